@@ -1,0 +1,30 @@
+# The front door: CMake and Ninja do the work. `make` builds, `make check` tests, `make demo` shows.
+
+BUILD  ?= build
+PREFIX ?= /usr/local
+PRESET ?= release
+
+.PHONY: all deps configure check demo bench install clean
+all: configure
+	@cmake --build $(BUILD)
+
+deps:
+	@sh cmake/deps.sh
+
+configure: deps
+	@[ -f $(BUILD)/build.ninja ] || cmake --preset $(PRESET) -B $(BUILD)
+
+check: all
+	@ctest --test-dir $(BUILD) --output-on-failure -j2
+
+demo: all
+	@sh examples/demo.sh $(BUILD)
+
+bench: all
+	@sh bench/run.sh $(BUILD)
+
+install: all
+	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+clean:
+	rm -rf $(BUILD)

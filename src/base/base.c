@@ -1,0 +1,218 @@
+/* The implementation of base.h: see there for what each function promises. */
+#include "base.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool diag_set(struct diag *d, int line, int column, const char *fmt, ...)
+{
+    if (d == NULL || d->text[0] != '\0')
+        return false;
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(d->text, sizeof d->text, fmt, ap);
+    va_end(ap);
+    d->line = line;
+    d->column = column;
+    return false;
+}
+
+/* Out of host memory: nothing can be reported through the CUDA API any more. */
+static void *check_(void *p)
+{
+    if (p == NULL) {
+        fputs("weir: the host is out of memory\n", stderr);
+        abort();
+    }
+    return p;
+}
+
+void *xmalloc(size_t bytes) { return check_(malloc(bytes ? bytes : 1)); }
+void *xcalloc(size_t n, size_t bytes) { return check_(calloc(n ? n : 1, bytes ? bytes : 1)); }
+void *xrealloc(void *p, size_t bytes) { return check_(realloc(p, bytes ? bytes : 1)); }
+char *xstrdup(const char *s) { return check_(strdup(s)); }
+
+static char *vprintf_(const char *fmt, va_list ap)
+{
+    char *out = NULL;
+    if (vasprintf(&out, fmt, ap) < 0)
+        out = NULL;
+    return check_(out);
+}
+
+char *xprintf(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    char *out = vprintf_(fmt, ap);
+    va_end(ap);
+    return out;
+}
+
+void *vec_grow_(void *items, size_t *cap, size_t size)
+{
+    *cap = *cap ? *cap * 2 : 8;
+    return xrealloc(items, *cap * size);
+}
+
+/* ---- arena --------------------------------------------------------------------------------- */
+
+struct arena_chunk {
+    struct arena_chunk *next;
+    size_t used, size; /* bytes of data[] */
+    _Alignas(16) char data[];
+};
+
+enum { ARENA_CHUNK = 64 * 1024 - 64 };
+
+void *arena_alloc(struct arena *a, size_t bytes)
+{
+    bytes = (bytes + 15) & ~(size_t)15;
+    struct arena_chunk *c = a->chunks;
+    if (c == NULL || c->size - c->used < bytes) {
+        size_t size = bytes > ARENA_CHUNK ? bytes : ARENA_CHUNK;
+        c = xcalloc(1, sizeof *c + size);
+        c->size = size;
+        c->next = a->chunks;
+        a->chunks = c;
+    }
+    void *p = c->data + c->used;
+    c->used += bytes;
+    return p;
+}
+
+char *arena_strndup(struct arena *a, const char *s, size_t n)
+{
+    char *p = arena_alloc(a, n + 1);
+    memcpy(p, s, n);
+    return p;
+}
+
+char *arena_printf(struct arena *a, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    char *text = vprintf_(fmt, ap);
+    va_end(ap);
+    char *p = arena_strndup(a, text, strlen(text));
+    free(text);
+    return p;
+}
+
+void arena_free(struct arena *a)
+{
+    for (struct arena_chunk *c = a->chunks, *next; c != NULL; c = next) {
+        next = c->next;
+        free(c);
+    }
+    a->chunks = NULL;
+}
+
+void *arena_grow(struct arena *a, void *items, size_t count, size_t *cap, size_t size)
+{
+    if (count < *cap)
+        return items;
+    size_t bigger = *cap ? *cap * 2 : 8;
+    void *p = arena_alloc(a, bigger * size);
+    if (count > 0)
+        memcpy(p, items, count * size);
+    *cap = bigger;
+    return p;
+}
+
+/* ---- hash ---------------------------------------------------------------------------------- */
+
+void hash_init(struct hash128 *h)
+{
+    h->lo = 0x9e3779b97f4a7c15u;
+    h->hi = 0xc2b2ae3d27d4eb4fu;
+}
+
+static uint64_t mix_(uint64_t a, uint64_t b)
+{
+    __extension__ typedef unsigned __int128 u128;
+    u128 p = (u128)a * b;
+    return (uint64_t)p ^ (uint64_t)(p >> 64);
+}
+
+void hash_add(struct hash128 *h, const void *data, size_t bytes)
+{
+    const unsigned char *p = data;
+    uint64_t length = bytes;
+    do {
+        uint64_t word[2] = {0, 0};
+        size_t n = bytes < sizeof word ? bytes : sizeof word;
+        memcpy(word, p, n);
+        h->lo = mix_(h->lo ^ word[0] ^ 0xa0761d6478bd642fu, h->hi ^ word[1] ^ 0xe7037ed1a0b428dbu);
+        h->hi = mix_(h->hi ^ word[0] ^ 0x8ebc6af09c88c6e3u, h->lo + word[1] + 0x589965cc75374cc3u);
+        p += n;
+        bytes -= n;
+    } while (bytes > 0);
+    h->lo ^= mix_(h->lo ^ length, 0x1d8e4e27c47d124fu);
+}
+
+void hash_hex(const struct hash128 *h, char out[33])
+{
+    snprintf(out, 33, "%016llx%016llx", (unsigned long long)h->hi, (unsigned long long)h->lo);
+}
+
+/* ---- text ---------------------------------------------------------------------------------- */
+
+static void sb_reserve_(struct strbuf *sb, size_t extra)
+{
+    if (sb->count + extra + 1 <= sb->cap)
+        return;
+    sb->cap = (sb->count + extra + 1) * 2;
+    sb->items = xrealloc(sb->items, sb->cap);
+}
+
+void sb_append(struct strbuf *sb, const char *s, size_t n)
+{
+    sb_reserve_(sb, n);
+    memcpy(sb->items + sb->count, s, n);
+    sb->count += n;
+    sb->items[sb->count] = '\0';
+}
+
+void sb_printf(struct strbuf *sb, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    char *text = vprintf_(fmt, ap);
+    va_end(ap);
+    sb_append(sb, text, strlen(text));
+    free(text);
+}
+
+void sb_free(struct strbuf *sb)
+{
+    free(sb->items);
+    *sb = (struct strbuf){0};
+}
+
+char *file_read(const char *path, size_t *size, struct diag *d)
+{
+    FILE *f = fopen(path, "rb");
+    if (f == NULL) {
+        diag_set(d, 0, 0, "cannot read %s: %s", path, strerror(errno));
+        return NULL;
+    }
+    struct strbuf sb = {0};
+    char chunk[65536];
+    size_t n;
+    while ((n = fread(chunk, 1, sizeof chunk, f)) > 0)
+        sb_append(&sb, chunk, n);
+    bool failed = ferror(f) != 0;
+    fclose(f);
+    if (failed) {
+        diag_set(d, 0, 0, "cannot read %s: %s", path, strerror(errno));
+        sb_free(&sb);
+        return NULL;
+    }
+    sb_append(&sb, "", 0);
+    if (size != NULL)
+        *size = sb.count;
+    return sb.items;
+}
