@@ -1,0 +1,89 @@
+/* alu: one PTX elementwise instruction into LLVM IR.
+ *
+ * "Elementwise" means that lane l of every result depends on lane l of the sources alone: all of
+ * PTX's integer, float, half, logic, comparison, conversion and video arithmetic. The same code
+ * emits scalars (uniform values) and vectors of 32 (a warp), because LLVM's operations are
+ * polymorphic over both, and either form gives the same bits for the same sources: whether a value
+ * was found to be uniform can never be seen in a result.
+ *
+ * Nothing here traps or has side effects, so an instruction may be emitted under any mask and for
+ * lanes that are not active: their results are unspecified but harmless. (Calls of C functions for
+ * the rarest operations also run for inactive lanes, unless `mask` says which are active.)
+ *
+ * Canonical LLVM types of PTX types, as one lane holds them:
+ *   PRED i1; b/u/s 8..128 iN; F16 half; BF16 i16; F32, F64 float, double; TF32 i32; everything
+ *   packed (F16X2, BF16X2, U16X2, E4M3X2, F32X2 ...) iN of its width.
+ * With lanes > 1 the type is <lanes x T>.
+ *
+ * Operands. A source is each operand that is not a destination, in the order written, immediates
+ * included (the caller makes a constant of the signature's type). The caller applies
+ * ptx_operand.neg to predicates; ptx_operand.select and the minus signs of vmad's operands are
+ * applied here. A destination wider than the signature's type is extended by the caller, by that
+ * type's signedness; a source wider than it is truncated by the caller. */
+#ifndef WEIR_JIT_ALU_H
+#define WEIR_JIT_ALU_H
+
+#include <llvm-c/Core.h>
+
+#include "ptx/ptx.h"
+
+/* Where code is emitted and for which machine. The caller fills it (alu_host for the machine) and
+ * may change lanes, mask and b between calls. The builder must stand inside a function. */
+struct alu {
+    LLVMContextRef ctx;
+    LLVMModuleRef module;
+    LLVMBuilderRef b;
+    unsigned lanes;     /* 1: plain scalars; 32: vectors of 32 */
+    LLVMValueRef mask;  /* lanes > 1: <32 x i1> of active lanes (NULL: all) */
+    unsigned simd_bits; /* 512, 256 or 128: the host's vector width */
+    bool has_avx512;    /* F, CD, BW, DQ and VL together */
+    bool has_avx2;
+    bool has_fma;       /* FMA3 */
+    bool has_f16c;
+};
+
+/* Fills simd_bits and the has_ fields from LLVM's feature string ("+avx2,-avx512f,..."), as
+ * LLVMGetHostCPUFeatures gives it. */
+void alu_host(struct alu *a, const char *features);
+
+enum { ALU_MAX_DST = 3, ALU_MAX_SRC = 6 };
+
+/* What an instruction (or a math function) reads and writes. */
+struct alu_sig {
+    uint8_t ndst, nsrc;
+    uint8_t dst[ALU_MAX_DST], src[ALU_MAX_SRC]; /* enum ptx_type */
+    bool carry_in;  /* the last source (PRED) is the carry flag CC.CF, not an operand */
+    bool carry_out; /* the last result (PRED) is the carry flag, not an operand */
+    /* Math functions with pointer parameters (sincos, frexp, modf, remquo): results pointer_first
+     * .. ndst-1 are stored through the call's pointer arguments, which are those that follow the
+     * nsrc value arguments, in order. Equal to ndst when there are none. A function that returns
+     * nothing has pointer_first == 0. */
+    uint8_t pointer_first;
+};
+
+/* True when alu_emit can do this instruction, all modifiers and types considered. False and the
+ * reason (with line and column) when it cannot, or when it is no elementwise instruction. */
+bool alu_supported(const struct ptx_instr *i, struct diag *d);
+
+/* Number and types of results and sources. False exactly when alu_supported is false. */
+bool alu_signature(const struct ptx_instr *i, struct alu_sig *sig);
+
+/* Emits the instruction: src and dst are as the signature says. False only when the instruction
+ * is not supported. */
+bool alu_emit(struct alu *a, const struct ptx_instr *i, const LLVMValueRef *src, LLVMValueRef *dst);
+
+/* Device math functions that PTX calls and nobody defines (`__nv_sinf`, ...). */
+bool alu_math_known(const char *name, struct alu_sig *sig);
+bool alu_math_emit(struct alu *a, const char *name, const LLVMValueRef *src, LLVMValueRef *dst);
+
+/* Canonical type of a PTX type, vectorised by a->lanes. */
+LLVMTypeRef alu_type(struct alu *a, enum ptx_type t);
+
+/* ---- run time ------------------------------------------------------------------------------- */
+
+/* Address of a function that emitted code calls: SLEEF's, libm's and our own C fallbacks
+ * (weir_alu_*), all of them leaf functions without side effects. NULL when `symbol` is none of
+ * these. Knows nothing of LLVM: belongs to whoever binds the object's names (math_symbols.c). */
+void *alu_symbol(const char *symbol);
+
+#endif
