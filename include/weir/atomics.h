@@ -1,0 +1,3 @@
+#ifndef WEIR_ATOMICS_H
+#define WEIR_ATOMICS_H
+#endif

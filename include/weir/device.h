@@ -1,0 +1,64 @@
+/* Everything a kernel may call that is not an ordinary function: device math, intrinsics, atomics,
+ * warp functions, printf and malloc on the device. cuda_runtime.h includes this when clang compiles
+ * CUDA, after the vector types and texture object types.
+ *
+ * The bulk comes from the headers clang ships, which are written over __nv_* functions and compiler
+ * builtins; they expect some names to exist before them and leave gaps, which the files beside this
+ * one fill. */
+#ifndef WEIR_DEVICE_H
+#define WEIR_DEVICE_H
+
+#if defined(__CUDA__) && defined(__clang__)
+
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "weir/keywords.h"
+#include "weir/version.h"
+
+#ifndef CUDA_VERSION
+#define CUDA_VERSION 13000
+#endif
+typedef uint32_t cuuint32_t;
+typedef uint64_t cuuint64_t;
+
+/* How clang asks for a launch: kernel<<<g, b, s, t>>>(...) pushes the configuration first. */
+extern "C" unsigned __cudaPushCallConfiguration(dim3 gridDim, dim3 blockDim, size_t sharedMem = 0,
+                                                void *stream = 0);
+
+#include "weir/device_system.h"
+
+#define WEIR_DEVICE static __inline__ __attribute__((always_inline, device))
+
+#include <__clang_cuda_libdevice_declares.h>
+
+#include <__clang_cuda_device_functions.h>
+
+#include <__clang_cuda_math.h>
+
+#include "weir/address_space.h"
+#include "weir/math_overloads.h"
+
+#include <__clang_cuda_cmath.h>
+#include <__clang_cuda_intrinsics.h>
+#include <__clang_cuda_complex_builtins.h>
+
+__device__ inline __cuda_builtin_threadIdx_t::operator dim3() const { return dim3(x, y, z); }
+__device__ inline __cuda_builtin_threadIdx_t::operator uint3() const { return {x, y, z}; }
+__device__ inline __cuda_builtin_blockIdx_t::operator dim3() const { return dim3(x, y, z); }
+__device__ inline __cuda_builtin_blockIdx_t::operator uint3() const { return {x, y, z}; }
+__device__ inline __cuda_builtin_blockDim_t::operator dim3() const { return dim3(x, y, z); }
+__device__ inline __cuda_builtin_blockDim_t::operator uint3() const { return {x, y, z}; }
+__device__ inline __cuda_builtin_gridDim_t::operator dim3() const { return dim3(x, y, z); }
+__device__ inline __cuda_builtin_gridDim_t::operator uint3() const { return {x, y, z}; }
+
+#include "weir/atomics.h"
+#include "weir/warp.h"
+#include "weir/memory_access.h"
+
+#undef WEIR_DEVICE
+
+#endif /* clang compiling CUDA */
+#endif

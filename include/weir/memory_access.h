@@ -1,0 +1,3 @@
+#ifndef WEIR_MEMORY_ACCESS_H
+#define WEIR_MEMORY_ACCESS_H
+#endif

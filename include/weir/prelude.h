@@ -1,0 +1,67 @@
+/* What clang is told before the first line of a CUDA source file (clang -include weir/prelude.h).
+ *
+ * clang knows the language but takes everything else from an SDK. This file stands for it: it says
+ * which toolkit we are (the macros that programs test), brings in the standard headers in the one
+ * order in which clang's own device headers can overload them, and then includes cuda_runtime.h, as
+ * nvcc does. cuda_runtime.h in turn includes weir/device.h, which holds all device functions.
+ *
+ * Works for the host and the device pass alike:
+ *
+ *   C="--cuda-path=/nonexistent -nocudainc -nocudalib --cuda-gpu-arch=sm_90
+ *      -Xclang -target-sdk-version=12.5 -I include -include weir/prelude.h -O2"
+ *   clang++-19 -x cuda $C --cuda-feature=+ptx85 --cuda-device-only -S a.cu -o a.ptx
+ *   clang++-19 -x cuda $C --cuda-host-only -Xclang -fcuda-include-gpubinary -Xclang a.ptx -c a.cu -o a.o
+ *
+ * For the device add -Xclang -mlink-builtin-bitcode -Xclang lib/weir/weir-device.bc, which holds the
+ * cheap functions of device libm; without it they stay calls to functions that the JIT knows. */
+#ifndef WEIR_PRELUDE_H
+#define WEIR_PRELUDE_H
+
+#if !defined(__CUDA__) || !defined(__clang__)
+#error "weir/prelude.h is for clang compiling CUDA (-x cuda)"
+#endif
+
+#include <__clang_cuda_math_forward_declares.h>
+
+#include "weir/keywords.h"
+#include "weir/version.h"
+
+#define __CUDACC__ 1
+#define __NVCC__   1
+#define __CUDACC_VER_MAJOR__ WEIR_CUDA_MAJOR
+#define __CUDACC_VER_MINOR__ WEIR_CUDA_MINOR
+#define __CUDACC_VER_BUILD__ 0
+#define __CUDA_API_VER_MAJOR__ WEIR_CUDA_MAJOR
+#define __CUDA_API_VER_MINOR__ WEIR_CUDA_MINOR
+#define __NVCC_DIAG_PRAGMA_SUPPORT__ 1
+/* clang lets the device use constexpr functions and treats lambdas by what they call: what nvcc
+ * has options for is always on. */
+#define __CUDACC_RELAXED_CONSTEXPR__ 1
+#define __CUDACC_EXTENDED_LAMBDA__   1
+#ifdef __CLANG_RDC__
+#define __CUDACC_RDC__ 1
+#endif
+#if defined(__CUDA_ARCH__) && !defined(__CUDA_ARCH_LIST__)
+#define __CUDA_ARCH_LIST__ __CUDA_ARCH__
+#endif
+
+/* Predicates by which nvcc's users ask what an extended lambda is: clang has no such kind of
+ * lambda, every one may be called wherever its body may run. */
+#define __nv_is_extended_device_lambda_closure_type(...)                            false
+#define __nv_is_extended_host_device_lambda_closure_type(...)                       false
+#define __nv_is_extended_device_lambda_with_preserved_return_type_closure_type(...) false
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmath>
+#include <cstdlib>
+#include <new>
+
+#include <__clang_cuda_builtin_vars.h>
+#define __DEVICE_LAUNCH_PARAMETERS_H__
+
+#include <cuda_runtime.h>
+
+#endif
