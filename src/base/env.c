@@ -1,0 +1,75 @@
+/* The table of environment variables: see env.h. */
+#include "base/env.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct env_entry entries[ENV_COUNT] = {
+    [ENV_WORKERS] = {"WEIR_WORKERS", "the processors this process may use",
+                     "Number of worker threads that run kernels (1 or more)."},
+    [ENV_CACHE_DIR] = {"WEIR_CACHE_DIR", "$XDG_CACHE_HOME/weir, else ~/.cache/weir",
+                       "Folder of compiled kernels. Empty or \"off\": keep none."},
+    [ENV_MEMORY] = {"WEIR_MEMORY", "the memory of this machine",
+                    "Size of device memory, in bytes or with K, M, G or T (\"8G\")."},
+    [ENV_CHECK] = {"WEIR_CHECK", "off", "Run-time checks to make (reserved: none exist yet)."},
+    [ENV_VISIBLE_DEVICES] = {"CUDA_VISIBLE_DEVICES", "every device",
+                             "Devices that programs see, by number, in this order."},
+};
+
+const struct env_entry *env_entry(enum env_variable v) { return &entries[v]; }
+
+const char *env_get(enum env_variable v) { return secure_getenv(entries[v].name); }
+
+bool env_int(enum env_variable v, int64_t min, int64_t max, int64_t fallback, int64_t *out,
+             struct diag *d)
+{
+    const char *text = env_get(v);
+    if (text == NULL || *text == '\0') {
+        *out = fallback;
+        return true;
+    }
+    char *end;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0' || value < min || value > max)
+        return diag_set(d, 0, 0, "%s=%s: must be a whole number from %lld to %lld", entries[v].name,
+                        text, (long long)min, (long long)max);
+    *out = value;
+    return true;
+}
+
+/* The power of two that a size's suffix stands for, -1 when it is none. */
+static int suffix_shift(const char *s)
+{
+    static const char letters[] = "KMGT";
+    int shift = 0;
+    if (*s != '\0' && strchr("kmgt", *s) != NULL)
+        shift = 10 * (int)(strchr("kmgt", *s++) - "kmgt" + 1);
+    else if (*s != '\0' && strchr(letters, *s) != NULL)
+        shift = 10 * (int)(strchr(letters, *s++) - letters + 1);
+    if (shift > 0 && s[0] == 'i' && s[1] == 'B')
+        s += 2;
+    else if (*s == 'B')
+        s++;
+    return *s == '\0' ? shift : -1;
+}
+
+bool env_bytes(enum env_variable v, uint64_t fallback, uint64_t *out, struct diag *d)
+{
+    const char *text = env_get(v);
+    if (text == NULL || *text == '\0') {
+        *out = fallback;
+        return true;
+    }
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    int shift = end == text ? -1 : suffix_shift(end);
+    if (errno != 0 || text[0] < '0' || text[0] > '9' || shift < 0 ||
+        (shift > 0 && value >> (64 - shift) != 0))
+        return diag_set(d, 0, 0, "%s=%s: must be a size such as 1073741824, 512M or 8G",
+                        entries[v].name, text);
+    *out = value << shift;
+    return true;
+}

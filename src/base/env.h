@@ -1,0 +1,43 @@
+/* Every environment variable that Weir reads, in one table: its name, what it means, what holds
+ * when it is not set. All rooms read their variables through here, and `weir info` prints it, so
+ * nothing can be configured that is not documented.
+ *
+ * A variable is read from the environment each time it is asked for; whoever needs a setting that
+ * cannot change while the process runs reads it once and keeps it. In a set-user-id program all
+ * variables count as not set. */
+#ifndef WEIR_ENV_H
+#define WEIR_ENV_H
+
+#include "base/base.h"
+
+enum env_variable {
+    ENV_WORKERS,
+    ENV_CACHE_DIR,
+    ENV_MEMORY,
+    ENV_CHECK,
+    ENV_VISIBLE_DEVICES,
+    ENV_COUNT
+};
+
+struct env_entry {
+    const char *name;
+    const char *fallback; /* what holds when it is not set, in words */
+    const char *meaning;  /* one sentence or two, for people */
+};
+
+/* The table, ENV_COUNT entries. */
+const struct env_entry *env_entry(enum env_variable v);
+
+/* The value, or NULL when it is not set. An empty value counts as set. */
+const char *env_get(enum env_variable v);
+
+/* The value as a whole number in min..max. `fallback` when it is not set or empty; false and a
+ * message that names the variable when it is set to something else. */
+bool env_int(enum env_variable v, int64_t min, int64_t max, int64_t fallback, int64_t *out,
+             struct diag *d);
+
+/* The value as a number of bytes: digits with an optional K, M, G or T (powers of 1024; a
+ * following B or iB is allowed). As env_int otherwise. */
+bool env_bytes(enum env_variable v, uint64_t fallback, uint64_t *out, struct diag *d);
+
+#endif
