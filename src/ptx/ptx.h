@@ -89,7 +89,9 @@ enum ptx_operand_kind {
     PTX_OPR_VEC,    /* {a, b, ...}: items */
     PTX_OPR_LABEL,  /* target: an instruction index of the same function */
     PTX_OPR_SINK,   /* _ */
-    PTX_OPR_TEXMEM, /* [tex, {coords}] or [tex, sampler, {coords}]: items */
+    PTX_OPR_TEXMEM, /* [tex, {coords}] or [tex, sampler, {coords}], tensor maps alike: items[0] is
+                       the handle (REG or SYM), the last item the coordinates (VEC, or one REG or
+                       IMM when written without braces), a sampler stands between */
 };
 
 enum ptx_sreg {
@@ -142,7 +144,10 @@ struct ptx_instr {
     uint8_t spaces[2];             /* enum ptx_space in the order written */
     uint8_t vec;                   /* 1, or 2/4/8 for .v2/.v4/.v8 */
     uint16_t mods[PTX_MAX_MODS];   /* enum ptx_mod in the order written (vectors included) */
+    uint64_t order;                /* kinds of all suffixes in the order written, two bits each from
+                                      the lowest: 0 modifier, 1 type, 2 state space */
     bool guard_neg;                /* @!p */
+    bool pair;                     /* the first two operands were written `d|p` */
     int32_t guard;                 /* register of @p, -1 when always */
     uint16_t noperands;
     struct ptx_operand *operands;  /* in the order written. `d|p` and `d, p` destinations are two
