@@ -1,0 +1,219 @@
+/* device: streams, events, the commands in them, and the threads that run them. What the driver
+ * room is written against, together with memory.h (allocation) and grid.h (struct grid_kernel,
+ * struct grid_launch, struct grid_fault).
+ *
+ * A device has contexts (its primary one and those of cuCtxCreate); a context has a legacy default
+ * stream, other streams, events, limits, a printf buffer, a heap and, once a kernel went wrong, a
+ * sticky fault.
+ *
+ * Every stream counts its commands. "Command n of stream s is done" is `completed >= n`; a record
+ * of an event is such a pair, a wait on it a dependency on that pair. Streams are queues of pooled
+ * nodes; a stream whose first command may run is in the ready queue, from which workers, and host
+ * threads that wait, take it. Grids and large copies are shared by several workers; blocks that
+ * spin are parked (grid.h).
+ *
+ * Every function may be called from any number of threads. Nothing blocks unless it says so.
+ * Handles are pointers; whether a pointer is a live handle is the driver's to check. */
+#ifndef WEIR_DEVICE_H
+#define WEIR_DEVICE_H
+
+#include "base/base.h"
+#include "grid/grid.h"
+#include "memory/memory.h"
+
+struct device;
+struct device_context;
+struct device_stream;
+struct device_event;
+
+enum device_error {
+    DEVICE_OK = 0,
+    DEVICE_NOT_READY, /* query: work is left */
+    DEVICE_OUT_OF_MEMORY,
+    DEVICE_INVALID_VALUE,
+    DEVICE_NOT_PERMITTED, /* a call from a host function that must not be made there */
+    DEVICE_NOT_RECORDED,  /* elapsed time of an event without record or without timing */
+    DEVICE_FORKED,        /* the process is a child of the one that opened the device */
+    /* The sticky ones: what the context's first fault was. */
+    DEVICE_FAULT_ADDRESS,
+    DEVICE_FAULT_MISALIGNED,
+    DEVICE_FAULT_ILLEGAL,
+    DEVICE_FAULT_TRAP,
+    DEVICE_FAULT_ASSERT,
+    DEVICE_FAULT_STACK,
+};
+
+/* ---- the machine --------------------------------------------------------------------------- */
+
+/* Opens everything: memory ranges, WEIR_DEVICES devices (default 1), WEIR_WORKERS worker threads
+ * (default: the processors this process may use). Once per process; later calls return the first
+ * one's result. Zero or nonsense in a variable is refused with a message. The threads start with
+ * the first command. */
+bool device_open(struct diag *d);
+int device_count(void);
+struct device *device_get(int ordinal); /* NULL when out of range */
+int device_ordinal(const struct device *dev);
+
+/* The process is a fork of the one that opened the devices: nothing works here. Cheap. */
+bool device_forked(void);
+
+/* Facts of the machine, the same for each device unless said otherwise. */
+struct device_facts {
+    char name[128];        /* the processor, e.g. "AMD EPYC 9B14" */
+    uint32_t workers;      /* worker threads: the multiprocessors of the device */
+    uint32_t cores;        /* processors this process may run on */
+    uint32_t clock_khz;    /* highest known clock; 0 when the system does not tell */
+    uint64_t memory_bytes; /* of this device: mem_usage's total */
+    uint64_t host_memory_bytes;
+    uint32_t l1d_bytes, l2_bytes, l3_bytes; /* per core / per core / shared; 0 when unknown */
+    uint32_t cache_line;
+    uint32_t simd_bits; /* 128, 256, 512 */
+    uint32_t numa_nodes;
+};
+void device_facts(struct device *dev, struct device_facts *out);
+
+/* ---- contexts ------------------------------------------------------------------------------ */
+
+/* How host threads wait (cudaDeviceSchedule*). */
+enum device_wait { DEVICE_WAIT_AUTO, DEVICE_WAIT_SPIN, DEVICE_WAIT_YIELD, DEVICE_WAIT_BLOCK };
+
+/* Contexts are independent of each other. The driver makes the primary one like any other. */
+struct device_context *device_context_new(struct device *dev);
+/* Waits for all its work, frees its memory (everything in mem with owner == ctx), its streams and
+ * events that are still there become invalid. */
+void device_context_free(struct device_context *ctx);
+/* cudaDeviceReset: the same, but the context stays, as new. The legacy and per-thread streams stay
+ * valid; streams and events made by the program are the driver's to destroy before. */
+void device_context_reset(struct device_context *ctx);
+
+struct device *device_of_context(const struct device_context *ctx);
+int device_context_ordinal(const struct device_context *ctx);
+void device_context_set_wait(struct device_context *ctx, enum device_wait wait);
+struct grid_env *device_context_env(struct device_context *ctx); /* limits, fault, printf */
+
+/* DEVICE_OK, or the sticky fault, or DEVICE_FORKED. The driver asks it first in every call. Cheap.
+ */
+enum device_error device_context_status(struct device_context *ctx);
+/* The fault behind it, with kernel, block, address and a text for people; NULL when there is none.
+ */
+const struct grid_fault *device_context_fault(struct device_context *ctx);
+
+/* Blocks until everything enqueued so far in all streams of the context is done; prints what
+ * kernels printed. */
+enum device_error device_context_sync(struct device_context *ctx);
+
+/* ---- streams ------------------------------------------------------------------------------- */
+
+enum { DEVICE_STREAM_BLOCKING = 0, DEVICE_STREAM_NONBLOCKING = 1 };
+/* Lowest and highest priority; numbers outside are clamped. */
+enum { DEVICE_PRIORITY_LOWEST = 0, DEVICE_PRIORITY_HIGHEST = -5 };
+
+struct device_stream *device_stream_new(struct device_context *ctx, unsigned flags, int priority);
+/* Returns at once; work that is queued still runs. */
+void device_stream_free(struct device_stream *s);
+
+/* Handle 0 of the context, and the calling thread's own default stream (blocking with respect to
+ * the legacy one; made at first use, freed with the thread or the context). */
+struct device_stream *device_stream_legacy(struct device_context *ctx);
+struct device_stream *device_stream_per_thread(struct device_context *ctx);
+
+struct device_context *device_stream_context(const struct device_stream *s);
+unsigned device_stream_flags(const struct device_stream *s);
+int device_stream_priority(const struct device_stream *s);
+uint64_t device_stream_id(const struct device_stream *s); /* unique in the process; legacy: 1,
+                                                             per-thread: 2 + … */
+
+/* DEVICE_OK: all done; DEVICE_NOT_READY; or the sticky fault. The legacy stream includes what it
+ * waits for. */
+enum device_error device_stream_query(struct device_stream *s);
+/* Blocks until all that is enqueued now is done (helping to run it); prints what kernels printed.
+ */
+enum device_error device_stream_sync(struct device_stream *s);
+
+/* ---- events -------------------------------------------------------------------------------- */
+
+enum {
+    DEVICE_EVENT_TIMING = 0,
+    DEVICE_EVENT_BLOCKING_SYNC = 1,
+    DEVICE_EVENT_NO_TIMING = 2, /* the values of cudaEventDefault … */
+};
+struct device_event *device_event_new(struct device_context *ctx, unsigned flags);
+void device_event_free(struct device_event *e); /* returns at once; waits on it keep working */
+unsigned device_event_flags(const struct device_event *e);
+struct device_context *device_event_context(const struct device_event *e);
+
+enum device_error device_event_record(struct device_event *e, struct device_stream *s);
+enum device_error device_event_query(struct device_event *e); /* never recorded: DEVICE_OK */
+enum device_error device_event_sync(struct device_event *e); /* blocks; never recorded: DEVICE_OK */
+/* DEVICE_NOT_RECORDED, DEVICE_NOT_READY, or OK and milliseconds from a to b. */
+enum device_error device_event_elapsed(struct device_event *a, struct device_event *b, float *ms);
+/* The stream's later work waits for the recording that the event has now (any device, any context).
+ * Never recorded: does nothing. */
+enum device_error device_stream_wait_event(struct device_stream *s, struct device_event *e);
+
+/* ---- commands ------------------------------------------------------------------------------ */
+
+/* Launches a kernel; parameters are copied. The driver has checked sizes against its limits; what
+ * is checked here: no dimension 0, threads <= 1024, kernel present. Asynchronous. */
+enum device_error device_launch(struct device_stream *s, const struct grid_launch *launch);
+
+/* One box of bytes, rows of pitches. 1D: height = depth = 1 (0 counts as 1). */
+struct device_copy {
+    void *dst;
+    const void *src;
+    uint64_t dst_pitch, src_pitch; /* bytes from row to row; unused when height is 1 */
+    uint64_t dst_slice, src_slice; /* bytes from slice to slice; unused when depth is 1 */
+    uint64_t width, height, depth; /* bytes, rows, slices; width 0: nothing is done */
+};
+enum device_copy_mode {
+    DEVICE_COPY_ASYNC,  /* cudaMemcpy*Async: spec Y2. A pageable source is staged or copied before
+                           the return; to pageable memory, and host to host: done at the return */
+    DEVICE_COPY_SYNC,   /* cudaMemcpy*: spec Y1. Waits for the stream and the copy unless both
+                           sides are device memory */
+    DEVICE_COPY_QUEUED, /* always only enqueued, nothing staged: the caller owns both sides until
+                           it is done (graphs, tests) */
+};
+/* Direction is told from the addresses (memory.h). Overlapping copies are undefined, not unsafe. */
+enum device_error device_copy(struct device_stream *s, const struct device_copy *copy,
+                              enum device_copy_mode mode);
+
+/* Sets rows of elements. element: 1, 2 or 4 bytes; dst aligned to it. */
+struct device_set {
+    void *dst;
+    uint64_t pitch;         /* bytes from row to row; unused when height is 1 */
+    uint64_t slice;         /* bytes from slice to slice; unused when depth is 1 */
+    uint64_t width;         /* elements */
+    uint64_t height, depth; /* 0 counts as 1 */
+    uint32_t element, value;
+};
+/* Asynchronous; with `wait` (cudaMemset without Async) it blocks when dst is page-locked memory. */
+enum device_error device_set(struct device_stream *s, const struct device_set *set, bool wait);
+
+/* Runs fn on the host-function thread in stream order; the stream goes on after it has returned.
+ * It may block. After a fault fn is not called, unless `always`, then with the error (this is
+ * cudaStreamAddCallback). Calls into the API from it: see device_in_host_function. */
+typedef void (*device_host_fn)(void *user, enum device_error status);
+enum device_error device_host_function(struct device_stream *s, device_host_fn fn, void *user,
+                                       bool always);
+/* The calling thread is inside a host function: the API must refuse with NotPermitted. */
+bool device_in_host_function(void);
+
+/* Runs fn(user) on a worker in stream order: for the driver's own work (returning pool memory,
+ * dropping references). It must be short, not block, not call device_*; it runs after faults, too.
+ */
+enum device_error device_call(struct device_stream *s, void (*fn)(void *user), void *user);
+
+/* Waits in stream order until (*address - value >= 0 | == | and | nor) holds, and writes it:
+ * cuStreamWaitValue / WriteValue. bytes 4 or 8. Parked, not spinning on a worker. */
+enum device_value_test { DEVICE_VALUE_GEQ, DEVICE_VALUE_EQ, DEVICE_VALUE_AND, DEVICE_VALUE_NOR };
+enum device_error device_wait_value(struct device_stream *s, const void *address, unsigned bytes,
+                                    uint64_t value, enum device_value_test test);
+enum device_error device_write_value(struct device_stream *s, void *address, unsigned bytes,
+                                     uint64_t value);
+
+/* ---- words --------------------------------------------------------------------------------- */
+
+/* Short name of an error, for messages and tests. */
+const char *device_error_name(enum device_error error);
+
+#endif

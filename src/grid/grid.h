@@ -1,0 +1,186 @@
+/* grid: runs one grid of blocks on the threads that offer themselves (the device room's workers
+ * and host threads that wait).
+ *
+ * Blocks are handed out in runs by an atomic counter. A block that must wait for memory that others
+ * write comes back suspended: its context (frame, shared and local memory) leaves the worker and
+ * goes to the end of a queue of parked blocks, from which any worker resumes it; the worker goes on
+ * with a fresh context. So a kernel that spins never holds a worker.
+ *
+ * What goes wrong in a kernel (wild pointers, traps, failed assertions) leaves the compiled code
+ * through a signal handler or a helper, by siglongjmp to the worker, becomes a struct grid_fault in
+ * the environment and ends the grid; the process lives on. Signals that do not come from device
+ * code go to the handlers that were there before.
+ *
+ * Helpers that compiled code calls (printf, assert, malloc, free, faults) live here, too. */
+#ifndef WEIR_GRID_H
+#define WEIR_GRID_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/base.h"
+#include "jit/abi.h"
+
+/* ---- what is launched ---------------------------------------------------------------------- */
+
+/* A kernel as the grid room sees it. The driver fills it from jit_code and jit_kernel_info and
+ * keeps it alive until every launch of it is complete. */
+struct grid_kernel {
+    jit_block_fn run;
+    const char *name;       /* for messages */
+    uint32_t frame_bytes;   /* per warp */
+    uint32_t pc_count;      /* resume points, informative */
+    uint64_t static_shared; /* bytes */
+    uint64_t local_bytes;   /* per thread, fixed part */
+    bool can_suspend;       /* has polling loops */
+    bool recursive;         /* its threads need the context's stack limit behind local_bytes */
+    const uint8_t *text;    /* compiled code, for fault addresses; may be NULL */
+    size_t text_bytes;
+    void *user; /* the driver's own: struct jit_code, function handle … */
+    _Atomic uint32_t
+        block_ns; /* owned by the grid room: how long a block took lately; 0 at first */
+};
+
+/* One launch. Copied by whoever takes it, parameters included. */
+struct grid_launch {
+    struct grid_kernel *kernel;
+    uint32_t grid[3];        /* blocks */
+    uint32_t block[3];       /* threads */
+    uint32_t cluster[3];     /* blocks of a cluster; 0,0,0 means 1,1,1 */
+    uint32_t dynamic_shared; /* bytes */
+    uint32_t param_bytes;
+    const void *params; /* at PTX offsets */
+    bool cooperative;   /* all blocks are resident together; grid barriers allowed */
+};
+
+/* ---- where it runs: one per context ---------------------------------------------------------- */
+
+enum grid_fault_kind {
+    GRID_FAULT_NONE = 0,
+    GRID_FAULT_ADDRESS,    /* SIGSEGV, SIGBUS: cudaErrorIllegalAddress */
+    GRID_FAULT_MISALIGNED, /* cudaErrorMisalignedAddress */
+    GRID_FAULT_ILLEGAL,    /* cudaErrorIllegalInstruction */
+    GRID_FAULT_TRAP,       /* trap, brkpt, SIGFPE: cudaErrorLaunchFailure */
+    GRID_FAULT_ASSERT,     /* cudaErrorAssert */
+    GRID_FAULT_STACK,      /* cudaErrorHardwareStackError */
+};
+
+/* The first fault of a context. */
+struct grid_fault {
+    enum grid_fault_kind kind;
+    char kernel[256];               /* name, cut if longer; "memcpy"/"memset" for copies */
+    struct grid_kernel *kernel_ref; /* NULL for copies; valid while the driver keeps the kernel */
+    uint64_t gridid;
+    uint32_t block[3];  /* ctaid */
+    uint32_t warp;      /* in the block */
+    int lane;           /* -1 when it cannot be told */
+    uint32_t thread[3]; /* tid of the lane, or of lane 0 of the warp */
+    bool has_address;
+    uint64_t address;       /* what was touched */
+    uint64_t pc;            /* code offset from the kernel's text; UINT64_MAX outside it */
+    const void *pc_address; /* machine address, for jit_find_line */
+    char text[768];         /* the whole story, one line */
+};
+
+enum {
+    GRID_PRINTF_BYTES = 1 << 20, /* default of cudaLimitPrintfFifoSize */
+    GRID_HEAP_BYTES = 8 << 20,   /* default of cudaLimitMallocHeapSize */
+    GRID_STACK_BYTES = 1024,     /* default of cudaLimitStackSize */
+};
+
+struct grid_env; /* printf FIFO, device heap, fault of one context */
+
+/* `device` is the ordinal whose memory the heap is taken from; `nsm` what %nsmid says; `owner` the
+ * owner of the memory allocated. Never NULL. */
+struct grid_env *grid_env_new(int device, uint32_t nsm, const void *owner);
+void grid_env_free(struct grid_env *env); /* nothing may run in it any more */
+
+/* Back to the state after grid_env_new, limits included. Nothing may run; the heap's memory goes
+ * with mem_free_owned. */
+void grid_env_reset(struct grid_env *env);
+
+enum grid_limit { GRID_LIMIT_STACK, GRID_LIMIT_PRINTF, GRID_LIMIT_HEAP };
+uint64_t grid_limit_get(struct grid_env *env, enum grid_limit limit);
+/* False when it is too late (printf and heap are fixed by first use) or cannot be had. */
+bool grid_limit_set(struct grid_env *env, enum grid_limit limit, uint64_t value);
+
+/* Writes what kernels have printed to stdout and failed assertions to stderr. Called at
+ * synchronization points. */
+void grid_flush(struct grid_env *env);
+
+/* GRID_FAULT_NONE or the kind of the first fault; cheap. */
+enum grid_fault_kind grid_faulted(struct grid_env *env);
+/* The first fault; valid until reset. NULL when there is none. */
+const struct grid_fault *grid_fault(struct grid_env *env);
+
+/* Address of weir_rt_<name> for jit_resolver.helper; `name` without the prefix. NULL: none such. */
+void *grid_helper(const char *name);
+
+/* ---- running ------------------------------------------------------------------------------- */
+
+struct grid_block;  /* the context of one block */
+struct grid_worker; /* what a thread needs to run blocks: contexts, signal stack */
+
+/* Blocks that wait for memory to change, oldest first. One for all workers. */
+struct grid_parking {
+    pthread_mutex_t lock;
+    struct grid_block *head, *tail;
+    _Atomic uint32_t count;
+};
+void grid_parking_init(struct grid_parking *p);
+
+/* A grid in flight. The owner embeds it and keeps it until grid_run_blocks or grid_resume has
+ * said GRID_COMPLETE once. */
+struct grid_run {
+    struct grid_launch launch; /* params point to memory that lives as long as the run */
+    struct grid_env *env;
+    struct grid_parking *parking;
+    void *user; /* the owner's: the command */
+    uint64_t gridid;
+    uint64_t total;                     /* blocks */
+    uint64_t chunk;                     /* blocks handed out at once */
+    uint64_t local_stride;              /* bytes per thread */
+    uint64_t resident_max;              /* parked blocks it may have before it takes no new ones */
+    uint32_t nthreads, nwarps;          /* per block */
+    uint32_t shared_bytes;              /* static + dynamic */
+    void *workspace;                    /* cooperative launches: what envreg 1 and 2 point to */
+    _Alignas(64) _Atomic uint64_t next; /* first block not handed out */
+    _Alignas(64) _Atomic uint64_t done; /* blocks that have ended */
+    _Atomic uint64_t parked;            /* blocks suspended now */
+};
+
+/* Prepares a run; false when the machine has no memory for it. `params` must outlive the run. */
+bool grid_run_init(struct grid_run *run, const struct grid_launch *launch, struct grid_env *env,
+                   struct grid_parking *parking, uint32_t workers);
+
+enum grid_progress {
+    GRID_MORE,     /* blocks are left to hand out: the time was up */
+    GRID_HANDED,   /* every block is handed out (or it may hold no more parked ones now) */
+    GRID_COMPLETE, /* the last block ended in this call: exactly one caller hears that */
+};
+
+/* Runs blocks of the grid until none is left to hand out or CLOCK_MONOTONIC passes `until` (ns). */
+enum grid_progress grid_run_blocks(struct grid_run *run, struct grid_worker *w, uint64_t until);
+
+/* Whether there are blocks to hand out now. */
+bool grid_run_open(struct grid_run *run);
+
+/* Resumes the oldest parked block. False when there is none. Otherwise *run is its grid, *progress
+ * GRID_COMPLETE if that was the grid's last block (else GRID_MORE if the grid may hand out blocks
+ * again, GRID_HANDED otherwise), *moved whether the block ended. */
+bool grid_resume(struct grid_parking *parking, struct grid_worker *w, struct grid_run **run,
+                 enum grid_progress *progress, bool *moved);
+
+/* The calling thread's worker, made at first use and freed when the thread ends. `smid` counts only
+ * at the first call. */
+struct grid_worker *grid_worker_self(uint32_t smid);
+
+/* Runs fn(arg) with the same protection as a block: a fault in it becomes the environment's fault,
+ * named `what`. False when it faulted. fn must hold no locks and own nothing. */
+bool grid_protected(struct grid_env *env, struct grid_worker *w, const char *what,
+                    void (*fn)(void *), void *arg);
+
+/* Installs the signal handlers (once per process; further calls do nothing). */
+void grid_install_handlers(void);
+
+#endif

@@ -1,0 +1,124 @@
+/* memory: where every byte that a kernel may touch by a CUDA pointer lives.
+ *
+ * Each device has one reserved address range; page-locked and managed memory have another one,
+ * the host's. A range is reserved without access and filled from a file in memory (memfd), so
+ * that it can be shared with another process. It is cut into chunks of 2 MiB: a large allocation
+ * owns whole chunks and is followed by pages without access, so that an overrun faults; small
+ * ones share chunks of their size class. An address is found in O(1) from its chunk (ranges
+ * registered by cudaHostRegister: O(log n)).
+ *
+ * Freed ranges are kept mapped for the next allocation of the same size, up to a share of the
+ * device's memory; what is beyond is given back to the operating system. Contents of new memory
+ * are undefined, but only ever this process's own.
+ *
+ * Every function may be called from any thread. Addresses are the process's own: a device pointer
+ * and a host pointer to the same byte are equal. */
+#ifndef WEIR_MEMORY_H
+#define WEIR_MEMORY_H
+
+#include "base/base.h"
+
+enum {
+    MEM_HOST = -1,        /* the "device" of page-locked, registered and managed memory */
+    MEM_MAX_DEVICES = 16, /* ranges that can be open at once, the host's not counted */
+    MEM_ALIGNMENT = 512,  /* of every allocation's base */
+};
+
+enum mem_status {
+    MEM_OK = 0,
+    MEM_OUT_OF_MEMORY, /* the device (or the host) has not that much left */
+    MEM_INVALID,       /* no such allocation, not its base, wrong kind, size 0, wrapping range */
+    MEM_ALREADY_REGISTERED, /* the range overlaps a registered or allocated one */
+    MEM_NOT_REGISTERED,     /* unregistering what is not the base of a registered range */
+};
+
+/* What an address belongs to. Bits, so that sets of kinds can be named. */
+enum mem_kind {
+    MEM_PAGEABLE = 0,        /* nothing of ours: malloc, stack, files */
+    MEM_DEVICE = 1 << 0,     /* cudaMalloc and its 2D/3D forms */
+    MEM_ARRAY = 1 << 1,      /* cudaMallocArray */
+    MEM_MODULE = 1 << 2,     /* __device__ and __constant__ variables */
+    MEM_HEAP = 1 << 3,       /* the heap behind malloc() in kernels */
+    MEM_POOL = 1 << 4,       /* the stream-ordered allocator's */
+    MEM_INTERNAL = 1 << 5,   /* ours: never the program's to free */
+    MEM_PINNED = 1 << 6,     /* cudaMallocHost, cudaHostAlloc */
+    MEM_REGISTERED = 1 << 7, /* cudaHostRegister */
+    MEM_MANAGED = 1 << 8,    /* cudaMallocManaged, __managed__ */
+    MEM_ON_DEVICE = MEM_DEVICE | MEM_ARRAY | MEM_MODULE | MEM_HEAP | MEM_POOL | MEM_INTERNAL,
+    MEM_ON_HOST = MEM_PINNED | MEM_REGISTERED | MEM_MANAGED,
+    MEM_ANY = MEM_ON_DEVICE | MEM_ON_HOST,
+};
+
+/* One allocation, copied out: valid whatever happens to the allocation afterwards. */
+struct mem_info {
+    enum mem_kind kind;
+    int device;        /* whose range it lies in; MEM_HOST for the host's */
+    uint32_t flags;    /* the caller's own (cudaHostAlloc's flags, attach flags …) */
+    uint64_t base;     /* first byte */
+    uint64_t size;     /* bytes asked for (an overrun is past these, rounding or not) */
+    uint64_t serial;   /* 1, 2, 3 … over all allocations of the process: the buffer id */
+    const void *owner; /* who asked (a context), for mem_free_owned */
+    void *user;        /* the caller's own, see mem_set_user */
+};
+
+/* Reserves the ranges: the host's and `devices` devices' with `capacity` bytes each (0: half of the
+ * machine's memory, or WEIR_DEVICE_MEMORY: bytes, or a number with K, M, G or T). Once per process;
+ * false and a message when the system refuses or the variable makes no sense. */
+bool mem_open(int devices, uint64_t capacity, struct diag *d);
+
+/* What to allocate. Fields left zero are fine except bytes and kind. */
+struct mem_request {
+    int device; /* ordinal, or MEM_HOST for MEM_PINNED and MEM_MANAGED */
+    enum mem_kind kind;
+    uint64_t bytes;
+    uint64_t align;    /* power of two up to 2 MiB; 0: MEM_ALIGNMENT */
+    uint32_t flags;    /* kept in mem_info */
+    const void *owner; /* kept in mem_info */
+    void *user;        /* kept in mem_info */
+};
+enum mem_status mem_alloc(const struct mem_request *request, void **out);
+
+/* Frees the allocation that starts at `base` if its kind is one of `kinds`. */
+enum mem_status mem_free(void *base, unsigned kinds);
+
+/* Frees everything in the device's range (MEM_HOST: the host's, registered ranges included) that
+ * belongs to `owner`, and gives its pages back to the system. For resets and lost contexts. */
+void mem_free_owned(int device, const void *owner);
+
+/* Page-locks a range that the program has allocated itself / ends that. Pages are made resident;
+ * they are not pinned with mlock, nothing here does DMA. */
+enum mem_status mem_register(void *base, uint64_t bytes, uint32_t flags, const void *owner);
+enum mem_status mem_unregister(void *base);
+
+/* The live allocation that holds `address`; false (and kind MEM_PAGEABLE) when there is none.
+ * Bytes in the rounding behind an allocation belong to none. */
+bool mem_find(const void *address, struct mem_info *info);
+
+/* As mem_find, without the copy: only the kind and, if `device` is not NULL, whose it is. */
+enum mem_kind mem_kind_of(const void *address, int *device);
+
+/* Whether the address lies in the range of a device, allocated or not: then it is certainly not
+ * pageable memory. */
+bool mem_in_device_range(const void *address);
+
+/* Changes the caller's word of the live allocation that starts at `base`. */
+bool mem_set_user(void *base, void *user);
+
+/* Figures for cudaMemGetInfo: memory kept for reuse counts as free. */
+void mem_usage(int device, uint64_t *free_bytes, uint64_t *total_bytes);
+
+/* Gives the pages of freed memory back to the operating system. */
+void mem_trim(int device);
+
+/* For messages: appends what `address` is or was, e.g. "16 bytes past the 4096-byte allocation #7
+ * (cudaMalloc)", "inside the freed 4096-byte allocation #7", "no memory of device 0". */
+void mem_describe(const void *address, struct strbuf *out);
+
+/* Visits every live allocation of a range in address order, for tools; stops when it returns false.
+ */
+void mem_visit(int device, bool (*visit)(void *self, const struct mem_info *info), void *self);
+
+/* How an allocation of this kind is made, in CUDA's words ("cudaMalloc"). */
+const char *mem_kind_name(enum mem_kind kind);
+
+#endif
