@@ -13,6 +13,7 @@
 enum env_variable {
     ENV_WORKERS,
     ENV_CACHE_DIR,
+    ENV_DEVICES,
     ENV_MEMORY,
     ENV_CHECK,
     ENV_VISIBLE_DEVICES,

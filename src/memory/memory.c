@@ -1,0 +1,213 @@
+/* The memory room's front: the ranges of the devices and of the host, and the functions of
+ * memory.h, each of which finds the range and leaves the rest to it. */
+#include "memory/memory.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/env.h"
+#include "memory/space.h"
+
+static struct {
+    int devices; /* -1 until opened */
+    struct space host;
+    struct space device[MEM_MAX_DEVICES];
+    _Atomic uint64_t serial;
+} memory = {.devices = -1};
+
+/* The machine's memory, or what a container may use of it. */
+static uint64_t machine_memory(void)
+{
+    uint64_t bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    char *text = file_read("/sys/fs/cgroup/memory.max", NULL, NULL);
+    if (text != NULL) {
+        uint64_t limit = strtoull(text, NULL, 10); /* "max" reads as 0 */
+        if (limit > 0 && limit < bytes)
+            bytes = limit;
+        free(text);
+    }
+    return bytes;
+}
+
+/* How much address space a range of that capacity takes: several times as much, because large
+ * allocations are rounded to chunks; less where many devices would use up the processor's. */
+static uint64_t address_space(uint64_t capacity, int devices)
+{
+    const uint64_t all = (uint64_t)32 << 40;
+    uint64_t size = capacity * 8 + ((uint64_t)16 << 30);
+    uint64_t most = all / ((uint64_t)devices + 1);
+    return size < most ? size : most;
+}
+
+bool mem_open(int devices, uint64_t capacity, struct diag *d)
+{
+    if (memory.devices >= 0)
+        return true;
+    if (devices < 0 || devices > MEM_MAX_DEVICES)
+        return diag_set(d, 0, 0, "%d devices: at most %d are possible", devices, MEM_MAX_DEVICES);
+    uint64_t machine = machine_memory();
+    uint64_t share = machine / 2 / (uint64_t)(devices > 0 ? devices : 1);
+    if (capacity == 0 && !env_bytes(ENV_MEMORY, share, &capacity, d))
+        return false;
+    if (capacity < SPACE_CHUNK)
+        return diag_set(d, 0, 0, "%llu bytes of device memory: at least 2 MiB are needed",
+                        (unsigned long long)capacity);
+    if (!space_open(&memory.host, MEM_HOST, machine, address_space(machine, devices), d))
+        return false;
+    for (int i = 0; i < devices; i++)
+        if (!space_open(&memory.device[i], i, capacity, address_space(capacity, devices), d))
+            return false;
+    memory.devices = devices;
+    return true;
+}
+
+struct space *space_of(int device)
+{
+    if (device == MEM_HOST && memory.devices >= 0)
+        return &memory.host;
+    return device >= 0 && device < memory.devices ? &memory.device[device] : NULL;
+}
+
+struct space *space_at(uint64_t address)
+{
+    for (int i = MEM_HOST; i < memory.devices; i++)
+        if (space_holds(space_of(i), address))
+            return space_of(i);
+    return NULL;
+}
+
+enum mem_status mem_alloc(const struct mem_request *request, void **out)
+{
+    struct space *s = space_of(request->device);
+    bool host_kind = (request->kind & MEM_ON_HOST) != 0;
+    if (s == NULL || request->bytes == 0 || request->kind == MEM_PAGEABLE ||
+        request->kind == MEM_REGISTERED || host_kind != (request->device == MEM_HOST) ||
+        request->align > SPACE_CHUNK || (request->align & (request->align - 1)) != 0)
+        return MEM_INVALID;
+    return space_alloc(s, request, atomic_fetch_add(&memory.serial, 1) + 1, out);
+}
+
+enum mem_status mem_free(void *base, unsigned kinds)
+{
+    struct space *s = space_at((uint64_t)base);
+    return s != NULL ? space_free(s, (uint64_t)base, kinds) : MEM_INVALID;
+}
+
+void mem_free_owned(int device, const void *owner)
+{
+    struct space *s = space_of(device);
+    if (s == NULL)
+        return;
+    if (device == MEM_HOST)
+        registered_remove_owned(owner);
+    space_free_owned(s, owner);
+}
+
+enum mem_status mem_register(void *base, uint64_t bytes, uint32_t flags, const void *owner)
+{
+    uint64_t first = (uint64_t)base;
+    if (base == NULL || bytes == 0 || first + bytes < first)
+        return MEM_INVALID;
+    if (space_at(first) != NULL || space_at(first + bytes - 1) != NULL)
+        return MEM_ALREADY_REGISTERED;
+    return registered_add(first, bytes, flags, owner, atomic_fetch_add(&memory.serial, 1) + 1);
+}
+
+enum mem_status mem_unregister(void *base) { return registered_remove((uint64_t)base); }
+
+bool mem_find(const void *address, struct mem_info *info)
+{
+    struct space *s = space_at((uint64_t)address);
+    memset(info, 0, sizeof *info);
+    info->device = MEM_HOST;
+    if (s == NULL)
+        return registered_find((uint64_t)address, info);
+    pthread_mutex_lock(&s->lock);
+    struct record *r = space_find(s, (uint64_t)address);
+    if (r != NULL)
+        *info = r->info;
+    pthread_mutex_unlock(&s->lock);
+    return r != NULL;
+}
+
+enum mem_kind mem_kind_of(const void *address, int *device)
+{
+    struct mem_info info;
+    mem_find(address, &info);
+    if (device != NULL)
+        *device = info.device;
+    return info.kind;
+}
+
+bool mem_in_device_range(const void *address)
+{
+    struct space *s = space_at((uint64_t)address);
+    return s != NULL && s->device != MEM_HOST;
+}
+
+bool mem_set_user(void *base, void *user)
+{
+    struct space *s = space_at((uint64_t)base);
+    if (s == NULL)
+        return registered_set_user((uint64_t)base, user);
+    pthread_mutex_lock(&s->lock);
+    struct record *r = space_find(s, (uint64_t)base);
+    bool found = r != NULL && r->info.base == (uint64_t)base;
+    if (found)
+        r->info.user = user;
+    pthread_mutex_unlock(&s->lock);
+    return found;
+}
+
+void mem_usage(int device, uint64_t *free_bytes, uint64_t *total_bytes)
+{
+    struct space *s = space_of(device);
+    *free_bytes = *total_bytes = 0;
+    if (s == NULL)
+        return;
+    pthread_mutex_lock(&s->lock);
+    *total_bytes = s->capacity;
+    *free_bytes = s->capacity - s->used;
+    pthread_mutex_unlock(&s->lock);
+}
+
+void mem_trim(int device)
+{
+    struct space *s = space_of(device);
+    if (s == NULL)
+        return;
+    pthread_mutex_lock(&s->lock);
+    space_trim(s, 0);
+    pthread_mutex_unlock(&s->lock);
+}
+
+struct visitor {
+    bool (*visit)(void *self, const struct mem_info *info);
+    void *self;
+};
+
+static bool visit_record(void *self, struct record *r)
+{
+    struct visitor *v = self;
+    return v->visit(v->self, &r->info);
+}
+
+void mem_visit(int device, bool (*visit)(void *self, const struct mem_info *info), void *self)
+{
+    struct space *s = space_of(device);
+    if (s == NULL)
+        return;
+    pthread_mutex_lock(&s->lock);
+    space_visit(s, visit_record, &(struct visitor){visit, self});
+    pthread_mutex_unlock(&s->lock);
+    struct mem_info info;
+    uint64_t from = 0;
+    while (device == MEM_HOST && registered_next(from, &info)) {
+        if (!visit(self, &info))
+            return;
+        from = info.base + info.size;
+    }
+}

@@ -1,0 +1,117 @@
+/* space: one reserved address range and the allocator in it. Internal to the memory room.
+ *
+ * The range is cut into chunks of 2 MiB. A chunk is free, or part of a large allocation (which
+ * starts at a chunk and owns whole ones), or a slab of objects of one size class. What follows an
+ * allocation up to its end of chunk or slot has no access rights, as long as the system's limit on
+ * the number of mappings allows. Freed large ranges wait in a cache, freed objects in their slab.
+ */
+#ifndef WEIR_SPACE_H
+#define WEIR_SPACE_H
+
+#include <pthread.h>
+
+#include "memory/memory.h"
+
+#define SPACE_CHUNK ((uint64_t)2 << 20)
+#define SPACE_PAGE  ((uint64_t)4096)
+
+enum {
+    SPACE_CLASSES = 40,          /* upper bound of size classes */
+    SPACE_BINS = 64,             /* cached ranges by chunks; the last bin holds all larger ones */
+    SPACE_GRAVES = 256,          /* freed allocations remembered */
+    SPACE_GUARDS_MAX = 24 * 1024 /* of the 65530 mappings that a process usually may have */
+};
+
+/* One allocation, live or cached. */
+struct record {
+    struct mem_info info; /* kind MEM_PAGEABLE: not live */
+    uint64_t span;        /* accessible bytes from base on, whole pages (large only) */
+    uint64_t chunks;      /* owned (large); next free object (in a slab) */
+    bool open;            /* large: accessible to the end of its chunks, for want of mappings */
+    struct record *next, *prev;   /* in its bin while cached; next also links free records */
+    struct record *older, *newer; /* in the cache's order of arrival */
+};
+
+struct slab {
+    uint64_t base;   /* of the chunk */
+    uint32_t stride; /* bytes from object to object, guard included */
+    uint32_t objects, live;
+    uint32_t fresh; /* objects from this index on were never used */
+    uint32_t size_class;
+    bool guarded;             /* objects are made accessible one by one */
+    uint32_t free_head;       /* first freed object, UINT32_MAX when none */
+    struct slab *next, *prev; /* slabs of the class with room */
+    struct record *records;   /* one for each object; chunks holds the next free index */
+};
+
+enum chunk_state { CHUNK_FREE, CHUNK_LARGE, CHUNK_BODY, CHUNK_SLAB };
+struct chunk {
+    enum chunk_state state;
+    union {
+        struct record *record; /* CHUNK_LARGE (live or cached), CHUNK_BODY: the owner */
+        struct slab *slab;
+    };
+};
+
+struct space {
+    int device;
+    int fd;                /* the memory behind the range, offset 0 at base */
+    uint64_t base, size;   /* the range, chunk aligned */
+    uint64_t capacity;     /* bytes that may be in use */
+    uint64_t used, cached; /* bytes live (rounded) / kept for reuse */
+    uint64_t cache_max;
+    uint32_t guards;      /* mappings spent on guards */
+    pthread_mutex_t lock; /* guards everything here */
+    struct chunk *chunks;
+    uint64_t chunk_count, hint, high; /* where to search first; chunks ever used are below high */
+    struct slab *partial[SPACE_CLASSES];
+    struct record *bins[SPACE_BINS];
+    struct record *oldest, *newest; /* the cache */
+    struct record *free_records;
+    struct mem_info graves[SPACE_GRAVES];
+    uint64_t buried; /* how many there ever were */
+};
+
+bool space_open(struct space *s, int device, uint64_t capacity, uint64_t size, struct diag *d);
+enum mem_status space_alloc(struct space *s, const struct mem_request *request, uint64_t serial,
+                            void **out);
+enum mem_status space_free(struct space *s, uint64_t address, unsigned kinds);
+void space_free_owned(struct space *s, const void *owner);
+void space_trim(struct space *s, uint64_t keep);
+
+static inline bool space_holds(const struct space *s, uint64_t address)
+{
+    return address - s->base < s->size;
+}
+
+/* The live record that holds the address, NULL when none. The lock is held. */
+struct record *space_find(struct space *s, uint64_t address);
+
+/* The live record with the highest base below or at the address, NULL when none. */
+struct record *space_find_before(struct space *s, uint64_t address);
+
+/* The newest freed allocation that held the address. */
+const struct mem_info *space_find_grave(const struct space *s, uint64_t address);
+
+/* Calls visit for every live record in address order until it returns false. The lock is held. */
+void space_visit(struct space *s, bool (*visit)(void *self, struct record *r), void *self);
+
+/* ---- registered ranges (registered.c) -------------------------------------------------------- */
+
+enum mem_status registered_add(uint64_t base, uint64_t bytes, uint32_t flags, const void *owner,
+                               uint64_t serial);
+enum mem_status registered_remove(uint64_t base);
+void registered_remove_owned(const void *owner);
+bool registered_find(uint64_t address, struct mem_info *info);
+bool registered_set_user(uint64_t base, void *user);
+/* The registered range with the highest base at or above `from`; false at the end. */
+bool registered_next(uint64_t from, struct mem_info *info);
+
+/* ---- the ranges (memory.c) ------------------------------------------------------------------- */
+
+/* The range of a device or MEM_HOST; NULL before mem_open or out of range. */
+struct space *space_of(int device);
+/* The range that holds the address; NULL when it is none of ours. */
+struct space *space_at(uint64_t address);
+
+#endif
