@@ -32,11 +32,28 @@ extern "C" unsigned __cudaPushCallConfiguration(dim3 gridDim, dim3 blockDim, siz
 
 #define WEIR_DEVICE static __inline__ __attribute__((always_inline, device))
 
+#include "weir/device_libm.h"
 #include <__clang_cuda_libdevice_declares.h>
 
 #include <__clang_cuda_device_functions.h>
 
+/* -use_fast_math: clang's math header takes the fast forms of sin, cos, log and log2; the names
+ * under which it would call the others lead to their fast forms too. */
+#ifdef __CLANG_GPU_APPROX_TRANSCENDENTALS__
+#define __nv_expf   __nv_fast_expf
+#define __nv_exp10f __nv_fast_exp10f
+#define __nv_log10f __nv_fast_log10f
+#define __nv_powf   __nv_fast_powf
+#define __nv_tanf   __nv_fast_tanf
+#endif
 #include <__clang_cuda_math.h>
+#ifdef __CLANG_GPU_APPROX_TRANSCENDENTALS__
+#undef __nv_expf
+#undef __nv_exp10f
+#undef __nv_log10f
+#undef __nv_powf
+#undef __nv_tanf
+#endif
 
 #include "weir/address_space.h"
 #include "weir/math_overloads.h"
