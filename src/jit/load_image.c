@@ -13,6 +13,10 @@ enum run { RUN_CODE, RUN_CONST, RUN_DATA, RUN_COUNT, RUN_NONE = RUN_COUNT };
 /* No kernel comes near; a damaged size is caught before memory is asked for. */
 enum { IMAGE_MAX_BYTES = 1 << 28 };
 
+/* Bytes before the first function. A build with clang's function sanitizer reads the word before a
+ * function that it is about to call through a pointer; that word must be there. */
+enum { CODE_LEAD = 64 };
+
 /* All that is known while an image is made. */
 struct loading {
     struct image *im;
@@ -72,6 +76,7 @@ static bool place(struct loading *l, enum run run, uint64_t bytes, uint64_t alig
 
 static bool place_sections(struct loading *l, struct diag *d)
 {
+    l->size[RUN_CODE] = CODE_LEAD;
     for (uint32_t i = 1; i < l->o->nsections; i++) {
         Elf64_Shdr s = elf_section(l->o, i);
         if (!classify(l->o, &s, &l->run[i], d))
@@ -126,7 +131,7 @@ static bool reserve(struct loading *l, struct diag *d)
     l->slots = l->start[RUN_CONST] + round_up(l->size[RUN_CONST], 8);
     l->start[RUN_DATA] = round_up(l->slots + (uint64_t)l->nslots * 8, page);
     l->im->bytes = round_up(l->start[RUN_DATA] + l->size[RUN_DATA], page);
-    if (l->size[RUN_CODE] == 0)
+    if (l->size[RUN_CODE] == CODE_LEAD)
         return diag_set(d, 0, 0, "the object has no code");
     l->im->base = code_alloc(l->im->bytes, d);
     l->im->text = l->im->base;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -23,10 +24,13 @@ static struct region *regions;
 
 size_t code_page(void)
 {
-    static size_t page;
-    if (page == 0)
-        page = (size_t)sysconf(_SC_PAGESIZE);
-    return page;
+    static atomic_size_t page;
+    size_t known = atomic_load_explicit(&page, memory_order_relaxed);
+    if (known == 0) {
+        known = (size_t)sysconf(_SC_PAGESIZE);
+        atomic_store_explicit(&page, known, memory_order_relaxed);
+    }
+    return known;
 }
 
 static struct region *region_new(size_t pages, struct diag *d)

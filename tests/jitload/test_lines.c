@@ -69,7 +69,7 @@ static void test_garbage(void)
 {
     srand(2);
     for (int round = 0; round < 3000; round++) {
-        size_t size = 16 + (size_t)rand() % 200;
+        size_t size = 20 + (size_t)rand() % 200;
         uint8_t *data = malloc(size);
         for (size_t i = 0; i < size; i++)
             data[i] = (uint8_t)rand();
