@@ -1,0 +1,90 @@
+/* Errors: names and texts of every code, and the last error of each thread. */
+#include "internal.h"
+
+#include <stdatomic.h>
+
+struct error_text {
+    cudaError_t code;
+    const char *name, *text;
+};
+
+static const struct error_text texts[] = {
+#define RT_ERROR(name, text) {name, #name, text},
+#include "errors.def"
+#undef RT_ERROR
+};
+
+static _Thread_local cudaError_t last_error;
+
+/* The table is sorted by code. */
+static const struct error_text *find(cudaError_t code)
+{
+    size_t low = 0, high = COUNT(texts);
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (texts[middle].code == code)
+            return &texts[middle];
+        if (texts[middle].code < code)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+cudaError_t rt_error(CUresult result)
+{
+    return find((cudaError_t)result) ? (cudaError_t)result : cudaErrorUnknown;
+}
+
+cudaError_t done(cudaError_t error)
+{
+    if (__builtin_expect(error != cudaSuccess && error != cudaErrorNotReady, 0))
+        last_error = error;
+    return error;
+}
+
+bool rt_error_is_sticky(cudaError_t error)
+{
+    switch (error) {
+    case cudaErrorECCUncorrectable:
+    case cudaErrorNvlinkUncorrectable:
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorAssert:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure: return true;
+    default: return false;
+    }
+}
+
+void rt_error_reset(void) { last_error = cudaSuccess; }
+
+PUBLIC cudaError_t cudaGetLastError(void)
+{
+    cudaError_t error = last_error;
+
+    last_error = cudaSuccess;
+    return error;
+}
+
+PUBLIC cudaError_t cudaPeekAtLastError(void) { return last_error; }
+
+PUBLIC const char *cudaGetErrorName(cudaError_t error)
+{
+    const struct error_text *t = find(error);
+
+    return t ? t->name : "unrecognized error code";
+}
+
+PUBLIC const char *cudaGetErrorString(cudaError_t error)
+{
+    const struct error_text *t = find(error);
+
+    return t ? t->text : "unrecognized error code";
+}

@@ -1,0 +1,147 @@
+/* runtime: libcudart, the runtime API. A thin layer: every entry checks what the driver cannot
+ * check, translates, and calls the driver through a table of cu* functions. It knows nothing of
+ * what lies below the table, so the same runtime runs on Weir's driver and on any other libcuda.
+ *
+ * Three rules hold in every file here:
+ *   - a public function ends with `return done(code)`, which keeps the thread's last error;
+ *   - what touches a device begins with rt_context(), which makes the thread's device ready;
+ *   - a function with a stream comes twice: cudaX, and cudaX_ptsz, whose stream 0 is the thread's
+ *     own default stream. Both call one static function.
+ *
+ * A file per family; registry.c holds what programs registered (kernels, variables), and is the
+ * only one with state besides the thread's. */
+#ifndef WEIR_RUNTIME_INTERNAL_H
+#define WEIR_RUNTIME_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../include/cuda.h"
+#include "../../include/cuda_runtime_api.h"
+
+#define PUBLIC     __attribute__((visibility("default")))
+#define COUNT(a)   (sizeof(a) / sizeof((a)[0]))
+#define LIKELY(x)  __builtin_expect(!!(x), 1)
+#define UNUSED     __attribute__((unused))
+
+/* ---- the driver below ---------------------------------------------------------------------- */
+
+/* The driver's functions, by the names of their symbols. One that the driver lacks answers
+ * cudaErrorCallRequiresNewerDriver. */
+struct rt_driver {
+#define RT_DRIVER(name) __typeof__(&name) name;
+#include "driver.def"
+#undef RT_DRIVER
+};
+extern struct rt_driver rt_driver;
+#define CU(name) (rt_driver.name)
+
+/* Loads libcuda and initialises it, once. cudaErrorInsufficientDriver when there is none or it is
+ * older than this runtime, cudaErrorNoDevice when it has no device. */
+cudaError_t rt_init(void);
+/* Only loads it: for questions that need no device. */
+cudaError_t rt_load(void);
+/* The driver's own symbol, NULL when it has none (for cudaGetDriverEntryPoint). */
+void *rt_driver_symbol(const char *name);
+/* The process is on its way out: driver objects need no more cleaning up, and must get none. */
+bool rt_exiting(void);
+
+/* ---- errors -------------------------------------------------------------------------------- */
+
+/* The runtime's code for the driver's: the same number wherever both have one. */
+cudaError_t rt_error(CUresult result);
+/* Keeps the thread's last error (cudaErrorNotReady is an answer, not an error) and returns it. */
+cudaError_t done(cudaError_t error);
+/* Marks what a fault leaves on a device, and takes it away (cudaDeviceReset). */
+bool rt_error_is_sticky(cudaError_t error);
+void rt_error_reset(void);
+
+/* Leaves the calling function with the driver's error, if there is one. */
+#define CU_TRY(call)                                                                               \
+    do {                                                                                           \
+        CUresult result_ = (call);                                                                 \
+        if (__builtin_expect(result_ != CUDA_SUCCESS, 0))                                          \
+            return rt_error(result_);                                                              \
+    } while (0)
+#define RT_TRY(call)                                                                               \
+    do {                                                                                           \
+        cudaError_t error_ = (call);                                                               \
+        if (__builtin_expect(error_ != cudaSuccess, 0))                                            \
+            return error_;                                                                         \
+    } while (0)
+#define RT_CHECK(condition, error)                                                                 \
+    do {                                                                                           \
+        if (__builtin_expect(!(condition), 0))                                                     \
+            return (error);                                                                        \
+    } while (0)
+
+/* ---- devices and contexts ------------------------------------------------------------------ */
+
+enum { RT_MAX_DEVICES = 64 };
+
+/* Limits of a device that launches are checked against. */
+struct rt_limits {
+    unsigned grid[3], block[3], threads; /* threads of one block */
+};
+
+/* Makes sure that the thread has a context: the one that is current (a program may use the driver
+ * API too), else the primary context of the thread's device. */
+cudaError_t rt_context(void);
+/* The thread's device: that of its current context, else the one chosen by cudaSetDevice. */
+cudaError_t rt_device(int *device);
+cudaError_t rt_device_count(int *count);
+/* cudaErrorInvalidDevice unless the ordinal names a device. */
+cudaError_t rt_check_device(int device, CUdevice *handle);
+/* Runs with the primary context of a device current, whatever the thread's own; undo with
+ * rt_context_pop. */
+cudaError_t rt_context_push(int device, CUcontext *previous);
+void rt_context_pop(CUcontext previous);
+/* Current context and a number that no other context, nor the same one after a reset, has. */
+cudaError_t rt_context_id(CUcontext *context, uint64_t *id);
+const struct rt_limits *rt_device_limits(int device);
+
+/* Streams: what handle 0 means in the _ptsz and _ptds functions. */
+static inline cudaStream_t ptsz(cudaStream_t stream)
+{
+    return stream ? stream : cudaStreamPerThread;
+}
+
+/* ---- what programs registered -------------------------------------------------------------- */
+
+struct rt_binary;   /* one fat binary or one set of relocatable pieces */
+struct rt_function; /* a kernel known by the address of its host stub */
+
+/* The kernel of a host stub or a cudaKernel_t, NULL when there is none. */
+struct rt_function *rt_function_find(const void *host);
+const char *rt_function_name(const struct rt_function *f);
+/* The driver's function in the current context; loads the module if need be. */
+cudaError_t rt_function_handle(struct rt_function *f, CUfunction *out);
+/* Stub or cudaKernel_t to the driver's function, with a context made current. */
+cudaError_t rt_function_of(const void *host, CUfunction *out);
+
+/* Device address and size of a registered variable in the current context. */
+cudaError_t rt_symbol(const void *host, CUdeviceptr *address, size_t *size);
+
+/* Loads now every binary that holds managed variables, in the current context. */
+cudaError_t rt_managed_ready(void);
+
+/* ---- copies -------------------------------------------------------------------------------- */
+
+/* Whether the calling function waits (cudaMemcpy) or not (cudaMemcpyAsync). */
+enum rt_wait { RT_ASYNC, RT_SYNC };
+
+bool rt_kind_valid(enum cudaMemcpyKind kind);
+/* Any box, any kind of memory on either side. Stream 0 is the legacy default stream. */
+cudaError_t rt_copy_1d(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
+                       cudaStream_t stream, enum rt_wait wait);
+cudaError_t rt_copy_3d(const CUDA_MEMCPY3D *copy, cudaStream_t stream, enum rt_wait wait);
+
+/* Bytes of an array's element, 0 when the format has none. */
+size_t rt_array_element(cudaArray_const_t array, cudaError_t *error);
+cudaError_t rt_format_from_desc(const struct cudaChannelFormatDesc *desc, CUarray_format *format,
+                                unsigned *channels);
+cudaError_t rt_desc_from_format(CUarray_format format, unsigned channels,
+                                struct cudaChannelFormatDesc *desc);
+
+#endif
