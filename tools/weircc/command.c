@@ -1,0 +1,293 @@
+/* The command lines of the compilers that weircc drives.
+ *
+ * CUDA sources are compiled by clang twice: the device pass makes PTX, the host pass an object in
+ * which the PTX is embedded. Both take the toolkit from our headers, by a header that is included
+ * before the source. C and C++ sources go to the host compiler, as nvcc sends them. */
+#include "driver.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The toolkit that clang is told it has: the newest it knows, which settles how kernels are
+ * launched and registered; and the PTX version that goes with it. */
+static const char sdk_version[] = "-target-sdk-version=12.5";
+static const char ptx_version[] = "--cuda-feature=+ptx85";
+
+/* ---- what several commands share ----------------------------------------------------------- */
+
+static void add_search_and_macros(struct strlist *argv, const struct cmdline *c)
+{
+    for (size_t i = 0; i < c->list[OPT_define_macro].count; i++)
+        list_add(argv, "-D%s", c->list[OPT_define_macro].items[i]);
+    for (size_t i = 0; i < c->list[OPT_undefine_macro].count; i++)
+        list_add(argv, "-U%s", c->list[OPT_undefine_macro].items[i]);
+    list_add_all(argv, "-I", &c->list[OPT_include_path]);
+    list_add_all(argv, "-isystem", &c->list[OPT_system_include]);
+    list_add_all(argv, "-include", &c->list[OPT_pre_include]);
+}
+
+/* Warnings as nvcc's own options ask for them. */
+static void add_warnings(struct strlist *argv, const struct cmdline *c)
+{
+    const struct strlist *kinds = &c->list[OPT_Werror];
+    if (c->given[OPT_disable_warnings])
+        list_add(argv, "-w");
+    if (c->given[OPT_Wreorder])
+        list_add(argv, "-Wreorder");
+    if (c->given[OPT_Wno_deprecated_declarations])
+        list_add(argv, "-Wno-deprecated-declarations");
+    if (list_has(kinds, "all-warnings"))
+        list_add(argv, "-Werror");
+    if (list_has(kinds, "reorder"))
+        list_add(argv, "-Werror=reorder");
+    if (list_has(kinds, "deprecated-declarations"))
+        list_add(argv, "-Werror=deprecated-declarations");
+}
+
+static void add_templates(struct strlist *argv, const struct cmdline *c)
+{
+    if (c->value[OPT_ftemplate_depth] != NULL)
+        list_add(argv, "-ftemplate-depth=%s", c->value[OPT_ftemplate_depth]);
+    if (c->value[OPT_ftemplate_backtrace_limit] != NULL)
+        list_add(argv, "-ftemplate-backtrace-limit=%s", c->value[OPT_ftemplate_backtrace_limit]);
+}
+
+/* Options for host code that gcc and clang spell alike. */
+static void add_host_code(struct strlist *argv, const struct cmdline *c)
+{
+    if (c->value[OPT_optimize] != NULL)
+        list_add(argv, "-O%s", c->value[OPT_optimize]);
+    if (c->given[OPT_debug])
+        list_add(argv, "-g");
+    if (c->given[OPT_profile])
+        list_add(argv, "-pg");
+    if (c->given[OPT_no_exceptions])
+        list_add(argv, "-fno-exceptions");
+    list_add_all(argv, NULL, &c->list[OPT_compiler_options]);
+    list_add_all(argv, NULL, &c->unknown_compiler);
+}
+
+static bool per_thread_stream(const struct cmdline *c)
+{
+    const char *v = c->value[OPT_default_stream];
+    return v != NULL && strcmp(v, "per-thread") == 0;
+}
+
+/* ---- clang --------------------------------------------------------------------------------- */
+
+/* Host compiler options change what the source says, too: macros, search paths, the dialect. The
+ * device pass must see the same source, so it takes these (and the choice of warnings), but not
+ * what concerns code generation for the host. */
+static void add_source_options(struct strlist *argv, const struct strlist *options)
+{
+    static const char *const prefixes[] = {"-D",
+                                           "-U",
+                                           "-I",
+                                           "-std=",
+                                           "--std=",
+                                           "-W",
+                                           "-w",
+                                           "-iquote",
+                                           "-isystem",
+                                           "-idirafter",
+                                           "-include",
+                                           "-imacros",
+                                           "-funsigned-char",
+                                           "-fsigned-char",
+                                           "-fshort-enums",
+                                           "-fpack-struct",
+                                           "-fno-exceptions",
+                                           "-fms-extensions"};
+    static const char *const followed[] = {"-D",       "-U",         "-I",       "-iquote",
+                                           "-isystem", "-idirafter", "-include", "-imacros"};
+    for (size_t i = 0; i < options->count; i++) {
+        const char *o = options->items[i];
+        bool takes_next = false, match = false;
+        for (size_t k = 0; k < WEIR_COUNT(prefixes); k++)
+            match = match || strncmp(o, prefixes[k], strlen(prefixes[k])) == 0;
+        /* -Wl, -Wa, -Wp hand things on to other programs */
+        if (!match || strncmp(o, "-Wl,", 4) == 0 || strncmp(o, "-Wa,", 4) == 0)
+            continue;
+        for (size_t k = 0; k < WEIR_COUNT(followed); k++)
+            takes_next = takes_next || strcmp(o, followed[k]) == 0;
+        list_add(argv, "%s", o);
+        if (takes_next && i + 1 < options->count)
+            list_add(argv, "%s", options->items[++i]);
+    }
+}
+
+/* The floating-point choices of nvcc in clang's and its PTX backend's terms. */
+static void add_device_math(struct strlist *argv, const struct cmdline *c)
+{
+    bool fast = c->given[OPT_use_fast_math];
+    if (fast)
+        list_add(argv, "-fgpu-approx-transcendentals");
+    if (cmdline_bool(c, OPT_ftz, fast))
+        list_add(argv, "-fgpu-flush-denormals-to-zero");
+    if (!cmdline_bool(c, OPT_prec_div, !fast)) { /* 0: div.approx, 1: div.full */
+        list_add(argv, "-mllvm");
+        list_add(argv, "-nvptx-prec-divf32=%d", fast ? 0 : 1);
+    }
+    if (!cmdline_bool(c, OPT_prec_sqrt, !fast)) {
+        list_add(argv, "-mllvm");
+        list_add(argv, "-nvptx-prec-sqrtf32=0");
+    }
+    if (!cmdline_bool(c, OPT_fmad, true))
+        list_add(argv, "-ffp-contract=off");
+}
+
+static void add_device_pass(struct strlist *argv, const struct driver *dr)
+{
+    const struct cmdline *c = &dr->options;
+    bool debug = c->given[OPT_device_debug];
+    list_add(argv, "--cuda-device-only");
+    list_add(argv, "%s", ptx_version);
+    list_add(argv, debug && !c->given[OPT_dopt] ? "-O1" : "-O2");
+    if (debug || c->given[OPT_generate_line_info])
+        list_add(argv, "-gline-directives-only");
+    add_device_math(argv, c);
+    char *library = xprintf("%s/weir-device.bc", dr->tools.support);
+    if (access(library, R_OK) == 0) {
+        list_add(argv, "-Xclang");
+        list_add(argv, "-mlink-builtin-bitcode");
+        list_add(argv, "-Xclang");
+        list_add(argv, "%s", library);
+    }
+    free(library);
+    if (list_has(&c->list[OPT_optimization_info], "inline"))
+        list_add(argv, "-Rpass=inline");
+    if (c->value[OPT_fdevice_time_trace] != NULL)
+        list_add(argv, "-ftime-trace=%s",
+                 strcmp(c->value[OPT_fdevice_time_trace], "-") != 0
+                     ? c->value[OPT_fdevice_time_trace]
+                     : "trace.json");
+    add_source_options(argv, &c->list[OPT_compiler_options]);
+    add_source_options(argv, &c->unknown_compiler);
+}
+
+/* The id by which static device symbols of this file get names of their own: the same in both
+ * passes and in every build, different for files that may meet in one program. */
+static void add_compilation_id(struct strlist *argv, const struct driver *dr, const char *input)
+{
+    const struct cmdline *c = &dr->options;
+    struct hash128 h;
+    char hex[33];
+    hash_init(&h);
+    if (c->value[OPT_frandom_seed] != NULL) {
+        hash_add(&h, c->value[OPT_frandom_seed], strlen(c->value[OPT_frandom_seed]));
+    } else {
+        char *path = realpath(input, NULL);
+        const char *name = path != NULL ? path : input;
+        hash_add(&h, name, strlen(name));
+        free(path);
+        const struct strlist *macros = &c->list[OPT_define_macro];
+        for (size_t i = 0; i < macros->count; i++)
+            hash_add(&h, macros->items[i], strlen(macros->items[i]) + 1);
+        const char *output = c->value[OPT_output_file] != NULL ? c->value[OPT_output_file] : "";
+        hash_add(&h, output, strlen(output) + 1);
+    }
+    hash_hex(&h, hex);
+    list_add(argv, "-fgpu-rdc");
+    list_add(argv, "-fuse-cuid=none");
+    list_add(argv, "-Xclang");
+    list_add(argv, "-cuid=%.16s", hex);
+}
+
+void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass, const char *input)
+{
+    const struct cmdline *c = &dr->options;
+    const struct toolchain *t = &dr->tools;
+    list_add(argv, "%s", t->clang);
+    list_add(argv, "-x");
+    list_add(argv, "cuda");
+    list_add(argv, "--cuda-path=/nonexistent"); /* no SDK of others, wherever one lies */
+    list_add(argv, "-nocudainc");
+    list_add(argv, "-nocudalib");
+    list_add(argv, "--cuda-gpu-arch=%s", arch_name(&dr->plan.arch));
+    list_add(argv, "-Xclang");
+    list_add(argv, "%s", sdk_version);
+    list_add(argv, "-Qunused-arguments");
+    list_add(argv, "-Wno-unknown-warning-option");
+    list_add(argv, "-Wno-unknown-pragmas"); /* nvcc's pragmas are everywhere */
+    list_add(argv, "-Wno-pass-failed");     /* #pragma unroll is a wish */
+    if (isatty(STDERR_FILENO))
+        list_add(argv, "-fcolor-diagnostics");
+    if (cmdline_bool(c, OPT_brief_diagnostics, false))
+        list_add(argv, "-fno-caret-diagnostics");
+    /* First of all search paths: another toolkit's headers do not fit our prelude. */
+    list_add(argv, "-I");
+    list_add(argv, "%s", t->include);
+    list_add(argv, "-include");
+    list_add(argv, "weir/prelude.h");
+    list_add(argv, "-D__CUDA_ARCH_LIST__=%d0", dr->plan.arch.number);
+    if (c->given[OPT_use_fast_math])
+        list_add(argv, "-D__USE_FAST_MATH__=1");
+    if (c->given[OPT_device_debug])
+        list_add(argv, "-D__CUDACC_DEBUG__=1");
+    if (per_thread_stream(c)) {
+        list_add(argv, "-fgpu-default-stream=per-thread");
+        list_add(argv, "-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1");
+    }
+    if (c->value[OPT_std] != NULL)
+        list_add(argv, "-std=%s", c->value[OPT_std]);
+    add_warnings(argv, c);
+    add_templates(argv, c);
+    add_search_and_macros(argv, c);
+    if (dr->plan.rdc)
+        add_compilation_id(argv, dr, input);
+    if (pass == PASS_DEVICE) {
+        add_device_pass(argv, dr);
+        return;
+    }
+    list_add(argv, "--cuda-host-only");
+    if (dr->plan.rdc) {
+        list_add(argv, "--offload-new-driver");
+        list_add(argv, "-include");
+        list_add(argv, "%s/rdc.h", t->support);
+    }
+    add_host_code(argv, c);
+}
+
+/* ---- the host compiler --------------------------------------------------------------------- */
+
+void command_host(struct strlist *argv, const struct driver *dr, enum input_kind kind)
+{
+    static const char *const languages[] = {
+        [INPUT_CXX] = "c++",
+        [INPUT_C] = "c",
+        [INPUT_CXX_PREPROCESSED] = "c++-cpp-output",
+        [INPUT_C_PREPROCESSED] = "cpp-output",
+    };
+    const struct cmdline *c = &dr->options;
+    bool cxx = kind == INPUT_CXX || kind == INPUT_CXX_PREPROCESSED;
+    list_add(argv, "%s", dr->tools.cc);
+    list_add(argv, "-x");
+    list_add(argv, "%s", languages[kind]);
+    if (cxx && c->value[OPT_std] != NULL)
+        list_add(argv, "-std=%s", c->value[OPT_std]);
+    list_add(argv, "-m64");
+    list_add(argv, "-I");
+    list_add(argv, "%s", dr->tools.include);
+    list_add(argv, "-D__NVCC__=1");
+    list_add(argv, "-D__CUDACC_VER_MAJOR__=%d", WEIRCC_CUDA_MAJOR);
+    list_add(argv, "-D__CUDACC_VER_MINOR__=%d", WEIRCC_CUDA_MINOR);
+    list_add(argv, "-D__CUDACC_VER_BUILD__=0");
+    list_add(argv, "-D__CUDA_ARCH_LIST__=%d0", dr->plan.arch.number);
+    if (per_thread_stream(c))
+        list_add(argv, "-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1");
+    add_warnings(argv, c);
+    if (cxx)
+        add_templates(argv, c);
+    add_search_and_macros(argv, c);
+    add_host_code(argv, c);
+}
+
+void command_fatbin(struct strlist *argv, const struct driver *dr, const char *ptx, const char *out)
+{
+    list_add(argv, "%s", dr->tools.self);
+    list_add(argv, "-fatbin");
+    list_add(argv, "%s", ptx);
+    list_add(argv, "-o");
+    list_add(argv, "%s", out);
+}

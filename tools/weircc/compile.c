@@ -1,0 +1,236 @@
+/* Carrying out jobs: from a source file to what the phase wants of it. */
+#include "depfile.h"
+#include "driver.h"
+#include "fatbin.h"
+#include "messages.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* One source file on its way. */
+struct compilation {
+    struct driver *dr;
+    const struct job *job;
+    struct messages messages;
+    struct strlist prerequisites; /* of the rule for make */
+};
+
+static char *intermediate(struct driver *dr, const char *source, const char *suffix)
+{
+    return work_file(&dr->work, source, suffix, &dr->diag);
+}
+
+/* Asks a compiler for its rule; NULL when none is wanted. */
+static char *ask_for_rule(struct compilation *c, struct strlist *argv)
+{
+    struct driver *dr = c->dr;
+    if (!dr->plan.dependencies)
+        return NULL;
+    bool only = dr->plan.phase == PHASE_DEPENDENCIES;
+    char *file = intermediate(dr, c->job->input, ".dep");
+    if (file == NULL)
+        return NULL;
+    list_add(argv, "-M%s%s", dr->plan.skip_system ? "M" : "", only ? "" : "D");
+    list_add(argv, "-MF");
+    list_add(argv, "%s", file);
+    return file;
+}
+
+/* Runs one compiler on the input. `output` NULL: it writes none, or to standard output. */
+static int run_compiler(struct compilation *c, struct strlist *argv, const char *phase,
+                        const char *output, bool is_clang)
+{
+    struct driver *dr = c->dr;
+    char *rule = ask_for_rule(c, argv);
+    if (dr->diag.text[0] != '\0')
+        return 1;
+    list_add(argv, "%s", c->job->input);
+    if (output != NULL) {
+        list_add(argv, "-o");
+        list_add(argv, "%s", output);
+    }
+    struct strbuf errors = {0};
+    int status = work_run(&dr->work, argv, phase, is_clang ? &errors : NULL, &dr->diag);
+    if (errors.count > 0)
+        messages_show(&c->messages, errors.items);
+    sb_free(&errors);
+    if (status == 0 && rule != NULL && !dr->work.dryrun &&
+        !depfile_read(rule, &c->prerequisites, &dr->diag))
+        status = 1;
+    return status;
+}
+
+static bool write_rule(struct compilation *c)
+{
+    struct driver *dr = c->dr;
+    const struct job *job = c->job;
+    if (!dr->plan.dependencies || dr->work.dryrun)
+        return true;
+    struct depfile_rule rule = {
+        .target = job->target,
+        .skip_folder = dr->plan.skip_system ? dr->tools.include : NULL,
+        .phony_targets = dr->options.given[OPT_generate_dependency_targets],
+    };
+    return depfile_write(job->depfile, &rule, &c->prerequisites, &dr->diag);
+}
+
+/* ---- CUDA ---------------------------------------------------------------------------------- */
+
+static int device_pass(struct compilation *c, const char *ptx)
+{
+    struct strlist argv = {0};
+    command_cuda(&argv, c->dr, PASS_DEVICE, c->job->input);
+    if (c->dr->options.given[OPT_source_in_ptx])
+        list_add(&argv, "-fverbose-asm");
+    list_add(&argv, c->dr->plan.phase == PHASE_SYNTAX ? "-fsyntax-only" : "-S");
+    return run_compiler(c, &argv, "clang (device)", ptx, true);
+}
+
+static int make_fatbin(struct driver *dr, const char *ptx, const char *fatbin)
+{
+    struct strlist argv = {0};
+    command_fatbin(&argv, dr, ptx, fatbin);
+    if (!work_show(&dr->work, &argv))
+        return 0;
+    return fatbin_write(ptx, fatbin, &dr->diag) ? 0 : 1;
+}
+
+static int host_pass(struct compilation *c, const char *fatbin, const char *object)
+{
+    struct driver *dr = c->dr;
+    struct strlist argv = {0};
+    command_cuda(&argv, dr, PASS_HOST, c->job->input);
+    if (dr->plan.rdc) {
+        list_add(&argv, "-D__WEIR_RDC_FATBIN__=\"%s\"", fatbin);
+    } else {
+        list_add(&argv, "-Xclang");
+        list_add(&argv, "-fcuda-include-gpubinary");
+        list_add(&argv, "-Xclang");
+        list_add(&argv, "%s", fatbin);
+    }
+    list_add(&argv, "-c");
+    return run_compiler(c, &argv, "clang (host)", object, true);
+}
+
+/* Runs both passes and makes an object. */
+static int cuda_object(struct compilation *c, const char *object)
+{
+    struct driver *dr = c->dr;
+    char *ptx = intermediate(dr, c->job->input, ".ptx");
+    char *fatbin = intermediate(dr, c->job->input, ".fatbin");
+    if (ptx == NULL || fatbin == NULL)
+        return 1;
+    int status = device_pass(c, ptx);
+    if (status == 0)
+        status = make_fatbin(dr, ptx, fatbin);
+    if (status == 0)
+        status = host_pass(c, fatbin, object);
+    return status;
+}
+
+static int cuda_fatbin(struct compilation *c)
+{
+    char *ptx = intermediate(c->dr, c->job->input, ".ptx");
+    if (ptx == NULL)
+        return 1;
+    int status = device_pass(c, ptx);
+    return status != 0 ? status : make_fatbin(c->dr, ptx, c->job->output);
+}
+
+/* The preprocessed source as the device pass reads it. */
+static int cuda_preprocess(struct compilation *c)
+{
+    struct strlist argv = {0};
+    command_cuda(&argv, c->dr, PASS_DEVICE, c->job->input);
+    list_add(&argv, "-E");
+    return run_compiler(c, &argv, "clang (preprocess)", c->job->output, true);
+}
+
+/* Both passes may include files that the other does not. */
+static int cuda_dependencies(struct compilation *c)
+{
+    static const enum pass passes[] = {PASS_DEVICE, PASS_HOST};
+    int status = 0;
+    for (size_t i = 0; i < WEIR_COUNT(passes) && status == 0; i++) {
+        struct strlist argv = {0};
+        command_cuda(&argv, c->dr, passes[i], c->job->input);
+        status = run_compiler(c, &argv, "clang (dependencies)", NULL, true);
+    }
+    return status;
+}
+
+static int compile_cuda(struct compilation *c, const char *object)
+{
+    switch (c->dr->plan.phase) {
+    case PHASE_PREPROCESS: return cuda_preprocess(c);
+    case PHASE_DEPENDENCIES: return cuda_dependencies(c);
+    case PHASE_SYNTAX: return device_pass(c, NULL);
+    case PHASE_PTX: return device_pass(c, c->job->output);
+    case PHASE_FATBIN: return cuda_fatbin(c);
+    case PHASE_COMPILE:
+    case PHASE_LINK:
+    case PHASE_LIB:
+    case PHASE_DLINK: return cuda_object(c, object);
+    }
+    return 1;
+}
+
+/* ---- C and C++ ----------------------------------------------------------------------------- */
+
+static int compile_host(struct compilation *c, const char *object)
+{
+    enum phase phase = c->dr->plan.phase;
+    struct strlist argv = {0};
+    command_host(&argv, c->dr, c->job->kind);
+    if (phase == PHASE_DEPENDENCIES)
+        return run_compiler(c, &argv, "host compiler (dependencies)", NULL, false);
+    if (phase == PHASE_PREPROCESS) {
+        list_add(&argv, "-E");
+        return run_compiler(c, &argv, "host compiler (preprocess)", c->job->output, false);
+    }
+    list_add(&argv, "-c");
+    return run_compiler(c, &argv, "host compiler", object, false);
+}
+
+/* ---- PTX and fat binaries ------------------------------------------------------------------ */
+
+static int compile_device_code(struct compilation *c, const char *object)
+{
+    struct driver *dr = c->dr;
+    const char *input = c->job->input;
+    if (dr->plan.phase == PHASE_FATBIN)
+        return make_fatbin(dr, input, c->job->output);
+    if (c->job->kind == INPUT_FATBIN)
+        return wrap_device_code(dr, input, object);
+    char *fatbin = intermediate(dr, input, ".fatbin");
+    if (fatbin == NULL)
+        return 1;
+    int status = make_fatbin(dr, input, fatbin);
+    return status != 0 ? status : wrap_device_code(dr, fatbin, object);
+}
+
+int compile_job(struct driver *dr, const struct job *job, char **object)
+{
+    struct compilation c = {.dr = dr, .job = job};
+    *object = NULL;
+    bool makes_object = dr->plan.phase == PHASE_COMPILE || dr->plan.phase == PHASE_LINK ||
+                        dr->plan.phase == PHASE_LIB || dr->plan.phase == PHASE_DLINK;
+    if (makes_object) {
+        *object = job->output != NULL ? job->output : intermediate(dr, job->input, ".o");
+        if (*object == NULL)
+            return 1;
+    }
+    int status;
+    if (job->kind == INPUT_CUDA)
+        status = compile_cuda(&c, *object);
+    else if (job->kind == INPUT_PTX || job->kind == INPUT_FATBIN)
+        status = compile_device_code(&c, *object);
+    else
+        status = compile_host(&c, *object);
+    if (status == 0 && !write_rule(&c))
+        status = 1;
+    if (status != 0 && c.messages.errors > 0)
+        fprintf(stderr, "\n%d error%s detected in the compilation of \"%s\".\n", c.messages.errors,
+                c.messages.errors == 1 ? "" : "s", job->input);
+    return status;
+}

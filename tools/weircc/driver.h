@@ -1,0 +1,109 @@
+/* driver: what one call of weircc does, decided before anything is run.
+ *
+ * The command line becomes a plan: one phase to end with, one job per source file with the names of
+ * all files it reads and writes, one list for the linker. compile.c carries out jobs, link.c what
+ * comes after. */
+#ifndef WEIRCC_DRIVER_H
+#define WEIRCC_DRIVER_H
+
+#include "arch.h"
+#include "options.h"
+#include "toolchain.h"
+#include "work.h"
+
+#define WEIRCC_CUDA_MAJOR 13
+#define WEIRCC_CUDA_MINOR 0
+
+enum phase {
+    PHASE_LINK,         /* program or shared library */
+    PHASE_LIB,          /* static library */
+    PHASE_DLINK,        /* object that registers relocatable device code */
+    PHASE_COMPILE,      /* objects */
+    PHASE_PTX,          /* device code only */
+    PHASE_FATBIN,       /* the same in its container */
+    PHASE_SYNTAX,       /* device code, checked only */
+    PHASE_PREPROCESS,   /* source text */
+    PHASE_DEPENDENCIES, /* rules for make */
+};
+
+enum input_kind {
+    INPUT_CUDA,
+    INPUT_CXX,
+    INPUT_C,
+    INPUT_CXX_PREPROCESSED, /* .ii */
+    INPUT_C_PREPROCESSED,   /* .i */
+    INPUT_PTX,
+    INPUT_FATBIN,
+    INPUT_OBJECT, /* also archives and shared libraries: for the linker as they are */
+};
+
+/* One input that is compiled. */
+struct job {
+    const char *input;
+    enum input_kind kind;
+    char *output;  /* what the phase makes of it: object, PTX, fat binary; NULL for standard output
+                      or when it is an intermediate object */
+    char *depfile; /* where its rule goes; NULL: nowhere, or to standard output for -M */
+    char *target;  /* of the rule */
+};
+
+struct plan {
+    enum phase phase;
+    bool rdc;            /* relocatable device code */
+    bool dependencies;   /* a rule is written */
+    bool skip_system;    /* without system headers */
+    bool run_after;      /* -run */
+    const char *program; /* -run of a program that is already built, else NULL */
+    struct arch arch;    /* of device code */
+    char *output;        /* of the linking phases */
+    struct {
+        struct job *items;
+        size_t count, cap;
+    } jobs;
+    struct strlist link_inputs; /* objects, libraries and linker options, in order; the objects of
+                                   jobs are put in when they are compiled: see link_job */
+    struct {
+        size_t *items;
+        size_t count, cap;
+    } link_job; /* positions in link_inputs that stand for jobs 0, 1, ... */
+};
+
+struct driver {
+    struct cmdline options;
+    struct toolchain tools;
+    struct work work;
+    struct plan plan;
+    struct diag diag; /* the one fatal message */
+};
+
+/* Decides. False and a message when the request makes no sense. */
+bool plan_make(struct driver *dr);
+
+/* Carries one job out; `object` is set to the object file in the linking phases. The result is an
+ * exit status. */
+int compile_job(struct driver *dr, const struct job *job, char **object);
+
+/* Deletes what the plan would have written (--clean-targets). */
+void plan_clean(const struct plan *plan);
+
+/* The phases after compilation, on plan.link_inputs. Exit status. */
+int link_program(struct driver *dr);
+int link_library(struct driver *dr);
+int link_device(struct driver *dr);
+int run_program(struct driver *dr);
+
+/* An object file that holds fat binaries as relocatable device code. Exit status. */
+int wrap_device_code(struct driver *dr, const char *fatbin, const char *object);
+
+/* The command lines (command.c): everything but input and output. */
+enum pass { PASS_DEVICE, PASS_HOST };
+void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass, const char *input);
+void command_host(struct strlist *argv, const struct driver *dr, enum input_kind kind);
+void command_fatbin(struct strlist *argv, const struct driver *dr, const char *ptx,
+                    const char *out);
+
+/* --help, --version. */
+void print_help(void);
+void print_version(void);
+
+#endif

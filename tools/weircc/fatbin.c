@@ -1,0 +1,129 @@
+/* Writing fat binaries; see fatbin.h. */
+#include "fatbin.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FLAG_64BIT = 0x1, FLAG_DEBUG = 0x2, FLAG_LINUX = 0x10, KIND_PTX = 1 };
+
+struct fatbin_header {
+    uint32_t magic;
+    uint16_t version, header_size;
+    uint64_t size; /* of what follows */
+};
+
+struct fatbin_entry {
+    uint16_t kind, always_0x101;
+    uint32_t header_size;
+    uint64_t payload_size;
+    uint32_t compressed_size, options_offset;
+    uint16_t minor, major; /* of the PTX ISA */
+    uint32_t arch;
+    uint32_t name_offset, name_length;
+    uint64_t flags;
+    uint64_t reserved;
+    uint64_t uncompressed_size;
+};
+
+/* Skips white space and comments. */
+static const char *skip_space(const char *p)
+{
+    while (true) {
+        if (isspace((unsigned char)*p)) {
+            p++;
+        } else if (p[0] == '/' && p[1] == '/') {
+            p += strcspn(p, "\n");
+        } else if (p[0] == '/' && p[1] == '*') {
+            const char *end = strstr(p + 2, "*/");
+            p = end != NULL ? end + 2 : p + strlen(p);
+        } else {
+            return p;
+        }
+    }
+}
+
+bool ptx_read_head(const char *text, struct ptx_head *head, struct diag *d)
+{
+    const char *p = skip_space(text);
+    if (sscanf(p, ".version %d.%d", &head->major, &head->minor) != 2)
+        return diag_set(d, 0, 0, "it does not begin with a .version directive");
+    p = skip_space(p + strcspn(p, "\n\r/"));
+    if (sscanf(p, ".target sm_%d", &head->arch) != 1)
+        return diag_set(d, 0, 0, "it has no .target sm_NN directive after .version");
+    size_t n = strcspn(p, "\n\r/");
+    const char *debug = strstr(p, "debug");
+    head->debug = debug != NULL && debug < p + n;
+    return true;
+}
+
+/* Writes to a file of another name first, so that a reader never sees half of it. */
+static bool write_whole(const char *path, const struct strbuf *content, struct diag *d)
+{
+    char *temporary = xprintf("%s.tmp%ld", path, (long)getpid());
+    FILE *f = fopen(temporary, "wb");
+    bool ok = f != NULL && fwrite(content->items, 1, content->count, f) == content->count;
+    int reason = errno;
+    if (f != NULL && fclose(f) != 0 && ok) {
+        ok = false;
+        reason = errno;
+    }
+    if (ok && rename(temporary, path) != 0) {
+        ok = false;
+        reason = errno;
+    }
+    if (!ok) {
+        unlink(temporary);
+        diag_set(d, 0, 0, "Cannot write '%s': %s", path, strerror(reason));
+    }
+    free(temporary);
+    return ok;
+}
+
+bool fatbin_write(const char *ptx_path, const char *out_path, struct diag *d)
+{
+    size_t size;
+    char *ptx = file_read(ptx_path, &size, d);
+    if (ptx == NULL)
+        return false;
+    while (size > 0 && ptx[size - 1] == '\0')
+        size--;
+    struct ptx_head head = {0};
+    struct diag why = {0};
+    if (strlen(ptx) < size || !ptx_read_head(ptx, &head, &why)) {
+        diag_set(d, 0, 0, "'%s' is not PTX: %s", ptx_path,
+                 why.text[0] != '\0' ? why.text : "it holds binary data");
+        free(ptx);
+        return false;
+    }
+    size_t padded = (size + 1 + 7) & ~(size_t)7;
+    struct fatbin_entry entry = {
+        .kind = KIND_PTX,
+        .always_0x101 = 0x101,
+        .header_size = sizeof entry,
+        .payload_size = padded,
+        .minor = (uint16_t)head.minor,
+        .major = (uint16_t)head.major,
+        .arch = (uint32_t)head.arch,
+        .flags = FLAG_64BIT | FLAG_LINUX | (head.debug ? FLAG_DEBUG : 0),
+    };
+    struct fatbin_header header = {
+        .magic = 0xBA55ED50,
+        .version = 1,
+        .header_size = sizeof header,
+        .size = sizeof entry + padded,
+    };
+    struct strbuf out = {0};
+    sb_append(&out, (const char *)&header, sizeof header);
+    sb_append(&out, (const char *)&entry, sizeof entry);
+    sb_append(&out, ptx, size);
+    for (size_t i = size; i < padded; i++)
+        sb_append(&out, "", 1);
+    bool ok = write_whole(out_path, &out, d);
+    sb_free(&out);
+    free(ptx);
+    return ok;
+}

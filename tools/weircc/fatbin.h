@@ -1,0 +1,27 @@
+/* fatbin: PTX in the container that CUDA programs carry their device code in.
+ *
+ * Layout (little-endian, all offsets in bytes):
+ *   header  0 u32 0xBA55ED50   4 u16 version 1   6 u16 header size 16   8 u64 bytes that follow
+ *   entry   0 u16 kind 1 (PTX)  2 u16 0x101   4 u32 header size 64   8 u64 payload size, padded to
+ * 8 16 u32 0 (raw)  20 u32 0 (no options)  24 u16 ISA minor  26 u16 ISA major 28 u32 architecture
+ * 32 u32, 36 u32 source name (none)  40 u64 flags  56 u64 0 (raw) payload: the PTX text, ended by a
+ * NUL and padded with more */
+#ifndef WEIRCC_FATBIN_H
+#define WEIRCC_FATBIN_H
+
+#include "base/base.h"
+
+/* What the head of a PTX file says. */
+struct ptx_head {
+    int major, minor; /* .version */
+    int arch;         /* .target sm_<arch> */
+    bool debug;       /* .target ..., debug */
+};
+
+/* Reads the directives at the start of PTX text. False and a message when it is not PTX. */
+bool ptx_read_head(const char *text, struct ptx_head *head, struct diag *d);
+
+/* Reads the PTX file and writes the container, whole or not at all. */
+bool fatbin_write(const char *ptx_path, const char *out_path, struct diag *d);
+
+#endif

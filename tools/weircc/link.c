@@ -1,0 +1,128 @@
+/* After compilation: programs, shared and static libraries, device linking, running. */
+#include "driver.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- relocatable device code --------------------------------------------------------------- */
+
+/* The assembler includes the bytes; the section's name makes the linker join the blobs of all
+ * objects between two symbols (lib/weir/rdc.h does the same for compiled files). */
+int wrap_device_code(struct driver *dr, const char *fatbin, const char *object)
+{
+    struct strlist argv = {0};
+    list_add(&argv, "%s", dr->tools.clang);
+    list_add(&argv, "-x");
+    list_add(&argv, "c");
+    list_add(&argv, "-include");
+    list_add(&argv, "%s/rdc.h", dr->tools.support);
+    list_add(&argv, "-D__WEIR_RDC_FATBIN__=\"%s\"", fatbin);
+    list_add(&argv, "-c");
+    list_add(&argv, "/dev/null");
+    list_add(&argv, "-o");
+    list_add(&argv, "%s", object);
+    return work_run(&dr->work, &argv, "wrap", NULL, &dr->diag);
+}
+
+int link_device(struct driver *dr)
+{
+    const struct plan *p = &dr->plan;
+    struct strlist argv = {0};
+    list_add(&argv, "%s", dr->tools.cxx);
+    list_add(&argv, "-r");
+    list_add(&argv, "-nostdlib");
+    list_add(&argv, "%s/weir-rdc.o", dr->tools.support);
+    /* Objects stay inputs of the final link; only device code that came by itself goes in here. */
+    for (size_t i = 0; i < p->jobs.count; i++)
+        list_add(&argv, "%s", p->link_inputs.items[p->link_job.items[i]]);
+    list_add(&argv, "-o");
+    list_add(&argv, "%s", p->output);
+    return work_run(&dr->work, &argv, "device link", NULL, &dr->diag);
+}
+
+/* ---- libraries and programs ---------------------------------------------------------------- */
+
+int link_library(struct driver *dr)
+{
+    const struct plan *p = &dr->plan;
+    struct strlist argv = {0};
+    list_add(&argv, "%s", dr->tools.ar);
+    list_add(&argv, "crs");
+    list_add_all(&argv, NULL, &dr->options.list[OPT_archive_options]);
+    list_add(&argv, "%s", p->output);
+    for (size_t i = 0; i < p->link_inputs.count; i++) {
+        if (strcmp(p->link_inputs.items[i], "-Xlinker") == 0)
+            i++;
+        else if (strncmp(p->link_inputs.items[i], "-l", 2) != 0)
+            list_add(&argv, "%s", p->link_inputs.items[i]);
+    }
+    return work_run(&dr->work, &argv, "archive", NULL, &dr->diag);
+}
+
+/* Our runtime libraries, and a search path for the program to find the shared ones by: programs
+ * built in the tree must run without setting anything. */
+static void add_runtime(struct strlist *argv, const struct driver *dr)
+{
+    const struct cmdline *c = &dr->options;
+    const char *cudart = c->value[OPT_cudart] != NULL ? c->value[OPT_cudart] : "static";
+    const char *devrt = c->value[OPT_cudadevrt] != NULL ? c->value[OPT_cudadevrt] : "static";
+    bool none = strcmp(cudart, "none") == 0;
+    if (!none && strcmp(devrt, "none") != 0 && !c->given[OPT_no_device_link])
+        list_add(argv, "-lcudadevrt");
+    if (strcmp(cudart, "shared") == 0)
+        list_add(argv, "-lcudart");
+    if (strcmp(cudart, "static") == 0)
+        list_add(argv, "-lcudart_static");
+    if (!none) {
+        list_add(argv, "-lrt");
+        list_add(argv, "-lpthread");
+        list_add(argv, "-ldl");
+    }
+    list_add(argv, "-Wl,--end-group");
+    list_add(argv, "-Wl,-rpath,%s", dr->tools.lib);
+}
+
+int link_program(struct driver *dr)
+{
+    const struct plan *p = &dr->plan;
+    const struct cmdline *c = &dr->options;
+    bool relocatable = c->given[OPT_relocatable_link];
+    struct strlist argv = {0};
+    list_add(&argv, "%s", dr->tools.cxx);
+    if (c->value[OPT_optimize] != NULL)
+        list_add(&argv, "-O%s", c->value[OPT_optimize]);
+    list_add_all(&argv, NULL, &c->list[OPT_compiler_options]);
+    list_add_all(&argv, NULL, &c->unknown_compiler);
+    list_add(&argv, "-m64");
+    if (c->given[OPT_profile])
+        list_add(&argv, "-pg");
+    if (c->given[OPT_shared])
+        list_add(&argv, "-shared");
+    list_add_all(&argv, NULL, &c->unknown_linker);
+    if (relocatable) {
+        list_add(&argv, "-r");
+        list_add(&argv, "-nostdlib");
+    }
+    /* ours first: the libraries of another toolkit have the same names */
+    list_add(&argv, "-L%s", dr->tools.lib);
+    for (size_t i = 0; i < c->list[OPT_library_path].count; i++)
+        list_add(&argv, "-L%s", c->list[OPT_library_path].items[i]);
+    if (!relocatable)
+        list_add(&argv, "-Wl,--start-group");
+    list_add_all(&argv, NULL, &p->link_inputs);
+    if (!relocatable)
+        add_runtime(&argv, dr);
+    list_add(&argv, "-o");
+    list_add(&argv, "%s", p->output);
+    return work_run(&dr->work, &argv, "link", NULL, &dr->diag);
+}
+
+int run_program(struct driver *dr)
+{
+    const char *program = dr->plan.program != NULL ? dr->plan.program : dr->plan.output;
+    struct strlist argv = {0};
+    list_add(&argv, "%s%s", strchr(program, '/') != NULL ? "" : "./", program);
+    list_add_all(&argv, NULL, &dr->options.list[OPT_run_args]);
+    return work_run(&dr->work, &argv, "run", NULL, &dr->diag);
+}

@@ -1,0 +1,87 @@
+/* weircc: compiles CUDA programs for this machine's processor, with nvcc's command line. */
+#include "driver.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int fail(const struct driver *dr)
+{
+    fprintf(stderr, "weircc fatal   : %s\n", dr->diag.text);
+    return 1;
+}
+
+/* What scripts that read nvcc's listing look for before the commands. */
+static void list_places(const struct driver *dr)
+{
+    const struct toolchain *t = &dr->tools;
+    fprintf(stderr, "#$ _SPACE_= \n#$ _HERE_=%s/bin\n#$ TOP=%s\n", t->root, t->root);
+    fprintf(stderr, "#$ INCLUDES=\"-I%s\"\n#$ LIBRARIES= \"-L%s\"\n", t->include, t->lib);
+}
+
+static int finish(struct driver *dr)
+{
+    const struct plan *p = &dr->plan;
+    int status = 0;
+    if (p->program == NULL) {
+        if (p->phase == PHASE_LINK)
+            status = link_program(dr);
+        else if (p->phase == PHASE_LIB)
+            status = link_library(dr);
+        else if (p->phase == PHASE_DLINK)
+            status = link_device(dr);
+    }
+    if (status == 0 && p->run_after)
+        status = run_program(dr);
+    return status;
+}
+
+static int carry_out(struct driver *dr)
+{
+    struct plan *p = &dr->plan;
+    for (size_t i = 0; i < p->jobs.count; i++) {
+        char *object;
+        int status = compile_job(dr, &p->jobs.items[i], &object);
+        if (status != 0)
+            return status;
+        if (object != NULL)
+            p->link_inputs.items[p->link_job.items[i]] = object;
+    }
+    return finish(dr);
+}
+
+int main(int argc, char **argv)
+{
+    static struct driver dr;
+    struct cmdline *c = &dr.options;
+    if (!cmdline_parse(c, argc - 1, argv + 1, &dr.diag))
+        return fail(&dr);
+    if (c->given[OPT_help]) {
+        print_help();
+        return 0;
+    }
+    if (c->given[OPT_version]) {
+        print_version();
+        return 0;
+    }
+    if (c->given[OPT_list_gpu_arch] || c->given[OPT_list_gpu_code]) {
+        arch_list(c->given[OPT_list_gpu_arch], c->given[OPT_list_gpu_code]);
+        return 0;
+    }
+    if (!plan_make(&dr) || !toolchain_find(&dr.tools, c, &dr.diag))
+        return fail(&dr);
+    for (size_t i = 0; !c->given[OPT_disable_warnings] && i < c->warnings.count; i++)
+        fprintf(stderr, "weircc warning : %s\n", c->warnings.items[i]);
+    if (c->given[OPT_clean_targets]) {
+        plan_clean(&dr.plan);
+        return 0;
+    }
+    if (!work_open(&dr.work, c, &dr.diag))
+        return fail(&dr);
+    if (dr.work.list)
+        list_places(&dr);
+    int status = carry_out(&dr);
+    work_close(&dr.work); /* does not come back when a signal came */
+    if (dr.diag.text[0] != '\0')
+        fail(&dr);
+    return status;
+}

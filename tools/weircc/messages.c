@@ -1,0 +1,152 @@
+/* Showing clang's messages; see messages.h. */
+#include "messages.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum line_kind {
+    LINE_INCLUDED_FROM, /* "In file included from ...": belongs to the message that follows */
+    LINE_HEAD,          /* a warning, an error, a remark */
+    LINE_NOTE,          /* belongs to the message before */
+    LINE_SUMMARY,       /* "2 warnings generated when compiling for sm_75." */
+    LINE_OTHER,         /* source text, carets: belong to what is before */
+};
+
+/* Takes colour sequences out. */
+static char *without_colours(const char *line, size_t n)
+{
+    struct strbuf sb = {0};
+    sb_append(&sb, "", 0);
+    for (size_t i = 0; i < n; i++) {
+        if (line[i] != '\033') {
+            sb_append(&sb, line + i, 1);
+            continue;
+        }
+        while (i < n && !isalpha((unsigned char)line[i]))
+            i++;
+    }
+    return sb.items;
+}
+
+static bool is_summary(const char *line)
+{
+    char *end;
+    if (!isdigit((unsigned char)*line))
+        return false;
+    strtol(line, &end, 10);
+    return (strncmp(end, " warning", 8) == 0 || strncmp(end, " error", 6) == 0) &&
+           strstr(end, " generated") != NULL;
+}
+
+/* "  12 | text" and "     | ^": clang's excerpts may hold anything, so they are told first. */
+static bool is_excerpt(const char *line)
+{
+    const char *p = line;
+    while (*p == ' ' || isdigit((unsigned char)*p))
+        p++;
+    return p > line && *p == '|';
+}
+
+static enum line_kind classify(const char *line)
+{
+    static const char *const heads[] = {"fatal error: ", "error: ", "warning: ", "remark: "};
+    if (is_summary(line))
+        return LINE_SUMMARY;
+    if (is_excerpt(line))
+        return LINE_OTHER;
+    if (strncmp(line, "In file included from ", 22) == 0)
+        return LINE_INCLUDED_FROM;
+    for (size_t i = 0; i < WEIR_COUNT(heads); i++) {
+        const char *at = strstr(line, heads[i]);
+        if (at != NULL && (at == line || at[-1] == ' '))
+            return LINE_HEAD;
+    }
+    const char *note = strstr(line, "note: ");
+    return note != NULL && (note == line || note[-1] == ' ') ? LINE_NOTE : LINE_OTHER;
+}
+
+/* Clearer words for a message's head line; NULL when clang's own are fine. */
+static char *reword(const char *plain)
+{
+    static const char reference[] = "error: reference to __global__ function '";
+    const char *at = strstr(plain, reference);
+    if (at == NULL)
+        return NULL;
+    const char *name = at + strlen(reference);
+    int n = (int)strcspn(name, "'");
+    return xprintf("%.*serror: kernel '%.*s' is launched from device code: launches from kernels "
+                   "(dynamic parallelism) are not supported by this version of weircc\n",
+                   (int)(at - plain), plain, n, name);
+}
+
+/* One message with all that belongs to it. */
+struct message {
+    struct strbuf text;
+    bool has_head, is_error;
+    bool reworded; /* its notes speak of what was not said */
+};
+
+static void finish(struct messages *m, struct message *msg)
+{
+    if (msg->text.count > 0 && !list_has(&m->shown, msg->text.items)) {
+        fputs(msg->text.items, stderr);
+        m->errors += msg->is_error;
+        list_add(&m->shown, "%s", msg->text.items);
+    }
+    sb_free(&msg->text);
+    *msg = (struct message){0};
+}
+
+static void take_head(struct messages *m, struct message *msg, const char *plain, const char *line,
+                      size_t n)
+{
+    if (msg->has_head)
+        finish(m, msg);
+    msg->has_head = true;
+    msg->is_error = strstr(plain, "error: ") != NULL;
+    char *other = reword(plain);
+    msg->reworded = other != NULL;
+    if (other != NULL)
+        sb_append(&msg->text, other, strlen(other));
+    else
+        sb_append(&msg->text, line, n);
+    free(other);
+}
+
+void messages_show(struct messages *m, const char *text)
+{
+    struct message msg = {0};
+    struct strbuf included = {0}; /* lines that wait for the message they belong to */
+    bool in_note = false;
+    for (const char *line = text, *next; line != NULL && *line != '\0'; line = next) {
+        size_t n = strcspn(line, "\n");
+        n += line[n] == '\n';
+        next = line + n;
+        char *plain = without_colours(line, n);
+        enum line_kind kind = classify(plain);
+        if (kind == LINE_INCLUDED_FROM) {
+            sb_append(&included, line, n);
+        } else if (kind == LINE_HEAD) {
+            if (included.count > 0) {
+                finish(m, &msg);
+                sb_append(&msg.text, included.items, included.count);
+            }
+            take_head(m, &msg, plain, line, n);
+            in_note = false;
+        } else if (kind != LINE_SUMMARY) {
+            in_note = in_note || kind == LINE_NOTE;
+            if (!msg.reworded || !in_note) {
+                if (included.count > 0)
+                    sb_append(&msg.text, included.items, included.count);
+                sb_append(&msg.text, line, n);
+            }
+        }
+        if (kind != LINE_INCLUDED_FROM)
+            included.count = 0;
+        free(plain);
+    }
+    finish(m, &msg);
+    sb_free(&included);
+}

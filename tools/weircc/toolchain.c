@@ -1,0 +1,135 @@
+/* Finding the parts of the toolkit and the compilers it drives; see toolchain.h. */
+#include "toolchain.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_directory(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static bool is_program(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/* The program's path as the shell would find it, or NULL. */
+static char *find_program(const char *name)
+{
+    if (strchr(name, '/') != NULL)
+        return is_program(name) ? xstrdup(name) : NULL;
+    const char *path = getenv("PATH");
+    for (const char *p = path; p != NULL && *p != '\0';) {
+        size_t n = strcspn(p, ":");
+        char *candidate = xprintf("%.*s/%s", n > 0 ? (int)n : 1, n > 0 ? p : ".", name);
+        if (is_program(candidate))
+            return candidate;
+        free(candidate);
+        p += n + (p[n] == ':');
+    }
+    return NULL;
+}
+
+/* Cuts the last component off. */
+static char *parent(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? xprintf("%.*s", (int)(slash - path), path) : xstrdup(".");
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+static bool find_self(struct toolchain *t, struct diag *d)
+{
+    char path[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (n <= 0)
+        return diag_set(d, 0, 0, "Cannot find out where weircc is: /proc is not mounted");
+    path[n] = '\0';
+    t->self = xstrdup(path);
+    t->root = parent(parent(path));
+    t->include = xprintf("%s/include", t->root);
+    t->lib = xprintf("%s/lib", t->root);
+    t->support = xprintf("%s/lib/weir", t->root);
+    if (!is_directory(t->include))
+        return diag_set(d, 0, 0,
+                        "'%s' does not exist: weircc must lie in the bin folder of its toolkit, "
+                        "beside include and lib",
+                        t->include);
+    return true;
+}
+
+static bool find_clang(struct toolchain *t, struct diag *d)
+{
+    static const char *const places[] = {"clang++-19", "/usr/lib/llvm-19/bin/clang++",
+                                         "/usr/bin/clang++-19"};
+    for (size_t i = 0; t->clang == NULL && i < WEIR_COUNT(places); i++)
+        t->clang = find_program(places[i]);
+    if (t->clang == NULL)
+        return diag_set(d, 0, 0, "clang++-19 is not in the PATH: install Debian's clang-19");
+    return true;
+}
+
+/* The C++ driver that belongs to a C compiler: g++-12 for gcc-12, clang++ for clang. */
+static char *cxx_of(const char *cc)
+{
+    static const struct {
+        const char *c, *cxx;
+    } names[] = {{"gcc", "g++"}, {"clang", "clang++"}};
+    const char *base = base_name(cc);
+    for (size_t i = 0; i < WEIR_COUNT(names); i++) {
+        const char *at = strstr(base, names[i].c);
+        size_t n = strlen(names[i].c);
+        if (at == NULL || at[n] == '+')
+            continue;
+        char *cxx = xprintf("%.*s%s%s", (int)(at - cc), cc, names[i].cxx, at + n);
+        if (find_program(cxx) != NULL)
+            return cxx;
+    }
+    return strcmp(base, "cc") == 0 ? xprintf("%.*sc++", (int)(base - cc), cc) : xstrdup(cc);
+}
+
+static bool find_host_compiler(struct toolchain *t, const struct cmdline *c, struct diag *d)
+{
+    const char *wish = c->value[OPT_compiler_bindir];
+    if (wish == NULL)
+        wish = getenv("NVCC_CCBIN");
+    if (wish == NULL || *wish == '\0') {
+        t->cc = xstrdup("gcc");
+        t->cxx = xstrdup("g++");
+    } else if (is_directory(wish)) {
+        t->cc = xprintf("%s/gcc", wish);
+        t->cxx = xprintf("%s/g++", wish);
+    } else {
+        t->cc = xstrdup(wish);
+        t->cxx = cxx_of(wish);
+    }
+    char **both[] = {&t->cc, &t->cxx};
+    for (size_t i = 0; i < WEIR_COUNT(both); i++) {
+        char *found = find_program(*both[i]);
+        if (found == NULL)
+            return diag_set(d, 0, 0,
+                            wish != NULL ? "Host compiler '%s' not found (-ccbin)"
+                                         : "Host compiler '%s' not found: install Debian's g++, or "
+                                           "name another with -ccbin",
+                            *both[i]);
+        free(found);
+    }
+    return true;
+}
+
+bool toolchain_find(struct toolchain *t, const struct cmdline *c, struct diag *d)
+{
+    t->ar = xstrdup(c->value[OPT_archiver_binary] != NULL ? c->value[OPT_archiver_binary] : "ar");
+    return find_self(t, d) && find_clang(t, d) && find_host_compiler(t, c, d);
+}

@@ -1,0 +1,23 @@
+/* toolchain: where everything is. weircc finds its headers and libraries from the place of its own
+ * executable (bin/../include, bin/../lib), so that it works in the build tree and installed. */
+#ifndef WEIRCC_TOOLCHAIN_H
+#define WEIRCC_TOOLCHAIN_H
+
+#include "options.h"
+
+struct toolchain {
+    char *self;    /* this executable */
+    char *root;    /* the folder that holds bin, include and lib */
+    char *include; /* our headers */
+    char *lib;     /* libcudart, libcuda, libcudadevrt */
+    char *support; /* lib/weir: what only weircc reads */
+    char *clang;   /* clang++, version 19 */
+    char *cc;      /* host compiler for C and C++ inputs (-x tells it which) */
+    char *cxx;     /* host compiler that links */
+    char *ar;      /* archiver */
+};
+
+/* Fills it in; false and a message when something is missing. */
+bool toolchain_find(struct toolchain *t, const struct cmdline *c, struct diag *d);
+
+#endif

@@ -1,0 +1,268 @@
+/* Child processes, signals and intermediate files; see work.h. */
+#include "work.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- signals ------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t caught;        /* the signal that came, 0 while none has */
+static volatile sig_atomic_t running_child; /* its pid, 0 while none runs */
+
+static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+
+/* The child is told, and its end brings the main flow back, which cleans up and then dies of the
+ * same signal: nothing that is unsafe in a handler is done in it. */
+static void on_signal(int signal)
+{
+    caught = signal;
+    if (running_child > 0)
+        kill((pid_t)running_child, signal == SIGPIPE ? SIGTERM : signal);
+}
+
+static void take_signals(void)
+{
+    for (size_t i = 0; i < WEIR_COUNT(ending_signals); i++) {
+        struct sigaction old, action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+        sigemptyset(&action.sa_mask);
+        /* what the caller ignores (nohup) stays ignored */
+        if (sigaction(ending_signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(ending_signals[i], &action, NULL);
+    }
+}
+
+static void block_signals(sigset_t *before)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < WEIR_COUNT(ending_signals); i++)
+        sigaddset(&set, ending_signals[i]);
+    sigprocmask(SIG_BLOCK, &set, before);
+}
+
+/* ---- intermediate files -------------------------------------------------------------------- */
+
+bool work_open(struct work *w, const struct cmdline *c, struct diag *d)
+{
+    w->dryrun = c->given[OPT_dryrun];
+    w->list = w->dryrun || c->given[OPT_verbose];
+    w->time_file = c->value[OPT_time];
+    w->keep = c->given[OPT_keep] || c->given[OPT_save_temps] || c->given[OPT_keep_dir];
+    if (w->keep) {
+        w->folder = xstrdup(c->given[OPT_keep_dir] ? c->value[OPT_keep_dir] : ".");
+        struct stat st;
+        if (stat(w->folder, &st) != 0 || !S_ISDIR(st.st_mode))
+            return diag_set(d, 0, 0, "'%s' is no folder for intermediate files (--keep-dir)",
+                            w->folder);
+    }
+    take_signals();
+    return true;
+}
+
+static bool make_folder(struct work *w, struct diag *d)
+{
+    if (w->folder != NULL)
+        return true;
+    const char *base = getenv("TMPDIR");
+    if (base == NULL || *base == '\0')
+        base = "/tmp";
+    w->folder = xprintf("%s/weircc-XXXXXX", base);
+    if (w->dryrun) /* the listed commands name the folder that a run would make */
+        return true;
+    sigset_t before;
+    block_signals(&before);
+    bool made = mkdtemp(w->folder) != NULL;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return made || diag_set(d, 0, 0, "Cannot make a folder for intermediate files in '%s': %s",
+                            base, strerror(errno));
+}
+
+char *stem_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *base = slash != NULL ? slash + 1 : path;
+    const char *dot = strrchr(base, '.');
+    return xprintf("%.*s", dot != NULL && dot != base ? (int)(dot - base) : (int)strlen(base),
+                   base);
+}
+
+char *work_file(struct work *w, const char *source, const char *suffix, struct diag *d)
+{
+    if (!make_folder(w, d))
+        return NULL;
+    char *stem = stem_of(source);
+    char *path = xprintf("%s/%s%s", w->folder, stem, suffix);
+    for (int n = 2; list_has(&w->files, path); n++) {
+        free(path);
+        path = xprintf("%s/%s-%d%s", w->folder, stem, n, suffix);
+    }
+    list_add(&w->files, "%s", path);
+    free(stem);
+    return path;
+}
+
+static void write_times(const struct work *w)
+{
+    FILE *f = strcmp(w->time_file, "-") == 0 ? stdout : fopen(w->time_file, "a");
+    if (f == NULL) {
+        fprintf(stderr, "weircc warning : cannot write '%s': %s\n", w->time_file, strerror(errno));
+        return;
+    }
+    if (f == stdout || ftell(f) == 0)
+        fputs("phase name , output file , tool , metric , unit\n", f);
+    for (size_t i = 0; i < w->timing.count; i++)
+        fputs(w->timing.items[i], f);
+    if (f != stdout)
+        fclose(f);
+}
+
+void work_close(struct work *w)
+{
+    if (!w->keep && !w->dryrun && w->folder != NULL) {
+        for (size_t i = 0; i < w->files.count; i++)
+            unlink(w->files.items[i]);
+        rmdir(w->folder);
+    }
+    if (w->time_file != NULL && !w->dryrun && caught == 0)
+        write_times(w);
+    if (caught != 0) {
+        signal(caught, SIG_DFL);
+        raise(caught);
+    }
+}
+
+/* ---- commands ------------------------------------------------------------------------------ */
+
+/* Writes an argument so that a shell reads it back as it is. */
+static void print_quoted(FILE *f, const char *arg)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-+=./,:@%";
+    if (*arg != '\0' && strspn(arg, plain) == strlen(arg)) {
+        fputs(arg, f);
+        return;
+    }
+    fputc('"', f);
+    for (; *arg != '\0'; arg++) {
+        if (strchr("\"\\$`", *arg) != NULL)
+            fputc('\\', f);
+        fputc(*arg, f);
+    }
+    fputc('"', f);
+}
+
+bool work_show(const struct work *w, const struct strlist *argv)
+{
+    if (w->list) {
+        fputs("#$", stderr);
+        for (size_t i = 0; i < argv->count; i++) {
+            fputc(' ', stderr);
+            print_quoted(stderr, argv->items[i]);
+        }
+        fputc('\n', stderr);
+    }
+    return !w->dryrun;
+}
+
+/* In the child: becomes the command, or tells the parent why not. */
+static void become(const struct strlist *argv, int error_pipe, int start_pipe,
+                   const sigset_t *before)
+{
+    for (size_t i = 0; i < WEIR_COUNT(ending_signals); i++) {
+        struct sigaction old;
+        if (sigaction(ending_signals[i], NULL, &old) == 0 && old.sa_handler == on_signal)
+            signal(ending_signals[i], SIG_DFL);
+    }
+    sigprocmask(SIG_SETMASK, before, NULL);
+    if (error_pipe >= 0)
+        dup2(error_pipe, STDERR_FILENO);
+    char **args = xcalloc(argv->count + 1, sizeof *args);
+    for (size_t i = 0; i < argv->count; i++)
+        args[i] = argv->items[i];
+    execvp(args[0], args);
+    int reason = errno;
+    (void)!write(start_pipe, &reason, sizeof reason);
+    _exit(127);
+}
+
+static void read_all(int fd, struct strbuf *out)
+{
+    char chunk[16384];
+    ssize_t n;
+    while ((n = read(fd, chunk, sizeof chunk)) > 0 || (n < 0 && errno == EINTR))
+        if (n > 0)
+            sb_append(out, chunk, (size_t)n);
+}
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static void note_time(struct work *w, const struct strlist *argv, const char *phase, double ms)
+{
+    const char *out = "";
+    for (size_t i = 0; i + 1 < argv->count; i++)
+        if (strcmp(argv->items[i], "-o") == 0)
+            out = argv->items[i + 1];
+    list_add(&w->timing, "%s , %s , %s , %.4f , ms\n", phase, out, argv->items[0], ms);
+}
+
+int work_run(struct work *w, const struct strlist *argv, const char *phase, struct strbuf *errors,
+             struct diag *d)
+{
+    if (!work_show(w, argv))
+        return 0;
+    int start[2], error[2] = {-1, -1};
+    if (pipe2(start, O_CLOEXEC) != 0 || (errors != NULL && pipe2(error, O_CLOEXEC) != 0)) {
+        diag_set(d, 0, 0, "Cannot run '%s': %s", argv->items[0], strerror(errno));
+        return 127;
+    }
+    double began = now_ms();
+    fflush(NULL);
+    sigset_t before;
+    block_signals(&before);
+    pid_t pid = caught == 0 ? fork() : -1;
+    if (pid == 0)
+        become(argv, error[1], start[1], &before);
+    running_child = pid > 0 ? pid : 0;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    close(start[1]);
+    if (errors != NULL)
+        close(error[1]);
+    int reason = pid < 0 ? errno : 0;
+    if (pid > 0 && read(start[0], &reason, sizeof reason) != sizeof reason)
+        reason = 0;
+    if (errors != NULL)
+        read_all(error[0], errors);
+    int status = 127 << 8;
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    running_child = 0;
+    close(start[0]);
+    if (errors != NULL)
+        close(error[0]);
+    note_time(w, argv, phase, now_ms() - began);
+    if (caught != 0)
+        return 128 + caught;
+    if (reason != 0) {
+        diag_set(d, 0, 0, "Cannot run '%s': %s", argv->items[0], strerror(reason));
+        return 127;
+    }
+    if (WIFSIGNALED(status)) {
+        diag_set(d, 0, 0, "'%s' died due to signal %d (%s)", argv->items[0], WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+        return 128 + WTERMSIG(status);
+    }
+    return WEXITSTATUS(status);
+}
