@@ -24,10 +24,6 @@
 typedef uint32_t cuuint32_t;
 typedef uint64_t cuuint64_t;
 
-/* How clang asks for a launch: kernel<<<g, b, s, t>>>(...) pushes the configuration first. */
-extern "C" unsigned __cudaPushCallConfiguration(dim3 gridDim, dim3 blockDim, size_t sharedMem = 0,
-                                                void *stream = 0);
-
 #include "weir/device_system.h"
 
 #define WEIR_DEVICE static __inline__ __attribute__((always_inline, device))
