@@ -63,6 +63,7 @@ enum grid_fault_kind {
     GRID_FAULT_TRAP,       /* trap, brkpt, SIGFPE: cudaErrorLaunchFailure */
     GRID_FAULT_ASSERT,     /* cudaErrorAssert */
     GRID_FAULT_STACK,      /* cudaErrorHardwareStackError */
+    GRID_FAULT_MEMORY,     /* no memory for a block's frame, shared and local memory */
 };
 
 /* The first fault of a context. */
@@ -129,47 +130,57 @@ struct grid_parking {
 };
 void grid_parking_init(struct grid_parking *p);
 
-/* A grid in flight. The owner embeds it and keeps it until grid_run_blocks or grid_resume has
- * said GRID_COMPLETE once. */
+/* A grid in flight. The owner embeds it and keeps it until GRID_COMPLETE has been said.
+ *
+ * A thread that works on it must have entered it; blocks that have not ended and threads inside
+ * keep it alive. The owner lists it for others to find for as long as blocks are left to hand out,
+ * and unlists it when it is complete. */
 struct grid_run {
     struct grid_launch launch; /* params point to memory that lives as long as the run */
     struct grid_env *env;
     struct grid_parking *parking;
-    void *user; /* the owner's: the command */
     uint64_t gridid;
     uint64_t total;                     /* blocks */
-    uint64_t chunk;                     /* blocks handed out at once */
     uint64_t local_stride;              /* bytes per thread */
     uint64_t resident_max;              /* parked blocks it may have before it takes no new ones */
     uint32_t nthreads, nwarps;          /* per block */
     uint32_t shared_bytes;              /* static + dynamic */
+    uint32_t workers;                   /* threads that may share it */
     void *workspace;                    /* cooperative launches: what envreg 1 and 2 point to */
-    _Alignas(64) _Atomic uint64_t next; /* first block not handed out */
-    _Alignas(64) _Atomic uint64_t done; /* blocks that have ended */
-    _Atomic uint64_t parked;            /* blocks suspended now */
+    _Alignas(64) _Atomic uint64_t next; /* first block not handed out; may pass total */
+    _Alignas(64) _Atomic uint64_t pending; /* blocks that have not ended + threads inside */
+    _Atomic uint64_t parked;               /* blocks suspended now */
 };
 
 /* Prepares a run; false when the machine has no memory for it. `params` must outlive the run. */
 bool grid_run_init(struct grid_run *run, const struct grid_launch *launch, struct grid_env *env,
                    struct grid_parking *parking, uint32_t workers);
 
+/* Whether all blocks are handed out: it need not be listed any more. */
+bool grid_run_exhausted(struct grid_run *run);
+/* Whether a block can be handed out now (not while as many are parked as may be). */
+bool grid_run_open(struct grid_run *run);
+/* About how long the blocks that are left will take, in ns; 0 when nothing is known. */
+uint64_t grid_run_estimate(struct grid_run *run);
+
+/* Enters the run: false when it is complete already. The run must still be listed. */
+bool grid_run_enter(struct grid_run *run);
+
 enum grid_progress {
-    GRID_MORE,     /* blocks are left to hand out: the time was up */
-    GRID_HANDED,   /* every block is handed out (or it may hold no more parked ones now) */
-    GRID_COMPLETE, /* the last block ended in this call: exactly one caller hears that */
+    GRID_MORE,     /* blocks were left to hand out when the time was up */
+    GRID_HANDED,   /* every block is handed out, or it may hold no more parked ones now */
+    GRID_COMPLETE, /* everything has ended: exactly one caller hears that */
 };
 
-/* Runs blocks of the grid until none is left to hand out or CLOCK_MONOTONIC passes `until` (ns). */
+/* Runs blocks until none can be handed out or CLOCK_MONOTONIC passes `until` (ns), and leaves the
+ * run: unless it is complete, it may be gone afterwards. */
 enum grid_progress grid_run_blocks(struct grid_run *run, struct grid_worker *w, uint64_t until);
 
-/* Whether there are blocks to hand out now. */
-bool grid_run_open(struct grid_run *run);
-
-/* Resumes the oldest parked block. False when there is none. Otherwise *run is its grid, *progress
- * GRID_COMPLETE if that was the grid's last block (else GRID_MORE if the grid may hand out blocks
- * again, GRID_HANDED otherwise), *moved whether the block ended. */
-bool grid_resume(struct grid_parking *parking, struct grid_worker *w, struct grid_run **run,
-                 enum grid_progress *progress, bool *moved);
+/* Resumes the oldest parked block. False when there is none. *progress: whether it got anywhere (it
+ * ended, or waits at another place, or took its time); *complete: the run that is complete now, or
+ * NULL. */
+bool grid_resume(struct grid_parking *parking, struct grid_worker *w, bool *progress,
+                 struct grid_run **complete);
 
 /* The calling thread's worker, made at first use and freed when the thread ends. `smid` counts only
  * at the first call. */

@@ -1,0 +1,216 @@
+/* What goes wrong in device code: the signal handlers, the way out, and the fault's story. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include "grid/internal.h"
+#include "memory/memory.h"
+
+/* Bytes around the stack pointer in which a wild access means that the stack is used up. */
+static const uint64_t STACK_REACH = 64 * 1024;
+
+static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
+static struct sigaction before[NSIG];
+
+void fault_leave(struct grid_worker *w, const struct trouble *t)
+{
+    w->trouble = *t;
+    w->armed = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    siglongjmp(w->escape, 1);
+}
+
+/* ---- signals ----------------------------------------------------------------------------------
+ */
+
+static void read_context(const void *context, uint64_t *pc, uint64_t *sp)
+{
+    const ucontext_t *u = context;
+#if defined(__x86_64__)
+    *pc = (uint64_t)u->uc_mcontext.gregs[REG_RIP];
+    *sp = (uint64_t)u->uc_mcontext.gregs[REG_RSP];
+#elif defined(__aarch64__)
+    *pc = u->uc_mcontext.pc;
+    *sp = u->uc_mcontext.sp;
+#else
+#error "say where a signal context keeps the program counter on this processor"
+#endif
+}
+
+static struct trouble trouble_of(int signal, const siginfo_t *info, const void *context)
+{
+    struct trouble t = {.signal = signal};
+    uint64_t sp;
+    read_context(context, &t.pc, &sp);
+    if (signal == SIGILL) {
+        t.kind = GRID_FAULT_ILLEGAL;
+    } else if (signal == SIGFPE) {
+        t.kind = GRID_FAULT_TRAP;
+    } else {
+        t.kind = signal == SIGBUS && info->si_code == BUS_ADRALN ? GRID_FAULT_MISALIGNED
+                                                                 : GRID_FAULT_ADDRESS;
+        /* Addresses outside the 48 bits that processors have are not told by x86. */
+        t.has_address = info->si_code != SI_KERNEL;
+        t.address = (uint64_t)info->si_addr;
+        if (t.has_address && t.address - (sp - STACK_REACH) < 2 * STACK_REACH)
+            t.kind = GRID_FAULT_STACK;
+    }
+    return t;
+}
+
+/* Not ours: whoever was there before gets it. */
+static void pass_on(int signal, siginfo_t *info, void *context)
+{
+    const struct sigaction *old = &before[signal];
+    if ((old->sa_flags & SA_SIGINFO) == 0 && old->sa_handler == SIG_IGN && info->si_code <= 0)
+        return;
+    if ((old->sa_flags & SA_SIGINFO) == 0 &&
+        (old->sa_handler == SIG_DFL || old->sa_handler == SIG_IGN)) {
+        /* Back to the default; the instruction faults again at the return. */
+        struct sigaction action = {.sa_handler = SIG_DFL};
+        sigaction(signal, &action, NULL);
+        if (info->si_code <= 0)
+            raise(signal); /* sent by someone: it does not come again by itself */
+        return;
+    }
+    sigset_t mask = old->sa_mask, now;
+    if ((old->sa_flags & SA_NODEFER) == 0)
+        sigaddset(&mask, signal);
+    pthread_sigmask(SIG_BLOCK, &mask, &now);
+    if ((old->sa_flags & SA_SIGINFO) != 0)
+        old->sa_sigaction(signal, info, context);
+    else
+        old->sa_handler(signal);
+    pthread_sigmask(SIG_SETMASK, &now, NULL);
+}
+
+static void on_signal(int signal, siginfo_t *info, void *context)
+{
+    struct grid_worker *w = worker_of_thread();
+    /* A code above 0 comes from the processor, not from kill(). The signal is not blocked here
+     * (SA_NODEFER), so that jumping out leaves the mask as it was. */
+    if (w != NULL && w->armed && info->si_code > 0) {
+        struct trouble t = trouble_of(signal, info, context);
+        fault_leave(w, &t);
+    }
+    pass_on(signal, info, context);
+}
+
+static void install(void)
+{
+    struct sigaction action = {.sa_sigaction = on_signal,
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+    for (size_t i = 0; i < WEIR_COUNT(signals); i++)
+        sigaction(signals[i], &action, &before[signals[i]]);
+}
+
+void grid_install_handlers(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, install);
+}
+
+/* ---- the story --------------------------------------------------------------------------------
+ */
+
+static const char *kind_words(enum grid_fault_kind kind)
+{
+    switch (kind) {
+    case GRID_FAULT_ADDRESS: return "illegal address";
+    case GRID_FAULT_MISALIGNED: return "misaligned address";
+    case GRID_FAULT_ILLEGAL: return "illegal instruction";
+    case GRID_FAULT_TRAP: return "trap";
+    case GRID_FAULT_ASSERT: return "assertion failed";
+    case GRID_FAULT_STACK: return "call stack used up (cudaLimitStackSize)";
+    case GRID_FAULT_MEMORY: return "no memory for the frame, shared and local memory of a block";
+    default: return "fault";
+    }
+}
+
+/* Which block, warp and thread. */
+static void fill_place(struct grid_fault *f, const struct grid_worker *w)
+{
+    const struct trouble *t = &w->trouble;
+    f->lane = t->mask != 0 && (t->mask & (t->mask - 1)) == 0 ? __builtin_ctz(t->mask) : -1;
+    if (w->current == NULL)
+        return;
+    const struct jit_block *j = &w->current->jit;
+    struct grid_kernel *k = w->current->run->launch.kernel;
+    if (k->builtin)
+        return;
+    f->kernel_ref = k;
+    f->gridid = j->gridid;
+    memcpy(f->block, j->ctaid, sizeof f->block);
+    f->warp = j->warp;
+    uint32_t thread = j->warp * JIT_WARP + (f->lane > 0 ? (uint32_t)f->lane : 0);
+    f->thread[0] = thread % j->ntid[0];
+    f->thread[1] = thread / j->ntid[0] % j->ntid[1];
+    f->thread[2] = thread / j->ntid[0] / j->ntid[1];
+    if (k->text != NULL && t->pc - (uint64_t)k->text < k->text_bytes)
+        f->pc = t->pc - (uint64_t)k->text;
+}
+
+static void append_address(struct strbuf *sb, const struct grid_worker *w)
+{
+    const struct trouble *t = &w->trouble;
+    sb_printf(sb, " 0x%llx (", (unsigned long long)t->address);
+    const struct jit_block *j = w->current != NULL ? &w->current->jit : NULL;
+    uint64_t shared_end = j != NULL ? (uint64_t)j->shared + j->total_shared : 0;
+    if (j != NULL && t->address - shared_end < 65536)
+        sb_printf(sb, "%llu bytes past the block's %u bytes of shared memory",
+                  (unsigned long long)(t->address - shared_end), j->total_shared);
+    else
+        mem_describe((void *)t->address, sb);
+    sb_printf(sb, ")");
+}
+
+static void append_story(struct strbuf *sb, const struct grid_fault *f, const struct grid_worker *w)
+{
+    sb_printf(sb, "%s", kind_words(f->kind));
+    if (f->has_address)
+        append_address(sb, w);
+    if (w->trouble.text != NULL)
+        sb_printf(sb, ": %s", w->trouble.text);
+    if (f->kernel_ref == NULL) {
+        if (f->kernel[0] != '\0')
+            sb_printf(sb, " in a %s", f->kernel);
+        return;
+    }
+    sb_printf(sb, " in kernel %s, block (%u,%u,%u), ", f->kernel, f->block[0], f->block[1],
+              f->block[2]);
+    if (f->lane >= 0)
+        sb_printf(sb, "thread (%u,%u,%u)", f->thread[0], f->thread[1], f->thread[2]);
+    else
+        sb_printf(sb, "warp %u (threads from (%u,%u,%u) on)", f->warp, f->thread[0], f->thread[1],
+                  f->thread[2]);
+    if (f->pc != UINT64_MAX)
+        sb_printf(sb, ", code offset 0x%llx", (unsigned long long)f->pc);
+}
+
+void fault_record(struct grid_worker *w)
+{
+    struct grid_env *env = w->env;
+    if (grid_faulted(env) != GRID_FAULT_NONE)
+        return;
+    const struct trouble *t = &w->trouble;
+    struct grid_fault f = {.kind = t->kind,
+                           .has_address = t->has_address,
+                           .address = t->address,
+                           .pc = UINT64_MAX,
+                           .pc_address = (void *)t->pc};
+    fill_place(&f, w);
+    const char *name = w->what != NULL ? w->what : f.kernel_ref != NULL ? f.kernel_ref->name : "";
+    strncpy(f.kernel, name, sizeof f.kernel - 1);
+    struct strbuf sb = {0};
+    append_story(&sb, &f, w);
+    strncpy(f.text, sb.items, sizeof f.text - 1);
+    sb_free(&sb);
+
+    pthread_mutex_lock(&env->lock);
+    if (grid_faulted(env) == GRID_FAULT_NONE) {
+        env->fault = f;
+        atomic_store_explicit(&env->faulted, (int)f.kind, memory_order_release);
+    }
+    pthread_mutex_unlock(&env->lock);
+}

@@ -1,0 +1,150 @@
+/* What compiled code calls: printf, assert, malloc, free, faults. See abi.h for the signature.
+ *
+ * They read the program's memory by the program's pointers, so they may fault at any such access:
+ * no lock is held there, and what they build is kept in the worker. */
+#include <string.h>
+
+#include "grid/internal.h"
+
+static uint64_t arg(const uint64_t *args, int k, int lane) { return args[k * JIT_WARP + lane]; }
+
+static struct grid_block *block_of(struct jit_block *j) { return j->grid; }
+
+#define EACH_LANE(lane, mask)                                                                      \
+    for (uint32_t left_ = (mask), lane = 0; left_ != 0; left_ &= left_ - 1)                        \
+        if (lane = (uint32_t)__builtin_ctz(left_), true)
+
+/* int vprintf(const char *format, const void *args) */
+static void weir_rt_vprintf(struct jit_block *j, uint32_t mask, const uint64_t *args,
+                            uint64_t *rets)
+{
+    struct grid_block *b = block_of(j);
+    struct grid_env *env = b->run->env;
+    struct strbuf *text = &b->worker->text;
+    EACH_LANE(lane, mask)
+    {
+        const char *format = (const char *)arg(args, 0, (int)lane);
+        if (format == NULL) {
+            rets[lane] = (uint32_t)-1;
+            continue;
+        }
+        text->count = 0;
+        rets[lane] = (uint32_t)print_format(text, format, (const uint8_t *)arg(args, 1, (int)lane));
+        fifo_add(&env->printed, env->printf_bytes, text->items != NULL ? text->items : "",
+                 text->count);
+    }
+    atomic_store_explicit(&env->waiting, 1, memory_order_release);
+}
+
+/* Thread indices of a lane of the warp now running. */
+static void thread_of(const struct jit_block *j, uint32_t lane, uint32_t tid[3])
+{
+    uint32_t thread = j->warp * JIT_WARP + lane;
+    tid[0] = thread % j->ntid[0];
+    tid[1] = thread / j->ntid[0] % j->ntid[1];
+    tid[2] = thread / j->ntid[0] / j->ntid[1];
+}
+
+/* void __assertfail(message, file, unsigned line, function, size_t charsize) */
+static void weir_rt___assertfail(struct jit_block *j, uint32_t mask, const uint64_t *args,
+                                 uint64_t *rets)
+{
+    const size_t limit = (size_t)1 << 20;
+    struct grid_block *b = block_of(j);
+    struct grid_env *env = b->run->env;
+    struct strbuf *text = &b->worker->text;
+    EACH_LANE(lane, mask)
+    {
+        uint32_t tid[3];
+        thread_of(j, lane, tid);
+        text->count = 0;
+        sb_printf(text, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
+                  (const char *)arg(args, 1, (int)lane), (unsigned)arg(args, 2, (int)lane),
+                  (const char *)arg(args, 3, (int)lane), j->ctaid[0], j->ctaid[1], j->ctaid[2],
+                  tid[0], tid[1], tid[2], (const char *)arg(args, 0, (int)lane));
+        fifo_add(&env->asserted, limit, text->items, text->count);
+    }
+    atomic_store_explicit(&env->waiting, 1, memory_order_release);
+    text->count--; /* the line of the last lane, without its end, is the fault's text */
+    text->items[text->count] = '\0';
+    fault_leave(b->worker,
+                &(struct trouble){.kind = GRID_FAULT_ASSERT, .mask = mask, .text = text->items});
+}
+
+/* The heap, made at the first malloc; NULL when the device has no memory for it. */
+static struct heap *heap_of(struct grid_env *env)
+{
+    struct heap *h = atomic_load_explicit(&env->heap, memory_order_acquire);
+    if (h != NULL)
+        return h;
+    pthread_mutex_lock(&env->lock);
+    h = atomic_load_explicit(&env->heap, memory_order_relaxed);
+    if (h == NULL) {
+        h = heap_new(env->device, env->owner, env->heap_bytes);
+        atomic_store_explicit(&env->heap, h, memory_order_release);
+    }
+    pthread_mutex_unlock(&env->lock);
+    return h;
+}
+
+/* void *malloc(size_t bytes) */
+static void weir_rt_malloc(struct jit_block *j, uint32_t mask, const uint64_t *args, uint64_t *rets)
+{
+    struct heap *h = heap_of(block_of(j)->run->env);
+    EACH_LANE(lane, mask)
+    rets[lane] = h != NULL ? (uint64_t)heap_alloc(h, arg(args, 0, (int)lane)) : 0;
+}
+
+/* void free(void *) */
+static void weir_rt_free(struct jit_block *j, uint32_t mask, const uint64_t *args, uint64_t *rets)
+{
+    struct heap *h = heap_of(block_of(j)->run->env);
+    EACH_LANE(lane, mask)
+    {
+        void *p = (void *)arg(args, 0, (int)lane);
+        if (p == NULL || (h != NULL && heap_free(h, p)))
+            continue;
+        fault_leave(block_of(j)->worker,
+                    &(struct trouble){.kind = GRID_FAULT_ADDRESS,
+                                      .has_address = true,
+                                      .address = (uint64_t)p,
+                                      .mask = (uint32_t)1 << lane,
+                                      .text = "free() of what malloc() did not return, or twice"});
+    }
+}
+
+static enum grid_fault_kind kind_of(uint32_t kind)
+{
+    switch (kind) {
+    case JIT_FAULT_ILLEGAL: return GRID_FAULT_ILLEGAL;
+    case JIT_FAULT_MISALIGNED: return GRID_FAULT_MISALIGNED;
+    case JIT_FAULT_STACK: return GRID_FAULT_STACK;
+    default: return GRID_FAULT_TRAP;
+    }
+}
+
+static void weir_rt_fault(struct jit_block *j, uint32_t kind, uint32_t mask, uint64_t address)
+{
+    fault_leave(block_of(j)->worker, &(struct trouble){.kind = kind_of(kind),
+                                                       .has_address = kind == JIT_FAULT_MISALIGNED,
+                                                       .address = address,
+                                                       .pc = (uint64_t)__builtin_return_address(0),
+                                                       .mask = mask});
+}
+
+static const struct {
+    const char *name;
+    void *function;
+} table[] = {
+    {"vprintf", (void *)weir_rt_vprintf}, {"__assertfail", (void *)weir_rt___assertfail},
+    {"malloc", (void *)weir_rt_malloc},   {"free", (void *)weir_rt_free},
+    {"fault", (void *)weir_rt_fault},
+};
+
+void *grid_helper(const char *name)
+{
+    for (size_t i = 0; i < WEIR_COUNT(table); i++)
+        if (strcmp(table[i].name, name) == 0)
+            return table[i].function;
+    return NULL;
+}

@@ -1,0 +1,106 @@
+/* What the files of the grid room share: the context of a block, the worker of a thread, the
+ * environment of a context. */
+#ifndef WEIR_GRID_INTERNAL_H
+#define WEIR_GRID_INTERNAL_H
+
+#include <setjmp.h>
+#include <signal.h>
+
+#include "grid/grid.h"
+
+/* ---- the context of one block -----------------------------------------------------------------
+ */
+
+/* Everything a block needs to go on, on any thread. Its memory is one mapping: frame, resume points
+ * and local windows from the start, shared memory at the very end, so that an overrun of shared
+ * memory runs into pages without access. */
+struct grid_block {
+    struct jit_block jit; /* first: compiled code passes its address to the helpers */
+    struct grid_run *run;
+    struct grid_worker *worker; /* who runs it now */
+    struct grid_block *next;    /* in a parking or in the pool */
+    uint64_t laid_out;          /* gridid that the pointers in `jit` were set up for */
+    uint8_t *memory;
+    size_t capacity; /* accessible bytes of memory */
+};
+
+/* A context whose pointers and constant fields are set for the run; NULL when the machine has no
+ * memory. */
+struct grid_block *block_take(struct grid_worker *w, struct grid_run *run);
+void block_drop(struct grid_worker *w, struct grid_block *b);
+
+void parking_add(struct grid_parking *p, struct grid_block *b);
+struct grid_block *parking_take(struct grid_parking *p);
+
+/* ---- the worker of a thread -------------------------------------------------------------------
+ */
+
+/* What a signal handler or a helper found wrong, before it is put into words. */
+struct trouble {
+    enum grid_fault_kind kind;
+    int signal; /* 0: found by a helper */
+    bool has_address;
+    uint64_t address;
+    uint64_t pc;      /* machine address, 0 when unknown */
+    uint32_t mask;    /* lanes concerned, 0 when unknown */
+    const char *text; /* more about it, or NULL */
+};
+
+struct grid_worker {
+    sigjmp_buf escape; /* where trouble leads while armed */
+    volatile sig_atomic_t armed;
+    struct grid_env *env;       /* of what runs now */
+    struct grid_block *current; /* runs now; NULL in protected functions */
+    const char *what;           /* name of the protected function, else NULL */
+    struct trouble trouble;
+    struct grid_block *spare; /* the context used last */
+    struct strbuf text;       /* for helpers; kept so that a fault in them leaks nothing */
+    void *signal_stack;       /* ours, or NULL when the thread had one */
+    uint32_t smid;
+};
+
+/* The worker of the calling thread, NULL when it has none. May be called from signal handlers. */
+struct grid_worker *worker_of_thread(void);
+
+/* Leaves the device code of this thread. */
+_Noreturn void fault_leave(struct grid_worker *w, const struct trouble *t);
+
+/* Turns w->trouble into the environment's fault, if it has none yet. */
+void fault_record(struct grid_worker *w);
+
+/* ---- the environment of a context --------------------------------------------------------------
+ */
+
+/* Text waiting to be printed: a ring of records {uint32_t length; text}. Full: the oldest go. */
+struct fifo {
+    pthread_mutex_t lock;
+    uint8_t *bytes; /* NULL until first use */
+    size_t size, head, used;
+};
+void fifo_add(struct fifo *f, size_t limit, const char *text, size_t length);
+void fifo_flush(struct fifo *f, int to_stderr);
+void fifo_free(struct fifo *f);
+
+struct heap;
+struct heap *heap_new(int device, const void *owner, uint64_t bytes); /* NULL: no memory */
+void heap_free_all(struct heap *h, bool memory_too);
+void *heap_alloc(struct heap *h, uint64_t bytes);
+bool heap_free(struct heap *h, void *p);
+
+struct grid_env {
+    int device;
+    uint32_t nsm;
+    const void *owner;
+    uint64_t stack_bytes, printf_bytes, heap_bytes; /* limits */
+    struct fifo printed, asserted;
+    _Atomic uint32_t waiting;  /* texts in the FIFOs, to make a flush of nothing cheap */
+    pthread_mutex_t lock;      /* heap creation, limits, fault */
+    struct heap *_Atomic heap; /* NULL until the first malloc */
+    _Atomic int faulted;       /* enum grid_fault_kind, set after `fault` is filled */
+    struct grid_fault fault;
+};
+
+/* Formats like CUDA's printf; returns the number of arguments used. Reads the program's memory. */
+int print_format(struct strbuf *out, const char *format, const uint8_t *args);
+
+#endif

@@ -1,0 +1,406 @@
+/* Running the blocks of a grid: handing out, parking, resuming, completing. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "grid/internal.h"
+
+enum {
+    CHUNK_NS = 20000,    /* how long one handed-out run of blocks should take */
+    BUDGET = 200,        /* polls of a spinning loop before its block is parked */
+    PROGRESS_NS = 20000, /* a resumed block that took longer did more than to look again */
+    RESIDENT_PER_SM = 32 /* parked blocks per worker that a grid may have, as on a GPU */
+};
+
+static _Atomic uint64_t gridids;
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- the floating-point environment -----------------------------------------------------------
+ * Compiled code expects round to nearest and no traps; a host thread that helps may have set
+ * something else. */
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+static unsigned fp_enter(void)
+{
+    unsigned old = _mm_getcsr();
+    if ((old & ~0x3fu) != 0x1f80)
+        _mm_setcsr(0x1f80);
+    return old;
+}
+static void fp_leave(unsigned old)
+{
+    if ((old & ~0x3fu) != 0x1f80)
+        _mm_setcsr(old);
+}
+#else
+static unsigned fp_enter(void) { return 0; }
+static void fp_leave(unsigned old) {}
+#endif
+
+/* ---- parking ----------------------------------------------------------------------------------
+ */
+
+void grid_parking_init(struct grid_parking *p)
+{
+    *p = (struct grid_parking){0};
+    pthread_mutex_init(&p->lock, NULL);
+}
+
+void parking_add(struct grid_parking *p, struct grid_block *b)
+{
+    pthread_mutex_lock(&p->lock);
+    b->next = NULL;
+    if (p->tail != NULL)
+        p->tail->next = b;
+    else
+        p->head = b;
+    p->tail = b;
+    atomic_fetch_add_explicit(&p->count, 1, memory_order_release);
+    pthread_mutex_unlock(&p->lock);
+}
+
+struct grid_block *parking_take(struct grid_parking *p)
+{
+    pthread_mutex_lock(&p->lock);
+    struct grid_block *b = p->head;
+    if (b != NULL) {
+        p->head = b->next;
+        if (p->head == NULL)
+            p->tail = NULL;
+        atomic_fetch_sub_explicit(&p->count, 1, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return b;
+}
+
+/* ---- a run ------------------------------------------------------------------------------------
+ */
+
+bool grid_run_init(struct grid_run *run, const struct grid_launch *launch, struct grid_env *env,
+                   struct grid_parking *parking, uint32_t workers)
+{
+    const struct grid_kernel *k = launch->kernel;
+    run->launch = *launch;
+    run->env = env;
+    run->parking = parking;
+    run->gridid = atomic_fetch_add_explicit(&gridids, 1, memory_order_relaxed) + 1;
+    run->total = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    run->nthreads = launch->block[0] * launch->block[1] * launch->block[2];
+    run->nwarps = (run->nthreads + JIT_WARP - 1) / JIT_WARP;
+    run->shared_bytes = (uint32_t)k->static_shared + launch->dynamic_shared;
+    run->local_stride =
+        (k->local_bytes + (k->recursive ? env->stack_bytes : 0) + 15) & ~(uint64_t)15;
+    /* Windows a page apart would fight for the same cache sets. */
+    if (run->local_stride > 0 && run->local_stride % 4096 == 0)
+        run->local_stride += 64;
+    run->workers = workers > 0 ? workers : 1;
+    run->resident_max = launch->cooperative ? run->total : (uint64_t)RESIDENT_PER_SM * run->workers;
+    if (!launch->cooperative && run->resident_max < 256)
+        run->resident_max = 256;
+    run->workspace = NULL;
+    if (launch->cooperative && (run->workspace = calloc(1, 256)) == NULL)
+        return false;
+    atomic_store_explicit(&run->next, 0, memory_order_relaxed);
+    atomic_store_explicit(&run->pending, run->total, memory_order_relaxed);
+    atomic_store_explicit(&run->parked, 0, memory_order_relaxed);
+    return true;
+}
+
+bool grid_run_exhausted(struct grid_run *run)
+{
+    return atomic_load_explicit(&run->next, memory_order_relaxed) >= run->total;
+}
+
+bool grid_run_open(struct grid_run *run)
+{
+    return !grid_run_exhausted(run) &&
+           atomic_load_explicit(&run->parked, memory_order_relaxed) < run->resident_max;
+}
+
+uint64_t grid_run_estimate(struct grid_run *run)
+{
+    uint64_t next = atomic_load_explicit(&run->next, memory_order_relaxed);
+    uint64_t block_ns = atomic_load_explicit(&run->launch.kernel->block_ns, memory_order_relaxed);
+    return next < run->total ? (run->total - next) * block_ns : 0;
+}
+
+bool grid_run_enter(struct grid_run *run)
+{
+    uint64_t n = atomic_load_explicit(&run->pending, memory_order_relaxed);
+    while (n != 0)
+        if (atomic_compare_exchange_weak_explicit(&run->pending, &n, n + 1, memory_order_acquire,
+                                                  memory_order_relaxed))
+            return true;
+    return false;
+}
+
+/* Counts blocks as ended, or a thread as gone. True: that was the last; the run is the caller's
+ * alone. Otherwise it may be gone when this returns. */
+static bool finish(struct grid_run *run, uint64_t n)
+{
+    void *workspace = run->workspace;
+    if (atomic_fetch_sub_explicit(&run->pending, n, memory_order_acq_rel) != n)
+        return false;
+    free(workspace);
+    return true;
+}
+
+/* Takes all blocks that were not handed out, so that nobody runs them. */
+static uint64_t abandon(struct grid_run *run)
+{
+    uint64_t next = atomic_exchange(&run->next, run->total);
+    return next < run->total ? run->total - next : 0;
+}
+
+/* How many blocks to hand out at once: as many as take CHUNK_NS, fewer towards the end so that all
+ * workers finish together. */
+static uint64_t chunk_size(struct grid_run *run)
+{
+    uint64_t block_ns = atomic_load_explicit(&run->launch.kernel->block_ns, memory_order_relaxed);
+    uint64_t next = atomic_load_explicit(&run->next, memory_order_relaxed);
+    uint64_t left = next < run->total ? run->total - next : 0;
+    if (block_ns == 0)
+        return 1;
+    uint64_t n = CHUNK_NS / block_ns + 1, fair = left / (2 * (uint64_t)run->workers) + 1;
+    return n < fair ? n : fair;
+}
+
+/* Learns how long a block takes: a moving average, cheap to read for everyone. */
+static void learn(struct grid_run *run, uint64_t ns, uint64_t blocks)
+{
+    _Atomic uint32_t *where = &run->launch.kernel->block_ns;
+    uint64_t old = atomic_load_explicit(where, memory_order_relaxed), one = ns / blocks;
+    uint64_t mean = old == 0 ? one : (old * 7 + one) / 8;
+    mean = mean == 0 ? 1 : mean > UINT32_MAX ? UINT32_MAX : mean;
+    if (mean > old + old / 16 || mean < old - old / 16)
+        atomic_store_explicit(where, (uint32_t)mean, memory_order_relaxed);
+}
+
+static void place(struct grid_run *run, struct jit_block *j, uint64_t index)
+{
+    const uint32_t *g = run->launch.grid;
+    j->ctaid[0] = (uint32_t)(index % g[0]);
+    j->ctaid[1] = (uint32_t)(index / g[0] % g[1]);
+    j->ctaid[2] = (uint32_t)(index / g[0] / g[1]);
+}
+
+static void place_next(struct grid_run *run, struct jit_block *j)
+{
+    const uint32_t *g = run->launch.grid;
+    if (++j->ctaid[0] < g[0])
+        return;
+    j->ctaid[0] = 0;
+    if (++j->ctaid[1] < g[1])
+        return;
+    j->ctaid[1] = 0;
+    j->ctaid[2]++;
+}
+
+static void block_begin(struct grid_run *run, struct jit_block *j)
+{
+    j->state = 0;
+    j->warp = 0;
+    j->barrier_count = 0;
+    memset(j->scratch, 0, sizeof j->scratch);
+    memset(j->pc, 0, run->nwarps * sizeof *j->pc);
+    for (int d = 0; d < 3; d++) {
+        uint32_t c = j->cluster_nctaid[d];
+        j->clusterid[d] = c > 1 ? j->ctaid[d] / c : j->ctaid[d];
+        j->cluster_ctaid[d] = c > 1 ? j->ctaid[d] % c : 0;
+    }
+}
+
+/* Runs what w->current is to the end, to its suspension or into trouble. */
+static uint32_t block_go(struct grid_worker *w)
+{
+    struct grid_block *b = w->current;
+    b->jit.budget = BUDGET;
+    b->jit.smid = w->smid;
+    b->worker = w;
+    return b->run->launch.kernel->run(&b->jit);
+}
+
+/* Parks w->current; the worker goes on without it. */
+static void block_park(struct grid_worker *w)
+{
+    struct grid_block *b = w->current;
+    w->current = NULL;
+    b->worker = NULL;
+    atomic_fetch_add_explicit(&b->run->parked, 1, memory_order_relaxed);
+    parking_add(b->run->parking, b);
+}
+
+/* Where a block stands, as far as that can be seen from outside. */
+static uint64_t position(const struct grid_block *b)
+{
+    const struct jit_block *j = &b->jit;
+    uint64_t h = ((uint64_t)j->state << 32) ^ j->barrier_count;
+    for (uint32_t i = 0; i < j->nwarps; i++)
+        h = h * 0x9e3779b97f4a7c15u + j->pc[i];
+    return h;
+}
+
+/* What came of handing out some blocks. */
+struct outcome {
+    uint64_t parked; /* blocks that go on later; all others have ended, or never will run */
+    bool trouble;
+    uint64_t before; /* position of a resumed block, to see whether it moved */
+    bool moved;
+};
+
+/* Runs w->current under protection. It is NULL afterwards if the block was parked. */
+static inline void block_run(struct grid_worker *w, struct outcome *o)
+{
+    w->armed = 1;
+    atomic_signal_fence(memory_order_seq_cst);
+    uint32_t status = block_go(w);
+    atomic_signal_fence(memory_order_seq_cst);
+    w->armed = 0;
+    if (status != JIT_DONE) {
+        o->parked++;
+        o->moved = position(w->current) != o->before;
+        block_park(w);
+    }
+}
+
+/* The block that w->current is fails: its context is free again. */
+static void block_fail(struct grid_worker *w)
+{
+    fault_record(w);
+    if (w->current != NULL)
+        block_drop(w, w->current);
+    w->current = NULL;
+}
+
+/* Runs `count` blocks from `first` on. */
+static void run_chunk(struct grid_run *run, struct grid_worker *w, uint64_t first, uint64_t count,
+                      struct outcome *o)
+{
+    if (sigsetjmp(w->escape, 0) != 0) {
+        block_fail(w);
+        o->trouble = true;
+        return;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        bool fresh = w->current == NULL;
+        if (fresh && (w->current = block_take(w, run)) == NULL) {
+            w->trouble = (struct trouble){.kind = GRID_FAULT_MEMORY};
+            block_fail(w);
+            o->trouble = true;
+            return;
+        }
+        struct jit_block *j = &w->current->jit;
+        if (fresh)
+            place(run, j, first + i);
+        else
+            place_next(run, j);
+        block_begin(run, j);
+        block_run(w, o);
+    }
+    if (w->current != NULL)
+        block_drop(w, w->current);
+    w->current = NULL;
+}
+
+enum grid_progress grid_run_blocks(struct grid_run *run, struct grid_worker *w, uint64_t until)
+{
+    unsigned fp = fp_enter();
+    uint64_t begin = now_ns(), ended = 0;
+    w->env = run->env;
+    while (grid_run_open(run)) {
+        if (grid_faulted(run->env) != GRID_FAULT_NONE) {
+            ended += abandon(run);
+            break;
+        }
+        uint64_t count = chunk_size(run);
+        uint64_t first = atomic_fetch_add_explicit(&run->next, count, memory_order_relaxed);
+        if (first >= run->total)
+            break;
+        count = run->total - first < count ? run->total - first : count;
+        struct outcome o = {0};
+        run_chunk(run, w, first, count, &o);
+        ended += count - o.parked + (o.trouble ? abandon(run) : 0);
+        uint64_t end = now_ns();
+        if (!o.trouble && o.parked == 0)
+            learn(run, end - begin, count);
+        begin = end;
+        if (end >= until)
+            break;
+    }
+    fp_leave(fp);
+    bool more = grid_run_open(run);
+    return finish(run, ended + 1) ? GRID_COMPLETE : more ? GRID_MORE : GRID_HANDED;
+}
+
+/* Lets w->current go on. */
+static void resume_one(struct grid_worker *w, struct outcome *o)
+{
+    if (sigsetjmp(w->escape, 0) != 0) {
+        block_fail(w);
+        o->trouble = true;
+        return;
+    }
+    block_run(w, o);
+    if (w->current != NULL)
+        block_drop(w, w->current);
+    w->current = NULL;
+}
+
+bool grid_resume(struct grid_parking *parking, struct grid_worker *w, bool *progress,
+                 struct grid_run **complete)
+{
+    *progress = false;
+    *complete = NULL;
+    struct grid_block *b = parking_take(parking);
+    if (b == NULL)
+        return false;
+    struct grid_run *run = b->run;
+    atomic_fetch_add_explicit(&run->pending, 1, memory_order_relaxed); /* this thread is inside */
+    atomic_fetch_sub_explicit(&run->parked, 1, memory_order_relaxed);
+    struct outcome o = {0};
+    w->env = run->env;
+    w->current = b;
+    if (grid_faulted(run->env) != GRID_FAULT_NONE) {
+        block_drop(w, b);
+        w->current = NULL;
+    } else {
+        unsigned fp = fp_enter();
+        uint64_t begin = now_ns();
+        o.before = position(b);
+        resume_one(w, &o);
+        *progress = o.moved || now_ns() - begin > PROGRESS_NS;
+        fp_leave(fp);
+    }
+    bool ended = o.parked == 0;
+    *progress = *progress || ended;
+    uint64_t lost = o.trouble || grid_faulted(run->env) != GRID_FAULT_NONE ? abandon(run) : 0;
+    if (finish(run, 1 + (ended ? 1 : 0) + lost))
+        *complete = run;
+    return true;
+}
+
+bool grid_protected(struct grid_env *env, struct grid_worker *w, const char *what,
+                    void (*fn)(void *), void *arg)
+{
+    w->env = env;
+    w->what = what;
+    bool fine = sigsetjmp(w->escape, 0) == 0;
+    if (fine) {
+        w->armed = 1;
+        atomic_signal_fence(memory_order_seq_cst);
+        fn(arg);
+        atomic_signal_fence(memory_order_seq_cst);
+        w->armed = 0;
+    } else {
+        fault_record(w);
+    }
+    w->what = NULL;
+    return fine;
+}
