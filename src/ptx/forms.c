@@ -1,0 +1,327 @@
+/* forms.c: parses forms.def once into bit sets, and matches an instruction's suffixes against it.
+ * Operands are matched in check.c, which knows registers and variables. */
+#include "ptx/forms.h"
+#include "ptx/names.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <threads.h>
+
+#define EVICTIONS                                                                                  \
+    "L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate|"         \
+    "L2::evict_normal|L2::evict_first|L2::evict_last"
+
+/* What the words in capitals stand for. */
+static const struct {
+    const char *name, *text;
+} sets_[] = {
+    {"INT", "u16|s16|u32|s32|u64|s64"},
+    {"INTS", "u8|s8|u16|s16|u32|s32|u64|s64"},
+    {"FLT", "f32|f64"},
+    {"FLTS", "f16|bf16|f32|f64"},
+    {"BIT", "b16|b32|b64"},
+    {"LDST", "b8|b16|b32|b64|b128|u8|s8|u16|s16|u32|s32|u64|s64|f32|f64"},
+    {"RND", "rn|rz|rm|rp"},
+    {"CMPI", "eq|ne|lt|le|gt|ge"},
+    {"CMPU", "eq|ne|lt|le|gt|ge|lo|ls|hi|hs"},
+    {"CMPF", "eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan"},
+    {"BOOL", "and|or|xor"},
+    {"REDOP", "add|min|max|inc|dec|and|or|xor"},
+    {"SCOPE", "cta|cluster|gpu|sys"},
+    {"ORDER", "relaxed|acquire|release|acq_rel"},
+    {"CACHE", "ca|cg|cs|lu|cv"},
+    {"EVICT", EVICTIONS},
+    {"PREFETCH", "L2::64B|L2::128B|L2::256B"},
+    {"VEC", "v2|v4|v8"},
+    {"SPACE", "global|shared|shared::cluster|local|const|param"},
+    {"ST", "global|shared|shared::cluster|local|param"},
+    {"ASPACE", "global|shared|shared::cluster"},
+    {"DIM", "1d|2d|3d|4d|5d"},
+    {"GEOM", "1d|2d|3d|a1d|a2d|cube|acube|2dms|a2dms"},
+    {"SGEOM", "1d|2d|3d|a1d|a2d"},
+    {"MMA", "m8n8k4|m8n8k16|m8n8k32|m8n8k128|m16n8k4|m16n8k8|m16n8k16|m16n8k32|m16n8k64|m16n8k128|"
+            "m16n8k256"},
+    {"WMMA", "m16n16k16|m16n16k8|m32n8k16|m8n32k16|m8n8k4|m8n8k32|m8n8k128"},
+};
+
+static const struct {
+    enum ptx_op op;
+    const char *mods, *spaces, *types, *operands;
+} rows_[] = {
+#define PTX_FORM(op, mods, spaces, types, operands) {PTX_OP_##op, mods, spaces, types, operands},
+#include "ptx/forms.def"
+#undef PTX_FORM
+};
+
+static struct ptx_form forms_[WEIR_COUNT(rows_)];
+static struct {
+    uint16_t first, count;
+} by_op_[PTX_OP_COUNT];
+static once_flag once_ = ONCE_FLAG_INIT;
+
+/* ---- reading the table --------------------------------------------------------------------- */
+
+/* A mistake in the table is a mistake of ours: stop at the first run, naming it. */
+static void bad_(const char *what, const char *s, size_t n)
+{
+    fprintf(stderr, "weir: forms.def: bad %s '%.*s'\n", what, (int)n, s);
+    abort();
+}
+
+/* The next word of a space-separated list; NULL at the end. */
+static const char *word_(const char **list, size_t *n)
+{
+    while (**list == ' ')
+        ++*list;
+    const char *s = *list;
+    *n = strcspn(s, " ");
+    *list += *n;
+    return *n > 0 ? s : NULL;
+}
+
+/* Calls add for each alternative of `a|b|SET`. */
+static void each_(const char *s, size_t n, void (*add)(void *to, const char *s, size_t n), void *to)
+{
+    const char *end = s + n;
+    while (s < end) {
+        const char *bar = memchr(s, '|', (size_t)(end - s));
+        size_t k = (size_t)((bar != NULL ? bar : end) - s);
+        const char *set = NULL;
+        for (size_t i = 0; i < WEIR_COUNT(sets_); i++)
+            if (strlen(sets_[i].name) == k && memcmp(sets_[i].name, s, k) == 0)
+                set = sets_[i].text;
+        if (set != NULL)
+            each_(set, strlen(set), add, to);
+        else
+            add(to, s, k);
+        s += k + 1;
+    }
+}
+
+static void add_mod_(void *to, const char *s, size_t n)
+{
+    uint64_t *set = to;
+    if (n == 5 && memcmp(s, "WGMMA", 5) == 0) { /* every m64n…k… */
+        for (unsigned m = 1; m < PTX_M_COUNT; m++)
+            if (strncmp(ptx_mod_name((enum ptx_mod)m), "m64n", 4) == 0)
+                set[m / 64] |= UINT64_C(1) << m % 64;
+        return;
+    }
+    struct ptx_suffix x = ptx_suffix_find(s, n);
+    if (x.kind != PTX_SUFFIX_MOD)
+        bad_("modifier", s, n);
+    set[x.value / 64] |= UINT64_C(1) << x.value % 64;
+}
+
+static void add_type_(void *to, const char *s, size_t n)
+{
+    struct ptx_suffix x = ptx_suffix_find(s, n);
+    if (x.kind != PTX_SUFFIX_TYPE)
+        bad_("type", s, n);
+    *(uint64_t *)to |= UINT64_C(1) << x.value;
+}
+
+static void add_space_(void *to, const char *s, size_t n)
+{
+    struct ptx_suffix x = ptx_suffix_find(s, n);
+    if (x.kind != PTX_SUFFIX_SPACE)
+        bad_("space", s, n);
+    *(uint16_t *)to |= (uint16_t)(1u << x.value);
+}
+
+static void read_operand_(struct ptx_form_operand *o, const char *s, size_t n)
+{
+    const char *all = s;
+    size_t alln = n;
+    o->index = -1;
+    if (*s == '|') {
+        o->bar = true;
+        s++, n--;
+    }
+    if (s[n - 1] == '?') {
+        o->optional = true;
+        n--;
+    }
+    o->kind = *s++;
+    n--;
+    if (n > 0 && *s >= '0' && *s <= '3') {
+        o->index = (int8_t)(*s - '0');
+        o->wide = n == 2 && s[1] == 'w';
+    } else if (n > 1 && *s == ':') {
+        struct ptx_suffix x = ptx_suffix_find(s + 1, n - 1);
+        if (x.kind != PTX_SUFFIX_TYPE)
+            bad_("operand", all, alln);
+        o->type = (uint8_t)x.value;
+    } else if (n != 0)
+        bad_("operand", all, alln);
+}
+
+static void read_form_(struct ptx_form *f, size_t row)
+{
+    size_t n;
+    const char *list = rows_[row].mods, *s;
+    f->op = rows_[row].op;
+    while ((s = word_(&list, &n)) != NULL) {
+        struct ptx_form_group *g = &f->groups[f->ngroups++];
+        assert(f->ngroups <= FORM_MAX_GROUPS);
+        g->twice = s[n - 1] == '*';
+        g->optional = g->twice || s[n - 1] == '?';
+        if (g->optional)
+            n--;
+        g->text = s;
+        g->length = (uint8_t)n;
+        each_(s, n, add_mod_, g->set);
+    }
+    for (list = rows_[row].spaces; (s = word_(&list, &n)) != NULL; f->nspaces++) {
+        f->space_optional[f->nspaces] = s[n - 1] == '?';
+        each_(s, s[n - 1] == '?' ? n - 1 : n, add_space_, &f->spaces[f->nspaces]);
+    }
+    for (list = rows_[row].types; (s = word_(&list, &n)) != NULL; f->ntypes++) {
+        f->type_optional[f->ntypes] = s[n - 1] == '?';
+        each_(s, s[n - 1] == '?' ? n - 1 : n, add_type_, &f->types[f->ntypes]);
+    }
+    for (list = rows_[row].operands; (s = word_(&list, &n)) != NULL; f->noperands++) {
+        assert(f->noperands < FORM_MAX_OPERANDS);
+        read_operand_(&f->operands[f->noperands], s, n);
+        f->required += !f->operands[f->noperands].optional;
+    }
+}
+
+static void fill_(void)
+{
+    for (size_t i = 0; i < WEIR_COUNT(rows_); i++) {
+        read_form_(&forms_[i], i);
+        if (by_op_[rows_[i].op].count++ == 0)
+            by_op_[rows_[i].op].first = (uint16_t)i;
+        else if (rows_[i - 1].op != rows_[i].op)
+            bad_("order of", ptx_op_name(rows_[i].op), strlen(ptx_op_name(rows_[i].op)));
+    }
+}
+
+const struct ptx_form *ptx_forms(enum ptx_op op, int *count)
+{
+    call_once(&once_, fill_);
+    *count = by_op_[op].count;
+    return &forms_[by_op_[op].first];
+}
+
+/* ---- matching ------------------------------------------------------------------------------ */
+
+static bool has_(const uint64_t *set, unsigned m) { return (set[m / 64] >> m % 64 & 1) != 0; }
+
+static bool types_fit_(const struct ptx_form *f, const struct ptx_instr *i)
+{
+    int k = 0;
+    for (int t = 0; t < f->ntypes; t++) {
+        if (k < i->ntypes && (f->types[t] >> i->types[k] & 1) != 0)
+            k++;
+        else if (!f->type_optional[t])
+            return false;
+    }
+    return k == i->ntypes;
+}
+
+static bool spaces_fit_(const struct ptx_form *f, const struct ptx_instr *i)
+{
+    int k = 0;
+    for (int t = 0; t < f->nspaces; t++) {
+        if (k < i->nspaces && (f->spaces[t] >> i->spaces[k] & 1) != 0)
+            k++;
+        else if (!f->space_optional[t])
+            return false;
+    }
+    return k == i->nspaces;
+}
+
+/* Gives each modifier a group of its own. On failure *wrong is a modifier without a place, or
+ * *missing a group that nothing fills. */
+static bool mods_fit_(const struct ptx_form *f, const struct ptx_instr *i, int *wrong,
+                      const struct ptx_form_group **missing)
+{
+    uint8_t used[FORM_MAX_GROUPS] = {0};
+    for (int k = 0; k < i->nmods; k++) {
+        int g = 0;
+        while (g < f->ngroups &&
+               !(has_(f->groups[g].set, i->mods[k]) && used[g] < (f->groups[g].twice ? 2 : 1)))
+            g++;
+        if (g == f->ngroups) {
+            *wrong = k;
+            return false;
+        }
+        used[g]++;
+    }
+    for (int g = 0; g < f->ngroups; g++)
+        if (used[g] == 0 && !f->groups[g].optional) {
+            *missing = &f->groups[g];
+            return false;
+        }
+    return true;
+}
+
+bool ptx_form_fits(const struct ptx_form *f, const struct ptx_instr *i)
+{
+    int wrong;
+    const struct ptx_form_group *missing;
+    return types_fit_(f, i) && spaces_fit_(f, i) && mods_fit_(f, i, &wrong, &missing);
+}
+
+/* Is modifier number k one that some form of the opcode takes? Likewise types below. */
+static bool mod_known_(const struct ptx_instr *i, int k)
+{
+    int count;
+    const struct ptx_form *f = ptx_forms((enum ptx_op)i->op, &count);
+    for (int n = 0; n < count; n++)
+        for (int g = 0; g < f[n].ngroups; g++)
+            if (has_(f[n].groups[g].set, i->mods[k]))
+                return true;
+    return false;
+}
+
+static bool type_known_(const struct ptx_instr *i, int k)
+{
+    int count;
+    const struct ptx_form *f = ptx_forms((enum ptx_op)i->op, &count);
+    for (int n = 0; n < count; n++)
+        for (int t = 0; t < f[n].ntypes; t++)
+            if ((f[n].types[t] >> i->types[k] & 1) != 0)
+                return true;
+    return false;
+}
+
+void ptx_form_explain(const struct ptx_instr *i, const char *text, size_t n, char *out, size_t size)
+{
+    int count, wrong = -1;
+    const struct ptx_form *f = ptx_forms((enum ptx_op)i->op, &count);
+    const struct ptx_form_group *missing = NULL;
+    const char *op = ptx_op_name((enum ptx_op)i->op);
+    int len = n < 200 ? (int)n : 200;
+    for (int k = 0; k < i->nmods; k++)
+        if (!mod_known_(i, k)) {
+            snprintf(out, size, "'%.*s': '%s' does not take the modifier '.%s'", len, text, op,
+                     ptx_mod_name((enum ptx_mod)i->mods[k]));
+            return;
+        }
+    for (int k = 0; k < i->ntypes; k++)
+        if (!type_known_(i, k)) {
+            snprintf(out, size, "'%.*s': '%s' does not take the type '.%s'", len, text, op,
+                     ptx_type_name((enum ptx_type)i->types[k]));
+            return;
+        }
+    bool types = false, mods = false;
+    for (int k = 0; k < count; k++) {
+        types |= types_fit_(&f[k], i);
+        if (types_fit_(&f[k], i) && mods_fit_(&f[k], i, &wrong, &missing))
+            mods = true;
+    }
+    if (!types)
+        snprintf(out, size, "'%.*s': wrong number or combination of types", len, text);
+    else if (mods)
+        snprintf(out, size, "'%.*s': wrong or missing state space", len, text);
+    else if (missing != NULL && wrong < 0)
+        snprintf(out, size, "'%.*s': a modifier is missing (%.*s)", len, text, missing->length,
+                 missing->text);
+    else
+        snprintf(out, size, "'%.*s': these modifiers and types do not go together", len, text);
+}

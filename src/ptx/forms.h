@@ -1,0 +1,47 @@
+/* forms.h: the table of instruction forms (forms.def) in a shape that can be matched fast. */
+#ifndef WEIR_PTX_FORMS_H
+#define WEIR_PTX_FORMS_H
+
+#include "ptx/ptx.h"
+
+enum { FORM_MAX_OPERANDS = 12, FORM_MAX_GROUPS = 14, FORM_MOD_WORDS = PTX_M_COUNT / 64 + 1 };
+
+/* One operand of a form; the letters are explained in forms.def. */
+struct ptx_form_operand {
+    char kind;
+    bool optional;
+    bool bar;     /* joined to the one before by `|` */
+    bool wide;    /* twice as wide as the type */
+    int8_t index; /* type: number of the instruction's type, or -1: `type` */
+    uint8_t type; /* enum ptx_type; PTX_NONE: any */
+};
+
+/* Modifiers of which at most one (or two) may be written. */
+struct ptx_form_group {
+    uint64_t set[FORM_MOD_WORDS];
+    bool optional, twice;
+    const char *text; /* in the table, for messages */
+    uint8_t length;
+};
+
+struct ptx_form {
+    enum ptx_op op;
+    uint8_t ngroups, nspaces, ntypes, noperands, required; /* required: operands without `?` */
+    bool space_optional[2], type_optional[PTX_MAX_TYPES];
+    uint16_t spaces[2];            /* bit sets */
+    uint64_t types[PTX_MAX_TYPES]; /* bit sets */
+    struct ptx_form_group groups[FORM_MAX_GROUPS];
+    struct ptx_form_operand operands[FORM_MAX_OPERANDS];
+};
+
+/* The forms of an opcode, in the order of the table. */
+const struct ptx_form *ptx_forms(enum ptx_op op, int *count);
+
+/* Do the suffixes of the instruction fit the form? */
+bool ptx_form_fits(const struct ptx_form *form, const struct ptx_instr *i);
+
+/* No form fits: says why. `text` is the instruction's name as written. */
+void ptx_form_explain(const struct ptx_instr *i, const char *text, size_t n, char *out,
+                      size_t size);
+
+#endif

@@ -1,0 +1,346 @@
+/* lexer.c: see lexer.h. Characters are classed by a table: this is the hot loop of parsing. */
+#include "ptx/lexer.h"
+
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <threads.h>
+
+enum { FOLLOW = 1, DIGIT = 2, HEX = 4, BLANK = 8 }; /* classes of characters */
+
+static const uint8_t class_[256] = {
+    ['a' ... 'f'] = FOLLOW | HEX,
+    ['g' ... 'z'] = FOLLOW,
+    ['A' ... 'F'] = FOLLOW | HEX,
+    ['G' ... 'Z'] = FOLLOW,
+    ['0' ... '9'] = FOLLOW | DIGIT | HEX,
+    ['_'] = FOLLOW,
+    ['$'] = FOLLOW,
+    [' '] = BLANK,
+    ['\t'] = BLANK,
+    ['\r'] = BLANK,
+    ['\v'] = BLANK,
+    ['\f'] = BLANK,
+};
+
+static bool is_(const char *p, const char *end, int what)
+{
+    return p < end && (class_[(unsigned char)*p] & what) != 0;
+}
+
+void ptx_lexer_init(struct ptx_lexer *lx, const char *text, size_t size, struct diag *d)
+{
+    const char *nul = size > 0 ? memchr(text, '\0', size) : NULL;
+    *lx = (struct ptx_lexer){
+        .p = text,
+        .end = nul != NULL ? nul : text + size,
+        .line_start = text,
+        .line = 1,
+        .diag = d,
+    };
+    if (lx->end - lx->p >= 3 && memcmp(lx->p, "\xef\xbb\xbf", 3) == 0)
+        lx->p = lx->line_start = text + 3; /* an editor's byte order mark */
+}
+
+static struct ptx_token error_(struct ptx_lexer *lx, const char *at, const char *what)
+{
+    int column = (int)(at - lx->line_start) + 1;
+    diag_set(lx->diag, lx->line, column, "line %d, column %d: %s", lx->line, column, what);
+    lx->p = lx->end;
+    return (struct ptx_token){.kind = T_ERROR, .s = lx->end, .line = lx->line, .column = column};
+}
+
+static void newline_(struct ptx_lexer *lx)
+{
+    lx->p++;
+    lx->line++;
+    lx->line_start = lx->p;
+}
+
+void ptx_lexer_skip_line(struct ptx_lexer *lx)
+{
+    const char *nl = memchr(lx->p, '\n', (size_t)(lx->end - lx->p));
+    lx->p = nl != NULL ? nl : lx->end;
+}
+
+static bool skip_comment_(struct ptx_lexer *lx)
+{
+    for (lx->p += 2; lx->p < lx->end;) {
+        if (*lx->p == '\n')
+            newline_(lx);
+        else if (*lx->p == '*' && lx->p + 1 < lx->end && lx->p[1] == '/')
+            return lx->p += 2, true;
+        else
+            lx->p++;
+    }
+    return false;
+}
+
+/* Blanks, comments, and lines that a preprocessor left (`# 12 "file"`). False when a comment does
+ * not end. */
+static bool skip_blanks_(struct ptx_lexer *lx)
+{
+    while (lx->p < lx->end) {
+        unsigned char c = (unsigned char)*lx->p;
+        if (class_[c] & BLANK)
+            lx->p++;
+        else if (c == '\n')
+            newline_(lx);
+        else if (c == '/' && lx->p + 1 < lx->end && lx->p[1] == '/')
+            ptx_lexer_skip_line(lx);
+        else if (c == '/' && lx->p + 1 < lx->end && lx->p[1] == '*') {
+            if (!skip_comment_(lx))
+                return false;
+        } else if (c == '#')
+            ptx_lexer_skip_line(lx);
+        else
+            break;
+    }
+    return true;
+}
+
+/* ---- numbers ------------------------------------------------------------------------------- */
+
+static locale_t c_locale_;
+static once_flag once_ = ONCE_FLAG_INIT;
+static void make_locale_(void) { c_locale_ = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
+
+/* A decimal float at s, n characters: strtod wants a terminator, and a locale of its own. */
+static bool to_double_(const char *s, size_t n, double *value)
+{
+    char text[128];
+    if (n >= sizeof text)
+        return false;
+    memcpy(text, s, n);
+    text[n] = '\0';
+    call_once(&once_, make_locale_);
+    char *end;
+    *value = c_locale_ != (locale_t)0 ? strtod_l(text, &end, c_locale_) : strtod(text, &end);
+    return *end == '\0';
+}
+
+/* 0f and 8 hexadecimal digits, 0d and 16: the bits of the value. */
+static struct ptx_token bits_(struct ptx_lexer *lx, struct ptx_token t, unsigned digits)
+{
+    uint64_t bits = 0;
+    const char *p = t.s + 2;
+    for (unsigned i = 0; i < digits; i++, p++) {
+        if (!is_(p, lx->end, HEX))
+            return error_(lx, t.s,
+                          digits == 8 ? "0f needs 8 hexadecimal digits"
+                                      : "0d needs 16 hexadecimal digits");
+        unsigned char c = (unsigned char)*p;
+        bits = bits << 4 | (c <= '9' ? c - '0' : (c | 32) - 'a' + 10u);
+    }
+    if (is_(p, lx->end, FOLLOW))
+        return error_(lx, t.s, "malformed number");
+    t.kind = T_FLOAT;
+    if (digits == 8) {
+        uint32_t low = (uint32_t)bits;
+        float f;
+        memcpy(&f, &low, sizeof f);
+        t.f = (double)f;
+        /* a signaling NaN would turn quiet on the way to double: keep the payload's bits */
+        if (f != f) {
+            uint64_t wide = (uint64_t)(low >> 31) << 63 | (uint64_t)0x7ff << 52 |
+                            (uint64_t)(low & 0x7fffff) << 29;
+            memcpy(&t.f, &wide, sizeof t.f);
+        }
+        t.form = PTX_FLOAT_F32;
+    } else {
+        memcpy(&t.f, &bits, sizeof t.f);
+        t.form = PTX_FLOAT_F64;
+    }
+    lx->p = p;
+    t.n = (uint32_t)(p - t.s);
+    return t;
+}
+
+static struct ptx_token fraction_(struct ptx_lexer *lx, struct ptx_token t, const char *p)
+{
+    while (is_(p, lx->end, DIGIT))
+        p++;
+    if (p < lx->end && *p == '.') {
+        p++;
+        while (is_(p, lx->end, DIGIT))
+            p++;
+    }
+    if (p < lx->end && (*p == 'e' || *p == 'E')) {
+        p++;
+        if (p < lx->end && (*p == '+' || *p == '-'))
+            p++;
+        if (!is_(p, lx->end, DIGIT))
+            return error_(lx, t.s, "malformed number");
+        while (is_(p, lx->end, DIGIT))
+            p++;
+    }
+    t.kind = T_FLOAT;
+    t.form = PTX_FLOAT_DECIMAL;
+    t.n = (uint32_t)(p - t.s);
+    if (is_(p, lx->end, FOLLOW) || !to_double_(t.s, t.n, &t.f))
+        return error_(lx, t.s, "malformed number");
+    lx->p = p;
+    return t;
+}
+
+static struct ptx_token integer_(struct ptx_lexer *lx, struct ptx_token t, const char *p,
+                                 unsigned base)
+{
+    uint64_t value = 0;
+    const char *first = p;
+    for (; is_(p, lx->end, HEX); p++) {
+        unsigned char c = (unsigned char)*p;
+        unsigned digit = c <= '9' ? c - '0' : (c | 32) - 'a' + 10u;
+        if (digit >= base)
+            break;
+        uint64_t next;
+        if (__builtin_mul_overflow(value, (uint64_t)base, &next) ||
+            __builtin_add_overflow(next, (uint64_t)digit, &next))
+            return error_(lx, t.s, "integer constant does not fit in 64 bits");
+        value = next;
+    }
+    if (p == first && base != 8)
+        return error_(lx, t.s, "malformed number");
+    t.kind = T_INT;
+    t.u = value;
+    t.is_unsigned = value > INT64_MAX;
+    if (p < lx->end && *p == 'U') {
+        t.is_unsigned = true;
+        p++;
+    }
+    if (is_(p, lx->end, FOLLOW))
+        return error_(lx, t.s, "malformed number");
+    lx->p = p;
+    t.n = (uint32_t)(p - t.s);
+    return t;
+}
+
+static struct ptx_token number_(struct ptx_lexer *lx, struct ptx_token t)
+{
+    const char *p = t.s;
+    char second = p + 1 < lx->end ? (char)(p[1] | 32) : '\0';
+    if (*p == '0' && second == 'f')
+        return bits_(lx, t, 8);
+    if (*p == '0' && second == 'd')
+        return bits_(lx, t, 16);
+    if (*p == '0' && second == 'x')
+        return integer_(lx, t, p + 2, 16);
+    if (*p == '0' && second == 'b')
+        return integer_(lx, t, p + 2, 2);
+    while (is_(p, lx->end, DIGIT))
+        p++;
+    if (p < lx->end && (*p == '.' || *p == 'e' || *p == 'E'))
+        return fraction_(lx, t, t.s);
+    return *t.s == '0' ? integer_(lx, t, t.s + 1, 8) : integer_(lx, t, t.s, 10);
+}
+
+bool ptx_lexer_fraction(struct ptx_lexer *lx, struct ptx_token *t)
+{
+    t->s--; /* back to the dot */
+    *t = fraction_(lx, *t, t->s);
+    return t->kind == T_FLOAT;
+}
+
+/* ---- words --------------------------------------------------------------------------------- */
+
+static const char *word_end_(const char *p, const char *end)
+{
+    while (is_(p, end, FOLLOW))
+        p++;
+    return p;
+}
+
+/* A word after a dot: parts joined by `::`. */
+static const char *dotted_end_(const char *p, const char *end)
+{
+    for (;;) {
+        p = word_end_(p, end);
+        if (end - p < 3 || p[0] != ':' || p[1] != ':' || !is_(p + 2, end, FOLLOW))
+            return p;
+        p += 2;
+    }
+}
+
+void ptx_lexer_opcode(struct ptx_lexer *lx, struct ptx_token *t)
+{
+    const char *p = lx->p;
+    while (p + 1 < lx->end && *p == '.' && is_(p + 1, lx->end, FOLLOW))
+        p = dotted_end_(p + 1, lx->end);
+    lx->p = p;
+    t->n = (uint32_t)(p - t->s);
+}
+
+bool ptx_lexer_at_colon(struct ptx_lexer *lx)
+{
+    if (!skip_blanks_(lx) || lx->p >= lx->end || *lx->p != ':')
+        return false;
+    return lx->p + 1 >= lx->end || lx->p[1] != ':';
+}
+
+static struct ptx_token string_(struct ptx_lexer *lx, struct ptx_token t)
+{
+    const char *p = t.s + 1;
+    while (p < lx->end && *p != '"' && *p != '\n')
+        p += *p == '\\' && p + 1 < lx->end && p[1] != '\n' ? 2 : 1;
+    if (p >= lx->end || *p != '"')
+        return error_(lx, t.s, "the string does not end on its line");
+    t.kind = T_STRING;
+    t.s++;
+    t.n = (uint32_t)(p - t.s);
+    lx->p = p + 1;
+    return t;
+}
+
+static struct ptx_token punctuation_(struct ptx_lexer *lx, struct ptx_token t)
+{
+    static const struct {
+        char text[3];
+        uint16_t kind;
+    } pairs[] = {{"<<", T_SHL}, {">>", T_SHR}, {"<=", T_LE},     {">=", T_GE},
+                 {"==", T_EQ},  {"!=", T_NE},  {"&&", T_ANDAND}, {"||", T_OROR}};
+    t.kind = (unsigned char)*t.s;
+    t.n = 1;
+    if (t.s + 1 < lx->end && (t.s[1] == '=' || t.s[1] == t.s[0]))
+        for (size_t i = 0; i < WEIR_COUNT(pairs); i++)
+            if (pairs[i].text[0] == t.s[0] && pairs[i].text[1] == t.s[1]) {
+                t.kind = pairs[i].kind;
+                t.n = 2;
+            }
+    if (t.n == 1 && memchr("@!{}[](),;:<>=|+-*/%&^~?", *t.s, 24) == NULL)
+        return error_(lx, t.s, "unexpected character");
+    lx->p = t.s + t.n;
+    return t;
+}
+
+struct ptx_token ptx_lexer_next(struct ptx_lexer *lx)
+{
+    const char *start = lx->p;
+    if (!skip_blanks_(lx))
+        return error_(lx, start < lx->line_start ? lx->line_start : start,
+                      "the comment does not end");
+    struct ptx_token t = {
+        .s = lx->p, .line = lx->line, .column = (int32_t)(lx->p - lx->line_start) + 1};
+    if (lx->p >= lx->end) {
+        if (lx->diag != NULL && lx->diag->text[0] != '\0')
+            t.kind = T_ERROR;
+        return t;
+    }
+    char c = *lx->p;
+    if (is_(lx->p, lx->end, DIGIT))
+        return number_(lx, t);
+    if (is_(lx->p, lx->end, FOLLOW) ||
+        (c == '%' && is_(lx->p + 1, lx->end, FOLLOW) && !is_(lx->p + 1, lx->end, DIGIT))) {
+        t.kind = T_IDENT;
+        lx->p = word_end_(lx->p + 1, lx->end);
+        t.n = (uint32_t)(lx->p - t.s);
+        return t;
+    }
+    if (c == '.' && is_(lx->p + 1, lx->end, FOLLOW)) {
+        t.kind = T_DOT;
+        t.s++;
+        lx->p = dotted_end_(t.s, lx->end);
+        t.n = (uint32_t)(lx->p - t.s);
+        return t;
+    }
+    return c == '"' ? string_(lx, t) : punctuation_(lx, t);
+}
