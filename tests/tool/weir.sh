@@ -1,0 +1,111 @@
+#!/bin/sh
+# Runs the weir tool with right and wrong arguments; checks exit status and a word of the output.
+weir=$1
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+WEIR_CACHE_DIR=$work/cache
+export WEIR_CACHE_DIR
+
+# check STATUS TEXT COMMAND...: runs it; wants that exit status and TEXT in its output.
+check() {
+    status=$1 text=$2
+    shift 2
+    timeout 60 "$@" >"$work/out" 2>&1
+    got=$?
+    if [ $got -eq "$status" ] && grep -qF -e "$text" "$work/out"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "failed: $* : status $got instead of $status, or no '$text' in:"
+        cat "$work/out"
+    fi
+}
+
+check 2 "usage: weir" "$weir"
+check 0 "usage: weir" "$weir" --help
+check 0 "weir 0." "$weir" --version
+check 2 "no command 'fly'" "$weir" fly
+check 2 "no option '--fly'" "$weir" --fly
+for command in run info dump cache; do
+    check 0 "usage: weir $command" "$weir" $command --help
+    check 2 "--fly" "$weir" $command --fly
+done
+
+check 0 "0 files" "$weir" cache
+check 0 "removed 0 files" "$weir" cache --clear
+mkdir -p "$work/cache/ab"
+echo x >"$work/cache/ab/0123456789abcdef0123456789abcd"
+echo x >"$work/cache/ab/not-ours"
+check 0 "1 file," "$weir" cache
+check 0 "removed 1 file," "$weir" cache --clear
+check 0 "" test -f "$work/cache/ab/not-ours"
+check 0 "no cache folder" env WEIR_CACHE_DIR=off "$weir" cache
+check 1 "no cache folder" env WEIR_CACHE_DIR=off "$weir" cache --clear
+check 0 "cannot be used (Not a directory)" env WEIR_CACHE_DIR=/dev/null/x "$weir" cache
+
+check 2 "no program" "$weir" run
+check 2 "whole number from 1" "$weir" run --workers 0 true
+check 2 "whole number from 1" "$weir" run --workers=many true
+check 2 "needs a number" "$weir" run --workers
+check 1 "no checks" "$weir" run --check=memory true
+if [ -e "$(dirname "$weir")/../lib/libcuda.so.1" ]; then
+    check 0 "7 workers" "$weir" run --workers 7 sh -c 'echo $WEIR_WORKERS workers'
+    check 3 "" "$weir" run -- sh -c 'exit 3'
+    check 127 "cannot run /nonexistent/program" "$weir" run /nonexistent/program
+    check 126 "cannot run /etc/passwd" "$weir" run /etc/passwd
+    check 0 "/lib" "$weir" run sh -c 'echo $LD_LIBRARY_PATH'
+    check 0 "device 0:" "$weir" info
+fi
+timeout 60 "$weir" info >"$work/info" 2>&1
+check 0 "Not set" grep -A2 WEIR_WORKERS "$work/info"
+check 0 "Now: \"$work/cache\"" grep -A2 WEIR_CACHE_DIR "$work/info"
+
+cat >"$work/good.ptx" <<'PTX'
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry copy(.param .u64 from, .param .u64 to)
+{
+    .reg .b32 %r<3>;
+    .reg .b64 %rd<8>;
+    ld.param.u64 %rd1, [from];
+    ld.param.u64 %rd2, [to];
+    cvta.to.global.u64 %rd3, %rd1;
+    cvta.to.global.u64 %rd4, %rd2;
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd5, %r1, 4;
+    add.s64 %rd6, %rd3, %rd5;
+    add.s64 %rd7, %rd4, %rd5;
+    ld.global.u32 %r2, [%rd6];
+    st.global.u32 [%rd7], %r2;
+    ret;
+}
+PTX
+sed 's/mul.wide.u32/mul.wider.u32/' "$work/good.ptx" >"$work/bad.ptx"
+head -c 3000 /dev/urandom >"$work/random"
+: >"$work/empty"
+check 2 "no file" "$weir" dump
+check 2 "more than one file" "$weir" dump a b
+check 2 "needs a shape" "$weir" dump --block 16x16 "$work/good.ptx"
+check 2 "needs a shape" "$weir" dump --block 32,32,32 "$work/good.ptx"
+check 2 "needs a shape" "$weir" dump --block
+check 1 "No such file" "$weir" dump "$work/nothing"
+check 1 "Is a directory" "$weir" dump "$work"
+check 1 "bad.ptx:12:" "$weir" dump "$work/bad.ptx"
+check 1 "random" "$weir" dump "$work/random"
+check 1 "empty" "$weir" dump "$work/empty"
+check 1 "$weir" "$weir" dump "$weir"
+check 0 "copy" "$weir" dump "$work/good.ptx"
+check 0 "ld.global.u32" "$weir" dump --ptx "$work/good.ptx"
+check 1 "no kernel named paste" "$weir" dump --ptx --kernel paste "$work/good.ptx"
+if [ -e "$(dirname "$weir")/../lib/weir/libweir-jit.so" ]; then
+    check 0 "16 bytes of parameters" "$weir" dump "$work/good.ptx"
+    check 0 "block 64 x 1 x 1" "$weir" dump --shapes --block 64 "$work/good.ptx"
+    check 0 "weir_block" "$weir" dump --ir --kernel=copy "$work/good.ptx"
+    check 0 "weir_block" "$weir" dump --ir-raw "$work/good.ptx"
+    check 0 "weir_block" "$weir" dump --asm "$work/good.ptx"
+fi
+
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]

@@ -1,0 +1,163 @@
+/* weir info: what there is, and every setting with its meaning and value. */
+#include "base/env.h"
+#include "jit/cache.h"
+#include "jit/load.h"
+#include "weir.h"
+
+#include <dlfcn.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] = "usage: weir info\n"
+                           "\n"
+                           "Shows the devices, the processor, the kernel compiler, the cache of\n"
+                           "compiled kernels and every environment variable that Weir reads.\n";
+
+/* ---- devices, through the driver's public functions ------------------------------------------ */
+
+/* Device attributes by their numbers in the driver API. */
+enum { ATTRIBUTE_MULTIPROCESSORS = 16, ATTRIBUTE_MAJOR = 75, ATTRIBUTE_MINOR = 76 };
+
+struct driver {
+    int (*init)(unsigned flags);
+    int (*count)(int *count);
+    int (*name)(char *name, int size, int device);
+    int (*memory)(size_t *bytes, int device);
+    int (*attribute)(int *value, int attribute, int device);
+    int (*version)(int *version);
+    int (*error_name)(int error, const char **name);
+};
+
+static void *open_driver(struct driver *drv, char **path)
+{
+    const char *folder = weir_library_folder();
+    *path = xprintf("%s/libcuda.so.1", folder ? folder : "../lib");
+    void *handle = dlopen(*path, RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL)
+        return NULL;
+    const struct {
+        void **to;
+        const char *name;
+    } wanted[] = {
+        {(void **)&drv->init, "cuInit"},
+        {(void **)&drv->count, "cuDeviceGetCount"},
+        {(void **)&drv->name, "cuDeviceGetName"},
+        {(void **)&drv->memory, "cuDeviceTotalMem_v2"},
+        {(void **)&drv->attribute, "cuDeviceGetAttribute"},
+        {(void **)&drv->version, "cuDriverGetVersion"},
+        {(void **)&drv->error_name, "cuGetErrorName"},
+    };
+    for (size_t i = 0; i < WEIR_COUNT(wanted); i++)
+        if ((*wanted[i].to = dlsym(handle, wanted[i].name)) == NULL)
+            return NULL;
+    return handle;
+}
+
+static void print_device(const struct driver *drv, int device)
+{
+    char name[256] = "?";
+    size_t bytes = 0;
+    int workers = 0, major = 0, minor = 0;
+    drv->name(name, sizeof name, device);
+    drv->memory(&bytes, device);
+    drv->attribute(&workers, ATTRIBUTE_MULTIPROCESSORS, device);
+    drv->attribute(&major, ATTRIBUTE_MAJOR, device);
+    drv->attribute(&minor, ATTRIBUTE_MINOR, device);
+    printf("device %d:   %s, %d worker%s, %.1f GiB, compute capability %d.%d\n", device, name,
+           workers, workers == 1 ? "" : "s", (double)bytes / (1 << 30), major, minor);
+}
+
+/* False when there is no working driver. */
+static bool print_devices(void)
+{
+    struct driver drv;
+    char *path;
+    bool ok = open_driver(&drv, &path) != NULL;
+    if (!ok) {
+        const char *why = dlerror();
+        printf("driver:     %s\n", why ? why : path);
+    } else {
+        int version = 0, count = 0, error = drv.init(0);
+        const char *name = NULL;
+        drv.version(&version);
+        printf("driver:     %s (CUDA %d.%d)\n", path, version / 1000, version % 1000 / 10);
+        if (error == 0)
+            error = drv.count(&count);
+        if (error != 0) {
+            drv.error_name(error, &name);
+            printf("devices:    none (%s)\n", name ? name : "unknown error");
+            ok = false;
+        }
+        for (int i = 0; i < count; i++)
+            print_device(&drv, i);
+    }
+    free(path);
+    return ok;
+}
+
+/* ---- the rest ------------------------------------------------------------------------------ */
+
+static void print_processor(void)
+{
+    cpu_set_t set;
+    int allowed = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+    printf("processor:  %s\n", jit_cpu());
+    if (allowed > 0)
+        printf("            %d of them usable by this process\n", allowed);
+}
+
+static void print_compiler(void)
+{
+    struct diag d = {0};
+    const char *target = jit_target(&d);
+    if (target != NULL)
+        printf("compiler:   %s\n            for %s\n", jit_plugin_path(), target);
+    else
+        printf("compiler:   none: %s\n", d.text);
+}
+
+static void print_cache(void)
+{
+    const char *folder = cache_dir();
+    struct cache_usage use;
+    struct diag d = {0};
+    if (folder == NULL)
+        printf("cache:      none\n");
+    else if (!cache_usage(&use, &d))
+        printf("cache:      %s\n", d.text);
+    else
+        printf("cache:      %s: %llu files, %.1f of %llu MiB\n", folder,
+               (unsigned long long)use.files, (double)use.bytes / (1 << 20),
+               (unsigned long long)(CACHE_LIMIT_BYTES >> 20));
+}
+
+static void print_variables(void)
+{
+    printf("\nEnvironment variables:\n");
+    for (int v = 0; v < ENV_COUNT; v++) {
+        const struct env_entry *e = env_entry((enum env_variable)v);
+        const char *value = env_get((enum env_variable)v);
+        printf("  %s\n      %s\n", e->name, e->meaning);
+        if (value != NULL)
+            printf("      Now: \"%s\".\n", value);
+        else
+            printf("      Not set: %s.\n", e->fallback);
+    }
+}
+
+int weir_info(int argc, char **argv)
+{
+    if (weir_help(argc, argv, help))
+        return EXIT_OK;
+    if (argc > 0)
+        return weir_misused("info", "unknown argument '%s'", argv[0]);
+    printf("weir %s\n", WEIR_VERSION);
+    bool ok = print_devices();
+    print_processor();
+    print_compiler();
+    print_cache();
+    print_variables();
+    return ok ? EXIT_OK : EXIT_FAILED;
+}

@@ -1,0 +1,29 @@
+/* Where the tool's libraries are: ../lib from its own folder, in the build tree and installed. */
+#include "weir.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char *folder;
+
+static void find(void)
+{
+    char *self = realpath("/proc/self/exe", NULL);
+    char *slash = self ? strrchr(self, '/') : NULL;
+    if (slash == NULL)
+        return;
+    *slash = '\0';
+    char *beside = xprintf("%s/../lib", self);
+    folder = realpath(beside, NULL);
+    free(beside);
+    free(self);
+}
+
+const char *weir_library_folder(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find);
+    return folder;
+}

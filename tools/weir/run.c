@@ -1,0 +1,84 @@
+/* weir run: starts a program on Weir's libraries. */
+#include "base/env.h"
+#include "weir.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: weir run [options] program [arguments]\n"
+    "\n"
+    "Runs a CUDA program with Weir's libcuda.so.1 and libcudart in front of any others.\n"
+    "\n"
+    "  --workers N   threads that run kernels (as WEIR_WORKERS=N)\n"
+    "  --            what follows is the program, whatever its name begins with\n";
+
+/* What a shell gives for a program that is not there, or cannot be run. */
+enum { EXIT_NOT_FOUND = 127, EXIT_NOT_RUNNABLE = 126 };
+
+/* Puts our folder in front of the loader's search path. */
+static int set_library_path(void)
+{
+    const char *folder = weir_library_folder();
+    const char *before = getenv("LD_LIBRARY_PATH");
+    if (folder == NULL)
+        return weir_failed("run", "Weir's libraries are not where they belong (../lib)");
+    char *driver = xprintf("%s/libcuda.so.1", folder);
+    bool there = access(driver, R_OK) == 0;
+    free(driver);
+    if (!there)
+        return weir_failed("run", "%s/libcuda.so.1: %s", folder, strerror(errno));
+    char *path =
+        before != NULL && *before != '\0' ? xprintf("%s:%s", folder, before) : xstrdup(folder);
+    setenv("LD_LIBRARY_PATH", path, 1);
+    free(path);
+    return EXIT_OK;
+}
+
+/* Checks the number here: the program would only say that there is no device. */
+static int set_workers(const char *value)
+{
+    struct diag d = {0};
+    int64_t workers;
+    if (value == NULL || *value == '\0')
+        return weir_misused("run", "--workers needs a number");
+    setenv(env_entry(ENV_WORKERS)->name, value, 1);
+    if (!env_int(ENV_WORKERS, 1, 4096, 1, &workers, &d))
+        return weir_misused("run", "--workers %s: must be a whole number from 1 to 4096", value);
+    return EXIT_OK;
+}
+
+int weir_run(int argc, char **argv)
+{
+    if (weir_help(argc, argv, help))
+        return EXIT_OK;
+    int i = 0;
+    while (i < argc && argv[i][0] == '-') {
+        char *value;
+        if (strcmp(argv[i], "--") == 0) {
+            i++;
+            break;
+        }
+        if (weir_option(argc, argv, &i, "--workers", &value)) {
+            int status = set_workers(value);
+            if (status != EXIT_OK)
+                return status;
+        } else if (weir_option(argc, argv, &i, "--check", &value)) {
+            return weir_failed("run", "--check: this version of Weir has no checks to make");
+        } else {
+            return weir_misused("run", "unknown option '%s'", argv[i]);
+        }
+    }
+    if (i == argc)
+        return weir_misused("run", "no program given");
+    int status = set_library_path();
+    if (status != EXIT_OK)
+        return status;
+    execvp(argv[i], argv + i);
+    int reason = errno;
+    weir_failed("run", "cannot run %s: %s", argv[i], strerror(reason));
+    return reason == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUNNABLE;
+}

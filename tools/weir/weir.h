@@ -1,0 +1,32 @@
+/* weir: the command-line tool beside the libraries.
+ *
+ * Each subcommand is a file with one function of this signature: it is given what follows the
+ * subcommand's name, prints, and returns the exit status: 0; 1 when it failed; 2 when it was
+ * called wrongly. */
+#ifndef WEIR_TOOL_H
+#define WEIR_TOOL_H
+
+#include "base/base.h"
+
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+int weir_info(int argc, char **argv);
+int weir_dump(int argc, char **argv);
+int weir_run(int argc, char **argv);
+int weir_cache(int argc, char **argv);
+
+/* Prints "weir <command>: <message>" and, for wrong calls, where help is. Return the status. */
+int weir_failed(const char *command, const char *fmt, ...) WEIR_PRINTF(2, 3);
+int weir_misused(const char *command, const char *fmt, ...) WEIR_PRINTF(2, 3);
+
+/* The value of an option: `--name=value`, or `--name` and the next argument. If argv[*i] is the
+ * option, sets *value (NULL when there is none), moves *i past it and returns true. */
+bool weir_option(int argc, char **argv, int *i, const char *name, char **value);
+
+/* Whether a call asks for help: --help or -h among its options. Prints the text if so. */
+bool weir_help(int argc, char **argv, const char *text);
+
+/* The folder of the libraries that belong to this tool, absolute; NULL when it is not there. */
+const char *weir_library_folder(void);
+
+#endif
