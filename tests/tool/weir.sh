@@ -13,7 +13,7 @@ check() {
     shift 2
     timeout 60 "$@" >"$work/out" 2>&1
     got=$?
-    if [ $got -eq "$status" ] && grep -qF -e "$text" "$work/out"; then
+    if [ $got -eq "$status" ] && { [ -z "$text" ] || grep -qF -e "$text" "$work/out"; }; then
         passed=$((passed + 1))
     else
         failed=$((failed + 1))

@@ -105,7 +105,8 @@ static void print_processor(void)
     int allowed = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
     printf("processor:  %s\n", jit_cpu());
     if (allowed > 0)
-        printf("            %d of them usable by this process\n", allowed);
+        printf("            %d logical processor%s usable by this process\n", allowed,
+               allowed == 1 ? "" : "s");
 }
 
 static void print_compiler(void)

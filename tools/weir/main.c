@@ -1,4 +1,5 @@
 /* The tool's entry: chooses the subcommand; what subcommands share. */
+#include "jit/load.h"
 #include "weir.h"
 
 #include <errno.h>
@@ -97,6 +98,11 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    if (weir_library_folder() != NULL) {
+        char *compiler = xprintf("%s/weir/libweir-jit.so", weir_library_folder());
+        jit_set_plugin_path(compiler);
+        free(compiler);
+    }
     int status = dispatch(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "weir: cannot write: %s\n", strerror(errno));
