@@ -47,15 +47,16 @@ static void list_shard(int root, const char *shard, struct found_list *list)
     }
     for (struct dirent *e; (e = readdir(dir)) != NULL;) {
         bool temporary = strncmp(e->d_name, CACHE_TEMPORARY, strlen(CACHE_TEMPORARY)) == 0;
+        size_t length = strlen(e->d_name);
         struct stat st;
-        if ((!temporary && !all_hex(e->d_name, 30)) || strlen(e->d_name) > 30 ||
+        if ((!temporary && !all_hex(e->d_name, 30)) || length > 30 ||
             fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
             continue;
         struct found f = {
             .used = st.st_mtim, .bytes = (uint64_t)st.st_size, .temporary = temporary};
         memcpy(f.name, shard, 2);
         f.name[2] = '/';
-        strcpy(f.name + 3, e->d_name);
+        memcpy(f.name + 3, e->d_name, length + 1);
         vec_push(list, f);
     }
     closedir(dir);

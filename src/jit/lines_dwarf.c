@@ -159,7 +159,7 @@ static void add_file(struct unit *u, struct line_table *t, const char *path, uin
 /* Version 5: entries described by a list of (content, form). */
 static void read_entries(struct unit *u, struct line_table *t, bool files)
 {
-    uint64_t format[32][2];
+    uint64_t format[32][2] = {0};
     uint64_t fields = take(&u->c, 1);
     if (fields > WEIR_COUNT(format))
         u->c.bad = true;

@@ -31,10 +31,11 @@ void wants_free(struct wants *w)
 #define COMPILER_FUNCTIONS(X)                                                                      \
     X(__extendhfsf2)                                                                               \
     X(__extendhfdf2)                                                                               \
-    X(__truncsfhf2) X(__truncdfhf2) X(__multi3) X(__divti3) X(__udivti3) X(__modti3) X(__umodti3)  \
-        X(__ashlti3) X(__ashrti3) X(__lshrti3) X(__fixsfti) X(__fixdfti) X(__fixunssfti)           \
-            X(__fixunsdfti) X(__floattisf) X(__floattidf) X(__floatuntisf) X(__floatuntidf)        \
-                X(__popcountdi2) X(__clzdi2) X(__ctzdi2)
+    X(__truncsfhf2)                                                                                \
+    X(__truncdfhf2)                                                                                \
+    X(__multi3) X(__divti3) X(__udivti3) X(__modti3) X(__umodti3) X(__ashlti3) X(__ashrti3)        \
+        X(__lshrti3) X(__fixsfti) X(__fixdfti) X(__fixunssfti) X(__fixunsdfti) X(__floattisf)      \
+            X(__floattidf) X(__floatuntisf) X(__floatuntidf) X(__popcountdi2)
 
 #if defined(__x86_64__)
 #define DECLARE(name) extern void name(void);
@@ -88,7 +89,7 @@ struct known {
 static void *compiler_function(const char *name)
 {
 #if defined(__x86_64__)
-#define ENTRY(name) {#name, (void *)name},
+#define ENTRY(name) {#name, (void *)(name)},
     static const struct known table[] = {
         COMPILER_FUNCTIONS(ENTRY)
 #ifdef WEIR_HAS_BF16

@@ -123,7 +123,8 @@ static bool place_slots(struct loading *l, struct diag *d)
     return true;
 }
 
-static bool reserve(struct loading *l, struct diag *d)
+/* Sizes the image and gets memory for it; NULL and a message when there is none. */
+static uint8_t *reserve(struct loading *l, struct diag *d)
 {
     uint64_t page = code_page();
     l->stubs = round_up(l->size[RUN_CODE], 16);
@@ -131,12 +132,12 @@ static bool reserve(struct loading *l, struct diag *d)
     l->slots = l->start[RUN_CONST] + round_up(l->size[RUN_CONST], 8);
     l->start[RUN_DATA] = round_up(l->slots + (uint64_t)l->nslots * 8, page);
     l->im->bytes = round_up(l->start[RUN_DATA] + l->size[RUN_DATA], page);
-    if (l->size[RUN_CODE] == CODE_LEAD)
-        return diag_set(d, 0, 0, "the object has no code");
-    l->im->base = code_alloc(l->im->bytes, d);
-    l->im->text = l->im->base;
     l->im->text_bytes = l->size[RUN_CODE];
-    return l->im->base != NULL;
+    if (l->size[RUN_CODE] == CODE_LEAD) {
+        diag_set(d, 0, 0, "the object has no code");
+        return NULL;
+    }
+    return code_alloc(l->im->bytes, d);
 }
 
 /* ---- contents ------------------------------------------------------------------------------ */
@@ -278,8 +279,11 @@ bool image_load(struct image *im, const struct elf_object *o, const uint64_t *un
         .stub = xcalloc(o->nsymbols, sizeof *l.stub),
     };
     l.run[0] = RUN_NONE;
-    bool ok = place_sections(&l, d) && place_slots(&l, d) && reserve(&l, d);
+    if (place_sections(&l, d) && place_slots(&l, d))
+        im->base = reserve(&l, d);
+    bool ok = im->base != NULL;
     if (ok) {
+        im->text = im->base;
         copy_sections(&l);
         ok = fill_slots(&l, d) && relocate(&l, d) && protect(&l, d);
     }
