@@ -1,0 +1,75 @@
+/* The table of environment variables is whole, and values are read or refused as documented. */
+#include "base/env.h"
+#include "check.h"
+
+#include <stdlib.h>
+
+static void set(enum env_variable v, const char *value) { setenv(env_entry(v)->name, value, 1); }
+
+static void test_table(void)
+{
+    for (int v = 0; v < ENV_COUNT; v++) {
+        const struct env_entry *e = env_entry((enum env_variable)v);
+        CHECK(e->name != NULL && e->fallback != NULL && e->meaning != NULL);
+        CHECK(strncmp(e->name, "WEIR_", 5) == 0 || strncmp(e->name, "CUDA_", 5) == 0);
+        for (int w = 0; w < v; w++)
+            CHECK(strcmp(e->name, env_entry((enum env_variable)w)->name) != 0);
+    }
+}
+
+static void expect_int(const char *text, bool ok, int64_t want)
+{
+    struct diag d = {0};
+    int64_t value = -99;
+    set(ENV_WORKERS, text);
+    CHECK_EQ_INT(env_int(ENV_WORKERS, 1, 64, 5, &value, &d), ok);
+    if (ok)
+        CHECK_EQ_INT(value, want);
+    else
+        CHECK(strstr(d.text, "WEIR_WORKERS=") != NULL);
+}
+
+static void expect_bytes(const char *text, bool ok, uint64_t want)
+{
+    struct diag d = {0};
+    uint64_t value = 99;
+    set(ENV_MEMORY, text);
+    CHECK_EQ_INT(env_bytes(ENV_MEMORY, 5, &value, &d), ok);
+    if (ok)
+        CHECK_EQ_INT(value, want);
+    else
+        CHECK(strstr(d.text, env_entry(ENV_MEMORY)->name) != NULL);
+}
+
+int main(void)
+{
+    test_table();
+    unsetenv("WEIR_WORKERS");
+    int64_t value;
+    CHECK(env_get(ENV_WORKERS) == NULL);
+    CHECK(env_int(ENV_WORKERS, 1, 64, 5, &value, NULL) && value == 5);
+    expect_int("", true, 5);
+    expect_int("7", true, 7);
+    expect_int("64", true, 64);
+    expect_int("65", false, 0);
+    expect_int("0", false, 0);
+    expect_int("-1", false, 0);
+    expect_int("7x", false, 0);
+    expect_int("many", false, 0);
+    expect_int("99999999999999999999", false, 0);
+
+    expect_bytes("", true, 5);
+    expect_bytes("4096", true, 4096);
+    expect_bytes("3K", true, 3 << 10);
+    expect_bytes("3k", true, 3 << 10);
+    expect_bytes("5MiB", true, 5 << 20);
+    expect_bytes("8GB", true, (uint64_t)8 << 30);
+    expect_bytes("2T", true, (uint64_t)2 << 40);
+    expect_bytes("12B", true, 12);
+    expect_bytes("8X", false, 0);
+    expect_bytes("8GG", false, 0);
+    expect_bytes("-8G", false, 0);
+    expect_bytes("G", false, 0);
+    expect_bytes("99999999T", false, 0);
+    return check_done();
+}
