@@ -1,0 +1,347 @@
+/* compile: the library's outside: PTX entry in, ELF object out, and the stages printed on demand.
+ *
+ * Optimisation is LLVM's, by a pipeline of our own: no vectoriser and no unroller (kernels come
+ * vectorised, and nvcc and clang have unrolled what their source asked for). */
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "jit/emit.h"
+#include "jit/plugin.h"
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static char *host_cpu, *host_features, *cpu_text, *host_triple;
+
+static void start_(void)
+{
+    LLVMInitializeNativeTarget();
+    LLVMInitializeNativeAsmPrinter();
+    host_cpu = LLVMGetHostCPUName();
+    host_features = LLVMGetHostCPUFeatures();
+    host_triple = LLVMGetDefaultTargetTriple();
+    cpu_text = xprintf("%s", host_cpu);
+}
+
+static const char *cpu_(void)
+{
+    pthread_once(&once, start_);
+    return cpu_text;
+}
+
+/* ---- building the kernel --------------------------------------------------------------------- */
+
+bool jkernel_build(struct jkernel *k, const struct ptx_func *entry, const struct jit_options *opt,
+                   struct diag *d)
+{
+    k->entry = entry;
+    k->opt = opt;
+    k->diag = d;
+    uint32_t threads = opt->ntid[0] * opt->ntid[1] * opt->ntid[2];
+    k->nwarps = (int32_t)((threads + JIT_WARP - 1) / JIT_WARP);
+    k->full_warps = threads != 0 && threads % JIT_WARP == 0;
+    return pass_flatten(k) && pass_cfg(k) && pass_live(k) && pass_shape(k);
+}
+
+void jkernel_free(struct jkernel *k) { arena_free(&k->arena); }
+
+void jkernel_print_shapes(const struct jkernel *k, struct strbuf *out)
+{
+    for (int32_t b = 0; b < k->nblocks; b++) {
+        const struct jblock *blk = &k->blocks[b];
+        sb_printf(out, "block %d%s%s depth %d", b, blk->alone ? "" : " (partial)",
+                  blk->diverges ? " (diverges)" : "", blk->depth);
+        for (int s = 0; s < blk->nsucc; s++)
+            sb_printf(out, "%s%d", s ? " " : " -> ", blk->succ[s]);
+        if (blk->term == TERM_SUSPEND)
+            sb_printf(out, " (%s)", blk->suspend == SUSPEND_BARRIER ? "barrier" : "poll");
+        sb_printf(out, "\n");
+        for (int32_t n = 0; n < blk->count; n++) {
+            const struct ptx_instr *i = &k->instrs[blk->first + n];
+            struct jroles r;
+            jit_roles(i, &r);
+            sb_printf(out, "  %s", ptx_op_name((enum ptx_op)i->op));
+            for (int t = 0; t < i->ntypes; t++)
+                sb_printf(out, ".%s", ptx_type_name((enum ptx_type)i->types[t]));
+            sb_printf(out, " (line %d)", i->line);
+            for (int d = 0; d < r.ndef; d++) {
+                const struct jreg *reg = &k->regs[r.def[d]];
+                const struct shape *s = &reg->shape;
+                sb_printf(out, "  %s:", reg->name);
+                if (shape_uniform(s))
+                    sb_printf(out, " uniform");
+                else if (s->seg)
+                    sb_printf(out, " seg %d stride %lld", 1 << s->seg, (long long)s->stride);
+                else
+                    sb_printf(out, " varying");
+                if (!s->seg && s->hint_seg)
+                    sb_printf(out, " (likely stride %lld)", (long long)s->stride);
+                if (reg->remat)
+                    sb_printf(out, " remat");
+            }
+            sb_printf(out, "\n");
+        }
+    }
+}
+
+/* ---- checks and facts ------------------------------------------------------------------------ */
+
+static bool check_func_(const struct ptx_func *f, struct diag *d)
+{
+    for (int n = 0; n < f->ninstrs; n++)
+        if (!emit_supported(&f->instrs[n], d))
+            return false;
+    return true;
+}
+
+static bool check_(const struct ptx_module *m, struct diag *d)
+{
+    for (int n = 0; n < m->nfuncs; n++) {
+        const struct ptx_func *f = m->funcs[n];
+        if (f->has_body && !check_func_(f, d))
+            return false;
+        if (!f->is_entry || !f->has_body)
+            continue;
+        struct jit_options opt = {.ntid = {32, 1, 1}};
+        struct jkernel k = {.entry = f, .opt = &opt, .diag = d};
+        bool ok = pass_flatten(&k);
+        jkernel_free(&k);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+static uint64_t param_bytes_(const struct ptx_func *f)
+{
+    uint64_t at = 0;
+    for (int n = 0; n < f->nparams; n++) {
+        uint64_t align = f->params[n]->align ? f->params[n]->align : 1;
+        at = (at + align - 1) / align * align + f->params[n]->size;
+    }
+    return at;
+}
+
+/* 32-bit registers that are live at once at the worst block boundary: the estimate that occupancy
+ * calculations are given. */
+static uint32_t pressure_(const struct jkernel *k)
+{
+    uint32_t worst = 0;
+    for (int32_t b = 0; b < k->nblocks; b++) {
+        uint32_t sum = 0;
+        for (int32_t r = bit_next(k->blocks[b].live_in, (int32_t)k->nregs, 0); r >= 0;
+             r = bit_next(k->blocks[b].live_in, (int32_t)k->nregs, r + 1))
+            sum += (ptx_type_bits((enum ptx_type)k->regs[r].type) + 31) / 32;
+        worst = sum > worst ? sum : worst;
+    }
+    worst += 10; /* addresses and temporaries inside a block */
+    return worst < 16 ? 16 : worst > 255 ? 255 : worst;
+}
+
+static bool kernel_info_(const struct ptx_func *entry, struct jit_kernel_info *info, struct diag *d)
+{
+    struct jit_options opt = {.ntid = {32, 1, 1}};
+    struct jkernel k = {.entry = entry, .opt = &opt, .diag = d};
+    bool ok = pass_flatten(&k) && pass_cfg(&k) && pass_live(&k);
+    if (ok) {
+        memset(info, 0, sizeof *info);
+        info->static_shared = k.shared_bytes;
+        info->local_bytes = k.local_bytes;
+        info->param_bytes = param_bytes_(entry);
+        for (int n = 0; n < entry->module->nvars; n++)
+            if (entry->module->vars[n]->space == PTX_SPACE_CONST)
+                info->const_bytes += entry->module->vars[n]->size;
+        info->max_threads = 1024;
+        uint32_t bound = entry->maxntid[0] * (entry->maxntid[1] ? entry->maxntid[1] : 1) *
+                         (entry->maxntid[2] ? entry->maxntid[2] : 1);
+        uint32_t exact = entry->reqntid[0] * (entry->reqntid[1] ? entry->reqntid[1] : 1) *
+                         (entry->reqntid[2] ? entry->reqntid[2] : 1);
+        if (bound != 0 && bound < info->max_threads)
+            info->max_threads = bound;
+        if (exact != 0 && exact < info->max_threads)
+            info->max_threads = exact;
+        info->num_regs = pressure_(&k);
+        info->ptx_version = (uint32_t)entry->module->target_sm;
+        info->binary_version = (uint32_t)entry->module->target_sm;
+        for (int32_t b = 0; b < k.nblocks; b++)
+            info->uses_barriers |= k.blocks[b].suspend == SUSPEND_BARRIER;
+    }
+    jkernel_free(&k);
+    return ok;
+}
+
+/* ---- LLVM ------------------------------------------------------------------------------------ */
+
+static const char *const PIPELINE =
+    "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
+    "loop-mssa(loop-rotate,licm),simplifycfg,gvn,instcombine<no-verify-fixpoint>,"
+    "loop-mssa(licm),adce,dse,simplifycfg,instcombine<no-verify-fixpoint>,sink)";
+
+static void attribute_(struct emit *e, const char *key, const char *value)
+{
+    LLVMAttributeRef a = LLVMCreateStringAttribute(e->alu.ctx, key, (unsigned)strlen(key), value,
+                                                   (unsigned)strlen(value));
+    LLVMAddAttributeAtIndex(e->fn, LLVMAttributeFunctionIndex, a);
+}
+
+static LLVMTargetMachineRef machine_(struct diag *d)
+{
+    LLVMTargetRef target;
+    char *why = NULL;
+    if (LLVMGetTargetFromTriple(host_triple, &target, &why)) {
+        diag_set(d, 0, 0, "no code generator for %s: %s", host_triple, why);
+        LLVMDisposeMessage(why);
+        return NULL;
+    }
+    return LLVMCreateTargetMachine(target, host_triple, host_cpu, host_features,
+                                   LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelSmall);
+}
+
+/* One compilation: everything that must be released at its end. */
+struct session {
+    struct jkernel k;
+    struct emit e;
+    LLVMTargetMachineRef tm;
+    LLVMTargetDataRef data;
+};
+
+static bool session_open_(struct session *s, const struct ptx_func *entry,
+                          const struct jit_options *opt, struct diag *d)
+{
+    pthread_once(&once, start_);
+    if (!jkernel_build(&s->k, entry, opt, d))
+        return false;
+    s->tm = machine_(d);
+    if (s->tm == NULL)
+        return false;
+    s->e.k = &s->k;
+    s->e.alu.ctx = LLVMContextCreate();
+    s->e.alu.module = LLVMModuleCreateWithNameInContext("weir", s->e.alu.ctx);
+    s->e.alu.b = LLVMCreateBuilderInContext(s->e.alu.ctx);
+    alu_host(&s->e.alu, host_features);
+    s->data = LLVMCreateTargetDataLayout(s->tm);
+    LLVMSetModuleDataLayout(s->e.alu.module, s->data);
+    LLVMSetTarget(s->e.alu.module, host_triple);
+    if (!emit_kernel(&s->e))
+        return d->text[0] != '\0' ? false : diag_set(d, 0, 0, "%s cannot be compiled", entry->name);
+    attribute_(&s->e, "prefer-vector-width", "512");
+    attribute_(&s->e, "min-legal-vector-width", "512");
+    unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", 8);
+    LLVMAddAttributeAtIndex(s->e.fn, LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(s->e.alu.ctx, nounwind, 0));
+    return true;
+}
+
+static void session_close_(struct session *s)
+{
+    if (s->e.alu.b != NULL)
+        LLVMDisposeBuilder(s->e.alu.b);
+    if (s->e.alu.module != NULL)
+        LLVMDisposeModule(s->e.alu.module);
+    if (s->e.alu.ctx != NULL)
+        LLVMContextDispose(s->e.alu.ctx);
+    if (s->data != NULL)
+        LLVMDisposeTargetData(s->data);
+    if (s->tm != NULL)
+        LLVMDisposeTargetMachine(s->tm);
+    jkernel_free(&s->k);
+}
+
+static bool optimize_(struct session *s, struct diag *d)
+{
+    LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef err = LLVMRunPasses(s->e.alu.module, PIPELINE, s->tm, o);
+    LLVMDisposePassBuilderOptions(o);
+    if (err == NULL)
+        return true;
+    char *text = LLVMGetErrorMessage(err);
+    diag_set(d, 0, 0, "optimising %s: %s", s->k.entry->name, text);
+    LLVMDisposeErrorMessage(text);
+    return false;
+}
+
+static bool verify_(struct session *s, struct diag *d)
+{
+    char *why = NULL;
+    bool bad = LLVMVerifyModule(s->e.alu.module, LLVMReturnStatusAction, &why);
+    if (bad)
+        diag_set(d, 0, 0, "internal error: bad code for %s: %s", s->k.entry->name, why);
+    LLVMDisposeMessage(why);
+    return !bad;
+}
+
+static LLVMMemoryBufferRef generate_(struct session *s, LLVMCodeGenFileType type, struct diag *d)
+{
+    LLVMMemoryBufferRef out = NULL;
+    char *why = NULL;
+    if (LLVMTargetMachineEmitToMemoryBuffer(s->tm, s->e.alu.module, type, &why, &out)) {
+        diag_set(d, 0, 0, "generating code for %s: %s", s->k.entry->name, why);
+        LLVMDisposeMessage(why);
+        return NULL;
+    }
+    return out;
+}
+
+static bool compile_(const struct ptx_func *entry, const struct jit_options *options,
+                     struct jit_object *out, struct diag *d)
+{
+    struct session s = {0};
+    bool ok = session_open_(&s, entry, options, d) && verify_(&s, d) && optimize_(&s, d);
+    LLVMMemoryBufferRef code = ok ? generate_(&s, LLVMObjectFile, d) : NULL;
+    if (code != NULL) {
+        out->size = LLVMGetBufferSize(code);
+        out->data = xmalloc(out->size);
+        memcpy(out->data, LLVMGetBufferStart(code), out->size);
+        LLVMDisposeMemoryBuffer(code);
+        out->meta = (struct jit_meta){.local_bytes = s.k.local_bytes,
+                                      .frame_bytes = s.e.frame_bytes,
+                                      .pc_count = (uint32_t)s.k.nresume,
+                                      .can_suspend = s.k.has_poll};
+    }
+    session_close_(&s);
+    return code != NULL;
+}
+
+static void print_module_(struct session *s, struct strbuf *out)
+{
+    char *text = LLVMPrintModuleToString(s->e.alu.module);
+    sb_printf(out, "%s", text);
+    LLVMDisposeMessage(text);
+}
+
+static bool dump_(const struct ptx_func *entry, const struct jit_options *options, unsigned stages,
+                  struct strbuf *out, struct diag *d)
+{
+    struct session s = {0};
+    bool ok = session_open_(&s, entry, options, d);
+    if (ok && (stages & JIT_STAGE_SHAPES))
+        jkernel_print_shapes(&s.k, out);
+    if (ok && (stages & JIT_STAGE_IR_RAW))
+        print_module_(&s, out);
+    ok = ok && verify_(&s, d) && optimize_(&s, d);
+    if (ok && (stages & JIT_STAGE_IR))
+        print_module_(&s, out);
+    if (ok && (stages & JIT_STAGE_ASM)) {
+        LLVMMemoryBufferRef text = generate_(&s, LLVMAssemblyFile, d);
+        ok = text != NULL;
+        if (ok) {
+            sb_append(out, LLVMGetBufferStart(text), LLVMGetBufferSize(text));
+            LLVMDisposeMemoryBuffer(text);
+        }
+    }
+    session_close_(&s);
+    return ok;
+}
+
+const struct jit_plugin *weir_jit_plugin(void)
+{
+    static const struct jit_plugin plugin = {JIT_PLUGIN_HEAD, .cpu = cpu_, .check = check_,
+                                             .kernel_info = kernel_info_, .dump = dump_,
+                                             .compile = compile_};
+    return &plugin;
+}

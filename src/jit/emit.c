@@ -1,0 +1,737 @@
+/* emit: the frame around the instructions: regions, masks, suspension and the order in which warps
+ * run. See emit.h for the shape of the function and kernel.h for how divergence works. */
+#include "jit/emit.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIELD(name) offsetof(struct jit_block, name)
+
+/* pc[w]: resume point * 2 + parity of the barrier phase in which the warp runs on, or PC_EXITED. */
+enum { PC_EXITED = -1 };
+/* scratch[0..3]: votes of reducing barriers, {true, all} for either parity. */
+
+/* ---- what survives a suspension ------------------------------------------------------------- */
+
+/* Registers that must be in the frame at resume point r: those live into any block that may run
+ * next and not cheap to compute again. */
+static void plan_resume_(struct emit *e)
+{
+    struct jkernel *k = e->k;
+    size_t words = (size_t)bit_words((int32_t)k->nregs);
+    k->nresume = 1;
+    k->resume_block = arena_alloc(&k->arena, sizeof(int32_t) * ((size_t)k->nblocks + 1));
+    for (int32_t b = 0; b < k->nblocks; b++)
+        if (k->blocks[b].term == TERM_SUSPEND) {
+            k->blocks[b].resume = k->nresume;
+            k->resume_block[k->nresume++] = b;
+        }
+    e->resume_live = arena_alloc(&k->arena, sizeof(uint64_t *) * (size_t)k->nresume);
+    e->resume_cand = arena_alloc(&k->arena, sizeof(uint64_t *) * (size_t)k->nresume);
+    e->pending_offset = arena_alloc(&k->arena, sizeof(uint32_t) * (size_t)k->nblocks);
+    uint32_t at = 0;
+    e->live_offset = at;
+    at += 4;
+    for (int32_t b = 0; b < k->nblocks; b++)
+        e->pending_offset[b] = UINT32_MAX;
+    uint64_t *any = arena_alloc(&k->arena, words * 8);
+    for (int32_t r = 1; r < k->nresume; r++) {
+        const struct jblock *blk = &k->blocks[k->resume_block[r]];
+        uint64_t *cand = arena_alloc(&k->arena, (size_t)bit_words(k->nblocks) * 8);
+        uint64_t *live = arena_alloc(&k->arena, words * 8);
+        memcpy(cand, blk->frontier, (size_t)bit_words(k->nblocks) * 8);
+        bit_set(cand, blk->succ[0]);
+        for (int32_t c = bit_next(cand, k->nblocks, 0); c >= 0; c = bit_next(cand, k->nblocks, c + 1)) {
+            for (size_t w = 0; w < words; w++)
+                live[w] |= k->blocks[c].live_in[w];
+            if (!k->blocks[c].alone && e->pending_offset[c] == UINT32_MAX) {
+                e->pending_offset[c] = at;
+                at += 4;
+            }
+        }
+        for (size_t w = 0; w < words; w++)
+            any[w] |= live[w];
+        e->resume_live[r] = live;
+        e->resume_cand[r] = cand;
+    }
+    /* scalars first, then vectors on lines of their own */
+    for (int pass = 0; pass < 2; pass++) {
+        for (int32_t r = bit_next(any, (int32_t)k->nregs, 0); r >= 0;
+             r = bit_next(any, (int32_t)k->nregs, r + 1)) {
+            const struct jreg *reg = &k->regs[r];
+            bool vec = reg->shape.seg == SEG_NONE;
+            if (reg->remat || vec != (pass == 1))
+                continue;
+            uint32_t bytes = (ptx_type_bits((enum ptx_type)reg->type) + 7) / 8;
+            if (vec && reg->type == PTX_PRED)
+                bytes = 4;
+            else if (vec)
+                bytes *= JIT_WARP;
+            uint32_t align = vec && bytes >= 64 ? 64 : bytes;
+            at = (at + align - 1) / align * align;
+            e->regs[r].frame_offset = at;
+            at += vec ? bytes : bytes * (uint32_t)nsegs(reg->shape.seg);
+        }
+    }
+    e->frame_bytes = (at + 63) & ~63u;
+}
+
+/* Moves one register between its slots and the frame. */
+static void frame_register_(struct emit *e, int32_t reg, bool save)
+{
+    LLVMBuilderRef b = e->alu.b;
+    const struct jreg *r = &e->k->regs[reg];
+    struct storage *s = &e->regs[reg];
+    LLVMTypeRef t = scalar_type(e, r->type);
+    uint32_t bytes = (ptx_type_bits((enum ptx_type)r->type) + 7) / 8;
+    bool vec = r->shape.seg == SEG_NONE;
+    LLVMTypeRef held = vec ? LLVMVectorType(t, JIT_WARP) : t;
+    LLVMTypeRef stored = r->type != PTX_PRED ? held : vec ? e->i32 : e->i8;
+    for (int n = 0; n < (vec ? 1 : nsegs(r->shape.seg)); n++) {
+        LLVMValueRef p =
+            byte_offset(e, e->frame_w, c64(e, s->frame_offset + (uint64_t)n * bytes)), v;
+        if (save) {
+            v = LLVMBuildLoad2(b, held, s->slot[n], "");
+            if (stored != held)
+                v = vec ? LLVMBuildBitCast(b, v, stored, "") : LLVMBuildZExt(b, v, stored, "");
+            v = LLVMBuildStore(b, v, p);
+        } else {
+            v = LLVMBuildLoad2(b, stored, p, "");
+        }
+        LLVMSetAlignment(v, vec && bytes * JIT_WARP >= 64 && r->type != PTX_PRED ? 64
+                            : r->type == PTX_PRED                                ? (vec ? 4 : 1)
+                                                                                 : bytes);
+        tag_frame(e, v);
+        if (!save) {
+            if (stored != held)
+                v = vec ? LLVMBuildBitCast(b, v, held, "") : LLVMBuildTrunc(b, v, held, "");
+            LLVMBuildStore(b, v, s->slot[n]);
+        }
+    }
+}
+
+static void frame_word_(struct emit *e, LLVMValueRef slot, uint32_t offset, bool save)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef p = byte_offset(e, e->frame_w, c64(e, offset)), v;
+    if (save) {
+        v = LLVMBuildLoad2(b, e->i32, slot, "");
+        v = LLVMBuildStore(b, v, p);
+        tag_frame(e, v);
+    } else {
+        v = LLVMBuildLoad2(b, e->i32, p, "");
+        tag_frame(e, v);
+        LLVMBuildStore(b, v, slot);
+    }
+}
+
+/* Saves or restores all that resume point r needs. */
+static void frame_state_(struct emit *e, int32_t r, bool save)
+{
+    struct jkernel *k = e->k;
+    if (!e->always_full)
+        frame_word_(e, e->live_slot, e->live_offset, save);
+    for (int32_t c = bit_next(e->resume_cand[r], k->nblocks, 0); c >= 0;
+         c = bit_next(e->resume_cand[r], k->nblocks, c + 1))
+        if (!k->blocks[c].alone)
+            frame_word_(e, e->pending_slot[c], e->pending_offset[c], save);
+    for (int32_t reg = bit_next(e->resume_live[r], (int32_t)k->nregs, 0); reg >= 0;
+         reg = bit_next(e->resume_live[r], (int32_t)k->nregs, reg + 1))
+        if (!k->regs[reg].remat)
+            frame_register_(e, reg, save);
+}
+
+/* Computes a register again, after those it comes from. */
+static void remat_(struct emit *e, int32_t reg)
+{
+    const struct jreg *r = &e->k->regs[reg];
+    if (e->remat_done[reg])
+        return;
+    e->remat_done[reg] = 1;
+    const struct ptx_instr *i = &e->k->instrs[r->def];
+    struct jroles roles;
+    jit_roles(i, &roles);
+    for (int u = 0; u < roles.nuse; u++)
+        remat_(e, roles.use[u]);
+    if (!emit_instr(e, i))
+        e->failed = true;
+}
+
+/* ---- control flow between blocks of a region -------------------------------------------------- */
+
+static LLVMBasicBlockRef block_bb_(struct emit *e, int32_t b)
+{
+    if (e->bb[b] == NULL) {
+        e->bb[b] = new_bb(e, "b");
+        e->work[e->nwork++] = b;
+    }
+    return e->bb[b];
+}
+
+static LLVMValueRef pending_(struct emit *e, int32_t b)
+{
+    return LLVMBuildLoad2(e->alu.b, e->i32, e->pending_slot[b], "");
+}
+
+/* Lanes go to wait at block b. */
+static void add_pending_(struct emit *e, int32_t b, LLVMValueRef lanes)
+{
+    if (e->k->blocks[b].alone)
+        return; /* everybody is there, or nobody */
+    LLVMBuildStore(e->alu.b, LLVMBuildOr(e->alu.b, pending_(e, b), lanes, ""), e->pending_slot[b]);
+}
+
+/* Runs the first of the candidate blocks that has lanes waiting; `last` is where to go when none
+ * before it has: a candidate that then must have some, or -1 for "the warp is done". */
+static void chain_(struct emit *e, const uint64_t *cand, int32_t last)
+{
+    LLVMBuilderRef b = e->alu.b;
+    int32_t n = e->k->nblocks;
+    for (int32_t c = bit_next(cand, n, 0); c >= 0; c = bit_next(cand, n, c + 1)) {
+        if (c == last || (last >= 0 && e->k->blocks[c].alone)) {
+            LLVMBuildBr(b, block_bb_(e, c));
+            return;
+        }
+        LLVMBasicBlockRef next = new_bb(e, "skip");
+        LLVMValueRef lanes = e->k->blocks[c].alone
+                                 ? LLVMBuildLoad2(b, e->i32, e->live_slot, "")
+                                 : pending_(e, c);
+        LLVMValueRef any = LLVMBuildICmp(b, LLVMIntNE, lanes, c32(e, 0), "");
+        LLVMBuildCondBr(b, any, block_bb_(e, c), next);
+        LLVMPositionBuilderAtEnd(b, next);
+    }
+    LLVMBuildBr(b, e->next_warp);
+}
+
+/* All active lanes go on at block `to`. */
+static void goto_(struct emit *e, int32_t to)
+{
+    struct jkernel *k = e->k;
+    if (e->cur->alone) {
+        if (!k->blocks[to].alone)
+            LLVMBuildStore(e->alu.b, mask_bits(e), e->pending_slot[to]);
+        LLVMBuildBr(e->alu.b, block_bb_(e, to));
+        return;
+    }
+    uint64_t *cand = xmalloc((size_t)bit_words(k->nblocks) * 8);
+    memcpy(cand, e->cur->frontier, (size_t)bit_words(k->nblocks) * 8);
+    bit_set(cand, to);
+    add_pending_(e, to, mask_bits(e));
+    chain_(e, cand, to);
+    free(cand);
+}
+
+static void branch_(struct emit *e, const struct jblock *blk)
+{
+    LLVMBuilderRef b = e->alu.b;
+    struct jkernel *k = e->k;
+    struct ptx_operand cond = {.kind = PTX_OPR_REG, .reg = blk->cond, .neg = blk->cond_neg};
+    if (!blk->diverges) {
+        LLVMValueRef c = operand_scalar(e, &cond, PTX_PRED, SEG_WARP, 0);
+        LLVMBasicBlockRef yes = new_bb(e, "yes"), no = new_bb(e, "no");
+        LLVMBuildCondBr(b, c, yes, no);
+        LLVMPositionBuilderAtEnd(b, yes);
+        goto_(e, blk->succ[0]);
+        LLVMPositionBuilderAtEnd(b, no);
+        goto_(e, blk->succ[1]);
+        return;
+    }
+    LLVMValueRef taken = LLVMBuildAnd(b, bits_of(e, operand_vector(e, &cond, PTX_PRED)),
+                                      mask_bits(e), "");
+    LLVMValueRef other = LLVMBuildXor(b, mask_bits(e), taken, "");
+    uint64_t *cand = xmalloc((size_t)bit_words(k->nblocks) * 8);
+    memcpy(cand, blk->frontier, (size_t)bit_words(k->nblocks) * 8);
+    add_pending_(e, blk->succ[0], taken);
+    add_pending_(e, blk->succ[1], other);
+    bit_set(cand, blk->succ[0]);
+    bit_set(cand, blk->succ[1]);
+    int32_t last = blk->succ[0] > blk->succ[1] ? blk->succ[0] : blk->succ[1];
+    chain_(e, cand, last);
+    free(cand);
+}
+
+static void switch_(struct emit *e, const struct jblock *blk)
+{
+    LLVMBuilderRef b = e->alu.b;
+    struct jkernel *k = e->k;
+    struct ptx_operand index = {.kind = PTX_OPR_REG, .reg = blk->cond};
+    if (!blk->diverges) {
+        LLVMBasicBlockRef other = new_bb(e, "case");
+        LLVMValueRef v = operand_scalar(e, &index, PTX_B32, SEG_WARP, 0);
+        LLVMValueRef sw = LLVMBuildSwitch(b, v, other, (unsigned)blk->nsucc);
+        LLVMPositionBuilderAtEnd(b, other);
+        goto_(e, blk->succ[blk->nsucc - 1]);
+        for (int n = 0; n + 1 < blk->nsucc; n++) {
+            LLVMBasicBlockRef to = new_bb(e, "case");
+            LLVMAddCase(sw, c32(e, (uint64_t)n), to);
+            LLVMPositionBuilderAtEnd(b, to);
+            goto_(e, blk->succ[n]);
+        }
+        return;
+    }
+    LLVMValueRef v = operand_vector(e, &index, PTX_B32), left = mask_bits(e);
+    uint64_t *cand = xmalloc((size_t)bit_words(k->nblocks) * 8);
+    memcpy(cand, blk->frontier, (size_t)bit_words(k->nblocks) * 8);
+    int32_t last = -1;
+    for (int n = 0; n < blk->nsucc; n++) {
+        LLVMValueRef here = left;
+        if (n + 1 < blk->nsucc) {
+            LLVMValueRef eq =
+                LLVMBuildICmp(b, LLVMIntEQ, v, splat(e, c32(e, (uint64_t)n), JIT_WARP), "");
+            here = LLVMBuildAnd(b, left, bits_of(e, eq), "");
+            left = LLVMBuildXor(b, left, here, "");
+        }
+        add_pending_(e, blk->succ[n], here);
+        bit_set(cand, blk->succ[n]);
+        last = blk->succ[n] > last ? blk->succ[n] : last;
+    }
+    chain_(e, cand, last);
+    free(cand);
+}
+
+static void store_pc_(struct emit *e, LLVMValueRef v)
+{
+    LLVMValueRef p = LLVMBuildGEP2(e->alu.b, e->i32, e->pc, &e->w, 1, "");
+    tag_frame(e, LLVMBuildStore(e->alu.b, v, p));
+}
+
+static void exit_(struct emit *e, const struct jblock *blk)
+{
+    LLVMBuilderRef b = e->alu.b;
+    if (blk->alone) {
+        LLVMBuildBr(b, e->next_warp);
+        return;
+    }
+    LLVMValueRef live = LLVMBuildLoad2(b, e->i32, e->live_slot, "");
+    live = LLVMBuildAnd(b, live, LLVMBuildNot(b, mask_bits(e), ""), "");
+    LLVMBuildStore(b, live, e->live_slot);
+    chain_(e, blk->frontier, -1);
+}
+
+/* Counts this warp's votes for a reducing barrier. */
+static void count_votes_(struct emit *e, const struct ptx_instr *i)
+{
+    LLVMBuilderRef b = e->alu.b;
+    /* bar.red.op d, a {, b}, {!}c: the predicate comes last */
+    const struct ptx_operand *p = &i->operands[i->noperands - 1];
+    struct shape s = shape_operand(e->k, p);
+    LLVMValueRef yes = mask_bits(e);
+    if (shape_uniform(&s))
+        yes = LLVMBuildSelect(b, operand_scalar(e, p, PTX_PRED, SEG_WARP, 0), yes, c32(e, 0), "");
+    else
+        yes = LLVMBuildAnd(b, bits_of(e, operand_vector(e, p, PTX_PRED)), yes, "");
+    LLVMValueRef phase = LLVMBuildLoad2(b, e->i32, e->phase_slot, "");
+    LLVMValueRef at = LLVMBuildShl(b, LLVMBuildZExt(b, phase, e->i64, ""), c64(e, 4), "");
+    LLVMValueRef base = byte_offset(e, byte_offset(e, e->blk, c64(e, FIELD(scratch))), at);
+    LLVMValueRef add[2] = {yes, mask_bits(e)};
+    for (int n = 0; n < 2; n++) {
+        LLVMValueRef count = intrinsic(e, "llvm.ctpop", &e->i32, 1, &add[n], 1);
+        LLVMValueRef slot = byte_offset(e, base, c64(e, (uint64_t)n * 8));
+        LLVMValueRef old = LLVMBuildLoad2(b, e->i32, slot, "");
+        LLVMBuildStore(b, LLVMBuildAdd(b, old, count, ""), slot);
+    }
+}
+
+/* The result of the reducing barrier just passed: votes were counted in the other phase. */
+static void read_votes_(struct emit *e, const struct ptx_instr *i)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef phase = LLVMBuildLoad2(b, e->i32, e->phase_slot, "");
+    phase = LLVMBuildXor(b, phase, c32(e, 1), "");
+    LLVMValueRef at = LLVMBuildShl(b, LLVMBuildZExt(b, phase, e->i64, ""), c64(e, 4), "");
+    LLVMValueRef base = byte_offset(e, byte_offset(e, e->blk, c64(e, FIELD(scratch))), at);
+    LLVMValueRef yes = LLVMBuildLoad2(b, e->i32, base, "");
+    LLVMValueRef all = LLVMBuildLoad2(b, e->i32, byte_offset(e, base, c64(e, 8)), "");
+    unsigned type = PTX_PRED;
+    LLVMValueRef r;
+    if (ptx_has(i, PTX_M_popc)) {
+        r = yes;
+        type = PTX_U32;
+    } else if (ptx_has(i, PTX_M_and)) {
+        r = LLVMBuildICmp(b, LLVMIntEQ, yes, all, "");
+    } else {
+        r = LLVMBuildICmp(b, LLVMIntNE, yes, c32(e, 0), "");
+    }
+    write_uniform(e, i->operands[0].reg, r, type);
+}
+
+/* The warp leaves: its state goes to the frame. */
+static void leave_(struct emit *e, const struct jblock *blk, bool next_phase)
+{
+    LLVMBuilderRef b = e->alu.b;
+    if (!e->k->blocks[blk->succ[0]].alone)
+        add_pending_(e, blk->succ[0], mask_bits(e));
+    frame_state_(e, blk->resume, true);
+    LLVMValueRef phase = LLVMBuildLoad2(b, e->i32, e->phase_slot, "");
+    if (next_phase)
+        phase = LLVMBuildXor(b, phase, c32(e, 1), "");
+    store_pc_(e, LLVMBuildOr(b, phase, c32(e, (uint64_t)blk->resume * 2), ""));
+    LLVMBuildBr(b, e->suspend);
+}
+
+static void suspend_(struct emit *e, const struct jblock *blk)
+{
+    LLVMBuilderRef b = e->alu.b;
+    if (blk->suspend == SUSPEND_BARRIER) {
+        if (ptx_has(blk->term_instr, PTX_M_red))
+            count_votes_(e, blk->term_instr);
+        leave_(e, blk, true);
+        return;
+    }
+    LLVMValueRef p = byte_offset(e, e->blk, c64(e, FIELD(budget)));
+    LLVMValueRef left = LLVMBuildSub(b, LLVMBuildLoad2(b, e->i32, p, ""), c32(e, 1), "");
+    LLVMBuildStore(b, left, p);
+    LLVMBasicBlockRef out = new_bb(e, "spun"), on = new_bb(e, "spin");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLE, left, c32(e, 0), ""), out, on);
+    LLVMPositionBuilderAtEnd(b, out);
+    LLVMBuildStore(b, c32(e, 1), e->spun_slot);
+    leave_(e, blk, false);
+    LLVMPositionBuilderAtEnd(b, on);
+    goto_(e, blk->succ[0]);
+}
+
+static bool emit_block_(struct emit *e, int32_t index)
+{
+    LLVMBuilderRef b = e->alu.b;
+    const struct jblock *blk = &e->k->blocks[index];
+    LLVMPositionBuilderAtEnd(b, e->bb[index]);
+    e->cur = blk;
+    e->waiting = blk->alone ? NULL : e->waiting_of[index];
+    e->mask_vec = NULL;
+    if (blk->alone) {
+        e->mask = e->always_full ? NULL : LLVMBuildLoad2(b, e->i32, e->live_slot, "");
+    } else {
+        e->mask = pending_(e, index);
+        LLVMBuildStore(b, c32(e, 0), e->pending_slot[index]);
+    }
+    for (int32_t n = 0; n < blk->count; n++)
+        if (!emit_instr(e, &e->k->instrs[blk->first + n]))
+            return false;
+    switch (blk->term) {
+    case TERM_JUMP: goto_(e, blk->succ[0]); break;
+    case TERM_BRANCH: branch_(e, blk); break;
+    case TERM_SWITCH: switch_(e, blk); break;
+    case TERM_EXIT: exit_(e, blk); break;
+    default: suspend_(e, blk); break;
+    }
+    return true;
+}
+
+/* ---- regions ---------------------------------------------------------------------------------- */
+
+/* Start of a warp's work in region r: masks, registers, and the first block. */
+static void enter_(struct emit *e, int32_t r)
+{
+    LLVMBuilderRef b = e->alu.b;
+    struct jkernel *k = e->k;
+    e->mask = NULL;
+    e->mask_vec = NULL;
+    e->waiting = NULL;
+    for (int32_t c = 0; c < k->nblocks; c++)
+        if (e->pending_slot[c] != NULL)
+            LLVMBuildStore(b, c32(e, 0), e->pending_slot[c]);
+    memset(e->remat_done, 0, k->nregs);
+    if (r == 0) {
+        if (!e->always_full) {
+            LLVMValueRef all = c32(e, 0xffffffffu);
+            if (!k->full_warps) {
+                /* the last warp may have fewer threads */
+                LLVMValueRef left =
+                    LLVMBuildSub(b, e->nthreads, LLVMBuildShl(b, e->w, c32(e, 5), ""), "");
+                LLVMValueRef part = LLVMBuildSub(
+                    b, LLVMBuildShl(b, c32(e, 1), LLVMBuildAnd(b, left, c32(e, 31), ""), ""),
+                    c32(e, 1), "");
+                LLVMValueRef full = LLVMBuildICmp(b, LLVMIntUGE, left, c32(e, 32), "");
+                all = LLVMBuildSelect(b, full, all, part, "");
+            }
+            LLVMBuildStore(b, all, e->live_slot);
+        }
+        /* entry block: the frontier of block 0 is empty unless it heads a loop */
+        if (!k->blocks[0].alone) {
+            LLVMValueRef live = e->always_full ? c32(e, 0xffffffffu)
+                                               : LLVMBuildLoad2(b, e->i32, e->live_slot, "");
+            LLVMBuildStore(b, live, e->pending_slot[0]);
+        }
+        LLVMBuildBr(b, block_bb_(e, 0));
+        return;
+    }
+    const struct jblock *from = &k->blocks[k->resume_block[r]];
+    frame_state_(e, r, false);
+    for (int32_t reg = bit_next(e->resume_live[r], (int32_t)k->nregs, 0); reg >= 0;
+         reg = bit_next(e->resume_live[r], (int32_t)k->nregs, reg + 1))
+        if (k->regs[reg].remat)
+            remat_(e, reg);
+    if (from->suspend == SUSPEND_BARRIER && ptx_has(from->term_instr, PTX_M_red))
+        read_votes_(e, from->term_instr);
+    if (from->alone)
+        LLVMBuildBr(b, block_bb_(e, from->succ[0]));
+    else
+        chain_(e, e->resume_cand[r], from->succ[0]);
+}
+
+static bool emit_region_(struct emit *e, int32_t r, LLVMBasicBlockRef at)
+{
+    LLVMBuilderRef b = e->alu.b;
+    struct jkernel *k = e->k;
+    bool many = k->nresume > 1;
+    LLVMBasicBlockRef head = new_bb(e, "warps"), run = new_bb(e, "run"), step = new_bb(e, "step");
+    LLVMBasicBlockRef over = new_bb(e, "over"), done = new_bb(e, "warp_done");
+    e->region = r;
+    memset(e->bb, 0, sizeof *e->bb * (size_t)k->nblocks);
+    e->nwork = 0;
+    e->next_warp = done;
+    e->suspend = step;
+    LLVMPositionBuilderAtEnd(b, at);
+    LLVMBasicBlockRef before = at;
+    LLVMValueRef phase = many ? LLVMBuildLoad2(b, e->i32, e->phase_slot, "") : c32(e, 0);
+    LLVMValueRef here = LLVMBuildOr(b, phase, c32(e, (uint64_t)r * 2), "");
+    LLVMBuildBr(b, head);
+    LLVMPositionBuilderAtEnd(b, head);
+    e->w = LLVMBuildPhi(b, e->i32, "w");
+    LLVMAddIncoming(e->w, (LLVMValueRef[]){c32(e, 0)}, (LLVMBasicBlockRef[]){before}, 1);
+    LLVMValueRef off = LLVMBuildMul(b, LLVMBuildZExt(b, e->w, e->i64, ""), c64(e, e->frame_bytes), "");
+    e->frame_w = byte_offset(e, e->frame, off);
+    if (many) {
+        LLVMValueRef p = LLVMBuildGEP2(b, e->i32, e->pc, &e->w, 1, "");
+        LLVMValueRef pc = LLVMBuildLoad2(b, e->i32, p, "");
+        tag_frame(e, pc);
+        LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, pc, here, ""), run, step);
+    } else {
+        LLVMBuildBr(b, run);
+    }
+    LLVMPositionBuilderAtEnd(b, run);
+    tag_frame(e, LLVMBuildStore(b, e->w, byte_offset(e, e->blk, c64(e, FIELD(warp)))));
+    enter_(e, r);
+    bool ok = !e->failed;
+    while (ok && e->nwork > 0)
+        ok = emit_block_(e, e->work[--e->nwork]) && !e->failed;
+    LLVMPositionBuilderAtEnd(b, done);
+    if (many)
+        store_pc_(e, c32(e, (uint64_t)PC_EXITED));
+    LLVMBuildBr(b, step);
+    LLVMPositionBuilderAtEnd(b, step);
+    LLVMValueRef next = LLVMBuildAdd(b, e->w, c32(e, 1), "");
+    LLVMAddIncoming(e->w, &next, &step, 1);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, next, e->nwarps, ""), head, over);
+    LLVMPositionBuilderAtEnd(b, over);
+    if (many)
+        LLVMBuildBr(b, e->dispatch);
+    else
+        LLVMBuildRet(b, c32(e, JIT_DONE));
+    return ok;
+}
+
+/* Picks where to go on: a warp of this phase that has not run yet; else the next phase, which the
+ * barrier opens; else the block is done. The scan starts behind the last warp picked, so that
+ * spinning warps cannot starve others. */
+static void emit_dispatch_(struct emit *e, LLVMBasicBlockRef *regions)
+{
+    LLVMBuilderRef b = e->alu.b;
+    struct jkernel *k = e->k;
+    LLVMValueRef state = byte_offset(e, e->blk, c64(e, FIELD(state)));
+    LLVMValueRef votes = byte_offset(e, e->blk, c64(e, FIELD(scratch)));
+    LLVMBasicBlockRef scan = new_bb(e, "scan"), look = new_bb(e, "look"), more = new_bb(e, "more");
+    LLVMBasicBlockRef found = new_bb(e, "found"), none = new_bb(e, "none"), flip = new_bb(e, "flip");
+    LLVMBasicBlockRef finished = new_bb(e, "finished"), bad = new_bb(e, "bad"), pick = new_bb(e, "pick");
+    LLVMPositionBuilderAtEnd(b, e->dispatch);
+    if (k->has_poll) {
+        LLVMBasicBlockRef out = new_bb(e, "yield");
+        LLVMValueRef spun = LLVMBuildLoad2(b, e->i32, e->spun_slot, "");
+        LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, spun, c32(e, 0), ""), out, scan);
+        LLVMPositionBuilderAtEnd(b, out);
+        LLVMBuildRet(b, c32(e, JIT_SUSPENDED));
+    } else {
+        LLVMBuildBr(b, scan);
+    }
+    /* state: phase in bit 0, the warp to start the scan at above it */
+    LLVMPositionBuilderAtEnd(b, scan);
+    LLVMValueRef st = LLVMBuildLoad2(b, e->i32, state, "");
+    LLVMValueRef phase = LLVMBuildAnd(b, st, c32(e, 1), "");
+    LLVMBuildStore(b, phase, e->phase_slot);
+    LLVMValueRef start = LLVMBuildLShr(b, st, c32(e, 1), "");
+    LLVMBuildBr(b, look);
+    LLVMPositionBuilderAtEnd(b, look);
+    LLVMValueRef n = LLVMBuildPhi(b, e->i32, ""), w = LLVMBuildPhi(b, e->i32, "");
+    LLVMValueRef live = LLVMBuildPhi(b, e->i32, "");
+    LLVMValueRef p = LLVMBuildGEP2(b, e->i32, e->pc, &w, 1, "");
+    LLVMValueRef pc = LLVMBuildLoad2(b, e->i32, p, "");
+    tag_frame(e, pc);
+    LLVMValueRef exited = LLVMBuildICmp(b, LLVMIntEQ, pc, c32(e, (uint64_t)PC_EXITED), "");
+    LLVMValueRef same = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildAnd(b, pc, c32(e, 1), ""), phase, "");
+    LLVMValueRef ready = LLVMBuildAnd(b, same, LLVMBuildNot(b, exited, ""), "");
+    LLVMValueRef live2 = LLVMBuildSelect(b, exited, live, c32(e, 1), "");
+    LLVMBuildCondBr(b, ready, found, more);
+    LLVMPositionBuilderAtEnd(b, more);
+    LLVMValueRef n2 = LLVMBuildAdd(b, n, c32(e, 1), "");
+    LLVMValueRef w2 = LLVMBuildAdd(b, w, c32(e, 1), "");
+    w2 = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntUGE, w2, e->nwarps, ""), c32(e, 0), w2, "");
+    LLVMAddIncoming(n, (LLVMValueRef[]){c32(e, 0), n2}, (LLVMBasicBlockRef[]){scan, more}, 2);
+    LLVMAddIncoming(w, (LLVMValueRef[]){start, w2}, (LLVMBasicBlockRef[]){scan, more}, 2);
+    LLVMAddIncoming(live, (LLVMValueRef[]){c32(e, 0), live2}, (LLVMBasicBlockRef[]){scan, more}, 2);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, n2, e->nwarps, ""), look, none);
+    LLVMPositionBuilderAtEnd(b, none);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, live2, c32(e, 0), ""), flip, finished);
+    LLVMPositionBuilderAtEnd(b, flip);
+    LLVMValueRef other = LLVMBuildXor(b, phase, c32(e, 1), "");
+    LLVMBuildStore(b, other, state);
+    LLVMValueRef at = LLVMBuildShl(b, LLVMBuildZExt(b, other, e->i64, ""), c64(e, 4), "");
+    LLVMBuildStore(b, c64(e, 0), byte_offset(e, votes, at));
+    LLVMBuildStore(b, c64(e, 0), byte_offset(e, byte_offset(e, votes, at), c64(e, 8)));
+    LLVMBuildBr(b, scan);
+    LLVMPositionBuilderAtEnd(b, finished);
+    LLVMBuildRet(b, c32(e, JIT_DONE));
+    LLVMPositionBuilderAtEnd(b, found);
+    LLVMValueRef after = LLVMBuildAdd(b, w, c32(e, 1), "");
+    after = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntUGE, after, e->nwarps, ""), c32(e, 0), after, "");
+    after = LLVMBuildOr(b, LLVMBuildShl(b, after, c32(e, 1), ""), phase, "");
+    LLVMBuildStore(b, after, state);
+    LLVMBuildBr(b, pick);
+    LLVMPositionBuilderAtEnd(b, pick);
+    LLVMValueRef sw =
+        LLVMBuildSwitch(b, LLVMBuildLShr(b, pc, c32(e, 1), ""), bad, (unsigned)k->nresume);
+    for (int32_t r = 0; r < k->nresume; r++)
+        LLVMAddCase(sw, c32(e, (uint64_t)r), regions[r]);
+    LLVMPositionBuilderAtEnd(b, bad);
+    LLVMBuildUnreachable(b);
+}
+
+/* ---- the function ----------------------------------------------------------------------------- */
+
+static void metadata_(struct emit *e)
+{
+    LLVMContextRef c = e->alu.ctx;
+    e->md_invariant = LLVMGetMDKindIDInContext(c, "invariant.load", 14);
+    e->md_scope = LLVMGetMDKindIDInContext(c, "alias.scope", 11);
+    e->md_noalias = LLVMGetMDKindIDInContext(c, "noalias", 7);
+    e->md_empty = LLVMMetadataAsValue(c, LLVMMDNodeInContext2(c, NULL, 0));
+    LLVMMetadataRef domain = LLVMMDStringInContext2(c, "weir", 4);
+    domain = LLVMMDNodeInContext2(c, &domain, 1);
+    LLVMMetadataRef frame[2] = {LLVMMDStringInContext2(c, "frame", 5), domain};
+    LLVMMetadataRef mem[2] = {LLVMMDStringInContext2(c, "memory", 6), domain};
+    LLVMMetadataRef f = LLVMMDNodeInContext2(c, frame, 2), m = LLVMMDNodeInContext2(c, mem, 2);
+    e->scope_frame = LLVMMetadataAsValue(c, LLVMMDNodeInContext2(c, &f, 1));
+    e->scope_mem = LLVMMetadataAsValue(c, LLVMMDNodeInContext2(c, &m, 1));
+}
+
+static void types_(struct emit *e)
+{
+    LLVMContextRef c = e->alu.ctx;
+    e->i1 = LLVMInt1TypeInContext(c);
+    e->i8 = LLVMInt8TypeInContext(c);
+    e->i16 = LLVMInt16TypeInContext(c);
+    e->i32 = LLVMInt32TypeInContext(c);
+    e->i64 = LLVMInt64TypeInContext(c);
+    e->f32 = LLVMFloatTypeInContext(c);
+    e->f64 = LLVMDoubleTypeInContext(c);
+    e->ptr = LLVMPointerTypeInContext(c, 0);
+    e->v32i1 = LLVMVectorType(e->i1, JIT_WARP);
+    e->v32i32 = LLVMVectorType(e->i32, JIT_WARP);
+    e->v32i64 = LLVMVectorType(e->i64, JIT_WARP);
+}
+
+static LLVMValueRef window_pointer_(struct emit *e, size_t offset, unsigned align)
+{
+    LLVMValueRef v = block_field(e, offset, e->ptr, true);
+    (void)align;
+    return v;
+}
+
+static void prologue_(struct emit *e)
+{
+    LLVMBuilderRef b = e->alu.b;
+    struct jkernel *k = e->k;
+    e->params = window_pointer_(e, FIELD(params), 64);
+    e->shared = window_pointer_(e, FIELD(shared), 128);
+    e->local = window_pointer_(e, FIELD(local), 16);
+    e->frame = window_pointer_(e, FIELD(frame), 64);
+    e->pc = window_pointer_(e, FIELD(pc), 4);
+    e->local_stride = block_field(e, FIELD(local_stride), e->i64, true);
+    for (unsigned d = 0; d < 3; d++) {
+        e->ctaid[d] = block_field(e, FIELD(ctaid) + d * 4, e->i32, true);
+        e->nctaid[d] = block_field(e, FIELD(nctaid) + d * 4, e->i32, true);
+    }
+    e->nwarps = k->nwarps ? c32(e, (uint64_t)k->nwarps)
+                          : block_field(e, FIELD(nwarps), e->i32, true);
+    e->nthreads = block_field(e, FIELD(nthreads), e->i32, true);
+    e->safe = new_slot(e, LLVMArrayType2(e->i64, 16), "safe");
+    e->phase_slot = new_slot(e, e->i32, "phase");
+    e->spun_slot = new_slot(e, e->i32, "spun");
+    e->live_slot = new_slot(e, e->i32, "live");
+    LLVMBuildStore(b, c32(e, 0), e->spun_slot);
+    LLVMBuildStore(b, c32(e, 0), e->phase_slot);
+    LLVMBuildStore(b, c32(e, 0xffffffffu), e->live_slot);
+    for (int32_t n = 0; n < k->nblocks; n++)
+        if (!k->blocks[n].alone) {
+            e->pending_slot[n] = new_slot(e, e->i32, "pending");
+            LLVMBuildStore(b, c32(e, 0), e->pending_slot[n]);
+        }
+    for (size_t r = 0; r < k->nregs; r++) {
+        const struct jreg *reg = &k->regs[r];
+        LLVMTypeRef t = scalar_type(e, reg->type);
+        e->regs[r].frame_offset = UINT32_MAX;
+        if (reg->shape.seg == SEG_NONE)
+            e->regs[r].slot[0] = new_slot(e, LLVMVectorType(t, JIT_WARP), reg->name);
+        else
+            for (int s = 0; s < nsegs(reg->shape.seg); s++)
+                e->regs[r].slot[s] = new_slot(e, t, reg->name);
+    }
+}
+
+/* Registers that lanes pending in a block's frontier still read. */
+static void find_waiting_(struct emit *e)
+{
+    struct jkernel *k = e->k;
+    size_t words = (size_t)bit_words((int32_t)k->nregs);
+    e->waiting_of = arena_alloc(&k->arena, sizeof(uint64_t *) * (size_t)k->nblocks);
+    for (int32_t b = 0; b < k->nblocks; b++) {
+        const struct jblock *blk = &k->blocks[b];
+        if (blk->alone)
+            continue;
+        e->waiting_of[b] = arena_alloc(&k->arena, words * 8);
+        for (int32_t c = bit_next(blk->frontier, k->nblocks, 0); c >= 0;
+             c = bit_next(blk->frontier, k->nblocks, c + 1))
+            for (size_t w = 0; w < words; w++)
+                e->waiting_of[b][w] |= k->blocks[c].live_in[w];
+    }
+}
+
+bool emit_kernel(struct emit *e)
+{
+    struct jkernel *k = e->k;
+    types_(e);
+    metadata_(e);
+    LLVMTypeRef fn = LLVMFunctionType(e->i32, &e->ptr, 1, false);
+    e->fn = LLVMAddFunction(e->alu.module, "weir_block", fn);
+    e->blk = LLVMGetParam(e->fn, 0);
+    e->entry = new_bb(e, "entry");
+    e->alu.lanes = 1;
+    LLVMPositionBuilderAtEnd(e->alu.b, e->entry);
+    e->regs = arena_alloc(&k->arena, sizeof *e->regs * (k->nregs + 1));
+    e->pending_slot = arena_alloc(&k->arena, sizeof(LLVMValueRef) * (size_t)k->nblocks);
+    e->bb = arena_alloc(&k->arena, sizeof(LLVMBasicBlockRef) * (size_t)k->nblocks);
+    e->work = arena_alloc(&k->arena, sizeof(int32_t) * (size_t)(k->nblocks + 1));
+    e->remat_done = arena_alloc(&k->arena, k->nregs + 1);
+    bool early = false;
+    for (int32_t b = 0; b < k->nblocks; b++)
+        early |= k->blocks[b].term == TERM_EXIT && !k->blocks[b].alone;
+    e->always_full = k->full_warps && !early;
+    prologue_(e);
+    plan_resume_(e);
+    find_waiting_(e);
+    LLVMBasicBlockRef *regions =
+        arena_alloc(&k->arena, sizeof(LLVMBasicBlockRef) * (size_t)k->nresume);
+    for (int32_t r = 0; r < k->nresume; r++)
+        regions[r] = new_bb(e, "region");
+    if (k->nresume > 1) {
+        e->dispatch = new_bb(e, "dispatch");
+        LLVMBuildBr(e->alu.b, e->dispatch);
+        emit_dispatch_(e, regions);
+    } else {
+        LLVMBuildBr(e->alu.b, regions[0]);
+    }
+    for (int32_t r = 0; r < k->nresume; r++)
+        if (!emit_region_(e, r, regions[r]))
+            return false;
+    return true;
+}

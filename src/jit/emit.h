@@ -1,0 +1,130 @@
+/* emit: from the analysed kernel to LLVM IR. Private to the emit_*.c files.
+ *
+ * The function that comes out runs one block:
+ *
+ *   dispatch   picks the resume point to go on at (the start, a barrier passed, a poll)
+ *   region r   for each warp that waits at r: restore its frame, run to the next suspension or to
+ *              the end, save its frame
+ *
+ * Every region has its own copy of the blocks it can reach, so that LLVM sees straight code from
+ * one barrier to the next. Registers are stack slots here; LLVM promotes them. */
+#ifndef WEIR_JIT_EMIT_H
+#define WEIR_JIT_EMIT_H
+
+#include <llvm-c/Core.h>
+
+#include "jit/alu.h"
+#include "jit/kernel.h"
+
+/* Where a register lives. */
+struct storage {
+    LLVMValueRef slot[MAX_SEGS]; /* one scalar a segment, or slot[0]: a vector of 32 */
+    uint32_t frame_offset;       /* of its place in a warp's frame, UINT32_MAX: none */
+};
+
+struct emit {
+    struct jkernel *k;
+    struct alu alu; /* context, module and builder too */
+    LLVMTypeRef i1, i8, i16, i32, i64, f32, f64, ptr, v32i1, v32i32, v32i64;
+    LLVMValueRef fn, blk; /* the function and its argument */
+    LLVMValueRef params, shared, local, frame, pc, local_stride;
+    LLVMValueRef ctaid[3], nctaid[3];
+    LLVMValueRef nwarps, nthreads;
+    LLVMBasicBlockRef entry, dispatch, suspend;
+    LLVMValueRef w_slot, phase_slot, spun_slot; /* current warp, barrier phase, polls ran out */
+    LLVMValueRef safe;                          /* 16 readable bytes for lanes not active */
+    LLVMValueRef cnt_slot;
+    struct storage *regs;
+    LLVMValueRef live_slot;      /* i32: threads of the warp that have not ended */
+    LLVMValueRef *pending_slot;  /* per block: i32 lanes waiting there; NULL where `alone` */
+    bool always_full;            /* all 32 lanes live for ever, statically */
+    uint32_t frame_bytes;
+    uint32_t live_offset, *pending_offset;
+    uint64_t **resume_live;      /* per resume point: registers to restore */
+    uint64_t **resume_cand;      /* per resume point: blocks that may run next */
+    /* the region being emitted */
+    int32_t region;
+    LLVMBasicBlockRef *bb;       /* block -> its copy in this region */
+    int32_t *work, nwork;
+    LLVMBasicBlockRef next_warp;
+    LLVMValueRef w, frame_w;     /* warp index, its frame */
+    uint8_t *remat_done;
+    /* the block being emitted */
+    const struct jblock *cur;
+    const uint64_t *waiting;     /* registers that lanes pending elsewhere still need */
+    uint64_t **waiting_of;       /* per block */
+    LLVMValueRef mask;           /* i32, NULL: all 32 lanes */
+    LLVMValueRef mask_vec;       /* the same as <32 x i1>, made when first asked for */
+    /* metadata */
+    unsigned md_invariant, md_scope, md_noalias;
+    LLVMValueRef md_empty, scope_frame, scope_mem, scope_shared;
+    bool shared_private;         /* no generic pointer can point to shared memory */
+    bool failed;
+};
+
+/* ---- emit_value.c --------------------------------------------------------------------------- */
+
+static inline int nsegs(unsigned seg) { return 1 << (SEG_WARP - seg); }
+
+LLVMValueRef c32(struct emit *e, uint64_t v);
+LLVMValueRef c64(struct emit *e, uint64_t v);
+/* Scalar LLVM type of a PTX type; its 32-lane vector. */
+LLVMTypeRef scalar_type(struct emit *e, unsigned ptx_type);
+LLVMTypeRef vector_type(struct emit *e, unsigned ptx_type);
+/* Value as PTX type `want`: bits reinterpreted, wider integers cut, narrower ones extended. */
+LLVMValueRef coerce(struct emit *e, LLVMValueRef v, unsigned want, bool is_signed);
+LLVMValueRef splat(struct emit *e, LLVMValueRef scalar, unsigned lanes);
+/* <32 x T> from per-segment scalars plus a stride within segments. */
+LLVMValueRef from_segments(struct emit *e, const LLVMValueRef *v, unsigned seg, int64_t stride);
+/* An operand for segment `s` of 2^seg lanes: its first lane's value, as PTX type `want`. */
+LLVMValueRef operand_scalar(struct emit *e, const struct ptx_operand *o, unsigned want, unsigned seg,
+                            int s);
+LLVMValueRef operand_vector(struct emit *e, const struct ptx_operand *o, unsigned want);
+/* Writes a register: with one value a segment of shape `s`, or a whole vector. Values are of PTX
+ * type `type` and extended to the register's width by its signedness. */
+void write_segments(struct emit *e, int32_t reg, struct shape s, const LLVMValueRef *v, unsigned type);
+void write_vector(struct emit *e, int32_t reg, LLVMValueRef v, unsigned type);
+void write_uniform(struct emit *e, int32_t reg, LLVMValueRef v, unsigned type);
+LLVMValueRef read_slot(struct emit *e, int32_t reg, int s);
+/* <32 x i1> of active lanes, or NULL for all. */
+LLVMValueRef mask_vector(struct emit *e);
+/* i32 of active lanes, a constant when all. */
+LLVMValueRef mask_bits(struct emit *e);
+LLVMValueRef bits_of(struct emit *e, LLVMValueRef v32i1);
+LLVMValueRef lanes_of(struct emit *e, LLVMValueRef bits);
+LLVMValueRef block_field(struct emit *e, size_t offset, LLVMTypeRef type, bool invariant);
+LLVMValueRef intrinsic(struct emit *e, const char *name, LLVMTypeRef *types, int ntypes,
+                       LLVMValueRef *args, int nargs);
+LLVMValueRef new_slot(struct emit *e, LLVMTypeRef type, const char *name);
+LLVMValueRef lane_constants(struct emit *e, LLVMTypeRef elem, int64_t stride, unsigned period_log2);
+LLVMValueRef byte_offset(struct emit *e, LLVMValueRef base, LLVMValueRef offset);
+LLVMBasicBlockRef new_bb(struct emit *e, const char *name);
+void tag_frame(struct emit *e, LLVMValueRef access);
+void tag_memory(struct emit *e, LLVMValueRef access, unsigned space);
+
+/* ---- emit_op.c, emit_mem.c, emit_warp.c ------------------------------------------------------ */
+
+bool emit_instr(struct emit *e, const struct ptx_instr *i);
+bool emit_load(struct emit *e, const struct ptx_instr *i);
+bool emit_store(struct emit *e, const struct ptx_instr *i);
+bool emit_atomic(struct emit *e, const struct ptx_instr *i);
+bool emit_warp_op(struct emit *e, const struct ptx_instr *i);
+bool emit_call(struct emit *e, const struct ptx_instr *i);
+LLVMValueRef sreg_scalar(struct emit *e, const struct ptx_operand *o, unsigned seg, int s);
+LLVMValueRef sreg_vector(struct emit *e, const struct ptx_operand *o);
+/* Every active lane's generic or window address as <32 x i64>. */
+LLVMValueRef address_vector(struct emit *e, const struct ptx_operand *o, unsigned space);
+unsigned mem_space(const struct ptx_instr *i);
+/* Iterates over active lanes: body(e, lane, arg) is emitted once, inside a loop. */
+void for_active_lanes(struct emit *e, LLVMValueRef bits,
+                      void (*body)(struct emit *e, LLVMValueRef lane, void *arg), void *arg);
+
+/* What the emitter (not alu) can do; the reason when it cannot. */
+bool emit_supported(const struct ptx_instr *i, struct diag *d);
+
+/* ---- emit.c --------------------------------------------------------------------------------- */
+
+/* Emits "weir_block" for an analysed kernel into e->alu.module. */
+bool emit_kernel(struct emit *e);
+
+#endif

@@ -1,0 +1,273 @@
+/* emit_atom: atom and red.
+ *
+ * Lanes take turns in lane order. Shared memory is touched by one thread of the machine at a time
+ * (a block's warps run on one worker), so its atomics are plain reads and writes; the others are
+ * the machine's own, or a compare-and-swap loop where it has none. */
+#include <string.h>
+
+#include "jit/emit.h"
+
+void for_active_lanes(struct emit *e, LLVMValueRef bits,
+                      void (*body)(struct emit *e, LLVMValueRef lane, void *arg), void *arg)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b);
+    LLVMBasicBlockRef loop = new_bb(e, "lane"), done = new_bb(e, "lanes_done");
+    LLVMValueRef any = LLVMBuildICmp(b, LLVMIntNE, bits, c32(e, 0), "");
+    LLVMBuildCondBr(b, any, loop, done);
+    LLVMPositionBuilderAtEnd(b, loop);
+    LLVMValueRef left = LLVMBuildPhi(b, e->i32, "");
+    LLVMValueRef args[2] = {left, LLVMConstInt(e->i1, 1, false)};
+    LLVMValueRef lane = intrinsic(e, "llvm.cttz", &e->i32, 1, args, 2);
+    body(e, lane, arg);
+    LLVMValueRef rest = LLVMBuildAnd(b, left, LLVMBuildSub(b, left, c32(e, 1), ""), "");
+    LLVMBasicBlockRef end = LLVMGetInsertBlock(b);
+    LLVMAddIncoming(left, (LLVMValueRef[]){bits, rest}, (LLVMBasicBlockRef[]){before, end}, 2);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, rest, c32(e, 0), ""), loop, done);
+    LLVMPositionBuilderAtEnd(b, done);
+}
+
+/* One atomic instruction. */
+struct atomic {
+    unsigned op;         /* enum ptx_mod: the operation */
+    unsigned type;       /* enum ptx_type */
+    LLVMTypeRef elem;    /* integer of its width, or float or double for their arithmetic */
+    LLVMTypeRef packed;  /* <2 x half> and the like, NULL otherwise */
+    bool shared, is_signed;
+    LLVMValueRef at, b, c, out; /* arrays of 32: addresses, operands, old values (or NULL) */
+    LLVMValueRef base;   /* pointer that addresses are offsets from, or NULL */
+};
+
+/* The new value, from the old one and the operand. */
+static LLVMValueRef apply_(struct emit *e, const struct atomic *a, LLVMValueRef old, LLVMValueRef x,
+                           LLVMValueRef c)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMTypeRef t = a->elem;
+    LLVMValueRef one, cmp;
+    switch (a->op) {
+    case PTX_M_add:
+        if (a->packed != NULL) {
+            LLVMValueRef s = LLVMBuildFAdd(b, LLVMBuildBitCast(b, old, a->packed, ""),
+                                           LLVMBuildBitCast(b, x, a->packed, ""), "");
+            return LLVMBuildBitCast(b, s, t, "");
+        }
+        return LLVMGetTypeKind(t) == LLVMIntegerTypeKind ? LLVMBuildAdd(b, old, x, "")
+                                                         : LLVMBuildFAdd(b, old, x, "");
+    case PTX_M_and: return LLVMBuildAnd(b, old, x, "");
+    case PTX_M_or: return LLVMBuildOr(b, old, x, "");
+    case PTX_M_xor: return LLVMBuildXor(b, old, x, "");
+    case PTX_M_exch: return x;
+    case PTX_M_cas:
+        return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntEQ, old, x, ""), c, old, "");
+    case PTX_M_min:
+    case PTX_M_max: {
+        LLVMIntPredicate p = a->op == PTX_M_min ? (a->is_signed ? LLVMIntSLT : LLVMIntULT)
+                                                : (a->is_signed ? LLVMIntSGT : LLVMIntUGT);
+        return LLVMBuildSelect(b, LLVMBuildICmp(b, p, old, x, ""), old, x, "");
+    }
+    case PTX_M_inc: /* old >= x ? 0 : old + 1 */
+        one = LLVMConstInt(t, 1, false);
+        cmp = LLVMBuildICmp(b, LLVMIntUGE, old, x, "");
+        return LLVMBuildSelect(b, cmp, LLVMConstNull(t), LLVMBuildAdd(b, old, one, ""), "");
+    default: /* dec: old == 0 || old > x ? x : old - 1 */
+        one = LLVMConstInt(t, 1, false);
+        cmp = LLVMBuildOr(b, LLVMBuildICmp(b, LLVMIntEQ, old, LLVMConstNull(t), ""),
+                          LLVMBuildICmp(b, LLVMIntUGT, old, x, ""), "");
+        return LLVMBuildSelect(b, cmp, x, LLVMBuildSub(b, old, one, ""), "");
+    }
+}
+
+static int machine_op_(const struct atomic *a)
+{
+    if (a->packed != NULL)
+        return -1;
+    bool is_int = LLVMGetTypeKind(a->elem) == LLVMIntegerTypeKind;
+    switch (a->op) {
+    case PTX_M_add: return is_int ? LLVMAtomicRMWBinOpAdd : LLVMAtomicRMWBinOpFAdd;
+    case PTX_M_and: return LLVMAtomicRMWBinOpAnd;
+    case PTX_M_or: return LLVMAtomicRMWBinOpOr;
+    case PTX_M_xor: return LLVMAtomicRMWBinOpXor;
+    case PTX_M_exch: return LLVMAtomicRMWBinOpXchg;
+    case PTX_M_min: return a->is_signed ? LLVMAtomicRMWBinOpMin : LLVMAtomicRMWBinOpUMin;
+    case PTX_M_max: return a->is_signed ? LLVMAtomicRMWBinOpMax : LLVMAtomicRMWBinOpUMax;
+    case PTX_M_inc: return LLVMAtomicRMWBinOpUIncWrap;
+    case PTX_M_dec: return LLVMAtomicRMWBinOpUDecWrap;
+    default: return -1;
+    }
+}
+
+/* Compare-and-swap loop around apply_; the element is an integer. */
+static LLVMValueRef swap_loop_(struct emit *e, const struct atomic *a, LLVMValueRef p, LLVMValueRef x)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef first = LLVMBuildLoad2(b, a->elem, p, "");
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b), loop = new_bb(e, "cas"), done = new_bb(e, "casd");
+    LLVMBuildBr(b, loop);
+    LLVMPositionBuilderAtEnd(b, loop);
+    LLVMValueRef old = LLVMBuildPhi(b, a->elem, "");
+    LLVMValueRef r = LLVMBuildAtomicCmpXchg(b, p, old, apply_(e, a, old, x, NULL),
+                                            LLVMAtomicOrderingSequentiallyConsistent,
+                                            LLVMAtomicOrderingSequentiallyConsistent, false);
+    LLVMValueRef seen = LLVMBuildExtractValue(b, r, 0, "");
+    LLVMAddIncoming(old, (LLVMValueRef[]){first, seen}, (LLVMBasicBlockRef[]){before, loop}, 2);
+    LLVMBuildCondBr(b, LLVMBuildExtractValue(b, r, 1, ""), done, loop);
+    LLVMPositionBuilderAtEnd(b, done);
+    return old;
+}
+
+static LLVMValueRef one_(struct emit *e, const struct atomic *a, LLVMValueRef p, LLVMValueRef x,
+                         LLVMValueRef c)
+{
+    LLVMBuilderRef b = e->alu.b;
+    if (a->shared) {
+        LLVMValueRef old = LLVMBuildLoad2(b, a->elem, p, "");
+        LLVMBuildStore(b, apply_(e, a, old, x, c), p);
+        return old;
+    }
+    if (a->op == PTX_M_cas) {
+        LLVMValueRef r = LLVMBuildAtomicCmpXchg(b, p, x, c, LLVMAtomicOrderingSequentiallyConsistent,
+                                                LLVMAtomicOrderingSequentiallyConsistent, false);
+        return LLVMBuildExtractValue(b, r, 0, "");
+    }
+    int op = machine_op_(a);
+    if (op < 0)
+        return swap_loop_(e, a, p, x);
+    return LLVMBuildAtomicRMW(b, (LLVMAtomicRMWBinOp)op, p, x,
+                              LLVMAtomicOrderingSequentiallyConsistent, false);
+}
+
+static LLVMValueRef row_(struct emit *e, LLVMValueRef array, LLVMTypeRef t, LLVMValueRef lane)
+{
+    return LLVMBuildGEP2(e->alu.b, t, array, &lane, 1, "");
+}
+
+static void lane_body_(struct emit *e, LLVMValueRef lane, void *arg)
+{
+    const struct atomic *a = arg;
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef at = LLVMBuildLoad2(b, e->i64, row_(e, a->at, e->i64, lane), "");
+    LLVMValueRef p = a->base ? byte_offset(e, a->base, at) : LLVMBuildIntToPtr(b, at, e->ptr, "");
+    LLVMValueRef x = LLVMBuildLoad2(b, a->elem, row_(e, a->b, a->elem, lane), "");
+    LLVMValueRef c = a->c ? LLVMBuildLoad2(b, a->elem, row_(e, a->c, a->elem, lane), "") : NULL;
+    LLVMValueRef old = one_(e, a, p, x, c);
+    if (a->out != NULL)
+        LLVMBuildStore(b, old, row_(e, a->out, a->elem, lane));
+}
+
+static LLVMValueRef array_of_(struct emit *e, LLVMValueRef v)
+{
+    LLVMValueRef slot = new_slot(e, LLVMTypeOf(v), "lanes");
+    LLVMBuildStore(e->alu.b, v, slot);
+    return slot;
+}
+
+/* Bits of a vector of any type, as the atomic's element type. */
+static LLVMValueRef as_elem_(struct emit *e, LLVMValueRef v, LLVMTypeRef elem)
+{
+    return LLVMBuildBitCast(e->alu.b, v, LLVMVectorType(elem, JIT_WARP), "");
+}
+
+/* The identity of a reduction, or NULL when lanes cannot be combined before the memory operation. */
+static LLVMValueRef identity_(struct emit *e, const struct atomic *a)
+{
+    if (LLVMGetTypeKind(a->elem) != LLVMIntegerTypeKind || a->packed != NULL)
+        return NULL;
+    unsigned bits = LLVMGetIntTypeWidth(a->elem);
+    switch (a->op) {
+    case PTX_M_add:
+    case PTX_M_or:
+    case PTX_M_xor: return LLVMConstNull(a->elem);
+    case PTX_M_and: return LLVMConstAllOnes(a->elem);
+    case PTX_M_min:
+        return a->is_signed ? LLVMConstInt(a->elem, (1ull << (bits - 1)) - 1, false)
+                            : LLVMConstAllOnes(a->elem);
+    case PTX_M_max:
+        return a->is_signed ? LLVMConstInt(a->elem, 1ull << (bits - 1), false)
+                            : LLVMConstNull(a->elem);
+    default: return NULL;
+    }
+}
+
+static LLVMValueRef reduce_(struct emit *e, const struct atomic *a, LLVMValueRef v)
+{
+    const char *name = a->op == PTX_M_add   ? "llvm.vector.reduce.add"
+                       : a->op == PTX_M_or  ? "llvm.vector.reduce.or"
+                       : a->op == PTX_M_xor ? "llvm.vector.reduce.xor"
+                       : a->op == PTX_M_and ? "llvm.vector.reduce.and"
+                       : a->op == PTX_M_min ? (a->is_signed ? "llvm.vector.reduce.smin"
+                                                            : "llvm.vector.reduce.umin")
+                                            : (a->is_signed ? "llvm.vector.reduce.smax"
+                                                            : "llvm.vector.reduce.umax");
+    LLVMTypeRef t = LLVMTypeOf(v);
+    return intrinsic(e, name, &t, 1, &v, 1);
+}
+
+/* All lanes reduce into one address and nobody wants the old values: one memory operation. */
+static bool combined_(struct emit *e, struct atomic *a, const struct ptx_operand *at,
+                      const struct ptx_operand *data, LLVMValueRef v)
+{
+    struct shape sh = shape_address(e->k, at);
+    LLVMValueRef id = identity_(e, a);
+    if (id == NULL || !shape_uniform(&sh) || a->out != NULL)
+        return false;
+    (void)data;
+    if (e->mask != NULL)
+        v = LLVMBuildSelect(e->alu.b, mask_vector(e), v, splat(e, id, JIT_WARP), "");
+    LLVMValueRef addr = address_vector(e, at, a->shared ? PTX_SPACE_SHARED : PTX_SPACE_GLOBAL);
+    LLVMValueRef p = LLVMBuildIntToPtr(
+        e->alu.b, LLVMBuildExtractElement(e->alu.b, addr, c32(e, 0), ""), e->ptr, "");
+    one_(e, a, p, reduce_(e, a, v), NULL);
+    return true;
+}
+
+static unsigned operation_(const struct ptx_instr *i)
+{
+    static const enum ptx_mod ops[] = {PTX_M_add, PTX_M_and,  PTX_M_or,  PTX_M_xor, PTX_M_exch,
+                                       PTX_M_cas, PTX_M_min,  PTX_M_max, PTX_M_inc, PTX_M_dec};
+    for (size_t n = 0; n < WEIR_COUNT(ops); n++)
+        if (ptx_has(i, ops[n]))
+            return ops[n];
+    return PTX_M_NONE;
+}
+
+bool emit_atomic(struct emit *e, const struct ptx_instr *i)
+{
+    struct atomic a = {.op = operation_(i), .type = i->types[i->ntypes - 1]};
+    bool wants = i->op == PTX_OP_atom;
+    const struct ptx_operand *at = &i->operands[wants ? 1 : 0], *data = at + 1;
+    const struct ptx_operand *d = wants ? &i->operands[0] : NULL;
+    bool is_half = a.type == PTX_F16 || a.type == PTX_BF16 || a.type == PTX_F16X2 || a.type == PTX_BF16X2;
+    bool is_float = a.type == PTX_F32 || a.type == PTX_F64;
+    if (a.op == PTX_M_NONE || a.type == PTX_B128 || ((is_half || is_float) && a.op != PTX_M_add) ||
+        i->vec > 1)
+        return diag_set(e->k->diag, i->line, i->column, "this form of %s is not supported",
+                        ptx_op_name(i->op));
+    unsigned bits = ptx_type_bits((enum ptx_type)a.type);
+    a.elem = is_float ? scalar_type(e, a.type) : LLVMIntTypeInContext(e->alu.ctx, bits);
+    if (is_half) {
+        LLVMTypeRef h = a.type == PTX_F16 || a.type == PTX_F16X2
+                            ? LLVMHalfTypeInContext(e->alu.ctx)
+                            : LLVMBFloatTypeInContext(e->alu.ctx);
+        a.packed = bits == 32 ? LLVMVectorType(h, 2) : h;
+    }
+    a.is_signed = ptx_type_is_signed((enum ptx_type)a.type);
+    a.shared = mem_space(i) == PTX_SPACE_SHARED;
+    if (d != NULL && d->kind == PTX_OPR_REG)
+        a.out = new_slot(e, LLVMVectorType(a.elem, JIT_WARP), "old");
+    LLVMValueRef v = as_elem_(e, operand_vector(e, data, a.type), a.elem);
+    if (combined_(e, &a, at, data, v))
+        return true;
+    LLVMValueRef addr = address_vector(e, at, mem_space(i));
+    a.at = array_of_(e, addr);
+    a.b = array_of_(e, v);
+    if (a.op == PTX_M_cas)
+        a.c = array_of_(e, as_elem_(e, operand_vector(e, data + 1, a.type), a.elem));
+    for_active_lanes(e, mask_bits(e), lane_body_, &a);
+    if (a.out != NULL) {
+        LLVMValueRef old =
+            LLVMBuildLoad2(e->alu.b, LLVMVectorType(a.elem, JIT_WARP), a.out, "");
+        write_vector(e, d->reg, old, a.type);
+    }
+    return true;
+}

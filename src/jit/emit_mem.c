@@ -1,0 +1,448 @@
+/* emit_mem: loads, stores and atomics, each in the cheapest form that the address's shape allows:
+ * one scalar access, one vector access a segment, or gathers and scatters. */
+#include <stddef.h>
+#include <string.h>
+
+#include "jit/emit.h"
+
+/* One memory instruction, taken apart. */
+struct access {
+    const struct ptx_instr *i;
+    const struct ptx_operand *at; /* the address */
+    unsigned space, type, bytes;  /* bytes of one element */
+    int vec;                      /* elements a lane */
+    bool is_volatile;
+    struct shape shape;           /* of the address */
+    LLVMTypeRef elem;             /* an element as it lies in memory */
+};
+
+unsigned mem_space(const struct ptx_instr *i)
+{
+    return i->nspaces > 0 && i->spaces[0] != PTX_SPACE_NONE ? i->spaces[0] : PTX_SPACE_GENERIC;
+}
+
+static struct access access_(struct emit *e, const struct ptx_instr *i, const struct ptx_operand *at)
+{
+    struct access a = {.i = i, .at = at, .space = mem_space(i), .type = i->types[i->ntypes - 1]};
+    a.vec = i->vec ? i->vec : 1;
+    a.bytes = ptx_type_bits((enum ptx_type)a.type) / 8;
+    a.is_volatile = ptx_has(i, PTX_M_volatile) || ptx_has(i, PTX_M_relaxed) ||
+                    ptx_has(i, PTX_M_acquire) || ptx_has(i, PTX_M_release) || ptx_has(i, PTX_M_mmio);
+    a.shape = shape_address(e->k, at);
+    a.elem = scalar_type(e, a.type);
+    if (a.space == PTX_SPACE_LOCAL) {
+        /* offsets are shaped, addresses are not: every lane has a window of its own */
+        a.shape = (struct shape){.known = 1};
+    }
+    return a;
+}
+
+/* Base of an address operand for one segment, as an i64 in its own space. */
+static LLVMValueRef base_scalar_(struct emit *e, const struct ptx_operand *o, unsigned seg, int s)
+{
+    struct ptx_operand p = *o;
+    LLVMValueRef v;
+    if (o->reg >= 0) {
+        p.kind = PTX_OPR_REG;
+        v = operand_scalar(e, &p, PTX_U64, seg, s);
+    } else if (o->var != NULL) {
+        p.kind = PTX_OPR_SYM;
+        return operand_scalar(e, &p, PTX_U64, seg, s);
+    } else {
+        return c64(e, (uint64_t)o->offset);
+    }
+    return o->offset ? LLVMBuildAdd(e->alu.b, v, c64(e, (uint64_t)o->offset), "") : v;
+}
+
+static LLVMValueRef pointer_scalar_(struct emit *e, const struct access *a, unsigned seg, int s)
+{
+    LLVMValueRef v = base_scalar_(e, a->at, seg, s);
+    if (a->space == PTX_SPACE_SHARED)
+        return byte_offset(e, e->shared, v);
+    if (a->space == PTX_SPACE_PARAM && a->at->reg < 0 && a->at->var != NULL) {
+        /* stay based on the parameter pointer, which LLVM can follow */
+        LLVMValueRef off =
+            LLVMBuildSub(e->alu.b, v, LLVMBuildPtrToInt(e->alu.b, e->params, e->i64, ""), "");
+        return byte_offset(e, e->params, off);
+    }
+    return LLVMBuildIntToPtr(e->alu.b, v, e->ptr, "");
+}
+
+LLVMValueRef address_vector(struct emit *e, const struct ptx_operand *o, unsigned space)
+{
+    LLVMBuilderRef b = e->alu.b;
+    struct ptx_operand p = *o;
+    LLVMValueRef v;
+    if (o->reg >= 0) {
+        p.kind = PTX_OPR_REG;
+        v = operand_vector(e, &p, PTX_U64);
+        if (o->offset)
+            v = LLVMBuildAdd(b, v, splat(e, c64(e, (uint64_t)o->offset), JIT_WARP), "");
+    } else {
+        v = splat(e, base_scalar_(e, o, SEG_WARP, 0), JIT_WARP);
+    }
+    if (space == PTX_SPACE_SHARED)
+        v = LLVMBuildAdd(b, v, splat(e, LLVMBuildPtrToInt(b, e->shared, e->i64, ""), JIT_WARP), "");
+    if (space == PTX_SPACE_LOCAL) {
+        LLVMValueRef first = LLVMBuildZExt(b, LLVMBuildShl(b, e->w, c32(e, SEG_WARP), ""), e->i64, "");
+        LLVMValueRef lane = from_segments(e, &first, SEG_WARP, 1);
+        LLVMValueRef base = LLVMBuildPtrToInt(b, e->local, e->i64, "");
+        v = LLVMBuildAdd(b, v, LLVMBuildMul(b, lane, splat(e, e->local_stride, JIT_WARP), ""), "");
+        v = LLVMBuildAdd(b, v, splat(e, base, JIT_WARP), "");
+    }
+    return v;
+}
+
+/* ---- shuffles for vector elements ------------------------------------------------------------ */
+
+/* Every vec-th element from `first` of a vector of lanes * vec. */
+static LLVMValueRef take_(struct emit *e, LLVMValueRef v, int lanes, int vec, int first)
+{
+    LLVMValueRef idx[JIT_WARP];
+    for (int l = 0; l < lanes; l++)
+        idx[l] = c32(e, (uint64_t)(l * vec + first));
+    return LLVMBuildShuffleVector(e->alu.b, v, LLVMGetPoison(LLVMTypeOf(v)),
+                                  LLVMConstVector(idx, (unsigned)lanes), "");
+}
+
+/* Lanes first .. first + count - 1 of a vector, each repeated `times`. */
+static LLVMValueRef part_(struct emit *e, LLVMValueRef v, int first, int count, int times)
+{
+    LLVMValueRef idx[JIT_WARP * 8];
+    for (int l = 0; l < count * times; l++)
+        idx[l] = c32(e, (uint64_t)(first + l / times));
+    return LLVMBuildShuffleVector(e->alu.b, v, LLVMGetPoison(LLVMTypeOf(v)),
+                                  LLVMConstVector(idx, (unsigned)(count * times)), "");
+}
+
+/* Joins n vectors of equal length, in order; n is a power of two. */
+static LLVMValueRef join_(struct emit *e, LLVMValueRef *v, int n)
+{
+    for (; n > 1; n /= 2) {
+        for (int k = 0; k < n / 2; k++) {
+            LLVMValueRef idx[JIT_WARP * 8];
+            unsigned len = LLVMGetVectorSize(LLVMTypeOf(v[2 * k]));
+            for (unsigned l = 0; l < 2 * len; l++)
+                idx[l] = c32(e, l);
+            v[k] = LLVMBuildShuffleVector(e->alu.b, v[2 * k], v[2 * k + 1],
+                                          LLVMConstVector(idx, 2 * len), "");
+        }
+    }
+    return v[0];
+}
+
+/* out[l * vec + k] = v[k][l]; vec is 1, 2, 4 or 8. */
+static LLVMValueRef interleave_(struct emit *e, LLVMValueRef *v, int lanes, int vec)
+{
+    if (vec == 1)
+        return v[0];
+    LLVMValueRef all = join_(e, v, vec), idx[JIT_WARP * 8];
+    for (int l = 0; l < lanes; l++)
+        for (int k = 0; k < vec; k++)
+            idx[l * vec + k] = c32(e, (uint64_t)(k * lanes + l));
+    return LLVMBuildShuffleVector(e->alu.b, all, LLVMGetPoison(LLVMTypeOf(all)),
+                                  LLVMConstVector(idx, (unsigned)(lanes * vec)), "");
+}
+
+/* ---- contiguous, gathered -------------------------------------------------------------------- */
+
+static LLVMValueRef load_wide_(struct emit *e, const struct access *a, LLVMValueRef p, int first,
+                               int lanes)
+{
+    LLVMTypeRef t = LLVMVectorType(a->elem, (unsigned)(lanes * a->vec));
+    LLVMValueRef v, m = mask_vector(e);
+    unsigned align = a->bytes * (unsigned)a->vec;
+    if (m == NULL) {
+        v = LLVMBuildLoad2(e->alu.b, t, p, "");
+        LLVMSetAlignment(v, align);
+        LLVMSetVolatile(v, a->is_volatile);
+    } else {
+        LLVMValueRef args[4] = {p, c32(e, align), part_(e, m, first, lanes, a->vec),
+                                LLVMConstNull(t)};
+        v = intrinsic(e, "llvm.masked.load", (LLVMTypeRef[]){t, e->ptr}, 2, args, 4);
+    }
+    tag_memory(e, v, a->space);
+    return v;
+}
+
+/* All lanes' elements when segments of 2^seg lanes are contiguous; p[s] points to each. */
+static void load_contiguous_(struct emit *e, const struct access *a, unsigned seg,
+                             const LLVMValueRef *p, LLVMValueRef *out)
+{
+    LLVMValueRef parts[8][MAX_SEGS];
+    int lanes = 1 << seg;
+    for (int s = 0; s < nsegs(seg); s++) {
+        LLVMValueRef v = load_wide_(e, a, p[s], s << seg, lanes);
+        for (int k = 0; k < a->vec; k++)
+            parts[k][s] = a->vec == 1 ? v : take_(e, v, lanes, a->vec, k);
+    }
+    for (int k = 0; k < a->vec; k++)
+        out[k] = join_(e, parts[k], nsegs(seg));
+}
+
+/* x86 gathers words of 4 and 8 bytes only: smaller elements come out of the aligned word they lie
+ * in, which is on the same page. */
+static LLVMValueRef gather_small_(struct emit *e, const struct access *a, LLVMValueRef at)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMTypeRef pv = LLVMVectorType(e->ptr, JIT_WARP);
+    LLVMValueRef word = LLVMBuildAnd(b, at, splat(e, c64(e, ~3ull), JIT_WARP), "");
+    LLVMValueRef m = mask_vector(e);
+    LLVMValueRef args[4] = {LLVMBuildIntToPtr(b, word, pv, ""), c32(e, 4),
+                            m ? m : LLVMConstAllOnes(e->v32i1), LLVMConstNull(e->v32i32)};
+    LLVMValueRef v =
+        intrinsic(e, "llvm.masked.gather", (LLVMTypeRef[]){e->v32i32, pv}, 2, args, 4);
+    tag_memory(e, v, a->space);
+    LLVMValueRef sh = LLVMBuildTrunc(b, at, e->v32i32, "");
+    sh = LLVMBuildAnd(b, sh, splat(e, c32(e, 3), JIT_WARP), "");
+    sh = LLVMBuildShl(b, sh, splat(e, c32(e, 3), JIT_WARP), "");
+    v = LLVMBuildLShr(b, v, sh, "");
+    LLVMTypeRef n = LLVMVectorType(LLVMIntTypeInContext(e->alu.ctx, a->bytes * 8), JIT_WARP);
+    return LLVMBuildBitCast(b, LLVMBuildTrunc(b, v, n, ""), LLVMVectorType(a->elem, JIT_WARP), "");
+}
+
+static void gather_(struct emit *e, const struct access *a, LLVMValueRef at, LLVMValueRef *out)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMTypeRef t = LLVMVectorType(a->elem, JIT_WARP), pv = LLVMVectorType(e->ptr, JIT_WARP);
+    LLVMValueRef m = mask_vector(e);
+    for (int k = 0; k < a->vec; k++) {
+        LLVMValueRef p = at;
+        if (k > 0)
+            p = LLVMBuildAdd(b, at, splat(e, c64(e, (uint64_t)k * a->bytes), JIT_WARP), "");
+        if (a->bytes < 4) {
+            out[k] = gather_small_(e, a, p);
+            continue;
+        }
+        LLVMValueRef args[4] = {LLVMBuildIntToPtr(b, p, pv, ""), c32(e, a->bytes),
+                                m ? m : LLVMConstAllOnes(e->v32i1), LLVMConstNull(t)};
+        out[k] = intrinsic(e, "llvm.masked.gather", (LLVMTypeRef[]){t, pv}, 2, args, 4);
+        tag_memory(e, out[k], a->space);
+    }
+}
+
+/* i1: are all active lanes `step` bytes apart, counted from lane 0's address? */
+static LLVMValueRef neighbours_(struct emit *e, LLVMValueRef at, unsigned step, LLVMValueRef *first)
+{
+    LLVMBuilderRef b = e->alu.b;
+    *first = LLVMBuildExtractElement(b, at, c32(e, 0), "");
+    LLVMValueRef want = from_segments(e, first, SEG_WARP, step);
+    LLVMValueRef same = bits_of(e, LLVMBuildICmp(b, LLVMIntEQ, at, want, ""));
+    if (e->mask != NULL)
+        same = LLVMBuildOr(b, same, LLVMBuildNot(b, e->mask, ""), "");
+    return LLVMBuildICmp(b, LLVMIntEQ, same, c32(e, 0xffffffff), "");
+}
+
+static bool hinted_(const struct access *a)
+{
+    return a->shape.seg == SEG_NONE && a->shape.hint_seg == SEG_WARP &&
+           a->shape.stride == (int64_t)a->bytes * a->vec;
+}
+
+static void load_varying_(struct emit *e, const struct access *a, LLVMValueRef *out)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef at = address_vector(e, a->at, a->space);
+    if (!hinted_(a)) {
+        gather_(e, a, at, out);
+        return;
+    }
+    LLVMValueRef first, fast[8], slow[8];
+    mask_vector(e); /* made here, so that both sides may use it */
+    LLVMValueRef near = neighbours_(e, at, a->bytes * (unsigned)a->vec, &first);
+    LLVMBasicBlockRef yes = new_bb(e, "near"), no = new_bb(e, "far"), join = new_bb(e, "loaded");
+    LLVMBuildCondBr(b, near, yes, no);
+    LLVMPositionBuilderAtEnd(b, yes);
+    LLVMValueRef p = LLVMBuildIntToPtr(b, first, e->ptr, "");
+    load_contiguous_(e, a, SEG_WARP, &p, fast);
+    yes = LLVMGetInsertBlock(b);
+    LLVMBuildBr(b, join);
+    LLVMPositionBuilderAtEnd(b, no);
+    gather_(e, a, at, slow);
+    no = LLVMGetInsertBlock(b);
+    LLVMBuildBr(b, join);
+    LLVMPositionBuilderAtEnd(b, join);
+    for (int k = 0; k < a->vec; k++) {
+        out[k] = LLVMBuildPhi(b, LLVMTypeOf(fast[k]), "");
+        LLVMAddIncoming(out[k], (LLVMValueRef[]){fast[k], slow[k]},
+                        (LLVMBasicBlockRef[]){yes, no}, 2);
+    }
+}
+
+/* i1: is any lane of segment s active? */
+static LLVMValueRef segment_active_(struct emit *e, unsigned seg, int s)
+{
+    uint32_t lanes = seg == SEG_WARP ? 0xffffffffu : ((1u << (1 << seg)) - 1) << (s << seg);
+    LLVMValueRef m = LLVMBuildAnd(e->alu.b, e->mask, c32(e, lanes), "");
+    return LLVMBuildICmp(e->alu.b, LLVMIntNE, m, c32(e, 0), "");
+}
+
+static const struct ptx_operand *element_(const struct ptx_operand *o, int k)
+{
+    return o->kind == PTX_OPR_VEC ? &o->items[k] : o;
+}
+
+bool emit_load(struct emit *e, const struct ptx_instr *i)
+{
+    struct access a = access_(e, i, &i->operands[1]);
+    const struct ptx_operand *d = &i->operands[0];
+    LLVMValueRef out[8];
+    if (a.shape.seg != SEG_NONE && a.shape.stride == 0) {
+        LLVMValueRef v[8][MAX_SEGS];
+        for (int s = 0; s < nsegs(a.shape.seg); s++) {
+            LLVMValueRef p = pointer_scalar_(e, &a, a.shape.seg, s);
+            if (a.shape.seg != SEG_WARP && e->mask != NULL)
+                p = LLVMBuildSelect(e->alu.b, segment_active_(e, a.shape.seg, s), p, e->safe, "");
+            for (int k = 0; k < a.vec; k++) {
+                LLVMValueRef x = LLVMBuildLoad2(
+                    e->alu.b, a.elem, byte_offset(e, p, c64(e, (uint64_t)k * a.bytes)), "");
+                LLVMSetAlignment(x, a.bytes);
+                LLVMSetVolatile(x, a.is_volatile);
+                if (a.space == PTX_SPACE_PARAM && a.at->reg < 0)
+                    LLVMSetMetadata(x, e->md_invariant, e->md_empty);
+                else
+                    tag_memory(e, x, a.space);
+                v[k][s] = x;
+            }
+        }
+        struct shape sh = {.seg = a.shape.seg, .known = 1};
+        for (int k = 0; k < a.vec; k++)
+            if (element_(d, k)->kind == PTX_OPR_REG)
+                write_segments(e, element_(d, k)->reg, sh, v[k], a.type);
+    } else {
+        if (a.shape.seg != SEG_NONE && a.shape.stride == (int64_t)a.bytes * a.vec) {
+            LLVMValueRef p[MAX_SEGS];
+            for (int s = 0; s < nsegs(a.shape.seg); s++)
+                p[s] = pointer_scalar_(e, &a, a.shape.seg, s);
+            load_contiguous_(e, &a, a.shape.seg, p, out);
+        } else {
+            load_varying_(e, &a, out);
+        }
+        for (int k = 0; k < a.vec; k++)
+            if (element_(d, k)->kind == PTX_OPR_REG)
+                write_vector(e, element_(d, k)->reg, out[k], a.type);
+    }
+    if (ptx_has(i, PTX_M_acquire))
+        LLVMBuildFence(e->alu.b, LLVMAtomicOrderingAcquire, false, "");
+    return true;
+}
+
+/* ---- stores ---------------------------------------------------------------------------------- */
+
+static void store_contiguous_(struct emit *e, const struct access *a, unsigned seg,
+                              const LLVMValueRef *p, LLVMValueRef *v)
+{
+    int lanes = 1 << seg;
+    unsigned align = a->bytes * (unsigned)a->vec;
+    LLVMValueRef m = mask_vector(e);
+    for (int s = 0; s < nsegs(seg); s++) {
+        LLVMValueRef part[8];
+        for (int k = 0; k < a->vec; k++)
+            part[k] = seg == SEG_WARP ? v[k] : part_(e, v[k], s << seg, lanes, 1);
+        LLVMValueRef x = interleave_(e, part, lanes, a->vec);
+        if (m == NULL) {
+            LLVMValueRef st = LLVMBuildStore(e->alu.b, x, p[s]);
+            LLVMSetAlignment(st, align);
+            LLVMSetVolatile(st, a->is_volatile);
+            tag_memory(e, st, a->space);
+        } else {
+            LLVMValueRef args[4] = {x, p[s], c32(e, align), part_(e, m, s << seg, lanes, a->vec)};
+            LLVMValueRef st = intrinsic(e, "llvm.masked.store",
+                                        (LLVMTypeRef[]){LLVMTypeOf(x), e->ptr}, 2, args, 4);
+            tag_memory(e, st, a->space);
+        }
+    }
+}
+
+static void scatter_(struct emit *e, const struct access *a, LLVMValueRef at, LLVMValueRef *v)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMTypeRef pv = LLVMVectorType(e->ptr, JIT_WARP);
+    LLVMValueRef m = mask_vector(e);
+    for (int k = 0; k < a->vec; k++) {
+        LLVMValueRef p = at;
+        if (k > 0)
+            p = LLVMBuildAdd(b, at, splat(e, c64(e, (uint64_t)k * a->bytes), JIT_WARP), "");
+        LLVMValueRef args[4] = {v[k], LLVMBuildIntToPtr(b, p, pv, ""), c32(e, a->bytes),
+                                m ? m : LLVMConstAllOnes(e->v32i1)};
+        LLVMValueRef st = intrinsic(e, "llvm.masked.scatter",
+                                    (LLVMTypeRef[]){LLVMTypeOf(v[k]), pv}, 2, args, 4);
+        tag_memory(e, st, a->space);
+    }
+}
+
+static void store_varying_(struct emit *e, const struct access *a, LLVMValueRef *v)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef at = address_vector(e, a->at, a->space);
+    if (!hinted_(a)) {
+        scatter_(e, a, at, v);
+        return;
+    }
+    LLVMValueRef first;
+    mask_vector(e);
+    LLVMValueRef near = neighbours_(e, at, a->bytes * (unsigned)a->vec, &first);
+    LLVMBasicBlockRef yes = new_bb(e, "near"), no = new_bb(e, "far"), join = new_bb(e, "stored");
+    LLVMBuildCondBr(b, near, yes, no);
+    LLVMPositionBuilderAtEnd(b, yes);
+    LLVMValueRef p = LLVMBuildIntToPtr(b, first, e->ptr, ""), copy[8];
+    memcpy(copy, v, sizeof(LLVMValueRef) * (size_t)a->vec);
+    store_contiguous_(e, a, SEG_WARP, &p, copy);
+    LLVMBuildBr(b, join);
+    LLVMPositionBuilderAtEnd(b, no);
+    scatter_(e, a, at, v);
+    LLVMBuildBr(b, join);
+    LLVMPositionBuilderAtEnd(b, join);
+}
+
+/* Lanes that store to one address: the highest active one wins (PTX leaves open which). */
+static void store_uniform_(struct emit *e, const struct access *a, const struct ptx_operand *data)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef p = pointer_scalar_(e, a, SEG_WARP, 0);
+    for (int k = 0; k < a->vec; k++) {
+        const struct ptx_operand *o = element_(data, k);
+        struct shape sh = shape_operand(e->k, o);
+        LLVMValueRef v;
+        if (shape_uniform(&sh)) {
+            v = operand_scalar(e, o, a->type, SEG_WARP, 0);
+        } else {
+            LLVMValueRef lane = c32(e, 31);
+            if (e->mask != NULL) {
+                LLVMValueRef args[2] = {e->mask, LLVMConstInt(e->i1, 1, false)};
+                LLVMValueRef lz = intrinsic(e, "llvm.ctlz", &e->i32, 1, args, 2);
+                lane = LLVMBuildSub(b, c32(e, 31), lz, "");
+            }
+            v = LLVMBuildExtractElement(b, operand_vector(e, o, a->type), lane, "");
+        }
+        LLVMValueRef st =
+            LLVMBuildStore(b, v, byte_offset(e, p, c64(e, (uint64_t)k * a->bytes)));
+        LLVMSetAlignment(st, a->bytes);
+        LLVMSetVolatile(st, a->is_volatile);
+        tag_memory(e, st, a->space);
+    }
+}
+
+bool emit_store(struct emit *e, const struct ptx_instr *i)
+{
+    struct access a = access_(e, i, &i->operands[0]);
+    const struct ptx_operand *data = &i->operands[1];
+    if (ptx_has(i, PTX_M_release))
+        LLVMBuildFence(e->alu.b, LLVMAtomicOrderingRelease, false, "");
+    if (shape_uniform(&a.shape)) {
+        store_uniform_(e, &a, data);
+        return true;
+    }
+    LLVMValueRef v[8];
+    for (int k = 0; k < a.vec; k++)
+        v[k] = operand_vector(e, element_(data, k), a.type);
+    if (a.shape.seg != SEG_NONE && a.shape.stride == (int64_t)a.bytes * a.vec) {
+        LLVMValueRef p[MAX_SEGS];
+        for (int s = 0; s < nsegs(a.shape.seg); s++)
+            p[s] = pointer_scalar_(e, &a, a.shape.seg, s);
+        store_contiguous_(e, &a, a.shape.seg, p, v);
+    } else {
+        store_varying_(e, &a, v);
+    }
+    return true;
+}

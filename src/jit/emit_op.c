@@ -1,0 +1,544 @@
+/* emit_op: one instruction: elementwise ones through alu.h at the narrowest shape their operands
+ * allow, moves and address conversions here, memory and warp operations in their own files. */
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "jit/emit.h"
+
+#define FIELD(name) offsetof(struct jit_block, name)
+
+/* ---- special registers ----------------------------------------------------------------------- */
+
+/* Linear thread index of the first lane of a segment. */
+static LLVMValueRef linear_(struct emit *e, unsigned seg, int s)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef t = LLVMBuildShl(b, e->w, c32(e, SEG_WARP), "");
+    int first = s << seg;
+    return first ? LLVMBuildAdd(b, t, c32(e, (uint64_t)first), "") : t;
+}
+
+/* tid component from a linear thread index (scalar or vector). */
+static LLVMValueRef tid_(struct emit *e, LLVMValueRef linear, int component)
+{
+    LLVMBuilderRef b = e->alu.b;
+    const uint32_t *n = e->k->opt->ntid;
+    bool vec = LLVMGetTypeKind(LLVMTypeOf(linear)) == LLVMVectorTypeKind;
+#define CONST(x) (vec ? splat(e, c32(e, x), JIT_WARP) : c32(e, x))
+    if (component == 0)
+        return n[1] == 1 && n[2] == 1 ? linear : LLVMBuildURem(b, linear, CONST(n[0]), "");
+    if (component == 1) {
+        LLVMValueRef row = LLVMBuildUDiv(b, linear, CONST(n[0]), "");
+        return n[2] == 1 ? row : LLVMBuildURem(b, row, CONST(n[1]), "");
+    }
+    return LLVMBuildUDiv(b, linear, CONST(n[0] * n[1]), "");
+#undef CONST
+}
+
+static LLVMValueRef clock_(struct emit *e)
+{
+    return intrinsic(e, "llvm.readcyclecounter", NULL, 0, NULL, 0);
+}
+
+static LLVMValueRef helper_u64_(struct emit *e, const char *name)
+{
+    LLVMTypeRef t = LLVMFunctionType(e->i64, NULL, 0, false);
+    LLVMValueRef f = LLVMGetNamedFunction(e->alu.module, name);
+    if (f == NULL)
+        f = LLVMAddFunction(e->alu.module, name, t);
+    return LLVMBuildCall2(e->alu.b, t, f, NULL, 0, "");
+}
+
+/* Special registers that are the same for the whole warp, or per segment. */
+LLVMValueRef sreg_scalar(struct emit *e, const struct ptx_operand *o, unsigned seg, int s)
+{
+    LLVMBuilderRef b = e->alu.b;
+    unsigned c = o->component;
+    size_t at = c < 3 ? c * 4u : 0;
+    switch (o->sreg) {
+    case PTX_SR_tid: return c < 3 ? tid_(e, linear_(e, seg, s), (int)c) : c32(e, 0);
+    case PTX_SR_ntid: return c < 3 ? c32(e, e->k->opt->ntid[c]) : c32(e, 0);
+    case PTX_SR_laneid: return c32(e, (uint64_t)(s << seg));
+    case PTX_SR_warpid: return e->w;
+    case PTX_SR_nwarpid: return c32(e, 64);
+    case PTX_SR_ctaid: return c < 3 ? e->ctaid[c] : c32(e, 0);
+    case PTX_SR_nctaid: return c < 3 ? e->nctaid[c] : c32(e, 0);
+    case PTX_SR_smid: return block_field(e, FIELD(smid), e->i32, false);
+    case PTX_SR_nsmid: return block_field(e, FIELD(nsmid), e->i32, false);
+    case PTX_SR_gridid: return block_field(e, FIELD(gridid), e->i64, false);
+    case PTX_SR_clusterid: return block_field(e, FIELD(clusterid) + at, e->i32, false);
+    case PTX_SR_nclusterid: return block_field(e, FIELD(nclusterid) + at, e->i32, false);
+    case PTX_SR_cluster_ctaid: return block_field(e, FIELD(cluster_ctaid) + at, e->i32, false);
+    case PTX_SR_cluster_nctaid: return block_field(e, FIELD(cluster_nctaid) + at, e->i32, false);
+    case PTX_SR_envreg: return block_field(e, FIELD(envreg) + (c & 3) * 4u, e->i32, false);
+    case PTX_SR_clock:
+    case PTX_SR_clock64: return clock_(e);
+    case PTX_SR_clock_hi:
+        return LLVMBuildTrunc(b, LLVMBuildLShr(b, clock_(e), c64(e, 32), ""), e->i32, "");
+    case PTX_SR_globaltimer:
+    case PTX_SR_globaltimer_lo: return helper_u64_(e, "weir_rt_globaltimer");
+    case PTX_SR_globaltimer_hi:
+        return LLVMBuildTrunc(
+            b, LLVMBuildLShr(b, helper_u64_(e, "weir_rt_globaltimer"), c64(e, 32), ""), e->i32, "");
+    case PTX_SR_total_smem_size: return block_field(e, FIELD(total_shared), e->i32, false);
+    case PTX_SR_dynamic_smem_size: return block_field(e, FIELD(dynamic_shared), e->i32, false);
+    case PTX_SR_WARP_SZ: return c32(e, JIT_WARP);
+    default: return c32(e, 0);
+    }
+}
+
+static LLVMValueRef lanemask_(struct emit *e, unsigned sreg)
+{
+    LLVMValueRef c[JIT_WARP];
+    for (int l = 0; l < JIT_WARP; l++) {
+        uint32_t eq = 1u << l, lt = eq - 1;
+        uint32_t v = sreg == PTX_SR_lanemask_eq   ? eq
+                     : sreg == PTX_SR_lanemask_lt ? lt
+                     : sreg == PTX_SR_lanemask_le ? lt | eq
+                     : sreg == PTX_SR_lanemask_gt ? ~(lt | eq)
+                                                  : ~lt;
+        c[l] = c32(e, v);
+    }
+    return LLVMConstVector(c, JIT_WARP);
+}
+
+LLVMValueRef sreg_vector(struct emit *e, const struct ptx_operand *o)
+{
+    struct shape s = shape_operand(e->k, o);
+    LLVMValueRef v[MAX_SEGS];
+    if (s.seg != SEG_NONE) {
+        for (int n = 0; n < nsegs(s.seg); n++)
+            v[n] = sreg_scalar(e, o, s.seg, n);
+        return from_segments(e, v, s.seg, s.stride);
+    }
+    if (o->sreg == PTX_SR_tid) {
+        LLVMValueRef first = linear_(e, SEG_WARP, 0);
+        return tid_(e, from_segments(e, &first, SEG_WARP, 1), o->component);
+    }
+    return lanemask_(e, o->sreg);
+}
+
+/* ---- moves ----------------------------------------------------------------------------------- */
+
+/* mov.b64 {a, b}, d and mov.b64 d, {a, b}: pieces of a wider register, lowest first. */
+static bool emit_pack_(struct emit *e, const struct ptx_instr *i)
+{
+    LLVMBuilderRef b = e->alu.b;
+    const struct ptx_operand *d = &i->operands[0], *s = &i->operands[1];
+    unsigned type = i->types[0], bits = ptx_type_bits((enum ptx_type)type);
+    struct shape sh = shape_of(e->k, i, 0);
+    bool vec = sh.seg == SEG_NONE;
+    unsigned seg = vec ? SEG_WARP : sh.seg;
+    int parts = vec ? 1 : nsegs(seg);
+    const struct ptx_operand *list = d->kind == PTX_OPR_VEC ? d : s;
+    int n = list->nitems;
+    unsigned piece = bits / (unsigned)n;
+    LLVMTypeRef wide = LLVMIntTypeInContext(e->alu.ctx, bits);
+    LLVMTypeRef narrow = LLVMIntTypeInContext(e->alu.ctx, piece);
+    if (vec) {
+        wide = LLVMVectorType(wide, JIT_WARP);
+        narrow = LLVMVectorType(narrow, JIT_WARP);
+    }
+    unsigned ptype = piece == 8 ? PTX_B8 : piece == 16 ? PTX_B16 : piece == 32 ? PTX_B32 : PTX_B64;
+    LLVMValueRef out[4][MAX_SEGS];
+    for (int p = 0; p < parts; p++) {
+        if (list == s) {
+            LLVMValueRef acc = LLVMConstNull(wide);
+            for (int m = 0; m < n; m++) {
+                const struct ptx_operand *o = &s->items[m];
+                LLVMValueRef v = vec ? operand_vector(e, o, ptype) : operand_scalar(e, o, ptype, seg, p);
+                LLVMValueRef by = LLVMConstInt(LLVMIntTypeInContext(e->alu.ctx, bits),
+                                               (uint64_t)m * piece, false);
+                v = LLVMBuildZExt(b, v, wide, "");
+                v = LLVMBuildShl(b, v, vec ? splat(e, by, JIT_WARP) : by, "");
+                acc = LLVMBuildOr(b, acc, v, "");
+            }
+            out[0][p] = acc;
+        } else {
+            unsigned want = bits == 128 ? PTX_B128 : type;
+            LLVMValueRef v = vec ? operand_vector(e, s, want) : operand_scalar(e, s, want, seg, p);
+            v = LLVMBuildBitCast(b, v, wide, "");
+            for (int m = 0; m < n; m++) {
+                LLVMValueRef by = LLVMConstInt(LLVMIntTypeInContext(e->alu.ctx, bits),
+                                               (uint64_t)m * piece, false);
+                LLVMValueRef x = LLVMBuildLShr(b, v, vec ? splat(e, by, JIT_WARP) : by, "");
+                out[m][p] = LLVMBuildTrunc(b, x, narrow, "");
+            }
+        }
+    }
+    for (int m = 0; m < (list == s ? 1 : n); m++) {
+        const struct ptx_operand *to = list == s ? d : &d->items[m];
+        if (to->kind != PTX_OPR_REG)
+            continue;
+        if (vec)
+            write_vector(e, to->reg, out[m][0], list == s ? type : ptype);
+        else
+            write_segments(e, to->reg, sh, out[m], list == s ? type : ptype);
+    }
+    return true;
+}
+
+static bool emit_mov_(struct emit *e, const struct ptx_instr *i)
+{
+    const struct ptx_operand *d = &i->operands[0], *s = &i->operands[1];
+    if (d->kind == PTX_OPR_VEC || s->kind == PTX_OPR_VEC)
+        return emit_pack_(e, i);
+    struct shape sh = shape_of(e->k, i, 0);
+    unsigned type = i->types[0];
+    if (sh.seg == SEG_NONE) {
+        write_vector(e, d->reg, operand_vector(e, s, type), type);
+        return true;
+    }
+    LLVMValueRef v[MAX_SEGS];
+    for (int n = 0; n < nsegs(sh.seg); n++)
+        v[n] = operand_scalar(e, s, type, sh.seg, n);
+    write_segments(e, d->reg, sh, v, type);
+    return true;
+}
+
+/* ---- address spaces -------------------------------------------------------------------------- */
+
+/* Address of each lane's local window, as <32 x i64>. */
+static LLVMValueRef local_bases_(struct emit *e)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef first = LLVMBuildZExt(b, linear_(e, SEG_WARP, 0), e->i64, "");
+    LLVMValueRef lane = from_segments(e, &first, SEG_WARP, 1);
+    LLVMValueRef base = LLVMBuildPtrToInt(b, e->local, e->i64, "");
+    lane = LLVMBuildMul(b, lane, splat(e, e->local_stride, JIT_WARP), "");
+    return LLVMBuildAdd(b, lane, splat(e, base, JIT_WARP), "");
+}
+
+/* Start of the window of a space: NULL for spaces whose addresses are the process's. */
+static LLVMValueRef window_(struct emit *e, unsigned space)
+{
+    if (space == PTX_SPACE_SHARED || space == PTX_SPACE_SHARED_CLUSTER)
+        return LLVMBuildPtrToInt(e->alu.b, e->shared, e->i64, "");
+    return NULL;
+}
+
+static bool emit_cvta_(struct emit *e, const struct ptx_instr *i)
+{
+    LLVMBuilderRef b = e->alu.b;
+    struct shape sh = shape_of(e->k, i, 0);
+    unsigned type = i->types[0], space = i->spaces[0];
+    bool to = ptx_has(i, PTX_M_to);
+    const struct ptx_operand *s = &i->operands[1];
+    LLVMValueRef v[MAX_SEGS];
+    if (sh.seg == SEG_NONE) {
+        v[0] = operand_vector(e, s, PTX_U64);
+        LLVMValueRef base = window_(e, space);
+        base = space == PTX_SPACE_LOCAL ? local_bases_(e) : base ? splat(e, base, JIT_WARP) : NULL;
+        if (base != NULL)
+            v[0] = to ? LLVMBuildSub(b, v[0], base, "") : LLVMBuildAdd(b, v[0], base, "");
+        write_vector(e, i->operands[0].reg, v[0], type);
+        return true;
+    }
+    LLVMValueRef base = window_(e, space);
+    for (int n = 0; n < nsegs(sh.seg); n++) {
+        v[n] = operand_scalar(e, s, PTX_U64, sh.seg, n);
+        if (base != NULL)
+            v[n] = to ? LLVMBuildSub(b, v[n], base, "") : LLVMBuildAdd(b, v[n], base, "");
+    }
+    write_segments(e, i->operands[0].reg, sh, v, type);
+    return true;
+}
+
+/* isspacep: does a generic address lie in this block's (or thread's) window? */
+static bool emit_isspacep_(struct emit *e, const struct ptx_instr *i)
+{
+    LLVMBuilderRef b = e->alu.b;
+    unsigned space = i->spaces[0];
+    LLVMValueRef a = operand_vector(e, &i->operands[1], PTX_U64);
+    LLVMValueRef shared = LLVMBuildPtrToInt(b, e->shared, e->i64, "");
+    LLVMValueRef size = LLVMBuildZExt(b, block_field(e, FIELD(total_shared), e->i32, false), e->i64, "");
+    LLVMValueRef off = LLVMBuildSub(b, a, splat(e, shared, JIT_WARP), "");
+    LLVMValueRef in_shared = LLVMBuildICmp(b, LLVMIntULT, off, splat(e, size, JIT_WARP), "");
+    off = LLVMBuildSub(b, a, local_bases_(e), "");
+    LLVMValueRef in_local = LLVMBuildICmp(b, LLVMIntULT, off, splat(e, e->local_stride, JIT_WARP), "");
+    uint64_t param_bytes = 4096;
+    LLVMValueRef params = LLVMBuildPtrToInt(b, e->params, e->i64, "");
+    off = LLVMBuildSub(b, a, splat(e, params, JIT_WARP), "");
+    LLVMValueRef in_param =
+        LLVMBuildICmp(b, LLVMIntULT, off, splat(e, c64(e, param_bytes), JIT_WARP), "");
+    LLVMValueRef r;
+    switch (space) {
+    case PTX_SPACE_SHARED:
+    case PTX_SPACE_SHARED_CLUSTER: r = in_shared; break;
+    case PTX_SPACE_LOCAL: r = in_local; break;
+    case PTX_SPACE_PARAM: r = in_param; break;
+    case PTX_SPACE_CONST:
+        r = LLVMConstNull(e->v32i1);
+        /* constants live in module variables: ask each of them */
+        for (int n = 0; n < e->k->entry->module->nvars; n++) {
+            const struct ptx_var *v = e->k->entry->module->vars[n];
+            if (v->space != PTX_SPACE_CONST)
+                continue;
+            struct ptx_operand o = {.kind = PTX_OPR_SYM, .reg = -1, .var = (struct ptx_var *)v};
+            LLVMValueRef at = operand_vector(e, &o, PTX_U64);
+            off = LLVMBuildSub(b, a, at, "");
+            LLVMValueRef in =
+                LLVMBuildICmp(b, LLVMIntULT, off, splat(e, c64(e, v->size), JIT_WARP), "");
+            r = LLVMBuildOr(b, r, in, "");
+        }
+        break;
+    default: r = LLVMBuildNot(b, LLVMBuildOr(b, in_shared, in_local, ""), ""); break;
+    }
+    const struct jreg *d = &e->k->regs[i->operands[0].reg];
+    if (d->shape.seg == SEG_NONE)
+        write_vector(e, i->operands[0].reg, r, PTX_PRED);
+    else
+        write_uniform(e, i->operands[0].reg, LLVMBuildExtractElement(b, r, c32(e, 0), ""), PTX_PRED);
+    return true;
+}
+
+/* ---- elementwise ------------------------------------------------------------------------------ */
+
+static void write_results_(struct emit *e, const struct ptx_operand *d, int which, struct shape sh,
+                           LLVMValueRef dst[MAX_SEGS][ALU_MAX_DST], unsigned type)
+{
+    if (d->kind != PTX_OPR_REG)
+        return; /* _ */
+    LLVMValueRef v[MAX_SEGS];
+    if (sh.seg == SEG_NONE) {
+        write_vector(e, d->reg, dst[0][which], type);
+        return;
+    }
+    for (int s = 0; s < nsegs(sh.seg); s++)
+        v[s] = dst[s][which];
+    write_segments(e, d->reg, sh, v, type);
+}
+
+static bool emit_alu_(struct emit *e, const struct ptx_instr *i)
+{
+    struct alu_sig sig;
+    if (!alu_signature(i, &sig))
+        return diag_set(e->k->diag, i->line, i->column, "%s is not supported", ptx_op_name(i->op));
+    struct shape sh = shape_of(e->k, i, 0);
+    LLVMValueRef src[ALU_MAX_SRC], dst[MAX_SEGS][ALU_MAX_DST];
+    bool vec = sh.seg == SEG_NONE;
+    int parts = vec ? 1 : nsegs(sh.seg);
+    e->alu.lanes = vec ? JIT_WARP : 1;
+    e->alu.mask = NULL;
+    for (int p = 0; p < parts; p++) {
+        for (int n = 0; n < sig.nsrc; n++) {
+            const struct ptx_operand *o = &i->operands[sig.ndst + n];
+            src[n] = vec ? operand_vector(e, o, sig.src[n])
+                         : operand_scalar(e, o, sig.src[n], sh.seg, p);
+        }
+        if (!alu_emit(&e->alu, i, src, dst[p]))
+            return diag_set(e->k->diag, i->line, i->column, "%s is not supported",
+                            ptx_op_name(i->op));
+    }
+    for (int d = 0; d < sig.ndst; d++)
+        write_results_(e, &i->operands[d], d, sh, dst, sig.dst[d]);
+    return true;
+}
+
+static bool emit_math_(struct emit *e, const struct ptx_instr *i, const struct alu_sig *sig)
+{
+    struct shape sh = shape_of(e->k, i, 0);
+    LLVMValueRef src[ALU_MAX_SRC], dst[MAX_SEGS][ALU_MAX_DST];
+    if (i->call->nargs != sig->nsrc + sig->ndst - sig->pointer_first ||
+        i->call->nrets != (sig->pointer_first > 0))
+        return diag_set(e->k->diag, i->line, i->column, "call of %s with wrong arguments",
+                        i->call->func->name);
+    bool pointers = sig->pointer_first < sig->ndst;
+    bool vec = sh.seg == SEG_NONE || pointers;
+    int parts = vec ? 1 : nsegs(sh.seg);
+    e->alu.lanes = vec ? JIT_WARP : 1;
+    for (int p = 0; p < parts; p++) {
+        for (int n = 0; n < sig->nsrc; n++) {
+            const struct ptx_operand *o = &i->call->args[n];
+            src[n] = vec ? operand_vector(e, o, sig->src[n])
+                         : operand_scalar(e, o, sig->src[n], sh.seg, p);
+        }
+        e->alu.mask = vec ? mask_vector(e) : NULL;
+        if (!alu_math_emit(&e->alu, i->call->func->name, src, dst[p]))
+            return diag_set(e->k->diag, i->line, i->column, "call of %s is not supported",
+                            i->call->func->name);
+    }
+    if (sig->pointer_first > 0) {
+        if (pointers)
+            sh.seg = SEG_NONE;
+        const struct ptx_operand *d = &i->call->rets[0];
+        if (d->kind == PTX_OPR_REG && sh.seg == SEG_NONE &&
+            e->k->regs[d->reg].shape.seg != SEG_NONE)
+            write_uniform(e, d->reg, LLVMBuildExtractElement(e->alu.b, dst[0][0], c32(e, 0), ""),
+                          sig->dst[0]);
+        else
+            write_results_(e, d, 0, sh, dst, sig->dst[0]);
+    }
+    for (int n = sig->pointer_first; n < sig->ndst; n++) {
+        /* results through pointers: scattered to generic addresses */
+        const struct ptx_operand *o = &i->call->args[sig->nsrc + n - sig->pointer_first];
+        LLVMValueRef at = operand_vector(e, o, PTX_U64);
+        LLVMTypeRef t = LLVMTypeOf(dst[0][n]);
+        LLVMTypeRef pv = LLVMVectorType(e->ptr, JIT_WARP);
+        LLVMValueRef m = mask_vector(e);
+        LLVMValueRef args[4] = {dst[0][n], LLVMBuildIntToPtr(e->alu.b, at, pv, ""),
+                                c32(e, ptx_type_bits((enum ptx_type)sig->dst[n]) / 8),
+                                m ? m : LLVMConstAllOnes(e->v32i1)};
+        intrinsic(e, "llvm.masked.scatter", (LLVMTypeRef[]){t, pv}, 2, args, 4);
+    }
+    return true;
+}
+
+/* A function that the grid room supplies: arguments and results by rows of 32 lanes (abi.h). */
+static bool emit_extern_(struct emit *e, const struct ptx_instr *i)
+{
+    LLVMBuilderRef b = e->alu.b;
+    const struct ptx_call *c = i->call;
+    char name[256];
+    snprintf(name, sizeof name, "weir_rt_%s", c->func->name);
+    int rows = c->nargs > 0 ? c->nargs : 1, rets = c->nrets > 0 ? c->nrets : 1;
+    LLVMTypeRef row = e->v32i64;
+    LLVMValueRef args = new_slot(e, LLVMArrayType2(row, (uint64_t)rows), "args");
+    LLVMValueRef out = new_slot(e, LLVMArrayType2(row, (uint64_t)rets), "rets");
+    for (int n = 0; n < c->nargs; n++) {
+        LLVMValueRef v = operand_vector(e, &c->args[n], c->args[n].kind == PTX_OPR_REG
+                                                            ? e->k->regs[c->args[n].reg].type
+                                                            : PTX_B64);
+        v = coerce(e, v, PTX_U64, false);
+        LLVMBuildStore(b, v, byte_offset(e, args, c64(e, (uint64_t)n * 256)));
+    }
+    LLVMTypeRef params[4] = {e->ptr, e->i32, e->ptr, e->ptr};
+    LLVMTypeRef t = LLVMFunctionType(LLVMVoidTypeInContext(e->alu.ctx), params, 4, false);
+    LLVMValueRef f = LLVMGetNamedFunction(e->alu.module, name);
+    if (f == NULL)
+        f = LLVMAddFunction(e->alu.module, name, t);
+    LLVMValueRef call[4] = {e->blk, mask_bits(e), args, out};
+    LLVMBuildCall2(b, t, f, call, 4, "");
+    for (int n = 0; n < c->nrets; n++) {
+        LLVMValueRef v =
+            LLVMBuildLoad2(b, row, byte_offset(e, out, c64(e, (uint64_t)n * 256)), "");
+        if (c->rets[n].kind == PTX_OPR_REG)
+            write_vector(e, c->rets[n].reg, v, PTX_U64);
+    }
+    return true;
+}
+
+bool emit_call(struct emit *e, const struct ptx_instr *i)
+{
+    struct alu_sig sig;
+    if (alu_math_known(i->call->func->name, &sig))
+        return emit_math_(e, i, &sig);
+    return emit_extern_(e, i);
+}
+
+/* ---- the rest -------------------------------------------------------------------------------- */
+
+static void emit_fault_(struct emit *e, unsigned kind)
+{
+    LLVMTypeRef params[4] = {e->ptr, e->i32, e->i32, e->i64};
+    LLVMTypeRef t = LLVMFunctionType(LLVMVoidTypeInContext(e->alu.ctx), params, 4, false);
+    LLVMValueRef f = LLVMGetNamedFunction(e->alu.module, "weir_rt_fault");
+    if (f == NULL)
+        f = LLVMAddFunction(e->alu.module, "weir_rt_fault", t);
+    LLVMValueRef args[4] = {e->blk, c32(e, kind), mask_bits(e), c64(e, 0)};
+    LLVMBuildCall2(e->alu.b, t, f, args, 4, "");
+}
+
+static void emit_fence_(struct emit *e, const struct ptx_instr *i)
+{
+    bool strong = i->op == PTX_OP_membar ? !ptx_has(i, PTX_M_cta)
+                                         : ptx_has(i, PTX_M_sc) && !ptx_has(i, PTX_M_cta);
+    LLVMBuildFence(e->alu.b,
+                   strong ? LLVMAtomicOrderingSequentiallyConsistent
+                          : LLVMAtomicOrderingAcquireRelease,
+                   false, "");
+}
+
+bool emit_instr(struct emit *e, const struct ptx_instr *i)
+{
+    switch (i->op) {
+    case PTX_OP_mov: return emit_mov_(e, i);
+    case PTX_OP_cvta: return emit_cvta_(e, i);
+    case PTX_OP_isspacep: return emit_isspacep_(e, i);
+    case PTX_OP_ld:
+    case PTX_OP_ldu: return emit_load(e, i);
+    case PTX_OP_st: return emit_store(e, i);
+    case PTX_OP_atom:
+    case PTX_OP_red: return emit_atomic(e, i);
+    case PTX_OP_shfl:
+    case PTX_OP_vote:
+    case PTX_OP_match:
+    case PTX_OP_activemask:
+    case PTX_OP_elect:
+    case PTX_OP_redux: return emit_warp_op(e, i);
+    case PTX_OP_bar:
+    case PTX_OP_barrier: /* .warp: lanes of a warp run in step */
+        emit_fence_(e, i);
+        return true;
+    case PTX_OP_membar:
+    case PTX_OP_fence: emit_fence_(e, i); return true;
+    case PTX_OP_prefetch: /* hints: leaving them out changes nothing */
+    case PTX_OP_prefetchu:
+    case PTX_OP_applypriority:
+    case PTX_OP_nanosleep:
+    case PTX_OP_pmevent:
+    case PTX_OP_griddepcontrol: return true;
+    case PTX_OP_trap:
+    case PTX_OP_brkpt: emit_fault_(e, JIT_FAULT_TRAP); return true;
+    case PTX_OP_call: return emit_call(e, i);
+    default: return emit_alu_(e, i);
+    }
+}
+
+bool emit_supported(const struct ptx_instr *i, struct diag *d)
+{
+    switch (i->op) {
+    case PTX_OP_bra:
+    case PTX_OP_brx:
+    case PTX_OP_ret:
+    case PTX_OP_exit:
+    case PTX_OP_trap:
+    case PTX_OP_brkpt:
+    case PTX_OP_call:
+    case PTX_OP_prefetch:
+    case PTX_OP_prefetchu:
+    case PTX_OP_applypriority:
+    case PTX_OP_nanosleep:
+    case PTX_OP_pmevent:
+    case PTX_OP_griddepcontrol:
+    case PTX_OP_membar:
+    case PTX_OP_shfl:
+    case PTX_OP_vote:
+    case PTX_OP_match:
+    case PTX_OP_activemask:
+    case PTX_OP_elect:
+    case PTX_OP_redux: return true;
+    case PTX_OP_fence:
+        if (ptx_has(i, PTX_M_proxy) || ptx_has(i, PTX_M_mbarrier_init))
+            return diag_set(d, i->line, i->column, "fence.proxy is not supported");
+        return true;
+    case PTX_OP_mov: return true;
+    case PTX_OP_cvta:
+    case PTX_OP_isspacep:
+        if (i->spaces[0] == PTX_SPACE_SHARED_CLUSTER)
+            return diag_set(d, i->line, i->column, "%s.shared::cluster is not supported",
+                            ptx_op_name(i->op));
+        return true;
+    case PTX_OP_ld:
+    case PTX_OP_ldu:
+    case PTX_OP_st:
+    case PTX_OP_atom:
+    case PTX_OP_red:
+        if (i->nspaces > 0 && i->spaces[0] == PTX_SPACE_SHARED_CLUSTER)
+            return diag_set(d, i->line, i->column, "%s.shared::cluster is not supported",
+                            ptx_op_name(i->op));
+        if (i->types[0] == PTX_B128)
+            return diag_set(d, i->line, i->column, "%s.b128 is not supported", ptx_op_name(i->op));
+        return true;
+    case PTX_OP_bar:
+    case PTX_OP_barrier:
+        if (ptx_has(i, PTX_M_warp))
+            return true;
+        if (ptx_has(i, PTX_M_cluster) || ptx_has(i, PTX_M_arrive))
+            return diag_set(d, i->line, i->column, "%s.arrive and .cluster are not supported",
+                            ptx_op_name(i->op));
+        return true;
+    default: return alu_supported(i, d);
+    }
+}

@@ -1,0 +1,341 @@
+/* emit_value: values and their shapes: reading operands as scalars or vectors, writing registers,
+ * masks, and the small IR idioms that every other emitter uses. */
+#include <stdio.h>
+#include <string.h>
+
+#include "jit/emit.h"
+
+LLVMValueRef c32(struct emit *e, uint64_t v) { return LLVMConstInt(e->i32, v & 0xffffffffu, false); }
+LLVMValueRef c64(struct emit *e, uint64_t v) { return LLVMConstInt(e->i64, v, false); }
+
+static bool is_vector_(LLVMTypeRef t) { return LLVMGetTypeKind(t) == LLVMVectorTypeKind; }
+
+static LLVMTypeRef elem_(LLVMTypeRef t) { return is_vector_(t) ? LLVMGetElementType(t) : t; }
+
+/* `t`, with as many lanes as `like` has. */
+static LLVMTypeRef like_(LLVMTypeRef like, LLVMTypeRef t)
+{
+    return is_vector_(like) ? LLVMVectorType(t, LLVMGetVectorSize(like)) : t;
+}
+
+static unsigned bits_(struct emit *e, LLVMTypeRef t)
+{
+    t = elem_(t);
+    switch (LLVMGetTypeKind(t)) {
+    case LLVMHalfTypeKind:
+    case LLVMBFloatTypeKind: return 16;
+    case LLVMFloatTypeKind: return 32;
+    case LLVMDoubleTypeKind: return 64;
+    case LLVMIntegerTypeKind: return LLVMGetIntTypeWidth(t);
+    default: return 0;
+    }
+}
+
+LLVMTypeRef scalar_type(struct emit *e, unsigned ptx_type)
+{
+    unsigned lanes = e->alu.lanes;
+    e->alu.lanes = 1;
+    LLVMTypeRef t = alu_type(&e->alu, (enum ptx_type)ptx_type);
+    e->alu.lanes = lanes;
+    return t;
+}
+
+LLVMTypeRef vector_type(struct emit *e, unsigned ptx_type)
+{
+    return LLVMVectorType(scalar_type(e, ptx_type), JIT_WARP);
+}
+
+LLVMValueRef coerce(struct emit *e, LLVMValueRef v, unsigned want, bool is_signed)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMTypeRef from = LLVMTypeOf(v), to = like_(from, scalar_type(e, want));
+    if (from == to)
+        return v;
+    unsigned fb = bits_(e, from), tb = bits_(e, to);
+    if (LLVMGetTypeKind(elem_(from)) != LLVMIntegerTypeKind) {
+        from = like_(from, LLVMIntTypeInContext(e->alu.ctx, fb));
+        v = LLVMBuildBitCast(b, v, from, "");
+    }
+    LLVMTypeRef mid = like_(from, LLVMIntTypeInContext(e->alu.ctx, tb));
+    if (tb < fb)
+        v = LLVMBuildTrunc(b, v, mid, "");
+    else if (tb > fb)
+        v = is_signed ? LLVMBuildSExt(b, v, mid, "") : LLVMBuildZExt(b, v, mid, "");
+    return mid == to ? v : LLVMBuildBitCast(b, v, to, "");
+}
+
+LLVMValueRef splat(struct emit *e, LLVMValueRef scalar, unsigned lanes)
+{
+    LLVMTypeRef t = LLVMVectorType(LLVMTypeOf(scalar), lanes);
+    LLVMValueRef one = LLVMBuildInsertElement(e->alu.b, LLVMGetPoison(t), scalar, c32(e, 0), "");
+    return LLVMBuildShuffleVector(e->alu.b, one, LLVMGetPoison(t),
+                                  LLVMConstNull(LLVMVectorType(e->i32, lanes)), "");
+}
+
+LLVMValueRef lane_constants(struct emit *e, LLVMTypeRef elem, int64_t stride, unsigned period_log2)
+{
+    LLVMValueRef c[JIT_WARP];
+    for (int l = 0; l < JIT_WARP; l++)
+        c[l] = LLVMConstInt(elem, (uint64_t)(stride * (l & ((1 << period_log2) - 1))), true);
+    return LLVMConstVector(c, JIT_WARP);
+}
+
+LLVMValueRef from_segments(struct emit *e, const LLVMValueRef *v, unsigned seg, int64_t stride)
+{
+    LLVMBuilderRef b = e->alu.b;
+    int n = nsegs(seg);
+    LLVMTypeRef t = LLVMTypeOf(v[0]), small = LLVMVectorType(t, (unsigned)n);
+    LLVMValueRef out;
+    if (n == 1) {
+        out = splat(e, v[0], JIT_WARP);
+    } else {
+        LLVMValueRef base = LLVMGetPoison(small), idx[JIT_WARP];
+        for (int s = 0; s < n; s++)
+            base = LLVMBuildInsertElement(b, base, v[s], c32(e, (uint64_t)s), "");
+        for (int l = 0; l < JIT_WARP; l++)
+            idx[l] = c32(e, (uint64_t)l >> seg);
+        out = LLVMBuildShuffleVector(b, base, LLVMGetPoison(small), LLVMConstVector(idx, JIT_WARP), "");
+    }
+    if (stride != 0)
+        out = LLVMBuildAdd(b, out, lane_constants(e, t, stride, seg), "");
+    return out;
+}
+
+LLVMValueRef new_slot(struct emit *e, LLVMTypeRef type, const char *name)
+{
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(e->alu.ctx);
+    LLVMValueRef first = LLVMGetFirstInstruction(e->entry);
+    if (first != NULL)
+        LLVMPositionBuilderBefore(b, first);
+    else
+        LLVMPositionBuilderAtEnd(b, e->entry);
+    LLVMValueRef slot = LLVMBuildAlloca(b, type, name);
+    LLVMDisposeBuilder(b);
+    return slot;
+}
+
+LLVMBasicBlockRef new_bb(struct emit *e, const char *name)
+{
+    return LLVMAppendBasicBlockInContext(e->alu.ctx, e->fn, name);
+}
+
+LLVMValueRef intrinsic(struct emit *e, const char *name, LLVMTypeRef *types, int ntypes,
+                       LLVMValueRef *args, int nargs)
+{
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMValueRef f = LLVMGetIntrinsicDeclaration(e->alu.module, id, types, (size_t)ntypes);
+    return LLVMBuildCall2(e->alu.b, LLVMGlobalGetValueType(f), f, args, (unsigned)nargs, "");
+}
+
+LLVMValueRef byte_offset(struct emit *e, LLVMValueRef base, LLVMValueRef offset)
+{
+    return LLVMBuildGEP2(e->alu.b, e->i8, base, &offset, 1, "");
+}
+
+LLVMValueRef block_field(struct emit *e, size_t offset, LLVMTypeRef type, bool invariant)
+{
+    LLVMValueRef v = LLVMBuildLoad2(e->alu.b, type, byte_offset(e, e->blk, c64(e, offset)), "");
+    if (invariant)
+        LLVMSetMetadata(v, e->md_invariant, e->md_empty);
+    return v;
+}
+
+void tag_frame(struct emit *e, LLVMValueRef access)
+{
+    LLVMSetMetadata(access, e->md_scope, e->scope_frame);
+    LLVMSetMetadata(access, e->md_noalias, e->scope_mem);
+}
+
+void tag_memory(struct emit *e, LLVMValueRef access, unsigned space)
+{
+    (void)space;
+    LLVMSetMetadata(access, e->md_scope, e->scope_mem);
+    LLVMSetMetadata(access, e->md_noalias, e->scope_frame);
+}
+
+/* ---- masks ----------------------------------------------------------------------------------- */
+
+LLVMValueRef bits_of(struct emit *e, LLVMValueRef v32i1)
+{
+    return LLVMBuildBitCast(e->alu.b, v32i1, e->i32, "");
+}
+
+LLVMValueRef lanes_of(struct emit *e, LLVMValueRef bits)
+{
+    return LLVMBuildBitCast(e->alu.b, bits, e->v32i1, "");
+}
+
+LLVMValueRef mask_vector(struct emit *e)
+{
+    if (e->mask == NULL)
+        return NULL;
+    if (e->mask_vec == NULL)
+        e->mask_vec = lanes_of(e, e->mask);
+    return e->mask_vec;
+}
+
+LLVMValueRef mask_bits(struct emit *e) { return e->mask ? e->mask : c32(e, 0xffffffffu); }
+
+/* ---- operands -------------------------------------------------------------------------------- */
+
+LLVMValueRef read_slot(struct emit *e, int32_t reg, int s)
+{
+    LLVMTypeRef t = scalar_type(e, e->k->regs[reg].type);
+    if (e->k->regs[reg].shape.seg == SEG_NONE)
+        t = LLVMVectorType(t, JIT_WARP);
+    return LLVMBuildLoad2(e->alu.b, t, e->regs[reg].slot[s], "");
+}
+
+static LLVMValueRef constant_(struct emit *e, const struct ptx_operand *o, unsigned want)
+{
+    LLVMTypeRef t = scalar_type(e, want);
+    if (o->kind == PTX_OPR_IMM) {
+        if (LLVMGetTypeKind(t) == LLVMIntegerTypeKind)
+            return LLVMConstInt(t, o->imm, false);
+        return LLVMConstReal(t, (double)(int64_t)o->imm);
+    }
+    if (LLVMGetTypeKind(t) != LLVMIntegerTypeKind && LLVMGetTypeKind(t) != LLVMHalfTypeKind) {
+        /* exact bits, NaN payloads included */
+        if (LLVMGetTypeKind(t) == LLVMFloatTypeKind) {
+            float f = (float)o->fimm;
+            uint32_t bits;
+            memcpy(&bits, &f, 4);
+            return LLVMConstBitCast(c32(e, bits), t);
+        }
+        uint64_t bits;
+        memcpy(&bits, &o->fimm, 8);
+        return LLVMConstBitCast(c64(e, bits), t);
+    }
+    if (LLVMGetTypeKind(t) == LLVMHalfTypeKind)
+        return LLVMConstReal(t, o->fimm);
+    uint64_t bits = 0;
+    if (o->is_f32 || LLVMGetIntTypeWidth(t) <= 32) {
+        float f = (float)o->fimm;
+        memcpy(&bits, &f, 4);
+    } else {
+        memcpy(&bits, &o->fimm, 8);
+    }
+    return LLVMConstInt(t, bits, false);
+}
+
+/* The address of a variable in its own space: symbol or offset. */
+static LLVMValueRef symbol_(struct emit *e, const struct ptx_operand *o)
+{
+    char name[48];
+    LLVMValueRef at;
+    if (o->func != NULL) {
+        const struct ptx_module *m = e->k->entry->module;
+        int index = 0;
+        while (index < m->nfuncs && m->funcs[index] != o->func)
+            index++;
+        snprintf(name, sizeof name, "weir_func_%d", index);
+    } else if (o->var->space == PTX_SPACE_SHARED) {
+        return c64(e, (uint64_t)(jkernel_shared_offset(e->k, o->var) + o->offset));
+    } else if (o->var->space == PTX_SPACE_LOCAL) {
+        return c64(e, (uint64_t)(jkernel_local_offset(e->k, o->var) + o->offset));
+    } else if (o->var->space == PTX_SPACE_PARAM) {
+        uint64_t at_param = 0;
+        for (int n = 0; n < e->k->entry->nparams; n++) {
+            const struct ptx_var *p = e->k->entry->params[n];
+            uint64_t align = p->align ? p->align : 1;
+            at_param = (at_param + align - 1) / align * align;
+            if (p == o->var)
+                break;
+            at_param += p->size;
+        }
+        LLVMValueRef base = LLVMBuildPtrToInt(e->alu.b, e->params, e->i64, "");
+        return LLVMBuildAdd(e->alu.b, base, c64(e, at_param + (uint64_t)o->offset), "");
+    } else {
+        snprintf(name, sizeof name, "weir_var_%d", o->var->index);
+    }
+    at = LLVMGetNamedGlobal(e->alu.module, name);
+    if (at == NULL)
+        at = LLVMAddGlobal(e->alu.module, e->i8, name);
+    at = LLVMBuildPtrToInt(e->alu.b, at, e->i64, "");
+    return o->offset ? LLVMBuildAdd(e->alu.b, at, c64(e, (uint64_t)o->offset), "") : at;
+}
+
+static LLVMValueRef not_if_(struct emit *e, const struct ptx_operand *o, LLVMValueRef v)
+{
+    if (!o->neg || e->k->regs[o->reg].type != PTX_PRED)
+        return v;
+    return LLVMBuildNot(e->alu.b, v, "");
+}
+
+LLVMValueRef operand_scalar(struct emit *e, const struct ptx_operand *o, unsigned want, unsigned seg,
+                            int s)
+{
+    switch (o->kind) {
+    case PTX_OPR_REG: {
+        const struct shape *sh = &e->k->regs[o->reg].shape;
+        int in = (s << seg) >> sh->seg;
+        LLVMValueRef v = read_slot(e, o->reg, in);
+        int64_t lanes = (s << seg) - (in << sh->seg);
+        if (sh->stride != 0 && lanes != 0)
+            v = LLVMBuildAdd(e->alu.b, v,
+                             LLVMConstInt(LLVMTypeOf(v), (uint64_t)(sh->stride * lanes), true), "");
+        return coerce(e, not_if_(e, o, v), want, false);
+    }
+    case PTX_OPR_SREG: return coerce(e, sreg_scalar(e, o, seg, s), want, false);
+    case PTX_OPR_SYM: return coerce(e, symbol_(e, o), want, false);
+    default: return constant_(e, o, want);
+    }
+}
+
+LLVMValueRef operand_vector(struct emit *e, const struct ptx_operand *o, unsigned want)
+{
+    if (o->kind == PTX_OPR_REG) {
+        const struct shape *sh = &e->k->regs[o->reg].shape;
+        LLVMValueRef v;
+        if (sh->seg == SEG_NONE) {
+            v = read_slot(e, o->reg, 0);
+        } else {
+            LLVMValueRef seg[MAX_SEGS];
+            for (int s = 0; s < nsegs(sh->seg); s++)
+                seg[s] = read_slot(e, o->reg, s);
+            v = from_segments(e, seg, sh->seg, sh->stride);
+        }
+        return coerce(e, not_if_(e, o, v), want, false);
+    }
+    if (o->kind == PTX_OPR_SREG)
+        return coerce(e, sreg_vector(e, o), want, false);
+    return splat(e, operand_scalar(e, o, want, SEG_WARP, 0), JIT_WARP);
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+void write_vector(struct emit *e, int32_t reg, LLVMValueRef v, unsigned type)
+{
+    v = coerce(e, v, e->k->regs[reg].type, ptx_type_is_signed((enum ptx_type)type));
+    if (e->mask != NULL && e->waiting != NULL && bit_get(e->waiting, reg))
+        v = LLVMBuildSelect(e->alu.b, mask_vector(e), v, read_slot(e, reg, 0), "");
+    LLVMBuildStore(e->alu.b, v, e->regs[reg].slot[0]);
+}
+
+void write_segments(struct emit *e, int32_t reg, struct shape s, const LLVMValueRef *v, unsigned type)
+{
+    const struct jreg *r = &e->k->regs[reg];
+    LLVMValueRef wide[MAX_SEGS];
+    bool sext = ptx_type_is_signed((enum ptx_type)type);
+    for (int n = 0; n < nsegs(s.seg); n++)
+        wide[n] = coerce(e, v[n], r->type, sext);
+    if (r->shape.seg == SEG_NONE) {
+        write_vector(e, reg, from_segments(e, wide, s.seg, s.stride), r->type);
+        return;
+    }
+    for (int n = 0; n < nsegs(r->shape.seg); n++) {
+        int in = (n << r->shape.seg) >> s.seg;
+        int64_t lanes = (n << r->shape.seg) - (in << s.seg);
+        LLVMValueRef x = wide[in];
+        if (s.stride != 0 && lanes != 0)
+            x = LLVMBuildAdd(e->alu.b, x,
+                             LLVMConstInt(LLVMTypeOf(x), (uint64_t)(s.stride * lanes), true), "");
+        LLVMBuildStore(e->alu.b, x, e->regs[reg].slot[n]);
+    }
+}
+
+void write_uniform(struct emit *e, int32_t reg, LLVMValueRef v, unsigned type)
+{
+    struct shape s = {.seg = SEG_WARP, .known = 1};
+    write_segments(e, reg, s, &v, type);
+}

@@ -1,0 +1,155 @@
+/* The compiler's own form of one kernel, and the passes over it in their order:
+ *
+ *   flatten   calls inlined, predication made control flow, argument areas made registers
+ *   cfg       basic blocks in an order that keeps loops together
+ *   live      which registers live where
+ *   shape     what every register looks like across a warp; which branches diverge; which lanes
+ *             may be waiting elsewhere while a block runs (its frontier); which writes must blend
+ *   region    where the kernel suspends (barriers, polling loops) and what survives there
+ *   emit      LLVM IR: one function that runs a whole block
+ *
+ * A warp is one SIMD thread of 32 lanes. Control flow needs no structure: blocks have a fixed
+ * order, every divergent branch leaves masks of lanes pending at its targets, and the pending block
+ * that comes first in the order runs next. Where no lane can be pending elsewhere (an empty
+ * frontier) branches are plain branches. */
+#ifndef WEIR_JIT_KERNEL_H
+#define WEIR_JIT_KERNEL_H
+
+#include "jit/jit.h"
+
+/* ---- shapes -------------------------------------------------------------------------------- */
+
+/* How a value differs between the lanes of a warp. Lanes fall into segments of 2^seg neighbours;
+ * within a segment lane i's value is the first lane's plus i * stride (modulo the width). Uniform
+ * is seg 5, stride 0. A segment's first-lane value is kept as a scalar, so shaped values are
+ * 1, 2 or 4 scalars; SHAPE_VARYING ones are vectors of 32. */
+enum { SEG_NONE = 0, SEG_MIN = 3, SEG_WARP = 5, MAX_SEGS = 1 << (SEG_WARP - SEG_MIN) };
+
+struct shape {
+    uint8_t seg;       /* SEG_MIN..SEG_WARP, SEG_NONE: varying */
+    uint8_t known;     /* 0: no definition seen yet (the lattice's bottom) */
+    uint8_t align;     /* first-lane values are multiples of 2^align */
+    uint8_t hint_seg;  /* varying, but affine except where a narrower index wrapped around: */
+    int64_t stride;    /* (also the hint's stride) */
+    int64_t lo, hi;    /* all lanes' values lie in lo..hi (signed), when `ranged` */
+    bool ranged;
+};
+
+static inline bool shape_uniform(const struct shape *s) { return s->seg == SEG_WARP && s->stride == 0; }
+
+/* ---- the flattened kernel ------------------------------------------------------------------ */
+
+struct jreg {
+    const char *name;
+    uint8_t type;      /* enum ptx_type as declared */
+    uint8_t remat;     /* cheap to compute again after a suspension, from what never changes */
+    int32_t ndefs;
+    int32_t def;       /* the only defining instruction when ndefs == 1 */
+    struct shape shape;
+};
+
+/* Storage for a .shared, .local or argument variable of this kernel. */
+struct jvar {
+    const struct ptx_var *var;
+    uint64_t offset;   /* in its window */
+};
+
+enum jterm {
+    TERM_JUMP,         /* succ[0] */
+    TERM_BRANCH,       /* cond ? succ[0] : succ[1] */
+    TERM_SWITCH,       /* brx.idx: succ[index], last one also for an index out of range */
+    TERM_EXIT,         /* the active threads end */
+    TERM_SUSPEND,      /* barrier, or poll of a spinning loop: goes on at succ[0] */
+};
+
+enum jsuspend { SUSPEND_BARRIER = 1, SUSPEND_POLL = 2 };
+
+struct jblock {
+    int32_t first, count;   /* instructions; the terminator's is not among them */
+    uint8_t term, suspend;
+    bool cond_neg;
+    int32_t cond;           /* register of the condition or index */
+    int32_t *succ, nsucc;
+    int32_t *pred, npred;
+    const struct ptx_instr *term_instr; /* the branch or barrier itself, NULL if fallen through */
+    int32_t order;          /* position in the order = its own index after cfg_order */
+    int32_t loop;           /* innermost loop header's block index, -1 when in none */
+    int32_t depth;          /* loop nesting */
+    bool diverges;          /* the branch's condition differs between lanes */
+    uint64_t *live_in, *live_out; /* bit sets over registers */
+    uint64_t *frontier;     /* bit set over blocks: lanes may be pending there while this runs */
+    bool alone;             /* empty frontier: every live lane is here */
+    int32_t resume;         /* resume point that starts at this block, 0 when none */
+};
+
+struct jkernel {
+    struct arena arena;
+    const struct ptx_func *entry;
+    const struct jit_options *opt;
+    struct diag *diag;
+
+    struct jreg *regs;
+    size_t nregs, regs_cap;
+    struct ptx_instr *instrs;   /* own copies, registers renumbered */
+    size_t ninstrs, instrs_cap;
+
+    struct jvar *shared, *locals;
+    size_t nshared, shared_cap, nlocals, locals_cap;
+    uint64_t shared_bytes, local_bytes, dynamic_align;
+
+    struct jblock *blocks;      /* in order */
+    int32_t nblocks;
+    int32_t *resume_block;      /* resume point (1..) -> block */
+    int32_t nresume;            /* count including 0, the start */
+    bool has_barrier, has_poll, may_exit_early, recursive;
+    int32_t nwarps;             /* of the block shape, 0 when unknown */
+    bool full_warps;            /* every warp has 32 threads */
+};
+
+/* Bit sets. */
+static inline bool bit_get(const uint64_t *s, int32_t i) { return s[i >> 6] >> (i & 63) & 1; }
+static inline void bit_set(uint64_t *s, int32_t i) { s[i >> 6] |= 1ull << (i & 63); }
+static inline void bit_clear(uint64_t *s, int32_t i) { s[i >> 6] &= ~(1ull << (i & 63)); }
+static inline int32_t bit_words(int32_t n) { return (n + 63) >> 6; }
+/* First set bit at or after `from`, -1 when none. */
+int32_t bit_next(const uint64_t *s, int32_t n, int32_t from);
+
+/* ---- operands' roles ----------------------------------------------------------------------- */
+
+/* Registers an instruction writes and reads, the same for every pass. */
+struct jroles {
+    int32_t def[20], ndef; /* registers written */
+    int32_t use[48], nuse; /* registers read (addresses included) */
+};
+bool jit_roles(const struct ptx_instr *i, struct jroles *r);
+/* How many leading operands are destinations. */
+int jit_ndst(const struct ptx_instr *i);
+
+/* ---- passes -------------------------------------------------------------------------------- */
+
+bool pass_flatten(struct jkernel *k);
+bool pass_cfg(struct jkernel *k);
+bool pass_live(struct jkernel *k);
+bool pass_shape(struct jkernel *k);
+/* Runs all of the above on an entry: k is zeroed by the caller, who frees it with jkernel_free. */
+bool jkernel_build(struct jkernel *k, const struct ptx_func *entry, const struct jit_options *opt,
+                   struct diag *d);
+void jkernel_free(struct jkernel *k);
+void jkernel_print_shapes(const struct jkernel *k, struct strbuf *out);
+
+/* True when the polls of a loop matter; used by pass_cfg. */
+bool jit_is_polling_load(const struct ptx_instr *i);
+
+/* The shape that instruction i gives to its result (operand `which` among the destinations). */
+struct shape shape_of(const struct jkernel *k, const struct ptx_instr *i, int which);
+struct shape shape_join(struct shape a, struct shape b);
+/* The shape of an operand's value, for its register, immediate or symbol. */
+struct shape shape_operand(const struct jkernel *k, const struct ptx_operand *o);
+/* Address of a memory operand: the base's shape moved by its offset. */
+struct shape shape_address(const struct jkernel *k, const struct ptx_operand *o);
+
+/* Offset of a .shared or .local variable in its window, -1 when it is not one of the kernel's. */
+int64_t jkernel_shared_offset(const struct jkernel *k, const struct ptx_var *v);
+int64_t jkernel_local_offset(const struct jkernel *k, const struct ptx_var *v);
+
+#endif

@@ -1,0 +1,697 @@
+/* shape: the analysis that decides speed.
+ *
+ * Three things depend on each other and are solved together, from "everything is uniform" upwards:
+ * the shape of every register (kernel.h); which branches diverge (their condition is not uniform);
+ * and each block's frontier, the blocks where other lanes may be waiting while it runs. A write of
+ * a register that some waiting lane still needs is a partial write: the register must hold a value
+ * per lane. That one rule covers values merged after a branch and values that leave a loop in
+ * different iterations alike.
+ *
+ * Indices wrap at 32 bits but addresses are 64 bits wide: widening keeps a shape only where ranges
+ * prove that no lane wraps. Otherwise the value is varying, with a hint, and the memory access that
+ * uses it looks at run time whether the lanes are neighbours after all. */
+#include "jit/alu.h"
+#include "jit/kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct shape VARYING = {.seg = SEG_NONE, .known = 1};
+
+static struct shape uniform_(unsigned align)
+{
+    return (struct shape){.seg = SEG_WARP, .known = 1, .align = (uint8_t)(align > 63 ? 63 : align)};
+}
+
+static struct shape constant_(int64_t v)
+{
+    struct shape s = uniform_(v == 0 ? 63 : (unsigned)__builtin_ctzll((uint64_t)v));
+    s.ranged = v >= INT32_MIN && v <= INT32_MAX;
+    s.lo = s.hi = v;
+    return s;
+}
+
+static struct shape with_range_(struct shape s, int64_t lo, int64_t hi)
+{
+    s.ranged = lo >= INT32_MIN && hi <= INT32_MAX;
+    s.lo = lo;
+    s.hi = hi;
+    return s;
+}
+
+static unsigned min_u_(unsigned a, unsigned b) { return a < b ? a : b; }
+
+/* Alignment of the first-lane values once segments are cut down to `seg`. */
+static unsigned align_at_(const struct shape *s, unsigned seg)
+{
+    if (s->seg == seg || s->stride == 0)
+        return s->align;
+    return min_u_(s->align, (unsigned)__builtin_ctzll((uint64_t)s->stride) + seg);
+}
+
+struct shape shape_join(struct shape a, struct shape b)
+{
+    if (!a.known)
+        return b;
+    if (!b.known)
+        return a;
+    if (a.seg == SEG_NONE || b.seg == SEG_NONE || a.stride != b.stride) {
+        struct shape v = VARYING;
+        unsigned ha = a.seg ? a.seg : a.hint_seg, hb = b.seg ? b.seg : b.hint_seg;
+        if (ha && hb && a.stride == b.stride) { /* affine, perhaps wrapped, either way */
+            v.hint_seg = (uint8_t)min_u_(ha, hb);
+            v.stride = a.stride;
+        }
+        return v;
+    }
+    struct shape s = a;
+    s.seg = (uint8_t)min_u_(a.seg, b.seg);
+    s.align = (uint8_t)min_u_(align_at_(&a, s.seg), align_at_(&b, s.seg));
+    s.ranged = a.ranged && b.ranged && a.lo == b.lo && a.hi == b.hi;
+    return s;
+}
+
+/* ---- sources -------------------------------------------------------------------------------- */
+
+/* %tid.x, .y, .z for the block's shape. */
+static struct shape tid_(const struct jkernel *k, int component)
+{
+    const uint32_t *n = k->opt->ntid;
+    if (n[component] == 1)
+        return constant_(0);
+    struct shape s;
+    if (n[0] == 0) {
+        return VARYING;
+    } else if (component == 0 && n[1] == 1 && n[2] == 1) {
+        s = uniform_(SEG_WARP);
+        s.stride = 1;
+    } else {
+        unsigned g = min_u_((unsigned)__builtin_ctz(n[0]), SEG_WARP);
+        if (g < SEG_MIN)
+            return VARYING;
+        s = uniform_(component == 0 ? (n[0] == 1u << g ? 63 : g) : 0);
+        s.seg = (uint8_t)g;
+        s.stride = component == 0;
+    }
+    return with_range_(s, 0, n[component] - 1);
+}
+
+static struct shape sreg_(const struct jkernel *k, const struct ptx_operand *o)
+{
+    const uint32_t *n = k->opt->ntid;
+    struct shape s;
+    switch (o->sreg) {
+    case PTX_SR_tid:
+        return o->component < 3 ? tid_(k, o->component) : constant_(0);
+    case PTX_SR_ntid:
+        return o->component < 3 && n[0] != 0 ? constant_(n[o->component]) : uniform_(0);
+    case PTX_SR_laneid:
+        s = with_range_(uniform_(63), 0, 31);
+        s.stride = 1;
+        return s;
+    case PTX_SR_ctaid: {
+        /* with grid_small, nctaid.x * ntid.x fits in 31 bits */
+        int64_t hi = o->component != 0 ? 65534 : 2147483646;
+        if (o->component == 0 && k->opt->grid_small && n[0] != 0)
+            hi = 2147483647 / n[0] - 1;
+        return with_range_(uniform_(0), 0, hi < 0 ? 0 : hi);
+    }
+    case PTX_SR_nctaid: {
+        int64_t hi = o->component != 0 ? 65535 : 2147483647;
+        if (o->component == 0 && k->opt->grid_small && n[0] != 0)
+            hi = 2147483647 / n[0];
+        return with_range_(uniform_(0), 1, hi < 1 ? 1 : hi);
+    }
+    case PTX_SR_warpid:
+        return with_range_(uniform_(0), 0, 31);
+    case PTX_SR_WARP_SZ:
+        return constant_(32);
+    case PTX_SR_lanemask_eq:
+    case PTX_SR_lanemask_le:
+    case PTX_SR_lanemask_lt:
+    case PTX_SR_lanemask_ge:
+    case PTX_SR_lanemask_gt:
+        return VARYING;
+    default:
+        return uniform_(0);
+    }
+}
+
+/* The address of a variable, in its own space. */
+static struct shape var_address_(const struct ptx_var *v)
+{
+    /* a local address is an offset, the same in every lane */
+    return uniform_(v != NULL && v->align ? (unsigned)__builtin_ctz(v->align) : 0);
+}
+
+struct shape shape_operand(const struct jkernel *k, const struct ptx_operand *o)
+{
+    switch (o->kind) {
+    case PTX_OPR_REG: return k->regs[o->reg].shape;
+    case PTX_OPR_IMM: return constant_((int64_t)o->imm);
+    case PTX_OPR_SREG: return sreg_(k, o);
+    case PTX_OPR_SYM: {
+        struct shape s = var_address_(o->var);
+        if (o->offset != 0)
+            s.align = (uint8_t)min_u_(s.align, (unsigned)__builtin_ctzll((uint64_t)o->offset));
+        return s;
+    }
+    case PTX_OPR_VEC: {
+        struct shape s = {0};
+        for (int n = 0; n < o->nitems; n++) {
+            struct shape e = shape_operand(k, &o->items[n]);
+            if (e.known && !shape_uniform(&e))
+                return VARYING;
+            s = shape_join(s, e);
+        }
+        return uniform_(0);
+    }
+    default: return uniform_(0);
+    }
+}
+
+struct shape shape_address(const struct jkernel *k, const struct ptx_operand *o)
+{
+    struct shape s = o->reg >= 0 && o->kind == PTX_OPR_MEM ? k->regs[o->reg].shape
+                                                           : var_address_(o->var);
+    s.ranged = false;
+    if (o->offset != 0)
+        s.align = (uint8_t)min_u_(s.align, (unsigned)__builtin_ctzll((uint64_t)o->offset));
+    return s;
+}
+
+/* ---- transfer of arithmetic ------------------------------------------------------------------ */
+
+/* Stride as a signed number of `bits`. */
+static int64_t wrap_(int64_t v, unsigned bits)
+{
+    return bits >= 64 ? v : (int64_t)((uint64_t)v << (64 - bits)) >> (64 - bits);
+}
+
+static bool is_int_type_(unsigned t)
+{
+    return t >= PTX_B8 && t <= PTX_S64 && t != PTX_B128;
+}
+
+static struct shape add_(struct shape a, struct shape b, int sign, unsigned bits)
+{
+    if (a.seg == SEG_NONE || b.seg == SEG_NONE) {
+        /* an affine value moved by an affine one keeps its hint */
+        struct shape v = VARYING;
+        unsigned ha = a.seg ? a.seg : a.hint_seg, hb = b.seg ? b.seg : b.hint_seg;
+        if (ha && hb) {
+            v.hint_seg = (uint8_t)min_u_(ha, hb);
+            v.stride = wrap_(a.stride + sign * b.stride, bits);
+        }
+        return v;
+    }
+    struct shape s = {.known = 1};
+    s.seg = (uint8_t)min_u_(a.seg, b.seg);
+    s.stride = wrap_(a.stride + sign * b.stride, bits);
+    s.align = (uint8_t)min_u_(align_at_(&a, s.seg), align_at_(&b, s.seg));
+    if (a.ranged && b.ranged)
+        s = sign > 0 ? with_range_(s, a.lo + b.lo, a.hi + b.hi)
+                     : with_range_(s, a.lo - b.hi, a.hi - b.lo);
+    return s;
+}
+
+static struct shape mul_(struct shape a, struct shape b, unsigned bits)
+{
+    if (shape_uniform(&a) && !shape_uniform(&b)) {
+        struct shape t = a;
+        a = b;
+        b = t;
+    }
+    struct shape s = {.known = 1};
+    bool exact = b.ranged && b.lo == b.hi; /* a constant factor */
+    if (a.seg == SEG_NONE) {
+        s = VARYING;
+        if (a.hint_seg && shape_uniform(&b) && exact) {
+            s.hint_seg = a.hint_seg;
+            s.stride = wrap_(a.stride * b.lo, bits);
+        }
+        return s;
+    }
+    if (b.seg == SEG_NONE || b.stride != 0 || (a.stride != 0 && !exact))
+        return VARYING;
+    s.seg = (uint8_t)min_u_(a.seg, b.seg);
+    s.stride = a.stride == 0 ? 0 : wrap_(a.stride * b.lo, bits);
+    s.align = (uint8_t)min_u_(63, (unsigned)align_at_(&a, s.seg) + align_at_(&b, s.seg));
+    if (a.ranged && b.ranged) {
+        __extension__ typedef __int128 i128;
+        i128 p[4] = {(i128)a.lo * b.lo, (i128)a.lo * b.hi, (i128)a.hi * b.lo, (i128)a.hi * b.hi};
+        i128 lo = p[0], hi = p[0];
+        for (int n = 1; n < 4; n++) {
+            lo = p[n] < lo ? p[n] : lo;
+            hi = p[n] > hi ? p[n] : hi;
+        }
+        if (lo >= INT32_MIN && hi <= INT32_MAX)
+            s = with_range_(s, (int64_t)lo, (int64_t)hi);
+    }
+    return s;
+}
+
+/* From 32 (or fewer) bits to more: exact only where no lane wraps. */
+static struct shape widen_(struct shape a, bool is_signed)
+{
+    if (a.seg == SEG_NONE || a.stride == 0)
+        return a.seg == SEG_NONE && !a.hint_seg ? VARYING : a;
+    bool exact = a.ranged && a.hi - a.lo < (int64_t)1 << 31 && (is_signed || a.lo >= 0);
+    if (exact)
+        return a;
+    struct shape v = VARYING;
+    v.hint_seg = a.seg;
+    v.stride = a.stride;
+    return v;
+}
+
+static struct shape shift_right_(struct shape a, unsigned by)
+{
+    if (a.seg == SEG_NONE || by >= 32)
+        return VARYING;
+    if (a.stride == 0) {
+        a.align = (uint8_t)(a.align > by ? a.align - by : 0);
+    } else if (a.stride == 1 && a.ranged && a.lo >= 0) {
+        unsigned g = min_u_(by, a.seg); /* lanes that share a result */
+        if (g < SEG_MIN || align_at_(&a, g) < g)
+            return VARYING;
+        a.align = 0;
+        a.seg = (uint8_t)g;
+        a.stride = 0;
+    } else {
+        return VARYING;
+    }
+    if (a.ranged && a.lo >= 0)
+        return with_range_(a, a.lo >> by, a.hi >> by);
+    a.ranged = false;
+    return a;
+}
+
+static struct shape and_mask_(struct shape a, uint64_t mask)
+{
+    if (a.seg == SEG_NONE || mask == 0)
+        return mask == 0 ? constant_(0) : VARYING;
+    bool low = (mask & (mask + 1)) == 0; /* 2^k - 1 */
+    unsigned bits = (unsigned)__builtin_popcountll(mask);
+    if (a.stride == 0) {
+        a.ranged = false;
+        a.align = (uint8_t)(a.align > (unsigned)__builtin_ctzll(mask) ? a.align
+                                                                       : __builtin_ctzll(mask));
+        return mask <= INT32_MAX ? with_range_(a, 0, (int64_t)mask) : a;
+    }
+    if (!low && a.stride == 1) { /* clears low bits: like a shift right and back */
+        unsigned zeros = (unsigned)__builtin_ctzll(mask), g = min_u_(zeros, a.seg);
+        if (g < SEG_MIN || align_at_(&a, g) < g)
+            return VARYING;
+        a.seg = (uint8_t)g;
+        a.stride = 0;
+        a.align = (uint8_t)zeros;
+        a.ranged = a.ranged && a.lo >= 0;
+        a.lo = 0;
+        return a;
+    }
+    if (!low || a.stride != 1)
+        return VARYING;
+    unsigned g = min_u_(bits, a.seg);
+    if (g < SEG_MIN || align_at_(&a, g) < g)
+        return VARYING;
+    struct shape s = a;
+    s.align = (uint8_t)(bits <= g ? 63 : align_at_(&a, g));
+    s.seg = (uint8_t)g;
+    return mask <= INT32_MAX ? with_range_(s, 0, (int64_t)mask) : s;
+}
+
+/* Comparing aligned neighbours with an aligned bound: the whole segment is on one side. */
+static bool aligned_compare_(const struct ptx_instr *i, struct shape a, struct shape b)
+{
+    if (a.seg != SEG_WARP || a.stride != 1 || a.align < SEG_WARP || !a.ranged || a.lo < 0)
+        return false;
+    if (!shape_uniform(&b) || !b.ranged || b.lo < 0)
+        return false;
+    if (b.align >= SEG_WARP)
+        return ptx_has(i, PTX_M_lt) || ptx_has(i, PTX_M_ge) || ptx_has(i, PTX_M_lo) ||
+               ptx_has(i, PTX_M_hs);
+    bool exact = b.lo == b.hi && (b.lo & 31) == 31;
+    return exact && (ptx_has(i, PTX_M_gt) || ptx_has(i, PTX_M_le) || ptx_has(i, PTX_M_hi) ||
+                     ptx_has(i, PTX_M_ls));
+}
+
+static bool exact_constant_(struct shape s) { return shape_uniform(&s) && s.ranged && s.lo == s.hi; }
+
+/* Integer operations that keep or change strides. False: only the general rule applies. */
+static bool integer_(const struct ptx_instr *i, const struct shape *s, struct shape *out)
+{
+    unsigned t = i->types[i->ntypes - 1], bits = ptx_type_bits((enum ptx_type)t);
+    if (i->ntypes == 0 || !is_int_type_(t) || bits < 16)
+        return false;
+    switch (i->op) {
+    case PTX_OP_mov:
+    case PTX_OP_cvta:
+        *out = s[0];
+        return true;
+    case PTX_OP_add:
+    case PTX_OP_sub:
+        if (ptx_has(i, PTX_M_sat) || ptx_has(i, PTX_M_cc))
+            return false;
+        *out = add_(s[0], s[1], i->op == PTX_OP_add ? 1 : -1, bits);
+        return true;
+    case PTX_OP_mul:
+    case PTX_OP_mad: {
+        bool wide = ptx_has(i, PTX_M_wide);
+        if ((!wide && !ptx_has(i, PTX_M_lo)) || ptx_has(i, PTX_M_cc))
+            return false;
+        struct shape a = s[0], b = s[1];
+        if (wide) {
+            a = widen_(a, ptx_type_is_signed((enum ptx_type)t));
+            b = widen_(b, ptx_type_is_signed((enum ptx_type)t));
+        }
+        *out = mul_(a, b, wide ? bits * 2 : bits);
+        if (i->op == PTX_OP_mad)
+            *out = add_(*out, s[2], 1, wide ? bits * 2 : bits);
+        return true;
+    }
+    case PTX_OP_shl: {
+        if (!exact_constant_(s[1]) || s[1].lo < 0 || s[1].lo >= bits)
+            return false;
+        struct shape factor = constant_((int64_t)1 << s[1].lo);
+        if (s[1].lo >= 31)
+            return false;
+        *out = mul_(s[0], factor, bits);
+        return true;
+    }
+    case PTX_OP_shr:
+        if (!exact_constant_(s[1]) || s[1].lo < 0)
+            return false;
+        *out = shift_right_(s[0], (unsigned)s[1].lo);
+        return true;
+    case PTX_OP_and:
+        if (exact_constant_(s[1]))
+            *out = and_mask_(s[0], (uint64_t)s[1].lo & (bits == 64 ? ~0ull : (1ull << bits) - 1));
+        else
+            return false;
+        return true;
+    case PTX_OP_or:
+        /* adding where no bits meet: aligned first lanes, small right side */
+        if (s[0].seg == SEG_NONE || s[1].seg == SEG_NONE || !s[1].ranged || s[1].lo < 0 ||
+            s[0].stride != 0 || align_at_(&s[0], s[0].seg) > 30 ||
+            s[1].hi >= (int64_t)1 << align_at_(&s[0], s[0].seg))
+            return false;
+        *out = add_(s[0], s[1], 1, bits);
+        return true;
+    case PTX_OP_cvt: {
+        unsigned from = ptx_type_bits((enum ptx_type)i->types[1]);
+        unsigned to = ptx_type_bits((enum ptx_type)i->types[0]);
+        if (!is_int_type_(i->types[0]) || !is_int_type_(i->types[1]) || ptx_has(i, PTX_M_sat))
+            return false;
+        if (to > from) {
+            if (from < 32 && s[0].stride != 0 && s[0].seg)
+                return false;
+            *out = widen_(s[0], ptx_type_is_signed((enum ptx_type)i->types[1]));
+        } else {
+            *out = s[0];
+            out->stride = wrap_(s[0].stride, to);
+            if (to < 32)
+                out->ranged = false;
+        }
+        return true;
+    }
+    default:
+        return false;
+    }
+}
+
+static struct shape general_(const struct shape *s, int n)
+{
+    unsigned seg = SEG_WARP;
+    for (int e = 0; e < n; e++) {
+        if (s[e].seg == SEG_NONE || s[e].stride != 0)
+            return VARYING;
+        seg = min_u_(seg, s[e].seg);
+    }
+    struct shape out = uniform_(0);
+    out.seg = (uint8_t)seg;
+    return out;
+}
+
+/* A load's result follows its address: one value per segment of equal addresses. */
+static struct shape loaded_(const struct jkernel *k, const struct ptx_instr *i)
+{
+    struct shape a = shape_address(k, &i->operands[1]);
+    if (!a.known)
+        return a;
+    bool local = i->nspaces > 0 && i->spaces[0] == PTX_SPACE_LOCAL;
+    if (local || a.seg == SEG_NONE || a.stride != 0)
+        return VARYING;
+    struct shape s = uniform_(0);
+    s.seg = a.seg;
+    return s;
+}
+
+struct shape shape_of(const struct jkernel *k, const struct ptx_instr *i, int which)
+{
+    struct shape s[20];
+    int ndst = jit_ndst(i), n = 0;
+    if (i->op == PTX_OP_call) {
+        struct alu_sig sig;
+        if (i->call->func == NULL || !alu_math_known(i->call->func->name, &sig))
+            return VARYING;
+        for (int a = 0; a < i->call->nargs && n < 16; a++)
+            s[n++] = shape_operand(k, &i->call->args[a]);
+    } else {
+        for (int o = ndst; o < i->noperands && n < 16; o++)
+            s[n++] = shape_operand(k, &i->operands[o]);
+    }
+    bool any_unknown = false;
+    for (int e = 0; e < n; e++)
+        any_unknown |= !s[e].known;
+    if (any_unknown)
+        return (struct shape){0};
+    switch (i->op) {
+    case PTX_OP_ld:
+    case PTX_OP_ldu:
+        return loaded_(k, i);
+    case PTX_OP_atom:
+    case PTX_OP_match:
+    case PTX_OP_elect:
+        return i->op == PTX_OP_elect && which == 0 ? uniform_(0) : VARYING;
+    case PTX_OP_shfl:
+        return VARYING;
+    case PTX_OP_activemask:
+        return uniform_(0);
+    case PTX_OP_vote:
+    case PTX_OP_redux: /* groups of lanes may name different member sets */
+        if (ptx_has(i, PTX_M_sync) && !shape_uniform(&s[n - 1]))
+            return VARYING;
+        return uniform_(0);
+    case PTX_OP_bar:
+    case PTX_OP_barrier:
+        return uniform_(0);
+    case PTX_OP_alloca:
+    case PTX_OP_stacksave:
+        return uniform_(0);
+    case PTX_OP_cvta:
+        /* the generic address of local memory differs from lane to lane */
+        if (i->nspaces > 0 && i->spaces[0] == PTX_SPACE_LOCAL)
+            return VARYING;
+        s[0].ranged = false;
+        return s[0];
+    case PTX_OP_setp:
+        if (i->noperands - ndst == 2 && aligned_compare_(i, s[0], s[1]))
+            return uniform_(0);
+        break;
+    case PTX_OP_mov:
+        if (i->operands[0].kind == PTX_OPR_VEC || i->operands[1].kind == PTX_OPR_VEC)
+            return general_(s, n);
+        if (i->operands[1].kind == PTX_OPR_SYM && i->operands[1].var != NULL)
+            return s[0];
+        if (ptx_type_bits((enum ptx_type)i->types[0]) >= 32)
+            return s[0];
+        break;
+    case PTX_OP_selp:
+        if (shape_uniform(&s[2])) {
+            struct shape j = shape_join(s[0], s[1]);
+            j.ranged = false;
+            return j;
+        }
+        break;
+    default:
+        break;
+    }
+    struct shape out;
+    if (integer_(i, s, &out))
+        return out;
+    return general_(s, n);
+}
+
+/* ---- divergence and frontiers ---------------------------------------------------------------- */
+
+static bool frontier_add_(struct jblock *b, const uint64_t *from, int32_t words, int32_t above,
+                          int32_t self)
+{
+    bool changed = false;
+    for (int32_t w = 0; w < words; w++) {
+        uint64_t v = from[w];
+        if (w == above >> 6)
+            v &= ~0ull << (above & 63) << 1;
+        else if (w < above >> 6)
+            v = 0;
+        if (w == self >> 6)
+            v &= ~(1ull << (self & 63));
+        changed |= (v & ~b->frontier[w]) != 0;
+        b->frontier[w] |= v;
+    }
+    return changed;
+}
+
+/* After block b, lanes may be pending at its successors and all over its frontier; each of these
+ * may run next, with the later ones pending. */
+static bool spread_(struct jkernel *k, int32_t b)
+{
+    int32_t words = bit_words(k->nblocks);
+    struct jblock *blk = &k->blocks[b];
+    uint64_t *cand = xmalloc((size_t)words * 8);
+    bool changed = false;
+    bool together = blk->diverges || blk->term == TERM_EXIT;
+    for (int s = 0; s < (together ? 1 : blk->nsucc); s++) {
+        memcpy(cand, blk->frontier, (size_t)words * 8);
+        if (together)
+            for (int t = 0; t < blk->nsucc; t++)
+                bit_set(cand, blk->succ[t]);
+        else
+            bit_set(cand, blk->succ[s]);
+        for (int32_t c = bit_next(cand, k->nblocks, 0); c >= 0; c = bit_next(cand, k->nblocks, c + 1))
+            changed |= frontier_add_(&k->blocks[c], cand, words, c, c);
+    }
+    free(cand);
+    return changed;
+}
+
+/* One round of shapes; true when any grew. */
+static bool shapes_round_(struct jkernel *k)
+{
+    bool changed = false;
+    size_t words = (size_t)bit_words((int32_t)k->nregs);
+    uint64_t *waiting = xmalloc(words * 8);
+    for (int32_t b = 0; b < k->nblocks; b++) {
+        struct jblock *blk = &k->blocks[b];
+        memset(waiting, 0, words * 8);
+        for (int32_t c = bit_next(blk->frontier, k->nblocks, 0); c >= 0;
+             c = bit_next(blk->frontier, k->nblocks, c + 1))
+            for (size_t w = 0; w < words; w++)
+                waiting[w] |= k->blocks[c].live_in[w];
+        for (int32_t n = 0; n <= blk->count; n++) {
+            const struct ptx_instr *i = n < blk->count ? &k->instrs[blk->first + n]
+                                        : blk->term == TERM_SUSPEND ? blk->term_instr
+                                                                    : NULL;
+            struct jroles r;
+            if (i == NULL)
+                continue;
+            jit_roles(i, &r);
+            for (int d = 0; d < r.ndef; d++) {
+                struct jreg *reg = &k->regs[r.def[d]];
+                struct shape s = shape_of(k, i, d);
+                if (s.known && bit_get(waiting, r.def[d])) {
+                    struct shape v = VARYING;
+                    v.hint_seg = s.seg ? s.seg : s.hint_seg;
+                    v.stride = s.stride;
+                    s = v;
+                }
+                if (reg->type == PTX_PRED && s.known && !shape_uniform(&s))
+                    s = VARYING;
+                struct shape j = shape_join(reg->shape, s);
+                if (memcmp(&j, &reg->shape, sizeof j) != 0) {
+                    reg->shape = j;
+                    changed = true;
+                }
+            }
+        }
+    }
+    free(waiting);
+    return changed;
+}
+
+/* Registers cheap enough to compute again: chains of scalar integer work on values that never
+ * change while the block runs. */
+static void find_remat_(struct jkernel *k)
+{
+    for (int32_t b = 0; b < k->nblocks; b++) {
+        const struct jblock *blk = &k->blocks[b];
+        for (int32_t n = 0; n < blk->count; n++) {
+            const struct ptx_instr *i = &k->instrs[blk->first + n];
+            struct jroles r;
+            jit_roles(i, &r);
+            if (r.ndef != 1 || k->regs[r.def[0]].ndefs != 1 || k->regs[r.def[0]].shape.seg == SEG_NONE)
+                continue;
+            int cost = 1;
+            for (int u = 0; u < r.nuse; u++) {
+                const struct jreg *src = &k->regs[r.use[u]];
+                cost = src->remat == 0 ? 1000 : cost + src->remat;
+            }
+            bool cheap = false;
+            switch (i->op) {
+            case PTX_OP_mov:
+                cheap = i->operands[0].kind == PTX_OPR_REG && i->operands[1].kind != PTX_OPR_VEC;
+                if (i->operands[1].kind == PTX_OPR_SREG)
+                    cheap = i->operands[1].sreg < PTX_SR_clock;
+                break;
+            case PTX_OP_ld:
+                cheap = i->nspaces > 0 && i->spaces[0] == PTX_SPACE_PARAM && r.nuse == 0;
+                break;
+            case PTX_OP_add:
+            case PTX_OP_sub:
+            case PTX_OP_mul:
+            case PTX_OP_mad:
+            case PTX_OP_shl:
+            case PTX_OP_shr:
+            case PTX_OP_and:
+            case PTX_OP_or:
+            case PTX_OP_cvt:
+            case PTX_OP_cvta:
+                cheap = i->ntypes > 0 && is_int_type_(i->types[0]) && !ptx_has(i, PTX_M_cc);
+                break;
+            case PTX_OP_setp:
+                cheap = i->ntypes > 0 && is_int_type_(i->types[0]);
+                break;
+            default:
+                break;
+            }
+            if (cheap && cost < 24)
+                k->regs[r.def[0]].remat = (uint8_t)cost;
+        }
+    }
+}
+
+bool pass_shape(struct jkernel *k)
+{
+    int32_t words = bit_words(k->nblocks);
+    for (int32_t b = 0; b < k->nblocks; b++)
+        k->blocks[b].frontier = arena_alloc(&k->arena, (size_t)words * 8);
+    for (bool changed = true; changed;) {
+        changed = shapes_round_(k);
+        for (int32_t b = 0; b < k->nblocks; b++) {
+            struct jblock *blk = &k->blocks[b];
+            if (blk->cond < 0 || blk->diverges)
+                continue;
+            const struct shape *s = &k->regs[blk->cond].shape;
+            if (s->known && !shape_uniform(s)) {
+                blk->diverges = true;
+                changed = true;
+            }
+        }
+        for (bool spreading = true; spreading;) {
+            spreading = false;
+            for (int32_t b = 0; b < k->nblocks; b++)
+                spreading |= spread_(k, b);
+            changed |= spreading;
+        }
+    }
+    for (size_t r = 0; r < k->nregs; r++)
+        if (!k->regs[r].shape.known) /* never written: any value will do */
+            k->regs[r].shape = uniform_(0);
+    for (int32_t b = 0; b < k->nblocks; b++) {
+        struct jblock *blk = &k->blocks[b];
+        blk->alone = bit_next(blk->frontier, k->nblocks, 0) < 0;
+    }
+    find_remat_(k);
+    return true;
+}
