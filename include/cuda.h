@@ -1,0 +1,10 @@
+/* cuda.h: the driver API.
+ *
+ * Values, layouts and symbol names are those of CUDA 13.0. The pieces under weir/cu are not meant
+ * to be included on their own. Compiles as C and C++. */
+#ifndef __cuda_cuda_h__
+#define __cuda_cuda_h__
+
+#include "weir/cu/base.h"
+
+#endif
