@@ -55,8 +55,8 @@ typedef uint64_t cuuint64_t;
 #include "weir/math_overloads.h"
 
 #include <__clang_cuda_cmath.h>
-#include <__clang_cuda_intrinsics.h>
 #include <__clang_cuda_complex_builtins.h>
+#include <__clang_cuda_intrinsics.h>
 
 __device__ inline __cuda_builtin_threadIdx_t::operator dim3() const { return dim3(x, y, z); }
 __device__ inline __cuda_builtin_threadIdx_t::operator uint3() const { return {x, y, z}; }
@@ -68,8 +68,12 @@ __device__ inline __cuda_builtin_gridDim_t::operator dim3() const { return dim3(
 __device__ inline __cuda_builtin_gridDim_t::operator uint3() const { return {x, y, z}; }
 
 #include "weir/atomics.h"
-#include "weir/warp.h"
 #include "weir/memory_access.h"
+#include "weir/warp.h"
+
+#include "weir/texture.h"
+
+#include "weir/surface.h"
 
 #undef WEIR_DEVICE
 

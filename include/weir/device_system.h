@@ -1,6 +1,8 @@
 /* The functions that a kernel calls and something outside it performs: printf, malloc, free and a
  * failed assertion. Their names are those of the CUDA system call interface ("PTX Writer's Guide to
- * Interoperability"); the driver supplies them. */
+ * Interoperability"); the driver supplies them.
+ *
+ * Comes before <cstdlib> and <new>, so that std::malloc and operator new mean these, too. */
 #ifndef WEIR_DEVICE_SYSTEM_H
 #define WEIR_DEVICE_SYSTEM_H
 
@@ -22,11 +24,5 @@ __device__ static inline void __assert_fail(const char *message, const char *fil
     __assertfail(message, file, line, function, sizeof(char));
 }
 }
-
-namespace std
-{
-__device__ static inline void *malloc(size_t bytes) { return ::malloc(bytes); }
-__device__ static inline void free(void *pointer) { ::free(pointer); }
-} // namespace std
 
 #endif

@@ -23,8 +23,13 @@
 
 #include <__clang_cuda_math_forward_declares.h>
 
+#include <stddef.h>
+
 #include "weir/keywords.h"
 #include "weir/version.h"
+
+/* Before <new>, whose device operators call these. */
+#include "weir/device_system.h"
 
 #define __CUDACC__ 1
 #define __NVCC__   1

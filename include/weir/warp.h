@@ -1,5 +1,5 @@
-/* Warp and block functions that clang's headers leave out: match, sleep, timers, identities,
- * dot products of packed bytes. */
+/* Warp and block functions that clang's headers leave out: match, sleep, dot products of
+ * packed bytes. */
 #ifndef WEIR_WARP_H
 #define WEIR_WARP_H
 
@@ -41,19 +41,6 @@ WEIR_DEVICE unsigned __match_all_sync(unsigned mask, double value, int *all)
 /* At most `ns` nanoseconds (the hardware promises 0 to 2 * ns). */
 WEIR_DEVICE void __nanosleep(unsigned ns) { __nvvm_nanosleep(ns); }
 #endif
-
-WEIR_DEVICE unsigned long long globaltimer(void)
-{
-    unsigned long long ns;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns)::"memory");
-    return ns;
-}
-WEIR_DEVICE unsigned long long __globaltimer(void) { return globaltimer(); }
-
-/* Rarely used identities of a thread. */
-WEIR_DEVICE unsigned __laneid(void) { return __nvvm_read_ptx_sreg_laneid(); }
-WEIR_DEVICE unsigned __warpid(void) { return __nvvm_read_ptx_sreg_warpid(); }
-WEIR_DEVICE unsigned __smid(void) { return __nvvm_read_ptx_sreg_smid(); }
 
 #define __assume(condition) __builtin_assume(condition)
 #define __nv_unreachable()  __builtin_unreachable()
