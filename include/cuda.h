@@ -6,5 +6,6 @@
 #define __cuda_cuda_h__
 
 #include "weir/cu/base.h"
+#include "weir/cu/result.h"
 
 #endif
