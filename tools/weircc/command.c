@@ -226,6 +226,7 @@ void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass,
     if (c->given[OPT_device_debug])
         list_add(argv, "-D__CUDACC_DEBUG__=1");
     if (per_thread_stream(c)) {
+        list_add(argv, "-Xclang"); /* the driver keeps it from single passes */
         list_add(argv, "-fgpu-default-stream=per-thread");
         list_add(argv, "-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1");
     }

@@ -1,6 +1,7 @@
 /* Carrying out jobs: from a source file to what the phase wants of it. */
 #include "depfile.h"
 #include "driver.h"
+#include "elf.h"
 #include "fatbin.h"
 #include "messages.h"
 
@@ -95,14 +96,19 @@ static int make_fatbin(struct driver *dr, const char *ptx, const char *fatbin)
     return fatbin_write(ptx, fatbin, &dr->diag) ? 0 : 1;
 }
 
-static int host_pass(struct compilation *c, const char *fatbin, const char *object)
+/* The host pass, with the device code of the file given. */
+static int host_pass(struct compilation *c, const char *ptx, const char *object)
 {
     struct driver *dr = c->dr;
     struct strlist argv = {0};
     command_cuda(&argv, dr, PASS_HOST, c->job->input);
     if (dr->plan.rdc) {
-        list_add(&argv, "-D__WEIR_RDC_FATBIN__=\"%s\"", fatbin);
+        list_add(&argv, "-D__WEIR_RDC_PTX__=\"%s\"", ptx);
     } else {
+        char *fatbin = intermediate(dr, c->job->input, ".fatbin");
+        int status = fatbin != NULL ? make_fatbin(dr, ptx, fatbin) : 1;
+        if (status != 0)
+            return status;
         list_add(&argv, "-Xclang");
         list_add(&argv, "-fcuda-include-gpubinary");
         list_add(&argv, "-Xclang");
@@ -112,20 +118,42 @@ static int host_pass(struct compilation *c, const char *fatbin, const char *obje
     return run_compiler(c, &argv, "clang (host)", object, true);
 }
 
+/* An object with __managed__ variables must say where they are; only now it is known whether it has
+ * any. */
+static int join_managed(struct driver *dr, const char *bare, const char *object)
+{
+    struct strlist argv = {0};
+    list_add(&argv, "%s", dr->tools.cxx);
+    list_add(&argv, "-r");
+    list_add(&argv, "-nostdlib");
+    list_add(&argv, "%s", bare);
+    list_add(&argv, "%s/weir-managed.o", dr->tools.support);
+    list_add(&argv, "-o");
+    list_add(&argv, "%s", object);
+    return work_run(&dr->work, &argv, "join", NULL, &dr->diag);
+}
+
 /* Runs both passes and makes an object. */
 static int cuda_object(struct compilation *c, const char *object)
 {
     struct driver *dr = c->dr;
     char *ptx = intermediate(dr, c->job->input, ".ptx");
-    char *fatbin = intermediate(dr, c->job->input, ".fatbin");
-    if (ptx == NULL || fatbin == NULL)
+    if (ptx == NULL)
         return 1;
     int status = device_pass(c, ptx);
     if (status == 0)
-        status = make_fatbin(dr, ptx, fatbin);
-    if (status == 0)
-        status = host_pass(c, fatbin, object);
-    return status;
+        status = host_pass(c, ptx, object);
+    if (status != 0 || dr->work.dryrun || !elf_has_section(object, "weir_managed"))
+        return status;
+    char *bare = intermediate(dr, c->job->input, ".bare.o");
+    if (bare == NULL)
+        return 1;
+    struct strlist move = {0};
+    list_add(&move, "mv");
+    list_add(&move, "%s", object);
+    list_add(&move, "%s", bare);
+    status = work_run(&dr->work, &move, "move", NULL, &dr->diag);
+    return status != 0 ? status : join_managed(dr, bare, object);
 }
 
 static int cuda_fatbin(struct compilation *c)
@@ -200,13 +228,14 @@ static int compile_device_code(struct compilation *c, const char *object)
     const char *input = c->job->input;
     if (dr->plan.phase == PHASE_FATBIN)
         return make_fatbin(dr, input, c->job->output);
-    if (c->job->kind == INPUT_FATBIN)
+    if (c->job->kind == INPUT_PTX)
         return wrap_device_code(dr, input, object);
-    char *fatbin = intermediate(dr, input, ".fatbin");
-    if (fatbin == NULL)
+    char *ptx = intermediate(dr, input, ".ptx");
+    if (ptx == NULL)
         return 1;
-    int status = make_fatbin(dr, input, fatbin);
-    return status != 0 ? status : wrap_device_code(dr, fatbin, object);
+    if (!dr->work.dryrun && !fatbin_extract(input, ptx, &dr->diag))
+        return 1;
+    return wrap_device_code(dr, ptx, object);
 }
 
 int compile_job(struct driver *dr, const struct job *job, char **object)

@@ -8,7 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FLAG_64BIT = 0x1, FLAG_DEBUG = 0x2, FLAG_LINUX = 0x10, KIND_PTX = 1 };
+enum {
+    FATBIN_VERSION = 1,
+    KIND_PTX = 1,
+    FLAG_64BIT = 0x1,
+    FLAG_DEBUG = 0x2,
+    FLAG_LINUX = 0x10,
+    FLAGS_COMPRESSED = 0x2000 | 0x8000, /* LZ4, zstd */
+};
+#define FATBIN_MAGIC 0xBA55ED50u
 
 struct fatbin_header {
     uint32_t magic;
@@ -111,8 +119,8 @@ bool fatbin_write(const char *ptx_path, const char *out_path, struct diag *d)
         .flags = FLAG_64BIT | FLAG_LINUX | (head.debug ? FLAG_DEBUG : 0),
     };
     struct fatbin_header header = {
-        .magic = 0xBA55ED50,
-        .version = 1,
+        .magic = FATBIN_MAGIC,
+        .version = FATBIN_VERSION,
         .header_size = sizeof header,
         .size = sizeof entry + padded,
     };
@@ -125,5 +133,47 @@ bool fatbin_write(const char *ptx_path, const char *out_path, struct diag *d)
     bool ok = write_whole(out_path, &out, d);
     sb_free(&out);
     free(ptx);
+    return ok;
+}
+
+bool fatbin_extract(const char *fatbin_path, const char *ptx_path, struct diag *d)
+{
+    size_t size;
+    char *file = file_read(fatbin_path, &size, d);
+    if (file == NULL)
+        return false;
+    struct fatbin_header header = {0};
+    if (size >= sizeof header)
+        memcpy(&header, file, sizeof header);
+    bool found = false, compressed = false;
+    struct strbuf ptx = {0};
+    size_t at = header.header_size;
+    while (header.magic == FATBIN_MAGIC && !found && at + sizeof(struct fatbin_entry) <= size) {
+        struct fatbin_entry entry;
+        memcpy(&entry, file + at, sizeof entry);
+        if (entry.header_size < sizeof entry || entry.header_size > size - at ||
+            entry.payload_size > size - at - entry.header_size)
+            break;
+        if (entry.kind == KIND_PTX) {
+            compressed = (entry.flags & FLAGS_COMPRESSED) != 0;
+            found = !compressed;
+            if (found)
+                sb_append(&ptx, file + at + entry.header_size,
+                          strnlen(file + at + entry.header_size, entry.payload_size));
+        }
+        at += entry.header_size + entry.payload_size;
+    }
+    bool ok = found && write_whole(ptx_path, &ptx, d);
+    if (header.magic != FATBIN_MAGIC)
+        diag_set(d, 0, 0, "'%s' is not a fat binary", fatbin_path);
+    else if (!found && compressed)
+        diag_set(d, 0, 0, "The PTX in '%s' is compressed: build it with -no-compress", fatbin_path);
+    else if (!found)
+        diag_set(d, 0, 0,
+                 "'%s' holds no PTX: build it with PTX, e.g. -gencode "
+                 "arch=compute_80,code=compute_80",
+                 fatbin_path);
+    sb_free(&ptx);
+    free(file);
     return ok;
 }

@@ -1,0 +1,110 @@
+# Bad input: each mistake gets a message that names it, and no output.
+. "$(dirname "$0")/lib.sh"
+
+bad() { # bad TEXT ARGS...: an error that says TEXT
+    text=$1
+    shift
+    run weircc "$@"
+    fails
+    says "$text"
+}
+
+bad "No input files"
+bad "Unknown option '--foo'" --foo a.cu
+bad "Unknown option '-fPIC'" -fPIC a.cu
+bad "Cannot read 'missing.cu': No such file" missing.cu
+bad "Cannot read 'missing.o': No such file" a.cu missing.o
+mkdir folder.cu
+bad "it is a folder" -c folder.cu
+bad "Don't know what to do with 'a.foo'" a.foo
+bad "argument expected after '-o'" a.cu -o
+bad "no argument expected after '--keep'" a.cu --keep=true
+bad "expected true or false" -rdc=maybe a.cu
+bad "expected a number" -O=fast a.cu
+bad "Value 'c++33' is not defined for option 'std'" -std=c++33 a.cu
+bad "Value 'foo' is not defined for option 'Werror'" -Werror=foo a.cu
+bad "Unsupported gpu architecture 'sm_1000'" -arch=sm_1000 a.cu
+bad "-arch option not specified" -code=sm_80 a.cu
+bad "'--cubin (-cubin)' is not supported" -cubin a.cu
+bad "not supported" -sanitize=memcheck a.cu
+bad "A single input file is required" -c a.cu b.cpp -o x.o
+bad "is the input file" -c a.cu -o a.cu
+exists a.cu
+: >m.cubin
+bad "machine code of a GPU" m.cubin
+echo '.version 8.5' >a.ptx
+bad ".ptx files are only allowed with" -c a.ptx
+bad "is not PTX" -fatbin a.ptx
+missing a.fatbin
+echo '"open' >opts
+bad "is not closed" -optf opts
+bad "missing.opt" -optf missing.opt
+bad "'no-such-compiler' not found (-ccbin)" -ccbin no-such-compiler a.cu
+bad "no folder for intermediate files" -c a.cu --keep-dir nowhere
+bad "nowhere/x.o" -c a.cu -o nowhere/x.o
+bad "nowhere/x.d" -c b.cpp -MD -MF nowhere/x.d
+run env TMPDIR=/nonexistent weircc -c a.cu
+fails
+says "/nonexistent"
+
+# Messages point at the user's own lines, each once, and say nothing of intermediate files.
+cat >wrong.cu <<'END'
+__global__ void k(int *p)
+{
+    int unused_here;
+    *p = not_declared;
+}
+int main() { return 0; }
+END
+run weircc -c wrong.cu
+fails
+says "wrong.cu:4:10: error: use of undeclared identifier 'not_declared'"
+says '1 error detected in the compilation of "wrong.cu"'
+says_not "$TMPDIR"
+missing wrong.o
+sed -i 's/not_declared/1/' wrong.cu
+run weircc -c wrong.cu -Xcompiler -Wall
+ok
+says "wrong.cu:3:9: warning: unused variable"
+[ "$(grep -c 'unused variable' out)" = 1 ]
+note $? "the warning comes twice"
+run weircc -c wrong.cu -Xcompiler -Wall -w
+ok
+says_not warning
+run weircc -c wrong.cu -Xcompiler -Wall -Werror all-warnings
+fails
+
+# Only host code is wrong.
+printf '__global__ void k() {}\nint main() { return missing_name; }\n' >host.cu
+run weircc -c host.cu
+fails
+says "host.cu:2:21: error"
+
+# Launches from kernels are a later matter, and weircc says so.
+cat >cdp.cu <<'END'
+__global__ void child() {}
+__global__ void parent() { child<<<1, 1>>>(); }
+END
+run weircc -c cdp.cu -rdc=true
+fails
+says "cdp.cu:2:28: error: kernel 'child' is launched from device code"
+
+# The exit status of what failed comes through, and warnings of our own can be switched off.
+run weircc -c a.cu -arch=sm_35
+ok
+says "clang generates no code for 'sm_35'"
+run weircc -c a.cu -arch=sm_35 -Wno-deprecated-gpu-targets
+ok
+says_not "sm_35"
+printf 'int main() { return 7; }\n' >seven.cpp
+run weircc -cudart none -run seven.cpp -o seven
+[ "$status" = 7 ]
+note $? "status $status, wanted the program's 7"
+run weircc -run seven
+[ "$status" = 7 ]
+note $? "status $status, wanted the program's 7"
+printf 'int other();\nint main() { return other(); }\n' >undefined.cpp
+run weircc -cudart none undefined.cpp
+fails
+says "undefined reference to"
+done_

@@ -1,0 +1,140 @@
+# The phases: what is written, under which name, and what it holds.
+. "$(dirname "$0")/lib.sh"
+
+run weircc -ptx a.cu
+ok
+exists a.ptx
+contains a.ptx '.visible .entry _Z8kernel_aPfi'
+run weircc -ptx a.cu -o other.ptx -DSCALE=4
+ok
+exists other.ptx
+run weircc -fatbin a.cu
+ok
+exists a.fatbin
+contains a.fatbin '.visible .entry _Z8kernel_aPfi'
+run weircc -fatbin other.ptx
+ok
+exists other.fatbin
+contains other.fatbin '.version'
+
+run weircc -E a.cu
+ok
+says 'kernel_a'
+says 'cudaMalloc'
+run weircc -E a.cu -o a.ii
+ok
+exists a.ii
+run weircc -E b.cpp -DSCALE=77
+ok
+says 'return 77;'
+
+mkdir objs
+run weircc -c a.cu b.cpp c.c -odir objs
+ok
+exists objs/a.o objs/b.o objs/c.o
+cp a.cu "with space.cu"
+run weircc -c "with space.cu" -o "an object.o"
+ok
+exists "an object.o"
+run weircc -c "with space.cu"
+ok
+exists "with space.o"
+cp a.cu 'quote"dollar$.cu'
+run weircc -c 'quote"dollar$.cu' -o q.o
+ok
+exists q.o
+
+# The device code of an object is a fat binary that holds the PTX, ended by a NUL.
+run weircc -c a.cu
+ok
+readelf -SW a.o >out
+says '.nv_fatbin'
+says '.nvFatBinSegment'
+contains a.o '.visible .entry _Z8kernel_aPfi'
+
+# -x takes any suffix; several files of one name do not get in each other's way.
+cp a.cu kernel.txt
+run weircc -x cu -c kernel.txt
+ok
+exists kernel.o
+run weircc -x c -c kernel.txt
+fails
+mkdir one two
+cp a.cu one/same.cu
+sed s/_a/_2/g a.cu >two/same.cu
+cp a.h one
+cp a.h two
+run weircc -lib one/same.cu two/same.cu c.c -o libsame.a
+ok
+ar t libsame.a >out
+says 'same.o'
+says 'c.o'
+nm libsame.a >out
+says 'launch_a'
+says 'launch_2'
+says 'value_c'
+
+# --keep keeps what lies between.
+mkdir kept
+run weircc -c a.cu --keep --keep-dir kept
+ok
+exists kept/a.ptx kept/a.fatbin
+run weircc -c a.cu -v
+ok
+says '--cuda-device-only'
+run weircc -c a.cu -time times.csv
+ok
+contains times.csv 'clang (device)'
+run weircc -c a.cu -o gone.o
+run weircc -clean -c a.cu -o gone.o
+ok
+missing gone.o
+
+run weircc -fdevice-syntax-only a.cu
+ok
+
+# Options from a file and from the environment.
+echo '-c "with space.cu" -o from_file.o' >opts
+run weircc -optf opts
+ok
+exists from_file.o
+run env NVCC_APPEND_FLAGS='-o appended.o' weircc -c a.cu
+ok
+exists appended.o
+
+# A signal takes the intermediate files away and is passed on.
+cat >slow.cu <<'END'
+template <int N> struct T { static const int v = T<N - 1>::v + T<N - 2>::v; };
+template <> struct T<0> { static const int v = 0; };
+template <> struct T<1> { static const int v = 1; };
+template <int A, int B> __global__ void many(int *p) { *p += A * B; }
+template <int A, int B> struct All {
+    static void go(int *p) { many<A, B><<<1, 1>>>(p); All<A - 1, B>::go(p); }
+};
+template <int B> struct All<0, B> { static void go(int *p) { All<200, B - 1>::go(p); } };
+template <> struct All<0, 0> { static void go(int *) {} };
+void all(int *p) { All<200, 30>::go(p); }
+END
+weircc -c slow.cu -ftemplate-depth=9000 >out 2>&1 &
+pid=$!
+i=0
+while [ -z "$(ls -A "$TMPDIR")" ] && [ $i -lt 50 ]; do
+    sleep 0.1
+    i=$((i + 1))
+done
+sleep 0.3
+command="kill -TERM weircc"
+kill -TERM $pid
+wait $pid
+status=$?
+[ "$status" = 143 ]
+note $? "ended by status $status, wanted 143 (SIGTERM)"
+missing slow.o
+
+# Many at once in one folder.
+for i in 1 2 3 4; do
+    weircc -c a.cu -o "at_once_$i.o" >"out$i" 2>&1 &
+done
+wait
+exists at_once_1.o at_once_2.o at_once_3.o at_once_4.o
+done_

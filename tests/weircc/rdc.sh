@@ -1,0 +1,163 @@
+# Relocatable device code: how it lies in objects, and that links take the registering part in. The
+# runtime is stood in for by two functions that print what they are given.
+. "$(dirname "$0")/lib.sh"
+
+cat >main.cu <<'END'
+#include <cstdio>
+extern __device__ int helper(int);
+extern __device__ int shared_value;
+static __device__ int own = 1;
+static __global__ void own_kernel(int *p) { *p = own; }
+__global__ void kernel(int *p) { *p = helper(shared_value); }
+void launch(int *p) { kernel<<<1, 1>>>(p); own_kernel<<<1, 1>>>(p); }
+END
+cat >helper.cu <<'END'
+__device__ int shared_value = 3;
+static __device__ int own = 2;
+static __global__ void own_kernel(int *p) { *p = own; }
+__device__ int helper(int x) { return x + own; }
+void launch2(int *p) { own_kernel<<<1, 1>>>(p); }
+END
+# Prints the pieces of PTX and the names of the entries.
+cat >runtime.c <<'END'
+#include <stdint.h>
+#include <stdio.h>
+struct entry { void *addr; const char *name; uint64_t size; int32_t flags, data; };
+void __cudaWeirRegisterOffload(const char *p, const char *end, const struct entry *e,
+                               const struct entry *last)
+{
+    int pieces = 0;
+    while (p < end) {
+        if (*(const uint32_t *)p == 0) { p += 4; continue; }
+        uint64_t n = *(const uint64_t *)(p + 8);
+        printf("piece %.4s %s\n", p, p[16 + n - 1] == 0 ? "ends by NUL" : "BAD");
+        p += (16 + n + 7) / 8 * 8;
+        pieces++;
+    }
+    printf("%d pieces\n", pieces);
+    for (; e < last; e++)
+        printf("entry %s %llu\n", e->name, (unsigned long long)e->size);
+}
+void __cudaWeirRegisterManaged(const char *p, const char *end) { printf("managed %d\n", (int)(end - p)); }
+int cudaLaunchKernel(void) { return 0; }
+int __cudaPushCallConfiguration(void) { return 1; }
+int __cudaPopCallConfiguration(void) { return 1; }
+void *__cudaRegisterFatBinary(void *p) { return p; }
+void __cudaRegisterFatBinaryEnd(void **p) {}
+void __cudaUnregisterFatBinary(void **p) {}
+void __cudaRegisterFunction(void) {}
+void __cudaRegisterVar(void **h, void *p, void *d, const char *name) { printf("variable %s\n", name); }
+int main(void) { return 0; }
+END
+run weircc -dc main.cu helper.cu
+ok
+exists main.o helper.o
+run weircc -c runtime.c
+ok
+
+check_output() {
+    ok
+    says '2 pieces'
+    says 'piece WPTX ends by NUL'
+    says_not 'BAD'
+    says 'entry _Z6kernelPi 0'
+    says 'entry shared_value 4'
+}
+
+# weircc links: libcudadevrt.a is taken in by itself.
+run weircc -cudart none main.o helper.o runtime.o -L"$build/lib" -lcudadevrt -o direct
+ok
+run ./direct
+check_output
+# The names of static kernels are the same in both passes and differ between files.
+names=$(grep -c 'entry .*own_kernel.*__' out)
+[ "$names" = 2 ]
+note $? "$names static kernels, wanted 2"
+grep 'entry .*own_kernel' out | sed 's/entry \([^ ]*\) .*/\1/' | while read -r name; do
+    grep -qaF "$name" main.o helper.o || echo "$name" >>unknown
+done
+missing unknown
+for f in main helper; do
+    run weircc -ptx -rdc=true $f.cu
+    ok
+done
+for name in $(sed -n 's/.*\.entry \(_ZL10own_kernel[A-Za-z0-9_]*\).*/\1/p' main.ptx helper.ptx); do
+    ./direct >out
+    says "entry $name 0"
+done
+
+# Two stages, the last by the host compiler.
+run weircc -dlink main.o helper.o -o dlink.o
+ok
+run g++ dlink.o main.o helper.o runtime.o -o staged
+ok
+run ./staged
+check_output
+# The -dlink object and the library together register once.
+run g++ dlink.o main.o helper.o runtime.o -L"$build/lib" -lcudadevrt -o twice
+ok
+run ./twice
+check_output
+[ "$(grep -c pieces out)" = 1 ]
+note $? "registered more than once"
+# Without either, the linker says what is missing.
+run g++ main.o helper.o runtime.o -o none
+fails
+says '__cudaWeirDeviceLink'
+
+# From an archive, and from a shared library, which registers for itself.
+run weircc -lib main.o helper.o -o libboth.a
+ok
+run weircc -cudart none runtime.o -Xlinker --whole-archive libboth.a -Xlinker --no-whole-archive \
+    -L"$build/lib" -lcudadevrt -o archived
+ok
+run ./archived
+check_output
+run weircc -dc -Xcompiler -fPIC main.cu helper.cu
+ok
+run weircc -shared -cudart none main.o helper.o -L"$build/lib" -lcudadevrt -o libshared.so
+ok
+run weircc -cudart none runtime.o -Xlinker --no-as-needed ./libshared.so -Xcompiler -rdynamic -o with_shared
+ok
+run ./with_shared
+check_output
+
+# PTX as an input.
+run weircc -dc helper.ptx -o helper_ptx.o
+ok
+run weircc -fatbin helper.ptx
+ok
+run weircc -dlink main.o helper.fatbin -o with_ptx.o
+ok
+run g++ with_ptx.o main.o runtime.o -o ptx_program
+ok
+run ./ptx_program
+ok
+says '2 pieces'
+
+# Variables that host and device share.
+cat >managed.cu <<'END'
+__managed__ int counter = 5;
+__managed__ double table[10];
+__device__ int plain;
+__global__ void k() { counter++; table[0] = plain; }
+int read() { return counter + (int)table[3]; }
+END
+run weircc -c managed.cu
+ok
+run g++ managed.o runtime.o -o managed
+ok
+run ./managed
+ok
+says 'managed '
+says 'variable counter'
+sed 's/counter/counter2/; s/table/table2/; s/ k()/ k2()/; s/ read()/ read2()/; s/plain/plain2/' managed.cu >managed2.cu
+run weircc -c managed2.cu
+ok
+run g++ managed.o managed2.o runtime.o -o managed2
+ok
+run ./managed2
+ok
+[ "$(grep -c '^managed' out)" = 1 ]
+note $? "registered more than once"
+done_

@@ -1,0 +1,277 @@
+/* The files that weircc writes and reads itself: fat binaries, rules for make, object files; and
+ * what it makes of clang's messages. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "weircc/depfile.h"
+#include "weircc/elf.h"
+#include "weircc/fatbin.h"
+#include "weircc/messages.h"
+
+static void write_bytes(const char *path, const void *bytes, size_t n)
+{
+    FILE *f = fopen(path, "wb");
+    CHECK(f != NULL && fwrite(bytes, 1, n, f) == n);
+    if (f != NULL)
+        fclose(f);
+}
+
+static void write_text(const char *path, const char *text)
+{
+    write_bytes(path, text, strlen(text));
+}
+
+/* ---- fat binaries -------------------------------------------------------------------------- */
+
+static void check_head(const char *text, bool ok, int major, int minor, int arch, bool debug)
+{
+    struct ptx_head head = {0};
+    struct diag d = {0};
+    CHECK_EQ_INT(ptx_read_head(text, &head, &d), ok);
+    if (!ok) {
+        CHECK(d.text[0] != '\0');
+        return;
+    }
+    CHECK_EQ_INT(head.major, major);
+    CHECK_EQ_INT(head.minor, minor);
+    CHECK_EQ_INT(head.arch, arch);
+    CHECK_EQ_INT(head.debug, debug);
+}
+
+static void test_ptx_head(void)
+{
+    check_head(".version 8.5\n.target sm_75\n", true, 8, 5, 75, false);
+    check_head("// .version 1.0\n/* x\n*/ .version 7.0 // c\n .target sm_90a, debug\n", true, 7, 0,
+               90, true);
+    check_head(".version 8.0\n.target sm_80 // debug\n", true, 8, 0, 80, false);
+    check_head(".target sm_80\n", false, 0, 0, 0, false);
+    check_head(".version 8.0\n.address_size 64\n", false, 0, 0, 0, false);
+    check_head("", false, 0, 0, 0, false);
+    check_head("/* open", false, 0, 0, 0, false);
+}
+
+static uint64_t number(const char *p, int bytes)
+{
+    uint64_t v = 0;
+    memcpy(&v, p, (size_t)bytes);
+    return v;
+}
+
+static void test_fatbin(void)
+{
+    static const char ptx[] = ".version 8.5\n.target sm_86\n.address_size 64\n";
+    struct diag d = {0};
+    size_t size = 0;
+    write_text("t.ptx", ptx);
+    CHECK(fatbin_write("t.ptx", "t.fatbin", &d));
+    char *f = file_read("t.fatbin", &size, &d);
+    CHECK(f != NULL);
+    CHECK_EQ_INT(number(f, 4), 0xBA55ED50u);
+    CHECK_EQ_INT(number(f + 4, 2), 1);
+    CHECK_EQ_INT(number(f + 6, 2), 16);
+    CHECK_EQ_INT(number(f + 8, 8), size - 16);
+    const char *entry = f + 16;
+    CHECK_EQ_INT(number(entry, 2), 1);
+    CHECK_EQ_INT(number(entry + 4, 4), 64);
+    CHECK_EQ_INT(number(entry + 8, 8), size - 16 - 64);
+    CHECK_EQ_INT(number(entry + 8, 8) % 8, 0);
+    CHECK_EQ_INT(number(entry + 24, 2), 5);
+    CHECK_EQ_INT(number(entry + 26, 2), 8);
+    CHECK_EQ_INT(number(entry + 28, 4), 86);
+    CHECK_STR(entry + 64, ptx); /* ended by a NUL */
+    CHECK(fatbin_extract("t.fatbin", "back.ptx", &d));
+    char *back = file_read("back.ptx", NULL, &d);
+    CHECK_STR(back, ptx);
+    free(back);
+    free(f);
+}
+
+static void test_bad_fatbin(void)
+{
+    struct diag d = {0};
+    CHECK(!fatbin_write("missing.ptx", "x.fatbin", &d));
+    CHECK(strstr(d.text, "missing.ptx") != NULL);
+    write_text("bad.ptx", "hello\n");
+    d = (struct diag){0};
+    CHECK(!fatbin_write("bad.ptx", "x.fatbin", &d));
+    CHECK(strstr(d.text, "not PTX") != NULL);
+    write_bytes("nul.ptx", ".version 8.5\n.target sm_75\n\0more", 33);
+    d = (struct diag){0};
+    CHECK(!fatbin_write("nul.ptx", "x.fatbin", &d));
+    CHECK(access("x.fatbin", F_OK) != 0);
+    d = (struct diag){0};
+    CHECK(!fatbin_write("t.ptx", "no/such/folder.fatbin", &d));
+    CHECK(strstr(d.text, "no/such/folder.fatbin") != NULL);
+    d = (struct diag){0};
+    CHECK(!fatbin_extract("bad.ptx", "x.ptx", &d));
+    CHECK(strstr(d.text, "not a fat binary") != NULL);
+}
+
+/* Every truncation of a container is refused, none is read past its end. */
+static void test_truncated_fatbin(void)
+{
+    size_t size = 0;
+    struct diag d = {0};
+    char *f = file_read("t.fatbin", &size, &d);
+    for (size_t n = 0; f != NULL && n < size; n++) {
+        write_bytes("cut.fatbin", f, n);
+        d = (struct diag){0};
+        CHECK(!fatbin_extract("cut.fatbin", "cut.ptx", &d));
+        CHECK(d.text[0] != '\0');
+    }
+    free(f);
+}
+
+static void test_compressed_fatbin(void)
+{
+    size_t size = 0;
+    struct diag d = {0};
+    char *f = file_read("t.fatbin", &size, &d);
+    CHECK(f != NULL);
+    f[16 + 41] = (char)0x80; /* the zstd flag */
+    write_bytes("z.fatbin", f, size);
+    CHECK(!fatbin_extract("z.fatbin", "z.ptx", &d));
+    CHECK(strstr(d.text, "compressed") != NULL);
+    f[16] = 2; /* a cubin */
+    write_bytes("elf.fatbin", f, size);
+    d = (struct diag){0};
+    CHECK(!fatbin_extract("elf.fatbin", "z.ptx", &d));
+    CHECK(strstr(d.text, "holds no PTX") != NULL);
+    free(f);
+}
+
+/* ---- rules for make ------------------------------------------------------------------------ */
+
+static void check_rule(const char *text, const char *expected)
+{
+    struct strlist files = {0};
+    struct diag d = {0};
+    struct strbuf sb = {0};
+    write_text("rule.d", text);
+    CHECK(depfile_read("rule.d", &files, &d));
+    sb_printf(&sb, "%s", "");
+    for (size_t i = 0; i < files.count; i++)
+        sb_printf(&sb, "[%s]", files.items[i]);
+    CHECK_STR(sb.items, expected);
+    sb_free(&sb);
+}
+
+static void test_read_rules(void)
+{
+    check_rule("a.o: a.cu b.h\n", "[a.cu][b.h]");
+    check_rule("a.o: a.cu \\\n  b.h \\\n  c.h\n\nb.h:\n", "[a.cu][b.h][c.h]");
+    check_rule("C:\\ x.o : one\\ two.cu d$$r.h e\\#f.h one\\ two.cu\n",
+               "[one two.cu][d$r.h][e#f.h]");
+    check_rule("a.o:\n", "");
+    check_rule("a.o: a.cu", "[a.cu]");
+    check_rule("", "");
+}
+
+static void test_write_rules(void)
+{
+    struct strlist files = {0};
+    struct diag d = {0};
+    list_add(&files, "my file.cu");
+    list_add(&files, "/inc/cuda.h");
+    list_add(&files, "/inc2/a$b.h");
+    struct depfile_rule rule = {
+        .target = "my file.o", .skip_folder = "/inc", .phony_targets = true};
+    CHECK(depfile_write("out.d", &rule, &files, &d));
+    char *text = file_read("out.d", NULL, &d);
+    CHECK_STR(text, "my\\ file.o : my\\ file.cu \\\n    /inc2/a$$b.h\n\n/inc2/a$$b.h:\n");
+    free(text);
+    CHECK(!depfile_write("no/such/out.d", &rule, &files, &d));
+    CHECK(strstr(d.text, "no/such/out.d") != NULL);
+}
+
+/* ---- object files -------------------------------------------------------------------------- */
+
+__attribute__((section("weir_test_section"), used)) static int in_section = 1;
+
+static void test_sections(void)
+{
+    CHECK(elf_has_section("/proc/self/exe", "weir_test_section"));
+    CHECK(!elf_has_section("/proc/self/exe", "weir_test_sect"));
+    CHECK(!elf_has_section("/proc/self/exe", "no such section"));
+    CHECK(!elf_has_section("missing.o", ".text"));
+    CHECK(!elf_has_section("t.ptx", ".text"));
+    write_bytes("cut.o", "\177ELF\2\1\1", 7);
+    CHECK(!elf_has_section("cut.o", ".text"));
+}
+
+/* ---- messages ------------------------------------------------------------------------------ */
+
+/* What messages_show prints, by way of a file in the place of standard error. */
+static char *shown(struct messages *m, const char *text)
+{
+    fflush(stderr);
+    int saved = dup(STDERR_FILENO);
+    int fd = open("shown.txt", O_CREAT | O_TRUNC | O_RDWR, 0600);
+    dup2(fd, STDERR_FILENO);
+    messages_show(m, text);
+    fflush(stderr);
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    close(fd);
+    return file_read("shown.txt", NULL, NULL);
+}
+
+static void test_messages(void)
+{
+    static const char device[] = "In file included from a.cu:1:\n"
+                                 "b.h:3:5: warning: unused variable 'x' [-Wunused-variable]\n"
+                                 "    3 | int x; // error: not one\n"
+                                 "      |     ^\n"
+                                 "a.cu:9:1: note: seen from here\n"
+                                 "2 warnings generated when compiling for sm_75.\n";
+    static const char host[] = "In file included from a.cu:1:\n"
+                               "b.h:3:5: warning: unused variable 'x' [-Wunused-variable]\n"
+                               "    3 | int x; // error: not one\n"
+                               "      |     ^\n"
+                               "a.cu:9:1: note: seen from here\n"
+                               "a.cu:12:1: error: expected ';'\n"
+                               "1 warning and 1 error generated when compiling for host.\n";
+    struct messages m = {0};
+    char *first = shown(&m, device);
+    CHECK(strstr(first, "In file included from a.cu:1:\nb.h:3:5: warning") == first);
+    CHECK(strstr(first, "note: seen from here\n") != NULL);
+    CHECK(strstr(first, "generated") == NULL);
+    CHECK_EQ_INT(m.errors, 0);
+    char *second = shown(&m, host);
+    CHECK_STR(second, "a.cu:12:1: error: expected ';'\n");
+    CHECK_EQ_INT(m.errors, 1);
+    free(first);
+    free(second);
+}
+
+static void test_reworded_message(void)
+{
+    struct messages m = {0};
+    char *text =
+        shown(&m, "a.cu:3:9: error: reference to __global__ function 'child' in __global__ "
+                  "function\n    3 | child<<<1, 1>>>();\n"
+                  "a.cu:1:17: note: 'child' declared here\n"
+                  "    1 | __global__ void child() {}\n");
+    CHECK(strstr(text, "a.cu:3:9: error: kernel 'child' is launched from device code") == text);
+    CHECK(strstr(text, "child<<<1, 1>>>") != NULL);
+    CHECK(strstr(text, "declared here") == NULL);
+    free(text);
+}
+
+int main(void)
+{
+    test_ptx_head();
+    test_fatbin();
+    test_bad_fatbin();
+    test_truncated_fatbin();
+    test_compressed_fatbin();
+    test_read_rules();
+    test_write_rules();
+    CHECK_EQ_INT(in_section, 1);
+    test_sections();
+    test_messages();
+    test_reworded_message();
+    return check_done();
+}
