@@ -6,6 +6,8 @@
 #define __cuda_cuda_h__
 
 #include "weir/cu/base.h"
+#include "weir/cu/limits.h"
 #include "weir/cu/result.h"
+#include "weir/cu/stream_flags.h"
 
 #endif
