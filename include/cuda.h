@@ -6,7 +6,9 @@
 #define __cuda_cuda_h__
 
 #include "weir/cu/base.h"
+#include "weir/cu/jit_options.h"
 #include "weir/cu/limits.h"
+#include "weir/cu/memory_flags.h"
 #include "weir/cu/result.h"
 #include "weir/cu/stream_flags.h"
 
