@@ -7,6 +7,7 @@
 
 #include "weir/cu/base.h"
 #include "weir/cu/jit_options.h"
+#include "weir/cu/launch_types.h"
 #include "weir/cu/limits.h"
 #include "weir/cu/memory_flags.h"
 #include "weir/cu/result.h"

@@ -2,6 +2,8 @@
 #ifndef WEIR_CU_JIT_OPTIONS_H
 #define WEIR_CU_JIT_OPTIONS_H
 
+#include "base.h"
+
 typedef enum CUjit_option_enum {
     CU_JIT_MAX_REGISTERS = 0,
     CU_JIT_THREADS_PER_BLOCK = 1,

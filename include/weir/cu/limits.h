@@ -5,6 +5,8 @@
 #ifndef WEIR_CU_LIMITS_H
 #define WEIR_CU_LIMITS_H
 
+#include "base.h"
+
 /* ---- contexts ------------------------------------------------------------------------------ */
 
 typedef enum CUctx_flags_enum {

@@ -2,6 +2,8 @@
 #ifndef WEIR_CU_STREAM_FLAGS_H
 #define WEIR_CU_STREAM_FLAGS_H
 
+#include "base.h"
+
 typedef enum CUstream_flags_enum {
     CU_STREAM_DEFAULT = 0x0,
     CU_STREAM_NON_BLOCKING = 0x1
