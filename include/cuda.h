@@ -6,6 +6,8 @@
 #define __cuda_cuda_h__
 
 #include "weir/cu/base.h"
+#include "weir/cu/device_attr.h"
+#include "weir/cu/device_types.h"
 #include "weir/cu/jit_options.h"
 #include "weir/cu/launch_types.h"
 #include "weir/cu/limits.h"
