@@ -5,6 +5,7 @@
  * before the source. C and C++ sources go to the host compiler, as nvcc sends them. */
 #include "driver.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -194,6 +195,26 @@ static void add_compilation_id(struct strlist *argv, const struct driver *dr, co
     list_add(argv, "-cuid=%.16s", hex);
 }
 
+static int is_header_name(const struct dirent *entry) { return entry->d_name[0] != '.'; }
+
+/* Our headers come first of all search paths, since another toolkit's do not fit our prelude, and
+ * yet they are system headers, about which a user wants no warnings. clang has no option that says
+ * both of a folder, so they are named one by one. */
+static void add_our_headers(struct strlist *argv, const struct toolchain *t)
+{
+    struct dirent **names;
+    int count = scandir(t->include, &names, is_header_name, alphasort);
+    list_add(argv, "-I");
+    list_add(argv, "%s", t->include);
+    for (int i = 0; i < count; i++) {
+        bool header = strchr(names[i]->d_name, '.') != NULL;
+        list_add(argv, "--system-header-prefix=%s%s", names[i]->d_name, header ? "" : "/");
+        free(names[i]);
+    }
+    if (count >= 0)
+        free(names);
+}
+
 void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass, const char *input)
 {
     const struct cmdline *c = &dr->options;
@@ -215,9 +236,7 @@ void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass,
         list_add(argv, "-fcolor-diagnostics");
     if (cmdline_bool(c, OPT_brief_diagnostics, false))
         list_add(argv, "-fno-caret-diagnostics");
-    /* First of all search paths: another toolkit's headers do not fit our prelude. */
-    list_add(argv, "-I");
-    list_add(argv, "%s", t->include);
+    add_our_headers(argv, t);
     list_add(argv, "-include");
     list_add(argv, "weir/prelude.h");
     list_add(argv, "-D__CUDA_ARCH_LIST__=%d0", dr->plan.arch.number);

@@ -100,15 +100,15 @@ static int make_fatbin(struct driver *dr, const char *ptx, const char *fatbin)
 static int host_pass(struct compilation *c, const char *ptx, const char *object)
 {
     struct driver *dr = c->dr;
+    char *fatbin = intermediate(dr, c->job->input, ".fatbin");
+    int status = fatbin != NULL ? make_fatbin(dr, ptx, fatbin) : 1;
+    if (status != 0)
+        return status;
     struct strlist argv = {0};
     command_cuda(&argv, dr, PASS_HOST, c->job->input);
     if (dr->plan.rdc) {
-        list_add(&argv, "-D__WEIR_RDC_PTX__=\"%s\"", ptx);
+        list_add(&argv, "-D__WEIR_RDC_FATBIN__=\"%s\"", fatbin);
     } else {
-        char *fatbin = intermediate(dr, c->job->input, ".fatbin");
-        int status = fatbin != NULL ? make_fatbin(dr, ptx, fatbin) : 1;
-        if (status != 0)
-            return status;
         list_add(&argv, "-Xclang");
         list_add(&argv, "-fcuda-include-gpubinary");
         list_add(&argv, "-Xclang");
@@ -228,14 +228,13 @@ static int compile_device_code(struct compilation *c, const char *object)
     const char *input = c->job->input;
     if (dr->plan.phase == PHASE_FATBIN)
         return make_fatbin(dr, input, c->job->output);
-    if (c->job->kind == INPUT_PTX)
-        return wrap_device_code(dr, input, object);
-    char *ptx = intermediate(dr, input, ".ptx");
-    if (ptx == NULL)
+    if (c->job->kind == INPUT_FATBIN)
+        return fatbin_check(input, &dr->diag) ? wrap_device_code(dr, input, object) : 1;
+    char *fatbin = intermediate(dr, input, ".fatbin");
+    if (fatbin == NULL)
         return 1;
-    if (!dr->work.dryrun && !fatbin_extract(input, ptx, &dr->diag))
-        return 1;
-    return wrap_device_code(dr, ptx, object);
+    int status = make_fatbin(dr, input, fatbin);
+    return status != 0 ? status : wrap_device_code(dr, fatbin, object);
 }
 
 int compile_job(struct driver *dr, const struct job *job, char **object)

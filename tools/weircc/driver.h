@@ -92,8 +92,8 @@ int link_library(struct driver *dr);
 int link_device(struct driver *dr);
 int run_program(struct driver *dr);
 
-/* An object file that holds PTX as relocatable device code. Exit status. */
-int wrap_device_code(struct driver *dr, const char *ptx, const char *object);
+/* An object file that holds a fat binary as relocatable device code. Exit status. */
+int wrap_device_code(struct driver *dr, const char *fatbin, const char *object);
 
 /* The command lines (command.c): everything but input and output. */
 enum pass { PASS_DEVICE, PASS_HOST };

@@ -14,7 +14,6 @@ enum {
     FLAG_64BIT = 0x1,
     FLAG_DEBUG = 0x2,
     FLAG_LINUX = 0x10,
-    FLAGS_COMPRESSED = 0x2000 | 0x8000, /* LZ4, zstd */
 };
 #define FATBIN_MAGIC 0xBA55ED50u
 
@@ -136,44 +135,33 @@ bool fatbin_write(const char *ptx_path, const char *out_path, struct diag *d)
     return ok;
 }
 
-bool fatbin_extract(const char *fatbin_path, const char *ptx_path, struct diag *d)
+bool fatbin_check(const char *path, struct diag *d)
 {
     size_t size;
-    char *file = file_read(fatbin_path, &size, d);
+    char *file = file_read(path, &size, d);
     if (file == NULL)
         return false;
     struct fatbin_header header = {0};
     if (size >= sizeof header)
         memcpy(&header, file, sizeof header);
-    bool found = false, compressed = false;
-    struct strbuf ptx = {0};
+    bool is_fatbin = header.magic == FATBIN_MAGIC, whole = true, found = false;
     size_t at = header.header_size;
-    while (header.magic == FATBIN_MAGIC && !found && at + sizeof(struct fatbin_entry) <= size) {
-        struct fatbin_entry entry;
-        memcpy(&entry, file + at, sizeof entry);
-        if (entry.header_size < sizeof entry || entry.header_size > size - at ||
-            entry.payload_size > size - at - entry.header_size)
-            break;
-        if (entry.kind == KIND_PTX) {
-            compressed = (entry.flags & FLAGS_COMPRESSED) != 0;
-            found = !compressed;
-            if (found)
-                sb_append(&ptx, file + at + entry.header_size,
-                          strnlen(file + at + entry.header_size, entry.payload_size));
-        }
+    while (is_fatbin && whole && at < size) {
+        struct fatbin_entry entry = {0};
+        if (size - at >= sizeof entry)
+            memcpy(&entry, file + at, sizeof entry);
+        whole = entry.header_size >= sizeof entry && entry.header_size <= size - at &&
+                entry.payload_size <= size - at - entry.header_size;
+        found = found || (whole && entry.kind == KIND_PTX);
         at += entry.header_size + entry.payload_size;
     }
-    bool ok = found && write_whole(ptx_path, &ptx, d);
-    if (header.magic != FATBIN_MAGIC)
-        diag_set(d, 0, 0, "'%s' is not a fat binary", fatbin_path);
-    else if (!found && compressed)
-        diag_set(d, 0, 0, "The PTX in '%s' is compressed: build it with -no-compress", fatbin_path);
-    else if (!found)
-        diag_set(d, 0, 0,
-                 "'%s' holds no PTX: build it with PTX, e.g. -gencode "
-                 "arch=compute_80,code=compute_80",
-                 fatbin_path);
-    sb_free(&ptx);
     free(file);
-    return ok;
+    if (!is_fatbin)
+        return diag_set(d, 0, 0, "'%s' is not a fat binary", path);
+    if (!whole)
+        return diag_set(d, 0, 0, "'%s' is cut off or damaged", path);
+    return found || diag_set(d, 0, 0,
+                             "'%s' holds no PTX: build it with PTX, e.g. -gencode "
+                             "arch=compute_80,code=compute_80",
+                             path);
 }

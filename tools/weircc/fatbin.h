@@ -24,8 +24,7 @@ bool ptx_read_head(const char *text, struct ptx_head *head, struct diag *d);
 /* Reads the PTX file and writes the container, whole or not at all. */
 bool fatbin_write(const char *ptx_path, const char *out_path, struct diag *d);
 
-/* Writes the PTX of a container to a file. Containers of nvcc are read as far as they hold PTX that
- * is not compressed. */
-bool fatbin_extract(const char *fatbin_path, const char *ptx_path, struct diag *d);
+/* Whether the file is a container that holds PTX; a message that tells what to do when not. */
+bool fatbin_check(const char *path, struct diag *d);
 
 #endif

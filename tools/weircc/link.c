@@ -7,9 +7,9 @@
 
 /* ---- relocatable device code --------------------------------------------------------------- */
 
-/* The assembler includes the text; the section's name makes the linker join the pieces of all
+/* The assembler includes the bytes; the section's name makes the linker join those of all
  * objects between two symbols (lib/weir/rdc.h does the same for compiled files). */
-int wrap_device_code(struct driver *dr, const char *ptx, const char *object)
+int wrap_device_code(struct driver *dr, const char *fatbin, const char *object)
 {
     struct strlist argv = {0};
     list_add(&argv, "%s", dr->tools.clang);
@@ -17,7 +17,7 @@ int wrap_device_code(struct driver *dr, const char *ptx, const char *object)
     list_add(&argv, "c");
     list_add(&argv, "-include");
     list_add(&argv, "%s/rdc.h", dr->tools.support);
-    list_add(&argv, "-D__WEIR_RDC_PTX__=\"%s\"", ptx);
+    list_add(&argv, "-D__WEIR_RDC_FATBIN__=\"%s\"", fatbin);
     list_add(&argv, "-c");
     list_add(&argv, "/dev/null");
     list_add(&argv, "-o");

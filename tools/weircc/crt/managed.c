@@ -1,8 +1,6 @@
 /* Tells the runtime where the __managed__ variables of a program or shared library lie: weircc
  * joins this object to every object file that has some. The linker puts them all between two
  * symbols. */
-#include <stddef.h>
-
 #include "runtime/offload.h"
 
 extern const char __start_weir_managed[] __attribute__((visibility("hidden")));

@@ -2,17 +2,14 @@
  * in each, brought in by the first object file compiled with -rdc=true (see rdc.h). It is all that
  * libcudadevrt.a holds, and what `weircc -dlink` writes.
  *
- * The linker has joined the PTX of all files in the section weir_device_code, and what clang notes
+ * The linker has joined the fat binaries of all files in the section weir_rdc, and what clang notes
  * about kernels and variables of the host side in cuda_offloading_entries. The runtime links the
  * PTX of all of them into one module. */
-#include <stddef.h>
-
 #include "runtime/offload.h"
 
 #define BOUND __attribute__((weak, visibility("hidden")))
-extern const char __start_weir_device_code[] BOUND, __stop_weir_device_code[] BOUND;
-extern const struct offload_entry __start_cuda_offloading_entries[] BOUND;
-extern const struct offload_entry __stop_cuda_offloading_entries[] BOUND;
+extern const char __start_weir_rdc[] BOUND, __stop_weir_rdc[] BOUND;
+extern const char __start_cuda_offloading_entries[] BOUND, __stop_cuda_offloading_entries[] BOUND;
 
 /* The name that object files ask for; a -dlink object and libcudadevrt.a both define it, and the
  * linker takes the first. */
@@ -21,7 +18,13 @@ __attribute__((visibility("hidden"))) int __cudaWeirDeviceLink;
 /* Before the program's own constructors, which may launch kernels. */
 __attribute__((constructor(200))) static void register_device_code(void)
 {
-    if (__start_weir_device_code != __stop_weir_device_code)
-        __cudaWeirRegisterOffload(__start_weir_device_code, __stop_weir_device_code,
+    if (__start_weir_rdc != __stop_weir_rdc)
+        __cudaWeirRegisterOffload(__start_weir_rdc, __stop_weir_rdc,
                                   __start_cuda_offloading_entries, __stop_cuda_offloading_entries);
+}
+
+__attribute__((destructor(200))) static void unregister_device_code(void)
+{
+    if (__start_weir_rdc != __stop_weir_rdc)
+        __cudaWeirUnregisterOffload(__start_weir_rdc);
 }
