@@ -5,7 +5,10 @@
 #ifndef __cuda_cuda_h__
 #define __cuda_cuda_h__
 
+#include "weir/cu/array_types.h"
 #include "weir/cu/base.h"
+#include "weir/cu/calls_context.h"
+#include "weir/cu/calls_device.h"
 #include "weir/cu/device_attr.h"
 #include "weir/cu/device_types.h"
 #include "weir/cu/jit_options.h"
