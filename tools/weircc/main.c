@@ -10,12 +10,16 @@ static int fail(const struct driver *dr)
     return 1;
 }
 
-/* What scripts that read nvcc's listing look for before the commands. */
+/* What scripts that read nvcc's listing look for before the commands. CMake takes that command for
+ * the link which holds the text of LIBRARIES as it stands here. */
 static void list_places(const struct driver *dr)
 {
     const struct toolchain *t = &dr->tools;
     fprintf(stderr, "#$ _SPACE_= \n#$ _HERE_=%s/bin\n#$ TOP=%s\n", t->root, t->root);
-    fprintf(stderr, "#$ INCLUDES=\"-I%s\"\n#$ LIBRARIES= \"-L%s\"\n", t->include, t->lib);
+    fprintf(stderr, "#$ INCLUDES=\"-I%s\"\n#$ LIBRARIES=", t->include);
+    struct strlist libraries = {0};
+    list_add(&libraries, "-L%s", t->lib);
+    work_print(&libraries);
 }
 
 static int finish(struct driver *dr)

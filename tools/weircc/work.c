@@ -159,15 +159,20 @@ static void print_quoted(FILE *f, const char *arg)
     fputc('"', f);
 }
 
+void work_print(const struct strlist *argv)
+{
+    for (size_t i = 0; i < argv->count; i++) {
+        fputc(' ', stderr);
+        print_quoted(stderr, argv->items[i]);
+    }
+    fputc('\n', stderr);
+}
+
 bool work_show(const struct work *w, const struct strlist *argv)
 {
     if (w->list) {
         fputs("#$", stderr);
-        for (size_t i = 0; i < argv->count; i++) {
-            fputc(' ', stderr);
-            print_quoted(stderr, argv->items[i]);
-        }
-        fputc('\n', stderr);
+        work_print(argv);
     }
     return !w->dryrun;
 }

@@ -28,6 +28,9 @@ char *work_file(struct work *w, const char *source, const char *suffix, struct d
 int work_run(struct work *w, const struct strlist *argv, const char *phase, struct strbuf *errors,
              struct diag *d);
 
+/* Prints arguments to standard error, each quoted for the shell where it must be. */
+void work_print(const struct strlist *argv);
+
 /* Lists a command that is carried out in this process. True when it is to be carried out. */
 bool work_show(const struct work *w, const struct strlist *argv);
 
