@@ -53,7 +53,8 @@ struct alu_sig {
     uint8_t ndst, nsrc;
     uint8_t dst[ALU_MAX_DST], src[ALU_MAX_SRC]; /* enum ptx_type */
     bool carry_in;  /* the last source (PRED) is the carry flag CC.CF, not an operand */
-    bool carry_out; /* the last result (PRED) is the carry flag, not an operand */
+    bool carry_out; /* the last result (PRED) is the carry flag, not an operand: source operands
+                       then begin at operand ndst - 1 */
     /* Math functions with pointer parameters (sincos, frexp, modf, remquo): results pointer_first
      * .. ndst-1 are stored through the call's pointer arguments, which are those that follow the
      * nsrc value arguments, in order. Equal to ndst when there are none. A function that returns
@@ -72,18 +73,13 @@ bool alu_signature(const struct ptx_instr *i, struct alu_sig *sig);
  * is not supported. */
 bool alu_emit(struct alu *a, const struct ptx_instr *i, const LLVMValueRef *src, LLVMValueRef *dst);
 
-/* Device math functions that PTX calls and nobody defines (`__nv_sinf`, ...). */
-bool alu_math_known(const char *name, struct alu_sig *sig);
+/* Device math functions that PTX calls and nobody defines (`__nv_sinf`, ...). Emitting one may end
+ * the builder's block and leave it in a new one: take LLVMGetInsertBlock afterwards. The object then
+ * refers to functions of SLEEF, of the C library and of math_lanes.h. */
+bool alu_math_known(const char *name, struct alu_sig *sig); /* sig may be NULL */
 bool alu_math_emit(struct alu *a, const char *name, const LLVMValueRef *src, LLVMValueRef *dst);
 
 /* Canonical type of a PTX type, vectorised by a->lanes. */
 LLVMTypeRef alu_type(struct alu *a, enum ptx_type t);
-
-/* ---- run time ------------------------------------------------------------------------------- */
-
-/* Address of a function that emitted code calls: SLEEF's, libm's and our own C fallbacks
- * (weir_alu_*), all of them leaf functions without side effects. NULL when `symbol` is none of
- * these. Knows nothing of LLVM: belongs to whoever binds the object's names (math_symbols.c). */
-void *alu_symbol(const char *symbol);
 
 #endif

@@ -1,0 +1,75 @@
+/* alu_div: integer division. Vector units have none, and the scalar instruction faults, so each
+ * width takes the way that suits it:
+ *   16 bits    float division: 24 bits of quotient are more than enough
+ *   32 bits    double division
+ *   64 bits    a C loop over the lanes (a vector of 64-bit divisions has no short way)
+ *   constants  LLVM's multiplication by the inverse
+ * The first two are exact: for integers x, y below 2^p, x / y is a multiple of 1/y away from the
+ * next integer, that is by more than the rounding error of a quotient computed with more than p
+ * bits, so truncation gives the true quotient. */
+#include "jit/alu_div.h"
+
+/* A divisor that the machine's instruction accepts, and the result put right afterwards. */
+static val scalar_div(struct alu *a, val x, val y, bool is_signed, bool remainder)
+{
+    val zero = ir_icmp(a, LLVMIntEQ, y, ir_k(y, 0)), one = ir_k(y, 1);
+    if (!is_signed) {
+        val safe = ir_select(a, zero, one, y);
+        return remainder ? ir_select(a, zero, x, ir_urem(a, x, safe))
+                         : ir_select(a, zero, ir_k(x, ~0ull), ir_udiv(a, x, safe));
+    }
+    val minus_one = ir_icmp(a, LLVMIntEQ, y, ir_k(y, ~0ull));
+    val safe = ir_select(a, ir_or(a, zero, minus_one), one, y);
+    if (remainder) /* x % 1 is what x % -1 is, 0 */
+        return ir_select(a, zero, x, ir_srem(a, x, safe));
+    val q = ir_select(a, minus_one, ir_neg(a, x), ir_sdiv(a, x, safe));
+    return ir_select(a, zero, ir_k(x, ~0ull), q);
+}
+
+/* Quotient by way of floats with more bits than the integers have. */
+static val float_div(struct alu *a, val x, val y, bool is_signed)
+{
+    unsigned bits = ir_bits(x), wide = bits == 16 ? 32 : 64;
+    LLVMTypeRef t = LLVMTypeOf(x);
+    val zero = ir_icmp(a, LLVMIntEQ, y, ir_k(y, 0));
+    val safe = ir_select(a, zero, ir_k(y, 1), y);
+    val q = ir_fdiv(a, ir_itof(a, x, wide, is_signed), ir_itof(a, safe, wide, is_signed));
+    if (bits == 16) /* 32 bits hold every quotient, -32768 / -1 too */
+        q = ir_zext(a, LLVMBuildFPToSI(a->b, q, ir_like(x, ir_int(a, 32)), ""), 16);
+    else if (!is_signed)
+        q = LLVMBuildFPToUI(a->b, q, t, "");
+    else if (a->has_avx512) /* 2^31 is the one quotient that does not fit; it wraps in 64 bits */
+        q = ir_zext(a, LLVMBuildFPToSI(a->b, q, ir_like(x, ir_int(a, 64)), ""), 32);
+    else { /* the same through the conversion's own saturation, as no 64-bit conversion exists */
+        val overflow = ir_fcmp(a, LLVMRealOGE, q, ir_kf(q, 0x1p31));
+        q = ir_select(a, overflow, ir_kf(q, -0x1p31), q);
+        q = LLVMBuildFPToSI(a->b, q, t, "");
+    }
+    return ir_select(a, zero, ir_k(x, ~0ull), q);
+}
+
+static val lanes_div(struct alu *a, val x, val y, bool is_signed, bool remainder)
+{
+    val dst = ir_k(x, 0), src[] = {x, y};
+    const char *symbol = is_signed ? (remainder ? "weir_alu_srem64" : "weir_alu_sdiv64")
+                                   : (remainder ? "weir_alu_urem64" : "weir_alu_udiv64");
+    ir_call_lanes(a, symbol, NULL, src, 2, &dst, 1);
+    return dst;
+}
+
+val alu_int_div(struct alu *a, val x, val y, bool is_signed, bool remainder)
+{
+    uint64_t c;
+    if (ir_const(y, &c) && c != 0 && (!is_signed || c != ~0ull >> (64 - ir_bits(y)))) {
+        if (is_signed)
+            return remainder ? ir_srem(a, x, y) : ir_sdiv(a, x, y);
+        return remainder ? ir_urem(a, x, y) : ir_udiv(a, x, y);
+    }
+    if (ir_lanes(x) == 1)
+        return scalar_div(a, x, y, is_signed, remainder);
+    if (ir_bits(x) == 64)
+        return lanes_div(a, x, y, is_signed, remainder);
+    val q = float_div(a, x, y, is_signed);
+    /* A divisor of 0 has the product 0: the remainder is the dividend. */
+    return remainder ? ir_sub(a, x, ir_mul(a, q, y)) : q;
+}
