@@ -92,7 +92,7 @@ check 2 "needs a shape" "$weir" dump --block 32,32,32 "$work/good.ptx"
 check 2 "needs a shape" "$weir" dump --block
 check 1 "No such file" "$weir" dump "$work/nothing"
 check 1 "Is a directory" "$weir" dump "$work"
-check 1 "bad.ptx:12:" "$weir" dump "$work/bad.ptx"
+check 1 "bad.ptx: line 13" "$weir" dump "$work/bad.ptx"
 check 1 "random" "$weir" dump "$work/random"
 check 1 "empty" "$weir" dump "$work/empty"
 check 1 "$weir" "$weir" dump "$weir"

@@ -16,10 +16,8 @@ static struct ptx_module *parse_text(const char *from, const char *text, size_t 
 {
     struct diag own = {0};
     struct ptx_module *m = ptx_parse(text, size, &own);
-    if (m == NULL && own.line > 0)
-        diag_set(d, own.line, own.column, "%s:%d:%d: %s", from, own.line, own.column, own.text);
-    else if (m == NULL)
-        diag_set(d, 0, 0, "%s: %s", from, own.text);
+    if (m == NULL) /* the message names the line */
+        diag_set(d, own.line, own.column, "%s: %s", from, own.text);
     return m;
 }
 
