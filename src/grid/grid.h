@@ -168,8 +168,8 @@ uint64_t grid_run_estimate(struct grid_run *run);
 bool grid_run_enter(struct grid_run *run);
 
 enum grid_progress {
-    GRID_MORE,     /* blocks were left to hand out when the time was up */
-    GRID_HANDED,   /* every block is handed out, or it may hold no more parked ones now */
+    GRID_MORE,     /* blocks are left to hand out: the time was up, or too many are parked */
+    GRID_HANDED,   /* every block is handed out; those not ended are parked or on other threads */
     GRID_COMPLETE, /* everything has ended: exactly one caller hears that */
 };
 
@@ -191,6 +191,9 @@ struct grid_worker *grid_worker_self(uint32_t smid);
  * named `what`. False when it faulted. fn must hold no locks and own nothing. */
 bool grid_protected(struct grid_env *env, struct grid_worker *w, const char *what,
                     void (*fn)(void *), void *arg);
+
+/* Makes a fault that no code ran into, named `what`, the environment's. */
+void grid_raise(struct grid_env *env, enum grid_fault_kind kind, const char *what);
 
 /* Installs the signal handlers (once per process; further calls do nothing). */
 void grid_install_handlers(void);

@@ -335,7 +335,7 @@ enum grid_progress grid_run_blocks(struct grid_run *run, struct grid_worker *w, 
             break;
     }
     fp_leave(fp);
-    bool more = grid_run_open(run);
+    bool more = !grid_run_exhausted(run);
     return finish(run, ended + 1) ? GRID_COMPLETE : more ? GRID_MORE : GRID_HANDED;
 }
 
@@ -403,4 +403,14 @@ bool grid_protected(struct grid_env *env, struct grid_worker *w, const char *wha
     }
     w->what = NULL;
     return fine;
+}
+
+void grid_raise(struct grid_env *env, enum grid_fault_kind kind, const char *what)
+{
+    struct grid_worker *w = grid_worker_self(0);
+    w->env = env;
+    w->what = what;
+    w->trouble = (struct trouble){.kind = kind};
+    fault_record(w);
+    w->what = NULL;
 }

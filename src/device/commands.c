@@ -1,0 +1,235 @@
+/* The calls that put commands into streams, and which of them wait (spec Y). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/internal.h"
+
+/* Pageable sources up to this size are staged when the stream is busy; larger ones are waited for.
+ */
+static const uint64_t STAGE_MAX = (uint64_t)16 << 20;
+/* Bytes staged at any time. */
+static const uint64_t STAGE_TOTAL = (uint64_t)256 << 20;
+
+/* ---- kernels ------------------------------------------------------------------------------------
+ */
+
+enum device_error device_launch(struct device_stream *s, const struct grid_launch *launch)
+{
+    enum device_error status = device_context_status(s->ctx);
+    if (status != DEVICE_OK)
+        return status;
+    uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
+    if (launch->kernel == NULL || launch->grid[0] == 0 || launch->grid[1] == 0 ||
+        launch->grid[2] == 0 || threads == 0 || launch->block[0] > 1024 ||
+        launch->block[1] > 1024 || launch->block[2] > 1024 || threads > 1024 ||
+        (launch->params == NULL && launch->param_bytes > 0))
+        return DEVICE_INVALID_VALUE;
+    grid_flush(s->ctx->env); /* a launch is one of the points where printed text appears */
+    struct command *c = stream_begin(s, COMMAND_GRID);
+    void *params = c->inline_params;
+    c->params = NULL;
+    if (launch->param_bytes > INLINE_PARAMS) {
+        params = c->params = aligned_alloc(64, (launch->param_bytes + 63) / 64 * 64);
+        if (params == NULL) {
+            stream_cancel(s, c);
+            return DEVICE_OUT_OF_MEMORY;
+        }
+    }
+    if (launch->param_bytes > 0)
+        memcpy(params, launch->params, launch->param_bytes);
+    c->run.launch = *launch;
+    c->run.launch.params = params;
+    stream_enqueue(s, c);
+    return DEVICE_OK;
+}
+
+/* ---- copies -------------------------------------------------------------------------------------
+ */
+
+static _Atomic uint64_t staged_bytes;
+
+/* What a side of a copy is. The first byte tells: a copy stays within one allocation. */
+enum side { SIDE_PAGEABLE, SIDE_PINNED, SIDE_MANAGED, SIDE_DEVICE };
+
+static enum side side_of(const void *address)
+{
+    enum mem_kind kind = mem_kind_of(address, NULL);
+    if ((kind & MEM_ON_DEVICE) != 0)
+        return SIDE_DEVICE;
+    if (kind == MEM_MANAGED)
+        return SIDE_MANAGED;
+    if (kind != MEM_PAGEABLE)
+        return SIDE_PINNED;
+    return mem_in_device_range(address) ? SIDE_DEVICE
+                                        : SIDE_PAGEABLE; /* a wild pointer faults there */
+}
+
+static uint64_t enqueue_copy(struct device_stream *s, const struct copy_plan *plan)
+{
+    struct command *c = stream_begin(s, COMMAND_COPY);
+    c->copy = *plan;
+    return stream_enqueue(s, c);
+}
+
+static void unstage(void *bytes) { atomic_fetch_sub(&staged_bytes, (uint64_t)(uintptr_t)bytes); }
+
+/* Copies the source aside and makes the copy start from there; false when it is too much. */
+static bool stage(struct copy_plan *plan, const struct device_copy *copy, uint64_t *bytes)
+{
+    uint64_t rows = copy->height > 0 ? copy->height : 1, slices = copy->depth > 0 ? copy->depth : 1;
+    if (copy->width > STAGE_MAX || rows > STAGE_MAX || slices > STAGE_MAX ||
+        copy->width * rows > STAGE_MAX || copy->width * rows * slices > STAGE_MAX)
+        return false;
+    uint64_t size = copy->width * rows * slices;
+    if (atomic_fetch_add(&staged_bytes, size) + size > STAGE_TOTAL) {
+        unstage((void *)size);
+        return false;
+    }
+    void *buffer = malloc(size);
+    if (buffer == NULL) {
+        unstage((void *)size);
+        return false;
+    }
+    struct device_copy packed = *copy;
+    packed.dst = buffer;
+    packed.dst_pitch = copy->width;
+    packed.dst_slice = copy->width * rows;
+    copy_plan_make(plan, &packed);
+    copy_all(plan);
+    packed = *copy;
+    packed.src = buffer;
+    packed.src_pitch = copy->width;
+    packed.src_slice = copy->width * rows;
+    copy_plan_make(plan, &packed);
+    plan->staged = buffer;
+    *bytes = size;
+    return true;
+}
+
+/* From pageable to device memory, without the caller's waiting for the stream if possible. */
+static void copy_from_pageable(struct device_stream *s, const struct device_copy *copy)
+{
+    struct copy_plan plan;
+    uint64_t bytes;
+    if (!stream_idle(s) && stage(&plan, copy, &bytes)) {
+        enqueue_copy(s, &plan);
+        device_call(s, unstage, (void *)bytes);
+        return;
+    }
+    copy_plan_make(&plan, copy);
+    wait_count(s, enqueue_copy(s, &plan), false);
+}
+
+enum device_error device_copy(struct device_stream *s, const struct device_copy *copy,
+                              enum device_copy_mode mode)
+{
+    enum device_error status = device_context_status(s->ctx);
+    if (status != DEVICE_OK)
+        return status;
+    if (copy->width == 0)
+        return DEVICE_OK;
+    if (copy->dst == NULL || copy->src == NULL || copy->width > (uint64_t)1 << 48 ||
+        copy->height > (uint64_t)1 << 48 || copy->depth > (uint64_t)1 << 48)
+        return DEVICE_INVALID_VALUE;
+    struct copy_plan plan;
+    copy_plan_make(&plan, copy);
+    if (mode == DEVICE_COPY_QUEUED) {
+        enqueue_copy(s, &plan);
+        return DEVICE_OK;
+    }
+    enum side src = side_of(copy->src), dst = side_of(copy->dst);
+    bool host_to_host = src <= SIDE_PINNED && dst <= SIDE_PINNED;
+    if (mode == DEVICE_COPY_ASYNC && src == SIDE_PAGEABLE && !host_to_host &&
+        dst != SIDE_PAGEABLE) {
+        copy_from_pageable(s, copy);
+        return device_context_status(s->ctx);
+    }
+    uint64_t count = enqueue_copy(s, &plan);
+    bool wait = mode == DEVICE_COPY_SYNC ? src != SIDE_DEVICE || dst != SIDE_DEVICE
+                                         : host_to_host || dst == SIDE_PAGEABLE;
+    if (!wait)
+        return DEVICE_OK;
+    wait_count(s, count, false);
+    if (mode == DEVICE_COPY_SYNC)
+        grid_flush(s->ctx->env);
+    return device_context_status(s->ctx);
+}
+
+enum device_error device_set(struct device_stream *s, const struct device_set *set, bool wait)
+{
+    enum device_error status = device_context_status(s->ctx);
+    if (status != DEVICE_OK)
+        return status;
+    if (set->element != 1 && set->element != 2 && set->element != 4)
+        return DEVICE_INVALID_VALUE;
+    if (set->width == 0)
+        return DEVICE_OK;
+    if (set->dst == NULL || set->width > (uint64_t)1 << 46 || set->height > (uint64_t)1 << 48 ||
+        set->depth > (uint64_t)1 << 48)
+        return DEVICE_INVALID_VALUE;
+    struct command *c = stream_begin(s, COMMAND_SET);
+    set_plan_make(&c->set, set);
+    uint64_t count = stream_enqueue(s, c);
+    if (!wait || side_of(set->dst) != SIDE_PINNED)
+        return DEVICE_OK;
+    wait_count(s, count, false);
+    return device_context_status(s->ctx);
+}
+
+/* ---- the rest -----------------------------------------------------------------------------------
+ */
+
+enum device_error device_host_function(struct device_stream *s, device_host_fn fn, void *user,
+                                       bool always)
+{
+    enum device_error status = device_context_status(s->ctx);
+    if (status != DEVICE_OK && !(always && status != DEVICE_FORKED))
+        return status;
+    if (fn == NULL)
+        return DEVICE_INVALID_VALUE;
+    struct command *c = stream_begin(s, COMMAND_HOST);
+    c->host.fn = fn;
+    c->host.user = user;
+    c->host.always = always;
+    stream_enqueue(s, c);
+    return DEVICE_OK;
+}
+
+enum device_error device_call(struct device_stream *s, void (*fn)(void *user), void *user)
+{
+    if (device_forked())
+        return DEVICE_FORKED;
+    struct command *c = stream_begin(s, COMMAND_CALL);
+    c->call.fn = fn;
+    c->call.user = user;
+    stream_enqueue(s, c);
+    return DEVICE_OK;
+}
+
+static enum device_error value_command(struct device_stream *s, enum command_kind kind,
+                                       const struct value_plan *plan)
+{
+    enum device_error status = device_context_status(s->ctx);
+    if (status != DEVICE_OK)
+        return status;
+    if (plan->address == NULL || (plan->bytes != 4 && plan->bytes != 8) ||
+        (uint64_t)plan->address % plan->bytes != 0 || plan->test > DEVICE_VALUE_NOR)
+        return DEVICE_INVALID_VALUE;
+    struct command *c = stream_begin(s, kind);
+    c->value = *plan;
+    stream_enqueue(s, c);
+    return DEVICE_OK;
+}
+
+enum device_error device_wait_value(struct device_stream *s, const void *address, unsigned bytes,
+                                    uint64_t value, enum device_value_test test)
+{
+    return value_command(s, COMMAND_WAIT_VALUE,
+                         &(struct value_plan){(void *)address, value, bytes, (uint32_t)test});
+}
+
+enum device_error device_write_value(struct device_stream *s, void *address, unsigned bytes,
+                                     uint64_t value)
+{
+    return value_command(s, COMMAND_WRITE, &(struct value_plan){address, value, bytes, 0});
+}

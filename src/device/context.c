@@ -1,0 +1,151 @@
+/* Contexts: the list of their streams, their fault, their end. */
+#include <stdlib.h>
+
+#include "device/internal.h"
+
+static _Atomic uint64_t context_ids;
+
+struct device_context *device_context_new(struct device *dev)
+{
+    struct device_context *ctx = xcalloc(1, sizeof *ctx);
+    ctx->dev = dev;
+    ctx->id = atomic_fetch_add(&context_ids, 1) + 1;
+    atomic_init(&ctx->refs, 1);
+    pthread_mutex_init(&ctx->lock, NULL);
+    ctx->env = grid_env_new(dev->ordinal, sched.workers, ctx);
+    ctx->legacy = stream_new(ctx, DEVICE_STREAM_BLOCKING, DEVICE_PRIORITY_LOWEST, 1);
+    return ctx;
+}
+
+void context_unref(struct device_context *ctx)
+{
+    if (atomic_fetch_sub_explicit(&ctx->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    grid_env_free(ctx->env);
+    pthread_mutex_destroy(&ctx->lock);
+    free(ctx);
+}
+
+void context_unlist(struct device_stream *s)
+{
+    struct device_context *ctx = s->ctx;
+    pthread_mutex_lock(&ctx->lock);
+    if (!s->unlisted) {
+        s->unlisted = true;
+        if (s->prev != NULL)
+            s->prev->next = s->next;
+        else
+            ctx->streams = s->next;
+        if (s->next != NULL)
+            s->next->prev = s->prev;
+        if ((s->flags & DEVICE_STREAM_NONBLOCKING) == 0)
+            atomic_fetch_sub(&ctx->blocking, 1);
+    }
+    pthread_mutex_unlock(&ctx->lock);
+}
+
+struct device_stream **context_streams(struct device_context *ctx, size_t *count)
+{
+    struct {
+        struct device_stream **items;
+        size_t count, cap;
+    } v = {0};
+    vec_push(&v, stream_ref(ctx->legacy));
+    pthread_mutex_lock(&ctx->lock);
+    for (struct device_stream *s = ctx->streams; s != NULL; s = s->next)
+        vec_push(&v, stream_ref(s));
+    pthread_mutex_unlock(&ctx->lock);
+    *count = v.count;
+    return v.items;
+}
+
+static void wait_for_all(struct device_context *ctx)
+{
+    size_t count;
+    struct device_stream **streams = context_streams(ctx, &count);
+    uint64_t *counts = xcalloc(count, sizeof *counts);
+    for (size_t i = 0; i < count; i++)
+        counts[i] = stream_enqueued(streams[i]);
+    for (size_t i = 0; i < count; i++) {
+        wait_count(streams[i], counts[i], true);
+        stream_unref(streams[i]);
+    }
+    free(counts);
+    free(streams);
+}
+
+/* Waits for the work and frees the memory. */
+static void clear(struct device_context *ctx)
+{
+    if (device_forked())
+        return; /* no worker lives in this process; the memory is the parent's, too */
+    wait_for_all(ctx);
+    grid_flush(ctx->env);
+    grid_env_reset(ctx->env);
+    mem_free_owned(ctx->dev->ordinal, ctx);
+    mem_free_owned(MEM_HOST, ctx);
+}
+
+void device_context_free(struct device_context *ctx)
+{
+    clear(ctx);
+    size_t count;
+    struct device_stream **streams = context_streams(ctx, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0)
+            context_unlist(streams[i]);
+        stream_unref(streams[i]);
+    }
+    free(streams);
+    stream_unref(ctx->legacy);
+    context_unref(ctx);
+}
+
+void device_context_reset(struct device_context *ctx) { clear(ctx); }
+
+struct device *device_of_context(const struct device_context *ctx) { return ctx->dev; }
+int device_context_ordinal(const struct device_context *ctx) { return ctx->dev->ordinal; }
+struct grid_env *device_context_env(struct device_context *ctx) { return ctx->env; }
+
+void device_context_set_wait(struct device_context *ctx, enum device_wait wait)
+{
+    atomic_store_explicit(&ctx->wait, (int)wait, memory_order_relaxed);
+}
+
+enum device_error error_of(enum grid_fault_kind kind)
+{
+    switch (kind) {
+    case GRID_FAULT_NONE: return DEVICE_OK;
+    case GRID_FAULT_ADDRESS: return DEVICE_FAULT_ADDRESS;
+    case GRID_FAULT_MISALIGNED: return DEVICE_FAULT_MISALIGNED;
+    case GRID_FAULT_ILLEGAL: return DEVICE_FAULT_ILLEGAL;
+    case GRID_FAULT_TRAP: return DEVICE_FAULT_TRAP;
+    case GRID_FAULT_ASSERT: return DEVICE_FAULT_ASSERT;
+    case GRID_FAULT_STACK: return DEVICE_FAULT_STACK;
+    case GRID_FAULT_MEMORY: return DEVICE_FAULT_MEMORY;
+    }
+    return DEVICE_FAULT_TRAP;
+}
+
+enum device_error device_context_status(struct device_context *ctx)
+{
+    if (WEIR_UNLIKELY(device_forked()))
+        return DEVICE_FORKED;
+    return error_of(grid_faulted(ctx->env));
+}
+
+const struct grid_fault *device_context_fault(struct device_context *ctx)
+{
+    return grid_fault(ctx->env);
+}
+
+enum device_error device_context_sync(struct device_context *ctx)
+{
+    if (device_forked())
+        return DEVICE_FORKED;
+    if (device_in_host_function())
+        return DEVICE_NOT_PERMITTED;
+    wait_for_all(ctx);
+    grid_flush(ctx->env);
+    return device_context_status(ctx);
+}

@@ -1,0 +1,214 @@
+/* Copies and fills of every shape, cut into pieces that several workers can share, and waits for
+ * and writes of single values.
+ *
+ * A shape is three nested loops; what is contiguous is folded first, so that most copies are one
+ * row. Rows longer than a piece are cut, shorter ones are put together. */
+#include <string.h>
+
+#include "device/internal.h"
+
+static const uint64_t PIECE = 512 * 1024;
+/* Below this a copy is over sooner than another worker would be there. */
+static const uint64_t SHARED_MIN = 2 * 512 * 1024;
+
+static uint64_t at_least_one(uint64_t n) { return n > 0 ? n : 1; }
+
+/* Fills in how a shape of rows is cut. */
+static void cut(uint64_t width, uint64_t rows, uint64_t *segments, uint64_t *rows_each,
+                uint64_t *pieces)
+{
+    *segments = 1;
+    *rows_each = rows;
+    *pieces = width > 0 ? 1 : 0;
+    if (width == 0 || width * rows < SHARED_MIN)
+        return;
+    if (width >= PIECE) {
+        *segments = (width + PIECE - 1) / PIECE;
+        *rows_each = 1;
+    } else {
+        *rows_each = PIECE / width;
+    }
+    *pieces = *segments * ((rows + *rows_each - 1) / *rows_each);
+    if (*pieces > UINT32_MAX) { /* more than a grid can count: not cut, rather than wrong */
+        *segments = 1;
+        *rows_each = rows;
+        *pieces = 1;
+    }
+}
+
+/* The rows and columns of a piece. */
+struct piece {
+    uint64_t first_row, end_row, column, width;
+};
+
+static struct piece piece_of(uint64_t index, uint64_t segments, uint64_t rows_each, uint64_t rows,
+                             uint64_t width)
+{
+    struct piece p;
+    uint64_t segment = index % segments, at = segments > 1 ? segment * PIECE : 0;
+    p.first_row = index / segments * rows_each;
+    p.end_row = p.first_row + rows_each < rows ? p.first_row + rows_each : rows;
+    p.column = at;
+    p.width = segments > 1 && width - at > PIECE ? PIECE : width - at;
+    return p;
+}
+
+/* ---- copies -------------------------------------------------------------------------------------
+ */
+
+void copy_plan_make(struct copy_plan *plan, const struct device_copy *copy)
+{
+    *plan = (struct copy_plan){.dst = copy->dst,
+                               .src = copy->src,
+                               .dst_pitch = copy->dst_pitch,
+                               .src_pitch = copy->src_pitch,
+                               .dst_slice = copy->dst_slice,
+                               .src_slice = copy->src_slice,
+                               .width = copy->width,
+                               .height = at_least_one(copy->height),
+                               .depth = at_least_one(copy->depth)};
+    /* Slices that follow each other are rows of one slice; rows that do are one row. */
+    if (plan->depth > 1 && plan->dst_slice == plan->height * plan->dst_pitch &&
+        plan->src_slice == plan->height * plan->src_pitch) {
+        plan->height *= plan->depth;
+        plan->depth = 1;
+    }
+    if (plan->depth == 1 && plan->dst_pitch == plan->width && plan->src_pitch == plan->width) {
+        plan->width *= plan->height;
+        plan->height = 1;
+    }
+    cut(plan->width, plan->height * plan->depth, &plan->segments, &plan->rows_each, &plan->pieces);
+}
+
+static void copy_piece(const struct copy_plan *p, uint64_t index)
+{
+    struct piece q = piece_of(index, p->segments, p->rows_each, p->height * p->depth, p->width);
+    for (uint64_t row = q.first_row; row < q.end_row; row++) {
+        uint64_t y = row % p->height, z = row / p->height;
+        memmove(p->dst + z * p->dst_slice + y * p->dst_pitch + q.column,
+                p->src + z * p->src_slice + y * p->src_pitch + q.column, q.width);
+    }
+}
+
+void copy_all(void *plan)
+{
+    const struct copy_plan *p = plan;
+    for (uint64_t i = 0; i < p->pieces; i++)
+        copy_piece(p, i);
+}
+
+static uint32_t copy_block(struct jit_block *block)
+{
+    copy_piece((const struct copy_plan *)block->params, block->ctaid[0]);
+    return JIT_DONE;
+}
+
+struct grid_kernel copy_kernel = {.run = copy_block, .name = "memcpy", .builtin = true};
+
+/* ---- fills --------------------------------------------------------------------------------------
+ */
+
+void set_plan_make(struct set_plan *plan, const struct device_set *set)
+{
+    *plan = (struct set_plan){.dst = set->dst,
+                              .pitch = set->pitch,
+                              .slice = set->slice,
+                              .width = set->width * set->element,
+                              .height = at_least_one(set->height),
+                              .depth = at_least_one(set->depth),
+                              .element = set->element,
+                              .value = set->value};
+    if (plan->depth > 1 && plan->slice == plan->height * plan->pitch) {
+        plan->height *= plan->depth;
+        plan->depth = 1;
+    }
+    if (plan->depth == 1 && plan->pitch == plan->width) {
+        plan->width *= plan->height;
+        plan->height = 1;
+    }
+    cut(plan->width, plan->height * plan->depth, &plan->segments, &plan->rows_each, &plan->pieces);
+}
+
+/* Types without alignment, so that a program's odd pointer does no more than run slower. */
+typedef uint16_t any16 __attribute__((aligned(1), may_alias));
+typedef uint32_t any32 __attribute__((aligned(1), may_alias));
+
+static void set_row(char *dst, uint64_t bytes, uint32_t element, uint32_t value)
+{
+    if (element == 1) {
+        memset(dst, (int)(value & 0xff), bytes);
+    } else if (element == 2) {
+        any16 *p = (any16 *)dst;
+        for (uint64_t i = 0; i < bytes / 2; i++)
+            p[i] = (uint16_t)value;
+    } else {
+        any32 *p = (any32 *)dst;
+        for (uint64_t i = 0; i < bytes / 4; i++)
+            p[i] = value;
+    }
+}
+
+static void set_piece(const struct set_plan *p, uint64_t index)
+{
+    struct piece q = piece_of(index, p->segments, p->rows_each, p->height * p->depth, p->width);
+    for (uint64_t row = q.first_row; row < q.end_row; row++) {
+        uint64_t y = row % p->height, z = row / p->height;
+        set_row(p->dst + z * p->slice + y * p->pitch + q.column, q.width, p->element, p->value);
+    }
+}
+
+void set_all(void *plan)
+{
+    const struct set_plan *p = plan;
+    for (uint64_t i = 0; i < p->pieces; i++)
+        set_piece(p, i);
+}
+
+static uint32_t set_block(struct jit_block *block)
+{
+    set_piece((const struct set_plan *)block->params, block->ctaid[0]);
+    return JIT_DONE;
+}
+
+struct grid_kernel set_kernel = {.run = set_block, .name = "memset", .builtin = true};
+
+/* ---- values -------------------------------------------------------------------------------------
+ */
+
+static bool value_met(const struct value_plan *p)
+{
+    uint64_t now;
+    int64_t ahead;
+    if (p->bytes == 4) {
+        now = __atomic_load_n((const uint32_t *)p->address, __ATOMIC_ACQUIRE);
+        ahead = (int32_t)((uint32_t)now - (uint32_t)p->value);
+    } else {
+        now = __atomic_load_n((const uint64_t *)p->address, __ATOMIC_ACQUIRE);
+        ahead = (int64_t)(now - p->value);
+    }
+    uint64_t mask = p->bytes == 4 ? UINT32_MAX : UINT64_MAX;
+    switch ((enum device_value_test)p->test) {
+    case DEVICE_VALUE_GEQ: return ahead >= 0;
+    case DEVICE_VALUE_EQ: return ahead == 0;
+    case DEVICE_VALUE_AND: return (now & p->value & mask) != 0;
+    case DEVICE_VALUE_NOR: return (~(now | p->value) & mask) != 0;
+    }
+    return true;
+}
+
+/* A block that waits: it is parked as a kernel that spins would be. */
+static uint32_t wait_value_block(struct jit_block *block)
+{
+    return value_met((const struct value_plan *)block->params) ? JIT_DONE : JIT_SUSPENDED;
+}
+
+struct grid_kernel wait_value_kernel = {
+    .run = wait_value_block, .name = "wait for a value", .builtin = true, .can_suspend = true};
+
+void value_write(const struct value_plan *plan)
+{
+    if (plan->bytes == 4)
+        __atomic_store_n((uint32_t *)plan->address, (uint32_t)plan->value, __ATOMIC_RELEASE);
+    else
+        __atomic_store_n((uint64_t *)plan->address, plan->value, __ATOMIC_RELEASE);
+}

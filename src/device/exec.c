@@ -1,0 +1,133 @@
+/* Executing commands. After a fault in the context nothing that touches memory is executed any
+ * more: the queues drain. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/internal.h"
+
+/* A grid expected to take less is not worth another worker. */
+static const uint64_t SHARE_NS = 4000;
+/* How long a grid that was expected to be short may take before others are called. */
+static const uint64_t ALONE_NS = 20000;
+
+struct command *command_of_run(struct grid_run *run)
+{
+    return (struct command *)((char *)run - offsetof(struct command, run));
+}
+
+void command_release(struct command *c)
+{
+    for (uint32_t i = 0; i < c->dep_count; i++)
+        stream_unref(c->deps[i].stream);
+    if (c->deps != c->few)
+        free(c->deps);
+    c->deps = c->few;
+    c->dep_count = 0;
+    if (c->kind == COMMAND_COPY)
+        free(c->copy.staged);
+    if (c->kind == COMMAND_GRID)
+        free(c->params);
+}
+
+/* Runs the prepared run, with others if it is worth it. True: complete. */
+static bool run_shared(struct command *c, struct grid_worker *w)
+{
+    struct grid_run *run = &c->run;
+    uint64_t estimate = grid_run_estimate(run), until = UINT64_MAX;
+    grid_run_enter(run);
+    if (run->total > 1 && (estimate == 0 || estimate > SHARE_NS))
+        sched_list(c, true);
+    if (run->total > 1)
+        until = sched_now() + (c->published ? (uint64_t)SLICE_NS : ALONE_NS);
+    bool published = c->published;
+    switch (grid_run_blocks(run, w, until)) {
+    case GRID_COMPLETE:
+        if (published)
+            sched_unlist(c);
+        return true;
+    case GRID_MORE:
+        /* Blocks that nobody can take keep it alive. */
+        if (!published)
+            sched_list(c, true);
+        return false;
+    default: return false;
+    }
+}
+
+/* A run of our own: the pieces of a copy and the like. */
+static bool run_builtin(struct command *c, struct grid_worker *w, struct grid_kernel *k,
+                        uint64_t pieces, const void *plan)
+{
+    struct grid_launch launch = {
+        .kernel = k, .grid = {(uint32_t)pieces, 1, 1}, .block = {1, 1, 1}, .params = plan};
+    grid_run_init(&c->run, &launch, c->stream->ctx->env, &sched.parking, sched.workers);
+    return run_shared(c, w);
+}
+
+static bool run_grid(struct command *c, struct grid_worker *w)
+{
+    struct grid_env *env = c->stream->ctx->env;
+    if (!grid_run_init(&c->run, &c->run.launch, env, &sched.parking, sched.workers)) {
+        grid_raise(env, GRID_FAULT_MEMORY, c->run.launch.kernel->name);
+        return true;
+    }
+    return run_shared(c, w);
+}
+
+static void write_value(void *plan) { value_write(plan); }
+
+/* Commands that a faulted context does not execute. */
+static bool touches_memory(const struct command *c)
+{
+    switch (c->kind) {
+    case COMMAND_NOTHING:
+    case COMMAND_CALL:
+    case COMMAND_STAMP: return false;
+    case COMMAND_HOST: return !c->host.always;
+    default: return true;
+    }
+}
+
+bool command_execute(struct command *c, struct grid_worker *w)
+{
+    struct grid_env *env = c->stream->ctx->env;
+    if (grid_faulted(env) != GRID_FAULT_NONE && touches_memory(c))
+        return true;
+    switch (c->kind) {
+    case COMMAND_NOTHING: return true;
+    case COMMAND_GRID: return run_grid(c, w);
+    case COMMAND_COPY:
+        if (c->copy.pieces > 1)
+            return run_builtin(c, w, &copy_kernel, c->copy.pieces, &c->copy);
+        grid_protected(env, w, "memcpy", copy_all, &c->copy);
+        return true;
+    case COMMAND_SET:
+        if (c->set.pieces > 1)
+            return run_builtin(c, w, &set_kernel, c->set.pieces, &c->set);
+        grid_protected(env, w, "memset", set_all, &c->set);
+        return true;
+    case COMMAND_WRITE:
+        grid_protected(env, w, "write of a value", write_value, &c->value);
+        return true;
+    case COMMAND_WAIT_VALUE: return run_builtin(c, w, &wait_value_kernel, 1, &c->value);
+    case COMMAND_CALL: c->call.fn(c->call.user); return true;
+    case COMMAND_STAMP: event_stamp(c->stamp.event, c->stamp.recording, sched_now()); return true;
+    case COMMAND_HOST: host_submit(c); return false;
+    }
+    return true;
+}
+
+void command_run_complete(struct command *c, struct grid_worker *w, uint64_t stop)
+{
+    struct device_stream *s = c->stream;
+    if (c->published)
+        sched_unlist(c);
+    if (stream_complete(s, c) != NULL)
+        stream_run(s, w, stop);
+}
+
+void command_share(struct command *c, struct grid_worker *w, uint64_t until, uint64_t stop)
+{
+    if (grid_run_blocks(&c->run, w, until) == GRID_COMPLETE)
+        command_run_complete(c, w, stop);
+}

@@ -1,0 +1,71 @@
+/* Host functions: called in stream order on a thread of their own, so that one that blocks holds no
+ * worker. One thread for all: they run one after the other. */
+#include <signal.h>
+#include <stdlib.h>
+
+#include "device/internal.h"
+
+static struct {
+    pthread_once_t once;
+    pthread_mutex_t lock;
+    pthread_cond_t more;
+    struct command *head,
+        *tail; /* linked through waiter_next, which a running command does not need */
+} host = {PTHREAD_ONCE_INIT, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL, NULL};
+
+static _Thread_local bool inside;
+
+bool device_in_host_function(void) { return inside; }
+
+static struct command *take(void)
+{
+    pthread_mutex_lock(&host.lock);
+    while (host.head == NULL)
+        pthread_cond_wait(&host.more, &host.lock);
+    struct command *c = host.head;
+    host.head = c->waiter_next;
+    pthread_mutex_unlock(&host.lock);
+    return c;
+}
+
+static void *host_main(void *unused)
+{
+    for (;;) {
+        struct command *c = take();
+        struct device_stream *s = c->stream;
+        grid_flush(s->ctx->env);
+        inside = true;
+        c->host.fn(c->host.user, device_context_status(s->ctx));
+        inside = false;
+        if (stream_complete(s, c) != NULL)
+            sched_push(s);
+    }
+    return NULL;
+}
+
+static void start(void)
+{
+    sigset_t all, old;
+    pthread_t thread;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    if (pthread_create(&thread, NULL, host_main, NULL) != 0)
+        abort(); /* nothing queued behind a host function could ever go on */
+    pthread_setname_np(thread, "weir-host");
+    pthread_detach(thread);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+void host_submit(struct command *c)
+{
+    pthread_once(&host.once, start);
+    c->waiter_next = NULL;
+    pthread_mutex_lock(&host.lock);
+    if (host.head == NULL)
+        host.head = c;
+    else
+        host.tail->waiter_next = c;
+    host.tail = c;
+    pthread_cond_signal(&host.more);
+    pthread_mutex_unlock(&host.lock);
+}

@@ -1,0 +1,308 @@
+/* What the files of the device room share: streams, commands, contexts, the scheduler.
+ *
+ * Locks, outermost first: a stream's, a context's list, the scheduler's. Never two streams' at
+ * once.
+ *
+ * Who may do what. A stream that has commands is active: exactly one party is responsible for its
+ * first command at any time: the ready queue, a thread that runs the stream, the worker that will
+ * end the last block of its grid, another stream on whose waiters' list the command is, or the
+ * host-function thread. Only that party reads the head and takes it off. */
+#ifndef WEIR_DEVICE_INTERNAL_H
+#define WEIR_DEVICE_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "device/device.h"
+
+enum {
+    PRIORITIES = 1 - DEVICE_PRIORITY_HIGHEST, /* levels; level 0 is served first */
+    INLINE_DEPS = 2,
+    INLINE_PARAMS = 256,
+    SLICE_NS = 500000, /* how long a thread works on one thing while others wait */
+};
+
+/* ---- commands ---------------------------------------------------------------------------------
+ */
+
+enum command_kind {
+    COMMAND_NOTHING, /* waits for its dependencies */
+    COMMAND_GRID,
+    COMMAND_COPY,
+    COMMAND_SET,
+    COMMAND_HOST,
+    COMMAND_CALL,
+    COMMAND_STAMP, /* writes an event's time */
+    COMMAND_WRITE,
+    COMMAND_WAIT_VALUE,
+};
+
+/* "Command `count` of the stream is done." Holds a reference to the stream. */
+struct dep {
+    struct device_stream *stream;
+    uint64_t count;
+};
+
+/* A copy with all cases folded away: rows of width bytes, cut into pieces. */
+struct copy_plan {
+    char *dst;
+    const char *src;
+    uint64_t dst_pitch, src_pitch, dst_slice, src_slice;
+    uint64_t width, height, depth;
+    uint64_t segments;  /* pieces of a row, 1 if rows are short */
+    uint64_t rows_each; /* rows of a piece, 1 if rows are cut */
+    uint64_t pieces;
+    void *staged; /* to free when done, or NULL */
+};
+
+struct set_plan {
+    char *dst;
+    uint64_t pitch, slice;
+    uint64_t width, height, depth; /* width in bytes */
+    uint32_t element, value;
+    uint64_t segments, rows_each, pieces;
+};
+
+struct value_plan {
+    void *address;
+    uint64_t value;
+    uint32_t bytes, test;
+};
+
+struct command {
+    struct command *next; /* in its stream, or in a pool */
+    struct device_stream *stream;
+    uint64_t count; /* its number in the stream */
+    enum command_kind kind;
+    uint32_t dep_count, dep_next; /* dependencies, and the first not known to be met */
+    struct dep few[INLINE_DEPS];
+    struct dep *deps;                    /* few, or on the heap */
+    struct command *waiter_next;         /* on the waiters' list of the stream waited for */
+    struct command *job_next, *job_prev; /* while listed as a shared run */
+    bool listed;                         /* under the scheduler's lock */
+    bool published;                      /* ever listed */
+    union {
+        struct copy_plan copy;
+        struct set_plan set;
+        struct value_plan value;
+        struct {
+            device_host_fn fn;
+            void *user;
+            bool always;
+        } host;
+        struct {
+            void (*fn)(void *user);
+            void *user;
+        } call;
+        struct {
+            struct device_event *event;
+            uint64_t recording;
+        } stamp;
+        void *params; /* of a grid, when they do not fit below */
+    };
+    struct grid_run run; /* grids, large copies and sets, waits for values */
+    _Alignas(64) uint8_t inline_params[INLINE_PARAMS];
+};
+
+/* ---- streams ----------------------------------------------------------------------------------
+ */
+
+struct device_stream {
+    struct device_context *ctx; /* holds a reference */
+    unsigned flags;
+    int priority, level;
+    uint64_t id;
+    _Atomic uint32_t refs; /* handle, being active, dependencies, events */
+    pthread_mutex_t lock;  /* of all up to `clock` */
+    struct command *head, *tail;
+    bool active;             /* has commands; then it holds a reference to itself */
+    bool freed, unlisted;    /* its handle is gone; it is off the context's list */
+    struct command *waiters; /* commands of other streams that wait for counts of this one */
+    struct command *pool;    /* free commands */
+    uint32_t pool_count;
+    uint64_t legacy_seen;    /* this stream is ordered after that count of the legacy one */
+    uint64_t seen_by_legacy; /* and the legacy one after that count of this (its lock) */
+    _Alignas(64) _Atomic uint64_t enqueued; /* the stream's clock: commands put in */
+    _Atomic uint64_t completed;             /* … and done, in order */
+    _Atomic uint32_t host_waiters;          /* threads that sleep on, or are about to */
+    _Atomic uint32_t wake;                  /* the futex they sleep on */
+    _Atomic bool queued; /* in the ready queue; changed under the scheduler's lock */
+    struct device_stream *ready_next, *ready_prev;
+    struct device_stream *next, *prev; /* on the context's list */
+};
+
+static inline uint64_t stream_completed(struct device_stream *s)
+{
+    return atomic_load_explicit(&s->completed, memory_order_acquire);
+}
+
+static inline uint64_t stream_enqueued(struct device_stream *s)
+{
+    return atomic_load_explicit(&s->enqueued, memory_order_acquire);
+}
+
+static inline struct device_stream *stream_ref(struct device_stream *s)
+{
+    atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+    return s;
+}
+void stream_unref(struct device_stream *s);
+
+struct device_stream *stream_new(struct device_context *ctx, unsigned flags, int priority,
+                                 uint64_t id);
+
+/* Takes a command node to fill; the stream is locked until stream_enqueue. */
+struct command *stream_begin(struct device_stream *s, enum command_kind kind);
+/* Gives up after stream_begin. */
+void stream_cancel(struct device_stream *s, struct command *c);
+/* Adds a dependency to a command that is being filled (dropped when met already). */
+void command_depend(struct command *c, struct device_stream *on, uint64_t count);
+/* Puts the filled command in, unlocks, and sees to it that it runs; returns its number. */
+uint64_t stream_enqueue(struct device_stream *s, struct command *c);
+
+/* Whether all dependencies of the stream's first command are met; if not, it is on a waiters' list
+ * and no longer the caller's. */
+bool command_ready(struct command *c);
+
+/* Takes the finished first command off. Returns the next one, which is the caller's to run, or
+ * NULL: then the stream may be gone. */
+struct command *stream_complete(struct device_stream *s, struct command *c);
+
+/* Wakes host threads that sleep on the stream. */
+void stream_wake(struct device_stream *s);
+
+/* Whether nothing is left to do, including, for the legacy stream, in those it waits for. */
+bool stream_idle(struct device_stream *s);
+
+/* Runs the active stream whose first command is the caller's, up to command `stop`. Afterwards it
+ * is someone else's. */
+void stream_run(struct device_stream *s, struct grid_worker *w, uint64_t stop);
+
+/* ---- executing (exec.c) -------------------------------------------------------------------------
+ */
+
+/* Does the command. True: it is done. False: others will end it and see to the stream. */
+bool command_execute(struct command *c, struct grid_worker *w);
+/* Joins a listed run that was entered; sees to the stream if that was the end of it. */
+void command_share(struct command *c, struct grid_worker *w, uint64_t until, uint64_t stop);
+/* The run is complete: ends the command and goes on with its stream, up to command `stop`. */
+void command_run_complete(struct command *c, struct grid_worker *w, uint64_t stop);
+/* The command that a run belongs to. */
+struct command *command_of_run(struct grid_run *run);
+/* Frees what the command owns, dependencies too. */
+void command_release(struct command *c);
+
+void copy_plan_make(struct copy_plan *plan, const struct device_copy *copy);
+void set_plan_make(struct set_plan *plan, const struct device_set *set);
+void copy_all(void *plan); /* struct copy_plan */
+void set_all(void *plan);  /* struct set_plan */
+extern struct grid_kernel copy_kernel, set_kernel, wait_value_kernel;
+void value_write(const struct value_plan *plan);
+
+/* Writes the time of a recording, if the event has not been recorded again, and drops the
+ * reference. (event.c) */
+void event_stamp(struct device_event *e, uint64_t recording, uint64_t now);
+
+/* ---- host functions (host.c) --------------------------------------------------------------------
+ */
+
+void host_submit(struct command *c); /* the thread completes it */
+
+/* ---- contexts -----------------------------------------------------------------------------------
+ */
+
+struct device {
+    int ordinal;
+};
+
+struct device_context {
+    struct device *dev;
+    uint64_t id;
+    _Atomic uint32_t refs; /* the handle and each stream */
+    struct grid_env *env;
+    _Atomic int wait; /* enum device_wait */
+    struct device_stream *legacy;
+    pthread_mutex_t lock;          /* of the list */
+    struct device_stream *streams; /* all but the legacy one */
+    _Atomic uint32_t blocking;     /* how many of them are blocking */
+};
+
+void context_unref(struct device_context *ctx);
+/* Takes a stream off the list, once. */
+void context_unlist(struct device_stream *s);
+/* References to all streams, the legacy one first, for the caller to drop and free. */
+struct device_stream **context_streams(struct device_context *ctx, size_t *count);
+
+enum device_error error_of(enum grid_fault_kind kind);
+
+/* ---- the scheduler ------------------------------------------------------------------------------
+ */
+
+/* A worker asleep. */
+struct sleeper {
+    struct sleeper *next, *prev;
+    _Atomic uint32_t woken;
+};
+
+struct sched {
+    uint32_t workers;
+    pthread_mutex_t lock;
+    struct {
+        struct device_stream *head, *tail;
+    } ready[PRIORITIES];
+    struct {
+        struct command *head, *tail;
+    } jobs[PRIORITIES];        /* shared runs with blocks to hand out */
+    _Atomic uint32_t hint;     /* entries in all of these lists */
+    _Atomic uint32_t spinning; /* workers that look for work without sleeping */
+    _Atomic uint32_t running;  /* threads that execute something */
+    struct sleeper *idle;      /* workers asleep */
+    struct grid_parking parking;
+};
+extern struct sched sched;
+
+void sched_open(uint32_t workers);
+/* Puts an active stream into the ready queue and wakes who is needed. */
+void sched_push(struct device_stream *s);
+/* Takes it back, if it is there still. */
+bool sched_steal(struct device_stream *s);
+/* Lists a run for others to join / takes it off. `wake`: get someone to help. */
+void sched_list(struct command *c, bool wake);
+void sched_unlist(struct command *c);
+/* Enters the listed run that is the stream's first command; NULL when there is none to enter. */
+struct command *sched_join(struct device_stream *s);
+/* Gets another worker to work if there is something to do and one is asleep. */
+void sched_wake_one(void);
+/* What a thread that looks for work remembers. */
+struct seeker {
+    uint32_t turn;      /* so that kinds of work take turns */
+    bool spinning;      /* counted in sched.spinning */
+    uint32_t fruitless; /* resumed blocks in a row that got nowhere */
+};
+enum sched_result {
+    SCHED_NOTHING,   /* there is no work */
+    SCHED_FRUITLESS, /* a parked block was looked at; it still waits */
+    SCHED_DONE,
+};
+/* Does one piece of any work. */
+enum sched_result sched_work(struct grid_worker *w, struct seeker *k);
+/* Whether something else waits for a thread. */
+static inline bool sched_busy(void)
+{
+    return atomic_load_explicit(&sched.hint, memory_order_relaxed) > 0;
+}
+uint64_t sched_now(void); /* CLOCK_MONOTONIC in ns */
+/* The calling thread's worker. */
+struct grid_worker *sched_worker(void);
+
+void futex_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns); /* 0: for ever */
+void futex_wake(_Atomic uint32_t *word, int count);
+
+/* ---- waiting (wait.c) ---------------------------------------------------------------------------
+ */
+
+/* Blocks the host thread until the stream's count is reached, helping. `any`: help with any work.
+ */
+void wait_count(struct device_stream *s, uint64_t count, bool any);
+
+#endif

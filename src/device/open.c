@@ -1,0 +1,77 @@
+/* Opening the devices, once per process. */
+#include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/env.h"
+#include "device/internal.h"
+
+static struct {
+    pthread_once_t once;
+    bool fine;
+    struct diag diag;
+    int count;
+    struct device devices[MEM_MAX_DEVICES];
+    _Atomic bool forked;
+} machine = {.once = PTHREAD_ONCE_INIT};
+
+static void on_fork(void) { atomic_store(&machine.forked, true); }
+
+static void open_once(void)
+{
+    struct diag *d = &machine.diag;
+    int64_t workers, count;
+    cpu_set_t set;
+    int cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set)
+                                                            : (int)sysconf(_SC_NPROCESSORS_ONLN);
+    if (!env_int(ENV_WORKERS, 1, 4096, cores > 0 ? cores : 1, &workers, d) ||
+        !env_int(ENV_DEVICES, 1, MEM_MAX_DEVICES, 1, &count, d) || !mem_open((int)count, 0, d))
+        return;
+    for (int i = 0; i < (int)count; i++)
+        machine.devices[i].ordinal = i;
+    machine.count = (int)count;
+    grid_install_handlers();
+    sched_open((uint32_t)workers);
+    pthread_atfork(NULL, NULL, on_fork);
+    machine.fine = true;
+}
+
+bool device_open(struct diag *d)
+{
+    pthread_once(&machine.once, open_once);
+    if (!machine.fine)
+        return diag_set(d, 0, 0, "%s", machine.diag.text);
+    return true;
+}
+
+int device_count(void) { return machine.count; }
+
+struct device *device_get(int ordinal)
+{
+    return ordinal >= 0 && ordinal < machine.count ? &machine.devices[ordinal] : NULL;
+}
+
+int device_ordinal(const struct device *dev) { return dev->ordinal; }
+
+bool device_forked(void) { return atomic_load_explicit(&machine.forked, memory_order_relaxed); }
+
+const char *device_error_name(enum device_error error)
+{
+    switch (error) {
+    case DEVICE_OK: return "ok";
+    case DEVICE_NOT_READY: return "not ready";
+    case DEVICE_OUT_OF_MEMORY: return "out of memory";
+    case DEVICE_INVALID_VALUE: return "invalid value";
+    case DEVICE_NOT_PERMITTED: return "not permitted";
+    case DEVICE_NOT_RECORDED: return "event without recording or timing";
+    case DEVICE_FORKED: return "forked process";
+    case DEVICE_FAULT_ADDRESS: return "illegal address";
+    case DEVICE_FAULT_MISALIGNED: return "misaligned address";
+    case DEVICE_FAULT_ILLEGAL: return "illegal instruction";
+    case DEVICE_FAULT_TRAP: return "trap";
+    case DEVICE_FAULT_ASSERT: return "assertion failed";
+    case DEVICE_FAULT_STACK: return "call stack used up";
+    case DEVICE_FAULT_MEMORY: return "no memory for a block";
+    }
+    return "unknown error";
+}

@@ -1,0 +1,447 @@
+/* The scheduler: worker threads, the ready queue, the runs that several threads share, and waking.
+ *
+ * Waking costs the waker a system call and the work some microseconds, so it is done only when it
+ * must be: not while a worker is still looking for work ("spinning"), and one at a time; whoever
+ * finds work and sees more of it wakes the next. A thread that stops spinning looks once more under
+ * the lock before it sleeps, and pushing looks at the spinning ones under the same lock, so no work
+ * is ever left with everyone asleep.
+ *
+ * Parked blocks (kernels that spin) are resumed in turn with other work. When nothing else is there
+ * and they get nowhere for a while, workers give way to other threads, and later sleep in between:
+ * what they wait for may be the host's to do. */
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "device/internal.h"
+
+static const uint64_t SPIN_NS = 20000;       /* how long a worker looks before it sleeps */
+static const uint64_t PATIENCE_NS = 2000000; /* of parked blocks going nowhere, before sleeping */
+static const uint64_t NAP_NS = 50000;        /* how long then */
+
+struct sched sched;
+
+uint64_t sched_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static inline void pause_cpu(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+void futex_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns)
+{
+    struct timespec t = {(time_t)(timeout_ns / 1000000000u), (long)(timeout_ns % 1000000000u)};
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, timeout_ns != 0 ? &t : NULL, NULL, 0);
+}
+
+void futex_wake(_Atomic uint32_t *word, int count)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}
+
+/* ---- sleeping workers ---------------------------------------------------------------------------
+ */
+
+static void idle_remove(struct sleeper *s)
+{
+    if (s->prev != NULL)
+        s->prev->next = s->next;
+    else
+        sched.idle = s->next;
+    if (s->next != NULL)
+        s->next->prev = s->prev;
+    s->next = s->prev = NULL;
+}
+
+/* Takes a worker to wake, if one is needed and there is one. The lock is held. It counts as
+ * spinning from now on. */
+static struct sleeper *idle_take(void)
+{
+    struct sleeper *s = sched.idle;
+    if (s == NULL || atomic_load(&sched.spinning) > 0)
+        return NULL;
+    idle_remove(s);
+    atomic_fetch_add(&sched.spinning, 1);
+    return s;
+}
+
+static void rouse(struct sleeper *s)
+{
+    if (s == NULL)
+        return;
+    atomic_store(&s->woken, 1);
+    futex_wake(&s->woken, 1);
+}
+
+void sched_wake_one(void)
+{
+    pthread_mutex_lock(&sched.lock);
+    struct sleeper *s = idle_take();
+    pthread_mutex_unlock(&sched.lock);
+    rouse(s);
+}
+
+static bool anything(void)
+{
+    return atomic_load(&sched.hint) > 0 || atomic_load(&sched.parking.count) > 0;
+}
+
+/* ---- the ready queue ----------------------------------------------------------------------------
+ */
+
+static void ready_remove(struct device_stream *s)
+{
+    if (s->ready_prev != NULL)
+        s->ready_prev->ready_next = s->ready_next;
+    else
+        sched.ready[s->level].head = s->ready_next;
+    if (s->ready_next != NULL)
+        s->ready_next->ready_prev = s->ready_prev;
+    else
+        sched.ready[s->level].tail = s->ready_prev;
+    s->ready_next = s->ready_prev = NULL;
+    atomic_store_explicit(&s->queued, false, memory_order_relaxed);
+    atomic_fetch_sub(&sched.hint, 1);
+}
+
+static void start_workers(void);
+
+void sched_push(struct device_stream *s)
+{
+    static pthread_once_t started = PTHREAD_ONCE_INIT;
+    pthread_once(&started, start_workers);
+    pthread_mutex_lock(&sched.lock);
+    s->ready_next = NULL;
+    s->ready_prev = sched.ready[s->level].tail;
+    if (s->ready_prev != NULL)
+        s->ready_prev->ready_next = s;
+    else
+        sched.ready[s->level].head = s;
+    sched.ready[s->level].tail = s;
+    atomic_store_explicit(&s->queued, true, memory_order_seq_cst);
+    atomic_fetch_add(&sched.hint, 1);
+    struct sleeper *sleeper = idle_take();
+    /* No worker is free: a host thread that sleeps on the stream can run it. */
+    bool host = sleeper == NULL && atomic_load(&sched.spinning) == 0 &&
+                atomic_load_explicit(&s->host_waiters, memory_order_seq_cst) > 0;
+    if (host)
+        stream_ref(s);
+    pthread_mutex_unlock(&sched.lock);
+    rouse(sleeper);
+    if (host) {
+        stream_wake(s);
+        stream_unref(s);
+    }
+}
+
+bool sched_steal(struct device_stream *s)
+{
+    if (!atomic_load_explicit(&s->queued, memory_order_relaxed))
+        return false;
+    pthread_mutex_lock(&sched.lock);
+    bool queued = atomic_load_explicit(&s->queued, memory_order_relaxed);
+    if (queued)
+        ready_remove(s);
+    pthread_mutex_unlock(&sched.lock);
+    return queued;
+}
+
+/* ---- shared runs --------------------------------------------------------------------------------
+ */
+
+static void job_remove(struct command *c)
+{
+    uint32_t level = (uint32_t)c->stream->level;
+    if (c->job_prev != NULL)
+        c->job_prev->job_next = c->job_next;
+    else
+        sched.jobs[level].head = c->job_next;
+    if (c->job_next != NULL)
+        c->job_next->job_prev = c->job_prev;
+    else
+        sched.jobs[level].tail = c->job_prev;
+}
+
+static void job_append(struct command *c)
+{
+    uint32_t level = (uint32_t)c->stream->level;
+    c->job_next = NULL;
+    c->job_prev = sched.jobs[level].tail;
+    if (c->job_prev != NULL)
+        c->job_prev->job_next = c;
+    else
+        sched.jobs[level].head = c;
+    sched.jobs[level].tail = c;
+}
+
+static void job_drop(struct command *c)
+{
+    job_remove(c);
+    c->listed = false;
+    atomic_fetch_sub(&sched.hint, 1);
+}
+
+void sched_list(struct command *c, bool wake)
+{
+    pthread_mutex_lock(&sched.lock);
+    c->listed = c->published = true;
+    job_append(c);
+    atomic_fetch_add(&sched.hint, 1);
+    struct sleeper *s = wake ? idle_take() : NULL;
+    pthread_mutex_unlock(&sched.lock);
+    rouse(s);
+}
+
+void sched_unlist(struct command *c)
+{
+    pthread_mutex_lock(&sched.lock);
+    if (c->listed)
+        job_drop(c);
+    pthread_mutex_unlock(&sched.lock);
+}
+
+/* The first shared run of the level that has a block to hand out now, entered and moved to the end;
+ * takes those off that have none left. The lock is held. */
+static struct command *pick_job(uint32_t level)
+{
+    for (struct command *c = sched.jobs[level].head, *next; c != NULL; c = next) {
+        next = c->job_next;
+        if (grid_run_exhausted(&c->run)) {
+            job_drop(c);
+        } else if (grid_run_open(&c->run) && grid_run_enter(&c->run)) {
+            job_remove(c);
+            job_append(c);
+            return c;
+        }
+    }
+    return NULL;
+}
+
+struct command *sched_join(struct device_stream *s)
+{
+    if (atomic_load_explicit(&sched.hint, memory_order_relaxed) == 0)
+        return NULL;
+    struct command *found = NULL;
+    pthread_mutex_lock(&sched.lock);
+    for (struct command *c = sched.jobs[s->level].head; c != NULL && found == NULL; c = c->job_next)
+        if (c->stream == s && grid_run_open(&c->run) && grid_run_enter(&c->run))
+            found = c;
+    pthread_mutex_unlock(&sched.lock);
+    return found;
+}
+
+/* ---- looking for work ---------------------------------------------------------------------------
+ */
+
+static void stop_spinning(struct seeker *k)
+{
+    if (k->spinning)
+        atomic_fetch_sub(&sched.spinning, 1);
+    k->spinning = false;
+}
+
+/* A stream to run, or a command to share. Wakes another worker when there is more. */
+static bool pick(struct seeker *k, struct device_stream **s, struct command **c)
+{
+    *s = NULL;
+    *c = NULL;
+    if (atomic_load_explicit(&sched.hint, memory_order_acquire) == 0)
+        return false;
+    struct sleeper *sleeper = NULL;
+    pthread_mutex_lock(&sched.lock);
+    for (uint32_t level = 0; level < PRIORITIES && *s == NULL && *c == NULL; level++) {
+        bool job_first = (k->turn & 2) != 0;
+        if (job_first)
+            *c = pick_job(level);
+        if (*c == NULL && (*s = sched.ready[level].head) != NULL)
+            ready_remove(*s);
+        if (*c == NULL && *s == NULL && !job_first)
+            *c = pick_job(level);
+    }
+    bool found = *s != NULL || *c != NULL;
+    if (found) {
+        stop_spinning(k);
+        if (atomic_fetch_add(&sched.running, 1) + 1 < sched.workers && atomic_load(&sched.hint) > 0)
+            sleeper = idle_take();
+    }
+    pthread_mutex_unlock(&sched.lock);
+    rouse(sleeper);
+    return found;
+}
+
+static enum sched_result resume(struct grid_worker *w, struct seeker *k)
+{
+    bool progress;
+    struct grid_run *complete;
+    if (atomic_load_explicit(&sched.parking.count, memory_order_acquire) == 0)
+        return SCHED_NOTHING;
+    stop_spinning(k);
+    atomic_fetch_add(&sched.running, 1);
+    bool any = grid_resume(&sched.parking, w, &progress, &complete);
+    if (complete != NULL)
+        command_run_complete(command_of_run(complete), w, UINT64_MAX);
+    atomic_fetch_sub(&sched.running, 1);
+    if (!any)
+        return SCHED_NOTHING;
+    if (progress && atomic_load_explicit(&sched.parking.count, memory_order_relaxed) > 1 &&
+        atomic_load(&sched.running) + 1 < sched.workers)
+        sched_wake_one();
+    return progress ? SCHED_DONE : SCHED_FRUITLESS;
+}
+
+enum sched_result sched_work(struct grid_worker *w, struct seeker *k)
+{
+    struct device_stream *s;
+    struct command *c;
+    bool resume_first = (k->turn++ & 1) != 0;
+    if (resume_first) {
+        enum sched_result r = resume(w, k);
+        if (r != SCHED_NOTHING)
+            return r;
+    }
+    if (pick(k, &s, &c)) {
+        if (s != NULL)
+            stream_run(s, w, UINT64_MAX);
+        else
+            command_share(c, w, sched_now() + SLICE_NS, UINT64_MAX);
+        atomic_fetch_sub(&sched.running, 1);
+        return SCHED_DONE;
+    }
+    return resume_first ? SCHED_NOTHING : resume(w, k);
+}
+
+/* ---- workers ------------------------------------------------------------------------------------
+ */
+
+/* Whether there is work that is not parked. The lock is held. */
+static bool work_listed(void)
+{
+    for (uint32_t level = 0; level < PRIORITIES; level++) {
+        if (sched.ready[level].head != NULL)
+            return true;
+        for (struct command *c = sched.jobs[level].head; c != NULL; c = c->job_next)
+            if (grid_run_open(&c->run))
+                return true;
+    }
+    return false;
+}
+
+/* Sleeps until woken or the time is up (0: no limit); does not if there is work and `always` is not
+ * set. Spinning afterwards, unless it did not sleep. */
+static void fall_asleep(struct seeker *k, uint64_t timeout, bool always)
+{
+    struct sleeper me = {0};
+    pthread_mutex_lock(&sched.lock);
+    stop_spinning(k);
+    if (work_listed() || (!always && anything())) {
+        pthread_mutex_unlock(&sched.lock);
+        return;
+    }
+    me.next = sched.idle;
+    if (me.next != NULL)
+        me.next->prev = &me;
+    sched.idle = &me;
+    pthread_mutex_unlock(&sched.lock);
+    while (atomic_load(&me.woken) == 0) {
+        futex_wait(&me.woken, 0, timeout);
+        if (timeout == 0)
+            continue;
+        pthread_mutex_lock(&sched.lock);
+        bool listed = sched.idle == &me || me.prev != NULL;
+        if (listed)
+            idle_remove(&me);
+        pthread_mutex_unlock(&sched.lock);
+        if (listed)
+            return;
+    }
+    k->spinning = true; /* counted by who woke us */
+}
+
+/* Nothing to do: looks for a while, then sleeps. */
+static void rest(struct seeker *k)
+{
+    if (!k->spinning) {
+        k->spinning = true;
+        atomic_fetch_add(&sched.spinning, 1);
+    }
+    uint64_t end = sched_now() + SPIN_NS;
+    do
+        for (int i = 0; i < 32; i++) {
+            if (anything())
+                return;
+            pause_cpu();
+        }
+    while (sched_now() < end);
+    fall_asleep(k, 0, false);
+}
+
+static void *worker_main(void *arg)
+{
+    struct grid_worker *w = grid_worker_self((uint32_t)(uintptr_t)arg);
+    struct seeker k = {0};
+    uint64_t progress = sched_now();
+    for (;;) {
+        enum sched_result r = sched_work(w, &k);
+        if (r == SCHED_NOTHING) {
+            rest(&k);
+        } else if (r == SCHED_FRUITLESS) {
+            /* One look at each parked block is a round. */
+            if (++k.fruitless <= atomic_load_explicit(&sched.parking.count, memory_order_relaxed))
+                continue;
+            k.fruitless = 0;
+            if (sched_now() - progress < PATIENCE_NS)
+                sched_yield();
+            else
+                fall_asleep(&k, NAP_NS, true);
+            continue;
+        }
+        k.fruitless = 0;
+        progress = sched_now();
+    }
+    return NULL;
+}
+
+static void start_workers(void)
+{
+    /* The program's signals are for the program's threads; those of faults always come. */
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    for (uint32_t i = 0; i < sched.workers; i++) {
+        pthread_t thread;
+        int error = pthread_create(&thread, NULL, worker_main, (void *)(uintptr_t)i);
+        if (error != 0)
+            break; /* fewer then; host threads that wait work, too */
+        pthread_setname_np(thread, "weir-worker");
+        pthread_detach(thread);
+    }
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+void sched_open(uint32_t workers)
+{
+    sched.workers = workers;
+    pthread_mutex_init(&sched.lock, NULL);
+    grid_parking_init(&sched.parking);
+}
+
+struct grid_worker *sched_worker(void)
+{
+    static _Atomic uint32_t helpers;
+    static _Thread_local struct grid_worker *mine;
+    if (mine == NULL)
+        mine = grid_worker_self(atomic_fetch_add(&helpers, 1) % sched.workers);
+    return mine;
+}

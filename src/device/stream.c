@@ -1,0 +1,385 @@
+/* Streams: queues of commands with a clock.
+ *
+ * The default stream's rule (spec S3) is a matter of dependencies found when a command is put in: a
+ * legacy-stream command waits for what is in all blocking streams at that moment, a blocking
+ * stream's command for what is in the legacy stream. Each side reads the other's clock before it
+ * advances its own, so two commands put in at once may miss each other, but can never wait for each
+ * other. */
+#include <stdlib.h>
+
+#include "device/internal.h"
+
+enum { POOL_MAX = 1024 }; /* free commands that a stream keeps */
+
+static _Atomic uint64_t stream_ids = 16; /* below: the default streams' */
+
+struct device_stream *stream_new(struct device_context *ctx, unsigned flags, int priority,
+                                 uint64_t id)
+{
+    struct device_stream *s = aligned_alloc(64, (sizeof *s + 63) / 64 * 64);
+    if (s == NULL)
+        abort();
+    *s = (struct device_stream){.ctx = ctx, .flags = flags, .id = id};
+    priority = priority > DEVICE_PRIORITY_LOWEST    ? DEVICE_PRIORITY_LOWEST
+               : priority < DEVICE_PRIORITY_HIGHEST ? DEVICE_PRIORITY_HIGHEST
+                                                    : priority;
+    s->priority = priority;
+    s->level = priority - DEVICE_PRIORITY_HIGHEST;
+    if (id == 0)
+        s->id = atomic_fetch_add_explicit(&stream_ids, 1, memory_order_relaxed);
+    atomic_init(&s->refs, 1);
+    pthread_mutex_init(&s->lock, NULL);
+    atomic_fetch_add_explicit(&ctx->refs, 1, memory_order_relaxed);
+    if (id == 1) { /* the legacy stream is not on the list */
+        s->unlisted = true;
+        return s;
+    }
+    pthread_mutex_lock(&ctx->lock);
+    s->next = ctx->streams;
+    if (s->next != NULL)
+        s->next->prev = s;
+    ctx->streams = s;
+    if ((flags & DEVICE_STREAM_NONBLOCKING) == 0)
+        atomic_fetch_add(&ctx->blocking, 1);
+    pthread_mutex_unlock(&ctx->lock);
+    return s;
+}
+
+void stream_unref(struct device_stream *s)
+{
+    if (atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    context_unlist(s);
+    struct device_context *ctx = s->ctx;
+    for (struct command *c = s->pool, *next; c != NULL; c = next) {
+        next = c->next;
+        free(c);
+    }
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+    context_unref(ctx);
+}
+
+struct device_stream *device_stream_new(struct device_context *ctx, unsigned flags, int priority)
+{
+    return stream_new(ctx, flags & DEVICE_STREAM_NONBLOCKING, priority, 0);
+}
+
+void device_stream_free(struct device_stream *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->freed = true;
+    bool active = s->active;
+    pthread_mutex_unlock(&s->lock);
+    if (!active) /* else when its last command is done */
+        context_unlist(s);
+    stream_unref(s);
+}
+
+struct device_stream *device_stream_legacy(struct device_context *ctx) { return ctx->legacy; }
+
+/* ---- per-thread default streams -----------------------------------------------------------------
+ */
+
+/* The calling thread's streams, one for each context it used them in. */
+struct own_streams {
+    struct own_stream {
+        uint64_t context; /* its id: addresses may be used again */
+        struct device_stream *stream;
+    } *items;
+    size_t count, cap;
+};
+
+static pthread_key_t own_key;
+static pthread_once_t own_once = PTHREAD_ONCE_INIT;
+
+static void own_free(void *arg)
+{
+    struct own_streams *own = arg;
+    for (size_t i = 0; i < own->count; i++)
+        device_stream_free(own->items[i].stream);
+    free(own->items);
+    free(own);
+}
+
+static void own_make_key(void) { pthread_key_create(&own_key, own_free); }
+
+struct device_stream *device_stream_per_thread(struct device_context *ctx)
+{
+    pthread_once(&own_once, own_make_key);
+    struct own_streams *own = pthread_getspecific(own_key);
+    if (own == NULL) {
+        own = xcalloc(1, sizeof *own);
+        pthread_setspecific(own_key, own);
+    }
+    for (size_t i = 0; i < own->count; i++)
+        if (own->items[i].context == ctx->id)
+            return own->items[i].stream;
+    struct own_stream mine = {ctx->id,
+                              stream_new(ctx, DEVICE_STREAM_BLOCKING, DEVICE_PRIORITY_LOWEST, 0)};
+    vec_push(own, mine);
+    return mine.stream;
+}
+
+struct device_context *device_stream_context(const struct device_stream *s) { return s->ctx; }
+unsigned device_stream_flags(const struct device_stream *s) { return s->flags; }
+int device_stream_priority(const struct device_stream *s) { return s->priority; }
+uint64_t device_stream_id(const struct device_stream *s) { return s->id; }
+
+/* ---- putting commands in ------------------------------------------------------------------------
+ */
+
+struct command *stream_begin(struct device_stream *s, enum command_kind kind)
+{
+    pthread_mutex_lock(&s->lock);
+    struct command *c = s->pool;
+    if (c != NULL) {
+        s->pool = c->next;
+        s->pool_count--;
+    } else {
+        c = aligned_alloc(64, (sizeof *c + 63) / 64 * 64);
+        if (c == NULL)
+            abort();
+        c->deps = c->few;
+    }
+    c->next = NULL;
+    c->stream = s;
+    c->kind = kind;
+    c->dep_count = c->dep_next = 0;
+    c->listed = c->published = false;
+    return c;
+}
+
+static void pool_return(struct device_stream *s, struct command *c)
+{
+    if (s->pool_count == POOL_MAX) {
+        free(c);
+        return;
+    }
+    c->next = s->pool;
+    s->pool = c;
+    s->pool_count++;
+}
+
+void stream_cancel(struct device_stream *s, struct command *c)
+{
+    pool_return(s, c);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void command_depend(struct command *c, struct device_stream *on, uint64_t count)
+{
+    if (on == c->stream || stream_completed(on) >= count)
+        return;
+    uint32_t n = c->dep_count;
+    if (n >= INLINE_DEPS && (n & (n - 1)) == 0) { /* full: INLINE_DEPS, and then powers of two */
+        struct dep *more = xmalloc(2 * (size_t)n * sizeof *more);
+        for (uint32_t i = 0; i < n; i++)
+            more[i] = c->deps[i];
+        if (c->deps != c->few)
+            free(c->deps);
+        c->deps = more;
+    }
+    c->deps[c->dep_count++] = (struct dep){stream_ref(on), count};
+}
+
+/* The default stream's rule. The stream is locked. */
+static void depend_by_default_stream(struct device_stream *s, struct command *c)
+{
+    struct device_context *ctx = s->ctx;
+    if ((s->flags & DEVICE_STREAM_NONBLOCKING) != 0)
+        return;
+    if (s != ctx->legacy) {
+        uint64_t count = stream_enqueued(ctx->legacy);
+        if (count > s->legacy_seen) {
+            s->legacy_seen = count;
+            command_depend(c, ctx->legacy, count);
+        }
+        return;
+    }
+    if (atomic_load_explicit(&ctx->blocking, memory_order_acquire) == 0)
+        return;
+    pthread_mutex_lock(&ctx->lock);
+    for (struct device_stream *b = ctx->streams; b != NULL; b = b->next) {
+        uint64_t count = stream_enqueued(b);
+        if ((b->flags & DEVICE_STREAM_NONBLOCKING) != 0 || count <= b->seen_by_legacy)
+            continue;
+        b->seen_by_legacy = count;
+        command_depend(c, b, count);
+    }
+    pthread_mutex_unlock(&ctx->lock);
+}
+
+uint64_t stream_enqueue(struct device_stream *s, struct command *c)
+{
+    depend_by_default_stream(s, c);
+    uint64_t count = atomic_load_explicit(&s->enqueued, memory_order_relaxed) + 1;
+    c->count = count;
+    bool first = !s->active;
+    if (first) {
+        s->head = c;
+        s->active = true;
+        stream_ref(s);
+    } else {
+        s->tail->next = c;
+    }
+    s->tail = c;
+    atomic_store_explicit(&s->enqueued, count, memory_order_seq_cst);
+    pthread_mutex_unlock(&s->lock);
+    if (first && command_ready(c))
+        sched_push(s);
+    return count;
+}
+
+bool command_ready(struct command *c)
+{
+    for (; c->dep_next < c->dep_count; c->dep_next++) {
+        struct dep *d = &c->deps[c->dep_next];
+        if (stream_completed(d->stream) >= d->count)
+            continue;
+        pthread_mutex_lock(&d->stream->lock);
+        if (stream_completed(d->stream) < d->count) {
+            c->waiter_next = d->stream->waiters;
+            d->stream->waiters = c;
+            pthread_mutex_unlock(&d->stream->lock);
+            return false;
+        }
+        pthread_mutex_unlock(&d->stream->lock);
+    }
+    return true;
+}
+
+/* ---- taking commands off ------------------------------------------------------------------------
+ */
+
+void stream_wake(struct device_stream *s)
+{
+    if (atomic_load_explicit(&s->host_waiters, memory_order_seq_cst) == 0)
+        return;
+    atomic_fetch_add_explicit(&s->wake, 1, memory_order_seq_cst);
+    futex_wake(&s->wake, INT32_MAX);
+}
+
+/* Takes the waiters off whose count is reached. The stream is locked. */
+static struct command *take_waiters(struct device_stream *s, uint64_t completed)
+{
+    struct command *met = NULL;
+    for (struct command **at = &s->waiters, *c; (c = *at) != NULL;) {
+        if (c->deps[c->dep_next].count > completed) {
+            at = &c->waiter_next;
+            continue;
+        }
+        *at = c->waiter_next;
+        c->waiter_next = met;
+        met = c;
+    }
+    return met;
+}
+
+struct command *stream_complete(struct device_stream *s, struct command *c)
+{
+    uint64_t count = c->count;
+    command_release(c);
+    pthread_mutex_lock(&s->lock);
+    struct command *next = c->next;
+    s->head = next;
+    if (next == NULL) {
+        s->tail = NULL;
+        s->active = false;
+    }
+    pool_return(s, c);
+    atomic_store_explicit(&s->completed, count, memory_order_seq_cst);
+    struct command *met = s->waiters != NULL ? take_waiters(s, count) : NULL;
+    bool gone = next == NULL && s->freed;
+    pthread_mutex_unlock(&s->lock);
+    stream_wake(s); /* the reference of being active keeps it until the end */
+    for (struct command *after; met != NULL; met = after) {
+        after = met->waiter_next;
+        struct device_stream *other = met->stream;
+        if (command_ready(met))
+            sched_push(other);
+    }
+    if (gone)
+        context_unlist(s);
+    if (next == NULL)
+        stream_unref(s);
+    return next;
+}
+
+void stream_run(struct device_stream *s, struct grid_worker *w, uint64_t stop)
+{
+    struct command *c = s->head;
+    uint64_t end = 0;
+    for (;;) {
+        if (!command_ready(c))
+            return;
+        bool turn_over = c->count > stop;
+        if (!turn_over && sched_busy()) {
+            uint64_t now = sched_now();
+            end = end == 0 ? now + SLICE_NS : end;
+            turn_over = now > end;
+        }
+        if (turn_over) {
+            sched_push(s);
+            return;
+        }
+        if (!command_execute(c, w))
+            return;
+        c = stream_complete(s, c);
+        if (c == NULL)
+            return;
+    }
+}
+
+/* ---- asking -------------------------------------------------------------------------------------
+ */
+
+static bool done(struct device_stream *s) { return stream_completed(s) >= stream_enqueued(s); }
+
+bool stream_idle(struct device_stream *s)
+{
+    struct device_context *ctx = s->ctx;
+    if (!done(s))
+        return false;
+    if (s != ctx->legacy || atomic_load_explicit(&ctx->blocking, memory_order_acquire) == 0)
+        return true;
+    bool idle = true;
+    pthread_mutex_lock(&ctx->lock);
+    for (struct device_stream *b = ctx->streams; b != NULL && idle; b = b->next)
+        idle = (b->flags & DEVICE_STREAM_NONBLOCKING) != 0 || done(b);
+    pthread_mutex_unlock(&ctx->lock);
+    return idle;
+}
+
+enum device_error device_stream_query(struct device_stream *s)
+{
+    enum device_error status = device_context_status(s->ctx);
+    return status != DEVICE_OK ? status : stream_idle(s) ? DEVICE_OK : DEVICE_NOT_READY;
+}
+
+/* The legacy stream's synchronization includes the blocking streams. */
+static void wait_blocking(struct device_context *ctx)
+{
+    size_t count;
+    struct device_stream **streams = context_streams(ctx, &count);
+    for (size_t i = 0; i < count; i++) {
+        if ((streams[i]->flags & DEVICE_STREAM_NONBLOCKING) == 0)
+            wait_count(streams[i], stream_enqueued(streams[i]), false);
+        stream_unref(streams[i]);
+    }
+    free(streams);
+}
+
+enum device_error device_stream_sync(struct device_stream *s)
+{
+    if (device_forked())
+        return DEVICE_FORKED;
+    if (device_in_host_function())
+        return DEVICE_NOT_PERMITTED;
+    if (s == s->ctx->legacy && atomic_load_explicit(&s->ctx->blocking, memory_order_acquire) > 0)
+        wait_blocking(s->ctx);
+    else
+        wait_count(s, stream_enqueued(s), false);
+    grid_flush(s->ctx->env);
+    return device_context_status(s->ctx);
+}

@@ -1,0 +1,83 @@
+/* A host thread that waits, works: it runs what it waits for itself, as long as it finds any of it
+ * ready, then looks for a moment, then sleeps. */
+#include <sched.h>
+
+#include "device/internal.h"
+
+static const uint64_t LOOK_NS = 20000; /* before sleeping */
+
+/* Others may be needed for what this thread leaves behind. */
+static void hand_over(void)
+{
+    atomic_fetch_sub(&sched.running, 1);
+    if (atomic_load(&sched.hint) > 0 || atomic_load(&sched.parking.count) > 0)
+        sched_wake_one();
+}
+
+/* Does a piece of the work waited for; false when none is to be had. */
+static bool help(struct device_stream *s, uint64_t count, struct grid_worker *w, struct seeker *k)
+{
+    if (sched_steal(s)) {
+        atomic_fetch_add(&sched.running, 1);
+        stream_run(s, w, count);
+        hand_over();
+        return true;
+    }
+    /* More threads than processors would only get in each other's way. */
+    if (atomic_load_explicit(&sched.running, memory_order_relaxed) >= sched.workers)
+        return false;
+    struct command *c = sched_join(s);
+    if (c != NULL) {
+        atomic_fetch_add(&sched.running, 1);
+        command_share(c, w, sched_now() + SLICE_NS, count);
+        hand_over();
+        return true;
+    }
+    return k != NULL && sched_work(w, k) == SCHED_DONE;
+}
+
+static bool reached(struct device_stream *s, uint64_t count)
+{
+    return stream_completed(s) >= count;
+}
+
+/* Looks for a while; true when there is something new. */
+static bool look(struct device_stream *s, uint64_t count, enum device_wait mode)
+{
+    uint64_t end = mode == DEVICE_WAIT_BLOCK ? 0 : sched_now() + LOOK_NS;
+    do {
+        for (int i = 0; i < 32; i++) {
+            if (reached(s, count) || atomic_load_explicit(&s->queued, memory_order_relaxed))
+                return true;
+#if defined(__x86_64__)
+            __builtin_ia32_pause();
+#endif
+        }
+        if (mode == DEVICE_WAIT_YIELD)
+            sched_yield();
+    } while (mode == DEVICE_WAIT_SPIN || sched_now() < end);
+    return false;
+}
+
+static void sleep_on(struct device_stream *s, uint64_t count)
+{
+    atomic_fetch_add_explicit(&s->host_waiters, 1, memory_order_seq_cst);
+    uint32_t seen = atomic_load_explicit(&s->wake, memory_order_seq_cst);
+    if (atomic_load_explicit(&s->completed, memory_order_seq_cst) < count &&
+        !atomic_load_explicit(&s->queued, memory_order_seq_cst))
+        futex_wait(&s->wake, seen, 0);
+    atomic_fetch_sub_explicit(&s->host_waiters, 1, memory_order_seq_cst);
+}
+
+void wait_count(struct device_stream *s, uint64_t count, bool any)
+{
+    if (reached(s, count))
+        return;
+    enum device_wait mode =
+        (enum device_wait)atomic_load_explicit(&s->ctx->wait, memory_order_relaxed);
+    struct grid_worker *w = sched_worker();
+    struct seeker k = {0};
+    while (!reached(s, count))
+        if (!help(s, count, w, any ? &k : NULL) && !look(s, count, mode))
+            sleep_on(s, count);
+}
