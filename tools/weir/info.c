@@ -129,9 +129,9 @@ static void print_cache(void)
     else if (!cache_usage(&use, &d))
         printf("cache:      %s\n", d.text);
     else
-        printf("cache:      %s: %llu files, %.1f of %llu MiB\n", folder,
-               (unsigned long long)use.files, (double)use.bytes / (1 << 20),
-               (unsigned long long)(CACHE_LIMIT_BYTES >> 20));
+        printf("cache:      %s: %llu file%s, %.1f of %llu MiB\n", folder,
+               (unsigned long long)use.files, use.files == 1 ? "" : "s",
+               (double)use.bytes / (1 << 20), (unsigned long long)(CACHE_LIMIT_BYTES >> 20));
 }
 
 static void print_variables(void)
