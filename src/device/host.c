@@ -1,6 +1,5 @@
 /* Host functions: called in stream order on a thread of their own, so that one that blocks holds no
  * worker. One thread for all: they run one after the other. */
-#include <signal.h>
 #include <stdlib.h>
 
 #include "device/internal.h"
@@ -45,15 +44,8 @@ static void *host_main(void *unused)
 
 static void start(void)
 {
-    sigset_t all, old;
-    pthread_t thread;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    if (pthread_create(&thread, NULL, host_main, NULL) != 0)
+    if (!thread_start(host_main, NULL, "weir-host"))
         abort(); /* nothing queued behind a host function could ever go on */
-    pthread_setname_np(thread, "weir-host");
-    pthread_detach(thread);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
 void host_submit(struct command *c)

@@ -291,6 +291,8 @@ static inline bool sched_busy(void)
 {
     return atomic_load_explicit(&sched.hint, memory_order_relaxed) > 0;
 }
+/* Starts a detached thread of ours, which the program's signals do not reach. */
+bool thread_start(void *(*main)(void *), void *arg, const char *name);
 uint64_t sched_now(void); /* CLOCK_MONOTONIC in ns */
 /* The calling thread's worker. */
 struct grid_worker *sched_worker(void);

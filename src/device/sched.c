@@ -413,21 +413,31 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
-static void start_workers(void)
+bool thread_start(void *(*main)(void *), void *arg, const char *name)
 {
-    /* The program's signals are for the program's threads; those of faults always come. */
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    for (uint32_t i = 0; i < sched.workers; i++) {
-        pthread_t thread;
-        int error = pthread_create(&thread, NULL, worker_main, (void *)(uintptr_t)i);
-        if (error != 0)
-            break; /* fewer then; host threads that wait work, too */
-        pthread_setname_np(thread, "weir-worker");
+    /* The program's signals are for the program's threads. Those of faults must not be blocked: the
+     * system ends a process that has a blocked one. */
+    sigset_t mask, old;
+    sigfillset(&mask);
+    const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP};
+    for (size_t i = 0; i < WEIR_COUNT(faults); i++)
+        sigdelset(&mask, faults[i]);
+    pthread_t thread;
+    pthread_sigmask(SIG_SETMASK, &mask, &old);
+    bool fine = pthread_create(&thread, NULL, main, arg) == 0;
+    if (fine) {
+        pthread_setname_np(thread, name);
         pthread_detach(thread);
     }
     pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return fine;
+}
+
+static void start_workers(void)
+{
+    for (uint32_t i = 0; i < sched.workers; i++)
+        if (!thread_start(worker_main, (void *)(uintptr_t)i, "weir-worker"))
+            break; /* fewer then; host threads that wait work, too */
 }
 
 void sched_open(uint32_t workers)

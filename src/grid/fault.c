@@ -200,7 +200,9 @@ void fault_record(struct grid_worker *w)
                            .pc = UINT64_MAX,
                            .pc_address = (void *)t->pc};
     fill_place(&f, w);
-    const char *name = w->what != NULL ? w->what : f.kernel_ref != NULL ? f.kernel_ref->name : "";
+    const char *name = w->what != NULL      ? w->what
+                       : w->current != NULL ? w->current->run->launch.kernel->name
+                                            : "";
     strncpy(f.kernel, name, sizeof f.kernel - 1);
     struct strbuf sb = {0};
     append_story(&sb, &f, w);

@@ -79,8 +79,7 @@ static void printing(void)
 {
     _Atomic int used = 0;
     CHECK_STR(output_of(1, formats_block, 1, &used),
-              "-5|4000000000|-1234567890123 "
-              "  |2.5|  text|x|3.33e+09|0x1234|4464|%|%y|end\n");
+              "-5|4000000000|-1234567890123  |2.5|  text|x|3.33e+09|0x1234|4464|%|%y|end\n");
     CHECK_EQ_INT(used, 11);
     CHECK_STR(output_of(1, lanes_block, 1, NULL), "lane 00\nlane 08\nlane 31\n");
     /* The ring keeps the newest. */

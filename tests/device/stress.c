@@ -58,7 +58,7 @@ static void step(unsigned *seed, struct device_stream **own, struct device_event
         *own = device_stream_new(ctx, r / 65536 % 2, -(int)(r % 6));
         break;
     case 12:
-        device_set(*own, &(struct device_set){.dst = memory, .width = 1 << 18, .element = 4},
+        device_set(*own, &(struct device_set){.dst = memory + 4096, .width = 1 << 18, .element = 4},
                    false);
         break;
     case 13:
@@ -74,7 +74,8 @@ static void *thread_main(void *arg)
     struct device_stream *own = device_stream_new(ctx, 0, 0);
     struct device_event *e = device_event_new(ctx, seed % 2 ? DEVICE_EVENT_NO_TIMING : 0);
     void *memory = NULL;
-    mem_alloc(&(struct mem_request){.kind = MEM_DEVICE, .bytes = 1 << 20, .owner = ctx}, &memory);
+    mem_alloc(&(struct mem_request){.kind = MEM_DEVICE, .bytes = 4096 + (1 << 20), .owner = ctx},
+              &memory);
     for (int i = 0; i < STEPS; i++)
         step(&seed, &own, e, memory);
     device_stream_sync(device_stream_per_thread(ctx));
