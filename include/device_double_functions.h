@@ -1,0 +1,8 @@
+/* device_double_functions.h: double-precision intrinsics. A name that programs include; everything is in
+ * cuda_runtime.h. */
+#ifndef WEIR_DEVICE_DOUBLE_FUNCTIONS_H
+#define WEIR_DEVICE_DOUBLE_FUNCTIONS_H
+
+#include "cuda_runtime.h"
+
+#endif

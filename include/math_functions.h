@@ -1,0 +1,8 @@
+/* math_functions.h: the math functions of host and device. A name that programs include; everything is in
+ * cuda_runtime.h. */
+#ifndef WEIR_MATH_FUNCTIONS_H
+#define WEIR_MATH_FUNCTIONS_H
+
+#include "cuda_runtime.h"
+
+#endif

@@ -1,0 +1,8 @@
+/* sm_32_atomic_functions.h: atomic functions. A name that programs include; everything is in
+ * cuda_runtime.h. */
+#ifndef WEIR_SM_32_ATOMIC_FUNCTIONS_H
+#define WEIR_SM_32_ATOMIC_FUNCTIONS_H
+
+#include "cuda_runtime.h"
+
+#endif

@@ -1,0 +1,8 @@
+/* sm_60_atomic_functions.h: scoped atomic functions. A name that programs include; everything is in
+ * cuda_runtime.h. */
+#ifndef WEIR_SM_60_ATOMIC_FUNCTIONS_H
+#define WEIR_SM_60_ATOMIC_FUNCTIONS_H
+
+#include "cuda_runtime.h"
+
+#endif
