@@ -1,4 +1,9 @@
 # The front door: CMake and Ninja do the work. `make` builds, `make check` tests, `make demo` shows.
+#
+#   make [BUILD=build] [PRESET=release|debug|asan|tsan]
+#   make install PREFIX=/usr/local [DESTDIR=...]
+#
+# Debian packages that are missing are installed first, as root or by sudo.
 
 BUILD  ?= build
 PREFIX ?= /usr/local
@@ -15,7 +20,7 @@ configure: deps
 	@[ -f $(BUILD)/build.ninja ] || cmake --preset $(PRESET) -B $(BUILD)
 
 check: all
-	@ctest --test-dir $(BUILD) --output-on-failure -j2
+	@ctest --test-dir $(BUILD) --output-on-failure -j$$(nproc)
 
 demo: all
 	@sh examples/demo.sh $(BUILD)

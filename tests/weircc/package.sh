@@ -1,0 +1,122 @@
+# After `make install` others can use it: from a new prefix, by the compiler alone, by pkg-config and
+# by find_package in CMake. The programs print what a kernel computed.
+. "$(dirname "$0")/lib.sh"
+export WEIR_CACHE_DIR="$folder/cache"
+
+run cmake --install "$build" --prefix "$folder/a prefix"
+ok
+prefix="$folder/a prefix"
+exists "$prefix/bin/weircc" "$prefix/include/cuda_runtime.h" "$prefix/lib/libcudart.so.13" \
+    "$prefix/lib/libcudart_static.a" "$prefix/lib/libcuda.so.1" "$prefix/lib/libcudadevrt.a" \
+    "$prefix/lib/pkgconfig/cudart.pc" "$prefix/lib/cmake/Weir/WeirConfig.cmake"
+
+cat >twice.cu <<'END'
+#include <cstdio>
+#include "amount.h"
+__global__ void scale(int *p) { *p *= AMOUNT; }
+int main()
+{
+    int *p, value = 21;
+    if (cudaMalloc(&p, sizeof value) != cudaSuccess)
+        return 1;
+    cudaMemcpy(p, &value, sizeof value, cudaMemcpyHostToDevice);
+    scale<<<1, 1>>>(p);
+    if (cudaMemcpy(&value, p, sizeof value, cudaMemcpyDeviceToHost) != cudaSuccess)
+        return 2;
+    printf("result %d\n", value);
+    return 0;
+}
+END
+echo '#define AMOUNT 2' >amount.h
+cat >driver.c <<'END'
+#include <cuda.h>
+#include <stdio.h>
+int main(void)
+{
+    int version = 0, count = 0;
+    if (cuInit(0) != CUDA_SUCCESS || cuDriverGetVersion(&version) != CUDA_SUCCESS ||
+        cuDeviceGetCount(&count) != CUDA_SUCCESS)
+        return 1;
+    printf("driver %d devices %d\n", version, count);
+    return 0;
+}
+END
+cat >runtime.c <<'END'
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+int main(void)
+{
+    int version = 0;
+    if (cudaRuntimeGetVersion(&version) != cudaSuccess)
+        return 1;
+    printf("runtime %d\n", version);
+    return 0;
+}
+END
+
+for cudart in static shared; do
+    run "$prefix/bin/weircc" -cudart $cudart twice.cu -o "twice_$cudart"
+    ok
+    run "./twice_$cudart"
+    ok
+    says 'result 42'
+done
+# The installed toolkit does not lean on the build tree.
+readelf -d twice_static >out
+says_not "$build"
+
+PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
+export PKG_CONFIG_PATH
+eval "run gcc runtime.c $(pkg-config --cflags --libs cudart) -o runtime"
+ok
+run ./runtime
+says 'runtime 13000'
+eval "run gcc driver.c $(pkg-config --cflags --libs weir) -o driver"
+ok
+run ./driver
+says 'devices 1'
+
+mkdir project
+cp twice.cu amount.h driver.c runtime.c project
+cat >project/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.20)
+project(user LANGUAGES C CXX)
+find_package(Weir 0.1 REQUIRED)
+add_executable(twice)
+weir_add_cuda_sources(twice twice.cu OPTIONS -O2)
+add_executable(driver driver.c)
+target_link_libraries(driver CUDA::cuda_driver)
+add_executable(runtime runtime.c)
+target_link_libraries(runtime CUDA::cudart_static)
+END
+run cmake -G Ninja -S project -B user -DCMAKE_PREFIX_PATH="$prefix"
+ok
+run cmake --build user
+ok
+run user/twice
+says 'result 42'
+run user/driver
+says 'devices 1'
+run user/runtime
+says 'runtime 13000'
+echo '#define AMOUNT 3' >project/amount.h
+run cmake --build user
+ok
+run user/twice
+says 'result 63'
+
+# CMake's own CUDA language, with weircc as its compiler.
+mkdir language
+cp twice.cu amount.h language
+cat >language/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.20)
+project(language LANGUAGES CXX CUDA)
+add_executable(twice twice.cu)
+END
+run cmake -G Ninja -S language -B cuda_language -DCMAKE_CUDA_COMPILER="$build/bin/weircc"
+ok
+run cmake --build cuda_language
+ok
+run cuda_language/twice
+says 'result 42'
+done_
