@@ -263,7 +263,9 @@ static const char *dotted_end_(const char *p, const char *end)
 
 void ptx_lexer_opcode(struct ptx_lexer *lx, struct ptx_token *t)
 {
-    const char *p = lx->p;
+    const char *p = t->s + t->n;
+    if (p == lx->end || *p != '.')
+        return; /* blanks behind it may be skipped already */
     while (p + 1 < lx->end && *p == '.' && is_(p + 1, lx->end, FOLLOW))
         p = dotted_end_(p + 1, lx->end);
     lx->p = p;

@@ -75,6 +75,20 @@ bool ptx_type_is_signed(enum ptx_type t)
 
 const char *ptx_type_name(enum ptx_type t) { return t < PTX_TYPE_COUNT ? types_[t].name : "?"; }
 
+uint32_t ptx_f32_bits(double f)
+{
+    float narrow = (float)f;
+    uint32_t bits;
+    if (f != f) { /* the conversion would turn a signaling NaN quiet */
+        uint64_t wide;
+        memcpy(&wide, &f, sizeof wide);
+        bits = (uint32_t)(wide >> 63) << 31 | 0x7f800000u | (uint32_t)(wide >> 29 & 0x7fffff);
+        return (bits & 0x7fffff) != 0 ? bits : bits | 0x400000;
+    }
+    memcpy(&bits, &narrow, sizeof bits);
+    return bits;
+}
+
 /* ---- spaces -------------------------------------------------------------------------------- */
 
 static const char *const spaces_[] = {

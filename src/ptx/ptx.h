@@ -14,6 +14,7 @@
 
 /* ---- types and spaces ---------------------------------------------------------------------- */
 
+/* clang-format off */
 enum ptx_type {
     PTX_NONE,
     PTX_PRED,
@@ -29,6 +30,7 @@ enum ptx_type {
     PTX_TEXREF, PTX_SAMPLERREF, PTX_SURFREF,
     PTX_TYPE_COUNT
 };
+/* clang-format on */
 
 enum ptx_space {
     PTX_SPACE_NONE, /* not written */
@@ -45,8 +47,8 @@ enum ptx_space {
 
 /* Size in bits as held in a register or in memory (PRED: 1, F16X2: 32 ...). */
 unsigned ptx_type_bits(enum ptx_type t);
-bool ptx_type_is_float(enum ptx_type t);  /* F16..F64 and packed forms */
-bool ptx_type_is_signed(enum ptx_type t); /* S8..S64 and packed forms */
+bool ptx_type_is_float(enum ptx_type t);    /* F16..F64 and packed forms */
+bool ptx_type_is_signed(enum ptx_type t);   /* S8..S64 and packed forms */
 const char *ptx_type_name(enum ptx_type t); /* without the dot */
 const char *ptx_space_name(enum ptx_space s);
 
@@ -94,6 +96,11 @@ enum ptx_operand_kind {
                        IMM when written without braces), a sampler stands between */
 };
 
+/* The bits of a FIMM (or any) double as a float: rounded to nearest when it is no float, and with a
+ * NaN's payload as it was written in 0f…. */
+uint32_t ptx_f32_bits(double f);
+
+/* clang-format off */
 enum ptx_sreg {
     PTX_SR_tid, PTX_SR_ntid, PTX_SR_laneid, PTX_SR_warpid, PTX_SR_nwarpid,
     PTX_SR_ctaid, PTX_SR_nctaid, PTX_SR_smid, PTX_SR_nsmid, PTX_SR_gridid,
@@ -109,9 +116,10 @@ enum ptx_sreg {
     PTX_SR_reserved_smem_offset_begin, PTX_SR_reserved_smem_offset_end,
     PTX_SR_reserved_smem_offset_cap, PTX_SR_reserved_smem_offset_0, PTX_SR_reserved_smem_offset_1,
     PTX_SR_current_graph_exec,
-    PTX_SR_WARP_SZ,
+    PTX_SR_WARP_SZ, /* never in a module: an operand WARP_SZ is the constant 32 */
     PTX_SR_COUNT
 };
+/* clang-format on */
 const char *ptx_sreg_name(enum ptx_sreg s);
 
 struct ptx_operand {
@@ -119,8 +127,9 @@ struct ptx_operand {
     bool neg;          /* !p, or a minus sign before a register */
     bool is_f32;       /* FIMM written 0f…: fimm holds that float exactly */
     uint8_t component; /* .x .y .z .w of a special register or vector; envreg number */
-    uint8_t select;    /* video instructions: 0 none, 1..4 .b0 .b1 .b2 .b3, 5..6 .h0 .h1 (bit mask
-                          forms such as .b3210 keep their digits in imm) */
+    uint8_t select;    /* video instructions: 0 none, 1..4 .b0 .b1 .b2 .b3, 5..6 .h0 .h1; 7: .b and
+                          several digits, 8: .h and several: the digits are in imm as written,
+                          read as hexadecimal (.b3210: 0x3210), their number in component */
     uint16_t sreg;     /* enum ptx_sreg */
     int32_t reg;       /* index into func->regs, -1 when none */
     int32_t target;    /* LABEL: index into func->instrs (may equal ninstrs: the end) */
@@ -128,9 +137,9 @@ struct ptx_operand {
     struct ptx_operand *items;
     struct ptx_var *var;   /* SYM, MEM */
     struct ptx_func *func; /* SYM of a function */
-    int64_t offset;    /* SYM, MEM */
-    uint64_t imm;      /* IMM */
-    double fimm;       /* FIMM */
+    int64_t offset;        /* SYM, MEM */
+    uint64_t imm;          /* IMM */
+    double fimm;           /* FIMM */
 };
 
 /* ---- instructions -------------------------------------------------------------------------- */
@@ -138,37 +147,37 @@ struct ptx_operand {
 enum { PTX_MAX_TYPES = 4, PTX_MAX_MODS = 14 };
 
 struct ptx_instr {
-    uint16_t op;                   /* enum ptx_op */
+    uint16_t op; /* enum ptx_op */
     uint8_t ntypes, nmods, nspaces;
-    uint8_t types[PTX_MAX_TYPES];  /* enum ptx_type in the order written: cvt.f32.s32 = {F32, S32} */
-    uint8_t spaces[2];             /* enum ptx_space in the order written */
-    uint8_t vec;                   /* 1, or 2/4/8 for .v2/.v4/.v8 */
-    uint16_t mods[PTX_MAX_MODS];   /* enum ptx_mod in the order written (vectors included) */
-    uint64_t order;                /* kinds of all suffixes in the order written, two bits each from
-                                      the lowest: 0 modifier, 1 type, 2 state space */
-    bool guard_neg;                /* @!p */
-    bool pair;                     /* the first two operands were written `d|p` */
-    int32_t guard;                 /* register of @p, -1 when always */
+    uint8_t types[PTX_MAX_TYPES]; /* enum ptx_type in the order written: cvt.f32.s32 = {F32, S32} */
+    uint8_t spaces[2];            /* enum ptx_space in the order written */
+    uint8_t vec;                  /* 1, or 2/4/8 for .v2/.v4/.v8 */
+    uint16_t mods[PTX_MAX_MODS];  /* enum ptx_mod in the order written (vectors included) */
+    uint64_t order;               /* kinds of all suffixes in the order written, two bits each from
+                                     the lowest: 0 modifier, 1 type, 2 state space */
+    bool guard_neg;               /* @!p */
+    bool pair;                    /* the first two operands were written `d|p` */
+    int32_t guard;                /* register of @p, -1 when always */
     uint16_t noperands;
-    struct ptx_operand *operands;  /* in the order written. `d|p` and `d, p` destinations are two
-                                      operands. A store's or call's come as written too. */
+    struct ptx_operand *operands; /* in the order written. `d|p` and `d, p` destinations are two
+                                     operands. A store's or call's come as written too. */
     /* call only: operands is empty, these say it all */
     struct ptx_call *call;
-    struct ptx_targets *targets;   /* brx.idx: its .branchtargets list */
-    int32_t line, column;          /* in the PTX text */
+    struct ptx_targets *targets;            /* brx.idx: its .branchtargets list */
+    int32_t line, column;                   /* in the PTX text */
     int32_t loc_file, loc_line, loc_column; /* from .loc: index into module->files (0: none) */
-    int32_t loc_inlined_at;        /* index+1 of the instruction-independent .loc record that this
-                                      one was inlined at (module->locs), 0: none */
+    int32_t loc_inlined_at; /* index+1 of the instruction-independent .loc record that this
+                               one was inlined at (module->locs), 0: none */
 };
 
 /* call (rets), target, (args), fproto-or-targets; */
 struct ptx_call {
-    struct ptx_func *func;         /* direct call; NULL when through a register */
-    int32_t reg;                   /* indirect: register with the function's address */
+    struct ptx_func *func;           /* direct call; NULL when through a register */
+    int32_t reg;                     /* indirect: register with the function's address */
     struct ptx_operand *rets, *args; /* REG, IMM or SYM (a .param variable of this function) */
     int32_t nrets, nargs;
-    struct ptx_func *proto;        /* indirect: .callprototype as a bodyless function, or NULL */
-    struct ptx_func **candidates;  /* indirect with .calltargets */
+    struct ptx_func *proto;       /* indirect: .callprototype as a bodyless function, or NULL */
+    struct ptx_func **candidates; /* indirect with .calltargets */
     int32_t ncandidates;
 };
 
@@ -187,35 +196,41 @@ static inline bool ptx_has(const struct ptx_instr *i, enum ptx_mod m)
 
 /* ---- variables and functions --------------------------------------------------------------- */
 
-enum ptx_linkage { PTX_LINK_LOCAL, PTX_LINK_VISIBLE, PTX_LINK_EXTERN, PTX_LINK_WEAK, PTX_LINK_COMMON };
+enum ptx_linkage {
+    PTX_LINK_LOCAL,
+    PTX_LINK_VISIBLE,
+    PTX_LINK_EXTERN,
+    PTX_LINK_WEAK,
+    PTX_LINK_COMMON
+};
 
 /* An address inside a variable's initial value: 8 (or fewer, masked) bytes at `at`. */
 struct ptx_reloc {
     uint64_t at;
-    struct ptx_var *var;   /* or */
+    struct ptx_var *var; /* or */
     struct ptx_func *func;
     int64_t addend;
-    bool generic;          /* generic(sym): the generic address is wanted */
-    uint8_t bytes;         /* 1..8 */
-    uint8_t shift;         /* mask(): which byte of the address comes first */
+    bool generic;  /* generic(sym): the generic address is wanted */
+    uint8_t bytes; /* 1..8 */
+    uint8_t shift; /* mask(): which byte of the address comes first */
 };
 
 struct ptx_var {
     const char *name;
-    uint8_t space;         /* enum ptx_space */
-    uint8_t type;          /* element type */
-    uint8_t vec;           /* 1, 2, 4, 8 */
+    uint8_t space; /* enum ptx_space */
+    uint8_t type;  /* element type */
+    uint8_t vec;   /* 1, 2, 4, 8 */
     uint8_t linkage;
-    bool managed;          /* .attribute(.managed) */
-    bool unsized;          /* extern shared array without a size: dynamic shared memory */
-    uint32_t align;        /* bytes, at least the element's */
-    uint64_t size;         /* bytes, 0 when unsized */
-    const uint8_t *init;   /* size bytes, or NULL: zero */
+    bool managed;        /* .attribute(.managed) */
+    bool unsized;        /* extern shared array without a size: dynamic shared memory */
+    uint32_t align;      /* bytes, at least the element's */
+    uint64_t size;       /* bytes, 0 when unsized */
+    const uint8_t *init; /* size bytes, or NULL: zero */
     struct ptx_reloc *relocs;
     int32_t nrelocs;
-    int32_t index;         /* position in the module's or function's list */
+    int32_t index;          /* position in the module's or function's list */
     struct ptx_func *scope; /* function that declares it, NULL at module scope */
-    uint8_t ptr_space;     /* params: .ptr .global …, PTX_SPACE_NONE otherwise */
+    uint8_t ptr_space;      /* params: .ptr .global …, PTX_SPACE_NONE otherwise */
     uint32_t ptr_align;
     int32_t line;
 };
@@ -223,7 +238,8 @@ struct ptx_var {
 struct ptx_reg {
     const char *name;
     uint8_t type; /* enum ptx_type */
-    uint8_t vec;  /* 1; `.reg .v4 .f32 a` has 4 */
+    uint8_t vec;  /* always 1: `.reg .v4 .f32 a` becomes the registers a.x a.y a.z a.w, and the
+                     operand `a` the vector of them */
 };
 
 struct ptx_func {
@@ -232,39 +248,43 @@ struct ptx_func {
     uint8_t linkage;
     struct ptx_var **params, **rets; /* space PARAM or REG (old style) */
     int32_t nparams, nrets;
-    int32_t *param_regs, *ret_regs;  /* for REG-style params: register index, else -1 */
+    int32_t *param_regs, *ret_regs; /* for REG-style params: register index, else -1 */
     struct ptx_reg *regs;
     int32_t nregs;
-    struct ptx_var **vars;           /* declared inside: .shared .local .param .const .global */
+    struct ptx_var **vars; /* declared inside: .shared .local .param .const .global */
     int32_t nvars;
     struct ptx_instr *instrs;
     int32_t ninstrs;
     /* performance directives: 0 when absent */
     uint32_t maxntid[3], reqntid[3], minnctapersm, maxnreg, reqnctapercluster[3];
+    uint32_t maxclusterrank;
     bool explicit_cluster;
-    struct ptx_func *alias_of;       /* .alias name, target */
+    struct ptx_func *alias_of; /* .alias name, target */
     struct ptx_module *module;
     int32_t line;
 };
 
-struct ptx_loc { int32_t file, line, column, inlined_at; };
+struct ptx_loc {
+    int32_t file, line, column, inlined_at;
+};
 
 struct ptx_module {
     struct arena arena;
     int32_t version_major, version_minor;
-    int32_t target_sm;      /* 90 for sm_90 and sm_90a */
-    char target_suffix;     /* 'a', 'f' or 0 */
-    bool debug;             /* .target …, debug */
-    int32_t address_bits;   /* 64 (32 is refused) */
+    int32_t target_sm;    /* 90 for sm_90 and sm_90a */
+    char target_suffix;   /* 'a', 'f' or 0 */
+    bool debug;           /* .target …, debug */
+    int32_t address_bits; /* 64 (32 is refused) */
     struct ptx_var **vars;
     int32_t nvars;
     struct ptx_func **funcs; /* entries and functions, prototypes too */
     int32_t nfuncs;
-    const char **files;      /* .file table, index 1.. (0 unused); NULL where undefined */
+    const char **files; /* .file table, index 1.. (0 unused); NULL where undefined */
     int32_t nfiles;
-    struct ptx_loc *locs;    /* records that loc_inlined_at names */
+    struct ptx_loc *locs; /* records that loc_inlined_at names */
     int32_t nlocs;
-    struct hash128 hash;     /* of the text: the key of everything compiled from it */
+    struct hash128 hash;      /* of the text: the key of everything compiled from it */
+    struct ptx_symtab *names; /* private: behind ptx_find_func and ptx_find_var */
 };
 
 /* ---- functions ----------------------------------------------------------------------------- */

@@ -1,0 +1,406 @@
+/* check.c: do the operands of an instruction fit one of its forms? The rules for registers are
+ * those of the ISA's operand type checking: equal size, bits go with anything, integers with
+ * integers, floats with the same float; loads, stores and conversions allow wider registers. */
+#include "ptx/forms.h"
+#include "ptx/names.h"
+#include "ptx/parse.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- types --------------------------------------------------------------------------------- */
+
+enum class { BITS, INTEGER, FLOATING, PREDICATE };
+
+static enum class class_(enum ptx_type t) {
+    if (t == PTX_PRED) return PREDICATE;
+    if ((t >= PTX_U8 && t <= PTX_S64) || (t >= PTX_U16X2 && t <= PTX_S8X4)) return INTEGER;
+    if (t == PTX_TF32) /* lives in .b32 registers */
+    return BITS;
+    return ptx_type_is_float(t) ? FLOATING : BITS;
+}
+
+bool ptx_compatible(enum ptx_type type, enum ptx_type reg, bool wider)
+{
+    unsigned want = ptx_type_bits(type), have = ptx_type_bits(reg);
+    enum class c = class_(type), r = class_(reg);
+    if (c == PREDICATE || r == PREDICATE)
+        return c == r;
+    if (have != want && !(wider && have > want && r != FLOATING))
+        return false;
+    if (c == BITS || r == BITS)
+        return true;
+    if (c == FLOATING && r == FLOATING) /* .bf16 lives in .b16 registers, which are BITS */
+        return type == reg;
+    return c == r;
+}
+
+static enum ptx_type widened_(enum ptx_type t)
+{
+    switch (t) {
+    case PTX_U16: return PTX_U32;
+    case PTX_S16: return PTX_S32;
+    case PTX_U32: return PTX_U64;
+    case PTX_S32: return PTX_S64;
+    default: return t;
+    }
+}
+
+/* ---- one operand --------------------------------------------------------------------------- */
+
+/* What is checked: the instruction, the operand's place, and the message when it does not fit. */
+struct check {
+    struct ptx_parser *p;
+    const struct ptx_instr *i;
+    int nmem; /* memory operands seen before this one */
+    char why[256];
+};
+
+static bool no_(struct check *c, const char *what)
+{
+    snprintf(c->why, sizeof c->why, "%s", what);
+    return false;
+}
+
+static bool reg_fits_(struct check *c, const struct ptx_operand *o, enum ptx_type type, bool wider)
+{
+    const struct ptx_reg *r = &c->p->regs.items[o->reg];
+    if (type == PTX_NONE && r->type != PTX_PRED)
+        return true;
+    if (type != PTX_NONE && ptx_compatible(type, (enum ptx_type)r->type, wider))
+        return true;
+    snprintf(c->why, sizeof c->why, "register %.60s is .%s, .%s is needed", r->name,
+             ptx_type_name((enum ptx_type)r->type), type == PTX_NONE ? "b32" : ptx_type_name(type));
+    return false;
+}
+
+static bool constant_fits_(struct check *c, const struct ptx_operand *o, enum ptx_type type)
+{
+    if (o->kind == PTX_OPR_IMM)
+        return class_(type) != FLOATING || no_(c, "a float constant is needed, not an integer");
+    switch (type) {
+    case PTX_NONE:
+    case PTX_F32:
+    case PTX_F64: return true;
+    case PTX_B32:
+        return o->select == PTX_FLOAT_F32 || no_(c, "a .b32 constant is an integer or 0f…");
+    case PTX_B64:
+        return o->select == PTX_FLOAT_F64 || no_(c, "a .b64 constant is an integer or 0d…");
+    default: return no_(c, "a float constant does not fit the type");
+    }
+}
+
+/* Special registers are read whole, or their low bits. */
+static bool sreg_fits_(struct check *c, const struct ptx_operand *o, enum ptx_type type)
+{
+    unsigned bits = ptx_sreg_bits((enum ptx_sreg)o->sreg);
+    if (bits == 1)
+        return type == PTX_PRED || no_(c, "this special register is a predicate");
+    if (class_(type) == FLOATING || class_(type) == PREDICATE || ptx_type_bits(type) > bits)
+        return no_(c, "the special register does not fit the type");
+    return true;
+}
+
+enum allow { WRITE = 1, CONSTANT = 2, WIDER = 4, SINK = 8, SPECIAL = 16 };
+
+/* A register, constant … on its own (`neg` and `select` are the caller's matter). */
+static bool scalar_(struct check *c, const struct ptx_operand *o, enum ptx_type type, int allow)
+{
+    switch (o->kind) {
+    case PTX_OPR_REG: return reg_fits_(c, o, type, (allow & WIDER) != 0);
+    case PTX_OPR_IMM:
+    case PTX_OPR_FIMM:
+        if (allow & CONSTANT)
+            return constant_fits_(c, o, type);
+        return no_(c, "a register is needed, not a constant");
+    case PTX_OPR_SINK: return (allow & SINK) != 0 || no_(c, "'_' cannot stand here");
+    case PTX_OPR_SREG:
+        if (allow & SPECIAL)
+            return sreg_fits_(c, o, type);
+        return no_(c, "a special register can be read by mov and cvt only");
+    case PTX_OPR_VEC: return no_(c, "a single register or constant is needed, not {…}");
+    case PTX_OPR_MEM:
+    case PTX_OPR_TEXMEM: return no_(c, "an address in brackets cannot stand here");
+    default: return no_(c, "a name of a variable or function cannot stand here");
+    }
+}
+
+/* .v2 .v4: as many items as that; a lone register in braces is the register. */
+static bool vector_(struct check *c, struct ptx_operand *o, enum ptx_type type, int allow)
+{
+    if (o->kind == PTX_OPR_VEC && o->nitems == 1 && c->i->vec == 1) {
+        struct ptx_operand item = o->items[0];
+        *o = item;
+    }
+    if (c->i->vec == 1)
+        return scalar_(c, o, type, allow);
+    if (o->kind != PTX_OPR_VEC)
+        return no_(c, "a vector {…} is needed");
+    if (o->nitems != c->i->vec) {
+        snprintf(c->why, sizeof c->why, "the vector has %d items, the instruction says .v%d",
+                 o->nitems, c->i->vec);
+        return false;
+    }
+    for (int k = 0; k < o->nitems; k++)
+        if (o->items[k].neg || !scalar_(c, &o->items[k], type, allow))
+            return o->items[k].neg ? no_(c, "nothing can be negated in a vector") : false;
+    return true;
+}
+
+/* A fragment: any number of registers, all of the type if there is one. */
+static bool fragment_(struct check *c, const struct ptx_operand *o, enum ptx_type type, int allow)
+{
+    if (o->kind != PTX_OPR_VEC)
+        return scalar_(c, o, type, allow);
+    for (int k = 0; k < o->nitems; k++)
+        if (o->items[k].neg || !scalar_(c, &o->items[k], type, allow))
+            return o->items[k].neg ? no_(c, "nothing can be negated in a vector") : false;
+    return true;
+}
+
+/* mov's {a, b}: equal parts that together are as wide as the type. */
+static bool pack_(struct check *c, const struct ptx_operand *o, enum ptx_type type, bool write)
+{
+    if (o->kind != PTX_OPR_VEC)
+        return no_(c, "a vector {…} is needed");
+    unsigned bits = ptx_type_bits(type);
+    if (o->nitems < 2 || o->nitems > 8 || bits % (unsigned)o->nitems != 0)
+        return no_(c, "the vector does not divide the type");
+    bits /= (unsigned)o->nitems;
+    for (int k = 0; k < o->nitems; k++) {
+        const struct ptx_operand *item = &o->items[k];
+        if (item->kind == PTX_OPR_SINK && write)
+            continue;
+        if (item->kind == PTX_OPR_IMM && !write)
+            continue;
+        if (item->kind == PTX_OPR_FIMM && !write && item->select == PTX_FLOAT_F32 && bits == 32)
+            continue;
+        if (item->kind != PTX_OPR_REG || item->neg || item->select != 0)
+            return no_(c, "only registers and integers can be packed");
+        enum ptx_type t = (enum ptx_type)c->p->regs.items[item->reg].type;
+        if (ptx_type_bits(t) != bits || t == PTX_PRED)
+            return no_(c, "the items of the vector do not add up to the type");
+    }
+    return true;
+}
+
+/* A symbol not declared yet has target set and is taken on trust. */
+static bool address_(struct check *c, const struct ptx_operand *o, enum ptx_type type)
+{
+    unsigned bits = ptx_type_bits(type);
+    if (class_(type) == FLOATING || bits < 32)
+        return no_(c, "an address does not fit the type");
+    bool narrow =
+        o->var != NULL && (o->var->space == PTX_SPACE_SHARED || o->var->space == PTX_SPACE_LOCAL ||
+                           o->var->space == PTX_SPACE_PARAM || o->var->space == PTX_SPACE_CONST);
+    if (bits == 32 && !narrow)
+        return no_(c, "this address has 64 bits");
+    return true;
+}
+
+static bool spaces_match_(unsigned var, unsigned instr)
+{
+    if (instr == PTX_SPACE_SHARED_CLUSTER)
+        return var == PTX_SPACE_SHARED;
+    return instr == PTX_SPACE_NONE || var == instr;
+}
+
+static bool memory_(struct check *c, struct ptx_operand *o)
+{
+    if (o->kind == PTX_OPR_SYM && o->select == 255) { /* name[3] */
+        o->kind = PTX_OPR_MEM;
+        o->select = 0;
+    }
+    if (o->kind != PTX_OPR_MEM)
+        return no_(c, "an address in brackets is needed");
+    const struct ptx_instr *i = c->i;
+    unsigned space = PTX_SPACE_NONE;
+    if (c->nmem < i->nspaces && (i->nspaces == 2 || c->nmem == 0))
+        space = i->spaces[c->nmem];
+    if (o->var != NULL && !spaces_match_(o->var->space, space)) {
+        snprintf(c->why, sizeof c->why, "'%.60s' is in .%s, the instruction says .%s", o->var->name,
+                 ptx_space_name((enum ptx_space)o->var->space),
+                 ptx_space_name((enum ptx_space)space));
+        return false;
+    }
+    if (o->reg < 0)
+        return true;
+    enum ptx_type t = (enum ptx_type)c->p->regs.items[o->reg].type;
+    unsigned bits = ptx_type_bits(t);
+    bool window = space == PTX_SPACE_SHARED || space == PTX_SPACE_SHARED_CLUSTER ||
+                  space == PTX_SPACE_LOCAL || space == PTX_SPACE_PARAM ||
+                  space == PTX_SPACE_CONST || (space == PTX_SPACE_NONE && i->nspaces > 0);
+    if (class_(t) == FLOATING || class_(t) == PREDICATE)
+        return no_(c, "the address register must be an integer");
+    if (bits != 64 && !(window && bits == 32))
+        return no_(c, window ? "the address register must have 32 or 64 bits"
+                             : "the address register must have 64 bits");
+    return true;
+}
+
+static bool texture_(struct check *c, const struct ptx_operand *o)
+{
+    if (o->kind != PTX_OPR_TEXMEM)
+        return no_(c, "[texture or surface, {coordinates}] is needed");
+    const struct ptx_operand *handle = &o->items[0], *where = &o->items[o->nitems - 1];
+    if (handle->kind == PTX_OPR_REG && !reg_fits_(c, handle, PTX_B64, false))
+        return false;
+    if (o->nitems == 3 && o->items[1].kind == PTX_OPR_REG &&
+        !reg_fits_(c, &o->items[1], PTX_B64, false))
+        return false;
+    if (where->kind == PTX_OPR_VEC && where->nitems != 1 && where->nitems != 2 &&
+        where->nitems != 4 && where->nitems != 3 && where->nitems != 5)
+        return no_(c, "a wrong number of coordinates");
+    return fragment_(c, where, PTX_NONE, CONSTANT);
+}
+
+static bool handle_(struct check *c, const struct ptx_operand *o)
+{
+    if (o->kind != PTX_OPR_MEM || o->offset != 0)
+        return no_(c, "[texture or surface] is needed");
+    return o->reg < 0 || reg_fits_(c, o, PTX_B64, false);
+}
+
+static bool predicate_(struct check *c, const struct ptx_operand *o)
+{
+    if (o->kind == PTX_OPR_IMM)
+        return true;
+    if (o->kind != PTX_OPR_REG)
+        return no_(c, "a predicate is needed");
+    return reg_fits_(c, o, PTX_PRED, false);
+}
+
+static bool source_(struct check *c, struct ptx_operand *o, enum ptx_type type, char kind)
+{
+    if (o->kind == PTX_OPR_SYM)
+        return address_(c, o, type);
+    return scalar_(c, o, type, kind == 'x' ? CONSTANT | SPECIAL : 0);
+}
+
+static bool immediate_(struct check *c, const struct ptx_operand *o)
+{
+    return o->kind == PTX_OPR_IMM || no_(c, "an integer constant is needed");
+}
+
+static bool operand_(struct check *c, const struct ptx_form_operand *fo, struct ptx_operand *o)
+{
+    enum ptx_type type = (enum ptx_type)(fo->index >= 0 ? c->i->types[fo->index] : fo->type);
+    if (fo->wide)
+        type = widened_(type);
+    bool video = fo->kind == 'y' || fo->kind == 'Y' || fo->kind == 'n';
+    if (o->neg && fo->kind != 'p' && fo->kind != 'n' &&
+        !(fo->kind == 'y' && c->i->op == PTX_OP_vmad))
+        return no_(c, "this operand cannot be negated");
+    if (o->kind == PTX_OPR_REG && o->select != 0 && !video)
+        return no_(c, "only video instructions select parts of a register");
+    switch (fo->kind) {
+    case 'd': return scalar_(c, o, type, WRITE);
+    case 'D': return scalar_(c, o, type, WRITE | SINK);
+    case 'e': return scalar_(c, o, type, WRITE | WIDER);
+    case 's':
+    case 'n':
+    case 'y': return scalar_(c, o, type, CONSTANT);
+    case 'Y':
+    case 'r': return scalar_(c, o, type, 0);
+    case 'S': return scalar_(c, o, type, CONSTANT | WIDER);
+    case 'c': return scalar_(c, o, type, CONSTANT | WIDER | SPECIAL);
+    case 'v': return vector_(c, o, type, WRITE | WIDER | SINK);
+    case 'V': return vector_(c, o, type, CONSTANT | WIDER);
+    case 'W': return vector_(c, o, type, CONSTANT | SPECIAL);
+    case 'g': return fragment_(c, o, type, WRITE);
+    case 'G': return fragment_(c, o, type, CONSTANT);
+    case 'o': return fragment_(c, o, type, CONSTANT);
+    case 'k': return pack_(c, o, type, true);
+    case 'K': return pack_(c, o, type, false);
+    case 'x':
+    case 'z': return source_(c, o, type, fo->kind);
+    case 'p': return predicate_(c, o);
+    case 'q':
+        return o->kind == PTX_OPR_SINK || (o->kind == PTX_OPR_REG && predicate_(c, o)) ||
+               no_(c, "a predicate register is needed");
+    case 'm': return memory_(c, o);
+    case 't': return texture_(c, o);
+    case 'h': return handle_(c, o);
+    case 'i': return immediate_(c, o);
+    default: return no_(c, "this operand cannot stand here");
+    }
+}
+
+/* ---- one form ------------------------------------------------------------------------------ */
+
+/* Gives how many operands fitted, or -1 when all did. A wrong number of operands gives `count`. */
+static int form_(struct check *c, const struct ptx_form *f, struct ptx_operand *ops, int n,
+                 bool *count)
+{
+    int spare = n - f->required, k = 0;
+    *count = false;
+    c->nmem = 0;
+    for (int q = 0; q < f->noperands; q++) {
+        const struct ptx_form_operand *fo = &f->operands[q];
+        if (fo->bar && !fo->optional && !c->i->pair)
+            return *count = true, k;
+        if (fo->optional) {
+            if (spare <= 0 || (fo->bar && !c->i->pair))
+                continue;
+            spare--;
+        }
+        if (k >= n)
+            return *count = true, k;
+        if (!operand_(c, fo, &ops[k]))
+            return k;
+        c->nmem += ops[k].kind == PTX_OPR_MEM || ops[k].kind == PTX_OPR_TEXMEM;
+        k++;
+    }
+    if (k < n)
+        return *count = true, k;
+    return -1;
+}
+
+static bool has_bar_(const struct ptx_form *f) { return f->noperands > 1 && f->operands[1].bar; }
+
+static void settle_(struct ptx_operand *ops, int n)
+{
+    for (int k = 0; k < n; k++) {
+        if (ops[k].kind == PTX_OPR_FIMM || ops[k].kind == PTX_OPR_SYM)
+            ops[k].select = 0;
+        for (int q = 0; q < ops[k].nitems; q++) {
+            struct ptx_operand *item = &ops[k].items[q];
+            if (item->kind == PTX_OPR_FIMM || item->kind == PTX_OPR_SYM)
+                item->select = 0;
+            if (item->kind == PTX_OPR_VEC)
+                settle_(item, 1);
+        }
+    }
+}
+
+bool ptx_check(struct ptx_parser *p, const struct ptx_opinfo *info, struct ptx_instr *i,
+               struct ptx_operand *ops, const struct ptx_token *at)
+{
+    struct check c = {.p = p, .i = i};
+    char best[256] = "";
+    int farthest = -1, n = i->noperands;
+    bool counts = true; /* every form wants another number of operands */
+    for (int k = 0; k < info->nforms; k++) {
+        bool count;
+        if (i->pair && !has_bar_(info->forms[k])) {
+            snprintf(best, sizeof best, "the instruction has no second destination after '|'");
+            counts = false;
+            continue;
+        }
+        int fitted = form_(&c, info->forms[k], ops, n, &count);
+        if (fitted < 0) {
+            settle_(ops, n);
+            return true;
+        }
+        if (count)
+            continue;
+        counts = false;
+        if (fitted > farthest) {
+            farthest = fitted;
+            snprintf(best, sizeof best, "operand %d: %s", fitted + 1, c.why);
+        }
+    }
+    if (counts)
+        return ptx_fail(p, at, "'%.*s': wrong number of operands (%d)", QUOTE(at), n);
+    return ptx_fail(p, at, "'%.*s': %s", QUOTE(at), best);
+}

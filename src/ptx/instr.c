@@ -1,0 +1,246 @@
+/* instr.c: one instruction: guard, name with its suffixes, operands. The name is looked up as a
+ * whole: a module uses few different ones, so their suffixes are read and matched once each. */
+#include "ptx/names.h"
+#include "ptx/parse.h"
+
+#include <string.h>
+
+enum { OPINFO_SLOTS = 4096 }; /* a power of two; names beyond three quarters are not kept */
+
+/* ---- names --------------------------------------------------------------------------------- */
+
+static bool add_suffix_(struct ptx_parser *p, struct ptx_instr *i, const struct ptx_token *at,
+                        const char *s, size_t n)
+{
+    struct ptx_suffix x = ptx_suffix_find(s, n);
+    unsigned k = i->nmods + i->ntypes + i->nspaces;
+    bool room = true;
+    switch (x.kind) {
+    case PTX_SUFFIX_MOD:
+        if ((room = i->nmods < PTX_MAX_MODS))
+            i->mods[i->nmods++] = x.value;
+        if (x.value == PTX_M_v2 || x.value == PTX_M_v4 || x.value == PTX_M_v8)
+            i->vec = x.value == PTX_M_v2 ? 2 : x.value == PTX_M_v4 ? 4 : 8;
+        break;
+    case PTX_SUFFIX_TYPE:
+        if ((room = i->ntypes < PTX_MAX_TYPES))
+            i->types[i->ntypes++] = (uint8_t)x.value;
+        i->order |= UINT64_C(1) << 2 * k;
+        break;
+    case PTX_SUFFIX_SPACE:
+        if ((room = i->nspaces < WEIR_COUNT(i->spaces)))
+            i->spaces[i->nspaces++] = (uint8_t)x.value;
+        i->order |= UINT64_C(2) << 2 * k;
+        break;
+    default:
+        return ptx_fail(p, at, "'%.*s': unknown modifier or type '.%.*s'", QUOTE(at),
+                        (int)(n < 80 ? n : 80), s);
+    }
+    return room || ptx_fail(p, at, "'%.*s': too many modifiers", QUOTE(at));
+}
+
+/* Splits `ld.global.f32`; `.` separates, `::` does not. */
+static bool read_name_(struct ptx_parser *p, struct ptx_opinfo *info, const struct ptx_token *t)
+{
+    const char *s = t->s, *end = t->s + t->n;
+    const char *dot = memchr(s, '.', t->n);
+    size_t n = (size_t)((dot != NULL ? dot : end) - s);
+    enum ptx_op op = ptx_op_find(s, n);
+    struct ptx_instr *shape = &info->shape;
+    if (op == PTX_OP_COUNT) {
+        if (ptx_op_newer(s, n))
+            return ptx_fail(p, t,
+                            "instruction '%.*s' needs a target newer than sm_90a, "
+                            "which is not supported",
+                            (int)n, s);
+        return ptx_fail(p, t, "unknown instruction '%.*s'", (int)(n < 80 ? n : 80), s);
+    }
+    shape->op = (uint16_t)op;
+    shape->vec = 1;
+    while (dot != NULL) {
+        s = dot + 1;
+        dot = memchr(s, '.', (size_t)(end - s));
+        if (!add_suffix_(p, shape, t, s, (size_t)((dot != NULL ? dot : end) - s)))
+            return false;
+    }
+    int count;
+    const struct ptx_form *f = ptx_forms(op, &count);
+    for (int k = 0; k < count && info->nforms < WEIR_COUNT(info->forms); k++)
+        if (ptx_form_fits(&f[k], shape))
+            info->forms[info->nforms++] = &f[k];
+    if (info->nforms == 0) {
+        char why[512];
+        ptx_form_explain(shape, t->s, t->n, why, sizeof why);
+        return ptx_fail(p, t, "%s", why);
+    }
+    return true;
+}
+
+static const struct ptx_opinfo *opinfo_(struct ptx_parser *p, const struct ptx_token *t)
+{
+    uint32_t h = 2166136261u;
+    for (uint32_t k = 0; k < t->n; k++)
+        h = (h ^ (unsigned char)t->s[k]) * 16777619u;
+    h ^= h >> 15;
+    if (p->opinfo == NULL)
+        p->opinfo = xcalloc(OPINFO_SLOTS, sizeof(struct ptx_opinfo *));
+    size_t slot = h & (OPINFO_SLOTS - 1);
+    for (; p->opinfo[slot] != NULL; slot = (slot + 1) & (OPINFO_SLOTS - 1)) {
+        struct ptx_opinfo *o = p->opinfo[slot];
+        if (o->hash == h && o->length == t->n && memcmp(o->text, t->s, t->n) == 0)
+            return o;
+    }
+    struct ptx_opinfo *info = arena_alloc(p->a, sizeof *info);
+    info->text = t->s;
+    info->length = t->n;
+    info->hash = h;
+    if (!read_name_(p, info, t))
+        return NULL;
+    if (p->nopinfo < OPINFO_SLOTS / 4 * 3) {
+        p->opinfo[slot] = info;
+        p->nopinfo++;
+    }
+    return info;
+}
+
+/* The whole name, also when blanks stand before its dots. */
+static void whole_name_(struct ptx_parser *p, struct ptx_token *t)
+{
+    *t = p->t;
+    ptx_lexer_opcode(&p->lx, t);
+    ptx_next(p);
+    if (p->t.kind != T_DOT)
+        return;
+    char *text = arena_strndup(p->a, t->s, t->n);
+    int parts = 0;
+    while (p->t.kind == T_DOT && parts++ < PTX_MAX_MODS + PTX_MAX_TYPES + 2) {
+        text = arena_printf(p->a, "%s.%.*s", text, QUOTE(&p->t));
+        ptx_next(p);
+    }
+    t->s = text;
+    t->n = (uint32_t)strlen(text);
+}
+
+/* ---- operands ------------------------------------------------------------------------------ */
+
+/* `bra label` and `brx.idx index, list`. */
+static bool branch_(struct ptx_parser *p, struct ptx_instr *i)
+{
+    bool table = i->op == PTX_OP_brx;
+    i->noperands = 1;
+    i->operands = arena_alloc(p->a, sizeof *i->operands);
+    if (!table) {
+        i->operands->kind = PTX_OPR_LABEL;
+        i->operands->reg = -1;
+        return ptx_label_ref(p, &i->operands->target);
+    }
+    struct ptx_token at = p->t;
+    if (!ptx_operand_parse(p, i, i->operands))
+        return false;
+    const struct ptx_operand *o = i->operands;
+    if (o->neg || o->select != 0 ||
+        (o->kind != PTX_OPR_IMM &&
+         (o->kind != PTX_OPR_REG ||
+          !ptx_compatible(PTX_U32, (enum ptx_type)p->regs.items[o->reg].type, false))))
+        return ptx_fail(p, &at, "'brx.idx': the index must be a 32-bit integer register");
+    if (!ptx_expect(p, ',', "','"))
+        return false;
+    if (p->t.kind != T_IDENT)
+        return ptx_expected(p, "the name of a .branchtargets list");
+    vec_push(&p->refs,
+             (struct ptx_ref){.kind = REF_TARGETS, .at = p->t, .instr = (int32_t)p->instrs.count});
+    ptx_next(p);
+    return true;
+}
+
+/* Names that were not known yet are bound at the end of the module: to the operand's final place.
+ */
+static void move_operands_(struct ptx_parser *p, struct ptx_instr *i, const struct ptx_operand *ops,
+                           int n)
+{
+    if (n == 0)
+        return;
+    i->noperands = (uint16_t)n;
+    i->operands = arena_alloc(p->a, (size_t)n * sizeof *i->operands);
+    memcpy(i->operands, ops, (size_t)n * sizeof *ops);
+    for (int k = 0; k < n; k++)
+        if (ops[k].target > 0) {
+            p->unresolved.items[ops[k].target - 1].operand = &i->operands[k];
+            i->operands[k].target = 0;
+        }
+}
+
+static bool operands_(struct ptx_parser *p, const struct ptx_opinfo *info, struct ptx_instr *i,
+                      const struct ptx_token *at)
+{
+    struct ptx_operand ops[LIMIT_OPERANDS];
+    int n = 0;
+    while (p->t.kind != ';') {
+        if (n == LIMIT_OPERANDS)
+            return ptx_fail(p, &p->t, "'%.*s' has too many operands", QUOTE(at));
+        if (!ptx_operand_parse(p, i, &ops[n++]))
+            return false;
+        if (n == 1 && ptx_accept(p, '|'))
+            i->pair = true;
+        else if (!ptx_accept(p, ','))
+            break;
+        else if (p->t.kind == ';')
+            return ptx_expected(p, "an operand");
+    }
+    if (p->t.kind != ';')
+        return ptx_expected(p, "',' or ';'");
+    i->noperands = (uint16_t)n;
+    if (!ptx_check(p, info, i, ops, at))
+        return false;
+    move_operands_(p, i, ops, n);
+    return true;
+}
+
+/* @p or @!p */
+static bool guard_(struct ptx_parser *p, struct ptx_instr *i)
+{
+    const struct ptx_sym *s;
+    i->guard_neg = ptx_accept(p, '!');
+    struct ptx_token t = p->t;
+    if (t.kind != T_IDENT)
+        return ptx_expected(p, "a predicate");
+    i->guard = ptx_find_reg(p, t.s, t.n, &s);
+    if (i->guard < 0)
+        return ptx_fail(p, &t, "'%.*s' is not declared", QUOTE(&t));
+    if (p->regs.items[i->guard].type != PTX_PRED)
+        return ptx_fail(p, &t, "'%.*s' is not a predicate", QUOTE(&t));
+    ptx_next(p);
+    return true;
+}
+
+bool ptx_instruction(struct ptx_parser *p)
+{
+    struct ptx_instr guard = {.guard = -1};
+    struct ptx_token name;
+    if (ptx_accept(p, '@') && !guard_(p, &guard))
+        return false;
+    if (p->t.kind != T_IDENT)
+        return ptx_expected(p, "an instruction");
+    if (p->instrs.count >= INT32_MAX - 1)
+        return ptx_fail(p, &p->t, "the function is too long");
+    whole_name_(p, &name);
+    const struct ptx_opinfo *info = opinfo_(p, &name);
+    if (info == NULL)
+        return false;
+    struct ptx_instr i = info->shape;
+    i.guard = guard.guard;
+    i.guard_neg = guard.guard_neg;
+    i.line = name.line;
+    i.column = name.column;
+    i.loc_file = p->loc.file;
+    i.loc_line = p->loc.line;
+    i.loc_column = p->loc.column;
+    i.loc_inlined_at = p->loc.inlined_at;
+    bool ok = i.op == PTX_OP_call                          ? ptx_call_operands(p, &i)
+              : (i.op == PTX_OP_bra || i.op == PTX_OP_brx) ? branch_(p, &i)
+                                                           : operands_(p, info, &i, &name);
+    if (!ok || !ptx_expect(p, ';', "';'"))
+        return false;
+    vec_push(&p->instrs, i);
+    return true;
+}

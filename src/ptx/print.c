@@ -1,0 +1,155 @@
+/* print.c: instructions as text. Suffixes come in the order they were read in, labels are called
+ * $L_<index>, and lists that a label names ($T_, $P_) carry the index of the instruction that uses
+ * them: print_module.c writes those lists. */
+#include "ptx/print.h"
+
+#include <string.h>
+
+static void integer_(uint64_t v, struct strbuf *out)
+{
+    int64_t s = (int64_t)v;
+    if (s > -1000000 && s < 1000000)
+        sb_printf(out, "%lld", (long long)s);
+    else if (s < 0 && s > INT32_MIN * INT64_C(2))
+        sb_printf(out, "%lld", (long long)s);
+    else
+        sb_printf(out, "0x%llx", (unsigned long long)v);
+}
+
+static void float_(const struct ptx_operand *o, struct strbuf *out)
+{
+    uint64_t bits;
+    memcpy(&bits, &o->fimm, sizeof bits);
+    if (o->is_f32)
+        sb_printf(out, "0f%08X", ptx_f32_bits(o->fimm));
+    else
+        sb_printf(out, "0d%016llX", (unsigned long long)bits);
+}
+
+static void sreg_(const struct ptx_operand *o, struct strbuf *out)
+{
+    enum ptx_sreg s = (enum ptx_sreg)o->sreg;
+    sb_printf(out, "%%%s", ptx_sreg_name(s));
+    if (s == PTX_SR_envreg || s == PTX_SR_pm || s == PTX_SR_pm64)
+        sb_printf(out, "%d%s", o->component, s == PTX_SR_pm64 ? "_64" : "");
+    else if (ptx_sreg_is_vector(s))
+        sb_printf(out, ".%c", "xyzw"[o->component & 3]);
+}
+
+static void selection_(const struct ptx_operand *o, struct strbuf *out)
+{
+    if (o->select >= 1 && o->select <= 4)
+        sb_printf(out, ".b%d", o->select - 1);
+    else if (o->select >= 5 && o->select <= 6)
+        sb_printf(out, ".h%d", o->select - 5);
+    else if (o->select >= 7)
+        sb_printf(out, ".%c%0*llx", o->select == 7 ? 'b' : 'h', o->component,
+                  (unsigned long long)o->imm);
+}
+
+static void symbol_(const struct ptx_operand *o, struct strbuf *out)
+{
+    sb_printf(out, "%s", o->var != NULL ? o->var->name : o->func != NULL ? o->func->name : "?");
+    if (o->offset != 0)
+        sb_printf(out, "+%lld", (long long)o->offset);
+}
+
+static void list_(const struct ptx_func *f, const struct ptx_operand *items, int n,
+                  struct strbuf *out)
+{
+    for (int k = 0; k < n; k++) {
+        sb_printf(out, "%s", k > 0 ? ", " : "");
+        ptx_print_operand(f, &items[k], out);
+    }
+}
+
+void ptx_print_operand(const struct ptx_func *f, const struct ptx_operand *o, struct strbuf *out)
+{
+    switch (o->kind) {
+    case PTX_OPR_REG:
+        if (o->neg)
+            sb_printf(out, "%c", f->regs[o->reg].type == PTX_PRED ? '!' : '-');
+        sb_printf(out, "%s", f->regs[o->reg].name);
+        selection_(o, out);
+        break;
+    case PTX_OPR_IMM: integer_(o->imm, out); break;
+    case PTX_OPR_FIMM: float_(o, out); break;
+    case PTX_OPR_SREG: sreg_(o, out); break;
+    case PTX_OPR_SYM: symbol_(o, out); break;
+    case PTX_OPR_MEM:
+        sb_append(out, "[", 1);
+        if (o->reg >= 0) {
+            sb_printf(out, "%s", f->regs[o->reg].name);
+            if (o->offset != 0)
+                sb_printf(out, "+%lld", (long long)o->offset);
+        } else if (o->var != NULL)
+            symbol_(o, out);
+        else
+            sb_printf(out, "%lld", (long long)o->offset);
+        sb_append(out, "]", 1);
+        break;
+    case PTX_OPR_VEC:
+        sb_append(out, "{", 1);
+        list_(f, o->items, o->nitems, out);
+        sb_append(out, "}", 1);
+        break;
+    case PTX_OPR_TEXMEM:
+        sb_append(out, "[", 1);
+        list_(f, o->items, o->nitems, out);
+        sb_append(out, "]", 1);
+        break;
+    case PTX_OPR_LABEL: sb_printf(out, "$L_%d", o->target); break;
+    default: sb_append(out, "_", 1); break;
+    }
+}
+
+static void name_(const struct ptx_instr *i, struct strbuf *out)
+{
+    int mod = 0, type = 0, space = 0;
+    sb_printf(out, "%s", ptx_op_name((enum ptx_op)i->op));
+    for (int k = 0; k < i->nmods + i->ntypes + i->nspaces; k++) {
+        unsigned kind = i->order >> 2 * k & 3;
+        const char *word = kind == 0   ? ptx_mod_name((enum ptx_mod)i->mods[mod++])
+                           : kind == 1 ? ptx_type_name((enum ptx_type)i->types[type++])
+                                       : ptx_space_name((enum ptx_space)i->spaces[space++]);
+        sb_printf(out, ".%s", word);
+    }
+}
+
+static void call_(const struct ptx_func *f, const struct ptx_instr *i, struct strbuf *out)
+{
+    const struct ptx_call *c = i->call;
+    sb_append(out, " ", 1);
+    if (c->nrets > 0) {
+        sb_append(out, "(", 1);
+        list_(f, c->rets, c->nrets, out);
+        sb_append(out, "), ", 3);
+    }
+    sb_printf(out, "%s",
+              c->reg >= 0       ? f->regs[c->reg].name
+              : c->func != NULL ? c->func->name
+                                : "?");
+    if (c->nargs > 0 || c->reg >= 0) {
+        sb_append(out, ", (", 3);
+        list_(f, c->args, c->nargs, out);
+        sb_append(out, ")", 1);
+    }
+    if (c->reg >= 0)
+        sb_printf(out, ", $P_%d", (int)(i - f->instrs));
+}
+
+void ptx_print_instr(const struct ptx_func *f, const struct ptx_instr *i, struct strbuf *out)
+{
+    if (i->guard >= 0)
+        sb_printf(out, "@%s%s ", i->guard_neg ? "!" : "", f->regs[i->guard].name);
+    name_(i, out);
+    if (i->call != NULL)
+        call_(f, i, out);
+    for (int k = 0; k < i->noperands; k++) {
+        sb_printf(out, "%s", k == 0 ? " " : k == 1 && i->pair ? "|" : ", ");
+        ptx_print_operand(f, &i->operands[k], out);
+    }
+    if (i->targets != NULL)
+        sb_printf(out, ", $T_%d", (int)(i - f->instrs));
+    sb_append(out, ";", 1);
+}
