@@ -21,7 +21,10 @@
 #include "weir/cu/launch_types.h"
 #include "weir/cu/limits.h"
 #include "weir/cu/memory_flags.h"
+#include "weir/cu/pool_types.h"
 #include "weir/cu/result.h"
+#include "weir/cu/sparse_types.h"
 #include "weir/cu/stream_flags.h"
+#include "weir/cu/texture_types.h"
 
 #endif
