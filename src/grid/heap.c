@@ -68,8 +68,10 @@ struct heap *heap_new(int device, const void *owner, uint64_t bytes)
 void heap_free_all(struct heap *h, bool memory_too)
 {
     for (uint32_t i = 0; i < h->pages_count; i++)
-        if (h->pages[i].state == PAGE_RUN && h->pages[i].run->page == i)
+        if (h->pages[i].state == PAGE_RUN) {
             free(h->pages[i].run);
+            i += RUN_PAGES - 1; /* its other pages */
+        }
     if (memory_too)
         mem_free(h->base, MEM_HEAP);
     pthread_mutex_destroy(&h->lock);
