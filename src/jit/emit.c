@@ -529,12 +529,12 @@ static void emit_dispatch_(struct emit *e, LLVMBasicBlockRef *regions)
 {
     LLVMBuilderRef b = e->alu.b;
     struct jkernel *k = e->k;
-    LLVMValueRef state = byte_offset(e, e->blk, c64(e, FIELD(state)));
-    LLVMValueRef votes = byte_offset(e, e->blk, c64(e, FIELD(scratch)));
     LLVMBasicBlockRef scan = new_bb(e, "scan"), look = new_bb(e, "look"), more = new_bb(e, "more");
     LLVMBasicBlockRef found = new_bb(e, "found"), none = new_bb(e, "none"), flip = new_bb(e, "flip");
     LLVMBasicBlockRef finished = new_bb(e, "finished"), bad = new_bb(e, "bad"), pick = new_bb(e, "pick");
     LLVMPositionBuilderAtEnd(b, e->dispatch);
+    LLVMValueRef state = byte_offset(e, e->blk, c64(e, FIELD(state)));
+    LLVMValueRef votes = byte_offset(e, e->blk, c64(e, FIELD(scratch)));
     if (k->has_poll) {
         LLVMBasicBlockRef out = new_bb(e, "yield");
         LLVMValueRef spun = LLVMBuildLoad2(b, e->i32, e->spun_slot, "");

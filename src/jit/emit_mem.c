@@ -221,21 +221,26 @@ static void gather_(struct emit *e, const struct access *a, LLVMValueRef at, LLV
     }
 }
 
-/* i1: are all active lanes `step` bytes apart, counted from lane 0's address? */
-static LLVMValueRef neighbours_(struct emit *e, LLVMValueRef at, unsigned step, LLVMValueRef *first)
+/* i1: are all active lanes of every segment `step` bytes apart, counted from the segment's first
+ * lane, whose address goes to first[]? */
+static LLVMValueRef neighbours_(struct emit *e, LLVMValueRef at, unsigned seg, unsigned step,
+                                LLVMValueRef *first)
 {
     LLVMBuilderRef b = e->alu.b;
-    *first = LLVMBuildExtractElement(b, at, c32(e, 0), "");
-    LLVMValueRef want = from_segments(e, first, SEG_WARP, step);
+    for (int s = 0; s < nsegs(seg); s++)
+        first[s] = LLVMBuildExtractElement(b, at, c32(e, (uint64_t)(s << seg)), "");
+    LLVMValueRef want = from_segments(e, first, seg, step);
     LLVMValueRef same = bits_of(e, LLVMBuildICmp(b, LLVMIntEQ, at, want, ""));
     if (e->mask != NULL)
         same = LLVMBuildOr(b, same, LLVMBuildNot(b, e->mask, ""), "");
+    for (int s = 0; s < nsegs(seg); s++)
+        first[s] = LLVMBuildIntToPtr(b, first[s], e->ptr, "");
     return LLVMBuildICmp(b, LLVMIntEQ, same, c32(e, 0xffffffff), "");
 }
 
 static bool hinted_(const struct access *a)
 {
-    return a->shape.seg == SEG_NONE && a->shape.hint_seg == SEG_WARP &&
+    return a->shape.seg == SEG_NONE && a->shape.hint_seg >= SEG_MIN &&
            a->shape.stride == (int64_t)a->bytes * a->vec;
 }
 
@@ -247,14 +252,14 @@ static void load_varying_(struct emit *e, const struct access *a, LLVMValueRef *
         gather_(e, a, at, out);
         return;
     }
-    LLVMValueRef first, fast[8], slow[8];
+    LLVMValueRef first[MAX_SEGS], fast[8], slow[8];
+    unsigned seg = a->shape.hint_seg;
     mask_vector(e); /* made here, so that both sides may use it */
-    LLVMValueRef near = neighbours_(e, at, a->bytes * (unsigned)a->vec, &first);
+    LLVMValueRef near = neighbours_(e, at, seg, a->bytes * (unsigned)a->vec, first);
     LLVMBasicBlockRef yes = new_bb(e, "near"), no = new_bb(e, "far"), join = new_bb(e, "loaded");
     LLVMBuildCondBr(b, near, yes, no);
     LLVMPositionBuilderAtEnd(b, yes);
-    LLVMValueRef p = LLVMBuildIntToPtr(b, first, e->ptr, "");
-    load_contiguous_(e, a, SEG_WARP, &p, fast);
+    load_contiguous_(e, a, seg, first, fast);
     yes = LLVMGetInsertBlock(b);
     LLVMBuildBr(b, join);
     LLVMPositionBuilderAtEnd(b, no);
@@ -379,15 +384,16 @@ static void store_varying_(struct emit *e, const struct access *a, LLVMValueRef 
         scatter_(e, a, at, v);
         return;
     }
-    LLVMValueRef first;
+    LLVMValueRef first[MAX_SEGS];
+    unsigned seg = a->shape.hint_seg;
     mask_vector(e);
-    LLVMValueRef near = neighbours_(e, at, a->bytes * (unsigned)a->vec, &first);
+    LLVMValueRef near = neighbours_(e, at, seg, a->bytes * (unsigned)a->vec, first);
     LLVMBasicBlockRef yes = new_bb(e, "near"), no = new_bb(e, "far"), join = new_bb(e, "stored");
     LLVMBuildCondBr(b, near, yes, no);
     LLVMPositionBuilderAtEnd(b, yes);
-    LLVMValueRef p = LLVMBuildIntToPtr(b, first, e->ptr, ""), copy[8];
+    LLVMValueRef copy[8];
     memcpy(copy, v, sizeof(LLVMValueRef) * (size_t)a->vec);
-    store_contiguous_(e, a, SEG_WARP, &p, copy);
+    store_contiguous_(e, a, seg, first, copy);
     LLVMBuildBr(b, join);
     LLVMPositionBuilderAtEnd(b, no);
     scatter_(e, a, at, v);

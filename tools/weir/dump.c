@@ -185,7 +185,7 @@ int weir_dump(int argc, char **argv)
 {
     if (weir_help(argc, argv, help))
         return EXIT_OK;
-    struct request r = {.options = {.optimize = 2}};
+    struct request r = {.options = {.grid_small = 1, .optimize = 2}};
     int status = parse(argc, argv, &r);
     if (status != EXIT_OK)
         return status;
