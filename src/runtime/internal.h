@@ -20,10 +20,11 @@
 #include "../../include/cuda.h"
 #include "../../include/cuda_runtime_api.h"
 
-#define PUBLIC     __attribute__((visibility("default")))
-#define COUNT(a)   (sizeof(a) / sizeof((a)[0]))
-#define LIKELY(x)  __builtin_expect(!!(x), 1)
-#define UNUSED     __attribute__((unused))
+#include "driver_extra.h"
+
+#define PUBLIC    __attribute__((visibility("default")))
+#define COUNT(a)  (sizeof(a) / sizeof((a)[0]))
+#define LIKELY(x) __builtin_expect(!!(x), 1)
 
 /* ---- the driver below ---------------------------------------------------------------------- */
 
@@ -101,11 +102,28 @@ void rt_context_pop(CUcontext previous);
 cudaError_t rt_context_id(CUcontext *context, uint64_t *id);
 const struct rt_limits *rt_device_limits(int device);
 
-/* Streams: what handle 0 means in the _ptsz and _ptds functions. */
-static inline cudaStream_t ptsz(cudaStream_t stream)
-{
-    return stream ? stream : cudaStreamPerThread;
-}
+/* A function with a stream, and its twin whose stream 0 is the thread's own: `parameters` has one
+ * called `stream`, `call` uses it. */
+#define STREAM_API(name, parameters, call)                                                         \
+    PUBLIC cudaError_t name parameters { return done(call); }                                      \
+    PUBLIC cudaError_t name##_ptsz parameters                                                      \
+    {                                                                                              \
+        stream = stream ? stream : cudaStreamPerThread;                                            \
+        return done(call);                                                                         \
+    }
+/* A function that has none, in the legacy default stream and in the thread's own: `call` uses
+ * `stream`. */
+#define DEFAULT_STREAM_API(name, parameters, call)                                                 \
+    PUBLIC cudaError_t name parameters                                                             \
+    {                                                                                              \
+        cudaStream_t stream = 0;                                                                   \
+        return done(call);                                                                         \
+    }                                                                                              \
+    PUBLIC cudaError_t name##_ptds parameters                                                      \
+    {                                                                                              \
+        cudaStream_t stream = cudaStreamPerThread;                                                 \
+        return done(call);                                                                         \
+    }
 
 /* ---- what programs registered -------------------------------------------------------------- */
 
@@ -115,6 +133,8 @@ struct rt_function; /* a kernel known by the address of its host stub */
 /* The kernel of a host stub or a cudaKernel_t, NULL when there is none. */
 struct rt_function *rt_function_find(const void *host);
 const char *rt_function_name(const struct rt_function *f);
+/* Makes a driver's kernel launchable by its handle (cudaLibraryGetKernel). */
+cudaError_t rt_function_adopt(CUkernel kernel);
 /* The driver's function in the current context; loads the module if need be. */
 cudaError_t rt_function_handle(struct rt_function *f, CUfunction *out);
 /* Stub or cudaKernel_t to the driver's function, with a context made current. */
@@ -122,9 +142,6 @@ cudaError_t rt_function_of(const void *host, CUfunction *out);
 
 /* Device address and size of a registered variable in the current context. */
 cudaError_t rt_symbol(const void *host, CUdeviceptr *address, size_t *size);
-
-/* Loads now every binary that holds managed variables, in the current context. */
-cudaError_t rt_managed_ready(void);
 
 /* ---- copies -------------------------------------------------------------------------------- */
 
@@ -135,10 +152,19 @@ bool rt_kind_valid(enum cudaMemcpyKind kind);
 /* Any box, any kind of memory on either side. Stream 0 is the legacy default stream. */
 cudaError_t rt_copy_1d(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
                        cudaStream_t stream, enum rt_wait wait);
+/* Fill in one side of a box: linear memory of that kind of copy. */
+void rt_copy_source(CUDA_MEMCPY3D *copy, const void *ptr, size_t pitch, size_t rows,
+                    enum cudaMemcpyKind kind);
+void rt_copy_target(CUDA_MEMCPY3D *copy, void *ptr, size_t pitch, size_t rows,
+                    enum cudaMemcpyKind kind);
 cudaError_t rt_copy_3d(const CUDA_MEMCPY3D *copy, cudaStream_t stream, enum rt_wait wait);
 
-/* Bytes of an array's element, 0 when the format has none. */
-size_t rt_array_element(cudaArray_const_t array, cudaError_t *error);
+/* ---- arrays -------------------------------------------------------------------------------- */
+
+/* The driver's description of an array. */
+cudaError_t rt_array_describe(cudaArray_const_t array, CUDA_ARRAY3D_DESCRIPTOR *out);
+/* Bytes of an element of that format, 0 when it has none. */
+size_t rt_format_bytes(CUarray_format format, unsigned channels);
 cudaError_t rt_format_from_desc(const struct cudaChannelFormatDesc *desc, CUarray_format *format,
                                 unsigned *channels);
 cudaError_t rt_desc_from_format(CUarray_format format, unsigned channels,

@@ -1,14 +1,13 @@
-/* How a program whose device code is relocatable (weircc -rdc=true) hands it to the runtime.
+/* How a program compiled by weircc hands over what clang does not register by itself.
  *
- * clang writes, for each kernel and device variable of a translation unit, an entry into the
- * section cuda_offloading_entries; weircc embeds the PTX of each translation unit as a piece in the
- * section weir_device_code, and links one small start-up object into every executable and shared
- * library, whose constructor calls __cudaWeirRegisterOffload with the bounds of both. All pieces
- * that come in one call are linked into one module.
+ * Relocatable device code (-rdc=true): each object carries a fat binary in the section weir_rdc and
+ * clang's entries in cuda_offloading_entries; one start-up object per executable or shared library
+ * (tools/weircc/crt/rdc.c) calls __cudaWeirRegisterOffload with the bounds of both. All fat
+ * binaries of one call are linked into one module.
  *
- * __managed__ variables of clang-compiled code, relocatable or not, lie in the section
- * weir_managed; the start-up object tells its bounds with __cudaWeirRegisterManaged. Their host
- * addresses are what kernels use, too. */
+ * __managed__ variables, relocatable or not, lie in the section weir_managed of the host program;
+ * cuda_runtime.h tells its bounds with __cudaWeirRegisterManaged. Their host addresses are what
+ * kernels use, too. */
 #ifndef WEIR_RUNTIME_OFFLOAD_H
 #define WEIR_RUNTIME_OFFLOAD_H
 
@@ -24,24 +23,37 @@ struct offload_entry {
 };
 
 enum offload_flags {
-    OFFLOAD_KIND = 0x7, /* mask: 0 variable, 1 managed, 2 surface, 3 texture */
+    OFFLOAD_KIND = 0x7, /* mask of enum offload_kind */
     OFFLOAD_EXTERN = 1 << 3,
     OFFLOAD_CONSTANT = 1 << 4,
 };
 
-/* One translation unit's PTX. Pieces follow each other, each aligned to 8 bytes; a word of zero
- * between them is padding. */
-struct offload_piece {
-    uint32_t magic;   /* OFFLOAD_PIECE_MAGIC */
-    uint32_t version; /* 1 */
-    uint64_t bytes;   /* of the text after this header, its closing NUL included; the next piece
-                         begins at the next multiple of 8 */
-};
-enum { OFFLOAD_PIECE_MAGIC = 0x58545057 }; /* "WPTX" */
+enum offload_kind { OFFLOAD_GLOBAL, OFFLOAD_MANAGED, OFFLOAD_SURFACE, OFFLOAD_TEXTURE };
 
-void __cudaWeirRegisterOffload(const void *pieces_begin, const void *pieces_end,
-                               const struct offload_entry *entries_begin,
-                               const struct offload_entry *entries_end);
+/* `blobs` are fat binaries one after the other (see fat_header), each at a multiple of 8. */
+void __cudaWeirRegisterOffload(const void *blobs_begin, const void *blobs_end,
+                               const void *entries_begin, const void *entries_end);
+void __cudaWeirUnregisterOffload(const void *blobs_begin);
+/* The same bounds may be told any number of times. */
 void __cudaWeirRegisterManaged(const void *begin, const void *end);
+
+/* ---- fat binaries -------------------------------------------------------------------------- */
+
+/* What __cudaRegisterFatBinary is given. */
+struct fat_wrapper {
+    uint32_t magic;         /* FAT_WRAPPER_MAGIC */
+    uint32_t version;       /* 1: data alone; 2: aux has the pieces of relocatable code */
+    const void *data;       /* a fat binary, or PTX text */
+    const void *const *aux; /* fat binaries, closed by NULL */
+};
+enum { FAT_WRAPPER_MAGIC = 0x466243b1 };
+
+/* The head of one fat binary. */
+struct fat_header {
+    uint32_t magic; /* FAT_MAGIC */
+    uint16_t version, header_bytes;
+    uint64_t bytes; /* of the entries that follow */
+};
+#define FAT_MAGIC 0xBA55ED50u
 
 #endif

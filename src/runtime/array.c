@@ -1,0 +1,221 @@
+/* CUDA arrays: memory laid out for textures, described by a channel format. */
+#include "internal.h"
+
+/* ---- formats ------------------------------------------------------------------------------- */
+
+static const struct {
+    enum cudaChannelFormatKind kind;
+    int bits; /* of a channel */
+    CUarray_format format;
+} formats[] = {
+    {cudaChannelFormatKindUnsigned, 8, CU_AD_FORMAT_UNSIGNED_INT8},
+    {cudaChannelFormatKindUnsigned, 16, CU_AD_FORMAT_UNSIGNED_INT16},
+    {cudaChannelFormatKindUnsigned, 32, CU_AD_FORMAT_UNSIGNED_INT32},
+    {cudaChannelFormatKindSigned, 8, CU_AD_FORMAT_SIGNED_INT8},
+    {cudaChannelFormatKindSigned, 16, CU_AD_FORMAT_SIGNED_INT16},
+    {cudaChannelFormatKindSigned, 32, CU_AD_FORMAT_SIGNED_INT32},
+    {cudaChannelFormatKindFloat, 16, CU_AD_FORMAT_HALF},
+    {cudaChannelFormatKindFloat, 32, CU_AD_FORMAT_FLOAT},
+};
+
+cudaError_t rt_format_from_desc(const struct cudaChannelFormatDesc *desc, CUarray_format *format,
+                                unsigned *channels)
+{
+    const int bits[4] = {desc->x, desc->y, desc->z, desc->w};
+    unsigned n = 0;
+
+    while (n < 4 && bits[n] == bits[0] && bits[n] > 0)
+        n++;
+    for (unsigned i = n; i < 4; i++)
+        RT_CHECK(bits[i] == 0, cudaErrorInvalidChannelDescriptor);
+    RT_CHECK(n == 1 || n == 2 || n == 4, cudaErrorInvalidChannelDescriptor);
+    for (size_t i = 0; i < COUNT(formats); i++)
+        if (formats[i].kind == desc->f && formats[i].bits == bits[0]) {
+            *format = formats[i].format;
+            *channels = n;
+            return cudaSuccess;
+        }
+    return cudaErrorInvalidChannelDescriptor;
+}
+
+cudaError_t rt_desc_from_format(CUarray_format format, unsigned channels,
+                                struct cudaChannelFormatDesc *desc)
+{
+    for (size_t i = 0; i < COUNT(formats); i++)
+        if (formats[i].format == format) {
+            int bits = formats[i].bits;
+            *desc = (struct cudaChannelFormatDesc){bits, channels > 1 ? bits : 0,
+                                                   channels > 2 ? bits : 0, channels > 3 ? bits : 0,
+                                                   formats[i].kind};
+            return cudaSuccess;
+        }
+    return cudaErrorInvalidChannelDescriptor;
+}
+
+size_t rt_format_bytes(CUarray_format format, unsigned channels)
+{
+    for (size_t i = 0; i < COUNT(formats); i++)
+        if (formats[i].format == format)
+            return (size_t)formats[i].bits / 8 * channels;
+    return 0;
+}
+
+PUBLIC struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
+                                                          enum cudaChannelFormatKind f)
+{
+    return (struct cudaChannelFormatDesc){x, y, z, w, f};
+}
+
+/* ---- arrays -------------------------------------------------------------------------------- */
+
+cudaError_t rt_array_describe(cudaArray_const_t array, CUDA_ARRAY3D_DESCRIPTOR *out)
+{
+    RT_TRY(rt_context());
+    CU_TRY(CU(cuArray3DGetDescriptor_v2)(out, (CUarray)array));
+    return cudaSuccess;
+}
+
+static cudaError_t fill_descriptor(CUDA_ARRAY3D_DESCRIPTOR *d,
+                                   const struct cudaChannelFormatDesc *desc,
+                                   struct cudaExtent extent, unsigned flags)
+{
+    unsigned channels;
+
+    RT_TRY(rt_format_from_desc(desc, &d->Format, &channels));
+    d->NumChannels = channels;
+    d->Width = extent.width;
+    d->Height = extent.height;
+    d->Depth = extent.depth;
+    d->Flags = flags;
+    return cudaSuccess;
+}
+
+static cudaError_t create(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
+                          struct cudaExtent extent, unsigned flags)
+{
+    CUDA_ARRAY3D_DESCRIPTOR d = {0};
+
+    RT_CHECK(array && desc, cudaErrorInvalidValue);
+    RT_TRY(fill_descriptor(&d, desc, extent, flags));
+    RT_TRY(rt_context());
+    CU_TRY(CU(cuArray3DCreate_v2)((CUarray *)array, &d));
+    return cudaSuccess;
+}
+
+PUBLIC cudaError_t cudaMallocArray(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
+                                   size_t width, size_t height, unsigned int flags)
+{
+    return done(create(array, desc, (struct cudaExtent){width, height, 0}, flags));
+}
+
+PUBLIC cudaError_t cudaMalloc3DArray(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
+                                     struct cudaExtent extent, unsigned int flags)
+{
+    return done(create(array, desc, extent, flags));
+}
+
+static cudaError_t destroy(cudaArray_t array)
+{
+    RT_TRY(rt_context());
+    if (array)
+        CU_TRY(CU(cuArrayDestroy)((CUarray)array));
+    return cudaSuccess;
+}
+
+PUBLIC cudaError_t cudaFreeArray(cudaArray_t array) { return done(destroy(array)); }
+
+static cudaError_t get_info(struct cudaChannelFormatDesc *desc, struct cudaExtent *extent,
+                            unsigned *flags, cudaArray_t array)
+{
+    CUDA_ARRAY3D_DESCRIPTOR d;
+
+    RT_CHECK(array, cudaErrorInvalidResourceHandle);
+    RT_TRY(rt_array_describe(array, &d));
+    if (desc)
+        RT_TRY(rt_desc_from_format(d.Format, d.NumChannels, desc));
+    if (extent)
+        *extent = (struct cudaExtent){d.Width, d.Height, d.Depth};
+    if (flags)
+        *flags = d.Flags;
+    return cudaSuccess;
+}
+
+PUBLIC cudaError_t cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cudaExtent *extent,
+                                    unsigned int *flags, cudaArray_t array)
+{
+    return done(get_info(desc, extent, flags, array));
+}
+
+PUBLIC cudaError_t cudaGetChannelDesc(struct cudaChannelFormatDesc *desc, cudaArray_const_t array)
+{
+    if (!desc)
+        return done(cudaErrorInvalidValue);
+    return done(get_info(desc, NULL, NULL, (cudaArray_t)array));
+}
+
+static cudaError_t get_plane(cudaArray_t *plane, cudaArray_t array, unsigned index)
+{
+    RT_CHECK(plane, cudaErrorInvalidValue);
+    RT_CHECK(array, cudaErrorInvalidResourceHandle);
+    RT_TRY(rt_context());
+    CU_TRY(CU(cuArrayGetPlane)((CUarray *)plane, (CUarray)array, index));
+    return cudaSuccess;
+}
+
+PUBLIC cudaError_t cudaArrayGetPlane(cudaArray_t *pPlaneArray, cudaArray_t hArray,
+                                     unsigned int planeIdx)
+{
+    return done(get_plane(pPlaneArray, hArray, planeIdx));
+}
+
+/* ---- mipmaps ------------------------------------------------------------------------------- */
+
+static cudaError_t create_mipmap(cudaMipmappedArray_t *array,
+                                 const struct cudaChannelFormatDesc *desc, struct cudaExtent extent,
+                                 unsigned levels, unsigned flags)
+{
+    CUDA_ARRAY3D_DESCRIPTOR d = {0};
+
+    RT_CHECK(array && desc && levels, cudaErrorInvalidValue);
+    RT_TRY(fill_descriptor(&d, desc, extent, flags));
+    RT_TRY(rt_context());
+    CU_TRY(CU(cuMipmappedArrayCreate)((CUmipmappedArray *)array, &d, levels));
+    return cudaSuccess;
+}
+
+PUBLIC cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmappedArray,
+                                            const struct cudaChannelFormatDesc *desc,
+                                            struct cudaExtent extent, unsigned int numLevels,
+                                            unsigned int flags)
+{
+    return done(create_mipmap(mipmappedArray, desc, extent, numLevels, flags));
+}
+
+static cudaError_t get_level(cudaArray_t *level, cudaMipmappedArray_const_t array, unsigned index)
+{
+    RT_CHECK(level, cudaErrorInvalidValue);
+    RT_CHECK(array, cudaErrorInvalidResourceHandle);
+    RT_TRY(rt_context());
+    CU_TRY(CU(cuMipmappedArrayGetLevel)((CUarray *)level, (CUmipmappedArray)array, index));
+    return cudaSuccess;
+}
+
+PUBLIC cudaError_t cudaGetMipmappedArrayLevel(cudaArray_t *levelArray,
+                                              cudaMipmappedArray_const_t mipmappedArray,
+                                              unsigned int level)
+{
+    return done(get_level(levelArray, mipmappedArray, level));
+}
+
+static cudaError_t destroy_mipmap(cudaMipmappedArray_t array)
+{
+    RT_TRY(rt_context());
+    if (array)
+        CU_TRY(CU(cuMipmappedArrayDestroy)((CUmipmappedArray)array));
+    return cudaSuccess;
+}
+
+PUBLIC cudaError_t cudaFreeMipmappedArray(cudaMipmappedArray_t mipmappedArray)
+{
+    return done(destroy_mipmap(mipmappedArray));
+}

@@ -1,0 +1,308 @@
+/* Contexts: which device a thread uses, and the primary context behind it.
+ *
+ * A thread that made a context current through the driver API keeps it; otherwise it uses the
+ * primary context of its device, retained here at first use and kept for the life of the process.
+ */
+#include "internal.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct device_state {
+    _Atomic(CUcontext) primary; /* NULL until first used */
+    _Atomic uint32_t resets;    /* how often cudaDeviceReset made it anew */
+    struct rt_limits limits;
+};
+
+static struct device_state devices[RT_MAX_DEVICES];
+static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t count_once = PTHREAD_ONCE_INIT;
+static int device_count;
+static cudaError_t count_result;
+
+static _Thread_local int thread_device;
+
+const struct rt_limits *rt_device_limits(int device) { return &devices[device].limits; }
+
+static cudaError_t read_limits(int device, struct rt_limits *limits)
+{
+    CUdevice handle;
+
+    static const CUdevice_attribute names[] = {
+        CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,        CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
+        CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z,        CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
+        CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,       CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z,
+        CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+    };
+    unsigned *const targets[] = {&limits->grid[0],  &limits->grid[1],  &limits->grid[2],
+                                 &limits->block[0], &limits->block[1], &limits->block[2],
+                                 &limits->threads};
+
+    CU_TRY(CU(cuDeviceGet)(&handle, device));
+    for (size_t i = 0; i < COUNT(names); i++) {
+        int value;
+        CU_TRY(CU(cuDeviceGetAttribute)(&value, names[i], handle));
+        *targets[i] = (unsigned)value;
+    }
+    return cudaSuccess;
+}
+
+static void count_devices(void)
+{
+    count_result = rt_init();
+    if (count_result == cudaSuccess)
+        count_result = rt_error(CU(cuDeviceGetCount)(&device_count));
+    if (device_count > RT_MAX_DEVICES)
+        device_count = RT_MAX_DEVICES;
+    if (count_result == cudaSuccess && device_count == 0)
+        count_result = cudaErrorNoDevice;
+    for (int i = 0; i < device_count && count_result == cudaSuccess; i++)
+        count_result = read_limits(i, &devices[i].limits);
+}
+
+cudaError_t rt_device_count(int *count)
+{
+    pthread_once(&count_once, count_devices);
+    *count = device_count;
+    return count_result;
+}
+
+cudaError_t rt_check_device(int device, CUdevice *handle)
+{
+    int count;
+
+    RT_TRY(rt_device_count(&count));
+    RT_CHECK(device >= 0 && device < count, cudaErrorInvalidDevice);
+    CU_TRY(CU(cuDeviceGet)(handle, device));
+    return cudaSuccess;
+}
+
+static cudaError_t primary_slow(int device, CUcontext *context)
+{
+    CUdevice handle;
+    cudaError_t error;
+
+    RT_TRY(rt_check_device(device, &handle));
+    pthread_mutex_lock(&devices_lock);
+    *context = atomic_load(&devices[device].primary);
+    error = cudaSuccess;
+    if (!*context) {
+        error = rt_error(CU(cuDevicePrimaryCtxRetain)(context, handle));
+        if (error == cudaSuccess)
+            atomic_store(&devices[device].primary, *context);
+    }
+    pthread_mutex_unlock(&devices_lock);
+    return error;
+}
+
+static cudaError_t primary(int device, CUcontext *context)
+{
+    *context = atomic_load_explicit(&devices[device].primary, memory_order_acquire);
+    return LIKELY(*context != NULL) ? cudaSuccess : primary_slow(device, context);
+}
+
+cudaError_t rt_context(void)
+{
+    CUcontext context = NULL;
+
+    RT_TRY(rt_init());
+    CU_TRY(CU(cuCtxGetCurrent)(&context));
+    if (LIKELY(context != NULL))
+        return cudaSuccess;
+    RT_TRY(primary(thread_device, &context));
+    CU_TRY(CU(cuCtxSetCurrent)(context));
+    return cudaSuccess;
+}
+
+cudaError_t rt_context_id(CUcontext *context, uint64_t *id)
+{
+    unsigned long long number;
+    CUresult result;
+
+    CU_TRY(CU(cuCtxGetCurrent)(context));
+    result = CU(cuCtxGetId)(*context, &number);
+    if (result == (CUresult)cudaErrorCallRequiresNewerDriver)
+        number = (uintptr_t)*context;
+    else if (result != CUDA_SUCCESS)
+        return rt_error(result);
+    for (int i = 0; i < device_count; i++)
+        if (*context == atomic_load_explicit(&devices[i].primary, memory_order_relaxed))
+            number += (unsigned long long)atomic_load(&devices[i].resets) << 48;
+    *id = number;
+    return cudaSuccess;
+}
+
+cudaError_t rt_device(int *device)
+{
+    CUcontext context = NULL;
+    CUdevice handle;
+
+    RT_TRY(rt_init());
+    CU_TRY(CU(cuCtxGetCurrent)(&context));
+    *device = thread_device;
+    if (context && context != atomic_load(&devices[thread_device].primary)) {
+        CU_TRY(CU(cuCtxGetDevice)(&handle));
+        *device = (int)handle;
+    }
+    return cudaSuccess;
+}
+
+cudaError_t rt_context_push(int device, CUcontext *previous)
+{
+    CUcontext context;
+    CUdevice handle;
+
+    *previous = NULL;
+    RT_TRY(rt_check_device(device, &handle));
+    CU_TRY(CU(cuCtxGetCurrent)(previous));
+    RT_TRY(primary(device, &context));
+    CU_TRY(CU(cuCtxSetCurrent)(context));
+    return cudaSuccess;
+}
+
+void rt_context_pop(CUcontext previous) { CU(cuCtxSetCurrent)(previous); }
+
+/* ---- choosing ------------------------------------------------------------------------------ */
+
+static cudaError_t set_device(int device)
+{
+    CUcontext context;
+    CUdevice handle;
+
+    RT_TRY(rt_check_device(device, &handle));
+    RT_TRY(primary(device, &context));
+    CU_TRY(CU(cuCtxSetCurrent)(context));
+    thread_device = device;
+    return cudaSuccess;
+}
+
+PUBLIC cudaError_t cudaSetDevice(int device) { return done(set_device(device)); }
+
+PUBLIC cudaError_t cudaGetDevice(int *device)
+{
+    int count;
+
+    if (!device)
+        return done(cudaErrorInvalidValue);
+    cudaError_t error = rt_device_count(&count);
+    return done(error == cudaSuccess ? rt_device(device) : error);
+}
+
+PUBLIC cudaError_t cudaGetDeviceCount(int *count)
+{
+    if (!count)
+        return done(cudaErrorInvalidValue);
+    return done(rt_device_count(count));
+}
+
+PUBLIC cudaError_t cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags)
+{
+    CUdevice handle;
+    CUcontext context;
+    cudaError_t error = rt_check_device(device, &handle);
+
+    if (error == cudaSuccess && (flags & ~(unsigned)cudaInitDeviceFlagsAreValid))
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess && (flags & cudaInitDeviceFlagsAreValid))
+        error = rt_error(CU(cuDevicePrimaryCtxSetFlags_v2)(handle, deviceFlags));
+    if (error == cudaSuccess)
+        error = primary(device, &context);
+    return done(error);
+}
+
+/* Devices to try first when a thread has not chosen: the first valid one becomes the thread's. */
+PUBLIC cudaError_t cudaSetValidDevices(int *device_arr, int len)
+{
+    int count;
+    cudaError_t error = rt_device_count(&count);
+
+    if (error != cudaSuccess)
+        return done(error);
+    if (len == 0) {
+        thread_device = 0;
+        return done(cudaSuccess);
+    }
+    if (!device_arr || len < 0 || len > count)
+        return done(cudaErrorInvalidValue);
+    for (int i = 0; i < len; i++)
+        if (device_arr[i] < 0 || device_arr[i] >= count)
+            return done(cudaErrorInvalidDevice);
+    thread_device = device_arr[0];
+    return done(cudaSuccess);
+}
+
+static cudaError_t valid_device_flags(unsigned flags)
+{
+    unsigned schedule = flags & cudaDeviceScheduleMask;
+
+    RT_CHECK(!(flags & ~(unsigned)cudaDeviceMask), cudaErrorInvalidValue);
+    RT_CHECK((schedule & (schedule - 1)) == 0, cudaErrorInvalidValue);
+    return cudaSuccess;
+}
+
+static cudaError_t set_device_flags(unsigned flags)
+{
+    CUdevice handle;
+
+    RT_TRY(valid_device_flags(flags));
+    RT_TRY(rt_check_device(thread_device, &handle));
+    /* Mapping of host memory is always on; the driver has no switch for it. */
+    CU_TRY(CU(cuDevicePrimaryCtxSetFlags_v2)(handle, flags & ~(unsigned)cudaDeviceMapHost));
+    return cudaSuccess;
+}
+
+PUBLIC cudaError_t cudaSetDeviceFlags(unsigned int flags) { return done(set_device_flags(flags)); }
+
+static cudaError_t get_device_flags(unsigned *flags)
+{
+    CUcontext context = NULL;
+    CUdevice handle;
+    int active;
+
+    RT_CHECK(flags, cudaErrorInvalidValue);
+    RT_TRY(rt_check_device(thread_device, &handle));
+    CU_TRY(CU(cuCtxGetCurrent)(&context));
+    if (context)
+        CU_TRY(CU(cuCtxGetFlags)(flags));
+    else
+        CU_TRY(CU(cuDevicePrimaryCtxGetState)(handle, flags, &active));
+    *flags |= cudaDeviceMapHost;
+    return cudaSuccess;
+}
+
+PUBLIC cudaError_t cudaGetDeviceFlags(unsigned int *flags) { return done(get_device_flags(flags)); }
+
+/* ---- the whole device ---------------------------------------------------------------------- */
+
+static cudaError_t synchronize(void)
+{
+    RT_TRY(rt_context());
+    CU_TRY(CU(cuCtxSynchronize)());
+    return cudaSuccess;
+}
+
+PUBLIC cudaError_t cudaDeviceSynchronize(void) { return done(synchronize()); }
+
+/* The primary context stays retained: the driver makes it anew when it is next used. */
+static cudaError_t reset(void)
+{
+    CUdevice handle;
+    int device;
+
+    RT_TRY(rt_device(&device));
+    RT_TRY(rt_check_device(device, &handle));
+    if (atomic_load(&devices[device].primary)) {
+        atomic_fetch_add(&devices[device].resets, 1);
+        CU_TRY(CU(cuDevicePrimaryCtxReset_v2)(handle));
+    }
+    return cudaSuccess;
+}
+
+PUBLIC cudaError_t cudaDeviceReset(void)
+{
+    cudaError_t error = reset();
+
+    if (error == cudaSuccess)
+        rt_error_reset();
+    return done(error);
+}

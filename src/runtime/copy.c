@@ -1,0 +1,223 @@
+/* Copies of linear memory: one row, boxes, between devices, in batches. Those with an array on
+ * either side are in copy_array.c.
+ *
+ * A synchronous copy in the thread's own default stream is an asynchronous one and a wait for the
+ * stream; between device memories nobody waits (spec Y1). */
+#include "internal.h"
+
+#include <string.h>
+
+bool rt_kind_valid(enum cudaMemcpyKind kind) { return (unsigned)kind <= cudaMemcpyDefault; }
+
+/* Waits after a synchronous copy in the stream, unless both sides are the device's. */
+static cudaError_t settle(cudaStream_t stream, enum cudaMemcpyKind kind)
+{
+    if (kind != cudaMemcpyDeviceToDevice)
+        CU_TRY(CU(cuStreamSynchronize)(stream));
+    return cudaSuccess;
+}
+
+static CUresult copy_async(CUdeviceptr dst, CUdeviceptr src, size_t count, enum cudaMemcpyKind kind,
+                           cudaStream_t stream)
+{
+    switch (kind) {
+    case cudaMemcpyHostToDevice:
+        return CU(cuMemcpyHtoDAsync_v2)(dst, (const void *)src, count, stream);
+    case cudaMemcpyDeviceToHost: return CU(cuMemcpyDtoHAsync_v2)((void *)dst, src, count, stream);
+    case cudaMemcpyDeviceToDevice: return CU(cuMemcpyDtoDAsync_v2)(dst, src, count, stream);
+    default: return CU(cuMemcpyAsync)(dst, src, count, stream);
+    }
+}
+
+static CUresult copy_sync(CUdeviceptr dst, CUdeviceptr src, size_t count, enum cudaMemcpyKind kind)
+{
+    switch (kind) {
+    case cudaMemcpyHostToDevice: return CU(cuMemcpyHtoD_v2)(dst, (const void *)src, count);
+    case cudaMemcpyDeviceToHost: return CU(cuMemcpyDtoH_v2)((void *)dst, src, count);
+    case cudaMemcpyDeviceToDevice: return CU(cuMemcpyDtoD_v2)(dst, src, count);
+    default: return CU(cuMemcpy)(dst, src, count);
+    }
+}
+
+cudaError_t rt_copy_1d(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
+                       cudaStream_t stream, enum rt_wait wait)
+{
+    CUdeviceptr to = (CUdeviceptr)dst, from = (CUdeviceptr)src;
+
+    RT_CHECK(rt_kind_valid(kind), cudaErrorInvalidMemcpyDirection);
+    RT_TRY(rt_context());
+    if (count == 0)
+        return cudaSuccess;
+    RT_CHECK(dst && src, cudaErrorInvalidValue);
+    if (wait == RT_SYNC && !stream) {
+        CU_TRY(copy_sync(to, from, count, kind));
+        return cudaSuccess;
+    }
+    CU_TRY(copy_async(to, from, count, kind, stream));
+    return wait == RT_SYNC ? settle(stream, kind) : cudaSuccess;
+}
+
+cudaError_t rt_copy_3d(const CUDA_MEMCPY3D *copy, cudaStream_t stream, enum rt_wait wait)
+{
+    bool device =
+        copy->srcMemoryType == CU_MEMORYTYPE_DEVICE && copy->dstMemoryType == CU_MEMORYTYPE_DEVICE;
+
+    RT_TRY(rt_context());
+    if (copy->WidthInBytes == 0 || copy->Height == 0 || copy->Depth == 0)
+        return cudaSuccess;
+    if (wait == RT_SYNC && !stream) {
+        CU_TRY(CU(cuMemcpy3D_v2)(copy));
+        return cudaSuccess;
+    }
+    CU_TRY(CU(cuMemcpy3DAsync_v2)(copy, stream));
+    if (wait == RT_SYNC)
+        return settle(stream, device ? cudaMemcpyDeviceToDevice : cudaMemcpyDefault);
+    return cudaSuccess;
+}
+
+DEFAULT_STREAM_API(cudaMemcpy, (void *dst, const void *src, size_t count, enum cudaMemcpyKind kind),
+                   rt_copy_1d(dst, src, count, kind, stream, RT_SYNC))
+STREAM_API(cudaMemcpyAsync,
+           (void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
+            cudaStream_t stream),
+           rt_copy_1d(dst, src, count, kind, stream, RT_ASYNC))
+
+/* ---- two dimensions ------------------------------------------------------------------------ */
+
+static cudaError_t copy_2d(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
+                           size_t height, enum cudaMemcpyKind kind, cudaStream_t stream,
+                           enum rt_wait wait)
+{
+    CUDA_MEMCPY3D copy = {.WidthInBytes = width, .Height = height, .Depth = 1};
+
+    RT_CHECK(rt_kind_valid(kind), cudaErrorInvalidMemcpyDirection);
+    RT_TRY(rt_context());
+    if (width == 0 || height == 0)
+        return cudaSuccess;
+    RT_CHECK(dst && src, cudaErrorInvalidValue);
+    RT_CHECK(width <= dpitch && width <= spitch, cudaErrorInvalidPitchValue);
+    rt_copy_source(&copy, src, spitch, height, kind);
+    rt_copy_target(&copy, dst, dpitch, height, kind);
+    return rt_copy_3d(&copy, stream, wait);
+}
+
+DEFAULT_STREAM_API(cudaMemcpy2D,
+                   (void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
+                    size_t height, enum cudaMemcpyKind kind),
+                   copy_2d(dst, dpitch, src, spitch, width, height, kind, stream, RT_SYNC))
+STREAM_API(cudaMemcpy2DAsync,
+           (void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
+            enum cudaMemcpyKind kind, cudaStream_t stream),
+           copy_2d(dst, dpitch, src, spitch, width, height, kind, stream, RT_ASYNC))
+
+void rt_copy_source(CUDA_MEMCPY3D *copy, const void *ptr, size_t pitch, size_t rows,
+                    enum cudaMemcpyKind kind)
+{
+    bool host = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyHostToHost;
+
+    copy->srcMemoryType = host                        ? CU_MEMORYTYPE_HOST
+                          : kind == cudaMemcpyDefault ? CU_MEMORYTYPE_UNIFIED
+                                                      : CU_MEMORYTYPE_DEVICE;
+    copy->srcHost = host ? ptr : NULL;
+    copy->srcDevice = host ? 0 : (CUdeviceptr)ptr;
+    copy->srcPitch = pitch;
+    copy->srcHeight = rows;
+}
+
+void rt_copy_target(CUDA_MEMCPY3D *copy, void *ptr, size_t pitch, size_t rows,
+                    enum cudaMemcpyKind kind)
+{
+    bool host = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost;
+
+    copy->dstMemoryType = host                        ? CU_MEMORYTYPE_HOST
+                          : kind == cudaMemcpyDefault ? CU_MEMORYTYPE_UNIFIED
+                                                      : CU_MEMORYTYPE_DEVICE;
+    copy->dstHost = host ? ptr : NULL;
+    copy->dstDevice = host ? 0 : (CUdeviceptr)ptr;
+    copy->dstPitch = pitch;
+    copy->dstHeight = rows;
+}
+
+/* ---- between devices ----------------------------------------------------------------------- */
+
+/* The primary contexts of two devices, with a context current for the caller. */
+static cudaError_t two_contexts(int a, int b, CUcontext *ca, CUcontext *cb)
+{
+    CUcontext previous;
+
+    RT_TRY(rt_context());
+    RT_TRY(rt_context_push(a, &previous));
+    CU(cuCtxGetCurrent)(ca);
+    rt_context_pop(previous);
+    RT_TRY(rt_context_push(b, &previous));
+    CU(cuCtxGetCurrent)(cb);
+    rt_context_pop(previous);
+    return cudaSuccess;
+}
+
+static cudaError_t copy_peer(void *dst, int dst_device, const void *src, int src_device,
+                             size_t count, cudaStream_t stream, enum rt_wait wait)
+{
+    CUcontext to, from;
+
+    RT_TRY(two_contexts(dst_device, src_device, &to, &from));
+    if (count == 0)
+        return cudaSuccess;
+    RT_CHECK(dst && src, cudaErrorInvalidValue);
+    if (wait == RT_SYNC)
+        CU_TRY(CU(cuMemcpyPeer)((CUdeviceptr)dst, to, (CUdeviceptr)src, from, count));
+    else
+        CU_TRY(CU(cuMemcpyPeerAsync)((CUdeviceptr)dst, to, (CUdeviceptr)src, from, count, stream));
+    return cudaSuccess;
+}
+
+PUBLIC cudaError_t cudaMemcpyPeer(void *dst, int dstDevice, const void *src, int srcDevice,
+                                  size_t count)
+{
+    return done(copy_peer(dst, dstDevice, src, srcDevice, count, 0, RT_SYNC));
+}
+
+PUBLIC cudaError_t cudaMemcpyPeerAsync(void *dst, int dstDevice, const void *src, int srcDevice,
+                                       size_t count, cudaStream_t stream)
+{
+    return done(copy_peer(dst, dstDevice, src, srcDevice, count, stream, RT_ASYNC));
+}
+
+/* ---- batches ------------------------------------------------------------------------------- */
+
+/* When the source may be read: in stream order, or not after the call. */
+static bool order_valid(enum cudaMemcpySrcAccessOrder order)
+{
+    return order == cudaMemcpySrcAccessOrderStream ||
+           order == cudaMemcpySrcAccessOrderDuringApiCall || order == cudaMemcpySrcAccessOrderAny;
+}
+
+static cudaError_t copy_batch(void *const *dsts, const void *const *srcs, const size_t *sizes,
+                              size_t count, const struct cudaMemcpyAttributes *attrs,
+                              const size_t *first, size_t attr_count, cudaStream_t stream)
+{
+    bool now = false;
+
+    RT_CHECK(dsts && srcs && sizes && attrs && first && count, cudaErrorInvalidValue);
+    RT_CHECK(attr_count && attr_count <= count && first[0] == 0, cudaErrorInvalidValue);
+    RT_CHECK(stream && stream != cudaStreamLegacy, cudaErrorInvalidValue);
+    for (size_t i = 0; i < attr_count; i++) {
+        RT_CHECK(order_valid(attrs[i].srcAccessOrder), cudaErrorInvalidValue);
+        RT_CHECK(i == 0 || (first[i] > first[i - 1] && first[i] < count), cudaErrorInvalidValue);
+        now |= attrs[i].srcAccessOrder == cudaMemcpySrcAccessOrderDuringApiCall;
+    }
+    for (size_t i = 0; i < count; i++)
+        RT_CHECK(dsts[i] && srcs[i] && sizes[i], cudaErrorInvalidValue);
+    RT_TRY(rt_context());
+    for (size_t i = 0; i < count; i++)
+        CU_TRY(CU(cuMemcpyAsync)((CUdeviceptr)dsts[i], (CUdeviceptr)srcs[i], sizes[i], stream));
+    if (now)
+        CU_TRY(CU(cuStreamSynchronize)(stream));
+    return cudaSuccess;
+}
+
+STREAM_API(cudaMemcpyBatchAsync,
+           (void *const *dsts, const void *const *srcs, const size_t *sizes, size_t count,
+            struct cudaMemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs,
+            cudaStream_t stream),
+           copy_batch(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, stream))

@@ -1,0 +1,114 @@
+/* The table of driver functions: finding libcuda, filling the table, initialising once.
+ *
+ * libcuda.so.1 is looked for beside the object that this code is in (so that a toolkit works from
+ * wherever it lies), then where the loader looks: the run path of that object, LD_LIBRARY_PATH, the
+ * system. */
+#include "internal.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct rt_driver rt_driver;
+
+static void *library;
+static cudaError_t load_result, init_result;
+static pthread_once_t load_once = PTHREAD_ONCE_INIT, init_once = PTHREAD_ONCE_INIT;
+static volatile bool exiting;
+
+/* Stands in for what the driver lacks: its number is cudaErrorCallRequiresNewerDriver's. */
+static CUresult missing(void) { return (CUresult)cudaErrorCallRequiresNewerDriver; }
+
+static void *open_beside(void)
+{
+    Dl_info self;
+    char path[4096];
+    const char *slash;
+    int n;
+
+    if (!dladdr((void *)&load_once, &self) || !self.dli_fname ||
+        !(slash = strrchr(self.dli_fname, '/')))
+        return NULL;
+    n = snprintf(path, sizeof path, "%.*s/libcuda.so.1", (int)(slash - self.dli_fname),
+                 self.dli_fname);
+    return n > 0 && (size_t)n < sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+}
+
+static void at_exit(void) { exiting = true; }
+
+static void load(void)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } entries[] = {
+#define RT_DRIVER(name) {#name, offsetof(struct rt_driver, name)},
+#include "driver.def"
+#undef RT_DRIVER
+    };
+    int version = 0;
+
+    library = open_beside();
+    if (!library)
+        library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    load_result = cudaErrorInsufficientDriver;
+    if (!library)
+        return;
+    for (size_t i = 0; i < COUNT(entries); i++) {
+        void *symbol = dlsym(library, entries[i].name);
+        if (!symbol)
+            symbol = (void *)missing;
+        memcpy((char *)&rt_driver + entries[i].offset, &symbol, sizeof symbol);
+    }
+    /* After the driver's own handlers, so before them at exit: nothing here runs when it is gone.
+     */
+    atexit(at_exit);
+    if (CU(cuDriverGetVersion)(&version) == CUDA_SUCCESS && version >= CUDART_VERSION)
+        load_result = cudaSuccess;
+}
+
+static void init(void)
+{
+    init_result = rt_load();
+    if (init_result == cudaSuccess)
+        init_result = rt_error(CU(cuInit)(0));
+}
+
+cudaError_t rt_load(void)
+{
+    pthread_once(&load_once, load);
+    return load_result;
+}
+
+cudaError_t rt_init(void)
+{
+    pthread_once(&init_once, init);
+    return init_result;
+}
+
+void *rt_driver_symbol(const char *name)
+{
+    rt_load();
+    return library ? dlsym(library, name) : NULL;
+}
+
+bool rt_exiting(void) { return exiting; }
+
+PUBLIC cudaError_t cudaDriverGetVersion(int *driverVersion)
+{
+    if (!driverVersion)
+        return done(cudaErrorInvalidValue);
+    *driverVersion = 0;
+    rt_load();
+    return done(library ? rt_error(CU(cuDriverGetVersion)(driverVersion)) : cudaSuccess);
+}
+
+PUBLIC cudaError_t cudaRuntimeGetVersion(int *runtimeVersion)
+{
+    if (!runtimeVersion)
+        return done(cudaErrorInvalidValue);
+    *runtimeVersion = CUDART_VERSION;
+    return done(cudaSuccess);
+}

@@ -1,0 +1,71 @@
+/* The driver's own functions for programs that ask for them, and the profiler's switch. */
+#include "internal.h"
+
+/* The driver's own look-up; the last argument receives enum cudaDriverEntryPointQueryResult's
+ * numbers. */
+typedef CUresult (*find_function)(const char *symbol, void **function, int version,
+                                  cuuint64_t flags, unsigned *status);
+
+static cudaError_t entry_point(const char *symbol, void **function, unsigned version,
+                               unsigned long long flags,
+                               enum cudaDriverEntryPointQueryResult *status, bool own_stream)
+{
+    find_function find;
+    unsigned found = cudaDriverEntryPointSuccess;
+    CUresult result;
+
+    RT_CHECK(symbol && function && flags <= cudaEnablePerThreadDefaultStream,
+             cudaErrorInvalidValue);
+    RT_TRY(rt_load());
+    find = (find_function)rt_driver_symbol("cuGetProcAddress_v2");
+    RT_CHECK(find, cudaErrorCallRequiresNewerDriver);
+    if (flags == cudaEnableDefault && own_stream)
+        flags = cudaEnablePerThreadDefaultStream;
+    *function = NULL;
+    result = find(symbol, function, (int)version, flags, &found);
+    if (status)
+        *status = (enum cudaDriverEntryPointQueryResult)found;
+    if (result == CUDA_ERROR_NOT_FOUND && status) /* the answer is in the status */
+        return cudaSuccess;
+    CU_TRY(result);
+    RT_CHECK(*function || status, cudaErrorSymbolNotFound);
+    return cudaSuccess;
+}
+
+PUBLIC cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **funcPtr,
+                                           unsigned long long flags,
+                                           enum cudaDriverEntryPointQueryResult *driverStatus)
+{
+    return done(entry_point(symbol, funcPtr, CUDART_VERSION, flags, driverStatus, false));
+}
+
+PUBLIC cudaError_t cudaGetDriverEntryPoint_ptsz(const char *symbol, void **funcPtr,
+                                                unsigned long long flags,
+                                                enum cudaDriverEntryPointQueryResult *driverStatus)
+{
+    return done(entry_point(symbol, funcPtr, CUDART_VERSION, flags, driverStatus, true));
+}
+
+PUBLIC cudaError_t cudaGetDriverEntryPointByVersion(
+    const char *symbol, void **funcPtr, unsigned int cudaVersion, unsigned long long flags,
+    enum cudaDriverEntryPointQueryResult *driverStatus)
+{
+    return done(entry_point(symbol, funcPtr, cudaVersion, flags, driverStatus, false));
+}
+
+PUBLIC cudaError_t cudaGetDriverEntryPointByVersion_ptsz(
+    const char *symbol, void **funcPtr, unsigned int cudaVersion, unsigned long long flags,
+    enum cudaDriverEntryPointQueryResult *driverStatus)
+{
+    return done(entry_point(symbol, funcPtr, cudaVersion, flags, driverStatus, true));
+}
+
+static cudaError_t profile(bool on)
+{
+    RT_TRY(rt_context());
+    CU_TRY(on ? CU(cuProfilerStart)() : CU(cuProfilerStop)());
+    return cudaSuccess;
+}
+
+PUBLIC cudaError_t cudaProfilerStart(void) { return done(profile(true)); }
+PUBLIC cudaError_t cudaProfilerStop(void) { return done(profile(false)); }

@@ -1,0 +1,129 @@
+/* Launches in all their forms. The shape of grid and block is checked here against the device's
+ * limits, because the driver has one code for every wrong argument and the runtime a code of its
+ * own for this one. */
+#include "internal.h"
+
+#include <limits.h>
+
+static cudaError_t check_shape(dim3 grid, dim3 block)
+{
+    const unsigned g[3] = {grid.x, grid.y, grid.z}, b[3] = {block.x, block.y, block.z};
+    const struct rt_limits *limits;
+    int device;
+
+    RT_TRY(rt_device(&device));
+    limits = rt_device_limits(device);
+    for (int i = 0; i < 3; i++)
+        RT_CHECK(g[i] && g[i] <= limits->grid[i] && b[i] && b[i] <= limits->block[i],
+                 cudaErrorInvalidConfiguration);
+    RT_CHECK((uint64_t)block.x * block.y * block.z <= limits->threads,
+             cudaErrorInvalidConfiguration);
+    return cudaSuccess;
+}
+
+static cudaError_t launch(const void *func, dim3 grid, dim3 block, void **args, size_t shared,
+                          cudaStream_t stream)
+{
+    CUfunction function;
+
+    RT_TRY(rt_function_of(func, &function));
+    RT_TRY(check_shape(grid, block));
+    RT_CHECK(shared <= UINT_MAX, cudaErrorInvalidValue);
+    CU_TRY(CU(cuLaunchKernel)(function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                              (unsigned)shared, stream, args, NULL));
+    return cudaSuccess;
+}
+
+STREAM_API(cudaLaunchKernel,
+           (const void *func, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem,
+            cudaStream_t stream),
+           launch(func, gridDim, blockDim, args, sharedMem, stream))
+
+static cudaError_t launch_cooperative(const void *func, dim3 grid, dim3 block, void **args,
+                                      size_t shared, cudaStream_t stream)
+{
+    CUfunction function;
+
+    RT_TRY(rt_function_of(func, &function));
+    RT_TRY(check_shape(grid, block));
+    RT_CHECK(shared <= UINT_MAX, cudaErrorInvalidValue);
+    CU_TRY(CU(cuLaunchCooperativeKernel)(function, grid.x, grid.y, grid.z, block.x, block.y,
+                                         block.z, (unsigned)shared, stream, args));
+    return cudaSuccess;
+}
+
+STREAM_API(cudaLaunchCooperativeKernel,
+           (const void *func, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem,
+            cudaStream_t stream),
+           launch_cooperative(func, gridDim, blockDim, args, sharedMem, stream))
+
+/* Attributes have one layout in both APIs. */
+_Static_assert(sizeof(cudaLaunchAttribute) == sizeof(CUlaunchAttribute), "same layout");
+_Static_assert(offsetof(cudaLaunchAttribute, val) == offsetof(CUlaunchAttribute, value),
+               "same layout");
+
+static cudaError_t launch_ex(const cudaLaunchConfig_t *config, const void *func, void **args,
+                             bool own_stream)
+{
+    CUfunction function;
+    CUlaunchConfig c;
+
+    RT_CHECK(config && (config->attrs || !config->numAttrs), cudaErrorInvalidValue);
+    RT_TRY(rt_function_of(func, &function));
+    RT_TRY(check_shape(config->gridDim, config->blockDim));
+    RT_CHECK(config->dynamicSmemBytes <= UINT_MAX, cudaErrorInvalidValue);
+    c = (CUlaunchConfig){
+        .gridDimX = config->gridDim.x,
+        .gridDimY = config->gridDim.y,
+        .gridDimZ = config->gridDim.z,
+        .blockDimX = config->blockDim.x,
+        .blockDimY = config->blockDim.y,
+        .blockDimZ = config->blockDim.z,
+        .sharedMemBytes = (unsigned)config->dynamicSmemBytes,
+        .hStream = !config->stream && own_stream ? cudaStreamPerThread : config->stream,
+        .attrs = (CUlaunchAttribute *)config->attrs,
+        .numAttrs = config->numAttrs,
+    };
+    CU_TRY(CU(cuLaunchKernelEx)(&c, function, args, NULL));
+    return cudaSuccess;
+}
+
+PUBLIC cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func,
+                                       void **args)
+{
+    return done(launch_ex(config, func, args, false));
+}
+
+PUBLIC cudaError_t cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *config, const void *func,
+                                            void **args)
+{
+    return done(launch_ex(config, func, args, true));
+}
+
+/* ---- what nvcc's stubs call ---------------------------------------------------------------- */
+
+static cudaError_t get_kernel(cudaKernel_t *kernel, const void *func)
+{
+    struct rt_function *f = rt_function_find(func);
+
+    RT_CHECK(kernel, cudaErrorInvalidValue);
+    RT_CHECK(f, cudaErrorInvalidDeviceFunction);
+    *kernel = (cudaKernel_t)f;
+    return cudaSuccess;
+}
+
+/* A stub keeps the answer and asks once only. */
+PUBLIC cudaError_t __cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr)
+{
+    return done(get_kernel(kernelPtr, entryFuncAddr));
+}
+
+PUBLIC cudaError_t cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr)
+{
+    return done(get_kernel(kernelPtr, entryFuncAddr));
+}
+
+STREAM_API(__cudaLaunchKernel,
+           (cudaKernel_t kernel, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem,
+            cudaStream_t stream),
+           launch(kernel, gridDim, blockDim, args, sharedMem, stream))

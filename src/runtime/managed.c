@@ -1,0 +1,74 @@
+/* __managed__ variables. Code compiled by clang keeps them in a section of the program, whose
+ * bounds it tells before anything is registered; kernels use the same memory. Their initial values
+ * are in the device code, so binaries that have such variables are loaded as soon as they are
+ * registered: the host may read a managed variable before it calls anything. */
+#include "offload.h"
+#include "registry.h"
+
+#include <stdlib.h>
+
+static struct section {
+    const char *begin, *end;
+    struct section *next;
+} *sections;
+static pthread_rwlock_t sections_lock = PTHREAD_RWLOCK_INITIALIZER;
+
+bool rt_in_managed_section(const void *host)
+{
+    bool inside = false;
+
+    pthread_rwlock_rdlock(&sections_lock);
+    for (struct section *s = sections; s && !inside; s = s->next)
+        inside = (const char *)host >= s->begin && (const char *)host < s->end;
+    pthread_rwlock_unlock(&sections_lock);
+    return inside;
+}
+
+/* False when it was known. */
+static bool add_section(const char *begin, const char *end)
+{
+    struct section *s;
+
+    pthread_rwlock_wrlock(&sections_lock);
+    for (s = sections; s && s->begin != begin; s = s->next)
+        ;
+    if (s) {
+        pthread_rwlock_unlock(&sections_lock);
+        return false;
+    }
+    s = malloc(sizeof *s);
+    if (!s)
+        abort(); /* in a constructor of the program: there is nobody to tell */
+    *s = (struct section){begin, end, sections};
+    sections = s;
+    pthread_rwlock_unlock(&sections_lock);
+    return true;
+}
+
+/* Variables that were registered before their section was known. */
+static void adopt(const char *begin, const char *end)
+{
+    rt_registry_lock();
+    for (struct rt_binary *b = rt_binaries(); b; b = b->next)
+        for (struct rt_variable *v = b->variables; v; v = v->next)
+            if ((const char *)v->host >= begin && (const char *)v->host < end && !v->pointer) {
+                v->kind = RT_MANAGED;
+                b->managed = true;
+            }
+    rt_registry_unlock();
+}
+
+PUBLIC void __cudaWeirRegisterManaged(const void *begin, const void *end)
+{
+    if (begin != end && add_section(begin, end))
+        adopt(begin, end);
+}
+
+void rt_managed_load(struct rt_binary *b)
+{
+    CUmodule module;
+
+    /* A failure shows at the first use of anything in the binary. */
+    if (b->managed && rt_context() == cudaSuccess)
+        rt_binary_module(b, &module);
+}

@@ -1,0 +1,150 @@
+/* Loading a registered binary into a context, at the first use of anything in it.
+ *
+ * One fat binary is given to the driver as it is. Relocatable code comes in pieces, which the
+ * driver's linker joins first. Managed variables of clang-compiled programs are bound to their host
+ * addresses; for nvcc's, the program's pointer is set to where the driver put them. */
+#include "offload.h"
+#include "registry.h"
+
+#include <stdlib.h>
+
+/* What is passed to the driver's loader: symbols that have addresses already. */
+struct bindings {
+    char **names;
+    void **addresses;
+    size_t count;
+};
+
+static cudaError_t collect_bindings(struct rt_binary *b, struct bindings *out)
+{
+    size_t n = 0;
+
+    *out = (struct bindings){0};
+    for (struct rt_variable *v = b->variables; v; v = v->next)
+        n += v->kind == RT_MANAGED && !v->pointer;
+    if (!n)
+        return cudaSuccess;
+    out->names = malloc(n * sizeof *out->names);
+    out->addresses = malloc(n * sizeof *out->addresses);
+    if (!out->names || !out->addresses) {
+        free(out->names);
+        free(out->addresses);
+        return cudaErrorMemoryAllocation;
+    }
+    for (struct rt_variable *v = b->variables; v; v = v->next)
+        if (v->kind == RT_MANAGED && !v->pointer) {
+            out->names[out->count] = (char *)v->name;
+            out->addresses[out->count++] = (void *)v->host;
+        }
+    return cudaSuccess;
+}
+
+static CUresult load_image(const void *image, const struct bindings *bindings, CUmodule *module)
+{
+    CUjit_option options[] = {CU_JIT_GLOBAL_SYMBOL_NAMES, CU_JIT_GLOBAL_SYMBOL_ADDRESSES,
+                              CU_JIT_GLOBAL_SYMBOL_COUNT};
+    void *values[] = {bindings->names, bindings->addresses, (void *)(uintptr_t)bindings->count};
+
+    return CU(cuModuleLoadDataEx)(module, image, bindings->count ? COUNT(options) : 0, options,
+                                  values);
+}
+
+static CUresult link_pieces(struct rt_binary *b, const struct bindings *bindings, CUmodule *module)
+{
+    CUlinkState state;
+    CUresult result = CU(cuLinkCreate_v2)(0, NULL, NULL, &state);
+    void *image;
+    size_t size;
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    for (size_t i = 0; i < b->piece_count && result == CUDA_SUCCESS; i++) {
+        const struct fat_header *header = b->pieces[i];
+
+        result = CU(cuLinkAddData_v2)(state, CU_JIT_INPUT_FATBINARY, (void *)header,
+                                      header->header_bytes + header->bytes, "device code", 0, NULL,
+                                      NULL);
+    }
+    if (result == CUDA_SUCCESS)
+        result = CU(cuLinkComplete)(state, &image, &size);
+    if (result == CUDA_SUCCESS)
+        result = load_image(image, bindings, module);
+    CU(cuLinkDestroy)(state);
+    return result;
+}
+
+/* nvcc's managed variables: the host reaches them through a pointer. */
+static cudaError_t set_managed_pointers(struct rt_binary *b, CUmodule module)
+{
+    for (struct rt_variable *v = b->variables; v; v = v->next) {
+        CUdeviceptr address;
+        size_t size;
+
+        if (v->kind != RT_MANAGED || !v->pointer)
+            continue;
+        CU_TRY(CU(cuModuleGetGlobal_v2)(&address, &size, module, v->name));
+        *(void **)v->host = (void *)address;
+    }
+    return cudaSuccess;
+}
+
+static cudaError_t load(struct rt_binary *b, CUmodule *module)
+{
+    struct bindings bindings;
+    CUresult result;
+
+    RT_TRY(b->error);
+    RT_CHECK(b->image || b->piece_count, cudaErrorInvalidKernelImage);
+    RT_TRY(collect_bindings(b, &bindings));
+    result = b->piece_count ? link_pieces(b, &bindings, module)
+                            : load_image(b->image, &bindings, module);
+    free(bindings.names);
+    free(bindings.addresses);
+    CU_TRY(result);
+    return set_managed_pointers(b, *module);
+}
+
+cudaError_t rt_binary_module(struct rt_binary *b, CUmodule *module)
+{
+    struct rt_loaded *l;
+    CUcontext context;
+    cudaError_t error;
+    uint64_t id;
+
+    RT_TRY(rt_context_id(&context, &id));
+    pthread_mutex_lock(&b->lock);
+    for (l = b->loaded; l && l->context != id; l = l->next)
+        ;
+    if (!l) {
+        l = calloc(1, sizeof *l);
+        if (!l) {
+            pthread_mutex_unlock(&b->lock);
+            return cudaErrorMemoryAllocation;
+        }
+        l->context = id;
+        l->error = load(b, &l->module);
+        l->next = b->loaded;
+        b->loaded = l;
+    }
+    *module = l->module;
+    error = l->error;
+    pthread_mutex_unlock(&b->lock);
+    return error;
+}
+
+void rt_binary_unload(struct rt_binary *b)
+{
+    CUcontext context;
+    uint64_t id;
+    bool alive = b->loaded && !rt_exiting() && rt_context() == cudaSuccess &&
+                 rt_context_id(&context, &id) == cudaSuccess;
+
+    for (struct rt_loaded *l = b->loaded, *next; l; l = next) {
+        next = l->next;
+        /* Modules of other contexts go with those. */
+        if (alive && l->context == id && l->error == cudaSuccess)
+            CU(cuModuleUnload)(l->module);
+        free(l);
+    }
+    b->loaded = NULL;
+}

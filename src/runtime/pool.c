@@ -1,0 +1,176 @@
+/* The stream-ordered allocator: passed on to the driver, whose layouts and numbers are the same. */
+#include "internal.h"
+
+_Static_assert(sizeof(struct cudaMemPoolProps) == sizeof(CUmemPoolProps), "same layout");
+_Static_assert(sizeof(struct cudaMemAccessDesc) == sizeof(CUmemAccessDesc), "same layout");
+_Static_assert(sizeof(struct cudaMemPoolPtrExportData) == sizeof(CUmemPoolPtrExportData),
+               "same layout");
+
+static cudaError_t alloc_async(void **ptr, size_t size, cudaStream_t stream)
+{
+    RT_CHECK(ptr, cudaErrorInvalidValue);
+    RT_TRY(rt_context());
+    CU_TRY(CU(cuMemAllocAsync)((CUdeviceptr *)ptr, size, stream));
+    return cudaSuccess;
+}
+
+static cudaError_t alloc_from_pool(void **ptr, size_t size, cudaMemPool_t pool, cudaStream_t stream)
+{
+    RT_CHECK(ptr && pool, cudaErrorInvalidValue);
+    RT_TRY(rt_context());
+    CU_TRY(CU(cuMemAllocFromPoolAsync)((CUdeviceptr *)ptr, size, pool, stream));
+    return cudaSuccess;
+}
+
+static cudaError_t free_async(void *ptr, cudaStream_t stream)
+{
+    RT_CHECK(ptr, cudaErrorInvalidValue);
+    RT_TRY(rt_context());
+    CU_TRY(CU(cuMemFreeAsync)((CUdeviceptr)ptr, stream));
+    return cudaSuccess;
+}
+
+STREAM_API(cudaMallocAsync, (void **devPtr, size_t size, cudaStream_t stream),
+           alloc_async(devPtr, size, stream))
+STREAM_API(cudaMallocFromPoolAsync,
+           (void **ptr, size_t size, cudaMemPool_t memPool, cudaStream_t stream),
+           alloc_from_pool(ptr, size, memPool, stream))
+STREAM_API(cudaFreeAsync, (void *devPtr, cudaStream_t stream), free_async(devPtr, stream))
+
+static cudaError_t default_pool(cudaMemPool_t *pool, int device)
+{
+    CUdevice handle;
+
+    RT_CHECK(pool, cudaErrorInvalidValue);
+    RT_TRY(rt_check_device(device, &handle));
+    CU_TRY(CU(cuDeviceGetDefaultMemPool)(pool, handle));
+    return cudaSuccess;
+}
+
+PUBLIC cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *memPool, int device)
+{
+    return done(default_pool(memPool, device));
+}
+
+static cudaError_t set_pool(int device, cudaMemPool_t pool)
+{
+    CUdevice handle;
+
+    RT_TRY(rt_check_device(device, &handle));
+    CU_TRY(CU(cuDeviceSetMemPool)(handle, pool));
+    return cudaSuccess;
+}
+
+PUBLIC cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t memPool)
+{
+    return done(set_pool(device, memPool));
+}
+
+static cudaError_t get_pool(cudaMemPool_t *pool, int device)
+{
+    CUdevice handle;
+
+    RT_CHECK(pool, cudaErrorInvalidValue);
+    RT_TRY(rt_check_device(device, &handle));
+    CU_TRY(CU(cuDeviceGetMemPool)(pool, handle));
+    return cudaSuccess;
+}
+
+PUBLIC cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *memPool, int device)
+{
+    return done(get_pool(memPool, device));
+}
+
+/* A pool function: arguments checked, the driver ready, the driver's answer. */
+#define POOL_API(name, parameters, check, call)                                                    \
+    static cudaError_t name##_checked parameters                                                   \
+    {                                                                                              \
+        RT_CHECK(check, cudaErrorInvalidValue);                                                    \
+        RT_TRY(rt_init());                                                                         \
+        CU_TRY(call);                                                                              \
+        return cudaSuccess;                                                                        \
+    }                                                                                              \
+    PUBLIC cudaError_t name parameters
+
+POOL_API(cudaMemPoolCreate, (cudaMemPool_t * memPool, const struct cudaMemPoolProps *poolProps),
+         memPool &&poolProps, CU(cuMemPoolCreate)(memPool, (const CUmemPoolProps *)poolProps))
+{
+    return done(cudaMemPoolCreate_checked(memPool, poolProps));
+}
+
+POOL_API(cudaMemPoolDestroy, (cudaMemPool_t memPool), memPool, CU(cuMemPoolDestroy)(memPool))
+{
+    return done(cudaMemPoolDestroy_checked(memPool));
+}
+
+POOL_API(cudaMemPoolTrimTo, (cudaMemPool_t memPool, size_t minBytesToKeep), memPool,
+         CU(cuMemPoolTrimTo)(memPool, minBytesToKeep))
+{
+    return done(cudaMemPoolTrimTo_checked(memPool, minBytesToKeep));
+}
+
+POOL_API(cudaMemPoolSetAttribute, (cudaMemPool_t memPool, enum cudaMemPoolAttr attr, void *value),
+         memPool &&value, CU(cuMemPoolSetAttribute)(memPool, (CUmemPool_attribute)attr, value))
+{
+    return done(cudaMemPoolSetAttribute_checked(memPool, attr, value));
+}
+
+POOL_API(cudaMemPoolGetAttribute, (cudaMemPool_t memPool, enum cudaMemPoolAttr attr, void *value),
+         memPool &&value, CU(cuMemPoolGetAttribute)(memPool, (CUmemPool_attribute)attr, value))
+{
+    return done(cudaMemPoolGetAttribute_checked(memPool, attr, value));
+}
+
+POOL_API(cudaMemPoolSetAccess,
+         (cudaMemPool_t memPool, const struct cudaMemAccessDesc *descList, size_t count),
+         memPool && (descList || !count),
+         CU(cuMemPoolSetAccess)(memPool, (const CUmemAccessDesc *)descList, count))
+{
+    return done(cudaMemPoolSetAccess_checked(memPool, descList, count));
+}
+
+POOL_API(cudaMemPoolGetAccess,
+         (enum cudaMemAccessFlags * flags, cudaMemPool_t memPool, struct cudaMemLocation *location),
+         flags &&memPool &&location,
+         CU(cuMemPoolGetAccess)((CUmemAccess_flags *)flags, memPool, (CUmemLocation *)location))
+{
+    return done(cudaMemPoolGetAccess_checked(flags, memPool, location));
+}
+
+POOL_API(cudaMemPoolExportToShareableHandle,
+         (void *shareableHandle, cudaMemPool_t memPool, enum cudaMemAllocationHandleType handleType,
+          unsigned flags),
+         shareableHandle &&memPool,
+         CU(cuMemPoolExportToShareableHandle)(shareableHandle, memPool,
+                                              (CUmemAllocationHandleType)handleType, flags))
+{
+    return done(
+        cudaMemPoolExportToShareableHandle_checked(shareableHandle, memPool, handleType, flags));
+}
+
+POOL_API(cudaMemPoolImportFromShareableHandle,
+         (cudaMemPool_t * memPool, void *shareableHandle,
+          enum cudaMemAllocationHandleType handleType, unsigned flags),
+         memPool,
+         CU(cuMemPoolImportFromShareableHandle)(memPool, shareableHandle,
+                                                (CUmemAllocationHandleType)handleType, flags))
+{
+    return done(
+        cudaMemPoolImportFromShareableHandle_checked(memPool, shareableHandle, handleType, flags));
+}
+
+POOL_API(cudaMemPoolExportPointer, (struct cudaMemPoolPtrExportData * exportData, void *ptr),
+         exportData &&ptr,
+         CU(cuMemPoolExportPointer)((CUmemPoolPtrExportData *)exportData, (CUdeviceptr)ptr))
+{
+    return done(cudaMemPoolExportPointer_checked(exportData, ptr));
+}
+
+POOL_API(cudaMemPoolImportPointer,
+         (void **ptr, cudaMemPool_t memPool, struct cudaMemPoolPtrExportData *exportData),
+         ptr &&memPool &&exportData,
+         CU(cuMemPoolImportPointer)((CUdeviceptr *)ptr, memPool,
+                                    (CUmemPoolPtrExportData *)exportData))
+{
+    return done(cudaMemPoolImportPointer_checked(ptr, memPool, exportData));
+}

@@ -1,0 +1,295 @@
+/* What programs registered: a table from host addresses to kernels and variables, and the lists of
+ * each binary. Registration happens in constructors of executables and shared libraries, look-ups
+ * in every launch: readers share the lock. */
+#include "registry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Open addressing; a slot whose key is NULL was never used, TOMBSTONE was. */
+struct slot {
+    const void *key;
+    struct rt_function *function; /* one of the two */
+    struct rt_variable *variable;
+};
+
+static struct {
+    pthread_rwlock_t lock;
+    struct slot *slots;
+    size_t count, capacity; /* count includes tombstones; capacity is a power of two */
+    struct rt_binary *binaries;
+} registry = {.lock = PTHREAD_RWLOCK_INITIALIZER};
+
+static const char tombstone;
+#define TOMBSTONE ((const void *)&tombstone)
+
+static size_t hash(const void *key) { return (size_t)((uintptr_t)key * 0x9E3779B97F4A7C15u >> 20); }
+
+/* The key's slot, or the free one where it belongs. */
+static struct slot *probe(struct slot *slots, size_t capacity, const void *key)
+{
+    struct slot *grave = NULL;
+
+    for (size_t i = hash(key);; i++) {
+        struct slot *s = &slots[i & (capacity - 1)];
+        if (s->key == key)
+            return s;
+        if (!s->key)
+            return grave ? grave : s;
+        if (s->key == TOMBSTONE && !grave)
+            grave = s;
+    }
+}
+
+static void *allocate(size_t n, size_t size)
+{
+    void *p = calloc(n, size);
+
+    if (!p)
+        abort(); /* in a constructor of the program: there is nobody to tell */
+    return p;
+}
+
+static void grow(void)
+{
+    size_t capacity = registry.capacity ? registry.capacity * 2 : 256;
+    struct slot *slots = allocate(capacity, sizeof *slots);
+    size_t count = 0;
+
+    for (size_t i = 0; i < registry.capacity; i++) {
+        struct slot *s = &registry.slots[i];
+        if (s->key && s->key != TOMBSTONE) {
+            *probe(slots, capacity, s->key) = *s;
+            count++;
+        }
+    }
+    free(registry.slots);
+    registry.slots = slots;
+    registry.capacity = capacity;
+    registry.count = count;
+}
+
+/* A second registration of an address (an inline kernel in two objects) leaves the first. */
+static struct slot *insert(const void *key)
+{
+    struct slot *s;
+
+    if ((registry.count + 1) * 2 > registry.capacity)
+        grow();
+    s = probe(registry.slots, registry.capacity, key);
+    if (s->key == key)
+        return NULL;
+    if (!s->key)
+        registry.count++;
+    *s = (struct slot){.key = key};
+    return s;
+}
+
+static struct slot find(const void *key)
+{
+    struct slot found = {0};
+
+    if (!key)
+        return found;
+    pthread_rwlock_rdlock(&registry.lock);
+    if (registry.capacity)
+        found = *probe(registry.slots, registry.capacity, key);
+    pthread_rwlock_unlock(&registry.lock);
+    if (found.key != key)
+        found = (struct slot){0};
+    return found;
+}
+
+static void erase(const void *key, const void *owner)
+{
+    struct slot *s = probe(registry.slots, registry.capacity, key);
+
+    if (s->key == key && (s->function == owner || s->variable == owner))
+        *s = (struct slot){.key = TOMBSTONE};
+}
+
+/* ---- binaries ------------------------------------------------------------------------------ */
+
+void rt_registry_lock(void) { pthread_rwlock_rdlock(&registry.lock); }
+void rt_registry_unlock(void) { pthread_rwlock_unlock(&registry.lock); }
+struct rt_binary *rt_binaries(void) { return registry.binaries; }
+
+struct rt_binary *rt_binary_new(void)
+{
+    struct rt_binary *b = allocate(1, sizeof *b);
+
+    pthread_mutex_init(&b->lock, NULL);
+    pthread_rwlock_wrlock(&registry.lock);
+    b->next = registry.binaries;
+    registry.binaries = b;
+    pthread_rwlock_unlock(&registry.lock);
+    return b;
+}
+
+static void unlink_binary(struct rt_binary *b)
+{
+    struct rt_binary **at = &registry.binaries;
+
+    while (*at && *at != b)
+        at = &(*at)->next;
+    if (*at)
+        *at = b->next;
+    for (struct rt_function *f = b->functions; f; f = f->next) {
+        erase(f->host, f);
+        erase(f, f);
+    }
+    for (struct rt_variable *v = b->variables; v; v = v->next)
+        erase(v->host, v);
+}
+
+void rt_binary_free(struct rt_binary *b)
+{
+    pthread_rwlock_wrlock(&registry.lock);
+    if (registry.capacity)
+        unlink_binary(b);
+    pthread_rwlock_unlock(&registry.lock);
+    rt_binary_unload(b);
+    for (struct rt_function *f = b->functions, *next; f; f = next) {
+        next = f->next;
+        for (struct rt_bound *o = atomic_load(&f->bound), *after; o; o = after) {
+            after = o->next;
+            free(o);
+        }
+        free(f);
+    }
+    for (struct rt_variable *v = b->variables, *next; v; v = next) {
+        next = v->next;
+        free(v);
+    }
+    pthread_mutex_destroy(&b->lock);
+    free(b->pieces);
+    free(b);
+}
+
+void rt_binary_add_function(struct rt_binary *b, const void *host, const char *name)
+{
+    struct rt_function *f = allocate(1, sizeof *f);
+    struct slot *s;
+
+    f->host = host;
+    f->name = name;
+    f->binary = b;
+    pthread_rwlock_wrlock(&registry.lock);
+    f->next = b->functions;
+    b->functions = f;
+    s = insert(host);
+    if (s)
+        s->function = f;
+    s = insert(f); /* a cudaKernel_t is the record itself */
+    if (s)
+        s->function = f;
+    pthread_rwlock_unlock(&registry.lock);
+}
+
+void rt_binary_add_variable(struct rt_binary *b, const void *host, const char *name, size_t size,
+                            enum rt_variable_kind kind, bool pointer)
+{
+    struct rt_variable *v = allocate(1, sizeof *v);
+    struct slot *s;
+
+    *v = (struct rt_variable){
+        .host = host, .name = name, .size = size, .kind = kind, .pointer = pointer, .binary = b};
+    pthread_rwlock_wrlock(&registry.lock);
+    v->next = b->variables;
+    b->variables = v;
+    if (kind == RT_MANAGED && !pointer)
+        b->managed = true;
+    s = insert(host);
+    if (s)
+        s->variable = v;
+    pthread_rwlock_unlock(&registry.lock);
+}
+
+cudaError_t rt_function_adopt(CUkernel kernel)
+{
+    struct rt_function *f = calloc(1, sizeof *f);
+    struct slot *s;
+
+    RT_CHECK(f, cudaErrorMemoryAllocation);
+    f->host = kernel;
+    f->kernel = kernel;
+    pthread_rwlock_wrlock(&registry.lock);
+    s = insert(kernel);
+    if (s)
+        s->function = f;
+    pthread_rwlock_unlock(&registry.lock);
+    if (!s) /* asked for before */
+        free(f);
+    return cudaSuccess;
+}
+
+/* ---- look-ups ------------------------------------------------------------------------------ */
+
+struct rt_function *rt_function_find(const void *host) { return find(host).function; }
+struct rt_variable *rt_variable_find(const void *host) { return find(host).variable; }
+const char *rt_function_name(const struct rt_function *f) { return f->name; }
+
+static cudaError_t bind(struct rt_function *f, uint64_t context, CUfunction *out)
+{
+    struct rt_bound *bound;
+    CUmodule module;
+    CUresult result;
+
+    if (f->kernel) {
+        CU_TRY(CU(cuKernelGetFunction)(out, f->kernel));
+    } else {
+        RT_TRY(rt_binary_module(f->binary, &module));
+        result = CU(cuModuleGetFunction)(out, module, f->name);
+        if (result == CUDA_ERROR_NOT_FOUND)
+            return cudaErrorInvalidDeviceFunction;
+        CU_TRY(result);
+    }
+    bound = malloc(sizeof *bound);
+    RT_CHECK(bound, cudaErrorMemoryAllocation);
+    *bound = (struct rt_bound){.context = context, .function = *out};
+    bound->next = atomic_load(&f->bound);
+    while (!atomic_compare_exchange_weak(&f->bound, &bound->next, bound))
+        ;
+    return cudaSuccess;
+}
+
+cudaError_t rt_function_handle(struct rt_function *f, CUfunction *out)
+{
+    CUcontext context;
+    uint64_t id;
+
+    RT_TRY(rt_context_id(&context, &id));
+    for (struct rt_bound *o = atomic_load_explicit(&f->bound, memory_order_acquire); o; o = o->next)
+        if (o->context == id) {
+            *out = o->function;
+            return cudaSuccess;
+        }
+    return bind(f, id, out);
+}
+
+cudaError_t rt_function_of(const void *host, CUfunction *out)
+{
+    struct rt_function *f;
+
+    RT_TRY(rt_context());
+    f = rt_function_find(host);
+    RT_CHECK(f, cudaErrorInvalidDeviceFunction);
+    return rt_function_handle(f, out);
+}
+
+cudaError_t rt_symbol(const void *host, CUdeviceptr *address, size_t *size)
+{
+    struct rt_variable *v;
+    CUmodule module;
+    CUresult result;
+
+    RT_TRY(rt_context());
+    v = rt_variable_find(host);
+    RT_CHECK(v, cudaErrorInvalidSymbol);
+    RT_TRY(rt_binary_module(v->binary, &module));
+    result = CU(cuModuleGetGlobal_v2)(address, size, module, v->name);
+    if (result == CUDA_ERROR_NOT_FOUND)
+        return cudaErrorInvalidSymbol;
+    CU_TRY(result);
+    return cudaSuccess;
+}

@@ -1,0 +1,83 @@
+/* registry: what programs registered: binaries (device code), kernels and variables, found by the
+ * addresses of their host sides. Shared by the files that register and load; the rest of the
+ * runtime uses rt_function_* and rt_symbol. */
+#ifndef WEIR_RUNTIME_REGISTRY_H
+#define WEIR_RUNTIME_REGISTRY_H
+
+#include "internal.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* A binary in one context. */
+struct rt_loaded {
+    uint64_t context; /* rt_context_id */
+    CUmodule module;
+    cudaError_t error; /* why there is no module */
+    struct rt_loaded *next;
+};
+
+/* A kernel in one context. Immutable once it is in the list. */
+struct rt_bound {
+    uint64_t context;
+    CUfunction function;
+    struct rt_bound *next;
+};
+
+enum rt_variable_kind { RT_VARIABLE, RT_CONSTANT, RT_MANAGED };
+
+struct rt_function {
+    const void *host;         /* its stub */
+    const char *name;         /* in PTX; the program's string */
+    struct rt_binary *binary; /* NULL: kernel is set */
+    CUkernel kernel;          /* of a library that the program loaded */
+    _Atomic(struct rt_bound *) bound;
+    struct rt_function *next; /* of the same binary */
+};
+
+struct rt_variable {
+    const void *host; /* its shadow; for nvcc's managed variables the pointer to it */
+    const char *name;
+    size_t size; /* as the host compiler saw it */
+    enum rt_variable_kind kind;
+    bool pointer; /* host is a pointer that the runtime must set (nvcc's managed) */
+    struct rt_binary *binary;
+    struct rt_variable *next;
+};
+
+struct rt_binary {
+    void *handle;        /* what the program is given points here */
+    const void *image;   /* fat binary or PTX text; NULL: pieces */
+    const void **pieces; /* fat binaries of relocatable code, linked on loading */
+    size_t piece_count;
+    cudaError_t error;    /* it uses what cannot be supported: loading fails with this */
+    bool managed;         /* has managed variables that are bound to host addresses */
+    pthread_mutex_t lock; /* of the fields below */
+    struct rt_loaded *loaded;
+    struct rt_function *functions;
+    struct rt_variable *variables;
+    struct rt_binary *next;
+};
+
+struct rt_binary *rt_binary_new(void);
+void rt_binary_free(struct rt_binary *b);
+void rt_binary_add_function(struct rt_binary *b, const void *host, const char *name);
+void rt_binary_add_variable(struct rt_binary *b, const void *host, const char *name, size_t size,
+                            enum rt_variable_kind kind, bool pointer);
+/* All binaries, newest first; hold rt_registry_lock. */
+struct rt_binary *rt_binaries(void);
+void rt_registry_lock(void);
+void rt_registry_unlock(void);
+struct rt_variable *rt_variable_find(const void *host);
+
+/* The binary's module in the current context (module.c). */
+cudaError_t rt_binary_module(struct rt_binary *b, CUmodule *module);
+/* Forgets, and unless the process is ending unloads, the binary's modules. */
+void rt_binary_unload(struct rt_binary *b);
+
+/* Whether a host variable lies in a section of managed variables (managed.c). */
+bool rt_in_managed_section(const void *host);
+/* Loads a binary that has variables in such a section. */
+void rt_managed_load(struct rt_binary *b);
+
+#endif
