@@ -1,4 +1,4 @@
-/* weir/cu/calls_stream.h: streams and events. Capture is in calls_capture.h. Part of cuda.h. */
+/* weir/cu/calls_stream.h: streams and events. Capture is in calls_graph.h. Part of cuda.h. */
 #ifndef WEIR_CU_CALLS_STREAM_H
 #define WEIR_CU_CALLS_STREAM_H
 
