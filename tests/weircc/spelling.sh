@@ -64,7 +64,7 @@ says '-x c++'
 says '-x c '
 says '-lfoo -Xlinker -rpath -Xlinker /r'
 says '-lcudart_static'
-says "-rpath,$build/lib"
+says "-Xlinker -rpath -Xlinker $build/lib"
 dry a.cu -cudart shared
 says '-lcudart '
 says_not 'cudart_static'
@@ -82,7 +82,7 @@ for flags in '-G' '-lineinfo' '-g -O2' '-use_fast_math' '-ftz=true -prec-div=fal
     '-default-stream per-thread' '-std=c++11' '-std=c++20' '-Xcompiler -Wall,-Wextra,-fPIC,-fno-strict-aliasing' \
     '-rdc=true' '-lineinfo -src-in-ptx' '-Werror all-warnings,reorder' '-Wreorder -w' '-noeh' \
     '-ftemplate-depth 500 -ftemplate-backtrace-limit=3' '-brief-diag=true' '-frandom-seed 7 -rdc=true' \
-    '-arch=sm_52' '-arch=sm_90a' '-pg' '-Xptxas -v,-O3 -maxrregcount 32 -res-usage' \
+    '-arch=sm_52' '-arch=sm_90a' '-pg' '-Xcompiler -fopenmp,-march=native,-fno-gnu-unique,-fabi-version=11' '-Xptxas -v,-O3 -maxrregcount 32 -res-usage' \
     '--expt-relaxed-constexpr --extended-lambda -restrict -t 4 -m64'; do
     rm -f a.o
     # shellcheck disable=SC2086

@@ -54,8 +54,38 @@ static void add_templates(struct strlist *argv, const struct cmdline *c)
         list_add(argv, "-ftemplate-backtrace-limit=%s", c->value[OPT_ftemplate_backtrace_limit]);
 }
 
-/* Options for host code that gcc and clang spell alike. */
-static void add_host_code(struct strlist *argv, const struct cmdline *c)
+/* gcc's own options that tune or label its output and that clang refuses: a CUDA file does without.
+ */
+static bool is_gcc_only(const char *option)
+{
+    static const char *const prefixes[] = {"-fabi-version=",
+                                           "-fabi-compat-version=",
+                                           "-fgnu-unique",
+                                           "-fno-gnu-unique",
+                                           "-fipa-",
+                                           "-fno-ipa-",
+                                           "-fconserve-stack",
+                                           "-fvar-tracking",
+                                           "-fno-var-tracking",
+                                           "-fext-numeric-literals",
+                                           "-fno-ext-numeric-literals",
+                                           "--param="};
+    for (size_t i = 0; i < WEIR_COUNT(prefixes); i++)
+        if (strncmp(option, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    return false;
+}
+
+static void add_compiler_options(struct strlist *argv, const struct strlist *options,
+                                 bool for_clang)
+{
+    for (size_t i = 0; i < options->count; i++)
+        if (!for_clang || !is_gcc_only(options->items[i]))
+            list_add(argv, "%s", options->items[i]);
+}
+
+/* Options for host code. */
+static void add_host_code(struct strlist *argv, const struct cmdline *c, bool for_clang)
 {
     if (c->value[OPT_optimize] != NULL)
         list_add(argv, "-O%s", c->value[OPT_optimize]);
@@ -65,8 +95,8 @@ static void add_host_code(struct strlist *argv, const struct cmdline *c)
         list_add(argv, "-pg");
     if (c->given[OPT_no_exceptions])
         list_add(argv, "-fno-exceptions");
-    list_add_all(argv, NULL, &c->list[OPT_compiler_options]);
-    list_add_all(argv, NULL, &c->unknown_compiler);
+    add_compiler_options(argv, &c->list[OPT_compiler_options], for_clang);
+    add_compiler_options(argv, &c->unknown_compiler, for_clang);
 }
 
 static bool per_thread_stream(const struct cmdline *c)
@@ -195,7 +225,12 @@ static void add_compilation_id(struct strlist *argv, const struct driver *dr, co
     list_add(argv, "-cuid=%.16s", hex);
 }
 
-static int is_header_name(const struct dirent *entry) { return entry->d_name[0] != '.'; }
+/* Headers, and folders of headers. */
+static int is_header_name(const struct dirent *entry)
+{
+    const char *dot = strrchr(entry->d_name, '.');
+    return dot != NULL ? strncmp(dot, ".h", 2) == 0 : strcmp(entry->d_name, "CMakeFiles") != 0;
+}
 
 /* Our headers come first of all search paths, since another toolkit's do not fit our prelude, and
  * yet they are system headers, about which a user wants no warnings. clang has no option that says
@@ -230,6 +265,7 @@ void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass,
     list_add(argv, "%s", sdk_version);
     list_add(argv, "-Qunused-arguments");
     list_add(argv, "-Wno-unknown-warning-option");
+    list_add(argv, "-Wno-ignored-optimization-argument");
     list_add(argv, "-Wno-unknown-pragmas"); /* nvcc's pragmas are everywhere */
     list_add(argv, "-Wno-pass-failed");     /* #pragma unroll is a wish */
     if (isatty(STDERR_FILENO))
@@ -266,7 +302,7 @@ void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass,
         list_add(argv, "-include");
         list_add(argv, "%s/rdc.h", t->support);
     }
-    add_host_code(argv, c);
+    add_host_code(argv, c, true);
 }
 
 /* ---- the host compiler --------------------------------------------------------------------- */
@@ -300,7 +336,7 @@ void command_host(struct strlist *argv, const struct driver *dr, enum input_kind
     if (cxx)
         add_templates(argv, c);
     add_search_and_macros(argv, c);
-    add_host_code(argv, c);
+    add_host_code(argv, c, false);
 }
 
 void command_fatbin(struct strlist *argv, const struct driver *dr, const char *ptx, const char *out)

@@ -1,7 +1,7 @@
 /* After compilation: programs, shared and static libraries, device linking, running. */
 #include "driver.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -60,6 +60,30 @@ int link_library(struct driver *dr)
     return work_run(&dr->work, &argv, "archive", NULL, &dr->diag);
 }
 
+/* A folder in which the program itself looks for shared libraries. */
+static void add_search_path(struct strlist *argv, const char *folder)
+{
+    list_add(argv, "-Xlinker");
+    list_add(argv, "-rpath");
+    list_add(argv, "-Xlinker");
+    list_add(argv, "%s", folder);
+}
+
+/* OpenMP in the host code of CUDA files is clang's, and needs its library, which serves code of gcc
+ * as well; it must come before gcc's own. */
+static void add_openmp(struct strlist *argv, const struct driver *dr)
+{
+    if (!list_has(&dr->options.list[OPT_compiler_options], "-fopenmp") &&
+        !list_has(&dr->options.unknown_compiler, "-fopenmp"))
+        return;
+    char *library = xprintf("%s/libomp.so", dr->tools.clang_lib);
+    if (access(library, R_OK) == 0) {
+        list_add(argv, "%s", library);
+        add_search_path(argv, dr->tools.clang_lib);
+    }
+    free(library);
+}
+
 /* Our runtime libraries, and a search path for the program to find the shared ones by: programs
  * built in the tree must run without setting anything. */
 static void add_runtime(struct strlist *argv, const struct driver *dr)
@@ -80,7 +104,7 @@ static void add_runtime(struct strlist *argv, const struct driver *dr)
         list_add(argv, "-ldl");
     }
     list_add(argv, "-Wl,--end-group");
-    list_add(argv, "-Wl,-rpath,%s", dr->tools.lib);
+    add_search_path(argv, dr->tools.lib);
 }
 
 int link_program(struct driver *dr)
@@ -111,8 +135,10 @@ int link_program(struct driver *dr)
     if (!relocatable)
         list_add(&argv, "-Wl,--start-group");
     list_add_all(&argv, NULL, &p->link_inputs);
-    if (!relocatable)
+    if (!relocatable) {
+        add_openmp(&argv, dr);
         add_runtime(&argv, dr);
+    }
     list_add(&argv, "-o");
     list_add(&argv, "%s", p->output);
     return work_run(&dr->work, &argv, "link", NULL, &dr->diag);

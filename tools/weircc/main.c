@@ -71,7 +71,11 @@ int main(int argc, char **argv)
         arch_list(c->given[OPT_list_gpu_arch], c->given[OPT_list_gpu_code]);
         return 0;
     }
-    if (!plan_make(&dr) || !toolchain_find(&dr.tools, c, &dr.diag))
+    if (!toolchain_find(&dr.tools, c, &dr.diag))
+        return fail(&dr);
+    if (c->given[OPT_dryrun] || c->given[OPT_verbose])
+        list_places(&dr);
+    if (!plan_make(&dr))
         return fail(&dr);
     for (size_t i = 0; !c->given[OPT_disable_warnings] && i < c->warnings.count; i++)
         fprintf(stderr, "weircc warning : %s\n", c->warnings.items[i]);
@@ -81,8 +85,6 @@ int main(int argc, char **argv)
     }
     if (!work_open(&dr.work, c, &dr.diag))
         return fail(&dr);
-    if (dr.work.list)
-        list_places(&dr);
     int status = carry_out(&dr);
     work_close(&dr.work); /* does not come back when a signal came */
     if (dr.diag.text[0] != '\0')

@@ -77,6 +77,9 @@ static bool find_clang(struct toolchain *t, struct diag *d)
         t->clang = find_program(places[i]);
     if (t->clang == NULL)
         return diag_set(d, 0, 0, "clang++-19 is not in the PATH: install Debian's clang-19");
+    char *real = realpath(t->clang, NULL);
+    t->clang_lib = xprintf("%s/lib", parent(parent(real != NULL ? real : t->clang)));
+    free(real);
     return true;
 }
 
