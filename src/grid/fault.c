@@ -7,9 +7,6 @@
 #include "grid/internal.h"
 #include "memory/memory.h"
 
-/* Bytes around the stack pointer in which a wild access means that the stack is used up. */
-static const uint64_t STACK_REACH = 64 * 1024;
-
 static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
 static struct sigaction before[NSIG];
 
@@ -24,25 +21,22 @@ void fault_leave(struct grid_worker *w, const struct trouble *t)
 /* ---- signals ----------------------------------------------------------------------------------
  */
 
-static void read_context(const void *context, uint64_t *pc, uint64_t *sp)
+static uint64_t pc_of(const void *context)
 {
     const ucontext_t *u = context;
 #if defined(__x86_64__)
-    *pc = (uint64_t)u->uc_mcontext.gregs[REG_RIP];
-    *sp = (uint64_t)u->uc_mcontext.gregs[REG_RSP];
+    return (uint64_t)u->uc_mcontext.gregs[REG_RIP];
 #elif defined(__aarch64__)
-    *pc = u->uc_mcontext.pc;
-    *sp = u->uc_mcontext.sp;
+    return u->uc_mcontext.pc;
 #else
 #error "say where a signal context keeps the program counter on this processor"
 #endif
 }
 
-static struct trouble trouble_of(int signal, const siginfo_t *info, const void *context)
+static struct trouble trouble_of(const struct grid_worker *w, int signal, const siginfo_t *info,
+                                 const void *context)
 {
-    struct trouble t = {.signal = signal};
-    uint64_t sp;
-    read_context(context, &t.pc, &sp);
+    struct trouble t = {.signal = signal, .pc = pc_of(context)};
     if (signal == SIGILL) {
         t.kind = GRID_FAULT_ILLEGAL;
     } else if (signal == SIGFPE) {
@@ -53,7 +47,7 @@ static struct trouble trouble_of(int signal, const siginfo_t *info, const void *
         /* Addresses outside the 48 bits that processors have are not told by x86. */
         t.has_address = info->si_code != SI_KERNEL;
         t.address = (uint64_t)info->si_addr;
-        if (t.has_address && t.address - (sp - STACK_REACH) < 2 * STACK_REACH)
+        if (t.has_address && t.address - w->stack_end < w->stack_end_bytes)
             t.kind = GRID_FAULT_STACK;
     }
     return t;
@@ -74,10 +68,11 @@ static void pass_on(int signal, siginfo_t *info, void *context)
             raise(signal); /* sent by someone: it does not come again by itself */
         return;
     }
-    sigset_t mask = old->sa_mask, now;
+    sigset_t mask, now; /* what the system would have blocked for it */
+    sigorset(&mask, &((ucontext_t *)context)->uc_sigmask, &old->sa_mask);
     if ((old->sa_flags & SA_NODEFER) == 0)
         sigaddset(&mask, signal);
-    pthread_sigmask(SIG_BLOCK, &mask, &now);
+    pthread_sigmask(SIG_SETMASK, &mask, &now);
     if ((old->sa_flags & SA_SIGINFO) != 0)
         old->sa_sigaction(signal, info, context);
     else
@@ -88,10 +83,10 @@ static void pass_on(int signal, siginfo_t *info, void *context)
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
     struct grid_worker *w = worker_of_thread();
-    /* A code above 0 comes from the processor, not from kill(). The signal is not blocked here
-     * (SA_NODEFER), so that jumping out leaves the mask as it was. */
+    /* A code above 0 comes from the processor, not from kill(). */
     if (w != NULL && w->armed && info->si_code > 0) {
-        struct trouble t = trouble_of(signal, info, context);
+        struct trouble t = trouble_of(w, signal, info, context);
+        pthread_sigmask(SIG_SETMASK, &((ucontext_t *)context)->uc_sigmask, NULL);
         fault_leave(w, &t);
     }
     pass_on(signal, info, context);
@@ -99,8 +94,7 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 
 static void install(void)
 {
-    struct sigaction action = {.sa_sigaction = on_signal,
-                               .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     for (size_t i = 0; i < WEIR_COUNT(signals); i++)
         sigaction(signals[i], &action, &before[signals[i]]);
 }

@@ -56,6 +56,7 @@ struct grid_worker {
     struct grid_block *spare; /* the context used last */
     struct strbuf text;       /* for helpers; kept so that a fault in them leaks nothing */
     void *signal_stack;       /* ours, or NULL when the thread had one */
+    uint64_t stack_end, stack_end_bytes; /* the pages that a full stack runs into */
     uint32_t smid;
 };
 

@@ -200,6 +200,23 @@ static void give_signal_stack(struct grid_worker *w)
     sigaltstack(&(stack_t){.ss_sp = p, .ss_size = SIGNAL_STACK}, NULL);
 }
 
+/* Finds out where the thread's stack ends. */
+static void find_stack_end(struct grid_worker *w)
+{
+    pthread_attr_t attr;
+    void *low;
+    size_t size, guard;
+    if (pthread_getattr_np(pthread_self(), &attr) != 0)
+        return;
+    if (pthread_attr_getstack(&attr, &low, &size) == 0 &&
+        pthread_attr_getguardsize(&attr, &guard) == 0) {
+        guard = guard < PAGE ? PAGE : guard;
+        w->stack_end = (uint64_t)low - guard;
+        w->stack_end_bytes = 2 * guard; /* systems differ in whether the guard is part of it */
+    }
+    pthread_attr_destroy(&attr);
+}
+
 struct grid_worker *grid_worker_self(uint32_t smid)
 {
     if (WEIR_LIKELY(self != NULL))
@@ -208,6 +225,7 @@ struct grid_worker *grid_worker_self(uint32_t smid)
     struct grid_worker *w = xcalloc(1, sizeof *w);
     w->smid = smid;
     give_signal_stack(w);
+    find_stack_end(w);
     pthread_setspecific(key, w);
     self = w;
     return w;

@@ -18,6 +18,26 @@ static uint32_t write_block(struct jit_block *b)
     return JIT_DONE;
 }
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define NO_DEEP_STACK /* its own report comes first */
+#endif
+#endif
+
+#ifndef NO_DEEP_STACK
+/* Kernel: uses up the stack. */
+static uint32_t deep(volatile uint32_t *n)
+{
+    volatile uint32_t more[64] = {*n + 1};
+    return *n == 0 ? 0 : deep(more) + more[0];
+}
+static uint32_t deep_block(struct jit_block *b)
+{
+    volatile uint32_t one = 1;
+    return deep(&one) == 0 ? JIT_DONE : JIT_DONE;
+}
+#endif
+
 static void (*fault_helper)(struct jit_block *, uint32_t, uint32_t, uint64_t);
 static uint32_t trap_block(struct jit_block *b)
 {
@@ -157,6 +177,7 @@ static void on_segv(int signal)
 
 static void host_fault(void)
 {
+    fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
         CHECK(device_forked());
@@ -193,6 +214,9 @@ int main(void)
     kind(misaligned_block, DEVICE_FAULT_MISALIGNED, "misaligned address 0x1001");
     kind(illegal_block, DEVICE_FAULT_ILLEGAL, "illegal instruction");
     kind(divide_block, DEVICE_FAULT_TRAP, "trap");
+#ifndef NO_DEEP_STACK
+    !__has_feature(address_sanitizer) kind(deep_block, DEVICE_FAULT_STACK, "call stack used up");
+#endif
     bad_copy();
     for (int i = 0; i < 50; i++)
         wild_pointer();

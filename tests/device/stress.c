@@ -19,6 +19,7 @@ static void step(unsigned *seed, struct device_stream **own, struct device_event
                               : r % 16 < 8 ? shared[r / 16 % STREAMS]
                                            : *own;
     uint8_t here[256];
+    struct device_event *moved = device_event_new(ctx, r & 64 ? DEVICE_EVENT_NO_TIMING : 0);
     switch (r / 1024 % 14) {
     case 0:
     case 1:
@@ -54,8 +55,10 @@ static void step(unsigned *seed, struct device_stream **own, struct device_event
         CHECK_EQ_INT(device_call(s, call_count, NULL), DEVICE_OK);
         break;
     case 11:
+        device_event_record(moved, *own);
         device_stream_free(*own);
         *own = device_stream_new(ctx, r / 65536 % 2, -(int)(r % 6));
+        device_stream_wait_event(*own, moved);
         break;
     case 12:
         device_set(*own, &(struct device_set){.dst = memory + 4096, .width = 1 << 18, .element = 4},
@@ -66,6 +69,7 @@ static void step(unsigned *seed, struct device_stream **own, struct device_event
             CHECK_EQ_INT(device_context_sync(ctx), DEVICE_OK);
         break;
     }
+    device_event_free(moved);
 }
 
 static void *thread_main(void *arg)
