@@ -215,7 +215,7 @@ int main(void)
     kind(illegal_block, DEVICE_FAULT_ILLEGAL, "illegal instruction");
     kind(divide_block, DEVICE_FAULT_TRAP, "trap");
 #ifndef NO_DEEP_STACK
-    !__has_feature(address_sanitizer) kind(deep_block, DEVICE_FAULT_STACK, "call stack used up");
+    kind(deep_block, DEVICE_FAULT_STACK, "call stack used up");
 #endif
     bad_copy();
     for (int i = 0; i < 50; i++)
