@@ -17,6 +17,7 @@
 #include "weir/cu/calls_graph_nodes.h"
 #include "weir/cu/calls_launch.h"
 #include "weir/cu/calls_memory.h"
+#include "weir/cu/calls_misc.h"
 #include "weir/cu/calls_module.h"
 #include "weir/cu/calls_pool.h"
 #include "weir/cu/calls_stream.h"
@@ -26,6 +27,7 @@
 #include "weir/cu/external_types.h"
 #include "weir/cu/graph_node_types.h"
 #include "weir/cu/graph_types.h"
+#include "weir/cu/green_context.h"
 #include "weir/cu/jit_options.h"
 #include "weir/cu/launch_types.h"
 #include "weir/cu/limits.h"
@@ -34,6 +36,7 @@
 #include "weir/cu/result.h"
 #include "weir/cu/sparse_types.h"
 #include "weir/cu/stream_flags.h"
+#include "weir/cu/tensor_map.h"
 #include "weir/cu/texture_types.h"
 
 #endif
