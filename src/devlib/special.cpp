@@ -134,25 +134,32 @@ FN float __nv_normcdfinvf(float p) { return (float)__nv_normcdfinv((double)p); }
 /* ---- modified Bessel functions of the first kind ---- */
 
 /* sum over k of z^k / (k! (k + order)!), z = x^2 / 4, from the smallest term on; all terms are
- * positive. `terms` is enough for |x| <= 20. */
-HELPER double bessel_series(double z, int order)
+ * positive, and enough for |x| <= 20. The value's relative error is up to x / 2 times that of z, so
+ * z, each factor and the sum carry their rounding errors along. */
+HELPER double bessel_series(double x, int order)
 {
-    const int terms = 54;
-    double sum = 1.0;
-    for (int k = terms; k >= 1; k--)
-        sum = fma(z / (double)(k * (k + order)), sum, 1.0);
-    return sum;
+    const int terms = 38;
+    dd z = two_product(0.5 * x, 0.5 * x), sum = {1.0, 0.0};
+    for (int k = terms; k >= 1; k--) {
+        double divisor = k * (k + order);
+        double factor = z.hi / divisor;
+        double factor_low = (fma(-factor, divisor, z.hi) + z.lo) / divisor;
+        dd p = two_product(factor, sum.hi), s = two_sum(1.0, p.hi);
+        double low = fma(factor, sum.lo, fma(factor_low, sum.hi, p.lo));
+        sum = fast_two_sum(s.hi, add_rn(s.lo, low));
+    }
+    return sum.hi;
 }
 
 /* I_n(x) ~ e^x / sqrt(2 pi x) * (1 - (4n^2 - 1)/(8x) + (4n^2 - 1)(4n^2 - 9)/(2! (8x)^2) - ...),
- * for x > 20. e^x is taken in two halves, because it overflows before the function does. */
+ * for x > 20. A factor of e^32 is split off, because e^x overflows before the function does. */
 HELPER double bessel_large(double x, int order)
 {
+    const double exp_32 = 78962960182680.695;
     double sum = 1.0, n2 = 4.0 * order * order;
     for (int k = 28; k >= 1; k--)
         sum = fma(((2 * k - 1) * (2 * k - 1) - n2) / (k * 8.0 * x), sum, 1.0);
-    double half = __nv_exp(0.5 * x);
-    return half / __builtin_sqrt(2.0 * PI * x) * sum * half;
+    return __nv_exp(x - 32.0) * (exp_32 / __builtin_sqrt(2.0 * PI * x) * sum);
 }
 
 FN double __nv_cyl_bessel_i0(double x)
@@ -160,14 +167,14 @@ FN double __nv_cyl_bessel_i0(double x)
     x = ABS(x);
     if (x > 20.0)
         return x < 720.0 ? bessel_large(x, 0) : INFD;
-    return bessel_series(0.25 * x * x, 0);
+    return bessel_series(x, 0);
 }
 FN double __nv_cyl_bessel_i1(double x)
 {
     double m = ABS(x);
     if (m > 20.0)
         return __builtin_copysign(m < 720.0 ? bessel_large(m, 1) : INFD, x);
-    return 0.5 * x * bessel_series(0.25 * x * x, 1);
+    return 0.5 * x * bessel_series(x, 1);
 }
 FN float __nv_cyl_bessel_i0f(float x) { return (float)__nv_cyl_bessel_i0((double)x); }
 FN float __nv_cyl_bessel_i1f(float x) { return (float)__nv_cyl_bessel_i1((double)x); }
