@@ -1,0 +1,278 @@
+/* link.c: ptx_link: which definition each name of several modules gets.
+ *
+ * A name that a module keeps to itself (no linkage) never meets another's. Among the others a
+ * visible definition wins over weak and common ones, of which the first (of commons the largest)
+ * wins; two visible ones are an error. What loses, and every extern, stands for the winner. */
+#include "ptx/link.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- ranks --------------------------------------------------------------------------------- */
+
+enum rank { REFERENCE, COMMON, WEAK, DEFINITION };
+
+static enum rank rank_(unsigned linkage, bool defined)
+{
+    if (!defined)
+        return REFERENCE;
+    return linkage == PTX_LINK_WEAK ? WEAK : linkage == PTX_LINK_COMMON ? COMMON : DEFINITION;
+}
+
+static enum rank var_rank_(const struct ptx_var *v)
+{
+    return rank_(v->linkage, v->linkage != PTX_LINK_EXTERN);
+}
+
+static enum rank func_rank_(const struct ptx_func *f)
+{
+    return rank_(f->linkage, f->has_body || f->alias_of != NULL);
+}
+
+/* Does the name reach other modules? A function without a body must come from somewhere. */
+static bool var_is_shared_(const struct ptx_var *v) { return v->linkage != PTX_LINK_LOCAL; }
+static bool func_is_shared_(const struct ptx_func *f)
+{
+    return f->linkage != PTX_LINK_LOCAL || func_rank_(f) == REFERENCE;
+}
+
+/* ---- choosing ------------------------------------------------------------------------------ */
+
+static bool vars_agree_(struct ptx_linker *l, const struct ptx_var *a, const struct ptx_var *b)
+{
+    if (a->space != b->space)
+        return diag_set(l->diag, 0, 0, "'%s' is in .%s in one module and in .%s in another",
+                        a->name, ptx_space_name((enum ptx_space)a->space),
+                        ptx_space_name((enum ptx_space)b->space));
+    bool common = a->linkage == PTX_LINK_COMMON || b->linkage == PTX_LINK_COMMON;
+    if (a->size != b->size && !a->unsized && !b->unsized && !common)
+        return diag_set(l->diag, 0, 0, "'%s' has %llu bytes in one module and %llu in another",
+                        a->name, (unsigned long long)a->size, (unsigned long long)b->size);
+    return true;
+}
+
+static bool funcs_agree_(struct ptx_linker *l, const struct ptx_func *a, const struct ptx_func *b)
+{
+    bool same = a->nparams == b->nparams && a->nrets == b->nrets;
+    for (int32_t k = 0; same && k < a->nparams; k++)
+        same = a->params[k]->size == b->params[k]->size;
+    for (int32_t k = 0; same && k < a->nrets; k++)
+        same = a->rets[k]->size == b->rets[k]->size;
+    return same || diag_set(l->diag, 0, 0, "'%s' has different parameters in two modules", a->name);
+}
+
+static bool twice_(struct ptx_linker *l, const char *name)
+{
+    return diag_set(l->diag, 0, 0, "'%s' is defined in two modules", name);
+}
+
+static bool choose_var_(struct ptx_linker *l, struct ptx_symtab *names, struct ptx_var *v)
+{
+    struct ptx_sym *s = ptx_symtab_find(names, v->name, strlen(v->name), false);
+    if (s == NULL) {
+        ptx_symtab_add(names, v->name, strlen(v->name), SYM_VAR, 0)->var = v;
+        return true;
+    }
+    if (s->kind != SYM_VAR)
+        return diag_set(l->diag, 0, 0, "'%s' is a function in one module and a variable in another",
+                        v->name);
+    if (!vars_agree_(l, s->var, v))
+        return false;
+    enum rank old = var_rank_(s->var), new = var_rank_(v);
+    if (old == DEFINITION && new == DEFINITION)
+        return twice_(l, v->name);
+    bool bigger = v->size > s->var->size || v->align > s->var->align;
+    if (new > old || (new == old && (new == COMMON || new == REFERENCE) && bigger))
+        s->var = v;
+    return true;
+}
+
+static bool choose_func_(struct ptx_linker *l, struct ptx_symtab *names, struct ptx_func *f)
+{
+    struct ptx_sym *s = ptx_symtab_find(names, f->name, strlen(f->name), false);
+    if (s == NULL) {
+        ptx_symtab_add(names, f->name, strlen(f->name), SYM_FUNC, 0)->func = f;
+        return true;
+    }
+    if (s->kind != SYM_FUNC)
+        return diag_set(l->diag, 0, 0, "'%s' is a variable in one module and a function in another",
+                        f->name);
+    if (!funcs_agree_(l, s->func, f))
+        return false;
+    enum rank old = func_rank_(s->func), new = func_rank_(f);
+    if (old == DEFINITION && new == DEFINITION)
+        return twice_(l, f->name);
+    if (new > old)
+        s->func = f;
+    return true;
+}
+
+static bool choose_(struct ptx_linker *l, struct ptx_symtab *names,
+                    struct ptx_module *const *modules, int count)
+{
+    for (int n = 0; n < count; n++) {
+        for (int32_t k = 0; k < modules[n]->nvars; k++)
+            if (var_is_shared_(modules[n]->vars[k]) && !choose_var_(l, names, modules[n]->vars[k]))
+                return false;
+        for (int32_t k = 0; k < modules[n]->nfuncs; k++)
+            if (func_is_shared_(modules[n]->funcs[k]) &&
+                !choose_func_(l, names, modules[n]->funcs[k]))
+                return false;
+    }
+    for (size_t k = 0; k < names->count; k++) {
+        const struct ptx_sym *s = &names->items[k];
+        if (s->kind == SYM_VAR && var_rank_(s->var) == REFERENCE &&
+            s->var->space != PTX_SPACE_SHARED)
+            return diag_set(l->diag, 0, 0, "'%s' is extern in every module and defined in none",
+                            s->name);
+    }
+    return true;
+}
+
+/* ---- taking over --------------------------------------------------------------------------- */
+
+/* A private name that is taken already gets a number. `names` holds what is taken. */
+static const char *private_name_(struct ptx_linker *l, struct ptx_symtab *names, const char *name)
+{
+    const char *text = name;
+    for (int k = 1; ptx_symtab_find(names, text, strlen(text), false) != NULL; k++)
+        text = arena_printf(l->a, "%s$%d", name, k);
+    ptx_symtab_add(names, text, strlen(text), SYM_NONE, 0);
+    return text;
+}
+
+/* The winner of the input's name, or the input itself when its name is private. */
+static const struct ptx_var *var_winner_(const struct ptx_symtab *names, const struct ptx_var *v)
+{
+    return var_is_shared_(v) ? ptx_symtab_find(names, v->name, strlen(v->name), false)->var : v;
+}
+
+static const struct ptx_func *func_winner_(const struct ptx_symtab *names, const struct ptx_func *f)
+{
+    return func_is_shared_(f) ? ptx_symtab_find(names, f->name, strlen(f->name), false)->func : f;
+}
+
+/* First all variables and functions, then (bodies_) what refers to them. */
+static void take_module_(struct ptx_linker *l, struct ptx_symtab *names, const struct ptx_module *m)
+{
+    struct ptx_module *out = l->out;
+    for (int32_t k = 0; k < m->nvars; k++)
+        if (var_winner_(names, m->vars[k]) == m->vars[k]) {
+            struct ptx_var *v = ptx_copy_var(l, m->vars[k]);
+            if (!var_is_shared_(m->vars[k]))
+                v->name = private_name_(l, names, v->name);
+            out->vars[out->nvars++] = v;
+        }
+    for (int32_t k = 0; k < m->nfuncs; k++)
+        if (func_winner_(names, m->funcs[k]) == m->funcs[k]) {
+            struct ptx_func *f = ptx_copy_header(l, m->funcs[k]);
+            if (!func_is_shared_(m->funcs[k]))
+                f->name = private_name_(l, names, f->name);
+            out->funcs[out->nfuncs++] = f;
+        }
+    for (int32_t k = 0; k < m->nfiles; k++)
+        out->files[out->nfiles++] =
+            m->files[k] != NULL ? arena_strndup(l->a, m->files[k], strlen(m->files[k])) : NULL;
+    for (int32_t k = 0; k < m->nlocs; k++) {
+        struct ptx_loc *loc = &out->locs[out->nlocs++];
+        *loc = m->locs[k];
+        loc->file += l->file_base;
+        if (loc->inlined_at != 0)
+            loc->inlined_at += l->loc_base;
+    }
+}
+
+static void map_losers_(struct ptx_linker *l, struct ptx_symtab *names, const struct ptx_module *m)
+{
+    for (int32_t k = 0; k < m->nvars; k++) {
+        const struct ptx_var *winner = var_winner_(names, m->vars[k]);
+        if (winner != m->vars[k])
+            ptx_moved_put(l, m->vars[k], ptx_moved_get(l, winner));
+    }
+    for (int32_t k = 0; k < m->nfuncs; k++) {
+        const struct ptx_func *winner = func_winner_(names, m->funcs[k]);
+        if (winner != m->funcs[k])
+            ptx_moved_put(l, m->funcs[k], ptx_moved_get(l, winner));
+    }
+}
+
+static void bodies_(struct ptx_linker *l, const struct ptx_symtab *names,
+                    const struct ptx_module *m)
+{
+    for (int32_t k = 0; k < m->nvars; k++)
+        if (var_winner_(names, m->vars[k]) == m->vars[k])
+            ptx_copy_relocs(l, m->vars[k], ptx_moved_get(l, m->vars[k]));
+    for (int32_t k = 0; k < m->nfuncs; k++)
+        if (func_winner_(names, m->funcs[k]) == m->funcs[k])
+            ptx_copy_body(l, m->funcs[k], ptx_moved_get(l, m->funcs[k]));
+}
+
+static void reserve_(struct ptx_linker *l, struct ptx_module *const *modules, int count)
+{
+    struct ptx_module *out = l->out;
+    size_t vars = 0, funcs = 0, files = 0, locs = 0;
+    hash_init(&out->hash);
+    for (int n = 0; n < count; n++) {
+        const struct ptx_module *m = modules[n];
+        vars += (size_t)m->nvars;
+        funcs += (size_t)m->nfuncs;
+        files += (size_t)m->nfiles;
+        locs += (size_t)m->nlocs;
+        hash_add(&out->hash, &m->hash, sizeof m->hash);
+        if (m->version_major * 100 + m->version_minor >
+            out->version_major * 100 + out->version_minor) {
+            out->version_major = m->version_major;
+            out->version_minor = m->version_minor;
+        }
+        if (m->target_sm > out->target_sm) {
+            out->target_sm = m->target_sm;
+            out->target_suffix = m->target_suffix;
+        }
+        out->debug |= m->debug;
+    }
+    out->address_bits = 64;
+    out->vars = arena_alloc(l->a, (vars + 1) * sizeof *out->vars);
+    out->funcs = arena_alloc(l->a, (funcs + 1) * sizeof *out->funcs);
+    out->files = arena_alloc(l->a, (files + 1) * sizeof *out->files);
+    out->locs = arena_alloc(l->a, (locs + 1) * sizeof *out->locs);
+}
+
+static void copy_all_(struct ptx_linker *l, struct ptx_symtab *names,
+                      struct ptx_module *const *modules, int count)
+{
+    /* shared names are all reserved by now, so that private ones step aside */
+    for (int n = 0; n < count; n++) {
+        l->file_base = l->out->nfiles;
+        l->loc_base = l->out->nlocs;
+        take_module_(l, names, modules[n]);
+    }
+    for (int n = 0; n < count; n++)
+        map_losers_(l, names, modules[n]);
+    l->file_base = l->loc_base = 0;
+    for (int n = 0; n < count; n++) {
+        bodies_(l, names, modules[n]);
+        l->file_base += modules[n]->nfiles;
+        l->loc_base += modules[n]->nlocs;
+    }
+}
+
+struct ptx_module *ptx_link(struct ptx_module *const *modules, int count, struct diag *d)
+{
+    struct ptx_module *out = xcalloc(1, sizeof *out);
+    struct ptx_linker l = {.out = out, .a = &out->arena, .diag = d};
+    struct ptx_symtab names = {0};
+    bool ok = count > 0 || diag_set(d, 0, 0, "nothing to link");
+    ok = ok && choose_(&l, &names, modules, count);
+    if (ok) {
+        reserve_(&l, modules, count);
+        copy_all_(&l, &names, modules, count);
+        ptx_index(out);
+    }
+    ptx_symtab_free(&names);
+    free(l.moved);
+    if (ok)
+        return out;
+    ptx_free(out);
+    return NULL;
+}
