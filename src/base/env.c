@@ -14,6 +14,8 @@ static const struct env_entry entries[ENV_COUNT] = {
     [ENV_MEMORY] = {"WEIR_DEVICE_MEMORY", "half of this machine's memory, shared by the devices",
                     "Size of each device's memory, in bytes or with K, M, G or T (\"8G\")."},
     [ENV_CHECK] = {"WEIR_CHECK", "off", "Run-time checks to make (reserved: none exist yet)."},
+    [ENV_FAULTS] = {"WEIR_FAULTS", "on",
+                    "Whether what a kernel's fault has to say is written to stderr; \"off\": not."},
     [ENV_VISIBLE_DEVICES] = {"CUDA_VISIBLE_DEVICES", "every device",
                              "Devices that programs see, by number, in this order."},
 };

@@ -16,6 +16,7 @@ enum env_variable {
     ENV_DEVICES,
     ENV_MEMORY,
     ENV_CHECK,
+    ENV_FAULTS,
     ENV_VISIBLE_DEVICES,
     ENV_COUNT
 };

@@ -1,0 +1,21 @@
+/* weir/weir.h: what Weir's libcuda.so.1 offers beyond the driver API. Compiles as C and C++.
+ *
+ * A program that uses these runs on Weir only; look the names up with dlsym to run on any CUDA. */
+#ifndef WEIR_WEIR_H
+#define WEIR_WEIR_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the last call of this host thread that failed has to say beyond its code: which kernel and
+ * thread met a fault and at which address, which line of PTX was refused and why, which function or
+ * option is not supported. Never NULL; empty when there is nothing to say. Valid until the thread's
+ * next failing call. */
+const char *weir_last_message(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,465 @@
+/* context: the primary context of each device, others, and which one a host thread uses. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/env.h"
+#include "driver/driver.h"
+#include "driver/objects.h"
+
+enum { STACK_DEPTH = 64 };
+
+static struct CUctx_st primary[MEM_MAX_DEVICES];
+static pthread_once_t primary_once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t primary_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Current contexts of a host thread, innermost last. */
+static _Thread_local struct {
+    CUcontext items[STACK_DEPTH];
+    int count;
+} stack;
+
+static void init_context_(CUcontext c, int ordinal)
+{
+    memset(c, 0, sizeof *c);
+    c->tag = TAG_CONTEXT;
+    c->ordinal = ordinal;
+    c->memory = device_ordinal(driver_device(ordinal));
+    pthread_mutex_init(&c->lock, NULL);
+}
+
+static void primaries_(void)
+{
+    for (int n = 0; n < driver_device_count(); n++) {
+        init_context_(&primary[n], n);
+        primary[n].primary = true;
+    }
+}
+
+CUcontext driver_primary(int ordinal)
+{
+    pthread_once(&primary_once, primaries_);
+    return &primary[ordinal];
+}
+
+/* ---- faults ---------------------------------------------------------------------------------- */
+
+/* Tells people about the context's fault, once, unless WEIR_FAULTS=off. */
+static void tell_fault_(CUcontext c)
+{
+    if (atomic_exchange(&c->fault_told, true))
+        return;
+    const struct grid_fault *f = device_context_fault(c->device);
+    if (f == NULL)
+        return;
+    const char *file = NULL;
+    int line = 0;
+    char where[512] = "";
+    struct variant *v = f->kernel_ref ? f->kernel_ref->user : NULL;
+    if (v != NULL && jit_find_line(v->code, f->pc_address, &file, &line))
+        snprintf(where, sizeof where, " at %s:%d", file, line);
+    driver_error(CUDA_ERROR_LAUNCH_FAILED, "%s%s", f->text, where);
+    const char *wanted = env_get(ENV_FAULTS);
+    if (wanted == NULL || strcmp(wanted, "off") != 0)
+        fprintf(stderr, "weir: %s%s\n", f->text, where);
+}
+
+CUresult driver_from_device(CUcontext ctx, enum device_error e)
+{
+    if (e >= DEVICE_FAULT_ADDRESS && ctx != NULL)
+        tell_fault_(ctx);
+    switch (e) {
+    case DEVICE_OK: return CUDA_SUCCESS;
+    case DEVICE_NOT_READY: return CUDA_ERROR_NOT_READY;
+    case DEVICE_OUT_OF_MEMORY: return CUDA_ERROR_OUT_OF_MEMORY;
+    case DEVICE_INVALID_VALUE: return CUDA_ERROR_INVALID_VALUE;
+    case DEVICE_NOT_PERMITTED: return CUDA_ERROR_NOT_PERMITTED;
+    case DEVICE_NOT_RECORDED: return CUDA_ERROR_INVALID_HANDLE;
+    case DEVICE_FORKED: return CUDA_ERROR_NOT_INITIALIZED;
+    case DEVICE_FAULT_ADDRESS: return CUDA_ERROR_ILLEGAL_ADDRESS;
+    case DEVICE_FAULT_MISALIGNED: return CUDA_ERROR_MISALIGNED_ADDRESS;
+    case DEVICE_FAULT_ILLEGAL: return CUDA_ERROR_ILLEGAL_INSTRUCTION;
+    case DEVICE_FAULT_ASSERT: return CUDA_ERROR_ASSERT;
+    case DEVICE_FAULT_STACK: return CUDA_ERROR_HARDWARE_STACK_ERROR;
+    case DEVICE_FAULT_MEMORY: return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    default: return CUDA_ERROR_LAUNCH_FAILED;
+    }
+}
+
+/* ---- the current context --------------------------------------------------------------------- */
+
+CUresult context_check(CUcontext ctx)
+{
+    if (ctx == NULL || ctx->tag != TAG_CONTEXT)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    return ctx->device == NULL ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_SUCCESS;
+}
+
+CUresult driver_current_any(CUcontext *ctx)
+{
+    CUresult r = driver_ready();
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (device_in_host_function())
+        return CUDA_ERROR_NOT_PERMITTED;
+    *ctx = stack.count > 0 ? stack.items[stack.count - 1] : NULL;
+    return context_check(*ctx);
+}
+
+CUresult driver_current(CUcontext *ctx)
+{
+    CUresult r = driver_current_any(ctx);
+    if (r != CUDA_SUCCESS)
+        return r;
+    enum device_error e = device_context_status((*ctx)->device);
+    return WEIR_LIKELY(e == DEVICE_OK) ? CUDA_SUCCESS : driver_from_device(*ctx, e);
+}
+
+WEIR_API CUresult cuCtxGetCurrent(CUcontext *out)
+{
+    CUresult r = driver_ready();
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *out = stack.count > 0 ? stack.items[stack.count - 1] : NULL;
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuCtxSetCurrent(CUcontext ctx)
+{
+    CUresult r = driver_ready();
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (ctx == NULL) {
+        stack.count -= stack.count > 0;
+        return CUDA_SUCCESS;
+    }
+    if (ctx->tag != TAG_CONTEXT)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    if (stack.count == 0)
+        stack.count = 1;
+    stack.items[stack.count - 1] = ctx;
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuCtxPushCurrent_v2(CUcontext ctx)
+{
+    CUresult r = driver_ready();
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (ctx == NULL || ctx->tag != TAG_CONTEXT)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    if (stack.count == STACK_DEPTH)
+        return CUDA_ERROR_INVALID_VALUE;
+    stack.items[stack.count++] = ctx;
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuCtxPopCurrent_v2(CUcontext *out)
+{
+    CUresult r = driver_ready();
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (stack.count == 0)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    stack.count--;
+    if (out != NULL)
+        *out = stack.items[stack.count];
+    return CUDA_SUCCESS;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static enum device_wait wait_of_(unsigned flags)
+{
+    switch (flags & CU_CTX_SCHED_MASK) {
+    case CU_CTX_SCHED_SPIN: return DEVICE_WAIT_SPIN;
+    case CU_CTX_SCHED_YIELD: return DEVICE_WAIT_YIELD;
+    case CU_CTX_SCHED_BLOCKING_SYNC: return DEVICE_WAIT_BLOCK;
+    default: return DEVICE_WAIT_AUTO;
+    }
+}
+
+static bool activate_(CUcontext c)
+{
+    if (c->device == NULL) {
+        c->device = device_context_new(driver_device(c->ordinal));
+        device_context_set_wait(c->device, wait_of_(c->flags));
+        atomic_store(&c->fault_told, false);
+    }
+    return c->device != NULL;
+}
+
+/* Frees all objects of the context; with `keep` the context goes on as new (device reset). */
+static void empty_(CUcontext c, bool keep)
+{
+    device_context_sync(c->device);
+    while (c->modules != NULL)
+        module_unload(c->modules);
+    while (c->streams != NULL)
+        stream_destroy(c->streams);
+    while (c->events != NULL)
+        event_destroy(c->events);
+    if (keep) {
+        device_context_reset(c->device);
+    } else {
+        device_context_free(c->device);
+        c->device = NULL;
+    }
+    c->generation++;
+    atomic_store(&c->fault_told, false);
+}
+
+CUresult primary_retain(int ordinal, CUcontext *ctx)
+{
+    CUresult r = driver_ready();
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (ordinal < 0 || ordinal >= driver_device_count())
+        return CUDA_ERROR_INVALID_DEVICE;
+    CUcontext c = driver_primary(ordinal);
+    pthread_mutex_lock(&primary_lock);
+    bool ok = activate_(c);
+    if (ok)
+        atomic_fetch_add(&c->retains, 1);
+    pthread_mutex_unlock(&primary_lock);
+    *ctx = c;
+    return ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+WEIR_API CUresult cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice dev)
+{
+    if (ctx == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    return primary_retain(dev, ctx);
+}
+
+WEIR_API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev)
+{
+    CUresult r = device_check(dev);
+    if (r != CUDA_SUCCESS)
+        return r;
+    CUcontext c = driver_primary(dev);
+    pthread_mutex_lock(&primary_lock);
+    if (atomic_load(&c->retains) == 0)
+        r = CUDA_ERROR_INVALID_CONTEXT;
+    else if (atomic_fetch_sub(&c->retains, 1) == 1 && c->device != NULL)
+        empty_(c, false);
+    pthread_mutex_unlock(&primary_lock);
+    return r;
+}
+
+WEIR_API CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
+{
+    CUresult r = device_check(dev);
+    if (r != CUDA_SUCCESS)
+        return r;
+    CUcontext c = driver_primary(dev);
+    pthread_mutex_lock(&primary_lock);
+    if (c->device != NULL)
+        empty_(c, true);
+    pthread_mutex_unlock(&primary_lock);
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags)
+{
+    CUresult r = device_check(dev);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if ((flags & ~CU_CTX_FLAGS_MASK) != 0 || (flags & CU_CTX_SCHED_MASK) == 3 ||
+        (flags & CU_CTX_SCHED_MASK) > 4)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUcontext c = driver_primary(dev);
+    pthread_mutex_lock(&primary_lock);
+    c->flags = flags;
+    if (c->device != NULL)
+        device_context_set_wait(c->device, wait_of_(flags));
+    pthread_mutex_unlock(&primary_lock);
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active)
+{
+    CUresult r = device_check(dev);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (flags == NULL || active == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *flags = driver_primary(dev)->flags;
+    *active = driver_primary(dev)->device != NULL;
+    return CUDA_SUCCESS;
+}
+
+/* CUDA 13's form; the parameters ask for execution affinity, which is refused when given. */
+WEIR_API CUresult cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *params, unsigned int flags,
+                                 CUdevice dev)
+{
+    CUresult r = driver_ready();
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (dev < 0 || dev >= driver_device_count())
+        return CUDA_ERROR_INVALID_DEVICE;
+    if (params != NULL && params->numExecAffinityParams > 0)
+        return driver_error(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY,
+                            "cuCtxCreate: execution affinity is not supported");
+    if ((flags & ~CU_CTX_FLAGS_MASK) != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUcontext c = xcalloc(1, sizeof *c);
+    init_context_(c, dev);
+    c->flags = flags;
+    if (!activate_(c) || stack.count == STACK_DEPTH) {
+        free(c);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    stack.items[stack.count++] = c;
+    *out = c;
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuCtxCreate_v2(CUcontext *out, unsigned int flags, CUdevice dev)
+{
+    return cuCtxCreate_v4(out, NULL, flags, dev);
+}
+
+WEIR_API CUresult cuCtxDestroy_v2(CUcontext ctx)
+{
+    CUresult r = driver_ready();
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (ctx == NULL || ctx->tag != TAG_CONTEXT || ctx->primary)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    for (int n = stack.count - 1; n >= 0; n--)
+        if (stack.items[n] == ctx)
+            memmove(&stack.items[n], &stack.items[n + 1],
+                    sizeof(CUcontext) * (size_t)(--stack.count - n));
+    if (ctx->device != NULL)
+        empty_(ctx, false);
+    ctx->tag = 0; /* kept: other threads may still hold it as their current one */
+    return CUDA_SUCCESS;
+}
+
+/* ---- questions -------------------------------------------------------------------------------- */
+
+WEIR_API CUresult cuCtxGetDevice(CUdevice *dev)
+{
+    CUcontext c;
+    CUresult r = driver_current_any(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (dev == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *dev = c->ordinal;
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuCtxSynchronize(void)
+{
+    CUcontext c;
+    CUresult r = driver_current_any(&c);
+    return r != CUDA_SUCCESS ? r : driver_from_device(c, device_context_sync(c->device));
+}
+
+WEIR_API CUresult cuCtxGetFlags(unsigned int *flags)
+{
+    CUcontext c;
+    CUresult r = driver_current_any(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (flags == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *flags = c->flags;
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuCtxGetApiVersion(CUcontext ctx, unsigned int *version)
+{
+    CUresult r = driver_ready();
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (version == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (ctx != NULL && ctx->tag != TAG_CONTEXT)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    *version = 3020;
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
+{
+    CUcontext c;
+    CUresult r = driver_current_any(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (least != NULL)
+        *least = DEVICE_PRIORITY_LOWEST;
+    if (greatest != NULL)
+        *greatest = DEVICE_PRIORITY_HIGHEST;
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuCtxGetCacheConfig(CUfunc_cache *config)
+{
+    CUcontext c;
+    CUresult r = driver_current_any(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (config == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *config = c->cache_config;
+    return CUDA_SUCCESS;
+}
+
+/* A preference: there is one cache here, so keeping it in mind is all that can be done. */
+WEIR_API CUresult cuCtxSetCacheConfig(CUfunc_cache config)
+{
+    CUcontext c;
+    CUresult r = driver_current_any(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if ((unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL)
+        return CUDA_ERROR_INVALID_VALUE;
+    c->cache_config = config;
+    return CUDA_SUCCESS;
+}
+
+static bool env_limit_(CUlimit limit, enum grid_limit *out)
+{
+    switch (limit) {
+    case CU_LIMIT_STACK_SIZE: *out = GRID_LIMIT_STACK; return true;
+    case CU_LIMIT_PRINTF_FIFO_SIZE: *out = GRID_LIMIT_PRINTF; return true;
+    case CU_LIMIT_MALLOC_HEAP_SIZE: *out = GRID_LIMIT_HEAP; return true;
+    default: return false;
+    }
+}
+
+WEIR_API CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
+{
+    CUcontext c;
+    enum grid_limit which;
+    CUresult r = driver_current_any(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (value == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!env_limit_(limit, &which))
+        return driver_error(CUDA_ERROR_UNSUPPORTED_LIMIT, "this limit is not supported");
+    *value = grid_limit_get(device_context_env(c->device), which);
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuCtxSetLimit(CUlimit limit, size_t value)
+{
+    CUcontext c;
+    enum grid_limit which;
+    CUresult r = driver_current(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (!env_limit_(limit, &which))
+        return driver_error(CUDA_ERROR_UNSUPPORTED_LIMIT, "this limit is not supported");
+    return grid_limit_set(device_context_env(c->device), which, value) ? CUDA_SUCCESS
+                                                                       : CUDA_ERROR_INVALID_VALUE;
+}

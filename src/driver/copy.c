@@ -1,0 +1,250 @@
+/* copy: copies and sets of every shape. Every exported form comes down to one box of rows. */
+#include <string.h>
+
+#include "driver/objects.h"
+
+/* Stream and context of a call; a call without a stream works on the default one. */
+static CUresult find_(CUstream h, bool per_thread, struct device_stream **s, CUcontext *c)
+{
+    CUresult r = driver_current(c);
+    return r == CUDA_SUCCESS ? driver_stream(h, per_thread, s, c) : r;
+}
+
+/* Each exported name in the form for the legacy default stream and the per-thread one. */
+#define SYNC(name, params, ...)                                                                    \
+    WEIR_API CUresult name params;                                                                 \
+    WEIR_API CUresult name##_ptds params;                                                          \
+    WEIR_API CUresult name params { return name##_(NULL, false, DEVICE_COPY_SYNC, __VA_ARGS__); }  \
+    WEIR_API CUresult name##_ptds params                                                           \
+    {                                                                                              \
+        return name##_(NULL, true, DEVICE_COPY_SYNC, __VA_ARGS__);                                 \
+    }
+#define ASYNC(name, impl, params, ...)                                                             \
+    WEIR_API CUresult name params;                                                                 \
+    WEIR_API CUresult name##_ptsz params;                                                          \
+    WEIR_API CUresult name params { return impl##_(stream, false, DEVICE_COPY_ASYNC, __VA_ARGS__); } \
+    WEIR_API CUresult name##_ptsz params                                                           \
+    {                                                                                              \
+        return impl##_(stream, true, DEVICE_COPY_ASYNC, __VA_ARGS__);                              \
+    }
+
+#define WHERE CUstream h, bool pt, enum device_copy_mode mode
+
+/* Whether `bytes` from `at` lie in one live allocation of ours; pageable memory cannot be checked. */
+static bool inside_(const void *at, uint64_t bytes)
+{
+    struct mem_info i;
+    if (!mem_find(at, &i))
+        return !mem_in_device_range(at);
+    return bytes <= i.base + i.size - (uint64_t)(uintptr_t)at;
+}
+
+static CUresult linear_(WHERE, void *dst, const void *src, size_t bytes)
+{
+    CUcontext c;
+    struct device_stream *s;
+    CUresult r = find_(h, pt, &s, &c);
+    if (r != CUDA_SUCCESS || bytes == 0)
+        return r;
+    if (dst == NULL || src == NULL || !inside_(dst, bytes) || !inside_(src, bytes))
+        return driver_error(CUDA_ERROR_INVALID_VALUE,
+                            "a copy of %zu bytes from %p to %p leaves an allocation", bytes, src,
+                            dst);
+    struct device_copy copy = {.dst = dst, .src = src, .width = bytes, .height = 1, .depth = 1};
+    return driver_from_device(c, device_copy(s, &copy, mode));
+}
+
+static void *ptr_(CUdeviceptr p) { return (void *)(uintptr_t)p; }
+
+/* A CUdeviceptr argument must be memory that a device can reach by it. */
+static CUresult device_side_(CUdeviceptr p)
+{
+    return p == 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+static CUresult cuMemcpy_(WHERE, CUdeviceptr dst, CUdeviceptr src, size_t n)
+{
+    return linear_(h, pt, mode, ptr_(dst), ptr_(src), n);
+}
+SYNC(cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t n), dst, src, n)
+ASYNC(cuMemcpyAsync, cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream stream), dst,
+      src, n)
+
+static CUresult cuMemcpyHtoD_v2_(WHERE, CUdeviceptr dst, const void *src, size_t n)
+{
+    CUresult r = n > 0 ? device_side_(dst) : CUDA_SUCCESS;
+    return r != CUDA_SUCCESS ? r : linear_(h, pt, mode, ptr_(dst), src, n);
+}
+SYNC(cuMemcpyHtoD_v2, (CUdeviceptr dst, const void *src, size_t n), dst, src, n)
+ASYNC(cuMemcpyHtoDAsync_v2, cuMemcpyHtoD_v2,
+      (CUdeviceptr dst, const void *src, size_t n, CUstream stream), dst, src, n)
+
+static CUresult cuMemcpyDtoH_v2_(WHERE, void *dst, CUdeviceptr src, size_t n)
+{
+    CUresult r = n > 0 ? device_side_(src) : CUDA_SUCCESS;
+    return r != CUDA_SUCCESS ? r : linear_(h, pt, mode, dst, ptr_(src), n);
+}
+SYNC(cuMemcpyDtoH_v2, (void *dst, CUdeviceptr src, size_t n), dst, src, n)
+ASYNC(cuMemcpyDtoHAsync_v2, cuMemcpyDtoH_v2, (void *dst, CUdeviceptr src, size_t n, CUstream stream),
+      dst, src, n)
+
+static CUresult cuMemcpyDtoD_v2_(WHERE, CUdeviceptr dst, CUdeviceptr src, size_t n)
+{
+    return linear_(h, pt, mode, ptr_(dst), ptr_(src), n);
+}
+SYNC(cuMemcpyDtoD_v2, (CUdeviceptr dst, CUdeviceptr src, size_t n), dst, src, n)
+ASYNC(cuMemcpyDtoDAsync_v2, cuMemcpyDtoD_v2,
+      (CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream stream), dst, src, n)
+
+static CUresult cuMemcpyPeer_(WHERE, CUdeviceptr dst, CUcontext dc, CUdeviceptr src, CUcontext sc,
+                              size_t n)
+{
+    if (context_check(dc) != CUDA_SUCCESS || context_check(sc) != CUDA_SUCCESS)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    return linear_(h, pt, mode, ptr_(dst), ptr_(src), n);
+}
+SYNC(cuMemcpyPeer, (CUdeviceptr dst, CUcontext dc, CUdeviceptr src, CUcontext sc, size_t n), dst, dc,
+     src, sc, n)
+ASYNC(cuMemcpyPeerAsync, cuMemcpyPeer,
+      (CUdeviceptr dst, CUcontext dc, CUdeviceptr src, CUcontext sc, size_t n, CUstream stream), dst,
+      dc, src, sc, n)
+
+/* ---- boxes --------------------------------------------------------------------------------------- */
+
+/* One side of a 2D or 3D copy. */
+struct side {
+    CUmemorytype type;
+    const void *host;
+    CUdeviceptr device;
+    CUarray array;
+    size_t x, y, z, pitch, height;
+};
+
+/* First byte of the box on one side, and its pitches. */
+static CUresult locate_(const struct side *s, size_t width, size_t rows, char **at, uint64_t *pitch,
+                        uint64_t *slice)
+{
+    char *base;
+    size_t p = s->pitch, rows_per_slice = s->height;
+    switch (s->type) {
+    case CU_MEMORYTYPE_HOST: base = (char *)s->host; break;
+    case CU_MEMORYTYPE_DEVICE:
+    case CU_MEMORYTYPE_UNIFIED: base = ptr_(s->device); break;
+    case CU_MEMORYTYPE_ARRAY:
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED, "copies of arrays are not supported");
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (p == 0)
+        p = width + s->x;
+    if (rows_per_slice == 0)
+        rows_per_slice = rows + s->y;
+    if (base == NULL || (rows > 1 && p < width + s->x))
+        return CUDA_ERROR_INVALID_VALUE;
+    *pitch = p;
+    *slice = (uint64_t)p * rows_per_slice;
+    *at = base + s->z * *slice + s->y * p + s->x;
+    return CUDA_SUCCESS;
+}
+
+static CUresult box_(WHERE, const struct side *src, const struct side *dst, size_t width,
+                     size_t height, size_t depth)
+{
+    CUcontext c;
+    struct device_stream *s;
+    CUresult r = find_(h, pt, &s, &c);
+    if (r != CUDA_SUCCESS || width == 0 || height == 0 || depth == 0)
+        return r;
+    struct device_copy copy = {.width = width, .height = height, .depth = depth};
+    char *from, *to;
+    r = locate_(src, width, height, &from, &copy.src_pitch, &copy.src_slice);
+    if (r == CUDA_SUCCESS)
+        r = locate_(dst, width, height, &to, &copy.dst_pitch, &copy.dst_slice);
+    if (r != CUDA_SUCCESS)
+        return r;
+    copy.src = from;
+    copy.dst = to;
+    uint64_t src_bytes = (depth - 1) * copy.src_slice + (height - 1) * copy.src_pitch + width;
+    uint64_t dst_bytes = (depth - 1) * copy.dst_slice + (height - 1) * copy.dst_pitch + width;
+    if (!inside_(from, src_bytes) || !inside_(to, dst_bytes))
+        return driver_error(CUDA_ERROR_INVALID_VALUE,
+                            "a copy of %zu x %zu x %zu bytes leaves an allocation", width, height,
+                            depth);
+    return driver_from_device(c, device_copy(s, &copy, mode));
+}
+
+static CUresult cuMemcpy2D_v2_(WHERE, const CUDA_MEMCPY2D *m)
+{
+    if (m == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct side src = {m->srcMemoryType, m->srcHost, m->srcDevice, m->srcArray, m->srcXInBytes,
+                       m->srcY, 0, m->srcPitch, 0};
+    struct side dst = {m->dstMemoryType, m->dstHost, m->dstDevice, m->dstArray, m->dstXInBytes,
+                       m->dstY, 0, m->dstPitch, 0};
+    return box_(h, pt, mode, &src, &dst, m->WidthInBytes, m->Height, 1);
+}
+SYNC(cuMemcpy2D_v2, (const CUDA_MEMCPY2D *m), m)
+ASYNC(cuMemcpy2DAsync_v2, cuMemcpy2D_v2, (const CUDA_MEMCPY2D *m, CUstream stream), m)
+
+static CUresult cuMemcpy2DUnaligned_v2_(WHERE, const CUDA_MEMCPY2D *m)
+{
+    return cuMemcpy2D_v2_(h, pt, mode, m);
+}
+SYNC(cuMemcpy2DUnaligned_v2, (const CUDA_MEMCPY2D *m), m)
+
+static CUresult cuMemcpy3D_v2_(WHERE, const CUDA_MEMCPY3D *m)
+{
+    if (m == NULL || m->reserved0 != NULL || m->reserved1 != NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct side src = {m->srcMemoryType, m->srcHost, m->srcDevice, m->srcArray, m->srcXInBytes,
+                       m->srcY, m->srcZ, m->srcPitch, m->srcHeight};
+    struct side dst = {m->dstMemoryType, m->dstHost, m->dstDevice, m->dstArray, m->dstXInBytes,
+                       m->dstY, m->dstZ, m->dstPitch, m->dstHeight};
+    return box_(h, pt, mode, &src, &dst, m->WidthInBytes, m->Height, m->Depth);
+}
+SYNC(cuMemcpy3D_v2, (const CUDA_MEMCPY3D *m), m)
+ASYNC(cuMemcpy3DAsync_v2, cuMemcpy3D_v2, (const CUDA_MEMCPY3D *m, CUstream stream), m)
+
+/* ---- sets ---------------------------------------------------------------------------------------- */
+
+static CUresult set_(WHERE, CUdeviceptr at, size_t pitch, uint32_t element, uint32_t value,
+                     size_t width, size_t height)
+{
+    CUcontext c;
+    struct device_stream *s;
+    CUresult r = find_(h, pt, &s, &c);
+    if (r != CUDA_SUCCESS || width == 0 || height == 0)
+        return r;
+    if (at == 0 || at % element != 0 || (height > 1 && pitch < width * element) ||
+        !inside_(ptr_(at), (height - 1) * pitch + width * element))
+        return driver_error(CUDA_ERROR_INVALID_VALUE,
+                            "a set of %zu x %zu elements leaves an allocation or is misaligned",
+                            width, height);
+    struct device_set set = {.dst = ptr_(at), .pitch = pitch, .width = width, .height = height,
+                             .depth = 1, .element = element, .value = value};
+    return driver_from_device(c, device_set(s, &set, mode == DEVICE_COPY_SYNC));
+}
+
+#define SETS(bits, type)                                                                           \
+    static CUresult cuMemsetD##bits##_v2_(WHERE, CUdeviceptr at, type value, size_t n)             \
+    {                                                                                              \
+        return set_(h, pt, mode, at, 0, bits / 8, value, n, 1);                                    \
+    }                                                                                              \
+    SYNC(cuMemsetD##bits##_v2, (CUdeviceptr at, type value, size_t n), at, value, n)               \
+    ASYNC(cuMemsetD##bits##Async, cuMemsetD##bits##_v2,                                            \
+          (CUdeviceptr at, type value, size_t n, CUstream stream), at, value, n)                   \
+    static CUresult cuMemsetD2D##bits##_v2_(WHERE, CUdeviceptr at, size_t pitch, type value,       \
+                                            size_t width, size_t height)                           \
+    {                                                                                              \
+        return set_(h, pt, mode, at, pitch, bits / 8, value, width, height);                       \
+    }                                                                                              \
+    SYNC(cuMemsetD2D##bits##_v2,                                                                   \
+         (CUdeviceptr at, size_t pitch, type value, size_t width, size_t height), at, pitch,       \
+         value, width, height)                                                                     \
+    ASYNC(cuMemsetD2D##bits##Async, cuMemsetD2D##bits##_v2,                                        \
+          (CUdeviceptr at, size_t pitch, type value, size_t width, size_t height,                  \
+           CUstream stream),                                                                       \
+          at, pitch, value, width, height)
+
+SETS(8, unsigned char)
+SETS(16, unsigned short)
+SETS(32, unsigned int)

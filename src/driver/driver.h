@@ -1,0 +1,186 @@
+/* driver: libcuda on the software device. Handles of the API are pointers to the objects below;
+ * every function checks its handles and arguments, asks the lower rooms, and translates what they
+ * say into a CUresult. Private to src/driver.
+ *
+ * Objects start with a tag that names their kind and is wiped when they die, so that NULL, foreign
+ * and (most) stale handles are refused instead of followed. */
+#ifndef WEIR_DRIVER_H
+#define WEIR_DRIVER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <cuda.h>
+
+#include "base/base.h"
+#include "device/device.h"
+#include "grid/grid.h"
+#include "jit/jit.h"
+#include "memory/memory.h"
+#include "ptx/ptx.h"
+
+/* What the device claims to be: the limits that programs meet, in launches, occupancy and
+ * attributes alike. Those of a GPU of compute capability 9.0. */
+enum {
+    DEVICE_SM = 90,
+    THREADS_PER_SM = 2048,
+    BLOCKS_PER_SM = 32,
+    REGS_PER_SM = 65536,
+    SHARED_DEFAULT_MAX = 49152, /* bytes of a block, */
+    SHARED_OPTIN_MAX = 232448,  /* and when the function was told that it may have more */
+    SHARED_PER_SM = 233472,
+    SHARED_RESERVED = 1024, /* bytes of each block that are not the program's */
+    CONST_BANK_BYTES = 65536,
+};
+
+#define WEIR_API __attribute__((visibility("default")))
+
+enum tag {
+    TAG_CONTEXT = 0x57435458,
+    TAG_MODULE = 0x574d4f44,
+    TAG_FUNCTION = 0x5746554e,
+    TAG_LIBRARY = 0x574c4942,
+    TAG_STREAM = 0x57535452,
+    TAG_EVENT = 0x57455654,
+    TAG_ARRAY = 0x57415252,
+};
+
+struct CUctx_st {
+    uint32_t tag;
+    int ordinal;    /* of the device, as the program counts those it sees */
+    int memory;     /* the same device's number in the memory room */
+    bool primary;
+    unsigned flags;               /* CU_CTX_* */
+    atomic_uint retains;          /* primary: cuDevicePrimaryCtxRetain's count */
+    struct device_context *device; /* NULL: primary context not active */
+    pthread_mutex_t lock;         /* modules, streams and events of the context */
+    struct CUmod_st *modules;
+    struct CUstream_st *streams;
+    struct CUevent_st *events;
+    atomic_bool fault_told;       /* the fault's message has been printed */
+    CUfunc_cache cache_config;
+    uint32_t generation;          /* counts resets: what was loaded before is gone */
+};
+
+struct CUstream_st {
+    uint32_t tag;
+    struct device_stream *device;
+    CUcontext ctx;
+    struct CUstream_st *next, **link; /* in the context's list */
+};
+
+struct CUevent_st {
+    uint32_t tag;
+    struct device_event *device;
+    CUcontext ctx;
+    unsigned flags;
+    struct CUevent_st *next, **link;
+};
+
+/* One compiled form of a kernel. Immutable once published; found without a lock. */
+struct variant {
+    uint32_t ntid[3];
+    uint32_t grid_small;
+    struct jit_code *code;
+    struct grid_kernel kernel;
+    struct variant *next; /* published by a release store of the list head */
+};
+
+struct CUfunc_st {
+    uint32_t tag;
+    struct CUmod_st *module;
+    struct ptx_func *func;
+    struct jit_kernel_info info;
+    uint32_t *param_offsets, *param_sizes; /* of each parameter in the buffer */
+    uint32_t max_dynamic_shared;           /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
+    int carveout;
+    CUfunc_cache cache_config;
+    pthread_mutex_t lock;                  /* compiling */
+    _Atomic(struct variant *) variants;
+    struct CUfunc_st *next;
+};
+
+struct CUmod_st {
+    uint32_t tag;
+    CUcontext ctx;
+    struct ptx_module *ptx;
+    uint64_t *var_address;   /* by index of ptx->vars, 0 where none */
+    char *func_token;        /* &func_token[index] is the value of a pointer to that function */
+    struct CUfunc_st *functions;
+    pthread_mutex_t lock;
+    struct jit_resolver resolver;
+    struct CUmod_st *next, **link;
+};
+
+/* A library's module in one context. */
+struct library_module {
+    CUcontext ctx;
+    struct device_context *context; /* ctx->device and ctx->generation when it was loaded: after a */
+    uint32_t generation;            /* reset the module is gone and is loaded again */
+    CUmodule module;
+    struct library_module *next;
+};
+
+struct CUlib_st {
+    uint32_t tag;
+    const void *image; /* PTX text, or a fat binary in the program */
+    void *owned;       /* heap memory behind image, or NULL */
+    pthread_mutex_t lock;
+    struct library_module *modules;
+    struct CUkern_st *kernels;
+};
+
+/* ---- init.c, error.c ------------------------------------------------------------------------- */
+
+/* CUDA_SUCCESS once the process is initialised; CUDA_ERROR_NOT_INITIALIZED before cuInit. */
+CUresult driver_ready(void);
+/* Remembers a message for people (weir_last_message) and returns the code. */
+CUresult driver_error(CUresult code, const char *fmt, ...) WEIR_PRINTF(2, 3);
+CUresult driver_from_device(CUcontext ctx, enum device_error e);
+CUresult driver_from_mem(enum mem_status s);
+
+/* ---- device.c --------------------------------------------------------------------------------- */
+
+/* The devices that CUDA_VISIBLE_DEVICES lets the program see, in its order. */
+void driver_find_devices(void); /* once, when the devices are open */
+int driver_device_count(void);
+struct device *driver_device(CUdevice dev);
+/* The program's number of a device of the lower rooms; -1 when it sees it not. */
+CUdevice driver_device_number(int ordinal);
+int device_bus(CUdevice dev); /* the number that PCI addresses tell the devices apart by */
+
+/* Whether cuInit has been called and the device exists. */
+CUresult device_check(CUdevice dev);
+
+/* ---- array.c ----------------------------------------------------------------------------------- */
+
+/* Bytes of one channel of an element; 0 when the format is none that exists here. */
+uint32_t format_bytes(CUarray_format format);
+
+/* ---- context.c -------------------------------------------------------------------------------- */
+
+/* The calling thread's current context, checked: success means it is live and has no fault. */
+CUresult driver_current(CUcontext *ctx);
+/* The same without asking for faults (destroying and freeing must work after one). */
+CUresult driver_current_any(CUcontext *ctx);
+CUresult context_check(CUcontext ctx);
+CUcontext driver_primary(int ordinal); /* object of a device's primary context; may be inactive */
+CUresult primary_retain(int ordinal, CUcontext *ctx);
+
+/* ---- stream.c, event.c ------------------------------------------------------------------------ */
+
+/* The device room's stream for a handle (NULL and the two special handles included), and the
+ * context it belongs to. `per_thread`: what handle 0 means for the caller. */
+CUresult driver_stream(CUstream h, bool per_thread, struct device_stream **s, CUcontext *ctx);
+CUresult driver_event(CUevent h, struct device_event **e);
+
+/* ---- module.c --------------------------------------------------------------------------------- */
+
+CUresult module_load(CUcontext ctx, const void *image, struct strbuf *log, CUmodule *out);
+void module_unload(CUmodule m);
+CUresult module_function(CUmodule m, const char *name, CUfunction *out);
+/* Code for a launch of this block shape: compiled now if it is not yet. */
+CUresult function_variant(CUfunction f, const uint32_t ntid[3], bool grid_small,
+                          struct variant **out);
+
+#endif

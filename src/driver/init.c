@@ -1,0 +1,79 @@
+/* init: cuInit, versions, messages, and the translation of lower rooms' errors. */
+#include <stdio.h>
+#include <string.h>
+
+#include "driver/driver.h"
+#include "weir/weir.h"
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static CUresult opened = CUDA_ERROR_NOT_INITIALIZED;
+static atomic_bool asked;
+static char open_message[1024];
+static _Thread_local char last_message[2048];
+
+CUresult driver_error(CUresult code, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(last_message, sizeof last_message, fmt, ap);
+    va_end(ap);
+    return code;
+}
+
+WEIR_API const char *weir_last_message(void) { return last_message; }
+
+static void open_(void)
+{
+    struct diag d = {0};
+    if (device_open(&d)) {
+        driver_find_devices();
+        opened = driver_device_count() > 0 ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
+        if (opened != CUDA_SUCCESS)
+            snprintf(open_message, sizeof open_message, "CUDA_VISIBLE_DEVICES hides every device");
+    } else {
+        opened = CUDA_ERROR_NO_DEVICE;
+        snprintf(open_message, sizeof open_message, "%s", d.text);
+        fprintf(stderr, "weir: %s\n", d.text);
+    }
+}
+
+WEIR_API CUresult cuInit(unsigned int flags)
+{
+    if (flags != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    pthread_once(&once, open_);
+    atomic_store(&asked, true);
+    if (opened != CUDA_SUCCESS)
+        return driver_error(opened, "%s", open_message);
+    return CUDA_SUCCESS;
+}
+
+CUresult driver_ready(void)
+{
+    if (!atomic_load_explicit(&asked, memory_order_acquire))
+        return CUDA_ERROR_NOT_INITIALIZED;
+    if (opened == CUDA_SUCCESS && device_forked())
+        return driver_error(CUDA_ERROR_NOT_INITIALIZED,
+                            "the process was forked after CUDA was initialised: the child cannot "
+                            "use it");
+    return opened;
+}
+
+WEIR_API CUresult cuDriverGetVersion(int *version)
+{
+    if (version == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *version = CUDA_VERSION;
+    return CUDA_SUCCESS;
+}
+
+CUresult driver_from_mem(enum mem_status s)
+{
+    switch (s) {
+    case MEM_OK: return CUDA_SUCCESS;
+    case MEM_OUT_OF_MEMORY: return CUDA_ERROR_OUT_OF_MEMORY;
+    case MEM_ALREADY_REGISTERED: return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    case MEM_NOT_REGISTERED: return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}

@@ -1,0 +1,310 @@
+/* launch: kernels and host functions go into streams. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/objects.h"
+
+enum { MAX_PARAM_BYTES = 32764 };
+
+/* Everything a launch is made of, however it was asked for. */
+struct request {
+    CUfunction f;
+    uint32_t grid[3], block[3], shared;
+    CUstream stream;
+    bool per_thread, cooperative;
+    uint32_t cluster[3];
+    void **params, **extra;
+};
+
+/* A function may be a kernel of a library: then its function in the current context is meant. */
+static CUresult function_of_(CUfunction h, CUfunction *out)
+{
+    if (h == NULL)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (h->tag == TAG_FUNCTION) {
+        *out = h;
+        return CUDA_SUCCESS;
+    }
+    return kernel_to_function((CUkernel)h, out);
+}
+
+static CUresult check_shape_(const struct request *q)
+{
+    static const uint32_t block_max[3] = {1024, 1024, 64};
+    static const uint32_t grid_max[3] = {2147483647, 65535, 65535};
+    uint64_t threads = 1;
+    for (int n = 0; n < 3; n++) {
+        if (q->block[n] == 0 || q->block[n] > block_max[n] || q->grid[n] == 0 ||
+            q->grid[n] > grid_max[n])
+            return driver_error(CUDA_ERROR_INVALID_VALUE,
+                                "%s: a grid of %ux%ux%u blocks of %ux%ux%u threads is beyond the "
+                                "device's limits",
+                                q->f->func->name, q->grid[0], q->grid[1], q->grid[2], q->block[0],
+                                q->block[1], q->block[2]);
+        threads *= q->block[n];
+    }
+    if (threads > 1024)
+        return driver_error(CUDA_ERROR_INVALID_VALUE, "%s: %llu threads in a block; 1024 at most",
+                            q->f->func->name, (unsigned long long)threads);
+    if (threads > q->f->info.max_threads)
+        return driver_error(CUDA_ERROR_INVALID_VALUE,
+                            "%s: %llu threads in a block; the kernel was compiled for %u at most",
+                            q->f->func->name, (unsigned long long)threads, q->f->info.max_threads);
+    uint64_t shared = q->f->info.static_shared + q->shared;
+    uint64_t allowed = SHARED_DEFAULT_MAX;
+    if (q->f->max_dynamic_shared + q->f->info.static_shared > allowed)
+        allowed = q->f->max_dynamic_shared + q->f->info.static_shared;
+    if (shared > allowed)
+        return driver_error(CUDA_ERROR_INVALID_VALUE,
+                            "%s: %llu bytes of shared memory; %llu allowed (more with "
+                            "cudaFuncSetAttribute, up to %d)",
+                            q->f->func->name, (unsigned long long)shared,
+                            (unsigned long long)allowed, SHARED_OPTIN_MAX);
+    return CUDA_SUCCESS;
+}
+
+/* Copies the parameters into one buffer at their PTX offsets. */
+static CUresult gather_params_(const struct request *q, uint8_t *buffer, uint32_t *bytes)
+{
+    CUfunction f = q->f;
+    *bytes = (uint32_t)f->info.param_bytes;
+    if (*bytes == 0)
+        return CUDA_SUCCESS;
+    if (*bytes > MAX_PARAM_BYTES)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (q->params != NULL) {
+        if (q->extra != NULL)
+            return CUDA_ERROR_INVALID_VALUE;
+        for (int n = 0; n < f->func->nparams; n++) {
+            if (q->params[n] == NULL)
+                return CUDA_ERROR_INVALID_VALUE;
+            memcpy(buffer + f->param_offsets[n], q->params[n], f->param_sizes[n]);
+        }
+        return CUDA_SUCCESS;
+    }
+    if (q->extra == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    const void *from = NULL;
+    size_t size = 0;
+    for (void **e = q->extra; *e != CU_LAUNCH_PARAM_END; e += 2) {
+        if (*e == CU_LAUNCH_PARAM_BUFFER_POINTER)
+            from = e[1];
+        else if (*e == CU_LAUNCH_PARAM_BUFFER_SIZE)
+            size = *(size_t *)e[1];
+        else
+            return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (from == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    memset(buffer, 0, *bytes);
+    memcpy(buffer, from, size < *bytes ? size : *bytes);
+    return CUDA_SUCCESS;
+}
+
+/* A cooperative grid must fit on the device all at once: by threads, as the occupancy calls say. */
+static bool fits_(const struct request *q)
+{
+    uint64_t blocks = (uint64_t)q->grid[0] * q->grid[1] * q->grid[2];
+    struct device_facts facts;
+    device_facts(driver_device(q->f->module->ctx->ordinal), &facts);
+    return blocks <= (uint64_t)facts.workers * function_blocks_per_sm(q->f, q->block[0] * q->block[1] *
+                                                                               q->block[2],
+                                                                      q->shared);
+}
+
+static CUresult launch_(struct request *q)
+{
+    CUcontext ctx;
+    struct device_stream *s;
+    CUresult r = driver_current(&ctx);
+    if (r == CUDA_SUCCESS)
+        r = function_of_(q->f, &q->f);
+    if (r == CUDA_SUCCESS)
+        r = driver_stream(q->stream, q->per_thread, &s, &ctx);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (q->f->module->ctx != ctx)
+        return driver_error(CUDA_ERROR_INVALID_CONTEXT, "%s: the kernel and the stream belong to "
+                            "different contexts", q->f->func->name);
+    r = check_shape_(q);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (q->cooperative && !fits_(q))
+        return driver_error(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+                            "%s: a cooperative grid of %ux%ux%u blocks does not fit on the device",
+                            q->f->func->name, q->grid[0], q->grid[1], q->grid[2]);
+    uint8_t small[4096], *buffer = small;
+    if (q->f->info.param_bytes > sizeof small)
+        buffer = xmalloc(q->f->info.param_bytes);
+    struct grid_launch l = {.dynamic_shared = q->shared, .params = buffer,
+                            .cooperative = q->cooperative};
+    struct variant *v;
+    r = gather_params_(q, buffer, &l.param_bytes);
+    bool fits31 = (uint64_t)q->grid[0] * q->block[0] <= 2147483647u;
+    if (r == CUDA_SUCCESS)
+        r = function_variant(q->f, q->block, fits31, &v);
+    if (r == CUDA_SUCCESS) {
+        l.kernel = &v->kernel;
+        memcpy(l.grid, q->grid, sizeof l.grid);
+        memcpy(l.block, q->block, sizeof l.block);
+        memcpy(l.cluster, q->cluster, sizeof l.cluster);
+        r = driver_from_device(ctx, device_launch(s, &l));
+    }
+    if (buffer != small)
+        free(buffer);
+    return r;
+}
+
+static CUresult launch_plain_(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                              unsigned by, unsigned bz, unsigned shared, CUstream stream,
+                              void **params, void **extra, bool per_thread, bool cooperative)
+{
+    struct request q = {.f = f, .grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared = shared,
+                        .stream = stream, .per_thread = per_thread, .cooperative = cooperative,
+                        .params = params, .extra = extra};
+    return launch_(&q);
+}
+
+#define LAUNCH_ARGS                                                                                \
+    unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by,           \
+        unsigned int bz, unsigned int shared, CUstream stream, void **params
+
+WEIR_API CUresult cuLaunchKernel(CUfunction f, LAUNCH_ARGS, void **extra)
+{
+    return launch_plain_(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra, false, false);
+}
+
+WEIR_API CUresult cuLaunchKernel_ptsz(CUfunction f, LAUNCH_ARGS, void **extra)
+{
+    return launch_plain_(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra, true, false);
+}
+
+WEIR_API CUresult cuLaunchCooperativeKernel(CUfunction f, LAUNCH_ARGS)
+{
+    return launch_plain_(f, gx, gy, gz, bx, by, bz, shared, stream, params, NULL, false, true);
+}
+
+WEIR_API CUresult cuLaunchCooperativeKernel_ptsz(CUfunction f, LAUNCH_ARGS)
+{
+    return launch_plain_(f, gx, gy, gz, bx, by, bz, shared, stream, params, NULL, true, true);
+}
+
+/* Launch attributes: those that change nothing here (hints) pass, those that promise something
+ * this version does not have are refused by name. */
+static CUresult attribute_(struct request *q, const CUlaunchAttribute *a)
+{
+    switch (a->id) {
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+        q->cooperative = a->value.cooperative != 0;
+        return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_IGNORE:
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: /* permits overlap, asks for none */
+        return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+        if (a->value.clusterDim.x * a->value.clusterDim.y * a->value.clusterDim.z == 1)
+            return CUDA_SUCCESS;
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED, "clusters of blocks are not supported");
+    default:
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED, "launch attribute %d is not supported",
+                            (int)a->id);
+    }
+}
+
+static CUresult launch_ex_(const CUlaunchConfig *c, CUfunction f, void **params, void **extra,
+                           bool per_thread)
+{
+    if (c == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct request q = {.f = f,
+                        .grid = {c->gridDimX, c->gridDimY, c->gridDimZ},
+                        .block = {c->blockDimX, c->blockDimY, c->blockDimZ},
+                        .shared = c->sharedMemBytes,
+                        .stream = c->hStream,
+                        .per_thread = per_thread,
+                        .params = params,
+                        .extra = extra};
+    for (unsigned n = 0; n < c->numAttrs; n++) {
+        CUresult r = attribute_(&q, &c->attrs[n]);
+        if (r != CUDA_SUCCESS)
+            return r;
+    }
+    return launch_(&q);
+}
+
+WEIR_API CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **params,
+                                   void **extra)
+{
+    return launch_ex_(config, f, params, extra, false);
+}
+
+WEIR_API CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, void **params,
+                                        void **extra)
+{
+    return launch_ex_(config, f, params, extra, true);
+}
+
+/* ---- host functions ----------------------------------------------------------------------------- */
+
+struct host_call {
+    CUhostFn fn;
+    CUstreamCallback callback;
+    CUstream stream;
+    CUcontext ctx;
+    void *user;
+};
+
+static void run_host_(void *p, enum device_error status)
+{
+    struct host_call h = *(struct host_call *)p;
+    free(p);
+    if (h.fn != NULL)
+        h.fn(h.user);
+    else
+        h.callback(h.stream, driver_from_device(h.ctx, status), h.user);
+}
+
+static CUresult host_function_(CUstream stream, bool per_thread, CUhostFn fn,
+                               CUstreamCallback callback, void *user)
+{
+    CUcontext ctx;
+    struct device_stream *s;
+    CUresult r = driver_current(&ctx);
+    if (r == CUDA_SUCCESS)
+        r = driver_stream(stream, per_thread, &s, &ctx);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (fn == NULL && callback == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct host_call *h = xmalloc(sizeof *h);
+    *h = (struct host_call){fn, callback, stream, ctx, user};
+    return driver_from_device(ctx, device_host_function(s, run_host_, h, callback != NULL));
+}
+
+WEIR_API CUresult cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *user)
+{
+    return host_function_(stream, false, fn, NULL, user);
+}
+
+WEIR_API CUresult cuLaunchHostFunc_ptsz(CUstream stream, CUhostFn fn, void *user)
+{
+    return host_function_(stream, true, fn, NULL, user);
+}
+
+WEIR_API CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback fn, void *user,
+                                      unsigned int flags)
+{
+    return flags != 0 ? CUDA_ERROR_INVALID_VALUE : host_function_(stream, false, NULL, fn, user);
+}
+
+WEIR_API CUresult cuStreamAddCallback_ptsz(CUstream stream, CUstreamCallback fn, void *user,
+                                           unsigned int flags)
+{
+    return flags != 0 ? CUDA_ERROR_INVALID_VALUE : host_function_(stream, true, NULL, fn, user);
+}

@@ -1,0 +1,285 @@
+/* memory: allocation of all kinds and questions about addresses. */
+#include <string.h>
+
+#include "driver/objects.h"
+
+static CUresult alloc_(CUcontext c, int device, enum mem_kind kind, uint64_t bytes, uint32_t flags,
+                       void **out)
+{
+    struct mem_request q = {
+        .device = device, .kind = kind, .bytes = bytes, .flags = flags, .owner = c->device};
+    return driver_from_mem(mem_alloc(&q, out));
+}
+
+WEIR_API CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t bytes)
+{
+    CUcontext c;
+    void *p;
+    CUresult r = driver_current(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL || bytes == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    r = alloc_(c, c->memory, MEM_DEVICE, bytes, 0, &p);
+    if (r == CUDA_SUCCESS)
+        *out = (CUdeviceptr)(uintptr_t)p;
+    return r;
+}
+
+WEIR_API CUresult cuMemAllocPitch_v2(CUdeviceptr *out, size_t *pitch, size_t width, size_t height,
+                                     unsigned int element)
+{
+    CUresult r = driver_ready();
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL || pitch == NULL || width == 0 || height == 0 ||
+        (element != 4 && element != 8 && element != 16) || width > (size_t)1 << 40)
+        return CUDA_ERROR_INVALID_VALUE;
+    size_t row = (width + MEM_ALIGNMENT - 1) / MEM_ALIGNMENT * MEM_ALIGNMENT;
+    if (height > SIZE_MAX / row)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    r = cuMemAlloc_v2(out, row * height);
+    if (r == CUDA_SUCCESS)
+        *pitch = row;
+    return r;
+}
+
+/* cuMemFree waits for the device, as on a GPU; NULL is nothing to free. */
+WEIR_API CUresult cuMemFree_v2(CUdeviceptr at)
+{
+    CUcontext c;
+    CUresult r = driver_current(&c);
+    if (r != CUDA_SUCCESS || at == 0)
+        return r;
+    struct mem_info info;
+    if (!mem_find((void *)(uintptr_t)at, &info) || info.base != at ||
+        (info.kind != MEM_DEVICE && info.kind != MEM_MANAGED))
+        return driver_error(CUDA_ERROR_INVALID_VALUE,
+                            "cuMemFree: 0x%llx is not the start of an allocation of this kind",
+                            (unsigned long long)at);
+    r = driver_from_device(c, device_context_sync(c->device));
+    if (r != CUDA_SUCCESS)
+        return r;
+    return driver_from_mem(mem_free((void *)(uintptr_t)at, MEM_DEVICE | MEM_MANAGED));
+}
+
+WEIR_API CUresult cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned int flags)
+{
+    CUcontext c;
+    void *p;
+    CUresult r = driver_current(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL || bytes == 0 ||
+        (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
+        return CUDA_ERROR_INVALID_VALUE;
+    r = alloc_(c, MEM_HOST, MEM_MANAGED, bytes, flags, &p);
+    if (r == CUDA_SUCCESS)
+        *out = (CUdeviceptr)(uintptr_t)p;
+    return r;
+}
+
+/* ---- page-locked memory -------------------------------------------------------------------------- */
+
+WEIR_API CUresult cuMemHostAlloc(void **out, size_t bytes, unsigned int flags)
+{
+    CUcontext c;
+    CUresult r = driver_current(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL || (flags & ~7u) != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    *out = NULL;
+    if (bytes == 0)
+        return CUDA_SUCCESS;
+    return alloc_(c, MEM_HOST, MEM_PINNED, bytes, flags, out);
+}
+
+WEIR_API CUresult cuMemAllocHost_v2(void **out, size_t bytes)
+{
+    return cuMemHostAlloc(out, bytes, 0);
+}
+
+WEIR_API CUresult cuMemFreeHost(void *p)
+{
+    CUcontext c;
+    CUresult r = driver_current(&c);
+    if (r != CUDA_SUCCESS || p == NULL)
+        return r;
+    if (mem_kind_of(p, NULL) != MEM_PINNED)
+        return CUDA_ERROR_INVALID_VALUE;
+    r = driver_from_device(c, device_context_sync(c->device));
+    return r != CUDA_SUCCESS ? r : driver_from_mem(mem_free(p, MEM_PINNED));
+}
+
+WEIR_API CUresult cuMemHostRegister_v2(void *p, size_t bytes, unsigned int flags)
+{
+    CUcontext c;
+    CUresult r = driver_current(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (p == NULL || bytes == 0 || (flags & ~15u) != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    return driver_from_mem(mem_register(p, bytes, flags, c->device));
+}
+
+WEIR_API CUresult cuMemHostUnregister(void *p)
+{
+    CUcontext c;
+    CUresult r = driver_current(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (p == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    return driver_from_mem(mem_unregister(p));
+}
+
+WEIR_API CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *out, void *p, unsigned int flags)
+{
+    CUcontext c;
+    CUresult r = driver_current(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL || flags != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    *out = 0;
+    if ((mem_kind_of(p, NULL) & MEM_ON_HOST) == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    *out = (CUdeviceptr)(uintptr_t)p;
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuMemHostGetFlags(unsigned int *flags, void *p)
+{
+    CUcontext c;
+    struct mem_info info;
+    CUresult r = driver_current(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (flags == NULL || !mem_find(p, &info) || info.kind != MEM_PINNED)
+        return CUDA_ERROR_INVALID_VALUE;
+    *flags = info.flags | CU_MEMHOSTALLOC_DEVICEMAP; /* all of it is mapped here */
+    return CUDA_SUCCESS;
+}
+
+/* ---- questions ----------------------------------------------------------------------------------- */
+
+WEIR_API CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
+{
+    CUcontext c;
+    CUresult r = driver_current(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (free_bytes == NULL || total == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    uint64_t f, t;
+    mem_usage(c->memory, &f, &t);
+    *free_bytes = f;
+    *total = t;
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr at)
+{
+    CUcontext c;
+    struct mem_info info;
+    CUresult r = driver_current(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (!mem_find((void *)(uintptr_t)at, &info))
+        return CUDA_ERROR_NOT_FOUND;
+    if (base != NULL)
+        *base = info.base;
+    if (bytes != NULL)
+        *bytes = info.size;
+    return CUDA_SUCCESS;
+}
+
+/* One attribute of an address into `out`, whose type the attribute fixes. */
+static CUresult pointer_attribute_(void *out, CUpointer_attribute which, const struct mem_info *i,
+                                   CUdeviceptr at)
+{
+    bool device = (i->kind & MEM_ON_DEVICE) != 0, managed = i->kind == MEM_MANAGED;
+    switch (which) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT: {
+        CUcontext c = driver_primary(i->device < 0 ? 0 : driver_device_number(i->device));
+        *(CUcontext *)out = i->kind == MEM_POOL ? NULL : c;
+        return CUDA_SUCCESS;
+    }
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+        *(unsigned *)out = device || managed ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: *(CUdeviceptr *)out = at; return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+        *(void **)out = device ? NULL : (void *)(uintptr_t)at;
+        return device ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: *(unsigned *)out = 0; return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+        *(unsigned long long *)out = i->serial;
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned *)out = managed; return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+        *(int *)out = i->device < 0 ? 0 : driver_device_number(i->device);
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: *(unsigned *)out = 0; return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(CUdeviceptr *)out = i->base; return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *(size_t *)out = i->size; return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_MAPPED: *(unsigned *)out = 1; return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+        *(unsigned long long *)out = 0;
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: *(unsigned *)out = 0; return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: *(int *)out = 3; return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: *(void **)out = NULL; return CUDA_SUCCESS;
+    default: return CUDA_ERROR_NOT_SUPPORTED;
+    }
+}
+
+WEIR_API CUresult cuPointerGetAttribute(void *out, CUpointer_attribute which, CUdeviceptr at)
+{
+    CUcontext c;
+    struct mem_info info;
+    CUresult r = driver_current(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL || !mem_find((void *)(uintptr_t)at, &info))
+        return CUDA_ERROR_INVALID_VALUE;
+    return pointer_attribute_(out, which, &info, at);
+}
+
+/* All at once: for pageable memory everything reads as zero, without an error. */
+WEIR_API CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *which, void **out,
+                                         CUdeviceptr at)
+{
+    CUcontext c;
+    struct mem_info info;
+    CUresult r = driver_current(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (which == NULL || out == NULL || count == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    bool found = mem_find((void *)(uintptr_t)at, &info);
+    for (unsigned n = 0; n < count; n++) {
+        if (out[n] == NULL)
+            return CUDA_ERROR_INVALID_VALUE;
+        if (found) {
+            r = pointer_attribute_(out[n], which[n], &info, at);
+            if (r != CUDA_SUCCESS && which[n] != CU_POINTER_ATTRIBUTE_HOST_POINTER)
+                return r;
+            continue;
+        }
+        switch (which[n]) {
+        case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)out[n] = -2; break;
+        case CU_POINTER_ATTRIBUTE_CONTEXT:
+        case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+        case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+        case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+        case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+        case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+        case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+        case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: memset(out[n], 0, 8); break;
+        default: memset(out[n], 0, 4); break;
+        }
+    }
+    return CUDA_SUCCESS;
+}

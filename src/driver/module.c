@@ -1,0 +1,354 @@
+/* module: PTX becomes a loaded module: variables with memory and contents, functions by name, code
+ * on demand. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/fatbin.h"
+#include "driver/objects.h"
+
+/* ---- names for compiled code ------------------------------------------------------------------ */
+
+static uint64_t resolve_var_(void *self, const struct ptx_var *var)
+{
+    CUmodule m = self;
+    return var->index >= 0 && var->index < m->ptx->nvars ? m->var_address[var->index] : 0;
+}
+
+static int32_t func_index_(const struct ptx_module *ptx, const struct ptx_func *func)
+{
+    for (int32_t n = 0; n < ptx->nfuncs; n++)
+        if (ptx->funcs[n] == func)
+            return n;
+    return -1;
+}
+
+static uint64_t resolve_func_(void *self, const struct ptx_func *func)
+{
+    CUmodule m = self;
+    int32_t n = func_index_(m->ptx, func);
+    return n < 0 ? 0 : (uint64_t)(uintptr_t)&m->func_token[n];
+}
+
+static void *resolve_helper_(void *self, const char *name)
+{
+    (void)self;
+    return grid_helper(strncmp(name, "weir_rt_", 8) == 0 ? name + 8 : name);
+}
+
+/* ---- variables --------------------------------------------------------------------------------- */
+
+static bool has_memory_(const struct ptx_var *v)
+{
+    return (v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST) && v->size > 0;
+}
+
+static CUresult place_variables_(CUmodule m)
+{
+    uint64_t constants = 0;
+    for (int32_t n = 0; n < m->ptx->nvars; n++) {
+        const struct ptx_var *v = m->ptx->vars[n];
+        if (v->linkage == PTX_LINK_EXTERN && v->space == PTX_SPACE_GLOBAL)
+            return driver_error(CUDA_ERROR_INVALID_PTX, "line %d: the extern variable %s is not "
+                                "defined", v->line, v->name);
+        if (!has_memory_(v))
+            continue;
+        if (v->space == PTX_SPACE_CONST)
+            constants += v->size;
+        struct mem_request q = {.device = v->managed ? MEM_HOST : m->ctx->memory,
+                                .kind = v->managed ? MEM_MANAGED : MEM_MODULE,
+                                .bytes = v->size,
+                                .align = v->align > MEM_ALIGNMENT ? v->align : 0,
+                                .owner = m->ctx->device};
+        void *p;
+        CUresult r = driver_from_mem(mem_alloc(&q, &p));
+        if (r != CUDA_SUCCESS)
+            return r;
+        m->var_address[n] = (uint64_t)(uintptr_t)p;
+    }
+    if (constants > CONST_BANK_BYTES)
+        return driver_error(CUDA_ERROR_INVALID_PTX,
+                            "%llu bytes of .const variables; a device has %d",
+                            (unsigned long long)constants, CONST_BANK_BYTES);
+    return CUDA_SUCCESS;
+}
+
+/* Initial bytes, with the addresses in them. */
+static void fill_variables_(CUmodule m)
+{
+    for (int32_t n = 0; n < m->ptx->nvars; n++) {
+        const struct ptx_var *v = m->ptx->vars[n];
+        uint8_t *to = (uint8_t *)(uintptr_t)m->var_address[n];
+        if (to == NULL)
+            continue;
+        if (v->init != NULL)
+            memcpy(to, v->init, v->size);
+        else
+            memset(to, 0, v->size);
+        for (int32_t k = 0; k < v->nrelocs; k++) {
+            const struct ptx_reloc *r = &v->relocs[k];
+            uint64_t a = r->var ? resolve_var_(m, r->var) : resolve_func_(m, r->func);
+            a += (uint64_t)r->addend;
+            a >>= r->shift * 8u;
+            memcpy(to + r->at, &a, r->bytes);
+        }
+    }
+}
+
+/* ---- loading ----------------------------------------------------------------------------------- */
+
+/* PTX text of one image, on the heap; NULL and a code. */
+static char *text_of_(const void *data, CUresult *code, struct diag *d)
+{
+    struct fatbin_ptx ptx;
+    switch (fatbin_find_ptx(data, SIZE_MAX, DEVICE_SM, &ptx, d)) {
+    case FATBIN_OK: return ptx.text;
+    case FATBIN_NO_PTX: *code = CUDA_ERROR_NO_BINARY_FOR_GPU; return NULL;
+    default: *code = CUDA_ERROR_INVALID_IMAGE; return NULL;
+    }
+}
+
+static struct ptx_module *parse_(const char *text, CUresult *code, struct diag *d)
+{
+    struct ptx_module *ptx = ptx_parse(text, strlen(text), d);
+    *code = CUDA_ERROR_INVALID_PTX;
+    if (ptx != NULL && ptx->target_sm > DEVICE_SM) {
+        diag_set(d, 0, 0, "PTX for sm_%d; this device is sm_%d", ptx->target_sm, DEVICE_SM);
+        *code = CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+        ptx_free(ptx);
+        ptx = NULL;
+    }
+    return ptx;
+}
+
+/* Relocatable device code: all units, linked. */
+static struct ptx_module *link_list_(const void *const *list, CUresult *code, struct diag *d)
+{
+    struct {
+        struct ptx_module **items;
+        size_t count, cap;
+    } units = {0};
+    struct ptx_module *linked = NULL;
+    bool ok = true;
+    for (; ok && *list != NULL; list++) {
+        char *text = text_of_(*list, code, d);
+        struct ptx_module *unit = text ? parse_(text, code, d) : NULL;
+        free(text);
+        ok = unit != NULL;
+        if (ok)
+            vec_push(&units, unit);
+    }
+    if (ok)
+        linked = ptx_link(units.items, (int)units.count, d);
+    for (size_t n = 0; n < units.count; n++)
+        ptx_free(units.items[n]);
+    free(units.items);
+    return linked;
+}
+
+/* Whatever a program may hand over: PTX text, a fat binary, its wrapper. */
+static struct ptx_module *read_image_(const void *image, CUresult *code, struct diag *d)
+{
+    struct fatbin_wrapper w;
+    if (fatbin_is_wrapper(image)) {
+        if (!fatbin_read_wrapper(image, &w)) {
+            *code = CUDA_ERROR_INVALID_IMAGE;
+            diag_set(d, 0, 0, "fat binary wrapper of an unknown version");
+            return NULL;
+        }
+        if (w.list != NULL && w.list[0] != NULL)
+            return link_list_(w.list, code, d);
+        image = w.data;
+    }
+    if (image != NULL && fatbin_is_header(image)) {
+        char *text = text_of_(image, code, d);
+        struct ptx_module *ptx = text ? parse_(text, code, d) : NULL;
+        free(text);
+        return ptx;
+    }
+    if (image != NULL && memcmp(image, "\177ELF", 4) == 0) {
+        *code = CUDA_ERROR_NO_BINARY_FOR_GPU;
+        diag_set(d, 0, 0, "this is machine code for a GPU: rebuild as PTX, e.g. -ptx or -gencode "
+                          "arch=compute_80,code=compute_80");
+        return NULL;
+    }
+    return image ? parse_(image, code, d) : NULL;
+}
+
+static void free_module_(CUmodule m)
+{
+    for (CUfunction f = m->functions, next; f != NULL; f = next) {
+        next = f->next;
+        for (struct variant *v = atomic_load(&f->variants), *after; v != NULL; v = after) {
+            after = v->next;
+            jit_release(v->code);
+            free(v);
+        }
+        free(f->param_offsets);
+        free(f->param_sizes);
+        f->tag = 0;
+        free(f);
+    }
+    for (int32_t n = 0; n < m->ptx->nvars; n++)
+        if (m->var_address[n] != 0)
+            mem_free((void *)(uintptr_t)m->var_address[n], MEM_MODULE | MEM_MANAGED);
+    free(m->var_address);
+    free(m->func_token);
+    ptx_free(m->ptx);
+    m->tag = 0;
+    free(m);
+}
+
+CUresult module_load(CUcontext ctx, const void *image, struct strbuf *log, CUmodule *out)
+{
+    struct diag d = {0};
+    CUresult code = CUDA_ERROR_INVALID_IMAGE;
+    struct ptx_module *ptx = read_image_(image, &code, &d);
+    if (ptx != NULL && !jit_check(ptx, &d)) {
+        ptx_free(ptx);
+        ptx = NULL;
+        code = CUDA_ERROR_INVALID_PTX;
+    }
+    if (ptx == NULL) {
+        if (log != NULL)
+            sb_printf(log, "%s", d.text);
+        return driver_error(code, "%s", d.text[0] ? d.text : "not a module: neither PTX nor a fat binary");
+    }
+    CUmodule m = xcalloc(1, sizeof *m);
+    m->tag = TAG_MODULE;
+    m->ctx = ctx;
+    m->ptx = ptx;
+    m->var_address = xcalloc((size_t)ptx->nvars + 1, sizeof *m->var_address);
+    m->func_token = xcalloc((size_t)ptx->nfuncs + 1, 1);
+    pthread_mutex_init(&m->lock, NULL);
+    m->resolver = (struct jit_resolver){resolve_var_, resolve_func_, resolve_helper_, m};
+    CUresult r = place_variables_(m);
+    if (r != CUDA_SUCCESS) {
+        free_module_(m);
+        return r;
+    }
+    fill_variables_(m);
+    pthread_mutex_lock(&ctx->lock);
+    m->next = ctx->modules;
+    m->link = &ctx->modules;
+    if (m->next != NULL)
+        m->next->link = &m->next;
+    ctx->modules = m;
+    pthread_mutex_unlock(&ctx->lock);
+    *out = m;
+    return CUDA_SUCCESS;
+}
+
+void module_unload(CUmodule m)
+{
+    CUcontext ctx = m->ctx;
+    device_context_sync(ctx->device); /* its code may be running */
+    pthread_mutex_lock(&ctx->lock);
+    *m->link = m->next;
+    if (m->next != NULL)
+        m->next->link = m->link;
+    pthread_mutex_unlock(&ctx->lock);
+    free_module_(m);
+}
+
+/* ---- functions ---------------------------------------------------------------------------------- */
+
+static CUresult new_function_(CUmodule m, struct ptx_func *func, CUfunction *out)
+{
+    struct diag d = {0};
+    CUfunction f = xcalloc(1, sizeof *f);
+    f->tag = TAG_FUNCTION;
+    f->module = m;
+    f->func = func;
+    if (!jit_kernel_info(func, &f->info, &d)) {
+        free(f);
+        return driver_error(CUDA_ERROR_INVALID_PTX, "%s", d.text);
+    }
+    f->carveout = -1;
+    pthread_mutex_init(&f->lock, NULL);
+    f->param_offsets = xcalloc((size_t)func->nparams + 1, sizeof *f->param_offsets);
+    f->param_sizes = xcalloc((size_t)func->nparams + 1, sizeof *f->param_sizes);
+    uint64_t at = 0;
+    for (int n = 0; n < func->nparams; n++) {
+        uint64_t align = func->params[n]->align ? func->params[n]->align : 1;
+        at = (at + align - 1) / align * align;
+        f->param_offsets[n] = (uint32_t)at;
+        f->param_sizes[n] = (uint32_t)func->params[n]->size;
+        at += func->params[n]->size;
+    }
+    f->next = m->functions;
+    m->functions = f;
+    *out = f;
+    return CUDA_SUCCESS;
+}
+
+CUresult module_function(CUmodule m, const char *name, CUfunction *out)
+{
+    struct ptx_func *func = ptx_find_func(m->ptx, name);
+    if (func == NULL || !func->is_entry || !func->has_body)
+        return driver_error(CUDA_ERROR_NOT_FOUND, "the module has no kernel named %s", name);
+    CUresult r = CUDA_SUCCESS;
+    pthread_mutex_lock(&m->lock);
+    *out = NULL;
+    for (CUfunction f = m->functions; f != NULL && *out == NULL; f = f->next)
+        if (f->func == func)
+            *out = f;
+    if (*out == NULL)
+        r = new_function_(m, func, out);
+    pthread_mutex_unlock(&m->lock);
+    return r;
+}
+
+static struct variant *find_variant_(CUfunction f, const uint32_t ntid[3], bool grid_small)
+{
+    for (struct variant *v = atomic_load_explicit(&f->variants, memory_order_acquire); v != NULL;
+         v = v->next)
+        if (v->ntid[0] == ntid[0] && v->ntid[1] == ntid[1] && v->ntid[2] == ntid[2] &&
+            v->grid_small == grid_small)
+            return v;
+    return NULL;
+}
+
+static CUresult compile_variant_(CUfunction f, const uint32_t ntid[3], bool grid_small,
+                                 struct variant **out)
+{
+    struct jit_options opt = {.ntid = {ntid[0], ntid[1], ntid[2]},
+                              .grid_small = grid_small,
+                              .optimize = 2,
+                              .lineinfo = 1};
+    struct diag d = {0};
+    struct jit_code *code = jit_get(f->func, &opt, &f->module->resolver, &d);
+    if (code == NULL)
+        return driver_error(CUDA_ERROR_INVALID_PTX, "kernel %s: %s", f->func->name, d.text);
+    struct variant *v = xcalloc(1, sizeof *v);
+    memcpy(v->ntid, ntid, sizeof v->ntid);
+    v->grid_small = grid_small;
+    v->code = code;
+    v->kernel = (struct grid_kernel){.run = code->run,
+                                     .name = f->func->name,
+                                     .frame_bytes = code->frame_bytes,
+                                     .pc_count = code->pc_count,
+                                     .static_shared = f->info.static_shared,
+                                     .local_bytes = code->local_bytes,
+                                     .can_suspend = code->can_suspend != 0,
+                                     .recursive = f->info.recursive,
+                                     .text = code->text,
+                                     .text_bytes = code->text_bytes,
+                                     .user = v};
+    v->next = atomic_load(&f->variants);
+    atomic_store_explicit(&f->variants, v, memory_order_release);
+    *out = v;
+    return CUDA_SUCCESS;
+}
+
+CUresult function_variant(CUfunction f, const uint32_t ntid[3], bool grid_small,
+                          struct variant **out)
+{
+    *out = find_variant_(f, ntid, grid_small);
+    if (WEIR_LIKELY(*out != NULL))
+        return CUDA_SUCCESS;
+    pthread_mutex_lock(&f->lock);
+    *out = find_variant_(f, ntid, grid_small);
+    CUresult r = *out != NULL ? CUDA_SUCCESS : compile_variant_(f, ntid, grid_small, out);
+    pthread_mutex_unlock(&f->lock);
+    return r;
+}

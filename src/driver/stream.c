@@ -1,0 +1,343 @@
+/* stream: streams and events as handles. */
+#include <stdlib.h>
+
+#include "driver/objects.h"
+
+/* ---- streams ------------------------------------------------------------------------------------ */
+
+CUresult driver_stream(CUstream h, bool per_thread, struct device_stream **s, CUcontext *ctx)
+{
+    if (h == NULL)
+        h = per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+    if (h == CU_STREAM_LEGACY) {
+        *s = device_stream_legacy((*ctx)->device);
+        return CUDA_SUCCESS;
+    }
+    if (h == CU_STREAM_PER_THREAD) {
+        *s = device_stream_per_thread((*ctx)->device);
+        return CUDA_SUCCESS;
+    }
+    if (h->tag != TAG_STREAM)
+        return CUDA_ERROR_INVALID_HANDLE;
+    *s = h->device;
+    *ctx = h->ctx;
+    return CUDA_SUCCESS;
+}
+
+/* Context and stream of a call that needs both. */
+static CUresult find_(CUstream h, bool per_thread, struct device_stream **s, CUcontext *ctx)
+{
+    CUresult r = driver_current(ctx);
+    return r == CUDA_SUCCESS ? driver_stream(h, per_thread, s, ctx) : r;
+}
+
+WEIR_API CUresult cuStreamCreateWithPriority(CUstream *out, unsigned int flags, int priority)
+{
+    CUcontext c;
+    CUresult r = driver_current(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL || (flags & ~1u) != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUstream s = xcalloc(1, sizeof *s);
+    s->tag = TAG_STREAM;
+    s->ctx = c;
+    s->device = device_stream_new(c->device, flags, priority);
+    if (s->device == NULL) {
+        free(s);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    pthread_mutex_lock(&c->lock);
+    s->next = c->streams;
+    s->link = &c->streams;
+    if (s->next != NULL)
+        s->next->link = &s->next;
+    c->streams = s;
+    pthread_mutex_unlock(&c->lock);
+    *out = s;
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuStreamCreate(CUstream *out, unsigned int flags)
+{
+    return cuStreamCreateWithPriority(out, flags, 0);
+}
+
+void stream_destroy(CUstream s)
+{
+    pthread_mutex_lock(&s->ctx->lock);
+    *s->link = s->next;
+    if (s->next != NULL)
+        s->next->link = s->link;
+    pthread_mutex_unlock(&s->ctx->lock);
+    device_stream_free(s->device);
+    s->tag = 0;
+    free(s);
+}
+
+WEIR_API CUresult cuStreamDestroy_v2(CUstream s)
+{
+    CUcontext c;
+    CUresult r = driver_current_any(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (s == NULL || s == CU_STREAM_LEGACY || s == CU_STREAM_PER_THREAD || s->tag != TAG_STREAM)
+        return CUDA_ERROR_INVALID_HANDLE;
+    stream_destroy(s);
+    return CUDA_SUCCESS;
+}
+
+/* Both forms of a function on a stream: handle 0 is the legacy stream, or the thread's own. */
+#define BOTH(name, params, ...)                                                                    \
+    WEIR_API CUresult name params;                                                                 \
+    WEIR_API CUresult name##_ptsz params;                                                          \
+    WEIR_API CUresult name params { return name##_(false, __VA_ARGS__); }                          \
+    WEIR_API CUresult name##_ptsz params { return name##_(true, __VA_ARGS__); }
+
+static CUresult cuStreamSynchronize_(bool pt, CUstream h)
+{
+    CUcontext c;
+    struct device_stream *s;
+    CUresult r = find_(h, pt, &s, &c);
+    return r != CUDA_SUCCESS ? r : driver_from_device(c, device_stream_sync(s));
+}
+BOTH(cuStreamSynchronize, (CUstream h), h)
+
+static CUresult cuStreamQuery_(bool pt, CUstream h)
+{
+    CUcontext c;
+    struct device_stream *s;
+    CUresult r = find_(h, pt, &s, &c);
+    return r != CUDA_SUCCESS ? r : driver_from_device(c, device_stream_query(s));
+}
+BOTH(cuStreamQuery, (CUstream h), h)
+
+static CUresult cuStreamGetPriority_(bool pt, CUstream h, int *priority)
+{
+    CUcontext c;
+    struct device_stream *s;
+    CUresult r = find_(h, pt, &s, &c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (priority == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *priority = device_stream_priority(s);
+    return CUDA_SUCCESS;
+}
+BOTH(cuStreamGetPriority, (CUstream h, int *priority), h, priority)
+
+static CUresult cuStreamGetFlags_(bool pt, CUstream h, unsigned int *flags)
+{
+    CUcontext c;
+    struct device_stream *s;
+    CUresult r = find_(h, pt, &s, &c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (flags == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *flags = device_stream_flags(s);
+    return CUDA_SUCCESS;
+}
+BOTH(cuStreamGetFlags, (CUstream h, unsigned int *flags), h, flags)
+
+static CUresult cuStreamGetId_(bool pt, CUstream h, unsigned long long *id)
+{
+    CUcontext c;
+    struct device_stream *s;
+    CUresult r = find_(h, pt, &s, &c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (id == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *id = device_stream_id(s);
+    return CUDA_SUCCESS;
+}
+BOTH(cuStreamGetId, (CUstream h, unsigned long long *id), h, id)
+
+static CUresult cuStreamGetCtx_(bool pt, CUstream h, CUcontext *out)
+{
+    CUcontext c;
+    struct device_stream *s;
+    CUresult r = find_(h, pt, &s, &c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *out = c;
+    return CUDA_SUCCESS;
+}
+BOTH(cuStreamGetCtx, (CUstream h, CUcontext *out), h, out)
+
+static CUresult cuStreamGetDevice_(bool pt, CUstream h, CUdevice *out)
+{
+    CUcontext c;
+    CUresult r = cuStreamGetCtx_(pt, h, &c);
+    if (r == CUDA_SUCCESS && out == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (r == CUDA_SUCCESS)
+        *out = c->ordinal;
+    return r;
+}
+BOTH(cuStreamGetDevice, (CUstream h, CUdevice *out), h, out)
+
+static CUresult cuStreamIsCapturing_(bool pt, CUstream h, CUstreamCaptureStatus *status)
+{
+    CUcontext c;
+    struct device_stream *s;
+    CUresult r = find_(h, pt, &s, &c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (status == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *status = CU_STREAM_CAPTURE_STATUS_NONE; /* capture cannot be begun in this version */
+    return CUDA_SUCCESS;
+}
+BOTH(cuStreamIsCapturing, (CUstream h, CUstreamCaptureStatus *status), h, status)
+
+/* ---- events ------------------------------------------------------------------------------------- */
+
+CUresult driver_event(CUevent h, struct device_event **e)
+{
+    if (h == NULL || h->tag != TAG_EVENT)
+        return CUDA_ERROR_INVALID_HANDLE;
+    *e = h->device;
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuEventCreate(CUevent *out, unsigned int flags)
+{
+    CUcontext c;
+    CUresult r = driver_current(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL || (flags & ~7u) != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (flags & CU_EVENT_INTERPROCESS) {
+        if ((flags & CU_EVENT_DISABLE_TIMING) == 0)
+            return CUDA_ERROR_INVALID_VALUE;
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED, "interprocess events are not supported");
+    }
+    CUevent e = xcalloc(1, sizeof *e);
+    e->tag = TAG_EVENT;
+    e->ctx = c;
+    e->flags = flags;
+    e->device = device_event_new(c->device, flags);
+    pthread_mutex_lock(&c->lock);
+    e->next = c->events;
+    e->link = &c->events;
+    if (e->next != NULL)
+        e->next->link = &e->next;
+    c->events = e;
+    pthread_mutex_unlock(&c->lock);
+    *out = e;
+    return CUDA_SUCCESS;
+}
+
+void event_destroy(CUevent e)
+{
+    pthread_mutex_lock(&e->ctx->lock);
+    *e->link = e->next;
+    if (e->next != NULL)
+        e->next->link = e->link;
+    pthread_mutex_unlock(&e->ctx->lock);
+    device_event_free(e->device);
+    e->tag = 0;
+    free(e);
+}
+
+WEIR_API CUresult cuEventDestroy_v2(CUevent e)
+{
+    CUcontext c;
+    struct device_event *d;
+    CUresult r = driver_current_any(&c);
+    if (r == CUDA_SUCCESS)
+        r = driver_event(e, &d);
+    if (r == CUDA_SUCCESS)
+        event_destroy(e);
+    return r;
+}
+
+static CUresult cuEventRecordWithFlags_(bool pt, CUevent h, CUstream stream, unsigned int flags)
+{
+    CUcontext c;
+    struct device_stream *s;
+    struct device_event *e;
+    CUresult r = find_(stream, pt, &s, &c);
+    if (r == CUDA_SUCCESS)
+        r = driver_event(h, &e);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if ((flags & ~1u) != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (h->ctx != c)
+        return driver_error(CUDA_ERROR_INVALID_HANDLE,
+                            "cuEventRecord: event and stream belong to different contexts");
+    return driver_from_device(c, device_event_record(e, s));
+}
+BOTH(cuEventRecordWithFlags, (CUevent h, CUstream s, unsigned int flags), h, s, flags)
+
+static CUresult cuEventRecord_(bool pt, CUevent h, CUstream s)
+{
+    return cuEventRecordWithFlags_(pt, h, s, 0);
+}
+BOTH(cuEventRecord, (CUevent h, CUstream s), h, s)
+
+static CUresult cuStreamWaitEvent_(bool pt, CUstream stream, CUevent h, unsigned int flags)
+{
+    CUcontext c;
+    struct device_stream *s;
+    struct device_event *e;
+    CUresult r = find_(stream, pt, &s, &c);
+    if (r == CUDA_SUCCESS)
+        r = driver_event(h, &e);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if ((flags & ~1u) != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    return driver_from_device(c, device_stream_wait_event(s, e));
+}
+BOTH(cuStreamWaitEvent, (CUstream s, CUevent h, unsigned int flags), s, h, flags)
+
+WEIR_API CUresult cuEventQuery(CUevent h)
+{
+    CUcontext c;
+    struct device_event *e;
+    CUresult r = driver_current(&c);
+    if (r == CUDA_SUCCESS)
+        r = driver_event(h, &e);
+    return r != CUDA_SUCCESS ? r : driver_from_device(h->ctx, device_event_query(e));
+}
+
+WEIR_API CUresult cuEventSynchronize(CUevent h)
+{
+    CUcontext c;
+    struct device_event *e;
+    CUresult r = driver_current(&c);
+    if (r == CUDA_SUCCESS)
+        r = driver_event(h, &e);
+    return r != CUDA_SUCCESS ? r : driver_from_device(h->ctx, device_event_sync(e));
+}
+
+WEIR_API CUresult cuEventElapsedTime_v2(float *ms, CUevent from, CUevent to)
+{
+    CUcontext c;
+    struct device_event *a, *b;
+    CUresult r = driver_current(&c);
+    if (r == CUDA_SUCCESS)
+        r = driver_event(from, &a);
+    if (r == CUDA_SUCCESS)
+        r = driver_event(to, &b);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (ms == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    return driver_from_device(c, device_event_elapsed(a, b, ms));
+}
+
+/* The older name, for programs compiled with older headers. */
+#undef cuEventElapsedTime
+WEIR_API CUresult cuEventElapsedTime(float *ms, CUevent from, CUevent to);
+WEIR_API CUresult cuEventElapsedTime(float *ms, CUevent from, CUevent to)
+{
+    return cuEventElapsedTime_v2(ms, from, to);
+}
