@@ -2,11 +2,11 @@
  * compute in 64 bits, and saturate, combine or merge the result; the SIMD ones do two halves or
  * four bytes, selected from both sources, at once.
  *
- * How the parser keeps the selections (ptx_operand): a single part in `select`; a list of parts
- * (`.b3210`, `.h10`) as its digits, one per hexadecimal digit, in imm, with select 7. */
+ * How the parser keeps the selections (ptx_operand): a single part in `select`, 1 to 6; a list of
+ * parts (`.b3210`, `.h10`) as its digits, one per hexadecimal digit of imm, with select 7 or 8. */
 #include "jit/alu_table.h"
 
-enum { SELECT_LIST = 7 };
+enum { SELECT_LIST = 7 /* and above */ };
 
 /* ---- scalar -------------------------------------------------------------------------------- */
 
@@ -118,7 +118,7 @@ static void emit_vmad(struct emit *e)
 static void source_list(const struct ptx_operand *o, unsigned n, bool second, unsigned out[4])
 {
     for (unsigned k = 0; k < n; k++)
-        out[k] = o->select == SELECT_LIST ? (unsigned)(o->imm >> 4 * k) & 15 : second ? n + k : k;
+        out[k] = o->select >= SELECT_LIST ? (unsigned)(o->imm >> 4 * k) & 15 : second ? n + k : k;
 }
 
 /* Bit k: part k of the destination is written. Digits fall, so a 0 can only be the last one. */
@@ -126,7 +126,7 @@ static unsigned destination_mask(const struct ptx_operand *o, unsigned n)
 {
     if (o->select == 0)
         return (1u << n) - 1;
-    if (o->select != SELECT_LIST)
+    if (o->select < SELECT_LIST)
         return 1u << (o->select <= 4 ? o->select - 1 : o->select - 5);
     unsigned mask = 0;
     uint64_t digits = o->imm;

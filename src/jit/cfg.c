@@ -87,6 +87,12 @@ static bool make_blocks_(struct cfg *c)
     c->blocks = arena_alloc(&k->arena, sizeof *c->blocks * (size_t)c->n);
     bool ok = true;
     for (int32_t n = 0, b = -1; ok && n < ni; n++) {
+        if (k->is_function && is_barrier_(&k->instrs[n])) {
+            ok = diag_set(k->diag, k->instrs[n].line, k->instrs[n].column,
+                          "a barrier in %s, which is recursive or called through a pointer, is not "
+                          "supported", k->entry->name);
+            break;
+        }
         if (leader[n]) {
             c->blocks[++b] = (struct jblock){.first = n, .cond = -1, .loop = -1};
             c->blocks[b].term = TERM_JUMP;
@@ -416,7 +422,7 @@ bool pass_cfg(struct jkernel *k)
     analyse_(&c);
     uint64_t **body = find_loops_(&c);
     int32_t before = c.n;
-    for (int32_t h = 0; h < before; h++)
+    for (int32_t h = 0; h < before && !k->is_function; h++) /* functions cannot suspend */
         if (body[h] != NULL && loop_polls_(&c, body[h]))
             insert_polls_(&c, h, body[h]);
     if (c.n != before) {

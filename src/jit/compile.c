@@ -152,6 +152,7 @@ static bool kernel_info_(const struct ptx_func *entry, struct jit_kernel_info *i
         memset(info, 0, sizeof *info);
         info->static_shared = k.shared_bytes;
         info->local_bytes = k.local_bytes;
+        info->recursive = k.has_calls;
         info->param_bytes = param_bytes_(entry);
         for (int n = 0; n < entry->module->nvars; n++)
             if (entry->module->vars[n]->space == PTX_SPACE_CONST)
@@ -205,10 +206,35 @@ static LLVMTargetMachineRef machine_(struct diag *d)
 /* One compilation: everything that must be released at its end. */
 struct session {
     struct jkernel k;
+    struct callees callees;
     struct emit e;
     LLVMTargetMachineRef tm;
     LLVMTargetDataRef data;
 };
+
+static void finish_function_(struct emit *e)
+{
+    attribute_(e, "prefer-vector-width", "512");
+    attribute_(e, "min-legal-vector-width", "512");
+    unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", 8);
+    LLVMAddAttributeAtIndex(e->fn, LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(e->alu.ctx, nounwind, 0));
+}
+
+/* A function that is called and not inlined, into the same module. */
+static bool emit_callee_(struct session *s, const struct ptx_func *func,
+                         const struct jit_options *opt, struct diag *d)
+{
+    struct jkernel k = {.is_function = true};
+    bool ok = jkernel_build(&k, func, opt, d);
+    if (ok) {
+        struct emit e = {.k = &k, .alu = s->e.alu, .callees = &s->callees, .lines = s->e.lines};
+        ok = emit_function(&e);
+        finish_function_(&e);
+    }
+    jkernel_free(&k);
+    return ok;
+}
 
 static bool session_open_(struct session *s, const struct ptx_func *entry,
                           const struct jit_options *opt, struct diag *d)
@@ -220,6 +246,7 @@ static bool session_open_(struct session *s, const struct ptx_func *entry,
     if (s->tm == NULL)
         return false;
     s->e.k = &s->k;
+    s->e.callees = &s->callees;
     s->e.alu.ctx = LLVMContextCreate();
     s->e.alu.module = LLVMModuleCreateWithNameInContext("weir", s->e.alu.ctx);
     s->e.alu.b = LLVMCreateBuilderInContext(s->e.alu.ctx);
@@ -227,14 +254,17 @@ static bool session_open_(struct session *s, const struct ptx_func *entry,
     s->data = LLVMCreateTargetDataLayout(s->tm);
     LLVMSetModuleDataLayout(s->e.alu.module, s->data);
     LLVMSetTarget(s->e.alu.module, host_triple);
-    if (!emit_kernel(&s->e))
-        return d->text[0] != '\0' ? false : diag_set(d, 0, 0, "%s cannot be compiled", entry->name);
-    attribute_(&s->e, "prefer-vector-width", "512");
-    attribute_(&s->e, "min-legal-vector-width", "512");
-    unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", 8);
-    LLVMAddAttributeAtIndex(s->e.fn, LLVMAttributeFunctionIndex,
-                            LLVMCreateEnumAttribute(s->e.alu.ctx, nounwind, 0));
-    return true;
+    if (opt->lineinfo)
+        s->e.lines = debug_open(&s->e);
+    bool ok = emit_kernel(&s->e);
+    if (ok)
+        finish_function_(&s->e);
+    for (size_t n = 0; ok && n < s->callees.count; n++)
+        ok = emit_callee_(s, s->callees.items[n], opt, d);
+    debug_close(s->e.lines);
+    if (!ok && d->text[0] == '\0')
+        diag_set(d, 0, 0, "%s cannot be compiled", entry->name);
+    return ok;
 }
 
 static void session_close_(struct session *s)
@@ -249,6 +279,7 @@ static void session_close_(struct session *s)
         LLVMDisposeTargetData(s->data);
     if (s->tm != NULL)
         LLVMDisposeTargetMachine(s->tm);
+    free(s->callees.items);
     jkernel_free(&s->k);
 }
 

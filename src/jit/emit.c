@@ -303,6 +303,7 @@ static void exit_(struct emit *e, const struct jblock *blk)
         LLVMBuildBr(b, e->next_warp);
         return;
     }
+    /* in a function `exit` is its return: the lanes that have reached it wait for the others */
     LLVMValueRef live = LLVMBuildLoad2(b, e->i32, e->live_slot, "");
     live = LLVMBuildAnd(b, live, LLVMBuildNot(b, mask_bits(e), ""), "");
     LLVMBuildStore(b, live, e->live_slot);
@@ -696,17 +697,17 @@ static void find_waiting_(struct emit *e)
     }
 }
 
-bool emit_kernel(struct emit *e)
+/* What kernels and functions share: types, tables, storage. The builder ends up behind the
+ * prologue, in the entry block. */
+static void open_(struct emit *e)
 {
     struct jkernel *k = e->k;
-    types_(e);
-    metadata_(e);
-    LLVMTypeRef fn = LLVMFunctionType(e->i32, &e->ptr, 1, false);
-    e->fn = LLVMAddFunction(e->alu.module, "weir_block", fn);
     e->blk = LLVMGetParam(e->fn, 0);
     e->entry = new_bb(e, "entry");
     e->alu.lanes = 1;
     LLVMPositionBuilderAtEnd(e->alu.b, e->entry);
+    LLVMSetCurrentDebugLocation2(e->alu.b, NULL);
+    debug_function(e);
     e->regs = arena_alloc(&k->arena, sizeof *e->regs * (k->nregs + 1));
     e->pending_slot = arena_alloc(&k->arena, sizeof(LLVMValueRef) * (size_t)k->nblocks);
     e->bb = arena_alloc(&k->arena, sizeof(LLVMBasicBlockRef) * (size_t)k->nblocks);
@@ -715,10 +716,20 @@ bool emit_kernel(struct emit *e)
     bool early = false;
     for (int32_t b = 0; b < k->nblocks; b++)
         early |= k->blocks[b].term == TERM_EXIT && !k->blocks[b].alone;
-    e->always_full = k->full_warps && !early;
+    e->always_full = k->full_warps && !early && !k->is_function;
     prologue_(e);
     plan_resume_(e);
     find_waiting_(e);
+}
+
+bool emit_kernel(struct emit *e)
+{
+    struct jkernel *k = e->k;
+    types_(e);
+    metadata_(e);
+    e->fn = LLVMAddFunction(e->alu.module, "weir_block",
+                            LLVMFunctionType(e->i32, &e->ptr, 1, false));
+    open_(e);
     LLVMBasicBlockRef *regions =
         arena_alloc(&k->arena, sizeof(LLVMBasicBlockRef) * (size_t)k->nresume);
     for (int32_t r = 0; r < k->nresume; r++)
@@ -734,4 +745,35 @@ bool emit_kernel(struct emit *e)
         if (!emit_region_(e, r, regions[r]))
             return false;
     return true;
+}
+
+bool emit_function(struct emit *e)
+{
+    LLVMBuilderRef b = e->alu.b;
+    types_(e);
+    metadata_(e);
+    e->fn = callee_function(e, e->k->entry);
+    e->w = LLVMGetParam(e->fn, 1);
+    e->sp = LLVMGetParam(e->fn, 3);
+    open_(e);
+    LLVMBuildStore(b, LLVMGetParam(e->fn, 2), e->live_slot);
+    /* the frame must fit into the thread's local window */
+    LLVMValueRef end = LLVMBuildAdd(b, e->sp, c64(e, e->k->local_bytes), "");
+    LLVMBasicBlockRef over = new_bb(e, "overflow"), fits = new_bb(e, "fits");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntUGT, end, e->local_stride, ""), over, fits);
+    LLVMPositionBuilderAtEnd(b, over);
+    e->mask = LLVMGetParam(e->fn, 2);
+    emit_fault(e, JIT_FAULT_STACK, e->mask);
+    LLVMBuildUnreachable(b);
+    e->next_warp = new_bb(e, "return");
+    LLVMPositionBuilderAtEnd(b, fits);
+    if (e->pending_slot[0] != NULL)
+        LLVMBuildStore(b, LLVMGetParam(e->fn, 2), e->pending_slot[0]);
+    LLVMBuildBr(b, block_bb_(e, 0));
+    while (e->nwork > 0)
+        if (!emit_block_(e, e->work[--e->nwork]))
+            return false;
+    LLVMPositionBuilderAtEnd(b, e->next_warp);
+    LLVMBuildRetVoid(b);
+    return !e->failed;
 }

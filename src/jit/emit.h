@@ -33,7 +33,7 @@ struct emit {
     LLVMBasicBlockRef entry, dispatch, suspend;
     LLVMValueRef w_slot, phase_slot, spun_slot; /* current warp, barrier phase, polls ran out */
     LLVMValueRef safe;                          /* 16 readable bytes for lanes not active */
-    LLVMValueRef cnt_slot;
+    LLVMValueRef sp;        /* functions: where this frame starts in the local window (i64) */
     struct storage *regs;
     LLVMValueRef live_slot;      /* i32: threads of the warp that have not ended */
     LLVMValueRef *pending_slot;  /* per block: i32 lanes waiting there; NULL where `alone` */
@@ -57,8 +57,9 @@ struct emit {
     LLVMValueRef mask_vec;       /* the same as <32 x i1>, made when first asked for */
     /* metadata */
     unsigned md_invariant, md_scope, md_noalias;
-    LLVMValueRef md_empty, scope_frame, scope_mem, scope_shared;
-    bool shared_private;         /* no generic pointer can point to shared memory */
+    LLVMValueRef md_empty, scope_frame, scope_mem;
+    struct debug_lines *lines;   /* source positions, NULL when not wanted */
+    struct callees *callees;     /* functions that must be compiled along */
     bool failed;
 };
 
@@ -110,6 +111,8 @@ bool emit_store(struct emit *e, const struct ptx_instr *i);
 bool emit_atomic(struct emit *e, const struct ptx_instr *i);
 bool emit_warp_op(struct emit *e, const struct ptx_instr *i);
 bool emit_call(struct emit *e, const struct ptx_instr *i);
+/* The active lanes of `mask` fault; what follows is not reached. */
+void emit_fault(struct emit *e, unsigned kind, LLVMValueRef mask);
 LLVMValueRef sreg_scalar(struct emit *e, const struct ptx_operand *o, unsigned seg, int s);
 LLVMValueRef sreg_vector(struct emit *e, const struct ptx_operand *o);
 /* Every active lane's generic or window address as <32 x i64>. */
@@ -124,7 +127,23 @@ bool emit_supported(const struct ptx_instr *i, struct diag *d);
 
 /* ---- emit.c --------------------------------------------------------------------------------- */
 
-/* Emits "weir_block" for an analysed kernel into e->alu.module. */
+/* Functions that are called and not inlined, each to be emitted once. */
+struct callees {
+    const struct ptx_func **items;
+    size_t count, cap;
+};
+/* The LLVM function of one: void (block, i32 warp, i32 mask, i64 frame start). */
+LLVMValueRef callee_function(struct emit *e, const struct ptx_func *f);
+
+/* Emits "weir_block" for an analysed kernel into e->alu.module, or a function called by it. */
 bool emit_kernel(struct emit *e);
+bool emit_function(struct emit *e);
+
+/* ---- emit_debug.c ---------------------------------------------------------------------------- */
+
+struct debug_lines *debug_open(struct emit *e);
+void debug_function(struct emit *e); /* e->fn gets a scope of its own */
+void debug_at(struct emit *e, const struct ptx_instr *i);
+void debug_close(struct debug_lines *lines);
 
 #endif

@@ -419,9 +419,92 @@ static bool emit_extern_(struct emit *e, const struct ptx_instr *i)
     return true;
 }
 
+/* ---- calls of the module's own functions -------------------------------------------------------- */
+
+LLVMValueRef callee_function(struct emit *e, const struct ptx_func *f)
+{
+    size_t n = 0;
+    while (n < e->callees->count && e->callees->items[n] != f)
+        n++;
+    if (n == e->callees->count)
+        vec_push(e->callees, f);
+    char name[32];
+    snprintf(name, sizeof name, "weir_call_%zu", n);
+    LLVMValueRef fn = LLVMGetNamedFunction(e->alu.module, name);
+    if (fn == NULL) {
+        LLVMTypeRef params[4] = {e->ptr, e->i32, e->i32, e->i64};
+        fn = LLVMAddFunction(
+            e->alu.module, name,
+            LLVMFunctionType(LLVMVoidTypeInContext(e->alu.ctx), params, 4, false));
+        LLVMSetLinkage(fn, LLVMInternalLinkage);
+    }
+    return fn;
+}
+
+static void call_(struct emit *e, const struct ptx_func *f, LLVMValueRef mask)
+{
+    LLVMValueRef fn = callee_function(e, f);
+    LLVMValueRef at = c64(e, e->k->local_bytes);
+    if (e->sp != NULL)
+        at = LLVMBuildAdd(e->alu.b, e->sp, at, "");
+    LLVMValueRef args[4] = {e->blk, e->w, mask, at};
+    LLVMBuildCall2(e->alu.b, LLVMGlobalGetValueType(fn), fn, args, 4, "");
+}
+
+/* Through a pointer: lanes with the same target go together, the targets take turns. */
+static bool emit_indirect_(struct emit *e, const struct ptx_instr *i)
+{
+    LLVMBuilderRef b = e->alu.b;
+    const struct ptx_module *m = e->k->entry->module;
+    const struct ptx_call *c = i->call;
+    struct ptx_operand target = {.kind = PTX_OPR_REG, .reg = c->reg};
+    LLVMValueRef v = operand_vector(e, &target, PTX_U64);
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b), loop = new_bb(e, "targets");
+    LLVMBasicBlockRef done = new_bb(e, "called"), next = new_bb(e, "next_target");
+    LLVMValueRef all = mask_bits(e);
+    LLVMBuildBr(b, loop);
+    LLVMPositionBuilderAtEnd(b, loop);
+    LLVMValueRef left = LLVMBuildPhi(b, e->i32, "");
+    LLVMValueRef args[2] = {left, LLVMConstInt(e->i1, 1, false)};
+    LLVMValueRef lane = intrinsic(e, "llvm.cttz", &e->i32, 1, args, 2);
+    LLVMValueRef to = LLVMBuildExtractElement(b, v, lane, "");
+    LLVMValueRef same =
+        bits_of(e, LLVMBuildICmp(b, LLVMIntEQ, v, splat(e, to, JIT_WARP), ""));
+    same = LLVMBuildAnd(b, same, left, "");
+    for (int n = 0; n < (c->proto ? m->nfuncs : c->ncandidates); n++) {
+        struct ptx_func *f = c->proto ? m->funcs[n] : c->candidates[n];
+        if (!f->has_body || f->is_entry ||
+            (c->proto && (!jit_same_prototype(f, c->proto) || !jit_address_taken(m, f))))
+            continue;
+        struct ptx_operand sym = {.kind = PTX_OPR_SYM, .reg = -1, .func = f};
+        LLVMValueRef hit = LLVMBuildICmp(b, LLVMIntEQ, to,
+                                         operand_scalar(e, &sym, PTX_U64, SEG_WARP, 0), "");
+        LLVMBasicBlockRef yes = new_bb(e, "target"), no = new_bb(e, "other");
+        LLVMBuildCondBr(b, hit, yes, no);
+        LLVMPositionBuilderAtEnd(b, yes);
+        call_(e, f, same);
+        LLVMBuildBr(b, next);
+        LLVMPositionBuilderAtEnd(b, no);
+    }
+    emit_fault(e, JIT_FAULT_ILLEGAL, same);
+    LLVMBuildBr(b, next);
+    LLVMPositionBuilderAtEnd(b, next);
+    LLVMValueRef rest = LLVMBuildXor(b, left, same, "");
+    LLVMAddIncoming(left, (LLVMValueRef[]){all, rest}, (LLVMBasicBlockRef[]){before, next}, 2);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, rest, c32(e, 0), ""), loop, done);
+    LLVMPositionBuilderAtEnd(b, done);
+    return true;
+}
+
 bool emit_call(struct emit *e, const struct ptx_instr *i)
 {
     struct alu_sig sig;
+    if (i->call->func == NULL)
+        return emit_indirect_(e, i);
+    if (i->call->func->has_body) {
+        call_(e, i->call->func, mask_bits(e));
+        return true;
+    }
     if (alu_math_known(i->call->func->name, &sig))
         return emit_math_(e, i, &sig);
     return emit_extern_(e, i);
@@ -429,14 +512,14 @@ bool emit_call(struct emit *e, const struct ptx_instr *i)
 
 /* ---- the rest -------------------------------------------------------------------------------- */
 
-static void emit_fault_(struct emit *e, unsigned kind)
+void emit_fault(struct emit *e, unsigned kind, LLVMValueRef mask)
 {
     LLVMTypeRef params[4] = {e->ptr, e->i32, e->i32, e->i64};
     LLVMTypeRef t = LLVMFunctionType(LLVMVoidTypeInContext(e->alu.ctx), params, 4, false);
     LLVMValueRef f = LLVMGetNamedFunction(e->alu.module, "weir_rt_fault");
     if (f == NULL)
         f = LLVMAddFunction(e->alu.module, "weir_rt_fault", t);
-    LLVMValueRef args[4] = {e->blk, c32(e, kind), mask_bits(e), c64(e, 0)};
+    LLVMValueRef args[4] = {e->blk, c32(e, kind), mask, c64(e, 0)};
     LLVMBuildCall2(e->alu.b, t, f, args, 4, "");
 }
 
@@ -452,6 +535,7 @@ static void emit_fence_(struct emit *e, const struct ptx_instr *i)
 
 bool emit_instr(struct emit *e, const struct ptx_instr *i)
 {
+    debug_at(e, i);
     switch (i->op) {
     case PTX_OP_mov: return emit_mov_(e, i);
     case PTX_OP_cvta: return emit_cvta_(e, i);
@@ -480,7 +564,7 @@ bool emit_instr(struct emit *e, const struct ptx_instr *i)
     case PTX_OP_pmevent:
     case PTX_OP_griddepcontrol: return true;
     case PTX_OP_trap:
-    case PTX_OP_brkpt: emit_fault_(e, JIT_FAULT_TRAP); return true;
+    case PTX_OP_brkpt: emit_fault(e, JIT_FAULT_TRAP, mask_bits(e)); return true;
     case PTX_OP_call: return emit_call(e, i);
     default: return emit_alu_(e, i);
     }

@@ -232,7 +232,8 @@ static LLVMValueRef symbol_(struct emit *e, const struct ptx_operand *o)
     } else if (o->var->space == PTX_SPACE_SHARED) {
         return c64(e, (uint64_t)(jkernel_shared_offset(e->k, o->var) + o->offset));
     } else if (o->var->space == PTX_SPACE_LOCAL) {
-        return c64(e, (uint64_t)(jkernel_local_offset(e->k, o->var) + o->offset));
+        at = c64(e, (uint64_t)(jkernel_local_offset(e->k, o->var) + o->offset));
+        return e->sp ? LLVMBuildAdd(e->alu.b, e->sp, at, "") : at;
     } else if (o->var->space == PTX_SPACE_PARAM) {
         uint64_t at_param = 0;
         for (int n = 0; n < e->k->entry->nparams; n++) {

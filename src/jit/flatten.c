@@ -342,12 +342,10 @@ static bool copy_call_(struct flattener *f, struct activation *act, const struct
         f->depth--;
         return ok;
     }
-    if (func == NULL)
+    if (func == NULL && c->proto == NULL && c->ncandidates == 0)
         return diag_set(k->diag, src->line, src->column,
-                        "call through a function pointer is not supported yet");
-    if (func->has_body)
-        return diag_set(k->diag, src->line, src->column,
-                        "recursive call of %s is not supported yet", func->name);
+                        "a call through a register needs a .callprototype or .calltargets");
+    k->has_calls |= func == NULL || func->has_body;
     *push_(k) = as;
     return true;
 }
@@ -456,7 +454,7 @@ static void survey_(struct flattener *f)
     for (size_t n = 0; n < k->ninstrs; n++) {
         struct ptx_instr *i = &k->instrs[n];
         if (i->op == PTX_OP_call)
-            continue;
+            continue; /* areas of calls keep the slots that their loads and stores give them */
         for (int o = 0; o < i->noperands; o++) {
             struct area *a = area_of_operand_(f, &i->operands[o]);
             if (a == NULL)
@@ -493,7 +491,205 @@ static void rewrite_access_(struct flattener *f, const struct ptx_instr *i, stru
     }
 }
 
-/* A call that stays: its arguments and results are the areas' registers. */
+/* ---- calls that stay -------------------------------------------------------------------------- */
+
+uint64_t jit_frame_layout(const struct ptx_func *f, uint64_t *offsets)
+{
+    uint64_t at = 0;
+    for (int n = 0; n < f->nparams + f->nrets; n++) {
+        const struct ptx_var *v = n < f->nparams ? f->params[n] : f->rets[n - f->nparams];
+        uint64_t align = v->align ? v->align : 1;
+        at = (at + align - 1) / align * align;
+        if (offsets != NULL)
+            offsets[n] = at;
+        at += v->size;
+    }
+    return at;
+}
+
+/* One element to or from the outgoing area. */
+static void push_outgoing_(struct flattener *f, const struct ptx_instr *at, bool load,
+                           struct ptx_operand value, uint64_t offset, uint8_t type)
+{
+    struct jkernel *k = f->k;
+    struct ptx_instr *i = push_(k);
+    struct ptx_operand mem = {.kind = PTX_OPR_MEM, .reg = -1, .var = &k->outgoing,
+                              .offset = (int64_t)offset};
+    i->op = load ? PTX_OP_ld : PTX_OP_st;
+    i->types[0] = type;
+    i->ntypes = 1;
+    i->spaces[0] = PTX_SPACE_LOCAL;
+    i->nspaces = 1;
+    i->operands = arena_alloc(&k->arena, 2 * sizeof *i->operands);
+    i->noperands = 2;
+    i->operands[0] = load ? value : mem;
+    i->operands[1] = load ? mem : value;
+    i->line = at->line;
+    i->column = at->column;
+    i->loc_file = at->loc_file;
+    i->loc_line = at->loc_line;
+}
+
+static uint8_t bits_type_(uint64_t bytes)
+{
+    return bytes == 1 ? PTX_B8 : bytes == 2 ? PTX_B16 : bytes == 4 ? PTX_B32 : PTX_B64;
+}
+
+/* Moves one argument or result between where the caller has it and the outgoing area. */
+static void transfer_(struct flattener *f, const struct ptx_instr *at, bool load,
+                      const struct ptx_operand *o, const struct ptx_var *formal, uint64_t offset)
+{
+    struct jkernel *k = f->k;
+    struct area *a = area_of_operand_(f, o);
+    if (a == NULL) {
+        push_outgoing_(f, at, load, *o, offset, formal->type);
+        return;
+    }
+    if (!a->in_memory) {
+        for (size_t n = 0; n < a->nslots; n++) {
+            const struct slot *s = &a->slots[n];
+            push_outgoing_(f, at, load, reg_operand_(s->reg), offset + (uint64_t)s->offset,
+                           bits_type_(s->bytes));
+        }
+        return;
+    }
+    /* memory to memory, in pieces as wide as the alignment allows */
+    uint64_t piece = formal->align >= 8 ? 8 : formal->align >= 4 ? 4 : 1;
+    a->var.space = PTX_SPACE_LOCAL;
+    for (uint64_t done = 0; done < formal->size; done += piece) {
+        uint64_t bytes = formal->size - done < piece ? 1 : piece;
+        int32_t temp = new_reg_(k, "copy", bits_type_(bytes));
+        struct ptx_operand value = reg_operand_(temp);
+        if (load)
+            push_outgoing_(f, at, true, value, offset + done, bits_type_(bytes));
+        struct ptx_instr *i = push_(k);
+        *i = (struct ptx_instr){.op = load ? PTX_OP_st : PTX_OP_ld, .ntypes = 1, .nspaces = 1,
+                                .vec = 1, .guard = -1, .noperands = 2, .line = at->line};
+        i->types[0] = bits_type_(bytes);
+        i->spaces[0] = PTX_SPACE_LOCAL;
+        i->operands = arena_alloc(&k->arena, 2 * sizeof *i->operands);
+        struct ptx_operand mem = {.kind = PTX_OPR_MEM, .reg = -1, .var = &a->var,
+                                  .offset = (int64_t)done};
+        i->operands[0] = load ? mem : value;
+        i->operands[1] = load ? value : mem;
+        if (!load)
+            push_outgoing_(f, at, false, value, offset + done, bits_type_(bytes));
+        if (bytes == 1 && piece != 1)
+            done -= piece - 1;
+    }
+}
+
+/* A call of a function of the module: arguments into the outgoing area, results out of it. */
+static bool lower_call_(struct flattener *f, const struct ptx_instr *src)
+{
+    struct jkernel *k = f->k;
+    const struct ptx_call *c = src->call;
+    const struct ptx_func *formal = c->func ? c->func : c->proto ? c->proto : c->candidates[0];
+    if (c->nargs != formal->nparams || c->nrets != formal->nrets)
+        return diag_set(k->diag, src->line, src->column,
+                        "call with %d arguments and %d results; %s has %d and %d", c->nargs,
+                        c->nrets, formal->name, formal->nparams, formal->nrets);
+    uint64_t *offsets = arena_alloc(
+        &k->arena, sizeof *offsets * (size_t)(formal->nparams + formal->nrets + 1));
+    jit_frame_layout(formal, offsets);
+    for (int n = 0; n < c->nargs; n++)
+        transfer_(f, src, false, &c->args[n], formal->params[n], offsets[n]);
+    struct ptx_instr *i = push_(k);
+    *i = *src;
+    i->call = arena_alloc(&k->arena, sizeof *i->call);
+    *i->call = *c;
+    i->call->nargs = i->call->nrets = 0;
+    for (int n = 0; n < c->nrets; n++)
+        transfer_(f, src, true, &c->rets[n], formal->rets[n], offsets[formal->nparams + n]);
+    return true;
+}
+
+/* The arguments of a function that is compiled on its own lie at the start of its frame. */
+static void place_formals_(struct flattener *f, struct activation *act)
+{
+    struct jkernel *k = f->k;
+    const struct ptx_func *func = act->func;
+    for (int n = 0; n < func->nparams + func->nrets; n++) {
+        bool is_ret = n >= func->nparams;
+        struct ptx_var *v = is_ret ? func->rets[n - func->nparams] : func->params[n];
+        struct area *a = new_area_(f, v);
+        a->in_memory = true;
+        a->var.space = PTX_SPACE_LOCAL;
+        map_put_(&act->vars, v, &a->var);
+        k->locals = arena_grow(&k->arena, k->locals, k->nlocals, &k->locals_cap, sizeof *k->locals);
+        uint64_t align = v->align ? v->align : 1;
+        k->local_bytes = (k->local_bytes + align - 1) / align * align;
+        k->locals[k->nlocals++] = (struct jvar){&a->var, k->local_bytes};
+        k->local_bytes += v->size;
+        int32_t reg = is_ret ? (func->ret_regs ? func->ret_regs[n - func->nparams] : -1)
+                             : (func->param_regs ? func->param_regs[n] : -1);
+        if (reg < 0 || is_ret)
+            continue;
+        struct ptx_instr *ld = push_(k);
+        *ld = (struct ptx_instr){.op = PTX_OP_ld, .ntypes = 1, .nspaces = 1, .vec = 1, .guard = -1,
+                                 .noperands = 2, .line = func->line};
+        ld->types[0] = v->type;
+        ld->spaces[0] = PTX_SPACE_LOCAL;
+        ld->operands = arena_alloc(&k->arena, 2 * sizeof *ld->operands);
+        ld->operands[0] = reg_operand_(reg);
+        ld->operands[1] = (struct ptx_operand){.kind = PTX_OPR_MEM, .reg = -1, .var = &a->var};
+    }
+}
+
+/* Register-style results go to the frame at the end. */
+static void store_results_(struct flattener *f, struct activation *act)
+{
+    const struct ptx_func *func = act->func;
+    for (int n = 0; n < func->nrets; n++) {
+        if (func->ret_regs == NULL || func->ret_regs[n] < 0)
+            continue;
+        struct ptx_instr *st = push_(f->k);
+        *st = (struct ptx_instr){.op = PTX_OP_st, .ntypes = 1, .nspaces = 1, .vec = 1, .guard = -1,
+                                 .noperands = 2, .line = func->line};
+        st->types[0] = func->rets[n]->type;
+        st->spaces[0] = PTX_SPACE_LOCAL;
+        st->operands = arena_alloc(&f->k->arena, 2 * sizeof *st->operands);
+        st->operands[0] = (struct ptx_operand){.kind = PTX_OPR_MEM, .reg = -1,
+                                               .var = map_get_(&act->vars, func->rets[n])};
+        st->operands[1] = reg_operand_(func->ret_regs[n]);
+    }
+}
+
+static bool is_symbol_of_(const struct ptx_instr *i, const struct ptx_func *f)
+{
+    for (int o = 0; o < i->noperands; o++)
+        if (i->operands[o].kind == PTX_OPR_SYM && i->operands[o].func == f)
+            return true;
+    return false;
+}
+
+bool jit_address_taken(const struct ptx_module *m, const struct ptx_func *f)
+{
+    for (int n = 0; n < m->nvars; n++)
+        for (int r = 0; r < m->vars[n]->nrelocs; r++)
+            if (m->vars[n]->relocs[r].func == f)
+                return true;
+    for (int n = 0; n < m->nfuncs; n++)
+        for (int k = 0; k < m->funcs[n]->ninstrs; k++)
+            if (is_symbol_of_(&m->funcs[n]->instrs[k], f))
+                return true;
+    return false;
+}
+
+bool jit_same_prototype(const struct ptx_func *a, const struct ptx_func *b)
+{
+    if (a->nparams != b->nparams || a->nrets != b->nrets)
+        return false;
+    for (int n = 0; n < a->nparams; n++)
+        if (a->params[n]->size != b->params[n]->size)
+            return false;
+    for (int n = 0; n < a->nrets; n++)
+        if (a->rets[n]->size != b->rets[n]->size)
+            return false;
+    return true;
+}
+
+/* Call of a function that nobody defines: its arguments and results are the areas' registers. */
 static bool rewrite_call_operands_(struct flattener *f, const struct ptx_instr *at,
                                    struct ptx_operand *ops, int count, struct ptx_var **formals)
 {
@@ -528,6 +724,10 @@ static bool lower_areas_(struct flattener *f)
         moved[n] = (int32_t)k->ninstrs;
         if (i->op == PTX_OP_call) {
             struct ptx_func *func = i->call->func;
+            if (func == NULL || func->has_body) {
+                ok = lower_call_(f, i);
+                continue;
+            }
             ok = rewrite_call_operands_(f, i, i->call->args, i->call->nargs,
                                         func ? func->params : NULL) &&
                  rewrite_call_operands_(f, i, i->call->rets, i->call->nrets,
@@ -609,6 +809,9 @@ static void place_variables_(struct jkernel *k)
             k->shared_bytes = dynamic;
         }
     k->local_bytes = (k->local_bytes + 15) & ~(uint64_t)15;
+    for (size_t n = 0; n < k->nlocals; n++)
+        if (k->locals[n].var == &k->outgoing)
+            k->locals[n].offset = k->local_bytes;
 }
 
 static int64_t offset_of_(const struct jvar *list, size_t count, const struct ptx_var *v)
@@ -668,9 +871,21 @@ bool pass_flatten(struct jkernel *k)
     for (int n = 0; n < k->entry->nregs; n++)
         new_reg_(k, k->entry->regs[n].name, k->entry->regs[n].type);
     /* kernel parameters stand for themselves */
-    for (int n = 0; n < k->entry->nparams; n++)
+    k->outgoing = (struct ptx_var){.name = "call", .space = PTX_SPACE_LOCAL, .type = PTX_B8,
+                                   .align = 16, .index = -1};
+    if (k->is_function)
+        place_formals_(&f, &act);
+    for (int n = 0; !k->is_function && n < k->entry->nparams; n++)
         map_put_(&act.vars, k->entry->params[n], k->entry->params[n]);
     bool ok = flatten_func_(&f, &act);
+    if (ok && k->is_function) {
+        for (size_t n = 0; ok && n < k->ninstrs; n++)
+            if (k->instrs[n].op == PTX_OP_exit)
+                ok = diag_set(k->diag, k->instrs[n].line, k->instrs[n].column,
+                              "exit in %s, which is recursive or called through a pointer, is not "
+                              "supported", k->entry->name);
+        store_results_(&f, &act);
+    }
     if (ok) {
         struct ptx_instr *end = push_(k);
         end->op = PTX_OP_exit;

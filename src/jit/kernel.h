@@ -101,7 +101,11 @@ struct jkernel {
     int32_t nblocks;
     int32_t *resume_block;      /* resume point (1..) -> block */
     int32_t nresume;            /* count including 0, the start */
-    bool has_barrier, has_poll, may_exit_early, recursive;
+    bool has_poll;
+    bool is_function;           /* `entry` is a function that could not be inlined */
+    bool has_calls;             /* it calls such functions: the threads need a call stack */
+    struct ptx_var outgoing;    /* where a call's arguments and results go: behind the own locals,
+                                   which is where the callee's frame starts */
     int32_t nwarps;             /* of the block shape, 0 when unknown */
     bool full_warps;            /* every warp has 32 threads */
 };
@@ -131,7 +135,15 @@ bool pass_flatten(struct jkernel *k);
 bool pass_cfg(struct jkernel *k);
 bool pass_live(struct jkernel *k);
 bool pass_shape(struct jkernel *k);
-/* Runs all of the above on an entry: k is zeroed by the caller, who frees it with jkernel_free. */
+/* Bytes of a function's arguments and results at the start of its frame; offsets[n] of argument n,
+ * then of result n - nparams. */
+uint64_t jit_frame_layout(const struct ptx_func *f, uint64_t *offsets);
+/* Functions whose address the module takes: what a pointer may point to. */
+bool jit_address_taken(const struct ptx_module *m, const struct ptx_func *f);
+/* Could a call with this prototype reach this function? */
+bool jit_same_prototype(const struct ptx_func *a, const struct ptx_func *b);
+
+/* Runs all of the above on an entry or function: k is zeroed by the caller, who frees it with jkernel_free. */
 bool jkernel_build(struct jkernel *k, const struct ptx_func *entry, const struct jit_options *opt,
                    struct diag *d);
 void jkernel_free(struct jkernel *k);

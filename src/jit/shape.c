@@ -453,7 +453,7 @@ struct shape shape_of(const struct jkernel *k, const struct ptx_instr *i, int wh
     int ndst = jit_ndst(i), n = 0;
     if (i->op == PTX_OP_call) {
         struct alu_sig sig;
-        if (i->call->func == NULL || !alu_math_known(i->call->func->name, &sig))
+        if (i->call->func == NULL || i->call->func->has_body || !alu_math_known(i->call->func->name, &sig))
             return VARYING;
         for (int a = 0; a < i->call->nargs && n < 16; a++)
             s[n++] = shape_operand(k, &i->call->args[a]);
