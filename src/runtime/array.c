@@ -71,7 +71,7 @@ PUBLIC struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, i
 cudaError_t rt_array_describe(cudaArray_const_t array, CUDA_ARRAY3D_DESCRIPTOR *out)
 {
     RT_TRY(rt_context());
-    CU_TRY(CU(cuArray3DGetDescriptor_v2)(out, (CUarray)array));
+    CU_TRY(CU(cuArray3DGetDescriptor_v2, out, (CUarray)array));
     return cudaSuccess;
 }
 
@@ -98,7 +98,7 @@ static cudaError_t create(cudaArray_t *array, const struct cudaChannelFormatDesc
     RT_CHECK(array && desc, cudaErrorInvalidValue);
     RT_TRY(fill_descriptor(&d, desc, extent, flags));
     RT_TRY(rt_context());
-    CU_TRY(CU(cuArray3DCreate_v2)((CUarray *)array, &d));
+    CU_TRY(CU(cuArray3DCreate_v2, (CUarray *)array, &d));
     return cudaSuccess;
 }
 
@@ -118,7 +118,7 @@ static cudaError_t destroy(cudaArray_t array)
 {
     RT_TRY(rt_context());
     if (array)
-        CU_TRY(CU(cuArrayDestroy)((CUarray)array));
+        CU_TRY(CU(cuArrayDestroy, (CUarray)array));
     return cudaSuccess;
 }
 
@@ -158,7 +158,7 @@ static cudaError_t get_plane(cudaArray_t *plane, cudaArray_t array, unsigned ind
     RT_CHECK(plane, cudaErrorInvalidValue);
     RT_CHECK(array, cudaErrorInvalidResourceHandle);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuArrayGetPlane)((CUarray *)plane, (CUarray)array, index));
+    CU_TRY(CU(cuArrayGetPlane, (CUarray *)plane, (CUarray)array, index));
     return cudaSuccess;
 }
 
@@ -179,7 +179,7 @@ static cudaError_t create_mipmap(cudaMipmappedArray_t *array,
     RT_CHECK(array && desc && levels, cudaErrorInvalidValue);
     RT_TRY(fill_descriptor(&d, desc, extent, flags));
     RT_TRY(rt_context());
-    CU_TRY(CU(cuMipmappedArrayCreate)((CUmipmappedArray *)array, &d, levels));
+    CU_TRY(CU(cuMipmappedArrayCreate, (CUmipmappedArray *)array, &d, levels));
     return cudaSuccess;
 }
 
@@ -196,7 +196,7 @@ static cudaError_t get_level(cudaArray_t *level, cudaMipmappedArray_const_t arra
     RT_CHECK(level, cudaErrorInvalidValue);
     RT_CHECK(array, cudaErrorInvalidResourceHandle);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuMipmappedArrayGetLevel)((CUarray *)level, (CUmipmappedArray)array, index));
+    CU_TRY(CU(cuMipmappedArrayGetLevel, (CUarray *)level, (CUmipmappedArray)array, index));
     return cudaSuccess;
 }
 
@@ -211,7 +211,7 @@ static cudaError_t destroy_mipmap(cudaMipmappedArray_t array)
 {
     RT_TRY(rt_context());
     if (array)
-        CU_TRY(CU(cuMipmappedArrayDestroy)((CUmipmappedArray)array));
+        CU_TRY(CU(cuMipmappedArrayDestroy, (CUmipmappedArray)array));
     return cudaSuccess;
 }
 

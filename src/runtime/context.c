@@ -38,10 +38,10 @@ static cudaError_t read_limits(int device, struct rt_limits *limits)
                                  &limits->block[0], &limits->block[1], &limits->block[2],
                                  &limits->threads};
 
-    CU_TRY(CU(cuDeviceGet)(&handle, device));
+    CU_TRY(CU(cuDeviceGet, &handle, device));
     for (size_t i = 0; i < COUNT(names); i++) {
         int value;
-        CU_TRY(CU(cuDeviceGetAttribute)(&value, names[i], handle));
+        CU_TRY(CU(cuDeviceGetAttribute, &value, names[i], handle));
         *targets[i] = (unsigned)value;
     }
     return cudaSuccess;
@@ -51,7 +51,7 @@ static void count_devices(void)
 {
     count_result = rt_init();
     if (count_result == cudaSuccess)
-        count_result = rt_error(CU(cuDeviceGetCount)(&device_count));
+        count_result = rt_error(CU(cuDeviceGetCount, &device_count));
     if (device_count > RT_MAX_DEVICES)
         device_count = RT_MAX_DEVICES;
     if (count_result == cudaSuccess && device_count == 0)
@@ -73,7 +73,7 @@ cudaError_t rt_check_device(int device, CUdevice *handle)
 
     RT_TRY(rt_device_count(&count));
     RT_CHECK(device >= 0 && device < count, cudaErrorInvalidDevice);
-    CU_TRY(CU(cuDeviceGet)(handle, device));
+    CU_TRY(CU(cuDeviceGet, handle, device));
     return cudaSuccess;
 }
 
@@ -87,7 +87,7 @@ static cudaError_t primary_slow(int device, CUcontext *context)
     *context = atomic_load(&devices[device].primary);
     error = cudaSuccess;
     if (!*context) {
-        error = rt_error(CU(cuDevicePrimaryCtxRetain)(context, handle));
+        error = rt_error(CU(cuDevicePrimaryCtxRetain, context, handle));
         if (error == cudaSuccess)
             atomic_store(&devices[device].primary, *context);
     }
@@ -95,9 +95,11 @@ static cudaError_t primary_slow(int device, CUcontext *context)
     return error;
 }
 
-static cudaError_t primary(int device, CUcontext *context)
+cudaError_t rt_primary(int device, CUcontext *context)
 {
-    *context = atomic_load_explicit(&devices[device].primary, memory_order_acquire);
+    *context = NULL;
+    if (LIKELY((unsigned)device < RT_MAX_DEVICES))
+        *context = atomic_load_explicit(&devices[device].primary, memory_order_acquire);
     return LIKELY(*context != NULL) ? cudaSuccess : primary_slow(device, context);
 }
 
@@ -106,11 +108,11 @@ cudaError_t rt_context(void)
     CUcontext context = NULL;
 
     RT_TRY(rt_init());
-    CU_TRY(CU(cuCtxGetCurrent)(&context));
+    CU_TRY(CU(cuCtxGetCurrent, &context));
     if (LIKELY(context != NULL))
         return cudaSuccess;
-    RT_TRY(primary(thread_device, &context));
-    CU_TRY(CU(cuCtxSetCurrent)(context));
+    RT_TRY(rt_primary(thread_device, &context));
+    CU_TRY(CU(cuCtxSetCurrent, context));
     return cudaSuccess;
 }
 
@@ -119,8 +121,8 @@ cudaError_t rt_context_id(CUcontext *context, uint64_t *id)
     unsigned long long number;
     CUresult result;
 
-    CU_TRY(CU(cuCtxGetCurrent)(context));
-    result = CU(cuCtxGetId)(*context, &number);
+    CU_TRY(CU(cuCtxGetCurrent, context));
+    result = CU(cuCtxGetId, *context, &number);
     if (result == (CUresult)cudaErrorCallRequiresNewerDriver)
         number = (uintptr_t)*context;
     else if (result != CUDA_SUCCESS)
@@ -138,10 +140,10 @@ cudaError_t rt_device(int *device)
     CUdevice handle;
 
     RT_TRY(rt_init());
-    CU_TRY(CU(cuCtxGetCurrent)(&context));
+    CU_TRY(CU(cuCtxGetCurrent, &context));
     *device = thread_device;
     if (context && context != atomic_load(&devices[thread_device].primary)) {
-        CU_TRY(CU(cuCtxGetDevice)(&handle));
+        CU_TRY(CU(cuCtxGetDevice, &handle));
         *device = (int)handle;
     }
     return cudaSuccess;
@@ -154,13 +156,13 @@ cudaError_t rt_context_push(int device, CUcontext *previous)
 
     *previous = NULL;
     RT_TRY(rt_check_device(device, &handle));
-    CU_TRY(CU(cuCtxGetCurrent)(previous));
-    RT_TRY(primary(device, &context));
-    CU_TRY(CU(cuCtxSetCurrent)(context));
+    CU_TRY(CU(cuCtxGetCurrent, previous));
+    RT_TRY(rt_primary(device, &context));
+    CU_TRY(CU(cuCtxSetCurrent, context));
     return cudaSuccess;
 }
 
-void rt_context_pop(CUcontext previous) { CU(cuCtxSetCurrent)(previous); }
+void rt_context_pop(CUcontext previous) { CU(cuCtxSetCurrent, previous); }
 
 /* ---- choosing ------------------------------------------------------------------------------ */
 
@@ -170,8 +172,8 @@ static cudaError_t set_device(int device)
     CUdevice handle;
 
     RT_TRY(rt_check_device(device, &handle));
-    RT_TRY(primary(device, &context));
-    CU_TRY(CU(cuCtxSetCurrent)(context));
+    RT_TRY(rt_primary(device, &context));
+    CU_TRY(CU(cuCtxSetCurrent, context));
     thread_device = device;
     return cudaSuccess;
 }
@@ -204,9 +206,9 @@ PUBLIC cudaError_t cudaInitDevice(int device, unsigned int deviceFlags, unsigned
     if (error == cudaSuccess && (flags & ~(unsigned)cudaInitDeviceFlagsAreValid))
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess && (flags & cudaInitDeviceFlagsAreValid))
-        error = rt_error(CU(cuDevicePrimaryCtxSetFlags_v2)(handle, deviceFlags));
+        error = rt_error(CU(cuDevicePrimaryCtxSetFlags_v2, handle, deviceFlags));
     if (error == cudaSuccess)
-        error = primary(device, &context);
+        error = rt_primary(device, &context);
     return done(error);
 }
 
@@ -247,7 +249,7 @@ static cudaError_t set_device_flags(unsigned flags)
     RT_TRY(valid_device_flags(flags));
     RT_TRY(rt_check_device(thread_device, &handle));
     /* Mapping of host memory is always on; the driver has no switch for it. */
-    CU_TRY(CU(cuDevicePrimaryCtxSetFlags_v2)(handle, flags & ~(unsigned)cudaDeviceMapHost));
+    CU_TRY(CU(cuDevicePrimaryCtxSetFlags_v2, handle, flags & ~(unsigned)cudaDeviceMapHost));
     return cudaSuccess;
 }
 
@@ -261,11 +263,11 @@ static cudaError_t get_device_flags(unsigned *flags)
 
     RT_CHECK(flags, cudaErrorInvalidValue);
     RT_TRY(rt_check_device(thread_device, &handle));
-    CU_TRY(CU(cuCtxGetCurrent)(&context));
+    CU_TRY(CU(cuCtxGetCurrent, &context));
     if (context)
-        CU_TRY(CU(cuCtxGetFlags)(flags));
+        CU_TRY(CU(cuCtxGetFlags, flags));
     else
-        CU_TRY(CU(cuDevicePrimaryCtxGetState)(handle, flags, &active));
+        CU_TRY(CU(cuDevicePrimaryCtxGetState, handle, flags, &active));
     *flags |= cudaDeviceMapHost;
     return cudaSuccess;
 }
@@ -277,7 +279,7 @@ PUBLIC cudaError_t cudaGetDeviceFlags(unsigned int *flags) { return done(get_dev
 static cudaError_t synchronize(void)
 {
     RT_TRY(rt_context());
-    CU_TRY(CU(cuCtxSynchronize)());
+    CU_TRY(CU(cuCtxSynchronize));
     return cudaSuccess;
 }
 
@@ -293,7 +295,7 @@ static cudaError_t reset(void)
     RT_TRY(rt_check_device(device, &handle));
     if (atomic_load(&devices[device].primary)) {
         atomic_fetch_add(&devices[device].resets, 1);
-        CU_TRY(CU(cuDevicePrimaryCtxReset_v2)(handle));
+        CU_TRY(CU(cuDevicePrimaryCtxReset_v2, handle));
     }
     return cudaSuccess;
 }

@@ -13,7 +13,7 @@ bool rt_kind_valid(enum cudaMemcpyKind kind) { return (unsigned)kind <= cudaMemc
 static cudaError_t settle(cudaStream_t stream, enum cudaMemcpyKind kind)
 {
     if (kind != cudaMemcpyDeviceToDevice)
-        CU_TRY(CU(cuStreamSynchronize)(stream));
+        CU_TRY(CU(cuStreamSynchronize, stream));
     return cudaSuccess;
 }
 
@@ -22,20 +22,20 @@ static CUresult copy_async(CUdeviceptr dst, CUdeviceptr src, size_t count, enum 
 {
     switch (kind) {
     case cudaMemcpyHostToDevice:
-        return CU(cuMemcpyHtoDAsync_v2)(dst, (const void *)src, count, stream);
-    case cudaMemcpyDeviceToHost: return CU(cuMemcpyDtoHAsync_v2)((void *)dst, src, count, stream);
-    case cudaMemcpyDeviceToDevice: return CU(cuMemcpyDtoDAsync_v2)(dst, src, count, stream);
-    default: return CU(cuMemcpyAsync)(dst, src, count, stream);
+        return CU(cuMemcpyHtoDAsync_v2, dst, (const void *)src, count, stream);
+    case cudaMemcpyDeviceToHost: return CU(cuMemcpyDtoHAsync_v2, (void *)dst, src, count, stream);
+    case cudaMemcpyDeviceToDevice: return CU(cuMemcpyDtoDAsync_v2, dst, src, count, stream);
+    default: return CU(cuMemcpyAsync, dst, src, count, stream);
     }
 }
 
 static CUresult copy_sync(CUdeviceptr dst, CUdeviceptr src, size_t count, enum cudaMemcpyKind kind)
 {
     switch (kind) {
-    case cudaMemcpyHostToDevice: return CU(cuMemcpyHtoD_v2)(dst, (const void *)src, count);
-    case cudaMemcpyDeviceToHost: return CU(cuMemcpyDtoH_v2)((void *)dst, src, count);
-    case cudaMemcpyDeviceToDevice: return CU(cuMemcpyDtoD_v2)(dst, src, count);
-    default: return CU(cuMemcpy)(dst, src, count);
+    case cudaMemcpyHostToDevice: return CU(cuMemcpyHtoD_v2, dst, (const void *)src, count);
+    case cudaMemcpyDeviceToHost: return CU(cuMemcpyDtoH_v2, (void *)dst, src, count);
+    case cudaMemcpyDeviceToDevice: return CU(cuMemcpyDtoD_v2, dst, src, count);
+    default: return CU(cuMemcpy, dst, src, count);
     }
 }
 
@@ -66,10 +66,10 @@ cudaError_t rt_copy_3d(const CUDA_MEMCPY3D *copy, cudaStream_t stream, enum rt_w
     if (copy->WidthInBytes == 0 || copy->Height == 0 || copy->Depth == 0)
         return cudaSuccess;
     if (wait == RT_SYNC && !stream) {
-        CU_TRY(CU(cuMemcpy3D_v2)(copy));
+        CU_TRY(CU(cuMemcpy3D_v2, copy));
         return cudaSuccess;
     }
-    CU_TRY(CU(cuMemcpy3DAsync_v2)(copy, stream));
+    CU_TRY(CU(cuMemcpy3DAsync_v2, copy, stream));
     if (wait == RT_SYNC)
         return settle(stream, device ? cudaMemcpyDeviceToDevice : cudaMemcpyDefault);
     return cudaSuccess;
@@ -140,34 +140,21 @@ void rt_copy_target(CUDA_MEMCPY3D *copy, void *ptr, size_t pitch, size_t rows,
 
 /* ---- between devices ----------------------------------------------------------------------- */
 
-/* The primary contexts of two devices, with a context current for the caller. */
-static cudaError_t two_contexts(int a, int b, CUcontext *ca, CUcontext *cb)
-{
-    CUcontext previous;
-
-    RT_TRY(rt_context());
-    RT_TRY(rt_context_push(a, &previous));
-    CU(cuCtxGetCurrent)(ca);
-    rt_context_pop(previous);
-    RT_TRY(rt_context_push(b, &previous));
-    CU(cuCtxGetCurrent)(cb);
-    rt_context_pop(previous);
-    return cudaSuccess;
-}
-
 static cudaError_t copy_peer(void *dst, int dst_device, const void *src, int src_device,
                              size_t count, cudaStream_t stream, enum rt_wait wait)
 {
     CUcontext to, from;
 
-    RT_TRY(two_contexts(dst_device, src_device, &to, &from));
+    RT_TRY(rt_context());
+    RT_TRY(rt_primary(dst_device, &to));
+    RT_TRY(rt_primary(src_device, &from));
     if (count == 0)
         return cudaSuccess;
     RT_CHECK(dst && src, cudaErrorInvalidValue);
     if (wait == RT_SYNC)
-        CU_TRY(CU(cuMemcpyPeer)((CUdeviceptr)dst, to, (CUdeviceptr)src, from, count));
+        CU_TRY(CU(cuMemcpyPeer, (CUdeviceptr)dst, to, (CUdeviceptr)src, from, count));
     else
-        CU_TRY(CU(cuMemcpyPeerAsync)((CUdeviceptr)dst, to, (CUdeviceptr)src, from, count, stream));
+        CU_TRY(CU(cuMemcpyPeerAsync, (CUdeviceptr)dst, to, (CUdeviceptr)src, from, count, stream));
     return cudaSuccess;
 }
 
@@ -210,9 +197,9 @@ static cudaError_t copy_batch(void *const *dsts, const void *const *srcs, const 
         RT_CHECK(dsts[i] && srcs[i] && sizes[i], cudaErrorInvalidValue);
     RT_TRY(rt_context());
     for (size_t i = 0; i < count; i++)
-        CU_TRY(CU(cuMemcpyAsync)((CUdeviceptr)dsts[i], (CUdeviceptr)srcs[i], sizes[i], stream));
+        CU_TRY(CU(cuMemcpyAsync, (CUdeviceptr)dsts[i], (CUdeviceptr)srcs[i], sizes[i], stream));
     if (now)
-        CU_TRY(CU(cuStreamSynchronize)(stream));
+        CU_TRY(CU(cuStreamSynchronize, stream));
     return cudaSuccess;
 }
 

@@ -95,7 +95,7 @@ static cudaError_t copy_box_peer(const struct cudaMemcpy3DPeerParms *p, cudaStre
                                  enum rt_wait wait)
 {
     struct cudaMemcpy3DParms plain;
-    CUcontext src_context, dst_context, previous;
+    CUcontext src_context, dst_context;
     CUDA_MEMCPY3D c;
 
     RT_CHECK(p, cudaErrorInvalidValue);
@@ -103,12 +103,8 @@ static cudaError_t copy_box_peer(const struct cudaMemcpy3DPeerParms *p, cudaStre
     plain = (struct cudaMemcpy3DParms){p->srcArray, p->srcPos, p->srcPtr, p->dstArray,
                                        p->dstPos,   p->dstPtr, p->extent, cudaMemcpyDeviceToDevice};
     RT_TRY(box(&plain, &c));
-    RT_TRY(rt_context_push(p->srcDevice, &previous));
-    CU(cuCtxGetCurrent)(&src_context);
-    rt_context_pop(previous);
-    RT_TRY(rt_context_push(p->dstDevice, &previous));
-    CU(cuCtxGetCurrent)(&dst_context);
-    rt_context_pop(previous);
+    RT_TRY(rt_primary(p->srcDevice, &src_context));
+    RT_TRY(rt_primary(p->dstDevice, &dst_context));
     CUDA_MEMCPY3D_PEER peer = {
         .srcXInBytes = c.srcXInBytes,
         .srcY = c.srcY,
@@ -133,9 +129,9 @@ static cudaError_t copy_box_peer(const struct cudaMemcpy3DPeerParms *p, cudaStre
         .Depth = c.Depth,
     };
     if (wait == RT_SYNC && !stream)
-        CU_TRY(CU(cuMemcpy3DPeer)(&peer));
+        CU_TRY(CU(cuMemcpy3DPeer, &peer));
     else
-        CU_TRY(CU(cuMemcpy3DPeerAsync)(&peer, stream));
+        CU_TRY(CU(cuMemcpy3DPeerAsync, &peer, stream));
     return cudaSuccess;
 }
 

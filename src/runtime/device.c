@@ -9,7 +9,7 @@ static cudaError_t attribute(int *value, enum cudaDeviceAttr attr, int device)
 
     RT_CHECK(value, cudaErrorInvalidValue);
     RT_TRY(rt_check_device(device, &handle));
-    CU_TRY(CU(cuDeviceGetAttribute)(value, (CUdevice_attribute)attr, handle));
+    CU_TRY(CU(cuDeviceGetAttribute, value, (CUdevice_attribute)attr, handle));
     return cudaSuccess;
 }
 
@@ -148,15 +148,15 @@ static cudaError_t properties(struct cudaDeviceProp *prop, int device)
     RT_CHECK(prop, cudaErrorInvalidValue);
     RT_TRY(rt_check_device(device, &handle));
     memset(prop, 0, sizeof *prop);
-    CU_TRY(CU(cuDeviceGetName)(prop->name, sizeof prop->name, handle));
-    CU_TRY(CU(cuDeviceTotalMem_v2)(&prop->totalGlobalMem, handle));
-    CU_TRY(CU(cuDeviceGetUuid_v2)(&uuid, handle));
+    CU_TRY(CU(cuDeviceGetName, prop->name, sizeof prop->name, handle));
+    CU_TRY(CU(cuDeviceTotalMem_v2, &prop->totalGlobalMem, handle));
+    CU_TRY(CU(cuDeviceGetUuid_v2, &uuid, handle));
     memcpy(&prop->uuid, &uuid, sizeof prop->uuid);
     for (size_t i = 0; i < COUNT(property_table); i++) {
         char *field = (char *)prop + property_table[i].offset;
         int value = 0;
         CUresult result =
-            CU(cuDeviceGetAttribute)(&value, (CUdevice_attribute)property_table[i].attr, handle);
+            CU(cuDeviceGetAttribute, &value, (CUdevice_attribute)property_table[i].attr, handle);
 
         /* One that an older driver does not know stays 0. */
         if (result != CUDA_SUCCESS && result != CUDA_ERROR_INVALID_VALUE)
@@ -222,7 +222,7 @@ PUBLIC cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *pr
 static cudaError_t set_limit(enum cudaLimit limit, size_t value)
 {
     RT_TRY(rt_context());
-    CU_TRY(CU(cuCtxSetLimit)((CUlimit)limit, value));
+    CU_TRY(CU(cuCtxSetLimit, (CUlimit)limit, value));
     return cudaSuccess;
 }
 
@@ -235,7 +235,7 @@ static cudaError_t get_limit(size_t *value, enum cudaLimit limit)
 {
     RT_CHECK(value, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuCtxGetLimit)(value, (CUlimit)limit));
+    CU_TRY(CU(cuCtxGetLimit, value, (CUlimit)limit));
     return cudaSuccess;
 }
 
@@ -250,7 +250,7 @@ static cudaError_t get_cache_config(enum cudaFuncCache *config)
 
     RT_CHECK(config, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuCtxGetCacheConfig)(&value));
+    CU_TRY(CU(cuCtxGetCacheConfig, &value));
     *config = (enum cudaFuncCache)value;
     return cudaSuccess;
 }
@@ -263,7 +263,7 @@ PUBLIC cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache *pCacheConfig)
 static cudaError_t set_cache_config(enum cudaFuncCache config)
 {
     RT_TRY(rt_context());
-    CU_TRY(CU(cuCtxSetCacheConfig)((CUfunc_cache)config));
+    CU_TRY(CU(cuCtxSetCacheConfig, (CUfunc_cache)config));
     return cudaSuccess;
 }
 
@@ -291,7 +291,7 @@ PUBLIC cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config)
 static cudaError_t priority_range(int *least, int *greatest)
 {
     RT_TRY(rt_context());
-    CU_TRY(CU(cuCtxGetStreamPriorityRange)(least, greatest));
+    CU_TRY(CU(cuCtxGetStreamPriorityRange, least, greatest));
     return cudaSuccess;
 }
 
@@ -309,7 +309,7 @@ static cudaError_t linear_width(size_t *width, const struct cudaChannelFormatDes
     RT_CHECK(width && desc, cudaErrorInvalidValue);
     RT_TRY(rt_check_device(device, &handle));
     RT_TRY(rt_format_from_desc(desc, &format, &channels));
-    CU_TRY(CU(cuDeviceGetTexture1DLinearMaxWidth)(width, format, channels, handle));
+    CU_TRY(CU(cuDeviceGetTexture1DLinearMaxWidth, width, format, channels, handle));
     return cudaSuccess;
 }
 
@@ -329,7 +329,7 @@ static cudaError_t by_bus_id(int *device, const char *id)
 
     RT_CHECK(device && id, cudaErrorInvalidValue);
     RT_TRY(rt_device_count(&count));
-    CU_TRY(CU(cuDeviceGetByPCIBusId)(&handle, id));
+    CU_TRY(CU(cuDeviceGetByPCIBusId, &handle, id));
     *device = (int)handle;
     return cudaSuccess;
 }
@@ -345,7 +345,7 @@ static cudaError_t bus_id(char *id, int len, int device)
 
     RT_CHECK(id && len > 0, cudaErrorInvalidValue);
     RT_TRY(rt_check_device(device, &handle));
-    CU_TRY(CU(cuDeviceGetPCIBusId)(id, len, handle));
+    CU_TRY(CU(cuDeviceGetPCIBusId, id, len, handle));
     return cudaSuccess;
 }
 
@@ -363,7 +363,7 @@ static cudaError_t p2p_attribute(int *value, enum cudaDeviceP2PAttr attr, int sr
     RT_CHECK(value, cudaErrorInvalidValue);
     RT_TRY(rt_check_device(src, &from));
     RT_TRY(rt_check_device(dst, &to));
-    CU_TRY(CU(cuDeviceGetP2PAttribute)(value, (CUdevice_P2PAttribute)attr, from, to));
+    CU_TRY(CU(cuDeviceGetP2PAttribute, value, (CUdevice_P2PAttribute)attr, from, to));
     return cudaSuccess;
 }
 
@@ -380,7 +380,7 @@ static cudaError_t can_access_peer(int *can, int device, int peer)
     RT_CHECK(can, cudaErrorInvalidValue);
     RT_TRY(rt_check_device(device, &from));
     RT_TRY(rt_check_device(peer, &to));
-    CU_TRY(CU(cuDeviceCanAccessPeer)(can, from, to));
+    CU_TRY(CU(cuDeviceCanAccessPeer, can, from, to));
     return cudaSuccess;
 }
 
@@ -389,25 +389,14 @@ PUBLIC cudaError_t cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int p
     return done(can_access_peer(canAccessPeer, device, peerDevice));
 }
 
-/* The primary context of another device. */
-static cudaError_t peer_context(int peer, CUcontext *context)
-{
-    CUcontext previous;
-
-    RT_TRY(rt_context());
-    RT_TRY(rt_context_push(peer, &previous));
-    CU(cuCtxGetCurrent)(context);
-    rt_context_pop(previous);
-    return cudaSuccess;
-}
-
 static cudaError_t enable_peer(int peer, unsigned flags)
 {
     CUcontext context;
 
     RT_CHECK(flags == cudaPeerAccessDefault, cudaErrorInvalidValue);
-    RT_TRY(peer_context(peer, &context));
-    CU_TRY(CU(cuCtxEnablePeerAccess)(context, 0));
+    RT_TRY(rt_context());
+    RT_TRY(rt_primary(peer, &context));
+    CU_TRY(CU(cuCtxEnablePeerAccess, context, 0));
     return cudaSuccess;
 }
 
@@ -420,8 +409,9 @@ static cudaError_t disable_peer(int peer)
 {
     CUcontext context;
 
-    RT_TRY(peer_context(peer, &context));
-    CU_TRY(CU(cuCtxDisablePeerAccess)(context));
+    RT_TRY(rt_context());
+    RT_TRY(rt_primary(peer, &context));
+    CU_TRY(CU(cuCtxDisablePeerAccess, context));
     return cudaSuccess;
 }
 

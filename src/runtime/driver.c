@@ -18,9 +18,6 @@ static cudaError_t load_result, init_result;
 static pthread_once_t load_once = PTHREAD_ONCE_INIT, init_once = PTHREAD_ONCE_INIT;
 static volatile bool exiting;
 
-/* Stands in for what the driver lacks: its number is cudaErrorCallRequiresNewerDriver's. */
-static CUresult missing(void) { return (CUresult)cudaErrorCallRequiresNewerDriver; }
-
 static void *open_beside(void)
 {
     Dl_info self;
@@ -58,14 +55,12 @@ static void load(void)
         return;
     for (size_t i = 0; i < COUNT(entries); i++) {
         void *symbol = dlsym(library, entries[i].name);
-        if (!symbol)
-            symbol = (void *)missing;
         memcpy((char *)&rt_driver + entries[i].offset, &symbol, sizeof symbol);
     }
     /* After the driver's own handlers, so before them at exit: nothing here runs when it is gone.
      */
     atexit(at_exit);
-    if (CU(cuDriverGetVersion)(&version) == CUDA_SUCCESS && version >= CUDART_VERSION)
+    if (CU(cuDriverGetVersion, &version) == CUDA_SUCCESS && version >= CUDART_VERSION)
         load_result = cudaSuccess;
 }
 
@@ -73,7 +68,7 @@ static void init(void)
 {
     init_result = rt_load();
     if (init_result == cudaSuccess)
-        init_result = rt_error(CU(cuInit)(0));
+        init_result = rt_error(CU(cuInit, 0));
 }
 
 cudaError_t rt_load(void)
@@ -102,7 +97,7 @@ PUBLIC cudaError_t cudaDriverGetVersion(int *driverVersion)
         return done(cudaErrorInvalidValue);
     *driverVersion = 0;
     rt_load();
-    return done(library ? rt_error(CU(cuDriverGetVersion)(driverVersion)) : cudaSuccess);
+    return done(library ? rt_error(CU(cuDriverGetVersion, driverVersion)) : cudaSuccess);
 }
 
 PUBLIC cudaError_t cudaRuntimeGetVersion(int *runtimeVersion)

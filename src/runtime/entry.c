@@ -63,7 +63,7 @@ PUBLIC cudaError_t cudaGetDriverEntryPointByVersion_ptsz(
 static cudaError_t profile(bool on)
 {
     RT_TRY(rt_context());
-    CU_TRY(on ? CU(cuProfilerStart)() : CU(cuProfilerStop)());
+    CU_TRY(on ? CU(cuProfilerStart) : CU(cuProfilerStop));
     return cudaSuccess;
 }
 

@@ -7,7 +7,7 @@ static cudaError_t create(cudaEvent_t *event, unsigned flags)
 
     RT_CHECK(event && !(flags & ~known), cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuEventCreate)(event, flags));
+    CU_TRY(CU(cuEventCreate, event, flags));
     return cudaSuccess;
 }
 
@@ -25,7 +25,7 @@ static cudaError_t destroy(cudaEvent_t event)
 {
     RT_CHECK(event, cudaErrorInvalidResourceHandle);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuEventDestroy_v2)(event));
+    CU_TRY(CU(cuEventDestroy_v2, event));
     return cudaSuccess;
 }
 
@@ -35,7 +35,7 @@ static cudaError_t record(cudaEvent_t event, cudaStream_t stream)
 {
     RT_CHECK(event, cudaErrorInvalidResourceHandle);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuEventRecord)(event, stream));
+    CU_TRY(CU(cuEventRecord, event, stream));
     return cudaSuccess;
 }
 
@@ -46,7 +46,7 @@ static cudaError_t record_with_flags(cudaEvent_t event, cudaStream_t stream, uns
     if (flags == cudaEventRecordDefault)
         return record(event, stream);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuEventRecordWithFlags)(event, stream, flags));
+    CU_TRY(CU(cuEventRecordWithFlags, event, stream, flags));
     return cudaSuccess;
 }
 
@@ -58,7 +58,7 @@ static cudaError_t query(cudaEvent_t event)
 {
     RT_CHECK(event, cudaErrorInvalidResourceHandle);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuEventQuery)(event));
+    CU_TRY(CU(cuEventQuery, event));
     return cudaSuccess;
 }
 
@@ -68,7 +68,7 @@ static cudaError_t synchronize(cudaEvent_t event)
 {
     RT_CHECK(event, cudaErrorInvalidResourceHandle);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuEventSynchronize)(event));
+    CU_TRY(CU(cuEventSynchronize, event));
     return cudaSuccess;
 }
 
@@ -79,7 +79,7 @@ static cudaError_t elapsed(float *ms, cudaEvent_t start, cudaEvent_t end)
     RT_CHECK(ms, cudaErrorInvalidValue);
     RT_CHECK(start && end, cudaErrorInvalidResourceHandle);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuEventElapsedTime_v2)(ms, start, end));
+    CU_TRY(CU(cuEventElapsedTime_v2, ms, start, end));
     return cudaSuccess;
 }
 

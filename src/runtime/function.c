@@ -34,7 +34,7 @@ static cudaError_t get_attributes(struct cudaFuncAttributes *out, const void *fu
     RT_TRY(rt_function_of(func, &f));
     memset(out, 0, sizeof *out);
     for (size_t i = 0; i < COUNT(table); i++)
-        CU_TRY(CU(cuFuncGetAttribute)(table[i].value, table[i].name, f));
+        CU_TRY(CU(cuFuncGetAttribute, table[i].value, table[i].name, f));
     out->sharedSizeBytes = (size_t)shared;
     out->constSizeBytes = (size_t)constant;
     out->localSizeBytes = (size_t)local;
@@ -59,7 +59,7 @@ static cudaError_t set_attribute(const void *func, enum cudaFuncAttribute attr, 
 
     RT_TRY(check_attribute(attr));
     RT_TRY(rt_function_of(func, &f));
-    CU_TRY(CU(cuFuncSetAttribute)(f, (CUfunction_attribute)attr, value));
+    CU_TRY(CU(cuFuncSetAttribute, f, (CUfunction_attribute)attr, value));
     return cudaSuccess;
 }
 
@@ -95,7 +95,7 @@ static cudaError_t set_cache_config(const void *func, enum cudaFuncCache config)
 
     RT_CHECK((unsigned)config <= cudaFuncCachePreferEqual, cudaErrorInvalidValue);
     RT_TRY(rt_function_of(func, &f));
-    CU_TRY(CU(cuFuncSetCacheConfig)(f, (CUfunc_cache)config));
+    CU_TRY(CU(cuFuncSetCacheConfig, f, (CUfunc_cache)config));
     return cudaSuccess;
 }
 
@@ -124,7 +124,7 @@ static cudaError_t get_name(const char **name, const void *func)
 
     RT_CHECK(name, cudaErrorInvalidValue);
     RT_TRY(rt_function_of(func, &f));
-    CU_TRY(CU(cuFuncGetName)(name, f));
+    CU_TRY(CU(cuFuncGetName, name, f));
     return cudaSuccess;
 }
 
@@ -139,7 +139,7 @@ static cudaError_t param_info(const void *func, size_t index, size_t *offset, si
 
     RT_CHECK(offset, cudaErrorInvalidValue);
     RT_TRY(rt_function_of(func, &f));
-    CU_TRY(CU(cuFuncGetParamInfo)(f, index, offset, size));
+    CU_TRY(CU(cuFuncGetParamInfo, f, index, offset, size));
     return cudaSuccess;
 }
 
@@ -170,7 +170,7 @@ static cudaError_t active_blocks(int *blocks, const void *func, int size, size_t
     RT_CHECK(blocks, cudaErrorInvalidValue);
     RT_TRY(rt_function_of(func, &f));
     CU_TRY(
-        CU(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)(blocks, f, size, shared, flags));
+        CU(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, blocks, f, size, shared, flags));
     return cudaSuccess;
 }
 
@@ -193,7 +193,7 @@ static cudaError_t available_shared(size_t *bytes, const void *func, int blocks,
 
     RT_CHECK(bytes, cudaErrorInvalidValue);
     RT_TRY(rt_function_of(func, &f));
-    CU_TRY(CU(cuOccupancyAvailableDynamicSMemPerBlock)(bytes, f, blocks, size));
+    CU_TRY(CU(cuOccupancyAvailableDynamicSMemPerBlock, bytes, f, blocks, size));
     return cudaSuccess;
 }
 
@@ -230,7 +230,7 @@ static cudaError_t cluster_size(int *size, const void *func, const cudaLaunchCon
     RT_CHECK(size, cudaErrorInvalidValue);
     RT_TRY(driver_config(config, &c));
     RT_TRY(rt_function_of(func, &f));
-    CU_TRY(CU(cuOccupancyMaxPotentialClusterSize)(size, f, &c));
+    CU_TRY(CU(cuOccupancyMaxPotentialClusterSize, size, f, &c));
     return cudaSuccess;
 }
 
@@ -249,7 +249,7 @@ static cudaError_t active_clusters(int *clusters, const void *func,
     RT_CHECK(clusters, cudaErrorInvalidValue);
     RT_TRY(driver_config(config, &c));
     RT_TRY(rt_function_of(func, &f));
-    CU_TRY(CU(cuOccupancyMaxActiveClusters)(clusters, f, &c));
+    CU_TRY(CU(cuOccupancyMaxActiveClusters, clusters, f, &c));
     return cudaSuccess;
 }
 

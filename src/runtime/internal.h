@@ -28,15 +28,17 @@
 
 /* ---- the driver below ---------------------------------------------------------------------- */
 
-/* The driver's functions, by the names of their symbols. One that the driver lacks answers
- * cudaErrorCallRequiresNewerDriver. */
+/* The driver's functions, by the names of their symbols; NULL for one that the driver lacks. */
 struct rt_driver {
 #define RT_DRIVER(name) __typeof__(&name) name;
 #include "driver.def"
 #undef RT_DRIVER
 };
 extern struct rt_driver rt_driver;
-#define CU(name) (rt_driver.name)
+/* Calls one. What the driver lacks fails with the number of cudaErrorCallRequiresNewerDriver. */
+#define CU(name, ...)                                                                              \
+    (LIKELY(rt_driver.name) ? rt_driver.name(__VA_ARGS__)                                          \
+                            : (CUresult)cudaErrorCallRequiresNewerDriver)
 
 /* Loads libcuda and initialises it, once. cudaErrorInsufficientDriver when there is none or it is
  * older than this runtime, cudaErrorNoDevice when it has no device. */
@@ -94,6 +96,8 @@ cudaError_t rt_device(int *device);
 cudaError_t rt_device_count(int *count);
 /* cudaErrorInvalidDevice unless the ordinal names a device. */
 cudaError_t rt_check_device(int device, CUdevice *handle);
+/* The primary context of a device, made when there is none; cudaErrorInvalidDevice as above. */
+cudaError_t rt_primary(int device, CUcontext *context);
 /* Runs with the primary context of a device current, whatever the thread's own; undo with
  * rt_context_pop. */
 cudaError_t rt_context_push(int device, CUcontext *previous);

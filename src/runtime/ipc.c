@@ -11,7 +11,7 @@ static cudaError_t get_event_handle(cudaIpcEventHandle_t *handle, cudaEvent_t ev
     RT_CHECK(handle, cudaErrorInvalidValue);
     RT_CHECK(event, cudaErrorInvalidResourceHandle);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuIpcGetEventHandle)((CUipcEventHandle *)handle, event));
+    CU_TRY(CU(cuIpcGetEventHandle, (CUipcEventHandle *)handle, event));
     return cudaSuccess;
 }
 
@@ -27,7 +27,7 @@ static cudaError_t open_event_handle(cudaEvent_t *event, cudaIpcEventHandle_t ha
     RT_CHECK(event, cudaErrorInvalidValue);
     RT_TRY(rt_context());
     memcpy(&h, &handle, sizeof h);
-    CU_TRY(CU(cuIpcOpenEventHandle)(event, h));
+    CU_TRY(CU(cuIpcOpenEventHandle, event, h));
     return cudaSuccess;
 }
 
@@ -40,7 +40,7 @@ static cudaError_t get_mem_handle(cudaIpcMemHandle_t *handle, void *ptr)
 {
     RT_CHECK(handle && ptr, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuIpcGetMemHandle)((CUipcMemHandle *)handle, (CUdeviceptr)ptr));
+    CU_TRY(CU(cuIpcGetMemHandle, (CUipcMemHandle *)handle, (CUdeviceptr)ptr));
     return cudaSuccess;
 }
 
@@ -56,7 +56,7 @@ static cudaError_t open_mem_handle(void **ptr, cudaIpcMemHandle_t handle, unsign
     RT_CHECK(ptr && flags == cudaIpcMemLazyEnablePeerAccess, cudaErrorInvalidValue);
     RT_TRY(rt_context());
     memcpy(&h, &handle, sizeof h);
-    CU_TRY(CU(cuIpcOpenMemHandle_v2)((CUdeviceptr *)ptr, h, flags));
+    CU_TRY(CU(cuIpcOpenMemHandle_v2, (CUdeviceptr *)ptr, h, flags));
     return cudaSuccess;
 }
 
@@ -70,7 +70,7 @@ static cudaError_t close_mem_handle(void *ptr)
 {
     RT_CHECK(ptr, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuIpcCloseMemHandle)((CUdeviceptr)ptr));
+    CU_TRY(CU(cuIpcCloseMemHandle, (CUdeviceptr)ptr));
     return cudaSuccess;
 }
 

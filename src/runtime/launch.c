@@ -29,8 +29,8 @@ static cudaError_t launch(const void *func, dim3 grid, dim3 block, void **args, 
     RT_TRY(rt_function_of(func, &function));
     RT_TRY(check_shape(grid, block));
     RT_CHECK(shared <= UINT_MAX, cudaErrorInvalidValue);
-    CU_TRY(CU(cuLaunchKernel)(function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
-                              (unsigned)shared, stream, args, NULL));
+    CU_TRY(CU(cuLaunchKernel, function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+              (unsigned)shared, stream, args, NULL));
     return cudaSuccess;
 }
 
@@ -47,8 +47,8 @@ static cudaError_t launch_cooperative(const void *func, dim3 grid, dim3 block, v
     RT_TRY(rt_function_of(func, &function));
     RT_TRY(check_shape(grid, block));
     RT_CHECK(shared <= UINT_MAX, cudaErrorInvalidValue);
-    CU_TRY(CU(cuLaunchCooperativeKernel)(function, grid.x, grid.y, grid.z, block.x, block.y,
-                                         block.z, (unsigned)shared, stream, args));
+    CU_TRY(CU(cuLaunchCooperativeKernel, function, grid.x, grid.y, grid.z, block.x, block.y,
+              block.z, (unsigned)shared, stream, args));
     return cudaSuccess;
 }
 
@@ -84,7 +84,7 @@ static cudaError_t launch_ex(const cudaLaunchConfig_t *config, const void *func,
         .attrs = (CUlaunchAttribute *)config->attrs,
         .numAttrs = config->numAttrs,
     };
-    CU_TRY(CU(cuLaunchKernelEx)(&c, function, args, NULL));
+    CU_TRY(CU(cuLaunchKernelEx, &c, function, args, NULL));
     return cudaSuccess;
 }
 

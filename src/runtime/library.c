@@ -8,8 +8,8 @@ static cudaError_t load_data(cudaLibrary_t *library, const void *code, enum cuda
 {
     RT_CHECK(library && code, cudaErrorInvalidValue);
     RT_TRY(rt_init());
-    CU_TRY(CU(cuLibraryLoadData)((CUlibrary *)library, code, (CUjit_option *)jit, jit_values,
-                                 jit_count, (CUlibraryOption *)options, values, count));
+    CU_TRY(CU(cuLibraryLoadData, (CUlibrary *)library, code, (CUjit_option *)jit, jit_values,
+              jit_count, (CUlibraryOption *)options, values, count));
     return cudaSuccess;
 }
 
@@ -29,8 +29,8 @@ static cudaError_t load_file(cudaLibrary_t *library, const char *name, enum cuda
 {
     RT_CHECK(library && name, cudaErrorInvalidValue);
     RT_TRY(rt_init());
-    CU_TRY(CU(cuLibraryLoadFromFile)((CUlibrary *)library, name, (CUjit_option *)jit, jit_values,
-                                     jit_count, (CUlibraryOption *)options, values, count));
+    CU_TRY(CU(cuLibraryLoadFromFile, (CUlibrary *)library, name, (CUjit_option *)jit, jit_values,
+              jit_count, (CUlibraryOption *)options, values, count));
     return cudaSuccess;
 }
 
@@ -49,7 +49,7 @@ static cudaError_t unload(cudaLibrary_t library)
 {
     RT_CHECK(library, cudaErrorInvalidResourceHandle);
     RT_TRY(rt_init());
-    CU_TRY(CU(cuLibraryUnload)((CUlibrary)library));
+    CU_TRY(CU(cuLibraryUnload, (CUlibrary)library));
     return cudaSuccess;
 }
 
@@ -60,7 +60,7 @@ static cudaError_t get_kernel(cudaKernel_t *kernel, cudaLibrary_t library, const
     RT_CHECK(kernel && name, cudaErrorInvalidValue);
     RT_CHECK(library, cudaErrorInvalidResourceHandle);
     RT_TRY(rt_init());
-    CU_TRY(CU(cuLibraryGetKernel)((CUkernel *)kernel, (CUlibrary)library, name));
+    CU_TRY(CU(cuLibraryGetKernel, (CUkernel *)kernel, (CUlibrary)library, name));
     return rt_function_adopt((CUkernel)*kernel);
 }
 
@@ -75,7 +75,7 @@ static cudaError_t count_kernels(unsigned *count, cudaLibrary_t library)
     RT_CHECK(count, cudaErrorInvalidValue);
     RT_CHECK(library, cudaErrorInvalidResourceHandle);
     RT_TRY(rt_init());
-    CU_TRY(CU(cuLibraryGetKernelCount)(count, (CUlibrary)library));
+    CU_TRY(CU(cuLibraryGetKernelCount, count, (CUlibrary)library));
     return cudaSuccess;
 }
 
@@ -90,7 +90,7 @@ static cudaError_t enumerate(cudaKernel_t *kernels, unsigned n, cudaLibrary_t li
 
     RT_CHECK(kernels || !n, cudaErrorInvalidValue);
     RT_TRY(count_kernels(&have, library));
-    CU_TRY(CU(cuLibraryEnumerateKernels)((CUkernel *)kernels, n, (CUlibrary)library));
+    CU_TRY(CU(cuLibraryEnumerateKernels, (CUkernel *)kernels, n, (CUlibrary)library));
     for (unsigned i = 0; i < n && i < have; i++)
         RT_TRY(rt_function_adopt((CUkernel)kernels[i]));
     return cudaSuccess;
@@ -107,7 +107,7 @@ static cudaError_t get_global(void **ptr, size_t *bytes, cudaLibrary_t library, 
     RT_CHECK(name, cudaErrorInvalidValue);
     RT_CHECK(library, cudaErrorInvalidResourceHandle);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuLibraryGetGlobal)((CUdeviceptr *)ptr, bytes, (CUlibrary)library, name));
+    CU_TRY(CU(cuLibraryGetGlobal, (CUdeviceptr *)ptr, bytes, (CUlibrary)library, name));
     return cudaSuccess;
 }
 
@@ -122,7 +122,7 @@ static cudaError_t get_managed(void **ptr, size_t *bytes, cudaLibrary_t library,
     RT_CHECK(name, cudaErrorInvalidValue);
     RT_CHECK(library, cudaErrorInvalidResourceHandle);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuLibraryGetManaged)((CUdeviceptr *)ptr, bytes, (CUlibrary)library, name));
+    CU_TRY(CU(cuLibraryGetManaged, (CUdeviceptr *)ptr, bytes, (CUlibrary)library, name));
     return cudaSuccess;
 }
 
@@ -137,7 +137,7 @@ static cudaError_t get_unified(void **ptr, cudaLibrary_t library, const char *sy
     RT_CHECK(ptr && symbol, cudaErrorInvalidValue);
     RT_CHECK(library, cudaErrorInvalidResourceHandle);
     RT_TRY(rt_init());
-    CU_TRY(CU(cuLibraryGetUnifiedFunction)(ptr, (CUlibrary)library, symbol));
+    CU_TRY(CU(cuLibraryGetUnifiedFunction, ptr, (CUlibrary)library, symbol));
     return cudaSuccess;
 }
 

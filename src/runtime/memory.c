@@ -12,7 +12,7 @@ static cudaError_t device_alloc(void **ptr, size_t size)
     if (size == 0)
         *ptr = NULL;
     else
-        CU_TRY(CU(cuMemAlloc_v2)((CUdeviceptr *)ptr, size));
+        CU_TRY(CU(cuMemAlloc_v2, (CUdeviceptr *)ptr, size));
     return cudaSuccess;
 }
 
@@ -33,7 +33,7 @@ static cudaError_t pitch_alloc(void **ptr, size_t *pitch, size_t width, size_t h
         *pitch = 0;
         return cudaSuccess;
     }
-    CU_TRY(CU(cuMemAllocPitch_v2)((CUdeviceptr *)ptr, pitch, width, height, PITCH_ELEMENT));
+    CU_TRY(CU(cuMemAllocPitch_v2, (CUdeviceptr *)ptr, pitch, width, height, PITCH_ELEMENT));
     return cudaSuccess;
 }
 
@@ -64,7 +64,7 @@ static cudaError_t device_free(void *ptr)
 {
     RT_TRY(rt_context());
     if (ptr)
-        CU_TRY(CU(cuMemFree_v2)((CUdeviceptr)ptr));
+        CU_TRY(CU(cuMemFree_v2, (CUdeviceptr)ptr));
     return cudaSuccess;
 }
 
@@ -74,7 +74,7 @@ static cudaError_t info(size_t *free, size_t *total)
 {
     RT_CHECK(free && total, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuMemGetInfo_v2)(free, total));
+    CU_TRY(CU(cuMemGetInfo_v2, free, total));
     return cudaSuccess;
 }
 
@@ -91,7 +91,7 @@ static cudaError_t host_alloc(void **ptr, size_t size, unsigned flags)
     if (size == 0)
         *ptr = NULL;
     else
-        CU_TRY(CU(cuMemHostAlloc)(ptr, size, flags));
+        CU_TRY(CU(cuMemHostAlloc, ptr, size, flags));
     return cudaSuccess;
 }
 
@@ -109,7 +109,7 @@ static cudaError_t host_free(void *ptr)
 {
     RT_TRY(rt_context());
     if (ptr)
-        CU_TRY(CU(cuMemFreeHost)(ptr));
+        CU_TRY(CU(cuMemFreeHost, ptr));
     return cudaSuccess;
 }
 
@@ -122,7 +122,7 @@ static cudaError_t host_register(void *ptr, size_t size, unsigned flags)
 
     RT_CHECK(ptr && size && !(flags & ~known), cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuMemHostRegister_v2)(ptr, size, flags));
+    CU_TRY(CU(cuMemHostRegister_v2, ptr, size, flags));
     return cudaSuccess;
 }
 
@@ -135,7 +135,7 @@ static cudaError_t host_unregister(void *ptr)
 {
     RT_CHECK(ptr, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuMemHostUnregister)(ptr));
+    CU_TRY(CU(cuMemHostUnregister, ptr));
     return cudaSuccess;
 }
 
@@ -145,7 +145,7 @@ static cudaError_t host_device_pointer(void **device, void *host, unsigned flags
 {
     RT_CHECK(device && host && flags == 0, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuMemHostGetDevicePointer_v2)((CUdeviceptr *)device, host, 0));
+    CU_TRY(CU(cuMemHostGetDevicePointer_v2, (CUdeviceptr *)device, host, 0));
     return cudaSuccess;
 }
 
@@ -158,7 +158,7 @@ static cudaError_t host_flags(unsigned *flags, void *host)
 {
     RT_CHECK(flags && host, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuMemHostGetFlags)(flags, host));
+    CU_TRY(CU(cuMemHostGetFlags, flags, host));
     return cudaSuccess;
 }
 
@@ -174,7 +174,7 @@ static cudaError_t managed_alloc(void **ptr, size_t size, unsigned flags)
     RT_CHECK(ptr && size, cudaErrorInvalidValue);
     RT_CHECK(flags == cudaMemAttachGlobal || flags == cudaMemAttachHost, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuMemAllocManaged)((CUdeviceptr *)ptr, size, flags));
+    CU_TRY(CU(cuMemAllocManaged, (CUdeviceptr *)ptr, size, flags));
     return cudaSuccess;
 }
 
@@ -200,7 +200,7 @@ static cudaError_t prefetch(const void *ptr, size_t count, struct cudaMemLocatio
     RT_CHECK(ptr && count && flags == 0, cudaErrorInvalidValue);
     RT_TRY(rt_context());
     CU_TRY(
-        CU(cuMemPrefetchAsync_v2)((CUdeviceptr)ptr, count, driver_location(location), 0, stream));
+        CU(cuMemPrefetchAsync_v2, (CUdeviceptr)ptr, count, driver_location(location), 0, stream));
     return cudaSuccess;
 }
 
@@ -214,8 +214,8 @@ static cudaError_t advise(const void *ptr, size_t count, enum cudaMemoryAdvise a
 {
     RT_CHECK(ptr && count, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuMemAdvise_v2)((CUdeviceptr)ptr, count, (CUmem_advise)advice,
-                              driver_location(location)));
+    CU_TRY(CU(cuMemAdvise_v2, (CUdeviceptr)ptr, count, (CUmem_advise)advice,
+              driver_location(location)));
     return cudaSuccess;
 }
 
@@ -230,8 +230,8 @@ static cudaError_t range_attribute(void *data, size_t size, enum cudaMemRangeAtt
 {
     RT_CHECK(data && ptr && count, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuMemRangeGetAttribute)(data, size, (CUmem_range_attribute)attribute,
-                                      (CUdeviceptr)ptr, count));
+    CU_TRY(CU(cuMemRangeGetAttribute, data, size, (CUmem_range_attribute)attribute,
+              (CUdeviceptr)ptr, count));
     return cudaSuccess;
 }
 
@@ -248,8 +248,8 @@ static cudaError_t range_attributes(void **data, size_t *sizes,
 {
     RT_CHECK(data && sizes && attributes && n && ptr && count, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuMemRangeGetAttributes)(data, sizes, (CUmem_range_attribute *)attributes, n,
-                                       (CUdeviceptr)ptr, count));
+    CU_TRY(CU(cuMemRangeGetAttributes, data, sizes, (CUmem_range_attribute *)attributes, n,
+              (CUdeviceptr)ptr, count));
     return cudaSuccess;
 }
 
@@ -279,7 +279,7 @@ static cudaError_t describe(struct cudaPointerAttributes *out, const void *ptr)
     RT_CHECK(out, cudaErrorInvalidValue);
     RT_TRY(rt_context());
     /* Answers for any address: for one that it does not know every value is zero. */
-    CU_TRY(CU(cuPointerGetAttributes)(COUNT(names), names, values, (CUdeviceptr)ptr));
+    CU_TRY(CU(cuPointerGetAttributes, COUNT(names), names, values, (CUdeviceptr)ptr));
     memset(out, 0, sizeof *out);
     out->device = cudaInvalidDeviceId;
     if (type == 0) {

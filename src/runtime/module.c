@@ -45,14 +45,14 @@ static CUresult load_image(const void *image, const struct bindings *bindings, C
                               CU_JIT_GLOBAL_SYMBOL_COUNT};
     void *values[] = {bindings->names, bindings->addresses, (void *)(uintptr_t)bindings->count};
 
-    return CU(cuModuleLoadDataEx)(module, image, bindings->count ? COUNT(options) : 0, options,
-                                  values);
+    return CU(cuModuleLoadDataEx, module, image, bindings->count ? COUNT(options) : 0, options,
+              values);
 }
 
 static CUresult link_pieces(struct rt_binary *b, const struct bindings *bindings, CUmodule *module)
 {
     CUlinkState state;
-    CUresult result = CU(cuLinkCreate_v2)(0, NULL, NULL, &state);
+    CUresult result = CU(cuLinkCreate_v2, 0, NULL, NULL, &state);
     void *image;
     size_t size;
 
@@ -61,15 +61,14 @@ static CUresult link_pieces(struct rt_binary *b, const struct bindings *bindings
     for (size_t i = 0; i < b->piece_count && result == CUDA_SUCCESS; i++) {
         const struct fat_header *header = b->pieces[i];
 
-        result = CU(cuLinkAddData_v2)(state, CU_JIT_INPUT_FATBINARY, (void *)header,
-                                      header->header_bytes + header->bytes, "device code", 0, NULL,
-                                      NULL);
+        result = CU(cuLinkAddData_v2, state, CU_JIT_INPUT_FATBINARY, (void *)header,
+                    header->header_bytes + header->bytes, "device code", 0, NULL, NULL);
     }
     if (result == CUDA_SUCCESS)
-        result = CU(cuLinkComplete)(state, &image, &size);
+        result = CU(cuLinkComplete, state, &image, &size);
     if (result == CUDA_SUCCESS)
         result = load_image(image, bindings, module);
-    CU(cuLinkDestroy)(state);
+    CU(cuLinkDestroy, state);
     return result;
 }
 
@@ -82,7 +81,7 @@ static cudaError_t set_managed_pointers(struct rt_binary *b, CUmodule module)
 
         if (v->kind != RT_MANAGED || !v->pointer)
             continue;
-        CU_TRY(CU(cuModuleGetGlobal_v2)(&address, &size, module, v->name));
+        CU_TRY(CU(cuModuleGetGlobal_v2, &address, &size, module, v->name));
         *(void **)v->host = (void *)address;
     }
     return cudaSuccess;
@@ -143,7 +142,7 @@ void rt_binary_unload(struct rt_binary *b)
         next = l->next;
         /* Modules of other contexts go with those. */
         if (alive && l->context == id && l->error == cudaSuccess)
-            CU(cuModuleUnload)(l->module);
+            CU(cuModuleUnload, l->module);
         free(l);
     }
     b->loaded = NULL;

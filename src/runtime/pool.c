@@ -10,7 +10,7 @@ static cudaError_t alloc_async(void **ptr, size_t size, cudaStream_t stream)
 {
     RT_CHECK(ptr, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuMemAllocAsync)((CUdeviceptr *)ptr, size, stream));
+    CU_TRY(CU(cuMemAllocAsync, (CUdeviceptr *)ptr, size, stream));
     return cudaSuccess;
 }
 
@@ -18,7 +18,7 @@ static cudaError_t alloc_from_pool(void **ptr, size_t size, cudaMemPool_t pool, 
 {
     RT_CHECK(ptr && pool, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuMemAllocFromPoolAsync)((CUdeviceptr *)ptr, size, pool, stream));
+    CU_TRY(CU(cuMemAllocFromPoolAsync, (CUdeviceptr *)ptr, size, pool, stream));
     return cudaSuccess;
 }
 
@@ -26,7 +26,7 @@ static cudaError_t free_async(void *ptr, cudaStream_t stream)
 {
     RT_CHECK(ptr, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuMemFreeAsync)((CUdeviceptr)ptr, stream));
+    CU_TRY(CU(cuMemFreeAsync, (CUdeviceptr)ptr, stream));
     return cudaSuccess;
 }
 
@@ -43,7 +43,7 @@ static cudaError_t default_pool(cudaMemPool_t *pool, int device)
 
     RT_CHECK(pool, cudaErrorInvalidValue);
     RT_TRY(rt_check_device(device, &handle));
-    CU_TRY(CU(cuDeviceGetDefaultMemPool)(pool, handle));
+    CU_TRY(CU(cuDeviceGetDefaultMemPool, pool, handle));
     return cudaSuccess;
 }
 
@@ -57,7 +57,7 @@ static cudaError_t set_pool(int device, cudaMemPool_t pool)
     CUdevice handle;
 
     RT_TRY(rt_check_device(device, &handle));
-    CU_TRY(CU(cuDeviceSetMemPool)(handle, pool));
+    CU_TRY(CU(cuDeviceSetMemPool, handle, pool));
     return cudaSuccess;
 }
 
@@ -72,7 +72,7 @@ static cudaError_t get_pool(cudaMemPool_t *pool, int device)
 
     RT_CHECK(pool, cudaErrorInvalidValue);
     RT_TRY(rt_check_device(device, &handle));
-    CU_TRY(CU(cuDeviceGetMemPool)(pool, handle));
+    CU_TRY(CU(cuDeviceGetMemPool, pool, handle));
     return cudaSuccess;
 }
 
@@ -93,30 +93,30 @@ PUBLIC cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *memPool, int device)
     PUBLIC cudaError_t name parameters
 
 POOL_API(cudaMemPoolCreate, (cudaMemPool_t * memPool, const struct cudaMemPoolProps *poolProps),
-         memPool &&poolProps, CU(cuMemPoolCreate)(memPool, (const CUmemPoolProps *)poolProps))
+         memPool &&poolProps, CU(cuMemPoolCreate, memPool, (const CUmemPoolProps *)poolProps))
 {
     return done(cudaMemPoolCreate_checked(memPool, poolProps));
 }
 
-POOL_API(cudaMemPoolDestroy, (cudaMemPool_t memPool), memPool, CU(cuMemPoolDestroy)(memPool))
+POOL_API(cudaMemPoolDestroy, (cudaMemPool_t memPool), memPool, CU(cuMemPoolDestroy, memPool))
 {
     return done(cudaMemPoolDestroy_checked(memPool));
 }
 
 POOL_API(cudaMemPoolTrimTo, (cudaMemPool_t memPool, size_t minBytesToKeep), memPool,
-         CU(cuMemPoolTrimTo)(memPool, minBytesToKeep))
+         CU(cuMemPoolTrimTo, memPool, minBytesToKeep))
 {
     return done(cudaMemPoolTrimTo_checked(memPool, minBytesToKeep));
 }
 
 POOL_API(cudaMemPoolSetAttribute, (cudaMemPool_t memPool, enum cudaMemPoolAttr attr, void *value),
-         memPool &&value, CU(cuMemPoolSetAttribute)(memPool, (CUmemPool_attribute)attr, value))
+         memPool &&value, CU(cuMemPoolSetAttribute, memPool, (CUmemPool_attribute)attr, value))
 {
     return done(cudaMemPoolSetAttribute_checked(memPool, attr, value));
 }
 
 POOL_API(cudaMemPoolGetAttribute, (cudaMemPool_t memPool, enum cudaMemPoolAttr attr, void *value),
-         memPool &&value, CU(cuMemPoolGetAttribute)(memPool, (CUmemPool_attribute)attr, value))
+         memPool &&value, CU(cuMemPoolGetAttribute, memPool, (CUmemPool_attribute)attr, value))
 {
     return done(cudaMemPoolGetAttribute_checked(memPool, attr, value));
 }
@@ -124,7 +124,7 @@ POOL_API(cudaMemPoolGetAttribute, (cudaMemPool_t memPool, enum cudaMemPoolAttr a
 POOL_API(cudaMemPoolSetAccess,
          (cudaMemPool_t memPool, const struct cudaMemAccessDesc *descList, size_t count),
          memPool && (descList || !count),
-         CU(cuMemPoolSetAccess)(memPool, (const CUmemAccessDesc *)descList, count))
+         CU(cuMemPoolSetAccess, memPool, (const CUmemAccessDesc *)descList, count))
 {
     return done(cudaMemPoolSetAccess_checked(memPool, descList, count));
 }
@@ -132,7 +132,7 @@ POOL_API(cudaMemPoolSetAccess,
 POOL_API(cudaMemPoolGetAccess,
          (enum cudaMemAccessFlags * flags, cudaMemPool_t memPool, struct cudaMemLocation *location),
          flags &&memPool &&location,
-         CU(cuMemPoolGetAccess)((CUmemAccess_flags *)flags, memPool, (CUmemLocation *)location))
+         CU(cuMemPoolGetAccess, (CUmemAccess_flags *)flags, memPool, (CUmemLocation *)location))
 {
     return done(cudaMemPoolGetAccess_checked(flags, memPool, location));
 }
@@ -141,8 +141,8 @@ POOL_API(cudaMemPoolExportToShareableHandle,
          (void *shareableHandle, cudaMemPool_t memPool, enum cudaMemAllocationHandleType handleType,
           unsigned flags),
          shareableHandle &&memPool,
-         CU(cuMemPoolExportToShareableHandle)(shareableHandle, memPool,
-                                              (CUmemAllocationHandleType)handleType, flags))
+         CU(cuMemPoolExportToShareableHandle, shareableHandle, memPool,
+            (CUmemAllocationHandleType)handleType, flags))
 {
     return done(
         cudaMemPoolExportToShareableHandle_checked(shareableHandle, memPool, handleType, flags));
@@ -152,8 +152,8 @@ POOL_API(cudaMemPoolImportFromShareableHandle,
          (cudaMemPool_t * memPool, void *shareableHandle,
           enum cudaMemAllocationHandleType handleType, unsigned flags),
          memPool,
-         CU(cuMemPoolImportFromShareableHandle)(memPool, shareableHandle,
-                                                (CUmemAllocationHandleType)handleType, flags))
+         CU(cuMemPoolImportFromShareableHandle, memPool, shareableHandle,
+            (CUmemAllocationHandleType)handleType, flags))
 {
     return done(
         cudaMemPoolImportFromShareableHandle_checked(memPool, shareableHandle, handleType, flags));
@@ -161,7 +161,7 @@ POOL_API(cudaMemPoolImportFromShareableHandle,
 
 POOL_API(cudaMemPoolExportPointer, (struct cudaMemPoolPtrExportData * exportData, void *ptr),
          exportData &&ptr,
-         CU(cuMemPoolExportPointer)((CUmemPoolPtrExportData *)exportData, (CUdeviceptr)ptr))
+         CU(cuMemPoolExportPointer, (CUmemPoolPtrExportData *)exportData, (CUdeviceptr)ptr))
 {
     return done(cudaMemPoolExportPointer_checked(exportData, ptr));
 }
@@ -169,8 +169,8 @@ POOL_API(cudaMemPoolExportPointer, (struct cudaMemPoolPtrExportData * exportData
 POOL_API(cudaMemPoolImportPointer,
          (void **ptr, cudaMemPool_t memPool, struct cudaMemPoolPtrExportData *exportData),
          ptr &&memPool &&exportData,
-         CU(cuMemPoolImportPointer)((CUdeviceptr *)ptr, memPool,
-                                    (CUmemPoolPtrExportData *)exportData))
+         CU(cuMemPoolImportPointer, (CUdeviceptr *)ptr, memPool,
+            (CUmemPoolPtrExportData *)exportData))
 {
     return done(cudaMemPoolImportPointer_checked(ptr, memPool, exportData));
 }

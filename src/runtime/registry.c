@@ -236,10 +236,10 @@ static cudaError_t bind(struct rt_function *f, uint64_t context, CUfunction *out
     CUresult result;
 
     if (f->kernel) {
-        CU_TRY(CU(cuKernelGetFunction)(out, f->kernel));
+        CU_TRY(CU(cuKernelGetFunction, out, f->kernel));
     } else {
         RT_TRY(rt_binary_module(f->binary, &module));
-        result = CU(cuModuleGetFunction)(out, module, f->name);
+        result = CU(cuModuleGetFunction, out, module, f->name);
         if (result == CUDA_ERROR_NOT_FOUND)
             return cudaErrorInvalidDeviceFunction;
         CU_TRY(result);
@@ -287,7 +287,7 @@ cudaError_t rt_symbol(const void *host, CUdeviceptr *address, size_t *size)
     v = rt_variable_find(host);
     RT_CHECK(v, cudaErrorInvalidSymbol);
     RT_TRY(rt_binary_module(v->binary, &module));
-    result = CU(cuModuleGetGlobal_v2)(address, size, module, v->name);
+    result = CU(cuModuleGetGlobal_v2, address, size, module, v->name);
     if (result == CUDA_ERROR_NOT_FOUND)
         return cudaErrorInvalidSymbol;
     CU_TRY(result);

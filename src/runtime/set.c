@@ -7,9 +7,9 @@ static cudaError_t settle(const void *ptr, cudaStream_t stream)
 {
     CUmemorytype type = CU_MEMORYTYPE_DEVICE;
 
-    CU_TRY(CU(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)ptr));
+    CU_TRY(CU(cuPointerGetAttribute, &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)ptr));
     if (type == CU_MEMORYTYPE_HOST)
-        CU_TRY(CU(cuStreamSynchronize)(stream));
+        CU_TRY(CU(cuStreamSynchronize, stream));
     return cudaSuccess;
 }
 
@@ -23,10 +23,10 @@ static cudaError_t set_1d(void *ptr, int value, size_t count, cudaStream_t strea
         return cudaSuccess;
     RT_CHECK(ptr, cudaErrorInvalidValue);
     if (wait == RT_SYNC && !stream) {
-        CU_TRY(CU(cuMemsetD8_v2)((CUdeviceptr)ptr, byte, count));
+        CU_TRY(CU(cuMemsetD8_v2, (CUdeviceptr)ptr, byte, count));
         return cudaSuccess;
     }
-    CU_TRY(CU(cuMemsetD8Async)((CUdeviceptr)ptr, byte, count, stream));
+    CU_TRY(CU(cuMemsetD8Async, (CUdeviceptr)ptr, byte, count, stream));
     return wait == RT_SYNC ? settle(ptr, stream) : cudaSuccess;
 }
 
@@ -41,10 +41,10 @@ static cudaError_t set_2d(void *ptr, size_t pitch, int value, size_t width, size
     RT_CHECK(ptr, cudaErrorInvalidValue);
     RT_CHECK(height == 1 || width <= pitch, cudaErrorInvalidValue);
     if (wait == RT_SYNC && !stream) {
-        CU_TRY(CU(cuMemsetD2D8_v2)((CUdeviceptr)ptr, pitch, byte, width, height));
+        CU_TRY(CU(cuMemsetD2D8_v2, (CUdeviceptr)ptr, pitch, byte, width, height));
         return cudaSuccess;
     }
-    CU_TRY(CU(cuMemsetD2D8Async)((CUdeviceptr)ptr, pitch, byte, width, height, stream));
+    CU_TRY(CU(cuMemsetD2D8Async, (CUdeviceptr)ptr, pitch, byte, width, height, stream));
     return wait == RT_SYNC ? settle(ptr, stream) : cudaSuccess;
 }
 

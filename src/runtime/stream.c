@@ -12,7 +12,7 @@ static cudaError_t create(cudaStream_t *stream, unsigned flags, int priority)
     RT_CHECK(stream, cudaErrorInvalidValue);
     RT_CHECK(!(flags & ~(unsigned)cudaStreamNonBlocking), cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuStreamCreateWithPriority)(stream, flags, priority));
+    CU_TRY(CU(cuStreamCreateWithPriority, stream, flags, priority));
     return cudaSuccess;
 }
 
@@ -36,7 +36,7 @@ static cudaError_t destroy(cudaStream_t stream)
 {
     RT_CHECK(!is_default(stream), cudaErrorInvalidResourceHandle);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuStreamDestroy_v2)(stream));
+    CU_TRY(CU(cuStreamDestroy_v2, stream));
     return cudaSuccess;
 }
 
@@ -45,14 +45,14 @@ PUBLIC cudaError_t cudaStreamDestroy(cudaStream_t stream) { return done(destroy(
 static cudaError_t synchronize(cudaStream_t stream)
 {
     RT_TRY(rt_context());
-    CU_TRY(CU(cuStreamSynchronize)(stream));
+    CU_TRY(CU(cuStreamSynchronize, stream));
     return cudaSuccess;
 }
 
 static cudaError_t query(cudaStream_t stream)
 {
     RT_TRY(rt_context());
-    CU_TRY(CU(cuStreamQuery)(stream));
+    CU_TRY(CU(cuStreamQuery, stream));
     return cudaSuccess;
 }
 
@@ -60,7 +60,7 @@ static cudaError_t get_flags(cudaStream_t stream, unsigned *flags)
 {
     RT_CHECK(flags, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuStreamGetFlags)(stream, flags));
+    CU_TRY(CU(cuStreamGetFlags, stream, flags));
     return cudaSuccess;
 }
 
@@ -68,7 +68,7 @@ static cudaError_t get_priority(cudaStream_t stream, int *priority)
 {
     RT_CHECK(priority, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuStreamGetPriority)(stream, priority));
+    CU_TRY(CU(cuStreamGetPriority, stream, priority));
     return cudaSuccess;
 }
 
@@ -76,7 +76,7 @@ static cudaError_t get_id(cudaStream_t stream, unsigned long long *id)
 {
     RT_CHECK(id, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuStreamGetId)(stream, id));
+    CU_TRY(CU(cuStreamGetId, stream, id));
     return cudaSuccess;
 }
 
@@ -86,7 +86,7 @@ static cudaError_t get_device(cudaStream_t stream, int *device)
 
     RT_CHECK(device, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuStreamGetDevice)(stream, &handle));
+    CU_TRY(CU(cuStreamGetDevice, stream, &handle));
     *device = (int)handle;
     return cudaSuccess;
 }
@@ -96,7 +96,7 @@ static cudaError_t wait_event(cudaStream_t stream, cudaEvent_t event, unsigned f
     RT_CHECK(event, cudaErrorInvalidResourceHandle);
     RT_CHECK(!(flags & ~(unsigned)cudaEventWaitExternal), cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuStreamWaitEvent)(stream, event, flags));
+    CU_TRY(CU(cuStreamWaitEvent, stream, event, flags));
     return cudaSuccess;
 }
 
@@ -106,7 +106,7 @@ static cudaError_t add_callback(cudaStream_t stream, cudaStreamCallback_t callba
 {
     RT_CHECK(callback && flags == 0, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuStreamAddCallback)(stream, (CUstreamCallback)(void *)callback, userData, 0));
+    CU_TRY(CU(cuStreamAddCallback, stream, (CUstreamCallback)(void *)callback, userData, 0));
     return cudaSuccess;
 }
 
@@ -114,7 +114,7 @@ static cudaError_t launch_host(cudaStream_t stream, cudaHostFn_t fn, void *userD
 {
     RT_CHECK(fn, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuLaunchHostFunc)(stream, fn, userData));
+    CU_TRY(CU(cuLaunchHostFunc, stream, fn, userData));
     return cudaSuccess;
 }
 
@@ -122,7 +122,7 @@ static cudaError_t attach(cudaStream_t stream, void *devPtr, size_t length, unsi
 {
     RT_CHECK(devPtr, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuStreamAttachMemAsync)(stream, (CUdeviceptr)devPtr, length, flags));
+    CU_TRY(CU(cuStreamAttachMemAsync, stream, (CUdeviceptr)devPtr, length, flags));
     return cudaSuccess;
 }
 
@@ -131,7 +131,7 @@ _Static_assert(sizeof(cudaLaunchAttributeValue) == sizeof(CUstreamAttrValue), "s
 static cudaError_t copy_attributes(cudaStream_t dst, cudaStream_t src)
 {
     RT_TRY(rt_context());
-    CU_TRY(CU(cuStreamCopyAttributes)(dst, src));
+    CU_TRY(CU(cuStreamCopyAttributes, dst, src));
     return cudaSuccess;
 }
 
@@ -140,7 +140,7 @@ static cudaError_t get_attribute(cudaStream_t stream, cudaLaunchAttributeID attr
 {
     RT_CHECK(value, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuStreamGetAttribute)(stream, (CUstreamAttrID)attr, (CUstreamAttrValue *)value));
+    CU_TRY(CU(cuStreamGetAttribute, stream, (CUstreamAttrID)attr, (CUstreamAttrValue *)value));
     return cudaSuccess;
 }
 
@@ -150,7 +150,7 @@ static cudaError_t set_attribute(cudaStream_t stream, cudaLaunchAttributeID attr
     RT_CHECK(value, cudaErrorInvalidValue);
     RT_TRY(rt_context());
     CU_TRY(
-        CU(cuStreamSetAttribute)(stream, (CUstreamAttrID)attr, (const CUstreamAttrValue *)value));
+        CU(cuStreamSetAttribute, stream, (CUstreamAttrID)attr, (const CUstreamAttrValue *)value));
     return cudaSuccess;
 }
 
@@ -162,7 +162,7 @@ static cudaError_t is_capturing(cudaStream_t stream, enum cudaStreamCaptureStatu
 
     RT_CHECK(status, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    result = CU(cuStreamIsCapturing)(stream, &value);
+    result = CU(cuStreamIsCapturing, stream, &value);
     if (result == CUDA_ERROR_NOT_SUPPORTED || (int)result == cudaErrorCallRequiresNewerDriver)
         value = CU_STREAM_CAPTURE_STATUS_NONE;
     else if (result != CUDA_SUCCESS)

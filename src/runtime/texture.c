@@ -131,7 +131,7 @@ static cudaError_t create_texture(cudaTextureObject_t *object,
     RT_TRY(resource_to_driver(resource, &r));
     texture_to_driver(texture, &t);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuTexObjectCreate)(object, &r, &t, (const CUDA_RESOURCE_VIEW_DESC *)view));
+    CU_TRY(CU(cuTexObjectCreate, object, &r, &t, (const CUDA_RESOURCE_VIEW_DESC *)view));
     return cudaSuccess;
 }
 
@@ -147,7 +147,7 @@ static cudaError_t destroy_texture(cudaTextureObject_t object)
 {
     RT_TRY(rt_context());
     if (object)
-        CU_TRY(CU(cuTexObjectDestroy)(object));
+        CU_TRY(CU(cuTexObjectDestroy, object));
     return cudaSuccess;
 }
 
@@ -162,7 +162,7 @@ static cudaError_t texture_resource(struct cudaResourceDesc *out, cudaTextureObj
 
     RT_CHECK(out, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuTexObjectGetResourceDesc)(&r, object));
+    CU_TRY(CU(cuTexObjectGetResourceDesc, &r, object));
     return resource_from_driver(&r, out);
 }
 
@@ -178,7 +178,7 @@ static cudaError_t texture_desc(struct cudaTextureDesc *out, cudaTextureObject_t
 
     RT_CHECK(out, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuTexObjectGetTextureDesc)(&t, object));
+    CU_TRY(CU(cuTexObjectGetTextureDesc, &t, object));
     texture_from_driver(&t, out);
     return cudaSuccess;
 }
@@ -193,7 +193,7 @@ static cudaError_t texture_view(struct cudaResourceViewDesc *out, cudaTextureObj
 {
     RT_CHECK(out, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuTexObjectGetResourceViewDesc)((CUDA_RESOURCE_VIEW_DESC *)out, object));
+    CU_TRY(CU(cuTexObjectGetResourceViewDesc, (CUDA_RESOURCE_VIEW_DESC *)out, object));
     return cudaSuccess;
 }
 
@@ -213,7 +213,7 @@ static cudaError_t create_surface(cudaSurfaceObject_t *object,
     RT_CHECK(object && resource, cudaErrorInvalidValue);
     RT_TRY(resource_to_driver(resource, &r));
     RT_TRY(rt_context());
-    CU_TRY(CU(cuSurfObjectCreate)(object, &r));
+    CU_TRY(CU(cuSurfObjectCreate, object, &r));
     return cudaSuccess;
 }
 
@@ -227,7 +227,7 @@ static cudaError_t destroy_surface(cudaSurfaceObject_t object)
 {
     RT_TRY(rt_context());
     if (object)
-        CU_TRY(CU(cuSurfObjectDestroy)(object));
+        CU_TRY(CU(cuSurfObjectDestroy, object));
     return cudaSuccess;
 }
 
@@ -242,7 +242,7 @@ static cudaError_t surface_resource(struct cudaResourceDesc *out, cudaSurfaceObj
 
     RT_CHECK(out, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuSurfObjectGetResourceDesc)(&r, object));
+    CU_TRY(CU(cuSurfObjectGetResourceDesc, &r, object));
     return resource_from_driver(&r, out);
 }
 
