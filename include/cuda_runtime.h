@@ -28,21 +28,6 @@ extern "C" cudaError_t __cudaPopCallConfiguration(dim3 *gridDim, dim3 *blockDim,
                                                   void *stream);
 #endif
 
-#if defined(__CUDACC__) && defined(__clang__) && !defined(__CUDA_ARCH__)
-/* __managed__ variables lie in a section of the program (weir/keywords.h). Its bounds, which the
- * linker makes, are told to the runtime before anything is registered. */
-extern "C" {
-extern char __start_weir_managed[] __attribute__((weak, visibility("hidden")));
-extern char __stop_weir_managed[] __attribute__((weak, visibility("hidden")));
-void __cudaWeirRegisterManaged(const void *begin, const void *end) __attribute__((weak));
-}
-static __attribute__((constructor(150))) void __weir_register_managed(void)
-{
-    if (__start_weir_managed != __stop_weir_managed && __cudaWeirRegisterManaged)
-        __cudaWeirRegisterManaged(__start_weir_managed, __stop_weir_managed);
-}
-#endif
-
 /* ---- launches ------------------------------------------------------------------------------ */
 
 template <class T>
