@@ -7,7 +7,7 @@
 #include "driver/driver.h"
 #include "driver/objects.h"
 
-enum { STACK_DEPTH = 64 };
+enum { STACK_DEPTH = 16 }; /* thread-local storage of a library opened late must stay small */
 
 static struct CUctx_st primary[MEM_MAX_DEVICES];
 static pthread_once_t primary_once = PTHREAD_ONCE_INIT;

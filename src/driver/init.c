@@ -1,5 +1,6 @@
 /* init: cuInit, versions, messages, and the translation of lower rooms' errors. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "driver/driver.h"
@@ -9,18 +10,36 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static CUresult opened = CUDA_ERROR_NOT_INITIALIZED;
 static atomic_bool asked;
 static char open_message[1024];
-static _Thread_local char last_message[2048];
+
+/* The calling thread's last message, on the heap: thread-local storage of a library that is opened
+ * late must stay small. Freed when the thread ends. */
+enum { MESSAGE_BYTES = 2048 };
+static pthread_key_t message_key;
+static pthread_once_t message_once = PTHREAD_ONCE_INIT;
+static void make_message_key_(void) { pthread_key_create(&message_key, free); }
+
+static char *message_(void)
+{
+    pthread_once(&message_once, make_message_key_);
+    char *text = pthread_getspecific(message_key);
+    if (text == NULL) {
+        text = xcalloc(1, MESSAGE_BYTES);
+        pthread_setspecific(message_key, text);
+    }
+    return text;
+}
+
 
 CUresult driver_error(CUresult code, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(last_message, sizeof last_message, fmt, ap);
+    vsnprintf(message_(), MESSAGE_BYTES, fmt, ap);
     va_end(ap);
     return code;
 }
 
-WEIR_API const char *weir_last_message(void) { return last_message; }
+WEIR_API const char *weir_last_message(void) { return message_(); }
 
 static void open_(void)
 {
