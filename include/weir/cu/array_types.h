@@ -28,7 +28,22 @@ typedef enum CUarray_format_enum {
     CU_AD_FORMAT_BC6H_SF16 = 0x9c,
     CU_AD_FORMAT_BC7_UNORM = 0x9d,
     CU_AD_FORMAT_BC7_UNORM_SRGB = 0x9e,
+    CU_AD_FORMAT_P010 = 0x9f,
+    CU_AD_FORMAT_P016 = 0xa1,
+    CU_AD_FORMAT_NV16 = 0xa2,
+    CU_AD_FORMAT_P210 = 0xa3,
+    CU_AD_FORMAT_P216 = 0xa4,
+    CU_AD_FORMAT_YUY2 = 0xa5,
+    CU_AD_FORMAT_Y210 = 0xa6,
+    CU_AD_FORMAT_Y216 = 0xa7,
+    CU_AD_FORMAT_AYUV = 0xa8,
+    CU_AD_FORMAT_Y410 = 0xa9,
     CU_AD_FORMAT_NV12 = 0xb0,
+    CU_AD_FORMAT_Y416 = 0xb1,
+    CU_AD_FORMAT_Y444_PLANAR8 = 0xb2,
+    CU_AD_FORMAT_Y444_PLANAR10 = 0xb3,
+    CU_AD_FORMAT_YUV444_8bit_SemiPlanar = 0xb4,
+    CU_AD_FORMAT_YUV444_16bit_SemiPlanar = 0xb5,
     CU_AD_FORMAT_UNORM_INT8X1 = 0xc0,
     CU_AD_FORMAT_UNORM_INT8X2 = 0xc1,
     CU_AD_FORMAT_UNORM_INT8X4 = 0xc2,
@@ -45,15 +60,16 @@ typedef enum CUarray_format_enum {
 } CUarray_format;
 
 /* CUDA_ARRAY3D_DESCRIPTOR's flags. */
-#define CUDA_ARRAY3D_LAYERED          0x01
-#define CUDA_ARRAY3D_2DARRAY          0x01
-#define CUDA_ARRAY3D_SURFACE_LDST     0x02
-#define CUDA_ARRAY3D_CUBEMAP          0x04
-#define CUDA_ARRAY3D_TEXTURE_GATHER   0x08
-#define CUDA_ARRAY3D_DEPTH_TEXTURE    0x10
-#define CUDA_ARRAY3D_COLOR_ATTACHMENT 0x20
-#define CUDA_ARRAY3D_SPARSE           0x40
-#define CUDA_ARRAY3D_DEFERRED_MAPPING 0x80
+#define CUDA_ARRAY3D_LAYERED             0x01
+#define CUDA_ARRAY3D_2DARRAY             0x01
+#define CUDA_ARRAY3D_SURFACE_LDST        0x02
+#define CUDA_ARRAY3D_CUBEMAP             0x04
+#define CUDA_ARRAY3D_TEXTURE_GATHER      0x08
+#define CUDA_ARRAY3D_DEPTH_TEXTURE       0x10
+#define CUDA_ARRAY3D_COLOR_ATTACHMENT    0x20
+#define CUDA_ARRAY3D_SPARSE              0x40
+#define CUDA_ARRAY3D_DEFERRED_MAPPING    0x80
+#define CUDA_ARRAY3D_VIDEO_ENCODE_DECODE 0x100
 
 typedef struct CUDA_ARRAY_DESCRIPTOR_st {
     size_t Width, Height; /* elements; height 0: one dimension */

@@ -51,7 +51,6 @@ typedef struct CUmemPoolHandle_st *CUmemoryPool;
 typedef struct CUuserObject_st *CUuserObject;
 typedef struct CUgreenCtx_st *CUgreenCtx;
 typedef struct CUdevResourceDesc_st *CUdevResourceDesc;
-typedef struct CUeglStreamConnection_st *CUeglStreamConnection;
 typedef struct CUasyncCallbackEntry_st *CUasyncCallbackHandle;
 typedef struct CUlogsCallbackEntry_st *CUlogsCallbackHandle;
 typedef unsigned int CUlogIterator;
@@ -92,7 +91,7 @@ typedef struct CUuuid_st {
 #define CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT    0x02
 #define CU_LAUNCH_PARAM_BUFFER_SIZE           ((void *)CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT)
 
-/* Flags of cuCtxCreate's and cuArray3DCreate's family live with their calls' enumerations. */
+/* A texture unit cuParamSetTexRef chooses itself. */
 #define CU_PARAM_TR_DEFAULT (-1)
 
 #endif

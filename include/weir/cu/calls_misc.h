@@ -150,7 +150,7 @@ typedef struct CUcheckpointGpuPair_st {
 typedef struct CUcheckpointRestoreArgs_st {
     CUcheckpointGpuPair *gpuPairs;
     unsigned int gpuPairsCount;
-    char reserved[64 - sizeof(CUcheckpointGpuPair *) - sizeof(unsigned int)];
+    char reserved[56 - sizeof(CUcheckpointGpuPair *) - sizeof(unsigned int)];
     cuuint64_t reserved1;
 } CUcheckpointRestoreArgs;
 

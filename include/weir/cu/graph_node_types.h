@@ -84,9 +84,9 @@ typedef struct CUgraphNodeParams_st {
 
 /* ---- edges --------------------------------------------------------------------------------- */
 
-#define CU_GRAPH_KERNEL_NODE_PORT_DEFAULT           0
-#define CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC      1
-#define CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_COMPLETION 2
+#define CU_GRAPH_KERNEL_NODE_PORT_DEFAULT      0
+#define CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC 1
+#define CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER 2
 
 typedef enum CUgraphDependencyType_enum {
     CU_GRAPH_DEPENDENCY_TYPE_DEFAULT = 0,

@@ -22,16 +22,19 @@ typedef enum CUdevResourceType_enum {
 
 typedef struct CUdevSmResource_st {
     unsigned int smCount;
+    unsigned int minSmPartitionSize;     /* the fewest a part can have */
+    unsigned int smCoscheduledAlignment; /* parts are multiples of it */
 } CUdevSmResource;
 
-#define CU_DEV_RESOURCE_EXTERNAL_BYTES 48
+#define RESOURCE_ABI_VERSION        1
+#define RESOURCE_ABI_EXTERNAL_BYTES 48
 
 typedef struct CUdevResource_st {
     CUdevResourceType type;
     unsigned char _internal_padding[92];
     union {
         CUdevSmResource sm;
-        unsigned char _oversize[CU_DEV_RESOURCE_EXTERNAL_BYTES];
+        unsigned char _oversize[RESOURCE_ABI_EXTERNAL_BYTES];
     };
 } CUdevResource_v1;
 typedef CUdevResource_v1 CUdevResource;

@@ -11,9 +11,9 @@
 /* Opaque; kernels take it as a __grid_constant__ parameter or read it from memory. */
 typedef struct CUtensorMap_st {
 #if defined(__cplusplus) && __cplusplus >= 201103L
-    alignas(64)
+    alignas(128)
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
-    _Alignas(64)
+    _Alignas(128)
 #endif
         cuuint64_t opaque[CU_TENSOR_MAP_NUM_QWORDS];
 } CUtensorMap;
