@@ -6,7 +6,7 @@
  * Who may do what. A stream that has commands is active: exactly one party is responsible for its
  * first command at any time: the ready queue, a thread that runs the stream, the worker that will
  * end the last block of its grid, another stream on whose waiters' list the command is, or the
- * host-function thread. Only that party reads the head and takes it off. */
+ * host-function thread. Only that party may use `current` and go on to the next command. */
 #ifndef WEIR_DEVICE_INTERNAL_H
 #define WEIR_DEVICE_INTERNAL_H
 
@@ -69,18 +69,23 @@ struct value_plan {
     uint32_t bytes, test;
 };
 
+/* Laid out by who writes what: putting a kernel in touches the first line, the launch at the start
+ * of `run`, and the parameters. */
 struct command {
-    struct command *next; /* in its stream, or in a pool */
+    struct command *_Atomic next; /* in its stream, or in a pool */
     struct device_stream *stream;
     uint64_t count; /* its number in the stream */
     enum command_kind kind;
     uint32_t dep_count, dep_next; /* dependencies, and the first not known to be met */
+    bool listed;                  /* under the scheduler's lock */
+    bool published;               /* ever listed */
+    struct dep *deps;             /* few, or on the heap */
+    struct command *waiter_next;  /* on the waiters' list of the stream waited for */
+    void *params;                 /* of a grid, when they do not fit below */
+    struct grid_run run;          /* grids, large copies and sets, waits for values */
+    _Alignas(64) uint8_t inline_params[INLINE_PARAMS];
     struct dep few[INLINE_DEPS];
-    struct dep *deps;                    /* few, or on the heap */
-    struct command *waiter_next;         /* on the waiters' list of the stream waited for */
     struct command *job_next, *job_prev; /* while listed as a shared run */
-    bool listed;                         /* under the scheduler's lock */
-    bool published;                      /* ever listed */
     union {
         struct copy_plan copy;
         struct set_plan set;
@@ -98,37 +103,41 @@ struct command {
             struct device_event *event;
             uint64_t recording;
         } stamp;
-        void *params; /* of a grid, when they do not fit below */
     };
-    struct grid_run run; /* grids, large copies and sets, waits for values */
-    _Alignas(64) uint8_t inline_params[INLINE_PARAMS];
 };
 
 /* ---- streams ----------------------------------------------------------------------------------
  */
 
+/* Three parts: what never changes; what putting in uses; what running uses. The latter two are on
+ * cache lines of their own, since different threads are at them at the same time. */
 struct device_stream {
     struct device_context *ctx; /* holds a reference */
     unsigned flags;
     int priority, level;
     uint64_t id;
-    _Atomic uint32_t refs; /* handle, being active, dependencies, events */
-    pthread_mutex_t lock;  /* of all up to `clock` */
-    struct command *head, *tail;
-    bool active;             /* has commands; then it holds a reference to itself */
-    bool freed, unlisted;    /* its handle is gone; it is off the context's list */
-    struct command *waiters; /* commands of other streams that wait for counts of this one */
-    struct command *pool;    /* free commands */
+    struct device_stream *next, *prev; /* on the context's list, under its lock */
+
+    _Alignas(128) pthread_mutex_t lock; /* of all in this part */
+    struct command *head, *tail;        /* from the head to `current`: done, not yet recycled */
+    struct command *pool;               /* free commands */
     uint32_t pool_count;
-    uint64_t legacy_seen;    /* this stream is ordered after that count of the legacy one */
-    uint64_t seen_by_legacy; /* and the legacy one after that count of this (its lock) */
-    _Alignas(64) _Atomic uint64_t enqueued; /* the stream's clock: commands put in */
-    _Atomic uint64_t completed;             /* … and done, in order */
-    _Atomic uint32_t host_waiters;          /* threads that sleep on, or are about to */
-    _Atomic uint32_t wake;                  /* the futex they sleep on */
-    _Atomic bool queued; /* in the ready queue; changed under the scheduler's lock */
+    bool active;               /* has commands; then it holds a reference to itself */
+    bool freed, unlisted;      /* its handle is gone; it is off the context's list */
+    _Atomic uint64_t enqueued; /* the stream's clock: commands put in */
+    uint64_t legacy_seen;      /* this stream is ordered after that count of the legacy one */
+    uint64_t seen_by_legacy;   /* and the legacy one after that count of this (its lock) */
+    struct command *waiters;   /* commands of other streams that wait for counts of this one */
+
+    _Alignas(128) _Atomic uint64_t completed; /* commands done, in order */
+    struct command *current;       /* the first command not done: belongs to who runs the stream */
+    uint32_t unrecycled;           /* done commands before it; likewise */
+    _Atomic bool has_waiters;      /* there may be some */
+    _Atomic bool queued;           /* in the ready queue; changed under the scheduler's lock */
+    _Atomic uint32_t host_waiters; /* threads that sleep on `wake`, or are about to */
+    _Atomic uint32_t wake;         /* futex */
+    _Atomic uint32_t refs;         /* handle, being active, dependencies, events */
     struct device_stream *ready_next, *ready_prev;
-    struct device_stream *next, *prev; /* on the context's list */
 };
 
 static inline uint64_t stream_completed(struct device_stream *s)
@@ -164,7 +173,7 @@ uint64_t stream_enqueue(struct device_stream *s, struct command *c);
  * and no longer the caller's. */
 bool command_ready(struct command *c);
 
-/* Takes the finished first command off. Returns the next one, which is the caller's to run, or
+/* Ends the finished first command. Returns the next one, which is the caller's to run, or
  * NULL: then the stream may be gone. */
 struct command *stream_complete(struct device_stream *s, struct command *c);
 
@@ -291,6 +300,9 @@ static inline bool sched_busy(void)
 {
     return atomic_load_explicit(&sched.hint, memory_order_relaxed) > 0;
 }
+/* A lock that is held for a few instructions only: who finds it taken looks again before sleeping.
+ */
+void mutex_init(pthread_mutex_t *lock);
 /* Starts a detached thread of ours, which the program's signals do not reach. */
 bool thread_start(void *(*main)(void *), void *arg, const char *name);
 uint64_t sched_now(void); /* CLOCK_MONOTONIC in ns */

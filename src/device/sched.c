@@ -413,6 +413,15 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
+void mutex_init(pthread_mutex_t *lock)
+{
+    pthread_mutexattr_t attr;
+    pthread_mutexattr_init(&attr);
+    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
+    pthread_mutex_init(lock, &attr);
+    pthread_mutexattr_destroy(&attr);
+}
+
 bool thread_start(void *(*main)(void *), void *arg, const char *name)
 {
     /* The program's signals are for the program's threads. Those of faults must not be blocked: the
@@ -443,7 +452,7 @@ static void start_workers(void)
 void sched_open(uint32_t workers)
 {
     sched.workers = workers;
-    pthread_mutex_init(&sched.lock, NULL);
+    mutex_init(&sched.lock);
     grid_parking_init(&sched.parking);
 }
 

@@ -9,14 +9,27 @@
 
 #include "device/internal.h"
 
-enum { POOL_MAX = 1024 }; /* free commands that a stream keeps */
+enum {
+    POOL_MAX = 1024, /* free commands that a stream keeps */
+    RECYCLE_AT = 32  /* done commands before the lock is taken to recycle them */
+};
 
 static _Atomic uint64_t stream_ids = 16; /* below: the default streams' */
+
+static struct command *next_of(struct command *c)
+{
+    return atomic_load_explicit(&c->next, memory_order_acquire);
+}
+
+static void set_next(struct command *c, struct command *next)
+{
+    atomic_store_explicit(&c->next, next, memory_order_release);
+}
 
 struct device_stream *stream_new(struct device_context *ctx, unsigned flags, int priority,
                                  uint64_t id)
 {
-    struct device_stream *s = aligned_alloc(64, (sizeof *s + 63) / 64 * 64);
+    struct device_stream *s = aligned_alloc(_Alignof(struct device_stream), sizeof *s);
     if (s == NULL)
         abort();
     *s = (struct device_stream){.ctx = ctx, .flags = flags, .id = id};
@@ -28,7 +41,7 @@ struct device_stream *stream_new(struct device_context *ctx, unsigned flags, int
     if (id == 0)
         s->id = atomic_fetch_add_explicit(&stream_ids, 1, memory_order_relaxed);
     atomic_init(&s->refs, 1);
-    pthread_mutex_init(&s->lock, NULL);
+    mutex_init(&s->lock);
     atomic_fetch_add_explicit(&ctx->refs, 1, memory_order_relaxed);
     if (id == 1) { /* the legacy stream is not on the list */
         s->unlisted = true;
@@ -52,7 +65,7 @@ void stream_unref(struct device_stream *s)
     context_unlist(s);
     struct device_context *ctx = s->ctx;
     for (struct command *c = s->pool, *next; c != NULL; c = next) {
-        next = c->next;
+        next = next_of(c);
         free(c);
     }
     pthread_mutex_destroy(&s->lock);
@@ -134,15 +147,15 @@ struct command *stream_begin(struct device_stream *s, enum command_kind kind)
     pthread_mutex_lock(&s->lock);
     struct command *c = s->pool;
     if (c != NULL) {
-        s->pool = c->next;
+        s->pool = next_of(c);
         s->pool_count--;
     } else {
-        c = aligned_alloc(64, (sizeof *c + 63) / 64 * 64);
+        c = aligned_alloc(_Alignof(struct command), sizeof *c);
         if (c == NULL)
             abort();
         c->deps = c->few;
     }
-    c->next = NULL;
+    set_next(c, NULL);
     c->stream = s;
     c->kind = kind;
     c->dep_count = c->dep_next = 0;
@@ -156,7 +169,7 @@ static void pool_return(struct device_stream *s, struct command *c)
         free(c);
         return;
     }
-    c->next = s->pool;
+    set_next(c, s->pool);
     s->pool = c;
     s->pool_count++;
 }
@@ -217,11 +230,12 @@ uint64_t stream_enqueue(struct device_stream *s, struct command *c)
     c->count = count;
     bool first = !s->active;
     if (first) {
-        s->head = c;
+        s->head = s->current = c;
+        s->unrecycled = 0;
         s->active = true;
         stream_ref(s);
     } else {
-        s->tail->next = c;
+        set_next(s->tail, c);
     }
     s->tail = c;
     atomic_store_explicit(&s->enqueued, count, memory_order_seq_cst);
@@ -238,7 +252,9 @@ bool command_ready(struct command *c)
         if (stream_completed(d->stream) >= d->count)
             continue;
         pthread_mutex_lock(&d->stream->lock);
-        if (stream_completed(d->stream) < d->count) {
+        /* Said before looking again: who completes looks here after having said so. */
+        atomic_store_explicit(&d->stream->has_waiters, true, memory_order_seq_cst);
+        if (atomic_load_explicit(&d->stream->completed, memory_order_seq_cst) < d->count) {
             c->waiter_next = d->stream->waiters;
             d->stream->waiters = c;
             pthread_mutex_unlock(&d->stream->lock);
@@ -273,32 +289,69 @@ static struct command *take_waiters(struct device_stream *s, uint64_t completed)
         c->waiter_next = met;
         met = c;
     }
+    atomic_store_explicit(&s->has_waiters, s->waiters != NULL, memory_order_relaxed);
     return met;
 }
 
-struct command *stream_complete(struct device_stream *s, struct command *c)
+static void release_waiters(struct command *met)
 {
-    uint64_t count = c->count;
-    command_release(c);
-    pthread_mutex_lock(&s->lock);
-    struct command *next = c->next;
-    s->head = next;
-    if (next == NULL) {
-        s->tail = NULL;
-        s->active = false;
-    }
-    pool_return(s, c);
-    atomic_store_explicit(&s->completed, count, memory_order_seq_cst);
-    struct command *met = s->waiters != NULL ? take_waiters(s, count) : NULL;
-    bool gone = next == NULL && s->freed;
-    pthread_mutex_unlock(&s->lock);
-    stream_wake(s); /* the reference of being active keeps it until the end */
     for (struct command *after; met != NULL; met = after) {
         after = met->waiter_next;
         struct device_stream *other = met->stream;
         if (command_ready(met))
             sched_push(other);
     }
+}
+
+/* Says that the count is reached, to all who wait. The stream is not locked and stays active. */
+static void announce(struct device_stream *s, uint64_t count)
+{
+    atomic_store_explicit(&s->completed, count, memory_order_seq_cst);
+    if (atomic_load_explicit(&s->has_waiters, memory_order_seq_cst)) {
+        pthread_mutex_lock(&s->lock);
+        struct command *met = take_waiters(s, count);
+        pthread_mutex_unlock(&s->lock);
+        release_waiters(met);
+    }
+    stream_wake(s);
+}
+
+/* Puts the done commands into the pool and goes on to `next`. The stream is locked. */
+static void recycle(struct device_stream *s, struct command *next)
+{
+    for (struct command *c = s->head, *after; c != next; c = after) {
+        after = next_of(c);
+        pool_return(s, c);
+    }
+    s->head = s->current = next;
+    s->unrecycled = 0;
+}
+
+struct command *stream_complete(struct device_stream *s, struct command *c)
+{
+    uint64_t count = c->count;
+    command_release(c);
+    struct command *next = next_of(c);
+    if (next != NULL && s->unrecycled < RECYCLE_AT) {
+        s->current = next;
+        s->unrecycled++;
+        announce(s, count);
+        return next;
+    }
+    pthread_mutex_lock(&s->lock);
+    next = next_of(c); /* one may have come */
+    recycle(s, next);
+    if (next == NULL) {
+        s->tail = NULL;
+        s->active = false;
+    }
+    bool gone = next == NULL && s->freed;
+    /* While locked: once it is not, another thread may run, and count, what is put in next. */
+    atomic_store_explicit(&s->completed, count, memory_order_seq_cst);
+    struct command *met = s->waiters != NULL ? take_waiters(s, count) : NULL;
+    pthread_mutex_unlock(&s->lock);
+    release_waiters(met);
+    stream_wake(s); /* the reference of being active keeps it until the end */
     if (gone)
         context_unlist(s);
     if (next == NULL)
@@ -308,7 +361,7 @@ struct command *stream_complete(struct device_stream *s, struct command *c)
 
 void stream_run(struct device_stream *s, struct grid_worker *w, uint64_t stop)
 {
-    struct command *c = s->head;
+    struct command *c = s->current;
     uint64_t end = 0;
     for (;;) {
         if (!command_ready(c))

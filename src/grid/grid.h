@@ -42,7 +42,7 @@ struct grid_kernel {
         block_ns; /* owned by the grid room: how long a block took lately; 0 at first */
 };
 
-/* One launch. Copied by whoever takes it, parameters included. */
+/* One launch. Copied by whoever takes it, parameters included. One cache line. */
 struct grid_launch {
     struct grid_kernel *kernel;
     uint32_t grid[3];        /* blocks */
@@ -50,8 +50,8 @@ struct grid_launch {
     uint32_t cluster[3];     /* blocks of a cluster; 0,0,0 means 1,1,1 */
     uint32_t dynamic_shared; /* bytes */
     uint32_t param_bytes;
-    const void *params; /* at PTX offsets */
     bool cooperative;   /* all blocks are resident together; grid barriers allowed */
+    const void *params; /* at PTX offsets */
 };
 
 /* ---- where it runs: one per context ---------------------------------------------------------- */

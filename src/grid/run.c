@@ -87,7 +87,8 @@ bool grid_run_init(struct grid_run *run, const struct grid_launch *launch, struc
                    struct grid_parking *parking, uint32_t workers)
 {
     const struct grid_kernel *k = launch->kernel;
-    run->launch = *launch;
+    if (launch != &run->launch)
+        run->launch = *launch;
     run->env = env;
     run->parking = parking;
     run->gridid = atomic_fetch_add_explicit(&gridids, 1, memory_order_relaxed) + 1;
