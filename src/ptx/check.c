@@ -395,7 +395,9 @@ bool ptx_check(struct ptx_parser *p, const struct ptx_opinfo *info, struct ptx_i
         if (count)
             continue;
         counts = false;
-        if (fitted > farthest) {
+        /* among equals the form that also takes {…} knows more about a {…} */
+        bool vague = fitted == farthest && strstr(best, ": a single register") != NULL;
+        if (fitted > farthest || vague) {
             farthest = fitted;
             snprintf(best, sizeof best, "operand %d: %s", fitted + 1, c.why);
         }

@@ -290,9 +290,23 @@ static bool type_known_(const struct ptx_instr *i, int k)
     return false;
 }
 
+/* Names the alternatives, also those that a word in capitals stands for. */
+static void explain_missing_(const struct ptx_form_group *g, const char *text, int len, char *out,
+                             size_t size)
+{
+    const char *words = g->text;
+    int n = g->length;
+    for (size_t k = 0; k < WEIR_COUNT(sets_); k++)
+        if (strlen(sets_[k].name) == g->length && memcmp(sets_[k].name, g->text, g->length) == 0) {
+            words = sets_[k].text;
+            n = (int)strlen(words);
+        }
+    snprintf(out, size, "'%.*s': a modifier is missing (%.*s)", len, text, n, words);
+}
+
 void ptx_form_explain(const struct ptx_instr *i, const char *text, size_t n, char *out, size_t size)
 {
-    int count, wrong = -1;
+    int count, wrong;
     const struct ptx_form *f = ptx_forms((enum ptx_op)i->op, &count);
     const struct ptx_form_group *missing = NULL;
     const char *op = ptx_op_name((enum ptx_op)i->op);
@@ -311,17 +325,21 @@ void ptx_form_explain(const struct ptx_instr *i, const char *text, size_t n, cha
         }
     bool types = false, mods = false;
     for (int k = 0; k < count; k++) {
-        types |= types_fit_(&f[k], i);
-        if (types_fit_(&f[k], i) && mods_fit_(&f[k], i, &wrong, &missing))
+        const struct ptx_form_group *lacks = NULL;
+        if (!types_fit_(&f[k], i))
+            continue;
+        types = true;
+        if (mods_fit_(&f[k], i, &wrong, &lacks))
             mods = true;
+        else if (lacks != NULL && missing == NULL)
+            missing = lacks;
     }
     if (!types)
         snprintf(out, size, "'%.*s': wrong number or combination of types", len, text);
     else if (mods)
         snprintf(out, size, "'%.*s': wrong or missing state space", len, text);
-    else if (missing != NULL && wrong < 0)
-        snprintf(out, size, "'%.*s': a modifier is missing (%.*s)", len, text, missing->length,
-                 missing->text);
+    else if (missing != NULL)
+        explain_missing_(missing, text, len, out, size);
     else
         snprintf(out, size, "'%.*s': these modifiers and types do not go together", len, text);
 }
