@@ -242,6 +242,20 @@ static void from_packed(struct emit *e)
     e->d[0] = pack(a, high, from_tiny(e, w, is_e5m2), 16);
 }
 
+/* cvt.pack: two integers, saturated, in the low bits; above them the low bits of the third source. */
+static void emit_pack(struct emit *e)
+{
+    struct alu *a = e->a;
+    unsigned bits = ptx_type_bits(e->t);
+    val part[2];
+    for (unsigned k = 0; k < 2; k++) {
+        part[k] = clamp_int(a, e->s[k], true, bits, ptx_type_is_signed(e->t));
+        part[k] = ir_and(a, part[k], ir_k(part[k], ones(bits)));
+    }
+    val r = pack(a, part[0], part[1], bits);
+    e->d[0] = bits == 16 ? r : ir_or(a, r, ir_shl(a, e->s[2], ir_k(r, 2 * bits)));
+}
+
 /* ---- cvt ----------------------------------------------------------------------------------- */
 
 static void emit_cvt(struct emit *e)
@@ -278,10 +292,17 @@ static void emit_cvt(struct emit *e)
 bool alu_cvt_signature(const struct ptx_instr *i, struct alu_sig *sig, const char **why)
 {
     enum ptx_type t = i->types[0], u = i->types[1];
+    *why = "has the wrong number of operands";
+    if (ptx_has(i, PTX_M_pack)) {
+        *sig = (struct alu_sig){.ndst = 1, .nsrc = ptx_type_bits(t) == 16 ? 2 : 3, .dst = {PTX_B32},
+                                .src = {u, u, PTX_B32}, .pointer_first = 1};
+        return i->noperands == 1 + sig->nsrc;
+    }
+    if (t == PTX_U4 || t == PTX_S4)
+        return *why = "has types of cvt.pack only", false;
     bool two = u == PTX_F32 && (T(F16X2) | T(BF16X2) | T_TINY) >> t & 1;
     *sig = (struct alu_sig){.ndst = 1, .nsrc = two ? 2 : 1, .dst = {t}, .src = {u, u},
                             .pointer_first = 1};
-    *why = "has the wrong number of operands";
     return i->noperands == 1 + sig->nsrc;
 }
 
@@ -290,6 +311,8 @@ bool alu_cvt_signature(const struct ptx_instr *i, struct alu_sig *sig, const cha
 
 FORMS(cvt,
     {PTX_OP_cvt, T_INT8, T_INT8, MODS(PTX_M_sat), "t:u", emit_cvt},
+    {PTX_OP_cvt, T(U16) | T(S16) | T(U8) | T(S8) | T(U4) | T(S4), T(S32), MODS(PTX_M_pack, PTX_M_sat),
+     "b:ss", emit_pack},
     {PTX_OP_cvt, T_INT8, T_SCALAR, MODS(M_INTEGRAL, PTX_M_ftz, PTX_M_sat), "t:u", emit_cvt},
     {PTX_OP_cvt, T_SCALAR, T_SCALAR,
      MODS(M_RND, M_INTEGRAL, PTX_M_ftz, PTX_M_sat, PTX_M_relu, PTX_M_satfinite), "t:u", emit_cvt},
