@@ -94,21 +94,31 @@ static uint32_t numa_nodes(void)
     return n > 1 ? n - 1 : 1;
 }
 
-void device_facts(struct device *dev, struct device_facts *out)
+/* What all devices have in common, read once. */
+static struct device_facts machine;
+
+static void read_machine(void)
 {
     uint64_t unused;
     cpu_set_t set;
-    *out = (struct device_facts){0};
-    if (!cpuinfo("model name", out->name, sizeof out->name))
-        snprintf(out->name, sizeof out->name, "CPU");
-    out->workers = sched.workers;
-    out->cores = sched_getaffinity(0, sizeof set, &set) == 0 ? (uint32_t)CPU_COUNT(&set) : 1;
-    out->clock_khz = clock_khz();
-    mem_usage(dev->ordinal, &unused, &out->memory_bytes);
-    mem_usage(MEM_HOST, &unused, &out->host_memory_bytes);
-    read_caches(out);
+    if (!cpuinfo("model name", machine.name, sizeof machine.name))
+        snprintf(machine.name, sizeof machine.name, "CPU");
+    machine.workers = sched.workers;
+    machine.cores = sched_getaffinity(0, sizeof set, &set) == 0 ? (uint32_t)CPU_COUNT(&set) : 1;
+    machine.clock_khz = clock_khz();
+    mem_usage(MEM_HOST, &unused, &machine.host_memory_bytes);
+    read_caches(&machine);
     long line = sysconf(_SC_LEVEL1_DCACHE_LINESIZE);
-    out->cache_line = line > 0 ? (uint32_t)line : 64;
-    out->simd_bits = simd_bits();
-    out->numa_nodes = numa_nodes();
+    machine.cache_line = line > 0 ? (uint32_t)line : 64;
+    machine.simd_bits = simd_bits();
+    machine.numa_nodes = numa_nodes();
+}
+
+void device_facts(struct device *dev, struct device_facts *out)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    uint64_t unused;
+    pthread_once(&once, read_machine);
+    *out = machine;
+    mem_usage(dev->ordinal, &unused, &out->memory_bytes);
 }
