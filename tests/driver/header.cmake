@@ -1,7 +1,7 @@
 # The public header alone: needs no library. -pedantic because it is included by programs that use it.
 function(weir_header_test name source)
-  add_executable(test_driver_${name} ${CMAKE_CURRENT_LIST_DIR}/${source})
-  target_include_directories(test_driver_${name} BEFORE PRIVATE ${CMAKE_SOURCE_DIR}/include)
+  add_executable(test_driver_${name} ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${source})
+  target_include_directories(test_driver_${name} BEFORE PRIVATE ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../../include)
   target_compile_options(test_driver_${name} PRIVATE -Wall -Wextra -pedantic ${ARGN})
   add_test(NAME driver.${name} COMMAND test_driver_${name})
 endfunction()

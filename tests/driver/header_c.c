@@ -5,6 +5,10 @@
 
 #include "check.h"
 
+#ifndef WEIR_CU_BASE_H
+#error "another cuda.h was found first"
+#endif
+
 #define ABI(condition) _Static_assert(condition, #condition)
 #define ABI_ALIGNOF    _Alignof
 #include "header_abi.h"

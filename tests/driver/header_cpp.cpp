@@ -4,6 +4,10 @@
 
 #include "check.h"
 
+#ifndef WEIR_CU_BASE_H
+#error "another cuda.h was found first"
+#endif
+
 #define ABI(condition) static_assert(condition, #condition)
 #define ABI_ALIGNOF    alignof
 #include "header_abi.h"

@@ -7,6 +7,10 @@
 
 #include "check.h"
 
+#ifndef WEIR_CU_BASE_H
+#error "another cuda.h was found first"
+#endif
+
 #define SAME_TYPE(driver, runtime)  static_assert(std::is_same<driver, runtime>::value, #runtime)
 #define SAME_VALUE(driver, runtime) static_assert((int)(driver) == (int)(runtime), #runtime)
 #define SAME_LAYOUT(driver, runtime)                                                               \
