@@ -2,7 +2,7 @@
  *
  * libcuda.so.1 is looked for beside the object that this code is in (so that a toolkit works from
  * wherever it lies), then where the loader looks: the run path of that object, LD_LIBRARY_PATH, the
- * system. */
+ * system; at last in the toolkit that compiled the program. */
 #include "internal.h"
 
 #include <dlfcn.h>
@@ -33,6 +33,23 @@ static void *open_beside(void)
     return n > 0 && (size_t)n < sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 }
 
+/* The library folder of the toolkit that compiled the program: weircc notes it in every CUDA
+ * object, for programs that hold the runtime and were linked by another compiler, without a search
+ * path. */
+extern const char weir_toolkit_lib[] __attribute__((weak));
+
+static void *open_of_toolkit(void)
+{
+    char path[4096];
+    const char *folder = weir_toolkit_lib;
+    int n;
+
+    if (!folder)
+        return NULL;
+    n = snprintf(path, sizeof path, "%s/libcuda.so.1", folder);
+    return n > 0 && (size_t)n < sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+}
+
 static void at_exit(void) { exiting = true; }
 
 static void load(void)
@@ -50,6 +67,8 @@ static void load(void)
     library = open_beside();
     if (!library)
         library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        library = open_of_toolkit();
     load_result = cudaErrorInsufficientDriver;
     if (!library)
         return;

@@ -15,6 +15,10 @@ ok
 contains b.rule 'target : b.cpp'
 contains b.rule 'a.h'
 missing a.o b.o
+run weircc -M a.cu -o rule.d
+contains rule.d 'cuda_runtime.h'
+! grep -q 'lib/weir' rule.d
+note $? "names files that only weircc knows"
 
 mkdir sub
 run weircc -MMD -MP -c a.cu -o sub/x.o

@@ -169,7 +169,7 @@ static void test_write_rules(void)
     list_add(&files, "/inc/cuda.h");
     list_add(&files, "/inc2/a$b.h");
     struct depfile_rule rule = {
-        .target = "my file.o", .skip_folder = "/inc", .phony_targets = true};
+        .target = "my file.o", .skip_folders = {"/inc", NULL}, .phony_targets = true};
     CHECK(depfile_write("out.d", &rule, &files, &d));
     char *text = file_read("out.d", NULL, &d);
     CHECK_STR(text, "my\\ file.o : my\\ file.cu \\\n    /inc2/a$$b.h\n\n/inc2/a$$b.h:\n");

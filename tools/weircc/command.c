@@ -297,6 +297,9 @@ void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass,
         return;
     }
     list_add(argv, "--cuda-host-only");
+    list_add(argv, "-include");
+    list_add(argv, "%s/host.h", t->support);
+    list_add(argv, "-D__WEIR_TOOLKIT_LIB__=\"%s\"", t->lib);
     if (dr->plan.rdc) {
         list_add(argv, "--offload-new-driver");
         list_add(argv, "-include");

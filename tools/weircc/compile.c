@@ -69,7 +69,7 @@ static bool write_rule(struct compilation *c)
         return true;
     struct depfile_rule rule = {
         .target = job->target,
-        .skip_folder = dr->plan.skip_system ? dr->tools.include : NULL,
+        .skip_folders = {dr->tools.support, dr->plan.skip_system ? dr->tools.include : NULL},
         .phony_targets = dr->options.given[OPT_generate_dependency_targets],
     };
     return depfile_write(job->depfile, &rule, &c->prerequisites, &dr->diag);

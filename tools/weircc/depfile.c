@@ -63,8 +63,13 @@ static void put_name(FILE *f, const char *name)
 
 static bool is_skipped(const struct depfile_rule *rule, const char *file)
 {
-    size_t n = rule->skip_folder != NULL ? strlen(rule->skip_folder) : 0;
-    return n > 0 && strncmp(file, rule->skip_folder, n) == 0 && file[n] == '/';
+    for (size_t i = 0; i < WEIR_COUNT(rule->skip_folders); i++) {
+        const char *folder = rule->skip_folders[i];
+        size_t n = folder != NULL ? strlen(folder) : 0;
+        if (n > 0 && strncmp(file, folder, n) == 0 && file[n] == '/')
+            return true;
+    }
+    return false;
 }
 
 bool depfile_write(const char *path, const struct depfile_rule *rule, const struct strlist *files,

@@ -22,6 +22,12 @@ static void list_places(const struct driver *dr)
     work_print(&libraries);
 }
 
+/* The one architecture, as nvcc's compiler of device code is told it: CMake looks for this. */
+static void list_architecture(const struct driver *dr)
+{
+    fprintf(stderr, "#$ DEVICE_CODE= -arch compute_%d\n", dr->plan.arch.number);
+}
+
 static int finish(struct driver *dr)
 {
     const struct plan *p = &dr->plan;
@@ -83,6 +89,8 @@ int main(int argc, char **argv)
         plan_clean(&dr.plan);
         return 0;
     }
+    if (c->given[OPT_dryrun] || c->given[OPT_verbose])
+        list_architecture(&dr);
     if (!work_open(&dr.work, c, &dr.diag))
         return fail(&dr);
     int status = carry_out(&dr);
