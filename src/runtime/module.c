@@ -1,7 +1,7 @@
 /* Loading a registered binary into a context, at the first use of anything in it.
  *
- * One fat binary is given to the driver as it is. Relocatable code comes in pieces, which the
- * driver's linker joins first. Managed variables of clang-compiled programs are bound to their host
+ * The driver is given the fat binary as it is, or the wrapper that holds the pieces of relocatable
+ * code, which it links. Managed variables of clang-compiled programs are bound to their host
  * addresses; for nvcc's, the program's pointer is set to where the driver put them. */
 #include "offload.h"
 #include "registry.h"
@@ -49,29 +49,6 @@ static CUresult load_image(const void *image, const struct bindings *bindings, C
               values);
 }
 
-static CUresult link_pieces(struct rt_binary *b, const struct bindings *bindings, CUmodule *module)
-{
-    CUlinkState state;
-    CUresult result = CU(cuLinkCreate_v2, 0, NULL, NULL, &state);
-    void *image;
-    size_t size;
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    for (size_t i = 0; i < b->piece_count && result == CUDA_SUCCESS; i++) {
-        const struct fat_header *header = b->pieces[i];
-
-        result = CU(cuLinkAddData_v2, state, CU_JIT_INPUT_FATBINARY, (void *)header,
-                    header->header_bytes + header->bytes, "device code", 0, NULL, NULL);
-    }
-    if (result == CUDA_SUCCESS)
-        result = CU(cuLinkComplete, state, &image, &size);
-    if (result == CUDA_SUCCESS)
-        result = load_image(image, bindings, module);
-    CU(cuLinkDestroy, state);
-    return result;
-}
-
 /* nvcc's managed variables: the host reaches them through a pointer. */
 static cudaError_t set_managed_pointers(struct rt_binary *b, CUmodule module)
 {
@@ -93,10 +70,9 @@ static cudaError_t load(struct rt_binary *b, CUmodule *module)
     CUresult result;
 
     RT_TRY(b->error);
-    RT_CHECK(b->image || b->piece_count, cudaErrorInvalidKernelImage);
+    RT_CHECK(b->image, cudaErrorInvalidKernelImage);
     RT_TRY(collect_bindings(b, &bindings));
-    result = b->piece_count ? link_pieces(b, &bindings, module)
-                            : load_image(b->image, &bindings, module);
+    result = load_image(b->image, &bindings, module);
     free(bindings.names);
     free(bindings.addresses);
     CU_TRY(result);

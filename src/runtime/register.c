@@ -9,16 +9,6 @@
 
 /* ---- one fat binary at a time -------------------------------------------------------------- */
 
-static void add_piece(struct rt_binary *b, const void *piece)
-{
-    const void **pieces = realloc(b->pieces, (b->piece_count + 1) * sizeof *pieces);
-
-    if (!pieces)
-        abort(); /* in a constructor of the program: there is nobody to tell */
-    b->pieces = pieces;
-    b->pieces[b->piece_count++] = piece;
-}
-
 PUBLIC void **__cudaRegisterFatBinary(void *fatCubin)
 {
     const struct fat_wrapper *wrapper = fatCubin;
@@ -29,10 +19,7 @@ PUBLIC void **__cudaRegisterFatBinary(void *fatCubin)
         b->error = cudaErrorInvalidKernelImage;
         return &b->handle;
     }
-    b->image = wrapper->data;
-    if (wrapper->version == 2)
-        for (const void *const *piece = wrapper->aux; piece && *piece; piece++)
-            add_piece(b, *piece);
+    b->image = wrapper->version == 2 ? wrapper : wrapper->data;
     return &b->handle;
 }
 
@@ -116,6 +103,19 @@ static struct offload_set {
     struct offload_set *next;
 } *sets;
 static pthread_mutex_t sets_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void add_piece(struct rt_binary *b, const void *piece)
+{
+    const void **pieces = realloc(b->pieces, (b->piece_count + 2) * sizeof *pieces);
+
+    if (!pieces)
+        abort(); /* in a constructor of the program: there is nobody to tell */
+    pieces[b->piece_count++] = piece;
+    pieces[b->piece_count] = NULL;
+    b->pieces = pieces;
+    b->wrapper = (struct fat_wrapper){FAT_WRAPPER_MAGIC, 2, pieces[0], pieces};
+    b->image = &b->wrapper;
+}
 
 static void add_blobs(struct rt_binary *b, const char *at, const char *end)
 {

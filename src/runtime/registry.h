@@ -5,6 +5,7 @@
 #define WEIR_RUNTIME_REGISTRY_H
 
 #include "internal.h"
+#include "offload.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -47,12 +48,13 @@ struct rt_variable {
 
 struct rt_binary {
     void *handle;        /* what the program is given points here */
-    const void *image;   /* fat binary or PTX text; NULL: pieces */
-    const void **pieces; /* fat binaries of relocatable code, linked on loading */
+    const void *image;   /* fat binary, PTX text, or a wrapper of pieces */
+    const void **pieces; /* weircc's relocatable code: fat binaries, closed by NULL ... */
     size_t piece_count;
-    cudaError_t error;    /* it uses what cannot be supported: loading fails with this */
-    bool managed;         /* has managed variables that are bound to host addresses */
-    pthread_mutex_t lock; /* of the fields below */
+    struct fat_wrapper wrapper; /* ... and the wrapper around them */
+    cudaError_t error;          /* it uses what cannot be supported: loading fails with this */
+    bool managed;               /* has managed variables that are bound to host addresses */
+    pthread_mutex_t lock;       /* of the fields below */
     struct rt_loaded *loaded;
     struct rt_function *functions;
     struct rt_variable *variables;

@@ -10,6 +10,7 @@
 
 #include "../../include/cuda.h"
 #include "mock_driver.h"
+#include "runtime/offload.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -148,6 +149,17 @@ MOCK(cuCtxSynchronize, (void), "")
 EXPORT CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned n,
                                    CUjit_option *options, void **values)
 {
+    const struct fat_wrapper *w = image;
+    static char linked[1024];
+
+    /* Pieces are fat binaries whose payload, here, is text. */
+    if (w->magic == FAT_WRAPPER_MAGIC) {
+        linked[0] = '\0';
+        for (const void *const *piece = w->aux; *piece; piece++)
+            strncat(linked, (const char *)*piece + sizeof(struct fat_header),
+                    sizeof linked - strlen(linked) - 1);
+        image = linked;
+    }
     mock_log("load(%s", (const char *)image);
     for (unsigned i = 0; i < n; i++)
         if (options[i] == CU_JIT_GLOBAL_SYMBOL_NAMES)
@@ -177,40 +189,6 @@ EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *size, CUmodul
         return CUDA_ERROR_NOT_FOUND;
     *address = 0x5000;
     *size = 64;
-    return CUDA_SUCCESS;
-}
-
-static char linked[1024];
-
-EXPORT CUresult cuLinkCreate_v2(unsigned n, CUjit_option *options, void **values,
-                                CUlinkState *state)
-{
-    (void)n, (void)options, (void)values;
-    linked[0] = '\0';
-    *state = (CUlinkState)linked;
-    return CUDA_SUCCESS;
-}
-
-/* Pieces are fat binaries whose payload, here, is text. */
-EXPORT CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, size_t size,
-                                 const char *name, unsigned n, CUjit_option *options, void **values)
-{
-    (void)state, (void)name, (void)n, (void)options, (void)values;
-    mock_log("add(%d, %zu) ", type == CU_JIT_INPUT_FATBINARY, size);
-    strncat(linked, (const char *)data + 16, sizeof linked - strlen(linked) - 1);
-    return CUDA_SUCCESS;
-}
-
-EXPORT CUresult cuLinkComplete(CUlinkState state, void **image, size_t *size)
-{
-    *image = state;
-    *size = strlen(linked);
-    return CUDA_SUCCESS;
-}
-
-EXPORT CUresult cuLinkDestroy(CUlinkState state)
-{
-    (void)state;
     return CUDA_SUCCESS;
 }
 
