@@ -7,11 +7,9 @@
 #include "memory/space.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 /* Objects up to this size live in slabs. */
 static const uint64_t SLAB_MAX = 256 * 1024;
@@ -46,10 +44,9 @@ static bool set_access(uint64_t base, uint64_t bytes, bool access)
     return mprotect((void *)base, bytes, access ? PROT_READ | PROT_WRITE : PROT_NONE) == 0;
 }
 
-static void give_back(struct space *s, uint64_t base, uint64_t bytes)
+static void give_back(uint64_t base, uint64_t bytes)
 {
-    fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(base - s->base),
-              (off_t)bytes);
+    madvise((void *)base, bytes, MADV_DONTNEED);
 }
 
 bool space_open(struct space *s, int device, uint64_t capacity, uint64_t size, struct diag *d)
@@ -60,20 +57,12 @@ bool space_open(struct space *s, int device, uint64_t capacity, uint64_t size, s
     s->cache_max = capacity / 4;
     s->size = round_up(size, SPACE_CHUNK);
     pthread_mutex_init(&s->lock, NULL);
-    s->fd = memfd_create("weir-device-memory", MFD_CLOEXEC);
-    if (s->fd < 0 || ftruncate(s->fd, (off_t)s->size) != 0)
-        return diag_set(d, 0, 0, "cannot create %llu bytes of device address space: %s",
-                        (unsigned long long)s->size, strerror(errno));
     char *p = mmap(NULL, s->size + SPACE_CHUNK, PROT_NONE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
         return diag_set(d, 0, 0, "cannot reserve %llu bytes of address space: %s",
                         (unsigned long long)s->size, strerror(errno));
     s->base = round_up((uint64_t)p, SPACE_CHUNK);
-    if (mmap((void *)s->base, s->size, PROT_NONE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, s->fd,
-             0) == MAP_FAILED)
-        return diag_set(d, 0, 0, "cannot map %llu bytes of device memory: %s",
-                        (unsigned long long)s->size, strerror(errno));
     madvise((void *)s->base, s->size, MADV_HUGEPAGE); /* a wish: small pages work, too */
     s->chunk_count = s->size / SPACE_CHUNK;
     size_t table = s->chunk_count * sizeof *s->chunks;
@@ -179,7 +168,7 @@ static void cache_add(struct space *s, struct record *r)
 static void large_release(struct space *s, struct record *r)
 {
     uint64_t bytes = r->open ? r->chunks * SPACE_CHUNK : r->span;
-    give_back(s, r->info.base, bytes);
+    give_back(r->info.base, bytes);
     set_access(r->info.base, bytes, false);
     chunks_drop(s, r->info.base, r->chunks);
     s->guards -= !r->open;
@@ -218,7 +207,7 @@ static struct record *cache_take(struct space *s, uint64_t chunks, uint64_t span
             return NULL;
         }
     } else if (!best->open && best->span > span) {
-        give_back(s, best->info.base + span, best->span - span);
+        give_back(best->info.base + span, best->span - span);
         set_access(best->info.base + span, best->span - span, false);
     }
     best->span = span;
@@ -325,7 +314,7 @@ static struct slab *slab_new(struct space *s, uint32_t size_class)
 static void slab_release(struct space *s, struct slab *slab)
 {
     partial_remove(s, slab);
-    give_back(s, slab->base, SPACE_CHUNK);
+    give_back(slab->base, SPACE_CHUNK);
     set_access(slab->base, SPACE_CHUNK, false);
     s->guards -= slab->guarded ? slab->objects : 1;
     chunks_drop(s, slab->base, 1);

@@ -55,7 +55,6 @@ struct chunk {
 
 struct space {
     int device;
-    int fd;                /* the memory behind the range, offset 0 at base */
     uint64_t base, size;   /* the range, chunk aligned */
     uint64_t capacity;     /* bytes that may be in use */
     uint64_t used, cached; /* bytes live (rounded) / kept for reuse */
