@@ -7,6 +7,7 @@
 #include "registry.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* What is passed to the driver's loader: symbols that have addresses already. */
 struct bindings {
@@ -15,13 +16,26 @@ struct bindings {
     size_t count;
 };
 
-static cudaError_t collect_bindings(struct rt_binary *b, struct bindings *out)
+/* Where a managed variable is, NULL when that is the driver's to say. */
+static void *memory_of(const struct rt_variable *v)
+{
+    return v->pointer ? *(void **)v->host : (void *)v->host;
+}
+
+/* Variables that have their place before loading: those of clang's programs, and nvcc's that
+ * another context has placed. */
+static bool bound(const struct rt_variable *v, bool elsewhere)
+{
+    return v->kind == RT_MANAGED && (!v->pointer || elsewhere);
+}
+
+static cudaError_t collect_bindings(struct rt_binary *b, bool elsewhere, struct bindings *out)
 {
     size_t n = 0;
 
     *out = (struct bindings){0};
     for (struct rt_variable *v = b->variables; v; v = v->next)
-        n += v->kind == RT_MANAGED && !v->pointer;
+        n += bound(v, elsewhere);
     if (!n)
         return cudaSuccess;
     out->names = malloc(n * sizeof *out->names);
@@ -32,9 +46,9 @@ static cudaError_t collect_bindings(struct rt_binary *b, struct bindings *out)
         return cudaErrorMemoryAllocation;
     }
     for (struct rt_variable *v = b->variables; v; v = v->next)
-        if (v->kind == RT_MANAGED && !v->pointer) {
+        if (bound(v, elsewhere)) {
             out->names[out->count] = (char *)v->name;
-            out->addresses[out->count++] = (void *)v->host;
+            out->addresses[out->count++] = memory_of(v);
         }
     return cudaSuccess;
 }
@@ -64,19 +78,53 @@ static cudaError_t set_managed_pointers(struct rt_binary *b, CUmodule module)
     return cudaSuccess;
 }
 
-static cudaError_t load(struct rt_binary *b, CUmodule *module)
+/* Copies the bound variables out to, or back from, one buffer. */
+static void move_bound(struct rt_binary *b, char *buffer, bool out)
+{
+    for (struct rt_variable *v = b->variables; v; v = v->next)
+        if (v->kind == RT_MANAGED) {
+            char *memory = memory_of(v);
+            memcpy(out ? buffer : memory, out ? memory : buffer, v->size);
+            buffer += v->size;
+        }
+}
+
+/* Loading puts initial values into the bound variables; with `keep` they already belong to another
+ * context of this process and stay as they are. */
+static CUresult load_keeping(struct rt_binary *b, const struct bindings *bindings, bool keep,
+                             CUmodule *module)
+{
+    size_t bytes = 0;
+    CUresult result;
+    char *values;
+
+    if (!keep || !bindings->count)
+        return load_image(b->image, bindings, module);
+    for (struct rt_variable *v = b->variables; v; v = v->next)
+        bytes += v->kind == RT_MANAGED ? v->size : 0;
+    values = malloc(bytes);
+    if (!values)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    move_bound(b, values, true);
+    result = load_image(b->image, bindings, module);
+    move_bound(b, values, false);
+    free(values);
+    return result;
+}
+
+static cudaError_t load(struct rt_binary *b, bool keep, CUmodule *module)
 {
     struct bindings bindings;
     CUresult result;
 
     RT_TRY(b->error);
     RT_CHECK(b->image, cudaErrorInvalidKernelImage);
-    RT_TRY(collect_bindings(b, &bindings));
-    result = load_image(b->image, &bindings, module);
+    RT_TRY(collect_bindings(b, keep, &bindings));
+    result = load_keeping(b, &bindings, keep, module);
     free(bindings.names);
     free(bindings.addresses);
     CU_TRY(result);
-    return set_managed_pointers(b, *module);
+    return keep ? cudaSuccess : set_managed_pointers(b, *module);
 }
 
 cudaError_t rt_binary_module(struct rt_binary *b, CUmodule *module)
@@ -84,6 +132,7 @@ cudaError_t rt_binary_module(struct rt_binary *b, CUmodule *module)
     struct rt_loaded *l;
     CUcontext context;
     cudaError_t error;
+    bool elsewhere = false;
     uint64_t id;
 
     RT_TRY(rt_context_id(&context, &id));
@@ -96,8 +145,11 @@ cudaError_t rt_binary_module(struct rt_binary *b, CUmodule *module)
             pthread_mutex_unlock(&b->lock);
             return cudaErrorMemoryAllocation;
         }
+        for (struct rt_loaded *o = b->loaded; o; o = o->next)
+            elsewhere |= o->handle != context && o->error == cudaSuccess;
+        l->handle = context;
         l->context = id;
-        l->error = load(b, &l->module);
+        l->error = load(b, elsewhere, &l->module);
         l->next = b->loaded;
         b->loaded = l;
     }

@@ -12,7 +12,8 @@
 
 /* A binary in one context. */
 struct rt_loaded {
-    uint64_t context; /* rt_context_id */
+    CUcontext handle; /* the context, and rt_context_id's number for it */
+    uint64_t context;
     CUmodule module;
     cudaError_t error; /* why there is no module */
     struct rt_loaded *next;
