@@ -128,18 +128,16 @@ bool ptx_label_ref(struct ptx_parser *p, int32_t *target)
     return true;
 }
 
-bool ptx_func_ref(struct ptx_parser *p, struct ptx_func **slot)
+/* The function of that name, now or when the module is read. */
+static bool func_ref_(struct ptx_parser *p, const struct ptx_token *name, struct ptx_func **slot)
 {
-    if (p->t.kind != T_IDENT)
-        return ptx_expected(p, "a function name");
-    const struct ptx_sym *s = ptx_symtab_find(&p->names, p->t.s, p->t.n, false);
+    const struct ptx_sym *s = ptx_symtab_find(&p->names, name->s, name->n, false);
     if (s == NULL)
-        vec_push(&p->unresolved, (struct ptx_ref){.kind = REF_FUNC, .at = p->t, .func = slot});
+        vec_push(&p->unresolved, (struct ptx_ref){.kind = REF_FUNC, .at = *name, .func = slot});
     else if (s->kind == SYM_FUNC)
         *slot = s->func;
     else
-        return ptx_fail(p, &p->t, "'%.*s' is not a function", QUOTE(&p->t));
-    ptx_next(p);
+        return ptx_fail(p, name, "'%.*s' is not a function", QUOTE(name));
     return true;
 }
 
@@ -212,56 +210,62 @@ static bool close_block_(struct ptx_parser *p)
     return true;
 }
 
+struct name_list {
+    struct ptx_token *items;
+    size_t count, cap;
+};
+
+/* a, b, c; — the caller frees the list. */
+static bool names_(struct ptx_parser *p, struct name_list *list)
+{
+    do {
+        if (p->t.kind != T_IDENT)
+            return ptx_expected(p, "a name");
+        vec_push(list, p->t);
+        ptx_next(p);
+    } while (ptx_accept(p, ','));
+    return ptx_expect(p, ';', "';'");
+}
+
 /* .branchtargets a, b; — after the directive. The name may be missing: then nobody uses the list.
  */
 static bool branch_targets_(struct ptx_parser *p, const struct ptx_token *name)
 {
-    struct {
-        struct ptx_token *items;
-        size_t count, cap;
-    } list = {0};
-    do {
-        if (p->t.kind != T_IDENT) {
-            free(list.items);
-            return ptx_expected(p, "a label");
-        }
-        vec_push(&list, p->t);
-        ptx_next(p);
-    } while (ptx_accept(p, ','));
-    struct ptx_targets *targets = arena_alloc(p->a, sizeof *targets);
-    targets->count = (int32_t)list.count;
-    targets->index = arena_alloc(p->a, list.count * sizeof *targets->index);
-    for (size_t i = 0; i < list.count; i++)
-        vec_push(
-            &p->refs,
-            (struct ptx_ref){.kind = REF_LABEL, .at = list.items[i], .target = &targets->index[i]});
-    free(list.items);
+    struct name_list list = {0};
     struct ptx_sym *s;
-    if (name != NULL && !label_(p, name, &s, SYM_TARGETS))
-        return false;
-    if (name != NULL)
-        s->targets = targets;
-    return ptx_expect(p, ';', "';'");
+    bool ok = names_(p, &list) && (name == NULL || label_(p, name, &s, SYM_TARGETS));
+    if (ok) {
+        struct ptx_targets *targets = arena_alloc(p->a, sizeof *targets);
+        targets->count = (int32_t)list.count;
+        targets->index = arena_alloc(p->a, list.count * sizeof *targets->index);
+        for (size_t i = 0; i < list.count; i++)
+            vec_push(&p->refs, (struct ptx_ref){.kind = REF_LABEL,
+                                                .at = list.items[i],
+                                                .target = &targets->index[i]});
+        if (name != NULL)
+            s->targets = targets;
+    }
+    free(list.items);
+    return ok;
 }
 
 /* .calltargets f, g; */
 static bool call_targets_(struct ptx_parser *p, const struct ptx_token *name)
 {
-    enum { MOST = 4096 };
-    struct ptx_callees *list = arena_alloc(p->a, sizeof *list);
-    list->funcs = arena_alloc(p->a, MOST * sizeof *list->funcs);
-    do {
-        if (list->count == MOST)
-            return ptx_fail(p, &p->t, "more than %d call targets", MOST);
-        if (!ptx_func_ref(p, &list->funcs[list->count++]))
-            return false;
-    } while (ptx_accept(p, ','));
+    struct name_list list = {0};
     struct ptx_sym *s;
-    if (name != NULL && !label_(p, name, &s, SYM_CALLEES))
-        return false;
-    if (name != NULL)
-        s->callees = list;
-    return ptx_expect(p, ';', "';'");
+    bool ok = names_(p, &list) && (name == NULL || label_(p, name, &s, SYM_CALLEES));
+    if (ok) {
+        struct ptx_callees *callees = arena_alloc(p->a, sizeof *callees);
+        callees->count = (int32_t)list.count;
+        callees->funcs = arena_alloc(p->a, list.count * sizeof(struct ptx_func *));
+        if (name != NULL)
+            s->callees = callees;
+        for (size_t i = 0; i < list.count && ok; i++)
+            ok = func_ref_(p, &list.items[i], &callees->funcs[i]);
+    }
+    free(list.items);
+    return ok;
 }
 
 struct ptx_func *ptx_prototype(struct ptx_parser *p)
@@ -355,53 +359,6 @@ static bool body_statement_(struct ptx_parser *p)
 
 /* ---- the end of a function ----------------------------------------------------------------- */
 
-/* A name like `base` that nobody has yet; the symbol of `base` counts the attempts. */
-static const char *fresh_(struct ptx_parser *p, struct ptx_symtab *used, const char *base, size_t n)
-{
-    struct ptx_sym *s = ptx_symtab_find(used, base, n, false);
-    const char *text = base;
-    while (s != NULL) {
-        text = arena_printf(p->a, "%.*s$%d", (int)n, base, (int)++s->index);
-        if (ptx_symtab_find(used, text, strlen(text), false) == NULL)
-            break;
-    }
-    ptx_symtab_add(used, text, s == NULL ? n : strlen(text), SYM_VAR, 1);
-    return text;
-}
-
-static void use_params_(struct ptx_symtab *used, struct ptx_var *const *params, const int32_t *regs,
-                        int32_t count)
-{
-    for (int32_t k = 0; k < count; k++)
-        if (regs[k] < 0)
-            ptx_symtab_add(used, params[k]->name, strlen(params[k]->name), SYM_VAR, 1);
-}
-
-/* Inner blocks may reuse names. Everything gets a name of its own, so that the module can be
- * printed without blocks. */
-static void make_unique_(struct ptx_parser *p)
-{
-    struct ptx_symtab used = {0};
-    use_params_(&used, p->f->params, p->f->param_regs, p->f->nparams);
-    use_params_(&used, p->f->rets, p->f->ret_regs, p->f->nrets);
-    for (size_t i = 0; i < p->fvars.count; i++) {
-        const char *name = p->fvars.items[i]->name;
-        p->fvars.items[i]->name = fresh_(p, &used, name, strlen(name));
-    }
-    const char *base = "", *old = "";
-    for (size_t i = 0; i < p->regs.count; i++) {
-        const char *name = p->regs.items[i].name, *dot = strchr(name, '.');
-        size_t n = dot != NULL ? (size_t)(dot - name) : strlen(name);
-        if (dot == NULL || dot[1] == 'x') { /* the parts of a vector follow its .x */
-            old = name;
-            base = fresh_(p, &used, name, n);
-        }
-        if (base != old)
-            p->regs.items[i].name = dot != NULL ? arena_printf(p->a, "%s%s", base, dot) : base;
-    }
-    ptx_symtab_free(&used);
-}
-
 static void *to_arena_(struct ptx_parser *p, const void *items, size_t bytes)
 {
     return bytes == 0 ? NULL : memcpy(arena_alloc(p->a, bytes), items, bytes);
@@ -410,14 +367,14 @@ static void *to_arena_(struct ptx_parser *p, const void *items, size_t bytes)
 static void finish_(struct ptx_parser *p)
 {
     struct ptx_func *f = p->f;
-    if (p->nested_names)
-        make_unique_(p);
     f->regs = to_arena_(p, p->regs.items, p->regs.count * sizeof *p->regs.items);
     f->nregs = (int32_t)p->regs.count;
     f->vars = to_arena_(p, p->fvars.items, p->fvars.count * sizeof *p->fvars.items);
     f->nvars = (int32_t)p->fvars.count;
     f->instrs = to_arena_(p, p->instrs.items, p->instrs.count * sizeof *p->instrs.items);
     f->ninstrs = (int32_t)p->instrs.count;
+    if (p->nested_names)
+        vec_push(&p->crowded, f);
 }
 
 static bool body_(struct ptx_parser *p)
@@ -547,9 +504,9 @@ bool ptx_function(struct ptx_parser *p, enum ptx_linkage linkage, bool is_entry)
     p->f = &scratch;
     p->regs.count = p->fvars.count = p->instrs.count = p->refs.count = 0;
     p->nested_names = p->single_regs = false;
-    p->ninlined = 0;
-    if (p->inlined != NULL)
+    if (p->ninlined > 0)
         memset(p->inlined, 0, p->inlined_cap * sizeof *p->inlined);
+    p->ninlined = 0;
     p->loc = (struct ptx_loc){0};
     if (!open_block_(p) || !header_(p, &scratch, &name, is_entry))
         return false;

@@ -196,7 +196,8 @@ static bool finish_(struct init *in, bool open, uint64_t row, const struct ptx_t
     in->p->init_bytes += v->size;
     if (v->size > 0) {
         uint8_t *bytes = arena_alloc(in->p->a, v->size);
-        memcpy(bytes, in->data, in->size < v->size ? in->size : v->size);
+        if (in->size > 0)
+            memcpy(bytes, in->data, in->size < v->size ? in->size : v->size);
         v->init = bytes;
     }
     if (in->nrelocs > 0) {

@@ -433,6 +433,8 @@ static bool module_(struct ptx_parser *p)
             return false;
     if (!check_calls_(p))
         return false;
+    for (size_t i = 0; i < p->crowded.count; i++)
+        ptx_make_unique(p, p->crowded.items[i]);
     TO_ARENA(p, vars, vars, nvars);
     TO_ARENA(p, funcs, funcs, nfuncs);
     TO_ARENA(p, files, files, nfiles);
@@ -454,6 +456,7 @@ static void release_(struct ptx_parser *p)
     free(p->regs.items);
     free(p->fvars.items);
     free(p->instrs.items);
+    free(p->crowded.items);
     free(p->opinfo);
     free(p->inlined);
 }

@@ -21,7 +21,6 @@ enum {
     LIMIT_FILES = 1 << 16,        /* .file numbers */
     LIMIT_DIMS = 16,              /* dimensions of an array */
     LIMIT_INIT_BYTES = 512 << 20, /* initial values of a module */
-    LIMIT_REG_ARRAYS = 1 << 16,
 };
 #define LIMIT_VAR_BYTES (UINT64_C(1) << 40) /* one variable */
 
@@ -104,7 +103,11 @@ struct ptx_parser {
 
     /* the function that is being read */
     struct ptx_func *f;
-    int depth;         /* of blocks: 0 module, 1 function */
+    int depth; /* of blocks: 0 module, 1 function */
+    struct {
+        struct ptx_func **items;
+        size_t count, cap;
+    } crowded;         /* functions whose names may not be unique */
     bool nested_names; /* two things may have one name: declared in an inner block, say */
     bool single_regs;  /* registers were declared one by one */
     struct {
@@ -125,7 +128,7 @@ struct ptx_parser {
     } blocks[LIMIT_NESTING + 2]; /* sizes at their start */
     struct ptx_loc loc;          /* the last .loc */
 
-    struct ptx_opinfo **opinfo; /* open hash table, LIMIT_OPINFO slots */
+    struct ptx_opinfo **opinfo; /* open hash table, OPINFO_SLOTS of instr.c */
     size_t nopinfo;
     struct ptx_loc *inlined; /* .loc records of this function that were inlined, hashed */
     size_t ninlined, inlined_cap;
@@ -189,7 +192,10 @@ bool ptx_function(struct ptx_parser *p, enum ptx_linkage linkage, bool is_entry)
 /* `(…) name (…)` of a .callprototype, after the directive, up to the `;`. */
 struct ptx_func *ptx_prototype(struct ptx_parser *p);
 bool ptx_label_ref(struct ptx_parser *p, int32_t *target); /* at an identifier: steps over it */
-bool ptx_func_ref(struct ptx_parser *p, struct ptx_func **slot); /* likewise */
+
+/* ---- unique.c ------------------------------------------------------------------------------- */
+/* Gives every register and variable of a finished function a name of its own. */
+void ptx_make_unique(struct ptx_parser *p, struct ptx_func *f);
 
 /* ---- instr.c, call.c, operand.c, check.c ----------------------------------------------------- */
 bool ptx_instruction(struct ptx_parser *p);
