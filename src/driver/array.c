@@ -1,5 +1,11 @@
-/* array: CUDA arrays, as memory of rows and slices. */
+/* array: CUDA arrays. A GPU keeps their elements in an order of its own; here they are rows and
+ * slices of device memory, every row on a boundary of its own, so that copies to and from them are
+ * copies of boxes. */
+#include <stdlib.h>
+
 #include "driver/objects.h"
+
+enum { ROW_ALIGNMENT = 64 };
 
 uint32_t format_bytes(CUarray_format format)
 {
@@ -14,4 +20,208 @@ uint32_t format_bytes(CUarray_format format)
     case CU_AD_FORMAT_FLOAT: return 4;
     default: return 0;
     }
+}
+
+/* ---- what may be asked for ----------------------------------------------------------------------- */
+
+static int limit_(CUdevice_attribute which)
+{
+    int value = 0;
+    cuDeviceGetAttribute(&value, which, 0);
+    return value;
+}
+
+static bool within_(const CUDA_ARRAY3D_DESCRIPTOR *d, CUdevice_attribute width,
+                    CUdevice_attribute height, CUdevice_attribute depth)
+{
+    return d->Width <= (size_t)limit_(width) &&
+           (height == 0 || d->Height <= (size_t)limit_(height)) &&
+           (depth == 0 || d->Depth <= (size_t)limit_(depth));
+}
+
+/* The dimensions against the device's limits for an array of that kind. */
+static bool size_valid_(const CUDA_ARRAY3D_DESCRIPTOR *d)
+{
+    bool layered = (d->Flags & CUDA_ARRAY3D_LAYERED) != 0;
+    if (d->Width == 0)
+        return false;
+    if (d->Flags & CUDA_ARRAY3D_CUBEMAP)
+        return d->Width == d->Height && (layered ? d->Depth > 0 && d->Depth % 6 == 0 : d->Depth == 6) &&
+               within_(d, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_WIDTH, 0,
+                       CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_LAYERS);
+    if (layered && d->Depth == 0)
+        return false;
+    if (layered && d->Height == 0)
+        return within_(d, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_WIDTH, 0,
+                       CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_LAYERS);
+    if (layered)
+        return within_(d, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_WIDTH,
+                       CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_HEIGHT,
+                       CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_LAYERS);
+    if (d->Height == 0)
+        return d->Depth == 0 && within_(d, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH, 0, 0);
+    if (d->Depth == 0)
+        return within_(d, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH,
+                       CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_HEIGHT, 0);
+    return within_(d, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH,
+                   CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT,
+                   CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH) ||
+           within_(d, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH_ALTERNATE,
+                   CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT_ALTERNATE,
+                   CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE);
+}
+
+static CUresult check_(const CUDA_ARRAY3D_DESCRIPTOR *d)
+{
+    static const unsigned known = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST |
+                                  CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_TEXTURE_GATHER;
+    static const unsigned foreign = CUDA_ARRAY3D_DEPTH_TEXTURE | CUDA_ARRAY3D_COLOR_ATTACHMENT |
+                                    CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING;
+    if ((d->Flags & ~(known | foreign)) != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (d->Flags & foreign)
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED, "arrays with flags 0x%x are not supported",
+                            d->Flags & foreign);
+    if (format_bytes(d->Format) == 0 && d->Format >= CU_AD_FORMAT_UNORM_INT_101010_2 &&
+        d->Format <= CU_AD_FORMAT_SNORM_INT16X4)
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED, "arrays of format 0x%x are not supported",
+                            (unsigned)d->Format);
+    if (format_bytes(d->Format) == 0 ||
+        (d->NumChannels != 1 && d->NumChannels != 2 && d->NumChannels != 4))
+        return CUDA_ERROR_INVALID_VALUE;
+    if ((d->Flags & CUDA_ARRAY3D_TEXTURE_GATHER) && (d->Height == 0 || d->Depth != 0))
+        return CUDA_ERROR_INVALID_VALUE;
+    return size_valid_(d) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* ---- life ---------------------------------------------------------------------------------------- */
+
+static uint64_t at_least_one_(size_t n) { return n > 0 ? n : 1; }
+
+static CUresult create_(CUcontext c, const CUDA_ARRAY3D_DESCRIPTOR *d, CUarray *out)
+{
+    uint32_t element = format_bytes(d->Format) * d->NumChannels;
+    uint64_t pitch = (d->Width * element + ROW_ALIGNMENT - 1) / ROW_ALIGNMENT * ROW_ALIGNMENT;
+    uint64_t slice = pitch * at_least_one_(d->Height);
+    struct mem_request q = {.device = c->memory, .kind = MEM_ARRAY, .owner = c->device,
+                            .bytes = slice * at_least_one_(d->Depth)};
+    void *p;
+    CUresult r = driver_from_mem(mem_alloc(&q, &p));
+    if (r != CUDA_SUCCESS)
+        return r;
+    CUarray a = xcalloc(1, sizeof *a);
+    *a = (struct CUarray_st){.tag = TAG_ARRAY, .ctx = c, .desc = *d, .base = p,
+                             .element = element, .pitch = pitch, .slice = slice};
+    pthread_mutex_lock(&c->lock);
+    a->next = c->arrays;
+    a->link = &c->arrays;
+    if (a->next != NULL)
+        a->next->link = &a->next;
+    c->arrays = a;
+    pthread_mutex_unlock(&c->lock);
+    *out = a;
+    return CUDA_SUCCESS;
+}
+
+void array_destroy(CUarray a)
+{
+    pthread_mutex_lock(&a->ctx->lock);
+    *a->link = a->next;
+    if (a->next != NULL)
+        a->next->link = a->link;
+    pthread_mutex_unlock(&a->ctx->lock);
+    mem_free(a->base, MEM_ARRAY);
+    a->tag = 0;
+    free(a);
+}
+
+WEIR_API CUresult cuArray3DCreate_v2(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *d)
+{
+    CUcontext c;
+    CUresult r = driver_current(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL || d == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    r = check_(d);
+    return r == CUDA_SUCCESS ? create_(c, d, out) : r;
+}
+
+WEIR_API CUresult cuArrayCreate_v2(CUarray *out, const CUDA_ARRAY_DESCRIPTOR *d)
+{
+    if (d == NULL)
+        return cuArray3DCreate_v2(out, NULL);
+    CUDA_ARRAY3D_DESCRIPTOR box = {.Width = d->Width, .Height = d->Height, .Format = d->Format,
+                                   .NumChannels = d->NumChannels};
+    return cuArray3DCreate_v2(out, &box);
+}
+
+/* As cuMemFree: what still uses it is waited for. */
+WEIR_API CUresult cuArrayDestroy(CUarray a)
+{
+    CUcontext c;
+    CUresult r = driver_current(&c);
+    if (r == CUDA_SUCCESS)
+        r = array_check(a);
+    if (r == CUDA_SUCCESS)
+        r = driver_from_device(a->ctx, device_context_sync(a->ctx->device));
+    if (r == CUDA_SUCCESS)
+        array_destroy(a);
+    return r;
+}
+
+/* ---- questions ----------------------------------------------------------------------------------- */
+
+CUresult array_check(CUarray a)
+{
+    return a != NULL && a->tag == TAG_ARRAY ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+WEIR_API CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *out, CUarray a)
+{
+    CUcontext c;
+    CUresult r = driver_current(&c);
+    if (r == CUDA_SUCCESS)
+        r = array_check(a);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *out = a->desc;
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *out, CUarray a)
+{
+    CUDA_ARRAY3D_DESCRIPTOR d;
+    CUresult r = cuArray3DGetDescriptor_v2(&d, a);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL || d.Depth != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    *out = (CUDA_ARRAY_DESCRIPTOR){.Width = d.Width, .Height = d.Height, .Format = d.Format,
+                                   .NumChannels = d.NumChannels};
+    return CUDA_SUCCESS;
+}
+
+/* First byte of the box that starts at byte x of row y of slice z; the box must lie in the array. */
+CUresult array_locate(CUarray a, uint64_t x, uint64_t y, uint64_t z, uint64_t width, uint64_t rows,
+                      uint64_t slices, char **at)
+{
+    CUresult r = array_check(a);
+    if (r != CUDA_SUCCESS)
+        return r;
+    uint64_t row = a->desc.Width * a->element, height = at_least_one_(a->desc.Height);
+    uint64_t depth = at_least_one_(a->desc.Depth);
+    if (x % a->element != 0 || width % a->element != 0 || x > row || width > row - x ||
+        y > height || rows > height - y || z > depth || slices > depth - z)
+        return driver_error(CUDA_ERROR_INVALID_VALUE,
+                            "a copy of %llu x %llu x %llu bytes at %llu, %llu, %llu leaves an array "
+                            "of %zu x %zu x %zu elements of %u bytes",
+                            (unsigned long long)width, (unsigned long long)rows,
+                            (unsigned long long)slices, (unsigned long long)x,
+                            (unsigned long long)y, (unsigned long long)z, a->desc.Width,
+                            a->desc.Height, a->desc.Depth, a->element);
+    *at = a->base + z * a->slice + y * a->pitch + x;
+    return CUDA_SUCCESS;
 }

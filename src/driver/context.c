@@ -171,6 +171,15 @@ WEIR_API CUresult cuCtxPopCurrent_v2(CUcontext *out)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
+static _Atomic uint64_t context_ids;
+
+bool context_flags_valid(unsigned flags)
+{
+    unsigned how = flags & CU_CTX_SCHED_MASK;
+    return (flags & ~(unsigned)CU_CTX_FLAGS_MASK) == 0 && how <= CU_CTX_SCHED_BLOCKING_SYNC &&
+           how != (CU_CTX_SCHED_SPIN | CU_CTX_SCHED_YIELD);
+}
+
 static enum device_wait wait_of_(unsigned flags)
 {
     switch (flags & CU_CTX_SCHED_MASK) {
@@ -181,12 +190,20 @@ static enum device_wait wait_of_(unsigned flags)
     }
 }
 
+void context_set_flags(CUcontext c, unsigned flags)
+{
+    c->flags = flags;
+    if (c->device != NULL)
+        device_context_set_wait(c->device, wait_of_(flags));
+}
+
 static bool activate_(CUcontext c)
 {
     if (c->device == NULL) {
         c->device = device_context_new(driver_device(c->ordinal));
         device_context_set_wait(c->device, wait_of_(c->flags));
         atomic_store(&c->fault_told, false);
+        atomic_store(&c->id, atomic_fetch_add(&context_ids, 1) + 1);
     }
     return c->device != NULL;
 }
@@ -197,6 +214,8 @@ static void empty_(CUcontext c, bool keep)
     device_context_sync(c->device);
     while (c->modules != NULL)
         module_unload(c->modules);
+    while (c->arrays != NULL)
+        array_destroy(c->arrays);
     while (c->streams != NULL)
         stream_destroy(c->streams);
     while (c->events != NULL)
@@ -207,7 +226,8 @@ static void empty_(CUcontext c, bool keep)
         device_context_free(c->device);
         c->device = NULL;
     }
-    c->generation++;
+    atomic_store(&c->id, atomic_fetch_add(&context_ids, 1) + 1);
+    atomic_store(&c->peers, 0);
     atomic_store(&c->fault_told, false);
 }
 
@@ -268,14 +288,11 @@ WEIR_API CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags
     CUresult r = device_check(dev);
     if (r != CUDA_SUCCESS)
         return r;
-    if ((flags & ~CU_CTX_FLAGS_MASK) != 0 || (flags & CU_CTX_SCHED_MASK) == 3 ||
-        (flags & CU_CTX_SCHED_MASK) > 4)
+    if (!context_flags_valid(flags))
         return CUDA_ERROR_INVALID_VALUE;
     CUcontext c = driver_primary(dev);
     pthread_mutex_lock(&primary_lock);
-    c->flags = flags;
-    if (c->device != NULL)
-        device_context_set_wait(c->device, wait_of_(flags));
+    context_set_flags(c, flags);
     pthread_mutex_unlock(&primary_lock);
     return CUDA_SUCCESS;
 }
@@ -306,7 +323,7 @@ WEIR_API CUresult cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *params, unsi
     if (params != NULL && params->numExecAffinityParams > 0)
         return driver_error(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY,
                             "cuCtxCreate: execution affinity is not supported");
-    if ((flags & ~CU_CTX_FLAGS_MASK) != 0)
+    if (!context_flags_valid(flags))
         return CUDA_ERROR_INVALID_VALUE;
     CUcontext c = xcalloc(1, sizeof *c);
     init_context_(c, dev);
@@ -332,13 +349,15 @@ WEIR_API CUresult cuCtxDestroy_v2(CUcontext ctx)
         return r;
     if (ctx == NULL || ctx->tag != TAG_CONTEXT || ctx->primary)
         return CUDA_ERROR_INVALID_CONTEXT;
+    if (ctx->device == NULL)
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    if (device_in_host_function())
+        return CUDA_ERROR_NOT_PERMITTED;
     for (int n = stack.count - 1; n >= 0; n--)
         if (stack.items[n] == ctx)
             memmove(&stack.items[n], &stack.items[n + 1],
                     sizeof(CUcontext) * (size_t)(--stack.count - n));
-    if (ctx->device != NULL)
-        empty_(ctx, false);
-    ctx->tag = 0; /* kept: other threads may still hold it as their current one */
+    empty_(ctx, false); /* the object stays: other threads may have it as their current context */
     return CUDA_SUCCESS;
 }
 

@@ -28,7 +28,7 @@ static CUresult find_(CUstream h, bool per_thread, struct device_stream **s, CUc
         return impl##_(stream, true, DEVICE_COPY_ASYNC, __VA_ARGS__);                              \
     }
 
-#define WHERE CUstream h, bool pt, enum device_copy_mode mode
+#define WHERE COPY_WHERE
 
 /* Whether `bytes` from `at` lie in one live allocation of ours; pageable memory cannot be checked. */
 static bool inside_(const void *at, uint64_t bytes)
@@ -39,7 +39,7 @@ static bool inside_(const void *at, uint64_t bytes)
     return bytes <= i.base + i.size - (uint64_t)(uintptr_t)at;
 }
 
-static CUresult linear_(WHERE, void *dst, const void *src, size_t bytes)
+CUresult copy_linear(WHERE, void *dst, const void *src, size_t bytes)
 {
     CUcontext c;
     struct device_stream *s;
@@ -64,7 +64,7 @@ static CUresult device_side_(CUdeviceptr p)
 
 static CUresult cuMemcpy_(WHERE, CUdeviceptr dst, CUdeviceptr src, size_t n)
 {
-    return linear_(h, pt, mode, ptr_(dst), ptr_(src), n);
+    return copy_linear(h, pt, mode, ptr_(dst), ptr_(src), n);
 }
 SYNC(cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t n), dst, src, n)
 ASYNC(cuMemcpyAsync, cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream stream), dst,
@@ -73,7 +73,7 @@ ASYNC(cuMemcpyAsync, cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t n, CUst
 static CUresult cuMemcpyHtoD_v2_(WHERE, CUdeviceptr dst, const void *src, size_t n)
 {
     CUresult r = n > 0 ? device_side_(dst) : CUDA_SUCCESS;
-    return r != CUDA_SUCCESS ? r : linear_(h, pt, mode, ptr_(dst), src, n);
+    return r != CUDA_SUCCESS ? r : copy_linear(h, pt, mode, ptr_(dst), src, n);
 }
 SYNC(cuMemcpyHtoD_v2, (CUdeviceptr dst, const void *src, size_t n), dst, src, n)
 ASYNC(cuMemcpyHtoDAsync_v2, cuMemcpyHtoD_v2,
@@ -82,7 +82,7 @@ ASYNC(cuMemcpyHtoDAsync_v2, cuMemcpyHtoD_v2,
 static CUresult cuMemcpyDtoH_v2_(WHERE, void *dst, CUdeviceptr src, size_t n)
 {
     CUresult r = n > 0 ? device_side_(src) : CUDA_SUCCESS;
-    return r != CUDA_SUCCESS ? r : linear_(h, pt, mode, dst, ptr_(src), n);
+    return r != CUDA_SUCCESS ? r : copy_linear(h, pt, mode, dst, ptr_(src), n);
 }
 SYNC(cuMemcpyDtoH_v2, (void *dst, CUdeviceptr src, size_t n), dst, src, n)
 ASYNC(cuMemcpyDtoHAsync_v2, cuMemcpyDtoH_v2, (void *dst, CUdeviceptr src, size_t n, CUstream stream),
@@ -90,7 +90,7 @@ ASYNC(cuMemcpyDtoHAsync_v2, cuMemcpyDtoH_v2, (void *dst, CUdeviceptr src, size_t
 
 static CUresult cuMemcpyDtoD_v2_(WHERE, CUdeviceptr dst, CUdeviceptr src, size_t n)
 {
-    return linear_(h, pt, mode, ptr_(dst), ptr_(src), n);
+    return copy_linear(h, pt, mode, ptr_(dst), ptr_(src), n);
 }
 SYNC(cuMemcpyDtoD_v2, (CUdeviceptr dst, CUdeviceptr src, size_t n), dst, src, n)
 ASYNC(cuMemcpyDtoDAsync_v2, cuMemcpyDtoD_v2,
@@ -101,7 +101,7 @@ static CUresult cuMemcpyPeer_(WHERE, CUdeviceptr dst, CUcontext dc, CUdeviceptr 
 {
     if (context_check(dc) != CUDA_SUCCESS || context_check(sc) != CUDA_SUCCESS)
         return CUDA_ERROR_INVALID_CONTEXT;
-    return linear_(h, pt, mode, ptr_(dst), ptr_(src), n);
+    return copy_linear(h, pt, mode, ptr_(dst), ptr_(src), n);
 }
 SYNC(cuMemcpyPeer, (CUdeviceptr dst, CUcontext dc, CUdeviceptr src, CUcontext sc, size_t n), dst, dc,
      src, sc, n)
@@ -111,18 +111,16 @@ ASYNC(cuMemcpyPeerAsync, cuMemcpyPeer,
 
 /* ---- boxes --------------------------------------------------------------------------------------- */
 
-/* One side of a 2D or 3D copy. */
-struct side {
-    CUmemorytype type;
-    const void *host;
-    CUdeviceptr device;
-    CUarray array;
-    size_t x, y, z, pitch, height;
-};
+/* Whether products and sums of these stay far from wrapping. */
+static bool sane_(size_t a, size_t b, size_t c)
+{
+    static const size_t top = (size_t)1 << 47;
+    return a < top && b < top && c < top && (b == 0 || a < top / b) && (c == 0 || a * b < top / c);
+}
 
 /* First byte of the box on one side, and its pitches. */
-static CUresult locate_(const struct side *s, size_t width, size_t rows, char **at, uint64_t *pitch,
-                        uint64_t *slice)
+static CUresult locate_(const struct copy_side *s, size_t width, size_t rows, size_t slices,
+                        char **at, uint64_t *pitch, uint64_t *slice)
 {
     char *base;
     size_t p = s->pitch, rows_per_slice = s->height;
@@ -130,15 +128,20 @@ static CUresult locate_(const struct side *s, size_t width, size_t rows, char **
     case CU_MEMORYTYPE_HOST: base = (char *)s->host; break;
     case CU_MEMORYTYPE_DEVICE:
     case CU_MEMORYTYPE_UNIFIED: base = ptr_(s->device); break;
-    case CU_MEMORYTYPE_ARRAY:
-        return driver_error(CUDA_ERROR_NOT_SUPPORTED, "copies of arrays are not supported");
+    case CU_MEMORYTYPE_ARRAY: {
+        CUresult r = array_locate(s->array, s->x, s->y, s->z, width, rows, slices, at);
+        *pitch = r == CUDA_SUCCESS ? s->array->pitch : 0;
+        *slice = r == CUDA_SUCCESS ? s->array->slice : 0;
+        return r;
+    }
     default: return CUDA_ERROR_INVALID_VALUE;
     }
     if (p == 0)
         p = width + s->x;
     if (rows_per_slice == 0)
         rows_per_slice = rows + s->y;
-    if (base == NULL || (rows > 1 && p < width + s->x))
+    if (base == NULL || (rows > 1 && p < width + s->x) || !sane_(p, rows_per_slice, slices + s->z) ||
+        (slices > 1 && rows_per_slice < rows + s->y))
         return CUDA_ERROR_INVALID_VALUE;
     *pitch = p;
     *slice = (uint64_t)p * rows_per_slice;
@@ -146,26 +149,36 @@ static CUresult locate_(const struct side *s, size_t width, size_t rows, char **
     return CUDA_SUCCESS;
 }
 
-static CUresult box_(WHERE, const struct side *src, const struct side *dst, size_t width,
-                     size_t height, size_t depth)
+/* Whether a box of linear memory lies in one allocation; arrays have been asked already. */
+static bool box_inside_(const struct copy_side *s, const char *at, uint64_t pitch, uint64_t slice,
+                        const struct device_copy *c)
+{
+    return s->type == CU_MEMORYTYPE_ARRAY ||
+           inside_(at, (c->depth - 1) * slice + (c->height - 1) * pitch + c->width);
+}
+
+CUresult copy_box(WHERE, const struct copy_side *src, const struct copy_side *dst, size_t width,
+                  size_t height, size_t depth)
 {
     CUcontext c;
     struct device_stream *s;
     CUresult r = find_(h, pt, &s, &c);
     if (r != CUDA_SUCCESS || width == 0 || height == 0 || depth == 0)
         return r;
+    if (!sane_(width, height, depth) || !sane_(src->x, src->y + 1, src->z + 1) ||
+        !sane_(dst->x, dst->y + 1, dst->z + 1))
+        return CUDA_ERROR_INVALID_VALUE;
     struct device_copy copy = {.width = width, .height = height, .depth = depth};
     char *from, *to;
-    r = locate_(src, width, height, &from, &copy.src_pitch, &copy.src_slice);
+    r = locate_(src, width, height, depth, &from, &copy.src_pitch, &copy.src_slice);
     if (r == CUDA_SUCCESS)
-        r = locate_(dst, width, height, &to, &copy.dst_pitch, &copy.dst_slice);
+        r = locate_(dst, width, height, depth, &to, &copy.dst_pitch, &copy.dst_slice);
     if (r != CUDA_SUCCESS)
         return r;
     copy.src = from;
     copy.dst = to;
-    uint64_t src_bytes = (depth - 1) * copy.src_slice + (height - 1) * copy.src_pitch + width;
-    uint64_t dst_bytes = (depth - 1) * copy.dst_slice + (height - 1) * copy.dst_pitch + width;
-    if (!inside_(from, src_bytes) || !inside_(to, dst_bytes))
+    if (!box_inside_(src, from, copy.src_pitch, copy.src_slice, &copy) ||
+        !box_inside_(dst, to, copy.dst_pitch, copy.dst_slice, &copy))
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "a copy of %zu x %zu x %zu bytes leaves an allocation", width, height,
                             depth);
@@ -176,11 +189,11 @@ static CUresult cuMemcpy2D_v2_(WHERE, const CUDA_MEMCPY2D *m)
 {
     if (m == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    struct side src = {m->srcMemoryType, m->srcHost, m->srcDevice, m->srcArray, m->srcXInBytes,
+    struct copy_side src = {m->srcMemoryType, m->srcHost, m->srcDevice, m->srcArray, m->srcXInBytes,
                        m->srcY, 0, m->srcPitch, 0};
-    struct side dst = {m->dstMemoryType, m->dstHost, m->dstDevice, m->dstArray, m->dstXInBytes,
+    struct copy_side dst = {m->dstMemoryType, m->dstHost, m->dstDevice, m->dstArray, m->dstXInBytes,
                        m->dstY, 0, m->dstPitch, 0};
-    return box_(h, pt, mode, &src, &dst, m->WidthInBytes, m->Height, 1);
+    return copy_box(h, pt, mode, &src, &dst, m->WidthInBytes, m->Height, 1);
 }
 SYNC(cuMemcpy2D_v2, (const CUDA_MEMCPY2D *m), m)
 ASYNC(cuMemcpy2DAsync_v2, cuMemcpy2D_v2, (const CUDA_MEMCPY2D *m, CUstream stream), m)
@@ -195,14 +208,72 @@ static CUresult cuMemcpy3D_v2_(WHERE, const CUDA_MEMCPY3D *m)
 {
     if (m == NULL || m->reserved0 != NULL || m->reserved1 != NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    struct side src = {m->srcMemoryType, m->srcHost, m->srcDevice, m->srcArray, m->srcXInBytes,
+    struct copy_side src = {m->srcMemoryType, m->srcHost, m->srcDevice, m->srcArray, m->srcXInBytes,
                        m->srcY, m->srcZ, m->srcPitch, m->srcHeight};
-    struct side dst = {m->dstMemoryType, m->dstHost, m->dstDevice, m->dstArray, m->dstXInBytes,
+    struct copy_side dst = {m->dstMemoryType, m->dstHost, m->dstDevice, m->dstArray, m->dstXInBytes,
                        m->dstY, m->dstZ, m->dstPitch, m->dstHeight};
-    return box_(h, pt, mode, &src, &dst, m->WidthInBytes, m->Height, m->Depth);
+    return copy_box(h, pt, mode, &src, &dst, m->WidthInBytes, m->Height, m->Depth);
 }
 SYNC(cuMemcpy3D_v2, (const CUDA_MEMCPY3D *m), m)
 ASYNC(cuMemcpy3DAsync_v2, cuMemcpy3D_v2, (const CUDA_MEMCPY3D *m, CUstream stream), m)
+
+/* Contexts say whose arrays and pointers these are; the addresses do, too. */
+static CUresult cuMemcpy3DPeer_(WHERE, const CUDA_MEMCPY3D_PEER *m)
+{
+    if (m == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct copy_side src = {m->srcMemoryType, m->srcHost, m->srcDevice, m->srcArray, m->srcXInBytes,
+                            m->srcY, m->srcZ, m->srcPitch, m->srcHeight};
+    struct copy_side dst = {m->dstMemoryType, m->dstHost, m->dstDevice, m->dstArray, m->dstXInBytes,
+                            m->dstY, m->dstZ, m->dstPitch, m->dstHeight};
+    return copy_box(h, pt, mode, &src, &dst, m->WidthInBytes, m->Height, m->Depth);
+}
+SYNC(cuMemcpy3DPeer, (const CUDA_MEMCPY3D_PEER *m), m)
+ASYNC(cuMemcpy3DPeerAsync, cuMemcpy3DPeer, (const CUDA_MEMCPY3D_PEER *m, CUstream stream), m)
+
+/* ---- arrays of one dimension --------------------------------------------------------------------- */
+
+static struct copy_side array_side_(CUarray a, size_t offset)
+{
+    return (struct copy_side){.type = CU_MEMORYTYPE_ARRAY, .array = a, .x = offset};
+}
+
+static struct copy_side host_side_(const void *p)
+{
+    return (struct copy_side){.type = CU_MEMORYTYPE_HOST, .host = p};
+}
+
+static struct copy_side pointer_side_(CUdeviceptr p)
+{
+    return (struct copy_side){.type = CU_MEMORYTYPE_DEVICE, .device = p};
+}
+
+#define ROW(name, from, to, params)                                                                \
+    static CUresult name##_ params                                                                 \
+    {                                                                                              \
+        struct copy_side src = from, dst = to;                                                     \
+        return copy_box(h, pt, mode, &src, &dst, n, 1, 1);                                         \
+    }
+ROW(cuMemcpyHtoA_v2, host_side_(src_at), array_side_(a, at),
+    (WHERE, CUarray a, size_t at, const void *src_at, size_t n))
+SYNC(cuMemcpyHtoA_v2, (CUarray a, size_t at, const void *src, size_t n), a, at, src, n)
+ASYNC(cuMemcpyHtoAAsync_v2, cuMemcpyHtoA_v2,
+      (CUarray a, size_t at, const void *src, size_t n, CUstream stream), a, at, src, n)
+ROW(cuMemcpyAtoH_v2, array_side_(a, at), host_side_(dst_at),
+    (WHERE, void *dst_at, CUarray a, size_t at, size_t n))
+SYNC(cuMemcpyAtoH_v2, (void *dst, CUarray a, size_t at, size_t n), dst, a, at, n)
+ASYNC(cuMemcpyAtoHAsync_v2, cuMemcpyAtoH_v2,
+      (void *dst, CUarray a, size_t at, size_t n, CUstream stream), dst, a, at, n)
+ROW(cuMemcpyDtoA_v2, pointer_side_(src_at), array_side_(a, at),
+    (WHERE, CUarray a, size_t at, CUdeviceptr src_at, size_t n))
+SYNC(cuMemcpyDtoA_v2, (CUarray a, size_t at, CUdeviceptr src, size_t n), a, at, src, n)
+ROW(cuMemcpyAtoD_v2, array_side_(a, at), pointer_side_(dst_at),
+    (WHERE, CUdeviceptr dst_at, CUarray a, size_t at, size_t n))
+SYNC(cuMemcpyAtoD_v2, (CUdeviceptr dst, CUarray a, size_t at, size_t n), dst, a, at, n)
+ROW(cuMemcpyAtoA_v2, array_side_(b, from_at), array_side_(a, at),
+    (WHERE, CUarray a, size_t at, CUarray b, size_t from_at, size_t n))
+SYNC(cuMemcpyAtoA_v2, (CUarray a, size_t at, CUarray b, size_t from_at, size_t n), a, at, b, from_at,
+     n)
 
 /* ---- sets ---------------------------------------------------------------------------------------- */
 

@@ -57,9 +57,12 @@ struct CUctx_st {
     struct CUmod_st *modules;
     struct CUstream_st *streams;
     struct CUevent_st *events;
+    struct CUarray_st *arrays;
     atomic_bool fault_told;       /* the fault's message has been printed */
     CUfunc_cache cache_config;
-    uint32_t generation;          /* counts resets: what was loaded before is gone */
+    _Atomic uint64_t id;          /* of the process's contexts; a reset is a new one: what was loaded
+                                     before is gone */
+    atomic_uint peers;            /* bit n: access to device n's memory was asked for */
 };
 
 struct CUstream_st {
@@ -75,6 +78,16 @@ struct CUevent_st {
     CUcontext ctx;
     unsigned flags;
     struct CUevent_st *next, **link;
+};
+
+struct CUarray_st {
+    uint32_t tag;
+    uint32_t element; /* bytes */
+    CUcontext ctx;
+    CUDA_ARRAY3D_DESCRIPTOR desc; /* as asked for */
+    char *base;
+    uint64_t pitch, slice; /* bytes from row to row, from slice to slice */
+    struct CUarray_st *next, **link;
 };
 
 /* One compiled form of a kernel. Immutable once published; found without a lock. */
@@ -105,6 +118,7 @@ struct CUmod_st {
     CUcontext ctx;
     struct ptx_module *ptx;
     uint64_t *var_address;   /* by index of ptx->vars, 0 where none */
+    bool *var_borrowed;      /* the same: the address is the host's, not this module's to free */
     char *func_token;        /* &func_token[index] is the value of a pointer to that function */
     struct CUfunc_st *functions;
     pthread_mutex_t lock;
@@ -115,8 +129,7 @@ struct CUmod_st {
 /* A library's module in one context. */
 struct library_module {
     CUcontext ctx;
-    struct device_context *context; /* ctx->device and ctx->generation when it was loaded: after a */
-    uint32_t generation;            /* reset the module is gone and is loaded again */
+    uint64_t id; /* of the context when it was loaded: after a reset the module is gone */
     CUmodule module;
     struct library_module *next;
 };
@@ -164,6 +177,8 @@ CUresult driver_current(CUcontext *ctx);
 /* The same without asking for faults (destroying and freeing must work after one). */
 CUresult driver_current_any(CUcontext *ctx);
 CUresult context_check(CUcontext ctx);
+bool context_flags_valid(unsigned flags);
+void context_set_flags(CUcontext ctx, unsigned flags);
 CUcontext driver_primary(int ordinal); /* object of a device's primary context; may be inactive */
 CUresult primary_retain(int ordinal, CUcontext *ctx);
 
@@ -176,7 +191,16 @@ CUresult driver_event(CUevent h, struct device_event **e);
 
 /* ---- module.c --------------------------------------------------------------------------------- */
 
-CUresult module_load(CUcontext ctx, const void *image, struct strbuf *log, CUmodule *out);
+/* Variables of the host that stand in for those of the same name in a module (the CU_JIT_GLOBAL_SYMBOL
+ * options): loading puts the module's initial values there. */
+struct module_symbols {
+    char **names;
+    void **addresses;
+    unsigned count;
+};
+/* `symbols` and `log` may be NULL. */
+CUresult module_load(CUcontext ctx, const void *image, const struct module_symbols *symbols,
+                     struct strbuf *log, CUmodule *out);
 void module_unload(CUmodule m);
 CUresult module_function(CUmodule m, const char *name, CUfunction *out);
 /* Code for a launch of this block shape: compiled now if it is not yet. */

@@ -74,8 +74,10 @@ WEIR_API CUresult cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned int
         (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
         return CUDA_ERROR_INVALID_VALUE;
     r = alloc_(c, MEM_HOST, MEM_MANAGED, bytes, flags, &p);
-    if (r == CUDA_SUCCESS)
-        *out = (CUdeviceptr)(uintptr_t)p;
+    if (r != CUDA_SUCCESS)
+        return r;
+    managed_forget((uintptr_t)p, bytes);
+    *out = (CUdeviceptr)(uintptr_t)p;
     return r;
 }
 

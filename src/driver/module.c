@@ -42,11 +42,24 @@ static bool has_memory_(const struct ptx_var *v)
     return (v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST) && v->size > 0;
 }
 
-static CUresult place_variables_(CUmodule m)
+/* The host's variable of that name, 0 when there is none. */
+static uint64_t host_symbol_(const struct module_symbols *symbols, const char *name)
+{
+    for (unsigned n = 0; symbols != NULL && n < symbols->count; n++)
+        if (strcmp(symbols->names[n], name) == 0)
+            return (uint64_t)(uintptr_t)symbols->addresses[n];
+    return 0;
+}
+
+static CUresult place_variables_(CUmodule m, const struct module_symbols *symbols)
 {
     uint64_t constants = 0;
     for (int32_t n = 0; n < m->ptx->nvars; n++) {
         const struct ptx_var *v = m->ptx->vars[n];
+        m->var_address[n] = host_symbol_(symbols, v->name);
+        m->var_borrowed[n] = m->var_address[n] != 0;
+        if (m->var_borrowed[n])
+            continue;
         if (v->linkage == PTX_LINK_EXTERN && v->space == PTX_SPACE_GLOBAL)
             return driver_error(CUDA_ERROR_INVALID_PTX, "line %d: the extern variable %s is not "
                                 "defined", v->line, v->name);
@@ -78,7 +91,7 @@ static void fill_variables_(CUmodule m)
     for (int32_t n = 0; n < m->ptx->nvars; n++) {
         const struct ptx_var *v = m->ptx->vars[n];
         uint8_t *to = (uint8_t *)(uintptr_t)m->var_address[n];
-        if (to == NULL)
+        if (to == NULL || (m->var_borrowed[n] && v->linkage == PTX_LINK_EXTERN))
             continue;
         if (v->init != NULL)
             memcpy(to, v->init, v->size);
@@ -189,16 +202,18 @@ static void free_module_(CUmodule m)
         free(f);
     }
     for (int32_t n = 0; n < m->ptx->nvars; n++)
-        if (m->var_address[n] != 0)
+        if (m->var_address[n] != 0 && !m->var_borrowed[n])
             mem_free((void *)(uintptr_t)m->var_address[n], MEM_MODULE | MEM_MANAGED);
     free(m->var_address);
+    free(m->var_borrowed);
     free(m->func_token);
     ptx_free(m->ptx);
     m->tag = 0;
     free(m);
 }
 
-CUresult module_load(CUcontext ctx, const void *image, struct strbuf *log, CUmodule *out)
+CUresult module_load(CUcontext ctx, const void *image, const struct module_symbols *symbols,
+                     struct strbuf *log, CUmodule *out)
 {
     struct diag d = {0};
     CUresult code = CUDA_ERROR_INVALID_IMAGE;
@@ -218,10 +233,11 @@ CUresult module_load(CUcontext ctx, const void *image, struct strbuf *log, CUmod
     m->ctx = ctx;
     m->ptx = ptx;
     m->var_address = xcalloc((size_t)ptx->nvars + 1, sizeof *m->var_address);
+    m->var_borrowed = xcalloc((size_t)ptx->nvars + 1, sizeof *m->var_borrowed);
     m->func_token = xcalloc((size_t)ptx->nfuncs + 1, 1);
     pthread_mutex_init(&m->lock, NULL);
     m->resolver = (struct jit_resolver){resolve_var_, resolve_func_, resolve_helper_, m};
-    CUresult r = place_variables_(m);
+    CUresult r = place_variables_(m, symbols);
     if (r != CUDA_SUCCESS) {
         free_module_(m);
         return r;
@@ -241,7 +257,8 @@ CUresult module_load(CUcontext ctx, const void *image, struct strbuf *log, CUmod
 void module_unload(CUmodule m)
 {
     CUcontext ctx = m->ctx;
-    device_context_sync(ctx->device); /* its code may be running */
+    /* Its code may be running; and a fault in it must be told while its lines are known. */
+    driver_from_device(ctx, device_context_sync(ctx->device));
     pthread_mutex_lock(&ctx->lock);
     *m->link = m->next;
     if (m->next != NULL)

@@ -25,6 +25,7 @@ WEIR_API CUresult cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned 
         return CUDA_ERROR_INVALID_VALUE;
     char *log = NULL;
     size_t log_size = 0;
+    struct module_symbols symbols = {0};
     for (unsigned n = 0; n < noptions; n++) {
         if (options[n] == CU_JIT_ERROR_LOG_BUFFER)
             log = values[n];
@@ -32,9 +33,17 @@ WEIR_API CUresult cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned 
             log_size = (size_t)(uintptr_t)values[n];
         else if (options[n] == CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES)
             values[n] = NULL; /* bytes written: there is nothing to say */
+        else if (options[n] == CU_JIT_GLOBAL_SYMBOL_NAMES)
+            symbols.names = (char **)values[n];
+        else if (options[n] == CU_JIT_GLOBAL_SYMBOL_ADDRESSES)
+            symbols.addresses = (void **)values[n];
+        else if (options[n] == CU_JIT_GLOBAL_SYMBOL_COUNT)
+            symbols.count = (unsigned)(uintptr_t)values[n];
     }
+    if (symbols.count > 0 && (symbols.names == NULL || symbols.addresses == NULL))
+        return CUDA_ERROR_INVALID_VALUE;
     struct strbuf text = {0};
-    r = module_load(c, image, &text, out);
+    r = module_load(c, image, &symbols, &text, out);
     size_t wrote = 0;
     if (log != NULL && log_size > 0)
         wrote = (size_t)snprintf(log, log_size, "%s", text.items ? text.items : "");
@@ -206,15 +215,14 @@ static CUresult library_module_(CUlibrary lib, CUcontext c, CUmodule *out)
     CUresult r = CUDA_SUCCESS;
     pthread_mutex_lock(&lib->lock);
     struct library_module **at = &lib->modules;
-    while (*at != NULL && ((*at)->ctx != c || (*at)->context != c->device ||
-                           (*at)->generation != c->generation))
+    while (*at != NULL && ((*at)->ctx != c || (*at)->id != atomic_load(&c->id)))
         at = &(*at)->next;
     if (*at == NULL) {
         CUmodule m;
-        r = module_load(c, lib->image, NULL, &m);
+        r = module_load(c, lib->image, NULL, NULL, &m);
         if (r == CUDA_SUCCESS) {
             struct library_module *lm = xcalloc(1, sizeof *lm);
-            *lm = (struct library_module){c, c->device, c->generation, m, NULL};
+            *lm = (struct library_module){c, atomic_load(&c->id), m, NULL};
             *at = lm;
         }
     }
@@ -230,8 +238,7 @@ WEIR_API CUresult cuLibraryUnload(CUlibrary lib)
         return r;
     for (struct library_module *m = lib->modules, *next; m != NULL; m = next) {
         next = m->next;
-        if (m->ctx->device == m->context && m->ctx->generation == m->generation &&
-            m->context != NULL)
+        if (m->ctx->device != NULL && atomic_load(&m->ctx->id) == m->id)
             module_unload(m->module);
         free(m);
     }

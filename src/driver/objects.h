@@ -4,8 +4,22 @@
 
 #include "driver/driver.h"
 
+/* Both forms of a function on a stream: handle 0 is the legacy stream, or the thread's own. */
+#define BOTH(name, params, ...)                                                                    \
+    WEIR_API CUresult name params;                                                                 \
+    WEIR_API CUresult name##_ptsz params;                                                          \
+    WEIR_API CUresult name params { return name##_(false, __VA_ARGS__); }                          \
+    WEIR_API CUresult name##_ptsz params { return name##_(true, __VA_ARGS__); }
+
 void stream_destroy(CUstream s); /* takes it off its context's list; work still runs */
 void event_destroy(CUevent e);
+
+/* Frees it and its memory; nothing may use it any more. */
+void array_destroy(CUarray a);
+CUresult array_check(CUarray a);
+/* Where a box lies that starts at byte x of row y of slice z: refused when it leaves the array. */
+CUresult array_locate(CUarray a, uint64_t x, uint64_t y, uint64_t z, uint64_t width, uint64_t rows,
+                      uint64_t slices, char **at);
 
 /* The function behind a library's kernel in the current context. */
 CUresult kernel_to_function(CUkernel k, CUfunction *out);
@@ -15,5 +29,27 @@ uint32_t function_blocks_per_sm(CUfunction f, uint32_t threads, uint64_t shared)
 
 /* Variables of a module by name: address and size. */
 CUresult module_global(CUmodule m, const char *name, CUdeviceptr *at, size_t *bytes);
+
+/* Forgets what was advised for these addresses: they are another allocation's now. */
+void managed_forget(uint64_t base, uint64_t bytes);
+
+/* ---- copy.c ------------------------------------------------------------------------------------ */
+
+#define COPY_WHERE CUstream h, bool pt, enum device_copy_mode mode
+
+/* One side of a 2D or 3D copy. */
+struct copy_side {
+    CUmemorytype type; /* which of the next three counts */
+    const void *host;
+    CUdeviceptr device;
+    CUarray array;
+    size_t x, y, z;       /* where the box starts: bytes, rows, slices */
+    size_t pitch, height; /* bytes of a row, rows of a slice; 0: those of the box */
+};
+
+/* `h` with `pt` (what handle 0 means) names the stream; sizes of 0 copy nothing. */
+CUresult copy_linear(COPY_WHERE, void *dst, const void *src, size_t bytes);
+CUresult copy_box(COPY_WHERE, const struct copy_side *src, const struct copy_side *dst,
+                  size_t width, size_t height, size_t depth);
 
 #endif

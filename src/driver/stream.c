@@ -87,13 +87,6 @@ WEIR_API CUresult cuStreamDestroy_v2(CUstream s)
     return CUDA_SUCCESS;
 }
 
-/* Both forms of a function on a stream: handle 0 is the legacy stream, or the thread's own. */
-#define BOTH(name, params, ...)                                                                    \
-    WEIR_API CUresult name params;                                                                 \
-    WEIR_API CUresult name##_ptsz params;                                                          \
-    WEIR_API CUresult name params { return name##_(false, __VA_ARGS__); }                          \
-    WEIR_API CUresult name##_ptsz params { return name##_(true, __VA_ARGS__); }
-
 static CUresult cuStreamSynchronize_(bool pt, CUstream h)
 {
     CUcontext c;
