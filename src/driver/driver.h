@@ -45,6 +45,14 @@ enum tag {
     TAG_ARRAY = 0x57415252,
 };
 
+/* What a stream was told by cuStreamSetAttribute. */
+struct stream_attributes {
+    CUaccessPolicyWindow window;
+    CUsynchronizationPolicy policy; /* 0: CU_SYNC_POLICY_AUTO */
+    CUlaunchMemSyncDomain domain;
+    CUlaunchMemSyncDomainMap domains;
+};
+
 struct CUctx_st {
     uint32_t tag;
     int ordinal;    /* of the device, as the program counts those it sees */
@@ -58,6 +66,7 @@ struct CUctx_st {
     struct CUstream_st *streams;
     struct CUevent_st *events;
     struct CUarray_st *arrays;
+    struct stream_attributes attributes[2]; /* of the legacy stream, of the threads' own */
     atomic_bool fault_told;       /* the fault's message has been printed */
     CUfunc_cache cache_config;
     _Atomic uint64_t id;          /* of the process's contexts; a reset is a new one: what was loaded
@@ -69,6 +78,7 @@ struct CUstream_st {
     uint32_t tag;
     struct device_stream *device;
     CUcontext ctx;
+    struct stream_attributes attributes;
     struct CUstream_st *next, **link; /* in the context's list */
 };
 

@@ -1,0 +1,300 @@
+/* stream_ops: what streams do besides commands: waiting for and writing values in memory,
+ * attributes, and questions about capture, which cannot be begun in this version. */
+#include "driver/objects.h"
+
+/* ---- values in memory ---------------------------------------------------------------------------- */
+
+static CUresult find_(CUstream h, bool per_thread, struct device_stream **s, CUcontext *c)
+{
+    CUresult r = driver_current(c);
+    return r == CUDA_SUCCESS ? driver_stream(h, per_thread, s, c) : r;
+}
+
+/* The address must be memory that devices reach, of ours, and aligned. */
+static CUresult check_word_(CUdeviceptr at, unsigned bytes)
+{
+    if (at % bytes != 0 || mem_kind_of((void *)(uintptr_t)at, NULL) == MEM_PAGEABLE)
+        return driver_error(CUDA_ERROR_INVALID_VALUE,
+                            "0x%llx: no aligned word of device, page-locked or managed memory",
+                            (unsigned long long)at);
+    return CUDA_SUCCESS;
+}
+
+static CUresult check_wait_(CUdeviceptr at, unsigned bytes, unsigned flags)
+{
+    if (flags & CU_STREAM_WAIT_VALUE_FLUSH)
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                            "CU_STREAM_WAIT_VALUE_FLUSH: there are no remote writes to flush");
+    return flags > CU_STREAM_WAIT_VALUE_NOR ? CUDA_ERROR_INVALID_VALUE : check_word_(at, bytes);
+}
+
+static CUresult check_write_(CUdeviceptr at, unsigned bytes, unsigned flags)
+{
+    return flags > CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER ? CUDA_ERROR_INVALID_VALUE
+                                                           : check_word_(at, bytes);
+}
+
+static CUresult wait_(CUstream h, bool pt, CUdeviceptr at, unsigned bytes, uint64_t value,
+                      unsigned flags)
+{
+    static const enum device_value_test tests[] = {DEVICE_VALUE_GEQ, DEVICE_VALUE_EQ,
+                                                   DEVICE_VALUE_AND, DEVICE_VALUE_NOR};
+    CUcontext c;
+    struct device_stream *s;
+    CUresult r = find_(h, pt, &s, &c);
+    if (r == CUDA_SUCCESS)
+        r = check_wait_(at, bytes, flags);
+    if (r != CUDA_SUCCESS)
+        return r;
+    return driver_from_device(
+        c, device_wait_value(s, (void *)(uintptr_t)at, bytes, value, tests[flags]));
+}
+
+static CUresult write_(CUstream h, bool pt, CUdeviceptr at, unsigned bytes, uint64_t value,
+                       unsigned flags)
+{
+    CUcontext c;
+    struct device_stream *s;
+    CUresult r = find_(h, pt, &s, &c);
+    if (r == CUDA_SUCCESS)
+        r = check_write_(at, bytes, flags);
+    if (r != CUDA_SUCCESS)
+        return r;
+    return driver_from_device(c, device_write_value(s, (void *)(uintptr_t)at, bytes, value));
+}
+
+#define VALUE(bits)                                                                                \
+    static CUresult cuStreamWaitValue##bits##_v2_(bool pt, CUstream h, CUdeviceptr at,             \
+                                                  cuuint##bits##_t value, unsigned int flags)      \
+    {                                                                                              \
+        return wait_(h, pt, at, bits / 8, value, flags);                                           \
+    }                                                                                              \
+    static CUresult cuStreamWriteValue##bits##_v2_(bool pt, CUstream h, CUdeviceptr at,            \
+                                                   cuuint##bits##_t value, unsigned int flags)     \
+    {                                                                                              \
+        return write_(h, pt, at, bits / 8, value, flags);                                          \
+    }
+VALUE(32)
+VALUE(64)
+BOTH(cuStreamWaitValue32_v2, (CUstream h, CUdeviceptr at, cuuint32_t v, unsigned int flags), h, at, v,
+     flags)
+BOTH(cuStreamWaitValue64_v2, (CUstream h, CUdeviceptr at, cuuint64_t v, unsigned int flags), h, at, v,
+     flags)
+BOTH(cuStreamWriteValue32_v2, (CUstream h, CUdeviceptr at, cuuint32_t v, unsigned int flags), h, at,
+     v, flags)
+BOTH(cuStreamWriteValue64_v2, (CUstream h, CUdeviceptr at, cuuint64_t v, unsigned int flags), h, at,
+     v, flags)
+
+/* ---- many of them -------------------------------------------------------------------------------- */
+
+static CUresult check_op_(const CUstreamBatchMemOpParams *p)
+{
+    switch (p->operation) {
+    case CU_STREAM_MEM_OP_WAIT_VALUE_32:
+        return check_wait_(p->waitValue.address, 4, p->waitValue.flags);
+    case CU_STREAM_MEM_OP_WAIT_VALUE_64:
+        return check_wait_(p->waitValue.address, 8, p->waitValue.flags);
+    case CU_STREAM_MEM_OP_WRITE_VALUE_32:
+        return check_write_(p->writeValue.address, 4, p->writeValue.flags);
+    case CU_STREAM_MEM_OP_WRITE_VALUE_64:
+        return check_write_(p->writeValue.address, 8, p->writeValue.flags);
+    case CU_STREAM_MEM_OP_BARRIER:
+        return p->memoryBarrier.flags <= CU_STREAM_MEMORY_BARRIER_TYPE_GPU
+                   ? CUDA_SUCCESS
+                   : CUDA_ERROR_INVALID_VALUE;
+    case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED, "there are no remote writes to flush");
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+static CUresult do_op_(CUstream h, bool pt, const CUstreamBatchMemOpParams *p)
+{
+    switch (p->operation) {
+    case CU_STREAM_MEM_OP_WAIT_VALUE_32:
+        return wait_(h, pt, p->waitValue.address, 4, p->waitValue.value, p->waitValue.flags);
+    case CU_STREAM_MEM_OP_WAIT_VALUE_64:
+        return wait_(h, pt, p->waitValue.address, 8, p->waitValue.value64, p->waitValue.flags);
+    case CU_STREAM_MEM_OP_WRITE_VALUE_32:
+        return write_(h, pt, p->writeValue.address, 4, p->writeValue.value, p->writeValue.flags);
+    case CU_STREAM_MEM_OP_WRITE_VALUE_64:
+        return write_(h, pt, p->writeValue.address, 8, p->writeValue.value64, p->writeValue.flags);
+    default: return CUDA_SUCCESS; /* a barrier: every command of a stream is one already */
+    }
+}
+
+/* All are checked before the first is done. */
+static CUresult cuStreamBatchMemOp_v2_(bool pt, CUstream h, unsigned int count,
+                                       CUstreamBatchMemOpParams *params, unsigned int flags)
+{
+    enum { MOST = 256 };
+    CUcontext c;
+    struct device_stream *s;
+    CUresult r = find_(h, pt, &s, &c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (flags != 0 || count > MOST || (count > 0 && params == NULL))
+        return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned n = 0; n < count && r == CUDA_SUCCESS; n++)
+        r = check_op_(&params[n]);
+    for (unsigned n = 0; n < count && r == CUDA_SUCCESS; n++)
+        r = do_op_(h, pt, &params[n]);
+    return r;
+}
+BOTH(cuStreamBatchMemOp_v2,
+     (CUstream h, unsigned int count, CUstreamBatchMemOpParams *params, unsigned int flags), h,
+     count, params, flags)
+
+/* ---- attributes: hints, kept to be told again ---------------------------------------------------- */
+
+static CUresult attributes_(CUstream h, bool pt, struct stream_attributes **out)
+{
+    CUcontext c;
+    struct device_stream *s;
+    CUresult r = find_(h, pt, &s, &c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (h == NULL || h == CU_STREAM_LEGACY || h == CU_STREAM_PER_THREAD)
+        *out = &c->attributes[h == CU_STREAM_PER_THREAD || (h == NULL && pt)];
+    else
+        *out = &h->attributes;
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuStreamGetAttribute_(bool pt, CUstream h, CUstreamAttrID which,
+                                      CUstreamAttrValue *out)
+{
+    CUcontext c;
+    struct device_stream *s;
+    struct stream_attributes *a;
+    CUresult r = find_(h, pt, &s, &c);
+    if (r == CUDA_SUCCESS)
+        r = attributes_(h, pt, &a);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    switch (which) {
+    case CU_STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW: out->accessPolicyWindow = a->window; break;
+    case CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+        out->syncPolicy = a->policy ? a->policy : CU_SYNC_POLICY_AUTO;
+        break;
+    case CU_STREAM_ATTRIBUTE_PRIORITY:
+        out->priority = device_stream_priority(s);
+        break;
+    case CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP: out->memSyncDomainMap = a->domains; break;
+    case CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN: out->memSyncDomain = a->domain; break;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+}
+BOTH(cuStreamGetAttribute, (CUstream h, CUstreamAttrID which, CUstreamAttrValue *out), h, which, out)
+
+static CUresult cuStreamSetAttribute_(bool pt, CUstream h, CUstreamAttrID which,
+                                      const CUstreamAttrValue *v)
+{
+    struct stream_attributes *a;
+    CUstreamAttrValue now;
+    CUresult r = attributes_(h, pt, &a);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (v == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    switch (which) {
+    case CU_STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+        /* the largest window (CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE) is 0 */
+        if (v->accessPolicyWindow.num_bytes > 0)
+            return CUDA_ERROR_INVALID_VALUE;
+        a->window = v->accessPolicyWindow;
+        return CUDA_SUCCESS;
+    case CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+        if (v->syncPolicy < CU_SYNC_POLICY_AUTO || v->syncPolicy > CU_SYNC_POLICY_BLOCKING_SYNC)
+            return CUDA_ERROR_INVALID_VALUE;
+        a->policy = v->syncPolicy;
+        return CUDA_SUCCESS;
+    case CU_STREAM_ATTRIBUTE_PRIORITY:
+        r = cuStreamGetAttribute_(pt, h, which, &now);
+        if (r != CUDA_SUCCESS || now.priority == v->priority)
+            return r;
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                            "the priority of a stream is that of its creation");
+    case CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+        if (v->memSyncDomainMap.default_ != 0 || v->memSyncDomainMap.remote != 0)
+            return CUDA_ERROR_INVALID_VALUE; /* there is one domain */
+        return CUDA_SUCCESS;
+    case CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN:
+        if ((unsigned)v->memSyncDomain > CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE)
+            return CUDA_ERROR_INVALID_VALUE;
+        a->domain = v->memSyncDomain;
+        return CUDA_SUCCESS;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+BOTH(cuStreamSetAttribute, (CUstream h, CUstreamAttrID which, const CUstreamAttrValue *v), h, which,
+     v)
+
+static CUresult cuStreamCopyAttributes_(bool pt, CUstream to, CUstream from)
+{
+    struct stream_attributes *a, *b;
+    CUresult r = attributes_(to, pt, &a);
+    if (r == CUDA_SUCCESS)
+        r = attributes_(from, pt, &b);
+    if (r == CUDA_SUCCESS)
+        *a = *b;
+    return r;
+}
+BOTH(cuStreamCopyAttributes, (CUstream to, CUstream from), to, from)
+
+/* ---- capture ------------------------------------------------------------------------------------- */
+
+static CUresult cuStreamGetCaptureInfo_v3_(bool pt, CUstream h, CUstreamCaptureStatus *status,
+                                           cuuint64_t *id, CUgraph *graph,
+                                           const CUgraphNode **nodes, const CUgraphEdgeData **edges,
+                                           size_t *count)
+{
+    CUcontext c;
+    struct device_stream *s;
+    CUresult r = find_(h, pt, &s, &c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (status == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *status = CU_STREAM_CAPTURE_STATUS_NONE; /* then the others are left as they are */
+    return CUDA_SUCCESS;
+}
+BOTH(cuStreamGetCaptureInfo_v3,
+     (CUstream h, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
+      const CUgraphNode **nodes, const CUgraphEdgeData **edges, size_t *count),
+     h, status, id, graph, nodes, edges, count)
+
+/* Which calls are unsafe during a capture is each thread's own affair; without captures it only has
+ * to be remembered. */
+WEIR_API CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
+{
+    static _Thread_local CUstreamCaptureMode own = CU_STREAM_CAPTURE_MODE_GLOBAL;
+    CUresult r = driver_ready();
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (mode == NULL || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUstreamCaptureMode before = own;
+    own = *mode;
+    *mode = before;
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuStreamGetCtx_v2_(bool pt, CUstream h, CUcontext *out, CUgreenCtx *green)
+{
+    CUcontext c;
+    struct device_stream *s;
+    CUresult r = find_(h, pt, &s, &c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *out = c;
+    if (green != NULL)
+        *green = NULL;
+    return CUDA_SUCCESS;
+}
+BOTH(cuStreamGetCtx_v2, (CUstream h, CUcontext *out, CUgreenCtx *green), h, out, green)
