@@ -6,6 +6,10 @@
 
 #if defined(__cplusplus) && defined(__CUDA__)
 
+/* if constexpr is understood in older dialects, too. */
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wc++17-extensions"
+
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"
 #include "cuda_runtime.h"
@@ -358,6 +362,8 @@ using wmma::bmma_sync;
 
 } // namespace wmma
 } // namespace nvcuda
+
+#pragma clang diagnostic pop
 
 #endif
 #endif

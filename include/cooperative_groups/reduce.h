@@ -6,6 +6,10 @@
 
 #if defined(__CUDA__)
 
+/* if constexpr is understood in older dialects, too. */
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wc++17-extensions"
+
 #include "weir/cg/operators.h"
 
 namespace cooperative_groups
@@ -99,6 +103,8 @@ WEIR_CG details::plain<T> reduce(const coalesced_group &group, T &&value, Op &&o
 }
 
 } // namespace cooperative_groups
+
+#pragma clang diagnostic pop
 
 #endif
 #endif

@@ -6,6 +6,10 @@
 
 #if defined(__CUDA__)
 
+/* if constexpr is understood in older dialects, too. */
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wc++17-extensions"
+
 #include <limits>
 
 namespace cooperative_groups
@@ -105,6 +109,8 @@ WEIR_CG details::plain<T> exclusive_scan(const Group &group, T &&value)
 }
 
 } // namespace cooperative_groups
+
+#pragma clang diagnostic pop
 
 #endif
 #endif

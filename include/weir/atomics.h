@@ -1,13 +1,18 @@
 /* Atomic functions: atomicAdd and its kin, in device scope and with _block and _system.
  *
- * All are relaxed, as CUDA's are. clang supplies the operations under internal names by type
+ * All are relaxed, as CUDA's are; the scopes begin with sm_60. clang supplies the operations under
+ * internal names by type
  * (__iAtomicAdd: int, u: unsigned, ull: unsigned long long, ill: long long min and max, f, d);
  * here they get their public names. */
 #ifndef WEIR_ATOMICS_H
 #define WEIR_ATOMICS_H
 
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 600
 #define WEIR_ATOMIC_SCOPES(make, ...)                                                              \
     make(, __VA_ARGS__) make(_block, __VA_ARGS__) make(_system, __VA_ARGS__)
+#else
+#define WEIR_ATOMIC_SCOPES(make, ...) make(, __VA_ARGS__)
+#endif
 
 #define WEIR_ATOMIC2(scope, name, type, op)                                                        \
     WEIR_DEVICE type atomic##name##scope(type *p, type v) { return op##scope(p, v); }

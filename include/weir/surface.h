@@ -3,6 +3,10 @@
 #ifndef WEIR_SURFACE_H
 #define WEIR_SURFACE_H
 
+/* if constexpr is understood in older dialects, too. */
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wc++17-extensions"
+
 /* One instruction for one geometry, boundary mode and element size; `place` is the coordinate
  * vector of named operands. */
 #define WEIR_SULD(geometry, place, mode, ...)                                                      \
@@ -144,5 +148,7 @@ WEIR_SURFACE(CubemapLayered, (int x, int y, int layerFace), (x, y, layerFace), "
 #undef WEIR_SURFACE
 #undef WEIR_SURFACE_SIZE
 #undef WEIR_UNPACK
+
+#pragma clang diagnostic pop
 
 #endif

@@ -4,6 +4,10 @@
 #ifndef WEIR_TEXTURE_H
 #define WEIR_TEXTURE_H
 
+/* if constexpr is understood in older dialects, too. */
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wc++17-extensions"
+
 namespace weir
 {
 
@@ -227,5 +231,7 @@ WEIR_DEVICE void tex2Dgather(T *result, cudaTextureObject_t object, float x, flo
 
 #undef WEIR_TEXTURE
 #undef WEIR_UNPACK
+
+#pragma clang diagnostic pop
 
 #endif

@@ -5,6 +5,10 @@
 #ifndef WEIR_CG_BLOCK_TILE_H
 #define WEIR_CG_BLOCK_TILE_H
 
+/* if constexpr is understood in older dialects, too. */
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wc++17-extensions"
+
 namespace cooperative_groups
 {
 
@@ -33,7 +37,7 @@ WEIR_CG void sixteenth_tile_sync()
     if (lane() == 0) {
         __threadfence_block();
         unsigned *arrivals = sixteenth_tile_arrivals();
-        unsigned before = atomicAdd_block(arrivals, 1u);
+        unsigned before = atomicAdd(arrivals, 1u);
         if ((before & 1) == 0)
             while (*(volatile unsigned *)arrivals == before + 1) {
             }
@@ -142,5 +146,7 @@ template <unsigned Size> class block_tile : public thread_group
 } // namespace details
 
 } // namespace cooperative_groups
+
+#pragma clang diagnostic pop
 
 #endif

@@ -351,11 +351,15 @@ WEIR_CG grid_group this_grid() { return grid_group(); }
 /* ---- the same as free functions ---- */
 
 template <typename Group> WEIR_CG void sync(const Group &group) { group.sync(); }
-template <typename Group> WEIR_CG auto thread_rank(const Group &group)
+template <typename Group>
+WEIR_CG auto thread_rank(const Group &group) -> decltype(group.thread_rank())
 {
     return group.thread_rank();
 }
-template <typename Group> WEIR_CG auto group_size(const Group &group) { return group.size(); }
+template <typename Group> WEIR_CG auto group_size(const Group &group) -> decltype(group.size())
+{
+    return group.size();
+}
 
 } // namespace cooperative_groups
 

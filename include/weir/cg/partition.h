@@ -3,6 +3,10 @@
 #ifndef WEIR_CG_PARTITION_H
 #define WEIR_CG_PARTITION_H
 
+/* if constexpr is understood in older dialects, too. */
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wc++17-extensions"
+
 namespace cooperative_groups
 {
 
@@ -129,6 +133,7 @@ WEIR_CG void invoke_one(const Group &group, F &&f, Args &&...args)
 /* The same, and every thread gets the result; for groups within a warp. */
 template <typename Group, typename F, typename... Args>
 WEIR_CG auto invoke_one_broadcast(const Group &group, F &&f, Args &&...args)
+    -> details::plain<decltype(f(static_cast<Args &&>(args)...))>
 {
     details::plain<decltype(f(static_cast<Args &&>(args)...))> result;
     if (group.thread_rank() == 0)
@@ -137,5 +142,7 @@ WEIR_CG auto invoke_one_broadcast(const Group &group, F &&f, Args &&...args)
 }
 
 } // namespace cooperative_groups
+
+#pragma clang diagnostic pop
 
 #endif

@@ -3,6 +3,10 @@
 #ifndef WEIR_CG_WARP_GROUPS_H
 #define WEIR_CG_WARP_GROUPS_H
 
+/* if constexpr is understood in older dialects, too. */
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wc++17-extensions"
+
 namespace cooperative_groups
 {
 
@@ -246,5 +250,7 @@ class thread_block_tile : public thread_block_tile<Size, void>
 WEIR_CG thread_block_tile<1> this_thread() { return thread_block_tile<1>(0, 1); }
 
 } // namespace cooperative_groups
+
+#pragma clang diagnostic pop
 
 #endif
