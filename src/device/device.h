@@ -201,7 +201,7 @@ bool device_in_host_function(void);
 
 /* Runs fn(user) on a worker in stream order: for the driver's own work (returning pool memory,
  * dropping references). It must be short, not block, not call device_*; it runs after faults, too.
- */
+ * A host thread that waits may be the one that runs it: hold no lock over a wait that fn takes. */
 enum device_error device_call(struct device_stream *s, void (*fn)(void *user), void *user);
 
 /* Waits in stream order until (*address - value >= 0 | == | and | nor) holds, and writes it:

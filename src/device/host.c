@@ -29,6 +29,7 @@ static struct command *take(void)
 
 static void *host_main(void *unused)
 {
+    (void)unused;
     for (;;) {
         struct command *c = take();
         struct device_stream *s = c->stream;

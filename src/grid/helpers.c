@@ -10,9 +10,11 @@ static uint64_t arg(const uint64_t *args, int k, int lane) { return args[k * JIT
 
 static struct grid_block *block_of(struct jit_block *j) { return j->grid; }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): `lane` is a name to declare
 #define EACH_LANE(lane, mask)                                                                      \
     for (uint32_t left_ = (mask), lane = 0; left_ != 0; left_ &= left_ - 1)                        \
         if (lane = (uint32_t)__builtin_ctz(left_), true)
+// NOLINTEND(bugprone-macro-parentheses)
 
 /* int vprintf(const char *format, const void *args) */
 static void weir_rt_vprintf(struct jit_block *j, uint32_t mask, const uint64_t *args,
@@ -49,6 +51,7 @@ static void thread_of(const struct jit_block *j, uint32_t lane, uint32_t tid[3])
 static void weir_rt___assertfail(struct jit_block *j, uint32_t mask, const uint64_t *args,
                                  uint64_t *rets)
 {
+    (void)rets;
     const size_t limit = (size_t)1 << 20;
     struct grid_block *b = block_of(j);
     struct grid_env *env = b->run->env;
@@ -98,6 +101,7 @@ static void weir_rt_malloc(struct jit_block *j, uint32_t mask, const uint64_t *a
 /* void free(void *) */
 static void weir_rt_free(struct jit_block *j, uint32_t mask, const uint64_t *args, uint64_t *rets)
 {
+    (void)rets;
     struct heap *h = heap_of(block_of(j)->run->env);
     EACH_LANE(lane, mask)
     {

@@ -167,7 +167,7 @@ static uint64_t chunk_size(struct grid_run *run)
     uint64_t block_ns = atomic_load_explicit(&run->launch.kernel->block_ns, memory_order_relaxed);
     uint64_t next = atomic_load_explicit(&run->next, memory_order_relaxed);
     uint64_t left = next < run->total ? run->total - next : 0;
-    if (block_ns == 0)
+    if (block_ns == 0 || left == 0)
         return 1;
     uint64_t n = CHUNK_NS / block_ns + 1, fair = left / (2 * (uint64_t)run->workers) + 1;
     return n < fair ? n : fair;
@@ -177,7 +177,8 @@ static uint64_t chunk_size(struct grid_run *run)
 static void learn(struct grid_run *run, uint64_t ns, uint64_t blocks)
 {
     _Atomic uint32_t *where = &run->launch.kernel->block_ns;
-    uint64_t old = atomic_load_explicit(where, memory_order_relaxed), one = ns / blocks;
+    uint64_t old = atomic_load_explicit(where, memory_order_relaxed);
+    uint64_t one = blocks > 0 ? ns / blocks : ns;
     uint64_t mean = old == 0 ? one : (old * 7 + one) / 8;
     mean = mean == 0 ? 1 : mean > UINT32_MAX ? UINT32_MAX : mean;
     if (mean > old + old / 16 || mean < old - old / 16)
