@@ -125,7 +125,10 @@ enum device_error device_event_sync(struct device_event *e)
     uint64_t count;
     struct device_stream *s = recording_of(e, &count);
     if (s != NULL) {
-        wait_count(s, count, false);
+        if ((e->flags & DEVICE_EVENT_BLOCKING_SYNC) != 0)
+            wait_count_by(s, count, false, DEVICE_WAIT_BLOCK);
+        else
+            wait_count(s, count, false);
         stream_unref(s);
     }
     grid_flush(e->ctx->env);

@@ -319,5 +319,7 @@ void futex_wake(_Atomic uint32_t *word, int count);
 /* Blocks the host thread until the stream's count is reached, helping. `any`: help with any work.
  */
 void wait_count(struct device_stream *s, uint64_t count, bool any);
+/* The same in a way of its own, whatever the context's. */
+void wait_count_by(struct device_stream *s, uint64_t count, bool any, enum device_wait mode);
 
 #endif

@@ -71,10 +71,13 @@ static void sleep_on(struct device_stream *s, uint64_t count)
 
 void wait_count(struct device_stream *s, uint64_t count, bool any)
 {
-    if (reached(s, count))
-        return;
-    enum device_wait mode =
-        (enum device_wait)atomic_load_explicit(&s->ctx->wait, memory_order_relaxed);
+    if (!reached(s, count))
+        wait_count_by(s, count, any,
+                      (enum device_wait)atomic_load_explicit(&s->ctx->wait, memory_order_relaxed));
+}
+
+void wait_count_by(struct device_stream *s, uint64_t count, bool any, enum device_wait mode)
+{
     struct grid_worker *w = sched_worker();
     struct seeker k = {0};
     while (!reached(s, count))

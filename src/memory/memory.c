@@ -42,6 +42,17 @@ static uint64_t address_space(uint64_t capacity, int devices)
     return size < most ? size : most;
 }
 
+/* Opens a range as large as wanted, or, where the process's address space is limited (ulimit -v),
+ * as large as possible. */
+static bool reserve(struct space *s, int device, uint64_t capacity, int devices, struct diag *d)
+{
+    const uint64_t least = (uint64_t)64 << 20;
+    for (uint64_t size = address_space(capacity, devices); size / 2 >= least; size /= 2)
+        if (space_open(s, device, capacity < size ? capacity : size, size, NULL))
+            return true;
+    return space_open(s, device, least, least, d);
+}
+
 bool mem_open(int devices, uint64_t capacity, struct diag *d)
 {
     if (memory.devices >= 0)
@@ -55,10 +66,10 @@ bool mem_open(int devices, uint64_t capacity, struct diag *d)
     if (capacity < SPACE_CHUNK)
         return diag_set(d, 0, 0, "%llu bytes of device memory: at least 2 MiB are needed",
                         (unsigned long long)capacity);
-    if (!space_open(&memory.host, MEM_HOST, machine, address_space(machine, devices), d))
+    if (!reserve(&memory.host, MEM_HOST, machine, devices, d))
         return false;
     for (int i = 0; i < devices; i++)
-        if (!space_open(&memory.device[i], i, capacity, address_space(capacity, devices), d))
+        if (!reserve(&memory.device[i], i, capacity, devices, d))
             return false;
     memory.devices = devices;
     return true;

@@ -68,8 +68,10 @@ bool space_open(struct space *s, int device, uint64_t capacity, uint64_t size, s
     size_t table = s->chunk_count * sizeof *s->chunks;
     s->chunks = mmap(NULL, table, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (s->chunks == MAP_FAILED)
+    if (s->chunks == MAP_FAILED) {
+        munmap(p, s->size + SPACE_CHUNK);
         return diag_set(d, 0, 0, "cannot map the table of device memory: %s", strerror(errno));
+    }
     return true;
 }
 

@@ -134,6 +134,7 @@ int main(void)
     never_recorded();
     keeps_recording(0);
     keeps_recording(DEVICE_EVENT_NO_TIMING);
+    keeps_recording(DEVICE_EVENT_BLOCKING_SYNC);
     times();
     in_default_stream();
     many_waits();
