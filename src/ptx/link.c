@@ -37,6 +37,21 @@ static bool func_is_shared_(const struct ptx_func *f)
     return f->linkage != PTX_LINK_LOCAL || func_rank_(f) == REFERENCE;
 }
 
+/* clang gives a unit's static variable a visible name of its own, `<name>__static__<unit>`, but may
+ * have referred to it by the plain name before: then the unit holds an extern of that name, too.
+ * The variable such an extern stands for, or NULL. */
+static const struct ptx_var *static_twin_(const struct ptx_module *m, const struct ptx_var *v)
+{
+    size_t n = strlen(v->name);
+    if (v->linkage != PTX_LINK_EXTERN)
+        return NULL;
+    for (int32_t k = 0; k < m->nvars; k++)
+        if (m->vars[k]->linkage != PTX_LINK_EXTERN && strncmp(m->vars[k]->name, v->name, n) == 0 &&
+            strncmp(m->vars[k]->name + n, "__static__", 10) == 0)
+            return m->vars[k];
+    return NULL;
+}
+
 /* ---- choosing ------------------------------------------------------------------------------ */
 
 static bool vars_agree_(struct ptx_linker *l, const struct ptx_var *a, const struct ptx_var *b)
@@ -113,7 +128,9 @@ static bool choose_(struct ptx_linker *l, struct ptx_symtab *names,
 {
     for (int n = 0; n < count; n++) {
         for (int32_t k = 0; k < modules[n]->nvars; k++)
-            if (var_is_shared_(modules[n]->vars[k]) && !choose_var_(l, names, modules[n]->vars[k]))
+            if (var_is_shared_(modules[n]->vars[k]) &&
+                static_twin_(modules[n], modules[n]->vars[k]) == NULL &&
+                !choose_var_(l, names, modules[n]->vars[k]))
                 return false;
         for (int32_t k = 0; k < modules[n]->nfuncs; k++)
             if (func_is_shared_(modules[n]->funcs[k]) &&
@@ -143,8 +160,12 @@ static const char *private_name_(struct ptx_linker *l, struct ptx_symtab *names,
 }
 
 /* The winner of the input's name, or the input itself when its name is private. */
-static const struct ptx_var *var_winner_(const struct ptx_symtab *names, const struct ptx_var *v)
+static const struct ptx_var *var_winner_(const struct ptx_symtab *names, const struct ptx_module *m,
+                                         const struct ptx_var *v)
 {
+    const struct ptx_var *twin = static_twin_(m, v);
+    if (twin != NULL)
+        v = twin;
     return var_is_shared_(v) ? ptx_symtab_find(names, v->name, strlen(v->name), false)->var : v;
 }
 
@@ -158,7 +179,7 @@ static void take_module_(struct ptx_linker *l, struct ptx_symtab *names, const s
 {
     struct ptx_module *out = l->out;
     for (int32_t k = 0; k < m->nvars; k++)
-        if (var_winner_(names, m->vars[k]) == m->vars[k]) {
+        if (var_winner_(names, m, m->vars[k]) == m->vars[k]) {
             struct ptx_var *v = ptx_copy_var(l, m->vars[k]);
             if (!var_is_shared_(m->vars[k]))
                 v->name = private_name_(l, names, v->name);
@@ -186,7 +207,7 @@ static void take_module_(struct ptx_linker *l, struct ptx_symtab *names, const s
 static void map_losers_(struct ptx_linker *l, struct ptx_symtab *names, const struct ptx_module *m)
 {
     for (int32_t k = 0; k < m->nvars; k++) {
-        const struct ptx_var *winner = var_winner_(names, m->vars[k]);
+        const struct ptx_var *winner = var_winner_(names, m, m->vars[k]);
         if (winner != m->vars[k])
             ptx_moved_put(l, m->vars[k], ptx_moved_get(l, winner));
     }
@@ -201,7 +222,7 @@ static void bodies_(struct ptx_linker *l, const struct ptx_symtab *names,
                     const struct ptx_module *m)
 {
     for (int32_t k = 0; k < m->nvars; k++)
-        if (var_winner_(names, m->vars[k]) == m->vars[k])
+        if (var_winner_(names, m, m->vars[k]) == m->vars[k])
             ptx_copy_relocs(l, m->vars[k], ptx_moved_get(l, m->vars[k]));
     for (int32_t k = 0; k < m->nfuncs; k++)
         if (func_winner_(names, m->funcs[k]) == m->funcs[k])
