@@ -6,6 +6,7 @@
 # exists F...    files that must be there;   missing F...
 
 build=$1
+source=$(cd "$(dirname "$0")/../.." && pwd)
 PATH=$build/bin:$PATH
 unset NVCC_PREPEND_FLAGS NVCC_APPEND_FLAGS NVCC_CCBIN
 LC_ALL=C
