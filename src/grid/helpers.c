@@ -1,8 +1,10 @@
-/* What compiled code calls: printf, assert, malloc, free, faults. See abi.h for the signature.
+/* What compiled code calls: printf, assert, malloc, free, faults, the clock. See abi.h for the
+ * signature; the last two have their own.
  *
  * They read the program's memory by the program's pointers, so they may fault at any such access:
  * no lock is held there, and what they build is kept in the worker. */
 #include <string.h>
+#include <time.h>
 
 #include "grid/internal.h"
 
@@ -136,13 +138,21 @@ static void weir_rt_fault(struct jit_block *j, uint32_t kind, uint32_t mask, uin
                                                        .mask = mask});
 }
 
+/* %globaltimer: ns of the wall clock, as on a GPU. */
+static uint64_t weir_rt_globaltimer(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 static const struct {
     const char *name;
     void *function;
 } table[] = {
     {"vprintf", (void *)weir_rt_vprintf}, {"__assertfail", (void *)weir_rt___assertfail},
     {"malloc", (void *)weir_rt_malloc},   {"free", (void *)weir_rt_free},
-    {"fault", (void *)weir_rt_fault},
+    {"fault", (void *)weir_rt_fault},     {"globaltimer", (void *)weir_rt_globaltimer},
 };
 
 void *grid_helper(const char *name)
