@@ -123,12 +123,17 @@ struct CUfunc_st {
     struct CUfunc_st *next;
 };
 
+/* Whose a module's variable is: the module's; or the program's own, met for the first time or known
+ * to another loaded module, which has given it its value. */
+enum var_bound { VAR_OWNED, VAR_BOUND_FIRST, VAR_BOUND };
+
 struct CUmod_st {
     uint32_t tag;
     CUcontext ctx;
     struct ptx_module *ptx;
+    bool ptx_borrowed;       /* it is a library's, which lives longer */
     uint64_t *var_address;   /* by index of ptx->vars, 0 where none */
-    bool *var_borrowed;      /* the same: the address is the host's, not this module's to free */
+    uint8_t *var_bound;      /* likewise: enum var_bound */
     char *func_token;        /* &func_token[index] is the value of a pointer to that function */
     struct CUfunc_st *functions;
     pthread_mutex_t lock;
@@ -146,8 +151,7 @@ struct library_module {
 
 struct CUlib_st {
     uint32_t tag;
-    const void *image; /* PTX text, or a fat binary in the program */
-    void *owned;       /* heap memory behind image, or NULL */
+    struct ptx_module *ptx; /* checked; the modules made of it use it, too */
     pthread_mutex_t lock;
     struct library_module *modules;
     struct CUkern_st *kernels;
@@ -201,16 +205,23 @@ CUresult driver_event(CUevent h, struct device_event **e);
 
 /* ---- module.c --------------------------------------------------------------------------------- */
 
-/* Variables of the host that stand in for those of the same name in a module (the CU_JIT_GLOBAL_SYMBOL
- * options): loading puts the module's initial values there. */
-struct module_symbols {
-    char **names;
-    void **addresses;
-    unsigned count;
+/* What a module is made of. */
+struct module_source {
+    const void *image; /* PTX text with a NUL, a fat binary or the wrapper of one */
+    size_t size;       /* readable bytes; SIZE_MAX: the image says itself where it ends */
+    struct ptx_module *ptx; /* instead of an image: read and checked, and stays the caller's */
+    /* Variables that the program keeps itself, by name (the CU_JIT_GLOBAL_SYMBOL options). */
+    char *const *names;
+    void *const *addresses;
+    size_t bindings;
 };
-/* `symbols` and `log` may be NULL. */
-CUresult module_load(CUcontext ctx, const void *image, const struct module_symbols *symbols,
-                     struct strbuf *log, CUmodule *out);
+/* On failure `log` (may be NULL) gets what is wrong, for people. */
+CUresult module_load(CUcontext ctx, const struct module_source *source, struct strbuf *log,
+                     CUmodule *out);
+/* Keeps the message, with the line it names, for the log and for whoever asks later; returns code. */
+CUresult module_refuse(CUresult code, const struct diag *d, struct strbuf *log);
+/* The PTX of any image, parsed; NULL and both a code and a message when there is none. */
+struct ptx_module *module_read(const void *image, size_t size, CUresult *code, struct diag *d);
 void module_unload(CUmodule m);
 CUresult module_function(CUmodule m, const char *name, CUfunction *out);
 /* Code for a launch of this block shape: compiled now if it is not yet. */

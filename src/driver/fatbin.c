@@ -26,8 +26,17 @@ static uint64_t get_(const uint8_t *p, int bytes)
     return v;
 }
 
-bool fatbin_is_header(const void *data) { return get_(data, 4) == HEADER_MAGIC; }
-bool fatbin_is_wrapper(const void *data) { return get_(data, 4) == WRAPPER_MAGIC; }
+/* Byte by byte, so that a text shorter than 4 bytes is not read beyond its end. */
+static bool starts_with_(const uint8_t *p, uint32_t magic)
+{
+    for (int n = 0; n < 4; n++)
+        if (p[n] != (uint8_t)(magic >> 8 * n))
+            return false;
+    return true;
+}
+
+bool fatbin_is_header(const void *data) { return starts_with_(data, HEADER_MAGIC); }
+bool fatbin_is_wrapper(const void *data) { return starts_with_(data, WRAPPER_MAGIC); }
 
 bool fatbin_read_wrapper(const void *wrapper, struct fatbin_wrapper *out)
 {

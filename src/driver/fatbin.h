@@ -28,7 +28,8 @@ struct fatbin_ptx {
 enum fatbin_status fatbin_find_ptx(const void *data, size_t limit, unsigned sm,
                                    struct fatbin_ptx *out, struct diag *d);
 
-/* Is this a fat binary header, or a wrapper around one? Reads 4 bytes. */
+/* Is this a fat binary header, or a wrapper around one? Reads 4 bytes, fewer when
+ * the first ones say no. */
 bool fatbin_is_header(const void *data);
 bool fatbin_is_wrapper(const void *data);
 

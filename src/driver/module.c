@@ -35,94 +35,22 @@ static void *resolve_helper_(void *self, const char *name)
     return grid_helper(strncmp(name, "weir_rt_", 8) == 0 ? name + 8 : name);
 }
 
-/* ---- variables --------------------------------------------------------------------------------- */
-
-static bool has_memory_(const struct ptx_var *v)
-{
-    return (v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST) && v->size > 0;
-}
-
-/* The host's variable of that name, 0 when there is none. */
-static uint64_t host_symbol_(const struct module_symbols *symbols, const char *name)
-{
-    for (unsigned n = 0; symbols != NULL && n < symbols->count; n++)
-        if (strcmp(symbols->names[n], name) == 0)
-            return (uint64_t)(uintptr_t)symbols->addresses[n];
-    return 0;
-}
-
-static CUresult place_variables_(CUmodule m, const struct module_symbols *symbols)
-{
-    uint64_t constants = 0;
-    for (int32_t n = 0; n < m->ptx->nvars; n++) {
-        const struct ptx_var *v = m->ptx->vars[n];
-        m->var_address[n] = host_symbol_(symbols, v->name);
-        m->var_borrowed[n] = m->var_address[n] != 0;
-        if (m->var_borrowed[n])
-            continue;
-        if (v->linkage == PTX_LINK_EXTERN && v->space == PTX_SPACE_GLOBAL)
-            return driver_error(CUDA_ERROR_INVALID_PTX, "line %d: the extern variable %s is not "
-                                "defined", v->line, v->name);
-        if (!has_memory_(v))
-            continue;
-        if (v->space == PTX_SPACE_CONST)
-            constants += v->size;
-        struct mem_request q = {.device = v->managed ? MEM_HOST : m->ctx->memory,
-                                .kind = v->managed ? MEM_MANAGED : MEM_MODULE,
-                                .bytes = v->size,
-                                .align = v->align > MEM_ALIGNMENT ? v->align : 0,
-                                .owner = m->ctx->device};
-        void *p;
-        CUresult r = driver_from_mem(mem_alloc(&q, &p));
-        if (r != CUDA_SUCCESS)
-            return r;
-        m->var_address[n] = (uint64_t)(uintptr_t)p;
-    }
-    if (constants > CONST_BANK_BYTES)
-        return driver_error(CUDA_ERROR_INVALID_PTX,
-                            "%llu bytes of .const variables; a device has %d",
-                            (unsigned long long)constants, CONST_BANK_BYTES);
-    return CUDA_SUCCESS;
-}
-
-/* Initial bytes, with the addresses in them. */
-static void fill_variables_(CUmodule m)
-{
-    for (int32_t n = 0; n < m->ptx->nvars; n++) {
-        const struct ptx_var *v = m->ptx->vars[n];
-        uint8_t *to = (uint8_t *)(uintptr_t)m->var_address[n];
-        if (to == NULL || (m->var_borrowed[n] && v->linkage == PTX_LINK_EXTERN))
-            continue;
-        if (v->init != NULL)
-            memcpy(to, v->init, v->size);
-        else
-            memset(to, 0, v->size);
-        for (int32_t k = 0; k < v->nrelocs; k++) {
-            const struct ptx_reloc *r = &v->relocs[k];
-            uint64_t a = r->var ? resolve_var_(m, r->var) : resolve_func_(m, r->func);
-            a += (uint64_t)r->addend;
-            a >>= r->shift * 8u;
-            memcpy(to + r->at, &a, r->bytes);
-        }
-    }
-}
-
 /* ---- loading ----------------------------------------------------------------------------------- */
 
 /* PTX text of one image, on the heap; NULL and a code. */
-static char *text_of_(const void *data, CUresult *code, struct diag *d)
+static char *text_of_(const void *data, size_t size, CUresult *code, struct diag *d)
 {
     struct fatbin_ptx ptx;
-    switch (fatbin_find_ptx(data, SIZE_MAX, DEVICE_SM, &ptx, d)) {
+    switch (fatbin_find_ptx(data, size, DEVICE_SM, &ptx, d)) {
     case FATBIN_OK: return ptx.text;
     case FATBIN_NO_PTX: *code = CUDA_ERROR_NO_BINARY_FOR_GPU; return NULL;
     default: *code = CUDA_ERROR_INVALID_IMAGE; return NULL;
     }
 }
 
-static struct ptx_module *parse_(const char *text, CUresult *code, struct diag *d)
+static struct ptx_module *parse_(const char *text, size_t size, CUresult *code, struct diag *d)
 {
-    struct ptx_module *ptx = ptx_parse(text, strlen(text), d);
+    struct ptx_module *ptx = ptx_parse(text, strnlen(text, size), d);
     *code = CUDA_ERROR_INVALID_PTX;
     if (ptx != NULL && ptx->target_sm > DEVICE_SM) {
         diag_set(d, 0, 0, "PTX for sm_%d; this device is sm_%d", ptx->target_sm, DEVICE_SM);
@@ -143,8 +71,8 @@ static struct ptx_module *link_list_(const void *const *list, CUresult *code, st
     struct ptx_module *linked = NULL;
     bool ok = true;
     for (; ok && *list != NULL; list++) {
-        char *text = text_of_(*list, code, d);
-        struct ptx_module *unit = text ? parse_(text, code, d) : NULL;
+        char *text = text_of_(*list, SIZE_MAX, code, d);
+        struct ptx_module *unit = text ? parse_(text, SIZE_MAX, code, d) : NULL;
         free(text);
         ok = unit != NULL;
         if (ok)
@@ -159,10 +87,15 @@ static struct ptx_module *link_list_(const void *const *list, CUresult *code, st
 }
 
 /* Whatever a program may hand over: PTX text, a fat binary, its wrapper. */
-static struct ptx_module *read_image_(const void *image, CUresult *code, struct diag *d)
+struct ptx_module *module_read(const void *image, size_t size, CUresult *code, struct diag *d)
 {
     struct fatbin_wrapper w;
-    if (fatbin_is_wrapper(image)) {
+    *code = CUDA_ERROR_INVALID_IMAGE;
+    if (size < 4) {
+        diag_set(d, 0, 0, "%zu bytes are no module", size);
+        return NULL;
+    }
+    if (size == SIZE_MAX && fatbin_is_wrapper(image)) {
         if (!fatbin_read_wrapper(image, &w)) {
             *code = CUDA_ERROR_INVALID_IMAGE;
             diag_set(d, 0, 0, "fat binary wrapper of an unknown version");
@@ -173,18 +106,18 @@ static struct ptx_module *read_image_(const void *image, CUresult *code, struct 
         image = w.data;
     }
     if (image != NULL && fatbin_is_header(image)) {
-        char *text = text_of_(image, code, d);
-        struct ptx_module *ptx = text ? parse_(text, code, d) : NULL;
+        char *text = text_of_(image, size, code, d);
+        struct ptx_module *ptx = text ? parse_(text, SIZE_MAX, code, d) : NULL;
         free(text);
         return ptx;
     }
-    if (image != NULL && memcmp(image, "\177ELF", 4) == 0) {
+    if (image != NULL && strncmp(image, "\177ELF", 4) == 0) {
         *code = CUDA_ERROR_NO_BINARY_FOR_GPU;
         diag_set(d, 0, 0, "this is machine code for a GPU: rebuild as PTX, e.g. -ptx or -gencode "
                           "arch=compute_80,code=compute_80");
         return NULL;
     }
-    return image ? parse_(image, code, d) : NULL;
+    return image ? parse_(image, size, code, d) : NULL;
 }
 
 static void free_module_(CUmodule m)
@@ -201,48 +134,56 @@ static void free_module_(CUmodule m)
         f->tag = 0;
         free(f);
     }
-    for (int32_t n = 0; n < m->ptx->nvars; n++)
-        if (m->var_address[n] != 0 && !m->var_borrowed[n])
-            mem_free((void *)(uintptr_t)m->var_address[n], MEM_MODULE | MEM_MANAGED);
-    free(m->var_address);
-    free(m->var_borrowed);
+    module_free_variables(m);
     free(m->func_token);
-    ptx_free(m->ptx);
+    if (!m->ptx_borrowed)
+        ptx_free(m->ptx);
     m->tag = 0;
     free(m);
 }
 
-CUresult module_load(CUcontext ctx, const void *image, const struct module_symbols *symbols,
-                     struct strbuf *log, CUmodule *out)
+CUresult module_refuse(CUresult code, const struct diag *d, struct strbuf *log)
+{
+    const char *text = d->text[0] ? d->text : "not a module: neither PTX nor a fat binary";
+    struct strbuf sb = {0};
+    if (d->line > 0)
+        sb_printf(&sb, "line %d: ", d->line);
+    sb_printf(&sb, "%s", text);
+    if (log != NULL)
+        sb_printf(log, "%s", sb.items);
+    driver_error(code, "%s", sb.items);
+    sb_free(&sb);
+    return code;
+}
+
+CUresult module_load(CUcontext ctx, const struct module_source *source, struct strbuf *log,
+                     CUmodule *out)
 {
     struct diag d = {0};
     CUresult code = CUDA_ERROR_INVALID_IMAGE;
-    struct ptx_module *ptx = read_image_(image, &code, &d);
-    if (ptx != NULL && !jit_check(ptx, &d)) {
+    struct ptx_module *ptx = source->ptx;
+    if (ptx == NULL)
+        ptx = module_read(source->image, source->size, &code, &d);
+    if (ptx != NULL && ptx != source->ptx && !jit_check(ptx, &d)) {
         ptx_free(ptx);
         ptx = NULL;
         code = CUDA_ERROR_INVALID_PTX;
     }
-    if (ptx == NULL) {
-        if (log != NULL)
-            sb_printf(log, "%s", d.text);
-        return driver_error(code, "%s", d.text[0] ? d.text : "not a module: neither PTX nor a fat binary");
-    }
+    if (ptx == NULL)
+        return module_refuse(code, &d, log);
     CUmodule m = xcalloc(1, sizeof *m);
     m->tag = TAG_MODULE;
     m->ctx = ctx;
     m->ptx = ptx;
-    m->var_address = xcalloc((size_t)ptx->nvars + 1, sizeof *m->var_address);
-    m->var_borrowed = xcalloc((size_t)ptx->nvars + 1, sizeof *m->var_borrowed);
+    m->ptx_borrowed = source->ptx != NULL;
     m->func_token = xcalloc((size_t)ptx->nfuncs + 1, 1);
     pthread_mutex_init(&m->lock, NULL);
     m->resolver = (struct jit_resolver){resolve_var_, resolve_func_, resolve_helper_, m};
-    CUresult r = place_variables_(m, symbols);
+    CUresult r = module_make_variables(m, source);
     if (r != CUDA_SUCCESS) {
         free_module_(m);
         return r;
     }
-    fill_variables_(m);
     pthread_mutex_lock(&ctx->lock);
     m->next = ctx->modules;
     m->link = &ctx->modules;

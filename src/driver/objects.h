@@ -27,6 +27,26 @@ CUresult kernel_to_function(CUkernel k, CUfunction *out);
 /* Blocks of `threads` threads and `shared` dynamic bytes that an SM can hold at once. */
 uint32_t function_blocks_per_sm(CUfunction f, uint32_t threads, uint64_t shared);
 
+/* What the options of a load or a link ask for, and its answers. */
+struct jit_request {
+    struct module_source source; /* bindings only; the caller adds the image */
+    char *errors, *info;         /* buffers for logs, or NULL */
+    uint32_t error_bytes, info_bytes;
+    struct strbuf text; /* the log of errors */
+    double started;     /* ms */
+};
+CUresult jit_request_read(struct jit_request *q, unsigned count, const CUjit_option *options,
+                          void *const *values);
+void jit_request_answer(struct jit_request *q, unsigned count, const CUjit_option *options,
+                        void **values);
+
+/* A file's bytes on the heap, with a NUL after them. */
+CUresult driver_read_file(const char *path, char **text, size_t *size);
+
+/* Memory and initial contents for the module's variables; undone by the other, also half-way. */
+CUresult module_make_variables(CUmodule m, const struct module_source *source);
+void module_free_variables(CUmodule m);
+
 /* Variables of a module by name: address and size. */
 CUresult module_global(CUmodule m, const char *name, CUdeviceptr *at, size_t *bytes);
 
