@@ -361,7 +361,29 @@ WEIR_API CUresult cuCtxDestroy_v2(CUcontext ctx)
     return CUDA_SUCCESS;
 }
 
+/* CUDA 11.4's form. */
+WEIR_API CUresult cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *affinity, int count,
+                                 unsigned int flags, CUdevice dev);
+WEIR_API CUresult cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *affinity, int count,
+                                 unsigned int flags, CUdevice dev)
+{
+    CUctxCreateParams params = {.execAffinityParams = affinity, .numExecAffinityParams = count};
+    return cuCtxCreate_v4(out, &params, flags, dev);
+}
+
 /* ---- questions -------------------------------------------------------------------------------- */
+
+/* A context that the caller names. */
+static CUresult named_(CUcontext ctx, CUcontext *out)
+{
+    CUresult r = driver_ready();
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (device_in_host_function())
+        return CUDA_ERROR_NOT_PERMITTED;
+    *out = ctx;
+    return context_check(ctx);
+}
 
 WEIR_API CUresult cuCtxGetDevice(CUdevice *dev)
 {
@@ -375,12 +397,29 @@ WEIR_API CUresult cuCtxGetDevice(CUdevice *dev)
     return CUDA_SUCCESS;
 }
 
-WEIR_API CUresult cuCtxSynchronize(void)
+/* Of a context that need not be current; NULL: the current one. */
+WEIR_API CUresult cuCtxGetDevice_v2(CUdevice *dev, CUcontext ctx)
 {
     CUcontext c;
-    CUresult r = driver_current_any(&c);
+    if (ctx == NULL)
+        return cuCtxGetDevice(dev);
+    CUresult r = named_(ctx, &c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (dev == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *dev = c->ordinal;
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuCtxSynchronize_v2(CUcontext ctx)
+{
+    CUcontext c;
+    CUresult r = ctx == NULL ? driver_current_any(&c) : named_(ctx, &c);
     return r != CUDA_SUCCESS ? r : driver_from_device(c, device_context_sync(c->device));
 }
+
+WEIR_API CUresult cuCtxSynchronize(void) { return cuCtxSynchronize_v2(NULL); }
 
 WEIR_API CUresult cuCtxGetFlags(unsigned int *flags)
 {

@@ -244,3 +244,30 @@ WEIR_API CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunct
     *bytes = each < top ? each : top;
     return CUDA_SUCCESS;
 }
+
+/* ---- loading, banks, clusters -------------------------------------------------------------------- */
+
+/* A kernel is compiled when it is first launched with a shape of blocks, which nobody knows before:
+ * having its function is all the loading there is. */
+WEIR_API CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction f)
+{
+    CUresult r = ready_(&f);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (state == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *state = CU_FUNCTION_LOADING_STATE_LOADED;
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuFuncLoad(CUfunction f) { return ready_(&f); }
+
+/* See cuCtxSetSharedMemConfig. */
+WEIR_API CUresult cuFuncSetSharedMemConfig(CUfunction f, CUsharedconfig config)
+{
+    CUresult r = ready_(&f);
+    if (r != CUDA_SUCCESS)
+        return r;
+    return (unsigned)config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE ? CUDA_SUCCESS
+                                                                         : CUDA_ERROR_INVALID_VALUE;
+}

@@ -285,3 +285,19 @@ WEIR_API CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute
     }
     return CUDA_SUCCESS;
 }
+
+/* SYNC_MEMOPS is the one that can be set on a GPU. */
+WEIR_API CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute which, CUdeviceptr at)
+{
+    CUcontext c;
+    struct mem_info info;
+    CUresult r = driver_current(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (value == NULL || !mem_find((void *)(uintptr_t)at, &info))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (which != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
+        return CUDA_ERROR_INVALID_VALUE;
+    return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                        "CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is not supported");
+}
