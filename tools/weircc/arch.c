@@ -82,7 +82,7 @@ static bool check_codes(const struct arch_spec *arch, const struct strlist *code
         return diag_set(d, 0, 0, "Value of -arch option ('%s') must be a virtual code architecture",
                         arch->name);
     for (size_t i = 0; i < codes->count; i++) {
-        struct arch_spec code;
+        struct arch_spec code = {0};
         if (!parse_arch(codes->items[i], &code, d))
             return false;
         if (code.arch.number < arch->arch.number)
@@ -136,7 +136,7 @@ static bool read_gencode(const char *spec, struct arch_spec *highest, struct dia
         return diag_set(d, 0, 0, "Option '--generate-code %s', missing %s", spec,
                         arch_text == NULL ? "architecture" : "code");
     struct strlist codes = {0};
-    struct arch_spec arch;
+    struct arch_spec arch = {0};
     if (!split_codes(code_text, &codes, d) || !parse_arch(arch_text, &arch, d) ||
         !check_codes(&arch, &codes, d))
         return false;
@@ -162,7 +162,7 @@ static bool read_arch_option(const struct cmdline *c, struct arch_spec *highest,
             raise_to(highest, &(struct arch_spec){{ARCH_HIGHEST, false}, KIND_VIRTUAL, value});
             return true;
         }
-    struct arch_spec arch;
+    struct arch_spec arch = {0};
     if (!parse_arch(value, &arch, d))
         return false;
     if (codes->count > 0 && !check_codes(&arch, codes, d))

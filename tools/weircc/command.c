@@ -297,8 +297,8 @@ void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass,
         return;
     }
     list_add(argv, "--cuda-host-only");
-    /* Host code of CUDA programs is commonly written for, and only tested with, a compiler that lets
-     * signed integers wrap in practice. */
+    /* Host code of CUDA programs is commonly written for, and only tested with, a compiler that
+     * lets signed integers wrap in practice. */
     list_add(argv, "-fwrapv");
     list_add(argv, "-include");
     list_add(argv, "%s/host.h", t->support);

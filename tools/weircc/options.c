@@ -15,6 +15,7 @@
 #define IGNORE USE_IGNORE
 #define REFUSE USE_REFUSE
 
+// NOLINTBEGIN(bugprone-macro-parentheses): the arguments are names and initializers
 const struct option option_table[OPT_COUNT] = {
 #define SECTION(title)
 #define OPTION(id, lname_, sname_, form_, use_, arg_, values_, text_)                              \
@@ -27,6 +28,15 @@ const struct option option_table[OPT_COUNT] = {
                   .text = text_},
 #include "options.def"
 };
+// NOLINTEND(bugprone-macro-parentheses)
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+/* A compiler driver lives for one command, and its memory as long: there is nothing to report. */
+__attribute__((visibility("default"))) int __lsan_is_turned_off(void);
+int __lsan_is_turned_off(void) { return 1; }
+#endif
+#endif
 
 /* ---- lists --------------------------------------------------------------------------------- */
 

@@ -111,17 +111,19 @@ char *work_file(struct work *w, const char *source, const char *suffix, struct d
 
 static void write_times(const struct work *w)
 {
-    FILE *f = strcmp(w->time_file, "-") == 0 ? stdout : fopen(w->time_file, "a");
+    bool standard = strcmp(w->time_file, "-") == 0;
+    FILE *file = standard ? NULL : fopen(w->time_file, "a");
+    FILE *f = standard ? stdout : file;
     if (f == NULL) {
         fprintf(stderr, "weircc warning : cannot write '%s': %s\n", w->time_file, strerror(errno));
         return;
     }
-    if (f == stdout || ftell(f) == 0)
+    if (standard || ftell(f) == 0)
         fputs("phase name , output file , tool , metric , unit\n", f);
     for (size_t i = 0; i < w->timing.count; i++)
         fputs(w->timing.items[i], f);
-    if (f != stdout)
-        fclose(f);
+    if (file != NULL)
+        fclose(file);
 }
 
 void work_close(struct work *w)
