@@ -26,8 +26,8 @@ static struct binding *binding_(uint64_t address)
     return NULL;
 }
 
-/* Whether this is the first user. */
-static bool bind_(uint64_t address)
+/* Whether this is the first user. While there is one, the variable is managed memory. */
+static bool bind_(uint64_t address, uint64_t bytes)
 {
     pthread_mutex_lock(&bound.lock);
     struct binding *b = binding_(address);
@@ -35,6 +35,8 @@ static bool bind_(uint64_t address)
         b->users++;
     else
         vec_push(&bound, (struct binding){address, 1});
+    if (b == NULL)
+        mem_adopt((void *)(uintptr_t)address, bytes);
     pthread_mutex_unlock(&bound.lock);
     return b == NULL;
 }
@@ -43,8 +45,10 @@ static void unbind_(uint64_t address)
 {
     pthread_mutex_lock(&bound.lock);
     struct binding *b = binding_(address);
-    if (b != NULL && --b->users == 0)
+    if (b != NULL && --b->users == 0) {
         *b = bound.items[--bound.count];
+        mem_disown((void *)(uintptr_t)address);
+    }
     pthread_mutex_unlock(&bound.lock);
 }
 
@@ -85,7 +89,7 @@ static CUresult place_(CUmodule m, const struct module_source *source)
         uint64_t own = v->space == PTX_SPACE_GLOBAL ? host_symbol_(source, v->name) : 0;
         if (own != 0) {
             m->var_address[n] = own;
-            m->var_bound[n] = bind_(own) ? VAR_BOUND_FIRST : VAR_BOUND;
+            m->var_bound[n] = bind_(own, v->size) ? VAR_BOUND_FIRST : VAR_BOUND;
             continue;
         }
         if (v->linkage == PTX_LINK_EXTERN && v->space == PTX_SPACE_GLOBAL)

@@ -124,10 +124,22 @@ enum mem_status mem_register(void *base, uint64_t bytes, uint32_t flags, const v
         return MEM_INVALID;
     if (space_at(first) != NULL || space_at(first + bytes - 1) != NULL)
         return MEM_ALREADY_REGISTERED;
-    return registered_add(first, bytes, flags, owner, atomic_fetch_add(&memory.serial, 1) + 1);
+    return registered_add(MEM_REGISTERED, first, bytes, flags, owner,
+                          atomic_fetch_add(&memory.serial, 1) + 1);
 }
 
-enum mem_status mem_unregister(void *base) { return registered_remove((uint64_t)base); }
+enum mem_status mem_unregister(void *base)
+{
+    return registered_remove(MEM_REGISTERED, (uint64_t)base);
+}
+
+enum mem_status mem_adopt(void *base, uint64_t bytes)
+{
+    return registered_add(MEM_MANAGED, (uint64_t)base, bytes, 0, NULL,
+                          atomic_fetch_add(&memory.serial, 1) + 1);
+}
+
+enum mem_status mem_disown(void *base) { return registered_remove(MEM_MANAGED, (uint64_t)base); }
 
 bool mem_find(const void *address, struct mem_info *info)
 {

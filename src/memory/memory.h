@@ -94,6 +94,10 @@ void mem_free_owned(int device, const void *owner);
 enum mem_status mem_register(void *base, uint64_t bytes, uint32_t flags, const void *owner);
 enum mem_status mem_unregister(void *base);
 
+/* A variable of the program is managed memory from now on / no longer. It belongs to no context. */
+enum mem_status mem_adopt(void *base, uint64_t bytes);
+enum mem_status mem_disown(void *base);
+
 /* The live allocation that holds `address`; false (and kind MEM_PAGEABLE) when there is none.
  * Bytes in the rounding behind an allocation belong to none. */
 bool mem_find(const void *address, struct mem_info *info);

@@ -1,5 +1,5 @@
-/* Ranges of the program's own memory that it has registered (cudaHostRegister): a sorted array,
- * since there are few of them, they do not overlap, and they are looked up far more often than
+/* Ranges of the program's own memory that it has registered (cudaHostRegister) or that are its
+ * managed variables: a sorted array, since there are few of them, they do not overlap, and they are looked up far more often than
  * changed. */
 #include <stdlib.h>
 #include <string.h>
@@ -26,10 +26,10 @@ static size_t first_ending_above(uint64_t address)
     return low;
 }
 
-enum mem_status registered_add(uint64_t base, uint64_t bytes, uint32_t flags, const void *owner,
-                               uint64_t serial)
+enum mem_status registered_add(enum mem_kind kind, uint64_t base, uint64_t bytes, uint32_t flags,
+                               const void *owner, uint64_t serial)
 {
-    struct mem_info info = {.kind = MEM_REGISTERED,
+    struct mem_info info = {.kind = kind,
                             .device = MEM_HOST,
                             .flags = flags,
                             .base = base,
@@ -54,11 +54,12 @@ static void remove_at(size_t at)
     memmove(&table.items[at], &table.items[at + 1], (table.count - at) * sizeof table.items[0]);
 }
 
-enum mem_status registered_remove(uint64_t base)
+enum mem_status registered_remove(enum mem_kind kind, uint64_t base)
 {
     pthread_rwlock_wrlock(&table.lock);
     size_t at = first_ending_above(base);
-    bool found = at < table.count && table.items[at].base == base;
+    bool found =
+        at < table.count && table.items[at].base == base && table.items[at].kind == kind;
     if (found)
         remove_at(at);
     pthread_rwlock_unlock(&table.lock);

@@ -97,9 +97,9 @@ void space_visit(struct space *s, bool (*visit)(void *self, struct record *r), v
 
 /* ---- registered ranges (registered.c) -------------------------------------------------------- */
 
-enum mem_status registered_add(uint64_t base, uint64_t bytes, uint32_t flags, const void *owner,
-                               uint64_t serial);
-enum mem_status registered_remove(uint64_t base);
+enum mem_status registered_add(enum mem_kind kind, uint64_t base, uint64_t bytes, uint32_t flags,
+                               const void *owner, uint64_t serial);
+enum mem_status registered_remove(enum mem_kind kind, uint64_t base);
 void registered_remove_owned(const void *owner);
 bool registered_find(uint64_t address, struct mem_info *info);
 bool registered_set_user(uint64_t base, void *user);
