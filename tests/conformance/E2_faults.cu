@@ -1,0 +1,46 @@
+/* E2: a fault in a kernel is a code at the next synchronization, not a crash; it stays until the
+ * device is reset, and then everything works again. */
+#include <cassert>
+
+#include "check.h"
+
+#define OK(call) CHECK_STR(cudaGetErrorName(call), "cudaSuccess")
+
+__global__ void store(int *p, int value) { *p = value; }
+__global__ void store_misaligned(char *p) { *(int *)(p + 1) = 1; }
+__global__ void trap() { __trap(); }
+__global__ void assert_positive(int x) { assert(x > 0); }
+
+template <typename Launch> static void faults(Launch launch, cudaError_t expected)
+{
+    int *p, value = 0;
+
+    launch();
+    OK(cudaGetLastError());
+    CHECK_STR(cudaGetErrorName(cudaDeviceSynchronize()), cudaGetErrorName(expected));
+    /* It sticks to every call that touches the device. */
+    CHECK_STR(cudaGetErrorName(cudaDeviceSynchronize()), cudaGetErrorName(expected));
+    CHECK_STR(cudaGetErrorName(cudaMalloc(&p, 4)), cudaGetErrorName(expected));
+    CHECK_STR(cudaGetErrorName(cudaStreamSynchronize(0)), cudaGetErrorName(expected));
+    cudaGetLastError();
+    OK(cudaDeviceReset());
+    OK(cudaGetLastError());
+    OK(cudaMalloc(&p, sizeof *p));
+    store<<<1, 1>>>(p, 42);
+    OK(cudaMemcpy(&value, p, sizeof value, cudaMemcpyDeviceToHost));
+    CHECK_EQ_INT(value, 42);
+    OK(cudaFree(p));
+}
+
+int main()
+{
+    char *p;
+
+    OK(cudaMalloc(&p, 64));
+    faults([] { store<<<1, 1>>>((int *)16, 1); }, cudaErrorIllegalAddress);
+    OK(cudaMalloc(&p, 64));
+    faults([p] { store_misaligned<<<1, 1>>>(p); }, cudaErrorMisalignedAddress);
+    faults([] { trap<<<1, 1>>>(); }, cudaErrorLaunchFailure);
+    faults([] { assert_positive<<<1, 32>>>(-1); }, cudaErrorAssert);
+    return check_done();
+}

@@ -1,0 +1,320 @@
+/* K2: barriers, shared memory, votes, shuffles, matches, atomics, calls that cannot be inlined. */
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "check.h"
+
+static int *device_out;
+static std::vector<int> host_out(4096);
+
+static void fetch()
+{
+    CHECK_EQ_INT(cudaDeviceSynchronize(), cudaSuccess);
+    cudaMemcpy(host_out.data(), device_out, host_out.size() * sizeof(int), cudaMemcpyDeviceToHost);
+}
+
+/* A prefix sum: barriers in a loop, with threads that have left before. */
+__global__ void scan(int *out, int n)
+{
+    __shared__ int s[2][256];
+    int t = threadIdx.x, from = 0;
+    if (t >= n)
+        return;
+    s[0][t] = t * 3 + 1;
+    for (int d = 1; d < n; d *= 2) {
+        __syncthreads();
+        s[1 - from][t] = s[from][t] + (t >= d ? s[from][t - d] : 0);
+        from = 1 - from;
+    }
+    out[t] = s[from][t];
+}
+
+static void test_scan()
+{
+    for (int n : {1, 31, 32, 33, 100, 256}) {
+        scan<<<1, 256>>>(device_out, n);
+        fetch();
+        int sum = 0, bad = 0;
+        for (int t = 0; t < n; t++) {
+            sum += t * 3 + 1;
+            bad += host_out[t] != sum;
+        }
+        CHECK_EQ_INT(bad, 0);
+    }
+}
+
+/* Barriers under a condition that all of the block agree on, and barriers with votes. */
+__global__ void votes(int *out, int limit)
+{
+    __shared__ int turn;
+    int t = threadIdx.x;
+    if (t == 0)
+        turn = 0;
+    __syncthreads();
+    for (int i = 0; i < 4; i++) {
+        if (limit > i) {
+            int c = __syncthreads_count(t % (i + 2) == 0);
+            int a = __syncthreads_and(t < 1000 - i);
+            int o = __syncthreads_or(t == i * 50);
+            if (t == 0)
+                out[turn * 3] = c, out[turn * 3 + 1] = a, out[turn * 3 + 2] = o, turn++;
+        }
+        __syncthreads();
+    }
+}
+
+static void test_votes()
+{
+    votes<<<1, 160>>>(device_out, 3);
+    fetch();
+    for (int i = 0; i < 3; i++) {
+        CHECK_EQ_INT(host_out[i * 3], (160 + i + 1) / (i + 2));
+        CHECK_EQ_INT(host_out[i * 3 + 1] != 0, 1);
+        CHECK_EQ_INT(host_out[i * 3 + 2] != 0, 1);
+    }
+}
+
+__global__ void lanes(int *out)
+{
+    int l = threadIdx.x & 31;
+    int v = l * l;
+    unsigned all = 0xffffffffu;
+    int k = threadIdx.x * 16;
+    out[k++] = __shfl_sync(all, v, 5);
+    out[k++] = __shfl_sync(all, v, l ^ 3);
+    out[k++] = __shfl_up_sync(all, v, 3);
+    out[k++] = __shfl_down_sync(all, v, 7, 16);
+    out[k++] = __shfl_xor_sync(all, v, 9);
+    out[k++] = __shfl_sync(all, v, l + 1, 8);
+    out[k++] = (int)__ballot_sync(all, l % 3 == 0);
+    out[k++] = __all_sync(all, l < 32);
+    out[k++] = __any_sync(all, l == 40);
+    out[k++] = (int)__match_any_sync(all, l / 5);
+    out[k++] = __reduce_add_sync(all, v);
+    out[k++] = (int)__reduce_min_sync(all, (unsigned)(v + 4));
+    if (l < 16) {
+        out[k++] = (int)__activemask();
+        out[k++] = __shfl_sync(0xffffu, v, 15 - l);
+        out[k++] = (int)__ballot_sync(0xffffu, l & 1);
+    } else {
+        k += 3;
+    }
+    double d = __shfl_down_sync(all, l * 0.5, 4);
+    out[k++] = (int)(d * 2);
+}
+
+static void test_lanes()
+{
+    lanes<<<1, 64>>>(device_out);
+    fetch();
+    int bad = 0;
+    for (int t = 0; t < 64; t++) {
+        int l = t & 31, e[16], n = 0;
+        auto sq = [](int x) { return x * x; };
+        e[n++] = 25;
+        e[n++] = sq(l ^ 3);
+        e[n++] = l >= 3 ? sq(l - 3) : sq(l);
+        e[n++] = (l & 15) + 7 < 16 ? sq(l + 7) : sq(l);
+        e[n++] = sq(l ^ 9);
+        e[n++] = sq((l & 24) | ((l + 1) & 7));
+        unsigned b = 0, m = 0;
+        int sum = 0;
+        for (int i = 0; i < 32; i++) {
+            b |= (i % 3 == 0) << i;
+            m |= (unsigned)(i / 5 == l / 5) << i;
+            sum += i * i;
+        }
+        e[n++] = (int)b;
+        e[n++] = 1;
+        e[n++] = 0;
+        e[n++] = (int)m;
+        e[n++] = sum;
+        e[n++] = 4;
+        e[n++] = 0xffff;
+        e[n++] = sq(15 - l);
+        e[n++] = 0xaaaa;
+        e[n++] = l + 4 < 32 ? l + 4 : l;
+        for (int i = 0; i < 16; i++) {
+            if (l >= 16 && i >= 12 && i < 15)
+                continue;
+            int got = host_out[t * 16 + i];
+            bool same = i == 7 || i == 8 ? !got == !e[i] : got == e[i];
+            if (!same && bad++ == 0)
+                printf("thread %d, value %d: %d, not %d\n", t, i, got, e[i]);
+        }
+    }
+    CHECK_EQ_INT(bad, 0);
+}
+
+__global__ void atomics(int *out, float *f, double *d, unsigned long long *u)
+{
+    __shared__ int bins[8];
+    int t = blockIdx.x * blockDim.x + threadIdx.x;
+    if (threadIdx.x < 8)
+        bins[threadIdx.x] = 0;
+    __syncthreads();
+    atomicAdd(&bins[t % 8], 1);
+    atomicAdd(&out[0], t);
+    atomicMax(&out[1], t ^ 0x155);
+    atomicMin(&out[2], -t);
+    atomicOr(&out[3], 1 << (t & 15));
+    atomicXor(&out[4], t);
+    int slot = atomicAdd(&out[5], 1);
+    out[64 + slot] = 1;
+    atomicInc((unsigned *)&out[6], 99);
+    int seen = out[7], want;
+    do {
+        want = seen;
+        seen = atomicCAS(&out[7], want, want + 2);
+    } while (seen != want);
+    atomicAdd(f, 0.5f);
+    atomicAdd(d, 0.25);
+    atomicAdd(u, 1ull << 33);
+    __syncthreads();
+    if (threadIdx.x < 8)
+        atomicAdd(&out[8 + threadIdx.x], bins[threadIdx.x]);
+}
+
+static void test_atomics()
+{
+    const int n = 4 * 96;
+    struct {
+        float f;
+        double d;
+        unsigned long long u;
+    } *m;
+    cudaMallocManaged(&m, sizeof *m);
+    m->f = 0, m->d = 0, m->u = 0;
+    cudaMemset(device_out, 0, host_out.size() * sizeof(int));
+    atomics<<<4, 96>>>(device_out, &m->f, &m->d, &m->u);
+    fetch();
+    int sum = 0, max = 0, bits = 0, x = 0;
+    for (int t = 0; t < n; t++) {
+        sum += t;
+        max = (t ^ 0x155) > max ? t ^ 0x155 : max;
+        bits |= 1 << (t & 15);
+        x ^= t;
+    }
+    CHECK_EQ_INT(host_out[0], sum);
+    CHECK_EQ_INT(host_out[1], max);
+    CHECK_EQ_INT(host_out[2], -(n - 1));
+    CHECK_EQ_INT(host_out[3], bits);
+    CHECK_EQ_INT(host_out[4], x);
+    CHECK_EQ_INT(host_out[5], n);
+    int slots = 0;
+    for (int t = 0; t < n; t++)
+        slots += host_out[64 + t];
+    CHECK_EQ_INT(slots, n);
+    CHECK_EQ_INT(host_out[6], n % 100);
+    CHECK_EQ_INT(host_out[7], 2 * n);
+    for (int i = 0; i < 8; i++)
+        CHECK_EQ_INT(host_out[8 + i], n / 8);
+    CHECK(m->f == n * 0.5f);
+    CHECK(m->d == n * 0.25);
+    CHECK(m->u == (1ull << 33) * n);
+    cudaFree(m);
+}
+
+/* Recursion and function pointers, reached by some lanes only. */
+__device__ int ackermann(int m, int n)
+{
+    if (m == 0)
+        return n + 1;
+    if (n == 0)
+        return ackermann(m - 1, 1);
+    return ackermann(m - 1, ackermann(m, n - 1));
+}
+
+__device__ int twice(int x) { return 2 * x; }
+__device__ int minus(int x) { return -x; }
+__device__ int square(int x) { return x * x; }
+typedef int (*unary)(int);
+__device__ unary functions[3] = {twice, minus, square};
+
+__global__ void calls(int *out, unary extra)
+{
+    int t = threadIdx.x;
+    if (t % 4 != 1)
+        out[t] = ackermann(t % 3, t % 5);
+    else
+        out[t] = -1;
+    unary f = t % 7 == 6 ? extra : functions[t % 3];
+    out[64 + t] = f(t);
+}
+
+__global__ void get_pointer(unary *out) { *out = square; }
+
+static int ackermann_host(int m, int n)
+{
+    return m == 0 ? n + 1 : ackermann_host(m - 1, n == 0 ? 1 : ackermann_host(m, n - 1));
+}
+
+static void test_calls()
+{
+    unary *pointer, extra;
+    cudaMalloc(&pointer, sizeof *pointer);
+    get_pointer<<<1, 1>>>(pointer);
+    cudaMemcpy(&extra, pointer, sizeof extra, cudaMemcpyDeviceToHost);
+    cudaDeviceSetLimit(cudaLimitStackSize, 16384);
+    calls<<<1, 60>>>(device_out, extra);
+    fetch();
+    int bad = 0;
+    for (int t = 0; t < 60; t++) {
+        bad += host_out[t] != (t % 4 != 1 ? ackermann_host(t % 3, t % 5) : -1);
+        int f = t % 7 == 6 ? 2 : t % 3;
+        bad += host_out[64 + t] != (f == 0 ? 2 * t : f == 1 ? -t : t * t);
+    }
+    CHECK_EQ_INT(bad, 0);
+    cudaFree(pointer);
+}
+
+/* S8: a block that spins on another stream's kernel, and on the host. */
+__global__ void wait_for(volatile int *flag, int value)
+{
+    while (*flag != value)
+        ;
+    __syncthreads();
+}
+__global__ void set_flag(volatile int *flag, int value) { *flag = value; }
+
+static void test_spin()
+{
+    enum { STREAMS = 12 };
+    int *flags;
+    cudaMallocManaged(&flags, sizeof(int) * (STREAMS + 1));
+    memset(flags, 0, sizeof(int) * (STREAMS + 1));
+    cudaStream_t s[STREAMS], free_stream;
+    cudaStreamCreateWithFlags(&free_stream, cudaStreamNonBlocking);
+    for (int i = 0; i < STREAMS; i++) {
+        cudaStreamCreateWithFlags(&s[i], cudaStreamNonBlocking);
+        wait_for<<<2, 64, 0, s[i]>>>(flags + i, 7);
+    }
+    set_flag<<<1, 1, 0, free_stream>>>(flags + STREAMS, 1);
+    CHECK_EQ_INT(cudaStreamSynchronize(free_stream), cudaSuccess);
+    CHECK_EQ_INT(cudaStreamQuery(s[3]), cudaErrorNotReady);
+    for (int i = STREAMS - 1; i >= 0; i--) {
+        if (i % 2)
+            *(volatile int *)(flags + i) = 7;
+        else
+            set_flag<<<1, 1, 0, free_stream>>>(flags + i, 7);
+        CHECK_EQ_INT(cudaStreamSynchronize(s[i]), cudaSuccess);
+    }
+    for (int i = 0; i < STREAMS; i++)
+        cudaStreamDestroy(s[i]);
+    cudaStreamDestroy(free_stream);
+    cudaFree(flags);
+}
+
+int main()
+{
+    CHECK_EQ_INT(cudaMalloc(&device_out, host_out.size() * sizeof(int)), cudaSuccess);
+    test_scan();
+    test_votes();
+    test_lanes();
+    test_atomics();
+    test_calls();
+    test_spin();
+    cudaFree(device_out);
+    return check_done();
+}

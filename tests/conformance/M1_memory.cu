@@ -1,0 +1,169 @@
+/* M1: every kind of memory: that it is what it says, and that kernels and the host reach it. */
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "check.h"
+
+#define OK(call) CHECK_STR(cudaGetErrorName(call), "cudaSuccess")
+
+__global__ void add(int *p, int n, int value)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+    if (i < n)
+        p[i] += value;
+}
+__managed__ int managed_variable = 7;
+__managed__ int managed_array[100];
+__global__ void bump_managed()
+{
+    managed_variable++;
+    managed_array[threadIdx.x] = threadIdx.x;
+}
+
+enum { N = 1000 };
+
+static cudaPointerAttributes attributes_of(const void *p)
+{
+    cudaPointerAttributes a;
+
+    OK(cudaPointerGetAttributes(&a, p));
+    return a;
+}
+
+static void device_memory()
+{
+    size_t free_before, free_after, total;
+    std::vector<int> host(N, 5);
+    char *big;
+    int *p;
+
+    OK(cudaMemGetInfo(&free_before, &total));
+    CHECK(free_before > 0 && free_before <= total);
+    OK(cudaMalloc(&big, 64 << 20));
+    OK(cudaMemGetInfo(&free_after, &total));
+    CHECK(free_before - free_after >= 64 << 20);
+    OK(cudaFree(big));
+    OK(cudaMalloc(&p, N * sizeof *p));
+    CHECK_EQ_INT((uintptr_t)p % 256, 0);
+    cudaPointerAttributes a = attributes_of(p + 10);
+    CHECK_EQ_INT(a.type, cudaMemoryTypeDevice);
+    CHECK_EQ_INT(a.device, 0);
+    CHECK(a.devicePointer == p + 10 && a.hostPointer == nullptr);
+    OK(cudaMemcpy(p, host.data(), N * sizeof *p, cudaMemcpyHostToDevice));
+    add<<<(N + 255) / 256, 256>>>(p, N, 3);
+    OK(cudaMemcpy(host.data(), p, N * sizeof *p, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < N; i++)
+        CHECK_EQ_INT(host[i], 8);
+    OK(cudaFree(p));
+}
+
+static void pinned_memory(unsigned flags)
+{
+    unsigned seen;
+    int *p, *mapped;
+
+    OK(cudaHostAlloc(&p, N * sizeof *p, flags));
+    OK(cudaHostGetFlags(&seen, p));
+    CHECK_EQ_INT(seen & flags, flags);
+    cudaPointerAttributes a = attributes_of(p + 1);
+    CHECK_EQ_INT(a.type, cudaMemoryTypeHost);
+    CHECK(a.hostPointer == p + 1);
+    OK(cudaHostGetDevicePointer(&mapped, p, 0));
+    for (int i = 0; i < N; i++)
+        p[i] = i;
+    add<<<(N + 255) / 256, 256>>>(mapped, N, 1);
+    OK(cudaDeviceSynchronize());
+    for (int i = 0; i < N; i++)
+        CHECK_EQ_INT(p[i], i + 1);
+    OK(cudaFreeHost(p));
+}
+
+static void registered_memory()
+{
+    size_t bytes = 1 << 16;
+    int *p = (int *)aligned_alloc(4096, bytes), *mapped;
+
+    memset(p, 0, bytes);
+    OK(cudaHostRegister(p, bytes, cudaHostRegisterMapped));
+    CHECK_EQ_INT(cudaHostRegister(p, bytes, 0), cudaErrorHostMemoryAlreadyRegistered);
+    CHECK_EQ_INT(attributes_of(p).type, cudaMemoryTypeHost);
+    OK(cudaHostGetDevicePointer(&mapped, p, 0));
+    add<<<4, 256>>>(mapped, N, 9);
+    OK(cudaDeviceSynchronize());
+    CHECK_EQ_INT(p[N - 1], 9);
+    CHECK_EQ_INT(p[N], 0);
+    OK(cudaHostUnregister(p));
+    CHECK_EQ_INT(attributes_of(p).type, cudaMemoryTypeUnregistered);
+    cudaGetLastError();
+    free(p);
+}
+
+static void managed_memory()
+{
+    int *p;
+
+    OK(cudaMallocManaged(&p, N * sizeof *p));
+    cudaPointerAttributes a = attributes_of(p);
+    CHECK_EQ_INT(a.type, cudaMemoryTypeManaged);
+    CHECK(a.devicePointer == p && a.hostPointer == p);
+    for (int i = 0; i < N; i++)
+        p[i] = i;
+    add<<<4, 256>>>(p, N, 1);
+    OK(cudaDeviceSynchronize());
+    for (int i = 0; i < N; i++)
+        CHECK_EQ_INT(p[i], i + 1);
+    OK(cudaFree(p));
+    /* Variables: the host reads the initial value before anything ran, both write. */
+    CHECK_EQ_INT(managed_variable, 7);
+    managed_variable = 20;
+    bump_managed<<<1, 100>>>();
+    OK(cudaDeviceSynchronize());
+    CHECK(managed_variable > 20);
+    for (int i = 0; i < 100; i++)
+        CHECK_EQ_INT(managed_array[i], i);
+    CHECK_EQ_INT(attributes_of(&managed_variable).type, cudaMemoryTypeManaged);
+}
+
+static void unknown_memory()
+{
+    int local = 0;
+    cudaPointerAttributes a = attributes_of(&local);
+
+    CHECK_EQ_INT(a.type, cudaMemoryTypeUnregistered);
+    CHECK_EQ_INT(a.device, cudaInvalidDeviceId);
+}
+
+static void pitched_memory()
+{
+    cudaPitchedPtr box;
+    size_t pitch;
+    char *p;
+
+    OK(cudaMallocPitch(&p, &pitch, 100, 10));
+    CHECK(pitch >= 100 && pitch % 32 == 0);
+    OK(cudaMemset2D(p, pitch, 1, 100, 10));
+    OK(cudaFree(p));
+    OK(cudaMalloc3D(&box, make_cudaExtent(100, 10, 5)));
+    CHECK(box.pitch >= 100);
+    CHECK_EQ_INT(box.xsize, 100);
+    CHECK_EQ_INT(box.ysize, 10);
+    OK(cudaMemset3D(box, 1, make_cudaExtent(100, 10, 5)));
+    OK(cudaFree(box.ptr));
+}
+
+int main()
+{
+    managed_memory();
+    device_memory();
+    pinned_memory(cudaHostAllocDefault);
+    pinned_memory(cudaHostAllocPortable | cudaHostAllocMapped);
+    pinned_memory(cudaHostAllocMapped | cudaHostAllocWriteCombined);
+    registered_memory();
+    unknown_memory();
+    pitched_memory();
+    OK(cudaDeviceSynchronize());
+    return check_done();
+}
