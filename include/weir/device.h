@@ -54,6 +54,8 @@ typedef uint64_t cuuint64_t;
 #include "weir/address_space.h"
 #include "weir/math_overloads.h"
 
+#include "weir/host_math.h"
+
 #include <__clang_cuda_cmath.h>
 #include <__clang_cuda_complex_builtins.h>
 #include <__clang_cuda_intrinsics.h>

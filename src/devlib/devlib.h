@@ -36,26 +36,6 @@ HELPER double mul_rn(double a, double b) { return __nvvm_mul_rn_d(a, b); }
 HELPER double add_rn(double a, double b) { return __nvvm_add_rn_d(a, b); }
 HELPER double fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
 
-/* An unevaluated sum hi + lo with |lo| <= ulp(hi) / 2. */
-struct dd {
-    double hi, lo;
-};
-HELPER dd two_product(double a, double b)
-{
-    double p = mul_rn(a, b);
-    return {p, fma(a, b, -p)};
-}
-HELPER dd fast_two_sum(double a, double b) /* |a| >= |b| */
-{
-    double s = add_rn(a, b);
-    return {s, add_rn(b, add_rn(a, -s))};
-}
-HELPER dd two_sum(double a, double b)
-{
-    double s = add_rn(a, b), t = add_rn(s, -a);
-    return {s, add_rn(add_rn(a, -add_rn(s, -t)), add_rn(b, -t))};
-}
-
 /* Left to the JIT (externs.txt). */
 extern "C" {
 #define EXTERN __attribute__((const))

@@ -24,11 +24,15 @@ template <typename T> HELPER T nearest_remainder(T a, T b, int *quotient)
     T x = magnitude(a), y = magnitude(b);
     int q = 0;
     *quotient = 0;
-    if (a != a || b != b) return a + b;
-    if (x > limits<T>::largest || y == 0) return from_bits(bits(T(__builtin_nanf(""))));
-    if (y > limits<T>::largest) return a;
+    if (a != a || b != b)
+        return a + b;
+    if (x > limits<T>::largest || y == 0)
+        return from_bits(bits(T(__builtin_nanf(""))));
+    if (y > limits<T>::largest)
+        return a;
 
-    if (y <= limits<T>::largest / 8) x = modulo(x, 8 * y);
+    if (y <= limits<T>::largest / 8)
+        x = modulo(x, 8 * y);
     if (y <= limits<T>::largest / 4 && x >= 4 * y) {
         x -= 4 * y;
         q += 4;
@@ -68,10 +72,7 @@ FN double __nv_remquo(double a, double b, int *quotient)
 {
     return nearest_remainder(a, b, quotient);
 }
-FN float __nv_remquof(float a, float b, int *quotient)
-{
-    return nearest_remainder(a, b, quotient);
-}
+FN float __nv_remquof(float a, float b, int *quotient) { return nearest_remainder(a, b, quotient); }
 FN double __nv_remainder(double a, double b)
 {
     int quotient;

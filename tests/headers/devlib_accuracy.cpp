@@ -14,26 +14,14 @@
 #define __nvvm_add_rn_d(a, b) ((double)(a) + (double)(b))
 #define fma                   devlib_fma /* its helper, not libm's function */
 #include "devlib/devlib.h"
-/* Their helpers share names. */
-namespace norm_source
-{
-#include "devlib/norm.cpp"
-}
-namespace remainder_source
-{
+#include "devlib/power.cpp"
 #include "devlib/remainder.cpp"
-}
-namespace special_source
-{
 #include "devlib/special.cpp"
-}
+/* Its helpers' names are taken. */
 namespace exponent_source
 {
 #include "devlib/exponent.cpp"
 }
-using namespace norm_source;
-using namespace remainder_source;
-using namespace special_source;
 using namespace exponent_source;
 #undef fma
 
