@@ -10,20 +10,23 @@
 
 /* ---- types --------------------------------------------------------------------------------- */
 
-enum class { BITS, INTEGER, FLOATING, PREDICATE };
+enum sort { BITS, INTEGER, FLOATING, PREDICATE };
 
-static enum class class_(enum ptx_type t) {
-    if (t == PTX_PRED) return PREDICATE;
-    if ((t >= PTX_U8 && t <= PTX_S64) || (t >= PTX_U16X2 && t <= PTX_S8X4)) return INTEGER;
+static enum sort sort_(enum ptx_type t)
+{
+    if (t == PTX_PRED)
+        return PREDICATE;
+    if ((t >= PTX_U8 && t <= PTX_S64) || (t >= PTX_U16X2 && t <= PTX_S8X4))
+        return INTEGER;
     if (t == PTX_TF32) /* lives in .b32 registers */
-    return BITS;
+        return BITS;
     return ptx_type_is_float(t) ? FLOATING : BITS;
 }
 
 bool ptx_compatible(enum ptx_type type, enum ptx_type reg, bool wider)
 {
     unsigned want = ptx_type_bits(type), have = ptx_type_bits(reg);
-    enum class c = class_(type), r = class_(reg);
+    enum sort c = sort_(type), r = sort_(reg);
     if (c == PREDICATE || r == PREDICATE)
         return c == r;
     if (have != want && !(wider && have > want && r != FLOATING))
@@ -77,7 +80,7 @@ static bool reg_fits_(struct check *c, const struct ptx_operand *o, enum ptx_typ
 static bool constant_fits_(struct check *c, const struct ptx_operand *o, enum ptx_type type)
 {
     if (o->kind == PTX_OPR_IMM)
-        return class_(type) != FLOATING || no_(c, "a float constant is needed, not an integer");
+        return sort_(type) != FLOATING || no_(c, "a float constant is needed, not an integer");
     switch (type) {
     case PTX_NONE:
     case PTX_F32:
@@ -96,7 +99,7 @@ static bool sreg_fits_(struct check *c, const struct ptx_operand *o, enum ptx_ty
     unsigned bits = ptx_sreg_bits((enum ptx_sreg)o->sreg);
     if (bits == 1)
         return type == PTX_PRED || no_(c, "this special register is a predicate");
-    if (class_(type) == FLOATING || class_(type) == PREDICATE || ptx_type_bits(type) > bits)
+    if (sort_(type) == FLOATING || sort_(type) == PREDICATE || ptx_type_bits(type) > bits)
         return no_(c, "the special register does not fit the type");
     return true;
 }
@@ -188,7 +191,7 @@ static bool pack_(struct check *c, const struct ptx_operand *o, enum ptx_type ty
 static bool address_(struct check *c, const struct ptx_operand *o, enum ptx_type type)
 {
     unsigned bits = ptx_type_bits(type);
-    if (class_(type) == FLOATING || bits < 32)
+    if (sort_(type) == FLOATING || bits < 32)
         return no_(c, "an address does not fit the type");
     bool narrow =
         o->var != NULL && (o->var->space == PTX_SPACE_SHARED || o->var->space == PTX_SPACE_LOCAL ||
@@ -230,7 +233,7 @@ static bool memory_(struct check *c, struct ptx_operand *o)
     bool window = space == PTX_SPACE_SHARED || space == PTX_SPACE_SHARED_CLUSTER ||
                   space == PTX_SPACE_LOCAL || space == PTX_SPACE_PARAM ||
                   space == PTX_SPACE_CONST || (space == PTX_SPACE_NONE && i->nspaces > 0);
-    if (class_(t) == FLOATING || class_(t) == PREDICATE)
+    if (sort_(t) == FLOATING || sort_(t) == PREDICATE)
         return no_(c, "the address register must be an integer");
     if (bits != 64 && !(window && bits == 32))
         return no_(c, window ? "the address register must have 32 or 64 bits"
@@ -308,7 +311,7 @@ static bool operand_(struct check *c, const struct ptx_form_operand *fo, struct 
     case 'V': return vector_(c, o, type, CONSTANT | WIDER);
     case 'W': return vector_(c, o, type, CONSTANT | SPECIAL);
     case 'g': return fragment_(c, o, type, WRITE);
-    case 'G': return fragment_(c, o, type, CONSTANT);
+    case 'G':
     case 'o': return fragment_(c, o, type, CONSTANT);
     case 'k': return pack_(c, o, type, true);
     case 'K': return pack_(c, o, type, false);

@@ -223,7 +223,7 @@ static bool binary_(struct ptx_parser *p, struct ptx_value *v, int least)
         return false;
     for (int level; (level = precedence_(p->t.kind)) >= least && level > 0;) {
         struct ptx_token op = p->t;
-        struct ptx_value right;
+        struct ptx_value right = {0};
         ptx_next(p);
         if (!binary_(p, &right, level + 1))
             return false;
@@ -239,7 +239,7 @@ bool ptx_expr(struct ptx_parser *p, struct ptx_value *v)
     if (!enter_(p) || !binary_(p, v, 1))
         return false;
     if (ptx_accept(p, '?')) {
-        struct ptx_value yes, no;
+        struct ptx_value yes = {0}, no = {0};
         if (!ptx_expr(p, &yes) || !ptx_expect(p, ':', "':'") || !ptx_expr(p, &no))
             return false;
         *v = truth_(v) ? yes : no;
@@ -251,7 +251,7 @@ bool ptx_expr(struct ptx_parser *p, struct ptx_value *v)
 bool ptx_int_expr(struct ptx_parser *p, int64_t *value)
 {
     struct ptx_token at = p->t;
-    struct ptx_value v;
+    struct ptx_value v = {0};
     if (!ptx_expr(p, &v))
         return false;
     if (v.is_float)

@@ -446,6 +446,9 @@ static bool header_(struct ptx_parser *p, struct ptx_func *scratch, struct ptx_t
     ptx_next(p);
     if (p->t.kind == '(' && !params_(p, &scratch->params, &scratch->param_regs, &scratch->nparams))
         return false;
+    for (int32_t k = 0; is_entry && k < scratch->nparams; k++)
+        if (scratch->params[k]->space != PTX_SPACE_PARAM)
+            return ptx_fail(p, name, "'%.*s': an entry's parameters are in .param", QUOTE(name));
     while (p->t.kind == T_DOT)
         if (!performance_(p, scratch))
             return false;
@@ -499,7 +502,7 @@ static bool adopt_(struct ptx_parser *p, struct ptx_func *f, const struct ptx_fu
 bool ptx_function(struct ptx_parser *p, enum ptx_linkage linkage, bool is_entry)
 {
     struct ptx_func scratch = {0};
-    struct ptx_token name;
+    struct ptx_token name = p->t;
     size_t names = p->names.count;
     p->f = &scratch;
     p->regs.count = p->fvars.count = p->instrs.count = p->refs.count = 0;
@@ -519,7 +522,7 @@ bool ptx_function(struct ptx_parser *p, enum ptx_linkage linkage, bool is_entry)
     size_t before = p->funcs.count;
     struct ptx_func *f = named_(p, &name, is_entry);
     p->blocks[p->depth].names = p->names.count;
-    for (size_t i = 0; i < nparams && f != NULL; i++) {
+    for (size_t i = 0; own != NULL && i < nparams && f != NULL; i++) {
         struct ptx_sym *s = ptx_symtab_add(&p->names, own[i].name, own[i].length,
                                            (enum ptx_sym_kind)own[i].kind, own[i].depth);
         s->index = own[i].index;

@@ -39,7 +39,7 @@ static bool reserve_(struct init *in, uint64_t bytes, const struct ptx_token *at
 static bool constant_(struct init *in, uint64_t at)
 {
     struct ptx_token t = in->p->t;
-    struct ptx_value v;
+    struct ptx_value v = {0};
     enum ptx_type type = (enum ptx_type)in->v->type;
     if (!ptx_expr(in->p, &v))
         return false;
@@ -59,6 +59,7 @@ static bool constant_(struct init *in, uint64_t at)
             bits = ptx_f32_bits(d);
     }
     uint64_t high = v.is_float || v.is_unsigned || (int64_t)v.u >= 0 ? 0 : UINT64_MAX;
+    /* element_ made room: NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker) */
     memcpy(in->data + at, &bits, in->bytes < 8 ? in->bytes : 8);
     if (in->bytes == 16)
         memcpy(in->data + at + 8, &high, 8);

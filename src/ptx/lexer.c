@@ -86,14 +86,12 @@ static bool skip_blanks_(struct ptx_lexer *lx)
             lx->p++;
         else if (c == '\n')
             newline_(lx);
-        else if (c == '/' && lx->p + 1 < lx->end && lx->p[1] == '/')
+        else if (c == '#' || (c == '/' && lx->p + 1 < lx->end && lx->p[1] == '/'))
             ptx_lexer_skip_line(lx);
         else if (c == '/' && lx->p + 1 < lx->end && lx->p[1] == '*') {
             if (!skip_comment_(lx))
                 return false;
-        } else if (c == '#')
-            ptx_lexer_skip_line(lx);
-        else
+        } else
             break;
     }
     return true;
@@ -308,7 +306,7 @@ static struct ptx_token punctuation_(struct ptx_lexer *lx, struct ptx_token t)
                 t.kind = pairs[i].kind;
                 t.n = 2;
             }
-    if (t.n == 1 && memchr("@!{}[](),;:<>=|+-*/%&^~?", *t.s, 24) == NULL)
+    if (t.n == 1 && strchr("@!{}[](),;:<>=|+-*/%&^~?", *t.s) == NULL)
         return error_(lx, t.s, "unexpected character");
     lx->p = t.s + t.n;
     return t;

@@ -69,6 +69,6 @@ static inline bool ptx_is(const struct ptx_token *t, const char *word, size_t n)
     return t->n == n && __builtin_memcmp(t->s, word, n) == 0;
 }
 /* Does the token's text equal this string literal? */
-#define TOKEN_IS(t, literal) ptx_is(t, literal, sizeof literal - 1)
+#define TOKEN_IS(t, literal) ptx_is(t, literal, sizeof(literal) - 1)
 
 #endif

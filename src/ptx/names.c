@@ -116,7 +116,7 @@ static const char *const ops_[PTX_OP_COUNT] = {
 
 static const char *const mods_[PTX_M_COUNT] = {
     [PTX_M_NONE] = "",
-#define PTX_MODIFIER(id, text) [PTX_M_##id] = text,
+#define PTX_MODIFIER(id, text) [PTX_M_##id] = (text),
 #include "ptx/mods.def"
 #undef PTX_MODIFIER
 };

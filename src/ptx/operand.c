@@ -25,7 +25,7 @@ static bool constant_(struct ptx_parser *p, struct ptx_operand *o)
 static int component_(const struct ptx_token *t)
 {
     static const char letters[] = "xyzwrgba";
-    const char *at = t->n == 1 ? memchr(letters, t->s[0], 8) : NULL;
+    const char *at = t->n == 1 ? strchr(letters, t->s[0]) : NULL;
     return at != NULL ? (int)(at - letters) % 4 : -1;
 }
 
@@ -148,16 +148,15 @@ static bool offset_(struct ptx_parser *p, struct ptx_operand *o)
 /* name[3]: the third element's address. The mark in `select` lets check.c take it for [name+…]. */
 static bool indexed_(struct ptx_parser *p, struct ptx_operand *o)
 {
-    int64_t index;
+    int64_t index = 0;
     struct ptx_token at = p->t;
     ptx_next(p);
     if (o->var == NULL)
         return ptx_fail(p, &at, "only a variable can be indexed");
     if (!ptx_int_expr(p, &index) || !ptx_expect(p, ']', "']'"))
         return false;
-    if (__builtin_mul_overflow(
-            index, (int64_t)(ptx_type_bits((enum ptx_type)o->var->type) / 8 * o->var->vec),
-            &o->offset))
+    int64_t bytes = ptx_type_bits((enum ptx_type)o->var->type) / 8;
+    if (__builtin_mul_overflow(index, bytes * o->var->vec, &o->offset))
         return ptx_fail(p, &at, "the index is too large");
     o->select = 255;
     return true;

@@ -105,7 +105,7 @@ static bool target_(struct ptx_parser *p)
 static bool address_size_(struct ptx_parser *p)
 {
     struct ptx_token at = p->t;
-    uint64_t bits;
+    uint64_t bits = 0;
     if (!ptx_number(p, "an address size", 64, &bits))
         return false;
     if (bits != 64)
@@ -119,7 +119,7 @@ static bool address_size_(struct ptx_parser *p)
 /* .file index "name" [, timestamp, size] */
 static bool file_(struct ptx_parser *p)
 {
-    uint64_t index, ignored;
+    uint64_t index = 0, ignored;
     if (!ptx_number(p, "a file number", LIMIT_FILES, &index))
         return false;
     if (p->t.kind != T_STRING)

@@ -8,9 +8,7 @@
 static void integer_(uint64_t v, struct strbuf *out)
 {
     int64_t s = (int64_t)v;
-    if (s > -1000000 && s < 1000000)
-        sb_printf(out, "%lld", (long long)s);
-    else if (s < 0 && s > INT32_MIN * INT64_C(2))
+    if (s > INT32_MIN * INT64_C(2) && s < 1000000)
         sb_printf(out, "%lld", (long long)s);
     else
         sb_printf(out, "0x%llx", (unsigned long long)v);

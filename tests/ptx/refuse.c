@@ -191,6 +191,7 @@ static const struct {
     {".version 8.0\n.target sm_80\n.extern .func x {}", "extern function 'x' has a body"},
     {".version 8.0\n.target sm_80\n.func x;\n.alias x, y;", "'y' is not a defined function"},
     {".version 8.0\n.target sm_80\n.entry k(.param .b32 a, .param .b32 a) {}", "declared twice"},
+    {".version 8.0\n.target sm_80\n.entry k(.reg .b32 a) {}", "parameters are in .param"},
     {".version 8.0\n.target sm_80\n.entry k(.param .b32 a", "expected ')' after the parameters"},
     {".version 8.0\n.target sm_80\n.entry k() .maxntid 1,2,3,4 {}", "at most three numbers"},
     {".version 8.0\n.target sm_80\n.entry k() .frob {}", "unknown directive '.frob' of a function"},
