@@ -113,12 +113,6 @@ static __inline__ __host__ cudaError_t cudaGetKernel(cudaKernel_t *kernelPtr, T 
     return ::cudaGetKernel(kernelPtr, (const void *)func);
 }
 
-template <class T>
-static __inline__ __host__ cudaError_t cudaGetFuncBySymbol(cudaFunction_t *functionPtr, T *symbol)
-{
-    return ::cudaGetFuncBySymbol(functionPtr, (const void *)symbol);
-}
-
 /* ---- occupancy ----------------------------------------------------------------------------- */
 
 template <class T>

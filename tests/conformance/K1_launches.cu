@@ -113,7 +113,7 @@ static void forms()
     OK(cudaLaunchKernel((const void *)kernel, dim3(1), dim3(16), args, 64, 0));
     check();
     prepare();
-    OK(cudaGetFuncBySymbol(&function, scale<int, 8>));
+    OK(cudaGetFuncBySymbol(&function, (const void *)scale<int, 8>));
     CHECK_EQ_INT(cuLaunchKernel(function, 1, 1, 1, 16, 1, 1, 64, 0, args, nullptr), CUDA_SUCCESS);
     check();
     /* Through a pointer. */
