@@ -13,14 +13,14 @@ struct View {
 enum { ROUNDS = 400 };
 
 // How long each point takes to leave, smoothed; 0 for those that stay.
-__global__ void mandelbrot(float *times, int width, int height, double aspect, View view)
+__global__ void mandelbrot(float *times, int width, int height, View view)
 {
     int px = blockIdx.x * blockDim.x + threadIdx.x, py = blockIdx.y * blockDim.y + threadIdx.y;
     if (px >= width || py >= height)
         return;
     double step = view.width / width;
     double cx = view.centre_x + (px - 0.5 * width) * step;
-    double cy = view.centre_y - (py - 0.5 * height) * step * aspect;
+    double cy = view.centre_y - (py - 0.5 * height) * step;
     double x = 0, y = 0, xx = 0, yy = 0;
     int round = 0;
     while (xx + yy <= 64.0 && round < ROUNDS) {
@@ -49,7 +49,7 @@ __global__ void colour(const float *times, uchar3 *picture, int n)
                                   : make_uchar3(shade(t, 0.55f), shade(t, 0.63f), shade(t, 0.72f));
 }
 
-static std::vector<uchar3> draw(int width, int height, double aspect, const View &view)
+static std::vector<uchar3> draw(int width, int height, const View &view)
 {
     int n = width * height;
     float *times;
@@ -57,7 +57,7 @@ static std::vector<uchar3> draw(int width, int height, double aspect, const View
     CHECK(cudaMalloc(&times, n * sizeof *times));
     CHECK(cudaMalloc(&picture, n * sizeof *picture));
     dim3 threads(16, 8), blocks((width + 15) / 16, (height + 7) / 8);
-    mandelbrot<<<blocks, threads>>>(times, width, height, aspect, view);
+    mandelbrot<<<blocks, threads>>>(times, width, height, view);
     CHECK_LAUNCH();
     colour<<<(n + 255) / 256, 256>>>(times, picture, n);
     CHECK_LAUNCH();
@@ -86,7 +86,7 @@ static void print_plain(const std::vector<uchar3> &p, int width, int height)
     for (int y = 0; y + 1 < height; y += 2) {
         for (int x = 0; x < width; x++) {
             uchar3 c = p[y * width + x];
-            putchar(ramp[(c.x + c.y + c.z) * 9 / 765]);
+            putchar(ramp[(c.x + c.y + c.z) * 9 / 765]); // one point of two: characters are tall
         }
         putchar('\n');
     }
@@ -104,17 +104,17 @@ static bool write_ppm(const char *name, const std::vector<uchar3> &p, int width,
 
 int main(int argc, char **argv)
 {
-    View view = {-0.7436, 0.1318, 0.012};
+    View whole = {-0.7, 0.0, 3.4}, valley = {-0.7436, 0.1318, 0.012};
     const char *colours = getenv("COLORTERM");
     int columns = 96, rows = 56;
-    std::vector<uchar3> small = draw(columns, rows, 1.0, view);
+    std::vector<uchar3> small = draw(columns, rows, whole);
     if (colours != NULL && (strstr(colours, "truecolor") || strstr(colours, "24bit")))
         print_coloured(small, columns, rows);
     else
         print_plain(small, columns, rows);
     if (argc > 1) {
         int width = argc > 3 ? atoi(argv[2]) : 1280, height = argc > 3 ? atoi(argv[3]) : 720;
-        if (width <= 0 || height <= 0 || !write_ppm(argv[1], draw(width, height, 1.0, view), width,
+        if (width <= 0 || height <= 0 || !write_ppm(argv[1], draw(width, height, valley), width,
                                                     height)) {
             fprintf(stderr, "cannot write %s\n", argv[1]);
             return EXIT_FAILURE;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jit/math_lanes.h"
+
 /* ---- what an object wants ------------------------------------------------------------------ */
 
 void wants_find(struct wants *w, const struct elf_object *o)
@@ -173,6 +175,8 @@ static void *library_function(const char *name, struct diag *d)
     static struct library sleef = {.file = "libsleef.so.3"}, math = {.file = "libm.so.6"};
     if (strncmp(name, "Sleef_", 6) == 0)
         return library_symbol(&sleef, name, d);
+    if (strncmp(name, "weir_alu_", 9) == 0)
+        return alu_symbol(name);
     void *address = memory_function(name);
     if (address == NULL)
         address = compiler_function(name);

@@ -16,6 +16,7 @@ void wants_free(struct wants *w);
 /* Fills values[k] with the address of wants.symbols[k]:
  *   weir_var_<i>, weir_func_<i>  the module's variable or function i, asked of the resolver
  *   weir_rt_<name>               the resolver's helper <name> (without the prefix)
+ *   weir_alu_…                   the run time of elementwise instructions (math_lanes.h)
  *   Sleef_…                      the vector math library, opened at the first such name
  *   C's math and memory functions, the compiler's run-time functions: those listed in the .c file
  * Anything else is refused: code must not reach into the host program by name. */
