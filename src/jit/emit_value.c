@@ -197,10 +197,7 @@ static LLVMValueRef constant_(struct emit *e, const struct ptx_operand *o, unsig
     if (LLVMGetTypeKind(t) != LLVMIntegerTypeKind && LLVMGetTypeKind(t) != LLVMHalfTypeKind) {
         /* exact bits, NaN payloads included */
         if (LLVMGetTypeKind(t) == LLVMFloatTypeKind) {
-            float f = (float)o->fimm;
-            uint32_t bits;
-            memcpy(&bits, &f, 4);
-            return LLVMConstBitCast(c32(e, bits), t);
+            return LLVMConstBitCast(c32(e, ptx_f32_bits(o->fimm)), t);
         }
         uint64_t bits;
         memcpy(&bits, &o->fimm, 8);
@@ -210,8 +207,7 @@ static LLVMValueRef constant_(struct emit *e, const struct ptx_operand *o, unsig
         return LLVMConstReal(t, o->fimm);
     uint64_t bits = 0;
     if (o->is_f32 || LLVMGetIntTypeWidth(t) <= 32) {
-        float f = (float)o->fimm;
-        memcpy(&bits, &f, 4);
+        bits = ptx_f32_bits(o->fimm);
     } else {
         memcpy(&bits, &o->fimm, 8);
     }
