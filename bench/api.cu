@@ -1,0 +1,220 @@
+// What calls cost: one line per call, the best of several batches. Start-up is measured in children
+// of this program, with an empty kernel cache and with a filled one.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static __global__ void empty() {}
+
+static double now_us()
+{
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1e6 + t.tv_nsec * 1e-3;
+}
+
+static void must(cudaError_t error, const char *what)
+{
+    if (error == cudaSuccess)
+        return;
+    fprintf(stderr, "bench: %s: %s\n", what, cudaGetErrorString(error));
+    exit(1);
+}
+#define MUST(call) must((call), #call)
+
+// The shortest time per call in µs over `batches` of `calls`; `after` ends a batch, untimed.
+template <class Call, class After>
+static double best(int batches, int calls, Call call, After after)
+{
+    double shortest = 1e30;
+    for (int batch = 0; batch <= batches; batch++) { // the first warms up
+        double start = now_us();
+        for (int i = 0; i < calls; i++)
+            call();
+        double took = (now_us() - start) / calls;
+        after();
+        if (batch > 0)
+            shortest = std::min(shortest, took);
+    }
+    return shortest;
+}
+
+static void row(const char *what, double value, const char *unit)
+{
+    printf("| %-50s | %9.2f %-4s |\n", what, value, unit);
+    fflush(stdout);
+}
+
+static void nothing() {}
+static void synchronize() { MUST(cudaDeviceSynchronize()); }
+
+static void calls()
+{
+    cudaStream_t stream;
+    cudaEvent_t event;
+    MUST(cudaStreamCreate(&stream));
+    MUST(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    row("launch of an empty kernel, without waiting",
+        best(20, 500, [&] { empty<<<1, 32, 0, stream>>>(); }, synchronize), "µs");
+    row("launch and cudaStreamSynchronize",
+        best(
+            20, 500,
+            [&] {
+                empty<<<1, 32, 0, stream>>>();
+                MUST(cudaStreamSynchronize(stream));
+            },
+            nothing),
+        "µs");
+    row("cudaEventRecord",
+        best(20, 500, [&] { MUST(cudaEventRecord(event, stream)); }, synchronize), "µs");
+    row("cudaEventRecord and cudaEventSynchronize",
+        best(
+            20, 500,
+            [&] {
+                MUST(cudaEventRecord(event, stream));
+                MUST(cudaEventSynchronize(event));
+            },
+            nothing),
+        "µs");
+    row("cudaStreamQuery", best(20, 1000, [&] { MUST(cudaStreamQuery(stream)); }, nothing), "µs");
+    MUST(cudaEventDestroy(event));
+    MUST(cudaStreamDestroy(stream));
+}
+
+static void memory()
+{
+    for (int mib : {1, 64}) {
+        char what[64];
+        snprintf(what, sizeof what, "cudaMalloc and cudaFree of %d MiB", mib);
+        row(what,
+            best(
+                10, 50,
+                [&] {
+                    void *p;
+                    MUST(cudaMalloc(&p, (size_t)mib << 20));
+                    MUST(cudaFree(p));
+                },
+                nothing),
+            "µs");
+    }
+    const size_t small = 4096, large = (size_t)256 << 20;
+    char *pageable = (char *)malloc(large), *pinned, *device[2];
+    memset(pageable, 1, large);
+    MUST(cudaMallocHost(&pinned, large));
+    memset(pinned, 1, large);
+    for (char *&d : device) {
+        MUST(cudaMalloc(&d, large));
+        MUST(cudaMemset(d, 0, large));
+    }
+    row("copy of 4 KiB to the device and synchronize",
+        best(
+            20, 500,
+            [&] {
+                MUST(cudaMemcpyAsync(device[0], pinned, small, cudaMemcpyHostToDevice));
+                MUST(cudaStreamSynchronize(0));
+            },
+            nothing),
+        "µs");
+    struct {
+        const char *what;
+        void *to, *from;
+    } copies[] = {{"256 MiB, pageable to device", device[0], pageable},
+                  {"256 MiB, pinned to device", device[0], pinned},
+                  {"256 MiB, device to pinned", pinned, device[0]},
+                  {"256 MiB, device to device", device[1], device[0]}};
+    for (auto &c : copies) {
+        double us = best(
+            5, 1,
+            [&] {
+                MUST(cudaMemcpy(c.to, c.from, large, cudaMemcpyDefault));
+                synchronize();
+            },
+            nothing);
+        row(c.what, large / us * 1e-3, "GB/s");
+    }
+    for (char *d : device)
+        MUST(cudaFree(d));
+    MUST(cudaFreeHost(pinned));
+    free(pageable);
+}
+
+// In a child: when the first call and the first launch were done.
+static int first_calls()
+{
+    double at[3];
+    int count;
+    MUST(cudaGetDeviceCount(&count));
+    MUST(cudaFree(nullptr));
+    at[0] = now_us();
+    empty<<<1, 32>>>();
+    synchronize();
+    at[1] = now_us();
+    empty<<<1, 32>>>();
+    synchronize();
+    at[2] = now_us();
+    printf("%.3f %.3f %.3f\n", at[0], at[1], at[2]);
+    return 0;
+}
+
+// Times from the start of a process to its first call's end, and of its first launch.
+static void start(const char *program, double *first_call, double *first_launch)
+{
+    int ends[2];
+    if (pipe(ends))
+        exit(1);
+    double begin = now_us(), at[3] = {0, 0, 0};
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], 1);
+        execl(program, program, "--first-calls", (char *)nullptr);
+        _exit(127);
+    }
+    close(ends[1]);
+    FILE *out = fdopen(ends[0], "r");
+    int status, found = fscanf(out, "%lf %lf %lf", &at[0], &at[1], &at[2]);
+    fclose(out);
+    waitpid(child, &status, 0);
+    if (found != 3 || status) {
+        fprintf(stderr, "bench: the child that measures start-up failed\n");
+        exit(1);
+    }
+    *first_call = std::min(*first_call, (at[0] - begin) * 1e-3);
+    *first_launch = std::min(*first_launch, (at[1] - at[0] - (at[2] - at[1])) * 1e-3);
+}
+
+static void start_up(const char *program)
+{
+    double call = 1e30, cold = 1e30, cached = 1e30;
+    for (int i = 0; i < 5; i++) {
+        char cache[] = "/tmp/weir-bench-XXXXXX", remove[64];
+        if (!mkdtemp(cache))
+            exit(1);
+        setenv("WEIR_CACHE_DIR", cache, 1);
+        start(program, &call, &cold);
+        for (int j = 0; j < 3; j++)
+            start(program, &call, &cached);
+        snprintf(remove, sizeof remove, "rm -r %s", cache);
+        if (system(remove))
+            exit(1);
+    }
+    row("process start to the first call's end", call, "ms");
+    row("first launch, nothing cached", cold, "ms");
+    row("first launch, cached on disk", cached, "ms");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && !strcmp(argv[1], "--first-calls"))
+        return first_calls();
+    printf("| %-50s | %13s  |\n| --- | ---: |\n", "call", "best");
+    start_up("/proc/self/exe"); // before this process has threads
+    calls();
+    memory();
+    return 0;
+}

@@ -1,0 +1,129 @@
+/* What a benchmark is made of. Each folder of kernels/ holds one problem in three versions:
+ * kernel.cu for Weir, kernel.cl for OpenCL, and native.c, which also makes the inputs and says
+ * which launches solve the problem. The launches are written once, so that Weir and OpenCL run the
+ * same algorithm with the same grid. main.c runs the versions in turn and compares their results.
+ */
+#ifndef BENCH_HARNESS_H
+#define BENCH_HARNESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { BENCH_MAX_ARRAYS = 8, BENCH_MAX_ARGS = 12 };
+
+enum bench_type { BENCH_FLOAT, BENCH_INT, BENCH_BYTE };
+
+/* An array that the problem reads or writes. */
+struct bench_array {
+    enum bench_type type;
+    size_t count; /* elements */
+    int output;   /* compared between the versions */
+    void *data;   /* its content at the start */
+};
+
+/* A problem of a certain size. */
+struct bench_problem {
+    int n; /* what the row calls its size */
+    int arrays;
+    struct bench_array array[BENCH_MAX_ARRAYS];
+};
+
+enum bench_arg_kind { BENCH_ARG_ARRAY, BENCH_ARG_INT, BENCH_ARG_FLOAT };
+
+/* One argument of a kernel. */
+struct bench_arg {
+    enum bench_arg_kind kind;
+    int i; /* the number, or which array */
+    float f;
+};
+
+/* One launch: kernel, grid and block as in CUDA. */
+struct bench_launch {
+    const char *kernel;
+    unsigned grid_x, grid_y, block_x, block_y;
+    int args;
+    struct bench_arg arg[BENCH_MAX_ARGS];
+};
+
+/* Where launches go; each device side has its own. */
+struct bench_queue {
+    void (*launch)(struct bench_queue *queue, const struct bench_launch *launch);
+    void (*zero)(struct bench_queue *queue, int array); /* fills an array with zero bytes */
+};
+
+#define BENCH_ARRAY(which)     ((struct bench_arg){BENCH_ARG_ARRAY, (which), 0})
+#define BENCH_INT_ARG(value)   ((struct bench_arg){BENCH_ARG_INT, (value), 0})
+#define BENCH_FLOAT_ARG(value) ((struct bench_arg){BENCH_ARG_FLOAT, 0, (value)})
+/* BENCH_LAUNCH(queue, "kernel", grid_x, grid_y, block_x, block_y, arguments...) */
+#define BENCH_LAUNCH(queue, name, gx, gy, bx, by, ...)                                             \
+    (queue)->launch((queue),                                                                       \
+                    &(struct bench_launch){name,                                                   \
+                                           (unsigned)(gx),                                         \
+                                           (unsigned)(gy),                                         \
+                                           (bx),                                                   \
+                                           (by),                                                   \
+                                           (int)(sizeof((struct bench_arg[]){__VA_ARGS__}) /       \
+                                                 sizeof(struct bench_arg)),                        \
+                                           {__VA_ARGS__}})
+
+/* One row of the table. */
+struct bench {
+    const char *name;  /* of the row */
+    const char *title; /* what it is, with its size */
+    const char *cl;    /* folder of its kernel.cl */
+    int n, quick_n;    /* size in the table, size when only results are checked */
+    double tolerance;  /* of a result, relative to the largest of its array */
+    double
+        outliers; /* fraction of elements that may be outside of it (counts decided by rounding) */
+    void (*make)(struct bench_problem *problem);
+    void (*device)(struct bench_queue *queue, const struct bench_problem *problem);
+    void (*native)(const struct bench_problem *problem);
+    int needs_shuffle; /* OpenCL must have sub-groups of 32 with shuffles */
+};
+
+/* What a side is measured by. */
+struct bench_timing {
+    int repeats;      /* at least */
+    double budget_ms; /* goes on repeating for so long */
+};
+
+/* Adds an array of `count` elements to the problem, zeroed; returns its data. */
+void *bench_add(struct bench_problem *problem, enum bench_type type, size_t count, int output);
+/* The next of a fixed sequence of numbers in [low, high). */
+float bench_random(uint32_t *state, float low, float high);
+size_t bench_bytes(const struct bench_array *array);
+double bench_now_ms(void);
+/* Calls run(context) once to warm up, then as `timing` says; returns the shortest, in ms. */
+double bench_best(const struct bench_timing *timing, void (*run)(void *context), void *context);
+/* Ends this side's process with a reason that the table shows. */
+void bench_stop(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+/* The sides: solve the problem, store the outputs to `result` (one after another) and return the
+ * best time in ms. Each runs in a process of its own. */
+double bench_run_weir(const struct bench *bench, struct bench_problem *problem,
+                      const struct bench_timing *timing, void *result);
+double bench_run_native(const struct bench *bench, struct bench_problem *problem,
+                        const struct bench_timing *timing, void *result);
+double bench_run_opencl(const struct bench *bench, struct bench_problem *problem,
+                        const struct bench_timing *timing, void *result);
+
+/* Kernels of CUDA files make themselves known by name. */
+void bench_register_kernel(const char *name, const void *function);
+
+#ifdef __cplusplus
+}
+struct bench_kernel_name {
+    bench_kernel_name(const char *name, const void *function)
+    {
+        bench_register_kernel(name, function);
+    }
+};
+#define BENCH_KERNEL(name)                                                                         \
+    static const bench_kernel_name name##_known(#name, reinterpret_cast<const void *>(name))
+#endif
+
+#endif

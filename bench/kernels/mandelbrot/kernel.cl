@@ -1,0 +1,16 @@
+// The Mandelbrot set: one point per work item, steps until it escapes.
+kernel void mandelbrot(global int *steps, int n, int limit)
+{
+    int column = get_global_id(0), row = get_global_id(1);
+    if (column >= n || row >= n)
+        return;
+    float cx = -2.0f + 2.5f * column / n, cy = -1.25f + 2.5f * row / n, x = 0, y = 0;
+    int step = 0;
+    while (step < limit && x * x + y * y < 4) {
+        float next = x * x - y * y + cx;
+        y = 2 * x * y + cy;
+        x = next;
+        step++;
+    }
+    steps[row * n + column] = step;
+}

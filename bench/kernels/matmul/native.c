@@ -1,0 +1,97 @@
+/* Matrix product: panels of B packed once per thread, tiles of C in registers. */
+#include "native.h"
+#include "harness.h"
+
+#include <stdlib.h>
+
+static void make(struct bench_problem *p)
+{
+    uint32_t seed = 3;
+    size_t count = (size_t)p->n * (size_t)p->n;
+    for (int i = 0; i < 2; i++) {
+        float *m = bench_add(p, BENCH_FLOAT, count, 0);
+        for (size_t j = 0; j < count; j++)
+            m[j] = bench_random(&seed, 0, 1);
+    }
+    bench_add(p, BENCH_FLOAT, count, 1);
+}
+
+static void device(struct bench_queue *q, const struct bench_problem *p, const char *kernel,
+                   int tile)
+{
+    BENCH_LAUNCH(q, kernel, p->n / tile, p->n / tile, (unsigned)tile, (unsigned)tile,
+                 BENCH_ARRAY(0), BENCH_ARRAY(1), BENCH_ARRAY(2), BENCH_INT_ARG(p->n));
+}
+
+static void device_naive(struct bench_queue *q, const struct bench_problem *p)
+{
+    device(q, p, "matmul_naive", 16);
+}
+static void device_16(struct bench_queue *q, const struct bench_problem *p)
+{
+    device(q, p, "matmul_16", 16);
+}
+static void device_32(struct bench_queue *q, const struct bench_problem *p)
+{
+    device(q, p, "matmul_32", 32);
+}
+
+enum { ROWS = 8, COLUMNS = 2 * LANES };
+
+/* ROWS rows of C below a panel of B that lies packed. */
+static void micro_tile(const float *restrict a, const float *restrict panel, float *restrict c,
+                       int n)
+{
+    vfloat sum[ROWS][2] = {{{0}}};
+    for (int k = 0; k < n; k++) {
+        vfloat left = vload(panel + k * COLUMNS), right = vload(panel + k * COLUMNS + LANES);
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            sum[r][0] += a[r * n + k] * left;
+            sum[r][1] += a[r * n + k] * right;
+        }
+    }
+    for (int r = 0; r < ROWS; r++) {
+        vstore(c + r * n, sum[r][0]);
+        vstore(c + r * n + LANES, sum[r][1]);
+    }
+}
+
+static void native(const struct bench_problem *p)
+{
+    int n = p->n;
+    const float *a = p->array[0].data, *b = p->array[1].data;
+    float *c = p->array[2].data;
+#pragma omp parallel
+    {
+        float *panel = aligned_alloc(64, (size_t)n * COLUMNS * sizeof(float));
+        if (!panel)
+            bench_stop("no memory");
+#pragma omp for schedule(dynamic)
+        for (int column = 0; column < n; column += COLUMNS) {
+            for (int k = 0; k < n; k++) {
+                vstore(panel + k * COLUMNS, vload(b + k * n + column));
+                vstore(panel + k * COLUMNS + LANES, vload(b + k * n + column + LANES));
+            }
+            for (int row = 0; row < n; row += ROWS)
+                micro_tile(a + row * n, panel, c + row * n + column, n);
+        }
+        free(panel);
+    }
+}
+
+#define ROW(row, text, launches)                                                                   \
+    const struct bench bench_##row = {                                                             \
+        .name = #row,                                                                              \
+        .title = text,                                                                             \
+        .cl = "matmul",                                                                            \
+        .n = 1024,                                                                                 \
+        .quick_n = 96,                                                                             \
+        .tolerance = 1e-5,                                                                         \
+        .make = make,                                                                              \
+        .device = launches,                                                                        \
+        .native = native,                                                                          \
+    }
+ROW(matmul_naive, "matmul 1024², global memory, 16×16 blocks", device_naive);
+ROW(matmul_16, "matmul 1024², 16×16 shared tiles", device_16);
+ROW(matmul_32, "matmul 1024², 32×32 shared tiles", device_32);

@@ -1,0 +1,60 @@
+#!/bin/sh
+# Measures Weir against native code and PoCL, and prints one table.
+#   bench/run.sh BUILD [--quick | --api] [--write] [--kernel ROW] [--without weir|PoCL]
+# --quick compares results on small sizes only; --api measures what calls cost; --write also puts
+# the table and what was measured on into docs/performance.md.
+set -eu
+
+build=${1:?"usage: bench/run.sh BUILD [--quick | --api] [--write] [--kernel ROW]"}
+shift
+root=$(cd "$(dirname "$0")/.." && pwd)
+program=weir-bench section=kernels write="" arguments=""
+for argument; do
+    case $argument in
+    --write) write=1 ;;
+    --api) program=weir-bench-api section=calls ;;
+    *) arguments="$arguments $argument" ;;
+    esac
+done
+
+cmake --build "$build" --target weir_bench >/dev/null || {
+    echo "bench: does not build; see cmake --build $build --target weir_bench" >&2
+    exit 1
+}
+# shellcheck disable=SC2086 # says nothing of PoCL when only results or calls are measured
+case "$section$arguments" in
+calls* | *--quick*) ;;
+*) ls /etc/OpenCL/vendors/pocl.icd >/dev/null 2>&1 ||
+    echo "bench: PoCL is not installed; for its column: make bench-deps" >&2 ;;
+esac
+
+# Kernels compiled for an earlier version of either side must not be measured.
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT INT TERM
+mkdir "$scratch/weir" "$scratch/pocl"
+export WEIR_CACHE_DIR="$scratch/weir" POCL_CACHE_DIR="$scratch/pocl"
+
+status=0
+# shellcheck disable=SC2086
+"$build/bench/$program" $arguments >"$scratch/table" &
+running=$!
+tail -f --pid="$running" "$scratch/table"
+wait "$running" || status=$?
+
+if [ -n "$write" ] && [ "$status" = 0 ]; then
+    {
+        echo
+        sh "$root/bench/machine.sh" "$build"
+        echo
+        cat "$scratch/table"
+        echo
+    } >"$scratch/section"
+    # Between <!-- section --> and <!-- /section -->.
+    awk -v section="$section" -v from="$scratch/section" '
+        $0 == "<!-- /" section " -->" { while ((getline line < from) > 0) print line; inside = 0 }
+        !inside { print }
+        $0 == "<!-- " section " -->" { inside = 1 }
+    ' "$root/docs/performance.md" >"$scratch/page"
+    cp "$scratch/page" "$root/docs/performance.md"
+fi
+exit $status
