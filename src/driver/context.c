@@ -19,9 +19,20 @@ static _Thread_local struct {
     int count;
 } stack;
 
+/* All contexts there ever were: objects stay when contexts go, since any thread may have one as its
+ * current context. */
+static struct {
+    pthread_mutex_t lock;
+    CUcontext newest;
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
 static void init_context_(CUcontext c, int ordinal)
 {
     memset(c, 0, sizeof *c);
+    pthread_mutex_lock(&all.lock);
+    c->older = all.newest;
+    all.newest = c;
+    pthread_mutex_unlock(&all.lock);
     c->tag = TAG_CONTEXT;
     c->ordinal = ordinal;
     c->memory = device_ordinal(driver_device(ordinal));
@@ -40,6 +51,16 @@ CUcontext driver_primary(int ordinal)
 {
     pthread_once(&primary_once, primaries_);
     return &primary[ordinal];
+}
+
+CUcontext driver_context_of(const void *owner)
+{
+    pthread_mutex_lock(&all.lock);
+    CUcontext c = all.newest;
+    while (c != NULL && (c->device == NULL || c->device != owner))
+        c = c->older;
+    pthread_mutex_unlock(&all.lock);
+    return c;
 }
 
 /* ---- faults ---------------------------------------------------------------------------------- */
@@ -231,15 +252,28 @@ static void empty_(CUcontext c, bool keep)
     atomic_store(&c->fault_told, false);
 }
 
-CUresult primary_retain(int ordinal, CUcontext *ctx)
+/* A device's primary context, with the lock of all primary ones held. Not for host functions: a
+ * reset waits for them, holding it. */
+static CUresult lock_primary_(CUdevice dev, CUcontext *c)
 {
-    CUresult r = driver_ready();
+    CUresult r = device_check(dev);
     if (r != CUDA_SUCCESS)
         return r;
-    if (ordinal < 0 || ordinal >= driver_device_count())
-        return CUDA_ERROR_INVALID_DEVICE;
-    CUcontext c = driver_primary(ordinal);
+    if (device_in_host_function())
+        return CUDA_ERROR_NOT_PERMITTED;
+    *c = driver_primary(dev);
     pthread_mutex_lock(&primary_lock);
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice dev)
+{
+    CUcontext c;
+    if (ctx == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult r = lock_primary_(dev, &c);
+    if (r != CUDA_SUCCESS)
+        return r;
     bool ok = activate_(c);
     if (ok)
         atomic_fetch_add(&c->retains, 1);
@@ -248,20 +282,12 @@ CUresult primary_retain(int ordinal, CUcontext *ctx)
     return ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-WEIR_API CUresult cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice dev)
-{
-    if (ctx == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    return primary_retain(dev, ctx);
-}
-
 WEIR_API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev)
 {
-    CUresult r = device_check(dev);
+    CUcontext c;
+    CUresult r = lock_primary_(dev, &c);
     if (r != CUDA_SUCCESS)
         return r;
-    CUcontext c = driver_primary(dev);
-    pthread_mutex_lock(&primary_lock);
     if (atomic_load(&c->retains) == 0)
         r = CUDA_ERROR_INVALID_CONTEXT;
     else if (atomic_fetch_sub(&c->retains, 1) == 1 && c->device != NULL)
@@ -272,11 +298,10 @@ WEIR_API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev)
 
 WEIR_API CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
 {
-    CUresult r = device_check(dev);
+    CUcontext c;
+    CUresult r = lock_primary_(dev, &c);
     if (r != CUDA_SUCCESS)
         return r;
-    CUcontext c = driver_primary(dev);
-    pthread_mutex_lock(&primary_lock);
     if (c->device != NULL)
         empty_(c, true);
     pthread_mutex_unlock(&primary_lock);
@@ -285,13 +310,12 @@ WEIR_API CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
 
 WEIR_API CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags)
 {
-    CUresult r = device_check(dev);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CUcontext c;
     if (!context_flags_valid(flags))
         return CUDA_ERROR_INVALID_VALUE;
-    CUcontext c = driver_primary(dev);
-    pthread_mutex_lock(&primary_lock);
+    CUresult r = lock_primary_(dev, &c);
+    if (r != CUDA_SUCCESS)
+        return r;
     context_set_flags(c, flags);
     pthread_mutex_unlock(&primary_lock);
     return CUDA_SUCCESS;
@@ -325,13 +349,15 @@ WEIR_API CUresult cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *params, unsi
                             "cuCtxCreate: execution affinity is not supported");
     if (!context_flags_valid(flags))
         return CUDA_ERROR_INVALID_VALUE;
+    if (device_in_host_function())
+        return CUDA_ERROR_NOT_PERMITTED;
+    if (stack.count == STACK_DEPTH)
+        return CUDA_ERROR_OUT_OF_MEMORY;
     CUcontext c = xcalloc(1, sizeof *c);
     init_context_(c, dev);
     c->flags = flags;
-    if (!activate_(c) || stack.count == STACK_DEPTH) {
-        free(c);
+    if (!activate_(c))
         return CUDA_ERROR_OUT_OF_MEMORY;
-    }
     stack.items[stack.count++] = c;
     *out = c;
     return CUDA_SUCCESS;
@@ -503,8 +529,10 @@ WEIR_API CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
         return r;
     if (value == NULL)
         return CUDA_ERROR_INVALID_VALUE;
+    if ((unsigned)limit >= CU_LIMIT_MAX)
+        return CUDA_ERROR_INVALID_VALUE;
     if (!env_limit_(limit, &which))
-        return driver_error(CUDA_ERROR_UNSUPPORTED_LIMIT, "this limit is not supported");
+        return driver_error(CUDA_ERROR_UNSUPPORTED_LIMIT, "limit %d is not supported", (int)limit);
     *value = grid_limit_get(device_context_env(c->device), which);
     return CUDA_SUCCESS;
 }
@@ -516,8 +544,10 @@ WEIR_API CUresult cuCtxSetLimit(CUlimit limit, size_t value)
     CUresult r = driver_current(&c);
     if (r != CUDA_SUCCESS)
         return r;
+    if ((unsigned)limit >= CU_LIMIT_MAX)
+        return CUDA_ERROR_INVALID_VALUE;
     if (!env_limit_(limit, &which))
-        return driver_error(CUDA_ERROR_UNSUPPORTED_LIMIT, "this limit is not supported");
+        return driver_error(CUDA_ERROR_UNSUPPORTED_LIMIT, "limit %d is not supported", (int)limit);
     return grid_limit_set(device_context_env(c->device), which, value) ? CUDA_SUCCESS
                                                                        : CUDA_ERROR_INVALID_VALUE;
 }

@@ -71,6 +71,7 @@ struct CUctx_st {
     CUfunc_cache cache_config;
     _Atomic uint64_t id;          /* of the process's contexts; a reset is a new one: what was loaded
                                      before is gone */
+    struct CUctx_st *older;       /* in the list of all */
     atomic_uint peers;            /* bit n: access to device n's memory was asked for */
 };
 
@@ -194,7 +195,8 @@ CUresult context_check(CUcontext ctx);
 bool context_flags_valid(unsigned flags);
 void context_set_flags(CUcontext ctx, unsigned flags);
 CUcontext driver_primary(int ordinal); /* object of a device's primary context; may be inactive */
-CUresult primary_retain(int ordinal, CUcontext *ctx);
+/* The live context behind the lower rooms' one; NULL when there is none. */
+CUcontext driver_context_of(const void *owner);
 
 /* ---- stream.c, event.c ------------------------------------------------------------------------ */
 

@@ -62,6 +62,8 @@ WEIR_API CUresult cuInit(unsigned int flags)
         return CUDA_ERROR_INVALID_VALUE;
     pthread_once(&once, open_);
     atomic_store(&asked, true);
+    if (device_forked())
+        return driver_ready();
     if (opened != CUDA_SUCCESS)
         return driver_error(opened, "%s", open_message);
     return CUDA_SUCCESS;

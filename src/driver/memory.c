@@ -122,6 +122,8 @@ WEIR_API CUresult cuMemHostRegister_v2(void *p, size_t bytes, unsigned int flags
         return r;
     if (p == NULL || bytes == 0 || (flags & ~15u) != 0)
         return CUDA_ERROR_INVALID_VALUE;
+    if (flags & CU_MEMHOSTREGISTER_IOMEMORY)
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED, "CU_MEMHOSTREGISTER_IOMEMORY is not supported");
     return driver_from_mem(mem_register(p, bytes, flags, c->device));
 }
 
@@ -197,17 +199,24 @@ WEIR_API CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUde
     return CUDA_SUCCESS;
 }
 
+/* The device of an address: for memory of the host that of the context that asked for it. */
+static int ordinal_(const struct mem_info *i)
+{
+    if (i->device >= 0)
+        return driver_device_number(i->device);
+    CUcontext c = driver_context_of(i->owner);
+    return c != NULL ? c->ordinal : 0;
+}
+
 /* One attribute of an address into `out`, whose type the attribute fixes. */
 static CUresult pointer_attribute_(void *out, CUpointer_attribute which, const struct mem_info *i,
                                    CUdeviceptr at)
 {
     bool device = (i->kind & MEM_ON_DEVICE) != 0, managed = i->kind == MEM_MANAGED;
     switch (which) {
-    case CU_POINTER_ATTRIBUTE_CONTEXT: {
-        CUcontext c = driver_primary(i->device < 0 ? 0 : driver_device_number(i->device));
-        *(CUcontext *)out = i->kind == MEM_POOL ? NULL : c;
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+        *(CUcontext *)out = i->kind == MEM_POOL ? NULL : driver_context_of(i->owner);
         return CUDA_SUCCESS;
-    }
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         *(unsigned *)out = device || managed ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
         return CUDA_SUCCESS;
@@ -221,7 +230,7 @@ static CUresult pointer_attribute_(void *out, CUpointer_attribute which, const s
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned *)out = managed; return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-        *(int *)out = i->device < 0 ? 0 : driver_device_number(i->device);
+        *(int *)out = ordinal_(i);
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: *(unsigned *)out = 0; return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(CUdeviceptr *)out = i->base; return CUDA_SUCCESS;

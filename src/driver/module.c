@@ -5,6 +5,7 @@
 
 #include "driver/fatbin.h"
 #include "driver/objects.h"
+#include "jit/load.h"
 
 /* ---- names for compiled code ------------------------------------------------------------------ */
 
@@ -52,9 +53,10 @@ static struct ptx_module *parse_(const char *text, size_t size, CUresult *code, 
 {
     struct ptx_module *ptx = ptx_parse(text, strnlen(text, size), d);
     *code = CUDA_ERROR_INVALID_PTX;
+    if (ptx == NULL && strncmp(d->text, "PTX ISA version", 15) == 0)
+        *code = CUDA_ERROR_UNSUPPORTED_PTX_VERSION; /* the parser's words for a version it knows not */
     if (ptx != NULL && ptx->target_sm > DEVICE_SM) {
         diag_set(d, 0, 0, "PTX for sm_%d; this device is sm_%d", ptx->target_sm, DEVICE_SM);
-        *code = CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
         ptx_free(ptx);
         ptx = NULL;
     }
@@ -276,7 +278,9 @@ static CUresult compile_variant_(CUfunction f, const uint32_t ntid[3], bool grid
     struct diag d = {0};
     struct jit_code *code = jit_get(f->func, &opt, &f->module->resolver, &d);
     if (code == NULL)
-        return driver_error(CUDA_ERROR_INVALID_PTX, "kernel %s: %s", f->func->name, d.text);
+        return driver_error(jit_plugin_path() == NULL ? CUDA_ERROR_JIT_COMPILER_NOT_FOUND
+                                                      : CUDA_ERROR_INVALID_PTX,
+                            "kernel %s: %s", f->func->name, d.text);
     struct variant *v = xcalloc(1, sizeof *v);
     memcpy(v->ntid, ntid, sizeof v->ntid);
     v->grid_small = grid_small;

@@ -47,8 +47,9 @@ static void behind(void)
     *word = 0;
     void *good[] = {&word, &one};
     NEED(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
-    OK(launch(kernel(module, "store"), 1, 1, s, bad));
-    CUresult r = launch(kernel(module, "store"), 1, 1, s, good);
+    CUfunction f = kernel(module, "store");
+    OK(launch(f, 1, 1, s, bad));
+    CUresult r = launch(f, 1, 1, s, good);
     CHECK(r == CUDA_SUCCESS || r == CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK_CU(cuStreamSynchronize(s), CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK_EQ_INT(*word, 0);
