@@ -220,7 +220,7 @@ struct module_source {
 /* On failure `log` (may be NULL) gets what is wrong, for people. */
 CUresult module_load(CUcontext ctx, const struct module_source *source, struct strbuf *log,
                      CUmodule *out);
-/* Keeps the message, with the line it names, for the log and for whoever asks later; returns code. */
+/* Keeps the message for the log and for whoever asks later; returns code. */
 CUresult module_refuse(CUresult code, const struct diag *d, struct strbuf *log);
 /* The PTX of any image, parsed; NULL and both a code and a message when there is none. */
 struct ptx_module *module_read(const void *image, size_t size, CUresult *code, struct diag *d);

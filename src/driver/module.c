@@ -53,7 +53,7 @@ static struct ptx_module *parse_(const char *text, size_t size, CUresult *code, 
 {
     struct ptx_module *ptx = ptx_parse(text, strnlen(text, size), d);
     *code = CUDA_ERROR_INVALID_PTX;
-    if (ptx == NULL && strncmp(d->text, "PTX ISA version", 15) == 0)
+    if (ptx == NULL && strstr(d->text, "PTX ISA version") != NULL)
         *code = CUDA_ERROR_UNSUPPORTED_PTX_VERSION; /* the parser's words for a version it knows not */
     if (ptx != NULL && ptx->target_sm > DEVICE_SM) {
         diag_set(d, 0, 0, "PTX for sm_%d; this device is sm_%d", ptx->target_sm, DEVICE_SM);
@@ -147,15 +147,9 @@ static void free_module_(CUmodule m)
 CUresult module_refuse(CUresult code, const struct diag *d, struct strbuf *log)
 {
     const char *text = d->text[0] ? d->text : "not a module: neither PTX nor a fat binary";
-    struct strbuf sb = {0};
-    if (d->line > 0)
-        sb_printf(&sb, "line %d: ", d->line);
-    sb_printf(&sb, "%s", text);
     if (log != NULL)
-        sb_printf(log, "%s", sb.items);
-    driver_error(code, "%s", sb.items);
-    sb_free(&sb);
-    return code;
+        sb_printf(log, "%s", text);
+    return driver_error(code, "%s", text);
 }
 
 CUresult module_load(CUcontext ctx, const struct module_source *source, struct strbuf *log,
