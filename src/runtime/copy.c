@@ -1,5 +1,5 @@
-/* Copies of linear memory: one row, boxes, between devices, in batches. Those with an array on
- * either side are in copy_array.c.
+/* Copies of linear memory: one row, boxes, between devices. Batches are in batch.c, those with an
+ * array on either side are in copy_array.c.
  *
  * A synchronous copy in the thread's own default stream is an asynchronous one and a wait for the
  * stream; between device memories nobody waits (spec Y1). */
@@ -169,42 +169,3 @@ PUBLIC cudaError_t cudaMemcpyPeerAsync(void *dst, int dstDevice, const void *src
 {
     return done(copy_peer(dst, dstDevice, src, srcDevice, count, stream, RT_ASYNC));
 }
-
-/* ---- batches ------------------------------------------------------------------------------- */
-
-/* When the source may be read: in stream order, or not after the call. */
-static bool order_valid(enum cudaMemcpySrcAccessOrder order)
-{
-    return order == cudaMemcpySrcAccessOrderStream ||
-           order == cudaMemcpySrcAccessOrderDuringApiCall || order == cudaMemcpySrcAccessOrderAny;
-}
-
-static cudaError_t copy_batch(void *const *dsts, const void *const *srcs, const size_t *sizes,
-                              size_t count, const struct cudaMemcpyAttributes *attrs,
-                              const size_t *first, size_t attr_count, cudaStream_t stream)
-{
-    bool now = false;
-
-    RT_CHECK(dsts && srcs && sizes && attrs && first && count, cudaErrorInvalidValue);
-    RT_CHECK(attr_count && attr_count <= count && first[0] == 0, cudaErrorInvalidValue);
-    RT_CHECK(stream && stream != cudaStreamLegacy, cudaErrorInvalidValue);
-    for (size_t i = 0; i < attr_count; i++) {
-        RT_CHECK(order_valid(attrs[i].srcAccessOrder), cudaErrorInvalidValue);
-        RT_CHECK(i == 0 || (first[i] > first[i - 1] && first[i] < count), cudaErrorInvalidValue);
-        now |= attrs[i].srcAccessOrder == cudaMemcpySrcAccessOrderDuringApiCall;
-    }
-    for (size_t i = 0; i < count; i++)
-        RT_CHECK(dsts[i] && srcs[i] && sizes[i], cudaErrorInvalidValue);
-    RT_TRY(rt_context());
-    for (size_t i = 0; i < count; i++)
-        CU_TRY(CU(cuMemcpyAsync, (CUdeviceptr)dsts[i], (CUdeviceptr)srcs[i], sizes[i], stream));
-    if (now)
-        CU_TRY(CU(cuStreamSynchronize, stream));
-    return cudaSuccess;
-}
-
-STREAM_API(cudaMemcpyBatchAsync,
-           (void *const *dsts, const void *const *srcs, const size_t *sizes, size_t count,
-            struct cudaMemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs,
-            cudaStream_t stream),
-           copy_batch(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, stream))

@@ -300,6 +300,15 @@ PUBLIC cudaError_t cudaDeviceGetStreamPriorityRange(int *leastPriority, int *gre
     return done(priority_range(leastPriority, greatestPriority));
 }
 
+static cudaError_t reset_l2(void)
+{
+    RT_TRY(rt_context());
+    CU_TRY(CU(cuCtxResetPersistingL2Cache));
+    return cudaSuccess;
+}
+
+PUBLIC cudaError_t cudaCtxResetPersistingL2Cache(void) { return done(reset_l2()); }
+
 static cudaError_t linear_width(size_t *width, const struct cudaChannelFormatDesc *desc, int device)
 {
     CUarray_format format;

@@ -102,12 +102,6 @@ cudaError_t rt_init(void)
     return init_result;
 }
 
-void *rt_driver_symbol(const char *name)
-{
-    rt_load();
-    return library ? dlsym(library, name) : NULL;
-}
-
 bool rt_exiting(void) { return exiting; }
 
 PUBLIC cudaError_t cudaDriverGetVersion(int *driverVersion)

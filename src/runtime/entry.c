@@ -1,28 +1,20 @@
 /* The driver's own functions for programs that ask for them, and the profiler's switch. */
 #include "internal.h"
 
-/* The driver's own look-up; the last argument receives enum cudaDriverEntryPointQueryResult's
- * numbers. */
-typedef CUresult (*find_function)(const char *symbol, void **function, int version,
-                                  cuuint64_t flags, unsigned *status);
-
 static cudaError_t entry_point(const char *symbol, void **function, unsigned version,
                                unsigned long long flags,
                                enum cudaDriverEntryPointQueryResult *status, bool own_stream)
 {
-    find_function find;
-    unsigned found = cudaDriverEntryPointSuccess;
+    CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SUCCESS;
     CUresult result;
 
     RT_CHECK(symbol && function && flags <= cudaEnablePerThreadDefaultStream,
              cudaErrorInvalidValue);
     RT_TRY(rt_load());
-    find = (find_function)rt_driver_symbol("cuGetProcAddress_v2");
-    RT_CHECK(find, cudaErrorCallRequiresNewerDriver);
     if (flags == cudaEnableDefault && own_stream)
         flags = cudaEnablePerThreadDefaultStream;
     *function = NULL;
-    result = find(symbol, function, (int)version, flags, &found);
+    result = CU(cuGetProcAddress_v2, symbol, function, (int)version, flags, &found);
     if (status)
         *status = (enum cudaDriverEntryPointQueryResult)found;
     if (result == CUDA_ERROR_NOT_FOUND && status) /* the answer is in the status */

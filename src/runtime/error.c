@@ -1,8 +1,6 @@
 /* Errors: names and texts of every code, and the last error of each thread. */
 #include "internal.h"
 
-#include <stdatomic.h>
-
 struct error_text {
     cudaError_t code;
     const char *name, *text;
@@ -43,24 +41,6 @@ cudaError_t done(cudaError_t error)
     if (__builtin_expect(error != cudaSuccess && error != cudaErrorNotReady, 0))
         last_error = error;
     return error;
-}
-
-bool rt_error_is_sticky(cudaError_t error)
-{
-    switch (error) {
-    case cudaErrorECCUncorrectable:
-    case cudaErrorNvlinkUncorrectable:
-    case cudaErrorIllegalAddress:
-    case cudaErrorLaunchTimeout:
-    case cudaErrorAssert:
-    case cudaErrorHardwareStackError:
-    case cudaErrorIllegalInstruction:
-    case cudaErrorMisalignedAddress:
-    case cudaErrorInvalidAddressSpace:
-    case cudaErrorInvalidPc:
-    case cudaErrorLaunchFailure: return true;
-    default: return false;
-    }
 }
 
 void rt_error_reset(void) { last_error = cudaSuccess; }

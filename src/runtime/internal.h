@@ -18,9 +18,8 @@
 #include <stdint.h>
 
 #include "../../include/cuda.h"
+#include "../../include/cudaProfiler.h"
 #include "../../include/cuda_runtime_api.h"
-
-#include "driver_extra.h"
 
 #define PUBLIC    __attribute__((visibility("default")))
 #define COUNT(a)  (sizeof(a) / sizeof((a)[0]))
@@ -45,8 +44,6 @@ extern struct rt_driver rt_driver;
 cudaError_t rt_init(void);
 /* Only loads it: for questions that need no device. */
 cudaError_t rt_load(void);
-/* The driver's own symbol, NULL when it has none (for cudaGetDriverEntryPoint). */
-void *rt_driver_symbol(const char *name);
 /* The process is on its way out: driver objects need no more cleaning up, and must get none. */
 bool rt_exiting(void);
 
@@ -56,8 +53,7 @@ bool rt_exiting(void);
 cudaError_t rt_error(CUresult result);
 /* Keeps the thread's last error (cudaErrorNotReady is an answer, not an error) and returns it. */
 cudaError_t done(cudaError_t error);
-/* Marks what a fault leaves on a device, and takes it away (cudaDeviceReset). */
-bool rt_error_is_sticky(cudaError_t error);
+/* Forgets it (cudaDeviceReset). */
 void rt_error_reset(void);
 
 /* Leaves the calling function with the driver's error, if there is one. */

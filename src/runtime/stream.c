@@ -154,21 +154,52 @@ static cudaError_t set_attribute(cudaStream_t stream, cudaLaunchAttributeID attr
     return cudaSuccess;
 }
 
-/* A driver without capture never captures. */
 static cudaError_t is_capturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
 {
-    CUstreamCaptureStatus value = CU_STREAM_CAPTURE_STATUS_NONE;
-    CUresult result;
+    CUstreamCaptureStatus value;
 
     RT_CHECK(status, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    result = CU(cuStreamIsCapturing, stream, &value);
-    if (result == CUDA_ERROR_NOT_SUPPORTED || (int)result == cudaErrorCallRequiresNewerDriver)
-        value = CU_STREAM_CAPTURE_STATUS_NONE;
-    else if (result != CUDA_SUCCESS)
-        return rt_error(result);
+    CU_TRY(CU(cuStreamIsCapturing, stream, &value));
     *status = (enum cudaStreamCaptureStatus)value;
     return cudaSuccess;
+}
+
+_Static_assert(sizeof(cudaGraphEdgeData) == sizeof(CUgraphEdgeData), "same layout");
+
+static cudaError_t capture_info(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
+                                unsigned long long *id, cudaGraph_t *graph,
+                                const cudaGraphNode_t **nodes, const cudaGraphEdgeData **edges,
+                                size_t *count)
+{
+    CUstreamCaptureStatus value;
+    cuuint64_t number = 0;
+
+    RT_CHECK(status, cudaErrorInvalidValue);
+    RT_TRY(rt_context());
+    CU_TRY(CU(cuStreamGetCaptureInfo_v3, stream, &value, &number, (CUgraph *)graph,
+              (const CUgraphNode **)nodes, (const CUgraphEdgeData **)edges, count));
+    *status = (enum cudaStreamCaptureStatus)value;
+    if (id)
+        *id = number;
+    return cudaSuccess;
+}
+
+static cudaError_t exchange_mode(enum cudaStreamCaptureMode *mode)
+{
+    CUstreamCaptureMode value;
+
+    RT_CHECK(mode && (unsigned)*mode <= cudaStreamCaptureModeRelaxed, cudaErrorInvalidValue);
+    RT_TRY(rt_init());
+    value = (CUstreamCaptureMode)*mode;
+    CU_TRY(CU(cuThreadExchangeStreamCaptureMode, &value));
+    *mode = (enum cudaStreamCaptureMode)value;
+    return cudaSuccess;
+}
+
+PUBLIC cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)
+{
+    return done(exchange_mode(mode));
 }
 
 STREAM_API(cudaStreamSynchronize, (cudaStream_t stream), synchronize(stream))
@@ -197,6 +228,14 @@ STREAM_API(cudaStreamSetAttribute,
 STREAM_API(cudaStreamIsCapturing,
            (cudaStream_t stream, enum cudaStreamCaptureStatus *pCaptureStatus),
            is_capturing(stream, pCaptureStatus))
+
+STREAM_API(cudaStreamGetCaptureInfo,
+           (cudaStream_t stream, enum cudaStreamCaptureStatus *captureStatus_out,
+            unsigned long long *id_out, cudaGraph_t *graph_out,
+            const cudaGraphNode_t **dependencies_out, const cudaGraphEdgeData **edgeData_out,
+            size_t *numDependencies_out),
+           capture_info(stream, captureStatus_out, id_out, graph_out, dependencies_out,
+                        edgeData_out, numDependencies_out))
 
 PUBLIC cudaError_t cudaStreamCopyAttributes(cudaStream_t dst, cudaStream_t src)
 {
