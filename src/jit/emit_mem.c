@@ -180,20 +180,50 @@ static void load_contiguous_(struct emit *e, const struct access *a, unsigned se
         out[k] = join_(e, parts[k], nsegs(seg));
 }
 
+/* ---- lanes apart ------------------------------------------------------------------------------ */
+
+/* Where varying lanes access: offsets into the shared window as <32 x i32>, so that x86 gathers 16
+ * at a time, or addresses as <32 x i64>. */
+static LLVMValueRef where_(struct emit *e, const struct access *a)
+{
+    if (a->space != PTX_SPACE_SHARED)
+        return address_vector(e, a->at, a->space);
+    struct ptx_operand p = *a->at;
+    if (p.reg < 0)
+        return splat(e, coerce(e, base_scalar_(e, a->at, SEG_WARP, 0), PTX_U32, false), JIT_WARP);
+    p.kind = PTX_OPR_REG;
+    LLVMValueRef v = operand_vector(e, &p, PTX_U32);
+    return p.offset ? LLVMBuildAdd(e->alu.b, v, splat(e, c32(e, (uint64_t)p.offset), JIT_WARP), "")
+                    : v;
+}
+
+/* Pointers to bytes `plus` behind `at`. */
+static LLVMValueRef pointers_(struct emit *e, const struct access *a, LLVMValueRef at, uint64_t plus)
+{
+    LLVMBuilderRef b = e->alu.b;
+    bool offsets = a->space == PTX_SPACE_SHARED;
+    if (plus != 0)
+        at = LLVMBuildAdd(b, at, splat(e, offsets ? c32(e, plus) : c64(e, plus), JIT_WARP), "");
+    if (offsets)
+        return LLVMBuildGEP2(b, e->i8, e->shared, &at, 1, "");
+    return LLVMBuildIntToPtr(b, at, LLVMVectorType(e->ptr, JIT_WARP), "");
+}
+
 /* x86 gathers words of 4 and 8 bytes only: smaller elements come out of the aligned word they lie
  * in, which is on the same page. */
 static LLVMValueRef gather_small_(struct emit *e, const struct access *a, LLVMValueRef at)
 {
     LLVMBuilderRef b = e->alu.b;
     LLVMTypeRef pv = LLVMVectorType(e->ptr, JIT_WARP);
-    LLVMValueRef word = LLVMBuildAnd(b, at, splat(e, c64(e, ~3ull), JIT_WARP), "");
+    bool offsets = a->space == PTX_SPACE_SHARED;
+    LLVMValueRef low = offsets ? c32(e, ~3ull) : c64(e, ~3ull);
+    LLVMValueRef word = LLVMBuildAnd(b, at, splat(e, low, JIT_WARP), "");
     LLVMValueRef m = mask_vector(e);
-    LLVMValueRef args[4] = {LLVMBuildIntToPtr(b, word, pv, ""), c32(e, 4),
-                            m ? m : LLVMConstAllOnes(e->v32i1), LLVMConstNull(e->v32i32)};
-    LLVMValueRef v =
-        intrinsic(e, "llvm.masked.gather", (LLVMTypeRef[]){e->v32i32, pv}, 2, args, 4);
+    LLVMValueRef args[4] = {pointers_(e, a, word, 0), c32(e, 4), m ? m : LLVMConstAllOnes(e->v32i1),
+                            LLVMConstNull(e->v32i32)};
+    LLVMValueRef v = intrinsic(e, "llvm.masked.gather", (LLVMTypeRef[]){e->v32i32, pv}, 2, args, 4);
     tag_memory(e, v, a->space);
-    LLVMValueRef sh = LLVMBuildTrunc(b, at, e->v32i32, "");
+    LLVMValueRef sh = offsets ? at : LLVMBuildTrunc(b, at, e->v32i32, "");
     sh = LLVMBuildAnd(b, sh, splat(e, c32(e, 3), JIT_WARP), "");
     sh = LLVMBuildShl(b, sh, splat(e, c32(e, 3), JIT_WARP), "");
     v = LLVMBuildLShr(b, v, sh, "");
@@ -203,59 +233,65 @@ static LLVMValueRef gather_small_(struct emit *e, const struct access *a, LLVMVa
 
 static void gather_(struct emit *e, const struct access *a, LLVMValueRef at, LLVMValueRef *out)
 {
-    LLVMBuilderRef b = e->alu.b;
     LLVMTypeRef t = LLVMVectorType(a->elem, JIT_WARP), pv = LLVMVectorType(e->ptr, JIT_WARP);
     LLVMValueRef m = mask_vector(e);
     for (int k = 0; k < a->vec; k++) {
-        LLVMValueRef p = at;
-        if (k > 0)
-            p = LLVMBuildAdd(b, at, splat(e, c64(e, (uint64_t)k * a->bytes), JIT_WARP), "");
+        uint64_t plus = (uint64_t)k * a->bytes;
         if (a->bytes < 4) {
-            out[k] = gather_small_(e, a, p);
+            bool offsets = a->space == PTX_SPACE_SHARED;
+            LLVMValueRef by = splat(e, offsets ? c32(e, plus) : c64(e, plus), JIT_WARP);
+            out[k] = gather_small_(e, a, LLVMBuildAdd(e->alu.b, at, by, ""));
             continue;
         }
-        LLVMValueRef args[4] = {LLVMBuildIntToPtr(b, p, pv, ""), c32(e, a->bytes),
+        LLVMValueRef args[4] = {pointers_(e, a, at, plus), c32(e, a->bytes),
                                 m ? m : LLVMConstAllOnes(e->v32i1), LLVMConstNull(t)};
         out[k] = intrinsic(e, "llvm.masked.gather", (LLVMTypeRef[]){t, pv}, 2, args, 4);
         tag_memory(e, out[k], a->space);
     }
 }
 
+/* The segments worth a look at run time whether their lanes are neighbours: as the hint says, else
+ * the whole warp (a look costs little beside a gather); SEG_NONE when lanes are known to be apart. */
+static unsigned likely_segment_(const struct access *a)
+{
+    if (a->space == PTX_SPACE_LOCAL || a->shape.seg != SEG_NONE)
+        return SEG_NONE;
+    if (a->shape.hint_seg == SEG_NONE)
+        return SEG_WARP;
+    return a->shape.stride == (int64_t)a->bytes * a->vec ? a->shape.hint_seg : SEG_NONE;
+}
+
 /* i1: are all active lanes of every segment `step` bytes apart, counted from the segment's first
- * lane, whose address goes to first[]? */
-static LLVMValueRef neighbours_(struct emit *e, LLVMValueRef at, unsigned seg, unsigned step,
-                                LLVMValueRef *first)
+ * lane, whose pointer goes to first[]? */
+static LLVMValueRef neighbours_(struct emit *e, const struct access *a, LLVMValueRef at,
+                                unsigned seg, LLVMValueRef *first)
 {
     LLVMBuilderRef b = e->alu.b;
     for (int s = 0; s < nsegs(seg); s++)
         first[s] = LLVMBuildExtractElement(b, at, c32(e, (uint64_t)(s << seg)), "");
-    LLVMValueRef want = from_segments(e, first, seg, step);
+    LLVMValueRef want = from_segments(e, first, seg, (int64_t)a->bytes * a->vec);
     LLVMValueRef same = bits_of(e, LLVMBuildICmp(b, LLVMIntEQ, at, want, ""));
     if (e->mask != NULL)
         same = LLVMBuildOr(b, same, LLVMBuildNot(b, e->mask, ""), "");
     for (int s = 0; s < nsegs(seg); s++)
-        first[s] = LLVMBuildIntToPtr(b, first[s], e->ptr, "");
+        first[s] = a->space == PTX_SPACE_SHARED
+                       ? byte_offset(e, e->shared, LLVMBuildZExt(b, first[s], e->i64, ""))
+                       : LLVMBuildIntToPtr(b, first[s], e->ptr, "");
     return LLVMBuildICmp(b, LLVMIntEQ, same, c32(e, 0xffffffff), "");
-}
-
-static bool hinted_(const struct access *a)
-{
-    return a->shape.seg == SEG_NONE && a->shape.hint_seg >= SEG_MIN &&
-           a->shape.stride == (int64_t)a->bytes * a->vec;
 }
 
 static void load_varying_(struct emit *e, const struct access *a, LLVMValueRef *out)
 {
     LLVMBuilderRef b = e->alu.b;
-    LLVMValueRef at = address_vector(e, a->at, a->space);
-    if (!hinted_(a)) {
+    LLVMValueRef at = where_(e, a);
+    unsigned seg = likely_segment_(a);
+    if (seg == SEG_NONE) {
         gather_(e, a, at, out);
         return;
     }
     LLVMValueRef first[MAX_SEGS], fast[8], slow[8];
-    unsigned seg = a->shape.hint_seg;
     mask_vector(e); /* made here, so that both sides may use it */
-    LLVMValueRef near = neighbours_(e, at, seg, a->bytes * (unsigned)a->vec, first);
+    LLVMValueRef near = neighbours_(e, a, at, seg, first);
     LLVMBasicBlockRef yes = new_bb(e, "near"), no = new_bb(e, "far"), join = new_bb(e, "loaded");
     LLVMBuildCondBr(b, near, yes, no);
     LLVMPositionBuilderAtEnd(b, yes);
@@ -361,15 +397,11 @@ static void store_contiguous_(struct emit *e, const struct access *a, unsigned s
 
 static void scatter_(struct emit *e, const struct access *a, LLVMValueRef at, LLVMValueRef *v)
 {
-    LLVMBuilderRef b = e->alu.b;
     LLVMTypeRef pv = LLVMVectorType(e->ptr, JIT_WARP);
     LLVMValueRef m = mask_vector(e);
     for (int k = 0; k < a->vec; k++) {
-        LLVMValueRef p = at;
-        if (k > 0)
-            p = LLVMBuildAdd(b, at, splat(e, c64(e, (uint64_t)k * a->bytes), JIT_WARP), "");
-        LLVMValueRef args[4] = {v[k], LLVMBuildIntToPtr(b, p, pv, ""), c32(e, a->bytes),
-                                m ? m : LLVMConstAllOnes(e->v32i1)};
+        LLVMValueRef args[4] = {v[k], pointers_(e, a, at, (uint64_t)k * a->bytes),
+                                c32(e, a->bytes), m ? m : LLVMConstAllOnes(e->v32i1)};
         LLVMValueRef st = intrinsic(e, "llvm.masked.scatter",
                                     (LLVMTypeRef[]){LLVMTypeOf(v[k]), pv}, 2, args, 4);
         tag_memory(e, st, a->space);
@@ -379,15 +411,15 @@ static void scatter_(struct emit *e, const struct access *a, LLVMValueRef at, LL
 static void store_varying_(struct emit *e, const struct access *a, LLVMValueRef *v)
 {
     LLVMBuilderRef b = e->alu.b;
-    LLVMValueRef at = address_vector(e, a->at, a->space);
-    if (!hinted_(a)) {
+    LLVMValueRef at = where_(e, a);
+    unsigned seg = likely_segment_(a);
+    if (seg == SEG_NONE) {
         scatter_(e, a, at, v);
         return;
     }
     LLVMValueRef first[MAX_SEGS];
-    unsigned seg = a->shape.hint_seg;
     mask_vector(e);
-    LLVMValueRef near = neighbours_(e, at, seg, a->bytes * (unsigned)a->vec, first);
+    LLVMValueRef near = neighbours_(e, a, at, seg, first);
     LLVMBasicBlockRef yes = new_bb(e, "near"), no = new_bb(e, "far"), join = new_bb(e, "stored");
     LLVMBuildCondBr(b, near, yes, no);
     LLVMPositionBuilderAtEnd(b, yes);
