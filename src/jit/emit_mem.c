@@ -275,7 +275,7 @@ static LLVMValueRef neighbours_(struct emit *e, const struct access *a, LLVMValu
         same = LLVMBuildOr(b, same, LLVMBuildNot(b, e->mask, ""), "");
     for (int s = 0; s < nsegs(seg); s++)
         first[s] = a->space == PTX_SPACE_SHARED
-                       ? byte_offset(e, e->shared, LLVMBuildZExt(b, first[s], e->i64, ""))
+                       ? byte_offset(e, e->shared, LLVMBuildSExt(b, first[s], e->i64, ""))
                        : LLVMBuildIntToPtr(b, first[s], e->ptr, "");
     return LLVMBuildICmp(b, LLVMIntEQ, same, c32(e, 0xffffffff), "");
 }
