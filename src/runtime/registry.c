@@ -1,6 +1,6 @@
 /* What programs registered: a table from host addresses to kernels and variables, and the lists of
  * each binary. Registration happens in constructors of executables and shared libraries, look-ups
- * in every launch: readers share the lock. */
+ * in every launch of every thread: they take no lock. */
 #include "registry.h"
 
 #include <stdlib.h>
@@ -8,35 +8,47 @@
 
 /* Open addressing; a slot whose key is NULL was never used, TOMBSTONE was. */
 struct slot {
-    const void *key;
-    struct rt_function *function; /* one of the two */
-    struct rt_variable *variable;
+    _Atomic(const void *) key;              /* written last: whoever sees it sees the rest */
+    _Atomic(struct rt_function *) function; /* one of the two */
+    _Atomic(struct rt_variable *) variable;
+};
+
+struct table {
+    size_t capacity;       /* a power of two */
+    struct table *smaller; /* outgrown, but a thread may still be reading it */
+    struct slot slots[];
 };
 
 static struct {
-    pthread_rwlock_t lock;
-    struct slot *slots;
-    size_t count, capacity; /* count includes tombstones; capacity is a power of two */
+    pthread_mutex_t lock; /* for those who change anything */
+    _Atomic(struct table *) table;
+    size_t count; /* slots in use, tombstones included */
     struct rt_binary *binaries;
-} registry = {.lock = PTHREAD_RWLOCK_INITIALIZER};
+} registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static const char tombstone;
 #define TOMBSTONE ((const void *)&tombstone)
 
 static size_t hash(const void *key) { return (size_t)((uintptr_t)key * 0x9E3779B97F4A7C15u >> 20); }
 
+static const void *key_of(struct slot *s)
+{
+    return atomic_load_explicit(&s->key, memory_order_acquire);
+}
+
 /* The key's slot, or the free one where it belongs. */
-static struct slot *probe(struct slot *slots, size_t capacity, const void *key)
+static struct slot *probe(struct table *t, const void *key)
 {
     struct slot *grave = NULL;
 
     for (size_t i = hash(key);; i++) {
-        struct slot *s = &slots[i & (capacity - 1)];
-        if (s->key == key)
+        struct slot *s = &t->slots[i & (t->capacity - 1)];
+        const void *k = key_of(s);
+        if (k == key)
             return s;
-        if (!s->key)
+        if (!k)
             return grave ? grave : s;
-        if (s->key == TOMBSTONE && !grave)
+        if (k == TOMBSTONE && !grave)
             grave = s;
     }
 }
@@ -50,68 +62,72 @@ static void *allocate(size_t n, size_t size)
     return p;
 }
 
-static void grow(void)
+static void fill(struct slot *s, const void *key, struct rt_function *f, struct rt_variable *v)
 {
-    size_t capacity = registry.capacity ? registry.capacity * 2 : 256;
-    struct slot *slots = allocate(capacity, sizeof *slots);
-    size_t count = 0;
+    s->function = f;
+    s->variable = v;
+    atomic_store_explicit(&s->key, key, memory_order_release);
+}
 
-    for (size_t i = 0; i < registry.capacity; i++) {
-        struct slot *s = &registry.slots[i];
+static struct table *grow(struct table *old)
+{
+    size_t capacity = old ? old->capacity * 2 : 256;
+    struct table *t = allocate(1, sizeof *t + capacity * sizeof t->slots[0]);
+
+    t->capacity = capacity;
+    t->smaller = old;
+    registry.count = 0;
+    for (size_t i = 0; old && i < old->capacity; i++) {
+        struct slot *s = &old->slots[i];
         if (s->key && s->key != TOMBSTONE) {
-            *probe(slots, capacity, s->key) = *s;
-            count++;
+            fill(probe(t, s->key), s->key, s->function, s->variable);
+            registry.count++;
         }
     }
-    free(registry.slots);
-    registry.slots = slots;
-    registry.capacity = capacity;
-    registry.count = count;
+    atomic_store(&registry.table, t);
+    return t;
 }
 
-/* A second registration of an address (an inline kernel in two objects) leaves the first. */
-static struct slot *insert(const void *key)
+/* A second registration of an address (an inline kernel in two objects) leaves the first; false. */
+static bool insert(const void *key, struct rt_function *f, struct rt_variable *v)
 {
+    struct table *t = atomic_load(&registry.table);
     struct slot *s;
 
-    if ((registry.count + 1) * 2 > registry.capacity)
-        grow();
-    s = probe(registry.slots, registry.capacity, key);
+    if (!t || (registry.count + 1) * 2 > t->capacity)
+        t = grow(t);
+    s = probe(t, key);
     if (s->key == key)
-        return NULL;
+        return false;
     if (!s->key)
         registry.count++;
-    *s = (struct slot){.key = key};
-    return s;
+    fill(s, key, f, v);
+    return true;
 }
 
-static struct slot find(const void *key)
+static struct slot *find(const void *key)
 {
-    struct slot found = {0};
+    struct table *t = atomic_load_explicit(&registry.table, memory_order_acquire);
+    struct slot *s;
 
-    if (!key)
-        return found;
-    pthread_rwlock_rdlock(&registry.lock);
-    if (registry.capacity)
-        found = *probe(registry.slots, registry.capacity, key);
-    pthread_rwlock_unlock(&registry.lock);
-    if (found.key != key)
-        found = (struct slot){0};
-    return found;
+    if (!key || !t)
+        return NULL;
+    s = probe(t, key);
+    return key_of(s) == key ? s : NULL;
 }
 
 static void erase(const void *key, const void *owner)
 {
-    struct slot *s = probe(registry.slots, registry.capacity, key);
+    struct slot *s = find(key);
 
-    if (s->key == key && (s->function == owner || s->variable == owner))
-        *s = (struct slot){.key = TOMBSTONE};
+    if (s && (s->function == owner || s->variable == owner))
+        fill(s, TOMBSTONE, NULL, NULL);
 }
 
 /* ---- binaries ------------------------------------------------------------------------------ */
 
-void rt_registry_lock(void) { pthread_rwlock_rdlock(&registry.lock); }
-void rt_registry_unlock(void) { pthread_rwlock_unlock(&registry.lock); }
+void rt_registry_lock(void) { pthread_mutex_lock(&registry.lock); }
+void rt_registry_unlock(void) { pthread_mutex_unlock(&registry.lock); }
 struct rt_binary *rt_binaries(void) { return registry.binaries; }
 
 struct rt_binary *rt_binary_new(void)
@@ -119,10 +135,10 @@ struct rt_binary *rt_binary_new(void)
     struct rt_binary *b = allocate(1, sizeof *b);
 
     pthread_mutex_init(&b->lock, NULL);
-    pthread_rwlock_wrlock(&registry.lock);
+    pthread_mutex_lock(&registry.lock);
     b->next = registry.binaries;
     registry.binaries = b;
-    pthread_rwlock_unlock(&registry.lock);
+    pthread_mutex_unlock(&registry.lock);
     return b;
 }
 
@@ -144,10 +160,9 @@ static void unlink_binary(struct rt_binary *b)
 
 void rt_binary_free(struct rt_binary *b)
 {
-    pthread_rwlock_wrlock(&registry.lock);
-    if (registry.capacity)
-        unlink_binary(b);
-    pthread_rwlock_unlock(&registry.lock);
+    pthread_mutex_lock(&registry.lock);
+    unlink_binary(b);
+    pthread_mutex_unlock(&registry.lock);
     rt_binary_unload(b);
     for (struct rt_function *f = b->functions, *next; f; f = next) {
         next = f->next;
@@ -169,64 +184,66 @@ void rt_binary_free(struct rt_binary *b)
 void rt_binary_add_function(struct rt_binary *b, const void *host, const char *name)
 {
     struct rt_function *f = allocate(1, sizeof *f);
-    struct slot *s;
 
     f->host = host;
     f->name = name;
     f->binary = b;
-    pthread_rwlock_wrlock(&registry.lock);
+    pthread_mutex_lock(&registry.lock);
     f->next = b->functions;
     b->functions = f;
-    s = insert(host);
-    if (s)
-        s->function = f;
-    s = insert(f); /* a cudaKernel_t is the record itself */
-    if (s)
-        s->function = f;
-    pthread_rwlock_unlock(&registry.lock);
+    insert(host, f, NULL);
+    insert(f, f, NULL); /* a cudaKernel_t is the record itself */
+    pthread_mutex_unlock(&registry.lock);
 }
 
 void rt_binary_add_variable(struct rt_binary *b, const void *host, const char *name, size_t size,
                             enum rt_variable_kind kind, bool pointer)
 {
     struct rt_variable *v = allocate(1, sizeof *v);
-    struct slot *s;
 
     *v = (struct rt_variable){
         .host = host, .name = name, .size = size, .kind = kind, .pointer = pointer, .binary = b};
-    pthread_rwlock_wrlock(&registry.lock);
+    pthread_mutex_lock(&registry.lock);
     v->next = b->variables;
     b->variables = v;
     if (kind == RT_MANAGED && !pointer)
         b->managed = true;
-    s = insert(host);
-    if (s)
-        s->variable = v;
-    pthread_rwlock_unlock(&registry.lock);
+    insert(host, NULL, v);
+    pthread_mutex_unlock(&registry.lock);
 }
 
 cudaError_t rt_function_adopt(CUkernel kernel)
 {
     struct rt_function *f = calloc(1, sizeof *f);
-    struct slot *s;
+    bool fresh;
 
     RT_CHECK(f, cudaErrorMemoryAllocation);
     f->host = kernel;
     f->kernel = kernel;
-    pthread_rwlock_wrlock(&registry.lock);
-    s = insert(kernel);
-    if (s)
-        s->function = f;
-    pthread_rwlock_unlock(&registry.lock);
-    if (!s) /* asked for before */
+    pthread_mutex_lock(&registry.lock);
+    fresh = insert(kernel, f, NULL);
+    pthread_mutex_unlock(&registry.lock);
+    if (!fresh) /* asked for before */
         free(f);
     return cudaSuccess;
 }
 
 /* ---- look-ups ------------------------------------------------------------------------------ */
 
-struct rt_function *rt_function_find(const void *host) { return find(host).function; }
-struct rt_variable *rt_variable_find(const void *host) { return find(host).variable; }
+struct rt_function *rt_function_find(const void *host)
+{
+    struct slot *s = find(host);
+
+    return s ? s->function : NULL;
+}
+
+struct rt_variable *rt_variable_find(const void *host)
+{
+    struct slot *s = find(host);
+
+    return s ? s->variable : NULL;
+}
+
 const char *rt_function_name(const struct rt_function *f) { return f->name; }
 
 static cudaError_t bind(struct rt_function *f, uint64_t context, CUfunction *out)

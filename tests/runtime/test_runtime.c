@@ -197,6 +197,43 @@ static void test_managed(void)
     mock_take_log();
 }
 
+/* Look-ups while other threads' libraries come and go. */
+static void *look_up(void *host)
+{
+    cudaKernel_t kernel;
+
+    for (int i = 0; i < 20000; i++)
+        if (cudaGetKernel(&kernel, host) != cudaSuccess)
+            return host;
+    return NULL;
+}
+
+static void test_concurrent(void)
+{
+    static struct fat_wrapper w;
+    static char host, others[1000];
+    pthread_t threads[4];
+    void **handle, **second, *failed;
+
+    w = wrapper("kern");
+    handle = __cudaRegisterFatBinary(&w);
+    add_function(handle, &host, "kern");
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, look_up, &host);
+    for (int round = 0; round < 20; round++) {
+        second = __cudaRegisterFatBinary(&w);
+        for (int i = 0; i < 1000; i++)
+            add_function(second, &others[i], "kern");
+        __cudaUnregisterFatBinary(second);
+    }
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], &failed);
+        CHECK(failed == NULL);
+    }
+    __cudaUnregisterFatBinary(handle);
+    mock_take_log();
+}
+
 /* ---- launches ------------------------------------------------------------------------------ */
 
 static void test_launches(void)
@@ -370,6 +407,7 @@ int main(void)
     test_loading_fails();
     test_relocatable();
     test_managed();
+    test_concurrent();
     test_launches();
     test_errors();
     test_copies();
