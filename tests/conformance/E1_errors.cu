@@ -87,7 +87,6 @@ static void devices()
     ERROR(cudaDeviceGetByPCIBusId(&value, "no such place"), cudaErrorInvalidValue);
     ERROR(cudaRuntimeGetVersion(nullptr), cudaErrorInvalidValue);
     ERROR(cudaDriverGetVersion(nullptr), cudaErrorInvalidValue);
-    ERROR(cudaDeviceSetLimit((cudaLimit)100, 1), cudaErrorUnsupportedLimit);
 }
 
 static void memory()
