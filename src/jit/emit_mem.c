@@ -323,9 +323,18 @@ static const struct ptx_operand *element_(const struct ptx_operand *o, int k)
     return o->kind == PTX_OPR_VEC ? &o->items[k] : o;
 }
 
+/* Vector accesses cannot be volatile in LLVM: what may change behind the compiler's back is kept in
+ * place by a fence that costs no instruction. */
+static void keep_in_place_(struct emit *e, const struct access *a)
+{
+    if (a->is_volatile)
+        LLVMBuildFence(e->alu.b, LLVMAtomicOrderingSequentiallyConsistent, true, "");
+}
+
 bool emit_load(struct emit *e, const struct ptx_instr *i)
 {
     struct access a = access_(e, i, &i->operands[1]);
+    keep_in_place_(e, &a);
     const struct ptx_operand *d = &i->operands[0];
     LLVMValueRef out[8];
     if (a.shape.seg != SEG_NONE && a.shape.stride == 0) {
@@ -467,6 +476,7 @@ bool emit_store(struct emit *e, const struct ptx_instr *i)
     const struct ptx_operand *data = &i->operands[1];
     if (ptx_has(i, PTX_M_release))
         LLVMBuildFence(e->alu.b, LLVMAtomicOrderingRelease, false, "");
+    keep_in_place_(e, &a);
     if (shape_uniform(&a.shape)) {
         store_uniform_(e, &a, data);
         return true;

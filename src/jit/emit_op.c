@@ -622,6 +622,10 @@ bool emit_supported(const struct ptx_instr *i, struct diag *d)
         if (ptx_has(i, PTX_M_cluster) || ptx_has(i, PTX_M_arrive))
             return diag_set(d, i->line, i->column, "%s.arrive and .cluster are not supported",
                             ptx_op_name(i->op));
+        /* with a thread count a barrier is for part of the block */
+        if (i->noperands > (ptx_has(i, PTX_M_red) ? 3 : 1))
+            return diag_set(d, i->line, i->column, "%s with a thread count is not supported",
+                            ptx_op_name(i->op));
         return true;
     default: return alu_supported(i, d);
     }
