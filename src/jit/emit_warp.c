@@ -161,9 +161,9 @@ static bool emit_vote_(struct emit *e, const struct ptx_instr *i)
     return true;
 }
 
-/* match: lanes with equal values find each other. */
+/* match: lanes with equal values find each other, each among the members that it names. */
 struct match {
-    LLVMValueRef v, members, out; /* values, i32, array of 32 results */
+    LLVMValueRef v, out; /* values, array of 32 results */
 };
 
 static void match_body_(struct emit *e, LLVMValueRef lane, void *arg)
@@ -172,7 +172,6 @@ static void match_body_(struct emit *e, LLVMValueRef lane, void *arg)
     LLVMBuilderRef b = e->alu.b;
     LLVMValueRef x = splat(e, LLVMBuildExtractElement(b, m->v, lane, ""), JIT_WARP);
     LLVMValueRef same = bits_of(e, LLVMBuildICmp(b, LLVMIntEQ, m->v, x, ""));
-    same = LLVMBuildAnd(b, same, m->members, "");
     LLVMBuildStore(b, same, LLVMBuildGEP2(b, e->i32, m->out, &lane, 1, ""));
 }
 
@@ -181,14 +180,15 @@ static bool emit_match_(struct emit *e, const struct ptx_instr *i)
     LLVMBuilderRef b = e->alu.b;
     int nd = jit_ndst(i);
     struct match m = {.v = operand_vector(e, &i->operands[nd], i->types[0]),
-                      .members = members_(e, &i->operands[nd + 1]),
                       .out = new_slot(e, e->v32i32, "match")};
+    LLVMValueRef own = operand_vector(e, &i->operands[nd + 1], PTX_B32);
+    own = LLVMBuildAnd(b, own, splat(e, mask_bits(e), JIT_WARP), "");
     LLVMBuildStore(b, LLVMConstNull(e->v32i32), m.out);
-    for_active_lanes(e, m.members, match_body_, &m);
+    for_active_lanes(e, mask_bits(e), match_body_, &m);
     LLVMValueRef r = LLVMBuildLoad2(b, e->v32i32, m.out, "");
+    r = LLVMBuildAnd(b, r, own, "");
     if (ptx_has(i, PTX_M_all)) {
-        LLVMValueRef all = splat(e, m.members, JIT_WARP);
-        LLVMValueRef eq = LLVMBuildICmp(b, LLVMIntEQ, r, all, "");
+        LLVMValueRef eq = LLVMBuildICmp(b, LLVMIntEQ, r, own, "");
         r = LLVMBuildSelect(b, eq, r, LLVMConstNull(e->v32i32), "");
         if (nd > 1 && i->operands[1].kind == PTX_OPR_REG)
             write_vector(e, i->operands[1].reg, eq, PTX_PRED);
