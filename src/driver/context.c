@@ -237,6 +237,7 @@ static void empty_(CUcontext c, bool keep)
         module_unload(c->modules);
     while (c->arrays != NULL)
         array_destroy(c->arrays);
+    textures_destroy(c);
     while (c->streams != NULL)
         stream_destroy(c->streams);
     while (c->events != NULL)

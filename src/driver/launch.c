@@ -220,7 +220,7 @@ static CUresult attribute_(struct request *q, const CUlaunchAttribute *a)
 static CUresult launch_ex_(const CUlaunchConfig *c, CUfunction f, void **params, void **extra,
                            bool per_thread)
 {
-    if (c == NULL)
+    if (c == NULL || (c->numAttrs > 0 && c->attrs == NULL))
         return CUDA_ERROR_INVALID_VALUE;
     struct request q = {.f = f,
                         .grid = {c->gridDimX, c->gridDimY, c->gridDimZ},

@@ -21,6 +21,9 @@ CUresult array_check(CUarray a);
 CUresult array_locate(CUarray a, uint64_t x, uint64_t y, uint64_t z, uint64_t width, uint64_t rows,
                       uint64_t slices, char **at);
 
+/* Ends the context's texture and surface objects. */
+void textures_destroy(CUcontext c);
+
 /* The function behind a library's kernel in the current context. */
 CUresult kernel_to_function(CUkernel k, CUfunction *out);
 

@@ -1,0 +1,222 @@
+/* Launches: shapes and sizes that do not fit, parameters in both forms, attributes, cooperative
+ * grids, functions' attributes, occupancy. */
+#include "common.h"
+
+static CUmodule module;
+
+static CUresult shaped(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                       unsigned bz, unsigned shared)
+{
+    return cuLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, NULL, NULL, NULL);
+}
+
+static void shapes(void)
+{
+    CUfunction f = kernel(module, "nothing"), small = kernel(module, "small");
+    static const struct {
+        unsigned g[3], b[3], shared;
+        CUresult code;
+    } cases[] = {
+        {{1, 1, 1}, {1, 1, 1}, 0, CUDA_SUCCESS},
+        {{1, 1, 1}, {1024, 1, 1}, 0, CUDA_SUCCESS},
+        {{1, 1, 1}, {1, 1024, 1}, 0, CUDA_SUCCESS},
+        {{1, 1, 1}, {4, 4, 64}, 0, CUDA_SUCCESS},
+        {{3, 65535, 1}, {1, 1, 1}, 0, CUDA_SUCCESS},
+        {{0, 1, 1}, {1, 1, 1}, 0, CUDA_ERROR_INVALID_VALUE},
+        {{1, 1, 1}, {0, 1, 1}, 0, CUDA_ERROR_INVALID_VALUE},
+        {{1, 1, 1}, {1025, 1, 1}, 0, CUDA_ERROR_INVALID_VALUE},
+        {{1, 1, 1}, {32, 33, 1}, 0, CUDA_ERROR_INVALID_VALUE},
+        {{1, 1, 1}, {1, 1, 65}, 0, CUDA_ERROR_INVALID_VALUE},
+        {{1, 65536, 1}, {1, 1, 1}, 0, CUDA_ERROR_INVALID_VALUE},
+        {{1, 1, 65536}, {1, 1, 1}, 0, CUDA_ERROR_INVALID_VALUE},
+        {{2147483648u, 1, 1}, {1, 1, 1}, 0, CUDA_ERROR_INVALID_VALUE},
+        {{1, 1, 1}, {1, 1, 1}, 49152, CUDA_SUCCESS},
+        {{1, 1, 1}, {1, 1, 1}, 49153, CUDA_ERROR_INVALID_VALUE},
+    };
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        CUresult r = shaped(f, cases[n].g[0], cases[n].g[1], cases[n].g[2], cases[n].b[0],
+                            cases[n].b[1], cases[n].b[2], cases[n].shared);
+        if (!check_note_(r == cases[n].code))
+            printf("shape %zu: %s, not %s\n", n, result_name(r), result_name(cases[n].code));
+    }
+    OK(shaped(small, 1, 1, 1, 64, 1, 1, 0));
+    CHECK_CU(shaped(small, 1, 1, 1, 65, 1, 1, 0), CUDA_ERROR_INVALID_VALUE);
+    CHECK_CU(shaped(NULL, 1, 1, 1, 1, 1, 1, 0), CUDA_ERROR_INVALID_HANDLE);
+    OK(cuCtxSynchronize());
+}
+
+static void shared_memory(void)
+{
+    CUfunction f = kernel(module, "shared");
+    unsigned *out;
+    int value;
+    NEED(cuMemHostAlloc((void **)&out, 12, 0));
+    void *params[] = {&out};
+    OK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 1000, NULL, params, NULL));
+    OK(cuCtxSynchronize());
+    CHECK(out[0] == 1000 && out[1] == 7 && out[2] == 8);
+    OK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f));
+    CHECK_EQ_INT(value, 1024);
+    CHECK_CU(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 48129, NULL, params, NULL),
+             CUDA_ERROR_INVALID_VALUE);
+    OK(cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 200000));
+    OK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, f));
+    CHECK_EQ_INT(value, 200000);
+    OK(cuLaunchKernel(f, 2, 1, 1, 1, 1, 1, 200000, NULL, params, NULL));
+    OK(cuCtxSynchronize());
+    CHECK_EQ_INT(out[0], 200000);
+    CHECK_CU(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 200001, NULL, params, NULL),
+             CUDA_ERROR_INVALID_VALUE);
+    CHECK_CU(cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 232448 - 1023),
+             CUDA_ERROR_INVALID_VALUE);
+    OK(cuMemFreeHost(out));
+}
+
+static void parameters(void)
+{
+    CUfunction f = kernel(module, "mixed");
+    unsigned *out, c[3] = {1, 2, 0x12345678};
+    unsigned char a = 200;
+    unsigned short b = 40000;
+    size_t at, bytes;
+    NEED(cuMemHostAlloc((void **)&out, 12, 0));
+    void *params[] = {&a, &out, &b, c};
+    OK(launch(f, 1, 1, NULL, params));
+    OK(cuCtxSynchronize());
+    CHECK(out[0] == 200 && out[1] == 40000 && out[2] == 0x12345678);
+
+    static const size_t places[] = {0, 8, 16, 24}, sizes[] = {1, 8, 2, 12};
+    for (size_t n = 0; n < 4; n++) {
+        OK(cuFuncGetParamInfo(f, n, &at, &bytes));
+        CHECK(at == places[n] && bytes == sizes[n]);
+    }
+    unsigned char packed[36] = {0};
+    packed[0] = 9;
+    memcpy(packed + 8, &out, 8);
+    b = 1234;
+    memcpy(packed + 16, &b, 2);
+    memcpy(packed + 24, c, 12);
+    size_t size = sizeof packed;
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                     CU_LAUNCH_PARAM_END};
+    OK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra));
+    OK(cuCtxSynchronize());
+    CHECK(out[0] == 9 && out[1] == 1234);
+    CHECK_CU(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, extra), CUDA_ERROR_INVALID_VALUE);
+    CHECK_CU(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
+    extra[0] = (void *)77;
+    CHECK_CU(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra), CUDA_ERROR_INVALID_VALUE);
+    OK(cuMemFreeHost(out));
+}
+
+static void attributes(void)
+{
+    CUfunction f = kernel(module, "nothing");
+    CUlaunchAttribute a = {0};
+    CUlaunchConfig c = {1, 1, 1, 32, 1, 1, 0, NULL, &a, 1};
+    static const struct {
+        CUlaunchAttributeID id;
+        unsigned x;
+        CUresult code;
+    } cases[] = {
+        {CU_LAUNCH_ATTRIBUTE_IGNORE, 0, CUDA_SUCCESS},
+        {CU_LAUNCH_ATTRIBUTE_COOPERATIVE, 1, CUDA_SUCCESS},
+        {CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, 1, CUDA_SUCCESS},
+        {CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, 1, CUDA_SUCCESS},
+        {CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, 2, CUDA_ERROR_NOT_SUPPORTED},
+        {CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT, 0, CUDA_ERROR_NOT_SUPPORTED},
+        {CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT, 0, CUDA_ERROR_NOT_SUPPORTED},
+        {CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, 1, CUDA_ERROR_NOT_SUPPORTED},
+    };
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        memset(&a, 0, sizeof a);
+        a.id = cases[n].id;
+        if (a.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+            a.value.clusterDim.x = cases[n].x;
+            a.value.clusterDim.y = a.value.clusterDim.z = 1;
+        } else {
+            a.value.cooperative = (int)cases[n].x;
+        }
+        CUresult r = cuLaunchKernelEx(&c, f, NULL, NULL);
+        if (!check_note_(r == cases[n].code))
+            printf("attribute %zu: %s, not %s\n", n, result_name(r), result_name(cases[n].code));
+    }
+    c.attrs = NULL;
+    CHECK_CU(cuLaunchKernelEx(&c, f, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
+    CHECK_CU(cuLaunchKernelEx(NULL, f, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
+    OK(cuCtxSynchronize());
+}
+
+/* What fits on the device at once may be launched so, and nothing more. */
+static void cooperative(void)
+{
+    CUfunction f = kernel(module, "nothing");
+    int sms, each, supported;
+    OK(cuDeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 0));
+    CHECK_EQ_INT(supported, 1);
+    OK(cuDeviceGetAttribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
+    OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&each, f, 128, 0));
+    unsigned most = (unsigned)(sms * each);
+    OK(cuLaunchCooperativeKernel(f, most, 1, 1, 128, 1, 1, 0, NULL, NULL));
+    CHECK_CU(cuLaunchCooperativeKernel(f, most + 1, 1, 1, 128, 1, 1, 0, NULL, NULL),
+             CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+    OK(cuCtxSynchronize());
+}
+
+static void occupancy(void)
+{
+    CUfunction f = kernel(module, "nothing"), small = kernel(module, "small");
+    int blocks, threads, grid;
+    size_t bytes;
+    OK(cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f));
+    CHECK_EQ_INT(threads, 1024);
+    OK(cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, small));
+    CHECK_EQ_INT(threads, 64);
+    OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, 1024, 0));
+    CHECK_EQ_INT(blocks, 2);
+    OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, 32, 0));
+    CHECK_EQ_INT(blocks, 32);
+    OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, 32, 100000));
+    CHECK_EQ_INT(blocks, 2);
+    OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, small, 128, 0));
+    CHECK_EQ_INT(blocks, 0);
+    OK(cuOccupancyMaxPotentialBlockSize(&grid, &threads, f, NULL, 0, 0));
+    CHECK(threads == 1024 && grid >= 2);
+    OK(cuOccupancyMaxPotentialBlockSize(&grid, &threads, f, NULL, 0, 200));
+    CHECK(threads <= 200 && threads > 0);
+    OK(cuOccupancyAvailableDynamicSMemPerBlock(&bytes, f, 2, 128));
+    CHECK(bytes == 233472 / 2 - 1024);
+    CUfunctionLoadingState state;
+    OK(cuFuncIsLoaded(&state, f));
+    OK(cuFuncLoad(f));
+    const char *name;
+    OK(cuFuncGetName(&name, f));
+    CHECK_STR(name, "nothing");
+}
+
+/* A large grid in one dimension, and all of its blocks run. */
+static void large(void)
+{
+    unsigned *word;
+    NEED(cuMemHostAlloc((void **)&word, 4, 0));
+    *word = 0;
+    OK(launch(kernel(module, "count"), 100000, 1, NULL, (void *[]){&word}));
+    OK(cuCtxSynchronize());
+    CHECK_EQ_INT(*word, 100000);
+    OK(cuMemFreeHost(word));
+}
+
+int main(void)
+{
+    begin();
+    module = load();
+    shapes();
+    shared_memory();
+    parameters();
+    attributes();
+    cooperative();
+    occupancy();
+    large();
+    OK(cuModuleUnload(module));
+    return check_done();
+}
