@@ -286,6 +286,10 @@ static void test_spin()
     memset(flags, 0, sizeof(int) * (STREAMS + 1));
     cudaStream_t s[STREAMS], free_stream;
     cudaStreamCreateWithFlags(&free_stream, cudaStreamNonBlocking);
+    /* both kernels run once before any spins: loading code may wait for the device */
+    set_flag<<<1, 1>>>(flags, 0);
+    wait_for<<<1, 1>>>(flags, 0);
+    CHECK_EQ_INT(cudaDeviceSynchronize(), cudaSuccess);
     for (int i = 0; i < STREAMS; i++) {
         cudaStreamCreateWithFlags(&s[i], cudaStreamNonBlocking);
         wait_for<<<2, 64, 0, s[i]>>>(flags + i, 7);
