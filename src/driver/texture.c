@@ -28,7 +28,8 @@ static struct {
     struct object *oldest, **newest; /* free ones, in the order of their end */
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER, .newest = &all.oldest};
 
-/* ---- life ---------------------------------------------------------------------------------------- */
+/* ---- life
+ * ---------------------------------------------------------------------------------------- */
 
 static void free_(struct object *o)
 {
@@ -112,7 +113,8 @@ static CUresult with_(uint64_t handle, uint32_t tag, struct object *copy)
     return o != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* ---- resources ----------------------------------------------------------------------------------- */
+/* ---- resources
+ * ----------------------------------------------------------------------------------- */
 
 static bool texel_of_(CUarray_format format, unsigned channels, struct texture *t)
 {
@@ -167,7 +169,8 @@ static CUresult describe_linear_(const CUDA_RESOURCE_DESC *d, struct texture *t)
         d->res.linear.devPtr == 0 || d->res.linear.sizeInBytes < t->element)
         return CUDA_ERROR_INVALID_VALUE;
     if (d->res.linear.devPtr % limit_(CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT) != 0)
-        return driver_error(CUDA_ERROR_INVALID_VALUE, "a texture's memory must be aligned to %zu bytes",
+        return driver_error(CUDA_ERROR_INVALID_VALUE,
+                            "a texture's memory must be aligned to %zu bytes",
                             limit_(CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT));
     size_t width = d->res.linear.sizeInBytes / t->element;
     if (width > limit_(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH))
@@ -217,12 +220,14 @@ static CUresult describe_(const CUDA_RESOURCE_DESC *d, struct texture *t)
     case CU_RESOURCE_TYPE_LINEAR: return describe_linear_(d, t);
     case CU_RESOURCE_TYPE_PITCH2D: return describe_pitched_(d, t);
     case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
-        return driver_error(CUDA_ERROR_NOT_SUPPORTED, "textures of mipmapped arrays are not supported");
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                            "textures of mipmapped arrays are not supported");
     default: return CUDA_ERROR_INVALID_VALUE;
     }
 }
 
-/* ---- views --------------------------------------------------------------------------------------- */
+/* ---- views
+ * --------------------------------------------------------------------------------------- */
 
 /* Formats of a view come in order: type by type, 1, 2 and 4 channels of each. */
 static bool view_texel_(CUresourceViewFormat format, struct texture *t)
@@ -230,7 +235,8 @@ static bool view_texel_(CUresourceViewFormat format, struct texture *t)
     static const uint8_t type[] = {TEXEL_U8,  TEXEL_S8,  TEXEL_U16, TEXEL_S16,
                                    TEXEL_U32, TEXEL_S32, TEXEL_F16, TEXEL_F32};
     unsigned n = (unsigned)format - CU_RES_VIEW_FORMAT_UINT_1X8;
-    unsigned channels = 1u << n % 3, bytes = texel_type_bytes((enum texel_type)type[n / 3]) * channels;
+    unsigned channels = 1u << n % 3,
+             bytes = texel_type_bytes((enum texel_type)type[n / 3]) * channels;
     t->type = type[n / 3];
     t->channels = (uint8_t)channels;
     return bytes == t->element;
@@ -238,8 +244,10 @@ static bool view_texel_(CUresourceViewFormat format, struct texture *t)
 
 static CUresult apply_view_(const CUDA_RESOURCE_VIEW_DESC *v, CUarray a, struct texture *t)
 {
-    if (v->format >= CU_RES_VIEW_FORMAT_UNSIGNED_BC1 && v->format <= CU_RES_VIEW_FORMAT_UNSIGNED_BC7)
-        return driver_error(CUDA_ERROR_NOT_SUPPORTED, "block-compressed textures are not supported");
+    if (v->format >= CU_RES_VIEW_FORMAT_UNSIGNED_BC1 &&
+        v->format <= CU_RES_VIEW_FORMAT_UNSIGNED_BC7)
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                            "block-compressed textures are not supported");
     if ((unsigned)v->format > CU_RES_VIEW_FORMAT_FLOAT_4X32)
         return CUDA_ERROR_INVALID_VALUE;
     if (v->format != CU_RES_VIEW_FORMAT_NONE && !view_texel_(v->format, t))
@@ -256,7 +264,8 @@ static CUresult apply_view_(const CUDA_RESOURCE_VIEW_DESC *v, CUarray a, struct 
     return CUDA_SUCCESS;
 }
 
-/* ---- sampling ------------------------------------------------------------------------------------ */
+/* ---- sampling
+ * ------------------------------------------------------------------------------------ */
 
 static CUresult apply_sampling_(const CUDA_TEXTURE_DESC *d, struct texture *t)
 {
@@ -293,8 +302,11 @@ WEIR_API CUresult cuTexObjectCreate(CUtexObject *out, const CUDA_RESOURCE_DESC *
         return r;
     if (out == NULL || resource == NULL || sampling == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    struct object o = {.texture = {.tag = TEXTURE_TAG}, .ctx = c, .resource = *resource,
-                       .sampling = *sampling, .viewed = view != NULL};
+    struct object o = {.texture = {.tag = TEXTURE_TAG},
+                       .ctx = c,
+                       .resource = *resource,
+                       .sampling = *sampling,
+                       .viewed = view != NULL};
     r = describe_(resource, &o.texture);
     if (r == CUDA_SUCCESS && view != NULL) {
         o.view = *view;
@@ -309,7 +321,10 @@ WEIR_API CUresult cuTexObjectCreate(CUtexObject *out, const CUDA_RESOURCE_DESC *
     return r;
 }
 
-WEIR_API CUresult cuTexObjectDestroy(CUtexObject handle) { return with_(handle, TEXTURE_TAG, NULL); }
+WEIR_API CUresult cuTexObjectDestroy(CUtexObject handle)
+{
+    return with_(handle, TEXTURE_TAG, NULL);
+}
 
 WEIR_API CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *out, CUtexObject handle)
 {
@@ -340,7 +355,8 @@ WEIR_API CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *out, C
     return r;
 }
 
-/* ---- surfaces ------------------------------------------------------------------------------------ */
+/* ---- surfaces
+ * ------------------------------------------------------------------------------------ */
 
 WEIR_API CUresult cuSurfObjectCreate(CUsurfObject *out, const CUDA_RESOURCE_DESC *resource)
 {
@@ -361,7 +377,10 @@ WEIR_API CUresult cuSurfObjectCreate(CUsurfObject *out, const CUDA_RESOURCE_DESC
     return CUDA_SUCCESS;
 }
 
-WEIR_API CUresult cuSurfObjectDestroy(CUsurfObject handle) { return with_(handle, SURFACE_TAG, NULL); }
+WEIR_API CUresult cuSurfObjectDestroy(CUsurfObject handle)
+{
+    return with_(handle, SURFACE_TAG, NULL);
+}
 
 WEIR_API CUresult cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC *out, CUsurfObject handle)
 {

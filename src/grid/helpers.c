@@ -153,6 +153,8 @@ static const struct {
     {"vprintf", (void *)weir_rt_vprintf}, {"__assertfail", (void *)weir_rt___assertfail},
     {"malloc", (void *)weir_rt_malloc},   {"free", (void *)weir_rt_free},
     {"fault", (void *)weir_rt_fault},     {"globaltimer", (void *)weir_rt_globaltimer},
+    {"tex", (void *)weir_rt_tex},         {"texture_query", (void *)weir_rt_texture_query},
+    {"surface", (void *)weir_rt_surface},
 };
 
 void *grid_helper(const char *name)

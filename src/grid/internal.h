@@ -101,6 +101,18 @@ struct grid_env {
     struct grid_fault fault;
 };
 
+/* ---- helpers of compiled code that have a file of their own -----------------------------------
+ */
+
+/* Textures and surfaces: `instr` is a struct texture_instr, handles and coordinates come in rows of
+ * 32 lanes, and so do the results. */
+void weir_rt_tex(struct jit_block *j, uint32_t instr, uint32_t mask, const uint64_t *handles,
+                 const uint32_t (*coordinates)[JIT_WARP], uint32_t (*out)[JIT_WARP]);
+void weir_rt_texture_query(struct jit_block *j, uint32_t instr, uint32_t mask,
+                           const uint64_t *handles, uint32_t *out);
+void weir_rt_surface(struct jit_block *j, uint32_t instr, uint32_t mask, const uint64_t *handles,
+                     const uint32_t (*coordinates)[JIT_WARP], uint64_t (*data)[JIT_WARP]);
+
 /* Formats like CUDA's printf; returns the number of arguments used. Reads the program's memory. */
 int print_format(struct strbuf *out, const char *format, const uint8_t *args);
 

@@ -125,6 +125,12 @@ void for_active_lanes(struct emit *e, LLVMValueRef bits,
 /* What the emitter (not alu) can do; the reason when it cannot. */
 bool emit_supported(const struct ptx_instr *i, struct diag *d);
 
+/* ---- emit_tex.c ------------------------------------------------------------------------------ */
+
+/* tex, tld4, txq, suld, sust, sured, suq. */
+bool emit_texture(struct emit *e, const struct ptx_instr *i);
+bool texture_supported(const struct ptx_instr *i, struct diag *d);
+
 /* ---- emit.c --------------------------------------------------------------------------------- */
 
 /* Functions that are called and not inlined, each to be emitted once. */

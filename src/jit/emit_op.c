@@ -566,6 +566,13 @@ bool emit_instr(struct emit *e, const struct ptx_instr *i)
     case PTX_OP_trap:
     case PTX_OP_brkpt: emit_fault(e, JIT_FAULT_TRAP, mask_bits(e)); return true;
     case PTX_OP_call: return emit_call(e, i);
+    case PTX_OP_tex:
+    case PTX_OP_tld4:
+    case PTX_OP_txq:
+    case PTX_OP_suld:
+    case PTX_OP_sust:
+    case PTX_OP_sured:
+    case PTX_OP_suq: return emit_texture(e, i);
     default: return emit_alu_(e, i);
     }
 }
@@ -627,6 +634,13 @@ bool emit_supported(const struct ptx_instr *i, struct diag *d)
             return diag_set(d, i->line, i->column, "%s with a thread count is not supported",
                             ptx_op_name(i->op));
         return true;
+    case PTX_OP_tex:
+    case PTX_OP_tld4:
+    case PTX_OP_txq:
+    case PTX_OP_suld:
+    case PTX_OP_sust:
+    case PTX_OP_sured:
+    case PTX_OP_suq: return texture_supported(i, d);
     default: return alu_supported(i, d);
     }
 }

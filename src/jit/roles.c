@@ -8,6 +8,8 @@ int jit_ndst(const struct ptx_instr *i)
     switch (i->op) {
     case PTX_OP_st:
     case PTX_OP_red:
+    case PTX_OP_sust:
+    case PTX_OP_sured:
     case PTX_OP_membar:
     case PTX_OP_fence:
     case PTX_OP_prefetch:
@@ -36,6 +38,9 @@ int jit_ndst(const struct ptx_instr *i)
         return i->noperands - 1;
     case PTX_OP_mov:
         return 1;
+    case PTX_OP_tex:
+    case PTX_OP_tld4:
+        return i->pair ? 2 : 1;
     default:
         if (alu_signature(i, &sig))
             return sig.ndst; /* flatten has appended the carry flag as an operand */

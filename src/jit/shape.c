@@ -475,6 +475,11 @@ struct shape shape_of(const struct jkernel *k, const struct ptx_instr *i, int wh
     case PTX_OP_elect:
         return i->op == PTX_OP_elect && which == 0 ? uniform_(0) : VARYING;
     case PTX_OP_shfl:
+    case PTX_OP_tex:
+    case PTX_OP_tld4:
+    case PTX_OP_txq:
+    case PTX_OP_suld:
+    case PTX_OP_suq:
         return VARYING;
     case PTX_OP_activemask:
         return uniform_(0);

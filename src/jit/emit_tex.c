@@ -1,0 +1,281 @@
+/* emit_tex: textures and surfaces: a call of a helper for the whole warp, with the handles and
+ * coordinates of 32 lanes in rows, and a word that describes the instruction (texture/instr.h). */
+#include "jit/emit.h"
+#include "texture/instr.h"
+
+/* ---- what an instruction says -------------------------------------------------------------------
+ */
+
+static bool geometry_(const struct ptx_instr *i, unsigned *g)
+{
+    static const struct {
+        uint16_t mod;
+        uint8_t geometry;
+    } known[] = {{PTX_M__1d, GEOMETRY_1D},     {PTX_M__2d, GEOMETRY_2D},
+                 {PTX_M__3d, GEOMETRY_3D},     {PTX_M_a1d, GEOMETRY_A1D},
+                 {PTX_M_a2d, GEOMETRY_A2D},    {PTX_M_cube, GEOMETRY_CUBE},
+                 {PTX_M_acube, GEOMETRY_ACUBE}};
+    for (size_t n = 0; n < WEIR_COUNT(known); n++)
+        if (ptx_has(i, known[n].mod)) {
+            *g = known[n].geometry;
+            return true;
+        }
+    return false;
+}
+
+/* Which operand is [handle, {coordinates}]. */
+static int place_(const struct ptx_instr *i)
+{
+    for (int n = 0; n < i->noperands; n++)
+        if (i->operands[n].kind == PTX_OPR_TEXMEM)
+            return n;
+    return -1;
+}
+
+static const struct ptx_operand *coordinate_(const struct ptx_operand *mem, unsigned n)
+{
+    const struct ptx_operand *v = &mem->items[mem->nitems - 1];
+    if (v->kind != PTX_OPR_VEC)
+        return n == 0 ? v : NULL;
+    return n < (unsigned)v->nitems ? &v->items[n] : NULL;
+}
+
+static unsigned surface_mode_(const struct ptx_instr *i)
+{
+    return ptx_has(i, PTX_M_clamp)  ? SURFACE_CLAMP
+           : ptx_has(i, PTX_M_zero) ? SURFACE_ZERO
+                                    : SURFACE_TRAP;
+}
+
+static unsigned surface_action_(const struct ptx_instr *i)
+{
+    static const struct {
+        uint16_t mod;
+        uint8_t action;
+    } ops[] = {{PTX_M_add, SURFACE_ADD},
+               {PTX_M_min, SURFACE_MIN},
+               {PTX_M_max, SURFACE_MAX},
+               {PTX_M_and, SURFACE_AND},
+               {PTX_M_or, SURFACE_OR}};
+    if (i->op == PTX_OP_suld)
+        return SURFACE_LOAD;
+    if (i->op == PTX_OP_sust)
+        return ptx_has(i, PTX_M_p) ? SURFACE_STORE_TEXELS : SURFACE_STORE;
+    for (size_t n = 0; n < WEIR_COUNT(ops); n++)
+        if (ptx_has(i, ops[n].mod))
+            return ops[n].action;
+    return SURFACE_OR;
+}
+
+static bool question_(const struct ptx_instr *i, unsigned *q)
+{
+    static const struct {
+        uint16_t mod;
+        uint8_t question;
+    } known[] = {{PTX_M_width, QUERY_WIDTH},
+                 {PTX_M_height, QUERY_HEIGHT},
+                 {PTX_M_depth, QUERY_DEPTH},
+                 {PTX_M_channel_data_type, QUERY_DATA_TYPE},
+                 {PTX_M_channel_order, QUERY_ORDER},
+                 {PTX_M_normalized_coords, QUERY_NORMALIZED},
+                 {PTX_M_array_size, QUERY_LAYERS},
+                 {PTX_M_num_mipmap_levels, QUERY_LEVELS},
+                 {PTX_M_num_samples, QUERY_SAMPLES},
+                 {PTX_M_force_unnormalized_coords, QUERY_FORCED_UNNORMALIZED},
+                 {PTX_M_filter_mode, QUERY_FILTER},
+                 {PTX_M_addr_mode_0, QUERY_ADDRESS_0},
+                 {PTX_M_addr_mode_1, QUERY_ADDRESS_1},
+                 {PTX_M_addr_mode_2, QUERY_ADDRESS_2},
+                 {PTX_M_memory_layout, QUERY_MEMORY_LAYOUT}};
+    for (size_t n = 0; n < WEIR_COUNT(known); n++)
+        if (ptx_has(i, known[n].mod)) {
+            *q = known[n].question;
+            return true;
+        }
+    return false;
+}
+
+static unsigned gathered_(const struct ptx_instr *i)
+{
+    if (i->op != PTX_OP_tld4)
+        return 0;
+    return ptx_has(i, PTX_M_r) ? 1 : ptx_has(i, PTX_M_g) ? 2 : ptx_has(i, PTX_M_b) ? 3 : 4;
+}
+
+static struct texture_instr describe_(const struct ptx_instr *i)
+{
+    unsigned g = GEOMETRY_1D, q = QUERY_WIDTH, type = i->types[i->ntypes - 1];
+    geometry_(i, &g);
+    struct texture_instr t = {.geometry = g & 7};
+    if (i->op == PTX_OP_tex || i->op == PTX_OP_tld4) {
+        t.integer = type == PTX_S32;
+        t.halves = i->types[0] == PTX_F16X2;
+        t.gather = gathered_(i) & 7;
+    } else if (i->op == PTX_OP_txq || i->op == PTX_OP_suq) {
+        question_(i, &q);
+        t.question = q & 15;
+        t.surface = i->op == PTX_OP_suq;
+    } else {
+        unsigned bytes = ptx_type_bits((enum ptx_type)type) / 8;
+        t.mode = surface_mode_(i) & 3;
+        t.action = surface_action_(i) & 7;
+        t.texels = i->op == PTX_OP_sured && ptx_has(i, PTX_M_p);
+        t.is_signed = type == PTX_S32 || type == PTX_S64;
+        t.size = (unsigned)__builtin_ctz(bytes) & 3;
+        t.count = i->vec & 7;
+    }
+    return t;
+}
+
+/* ---- what is refused
+ * ----------------------------------------------------------------------------- */
+
+bool texture_supported(const struct ptx_instr *i, struct diag *d)
+{
+#define REFUSE(...) diag_set(d, i->line, i->column, __VA_ARGS__)
+    const char *name = ptx_op_name(i->op);
+    unsigned g;
+    if (i->op == PTX_OP_txq || i->op == PTX_OP_suq) {
+        const struct ptx_operand *h = &i->operands[1];
+        if (ptx_has(i, PTX_M_level))
+            return REFUSE("txq.level is not supported");
+        return h->kind == PTX_OPR_MEM && h->reg >= 0
+                   ? true
+                   : REFUSE("%s of a reference is not supported", name);
+    }
+    int at = place_(i);
+    if (at < 0 || !geometry_(i, &g))
+        return REFUSE("this form of %s is not supported", name);
+    const struct ptx_operand *mem = &i->operands[at];
+    if (mem->nitems != 2)
+        return REFUSE("%s with a separate sampler is not supported", name);
+    if (mem->items[0].kind != PTX_OPR_REG)
+        return REFUSE("%s of a texture or surface reference is not supported; objects are", name);
+    if (coordinate_(mem, geometry_coordinates((enum texture_geometry)g) - 1) == NULL)
+        return REFUSE("%s has too few coordinates", name);
+    if (i->op != PTX_OP_tex && i->op != PTX_OP_tld4)
+        return true;
+    int extra = ptx_has(i, PTX_M_level) ? 1 : ptx_has(i, PTX_M_grad) ? 2 : 0;
+    if (i->noperands - at - 1 > extra)
+        return REFUSE("%s with an offset or a comparison is not supported", name);
+    return true;
+#undef REFUSE
+}
+
+/* ---- code
+ * ---------------------------------------------------------------------------------------- */
+
+/* Rows of 32 values on the stack. */
+static LLVMValueRef rows_(struct emit *e, LLVMTypeRef row, unsigned n, const char *name)
+{
+    return new_slot(e, LLVMArrayType2(row, n), name);
+}
+
+static LLVMValueRef row_at_(struct emit *e, LLVMValueRef rows, unsigned n, unsigned bytes)
+{
+    return byte_offset(e, rows, c64(e, (uint64_t)n * JIT_WARP * bytes));
+}
+
+static LLVMValueRef handles_(struct emit *e, const struct ptx_operand *o)
+{
+    LLVMValueRef slot = rows_(e, e->v32i64, 1, "handles");
+    LLVMBuildStore(e->alu.b, operand_vector(e, o, PTX_B64), slot);
+    return slot;
+}
+
+static LLVMValueRef coordinates_(struct emit *e, const struct ptx_operand *mem, unsigned n)
+{
+    LLVMValueRef slot = rows_(e, e->v32i32, 4, "coordinates");
+    for (unsigned k = 0; k < n; k++)
+        LLVMBuildStore(e->alu.b, operand_vector(e, coordinate_(mem, k), PTX_B32),
+                       row_at_(e, slot, k, 4));
+    return slot;
+}
+
+/* void name(block, i32 instruction, i32 mask, handles [, coordinates], results or data) */
+static void call_(struct emit *e, const char *name, struct texture_instr t, LLVMValueRef handles,
+                  LLVMValueRef coordinates, LLVMValueRef data)
+{
+    LLVMTypeRef params[6] = {e->ptr, e->i32, e->i32, e->ptr, e->ptr, e->ptr};
+    LLVMValueRef args[6] = {e->blk, c32(e, texture_instr_word(t)), mask_bits(e), handles};
+    unsigned n = 4;
+    if (coordinates != NULL)
+        args[n++] = coordinates;
+    args[n++] = data;
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->alu.ctx), params, n, false);
+    LLVMValueRef f = LLVMGetNamedFunction(e->alu.module, name);
+    if (f == NULL)
+        f = LLVMAddFunction(e->alu.module, name, type);
+    LLVMBuildCall2(e->alu.b, type, f, args, n, "");
+}
+
+/* Rows into the registers of an operand. */
+static void write_rows_(struct emit *e, const struct ptx_operand *d, LLVMValueRef rows,
+                        LLVMTypeRef row, unsigned bytes, unsigned type)
+{
+    int n = d->kind == PTX_OPR_VEC ? d->nitems : 1;
+    for (int k = 0; k < n; k++) {
+        const struct ptx_operand *o = d->kind == PTX_OPR_VEC ? &d->items[k] : d;
+        if (o->kind != PTX_OPR_REG)
+            continue;
+        LLVMValueRef v = LLVMBuildLoad2(e->alu.b, row, row_at_(e, rows, (unsigned)k, bytes), "");
+        write_vector(e, o->reg, v, type);
+    }
+}
+
+static bool emit_fetch_(struct emit *e, const struct ptx_instr *i)
+{
+    struct texture_instr t = describe_(i);
+    const struct ptx_operand *mem = &i->operands[place_(i)];
+    LLVMValueRef out = rows_(e, e->v32i32, 4, "texels");
+    LLVMValueRef where =
+        coordinates_(e, mem, geometry_coordinates((enum texture_geometry)t.geometry));
+    call_(e, "weir_rt_tex", t, handles_(e, &mem->items[0]), where, out);
+    write_rows_(e, &i->operands[0], out, e->v32i32, 4, PTX_B32);
+    if (i->pair && i->operands[1].kind == PTX_OPR_REG) /* all of it is in memory */
+        write_vector(e, i->operands[1].reg, LLVMConstAllOnes(e->v32i1), PTX_PRED);
+    return true;
+}
+
+static bool emit_query_(struct emit *e, const struct ptx_instr *i)
+{
+    struct ptx_operand handle = {.kind = PTX_OPR_REG, .reg = i->operands[1].reg};
+    LLVMValueRef out = rows_(e, e->v32i32, 1, "answers");
+    call_(e, "weir_rt_texture_query", describe_(i), handles_(e, &handle), NULL, out);
+    write_rows_(e, &i->operands[0], out, e->v32i32, 4, PTX_B32);
+    return true;
+}
+
+static bool emit_surface_(struct emit *e, const struct ptx_instr *i)
+{
+    struct texture_instr t = describe_(i);
+    int at = place_(i);
+    const struct ptx_operand *mem = &i->operands[at];
+    unsigned type = i->types[i->ntypes - 1];
+    LLVMValueRef data = rows_(e, e->v32i64, 4, "data");
+    if (i->op != PTX_OP_suld) {
+        const struct ptx_operand *s = &i->operands[at + 1];
+        for (unsigned k = 0; k < t.count; k++) {
+            const struct ptx_operand *o = s->kind == PTX_OPR_VEC ? &s->items[k] : s;
+            LLVMValueRef v = coerce(e, operand_vector(e, o, type), PTX_U64, false);
+            LLVMBuildStore(e->alu.b, v, row_at_(e, data, k, 8));
+        }
+    }
+    LLVMValueRef where =
+        coordinates_(e, mem, geometry_coordinates((enum texture_geometry)t.geometry));
+    call_(e, "weir_rt_surface", t, handles_(e, &mem->items[0]), where, data);
+    if (i->op == PTX_OP_suld)
+        write_rows_(e, &i->operands[0], data, e->v32i64, 8, PTX_B64);
+    return true;
+}
+
+bool emit_texture(struct emit *e, const struct ptx_instr *i)
+{
+    switch (i->op) {
+    case PTX_OP_tex:
+    case PTX_OP_tld4: return emit_fetch_(e, i);
+    case PTX_OP_txq:
+    case PTX_OP_suq: return emit_query_(e, i);
+    default: return emit_surface_(e, i);
+    }
+}

@@ -1,0 +1,165 @@
+/* texel: elements in memory to results and back: integers as they are or as fractions, halves,
+ * floats, sRGB. */
+#include <string.h>
+
+#include "texture/clones.h"
+#include "texture/texture.h"
+
+enum { LANES = TEXTURE_LANES };
+
+static const uint32_t ONE = 0x3f800000; /* 1.0f */
+
+static bool is_small_(const struct texture *t) { return t->type <= TEXEL_S16; }
+
+bool texel_is_float(const struct texture *t)
+{
+    return t->type >= TEXEL_F16 || (t->as_float && is_small_(t));
+}
+
+/* ---- halves
+ * -------------------------------------------------------------------------------------- */
+
+/* Exact: a half's exponent and fraction moved to a float's place are the value times 2^-112. */
+WARP_INLINE uint32_t from_half_(uint32_t h)
+{
+    uint32_t sign = (h & 0x8000) << 16, rest = (h & 0x7fff) << 13;
+    float scaled, two_to_112 = 5192296858534827628530496329220096.0f;
+    memcpy(&scaled, &rest, 4);
+    scaled *= two_to_112;
+    uint32_t bits;
+    memcpy(&bits, &scaled, 4);
+    bits = rest >= 0x0f800000 ? rest | 0x7f800000 : bits; /* infinity, NaN */
+    return bits | sign;
+}
+
+uint16_t texel_half(uint32_t bits)
+{
+    uint32_t sign = bits >> 16 & 0x8000, rest = bits & 0x7fffffff;
+    if (rest > 0x7f800000)
+        return (uint16_t)(sign | 0x7fff);
+    if (rest >= 0x477ff000) /* rounds to 65536 or more */
+        return (uint16_t)(sign | 0x7c00);
+    if (rest < 0x38800000) { /* below 2^-14: units of 2^-24; adding 0.5 rounds to them */
+        float f;
+        memcpy(&f, &rest, 4);
+        f += 0.5f;
+        memcpy(&rest, &f, 4);
+        return (uint16_t)(sign | (rest - 0x3f000000));
+    }
+    rest += 0xfff + (rest >> 13 & 1);
+    return (uint16_t)(sign | ((rest - 0x38000000) >> 13));
+}
+
+/* ---- sRGB
+ * ---------------------------------------------------------------------------------------- */
+
+/* The linear value of each of the 256 levels: ((c + 0.055) / 1.055)^2.4, below 0.04045 c / 12.92.
+ */
+static const float srgb_[256] = {
+#include "texture/srgb.inc"
+};
+
+/* ---- loading
+ * ------------------------------------------------------------------------------------- */
+
+#define LOAD(name, type, value)                                                                    \
+    WARP_INLINE void name(const uint8_t *from, const uint64_t *at, uint32_t *out)                  \
+    {                                                                                              \
+        for (int l = 0; l < LANES; l++) {                                                          \
+            type v;                                                                                \
+            memcpy(&v, from + at[l], sizeof v);                                                    \
+            out[l] = (uint32_t)(value);                                                            \
+        }                                                                                          \
+    }
+LOAD(load_u8_, uint8_t, v)
+LOAD(load_s8_, int8_t, (int32_t)v)
+LOAD(load_u16_, uint16_t, v)
+LOAD(load_s16_, int16_t, (int32_t)v)
+LOAD(load_32_, uint32_t, v)
+LOAD(load_f16_, uint16_t, from_half_(v))
+#undef LOAD
+
+WARP_INLINE void load_channel_(enum texel_type type, const uint8_t *from, const uint64_t *at,
+                               uint32_t *out)
+{
+    switch (type) {
+    case TEXEL_U8: load_u8_(from, at, out); break;
+    case TEXEL_S8: load_s8_(from, at, out); break;
+    case TEXEL_U16: load_u16_(from, at, out); break;
+    case TEXEL_S16: load_s16_(from, at, out); break;
+    case TEXEL_F16: load_f16_(from, at, out); break;
+    default: load_32_(from, at, out); break;
+    }
+}
+
+/* Integers to 0..1 or -1..1; the lowest two signed ones are both -1. */
+WARP_INLINE void to_fractions_(enum texel_type type, uint32_t *row)
+{
+    static const float largest[] = {255.0f, 127.0f, 65535.0f, 32767.0f};
+    float by = largest[type];
+    for (int l = 0; l < LANES; l++) {
+        float f = (float)(int32_t)row[l] / by;
+        f = f < -1.0f ? -1.0f : f;
+        memcpy(&row[l], &f, 4);
+    }
+}
+
+WARP_INLINE void to_linear_(uint32_t *row)
+{
+    for (int l = 0; l < LANES; l++)
+        memcpy(&row[l], &srgb_[row[l] & 255], 4);
+}
+
+WARP_CLONES void texel_load(const struct texture *t, const struct texel_places *p,
+                            uint32_t (*out)[LANES])
+{
+    enum texel_type type = (enum texel_type)t->type;
+    uint32_t bytes = texel_type_bytes(type), one = texel_is_float(t) ? ONE : 1;
+    for (uint32_t c = 0; c < t->channels; c++) {
+        load_channel_(type, t->base + (size_t)c * bytes, p->at, out[c]);
+        if (t->srgb && type == TEXEL_U8 && t->as_float && c < 3)
+            to_linear_(out[c]);
+        else if (t->as_float && is_small_(t))
+            to_fractions_(type, out[c]);
+    }
+    for (uint32_t c = t->channels; c < 4; c++)
+        for (int l = 0; l < LANES; l++)
+            out[c][l] = c == 3 ? one : 0;
+    if (!p->bordered)
+        return;
+    for (uint32_t c = 0; c < 4; c++)
+        for (int l = 0; l < LANES; l++)
+            out[c][l] = (out[c][l] & p->inside[l]) | (t->border[c] & ~p->inside[l]);
+}
+
+/* ---- storing
+ * ------------------------------------------------------------------------------------- */
+
+static uint32_t clamp_unsigned_(uint32_t v, uint32_t most) { return v < most ? v : most; }
+
+static uint32_t clamp_signed_(uint32_t v, int32_t most)
+{
+    int32_t s = (int32_t)v;
+    return (uint32_t)(s > most ? most : s < -most - 1 ? -most - 1 : s);
+}
+
+static uint32_t to_type_(enum texel_type type, uint32_t v)
+{
+    switch (type) {
+    case TEXEL_U8: return clamp_unsigned_(v, UINT8_MAX);
+    case TEXEL_S8: return clamp_signed_(v, INT8_MAX);
+    case TEXEL_U16: return clamp_unsigned_(v, UINT16_MAX);
+    case TEXEL_S16: return clamp_signed_(v, INT16_MAX);
+    case TEXEL_F16: return texel_half(v);
+    default: return v;
+    }
+}
+
+void texel_store(const struct texture *t, uint8_t *to, const uint32_t value[4])
+{
+    uint32_t bytes = texel_type_bytes((enum texel_type)t->type);
+    for (uint32_t c = 0; c < t->channels; c++) {
+        uint32_t v = to_type_((enum texel_type)t->type, value[c]);
+        memcpy(to + (size_t)c * bytes, &v, bytes); /* the low bytes */
+    }
+}

@@ -1,0 +1,99 @@
+/* texture: how a texture or a surface is described, and what fetching from it gives.
+ *
+ * Plain C that knows elements in memory, coordinates and filters, and neither API nor streams. The
+ * functions work on a whole warp at a time: rows of 32 values, one per lane. Coordinates of any
+ * bits are safe for tex: whatever the address mode, an index ends inside the texture, so lanes that
+ * are not active may be computed along.
+ *
+ * Results agree on every processor: all arithmetic is plain IEEE float, never contracted. */
+#ifndef WEIR_TEXTURE_H
+#define WEIR_TEXTURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "texture/instr.h"
+
+enum { TEXTURE_LANES = 32 };
+
+enum { TEXTURE_TAG = 0x57544558, SURFACE_TAG = 0x57535552 };
+
+/* The type of an element's channels. */
+enum texel_type {
+    TEXEL_U8,
+    TEXEL_S8,
+    TEXEL_U16,
+    TEXEL_S16,
+    TEXEL_U32,
+    TEXEL_S32,
+    TEXEL_F16,
+    TEXEL_F32,
+};
+
+static inline uint32_t texel_type_bytes(enum texel_type t)
+{
+    static const uint8_t bytes[] = {1, 1, 2, 2, 4, 4, 2, 4};
+    return bytes[t];
+}
+
+/* What lies outside; the numbers are those of the APIs. */
+enum texture_address { ADDRESS_WRAP, ADDRESS_CLAMP, ADDRESS_MIRROR, ADDRESS_BORDER };
+
+/* A texture or surface object: elements in memory and how to look at them. What has fewer
+ * dimensions has sizes of 1 in the others. Its address is the handle that kernels hold. */
+struct texture {
+    uint32_t tag;        /* TEXTURE_TAG, SURFACE_TAG; 0: destroyed */
+    uint8_t type;        /* enum texel_type */
+    uint8_t channels;    /* 1, 2, 4 */
+    uint8_t element;     /* bytes */
+    bool buffer;         /* linear memory: integer coordinates, zeros outside */
+    const uint8_t *base; /* first element */
+    uint32_t width, height;
+    uint32_t depth;        /* slices, or layers; 6 faces each of a cube map */
+    uint32_t dimensions;   /* without the layers: what queries tell apart */
+    bool layered;          /* queries: depth counts layers */
+    bool pitched;          /* queries: rows of linear memory */
+    bool normalized;       /* coordinates 0..1 */
+    bool linear;           /* filter */
+    bool as_float;         /* integers of 8 and 16 bits are read as fractions */
+    bool srgb;             /* red, green and blue of 8 bits are sRGB */
+    uint8_t address[3];    /* enum texture_address per axis */
+    uint64_t pitch, slice; /* bytes from row to row, from slice to slice */
+    uint32_t border[4];    /* bits of its colour in the type of the results */
+};
+
+/* tex and tld4: `coordinates` are rows of floats or indices, `out` gets four rows (two with
+ * .halves). */
+void texture_fetch(const struct texture *t, struct texture_instr i,
+                   const uint32_t (*coordinates)[TEXTURE_LANES], uint32_t (*out)[TEXTURE_LANES]);
+
+/* suld, sust, sured for the lanes in `mask`: rows of 64 bits, `i.count` of them, read or written.
+ * Returns the lanes that are outside and asked for a trap, or are not aligned; nothing is done for
+ * them, and all others are done. */
+uint32_t surface_access(const struct texture *t, struct texture_instr i, uint32_t mask,
+                        const uint32_t (*coordinates)[TEXTURE_LANES],
+                        uint64_t (*data)[TEXTURE_LANES]);
+
+/* txq and suq. */
+uint32_t texture_query(const struct texture *t, struct texture_instr i);
+
+/* ---- between the files of this room ---------------------------------------------------------- */
+
+/* Where 32 elements lie, and which of them are border instead. */
+struct texel_places {
+    uint64_t at[TEXTURE_LANES];     /* bytes from the base; valid for border lanes too */
+    uint32_t inside[TEXTURE_LANES]; /* all ones, or zero: the border's colour */
+    bool bordered;                  /* `inside` counts */
+};
+
+/* Their channels as results: bits of floats or integers, missing ones 0, 0, 1. */
+void texel_load(const struct texture *t, const struct texel_places *p,
+                uint32_t (*out)[TEXTURE_LANES]);
+/* Writes one element of integers or bits of floats, each brought into the type's range. */
+void texel_store(const struct texture *t, uint8_t *to, const uint32_t value[4]);
+/* Whether results of the texture are floats. */
+bool texel_is_float(const struct texture *t);
+
+uint16_t texel_half(uint32_t float_bits); /* rounded to nearest even */
+
+#endif
