@@ -1,0 +1,17 @@
+#!/bin/sh
+# exports.sh LIBRARY INCLUDE CC: the library exports every call that cuda.h declares, for both
+# meanings of the default stream, and nothing but the driver API and Weir's own names.
+library=$1 include=$2 cc=$3
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+for flag in -DNOTHING -DCUDA_API_PER_THREAD_DEFAULT_STREAM; do
+    printf '#include <cuda.h>\n#include <cudaProfiler.h>\n' |
+        "$cc" -E -P $flag -I"$include" -xc - | grep -oE '\bcu[A-Z][A-Za-z0-9_]* *\(' | tr -d ' ('
+done | sort -u > "$dir/declared"
+nm -D --defined-only "$library" | awk '{print $3}' | sort -u > "$dir/exported"
+missing=$(comm -23 "$dir/declared" "$dir/exported")
+foreign=$(grep -vE '^(cu[A-Z]|weir_)' "$dir/exported")
+[ "$(wc -l < "$dir/declared")" -gt 400 ] || { echo "cuda.h declares too little"; exit 1; }
+[ -z "$missing" ] || { echo "not exported:"; echo "$missing"; }
+[ -z "$foreign" ] || { echo "exported, but nobody's:"; echo "$foreign"; }
+[ -z "$missing$foreign" ]
