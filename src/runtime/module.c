@@ -6,6 +6,7 @@
 #include "offload.h"
 #include "registry.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,14 +54,29 @@ static cudaError_t collect_bindings(struct rt_binary *b, bool elsewhere, struct 
     return cudaSuccess;
 }
 
+/* A program that holds its own device code has nowhere to put the driver's words about it, and the
+ * code alone (say, cudaErrorInvalidPtx at the first launch) does not tell what to do. They are
+ * shown once: a load that failed is not tried again. */
+static void tell(CUresult result, const char *log)
+{
+    if (*log)
+        fprintf(stderr, "weir: %s: %s\n", cudaGetErrorName(rt_error(result)), log);
+}
+
 static CUresult load_image(const void *image, const struct bindings *bindings, CUmodule *module)
 {
-    CUjit_option options[] = {CU_JIT_GLOBAL_SYMBOL_NAMES, CU_JIT_GLOBAL_SYMBOL_ADDRESSES,
+    char log[1024] = "";
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+                              CU_JIT_GLOBAL_SYMBOL_NAMES, CU_JIT_GLOBAL_SYMBOL_ADDRESSES,
                               CU_JIT_GLOBAL_SYMBOL_COUNT};
-    void *values[] = {bindings->names, bindings->addresses, (void *)(uintptr_t)bindings->count};
+    void *values[] = {log, (void *)sizeof log, bindings->names, bindings->addresses,
+                      (void *)(uintptr_t)bindings->count};
+    CUresult result =
+        CU(cuModuleLoadDataEx, module, image, bindings->count ? 5 : 2, options, values);
 
-    return CU(cuModuleLoadDataEx, module, image, bindings->count ? COUNT(options) : 0, options,
-              values);
+    if (result != CUDA_SUCCESS)
+        tell(result, log);
+    return result;
 }
 
 /* nvcc's managed variables: the host reaches them through a pointer. */
