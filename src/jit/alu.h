@@ -4,7 +4,8 @@
  * PTX's integer, float, half, logic, comparison, conversion and video arithmetic. The same code
  * emits scalars (uniform values) and vectors of 32 (a warp), because LLVM's operations are
  * polymorphic over both, and either form gives the same bits for the same sources: whether a value
- * was found to be uniform can never be seen in a result.
+ * was found to be uniform can never be seen in a result. (The payload of a NaN that comes from two
+ * NaNs is the one exception: PTX leaves it open, and so does LLVM.)
  *
  * Nothing here traps or has side effects, so an instruction may be emitted under any mask and for
  * lanes that are not active: their results are unspecified but harmless. (Calls of C functions for

@@ -108,16 +108,19 @@ static void emit_sqrt(struct emit *e)
 }
 
 /* Root and quotient, each rounded, miss by up to 1.02 units; a Newton step from the exact residual
- * 1 - x y y brings that near the half unit. */
+ * 1 - x y y brings that near the half unit. That takes fused
+ * multiplications; without them, long double does it. */
 static val rsqrt_64(struct alu *a, val x)
 {
-    val one = ir_kf(x, 1), y = ir_fdiv(a, one, ir_sqrt(a, x));
-    if (a->has_fma) {
-        val h = ir_fmul(a, x, y), rest = ir_fma(a, x, y, ir_fneg(a, h));
-        val err = ir_fsub(a, ir_fma(a, ir_fneg(a, h), y, one), ir_fmul(a, rest, y));
-        y = refined(a, y, err, ir_fmul(a, y, ir_kf(y, 0.5)));
+    val one = ir_kf(x, 1), y = x;
+    if (!a->has_fma) {
+        ir_call_lanes(a, "weir_alu_rsqrt", NULL, &x, 1, &y, 1);
+        return ir_canonical_nan(a, y);
     }
-    return ir_canonical_nan(a, y);
+    y = ir_fdiv(a, one, ir_sqrt(a, x));
+    val h = ir_fmul(a, x, y), rest = ir_fma(a, x, y, ir_fneg(a, h));
+    val err = ir_fsub(a, ir_fma(a, ir_fneg(a, h), y, one), ir_fmul(a, rest, y));
+    return ir_canonical_nan(a, refined(a, y, err, ir_fmul(a, y, ir_kf(y, 0.5))));
 }
 
 static void emit_rsqrt(struct emit *e)

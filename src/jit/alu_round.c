@@ -59,16 +59,15 @@ static val two_sum_error(struct alu *a, val x, val y, val s)
     return ir_fadd(a, ir_fsub(a, x, x2), ir_fsub(a, y, y2));
 }
 
-/* Downwards, an exact zero sum of unlike terms is -0. */
-static val zero_sum_sign(struct alu *a, val r, val x, val y, val err, enum rounding mode)
+/* Downwards, an exact zero sum s of unlike terms x and y is -0. */
+static val zero_sum_sign(struct alu *a, val r, val x, val y, val s, enum rounding mode)
 {
     if (mode != ROUND_RM)
         return r;
     val bits = ir_as_int(a, r), xy = ir_or(a, ir_as_int(a, x), ir_as_int(a, y));
     val sign = ir_and(a, xy, ir_k(xy, 1ull << (ir_bits(xy) - 1)));
-    val zero = ir_and(a, ir_fcmp(a, LLVMRealOEQ, r, ir_kf(r, 0)),
-                      ir_fcmp(a, LLVMRealOEQ, err, ir_kf(err, 0)));
     sign = ir_zext(a, ir_lshr(a, sign, ir_k(sign, ir_bits(xy) - ir_bits(r))), ir_bits(r));
+    val zero = ir_fcmp(a, LLVMRealOEQ, s, ir_kf(s, 0));
     return ir_as_float(a, ir_select(a, zero, sign, bits));
 }
 
@@ -78,7 +77,7 @@ static val sum_32(struct alu *a, val x, val y, enum rounding mode)
 {
     val s = ir_fadd(a, x, y), err = two_sum_error(a, x, y, s);
     struct exact e = locate(a, s, err);
-    return zero_sum_sign(a, alu_round_exact(a, &e, mode), x, y, err, mode);
+    return zero_sum_sign(a, alu_round_exact(a, &e, mode), x, y, s, mode);
 }
 
 static val op_32(struct alu *a, enum round_op op, const val *s, enum rounding mode)
@@ -122,7 +121,7 @@ static val sum_64(struct alu *a, val x, val y, enum rounding mode)
     struct exact e = {.r = s,
                       .below = ir_or(a, under, ir_fcmp(a, LLVMRealOGT, err, zero)),
                       .above = ir_or(a, over, ir_fcmp(a, LLVMRealOLT, err, zero))};
-    return zero_sum_sign(a, alu_round_exact(a, &e, mode), x, y, err, mode);
+    return zero_sum_sign(a, alu_round_exact(a, &e, mode), x, y, s, mode);
 }
 
 static val op_64(struct alu *a, enum round_op op, const val *s, enum rounding mode)

@@ -145,6 +145,17 @@ static void emit_lanes(struct alu *a, const char *how, const struct alu_sig *sig
     ir_call_lanes(a, symbol, NULL, s, sig->nsrc, d, sig->ndst);
 }
 
+static void emit_sleef(struct alu *a, const struct math_fn *f, const val *s, unsigned nargs, val *d)
+{
+    d[0] = math_sleef(a, f->how, s, nargs);
+    if (f->limit == 0)
+        return;
+    char symbol[48];
+    snprintf(symbol, sizeof symbol, "weir_alu_%s", f->name);
+    val rare = ir_fcmp(a, LLVMRealOGE, ir_fabs(a, s[0]), ir_kf(s[0], f->limit));
+    math_patch(a, symbol, rare, s, nargs, d, 1);
+}
+
 bool alu_math_emit(struct alu *a, const char *name, const LLVMValueRef *src, LLVMValueRef *dst)
 {
     struct math_name made;
@@ -156,7 +167,7 @@ bool alu_math_emit(struct alu *a, const char *name, const LLVMValueRef *src, LLV
         return math_simd_emit(a, name + 5, src, dst);
     switch (f->kind) {
     case MATH_PTX: return emit_text(a, f->how, src, sig.nsrc, dst);
-    case MATH_SLEEF: dst[0] = math_sleef(a, f->how, src, sig.nsrc); break;
+    case MATH_SLEEF: emit_sleef(a, f, src, sig.nsrc, dst); break;
     case MATH_LANES: emit_lanes(a, f->how, &sig, src, dst); break;
     default: f->emit(a, src, dst); break;
     }

@@ -242,13 +242,34 @@ static void emit_sincos(struct alu *a, const val *s, val *d)
     d[1] = math_sleef(a, "cos u10", s, 1);
 }
 
-static void emit_sincospi(struct alu *a, const val *s, val *d)
+/* x less the nearest even integer, exactly: SLEEF's own reduction ends early. */
+static val reduce_pi(struct alu *a, val x)
 {
-    d[0] = math_sleef(a, "sinpi u05", s, 1);
-    d[1] = math_sleef(a, "cospi u05", s, 1);
+    val half = ir_intr1(a, "llvm.rint", ir_fmul(a, x, ir_kf(x, 0.5)));
+    val r = ir_fsub(a, x, ir_fmul(a, half, ir_kf(x, 2)));
+    val zero = ir_intr2(a, "llvm.copysign", ir_kf(x, 0), x);
+    return ir_select(a, ir_fcmp(a, LLVMRealOEQ, r, ir_kf(x, 0)), zero, r);
 }
 
-#define INLINE(name, sig, emit) {name, sig, MATH_INLINE, NULL, emit}
+static void emit_sinpi(struct alu *a, const val *s, val *d)
+{
+    val r = reduce_pi(a, s[0]);
+    d[0] = math_sleef(a, "sinpi u05", &r, 1);
+}
+
+static void emit_cospi(struct alu *a, const val *s, val *d)
+{
+    val r = reduce_pi(a, s[0]);
+    d[0] = math_sleef(a, "cospi u05", &r, 1);
+}
+
+static void emit_sincospi(struct alu *a, const val *s, val *d)
+{
+    emit_sinpi(a, s, &d[0]);
+    emit_cospi(a, s, &d[1]);
+}
+
+#define INLINE(name, sig, emit) {name, sig, MATH_INLINE, NULL, emit, 0}
 #define INLINE2(name, sf, sd, emit) INLINE(name "f", sf, emit), INLINE(name, sd, emit)
 
 const struct math_fn math_inline_table[] = {
@@ -273,7 +294,8 @@ const struct math_fn math_inline_table[] = {
     INLINE2("rnorm4d", "f:ffff", "d:dddd", emit_rnorm4),
     INLINE("sinf", "f:f", emit_sinf), INLINE("cosf", "f:f", emit_cosf),
     INLINE("tanf", "f:f", emit_tanf), INLINE("sincosf", "|ff:f", emit_sincosf),
-    INLINE("sincos", "|dd:d", emit_sincos), INLINE2("sincospi", "|ff:f", "|dd:d", emit_sincospi),
+    INLINE("sincos", "|dd:d", emit_sincos), INLINE2("sinpi", "f:f", "d:d", emit_sinpi),
+    INLINE2("cospi", "f:f", "d:d", emit_cospi), INLINE2("sincospi", "|ff:f", "|dd:d", emit_sincospi),
 };
 const size_t math_inline_count = WEIR_COUNT(math_inline_table);
 

@@ -147,6 +147,16 @@ static long double bessel_i(int order, long double x)
     return order && x < 0 ? -sum : sum;
 }
 
+/* Orders far beyond the argument: the C library would count up to them to find 0 or -infinity. */
+static bool far_below(int n, double x) { return n > 10000 && fabs(x) < n / 2; }
+
+static double bessel_j(int n, double x) { return n < 0 ? NAN : far_below(n, x) ? 0 * x : jn(n, x); }
+
+static double bessel_y(int n, double x)
+{
+    return n < 0 ? NAN : far_below(n, x) ? (x >= 0 ? -INFINITY : NAN) : yn(n, x);
+}
+
 static long double norm3(long double x, long double y, long double z)
 {
     if (isinf(x) || isinf(y) || isinf(z))

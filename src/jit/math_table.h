@@ -19,6 +19,7 @@ struct math_fn {
     uint8_t kind; /* enum math_kind */
     const char *how;
     void (*emit)(struct alu *a, const val *s, val *d);
+    double limit; /* MATH_SLEEF: arguments of that magnitude and more go to weir_alu_<name>; 0: none */
 };
 
 /* The function of that full name (__nv_...), or NULL. *made is filled for those that a pattern
