@@ -356,6 +356,17 @@ static bool needs_branch_(const struct ptx_instr *i)
     return i->guard >= 0 && i->op != PTX_OP_bra;
 }
 
+/* An access of a parameter by a register that holds its address. Where a function does so its
+ * parameters become .local variables (kernels' do not), so the access is to that space. */
+static bool goes_through_param_pointer_(const struct ptx_instr *i)
+{
+    if ((i->op != PTX_OP_ld && i->op != PTX_OP_st) || i->nspaces == 0 ||
+        i->spaces[0] != PTX_SPACE_PARAM)
+        return false;
+    const struct ptx_operand *at = &i->operands[i->op == PTX_OP_ld ? 1 : 0];
+    return at->kind == PTX_OPR_MEM && at->reg >= 0;
+}
+
 static bool flatten_func_(struct flattener *f, struct activation *act)
 {
     struct jkernel *k = f->k;
@@ -388,6 +399,8 @@ static bool flatten_func_(struct flattener *f, struct activation *act)
             struct ptx_instr *i = push_(k);
             *i = *src;
             i->operands = ops;
+            if (!func->is_entry && goes_through_param_pointer_(src))
+                i->spaces[0] = PTX_SPACE_LOCAL;
             if (src->op == PTX_OP_bra || src->op == PTX_OP_brx) {
                 vec_push(&fix, (int32_t)k->ninstrs - 1);
                 if (i->guard >= 0)
