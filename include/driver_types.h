@@ -1541,8 +1541,7 @@ enum cudaJit_CacheMode {
 
 typedef enum CUDAlogLevel_enum { cudaLogLevelError = 0, cudaLogLevelWarning = 1 } cudaLogLevel;
 
-typedef void (*cudaLogsCallback_t)(void *data, cudaLogLevel logLevel, char *message,
-                                   size_t length);
+typedef void (*cudaLogsCallback_t)(void *data, cudaLogLevel logLevel, char *message, size_t length);
 
 typedef enum cudaAsyncNotificationType_enum {
     cudaAsyncNotificationTypeOverBudget = 0x1
