@@ -55,7 +55,8 @@ struct alu_sig {
     uint8_t dst[ALU_MAX_DST], src[ALU_MAX_SRC]; /* enum ptx_type */
     bool carry_in;  /* the last source (PRED) is the carry flag CC.CF, not an operand */
     bool carry_out; /* the last result (PRED) is the carry flag, not an operand: source operands
-                       then begin at operand ndst - 1 */
+                       then begin at operand ndst - 1. (An instruction whose carry has been made
+                       an operand where these say it belongs is taken, too.) */
     /* Math functions with pointer parameters (sincos, frexp, modf, remquo): results pointer_first
      * .. ndst-1 are stored through the call's pointer arguments, which are those that follow the
      * nsrc value arguments, in order. Equal to ndst when there are none. A function that returns

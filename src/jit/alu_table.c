@@ -89,8 +89,9 @@ static bool signature_of(const struct ptx_instr *i, const struct alu_form *f, st
     const char *colon = strchr(f->operands, ':'), *question = strchr(colon, '?');
     unsigned sources = (unsigned)strlen(colon + 1) - (question != NULL);
     unsigned least = question ? (unsigned)(question - colon - 1) : sources;
+    bool second_result = false, carry_out = ptx_has(i, PTX_M_cc);
+    bool carry_in = i->op == PTX_OP_addc || i->op == PTX_OP_subc || i->op == PTX_OP_madc;
     unsigned results = 0, operands = i->noperands;
-    bool second_result = false;
     for (const char *p = f->operands; p < colon; p++)
         *p == '|' ? (void)(second_result = true) : (void)results++;
     memset(sig, 0, sizeof *sig);
@@ -102,7 +103,7 @@ static bool signature_of(const struct ptx_instr *i, const struct alu_form *f, st
                       : least;
     if (second_result && operands == results - 1 + sources)
         results--;
-    if (operands != results + sources) {
+    if (operands != results + sources && operands != results + sources + carry_in + carry_out) {
         *why = "has the wrong number of operands";
         return false;
     }
@@ -112,11 +113,11 @@ static bool signature_of(const struct ptx_instr *i, const struct alu_form *f, st
     for (const char *p = colon + 1; sig->nsrc < sources; p++)
         if (*p != '?')
             sig->src[sig->nsrc++] = operand_type(i, *p);
-    sig->carry_in = i->op == PTX_OP_addc || i->op == PTX_OP_subc || i->op == PTX_OP_madc;
-    sig->carry_out = ptx_has(i, PTX_M_cc);
-    if (sig->carry_in)
+    sig->carry_in = carry_in;
+    sig->carry_out = carry_out;
+    if (carry_in)
         sig->src[sig->nsrc++] = PTX_PRED;
-    if (sig->carry_out)
+    if (carry_out)
         sig->dst[sig->ndst++] = PTX_PRED;
     sig->pointer_first = sig->ndst;
     return true;
