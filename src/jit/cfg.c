@@ -17,11 +17,11 @@ struct cfg {
     struct jkernel *k;
     struct jblock *blocks;
     int32_t n;
-    int32_t *rpo;     /* position -> block */
-    int32_t *pos;     /* block -> position, -1: unreachable */
+    int32_t *rpo; /* position -> block */
+    int32_t *pos; /* block -> position, -1: unreachable */
     int32_t *idom;
     int32_t nreach;
-    int32_t *header;  /* block -> innermost loop header, -1 */
+    int32_t *header; /* block -> innermost loop header, -1 */
 };
 
 int32_t bit_next(const uint64_t *s, int32_t n, int32_t from)
@@ -90,7 +90,8 @@ static bool make_blocks_(struct cfg *c)
         if (k->is_function && is_barrier_(&k->instrs[n])) {
             ok = diag_set(k->diag, k->instrs[n].line, k->instrs[n].column,
                           "a barrier in %s, which is recursive or called through a pointer, is not "
-                          "supported", k->entry->name);
+                          "supported",
+                          k->entry->name);
             break;
         }
         if (leader[n]) {
@@ -113,7 +114,8 @@ static bool make_blocks_(struct cfg *c)
             blk->cond_neg = i->guard_neg;
             set_succ_(k, blk, blk->term == TERM_BRANCH ? 2 : 1, (int32_t[]){to, next});
         } else if (i->op == PTX_OP_brx) {
-            if (i->targets == NULL || i->targets->count == 0 || i->operands[0].kind != PTX_OPR_REG) {
+            if (i->targets == NULL || i->targets->count == 0 ||
+                i->operands[0].kind != PTX_OPR_REG) {
                 ok = diag_set(k->diag, i->line, i->column, "brx.idx without a list of targets");
                 break;
             }
@@ -139,7 +141,7 @@ static bool make_blocks_(struct cfg *c)
     return ok;
 }
 
-/* ---- orders, dominators, loops -------------------------------------------------------------- */
+/* ---- orders, dominators, loops --------------------------------------------------------------- */
 
 /* Reverse post-order. With `header` known, every loop header visits its loop's exits first, which
  * puts them behind the whole loop. */
@@ -156,7 +158,8 @@ static void rpo_(struct cfg *c, uint64_t *const *loop_body)
         if (loop_body[h] == NULL)
             continue;
         size_t cap = 0;
-        for (int32_t b = bit_next(loop_body[h], c->n, 0); b >= 0; b = bit_next(loop_body[h], c->n, b + 1))
+        for (int32_t b = bit_next(loop_body[h], c->n, 0); b >= 0;
+             b = bit_next(loop_body[h], c->n, b + 1))
             for (int s = 0; s < c->blocks[b].nsucc; s++)
                 if (!bit_get(loop_body[h], c->blocks[b].succ[s])) {
                     if ((size_t)nextra[h] == cap)
@@ -302,7 +305,7 @@ static void free_loops_(struct cfg *c, uint64_t **body)
     free(body);
 }
 
-/* ---- polls ---------------------------------------------------------------------------------- */
+/* ---- polls ----------------------------------------------------------------------------------- */
 
 /* Does leaving the loop depend on a polling load inside it? Taint flows through registers. */
 static bool loop_polls_(const struct cfg *c, const uint64_t *body)
@@ -312,7 +315,8 @@ static bool loop_polls_(const struct cfg *c, const uint64_t *body)
     bool polls = false;
     for (bool changed = true; changed && !polls;) {
         changed = false;
-        for (int32_t b = bit_next(body, c->n, 0); b >= 0 && !polls; b = bit_next(body, c->n, b + 1)) {
+        for (int32_t b = bit_next(body, c->n, 0); b >= 0 && !polls;
+             b = bit_next(body, c->n, b + 1)) {
             const struct jblock *blk = &c->blocks[b];
             for (int32_t n = 0; n < blk->count; n++) {
                 const struct ptx_instr *i = &k->instrs[blk->first + n];

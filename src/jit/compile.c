@@ -371,8 +371,8 @@ static bool dump_(const struct ptx_func *entry, const struct jit_options *option
 
 const struct jit_plugin *weir_jit_plugin(void)
 {
-    static const struct jit_plugin plugin = {JIT_PLUGIN_HEAD, .cpu = cpu_, .check = check_,
-                                             .kernel_info = kernel_info_, .dump = dump_,
-                                             .compile = compile_};
+    static const struct jit_plugin plugin = {JIT_PLUGIN_HEAD, .cpu = cpu_,
+                                             .check = check_, .kernel_info = kernel_info_,
+                                             .dump = dump_,   .compile = compile_};
     return &plugin;
 }

@@ -12,7 +12,7 @@
 enum { PC_EXITED = -1 };
 /* scratch[0..3]: votes of reducing barriers, {true, all} for either parity. */
 
-/* ---- what survives a suspension ------------------------------------------------------------- */
+/* ---- what survives a suspension -------------------------------------------------------------- */
 
 /* Registers that must be in the frame at resume point r: those live into any block that may run
  * next and not cheap to compute again. */
@@ -42,7 +42,8 @@ static void plan_resume_(struct emit *e)
         uint64_t *live = arena_alloc(&k->arena, words * 8);
         memcpy(cand, blk->frontier, (size_t)bit_words(k->nblocks) * 8);
         bit_set(cand, blk->succ[0]);
-        for (int32_t c = bit_next(cand, k->nblocks, 0); c >= 0; c = bit_next(cand, k->nblocks, c + 1)) {
+        for (int32_t c = bit_next(cand, k->nblocks, 0); c >= 0;
+             c = bit_next(cand, k->nblocks, c + 1)) {
             for (size_t w = 0; w < words; w++)
                 live[w] |= k->blocks[c].live_in[w];
             if (!k->blocks[c].alone && e->pending_offset[c] == UINT32_MAX) {
@@ -89,8 +90,8 @@ static void frame_register_(struct emit *e, int32_t reg, bool save)
     LLVMTypeRef held = vec ? LLVMVectorType(t, JIT_WARP) : t;
     LLVMTypeRef stored = r->type != PTX_PRED ? held : vec ? e->i32 : e->i8;
     for (int n = 0; n < (vec ? 1 : nsegs(r->shape.seg)); n++) {
-        LLVMValueRef p =
-            byte_offset(e, e->frame_w, c64(e, s->frame_offset + (uint64_t)n * bytes)), v;
+        LLVMValueRef p = byte_offset(e, e->frame_w, c64(e, s->frame_offset + (uint64_t)n * bytes)),
+                     v;
         if (save) {
             v = LLVMBuildLoad2(b, held, s->slot[n], "");
             if (stored != held)
@@ -158,7 +159,7 @@ static void remat_(struct emit *e, int32_t reg)
         e->failed = true;
 }
 
-/* ---- control flow between blocks of a region -------------------------------------------------- */
+/* ---- control flow between blocks of a region ------------------------------------------------- */
 
 static LLVMBasicBlockRef block_bb_(struct emit *e, int32_t b)
 {
@@ -194,9 +195,8 @@ static void chain_(struct emit *e, const uint64_t *cand, int32_t last)
             return;
         }
         LLVMBasicBlockRef next = new_bb(e, "skip");
-        LLVMValueRef lanes = e->k->blocks[c].alone
-                                 ? LLVMBuildLoad2(b, e->i32, e->live_slot, "")
-                                 : pending_(e, c);
+        LLVMValueRef lanes =
+            e->k->blocks[c].alone ? LLVMBuildLoad2(b, e->i32, e->live_slot, "") : pending_(e, c);
         LLVMValueRef any = LLVMBuildICmp(b, LLVMIntNE, lanes, c32(e, 0), "");
         LLVMBuildCondBr(b, any, block_bb_(e, c), next);
         LLVMPositionBuilderAtEnd(b, next);
@@ -237,8 +237,8 @@ static void branch_(struct emit *e, const struct jblock *blk)
         goto_(e, blk->succ[1]);
         return;
     }
-    LLVMValueRef taken = LLVMBuildAnd(b, bits_of(e, operand_vector(e, &cond, PTX_PRED)),
-                                      mask_bits(e), "");
+    LLVMValueRef taken =
+        LLVMBuildAnd(b, bits_of(e, operand_vector(e, &cond, PTX_PRED)), mask_bits(e), "");
     LLVMValueRef other = LLVMBuildXor(b, mask_bits(e), taken, "");
     uint64_t *cand = xmalloc((size_t)bit_words(k->nblocks) * 8);
     memcpy(cand, blk->frontier, (size_t)bit_words(k->nblocks) * 8);
@@ -419,7 +419,7 @@ static bool emit_block_(struct emit *e, int32_t index)
     return true;
 }
 
-/* ---- regions ---------------------------------------------------------------------------------- */
+/* ---- regions --------------------------------------------------------------------------------- */
 
 /* Start of a warp's work in region r: masks, registers, and the first block. */
 static void enter_(struct emit *e, int32_t r)
@@ -450,8 +450,8 @@ static void enter_(struct emit *e, int32_t r)
         }
         /* entry block: the frontier of block 0 is empty unless it heads a loop */
         if (!k->blocks[0].alone) {
-            LLVMValueRef live = e->always_full ? c32(e, 0xffffffffu)
-                                               : LLVMBuildLoad2(b, e->i32, e->live_slot, "");
+            LLVMValueRef live =
+                e->always_full ? c32(e, 0xffffffffu) : LLVMBuildLoad2(b, e->i32, e->live_slot, "");
             LLVMBuildStore(b, live, e->pending_slot[0]);
         }
         LLVMBuildBr(b, block_bb_(e, 0));
@@ -491,7 +491,8 @@ static bool emit_region_(struct emit *e, int32_t r, LLVMBasicBlockRef at)
     LLVMPositionBuilderAtEnd(b, head);
     e->w = LLVMBuildPhi(b, e->i32, "w");
     LLVMAddIncoming(e->w, (LLVMValueRef[]){c32(e, 0)}, (LLVMBasicBlockRef[]){before}, 1);
-    LLVMValueRef off = LLVMBuildMul(b, LLVMBuildZExt(b, e->w, e->i64, ""), c64(e, e->frame_bytes), "");
+    LLVMValueRef off =
+        LLVMBuildMul(b, LLVMBuildZExt(b, e->w, e->i64, ""), c64(e, e->frame_bytes), "");
     e->frame_w = byte_offset(e, e->frame, off);
     if (many) {
         LLVMValueRef p = LLVMBuildGEP2(b, e->i32, e->pc, &e->w, 1, "");
@@ -531,8 +532,10 @@ static void emit_dispatch_(struct emit *e, LLVMBasicBlockRef *regions)
     LLVMBuilderRef b = e->alu.b;
     struct jkernel *k = e->k;
     LLVMBasicBlockRef scan = new_bb(e, "scan"), look = new_bb(e, "look"), more = new_bb(e, "more");
-    LLVMBasicBlockRef found = new_bb(e, "found"), none = new_bb(e, "none"), flip = new_bb(e, "flip");
-    LLVMBasicBlockRef finished = new_bb(e, "finished"), bad = new_bb(e, "bad"), pick = new_bb(e, "pick");
+    LLVMBasicBlockRef found = new_bb(e, "found"), none = new_bb(e, "none"),
+                      flip = new_bb(e, "flip");
+    LLVMBasicBlockRef finished = new_bb(e, "finished"), bad = new_bb(e, "bad"),
+                      pick = new_bb(e, "pick");
     LLVMPositionBuilderAtEnd(b, e->dispatch);
     LLVMValueRef state = byte_offset(e, e->blk, c64(e, FIELD(state)));
     LLVMValueRef votes = byte_offset(e, e->blk, c64(e, FIELD(scratch)));
@@ -584,7 +587,8 @@ static void emit_dispatch_(struct emit *e, LLVMBasicBlockRef *regions)
     LLVMBuildRet(b, c32(e, JIT_DONE));
     LLVMPositionBuilderAtEnd(b, found);
     LLVMValueRef after = LLVMBuildAdd(b, w, c32(e, 1), "");
-    after = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntUGE, after, e->nwarps, ""), c32(e, 0), after, "");
+    after = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntUGE, after, e->nwarps, ""), c32(e, 0), after,
+                            "");
     after = LLVMBuildOr(b, LLVMBuildShl(b, after, c32(e, 1), ""), phase, "");
     LLVMBuildStore(b, after, state);
     LLVMBuildBr(b, pick);
@@ -597,7 +601,7 @@ static void emit_dispatch_(struct emit *e, LLVMBasicBlockRef *regions)
     LLVMBuildUnreachable(b);
 }
 
-/* ---- the function ----------------------------------------------------------------------------- */
+/* ---- the function ---------------------------------------------------------------------------- */
 
 static void metadata_(struct emit *e)
 {
@@ -652,8 +656,8 @@ static void prologue_(struct emit *e)
         e->ctaid[d] = block_field(e, FIELD(ctaid) + d * 4, e->i32, true);
         e->nctaid[d] = block_field(e, FIELD(nctaid) + d * 4, e->i32, true);
     }
-    e->nwarps = k->nwarps ? c32(e, (uint64_t)k->nwarps)
-                          : block_field(e, FIELD(nwarps), e->i32, true);
+    e->nwarps =
+        k->nwarps ? c32(e, (uint64_t)k->nwarps) : block_field(e, FIELD(nwarps), e->i32, true);
     e->nthreads = block_field(e, FIELD(nthreads), e->i32, true);
     e->safe = new_slot(e, LLVMArrayType2(e->i64, 16), "safe");
     e->phase_slot = new_slot(e, e->i32, "phase");
@@ -727,8 +731,8 @@ bool emit_kernel(struct emit *e)
     struct jkernel *k = e->k;
     types_(e);
     metadata_(e);
-    e->fn = LLVMAddFunction(e->alu.module, "weir_block",
-                            LLVMFunctionType(e->i32, &e->ptr, 1, false));
+    e->fn =
+        LLVMAddFunction(e->alu.module, "weir_block", LLVMFunctionType(e->i32, &e->ptr, 1, false));
     open_(e);
     LLVMBasicBlockRef *regions =
         arena_alloc(&k->arena, sizeof(LLVMBasicBlockRef) * (size_t)k->nresume);

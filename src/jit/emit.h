@@ -33,37 +33,37 @@ struct emit {
     LLVMBasicBlockRef entry, dispatch, suspend;
     LLVMValueRef w_slot, phase_slot, spun_slot; /* current warp, barrier phase, polls ran out */
     LLVMValueRef safe;                          /* 16 readable bytes for lanes not active */
-    LLVMValueRef sp;        /* functions: where this frame starts in the local window (i64) */
+    LLVMValueRef sp; /* functions: where this frame starts in the local window (i64) */
     struct storage *regs;
-    LLVMValueRef live_slot;      /* i32: threads of the warp that have not ended */
-    LLVMValueRef *pending_slot;  /* per block: i32 lanes waiting there; NULL where `alone` */
-    bool always_full;            /* all 32 lanes live for ever, statically */
+    LLVMValueRef live_slot;     /* i32: threads of the warp that have not ended */
+    LLVMValueRef *pending_slot; /* per block: i32 lanes waiting there; NULL where `alone` */
+    bool always_full;           /* all 32 lanes live for ever, statically */
     uint32_t frame_bytes;
     uint32_t live_offset, *pending_offset;
-    uint64_t **resume_live;      /* per resume point: registers to restore */
-    uint64_t **resume_cand;      /* per resume point: blocks that may run next */
+    uint64_t **resume_live; /* per resume point: registers to restore */
+    uint64_t **resume_cand; /* per resume point: blocks that may run next */
     /* the region being emitted */
     int32_t region;
-    LLVMBasicBlockRef *bb;       /* block -> its copy in this region */
+    LLVMBasicBlockRef *bb; /* block -> its copy in this region */
     int32_t *work, nwork;
     LLVMBasicBlockRef next_warp;
-    LLVMValueRef w, frame_w;     /* warp index, its frame */
+    LLVMValueRef w, frame_w; /* warp index, its frame */
     uint8_t *remat_done;
     /* the block being emitted */
     const struct jblock *cur;
-    const uint64_t *waiting;     /* registers that lanes pending elsewhere still need */
-    uint64_t **waiting_of;       /* per block */
-    LLVMValueRef mask;           /* i32, NULL: all 32 lanes */
-    LLVMValueRef mask_vec;       /* the same as <32 x i1>, made when first asked for */
+    const uint64_t *waiting; /* registers that lanes pending elsewhere still need */
+    uint64_t **waiting_of;   /* per block */
+    LLVMValueRef mask;       /* i32, NULL: all 32 lanes */
+    LLVMValueRef mask_vec;   /* the same as <32 x i1>, made when first asked for */
     /* metadata */
     unsigned md_invariant, md_scope, md_noalias;
     LLVMValueRef md_empty, scope_frame, scope_mem;
-    struct debug_lines *lines;   /* source positions, NULL when not wanted */
-    struct callees *callees;     /* functions that must be compiled along */
+    struct debug_lines *lines; /* source positions, NULL when not wanted */
+    struct callees *callees;   /* functions that must be compiled along */
     bool failed;
 };
 
-/* ---- emit_value.c --------------------------------------------------------------------------- */
+/* ---- emit_value.c ---------------------------------------------------------------------------- */
 
 static inline int nsegs(unsigned seg) { return 1 << (SEG_WARP - seg); }
 
@@ -78,12 +78,13 @@ LLVMValueRef splat(struct emit *e, LLVMValueRef scalar, unsigned lanes);
 /* <32 x T> from per-segment scalars plus a stride within segments. */
 LLVMValueRef from_segments(struct emit *e, const LLVMValueRef *v, unsigned seg, int64_t stride);
 /* An operand for segment `s` of 2^seg lanes: its first lane's value, as PTX type `want`. */
-LLVMValueRef operand_scalar(struct emit *e, const struct ptx_operand *o, unsigned want, unsigned seg,
-                            int s);
+LLVMValueRef operand_scalar(struct emit *e, const struct ptx_operand *o, unsigned want,
+                            unsigned seg, int s);
 LLVMValueRef operand_vector(struct emit *e, const struct ptx_operand *o, unsigned want);
 /* Writes a register: with one value a segment of shape `s`, or a whole vector. Values are of PTX
  * type `type` and extended to the register's width by its signedness. */
-void write_segments(struct emit *e, int32_t reg, struct shape s, const LLVMValueRef *v, unsigned type);
+void write_segments(struct emit *e, int32_t reg, struct shape s, const LLVMValueRef *v,
+                    unsigned type);
 void write_vector(struct emit *e, int32_t reg, LLVMValueRef v, unsigned type);
 void write_uniform(struct emit *e, int32_t reg, LLVMValueRef v, unsigned type);
 LLVMValueRef read_slot(struct emit *e, int32_t reg, int s);
@@ -131,7 +132,7 @@ bool emit_supported(const struct ptx_instr *i, struct diag *d);
 bool emit_texture(struct emit *e, const struct ptx_instr *i);
 bool texture_supported(const struct ptx_instr *i, struct diag *d);
 
-/* ---- emit.c --------------------------------------------------------------------------------- */
+/* ---- emit.c ---------------------------------------------------------------------------------- */
 
 /* Functions that are called and not inlined, each to be emitted once. */
 struct callees {

@@ -29,13 +29,13 @@ void for_active_lanes(struct emit *e, LLVMValueRef bits,
 
 /* One atomic instruction. */
 struct atomic {
-    unsigned op;         /* enum ptx_mod: the operation */
-    unsigned type;       /* enum ptx_type */
-    LLVMTypeRef elem;    /* integer of its width, or float or double for their arithmetic */
-    LLVMTypeRef packed;  /* <2 x half> and the like, NULL otherwise */
+    unsigned op;        /* enum ptx_mod: the operation */
+    unsigned type;      /* enum ptx_type */
+    LLVMTypeRef elem;   /* integer of its width, or float or double for their arithmetic */
+    LLVMTypeRef packed; /* <2 x half> and the like, NULL otherwise */
     bool shared, is_signed;
     LLVMValueRef at, b, c, out; /* arrays of 32: addresses, operands, old values (or NULL) */
-    LLVMValueRef base;   /* pointer that addresses are offsets from, or NULL */
+    LLVMValueRef base;          /* pointer that addresses are offsets from, or NULL */
 };
 
 /* The new value, from the old one and the operand. */
@@ -58,8 +58,7 @@ static LLVMValueRef apply_(struct emit *e, const struct atomic *a, LLVMValueRef 
     case PTX_M_or: return LLVMBuildOr(b, old, x, "");
     case PTX_M_xor: return LLVMBuildXor(b, old, x, "");
     case PTX_M_exch: return x;
-    case PTX_M_cas:
-        return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntEQ, old, x, ""), c, old, "");
+    case PTX_M_cas: return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntEQ, old, x, ""), c, old, "");
     case PTX_M_min:
     case PTX_M_max: {
         LLVMIntPredicate p = a->op == PTX_M_min ? (a->is_signed ? LLVMIntSLT : LLVMIntULT)
@@ -98,11 +97,13 @@ static int machine_op_(const struct atomic *a)
 }
 
 /* Compare-and-swap loop around apply_; the element is an integer. */
-static LLVMValueRef swap_loop_(struct emit *e, const struct atomic *a, LLVMValueRef p, LLVMValueRef x)
+static LLVMValueRef swap_loop_(struct emit *e, const struct atomic *a, LLVMValueRef p,
+                               LLVMValueRef x)
 {
     LLVMBuilderRef b = e->alu.b;
     LLVMValueRef first = LLVMBuildLoad2(b, a->elem, p, "");
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(b), loop = new_bb(e, "cas"), done = new_bb(e, "casd");
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b), loop = new_bb(e, "cas"),
+                      done = new_bb(e, "casd");
     LLVMBuildBr(b, loop);
     LLVMPositionBuilderAtEnd(b, loop);
     LLVMValueRef old = LLVMBuildPhi(b, a->elem, "");
@@ -126,8 +127,9 @@ static LLVMValueRef one_(struct emit *e, const struct atomic *a, LLVMValueRef p,
         return old;
     }
     if (a->op == PTX_M_cas) {
-        LLVMValueRef r = LLVMBuildAtomicCmpXchg(b, p, x, c, LLVMAtomicOrderingSequentiallyConsistent,
-                                                LLVMAtomicOrderingSequentiallyConsistent, false);
+        LLVMValueRef r =
+            LLVMBuildAtomicCmpXchg(b, p, x, c, LLVMAtomicOrderingSequentiallyConsistent,
+                                   LLVMAtomicOrderingSequentiallyConsistent, false);
         return LLVMBuildExtractValue(b, r, 0, "");
     }
     int op = machine_op_(a);
@@ -168,7 +170,8 @@ static LLVMValueRef as_elem_(struct emit *e, LLVMValueRef v, LLVMTypeRef elem)
     return LLVMBuildBitCast(e->alu.b, v, LLVMVectorType(elem, JIT_WARP), "");
 }
 
-/* The identity of a reduction, or NULL when lanes cannot be combined before the memory operation. */
+/* The identity of a reduction, or NULL when lanes cannot be combined before the memory operation.
+ */
 static LLVMValueRef identity_(struct emit *e, const struct atomic *a)
 {
     if (LLVMGetTypeKind(a->elem) != LLVMIntegerTypeKind || a->packed != NULL)
@@ -195,10 +198,9 @@ static LLVMValueRef reduce_(struct emit *e, const struct atomic *a, LLVMValueRef
                        : a->op == PTX_M_or  ? "llvm.vector.reduce.or"
                        : a->op == PTX_M_xor ? "llvm.vector.reduce.xor"
                        : a->op == PTX_M_and ? "llvm.vector.reduce.and"
-                       : a->op == PTX_M_min ? (a->is_signed ? "llvm.vector.reduce.smin"
-                                                            : "llvm.vector.reduce.umin")
-                                            : (a->is_signed ? "llvm.vector.reduce.smax"
-                                                            : "llvm.vector.reduce.umax");
+                       : a->op == PTX_M_min
+                           ? (a->is_signed ? "llvm.vector.reduce.smin" : "llvm.vector.reduce.umin")
+                           : (a->is_signed ? "llvm.vector.reduce.smax" : "llvm.vector.reduce.umax");
     LLVMTypeRef t = LLVMTypeOf(v);
     return intrinsic(e, name, &t, 1, &v, 1);
 }
@@ -223,8 +225,8 @@ static bool combined_(struct emit *e, struct atomic *a, const struct ptx_operand
 
 static unsigned operation_(const struct ptx_instr *i)
 {
-    static const enum ptx_mod ops[] = {PTX_M_add, PTX_M_and,  PTX_M_or,  PTX_M_xor, PTX_M_exch,
-                                       PTX_M_cas, PTX_M_min,  PTX_M_max, PTX_M_inc, PTX_M_dec};
+    static const enum ptx_mod ops[] = {PTX_M_add, PTX_M_and, PTX_M_or,  PTX_M_xor, PTX_M_exch,
+                                       PTX_M_cas, PTX_M_min, PTX_M_max, PTX_M_inc, PTX_M_dec};
     for (size_t n = 0; n < WEIR_COUNT(ops); n++)
         if (ptx_has(i, ops[n]))
             return ops[n];
@@ -237,7 +239,8 @@ bool emit_atomic(struct emit *e, const struct ptx_instr *i)
     bool wants = i->op == PTX_OP_atom;
     const struct ptx_operand *at = &i->operands[wants ? 1 : 0], *data = at + 1;
     const struct ptx_operand *d = wants ? &i->operands[0] : NULL;
-    bool is_half = a.type == PTX_F16 || a.type == PTX_BF16 || a.type == PTX_F16X2 || a.type == PTX_BF16X2;
+    bool is_half =
+        a.type == PTX_F16 || a.type == PTX_BF16 || a.type == PTX_F16X2 || a.type == PTX_BF16X2;
     bool is_float = a.type == PTX_F32 || a.type == PTX_F64;
     if (a.op == PTX_M_NONE || a.type == PTX_B128 || ((is_half || is_float) && a.op != PTX_M_add) ||
         i->vec > 1)
@@ -265,8 +268,7 @@ bool emit_atomic(struct emit *e, const struct ptx_instr *i)
         a.c = array_of_(e, as_elem_(e, operand_vector(e, data + 1, a.type), a.elem));
     for_active_lanes(e, mask_bits(e), lane_body_, &a);
     if (a.out != NULL) {
-        LLVMValueRef old =
-            LLVMBuildLoad2(e->alu.b, LLVMVectorType(a.elem, JIT_WARP), a.out, "");
+        LLVMValueRef old = LLVMBuildLoad2(e->alu.b, LLVMVectorType(a.elem, JIT_WARP), a.out, "");
         write_vector(e, d->reg, old, a.type);
     }
     return true;

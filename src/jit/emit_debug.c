@@ -9,10 +9,10 @@
 
 struct debug_lines {
     LLVMDIBuilderRef b;
-    LLVMMetadataRef *files;  /* by index into the module's file table; 0: the PTX */
+    LLVMMetadataRef *files; /* by index into the module's file table; 0: the PTX */
     LLVMMetadataRef unit;
     LLVMMetadataRef function; /* scope of the function being emitted */
-    LLVMMetadataRef *scopes; /* by file, within that function */
+    LLVMMetadataRef *scopes;  /* by file, within that function */
     int nfiles;
 };
 

@@ -12,8 +12,8 @@ struct access {
     unsigned space, type, bytes;  /* bytes of one element */
     int vec;                      /* elements a lane */
     bool is_volatile;
-    struct shape shape;           /* of the address */
-    LLVMTypeRef elem;             /* an element as it lies in memory */
+    struct shape shape; /* of the address */
+    LLVMTypeRef elem;   /* an element as it lies in memory */
 };
 
 unsigned mem_space(const struct ptx_instr *i)
@@ -21,13 +21,15 @@ unsigned mem_space(const struct ptx_instr *i)
     return i->nspaces > 0 && i->spaces[0] != PTX_SPACE_NONE ? i->spaces[0] : PTX_SPACE_GENERIC;
 }
 
-static struct access access_(struct emit *e, const struct ptx_instr *i, const struct ptx_operand *at)
+static struct access access_(struct emit *e, const struct ptx_instr *i,
+                             const struct ptx_operand *at)
 {
     struct access a = {.i = i, .at = at, .space = mem_space(i), .type = i->types[i->ntypes - 1]};
     a.vec = i->vec ? i->vec : 1;
     a.bytes = ptx_type_bits((enum ptx_type)a.type) / 8;
     a.is_volatile = ptx_has(i, PTX_M_volatile) || ptx_has(i, PTX_M_relaxed) ||
-                    ptx_has(i, PTX_M_acquire) || ptx_has(i, PTX_M_release) || ptx_has(i, PTX_M_mmio);
+                    ptx_has(i, PTX_M_acquire) || ptx_has(i, PTX_M_release) ||
+                    ptx_has(i, PTX_M_mmio);
     a.shape = shape_address(e->k, at);
     a.elem = scalar_type(e, a.type);
     if (a.space == PTX_SPACE_LOCAL) {
@@ -84,7 +86,8 @@ LLVMValueRef address_vector(struct emit *e, const struct ptx_operand *o, unsigne
     if (space == PTX_SPACE_SHARED)
         v = LLVMBuildAdd(b, v, splat(e, LLVMBuildPtrToInt(b, e->shared, e->i64, ""), JIT_WARP), "");
     if (space == PTX_SPACE_LOCAL) {
-        LLVMValueRef first = LLVMBuildZExt(b, LLVMBuildShl(b, e->w, c32(e, SEG_WARP), ""), e->i64, "");
+        LLVMValueRef first =
+            LLVMBuildZExt(b, LLVMBuildShl(b, e->w, c32(e, SEG_WARP), ""), e->i64, "");
         LLVMValueRef lane = from_segments(e, &first, SEG_WARP, 1);
         LLVMValueRef base = LLVMBuildPtrToInt(b, e->local, e->i64, "");
         v = LLVMBuildAdd(b, v, LLVMBuildMul(b, lane, splat(e, e->local_stride, JIT_WARP), ""), "");
@@ -180,7 +183,7 @@ static void load_contiguous_(struct emit *e, const struct access *a, unsigned se
         out[k] = join_(e, parts[k], nsegs(seg));
 }
 
-/* ---- lanes apart ------------------------------------------------------------------------------ */
+/* ---- lanes apart ----------------------------------------------------------------------------- */
 
 /* Where varying lanes access: offsets into the shared window as <32 x i32>, so that x86 gathers 16
  * at a time, or addresses as <32 x i64>. */
@@ -198,7 +201,8 @@ static LLVMValueRef where_(struct emit *e, const struct access *a)
 }
 
 /* Pointers to bytes `plus` behind `at`. */
-static LLVMValueRef pointers_(struct emit *e, const struct access *a, LLVMValueRef at, uint64_t plus)
+static LLVMValueRef pointers_(struct emit *e, const struct access *a, LLVMValueRef at,
+                              uint64_t plus)
 {
     LLVMBuilderRef b = e->alu.b;
     bool offsets = a->space == PTX_SPACE_SHARED;
@@ -251,7 +255,8 @@ static void gather_(struct emit *e, const struct access *a, LLVMValueRef at, LLV
 }
 
 /* The segments worth a look at run time whether their lanes are neighbours: as the hint says, else
- * the whole warp (a look costs little beside a gather); SEG_NONE when lanes are known to be apart. */
+ * the whole warp (a look costs little beside a gather); SEG_NONE when lanes are known to be apart.
+ */
 static unsigned likely_segment_(const struct access *a)
 {
     if (a->space == PTX_SPACE_LOCAL || a->shape.seg != SEG_NONE)
@@ -305,8 +310,8 @@ static void load_varying_(struct emit *e, const struct access *a, LLVMValueRef *
     LLVMPositionBuilderAtEnd(b, join);
     for (int k = 0; k < a->vec; k++) {
         out[k] = LLVMBuildPhi(b, LLVMTypeOf(fast[k]), "");
-        LLVMAddIncoming(out[k], (LLVMValueRef[]){fast[k], slow[k]},
-                        (LLVMBasicBlockRef[]){yes, no}, 2);
+        LLVMAddIncoming(out[k], (LLVMValueRef[]){fast[k], slow[k]}, (LLVMBasicBlockRef[]){yes, no},
+                        2);
     }
 }
 
@@ -409,10 +414,10 @@ static void scatter_(struct emit *e, const struct access *a, LLVMValueRef at, LL
     LLVMTypeRef pv = LLVMVectorType(e->ptr, JIT_WARP);
     LLVMValueRef m = mask_vector(e);
     for (int k = 0; k < a->vec; k++) {
-        LLVMValueRef args[4] = {v[k], pointers_(e, a, at, (uint64_t)k * a->bytes),
-                                c32(e, a->bytes), m ? m : LLVMConstAllOnes(e->v32i1)};
-        LLVMValueRef st = intrinsic(e, "llvm.masked.scatter",
-                                    (LLVMTypeRef[]){LLVMTypeOf(v[k]), pv}, 2, args, 4);
+        LLVMValueRef args[4] = {v[k], pointers_(e, a, at, (uint64_t)k * a->bytes), c32(e, a->bytes),
+                                m ? m : LLVMConstAllOnes(e->v32i1)};
+        LLVMValueRef st =
+            intrinsic(e, "llvm.masked.scatter", (LLVMTypeRef[]){LLVMTypeOf(v[k]), pv}, 2, args, 4);
         tag_memory(e, st, a->space);
     }
 }
@@ -462,8 +467,7 @@ static void store_uniform_(struct emit *e, const struct access *a, const struct 
             }
             v = LLVMBuildExtractElement(b, operand_vector(e, o, a->type), lane, "");
         }
-        LLVMValueRef st =
-            LLVMBuildStore(b, v, byte_offset(e, p, c64(e, (uint64_t)k * a->bytes)));
+        LLVMValueRef st = LLVMBuildStore(b, v, byte_offset(e, p, c64(e, (uint64_t)k * a->bytes)));
         LLVMSetAlignment(st, a->bytes);
         LLVMSetVolatile(st, a->is_volatile);
         tag_memory(e, st, a->space);

@@ -147,7 +147,8 @@ static bool emit_pack_(struct emit *e, const struct ptx_instr *i)
             LLVMValueRef acc = LLVMConstNull(wide);
             for (int m = 0; m < n; m++) {
                 const struct ptx_operand *o = &s->items[m];
-                LLVMValueRef v = vec ? operand_vector(e, o, ptype) : operand_scalar(e, o, ptype, seg, p);
+                LLVMValueRef v =
+                    vec ? operand_vector(e, o, ptype) : operand_scalar(e, o, ptype, seg, p);
                 LLVMValueRef by = LLVMConstInt(LLVMIntTypeInContext(e->alu.ctx, bits),
                                                (uint64_t)m * piece, false);
                 v = LLVMBuildZExt(b, v, wide, "");
@@ -252,11 +253,13 @@ static bool emit_isspacep_(struct emit *e, const struct ptx_instr *i)
     unsigned space = i->spaces[0];
     LLVMValueRef a = operand_vector(e, &i->operands[1], PTX_U64);
     LLVMValueRef shared = LLVMBuildPtrToInt(b, e->shared, e->i64, "");
-    LLVMValueRef size = LLVMBuildZExt(b, block_field(e, FIELD(total_shared), e->i32, false), e->i64, "");
+    LLVMValueRef size =
+        LLVMBuildZExt(b, block_field(e, FIELD(total_shared), e->i32, false), e->i64, "");
     LLVMValueRef off = LLVMBuildSub(b, a, splat(e, shared, JIT_WARP), "");
     LLVMValueRef in_shared = LLVMBuildICmp(b, LLVMIntULT, off, splat(e, size, JIT_WARP), "");
     off = LLVMBuildSub(b, a, local_bases_(e), "");
-    LLVMValueRef in_local = LLVMBuildICmp(b, LLVMIntULT, off, splat(e, e->local_stride, JIT_WARP), "");
+    LLVMValueRef in_local =
+        LLVMBuildICmp(b, LLVMIntULT, off, splat(e, e->local_stride, JIT_WARP), "");
     uint64_t param_bytes = 4096;
     LLVMValueRef params = LLVMBuildPtrToInt(b, e->params, e->i64, "");
     off = LLVMBuildSub(b, a, splat(e, params, JIT_WARP), "");
@@ -289,11 +292,12 @@ static bool emit_isspacep_(struct emit *e, const struct ptx_instr *i)
     if (d->shape.seg == SEG_NONE)
         write_vector(e, i->operands[0].reg, r, PTX_PRED);
     else
-        write_uniform(e, i->operands[0].reg, LLVMBuildExtractElement(b, r, c32(e, 0), ""), PTX_PRED);
+        write_uniform(e, i->operands[0].reg, LLVMBuildExtractElement(b, r, c32(e, 0), ""),
+                      PTX_PRED);
     return true;
 }
 
-/* ---- elementwise ------------------------------------------------------------------------------ */
+/* ---- elementwise ----------------------------------------------------------------------------- */
 
 static void write_results_(struct emit *e, const struct ptx_operand *d, int which, struct shape sh,
                            LLVMValueRef dst[MAX_SEGS][ALU_MAX_DST], unsigned type)
@@ -397,9 +401,9 @@ static bool emit_extern_(struct emit *e, const struct ptx_instr *i)
     LLVMValueRef args = new_slot(e, LLVMArrayType2(row, (uint64_t)rows), "args");
     LLVMValueRef out = new_slot(e, LLVMArrayType2(row, (uint64_t)rets), "rets");
     for (int n = 0; n < c->nargs; n++) {
-        LLVMValueRef v = operand_vector(e, &c->args[n], c->args[n].kind == PTX_OPR_REG
-                                                            ? e->k->regs[c->args[n].reg].type
-                                                            : PTX_B64);
+        LLVMValueRef v = operand_vector(
+            e, &c->args[n],
+            c->args[n].kind == PTX_OPR_REG ? e->k->regs[c->args[n].reg].type : PTX_B64);
         v = coerce(e, v, PTX_U64, false);
         LLVMBuildStore(b, v, byte_offset(e, args, c64(e, (uint64_t)n * 256)));
     }
@@ -411,15 +415,14 @@ static bool emit_extern_(struct emit *e, const struct ptx_instr *i)
     LLVMValueRef call[4] = {e->blk, mask_bits(e), args, out};
     LLVMBuildCall2(b, t, f, call, 4, "");
     for (int n = 0; n < c->nrets; n++) {
-        LLVMValueRef v =
-            LLVMBuildLoad2(b, row, byte_offset(e, out, c64(e, (uint64_t)n * 256)), "");
+        LLVMValueRef v = LLVMBuildLoad2(b, row, byte_offset(e, out, c64(e, (uint64_t)n * 256)), "");
         if (c->rets[n].kind == PTX_OPR_REG)
             write_vector(e, c->rets[n].reg, v, PTX_U64);
     }
     return true;
 }
 
-/* ---- calls of the module's own functions -------------------------------------------------------- */
+/* ---- calls of the module's own functions ----------------------------------------------------- */
 
 LLVMValueRef callee_function(struct emit *e, const struct ptx_func *f)
 {
@@ -433,9 +436,8 @@ LLVMValueRef callee_function(struct emit *e, const struct ptx_func *f)
     LLVMValueRef fn = LLVMGetNamedFunction(e->alu.module, name);
     if (fn == NULL) {
         LLVMTypeRef params[4] = {e->ptr, e->i32, e->i32, e->i64};
-        fn = LLVMAddFunction(
-            e->alu.module, name,
-            LLVMFunctionType(LLVMVoidTypeInContext(e->alu.ctx), params, 4, false));
+        fn = LLVMAddFunction(e->alu.module, name,
+                             LLVMFunctionType(LLVMVoidTypeInContext(e->alu.ctx), params, 4, false));
         LLVMSetLinkage(fn, LLVMInternalLinkage);
     }
     return fn;
@@ -468,8 +470,7 @@ static bool emit_indirect_(struct emit *e, const struct ptx_instr *i)
     LLVMValueRef args[2] = {left, LLVMConstInt(e->i1, 1, false)};
     LLVMValueRef lane = intrinsic(e, "llvm.cttz", &e->i32, 1, args, 2);
     LLVMValueRef to = LLVMBuildExtractElement(b, v, lane, "");
-    LLVMValueRef same =
-        bits_of(e, LLVMBuildICmp(b, LLVMIntEQ, v, splat(e, to, JIT_WARP), ""));
+    LLVMValueRef same = bits_of(e, LLVMBuildICmp(b, LLVMIntEQ, v, splat(e, to, JIT_WARP), ""));
     same = LLVMBuildAnd(b, same, left, "");
     for (int n = 0; n < (c->proto ? m->nfuncs : c->ncandidates); n++) {
         struct ptx_func *f = c->proto ? m->funcs[n] : c->candidates[n];
@@ -477,8 +478,8 @@ static bool emit_indirect_(struct emit *e, const struct ptx_instr *i)
             (c->proto && (!jit_same_prototype(f, c->proto) || !jit_address_taken(m, f))))
             continue;
         struct ptx_operand sym = {.kind = PTX_OPR_SYM, .reg = -1, .func = f};
-        LLVMValueRef hit = LLVMBuildICmp(b, LLVMIntEQ, to,
-                                         operand_scalar(e, &sym, PTX_U64, SEG_WARP, 0), "");
+        LLVMValueRef hit =
+            LLVMBuildICmp(b, LLVMIntEQ, to, operand_scalar(e, &sym, PTX_U64, SEG_WARP, 0), "");
         LLVMBasicBlockRef yes = new_bb(e, "target"), no = new_bb(e, "other");
         LLVMBuildCondBr(b, hit, yes, no);
         LLVMPositionBuilderAtEnd(b, yes);
@@ -552,9 +553,7 @@ bool emit_instr(struct emit *e, const struct ptx_instr *i)
     case PTX_OP_elect:
     case PTX_OP_redux: return emit_warp_op(e, i);
     case PTX_OP_bar:
-    case PTX_OP_barrier: /* .warp: lanes of a warp run in step */
-        emit_fence_(e, i);
-        return true;
+    case PTX_OP_barrier: /* .warp: lanes of a warp run in step */ emit_fence_(e, i); return true;
     case PTX_OP_membar:
     case PTX_OP_fence: emit_fence_(e, i); return true;
     case PTX_OP_prefetch: /* hints: leaving them out changes nothing */

@@ -5,7 +5,10 @@
 
 #include "jit/emit.h"
 
-LLVMValueRef c32(struct emit *e, uint64_t v) { return LLVMConstInt(e->i32, v & 0xffffffffu, false); }
+LLVMValueRef c32(struct emit *e, uint64_t v)
+{
+    return LLVMConstInt(e->i32, v & 0xffffffffu, false);
+}
 LLVMValueRef c64(struct emit *e, uint64_t v) { return LLVMConstInt(e->i64, v, false); }
 
 static bool is_vector_(LLVMTypeRef t) { return LLVMGetTypeKind(t) == LLVMVectorTypeKind; }
@@ -94,7 +97,8 @@ LLVMValueRef from_segments(struct emit *e, const LLVMValueRef *v, unsigned seg, 
             base = LLVMBuildInsertElement(b, base, v[s], c32(e, (uint64_t)s), "");
         for (int l = 0; l < JIT_WARP; l++)
             idx[l] = c32(e, (uint64_t)l >> seg);
-        out = LLVMBuildShuffleVector(b, base, LLVMGetPoison(small), LLVMConstVector(idx, JIT_WARP), "");
+        out = LLVMBuildShuffleVector(b, base, LLVMGetPoison(small), LLVMConstVector(idx, JIT_WARP),
+                                     "");
     }
     if (stride != 0)
         out = LLVMBuildAdd(b, out, lane_constants(e, t, stride, seg), "");
@@ -259,8 +263,8 @@ static LLVMValueRef not_if_(struct emit *e, const struct ptx_operand *o, LLVMVal
     return LLVMBuildNot(e->alu.b, v, "");
 }
 
-LLVMValueRef operand_scalar(struct emit *e, const struct ptx_operand *o, unsigned want, unsigned seg,
-                            int s)
+LLVMValueRef operand_scalar(struct emit *e, const struct ptx_operand *o, unsigned want,
+                            unsigned seg, int s)
 {
     switch (o->kind) {
     case PTX_OPR_REG: {
@@ -309,7 +313,8 @@ void write_vector(struct emit *e, int32_t reg, LLVMValueRef v, unsigned type)
     LLVMBuildStore(e->alu.b, v, e->regs[reg].slot[0]);
 }
 
-void write_segments(struct emit *e, int32_t reg, struct shape s, const LLVMValueRef *v, unsigned type)
+void write_segments(struct emit *e, int32_t reg, struct shape s, const LLVMValueRef *v,
+                    unsigned type)
 {
     const struct jreg *r = &e->k->regs[reg];
     LLVMValueRef wide[MAX_SEGS];

@@ -50,7 +50,7 @@ static LLVMValueRef permute_(struct emit *e, LLVMValueRef a, LLVMValueRef idx)
             LLVMValueRef args[3] = {a0, i, a1};
             r[h] = intrinsic(e, "llvm.x86.avx512.vpermi2var.d.512", NULL, 0, args, 3);
         }
-            return LLVMBuildShuffleVector(b, r[0], r[1], LLVMConstVector(all, 32), "");
+        return LLVMBuildShuffleVector(b, r[0], r[1], LLVMConstVector(all, 32), "");
     }
     LLVMValueRef slot = new_slot(e, LLVMTypeOf(a), "shfl");
     LLVMBuildStore(b, a, slot);

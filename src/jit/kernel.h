@@ -17,7 +17,7 @@
 
 #include "jit/jit.h"
 
-/* ---- shapes -------------------------------------------------------------------------------- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 /* How a value differs between the lanes of a warp. Lanes fall into segments of 2^seg neighbours;
  * within a segment lane i's value is the first lane's plus i * stride (modulo the width). Uniform
@@ -26,60 +26,63 @@
 enum { SEG_NONE = 0, SEG_MIN = 3, SEG_WARP = 5, MAX_SEGS = 1 << (SEG_WARP - SEG_MIN) };
 
 struct shape {
-    uint8_t seg;       /* SEG_MIN..SEG_WARP, SEG_NONE: varying */
-    uint8_t known;     /* 0: no definition seen yet (the lattice's bottom) */
-    uint8_t align;     /* first-lane values are multiples of 2^align */
-    uint8_t hint_seg;  /* varying, but affine except where a narrower index wrapped around: */
-    int64_t stride;    /* (also the hint's stride) */
-    int64_t lo, hi;    /* all lanes' values lie in lo..hi (signed), when `ranged` */
+    uint8_t seg;      /* SEG_MIN..SEG_WARP, SEG_NONE: varying */
+    uint8_t known;    /* 0: no definition seen yet (the lattice's bottom) */
+    uint8_t align;    /* first-lane values are multiples of 2^align */
+    uint8_t hint_seg; /* varying, but affine except where a narrower index wrapped around: */
+    int64_t stride;   /* (also the hint's stride) */
+    int64_t lo, hi;   /* all lanes' values lie in lo..hi (signed), when `ranged` */
     bool ranged;
 };
 
-static inline bool shape_uniform(const struct shape *s) { return s->seg == SEG_WARP && s->stride == 0; }
+static inline bool shape_uniform(const struct shape *s)
+{
+    return s->seg == SEG_WARP && s->stride == 0;
+}
 
-/* ---- the flattened kernel ------------------------------------------------------------------ */
+/* ---- the flattened kernel -------------------------------------------------------------------- */
 
 struct jreg {
     const char *name;
-    uint8_t type;      /* enum ptx_type as declared */
-    uint8_t remat;     /* cheap to compute again after a suspension, from what never changes */
+    uint8_t type;  /* enum ptx_type as declared */
+    uint8_t remat; /* cheap to compute again after a suspension, from what never changes */
     int32_t ndefs;
-    int32_t def;       /* the only defining instruction when ndefs == 1 */
+    int32_t def; /* the only defining instruction when ndefs == 1 */
     struct shape shape;
 };
 
 /* Storage for a .shared, .local or argument variable of this kernel. */
 struct jvar {
     const struct ptx_var *var;
-    uint64_t offset;   /* in its window */
+    uint64_t offset; /* in its window */
 };
 
 enum jterm {
-    TERM_JUMP,         /* succ[0] */
-    TERM_BRANCH,       /* cond ? succ[0] : succ[1] */
-    TERM_SWITCH,       /* brx.idx: succ[index], last one also for an index out of range */
-    TERM_EXIT,         /* the active threads end */
-    TERM_SUSPEND,      /* barrier, or poll of a spinning loop: goes on at succ[0] */
+    TERM_JUMP,    /* succ[0] */
+    TERM_BRANCH,  /* cond ? succ[0] : succ[1] */
+    TERM_SWITCH,  /* brx.idx: succ[index], last one also for an index out of range */
+    TERM_EXIT,    /* the active threads end */
+    TERM_SUSPEND, /* barrier, or poll of a spinning loop: goes on at succ[0] */
 };
 
 enum jsuspend { SUSPEND_BARRIER = 1, SUSPEND_POLL = 2 };
 
 struct jblock {
-    int32_t first, count;   /* instructions; the terminator's is not among them */
+    int32_t first, count; /* instructions; the terminator's is not among them */
     uint8_t term, suspend;
     bool cond_neg;
-    int32_t cond;           /* register of the condition or index */
+    int32_t cond; /* register of the condition or index */
     int32_t *succ, nsucc;
     int32_t *pred, npred;
     const struct ptx_instr *term_instr; /* the branch or barrier itself, NULL if fallen through */
-    int32_t order;          /* position in the order = its own index after cfg_order */
-    int32_t loop;           /* innermost loop header's block index, -1 when in none */
-    int32_t depth;          /* loop nesting */
-    bool diverges;          /* the branch's condition differs between lanes */
-    uint64_t *live_in, *live_out; /* bit sets over registers */
-    uint64_t *frontier;     /* bit set over blocks: lanes may be pending there while this runs */
-    bool alone;             /* empty frontier: every live lane is here */
-    int32_t resume;         /* resume point that starts at this block, 0 when none */
+    int32_t order;                      /* position in the order = its own index after cfg_order */
+    int32_t loop;                       /* innermost loop header's block index, -1 when in none */
+    int32_t depth;                      /* loop nesting */
+    bool diverges;                      /* the branch's condition differs between lanes */
+    uint64_t *live_in, *live_out;       /* bit sets over registers */
+    uint64_t *frontier; /* bit set over blocks: lanes may be pending there while this runs */
+    bool alone;         /* empty frontier: every live lane is here */
+    int32_t resume;     /* resume point that starts at this block, 0 when none */
 };
 
 struct jkernel {
@@ -90,24 +93,24 @@ struct jkernel {
 
     struct jreg *regs;
     size_t nregs, regs_cap;
-    struct ptx_instr *instrs;   /* own copies, registers renumbered */
+    struct ptx_instr *instrs; /* own copies, registers renumbered */
     size_t ninstrs, instrs_cap;
 
     struct jvar *shared, *locals;
     size_t nshared, shared_cap, nlocals, locals_cap;
     uint64_t shared_bytes, local_bytes, dynamic_align;
 
-    struct jblock *blocks;      /* in order */
+    struct jblock *blocks; /* in order */
     int32_t nblocks;
-    int32_t *resume_block;      /* resume point (1..) -> block */
-    int32_t nresume;            /* count including 0, the start */
+    int32_t *resume_block; /* resume point (1..) -> block */
+    int32_t nresume;       /* count including 0, the start */
     bool has_poll;
-    bool is_function;           /* `entry` is a function that could not be inlined */
-    bool has_calls;             /* it calls such functions: the threads need a call stack */
-    struct ptx_var outgoing;    /* where a call's arguments and results go: behind the own locals,
-                                   which is where the callee's frame starts */
-    int32_t nwarps;             /* of the block shape, 0 when unknown */
-    bool full_warps;            /* every warp has 32 threads */
+    bool is_function;        /* `entry` is a function that could not be inlined */
+    bool has_calls;          /* it calls such functions: the threads need a call stack */
+    struct ptx_var outgoing; /* where a call's arguments and results go: behind the own locals,
+                                which is where the callee's frame starts */
+    int32_t nwarps;          /* of the block shape, 0 when unknown */
+    bool full_warps;         /* every warp has 32 threads */
 };
 
 /* Bit sets. */
@@ -118,7 +121,7 @@ static inline int32_t bit_words(int32_t n) { return (n + 63) >> 6; }
 /* First set bit at or after `from`, -1 when none. */
 int32_t bit_next(const uint64_t *s, int32_t n, int32_t from);
 
-/* ---- operands' roles ----------------------------------------------------------------------- */
+/* ---- operands' roles ------------------------------------------------------------------------- */
 
 /* Registers an instruction writes and reads, the same for every pass. */
 struct jroles {
@@ -129,7 +132,7 @@ bool jit_roles(const struct ptx_instr *i, struct jroles *r);
 /* How many leading operands are destinations. */
 int jit_ndst(const struct ptx_instr *i);
 
-/* ---- passes -------------------------------------------------------------------------------- */
+/* ---- passes ---------------------------------------------------------------------------------- */
 
 bool pass_flatten(struct jkernel *k);
 bool pass_cfg(struct jkernel *k);
@@ -143,7 +146,8 @@ bool jit_address_taken(const struct ptx_module *m, const struct ptx_func *f);
 /* Could a call with this prototype reach this function? */
 bool jit_same_prototype(const struct ptx_func *a, const struct ptx_func *b);
 
-/* Runs all of the above on an entry or function: k is zeroed by the caller, who frees it with jkernel_free. */
+/* Runs all of the above on an entry or function: k is zeroed by the caller, who frees it with
+ * jkernel_free. */
 bool jkernel_build(struct jkernel *k, const struct ptx_func *entry, const struct jit_options *opt,
                    struct diag *d);
 void jkernel_free(struct jkernel *k);

@@ -1,4 +1,5 @@
-/* What each instruction writes and reads, in one place, so that no pass can disagree with another. */
+/* What each instruction writes and reads, in one place, so that no pass can disagree with another.
+ */
 #include "jit/alu.h"
 #include "jit/kernel.h"
 
@@ -25,22 +26,15 @@ int jit_ndst(const struct ptx_instr *i)
     case PTX_OP_pmevent:
     case PTX_OP_discard:
     case PTX_OP_applypriority:
-    case PTX_OP_griddepcontrol:
-        return 0;
+    case PTX_OP_griddepcontrol: return 0;
     case PTX_OP_bar:
-    case PTX_OP_barrier:
-        return ptx_has(i, PTX_M_red) ? 1 : 0;
-    case PTX_OP_shfl:
-        return i->noperands - (ptx_has(i, PTX_M_sync) ? 4 : 3);
-    case PTX_OP_match:
-        return i->noperands - 2;
-    case PTX_OP_elect:
-        return i->noperands - 1;
-    case PTX_OP_mov:
-        return 1;
+    case PTX_OP_barrier: return ptx_has(i, PTX_M_red) ? 1 : 0;
+    case PTX_OP_shfl: return i->noperands - (ptx_has(i, PTX_M_sync) ? 4 : 3);
+    case PTX_OP_match: return i->noperands - 2;
+    case PTX_OP_elect: return i->noperands - 1;
+    case PTX_OP_mov: return 1;
     case PTX_OP_tex:
-    case PTX_OP_tld4:
-        return i->pair ? 2 : 1;
+    case PTX_OP_tld4: return i->pair ? 2 : 1;
     default:
         if (alu_signature(i, &sig))
             return sig.ndst; /* flatten has appended the carry flag as an operand */

@@ -71,7 +71,7 @@ struct shape shape_join(struct shape a, struct shape b)
     return s;
 }
 
-/* ---- sources -------------------------------------------------------------------------------- */
+/* ---- sources --------------------------------------------------------------------------------- */
 
 /* %tid.x, .y, .z for the block's shape. */
 static struct shape tid_(const struct jkernel *k, int component)
@@ -101,8 +101,7 @@ static struct shape sreg_(const struct jkernel *k, const struct ptx_operand *o)
     const uint32_t *n = k->opt->ntid;
     struct shape s;
     switch (o->sreg) {
-    case PTX_SR_tid:
-        return o->component < 3 ? tid_(k, o->component) : constant_(0);
+    case PTX_SR_tid: return o->component < 3 ? tid_(k, o->component) : constant_(0);
     case PTX_SR_ntid:
         return o->component < 3 && n[0] != 0 ? constant_(n[o->component]) : uniform_(0);
     case PTX_SR_laneid:
@@ -122,18 +121,14 @@ static struct shape sreg_(const struct jkernel *k, const struct ptx_operand *o)
             hi = 2147483647 / n[0];
         return with_range_(uniform_(0), 1, hi < 1 ? 1 : hi);
     }
-    case PTX_SR_warpid:
-        return with_range_(uniform_(0), 0, 31);
-    case PTX_SR_WARP_SZ:
-        return constant_(32);
+    case PTX_SR_warpid: return with_range_(uniform_(0), 0, 31);
+    case PTX_SR_WARP_SZ: return constant_(32);
     case PTX_SR_lanemask_eq:
     case PTX_SR_lanemask_le:
     case PTX_SR_lanemask_lt:
     case PTX_SR_lanemask_ge:
-    case PTX_SR_lanemask_gt:
-        return VARYING;
-    default:
-        return uniform_(0);
+    case PTX_SR_lanemask_gt: return VARYING;
+    default: return uniform_(0);
     }
 }
 
@@ -172,8 +167,8 @@ struct shape shape_operand(const struct jkernel *k, const struct ptx_operand *o)
 
 struct shape shape_address(const struct jkernel *k, const struct ptx_operand *o)
 {
-    struct shape s = o->reg >= 0 && o->kind == PTX_OPR_MEM ? k->regs[o->reg].shape
-                                                           : var_address_(o->var);
+    struct shape s =
+        o->reg >= 0 && o->kind == PTX_OPR_MEM ? k->regs[o->reg].shape : var_address_(o->var);
     s.ranged = false;
     if (o->offset != 0)
         s.align = (uint8_t)min_u_(s.align, (unsigned)__builtin_ctzll((uint64_t)o->offset));
@@ -188,10 +183,7 @@ static int64_t wrap_(int64_t v, unsigned bits)
     return bits >= 64 ? v : (int64_t)((uint64_t)v << (64 - bits)) >> (64 - bits);
 }
 
-static bool is_int_type_(unsigned t)
-{
-    return t >= PTX_B8 && t <= PTX_S64 && t != PTX_B128;
-}
+static bool is_int_type_(unsigned t) { return t >= PTX_B8 && t <= PTX_S64 && t != PTX_B128; }
 
 static struct shape add_(struct shape a, struct shape b, int sign, unsigned bits)
 {
@@ -295,8 +287,8 @@ static struct shape and_mask_(struct shape a, uint64_t mask)
     unsigned bits = (unsigned)__builtin_popcountll(mask);
     if (a.stride == 0) {
         a.ranged = false;
-        a.align = (uint8_t)(a.align > (unsigned)__builtin_ctzll(mask) ? a.align
-                                                                       : __builtin_ctzll(mask));
+        a.align =
+            (uint8_t)(a.align > (unsigned)__builtin_ctzll(mask) ? a.align : __builtin_ctzll(mask));
         return mask <= INT32_MAX ? with_range_(a, 0, (int64_t)mask) : a;
     }
     if (!low && a.stride == 1) { /* clears low bits: like a shift right and back */
@@ -336,7 +328,10 @@ static bool aligned_compare_(const struct ptx_instr *i, struct shape a, struct s
                      ptx_has(i, PTX_M_ls));
 }
 
-static bool exact_constant_(struct shape s) { return shape_uniform(&s) && s.ranged && s.lo == s.hi; }
+static bool exact_constant_(struct shape s)
+{
+    return shape_uniform(&s) && s.ranged && s.lo == s.hi;
+}
 
 /* Integer operations that keep or change strides. False: only the general rule applies. */
 static bool integer_(const struct ptx_instr *i, const struct shape *s, struct shape *out)
@@ -346,9 +341,7 @@ static bool integer_(const struct ptx_instr *i, const struct shape *s, struct sh
         return false;
     switch (i->op) {
     case PTX_OP_mov:
-    case PTX_OP_cvta:
-        *out = s[0];
-        return true;
+    case PTX_OP_cvta: *out = s[0]; return true;
     case PTX_OP_add:
     case PTX_OP_sub:
         if (ptx_has(i, PTX_M_sat) || ptx_has(i, PTX_M_cc))
@@ -415,8 +408,7 @@ static bool integer_(const struct ptx_instr *i, const struct shape *s, struct sh
         }
         return true;
     }
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -453,7 +445,8 @@ struct shape shape_of(const struct jkernel *k, const struct ptx_instr *i, int wh
     int ndst = jit_ndst(i), n = 0;
     if (i->op == PTX_OP_call) {
         struct alu_sig sig;
-        if (i->call->func == NULL || i->call->func->has_body || !alu_math_known(i->call->func->name, &sig))
+        if (i->call->func == NULL || i->call->func->has_body ||
+            !alu_math_known(i->call->func->name, &sig))
             return VARYING;
         for (int a = 0; a < i->call->nargs && n < 16; a++)
             s[n++] = shape_operand(k, &i->call->args[a]);
@@ -468,32 +461,26 @@ struct shape shape_of(const struct jkernel *k, const struct ptx_instr *i, int wh
         return (struct shape){0};
     switch (i->op) {
     case PTX_OP_ld:
-    case PTX_OP_ldu:
-        return loaded_(k, i);
+    case PTX_OP_ldu: return loaded_(k, i);
     case PTX_OP_atom:
     case PTX_OP_match:
-    case PTX_OP_elect:
-        return i->op == PTX_OP_elect && which == 0 ? uniform_(0) : VARYING;
+    case PTX_OP_elect: return i->op == PTX_OP_elect && which == 0 ? uniform_(0) : VARYING;
     case PTX_OP_shfl:
     case PTX_OP_tex:
     case PTX_OP_tld4:
     case PTX_OP_txq:
     case PTX_OP_suld:
-    case PTX_OP_suq:
-        return VARYING;
-    case PTX_OP_activemask:
-        return uniform_(0);
+    case PTX_OP_suq: return VARYING;
+    case PTX_OP_activemask: return uniform_(0);
     case PTX_OP_vote:
     case PTX_OP_redux: /* groups of lanes may name different member sets */
         if (ptx_has(i, PTX_M_sync) && !shape_uniform(&s[n - 1]))
             return VARYING;
         return uniform_(0);
     case PTX_OP_bar:
-    case PTX_OP_barrier:
-        return uniform_(0);
+    case PTX_OP_barrier: return uniform_(0);
     case PTX_OP_alloca:
-    case PTX_OP_stacksave:
-        return uniform_(0);
+    case PTX_OP_stacksave: return uniform_(0);
     case PTX_OP_cvta:
         /* the generic address of local memory differs from lane to lane */
         if (i->nspaces > 0 && i->spaces[0] == PTX_SPACE_LOCAL)
@@ -519,8 +506,7 @@ struct shape shape_of(const struct jkernel *k, const struct ptx_instr *i, int wh
             return j;
         }
         break;
-    default:
-        break;
+    default: break;
     }
     struct shape out;
     if (integer_(i, s, &out))
@@ -564,7 +550,8 @@ static bool spread_(struct jkernel *k, int32_t b)
                 bit_set(cand, blk->succ[t]);
         else
             bit_set(cand, blk->succ[s]);
-        for (int32_t c = bit_next(cand, k->nblocks, 0); c >= 0; c = bit_next(cand, k->nblocks, c + 1))
+        for (int32_t c = bit_next(cand, k->nblocks, 0); c >= 0;
+             c = bit_next(cand, k->nblocks, c + 1))
             changed |= frontier_add_(&k->blocks[c], cand, words, c, c);
     }
     free(cand);
@@ -585,7 +572,7 @@ static bool shapes_round_(struct jkernel *k)
             for (size_t w = 0; w < words; w++)
                 waiting[w] |= k->blocks[c].live_in[w];
         for (int32_t n = 0; n <= blk->count; n++) {
-            const struct ptx_instr *i = n < blk->count ? &k->instrs[blk->first + n]
+            const struct ptx_instr *i = n < blk->count              ? &k->instrs[blk->first + n]
                                         : blk->term == TERM_SUSPEND ? blk->term_instr
                                                                     : NULL;
             struct jroles r;
@@ -625,7 +612,8 @@ static void find_remat_(struct jkernel *k)
             const struct ptx_instr *i = &k->instrs[blk->first + n];
             struct jroles r;
             jit_roles(i, &r);
-            if (r.ndef != 1 || k->regs[r.def[0]].ndefs != 1 || k->regs[r.def[0]].shape.seg == SEG_NONE)
+            if (r.ndef != 1 || k->regs[r.def[0]].ndefs != 1 ||
+                k->regs[r.def[0]].shape.seg == SEG_NONE)
                 continue;
             int cost = 1;
             for (int u = 0; u < r.nuse; u++) {
@@ -654,11 +642,8 @@ static void find_remat_(struct jkernel *k)
             case PTX_OP_cvta:
                 cheap = i->ntypes > 0 && is_int_type_(i->types[0]) && !ptx_has(i, PTX_M_cc);
                 break;
-            case PTX_OP_setp:
-                cheap = i->ntypes > 0 && is_int_type_(i->types[0]);
-                break;
-            default:
-                break;
+            case PTX_OP_setp: cheap = i->ntypes > 0 && is_int_type_(i->types[0]); break;
+            default: break;
             }
             if (cheap && cost < 24)
                 k->regs[r.def[0]].remat = (uint8_t)cost;

@@ -1,0 +1,434 @@
+/* flatten_areas: argument areas. PTX passes arguments through `.param` variables; after inlining
+ * most are just names for values, and become registers, one per offset at which they are accessed.
+ * The others lie in memory. Functions that are called and not inlined find their arguments at the
+ * start of their frame, in the thread's local window, where the caller has put them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "jit/alu.h"
+#include "jit/flatten.h"
+
+static struct area *area_of_operand_(struct flattener *f, const struct ptx_operand *o)
+{
+    return o->var == NULL ? NULL : ptr_map_get(&f->area_of, o->var);
+}
+
+/* The register for `bytes` at `offset`; marks the area in_memory when accesses overlap. */
+static struct slot *slot_(struct flattener *f, struct area *a, int64_t offset, uint32_t bytes,
+                          uint8_t type)
+{
+    for (size_t n = 0; n < a->nslots; n++) {
+        struct slot *s = &a->slots[n];
+        if (s->offset == offset && s->bytes == bytes)
+            return s;
+        if (offset < s->offset + s->bytes && s->offset < offset + bytes)
+            a->in_memory = true;
+    }
+    a->slots = arena_grow(&f->k->arena, a->slots, a->nslots, &a->slots_cap, sizeof *a->slots);
+    a->slots[a->nslots] = (struct slot){
+        offset, bytes,
+        flat_reg(f->k, arena_printf(&f->k->arena, "%s+%lld", a->var.name, (long long)offset),
+                 type)};
+    return &a->slots[a->nslots++];
+}
+
+/* First look: which areas are accessed how. */
+static void survey_(struct flattener *f)
+{
+    struct jkernel *k = f->k;
+    for (size_t n = 0; n < k->ninstrs; n++) {
+        struct ptx_instr *i = &k->instrs[n];
+        if (i->op == PTX_OP_call)
+            continue; /* areas of calls keep the slots that their loads and stores give them */
+        for (int o = 0; o < i->noperands; o++) {
+            struct area *a = area_of_operand_(f, &i->operands[o]);
+            if (a == NULL)
+                continue;
+            bool access = i->operands[o].kind == PTX_OPR_MEM && i->operands[o].reg < 0 &&
+                          (i->op == PTX_OP_ld || i->op == PTX_OP_st);
+            if (!access) {
+                a->in_memory = true;
+                continue;
+            }
+            uint32_t bytes = ptx_type_bits(i->types[0]) / 8;
+            for (int e = 0; e < i->vec; e++)
+                slot_(f, a, i->operands[o].offset + e * (int64_t)bytes, bytes, i->types[0]);
+        }
+    }
+}
+
+/* ld.param / st.param of an area in registers: one move per element. */
+static void rewrite_access_(struct flattener *f, const struct ptx_instr *i, struct area *a)
+{
+    struct jkernel *k = f->k;
+    bool load = i->op == PTX_OP_ld;
+    const struct ptx_operand *mem = &i->operands[load ? 1 : 0], *data = &i->operands[load ? 0 : 1];
+    uint32_t bytes = ptx_type_bits(i->types[0]) / 8;
+    for (int e = 0; e < i->vec; e++) {
+        const struct ptx_operand *v = data->kind == PTX_OPR_VEC ? &data->items[e] : data;
+        if (v->kind == PTX_OPR_SINK)
+            continue;
+        struct slot *s = slot_(f, a, mem->offset + e * (int64_t)bytes, bytes, i->types[0]);
+        if (load)
+            flat_push_mov(k, i, v->reg, flat_reg_operand(s->reg), i->types[0]);
+        else
+            flat_push_mov(k, i, s->reg, *v, i->types[0]);
+    }
+}
+
+/* ---- calls that stay ------------------------------------------------------------------------- */
+
+uint64_t jit_frame_layout(const struct ptx_func *f, uint64_t *offsets)
+{
+    uint64_t at = 0;
+    for (int n = 0; n < f->nparams + f->nrets; n++) {
+        const struct ptx_var *v = n < f->nparams ? f->params[n] : f->rets[n - f->nparams];
+        uint64_t align = v->align ? v->align : 1;
+        at = (at + align - 1) / align * align;
+        if (offsets != NULL)
+            offsets[n] = at;
+        at += v->size;
+    }
+    return at;
+}
+
+/* One element to or from the outgoing area. */
+static void push_outgoing_(struct flattener *f, const struct ptx_instr *at, bool load,
+                           struct ptx_operand value, uint64_t offset, uint8_t type)
+{
+    struct jkernel *k = f->k;
+    struct ptx_instr *i = flat_push(k);
+    struct ptx_operand mem = {
+        .kind = PTX_OPR_MEM, .reg = -1, .var = &k->outgoing, .offset = (int64_t)offset};
+    i->op = load ? PTX_OP_ld : PTX_OP_st;
+    i->types[0] = type;
+    i->ntypes = 1;
+    i->spaces[0] = PTX_SPACE_LOCAL;
+    i->nspaces = 1;
+    i->operands = arena_alloc(&k->arena, 2 * sizeof *i->operands);
+    i->noperands = 2;
+    i->operands[0] = load ? value : mem;
+    i->operands[1] = load ? mem : value;
+    i->line = at->line;
+    i->column = at->column;
+    i->loc_file = at->loc_file;
+    i->loc_line = at->loc_line;
+}
+
+static uint8_t bits_type_(uint64_t bytes)
+{
+    return bytes == 1 ? PTX_B8 : bytes == 2 ? PTX_B16 : bytes == 4 ? PTX_B32 : PTX_B64;
+}
+
+/* Moves one argument or result between where the caller has it and the outgoing area. */
+static void transfer_(struct flattener *f, const struct ptx_instr *at, bool load,
+                      const struct ptx_operand *o, const struct ptx_var *formal, uint64_t offset)
+{
+    struct jkernel *k = f->k;
+    struct area *a = area_of_operand_(f, o);
+    if (a == NULL) {
+        push_outgoing_(f, at, load, *o, offset, formal->type);
+        return;
+    }
+    if (!a->in_memory) {
+        for (size_t n = 0; n < a->nslots; n++) {
+            const struct slot *s = &a->slots[n];
+            push_outgoing_(f, at, load, flat_reg_operand(s->reg), offset + (uint64_t)s->offset,
+                           bits_type_(s->bytes));
+        }
+        return;
+    }
+    /* memory to memory, in pieces as wide as the alignment allows */
+    uint64_t piece = formal->align >= 8 ? 8 : formal->align >= 4 ? 4 : 1;
+    a->var.space = PTX_SPACE_LOCAL;
+    for (uint64_t done = 0; done < formal->size; done += piece) {
+        uint64_t bytes = formal->size - done < piece ? 1 : piece;
+        int32_t temp = flat_reg(k, "copy", bits_type_(bytes));
+        struct ptx_operand value = flat_reg_operand(temp);
+        if (load)
+            push_outgoing_(f, at, true, value, offset + done, bits_type_(bytes));
+        struct ptx_instr *i = flat_push(k);
+        *i = (struct ptx_instr){.op = load ? PTX_OP_st : PTX_OP_ld,
+                                .ntypes = 1,
+                                .nspaces = 1,
+                                .vec = 1,
+                                .guard = -1,
+                                .noperands = 2,
+                                .line = at->line};
+        i->types[0] = bits_type_(bytes);
+        i->spaces[0] = PTX_SPACE_LOCAL;
+        i->operands = arena_alloc(&k->arena, 2 * sizeof *i->operands);
+        struct ptx_operand mem = {
+            .kind = PTX_OPR_MEM, .reg = -1, .var = &a->var, .offset = (int64_t)done};
+        i->operands[0] = load ? mem : value;
+        i->operands[1] = load ? value : mem;
+        if (!load)
+            push_outgoing_(f, at, false, value, offset + done, bits_type_(bytes));
+        if (bytes == 1 && piece != 1)
+            done -= piece - 1;
+    }
+}
+
+/* A call of a function of the module: arguments into the outgoing area, results out of it. */
+static bool lower_call_(struct flattener *f, const struct ptx_instr *src)
+{
+    struct jkernel *k = f->k;
+    const struct ptx_call *c = src->call;
+    const struct ptx_func *formal = c->func ? c->func : c->proto ? c->proto : c->candidates[0];
+    if (c->nargs != formal->nparams || c->nrets != formal->nrets)
+        return diag_set(k->diag, src->line, src->column,
+                        "call with %d arguments and %d results; %s has %d and %d", c->nargs,
+                        c->nrets, formal->name, formal->nparams, formal->nrets);
+    uint64_t *offsets =
+        arena_alloc(&k->arena, sizeof *offsets * (size_t)(formal->nparams + formal->nrets + 1));
+    jit_frame_layout(formal, offsets);
+    for (int n = 0; n < c->nargs; n++)
+        transfer_(f, src, false, &c->args[n], formal->params[n], offsets[n]);
+    struct ptx_instr *i = flat_push(k);
+    *i = *src;
+    i->call = arena_alloc(&k->arena, sizeof *i->call);
+    *i->call = *c;
+    i->call->nargs = i->call->nrets = 0;
+    for (int n = 0; n < c->nrets; n++)
+        transfer_(f, src, true, &c->rets[n], formal->rets[n], offsets[formal->nparams + n]);
+    return true;
+}
+
+/* The arguments of a function that is compiled on its own lie at the start of its frame. */
+void flat_place_formals(struct flattener *f, struct activation *act)
+{
+    struct jkernel *k = f->k;
+    const struct ptx_func *func = act->func;
+    for (int n = 0; n < func->nparams + func->nrets; n++) {
+        bool is_ret = n >= func->nparams;
+        struct ptx_var *v = is_ret ? func->rets[n - func->nparams] : func->params[n];
+        struct area *a = flat_area(f, v);
+        a->in_memory = true;
+        a->var.space = PTX_SPACE_LOCAL;
+        ptr_map_put(&act->vars, v, &a->var);
+        k->locals = arena_grow(&k->arena, k->locals, k->nlocals, &k->locals_cap, sizeof *k->locals);
+        uint64_t align = v->align ? v->align : 1;
+        k->local_bytes = (k->local_bytes + align - 1) / align * align;
+        k->locals[k->nlocals++] = (struct jvar){&a->var, k->local_bytes};
+        k->local_bytes += v->size;
+        int32_t reg = is_ret ? (func->ret_regs ? func->ret_regs[n - func->nparams] : -1)
+                             : (func->param_regs ? func->param_regs[n] : -1);
+        if (reg < 0 || is_ret)
+            continue;
+        struct ptx_instr *ld = flat_push(k);
+        *ld = (struct ptx_instr){.op = PTX_OP_ld,
+                                 .ntypes = 1,
+                                 .nspaces = 1,
+                                 .vec = 1,
+                                 .guard = -1,
+                                 .noperands = 2,
+                                 .line = func->line};
+        ld->types[0] = v->type;
+        ld->spaces[0] = PTX_SPACE_LOCAL;
+        ld->operands = arena_alloc(&k->arena, 2 * sizeof *ld->operands);
+        ld->operands[0] = flat_reg_operand(reg);
+        ld->operands[1] = (struct ptx_operand){.kind = PTX_OPR_MEM, .reg = -1, .var = &a->var};
+    }
+}
+
+/* Register-style results go to the frame at the end. */
+void flat_store_results(struct flattener *f, struct activation *act)
+{
+    const struct ptx_func *func = act->func;
+    for (int n = 0; n < func->nrets; n++) {
+        if (func->ret_regs == NULL || func->ret_regs[n] < 0)
+            continue;
+        struct ptx_instr *st = flat_push(f->k);
+        *st = (struct ptx_instr){.op = PTX_OP_st,
+                                 .ntypes = 1,
+                                 .nspaces = 1,
+                                 .vec = 1,
+                                 .guard = -1,
+                                 .noperands = 2,
+                                 .line = func->line};
+        st->types[0] = func->rets[n]->type;
+        st->spaces[0] = PTX_SPACE_LOCAL;
+        st->operands = arena_alloc(&f->k->arena, 2 * sizeof *st->operands);
+        st->operands[0] = (struct ptx_operand){
+            .kind = PTX_OPR_MEM, .reg = -1, .var = ptr_map_get(&act->vars, func->rets[n])};
+        st->operands[1] = flat_reg_operand(func->ret_regs[n]);
+    }
+}
+
+static bool is_symbol_of_(const struct ptx_instr *i, const struct ptx_func *f)
+{
+    for (int o = 0; o < i->noperands; o++)
+        if (i->operands[o].kind == PTX_OPR_SYM && i->operands[o].func == f)
+            return true;
+    return false;
+}
+
+bool jit_address_taken(const struct ptx_module *m, const struct ptx_func *f)
+{
+    for (int n = 0; n < m->nvars; n++)
+        for (int r = 0; r < m->vars[n]->nrelocs; r++)
+            if (m->vars[n]->relocs[r].func == f)
+                return true;
+    for (int n = 0; n < m->nfuncs; n++)
+        for (int k = 0; k < m->funcs[n]->ninstrs; k++)
+            if (is_symbol_of_(&m->funcs[n]->instrs[k], f))
+                return true;
+    return false;
+}
+
+bool jit_same_prototype(const struct ptx_func *a, const struct ptx_func *b)
+{
+    if (a->nparams != b->nparams || a->nrets != b->nrets)
+        return false;
+    for (int n = 0; n < a->nparams; n++)
+        if (a->params[n]->size != b->params[n]->size)
+            return false;
+    for (int n = 0; n < a->nrets; n++)
+        if (a->rets[n]->size != b->rets[n]->size)
+            return false;
+    return true;
+}
+
+/* Call of a function that nobody defines: its arguments and results are the areas' registers. */
+static bool rewrite_call_operands_(struct flattener *f, const struct ptx_instr *at,
+                                   struct ptx_operand *ops, int count, struct ptx_var **formals)
+{
+    for (int n = 0; n < count; n++) {
+        struct area *a = area_of_operand_(f, &ops[n]);
+        if (a == NULL)
+            continue;
+        uint8_t type = formals != NULL ? formals[n]->type : a->var.type;
+        uint32_t bytes = (uint32_t)(a->var.size ? a->var.size : ptx_type_bits(type) / 8);
+        if (a->in_memory || a->nslots > 1 || bytes > 8)
+            return diag_set(f->k->diag, at->line, at->column,
+                            "call of %s: an argument of %u bytes is not supported",
+                            at->call->func ? at->call->func->name : "a pointer", bytes);
+        struct slot *s = a->nslots ? &a->slots[0] : slot_(f, a, 0, bytes, type);
+        ops[n] = flat_reg_operand(s->reg);
+    }
+    return true;
+}
+
+bool flat_lower_areas(struct flattener *f)
+{
+    struct jkernel *k = f->k;
+    survey_(f);
+    struct ptx_instr *old = k->instrs;
+    size_t nold = k->ninstrs;
+    int32_t *moved = xmalloc(sizeof *moved * (nold + 1));
+    k->instrs = NULL;
+    k->ninstrs = k->instrs_cap = 0;
+    bool ok = true;
+    for (size_t n = 0; ok && n < nold; n++) {
+        struct ptx_instr *i = &old[n];
+        moved[n] = (int32_t)k->ninstrs;
+        if (i->op == PTX_OP_call) {
+            struct ptx_func *func = i->call->func;
+            if (func == NULL || func->has_body) {
+                ok = lower_call_(f, i);
+                continue;
+            }
+            ok = rewrite_call_operands_(f, i, i->call->args, i->call->nargs,
+                                        func ? func->params : NULL) &&
+                 rewrite_call_operands_(f, i, i->call->rets, i->call->nrets,
+                                        func ? func->rets : NULL);
+            *flat_push(k) = *i;
+            continue;
+        }
+        struct area *a = NULL;
+        for (int o = 0; o < i->noperands && a == NULL; o++)
+            a = area_of_operand_(f, &i->operands[o]);
+        if (a == NULL) {
+            *flat_push(k) = *i;
+        } else if (!a->in_memory) {
+            rewrite_access_(f, i, a);
+        } else {
+            /* the area is a .local variable now */
+            a->var.space = PTX_SPACE_LOCAL;
+            struct ptx_instr *copy = flat_push(k);
+            *copy = *i;
+            if (copy->nspaces > 0 && copy->spaces[0] == PTX_SPACE_PARAM)
+                copy->spaces[0] = PTX_SPACE_LOCAL;
+        }
+    }
+    moved[nold] = (int32_t)k->ninstrs;
+    for (size_t n = 0; ok && n < k->ninstrs; n++) {
+        struct ptx_instr *i = &k->instrs[n];
+        for (int o = 0; o < i->noperands; o++)
+            if (i->operands[o].kind == PTX_OPR_LABEL)
+                i->operands[o].target = moved[i->operands[o].target];
+        if (i->op == PTX_OP_brx && i->targets != NULL)
+            for (int t = 0; t < i->targets->count; t++)
+                i->targets->index[t] = moved[i->targets->index[t]];
+    }
+    free(moved);
+    return ok;
+}
+
+/* ---- .shared and .local windows -------------------------------------------------------------- */
+
+static void place_(struct jkernel *k, struct jvar **list, size_t *count, size_t *cap,
+                   uint64_t *bytes, const struct ptx_var *v)
+{
+    for (size_t n = 0; n < *count; n++)
+        if ((*list)[n].var == v)
+            return;
+    *list = arena_grow(&k->arena, *list, *count, cap, sizeof **list);
+    uint64_t align = v->align ? v->align : 1;
+    uint64_t offset = (*bytes + align - 1) / align * align;
+    if (v->unsized)
+        offset = UINT64_MAX; /* dynamic: placed after all static ones */
+    else
+        *bytes = offset + v->size;
+    (*list)[(*count)++] = (struct jvar){v, offset};
+}
+
+static void place_operand_(struct jkernel *k, const struct ptx_operand *o)
+{
+    if (o->var != NULL && o->var->space == PTX_SPACE_SHARED) {
+        place_(k, &k->shared, &k->nshared, &k->shared_cap, &k->shared_bytes, o->var);
+        if (o->var->unsized && o->var->align > k->dynamic_align)
+            k->dynamic_align = o->var->align;
+    }
+    if (o->var != NULL && o->var->space == PTX_SPACE_LOCAL)
+        place_(k, &k->locals, &k->nlocals, &k->locals_cap, &k->local_bytes, o->var);
+    for (int n = 0; n < o->nitems; n++)
+        place_operand_(k, &o->items[n]);
+}
+
+void flat_place_variables(struct jkernel *k)
+{
+    k->dynamic_align = 16;
+    for (size_t n = 0; n < k->ninstrs; n++)
+        for (int o = 0; o < k->instrs[n].noperands; o++)
+            place_operand_(k, &k->instrs[n].operands[o]);
+    uint64_t dynamic =
+        (k->shared_bytes + k->dynamic_align - 1) / k->dynamic_align * k->dynamic_align;
+    for (size_t n = 0; n < k->nshared; n++)
+        if (k->shared[n].offset == UINT64_MAX) {
+            k->shared[n].offset = dynamic;
+            k->shared_bytes = dynamic;
+        }
+    k->local_bytes = (k->local_bytes + 15) & ~(uint64_t)15;
+    for (size_t n = 0; n < k->nlocals; n++)
+        if (k->locals[n].var == &k->outgoing)
+            k->locals[n].offset = k->local_bytes;
+}
+
+static int64_t offset_of_(const struct jvar *list, size_t count, const struct ptx_var *v)
+{
+    for (size_t n = 0; n < count; n++)
+        if (list[n].var == v)
+            return (int64_t)list[n].offset;
+    return -1;
+}
+
+int64_t jkernel_shared_offset(const struct jkernel *k, const struct ptx_var *v)
+{
+    return offset_of_(k->shared, k->nshared, v);
+}
+
+int64_t jkernel_local_offset(const struct jkernel *k, const struct ptx_var *v)
+{
+    return offset_of_(k->locals, k->nlocals, v);
+}
