@@ -9,7 +9,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 PRESET ?= release
 
-.PHONY: all deps configure check demo bench install clean
+.PHONY: all deps configure check demo bench bench-api bench-deps install clean
 all: configure
 	@cmake --build $(BUILD)
 
@@ -27,6 +27,12 @@ demo: all
 
 bench: all
 	@sh bench/run.sh $(BUILD)
+
+bench-api: all
+	@sh bench/run.sh $(BUILD) --api
+
+bench-deps:
+	@sh cmake/deps.sh pocl-opencl-icd ocl-icd-opencl-dev
 
 install: all
 	@cmake --install $(BUILD) --prefix $(PREFIX)

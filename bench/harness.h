@@ -85,31 +85,27 @@ struct bench {
     int needs_shuffle; /* OpenCL must have sub-groups of 32 with shuffles */
 };
 
-/* What a side is measured by. */
-struct bench_timing {
-    int repeats;      /* at least */
-    double budget_ms; /* goes on repeating for so long */
-};
-
 /* Adds an array of `count` elements to the problem, zeroed; returns its data. */
 void *bench_add(struct bench_problem *problem, enum bench_type type, size_t count, int output);
 /* The next of a fixed sequence of numbers in [low, high). */
 float bench_random(uint32_t *state, float low, float high);
 size_t bench_bytes(const struct bench_array *array);
 double bench_now_ms(void);
-/* Calls run(context) once to warm up, then as `timing` says; returns the shortest, in ms. */
-double bench_best(const struct bench_timing *timing, void (*run)(void *context), void *context);
+/* Calls run(context) once to warm up, then again until the budget is spent, at least
+ * once; returns the shortest, in ms. */
+double bench_best(double budget_ms, void (*run)(void *context), void *context);
 /* Ends this side's process with a reason that the table shows. */
 void bench_stop(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
-/* The sides: solve the problem, store the outputs to `result` (one after another) and return the
- * best time in ms. Each runs in a process of its own. */
-double bench_run_weir(const struct bench *bench, struct bench_problem *problem,
-                      const struct bench_timing *timing, void *result);
-double bench_run_native(const struct bench *bench, struct bench_problem *problem,
-                        const struct bench_timing *timing, void *result);
-double bench_run_opencl(const struct bench *bench, struct bench_problem *problem,
-                        const struct bench_timing *timing, void *result);
+/* The sides: measure, return the best time in ms, and, unless `result` is NULL, solve the problem
+ * once more from its inputs and store the outputs there, one after another. Each runs in a process
+ * of its own. */
+double bench_run_weir(const struct bench *bench, struct bench_problem *problem, double budget_ms,
+                      void *result);
+double bench_run_native(const struct bench *bench, struct bench_problem *problem, double budget_ms,
+                        void *result);
+double bench_run_opencl(const struct bench *bench, struct bench_problem *problem, double budget_ms,
+                        void *result);
 
 /* Kernels of CUDA files make themselves known by name. */
 void bench_register_kernel(const char *name, const void *function);

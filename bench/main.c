@@ -36,13 +36,18 @@
 #define ADDRESS(name) &bench_##name,
 BENCHES(DECLARE)
 static const struct bench *const benches[] = {BENCHES(ADDRESS)};
-enum { BENCH_COUNT = sizeof benches / sizeof benches[0] };
+enum {
+    BENCH_COUNT = sizeof benches / sizeof benches[0],
+    ROUNDS = 4,
+    BUDGET_MS = 200, /* a side's time in a round */
+    LONG_MS = 300,   /* what takes so long is measured in one round only */
+};
 
 enum side { WEIR, NATIVE, POCL, SIDES };
 static const char *const side_names[SIDES] = {"weir", "native", "PoCL"};
-static double (*const side_runs[SIDES])(const struct bench *, struct bench_problem *,
-                                        const struct bench_timing *, void *) = {
-    bench_run_weir, bench_run_native, bench_run_opencl};
+static double (*const side_runs[SIDES])(const struct bench *, struct bench_problem *, double,
+                                        void *) = {bench_run_weir, bench_run_native,
+                                                   bench_run_opencl};
 
 /* What a side leaves for the process that started it. */
 struct outcome {
@@ -77,11 +82,11 @@ double bench_now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-double bench_best(const struct bench_timing *timing, void (*run)(void *), void *context)
+double bench_best(double budget_ms, void (*run)(void *), void *context)
 {
     run(context);
     double best = INFINITY, start = bench_now_ms(), now = start;
-    for (int i = 0; i < timing->repeats || now - start < timing->budget_ms; i++) {
+    for (int i = 0; i == 0 || now - start < budget_ms; i++) {
         double before = now;
         run(context);
         now = bench_now_ms();
@@ -128,11 +133,10 @@ static size_t output_bytes(const struct bench_problem *problem)
     return bytes;
 }
 
-/* One side once, in a child. */
+/* One side once, in a child; its outputs are taken in the first round only. */
 static void run_side(enum side side, const struct bench *bench, struct bench_problem *problem,
-                     struct outcome *outcome, const struct options *options)
+                     struct outcome *outcome, int round, const struct options *options)
 {
-    static const struct bench_timing timings[] = {{3, 250}, {1, 0}};
     fflush(stdout);
     pid_t child = fork();
     if (child < 0) {
@@ -142,7 +146,8 @@ static void run_side(enum side side, const struct bench *bench, struct bench_pro
     if (child == 0) {
         current = outcome;
         alarm((unsigned)options->limit_s);
-        double ms = side_runs[side](bench, problem, &timings[options->quick], outcome->result);
+        double ms = side_runs[side](bench, problem, options->quick ? 0 : BUDGET_MS,
+                                    round == 0 ? outcome->result : NULL);
         if (outcome->ms == 0 || ms < outcome->ms)
             outcome->ms = ms;
         _exit(0);
@@ -201,24 +206,36 @@ static void compare(const struct bench *bench, const struct bench_problem *probl
     }
 }
 
-static void cell(const struct outcome *outcome)
+static void cell(const struct outcome *outcome, const struct options *options)
 {
     if (outcome->trouble[0])
-        printf(" %8s |", "–");
+        printf(" %9s |", "-");
+    else if (options->quick)
+        printf(" %9s |", "right");
     else
-        printf(" %8.*f |", outcome->ms < 100 ? 2 : 0, outcome->ms);
+        printf(" %9.*f |", outcome->ms < 100 ? 2 : 0, outcome->ms);
 }
 
 static void ratio_cell(const struct outcome *over, const struct outcome *weir, double *logs,
                        int *count)
 {
     if (over->trouble[0] || weir->trouble[0]) {
-        printf(" %6s |", "–");
+        printf(" %11s |", "-");
         return;
     }
-    printf(" %6.2f |", over->ms / weir->ms);
+    printf(" %11.2f |", over->ms / weir->ms);
     *logs += log(over->ms / weir->ms);
     ++*count;
+}
+
+/* Without times, when only results are compared. */
+static void head(const struct options *options)
+{
+    printf("| %-50s | %9s | %9s | %9s |",
+           options->quick ? "small sizes, results only" : "best of several runs", "weir ms",
+           "native ms", "PoCL ms");
+    printf(options->quick ? "\n" : " native/weir |   PoCL/weir |\n");
+    printf("| --- | ---: | ---: | ---: |%s\n", options->quick ? "" : " ---: | ---: |");
 }
 
 /* Sums for the geometric means. */
@@ -226,6 +243,14 @@ struct means {
     double logs[2];
     int count[2];
 };
+
+static void foot(const struct means *means)
+{
+    printf("| %-50s | %9s | %9s | %9s |", "geometric mean", "", "", "");
+    for (int i = 0; i < 2; i++)
+        printf(" %11.2f |", means->count[i] ? exp(means->logs[i] / means->count[i]) : 0.0);
+    printf("\n");
+}
 
 /* One row; returns whether weir and native are right (PoCL may be missing). */
 static int run_bench(const struct bench *bench, const struct options *options, struct means *means)
@@ -239,24 +264,30 @@ static int run_bench(const struct bench *bench, const struct options *options, s
         if (options->skipped >> side & 1)
             snprintf(outcomes[side].trouble, sizeof outcomes->trouble, "left out");
     }
-    for (int round = 0; round < (options->quick ? 1 : 3); round++)
+    for (int round = 0; round < (options->quick ? 1 : ROUNDS); round++)
         for (int side = 0; side < SIDES; side++)
-            if (!outcomes[side].trouble[0])
-                run_side(side, bench, &problem, &outcomes[side], options);
+            if (!outcomes[side].trouble[0] && outcomes[side].ms < LONG_MS)
+                run_side(side, bench, &problem, &outcomes[side], round, options);
     for (int side = 0; side < SIDES; side++)
         if (side != NATIVE && !outcomes[side].trouble[0] && !outcomes[NATIVE].trouble[0])
             compare(bench, &problem, &outcomes[side], &outcomes[NATIVE]);
 
-    printf("| %-50s |", bench->title);
+    int wide = 0; /* bytes of UTF-8 that are no column of their own */
+    for (const char *c = bench->title; *c; c++)
+        wide += (*c & 0xc0) == 0x80;
+    printf("| %-*s |", 50 + wide, bench->title);
     for (int side = 0; side < SIDES; side++)
-        cell(&outcomes[side]);
-    ratio_cell(&outcomes[NATIVE], &outcomes[WEIR], &means->logs[0], &means->count[0]);
-    ratio_cell(&outcomes[POCL], &outcomes[WEIR], &means->logs[1], &means->count[1]);
-    for (int side = 0; side < SIDES; side++)
-        if (outcomes[side].trouble[0] && !(options->skipped >> side & 1))
-            printf(" %s: %s", side_names[side], outcomes[side].trouble);
+        cell(&outcomes[side], options);
+    if (!options->quick) {
+        ratio_cell(&outcomes[NATIVE], &outcomes[WEIR], &means->logs[0], &means->count[0]);
+        ratio_cell(&outcomes[POCL], &outcomes[WEIR], &means->logs[1], &means->count[1]);
+    }
     printf("\n");
     fflush(stdout);
+
+    for (int side = 0; side < SIDES; side++)
+        if (outcomes[side].trouble[0] && !(options->skipped >> side & 1))
+            fprintf(stderr, "%s: %s: %s\n", bench->name, side_names[side], outcomes[side].trouble);
 
     int right =
         (options->skipped & 1 || !outcomes[WEIR].trouble[0]) && !outcomes[NATIVE].trouble[0];
@@ -296,9 +327,7 @@ int main(int argc, char **argv)
     }
     struct means means = {{0}, {0}};
     int rows = 0, right = 0;
-    printf("| %-50s | %8s | %8s | %8s | %s | %s |\n", "best of several runs", "weir ms",
-           "native ms", "PoCL ms", "native/weir", "PoCL/weir");
-    printf("| --- | ---: | ---: | ---: | ---: | ---: |\n");
+    head(&options);
     for (int i = 0; i < BENCH_COUNT; i++)
         if (!options.only || !strcmp(options.only, benches[i]->name)) {
             rows++;
@@ -306,13 +335,8 @@ int main(int argc, char **argv)
         }
     if (!rows)
         return usage();
-    printf("| %-50s | %8s | %8s | %8s |", "geometric mean", "", "", "");
-    for (int i = 0; i < 2; i++)
-        if (means.count[i])
-            printf(" %6.2f |", exp(means.logs[i] / means.count[i]));
-        else
-            printf(" %6s |", "–");
-    printf("\n");
+    if (!options.quick)
+        foot(&means);
     if (right < rows)
         fprintf(stderr, "bench: %d of %d rows are not right\n", rows - right, rows);
     return right < rows;

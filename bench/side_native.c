@@ -24,8 +24,8 @@ static void copy_in_parallel(char *to, const char *from, size_t bytes)
         memcpy(to + at, from + at, bytes - at < CHUNK ? bytes - at : CHUNK);
 }
 
-double bench_run_native(const struct bench *bench, struct bench_problem *problem,
-                        const struct bench_timing *timing, void *result)
+double bench_run_native(const struct bench *bench, struct bench_problem *problem, double budget_ms,
+                        void *result)
 {
     struct bench_problem own = *problem;
     struct native native = {bench, &own};
@@ -37,7 +37,9 @@ double bench_run_native(const struct bench *bench, struct bench_problem *problem
         madvise(own.array[i].data, rounded, MADV_HUGEPAGE);
         copy_in_parallel(own.array[i].data, problem->array[i].data, bytes);
     }
-    double best = bench_best(timing, run, &native);
+    double best = bench_best(budget_ms, run, &native);
+    if (!result)
+        return best;
     for (int i = 0; i < own.arrays; i++)
         copy_in_parallel(own.array[i].data, problem->array[i].data, bench_bytes(&own.array[i]));
     run(&native);

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #ifndef BENCH_OPENCL
-double bench_run_opencl(const struct bench *bench, struct bench_problem *problem,
-                        const struct bench_timing *timing, void *result)
+double bench_run_opencl(const struct bench *bench, struct bench_problem *problem, double budget_ms,
+                        void *result)
 {
     bench_stop("not installed");
 }
@@ -143,8 +143,8 @@ static void upload(struct cl_queue *queue)
     }
 }
 
-double bench_run_opencl(const struct bench *bench, struct bench_problem *problem,
-                        const struct bench_timing *timing, void *result)
+double bench_run_opencl(const struct bench *bench, struct bench_problem *problem, double budget_ms,
+                        void *result)
 {
     struct cl_queue queue = {.base = {launch, zero}, .bench = bench, .problem = problem};
     cl_int error;
@@ -167,7 +167,9 @@ double bench_run_opencl(const struct bench *bench, struct bench_problem *problem
         must(error, "buffer");
     }
     upload(&queue);
-    double best = bench_best(timing, run, &queue);
+    double best = bench_best(budget_ms, run, &queue);
+    if (!result)
+        return best;
     upload(&queue);
     run(&queue);
     char *to = result;
