@@ -1,8 +1,10 @@
 /* texture: texture and surface objects: descriptions of arrays and linear memory, made once and
  * read by kernels. The handle that a kernel gets is the address of the description.
  *
- * The memory of descriptions is never given back, and reused as late as can be: a kernel with the
- * handle of a destroyed object meets a wiped tag, not memory of something else. */
+ * Programs destroy an object while kernels that were launched with it still wait: destroying one
+ * ends the handle for the API only, and the description stays as it is until everything launched
+ * before has run. The memory of descriptions is never given back: a stale handle meets a wiped tag
+ * or another description, not memory of something else. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,86 +19,115 @@ struct object {
     CUDA_TEXTURE_DESC sampling;
     CUDA_RESOURCE_VIEW_DESC view;
     bool viewed;
-    struct object *next, **link; /* in the list of live ones, or of free ones (next only) */
+    struct object *next; /* in one of the lists below */
 };
 
-enum { SLAB = 64 };
+enum {
+    SLAB = 64,
+    RETIRED_MAX = 4096, /* destroyed objects of a context that may wait for its work to end */
+};
 
 static struct {
     pthread_mutex_t lock;
     struct object *live;
-    struct object *oldest, **newest; /* free ones, in the order of their end */
-} all = {.lock = PTHREAD_MUTEX_INITIALIZER, .newest = &all.oldest};
+    struct object *retired; /* destroyed, but kernels may still read them */
+    struct object *free;
+    unsigned retirements; /* since kernels were last known to have ended */
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* ---- life
- * ---------------------------------------------------------------------------------------- */
+/* ---- life ---------------------------------------------------------------------------------- */
+
+static void push_(struct object **list, struct object *o)
+{
+    o->next = *list;
+    *list = o;
+}
 
 static void free_(struct object *o)
 {
-    o->next = NULL;
-    *all.newest = o;
-    all.newest = &o->next;
-}
-
-static struct object *take_(void)
-{
-    if (all.oldest == NULL) {
-        struct object *slab = xcalloc(SLAB, sizeof *slab);
-        for (int n = 0; n < SLAB; n++)
-            free_(&slab[n]);
-    }
-    struct object *o = all.oldest;
-    all.oldest = o->next;
-    if (all.oldest == NULL)
-        all.newest = &all.oldest;
-    return o;
-}
-
-/* A live copy of `made`. */
-static uint64_t publish_(const struct object *made)
-{
-    pthread_mutex_lock(&all.lock);
-    struct object *o = take_();
-    *o = *made;
-    o->next = all.live;
-    o->link = &all.live;
-    if (o->next != NULL)
-        o->next->link = &o->next;
-    all.live = o;
-    pthread_mutex_unlock(&all.lock);
-    return (uint64_t)(uintptr_t)o;
-}
-
-static void unlink_(struct object *o)
-{
-    *o->link = o->next;
-    if (o->next != NULL)
-        o->next->link = o->link;
     o->texture.tag = 0;
-    free_(o);
+    push_(&all.free, o);
+}
+
+/* Takes the context's objects off a list. */
+static struct object *extract_(struct object **list, CUcontext c)
+{
+    struct object *found = NULL;
+    for (struct object **at = list; *at != NULL;) {
+        struct object *o = *at;
+        if (o->ctx != c) {
+            at = &o->next;
+            continue;
+        }
+        *at = o->next;
+        push_(&found, o);
+    }
+    return found;
+}
+
+static void free_all_(struct object *list)
+{
+    for (struct object *o = list, *next; o != NULL; o = next) {
+        next = o->next;
+        free_(o);
+    }
 }
 
 void textures_destroy(CUcontext c)
 {
     pthread_mutex_lock(&all.lock);
-    for (struct object *o = all.live, *next; o != NULL; o = next) {
-        next = o->next;
-        if (o->ctx == c)
-            unlink_(o);
-    }
+    free_all_(extract_(&all.live, c));
+    free_all_(extract_(&all.retired, c));
     pthread_mutex_unlock(&all.lock);
 }
 
-/* The live object with this handle, NULL when there is none. The lock is held. */
-static struct object *find_(uint64_t handle, uint32_t tag)
+/* Once in a long while waits for the context's work, after which the descriptions of what was
+ * destroyed before can be used again. */
+static void reclaim_(CUcontext c)
 {
-    for (struct object *o = all.live; o != NULL; o = o->next)
-        if ((uint64_t)(uintptr_t)o == handle && o->texture.tag == tag)
-            return o;
+    pthread_mutex_lock(&all.lock);
+    struct object *done = NULL;
+    if (all.retirements >= RETIRED_MAX && !device_in_host_function()) {
+        done = extract_(&all.retired, c);
+        all.retirements = 0;
+    }
+    pthread_mutex_unlock(&all.lock);
+    if (done == NULL)
+        return;
+    device_context_sync(c->device);
+    pthread_mutex_lock(&all.lock);
+    free_all_(done);
+    pthread_mutex_unlock(&all.lock);
+}
+
+/* A live copy of `made`. */
+static uint64_t publish_(const struct object *made)
+{
+    reclaim_(made->ctx);
+    pthread_mutex_lock(&all.lock);
+    if (all.free == NULL) {
+        struct object *slab = xcalloc(SLAB, sizeof *slab);
+        for (int n = 0; n < SLAB; n++)
+            free_(&slab[n]);
+    }
+    struct object *o = all.free;
+    all.free = o->next;
+    *o = *made;
+    push_(&all.live, o);
+    pthread_mutex_unlock(&all.lock);
+    return (uint64_t)(uintptr_t)o;
+}
+
+/* Where the live object with this handle is linked, NULL when there is none. The lock is held. */
+static struct object **find_(uint64_t handle, uint32_t tag)
+{
+    for (struct object **at = &all.live; *at != NULL; at = &(*at)->next)
+        if ((uint64_t)(uintptr_t)*at == handle && (*at)->texture.tag == tag)
+            return at;
     return NULL;
 }
 
-/* Destroys it; or, with `copy`, copies it. */
+/* Copies the object with this handle; or, without `copy`, ends it. */
 static CUresult with_(uint64_t handle, uint32_t tag, struct object *copy)
 {
     CUcontext c;
@@ -104,17 +135,20 @@ static CUresult with_(uint64_t handle, uint32_t tag, struct object *copy)
     if (r != CUDA_SUCCESS)
         return r;
     pthread_mutex_lock(&all.lock);
-    struct object *o = find_(handle, tag);
-    if (o != NULL && copy != NULL)
-        *copy = *o;
-    else if (o != NULL)
-        unlink_(o);
+    struct object **at = find_(handle, tag);
+    if (at != NULL && copy != NULL) {
+        *copy = **at;
+    } else if (at != NULL) {
+        struct object *o = *at;
+        *at = o->next;
+        push_(&all.retired, o);
+        all.retirements++;
+    }
     pthread_mutex_unlock(&all.lock);
-    return o != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return at != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* ---- resources
- * ----------------------------------------------------------------------------------- */
+/* ---- resources ----------------------------------------------------------------------------- */
 
 static bool texel_of_(CUarray_format format, unsigned channels, struct texture *t)
 {
@@ -226,8 +260,7 @@ static CUresult describe_(const CUDA_RESOURCE_DESC *d, struct texture *t)
     }
 }
 
-/* ---- views
- * --------------------------------------------------------------------------------------- */
+/* ---- views --------------------------------------------------------------------------------- */
 
 /* Formats of a view come in order: type by type, 1, 2 and 4 channels of each. */
 static bool view_texel_(CUresourceViewFormat format, struct texture *t)
@@ -264,8 +297,7 @@ static CUresult apply_view_(const CUDA_RESOURCE_VIEW_DESC *v, CUarray a, struct 
     return CUDA_SUCCESS;
 }
 
-/* ---- sampling
- * ------------------------------------------------------------------------------------ */
+/* ---- sampling ------------------------------------------------------------------------------ */
 
 static CUresult apply_sampling_(const CUDA_TEXTURE_DESC *d, struct texture *t)
 {
@@ -355,8 +387,7 @@ WEIR_API CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *out, C
     return r;
 }
 
-/* ---- surfaces
- * ------------------------------------------------------------------------------------ */
+/* ---- surfaces ------------------------------------------------------------------------------ */
 
 WEIR_API CUresult cuSurfObjectCreate(CUsurfObject *out, const CUDA_RESOURCE_DESC *resource)
 {

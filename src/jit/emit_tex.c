@@ -3,8 +3,7 @@
 #include "jit/emit.h"
 #include "texture/instr.h"
 
-/* ---- what an instruction says -------------------------------------------------------------------
- */
+/* ---- what an instruction says ---------------------------------------------------------------- */
 
 static bool geometry_(const struct ptx_instr *i, unsigned *g)
 {
@@ -127,8 +126,7 @@ static struct texture_instr describe_(const struct ptx_instr *i)
     return t;
 }
 
-/* ---- what is refused
- * ----------------------------------------------------------------------------- */
+/* ---- what is refused ------------------------------------------------------------------------- */
 
 bool texture_supported(const struct ptx_instr *i, struct diag *d)
 {
@@ -162,8 +160,7 @@ bool texture_supported(const struct ptx_instr *i, struct diag *d)
 #undef REFUSE
 }
 
-/* ---- code
- * ---------------------------------------------------------------------------------------- */
+/* ---- code ------------------------------------------------------------------------------------ */
 
 /* Rows of 32 values on the stack. */
 static LLVMValueRef rows_(struct emit *e, LLVMTypeRef row, unsigned n, const char *name)

@@ -46,8 +46,7 @@ WARP_INLINE int32_t limit_index_(int32_t i, int32_t last)
     return i < last ? i : last;
 }
 
-/* ---- one axis
- * ------------------------------------------------------------------------------------ */
+/* ---- one axis ------------------------------------------------------------------------------ */
 
 /* Which address mode really counts: without normalized coordinates there is nothing to repeat. */
 WARP_INLINE unsigned mode_(const struct texture *t, int axis, bool normalized)
@@ -143,8 +142,7 @@ WARP_INLINE void place_(const struct texture *t, struct texture_instr i, int axi
         place_floats_(normalized, mode, linear, size, in, a);
 }
 
-/* ---- all axes
- * ------------------------------------------------------------------------------------ */
+/* ---- all axes ------------------------------------------------------------------------------ */
 
 /* A fetch of 32 lanes. */
 struct fetch {
@@ -222,8 +220,7 @@ WARP_INLINE void gather_(const struct fetch *f, unsigned component, uint32_t (*o
     }
 }
 
-/* ---- cube maps
- * ----------------------------------------------------------------------------------- */
+/* ---- cube maps ----------------------------------------------------------------------------- */
 
 /* The face that each direction meets, and where on it, 0..1. */
 WARP_INLINE void meet_(const uint32_t (*in)[LANES], uint32_t *face, uint32_t (*where)[LANES])
@@ -243,8 +240,7 @@ WARP_INLINE void meet_(const uint32_t (*in)[LANES], uint32_t *face, uint32_t (*w
     }
 }
 
-/* ---- instructions
- * -------------------------------------------------------------------------------- */
+/* ---- instructions -------------------------------------------------------------------------- */
 
 /* Layers are indices, never filtered: what is beyond is the last. */
 WARP_INLINE void add_layers_(const uint32_t *layer, uint32_t count, uint64_t stride,

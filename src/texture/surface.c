@@ -44,8 +44,7 @@ static void coordinates_(const struct texture *t, struct texture_instr i,
         xyz[0] *= t->element;
 }
 
-/* ---- reductions
- * ---------------------------------------------------------------------------------- */
+/* ---- reductions ---------------------------------------------------------------------------- */
 
 static uint64_t reduced_(struct texture_instr i, uint64_t old, uint64_t v)
 {
@@ -76,8 +75,7 @@ static void reduce_(struct texture_instr i, uint8_t *at, uint64_t v)
     }
 }
 
-/* ---- one lane
- * ------------------------------------------------------------------------------------ */
+/* ---- one lane ------------------------------------------------------------------------------ */
 
 static void load_(struct texture_instr i, const uint8_t *at, uint64_t (*data)[LANES], uint32_t l)
 {

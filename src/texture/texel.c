@@ -16,8 +16,7 @@ bool texel_is_float(const struct texture *t)
     return t->type >= TEXEL_F16 || (t->as_float && is_small_(t));
 }
 
-/* ---- halves
- * -------------------------------------------------------------------------------------- */
+/* ---- halves -------------------------------------------------------------------------------- */
 
 /* Exact: a half's exponent and fraction moved to a float's place are the value times 2^-112. */
 WARP_INLINE uint32_t from_half_(uint32_t h)
@@ -50,8 +49,7 @@ uint16_t texel_half(uint32_t bits)
     return (uint16_t)(sign | ((rest - 0x38000000) >> 13));
 }
 
-/* ---- sRGB
- * ---------------------------------------------------------------------------------------- */
+/* ---- sRGB ---------------------------------------------------------------------------------- */
 
 /* The linear value of each of the 256 levels: ((c + 0.055) / 1.055)^2.4, below 0.04045 c / 12.92.
  */
@@ -59,8 +57,7 @@ static const float srgb_[256] = {
 #include "texture/srgb.inc"
 };
 
-/* ---- loading
- * ------------------------------------------------------------------------------------- */
+/* ---- loading ------------------------------------------------------------------------------- */
 
 #define LOAD(name, type, value)                                                                    \
     WARP_INLINE void name(const uint8_t *from, const uint64_t *at, uint32_t *out)                  \
@@ -132,8 +129,7 @@ WARP_CLONES void texel_load(const struct texture *t, const struct texel_places *
             out[c][l] = (out[c][l] & p->inside[l]) | (t->border[c] & ~p->inside[l]);
 }
 
-/* ---- storing
- * ------------------------------------------------------------------------------------- */
+/* ---- storing ------------------------------------------------------------------------------- */
 
 static uint32_t clamp_unsigned_(uint32_t v, uint32_t most) { return v < most ? v : most; }
 

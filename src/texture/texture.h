@@ -77,7 +77,7 @@ uint32_t surface_access(const struct texture *t, struct texture_instr i, uint32_
 /* txq and suq. */
 uint32_t texture_query(const struct texture *t, struct texture_instr i);
 
-/* ---- between the files of this room ---------------------------------------------------------- */
+/* ---- between the files of this room -------------------------------------------------------- */
 
 /* Where 32 elements lie, and which of them are border instead. */
 struct texel_places {
