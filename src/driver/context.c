@@ -37,6 +37,7 @@ static void init_context_(CUcontext c, int ordinal)
     c->ordinal = ordinal;
     c->memory = device_ordinal(driver_device(ordinal));
     pthread_mutex_init(&c->lock, NULL);
+    pthread_mutex_init(&c->fault_lock, NULL);
 }
 
 static void primaries_(void)
@@ -65,24 +66,42 @@ CUcontext driver_context_of(const void *owner)
 
 /* ---- faults ---------------------------------------------------------------------------------- */
 
-/* Tells people about the context's fault, once, unless WEIR_FAULTS=off. */
-static void tell_fault_(CUcontext c)
+/* The whole story of the context's fault, with the source line, if that is known. NULL: no fault. */
+static char *fault_story_(CUcontext c)
 {
-    if (atomic_exchange(&c->fault_told, true))
-        return;
     const struct grid_fault *f = device_context_fault(c->device);
     if (f == NULL)
-        return;
+        return NULL;
     const char *file = NULL;
     int line = 0;
-    char where[512] = "";
     struct variant *v = f->kernel_ref ? f->kernel_ref->user : NULL;
     if (v != NULL && jit_find_line(v->code, f->pc_address, &file, &line))
-        snprintf(where, sizeof where, " at %s:%d", file, line);
-    driver_error(CUDA_ERROR_LAUNCH_FAILED, "%s%s", f->text, where);
+        return xprintf("%s at %s:%d", f->text, file, line);
+    return xstrdup(f->text);
+}
+
+/* Tells about the context's fault: whoever asks after a failed call always, stderr once, unless
+ * WEIR_FAULTS=off. */
+static void tell_fault_(CUcontext c)
+{
     const char *wanted = env_get(ENV_FAULTS);
-    if (wanted == NULL || strcmp(wanted, "off") != 0)
-        fprintf(stderr, "weir: %s%s\n", f->text, where);
+    pthread_mutex_lock(&c->fault_lock);
+    if (c->fault_text == NULL) {
+        c->fault_text = fault_story_(c);
+        if (c->fault_text != NULL && (wanted == NULL || strcmp(wanted, "off") != 0))
+            fprintf(stderr, "weir: %s\n", c->fault_text);
+    }
+    if (c->fault_text != NULL)
+        driver_error(CUDA_ERROR_LAUNCH_FAILED, "%s", c->fault_text);
+    pthread_mutex_unlock(&c->fault_lock);
+}
+
+static void forget_fault_(CUcontext c)
+{
+    pthread_mutex_lock(&c->fault_lock);
+    free(c->fault_text);
+    c->fault_text = NULL;
+    pthread_mutex_unlock(&c->fault_lock);
 }
 
 CUresult driver_from_device(CUcontext ctx, enum device_error e)
@@ -223,7 +242,6 @@ static bool activate_(CUcontext c)
     if (c->device == NULL) {
         c->device = device_context_new(driver_device(c->ordinal));
         device_context_set_wait(c->device, wait_of_(c->flags));
-        atomic_store(&c->fault_told, false);
         atomic_store(&c->id, atomic_fetch_add(&context_ids, 1) + 1);
     }
     return c->device != NULL;
@@ -250,7 +268,7 @@ static void empty_(CUcontext c, bool keep)
     }
     atomic_store(&c->id, atomic_fetch_add(&context_ids, 1) + 1);
     atomic_store(&c->peers, 0);
-    atomic_store(&c->fault_told, false);
+    forget_fault_(c);
 }
 
 /* A device's primary context, with the lock of all primary ones held. Not for host functions: a

@@ -60,14 +60,15 @@ struct CUctx_st {
     bool primary;
     unsigned flags;               /* CU_CTX_* */
     atomic_uint retains;          /* primary: cuDevicePrimaryCtxRetain's count */
-    struct device_context *device; /* NULL: primary context not active */
+    _Atomic(struct device_context *) device; /* NULL: the context is not active, or destroyed */
     pthread_mutex_t lock;         /* modules, streams and events of the context */
     struct CUmod_st *modules;
     struct CUstream_st *streams;
     struct CUevent_st *events;
     struct CUarray_st *arrays;
     struct stream_attributes attributes[2]; /* of the legacy stream, of the threads' own */
-    atomic_bool fault_told;       /* the fault's message has been printed */
+    pthread_mutex_t fault_lock;   /* fault_text */
+    char *fault_text;             /* what the fault has to say, once it has been told; or NULL */
     CUfunc_cache cache_config;
     _Atomic uint64_t id;          /* of the process's contexts; a reset is a new one: what was loaded
                                      before is gone */

@@ -12,6 +12,8 @@ static void expect(const char *name, void **params, CUresult code, const char *w
     CHECK_CU(cuCtxSynchronize(), code);
     if (!check_note_(words == NULL || strstr(weir_last_message(), words) != NULL))
         printf("%s: the message is \"%s\", without \"%s\"\n", name, weir_last_message(), words);
+    CHECK_CU(cuModuleGetFunction(&(CUfunction){NULL}, module, "absent"), code);
+    CHECK(strstr(weir_last_message(), name) != NULL);
     CHECK_CU(cuMemAlloc(&p, 100), code);
     CHECK_CU(cuStreamSynchronize(NULL), code);
     CHECK_CU(cuStreamQuery(NULL), code);
