@@ -22,7 +22,8 @@ uint32_t format_bytes(CUarray_format format)
     }
 }
 
-/* ---- what may be asked for ----------------------------------------------------------------------- */
+/* ---- what may be asked for
+ * ----------------------------------------------------------------------- */
 
 static int limit_(CUdevice_attribute which)
 {
@@ -46,7 +47,8 @@ static bool size_valid_(const CUDA_ARRAY3D_DESCRIPTOR *d)
     if (d->Width == 0)
         return false;
     if (d->Flags & CUDA_ARRAY3D_CUBEMAP)
-        return d->Width == d->Height && (layered ? d->Depth > 0 && d->Depth % 6 == 0 : d->Depth == 6) &&
+        return d->Width == d->Height &&
+               (layered ? d->Depth > 0 && d->Depth % 6 == 0 : d->Depth == 6) &&
                within_(d, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_WIDTH, 0,
                        CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_LAYERS);
     if (layered && d->Depth == 0)
@@ -94,7 +96,8 @@ static CUresult check_(const CUDA_ARRAY3D_DESCRIPTOR *d)
     return size_valid_(d) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* ---- life ---------------------------------------------------------------------------------------- */
+/* ---- life
+ * ---------------------------------------------------------------------------------------- */
 
 static uint64_t at_least_one_(size_t n) { return n > 0 ? n : 1; }
 
@@ -103,15 +106,22 @@ static CUresult create_(CUcontext c, const CUDA_ARRAY3D_DESCRIPTOR *d, CUarray *
     uint32_t element = format_bytes(d->Format) * d->NumChannels;
     uint64_t pitch = (d->Width * element + ROW_ALIGNMENT - 1) / ROW_ALIGNMENT * ROW_ALIGNMENT;
     uint64_t slice = pitch * at_least_one_(d->Height);
-    struct mem_request q = {.device = c->memory, .kind = MEM_ARRAY, .owner = c->device,
+    struct mem_request q = {.device = c->memory,
+                            .kind = MEM_ARRAY,
+                            .owner = c->device,
                             .bytes = slice * at_least_one_(d->Depth)};
     void *p;
     CUresult r = driver_from_mem(mem_alloc(&q, &p));
     if (r != CUDA_SUCCESS)
         return r;
     CUarray a = xcalloc(1, sizeof *a);
-    *a = (struct CUarray_st){.tag = TAG_ARRAY, .ctx = c, .desc = *d, .base = p,
-                             .element = element, .pitch = pitch, .slice = slice};
+    *a = (struct CUarray_st){.tag = TAG_ARRAY,
+                             .ctx = c,
+                             .desc = *d,
+                             .base = p,
+                             .element = element,
+                             .pitch = pitch,
+                             .slice = slice};
     pthread_mutex_lock(&c->lock);
     a->next = c->arrays;
     a->link = &c->arrays;
@@ -151,8 +161,8 @@ WEIR_API CUresult cuArrayCreate_v2(CUarray *out, const CUDA_ARRAY_DESCRIPTOR *d)
 {
     if (d == NULL)
         return cuArray3DCreate_v2(out, NULL);
-    CUDA_ARRAY3D_DESCRIPTOR box = {.Width = d->Width, .Height = d->Height, .Format = d->Format,
-                                   .NumChannels = d->NumChannels};
+    CUDA_ARRAY3D_DESCRIPTOR box = {
+        .Width = d->Width, .Height = d->Height, .Format = d->Format, .NumChannels = d->NumChannels};
     return cuArray3DCreate_v2(out, &box);
 }
 
@@ -170,7 +180,8 @@ WEIR_API CUresult cuArrayDestroy(CUarray a)
     return r;
 }
 
-/* ---- questions ----------------------------------------------------------------------------------- */
+/* ---- questions
+ * ----------------------------------------------------------------------------------- */
 
 CUresult array_check(CUarray a)
 {
@@ -199,12 +210,13 @@ WEIR_API CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *out, CUarray a)
         return r;
     if (out == NULL || d.Depth != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    *out = (CUDA_ARRAY_DESCRIPTOR){.Width = d.Width, .Height = d.Height, .Format = d.Format,
-                                   .NumChannels = d.NumChannels};
+    *out = (CUDA_ARRAY_DESCRIPTOR){
+        .Width = d.Width, .Height = d.Height, .Format = d.Format, .NumChannels = d.NumChannels};
     return CUDA_SUCCESS;
 }
 
-/* First byte of the box that starts at byte x of row y of slice z; the box must lie in the array. */
+/* First byte of the box that starts at byte x of row y of slice z; the box must lie in the array.
+ */
 CUresult array_locate(CUarray a, uint64_t x, uint64_t y, uint64_t z, uint64_t width, uint64_t rows,
                       uint64_t slices, char **at)
 {
@@ -215,13 +227,13 @@ CUresult array_locate(CUarray a, uint64_t x, uint64_t y, uint64_t z, uint64_t wi
     uint64_t depth = at_least_one_(a->desc.Depth);
     if (x % a->element != 0 || width % a->element != 0 || x > row || width > row - x ||
         y > height || rows > height - y || z > depth || slices > depth - z)
-        return driver_error(CUDA_ERROR_INVALID_VALUE,
-                            "a copy of %llu x %llu x %llu bytes at %llu, %llu, %llu leaves an array "
-                            "of %zu x %zu x %zu elements of %u bytes",
-                            (unsigned long long)width, (unsigned long long)rows,
-                            (unsigned long long)slices, (unsigned long long)x,
-                            (unsigned long long)y, (unsigned long long)z, a->desc.Width,
-                            a->desc.Height, a->desc.Depth, a->element);
+        return driver_error(
+            CUDA_ERROR_INVALID_VALUE,
+            "a copy of %llu x %llu x %llu bytes at %llu, %llu, %llu leaves an array "
+            "of %zu x %zu x %zu elements of %u bytes",
+            (unsigned long long)width, (unsigned long long)rows, (unsigned long long)slices,
+            (unsigned long long)x, (unsigned long long)y, (unsigned long long)z, a->desc.Width,
+            a->desc.Height, a->desc.Depth, a->element);
     *at = a->base + z * a->slice + y * a->pitch + x;
     return CUDA_SUCCESS;
 }

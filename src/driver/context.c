@@ -66,7 +66,8 @@ CUcontext driver_context_of(const void *owner)
 
 /* ---- faults ---------------------------------------------------------------------------------- */
 
-/* The whole story of the context's fault, with the source line, if that is known. NULL: no fault. */
+/* The whole story of the context's fault, with the source line, if that is known. NULL: no fault.
+ */
 static char *fault_story_(CUcontext c)
 {
     const struct grid_fault *f = device_context_fault(c->device);
@@ -416,7 +417,8 @@ WEIR_API CUresult cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *affinity, 
     return cuCtxCreate_v4(out, &params, flags, dev);
 }
 
-/* ---- questions -------------------------------------------------------------------------------- */
+/* ---- questions --------------------------------------------------------------------------------
+ */
 
 /* A context that the caller names. */
 static CUresult named_(CUcontext ctx, CUcontext *out)

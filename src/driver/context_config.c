@@ -71,7 +71,8 @@ WEIR_API CUresult cuCtxGetExecAffinity(CUexecAffinityParam *out, CUexecAffinityT
                         "cuCtxGetExecAffinity: execution affinity is not supported");
 }
 
-/* ---- peers: all devices are one machine's memory ------------------------------------------------- */
+/* ---- peers: all devices are one machine's memory
+ * ------------------------------------------------- */
 
 WEIR_API CUresult cuDeviceCanAccessPeer(int *can, CUdevice dev, CUdevice peer)
 {

@@ -22,7 +22,10 @@ static CUresult find_(CUstream h, bool per_thread, struct device_stream **s, CUc
 #define ASYNC(name, impl, params, ...)                                                             \
     WEIR_API CUresult name params;                                                                 \
     WEIR_API CUresult name##_ptsz params;                                                          \
-    WEIR_API CUresult name params { return impl##_(stream, false, DEVICE_COPY_ASYNC, __VA_ARGS__); } \
+    WEIR_API CUresult name params                                                                  \
+    {                                                                                              \
+        return impl##_(stream, false, DEVICE_COPY_ASYNC, __VA_ARGS__);                             \
+    }                                                                                              \
     WEIR_API CUresult name##_ptsz params                                                           \
     {                                                                                              \
         return impl##_(stream, true, DEVICE_COPY_ASYNC, __VA_ARGS__);                              \
@@ -30,7 +33,8 @@ static CUresult find_(CUstream h, bool per_thread, struct device_stream **s, CUc
 
 #define WHERE COPY_WHERE
 
-/* Whether `bytes` from `at` lie in one live allocation of ours; pageable memory cannot be checked. */
+/* Whether `bytes` from `at` lie in one live allocation of ours; pageable memory cannot be checked.
+ */
 static bool inside_(const void *at, uint64_t bytes)
 {
     struct mem_info i;
@@ -85,8 +89,8 @@ static CUresult cuMemcpyDtoH_v2_(WHERE, void *dst, CUdeviceptr src, size_t n)
     return r != CUDA_SUCCESS ? r : copy_linear(h, pt, mode, dst, ptr_(src), n);
 }
 SYNC(cuMemcpyDtoH_v2, (void *dst, CUdeviceptr src, size_t n), dst, src, n)
-ASYNC(cuMemcpyDtoHAsync_v2, cuMemcpyDtoH_v2, (void *dst, CUdeviceptr src, size_t n, CUstream stream),
-      dst, src, n)
+ASYNC(cuMemcpyDtoHAsync_v2, cuMemcpyDtoH_v2,
+      (void *dst, CUdeviceptr src, size_t n, CUstream stream), dst, src, n)
 
 static CUresult cuMemcpyDtoD_v2_(WHERE, CUdeviceptr dst, CUdeviceptr src, size_t n)
 {
@@ -103,13 +107,14 @@ static CUresult cuMemcpyPeer_(WHERE, CUdeviceptr dst, CUcontext dc, CUdeviceptr 
         return CUDA_ERROR_INVALID_CONTEXT;
     return copy_linear(h, pt, mode, ptr_(dst), ptr_(src), n);
 }
-SYNC(cuMemcpyPeer, (CUdeviceptr dst, CUcontext dc, CUdeviceptr src, CUcontext sc, size_t n), dst, dc,
-     src, sc, n)
+SYNC(cuMemcpyPeer, (CUdeviceptr dst, CUcontext dc, CUdeviceptr src, CUcontext sc, size_t n), dst,
+     dc, src, sc, n)
 ASYNC(cuMemcpyPeerAsync, cuMemcpyPeer,
-      (CUdeviceptr dst, CUcontext dc, CUdeviceptr src, CUcontext sc, size_t n, CUstream stream), dst,
-      dc, src, sc, n)
+      (CUdeviceptr dst, CUcontext dc, CUdeviceptr src, CUcontext sc, size_t n, CUstream stream),
+      dst, dc, src, sc, n)
 
-/* ---- boxes --------------------------------------------------------------------------------------- */
+/* ---- boxes
+ * --------------------------------------------------------------------------------------- */
 
 /* Whether products and sums of these stay far from wrapping. */
 static bool sane_(size_t a, size_t b, size_t c)
@@ -140,8 +145,8 @@ static CUresult locate_(const struct copy_side *s, size_t width, size_t rows, si
         p = width + s->x;
     if (rows_per_slice == 0)
         rows_per_slice = rows + s->y;
-    if (base == NULL || (rows > 1 && p < width + s->x) || !sane_(p, rows_per_slice, slices + s->z) ||
-        (slices > 1 && rows_per_slice < rows + s->y))
+    if (base == NULL || (rows > 1 && p < width + s->x) ||
+        !sane_(p, rows_per_slice, slices + s->z) || (slices > 1 && rows_per_slice < rows + s->y))
         return CUDA_ERROR_INVALID_VALUE;
     *pitch = p;
     *slice = (uint64_t)p * rows_per_slice;
@@ -189,10 +194,12 @@ static CUresult cuMemcpy2D_v2_(WHERE, const CUDA_MEMCPY2D *m)
 {
     if (m == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    struct copy_side src = {m->srcMemoryType, m->srcHost, m->srcDevice, m->srcArray, m->srcXInBytes,
-                       m->srcY, 0, m->srcPitch, 0};
-    struct copy_side dst = {m->dstMemoryType, m->dstHost, m->dstDevice, m->dstArray, m->dstXInBytes,
-                       m->dstY, 0, m->dstPitch, 0};
+    struct copy_side src = {
+        m->srcMemoryType, m->srcHost, m->srcDevice, m->srcArray, m->srcXInBytes, m->srcY, 0,
+        m->srcPitch,      0};
+    struct copy_side dst = {
+        m->dstMemoryType, m->dstHost, m->dstDevice, m->dstArray, m->dstXInBytes, m->dstY, 0,
+        m->dstPitch,      0};
     return copy_box(h, pt, mode, &src, &dst, m->WidthInBytes, m->Height, 1);
 }
 SYNC(cuMemcpy2D_v2, (const CUDA_MEMCPY2D *m), m)
@@ -209,9 +216,9 @@ static CUresult cuMemcpy3D_v2_(WHERE, const CUDA_MEMCPY3D *m)
     if (m == NULL || m->reserved0 != NULL || m->reserved1 != NULL)
         return CUDA_ERROR_INVALID_VALUE;
     struct copy_side src = {m->srcMemoryType, m->srcHost, m->srcDevice, m->srcArray, m->srcXInBytes,
-                       m->srcY, m->srcZ, m->srcPitch, m->srcHeight};
+                            m->srcY,          m->srcZ,    m->srcPitch,  m->srcHeight};
     struct copy_side dst = {m->dstMemoryType, m->dstHost, m->dstDevice, m->dstArray, m->dstXInBytes,
-                       m->dstY, m->dstZ, m->dstPitch, m->dstHeight};
+                            m->dstY,          m->dstZ,    m->dstPitch,  m->dstHeight};
     return copy_box(h, pt, mode, &src, &dst, m->WidthInBytes, m->Height, m->Depth);
 }
 SYNC(cuMemcpy3D_v2, (const CUDA_MEMCPY3D *m), m)
@@ -223,15 +230,16 @@ static CUresult cuMemcpy3DPeer_(WHERE, const CUDA_MEMCPY3D_PEER *m)
     if (m == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     struct copy_side src = {m->srcMemoryType, m->srcHost, m->srcDevice, m->srcArray, m->srcXInBytes,
-                            m->srcY, m->srcZ, m->srcPitch, m->srcHeight};
+                            m->srcY,          m->srcZ,    m->srcPitch,  m->srcHeight};
     struct copy_side dst = {m->dstMemoryType, m->dstHost, m->dstDevice, m->dstArray, m->dstXInBytes,
-                            m->dstY, m->dstZ, m->dstPitch, m->dstHeight};
+                            m->dstY,          m->dstZ,    m->dstPitch,  m->dstHeight};
     return copy_box(h, pt, mode, &src, &dst, m->WidthInBytes, m->Height, m->Depth);
 }
 SYNC(cuMemcpy3DPeer, (const CUDA_MEMCPY3D_PEER *m), m)
 ASYNC(cuMemcpy3DPeerAsync, cuMemcpy3DPeer, (const CUDA_MEMCPY3D_PEER *m, CUstream stream), m)
 
-/* ---- arrays of one dimension --------------------------------------------------------------------- */
+/* ---- arrays of one dimension
+ * --------------------------------------------------------------------- */
 
 static struct copy_side array_side_(CUarray a, size_t offset)
 {
@@ -272,10 +280,11 @@ ROW(cuMemcpyAtoD_v2, array_side_(a, at), pointer_side_(dst_at),
 SYNC(cuMemcpyAtoD_v2, (CUdeviceptr dst, CUarray a, size_t at, size_t n), dst, a, at, n)
 ROW(cuMemcpyAtoA_v2, array_side_(b, from_at), array_side_(a, at),
     (WHERE, CUarray a, size_t at, CUarray b, size_t from_at, size_t n))
-SYNC(cuMemcpyAtoA_v2, (CUarray a, size_t at, CUarray b, size_t from_at, size_t n), a, at, b, from_at,
-     n)
+SYNC(cuMemcpyAtoA_v2, (CUarray a, size_t at, CUarray b, size_t from_at, size_t n), a, at, b,
+     from_at, n)
 
-/* ---- sets ---------------------------------------------------------------------------------------- */
+/* ---- sets
+ * ---------------------------------------------------------------------------------------- */
 
 static CUresult set_(WHERE, CUdeviceptr at, size_t pitch, uint32_t element, uint32_t value,
                      size_t width, size_t height)
@@ -290,8 +299,13 @@ static CUresult set_(WHERE, CUdeviceptr at, size_t pitch, uint32_t element, uint
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "a set of %zu x %zu elements leaves an allocation or is misaligned",
                             width, height);
-    struct device_set set = {.dst = ptr_(at), .pitch = pitch, .width = width, .height = height,
-                             .depth = 1, .element = element, .value = value};
+    struct device_set set = {.dst = ptr_(at),
+                             .pitch = pitch,
+                             .width = width,
+                             .height = height,
+                             .depth = 1,
+                             .element = element,
+                             .value = value};
     return driver_from_device(c, device_set(s, &set, mode == DEVICE_COPY_SYNC));
 }
 
@@ -311,10 +325,10 @@ static CUresult set_(WHERE, CUdeviceptr at, size_t pitch, uint32_t element, uint
     SYNC(cuMemsetD2D##bits##_v2,                                                                   \
          (CUdeviceptr at, size_t pitch, type value, size_t width, size_t height), at, pitch,       \
          value, width, height)                                                                     \
-    ASYNC(cuMemsetD2D##bits##Async, cuMemsetD2D##bits##_v2,                                        \
-          (CUdeviceptr at, size_t pitch, type value, size_t width, size_t height,                  \
-           CUstream stream),                                                                       \
-          at, pitch, value, width, height)
+    ASYNC(                                                                                         \
+        cuMemsetD2D##bits##Async, cuMemsetD2D##bits##_v2,                                          \
+        (CUdeviceptr at, size_t pitch, type value, size_t width, size_t height, CUstream stream),  \
+        at, pitch, value, width, height)
 
 SETS(8, unsigned char)
 SETS(16, unsigned short)

@@ -55,11 +55,12 @@ static CUresult cuMemcpyBatchAsync_v2_(bool pt, CUdeviceptr *dsts, CUdeviceptr *
     return r == CUDA_SUCCESS ? settle_(h, pt, during_call) : r;
 }
 BOTH(cuMemcpyBatchAsync_v2,
-     (CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
+     (CUdeviceptr * dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
       CUmemcpyAttributes *attributes, size_t *first, size_t nattributes, CUstream h),
      dsts, srcs, sizes, count, attributes, first, nattributes, h)
 
-/* ---- boxes --------------------------------------------------------------------------------------- */
+/* ---- boxes
+ * --------------------------------------------------------------------------------------- */
 
 /* Bytes of an element of the operand; 1 for memory, of which the copy's other side says more. */
 static uint32_t element_(const CUmemcpy3DOperand *o)

@@ -9,7 +9,8 @@
 #include "base/env.h"
 #include "driver/objects.h"
 
-/* ---- those the program sees ---------------------------------------------------------------------- */
+/* ---- those the program sees
+ * ---------------------------------------------------------------------- */
 
 static struct {
     int count;
@@ -62,7 +63,8 @@ CUresult device_check(CUdevice dev)
     return dev < 0 || dev >= visible.count ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
 }
 
-/* ---- questions ----------------------------------------------------------------------------------- */
+/* ---- questions
+ * ----------------------------------------------------------------------------------- */
 
 WEIR_API CUresult cuDeviceGetCount(int *count)
 {
@@ -123,7 +125,8 @@ WEIR_API CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev
     return CUDA_SUCCESS;
 }
 
-/* ---- identity ---------------------------------------------------------------------------------- */
+/* ---- identity ----------------------------------------------------------------------------------
+ */
 
 /* The same for the same device of the same machine, whichever process asks. */
 WEIR_API CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev)
@@ -148,7 +151,8 @@ WEIR_API CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev)
     free(machine);
     memcpy(uuid->bytes, &h.lo, 8);
     memcpy(uuid->bytes + 8, &h.hi, 8);
-    uuid->bytes[6] = (char)((uuid->bytes[6] & 0x0f) | 0x80); /* RFC 9562: version 8, of our own make */
+    uuid->bytes[6] =
+        (char)((uuid->bytes[6] & 0x0f) | 0x80); /* RFC 9562: version 8, of our own make */
     uuid->bytes[8] = (char)((uuid->bytes[8] & 0x3f) | 0x80);
     return CUDA_SUCCESS;
 }

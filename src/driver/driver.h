@@ -55,25 +55,25 @@ struct stream_attributes {
 
 struct CUctx_st {
     uint32_t tag;
-    int ordinal;    /* of the device, as the program counts those it sees */
-    int memory;     /* the same device's number in the memory room */
+    int ordinal; /* of the device, as the program counts those it sees */
+    int memory;  /* the same device's number in the memory room */
     bool primary;
-    unsigned flags;               /* CU_CTX_* */
-    atomic_uint retains;          /* primary: cuDevicePrimaryCtxRetain's count */
+    unsigned flags;                          /* CU_CTX_* */
+    atomic_uint retains;                     /* primary: cuDevicePrimaryCtxRetain's count */
     _Atomic(struct device_context *) device; /* NULL: the context is not active, or destroyed */
-    pthread_mutex_t lock;         /* modules, streams and events of the context */
+    pthread_mutex_t lock;                    /* modules, streams and events of the context */
     struct CUmod_st *modules;
     struct CUstream_st *streams;
     struct CUevent_st *events;
     struct CUarray_st *arrays;
     struct stream_attributes attributes[2]; /* of the legacy stream, of the threads' own */
-    pthread_mutex_t fault_lock;   /* fault_text */
-    char *fault_text;             /* what the fault has to say, once it has been told; or NULL */
+    pthread_mutex_t fault_lock;             /* fault_text */
+    char *fault_text; /* what the fault has to say, once it has been told; or NULL */
     CUfunc_cache cache_config;
-    _Atomic uint64_t id;          /* of the process's contexts; a reset is a new one: what was loaded
-                                     before is gone */
-    struct CUctx_st *older;       /* in the list of all */
-    atomic_uint peers;            /* bit n: access to device n's memory was asked for */
+    _Atomic uint64_t id;    /* of the process's contexts; a reset is a new one: what was loaded
+                               before is gone */
+    struct CUctx_st *older; /* in the list of all */
+    atomic_uint peers;      /* bit n: access to device n's memory was asked for */
 };
 
 struct CUstream_st {
@@ -120,7 +120,7 @@ struct CUfunc_st {
     uint32_t max_dynamic_shared;           /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
     int carveout;
     CUfunc_cache cache_config;
-    pthread_mutex_t lock;                  /* compiling */
+    pthread_mutex_t lock; /* compiling */
     _Atomic(struct variant *) variants;
     struct CUfunc_st *next;
 };
@@ -133,10 +133,10 @@ struct CUmod_st {
     uint32_t tag;
     CUcontext ctx;
     struct ptx_module *ptx;
-    bool ptx_borrowed;       /* it is a library's, which lives longer */
-    uint64_t *var_address;   /* by index of ptx->vars, 0 where none */
-    uint8_t *var_bound;      /* likewise: enum var_bound */
-    char *func_token;        /* &func_token[index] is the value of a pointer to that function */
+    bool ptx_borrowed;     /* it is a library's, which lives longer */
+    uint64_t *var_address; /* by index of ptx->vars, 0 where none */
+    uint8_t *var_bound;    /* likewise: enum var_bound */
+    char *func_token;      /* &func_token[index] is the value of a pointer to that function */
     struct CUfunc_st *functions;
     pthread_mutex_t lock;
     struct jit_resolver resolver;
@@ -168,7 +168,8 @@ CUresult driver_error(CUresult code, const char *fmt, ...) WEIR_PRINTF(2, 3);
 CUresult driver_from_device(CUcontext ctx, enum device_error e);
 CUresult driver_from_mem(enum mem_status s);
 
-/* ---- device.c --------------------------------------------------------------------------------- */
+/* ---- device.c ---------------------------------------------------------------------------------
+ */
 
 /* The devices that CUDA_VISIBLE_DEVICES lets the program see, in its order. */
 void driver_find_devices(void); /* once, when the devices are open */
@@ -181,12 +182,14 @@ int device_bus(CUdevice dev); /* the number that PCI addresses tell the devices 
 /* Whether cuInit has been called and the device exists. */
 CUresult device_check(CUdevice dev);
 
-/* ---- array.c ----------------------------------------------------------------------------------- */
+/* ---- array.c -----------------------------------------------------------------------------------
+ */
 
 /* Bytes of one channel of an element; 0 when the format is none that exists here. */
 uint32_t format_bytes(CUarray_format format);
 
-/* ---- context.c -------------------------------------------------------------------------------- */
+/* ---- context.c --------------------------------------------------------------------------------
+ */
 
 /* The calling thread's current context, checked: success means it is live and has no fault. */
 CUresult driver_current(CUcontext *ctx);
@@ -199,19 +202,21 @@ CUcontext driver_primary(int ordinal); /* object of a device's primary context; 
 /* The live context behind the lower rooms' one; NULL when there is none. */
 CUcontext driver_context_of(const void *owner);
 
-/* ---- stream.c, event.c ------------------------------------------------------------------------ */
+/* ---- stream.c, event.c ------------------------------------------------------------------------
+ */
 
 /* The device room's stream for a handle (NULL and the two special handles included), and the
  * context it belongs to. `per_thread`: what handle 0 means for the caller. */
 CUresult driver_stream(CUstream h, bool per_thread, struct device_stream **s, CUcontext *ctx);
 CUresult driver_event(CUevent h, struct device_event **e);
 
-/* ---- module.c --------------------------------------------------------------------------------- */
+/* ---- module.c ---------------------------------------------------------------------------------
+ */
 
 /* What a module is made of. */
 struct module_source {
-    const void *image; /* PTX text with a NUL, a fat binary or the wrapper of one */
-    size_t size;       /* readable bytes; SIZE_MAX: the image says itself where it ends */
+    const void *image;      /* PTX text with a NUL, a fat binary or the wrapper of one */
+    size_t size;            /* readable bytes; SIZE_MAX: the image says itself where it ends */
     struct ptx_module *ptx; /* instead of an image: read and checked, and stays the caller's */
     /* Variables that the program keeps itself, by name (the CU_JIT_GLOBAL_SYMBOL options). */
     char *const *names;

@@ -149,7 +149,8 @@ WEIR_API CUresult cuKernelSetCacheConfig(CUkernel k, CUfunc_cache config, CUdevi
     return cuFuncSetCacheConfig((CUfunction)k, config);
 }
 
-/* ---- occupancy ----------------------------------------------------------------------------------- */
+/* ---- occupancy
+ * ----------------------------------------------------------------------------------- */
 
 static uint32_t min_(uint32_t a, uint64_t b) { return b < a ? (uint32_t)b : a; }
 
@@ -186,8 +187,7 @@ WEIR_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfun
     return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, f, threads, shared, 0);
 }
 
-WEIR_API CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int *block,
-                                                            CUfunction f,
+WEIR_API CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int *block, CUfunction f,
                                                             CUoccupancyB2DSize shared_of,
                                                             size_t shared, int limit,
                                                             unsigned int flags)
@@ -245,7 +245,8 @@ WEIR_API CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunct
     return CUDA_SUCCESS;
 }
 
-/* ---- loading, banks, clusters -------------------------------------------------------------------- */
+/* ---- loading, banks, clusters
+ * -------------------------------------------------------------------- */
 
 /* A kernel is compiled when it is first launched with a shape of blocks, which nobody knows before:
  * having its function is all the loading there is. */

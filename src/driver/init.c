@@ -29,7 +29,6 @@ static char *message_(void)
     return text;
 }
 
-
 CUresult driver_error(CUresult code, const char *fmt, ...)
 {
     va_list ap;

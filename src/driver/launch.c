@@ -107,9 +107,9 @@ static bool fits_(const struct request *q)
     uint64_t blocks = (uint64_t)q->grid[0] * q->grid[1] * q->grid[2];
     struct device_facts facts;
     device_facts(driver_device(q->f->module->ctx->ordinal), &facts);
-    return blocks <= (uint64_t)facts.workers * function_blocks_per_sm(q->f, q->block[0] * q->block[1] *
-                                                                               q->block[2],
-                                                                      q->shared);
+    return blocks <=
+           (uint64_t)facts.workers *
+               function_blocks_per_sm(q->f, q->block[0] * q->block[1] * q->block[2], q->shared);
 }
 
 static CUresult launch_(struct request *q)
@@ -124,8 +124,10 @@ static CUresult launch_(struct request *q)
     if (r != CUDA_SUCCESS)
         return r;
     if (q->f->module->ctx != ctx)
-        return driver_error(CUDA_ERROR_INVALID_CONTEXT, "%s: the kernel and the stream belong to "
-                            "different contexts", q->f->func->name);
+        return driver_error(CUDA_ERROR_INVALID_CONTEXT,
+                            "%s: the kernel and the stream belong to "
+                            "different contexts",
+                            q->f->func->name);
     r = check_shape_(q);
     if (r != CUDA_SUCCESS)
         return r;
@@ -136,8 +138,8 @@ static CUresult launch_(struct request *q)
     uint8_t small[4096], *buffer = small;
     if (q->f->info.param_bytes > sizeof small)
         buffer = xmalloc(q->f->info.param_bytes);
-    struct grid_launch l = {.dynamic_shared = q->shared, .params = buffer,
-                            .cooperative = q->cooperative};
+    struct grid_launch l = {
+        .dynamic_shared = q->shared, .params = buffer, .cooperative = q->cooperative};
     struct variant *v;
     r = gather_params_(q, buffer, &l.param_bytes);
     bool fits31 = (uint64_t)q->grid[0] * q->block[0] <= 2147483647u;
@@ -159,9 +161,15 @@ static CUresult launch_plain_(CUfunction f, unsigned gx, unsigned gy, unsigned g
                               unsigned by, unsigned bz, unsigned shared, CUstream stream,
                               void **params, void **extra, bool per_thread, bool cooperative)
 {
-    struct request q = {.f = f, .grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared = shared,
-                        .stream = stream, .per_thread = per_thread, .cooperative = cooperative,
-                        .params = params, .extra = extra};
+    struct request q = {.f = f,
+                        .grid = {gx, gy, gz},
+                        .block = {bx, by, bz},
+                        .shared = shared,
+                        .stream = stream,
+                        .per_thread = per_thread,
+                        .cooperative = cooperative,
+                        .params = params,
+                        .extra = extra};
     return launch_(&q);
 }
 
@@ -250,7 +258,8 @@ WEIR_API CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction
     return launch_ex_(config, f, params, extra, true);
 }
 
-/* ---- host functions ----------------------------------------------------------------------------- */
+/* ---- host functions -----------------------------------------------------------------------------
+ */
 
 struct host_call {
     CUhostFn fn;

@@ -1,5 +1,6 @@
 /* library: libraries as the API shows them: images of no context, loaded in one when something of
- * them is first used there; and their kernels, which are functions in whatever context uses them. */
+ * them is first used there; and their kernels, which are functions in whatever context uses them.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,8 @@ struct CUkern_st {
     struct CUkern_st *next;
 };
 
-/* ---- loading ------------------------------------------------------------------------------------- */
+/* ---- loading
+ * ------------------------------------------------------------------------------------- */
 
 /* Parses and checks the image, so that loading it in a context later needs it no more. */
 static CUresult load_(CUlibrary *out, const void *code, size_t size, struct jit_request *q)
@@ -163,7 +165,8 @@ WEIR_API CUresult cuLibraryGetModule(CUmodule *out, CUlibrary lib)
     return out == NULL ? CUDA_ERROR_INVALID_VALUE : library_module_(lib, c, out);
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------- */
+/* ---- kernels
+ * ------------------------------------------------------------------------------------- */
 
 /* The one handle of the library's kernel of that name. */
 static CUkernel kernel_(CUlibrary lib, const char *name)
@@ -267,7 +270,8 @@ WEIR_API CUresult cuKernelGetLibrary(CUlibrary *lib, CUkernel k)
     return CUDA_SUCCESS;
 }
 
-/* ---- variables ----------------------------------------------------------------------------------- */
+/* ---- variables
+ * ----------------------------------------------------------------------------------- */
 
 static CUresult library_variable_(CUdeviceptr *at, size_t *bytes, CUlibrary lib, const char *name,
                                   bool managed)
@@ -290,7 +294,8 @@ static CUresult library_variable_(CUdeviceptr *at, size_t *bytes, CUlibrary lib,
     return module_global(m, name, at, bytes);
 }
 
-WEIR_API CUresult cuLibraryGetGlobal(CUdeviceptr *at, size_t *bytes, CUlibrary lib, const char *name)
+WEIR_API CUresult cuLibraryGetGlobal(CUdeviceptr *at, size_t *bytes, CUlibrary lib,
+                                     const char *name)
 {
     return library_variable_(at, bytes, lib, name, false);
 }

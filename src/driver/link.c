@@ -44,8 +44,8 @@ WEIR_API CUresult cuLinkCreate_v2(unsigned int count, CUjit_option *options, voi
     if (r != CUDA_SUCCESS)
         return r;
     CUlinkState s = xcalloc(1, sizeof *s);
-    *s = (struct CUlinkState_st){.tag = TAG_LINK, .request = q, .count = count,
-                                 .options = options, .values = values};
+    *s = (struct CUlinkState_st){
+        .tag = TAG_LINK, .request = q, .count = count, .options = options, .values = values};
     *out = s;
     return CUDA_SUCCESS;
 }

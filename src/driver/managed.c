@@ -85,9 +85,8 @@ static void change_(uint64_t begin, uint64_t end, void (*change)(struct advice *
     split_(end);
     for (size_t n = first_after_(begin); begin < end; n++) {
         if (n == advised.count || advised.items[n].begin > begin) {
-            uint64_t to = n == advised.count || advised.items[n].begin > end
-                              ? end
-                              : advised.items[n].begin;
+            uint64_t to =
+                n == advised.count || advised.items[n].begin > end ? end : advised.items[n].begin;
             insert_(n, (struct range){.begin = begin, .end = to});
         }
         change(&advised.items[n].advice, arg);
@@ -96,7 +95,8 @@ static void change_(uint64_t begin, uint64_t end, void (*change)(struct advice *
     pthread_mutex_unlock(&advised.lock);
 }
 
-/* ---- arguments ----------------------------------------------------------------------------------- */
+/* ---- arguments
+ * ----------------------------------------------------------------------------------- */
 
 /* A range of managed memory, or of pageable memory, which devices reach just so. `*managed` tells
  * which. */
@@ -134,7 +134,8 @@ static CUresult check_location_(const CUmemLocation *l)
     }
 }
 
-/* ---- advice -------------------------------------------------------------------------------------- */
+/* ---- advice
+ * -------------------------------------------------------------------------------------- */
 
 struct request {
     CUmem_advise advice;
@@ -170,7 +171,8 @@ WEIR_API CUresult cuMemAdvise_v2(CUdeviceptr at, size_t bytes, CUmem_advise advi
     if (advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY)
         return CUDA_ERROR_INVALID_VALUE;
     bool local = advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION ||
-                 advice == CU_MEM_ADVISE_SET_ACCESSED_BY || advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
+                 advice == CU_MEM_ADVISE_SET_ACCESSED_BY ||
+                 advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
     r = check_range_(at, bytes, &managed);
     if (r == CUDA_SUCCESS && local)
         r = check_location_(&location);
@@ -201,8 +203,8 @@ static CUresult check_stream_(CUstream h, bool per_thread)
     return r == CUDA_SUCCESS ? driver_stream(h, per_thread, &s, &c) : r;
 }
 
-static CUresult cuMemPrefetchAsync_v2_(bool pt, CUdeviceptr at, size_t bytes, CUmemLocation location,
-                                       unsigned int flags, CUstream stream)
+static CUresult cuMemPrefetchAsync_v2_(bool pt, CUdeviceptr at, size_t bytes,
+                                       CUmemLocation location, unsigned int flags, CUstream stream)
 {
     CUresult r = check_stream_(stream, pt);
     if (r != CUDA_SUCCESS)
@@ -210,10 +212,11 @@ static CUresult cuMemPrefetchAsync_v2_(bool pt, CUdeviceptr at, size_t bytes, CU
     return flags != 0 ? CUDA_ERROR_INVALID_VALUE : prefetch_range_(at, bytes, location);
 }
 BOTH(cuMemPrefetchAsync_v2,
-     (CUdeviceptr at, size_t bytes, CUmemLocation location, unsigned int flags, CUstream stream), at,
-     bytes, location, flags, stream)
+     (CUdeviceptr at, size_t bytes, CUmemLocation location, unsigned int flags, CUstream stream),
+     at, bytes, location, flags, stream)
 
-/* ---- many ranges at once ------------------------------------------------------------------------- */
+/* ---- many ranges at once
+ * ------------------------------------------------------------------------- */
 
 /* Location k holds from range first[k] on; `locations` NULL: the ranges are only checked. */
 static CUresult batch_(CUstream stream, bool pt, CUdeviceptr *at, size_t *bytes, size_t count,
@@ -224,7 +227,8 @@ static CUresult batch_(CUstream stream, bool pt, CUdeviceptr *at, size_t *bytes,
     if (r != CUDA_SUCCESS)
         return r;
     if (at == NULL || bytes == NULL || count == 0 || flags != 0 ||
-        (locations != NULL && (first == NULL || nlocations == 0 || nlocations > count || first[0] != 0)))
+        (locations != NULL &&
+         (first == NULL || nlocations == 0 || nlocations > count || first[0] != 0)))
         return CUDA_ERROR_INVALID_VALUE;
     for (size_t k = 1; locations != NULL && k < nlocations; k++)
         if (first[k] <= first[k - 1] || first[k] >= count)
@@ -252,7 +256,8 @@ static CUresult cuMemPrefetchBatchAsync_(bool pt, BATCH)
         return CUDA_ERROR_INVALID_VALUE;
     return batch_(stream, pt, at, bytes, count, locations, first, nlocations, flags);
 }
-BOTH(cuMemPrefetchBatchAsync, (BATCH), at, bytes, count, locations, first, nlocations, flags, stream)
+BOTH(cuMemPrefetchBatchAsync, (BATCH), at, bytes, count, locations, first, nlocations, flags,
+     stream)
 
 /* Contents that may be dropped need not be: discarding keeps them. */
 static CUresult cuMemDiscardAndPrefetchBatchAsync_(bool pt, BATCH)
@@ -269,10 +274,11 @@ static CUresult cuMemDiscardBatchAsync_(bool pt, CUdeviceptr *at, size_t *bytes,
     return batch_(stream, pt, at, bytes, count, NULL, NULL, 0, flags);
 }
 BOTH(cuMemDiscardBatchAsync,
-     (CUdeviceptr *at, size_t *bytes, size_t count, unsigned long long flags, CUstream stream), at,
+     (CUdeviceptr * at, size_t *bytes, size_t count, unsigned long long flags, CUstream stream), at,
      bytes, count, flags, stream)
 
-/* ---- the forms before CUDA 12.2: a device, or CU_DEVICE_CPU --------------------------------------- */
+/* ---- the forms before CUDA 12.2: a device, or CU_DEVICE_CPU
+ * --------------------------------------- */
 
 static CUmemLocation location_of_(CUdevice dev)
 {
@@ -296,7 +302,8 @@ static CUresult cuMemPrefetchAsync_(bool pt, CUdeviceptr at, size_t bytes, CUdev
 BOTH(cuMemPrefetchAsync, (CUdeviceptr at, size_t bytes, CUdevice dev, CUstream stream), at, bytes,
      dev, stream)
 
-/* ---- questions ----------------------------------------------------------------------------------- */
+/* ---- questions
+ * ----------------------------------------------------------------------------------- */
 
 static bool same_place_(const CUmemLocation *a, const CUmemLocation *b)
 {
@@ -403,9 +410,11 @@ WEIR_API CUresult cuMemRangeGetAttribute(void *out, size_t bytes, CUmem_range_at
     return cuMemRangeGetAttributes(&out, &bytes, &which, 1, at, range);
 }
 
-/* ---- who may use it ------------------------------------------------------------------------------ */
+/* ---- who may use it
+ * ------------------------------------------------------------------------------ */
 
-/* Host and devices may use all managed memory at any time here, whatever stream it is attached to. */
+/* Host and devices may use all managed memory at any time here, whatever stream it is attached to.
+ */
 static CUresult cuStreamAttachMemAsync_(bool pt, CUstream stream, CUdeviceptr at, size_t bytes,
                                         unsigned int flags)
 {

@@ -70,8 +70,7 @@ WEIR_API CUresult cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned int
     CUresult r = driver_current(&c);
     if (r != CUDA_SUCCESS)
         return r;
-    if (out == NULL || bytes == 0 ||
-        (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
+    if (out == NULL || bytes == 0 || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
         return CUDA_ERROR_INVALID_VALUE;
     r = alloc_(c, MEM_HOST, MEM_MANAGED, bytes, flags, &p);
     if (r != CUDA_SUCCESS)
@@ -81,7 +80,8 @@ WEIR_API CUresult cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned int
     return r;
 }
 
-/* ---- page-locked memory -------------------------------------------------------------------------- */
+/* ---- page-locked memory
+ * -------------------------------------------------------------------------- */
 
 WEIR_API CUresult cuMemHostAlloc(void **out, size_t bytes, unsigned int flags)
 {
@@ -123,7 +123,8 @@ WEIR_API CUresult cuMemHostRegister_v2(void *p, size_t bytes, unsigned int flags
     if (p == NULL || bytes == 0 || (flags & ~15u) != 0)
         return CUDA_ERROR_INVALID_VALUE;
     if (flags & CU_MEMHOSTREGISTER_IOMEMORY)
-        return driver_error(CUDA_ERROR_NOT_SUPPORTED, "CU_MEMHOSTREGISTER_IOMEMORY is not supported");
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                            "CU_MEMHOSTREGISTER_IOMEMORY is not supported");
     return driver_from_mem(mem_register(p, bytes, flags, c->device));
 }
 
@@ -166,7 +167,8 @@ WEIR_API CUresult cuMemHostGetFlags(unsigned int *flags, void *p)
     return CUDA_SUCCESS;
 }
 
-/* ---- questions ----------------------------------------------------------------------------------- */
+/* ---- questions
+ * ----------------------------------------------------------------------------------- */
 
 WEIR_API CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
 {
@@ -229,9 +231,7 @@ static CUresult pointer_attribute_(void *out, CUpointer_attribute which, const s
         *(unsigned long long *)out = i->serial;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned *)out = managed; return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-        *(int *)out = ordinal_(i);
-        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)out = ordinal_(i); return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: *(unsigned *)out = 0; return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(CUdeviceptr *)out = i->base; return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *(size_t *)out = i->size; return CUDA_SUCCESS;
@@ -296,7 +296,8 @@ WEIR_API CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute
 }
 
 /* SYNC_MEMOPS is the one that can be set on a GPU. */
-WEIR_API CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute which, CUdeviceptr at)
+WEIR_API CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute which,
+                                        CUdeviceptr at)
 {
     CUcontext c;
     struct mem_info info;

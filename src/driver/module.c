@@ -7,7 +7,8 @@
 #include "driver/objects.h"
 #include "jit/load.h"
 
-/* ---- names for compiled code ------------------------------------------------------------------ */
+/* ---- names for compiled code ------------------------------------------------------------------
+ */
 
 static uint64_t resolve_var_(void *self, const struct ptx_var *var)
 {
@@ -36,7 +37,8 @@ static void *resolve_helper_(void *self, const char *name)
     return grid_helper(strncmp(name, "weir_rt_", 8) == 0 ? name + 8 : name);
 }
 
-/* ---- loading ----------------------------------------------------------------------------------- */
+/* ---- loading -----------------------------------------------------------------------------------
+ */
 
 /* PTX text of one image, on the heap; NULL and a code. */
 static char *text_of_(const void *data, size_t size, CUresult *code, struct diag *d)
@@ -54,7 +56,8 @@ static struct ptx_module *parse_(const char *text, size_t size, CUresult *code, 
     struct ptx_module *ptx = ptx_parse(text, strnlen(text, size), d);
     *code = CUDA_ERROR_INVALID_PTX;
     if (ptx == NULL && strstr(d->text, "PTX ISA version") != NULL)
-        *code = CUDA_ERROR_UNSUPPORTED_PTX_VERSION; /* the parser's words for a version it knows not */
+        *code =
+            CUDA_ERROR_UNSUPPORTED_PTX_VERSION; /* the parser's words for a version it knows not */
     if (ptx != NULL && ptx->target_sm > DEVICE_SM) {
         diag_set(d, 0, 0, "PTX for sm_%d; this device is sm_%d", ptx->target_sm, DEVICE_SM);
         ptx_free(ptx);
@@ -115,8 +118,9 @@ struct ptx_module *module_read(const void *image, size_t size, CUresult *code, s
     }
     if (image != NULL && strncmp(image, "\177ELF", 4) == 0) {
         *code = CUDA_ERROR_NO_BINARY_FOR_GPU;
-        diag_set(d, 0, 0, "this is machine code for a GPU: rebuild as PTX, e.g. -ptx or -gencode "
-                          "arch=compute_80,code=compute_80");
+        diag_set(d, 0, 0,
+                 "this is machine code for a GPU: rebuild as PTX, e.g. -ptx or -gencode "
+                 "arch=compute_80,code=compute_80");
         return NULL;
     }
     return image ? parse_(image, size, code, d) : NULL;
@@ -204,7 +208,8 @@ void module_unload(CUmodule m)
     free_module_(m);
 }
 
-/* ---- functions ---------------------------------------------------------------------------------- */
+/* ---- functions ----------------------------------------------------------------------------------
+ */
 
 static CUresult new_function_(CUmodule m, struct ptx_func *func, CUfunction *out)
 {

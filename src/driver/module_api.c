@@ -11,7 +11,8 @@ static CUresult check_module_(CUmodule m)
     return m != NULL && m->tag == TAG_MODULE ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* ---- options of loading and linking -------------------------------------------------------------- */
+/* ---- options of loading and linking
+ * -------------------------------------------------------------- */
 
 static double now_(void)
 {
@@ -72,7 +73,8 @@ void jit_request_answer(struct jit_request *q, unsigned count, const CUjit_optio
     sb_free(&q->text);
 }
 
-/* ---- loading ------------------------------------------------------------------------------------- */
+/* ---- loading
+ * ------------------------------------------------------------------------------------- */
 
 static CUresult load_(CUmodule *out, const void *image, size_t size, unsigned count,
                       CUjit_option *options, void **values)

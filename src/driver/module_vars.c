@@ -1,11 +1,12 @@
-/* module_vars: the variables of a loaded module: memory for each, or the program's own where it says
- * so, and their initial contents. */
+/* module_vars: the variables of a loaded module: memory for each, or the program's own where it
+ * says so, and their initial contents. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "driver/objects.h"
 
-/* ---- variables that the program keeps itself ---------------------------------------------------- */
+/* ---- variables that the program keeps itself ----------------------------------------------------
+ */
 
 /* How many loaded modules know each: the first one gives it its initial value, later ones (on other
  * devices) must not again. */
@@ -60,7 +61,8 @@ static uint64_t host_symbol_(const struct module_source *s, const char *name)
     return 0;
 }
 
-/* ---- memory -------------------------------------------------------------------------------------- */
+/* ---- memory
+ * -------------------------------------------------------------------------------------- */
 
 static bool has_memory_(const struct ptx_var *v)
 {
@@ -120,8 +122,8 @@ static void fill_(CUmodule m, const struct ptx_var *v, uint8_t *to)
         memset(to, 0, v->size);
     for (int32_t k = 0; k < v->nrelocs; k++) {
         const struct ptx_reloc *r = &v->relocs[k];
-        uint64_t a = r->var ? m->resolver.var_address(m, r->var)
-                            : m->resolver.func_address(m, r->func);
+        uint64_t a =
+            r->var ? m->resolver.var_address(m, r->var) : m->resolver.func_address(m, r->func);
         a += (uint64_t)r->addend;
         a >>= r->shift * 8u;
         memcpy(to + r->at, &a, r->bytes);
@@ -137,8 +139,7 @@ CUresult module_make_variables(CUmodule m, const struct module_source *source)
         return r;
     for (int32_t n = 0; n < m->ptx->nvars; n++) {
         const struct ptx_var *v = m->ptx->vars[n];
-        if (m->var_address[n] != 0 && m->var_bound[n] != VAR_BOUND &&
-            v->linkage != PTX_LINK_EXTERN)
+        if (m->var_address[n] != 0 && m->var_bound[n] != VAR_BOUND && v->linkage != PTX_LINK_EXTERN)
             fill_(m, v, (uint8_t *)(uintptr_t)m->var_address[n]);
     }
     return CUDA_SUCCESS;

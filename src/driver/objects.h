@@ -56,7 +56,8 @@ CUresult module_global(CUmodule m, const char *name, CUdeviceptr *at, size_t *by
 /* Forgets what was advised for these addresses: they are another allocation's now. */
 void managed_forget(uint64_t base, uint64_t bytes);
 
-/* ---- copy.c ------------------------------------------------------------------------------------ */
+/* ---- copy.c ------------------------------------------------------------------------------------
+ */
 
 #define COPY_WHERE CUstream h, bool pt, enum device_copy_mode mode
 

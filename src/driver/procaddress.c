@@ -1,5 +1,6 @@
 /* procaddress: functions by name. A plain name means the newest form that the version of the API
- * asked for knows; the forms are exported symbols of this library, found by its own symbol table. */
+ * asked for knows; the forms are exported symbols of this library, found by its own symbol table.
+ */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,8 +63,8 @@ static CUresult find_(const char *name, int version, bool per_thread, void **out
         *status = CU_GET_PROC_ADDRESS_SUCCESS;
         return CUDA_SUCCESS;
     }
-    *status = listed ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
-                     : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    *status =
+        listed ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     return driver_error(CUDA_ERROR_NOT_FOUND, "cuGetProcAddress: no %s in version %d of the API",
                         name, version);
 }
@@ -75,7 +76,8 @@ static CUresult get_(const char *name, void **out, int version, cuuint64_t flags
     if (name == NULL || out == NULL || version < 0 ||
         (flags & ~(cuuint64_t)(CU_GET_PROC_ADDRESS_LEGACY_STREAM |
                                CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)) != 0 ||
-        flags == (CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM))
+        flags ==
+            (CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM))
         return CUDA_ERROR_INVALID_VALUE;
     if (flags != CU_GET_PROC_ADDRESS_DEFAULT)
         per_thread = flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;

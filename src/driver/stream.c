@@ -3,7 +3,8 @@
 
 #include "driver/objects.h"
 
-/* ---- streams ------------------------------------------------------------------------------------ */
+/* ---- streams ------------------------------------------------------------------------------------
+ */
 
 CUresult driver_stream(CUstream h, bool per_thread, struct device_stream **s, CUcontext *ctx)
 {
@@ -187,7 +188,8 @@ static CUresult cuStreamIsCapturing_(bool pt, CUstream h, CUstreamCaptureStatus 
 }
 BOTH(cuStreamIsCapturing, (CUstream h, CUstreamCaptureStatus *status), h, status)
 
-/* ---- events ------------------------------------------------------------------------------------- */
+/* ---- events -------------------------------------------------------------------------------------
+ */
 
 CUresult driver_event(CUevent h, struct device_event **e)
 {

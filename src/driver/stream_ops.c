@@ -2,7 +2,8 @@
  * attributes, and questions about capture, which cannot be begun in this version. */
 #include "driver/objects.h"
 
-/* ---- values in memory ---------------------------------------------------------------------------- */
+/* ---- values in memory
+ * ---------------------------------------------------------------------------- */
 
 static CUresult find_(CUstream h, bool per_thread, struct device_stream **s, CUcontext *c)
 {
@@ -76,16 +77,17 @@ static CUresult write_(CUstream h, bool pt, CUdeviceptr at, unsigned bytes, uint
     }
 VALUE(32)
 VALUE(64)
-BOTH(cuStreamWaitValue32_v2, (CUstream h, CUdeviceptr at, cuuint32_t v, unsigned int flags), h, at, v,
-     flags)
-BOTH(cuStreamWaitValue64_v2, (CUstream h, CUdeviceptr at, cuuint64_t v, unsigned int flags), h, at, v,
-     flags)
+BOTH(cuStreamWaitValue32_v2, (CUstream h, CUdeviceptr at, cuuint32_t v, unsigned int flags), h, at,
+     v, flags)
+BOTH(cuStreamWaitValue64_v2, (CUstream h, CUdeviceptr at, cuuint64_t v, unsigned int flags), h, at,
+     v, flags)
 BOTH(cuStreamWriteValue32_v2, (CUstream h, CUdeviceptr at, cuuint32_t v, unsigned int flags), h, at,
      v, flags)
 BOTH(cuStreamWriteValue64_v2, (CUstream h, CUdeviceptr at, cuuint64_t v, unsigned int flags), h, at,
      v, flags)
 
-/* ---- many of them -------------------------------------------------------------------------------- */
+/* ---- many of them
+ * -------------------------------------------------------------------------------- */
 
 static CUresult check_op_(const CUstreamBatchMemOpParams *p)
 {
@@ -145,7 +147,8 @@ BOTH(cuStreamBatchMemOp_v2,
      (CUstream h, unsigned int count, CUstreamBatchMemOpParams *params, unsigned int flags), h,
      count, params, flags)
 
-/* ---- attributes: hints, kept to be told again ---------------------------------------------------- */
+/* ---- attributes: hints, kept to be told again
+ * ---------------------------------------------------- */
 
 static CUresult attributes_(CUstream h, bool pt, struct stream_attributes **out)
 {
@@ -179,16 +182,15 @@ static CUresult cuStreamGetAttribute_(bool pt, CUstream h, CUstreamAttrID which,
     case CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY:
         out->syncPolicy = a->policy ? a->policy : CU_SYNC_POLICY_AUTO;
         break;
-    case CU_STREAM_ATTRIBUTE_PRIORITY:
-        out->priority = device_stream_priority(s);
-        break;
+    case CU_STREAM_ATTRIBUTE_PRIORITY: out->priority = device_stream_priority(s); break;
     case CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP: out->memSyncDomainMap = a->domains; break;
     case CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN: out->memSyncDomain = a->domain; break;
     default: return CUDA_ERROR_INVALID_VALUE;
     }
     return CUDA_SUCCESS;
 }
-BOTH(cuStreamGetAttribute, (CUstream h, CUstreamAttrID which, CUstreamAttrValue *out), h, which, out)
+BOTH(cuStreamGetAttribute, (CUstream h, CUstreamAttrID which, CUstreamAttrValue *out), h, which,
+     out)
 
 static CUresult cuStreamSetAttribute_(bool pt, CUstream h, CUstreamAttrID which,
                                       const CUstreamAttrValue *v)
@@ -245,7 +247,8 @@ static CUresult cuStreamCopyAttributes_(bool pt, CUstream to, CUstream from)
 }
 BOTH(cuStreamCopyAttributes, (CUstream to, CUstream from), to, from)
 
-/* ---- capture ------------------------------------------------------------------------------------- */
+/* ---- capture
+ * ------------------------------------------------------------------------------------- */
 
 static CUresult cuStreamGetCaptureInfo_v3_(bool pt, CUstream h, CUstreamCaptureStatus *status,
                                            cuuint64_t *id, CUgraph *graph,

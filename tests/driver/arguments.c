@@ -1,5 +1,5 @@
-/* Wrong arguments: what each function says to NULL, to handles that are none, to ordinals, flags and
- * sizes out of range; what it says before cuInit and without a context. */
+/* Wrong arguments: what each function says to NULL, to handles that are none, to ordinals, flags
+ * and sizes out of range; what it says before cuInit and without a context. */
 #include "common.h"
 
 /* Expressions and the codes they must give, with everything they need in scope. */
@@ -41,8 +41,8 @@ static void before_init(void)
           CASE(NOT_INITIALIZED, cuCtxCreate(&ctx, NULL, 0, 0)),
           CASE(NOT_INITIALIZED, cuDevicePrimaryCtxRetain(&ctx, 0)),
           CASE(NOT_INITIALIZED, cuStreamCreate(&stream, 0)),
-          CASE(NOT_INITIALIZED, cuModuleLoadData(&module, kernels)),
-          CASE(INVALID_VALUE, cuInit(1)), CASE(INVALID_VALUE, cuDriverGetVersion(NULL)));
+          CASE(NOT_INITIALIZED, cuModuleLoadData(&module, kernels)), CASE(INVALID_VALUE, cuInit(1)),
+          CASE(INVALID_VALUE, cuDriverGetVersion(NULL)));
     OK(cuDriverGetVersion(&i));
     CHECK_EQ_INT(i, CUDA_VERSION);
     CHECK_STR(result_name(CUDA_ERROR_NOT_FOUND), "CUDA_ERROR_NOT_FOUND");
@@ -173,7 +173,8 @@ static void functions(void)
 static void streams(void)
 {
     CUstreamAttrValue v;
-    CASES(CASE(INVALID_VALUE, cuStreamCreate(NULL, 0)), CASE(INVALID_VALUE, cuStreamCreate(&stream, 2)),
+    CASES(CASE(INVALID_VALUE, cuStreamCreate(NULL, 0)),
+          CASE(INVALID_VALUE, cuStreamCreate(&stream, 2)),
           CASE(INVALID_HANDLE, cuStreamDestroy(NULL)),
           CASE(INVALID_HANDLE, cuStreamDestroy(CU_STREAM_LEGACY)),
           CASE(INVALID_HANDLE, cuStreamDestroy(NONE(CUstream))),
@@ -196,7 +197,8 @@ static void streams(void)
           CASE(INVALID_VALUE, cuStreamBatchMemOp(stream, 1, NULL, 0)),
           CASE(INVALID_VALUE, cuStreamGetAttribute(stream, CU_STREAM_ATTRIBUTE_PRIORITY, NULL)),
           CASE(INVALID_VALUE, cuStreamGetAttribute(stream, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &v)),
-          CASE(INVALID_VALUE, cuEventCreate(NULL, 0)), CASE(INVALID_VALUE, cuEventCreate(&event, 8)),
+          CASE(INVALID_VALUE, cuEventCreate(NULL, 0)),
+          CASE(INVALID_VALUE, cuEventCreate(&event, 8)),
           CASE(INVALID_VALUE, cuEventCreate(&event, CU_EVENT_INTERPROCESS)),
           CASE(INVALID_HANDLE, cuEventDestroy(NULL)), CASE(INVALID_HANDLE, cuEventRecord(NULL, 0)),
           CASE(INVALID_HANDLE, cuEventRecord(event, NONE(CUstream))),
@@ -215,7 +217,8 @@ static void memory(void)
           CASE(INVALID_VALUE, cuMemAllocPitch(&ptr, &size, 4, 4, 3)),
           CASE(INVALID_VALUE, cuMemFree(mem + 4)), CASE(INVALID_VALUE, cuMemFree(12345)),
           CASE(INVALID_VALUE, cuMemFree((CUdeviceptr)(uintptr_t)host)),
-          CASE(INVALID_VALUE, cuMemFreeHost(zeros)), CASE(INVALID_VALUE, cuMemFreeHost((char *)host + 1)),
+          CASE(INVALID_VALUE, cuMemFreeHost(zeros)),
+          CASE(INVALID_VALUE, cuMemFreeHost((char *)host + 1)),
           CASE(INVALID_VALUE, cuMemAllocManaged(&ptr, 0, CU_MEM_ATTACH_GLOBAL)),
           CASE(INVALID_VALUE, cuMemAllocManaged(&ptr, 10, 3)),
           CASE(INVALID_VALUE, cuMemHostAlloc(&host, 10, 8)),
@@ -234,25 +237,37 @@ static void memory(void)
           CASE(INVALID_VALUE, cuMemAdvise(mem, 10, CU_MEM_ADVISE_SET_READ_MOSTLY,
                                           (CUmemLocation){CU_MEM_LOCATION_TYPE_DEVICE, 0})),
           CASE(INVALID_VALUE, cuMemPrefetchAsync(mem, 10, (CUmemLocation){1, 0}, 0, NULL)),
-          CASE(INVALID_VALUE, cuMemRangeGetAttribute(&i, 4, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, 0, 1)));
+          CASE(INVALID_VALUE,
+               cuMemRangeGetAttribute(&i, 4, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, 0, 1)));
     OK(cuMemFree(0));
     OK(cuMemFreeHost(NULL));
 }
 
 static void copies(void)
 {
-    CUDA_MEMCPY2D two = {.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = zeros, .srcPitch = 4,
-                         .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = mem, .dstPitch = 8,
-                         .WidthInBytes = 8, .Height = 2};
+    CUDA_MEMCPY2D two = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                         .srcHost = zeros,
+                         .srcPitch = 4,
+                         .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                         .dstDevice = mem,
+                         .dstPitch = 8,
+                         .WidthInBytes = 8,
+                         .Height = 2};
     CUDA_MEMCPY2D type = two, out = two;
-    CUDA_MEMCPY3D three = {.srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = mem,
-                           .dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = zeros,
-                           .WidthInBytes = (size_t)1 << 50, .Height = (size_t)1 << 30, .Depth = 2};
+    CUDA_MEMCPY3D three = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                           .srcDevice = mem,
+                           .dstMemoryType = CU_MEMORYTYPE_HOST,
+                           .dstHost = zeros,
+                           .WidthInBytes = (size_t)1 << 50,
+                           .Height = (size_t)1 << 30,
+                           .Depth = 2};
     type.srcMemoryType = (CUmemorytype)9;
     out.srcPitch = 8;
     out.dstPitch = 4096;
-    CASES(CASE(INVALID_VALUE, cuMemcpyHtoD(mem, NULL, 4)), CASE(INVALID_VALUE, cuMemcpyHtoD(0, zeros, 4)),
-          CASE(INVALID_VALUE, cuMemcpyDtoH(NULL, mem, 4)), CASE(INVALID_VALUE, cuMemcpyDtoH(zeros, 0, 4)),
+    CASES(CASE(INVALID_VALUE, cuMemcpyHtoD(mem, NULL, 4)),
+          CASE(INVALID_VALUE, cuMemcpyHtoD(0, zeros, 4)),
+          CASE(INVALID_VALUE, cuMemcpyDtoH(NULL, mem, 4)),
+          CASE(INVALID_VALUE, cuMemcpyDtoH(zeros, 0, 4)),
           CASE(INVALID_VALUE, cuMemcpyHtoD(mem, zeros, 4097)),
           CASE(INVALID_VALUE, cuMemcpyDtoD(mem + 4090, mem, 8)),
           CASE(INVALID_VALUE, cuMemcpyHtoDAsync(mem, zeros, 5000, stream)),
@@ -281,17 +296,20 @@ static void arrays(void)
     CUDA_ARRAY3D_DESCRIPTOR sparse = {16, 16, 16, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_SPARSE};
     CUDA_ARRAY3D_DESCRIPTOR cube = {16, 8, 6, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_CUBEMAP};
     NEED(cuArrayCreate(&a, &d));
-    CASES(CASE(INVALID_VALUE, cuArrayCreate(NULL, &d)), CASE(INVALID_VALUE, cuArrayCreate(&a, NULL)),
-          CASE(INVALID_VALUE, cuArrayCreate(&a, &no_width)),
-          CASE(INVALID_VALUE, cuArrayCreate(&a, &channels)),
-          CASE(INVALID_VALUE, cuArrayCreate(&a, &format)), CASE(NOT_SUPPORTED, cuArrayCreate(&a, &packed)),
-          CASE(INVALID_VALUE, cuArrayCreate(&a, &wide)), CASE(NOT_SUPPORTED, cuArray3DCreate(&a, &sparse)),
-          CASE(INVALID_VALUE, cuArray3DCreate(&a, &cube)), CASE(INVALID_HANDLE, cuArrayDestroy(NULL)),
-          CASE(INVALID_VALUE, cuArrayGetDescriptor(NULL, a)),
-          CASE(INVALID_HANDLE, cuArrayGetDescriptor(&got, NONE(CUarray))),
-          CASE(INVALID_VALUE, cuMemcpyHtoA(a, 0, host, 65)),
-          CASE(INVALID_VALUE, cuMemcpyHtoA(a, 62, host, 4)),
-          CASE(INVALID_HANDLE, cuMemcpyHtoA(NULL, 0, host, 4)));
+    CASES(
+        CASE(INVALID_VALUE, cuArrayCreate(NULL, &d)), CASE(INVALID_VALUE, cuArrayCreate(&a, NULL)),
+        CASE(INVALID_VALUE, cuArrayCreate(&a, &no_width)),
+        CASE(INVALID_VALUE, cuArrayCreate(&a, &channels)),
+        CASE(INVALID_VALUE, cuArrayCreate(&a, &format)),
+        CASE(NOT_SUPPORTED, cuArrayCreate(&a, &packed)),
+        CASE(INVALID_VALUE, cuArrayCreate(&a, &wide)),
+        CASE(NOT_SUPPORTED, cuArray3DCreate(&a, &sparse)),
+        CASE(INVALID_VALUE, cuArray3DCreate(&a, &cube)), CASE(INVALID_HANDLE, cuArrayDestroy(NULL)),
+        CASE(INVALID_VALUE, cuArrayGetDescriptor(NULL, a)),
+        CASE(INVALID_HANDLE, cuArrayGetDescriptor(&got, NONE(CUarray))),
+        CASE(INVALID_VALUE, cuMemcpyHtoA(a, 0, host, 65)),
+        CASE(INVALID_VALUE, cuMemcpyHtoA(a, 62, host, 4)),
+        CASE(INVALID_HANDLE, cuMemcpyHtoA(NULL, 0, host, 4)));
     OK(cuArrayDestroy(a));
 }
 

@@ -8,10 +8,14 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-static const char text[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
-                           ".visible .entry k()\n{\nret;\n}\n// aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n";
+static const char text[] =
+    ".version 7.0\n.target sm_70\n.address_size 64\n"
+    ".visible .entry k()\n{\nret;\n}\n// aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n";
 
-static void put(unsigned char *at, unsigned long long value, int bytes) { memcpy(at, &value, bytes); }
+static void put(unsigned char *at, unsigned long long value, int bytes)
+{
+    memcpy(at, &value, bytes);
+}
 
 /* A fat binary of machine code and three PTX entries: as it is, LZ4, zstd. */
 static size_t make(unsigned char *b)

@@ -8,14 +8,18 @@
 static const char tiny[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
                            ".visible .entry k()\n{\nret;\n}\n";
 
-/* ---- fat binaries -------------------------------------------------------------------------------- */
+/* ---- fat binaries
+ * -------------------------------------------------------------------------------- */
 
 struct blob {
     unsigned char bytes[1 << 16];
     size_t size;
 };
 
-static void put(unsigned char *at, unsigned long long value, int bytes) { memcpy(at, &value, bytes); }
+static void put(unsigned char *at, unsigned long long value, int bytes)
+{
+    memcpy(at, &value, bytes);
+}
 
 static void start(struct blob *b)
 {
@@ -156,7 +160,8 @@ static void relocatable(void)
     OK(cuLinkDestroy(s));
 }
 
-/* ---- PTX ----------------------------------------------------------------------------------------- */
+/* ---- PTX
+ * ----------------------------------------------------------------------------------------- */
 
 #define HEAD ".version 7.0\n.target sm_70\n.address_size 64\n"
 
@@ -186,9 +191,9 @@ static void ptx(void)
         CUmodule m = NULL;
         CUlibrary lib = NULL;
         CUresult r = cuModuleLoadData(&m, cases[n].text);
-        if (!check_note_(r == cases[n].code &&
-                         (cases[n].words == NULL ||
-                          strstr(weir_last_message(), cases[n].words) != NULL)))
+        if (!check_note_(
+                r == cases[n].code &&
+                (cases[n].words == NULL || strstr(weir_last_message(), cases[n].words) != NULL)))
             printf("case %zu: %s, \"%s\"\n", n, result_name(r), weir_last_message());
         if (r == CUDA_SUCCESS)
             OK(cuModuleUnload(m));
@@ -202,8 +207,8 @@ static void logs(void)
 {
     char errors[64], info[16] = "untouched";
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
-                              CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
-                              CU_JIT_WALL_TIME, CU_JIT_MAX_REGISTERS};
+                              CU_JIT_INFO_LOG_BUFFER,  CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
+                              CU_JIT_WALL_TIME,        CU_JIT_MAX_REGISTERS};
     void *values[] = {errors, (void *)sizeof errors, info, (void *)sizeof info, NULL, (void *)32};
     CUmodule m;
     CHECK_CU(cuModuleLoadDataEx(&m, HEAD "\n\nnonsense\n", 6, options, values),
@@ -220,7 +225,8 @@ static void logs(void)
     CHECK_CU(cuModuleLoadDataEx(&m, tiny, 6, options, values), CUDA_ERROR_INVALID_VALUE);
 }
 
-/* ---- variables and libraries --------------------------------------------------------------------- */
+/* ---- variables and libraries
+ * --------------------------------------------------------------------- */
 
 static void variables(void)
 {

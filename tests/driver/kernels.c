@@ -56,7 +56,8 @@ const char kernels[] =
     ".visible .entry small() .maxntid 64, 1, 1\n{\nret;\n}\n"
 
     /* parameters of every size, at their places */
-    ".visible .entry mixed(.param .u8 a, .param .u64 out, .param .u16 b, .param .align 8 .b8 c[12])\n"
+    ".visible .entry mixed(.param .u8 a, .param .u64 out, .param .u16 b, .param .align 8 .b8 "
+    "c[12])\n"
     "{\n.reg .b64 %d<2>; .reg .b32 %r<4>; .reg .b16 %h<2>;\n"
     "ld.param.u64 %d1, [out]; ld.param.u8 %h1, [a]; cvt.u32.u16 %r1, %h1;\n"
     "st.global.u32 [%d1], %r1; ld.param.u16 %h1, [b]; cvt.u32.u16 %r1, %h1;\n"

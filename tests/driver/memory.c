@@ -82,9 +82,13 @@ static void info(void)
     CHECK(after == before);
 }
 
-/* ---- boxes --------------------------------------------------------------------------------------- */
+/* ---- boxes
+ * --------------------------------------------------------------------------------------- */
 
-static unsigned char model(size_t x, size_t y, size_t z) { return (unsigned char)(x + 41 * y + 101 * z); }
+static unsigned char model(size_t x, size_t y, size_t z)
+{
+    return (unsigned char)(x + 41 * y + 101 * z);
+}
 
 static void fill(unsigned char *p, size_t pitch, size_t rows)
 {
@@ -114,20 +118,44 @@ static void pitched(void)
     NEED(cuMemAlloc(&b, 100 * 30 * D));
     CHECK(pitch >= W && pitch % 256 == 0);
     fill(from, 64, 16);
-    CUDA_MEMCPY3D m = {.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = from, .srcPitch = 64,
-                       .srcHeight = 16, .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = a,
-                       .dstPitch = pitch, .dstHeight = H, .WidthInBytes = W, .Height = H, .Depth = D};
+    CUDA_MEMCPY3D m = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                       .srcHost = from,
+                       .srcPitch = 64,
+                       .srcHeight = 16,
+                       .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                       .dstDevice = a,
+                       .dstPitch = pitch,
+                       .dstHeight = H,
+                       .WidthInBytes = W,
+                       .Height = H,
+                       .Depth = D};
     OK(cuMemcpy3D(&m));
-    CUDA_MEMCPY3D k = {.srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = a, .srcPitch = pitch,
-                       .srcHeight = H, .dstMemoryType = CU_MEMORYTYPE_UNIFIED, .dstDevice = b,
-                       .dstPitch = 100, .dstHeight = 20, .dstXInBytes = 3, .dstY = 2, .dstZ = 0,
-                       .WidthInBytes = W, .Height = H, .Depth = D};
+    CUDA_MEMCPY3D k = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                       .srcDevice = a,
+                       .srcPitch = pitch,
+                       .srcHeight = H,
+                       .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+                       .dstDevice = b,
+                       .dstPitch = 100,
+                       .dstHeight = 20,
+                       .dstXInBytes = 3,
+                       .dstY = 2,
+                       .dstZ = 0,
+                       .WidthInBytes = W,
+                       .Height = H,
+                       .Depth = D};
     OK(cuMemcpy3DAsync(&k, NULL));
     for (size_t z = 0; z < D; z++) {
-        CUDA_MEMCPY2D s = {.srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = b + z * 2000,
-                           .srcPitch = 100, .srcXInBytes = 3, .srcY = 2,
-                           .dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = to + z * 80 * 20,
-                           .dstPitch = 80, .WidthInBytes = W, .Height = H};
+        CUDA_MEMCPY2D s = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                           .srcDevice = b + z * 2000,
+                           .srcPitch = 100,
+                           .srcXInBytes = 3,
+                           .srcY = 2,
+                           .dstMemoryType = CU_MEMORYTYPE_HOST,
+                           .dstHost = to + z * 80 * 20,
+                           .dstPitch = 80,
+                           .WidthInBytes = W,
+                           .Height = H};
         OK(cuMemcpy2D(&s));
     }
     CHECK_EQ_INT(differences(to, 80, 20), 0);
@@ -149,21 +177,38 @@ static void arrays(void)
     OK(cuArray3DGetDescriptor(&got, a));
     CHECK(memcmp(&got, &d, sizeof d) == 0);
     CHECK_CU(cuArrayGetDescriptor(&got2, a), CUDA_ERROR_INVALID_VALUE);
-    CUDA_MEMCPY3D m = {.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = from, .srcPitch = W,
-                       .srcHeight = H, .dstMemoryType = CU_MEMORYTYPE_ARRAY, .dstArray = a,
-                       .WidthInBytes = W, .Height = H, .Depth = D};
+    CUDA_MEMCPY3D m = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                       .srcHost = from,
+                       .srcPitch = W,
+                       .srcHeight = H,
+                       .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                       .dstArray = a,
+                       .WidthInBytes = W,
+                       .Height = H,
+                       .Depth = D};
     OK(cuMemcpy3D(&m));
     /* in two halves from array to array */
     for (int half = 0; half < 2; half++) {
-        CUDA_MEMCPY3D k = {.srcMemoryType = CU_MEMORYTYPE_ARRAY, .srcArray = a,
-                           .srcXInBytes = half * 20, .dstMemoryType = CU_MEMORYTYPE_ARRAY,
-                           .dstArray = b, .dstXInBytes = half * 20,
-                           .WidthInBytes = half ? W - 20 : 20, .Height = H, .Depth = D};
+        CUDA_MEMCPY3D k = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
+                           .srcArray = a,
+                           .srcXInBytes = half * 20,
+                           .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                           .dstArray = b,
+                           .dstXInBytes = half * 20,
+                           .WidthInBytes = half ? W - 20 : 20,
+                           .Height = H,
+                           .Depth = D};
         OK(cuMemcpy3D(&k));
     }
-    CUDA_MEMCPY3D back = {.srcMemoryType = CU_MEMORYTYPE_ARRAY, .srcArray = b,
-                          .dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = to, .dstPitch = W,
-                          .dstHeight = H, .WidthInBytes = W, .Height = H, .Depth = D};
+    CUDA_MEMCPY3D back = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
+                          .srcArray = b,
+                          .dstMemoryType = CU_MEMORYTYPE_HOST,
+                          .dstHost = to,
+                          .dstPitch = W,
+                          .dstHeight = H,
+                          .WidthInBytes = W,
+                          .Height = H,
+                          .Depth = D};
     OK(cuMemcpy3D(&back));
     CHECK_EQ_INT(differences(to, W, H), 0);
     back.Depth = D + 1;
@@ -182,7 +227,8 @@ static void arrays(void)
     OK(cuArrayDestroy(row));
 }
 
-/* ---- sets and batches ---------------------------------------------------------------------------- */
+/* ---- sets and batches
+ * ---------------------------------------------------------------------------- */
 
 static void sets(void)
 {
@@ -222,7 +268,8 @@ static void batches(void)
     OK(cuMemcpyBatchAsync(backs, dsts, sizes, 2, a, first, 1, s));
     OK(cuStreamSynchronize(s));
     CHECK(memcmp(in, out, 64) == 0);
-    CHECK_CU(cuMemcpyBatchAsync(backs, dsts, sizes, 2, a, first, 1, NULL), CUDA_ERROR_INVALID_VALUE);
+    CHECK_CU(cuMemcpyBatchAsync(backs, dsts, sizes, 2, a, first, 1, NULL),
+             CUDA_ERROR_INVALID_VALUE);
 
     CUDA_MEMCPY3D_BATCH_OP op = {
         .src = {.type = CU_MEMCPY_OPERAND_TYPE_POINTER, .op.ptr = {.ptr = d, .rowLength = 8}},
@@ -238,7 +285,8 @@ static void batches(void)
     OK(cuMemFree(d));
 }
 
-/* ---- managed memory ------------------------------------------------------------------------------ */
+/* ---- managed memory
+ * ------------------------------------------------------------------------------ */
 
 static int range(CUdeviceptr p, size_t n, CUmem_range_attribute which)
 {
@@ -249,7 +297,8 @@ static int range(CUdeviceptr p, size_t n, CUmem_range_attribute which)
 
 static void advice(void)
 {
-    const CUmemLocation dev = {CU_MEM_LOCATION_TYPE_DEVICE, 0}, host = {CU_MEM_LOCATION_TYPE_HOST, 0};
+    const CUmemLocation dev = {CU_MEM_LOCATION_TYPE_DEVICE, 0},
+                        host = {CU_MEM_LOCATION_TYPE_HOST, 0};
     const CUmemLocation wrong = {CU_MEM_LOCATION_TYPE_DEVICE, 9};
     CUdeviceptr p;
     int by[3];

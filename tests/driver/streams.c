@@ -105,7 +105,8 @@ static void facts(CUcontext ctx)
     OK(cuStreamDestroy(s));
 }
 
-/* ---- values ------------------------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------------------------------
+ */
 
 static void values(void)
 {
@@ -145,7 +146,8 @@ static void values(void)
     OK(cuMemFreeHost(w));
 }
 
-/* ---- host functions ------------------------------------------------------------------------------ */
+/* ---- host functions
+ * ------------------------------------------------------------------------------ */
 
 static int calls;
 static CUresult inside[4];
@@ -188,10 +190,11 @@ static void host_functions(void)
     OK(cuStreamDestroy(s));
 }
 
-/* ---- default streams ----------------------------------------------------------------------------- */
+/* ---- default streams
+ * ----------------------------------------------------------------------------- */
 
-/* The thread's own default stream does not wait for one that does not block; the legacy stream waits
- * for blocking ones. */
+/* The thread's own default stream does not wait for one that does not block; the legacy stream
+ * waits for blocking ones. */
 static void defaults(void)
 {
     CUstream blocking;
@@ -216,7 +219,8 @@ static void addresses(void)
     CUdriverProcAddressQueryResult status;
     OK(cuGetProcAddress("cuMemAlloc", &p, CUDA_VERSION, CU_GET_PROC_ADDRESS_DEFAULT, &status));
     CHECK(p == (void *)cuMemAlloc && status == CU_GET_PROC_ADDRESS_SUCCESS);
-    OK(cuGetProcAddress("cuStreamQuery", &plain, CUDA_VERSION, CU_GET_PROC_ADDRESS_DEFAULT, &status));
+    OK(cuGetProcAddress("cuStreamQuery", &plain, CUDA_VERSION, CU_GET_PROC_ADDRESS_DEFAULT,
+                        &status));
     OK(cuGetProcAddress("cuStreamQuery", &own, CUDA_VERSION,
                         CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, &status));
     CHECK(plain == (void *)cuStreamQuery && own != plain && own != NULL);
