@@ -34,6 +34,7 @@ trap 'rm -rf "$scratch"' EXIT INT TERM
 mkdir "$scratch/weir" "$scratch/pocl"
 export WEIR_CACHE_DIR="$scratch/weir" POCL_CACHE_DIR="$scratch/pocl"
 
+sh "$root/bench/machine.sh" "$build" >"$scratch/machine"
 status=0
 # shellcheck disable=SC2086
 "$build/bench/$program" $arguments >"$scratch/table" &
@@ -44,7 +45,7 @@ wait "$running" || status=$?
 if [ -n "$write" ] && [ "$status" = 0 ]; then
     {
         echo
-        sh "$root/bench/machine.sh" "$build"
+        cat "$scratch/machine"
         echo
         cat "$scratch/table"
         echo
