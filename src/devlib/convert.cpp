@@ -1,6 +1,6 @@
 /* Conversions between number types, with each rounding, and reinterpretation of bits. Floating
- * point to integer saturates and takes NaN to 0 (64 bits: the smallest integer), as the
- * instructions do. */
+ * point to integer saturates, and takes NaN to 0, or (from double, or to 64 bits) to the integer
+ * whose highest bit alone is set, as the instructions do. */
 #include "devlib.h"
 
 /* The four roundings: CUDA's letters, PTX's letters. */
@@ -19,17 +19,36 @@ ROUNDINGS(FROM_FLOAT, u32, uint, ui)
 ROUNDINGS(FROM_FLOAT, long long, ll, ll)
 ROUNDINGS(FROM_FLOAT, u64, ull, ull)
 
-#define TO_FLOAT(r, p, from, name, letters)                                                        \
-    FN float __nv_##name##2float_##r(from a) { return __nvvm_##letters##2f_##p(a); }
-ROUNDINGS(TO_FLOAT, int, int, i)
-ROUNDINGS(TO_FLOAT, u32, uint, ui)
-ROUNDINGS(TO_FLOAT, long long, ll, ll)
-ROUNDINGS(TO_FLOAT, u64, ull, ull)
-
-#define TO_DOUBLE(r, p, from, name, letters)                                                       \
-    FN double __nv_##name##2double_##r(from a) { return __nvvm_##letters##2d_##p(a); }
-ROUNDINGS(TO_DOUBLE, long long, ll, ll)
-ROUNDINGS(TO_DOUBLE, u64, ull, ull)
+/* By instruction: LLVM 19 takes the intrinsics of these conversions towards zero for the ones to
+ * nearest. */
+#define TO_FLOAT(r, p, from, name, type, letter)                                                   \
+    FN float __nv_##name##2float_##r(from a)                                                       \
+    {                                                                                              \
+        float f;                                                                                   \
+        __asm__("cvt." #p ".f32." #type " %0, %1;" : "=f"(f) : letter(a));                         \
+        return f;                                                                                  \
+    }
+#define TO_DOUBLE(r, p, from, name, type, letter)                                                  \
+    FN double __nv_##name##2double_##r(from a)                                                     \
+    {                                                                                              \
+        double d;                                                                                  \
+        __asm__("cvt." #p ".f64." #type " %0, %1;" : "=d"(d) : letter(a));                         \
+        return d;                                                                                  \
+    }
+#define DIRECTED(make, ...)                                                                        \
+    make(rz, rz, __VA_ARGS__) make(rd, rm, __VA_ARGS__) make(ru, rp, __VA_ARGS__)
+DIRECTED(TO_FLOAT, int, int, s32, "r")
+DIRECTED(TO_FLOAT, u32, uint, u32, "r")
+DIRECTED(TO_FLOAT, long long, ll, s64, "l")
+DIRECTED(TO_FLOAT, u64, ull, u64, "l")
+DIRECTED(TO_DOUBLE, long long, ll, s64, "l")
+DIRECTED(TO_DOUBLE, u64, ull, u64, "l")
+FN float __nv_int2float_rn(int a) { return (float)a; }
+FN float __nv_uint2float_rn(u32 a) { return (float)a; }
+FN float __nv_ll2float_rn(long long a) { return (float)a; }
+FN float __nv_ull2float_rn(u64 a) { return (float)a; }
+FN double __nv_ll2double_rn(long long a) { return (double)a; }
+FN double __nv_ull2double_rn(u64 a) { return (double)a; }
 FN double __nv_int2double_rn(int a) { return a; }
 FN double __nv_uint2double_rn(u32 a) { return a; }
 
