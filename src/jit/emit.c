@@ -767,7 +767,7 @@ bool emit_function(struct emit *e)
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntUGT, end, e->local_stride, ""), over, fits);
     LLVMPositionBuilderAtEnd(b, over);
     e->mask = LLVMGetParam(e->fn, 2);
-    emit_fault(e, JIT_FAULT_STACK, e->mask);
+    emit_fault(e, JIT_FAULT_STACK, e->mask, NULL);
     LLVMBuildUnreachable(b);
     e->next_warp = new_bb(e, "return");
     LLVMPositionBuilderAtEnd(b, fits);

@@ -113,7 +113,7 @@ bool emit_atomic(struct emit *e, const struct ptx_instr *i);
 bool emit_warp_op(struct emit *e, const struct ptx_instr *i);
 bool emit_call(struct emit *e, const struct ptx_instr *i);
 /* The active lanes of `mask` fault; what follows is not reached. */
-void emit_fault(struct emit *e, unsigned kind, LLVMValueRef mask);
+void emit_fault(struct emit *e, unsigned kind, LLVMValueRef mask, LLVMValueRef address);
 LLVMValueRef sreg_scalar(struct emit *e, const struct ptx_operand *o, unsigned seg, int s);
 LLVMValueRef sreg_vector(struct emit *e, const struct ptx_operand *o);
 /* Every active lane's generic or window address as <32 x i64>. */

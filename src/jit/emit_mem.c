@@ -39,6 +39,64 @@ static struct access access_(struct emit *e, const struct ptx_instr *i,
     return a;
 }
 
+/* Bytes an access must be aligned to. */
+static unsigned natural_(const struct access *a) { return a->bytes * (unsigned)a->vec; }
+
+/* Is the alignment known without looking? */
+static bool known_aligned_(const struct access *a)
+{
+    return natural_(a) == 1 || (a->space == PTX_SPACE_PARAM && a->at->reg < 0) ||
+           (a->shape.seg != SEG_NONE && (1ull << (a->shape.align & 63)) >= natural_(a));
+}
+
+/* Faults when `bad` (i1) holds; code goes on behind. */
+static void fault_if_(struct emit *e, LLVMValueRef bad, LLVMValueRef mask, LLVMValueRef address)
+{
+    LLVMBasicBlockRef yes = new_bb(e, "misaligned"), no = new_bb(e, "aligned");
+    LLVMBuildCondBr(e->alu.b, bad, yes, no);
+    LLVMPositionBuilderAtEnd(e->alu.b, yes);
+    emit_fault(e, JIT_FAULT_MISALIGNED, mask, address);
+    LLVMBuildUnreachable(e->alu.b);
+    LLVMPositionBuilderAtEnd(e->alu.b, no);
+}
+
+/* i1: is any lane of segment s active? */
+static LLVMValueRef segment_active_(struct emit *e, unsigned seg, int s)
+{
+    uint32_t lanes = seg == SEG_WARP ? 0xffffffffu : ((1u << (1 << seg)) - 1) << (s << seg);
+    LLVMValueRef m = LLVMBuildAnd(e->alu.b, e->mask, c32(e, lanes), "");
+    return LLVMBuildICmp(e->alu.b, LLVMIntNE, m, c32(e, 0), "");
+}
+
+/* The processor takes any address, a GPU does not: one look at each pointer that is not known to be
+ * aligned (E2). */
+static void check_pointer_(struct emit *e, const struct access *a, LLVMValueRef p, unsigned seg,
+                           int s)
+{
+    if (known_aligned_(a))
+        return;
+    LLVMValueRef v = LLVMBuildPtrToInt(e->alu.b, p, e->i64, "");
+    LLVMValueRef low = LLVMBuildAnd(e->alu.b, v, c64(e, natural_(a) - 1), "");
+    LLVMValueRef bad = LLVMBuildICmp(e->alu.b, LLVMIntNE, low, c64(e, 0), "");
+    if (seg != SEG_WARP && e->mask != NULL) /* the pointer of a segment at rest says nothing */
+        bad = LLVMBuildAnd(e->alu.b, bad, segment_active_(e, seg, s), "");
+    fault_if_(e, bad, mask_bits(e), v);
+}
+
+/* The same for lanes apart: `at` are addresses or offsets into an aligned window. */
+static void check_lanes_(struct emit *e, const struct access *a, LLVMValueRef at)
+{
+    LLVMBuilderRef b = e->alu.b;
+    if (natural_(a) == 1)
+        return;
+    LLVMTypeRef t = LLVMGetElementType(LLVMTypeOf(at));
+    LLVMValueRef low = splat(e, LLVMConstInt(t, natural_(a) - 1, false), JIT_WARP);
+    LLVMValueRef odd = LLVMBuildICmp(b, LLVMIntNE, LLVMBuildAnd(b, at, low, ""),
+                                     LLVMConstNull(LLVMTypeOf(at)), "");
+    LLVMValueRef lanes = LLVMBuildAnd(b, bits_of(e, odd), mask_bits(e), "");
+    fault_if_(e, LLVMBuildICmp(b, LLVMIntNE, lanes, c32(e, 0), ""), lanes, NULL);
+}
+
 /* Base of an address operand for one segment, as an i64 in its own space. */
 static LLVMValueRef base_scalar_(struct emit *e, const struct ptx_operand *o, unsigned seg, int s)
 {
@@ -175,6 +233,7 @@ static void load_contiguous_(struct emit *e, const struct access *a, unsigned se
     LLVMValueRef parts[8][MAX_SEGS];
     int lanes = 1 << seg;
     for (int s = 0; s < nsegs(seg); s++) {
+        check_pointer_(e, a, p[s], seg, s);
         LLVMValueRef v = load_wide_(e, a, p[s], s << seg, lanes);
         for (int k = 0; k < a->vec; k++)
             parts[k][s] = a->vec == 1 ? v : take_(e, v, lanes, a->vec, k);
@@ -239,6 +298,7 @@ static void gather_(struct emit *e, const struct access *a, LLVMValueRef at, LLV
 {
     LLVMTypeRef t = LLVMVectorType(a->elem, JIT_WARP), pv = LLVMVectorType(e->ptr, JIT_WARP);
     LLVMValueRef m = mask_vector(e);
+    check_lanes_(e, a, at);
     for (int k = 0; k < a->vec; k++) {
         uint64_t plus = (uint64_t)k * a->bytes;
         if (a->bytes < 4) {
@@ -315,14 +375,6 @@ static void load_varying_(struct emit *e, const struct access *a, LLVMValueRef *
     }
 }
 
-/* i1: is any lane of segment s active? */
-static LLVMValueRef segment_active_(struct emit *e, unsigned seg, int s)
-{
-    uint32_t lanes = seg == SEG_WARP ? 0xffffffffu : ((1u << (1 << seg)) - 1) << (s << seg);
-    LLVMValueRef m = LLVMBuildAnd(e->alu.b, e->mask, c32(e, lanes), "");
-    return LLVMBuildICmp(e->alu.b, LLVMIntNE, m, c32(e, 0), "");
-}
-
 static const struct ptx_operand *element_(const struct ptx_operand *o, int k)
 {
     return o->kind == PTX_OPR_VEC ? &o->items[k] : o;
@@ -346,6 +398,7 @@ bool emit_load(struct emit *e, const struct ptx_instr *i)
         LLVMValueRef v[8][MAX_SEGS];
         for (int s = 0; s < nsegs(a.shape.seg); s++) {
             LLVMValueRef p = pointer_scalar_(e, &a, a.shape.seg, s);
+            check_pointer_(e, &a, p, a.shape.seg, s);
             if (a.shape.seg != SEG_WARP && e->mask != NULL)
                 p = LLVMBuildSelect(e->alu.b, segment_active_(e, a.shape.seg, s), p, e->safe, "");
             for (int k = 0; k < a.vec; k++) {
@@ -391,6 +444,7 @@ static void store_contiguous_(struct emit *e, const struct access *a, unsigned s
     unsigned align = a->bytes * (unsigned)a->vec;
     LLVMValueRef m = mask_vector(e);
     for (int s = 0; s < nsegs(seg); s++) {
+        check_pointer_(e, a, p[s], seg, s);
         LLVMValueRef part[8];
         for (int k = 0; k < a->vec; k++)
             part[k] = seg == SEG_WARP ? v[k] : part_(e, v[k], s << seg, lanes, 1);
@@ -413,6 +467,7 @@ static void scatter_(struct emit *e, const struct access *a, LLVMValueRef at, LL
 {
     LLVMTypeRef pv = LLVMVectorType(e->ptr, JIT_WARP);
     LLVMValueRef m = mask_vector(e);
+    check_lanes_(e, a, at);
     for (int k = 0; k < a->vec; k++) {
         LLVMValueRef args[4] = {v[k], pointers_(e, a, at, (uint64_t)k * a->bytes), c32(e, a->bytes),
                                 m ? m : LLVMConstAllOnes(e->v32i1)};
@@ -452,6 +507,7 @@ static void store_uniform_(struct emit *e, const struct access *a, const struct 
 {
     LLVMBuilderRef b = e->alu.b;
     LLVMValueRef p = pointer_scalar_(e, a, SEG_WARP, 0);
+    check_pointer_(e, a, p, SEG_WARP, 0);
     for (int k = 0; k < a->vec; k++) {
         const struct ptx_operand *o = element_(data, k);
         struct shape sh = shape_operand(e->k, o);

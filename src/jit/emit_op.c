@@ -487,7 +487,7 @@ static bool emit_indirect_(struct emit *e, const struct ptx_instr *i)
         LLVMBuildBr(b, next);
         LLVMPositionBuilderAtEnd(b, no);
     }
-    emit_fault(e, JIT_FAULT_ILLEGAL, same);
+    emit_fault(e, JIT_FAULT_ILLEGAL, same, NULL);
     LLVMBuildBr(b, next);
     LLVMPositionBuilderAtEnd(b, next);
     LLVMValueRef rest = LLVMBuildXor(b, left, same, "");
@@ -513,14 +513,23 @@ bool emit_call(struct emit *e, const struct ptx_instr *i)
 
 /* ---- the rest -------------------------------------------------------------------------------- */
 
-void emit_fault(struct emit *e, unsigned kind, LLVMValueRef mask)
+static void cold_(struct emit *e, LLVMValueRef f, const char *name)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(e->alu.ctx, kind, 0));
+}
+
+void emit_fault(struct emit *e, unsigned kind, LLVMValueRef mask, LLVMValueRef address)
 {
     LLVMTypeRef params[4] = {e->ptr, e->i32, e->i32, e->i64};
     LLVMTypeRef t = LLVMFunctionType(LLVMVoidTypeInContext(e->alu.ctx), params, 4, false);
     LLVMValueRef f = LLVMGetNamedFunction(e->alu.module, "weir_rt_fault");
-    if (f == NULL)
+    if (f == NULL) {
         f = LLVMAddFunction(e->alu.module, "weir_rt_fault", t);
-    LLVMValueRef args[4] = {e->blk, c32(e, kind), mask, c64(e, 0)};
+        cold_(e, f, "cold");
+    }
+    LLVMValueRef args[4] = {e->blk, c32(e, kind), mask, address ? address : c64(e, 0)};
     LLVMBuildCall2(e->alu.b, t, f, args, 4, "");
 }
 
@@ -563,7 +572,7 @@ bool emit_instr(struct emit *e, const struct ptx_instr *i)
     case PTX_OP_pmevent:
     case PTX_OP_griddepcontrol: return true;
     case PTX_OP_trap:
-    case PTX_OP_brkpt: emit_fault(e, JIT_FAULT_TRAP, mask_bits(e)); return true;
+    case PTX_OP_brkpt: emit_fault(e, JIT_FAULT_TRAP, mask_bits(e), NULL); return true;
     case PTX_OP_call: return emit_call(e, i);
     case PTX_OP_tex:
     case PTX_OP_tld4:
