@@ -76,6 +76,13 @@ ok
 run ./driver
 says 'devices 1'
 
+# The layout of CUDA's toolkit, as makefiles know it.
+printf 'all:\n\t"$(CUDA_PATH)/bin/nvcc" -I"$(CUDA_PATH)/include" -L"$(CUDA_PATH)/lib64" twice.cu -o by_path -lcudart\n' >Makefile
+run make CUDA_PATH="$prefix/lib/weir/cuda"
+ok
+run ./by_path
+says 'result 42'
+
 mkdir project
 cp twice.cu amount.h driver.c runtime.c project
 cat >project/CMakeLists.txt <<'END'
@@ -105,18 +112,47 @@ ok
 run user/twice
 says 'result 63'
 
-# CMake's own CUDA language, with weircc as its compiler.
+# CMake's own CUDA language, with weircc as its compiler, also with device code across files.
 mkdir language
-cp twice.cu amount.h language
+cp twice.cu amount.h driver.c language
+cat >language/part.cu <<'END'
+__device__ int six() { return 6; }
+END
+cat >language/whole.cu <<'END'
+#include <cstdio>
+extern __device__ int six();
+__global__ void kernel(int *p) { *p = six() * 7; }
+int main()
+{
+    int *p, value = 0;
+    cudaMalloc(&p, sizeof value);
+    kernel<<<1, 1>>>(p);
+    cudaMemcpy(&value, p, sizeof value, cudaMemcpyDeviceToHost);
+    printf("result %d\n", value);
+    return 0;
+}
+END
 cat >language/CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.20)
-project(language LANGUAGES CXX CUDA)
+project(language LANGUAGES C CXX CUDA)
 add_executable(twice twice.cu)
+add_library(part STATIC part.cu)
+add_executable(whole whole.cu)
+target_link_libraries(whole part)
+set_target_properties(part whole PROPERTIES CUDA_SEPARABLE_COMPILATION ON)
+find_package(CUDAToolkit REQUIRED)
+add_executable(driver driver.c)
+target_link_libraries(driver CUDA::cuda_driver)
 END
-run cmake -G Ninja -S language -B cuda_language -DCMAKE_CUDA_COMPILER="$build/bin/weircc"
+run cmake -G Ninja -S language -B cuda_language -DCMAKE_CUDA_COMPILER="$prefix/bin/weircc" \
+    -DCUDAToolkit_ROOT="$prefix/lib/weir/cuda"
 ok
 run cmake --build cuda_language
 ok
 run cuda_language/twice
 says 'result 42'
+run cuda_language/whole
+says 'result 42'
+run cuda_language/driver
+says 'devices 1'
 done_

@@ -98,11 +98,22 @@ run ./twice
 check_output
 [ "$(grep -c 'fat binaries' out)" = 1 ]
 note $? "registered more than once"
+# A device function that no file defines is missed when the program is linked.
+run weircc -cudart none main.o runtime.o -L"$build/lib" -lcudadevrt -o incomplete
+fails
+says '__weir_device._Z6helperi'
 # Without either, the linker says what is missing.
 run g++ main.o helper.o runtime.o -o none
 fails
 says '__cudaWeirDeviceLink'
 
+# An archive's member that only device code needs is taken in.
+run weircc -lib helper.o -o libhelper.a
+ok
+run weircc -cudart none main.o runtime.o libhelper.a -L"$build/lib" -lcudadevrt -o by_need
+ok
+run ./by_need
+check_output
 # From an archive, and from a shared library, which registers for itself.
 run weircc -lib main.o helper.o -o libboth.a
 ok

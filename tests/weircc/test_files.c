@@ -9,6 +9,7 @@
 #include "weircc/elf.h"
 #include "weircc/fatbin.h"
 #include "weircc/messages.h"
+#include "weircc/rdc_asm.h"
 
 static void write_bytes(const char *path, const void *bytes, size_t n)
 {
@@ -81,7 +82,9 @@ static void test_fatbin(void)
     CHECK_EQ_INT(number(entry + 26, 2), 8);
     CHECK_EQ_INT(number(entry + 28, 4), 86);
     CHECK_STR(entry + 64, ptx); /* ended by a NUL */
-    CHECK(fatbin_check("t.fatbin", &d));
+    char *back = fatbin_read_ptx("t.fatbin", &d);
+    CHECK_STR(back, ptx);
+    free(back);
     free(f);
 }
 
@@ -102,7 +105,7 @@ static void test_bad_fatbin(void)
     CHECK(!fatbin_write("t.ptx", "no/such/folder.fatbin", &d));
     CHECK(strstr(d.text, "no/such/folder.fatbin") != NULL);
     d = (struct diag){0};
-    CHECK(!fatbin_check("bad.ptx", &d));
+    CHECK(fatbin_read_ptx("bad.ptx", &d) == NULL);
     CHECK(strstr(d.text, "not a fat binary") != NULL);
 }
 
@@ -115,7 +118,7 @@ static void test_truncated_fatbin(void)
     for (size_t n = 0; f != NULL && n < size; n++) {
         write_bytes("cut.fatbin", f, n);
         d = (struct diag){0};
-        CHECK(!fatbin_check("cut.fatbin", &d));
+        CHECK(fatbin_read_ptx("cut.fatbin", &d) == NULL);
         CHECK(d.text[0] != '\0');
     }
     free(f);
@@ -127,11 +130,50 @@ static void test_fatbin_without_ptx(void)
     struct diag d = {0};
     char *f = file_read("t.fatbin", &size, &d);
     CHECK(f != NULL);
+    f[16 + 41] = (char)0x80; /* the zstd flag */
+    write_bytes("z.fatbin", f, size);
+    CHECK(fatbin_read_ptx("z.fatbin", &d) == NULL);
+    CHECK(strstr(d.text, "compressed") != NULL);
+    d = (struct diag){0};
     f[16] = 2; /* a cubin */
     write_bytes("elf.fatbin", f, size);
-    CHECK(!fatbin_check("elf.fatbin", &d));
+    CHECK(fatbin_read_ptx("elf.fatbin", &d) == NULL);
     CHECK(strstr(d.text, "holds no PTX") != NULL);
     free(f);
+}
+
+/* ---- device symbols ------------------------------------------------------------------------ */
+
+static void note_symbol(void *self, const char *name, enum device_linkage linkage)
+{
+    static const char marks[] = {[DEVICE_EXTERN] = '?', [DEVICE_GLOBAL] = '!', [DEVICE_WEAK] = '~'};
+    sb_printf(self, "%c%s ", marks[linkage], name);
+}
+
+static void check_symbols(const char *ptx, const char *expected)
+{
+    struct strbuf sb = {0};
+    sb_append(&sb, "", 0);
+    ptx_visit_symbols(ptx, note_symbol, &sb);
+    CHECK_STR(sb.items, expected);
+    sb_free(&sb);
+}
+
+static void test_device_symbols(void)
+{
+    check_symbols(".visible .entry _Z1kPi(\n.param .u64 p\n)\n{ ret; }", "!_Z1kPi ");
+    check_symbols(".extern .func  (.param .b32 func_retval0) f\n(\n.param .b32 x\n)\n;", "?f ");
+    check_symbols(".extern .func g;\n.weak .func (.param .b32 r) h() { }", "?g ~h ");
+    check_symbols(".visible .global .align 4 .u32 v = 3;\n.extern .const .align 8 .b8 c[16];",
+                  "!v ?c ");
+    check_symbols(".extern .shared .align 16 .b8 dynamic[];\n.global .u32 own;\n.func s() {}", "");
+    check_symbols("// .visible .entry a()\n/* .extern .func b; */ .file 1 \".visible .func c\"",
+                  "");
+    check_symbols(".visible .global .attribute(.managed) .align 4 .u32 m;", "!m ");
+    check_symbols(".weak .entry $odd$name_1(", "~$odd$name_1 ");
+    check_symbols(".visible", "");
+    check_symbols(".visible .func (", "");
+    check_symbols("", "");
 }
 
 /* ---- rules for make ------------------------------------------------------------------------ */
@@ -259,6 +301,7 @@ int main(void)
     test_bad_fatbin();
     test_truncated_fatbin();
     test_fatbin_without_ptx();
+    test_device_symbols();
     test_read_rules();
     test_write_rules();
     CHECK_EQ_INT(in_section, 1);

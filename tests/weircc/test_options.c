@@ -265,6 +265,7 @@ static void test_architectures(void)
     check_arch("-arch=all-major", NULL, "sm_90", 0);
     check_arch("-arch=sm_35", NULL, "sm_52", 1);
     check_arch("-arch=sm_35", "-Wno-deprecated-gpu-targets", "sm_52", 0);
+    check_arch("-arch=sm_13", NULL, "sm_52", 1);
     check_arch("-arch=sm_120", NULL, "sm_90", 1);
     check_arch("-arch=sm_88", NULL, "sm_87", 1);
     check_arch("-arch=lto_80", NULL, "sm_80", 0);

@@ -8,16 +8,17 @@
 
 enum arch_kind { KIND_VIRTUAL, KIND_REAL, KIND_LTO };
 
-/* Every architecture that CUDA has had since version 6, and whether clang 19 generates PTX for it.
+/* Every architecture that CUDA has had, and whether clang 19 generates PTX for it.
  */
 static const struct {
     int number;
     bool generated;
 } known[] = {
-    {20, false},  {21, false},  {30, false},  {32, false},  {35, false},  {37, false},  {50, false},
-    {52, true},   {53, true},   {60, true},   {61, true},   {62, true},   {70, true},   {72, true},
-    {75, true},   {80, true},   {86, true},   {87, true},   {88, false},  {89, true},   {90, true},
-    {100, false}, {101, false}, {103, false}, {110, false}, {120, false}, {121, false},
+    {10, false},  {11, false},  {12, false},  {13, false}, {20, false},  {21, false},  {30, false},
+    {32, false},  {35, false},  {37, false},  {50, false}, {52, true},   {53, true},   {60, true},
+    {61, true},   {62, true},   {70, true},   {72, true},  {75, true},   {80, true},   {86, true},
+    {87, true},   {88, false},  {89, true},   {90, true},  {100, false}, {101, false}, {103, false},
+    {110, false}, {120, false}, {121, false},
 };
 
 enum { ARCH_DEFAULT = 75, ARCH_LOWEST = 52, ARCH_HIGHEST = 90 };

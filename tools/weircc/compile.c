@@ -4,6 +4,7 @@
 #include "elf.h"
 #include "fatbin.h"
 #include "messages.h"
+#include "rdc_asm.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -96,6 +97,16 @@ static int make_fatbin(struct driver *dr, const char *ptx, const char *fatbin)
     return fatbin_write(ptx, fatbin, &dr->diag) ? 0 : 1;
 }
 
+char *rdc_text(struct driver *dr, const char *fatbin)
+{
+    char *text = intermediate(dr, fatbin, ".rdc.s");
+    if (text == NULL)
+        return NULL;
+    if (dr->work.list)
+        fprintf(stderr, "#$ -- Device symbols of %s -- > %s\n", fatbin, text);
+    return dr->work.dryrun || rdc_asm_write(fatbin, text, &dr->diag) ? text : NULL;
+}
+
 /* The host pass, with the device code of the file given. */
 static int host_pass(struct compilation *c, const char *ptx, const char *object)
 {
@@ -107,7 +118,10 @@ static int host_pass(struct compilation *c, const char *ptx, const char *object)
     struct strlist argv = {0};
     command_cuda(&argv, dr, PASS_HOST, c->job->input);
     if (dr->plan.rdc) {
-        list_add(&argv, "-D__WEIR_RDC_FATBIN__=\"%s\"", fatbin);
+        char *text = rdc_text(dr, fatbin);
+        if (text == NULL)
+            return 1;
+        list_add(&argv, "-D__WEIR_RDC_ASM__=\"%s\"", text);
     } else {
         list_add(&argv, "-Xclang");
         list_add(&argv, "-fcuda-include-gpubinary");
@@ -229,7 +243,7 @@ static int compile_device_code(struct compilation *c, const char *object)
     if (dr->plan.phase == PHASE_FATBIN)
         return make_fatbin(dr, input, c->job->output);
     if (c->job->kind == INPUT_FATBIN)
-        return fatbin_check(input, &dr->diag) ? wrap_device_code(dr, input, object) : 1;
+        return wrap_device_code(dr, input, object);
     char *fatbin = intermediate(dr, input, ".fatbin");
     if (fatbin == NULL)
         return 1;

@@ -95,6 +95,9 @@ int run_program(struct driver *dr);
 /* An object file that holds a fat binary as relocatable device code. Exit status. */
 int wrap_device_code(struct driver *dr, const char *fatbin, const char *object);
 
+/* Writes the assembler text that puts a fat binary into an object; its name, NULL on failure. */
+char *rdc_text(struct driver *dr, const char *fatbin);
+
 /* The command lines (command.c): everything but input and output. */
 enum pass { PASS_DEVICE, PASS_HOST };
 void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass, const char *input);

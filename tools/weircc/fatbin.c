@@ -14,6 +14,7 @@ enum {
     FLAG_64BIT = 0x1,
     FLAG_DEBUG = 0x2,
     FLAG_LINUX = 0x10,
+    FLAGS_COMPRESSED = 0x2000 | 0x8000, /* LZ4, zstd */
 };
 #define FATBIN_MAGIC 0xBA55ED50u
 
@@ -135,33 +136,42 @@ bool fatbin_write(const char *ptx_path, const char *out_path, struct diag *d)
     return ok;
 }
 
-bool fatbin_check(const char *path, struct diag *d)
+char *fatbin_read_ptx(const char *path, struct diag *d)
 {
     size_t size;
     char *file = file_read(path, &size, d);
     if (file == NULL)
-        return false;
+        return NULL;
     struct fatbin_header header = {0};
     if (size >= sizeof header)
         memcpy(&header, file, sizeof header);
-    bool is_fatbin = header.magic == FATBIN_MAGIC, whole = true, found = false;
+    bool is_fatbin = header.magic == FATBIN_MAGIC, whole = true, compressed = false;
+    char *ptx = NULL;
     size_t at = header.header_size;
-    while (is_fatbin && whole && at < size) {
+    while (is_fatbin && whole && ptx == NULL && at < size) {
         struct fatbin_entry entry = {0};
         if (size - at >= sizeof entry)
             memcpy(&entry, file + at, sizeof entry);
         whole = entry.header_size >= sizeof entry && entry.header_size <= size - at &&
                 entry.payload_size <= size - at - entry.header_size;
-        found = found || (whole && entry.kind == KIND_PTX);
+        if (whole && entry.kind == KIND_PTX) {
+            compressed = (entry.flags & FLAGS_COMPRESSED) != 0;
+            if (!compressed)
+                ptx = strndup(file + at + entry.header_size, entry.payload_size);
+        }
         at += entry.header_size + entry.payload_size;
     }
     free(file);
     if (!is_fatbin)
-        return diag_set(d, 0, 0, "'%s' is not a fat binary", path);
-    if (!whole)
-        return diag_set(d, 0, 0, "'%s' is cut off or damaged", path);
-    return found || diag_set(d, 0, 0,
-                             "'%s' holds no PTX: build it with PTX, e.g. -gencode "
-                             "arch=compute_80,code=compute_80",
-                             path);
+        diag_set(d, 0, 0, "'%s' is not a fat binary", path);
+    else if (!whole)
+        diag_set(d, 0, 0, "'%s' is cut off or damaged", path);
+    else if (compressed && ptx == NULL)
+        diag_set(d, 0, 0, "The PTX in '%s' is compressed: build it with -no-compress", path);
+    else if (ptx == NULL)
+        diag_set(d, 0, 0,
+                 "'%s' holds no PTX: build it with PTX, e.g. -gencode "
+                 "arch=compute_80,code=compute_80",
+                 path);
+    return ptx;
 }

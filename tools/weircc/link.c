@@ -7,17 +7,19 @@
 
 /* ---- relocatable device code --------------------------------------------------------------- */
 
-/* The assembler includes the bytes; the section's name makes the linker join those of all
- * objects between two symbols (lib/weir/rdc.h does the same for compiled files). */
+/* An empty file with what the host pass includes before a compiled one. */
 int wrap_device_code(struct driver *dr, const char *fatbin, const char *object)
 {
+    char *text = rdc_text(dr, fatbin);
+    if (text == NULL)
+        return 1;
     struct strlist argv = {0};
     list_add(&argv, "%s", dr->tools.clang);
     list_add(&argv, "-x");
     list_add(&argv, "c");
     list_add(&argv, "-include");
     list_add(&argv, "%s/rdc.h", dr->tools.support);
-    list_add(&argv, "-D__WEIR_RDC_FATBIN__=\"%s\"", fatbin);
+    list_add(&argv, "-D__WEIR_RDC_ASM__=\"%s\"", text);
     list_add(&argv, "-c");
     list_add(&argv, "/dev/null");
     list_add(&argv, "-o");

@@ -16,6 +16,7 @@ static void list_places(const struct driver *dr)
 {
     const struct toolchain *t = &dr->tools;
     fprintf(stderr, "#$ _SPACE_= \n#$ _HERE_=%s/bin\n#$ TOP=%s\n", t->root, t->root);
+    fprintf(stderr, "#$ NVVMIR_LIBRARY_DIR=%s/cuda/nvvm/libdevice\n", t->support);
     fprintf(stderr, "#$ INCLUDES=\"-I%s\"\n#$ LIBRARIES=", t->include);
     struct strlist libraries = {0};
     list_add(&libraries, "-L%s", t->lib);
