@@ -32,12 +32,14 @@ static int limit_(CUdevice_attribute which)
     return value;
 }
 
+enum { UNLIMITED = CU_DEVICE_ATTRIBUTE_MAX }; /* a dimension that has no limit of its own */
+
 static bool within_(const CUDA_ARRAY3D_DESCRIPTOR *d, CUdevice_attribute width,
                     CUdevice_attribute height, CUdevice_attribute depth)
 {
     return d->Width <= (size_t)limit_(width) &&
-           (height == 0 || d->Height <= (size_t)limit_(height)) &&
-           (depth == 0 || d->Depth <= (size_t)limit_(depth));
+           (height == UNLIMITED || d->Height <= (size_t)limit_(height)) &&
+           (depth == UNLIMITED || d->Depth <= (size_t)limit_(depth));
 }
 
 /* The dimensions against the device's limits for an array of that kind. */
@@ -49,22 +51,23 @@ static bool size_valid_(const CUDA_ARRAY3D_DESCRIPTOR *d)
     if (d->Flags & CUDA_ARRAY3D_CUBEMAP)
         return d->Width == d->Height &&
                (layered ? d->Depth > 0 && d->Depth % 6 == 0 : d->Depth == 6) &&
-               within_(d, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_WIDTH, 0,
+               within_(d, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_WIDTH, UNLIMITED,
                        CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_LAYERS);
     if (layered && d->Depth == 0)
         return false;
     if (layered && d->Height == 0)
-        return within_(d, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_WIDTH, 0,
+        return within_(d, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_WIDTH, UNLIMITED,
                        CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_LAYERS);
     if (layered)
         return within_(d, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_WIDTH,
                        CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_HEIGHT,
                        CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_LAYERS);
     if (d->Height == 0)
-        return d->Depth == 0 && within_(d, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH, 0, 0);
+        return d->Depth == 0 &&
+               within_(d, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH, UNLIMITED, UNLIMITED);
     if (d->Depth == 0)
         return within_(d, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH,
-                       CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_HEIGHT, 0);
+                       CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_HEIGHT, UNLIMITED);
     return within_(d, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH,
                    CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT,
                    CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH) ||

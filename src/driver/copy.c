@@ -259,7 +259,7 @@ static struct copy_side pointer_side_(CUdeviceptr p)
 #define ROW(name, from, to, params)                                                                \
     static CUresult name##_ params                                                                 \
     {                                                                                              \
-        struct copy_side src = from, dst = to;                                                     \
+        struct copy_side src = (from), dst = (to);                                                 \
         return copy_box(h, pt, mode, &src, &dst, n, 1, 1);                                         \
     }
 ROW(cuMemcpyHtoA_v2, host_side_(src_at), array_side_(a, at),
@@ -312,7 +312,7 @@ static CUresult set_(WHERE, CUdeviceptr at, size_t pitch, uint32_t element, uint
 #define SETS(bits, type)                                                                           \
     static CUresult cuMemsetD##bits##_v2_(WHERE, CUdeviceptr at, type value, size_t n)             \
     {                                                                                              \
-        return set_(h, pt, mode, at, 0, bits / 8, value, n, 1);                                    \
+        return set_(h, pt, mode, at, 0, (bits) / 8, value, n, 1);                                  \
     }                                                                                              \
     SYNC(cuMemsetD##bits##_v2, (CUdeviceptr at, type value, size_t n), at, value, n)               \
     ASYNC(cuMemsetD##bits##Async, cuMemsetD##bits##_v2,                                            \
@@ -320,7 +320,7 @@ static CUresult set_(WHERE, CUdeviceptr at, size_t pitch, uint32_t element, uint
     static CUresult cuMemsetD2D##bits##_v2_(WHERE, CUdeviceptr at, size_t pitch, type value,       \
                                             size_t width, size_t height)                           \
     {                                                                                              \
-        return set_(h, pt, mode, at, pitch, bits / 8, value, width, height);                       \
+        return set_(h, pt, mode, at, pitch, (bits) / 8, value, width, height);                     \
     }                                                                                              \
     SYNC(cuMemsetD2D##bits##_v2,                                                                   \
          (CUdeviceptr at, size_t pitch, type value, size_t width, size_t height), at, pitch,       \

@@ -169,6 +169,8 @@ WEIR_API CUresult cuDeviceGetLuid(char *luid, unsigned int *mask, CUdevice dev)
     CUresult r = device_check(dev);
     if (r != CUDA_SUCCESS)
         return r;
+    if (luid == NULL || mask == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
     return driver_error(CUDA_ERROR_NOT_SUPPORTED, "cuDeviceGetLuid: LUIDs exist on Windows only");
 }
 

@@ -55,11 +55,13 @@ struct stream_attributes {
 
 struct CUctx_st {
     uint32_t tag;
-    int ordinal; /* of the device, as the program counts those it sees */
-    int memory;  /* the same device's number in the memory room */
+    int ordinal;         /* of the device, as the program counts those it sees */
+    int memory;          /* the same device's number in the memory room */
+    unsigned flags;      /* CU_CTX_* */
+    atomic_uint retains; /* primary: cuDevicePrimaryCtxRetain's count */
+    atomic_uint peers;   /* bit n: access to device n's memory was asked for */
+    CUfunc_cache cache_config;
     bool primary;
-    unsigned flags;                          /* CU_CTX_* */
-    atomic_uint retains;                     /* primary: cuDevicePrimaryCtxRetain's count */
     _Atomic(struct device_context *) device; /* NULL: the context is not active, or destroyed */
     pthread_mutex_t lock;                    /* modules, streams and events of the context */
     struct CUmod_st *modules;
@@ -68,12 +70,10 @@ struct CUctx_st {
     struct CUarray_st *arrays;
     struct stream_attributes attributes[2]; /* of the legacy stream, of the threads' own */
     pthread_mutex_t fault_lock;             /* fault_text */
-    char *fault_text; /* what the fault has to say, once it has been told; or NULL */
-    CUfunc_cache cache_config;
+    char *fault_text;       /* what the fault has to say, once it has been told; or NULL */
     _Atomic uint64_t id;    /* of the process's contexts; a reset is a new one: what was loaded
                                before is gone */
     struct CUctx_st *older; /* in the list of all */
-    atomic_uint peers;      /* bit n: access to device n's memory was asked for */
 };
 
 struct CUstream_st {

@@ -150,11 +150,11 @@ enum fatbin_status fatbin_find_ptx(const void *data, size_t limit, unsigned sm,
         return FATBIN_BROKEN;
     }
     uint64_t total = header + body, at = header;
-    struct entry best = {0}, e;
+    struct entry best = {0}, e = {0};
     unsigned archs[16], newer = 0;
     int narchs = 0;
     while (at < total) {
-        uint64_t next;
+        uint64_t next = total;
         if (!read_entry_(p, total, at, &e, &next, d))
             return FATBIN_BROKEN;
         if (e.kind == KIND_PTX && e.arch <= sm && e.arch >= best.arch)

@@ -68,12 +68,12 @@ static CUresult write_(CUstream h, bool pt, CUdeviceptr at, unsigned bytes, uint
     static CUresult cuStreamWaitValue##bits##_v2_(bool pt, CUstream h, CUdeviceptr at,             \
                                                   cuuint##bits##_t value, unsigned int flags)      \
     {                                                                                              \
-        return wait_(h, pt, at, bits / 8, value, flags);                                           \
+        return wait_(h, pt, at, (bits) / 8, value, flags);                                         \
     }                                                                                              \
     static CUresult cuStreamWriteValue##bits##_v2_(bool pt, CUstream h, CUdeviceptr at,            \
                                                    cuuint##bits##_t value, unsigned int flags)     \
     {                                                                                              \
-        return write_(h, pt, at, bits / 8, value, flags);                                          \
+        return write_(h, pt, at, (bits) / 8, value, flags);                                        \
     }
 VALUE(32)
 VALUE(64)
@@ -250,10 +250,12 @@ BOTH(cuStreamCopyAttributes, (CUstream to, CUstream from), to, from)
 /* ---- capture
  * ------------------------------------------------------------------------------------- */
 
-static CUresult cuStreamGetCaptureInfo_v3_(bool pt, CUstream h, CUstreamCaptureStatus *status,
-                                           cuuint64_t *id, CUgraph *graph,
-                                           const CUgraphNode **nodes, const CUgraphEdgeData **edges,
-                                           size_t *count)
+/* Of a stream that is not captured only the state is told: the rest is left as it is. */
+#define CAPTURE_INFO                                                                               \
+    CUstream h, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,                     \
+        const CUgraphNode **nodes, const CUgraphEdgeData **edges, size_t *count
+
+static CUresult capture_status_(bool pt, CUstream h, CUstreamCaptureStatus *status)
 {
     CUcontext c;
     struct device_stream *s;
@@ -262,13 +264,13 @@ static CUresult cuStreamGetCaptureInfo_v3_(bool pt, CUstream h, CUstreamCaptureS
         return r;
     if (status == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    *status = CU_STREAM_CAPTURE_STATUS_NONE; /* then the others are left as they are */
+    *status = CU_STREAM_CAPTURE_STATUS_NONE;
     return CUDA_SUCCESS;
 }
-BOTH(cuStreamGetCaptureInfo_v3,
-     (CUstream h, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
-      const CUgraphNode **nodes, const CUgraphEdgeData **edges, size_t *count),
-     h, status, id, graph, nodes, edges, count)
+#define cuStreamGetCaptureInfo_v3_(pt, h, status, id, graph, nodes, edges, count)                  \
+    ((void)(id), (void)(graph), (void)(nodes), (void)(edges), (void)(count),                       \
+     capture_status_(pt, h, status))
+BOTH(cuStreamGetCaptureInfo_v3, (CAPTURE_INFO), h, status, id, graph, nodes, edges, count)
 
 /* Which calls are unsafe during a capture is each thread's own affair; without captures it only has
  * to be remembered. */

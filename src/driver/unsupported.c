@@ -19,6 +19,6 @@ static CUresult refuse_(const char *name)
 #undef UNSUPPORTED_PTSZ
 
 /* All of them are calls that cuda.h declares: a misspelt one does not compile. */
-#define UNSUPPORTED(name)      _Static_assert(sizeof(&name) == sizeof(void *), #name);
+#define UNSUPPORTED(name)      _Static_assert(sizeof(&(name)) == sizeof(void *), #name);
 #define UNSUPPORTED_PTSZ(name) UNSUPPORTED(name)
 #include "driver/unsupported.def"
