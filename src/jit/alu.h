@@ -39,7 +39,7 @@ struct alu {
     unsigned simd_bits; /* 512, 256 or 128: the host's vector width */
     bool has_avx512;    /* F, CD, BW, DQ and VL together */
     bool has_avx2;
-    bool has_fma;       /* FMA3 */
+    bool has_fma; /* FMA3 */
     bool has_f16c;
 };
 
@@ -72,12 +72,13 @@ bool alu_supported(const struct ptx_instr *i, struct diag *d);
 bool alu_signature(const struct ptx_instr *i, struct alu_sig *sig);
 
 /* Emits the instruction: src and dst are as the signature says. False only when the instruction
- * is not supported. */
+ * is not supported. May end the builder's block and leave it in a new one (64-bit division does):
+ * take LLVMGetInsertBlock afterwards. */
 bool alu_emit(struct alu *a, const struct ptx_instr *i, const LLVMValueRef *src, LLVMValueRef *dst);
 
 /* Device math functions that PTX calls and nobody defines (`__nv_sinf`, ...). Emitting one may end
- * the builder's block and leave it in a new one: take LLVMGetInsertBlock afterwards. The object then
- * refers to functions of SLEEF, of the C library and of math_lanes.h. */
+ * the builder's block, too. The object then refers to functions of SLEEF, of the C library and of
+ * math_lanes.h. */
 bool alu_math_known(const char *name, struct alu_sig *sig); /* sig may be NULL */
 bool alu_math_emit(struct alu *a, const char *name, const LLVMValueRef *src, LLVMValueRef *dst);
 

@@ -27,8 +27,8 @@ static val rsqrt14(struct alu *a, val x)
 static val scalef_piece(struct alu *a, const val *x, void *arg)
 {
     (void)arg;
-    val args[] = {x[0], x[1], LLVMGetUndef(LLVMTypeOf(x[0])), LLVMConstInt(ir_int(a, 16), 0xffff, 0),
-                  LLVMConstInt(ir_int(a, 32), 4, false)};
+    val args[] = {x[0], x[1], LLVMGetUndef(LLVMTypeOf(x[0])),
+                  LLVMConstInt(ir_int(a, 16), 0xffff, 0), LLVMConstInt(ir_int(a, 32), 4, false)};
     return ir_intr0(a, "llvm.x86.avx512.mask.scalef.ps.512", args, 5);
 }
 
@@ -153,8 +153,8 @@ static val scale(struct alu *a, val p, val k, val k_int)
 
 val alu_ex2(struct alu *a, val x)
 {
-    static const double c[] = {1,             0.693147182,   0.240226507,   0.0555035695,
-                               0.00961808302, 0.00133908633, 0.000154531634};
+    static const double c[] = {
+        1, 0.693147182, 0.240226507, 0.0555035695, 0.00961808302, 0.00133908633, 0.000154531634};
     val high = ir_kf(x, 200), low = ir_kf(x, -200), magic = ir_kf(x, round_magic);
     x = ir_select(a, ir_fcmp(a, LLVMRealOGT, x, high), high, x); /* a NaN stays */
     x = ir_select(a, ir_fcmp(a, LLVMRealOLT, x, low), low, x);
@@ -176,7 +176,7 @@ static void emit_ex2(struct emit *e)
  * that the error is relative near 1. */
 val alu_lg2(struct alu *a, val x)
 {
-    static const double c[] = {1.44269502,  -0.721346557, 0.480894089, -0.360789567, 0.28879565,
+    static const double c[] = {1.44269502,  -0.721346557, 0.480894089,  -0.360789567, 0.28879565,
                                -0.23678647, 0.200584739,  -0.222221524, 0.208251894};
     val subnormal = ir_fcmp(a, LLVMRealOLT, x, ir_kf(x, 0x1p-126));
     val bits = ir_as_int(a, ir_select(a, subnormal, ir_fmul(a, x, ir_kf(x, 0x1p23)), x));
@@ -264,22 +264,22 @@ static void emit_tanh(struct emit *e)
     e->d[0] = alu_float_store(a, e->t, alu_tanh_approx(a, x), false);
 }
 
-#define M_RND PTX_M_rn, PTX_M_rz, PTX_M_rm, PTX_M_rp
+#define M_RND  PTX_M_rn, PTX_M_rz, PTX_M_rm, PTX_M_rp
 #define M_FAST MODS(PTX_M_approx, PTX_M_ftz)
 
 FORMS(approx,
-    {PTX_OP_div, T(F32), 0, MODS(PTX_M_approx, PTX_M_full, M_RND, PTX_M_ftz), "t:tt", emit_div},
-    {PTX_OP_div, T(F64), 0, MODS(M_RND), "t:tt", emit_div},
-    {PTX_OP_rcp, T(F32), 0, MODS(PTX_M_approx, M_RND, PTX_M_ftz), "t:t", emit_rcp},
-    {PTX_OP_rcp, T(F64), 0, MODS(M_RND), "t:t", emit_rcp},
-    {PTX_OP_rcp, T(F64), 0, M_FAST, "t:t", upper_word},
-    {PTX_OP_sqrt, T(F32), 0, MODS(PTX_M_approx, M_RND, PTX_M_ftz), "t:t", emit_sqrt},
-    {PTX_OP_sqrt, T(F64), 0, MODS(M_RND), "t:t", emit_sqrt},
-    {PTX_OP_rsqrt, T(F32), 0, M_FAST, "t:t", emit_rsqrt},
-    {PTX_OP_rsqrt, T(F64), 0, MODS(PTX_M_approx), "t:t", emit_rsqrt},
-    {PTX_OP_rsqrt, T(F64), 0, M_FAST, "t:t", upper_word},
-    {PTX_OP_sin, T(F32), 0, M_FAST, "t:t", emit_sin_cos},
-    {PTX_OP_cos, T(F32), 0, M_FAST, "t:t", emit_sin_cos},
-    {PTX_OP_lg2, T(F32), 0, M_FAST, "t:t", emit_lg2},
-    {PTX_OP_ex2, T(F32) | T_HALF, 0, M_FAST, "t:t", emit_ex2},
-    {PTX_OP_tanh, T(F32) | T_HALF, 0, MODS(PTX_M_approx), "t:t", emit_tanh})
+      {PTX_OP_div, T(F32), 0, MODS(PTX_M_approx, PTX_M_full, M_RND, PTX_M_ftz), "t:tt", emit_div},
+      {PTX_OP_div, T(F64), 0, MODS(M_RND), "t:tt", emit_div},
+      {PTX_OP_rcp, T(F32), 0, MODS(PTX_M_approx, M_RND, PTX_M_ftz), "t:t", emit_rcp},
+      {PTX_OP_rcp, T(F64), 0, MODS(M_RND), "t:t", emit_rcp},
+      {PTX_OP_rcp, T(F64), 0, M_FAST, "t:t", upper_word},
+      {PTX_OP_sqrt, T(F32), 0, MODS(PTX_M_approx, M_RND, PTX_M_ftz), "t:t", emit_sqrt},
+      {PTX_OP_sqrt, T(F64), 0, MODS(M_RND), "t:t", emit_sqrt},
+      {PTX_OP_rsqrt, T(F32), 0, M_FAST, "t:t", emit_rsqrt},
+      {PTX_OP_rsqrt, T(F64), 0, MODS(PTX_M_approx), "t:t", emit_rsqrt},
+      {PTX_OP_rsqrt, T(F64), 0, M_FAST, "t:t", upper_word},
+      {PTX_OP_sin, T(F32), 0, M_FAST, "t:t", emit_sin_cos},
+      {PTX_OP_cos, T(F32), 0, M_FAST, "t:t", emit_sin_cos},
+      {PTX_OP_lg2, T(F32), 0, M_FAST, "t:t", emit_lg2},
+      {PTX_OP_ex2, T(F32) | T_HALF, 0, M_FAST, "t:t", emit_ex2},
+      {PTX_OP_tanh, T(F32) | T_HALF, 0, MODS(PTX_M_approx), "t:t", emit_tanh})

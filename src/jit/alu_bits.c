@@ -192,9 +192,9 @@ static void emit_bmsk(struct emit *e)
 static const struct {
     uint16_t mod, select[4];
 } prmt_modes[] = {
-    {PTX_M_f4e, {0x3210, 0x4321, 0x5432, 0x6543}},  {PTX_M_b4e, {0x5670, 0x6701, 0x7012, 0x0123}},
-    {PTX_M_rc8, {0x0000, 0x1111, 0x2222, 0x3333}},  {PTX_M_ecl, {0x3210, 0x3211, 0x3222, 0x3333}},
-    {PTX_M_ecr, {0x0000, 0x1110, 0x2210, 0x3210}},  {PTX_M_rc16, {0x1010, 0x3232, 0x1010, 0x3232}},
+    {PTX_M_f4e, {0x3210, 0x4321, 0x5432, 0x6543}}, {PTX_M_b4e, {0x5670, 0x6701, 0x7012, 0x0123}},
+    {PTX_M_rc8, {0x0000, 0x1111, 0x2222, 0x3333}}, {PTX_M_ecl, {0x3210, 0x3211, 0x3222, 0x3333}},
+    {PTX_M_ecr, {0x0000, 0x1110, 0x2210, 0x3210}}, {PTX_M_rc16, {0x1010, 0x3232, 0x1010, 0x3232}},
 };
 
 /* A known selector is a shuffle of bytes. */
@@ -263,25 +263,24 @@ static void emit_prmt(struct emit *e)
 
 #define T_B3264 (T(B32) | T(B64))
 
-FORMS(bit,
-    {PTX_OP_and, T_B | T(PRED), 0, MODS(), "t:tt", emit_and},
-    {PTX_OP_or, T_B | T(PRED), 0, MODS(), "t:tt", emit_or},
-    {PTX_OP_xor, T_B | T(PRED), 0, MODS(), "t:tt", emit_xor},
-    {PTX_OP_not, T_B | T(PRED), 0, MODS(), "t:t", emit_not},
-    {PTX_OP_cnot, T_B, 0, MODS(), "t:t", emit_cnot},
-    {PTX_OP_lop3, T(B32), 0, MODS(), "t:tttb", emit_lop3},
-    {PTX_OP_lop3, T(B32), 0, MODS(PTX_M_and, PTX_M_or), "tp:tttbp", emit_lop3},
-    {PTX_OP_shl, T_B, 0, MODS(), "t:ti", emit_shl},
-    {PTX_OP_shr, T_B | T_INT, 0, MODS(), "t:ti", emit_shr},
-    {PTX_OP_shf, T(B32), 0, MODS(PTX_M_l, PTX_M_r, PTX_M_clamp, PTX_M_wrap), "t:tti", emit_shf},
-    {PTX_OP_popc, T_B3264, 0, MODS(), "i:t", emit_popc},
-    {PTX_OP_clz, T_B3264, 0, MODS(), "i:t", emit_clz},
-    {PTX_OP_brev, T_B3264, 0, MODS(), "t:t", emit_brev},
-    {PTX_OP_bfind, T_I3264, 0, MODS(PTX_M_shiftamt), "i:t", emit_bfind},
-    {PTX_OP_fns, T(B32), 0, MODS(), "b:bbs", emit_fns},
-    {PTX_OP_bfe, T_I3264, 0, MODS(), "t:tii", emit_bfe},
-    {PTX_OP_bfi, T_B3264, 0, MODS(), "t:ttii", emit_bfi},
-    {PTX_OP_szext, T_I32, 0, MODS(PTX_M_clamp, PTX_M_wrap), "t:ti", emit_szext},
-    {PTX_OP_bmsk, T(B32), 0, MODS(PTX_M_clamp, PTX_M_wrap), "t:bb", emit_bmsk},
-    {PTX_OP_prmt, T(B32), 0,
-     MODS(PTX_M_f4e, PTX_M_b4e, PTX_M_rc8, PTX_M_ecl, PTX_M_ecr, PTX_M_rc16), "b:bbb", emit_prmt})
+FORMS(bit, {PTX_OP_and, T_B | T(PRED), 0, MODS(), "t:tt", emit_and},
+      {PTX_OP_or, T_B | T(PRED), 0, MODS(), "t:tt", emit_or},
+      {PTX_OP_xor, T_B | T(PRED), 0, MODS(), "t:tt", emit_xor},
+      {PTX_OP_not, T_B | T(PRED), 0, MODS(), "t:t", emit_not},
+      {PTX_OP_cnot, T_B, 0, MODS(), "t:t", emit_cnot},
+      {PTX_OP_lop3, T(B32), 0, MODS(), "t:tttb", emit_lop3},
+      {PTX_OP_lop3, T(B32), 0, MODS(PTX_M_and, PTX_M_or), "tp:tttbp", emit_lop3},
+      {PTX_OP_shl, T_B, 0, MODS(), "t:ti", emit_shl},
+      {PTX_OP_shr, T_B | T_INT, 0, MODS(), "t:ti", emit_shr},
+      {PTX_OP_shf, T(B32), 0, MODS(PTX_M_l, PTX_M_r, PTX_M_clamp, PTX_M_wrap), "t:tti", emit_shf},
+      {PTX_OP_popc, T_B3264, 0, MODS(), "i:t", emit_popc},
+      {PTX_OP_clz, T_B3264, 0, MODS(), "i:t", emit_clz},
+      {PTX_OP_brev, T_B3264, 0, MODS(), "t:t", emit_brev},
+      {PTX_OP_bfind, T_I3264, 0, MODS(PTX_M_shiftamt), "i:t", emit_bfind},
+      {PTX_OP_fns, T(B32), 0, MODS(), "b:bbs", emit_fns},
+      {PTX_OP_bfe, T_I3264, 0, MODS(), "t:tii", emit_bfe},
+      {PTX_OP_bfi, T_B3264, 0, MODS(), "t:ttii", emit_bfi},
+      {PTX_OP_szext, T_I32, 0, MODS(PTX_M_clamp, PTX_M_wrap), "t:ti", emit_szext},
+      {PTX_OP_bmsk, T(B32), 0, MODS(PTX_M_clamp, PTX_M_wrap), "t:bb", emit_bmsk},
+      {PTX_OP_prmt, T(B32), 0,
+       MODS(PTX_M_f4e, PTX_M_b4e, PTX_M_rc8, PTX_M_ecl, PTX_M_ecr, PTX_M_rc16), "b:bbb", emit_prmt})

@@ -122,10 +122,7 @@ val ir_kn(struct alu *a, val shape, unsigned bits, uint64_t v)
     return splat(ir_like(shape, elem), LLVMConstInt(elem, v, false));
 }
 
-val ir_kf(val like, double v)
-{
-    return splat(LLVMTypeOf(like), LLVMConstReal(ir_elem(like), v));
-}
+val ir_kf(val like, double v) { return splat(LLVMTypeOf(like), LLVMConstReal(ir_elem(like), v)); }
 
 val ir_kbits(struct alu *a, val like, uint64_t bits)
 {
@@ -292,9 +289,29 @@ val ir_extract(struct alu *a, val v, unsigned first, unsigned count)
     return shuffle_run(a, v, LLVMGetPoison(LLVMTypeOf(v)), first, count);
 }
 
-val ir_concat(struct alu *a, val lo, val hi)
+val ir_concat(struct alu *a, val lo, val hi) { return shuffle_run(a, lo, hi, 0, 2 * ir_lanes(lo)); }
+
+val ir_splat_source(val v)
 {
-    return shuffle_run(a, lo, hi, 0, 2 * ir_lanes(lo));
+    if (!LLVMIsAShuffleVectorInst(v))
+        return NULL;
+    for (unsigned k = 0; k < LLVMGetNumMaskElements(v); k++)
+        if (LLVMGetMaskValue(v, k) != 0)
+            return NULL;
+    val insert = LLVMGetOperand(v, 0);
+    uint64_t at;
+    return LLVMIsAInsertElementInst(insert) && ir_const(LLVMGetOperand(insert, 2), &at) && at == 0
+               ? LLVMGetOperand(insert, 1)
+               : NULL;
+}
+
+val ir_splat(struct alu *a, val scalar, unsigned lanes)
+{
+    LLVMTypeRef t = LLVMVectorType(LLVMTypeOf(scalar), lanes);
+    val one = LLVMBuildInsertElement(a->b, LLVMGetPoison(t), scalar,
+                                     LLVMConstInt(ir_int(a, 32), 0, 0), "");
+    val mask = LLVMConstNull(LLVMVectorType(ir_int(a, 32), lanes));
+    return LLVMBuildShuffleVector(a->b, one, LLVMGetPoison(t), mask, "");
 }
 
 /* v in the low lanes of a vector of `width`, zeros above. */
@@ -356,7 +373,8 @@ static val declare(struct alu *a, const char *symbol, LLVMTypeRef type, uint64_t
 
 enum { MEMORY_NONE = 0, MEMORY_ARGUMENTS = 3 }; /* encodings of LLVM's memory attribute */
 
-val ir_call_pure(struct alu *a, const char *symbol, LLVMTypeRef ret, const val *args, unsigned nargs)
+val ir_call_pure(struct alu *a, const char *symbol, LLVMTypeRef ret, const val *args,
+                 unsigned nargs)
 {
     LLVMTypeRef types[4];
     for (unsigned k = 0; k < nargs; k++)
@@ -395,8 +413,8 @@ void ir_call_lanes(struct alu *a, const char *symbol, val mask, const val *src, 
     if (!mask)
         args[0] = LLVMConstInt(i32, lanes == 1 ? 1 : 0xffffffffu, false);
     else
-        args[0] = lanes == 1 ? LLVMBuildZExt(a->b, mask, i32, "")
-                             : LLVMBuildBitCast(a->b, mask, i32, "");
+        args[0] =
+            lanes == 1 ? LLVMBuildZExt(a->b, mask, i32, "") : LLVMBuildBitCast(a->b, mask, i32, "");
     for (unsigned k = 0; k < 3; k++) {
         args[1 + k] = k < nsrc ? stack_slot(a, LLVMTypeOf(src[k])) : LLVMConstNull(ptr);
         if (k < nsrc)
@@ -412,18 +430,67 @@ void ir_call_lanes(struct alu *a, const char *symbol, val mask, const val *src, 
         dst[k] = LLVMBuildLoad2(a->b, LLVMTypeOf(dst[k]), args[4 + k], "");
 }
 
+/* ---- rare lanes ------------------------------------------------------------------------------ */
+
+void ir_patch(struct alu *a, const char *symbol, val rare, const val *s, unsigned nargs, val *d,
+              unsigned ndst)
+{
+    val any = rare;
+    unsigned lanes = ir_lanes(rare);
+    if (lanes > 1) {
+        if (a->mask) /* lanes that are not active hold anything */
+            rare = ir_and(a, rare, a->mask);
+        val bits = LLVMBuildBitCast(a->b, rare, ir_int(a, lanes), "");
+        any = ir_icmp(a, LLVMIntNE, bits, ir_k(bits, 0));
+    }
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(a->b);
+    val fn = LLVMGetBasicBlockParent(before);
+    LLVMBasicBlockRef some = LLVMAppendBasicBlockInContext(a->ctx, fn, "rare");
+    LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(a->ctx, fn, "");
+    LLVMMoveBasicBlockAfter(some, before);
+    LLVMMoveBasicBlockAfter(done, some);
+    LLVMBuildCondBr(a->b, any, some, done);
+    LLVMPositionBuilderAtEnd(a->b, some);
+    val patched[2] = {d[0], ndst > 1 ? d[1] : NULL};
+    ir_call_lanes(a, symbol, rare, s, nargs, patched, ndst);
+    LLVMBuildBr(a->b, done);
+    LLVMBasicBlockRef from[] = {before, some};
+    LLVMPositionBuilderAtEnd(a->b, done);
+    for (unsigned k = 0; k < ndst; k++) {
+        val phi = LLVMBuildPhi(a->b, LLVMTypeOf(d[k]), ""), in[] = {d[k], patched[k]};
+        LLVMAddIncoming(phi, in, from, 2);
+        d[k] = phi;
+    }
+}
+
 /* ---- flushing and clamping ----------------------------------------------------------------- */
+
+static val subnormal_piece(struct alu *a, const val *x, void *name)
+{
+    val args[] = {x[0], LLVMConstInt(ir_int(a, 32), 0x20, false)}; /* the class of subnormals */
+    return ir_intr0(a, name, args, 2);
+}
+
+/* i1: where x is subnormal (or zero, where that is cheaper to find out). */
+static val subnormal(struct alu *a, val x)
+{
+    unsigned bits = ir_bits(x);
+    if (a->has_avx512 && ir_lanes(x) >= 512 / bits && !LLVMIsConstant(x))
+        return ir_pieces(a, 512 / bits, &x, 1, subnormal_piece,
+                         bits == 32 ? "llvm.x86.avx512.fpclass.ps.512"
+                                    : "llvm.x86.avx512.fpclass.pd.512");
+    return ir_fcmp(a, LLVMRealOLT, ir_fabs(a, x), ir_kf(x, bits == 32 ? 0x1p-126 : 0x1p-1022));
+}
 
 val ir_flush(struct alu *a, val x)
 {
     unsigned kind = LLVMGetMDKindIDInContext(a->ctx, "weir.flushed", 12);
     if (LLVMIsAInstruction(x) && LLVMGetMetadata(x, kind))
         return x;
-    double smallest = ir_bits(x) == 32 ? 0x1p-126 : 0x1p-1022;
-    val normal = ir_fcmp(a, LLVMRealUGE, ir_fabs(a, x), ir_kf(x, smallest));
+    val tiny = subnormal(a, x);
     val bits = ir_as_int(a, x);
     val sign = ir_and(a, bits, ir_k(bits, 1ull << (ir_bits(x) - 1)));
-    val r = ir_select(a, normal, x, ir_as_float(a, sign));
+    val r = ir_select(a, tiny, ir_as_float(a, sign), x);
     if (LLVMIsAInstruction(r)) {
         LLVMMetadataRef none = LLVMMDNodeInContext2(a->ctx, NULL, 0);
         LLVMSetMetadata(r, kind, LLVMMetadataAsValue(a->ctx, none));

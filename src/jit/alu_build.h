@@ -28,24 +28,27 @@ enum rounding alu_rounding(const struct ptx_instr *i); /* from rn rz rm rp rna; 
 
 /* ---- shapes and constants ------------------------------------------------------------------ */
 
-unsigned ir_lanes(val v);                            /* 1 for a scalar */
-LLVMTypeRef ir_elem(val v);                          /* element type, or the type itself */
-unsigned ir_bits(val v);                             /* width of an element */
-LLVMTypeRef ir_like(val shape, LLVMTypeRef elem);    /* elem with the shape of a value */
-LLVMTypeRef ir_int(struct alu *a, unsigned bits);    /* scalar iN */
-LLVMTypeRef ir_float(struct alu *a, unsigned bits);  /* scalar half, float, double */
+unsigned ir_lanes(val v);                             /* 1 for a scalar */
+LLVMTypeRef ir_elem(val v);                           /* element type, or the type itself */
+unsigned ir_bits(val v);                              /* width of an element */
+LLVMTypeRef ir_like(val shape, LLVMTypeRef elem);     /* elem with the shape of a value */
+LLVMTypeRef ir_int(struct alu *a, unsigned bits);     /* scalar iN */
+LLVMTypeRef ir_float(struct alu *a, unsigned bits);   /* scalar half, float, double */
 LLVMTypeRef ir_vec(LLVMTypeRef elem, unsigned lanes); /* elem itself when lanes == 1 */
 
-val ir_k(val like, uint64_t v);                      /* integer constant of like's type */
+val ir_k(val like, uint64_t v); /* integer constant of like's type */
 val ir_kn(struct alu *a, val shape, unsigned bits, uint64_t v); /* iN constant of like's shape */
-val ir_kf(val like, double v);                       /* float constant of like's type */
+val ir_kf(val like, double v);                                  /* float constant of like's type */
 val ir_kbits(struct alu *a, val like, uint64_t bits); /* float constant given by its bits */
-bool ir_const(val v, uint64_t *out);                 /* is it one known integer in all lanes? */
+bool ir_const(val v, uint64_t *out);                  /* is it one known integer in all lanes? */
 
 /* ---- operations ---------------------------------------------------------------------------- */
 
 #define IR_BINARY(name, Name)                                                                      \
-    static inline val ir_##name(struct alu *a, val x, val y) { return LLVMBuild##Name(a->b, x, y, ""); }
+    static inline val ir_##name(struct alu *a, val x, val y)                                       \
+    {                                                                                              \
+        return LLVMBuild##Name(a->b, x, y, "");                                                    \
+    }
 IR_BINARY(add, Add)
 IR_BINARY(sub, Sub)
 IR_BINARY(mul, Mul)
@@ -82,8 +85,14 @@ static inline val ir_select(struct alu *a, val c, val x, val y)
 }
 /* Integer to another width: zero- or sign-extended, or truncated; same width gives v itself. */
 val ir_resize(struct alu *a, val v, unsigned bits, bool is_signed);
-static inline val ir_zext(struct alu *a, val v, unsigned bits) { return ir_resize(a, v, bits, false); }
-static inline val ir_sext(struct alu *a, val v, unsigned bits) { return ir_resize(a, v, bits, true); }
+static inline val ir_zext(struct alu *a, val v, unsigned bits)
+{
+    return ir_resize(a, v, bits, false);
+}
+static inline val ir_sext(struct alu *a, val v, unsigned bits)
+{
+    return ir_resize(a, v, bits, true);
+}
 val ir_bitcast(struct alu *a, val v, LLVMTypeRef elem); /* elementwise, same element width */
 val ir_as_int(struct alu *a, val v);                    /* float elements as iN */
 val ir_as_float(struct alu *a, val v);                  /* iN elements as half, float, double */
@@ -120,15 +129,23 @@ val ir_pieces(struct alu *a, unsigned width, const val *args, unsigned nargs,
               val (*fn)(struct alu *a, const val *args, void *arg), void *arg);
 val ir_extract(struct alu *a, val v, unsigned first, unsigned count);
 val ir_concat(struct alu *a, val lo, val hi);
+val ir_splat_source(val v); /* the scalar that was broadcast to make v, or NULL */
+val ir_splat(struct alu *a, val scalar, unsigned lanes);
 
 /* Calls a pure function of the run time: same arguments, same result, no memory. */
-val ir_call_pure(struct alu *a, const char *symbol, LLVMTypeRef ret, const val *args, unsigned nargs);
+val ir_call_pure(struct alu *a, const char *symbol, LLVMTypeRef ret, const val *args,
+                 unsigned nargs);
 
 /* Calls a per-lane C function of math_symbols.c: void f(uint32_t mask, const void *x, const void
  * *y, const void *z, void *r0, void *r1). dst[k] on entry is the value that lanes outside the mask
  * keep (it also gives the type). mask NULL: the active lanes. */
 void ir_call_lanes(struct alu *a, const char *symbol, val mask, const val *src, unsigned nsrc,
                    val *dst, unsigned ndst);
+
+/* Where some lane of `rare` is set, replaces that lane of d by what the C function gives. Ends the
+ * builder's block. */
+void ir_patch(struct alu *a, const char *symbol, val rare, const val *s, unsigned nargs, val *d,
+              unsigned ndst);
 
 /* The f32/f64 subnormal flush of .ftz: sign-preserving zero. Does not flush twice. */
 val ir_flush(struct alu *a, val x);

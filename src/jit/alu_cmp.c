@@ -7,11 +7,24 @@ enum ptx_mod alu_comparison(const struct ptx_instr *i)
 {
     for (int k = 0; k < i->nmods; k++) {
         switch (i->mods[k]) {
-        case PTX_M_eq: case PTX_M_ne: case PTX_M_lt: case PTX_M_le: case PTX_M_gt: case PTX_M_ge:
-        case PTX_M_lo: case PTX_M_ls: case PTX_M_hi: case PTX_M_hs:
-        case PTX_M_equ: case PTX_M_neu: case PTX_M_ltu: case PTX_M_leu: case PTX_M_gtu:
-        case PTX_M_geu: case PTX_M_num: case PTX_M_nan:
-            return i->mods[k];
+        case PTX_M_eq:
+        case PTX_M_ne:
+        case PTX_M_lt:
+        case PTX_M_le:
+        case PTX_M_gt:
+        case PTX_M_ge:
+        case PTX_M_lo:
+        case PTX_M_ls:
+        case PTX_M_hi:
+        case PTX_M_hs:
+        case PTX_M_equ:
+        case PTX_M_neu:
+        case PTX_M_ltu:
+        case PTX_M_leu:
+        case PTX_M_gtu:
+        case PTX_M_geu:
+        case PTX_M_num:
+        case PTX_M_nan: return i->mods[k];
         default: break;
         }
     }
@@ -101,7 +114,8 @@ static val compare_sources(struct emit *e, enum ptx_type t, unsigned k)
 static void emit_setp(struct emit *e)
 {
     struct alu *a = e->a;
-    bool second = e->i->noperands > 3u + (has(e, PTX_M_and) || has(e, PTX_M_or) || has(e, PTX_M_xor));
+    bool second =
+        e->i->noperands > 3u + (has(e, PTX_M_and) || has(e, PTX_M_or) || has(e, PTX_M_xor));
     val t = compare_sources(e, e->t, 0);
     e->d[0] = combine(e, t);
     if (second)
@@ -114,9 +128,12 @@ static val truth(struct emit *e, val t, unsigned bits)
     struct alu *a = e->a;
     uint64_t yes;
     switch (e->t) {
-    case PTX_F32: return ir_as_float(a, ir_select(a, t, ir_kn(a, t, 32, 0x3f800000), ir_kn(a, t, 32, 0)));
-    case PTX_F16: case PTX_F16X2: yes = 0x3c00; break;
-    case PTX_BF16: case PTX_BF16X2: yes = 0x3f80; break;
+    case PTX_F32:
+        return ir_as_float(a, ir_select(a, t, ir_kn(a, t, 32, 0x3f800000), ir_kn(a, t, 32, 0)));
+    case PTX_F16:
+    case PTX_F16X2: yes = 0x3c00; break;
+    case PTX_BF16:
+    case PTX_BF16X2: yes = 0x3f80; break;
     default: return ir_sext(a, t, bits);
     }
     val r = ir_select(a, t, ir_kn(a, t, 16, yes), ir_kn(a, t, 16, 0));
@@ -152,26 +169,26 @@ static void emit_slct(struct emit *e)
 }
 
 #define M_ORDERED PTX_M_eq, PTX_M_ne, PTX_M_lt, PTX_M_le, PTX_M_gt, PTX_M_ge
-#define M_UNORDERED PTX_M_equ, PTX_M_neu, PTX_M_ltu, PTX_M_leu, PTX_M_gtu, PTX_M_geu, PTX_M_num, PTX_M_nan
-#define M_BOOL PTX_M_and, PTX_M_or, PTX_M_xor
-#define M_INT MODS(M_ORDERED, M_BOOL)
-#define M_UINT MODS(M_ORDERED, PTX_M_lo, PTX_M_ls, PTX_M_hi, PTX_M_hs, M_BOOL)
-#define M_FLOAT MODS(M_ORDERED, M_UNORDERED, M_BOOL)
-#define M_FTZ MODS(M_ORDERED, M_UNORDERED, PTX_M_ftz, M_BOOL)
+#define M_UNORDERED                                                                                \
+    PTX_M_equ, PTX_M_neu, PTX_M_ltu, PTX_M_leu, PTX_M_gtu, PTX_M_geu, PTX_M_num, PTX_M_nan
+#define M_BOOL    PTX_M_and, PTX_M_or, PTX_M_xor
+#define M_INT     MODS(M_ORDERED, M_BOOL)
+#define M_UINT    MODS(M_ORDERED, PTX_M_lo, PTX_M_ls, PTX_M_hi, PTX_M_hs, M_BOOL)
+#define M_FLOAT   MODS(M_ORDERED, M_UNORDERED, M_BOOL)
+#define M_FTZ     MODS(M_ORDERED, M_UNORDERED, PTX_M_ftz, M_BOOL)
 #define T_NUMBERS (T_B | T_INT | T_FLOAT)
-#define T_TRUTH (T_I32 | T(U16) | T(S16) | T(F16) | T(BF16) | T(F32))
+#define T_TRUTH   (T_I32 | T(U16) | T(S16) | T(F16) | T(BF16) | T(F32))
 
-FORMS(cmp,
-    {PTX_OP_setp, T_B | T_S, 0, M_INT, "p|p:tt?p", emit_setp},
-    {PTX_OP_setp, T_U, 0, M_UINT, "p|p:tt?p", emit_setp},
-    {PTX_OP_setp, T(F64) | T_BF16, 0, M_FLOAT, "p|p:tt?p", emit_setp},
-    {PTX_OP_setp, T(F32) | T_F16, 0, M_FTZ, "p|p:tt?p", emit_setp},
-    {PTX_OP_set, T_TRUTH, T_B | T_S, M_INT, "t:uu?p", emit_set},
-    {PTX_OP_set, T_TRUTH, T_U, M_UINT, "t:uu?p", emit_set},
-    {PTX_OP_set, T_TRUTH, T(F64) | T(BF16), M_FLOAT, "t:uu?p", emit_set},
-    {PTX_OP_set, T_TRUTH, T(F32) | T(F16), M_FTZ, "t:uu?p", emit_set},
-    {PTX_OP_set, T_I32 | T(F16X2), T(F16X2), M_FTZ, "t:uu?p", emit_set},
-    {PTX_OP_set, T_I32 | T(BF16X2), T(BF16X2), M_FLOAT, "t:uu?p", emit_set},
-    {PTX_OP_selp, T_NUMBERS | T(F16) | T(BF16), 0, MODS(), "t:ttp", emit_selp},
-    {PTX_OP_slct, T_NUMBERS, T(S32), MODS(), "t:ttu", emit_slct},
-    {PTX_OP_slct, T_NUMBERS, T(F32), MODS(PTX_M_ftz), "t:ttu", emit_slct})
+FORMS(cmp, {PTX_OP_setp, T_B | T_S, 0, M_INT, "p|p:tt?p", emit_setp},
+      {PTX_OP_setp, T_U, 0, M_UINT, "p|p:tt?p", emit_setp},
+      {PTX_OP_setp, T(F64) | T_BF16, 0, M_FLOAT, "p|p:tt?p", emit_setp},
+      {PTX_OP_setp, T(F32) | T_F16, 0, M_FTZ, "p|p:tt?p", emit_setp},
+      {PTX_OP_set, T_TRUTH, T_B | T_S, M_INT, "t:uu?p", emit_set},
+      {PTX_OP_set, T_TRUTH, T_U, M_UINT, "t:uu?p", emit_set},
+      {PTX_OP_set, T_TRUTH, T(F64) | T(BF16), M_FLOAT, "t:uu?p", emit_set},
+      {PTX_OP_set, T_TRUTH, T(F32) | T(F16), M_FTZ, "t:uu?p", emit_set},
+      {PTX_OP_set, T_I32 | T(F16X2), T(F16X2), M_FTZ, "t:uu?p", emit_set},
+      {PTX_OP_set, T_I32 | T(BF16X2), T(BF16X2), M_FLOAT, "t:uu?p", emit_set},
+      {PTX_OP_selp, T_NUMBERS | T(F16) | T(BF16), 0, MODS(), "t:ttp", emit_selp},
+      {PTX_OP_slct, T_NUMBERS, T(S32), MODS(), "t:ttu", emit_slct},
+      {PTX_OP_slct, T_NUMBERS, T(F32), MODS(PTX_M_ftz), "t:ttu", emit_slct})

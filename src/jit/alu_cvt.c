@@ -24,7 +24,7 @@ static val clamp_int(struct alu *a, val x, bool from_signed, unsigned bits, bool
     return bits < from ? ir_max_s(a, x, ir_k(x, ~max)) : x;
 }
 
-/* x is integral, infinite or NaN. Saturates; NaN gives 0, or only the top bit set. */
+/* Truncates and saturates; NaN gives 0, or only the top bit set. */
 val alu_float_to_int(struct alu *a, val x, unsigned bits, bool is_signed, bool nan_is_min)
 {
     val nan = ir_isnan(a, x), r;
@@ -116,7 +116,8 @@ static val int_to_half(struct emit *e, val x, bool is_signed, enum rounding mode
         x = is_signed ? ir_max_s(a, ir_min_s(a, x, most), ir_neg(a, most)) : ir_min_u(a, x, most);
         x = ir_zext(a, x, 32);
     }
-    return to_half(e, alu_int_to_float(a, x, is_signed, 32, bf16 ? ROUND_ODD : ROUND_RN), bf16, mode);
+    return to_half(e, alu_int_to_float(a, x, is_signed, 32, bf16 ? ROUND_ODD : ROUND_RN), bf16,
+                   mode);
 }
 
 static void int_to_float(struct emit *e)
@@ -242,7 +243,8 @@ static void from_packed(struct emit *e)
     e->d[0] = pack(a, high, from_tiny(e, w, is_e5m2), 16);
 }
 
-/* cvt.pack: two integers, saturated, in the low bits; above them the low bits of the third source. */
+/* cvt.pack: two integers, saturated, in the low bits; above them the low bits of the third source.
+ */
 static void emit_pack(struct emit *e)
 {
     struct alu *a = e->a;
@@ -276,8 +278,10 @@ static void emit_cvt(struct emit *e)
         e->d[0] = ir_resize(a, x, bits, from_signed);
     } else if (is_int(e->t)) {
         val x = alu_float_load(a, e->u, e->s[0], has(e, PTX_M_ftz) && e->u == PTX_F32);
-        e->d[0] = alu_float_to_int(a, round_to_integral(e, x), bits, ptx_type_is_signed(e->t),
-                                   e->u == PTX_F64 || bits == 64);
+        if (!has(e, PTX_M_rzi)) /* the conversion itself goes to zero */
+            x = round_to_integral(e, x);
+        e->d[0] =
+            alu_float_to_int(a, x, bits, ptx_type_is_signed(e->t), e->u == PTX_F64 || bits == 64);
     } else if (is_int(e->u)) {
         int_to_float(e);
     } else {
@@ -285,40 +289,43 @@ static void emit_cvt(struct emit *e)
     }
 }
 
-#define T_INT8 (T_INT | T(U8) | T(S8))
+#define T_INT8   (T_INT | T(U8) | T(S8))
 #define T_SCALAR (T_INT8 | T(F16) | T(BF16) | T_FLOAT)
-#define T_TINY (T(E4M3X2) | T(E5M2X2))
+#define T_TINY   (T(E4M3X2) | T(E5M2X2))
 
 bool alu_cvt_signature(const struct ptx_instr *i, struct alu_sig *sig, const char **why)
 {
     enum ptx_type t = i->types[0], u = i->types[1];
     *why = "has the wrong number of operands";
     if (ptx_has(i, PTX_M_pack)) {
-        *sig = (struct alu_sig){.ndst = 1, .nsrc = ptx_type_bits(t) == 16 ? 2 : 3, .dst = {PTX_B32},
-                                .src = {u, u, PTX_B32}, .pointer_first = 1};
+        *sig = (struct alu_sig){.ndst = 1,
+                                .nsrc = ptx_type_bits(t) == 16 ? 2 : 3,
+                                .dst = {PTX_B32},
+                                .src = {u, u, PTX_B32},
+                                .pointer_first = 1};
         return i->noperands == 1 + sig->nsrc;
     }
     if (t == PTX_U4 || t == PTX_S4)
         return *why = "has types of cvt.pack only", false;
     bool two = u == PTX_F32 && (T(F16X2) | T(BF16X2) | T_TINY) >> t & 1;
-    *sig = (struct alu_sig){.ndst = 1, .nsrc = two ? 2 : 1, .dst = {t}, .src = {u, u},
-                            .pointer_first = 1};
+    *sig = (struct alu_sig){
+        .ndst = 1, .nsrc = two ? 2 : 1, .dst = {t}, .src = {u, u}, .pointer_first = 1};
     return i->noperands == 1 + sig->nsrc;
 }
 
-#define M_RND PTX_M_rn, PTX_M_rz, PTX_M_rm, PTX_M_rp
+#define M_RND      PTX_M_rn, PTX_M_rz, PTX_M_rm, PTX_M_rp
 #define M_INTEGRAL PTX_M_rni, PTX_M_rzi, PTX_M_rmi, PTX_M_rpi
 
-FORMS(cvt,
-    {PTX_OP_cvt, T_INT8, T_INT8, MODS(PTX_M_sat), "t:u", emit_cvt},
-    {PTX_OP_cvt, T(U16) | T(S16) | T(U8) | T(S8) | T(U4) | T(S4), T(S32), MODS(PTX_M_pack, PTX_M_sat),
-     "b:ss", emit_pack},
-    {PTX_OP_cvt, T_INT8, T_SCALAR, MODS(M_INTEGRAL, PTX_M_ftz, PTX_M_sat), "t:u", emit_cvt},
-    {PTX_OP_cvt, T_SCALAR, T_SCALAR,
-     MODS(M_RND, M_INTEGRAL, PTX_M_ftz, PTX_M_sat, PTX_M_relu, PTX_M_satfinite), "t:u", emit_cvt},
-    {PTX_OP_cvt, T(F16X2) | T(BF16X2), T(F32), MODS(PTX_M_rn, PTX_M_rz, PTX_M_relu, PTX_M_satfinite),
-     "t:uu", emit_cvt},
-    {PTX_OP_cvt, T(TF32), T(F32), MODS(PTX_M_rna, PTX_M_rn, PTX_M_rz, PTX_M_relu, PTX_M_satfinite),
-     "t:u", emit_cvt},
-    {PTX_OP_cvt, T_TINY, T(F32) | T(F16X2), MODS(PTX_M_rn, PTX_M_satfinite, PTX_M_relu), "t:u", emit_cvt},
-    {PTX_OP_cvt, T(F16X2), T_TINY, MODS(PTX_M_rn, PTX_M_relu), "t:u", emit_cvt})
+FORMS(cvt, {PTX_OP_cvt, T_INT8, T_INT8, MODS(PTX_M_sat), "t:u", emit_cvt},
+      {PTX_OP_cvt, T(U16) | T(S16) | T(U8) | T(S8) | T(U4) | T(S4), T(S32),
+       MODS(PTX_M_pack, PTX_M_sat), "b:ss", emit_pack},
+      {PTX_OP_cvt, T_INT8, T_SCALAR, MODS(M_INTEGRAL, PTX_M_ftz, PTX_M_sat), "t:u", emit_cvt},
+      {PTX_OP_cvt, T_SCALAR, T_SCALAR,
+       MODS(M_RND, M_INTEGRAL, PTX_M_ftz, PTX_M_sat, PTX_M_relu, PTX_M_satfinite), "t:u", emit_cvt},
+      {PTX_OP_cvt, T(F16X2) | T(BF16X2), T(F32),
+       MODS(PTX_M_rn, PTX_M_rz, PTX_M_relu, PTX_M_satfinite), "t:uu", emit_cvt},
+      {PTX_OP_cvt, T(TF32), T(F32),
+       MODS(PTX_M_rna, PTX_M_rn, PTX_M_rz, PTX_M_relu, PTX_M_satfinite), "t:u", emit_cvt},
+      {PTX_OP_cvt, T_TINY, T(F32) | T(F16X2), MODS(PTX_M_rn, PTX_M_satfinite, PTX_M_relu), "t:u",
+       emit_cvt},
+      {PTX_OP_cvt, T(F16X2), T_TINY, MODS(PTX_M_rn, PTX_M_relu), "t:u", emit_cvt})

@@ -2,7 +2,7 @@
  * width takes the way that suits it:
  *   16 bits    float division: 24 bits of quotient are more than enough
  *   32 bits    double division
- *   64 bits    a C loop over the lanes (a vector of 64-bit divisions has no short way)
+ *   64 bits    as 32 bits where both are small; a C loop over the other lanes
  *   constants  LLVM's multiplication by the inverse
  * The first two are exact: for integers x, y below 2^p, x / y is a multiple of 1/y away from the
  * next integer, that is by more than the rounding error of a quotient computed with more than p
@@ -26,15 +26,11 @@ static val scalar_div(struct alu *a, val x, val y, bool is_signed, bool remainde
     return ir_select(a, zero, ir_k(x, ~0ull), q);
 }
 
-/* Quotient by way of floats with more bits than the integers have. */
-static val float_div(struct alu *a, val x, val y, bool is_signed)
+/* Truncates a quotient of integers of x's type. */
+static val float_to_quotient(struct alu *a, val x, val q, bool is_signed)
 {
-    unsigned bits = ir_bits(x), wide = bits == 16 ? 32 : 64;
     LLVMTypeRef t = LLVMTypeOf(x);
-    val zero = ir_icmp(a, LLVMIntEQ, y, ir_k(y, 0));
-    val safe = ir_select(a, zero, ir_k(y, 1), y);
-    val q = ir_fdiv(a, ir_itof(a, x, wide, is_signed), ir_itof(a, safe, wide, is_signed));
-    if (bits == 16) /* 32 bits hold every quotient, -32768 / -1 too */
+    if (ir_bits(x) == 16) /* 32 bits hold every quotient, -32768 / -1 too */
         q = ir_zext(a, LLVMBuildFPToSI(a->b, q, ir_like(x, ir_int(a, 32)), ""), 16);
     else if (!is_signed)
         q = LLVMBuildFPToUI(a->b, q, t, "");
@@ -45,16 +41,50 @@ static val float_div(struct alu *a, val x, val y, bool is_signed)
         q = ir_select(a, overflow, ir_kf(q, -0x1p31), q);
         q = LLVMBuildFPToSI(a->b, q, t, "");
     }
+    return q;
+}
+
+/* Quotient by way of floats with more bits than the integers have. */
+static val float_div(struct alu *a, val x, val y, bool is_signed)
+{
+    unsigned wide = ir_bits(x) == 16 ? 32 : 64;
+    val zero = ir_icmp(a, LLVMIntEQ, y, ir_k(y, 0));
+    val safe = ir_select(a, zero, ir_k(y, 1), y);
+    val q = ir_fdiv(a, ir_itof(a, x, wide, is_signed), ir_itof(a, safe, wide, is_signed));
+    q = float_to_quotient(a, x, q, is_signed);
     return ir_select(a, zero, ir_k(x, ~0ull), q);
+}
+
+/* Quotient by one divisor for all lanes: a product with its inverse. The half added to the dividend
+ * keeps quotients that are integers from falling below them: their distance from the next one is
+ * then at least 1/(2y), more than the error of two roundings for dividends below 2^51. */
+static val splat_div(struct alu *a, val x, val divisor, bool is_signed)
+{
+    val one = ir_k(divisor, 1), none = ir_icmp(a, LLVMIntEQ, divisor, ir_k(divisor, 0));
+    val y = ir_itof(a, ir_select(a, none, one, divisor), 64, is_signed);
+    val inverse = ir_splat(a, ir_fdiv(a, ir_kf(y, 1), y), ir_lanes(x));
+    val wide = ir_itof(a, x, 64, is_signed), half = ir_kf(wide, 0.5);
+    if (is_signed)
+        half = ir_intr2(a, "llvm.copysign", half, wide);
+    val q = float_to_quotient(a, x, ir_fmul(a, ir_fadd(a, wide, half), inverse), is_signed);
+    return ir_select(a, ir_splat(a, none, ir_lanes(x)), ir_k(x, ~0ull), q);
 }
 
 static val lanes_div(struct alu *a, val x, val y, bool is_signed, bool remainder)
 {
-    val dst = ir_k(x, 0), src[] = {x, y};
+    val src[] = {x, y}, splat = ir_splat_source(y);
     const char *symbol = is_signed ? (remainder ? "weir_alu_srem64" : "weir_alu_sdiv64")
                                    : (remainder ? "weir_alu_urem64" : "weir_alu_udiv64");
-    ir_call_lanes(a, symbol, NULL, src, 2, &dst, 1);
-    return dst;
+    /* mostly the operands are small: those lanes divide as 32-bit integers */
+    val large = ir_lshr(a, ir_or(a, x, y), ir_k(x, 32));
+    val rare =
+        ir_or(a, ir_icmp(a, LLVMIntNE, large, ir_k(x, 0)), ir_icmp(a, LLVMIntEQ, y, ir_k(y, 0)));
+    val low_x = ir_zext(a, x, 32), low_y = ir_zext(a, y, 32);
+    val q = splat ? splat_div(a, low_x, ir_zext(a, splat, 32), false)
+                  : float_div(a, low_x, low_y, false);
+    val r = ir_zext(a, remainder ? ir_sub(a, low_x, ir_mul(a, q, low_y)) : q, 64);
+    ir_patch(a, symbol, rare, src, 2, &r, 1);
+    return r;
 }
 
 val alu_int_div(struct alu *a, val x, val y, bool is_signed, bool remainder)
@@ -69,7 +99,8 @@ val alu_int_div(struct alu *a, val x, val y, bool is_signed, bool remainder)
         return scalar_div(a, x, y, is_signed, remainder);
     if (ir_bits(x) == 64)
         return lanes_div(a, x, y, is_signed, remainder);
-    val q = float_div(a, x, y, is_signed);
+    val splat = ir_splat_source(y);
+    val q = splat ? splat_div(a, x, splat, is_signed) : float_div(a, x, y, is_signed);
     /* A divisor of 0 has the product 0: the remainder is the dividend. */
     return remainder ? ir_sub(a, x, ir_mul(a, q, y)) : q;
 }

@@ -99,7 +99,8 @@ static void emit_testp(struct emit *e)
     unsigned width = ir_bits(x);
     uint64_t infinity = width == 32 ? 0x7f800000 : 0x7ff0000000000000;
     uint64_t least = width == 32 ? 0x00800000 : 0x0010000000000000;
-    val magnitude = ir_and(a, bits, ir_k(bits, (1ull << (width - 1)) - 1)), inf = ir_k(bits, infinity);
+    val magnitude = ir_and(a, bits, ir_k(bits, (1ull << (width - 1)) - 1)),
+        inf = ir_k(bits, infinity);
     if (has(e, PTX_M_finite))
         r = ir_icmp(a, LLVMIntULT, magnitude, inf);
     else if (has(e, PTX_M_infinite))
@@ -140,7 +141,8 @@ static bool float_const(val v, double *out)
 }
 
 /* select(x < y, x, y) is what minps does: it gives y when they are equal or when one is NaN. So
- * zeros of different signs and a NaN y want a second look, unless y is a constant that needs none. */
+ * zeros of different signs and a NaN y want a second look, unless y is a constant that needs none.
+ */
 val alu_min_max(struct alu *a, val x, val y, bool is_max, bool nan)
 {
     double c = 0;
@@ -195,32 +197,34 @@ static void emit_min_max(struct emit *e)
 
 #define SUM_FORMS(op, emit)                                                                        \
     {op, T(F32), 0, MODS(M_RND, PTX_M_ftz, PTX_M_sat), "t:tt", emit},                              \
-    {op, T(F64), 0, MODS(M_RND), "t:tt", emit},                                                    \
-    {op, T_F16, 0, MODS(PTX_M_rn, PTX_M_ftz, PTX_M_sat), "t:tt", emit},                            \
-    {op, T_BF16, 0, MODS(PTX_M_rn), "t:tt", emit}
+        {op, T(F64), 0, MODS(M_RND), "t:tt", emit},                                                \
+        {op, T_F16, 0, MODS(PTX_M_rn, PTX_M_ftz, PTX_M_sat), "t:tt", emit},                        \
+    {                                                                                              \
+        op, T_BF16, 0, MODS(PTX_M_rn), "t:tt", emit                                                \
+    }
 #define MIN_FORMS(op)                                                                              \
     {op, T(F32), 0, M_MIN, "t:tt?t", emit_min_max}, {op, T(F64), 0, MODS(), "t:tt", emit_min_max}, \
-    {op, T_F16, 0, M_MIN, "t:tt", emit_min_max},                                                   \
-    {op, T_BF16, 0, MODS(PTX_M_NaN, PTX_M_xorsign, PTX_M_abs), "t:tt", emit_min_max}
+        {op, T_F16, 0, M_MIN, "t:tt", emit_min_max},                                               \
+    {                                                                                              \
+        op, T_BF16, 0, MODS(PTX_M_NaN, PTX_M_xorsign, PTX_M_abs), "t:tt", emit_min_max             \
+    }
 #define SIGN_FORMS(op, emit)                                                                       \
     {op, T(F32) | T_F16, 0, MODS(PTX_M_ftz), "t:t", emit},                                         \
-    {op, T(F64) | T_BF16, 0, MODS(), "t:t", emit}
+    {                                                                                              \
+        op, T(F64) | T_BF16, 0, MODS(), "t:t", emit                                                \
+    }
 
-FORMS(float,
-    SUM_FORMS(PTX_OP_add, emit_add),
-    SUM_FORMS(PTX_OP_sub, emit_sub),
-    SUM_FORMS(PTX_OP_mul, emit_mul),
-    {PTX_OP_fma, T(F32), 0, MODS(M_RND, PTX_M_ftz, PTX_M_sat), "t:ttt", emit_fma},
-    {PTX_OP_fma, T(F64), 0, MODS(M_RND), "t:ttt", emit_fma},
-    {PTX_OP_fma, T_F16, 0, MODS(PTX_M_rn, PTX_M_ftz, PTX_M_sat, PTX_M_relu), "t:ttt", emit_fma},
-    {PTX_OP_fma, T_BF16, 0, MODS(PTX_M_rn, PTX_M_relu), "t:ttt", emit_fma},
-    {PTX_OP_mad, T(F32), 0, MODS(M_RND, PTX_M_ftz, PTX_M_sat), "t:ttt", emit_fma},
-    {PTX_OP_mad, T(F64), 0, MODS(M_RND), "t:ttt", emit_fma},
-    SIGN_FORMS(PTX_OP_abs, emit_abs),
-    SIGN_FORMS(PTX_OP_neg, emit_neg),
-    MIN_FORMS(PTX_OP_min),
-    MIN_FORMS(PTX_OP_max),
-    {PTX_OP_copysign, T_FLOAT, 0, MODS(), "t:tt", emit_copysign},
-    {PTX_OP_testp, T_FLOAT, 0,
-     MODS(PTX_M_finite, PTX_M_infinite, PTX_M_number, PTX_M_notanumber, PTX_M_normal, PTX_M_subnormal),
-     "p:t", emit_testp})
+FORMS(float, SUM_FORMS(PTX_OP_add, emit_add), SUM_FORMS(PTX_OP_sub, emit_sub),
+      SUM_FORMS(PTX_OP_mul, emit_mul),
+      {PTX_OP_fma, T(F32), 0, MODS(M_RND, PTX_M_ftz, PTX_M_sat), "t:ttt", emit_fma},
+      {PTX_OP_fma, T(F64), 0, MODS(M_RND), "t:ttt", emit_fma},
+      {PTX_OP_fma, T_F16, 0, MODS(PTX_M_rn, PTX_M_ftz, PTX_M_sat, PTX_M_relu), "t:ttt", emit_fma},
+      {PTX_OP_fma, T_BF16, 0, MODS(PTX_M_rn, PTX_M_relu), "t:ttt", emit_fma},
+      {PTX_OP_mad, T(F32), 0, MODS(M_RND, PTX_M_ftz, PTX_M_sat), "t:ttt", emit_fma},
+      {PTX_OP_mad, T(F64), 0, MODS(M_RND), "t:ttt", emit_fma}, SIGN_FORMS(PTX_OP_abs, emit_abs),
+      SIGN_FORMS(PTX_OP_neg, emit_neg), MIN_FORMS(PTX_OP_min), MIN_FORMS(PTX_OP_max),
+      {PTX_OP_copysign, T_FLOAT, 0, MODS(), "t:tt", emit_copysign},
+      {PTX_OP_testp, T_FLOAT, 0,
+       MODS(PTX_M_finite, PTX_M_infinite, PTX_M_number, PTX_M_notanumber, PTX_M_normal,
+            PTX_M_subnormal),
+       "p:t", emit_testp})

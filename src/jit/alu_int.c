@@ -105,7 +105,8 @@ static val product(struct emit *e)
     if (!has(e, PTX_M_wide))
         return ir_mul(a, e->s[0], e->s[1]);
     unsigned bits = 2 * ir_bits(e->s[0]);
-    return ir_mul(a, ir_resize(a, e->s[0], bits, is_signed), ir_resize(a, e->s[1], bits, is_signed));
+    return ir_mul(a, ir_resize(a, e->s[0], bits, is_signed),
+                  ir_resize(a, e->s[1], bits, is_signed));
 }
 
 static void emit_mul(struct emit *e) { e->d[0] = product(e); }
@@ -148,8 +149,8 @@ static void emit_mul24(struct emit *e) { e->d[0] = product_24(e); }
 static void emit_mad24(struct emit *e)
 {
     val p = product_24(e);
-    e->d[0] = has(e, PTX_M_sat) ? ir_intr2(e->a, "llvm.sadd.sat", p, e->s[2])
-                                : ir_add(e->a, p, e->s[2]);
+    e->d[0] =
+        has(e, PTX_M_sat) ? ir_intr2(e->a, "llvm.sadd.sat", p, e->s[2]) : ir_add(e->a, p, e->s[2]);
 }
 
 /* Part k of x, `bits` wide, extended to 32 bits. */
@@ -166,8 +167,9 @@ static void emit_dp4a(struct emit *e)
     struct alu *a = e->a;
     val sum = e->s[2];
     for (unsigned k = 0; k < 4; k++)
-        sum = ir_add(a, sum, ir_mul(a, part(a, e->s[0], 8, k, e->t == PTX_S32),
-                                    part(a, e->s[1], 8, k, e->u == PTX_S32)));
+        sum = ir_add(a, sum,
+                     ir_mul(a, part(a, e->s[0], 8, k, e->t == PTX_S32),
+                            part(a, e->s[1], 8, k, e->u == PTX_S32)));
     e->d[0] = sum;
 }
 
@@ -177,8 +179,9 @@ static void emit_dp2a(struct emit *e)
     unsigned first = has(e, PTX_M_hi) ? 2 : 0;
     val sum = e->s[2];
     for (unsigned k = 0; k < 2; k++)
-        sum = ir_add(a, sum, ir_mul(a, part(a, e->s[0], 16, k, e->t == PTX_S32),
-                                    part(a, e->s[1], 8, first + k, e->u == PTX_S32)));
+        sum = ir_add(a, sum,
+                     ir_mul(a, part(a, e->s[0], 16, k, e->t == PTX_S32),
+                            part(a, e->s[1], 8, first + k, e->u == PTX_S32)));
     e->d[0] = sum;
 }
 
@@ -195,11 +198,12 @@ static void emit_neg(struct emit *e) { e->d[0] = ir_neg(e->a, e->s[0]); }
 static void emit_min_max(struct emit *e)
 {
     struct alu *a = e->a;
-    bool max = e->i->op == PTX_OP_max, is_signed = ptx_type_is_signed(e->t), packed = is_packed(e->t);
+    bool max = e->i->op == PTX_OP_max, is_signed = ptx_type_is_signed(e->t),
+         packed = is_packed(e->t);
     val x = packed ? ir_split(a, e->s[0], 16) : e->s[0];
     val y = packed ? ir_split(a, e->s[1], 16) : e->s[1];
-    val r = ir_intr2(a, is_signed ? (max ? "llvm.smax" : "llvm.smin") : (max ? "llvm.umax" : "llvm.umin"),
-                     x, y);
+    val r = ir_intr2(
+        a, is_signed ? (max ? "llvm.smax" : "llvm.smin") : (max ? "llvm.umax" : "llvm.umin"), x, y);
     if (has(e, PTX_M_relu))
         r = ir_max_s(a, r, ir_k(r, 0));
     e->d[0] = packed ? ir_join(a, r, 32) : r;
@@ -226,33 +230,31 @@ static void emit_rem(struct emit *e)
 
 #define T_X2 (T(U16X2) | T(S16X2))
 
-FORMS(int,
-    {PTX_OP_add, T(S32), 0, MODS(PTX_M_sat, PTX_M_cc), "t:tt", emit_add},
-    {PTX_OP_add, T_I3264, 0, MODS(PTX_M_cc), "t:tt", emit_add},
-    {PTX_OP_add, T_INT | T_X2, 0, MODS(), "t:tt", emit_add},
-    {PTX_OP_sub, T(S32), 0, MODS(PTX_M_sat, PTX_M_cc), "t:tt", emit_sub},
-    {PTX_OP_sub, T_I3264, 0, MODS(PTX_M_cc), "t:tt", emit_sub},
-    {PTX_OP_sub, T_INT, 0, MODS(), "t:tt", emit_sub},
-    {PTX_OP_addc, T_I3264, 0, MODS(PTX_M_cc), "t:tt", emit_addc},
-    {PTX_OP_subc, T_I3264, 0, MODS(PTX_M_cc), "t:tt", emit_subc},
-    {PTX_OP_mul, T_INT, 0, MODS(PTX_M_lo, PTX_M_hi), "t:tt", emit_mul},
-    {PTX_OP_mul, T_I32 | T(U16) | T(S16), 0, MODS(PTX_M_wide), "w:tt", emit_mul},
-    {PTX_OP_mad, T(S32), 0, MODS(PTX_M_hi, PTX_M_sat), "t:ttt", emit_mad},
-    {PTX_OP_mad, T_I3264, 0, MODS(PTX_M_lo, PTX_M_hi, PTX_M_cc), "t:ttt", emit_mad},
-    {PTX_OP_mad, T_INT, 0, MODS(PTX_M_lo, PTX_M_hi), "t:ttt", emit_mad},
-    {PTX_OP_mad, T_I32 | T(U16) | T(S16), 0, MODS(PTX_M_wide), "w:ttw", emit_mad},
-    {PTX_OP_madc, T_I3264, 0, MODS(PTX_M_lo, PTX_M_hi, PTX_M_cc), "t:ttt", emit_madc},
-    {PTX_OP_mul24, T_I32, 0, MODS(PTX_M_lo, PTX_M_hi), "t:tt", emit_mul24},
-    {PTX_OP_mad24, T(S32), 0, MODS(PTX_M_hi, PTX_M_sat), "t:ttt", emit_mad24},
-    {PTX_OP_mad24, T_I32, 0, MODS(PTX_M_lo, PTX_M_hi), "t:ttt", emit_mad24},
-    {PTX_OP_sad, T_INT, 0, MODS(), "t:ttt", emit_sad},
-    {PTX_OP_div, T_INT, 0, MODS(), "t:tt", emit_div},
-    {PTX_OP_rem, T_INT, 0, MODS(), "t:tt", emit_rem},
-    {PTX_OP_abs, T_S, 0, MODS(), "t:t", emit_abs},
-    {PTX_OP_neg, T_S, 0, MODS(), "t:t", emit_neg},
-    {PTX_OP_min, T(S32) | T(S16X2), 0, MODS(PTX_M_relu), "t:tt", emit_min_max},
-    {PTX_OP_min, T_INT | T_X2, 0, MODS(), "t:tt", emit_min_max},
-    {PTX_OP_max, T(S32) | T(S16X2), 0, MODS(PTX_M_relu), "t:tt", emit_min_max},
-    {PTX_OP_max, T_INT | T_X2, 0, MODS(), "t:tt", emit_min_max},
-    {PTX_OP_dp4a, T_I32, T_I32, MODS(), "b:bbb", emit_dp4a},
-    {PTX_OP_dp2a, T_I32, T_I32, MODS(PTX_M_lo, PTX_M_hi), "b:bbb", emit_dp2a})
+FORMS(int, {PTX_OP_add, T(S32), 0, MODS(PTX_M_sat, PTX_M_cc), "t:tt", emit_add},
+      {PTX_OP_add, T_I3264, 0, MODS(PTX_M_cc), "t:tt", emit_add},
+      {PTX_OP_add, T_INT | T_X2, 0, MODS(), "t:tt", emit_add},
+      {PTX_OP_sub, T(S32), 0, MODS(PTX_M_sat, PTX_M_cc), "t:tt", emit_sub},
+      {PTX_OP_sub, T_I3264, 0, MODS(PTX_M_cc), "t:tt", emit_sub},
+      {PTX_OP_sub, T_INT, 0, MODS(), "t:tt", emit_sub},
+      {PTX_OP_addc, T_I3264, 0, MODS(PTX_M_cc), "t:tt", emit_addc},
+      {PTX_OP_subc, T_I3264, 0, MODS(PTX_M_cc), "t:tt", emit_subc},
+      {PTX_OP_mul, T_INT, 0, MODS(PTX_M_lo, PTX_M_hi), "t:tt", emit_mul},
+      {PTX_OP_mul, T_I32 | T(U16) | T(S16), 0, MODS(PTX_M_wide), "w:tt", emit_mul},
+      {PTX_OP_mad, T(S32), 0, MODS(PTX_M_hi, PTX_M_sat), "t:ttt", emit_mad},
+      {PTX_OP_mad, T_I3264, 0, MODS(PTX_M_lo, PTX_M_hi, PTX_M_cc), "t:ttt", emit_mad},
+      {PTX_OP_mad, T_INT, 0, MODS(PTX_M_lo, PTX_M_hi), "t:ttt", emit_mad},
+      {PTX_OP_mad, T_I32 | T(U16) | T(S16), 0, MODS(PTX_M_wide), "w:ttw", emit_mad},
+      {PTX_OP_madc, T_I3264, 0, MODS(PTX_M_lo, PTX_M_hi, PTX_M_cc), "t:ttt", emit_madc},
+      {PTX_OP_mul24, T_I32, 0, MODS(PTX_M_lo, PTX_M_hi), "t:tt", emit_mul24},
+      {PTX_OP_mad24, T(S32), 0, MODS(PTX_M_hi, PTX_M_sat), "t:ttt", emit_mad24},
+      {PTX_OP_mad24, T_I32, 0, MODS(PTX_M_lo, PTX_M_hi), "t:ttt", emit_mad24},
+      {PTX_OP_sad, T_INT, 0, MODS(), "t:ttt", emit_sad},
+      {PTX_OP_div, T_INT, 0, MODS(), "t:tt", emit_div},
+      {PTX_OP_rem, T_INT, 0, MODS(), "t:tt", emit_rem},
+      {PTX_OP_abs, T_S, 0, MODS(), "t:t", emit_abs}, {PTX_OP_neg, T_S, 0, MODS(), "t:t", emit_neg},
+      {PTX_OP_min, T(S32) | T(S16X2), 0, MODS(PTX_M_relu), "t:tt", emit_min_max},
+      {PTX_OP_min, T_INT | T_X2, 0, MODS(), "t:tt", emit_min_max},
+      {PTX_OP_max, T(S32) | T(S16X2), 0, MODS(PTX_M_relu), "t:tt", emit_min_max},
+      {PTX_OP_max, T_INT | T_X2, 0, MODS(), "t:tt", emit_min_max},
+      {PTX_OP_dp4a, T_I32, T_I32, MODS(), "b:bbb", emit_dp4a},
+      {PTX_OP_dp2a, T_I32, T_I32, MODS(PTX_M_lo, PTX_M_hi), "b:bbb", emit_dp2a})

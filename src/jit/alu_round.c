@@ -128,8 +128,8 @@ static val op_64(struct alu *a, enum round_op op, const val *s, enum rounding mo
 {
     if (op == OP_ADD || op == OP_SUB)
         return sum_64(a, s[0], op == OP_SUB ? ir_fneg(a, s[1]) : s[1], mode);
-    static const char *const names[] = {[OP_MUL] = "mul", [OP_DIV] = "div", [OP_FMA] = "fma",
-                                        [OP_SQRT] = "sqrt"};
+    static const char *const names[] = {
+        [OP_MUL] = "mul", [OP_DIV] = "div", [OP_FMA] = "fma", [OP_SQRT] = "sqrt"};
     static const char *const modes[] = {[ROUND_RZ] = "rz", [ROUND_RM] = "rm", [ROUND_RP] = "rp"};
     char symbol[40];
     snprintf(symbol, sizeof symbol, "weir_alu_%s64_%s", names[op], modes[mode]);
@@ -149,10 +149,11 @@ struct embedded {
 static val embedded_piece(struct alu *a, const val *args, void *arg)
 {
     const struct embedded *e = arg;
-    static const char *const names[] = {[OP_ADD] = "add", [OP_SUB] = "sub", [OP_MUL] = "mul",
+    static const char *const names[] = {[OP_ADD] = "add", [OP_SUB] = "sub",    [OP_MUL] = "mul",
                                         [OP_DIV] = "div", [OP_FMA] = "vfmadd", [OP_SQRT] = "sqrt"};
     /* the instruction's rounding field: 8 (no exceptions) and 0 nearest, 1 down, 2 up, 3 to zero */
-    static const uint8_t field[] = {[ROUND_RN] = 8, [ROUND_RM] = 9, [ROUND_RP] = 10, [ROUND_RZ] = 11};
+    static const uint8_t field[] = {
+        [ROUND_RN] = 8, [ROUND_RM] = 9, [ROUND_RP] = 10, [ROUND_RZ] = 11};
     char name[48];
     snprintf(name, sizeof name, "llvm.x86.avx512.%s.p%c.512", names[e->op],
              ir_bits(args[0]) == 32 ? 's' : 'd');
@@ -209,7 +210,8 @@ val alu_int_to_float(struct alu *a, val x, bool is_signed, unsigned bits, enum r
     }
     /* two halves, each exact in f64, and a rounded sum */
     val half = ir_k(x, 32), hi = is_signed ? ir_ashr(a, x, half) : ir_lshr(a, x, half);
-    val s[] = {ir_itof(a, ir_zext(a, hi, 32), 64, is_signed), ir_itof(a, ir_zext(a, x, 32), 64, false)};
+    val s[] = {ir_itof(a, ir_zext(a, hi, 32), 64, is_signed),
+               ir_itof(a, ir_zext(a, x, 32), 64, false)};
     s[0] = ir_fmul(a, s[0], ir_kf(s[0], 0x1p32));
     if (bits == 64)
         return alu_float_op(a, OP_ADD, s, mode);

@@ -129,8 +129,7 @@ static bool signature(const struct ptx_instr *i, struct alu_sig *sig, const stru
     *form = alu_find_form(i, why);
     if (!*form)
         return false;
-    return i->op == PTX_OP_cvt ? alu_cvt_signature(i, sig, why)
-                               : signature_of(i, *form, sig, why);
+    return i->op == PTX_OP_cvt ? alu_cvt_signature(i, sig, why) : signature_of(i, *form, sig, why);
 }
 
 /* The instruction's name with types and modifiers, not necessarily in the order written. */

@@ -30,17 +30,17 @@ extern const size_t alu_int_nforms, alu_bit_nforms, alu_float_nforms, alu_approx
 /* cvt has rules of its own: the operands depend on both types. */
 bool alu_cvt_signature(const struct ptx_instr *i, struct alu_sig *sig, const char **why);
 
-#define T(x) (1ull << PTX_##x)
+#define T(x)      (1ull << PTX_##x)
 #define MODS(...) ((const uint16_t[]){__VA_ARGS__ __VA_OPT__(, ) PTX_M_NONE})
 #define FORMS(room, ...)                                                                           \
     const struct alu_form alu_##room##_forms[] = {__VA_ARGS__};                                    \
     const size_t alu_##room##_nforms = WEIR_COUNT(alu_##room##_forms);
 
-#define T_U   (T(U16) | T(U32) | T(U64))
-#define T_S   (T(S16) | T(S32) | T(S64))
-#define T_B   (T(B16) | T(B32) | T(B64))
-#define T_INT (T_U | T_S)
-#define T_I32 (T(U32) | T(S32))
+#define T_U     (T(U16) | T(U32) | T(U64))
+#define T_S     (T(S16) | T(S32) | T(S64))
+#define T_B     (T(B16) | T(B32) | T(B64))
+#define T_INT   (T_U | T_S)
+#define T_I32   (T(U32) | T(S32))
 #define T_I3264 (T_I32 | T(U64) | T(S64))
 #define T_HALF  (T(F16) | T(F16X2) | T(BF16) | T(BF16X2))
 #define T_F16   (T(F16) | T(F16X2))

@@ -162,7 +162,8 @@ static val pick(struct alu *a, val v, unsigned n, unsigned k)
     val mask[32];
     for (unsigned l = 0; l < lanes; l++)
         mask[l] = LLVMConstInt(ir_int(a, 32), l * n + k, false);
-    return LLVMBuildShuffleVector(a->b, v, LLVMGetPoison(LLVMTypeOf(v)), LLVMConstVector(mask, lanes), "");
+    return LLVMBuildShuffleVector(a->b, v, LLVMGetPoison(LLVMTypeOf(v)),
+                                  LLVMConstVector(mask, lanes), "");
 }
 
 /* Adds the written parts to c, or replaces c's parts by them. */
@@ -180,7 +181,8 @@ static val finish_simd(struct emit *e, val t, unsigned n)
     val old = ir_split(a, e->s[2], 32 / n), mask[128];
     for (unsigned k = 0; k < count; k++)
         mask[k] = LLVMConstInt(ir_int(a, 32), written >> k % n & 1 ? k : k + count, false);
-    val r = LLVMBuildShuffleVector(a->b, ir_zext(a, t, 32 / n), old, LLVMConstVector(mask, count), "");
+    val r =
+        LLVMBuildShuffleVector(a->b, ir_zext(a, t, 32 / n), old, LLVMConstVector(mask, count), "");
     return ir_join(a, r, 32);
 }
 
@@ -190,11 +192,16 @@ static void video_simd(struct emit *e, unsigned n)
     val x = select_parts(e, &e->i->operands[1], n, false, e->u == PTX_S32);
     val y = select_parts(e, &e->i->operands[2], n, true, e->i->types[2] == PTX_S32);
     switch (e->i->op) {
-    case PTX_OP_vadd2: case PTX_OP_vadd4: x = ir_add(a, x, y); break;
-    case PTX_OP_vsub2: case PTX_OP_vsub4: x = ir_sub(a, x, y); break;
-    case PTX_OP_vabsdiff2: case PTX_OP_vabsdiff4: x = abs_diff(a, x, y); break;
-    case PTX_OP_vmin2: case PTX_OP_vmin4: x = ir_min_s(a, x, y); break;
-    case PTX_OP_vmax2: case PTX_OP_vmax4: x = ir_max_s(a, x, y); break;
+    case PTX_OP_vadd2:
+    case PTX_OP_vadd4: x = ir_add(a, x, y); break;
+    case PTX_OP_vsub2:
+    case PTX_OP_vsub4: x = ir_sub(a, x, y); break;
+    case PTX_OP_vabsdiff2:
+    case PTX_OP_vabsdiff4: x = abs_diff(a, x, y); break;
+    case PTX_OP_vmin2:
+    case PTX_OP_vmin4: x = ir_min_s(a, x, y); break;
+    case PTX_OP_vmax2:
+    case PTX_OP_vmax4: x = ir_max_s(a, x, y); break;
     default: { /* average, halves away from zero for what is not negative */
         val sum = ir_add(a, x, y), one = ir_k(sum, 1);
         val up = ir_select(a, ir_icmp(a, LLVMIntSGE, sum, ir_k(sum, 0)), one, ir_k(sum, 0));
@@ -222,22 +229,21 @@ static void vset_simd(struct emit *e, unsigned n)
 static void emit_vset2(struct emit *e) { vset_simd(e, 2); }
 static void emit_vset4(struct emit *e) { vset_simd(e, 4); }
 
-#define M_SECOND PTX_M_add, PTX_M_min, PTX_M_max
-#define M_CMP PTX_M_eq, PTX_M_ne, PTX_M_lt, PTX_M_le, PTX_M_gt, PTX_M_ge
+#define M_SECOND  PTX_M_add, PTX_M_min, PTX_M_max
+#define M_CMP     PTX_M_eq, PTX_M_ne, PTX_M_lt, PTX_M_le, PTX_M_gt, PTX_M_ge
 #define VIDEO(op) {op, T_I32, T_I32, MODS(PTX_M_sat, M_SECOND), "b:bb?b", emit_video}
 #define VSHIFT(op)                                                                                 \
     {op, T_I32, T_I32, MODS(PTX_M_sat, PTX_M_clamp, PTX_M_wrap, M_SECOND), "b:bb?b", emit_video}
 #define VIDEO2(op) {op, T_I32, T_I32, MODS(PTX_M_sat, PTX_M_add), "b:bbb", emit_video2}
 #define VIDEO4(op) {op, T_I32, T_I32, MODS(PTX_M_sat, PTX_M_add), "b:bbb", emit_video4}
 
-FORMS(video,
-    VIDEO(PTX_OP_vadd), VIDEO(PTX_OP_vsub), VIDEO(PTX_OP_vabsdiff), VIDEO(PTX_OP_vmin),
-    VIDEO(PTX_OP_vmax), VSHIFT(PTX_OP_vshl), VSHIFT(PTX_OP_vshr),
-    {PTX_OP_vset, T_I32, T_I32, MODS(M_CMP, M_SECOND), "b:bb?b", emit_vset},
-    {PTX_OP_vmad, T_I32, T_I32, MODS(PTX_M_sat, PTX_M_po, PTX_M_shr7, PTX_M_shr15), "b:bbb", emit_vmad},
-    VIDEO2(PTX_OP_vadd2), VIDEO2(PTX_OP_vsub2), VIDEO2(PTX_OP_vavrg2), VIDEO2(PTX_OP_vabsdiff2),
-    VIDEO2(PTX_OP_vmin2), VIDEO2(PTX_OP_vmax2),
-    VIDEO4(PTX_OP_vadd4), VIDEO4(PTX_OP_vsub4), VIDEO4(PTX_OP_vavrg4), VIDEO4(PTX_OP_vabsdiff4),
-    VIDEO4(PTX_OP_vmin4), VIDEO4(PTX_OP_vmax4),
-    {PTX_OP_vset2, T_I32, T_I32, MODS(M_CMP, PTX_M_add), "b:bbb", emit_vset2},
-    {PTX_OP_vset4, T_I32, T_I32, MODS(M_CMP, PTX_M_add), "b:bbb", emit_vset4})
+FORMS(video, VIDEO(PTX_OP_vadd), VIDEO(PTX_OP_vsub), VIDEO(PTX_OP_vabsdiff), VIDEO(PTX_OP_vmin),
+      VIDEO(PTX_OP_vmax), VSHIFT(PTX_OP_vshl), VSHIFT(PTX_OP_vshr),
+      {PTX_OP_vset, T_I32, T_I32, MODS(M_CMP, M_SECOND), "b:bb?b", emit_vset},
+      {PTX_OP_vmad, T_I32, T_I32, MODS(PTX_M_sat, PTX_M_po, PTX_M_shr7, PTX_M_shr15), "b:bbb",
+       emit_vmad},
+      VIDEO2(PTX_OP_vadd2), VIDEO2(PTX_OP_vsub2), VIDEO2(PTX_OP_vavrg2), VIDEO2(PTX_OP_vabsdiff2),
+      VIDEO2(PTX_OP_vmin2), VIDEO2(PTX_OP_vmax2), VIDEO4(PTX_OP_vadd4), VIDEO4(PTX_OP_vsub4),
+      VIDEO4(PTX_OP_vavrg4), VIDEO4(PTX_OP_vabsdiff4), VIDEO4(PTX_OP_vmin4), VIDEO4(PTX_OP_vmax4),
+      {PTX_OP_vset2, T_I32, T_I32, MODS(M_CMP, PTX_M_add), "b:bbb", emit_vset2},
+      {PTX_OP_vset4, T_I32, T_I32, MODS(M_CMP, PTX_M_add), "b:bbb", emit_vset4})

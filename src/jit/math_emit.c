@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- instructions given as text ------------------------------------------------------------ */
+/* ---- instructions given as text -------------------------------------------------------------- */
 
 static bool same(const char *name, const char *s, size_t n)
 {
@@ -70,7 +70,7 @@ static bool emit_text(struct alu *a, const char *text, const val *s, unsigned ns
     return read_instr(text, nsrc, operands, &i) && alu_emit(a, &i, s, d);
 }
 
-/* ---- SLEEF --------------------------------------------------------------------------------- */
+/* ---- SLEEF ----------------------------------------------------------------------------------- */
 
 struct sleef_call {
     char symbol[64];
@@ -88,9 +88,9 @@ val math_sleef(struct alu *a, const char *how, const val *s, unsigned nargs)
     unsigned bits = ir_bits(s[0]), lanes = a->simd_bits / bits;
     bool scalar = ir_lanes(s[0]) == 1;
     size_t n = strcspn(how, " ");
-    const char *isa = scalar               ? (a->has_fma ? "purecfma" : "purec")
-                      : a->simd_bits == 512 ? "avx512f"
-                      : a->simd_bits == 256 ? "avx2"
+    const char *isa = scalar                      ? (a->has_fma ? "purecfma" : "purec")
+                      : a->simd_bits == 512       ? "avx512f"
+                      : a->simd_bits == 256       ? "avx2"
                       : a->has_fma && a->has_avx2 ? "avx2128"
                                                   : "sse2";
     struct sleef_call c = {.nargs = nargs};
@@ -101,42 +101,10 @@ val math_sleef(struct alu *a, const char *how, const val *s, unsigned nargs)
     return ir_pieces(a, lanes, s, nargs, sleef_piece, &c);
 }
 
-/* ---- rare lanes ---------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
-void math_patch(struct alu *a, const char *symbol, val rare, const val *s, unsigned nargs, val *d,
-                unsigned ndst)
-{
-    val any = rare;
-    unsigned lanes = ir_lanes(rare);
-    if (lanes > 1) {
-        if (a->mask) /* lanes that are not active hold anything */
-            rare = ir_and(a, rare, a->mask);
-        val bits = LLVMBuildBitCast(a->b, rare, ir_int(a, lanes), "");
-        any = ir_icmp(a, LLVMIntNE, bits, ir_k(bits, 0));
-    }
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(a->b);
-    val fn = LLVMGetBasicBlockParent(before);
-    LLVMBasicBlockRef some = LLVMAppendBasicBlockInContext(a->ctx, fn, "rare");
-    LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(a->ctx, fn, "");
-    LLVMMoveBasicBlockAfter(some, before);
-    LLVMMoveBasicBlockAfter(done, some);
-    LLVMBuildCondBr(a->b, any, some, done);
-    LLVMPositionBuilderAtEnd(a->b, some);
-    val patched[2] = {d[0], ndst > 1 ? d[1] : NULL};
-    ir_call_lanes(a, symbol, rare, s, nargs, patched, ndst);
-    LLVMBuildBr(a->b, done);
-    LLVMBasicBlockRef from[] = {before, some};
-    LLVMPositionBuilderAtEnd(a->b, done);
-    for (unsigned k = 0; k < ndst; k++) {
-        val phi = LLVMBuildPhi(a->b, LLVMTypeOf(d[k]), ""), in[] = {d[k], patched[k]};
-        LLVMAddIncoming(phi, in, from, 2);
-        d[k] = phi;
-    }
-}
-
-/* ---- calls --------------------------------------------------------------------------------- */
-
-static void emit_lanes(struct alu *a, const char *how, const struct alu_sig *sig, const val *s, val *d)
+static void emit_lanes(struct alu *a, const char *how, const struct alu_sig *sig, const val *s,
+                       val *d)
 {
     char symbol[48];
     snprintf(symbol, sizeof symbol, "weir_alu_%s", how);
@@ -153,7 +121,7 @@ static void emit_sleef(struct alu *a, const struct math_fn *f, const val *s, uns
     char symbol[48];
     snprintf(symbol, sizeof symbol, "weir_alu_%s", f->name);
     val rare = ir_fcmp(a, LLVMRealOGE, ir_fabs(a, s[0]), ir_kf(s[0], f->limit));
-    math_patch(a, symbol, rare, s, nargs, d, 1);
+    ir_patch(a, symbol, rare, s, nargs, d, 1);
 }
 
 bool alu_math_emit(struct alu *a, const char *name, const LLVMValueRef *src, LLVMValueRef *dst)

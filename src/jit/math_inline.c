@@ -41,7 +41,10 @@ static void emit_copysign(struct alu *a, const val *s, val *d)
 
 static val infinity(val like) { return ir_kf(like, __builtin_inf()); }
 
-static void emit_isnan(struct alu *a, const val *s, val *d) { d[0] = ir_zext(a, ir_isnan(a, s[0]), 32); }
+static void emit_isnan(struct alu *a, const val *s, val *d)
+{
+    d[0] = ir_zext(a, ir_isnan(a, s[0]), 32);
+}
 
 static void emit_isinf(struct alu *a, const val *s, val *d)
 {
@@ -90,7 +93,10 @@ static void emit_fdim(struct alu *a, const val *s, val *d)
     d[0] = ir_select(a, no, ir_kf(s[0], 0), ir_fsub(a, s[0], s[1]));
 }
 
-static void emit_round(struct alu *a, const val *s, val *d) { d[0] = ir_intr1(a, "llvm.round", s[0]); }
+static void emit_round(struct alu *a, const val *s, val *d)
+{
+    d[0] = ir_intr1(a, "llvm.round", s[0]);
+}
 
 static void emit_llround(struct alu *a, const val *s, val *d)
 {
@@ -195,7 +201,7 @@ static void emit_sinf(struct alu *a, const val *s, val *d)
     }
     struct trig t = reduce(a, s[0]);
     d[0] = unfold(a, &t, s[0], 0);
-    math_patch(a, "weir_alu_sinf", t.rare, s, 1, d, 1);
+    ir_patch(a, "weir_alu_sinf", t.rare, s, 1, d, 1);
 }
 
 static void emit_cosf(struct alu *a, const val *s, val *d)
@@ -206,7 +212,7 @@ static void emit_cosf(struct alu *a, const val *s, val *d)
     }
     struct trig t = reduce(a, s[0]);
     d[0] = unfold(a, &t, s[0], 1);
-    math_patch(a, "weir_alu_cosf", t.rare, s, 1, d, 1);
+    ir_patch(a, "weir_alu_cosf", t.rare, s, 1, d, 1);
 }
 
 static void emit_sincosf(struct alu *a, const val *s, val *d)
@@ -219,7 +225,7 @@ static void emit_sincosf(struct alu *a, const val *s, val *d)
     struct trig t = reduce(a, s[0]);
     d[0] = unfold(a, &t, s[0], 0);
     d[1] = unfold(a, &t, s[0], 1);
-    math_patch(a, "weir_alu_sincosf", t.rare, s, 1, d, 2);
+    ir_patch(a, "weir_alu_sincosf", t.rare, s, 1, d, 2);
 }
 
 static void emit_tanf(struct alu *a, const val *s, val *d)
@@ -233,7 +239,7 @@ static void emit_tanf(struct alu *a, const val *s, val *d)
     val top = ir_select(a, odd, ir_fneg(a, t.cosine), t.sine);
     val r = ir_fdiv(a, top, ir_select(a, odd, t.sine, t.cosine));
     d[0] = ir_select(a, ir_fcmp(a, LLVMRealOEQ, s[0], ir_kf(r, 0)), s[0], r);
-    math_patch(a, "weir_alu_tanf", t.rare, s, 1, d, 1);
+    ir_patch(a, "weir_alu_tanf", t.rare, s, 1, d, 1);
 }
 
 static void emit_sincos(struct alu *a, const val *s, val *d)
@@ -269,33 +275,51 @@ static void emit_sincospi(struct alu *a, const val *s, val *d)
     emit_cospi(a, s, &d[1]);
 }
 
-#define INLINE(name, sig, emit) {name, sig, MATH_INLINE, NULL, emit, 0}
+#define INLINE(name, sig, emit)     {name, sig, MATH_INLINE, NULL, emit, 0}
 #define INLINE2(name, sf, sd, emit) INLINE(name "f", sf, emit), INLINE(name, sd, emit)
 
 const struct math_fn math_inline_table[] = {
-    INLINE("float_as_int", "s:f", emit_as_int), INLINE("float_as_uint", "u:f", emit_as_int),
-    INLINE("int_as_float", "f:s", emit_as_float), INLINE("uint_as_float", "f:u", emit_as_float),
+    INLINE("float_as_int", "s:f", emit_as_int),
+    INLINE("float_as_uint", "u:f", emit_as_int),
+    INLINE("int_as_float", "f:s", emit_as_float),
+    INLINE("uint_as_float", "f:u", emit_as_float),
     INLINE("double_as_longlong", "l:d", emit_as_int),
     INLINE("longlong_as_double", "d:l", emit_as_float),
-    INLINE("double2hiint", "s:d", emit_hi_int), INLINE("double2loint", "s:d", emit_lo_int),
-    INLINE("hiloint2double", "d:ss", emit_hi_lo), INLINE("half2float", "f:h", emit_half2float),
+    INLINE("double2hiint", "s:d", emit_hi_int),
+    INLINE("double2loint", "s:d", emit_lo_int),
+    INLINE("hiloint2double", "d:ss", emit_hi_lo),
+    INLINE("half2float", "f:h", emit_half2float),
     INLINE("float2half_rn", "h:f", emit_float2half),
     INLINE2("copysign", "f:ff", "d:dd", emit_copysign),
-    INLINE("isnanf", "s:f", emit_isnan), INLINE("isnand", "s:d", emit_isnan),
-    INLINE("isinff", "s:f", emit_isinf), INLINE("isinfd", "s:d", emit_isinf),
-    INLINE("finitef", "s:f", emit_isfinite), INLINE("isfinited", "s:d", emit_isfinite),
-    INLINE("signbitf", "s:f", emit_signbit), INLINE("signbitd", "s:d", emit_signbit),
-    INLINE("ffs", "s:s", emit_ffs), INLINE("ffsll", "s:l", emit_ffs),
-    INLINE("hadd", "s:ss", emit_hadd), INLINE("rhadd", "s:ss", emit_rhadd),
-    INLINE("uhadd", "u:uu", emit_uhadd), INLINE("urhadd", "u:uu", emit_urhadd),
-    INLINE2("fdim", "f:ff", "d:dd", emit_fdim), INLINE2("round", "f:f", "d:d", emit_round),
-    INLINE2("llround", "l:f", "l:d", emit_llround), INLINE2("modf", "f|f:f", "d|d:d", emit_modf),
-    INLINE2("powi", "f:fs", "d:ds", emit_powi), INLINE2("norm4d", "f:ffff", "d:dddd", emit_norm4),
+    INLINE("isnanf", "s:f", emit_isnan),
+    INLINE("isnand", "s:d", emit_isnan),
+    INLINE("isinff", "s:f", emit_isinf),
+    INLINE("isinfd", "s:d", emit_isinf),
+    INLINE("finitef", "s:f", emit_isfinite),
+    INLINE("isfinited", "s:d", emit_isfinite),
+    INLINE("signbitf", "s:f", emit_signbit),
+    INLINE("signbitd", "s:d", emit_signbit),
+    INLINE("ffs", "s:s", emit_ffs),
+    INLINE("ffsll", "s:l", emit_ffs),
+    INLINE("hadd", "s:ss", emit_hadd),
+    INLINE("rhadd", "s:ss", emit_rhadd),
+    INLINE("uhadd", "u:uu", emit_uhadd),
+    INLINE("urhadd", "u:uu", emit_urhadd),
+    INLINE2("fdim", "f:ff", "d:dd", emit_fdim),
+    INLINE2("round", "f:f", "d:d", emit_round),
+    INLINE2("llround", "l:f", "l:d", emit_llround),
+    INLINE2("modf", "f|f:f", "d|d:d", emit_modf),
+    INLINE2("powi", "f:fs", "d:ds", emit_powi),
+    INLINE2("norm4d", "f:ffff", "d:dddd", emit_norm4),
     INLINE2("rnorm4d", "f:ffff", "d:dddd", emit_rnorm4),
-    INLINE("sinf", "f:f", emit_sinf), INLINE("cosf", "f:f", emit_cosf),
-    INLINE("tanf", "f:f", emit_tanf), INLINE("sincosf", "|ff:f", emit_sincosf),
-    INLINE("sincos", "|dd:d", emit_sincos), INLINE2("sinpi", "f:f", "d:d", emit_sinpi),
-    INLINE2("cospi", "f:f", "d:d", emit_cospi), INLINE2("sincospi", "|ff:f", "|dd:d", emit_sincospi),
+    INLINE("sinf", "f:f", emit_sinf),
+    INLINE("cosf", "f:f", emit_cosf),
+    INLINE("tanf", "f:f", emit_tanf),
+    INLINE("sincosf", "|ff:f", emit_sincosf),
+    INLINE("sincos", "|dd:d", emit_sincos),
+    INLINE2("sinpi", "f:f", "d:d", emit_sinpi),
+    INLINE2("cospi", "f:f", "d:d", emit_cospi),
+    INLINE2("sincospi", "|ff:f", "|dd:d", emit_sincospi),
 };
 const size_t math_inline_count = WEIR_COUNT(math_inline_table);
 
@@ -303,10 +327,22 @@ const size_t math_inline_count = WEIR_COUNT(math_inline_table);
 
 static val times(struct alu *a, val x, double c) { return ir_fmul(a, x, ir_kf(x, c)); }
 
-static void fast_exp(struct alu *a, const val *s, val *d) { d[0] = alu_ex2(a, times(a, s[0], 0x1.715476p0)); }
-static void fast_exp10(struct alu *a, const val *s, val *d) { d[0] = alu_ex2(a, times(a, s[0], 0x1.a934fp1)); }
-static void fast_log(struct alu *a, const val *s, val *d) { d[0] = times(a, alu_lg2(a, s[0]), 0x1.62e43p-1); }
-static void fast_log10(struct alu *a, const val *s, val *d) { d[0] = times(a, alu_lg2(a, s[0]), 0x1.344136p-2); }
+static void fast_exp(struct alu *a, const val *s, val *d)
+{
+    d[0] = alu_ex2(a, times(a, s[0], 0x1.715476p0));
+}
+static void fast_exp10(struct alu *a, const val *s, val *d)
+{
+    d[0] = alu_ex2(a, times(a, s[0], 0x1.a934fp1));
+}
+static void fast_log(struct alu *a, const val *s, val *d)
+{
+    d[0] = times(a, alu_lg2(a, s[0]), 0x1.62e43p-1);
+}
+static void fast_log10(struct alu *a, const val *s, val *d)
+{
+    d[0] = times(a, alu_lg2(a, s[0]), 0x1.344136p-2);
+}
 
 static void fast_pow(struct alu *a, const val *s, val *d)
 {
@@ -325,9 +361,9 @@ static void fast_sincos(struct alu *a, const val *s, val *d)
 }
 
 const struct math_fn math_fast_table[] = {
-    INLINE("fast_expf", "f:f", fast_exp),     INLINE("fast_exp10f", "f:f", fast_exp10),
-    INLINE("fast_logf", "f:f", fast_log),     INLINE("fast_log10f", "f:f", fast_log10),
-    INLINE("fast_powf", "f:ff", fast_pow),    INLINE("fast_tanf", "f:f", fast_tan),
+    INLINE("fast_expf", "f:f", fast_exp),         INLINE("fast_exp10f", "f:f", fast_exp10),
+    INLINE("fast_logf", "f:f", fast_log),         INLINE("fast_log10f", "f:f", fast_log10),
+    INLINE("fast_powf", "f:ff", fast_pow),        INLINE("fast_tanf", "f:f", fast_tan),
     INLINE("fast_sincosf", "|ff:f", fast_sincos),
 };
 const size_t math_fast_count = WEIR_COUNT(math_fast_table);

@@ -166,9 +166,9 @@ static long double norm3(long double x, long double y, long double z)
 
 /* ---- the loops ----------------------------------------------------------------------------- */
 
-#define FOR_LANES(l) for (uint32_t m_ = mask, l; m_ && (l = (uint32_t)__builtin_ctz(m_), 1); m_ &= m_ - 1)
-#define PARAMETERS                                                                                 \
-    uint32_t mask, const void *xs, const void *ys, const void *zs, void *rs, void *qs
+#define FOR_LANES(l)                                                                               \
+    for (uint32_t m_ = mask, l; m_ && (l = (uint32_t)__builtin_ctz(m_), 1); m_ &= m_ - 1)
+#define PARAMETERS        uint32_t mask, const void *xs, const void *ys, const void *zs, void *rs, void *qs
 #define UNUSED_PARAMETERS (void)ys, (void)zs, (void)qs
 
 #define LANE1(name, R, T, expression)                                                              \
@@ -230,9 +230,9 @@ static const struct {
     void (*function)(PARAMETERS);
 } functions[] = {
 #define LANE1(name, ...) {"weir_alu_" #name, weir_alu_##name},
-#define LANE2 LANE1
-#define LANE3 LANE1
-#define LANE2R LANE1
+#define LANE2            LANE1
+#define LANE3            LANE1
+#define LANE2R           LANE1
 #include "jit/math_lanes.def"
 };
 

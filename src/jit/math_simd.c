@@ -6,8 +6,18 @@
 #include <string.h>
 
 enum simd_op {
-    SIMD_ADD, SIMD_SUB, SIMD_NEG, SIMD_ABS, SIMD_ABSDIFF, SIMD_SAD, SIMD_AVG, SIMD_HADD, SIMD_MAX,
-    SIMD_MIN, SIMD_CMP, SIMD_SET,
+    SIMD_ADD,
+    SIMD_SUB,
+    SIMD_NEG,
+    SIMD_ABS,
+    SIMD_ABSDIFF,
+    SIMD_SAD,
+    SIMD_AVG,
+    SIMD_HADD,
+    SIMD_MAX,
+    SIMD_MIN,
+    SIMD_CMP,
+    SIMD_SET,
 };
 
 struct simd {
@@ -104,7 +114,8 @@ static val differences(struct alu *a, const struct simd *s, val x, val y)
 static val averages(struct alu *a, const struct simd *s, val x, val y)
 {
     unsigned bits = ir_bits(x);
-    val sum = ir_add(a, ir_resize(a, x, 2 * bits, s->is_signed), ir_resize(a, y, 2 * bits, s->is_signed));
+    val sum =
+        ir_add(a, ir_resize(a, x, 2 * bits, s->is_signed), ir_resize(a, y, 2 * bits, s->is_signed));
     val one = ir_k(sum, 1);
     if (s->op == SIMD_AVG) {
         val up = ir_icmp(a, LLVMIntSGE, sum, ir_k(sum, 0));
@@ -128,8 +139,10 @@ static val compute(struct alu *a, const struct simd *s, val x, val y)
         val minus = s->saturates ? ir_intr2(a, "llvm.ssub.sat", zero, x) : ir_sub(a, zero, x);
         return ir_select(a, ir_icmp(a, LLVMIntSLT, x, zero), minus, x);
     }
-    case SIMD_ABSDIFF: case SIMD_SAD: return differences(a, s, x, y);
-    case SIMD_AVG: case SIMD_HADD: return averages(a, s, x, y);
+    case SIMD_ABSDIFF:
+    case SIMD_SAD: return differences(a, s, x, y);
+    case SIMD_AVG:
+    case SIMD_HADD: return averages(a, s, x, y);
     case SIMD_MAX: return ir_intr2(a, s->is_signed ? "llvm.smax" : "llvm.umax", x, y);
     case SIMD_MIN: return ir_intr2(a, s->is_signed ? "llvm.smin" : "llvm.umin", x, y);
     default: {

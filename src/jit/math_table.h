@@ -19,7 +19,8 @@ struct math_fn {
     uint8_t kind; /* enum math_kind */
     const char *how;
     void (*emit)(struct alu *a, const val *s, val *d);
-    double limit; /* MATH_SLEEF: arguments of that magnitude and more go to weir_alu_<name>; 0: none */
+    double
+        limit; /* MATH_SLEEF: arguments of that magnitude and more go to weir_alu_<name>; 0: none */
 };
 
 /* The function of that full name (__nv_...), or NULL. *made is filled for those that a pattern
@@ -41,9 +42,5 @@ bool math_simd_emit(struct alu *a, const char *name, const val *s, val *d);
 
 /* Calls SLEEF's vector function, e.g. "sin u10", in pieces of the host's width. */
 val math_sleef(struct alu *a, const char *how, const val *s, unsigned nargs);
-
-/* Where some lane of `rare` is set, replaces that lane of d by what the C function gives. */
-void math_patch(struct alu *a, const char *symbol, val rare, const val *s, unsigned nargs, val *d,
-                unsigned ndst);
 
 #endif

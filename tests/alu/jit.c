@@ -46,8 +46,8 @@ static LLVMErrorRef find_symbols(LLVMOrcDefinitionGeneratorRef g, void *ctx,
         if (!p)
             continue;
         LLVMOrcRetainSymbolStringPoolEntry(set[k].Name);
-        LLVMOrcCSymbolMapPair pair = {set[k].Name,
-                                      {(LLVMOrcExecutorAddress)p, {LLVMJITSymbolGenericFlagsExported, 0}}};
+        LLVMOrcCSymbolMapPair pair = {
+            set[k].Name, {(LLVMOrcExecutorAddress)p, {LLVMJITSymbolGenericFlagsExported, 0}}};
         LLVMErrorRef e = LLVMOrcJITDylibDefine(lib, LLVMOrcAbsoluteSymbols(&pair, 1));
         if (e)
             return e;
@@ -63,8 +63,9 @@ static char *masked_features(const char *simd)
     out[0] = 0;
     for (char *p = strtok(host, ","); p; p = strtok(NULL, ",")) {
         bool off = strcmp(simd, "host") && (strstr(p, "avx512") || strstr(p, "evex"));
-        off |= sse2 && (strstr(p, "avx") || strstr(p, "fma") || strstr(p, "f16c") || strstr(p, "vaes") ||
-                        strstr(p, "vpclmul") || strstr(p, "sse3") || strstr(p, "sse4") || strstr(p, "gfni"));
+        off |= sse2 && (strstr(p, "avx") || strstr(p, "fma") || strstr(p, "f16c") ||
+                        strstr(p, "vaes") || strstr(p, "vpclmul") || strstr(p, "sse3") ||
+                        strstr(p, "sse4") || strstr(p, "gfni"));
         sprintf(out + strlen(out), "%s%c%s", out[0] ? "," : "", off ? '-' : p[0], p + 1);
     }
     LLVMDisposeMessage(host);
@@ -93,7 +94,8 @@ void jit_init(const char *simd)
         b, LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(m[1]));
     must(LLVMOrcCreateLLJIT(&jit, b));
     LLVMOrcJITDylibRef lib = LLVMOrcLLJITGetMainJITDylib(jit);
-    LLVMOrcJITDylibAddGenerator(lib, LLVMOrcCreateCustomCAPIDefinitionGenerator(find_symbols, NULL, NULL));
+    LLVMOrcJITDylibAddGenerator(
+        lib, LLVMOrcCreateCustomCAPIDefinitionGenerator(find_symbols, NULL, NULL));
     LLVMOrcDefinitionGeneratorRef process;
     must(LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(
         &process, LLVMOrcLLJITGetGlobalPrefix(jit), NULL, NULL));
@@ -107,13 +109,15 @@ unsigned lane_bytes(unsigned type)
 }
 
 /* Address of slot k (and of a lane in it). */
-static LLVMValueRef slot(struct alu *a, LLVMValueRef base, unsigned k, unsigned bytes, LLVMValueRef lane)
+static LLVMValueRef slot(struct alu *a, LLVMValueRef base, unsigned k, unsigned bytes,
+                         LLVMValueRef lane)
 {
     LLVMTypeRef i8 = LLVMInt8TypeInContext(a->ctx), i64 = LLVMInt64TypeInContext(a->ctx);
     LLVMValueRef at = LLVMConstInt(i64, k * SLOT, false);
     if (lane) {
         LLVMValueRef wide = LLVMBuildZExt(a->b, lane, i64, "");
-        at = LLVMBuildAdd(a->b, at, LLVMBuildMul(a->b, wide, LLVMConstInt(i64, bytes, false), ""), "");
+        at = LLVMBuildAdd(a->b, at, LLVMBuildMul(a->b, wide, LLVMConstInt(i64, bytes, false), ""),
+                          "");
     }
     return LLVMBuildGEP2(a->b, i8, base, &at, 1, "");
 }
@@ -123,7 +127,8 @@ static LLVMTypeRef memory_type(struct alu *a, unsigned type)
     return alu_type(a, type == PTX_PRED ? PTX_U8 : type);
 }
 
-static LLVMValueRef load(struct alu *a, LLVMValueRef base, unsigned k, unsigned type, LLVMValueRef lane)
+static LLVMValueRef load(struct alu *a, LLVMValueRef base, unsigned k, unsigned type,
+                         LLVMValueRef lane)
 {
     LLVMValueRef p = slot(a, base, k, lane_bytes(type), lane);
     LLVMValueRef v = LLVMBuildLoad2(a->b, memory_type(a, type), p, "");
@@ -155,11 +160,28 @@ static LLVMValueRef immediate(struct alu *a, const struct ptx_operand *o, unsign
     return a->lanes > 1 ? LLVMConstVector(all, LANES) : c;
 }
 
-static void build(struct alu *a, const struct ptx_instr *i, const char *math, const struct alu_sig *sig,
-                  const char *name)
+/* Lane 0's value, loaded as a scalar and broadcast. */
+static LLVMValueRef broadcast(struct alu *a, LLVMValueRef base, unsigned k, unsigned type)
 {
-    LLVMTypeRef ptr = LLVMPointerTypeInContext(a->ctx, 0), types[] = {ptr, ptr, LLVMInt32TypeInContext(a->ctx)};
-    LLVMTypeRef t = LLVMFunctionType(LLVMVoidTypeInContext(a->ctx), types, a->lanes > 1 ? 2 : 3, false);
+    unsigned lanes = a->lanes;
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(a->ctx), t = alu_type(a, type);
+    a->lanes = 1;
+    LLVMValueRef v = load(a, base, k, type, NULL);
+    a->lanes = lanes;
+    if (lanes == 1)
+        return v;
+    v = LLVMBuildInsertElement(a->b, LLVMGetPoison(t), v, LLVMConstInt(i32, 0, false), "");
+    return LLVMBuildShuffleVector(a->b, v, LLVMGetPoison(t),
+                                  LLVMConstNull(LLVMVectorType(i32, lanes)), "");
+}
+
+static void build(struct alu *a, const struct ptx_instr *i, const bool *uniform, const char *math,
+                  const struct alu_sig *sig, const char *name)
+{
+    LLVMTypeRef ptr = LLVMPointerTypeInContext(a->ctx, 0),
+                types[] = {ptr, ptr, LLVMInt32TypeInContext(a->ctx)};
+    LLVMTypeRef t =
+        LLVMFunctionType(LLVMVoidTypeInContext(a->ctx), types, a->lanes > 1 ? 2 : 3, false);
     LLVMValueRef f = LLVMAddFunction(a->module, name, t), src[ALU_MAX_SRC], dst[ALU_MAX_DST];
     LLVMPositionBuilderAtEnd(a->b, LLVMAppendBasicBlockInContext(a->ctx, f, ""));
     LLVMValueRef in = LLVMGetParam(f, 0), out = LLVMGetParam(f, 1);
@@ -168,8 +190,9 @@ static void build(struct alu *a, const struct ptx_instr *i, const char *math, co
     for (unsigned k = 0; k < sig->nsrc; k++) {
         bool carry = sig->carry_in && k + 1u == sig->nsrc;
         const struct ptx_operand *o = i && !carry ? &i->operands[first + k] : NULL;
-        src[k] = o && o->kind == PTX_OPR_IMM ? immediate(a, o, sig->src[k])
-                                             : load(a, in, k, sig->src[k], lane);
+        src[k] = o && o->kind == PTX_OPR_IMM          ? immediate(a, o, sig->src[k])
+                 : o && uniform && uniform[first + k] ? broadcast(a, in, k, sig->src[k])
+                                                      : load(a, in, k, sig->src[k], lane);
     }
     if (i)
         alu_emit(a, i, src, dst);
@@ -180,13 +203,15 @@ static void build(struct alu *a, const struct ptx_instr *i, const char *math, co
     LLVMBuildRetVoid(a->b);
 }
 
-bool jit_add(const struct ptx_instr *i, const char *math, struct compiled *out, struct diag *d)
+bool jit_add(const struct ptx_instr *i, const bool *uniform, const char *math, struct compiled *out,
+             struct diag *d)
 {
     if (i ? !alu_supported(i, d) || !alu_signature(i, &out->sig) : !alu_math_known(math, &out->sig))
         return false;
     if (!context) {
         context = LLVMOrcCreateNewThreadSafeContext();
-        module = LLVMModuleCreateWithNameInContext("batch", LLVMOrcThreadSafeContextGetContext(context));
+        module =
+            LLVMModuleCreateWithNameInContext("batch", LLVMOrcThreadSafeContextGetContext(context));
     }
     struct alu a = {.ctx = LLVMOrcThreadSafeContextGetContext(context), .module = module};
     alu_host(&a, features);
@@ -194,10 +219,10 @@ bool jit_add(const struct ptx_instr *i, const char *math, struct compiled *out, 
     char name[32];
     snprintf(name, sizeof name, "warp%u", serial);
     a.lanes = LANES;
-    build(&a, i, math, &out->sig, name);
+    build(&a, i, uniform, math, &out->sig, name);
     snprintf(name, sizeof name, "lane%u", serial);
     a.lanes = 1;
-    build(&a, i, math, &out->sig, name);
+    build(&a, i, uniform, math, &out->sig, name);
     LLVMDisposeBuilder(a.b);
     pending[pending_count].out = out;
     pending[pending_count++].id = serial++;

@@ -1,5 +1,5 @@
-/* jit: compiles an instruction or a math function as a warp of 32 lanes and as a scalar, with LLVM's
- * ORC JIT. */
+/* jit: compiles an instruction or a math function as a warp of 32 lanes and as a scalar, with
+ * LLVM's ORC JIT. */
 #ifndef WEIR_TEST_ALU_JIT_H
 #define WEIR_TEST_ALU_JIT_H
 
@@ -22,8 +22,10 @@ void jit_init(const char *simd);
 const char *jit_features(void);
 
 /* Adds a function to the batch; jit_finish compiles the batch and fills what was added. i is kept
- * until then. False when the emitter refuses. */
-bool jit_add(const struct ptx_instr *i, const char *math, struct compiled *out, struct diag *d);
+ * until then; uniform (by operand, may be NULL) says which sources are broadcast from lane 0. False
+ * when the emitter refuses. */
+bool jit_add(const struct ptx_instr *i, const bool *uniform, const char *math, struct compiled *out,
+             struct diag *d);
 void jit_finish(void);
 
 unsigned lane_bytes(unsigned type); /* of a PTX type in a SLOT */

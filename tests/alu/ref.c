@@ -15,13 +15,16 @@ static bool m(const struct ptx_instr *i, enum ptx_mod mod) { return ptx_has(i, m
 /* ---- float formats ------------------------------------------------------------------------- */
 
 const struct format F16 = {5, 10, false}, BF16 = {8, 7, false}, F32 = {8, 23, false},
-                    F64 = {11, 52, false}, TF32 = {8, 10, false}, E4M3 = {4, 3, true}, E5M2 = {5, 2, false};
+                    F64 = {11, 52, false}, TF32 = {8, 10, false}, E4M3 = {4, 3, true},
+                    E5M2 = {5, 2, false};
 
 const struct format *format_of(unsigned type)
 {
     switch (type) {
-    case PTX_F16: case PTX_F16X2: return &F16;
-    case PTX_BF16: case PTX_BF16X2: return &BF16;
+    case PTX_F16:
+    case PTX_F16X2: return &F16;
+    case PTX_BF16:
+    case PTX_BF16X2: return &BF16;
     case PTX_F32: return &F32;
     case PTX_F64: return &F64;
     default: return NULL;
@@ -103,17 +106,23 @@ uint64_t format_bits(const struct format *f, quad v, enum mode mode)
 
 uint64_t flush(const struct format *f, uint64_t bits)
 {
-    return bits >> f->fraction & ones(f->exponent) ? bits : bits & 1ull << (f->exponent + f->fraction);
+    return bits >> f->fraction & ones(f->exponent) ? bits
+                                                   : bits & 1ull << (f->exponent + f->fraction);
 }
 
 enum mode mode_of(const struct ptx_instr *i)
 {
-    return m(i, PTX_M_rz) ? RZ : m(i, PTX_M_rm) ? RM : m(i, PTX_M_rp) ? RP : m(i, PTX_M_rna) ? RNA : RN;
+    return m(i, PTX_M_rz)    ? RZ
+           : m(i, PTX_M_rm)  ? RM
+           : m(i, PTX_M_rp)  ? RP
+           : m(i, PTX_M_rna) ? RNA
+                             : RN;
 }
 
 /* ---- f32 and f64 by the processor ---------------------------------------------------------- */
 
-static const int hardware_mode[] = {[RN] = FE_TONEAREST, [RZ] = FE_TOWARDZERO, [RM] = FE_DOWNWARD, [RP] = FE_UPWARD};
+static const int hardware_mode[] = {
+    [RN] = FE_TONEAREST, [RZ] = FE_TOWARDZERO, [RM] = FE_DOWNWARD, [RP] = FE_UPWARD};
 
 static uint64_t hardware(unsigned op, bool is_double, const uint64_t *s, enum mode mode)
 {
@@ -155,7 +164,10 @@ static uint64_t float_arith(const struct ptx_instr *i, unsigned type, const uint
         r = hardware(i->op, f == &F64, s, mode_of(i));
     } else {
         quad a = format_value(f, s[0]), b = format_value(f, s[1]), c = format_value(f, s[2]);
-        quad v = i->op == PTX_OP_add ? a + b : i->op == PTX_OP_sub ? a - b : i->op == PTX_OP_mul ? a * b : a * b + c;
+        quad v = i->op == PTX_OP_add   ? a + b
+                 : i->op == PTX_OP_sub ? a - b
+                 : i->op == PTX_OP_mul ? a * b
+                                       : a * b + c;
         r = format_bits(f, v, RN);
     }
     quad v = format_value(f, r);
@@ -214,7 +226,8 @@ static uint64_t by_halves(const struct ptx_instr *i, const uint64_t *s,
 static uint64_t float_sign(const struct ptx_instr *i, unsigned type, const uint64_t *s)
 {
     const struct format *f = format_of(type);
-    uint64_t sign = 1ull << (f->exponent + f->fraction), v = m(i, PTX_M_ftz) ? flush(f, s[0]) : s[0];
+    uint64_t sign = 1ull << (f->exponent + f->fraction),
+             v = m(i, PTX_M_ftz) ? flush(f, s[0]) : s[0];
     return i->op == PTX_OP_neg ? v ^ sign : v & ~sign;
 }
 
@@ -241,10 +254,14 @@ static bool compare(const struct ptx_instr *i, unsigned type, uint64_t a, uint64
         switch (i->mods[k]) {
         case PTX_M_eq: return eq;
         case PTX_M_ne: return !eq && !nan;
-        case PTX_M_lt: case PTX_M_lo: return lt;
-        case PTX_M_le: case PTX_M_ls: return lt || eq;
-        case PTX_M_gt: case PTX_M_hi: return gt;
-        case PTX_M_ge: case PTX_M_hs: return gt || eq;
+        case PTX_M_lt:
+        case PTX_M_lo: return lt;
+        case PTX_M_le:
+        case PTX_M_ls: return lt || eq;
+        case PTX_M_gt:
+        case PTX_M_hi: return gt;
+        case PTX_M_ge:
+        case PTX_M_hs: return gt || eq;
         case PTX_M_equ: return eq || nan;
         case PTX_M_neu: return !eq || nan;
         case PTX_M_ltu: return lt || nan;
@@ -269,7 +286,8 @@ static void ref_setp(const struct ptx_instr *i, const uint64_t *s, uint64_t *d)
     unsigned t = i->types[0];
     if (t == PTX_F16X2 || t == PTX_BF16X2) {
         for (unsigned h = 0; h < 2; h++)
-            d[h] = boolean(i, compare(i, t, s[0] >> 16 * h & 0xffff, s[1] >> 16 * h & 0xffff), s[2]);
+            d[h] =
+                boolean(i, compare(i, t, s[0] >> 16 * h & 0xffff, s[1] >> 16 * h & 0xffff), s[2]);
         return;
     }
     bool r = compare(i, t, s[0], s[1]);
@@ -285,7 +303,8 @@ static void ref_set(const struct ptx_instr *i, const uint64_t *s, uint64_t *d)
     uint64_t yes = f ? format_bits(f, 1, RN) : pair ? 0xffff : ones(ptx_type_bits(t));
     d[0] = 0;
     for (unsigned h = 0; h < (pair ? 2u : 1u); h++) {
-        uint64_t a = pair ? s[0] >> 16 * h & 0xffff : s[0], b = pair ? s[1] >> 16 * h & 0xffff : s[1];
+        uint64_t a = pair ? s[0] >> 16 * h & 0xffff : s[0],
+                 b = pair ? s[1] >> 16 * h & 0xffff : s[1];
         d[0] |= (boolean(i, compare(i, u, a, b), s[2]) ? yes : 0) << 16 * h;
     }
 }
@@ -322,19 +341,23 @@ static bool ref_int(const struct ptx_instr *i, const uint64_t *s, uint64_t *d)
     s128 a = wide_value(s[0], t), b = wide_value(s[1], t), c = wide_value(s[2], t), r;
     u128 limit = (u128)1 << n;
     switch (i->op) {
-    case PTX_OP_add: case PTX_OP_addc: {
+    case PTX_OP_add:
+    case PTX_OP_addc: {
         u128 sum = (u128)s[0] + s[1] + (i->op == PTX_OP_addc ? s[2] : 0);
         d[0] = m(i, PTX_M_sat) ? clamp32(a + b) : (uint64_t)sum & ones(n);
         d[1] = sum >= limit;
         return true;
     }
-    case PTX_OP_sub: case PTX_OP_subc: {
+    case PTX_OP_sub:
+    case PTX_OP_subc: {
         s128 diff = (s128)s[0] - s[1] - (i->op == PTX_OP_subc ? (s128)s[2] : 0);
         d[0] = m(i, PTX_M_sat) ? clamp32(a - b) : (uint64_t)diff & ones(n);
         d[1] = diff < 0;
         return true;
     }
-    case PTX_OP_mul: case PTX_OP_mad: case PTX_OP_madc: {
+    case PTX_OP_mul:
+    case PTX_OP_mad:
+    case PTX_OP_madc: {
         u128 p = sg ? (u128)(a * b) : (u128)a * (u128)b;
         if (m(i, PTX_M_wide)) {
             d[0] = (uint64_t)(p + (i->op == PTX_OP_mul ? 0 : s[2])) & ones(2 * n);
@@ -350,7 +373,8 @@ static bool ref_int(const struct ptx_instr *i, const uint64_t *s, uint64_t *d)
         d[1] = sum >= limit;
         return true;
     }
-    case PTX_OP_mul24: case PTX_OP_mad24: {
+    case PTX_OP_mul24:
+    case PTX_OP_mad24: {
         int64_t x = sg ? sign_extend(s[0] & 0xffffff, 24) : (int64_t)(s[0] & 0xffffff);
         int64_t y = sg ? sign_extend(s[1] & 0xffffff, 24) : (int64_t)(s[1] & 0xffffff);
         uint32_t p = (uint32_t)(m(i, PTX_M_hi) ? x * y >> 16 : x * y);
@@ -392,7 +416,8 @@ static uint64_t packed_int(const struct ptx_instr *i, const uint64_t *s)
 
 static uint64_t dot(const struct ptx_instr *i, const uint64_t *s)
 {
-    unsigned n = i->op == PTX_OP_dp4a ? 4 : 2, abits = 32 / n, first = n == 2 && m(i, PTX_M_hi) ? 2 : 0;
+    unsigned n = i->op == PTX_OP_dp4a ? 4 : 2, abits = 32 / n,
+             first = n == 2 && m(i, PTX_M_hi) ? 2 : 0;
     uint64_t sum = s[2];
     for (unsigned k = 0; k < n; k++) {
         uint64_t a = s[0] >> abits * k & ones(abits), b = s[1] >> 8 * (first + k) & 0xff;
@@ -477,10 +502,12 @@ static uint64_t ref_szext(const struct ptx_instr *i, const uint64_t *s)
 
 static uint64_t ref_prmt(const struct ptx_instr *i, const uint64_t *s)
 {
-    static const char *const digits[][4] = {{"3210", "4321", "5432", "6543"}, {"5670", "6701", "7012", "0123"},
-                                            {"0000", "1111", "2222", "3333"}, {"3210", "3211", "3222", "3333"},
-                                            {"0000", "1110", "2210", "3210"}, {"1010", "3232", "1010", "3232"}};
-    static const uint16_t modes[] = {PTX_M_f4e, PTX_M_b4e, PTX_M_rc8, PTX_M_ecl, PTX_M_ecr, PTX_M_rc16};
+    static const char *const digits[][4] = {
+        {"3210", "4321", "5432", "6543"}, {"5670", "6701", "7012", "0123"},
+        {"0000", "1111", "2222", "3333"}, {"3210", "3211", "3222", "3333"},
+        {"0000", "1110", "2210", "3210"}, {"1010", "3232", "1010", "3232"}};
+    static const uint16_t modes[] = {PTX_M_f4e, PTX_M_b4e, PTX_M_rc8,
+                                     PTX_M_ecl, PTX_M_ecr, PTX_M_rc16};
     uint64_t bytes = s[1] << 32 | s[0], r = 0;
     for (unsigned k = 0; k < 4; k++) {
         unsigned ctl = s[2] >> 4 * k & 15;
@@ -544,7 +571,8 @@ static bool ref_bits(const struct ptx_instr *i, const uint64_t *s, uint64_t *d)
         d[0] = ref_lop3(s);
         d[1] = m(i, PTX_M_and) ? d[0] && s[4] : d[0] || s[4];
         break;
-    case PTX_OP_dp4a: case PTX_OP_dp2a: d[0] = dot(i, s); break;
+    case PTX_OP_dp4a:
+    case PTX_OP_dp2a: d[0] = dot(i, s); break;
     default: return false;
     }
     return true;
@@ -563,7 +591,8 @@ bool ref_run(const struct ptx_instr *i, const uint64_t *s, uint64_t *d)
     case PTX_OP_selp: d[0] = s[2] ? s[0] : s[1]; return true;
     case PTX_OP_slct: {
         uint64_t c = m(i, PTX_M_ftz) ? flush(&F32, s[2]) : s[2];
-        d[0] = (i->types[1] == PTX_S32 ? (int32_t)c >= 0 : format_value(&F32, c) >= 0) ? s[0] : s[1];
+        d[0] =
+            (i->types[1] == PTX_S32 ? (int32_t)c >= 0 : format_value(&F32, c) >= 0) ? s[0] : s[1];
         return true;
     }
     case PTX_OP_testp: d[0] = ref_testp(i, s[0]); return true;
@@ -576,12 +605,18 @@ bool ref_run(const struct ptx_instr *i, const uint64_t *s, uint64_t *d)
     }
     if (is_float) {
         switch (i->op) {
-        case PTX_OP_min: case PTX_OP_max: d[0] = by_halves(i, s, float_min_max); return true;
-        case PTX_OP_abs: case PTX_OP_neg: d[0] = by_halves(i, s, float_sign); return true;
-        case PTX_OP_add: case PTX_OP_sub: case PTX_OP_mul: case PTX_OP_fma: case PTX_OP_mad:
-        case PTX_OP_div: case PTX_OP_rcp: case PTX_OP_sqrt:
-            d[0] = by_halves(i, s, float_arith);
-            return true;
+        case PTX_OP_min:
+        case PTX_OP_max: d[0] = by_halves(i, s, float_min_max); return true;
+        case PTX_OP_abs:
+        case PTX_OP_neg: d[0] = by_halves(i, s, float_sign); return true;
+        case PTX_OP_add:
+        case PTX_OP_sub:
+        case PTX_OP_mul:
+        case PTX_OP_fma:
+        case PTX_OP_mad:
+        case PTX_OP_div:
+        case PTX_OP_rcp:
+        case PTX_OP_sqrt: d[0] = by_halves(i, s, float_arith); return true;
         default: return false;
         }
     }

@@ -35,12 +35,13 @@ static uint64_t to_int(const struct ptx_instr *i, quad v)
         return i->types[1] == PTX_F64 || bits == 64 ? 1ull << (bits - 1) : 0;
     v = integral(i, v);
     __int128 low = low_of(bits, sg), high = high_of(bits, sg);
-    __int128 r = v < (quad)low ? low : v > (quad)high ? high : (__int128)v;
+    __int128 r = v<(quad)low ? low : v>(quad) high ? high : (__int128)v;
     return (uint64_t)r & ones(bits);
 }
 
 /* To a float format with the clamps of cvt. */
-static uint64_t to_format(const struct ptx_instr *i, const struct format *f, quad v, bool sat_finite)
+static uint64_t to_format(const struct ptx_instr *i, const struct format *f, quad v,
+                          bool sat_finite)
 {
     if (m(i, PTX_M_sat)) {
         v = !(v > 0) ? 0 : v > 1 ? 1 : v;
@@ -93,9 +94,11 @@ bool ref_cvt(const struct ptx_instr *i, const uint64_t *s, uint64_t *d)
     if (tiny || t == PTX_F16X2 || t == PTX_BF16X2) {
         quad v[2]; /* high, low */
         for (unsigned k = 0; k < 2; k++)
-            v[k] = u == PTX_F16X2 ? format_value(&F16, s[0] >> (k ? 0 : 16) & 0xffff) : format_value(&F32, s[k]);
+            v[k] = u == PTX_F16X2 ? format_value(&F16, s[0] >> (k ? 0 : 16) & 0xffff)
+                                  : format_value(&F32, s[k]);
         unsigned bits = tiny ? 8 : 16;
-        d[0] = to_format(i, tiny ? tiny : to, v[0], finite) << bits | to_format(i, tiny ? tiny : to, v[1], finite);
+        d[0] = to_format(i, tiny ? tiny : to, v[0], finite) << bits |
+               to_format(i, tiny ? tiny : to, v[1], finite);
         return true;
     }
     if (t == PTX_TF32) {
@@ -108,7 +111,9 @@ bool ref_cvt(const struct ptx_instr *i, const uint64_t *s, uint64_t *d)
         bool sg = ptx_type_is_signed(t);
         __int128 v = ptx_type_is_signed(u) ? (__int128)sign_extend(s[0], ubits) : (__int128)s[0];
         if (m(i, PTX_M_sat))
-            v = v < low_of(bits, sg) ? low_of(bits, sg) : v > high_of(bits, sg) ? high_of(bits, sg) : v;
+            v = v < low_of(bits, sg)    ? low_of(bits, sg)
+                : v > high_of(bits, sg) ? high_of(bits, sg)
+                                        : v;
         d[0] = (uint64_t)v & ones(bits);
         return true;
     }

@@ -34,13 +34,19 @@ static wide absolute(wide v) { return v < 0 ? -v : v; }
 static uint64_t finish(const struct ptx_instr *i, wide t, bool sg, uint64_t third)
 {
     unsigned dsel = i->operands[0].select;
-    unsigned bits = dsel == 0 ? 32 : dsel <= 4 ? 8 : 16, at = bits == 8 ? 8 * (dsel - 1) : 16 * (dsel - 5);
+    unsigned bits = dsel == 0   ? 32
+                    : dsel <= 4 ? 8
+                                : 16,
+             at = bits == 8 ? 8 * (dsel - 1) : 16 * (dsel - 5);
     wide c = sg ? (wide)(int32_t)third : (wide)third;
     if (m(i, PTX_M_sat))
         t = clamp(t, bits, sg);
     if (dsel)
         return ((uint64_t)t & ones(bits)) << at | (third & ~(ones(bits) << at));
-    t = m(i, PTX_M_add) ? t + c : m(i, PTX_M_min) ? (t < c ? t : c) : m(i, PTX_M_max) ? (t > c ? t : c) : t;
+    t = m(i, PTX_M_add)   ? t + c
+        : m(i, PTX_M_min) ? (t < c ? t : c)
+        : m(i, PTX_M_max) ? (t > c ? t : c)
+                          : t;
     return (uint32_t)t;
 }
 
@@ -62,7 +68,8 @@ static uint64_t vmad(const struct ptx_instr *i, const uint64_t *s)
     return (uint32_t)(m(i, PTX_M_sat) ? clamp(t, 32, sg) : t);
 }
 
-static wide simd_part(const struct ptx_operand *o, const uint64_t *s, unsigned n, unsigned k, bool second, bool sg)
+static wide simd_part(const struct ptx_operand *o, const uint64_t *s, unsigned n, unsigned k,
+                      bool second, bool sg)
 {
     unsigned from = o->select >= 7 ? (unsigned)(o->imm >> 4 * k) & 15 : second ? n + k : k;
     uint64_t both = s[1] << 32 | s[0], v = both >> 32 / n * from & ones(32 / n);
@@ -106,10 +113,11 @@ static uint64_t simd(const struct ptx_instr *i, const uint64_t *s, unsigned n, u
 
 bool ref_video(const struct ptx_instr *i, const uint64_t *s, uint64_t *d)
 {
-    static const uint16_t four[][2] = {{PTX_OP_vadd4, PTX_OP_vadd2}, {PTX_OP_vsub4, PTX_OP_vsub2},
-                                       {PTX_OP_vavrg4, PTX_OP_vavrg2}, {PTX_OP_vabsdiff4, PTX_OP_vabsdiff2},
-                                       {PTX_OP_vmin4, PTX_OP_vmin2}, {PTX_OP_vmax4, PTX_OP_vmax2},
-                                       {PTX_OP_vset4, PTX_OP_vset2}};
+    static const uint16_t four[][2] = {
+        {PTX_OP_vadd4, PTX_OP_vadd2},   {PTX_OP_vsub4, PTX_OP_vsub2},
+        {PTX_OP_vavrg4, PTX_OP_vavrg2}, {PTX_OP_vabsdiff4, PTX_OP_vabsdiff2},
+        {PTX_OP_vmin4, PTX_OP_vmin2},   {PTX_OP_vmax4, PTX_OP_vmax2},
+        {PTX_OP_vset4, PTX_OP_vset2}};
     for (unsigned k = 0; k < WEIR_COUNT(four); k++)
         if (i->op == four[k][0] || i->op == four[k][1]) {
             d[0] = simd(i, s, i->op == four[k][0] ? 4 : 2, four[k][1]);
@@ -125,7 +133,8 @@ bool ref_video(const struct ptx_instr *i, const uint64_t *s, uint64_t *d)
     case PTX_OP_vabsdiff: t = absolute(a - b); break;
     case PTX_OP_vmin: t = a < b ? a : b; break;
     case PTX_OP_vmax: t = a > b ? a : b; break;
-    case PTX_OP_vshl: case PTX_OP_vshr:
+    case PTX_OP_vshl:
+    case PTX_OP_vshr:
         b = m(i, PTX_M_wrap) ? b & 31 : b > 32 ? 32 : b;
         t = i->op == PTX_OP_vshl ? a * ((wide)1 << b) : a >> b;
         break;

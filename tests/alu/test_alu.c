@@ -23,12 +23,14 @@ struct test_case {
 };
 
 static struct test_case cases[] = {
-#define CASE(text) {text, EXACT, 0, {{0}, {{0}}}, {{0}, NULL, NULL}, 0},
-#define APPROX(text, measure, bound) {text, measure, bound, {{0}, {{0}}}, {{0}, NULL, NULL}, 0},
+#define CASE(text) {text, EXACT, 0, {{0}, {{0}}, {0}}, {{0}, NULL, NULL}, 0},
+#define APPROX(text, measure, bound)                                                               \
+    {text, measure, bound, {{0}, {{0}}, {0}}, {{0}, NULL, NULL}, 0},
 #include "cases.def"
 };
 
-static uint8_t in[ALU_MAX_SRC * SLOT] __attribute__((aligned(64))), out[ALU_MAX_DST * SLOT] __attribute__((aligned(64))),
+static uint8_t in[ALU_MAX_SRC * SLOT] __attribute__((aligned(64))),
+    out[ALU_MAX_DST * SLOT] __attribute__((aligned(64))),
     out1[ALU_MAX_DST * SLOT] __attribute__((aligned(64)));
 
 static uint64_t get(const uint8_t *base, unsigned k, unsigned type, unsigned lane)
@@ -82,7 +84,8 @@ static bool best(const struct ptx_instr *i, const uint64_t *s, long double *r)
     }
 }
 
-static double error_of(const struct test_case *c, const struct format *f, uint64_t bits, long double want)
+static double error_of(const struct test_case *c, const struct format *f, uint64_t bits,
+                       long double want)
 {
     long double got = (long double)format_value(f, bits);
     const struct format *g = f;
@@ -94,16 +97,20 @@ static double error_of(const struct test_case *c, const struct format *f, uint64
         return isnan(want) && is_nan((quad)got) ? 0 : INFINITY;
     if (bits == near)
         return 0;
-    if (rounded == 0 || isinf((double)rounded) || isinf(got)) /* at the ends of the range: one step */
+    if (rounded == 0 || isinf((double)rounded) ||
+        isinf(got)) /* at the ends of the range: one step */
         return llabs((long long)(bits - near)) <= 2 && c->measure != ABS ? 1 : fabsl(got - want);
     double diff = (double)fabsl(got - want);
     switch (c->measure) {
     case ABS: return diff;
     case REL:
-        return fabsl(want) < (long double)format_value(f, 1ull << f->fraction) ? 0 : diff / (double)fabsl(want);
+        return fabsl(want) < (long double)format_value(f, 1ull << f->fraction)
+                   ? 0
+                   : diff / (double)fabsl(want);
     case LOG: return fabsl(want) < 1 ? diff : diff / (double)fabsl(want);
     default: {
-        quad step = format_value(g, (near & format_nan(g)) + 1) - format_value(g, near & format_nan(g));
+        quad step =
+            format_value(g, (near & format_nan(g)) + 1) - format_value(g, near & format_nan(g));
         return (double)((quad)diff / step);
     }
     }
@@ -114,7 +121,8 @@ static void check_lane(struct test_case *c, unsigned lane, const uint64_t *s)
     const struct alu_sig *sig = &c->code.sig;
     uint64_t want[ALU_MAX_DST] = {0};
     long double exact = 0;
-    bool promised = c->measure == EXACT ? ref_run(&c->t.instr, s, want) : best(&c->t.instr, s, &exact);
+    bool promised =
+        c->measure == EXACT ? ref_run(&c->t.instr, s, want) : best(&c->t.instr, s, &exact);
     for (unsigned k = 0; k < sig->ndst; k++) {
         unsigned type = sig->dst[k];
         uint64_t got = get(out, k, type, lane), one = get(out1, k, type, lane);
@@ -129,9 +137,10 @@ static void check_lane(struct test_case *c, unsigned lane, const uint64_t *s)
                 c->worst = e;
         }
         if (!check_note_(good && agree(type, got, one)) && check_failed_ < 60)
-            printf("%s: result %u of %llx %llx %llx %llx is %llx (scalar %llx), not %llx (error %g)\n", c->text, k,
-                   (long long)s[0], (long long)s[1], (long long)s[2], (long long)s[3], (long long)got,
-                   (long long)one, (long long)want[k], e);
+            printf(
+                "%s: result %u of %llx %llx %llx %llx is %llx (scalar %llx), not %llx (error %g)\n",
+                c->text, k, (long long)s[0], (long long)s[1], (long long)s[2], (long long)s[3],
+                (long long)got, (long long)one, (long long)want[k], e);
     }
 }
 
@@ -168,7 +177,11 @@ static void run(struct test_case *c)
         for (unsigned l = 0; l < LANES; l++) {
             make_sources(c, r * LANES + l, s[l]);
             for (unsigned k = 0; k < sig->nsrc; k++)
-                memcpy(in + k * SLOT + l * lane_bytes(sig->src[k]), &s[l][k], lane_bytes(sig->src[k]));
+                if (c->t.uniform[sig->ndst - sig->carry_out + k])
+                    s[l][k] = s[0][k];
+            for (unsigned k = 0; k < sig->nsrc; k++)
+                memcpy(in + k * SLOT + l * lane_bytes(sig->src[k]), &s[l][k],
+                       lane_bytes(sig->src[k]));
         }
         c->code.warp(in, out);
         for (unsigned l = 0; l < LANES; l++)
@@ -190,7 +203,7 @@ int main(int argc, char **argv)
         struct diag d = {.text = ""};
         if (strncmp(c->text, only, strlen(only)) == 0) {
             CHECK(text_read(c->text, &c->t));
-            if (!check_note_(jit_add(&c->t.instr, NULL, &c->code, &d)))
+            if (!check_note_(jit_add(&c->t.instr, c->t.uniform, NULL, &c->code, &d)))
                 printf("%s: refused: %s\n", c->text, d.text);
             else
                 batch++;
@@ -205,6 +218,7 @@ int main(int argc, char **argv)
     }
     for (unsigned k = 0; k < count; k++)
         if (cases[k].measure != EXACT && cases[k].code.warp)
-            printf("%-32s worst error %.4g of %.4g\n", cases[k].text, cases[k].worst, cases[k].bound);
+            printf("%-32s worst error %.4g of %.4g\n", cases[k].text, cases[k].worst,
+                   cases[k].bound);
     return check_done();
 }

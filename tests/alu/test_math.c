@@ -30,9 +30,14 @@ static long double cos_pi(long double x)
 static long double inverse_of(long double x, bool complement)
 {
     if (complement ? !(x > 0 && x < 2) : !(fabsl(x) < 1))
-        return complement ? (x == 0 ? INFINITY : x == 2 ? -INFINITY : NAN) : fabsl(x) == 1 ? x * INFINITY : NAN;
+        return complement      ? (x == 0   ? INFINITY
+                                  : x == 2 ? -INFINITY
+                                           : NAN)
+               : fabsl(x) == 1 ? x * INFINITY
+                               : NAN;
     bool tail = complement ? x < 0.5L || x > 1.5L : fabsl(x) > 0.5L;
-    long double p = complement ? (x > 1 ? 2 - x : x) : 1 - fabsl(x), sign = complement ? (x > 1 ? -1 : 1) : copysignl(1, x);
+    long double p = complement ? (x > 1 ? 2 - x : x) : 1 - fabsl(x),
+                sign = complement ? (x > 1 ? -1 : 1) : copysignl(1, x);
     long double lo = 0, hi = 28, want = complement ? 1 - x : x;
     if (!tail)
         lo = -1, hi = 1, sign = 1;
@@ -69,8 +74,13 @@ static long double bessel_i0(long double x)
 }
 
 #define MATH1(name, bf, bd, lo, hi, e)                                                             \
-    static long double ref_##name(long double x, long double y) { (void)y; return e; }
-#define MATH2(name, bf, bd, lo, hi, e) static long double ref_##name(long double x, long double y) { return e; }
+    static long double ref_##name(long double x, long double y)                                    \
+    {                                                                                              \
+        (void)y;                                                                                   \
+        return e;                                                                                  \
+    }
+#define MATH2(name, bf, bd, lo, hi, e)                                                             \
+    static long double ref_##name(long double x, long double y) { return e; }
 #define FAST1(name, b, lo, hi, e) MATH1(name, b, b, lo, hi, e)
 #include "math.def"
 #undef MATH1
@@ -90,13 +100,15 @@ struct math_case {
 static struct math_case cases[] = {
 #define MATH1(name, bf, bd, lo, hi, e)                                                             \
     {"__nv_" #name "f", bf, lo, hi, ref_##name, false, {{0}, NULL, NULL}, 0, {0, 0}},              \
-    {"__nv_" #name, bd, lo, hi, ref_##name, false, {{0}, NULL, NULL}, 0, {0, 0}},
+        {"__nv_" #name, bd, lo, hi, ref_##name, false, {{0}, NULL, NULL}, 0, {0, 0}},
 #define MATH2 MATH1
-#define FAST1(name, b, lo, hi, e) {"__nv_" #name, b, lo, hi, ref_##name, true, {{0}, NULL, NULL}, 0, {0, 0}},
+#define FAST1(name, b, lo, hi, e)                                                                  \
+    {"__nv_" #name, b, lo, hi, ref_##name, true, {{0}, NULL, NULL}, 0, {0, 0}},
 #include "math.def"
 };
 
-static uint8_t in[ALU_MAX_SRC * SLOT] __attribute__((aligned(64))), out[ALU_MAX_DST * SLOT] __attribute__((aligned(64))),
+static uint8_t in[ALU_MAX_SRC * SLOT] __attribute__((aligned(64))),
+    out[ALU_MAX_DST * SLOT] __attribute__((aligned(64))),
     out1[ALU_MAX_DST * SLOT] __attribute__((aligned(64)));
 
 static uint64_t get(const uint8_t *base, unsigned k, unsigned type, unsigned lane)
@@ -158,7 +170,8 @@ static void run(struct math_case *c)
         for (unsigned l = 0; l < LANES; l++)
             for (unsigned k = 0; k < sig->nsrc; k++) {
                 s[l][k] = argument(c, sig->src[k], k ? 1000000 : r * LANES + l);
-                memcpy(in + k * SLOT + l * lane_bytes(sig->src[k]), &s[l][k], lane_bytes(sig->src[k]));
+                memcpy(in + k * SLOT + l * lane_bytes(sig->src[k]), &s[l][k],
+                       lane_bytes(sig->src[k]));
             }
         c->code.warp(in, out);
         for (unsigned l = 0; l < LANES; l++) {
@@ -174,8 +187,9 @@ static void run(struct math_case *c)
                 c->worst = e, c->at[0] = s[l][0], c->at[1] = sig->nsrc > 1 ? s[l][1] : 0;
             bool good = e <= (c->bound < 0.5 ? 0.5 : c->bound) && same_class(sig->dst[0], got, one);
             if (!check_note_(good) && printed++ < 4)
-                printf("%s(%.17Lg, %.17Lg) is %.17Lg (%llx, scalar %llx), not %.17Lg: error %g\n", c->name, x, y,
-                       (long double)format_value(f, got), (long long)got, (long long)one, want, e);
+                printf("%s(%.17Lg, %.17Lg) is %.17Lg (%llx, scalar %llx), not %.17Lg: error %g\n",
+                       c->name, x, y, (long double)format_value(f, got), (long long)got,
+                       (long long)one, want, e);
         }
     }
 }
@@ -203,7 +217,8 @@ static void run_other(const char *name, const struct compiled *c)
         for (unsigned l = 0; l < LANES; l++) {
             c->lane(in, out1, l);
             for (unsigned k = 0; k < sig->ndst; k++)
-                different += !same_class(sig->dst[k], get(out, k, sig->dst[k], l), get(out1, k, sig->dst[k], l));
+                different += !same_class(sig->dst[k], get(out, k, sig->dst[k], l),
+                                         get(out1, k, sig->dst[k], l));
         }
     }
     if (!check_note_(different == 0))
@@ -215,18 +230,21 @@ int main(int argc, char **argv)
     jit_init(argc > 1 ? argv[1] : "host");
     const char *only = argc > 2 ? argv[2] : "";
     for (unsigned k = 0; k < WEIR_COUNT(cases); k++)
-        if (strstr(cases[k].name, only) && !check_note_(jit_add(NULL, cases[k].name, &cases[k].code, NULL)))
+        if (strstr(cases[k].name, only) &&
+            !check_note_(jit_add(NULL, NULL, cases[k].name, &cases[k].code, NULL)))
             printf("%s: not known\n", cases[k].name);
     jit_finish();
     for (unsigned k = 0; k < WEIR_COUNT(others); k++)
-        if (strstr(others[k], only) && !check_note_(jit_add(NULL, others[k], &other_code[k], NULL)))
+        if (strstr(others[k], only) &&
+            !check_note_(jit_add(NULL, NULL, others[k], &other_code[k], NULL)))
             printf("%s: not known\n", others[k]);
     jit_finish();
     for (unsigned k = 0; k < WEIR_COUNT(cases); k++)
         if (cases[k].code.warp) {
             run(&cases[k]);
-            printf("%-22s worst error %-8.4g of %g (at %llx %llx)\n", cases[k].name + 5, cases[k].worst,
-                   cases[k].bound, (long long)cases[k].at[0], (long long)cases[k].at[1]);
+            printf("%-22s worst error %-8.4g of %g (at %llx %llx)\n", cases[k].name + 5,
+                   cases[k].worst, cases[k].bound, (long long)cases[k].at[0],
+                   (long long)cases[k].at[1]);
         }
     for (unsigned k = 0; k < WEIR_COUNT(others); k++)
         if (other_code[k].warp)

@@ -68,8 +68,10 @@ bool text_read(const char *text, struct text_instr *out)
     while (*text) {
         text += strspn(text, " ,|");
         n = strcspn(text, " ,|");
-        if (n)
+        if (n) {
+            out->uniform[i->noperands] = *text == 'u';
             operand(&out->operands[i->noperands++], text, n);
+        }
         text += n;
     }
     return true;

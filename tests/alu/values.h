@@ -1,4 +1,5 @@
-/* values: operands for tests, as raw bits: the edges of each type, small integers, and random ones. */
+/* values: operands for tests, as raw bits: the edges of each type, small integers, and random ones.
+ */
 #ifndef WEIR_TEST_ALU_VALUES_H
 #define WEIR_TEST_ALU_VALUES_H
 
