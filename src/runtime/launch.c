@@ -1,6 +1,6 @@
 /* Launches in all their forms. The shape of grid and block is checked here against the device's
- * limits, because the driver has one code for every wrong argument and the runtime a code of its
- * own for this one. */
+ * limits. A shape that no device has is cudaErrorInvalidValue (asked of an H200 with CUDA 13;
+ * earlier runtimes said cudaErrorInvalidConfiguration). */
 #include "internal.h"
 
 #include <limits.h>
@@ -15,9 +15,9 @@ static cudaError_t check_shape(dim3 grid, dim3 block)
     limits = rt_device_limits(device);
     for (int i = 0; i < 3; i++)
         RT_CHECK(g[i] && g[i] <= limits->grid[i] && b[i] && b[i] <= limits->block[i],
-                 cudaErrorInvalidConfiguration);
+                 cudaErrorInvalidValue);
     RT_CHECK((uint64_t)block.x * block.y * block.z <= limits->threads,
-             cudaErrorInvalidConfiguration);
+             cudaErrorInvalidValue);
     return cudaSuccess;
 }
 

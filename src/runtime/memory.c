@@ -72,9 +72,11 @@ PUBLIC cudaError_t cudaFree(void *devPtr) { return done(device_free(devPtr)); }
 
 static cudaError_t info(size_t *free, size_t *total)
 {
-    RT_CHECK(free && total, cudaErrorInvalidValue);
+    size_t unused;
+
+    /* either may be NULL, as on a GPU */
     RT_TRY(rt_context());
-    CU_TRY(CU(cuMemGetInfo_v2, free, total));
+    CU_TRY(CU(cuMemGetInfo_v2, free ? free : &unused, total ? total : &unused));
     return cudaSuccess;
 }
 
@@ -171,9 +173,12 @@ PUBLIC cudaError_t cudaHostGetFlags(unsigned int *pFlags, void *pHost)
 
 static cudaError_t managed_alloc(void **ptr, size_t size, unsigned flags)
 {
-    RT_CHECK(ptr && size, cudaErrorInvalidValue);
+    RT_CHECK(ptr, cudaErrorInvalidValue);
     RT_CHECK(flags == cudaMemAttachGlobal || flags == cudaMemAttachHost, cudaErrorInvalidValue);
     RT_TRY(rt_context());
+    *ptr = NULL;
+    if (size == 0) /* nothing is wanted, and nothing is wrong with that */
+        return cudaSuccess;
     CU_TRY(CU(cuMemAllocManaged, (CUdeviceptr *)ptr, size, flags));
     return cudaSuccess;
 }

