@@ -136,6 +136,7 @@ struct CUmod_st {
     bool ptx_borrowed;     /* it is a library's, which lives longer */
     uint64_t *var_address; /* by index of ptx->vars, 0 where none */
     uint8_t *var_bound;    /* likewise: enum var_bound */
+    char *note;            /* for messages: what was left out when it was linked; or NULL */
     char *func_token;      /* &func_token[index] is the value of a pointer to that function */
     struct CUfunc_st *functions;
     pthread_mutex_t lock;
@@ -228,7 +229,8 @@ CUresult module_load(CUcontext ctx, const struct module_source *source, struct s
                      CUmodule *out);
 /* Keeps the message for the log and for whoever asks later; returns code. */
 CUresult module_refuse(CUresult code, const struct diag *d, struct strbuf *log);
-/* The PTX of any image, parsed; NULL and both a code and a message when there is none. */
+/* The PTX of any image, parsed; NULL and both a code and a message when there is none. With a
+ * module the message may say what was left out. */
 struct ptx_module *module_read(const void *image, size_t size, CUresult *code, struct diag *d);
 void module_unload(CUmodule m);
 CUresult module_function(CUmodule m, const char *name, CUfunction *out);

@@ -21,9 +21,11 @@ struct CUkern_st {
 /* Parses and checks the image, so that loading it in a context later needs it no more. */
 static CUresult load_(CUlibrary *out, const void *code, size_t size, struct jit_request *q)
 {
-    struct diag d = {0};
+    struct diag d = {0}, note = {0};
     CUresult r = CUDA_SUCCESS;
-    struct ptx_module *ptx = module_read(code, size, &r, &d);
+    struct ptx_module *ptx = module_read(code, size, &r, &note);
+    if (ptx == NULL)
+        d = note;
     if (ptx != NULL && !jit_check(ptx, &d)) {
         ptx_free(ptx);
         ptx = NULL;

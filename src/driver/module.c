@@ -66,9 +66,13 @@ static struct ptx_module *parse_(const char *text, size_t size, CUresult *code, 
     return ptx;
 }
 
-/* Relocatable device code: all units, linked. */
+/* Relocatable device code: the parts that hold PTX, linked. Parts that hold none (those of vendors'
+ * libraries may not) are left out: what they would have defined is missed by name. Then d says so.
+ */
 static struct ptx_module *link_list_(const void *const *list, CUresult *code, struct diag *d)
 {
+    struct diag out = {0}; /* of the first part left out */
+    int left = 0;
     struct {
         struct ptx_module **items;
         size_t count, cap;
@@ -76,17 +80,33 @@ static struct ptx_module *link_list_(const void *const *list, CUresult *code, st
     struct ptx_module *linked = NULL;
     bool ok = true;
     for (; ok && *list != NULL; list++) {
-        char *text = text_of_(*list, SIZE_MAX, code, d);
+        struct diag part = {0};
+        char *text = text_of_(*list, SIZE_MAX, code, &part);
+        if (text == NULL && *code == CUDA_ERROR_NO_BINARY_FOR_GPU) {
+            if (left++ == 0)
+                out = part;
+            continue;
+        }
+        if (text == NULL)
+            diag_set(d, 0, 0, "%s", part.text);
         struct ptx_module *unit = text ? parse_(text, SIZE_MAX, code, d) : NULL;
         free(text);
         ok = unit != NULL;
         if (ok)
             vec_push(&units, unit);
     }
+    if (ok && units.count == 0) {
+        *code = CUDA_ERROR_NO_BINARY_FOR_GPU;
+        diag_set(d, 0, 0, "%s", out.text);
+        ok = false;
+    }
     if (ok)
         linked = ptx_link(units.items, (int)units.count, d);
     for (size_t n = 0; n < units.count; n++)
         ptx_free(units.items[n]);
+    if (linked != NULL && left > 0)
+        diag_set(d, 0, 0, "%d of its %zu parts were left out: %s", left, units.count + (size_t)left,
+                 out.text);
     free(units.items);
     return linked;
 }
@@ -142,6 +162,7 @@ static void free_module_(CUmodule m)
     }
     module_free_variables(m);
     free(m->func_token);
+    free(m->note);
     if (!m->ptx_borrowed)
         ptx_free(m->ptx);
     m->tag = 0;
@@ -159,11 +180,14 @@ CUresult module_refuse(CUresult code, const struct diag *d, struct strbuf *log)
 CUresult module_load(CUcontext ctx, const struct module_source *source, struct strbuf *log,
                      CUmodule *out)
 {
-    struct diag d = {0};
+    struct diag d = {0}, note = {0};
     CUresult code = CUDA_ERROR_INVALID_IMAGE;
     struct ptx_module *ptx = source->ptx;
-    if (ptx == NULL)
-        ptx = module_read(source->image, source->size, &code, &d);
+    if (ptx == NULL) {
+        ptx = module_read(source->image, source->size, &code, &note);
+        if (ptx == NULL)
+            d = note;
+    }
     if (ptx != NULL && ptx != source->ptx && !jit_check(ptx, &d)) {
         ptx_free(ptx);
         ptx = NULL;
@@ -175,6 +199,7 @@ CUresult module_load(CUcontext ctx, const struct module_source *source, struct s
     m->tag = TAG_MODULE;
     m->ctx = ctx;
     m->ptx = ptx;
+    m->note = note.text[0] ? xstrdup(note.text) : NULL;
     m->ptx_borrowed = source->ptx != NULL;
     m->func_token = xcalloc((size_t)ptx->nfuncs + 1, 1);
     pthread_mutex_init(&m->lock, NULL);
@@ -244,7 +269,8 @@ CUresult module_function(CUmodule m, const char *name, CUfunction *out)
 {
     struct ptx_func *func = ptx_find_func(m->ptx, name);
     if (func == NULL || !func->is_entry || !func->has_body)
-        return driver_error(CUDA_ERROR_NOT_FOUND, "the module has no kernel named %s", name);
+        return driver_error(CUDA_ERROR_NOT_FOUND, "the module has no kernel named %s%s%s", name,
+                            m->note ? "; " : "", m->note ? m->note : "");
     CUresult r = CUDA_SUCCESS;
     pthread_mutex_lock(&m->lock);
     *out = NULL;

@@ -137,6 +137,23 @@ static void relocatable(void)
     } wrapper = {0x466243b1, 2, one.bytes, list};
     check_loads(&wrapper, CUDA_SUCCESS, NULL);
 
+    /* parts without PTX are left out, as long as there are others, and named when missed */
+    static struct blob machine;
+    CUmodule m;
+    CUfunction f;
+    start(&machine);
+    entry(&machine, 2, 80, RAW, "\177ELF machine code");
+    const void *some[] = {machine.bytes, one.bytes, two.bytes, NULL},
+               *none[] = {machine.bytes, NULL};
+    wrapper.list = some;
+    check_loads(&wrapper, CUDA_SUCCESS, NULL);
+    OK(cuModuleLoadData(&m, &wrapper));
+    CHECK_CU(cuModuleGetFunction(&f, m, "gone"), CUDA_ERROR_NOT_FOUND);
+    CHECK(strstr(weir_last_message(), "1 of its 3 parts") != NULL);
+    OK(cuModuleUnload(m));
+    wrapper.list = none;
+    check_loads(&wrapper, CUDA_ERROR_NO_BINARY_FOR_GPU, "sm_80");
+
     CUlinkState s;
     void *image;
     size_t size;
