@@ -7,47 +7,20 @@
 
 #include "cooperative_groups.h"
 
-#if defined(__CUDA__)
+#include "weir/cuda_common.h"
 
-namespace cuda
-{
-/* A byte count that is a multiple of Alignment, as are the addresses that go with it. */
-template <size_t Alignment> struct aligned_size_t {
-    static constexpr size_t align = Alignment;
-    size_t value;
-    __host__ __device__ constexpr aligned_size_t(size_t bytes) : value(bytes) {}
-    __host__ __device__ constexpr operator size_t() const { return value; }
-};
-} // namespace cuda
+#if defined(__CUDA__)
 
 namespace cooperative_groups
 {
 
 namespace details
 {
-
-/* Each thread copies every size-th unit. */
-template <typename Unit, typename Group>
-WEIR_CG void copy_units(const Group &group, void *to, const void *from, size_t bytes)
-{
-    size_t units = bytes / sizeof(Unit), size = group.size();
-    for (size_t i = group.thread_rank(); i < units; i += size)
-        ((Unit *)to)[i] = ((const Unit *)from)[i];
-}
 template <typename Group>
 WEIR_CG void copy(const Group &group, void *to, const void *from, size_t bytes)
 {
-    size_t alignment = (size_t)to | (size_t)from | bytes;
-    if ((alignment & 15) == 0)
-        copy_units<uint4>(group, to, from, bytes);
-    else if ((alignment & 7) == 0)
-        copy_units<uint2>(group, to, from, bytes);
-    else if ((alignment & 3) == 0)
-        copy_units<unsigned>(group, to, from, bytes);
-    else
-        copy_units<unsigned char>(group, to, from, bytes);
+    weir::copy_bytes(to, from, bytes, (size_t)group.thread_rank(), (size_t)group.size());
 }
-
 } // namespace details
 
 /* `bytes` bytes. */

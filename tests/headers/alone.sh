@@ -22,9 +22,10 @@ try() {
     fi
 }
 
-headers=$(cd "$include" && ls ./*.h cooperative_groups/*.h crt/*.h | sed 's|^\./||')
+headers=$(cd "$include" && ls -d ./*.h cooperative_groups/*.h crt/*.h cuda/* cuda/std/* |
+    grep -v '^cuda/std$' | sed 's|^\./||')
 # C++ by nature.
-only_cpp='^(cooperative_groups|mma\.h|crt/mma\.h|cuda_pipeline)'
+only_cpp='^(cooperative_groups|cuda/|mma\.h|crt/mma\.h|cuda_pipeline)'
 
 : >"$work/all.cu"
 : >"$work/all.c"
