@@ -16,7 +16,6 @@ struct axis {
         far[LANES]; /* indices inside the texture; far: the next one, linear only */
     uint32_t near_in[LANES], far_in[LANES]; /* all ones, or zero where the border is meant */
     float weight[LANES];                    /* of far */
-    bool bordered;
 };
 
 WARP_INLINE float as_float_(uint32_t bits)
@@ -120,7 +119,6 @@ WARP_INLINE void place_floats_(bool normalized, unsigned mode, bool linear, uint
         nearest_(x, a->near);
     }
     bring_inside_(mode, (int32_t)size, a->near, a->near_in);
-    a->bordered = mode == ADDRESS_BORDER;
 }
 
 WARP_INLINE void place_indices_(unsigned mode, uint32_t size, const uint32_t *in, struct axis *a)
@@ -128,10 +126,10 @@ WARP_INLINE void place_indices_(unsigned mode, uint32_t size, const uint32_t *in
     memcpy(a->near, in, sizeof a->near);
     bring_inside_(mode == ADDRESS_BORDER ? ADDRESS_BORDER : ADDRESS_CLAMP, (int32_t)size, a->near,
                   a->near_in);
-    a->bordered = mode == ADDRESS_BORDER;
 }
 
-WARP_INLINE void place_(const struct texture *t, struct texture_instr i, int axis, bool linear,
+/* Whether lanes may meet the border. */
+WARP_INLINE bool place_(const struct texture *t, struct texture_instr i, int axis, bool linear,
                         uint32_t size, const uint32_t *in, struct axis *a)
 {
     bool normalized = t->normalized;
@@ -140,6 +138,7 @@ WARP_INLINE void place_(const struct texture *t, struct texture_instr i, int axi
         place_indices_(mode, size, in, a);
     else
         place_floats_(normalized, mode, linear, size, in, a);
+    return mode == ADDRESS_BORDER;
 }
 
 /* ---- all axes ------------------------------------------------------------------------------ */
@@ -150,61 +149,97 @@ struct fetch {
     struct axis axis[3];
     unsigned axes; /* that are filtered: 1, 2, 3 */
     bool linear;
+    bool bordered;         /* some axis may meet the border */
     uint64_t start[LANES]; /* of the layer, bytes */
 };
 
-/* Adds the elements on one axis to the places. */
-WARP_INLINE void step_(const struct axis *a, bool far, uint64_t stride, struct texel_places *p)
-{
-    const int32_t *index = far ? a->far : a->near;
-    const uint32_t *in = far ? a->far_in : a->near_in;
-    for (int l = 0; l < LANES; l++)
-        p->at[l] += (uint64_t)(uint32_t)index[l] * stride;
-    if (!a->bordered)
-        return;
-    p->bordered = true;
-    for (int l = 0; l < LANES; l++)
-        p->inside[l] &= in[l];
-}
-
-/* One of the up to eight elements: bit k of `corner` says far on axis k. */
-WARP_INLINE void corner_(const struct fetch *f, unsigned corner, struct texel_places *p)
+/* One of the up to eight elements: bit k of `corner` says far on axis k. `axes` is a constant where
+ * this is inlined, so that each lane's place is made in registers. */
+WARP_INLINE void corner_(const struct fetch *f, unsigned axes, unsigned corner,
+                         struct texel_places *p)
 {
     const struct texture *t = f->t;
-    uint64_t stride[3] = {t->element, t->pitch, t->slice};
-    p->bordered = false;
-    memcpy(p->at, f->start, sizeof p->at);
-    memset(p->inside, 0xff, sizeof p->inside);
-    for (unsigned k = 0; k < f->axes; k++)
-        step_(&f->axis[k], corner >> k & 1, stride[k], p);
+    const uint64_t stride[3] = {t->element, t->pitch, t->slice};
+    for (int l = 0; l < LANES; l++) {
+        uint64_t at = f->start[l];
+        for (unsigned k = 0; k < axes; k++) {
+            const struct axis *a = &f->axis[k];
+            at += (uint64_t)(uint32_t)(corner >> k & 1 ? a->far[l] : a->near[l]) * stride[k];
+        }
+        p->at[l] = at;
+    }
+    p->bordered = f->bordered;
+    if (!f->bordered)
+        return;
+    for (int l = 0; l < LANES; l++) {
+        uint32_t inside = ~0u;
+        for (unsigned k = 0; k < axes; k++) {
+            const struct axis *a = &f->axis[k];
+            inside &= corner >> k & 1 ? a->far_in[l] : a->near_in[l];
+        }
+        p->inside[l] = inside;
+    }
 }
 
-WARP_INLINE void weigh_(const struct fetch *f, unsigned corner, float *w)
+/* The weight of one of the elements; all steps are exact. */
+WARP_INLINE void weigh_(const struct fetch *f, unsigned axes, unsigned corner, float *w)
 {
-    for (int l = 0; l < LANES; l++)
-        w[l] = 1.0f;
-    for (unsigned k = 0; k < f->axes; k++) {
-        const float *far = f->axis[k].weight;
-        for (int l = 0; l < LANES; l++)
-            w[l] *= corner >> k & 1 ? far[l] : 1.0f - far[l];
+    for (int l = 0; l < LANES; l++) {
+        float product = 1.0f;
+        for (unsigned k = 0; k < axes; k++) {
+            float far = f->axis[k].weight[l];
+            product *= corner >> k & 1 ? far : 1.0f - far;
+        }
+        w[l] = product;
     }
+}
+
+WARP_INLINE void filter_axes_(const struct fetch *f, unsigned axes, uint32_t channels,
+                              uint32_t (*out)[LANES])
+{
+    float sum[4][LANES];
+    for (unsigned corner = 0; corner < 1u << axes; corner++) {
+        struct texel_places p;
+        uint32_t texel[4][LANES];
+        float w[LANES];
+        corner_(f, axes, corner, &p);
+        texel_load(f->t, &p, channels, texel);
+        weigh_(f, axes, corner, w);
+        for (uint32_t c = 0; c < channels; c++)
+            for (int l = 0; l < LANES; l++) {
+                float part = w[l] * as_float_(texel[c][l]);
+                sum[c][l] = corner == 0 ? part : sum[c][l] + part;
+            }
+    }
+    memcpy(out, sum, sizeof sum[0] * channels);
 }
 
 WARP_INLINE void filter_(const struct fetch *f, uint32_t (*out)[LANES])
 {
-    float sum[4][LANES] = {{0}};
-    for (unsigned corner = 0; corner < 1u << f->axes; corner++) {
-        struct texel_places p;
-        uint32_t texel[4][LANES];
-        float w[LANES];
-        corner_(f, corner, &p);
-        texel_load(f->t, &p, texel);
-        weigh_(f, corner, w);
-        for (int c = 0; c < 4; c++)
-            for (int l = 0; l < LANES; l++)
-                sum[c][l] += w[l] * as_float_(texel[c][l]);
-    }
-    memcpy(out, sum, sizeof sum);
+    const float one = 1.0f;
+    uint32_t channels = f->bordered ? 4 : f->t->channels; /* a border has all four */
+    if (f->axes == 1)
+        filter_axes_(f, 1, channels, out);
+    else if (f->axes == 2)
+        filter_axes_(f, 2, channels, out);
+    else
+        filter_axes_(f, 3, channels, out);
+    memset(out[channels], 0, sizeof out[0] * (4 - channels));
+    for (int l = 0; channels < 4 && l < LANES; l++)
+        memcpy(&out[3][l], &one, 4);
+}
+
+/* Without a filter. */
+WARP_INLINE void nearest_only_(const struct fetch *f, uint32_t (*out)[LANES])
+{
+    struct texel_places p;
+    if (f->axes == 1)
+        corner_(f, 1, 0, &p);
+    else if (f->axes == 2)
+        corner_(f, 2, 0, &p);
+    else
+        corner_(f, 3, 0, &p);
+    texel_load(f->t, &p, 4, out);
 }
 
 /* The same component of four elements, counter-clockwise from the lower left. */
@@ -214,8 +249,8 @@ WARP_INLINE void gather_(const struct fetch *f, unsigned component, uint32_t (*o
     for (int n = 0; n < 4; n++) {
         struct texel_places p;
         uint32_t texel[4][LANES];
-        corner_(f, corners[n], &p);
-        texel_load(f->t, &p, texel);
+        corner_(f, 2, corners[n], &p);
+        texel_load(f->t, &p, component + 1, texel);
         memcpy(out[n], texel[component], sizeof out[n]);
     }
 }
@@ -279,14 +314,15 @@ WARP_INLINE void locate_(struct fetch *f, struct texture_instr i, const uint32_t
     }
     f->axes = g == GEOMETRY_3D ? 3 : g == GEOMETRY_2D || g == GEOMETRY_A2D ? 2 : 1;
     for (unsigned k = 0; k < f->axes; k++)
-        place_(t, i, (int)k, f->linear, size[k], in[k], &f->axis[k]);
+        f->bordered |= place_(t, i, (int)k, f->linear, size[k], in[k], &f->axis[k]);
 }
 
 /* Linear memory: elements by number, zeros outside, no filter and no address mode. */
 WARP_INLINE void buffer_(const struct texture *t, struct texture_instr i,
                          const uint32_t (*in)[LANES], uint32_t (*out)[LANES])
 {
-    struct texel_places p = {.bordered = false};
+    struct texel_places p;
+    p.bordered = false;
     uint32_t inside[LANES];
     for (int l = 0; l < LANES; l++) {
         float x = limit_(as_float_(in[0][l]), -1.0f, 0x1p30f);
@@ -294,7 +330,7 @@ WARP_INLINE void buffer_(const struct texture *t, struct texture_instr i,
         inside[l] = n < t->width ? ~0u : 0;
         p.at[l] = (uint64_t)(n & inside[l]) * t->element;
     }
-    texel_load(t, &p, out);
+    texel_load(t, &p, 4, out);
     for (int c = 0; c < 4; c++)
         for (int l = 0; l < LANES; l++)
             out[c][l] &= inside[l];
@@ -313,7 +349,9 @@ WARP_CLONES void texture_fetch(const struct texture *t, struct texture_instr i,
     if (t->buffer) {
         buffer_(t, i, coordinates, out);
     } else {
-        struct fetch f = {.t = t};
+        struct fetch f; /* large: only what is used gets a value */
+        f.t = t;
+        f.bordered = false;
         f.linear = i.gather != 0 || (t->linear && !i.integer && texel_is_float(t));
         locate_(&f, i, coordinates);
         if (i.gather != 0) {
@@ -321,9 +359,7 @@ WARP_CLONES void texture_fetch(const struct texture *t, struct texture_instr i,
         } else if (f.linear) {
             filter_(&f, out);
         } else {
-            struct texel_places p;
-            corner_(&f, 0, &p);
-            texel_load(t, &p, out);
+            nearest_only_(&f, out);
         }
     }
     if (i.halves)

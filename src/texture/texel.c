@@ -108,23 +108,23 @@ WARP_INLINE void to_linear_(uint32_t *row)
 }
 
 WARP_CLONES void texel_load(const struct texture *t, const struct texel_places *p,
-                            uint32_t (*out)[LANES])
+                            uint32_t channels, uint32_t (*out)[LANES])
 {
     enum texel_type type = (enum texel_type)t->type;
     uint32_t bytes = texel_type_bytes(type), one = texel_is_float(t) ? ONE : 1;
-    for (uint32_t c = 0; c < t->channels; c++) {
+    for (uint32_t c = 0; c < t->channels && c < channels; c++) {
         load_channel_(type, t->base + (size_t)c * bytes, p->at, out[c]);
         if (t->srgb && type == TEXEL_U8 && t->as_float && c < 3)
             to_linear_(out[c]);
         else if (t->as_float && is_small_(t))
             to_fractions_(type, out[c]);
     }
-    for (uint32_t c = t->channels; c < 4; c++)
+    for (uint32_t c = t->channels; c < channels; c++)
         for (int l = 0; l < LANES; l++)
             out[c][l] = c == 3 ? one : 0;
     if (!p->bordered)
         return;
-    for (uint32_t c = 0; c < 4; c++)
+    for (uint32_t c = 0; c < channels; c++)
         for (int l = 0; l < LANES; l++)
             out[c][l] = (out[c][l] & p->inside[l]) | (t->border[c] & ~p->inside[l]);
 }

@@ -86,8 +86,9 @@ struct texel_places {
     bool bordered;                  /* `inside` counts */
 };
 
-/* Their channels as results: bits of floats or integers, missing ones 0, 0, 1. */
-void texel_load(const struct texture *t, const struct texel_places *p,
+/* The first `channels` of their channels as results: bits of floats or integers, missing ones
+ * 0, 0, 1. */
+void texel_load(const struct texture *t, const struct texel_places *p, uint32_t channels,
                 uint32_t (*out)[TEXTURE_LANES]);
 /* Writes one element of integers or bits of floats, each brought into the type's range. */
 void texel_store(const struct texture *t, uint8_t *to, const uint32_t value[4]);
