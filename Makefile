@@ -1,6 +1,8 @@
 # The front door: CMake and Ninja do the work. `make` builds, `make check` tests, `make demo` shows.
 #
 #   make [BUILD=build] [PRESET=release|debug|asan|tsan]
+#   make check-asan | check-tsan    the tests under sanitizers, in builds of their own
+#   make coverage                   rewrites docs/coverage.md from what the code says
 #   make install PREFIX=/usr/local [DESTDIR=...]
 #
 # Debian packages that are missing are installed first, as root or by sudo.
@@ -9,7 +11,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 PRESET ?= release
 
-.PHONY: all deps configure check demo bench bench-api bench-deps install clean
+.PHONY: all deps configure check check-asan check-tsan coverage demo bench bench-api bench-deps install clean
 all: configure
 	@cmake --build $(BUILD)
 
@@ -21,6 +23,22 @@ configure: deps
 
 check: all
 	@ctest --test-dir $(BUILD) --output-on-failure -j$$(nproc)
+
+# Address and undefined-behaviour sanitizers: everything but what only looks at the compiler, the
+# headers or the names (see WEIR_SANITIZE under tests/). CUDA programs are linked with them too.
+check-asan: deps
+	@[ -f build-asan/build.ninja ] || cmake --preset asan
+	@cmake --build build-asan
+	@ctest --test-dir build-asan --output-on-failure -j$$(nproc)
+
+# ThreadSanitizer knows no compiled kernels, so it checks what runs them: streams, events, workers.
+check-tsan: deps
+	@[ -f build-tsan/build.ninja ] || cmake --preset tsan
+	@cmake --build build-tsan --target tests/device/all tests/jitload/all
+	@ctest --test-dir build-tsan --output-on-failure -j$$(nproc) -R '^(device\.|jitload/)'
+
+coverage: all
+	@cmake --build $(BUILD) --target coverage
 
 demo: all
 	@sh examples/demo.sh $(BUILD)
