@@ -69,7 +69,7 @@ static void test_lazy_loading(void)
     OK(cudaLaunchKernel(&host, one, one, args, 0, 0));
     LOG("launch(kern 1,1,1 1,1,1 0 (nil) 42) ");
     CHECK_EQ_INT(cudaLaunchKernel(&missing, one, one, args, 0, 0), cudaErrorInvalidDeviceFunction);
-    CHECK_EQ_INT(cudaLaunchKernel(&argument, one, one, args, 0, 0), cudaErrorInvalidDeviceFunction);
+    CHECK_EQ_INT(cudaLaunchKernel(&argument, one, one, args, 0, 0), cudaErrorInvalidResourceHandle);
     CHECK_EQ_INT(cudaLaunchKernel(NULL, one, one, args, 0, 0), cudaErrorInvalidDeviceFunction);
     OK(cudaGetSymbolAddress(&address, &variable));
     CHECK_EQ_INT((size_t)address, 0x5000);
@@ -97,7 +97,7 @@ static void test_lazy_loading(void)
     LOG("cuDevicePrimaryCtxReset_v2(0) load(image kern var) launch(kern 1,1,1 1,1,1 0 (nil) 42) ");
     __cudaUnregisterFatBinary(handle);
     LOG("unload(image kern var) ");
-    CHECK_EQ_INT(cudaLaunchKernel(&host, one, one, args, 0, 0), cudaErrorInvalidDeviceFunction);
+    CHECK_EQ_INT(cudaLaunchKernel(&host, one, one, args, 0, 0), cudaErrorInvalidResourceHandle);
     cudaGetLastError();
 }
 
@@ -164,7 +164,7 @@ static void test_relocatable(void)
     OK(cudaGetSymbolAddress(&address, &constant));
     __cudaWeirUnregisterOffload(pieces);
     mock_take_log();
-    CHECK_EQ_INT(cudaLaunchKernel(&stub, one, one, NULL, 0, 0), cudaErrorInvalidDeviceFunction);
+    CHECK_EQ_INT(cudaLaunchKernel(&stub, one, one, NULL, 0, 0), cudaErrorInvalidResourceHandle);
     cudaGetLastError();
 }
 
@@ -258,8 +258,7 @@ static void test_launches(void)
     OK(__cudaLaunchKernel_ptsz(kernel, one, one, NULL, 0, cudaStreamLegacy));
     LOG("launch(kern 1,1,1 1,1,1 0 0x1) ");
     /* A shape that no device has. */
-    CHECK_EQ_INT(cudaLaunchKernel(&host, (dim3){0, 1, 1}, one, NULL, 0, 0),
-                 cudaErrorInvalidValue);
+    CHECK_EQ_INT(cudaLaunchKernel(&host, (dim3){0, 1, 1}, one, NULL, 0, 0), cudaErrorInvalidValue);
     CHECK_EQ_INT(cudaLaunchKernel(&host, one, (dim3){1025, 1, 1}, NULL, 0, 0),
                  cudaErrorInvalidValue);
     CHECK_EQ_INT(cudaLaunchKernel(&host, one, (dim3){64, 64, 1}, NULL, 0, 0),
