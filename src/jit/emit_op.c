@@ -629,6 +629,9 @@ bool emit_supported(const struct ptx_instr *i, struct diag *d)
                             ptx_op_name(i->op));
         if (i->types[0] == PTX_B128)
             return diag_set(d, i->line, i->column, "%s.b128 is not supported", ptx_op_name(i->op));
+        if ((i->op == PTX_OP_atom || i->op == PTX_OP_red) && i->vec > 1)
+            return diag_set(d, i->line, i->column, "%s of vectors is not supported",
+                            ptx_op_name(i->op));
         return true;
     case PTX_OP_bar:
     case PTX_OP_barrier:
