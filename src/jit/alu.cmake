@@ -7,6 +7,7 @@ set(WEIR_ALU_SOURCES
   ${CMAKE_CURRENT_LIST_DIR}/alu_approx.c ${CMAKE_CURRENT_LIST_DIR}/alu_cmp.c
   ${CMAKE_CURRENT_LIST_DIR}/alu_cvt.c ${CMAKE_CURRENT_LIST_DIR}/alu_video.c
   ${CMAKE_CURRENT_LIST_DIR}/math_table.c ${CMAKE_CURRENT_LIST_DIR}/math_emit.c
-  ${CMAKE_CURRENT_LIST_DIR}/math_inline.c ${CMAKE_CURRENT_LIST_DIR}/math_simd.c)
+  ${CMAKE_CURRENT_LIST_DIR}/math_inline.c ${CMAKE_CURRENT_LIST_DIR}/math_simd.c
+  ${CMAKE_CURRENT_LIST_DIR}/math_explog.c)
 # What emitted code calls at run time: no LLVM, belongs to the loading half. Links sleef and m.
 set(WEIR_ALU_RUNTIME_SOURCES ${CMAKE_CURRENT_LIST_DIR}/math_lanes.c)

@@ -137,8 +137,7 @@ static void emit_rsqrt(struct emit *e)
 /* Adding it to a float below 2^22 rounds that to an integer, found in the low bits. */
 static const double round_magic = 0x1.8p23;
 
-/* p * 2^k for an integral k (as a float, and as integer), |k| <= 252. */
-static val scale(struct alu *a, val p, val k, val k_int)
+val alu_scale(struct alu *a, val p, val k, val k_int)
 {
     if (a->has_avx512) {
         val args[] = {p, k};
@@ -160,7 +159,7 @@ val alu_ex2(struct alu *a, val x)
     x = ir_select(a, ir_fcmp(a, LLVMRealOLT, x, low), low, x);
     val t = ir_fadd(a, x, magic), k = ir_fsub(a, t, magic), f = ir_fsub(a, x, k);
     val k_int = ir_sub(a, ir_as_int(a, t), ir_as_int(a, magic));
-    return scale(a, alu_poly(a, f, c, WEIR_COUNT(c)), k, k_int);
+    return alu_scale(a, alu_poly(a, f, c, WEIR_COUNT(c)), k, k_int);
 }
 
 static void emit_ex2(struct emit *e)
@@ -172,26 +171,35 @@ static void emit_ex2(struct emit *e)
 
 /* ---- lg2 ----------------------------------------------------------------------------------- */
 
-/* x = m * 2^k with m in [2/3, 4/3): log2(m) is a polynomial in m - 1 without a constant term, so
- * that the error is relative near 1. */
-val alu_lg2(struct alu *a, val x)
+val alu_log_split(struct alu *a, val x, val *k)
 {
-    static const double c[] = {1.44269502,  -0.721346557, 0.480894089,  -0.360789567, 0.28879565,
-                               -0.23678647, 0.200584739,  -0.222221524, 0.208251894};
     val subnormal = ir_fcmp(a, LLVMRealOLT, x, ir_kf(x, 0x1p-126));
     val bits = ir_as_int(a, ir_select(a, subnormal, ir_fmul(a, x, ir_kf(x, 0x1p23)), x));
     val two_thirds = ir_k(bits, 0x3f2aaaab), twenty_three = ir_k(bits, 23);
-    val k = ir_ashr(a, ir_sub(a, bits, two_thirds), twenty_three);
-    val m = ir_as_float(a, ir_sub(a, bits, ir_shl(a, k, twenty_three)));
-    k = ir_sub(a, k, ir_select(a, subnormal, twenty_three, ir_k(k, 0)));
-    val f = ir_fsub(a, m, ir_kf(m, 1)), p = alu_poly(a, f, c, WEIR_COUNT(c));
-    val kf = ir_itof(a, k, 32, true);
-    val r = a->has_fma ? ir_fma(a, f, p, kf) : ir_fadd(a, ir_fmul(a, f, p), kf);
-    /* what is not positive and finite */
+    val e = ir_ashr(a, ir_sub(a, bits, two_thirds), twenty_three);
+    val m = ir_as_float(a, ir_sub(a, bits, ir_shl(a, e, twenty_three)));
+    e = ir_sub(a, e, ir_select(a, subnormal, twenty_three, ir_k(e, 0)));
+    *k = ir_itof(a, e, 32, true);
+    return ir_fsub(a, m, ir_kf(m, 1));
+}
+
+val alu_log_special(struct alu *a, val x, val r)
+{
     val zero = ir_kf(x, 0), inf = ir_kf(x, __builtin_inf());
     r = ir_select(a, ir_fcmp(a, LLVMRealOEQ, x, inf), inf, r);
     r = ir_select(a, ir_fcmp(a, LLVMRealOEQ, x, zero), ir_fneg(a, inf), r);
     return ir_select(a, ir_fcmp(a, LLVMRealULT, x, zero), ir_kbits(a, x, 0x7fffffff), r);
+}
+
+/* log2(m) is a polynomial in m - 1 without a constant term, so that the error is relative near 1.
+ */
+val alu_lg2(struct alu *a, val x)
+{
+    static const double c[] = {1.44269502,  -0.721346557, 0.480894089,  -0.360789567, 0.28879565,
+                               -0.23678647, 0.200584739,  -0.222221524, 0.208251894};
+    val k, f = alu_log_split(a, x, &k), p = alu_poly(a, f, c, WEIR_COUNT(c));
+    val r = a->has_fma ? ir_fma(a, f, p, k) : ir_fadd(a, ir_fmul(a, f, p), k);
+    return alu_log_special(a, x, r);
 }
 
 static void emit_lg2(struct emit *e)

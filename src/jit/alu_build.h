@@ -199,6 +199,12 @@ val alu_compare(struct alu *a, enum ptx_mod cmp, val x, val y, bool is_float, bo
 enum ptx_mod alu_comparison(const struct ptx_instr *i); /* eq ne lt ... nan, or PTX_M_NONE */
 val alu_ex2(struct alu *a, val x);
 val alu_lg2(struct alu *a, val x);
+/* p * 2^k for an integral f32 k (and the same as i32), |k| <= 252. */
+val alu_scale(struct alu *a, val p, val k, val k_int);
+/* f32 x = (1 + f) * 2^k with 1 + f in [2/3, 4/3): returns f, and k as a float. */
+val alu_log_split(struct alu *a, val x, val *k);
+/* The logarithm r of x, put right where x is not positive and finite. */
+val alu_log_special(struct alu *a, val x, val r);
 val alu_sin_cos(struct alu *a, val x, bool cosine);
 val alu_tanh_approx(struct alu *a, val x);
 val alu_rcp_approx(struct alu *a, val x);

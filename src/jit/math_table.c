@@ -27,16 +27,16 @@ static const struct math_fn table[] = {
     SLEEF2("cosh", "cosh u10"),
     SLEEF2("erf", "erf u10"),
     SLEEF2("erfc", "erfc u15"),
-    SLEEF2("exp10", "exp10 u10"),
-    SLEEF2("exp2", "exp2 u10"),
+    SLEEF("exp10", "d:d", "exp10 u10"),
+    SLEEF("exp2", "d:d", "exp2 u10"),
     SLEEF2("expm1", "expm1 u10"),
-    SLEEF2("log", "log u10"),
-    SLEEF2("log10", "log10 u10"),
+    SLEEF("log", "d:d", "log u10"),
+    SLEEF("log10", "d:d", "log10 u10"),
     SLEEF_BELOW("log1p", "log1p u10", 1e37, 1e306),
-    SLEEF2("log2", "log2 u10"),
+    SLEEF("log2", "d:d", "log2 u10"),
     SLEEF2("sinh", "sinh u10"),
     SLEEF2("tanh", "tanh u10"),
-    SLEEF2("exp", "exp u10"),
+    SLEEF("exp", "d:d", "exp u10"),
     SLEEF("atan2f", "f:ff", "atan2 u10"),
     SLEEF("atan2", "d:dd", "atan2 u10"),
     SLEEF("hypotf", "f:ff", "hypot u05"),
@@ -244,6 +244,8 @@ const struct math_fn *math_find(const char *name, struct math_name *made)
         f = in_table(math_inline_table, math_inline_count, name);
     if (!f)
         f = in_table(math_fast_table, math_fast_count, name);
+    if (!f)
+        f = in_table(math_explog_table, math_explog_count, name);
     if (f)
         return f;
     if (conversion(name, made->how, made->sig) || rounded(name, made->how, made->sig)) {

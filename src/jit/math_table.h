@@ -32,8 +32,8 @@ struct math_name {
 const struct math_fn *math_find(const char *name, struct math_name *made);
 
 /* Tables of the emitters' files. */
-extern const struct math_fn math_inline_table[], math_fast_table[];
-extern const size_t math_inline_count, math_fast_count;
+extern const struct math_fn math_inline_table[], math_fast_table[], math_explog_table[];
+extern const size_t math_inline_count, math_fast_count, math_explog_count;
 
 /* SIMD-in-a-word functions (vadd2, vabsdiffu4 ...): signature "u:uu" or "u:u"; NULL when the name
  * is none. */
