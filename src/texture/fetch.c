@@ -312,8 +312,9 @@ WARP_INLINE void locate_(struct fetch *f, struct texture_instr i, const uint32_t
         cube_(f, in);
         return;
     }
-    f->axes = g == GEOMETRY_3D ? 3 : g == GEOMETRY_2D || g == GEOMETRY_A2D ? 2 : 1;
-    for (unsigned k = 0; k < f->axes; k++)
+    unsigned axes = g == GEOMETRY_3D ? 3 : g == GEOMETRY_2D || g == GEOMETRY_A2D ? 2 : 1;
+    f->axes = axes;
+    for (unsigned k = 0; k < axes; k++)
         f->bordered |= place_(t, i, (int)k, f->linear, size[k], in[k], &f->axis[k]);
 }
 

@@ -32,9 +32,8 @@ uint32_t texture_query(const struct texture *t, struct texture_instr i)
     case QUERY_ORDER: return order_(t);
     case QUERY_NORMALIZED: return t->normalized;
     case QUERY_LAYERS: return t->layered ? t->depth : 0;
-    case QUERY_LEVELS: return 1;
+    case QUERY_LEVELS:
     case QUERY_SAMPLES: return 1;
-    case QUERY_FORCED_UNNORMALIZED: return 0;
     case QUERY_FILTER: return t->linear;
     case QUERY_ADDRESS_0: return t->address[0];
     case QUERY_ADDRESS_1: return t->address[1];

@@ -35,7 +35,7 @@ static void coordinates_(const struct texture *t, struct texture_instr i,
 {
     enum texture_geometry g = (enum texture_geometry)i.geometry;
     unsigned n = geometry_coordinates(g), first = geometry_layered(g) ? 1 : 0;
-    xyz[1] = xyz[2] = 0;
+    xyz[0] = xyz[1] = xyz[2] = 0;
     for (unsigned k = first; k < n; k++)
         xyz[k - first] = (int32_t)in[k][l];
     if (first != 0)
