@@ -80,6 +80,35 @@ run weircc -c host.cu
 fails
 says "host.cu:2:21: error"
 
+# Slips in asm statements that nvcc overlooks are mended, in whatever macro they stand.
+cat >slips.cu <<'END'
+#include "a.h"
+#define REG "%clock"
+__global__ void k(unsigned *p, unsigned long long *q)
+{
+    unsigned s;
+    asm volatile("mov.u32 %0, %smid;" : "=r"(s));
+    asm volatile("mov.u32 %0, " REG ";" : "=r"(p[1]));
+    asm volatile("st.global.u32 [%1], %0;" ::"r"(s) "l"(p) : "memory");
+    int unused_here;
+}
+int main() { return SCALE - 2; }
+END
+run weircc -c slips.cu -DSCALE=2 -Xcompiler -Wall -MMD
+ok
+says "slips.cu:9:9: warning: unused variable"
+says_not error
+contains slips.d 'a.h'
+run weircc -ptx slips.cu -o slips.ptx
+contains slips.ptx '%smid'
+contains slips.ptx '%clock'
+# A mistake that is none of these is shown as it stands in the source.
+sed 's/unsigned s;/unsigned s = (SCALE;/' slips.cu >paren.cu
+run weircc -c paren.cu
+fails
+says "paren.cu:5:"
+says "unsigned s = (SCALE;"
+
 # Launches from kernels are a later matter, and weircc says so.
 cat >cdp.cu <<'END'
 __global__ void child() {}

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "weircc/asm_fix.h"
 #include "weircc/depfile.h"
 #include "weircc/elf.h"
 #include "weircc/fatbin.h"
@@ -294,8 +295,48 @@ static void test_reworded_message(void)
     free(text);
 }
 
+/* ---- asm statements ------------------------------------------------------------------------ */
+
+static void check_fix(const char *text, const char *expected)
+{
+    struct strbuf sb = {0};
+    int changes = asm_fix_text(text, &sb);
+    CHECK_STR(sb.items, expected);
+    CHECK_EQ_INT(changes != 0, strcmp(text, expected) != 0);
+    sb_free(&sb);
+}
+
+static void test_asm_fix(void)
+{
+    check_fix("asm(\"mov.u32 %0, %smid;\" : \"=r\"(x));",
+              "asm(\"mov.u32 %0, %%smid;\" : \"=r\"(x));");
+    check_fix("asm volatile (\"mov %0, \" \"%lanemask_lt\" \";\" : \"=r\"(x) : : \"memory\");",
+              "asm volatile (\"mov %0, \" \"%%lanemask_lt\" \";\" : \"=r\"(x) : : \"memory\");");
+    check_fix("__asm__ __volatile__(\"%%tid.x %0 %1 %w2 %[n] %=\" : \"=r\"(f(a, b)) : \"r\"(y));",
+              "__asm__ __volatile__(\"%%tid.x %0 %1 %w2 %[n] %=\" : \"=r\"(f(a, b)) : \"r\"(y));");
+    check_fix("asm(\"st [%1], %0;\" ::\"r\"(v) \"l\"(p) : \"memory\");",
+              "asm(\"st [%1], %0;\" ::\"r\"(v) ,\"l\"(p) : \"memory\");");
+    check_fix("asm(\"%0 %1\" : [a] \"=r\"(v[1]) [b] \"=l\"((p)(q)));",
+              "asm(\"%0 %1\" : [a] \"=r\"(v[1]) ,[b] \"=l\"((p)(q)));");
+    /* no operands: % means nothing special */
+    check_fix("asm(\"mov.u32 r, %smid;\");", "asm(\"mov.u32 r, %smid;\");");
+    /* what only looks like one */
+    check_fix("f(\"asm(\\\"%smid\\\" : 1)\"); int asm_x = 1'000; char c = '\"'; g(\"%smid\" + (a ? "
+              "b : c));",
+              "f(\"asm(\\\"%smid\\\" : 1)\"); int asm_x = 1'000; char c = '\"'; g(\"%smid\" + (a ? "
+              "b : c));");
+    check_fix("x = R\"(asm(\"%smid\" : \"=r\"(x)))\";", "x = R\"(asm(\"%smid\" : \"=r\"(x)))\";");
+    check_fix("# 1 \"a.cu\"\n# 2 \"it's.cu\"\nasm(\"%smid %0\"\n# 3 \"a.cu\"\n: \"=r\"(x));",
+              "# 1 \"a.cu\"\n# 2 \"it's.cu\"\nasm(\"%%smid %0\"\n# 3 \"a.cu\"\n: \"=r\"(x));");
+    check_fix("asm", "asm");
+    check_fix("asm(\"open", "asm(\"open");
+    check_fix("asm(\"a\" : \"b\"(", "asm(\"a\" : \"b\"(");
+    check_fix("", "");
+}
+
 int main(void)
 {
+    test_asm_fix();
     test_ptx_head();
     test_fatbin();
     test_bad_fatbin();

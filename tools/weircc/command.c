@@ -311,6 +311,28 @@ void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass,
     add_host_code(argv, c, true);
 }
 
+void command_preprocessed(struct strlist *argv, const struct strlist *command)
+{
+    static const char *const joined[] = {"-D", "-U", "-I"};
+    static const char *const separate[] = {"-D",       "-U",       "-I",         "-include",
+                                           "-imacros", "-isystem", "-idirafter", "-iquote"};
+    for (size_t i = 0; i < command->count; i++) {
+        const char *arg = command->items[i];
+        bool drop = false;
+        for (size_t k = 0; k < WEIR_COUNT(separate); k++)
+            if (strcmp(arg, separate[k]) == 0)
+                drop = true;
+        if (drop) {
+            i++;
+            continue;
+        }
+        for (size_t k = 0; k < WEIR_COUNT(joined); k++)
+            drop = drop || strncmp(arg, joined[k], strlen(joined[k])) == 0;
+        if (!drop)
+            list_add(argv, "%s", arg);
+    }
+}
+
 /* ---- the host compiler --------------------------------------------------------------------- */
 
 void command_host(struct strlist *argv, const struct driver *dr, enum input_kind kind)

@@ -1,4 +1,5 @@
 /* Carrying out jobs: from a source file to what the phase wants of it. */
+#include "asm_fix.h"
 #include "depfile.h"
 #include "driver.h"
 #include "elf.h"
@@ -15,6 +16,7 @@ struct compilation {
     const struct job *job;
     struct messages messages;
     struct strlist prerequisites; /* of the rule for make */
+    bool mend;                    /* the source is compiled by way of asm_fix */
 };
 
 static char *intermediate(struct driver *dr, const char *source, const char *suffix)
@@ -38,9 +40,10 @@ static char *ask_for_rule(struct compilation *c, struct strlist *argv)
     return file;
 }
 
-/* Runs one compiler on the input. `output` NULL: it writes none, or to standard output. */
+/* Runs one compiler on the input. `output` NULL: it writes none, or to standard output. `errors`
+ * NULL: it speaks for itself. */
 static int run_compiler(struct compilation *c, struct strlist *argv, const char *phase,
-                        const char *output, bool is_clang)
+                        const char *output, struct strbuf *errors)
 {
     struct driver *dr = c->dr;
     char *rule = ask_for_rule(c, argv);
@@ -51,15 +54,18 @@ static int run_compiler(struct compilation *c, struct strlist *argv, const char 
         list_add(argv, "-o");
         list_add(argv, "%s", output);
     }
-    struct strbuf errors = {0};
-    int status = work_run(&dr->work, argv, phase, is_clang ? &errors : NULL, &dr->diag);
-    if (errors.count > 0)
-        messages_show(&c->messages, errors.items);
-    sb_free(&errors);
+    int status = work_run(&dr->work, argv, phase, errors, &dr->diag);
     if (status == 0 && rule != NULL && !dr->work.dryrun &&
         !depfile_read(rule, &c->prerequisites, &dr->diag))
         status = 1;
     return status;
+}
+
+static void show(struct compilation *c, struct strbuf *errors)
+{
+    if (errors->count > 0)
+        messages_show(&c->messages, errors->items);
+    sb_free(errors);
 }
 
 static bool write_rule(struct compilation *c)
@@ -76,16 +82,70 @@ static bool write_rule(struct compilation *c)
     return depfile_write(job->depfile, &rule, &c->prerequisites, &dr->diag);
 }
 
+/* ---- clang --------------------------------------------------------------------------------- */
+
+/* Runs a pass on preprocessed text in which asm statements are mended. */
+static int run_mended(struct compilation *c, const struct strlist *command, const char *mode,
+                      const char *phase, const char *output, struct strbuf *errors)
+{
+    struct driver *dr = c->dr;
+    char *text = intermediate(dr, c->job->input, ".mended.cu");
+    if (text == NULL)
+        return 1;
+    struct strlist argv = {0};
+    list_add_all(&argv, NULL, command);
+    list_add(&argv, "-E");
+    int status = run_compiler(c, &argv, "clang (preprocess)", text, errors);
+    if (status != 0 || (!asm_fix_file(text, &dr->diag) && !c->mend))
+        return status != 0 ? status : 1;
+    struct strlist rest = {0};
+    command_preprocessed(&rest, command);
+    list_add(&rest, "%s", mode);
+    list_add(&rest, "%s", text);
+    if (output != NULL) {
+        list_add(&rest, "-o");
+        list_add(&rest, "%s", output);
+    }
+    return work_run(&dr->work, &rest, phase, errors, &dr->diag);
+}
+
+/* Runs a pass of clang. What clang refuses for its asm statements is tried once more, mended; when
+ * that is no better, the messages are those about the source as it stands. */
+static int run_pass(struct compilation *c, const struct strlist *command, const char *mode,
+                    const char *phase, const char *output)
+{
+    struct strbuf errors = {0}, mended = {0};
+    if (!c->mend) {
+        struct strlist argv = {0};
+        list_add_all(&argv, NULL, command);
+        list_add(&argv, "%s", mode);
+        int status = run_compiler(c, &argv, phase, output, &errors);
+        bool try_again = status != 0 && errors.count > 0 && asm_fix_may_help(errors.items);
+        if (!try_again || run_mended(c, command, mode, phase, output, &mended) != 0) {
+            sb_free(&mended);
+            show(c, &errors);
+            return status;
+        }
+        c->mend = true;
+        sb_free(&errors);
+        show(c, &mended);
+        return 0;
+    }
+    int status = run_mended(c, command, mode, phase, output, &mended);
+    show(c, &mended);
+    return status;
+}
+
 /* ---- CUDA ---------------------------------------------------------------------------------- */
 
 static int device_pass(struct compilation *c, const char *ptx)
 {
-    struct strlist argv = {0};
-    command_cuda(&argv, c->dr, PASS_DEVICE, c->job->input);
+    struct strlist command = {0};
+    command_cuda(&command, c->dr, PASS_DEVICE, c->job->input);
     if (c->dr->options.given[OPT_source_in_ptx])
-        list_add(&argv, "-fverbose-asm");
-    list_add(&argv, c->dr->plan.phase == PHASE_SYNTAX ? "-fsyntax-only" : "-S");
-    return run_compiler(c, &argv, "clang (device)", ptx, true);
+        list_add(&command, "-fverbose-asm");
+    return run_pass(c, &command, c->dr->plan.phase == PHASE_SYNTAX ? "-fsyntax-only" : "-S",
+                    "clang (device)", ptx);
 }
 
 static int make_fatbin(struct driver *dr, const char *ptx, const char *fatbin)
@@ -128,8 +188,7 @@ static int host_pass(struct compilation *c, const char *ptx, const char *object)
         list_add(&argv, "-Xclang");
         list_add(&argv, "%s", fatbin);
     }
-    list_add(&argv, "-c");
-    return run_compiler(c, &argv, "clang (host)", object, true);
+    return run_pass(c, &argv, "-c", "clang (host)", object);
 }
 
 /* An object with __managed__ variables must say where they are; only now it is known whether it has
@@ -185,7 +244,10 @@ static int cuda_preprocess(struct compilation *c)
     struct strlist argv = {0};
     command_cuda(&argv, c->dr, PASS_DEVICE, c->job->input);
     list_add(&argv, "-E");
-    return run_compiler(c, &argv, "clang (preprocess)", c->job->output, true);
+    struct strbuf errors = {0};
+    int status = run_compiler(c, &argv, "clang (preprocess)", c->job->output, &errors);
+    show(c, &errors);
+    return status;
 }
 
 /* Both passes may include files that the other does not. */
@@ -196,7 +258,9 @@ static int cuda_dependencies(struct compilation *c)
     for (size_t i = 0; i < WEIR_COUNT(passes) && status == 0; i++) {
         struct strlist argv = {0};
         command_cuda(&argv, c->dr, passes[i], c->job->input);
-        status = run_compiler(c, &argv, "clang (dependencies)", NULL, true);
+        struct strbuf errors = {0};
+        status = run_compiler(c, &argv, "clang (dependencies)", NULL, &errors);
+        show(c, &errors);
     }
     return status;
 }
@@ -225,13 +289,13 @@ static int compile_host(struct compilation *c, const char *object)
     struct strlist argv = {0};
     command_host(&argv, c->dr, c->job->kind);
     if (phase == PHASE_DEPENDENCIES)
-        return run_compiler(c, &argv, "host compiler (dependencies)", NULL, false);
+        return run_compiler(c, &argv, "host compiler (dependencies)", NULL, NULL);
     if (phase == PHASE_PREPROCESS) {
         list_add(&argv, "-E");
-        return run_compiler(c, &argv, "host compiler (preprocess)", c->job->output, false);
+        return run_compiler(c, &argv, "host compiler (preprocess)", c->job->output, NULL);
     }
     list_add(&argv, "-c");
-    return run_compiler(c, &argv, "host compiler", object, false);
+    return run_compiler(c, &argv, "host compiler", object, NULL);
 }
 
 /* ---- PTX and fat binaries ------------------------------------------------------------------ */

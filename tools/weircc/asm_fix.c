@@ -1,0 +1,213 @@
+/* Mending asm statements; see asm_fix.h. */
+#include "asm_fix.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool asm_fix_may_help(const char *messages)
+{
+    return strstr(messages, "invalid % escape in inline assembly string") != NULL ||
+           strstr(messages, "error: expected ')'") != NULL;
+}
+
+/* ---- tokens -------------------------------------------------------------------------------- */
+
+/* The text being read and what becomes of it. */
+struct fixer {
+    const char *p;
+    struct strbuf *out;
+    int changes;
+};
+
+static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_' || c == '$'; }
+
+static void copy(struct fixer *f, size_t n)
+{
+    sb_append(f->out, f->p, n);
+    f->p += n;
+}
+
+/* The length of a quoted literal at p, quotes included. */
+static size_t literal_length(const char *p)
+{
+    size_t n = 1;
+    while (p[n] != '\0' && p[n] != p[0] && p[n] != '\n')
+        n += p[n] == '\\' && p[n + 1] != '\0' ? 2 : 1;
+    return n + (p[n] == p[0]);
+}
+
+/* The length of R"delimiter(...)delimiter", from the quote on. */
+static size_t raw_length(const char *quote)
+{
+    const char *open = strchr(quote, '(');
+    if (open == NULL)
+        return literal_length(quote);
+    char *end = xprintf(")%.*s\"", (int)(open - quote - 1), quote + 1);
+    const char *at = strstr(open, end);
+    size_t n = at != NULL ? (size_t)(at - quote) + strlen(end) : strlen(quote);
+    free(end);
+    return n;
+}
+
+/* The length of the token at p: a word, a number, a literal, or one character. */
+static size_t token_length(const char *p)
+{
+    size_t n = 0;
+    if (isdigit((unsigned char)*p)) { /* 1'000 is a number, not a character */
+        while (is_word(p[n]) || p[n] == '.' || (p[n] == '\'' && is_word(p[n + 1])))
+            n++;
+        return n;
+    }
+    if (*p == '"' || *p == '\'')
+        return literal_length(p);
+    if (!is_word(*p))
+        return 1;
+    while (is_word(p[n]))
+        n++;
+    if (p[n] == '"' && p[n - 1] == 'R' && n <= 3)
+        return n + raw_length(p + n);
+    return n;
+}
+
+static bool is_one_of(const char *p, size_t n, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strlen(words[i]) == n && strncmp(p, words[i], n) == 0)
+            return true;
+    return false;
+}
+
+/* Copies white space and the line markers within it. */
+static void copy_blank(struct fixer *f)
+{
+    while (isspace((unsigned char)*f->p) ||
+           (*f->p == '#' && f->out->count > 0 && f->out->items[f->out->count - 1] == '\n'))
+        copy(f, *f->p == '#' ? strcspn(f->p, "\n") : 1);
+}
+
+/* ---- asm statements ------------------------------------------------------------------------ */
+
+/* Whether the statement whose template begins at p has operands: then % is special in it. */
+static bool has_operands(const char *p)
+{
+    int depth = 0;
+    while (*p != '\0') {
+        if (*p == '(')
+            depth++;
+        else if (*p == ')' && depth-- == 0)
+            return false;
+        else if (*p == ':' && depth == 0)
+            return true;
+        p += token_length(p);
+    }
+    return false;
+}
+
+/* Copies a string of the template. A % before a name of two letters or more is a register of PTX:
+ * an operand is a digit, a [name], or one letter before either. */
+static void copy_template(struct fixer *f)
+{
+    size_t n = literal_length(f->p);
+    for (const char *end = f->p + n; f->p < end;) {
+        const char *p = f->p;
+        if (p[0] == '%' && p[1] == '%') {
+            copy(f, 2);
+            continue;
+        }
+        if (p[0] == '%' && isalpha((unsigned char)p[1]) &&
+            (isalpha((unsigned char)p[2]) || p[2] == '_')) {
+            sb_append(f->out, "%", 1);
+            f->changes++;
+        }
+        copy(f, 1);
+    }
+}
+
+/* Copies the operands up to the closing parenthesis; two that follow each other get their comma. */
+static void copy_operands(struct fixer *f)
+{
+    int depth = 0;
+    bool after_operand = false;
+    while (*f->p != '\0') {
+        copy_blank(f);
+        if (*f->p == ')' && depth == 0)
+            return;
+        if (after_operand && (*f->p == '"' || *f->p == '[')) {
+            sb_append(f->out, ",", 1);
+            f->changes++;
+        }
+        after_operand = false;
+        if (*f->p == '(' || *f->p == '[')
+            depth++;
+        if (*f->p == ')' || *f->p == ']') {
+            after_operand = *f->p == ')' && depth == 1;
+            depth--;
+        }
+        if (*f->p != '\0')
+            copy(f, token_length(f->p));
+    }
+}
+
+/* From behind the word asm. */
+static void copy_asm(struct fixer *f)
+{
+    static const char *const qualifiers[] = {"volatile", "__volatile__", "__volatile", "goto",
+                                             "inline"};
+    copy_blank(f);
+    for (size_t n; is_word(*f->p); copy_blank(f)) {
+        n = token_length(f->p);
+        if (!is_one_of(f->p, n, qualifiers, WEIR_COUNT(qualifiers)))
+            return;
+        copy(f, n);
+    }
+    if (*f->p != '(' || !has_operands(f->p + 1))
+        return;
+    copy(f, 1);
+    for (copy_blank(f); *f->p == '"'; copy_blank(f))
+        copy_template(f);
+    copy_operands(f);
+}
+
+int asm_fix_text(const char *text, struct strbuf *out)
+{
+    static const char *const words[] = {"asm", "__asm__", "__asm"};
+    struct fixer f = {.p = text, .out = out};
+    sb_append(out, "", 0);
+    while (*f.p != '\0') {
+        copy_blank(&f);
+        if (*f.p == '\0')
+            break;
+        size_t n = token_length(f.p);
+        bool is_asm = is_one_of(f.p, n, words, WEIR_COUNT(words));
+        if (*f.p == '#' && out->count == 0) /* the first line marker */
+            n = strcspn(f.p, "\n");
+        copy(&f, n);
+        if (is_asm)
+            copy_asm(&f);
+    }
+    return f.changes;
+}
+
+bool asm_fix_file(const char *path, struct diag *d)
+{
+    char *text = file_read(path, NULL, d);
+    if (text == NULL)
+        return false;
+    struct strbuf out = {0};
+    int changes = asm_fix_text(text, &out);
+    free(text);
+    bool ok = changes > 0;
+    if (ok) {
+        FILE *f = fopen(path, "w");
+        ok = f != NULL && fwrite(out.items, 1, out.count, f) == out.count;
+        if ((f != NULL && fclose(f) != 0) || !ok) {
+            diag_set(d, 0, 0, "Cannot write '%s': %s", path, strerror(errno));
+            ok = false;
+        }
+    }
+    sb_free(&out);
+    return ok;
+}
