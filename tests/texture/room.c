@@ -1,0 +1,171 @@
+/* The room by itself, with coordinates of any bits: whatever they are, a fetch stays inside the
+ * texture (every element is 1, what is outside is not; sanitizers see the rest), and a surface
+ * access outside is told, clamped or dropped. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "check.h"
+#include "texture/texture.h"
+
+enum { LANES = TEXTURE_LANES, WIDTH = 7, HEIGHT = 5, DEPTH = 6 };
+
+static uint32_t bits_(float f)
+{
+    uint32_t u;
+    memcpy(&u, &f, 4);
+    return u;
+}
+
+static float value_(uint32_t u)
+{
+    float f;
+    memcpy(&f, &u, 4);
+    return f;
+}
+
+/* Bits of every sort: small numbers, edges, infinities, NaN, anything. */
+static uint32_t wild_(void)
+{
+    static const float edges[] = {0.0f,       -0.0f,       1.0f,         -1.0f,    7.0f,
+                                  8388608.0f, -8388609.0f, 1.0e30f,      -1.0e38f, INFINITY,
+                                  NAN,        -INFINITY,   2147483648.0f};
+    uint32_t any = (uint32_t)rand() << 16 ^ (uint32_t)rand();
+    switch (rand() % 4) {
+    case 0: return any;
+    case 1: return bits_(edges[(size_t)rand() % (sizeof edges / sizeof edges[0])]);
+    case 2: return bits_((float)(rand() % 4096 - 2048) / 64);
+    default: return (uint32_t)(rand() % 32 - 16);
+    }
+}
+
+static struct texture image_(uint8_t **memory)
+{
+    size_t count = (size_t)WIDTH * HEIGHT * DEPTH;
+    float *elements = malloc(count * sizeof *elements);
+    for (size_t n = 0; n < count; n++)
+        elements[n] = 1;
+    *memory = (uint8_t *)elements;
+    return (struct texture){.tag = TEXTURE_TAG,
+                            .type = TEXEL_F32,
+                            .channels = 1,
+                            .element = 4,
+                            .base = *memory,
+                            .width = WIDTH,
+                            .height = HEIGHT,
+                            .depth = DEPTH,
+                            .pitch = WIDTH * 4,
+                            .slice = WIDTH * HEIGHT * 4,
+                            .border = {bits_(1), bits_(1), bits_(1), bits_(1)}};
+}
+
+static void check_fetch_(const struct texture *t, struct texture_instr i)
+{
+    uint32_t in[4][LANES], out[4][LANES];
+    for (int k = 0; k < 4; k++)
+        for (int l = 0; l < LANES; l++)
+            in[k][l] = wild_();
+    texture_fetch(t, i, (const uint32_t(*)[LANES])in, out);
+    int bad = 0;
+    for (int l = 0; l < LANES; l++)
+        bad += fabsf(value_(out[0][l]) - 1) > 1e-6f && !(t->buffer && out[0][l] == 0);
+    CHECK_EQ_INT(bad, 0);
+}
+
+static void test_fetches_(void)
+{
+    uint8_t *memory;
+    struct texture t = image_(&memory);
+    for (int round = 0; round < 4000; round++) {
+        for (int k = 0; k < 3; k++)
+            t.address[k] = (uint8_t)(rand() % 4);
+        t.normalized = rand() % 2;
+        t.linear = rand() % 2;
+        t.buffer = rand() % 8 == 0;
+        struct texture_instr i = {.geometry = (unsigned)rand() % 7,
+                                  .integer = (unsigned)rand() % 2};
+        if (i.geometry == GEOMETRY_CUBE || i.geometry == GEOMETRY_ACUBE)
+            i.integer = 0;
+        if ((i.geometry == GEOMETRY_2D || i.geometry == GEOMETRY_A2D) && !t.buffer &&
+            rand() % 4 == 0) {
+            i.gather = 1;
+            i.integer = 0;
+        }
+        check_fetch_(&t, i);
+    }
+    free(memory);
+}
+
+static void test_surfaces_(void)
+{
+    uint8_t *memory;
+    struct texture t = image_(&memory);
+    t.tag = SURFACE_TAG;
+    for (int round = 0; round < 4000; round++) {
+        static const uint8_t geometries[] = {GEOMETRY_1D, GEOMETRY_2D, GEOMETRY_3D, GEOMETRY_A1D,
+                                             GEOMETRY_A2D};
+        struct texture_instr i = {.geometry = geometries[rand() % 5] & 7,
+                                  .mode = (unsigned)rand() % 3,
+                                  .action = SURFACE_LOAD,
+                                  .size = 2,
+                                  .count = 1};
+        uint32_t in[4][LANES], mask = wild_();
+        uint64_t data[4][LANES];
+        for (int k = 0; k < 4; k++)
+            for (int l = 0; l < LANES; l++)
+                in[k][l] = wild_() & ~3u;
+        memset(data, 0x55, sizeof data);
+        uint32_t trapped = surface_access(&t, i, mask, (const uint32_t(*)[LANES])in, data);
+        CHECK_EQ_INT(trapped & ~mask, 0);
+        CHECK(i.mode == SURFACE_TRAP || trapped == 0);
+        int bad = 0;
+        for (int l = 0; l < LANES; l++) {
+            bool done = mask >> l & 1 && !(trapped >> l & 1);
+            uint64_t v = data[0][l];
+            bad += done ? v != bits_(1) && !(i.mode == SURFACE_ZERO && v == 0)
+                        : v != 0x5555555555555555u;
+        }
+        CHECK_EQ_INT(bad, 0);
+    }
+    free(memory);
+}
+
+/* Every half: to a float by loading, and back. */
+static void test_halves_(void)
+{
+    int bad = 0;
+    for (uint32_t first = 0; first < 65536; first += LANES) {
+        uint16_t halves[LANES];
+        struct texel_places p = {.bordered = false};
+        uint32_t out[1][LANES];
+        for (uint32_t l = 0; l < LANES; l++) {
+            halves[l] = (uint16_t)(first + l);
+            p.at[l] = (uint64_t)l * 2;
+        }
+        struct texture t = {.type = TEXEL_F16,
+                            .channels = 1,
+                            .element = 2,
+                            .base = (const uint8_t *)halves,
+                            .width = LANES};
+        texel_load(&t, &p, 1, out);
+        for (uint32_t l = 0; l < LANES; l++) {
+            uint16_t h = halves[l];
+            bool nan = (h & 0x7fff) > 0x7c00;
+            bad += nan ? !isnan(value_(out[0][l])) : texel_half(out[0][l]) != h;
+        }
+    }
+    CHECK_EQ_INT(bad, 0);
+    CHECK_EQ_INT(texel_half(bits_(65519.0f)), 0x7bff);
+    CHECK_EQ_INT(texel_half(bits_(65520.0f)), 0x7c00);
+    CHECK_EQ_INT(texel_half(bits_(1.0f + 0x1p-11f)), 0x3c00); /* ties go to even */
+    CHECK_EQ_INT(texel_half(bits_(1.0f + 3 * 0x1p-11f)), 0x3c02);
+    CHECK_EQ_INT(texel_half(bits_(0x1p-25f)), 0);
+    CHECK_EQ_INT(texel_half(bits_(-0x1.8p-25f)), 0x8001);
+}
+
+int main(void)
+{
+    test_fetches_();
+    test_surfaces_();
+    test_halves_();
+    return check_done();
+}
