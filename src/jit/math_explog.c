@@ -7,14 +7,22 @@
 
 static const double magic_value = 0x1.8p23; /* see alu_approx.c */
 
-/* e^r 2^n for |r| <= ln 2 / 2; t is n plus the rounding constant. */
-static val exp_of(struct alu *a, val r, val t)
+/* e^(r + low) 2^n for |r| <= ln 2 / 2; t is n plus the rounding constant. */
+static val exp_of(struct alu *a, val r, val low, val t)
 {
     static const double c[] = {0.5, 0.166665733, 0.0416665487, 0.00836377405, 0.00139269268};
     val magic = ir_kf(t, magic_value), n = ir_fsub(a, t, magic);
     val n_int = ir_sub(a, ir_as_int(a, t), ir_as_int(a, magic));
-    val p = ir_fma(a, ir_fmul(a, r, r), alu_poly(a, r, c, WEIR_COUNT(c)), r);
-    return alu_scale(a, ir_fadd(a, p, ir_kf(p, 1)), n, n_int);
+    val p = ir_fma(a, ir_fmul(a, r, r), alu_poly(a, r, c, WEIR_COUNT(c)), low);
+    return alu_scale(a, ir_fadd(a, ir_fadd(a, p, r), ir_kf(p, 1)), n, n_int);
+}
+
+/* x y + z, and what its rounding lost; z is the larger term. */
+static val fma_with_error(struct alu *a, val x, val y, val z, val *lost)
+{
+    val r = ir_fma(a, x, y, z);
+    *lost = ir_fma(a, x, y, ir_fsub(a, z, r));
+    return r;
 }
 
 /* Beyond these the result is infinite or 0 anyway; a NaN stays. */
@@ -33,8 +41,9 @@ static void emit_expf(struct alu *a, const val *s, val *d)
     }
     val x = clamp(a, s[0], 130), magic = ir_kf(x, magic_value);
     val t = ir_fma(a, x, ir_kf(x, 0x1.715476p+0), magic), n = ir_fsub(a, t, magic);
-    val r = ir_fma(a, n, ir_kf(x, -0x1.62e43p-1), x);
-    d[0] = exp_of(a, ir_fma(a, n, ir_kf(x, 0x1.05c61p-29), r), t);
+    val low, r = ir_fma(a, n, ir_kf(x, -0x1.62e43p-1), x);
+    r = fma_with_error(a, n, ir_kf(x, 0x1.05c61p-29), r, &low);
+    d[0] = exp_of(a, r, low, t);
 }
 
 static void emit_exp10f(struct alu *a, const val *s, val *d)
@@ -48,8 +57,9 @@ static void emit_exp10f(struct alu *a, const val *s, val *d)
     val r = ir_fma(a, n, ir_kf(x, -0x1.344136p-2), x);
     r = ir_fma(a, n, ir_kf(x, 0x1.ec10cp-27), r);
     /* times ln 10, whose lower part matters */
-    val y = ir_fma(a, r, ir_kf(r, -0x1.12aabap-25), ir_fmul(a, r, ir_kf(r, 0x1.26bb1cp+1)));
-    d[0] = exp_of(a, y, t);
+    val ln10 = ir_kf(r, 0x1.26bb1cp+1), y = ir_fmul(a, r, ln10);
+    val low = ir_fma(a, r, ir_kf(r, -0x1.12aabap-25), ir_fma(a, r, ln10, ir_fneg(a, y)));
+    d[0] = exp_of(a, y, low, t);
 }
 
 static void emit_exp2f(struct alu *a, const val *s, val *d) { d[0] = alu_ex2(a, s[0]); }
