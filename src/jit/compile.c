@@ -76,7 +76,8 @@ void jkernel_print_shapes(const struct jkernel *k, struct strbuf *out)
                 if (shape_uniform(s))
                     sb_printf(out, " uniform");
                 else if (s->seg)
-                    sb_printf(out, " seg %d stride %lld", 1 << s->seg, (long long)s->stride);
+                    sb_printf(out, " seg %d stride %lld%s", 1 << s->seg, (long long)s->stride,
+                              s->brk ? " unless wrapped" : "");
                 else
                     sb_printf(out, " varying");
                 if (!s->seg && s->hint_seg)

@@ -73,9 +73,26 @@ static void plan_resume_(struct emit *e)
             at = (at + align - 1) / align * align;
             e->regs[r].frame_offset = at;
             at += vec ? bytes : bytes * (uint32_t)nsegs(reg->shape.seg);
+            if (reg->shape.brk != 0)
+                at += 4 * (uint32_t)nsegs(reg->shape.seg);
         }
     }
     e->frame_bytes = (at + 63) & ~63u;
+}
+
+static void frame_word_(struct emit *e, LLVMValueRef slot, uint32_t offset, bool save)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef p = byte_offset(e, e->frame_w, c64(e, offset)), v;
+    if (save) {
+        v = LLVMBuildLoad2(b, e->i32, slot, "");
+        v = LLVMBuildStore(b, v, p);
+        tag_frame(e, v);
+    } else {
+        v = LLVMBuildLoad2(b, e->i32, p, "");
+        tag_frame(e, v);
+        LLVMBuildStore(b, v, slot);
+    }
 }
 
 /* Moves one register between its slots and the frame. */
@@ -110,21 +127,10 @@ static void frame_register_(struct emit *e, int32_t reg, bool save)
             LLVMBuildStore(b, v, s->slot[n]);
         }
     }
-}
-
-static void frame_word_(struct emit *e, LLVMValueRef slot, uint32_t offset, bool save)
-{
-    LLVMBuilderRef b = e->alu.b;
-    LLVMValueRef p = byte_offset(e, e->frame_w, c64(e, offset)), v;
-    if (save) {
-        v = LLVMBuildLoad2(b, e->i32, slot, "");
-        v = LLVMBuildStore(b, v, p);
-        tag_frame(e, v);
-    } else {
-        v = LLVMBuildLoad2(b, e->i32, p, "");
-        tag_frame(e, v);
-        LLVMBuildStore(b, v, slot);
-    }
+    for (int n = 0; r->shape.brk != 0 && n < nsegs(r->shape.seg); n++)
+        frame_word_(e, s->brk[n],
+                    s->frame_offset + (uint32_t)nsegs(r->shape.seg) * bytes + 4 * (uint32_t)n,
+                    save);
 }
 
 /* Saves or restores all that resume point r needs. */
@@ -678,8 +684,11 @@ static void prologue_(struct emit *e)
         if (reg->shape.seg == SEG_NONE)
             e->regs[r].slot[0] = new_slot(e, LLVMVectorType(t, JIT_WARP), reg->name);
         else
-            for (int s = 0; s < nsegs(reg->shape.seg); s++)
+            for (int s = 0; s < nsegs(reg->shape.seg); s++) {
                 e->regs[r].slot[s] = new_slot(e, t, reg->name);
+                if (reg->shape.brk != 0)
+                    e->regs[r].brk[s] = new_slot(e, e->i32, "break");
+            }
     }
 }
 

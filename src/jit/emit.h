@@ -19,6 +19,7 @@
 /* Where a register lives. */
 struct storage {
     LLVMValueRef slot[MAX_SEGS]; /* one scalar a segment, or slot[0]: a vector of 32 */
+    LLVMValueRef brk[MAX_SEGS];  /* shapes with a break: i32, the segment's lanes before it */
     uint32_t frame_offset;       /* of its place in a warp's frame, UINT32_MAX: none */
 };
 
@@ -86,6 +87,15 @@ LLVMValueRef operand_vector(struct emit *e, const struct ptx_operand *o, unsigne
 void write_segments(struct emit *e, int32_t reg, struct shape s, const LLVMValueRef *v,
                     unsigned type);
 void write_vector(struct emit *e, int32_t reg, LLVMValueRef v, unsigned type);
+/* write_segments for a shape with a break; before[s] is the number of lanes of segment s before it.
+ */
+void write_broken(struct emit *e, int32_t reg, struct shape s, const LLVMValueRef *v,
+                  const LLVMValueRef *before, unsigned type);
+/* Lanes before the break of a register operand's segment, i32: 2^seg when there is none in it. */
+LLVMValueRef operand_break(struct emit *e, const struct ptx_operand *o, unsigned seg, int s);
+/* The same for a 32-bit index about to be widened: how many lanes do not wrap. */
+LLVMValueRef lanes_before_wrap(struct emit *e, LLVMValueRef first, int64_t stride, unsigned seg,
+                               bool is_signed);
 void write_uniform(struct emit *e, int32_t reg, LLVMValueRef v, unsigned type);
 LLVMValueRef read_slot(struct emit *e, int32_t reg, int s);
 /* <32 x i1> of active lanes, or NULL for all. */

@@ -345,26 +345,64 @@ static LLVMValueRef neighbours_(struct emit *e, const struct access *a, LLVMValu
     return LLVMBuildICmp(b, LLVMIntEQ, same, c32(e, 0xffffffff), "");
 }
 
+/* i1: no lane of an affine address lies behind a break, so that segments are contiguous. */
+static LLVMValueRef unbroken_(struct emit *e, const struct access *a)
+{
+    LLVMBuilderRef b = e->alu.b;
+    struct ptx_operand p = {.kind = PTX_OPR_REG, .reg = a->at->reg};
+    LLVMValueRef all = NULL, whole = c32(e, 1u << a->shape.seg);
+    for (int s = 0; s < nsegs(a->shape.seg); s++) {
+        LLVMValueRef ok =
+            LLVMBuildICmp(b, LLVMIntEQ, operand_break(e, &p, a->shape.seg, s), whole, "");
+        all = all ? LLVMBuildAnd(b, all, ok, "") : ok;
+    }
+    return all;
+}
+
+/* How lanes that are likely neighbours access memory: i1 `near` says whether they are, first[] are
+ * the segments' pointers then, `at` is where lanes are otherwise (NULL: still to be computed). */
+struct likely {
+    LLVMValueRef near, at, first[MAX_SEGS];
+    unsigned seg;
+};
+
+/* False: lanes are known to be apart, and likely->at says where. */
+static bool likely_(struct emit *e, const struct access *a, struct likely *l)
+{
+    mask_vector(e); /* made here, so that both sides may use it */
+    if (a->shape.brk != 0 && a->shape.stride == (int64_t)a->bytes * a->vec) {
+        l->seg = a->shape.seg;
+        l->at = NULL;
+        l->near = unbroken_(e, a);
+        for (int s = 0; s < nsegs(l->seg); s++)
+            l->first[s] = pointer_scalar_(e, a, l->seg, s);
+        return true;
+    }
+    l->at = where_(e, a);
+    l->seg = likely_segment_(a);
+    if (l->seg == SEG_NONE)
+        return false;
+    l->near = neighbours_(e, a, l->at, l->seg, l->first);
+    return true;
+}
+
 static void load_varying_(struct emit *e, const struct access *a, LLVMValueRef *out)
 {
     LLVMBuilderRef b = e->alu.b;
-    LLVMValueRef at = where_(e, a);
-    unsigned seg = likely_segment_(a);
-    if (seg == SEG_NONE) {
-        gather_(e, a, at, out);
+    struct likely l;
+    if (!likely_(e, a, &l)) {
+        gather_(e, a, l.at, out);
         return;
     }
-    LLVMValueRef first[MAX_SEGS], fast[8], slow[8];
-    mask_vector(e); /* made here, so that both sides may use it */
-    LLVMValueRef near = neighbours_(e, a, at, seg, first);
+    LLVMValueRef fast[8], slow[8];
     LLVMBasicBlockRef yes = new_bb(e, "near"), no = new_bb(e, "far"), join = new_bb(e, "loaded");
-    LLVMBuildCondBr(b, near, yes, no);
+    LLVMBuildCondBr(b, l.near, yes, no);
     LLVMPositionBuilderAtEnd(b, yes);
-    load_contiguous_(e, a, seg, first, fast);
+    load_contiguous_(e, a, l.seg, l.first, fast);
     yes = LLVMGetInsertBlock(b);
     LLVMBuildBr(b, join);
     LLVMPositionBuilderAtEnd(b, no);
-    gather_(e, a, at, slow);
+    gather_(e, a, l.at ? l.at : where_(e, a), slow);
     no = LLVMGetInsertBlock(b);
     LLVMBuildBr(b, join);
     LLVMPositionBuilderAtEnd(b, join);
@@ -418,7 +456,8 @@ bool emit_load(struct emit *e, const struct ptx_instr *i)
             if (element_(d, k)->kind == PTX_OPR_REG)
                 write_segments(e, element_(d, k)->reg, sh, v[k], a.type);
     } else {
-        if (a.shape.seg != SEG_NONE && a.shape.stride == (int64_t)a.bytes * a.vec) {
+        if (a.shape.seg != SEG_NONE && a.shape.brk == 0 &&
+            a.shape.stride == (int64_t)a.bytes * a.vec) {
             LLVMValueRef p[MAX_SEGS];
             for (int s = 0; s < nsegs(a.shape.seg); s++)
                 p[s] = pointer_scalar_(e, &a, a.shape.seg, s);
@@ -480,24 +519,20 @@ static void scatter_(struct emit *e, const struct access *a, LLVMValueRef at, LL
 static void store_varying_(struct emit *e, const struct access *a, LLVMValueRef *v)
 {
     LLVMBuilderRef b = e->alu.b;
-    LLVMValueRef at = where_(e, a);
-    unsigned seg = likely_segment_(a);
-    if (seg == SEG_NONE) {
-        scatter_(e, a, at, v);
+    struct likely l;
+    if (!likely_(e, a, &l)) {
+        scatter_(e, a, l.at, v);
         return;
     }
-    LLVMValueRef first[MAX_SEGS];
-    mask_vector(e);
-    LLVMValueRef near = neighbours_(e, a, at, seg, first);
     LLVMBasicBlockRef yes = new_bb(e, "near"), no = new_bb(e, "far"), join = new_bb(e, "stored");
-    LLVMBuildCondBr(b, near, yes, no);
+    LLVMBuildCondBr(b, l.near, yes, no);
     LLVMPositionBuilderAtEnd(b, yes);
     LLVMValueRef copy[8];
     memcpy(copy, v, sizeof(LLVMValueRef) * (size_t)a->vec);
-    store_contiguous_(e, a, seg, first, copy);
+    store_contiguous_(e, a, l.seg, l.first, copy);
     LLVMBuildBr(b, join);
     LLVMPositionBuilderAtEnd(b, no);
-    scatter_(e, a, at, v);
+    scatter_(e, a, l.at ? l.at : where_(e, a), v);
     LLVMBuildBr(b, join);
     LLVMPositionBuilderAtEnd(b, join);
 }
@@ -544,7 +579,7 @@ bool emit_store(struct emit *e, const struct ptx_instr *i)
     LLVMValueRef v[8];
     for (int k = 0; k < a.vec; k++)
         v[k] = operand_vector(e, element_(data, k), a.type);
-    if (a.shape.seg != SEG_NONE && a.shape.stride == (int64_t)a.bytes * a.vec) {
+    if (a.shape.seg != SEG_NONE && a.shape.brk == 0 && a.shape.stride == (int64_t)a.bytes * a.vec) {
         LLVMValueRef p[MAX_SEGS];
         for (int s = 0; s < nsegs(a.shape.seg); s++)
             p[s] = pointer_scalar_(e, &a, a.shape.seg, s);

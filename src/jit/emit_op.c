@@ -191,10 +191,13 @@ static bool emit_mov_(struct emit *e, const struct ptx_instr *i)
         write_vector(e, d->reg, operand_vector(e, s, type), type);
         return true;
     }
-    LLVMValueRef v[MAX_SEGS];
-    for (int n = 0; n < nsegs(sh.seg); n++)
+    LLVMValueRef v[MAX_SEGS], before[MAX_SEGS];
+    for (int n = 0; n < nsegs(sh.seg); n++) {
         v[n] = operand_scalar(e, s, type, sh.seg, n);
-    write_segments(e, d->reg, sh, v, type);
+        if (sh.brk != 0)
+            before[n] = operand_break(e, s, sh.seg, n);
+    }
+    write_broken(e, d->reg, sh, v, before, type);
     return true;
 }
 
@@ -236,13 +239,15 @@ static bool emit_cvta_(struct emit *e, const struct ptx_instr *i)
         write_vector(e, i->operands[0].reg, v[0], type);
         return true;
     }
-    LLVMValueRef base = window_(e, space);
+    LLVMValueRef base = window_(e, space), before[MAX_SEGS];
     for (int n = 0; n < nsegs(sh.seg); n++) {
+        if (sh.brk != 0)
+            before[n] = operand_break(e, s, sh.seg, n);
         v[n] = operand_scalar(e, s, PTX_U64, sh.seg, n);
         if (base != NULL)
             v[n] = to ? LLVMBuildSub(b, v[n], base, "") : LLVMBuildAdd(b, v[n], base, "");
     }
-    write_segments(e, i->operands[0].reg, sh, v, type);
+    write_broken(e, i->operands[0].reg, sh, v, before, type);
     return true;
 }
 
@@ -314,18 +319,47 @@ static void write_results_(struct emit *e, const struct ptx_operand *d, int whic
     write_segments(e, d->reg, sh, v, type);
 }
 
+/* Lanes before the break of a result: its source's, or, where a 32-bit index is widened, those that
+ * do not wrap. `src` are the instruction's sources. */
+static LLVMValueRef result_break_(struct emit *e, const struct ptx_instr *i,
+                                  const struct ptx_operand *src, int nsrc, unsigned seg, int s)
+{
+    LLVMValueRef before = NULL;
+    for (int n = 0; n < nsrc; n++) {
+        if (shape_operand(e->k, &src[n]).brk == 0)
+            continue;
+        LLVMValueRef x = operand_break(e, &src[n], seg, s);
+        if (before == NULL) {
+            before = x;
+        } else { /* selp with a uniform predicate: both have one */
+            LLVMValueRef c = operand_scalar(e, &src[2], PTX_PRED, SEG_WARP, 0);
+            before = LLVMBuildSelect(e->alu.b, c, before, x, "");
+        }
+    }
+    for (int n = 0; n < nsrc && before == NULL; n++) {
+        struct shape a = shape_operand(e->k, &src[n]);
+        if (a.stride != 0)
+            before =
+                lanes_before_wrap(e, operand_scalar(e, &src[n], PTX_U32, seg, s), a.stride, seg,
+                                  ptx_type_is_signed((enum ptx_type)i->types[i->ntypes - 1]));
+    }
+    return before;
+}
+
 static bool emit_alu_(struct emit *e, const struct ptx_instr *i)
 {
     struct alu_sig sig;
     if (!alu_signature(i, &sig))
         return diag_set(e->k->diag, i->line, i->column, "%s is not supported", ptx_op_name(i->op));
     struct shape sh = shape_of(e->k, i, 0);
-    LLVMValueRef src[ALU_MAX_SRC], dst[MAX_SEGS][ALU_MAX_DST];
+    LLVMValueRef src[ALU_MAX_SRC], dst[MAX_SEGS][ALU_MAX_DST], before[MAX_SEGS];
     bool vec = sh.seg == SEG_NONE;
     int parts = vec ? 1 : nsegs(sh.seg);
     e->alu.lanes = vec ? JIT_WARP : 1;
     e->alu.mask = NULL;
     for (int p = 0; p < parts; p++) {
+        if (sh.brk != 0)
+            before[p] = result_break_(e, i, &i->operands[sig.ndst], sig.nsrc, sh.seg, p);
         for (int n = 0; n < sig.nsrc; n++) {
             const struct ptx_operand *o = &i->operands[sig.ndst + n];
             src[n] = vec ? operand_vector(e, o, sig.src[n])
@@ -334,6 +368,13 @@ static bool emit_alu_(struct emit *e, const struct ptx_instr *i)
         if (!alu_emit(&e->alu, i, src, dst[p]))
             return diag_set(e->k->diag, i->line, i->column, "%s is not supported",
                             ptx_op_name(i->op));
+    }
+    if (sh.brk != 0) {
+        LLVMValueRef v[MAX_SEGS];
+        for (int p = 0; p < parts; p++)
+            v[p] = dst[p][0];
+        write_broken(e, i->operands[0].reg, sh, v, before, sig.dst[0]);
+        return true;
     }
     for (int d = 0; d < sig.ndst; d++)
         write_results_(e, &i->operands[d], d, sh, dst, sig.dst[d]);

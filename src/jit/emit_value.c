@@ -263,6 +263,72 @@ static LLVMValueRef not_if_(struct emit *e, const struct ptx_operand *o, LLVMVal
     return LLVMBuildNot(e->alu.b, v, "");
 }
 
+/* ---- breaks ---------------------------------------------------------------------------------- */
+
+static LLVMValueRef umin_(struct emit *e, LLVMValueRef a, LLVMValueRef b)
+{
+    return intrinsic(e, "llvm.umin", &e->i32, 1, (LLVMValueRef[]){a, b}, 2);
+}
+
+/* The value `lanes` behind the first lane of a segment, whose value is v. */
+static LLVMValueRef advance_(struct emit *e, const struct shape *sh, LLVMValueRef v,
+                             LLVMValueRef before, int64_t lanes)
+{
+    LLVMBuilderRef b = e->alu.b;
+    if (sh->stride == 0 || lanes == 0)
+        return v;
+    v = LLVMBuildAdd(b, v, LLVMConstInt(LLVMTypeOf(v), (uint64_t)(sh->stride * lanes), true), "");
+    if (sh->brk == 0)
+        return v;
+    LLVMValueRef behind = LLVMBuildICmp(b, LLVMIntUGE, c32(e, (uint64_t)lanes), before, "");
+    LLVMValueRef drop = LLVMBuildSelect(b, behind, c64(e, (uint64_t)sh->brk << 32), c64(e, 0), "");
+    return LLVMBuildSub(b, v, drop, "");
+}
+
+/* Lanes before the break for the 2^seg lanes that start `lanes` behind a segment's first. */
+static LLVMValueRef rest_before_(struct emit *e, LLVMValueRef before, unsigned seg, int64_t lanes)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef all = c32(e, 1u << seg), k = c32(e, (uint64_t)lanes);
+    LLVMValueRef rest = umin_(e, LLVMBuildSub(b, before, k, ""), all);
+    return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntUGE, k, before, ""), all, rest, "");
+}
+
+LLVMValueRef operand_break(struct emit *e, const struct ptx_operand *o, unsigned seg, int s)
+{
+    const struct shape *sh = &e->k->regs[o->reg].shape;
+    int in = (s << seg) >> sh->seg;
+    LLVMValueRef before = LLVMBuildLoad2(e->alu.b, e->i32, e->regs[o->reg].brk[in], "");
+    return sh->seg == seg ? before : rest_before_(e, before, seg, (s << seg) - (in << sh->seg));
+}
+
+LLVMValueRef lanes_before_wrap(struct emit *e, LLVMValueRef first, int64_t stride, unsigned seg,
+                               bool is_signed)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef room; /* how far the first lane is from the end it moves to */
+    if (stride > 0)
+        room = LLVMBuildSub(b, c32(e, is_signed ? 0x7fffffffu : 0xffffffffu), first, "");
+    else
+        room = LLVMBuildSub(b, first, c32(e, is_signed ? 0x80000000u : 0), "");
+    uint64_t step = (uint64_t)(stride > 0 ? stride : -stride);
+    LLVMValueRef steps = step == 1 ? room : LLVMBuildUDiv(b, room, c32(e, step), "");
+    return LLVMBuildAdd(b, umin_(e, steps, c32(e, (1u << seg) - 1)), c32(e, 1), "");
+}
+
+/* <32 x i64> of a value with breaks. */
+static LLVMValueRef from_broken_(struct emit *e, const LLVMValueRef *v, const LLVMValueRef *before,
+                                 const struct shape *sh)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef out = from_segments(e, v, sh->seg, sh->stride);
+    LLVMValueRef behind = LLVMBuildICmp(b, LLVMIntUGE, lane_constants(e, e->i32, 1, sh->seg),
+                                        from_segments(e, before, sh->seg, 0), "");
+    LLVMValueRef drop = splat(e, c64(e, (uint64_t)sh->brk << 32), JIT_WARP);
+    drop = LLVMBuildSelect(b, behind, drop, LLVMConstNull(e->v32i64), "");
+    return LLVMBuildSub(b, out, drop, "");
+}
+
 LLVMValueRef operand_scalar(struct emit *e, const struct ptx_operand *o, unsigned want,
                             unsigned seg, int s)
 {
@@ -270,11 +336,11 @@ LLVMValueRef operand_scalar(struct emit *e, const struct ptx_operand *o, unsigne
     case PTX_OPR_REG: {
         const struct shape *sh = &e->k->regs[o->reg].shape;
         int in = (s << seg) >> sh->seg;
-        LLVMValueRef v = read_slot(e, o->reg, in);
         int64_t lanes = (s << seg) - (in << sh->seg);
-        if (sh->stride != 0 && lanes != 0)
-            v = LLVMBuildAdd(e->alu.b, v,
-                             LLVMConstInt(LLVMTypeOf(v), (uint64_t)(sh->stride * lanes), true), "");
+        LLVMValueRef before = NULL;
+        if (sh->brk != 0 && lanes != 0)
+            before = LLVMBuildLoad2(e->alu.b, e->i32, e->regs[o->reg].brk[in], "");
+        LLVMValueRef v = advance_(e, sh, read_slot(e, o->reg, in), before, lanes);
         return coerce(e, not_if_(e, o, v), want, false);
     }
     case PTX_OPR_SREG: return coerce(e, sreg_scalar(e, o, seg, s), want, false);
@@ -292,9 +358,14 @@ LLVMValueRef operand_vector(struct emit *e, const struct ptx_operand *o, unsigne
             v = read_slot(e, o->reg, 0);
         } else {
             LLVMValueRef seg[MAX_SEGS];
-            for (int s = 0; s < nsegs(sh->seg); s++)
+            LLVMValueRef before[MAX_SEGS];
+            for (int s = 0; s < nsegs(sh->seg); s++) {
                 seg[s] = read_slot(e, o->reg, s);
-            v = from_segments(e, seg, sh->seg, sh->stride);
+                if (sh->brk != 0)
+                    before[s] = operand_break(e, o, sh->seg, s);
+            }
+            v = sh->brk != 0 ? from_broken_(e, seg, before, sh)
+                             : from_segments(e, seg, sh->seg, sh->stride);
         }
         return coerce(e, not_if_(e, o, v), want, false);
     }
@@ -313,8 +384,8 @@ void write_vector(struct emit *e, int32_t reg, LLVMValueRef v, unsigned type)
     LLVMBuildStore(e->alu.b, v, e->regs[reg].slot[0]);
 }
 
-void write_segments(struct emit *e, int32_t reg, struct shape s, const LLVMValueRef *v,
-                    unsigned type)
+void write_broken(struct emit *e, int32_t reg, struct shape s, const LLVMValueRef *v,
+                  const LLVMValueRef *before, unsigned type)
 {
     const struct jreg *r = &e->k->regs[reg];
     LLVMValueRef wide[MAX_SEGS];
@@ -322,18 +393,27 @@ void write_segments(struct emit *e, int32_t reg, struct shape s, const LLVMValue
     for (int n = 0; n < nsegs(s.seg); n++)
         wide[n] = coerce(e, v[n], r->type, sext);
     if (r->shape.seg == SEG_NONE) {
-        write_vector(e, reg, from_segments(e, wide, s.seg, s.stride), r->type);
+        LLVMValueRef x = s.brk != 0 ? from_broken_(e, wide, before, &s)
+                                    : from_segments(e, wide, s.seg, s.stride);
+        write_vector(e, reg, x, r->type);
         return;
     }
     for (int n = 0; n < nsegs(r->shape.seg); n++) {
         int in = (n << r->shape.seg) >> s.seg;
         int64_t lanes = (n << r->shape.seg) - (in << s.seg);
-        LLVMValueRef x = wide[in];
-        if (s.stride != 0 && lanes != 0)
-            x = LLVMBuildAdd(e->alu.b, x,
-                             LLVMConstInt(LLVMTypeOf(x), (uint64_t)(s.stride * lanes), true), "");
-        LLVMBuildStore(e->alu.b, x, e->regs[reg].slot[n]);
+        LLVMValueRef at = s.brk != 0 ? before[in] : NULL;
+        LLVMBuildStore(e->alu.b, advance_(e, &s, wide[in], at, lanes), e->regs[reg].slot[n]);
+        if (s.brk != 0)
+            LLVMBuildStore(e->alu.b,
+                           s.seg == r->shape.seg ? at : rest_before_(e, at, r->shape.seg, lanes),
+                           e->regs[reg].brk[n]);
     }
+}
+
+void write_segments(struct emit *e, int32_t reg, struct shape s, const LLVMValueRef *v,
+                    unsigned type)
+{
+    write_broken(e, reg, s, v, NULL, type);
 }
 
 void write_uniform(struct emit *e, int32_t reg, LLVMValueRef v, unsigned type)

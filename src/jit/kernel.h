@@ -31,6 +31,8 @@ struct shape {
     uint8_t align;    /* first-lane values are multiples of 2^align */
     uint8_t hint_seg; /* varying, but affine except where a narrower index wrapped around: */
     int64_t stride;   /* (also the hint's stride) */
+    int64_t brk;      /* not 0: a narrower index may have wrapped, once in a segment. Lanes from a
+                         number on that is known at run time are brk * 2^32 below the affine value */
     int64_t lo, hi;   /* all lanes' values lie in lo..hi (signed), when `ranged` */
     bool ranged;
 };

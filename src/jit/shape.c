@@ -16,6 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Strides below this stay within 31 bits over a whole warp. */
+enum { MAX_BREAK_STRIDE = 1 << 26 };
+
 static const struct shape VARYING = {.seg = SEG_NONE, .known = 1};
 
 static struct shape uniform_(unsigned align)
@@ -55,7 +58,7 @@ struct shape shape_join(struct shape a, struct shape b)
         return b;
     if (!b.known)
         return a;
-    if (a.seg == SEG_NONE || b.seg == SEG_NONE || a.stride != b.stride) {
+    if (a.seg == SEG_NONE || b.seg == SEG_NONE || a.stride != b.stride || a.brk != b.brk) {
         struct shape v = VARYING;
         unsigned ha = a.seg ? a.seg : a.hint_seg, hb = b.seg ? b.seg : b.hint_seg;
         if (ha && hb && a.stride == b.stride) { /* affine, perhaps wrapped, either way */
@@ -200,6 +203,12 @@ static struct shape add_(struct shape a, struct shape b, int sign, unsigned bits
     struct shape s = {.known = 1};
     s.seg = (uint8_t)min_u_(a.seg, b.seg);
     s.stride = wrap_(a.stride + sign * b.stride, bits);
+    if (a.brk != 0 || b.brk != 0) {
+        /* one break can be followed, two cannot */
+        if ((a.brk != 0 && b.brk != 0) || s.stride == 0 || bits < 64)
+            return VARYING;
+        s.brk = a.brk != 0 ? a.brk : sign * b.brk;
+    }
     s.align = (uint8_t)min_u_(align_at_(&a, s.seg), align_at_(&b, s.seg));
     if (a.ranged && b.ranged)
         s = sign > 0 ? with_range_(s, a.lo + b.lo, a.hi + b.hi)
@@ -228,6 +237,11 @@ static struct shape mul_(struct shape a, struct shape b, unsigned bits)
         return VARYING;
     s.seg = (uint8_t)min_u_(a.seg, b.seg);
     s.stride = a.stride == 0 ? 0 : wrap_(a.stride * b.lo, bits);
+    if (a.brk != 0) {
+        if (bits < 64 || s.stride == 0)
+            return VARYING;
+        s.brk = a.brk * b.lo;
+    }
     s.align = (uint8_t)min_u_(63, (unsigned)align_at_(&a, s.seg) + align_at_(&b, s.seg));
     if (a.ranged && b.ranged) {
         __extension__ typedef __int128 i128;
@@ -244,13 +258,19 @@ static struct shape mul_(struct shape a, struct shape b, unsigned bits)
 }
 
 /* From 32 (or fewer) bits to more: exact only where no lane wraps. */
-static struct shape widen_(struct shape a, bool is_signed)
+static struct shape widen_(struct shape a, bool is_signed, unsigned from)
 {
     if (a.seg == SEG_NONE || a.stride == 0)
         return a.seg == SEG_NONE && !a.hint_seg ? VARYING : a;
     bool exact = a.ranged && a.hi - a.lo < (int64_t)1 << 31 && (is_signed || a.lo >= 0);
     if (exact)
         return a;
+    /* within a segment the narrow value can wrap once: the wide one then has a break */
+    if (from == 32 && a.brk == 0 && a.stride > -MAX_BREAK_STRIDE && a.stride < MAX_BREAK_STRIDE) {
+        a.brk = a.stride > 0 ? 1 : -1;
+        a.ranged = false;
+        return a;
+    }
     struct shape v = VARYING;
     v.hint_seg = a.seg;
     v.stride = a.stride;
@@ -333,11 +353,29 @@ static bool exact_constant_(struct shape s)
     return shape_uniform(&s) && s.ranged && s.lo == s.hi;
 }
 
+/* Operations through which a break can be followed (kernel.h, struct shape). */
+static bool follows_break_(const struct ptx_instr *i)
+{
+    switch (i->op) {
+    case PTX_OP_mov:
+    case PTX_OP_cvta:
+    case PTX_OP_add:
+    case PTX_OP_sub:
+    case PTX_OP_mul:
+    case PTX_OP_mad:
+    case PTX_OP_shl:
+    case PTX_OP_cvt: return true;
+    default: return false;
+    }
+}
+
 /* Integer operations that keep or change strides. False: only the general rule applies. */
 static bool integer_(const struct ptx_instr *i, const struct shape *s, struct shape *out)
 {
     unsigned t = i->types[i->ntypes - 1], bits = ptx_type_bits((enum ptx_type)t);
     if (i->ntypes == 0 || !is_int_type_(t) || bits < 16)
+        return false;
+    if (!follows_break_(i) && (s[0].brk != 0 || (i->noperands > 2 && s[1].brk != 0)))
         return false;
     switch (i->op) {
     case PTX_OP_mov:
@@ -355,8 +393,8 @@ static bool integer_(const struct ptx_instr *i, const struct shape *s, struct sh
             return false;
         struct shape a = s[0], b = s[1];
         if (wide) {
-            a = widen_(a, ptx_type_is_signed((enum ptx_type)t));
-            b = widen_(b, ptx_type_is_signed((enum ptx_type)t));
+            a = widen_(a, ptx_type_is_signed((enum ptx_type)t), bits);
+            b = widen_(b, ptx_type_is_signed((enum ptx_type)t), bits);
         }
         *out = mul_(a, b, wide ? bits * 2 : bits);
         if (i->op == PTX_OP_mad)
@@ -399,9 +437,12 @@ static bool integer_(const struct ptx_instr *i, const struct shape *s, struct sh
         if (to > from) {
             if (from < 32 && s[0].stride != 0 && s[0].seg)
                 return false;
-            *out = widen_(s[0], ptx_type_is_signed((enum ptx_type)i->types[1]));
+            *out = widen_(s[0], ptx_type_is_signed((enum ptx_type)i->types[1]), from);
         } else {
             *out = s[0];
+            if (to == from && s[0].brk != 0)
+                return true;
+            out->brk = 0; /* a break is a multiple of 2^32: gone with the upper half */
             out->stride = wrap_(s[0].stride, to);
             if (to < 32)
                 out->ranged = false;
