@@ -1,5 +1,6 @@
 /* Every mathematical function of CUDA, called once: single and double precision, under its C name,
  * its C++ overload and in namespace std. Compiled only. */
+#include <algorithm>
 #include <cmath>
 
 __global__ void float_functions(float *p, int *q, const float *v)
