@@ -79,15 +79,16 @@ void jit_init(const char *simd)
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
     LLVMTargetRef target;
-    char *error = NULL, *triple = LLVMGetDefaultTargetTriple(), *cpu = LLVMGetHostCPUName();
+    char *error = NULL, *triple = LLVMGetDefaultTargetTriple(), *host = LLVMGetHostCPUName();
     LLVMGetTargetFromTriple(triple, &target, &error);
     features = masked_features(simd);
-    if (strcmp(simd, "host"))
-        cpu = strdup("x86-64");
+    const char *cpu = strcmp(simd, "host") ? "x86-64" : host;
     LLVMTargetMachineRef m[2];
     for (int k = 0; k < 2; k++)
         m[k] = LLVMCreateTargetMachine(target, triple, cpu, features, LLVMCodeGenLevelDefault,
                                        LLVMRelocPIC, LLVMCodeModelJITDefault);
+    LLVMDisposeMessage(triple);
+    LLVMDisposeMessage(host);
     machine = m[0];
     LLVMOrcLLJITBuilderRef b = LLVMOrcCreateLLJITBuilder();
     LLVMOrcLLJITBuilderSetJITTargetMachineBuilder(
@@ -234,13 +235,17 @@ void jit_finish(void)
     if (!context)
         return;
     char *error = NULL;
-    LLVMSetTarget(module, LLVMGetTargetMachineTriple(machine));
+    char *triple = LLVMGetTargetMachineTriple(machine);
+    LLVMSetTarget(module, triple);
+    LLVMDisposeMessage(triple);
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
     LLVMSetModuleDataLayout(module, layout);
+    LLVMDisposeTargetData(layout);
     if (LLVMVerifyModule(module, LLVMReturnStatusAction, &error)) {
         fprintf(stderr, "%s\n", error);
         exit(1);
     }
+    LLVMDisposeMessage(error);
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     must(LLVMRunPasses(module, "default<O1>", machine, options));
     LLVMDisposePassBuilderOptions(options);
@@ -263,4 +268,12 @@ void jit_finish(void)
         pending[k].out->lane = (lane_fn)p;
     }
     pending_count = 0;
+}
+
+void jit_exit(void)
+{
+    must(LLVMOrcDisposeLLJIT(jit));
+    LLVMDisposeTargetMachine(machine);
+    free(features);
+    LLVMShutdown();
 }

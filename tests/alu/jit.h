@@ -21,12 +21,16 @@ struct compiled {
 void jit_init(const char *simd);
 const char *jit_features(void);
 
+/* For functions that call compiled code: the sanitizer would look for a type before its start. */
+#define CALLS_COMPILED __attribute__((no_sanitize("function")))
+
 /* Adds a function to the batch; jit_finish compiles the batch and fills what was added. i is kept
  * until then; uniform (by operand, may be NULL) says which sources are broadcast from lane 0. False
  * when the emitter refuses. */
 bool jit_add(const struct ptx_instr *i, const bool *uniform, const char *math, struct compiled *out,
              struct diag *d);
 void jit_finish(void);
+void jit_exit(void); /* releases everything */
 
 unsigned lane_bytes(unsigned type); /* of a PTX type in a SLOT */
 

@@ -169,7 +169,7 @@ static unsigned rounds(const struct test_case *c)
     return n / LANES + 40;
 }
 
-static void run(struct test_case *c)
+CALLS_COMPILED static void run(struct test_case *c)
 {
     const struct alu_sig *sig = &c->code.sig;
     unsigned failed = check_failed_;
@@ -221,5 +221,6 @@ int main(int argc, char **argv)
         if (cases[k].measure != EXACT && cases[k].code.warp)
             printf("%-32s worst error %.4g of %.4g\n", cases[k].text, cases[k].worst,
                    cases[k].bound);
+    jit_exit();
     return check_done();
 }

@@ -160,7 +160,7 @@ static double error_of(const struct format *f, uint64_t bits, long double want)
     return (double)fabsl((long double)(((quad)got - (quad)want) / step));
 }
 
-static void run(struct math_case *c)
+CALLS_COMPILED static void run(struct math_case *c)
 {
     const struct alu_sig *sig = &c->code.sig;
     const struct format *f = format_of(sig->dst[0]);
@@ -201,7 +201,7 @@ static const char *const others[] = {
 
 static struct compiled other_code[WEIR_COUNT(others)];
 
-static void run_other(const char *name, const struct compiled *c)
+CALLS_COMPILED static void run_other(const char *name, const struct compiled *c)
 {
     const struct alu_sig *sig = &c->sig;
     unsigned different = 0;
@@ -249,5 +249,6 @@ int main(int argc, char **argv)
     for (unsigned k = 0; k < WEIR_COUNT(others); k++)
         if (other_code[k].warp)
             run_other(others[k], &other_code[k]);
+    jit_exit();
     return check_done();
 }
