@@ -100,19 +100,76 @@ static bool check_func_(const struct ptx_func *f, struct diag *d)
     return true;
 }
 
+/* Functions that PTX may call without defining them, besides device math: those that the grid
+ * room's table (grid/helpers.c) has for programs. */
+static bool is_helper_(const char *name)
+{
+    static const char *const names[] = {"vprintf", "__assertfail", "malloc", "free"};
+    for (size_t n = 0; n < WEIR_COUNT(names); n++)
+        if (strcmp(names[n], name) == 0)
+            return true;
+    return false;
+}
+
+static void add_callee_(struct callees *list, const struct ptx_func *f)
+{
+    for (size_t n = 0; n < list->count; n++)
+        if (list->items[n] == f)
+            return;
+    vec_push(list, f);
+}
+
+/* The calls that flattening has left: what they call must exist; what has a body is listed. */
+static bool check_calls_(const struct jkernel *k, struct callees *list)
+{
+    const struct ptx_module *m = k->entry->module;
+    for (size_t n = 0; n < k->ninstrs; n++) {
+        const struct ptx_instr *i = &k->instrs[n];
+        if (i->op != PTX_OP_call)
+            continue;
+        const struct ptx_func *f = i->call->func;
+        if (f != NULL && f->has_body)
+            add_callee_(list, f);
+        else if (f != NULL && !alu_math_known(f->name, NULL) && !is_helper_(f->name))
+            return diag_set(k->diag, i->line, i->column, "call of %s, which is defined nowhere",
+                            f->name);
+        /* through a pointer: as emit_call finds the targets */
+        const struct ptx_call *call = i->call;
+        for (int c = 0; f == NULL && c < (call->proto ? m->nfuncs : call->ncandidates); c++) {
+            const struct ptx_func *to = call->proto ? m->funcs[c] : call->candidates[c];
+            if (to->has_body && !to->is_entry &&
+                (call->proto == NULL ||
+                 (jit_same_prototype(to, call->proto) && jit_address_taken(m, to))))
+                add_callee_(list, to);
+        }
+    }
+    return true;
+}
+
+/* An entry and the functions that it calls and that are not inlined, as far as the passes go that
+ * refuse anything. */
+static bool check_entry_(const struct ptx_func *entry, struct diag *d)
+{
+    struct jit_options opt = {.ntid = {32, 1, 1}};
+    struct callees list = {0};
+    bool ok = true;
+    for (size_t n = 0; ok && n <= list.count; n++) {
+        struct jkernel k = {.entry = n == 0 ? entry : list.items[n - 1], .opt = &opt, .diag = d};
+        k.is_function = n > 0;
+        ok = pass_flatten(&k) && pass_cfg(&k) && check_calls_(&k, &list);
+        jkernel_free(&k);
+    }
+    free(list.items);
+    return ok;
+}
+
 static bool check_(const struct ptx_module *m, struct diag *d)
 {
     for (int n = 0; n < m->nfuncs; n++) {
         const struct ptx_func *f = m->funcs[n];
         if (f->has_body && !check_func_(f, d))
             return false;
-        if (!f->is_entry || !f->has_body)
-            continue;
-        struct jit_options opt = {.ntid = {32, 1, 1}};
-        struct jkernel k = {.entry = f, .opt = &opt, .diag = d};
-        bool ok = pass_flatten(&k);
-        jkernel_free(&k);
-        if (!ok)
+        if (f->is_entry && f->has_body && !check_entry_(f, d))
             return false;
     }
     return true;

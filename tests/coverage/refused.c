@@ -1,0 +1,57 @@
+/* K3: what cannot be compiled is refused when the module is loaded, with the line and the name. The
+ * compiler's own check is asked, as the driver does when it loads a module. */
+#include <stdlib.h>
+
+#include "check.h"
+#include "jit/plugin.h"
+
+#define HEAD ".version 8.0\n.target sm_90\n.address_size 64\n" /* three lines */
+
+static const struct {
+    const char *body; /* from line 4 on */
+    int line;         /* of the refusal; 0: it must be taken */
+    const char *words;
+} cases[] = {
+    {".visible .entry k() {\n ret;\n}\n", 0, NULL},
+    {".extern .func nowhere();\n.visible .entry k() {\n call nowhere;\n ret;\n}\n", 6, "nowhere"},
+    /* declared and not called: nobody is hurt */
+    {".extern .func nowhere();\n.visible .entry k() {\n ret;\n}\n", 0, NULL},
+    /* an instruction of a function that nobody calls counts as well */
+    {".func f() {\n .reg .b64 a;\n stacksave.u64 a;\n ret;\n}\n"
+     ".visible .entry k() {\n ret;\n}\n",
+     6, "stacksave"},
+    /* a function that cannot be inlined holds a barrier */
+    {".func r(.reg .u32 n) {\n .reg .pred p;\n .reg .u32 m;\n bar.sync 0;\n setp.eq.u32 p, n, 0;\n"
+     " @p ret;\n sub.u32 m, n, 1;\n call r, (m);\n ret;\n}\n"
+     ".visible .entry k() {\n .reg .u32 a;\n mov.u32 a, 3;\n call r, (a);\n ret;\n}\n",
+     7, "barrier"},
+    /* the same without: recursion as such is fine */
+    {".func r(.reg .u32 n) {\n .reg .pred p;\n .reg .u32 m;\n setp.eq.u32 p, n, 0;\n @p ret;\n"
+     " sub.u32 m, n, 1;\n call r, (m);\n ret;\n}\n"
+     ".visible .entry k() {\n .reg .u32 a;\n mov.u32 a, 3;\n call r, (a);\n ret;\n}\n",
+     0, NULL},
+};
+
+int main(void)
+{
+    const struct jit_plugin *compiler = weir_jit_plugin();
+    for (size_t n = 0; n < WEIR_COUNT(cases); n++) {
+        struct diag d = {0};
+        char *text = xprintf(HEAD "%s", cases[n].body);
+        struct ptx_module *m = ptx_parse(text, strlen(text), &d);
+        CHECK(m != NULL);
+        if (m != NULL) {
+            bool ok = compiler->check(m, &d);
+            CHECK_EQ_INT(ok, cases[n].line == 0);
+            CHECK_EQ_INT(d.line, cases[n].line);
+            CHECK(cases[n].words == NULL || strstr(d.text, cases[n].words) != NULL);
+            if (ok != (cases[n].line == 0) || d.line != cases[n].line)
+                printf("%s\n%s\n", d.text, text);
+            ptx_free(m);
+        } else {
+            printf("%s\n", d.text);
+        }
+        free(text);
+    }
+    return check_done();
+}
