@@ -372,8 +372,10 @@ static bool follows_break_(const struct ptx_instr *i)
 /* Integer operations that keep or change strides. False: only the general rule applies. */
 static bool integer_(const struct ptx_instr *i, const struct shape *s, struct shape *out)
 {
+    if (i->ntypes == 0)
+        return false;
     unsigned t = i->types[i->ntypes - 1], bits = ptx_type_bits((enum ptx_type)t);
-    if (i->ntypes == 0 || !is_int_type_(t) || bits < 16)
+    if (!is_int_type_(t) || bits < 16)
         return false;
     if (!follows_break_(i) && (s[0].brk != 0 || (i->noperands > 2 && s[1].brk != 0)))
         return false;
