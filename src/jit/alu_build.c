@@ -299,7 +299,7 @@ val ir_splat_source(val v)
         if (LLVMGetMaskValue(v, k) != 0)
             return NULL;
     val insert = LLVMGetOperand(v, 0);
-    uint64_t at;
+    uint64_t at = 0;
     return LLVMIsAInsertElementInst(insert) && ir_const(LLVMGetOperand(insert, 2), &at) && at == 0
                ? LLVMGetOperand(insert, 1)
                : NULL;
@@ -333,7 +333,7 @@ val ir_pieces(struct alu *a, unsigned width, const val *args, unsigned nargs,
               val (*fn)(struct alu *a, const val *args, void *arg), void *arg)
 {
     unsigned n = ir_lanes(args[0]);
-    val piece[4], result[32];
+    val piece[4] = {0}, result[32] = {0};
     if (n < width || n == 1) {
         for (unsigned k = 0; k < nargs; k++)
             piece[k] = width == 1 ? args[k] : widen(a, args[k], width);
@@ -410,11 +410,9 @@ void ir_call_lanes(struct alu *a, const char *symbol, val mask, const val *src, 
     unsigned lanes = ir_lanes(src[0]);
     if (!mask && lanes > 1)
         mask = a->mask;
-    if (!mask)
-        args[0] = LLVMConstInt(i32, lanes == 1 ? 1 : 0xffffffffu, false);
-    else
-        args[0] =
-            lanes == 1 ? LLVMBuildZExt(a->b, mask, i32, "") : LLVMBuildBitCast(a->b, mask, i32, "");
+    args[0] = !mask        ? LLVMConstInt(i32, lanes == 1 ? 1 : 0xffffffffu, false)
+              : lanes == 1 ? LLVMBuildZExt(a->b, mask, i32, "")
+                           : LLVMBuildBitCast(a->b, mask, i32, "");
     for (unsigned k = 0; k < 3; k++) {
         args[1 + k] = k < nsrc ? stack_slot(a, LLVMTypeOf(src[k])) : LLVMConstNull(ptr);
         if (k < nsrc)
@@ -426,7 +424,7 @@ void ir_call_lanes(struct alu *a, const char *symbol, val mask, const val *src, 
             LLVMBuildStore(a->b, dst[k], args[4 + k]);
     }
     LLVMBuildCall2(a->b, t, f, args, 6, "");
-    for (unsigned k = 0; k < ndst; k++)
+    for (unsigned k = 0; k < 2 && k < ndst; k++)
         dst[k] = LLVMBuildLoad2(a->b, LLVMTypeOf(dst[k]), args[4 + k], "");
 }
 

@@ -22,7 +22,7 @@ val alu_round_exact(struct alu *a, const struct exact *x, enum rounding mode)
     val negative = ir_icmp(a, LLVMIntSLT, bits, ir_k(bits, 0));
     /* `out` is one step away from zero, `in` one towards it; floats order like magnitudes */
     val too_far = ir_select(a, negative, x->below, x->above);
-    val r = bits;
+    val r;
     switch (mode) {
     case ROUND_RZ: r = ir_select(a, too_far, in, bits); break;
     case ROUND_RP: r = ir_select(a, x->below, ir_select(a, negative, in, out), bits); break;

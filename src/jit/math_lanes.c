@@ -148,7 +148,7 @@ static long double bessel_i(int order, long double x)
 }
 
 /* Orders far beyond the argument: the C library would count up to them to find 0 or -infinity. */
-static bool far_below(int n, double x) { return n > 10000 && fabs(x) < n / 2; }
+static bool far_below(int n, double x) { return n > 10000 && fabs(x) < 0.5 * n; }
 
 static double bessel_j(int n, double x) { return n < 0 ? NAN : far_below(n, x) ? 0 * x : jn(n, x); }
 
@@ -167,7 +167,8 @@ static long double norm3(long double x, long double y, long double z)
 /* ---- the loops ----------------------------------------------------------------------------- */
 
 #define FOR_LANES(l)                                                                               \
-    for (uint32_t m_ = mask, l; m_ && (l = (uint32_t)__builtin_ctz(m_), 1); m_ &= m_ - 1)
+    for (uint32_t m_ = mask, l; m_ && ((l) = (uint32_t)__builtin_ctz(m_), 1);                      \
+         m_ &= m_ - 1) /* NOLINT */
 #define PARAMETERS        uint32_t mask, const void *xs, const void *ys, const void *zs, void *rs, void *qs
 #define UNUSED_PARAMETERS (void)ys, (void)zs, (void)qs
 

@@ -53,7 +53,7 @@ static const struct {
 static const char *read_comparison(const char *p, struct simd *out)
 {
     for (size_t k = 0; k < WEIR_COUNT(comparisons); k++) {
-        if (strncmp(p, comparisons[k].name, 2))
+        if (strncmp(p, comparisons[k].name, 2) != 0)
             continue;
         out->predicate = comparisons[k].is_signed;
         p += 2;
@@ -72,7 +72,7 @@ static bool read_name(const char *p, struct simd *out)
     if (*p++ != 'v')
         return false;
     size_t k = 0;
-    while (k < WEIR_COUNT(ops) && strncmp(p, ops[k].name, strlen(ops[k].name)))
+    while (k < WEIR_COUNT(ops) && strncmp(p, ops[k].name, strlen(ops[k].name)) != 0)
         k++;
     if (k == WEIR_COUNT(ops))
         return false;

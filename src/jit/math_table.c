@@ -186,10 +186,11 @@ static bool conversion(const char *name, char how[48], char sig[8])
 {
     char round;
     int from = type_named(&name);
-    if (from < 0 || *name++ != '2')
+    if (from < 0 || *name != '2')
         return false;
+    name++;
     int to = type_named(&name);
-    if (to < 0 || *name++ != '_' || !rounding_letters(name, &round))
+    if (to < 0 || *name != '_' || !rounding_letters(name + 1, &round))
         return false;
     bool to_int = types[to].ptx[0] != 'f', exact = to == 0 && from > 1 && from < 4;
     snprintf(how, 48, "cvt.r%c%s.%s.%s", exact ? 'n' : round, to_int ? "i" : "", types[to].ptx,
@@ -216,7 +217,7 @@ static bool rounded(const char *name, char how[48], char sig[8])
     char round;
     for (size_t k = 0; k < WEIR_COUNT(ops); k++) {
         size_t n = strlen(ops[k].name);
-        if (strncmp(name, ops[k].name, n) || name[n] != '_' ||
+        if (strncmp(name, ops[k].name, n) != 0 || name[n] != '_' ||
             !rounding_letters(name + n + 1, &round))
             continue;
         snprintf(how, 48, "%s.r%c.%s", ops[k].op, round, ops[k].type);
@@ -236,7 +237,7 @@ static const struct math_fn *in_table(const struct math_fn *t, size_t n, const c
 
 const struct math_fn *math_find(const char *name, struct math_name *made)
 {
-    if (strncmp(name, "__nv_", 5))
+    if (strncmp(name, "__nv_", 5) != 0)
         return NULL;
     name += 5;
     const struct math_fn *f = in_table(table, WEIR_COUNT(table), name);
