@@ -181,12 +181,42 @@ static LLVMValueRef pending_(struct emit *e, int32_t b)
     return LLVMBuildLoad2(e->alu.b, e->i32, e->pending_slot[b], "");
 }
 
-/* Lanes go to wait at block b. */
-static void add_pending_(struct emit *e, int32_t b, LLVMValueRef lanes)
+/* Lanes go to wait at block b, which joins the candidates. Masks are written where lanes come to
+ * wait and nowhere else: a slot that lived from the start would cost a phi at every join. */
+static void add_pending_(struct emit *e, uint64_t *cand, int32_t b, LLVMValueRef lanes)
 {
+    bool waiting = bit_get(cand, b);
+    bit_set(cand, b);
     if (e->k->blocks[b].alone)
         return; /* everybody is there, or nobody */
-    LLVMBuildStore(e->alu.b, LLVMBuildOr(e->alu.b, pending_(e, b), lanes, ""), e->pending_slot[b]);
+    if (waiting)
+        lanes = LLVMBuildOr(e->alu.b, pending_(e, b), lanes, "");
+    LLVMBuildStore(e->alu.b, lanes, e->pending_slot[b]);
+}
+
+/* The candidates' frontiers may name blocks at which, on this path, nobody waits. */
+static void clear_others_(struct emit *e, const uint64_t *cand)
+{
+    struct jkernel *k = e->k;
+    size_t words = (size_t)bit_words(k->nblocks);
+    uint64_t *others = xcalloc(words, 8);
+    for (int32_t c = bit_next(cand, k->nblocks, 0); c >= 0; c = bit_next(cand, k->nblocks, c + 1))
+        for (size_t w = 0; w < words; w++)
+            others[w] |= k->blocks[c].frontier[w] & ~cand[w];
+    for (int32_t c = bit_next(others, k->nblocks, 0); c >= 0;
+         c = bit_next(others, k->nblocks, c + 1))
+        if (!k->blocks[c].alone)
+            LLVMBuildStore(e->alu.b, c32(e, 0), e->pending_slot[c]);
+    free(others);
+}
+
+/* The blocks at which lanes may wait while the current one runs, as a set of its own. */
+static uint64_t *candidates_(struct emit *e)
+{
+    size_t bytes = (size_t)bit_words(e->k->nblocks) * 8;
+    uint64_t *cand = xmalloc(bytes);
+    memcpy(cand, e->cur->frontier, bytes);
+    return cand;
 }
 
 /* Runs the first of the candidate blocks that has lanes waiting; `last` is where to go when none
@@ -195,6 +225,7 @@ static void chain_(struct emit *e, const uint64_t *cand, int32_t last)
 {
     LLVMBuilderRef b = e->alu.b;
     int32_t n = e->k->nblocks;
+    clear_others_(e, cand);
     for (int32_t c = bit_next(cand, n, 0); c >= 0; c = bit_next(cand, n, c + 1)) {
         if (c == last || (last >= 0 && e->k->blocks[c].alone)) {
             LLVMBuildBr(b, block_bb_(e, c));
@@ -213,17 +244,8 @@ static void chain_(struct emit *e, const uint64_t *cand, int32_t last)
 /* All active lanes go on at block `to`. */
 static void goto_(struct emit *e, int32_t to)
 {
-    struct jkernel *k = e->k;
-    if (e->cur->alone) {
-        if (!k->blocks[to].alone)
-            LLVMBuildStore(e->alu.b, mask_bits(e), e->pending_slot[to]);
-        LLVMBuildBr(e->alu.b, block_bb_(e, to));
-        return;
-    }
-    uint64_t *cand = xmalloc((size_t)bit_words(k->nblocks) * 8);
-    memcpy(cand, e->cur->frontier, (size_t)bit_words(k->nblocks) * 8);
-    bit_set(cand, to);
-    add_pending_(e, to, mask_bits(e));
+    uint64_t *cand = candidates_(e);
+    add_pending_(e, cand, to, mask_bits(e));
     chain_(e, cand, to);
     free(cand);
 }
@@ -231,7 +253,6 @@ static void goto_(struct emit *e, int32_t to)
 static void branch_(struct emit *e, const struct jblock *blk)
 {
     LLVMBuilderRef b = e->alu.b;
-    struct jkernel *k = e->k;
     struct ptx_operand cond = {.kind = PTX_OPR_REG, .reg = blk->cond, .neg = blk->cond_neg};
     if (!blk->diverges) {
         LLVMValueRef c = operand_scalar(e, &cond, PTX_PRED, SEG_WARP, 0);
@@ -246,12 +267,9 @@ static void branch_(struct emit *e, const struct jblock *blk)
     LLVMValueRef taken =
         LLVMBuildAnd(b, bits_of(e, operand_vector(e, &cond, PTX_PRED)), mask_bits(e), "");
     LLVMValueRef other = LLVMBuildXor(b, mask_bits(e), taken, "");
-    uint64_t *cand = xmalloc((size_t)bit_words(k->nblocks) * 8);
-    memcpy(cand, blk->frontier, (size_t)bit_words(k->nblocks) * 8);
-    add_pending_(e, blk->succ[0], taken);
-    add_pending_(e, blk->succ[1], other);
-    bit_set(cand, blk->succ[0]);
-    bit_set(cand, blk->succ[1]);
+    uint64_t *cand = candidates_(e);
+    add_pending_(e, cand, blk->succ[0], taken);
+    add_pending_(e, cand, blk->succ[1], other);
     int32_t last = blk->succ[0] > blk->succ[1] ? blk->succ[0] : blk->succ[1];
     chain_(e, cand, last);
     free(cand);
@@ -260,7 +278,6 @@ static void branch_(struct emit *e, const struct jblock *blk)
 static void switch_(struct emit *e, const struct jblock *blk)
 {
     LLVMBuilderRef b = e->alu.b;
-    struct jkernel *k = e->k;
     struct ptx_operand index = {.kind = PTX_OPR_REG, .reg = blk->cond};
     if (!blk->diverges) {
         LLVMBasicBlockRef other = new_bb(e, "case");
@@ -277,8 +294,7 @@ static void switch_(struct emit *e, const struct jblock *blk)
         return;
     }
     LLVMValueRef v = operand_vector(e, &index, PTX_B32), left = mask_bits(e);
-    uint64_t *cand = xmalloc((size_t)bit_words(k->nblocks) * 8);
-    memcpy(cand, blk->frontier, (size_t)bit_words(k->nblocks) * 8);
+    uint64_t *cand = candidates_(e);
     int32_t last = -1;
     for (int n = 0; n < blk->nsucc; n++) {
         LLVMValueRef here = left;
@@ -288,8 +304,7 @@ static void switch_(struct emit *e, const struct jblock *blk)
             here = LLVMBuildAnd(b, left, bits_of(e, eq), "");
             left = LLVMBuildXor(b, left, here, "");
         }
-        add_pending_(e, blk->succ[n], here);
-        bit_set(cand, blk->succ[n]);
+        add_pending_(e, cand, blk->succ[n], here);
         last = blk->succ[n] > last ? blk->succ[n] : last;
     }
     chain_(e, cand, last);
@@ -367,8 +382,9 @@ static void read_votes_(struct emit *e, const struct ptx_instr *i)
 static void leave_(struct emit *e, const struct jblock *blk, bool next_phase)
 {
     LLVMBuilderRef b = e->alu.b;
-    if (!e->k->blocks[blk->succ[0]].alone)
-        add_pending_(e, blk->succ[0], mask_bits(e));
+    uint64_t *cand = candidates_(e);
+    add_pending_(e, cand, blk->succ[0], mask_bits(e));
+    free(cand);
     frame_state_(e, blk->resume, true);
     LLVMValueRef phase = LLVMBuildLoad2(b, e->i32, e->phase_slot, "");
     if (next_phase)
@@ -410,7 +426,6 @@ static bool emit_block_(struct emit *e, int32_t index)
         e->mask = e->always_full ? NULL : LLVMBuildLoad2(b, e->i32, e->live_slot, "");
     } else {
         e->mask = pending_(e, index);
-        LLVMBuildStore(b, c32(e, 0), e->pending_slot[index]);
     }
     for (int32_t n = 0; n < blk->count; n++)
         if (!emit_instr(e, &e->k->instrs[blk->first + n]))
@@ -427,6 +442,15 @@ static bool emit_block_(struct emit *e, int32_t index)
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
+/* All of a warp's lanes begin at one block. */
+static void start_(struct emit *e, int32_t block, LLVMValueRef lanes)
+{
+    uint64_t *cand = xcalloc((size_t)bit_words(e->k->nblocks), 8);
+    add_pending_(e, cand, block, lanes);
+    chain_(e, cand, block);
+    free(cand);
+}
+
 /* Start of a warp's work in region r: masks, registers, and the first block. */
 static void enter_(struct emit *e, int32_t r)
 {
@@ -435,9 +459,6 @@ static void enter_(struct emit *e, int32_t r)
     e->mask = NULL;
     e->mask_vec = NULL;
     e->waiting = NULL;
-    for (int32_t c = 0; c < k->nblocks; c++)
-        if (e->pending_slot[c] != NULL)
-            LLVMBuildStore(b, c32(e, 0), e->pending_slot[c]);
     memset(e->remat_done, 0, k->nregs);
     if (r == 0) {
         if (!e->always_full) {
@@ -454,13 +475,8 @@ static void enter_(struct emit *e, int32_t r)
             }
             LLVMBuildStore(b, all, e->live_slot);
         }
-        /* entry block: the frontier of block 0 is empty unless it heads a loop */
-        if (!k->blocks[0].alone) {
-            LLVMValueRef live =
-                e->always_full ? c32(e, 0xffffffffu) : LLVMBuildLoad2(b, e->i32, e->live_slot, "");
-            LLVMBuildStore(b, live, e->pending_slot[0]);
-        }
-        LLVMBuildBr(b, block_bb_(e, 0));
+        start_(e, 0,
+               e->always_full ? c32(e, 0xffffffffu) : LLVMBuildLoad2(b, e->i32, e->live_slot, ""));
         return;
     }
     const struct jblock *from = &k->blocks[k->resume_block[r]];
@@ -471,10 +487,7 @@ static void enter_(struct emit *e, int32_t r)
             remat_(e, reg);
     if (from->suspend == SUSPEND_BARRIER && ptx_has(from->term_instr, PTX_M_red))
         read_votes_(e, from->term_instr);
-    if (from->alone)
-        LLVMBuildBr(b, block_bb_(e, from->succ[0]));
-    else
-        chain_(e, e->resume_cand[r], from->succ[0]);
+    chain_(e, e->resume_cand[r], from->succ[0]);
 }
 
 static bool emit_region_(struct emit *e, int32_t r, LLVMBasicBlockRef at)
@@ -673,10 +686,8 @@ static void prologue_(struct emit *e)
     LLVMBuildStore(b, c32(e, 0), e->phase_slot);
     LLVMBuildStore(b, c32(e, 0xffffffffu), e->live_slot);
     for (int32_t n = 0; n < k->nblocks; n++)
-        if (!k->blocks[n].alone) {
+        if (!k->blocks[n].alone)
             e->pending_slot[n] = new_slot(e, e->i32, "pending");
-            LLVMBuildStore(b, c32(e, 0), e->pending_slot[n]);
-        }
     for (size_t r = 0; r < k->nregs; r++) {
         const struct jreg *reg = &k->regs[r];
         LLVMTypeRef t = scalar_type(e, reg->type);
@@ -780,9 +791,7 @@ bool emit_function(struct emit *e)
     LLVMBuildUnreachable(b);
     e->next_warp = new_bb(e, "return");
     LLVMPositionBuilderAtEnd(b, fits);
-    if (e->pending_slot[0] != NULL)
-        LLVMBuildStore(b, LLVMGetParam(e->fn, 2), e->pending_slot[0]);
-    LLVMBuildBr(b, block_bb_(e, 0));
+    start_(e, 0, LLVMGetParam(e->fn, 2));
     while (e->nwork > 0)
         if (!emit_block_(e, e->work[--e->nwork]))
             return false;
