@@ -150,10 +150,16 @@ static const struct {
     const char *name;
     void *function;
 } table[] = {
-    {"vprintf", (void *)weir_rt_vprintf}, {"__assertfail", (void *)weir_rt___assertfail},
-    {"malloc", (void *)weir_rt_malloc},   {"free", (void *)weir_rt_free},
-    {"fault", (void *)weir_rt_fault},     {"globaltimer", (void *)weir_rt_globaltimer},
-    {"tex", (void *)weir_rt_tex},         {"texture_query", (void *)weir_rt_texture_query},
+    {"vprintf", (void *)weir_rt_vprintf},
+    {"__assertfail", (void *)weir_rt___assertfail},
+    {"malloc", (void *)weir_rt_malloc},
+    {"free", (void *)weir_rt_free},
+    {"fault", (void *)weir_rt_fault},
+    {"globaltimer", (void *)weir_rt_globaltimer},
+    {"barrier_arrive", (void *)weir_rt_barrier_arrive},
+    {"barrier_open", (void *)weir_rt_barrier_open},
+    {"tex", (void *)weir_rt_tex},
+    {"texture_query", (void *)weir_rt_texture_query},
     {"surface", (void *)weir_rt_surface},
 };
 

@@ -113,6 +113,10 @@ void weir_rt_texture_query(struct jit_block *j, uint32_t instr, uint32_t mask,
 void weir_rt_surface(struct jit_block *j, uint32_t instr, uint32_t mask, const uint64_t *handles,
                      const uint32_t (*coordinates)[JIT_WARP], uint64_t (*data)[JIT_WARP]);
 
+/* Numbered barriers (abi.h). */
+uint32_t weir_rt_barrier_arrive(struct jit_block *j, uint32_t id, uint32_t count);
+uint32_t weir_rt_barrier_open(struct jit_block *j);
+
 /* Formats like CUDA's printf; returns the number of arguments used. Reads the program's memory. */
 int print_format(struct strbuf *out, const char *format, const uint8_t *args);
 

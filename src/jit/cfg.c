@@ -39,7 +39,7 @@ int32_t bit_next(const uint64_t *s, int32_t n, int32_t from)
 static bool is_barrier_(const struct ptx_instr *i)
 {
     return (i->op == PTX_OP_bar || i->op == PTX_OP_barrier) && !ptx_has(i, PTX_M_warp) &&
-           !ptx_has(i, PTX_M_cluster);
+           !ptx_has(i, PTX_M_cluster) && !ptx_has(i, PTX_M_arrive);
 }
 
 static bool ends_block_(const struct ptx_instr *i)
@@ -418,8 +418,29 @@ static void place_(struct cfg *c, uint64_t *const *body)
     k->nblocks = c->n;
 }
 
+/* Does the kernel have barriers that not every warp of the block takes part in? Then all of its
+ * barriers are kept by number. */
+static bool find_partial_(struct jkernel *k)
+{
+    bool reduces = false;
+    for (size_t n = 0; n < k->ninstrs; n++) {
+        const struct ptx_instr *i = &k->instrs[n];
+        if ((i->op != PTX_OP_bar && i->op != PTX_OP_barrier) || ptx_has(i, PTX_M_warp))
+            continue;
+        reduces |= ptx_has(i, PTX_M_red);
+        k->has_partial |= ptx_has(i, PTX_M_arrive) || (!ptx_has(i, PTX_M_red) && i->noperands > 1);
+        if (k->has_partial && (reduces || k->is_function))
+            return diag_set(k->diag, i->line, i->column,
+                            "barriers with a thread count, beside reducing ones or in a function "
+                            "that is not inlined, are not supported");
+    }
+    return true;
+}
+
 bool pass_cfg(struct jkernel *k)
 {
+    if (!find_partial_(k))
+        return false;
     struct cfg c = {.k = k};
     if (!make_blocks_(&c))
         return false;

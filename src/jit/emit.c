@@ -9,7 +9,7 @@
 #define FIELD(name) offsetof(struct jit_block, name)
 
 /* pc[w]: resume point * 2 + parity of the barrier phase in which the warp runs on, or PC_EXITED. */
-enum { PC_EXITED = -1 };
+enum { PC_EXITED = JIT_PC_EXITED };
 /* scratch[0..3]: votes of reducing barriers, {true, all} for either parity. */
 
 /* ---- what survives a suspension -------------------------------------------------------------- */
@@ -378,6 +378,57 @@ static void read_votes_(struct emit *e, const struct ptx_instr *i)
     write_uniform(e, i->operands[0].reg, r, type);
 }
 
+/* Number of a barrier, and how many threads it is for (all of the block's warps unless it says). */
+static LLVMValueRef barrier_id_(struct emit *e, const struct ptx_instr *i)
+{
+    const struct ptx_operand *o = &i->operands[0];
+    struct shape s = shape_operand(e->k, o);
+    LLVMValueRef v = shape_uniform(&s) ? operand_scalar(e, o, PTX_U32, SEG_WARP, 0)
+                                       : first_active(e, operand_vector(e, o, PTX_U32));
+    return LLVMBuildAnd(e->alu.b, v, c32(e, 15), "");
+}
+
+static LLVMValueRef barrier_count_(struct emit *e, const struct ptx_instr *i)
+{
+    if (i->noperands < 2)
+        return LLVMBuildShl(e->alu.b, e->nwarps, c32(e, 5), "");
+    struct shape s = shape_operand(e->k, &i->operands[1]);
+    return shape_uniform(&s) ? operand_scalar(e, &i->operands[1], PTX_U32, SEG_WARP, 0)
+                             : first_active(e, operand_vector(e, &i->operands[1], PTX_U32));
+}
+
+static LLVMValueRef call_barrier_(struct emit *e, const char *name, LLVMValueRef *args, unsigned n)
+{
+    LLVMTypeRef params[3] = {e->ptr, e->i32, e->i32};
+    LLVMTypeRef t = LLVMFunctionType(e->i32, params, n, false);
+    LLVMValueRef f = LLVMGetNamedFunction(e->alu.module, name);
+    if (f == NULL)
+        f = LLVMAddFunction(e->alu.module, name, t);
+    return LLVMBuildCall2(e->alu.b, t, f, args, n, "");
+}
+
+void emit_arrive(struct emit *e, const struct ptx_instr *i)
+{
+    LLVMValueRef args[3] = {e->blk, barrier_id_(e, i), barrier_count_(e, i)};
+    call_barrier_(e, "weir_rt_barrier_arrive", args, 3);
+}
+
+/* The warp waits at a numbered barrier: pc holds the number, too, until the barrier opens. */
+static void wait_numbered_(struct emit *e, const struct jblock *blk)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef id = barrier_id_(e, blk->term_instr), count = barrier_count_(e, blk->term_instr);
+    uint64_t *cand = candidates_(e);
+    add_pending_(e, cand, blk->succ[0], mask_bits(e));
+    free(cand);
+    frame_state_(e, blk->resume, true);
+    LLVMValueRef pc = LLVMBuildShl(b, id, c32(e, JIT_PC_BARRIER_SHIFT), "");
+    store_pc_(e, LLVMBuildOr(b, pc, c32(e, (uint64_t)blk->resume * 2 + JIT_PC_WAITING), ""));
+    LLVMValueRef args[3] = {e->blk, id, count};
+    call_barrier_(e, "weir_rt_barrier_arrive", args, 3);
+    LLVMBuildBr(b, e->suspend);
+}
+
 /* The warp leaves: its state goes to the frame. */
 static void leave_(struct emit *e, const struct jblock *blk, bool next_phase)
 {
@@ -396,6 +447,10 @@ static void leave_(struct emit *e, const struct jblock *blk, bool next_phase)
 static void suspend_(struct emit *e, const struct jblock *blk)
 {
     LLVMBuilderRef b = e->alu.b;
+    if (blk->suspend == SUSPEND_BARRIER && e->k->has_partial) {
+        wait_numbered_(e, blk);
+        return;
+    }
     if (blk->suspend == SUSPEND_BARRIER) {
         if (ptx_has(blk->term_instr, PTX_M_red))
             count_votes_(e, blk->term_instr);
@@ -596,6 +651,17 @@ static void emit_dispatch_(struct emit *e, LLVMBasicBlockRef *regions)
     LLVMPositionBuilderAtEnd(b, none);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, live2, c32(e, 0), ""), flip, finished);
     LLVMPositionBuilderAtEnd(b, flip);
+    if (k->has_partial) {
+        /* nobody can go on: barriers for all may open because the other warps have ended */
+        LLVMValueRef opened = call_barrier_(e, "weir_rt_barrier_open", &e->blk, 1);
+        LLVMBasicBlockRef stuck = new_bb(e, "stuck");
+        LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, opened, c32(e, 0), ""), scan, stuck);
+        LLVMPositionBuilderAtEnd(b, stuck);
+        emit_fault(e, JIT_FAULT_ILLEGAL, c32(e, 0xffffffffu), NULL);
+        LLVMBuildRet(b, c32(e, JIT_DONE));
+        flip = new_bb(e, "never");
+        LLVMPositionBuilderAtEnd(b, flip);
+    }
     LLVMValueRef other = LLVMBuildXor(b, phase, c32(e, 1), "");
     LLVMBuildStore(b, other, state);
     LLVMValueRef at = LLVMBuildShl(b, LLVMBuildZExt(b, other, e->i64, ""), c64(e, 4), "");

@@ -102,6 +102,8 @@ LLVMValueRef read_slot(struct emit *e, int32_t reg, int s);
 LLVMValueRef mask_vector(struct emit *e);
 /* i32 of active lanes, a constant when all. */
 LLVMValueRef mask_bits(struct emit *e);
+/* A vector's value in the first active lane. */
+LLVMValueRef first_active(struct emit *e, LLVMValueRef v);
 LLVMValueRef bits_of(struct emit *e, LLVMValueRef v32i1);
 LLVMValueRef lanes_of(struct emit *e, LLVMValueRef bits);
 LLVMValueRef block_field(struct emit *e, size_t offset, LLVMTypeRef type, bool invariant);
@@ -151,6 +153,9 @@ struct callees {
 };
 /* The LLVM function of one: void (block, i32 warp, i32 mask, i64 frame start). */
 LLVMValueRef callee_function(struct emit *e, const struct ptx_func *f);
+
+/* The warp arrives at barrier `id`, which opens when `count` threads have. */
+void emit_arrive(struct emit *e, const struct ptx_instr *i);
 
 /* Emits "weir_block" for an analysed kernel into e->alu.module, or a function called by it. */
 bool emit_kernel(struct emit *e);

@@ -678,12 +678,11 @@ bool emit_supported(const struct ptx_instr *i, struct diag *d)
     case PTX_OP_barrier:
         if (ptx_has(i, PTX_M_warp))
             return true;
-        if (ptx_has(i, PTX_M_cluster) || ptx_has(i, PTX_M_arrive))
-            return diag_set(d, i->line, i->column, "%s.arrive and .cluster are not supported",
+        if (ptx_has(i, PTX_M_cluster))
+            return diag_set(d, i->line, i->column, "%s.cluster is not supported",
                             ptx_op_name(i->op));
-        /* with a thread count a barrier is for part of the block */
-        if (i->noperands > (ptx_has(i, PTX_M_red) ? 3 : 1))
-            return diag_set(d, i->line, i->column, "%s with a thread count is not supported",
+        if (ptx_has(i, PTX_M_red) && i->noperands > 3)
+            return diag_set(d, i->line, i->column, "%s.red with a thread count is not supported",
                             ptx_op_name(i->op));
         return true;
     case PTX_OP_tex:

@@ -180,6 +180,12 @@ LLVMValueRef mask_vector(struct emit *e)
 
 LLVMValueRef mask_bits(struct emit *e) { return e->mask ? e->mask : c32(e, 0xffffffffu); }
 
+LLVMValueRef first_active(struct emit *e, LLVMValueRef v)
+{
+    LLVMValueRef args[2] = {mask_bits(e), LLVMConstInt(e->i1, 1, false)};
+    return LLVMBuildExtractElement(e->alu.b, v, intrinsic(e, "llvm.cttz", &e->i32, 1, args, 2), "");
+}
+
 /* ---- operands -------------------------------------------------------------------------------- */
 
 LLVMValueRef read_slot(struct emit *e, int32_t reg, int s)

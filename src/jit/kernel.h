@@ -107,6 +107,7 @@ struct jkernel {
     int32_t *resume_block; /* resume point (1..) -> block */
     int32_t nresume;       /* count including 0, the start */
     bool has_poll;
+    bool has_partial;        /* barriers for part of the block, or arrivals: kept by id and count */
     bool is_function;        /* `entry` is a function that could not be inlined */
     bool has_calls;          /* it calls such functions: the threads need a call stack */
     struct ptx_var outgoing; /* where a call's arguments and results go: behind the own locals,

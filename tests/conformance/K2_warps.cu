@@ -269,6 +269,58 @@ static void test_calls()
     cudaFree(pointer);
 }
 
+/* Barriers by number for part of the block: two producers' warps hand buffers to two consumers'. */
+__device__ void wait_at(int id, int threads)
+{
+    asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+__device__ void arrive_at(int id, int threads)
+{
+    asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+__global__ void hand_over(int *out, int rounds)
+{
+    __shared__ int box[64];
+    int t = threadIdx.x & 63;
+    if (threadIdx.x < 64) {
+        for (int i = 0; i < rounds; i++) {
+            if (i > 0)
+                wait_at(2, 128); /* empty again */
+            box[t] = i * 100 + t;
+            arrive_at(1, 128); /* full */
+        }
+    } else if (threadIdx.x < 128) {
+        int sum = 0;
+        for (int i = 0; i < rounds; i++) {
+            wait_at(1, 128);
+            sum += box[63 - t];
+            if (i + 1 < rounds)
+                arrive_at(2, 128);
+        }
+        out[t] = sum;
+    } else {
+        for (int i = 0; i < 3; i++)
+            wait_at(5, 32); /* a warp alone */
+        out[threadIdx.x] = 1;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0)
+        out[200] = out[1] + out[130];
+}
+
+static void test_hand_over()
+{
+    const int rounds = 7;
+    hand_over<<<1, 160>>>(device_out, rounds);
+    fetch();
+    int bad = 0;
+    for (int t = 0; t < 64; t++)
+        bad += host_out[t] != 100 * (rounds * (rounds - 1) / 2) + rounds * (63 - t);
+    CHECK_EQ_INT(bad, 0);
+    CHECK_EQ_INT(host_out[200], host_out[1] + 1);
+}
+
 /* S8: a block that spins on another stream's kernel, and on the host. */
 __global__ void wait_for(volatile int *flag, int value)
 {
@@ -318,6 +370,7 @@ int main()
     test_lanes();
     test_atomics();
     test_calls();
+    test_hand_over();
     test_spin();
     cudaFree(device_out);
     return check_done();
