@@ -603,7 +603,12 @@ bool emit_instr(struct emit *e, const struct ptx_instr *i)
     case PTX_OP_elect:
     case PTX_OP_redux: return emit_warp_op(e, i);
     case PTX_OP_bar:
-    case PTX_OP_barrier: /* .warp: lanes of a warp run in step */ emit_fence_(e, i); return true;
+    case PTX_OP_barrier: /* what is not a warp's business ends its block (cfg.c) or is an arrival */
+        if (ptx_has(i, PTX_M_arrive))
+            emit_arrive(e, i);
+        else
+            emit_fence_(e, i); /* .warp: lanes of a warp run in step */
+        return true;
     case PTX_OP_membar:
     case PTX_OP_fence: emit_fence_(e, i); return true;
     case PTX_OP_prefetch: /* hints: leaving them out changes nothing */
