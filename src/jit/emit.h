@@ -33,6 +33,7 @@ struct emit {
     LLVMValueRef nwarps, nthreads;
     LLVMBasicBlockRef entry, dispatch, suspend;
     LLVMValueRef w_slot, phase_slot, spun_slot; /* current warp, barrier phase, polls ran out */
+    LLVMValueRef mma_file;                      /* registers of a matrix product, NULL: none yet */
     LLVMValueRef safe;                          /* 16 readable bytes for lanes not active */
     LLVMValueRef sp; /* functions: where this frame starts in the local window (i64) */
     struct storage *regs;
@@ -131,6 +132,12 @@ LLVMValueRef sreg_vector(struct emit *e, const struct ptx_operand *o);
 /* Every active lane's generic or window address as <32 x i64>. */
 LLVMValueRef address_vector(struct emit *e, const struct ptx_operand *o, unsigned space);
 unsigned mem_space(const struct ptx_instr *i);
+/* What a load or store like `i` does at another address, with the lanes' elements as vectors: type,
+ * state space and vector size are i's, the active lanes the emitter's. */
+void load_lanes(struct emit *e, const struct ptx_instr *i, const struct ptx_operand *at,
+                LLVMValueRef *out);
+void store_lanes(struct emit *e, const struct ptx_instr *i, const struct ptx_operand *at,
+                 LLVMValueRef *v);
 /* Iterates over active lanes: body(e, lane, arg) is emitted once, inside a loop. */
 void for_active_lanes(struct emit *e, LLVMValueRef bits,
                       void (*body)(struct emit *e, LLVMValueRef lane, void *arg), void *arg);
@@ -143,6 +150,17 @@ bool emit_supported(const struct ptx_instr *i, struct diag *d);
 /* tex, tld4, txq, suld, sust, sured, suq. */
 bool emit_texture(struct emit *e, const struct ptx_instr *i);
 bool texture_supported(const struct ptx_instr *i, struct diag *d);
+
+/* ---- emit_mma.c, emit_mma_move.c, emit_async.c ----------------------------------------------- */
+
+/* mma, wmma. */
+bool emit_mma(struct emit *e, const struct ptx_instr *i);
+bool mma_supported(const struct ptx_instr *i, struct diag *d);
+/* ldmatrix, stmatrix, movmatrix. */
+bool emit_matrix_move(struct emit *e, const struct ptx_instr *i);
+/* cp.async and its groups: copies are made at once, so that there is never one to wait for. */
+bool emit_async(struct emit *e, const struct ptx_instr *i);
+bool async_supported(const struct ptx_instr *i, struct diag *d);
 
 /* ---- emit.c ---------------------------------------------------------------------------------- */
 

@@ -426,6 +426,27 @@ static void keep_in_place_(struct emit *e, const struct access *a)
         LLVMBuildFence(e->alu.b, LLVMAtomicOrderingSequentiallyConsistent, true, "");
 }
 
+/* Lanes' elements as vectors, from an address that differs between lanes. */
+static void load_vectors_(struct emit *e, const struct access *a, LLVMValueRef *out)
+{
+    if (a->shape.seg == SEG_NONE || a->shape.brk != 0 ||
+        a->shape.stride != (int64_t)a->bytes * a->vec) {
+        load_varying_(e, a, out);
+        return;
+    }
+    LLVMValueRef p[MAX_SEGS];
+    for (int s = 0; s < nsegs(a->shape.seg); s++)
+        p[s] = pointer_scalar_(e, a, a->shape.seg, s);
+    load_contiguous_(e, a, a->shape.seg, p, out);
+}
+
+void load_lanes(struct emit *e, const struct ptx_instr *i, const struct ptx_operand *at,
+                LLVMValueRef *out)
+{
+    struct access a = access_(e, i, at);
+    load_vectors_(e, &a, out);
+}
+
 bool emit_load(struct emit *e, const struct ptx_instr *i)
 {
     struct access a = access_(e, i, &i->operands[1]);
@@ -456,15 +477,7 @@ bool emit_load(struct emit *e, const struct ptx_instr *i)
             if (element_(d, k)->kind == PTX_OPR_REG)
                 write_segments(e, element_(d, k)->reg, sh, v[k], a.type);
     } else {
-        if (a.shape.seg != SEG_NONE && a.shape.brk == 0 &&
-            a.shape.stride == (int64_t)a.bytes * a.vec) {
-            LLVMValueRef p[MAX_SEGS];
-            for (int s = 0; s < nsegs(a.shape.seg); s++)
-                p[s] = pointer_scalar_(e, &a, a.shape.seg, s);
-            load_contiguous_(e, &a, a.shape.seg, p, out);
-        } else {
-            load_varying_(e, &a, out);
-        }
+        load_vectors_(e, &a, out);
         for (int k = 0; k < a.vec; k++)
             if (element_(d, k)->kind == PTX_OPR_REG)
                 write_vector(e, element_(d, k)->reg, out[k], a.type);
@@ -565,6 +578,26 @@ static void store_uniform_(struct emit *e, const struct access *a, const struct 
     }
 }
 
+static void store_vectors_(struct emit *e, const struct access *a, LLVMValueRef *v)
+{
+    if (a->shape.seg == SEG_NONE || a->shape.brk != 0 ||
+        a->shape.stride != (int64_t)a->bytes * a->vec) {
+        store_varying_(e, a, v);
+        return;
+    }
+    LLVMValueRef p[MAX_SEGS];
+    for (int s = 0; s < nsegs(a->shape.seg); s++)
+        p[s] = pointer_scalar_(e, a, a->shape.seg, s);
+    store_contiguous_(e, a, a->shape.seg, p, v);
+}
+
+void store_lanes(struct emit *e, const struct ptx_instr *i, const struct ptx_operand *at,
+                 LLVMValueRef *v)
+{
+    struct access a = access_(e, i, at);
+    store_vectors_(e, &a, v);
+}
+
 bool emit_store(struct emit *e, const struct ptx_instr *i)
 {
     struct access a = access_(e, i, &i->operands[0]);
@@ -579,13 +612,6 @@ bool emit_store(struct emit *e, const struct ptx_instr *i)
     LLVMValueRef v[8];
     for (int k = 0; k < a.vec; k++)
         v[k] = operand_vector(e, element_(data, k), a.type);
-    if (a.shape.seg != SEG_NONE && a.shape.brk == 0 && a.shape.stride == (int64_t)a.bytes * a.vec) {
-        LLVMValueRef p[MAX_SEGS];
-        for (int s = 0; s < nsegs(a.shape.seg); s++)
-            p[s] = pointer_scalar_(e, &a, a.shape.seg, s);
-        store_contiguous_(e, &a, a.shape.seg, p, v);
-    } else {
-        store_varying_(e, &a, v);
-    }
+    store_vectors_(e, &a, v);
     return true;
 }

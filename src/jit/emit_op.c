@@ -627,6 +627,12 @@ bool emit_instr(struct emit *e, const struct ptx_instr *i)
     case PTX_OP_sust:
     case PTX_OP_sured:
     case PTX_OP_suq: return emit_texture(e, i);
+    case PTX_OP_mma:
+    case PTX_OP_wmma: return emit_mma(e, i);
+    case PTX_OP_ldmatrix:
+    case PTX_OP_stmatrix:
+    case PTX_OP_movmatrix: return emit_matrix_move(e, i);
+    case PTX_OP_cp: return emit_async(e, i);
     default: return emit_alu_(e, i);
     }
 }
@@ -697,6 +703,12 @@ bool emit_supported(const struct ptx_instr *i, struct diag *d)
     case PTX_OP_sust:
     case PTX_OP_sured:
     case PTX_OP_suq: return texture_supported(i, d);
+    case PTX_OP_mma:
+    case PTX_OP_wmma: return mma_supported(i, d);
+    case PTX_OP_ldmatrix:
+    case PTX_OP_stmatrix:
+    case PTX_OP_movmatrix: return true;
+    case PTX_OP_cp: return async_supported(i, d);
     default: return alu_supported(i, d);
     }
 }

@@ -26,7 +26,10 @@ int jit_ndst(const struct ptx_instr *i)
     case PTX_OP_pmevent:
     case PTX_OP_discard:
     case PTX_OP_applypriority:
-    case PTX_OP_griddepcontrol: return 0;
+    case PTX_OP_griddepcontrol:
+    case PTX_OP_stmatrix:
+    case PTX_OP_cp: return 0;
+    case PTX_OP_wmma: return ptx_has(i, PTX_M_store) ? 0 : 1;
     case PTX_OP_bar:
     case PTX_OP_barrier: return ptx_has(i, PTX_M_red) ? 1 : 0;
     case PTX_OP_shfl: return i->noperands - (ptx_has(i, PTX_M_sync) ? 4 : 3);

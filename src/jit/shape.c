@@ -513,7 +513,11 @@ struct shape shape_of(const struct jkernel *k, const struct ptx_instr *i, int wh
     case PTX_OP_tld4:
     case PTX_OP_txq:
     case PTX_OP_suld:
-    case PTX_OP_suq: return VARYING;
+    case PTX_OP_suq:
+    case PTX_OP_mma:
+    case PTX_OP_wmma:
+    case PTX_OP_ldmatrix:
+    case PTX_OP_movmatrix: return VARYING;
     case PTX_OP_activemask: return uniform_(0);
     case PTX_OP_vote:
     case PTX_OP_redux: /* groups of lanes may name different member sets */

@@ -1,0 +1,135 @@
+/* emit_async: cp.async, copies of 4, 8 or 16 bytes a lane from global to shared memory.
+ *
+ * The copy is made where it is issued, which the ISA allows: a group that is waited for has ended
+ * then, so committing and waiting are nothing. */
+#include "jit/emit.h"
+
+static bool is_copy_(const struct ptx_instr *i)
+{
+    return !ptx_has(i, PTX_M_commit_group) && !ptx_has(i, PTX_M_wait_group) &&
+           !ptx_has(i, PTX_M_wait_all);
+}
+
+bool async_supported(const struct ptx_instr *i, struct diag *d)
+{
+    if (ptx_has(i, PTX_M_bulk) || ptx_has(i, PTX_M_reduce))
+        return diag_set(d, i->line, i->column, "cp.async.bulk is not supported");
+    if (ptx_has(i, PTX_M_mbarrier))
+        return diag_set(d, i->line, i->column, "cp.async.mbarrier.arrive is not supported");
+    if (!is_copy_(i))
+        return true;
+    uint64_t n = i->operands[2].imm;
+    if (i->operands[2].kind != PTX_OPR_IMM || (n != 16 && (n != 4 && n != 8)) ||
+        (ptx_has(i, PTX_M_cg) && n != 16))
+        return diag_set(d, i->line, i->column, "cp.async cannot copy %llu bytes",
+                        (unsigned long long)n);
+    return true;
+}
+
+static LLVMValueRef number_(struct emit *e, uint64_t v) { return splat(e, c32(e, v), JIT_WARP); }
+
+/* Bytes that each lane reads, as <32 x i32>; NULL: all of them. */
+static LLVMValueRef bytes_read_(struct emit *e, const struct ptx_instr *i, unsigned bytes)
+{
+    int last = i->noperands - (ptx_has(i, PTX_M_L2__cache_hint) ? 1 : 0);
+    if (last < 4)
+        return NULL;
+    const struct ptx_operand *o = &i->operands[3];
+    if (o->kind == PTX_OPR_REG && e->k->regs[o->reg].type == PTX_PRED) /* ignore-src */
+        return LLVMBuildSelect(e->alu.b, operand_vector(e, o, PTX_PRED), number_(e, 0),
+                               number_(e, bytes), "");
+    struct shape s = shape_operand(e->k, o);
+    if (shape_uniform(&s) && s.ranged && s.lo == s.hi && s.lo >= bytes)
+        return NULL;
+    return operand_vector(e, o, PTX_U32);
+}
+
+/* The source's words with zeros behind the bytes that are read. A word of which some bytes are read
+ * is read as a whole: it is aligned, so the rest of it exists. */
+static void load_part_(struct emit *e, const struct ptx_instr *ld, const struct ptx_operand *from,
+                       LLVMValueRef count, LLVMValueRef *v)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef all = mask_bits(e), mask = e->mask, vec = e->mask_vec;
+    struct ptx_instr one = *ld;
+    struct ptx_operand at = *from;
+    one.vec = 1;
+    for (unsigned w = 0; w < ld->vec; w++, at.offset += 4) {
+        LLVMValueRef more = LLVMBuildICmp(b, LLVMIntUGT, count, number_(e, 4 * w), "");
+        e->mask = LLVMBuildAnd(b, bits_of(e, more), all, "");
+        e->mask_vec = NULL;
+        LLVMValueRef x;
+        load_lanes(e, &one, &at, &x);
+        LLVMValueRef rest = LLVMBuildSub(b, count, number_(e, 4 * w), "");
+        LLVMValueRef shift = LLVMBuildShl(b, rest, number_(e, 3), "");
+        shift = LLVMBuildAnd(b, shift, number_(e, 31), "");
+        LLVMValueRef keep = LLVMBuildShl(b, LLVMConstAllOnes(e->v32i32), shift, "");
+        keep = LLVMBuildNot(b, keep, "");
+        LLVMValueRef whole = LLVMBuildICmp(b, LLVMIntUGE, rest, number_(e, 4), "");
+        x = LLVMBuildSelect(b, whole, x, LLVMBuildAnd(b, x, keep, ""), "");
+        v[w] = LLVMBuildSelect(b, more, x, number_(e, 0), "");
+    }
+    e->mask = mask;
+    e->mask_vec = vec;
+}
+
+/* Lanes that read everything or nothing, which is nearly always all of them, load at once. */
+static void load_counted_(struct emit *e, const struct ptx_instr *ld,
+                          const struct ptx_operand *from, LLVMValueRef count, unsigned bytes,
+                          LLVMValueRef *v)
+{
+    LLVMBuilderRef b = e->alu.b;
+    mask_vector(e); /* made here: it is used behind the branches */
+    LLVMValueRef mask = e->mask, vec = e->mask_vec, part[4];
+    LLVMValueRef full = LLVMBuildICmp(b, LLVMIntUGE, count, number_(e, bytes), "");
+    LLVMValueRef none = LLVMBuildICmp(b, LLVMIntEQ, count, number_(e, 0), "");
+    LLVMValueRef clear =
+        LLVMBuildAnd(b, bits_of(e, LLVMBuildOr(b, full, none, "")), mask_bits(e), "");
+    LLVMValueRef whole = LLVMBuildAnd(b, bits_of(e, full), mask_bits(e), "");
+    LLVMBasicBlockRef fast = new_bb(e, "whole"), slow = new_bb(e, "part"), join = new_bb(e, "read");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, clear, mask_bits(e), ""), fast, slow);
+    LLVMPositionBuilderAtEnd(b, fast);
+    e->mask = whole;
+    e->mask_vec = NULL;
+    load_lanes(e, ld, from, v);
+    for (unsigned w = 0; w < ld->vec; w++)
+        v[w] = LLVMBuildSelect(b, full, v[w], number_(e, 0), "");
+    e->mask = mask;
+    e->mask_vec = vec;
+    fast = LLVMGetInsertBlock(b);
+    LLVMBuildBr(b, join);
+    LLVMPositionBuilderAtEnd(b, slow);
+    load_part_(e, ld, from, count, part);
+    slow = LLVMGetInsertBlock(b);
+    LLVMBuildBr(b, join);
+    LLVMPositionBuilderAtEnd(b, join);
+    for (unsigned w = 0; w < ld->vec; w++) {
+        LLVMValueRef x = LLVMBuildPhi(b, e->v32i32, "");
+        LLVMAddIncoming(x, (LLVMValueRef[]){v[w], part[w]}, (LLVMBasicBlockRef[]){fast, slow}, 2);
+        v[w] = x;
+    }
+}
+
+bool emit_async(struct emit *e, const struct ptx_instr *i)
+{
+    if (!is_copy_(i))
+        return true;
+    unsigned bytes = (unsigned)i->operands[2].imm;
+    struct ptx_instr move = {.op = PTX_OP_ld,
+                             .ntypes = 1,
+                             .nspaces = 1,
+                             .types = {PTX_B32},
+                             .spaces = {PTX_SPACE_GLOBAL},
+                             .vec = (uint8_t)(bytes / 4),
+                             .line = i->line,
+                             .column = i->column};
+    LLVMValueRef v[4], count = bytes_read_(e, i, bytes);
+    if (count == NULL)
+        load_lanes(e, &move, &i->operands[1], v);
+    else
+        load_counted_(e, &move, &i->operands[1], count, bytes, v);
+    move.op = PTX_OP_st;
+    move.spaces[0] = PTX_SPACE_SHARED;
+    store_lanes(e, &move, &i->operands[0], v);
+    return true;
+}

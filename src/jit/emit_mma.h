@@ -1,0 +1,64 @@
+/* emit_mma: what the files of the matrix instructions share.
+ *
+ * All of them see matrices as tiles of eight rows, the way the ISA lays mma's fragments out: lane
+ * l = 4 g + t holds of row g (of a factor: along k; of the right factor g is a column) the elements
+ * that fall to t. wmma's fragments are opaque; here they are those of mma, tile after tile, so one
+ * multiplication serves both. A register of a warp is a vector of 32, so a tile is one or two
+ * vectors. */
+#ifndef WEIR_JIT_EMIT_MMA_H
+#define WEIR_JIT_EMIT_MMA_H
+
+#include "jit/emit.h"
+
+/* How elements of one type lie in a tile's registers. */
+struct tile {
+    unsigned unit_bits;  /* what is moved as a whole: an element, or a register of smaller ones */
+    unsigned unit_elems; /* elements in that */
+    unsigned per_reg;    /* units a lane holds in a register */
+    unsigned regs;       /* registers of a tile */
+    unsigned reg_type;   /* PTX type to read registers as */
+};
+
+/* Units of one row of a tile. */
+static inline unsigned tile_width(const struct tile *t) { return 4 * t->per_reg * t->regs; }
+
+/* One multiplication, D = A B + C. */
+struct mma {
+    unsigned m, n, k;
+    unsigned a, b, c, d; /* element types */
+    bool saturate;       /* integers: clamped, not wrapped */
+    bool bit_and;        /* single bits: and instead of xor */
+};
+
+struct tile mma_tile(unsigned type, bool accumulator);
+/* The mMnNkK among an instruction's modifiers. */
+bool mma_shape(const struct ptx_instr *i, struct mma *m);
+/* Tiles of each operand, and where the tile (row group or column group, step along k) is. */
+static inline unsigned mma_steps(const struct mma *m, const struct tile *t)
+{
+    return m->k / (tile_width(t) * t->unit_elems);
+}
+static inline unsigned mma_a_index(const struct mma *m, unsigned steps, unsigned group,
+                                   unsigned step)
+{
+    unsigned pair = m->m > 8 ? 2 : 1;
+    return group / pair * pair * steps + step * pair + group % pair;
+}
+
+LLVMValueRef mma_shuffle(struct emit *e, LLVMValueRef a, LLVMValueRef b, const unsigned *idx,
+                         unsigned n);
+const struct ptx_operand *mma_item(const struct ptx_operand *o, unsigned n);
+static inline unsigned mma_items(const struct ptx_operand *o)
+{
+    return o->kind == PTX_OPR_VEC ? (unsigned)o->nitems : 1;
+}
+/* A register as <32 x iN>, and back. */
+LLVMValueRef mma_read(struct emit *e, const struct ptx_operand *o, const struct tile *t);
+void mma_write(struct emit *e, const struct ptx_operand *o, LLVMValueRef v, const struct tile *t);
+
+/* emit_mma_move.c: wmma.load, wmma.store. */
+bool emit_wmma_load(struct emit *e, const struct ptx_instr *i);
+bool emit_wmma_store(struct emit *e, const struct ptx_instr *i);
+bool wmma_move_supported(const struct ptx_instr *i, struct diag *d);
+
+#endif
