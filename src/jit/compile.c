@@ -241,6 +241,24 @@ static const char *const PIPELINE =
     "loop-mssa(loop-rotate,licm),simplifycfg,gvn,instcombine<no-verify-fixpoint>,"
     "loop-mssa(licm),adce,dse,simplifycfg,instcombine<no-verify-fixpoint>,sink)";
 
+/* Without what costs more than linear time. */
+static const char *const LARGE_PIPELINE =
+    "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
+    "early-cse<memssa>,adce,simplifycfg)";
+enum { LARGE_INSTRUCTIONS = 60000 };
+
+static bool is_large_(LLVMModuleRef m)
+{
+    size_t n = 0;
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f != NULL; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b != NULL;
+             b = LLVMGetNextBasicBlock(b))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i != NULL;
+                 i = LLVMGetNextInstruction(i))
+                n++;
+    return n > LARGE_INSTRUCTIONS;
+}
+
 static void attribute_(struct emit *e, const char *key, const char *value)
 {
     LLVMAttributeRef a = LLVMCreateStringAttribute(e->alu.ctx, key, (unsigned)strlen(key), value,
@@ -344,7 +362,8 @@ static void session_close_(struct session *s)
 static bool optimize_(struct session *s, struct diag *d)
 {
     LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef err = LLVMRunPasses(s->e.alu.module, PIPELINE, s->tm, o);
+    LLVMErrorRef err = LLVMRunPasses(
+        s->e.alu.module, is_large_(s->e.alu.module) ? LARGE_PIPELINE : PIPELINE, s->tm, o);
     LLVMDisposePassBuilderOptions(o);
     if (err == NULL)
         return true;

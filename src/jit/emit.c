@@ -598,6 +598,91 @@ static bool emit_region_(struct emit *e, int32_t r, LLVMBasicBlockRef at)
     return ok;
 }
 
+/* Instructions that copies of their own for every region would come to, and the kernel's. */
+static size_t copied_(struct emit *e, size_t *once)
+{
+    struct jkernel *k = e->k;
+    size_t sum = 0;
+    uint8_t *seen = xmalloc((size_t)k->nblocks);
+    *once = 0;
+    for (int32_t b = 0; b < k->nblocks; b++)
+        *once += (size_t)k->blocks[b].count + 4;
+    for (int32_t r = 0; r < k->nresume; r++) {
+        memset(seen, 0, (size_t)k->nblocks);
+        int32_t n = 0;
+        for (int32_t c = 0; c < k->nblocks; c++)
+            if (r == 0 ? c == 0 : bit_get(e->resume_cand[r], c)) {
+                seen[c] = 1;
+                e->work[n++] = c;
+            }
+        while (n > 0) {
+            const struct jblock *blk = &k->blocks[e->work[--n]];
+            sum += (size_t)blk->count + 4;
+            for (int s = 0; s < blk->nsucc && blk->suspend != SUSPEND_BARRIER; s++)
+                if (!seen[blk->succ[s]]) {
+                    seen[blk->succ[s]] = 1;
+                    e->work[n++] = blk->succ[s];
+                }
+        }
+    }
+    free(seen);
+    return sum;
+}
+
+/* One region for all resume points, for kernels whose regions overlap so much that copies would
+ * multiply: each warp that can run goes in where it waits. */
+static bool emit_shared_(struct emit *e, LLVMBasicBlockRef at)
+{
+    LLVMBuilderRef b = e->alu.b;
+    struct jkernel *k = e->k;
+    LLVMBasicBlockRef head = new_bb(e, "warps"), run = new_bb(e, "run"), step = new_bb(e, "step");
+    LLVMBasicBlockRef over = new_bb(e, "over"), done = new_bb(e, "warp_done"),
+                      bad = new_bb(e, "bad");
+    memset(e->bb, 0, sizeof *e->bb * (size_t)k->nblocks);
+    e->nwork = 0;
+    e->next_warp = done;
+    e->suspend = step;
+    LLVMPositionBuilderAtEnd(b, at);
+    LLVMValueRef phase = LLVMBuildLoad2(b, e->i32, e->phase_slot, "");
+    LLVMBuildBr(b, head);
+    LLVMPositionBuilderAtEnd(b, head);
+    e->w = LLVMBuildPhi(b, e->i32, "w");
+    LLVMAddIncoming(e->w, (LLVMValueRef[]){c32(e, 0)}, &at, 1);
+    LLVMValueRef off = LLVMBuildZExt(b, e->w, e->i64, "");
+    e->frame_w = byte_offset(e, e->frame, LLVMBuildMul(b, off, c64(e, e->frame_bytes), ""));
+    LLVMValueRef pc = LLVMBuildLoad2(b, e->i32, LLVMBuildGEP2(b, e->i32, e->pc, &e->w, 1, ""), "");
+    tag_frame(e, pc);
+    LLVMValueRef ready = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildAnd(b, pc, c32(e, 1), ""), phase, "");
+    LLVMValueRef ended = LLVMBuildICmp(b, LLVMIntEQ, pc, c32(e, (uint64_t)PC_EXITED), "");
+    ready = LLVMBuildAnd(b, ready, LLVMBuildNot(b, ended, ""), "");
+    LLVMBuildCondBr(b, ready, run, step);
+    LLVMPositionBuilderAtEnd(b, run);
+    tag_frame(e, LLVMBuildStore(b, e->w, byte_offset(e, e->blk, c64(e, FIELD(warp)))));
+    LLVMValueRef sw =
+        LLVMBuildSwitch(b, LLVMBuildLShr(b, pc, c32(e, 1), ""), bad, (unsigned)k->nresume);
+    LLVMPositionBuilderAtEnd(b, bad);
+    LLVMBuildUnreachable(b);
+    for (int32_t r = 0; r < k->nresume; r++) {
+        LLVMBasicBlockRef in = new_bb(e, "enter");
+        LLVMAddCase(sw, c32(e, (uint64_t)r), in);
+        LLVMPositionBuilderAtEnd(b, in);
+        enter_(e, r);
+    }
+    bool ok = !e->failed;
+    while (ok && e->nwork > 0)
+        ok = emit_block_(e, e->work[--e->nwork]) && !e->failed;
+    LLVMPositionBuilderAtEnd(b, done);
+    store_pc_(e, c32(e, (uint64_t)PC_EXITED));
+    LLVMBuildBr(b, step);
+    LLVMPositionBuilderAtEnd(b, step);
+    LLVMValueRef next = LLVMBuildAdd(b, e->w, c32(e, 1), "");
+    LLVMAddIncoming(e->w, &next, &step, 1);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, next, e->nwarps, ""), head, over);
+    LLVMPositionBuilderAtEnd(b, over);
+    LLVMBuildBr(b, e->dispatch);
+    return ok;
+}
+
 /* Picks where to go on: a warp of this phase that has not run yet; else the next phase, which the
  * barrier opens; else the block is done. The scan starts behind the last warp picked, so that
  * spinning warps cannot starve others. */
@@ -822,8 +907,10 @@ bool emit_kernel(struct emit *e)
     open_(e);
     LLVMBasicBlockRef *regions =
         arena_alloc(&k->arena, sizeof(LLVMBasicBlockRef) * (size_t)k->nresume);
+    size_t once, copied = copied_(e, &once);
+    bool shared = copied > 3 * once + 2000;
     for (int32_t r = 0; r < k->nresume; r++)
-        regions[r] = new_bb(e, "region");
+        regions[r] = shared && r > 0 ? regions[0] : new_bb(e, "region");
     if (k->nresume > 1) {
         e->dispatch = new_bb(e, "dispatch");
         LLVMBuildBr(e->alu.b, e->dispatch);
@@ -831,6 +918,8 @@ bool emit_kernel(struct emit *e)
     } else {
         LLVMBuildBr(e->alu.b, regions[0]);
     }
+    if (shared)
+        return emit_shared_(e, regions[0]);
     for (int32_t r = 0; r < k->nresume; r++)
         if (!emit_region_(e, r, regions[r]))
             return false;
