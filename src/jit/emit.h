@@ -179,6 +179,13 @@ void emit_arrive(struct emit *e, const struct ptx_instr *i);
 bool emit_kernel(struct emit *e);
 bool emit_function(struct emit *e);
 
+/* ---- emit_frame.c ---------------------------------------------------------------------------- */
+
+/* Numbers the resume points and gives every register that outlives one a place in the frame. */
+void frame_plan(struct emit *e);
+/* Saves or restores all that resume point r needs. */
+void frame_move(struct emit *e, int32_t r, bool save);
+
 /* ---- emit_debug.c ---------------------------------------------------------------------------- */
 
 struct debug_lines *debug_open(struct emit *e);

@@ -1,0 +1,140 @@
+/* emit_frame: what a warp keeps while it is suspended: which registers and masks, where in its
+ * frame, and the code that moves them there and back. */
+#include "jit/emit.h"
+
+#include <string.h>
+
+/* Registers that must be in the frame at resume point r: those live into any block that may run
+ * next and not cheap to compute again. */
+void frame_plan(struct emit *e)
+{
+    struct jkernel *k = e->k;
+    size_t words = (size_t)bit_words((int32_t)k->nregs);
+    k->nresume = 1;
+    k->resume_block = arena_alloc(&k->arena, sizeof(int32_t) * ((size_t)k->nblocks + 1));
+    for (int32_t b = 0; b < k->nblocks; b++)
+        if (k->blocks[b].term == TERM_SUSPEND) {
+            k->blocks[b].resume = k->nresume;
+            k->resume_block[k->nresume++] = b;
+        }
+    e->resume_live = arena_alloc(&k->arena, sizeof(uint64_t *) * (size_t)k->nresume);
+    e->resume_cand = arena_alloc(&k->arena, sizeof(uint64_t *) * (size_t)k->nresume);
+    e->pending_offset = arena_alloc(&k->arena, sizeof(uint32_t) * (size_t)k->nblocks);
+    uint32_t at = 0;
+    e->live_offset = at;
+    at += 4;
+    for (int32_t b = 0; b < k->nblocks; b++)
+        e->pending_offset[b] = UINT32_MAX;
+    uint64_t *any = arena_alloc(&k->arena, words * 8);
+    for (int32_t r = 1; r < k->nresume; r++) {
+        const struct jblock *blk = &k->blocks[k->resume_block[r]];
+        uint64_t *cand = arena_alloc(&k->arena, (size_t)bit_words(k->nblocks) * 8);
+        uint64_t *live = arena_alloc(&k->arena, words * 8);
+        memcpy(cand, blk->frontier, (size_t)bit_words(k->nblocks) * 8);
+        bit_set(cand, blk->succ[0]);
+        for (int32_t c = bit_next(cand, k->nblocks, 0); c >= 0;
+             c = bit_next(cand, k->nblocks, c + 1)) {
+            for (size_t w = 0; w < words; w++)
+                live[w] |= k->blocks[c].live_in[w];
+            if (!k->blocks[c].alone && e->pending_offset[c] == UINT32_MAX) {
+                e->pending_offset[c] = at;
+                at += 4;
+            }
+        }
+        for (size_t w = 0; w < words; w++)
+            any[w] |= live[w];
+        e->resume_live[r] = live;
+        e->resume_cand[r] = cand;
+    }
+    /* scalars first, then vectors on lines of their own */
+    for (int pass = 0; pass < 2; pass++) {
+        for (int32_t r = bit_next(any, (int32_t)k->nregs, 0); r >= 0;
+             r = bit_next(any, (int32_t)k->nregs, r + 1)) {
+            const struct jreg *reg = &k->regs[r];
+            bool vec = reg->shape.seg == SEG_NONE;
+            if (reg->remat || vec != (pass == 1))
+                continue;
+            uint32_t bytes = (ptx_type_bits((enum ptx_type)reg->type) + 7) / 8;
+            if (vec && reg->type == PTX_PRED)
+                bytes = 4;
+            else if (vec)
+                bytes *= JIT_WARP;
+            uint32_t align = vec && bytes >= 64 ? 64 : bytes;
+            at = (at + align - 1) / align * align;
+            e->regs[r].frame_offset = at;
+            at += vec ? bytes : bytes * (uint32_t)nsegs(reg->shape.seg);
+            if (reg->shape.brk != 0)
+                at += 4 * (uint32_t)nsegs(reg->shape.seg);
+        }
+    }
+    e->frame_bytes = (at + 63) & ~63u;
+}
+
+static void frame_word_(struct emit *e, LLVMValueRef slot, uint32_t offset, bool save)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef p = byte_offset(e, e->frame_w, c64(e, offset)), v;
+    if (save) {
+        v = LLVMBuildLoad2(b, e->i32, slot, "");
+        v = LLVMBuildStore(b, v, p);
+        tag_frame(e, v);
+    } else {
+        v = LLVMBuildLoad2(b, e->i32, p, "");
+        tag_frame(e, v);
+        LLVMBuildStore(b, v, slot);
+    }
+}
+
+/* Moves one register between its slots and the frame. */
+static void frame_register_(struct emit *e, int32_t reg, bool save)
+{
+    LLVMBuilderRef b = e->alu.b;
+    const struct jreg *r = &e->k->regs[reg];
+    struct storage *s = &e->regs[reg];
+    LLVMTypeRef t = scalar_type(e, r->type);
+    uint32_t bytes = (ptx_type_bits((enum ptx_type)r->type) + 7) / 8;
+    bool vec = r->shape.seg == SEG_NONE;
+    LLVMTypeRef held = vec ? LLVMVectorType(t, JIT_WARP) : t;
+    LLVMTypeRef stored = r->type != PTX_PRED ? held : vec ? e->i32 : e->i8;
+    for (int n = 0; n < (vec ? 1 : nsegs(r->shape.seg)); n++) {
+        LLVMValueRef p = byte_offset(e, e->frame_w, c64(e, s->frame_offset + (uint64_t)n * bytes)),
+                     v;
+        if (save) {
+            v = LLVMBuildLoad2(b, held, s->slot[n], "");
+            if (stored != held)
+                v = vec ? LLVMBuildBitCast(b, v, stored, "") : LLVMBuildZExt(b, v, stored, "");
+            v = LLVMBuildStore(b, v, p);
+        } else {
+            v = LLVMBuildLoad2(b, stored, p, "");
+        }
+        LLVMSetAlignment(v, vec && bytes * JIT_WARP >= 64 && r->type != PTX_PRED ? 64
+                            : r->type == PTX_PRED                                ? (vec ? 4 : 1)
+                                                                                 : bytes);
+        tag_frame(e, v);
+        if (!save) {
+            if (stored != held)
+                v = vec ? LLVMBuildBitCast(b, v, held, "") : LLVMBuildTrunc(b, v, held, "");
+            LLVMBuildStore(b, v, s->slot[n]);
+        }
+    }
+    for (int n = 0; r->shape.brk != 0 && n < nsegs(r->shape.seg); n++)
+        frame_word_(e, s->brk[n],
+                    s->frame_offset + (uint32_t)nsegs(r->shape.seg) * bytes + 4 * (uint32_t)n,
+                    save);
+}
+
+/* Saves or restores all that resume point r needs. */
+void frame_move(struct emit *e, int32_t r, bool save)
+{
+    struct jkernel *k = e->k;
+    if (!e->always_full)
+        frame_word_(e, e->live_slot, e->live_offset, save);
+    for (int32_t c = bit_next(e->resume_cand[r], k->nblocks, 0); c >= 0;
+         c = bit_next(e->resume_cand[r], k->nblocks, c + 1))
+        if (!k->blocks[c].alone)
+            frame_word_(e, e->pending_slot[c], e->pending_offset[c], save);
+    for (int32_t reg = bit_next(e->resume_live[r], (int32_t)k->nregs, 0); reg >= 0;
+         reg = bit_next(e->resume_live[r], (int32_t)k->nregs, reg + 1))
+        if (!k->regs[reg].remat)
+            frame_register_(e, reg, save);
+}
