@@ -1,6 +1,6 @@
-/* The one way tests assert: each check counts, a failed one prints its place and both values and the
- * test goes on; `return check_done();` at the end of main prints "N passed, N failed" and is the
- * exit status. Checks may be made from several threads. */
+/* The one way tests assert: each check counts, a failed one prints its place and both values and
+ * the test goes on; `return check_done();` at the end of main prints "N passed, N failed" and is
+ * the exit status. Checks may be made from several threads. */
 #ifndef WEIR_CHECK_H
 #define WEIR_CHECK_H
 
