@@ -422,6 +422,23 @@ static void add_carry_(struct flattener *f)
     }
 }
 
+/* A function that is compiled on its own cannot end threads. An exit behind a trap (how compilers
+ * mark what is never reached) is no matter. */
+static bool check_exits_(const struct jkernel *k)
+{
+    bool dead = false;
+    for (size_t n = 0; n < k->ninstrs; n++) {
+        const struct ptx_instr *i = &k->instrs[n];
+        dead = i->op == PTX_OP_trap || (dead && i->op == PTX_OP_exit);
+        if (i->op == PTX_OP_exit && !dead)
+            return diag_set(k->diag, i->line, i->column,
+                            "exit in %s, which is recursive or called through a pointer, is not "
+                            "supported",
+                            k->entry->name);
+    }
+    return true;
+}
+
 bool pass_flatten(struct jkernel *k)
 {
     struct flattener f = {.k = k, .cc = -1};
@@ -437,12 +454,7 @@ bool pass_flatten(struct jkernel *k)
         ptr_map_put(&act.vars, k->entry->params[n], k->entry->params[n]);
     bool ok = flatten_func_(&f, &act);
     if (ok && k->is_function) {
-        for (size_t n = 0; ok && n < k->ninstrs; n++)
-            if (k->instrs[n].op == PTX_OP_exit)
-                ok = diag_set(k->diag, k->instrs[n].line, k->instrs[n].column,
-                              "exit in %s, which is recursive or called through a pointer, is not "
-                              "supported",
-                              k->entry->name);
+        ok = check_exits_(k);
         flat_store_results(&f, &act);
     }
     if (ok) {
