@@ -380,19 +380,15 @@ static void attribute_(struct emit *e, LLVMValueRef fn, const char *key, const c
                                                       (unsigned)strlen(value)));
 }
 
-/* void (ptr registers): made when a module first needs it. */
-static LLVMValueRef function_(struct emit *e, const struct mma *m, unsigned bytes, LLVMTypeRef reg)
+LLVMValueRef mma_function(struct emit *e, const char *name, LLVMTypeRef *params, unsigned nparams,
+                          void (*body)(struct emit *e, LLVMValueRef fn, const void *arg),
+                          const void *arg)
 {
-    char name[96];
-    snprintf(name, sizeof name, "weir_mma_m%un%uk%u_%s_%s_%s_%s%s%s", m->m, m->n, m->k,
-             ptx_type_name((enum ptx_type)m->d), ptx_type_name((enum ptx_type)m->a),
-             ptx_type_name((enum ptx_type)m->b), ptx_type_name((enum ptx_type)m->c),
-             m->saturate ? "_sat" : "", m->bit_and ? "_and" : "");
     LLVMValueRef fn = LLVMGetNamedFunction(e->alu.module, name);
     if (fn != NULL)
         return fn;
     LLVMBuilderRef b = e->alu.b;
-    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->alu.ctx), &e->ptr, 1, false);
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->alu.ctx), params, nparams, false);
     fn = LLVMAddFunction(e->alu.module, name, type);
     LLVMSetLinkage(fn, LLVMInternalLinkage);
     attribute_(e, fn, "prefer-vector-width", "512");
@@ -405,17 +401,46 @@ static LLVMValueRef function_(struct emit *e, const struct mma *m, unsigned byte
     }
     LLVMBasicBlockRef back = LLVMGetInsertBlock(b);
     LLVMMetadataRef line = LLVMGetCurrentDebugLocation2(b);
-    unsigned lanes = e->alu.lanes;
     LLVMSetCurrentDebugLocation2(b, NULL);
     LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(e->alu.ctx, fn, "entry"));
-    e->alu.lanes = JIT_WARP;
-    struct file f = {.base = LLVMGetParam(fn, 0), .bytes = bytes, .type = reg};
-    product_(e, m, &f);
+    body(e, fn, arg);
     LLVMBuildRetVoid(b);
-    e->alu.lanes = lanes;
     LLVMPositionBuilderAtEnd(b, back);
     LLVMSetCurrentDebugLocation2(b, line);
     return fn;
+}
+
+LLVMValueRef mma_file(struct emit *e)
+{
+    if (e->mma_file == NULL) {
+        e->mma_file = new_slot(e, LLVMArrayType2(e->v32i32, MAX_MMA_REGS + 8), "matrices");
+        LLVMSetAlignment(e->mma_file, 128);
+    }
+    return e->mma_file;
+}
+
+static struct file file_(struct emit *e, const struct mma *m, LLVMValueRef base)
+{
+    bool wide = m->d == PTX_F64;
+    return (struct file){base, wide ? 256 : 128, wide ? e->v32i64 : e->v32i32};
+}
+
+static void product_body_(struct emit *e, LLVMValueRef fn, const void *arg)
+{
+    const struct mma *m = arg;
+    struct file f = file_(e, m, LLVMGetParam(fn, 0));
+    product_(e, m, &f);
+}
+
+/* void (ptr registers) */
+static LLVMValueRef product_function_(struct emit *e, const struct mma *m)
+{
+    char name[96];
+    snprintf(name, sizeof name, "weir_mma_m%un%uk%u_%s_%s_%s_%s%s%s", m->m, m->n, m->k,
+             ptx_type_name((enum ptx_type)m->d), ptx_type_name((enum ptx_type)m->a),
+             ptx_type_name((enum ptx_type)m->b), ptx_type_name((enum ptx_type)m->c),
+             m->saturate ? "_sat" : "", m->bit_and ? "_and" : "");
+    return mma_function(e, name, &e->ptr, 1, product_body_, m);
 }
 
 /* ---- the instruction ------------------------------------------------------------------------- */
@@ -470,14 +495,8 @@ static void emit_product_(struct emit *e, const struct ptx_instr *i)
     struct mma m;
     describe_(i, &m);
     struct plan p = plan_(&m);
-    LLVMTypeRef reg = m.d == PTX_F64 ? e->v32i64 : e->v32i32;
-    struct file f = {.bytes = m.d == PTX_F64 ? 256 : 128, .type = reg};
-    LLVMValueRef fn = function_(e, &m, f.bytes, reg);
-    if (e->mma_file == NULL) {
-        e->mma_file = new_slot(e, LLVMArrayType2(e->v32i32, MAX_MMA_REGS + 8), "matrices");
-        LLVMSetAlignment(e->mma_file, 128);
-    }
-    f.base = e->mma_file;
+    LLVMValueRef fn = product_function_(e, &m);
+    struct file f = file_(e, &m, mma_file(e));
     unsigned at = 0;
     const struct tile *const tiles[3] = {&p.ta, &p.tb, &p.tc};
     const unsigned counts[3] = {p.na, p.nb, p.nc};

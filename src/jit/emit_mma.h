@@ -56,6 +56,13 @@ static inline unsigned mma_items(const struct ptx_operand *o)
 LLVMValueRef mma_read(struct emit *e, const struct ptx_operand *o, const struct tile *t);
 void mma_write(struct emit *e, const struct ptx_operand *o, LLVMValueRef v, const struct tile *t);
 
+/* An internal void function of this module, made by `body` when it is first asked for. */
+LLVMValueRef mma_function(struct emit *e, const char *name, LLVMTypeRef *params, unsigned nparams,
+                          void (*body)(struct emit *e, LLVMValueRef fn, const void *arg),
+                          const void *arg);
+/* Memory through which such functions get and give registers. */
+LLVMValueRef mma_file(struct emit *e);
+
 /* emit_mma_move.c: wmma.load, wmma.store. */
 bool emit_wmma_load(struct emit *e, const struct ptx_instr *i);
 bool emit_wmma_store(struct emit *e, const struct ptx_instr *i);

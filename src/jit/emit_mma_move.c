@@ -4,7 +4,7 @@
  * A tile comes from memory in lines (its rows, or its columns where memory has the other order),
  * each one load; joined, they are one long vector that a constant shuffle puts into the lanes'
  * order. Rows of a factor are in that order as they lie in memory. */
-#include <string.h>
+#include <stdio.h>
 
 #include "jit/emit_mma.h"
 
@@ -198,28 +198,79 @@ static struct spot spot_(const struct matrix *x, unsigned n)
     return s;
 }
 
+/* Register n of the memory that the functions below share with their callers. */
+static LLVMValueRef shared_register_(struct emit *e, const struct matrix *x, LLVMValueRef file,
+                                     unsigned n)
+{
+    return byte_offset(e, file, c64(e, (uint64_t)n * (x->tile.unit_bits == 64 ? 256 : 128)));
+}
+
+static void load_body_(struct emit *e, LLVMValueRef fn, const void *arg)
+{
+    const struct matrix *x = arg;
+    LLVMValueRef start = LLVMGetParam(fn, 0), pitch = LLVMGetParam(fn, 1);
+    unsigned width = tile_width(&x->tile), lines = x->columns ? width : 8;
+    LLVMTypeRef t = LLVMVectorType(unit_type_(e, &x->tile), x->columns ? 8 : width);
+    for (unsigned n = 0; n < tile_count_(x); n++) {
+        struct spot s = spot_(x, n);
+        LLVMValueRef v[MAX_LINES], out[2];
+        for (unsigned k = 0; k < lines; k++) {
+            v[k] = LLVMBuildLoad2(e->alu.b, t, line_(e, x, start, pitch, s.row, s.unit, k), "");
+            LLVMSetAlignment(v[k], x->tile.unit_bits / 8);
+        }
+        from_lines_(e, &x->tile, x->columns, v, out);
+        for (unsigned r = 0; r < x->tile.regs; r++)
+            LLVMBuildStore(e->alu.b, out[r],
+                           shared_register_(e, x, LLVMGetParam(fn, 2), s.reg + r));
+    }
+}
+
+static void store_body_(struct emit *e, LLVMValueRef fn, const void *arg)
+{
+    const struct matrix *x = arg;
+    LLVMValueRef start = LLVMGetParam(fn, 0), pitch = LLVMGetParam(fn, 1);
+    LLVMTypeRef t = x->tile.unit_bits == 64 ? e->v32i64 : e->v32i32;
+    unsigned lines = x->columns ? tile_width(&x->tile) : 8;
+    for (unsigned n = 0; n < tile_count_(x); n++) {
+        struct spot s = spot_(x, n);
+        LLVMValueRef v[MAX_LINES], reg[2];
+        for (unsigned r = 0; r < x->tile.regs; r++)
+            reg[r] = LLVMBuildLoad2(e->alu.b, t,
+                                    shared_register_(e, x, LLVMGetParam(fn, 2), s.reg + r), "");
+        to_lines_(e, &x->tile, x->columns, reg, v);
+        for (unsigned k = 0; k < lines; k++) {
+            LLVMValueRef st =
+                LLVMBuildStore(e->alu.b, v[k], line_(e, x, start, pitch, s.row, s.unit, k));
+            LLVMSetAlignment(st, x->tile.unit_bits / 8);
+        }
+    }
+}
+
+/* Calls the function for this kind of matrix: void (ptr start, i64 pitch, ptr registers). */
+static void move_(struct emit *e, const struct ptx_instr *i, const struct matrix *x)
+{
+    char name[96];
+    snprintf(name, sizeof name, "weir_wmma_%c_m%un%uk%u_%s_%s", x->which, x->shape.m, x->shape.n,
+             x->shape.k, ptx_type_name((enum ptx_type)i->types[0]), x->columns ? "lines" : "rows");
+    LLVMTypeRef params[3] = {e->ptr, e->i64, e->ptr};
+    LLVMValueRef fn =
+        mma_function(e, name, params, 3, x->which == 'd' ? store_body_ : load_body_, x);
+    LLVMValueRef args[3] = {matrix_start_(e, i, x), pitch_(e, x), mma_file(e)};
+    LLVMBuildCall2(e->alu.b, LLVMGlobalGetValueType(fn), fn, args, 3, "");
+}
+
 bool emit_wmma_load(struct emit *e, const struct ptx_instr *i)
 {
     struct matrix x;
     matrix_(i, &x);
-    LLVMValueRef start = matrix_start_(e, i, &x), pitch = pitch_(e, &x);
-    unsigned lines = x.columns ? tile_width(&x.tile) : 8;
-    LLVMTypeRef t = LLVMVectorType(unit_type_(e, &x.tile), x.columns ? 8 : tile_width(&x.tile));
-    LLVMValueRef out[8];
-    unsigned tiles = tile_count_(&x);
-    for (unsigned n = 0; n < tiles; n++) {
-        struct spot s = spot_(&x, n);
-        LLVMValueRef v[MAX_LINES];
-        for (unsigned k = 0; k < lines; k++) {
-            v[k] = LLVMBuildLoad2(e->alu.b, t, line_(e, &x, start, pitch, s.row, s.unit, k), "");
-            LLVMSetAlignment(v[k], x.tile.unit_bits / 8);
-            tag_memory(e, v[k], mem_space(i));
-        }
-        from_lines_(e, &x.tile, x.columns, v, &out[s.reg]);
+    move_(e, i, &x);
+    LLVMTypeRef t = x.tile.unit_bits == 64 ? e->v32i64 : e->v32i32;
+    unsigned regs = tile_count_(&x) * x.tile.regs;
+    for (unsigned n = 0; n < regs * x.repeat; n++) {
+        LLVMValueRef v =
+            LLVMBuildLoad2(e->alu.b, t, shared_register_(e, &x, mma_file(e), n % regs), "");
+        mma_write(e, mma_item(x.regs, n), v, &x.tile);
     }
-    unsigned regs = tiles * x.tile.regs;
-    for (unsigned n = 0; n < regs * x.repeat; n++)
-        mma_write(e, mma_item(x.regs, n), out[n % regs], &x.tile);
     return true;
 }
 
@@ -227,21 +278,10 @@ bool emit_wmma_store(struct emit *e, const struct ptx_instr *i)
 {
     struct matrix x;
     matrix_(i, &x);
-    LLVMValueRef start = matrix_start_(e, i, &x), pitch = pitch_(e, &x);
-    unsigned lines = x.columns ? tile_width(&x.tile) : 8;
-    for (unsigned n = 0; n < tile_count_(&x); n++) {
-        struct spot s = spot_(&x, n);
-        LLVMValueRef v[MAX_LINES], reg[2];
-        for (unsigned r = 0; r < x.tile.regs; r++)
-            reg[r] = mma_read(e, mma_item(x.regs, s.reg + r), &x.tile);
-        to_lines_(e, &x.tile, x.columns, reg, v);
-        for (unsigned k = 0; k < lines; k++) {
-            LLVMValueRef st =
-                LLVMBuildStore(e->alu.b, v[k], line_(e, &x, start, pitch, s.row, s.unit, k));
-            LLVMSetAlignment(st, x.tile.unit_bits / 8);
-            tag_memory(e, st, mem_space(i));
-        }
-    }
+    for (unsigned n = 0; n < tile_count_(&x) * x.tile.regs; n++)
+        LLVMBuildStore(e->alu.b, mma_read(e, mma_item(x.regs, n), &x.tile),
+                       shared_register_(e, &x, mma_file(e), n));
+    move_(e, i, &x);
     return true;
 }
 
