@@ -307,16 +307,17 @@ static void free_loops_(struct cfg *c, uint64_t **body)
 
 /* ---- polls ----------------------------------------------------------------------------------- */
 
-/* Does leaving the loop depend on a polling load inside it? Taint flows through registers. */
-static bool loop_polls_(const struct cfg *c, const uint64_t *body)
+/* `nblocks`: blocks when the loops were found, which is what `body` is a set over.
+ * Does leaving the loop depend on a polling load inside it? Taint flows through registers. */
+static bool loop_polls_(const struct cfg *c, const uint64_t *body, int32_t nblocks)
 {
     struct jkernel *k = c->k;
     uint64_t *taint = NULL;
     bool polls = false;
     for (bool changed = true; changed && !polls;) {
         changed = false;
-        for (int32_t b = bit_next(body, c->n, 0); b >= 0 && !polls;
-             b = bit_next(body, c->n, b + 1)) {
+        for (int32_t b = bit_next(body, nblocks, 0); b >= 0 && !polls;
+             b = bit_next(body, nblocks, b + 1)) {
             const struct jblock *blk = &c->blocks[b];
             for (int32_t n = 0; n < blk->count; n++) {
                 const struct ptx_instr *i = &k->instrs[blk->first + n];
@@ -346,11 +347,10 @@ static bool loop_polls_(const struct cfg *c, const uint64_t *body)
 }
 
 /* Puts a block that polls on every back edge of loop `h`. */
-static void insert_polls_(struct cfg *c, int32_t h, const uint64_t *body)
+static void insert_polls_(struct cfg *c, int32_t h, const uint64_t *body, int32_t nblocks)
 {
     struct jkernel *k = c->k;
-    int32_t old = c->n;
-    for (int32_t b = bit_next(body, old, 0); b >= 0; b = bit_next(body, old, b + 1)) {
+    for (int32_t b = bit_next(body, nblocks, 0); b >= 0; b = bit_next(body, nblocks, b + 1)) {
         for (int s = 0; s < c->blocks[b].nsucc; s++) {
             if (c->blocks[b].succ[s] != h)
                 continue;
@@ -448,8 +448,8 @@ bool pass_cfg(struct jkernel *k)
     uint64_t **body = find_loops_(&c);
     int32_t before = c.n;
     for (int32_t h = 0; h < before && !k->is_function; h++) /* functions cannot suspend */
-        if (body[h] != NULL && loop_polls_(&c, body[h]))
-            insert_polls_(&c, h, body[h]);
+        if (body[h] != NULL && loop_polls_(&c, body[h], before))
+            insert_polls_(&c, h, body[h], before);
     if (c.n != before) {
         struct cfg old = {.n = before};
         free_loops_(&old, body);
