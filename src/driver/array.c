@@ -117,14 +117,13 @@ static CUresult create_(CUcontext c, const CUDA_ARRAY3D_DESCRIPTOR *d, CUarray *
     CUresult r = driver_from_mem(mem_alloc(&q, &p));
     if (r != CUDA_SUCCESS)
         return r;
-    CUarray a = xcalloc(1, sizeof *a);
-    *a = (struct CUarray_st){.tag = TAG_ARRAY,
-                             .ctx = c,
-                             .desc = *d,
-                             .base = p,
-                             .element = element,
-                             .pitch = pitch,
-                             .slice = slice};
+    CUarray a = handle_new(TAG_ARRAY, sizeof *a);
+    a->ctx = c;
+    a->desc = *d;
+    a->base = p;
+    a->element = element;
+    a->pitch = pitch;
+    a->slice = slice;
     pthread_mutex_lock(&c->lock);
     a->next = c->arrays;
     a->link = &c->arrays;
@@ -144,8 +143,7 @@ void array_destroy(CUarray a)
         a->next->link = a->link;
     pthread_mutex_unlock(&a->ctx->lock);
     mem_free(a->base, MEM_ARRAY);
-    a->tag = 0;
-    free(a);
+    handle_free(a);
 }
 
 WEIR_API CUresult cuArray3DCreate_v2(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *d)
@@ -188,7 +186,7 @@ WEIR_API CUresult cuArrayDestroy(CUarray a)
 
 CUresult array_check(CUarray a)
 {
-    return a != NULL && a->tag == TAG_ARRAY ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    return handle_live(a, TAG_ARRAY) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 WEIR_API CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *out, CUarray a)

@@ -9,7 +9,7 @@
 
 enum { STACK_DEPTH = 16 }; /* thread-local storage of a library opened late must stay small */
 
-static struct CUctx_st primary[MEM_MAX_DEVICES];
+static CUcontext primary[MEM_MAX_DEVICES];
 static pthread_once_t primary_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t primary_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -26,32 +26,32 @@ static struct {
     CUcontext newest;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void init_context_(CUcontext c, int ordinal)
+static CUcontext new_context_(int ordinal)
 {
-    memset(c, 0, sizeof *c);
+    CUcontext c = handle_new(TAG_CONTEXT, sizeof *c);
     pthread_mutex_lock(&all.lock);
     c->older = all.newest;
     all.newest = c;
     pthread_mutex_unlock(&all.lock);
-    c->tag = TAG_CONTEXT;
     c->ordinal = ordinal;
     c->memory = device_ordinal(driver_device(ordinal));
     pthread_mutex_init(&c->lock, NULL);
     pthread_mutex_init(&c->fault_lock, NULL);
+    return c;
 }
 
 static void primaries_(void)
 {
     for (int n = 0; n < driver_device_count(); n++) {
-        init_context_(&primary[n], n);
-        primary[n].primary = true;
+        primary[n] = new_context_(n);
+        primary[n]->primary = true;
     }
 }
 
 CUcontext driver_primary(int ordinal)
 {
     pthread_once(&primary_once, primaries_);
-    return &primary[ordinal];
+    return primary[ordinal];
 }
 
 CUcontext driver_context_of(const void *owner)
@@ -131,7 +131,7 @@ CUresult driver_from_device(CUcontext ctx, enum device_error e)
 
 CUresult context_check(CUcontext ctx)
 {
-    if (ctx == NULL || ctx->tag != TAG_CONTEXT)
+    if (!handle_live(ctx, TAG_CONTEXT))
         return CUDA_ERROR_INVALID_CONTEXT;
     return ctx->device == NULL ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_SUCCESS;
 }
@@ -176,7 +176,7 @@ WEIR_API CUresult cuCtxSetCurrent(CUcontext ctx)
         stack.count -= stack.count > 0;
         return CUDA_SUCCESS;
     }
-    if (ctx->tag != TAG_CONTEXT)
+    if (!handle_live(ctx, TAG_CONTEXT))
         return CUDA_ERROR_INVALID_CONTEXT;
     if (stack.count == 0)
         stack.count = 1;
@@ -189,7 +189,7 @@ WEIR_API CUresult cuCtxPushCurrent_v2(CUcontext ctx)
     CUresult r = driver_ready();
     if (r != CUDA_SUCCESS)
         return r;
-    if (ctx == NULL || ctx->tag != TAG_CONTEXT)
+    if (!handle_live(ctx, TAG_CONTEXT))
         return CUDA_ERROR_INVALID_CONTEXT;
     if (stack.count == STACK_DEPTH)
         return CUDA_ERROR_INVALID_VALUE;
@@ -373,8 +373,7 @@ WEIR_API CUresult cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *params, unsi
         return CUDA_ERROR_NOT_PERMITTED;
     if (stack.count == STACK_DEPTH)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    CUcontext c = xcalloc(1, sizeof *c);
-    init_context_(c, dev);
+    CUcontext c = new_context_(dev);
     c->flags = flags;
     if (!activate_(c))
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -393,7 +392,7 @@ WEIR_API CUresult cuCtxDestroy_v2(CUcontext ctx)
     CUresult r = driver_ready();
     if (r != CUDA_SUCCESS)
         return r;
-    if (ctx == NULL || ctx->tag != TAG_CONTEXT || ctx->primary)
+    if (!handle_live(ctx, TAG_CONTEXT) || ctx->primary)
         return CUDA_ERROR_INVALID_CONTEXT;
     if (ctx->device == NULL)
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;
@@ -487,7 +486,7 @@ WEIR_API CUresult cuCtxGetApiVersion(CUcontext ctx, unsigned int *version)
         return r;
     if (version == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    if (ctx != NULL && ctx->tag != TAG_CONTEXT)
+    if (ctx != NULL && !handle_live(ctx, TAG_CONTEXT))
         return CUDA_ERROR_INVALID_CONTEXT;
     *version = 3020;
     return CUDA_SUCCESS;

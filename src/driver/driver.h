@@ -2,8 +2,8 @@
  * every function checks its handles and arguments, asks the lower rooms, and translates what they
  * say into a CUresult. Private to src/driver.
  *
- * Objects start with a tag that names their kind and is wiped when they die, so that NULL, foreign
- * and (most) stale handles are refused instead of followed. */
+ * Objects start with a tag that names their kind and lie in memory that is never given back
+ * (handle.h), so that NULL, foreign and stale handles are refused instead of followed. */
 #ifndef WEIR_DRIVER_H
 #define WEIR_DRIVER_H
 
@@ -14,6 +14,7 @@
 
 #include "base/base.h"
 #include "device/device.h"
+#include "driver/handle.h"
 #include "grid/grid.h"
 #include "jit/jit.h"
 #include "memory/memory.h"

@@ -7,7 +7,7 @@ static CUresult check_(CUfunction *f)
 {
     if (*f == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
-    return (*f)->tag == TAG_FUNCTION ? CUDA_SUCCESS : kernel_to_function((CUkernel)*f, f);
+    return handle_live(*f, TAG_FUNCTION) ? CUDA_SUCCESS : kernel_to_function((CUkernel)*f, f);
 }
 
 static CUresult ready_(CUfunction *f)

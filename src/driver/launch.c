@@ -19,9 +19,7 @@ struct request {
 /* A function may be a kernel of a library: then its function in the current context is meant. */
 static CUresult function_of_(CUfunction h, CUfunction *out)
 {
-    if (h == NULL)
-        return CUDA_ERROR_INVALID_HANDLE;
-    if (h->tag == TAG_FUNCTION) {
+    if (WEIR_LIKELY(handle_live(h, TAG_FUNCTION))) {
         *out = h;
         return CUDA_SUCCESS;
     }

@@ -33,8 +33,7 @@ static CUresult load_(CUlibrary *out, const void *code, size_t size, struct jit_
     }
     if (ptx == NULL)
         return module_refuse(r, &d, &q->text);
-    CUlibrary lib = xcalloc(1, sizeof *lib);
-    lib->tag = TAG_LIBRARY;
+    CUlibrary lib = handle_new(TAG_LIBRARY, sizeof *lib);
     lib->ptx = ptx;
     pthread_mutex_init(&lib->lock, NULL);
     *out = lib;
@@ -103,7 +102,7 @@ WEIR_API CUresult cuLibraryLoadFromFile(CUlibrary *out, const char *path, CUjit_
 
 static CUresult check_library_(CUlibrary lib)
 {
-    return lib != NULL && lib->tag == TAG_LIBRARY ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    return handle_live(lib, TAG_LIBRARY) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 /* The library's module in a context, loaded there at first use. */
@@ -146,13 +145,11 @@ WEIR_API CUresult cuLibraryUnload(CUlibrary lib)
     }
     for (CUkernel k = lib->kernels, next; k != NULL; k = next) {
         next = k->next;
-        k->tag = 0;
         free(k->name);
-        free(k);
+        handle_free(k);
     }
     ptx_free(lib->ptx);
-    lib->tag = 0;
-    free(lib);
+    handle_free(lib);
     return CUDA_SUCCESS;
 }
 
@@ -178,8 +175,10 @@ static CUkernel kernel_(CUlibrary lib, const char *name)
     while (k != NULL && strcmp(k->name, name) != 0)
         k = k->next;
     if (k == NULL) {
-        k = xcalloc(1, sizeof *k);
-        *k = (struct CUkern_st){TAG_KERNEL, lib, xstrdup(name), lib->kernels};
+        k = handle_new(TAG_KERNEL, sizeof *k);
+        k->library = lib;
+        k->name = xstrdup(name);
+        k->next = lib->kernels;
         lib->kernels = k;
     }
     pthread_mutex_unlock(&lib->lock);
@@ -239,7 +238,7 @@ CUresult kernel_to_function(CUkernel k, CUfunction *out)
 {
     CUcontext c;
     CUmodule m;
-    if (k == NULL || k->tag != TAG_KERNEL)
+    if (!handle_live(k, TAG_KERNEL))
         return CUDA_ERROR_INVALID_HANDLE;
     CUresult r = driver_current(&c);
     if (r == CUDA_SUCCESS)
@@ -254,7 +253,7 @@ WEIR_API CUresult cuKernelGetFunction(CUfunction *out, CUkernel k)
 
 WEIR_API CUresult cuKernelGetName(const char **name, CUkernel k)
 {
-    if (k == NULL || k->tag != TAG_KERNEL)
+    if (!handle_live(k, TAG_KERNEL))
         return CUDA_ERROR_INVALID_HANDLE;
     if (name == NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -264,7 +263,7 @@ WEIR_API CUresult cuKernelGetName(const char **name, CUkernel k)
 
 WEIR_API CUresult cuKernelGetLibrary(CUlibrary *lib, CUkernel k)
 {
-    if (k == NULL || k->tag != TAG_KERNEL)
+    if (!handle_live(k, TAG_KERNEL))
         return CUDA_ERROR_INVALID_HANDLE;
     if (lib == NULL)
         return CUDA_ERROR_INVALID_VALUE;

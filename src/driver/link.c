@@ -27,7 +27,7 @@ static CUresult check_(CUlinkState s)
     CUresult r = driver_current(&c);
     if (r != CUDA_SUCCESS)
         return r;
-    return s != NULL && s->tag == TAG_LINK ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    return handle_live(s, TAG_LINK) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 WEIR_API CUresult cuLinkCreate_v2(unsigned int count, CUjit_option *options, void **values,
@@ -43,9 +43,11 @@ WEIR_API CUresult cuLinkCreate_v2(unsigned int count, CUjit_option *options, voi
     r = jit_request_read(&q, count, options, values);
     if (r != CUDA_SUCCESS)
         return r;
-    CUlinkState s = xcalloc(1, sizeof *s);
-    *s = (struct CUlinkState_st){
-        .tag = TAG_LINK, .request = q, .count = count, .options = options, .values = values};
+    CUlinkState s = handle_new(TAG_LINK, sizeof *s);
+    s->request = q;
+    s->count = count;
+    s->options = options;
+    s->values = values;
     *out = s;
     return CUDA_SUCCESS;
 }
@@ -132,13 +134,12 @@ WEIR_API CUresult cuLinkDestroy(CUlinkState s)
     CUresult r = driver_ready();
     if (r != CUDA_SUCCESS)
         return r;
-    if (s == NULL || s->tag != TAG_LINK)
+    if (!handle_live(s, TAG_LINK))
         return CUDA_ERROR_INVALID_HANDLE;
     for (size_t n = 0; n < s->units.count; n++)
         ptx_free(s->units.items[n]);
     free(s->units.items);
     sb_free(&s->image);
-    s->tag = 0;
-    free(s);
+    handle_free(s);
     return CUDA_SUCCESS;
 }

@@ -157,16 +157,14 @@ static void free_module_(CUmodule m)
         }
         free(f->param_offsets);
         free(f->param_sizes);
-        f->tag = 0;
-        free(f);
+        handle_free(f);
     }
     module_free_variables(m);
     free(m->func_token);
     free(m->note);
     if (!m->ptx_borrowed)
         ptx_free(m->ptx);
-    m->tag = 0;
-    free(m);
+    handle_free(m);
 }
 
 CUresult module_refuse(CUresult code, const struct diag *d, struct strbuf *log)
@@ -195,8 +193,7 @@ CUresult module_load(CUcontext ctx, const struct module_source *source, struct s
     }
     if (ptx == NULL)
         return module_refuse(code, &d, log);
-    CUmodule m = xcalloc(1, sizeof *m);
-    m->tag = TAG_MODULE;
+    CUmodule m = handle_new(TAG_MODULE, sizeof *m);
     m->ctx = ctx;
     m->ptx = ptx;
     m->note = note.text[0] ? xstrdup(note.text) : NULL;
@@ -239,12 +236,11 @@ void module_unload(CUmodule m)
 static CUresult new_function_(CUmodule m, struct ptx_func *func, CUfunction *out)
 {
     struct diag d = {0};
-    CUfunction f = xcalloc(1, sizeof *f);
-    f->tag = TAG_FUNCTION;
+    CUfunction f = handle_new(TAG_FUNCTION, sizeof *f);
     f->module = m;
     f->func = func;
     if (!jit_kernel_info(func, &f->info, &d)) {
-        free(f);
+        handle_free(f);
         return driver_error(CUDA_ERROR_INVALID_PTX, "%s", d.text);
     }
     f->carveout = -1;

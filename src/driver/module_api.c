@@ -8,7 +8,7 @@
 
 static CUresult check_module_(CUmodule m)
 {
-    return m != NULL && m->tag == TAG_MODULE ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    return handle_live(m, TAG_MODULE) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 /* ---- options of loading and linking

@@ -18,7 +18,7 @@ CUresult driver_stream(CUstream h, bool per_thread, struct device_stream **s, CU
         *s = device_stream_per_thread((*ctx)->device);
         return CUDA_SUCCESS;
     }
-    if (h->tag != TAG_STREAM)
+    if (!handle_live(h, TAG_STREAM))
         return CUDA_ERROR_INVALID_HANDLE;
     *s = h->device;
     *ctx = h->ctx;
@@ -40,12 +40,11 @@ WEIR_API CUresult cuStreamCreateWithPriority(CUstream *out, unsigned int flags, 
         return r;
     if (out == NULL || (flags & ~1u) != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    CUstream s = xcalloc(1, sizeof *s);
-    s->tag = TAG_STREAM;
+    CUstream s = handle_new(TAG_STREAM, sizeof *s);
     s->ctx = c;
     s->device = device_stream_new(c->device, flags, priority);
     if (s->device == NULL) {
-        free(s);
+        handle_free(s);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     pthread_mutex_lock(&c->lock);
@@ -72,8 +71,7 @@ void stream_destroy(CUstream s)
         s->next->link = s->link;
     pthread_mutex_unlock(&s->ctx->lock);
     device_stream_free(s->device);
-    s->tag = 0;
-    free(s);
+    handle_free(s);
 }
 
 WEIR_API CUresult cuStreamDestroy_v2(CUstream s)
@@ -82,7 +80,7 @@ WEIR_API CUresult cuStreamDestroy_v2(CUstream s)
     CUresult r = driver_current_any(&c);
     if (r != CUDA_SUCCESS)
         return r;
-    if (s == NULL || s == CU_STREAM_LEGACY || s == CU_STREAM_PER_THREAD || s->tag != TAG_STREAM)
+    if (!handle_live(s, TAG_STREAM))
         return CUDA_ERROR_INVALID_HANDLE;
     stream_destroy(s);
     return CUDA_SUCCESS;
@@ -193,7 +191,7 @@ BOTH(cuStreamIsCapturing, (CUstream h, CUstreamCaptureStatus *status), h, status
 
 CUresult driver_event(CUevent h, struct device_event **e)
 {
-    if (h == NULL || h->tag != TAG_EVENT)
+    if (!handle_live(h, TAG_EVENT))
         return CUDA_ERROR_INVALID_HANDLE;
     *e = h->device;
     return CUDA_SUCCESS;
@@ -212,8 +210,7 @@ WEIR_API CUresult cuEventCreate(CUevent *out, unsigned int flags)
             return CUDA_ERROR_INVALID_VALUE;
         return driver_error(CUDA_ERROR_NOT_SUPPORTED, "interprocess events are not supported");
     }
-    CUevent e = xcalloc(1, sizeof *e);
-    e->tag = TAG_EVENT;
+    CUevent e = handle_new(TAG_EVENT, sizeof *e);
     e->ctx = c;
     e->flags = flags;
     e->device = device_event_new(c->device, flags);
@@ -236,8 +233,7 @@ void event_destroy(CUevent e)
         e->next->link = e->link;
     pthread_mutex_unlock(&e->ctx->lock);
     device_event_free(e->device);
-    e->tag = 0;
-    free(e);
+    handle_free(e);
 }
 
 WEIR_API CUresult cuEventDestroy_v2(CUevent e)

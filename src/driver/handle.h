@@ -1,0 +1,55 @@
+/* handle: where the objects behind the API's handles live.
+ *
+ * A handle is a pointer that programs may get wrong: never made, of another kind, destroyed, or
+ * left over from before a device reset. All objects therefore lie in one reserved range of
+ * addresses that is never given back, in slabs that hold objects of one kind for ever. So whether
+ * any bits are a live handle can be told without touching memory that is not ours, and a stale one
+ * meets a wiped tag. Destroyed objects wait in a queue before their place is used again, so that a
+ * handle kept by mistake keeps being refused for a while.
+ *
+ * Every function may be called from any thread. */
+#ifndef WEIR_DRIVER_HANDLE_H
+#define WEIR_DRIVER_HANDLE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    HANDLE_SLAB = 1 << 16, /* bytes of a slab; slabs start at multiples of it within the range */
+    HANDLE_ALIGN = 16,     /* of every object */
+};
+
+/* The range. Written under a lock of handle.c; read without. */
+extern struct handle_range {
+    uintptr_t base;          /* first slab; 0 before the first object */
+    _Atomic uint64_t in_use; /* bytes from base on that are slabs */
+} handle_range;
+
+/* At the start of each slab; objects follow. */
+struct handle_slab {
+    uint32_t tag; /* kind of all its objects */
+};
+
+/* A new, zeroed object whose first field, a uint32_t, is the tag. Always the same size for one tag,
+ * at most half a slab. Never NULL: out of memory aborts, as for everything of the host. */
+void *handle_new(uint32_t tag, size_t bytes);
+
+/* Wipes the tag; what the object owns is the caller's to free before. NULL is allowed. */
+void handle_free(void *object);
+
+/* Whether h, any bits, is a live object of that kind. */
+static inline bool handle_live(const void *h, uint32_t tag)
+{
+    uint64_t at = (uintptr_t)h - handle_range.base;
+    if (at >= atomic_load_explicit(&handle_range.in_use, memory_order_acquire) ||
+        at % HANDLE_ALIGN != 0 || at % HANDLE_SLAB < HANDLE_ALIGN)
+        return false;
+    const struct handle_slab *slab =
+        (const struct handle_slab *)(handle_range.base + at / HANDLE_SLAB * HANDLE_SLAB);
+    return slab->tag == tag &&
+           atomic_load_explicit((const _Atomic uint32_t *)h, memory_order_relaxed) == tag;
+}
+
+#endif
