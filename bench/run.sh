@@ -35,6 +35,7 @@ mkdir "$scratch/weir" "$scratch/pocl"
 export WEIR_CACHE_DIR="$scratch/weir" POCL_CACHE_DIR="$scratch/pocl"
 
 sh "$root/bench/machine.sh" "$build" >"$scratch/machine"
+: >"$scratch/table" # the reader below may be first
 status=0
 # shellcheck disable=SC2086
 "$build/bench/$program" $arguments >"$scratch/table" &

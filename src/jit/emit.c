@@ -10,6 +10,8 @@
 
 /* pc[w]: resume point * 2 + parity of the barrier phase in which the warp runs on, or PC_EXITED. */
 enum { PC_EXITED = JIT_PC_EXITED };
+/* Kernels up to this many instructions, all regions counted, get whole copies of their blocks. */
+enum { MAX_WHOLE = 3000 };
 /* scratch[0..3]: votes of reducing barriers, {true, all} for either parity. */
 
 /* Computes a register again, after those it comes from. */
@@ -28,170 +30,10 @@ static void remat_(struct emit *e, int32_t reg)
         e->failed = true;
 }
 
-/* ---- control flow between blocks of a region ------------------------------------------------- */
-
-static LLVMBasicBlockRef block_bb_(struct emit *e, int32_t b)
-{
-    if (e->bb[b] == NULL) {
-        e->bb[b] = new_bb(e, "b");
-        e->work[e->nwork++] = b;
-    }
-    return e->bb[b];
-}
-
-static LLVMValueRef pending_(struct emit *e, int32_t b)
-{
-    return LLVMBuildLoad2(e->alu.b, e->i32, e->pending_slot[b], "");
-}
-
-/* Lanes go to wait at block b, which joins the candidates. Masks are written where lanes come to
- * wait and nowhere else: a slot that lived from the start would cost a phi at every join. */
-static void add_pending_(struct emit *e, uint64_t *cand, int32_t b, LLVMValueRef lanes)
-{
-    bool waiting = bit_get(cand, b);
-    bit_set(cand, b);
-    if (e->k->blocks[b].alone)
-        return; /* everybody is there, or nobody */
-    if (waiting)
-        lanes = LLVMBuildOr(e->alu.b, pending_(e, b), lanes, "");
-    LLVMBuildStore(e->alu.b, lanes, e->pending_slot[b]);
-}
-
-/* The candidates' frontiers may name blocks at which, on this path, nobody waits. */
-static void clear_others_(struct emit *e, const uint64_t *cand)
-{
-    struct jkernel *k = e->k;
-    size_t words = (size_t)bit_words(k->nblocks);
-    uint64_t *others = xcalloc(words, 8);
-    for (int32_t c = bit_next(cand, k->nblocks, 0); c >= 0; c = bit_next(cand, k->nblocks, c + 1))
-        for (size_t w = 0; w < words; w++)
-            others[w] |= k->blocks[c].frontier[w] & ~cand[w];
-    for (int32_t c = bit_next(others, k->nblocks, 0); c >= 0;
-         c = bit_next(others, k->nblocks, c + 1))
-        if (!k->blocks[c].alone)
-            LLVMBuildStore(e->alu.b, c32(e, 0), e->pending_slot[c]);
-    free(others);
-}
-
-/* The blocks at which lanes may wait while the current one runs, as a set of its own. */
-static uint64_t *candidates_(struct emit *e)
-{
-    size_t bytes = (size_t)bit_words(e->k->nblocks) * 8;
-    uint64_t *cand = xmalloc(bytes);
-    memcpy(cand, e->cur->frontier, bytes);
-    return cand;
-}
-
-/* Runs the first of the candidate blocks that has lanes waiting; `last` is where to go when none
- * before it has: a candidate that then must have some, or -1 for "the warp is done". */
-static void chain_(struct emit *e, const uint64_t *cand, int32_t last)
-{
-    LLVMBuilderRef b = e->alu.b;
-    int32_t n = e->k->nblocks;
-    clear_others_(e, cand);
-    for (int32_t c = bit_next(cand, n, 0); c >= 0; c = bit_next(cand, n, c + 1)) {
-        if (c == last || (last >= 0 && e->k->blocks[c].alone)) {
-            LLVMBuildBr(b, block_bb_(e, c));
-            return;
-        }
-        LLVMBasicBlockRef next = new_bb(e, "skip");
-        LLVMValueRef lanes =
-            e->k->blocks[c].alone ? LLVMBuildLoad2(b, e->i32, e->live_slot, "") : pending_(e, c);
-        LLVMValueRef any = LLVMBuildICmp(b, LLVMIntNE, lanes, c32(e, 0), "");
-        LLVMBuildCondBr(b, any, block_bb_(e, c), next);
-        LLVMPositionBuilderAtEnd(b, next);
-    }
-    LLVMBuildBr(b, e->next_warp);
-}
-
-/* All active lanes go on at block `to`. */
-static void goto_(struct emit *e, int32_t to)
-{
-    uint64_t *cand = candidates_(e);
-    add_pending_(e, cand, to, mask_bits(e));
-    chain_(e, cand, to);
-    free(cand);
-}
-
-static void branch_(struct emit *e, const struct jblock *blk)
-{
-    LLVMBuilderRef b = e->alu.b;
-    struct ptx_operand cond = {.kind = PTX_OPR_REG, .reg = blk->cond, .neg = blk->cond_neg};
-    if (!blk->diverges) {
-        LLVMValueRef c = operand_scalar(e, &cond, PTX_PRED, SEG_WARP, 0);
-        LLVMBasicBlockRef yes = new_bb(e, "yes"), no = new_bb(e, "no");
-        LLVMBuildCondBr(b, c, yes, no);
-        LLVMPositionBuilderAtEnd(b, yes);
-        goto_(e, blk->succ[0]);
-        LLVMPositionBuilderAtEnd(b, no);
-        goto_(e, blk->succ[1]);
-        return;
-    }
-    LLVMValueRef taken =
-        LLVMBuildAnd(b, bits_of(e, operand_vector(e, &cond, PTX_PRED)), mask_bits(e), "");
-    LLVMValueRef other = LLVMBuildXor(b, mask_bits(e), taken, "");
-    uint64_t *cand = candidates_(e);
-    add_pending_(e, cand, blk->succ[0], taken);
-    add_pending_(e, cand, blk->succ[1], other);
-    int32_t last = blk->succ[0] > blk->succ[1] ? blk->succ[0] : blk->succ[1];
-    chain_(e, cand, last);
-    free(cand);
-}
-
-static void switch_(struct emit *e, const struct jblock *blk)
-{
-    LLVMBuilderRef b = e->alu.b;
-    struct ptx_operand index = {.kind = PTX_OPR_REG, .reg = blk->cond};
-    if (!blk->diverges) {
-        LLVMBasicBlockRef other = new_bb(e, "case");
-        LLVMValueRef v = operand_scalar(e, &index, PTX_B32, SEG_WARP, 0);
-        LLVMValueRef sw = LLVMBuildSwitch(b, v, other, (unsigned)blk->nsucc);
-        LLVMPositionBuilderAtEnd(b, other);
-        goto_(e, blk->succ[blk->nsucc - 1]);
-        for (int n = 0; n + 1 < blk->nsucc; n++) {
-            LLVMBasicBlockRef to = new_bb(e, "case");
-            LLVMAddCase(sw, c32(e, (uint64_t)n), to);
-            LLVMPositionBuilderAtEnd(b, to);
-            goto_(e, blk->succ[n]);
-        }
-        return;
-    }
-    LLVMValueRef v = operand_vector(e, &index, PTX_B32), left = mask_bits(e);
-    uint64_t *cand = candidates_(e);
-    int32_t last = -1;
-    for (int n = 0; n < blk->nsucc; n++) {
-        LLVMValueRef here = left;
-        if (n + 1 < blk->nsucc) {
-            LLVMValueRef eq =
-                LLVMBuildICmp(b, LLVMIntEQ, v, splat(e, c32(e, (uint64_t)n), JIT_WARP), "");
-            here = LLVMBuildAnd(b, left, bits_of(e, eq), "");
-            left = LLVMBuildXor(b, left, here, "");
-        }
-        add_pending_(e, cand, blk->succ[n], here);
-        last = blk->succ[n] > last ? blk->succ[n] : last;
-    }
-    chain_(e, cand, last);
-    free(cand);
-}
-
 static void store_pc_(struct emit *e, LLVMValueRef v)
 {
     LLVMValueRef p = LLVMBuildGEP2(e->alu.b, e->i32, e->pc, &e->w, 1, "");
     tag_frame(e, LLVMBuildStore(e->alu.b, v, p));
-}
-
-static void exit_(struct emit *e, const struct jblock *blk)
-{
-    LLVMBuilderRef b = e->alu.b;
-    if (blk->alone) {
-        LLVMBuildBr(b, e->next_warp);
-        return;
-    }
-    /* in a function `exit` is its return: the lanes that have reached it wait for the others */
-    LLVMValueRef live = LLVMBuildLoad2(b, e->i32, e->live_slot, "");
-    live = LLVMBuildAnd(b, live, LLVMBuildNot(b, mask_bits(e), ""), "");
-    LLVMBuildStore(b, live, e->live_slot);
-    chain_(e, blk->frontier, -1);
 }
 
 /* Counts this warp's votes for a reducing barrier. */
@@ -281,9 +123,7 @@ static void wait_numbered_(struct emit *e, const struct jblock *blk)
 {
     LLVMBuilderRef b = e->alu.b;
     LLVMValueRef id = barrier_id_(e, blk->term_instr), count = barrier_count_(e, blk->term_instr);
-    uint64_t *cand = candidates_(e);
-    add_pending_(e, cand, blk->succ[0], mask_bits(e));
-    free(cand);
+    flow_wait(e, blk);
     frame_move(e, blk->resume, true);
     LLVMValueRef pc = LLVMBuildShl(b, id, c32(e, JIT_PC_BARRIER_SHIFT), "");
     store_pc_(e, LLVMBuildOr(b, pc, c32(e, (uint64_t)blk->resume * 2 + JIT_PC_WAITING), ""));
@@ -296,9 +136,7 @@ static void wait_numbered_(struct emit *e, const struct jblock *blk)
 static void leave_(struct emit *e, const struct jblock *blk, bool next_phase)
 {
     LLVMBuilderRef b = e->alu.b;
-    uint64_t *cand = candidates_(e);
-    add_pending_(e, cand, blk->succ[0], mask_bits(e));
-    free(cand);
+    flow_wait(e, blk);
     frame_move(e, blk->resume, true);
     LLVMValueRef phase = LLVMBuildLoad2(b, e->i32, e->phase_slot, "");
     if (next_phase)
@@ -307,7 +145,7 @@ static void leave_(struct emit *e, const struct jblock *blk, bool next_phase)
     LLVMBuildBr(b, e->suspend);
 }
 
-static void suspend_(struct emit *e, const struct jblock *blk)
+void emit_suspend(struct emit *e, const struct jblock *blk)
 {
     LLVMBuilderRef b = e->alu.b;
     if (blk->suspend == SUSPEND_BARRIER && e->k->has_partial) {
@@ -329,45 +167,10 @@ static void suspend_(struct emit *e, const struct jblock *blk)
     LLVMBuildStore(b, c32(e, 1), e->spun_slot);
     leave_(e, blk, false);
     LLVMPositionBuilderAtEnd(b, on);
-    goto_(e, blk->succ[0]);
-}
-
-static bool emit_block_(struct emit *e, int32_t index)
-{
-    LLVMBuilderRef b = e->alu.b;
-    const struct jblock *blk = &e->k->blocks[index];
-    LLVMPositionBuilderAtEnd(b, e->bb[index]);
-    e->cur = blk;
-    e->waiting = blk->alone ? NULL : e->waiting_of[index];
-    e->mask_vec = NULL;
-    if (blk->alone) {
-        e->mask = e->always_full ? NULL : LLVMBuildLoad2(b, e->i32, e->live_slot, "");
-    } else {
-        e->mask = pending_(e, index);
-    }
-    for (int32_t n = 0; n < blk->count; n++)
-        if (!emit_instr(e, &e->k->instrs[blk->first + n]))
-            return false;
-    switch (blk->term) {
-    case TERM_JUMP: goto_(e, blk->succ[0]); break;
-    case TERM_BRANCH: branch_(e, blk); break;
-    case TERM_SWITCH: switch_(e, blk); break;
-    case TERM_EXIT: exit_(e, blk); break;
-    default: suspend_(e, blk); break;
-    }
-    return true;
+    flow_goto(e, blk->succ[0]);
 }
 
 /* ---- regions --------------------------------------------------------------------------------- */
-
-/* All of a warp's lanes begin at one block. */
-static void start_(struct emit *e, int32_t block, LLVMValueRef lanes)
-{
-    uint64_t *cand = xcalloc((size_t)bit_words(e->k->nblocks), 8);
-    add_pending_(e, cand, block, lanes);
-    chain_(e, cand, block);
-    free(cand);
-}
 
 /* Start of a warp's work in region r: masks, registers, and the first block. */
 static void enter_(struct emit *e, int32_t r)
@@ -393,8 +196,9 @@ static void enter_(struct emit *e, int32_t r)
             }
             LLVMBuildStore(b, all, e->live_slot);
         }
-        start_(e, 0,
-               e->always_full ? c32(e, 0xffffffffu) : LLVMBuildLoad2(b, e->i32, e->live_slot, ""));
+        flow_start(e, 0,
+                   e->always_full ? c32(e, 0xffffffffu)
+                                  : LLVMBuildLoad2(b, e->i32, e->live_slot, ""));
         return;
     }
     const struct jblock *from = &k->blocks[k->resume_block[r]];
@@ -405,7 +209,14 @@ static void enter_(struct emit *e, int32_t r)
             remat_(e, reg);
     if (from->suspend == SUSPEND_BARRIER && ptx_has(from->term_instr, PTX_M_red))
         read_votes_(e, from->term_instr);
-    chain_(e, e->resume_cand[r], from->succ[0]);
+    const struct jblock *to = &k->blocks[from->succ[0]];
+    LLVMValueRef lanes = NULL;
+    if (!to->alone)
+        lanes = LLVMBuildLoad2(b, e->i32, e->pending_slot[from->succ[0]], "");
+    else if (!e->always_full)
+        lanes = LLVMBuildLoad2(b, e->i32, e->live_slot, "");
+    if (flow_whole(e, from->succ[0], lanes))
+        flow_chain(e, e->resume_cand[r], from->succ[0]);
 }
 
 static bool emit_region_(struct emit *e, int32_t r, LLVMBasicBlockRef at)
@@ -416,8 +227,7 @@ static bool emit_region_(struct emit *e, int32_t r, LLVMBasicBlockRef at)
     LLVMBasicBlockRef head = new_bb(e, "warps"), run = new_bb(e, "run"), step = new_bb(e, "step");
     LLVMBasicBlockRef over = new_bb(e, "over"), done = new_bb(e, "warp_done");
     e->region = r;
-    memset(e->bb, 0, sizeof *e->bb * (size_t)k->nblocks);
-    e->nwork = 0;
+    flow_open(e);
     e->next_warp = done;
     e->suspend = step;
     LLVMPositionBuilderAtEnd(b, at);
@@ -442,9 +252,7 @@ static bool emit_region_(struct emit *e, int32_t r, LLVMBasicBlockRef at)
     LLVMPositionBuilderAtEnd(b, run);
     tag_frame(e, LLVMBuildStore(b, e->w, byte_offset(e, e->blk, c64(e, FIELD(warp)))));
     enter_(e, r);
-    bool ok = !e->failed;
-    while (ok && e->nwork > 0)
-        ok = emit_block_(e, e->work[--e->nwork]) && !e->failed;
+    bool ok = flow_emit(e);
     LLVMPositionBuilderAtEnd(b, done);
     if (many)
         store_pc_(e, c32(e, (uint64_t)PC_EXITED));
@@ -501,8 +309,7 @@ static bool emit_shared_(struct emit *e, LLVMBasicBlockRef at)
     LLVMBasicBlockRef head = new_bb(e, "warps"), run = new_bb(e, "run"), step = new_bb(e, "step");
     LLVMBasicBlockRef over = new_bb(e, "over"), done = new_bb(e, "warp_done"),
                       bad = new_bb(e, "bad");
-    memset(e->bb, 0, sizeof *e->bb * (size_t)k->nblocks);
-    e->nwork = 0;
+    flow_open(e);
     e->next_warp = done;
     e->suspend = step;
     LLVMPositionBuilderAtEnd(b, at);
@@ -531,9 +338,7 @@ static bool emit_shared_(struct emit *e, LLVMBasicBlockRef at)
         LLVMPositionBuilderAtEnd(b, in);
         enter_(e, r);
     }
-    bool ok = !e->failed;
-    while (ok && e->nwork > 0)
-        ok = emit_block_(e, e->work[--e->nwork]) && !e->failed;
+    bool ok = flow_emit(e);
     LLVMPositionBuilderAtEnd(b, done);
     store_pc_(e, c32(e, (uint64_t)PC_EXITED));
     LLVMBuildBr(b, step);
@@ -749,7 +554,9 @@ static void open_(struct emit *e)
     e->regs = arena_alloc(&k->arena, sizeof *e->regs * (k->nregs + 1));
     e->pending_slot = arena_alloc(&k->arena, sizeof(LLVMValueRef) * (size_t)k->nblocks);
     e->bb = arena_alloc(&k->arena, sizeof(LLVMBasicBlockRef) * (size_t)k->nblocks);
-    e->work = arena_alloc(&k->arena, sizeof(int32_t) * (size_t)(k->nblocks + 1));
+    e->whole_bb = arena_alloc(&k->arena, sizeof(LLVMBasicBlockRef) * (size_t)k->nblocks);
+    e->split = arena_alloc(&k->arena, sizeof(LLVMBasicBlockRef) * (k->ninstrs + 1));
+    e->work = arena_alloc(&k->arena, sizeof(int32_t) * (size_t)(2 * k->nblocks + 1));
     e->remat_done = arena_alloc(&k->arena, k->nregs + 1);
     bool early = false;
     for (int32_t b = 0; b < k->nblocks; b++)
@@ -772,6 +579,7 @@ bool emit_kernel(struct emit *e)
         arena_alloc(&k->arena, sizeof(LLVMBasicBlockRef) * (size_t)k->nresume);
     size_t once, copied = copied_(e, &once);
     bool shared = copied > 3 * once + 2000;
+    e->wholes = (shared ? once : copied) <= MAX_WHOLE;
     for (int32_t r = 0; r < k->nresume; r++)
         regions[r] = shared && r > 0 ? regions[0] : new_bb(e, "region");
     if (k->nresume > 1) {
@@ -809,10 +617,9 @@ bool emit_function(struct emit *e)
     LLVMBuildUnreachable(b);
     e->next_warp = new_bb(e, "return");
     LLVMPositionBuilderAtEnd(b, fits);
-    start_(e, 0, LLVMGetParam(e->fn, 2));
-    while (e->nwork > 0)
-        if (!emit_block_(e, e->work[--e->nwork]))
-            return false;
+    flow_start(e, 0, LLVMGetParam(e->fn, 2));
+    if (!flow_emit(e))
+        return false;
     LLVMPositionBuilderAtEnd(b, e->next_warp);
     LLVMBuildRetVoid(b);
     return !e->failed;

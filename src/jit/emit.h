@@ -46,13 +46,17 @@ struct emit {
     uint64_t **resume_cand; /* per resume point: blocks that may run next */
     /* the region being emitted */
     int32_t region;
-    LLVMBasicBlockRef *bb; /* block -> its copy in this region */
-    int32_t *work, nwork;
+    LLVMBasicBlockRef *bb;       /* block -> its general copy in this region */
+    LLVMBasicBlockRef *whole_bb; /* block -> its copy for whole warps (emit_flow.c) */
+    LLVMBasicBlockRef *split;    /* instruction -> where general copies go on at it, or NULL */
+    int32_t *work, nwork;        /* blocks to be emitted; + nblocks: the whole copy */
+    bool wholes;                 /* are there whole copies? */
     LLVMBasicBlockRef next_warp;
     LLVMValueRef w, frame_w; /* warp index, its frame */
     uint8_t *remat_done;
     /* the block being emitted */
     const struct jblock *cur;
+    bool in_whole;           /* its whole copy: all lanes are active, and no value is broken */
     const uint64_t *waiting; /* registers that lanes pending elsewhere still need */
     uint64_t **waiting_of;   /* per block */
     LLVMValueRef mask;       /* i32, NULL: all 32 lanes */
@@ -175,9 +179,33 @@ LLVMValueRef callee_function(struct emit *e, const struct ptx_func *f);
 /* The warp arrives at barrier `id`, which opens when `count` threads have. */
 void emit_arrive(struct emit *e, const struct ptx_instr *i);
 
+/* Ends a block that suspends. */
+void emit_suspend(struct emit *e, const struct jblock *blk);
+
 /* Emits "weir_block" for an analysed kernel into e->alu.module, or a function called by it. */
 bool emit_kernel(struct emit *e);
 bool emit_function(struct emit *e);
+
+/* ---- emit_flow.c ----------------------------------------------------------------------------- */
+
+/* A new region: no block has been emitted in it. */
+void flow_open(struct emit *e);
+/* Emits all blocks that were asked for, and those that they lead to. */
+bool flow_emit(struct emit *e);
+/* All of a warp's lanes begin at one block. */
+void flow_start(struct emit *e, int32_t block, LLVMValueRef lanes);
+/* All active lanes go on at block `to`. */
+void flow_goto(struct emit *e, int32_t to);
+/* Runs the first of the candidate blocks that has lanes waiting; `last` is where to go when none
+ * before it has: a candidate that then must have some, or -1 for "the warp is done". */
+void flow_chain(struct emit *e, const uint64_t *cand, int32_t last);
+/* The active lanes of a block that suspends are noted as waiting at its successor. */
+void flow_wait(struct emit *e, const struct jblock *blk);
+/* Goes to the whole copy of block b if `lanes` (NULL: known to be) are all 32 and no value that b
+ * reads is broken; code goes on behind for all other cases. False: there are none. */
+bool flow_whole(struct emit *e, int32_t b, LLVMValueRef lanes);
+/* In a whole copy, before instruction i writes: if not `unbroken` (i1) the general copies go on. */
+void flow_keep_whole(struct emit *e, const struct ptx_instr *i, LLVMValueRef unbroken);
 
 /* ---- emit_frame.c ---------------------------------------------------------------------------- */
 

@@ -386,6 +386,17 @@ static bool likely_(struct emit *e, const struct access *a, struct likely *l)
     return true;
 }
 
+/* Segments are known to be contiguous; p[s] points to each. */
+static bool contiguous_(struct emit *e, const struct access *a, LLVMValueRef *p)
+{
+    if (a->shape.seg == SEG_NONE || a->shape.stride != (int64_t)a->bytes * a->vec ||
+        (a->shape.brk != 0 && !e->in_whole))
+        return false;
+    for (int s = 0; s < nsegs(a->shape.seg); s++)
+        p[s] = pointer_scalar_(e, a, a->shape.seg, s);
+    return true;
+}
+
 static void load_varying_(struct emit *e, const struct access *a, LLVMValueRef *out)
 {
     LLVMBuilderRef b = e->alu.b;
@@ -429,15 +440,11 @@ static void keep_in_place_(struct emit *e, const struct access *a)
 /* Lanes' elements as vectors, from an address that differs between lanes. */
 static void load_vectors_(struct emit *e, const struct access *a, LLVMValueRef *out)
 {
-    if (a->shape.seg == SEG_NONE || a->shape.brk != 0 ||
-        a->shape.stride != (int64_t)a->bytes * a->vec) {
-        load_varying_(e, a, out);
-        return;
-    }
     LLVMValueRef p[MAX_SEGS];
-    for (int s = 0; s < nsegs(a->shape.seg); s++)
-        p[s] = pointer_scalar_(e, a, a->shape.seg, s);
-    load_contiguous_(e, a, a->shape.seg, p, out);
+    if (contiguous_(e, a, p))
+        load_contiguous_(e, a, a->shape.seg, p, out);
+    else
+        load_varying_(e, a, out);
 }
 
 void load_lanes(struct emit *e, const struct ptx_instr *i, const struct ptx_operand *at,
@@ -580,15 +587,11 @@ static void store_uniform_(struct emit *e, const struct access *a, const struct 
 
 static void store_vectors_(struct emit *e, const struct access *a, LLVMValueRef *v)
 {
-    if (a->shape.seg == SEG_NONE || a->shape.brk != 0 ||
-        a->shape.stride != (int64_t)a->bytes * a->vec) {
-        store_varying_(e, a, v);
-        return;
-    }
     LLVMValueRef p[MAX_SEGS];
-    for (int s = 0; s < nsegs(a->shape.seg); s++)
-        p[s] = pointer_scalar_(e, a, a->shape.seg, s);
-    store_contiguous_(e, a, a->shape.seg, p, v);
+    if (contiguous_(e, a, p))
+        store_contiguous_(e, a, a->shape.seg, p, v);
+    else
+        store_varying_(e, a, v);
 }
 
 void store_lanes(struct emit *e, const struct ptx_instr *i, const struct ptx_operand *at,

@@ -346,6 +346,26 @@ static LLVMValueRef result_break_(struct emit *e, const struct ptx_instr *i,
     return before;
 }
 
+/* In a whole copy no value is broken: where that is not known, the general copies go on. */
+static void stay_whole_(struct emit *e, const struct ptx_instr *i, unsigned seg,
+                        LLVMValueRef *before)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef all = NULL, whole = c32(e, 1u << seg);
+    bool known = false;
+    for (int n = jit_ndst(i); n < i->noperands; n++)
+        if (shape_operand(e->k, &i->operands[n]).brk != 0)
+            known = true; /* was looked at when that was written */
+    for (int p = 0; !known && p < nsegs(seg); p++) {
+        LLVMValueRef ok = LLVMBuildICmp(b, LLVMIntEQ, before[p], whole, "");
+        all = all ? LLVMBuildAnd(b, all, ok, "") : ok;
+    }
+    if (!known)
+        flow_keep_whole(e, i, all);
+    for (int p = 0; p < nsegs(seg); p++)
+        before[p] = whole;
+}
+
 static bool emit_alu_(struct emit *e, const struct ptx_instr *i)
 {
     struct alu_sig sig;
@@ -373,6 +393,8 @@ static bool emit_alu_(struct emit *e, const struct ptx_instr *i)
         LLVMValueRef v[MAX_SEGS];
         for (int p = 0; p < parts; p++)
             v[p] = dst[p][0];
+        if (e->in_whole)
+            stay_whole_(e, i, sh.seg, before);
         write_broken(e, i->operands[0].reg, sh, v, before, sig.dst[0]);
         return true;
     }

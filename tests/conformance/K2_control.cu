@@ -175,6 +175,22 @@ BOTH static int wraps(int t)
     return (int)(far >> 20) + (int)(before % 1000);
 }
 
+/* Lanes part and meet again in a loop whose index wraps around within some warps. */
+BOTH static int meets(int t)
+{
+    int sum = 0;
+    for (int i = 0; i < 7; i++) {
+        unsigned u = (unsigned)t + 0xffffff00u + (unsigned)i * 40u;
+        unsigned long long far = u * 8ull;
+        if ((t >> i) % 3 == 1)
+            sum += (int)(far >> 20);
+        sum ^= (int)(far % 1009);
+        for (int k = 0; k < (t + i) % 4; k++)
+            sum += k * (int)(far >> 33);
+    }
+    return sum;
+}
+
 #define EACH(F)                                                                                    \
     F(leave_late)                                                                                  \
     F(breaks)                                                                                      \
@@ -187,7 +203,8 @@ BOTH static int wraps(int t)
     F(structs)                                                                                     \
     F(wide_low)                                                                                    \
     F(wide_high)                                                                                   \
-    F(wraps)
+    F(wraps)                                                                                       \
+    F(meets)
 
 #define KERNEL(name)                                                                               \
     __global__ void k_##name(int *out, int n)                                                      \
@@ -224,8 +241,8 @@ int main()
                          cudaSuccess);
             for (int t = 0; t < n; t++)
                 if (got[t] != row.host(t) && bad++ == 0)
-                    printf("%s, block %u,%u,%u: thread %d has %d, not %d\n", row.name, b.x, b.y, b.z,
-                           t, got[t], row.host(t));
+                    printf("%s, block %u,%u,%u: thread %d has %d, not %d\n", row.name, b.x, b.y,
+                           b.z, t, got[t], row.host(t));
             CHECK_EQ_INT(bad, 0);
         }
     cudaFree(out);

@@ -1,0 +1,369 @@
+/* emit_flow: control flow between the blocks of a region: masks, who waits where, who runs next.
+ *
+ * Most warps of most kernels never diverge although they could: a guard like `if (i < n)` holds for
+ * all lanes but those of the last warp. So a block may be emitted twice. Its *whole* copy is for a
+ * warp all of whose 32 lanes are there: it needs no mask, and accesses of neighbours are plain
+ * vector accesses. A branch on which the lanes disagree leaves the whole copies for the general
+ * ones, and general copies of blocks where ways meet go back once the warp is whole again. The same
+ * way out is taken where an index wraps around within a warp (struct shape, `brk`), which whole
+ * copies therefore need not look for at every access. */
+#include "jit/emit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Block b's general or whole copy, which is put on the list of those to be emitted when first asked
+ * for. */
+static LLVMBasicBlockRef copy_(struct emit *e, int32_t b, bool whole)
+{
+    LLVMBasicBlockRef *bb = whole ? &e->whole_bb[b] : &e->bb[b];
+    if (*bb == NULL) {
+        *bb = new_bb(e, whole ? "whole" : "b");
+        e->work[e->nwork++] = whole ? b + e->k->nblocks : b;
+    }
+    return *bb;
+}
+
+static LLVMValueRef pending_(struct emit *e, int32_t b)
+{
+    return LLVMBuildLoad2(e->alu.b, e->i32, e->pending_slot[b], "");
+}
+
+/* Lanes go to wait at block b, which joins the candidates. Masks are written where lanes come to
+ * wait and nowhere else: a slot that lived from the start would cost a phi at every join. */
+static void add_pending_(struct emit *e, uint64_t *cand, int32_t b, LLVMValueRef lanes)
+{
+    bool waiting = bit_get(cand, b);
+    bit_set(cand, b);
+    if (e->k->blocks[b].alone)
+        return; /* everybody is there, or nobody */
+    if (waiting)
+        lanes = LLVMBuildOr(e->alu.b, pending_(e, b), lanes, "");
+    LLVMBuildStore(e->alu.b, lanes, e->pending_slot[b]);
+}
+
+/* Nobody waits at the blocks of `set` that are not in `cand`. */
+static void clear_waiting_(struct emit *e, const uint64_t *set, const uint64_t *cand)
+{
+    struct jkernel *k = e->k;
+    for (int32_t c = bit_next(set, k->nblocks, 0); c >= 0; c = bit_next(set, k->nblocks, c + 1))
+        if (!k->blocks[c].alone && !bit_get(cand, c))
+            LLVMBuildStore(e->alu.b, c32(e, 0), e->pending_slot[c]);
+}
+
+/* The candidates' frontiers may name blocks at which, on this path, nobody waits. */
+static void clear_others_(struct emit *e, const uint64_t *cand)
+{
+    struct jkernel *k = e->k;
+    size_t words = (size_t)bit_words(k->nblocks);
+    uint64_t *others = xcalloc(words, 8);
+    for (int32_t c = bit_next(cand, k->nblocks, 0); c >= 0; c = bit_next(cand, k->nblocks, c + 1))
+        for (size_t w = 0; w < words; w++)
+            others[w] |= k->blocks[c].frontier[w];
+    clear_waiting_(e, others, cand);
+    free(others);
+}
+
+/* The blocks at which lanes may wait while the current one runs, as a set of its own. */
+static uint64_t *candidates_(struct emit *e)
+{
+    size_t words = (size_t)bit_words(e->k->nblocks);
+    uint64_t *cand = xcalloc(words, 8);
+    if (!e->in_whole)
+        memcpy(cand, e->cur->frontier, words * 8);
+    return cand;
+}
+
+/* Runs the first of the candidate blocks that has lanes waiting; `last` is where to go when none
+ * before it has: a candidate that then must have some, or -1 for "the warp is done". */
+void flow_chain(struct emit *e, const uint64_t *cand, int32_t last)
+{
+    LLVMBuilderRef b = e->alu.b;
+    int32_t n = e->k->nblocks;
+    clear_others_(e, cand);
+    for (int32_t c = bit_next(cand, n, 0); c >= 0; c = bit_next(cand, n, c + 1)) {
+        if (c == last || (last >= 0 && e->k->blocks[c].alone)) {
+            LLVMBuildBr(b, copy_(e, c, false));
+            return;
+        }
+        LLVMBasicBlockRef next = new_bb(e, "skip");
+        LLVMValueRef lanes =
+            e->k->blocks[c].alone ? LLVMBuildLoad2(b, e->i32, e->live_slot, "") : pending_(e, c);
+        LLVMValueRef any = LLVMBuildICmp(b, LLVMIntNE, lanes, c32(e, 0), "");
+        LLVMBuildCondBr(b, any, copy_(e, c, false), next);
+        LLVMPositionBuilderAtEnd(b, next);
+    }
+    LLVMBuildBr(b, e->next_warp);
+}
+
+/* All active lanes go on at block `to`. */
+void flow_goto(struct emit *e, int32_t to)
+{
+    if (e->in_whole) {
+        LLVMBuildBr(e->alu.b, copy_(e, to, true));
+        return;
+    }
+    uint64_t *cand = candidates_(e);
+    add_pending_(e, cand, to, mask_bits(e));
+    flow_chain(e, cand, to);
+    free(cand);
+}
+
+void flow_wait(struct emit *e, const struct jblock *blk)
+{
+    uint64_t *cand = candidates_(e);
+    add_pending_(e, cand, blk->succ[0], mask_bits(e));
+    if (e->in_whole) /* the frame has a place for all who might wait */
+        clear_waiting_(e, e->resume_cand[blk->resume], cand);
+    free(cand);
+}
+
+/* i1: no value that block b may read is broken; NULL: none can be. */
+static LLVMValueRef unbroken_(struct emit *e, int32_t b)
+{
+    const struct jkernel *k = e->k;
+    LLVMValueRef all = NULL;
+    for (int32_t r = bit_next(k->blocks[b].live_in, (int32_t)k->nregs, 0); r >= 0;
+         r = bit_next(k->blocks[b].live_in, (int32_t)k->nregs, r + 1)) {
+        const struct shape *s = &k->regs[r].shape;
+        for (int n = 0; s->brk != 0 && n < nsegs(s->seg); n++) {
+            LLVMValueRef v = LLVMBuildLoad2(e->alu.b, e->i32, e->regs[r].brk[n], "");
+            v = LLVMBuildICmp(e->alu.b, LLVMIntEQ, v, c32(e, 1u << s->seg), "");
+            all = all ? LLVMBuildAnd(e->alu.b, all, v, "") : v;
+        }
+    }
+    return all;
+}
+
+bool flow_whole(struct emit *e, int32_t b, LLVMValueRef lanes)
+{
+    LLVMBuilderRef ir = e->alu.b;
+    if (!e->wholes)
+        return true;
+    LLVMValueRef ok = unbroken_(e, b);
+    if (lanes != NULL) {
+        LLVMValueRef all = LLVMBuildICmp(ir, LLVMIntEQ, lanes, c32(e, 0xffffffffu), "");
+        ok = ok ? LLVMBuildAnd(ir, all, ok, "") : all;
+    }
+    if (ok == NULL) {
+        LLVMBuildBr(ir, copy_(e, b, true));
+        return false;
+    }
+    LLVMBasicBlockRef no = new_bb(e, "partial");
+    LLVMBuildCondBr(ir, ok, copy_(e, b, true), no);
+    LLVMPositionBuilderAtEnd(ir, no);
+    return true;
+}
+
+/* A branch of a whole warp: the ways on which all lanes go together. Code goes on behind for lanes
+ * that part. */
+static void together_(struct emit *e, const struct jblock *blk, LLVMValueRef taken)
+{
+    LLVMBuilderRef b = e->alu.b;
+    for (int n = 0; n < 2; n++) {
+        LLVMBasicBlockRef no = new_bb(e, n == 0 ? "not_all" : "mixed");
+        LLVMValueRef agree =
+            LLVMBuildICmp(b, LLVMIntEQ, taken, c32(e, n == 0 ? 0xffffffffu : 0), "");
+        LLVMBuildCondBr(b, agree, copy_(e, blk->succ[n], true), no);
+        LLVMPositionBuilderAtEnd(b, no);
+    }
+}
+
+static void branch_(struct emit *e, const struct jblock *blk)
+{
+    LLVMBuilderRef b = e->alu.b;
+    struct ptx_operand cond = {.kind = PTX_OPR_REG, .reg = blk->cond, .neg = blk->cond_neg};
+    if (!blk->diverges) {
+        LLVMValueRef c = operand_scalar(e, &cond, PTX_PRED, SEG_WARP, 0);
+        LLVMBasicBlockRef yes = new_bb(e, "yes"), no = new_bb(e, "no");
+        LLVMBuildCondBr(b, c, yes, no);
+        LLVMPositionBuilderAtEnd(b, yes);
+        flow_goto(e, blk->succ[0]);
+        LLVMPositionBuilderAtEnd(b, no);
+        flow_goto(e, blk->succ[1]);
+        return;
+    }
+    LLVMValueRef taken =
+        LLVMBuildAnd(b, bits_of(e, operand_vector(e, &cond, PTX_PRED)), mask_bits(e), "");
+    if (e->in_whole)
+        together_(e, blk, taken);
+    LLVMValueRef other = LLVMBuildXor(b, mask_bits(e), taken, "");
+    uint64_t *cand = candidates_(e);
+    add_pending_(e, cand, blk->succ[0], taken);
+    add_pending_(e, cand, blk->succ[1], other);
+    int32_t last = blk->succ[0] > blk->succ[1] ? blk->succ[0] : blk->succ[1];
+    flow_chain(e, cand, last);
+    free(cand);
+}
+
+static void switch_(struct emit *e, const struct jblock *blk)
+{
+    LLVMBuilderRef b = e->alu.b;
+    struct ptx_operand index = {.kind = PTX_OPR_REG, .reg = blk->cond};
+    if (!blk->diverges) {
+        LLVMBasicBlockRef other = new_bb(e, "case");
+        LLVMValueRef v = operand_scalar(e, &index, PTX_B32, SEG_WARP, 0);
+        LLVMValueRef sw = LLVMBuildSwitch(b, v, other, (unsigned)blk->nsucc);
+        LLVMPositionBuilderAtEnd(b, other);
+        flow_goto(e, blk->succ[blk->nsucc - 1]);
+        for (int n = 0; n + 1 < blk->nsucc; n++) {
+            LLVMBasicBlockRef to = new_bb(e, "case");
+            LLVMAddCase(sw, c32(e, (uint64_t)n), to);
+            LLVMPositionBuilderAtEnd(b, to);
+            flow_goto(e, blk->succ[n]);
+        }
+        return;
+    }
+    LLVMValueRef v = operand_vector(e, &index, PTX_B32), left = mask_bits(e);
+    uint64_t *cand = candidates_(e);
+    int32_t last = -1;
+    for (int n = 0; n < blk->nsucc; n++) {
+        LLVMValueRef here = left;
+        if (n + 1 < blk->nsucc) {
+            LLVMValueRef eq =
+                LLVMBuildICmp(b, LLVMIntEQ, v, splat(e, c32(e, (uint64_t)n), JIT_WARP), "");
+            here = LLVMBuildAnd(b, left, bits_of(e, eq), "");
+            left = LLVMBuildXor(b, left, here, "");
+        }
+        add_pending_(e, cand, blk->succ[n], here);
+        last = blk->succ[n] > last ? blk->succ[n] : last;
+    }
+    flow_chain(e, cand, last);
+    free(cand);
+}
+
+static void exit_(struct emit *e, const struct jblock *blk)
+{
+    LLVMBuilderRef b = e->alu.b;
+    if (blk->alone || e->in_whole) {
+        LLVMBuildBr(b, e->next_warp);
+        return;
+    }
+    /* in a function `exit` is its return: the lanes that have reached it wait for the others */
+    LLVMValueRef live = LLVMBuildLoad2(b, e->i32, e->live_slot, "");
+    live = LLVMBuildAnd(b, live, LLVMBuildNot(b, mask_bits(e), ""), "");
+    LLVMBuildStore(b, live, e->live_slot);
+    flow_chain(e, blk->frontier, -1);
+}
+
+/* The lanes that the general copy of the current block runs for. */
+static void take_mask_(struct emit *e)
+{
+    const struct jblock *blk = e->cur;
+    e->mask_vec = NULL;
+    if (!blk->alone)
+        e->mask = pending_(e, (int32_t)(blk - e->k->blocks));
+    else
+        e->mask = e->always_full ? NULL : LLVMBuildLoad2(e->alu.b, e->i32, e->live_slot, "");
+}
+
+/* Does instruction i widen an index that may wrap around? */
+static bool may_break_(struct emit *e, const struct ptx_instr *i)
+{
+    int ndst = jit_ndst(i);
+    if (ndst != 1 || i->op == PTX_OP_call || shape_of(e->k, i, 0).brk == 0)
+        return false;
+    for (int n = ndst; n < i->noperands; n++)
+        if (shape_operand(e->k, &i->operands[n]).brk != 0)
+            return false;
+    return true;
+}
+
+/* Where the general copies go on at instruction i. */
+static LLVMBasicBlockRef split_(struct emit *e, const struct ptx_instr *i)
+{
+    LLVMBasicBlockRef *at = &e->split[i - e->k->instrs];
+    if (*at == NULL)
+        *at = new_bb(e, "again");
+    return *at;
+}
+
+void flow_keep_whole(struct emit *e, const struct ptx_instr *i, LLVMValueRef unbroken)
+{
+    LLVMBuilderRef b = e->alu.b;
+    int32_t cur = (int32_t)(e->cur - e->k->blocks);
+    LLVMBasicBlockRef on = new_bb(e, "unbroken"), out = new_bb(e, "broken");
+    LLVMBuildCondBr(b, unbroken, on, out);
+    LLVMPositionBuilderAtEnd(b, out);
+    uint64_t *cand = candidates_(e);
+    add_pending_(e, cand, cur, c32(e, 0xffffffffu));
+    clear_waiting_(e, e->cur->frontier, cand);
+    free(cand);
+    LLVMBuildBr(b, split_(e, i));
+    copy_(e, cur, false);
+    LLVMPositionBuilderAtEnd(b, on);
+}
+
+static bool emit_instrs_(struct emit *e, const struct jblock *blk)
+{
+    for (int32_t n = 0; n < blk->count; n++) {
+        const struct ptx_instr *i = &e->k->instrs[blk->first + n];
+        if (e->wholes && !e->in_whole && may_break_(e, i)) {
+            LLVMBuildBr(e->alu.b, split_(e, i));
+            LLVMPositionBuilderAtEnd(e->alu.b, split_(e, i));
+            take_mask_(e);
+        }
+        if (!emit_instr(e, i))
+            return false;
+    }
+    return true;
+}
+
+static bool emit_block_(struct emit *e, int32_t index)
+{
+    bool whole = index >= e->k->nblocks;
+    index -= whole ? e->k->nblocks : 0;
+    const struct jblock *blk = &e->k->blocks[index];
+    LLVMPositionBuilderAtEnd(e->alu.b, copy_(e, index, whole));
+    e->cur = blk;
+    e->in_whole = whole;
+    e->waiting = blk->alone || whole ? NULL : e->waiting_of[index];
+    e->mask = e->mask_vec = NULL;
+    if (!whole) {
+        take_mask_(e);
+        if (blk->npred > 1 && !flow_whole(e, index, e->mask)) {
+            /* what follows serves those who leave the whole copy half way */
+            LLVMPositionBuilderAtEnd(e->alu.b, new_bb(e, "never"));
+            take_mask_(e);
+        }
+    }
+    bool ok = emit_instrs_(e, blk);
+    if (ok) {
+        switch (blk->term) {
+        case TERM_JUMP: flow_goto(e, blk->succ[0]); break;
+        case TERM_BRANCH: branch_(e, blk); break;
+        case TERM_SWITCH: switch_(e, blk); break;
+        case TERM_EXIT: exit_(e, blk); break;
+        default: emit_suspend(e, blk); break;
+        }
+    }
+    e->in_whole = false;
+    return ok;
+}
+
+bool flow_emit(struct emit *e)
+{
+    bool ok = !e->failed;
+    while (ok && e->nwork > 0)
+        ok = emit_block_(e, e->work[--e->nwork]) && !e->failed;
+    return ok;
+}
+
+void flow_open(struct emit *e)
+{
+    struct jkernel *k = e->k;
+    memset(e->bb, 0, sizeof *e->bb * (size_t)k->nblocks);
+    memset(e->whole_bb, 0, sizeof *e->whole_bb * (size_t)k->nblocks);
+    memset(e->split, 0, sizeof *e->split * k->ninstrs);
+    e->nwork = 0;
+}
+
+void flow_start(struct emit *e, int32_t block, LLVMValueRef lanes)
+{
+    if (!flow_whole(e, block, e->always_full ? NULL : lanes))
+        return;
+    uint64_t *cand = xcalloc((size_t)bit_words(e->k->nblocks), 8);
+    add_pending_(e, cand, block, lanes);
+    flow_chain(e, cand, block);
+    free(cand);
+}
