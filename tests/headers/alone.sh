@@ -22,10 +22,10 @@ try() {
     fi
 }
 
-headers=$(cd "$include" && ls -d ./*.h cooperative_groups/*.h crt/*.h cuda/* cuda/std/* |
+headers=$(cd "$include" && ls -d ./*.h ./*.hpp cooperative_groups/*.h crt/*.h cuda/* cuda/std/* |
     grep -v '^cuda/std$' | sed 's|^\./||')
 # C++ by nature.
-only_cpp='^(cooperative_groups|cuda/|mma\.h|crt/mma\.h|cuda_pipeline)'
+only_cpp='^(cooperative_groups|cuda/|mma\.h|crt/mma\.h|cuda_pipeline|.*\.hpp)'
 
 : >"$work/all.cu"
 : >"$work/all.c"

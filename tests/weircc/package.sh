@@ -8,7 +8,9 @@ ok
 prefix="$folder/a prefix"
 exists "$prefix/bin/weircc" "$prefix/include/cuda_runtime.h" "$prefix/lib/libcudart.so.13" \
     "$prefix/lib/libcudart_static.a" "$prefix/lib/libcuda.so.1" "$prefix/lib/libcudadevrt.a" \
-    "$prefix/lib/pkgconfig/cudart.pc" "$prefix/lib/cmake/Weir/WeirConfig.cmake"
+    "$prefix/lib/pkgconfig/cudart.pc" "$prefix/lib/cmake/Weir/WeirConfig.cmake" \
+    "$prefix/lib/libsyncedmem.so" "$prefix/lib/libsyncedmem.a" "$prefix/include/syncedmem.h" \
+    "$prefix/include/syncedmem.hpp" "$prefix/lib/pkgconfig/syncedmem.pc"
 
 cat >twice.cu <<'END'
 #include <cstdio>
@@ -53,6 +55,21 @@ int main(void)
     return 0;
 }
 END
+cat >buffer.c <<'END'
+#include <stdio.h>
+#include <syncedmem.h>
+int main(void)
+{
+    struct syncedmem *mem;
+    const void *data;
+    if (syncedmem_create(&mem, 100, SYNCEDMEM_DEFAULT) != cudaSuccess ||
+        syncedmem_gpu_data(mem, &data) != cudaSuccess ||
+        syncedmem_cpu_data(mem, &data) != cudaSuccess)
+        return 1;
+    printf("head %d byte %d\n", syncedmem_head(mem), *(const char *)data);
+    return syncedmem_destroy(mem) != cudaSuccess;
+}
+END
 
 for cudart in static shared; do
     run "$prefix/bin/weircc" -cudart $cudart twice.cu -o "twice_$cudart"
@@ -71,6 +88,15 @@ eval "run gcc runtime.c $(pkg-config --cflags --libs cudart) -o runtime"
 ok
 run ./runtime
 says 'runtime 13000'
+eval "run gcc buffer.c $(pkg-config --cflags --libs syncedmem) -o buffer"
+ok
+run ./buffer
+says 'head 3 byte 0'
+# By the compiler alone, over the static runtime: the shared library brings the shared one.
+run "$prefix/bin/weircc" buffer.c -o buffer_shared -lsyncedmem
+ok
+run ./buffer_shared
+says 'head 3 byte 0'
 eval "run gcc driver.c $(pkg-config --cflags --libs weir) -o driver"
 ok
 run ./driver
@@ -84,7 +110,7 @@ run ./by_path
 says 'result 42'
 
 mkdir project
-cp twice.cu amount.h driver.c runtime.c project
+cp twice.cu amount.h driver.c runtime.c buffer.c project
 cat >project/CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.20)
 project(user LANGUAGES C CXX)
@@ -95,6 +121,8 @@ add_executable(driver driver.c)
 target_link_libraries(driver CUDA::cuda_driver)
 add_executable(runtime runtime.c)
 target_link_libraries(runtime CUDA::cudart_static)
+add_executable(buffer buffer.c)
+target_link_libraries(buffer Weir::syncedmem)
 END
 run cmake -G Ninja -S project -B user -DCMAKE_PREFIX_PATH="$prefix"
 ok
@@ -106,6 +134,8 @@ run user/driver
 says 'devices 1'
 run user/runtime
 says 'runtime 13000'
+run user/buffer
+says 'head 3 byte 0'
 echo '#define AMOUNT 3' >project/amount.h
 run cmake --build user
 ok

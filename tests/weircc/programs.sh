@@ -180,10 +180,26 @@ for file in square.ptx square.fatbin; do
 done
 
 # The project's own examples.
-for example in vector_add streams mandelbrot; do
-    run weircc -O2 "$source/examples/$example.cu" -o $example
+for example in vector_add memory two_streams streams syncedmem mandelbrot; do
+    library=
+    [ $example != syncedmem ] || library=-lsyncedmem
+    run weircc -O2 "$source/examples/$example.cu" -o $example $library
+    ok
     check_run $example ''
 done
+# The checked macro says file and line, the call, the code's name and its text.
+cat >fails.cu <<'END'
+#include "check.h"
+int main()
+{
+    CHECK(cudaSetDevice(99));
+}
+END
+run weircc -I "$source/examples" fails.cu -o fails
+ok
+run ./fails
+fails
+says 'fails.cu:4: cudaSetDevice(99): cudaErrorInvalidDevice (invalid device ordinal)'
 run ./mandelbrot picture.ppm 64 48
 ok
 [ "$(wc -c <picture.ppm)" = $((64 * 48 * 3 + 13)) ]
