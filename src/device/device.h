@@ -58,6 +58,12 @@ int device_ordinal(const struct device *dev);
 /* The process is a fork of the one that opened the devices: nothing works here. Cheap. */
 bool device_forked(void);
 
+/* Between these two no command of any stream executes: blocks that run end or are parked first, new
+ * ones wait. For what changes memory under their feet; short. One at a time: a second pause waits
+ * for the first one's end. Not from a host function. */
+void device_pause(void);
+void device_resume(void);
+
 /* Facts of the machine, the same for each device unless said otherwise. */
 struct device_facts {
     char name[128];        /* the processor, e.g. "AMD EPYC 9B14" */

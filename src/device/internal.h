@@ -266,20 +266,23 @@ struct sched {
     _Atomic uint32_t hint;     /* entries in all of these lists */
     _Atomic uint32_t spinning; /* workers that look for work without sleeping */
     _Atomic uint32_t running;  /* threads that execute something */
+    _Atomic bool paused;       /* nothing is begun (device_pause); set under the lock */
     struct sleeper *idle;      /* workers asleep */
     struct grid_parking parking;
 };
 extern struct sched sched;
 
 void sched_open(uint32_t workers);
+static inline bool sched_paused(void) { return atomic_load(&sched.paused); }
 /* Puts an active stream into the ready queue and wakes who is needed. */
 void sched_push(struct device_stream *s);
-/* Takes it back, if it is there still. */
+/* Takes it back, if it is there still; the caller counts as running then. */
 bool sched_steal(struct device_stream *s);
 /* Lists a run for others to join / takes it off. `wake`: get someone to help. */
 void sched_list(struct command *c, bool wake);
 void sched_unlist(struct command *c);
-/* Enters the listed run that is the stream's first command; NULL when there is none to enter. */
+/* Enters the listed run that is the stream's first command, and counts the caller as running; NULL
+ * when there is none to enter. */
 struct command *sched_join(struct device_stream *s);
 /* Gets another worker to work if there is something to do and one is asleep. */
 void sched_wake_one(void);

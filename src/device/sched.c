@@ -151,9 +151,11 @@ bool sched_steal(struct device_stream *s)
     if (!atomic_load_explicit(&s->queued, memory_order_relaxed))
         return false;
     pthread_mutex_lock(&sched.lock);
-    bool queued = atomic_load_explicit(&s->queued, memory_order_relaxed);
-    if (queued)
+    bool queued = atomic_load_explicit(&s->queued, memory_order_relaxed) && !sched_paused();
+    if (queued) {
         ready_remove(s);
+        atomic_fetch_add(&sched.running, 1);
+    }
     pthread_mutex_unlock(&sched.lock);
     return queued;
 }
@@ -235,9 +237,15 @@ struct command *sched_join(struct device_stream *s)
         return NULL;
     struct command *found = NULL;
     pthread_mutex_lock(&sched.lock);
+    if (sched_paused()) {
+        pthread_mutex_unlock(&sched.lock);
+        return NULL;
+    }
     for (struct command *c = sched.jobs[s->level].head; c != NULL && found == NULL; c = c->job_next)
         if (c->stream == s && grid_run_open(&c->run) && grid_run_enter(&c->run))
             found = c;
+    if (found != NULL)
+        atomic_fetch_add(&sched.running, 1);
     pthread_mutex_unlock(&sched.lock);
     return found;
 }
@@ -257,10 +265,14 @@ static bool pick(struct seeker *k, struct device_stream **s, struct command **c)
 {
     *s = NULL;
     *c = NULL;
-    if (atomic_load_explicit(&sched.hint, memory_order_acquire) == 0)
+    if (atomic_load_explicit(&sched.hint, memory_order_acquire) == 0 || sched_paused())
         return false;
     struct sleeper *sleeper = NULL;
     pthread_mutex_lock(&sched.lock);
+    if (sched_paused()) {
+        pthread_mutex_unlock(&sched.lock);
+        return false;
+    }
     for (uint32_t level = 0; level < PRIORITIES && *s == NULL && *c == NULL; level++) {
         bool job_first = (k->turn & 2) != 0;
         if (job_first)
@@ -287,8 +299,13 @@ static enum sched_result resume(struct grid_worker *w, struct seeker *k)
     struct grid_run *complete;
     if (atomic_load_explicit(&sched.parking.count, memory_order_acquire) == 0)
         return SCHED_NOTHING;
-    stop_spinning(k);
+    /* Counted before looking: who pauses looks at the count after having said so. */
     atomic_fetch_add(&sched.running, 1);
+    if (sched_paused()) {
+        atomic_fetch_sub(&sched.running, 1);
+        return SCHED_NOTHING;
+    }
+    stop_spinning(k);
     bool any = grid_resume(&sched.parking, w, &progress, &complete);
     if (complete != NULL)
         command_run_complete(command_of_run(complete), w, UINT64_MAX);
@@ -320,6 +337,31 @@ enum sched_result sched_work(struct grid_worker *w, struct seeker *k)
         return SCHED_DONE;
     }
     return resume_first ? SCHED_NOTHING : resume(w, k);
+}
+
+/* ---- pausing ------------------------------------------------------------------------------------
+ */
+
+static pthread_mutex_t pause_lock = PTHREAD_MUTEX_INITIALIZER; /* held from pause to resume */
+
+void device_pause(void)
+{
+    pthread_mutex_lock(&pause_lock);
+    pthread_mutex_lock(&sched.lock);
+    atomic_store(&sched.paused, true);
+    pthread_mutex_unlock(&sched.lock);
+    while (atomic_load(&sched.running) > 0)
+        usleep(20);
+}
+
+void device_resume(void)
+{
+    pthread_mutex_lock(&sched.lock);
+    atomic_store(&sched.paused, false);
+    pthread_mutex_unlock(&sched.lock);
+    pthread_mutex_unlock(&pause_lock);
+    if (anything())
+        sched_wake_one();
 }
 
 /* ---- workers ------------------------------------------------------------------------------------
@@ -372,6 +414,10 @@ static void fall_asleep(struct seeker *k, uint64_t timeout, bool always)
 /* Nothing to do: looks for a while, then sleeps. */
 static void rest(struct seeker *k)
 {
+    if (sched_paused()) {
+        sched_yield();
+        return;
+    }
     if (!k->spinning) {
         k->spinning = true;
         atomic_fetch_add(&sched.spinning, 1);

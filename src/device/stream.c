@@ -366,7 +366,7 @@ void stream_run(struct device_stream *s, struct grid_worker *w, uint64_t stop)
     for (;;) {
         if (!command_ready(c))
             return;
-        bool turn_over = c->count > stop;
+        bool turn_over = c->count > stop || sched_paused();
         if (!turn_over && sched_busy()) {
             uint64_t now = sched_now();
             end = end == 0 ? now + SLICE_NS : end;

@@ -18,7 +18,6 @@ static void hand_over(void)
 static bool help(struct device_stream *s, uint64_t count, struct grid_worker *w, struct seeker *k)
 {
     if (sched_steal(s)) {
-        atomic_fetch_add(&sched.running, 1);
         stream_run(s, w, count);
         hand_over();
         return true;
@@ -28,7 +27,6 @@ static bool help(struct device_stream *s, uint64_t count, struct grid_worker *w,
         return false;
     struct command *c = sched_join(s);
     if (c != NULL) {
-        atomic_fetch_add(&sched.running, 1);
         command_share(c, w, sched_now() + SLICE_NS, count);
         hand_over();
         return true;

@@ -56,6 +56,9 @@ CUresult module_global(CUmodule m, const char *name, CUdeviceptr *at, size_t *by
 /* Forgets what was advised for these addresses: they are another allocation's now. */
 void managed_forget(uint64_t base, uint64_t bytes);
 
+/* What trouble with another process's handle is to the caller, with a message. (ipc.c) */
+CUresult driver_from_file(enum file_status s, const char *call);
+
 /* ---- copy.c ------------------------------------------------------------------------------------
  */
 

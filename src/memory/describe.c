@@ -12,6 +12,8 @@ const char *mem_kind_name(enum mem_kind kind)
     case MEM_HEAP: return "malloc() heap of kernels";
     case MEM_POOL: return "cudaMallocAsync";
     case MEM_INTERNAL: return "internal";
+    case MEM_MAPPED: return "cuMemMap";
+    case MEM_IMPORTED: return "another process's, by cudaIpcOpenMemHandle";
     case MEM_PINNED: return "cudaMallocHost";
     case MEM_REGISTERED: return "cudaHostRegister";
     case MEM_MANAGED: return "cudaMallocManaged";
@@ -27,7 +29,9 @@ static void append_allocation(struct strbuf *out, const struct mem_info *info)
 
 static void append_where(struct strbuf *out, int device)
 {
-    if (device == MEM_HOST)
+    if (device == MEM_MAPPINGS)
+        sb_printf(out, "no memory: addresses for cuMemMap, with nothing mapped");
+    else if (device == MEM_HOST)
         sb_printf(out, "no memory: a free address of the page-locked and managed range");
     else
         sb_printf(out, "no memory: a free address of device %d's range", device);
@@ -41,6 +45,9 @@ static void describe_in(struct space *s, uint64_t address, struct strbuf *out)
     if (r != NULL) {
         sb_printf(out, "byte %llu of ", (unsigned long long)(address - r->info.base));
         append_allocation(out, &r->info);
+        if (r->range != NULL && r->rights != MEM_READ_WRITE)
+            sb_printf(out, r->rights == MEM_READ ? ", which may only be read"
+                                                 : ", which no access was given to");
         return;
     }
     const struct mem_info *grave = space_find_grave(s, address);

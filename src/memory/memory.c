@@ -14,6 +14,7 @@
 static struct {
     int devices; /* -1 until opened */
     struct space host;
+    struct space mappings;
     struct space device[MEM_MAX_DEVICES];
     _Atomic uint64_t serial;
 } memory = {.devices = -1};
@@ -38,7 +39,7 @@ static uint64_t address_space(uint64_t capacity, int devices)
 {
     const uint64_t all = (uint64_t)32 << 40;
     uint64_t size = capacity * 8 + ((uint64_t)16 << 30);
-    uint64_t most = all / ((uint64_t)devices + 1);
+    uint64_t most = all / ((uint64_t)devices + 2);
     return size < most ? size : most;
 }
 
@@ -68,6 +69,8 @@ bool mem_open(int devices, uint64_t capacity, struct diag *d)
                         (unsigned long long)capacity);
     if (!reserve(&memory.host, MEM_HOST, machine, devices, d))
         return false;
+    if (!reserve(&memory.mappings, MEM_MAPPINGS, machine, devices, d))
+        return false;
     for (int i = 0; i < devices; i++)
         if (!reserve(&memory.device[i], i, capacity, devices, d))
             return false;
@@ -79,26 +82,31 @@ struct space *space_of(int device)
 {
     if (device == MEM_HOST && memory.devices >= 0)
         return &memory.host;
+    if (device == MEM_MAPPINGS && memory.devices >= 0)
+        return &memory.mappings;
     return device >= 0 && device < memory.devices ? &memory.device[device] : NULL;
 }
 
 struct space *space_at(uint64_t address)
 {
-    for (int i = MEM_HOST; i < memory.devices; i++)
-        if (space_holds(space_of(i), address))
+    for (int i = MEM_MAPPINGS; i < memory.devices; i++)
+        if (memory.devices >= 0 && space_holds(space_of(i), address))
             return space_of(i);
     return NULL;
 }
+
+uint64_t memory_serial(void) { return atomic_fetch_add(&memory.serial, 1) + 1; }
 
 enum mem_status mem_alloc(const struct mem_request *request, void **out)
 {
     struct space *s = space_of(request->device);
     bool host_kind = (request->kind & MEM_ON_HOST) != 0;
     if (s == NULL || request->bytes == 0 || request->kind == MEM_PAGEABLE ||
-        request->kind == MEM_REGISTERED || host_kind != (request->device == MEM_HOST) ||
-        request->align > SPACE_CHUNK || (request->align & (request->align - 1)) != 0)
+        request->kind == MEM_REGISTERED || request->device == MEM_MAPPINGS ||
+        host_kind != (request->device == MEM_HOST) || request->align > SPACE_CHUNK ||
+        (request->align & (request->align - 1)) != 0)
         return MEM_INVALID;
-    return space_alloc(s, request, atomic_fetch_add(&memory.serial, 1) + 1, out);
+    return space_alloc(s, request, memory_serial(), out);
 }
 
 enum mem_status mem_free(void *base, unsigned kinds)
@@ -115,6 +123,8 @@ void mem_free_owned(int device, const void *owner)
     if (device == MEM_HOST)
         registered_remove_owned(owner);
     space_free_owned(s, owner);
+    if (device >= 0) /* what it has opened of other processes' memory */
+        space_free_owned(&memory.mappings, owner);
 }
 
 enum mem_status mem_register(void *base, uint64_t bytes, uint32_t flags, const void *owner)
@@ -124,8 +134,7 @@ enum mem_status mem_register(void *base, uint64_t bytes, uint32_t flags, const v
         return MEM_INVALID;
     if (space_at(first) != NULL || space_at(first + bytes - 1) != NULL)
         return MEM_ALREADY_REGISTERED;
-    return registered_add(MEM_REGISTERED, first, bytes, flags, owner,
-                          atomic_fetch_add(&memory.serial, 1) + 1);
+    return registered_add(MEM_REGISTERED, first, bytes, flags, owner, memory_serial());
 }
 
 enum mem_status mem_unregister(void *base)
@@ -135,8 +144,7 @@ enum mem_status mem_unregister(void *base)
 
 enum mem_status mem_adopt(void *base, uint64_t bytes)
 {
-    return registered_add(MEM_MANAGED, (uint64_t)base, bytes, 0, NULL,
-                          atomic_fetch_add(&memory.serial, 1) + 1);
+    return registered_add(MEM_MANAGED, (uint64_t)base, bytes, 0, NULL, memory_serial());
 }
 
 enum mem_status mem_disown(void *base) { return registered_remove(MEM_MANAGED, (uint64_t)base); }
@@ -194,6 +202,30 @@ void mem_usage(int device, uint64_t *free_bytes, uint64_t *total_bytes)
     pthread_mutex_lock(&s->lock);
     *total_bytes = s->capacity;
     *free_bytes = s->capacity - s->used;
+    pthread_mutex_unlock(&s->lock);
+}
+
+enum mem_status mem_charge(int device, uint64_t bytes)
+{
+    struct space *s = space_of(device);
+    if (s == NULL)
+        return MEM_INVALID;
+    pthread_mutex_lock(&s->lock);
+    bool fits = bytes <= s->capacity && s->used <= s->capacity - bytes;
+    if (fits) {
+        if (s->used + s->cached + bytes > s->capacity)
+            space_trim(s, s->capacity - s->used - bytes);
+        s->used += bytes;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return fits ? MEM_OK : MEM_OUT_OF_MEMORY;
+}
+
+void mem_uncharge(int device, uint64_t bytes)
+{
+    struct space *s = space_of(device);
+    pthread_mutex_lock(&s->lock);
+    s->used -= bytes;
     pthread_mutex_unlock(&s->lock);
 }
 

@@ -1,10 +1,10 @@
 /* memory: where every byte that a kernel may touch by a CUDA pointer lives.
  *
  * Each device has one reserved address range; page-locked and managed memory have another one,
- * the host's. A range is reserved without access and cut into chunks of 2 MiB: a large allocation
- * owns whole chunks and is followed by pages without access, so that an overrun faults; small ones
- * share chunks of their size class. An address is found in O(1) from its chunk (ranges registered
- * by cudaHostRegister: O(log n)).
+ * the host's; what is mapped by hand or belongs to another process, a third. A range is reserved
+ * without access and cut into chunks of 2 MiB: a large allocation owns whole chunks and is followed
+ * by pages without access, so that an overrun faults; small ones share chunks of their size class.
+ * An address is found in O(1) from its chunk (ranges registered by cudaHostRegister: O(log n)).
  *
  * The memory is private and anonymous, because only that gets huge pages on an ordinary Linux:
  * fresh memory comes several times faster, and scattered accesses cost fewer TLB misses. Nothing
@@ -21,9 +21,11 @@
 #define WEIR_MEMORY_H
 
 #include "base/base.h"
+#include "memory/file.h"
 
 enum {
     MEM_HOST = -1,        /* the "device" of page-locked, registered and managed memory */
+    MEM_MAPPINGS = -2,    /* the "device" of addresses that are mapped by hand, for mem_visit */
     MEM_MAX_DEVICES = 16, /* ranges that can be open at once, the host's not counted */
     MEM_ALIGNMENT = 512,  /* of every allocation's base */
 };
@@ -48,7 +50,10 @@ enum mem_kind {
     MEM_PINNED = 1 << 6,     /* cudaMallocHost, cudaHostAlloc */
     MEM_REGISTERED = 1 << 7, /* cudaHostRegister */
     MEM_MANAGED = 1 << 8,    /* cudaMallocManaged, __managed__ */
-    MEM_ON_DEVICE = MEM_DEVICE | MEM_ARRAY | MEM_MODULE | MEM_HEAP | MEM_POOL | MEM_INTERNAL,
+    MEM_MAPPED = 1 << 9,     /* cuMemMap */
+    MEM_IMPORTED = 1 << 10,  /* cudaIpcOpenMemHandle */
+    MEM_ON_DEVICE = MEM_DEVICE | MEM_ARRAY | MEM_MODULE | MEM_HEAP | MEM_POOL | MEM_INTERNAL |
+                    MEM_MAPPED | MEM_IMPORTED,
     MEM_ON_HOST = MEM_PINNED | MEM_REGISTERED | MEM_MANAGED,
     MEM_ANY = MEM_ON_DEVICE | MEM_ON_HOST,
 };
@@ -56,7 +61,7 @@ enum mem_kind {
 /* One allocation, copied out: valid whatever happens to the allocation afterwards. */
 struct mem_info {
     enum mem_kind kind;
-    int device;        /* whose range it lies in; MEM_HOST for the host's */
+    int device;        /* whose memory it is; MEM_HOST for the host's */
     uint32_t flags;    /* the caller's own (cudaHostAlloc's flags, attach flags …) */
     uint64_t base;     /* first byte */
     uint64_t size;     /* bytes asked for (an overrun is past these, rounding or not) */
@@ -125,6 +130,56 @@ void mem_describe(const void *address, struct strbuf *out);
 /* Visits every live allocation of a range in address order, for tools; stops when it returns false.
  */
 void mem_visit(int device, bool (*visit)(void *self, const struct mem_info *info), void *self);
+
+/* ---- sharing with other processes (share.c)
+ * ------------------------------------------------------ An allocation is private memory until it
+ * is exported for the first time; then its pages become those of a file (file.h), in place. Small
+ * allocations share the pages around them, as on a GPU: another process sees no more than the pages
+ * that hold the allocation, but may see its neighbours on the first and the last of them. */
+
+/* Whether the allocation at the address has been exported before: mem_export moves no page. */
+bool mem_is_shared(const void *address);
+
+/* Makes a handle for the cudaMalloc allocation that holds the address. The first time, the pages
+ * are copied and replaced: nobody may write the memory (and, if it is small, the 2 MiB around it)
+ * meanwhile. Handles are good until the allocation is freed. */
+enum mem_status mem_export(const void *address, struct share_handle *out);
+
+/* Maps what the handle of another process names; the memory counts as that of the device it is
+ * of there, or, where this process has not that many, as `device`'s (and is charged to
+ * nobody: it is the other process's). Freed by mem_free(…, MEM_IMPORTED). FILE_REFUSED, too, when
+ * there is no room for it here. */
+enum file_status mem_import(const struct share_handle *h, int device, const void *owner,
+                            void **out);
+
+/* ---- addresses and pages apart (virtual.c) ------------------------------------------------------
+ * Reservations hold addresses, files hold pages; mappings bring them together, in whole multiples
+ * of MEM_GRANULE. */
+
+enum { MEM_GRANULE = 2 << 20 };
+
+/* What a mapping may be used for, by all devices and the host alike. */
+enum mem_rights { MEM_NO_ACCESS = 0, MEM_READ = 1, MEM_READ_WRITE = 3 };
+
+/* Reserves addresses: at `hint` if they are free, else anywhere. align: a power of two, 0: any. */
+enum mem_status mem_reserve(uint64_t bytes, uint64_t align, uint64_t hint, void **out);
+/* The whole reservation, and nothing mapped in it; else MEM_INVALID. */
+enum mem_status mem_unreserve(void *base, uint64_t bytes);
+
+/* Maps a part of the file's content over reserved addresses that have no mapping, without rights.
+ * The file may be closed afterwards. `user` stays with the mapping (mem_info). */
+enum mem_status mem_map(void *at, uint64_t bytes, const struct mem_file *file, uint64_t offset,
+                        int device, void *user);
+/* Ends the mappings that make up the range exactly, calling dropped(user) for each. */
+enum mem_status mem_unmap(void *at, uint64_t bytes, void (*dropped)(void *user));
+/* Sets the rights of the mappings that make up the range exactly. changed(user) for each. */
+enum mem_status mem_set_rights(void *at, uint64_t bytes, enum mem_rights rights,
+                               void (*changed)(void *user, void *arg), void *arg);
+
+/* Counts pages that are in a file, not in an allocation, as used memory of the device / no longer.
+ */
+enum mem_status mem_charge(int device, uint64_t bytes);
+void mem_uncharge(int device, uint64_t bytes);
 
 /* How an allocation of this kind is made, in CUDA's words ("cudaMalloc"). */
 const char *mem_kind_name(enum mem_kind kind);

@@ -49,6 +49,28 @@ static void give_back(uint64_t base, uint64_t bytes)
     madvise((void *)base, bytes, MADV_DONTNEED);
 }
 
+void space_clear_mapping(uint64_t base, uint64_t bytes)
+{
+    void *p = mmap((void *)base, bytes, PROT_NONE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    if (p == MAP_FAILED) /* no mapping left to split: at least nothing is reached there any more */
+        set_access(base, bytes, false);
+    else
+        madvise(p, bytes, MADV_HUGEPAGE);
+}
+
+/* Takes rights and pages away. */
+static void withdraw(uint64_t base, uint64_t bytes, struct mem_file *file)
+{
+    if (file != NULL) {
+        space_clear_mapping(base, bytes);
+        file_close(file);
+        return;
+    }
+    give_back(base, bytes);
+    set_access(base, bytes, false);
+}
+
 bool space_open(struct space *s, int device, uint64_t capacity, uint64_t size, struct diag *d)
 {
     memset(s, 0, sizeof *s);
@@ -77,14 +99,14 @@ bool space_open(struct space *s, int device, uint64_t capacity, uint64_t size, s
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
-/* First run of `n` free chunks from the hint on, then from the start. */
-static bool chunks_take(struct space *s, uint64_t n, uint64_t *first)
+bool space_take_chunks(struct space *s, uint64_t n, uint64_t align, uint64_t *first)
 {
+    /* From the hint on, then from the start. */
     for (int round = 0; round < 2; round++) {
         uint64_t run = 0;
         for (uint64_t i = round == 0 ? s->hint : 0; i < s->chunk_count; i++) {
             run = s->chunks[i].state == CHUNK_FREE ? run + 1 : 0;
-            if (run < n)
+            if (run < n || (s->base + (i + 1 - n) * SPACE_CHUNK) % align != 0)
                 continue;
             *first = i + 1 - n;
             s->hint = i + 1;
@@ -96,7 +118,7 @@ static bool chunks_take(struct space *s, uint64_t n, uint64_t *first)
     return false;
 }
 
-static void chunks_drop(struct space *s, uint64_t base, uint64_t n)
+void space_drop_chunks(struct space *s, uint64_t base, uint64_t n)
 {
     uint64_t first = (base - s->base) / SPACE_CHUNK;
     memset(&s->chunks[first], 0, n * sizeof *s->chunks);
@@ -104,7 +126,7 @@ static void chunks_drop(struct space *s, uint64_t base, uint64_t n)
         s->hint = first;
 }
 
-static struct record *record_take(struct space *s)
+struct record *space_new_record(struct space *s)
 {
     struct record *r = s->free_records;
     if (r != NULL) {
@@ -115,7 +137,7 @@ static struct record *record_take(struct space *s)
     return xcalloc(1, sizeof *r);
 }
 
-static void record_drop(struct space *s, struct record *r)
+void space_drop_record(struct space *s, struct record *r)
 {
     r->next = s->free_records;
     s->free_records = r;
@@ -170,11 +192,10 @@ static void cache_add(struct space *s, struct record *r)
 static void large_release(struct space *s, struct record *r)
 {
     uint64_t bytes = r->open ? r->chunks * SPACE_CHUNK : r->span;
-    give_back(r->info.base, bytes);
-    set_access(r->info.base, bytes, false);
-    chunks_drop(s, r->info.base, r->chunks);
+    withdraw(r->info.base, bytes, r->file);
+    space_drop_chunks(s, r->info.base, r->chunks);
     s->guards -= !r->open;
-    record_drop(s, r);
+    space_drop_record(s, r);
 }
 
 static void cache_trim(struct space *s, uint64_t keep)
@@ -219,16 +240,16 @@ static struct record *cache_take(struct space *s, uint64_t chunks, uint64_t span
 static struct record *large_new(struct space *s, uint64_t chunks, uint64_t span)
 {
     uint64_t first;
-    if (!chunks_take(s, chunks, &first)) {
+    if (!space_take_chunks(s, chunks, SPACE_CHUNK, &first)) {
         cache_trim(s, 0); /* the addresses may be held by the cache */
-        if (!chunks_take(s, chunks, &first))
+        if (!space_take_chunks(s, chunks, SPACE_CHUNK, &first))
             return NULL;
     }
     uint64_t base = s->base + first * SPACE_CHUNK;
     bool open = s->guards >= SPACE_GUARDS_MAX; /* neighbours then share one mapping */
     if (!set_access(base, open ? chunks * SPACE_CHUNK : span, true))
         return NULL;
-    struct record *r = record_take(s);
+    struct record *r = space_new_record(s);
     r->info.base = base;
     r->span = span;
     r->chunks = chunks;
@@ -290,7 +311,7 @@ static bool slab_full(const struct slab *slab)
 static struct slab *slab_new(struct space *s, uint32_t size_class)
 {
     uint64_t first, bytes = class_bytes(size_class);
-    if (!chunks_take(s, 1, &first))
+    if (!space_take_chunks(s, 1, SPACE_CHUNK, &first))
         return NULL;
     /* Whole pages get a page without access behind them; smaller objects share pages. */
     bool guarded = bytes > 4096 && s->guards < SPACE_GUARDS_MAX;
@@ -316,10 +337,9 @@ static struct slab *slab_new(struct space *s, uint32_t size_class)
 static void slab_release(struct space *s, struct slab *slab)
 {
     partial_remove(s, slab);
-    give_back(slab->base, SPACE_CHUNK);
-    set_access(slab->base, SPACE_CHUNK, false);
+    withdraw(slab->base, SPACE_CHUNK, slab->file);
     s->guards -= slab->guarded ? slab->objects : 1;
-    chunks_drop(s, slab->base, 1);
+    space_drop_chunks(s, slab->base, 1);
     free(slab->records);
     free(slab);
 }
@@ -470,18 +490,29 @@ enum mem_status space_alloc(struct space *s, const struct mem_request *request, 
     return r != NULL ? MEM_OK : MEM_OUT_OF_MEMORY;
 }
 
-/* Ends a live record. `keep`: its memory may wait in the cache. */
-static void record_free(struct space *s, struct record *r, bool keep)
+void space_bury(struct space *s, const struct record *r)
 {
     s->graves[s->buried++ % SPACE_GRAVES] = r->info;
+}
+
+/* Ends a live record. `keep`: its memory may wait in the cache, unless others may still have it. */
+static void record_free(struct space *s, struct record *r, bool keep)
+{
+    if (r->range != NULL) {
+        mapping_drop(s, r);
+        return;
+    }
+    space_bury(s, r);
     r->info.kind = MEM_PAGEABLE;
     struct chunk *c = &s->chunks[(r->info.base - s->base) / SPACE_CHUNK];
     if (c->state == CHUNK_SLAB) {
+        if (c->slab->file != NULL)
+            atomic_store(&c->slab->file->note->live[r - c->slab->records], 0);
         slab_free(s, c->slab, r);
         return;
     }
     s->used -= r->span;
-    if (!keep || r->span > s->cache_max) {
+    if (!keep || r->file != NULL || r->span > s->cache_max) {
         large_release(s, r);
         return;
     }

@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 
+#include "memory/file.h"
 #include "memory/memory.h"
 
 #define SPACE_CHUNK ((uint64_t)2 << 20)
@@ -24,10 +25,13 @@ enum {
 
 /* One allocation, live or cached. */
 struct record {
-    struct mem_info info; /* kind MEM_PAGEABLE: not live */
-    uint64_t span;        /* accessible bytes from base on, whole pages (large only) */
-    uint64_t chunks;      /* owned (large); next free object (in a slab) */
-    bool open;            /* large: accessible to the end of its chunks, for want of mappings */
+    struct mem_info info;  /* kind MEM_PAGEABLE: not live */
+    uint64_t span;         /* accessible bytes from base on, whole pages (large only) */
+    uint64_t chunks;       /* owned (large); next free object (in a slab) */
+    bool open;             /* large: accessible to the end of its chunks, for want of mappings */
+    uint8_t rights;        /* a mapping's: enum mem_rights */
+    struct mem_file *file; /* large: its pages, once they are shared; NULL: private memory */
+    struct record *range;  /* a mapping's: the reservation that it lies in (virtual.c) */
     struct record *next, *prev;   /* in its bin while cached; next also links free records */
     struct record *older, *newer; /* in the cache's order of arrival */
 };
@@ -41,14 +45,21 @@ struct slab {
     bool guarded;             /* objects are made accessible one by one */
     uint32_t free_head;       /* first freed object, UINT32_MAX when none */
     struct slab *next, *prev; /* slabs of the class with room */
+    struct mem_file *file;    /* the chunk's pages, once one of its objects is shared */
     struct record *records;   /* one for each object; chunks holds the next free index */
 };
 
-enum chunk_state { CHUNK_FREE, CHUNK_LARGE, CHUNK_BODY, CHUNK_SLAB };
+enum chunk_state {
+    CHUNK_FREE,
+    CHUNK_LARGE,    /* an allocation or a mapping starts here */
+    CHUNK_BODY,     /* and goes on here */
+    CHUNK_SLAB,     /* objects of one size class */
+    CHUNK_RESERVED, /* addresses of a reservation, without memory */
+};
 struct chunk {
     enum chunk_state state;
     union {
-        struct record *record; /* CHUNK_LARGE (live or cached), CHUNK_BODY: the owner */
+        struct record *record; /* the owner: live or cached; the reservation's, never live */
         struct slab *slab;
     };
 };
@@ -95,6 +106,20 @@ const struct mem_info *space_find_grave(const struct space *s, uint64_t address)
 /* Calls visit for every live record in address order until it returns false. The lock is held. */
 void space_visit(struct space *s, bool (*visit)(void *self, struct record *r), void *self);
 
+/* For the other files of the room; the lock is held. */
+/* The first free run of n chunks whose address is a multiple of `align` bytes. */
+bool space_take_chunks(struct space *s, uint64_t n, uint64_t align, uint64_t *first);
+void space_drop_chunks(struct space *s, uint64_t base, uint64_t n);
+struct record *space_new_record(struct space *s);
+void space_drop_record(struct space *s, struct record *r);
+void space_bury(struct space *s, const struct record *r); /* remembers what was here */
+/* Puts private memory without rights in the place of shared pages. */
+void space_clear_mapping(uint64_t base, uint64_t bytes);
+
+/* Ends a mapping: its addresses are the reservation's again, or free if it has none of its own.
+ * (virtual.c) */
+void mapping_drop(struct space *s, struct record *r);
+
 /* ---- registered ranges (registered.c) -------------------------------------------------------- */
 
 enum mem_status registered_add(enum mem_kind kind, uint64_t base, uint64_t bytes, uint32_t flags,
@@ -108,7 +133,9 @@ bool registered_next(uint64_t from, struct mem_info *info);
 
 /* ---- the ranges (memory.c) ------------------------------------------------------------------- */
 
-/* The range of a device or MEM_HOST; NULL before mem_open or out of range. */
+/* The next serial number. */
+uint64_t memory_serial(void);
+/* The range of a device, MEM_HOST or MEM_MAPPINGS; NULL before mem_open or out of range. */
 struct space *space_of(int device);
 /* The range that holds the address; NULL when it is none of ours. */
 struct space *space_at(uint64_t address);

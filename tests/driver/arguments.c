@@ -324,8 +324,6 @@ static void unsupported(void)
     CHECK_CU(cuMemAllocAsync(&ptr, 10, stream), CUDA_ERROR_NOT_SUPPORTED);
     CHECK_CU(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_ERROR_NOT_SUPPORTED);
     CHECK_CU(cuMulticastUnbind(0, 0, 0, 0), CUDA_ERROR_NOT_SUPPORTED);
-    CUipcMemHandle handle;
-    CHECK_CU(cuIpcGetMemHandle(&handle, mem), CUDA_ERROR_NOT_SUPPORTED);
 }
 
 int main(void)

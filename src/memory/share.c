@@ -1,0 +1,163 @@
+/* Giving memory to other processes and taking theirs.
+ *
+ * What is exported for the first time is copied to a file, which is then mapped over the very same
+ * addresses: pointers stay, and whoever maps the file has the same pages. It is done in pieces, so
+ * that at no time much of the memory exists twice. If the system has no room half-way, the pieces
+ * done stay what they are, pages of a file that no one else knows. */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "memory/space.h"
+
+static const uint64_t PIECE = (uint64_t)64 << 20;
+
+/* The pages that an allocation lies in, which are shared as one. */
+struct region {
+    uint64_t base, bytes;
+    struct mem_file **file; /* where the allocator keeps it */
+    uint64_t slots;         /* allocations it may hold */
+    uint32_t slot;          /* which one is meant */
+};
+
+static struct region region_of(struct space *s, struct record *r)
+{
+    struct chunk *c = &s->chunks[(r->info.base - s->base) / SPACE_CHUNK];
+    if (c->state != CHUNK_SLAB)
+        return (struct region){.base = r->info.base,
+                               .bytes = r->open ? r->chunks * SPACE_CHUNK : r->span,
+                               .file = &r->file,
+                               .slots = 1};
+    return (struct region){.base = c->slab->base,
+                           .bytes = SPACE_CHUNK,
+                           .file = &c->slab->file,
+                           .slots = c->slab->objects,
+                           .slot = (uint32_t)(r - c->slab->records)};
+}
+
+/* Copies what a slab holds and maps the file without rights, then gives the objects theirs. */
+static bool move_slab(struct slab *slab, struct mem_file *f)
+{
+    uint64_t used = slab->guarded ? slab->fresh : 1;
+    uint64_t bytes = slab->guarded ? slab->stride - SPACE_PAGE : SPACE_CHUNK - SPACE_PAGE;
+    for (uint64_t i = 0; i < used; i++)
+        if (!file_fill(f, i * slab->stride, (void *)(slab->base + i * slab->stride), bytes))
+            return false;
+    if (file_map(f, (void *)slab->base, 0, SPACE_CHUNK, false) == NULL)
+        return false;
+    for (uint64_t i = 0; i < used; i++)
+        mprotect((void *)(slab->base + i * slab->stride), bytes, PROT_READ | PROT_WRITE);
+    return true;
+}
+
+static bool move_large(const struct region *g, struct mem_file *f)
+{
+    for (uint64_t at = 0; at < g->bytes; at += PIECE) {
+        uint64_t n = g->bytes - at < PIECE ? g->bytes - at : PIECE;
+        void *to = (void *)(g->base + at);
+        if (!file_fill(f, at, to, n) || file_map(f, to, at, n, true) == NULL)
+            return false;
+    }
+    return true;
+}
+
+/* Makes the region's pages those of a file. The lock is held. */
+static bool make_shared(struct space *s, const struct region *g)
+{
+    struct mem_file *f = file_new(FILE_ALLOCATION, s->device, g->bytes, g->slots);
+    if (f == NULL)
+        return false;
+    struct chunk *c = &s->chunks[(g->base - s->base) / SPACE_CHUNK];
+    bool moved = c->state == CHUNK_SLAB ? move_slab(c->slab, f) : move_large(g, f);
+    if (!moved) {
+        file_close(f);
+        return false;
+    }
+    *g->file = f;
+    return true;
+}
+
+bool mem_is_shared(const void *address)
+{
+    struct space *s = space_at((uint64_t)address);
+    if (s == NULL)
+        return false;
+    pthread_mutex_lock(&s->lock);
+    struct record *r = space_find(s, (uint64_t)address);
+    bool shared = r != NULL && *region_of(s, r).file != NULL;
+    pthread_mutex_unlock(&s->lock);
+    return shared;
+}
+
+enum mem_status mem_export(const void *address, struct share_handle *out)
+{
+    struct space *s = space_at((uint64_t)address);
+    if (s == NULL)
+        return MEM_INVALID;
+    pthread_mutex_lock(&s->lock);
+    enum mem_status status = MEM_INVALID;
+    struct record *r = space_find(s, (uint64_t)address);
+    if (r != NULL && r->info.kind == MEM_DEVICE) {
+        struct region g = region_of(s, r);
+        status = *g.file != NULL || make_shared(s, &g) ? MEM_OK : MEM_OUT_OF_MEMORY;
+        if (status == MEM_OK) {
+            atomic_store(&(*g.file)->note->live[g.slot], r->info.serial);
+            share_handle_make(out, *g.file, r->info.base - g.base, r->info.size, g.slot,
+                              r->info.serial);
+        }
+    }
+    pthread_mutex_unlock(&s->lock);
+    return status;
+}
+
+/* ---- the other side ----------------------------------------------------------------------------
+ */
+
+/* Addresses for that many bytes and a page without access behind them. The lock is held. */
+static struct record *place(struct space *s, uint64_t bytes)
+{
+    uint64_t first, chunks = (bytes + SPACE_PAGE + SPACE_CHUNK - 1) / SPACE_CHUNK;
+    if (!space_take_chunks(s, chunks, SPACE_CHUNK, &first))
+        return NULL;
+    struct record *r = space_new_record(s);
+    r->info.base = s->base + first * SPACE_CHUNK;
+    r->span = bytes;
+    r->chunks = chunks;
+    r->range = r;
+    r->rights = MEM_READ_WRITE;
+    for (uint64_t i = 0; i < chunks; i++)
+        s->chunks[first + i] =
+            (struct chunk){.state = i == 0 ? CHUNK_LARGE : CHUNK_BODY, .record = r};
+    return r;
+}
+
+enum file_status mem_import(const struct share_handle *h, int device, const void *owner, void **out)
+{
+    struct space *s = space_of(MEM_MAPPINGS);
+    struct mem_file *f;
+    enum file_status status = file_open(h, &f);
+    if (status != FILE_OK)
+        return status;
+    if (space_of(f->note->device) != NULL && f->note->device >= 0)
+        device = f->note->device; /* the same device, as both processes count them */
+    uint64_t within = h->offset % SPACE_PAGE; /* the mapping starts with a whole page */
+    pthread_mutex_lock(&s->lock);
+    struct record *r = h->bytes > 0 ? place(s, within + h->bytes) : NULL;
+    if (r != NULL && file_map(f, (void *)r->info.base, h->offset - within,
+                              (r->span + SPACE_PAGE - 1) & ~(SPACE_PAGE - 1), true) == NULL) {
+        space_drop_chunks(s, r->info.base, r->chunks);
+        space_drop_record(s, r);
+        r = NULL;
+    }
+    if (r != NULL) {
+        r->info = (struct mem_info){.kind = MEM_IMPORTED,
+                                    .device = device,
+                                    .base = r->info.base + within,
+                                    .size = h->bytes,
+                                    .serial = memory_serial(),
+                                    .owner = owner};
+        *out = (void *)r->info.base;
+    }
+    pthread_mutex_unlock(&s->lock);
+    file_close(f);
+    return r != NULL ? FILE_OK : FILE_REFUSED;
+}

@@ -1,0 +1,98 @@
+/* Processes killed at any point while the other one works: the other goes on, its memory is whole,
+ * and nothing stays behind. Arguments: the other program, and how often (default 12). */
+#include <dirent.h>
+
+#include "ipc/ipc.h"
+
+static struct control *control;
+static int control_fd;
+static const char *other;
+static unsigned chance = 12345; /* of a generator: when to kill */
+
+static unsigned some_us(unsigned most)
+{
+    chance = chance * 1664525u + 1013904223u;
+    return chance / 65536 % most;
+}
+
+/* Files of ours in the folder where names of shared memory outlive processes. (In /tmp other tests
+ * come and go.) */
+static int left_in(const char *folder)
+{
+    int n = 0;
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;)
+        n += strncmp(e->d_name, "weir", 4) == 0 || strncmp(e->d_name, "cuda", 4) == 0;
+    if (d != NULL)
+        closedir(d);
+    return n;
+}
+
+/* Kills processes that use our memory, which we use meanwhile. */
+static void users(int times, CUfunction f)
+{
+    static const size_t sizes[HANDLES] = {64, 6000, 1 << 20, 5 << 20};
+    CUdeviceptr p[HANDLES];
+    unsigned value = 0;
+    for (int i = 0; i < HANDLES; i++) {
+        OK(cuMemAlloc(&p[i], sizes[i]));
+        OK(cuIpcGetMemHandle(&control->mem[i], p[i]));
+    }
+    for (int n = 0; n < times; n++) {
+        control->turn = control->stop = 0;
+        pid_t pid = start_process(other, "use", control_fd);
+        if (n % 3 != 0) /* some die while they start */
+            CHECK(await_turn(&control->turn, 1));
+        usleep(some_us(n % 3 != 0 ? 3000 : 60000));
+        for (int i = 0; i < HANDLES; i++)
+            OK(store(f, p[i], ++value, NULL));
+        kill(pid, SIGKILL);
+        CHECK_EQ_INT(end_of(pid), 1000 + SIGKILL);
+        for (int i = 0; i < HANDLES; i++)
+            CHECK_EQ_INT(read_u32(p[i]), value - HANDLES + 1 + (unsigned)i);
+    }
+    CHECK(control->rounds > 0);
+    for (int i = 0; i < HANDLES; i++)
+        OK(cuMemFree(p[i]));
+}
+
+/* Kills processes whose memory we use. */
+static void owners(int times, CUfunction f)
+{
+    unsigned opened = 0;
+    for (int n = 0; n < times; n++) {
+        control->turn = control->stop = 0;
+        pid_t pid = start_process(other, "own", control_fd);
+        CHECK(await_turn(&control->turn, 1));
+        CUdeviceptr p[HANDLES];
+        bool mine[HANDLES];
+        usleep(some_us(4000));
+        for (int i = 0; i < HANDLES; i++) /* it may have freed it: then it cannot be had */
+            opened += mine[i] = open_mem(&p[i], &control->mem[i]) == CUDA_SUCCESS;
+        usleep(some_us(2000));
+        kill(pid, SIGKILL);
+        CHECK_EQ_INT(end_of(pid), 1000 + SIGKILL);
+        for (int i = 0; i < HANDLES; i++) {
+            if (!mine[i])
+                continue;
+            OK(store(f, p[i], 1000 + (unsigned)n, NULL));
+            CHECK_EQ_INT(read_u32(p[i]), 1000 + n);
+            OK(cuIpcCloseMemHandle(p[i]));
+        }
+    }
+    CHECK(opened > 0);
+}
+
+int main(int argc, char **argv)
+{
+    other = argc > 1 ? argv[1] : "";
+    int times = argc > 2 ? atoi(argv[2]) : 12;
+    control = shared_new(sizeof *control, &control_fd);
+    begin();
+    CUfunction f = kernel(load(), "store");
+    int before = left_in("/dev/shm");
+    users(times, f);
+    owners(times, f);
+    CHECK_EQ_INT(left_in("/dev/shm"), before);
+    return check_done();
+}

@@ -1,0 +1,160 @@
+/* Plain device memory in another process: handles that are no longer good or never were, exporting
+ * while kernels run, what freeing and resetting leave behind. The other program is its argument. */
+#include <dirent.h>
+
+#include "ipc/ipc.h"
+
+static struct control *control;
+static int control_fd;
+static const char *other;
+static CUfunction store_kernel, spin_kernel;
+
+static int open_files(void)
+{
+    int n = 0;
+    DIR *d = opendir("/proc/self/fd");
+    while (readdir(d) != NULL)
+        n++;
+    closedir(d);
+    return n;
+}
+
+/* A kernel that waits for the host does not hold an export up, and finds its memory moved. */
+static void exports_while_kernels_run(void)
+{
+    CUdeviceptr flag, memory;
+    CUstream s, t;
+    CUipcMemHandle h;
+    unsigned one = 1;
+    OK(cuMemAlloc(&flag, 4 << 20));
+    OK(cuMemAlloc(&memory, 64));
+    OK(cuMemsetD32(flag, 0, 1));
+    OK(cuMemsetD32(memory, 5, 16));
+    OK(cuCtxSynchronize());
+    OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamCreate(&t, CU_STREAM_NON_BLOCKING));
+    OK(launch(spin_kernel, 4, 32, s, (void *[]){&flag}));
+    for (unsigned i = 0; i < 200; i++)
+        OK(store(store_kernel, memory + 4, i, t));
+    OK(cuIpcGetMemHandle(&h, flag));
+    OK(cuIpcGetMemHandle(&h, memory));
+    for (unsigned i = 0; i < 200; i++)
+        OK(store(store_kernel, memory + 8, i, t));
+    OK(cuStreamSynchronize(t));
+    CHECK_EQ_INT(read_u32(memory), 5);
+    CHECK_EQ_INT(read_u32(memory + 4), 199);
+    CHECK_EQ_INT(read_u32(memory + 8), 199);
+    CHECK_CU(cuStreamQuery(s), CUDA_ERROR_NOT_READY);
+    OK(cuMemcpyHtoDAsync(flag, &one, 4, t));
+    OK(cuStreamSynchronize(s));
+    OK(cuMemFree(flag));
+    OK(cuMemFree(memory));
+    OK(cuStreamDestroy(s));
+    OK(cuStreamDestroy(t));
+}
+
+static CUresult try_open(const CUipcMemHandle *h)
+{
+    CUdeviceptr p;
+    CUresult r = open_mem(&p, h);
+    if (r == CUDA_SUCCESS)
+        OK(cuIpcCloseMemHandle(p));
+    return r;
+}
+
+static void bad_handles(void)
+{
+    control->turn = 0;
+    pid_t pid = start_process(other, "keep", control_fd);
+    CHECK(await_turn(&control->turn, 1));
+    OK(try_open(&control->mem[0]));
+    for (size_t i = 0; i < sizeof(CUipcMemHandle); i++) {
+        CUipcMemHandle bad = control->mem[0];
+        bad.reserved[i] ^= 0x10;
+        CHECK_CU(try_open(&bad), CUDA_ERROR_INVALID_VALUE);
+    }
+    CUdeviceptr p, again;
+    OK(open_mem(&p, &control->mem[0]));
+    CHECK_EQ_INT(read_u32(p), 77);
+    unsigned legacy = 1;
+    OK(cuPointerGetAttribute(&legacy, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, p));
+    CHECK_EQ_INT(legacy, 0);
+    CUipcMemHandle h;
+    CHECK_CU(cuIpcGetMemHandle(&h, p), CUDA_ERROR_INVALID_VALUE);
+    CHECK_CU(cuMemFree(p), CUDA_ERROR_INVALID_VALUE);
+
+    /* The process dies: what is mapped stays, the handle is worth nothing. */
+    kill(pid, SIGKILL);
+    CHECK_EQ_INT(end_of(pid), 1000 + SIGKILL);
+    CHECK_EQ_INT(read_u32(p), 77);
+    OK(store(store_kernel, p, 78, NULL));
+    CHECK_EQ_INT(read_u32(p), 78);
+    OK(open_mem(&again, &control->mem[0])); /* it is open here still */
+    CHECK(again == p);
+    OK(cuIpcCloseMemHandle(again));
+    OK(cuIpcCloseMemHandle(p));
+    CHECK_CU(cuIpcCloseMemHandle(p), CUDA_ERROR_INVALID_VALUE);
+    CHECK_CU(try_open(&control->mem[0]), CUDA_ERROR_INVALID_HANDLE);
+    CHECK_CU(cuMemcpyDtoH(&legacy, p, 4), CUDA_ERROR_INVALID_VALUE); /* nothing is left there */
+    OK(cuDevicePrimaryCtxReset(0));
+}
+
+/* A reset ends what was opened. */
+static void resets(void)
+{
+    control->turn = 0;
+    pid_t pid = start_process(other, "keep", control_fd);
+    CHECK(await_turn(&control->turn, 1));
+    CUdeviceptr p;
+    OK(open_mem(&p, &control->mem[0]));
+    OK(cuDevicePrimaryCtxReset(0));
+    CHECK_CU(cuIpcCloseMemHandle(p), CUDA_ERROR_INVALID_VALUE);
+    OK(open_mem(&p, &control->mem[0]));
+    CHECK_EQ_INT(read_u32(p), 77);
+    OK(cuIpcCloseMemHandle(p));
+    kill(pid, SIGKILL);
+    end_of(pid);
+}
+
+/* Freed memory takes its file with it, and its addresses are of use again. */
+static void leaves_nothing(void)
+{
+    static const size_t sizes[] = {16, 600, 5000, 70000, 300000, 3 << 20};
+    int before = open_files();
+    size_t free_before, free_after, total;
+    OK(cuMemGetInfo(&free_before, &total));
+    for (int round = 0; round < 3; round++) {
+        CUdeviceptr p[6];
+        CUipcMemHandle h;
+        for (int i = 0; i < 6; i++) {
+            OK(cuMemAlloc(&p[i], sizes[i]));
+            OK(cuMemsetD8(p[i], (unsigned char)i, sizes[i]));
+            OK(cuIpcGetMemHandle(&h, p[i]));
+            unsigned char last = 99;
+            OK(cuMemcpyDtoH(&last, p[i] + sizes[i] - 1, 1));
+            CHECK_EQ_INT(last, i);
+        }
+        for (int i = 0; i < 6; i++)
+            OK(cuMemFree(p[i]));
+    }
+    OK(cuMemGetInfo(&free_after, &total));
+    CHECK_EQ_INT(free_before, free_after);
+    OK(cuDevicePrimaryCtxReset(0));
+    CHECK(open_files() <= before);
+}
+
+int main(int argc, char **argv)
+{
+    other = argc > 1 ? argv[1] : "";
+    control = shared_new(sizeof *control, &control_fd);
+    begin();
+    CUmodule m = load();
+    store_kernel = kernel(m, "store");
+    spin_kernel = kernel(m, "spin");
+    exports_while_kernels_run();
+    bad_handles(); /* ends with a reset: */
+    store_kernel = kernel(load(), "store");
+    resets();
+    leaves_nothing();
+    return check_done();
+}
