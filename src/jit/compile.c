@@ -45,13 +45,15 @@ bool jkernel_build(struct jkernel *k, const struct ptx_func *entry, const struct
     uint32_t threads = opt->ntid[0] * opt->ntid[1] * opt->ntid[2];
     k->nwarps = (int32_t)((threads + JIT_WARP - 1) / JIT_WARP);
     k->full_warps = threads != 0 && threads % JIT_WARP == 0;
-    return pass_flatten(k) && pass_cfg(k) && pass_live(k) && pass_shape(k);
+    return pass_flatten(k) && pass_cfg(k) && pass_live(k) && pass_shape(k) && pass_lockstep(k);
 }
 
 void jkernel_free(struct jkernel *k) { arena_free(&k->arena); }
 
 void jkernel_print_shapes(const struct jkernel *k, struct strbuf *out)
 {
+    if (k->lockstep)
+        sb_printf(out, "lockstep: all warps go from barrier to barrier by the same way\n");
     for (int32_t b = 0; b < k->nblocks; b++) {
         const struct jblock *blk = &k->blocks[b];
         sb_printf(out, "block %d%s%s depth %d", b, blk->alone ? "" : " (partial)",
@@ -84,6 +86,8 @@ void jkernel_print_shapes(const struct jkernel *k, struct strbuf *out)
                     sb_printf(out, " (likely stride %lld)", (long long)s->stride);
                 if (reg->remat)
                     sb_printf(out, " remat");
+                else if (k->lockstep && reg->same)
+                    sb_printf(out, " same");
             }
             sb_printf(out, "\n");
         }
@@ -238,7 +242,8 @@ static bool kernel_info_(const struct ptx_func *entry, struct jit_kernel_info *i
 
 static const char *const PIPELINE =
     "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
-    "loop-mssa(loop-rotate,licm),simplifycfg,gvn,instcombine<no-verify-fixpoint>,"
+    "loop-mssa(loop-rotate,licm),loop(indvars,loop-unroll-full),simplifycfg,gvn,instcombine<no-"
+    "verify-fixpoint>,"
     "loop-mssa(licm),adce,dse,simplifycfg,instcombine<no-verify-fixpoint>,sink)";
 
 /* Without what costs more than linear time. */

@@ -138,6 +138,12 @@ static void leave_(struct emit *e, const struct jblock *blk, bool next_phase)
     LLVMBuilderRef b = e->alu.b;
     flow_wait(e, blk);
     frame_move(e, blk->resume, true);
+    if (e->k->lockstep) {
+        bit_set(e->next_set, blk->resume);
+        LLVMBuildStore(b, c32(e, (uint64_t)blk->resume), e->next_slot);
+        LLVMBuildBr(b, e->suspend);
+        return;
+    }
     LLVMValueRef phase = LLVMBuildLoad2(b, e->i32, e->phase_slot, "");
     if (next_phase)
         phase = LLVMBuildXor(b, phase, c32(e, 1), "");
@@ -219,15 +225,71 @@ static void enter_(struct emit *e, int32_t r)
         flow_chain(e, e->resume_cand[r], from->succ[0]);
 }
 
-static bool emit_region_(struct emit *e, int32_t r, LLVMBasicBlockRef at)
+/* All warps have passed the same barrier: its votes are to be read, the next one's begin. */
+static void next_phase_(struct emit *e)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef votes = byte_offset(e, e->blk, c64(e, FIELD(scratch)));
+    LLVMValueRef other = LLVMBuildLoad2(b, e->i32, e->phase_slot, "");
+    other = LLVMBuildXor(b, other, c32(e, 1), "");
+    LLVMBuildStore(b, other, e->phase_slot);
+    LLVMValueRef at = LLVMBuildShl(b, LLVMBuildZExt(b, other, e->i64, ""), c64(e, 4), "");
+    LLVMBuildStore(b, c64(e, 0), byte_offset(e, votes, at));
+    LLVMBuildStore(b, c64(e, 0), byte_offset(e, byte_offset(e, votes, at), c64(e, 8)));
+}
+
+/* Where a block goes on without a dispatcher: at the barrier that its warps wait at, if any. */
+static void next_region_(struct emit *e, LLVMBasicBlockRef *regions)
 {
     LLVMBuilderRef b = e->alu.b;
     struct jkernel *k = e->k;
-    bool many = k->nresume > 1;
+    LLVMBasicBlockRef done = new_bb(e, "done");
+    if (!k->lockstep) {
+        LLVMBuildBr(b, done);
+    } else {
+        LLVMValueRef next = LLVMBuildLoad2(b, e->i32, e->next_slot, "");
+        LLVMValueRef sw = LLVMBuildSwitch(b, next, done, (unsigned)k->nresume);
+        for (int32_t r = bit_next(e->next_set, k->nresume, 0); r >= 0;
+             r = bit_next(e->next_set, k->nresume, r + 1)) {
+            LLVMBasicBlockRef to = new_bb(e, "passed");
+            LLVMAddCase(sw, c32(e, (uint64_t)r), to);
+            LLVMPositionBuilderAtEnd(b, to);
+            if (ptx_has(k->blocks[k->resume_block[r]].term_instr, PTX_M_red))
+                next_phase_(e);
+            for (int32_t reg = bit_next(e->resume_live[r], (int32_t)k->nregs, 0); reg >= 0;
+                 reg = bit_next(e->resume_live[r], (int32_t)k->nregs, reg + 1))
+                if (frame_once(e, reg)) {
+                    LLVMTypeRef t = scalar_type(e, k->regs[reg].type);
+                    LLVMValueRef v = LLVMBuildLoad2(b, t, e->regs[reg].out, "");
+                    LLVMBuildStore(b, v, e->regs[reg].in);
+                }
+            LLVMBuildBr(b, regions[r]);
+        }
+    }
+    LLVMPositionBuilderAtEnd(b, done);
+    LLVMBuildRet(b, c32(e, JIT_DONE));
+}
+
+/* Says which warp runs, for helpers and for faults, which come where LLVM sees nothing happen. */
+static void note_warp_(struct emit *e)
+{
+    LLVMValueRef at = byte_offset(e, e->blk, c64(e, FIELD(warp)));
+    LLVMValueRef store = LLVMBuildStore(e->alu.b, e->w, at);
+    LLVMSetVolatile(store, true);
+    tag_frame(e, store);
+}
+
+static bool emit_region_(struct emit *e, int32_t r, LLVMBasicBlockRef *regions)
+{
+    LLVMBuilderRef b = e->alu.b;
+    struct jkernel *k = e->k;
+    LLVMBasicBlockRef at = regions[r];
+    bool many = k->nresume > 1 && !k->lockstep;
     LLVMBasicBlockRef head = new_bb(e, "warps"), run = new_bb(e, "run"), step = new_bb(e, "step");
     LLVMBasicBlockRef over = new_bb(e, "over"), done = new_bb(e, "warp_done");
     e->region = r;
     flow_open(e);
+    memset(e->next_set, 0, (size_t)bit_words(k->nresume) * 8);
     e->next_warp = done;
     e->suspend = step;
     LLVMPositionBuilderAtEnd(b, at);
@@ -250,12 +312,14 @@ static bool emit_region_(struct emit *e, int32_t r, LLVMBasicBlockRef at)
         LLVMBuildBr(b, run);
     }
     LLVMPositionBuilderAtEnd(b, run);
-    tag_frame(e, LLVMBuildStore(b, e->w, byte_offset(e, e->blk, c64(e, FIELD(warp)))));
+    note_warp_(e);
     enter_(e, r);
     bool ok = flow_emit(e);
     LLVMPositionBuilderAtEnd(b, done);
     if (many)
         store_pc_(e, c32(e, (uint64_t)PC_EXITED));
+    else if (k->lockstep)
+        LLVMBuildStore(b, c32(e, 0), e->next_slot);
     LLVMBuildBr(b, step);
     LLVMPositionBuilderAtEnd(b, step);
     LLVMValueRef next = LLVMBuildAdd(b, e->w, c32(e, 1), "");
@@ -265,7 +329,7 @@ static bool emit_region_(struct emit *e, int32_t r, LLVMBasicBlockRef at)
     if (many)
         LLVMBuildBr(b, e->dispatch);
     else
-        LLVMBuildRet(b, c32(e, JIT_DONE));
+        next_region_(e, regions);
     return ok;
 }
 
@@ -327,7 +391,7 @@ static bool emit_shared_(struct emit *e, LLVMBasicBlockRef at)
     ready = LLVMBuildAnd(b, ready, LLVMBuildNot(b, ended, ""), "");
     LLVMBuildCondBr(b, ready, run, step);
     LLVMPositionBuilderAtEnd(b, run);
-    tag_frame(e, LLVMBuildStore(b, e->w, byte_offset(e, e->blk, c64(e, FIELD(warp)))));
+    note_warp_(e);
     LLVMValueRef sw =
         LLVMBuildSwitch(b, LLVMBuildLShr(b, pc, c32(e, 1), ""), bad, (unsigned)k->nresume);
     LLVMPositionBuilderAtEnd(b, bad);
@@ -501,6 +565,7 @@ static void prologue_(struct emit *e)
     e->phase_slot = new_slot(e, e->i32, "phase");
     e->spun_slot = new_slot(e, e->i32, "spun");
     e->live_slot = new_slot(e, e->i32, "live");
+    e->next_slot = new_slot(e, e->i32, "next");
     LLVMBuildStore(b, c32(e, 0), e->spun_slot);
     LLVMBuildStore(b, c32(e, 0), e->phase_slot);
     LLVMBuildStore(b, c32(e, 0xffffffffu), e->live_slot);
@@ -563,7 +628,7 @@ static void open_(struct emit *e)
         early |= k->blocks[b].term == TERM_EXIT && !k->blocks[b].alone;
     e->always_full = k->full_warps && !early && !k->is_function;
     prologue_(e);
-    frame_plan(e);
+    frame_resume_points(e);
     find_waiting_(e);
 }
 
@@ -580,9 +645,12 @@ bool emit_kernel(struct emit *e)
     size_t once, copied = copied_(e, &once);
     bool shared = copied > 3 * once + 2000;
     e->wholes = (shared ? once : copied) <= MAX_WHOLE;
+    k->lockstep &= !shared;
+    e->next_set = arena_alloc(&k->arena, (size_t)bit_words(k->nresume) * 8);
+    frame_plan(e);
     for (int32_t r = 0; r < k->nresume; r++)
         regions[r] = shared && r > 0 ? regions[0] : new_bb(e, "region");
-    if (k->nresume > 1) {
+    if (k->nresume > 1 && !k->lockstep) {
         e->dispatch = new_bb(e, "dispatch");
         LLVMBuildBr(e->alu.b, e->dispatch);
         emit_dispatch_(e, regions);
@@ -592,7 +660,7 @@ bool emit_kernel(struct emit *e)
     if (shared)
         return emit_shared_(e, regions[0]);
     for (int32_t r = 0; r < k->nresume; r++)
-        if (!emit_region_(e, r, regions[r]))
+        if (!emit_region_(e, r, regions))
             return false;
     return true;
 }

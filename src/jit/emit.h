@@ -6,6 +6,8 @@
  *   region r   for each warp that waits at r: restore its frame, run to the next suspension or to
  *              the end, save its frame
  *
+ * In kernels in lockstep (kernel.h) there is no dispatcher: a region goes on at the next one.
+ *
  * Every region has its own copy of the blocks it can reach, so that LLVM sees straight code from
  * one barrier to the next. Registers are stack slots here; LLVM promotes them. */
 #ifndef WEIR_JIT_EMIT_H
@@ -21,6 +23,7 @@ struct storage {
     LLVMValueRef slot[MAX_SEGS]; /* one scalar a segment, or slot[0]: a vector of 32 */
     LLVMValueRef brk[MAX_SEGS];  /* shapes with a break: i32, the segment's lanes before it */
     uint32_t frame_offset;       /* of its place in a warp's frame, UINT32_MAX: none */
+    LLVMValueRef in, out;        /* one value for the block: at the region's start and end */
 };
 
 struct emit {
@@ -32,6 +35,8 @@ struct emit {
     LLVMValueRef ctaid[3], nctaid[3];
     LLVMValueRef nwarps, nthreads;
     LLVMBasicBlockRef entry, dispatch, suspend;
+    LLVMValueRef next_slot; /* kernels in lockstep: the resume point that follows, 0: done */
+    uint64_t *next_set;     /* ... those that may follow the region being emitted */
     LLVMValueRef w_slot, phase_slot, spun_slot; /* current warp, barrier phase, polls ran out */
     LLVMValueRef mma_file;                      /* registers of a matrix product, NULL: none yet */
     LLVMValueRef safe;                          /* 16 readable bytes for lanes not active */
@@ -209,8 +214,12 @@ void flow_keep_whole(struct emit *e, const struct ptx_instr *i, LLVMValueRef unb
 
 /* ---- emit_frame.c ---------------------------------------------------------------------------- */
 
-/* Numbers the resume points and gives every register that outlives one a place in the frame. */
+/* Numbers the resume points and finds what outlives each. */
+void frame_resume_points(struct emit *e);
+/* Gives every register that outlives one a place in the frame. */
 void frame_plan(struct emit *e);
+/* Is a register that outlives a resume point kept once for the whole block? */
+bool frame_once(const struct emit *e, int32_t reg);
 /* Saves or restores all that resume point r needs. */
 void frame_move(struct emit *e, int32_t r, bool save);
 

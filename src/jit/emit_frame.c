@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* Registers that must be in the frame at resume point r: those live into any block that may run
- * next and not cheap to compute again. */
-void frame_plan(struct emit *e)
+ * next, not cheap to compute again and not the same for all warps. */
+void frame_resume_points(struct emit *e)
 {
     struct jkernel *k = e->k;
     size_t words = (size_t)bit_words((int32_t)k->nregs);
@@ -25,7 +25,6 @@ void frame_plan(struct emit *e)
     at += 4;
     for (int32_t b = 0; b < k->nblocks; b++)
         e->pending_offset[b] = UINT32_MAX;
-    uint64_t *any = arena_alloc(&k->arena, words * 8);
     for (int32_t r = 1; r < k->nresume; r++) {
         const struct jblock *blk = &k->blocks[k->resume_block[r]];
         uint64_t *cand = arena_alloc(&k->arena, (size_t)bit_words(k->nblocks) * 8);
@@ -41,18 +40,34 @@ void frame_plan(struct emit *e)
                 at += 4;
             }
         }
-        for (size_t w = 0; w < words; w++)
-            any[w] |= live[w];
         e->resume_live[r] = live;
         e->resume_cand[r] = cand;
     }
+    e->frame_bytes = at;
+}
+
+bool frame_once(const struct emit *e, int32_t reg)
+{
+    const struct jreg *r = &e->k->regs[reg];
+    return e->k->lockstep && r->same && !r->remat && shape_uniform(&r->shape) && r->shape.brk == 0;
+}
+
+void frame_plan(struct emit *e)
+{
+    struct jkernel *k = e->k;
+    size_t words = (size_t)bit_words((int32_t)k->nregs);
+    uint64_t *any = arena_alloc(&k->arena, words * 8);
+    uint32_t at = e->frame_bytes;
+    for (int32_t r = 1; r < k->nresume; r++)
+        for (size_t w = 0; w < words; w++)
+            any[w] |= e->resume_live[r][w];
     /* scalars first, then vectors on lines of their own */
     for (int pass = 0; pass < 2; pass++) {
         for (int32_t r = bit_next(any, (int32_t)k->nregs, 0); r >= 0;
              r = bit_next(any, (int32_t)k->nregs, r + 1)) {
             const struct jreg *reg = &k->regs[r];
             bool vec = reg->shape.seg == SEG_NONE;
-            if (reg->remat || vec != (pass == 1))
+            if (reg->remat || vec != (pass == 1) || frame_once(e, r))
                 continue;
             uint32_t bytes = (ptx_type_bits((enum ptx_type)reg->type) + 7) / 8;
             if (vec && reg->type == PTX_PRED)
@@ -123,6 +138,20 @@ static void frame_register_(struct emit *e, int32_t reg, bool save)
                     save);
 }
 
+/* Moves a register that is kept once: all warps find what the block had when the region began, and
+ * leave the same behind. */
+static void once_(struct emit *e, int32_t reg, bool save)
+{
+    struct storage *s = &e->regs[reg];
+    LLVMTypeRef t = scalar_type(e, e->k->regs[reg].type);
+    if (s->in == NULL) {
+        s->in = new_slot(e, t, "in");
+        s->out = new_slot(e, t, "out");
+    }
+    LLVMValueRef v = LLVMBuildLoad2(e->alu.b, t, save ? s->slot[0] : s->in, "");
+    LLVMBuildStore(e->alu.b, v, save ? s->out : s->slot[0]);
+}
+
 /* Saves or restores all that resume point r needs. */
 void frame_move(struct emit *e, int32_t r, bool save)
 {
@@ -135,6 +164,8 @@ void frame_move(struct emit *e, int32_t r, bool save)
             frame_word_(e, e->pending_slot[c], e->pending_offset[c], save);
     for (int32_t reg = bit_next(e->resume_live[r], (int32_t)k->nregs, 0); reg >= 0;
          reg = bit_next(e->resume_live[r], (int32_t)k->nregs, reg + 1))
-        if (!k->regs[reg].remat)
+        if (frame_once(e, reg))
+            once_(e, reg, save);
+        else if (!k->regs[reg].remat)
             frame_register_(e, reg, save);
 }

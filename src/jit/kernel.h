@@ -5,7 +5,7 @@
  *   live      which registers live where
  *   shape     what every register looks like across a warp; which branches diverge; which lanes
  *             may be waiting elsewhere while a block runs (its frontier); which writes must blend
- *   region    where the kernel suspends (barriers, polling loops) and what survives there
+ *   lockstep  whether all warps go from barrier to barrier by the same way
  *   emit      LLVM IR: one function that runs a whole block
  *
  * A warp is one SIMD thread of 32 lanes. Control flow needs no structure: blocks have a fixed
@@ -48,6 +48,7 @@ struct jreg {
     const char *name;
     uint8_t type;  /* enum ptx_type as declared */
     uint8_t remat; /* cheap to compute again after a suspension, from what never changes */
+    bool same;     /* one value for the whole block, in kernels in lockstep */
     int32_t ndefs;
     int32_t def; /* the only defining instruction when ndefs == 1 */
     struct shape shape;
@@ -107,6 +108,7 @@ struct jkernel {
     int32_t *resume_block; /* resume point (1..) -> block */
     int32_t nresume;       /* count including 0, the start */
     bool has_poll;
+    bool lockstep;           /* all warps go from barrier to barrier by the same way */
     bool has_partial;        /* barriers for part of the block, or arrivals: kept by id and count */
     bool is_function;        /* `entry` is a function that could not be inlined */
     bool has_calls;          /* it calls such functions: the threads need a call stack */
@@ -141,6 +143,7 @@ bool pass_flatten(struct jkernel *k);
 bool pass_cfg(struct jkernel *k);
 bool pass_live(struct jkernel *k);
 bool pass_shape(struct jkernel *k);
+bool pass_lockstep(struct jkernel *k);
 /* Bytes of a function's arguments and results at the start of its frame; offsets[n] of argument n,
  * then of result n - nparams. */
 uint64_t jit_frame_layout(const struct ptx_func *f, uint64_t *offsets);
