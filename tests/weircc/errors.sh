@@ -109,15 +109,6 @@ fails
 says "paren.cu:5:"
 says "unsigned s = (SCALE;"
 
-# Launches from kernels are a later matter, and weircc says so.
-cat >cdp.cu <<'END'
-__global__ void child() {}
-__global__ void parent() { child<<<1, 1>>>(); }
-END
-run weircc -c cdp.cu -rdc=true
-fails
-says "cdp.cu:2:28: error: kernel 'child' is launched from device code"
-
 # The exit status of what failed comes through, and warnings of our own can be switched off.
 run weircc -c a.cu -arch=sm_35
 ok

@@ -47,7 +47,8 @@ static bool parse_arch(const char *name, struct arch_spec *out, struct diag *d)
             end++;
         for (size_t k = 0; *end == '\0' && k < WEIR_COUNT(known); k++)
             if (known[k].number == number) {
-                *out = (struct arch_spec){{(int)number, accelerated}, prefixes[i].kind, name};
+                *out = (struct arch_spec){
+                    {.number = (int)number, .accelerated = accelerated}, prefixes[i].kind, name};
                 return true;
             }
     }
@@ -57,7 +58,7 @@ static bool parse_arch(const char *name, struct arch_spec *out, struct diag *d)
 /* The PTX to generate for what was asked: the same or the nearest that clang has. */
 static struct arch nearest(const struct arch *asked)
 {
-    struct arch best = {ARCH_LOWEST, false};
+    struct arch best = {.number = ARCH_LOWEST};
     for (size_t k = 0; k < WEIR_COUNT(known); k++)
         if (known[k].generated && known[k].number <= asked->number)
             best.number = known[k].number;
@@ -160,7 +161,7 @@ static bool read_arch_option(const struct cmdline *c, struct arch_spec *highest,
             if (codes->count > 0)
                 return diag_set(d, 0, 0, "Option '-arch=%s' cannot be used with '-code'", value);
             /* the software device runs all that can be generated: the most is its own */
-            raise_to(highest, &(struct arch_spec){{ARCH_HIGHEST, false}, KIND_VIRTUAL, value});
+            raise_to(highest, &(struct arch_spec){{.number = ARCH_HIGHEST}, KIND_VIRTUAL, value});
             return true;
         }
     struct arch_spec arch = {0};
@@ -183,6 +184,7 @@ bool arch_choose(struct cmdline *c, struct arch *chosen, struct diag *d)
     if (asked.arch.number == 0)
         asked.arch.number = ARCH_DEFAULT;
     *chosen = nearest(&asked.arch);
+    chosen->old = asked.arch.number < 50;
     bool other =
         chosen->number != asked.arch.number || chosen->accelerated != asked.arch.accelerated;
     if (other && !c->given[OPT_Wno_deprecated_gpu_targets])

@@ -11,6 +11,8 @@
 struct arch {
     int number;       /* 75 for compute_75 */
     bool accelerated; /* compute_90a */
+    bool old; /* less than compute_50 was asked for: toolkits that had it let kernels wait for
+                 their children without being asked */
 };
 
 /* Decides from -arch, -code and -gencode, all checked. Adds to c->warnings when another

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tokens.h"
+
 bool asm_fix_may_help(const char *messages)
 {
     return strstr(messages, "invalid % escape in inline assembly string") != NULL ||
@@ -22,54 +24,10 @@ struct fixer {
     int changes;
 };
 
-static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_' || c == '$'; }
-
 static void copy(struct fixer *f, size_t n)
 {
     sb_append(f->out, f->p, n);
     f->p += n;
-}
-
-/* The length of a quoted literal at p, quotes included. */
-static size_t literal_length(const char *p)
-{
-    size_t n = 1;
-    while (p[n] != '\0' && p[n] != p[0] && p[n] != '\n')
-        n += p[n] == '\\' && p[n + 1] != '\0' ? 2 : 1;
-    return n + (p[n] == p[0]);
-}
-
-/* The length of R"delimiter(...)delimiter", from the quote on. */
-static size_t raw_length(const char *quote)
-{
-    const char *open = strchr(quote, '(');
-    if (open == NULL)
-        return literal_length(quote);
-    char *end = xprintf(")%.*s\"", (int)(open - quote - 1), quote + 1);
-    const char *at = strstr(open, end);
-    size_t n = at != NULL ? (size_t)(at - quote) + strlen(end) : strlen(quote);
-    free(end);
-    return n;
-}
-
-/* The length of the token at p: a word, a number, a literal, or one character. */
-static size_t token_length(const char *p)
-{
-    size_t n = 0;
-    if (isdigit((unsigned char)*p)) { /* 1'000 is a number, not a character */
-        while (is_word(p[n]) || p[n] == '.' || (p[n] == '\'' && is_word(p[n + 1])))
-            n++;
-        return n;
-    }
-    if (*p == '"' || *p == '\'')
-        return literal_length(p);
-    if (!is_word(*p))
-        return 1;
-    while (is_word(p[n]))
-        n++;
-    if (p[n] == '"' && p[n - 1] == 'R' && n <= 3)
-        return n + raw_length(p + n);
-    return n;
 }
 
 static bool is_one_of(const char *p, size_t n, const char *const *words, size_t count)
@@ -110,7 +68,7 @@ static bool has_operands(const char *p)
  * an operand is a digit, a [name], or one letter before either. */
 static void copy_template(struct fixer *f)
 {
-    size_t n = literal_length(f->p);
+    size_t n = token_length(f->p);
     for (const char *end = f->p + n; f->p < end;) {
         const char *p = f->p;
         if (p[0] == '%' && p[1] == '%') {
@@ -157,7 +115,7 @@ static void copy_asm(struct fixer *f)
     static const char *const qualifiers[] = {"volatile", "__volatile__", "__volatile", "goto",
                                              "inline"};
     copy_blank(f);
-    for (size_t n; is_word(*f->p); copy_blank(f)) {
+    for (size_t n; token_is_word(*f->p); copy_blank(f)) {
         n = token_length(f->p);
         if (!is_one_of(f->p, n, qualifiers, WEIR_COUNT(qualifiers)))
             return;

@@ -168,6 +168,11 @@ static void add_device_math(struct strlist *argv, const struct cmdline *c)
         list_add(argv, "-ffp-contract=off");
 }
 
+bool command_has_lines(const struct cmdline *c)
+{
+    return c->given[OPT_device_debug] || c->given[OPT_generate_line_info];
+}
+
 static void add_device_pass(struct strlist *argv, const struct driver *dr)
 {
     const struct cmdline *c = &dr->options;
@@ -175,7 +180,7 @@ static void add_device_pass(struct strlist *argv, const struct driver *dr)
     list_add(argv, "--cuda-device-only");
     list_add(argv, "%s", ptx_version);
     list_add(argv, debug && !c->given[OPT_dopt] ? "-O1" : "-O2");
-    if (debug || c->given[OPT_generate_line_info])
+    if (command_has_lines(c))
         list_add(argv, "-gline-directives-only");
     add_device_math(argv, c);
     char *library = xprintf("%s/weir-device.bc", dr->tools.support);
@@ -276,6 +281,8 @@ void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass,
     list_add(argv, "-include");
     list_add(argv, "weir/prelude.h");
     list_add(argv, "-D__CUDA_ARCH_LIST__=%d0", dr->plan.arch.number);
+    if (dr->plan.arch.old)
+        list_add(argv, "-DCUDA_FORCE_CDP1_IF_SUPPORTED=1");
     if (c->given[OPT_use_fast_math])
         list_add(argv, "-D__USE_FAST_MATH__=1");
     if (c->given[OPT_device_debug])

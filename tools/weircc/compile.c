@@ -4,10 +4,14 @@
 #include "driver.h"
 #include "elf.h"
 #include "fatbin.h"
+#include "launch_ptx.h"
+#include "launches.h"
 #include "messages.h"
 #include "rdc_asm.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* One source file on its way. */
@@ -17,6 +21,14 @@ struct compilation {
     struct messages messages;
     struct strlist prerequisites; /* of the rule for make */
     bool mend;                    /* the source is compiled by way of asm_fix */
+    bool launches;                /* and by way of launches: device code launches kernels */
+};
+
+/* One run of clang on it. */
+struct run {
+    const char *mode;   /* the option that says what is wanted: -S, -c ... */
+    const char *phase;  /* for the --time table */
+    const char *output; /* NULL: none */
 };
 
 static char *intermediate(struct driver *dr, const char *source, const char *suffix)
@@ -84,59 +96,141 @@ static bool write_rule(struct compilation *c)
 
 /* ---- clang --------------------------------------------------------------------------------- */
 
-/* Runs a pass on preprocessed text in which asm statements are mended. */
-static int run_mended(struct compilation *c, const struct strlist *command, const char *mode,
-                      const char *phase, const char *output, struct strbuf *errors)
+static bool rewrite(struct compilation *c, enum pass pass, const char *text)
+{
+    struct diag *d = &c->dr->diag;
+    if (c->dr->work.dryrun)
+        return true;
+    if (c->launches &&
+        !launches_rewrite_file(text, pass == PASS_DEVICE ? LAUNCH_DEVICE : LAUNCH_HOST, d))
+        return false;
+    /* the host pass may have nothing to mend of what the device pass had */
+    return !c->mend || asm_fix_file(text, d) || (pass == PASS_HOST && d->text[0] == '\0');
+}
+
+/* Code in which a call may be a launch: a copy of a kernel for certain arguments would be no
+ * kernel, and lines are for warnings (launch_ptx.h). */
+static void add_launch_options(struct strlist *argv, const struct cmdline *options)
+{
+    list_add(argv, "-mllvm");
+    list_add(argv, "-funcspec-max-clones=0");
+    if (!command_has_lines(options))
+        list_add(argv, "-gline-directives-only");
+}
+
+/* Runs a pass on preprocessed text that is rewritten. */
+static int run_rewritten(struct compilation *c, enum pass pass, const struct strlist *command,
+                         const struct run *run, struct strbuf *errors)
 {
     struct driver *dr = c->dr;
-    char *text = intermediate(dr, c->job->input, ".mended.cu");
+    char *text = intermediate(dr, c->job->input, ".rewritten.cu");
     if (text == NULL)
         return 1;
     struct strlist argv = {0};
     list_add_all(&argv, NULL, command);
     list_add(&argv, "-E");
     int status = run_compiler(c, &argv, "clang (preprocess)", text, errors);
-    if (status != 0 || (!asm_fix_file(text, &dr->diag) && !c->mend))
+    if (status != 0 || !rewrite(c, pass, text))
         return status != 0 ? status : 1;
     struct strlist rest = {0};
     command_preprocessed(&rest, command);
-    list_add(&rest, "%s", mode);
+    list_add(&rest, "%s", run->mode);
+    /* what only launches use that the host does not make seems unused there; about that the device
+     * pass has said all */
+    if (c->launches && pass == PASS_HOST)
+        list_add(&rest, "-Wno-unused");
+    if (c->launches && pass == PASS_DEVICE)
+        add_launch_options(&rest, &dr->options);
     list_add(&rest, "%s", text);
-    if (output != NULL) {
+    if (run->output != NULL) {
         list_add(&rest, "-o");
-        list_add(&rest, "%s", output);
+        list_add(&rest, "%s", run->output);
     }
-    return work_run(&dr->work, &rest, phase, errors, &dr->diag);
+    return work_run(&dr->work, &rest, run->phase, errors, &dr->diag);
 }
 
-/* Runs a pass of clang. What clang refuses for its asm statements is tried once more, mended; when
- * that is no better, the messages are those about the source as it stands. */
-static int run_pass(struct compilation *c, const struct strlist *command, const char *mode,
-                    const char *phase, const char *output)
+/* Runs a pass on the text as it is, or as it must be rewritten by what is known so far. */
+static int run_once(struct compilation *c, enum pass pass, const struct strlist *command,
+                    const struct run *run, struct strbuf *errors)
 {
-    struct strbuf errors = {0}, mended = {0};
-    if (!c->mend) {
-        struct strlist argv = {0};
-        list_add_all(&argv, NULL, command);
-        list_add(&argv, "%s", mode);
-        int status = run_compiler(c, &argv, phase, output, &errors);
-        bool try_again = status != 0 && errors.count > 0 && asm_fix_may_help(errors.items);
-        if (!try_again || run_mended(c, command, mode, phase, output, &mended) != 0) {
-            sb_free(&mended);
-            show(c, &errors);
-            return status;
-        }
-        c->mend = true;
+    if (c->mend || c->launches)
+        return run_rewritten(c, pass, command, run, errors);
+    struct strlist argv = {0};
+    list_add_all(&argv, NULL, command);
+    list_add(&argv, "%s", run->mode);
+    return run_compiler(c, &argv, run->phase, run->output, errors);
+}
+
+/* Runs a pass of clang. What clang refuses, but may take when it is rewritten, is tried again. When
+ * mended asm statements are no better, the messages are those about the source as it stands. */
+static int run_pass(struct compilation *c, enum pass pass, const struct strlist *command,
+                    const struct run *run)
+{
+    struct strbuf errors = {0};
+    int status = run_once(c, pass, command, run, &errors);
+    if (status != 0 && errors.count > 0 && !c->launches && c->dr->plan.rdc &&
+        launches_are_why(errors.items)) {
+        c->launches = true;
         sb_free(&errors);
-        show(c, &mended);
-        return 0;
+        status = run_once(c, pass, command, run, &errors);
     }
-    int status = run_mended(c, command, mode, phase, output, &mended);
-    show(c, &mended);
+    if (status != 0 && errors.count > 0 && !c->mend && asm_fix_may_help(errors.items)) {
+        struct strbuf mended = {0};
+        c->mend = true;
+        int again = run_once(c, pass, command, run, &mended);
+        c->mend = again == 0;
+        struct strbuf *other = c->mend ? &errors : &mended;
+        sb_free(other);
+        if (c->mend)
+            errors = mended;
+        status = again == 0 ? 0 : status;
+    }
+    show(c, &errors);
     return status;
 }
 
 /* ---- CUDA ---------------------------------------------------------------------------------- */
+
+/* -Werror: "file:1:2: warning: text" becomes an error. */
+static void make_errors(struct strbuf *messages)
+{
+    static const char warning[] = " warning: ";
+    struct strbuf out = {0};
+    const char *p = messages->items;
+    for (const char *at; p != NULL && (at = strstr(p, warning)) != NULL; p = at + strlen(warning)) {
+        sb_append(&out, p, (size_t)(at - p));
+        sb_printf(&out, " error: ");
+    }
+    if (p != NULL)
+        sb_printf(&out, "%s", p);
+    sb_free(messages);
+    *messages = out;
+}
+
+/* What is left to do for the PTX of a file whose kernels launch kernels. */
+static int finish_launches(struct compilation *c, const char *path)
+{
+    struct driver *dr = c->dr;
+    const struct cmdline *o = &dr->options;
+    char *ptx = file_read(path, NULL, &dr->diag);
+    struct strbuf out = {0}, warnings = {0};
+    bool ok =
+        ptx != NULL && launch_ptx_finish(ptx, command_has_lines(o), &out, &warnings, &dr->diag);
+    FILE *f = ok ? fopen(path, "w") : NULL;
+    if (ok && (f == NULL || fwrite(out.items, 1, out.count, f) != out.count))
+        ok = diag_set(&dr->diag, 0, 0, "Cannot write '%s': %s", path, strerror(errno));
+    if (f != NULL && fclose(f) != 0)
+        ok = diag_set(&dr->diag, 0, 0, "Cannot write '%s': %s", path, strerror(errno));
+    if (list_has(&o->list[OPT_Werror], "all-warnings"))
+        make_errors(&warnings);
+    if (!o->given[OPT_disable_warnings])
+        show(c, &warnings);
+    ok = ok && c->messages.errors == 0;
+    sb_free(&out);
+    sb_free(&warnings);
+    free(ptx);
+    return ok ? 0 : 1;
+}
 
 static int device_pass(struct compilation *c, const char *ptx)
 {
@@ -144,8 +238,12 @@ static int device_pass(struct compilation *c, const char *ptx)
     command_cuda(&command, c->dr, PASS_DEVICE, c->job->input);
     if (c->dr->options.given[OPT_source_in_ptx])
         list_add(&command, "-fverbose-asm");
-    return run_pass(c, &command, c->dr->plan.phase == PHASE_SYNTAX ? "-fsyntax-only" : "-S",
-                    "clang (device)", ptx);
+    bool syntax = c->dr->plan.phase == PHASE_SYNTAX;
+    int status = run_pass(c, PASS_DEVICE, &command,
+                          &(struct run){syntax ? "-fsyntax-only" : "-S", "clang (device)", ptx});
+    if (status == 0 && c->launches && ptx != NULL && !c->dr->work.dryrun)
+        status = finish_launches(c, ptx);
+    return status;
 }
 
 static int make_fatbin(struct driver *dr, const char *ptx, const char *fatbin)
@@ -188,7 +286,7 @@ static int host_pass(struct compilation *c, const char *ptx, const char *object)
         list_add(&argv, "-Xclang");
         list_add(&argv, "%s", fatbin);
     }
-    return run_pass(c, &argv, "-c", "clang (host)", object);
+    return run_pass(c, PASS_HOST, &argv, &(struct run){"-c", "clang (host)", object});
 }
 
 /* An object with __managed__ variables must say where they are; only now it is known whether it has

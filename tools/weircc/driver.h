@@ -101,6 +101,8 @@ char *rdc_text(struct driver *dr, const char *fatbin);
 /* The command lines (command.c): everything but input and output. */
 enum pass { PASS_DEVICE, PASS_HOST };
 void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass, const char *input);
+/* Whether the device pass is asked for the lines that its code came from. */
+bool command_has_lines(const struct cmdline *c);
 /* The same command for text that is preprocessed already. */
 void command_preprocessed(struct strlist *argv, const struct strlist *command);
 void command_host(struct strlist *argv, const struct driver *dr, enum input_kind kind);

@@ -67,18 +67,37 @@ static enum line_kind classify(const char *line)
     return note != NULL && (note == line || note[-1] == ' ') ? LINE_NOTE : LINE_OTHER;
 }
 
+static const char no_device_wait[] =
+    "error: cudaDeviceSynchronize() in device code requires -DCUDA_FORCE_CDP1_IF_SUPPORTED and an "
+    "architecture below sm_90; otherwise put what comes after the child grids into a kernel "
+    "launched into cudaStreamTailLaunch";
+
+/* Clearer words for what clang says about CUDA: what its message holds, a name up to the next quote
+ * included, and what is said instead, before and behind that name. */
+static const struct {
+    const char *theirs, *before, *behind; /* behind NULL: without the name */
+} rewordings[] = {
+    {"error: reference to __host__ function '__cudaPushCallConfiguration",
+     "error: kernel launches from device code require separate compilation (-rdc=true)", NULL},
+    {"error: reference to __host__ function 'cudaDeviceSynchronize", no_device_wait, NULL},
+    {"error: no matching function for call to 'cudaDeviceSynchronize", no_device_wait, NULL},
+    {"error: reference to __global__ function '", "error: kernel '",
+     "' is launched from device code, which requires separate compilation (-rdc=true)"},
+};
+
 /* Clearer words for a message's head line; NULL when clang's own are fine. */
 static char *reword(const char *plain)
 {
-    static const char reference[] = "error: reference to __global__ function '";
-    const char *at = strstr(plain, reference);
-    if (at == NULL)
-        return NULL;
-    const char *name = at + strlen(reference);
-    int n = (int)strcspn(name, "'");
-    return xprintf("%.*serror: kernel '%.*s' is launched from device code: launches from kernels "
-                   "(dynamic parallelism) are not supported by this version of weircc\n",
-                   (int)(at - plain), plain, n, name);
+    for (size_t i = 0; i < WEIR_COUNT(rewordings); i++) {
+        const char *at = strstr(plain, rewordings[i].theirs);
+        if (at == NULL)
+            continue;
+        const char *name = at + strlen(rewordings[i].theirs), *behind = rewordings[i].behind;
+        return xprintf("%.*s%s%.*s%s\n", (int)(at - plain), plain, rewordings[i].before,
+                       behind != NULL ? (int)strcspn(name, "'") : 0, name,
+                       behind != NULL ? behind : "");
+    }
+    return NULL;
 }
 
 /* One message with all that belongs to it. */

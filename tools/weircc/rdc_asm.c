@@ -121,11 +121,31 @@ static bool is_supplied(const char *name)
     return false;
 }
 
+/* The file being written and what it defines already: PTX may declare what it defines. */
+struct symbols {
+    FILE *f;
+    struct {
+        char **items;
+        size_t count, cap;
+    } defined;
+};
+
+static bool is_defined(const struct symbols *s, const char *name)
+{
+    for (size_t i = 0; i < s->defined.count; i++)
+        if (strcmp(s->defined.items[i], name) == 0)
+            return true;
+    return false;
+}
+
 static void write_symbol(void *self, const char *name, enum device_linkage linkage)
 {
-    FILE *f = self;
-    if (linkage == DEVICE_EXTERN && is_supplied(name))
+    struct symbols *s = self;
+    FILE *f = s->f;
+    if ((linkage == DEVICE_EXTERN && is_supplied(name)) || is_defined(s, name))
         return;
+    if (linkage != DEVICE_EXTERN)
+        vec_push(&s->defined, xstrdup(name));
     fprintf(f, ".hidden \"__weir_device.%s\"\n", name);
     if (linkage == DEVICE_EXTERN) {
         fprintf(f, ".reloc ., R_X86_64_NONE, \"__weir_device.%s\"\n", name);
@@ -165,7 +185,11 @@ bool rdc_asm_write(const char *fatbin_path, const char *asm_path, struct diag *d
           ".hidden __cudaWeirDeviceLink\n"
           ".reloc ., R_X86_64_NONE, __cudaWeirDeviceLink\n",
           f);
-    ptx_visit_symbols(ptx, write_symbol, f);
+    struct symbols symbols = {.f = f};
+    ptx_visit_symbols(ptx, write_symbol, &symbols);
+    for (size_t i = 0; i < symbols.defined.count; i++)
+        free(symbols.defined.items[i]);
+    free(symbols.defined.items);
     fputs(".popsection\n", f);
     free(ptx);
     bool ok = ferror(f) == 0;

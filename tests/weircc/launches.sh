@@ -1,0 +1,230 @@
+# Kernels that launch kernels: what compiles, what the PTX and the object hold, and what the user is
+# told, with the lines of the source.
+. "$(dirname "$0")/lib.sh"
+
+cat >forms.cu <<'END'
+#include <cstdio>
+#define LAUNCH(kernel, ...) kernel<<<__VA_ARGS__>>>
+struct pair { int a; double b; };
+__global__ void plain(int *p) { *p += 1; }
+__global__ void empty() {}
+static __global__ void own(pair s, int *p) { *p += s.a; }
+namespace { __global__ void hidden(int *p) { *p = 4; } }
+namespace outer { namespace inner { __global__ void far(int *p) { *p = 5; } } }
+template <class T> __global__ void __launch_bounds__(128, 2) typed(T *p, T v) { *p += v; }
+template <int N, class T> __global__ void sized(T *p) { *p += N; }
+__global__ void overloaded(int *p) { *p = 1; }
+__global__ void overloaded(float *p) { *p = 2; }
+template <class F> __global__ void run(F f) { f(); }
+extern __global__ void elsewhere(int *p, pair s);
+extern "C" __global__ void unmangled(int *p) { *p = 6; }
+__device__ void (*pointer)(int *) = plain;
+__device__ void helper(int *p) { plain<<<1, 2>>>(p); typed<<<1, 3>>>(p, 4); pointer<<<5, 6>>>(p); }
+__host__ __device__ void both(int *p) { plain<<<1, 1>>>(p); typed<<<1, 2>>>(p, 3); }
+struct object {
+    int *p;
+    __device__ void launch() const { int *q = p; run<<<1, 1>>>([q] { *q = 7; }); }
+};
+__global__ void recursive(int depth, int *p)
+{
+    *p = depth;
+    if (depth > 0)
+        recursive<<<1, 1>>>(depth - 1, p);
+}
+__global__ void parent(int *p)
+{
+    cudaStream_t s;
+    cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
+    void (*k)(int *) = threadIdx.x ? plain : hidden;
+    LAUNCH(empty, {1, 2}, {3}, 3)();
+    own<<<dim3(2, 2), 3, 0, s>>>({1, 2}, p);
+    outer::inner::far<<<1, 1, 0, cudaStreamTailLaunch>>>(p);
+    sized<3><<<(4 + 4) >> 3, 1 << 5, 0, cudaStreamFireAndForget>>>(p);
+    overloaded<<<1, 1>>>((float *)p);
+    elsewhere<<<1, 1>>>(p, {1, 2});
+    k<<<1, 1>>>(p);
+    object{p}.launch();
+    unmangled
+        <<<1,
+           1>>>(
+            p);
+    cudaStreamDestroy(s);
+}
+int main()
+{
+    int *p;
+    cudaMalloc(&p, 4);
+    parent<<<1, 2>>>(p);
+    own<<<1, 1>>>(pair{1, 2}, p);
+    run<<<1, 1>>>([=] __device__ { helper(p); });
+    both(p);
+    recursive<<<1, 1>>>(3, p);
+    return cudaDeviceSynchronize();
+}
+END
+run weircc -ptx -rdc=true forms.cu -Xcompiler -Wall,-Wextra,-Werror
+ok
+says_not warning
+# Each launch sets a configuration, and its kernel is an entry that is called.
+configurations=$(grep -c '^[[:space:]]*__weir_launch_configure,' forms.ptx)
+[ "$configurations" -ge 15 ]
+note $? "$configurations configurations"
+tr -d '\n\t ' <forms.ptx >flat
+for kernel in _Z5plainPi _Z5emptyv _ZN5outer5inner3farEPi _Z5typedIiEvPT_S0_ _Z5sizedILi3EiEvPT0_ \
+    _Z10overloadedPf _Z9elsewherePi4pair _Z9recursiveiPi unmangled; do
+    contains flat "call.uni$kernel,"
+done
+contains forms.ptx '.extern .func _Z9elsewherePi4pair'
+contains forms.ptx '.callprototype'
+grep -q '\.loc[[:space:]]\|__weir_static_kernel\|debug_loc' forms.ptx
+[ $? = 1 ]
+note $? "forms.ptx holds what was only for weircc"
+run weircc -lineinfo -ptx -rdc=true forms.cu -o lines.ptx
+ok
+contains lines.ptx '.loc'
+
+# Static kernels have the names by which the host side registers them.
+run weircc -c -rdc=true forms.cu -o forms.o -Xcompiler -Wall,-Werror
+ok
+says_not warning
+run weircc -ptx -rdc=true forms.cu -o forms.o
+run mv forms.o names.ptx
+run weircc -c -rdc=true forms.cu -o forms.o
+ok
+names=$(sed -n 's/^\.visible \.entry \(_Z[A-Za-z0-9_]*__intern__[0-9a-f]*\)(.*/\1/p' names.ptx)
+contains names.ptx '.visible .entry _ZL3own4pairPi__intern__'
+contains names.ptx '.visible .entry _ZN12_GLOBAL__N_16hiddenEPi__intern__'
+contains names.ptx '.visible .entry _Z3runIZ4mainEUlvE_EvT___intern__'
+for name in $(strings forms.o | grep '^_Z.*__intern__'); do
+    echo "$names" | grep -qx "$name"
+    note $? "the PTX has no $name"
+done
+run weircc -rdc=true -MD -c forms.cu -o forms.o
+ok
+contains forms.d 'forms.cu'
+
+# Two files, in the guide's two stages and in one; both name a static kernel alike.
+cat >other.cu <<'END'
+struct pair { int a; double b; };
+static __global__ void own(pair s, int *p) { *p = s.a; }
+__global__ void elsewhere(int *p, pair s) { own<<<1, 1>>>(s, p); }
+void launch(int *p) { own<<<1, 1>>>(pair{1, 2}, p); }
+END
+run weircc -arch=sm_35 -Wno-deprecated-gpu-targets -dc forms.cu other.cu
+ok
+run weircc -arch=sm_35 -Wno-deprecated-gpu-targets -dlink forms.o other.o -o dlink.o -lcudadevrt
+ok
+if [ -e "$build/lib/libcudart_static.a" ]; then
+    run g++ dlink.o forms.o other.o -L"$build/lib" -lcudadevrt -lcudart_static -ldl -lrt -lpthread -o staged
+    ok
+    run weircc -arch=sm_35 -rdc=true forms.cu other.cu -o direct -lcudadevrt
+    ok
+fi
+
+# Without -rdc=true a launch from device code is an error, at its place in the source.
+cat >cdp.cu <<'END'
+__global__ void child() {}
+__global__ void parent() { child<<<1, 1>>>(); }
+__device__ void (*pointer)();
+__global__ void other() { pointer<<<1, 1>>>(); }
+END
+run weircc -c cdp.cu
+fails
+says "cdp.cu:2:28: error: kernel 'child' is launched from device code, which requires separate compilation (-rdc=true)"
+says "error: kernel launches from device code require separate compilation (-rdc=true)"
+run weircc -c cdp.cu -rdc=true
+ok
+
+# Mistakes in files with launches are told with the lines of the source.
+cat >mistakes.cu <<'END'
+__global__ void child(int *p) {}
+__global__ void parent(int *p)
+{
+    child
+        <<<1,
+           1>>>(
+            p);
+    child<<<1, 1>>>(p, 2);
+    child<<<1, missing>>>(p);
+    child<<<1>>>(p);
+    cudaStreamSynchronize(0);
+    cudaSetDevice(0);
+}
+END
+run weircc -c mistakes.cu -rdc=true
+fails
+says "mistakes.cu:8:"
+says "no matching function for call to 'child'"
+says "mistakes.cu:9:"
+says "undeclared identifier 'missing'"
+says "mistakes.cu:10:"
+says "mistakes.cu:11:5: error: reference to __host__ function 'cudaStreamSynchronize'"
+says "mistakes.cu:12:5: error: reference to __host__ function 'cudaSetDevice'"
+says_not "__global__ function from"
+# A call without a configuration is not taken for a launch.
+cat >unconfigured.cu <<'END'
+__global__ void child() {}
+__global__ void parent() { child<<<1, 1>>>(); child(); }
+END
+run weircc -c unconfigured.cu -rdc=true
+fails
+says "unconfigured.cu:2:"
+says "call to __global__ function from __global__ function"
+
+# Waiting for children in device code: where the field still has it.
+cat >wait.cu <<'END'
+__global__ void child() {}
+__global__ void parent()
+{
+    child<<<1, 1>>>();
+    cudaDeviceSynchronize();
+}
+END
+run weircc -c wait.cu -rdc=true
+fails
+says "wait.cu:5:5: error: cudaDeviceSynchronize() in device code requires -DCUDA_FORCE_CDP1_IF_SUPPORTED"
+run weircc -c wait.cu -rdc=true -DCUDA_FORCE_CDP1_IF_SUPPORTED
+ok
+run weircc -c wait.cu -rdc=true -DCUDA_FORCE_CDP1_IF_SUPPORTED -gencode arch=compute_80,code=sm_80 \
+    -gencode arch=compute_90,code=sm_90
+fails
+says "architecture below sm_90"
+printf '__global__ void kernel() { cudaDeviceSynchronize(); }\n' >alone.cu
+run weircc -c alone.cu
+fails
+says "alone.cu:1:28: error: cudaDeviceSynchronize() in device code requires"
+run weircc -c wait.cu -rdc=true -arch=sm_35 -Wno-deprecated-gpu-targets
+ok
+says_not warning
+
+# Pointers that a child grid cannot use.
+cat >private.cu <<'END'
+__global__ void child(int *p) { *p += 1; }
+__device__ int global_value;
+__global__ void parent(int *p)
+{
+    __shared__ int tile[32];
+    int local[4] = {*p, 1, 2, 3};
+    child<<<1, 1>>>(p);
+    child<<<1, 1>>>(&global_value);
+    child<<<1, 1>>>(tile + threadIdx.x);
+    child<<<1, 1>>>(local);
+    *p = local[1];
+}
+END
+run weircc -c private.cu -rdc=true
+ok
+says "private.cu:9:"
+says "warning: a pointer to shared memory is passed to the launch of a kernel, 'child' (argument 1)"
+says "private.cu:10:"
+says "warning: a pointer to local memory is passed to the launch of a kernel, 'child' (argument 1)"
+says_not "private.cu:7:"
+says_not "private.cu:8:"
+run weircc -c private.cu -rdc=true -w
+ok
+says_not warning
+run weircc -c private.cu -rdc=true -Werror all-warnings
+fails
+says "private.cu:9:"
+says "error: a pointer to shared memory"
+done_

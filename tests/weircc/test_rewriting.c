@@ -1,0 +1,333 @@
+/* Kernels that launch kernels: what the rewriter makes of each form of a launch, on both sides, and
+ * what becomes of the PTX. */
+#include <stdlib.h>
+
+#include "check.h"
+#include "weircc/launch_ptx.h"
+#include "weircc/launches.h"
+
+/* What is added at the end of every text for the device. */
+static const char tail[] =
+    "\nstatic __attribute__((global, used)) void " LAUNCH_STATIC_KERNEL "() {}\n";
+#define KERNEL "__attribute__((host, device, nvptx_kernel, noinline, used, disable_tail_calls))"
+#define BODY   "{ __asm__ volatile(\"\" ::: \"memory\");"
+
+static void check_device(const char *text, const char *expected)
+{
+    struct strbuf sb = {0};
+    launches_rewrite(text, LAUNCH_DEVICE, &sb);
+    size_t n = strlen(tail);
+    CHECK(sb.count >= n && strcmp(sb.items + sb.count - n, tail) == 0);
+    if (sb.count >= n)
+        sb.items[sb.count - n] = '\0';
+    CHECK_STR(sb.items, expected);
+    sb_free(&sb);
+}
+
+static void check_host(const char *text, const char *expected)
+{
+    struct strbuf sb = {0};
+    int changes = launches_rewrite(text, LAUNCH_HOST, &sb);
+    CHECK_STR(sb.items, expected);
+    CHECK_EQ_INT(changes != 0, strcmp(text, expected) != 0);
+    sb_free(&sb);
+}
+
+/* ---- what is launched ---------------------------------------------------------------------- */
+
+static void test_callees(void)
+{
+    static const char *const callees[] = {
+        "k",
+        "::k",
+        "a::b::k",
+        "::a::k",
+        "k<int>",
+        "k<S<int>>",
+        "k<S<T<int>>>",
+        "a::k<(1 > 0), b[2], sizeof(int)>",
+        "S<int>::k",
+        "S<1, 2>::template k<3>",
+        "(k)",
+        "(*p)",
+        "(x ? k : l)",
+        "table[i]",
+        "table[i][j]",
+        "s.k",
+        "s->k",
+        "this->k",
+        "s.table[f(1, 2)]",
+        "get()",
+        "get<int>(1)",
+        "get(1)(2)",
+        "s->get().k",
+    };
+    for (size_t i = 0; i < WEIR_COUNT(callees); i++) {
+        char *text = xprintf("if (x) %s<<<g, b>>>(y, z);", callees[i]);
+        char *expected = xprintf("if (x) (__weir_launch(g, b), %s(y, z));", callees[i]);
+        check_device(text, expected);
+        free(text);
+        free(expected);
+    }
+}
+
+/* What stands before a callee and is no part of it. */
+static void test_before(void)
+{
+    check_device("return k<<<1, 2>>>();", "return (__weir_launch(1, 2), k());");
+    check_device("return ::k<<<1, 2>>>();", "return (__weir_launch(1, 2), ::k());");
+    check_device("else k<<<1, 2>>>();", "else (__weir_launch(1, 2), k());");
+    check_device("do k<<<1, 2>>>(); while (f());", "do (__weir_launch(1, 2), k()); while (f());");
+    check_device("(void)k<<<1, 2>>>();", "(void)(__weir_launch(1, 2), k());");
+    check_device("if (x) (k)<<<1, 2>>>();", "if (x) (__weir_launch(1, 2), (k)());");
+    check_device("while (f(x)) (*k)<<<1, 2>>>();", "while (f(x)) (__weir_launch(1, 2), (*k)());");
+    check_device("for (;;) k<<<1, 2>>>();", "for (;;) (__weir_launch(1, 2), k());");
+    check_device("{k<<<1, 2>>>();}", "{(__weir_launch(1, 2), k());}");
+    check_device("x: k<<<1, 2>>>();", "x: (__weir_launch(1, 2), k());");
+    check_device("a = 1, k<<<1, 2>>>(), b = 2;", "a = 1, (__weir_launch(1, 2), k()), b = 2;");
+    check_device("c ? k<<<1, 2>>>(3) : l<<<4, 5>>>(6);",
+                 "c ? (__weir_launch(1, 2), k(3)) : (__weir_launch(4, 5), l(6));");
+    check_device("k<<<1, 2>>>();l<<<3, 4>>>();",
+                 "(__weir_launch(1, 2), k());(__weir_launch(3, 4), l());");
+}
+
+static void test_configurations(void)
+{
+    static const char *const configurations[] = {
+        "1, 2",
+        "1, 2, 3, s",
+        "dim3(1, 2), dim3(3)",
+        "{1, 2}, {3}",
+        "(n + 1) >> 5, 1 << 5",
+        "n >> 3, f<1>(2)",
+        "a < b, c > d",
+        "f<g<h<int>>>(1), 2",
+        "f<g<h<int>>>(1), f<g<h<int>>>(2)",
+        "[] { return 1; }(), 2",
+        "'>' - '<', \">>>(\"[0]",
+    };
+    for (size_t i = 0; i < WEIR_COUNT(configurations); i++) {
+        char *text = xprintf("k<<<%s>>>(a, f<g<h<int>>>(1));", configurations[i]);
+        char *expected = xprintf("(__weir_launch(%s), k(a, f<g<h<int>>>(1)));", configurations[i]);
+        check_device(text, expected);
+        free(text);
+        free(expected);
+    }
+}
+
+/* Launches within the arguments of others. */
+static void test_nested(void)
+{
+    check_device("k<<<1, 2>>>([=] { l<<<3, 4>>>(m); });",
+                 "(__weir_launch(1, 2), k([=] { (__weir_launch(3, 4), l(m)); }));");
+    check_device("k<<<[] { l<<<3, 4>>>(); return 1; }(), 2>>>();",
+                 "(__weir_launch([] { (__weir_launch(3, 4), l()); return 1; }(), 2), k());");
+    check_device("t[(l<<<3, 4>>>(), 0)]<<<1, 2>>>();",
+                 "(__weir_launch(1, 2), t[((__weir_launch(3, 4), l()), 0)]());");
+}
+
+/* ---- text ---------------------------------------------------------------------------------- */
+
+/* What follows a launch stays on its line. */
+static void test_lines(void)
+{
+    check_device("k\n<<<1,\n  2>>>\n(3,\n4); x", "(__weir_launch(1,   2), k\n\n  \n(3,\n4)); x");
+    check_device("k<<<1,\n# 12 \"a.cu\"\n2>>>(3);",
+                 "(__weir_launch(1, 2), k\n# 12 \"a.cu\"\n(3));");
+    check_host("__attribute__((global)) void p() {\nk<<<1,\n2>>>(\n3); }\n",
+               "__attribute__((global)) void p() {\n((void)0)\n\n; }\n");
+    check_device("# 1 \"a<<<b.cu\"\n#pragma k<<<1, 2>>>()\nx", "# 1 \"a<<<b.cu\"\n#pragma k<<<1, "
+                                                               "2>>>()\nx");
+}
+
+static void test_no_launch(void)
+{
+    static const char *const texts[] = {
+        "",
+        "\n",
+        "int a = b << 3 >> 2; S<T<U<int>>> c; d <<= 1;",
+        "const char *s = \"k<<<1, 2>>>()\"; // k",
+        "s = R\"x(k<<<1, 2>>>())x\";",
+        /* what clang will refuse */
+        "k<<<1, 2",
+        "k<<<1, 2>>>;",
+        "k<<<1, 2>>>(3",
+        "<<<1, 2>>>()",
+        "3<<<1, 2>>>()",
+        "+<<<1, 2>>>()",
+        "k<<<1, 2;>>>()",
+        ")<<<1, 2>>>()",
+        "a><<<1, 2>>>()",
+        "operator<<<int>(x)",
+    };
+    for (size_t i = 0; i < WEIR_COUNT(texts); i++)
+        check_device(texts[i], texts[i]);
+}
+
+static void test_kernels(void)
+{
+    check_device("__attribute__((global)) void k(int a) { f(); }",
+                 KERNEL " void k(int a) " BODY " f(); }");
+    check_device("template <int N = S{3}> extern \"C\" __attribute__((global)) void\n"
+                 "__attribute__((launch_bounds(N, 2))) k(S s = S{1}) {}",
+                 "template <int N = S{3}> extern \"C\" " KERNEL " void\n"
+                 "__attribute__((launch_bounds(N, 2))) k(S s = S{1}) " BODY "}");
+    check_device("__attribute__((global)) void k(); void f() {}", KERNEL " void k(); void f() {}");
+    check_device("__attribute__((device)) void f() { global(); }",
+                 "__attribute__((device)) void f() { global(); }");
+    check_device("static __attribute__((global)) __attribute__((global)) void k() {}",
+                 "static " KERNEL " " KERNEL " void k() " BODY "}");
+}
+
+/* ---- the host ------------------------------------------------------------------------------ */
+
+#define DEVICE "__attribute__((device)) "
+#define HOST   "__attribute__((host)) "
+#define GLOBAL "__attribute__((global)) "
+
+/* A launch in this place stays, or not. */
+static void check_place(const char *before, const char *behind, bool stays)
+{
+    char *text = xprintf("%sk<<<1, 2>>>(3);%s", before, behind);
+    char *expected = xprintf("%s%s;%s", before, stays ? "k<<<1, 2>>>(3)" : "((void)0)", behind);
+    check_host(text, expected);
+    free(text);
+    free(expected);
+}
+
+static void test_places(void)
+{
+    check_place("int main() { ", "}", true);
+    check_place(HOST "void f() { ", "}", true);
+    check_place(HOST DEVICE "void f() { ", "}", true);
+    check_place(DEVICE "inline " HOST "void f() { ", "}", true);
+    check_place("__attribute__((host, device)) void f() { ", "}", true);
+    check_place(DEVICE "void f() { ", "}", false);
+    check_place(GLOBAL "void f() { ", "}", false);
+    check_place("void " GLOBAL "f() { ", "}", false);
+    check_place(GLOBAL "void f(S s = S{1}) { if (x) { ", "} }", false);
+    check_place(DEVICE "int x; void f() { ", "}", true);
+    check_place(DEVICE "int x = {1}; void f() { ", "}", true);
+    check_place(GLOBAL "void g() {} void f() { ", "}", true);
+    check_place(GLOBAL "void g(); void f() { ", "}", true);
+    check_place("void g() {} " DEVICE "void f() { ", "}", false);
+    check_place("namespace n { struct S { " DEVICE "void g() {} void f() { ", "} }; }", true);
+    check_place("struct S { void g() {} " DEVICE "void f() { ", "} };", false);
+    check_place("void f() { g([=] " DEVICE "(int x) { ", "}); }", false);
+    check_place("void f() { g([=] " DEVICE "(int x) {}, [=](int x) { ", "}); }", true);
+    check_place("void f() { g([=] " DEVICE "{}); ", "}", true);
+    check_place(GLOBAL "void f() { g([=](int x) { ", "}); }", false);
+    check_place(GLOBAL "void f() { auto l = [=] " HOST DEVICE "(int x) { ", "}; }", true);
+    check_place("} ) } void f() { ", "} } )", true);
+}
+
+/* ---- PTX ----------------------------------------------------------------------------------- */
+
+#define HEAD  ".version 8.5\n.target sm_75\n.address_size 64\n"
+#define MODEL "_ZL20__weir_static_kernelv__intern__0123"
+static const char configure[] = ".extern .func __weir_launch_configure\n(\n.param .b32 p\n)\n;\n";
+
+static void check_ptx(const char *ptx, const char *expected, const char *warnings)
+{
+    struct strbuf out = {0}, told = {0};
+    struct diag d = {0};
+    sb_append(&told, "", 0);
+    CHECK(launch_ptx_finish(ptx, false, &out, &told, &d));
+    CHECK_STR(d.text, "");
+    if (expected != NULL)
+        CHECK_STR(out.items, expected);
+    CHECK_STR(told.items, warnings);
+    sb_free(&out);
+    sb_free(&told);
+}
+
+static void test_static_kernels(void)
+{
+    check_ptx(HEAD "\t.file\t1 \"k.cu\"\n"
+                   ".entry _ZL1kv\n()\n;\n"
+                   "\t// .weak " MODEL "\n"
+                   ".weak .entry " MODEL "\n(\n\n)\n;\n"
+                   ".global .u64 p = _ZL1kv;\n"
+                   ".visible .entry k2()\n{\n\tcall.uni _ZL1kv, ();\n$L__tmp0:\n\tret;\n}\n"
+                   ".entry _ZL1kv()\n{\n\t.loc\t1 1 1\n\tret;\n}\n"
+                   ".weak .entry " MODEL "()\n{\n\tret;\n}\n",
+              HEAD ".visible .entry _ZL1kv__intern__0123\n()\n;\n"
+                   ".global .u64 p = _ZL1kv__intern__0123;\n"
+                   ".visible .entry k2()\n{\n\tcall.uni _ZL1kv__intern__0123, ();\n\tret;\n}\n"
+                   ".visible .entry _ZL1kv__intern__0123()\n{\n\tret;\n}\n",
+              "");
+    struct strbuf out = {0}, told = {0};
+    struct diag d = {0};
+    CHECK(!launch_ptx_finish("no PTX", false, &out, &told, &d));
+    CHECK(d.text[0] != '\0');
+    sb_free(&out);
+    sb_free(&told);
+}
+
+/* A parent that passes %rd9, made by `code`, to a launch of `child`. */
+static void check_pointer(const char *code, const char *kind)
+{
+    char *ptx = xprintf(HEAD "\t.file\t1 \"/src/a.cu\"\n%s"
+                             ".visible .entry _Z5childPi\n(\n.param .b64 q\n)\n{\n\tret;\n}\n"
+                             ".visible .entry parent\n(\n.param .b64 a\n)\n{\n"
+                             ".local .align 8 .b8 depot[64];\n.shared .align 4 .b8 tile[64];\n"
+                             ".reg .b64 %%rd<20>;\n.reg .pred %%p<4>;\n.reg .b32 %%r<4>;\n"
+                             "ld.param.u64 %%rd1, [a];\n"
+                             "%s"
+                             "\t.loc\t1 7 9\n"
+                             "{\n.param .b32 param0;\nst.param.b32 [param0], 1;\n"
+                             "call.uni __weir_launch_configure, (param0);\n}\n"
+                             "{\n.param .b64 param0;\nst.param.b64 [param0], %%rd9;\n"
+                             "call.uni _Z5childPi, (param0);\n}\n"
+                             "\tret;\n}\n",
+                        configure, code);
+    char *expected =
+        kind == NULL ? xstrdup("")
+                     : xprintf("/src/a.cu:7:9: warning: a pointer to %s memory is passed to the "
+                               "launch of a kernel, 'child' (argument 1): the child grid cannot "
+                               "use it\n",
+                               kind);
+    check_ptx(ptx, NULL, expected);
+    free(ptx);
+    free(expected);
+}
+
+static void test_pointers(void)
+{
+    check_pointer("mov.u64 %rd9, %rd1;\n", NULL);
+    check_pointer("mov.u64 %rd2, tile;\ncvta.shared.u64 %rd9, %rd2;\n", "shared");
+    check_pointer("mov.u64 %rd2, depot;\ncvta.local.u64 %rd3, %rd2;\nadd.u64 %rd9, %rd3, 8;\n",
+                  "local");
+    check_pointer("cvta.shared.u64 %rd9, %rd1;\n", "shared");
+    check_pointer("mov.u64 %rd2, tile;\ncvta.shared.u64 %rd3, %rd2;\n"
+                  "mul.lo.u64 %rd4, %rd1, 4;\nadd.s64 %rd9, %rd4, %rd3;\n",
+                  "shared");
+    /* on one way it is a pointer to anything */
+    check_pointer("cvta.shared.u64 %rd9, %rd1;\nsetp.eq.u64 %p1, %rd1, 0;\n@%p1 bra skip;\n"
+                  "mov.u64 %rd9, %rd1;\nskip:\n",
+                  NULL);
+    check_pointer("cvta.shared.u64 %rd3, %rd1;\nsetp.eq.u64 %p1, %rd1, 0;\n"
+                  "selp.b64 %rd9, %rd3, %rd1, %p1;\n",
+                  NULL);
+    check_pointer("cvta.shared.u64 %rd3, %rd1;\nadd.u64 %rd4, %rd3, 8;\n"
+                  "setp.eq.u64 %p1, %rd1, 0;\nselp.b64 %rd9, %rd3, %rd4, %p1;\n",
+                  "shared");
+    /* an address in shared memory's own space is a number as any other; a loaded pointer, too */
+    check_pointer("cvta.to.shared.u64 %rd9, %rd1;\n", NULL);
+    check_pointer("cvta.shared.u64 %rd3, %rd1;\nld.u64 %rd9, [%rd3];\n", NULL);
+}
+
+int main(void)
+{
+    test_callees();
+    test_before();
+    test_configurations();
+    test_nested();
+    test_lines();
+    test_no_launch();
+    test_kernels();
+    test_places();
+    test_static_kernels();
+    test_pointers();
+    return check_done();
+}
