@@ -143,8 +143,16 @@ enum {
     DEVICE_EVENT_TIMING = 0,
     DEVICE_EVENT_BLOCKING_SYNC = 1,
     DEVICE_EVENT_NO_TIMING = 2, /* the values of cudaEventDefault … */
+    DEVICE_EVENT_INTERPROCESS = 4,
 };
+/* NULL: the system has no more of what interprocess events need (descriptors). */
 struct device_event *device_event_new(struct device_context *ctx, unsigned flags);
+/* An interprocess event of another process. */
+enum file_status device_event_open(struct device_context *ctx, const struct share_handle *h,
+                                   struct device_event **out);
+/* A handle for other processes of an interprocess event, good until the event is freed. What a
+ * process has recorded counts as complete when the process is gone. */
+void device_event_export(const struct device_event *e, struct share_handle *out);
 void device_event_free(struct device_event *e); /* returns at once; waits on it keep working */
 unsigned device_event_flags(const struct device_event *e);
 struct device_context *device_event_context(const struct device_event *e);

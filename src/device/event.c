@@ -15,12 +15,16 @@ struct device_event {
     uint64_t count;               /* reached: the recording is complete */
     uint64_t recording;           /* 1, 2, 3 …: which recording this is */
     uint64_t time_ns;             /* when it was complete */
+    struct shared_event *shared;  /* of an interprocess event; else NULL */
+    uint64_t shared_number;       /* which of its recordings `stream` and `count` are */
 };
 
-struct device_event *device_event_new(struct device_context *ctx, unsigned flags)
+static struct device_event *event_make(struct device_context *ctx, unsigned flags,
+                                       struct shared_event *shared)
 {
     struct device_event *e = xcalloc(1, sizeof *e);
     e->ctx = ctx;
+    e->shared = shared;
     e->flags = flags;
     atomic_init(&e->refs, 1);
     atomic_fetch_add_explicit(&ctx->refs, 1, memory_order_relaxed);
@@ -28,12 +32,40 @@ struct device_event *device_event_new(struct device_context *ctx, unsigned flags
     return e;
 }
 
-static void event_unref(struct device_event *e)
+struct device_event *device_event_new(struct device_context *ctx, unsigned flags)
+{
+    struct shared_event *shared = NULL;
+    if ((flags & DEVICE_EVENT_INTERPROCESS) != 0 &&
+        (shared = shared_event_new(ctx->dev->ordinal)) == NULL)
+        return NULL;
+    return event_make(ctx, flags, shared);
+}
+
+enum file_status device_event_open(struct device_context *ctx, const struct share_handle *h,
+                                   struct device_event **out)
+{
+    struct shared_event *shared;
+    enum file_status status = shared_event_open(h, &shared);
+    if (status == FILE_OK)
+        *out = event_make(ctx, DEVICE_EVENT_INTERPROCESS | DEVICE_EVENT_NO_TIMING, shared);
+    return status;
+}
+
+void device_event_export(const struct device_event *e, struct share_handle *out)
+{
+    shared_event_handle(e->shared, out);
+}
+
+struct shared_event *event_shared(const struct device_event *e) { return e->shared; }
+
+void event_unref(struct device_event *e)
 {
     if (atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) != 1)
         return;
     if (e->stream != NULL)
         stream_unref(e->stream);
+    if (e->shared != NULL)
+        shared_event_close(e->shared);
     context_unref(e->ctx);
     pthread_mutex_destroy(&e->lock);
     free(e);
@@ -63,17 +95,52 @@ static bool nothing_else_pending(struct device_stream *s)
     return atomic_load_explicit(&ctx->blocking, memory_order_acquire) == 0;
 }
 
+/* Sets the stream of the recording and returns the one before, for the caller to drop unlocked. */
+static struct device_stream *set_stream(struct device_event *e, struct device_stream *s)
+{
+    struct device_stream *before = e->stream != s ? e->stream : NULL;
+    if (e->stream != s)
+        e->stream = stream_ref(s);
+    return before;
+}
+
+/* A command for a recording that other processes see; it keeps the event. */
+static uint64_t enqueue_shared(struct device_stream *s, enum command_kind kind,
+                               struct device_event *e, struct recording r)
+{
+    struct command *c = stream_begin(s, kind);
+    c->await.event = e;
+    c->await.recording = r;
+    atomic_fetch_add_explicit(&e->refs, 1, memory_order_relaxed);
+    return stream_enqueue(s, c);
+}
+
+/* Recording an interprocess event: others must be told when it is complete. */
+static enum device_error record_shared(struct device_event *e, struct device_stream *s)
+{
+    struct recording r;
+    if (!shared_event_begin(e->shared, &r))
+        return DEVICE_OUT_OF_MEMORY;
+    pthread_mutex_lock(&e->lock);
+    struct device_stream *before = set_stream(e, s);
+    e->count = enqueue_shared(s, COMMAND_SIGNAL, e, r);
+    e->shared_number = r.number;
+    shared_event_publish(e->shared, r);
+    pthread_mutex_unlock(&e->lock);
+    if (before != NULL)
+        stream_unref(before);
+    return DEVICE_OK;
+}
+
 enum device_error device_event_record(struct device_event *e, struct device_stream *s)
 {
     if (device_forked())
         return DEVICE_FORKED;
+    if (e->shared != NULL)
+        return record_shared(e, s);
     bool timing = (e->flags & DEVICE_EVENT_NO_TIMING) == 0;
-    struct device_stream *before = NULL;
     pthread_mutex_lock(&e->lock);
-    if (e->stream != s) {
-        before = e->stream;
-        e->stream = stream_ref(s);
-    }
+    struct device_stream *before = set_stream(e, s);
     e->recording++;
     e->count = stream_enqueued(s);
     bool idle = stream_completed(s) >= e->count;
@@ -95,6 +162,18 @@ enum device_error device_event_record(struct device_event *e, struct device_stre
     return DEVICE_OK;
 }
 
+/* The latest recording of an interprocess event, if it is none of this process's streams here. */
+static bool recorded_elsewhere(struct device_event *e, struct recording *r)
+{
+    if (e->shared == NULL)
+        return false;
+    pthread_mutex_lock(&e->lock);
+    *r = shared_event_latest(e->shared);
+    bool here = e->shared_number == r->number;
+    pthread_mutex_unlock(&e->lock);
+    return !here;
+}
+
 /* The recording's stream, with a reference, and count; NULL when there is none. */
 static struct device_stream *recording_of(struct device_event *e, uint64_t *count)
 {
@@ -105,11 +184,27 @@ static struct device_stream *recording_of(struct device_event *e, uint64_t *coun
     return s;
 }
 
+/* Asks whether the other process still lives, but not at every query. */
+static bool reap_seldom(struct device_event *e, struct recording r)
+{
+    static const uint64_t SELDOM_NS = 10000000;
+    uint64_t now = sched_now();
+    pthread_mutex_lock(&e->lock);
+    bool ask = now - e->time_ns >= SELDOM_NS; /* the field is free: there is no timing */
+    if (ask)
+        e->time_ns = now;
+    pthread_mutex_unlock(&e->lock);
+    return ask && shared_event_reap(e->shared, r);
+}
+
 enum device_error device_event_query(struct device_event *e)
 {
     enum device_error status = device_context_status(e->ctx);
+    struct recording r;
     if (status != DEVICE_OK)
         return status;
+    if (recorded_elsewhere(e, &r))
+        return shared_event_done(e->shared, r) || reap_seldom(e, r) ? DEVICE_OK : DEVICE_NOT_READY;
     pthread_mutex_lock(&e->lock);
     bool complete = e->stream == NULL || stream_completed(e->stream) >= e->count;
     pthread_mutex_unlock(&e->lock);
@@ -123,6 +218,11 @@ enum device_error device_event_sync(struct device_event *e)
     if (device_in_host_function())
         return DEVICE_NOT_PERMITTED;
     uint64_t count;
+    struct recording r;
+    if (recorded_elsewhere(e, &r)) {
+        shared_event_wait(e->shared, r);
+        return device_context_status(e->ctx);
+    }
     struct device_stream *s = recording_of(e, &count);
     if (s != NULL) {
         if ((e->flags & DEVICE_EVENT_BLOCKING_SYNC) != 0)
@@ -166,6 +266,12 @@ enum device_error device_stream_wait_event(struct device_stream *s, struct devic
     if (device_forked())
         return DEVICE_FORKED;
     uint64_t count;
+    struct recording r;
+    if (recorded_elsewhere(e, &r)) {
+        if (!shared_event_done(e->shared, r))
+            enqueue_shared(s, COMMAND_AWAIT, e, r);
+        return DEVICE_OK;
+    }
     struct device_stream *on = recording_of(e, &count);
     if (on == NULL)
         return DEVICE_OK;

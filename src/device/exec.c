@@ -27,6 +27,8 @@ void command_release(struct command *c)
         free(c->copy.staged);
     if (c->kind == COMMAND_GRID)
         free(c->params);
+    if (c->kind == COMMAND_SIGNAL || c->kind == COMMAND_AWAIT)
+        event_unref(c->await.event);
 }
 
 /* Runs the prepared run, with others if it is worth it. True: complete. */
@@ -82,6 +84,8 @@ static bool touches_memory(const struct command *c)
     switch (c->kind) {
     case COMMAND_NOTHING:
     case COMMAND_CALL:
+    case COMMAND_SIGNAL:
+    case COMMAND_AWAIT:
     case COMMAND_STAMP: return false;
     case COMMAND_HOST: return !c->host.always;
     default: return true;
@@ -112,6 +116,10 @@ bool command_execute(struct command *c, struct grid_worker *w)
     case COMMAND_WAIT_VALUE: return run_builtin(c, w, &wait_value_kernel, 1, &c->value);
     case COMMAND_CALL: c->call.fn(c->call.user); return true;
     case COMMAND_STAMP: event_stamp(c->stamp.event, c->stamp.recording, sched_now()); return true;
+    case COMMAND_SIGNAL:
+        shared_event_complete(event_shared(c->await.event), c->await.recording);
+        return true;
+    case COMMAND_AWAIT: return await_begin(c);
     case COMMAND_HOST: host_submit(c); return false;
     }
     return true;

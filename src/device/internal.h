@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 
 #include "device/device.h"
+#include "device/shared_event.h"
 
 enum {
     PRIORITIES = 1 - DEVICE_PRIORITY_HIGHEST, /* levels; level 0 is served first */
@@ -32,7 +33,9 @@ enum command_kind {
     COMMAND_SET,
     COMMAND_HOST,
     COMMAND_CALL,
-    COMMAND_STAMP, /* writes an event's time */
+    COMMAND_STAMP,  /* writes an event's time */
+    COMMAND_SIGNAL, /* completes a recording that other processes see */
+    COMMAND_AWAIT,  /* waits for one of theirs */
     COMMAND_WRITE,
     COMMAND_WAIT_VALUE,
 };
@@ -103,6 +106,10 @@ struct command {
             struct device_event *event;
             uint64_t recording;
         } stamp;
+        struct {
+            struct device_event *event; /* with a reference, which command_release drops */
+            struct recording recording;
+        } await; /* COMMAND_SIGNAL, COMMAND_AWAIT */
     };
 };
 
@@ -212,6 +219,16 @@ void value_write(const struct value_plan *plan);
 /* Writes the time of a recording, if the event has not been recorded again, and drops the
  * reference. (event.c) */
 void event_stamp(struct device_event *e, uint64_t recording, uint64_t now);
+
+/* What other processes know of an interprocess event. (event.c) */
+struct shared_event *event_shared(const struct device_event *e);
+void event_unref(struct device_event *e);
+
+/* ---- waits for other processes (await.c) --------------------------------------------------------
+ */
+
+/* True: it is over already; else a thread of its own ends it when it is. */
+bool await_begin(struct command *c);
 
 /* ---- host functions (host.c) --------------------------------------------------------------------
  */

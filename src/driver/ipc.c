@@ -152,3 +152,46 @@ WEIR_API CUresult cuIpcCloseMemHandle(CUdeviceptr at)
     mem_free((void *)(uintptr_t)at, MEM_IMPORTED);
     return r;
 }
+
+/* ---- events -------------------------------------------------------------------------------------
+ */
+
+WEIR_API CUresult cuIpcGetEventHandle(CUipcEventHandle *out, CUevent event)
+{
+    CUcontext c;
+    struct device_event *e;
+    CUresult r = driver_current(&c);
+    if (r == CUDA_SUCCESS)
+        r = driver_event(event, &e);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    if ((event->flags & CU_EVENT_INTERPROCESS) == 0)
+        return driver_error(CUDA_ERROR_INVALID_HANDLE,
+                            "cuIpcGetEventHandle: the event was not made with "
+                            "CU_EVENT_INTERPROCESS");
+    struct share_handle h;
+    device_event_export(e, &h);
+    memcpy(out, &h, sizeof h);
+    return CUDA_SUCCESS;
+}
+
+/* The new event is the program's to destroy, like one that it has made. */
+WEIR_API CUresult cuIpcOpenEventHandle(CUevent *out, CUipcEventHandle handle)
+{
+    CUcontext c;
+    struct share_handle h;
+    CUresult r = driver_current(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct device_event *e;
+    enum file_status status = share_handle_read(&h, &handle, FILE_EVENT);
+    if (status == FILE_OK)
+        status = device_event_open(c->device, &h, &e);
+    if (status == FILE_OK)
+        *out = event_make(c, e, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING);
+    return driver_from_file(status, "cuIpcOpenEventHandle");
+}

@@ -12,6 +12,8 @@
     WEIR_API CUresult name##_ptsz params { return name##_(true, __VA_ARGS__); }
 
 void stream_destroy(CUstream s); /* takes it off its context's list; work still runs */
+/* A handle for the event, on the context's list. */
+CUevent event_make(CUcontext c, struct device_event *d, unsigned flags);
 void event_destroy(CUevent e);
 
 /* Frees it and its memory; nothing may use it any more. */

@@ -197,23 +197,12 @@ CUresult driver_event(CUevent h, struct device_event **e)
     return CUDA_SUCCESS;
 }
 
-WEIR_API CUresult cuEventCreate(CUevent *out, unsigned int flags)
+CUevent event_make(CUcontext c, struct device_event *d, unsigned flags)
 {
-    CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
-    if (out == NULL || (flags & ~7u) != 0)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (flags & CU_EVENT_INTERPROCESS) {
-        if ((flags & CU_EVENT_DISABLE_TIMING) == 0)
-            return CUDA_ERROR_INVALID_VALUE;
-        return driver_error(CUDA_ERROR_NOT_SUPPORTED, "interprocess events are not supported");
-    }
     CUevent e = handle_new(TAG_EVENT, sizeof *e);
     e->ctx = c;
     e->flags = flags;
-    e->device = device_event_new(c->device, flags);
+    e->device = d;
     pthread_mutex_lock(&c->lock);
     e->next = c->events;
     e->link = &c->events;
@@ -221,7 +210,24 @@ WEIR_API CUresult cuEventCreate(CUevent *out, unsigned int flags)
         e->next->link = &e->next;
     c->events = e;
     pthread_mutex_unlock(&c->lock);
-    *out = e;
+    return e;
+}
+
+WEIR_API CUresult cuEventCreate(CUevent *out, unsigned int flags)
+{
+    CUcontext c;
+    CUresult r = driver_current(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    bool interprocess = (flags & CU_EVENT_INTERPROCESS) != 0;
+    if (out == NULL || (flags & ~7u) != 0 ||
+        (interprocess && (flags & CU_EVENT_DISABLE_TIMING) == 0))
+        return CUDA_ERROR_INVALID_VALUE;
+    struct device_event *d = device_event_new(c->device, flags);
+    if (d == NULL)
+        return driver_error(CUDA_ERROR_OUT_OF_MEMORY,
+                            "cuEventCreate: no descriptor is left for an interprocess event");
+    *out = event_make(c, d, flags);
     return CUDA_SUCCESS;
 }
 

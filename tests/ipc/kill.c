@@ -83,6 +83,41 @@ static void owners(int times, CUfunction f)
     CHECK(opened > 0);
 }
 
+/* Kills processes that record and wait for our event, which we record and wait for meanwhile. */
+static void recorders(int times, CUfunction f)
+{
+    CUevent e;
+    CUstream s;
+    CUdeviceptr p;
+    OK(cuMemAlloc(&p, 64));
+    OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+    OK(cuEventCreate(&e, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
+    OK(cuIpcGetEventHandle(&control->event[0], e));
+    for (int n = 0; n < times; n++) {
+        control->turn = control->stop = 0;
+        pid_t pid = start_process(other, "record", control_fd);
+        CHECK(await_turn(&control->turn, 1));
+        for (unsigned i = 0, most = some_us(20); i < most; i++) {
+            OK(cuEventRecord(e, s));
+            OK(cuStreamWaitEvent(s, e, 0));
+            OK(store(f, p, i, s));
+        }
+        kill(pid, SIGKILL);
+        for (unsigned i = 0; i < 10; i++) {
+            OK(cuStreamWaitEvent(s, e, 0));
+            OK(store(f, p, 500 + i, s));
+            OK(cuEventRecord(e, s));
+        }
+        CHECK_EQ_INT(end_of(pid), 1000 + SIGKILL);
+        OK(cuStreamSynchronize(s));
+        OK(cuEventSynchronize(e));
+        CHECK_EQ_INT(read_u32(p), 509);
+    }
+    OK(cuEventDestroy(e));
+    OK(cuStreamDestroy(s));
+    OK(cuMemFree(p));
+}
+
 int main(int argc, char **argv)
 {
     other = argc > 1 ? argv[1] : "";
@@ -93,6 +128,7 @@ int main(int argc, char **argv)
     int before = left_in("/dev/shm");
     users(times, f);
     owners(times, f);
+    recorders(times, f);
     CHECK_EQ_INT(left_in("/dev/shm"), before);
     return check_done();
 }

@@ -53,17 +53,61 @@ static void keep(struct control *c, CUfunction f)
         pause();
 }
 
+/* An event recorded behind a kernel that never ends. */
+static void stall(struct control *c, CUfunction spin)
+{
+    CUdeviceptr p;
+    CUevent e;
+    NEED(cuMemAlloc(&p, 64));
+    NEED(cuMemsetD32(p, 0, 16));
+    NEED(cuEventCreate(&e, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
+    NEED(cuIpcGetEventHandle(&c->event[0], e));
+    NEED(launch(spin, 1, 1, NULL, (void *[]){&p}));
+    NEED(cuEventRecord(e, NULL));
+    set_turn(&c->turn, 1);
+    for (;;)
+        pause();
+}
+
+/* Records and waits for the first program's event, on two streams. */
+static void record(struct control *c, CUfunction f)
+{
+    CUstream s[2];
+    CUevent e;
+    CUdeviceptr p;
+    NEED(cuMemAlloc(&p, 64));
+    NEED(cuIpcOpenEventHandle(&e, c->event[0]));
+    for (int i = 0; i < 2; i++)
+        NEED(cuStreamCreate(&s[i], CU_STREAM_NON_BLOCKING));
+    for (unsigned n = 0; !__atomic_load_n(&c->stop, __ATOMIC_RELAXED); n++) {
+        NEED(cuStreamWaitEvent(s[n & 1], e, 0));
+        NEED(store(f, p, n, s[n & 1]));
+        NEED(cuEventRecord(e, s[n & 1]));
+        if (n % 8 == 0)
+            NEED(cuEventSynchronize(e));
+        __atomic_add_fetch(&c->rounds, 1, __ATOMIC_SEQ_CST);
+        set_turn(&c->turn, 1);
+    }
+    NEED(cuCtxSynchronize());
+    NEED(cuEventDestroy(e));
+}
+
 int main(int argc, char **argv)
 {
     struct control *c = shared_open(sizeof *c, atoi(argv[2]));
     (void)argc;
     begin();
-    CUfunction f = kernel(load(), "store");
+    CUmodule m = load();
+    CUfunction f = kernel(m, "store");
     if (strcmp(argv[1], "use") == 0)
         use(c, f);
     else if (strcmp(argv[1], "own") == 0)
         own(c, f);
     else if (strcmp(argv[1], "keep") == 0)
         keep(c, f);
+    else if (strcmp(argv[1], "stall") == 0)
+        stall(c, kernel(m, "spin"));
+    else if (strcmp(argv[1], "record") == 0)
+        record(c, f);
     return check_failed_ != 0;
 }

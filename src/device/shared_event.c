@@ -1,0 +1,182 @@
+/* Events that several processes share: see shared_event.h. */
+#include "device/shared_event.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PLACE_BITS = 12, PLACES = 1 << PLACE_BITS };
+
+static const uint64_t LOOK_NS = 20000;          /* before sleeping */
+static const uint64_t REAP_EVERY_NS = 50000000; /* how often a waiter asks who is still alive */
+
+/* A place for a pending recording. Who made it is written after the place is taken and before the
+ * recording is published: until then nobody waits for it. */
+struct place {
+    _Atomic uint64_t state; /* number * 2, + 1 when done; 0: never used, as good as done */
+    _Atomic uint64_t start; /* the process */
+    _Atomic int32_t pid;
+};
+
+/* The content of the file. */
+struct shared_state {
+    _Atomic uint32_t word;   /* futex */
+    _Atomic uint64_t begun;  /* the highest number given */
+    _Atomic uint64_t latest; /* number * PLACES + place */
+    struct place places[PLACES];
+};
+
+struct shared_event {
+    struct mem_file *file;
+    struct shared_state *state; /* mapped */
+};
+
+static struct shared_event *view(struct mem_file *f)
+{
+    void *p = f->bytes >= sizeof(struct shared_state)
+                  ? file_map(f, NULL, 0, sizeof(struct shared_state), true)
+                  : NULL;
+    if (p == NULL) {
+        file_close(f);
+        return NULL;
+    }
+    struct shared_event *e = xcalloc(1, sizeof *e);
+    e->file = f;
+    e->state = p;
+    return e;
+}
+
+struct shared_event *shared_event_new(int device)
+{
+    struct mem_file *f = file_new(FILE_EVENT, device, sizeof(struct shared_state), 1);
+    return f != NULL ? view(f) : NULL;
+}
+
+enum file_status shared_event_open(const struct share_handle *h, struct shared_event **out)
+{
+    struct mem_file *f;
+    enum file_status status = file_open(h, &f);
+    if (status != FILE_OK)
+        return status;
+    *out = view(f);
+    return *out != NULL ? FILE_OK : FILE_REFUSED;
+}
+
+void shared_event_close(struct shared_event *e)
+{
+    munmap(e->state, sizeof *e->state);
+    file_close(e->file);
+    free(e);
+}
+
+void shared_event_handle(const struct shared_event *e, struct share_handle *out)
+{
+    share_handle_make(out, e->file, 0, 0, 0, 0);
+}
+
+/* ---- recordings ---------------------------------------------------------------------------------
+ */
+
+static bool free_place(uint64_t state) { return state == 0 || (state & 1) != 0; }
+
+/* The process that has the place; valid while the place's state does not change. */
+static struct process maker(struct place *p)
+{
+    return (struct process){atomic_load(&p->pid), atomic_load(&p->start)};
+}
+
+bool shared_event_begin(struct shared_event *e, struct recording *out)
+{
+    uint64_t number = atomic_fetch_add(&e->state->begun, 1) + 1;
+    for (int round = 0; round < 2; round++)
+        for (uint32_t i = 0; i < PLACES; i++) {
+            uint32_t at = (uint32_t)(number + i) % PLACES;
+            struct place *p = &e->state->places[at];
+            uint64_t state = atomic_load(&p->state);
+            if (round == 1 && !free_place(state) &&
+                shared_event_reap(e, (struct recording){state / 2, at}))
+                state = atomic_load(&p->state);
+            if (!free_place(state) ||
+                !atomic_compare_exchange_strong(&p->state, &state, number * 2))
+                continue;
+            struct process self = process_self();
+            atomic_store(&p->start, self.start);
+            atomic_store(&p->pid, self.pid);
+            *out = (struct recording){number, at};
+            return true;
+        }
+    return false;
+}
+
+void shared_event_publish(struct shared_event *e, struct recording r)
+{
+    uint64_t mine = r.number * PLACES + r.place, seen = atomic_load(&e->state->latest);
+    while (seen < mine && !atomic_compare_exchange_weak(&e->state->latest, &seen, mine))
+        ;
+}
+
+void shared_event_complete(struct shared_event *e, struct recording r)
+{
+    uint64_t pending = r.number * 2;
+    if (!atomic_compare_exchange_strong(&e->state->places[r.place].state, &pending, pending + 1))
+        return;
+    atomic_fetch_add(&e->state->word, 1);
+    syscall(SYS_futex, &e->state->word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+struct recording shared_event_latest(const struct shared_event *e)
+{
+    uint64_t latest = atomic_load(&e->state->latest);
+    return (struct recording){latest / PLACES, (uint32_t)(latest % PLACES)};
+}
+
+bool shared_event_done(const struct shared_event *e, struct recording r)
+{
+    return r.number == 0 || atomic_load(&e->state->places[r.place].state) != r.number * 2;
+}
+
+bool shared_event_reap(struct shared_event *e, struct recording r)
+{
+    struct process p = maker(&e->state->places[r.place]);
+    if (shared_event_done(e, r))
+        return true;
+    if (process_alive(&p))
+        return false;
+    shared_event_complete(e, r);
+    return true;
+}
+
+/* ---- waiting ------------------------------------------------------------------------------------
+ */
+
+_Atomic uint32_t *shared_event_word(struct shared_event *e) { return &e->state->word; }
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void shared_event_wait(struct shared_event *e, struct recording r)
+{
+    for (uint64_t end = now_ns() + LOOK_NS; now_ns() < end;)
+        if (shared_event_done(e, r))
+            return;
+    for (uint64_t asked = 0;;) {
+        uint32_t seen = atomic_load(&e->state->word);
+        if (shared_event_done(e, r))
+            return;
+        if (now_ns() - asked >= REAP_EVERY_NS) {
+            if (shared_event_reap(e, r))
+                return;
+            asked = now_ns();
+        }
+        struct timespec t = {0, (long)REAP_EVERY_NS};
+        syscall(SYS_futex, &e->state->word, FUTEX_WAIT, seen, &t, NULL, 0);
+    }
+}
