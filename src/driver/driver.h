@@ -121,6 +121,9 @@ struct CUfunc_st {
     uint32_t max_dynamic_shared;           /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
     int carveout;
     CUfunc_cache cache_config;
+    uint32_t cluster[3];  /* CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_*; 0: not set */
+    bool non_portable;    /* clusters of more than 8 blocks are allowed */
+    int cluster_policy;   /* CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE */
     pthread_mutex_t lock; /* compiling */
     _Atomic(struct variant *) variants;
     struct CUfunc_st *next;

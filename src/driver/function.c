@@ -38,13 +38,7 @@ WEIR_API CUresult cuFuncGetAttribute(int *value, CUfunction_attribute which, CUf
                                        : SHARED_DEFAULT_MAX - (int)f->info.static_shared;
         break;
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = f->carveout; break;
-    case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
-    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: *value = 0; break;
-    default: return CUDA_ERROR_INVALID_VALUE;
+    default: return cluster_get_attribute(f, which, value);
     }
     return CUDA_SUCCESS;
 }
@@ -65,13 +59,7 @@ WEIR_API CUresult cuFuncSetAttribute(CUfunction f, CUfunction_attribute which, i
             return CUDA_ERROR_INVALID_VALUE;
         f->carveout = value;
         return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
-    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-        return driver_error(CUDA_ERROR_NOT_SUPPORTED, "clusters of blocks are not supported");
-    default: return CUDA_ERROR_INVALID_VALUE;
+    default: return cluster_set_attribute(f, which, value);
     }
 }
 
@@ -245,7 +233,7 @@ WEIR_API CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunct
     return CUDA_SUCCESS;
 }
 
-/* ---- loading, banks, clusters
+/* ---- loading, banks
  * -------------------------------------------------------------------- */
 
 /* A kernel is compiled when it is first launched with a shape of blocks, which nobody knows before:

@@ -127,6 +127,8 @@ static CUresult launch_(struct request *q)
                             "different contexts",
                             q->f->func->name);
     r = check_shape_(q);
+    if (r == CUDA_SUCCESS)
+        r = cluster_resolve(q->f, q->grid, q->cluster);
     if (r != CUDA_SUCCESS)
         return r;
     if (q->cooperative && !fits_(q))
@@ -214,9 +216,10 @@ static CUresult attribute_(struct request *q, const CUlaunchAttribute *a)
     case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: /* permits overlap, asks for none */
         return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-        if (a->value.clusterDim.x * a->value.clusterDim.y * a->value.clusterDim.z == 1)
-            return CUDA_SUCCESS;
-        return driver_error(CUDA_ERROR_NOT_SUPPORTED, "clusters of blocks are not supported");
+        q->cluster[0] = a->value.clusterDim.x;
+        q->cluster[1] = a->value.clusterDim.y;
+        q->cluster[2] = a->value.clusterDim.z;
+        return CUDA_SUCCESS;
     default:
         return driver_error(CUDA_ERROR_NOT_SUPPORTED, "launch attribute %d is not supported",
                             (int)a->id);

@@ -32,6 +32,13 @@ CUresult kernel_to_function(CUkernel k, CUfunction *out);
 /* Blocks of `threads` threads and `shared` dynamic bytes that an SM can hold at once. */
 uint32_t function_blocks_per_sm(CUfunction f, uint32_t threads, uint64_t shared);
 
+/* cluster.c: the cluster of a launch from what the launch names (0,0,0: nothing) and what the
+ * kernel and its function say; CUDA_ERROR_INVALID_CLUSTER_SIZE where they do not fit each other,
+ * the grid or the device. Attributes of functions that are about clusters. */
+CUresult cluster_resolve(CUfunction f, const uint32_t grid[3], uint32_t cluster[3]);
+CUresult cluster_get_attribute(CUfunction f, CUfunction_attribute which, int *value);
+CUresult cluster_set_attribute(CUfunction f, CUfunction_attribute which, int value);
+
 /* What the options of a load or a link ask for, and its answers. */
 struct jit_request {
     struct module_source source; /* bindings only; the caller adds the image */

@@ -47,7 +47,7 @@ struct grid_launch {
     struct grid_kernel *kernel;
     uint32_t grid[3];        /* blocks */
     uint32_t block[3];       /* threads */
-    uint32_t cluster[3];     /* blocks of a cluster; 0,0,0 means 1,1,1 */
+    uint32_t cluster[3];     /* blocks of a cluster, which divide the grid; 0,0,0 means 1,1,1 */
     uint32_t dynamic_shared; /* bytes */
     uint32_t param_bytes;
     bool cooperative;   /* all blocks are resident together; grid barriers allowed */
@@ -142,14 +142,15 @@ struct grid_run {
     struct grid_env *env;
     struct grid_parking *parking;
     uint64_t gridid;
-    uint64_t total;                     /* blocks */
-    uint64_t local_stride;              /* bytes per thread */
-    uint64_t resident_max;              /* parked blocks it may have before it takes no new ones */
-    uint32_t nthreads, nwarps;          /* per block */
-    uint32_t shared_bytes;              /* static + dynamic */
-    uint32_t workers;                   /* threads that may share it */
-    void *workspace;                    /* cooperative launches: what envreg 1 and 2 point to */
-    _Alignas(64) _Atomic uint64_t next; /* first block not handed out; may pass total */
+    uint64_t total;            /* blocks, or clusters of them */
+    uint32_t cluster_size;     /* blocks of a cluster: what is counted, parked, handed out */
+    uint64_t local_stride;     /* bytes per thread */
+    uint64_t resident_max;     /* parked blocks it may have before it takes no new ones */
+    uint32_t nthreads, nwarps; /* per block */
+    uint32_t shared_bytes;     /* static + dynamic */
+    uint32_t workers;          /* threads that may share it */
+    void *workspace;           /* cooperative launches: what envreg 1 and 2 point to */
+    _Alignas(64) _Atomic uint64_t next;    /* first block not handed out; may pass total */
     _Alignas(64) _Atomic uint64_t pending; /* blocks that have not ended + threads inside */
     _Atomic uint64_t parked;               /* blocks suspended now */
 };

@@ -11,6 +11,15 @@
 /* ---- the context of one block -----------------------------------------------------------------
  */
 
+/* How a warp stands to its cluster's barrier. */
+struct arrival {
+    uint32_t arrived; /* lanes that have arrived in this phase */
+    uint32_t live;    /* lanes that had not ended when last seen */
+    uint32_t phase;   /* of the cluster, when they arrived */
+};
+
+enum { JIT_MAX_WARPS = 32 };
+
 /* Everything a block needs to go on, on any thread. Its memory is one mapping: frame, resume points
  * and local windows from the start, shared memory at the very end, so that an overrun of shared
  * memory runs into pages without access. */
@@ -22,12 +31,41 @@ struct grid_block {
     uint64_t laid_out;          /* gridid that the pointers in `jit` were set up for */
     uint8_t *memory;
     size_t capacity; /* accessible bytes of memory */
+    uint64_t events; /* barrier objects told of something: a sign that the block moves */
+    uint64_t windows[JIT_CLUSTER_MAX + 1]; /* what jit.windows points to */
+    struct grid_block *leader;             /* of its cluster; NULL: no cluster, or not taken */
+    bool ended;                            /* in a cluster of which others still run */
+    bool cluster_touched;                  /* the next four are not as a block finds them */
+    uint32_t cluster_phase;                /* leaders: of the cluster's barrier */
+    struct arrival arrivals[JIT_MAX_WARPS];
+    struct grid_block *members[JIT_CLUSTER_MAX]; /* leaders: the cluster's blocks by rank */
+    uint32_t nmembers;                           /* 1: itself */
 };
 
 /* A context whose pointers and constant fields are set for the run; NULL when the machine has no
  * memory. */
 struct grid_block *block_take(struct grid_worker *w, struct grid_run *run);
 void block_drop(struct grid_worker *w, struct grid_block *b);
+
+/* Something happened that others may wait for. */
+static inline void block_event(struct grid_block *b) { b->events++; }
+/* Where a block stands, as far as that can be seen from outside. */
+uint64_t block_position(const struct grid_block *b);
+/* Runs what w->current is until it ends, waits, or leaves by fault_leave: enum jit_status. */
+uint32_t block_go(struct grid_worker *w);
+
+/* ---- clusters (cluster.c) ----------------------------------------------------------------------
+ * Taken, placed, run and dropped like a block; the first block stands for all. */
+
+bool cluster_used(const struct grid_run *run);
+struct grid_block *cluster_take(struct grid_worker *w, struct grid_run *run); /* NULL: no memory */
+void cluster_drop(struct grid_worker *w, struct grid_block *any);
+void cluster_place(struct grid_run *run, struct grid_block *lead, uint64_t index);
+uint32_t cluster_go(struct grid_worker *w, struct grid_block *lead);
+/* A block starts: nobody has arrived at a barrier of the cluster. */
+void cluster_begin(struct grid_block *b);
+/* The same place in the shared memory of the cluster's block `rank`; 0: none such. */
+uint64_t cluster_map(const struct jit_block *j, uint64_t address, uint32_t rank);
 
 void parking_add(struct grid_parking *p, struct grid_block *b);
 struct grid_block *parking_take(struct grid_parking *p);
@@ -116,6 +154,19 @@ void weir_rt_surface(struct jit_block *j, uint32_t instr, uint32_t mask, const u
 /* Numbered barriers (abi.h). */
 uint32_t weir_rt_barrier_arrive(struct jit_block *j, uint32_t id, uint32_t count);
 uint32_t weir_rt_barrier_open(struct jit_block *j);
+
+/* Barrier objects, bulk copies, clusters (abi.h). */
+void weir_rt_mbarrier(struct jit_block *j, uint32_t op, uint32_t mask,
+                      const uint64_t address[JIT_WARP], const uint64_t arg[JIT_WARP],
+                      uint64_t out[JIT_WARP]);
+void weir_rt_bulk(struct jit_block *j, uint32_t op, uint32_t mask, const uint64_t to[JIT_WARP],
+                  const uint64_t from[JIT_WARP], const uint64_t bytes[JIT_WARP],
+                  const uint64_t *barrier, const uint64_t *ctas);
+uint32_t weir_rt_cluster_arrive(struct jit_block *j, uint32_t mask, uint32_t live);
+uint32_t weir_rt_cluster_wait(struct jit_block *j, uint32_t live);
+void weir_rt_cluster_map(struct jit_block *j, uint32_t op, uint32_t mask,
+                         const uint64_t address[JIT_WARP], const uint64_t rank[JIT_WARP],
+                         uint64_t out[JIT_WARP]);
 
 /* Formats like CUDA's printf; returns the number of arguments used. Reads the program's memory. */
 int print_format(struct strbuf *out, const char *format, const uint8_t *args);

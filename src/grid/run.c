@@ -93,6 +93,10 @@ bool grid_run_init(struct grid_run *run, const struct grid_launch *launch, struc
     run->parking = parking;
     run->gridid = atomic_fetch_add_explicit(&gridids, 1, memory_order_relaxed) + 1;
     run->total = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    run->cluster_size = 1;
+    for (int d = 0; d < 3; d++)
+        run->cluster_size *= launch->cluster[d] > 0 ? launch->cluster[d] : 1;
+    run->total /= run->cluster_size;
     run->nthreads = launch->block[0] * launch->block[1] * launch->block[2];
     run->nwarps = (run->nthreads + JIT_WARP - 1) / JIT_WARP;
     run->shared_bytes = (uint32_t)k->static_shared + launch->dynamic_shared;
@@ -212,6 +216,7 @@ static void block_begin(struct grid_run *run, struct jit_block *j)
     j->barrier_count = 0;
     memset(j->scratch, 0, sizeof j->scratch);
     memset(j->pc, 0, run->nwarps * sizeof *j->pc);
+    cluster_begin(j->grid);
     for (int d = 0; d < 3; d++) {
         uint32_t c = j->cluster_nctaid[d];
         j->clusterid[d] = c > 1 ? j->ctaid[d] / c : j->ctaid[d];
@@ -219,8 +224,7 @@ static void block_begin(struct grid_run *run, struct jit_block *j)
     }
 }
 
-/* Runs what w->current is to the end, to its suspension or into trouble. */
-static uint32_t block_go(struct grid_worker *w)
+uint32_t block_go(struct grid_worker *w)
 {
     struct grid_block *b = w->current;
     b->jit.budget = BUDGET;
@@ -239,13 +243,21 @@ static void block_park(struct grid_worker *w)
     parking_add(b->run->parking, b);
 }
 
-/* Where a block stands, as far as that can be seen from outside. */
-static uint64_t position(const struct grid_block *b)
+uint64_t block_position(const struct grid_block *b)
 {
     const struct jit_block *j = &b->jit;
-    uint64_t h = ((uint64_t)j->state << 32) ^ j->barrier_count;
+    uint64_t h = (((uint64_t)j->state << 32) ^ j->barrier_count) + b->events;
     for (uint32_t i = 0; i < j->nwarps; i++)
         h = h * 0x9e3779b97f4a7c15u + j->pc[i];
+    return h;
+}
+
+/* The same for a cluster, or a block alone. */
+static uint64_t position(const struct grid_block *lead)
+{
+    uint64_t h = 0;
+    for (uint32_t r = 0; r < lead->nmembers; r++)
+        h = h * 31 + block_position(lead->members[r]);
     return h;
 }
 
@@ -262,7 +274,8 @@ static inline void block_run(struct grid_worker *w, struct outcome *o)
 {
     w->armed = 1;
     atomic_signal_fence(memory_order_seq_cst);
-    uint32_t status = block_go(w);
+    struct grid_block *b = w->current;
+    uint32_t status = b->nmembers > 1 ? cluster_go(w, b) : block_go(w);
     atomic_signal_fence(memory_order_seq_cst);
     w->armed = 0;
     if (status != JIT_DONE) {
@@ -272,12 +285,20 @@ static inline void block_run(struct grid_worker *w, struct outcome *o)
     }
 }
 
+static void unit_drop(struct grid_worker *w, struct grid_block *b)
+{
+    if (b->leader != NULL)
+        cluster_drop(w, b);
+    else
+        block_drop(w, b);
+}
+
 /* The block that w->current is fails: its context is free again. */
 static void block_fail(struct grid_worker *w)
 {
     fault_record(w);
     if (w->current != NULL)
-        block_drop(w, w->current);
+        unit_drop(w, w->current);
     w->current = NULL;
 }
 
@@ -292,22 +313,27 @@ static void run_chunk(struct grid_run *run, struct grid_worker *w, uint64_t firs
     }
     for (uint64_t i = 0; i < count; i++) {
         bool fresh = w->current == NULL;
-        if (fresh && (w->current = block_take(w, run)) == NULL) {
+        if (fresh)
+            w->current = cluster_used(run) ? cluster_take(w, run) : block_take(w, run);
+        if (w->current == NULL) {
             w->trouble = (struct trouble){.kind = GRID_FAULT_MEMORY};
             block_fail(w);
             o->trouble = true;
             return;
         }
-        struct jit_block *j = &w->current->jit;
-        if (fresh)
-            place(run, j, first + i);
+        struct grid_block *b = w->current;
+        if (cluster_used(run))
+            cluster_place(run, b, first + i);
+        else if (fresh)
+            place(run, &b->jit, first + i);
         else
-            place_next(run, j);
-        block_begin(run, j);
+            place_next(run, &b->jit);
+        for (uint32_t r = 0; r < b->nmembers; r++)
+            block_begin(run, &b->members[r]->jit);
         block_run(w, o);
     }
     if (w->current != NULL)
-        block_drop(w, w->current);
+        unit_drop(w, w->current);
     w->current = NULL;
 }
 
@@ -351,7 +377,7 @@ static void resume_one(struct grid_worker *w, struct outcome *o)
     }
     block_run(w, o);
     if (w->current != NULL)
-        block_drop(w, w->current);
+        unit_drop(w, w->current);
     w->current = NULL;
 }
 
@@ -370,7 +396,7 @@ bool grid_resume(struct grid_parking *parking, struct grid_worker *w, bool *prog
     w->env = run->env;
     w->current = b;
     if (grid_faulted(run->env) != GRID_FAULT_NONE) {
-        block_drop(w, b);
+        unit_drop(w, b);
         w->current = NULL;
     } else {
         unsigned fp = fp_enter();

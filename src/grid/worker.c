@@ -122,7 +122,15 @@ static void lay_out(struct grid_block *b, struct grid_run *run, const struct lay
         .gridid = run->gridid,
         .nsmid = run->env->nsm,
         .grid = b,
+        .windows = b->windows,
+        .cluster_size = run->cluster_size,
+        .explicit_cluster = launch->cluster[0] > 0,
     };
+    memset(b->windows, 0, sizeof b->windows);
+    b->windows[0] = b->windows[1] = (uint64_t)j->shared;
+    b->leader = NULL;
+    b->members[0] = b;
+    b->nmembers = 1;
     for (int d = 0; d < 3; d++) {
         uint32_t cluster = launch->cluster[d] > 0 ? launch->cluster[d] : 1;
         j->ntid[d] = launch->block[d];

@@ -7,7 +7,9 @@
  *
  * Addresses. Global, const and generic addresses are the process's own. A shared address is an
  * offset from `shared`; its generic form is the sum. A local address is an offset into the
- * thread's window: thread t's starts at local + t * local_stride.
+ * thread's window: thread t's starts at local + t * local_stride. An address of .shared::cluster is
+ * an offset, too, with the rank of the block whose window is meant, plus one, in the bits from
+ * JIT_CLUSTER_SHIFT on; zero there is the block's own window, so a plain shared address is one.
  *
  * The compiler knows this struct by the offsets of its fields: append, never reorder, and bump
  * JIT_ABI_VERSION (it is part of the cache key) with every change. */
@@ -16,7 +18,7 @@
 
 #include <stdint.h>
 
-enum { JIT_ABI_VERSION = 2, JIT_WARP = 32 };
+enum { JIT_ABI_VERSION = 3, JIT_WARP = 32 };
 
 struct jit_block {
     const uint8_t *params; /* kernel parameters at their PTX offsets */
@@ -36,7 +38,8 @@ struct jit_block {
     uint32_t smid, nsmid; /* the worker's number, how many there are */
     uint32_t clusterid[3], nclusterid[3], cluster_ctaid[3], cluster_nctaid[3];
     uint32_t envreg[4];     /* %envreg0..3; 1 and 2 form the cooperative workspace's address */
-    int32_t budget;         /* polls a spinning loop may still make before it must suspend */
+    int32_t budget;         /* polls a spinning loop may still make before it must suspend; helpers
+                               that find nothing to go on for lower it */
     uint32_t state;         /* owned by compiled code: where the block goes on; 0 at first */
     void *grid;             /* the grid room's own object, for the helpers below */
     uint32_t warp;          /* warp now running: kept up to date before helpers and faults */
@@ -44,7 +47,15 @@ struct jit_block {
     uint64_t scratch[16];   /* owned by compiled code: named barriers and their kin */
     uint32_t fault_line;    /* unused by compiled code */
     uint32_t reserved;
+    const uint64_t *windows; /* JIT_CLUSTER_MAX + 1 addresses of shared memory: the block's own,
+                                then those of its cluster's blocks by rank (0: none such) */
+    uint32_t cluster_rank, cluster_size;
+    uint32_t explicit_cluster; /* 1: the launch or the kernel named a cluster's size */
+    uint32_t reserved2;
 };
+
+/* Addresses of .shared::cluster. */
+enum { JIT_CLUSTER_SHIFT = 24, JIT_CLUSTER_MAX = 16 };
 
 /* What pc[] holds: resume point * 2, plus a bit that says whether the warp waits for the next phase
  * (all of the block's warps meet at every barrier) or, in kernels with numbered barriers, plus
@@ -80,6 +91,63 @@ typedef uint32_t (*jit_block_fn)(struct jit_block *block);
  * They are supplied by the grid room's table (jit_helper in jit.h). */
 typedef void (*jit_extern_fn)(struct jit_block *block, uint32_t mask, const uint64_t *args,
                               uint64_t *rets);
+
+/* Barrier objects in shared memory (mbarrier); `address` are generic ones, results of lanes in
+ * `mask` go to out.
+ * void weir_rt_mbarrier(struct jit_block *block, uint32_t op, uint32_t mask,
+ *                       const uint64_t address[32], const uint64_t arg[32], uint64_t out[32]); */
+enum jit_mbarrier {
+    JIT_MBARRIER_INIT, /* arg: arrivals expected in each phase */
+    JIT_MBARRIER_INVAL,
+    JIT_MBARRIER_EXPECT_TX,   /* arg: bytes more to come in this phase */
+    JIT_MBARRIER_COMPLETE_TX, /* arg: bytes that have come */
+    JIT_MBARRIER_ARRIVE,      /* arg: arrivals; out: the state before */
+    JIT_MBARRIER_DROP,        /* likewise, and later phases expect so many fewer */
+    JIT_MBARRIER_TEST,        /* arg: a state; out: has its phase ended? */
+    JIT_MBARRIER_TEST_PARITY, /* arg: a phase's parity; out: has it ended? */
+};
+
+/* cp.async.bulk and cp.reduce.async.bulk; all addresses are generic, `barrier` NULL: none to tell.
+ * ctas NULL: only to `to`; else, for each lane, the set of blocks of the cluster that get the copy,
+ * and whose barrier is told, at the same places as named.
+ * void weir_rt_bulk(struct jit_block *block, uint32_t op, uint32_t mask, const uint64_t to[32],
+ *                   const uint64_t from[32], const uint64_t bytes[32], const uint64_t *barrier,
+ *                   const uint64_t *ctas);
+ * op: 0 copies; else enum jit_reduce + 1, and enum jit_element from bit 8 on. */
+enum jit_reduce {
+    JIT_REDUCE_ADD,
+    JIT_REDUCE_MIN,
+    JIT_REDUCE_MAX,
+    JIT_REDUCE_INC,
+    JIT_REDUCE_DEC,
+    JIT_REDUCE_AND,
+    JIT_REDUCE_OR,
+    JIT_REDUCE_XOR,
+};
+enum jit_element {
+    JIT_U32,
+    JIT_S32,
+    JIT_U64,
+    JIT_S64,
+    JIT_F16,
+    JIT_BF16,
+    JIT_F32,
+    JIT_F64,
+};
+
+/* Clusters: the lanes of `mask` arrive at the cluster's barrier, `live` are those of the warp that
+ * have not ended; may the warp go on behind its wait?
+ * uint32_t weir_rt_cluster_arrive(struct jit_block *block, uint32_t mask, uint32_t live);
+ * uint32_t weir_rt_cluster_wait(struct jit_block *block, uint32_t live);
+ * void weir_rt_cluster_map(struct jit_block *block, uint32_t op, uint32_t mask,
+ *                          const uint64_t address[32], const uint64_t rank[32], uint64_t out[32]);
+ */
+enum jit_cluster_map {
+    JIT_MAP_GENERIC, /* the same place in the block of that rank; both generic */
+    JIT_MAP_RANK,    /* rank of the block that a generic address belongs to */
+    JIT_MAP_OFFSET,  /* generic to .shared::cluster */
+    JIT_MAP_INSIDE,  /* 1: the generic address is in the cluster's shared memory */
+};
 
 /* Traps and faults that the code itself detects: never returns to compiled code (the grid room
  * leaves by its own way). `kind` is enum jit_fault. */

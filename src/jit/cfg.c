@@ -47,9 +47,17 @@ static bool ends_block_(const struct ptx_instr *i)
     return i->op == PTX_OP_bra || i->op == PTX_OP_brx || i->op == PTX_OP_exit || is_barrier_(i);
 }
 
+/* Asks whether others have arrived, in a loop as a rule. */
+static bool is_wait_(const struct ptx_instr *i)
+{
+    if (i->op == PTX_OP_mbarrier)
+        return ptx_has(i, PTX_M_test_wait) || ptx_has(i, PTX_M_try_wait);
+    return i->op == PTX_OP_barrier && ptx_has(i, PTX_M_cluster) && ptx_has(i, PTX_M_wait);
+}
+
 bool jit_is_polling_load(const struct ptx_instr *i)
 {
-    if (i->op == PTX_OP_atom)
+    if (i->op == PTX_OP_atom || is_wait_(i))
         return true;
     return i->op == PTX_OP_ld && (ptx_has(i, PTX_M_volatile) || ptx_has(i, PTX_M_relaxed) ||
                                   ptx_has(i, PTX_M_acquire) || ptx_has(i, PTX_M_mmio));
@@ -87,7 +95,7 @@ static bool make_blocks_(struct cfg *c)
     c->blocks = arena_alloc(&k->arena, sizeof *c->blocks * (size_t)c->n);
     bool ok = true;
     for (int32_t n = 0, b = -1; ok && n < ni; n++) {
-        if (k->is_function && is_barrier_(&k->instrs[n])) {
+        if (k->is_function && (is_barrier_(&k->instrs[n]) || is_wait_(&k->instrs[n]))) {
             ok = diag_set(k->diag, k->instrs[n].line, k->instrs[n].column,
                           "a barrier in %s, which is recursive or called through a pointer, is not "
                           "supported",
@@ -425,7 +433,8 @@ static bool find_partial_(struct jkernel *k)
     bool reduces = false;
     for (size_t n = 0; n < k->ninstrs; n++) {
         const struct ptx_instr *i = &k->instrs[n];
-        if ((i->op != PTX_OP_bar && i->op != PTX_OP_barrier) || ptx_has(i, PTX_M_warp))
+        if ((i->op != PTX_OP_bar && i->op != PTX_OP_barrier) || ptx_has(i, PTX_M_warp) ||
+            ptx_has(i, PTX_M_cluster))
             continue;
         reduces |= ptx_has(i, PTX_M_red);
         k->has_partial |= ptx_has(i, PTX_M_arrive) || (!ptx_has(i, PTX_M_red) && i->noperands > 1);

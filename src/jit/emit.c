@@ -170,7 +170,8 @@ void emit_suspend(struct emit *e, const struct jblock *blk)
     LLVMBasicBlockRef out = new_bb(e, "spun"), on = new_bb(e, "spin");
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLE, left, c32(e, 0), ""), out, on);
     LLVMPositionBuilderAtEnd(b, out);
-    LLVMBuildStore(b, c32(e, 1), e->spun_slot);
+    LLVMValueRef spun = LLVMBuildLoad2(b, e->i32, e->spun_slot, "");
+    LLVMBuildStore(b, LLVMBuildAdd(b, spun, c32(e, 1), ""), e->spun_slot);
     leave_(e, blk, false);
     LLVMPositionBuilderAtEnd(b, on);
     flow_goto(e, blk->succ[0]);
@@ -432,8 +433,9 @@ static void emit_dispatch_(struct emit *e, LLVMBasicBlockRef *regions)
     LLVMValueRef votes = byte_offset(e, e->blk, c64(e, FIELD(scratch)));
     if (k->has_poll) {
         LLVMBasicBlockRef out = new_bb(e, "yield");
+        /* once as many have spun in vain as there are warps, waiting here is no use */
         LLVMValueRef spun = LLVMBuildLoad2(b, e->i32, e->spun_slot, "");
-        LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, spun, c32(e, 0), ""), out, scan);
+        LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntUGE, spun, e->nwarps, ""), out, scan);
         LLVMPositionBuilderAtEnd(b, out);
         LLVMBuildRet(b, c32(e, JIT_SUSPENDED));
     } else {

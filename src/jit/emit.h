@@ -37,10 +37,12 @@ struct emit {
     LLVMBasicBlockRef entry, dispatch, suspend;
     LLVMValueRef next_slot; /* kernels in lockstep: the resume point that follows, 0: done */
     uint64_t *next_set;     /* ... those that may follow the region being emitted */
-    LLVMValueRef w_slot, phase_slot, spun_slot; /* current warp, barrier phase, polls ran out */
+    LLVMValueRef w_slot, phase_slot, spun_slot; /* current warp, barrier phase, how often polls ran
+                                                   out in this call */
     LLVMValueRef mma_file;                      /* registers of a matrix product, NULL: none yet */
-    LLVMValueRef safe;                          /* 16 readable bytes for lanes not active */
-    LLVMValueRef sp; /* functions: where this frame starts in the local window (i64) */
+    LLVMValueRef rows; /* what helpers are given and give, NULL: none yet */
+    LLVMValueRef safe; /* 16 readable bytes for lanes not active */
+    LLVMValueRef sp;   /* functions: where this frame starts in the local window (i64) */
     struct storage *regs;
     LLVMValueRef live_slot;     /* i32: threads of the warp that have not ended */
     LLVMValueRef *pending_slot; /* per block: i32 lanes waiting there; NULL where `alone` */
@@ -170,6 +172,28 @@ bool emit_matrix_move(struct emit *e, const struct ptx_instr *i);
 /* cp.async and its groups: copies are made at once, so that there is never one to wait for. */
 bool emit_async(struct emit *e, const struct ptx_instr *i);
 bool async_supported(const struct ptx_instr *i, struct diag *d);
+
+/* ---- emit_barrier.c, emit_cluster.c -----------------------------------------------------------
+ */
+
+/* Rows of 32 numbers of 64 bits that helpers of the grid room are given and give back. */
+enum { HELPER_ROWS = 6 };
+LLVMValueRef emit_rows(struct emit *e, unsigned first);
+void emit_row_store(struct emit *e, unsigned row, LLVMValueRef v32i64);
+LLVMValueRef emit_row_load(struct emit *e, unsigned row);
+/* Writes a register from a row; a predicate is what is not zero. */
+void emit_row_result(struct emit *e, const struct ptx_operand *d, unsigned row, unsigned type);
+/* Calls a helper by its whole name. */
+LLVMValueRef emit_helper(struct emit *e, const char *name, LLVMTypeRef result, LLVMValueRef *args,
+                         unsigned n);
+
+bool emit_mbarrier(struct emit *e, const struct ptx_instr *i);
+/* barrier.cluster.arrive, and the question that .wait has become: may the warp go on? */
+void emit_cluster_barrier(struct emit *e, const struct ptx_instr *i);
+/* cvta and isspacep of .shared::cluster; mapa, getctarank. */
+bool emit_cluster_cvta(struct emit *e, const struct ptx_instr *i);
+bool emit_cluster_isspacep(struct emit *e, const struct ptx_instr *i);
+bool emit_cluster_address(struct emit *e, const struct ptx_instr *i);
 
 /* ---- emit.c ---------------------------------------------------------------------------------- */
 

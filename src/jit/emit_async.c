@@ -1,7 +1,9 @@
-/* emit_async: cp.async, copies of 4, 8 or 16 bytes a lane from global to shared memory.
+/* emit_async: cp.async, copies of 4, 8 or 16 bytes a lane from global to shared memory, and
+ * cp.async.bulk, copies and reductions of ranges, which the grid room's helper makes.
  *
  * The copy is made where it is issued, which the ISA allows: a group that is waited for has ended
- * then, so committing and waiting are nothing. */
+ * then, so committing and waiting are nothing, and a barrier object that is told of a copy's end is
+ * told at once. */
 #include "jit/emit.h"
 
 static bool is_copy_(const struct ptx_instr *i)
@@ -12,11 +14,10 @@ static bool is_copy_(const struct ptx_instr *i)
 
 bool async_supported(const struct ptx_instr *i, struct diag *d)
 {
-    if (ptx_has(i, PTX_M_bulk) || ptx_has(i, PTX_M_reduce))
-        return diag_set(d, i->line, i->column, "cp.async.bulk is not supported");
-    if (ptx_has(i, PTX_M_mbarrier))
-        return diag_set(d, i->line, i->column, "cp.async.mbarrier.arrive is not supported");
-    if (!is_copy_(i))
+    if (ptx_has(i, PTX_M_tensor))
+        return diag_set(d, i->line, i->column, "cp%s.async.bulk with a tensor map is not supported",
+                        ptx_has(i, PTX_M_reduce) ? ".reduce" : "");
+    if (ptx_has(i, PTX_M_bulk) || ptx_has(i, PTX_M_mbarrier) || !is_copy_(i))
         return true;
     uint64_t n = i->operands[2].imm;
     if (i->operands[2].kind != PTX_OPR_IMM || (n != 16 && (n != 4 && n != 8)) ||
@@ -110,8 +111,90 @@ static void load_counted_(struct emit *e, const struct ptx_instr *ld,
     }
 }
 
+static enum jit_element element_(unsigned type)
+{
+    switch (type) {
+    case PTX_S32: return JIT_S32;
+    case PTX_U64:
+    case PTX_B64: return JIT_U64;
+    case PTX_S64: return JIT_S64;
+    case PTX_F16: return JIT_F16;
+    case PTX_BF16: return JIT_BF16;
+    case PTX_F32: return JIT_F32;
+    case PTX_F64: return JIT_F64;
+    default: return JIT_U32;
+    }
+}
+
+/* What cp.reduce.async.bulk does to each element, as weir_rt_bulk takes it; 0: a plain copy. */
+static uint32_t reduction_(const struct ptx_instr *i)
+{
+    static const struct {
+        enum ptx_mod mod;
+        enum jit_reduce reduce;
+    } ops[] = {{PTX_M_add, JIT_REDUCE_ADD}, {PTX_M_min, JIT_REDUCE_MIN},
+               {PTX_M_max, JIT_REDUCE_MAX}, {PTX_M_inc, JIT_REDUCE_INC},
+               {PTX_M_dec, JIT_REDUCE_DEC}, {PTX_M_and, JIT_REDUCE_AND},
+               {PTX_M_or, JIT_REDUCE_OR},   {PTX_M_xor, JIT_REDUCE_XOR}};
+    for (size_t n = 0; ptx_has(i, PTX_M_reduce) && n < WEIR_COUNT(ops); n++)
+        if (ptx_has(i, ops[n].mod))
+            return (uint32_t)(ops[n].reduce + 1) | (uint32_t)element_(i->types[0]) << 8;
+    return 0;
+}
+
+/* to, from, bytes {, barrier {, set of blocks}}, all addresses generic (flatten_lower.c). */
+static void emit_bulk_(struct emit *e, const struct ptx_instr *i)
+{
+    const struct ptx_operand *o = i->operands;
+    bool tells = ptx_has(i, PTX_M_mbarrier__complete_tx__bytes);
+    bool many = ptx_has(i, PTX_M_multicast__cluster);
+    if (ptx_has(i, PTX_M_prefetch) || ptx_has(i, PTX_M_commit_group) ||
+        ptx_has(i, PTX_M_wait_group))
+        return;
+    emit_row_store(e, 0, address_vector(e, &o[0], PTX_SPACE_GENERIC));
+    emit_row_store(e, 1, address_vector(e, &o[1], PTX_SPACE_GENERIC));
+    emit_row_store(e, 2, LLVMBuildZExt(e->alu.b, operand_vector(e, &o[2], PTX_U32), e->v32i64, ""));
+    if (tells)
+        emit_row_store(e, 3, address_vector(e, &o[3], PTX_SPACE_GENERIC));
+    if (many)
+        emit_row_store(e, 4,
+                       LLVMBuildZExt(e->alu.b, operand_vector(e, &o[4], PTX_U16), e->v32i64, ""));
+    LLVMValueRef none = LLVMConstNull(e->ptr);
+    LLVMValueRef args[8] = {e->blk,
+                            c32(e, reduction_(i)),
+                            mask_bits(e),
+                            emit_rows(e, 0),
+                            emit_rows(e, 1),
+                            emit_rows(e, 2),
+                            tells ? emit_rows(e, 3) : none,
+                            many ? emit_rows(e, 4) : none};
+    emit_helper(e, "weir_rt_bulk", LLVMVoidTypeInContext(e->alu.ctx), args, 8);
+}
+
+/* cp.async.mbarrier.arrive: all copies so far have ended. Without .noinc the arrival expected is
+ * one more, and that one comes at once: nothing changes. */
+static bool emit_arrival_(struct emit *e, const struct ptx_instr *i)
+{
+    if (!ptx_has(i, PTX_M_noinc))
+        return true;
+    struct ptx_operand ops[2] = {{.kind = PTX_OPR_SINK, .reg = -1}, i->operands[0]};
+    struct ptx_instr arrive = *i;
+    arrive.op = PTX_OP_mbarrier;
+    arrive.nmods = 1;
+    arrive.mods[0] = PTX_M_arrive;
+    arrive.operands = ops;
+    arrive.noperands = 2;
+    return emit_mbarrier(e, &arrive);
+}
+
 bool emit_async(struct emit *e, const struct ptx_instr *i)
 {
+    if (ptx_has(i, PTX_M_bulk)) {
+        emit_bulk_(e, i);
+        return true;
+    }
+    if (ptx_has(i, PTX_M_mbarrier))
+        return emit_arrival_(e, i);
     if (!is_copy_(i))
         return true;
     unsigned bytes = (unsigned)i->operands[2].imm;

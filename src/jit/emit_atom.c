@@ -33,10 +33,37 @@ struct atomic {
     unsigned type;      /* enum ptx_type */
     LLVMTypeRef elem;   /* integer of its width, or float or double for their arithmetic */
     LLVMTypeRef packed; /* <2 x half> and the like, NULL otherwise */
+    unsigned bytes;     /* of an element */
     bool shared, is_signed;
     LLVMValueRef at, b, c, out; /* arrays of 32: addresses, operands, old values (or NULL) */
     LLVMValueRef base;          /* pointer that addresses are offsets from, or NULL */
 };
+
+/* The smaller or larger of halves: of a number and a NaN the number, of two NaNs the canonical one.
+ */
+static LLVMValueRef half_bound_(struct emit *e, const struct atomic *a, LLVMValueRef old,
+                                LLVMValueRef x)
+{
+    LLVMBuilderRef b = e->alu.b;
+    bool pair = LLVMGetTypeKind(a->packed) == LLVMVectorTypeKind;
+    LLVMTypeRef wide = pair ? LLVMVectorType(e->f32, 2) : e->f32;
+    LLVMTypeRef bits = pair ? LLVMVectorType(e->i16, 2) : e->i16;
+    LLVMValueRef args[2] = {LLVMBuildFPExt(b, LLVMBuildBitCast(b, old, a->packed, ""), wide, ""),
+                            LLVMBuildFPExt(b, LLVMBuildBitCast(b, x, a->packed, ""), wide, "")};
+    LLVMValueRef lt =
+        LLVMBuildFCmp(b, a->op == PTX_M_min ? LLVMRealOLT : LLVMRealOGT, args[0], args[1], "");
+    LLVMValueRef eq = LLVMBuildFCmp(b, LLVMRealOEQ, args[0], args[1], "");
+    LLVMValueRef old_nan = LLVMBuildFCmp(b, LLVMRealUNO, args[0], args[0], "");
+    LLVMValueRef x_nan = LLVMBuildFCmp(b, LLVMRealUNO, args[1], args[1], "");
+    LLVMValueRef o = LLVMBuildBitCast(b, old, bits, ""), y = LLVMBuildBitCast(b, x, bits, "");
+    LLVMValueRef both = a->op == PTX_M_min ? LLVMBuildOr(b, o, y, "") : LLVMBuildAnd(b, o, y, "");
+    LLVMValueRef r = LLVMBuildSelect(b, LLVMBuildOr(b, lt, x_nan, ""), o, y, "");
+    r = LLVMBuildSelect(b, eq, both, r, "");
+    LLVMValueRef nan = LLVMConstInt(e->i16, 0x7fff, false);
+    r = LLVMBuildSelect(b, LLVMBuildAnd(b, old_nan, x_nan, ""), pair ? splat(e, nan, 2) : nan, r,
+                        "");
+    return LLVMBuildBitCast(b, r, a->elem, "");
+}
 
 /* The new value, from the old one and the operand. */
 static LLVMValueRef apply_(struct emit *e, const struct atomic *a, LLVMValueRef old, LLVMValueRef x,
@@ -61,6 +88,8 @@ static LLVMValueRef apply_(struct emit *e, const struct atomic *a, LLVMValueRef 
     case PTX_M_cas: return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntEQ, old, x, ""), c, old, "");
     case PTX_M_min:
     case PTX_M_max: {
+        if (a->packed != NULL)
+            return half_bound_(e, a, old, x);
         LLVMIntPredicate p = a->op == PTX_M_min ? (a->is_signed ? LLVMIntSLT : LLVMIntULT)
                                                 : (a->is_signed ? LLVMIntSGT : LLVMIntUGT);
         return LLVMBuildSelect(b, LLVMBuildICmp(b, p, old, x, ""), old, x, "");
@@ -79,7 +108,7 @@ static LLVMValueRef apply_(struct emit *e, const struct atomic *a, LLVMValueRef 
 
 static int machine_op_(const struct atomic *a)
 {
-    if (a->packed != NULL)
+    if (a->packed != NULL || a->bytes > 8)
         return -1;
     bool is_int = LLVMGetTypeKind(a->elem) == LLVMIntegerTypeKind;
     switch (a->op) {
@@ -102,6 +131,7 @@ static LLVMValueRef swap_loop_(struct emit *e, const struct atomic *a, LLVMValue
 {
     LLVMBuilderRef b = e->alu.b;
     LLVMValueRef first = LLVMBuildLoad2(b, a->elem, p, "");
+    LLVMSetAlignment(first, a->bytes);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(b), loop = new_bb(e, "cas"),
                       done = new_bb(e, "casd");
     LLVMBuildBr(b, loop);
@@ -123,7 +153,8 @@ static LLVMValueRef one_(struct emit *e, const struct atomic *a, LLVMValueRef p,
     LLVMBuilderRef b = e->alu.b;
     if (a->shared) {
         LLVMValueRef old = LLVMBuildLoad2(b, a->elem, p, "");
-        LLVMBuildStore(b, apply_(e, a, old, x, c), p);
+        LLVMSetAlignment(old, a->bytes);
+        LLVMSetAlignment(LLVMBuildStore(b, apply_(e, a, old, x, c), p), a->bytes);
         return old;
     }
     if (a->op == PTX_M_cas) {
@@ -207,16 +238,14 @@ static LLVMValueRef reduce_(struct emit *e, const struct atomic *a, LLVMValueRef
 
 /* All lanes reduce into one address and nobody wants the old values: one memory operation. */
 static bool combined_(struct emit *e, struct atomic *a, const struct ptx_operand *at,
-                      const struct ptx_operand *data, LLVMValueRef v)
+                      LLVMValueRef v, LLVMValueRef addr)
 {
     struct shape sh = shape_address(e->k, at);
     LLVMValueRef id = identity_(e, a);
-    if (id == NULL || !shape_uniform(&sh) || a->out != NULL)
+    if (id == NULL || !shape_uniform(&sh))
         return false;
-    (void)data;
     if (e->mask != NULL)
         v = LLVMBuildSelect(e->alu.b, mask_vector(e), v, splat(e, id, JIT_WARP), "");
-    LLVMValueRef addr = address_vector(e, at, a->shared ? PTX_SPACE_SHARED : PTX_SPACE_GLOBAL);
     LLVMValueRef p = LLVMBuildIntToPtr(
         e->alu.b, LLVMBuildExtractElement(e->alu.b, addr, c32(e, 0), ""), e->ptr, "");
     one_(e, a, p, reduce_(e, a, v), NULL);
@@ -233,43 +262,86 @@ static unsigned operation_(const struct ptx_instr *i)
     return PTX_M_NONE;
 }
 
-bool emit_atomic(struct emit *e, const struct ptx_instr *i)
+/* Faults where an active lane's address is not a multiple of `bytes`. */
+static void check_aligned_(struct emit *e, LLVMValueRef at, unsigned bytes)
 {
-    struct atomic a = {.op = operation_(i), .type = i->types[i->ntypes - 1]};
-    bool wants = i->op == PTX_OP_atom;
-    const struct ptx_operand *at = &i->operands[wants ? 1 : 0], *data = at + 1;
-    const struct ptx_operand *d = wants ? &i->operands[0] : NULL;
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef low = LLVMBuildAnd(b, at, splat(e, c64(e, bytes - 1), JIT_WARP), "");
+    LLVMValueRef odd = bits_of(e, LLVMBuildICmp(b, LLVMIntNE, low, LLVMConstNull(e->v32i64), ""));
+    odd = LLVMBuildAnd(b, odd, mask_bits(e), "");
+    LLVMBasicBlockRef yes = new_bb(e, "misaligned"), no = new_bb(e, "aligned");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, odd, c32(e, 0), ""), yes, no);
+    LLVMPositionBuilderAtEnd(b, yes);
+    emit_fault(e, JIT_FAULT_MISALIGNED, odd, NULL);
+    LLVMBuildUnreachable(b);
+    LLVMPositionBuilderAtEnd(b, no);
+}
+
+/* What the instruction does to one element, as far as that is the same for all of a vector. */
+static bool describe_(struct emit *e, const struct ptx_instr *i, struct atomic *a)
+{
+    *a = (struct atomic){.op = operation_(i), .type = i->types[i->ntypes - 1]};
     bool is_half =
-        a.type == PTX_F16 || a.type == PTX_BF16 || a.type == PTX_F16X2 || a.type == PTX_BF16X2;
-    bool is_float = a.type == PTX_F32 || a.type == PTX_F64;
-    if (a.op == PTX_M_NONE || a.type == PTX_B128 || ((is_half || is_float) && a.op != PTX_M_add) ||
-        i->vec > 1)
+        a->type == PTX_F16 || a->type == PTX_BF16 || a->type == PTX_F16X2 || a->type == PTX_BF16X2;
+    bool is_float = a->type == PTX_F32 || a->type == PTX_F64;
+    if (a->op == PTX_M_NONE || (is_float && a->op != PTX_M_add))
         return diag_set(e->k->diag, i->line, i->column, "this form of %s is not supported",
                         ptx_op_name(i->op));
-    unsigned bits = ptx_type_bits((enum ptx_type)a.type);
-    a.elem = is_float ? scalar_type(e, a.type) : LLVMIntTypeInContext(e->alu.ctx, bits);
+    unsigned bits = ptx_type_bits((enum ptx_type)a->type);
+    a->bytes = bits / 8;
+    a->elem = is_float ? scalar_type(e, a->type) : LLVMIntTypeInContext(e->alu.ctx, bits);
     if (is_half) {
-        LLVMTypeRef h = a.type == PTX_F16 || a.type == PTX_F16X2
+        LLVMTypeRef h = a->type == PTX_F16 || a->type == PTX_F16X2
                             ? LLVMHalfTypeInContext(e->alu.ctx)
                             : LLVMBFloatTypeInContext(e->alu.ctx);
-        a.packed = bits == 32 ? LLVMVectorType(h, 2) : h;
+        a->packed = bits == 32 ? LLVMVectorType(h, 2) : h;
     }
-    a.is_signed = ptx_type_is_signed((enum ptx_type)a.type);
-    a.shared = mem_space(i) == PTX_SPACE_SHARED;
-    if (d != NULL && d->kind == PTX_OPR_REG)
-        a.out = new_slot(e, LLVMVectorType(a.elem, JIT_WARP), "old");
-    LLVMValueRef v = as_elem_(e, operand_vector(e, data, a.type), a.elem);
-    if (combined_(e, &a, at, data, v))
-        return true;
-    LLVMValueRef addr = address_vector(e, at, mem_space(i));
-    a.at = array_of_(e, addr);
-    a.b = array_of_(e, v);
+    a->is_signed = ptx_type_is_signed((enum ptx_type)a->type);
+    a->shared = mem_space(i) == PTX_SPACE_SHARED;
+    return true;
+}
+
+static const struct ptx_operand *element_(const struct ptx_operand *o, unsigned k)
+{
+    return o->kind == PTX_OPR_VEC ? &o->items[k] : o;
+}
+
+/* The elements of a vector are atomics of their own, one after the other. */
+bool emit_atomic(struct emit *e, const struct ptx_instr *i)
+{
+    struct atomic a;
+    bool wants = i->op == PTX_OP_atom;
+    const struct ptx_operand *at = &i->operands[wants ? 1 : 0], *data = at + 1;
+    unsigned vec = i->vec > 1 ? i->vec : 1;
+    LLVMValueRef v[8], c = NULL, out[8] = {NULL};
+    if (!describe_(e, i, &a))
+        return false;
+    for (unsigned k = 0; k < vec; k++)
+        v[k] = as_elem_(e, operand_vector(e, element_(data, k), a.type), a.elem);
     if (a.op == PTX_M_cas)
-        a.c = array_of_(e, as_elem_(e, operand_vector(e, data + 1, a.type), a.elem));
-    for_active_lanes(e, mask_bits(e), lane_body_, &a);
-    if (a.out != NULL) {
-        LLVMValueRef old = LLVMBuildLoad2(e->alu.b, LLVMVectorType(a.elem, JIT_WARP), a.out, "");
-        write_vector(e, d->reg, old, a.type);
+        c = as_elem_(e, operand_vector(e, data + 1, a.type), a.elem);
+    LLVMValueRef addr = address_vector(e, at, mem_space(i));
+    check_aligned_(e, addr, a.bytes * vec);
+    if (!wants && vec == 1 && combined_(e, &a, at, v[0], addr))
+        return true;
+    for (unsigned k = 0; k < vec; k++) {
+        if (k > 0)
+            addr = LLVMBuildAdd(e->alu.b, addr, splat(e, c64(e, a.bytes), JIT_WARP), "");
+        a.at = array_of_(e, addr);
+        a.b = array_of_(e, v[k]);
+        a.c = c != NULL ? array_of_(e, c) : NULL;
+        if (wants && element_(&i->operands[0], k)->kind == PTX_OPR_REG)
+            a.out = out[k] = new_slot(e, LLVMVectorType(a.elem, JIT_WARP), "old");
+        else
+            a.out = NULL;
+        for_active_lanes(e, mask_bits(e), lane_body_, &a);
+    }
+    for (unsigned k = 0; k < vec; k++) {
+        if (out[k] == NULL)
+            continue;
+        LLVMTypeRef t = LLVMVectorType(a.elem, JIT_WARP);
+        write_vector(e, element_(&i->operands[0], k)->reg, LLVMBuildLoad2(e->alu.b, t, out[k], ""),
+                     a.type);
     }
     return true;
 }

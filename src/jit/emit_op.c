@@ -84,6 +84,11 @@ LLVMValueRef sreg_scalar(struct emit *e, const struct ptx_operand *o, unsigned s
     case PTX_SR_total_smem_size: return block_field(e, FIELD(total_shared), e->i32, false);
     case PTX_SR_dynamic_smem_size: return block_field(e, FIELD(dynamic_shared), e->i32, false);
     case PTX_SR_WARP_SZ: return c32(e, JIT_WARP);
+    case PTX_SR_aggr_smem_size: return block_field(e, FIELD(total_shared), e->i32, false);
+    case PTX_SR_cluster_ctarank: return block_field(e, FIELD(cluster_rank), e->i32, false);
+    case PTX_SR_cluster_nctarank: return block_field(e, FIELD(cluster_size), e->i32, false);
+    case PTX_SR_is_explicit_cluster:
+        return LLVMBuildTrunc(b, block_field(e, FIELD(explicit_cluster), e->i32, false), e->i1, "");
     default: return c32(e, 0);
     }
 }
@@ -217,13 +222,15 @@ static LLVMValueRef local_bases_(struct emit *e)
 /* Start of the window of a space: NULL for spaces whose addresses are the process's. */
 static LLVMValueRef window_(struct emit *e, unsigned space)
 {
-    if (space == PTX_SPACE_SHARED || space == PTX_SPACE_SHARED_CLUSTER)
+    if (space == PTX_SPACE_SHARED)
         return LLVMBuildPtrToInt(e->alu.b, e->shared, e->i64, "");
     return NULL;
 }
 
 static bool emit_cvta_(struct emit *e, const struct ptx_instr *i)
 {
+    if (i->spaces[0] == PTX_SPACE_SHARED_CLUSTER)
+        return emit_cluster_cvta(e, i);
     LLVMBuilderRef b = e->alu.b;
     struct shape sh = shape_of(e->k, i, 0);
     unsigned type = i->types[0], space = i->spaces[0];
@@ -254,6 +261,8 @@ static bool emit_cvta_(struct emit *e, const struct ptx_instr *i)
 /* isspacep: does a generic address lie in this block's (or thread's) window? */
 static bool emit_isspacep_(struct emit *e, const struct ptx_instr *i)
 {
+    if (i->spaces[0] == PTX_SPACE_SHARED_CLUSTER)
+        return emit_cluster_isspacep(e, i);
     LLVMBuilderRef b = e->alu.b;
     unsigned space = i->spaces[0];
     LLVMValueRef a = operand_vector(e, &i->operands[1], PTX_U64);
@@ -272,8 +281,7 @@ static bool emit_isspacep_(struct emit *e, const struct ptx_instr *i)
         LLVMBuildICmp(b, LLVMIntULT, off, splat(e, c64(e, param_bytes), JIT_WARP), "");
     LLVMValueRef r;
     switch (space) {
-    case PTX_SPACE_SHARED:
-    case PTX_SPACE_SHARED_CLUSTER: r = in_shared; break;
+    case PTX_SPACE_SHARED: r = in_shared; break;
     case PTX_SPACE_LOCAL: r = in_local; break;
     case PTX_SPACE_PARAM: r = in_param; break;
     case PTX_SPACE_CONST:
@@ -596,6 +604,35 @@ void emit_fault(struct emit *e, unsigned kind, LLVMValueRef mask, LLVMValueRef a
     LLVMBuildCall2(e->alu.b, t, f, args, 4, "");
 }
 
+/* alloca d, sp, size, align, sp (flatten_lower.c): addresses of the local window, behind the
+ * kernel's variables. */
+static bool emit_alloca_(struct emit *e, const struct ptx_instr *i)
+{
+    LLVMBuilderRef b = e->alu.b;
+    const struct ptx_operand *o = i->operands;
+    uint64_t align = o[3].imm != 0 ? o[3].imm : 1;
+    LLVMValueRef sp = operand_vector(e, &o[4], PTX_U64);
+    sp = LLVMBuildAdd(b, sp, splat(e, c64(e, e->k->local_bytes + align - 1), JIT_WARP), "");
+    sp = LLVMBuildAnd(b, sp, splat(e, c64(e, ~(align - 1)), JIT_WARP), "");
+    LLVMValueRef size = operand_vector(e, &o[2], PTX_U64);
+    if (ptx_type_bits((enum ptx_type)i->types[0]) == 32)
+        size = LLVMBuildAnd(b, size, splat(e, c64(e, 0xffffffff), JIT_WARP), "");
+    LLVMValueRef end = LLVMBuildAdd(b, sp, size, "");
+    LLVMValueRef over = LLVMBuildICmp(b, LLVMIntUGT, end, splat(e, e->local_stride, JIT_WARP), "");
+    over = LLVMBuildOr(b, over, LLVMBuildICmp(b, LLVMIntULT, end, sp, ""), "");
+    LLVMValueRef lanes = LLVMBuildAnd(b, bits_of(e, over), mask_bits(e), "");
+    LLVMBasicBlockRef bad = new_bb(e, "overflow"), fits = new_bb(e, "fits");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, lanes, c32(e, 0), ""), bad, fits);
+    LLVMPositionBuilderAtEnd(b, bad);
+    emit_fault(e, JIT_FAULT_STACK, lanes, NULL);
+    LLVMBuildUnreachable(b);
+    LLVMPositionBuilderAtEnd(b, fits);
+    end = LLVMBuildSub(b, end, splat(e, c64(e, e->k->local_bytes), JIT_WARP), "");
+    write_vector(e, o[0].reg, sp, PTX_B64);
+    write_vector(e, o[1].reg, end, PTX_B64);
+    return true;
+}
+
 static void emit_fence_(struct emit *e, const struct ptx_instr *i)
 {
     bool strong = i->op == PTX_OP_membar ? !ptx_has(i, PTX_M_cta)
@@ -626,7 +663,9 @@ bool emit_instr(struct emit *e, const struct ptx_instr *i)
     case PTX_OP_redux: return emit_warp_op(e, i);
     case PTX_OP_bar:
     case PTX_OP_barrier: /* what is not a warp's business ends its block (cfg.c) or is an arrival */
-        if (ptx_has(i, PTX_M_arrive))
+        if (ptx_has(i, PTX_M_cluster))
+            emit_cluster_barrier(e, i);
+        else if (ptx_has(i, PTX_M_arrive))
             emit_arrive(e, i);
         else
             emit_fence_(e, i); /* .warp: lanes of a warp run in step */
@@ -636,9 +675,18 @@ bool emit_instr(struct emit *e, const struct ptx_instr *i)
     case PTX_OP_prefetch: /* hints: leaving them out changes nothing */
     case PTX_OP_prefetchu:
     case PTX_OP_applypriority:
+    case PTX_OP_discard:
+    case PTX_OP_setmaxnreg:
     case PTX_OP_nanosleep:
     case PTX_OP_pmevent:
     case PTX_OP_griddepcontrol: return true;
+    case PTX_OP_createpolicy: /* what is made is only ever a hint */
+        write_uniform(e, i->operands[0].reg, c64(e, 0), PTX_B64);
+        return true;
+    case PTX_OP_mbarrier: return emit_mbarrier(e, i);
+    case PTX_OP_mapa:
+    case PTX_OP_getctarank: return emit_cluster_address(e, i);
+    case PTX_OP_alloca: return emit_alloca_(e, i);
     case PTX_OP_trap:
     case PTX_OP_brkpt: emit_fault(e, JIT_FAULT_TRAP, mask_bits(e), NULL); return true;
     case PTX_OP_call: return emit_call(e, i);
@@ -672,9 +720,21 @@ bool emit_supported(const struct ptx_instr *i, struct diag *d)
     case PTX_OP_prefetch:
     case PTX_OP_prefetchu:
     case PTX_OP_applypriority:
+    case PTX_OP_discard:
+    case PTX_OP_createpolicy:
+    case PTX_OP_setmaxnreg:
     case PTX_OP_nanosleep:
     case PTX_OP_pmevent:
     case PTX_OP_griddepcontrol:
+    case PTX_OP_mbarrier:
+    case PTX_OP_mapa:
+    case PTX_OP_getctarank:
+    case PTX_OP_alloca:
+    case PTX_OP_stacksave:
+    case PTX_OP_stackrestore:
+    case PTX_OP_fence:
+    case PTX_OP_cvta:
+    case PTX_OP_isspacep:
     case PTX_OP_membar:
     case PTX_OP_shfl:
     case PTX_OP_vote:
@@ -682,38 +742,18 @@ bool emit_supported(const struct ptx_instr *i, struct diag *d)
     case PTX_OP_activemask:
     case PTX_OP_elect:
     case PTX_OP_redux: return true;
-    case PTX_OP_fence:
-        if (ptx_has(i, PTX_M_proxy) || ptx_has(i, PTX_M_mbarrier_init))
-            return diag_set(d, i->line, i->column, "fence.proxy is not supported");
-        return true;
     case PTX_OP_mov: return true;
-    case PTX_OP_cvta:
-    case PTX_OP_isspacep:
-        if (i->spaces[0] == PTX_SPACE_SHARED_CLUSTER)
-            return diag_set(d, i->line, i->column, "%s.shared::cluster is not supported",
-                            ptx_op_name(i->op));
-        return true;
     case PTX_OP_ld:
     case PTX_OP_ldu:
     case PTX_OP_st:
     case PTX_OP_atom:
-    case PTX_OP_red:
-        if (i->nspaces > 0 && i->spaces[0] == PTX_SPACE_SHARED_CLUSTER)
-            return diag_set(d, i->line, i->column, "%s.shared::cluster is not supported",
-                            ptx_op_name(i->op));
-        if (i->types[0] == PTX_B128)
-            return diag_set(d, i->line, i->column, "%s.b128 is not supported", ptx_op_name(i->op));
-        if ((i->op == PTX_OP_atom || i->op == PTX_OP_red) && i->vec > 1)
-            return diag_set(d, i->line, i->column, "%s of vectors is not supported",
-                            ptx_op_name(i->op));
-        return true;
+    case PTX_OP_red: return true;
     case PTX_OP_bar:
     case PTX_OP_barrier:
         if (ptx_has(i, PTX_M_warp))
             return true;
         if (ptx_has(i, PTX_M_cluster))
-            return diag_set(d, i->line, i->column, "%s.cluster is not supported",
-                            ptx_op_name(i->op));
+            return true;
         if (ptx_has(i, PTX_M_red) && i->noperands > 3)
             return diag_set(d, i->line, i->column, "%s.red with a thread count is not supported",
                             ptx_op_name(i->op));

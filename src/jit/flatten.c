@@ -241,6 +241,11 @@ static bool inline_call_(struct flattener *f, struct activation *act, const stru
     for (int n = 0; n < func->nregs; n++)
         flat_reg(k, func->regs[n].name, func->regs[n].type);
     bool ok = true;
+    int32_t sp = -1;
+    if (f->sp >= 0) { /* what the callee allocates goes when it returns */
+        sp = flat_reg(k, "stack", PTX_B64);
+        flat_push_mov(k, call, sp, flat_reg_operand(f->sp), PTX_B64);
+    }
     for (int n = 0; ok && n < c->nargs; n++)
         ok = bind_(f, act, &callee, call, func->params[n],
                    func->param_regs ? func->param_regs[n] : -1, &c->args[n], false);
@@ -248,6 +253,8 @@ static bool inline_call_(struct flattener *f, struct activation *act, const stru
         ok = bind_(f, act, &callee, call, func->rets[n], func->ret_regs ? func->ret_regs[n] : -1,
                    &c->rets[n], true);
     ok = ok && flatten_func_(f, &callee);
+    if (ok && sp >= 0)
+        flat_push_mov(k, call, f->sp, flat_reg_operand(sp), PTX_B64);
     for (int n = 0; ok && n < c->nrets; n++) {
         const struct ptx_operand *to = &c->rets[n];
         if (to->kind != PTX_OPR_REG)
@@ -371,6 +378,7 @@ static bool flatten_func_(struct flattener *f, struct activation *act)
                 }
             } else {
                 i->guard = -1;
+                ok = flat_lower(f);
             }
         }
         if (skip >= 0)
@@ -439,9 +447,38 @@ static bool check_exits_(const struct jkernel *k)
     return true;
 }
 
+/* Does any function of the module use alloca or its stack? */
+static bool allocates_(const struct ptx_module *m)
+{
+    for (int f = 0; f < m->nfuncs; f++)
+        for (int n = 0; n < m->funcs[f]->ninstrs; n++) {
+            unsigned op = m->funcs[f]->instrs[n].op;
+            if (op == PTX_OP_alloca || op == PTX_OP_stacksave || op == PTX_OP_stackrestore)
+                return true;
+        }
+    return false;
+}
+
+/* alloca takes from where the frames of functions that are not inlined would lie. */
+static bool check_stack_(struct jkernel *k)
+{
+    for (size_t n = 0; n < k->ninstrs; n++) {
+        const struct ptx_instr *i = &k->instrs[n];
+        if (i->op != PTX_OP_alloca)
+            continue;
+        if (k->has_calls || k->is_function)
+            return diag_set(k->diag, i->line, i->column,
+                            "alloca beside calls of functions that are recursive or reached "
+                            "through a pointer is not supported");
+        k->has_calls = true; /* the threads need a stack */
+        return true;
+    }
+    return true;
+}
+
 bool pass_flatten(struct jkernel *k)
 {
-    struct flattener f = {.k = k, .cc = -1};
+    struct flattener f = {.k = k, .cc = -1, .sp = -1};
     struct activation act = {.func = k->entry};
     for (int n = 0; n < k->entry->nregs; n++)
         flat_reg(k, k->entry->regs[n].name, k->entry->regs[n].type);
@@ -452,7 +489,12 @@ bool pass_flatten(struct jkernel *k)
         flat_place_formals(&f, &act);
     for (int n = 0; !k->is_function && n < k->entry->nparams; n++)
         ptr_map_put(&act.vars, k->entry->params[n], k->entry->params[n]);
+    if (allocates_(k->entry->module))
+        flat_push_mov(k, &(struct ptx_instr){0}, flat_stack(&f),
+                      (struct ptx_operand){.kind = PTX_OPR_IMM, .reg = -1}, PTX_B64);
     bool ok = flatten_func_(&f, &act);
+    if (ok && f.sp >= 0)
+        ok = check_stack_(k);
     if (ok && k->is_function) {
         ok = check_exits_(k);
         flat_store_results(&f, &act);

@@ -45,6 +45,7 @@ struct flattener {
     struct area **areas;
     size_t nareas, areas_cap;
     int32_t cc; /* the carry flag's register, -1 until used */
+    int32_t sp; /* the register of alloca's stack, -1 until used */
     int depth;
 };
 
@@ -58,6 +59,13 @@ void flat_push_mov(struct jkernel *k, const struct ptx_instr *at, int32_t dst,
                    struct ptx_operand src, uint8_t type);
 /* A new argument area, a clone of `from`. */
 struct area *flat_area(struct flattener *f, const struct ptx_var *from);
+
+/* The last instruction pushed becomes the simpler ones that it stands for, if it does
+ * (flatten_lower.c). */
+bool flat_lower(struct flattener *f);
+/* Where the stack of alloca stands, as an offset behind the kernel's local variables; its register
+ * is made when first asked for. */
+int32_t flat_stack(struct flattener *f);
 
 /* ---- argument areas (flatten_areas.c) -------------------------------------------------------- */
 

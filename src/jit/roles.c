@@ -29,9 +29,18 @@ int jit_ndst(const struct ptx_instr *i)
     case PTX_OP_griddepcontrol:
     case PTX_OP_stmatrix:
     case PTX_OP_cp: return 0;
+    case PTX_OP_mbarrier:
+        return ptx_has(i, PTX_M_arrive) || ptx_has(i, PTX_M_arrive_drop) ||
+               ptx_has(i, PTX_M_test_wait) || ptx_has(i, PTX_M_try_wait) ||
+               ptx_has(i, PTX_M_pending_count);
+    case PTX_OP_alloca: return 2; /* as flattening leaves it: with the stack pointer */
+    case PTX_OP_setmaxnreg: return 0;
     case PTX_OP_wmma: return ptx_has(i, PTX_M_store) ? 0 : 1;
     case PTX_OP_bar:
-    case PTX_OP_barrier: return ptx_has(i, PTX_M_red) ? 1 : 0;
+    case PTX_OP_barrier:
+        if (ptx_has(i, PTX_M_cluster)) /* a wait, as flattening leaves it */
+            return i->noperands;
+        return ptx_has(i, PTX_M_red) ? 1 : 0;
     case PTX_OP_shfl: return i->noperands - (ptx_has(i, PTX_M_sync) ? 4 : 3);
     case PTX_OP_match: return i->noperands - 2;
     case PTX_OP_elect: return i->noperands - 1;

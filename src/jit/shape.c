@@ -468,6 +468,15 @@ static struct shape general_(const struct shape *s, int n)
     return out;
 }
 
+/* The same in the whole warp if all sources are. */
+static struct shape together_(const struct shape *s, int n)
+{
+    for (int e = 0; e < n; e++)
+        if (!shape_uniform(&s[e]))
+            return VARYING;
+    return uniform_(0);
+}
+
 /* A load's result follows its address: one value per segment of equal addresses. */
 static struct shape loaded_(const struct jkernel *k, const struct ptx_instr *i)
 {
@@ -508,6 +517,17 @@ struct shape shape_of(const struct jkernel *k, const struct ptx_instr *i, int wh
     case PTX_OP_atom:
     case PTX_OP_match:
     case PTX_OP_elect: return i->op == PTX_OP_elect && which == 0 ? uniform_(0) : VARYING;
+    case PTX_OP_mbarrier:
+        if (ptx_has(i, PTX_M_arrive) || ptx_has(i, PTX_M_arrive_drop))
+            return VARYING; /* lanes arrive one after the other */
+        return together_(s, n);
+    case PTX_OP_mapa:
+    case PTX_OP_getctarank: return together_(s, n);
+    case PTX_OP_createpolicy: return uniform_(0);
+    case PTX_OP_isspacep:
+        if (i->spaces[0] == PTX_SPACE_SHARED_CLUSTER)
+            return together_(s, n);
+        break;
     case PTX_OP_shfl:
     case PTX_OP_tex:
     case PTX_OP_tld4:
@@ -526,9 +546,10 @@ struct shape shape_of(const struct jkernel *k, const struct ptx_instr *i, int wh
         return uniform_(0);
     case PTX_OP_bar:
     case PTX_OP_barrier: return uniform_(0);
-    case PTX_OP_alloca:
-    case PTX_OP_stacksave: return uniform_(0);
+    case PTX_OP_alloca: return VARYING;
     case PTX_OP_cvta:
+        if (i->nspaces > 0 && i->spaces[0] == PTX_SPACE_SHARED_CLUSTER)
+            return together_(s, n);
         /* the generic address of local memory differs from lane to lane */
         if (i->nspaces > 0 && i->spaces[0] == PTX_SPACE_LOCAL)
             return VARYING;
