@@ -17,9 +17,15 @@ static const struct {
     /* declared and not called: nobody is hurt */
     {".extern .func nowhere();\n.visible .entry k() {\n ret;\n}\n", 0, NULL},
     /* an instruction of a function that nobody calls counts as well */
-    {".func f() {\n .reg .b64 a;\n stacksave.u64 a;\n ret;\n}\n"
+    {".func f() {\n .reg .b64 a; .reg .u32 b;\n multimem.red.global.add.u32 [a], b;\n ret;\n}\n"
      ".visible .entry k() {\n ret;\n}\n",
-     6, "stacksave"},
+     6, "multimem"},
+    /* alloca beside recursion, whose frames would lie in the same place */
+    {".func r(.reg .u32 n) {\n .reg .pred p;\n .reg .u32 m;\n setp.eq.u32 p, n, 0;\n @p ret;\n"
+     " sub.u32 m, n, 1;\n call r, (m);\n ret;\n}\n"
+     ".visible .entry k() {\n .reg .u32 a; .reg .b64 q;\n alloca.u64 q, 8, 8;\n mov.u32 a, 3;\n"
+     " call r, (a);\n ret;\n}\n",
+     15, "alloca"},
     /* a function that cannot be inlined holds a barrier */
     {".func r(.reg .u32 n) {\n .reg .pred p;\n .reg .u32 m;\n bar.sync 0;\n setp.eq.u32 p, n, 0;\n"
      " @p ret;\n sub.u32 m, n, 1;\n call r, (m);\n ret;\n}\n"
