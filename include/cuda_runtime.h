@@ -28,6 +28,13 @@ extern "C" cudaError_t __cudaPopCallConfiguration(dim3 *gridDim, dim3 *blockDim,
                                                   void *stream);
 #endif
 
+/* Functions that are not there for a debugger: what they call is called by their caller. */
+#if defined(__clang__)
+#define __weir_inline__ static __inline__ __attribute__((always_inline, nodebug))
+#else
+#define __weir_inline__ static __inline__ __attribute__((always_inline, artificial))
+#endif
+
 /* ---- launches ------------------------------------------------------------------------------ */
 
 template <class T>
@@ -244,25 +251,25 @@ static __inline__ __host__ cudaError_t cudaOccupancyMaxPotentialBlockSize(
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-template <class T> static __inline__ __host__ cudaError_t cudaMalloc(T **devPtr, size_t size)
+template <class T> __weir_inline__ __host__ cudaError_t cudaMalloc(T **devPtr, size_t size)
 {
     return ::cudaMalloc((void **)(void *)devPtr, size);
 }
 
 /* Unlike the C function of this name, takes the flags of cudaHostAlloc. */
-static __inline__ __host__ cudaError_t cudaMallocHost(void **ptr, size_t size, unsigned int flags)
+__weir_inline__ __host__ cudaError_t cudaMallocHost(void **ptr, size_t size, unsigned int flags)
 {
     return ::cudaHostAlloc(ptr, size, flags);
 }
 
 template <class T>
-static __inline__ __host__ cudaError_t cudaMallocHost(T **ptr, size_t size, unsigned int flags = 0)
+__weir_inline__ __host__ cudaError_t cudaMallocHost(T **ptr, size_t size, unsigned int flags = 0)
 {
     return ::cudaHostAlloc((void **)(void *)ptr, size, flags);
 }
 
 template <class T>
-static __inline__ __host__ cudaError_t cudaHostAlloc(T **ptr, size_t size, unsigned int flags)
+__weir_inline__ __host__ cudaError_t cudaHostAlloc(T **ptr, size_t size, unsigned int flags)
 {
     return ::cudaHostAlloc((void **)(void *)ptr, size, flags);
 }
@@ -275,42 +282,42 @@ static __inline__ __host__ cudaError_t cudaHostGetDevicePointer(T **pDevice, voi
 }
 
 template <class T>
-static __inline__ __host__ cudaError_t cudaMallocManaged(T **devPtr, size_t size,
-                                                         unsigned int flags = cudaMemAttachGlobal)
+__weir_inline__ __host__ cudaError_t cudaMallocManaged(T **devPtr, size_t size,
+                                                       unsigned int flags = cudaMemAttachGlobal)
 {
     return ::cudaMallocManaged((void **)(void *)devPtr, size, flags);
 }
 
 template <class T>
-static __inline__ __host__ cudaError_t cudaMallocPitch(T **devPtr, size_t *pitch, size_t width,
-                                                       size_t height)
+__weir_inline__ __host__ cudaError_t cudaMallocPitch(T **devPtr, size_t *pitch, size_t width,
+                                                     size_t height)
 {
     return ::cudaMallocPitch((void **)(void *)devPtr, pitch, width, height);
 }
 
-static __inline__ __host__ cudaError_t cudaMallocAsync(void **ptr, size_t size,
-                                                       cudaMemPool_t memPool, cudaStream_t stream)
+__weir_inline__ __host__ cudaError_t cudaMallocAsync(void **ptr, size_t size, cudaMemPool_t memPool,
+                                                     cudaStream_t stream)
 {
     return ::cudaMallocFromPoolAsync(ptr, size, memPool, stream);
 }
 
 template <class T>
-static __inline__ __host__ cudaError_t cudaMallocAsync(T **ptr, size_t size, cudaStream_t stream)
+__weir_inline__ __host__ cudaError_t cudaMallocAsync(T **ptr, size_t size, cudaStream_t stream)
 {
     return ::cudaMallocAsync((void **)(void *)ptr, size, stream);
 }
 
 template <class T>
-static __inline__ __host__ cudaError_t cudaMallocAsync(T **ptr, size_t size, cudaMemPool_t memPool,
-                                                       cudaStream_t stream)
+__weir_inline__ __host__ cudaError_t cudaMallocAsync(T **ptr, size_t size, cudaMemPool_t memPool,
+                                                     cudaStream_t stream)
 {
     return ::cudaMallocFromPoolAsync((void **)(void *)ptr, size, memPool, stream);
 }
 
 template <class T>
-static __inline__ __host__ cudaError_t cudaMallocFromPoolAsync(T **ptr, size_t size,
-                                                               cudaMemPool_t memPool,
-                                                               cudaStream_t stream)
+__weir_inline__ __host__ cudaError_t cudaMallocFromPoolAsync(T **ptr, size_t size,
+                                                             cudaMemPool_t memPool,
+                                                             cudaStream_t stream)
 {
     return ::cudaMallocFromPoolAsync((void **)(void *)ptr, size, memPool, stream);
 }

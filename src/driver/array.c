@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "driver/objects.h"
+#include "driver/site.h"
 
 enum { ROW_ALIGNMENT = 64 };
 
@@ -148,6 +149,7 @@ void array_destroy(CUarray a)
 
 WEIR_API CUresult cuArray3DCreate_v2(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
+    CALLED(cuArray3DCreate);
     CUcontext c;
     CUresult r = driver_current(&c);
     if (r != CUDA_SUCCESS)
@@ -160,6 +162,7 @@ WEIR_API CUresult cuArray3DCreate_v2(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR
 
 WEIR_API CUresult cuArrayCreate_v2(CUarray *out, const CUDA_ARRAY_DESCRIPTOR *d)
 {
+    CALLED(cuArrayCreate);
     if (d == NULL)
         return cuArray3DCreate_v2(out, NULL);
     CUDA_ARRAY3D_DESCRIPTOR box = {
@@ -170,6 +173,7 @@ WEIR_API CUresult cuArrayCreate_v2(CUarray *out, const CUDA_ARRAY_DESCRIPTOR *d)
 /* As cuMemFree: what still uses it is waited for. */
 WEIR_API CUresult cuArrayDestroy(CUarray a)
 {
+    CALLED(cuArrayDestroy);
     CUcontext c;
     CUresult r = driver_current(&c);
     if (r == CUDA_SUCCESS)

@@ -1,11 +1,11 @@
 /* context: the primary context of each device, others, and which one a host thread uses. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/env.h"
 #include "driver/driver.h"
+#include "driver/fault.h"
 #include "driver/objects.h"
+#include "driver/site.h"
 
 enum { STACK_DEPTH = 16 }; /* thread-local storage of a library opened late must stay small */
 
@@ -64,51 +64,12 @@ CUcontext driver_context_of(const void *owner)
     return c;
 }
 
-/* ---- faults ---------------------------------------------------------------------------------- */
-
-/* The whole story of the context's fault, with the source line, if that is known. NULL: no fault.
- */
-static char *fault_story_(CUcontext c)
-{
-    const struct grid_fault *f = device_context_fault(c->device);
-    if (f == NULL)
-        return NULL;
-    const char *file = NULL;
-    int line = 0;
-    struct variant *v = f->kernel_ref ? f->kernel_ref->user : NULL;
-    if (v != NULL && jit_find_line(v->code, f->pc_address, &file, &line))
-        return xprintf("%s at %s:%d", f->text, file, line);
-    return xstrdup(f->text);
-}
-
-/* Tells about the context's fault: whoever asks after a failed call always, stderr once, unless
- * WEIR_FAULTS=off. */
-static void tell_fault_(CUcontext c)
-{
-    const char *wanted = env_get(ENV_FAULTS);
-    pthread_mutex_lock(&c->fault_lock);
-    if (c->fault_text == NULL) {
-        c->fault_text = fault_story_(c);
-        if (c->fault_text != NULL && (wanted == NULL || strcmp(wanted, "off") != 0))
-            fprintf(stderr, "weir: %s\n", c->fault_text);
-    }
-    if (c->fault_text != NULL)
-        driver_error(CUDA_ERROR_LAUNCH_FAILED, "%s", c->fault_text);
-    pthread_mutex_unlock(&c->fault_lock);
-}
-
-static void forget_fault_(CUcontext c)
-{
-    pthread_mutex_lock(&c->fault_lock);
-    free(c->fault_text);
-    c->fault_text = NULL;
-    pthread_mutex_unlock(&c->fault_lock);
-}
+/* ---- errors --------------------------------------------------------------------------------- */
 
 CUresult driver_from_device(CUcontext ctx, enum device_error e)
 {
     if (e >= DEVICE_FAULT_ADDRESS && ctx != NULL)
-        tell_fault_(ctx);
+        fault_tell(ctx);
     switch (e) {
     case DEVICE_OK: return CUDA_SUCCESS;
     case DEVICE_NOT_READY: return CUDA_ERROR_NOT_READY;
@@ -269,7 +230,7 @@ static void empty_(CUcontext c, bool keep)
     }
     atomic_store(&c->id, atomic_fetch_add(&context_ids, 1) + 1);
     atomic_store(&c->peers, 0);
-    forget_fault_(c);
+    fault_forget(c);
 }
 
 /* A device's primary context, with the lock of all primary ones held. Not for host functions: a
@@ -322,6 +283,7 @@ WEIR_API CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
     CUresult r = lock_primary_(dev, &c);
     if (r != CUDA_SUCCESS)
         return r;
+    CALLED(cuDevicePrimaryCtxReset);
     if (c->device != NULL)
         empty_(c, true);
     pthread_mutex_unlock(&primary_lock);
@@ -402,6 +364,7 @@ WEIR_API CUresult cuCtxDestroy_v2(CUcontext ctx)
         if (stack.items[n] == ctx)
             memmove(&stack.items[n], &stack.items[n + 1],
                     sizeof(CUcontext) * (size_t)(--stack.count - n));
+    CALLED(cuCtxDestroy);
     empty_(ctx, false); /* the object stays: other threads may have it as their current context */
     return CUDA_SUCCESS;
 }

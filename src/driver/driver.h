@@ -71,7 +71,7 @@ struct CUctx_st {
     struct CUarray_st *arrays;
     struct stream_attributes attributes[2]; /* of the legacy stream, of the threads' own */
     pthread_mutex_t fault_lock;             /* fault_text */
-    char *fault_text;       /* what the fault has to say, once it has been told; or NULL */
+    const char *fault_text; /* what the fault has to say, once it has been told; or NULL */
     _Atomic uint64_t id;    /* of the process's contexts; a reset is a new one: what was loaded
                                before is gone */
     struct CUctx_st *older; /* in the list of all */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "driver/driver.h"
+#include "driver/site.h"
 #include "weir/weir.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -43,6 +44,7 @@ WEIR_API const char *weir_last_message(void) { return message_(); }
 static void open_(void)
 {
     struct diag d = {0};
+    mem_site_set_words(call_words);
     if (device_open(&d)) {
         driver_find_devices();
         opened = driver_device_count() > 0 ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;

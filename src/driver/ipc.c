@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "driver/objects.h"
+#include "driver/site.h"
 
 _Static_assert(sizeof(CUipcMemHandle) == sizeof(struct share_handle), "the size of handles");
 _Static_assert(sizeof(CUipcEventHandle) == sizeof(struct share_handle), "the size of handles");
@@ -80,6 +81,7 @@ WEIR_API CUresult cuIpcGetMemHandle(CUipcMemHandle *out, CUdeviceptr at)
 
 WEIR_API CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *out, CUipcMemHandle handle, unsigned int flags)
 {
+    CALLED(cuIpcOpenMemHandle);
     CUcontext c;
     struct share_handle h;
     CUresult r = driver_current(&c);
@@ -128,6 +130,7 @@ WEIR_API CUresult cuIpcOpenMemHandle(CUdeviceptr *out, CUipcMemHandle handle, un
 /* The last closing of a pointer waits for the context, as freeing does, and unmaps it. */
 WEIR_API CUresult cuIpcCloseMemHandle(CUdeviceptr at)
 {
+    CALLED(cuIpcCloseMemHandle);
     CUcontext c;
     CUresult r = driver_current(&c);
     if (r != CUDA_SUCCESS)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "driver/objects.h"
+#include "driver/site.h"
 
 static CUresult alloc_(CUcontext c, int device, enum mem_kind kind, uint64_t bytes, uint32_t flags,
                        void **out)
@@ -13,6 +14,7 @@ static CUresult alloc_(CUcontext c, int device, enum mem_kind kind, uint64_t byt
 
 WEIR_API CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t bytes)
 {
+    CALLED(cuMemAlloc);
     CUcontext c;
     void *p;
     CUresult r = driver_current(&c);
@@ -29,6 +31,7 @@ WEIR_API CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t bytes)
 WEIR_API CUresult cuMemAllocPitch_v2(CUdeviceptr *out, size_t *pitch, size_t width, size_t height,
                                      unsigned int element)
 {
+    CALLED(cuMemAllocPitch);
     CUresult r = driver_ready();
     if (r != CUDA_SUCCESS)
         return r;
@@ -47,6 +50,7 @@ WEIR_API CUresult cuMemAllocPitch_v2(CUdeviceptr *out, size_t *pitch, size_t wid
 /* cuMemFree waits for the device, as on a GPU; NULL is nothing to free. */
 WEIR_API CUresult cuMemFree_v2(CUdeviceptr at)
 {
+    CALLED(cuMemFree);
     CUcontext c;
     CUresult r = driver_current(&c);
     if (r != CUDA_SUCCESS || at == 0)
@@ -65,6 +69,7 @@ WEIR_API CUresult cuMemFree_v2(CUdeviceptr at)
 
 WEIR_API CUresult cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned int flags)
 {
+    CALLED(cuMemAllocManaged);
     CUcontext c;
     void *p;
     CUresult r = driver_current(&c);
@@ -85,6 +90,7 @@ WEIR_API CUresult cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned int
 
 WEIR_API CUresult cuMemHostAlloc(void **out, size_t bytes, unsigned int flags)
 {
+    CALLED(cuMemHostAlloc);
     CUcontext c;
     CUresult r = driver_current(&c);
     if (r != CUDA_SUCCESS)
@@ -99,11 +105,13 @@ WEIR_API CUresult cuMemHostAlloc(void **out, size_t bytes, unsigned int flags)
 
 WEIR_API CUresult cuMemAllocHost_v2(void **out, size_t bytes)
 {
+    CALLED(cuMemAllocHost);
     return cuMemHostAlloc(out, bytes, 0);
 }
 
 WEIR_API CUresult cuMemFreeHost(void *p)
 {
+    CALLED(cuMemFreeHost);
     CUcontext c;
     CUresult r = driver_current(&c);
     if (r != CUDA_SUCCESS || p == NULL)
@@ -116,6 +124,7 @@ WEIR_API CUresult cuMemFreeHost(void *p)
 
 WEIR_API CUresult cuMemHostRegister_v2(void *p, size_t bytes, unsigned int flags)
 {
+    CALLED(cuMemHostRegister);
     CUcontext c;
     CUresult r = driver_current(&c);
     if (r != CUDA_SUCCESS)
@@ -130,6 +139,7 @@ WEIR_API CUresult cuMemHostRegister_v2(void *p, size_t bytes, unsigned int flags
 
 WEIR_API CUresult cuMemHostUnregister(void *p)
 {
+    CALLED(cuMemHostUnregister);
     CUcontext c;
     CUresult r = driver_current(&c);
     if (r != CUDA_SUCCESS)

@@ -145,27 +145,23 @@ static void fill_place(struct grid_fault *f, const struct grid_worker *w)
         f->pc = t->pc - (uint64_t)k->text;
 }
 
-static void append_address(struct strbuf *sb, const struct grid_worker *w)
+/* ": 0x7f12 is 16 bytes past ..." */
+static void append_address(struct strbuf *sb, struct grid_fault *f, const struct grid_worker *w)
 {
-    const struct trouble *t = &w->trouble;
-    sb_printf(sb, " 0x%llx (", (unsigned long long)t->address);
     const struct jit_block *j = w->current != NULL ? &w->current->jit : NULL;
     uint64_t shared_end = j != NULL ? (uint64_t)j->shared + j->total_shared : 0;
-    if (j != NULL && t->address - shared_end < 65536)
+    sb_printf(sb, ": 0x%llx is ", (unsigned long long)f->address);
+    if (j != NULL && f->address - shared_end < 65536) {
         sb_printf(sb, "%llu bytes past the block's %u bytes of shared memory",
-                  (unsigned long long)(t->address - shared_end), j->total_shared);
-    else
-        mem_describe((void *)t->address, sb);
-    sb_printf(sb, ")");
+                  (unsigned long long)(f->address - shared_end), j->total_shared);
+        return;
+    }
+    mem_place_of((void *)f->address, &f->place);
+    mem_describe((void *)f->address, sb);
 }
 
-static void append_story(struct strbuf *sb, const struct grid_fault *f, const struct grid_worker *w)
+static void append_thread(struct strbuf *sb, const struct grid_fault *f)
 {
-    sb_printf(sb, "%s", kind_words(f->kind));
-    if (f->has_address)
-        append_address(sb, w);
-    if (w->trouble.text != NULL)
-        sb_printf(sb, ": %s", w->trouble.text);
     if (f->kernel_ref == NULL) {
         if (f->kernel[0] != '\0')
             sb_printf(sb, " in a %s", f->kernel);
@@ -178,8 +174,19 @@ static void append_story(struct strbuf *sb, const struct grid_fault *f, const st
     else
         sb_printf(sb, "warp %u (threads from (%u,%u,%u) on)", f->warp, f->thread[0], f->thread[1],
                   f->thread[2]);
+}
+
+static void append_story(struct strbuf *sb, struct grid_fault *f, const struct grid_worker *w)
+{
+    sb_printf(sb, "%s", kind_words(f->kind));
+    append_thread(sb, f);
+    f->place_end = (uint32_t)sb->count;
     if (f->pc != UINT64_MAX)
         sb_printf(sb, ", code offset 0x%llx", (unsigned long long)f->pc);
+    if (w->trouble.text != NULL)
+        sb_printf(sb, ": %s", w->trouble.text);
+    if (f->has_address && f->kind != GRID_FAULT_STACK)
+        append_address(sb, f, w);
 }
 
 void fault_record(struct grid_worker *w)

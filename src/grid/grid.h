@@ -20,6 +20,7 @@
 
 #include "base/base.h"
 #include "jit/abi.h"
+#include "memory/memory.h"
 
 /* ---- what is launched ---------------------------------------------------------------------- */
 
@@ -79,9 +80,11 @@ struct grid_fault {
     uint32_t thread[3]; /* tid of the lane, or of lane 0 of the warp */
     bool has_address;
     uint64_t address;       /* what was touched */
+    struct mem_place place; /* where that lies; MEM_NOWHERE also when it is shared memory */
     uint64_t pc;            /* code offset from the kernel's text; UINT64_MAX outside it */
     const void *pc_address; /* machine address, for jit_find_line */
-    char text[768];         /* the whole story, one line */
+    char text[2048];        /* the whole story, one line */
+    uint32_t place_end;     /* in text: where the source line belongs, behind the thread */
 };
 
 enum {

@@ -1,4 +1,5 @@
 /* What an address is or was, in words, for the messages of faults. */
+#include <stdio.h>
 #include <string.h>
 
 #include "memory/space.h"
@@ -21,13 +22,34 @@ const char *mem_kind_name(enum mem_kind kind)
     }
 }
 
-static void append_allocation(struct strbuf *out, const struct mem_info *info)
+static void append_size(struct strbuf *out, uint64_t bytes)
 {
-    sb_printf(out, "the %llu-byte allocation #%llu (%s)", (unsigned long long)info->size,
-              (unsigned long long)info->serial, mem_kind_name(info->kind));
+    char digits[32];
+    int n = snprintf(digits, sizeof digits, "%llu", (unsigned long long)bytes);
+    for (int i = 0; i < n; i++)
+        sb_printf(out, "%s%c", i > 0 && (n - i) % 3 == 0 ? "," : "", digits[i]);
 }
 
-static void append_where(struct strbuf *out, int device)
+static void append_bytes(struct strbuf *out, uint64_t bytes)
+{
+    append_size(out, bytes);
+    sb_printf(out, bytes == 1 ? " byte" : " bytes");
+}
+
+static void append_allocation(struct strbuf *out, const struct mem_info *info)
+{
+    sb_printf(out, "the ");
+    append_size(out, info->size);
+    if (info->kind == MEM_MODULE || info->kind == MEM_HEAP || info->kind == MEM_INTERNAL) {
+        sb_printf(out, "-byte %s", mem_kind_name(info->kind));
+        return;
+    }
+    sb_printf(out, "-byte allocation #%llu made by ", (unsigned long long)info->serial);
+    if (!mem_site_words(&info->made, out))
+        sb_printf(out, "%s", mem_kind_name(info->kind));
+}
+
+static void append_vacant(struct strbuf *out, int device)
 {
     if (device == MEM_MAPPINGS)
         sb_printf(out, "no memory: addresses for cuMemMap, with nothing mapped");
@@ -37,49 +59,106 @@ static void append_where(struct strbuf *out, int device)
         sb_printf(out, "no memory: a free address of device %d's range", device);
 }
 
-/* An address in a range of ours. The lock is held. */
-static void describe_in(struct space *s, uint64_t address, struct strbuf *out)
+static void append_place(struct strbuf *out, const struct mem_place *p)
+{
+    switch (p->relation) {
+    case MEM_INSIDE:
+        sb_printf(out, "byte ");
+        append_size(out, p->distance);
+        sb_printf(out, " of ");
+        append_allocation(out, &p->info);
+        if (p->rights != MEM_READ_WRITE)
+            sb_printf(out, p->rights == MEM_READ ? ", which may only be read"
+                                                 : ", which no access was given to");
+        break;
+    case MEM_PAST:
+        append_bytes(out, p->distance);
+        sb_printf(out, " past ");
+        append_allocation(out, &p->info);
+        break;
+    case MEM_BEFORE:
+        append_bytes(out, p->distance);
+        sb_printf(out, " before ");
+        append_allocation(out, &p->info);
+        break;
+    case MEM_FREED:
+        sb_printf(out, "byte ");
+        append_size(out, p->distance);
+        sb_printf(out, " of freed memory: ");
+        append_allocation(out, &p->info);
+        if (p->freed.call != 0) {
+            sb_printf(out, ", freed by ");
+            mem_site_words(&p->freed, out);
+        }
+        break;
+    case MEM_VACANT: append_vacant(out, p->device); break;
+    case MEM_NOWHERE: sb_printf(out, "no memory of any device"); break;
+    }
+}
+
+/* Where an address in a range of ours lies. The lock is held. */
+static void place_in(struct space *s, uint64_t address, struct mem_place *p)
 {
     const uint64_t near = (uint64_t)64 << 20; /* farther away no one overruns */
-    struct record *r = space_find(s, address);
+    bool holds = space_holds(s, address);     /* or it is in front */
+    struct record *r = holds ? space_find(s, address) : NULL, *next;
+    const struct grave *grave;
+    p->device = s->device;
+    p->relation = MEM_VACANT;
     if (r != NULL) {
-        sb_printf(out, "byte %llu of ", (unsigned long long)(address - r->info.base));
-        append_allocation(out, &r->info);
-        if (r->range != NULL && r->rights != MEM_READ_WRITE)
-            sb_printf(out, r->rights == MEM_READ ? ", which may only be read"
-                                                 : ", which no access was given to");
+        p->relation = MEM_INSIDE;
+        p->info = r->info;
+        p->rights = r->range != NULL ? (enum mem_rights)r->rights : MEM_READ_WRITE;
+        p->distance = address - r->info.base;
         return;
     }
-    const struct mem_info *grave = space_find_grave(s, address);
-    if (grave != NULL) {
-        sb_printf(out, "byte %llu of freed memory: ", (unsigned long long)(address - grave->base));
-        append_allocation(out, grave);
+    if ((grave = space_find_grave(s, address)) != NULL) {
+        p->relation = MEM_FREED;
+        p->info = grave->info;
+        p->freed = grave->freed;
+        p->distance = address - grave->info.base;
         return;
     }
-    r = space_find_before(s, address);
-    if (r != NULL && address - (r->info.base + r->info.size) < near) {
-        sb_printf(out, "%llu bytes past ",
-                  (unsigned long long)(address - (r->info.base + r->info.size)));
-        append_allocation(out, &r->info);
-        return;
+    uint64_t past = near, before = near;
+    if (holds && (r = space_find_before(s, address)) != NULL)
+        past = address - (r->info.base + r->info.size);
+    if ((next = space_find_after(s, holds ? address : s->base - 1)) != NULL)
+        before = next->info.base - address;
+    if (past < near && past <= before) {
+        p->relation = MEM_PAST;
+        p->info = r->info;
+        p->distance = past;
+    } else if (before < near) {
+        p->relation = MEM_BEFORE;
+        p->info = next->info;
+        p->distance = before;
     }
-    append_where(out, s->device);
+}
+
+void mem_place_of(const void *address, struct mem_place *out)
+{
+    struct space *s = space_at((uint64_t)address);
+    if (s == NULL)
+        s = space_at((uint64_t)address + SPACE_FRONT);
+    memset(out, 0, sizeof *out);
+    out->device = MEM_HOST;
+    out->rights = MEM_READ_WRITE;
+    if (s != NULL) {
+        pthread_mutex_lock(&s->lock);
+        place_in(s, (uint64_t)address, out);
+        pthread_mutex_unlock(&s->lock);
+    } else if (registered_find((uint64_t)address, &out->info)) {
+        out->relation = MEM_INSIDE;
+        out->distance = (uint64_t)address - out->info.base;
+    }
 }
 
 void mem_describe(const void *address, struct strbuf *out)
 {
-    struct space *s = space_at((uint64_t)address);
-    struct mem_info info;
-    if (s != NULL) {
-        pthread_mutex_lock(&s->lock);
-        describe_in(s, (uint64_t)address, out);
-        pthread_mutex_unlock(&s->lock);
-    } else if (registered_find((uint64_t)address, &info)) {
-        sb_printf(out, "byte %llu of ", (unsigned long long)((uint64_t)address - info.base));
-        append_allocation(out, &info);
-    } else if ((uint64_t)address < 65536) {
+    struct mem_place p;
+    mem_place_of(address, &p);
+    if (p.relation == MEM_NOWHERE && (uint64_t)address < 65536)
         sb_printf(out, "a null pointer");
-    } else {
-        sb_printf(out, "no memory of any device");
-    }
+    else
+        append_place(out, &p);
 }

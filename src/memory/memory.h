@@ -22,6 +22,7 @@
 
 #include "base/base.h"
 #include "memory/file.h"
+#include "memory/site.h"
 
 enum {
     MEM_HOST = -1,        /* the "device" of page-locked, registered and managed memory */
@@ -61,13 +62,14 @@ enum mem_kind {
 /* One allocation, copied out: valid whatever happens to the allocation afterwards. */
 struct mem_info {
     enum mem_kind kind;
-    int device;        /* whose memory it is; MEM_HOST for the host's */
-    uint32_t flags;    /* the caller's own (cudaHostAlloc's flags, attach flags …) */
-    uint64_t base;     /* first byte */
-    uint64_t size;     /* bytes asked for (an overrun is past these, rounding or not) */
-    uint64_t serial;   /* 1, 2, 3 … over all allocations of the process: the buffer id */
-    const void *owner; /* who asked (a context), for mem_free_owned */
-    void *user;        /* the caller's own, see mem_set_user */
+    int device;           /* whose memory it is; MEM_HOST for the host's */
+    uint32_t flags;       /* the caller's own (cudaHostAlloc's flags, attach flags …) */
+    uint64_t base;        /* first byte */
+    uint64_t size;        /* bytes asked for (an overrun is past these, rounding or not) */
+    uint64_t serial;      /* 1, 2, 3 … over all allocations of the process: the buffer id */
+    const void *owner;    /* who asked (a context), for mem_free_owned */
+    void *user;           /* the caller's own, see mem_set_user */
+    struct mem_site made; /* the call that made it */
 };
 
 /* Reserves the ranges: the host's and `devices` devices' with `capacity` bytes each (0: half of the
@@ -123,8 +125,30 @@ void mem_usage(int device, uint64_t *free_bytes, uint64_t *total_bytes);
 /* Gives the pages of freed memory back to the operating system. */
 void mem_trim(int device);
 
-/* For messages: appends what `address` is or was, e.g. "16 bytes past the 4096-byte allocation #7
- * (cudaMalloc)", "inside the freed 4096-byte allocation #7", "no memory of device 0". */
+/* What a mapping may be used for, by all devices and the host alike. */
+enum mem_rights { MEM_NO_ACCESS = 0, MEM_READ = 1, MEM_READ_WRITE = 3 };
+
+/* How an address lies to an allocation, live or freed. */
+enum mem_relation {
+    MEM_NOWHERE, /* not in a range of ours and not registered */
+    MEM_INSIDE,
+    MEM_PAST,   /* behind the end of a live allocation, not far */
+    MEM_BEFORE, /* before the start of one, nearer than to the end of the one before */
+    MEM_FREED,  /* in one that was freed lately */
+    MEM_VACANT, /* in a range of ours, where nothing is or was lately */
+};
+struct mem_place {
+    enum mem_relation relation;
+    uint64_t distance;      /* bytes: into it, past its end, before its start */
+    int device;             /* whose range, but for MEM_NOWHERE */
+    struct mem_info info;   /* of the allocation, if there is one */
+    enum mem_rights rights; /* MEM_INSIDE: of a mapping; others may do all */
+    struct mem_site freed;  /* MEM_FREED: by which call */
+};
+void mem_place_of(const void *address, struct mem_place *out);
+
+/* For messages: appends what `address` is or was, e.g. "16 bytes past the 4,096-byte allocation #7
+ * made by cudaMalloc at main.cu:31". Names the calls by mem_site_words. */
 void mem_describe(const void *address, struct strbuf *out);
 
 /* Visits every live allocation of a range in address order, for tools; stops when it returns false.
@@ -157,9 +181,6 @@ enum file_status mem_import(const struct share_handle *h, int device, const void
  * of MEM_GRANULE. */
 
 enum { MEM_GRANULE = 2 << 20 };
-
-/* What a mapping may be used for, by all devices and the host alike. */
-enum mem_rights { MEM_NO_ACCESS = 0, MEM_READ = 1, MEM_READ_WRITE = 3 };
 
 /* Reserves addresses: at `hint` if they are free, else anywhere. align: a power of two, 0: any. */
 enum mem_status mem_reserve(uint64_t bytes, uint64_t align, uint64_t hint, void **out);

@@ -1,6 +1,6 @@
 /* Ranges of the program's own memory that it has registered (cudaHostRegister) or that are its
- * managed variables: a sorted array, since there are few of them, they do not overlap, and they are looked up far more often than
- * changed. */
+ * managed variables: a sorted array, since there are few of them, they do not overlap, and they are
+ * looked up far more often than changed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +35,8 @@ enum mem_status registered_add(enum mem_kind kind, uint64_t base, uint64_t bytes
                             .base = base,
                             .size = bytes,
                             .serial = serial,
-                            .owner = owner};
+                            .owner = owner,
+                            .made = mem_site_now()};
     pthread_rwlock_wrlock(&table.lock);
     size_t at = first_ending_above(base);
     bool overlaps = at < table.count && table.items[at].base < base + bytes;
@@ -58,8 +59,7 @@ enum mem_status registered_remove(enum mem_kind kind, uint64_t base)
 {
     pthread_rwlock_wrlock(&table.lock);
     size_t at = first_ending_above(base);
-    bool found =
-        at < table.count && table.items[at].base == base && table.items[at].kind == kind;
+    bool found = at < table.count && table.items[at].base == base && table.items[at].kind == kind;
     if (found)
         remove_at(at);
     pthread_rwlock_unlock(&table.lock);

@@ -138,7 +138,7 @@ enum file_status mem_import(const struct share_handle *h, int device, const void
     if (status != FILE_OK)
         return status;
     if (space_of(f->note->device) != NULL && f->note->device >= 0)
-        device = f->note->device; /* the same device, as both processes count them */
+        device = f->note->device;             /* the same device, as both processes count them */
     uint64_t within = h->offset % SPACE_PAGE; /* the mapping starts with a whole page */
     pthread_mutex_lock(&s->lock);
     struct record *r = h->bytes > 0 ? place(s, within + h->bytes) : NULL;
@@ -154,7 +154,8 @@ enum file_status mem_import(const struct share_handle *h, int device, const void
                                     .base = r->info.base + within,
                                     .size = h->bytes,
                                     .serial = memory_serial(),
-                                    .owner = owner};
+                                    .owner = owner,
+                                    .made = mem_site_now()};
         *out = (void *)r->info.base;
     }
     pthread_mutex_unlock(&s->lock);

@@ -79,19 +79,21 @@ bool space_open(struct space *s, int device, uint64_t capacity, uint64_t size, s
     s->cache_max = capacity / 4;
     s->size = round_up(size, SPACE_CHUNK);
     pthread_mutex_init(&s->lock, NULL);
-    char *p = mmap(NULL, s->size + SPACE_CHUNK, PROT_NONE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    /* Aligned, and with a page without access before it: what runs off the front must fault, too.
+     */
+    uint64_t reserved = s->size + 2 * SPACE_CHUNK;
+    char *p = mmap(NULL, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
         return diag_set(d, 0, 0, "cannot reserve %llu bytes of address space: %s",
                         (unsigned long long)s->size, strerror(errno));
-    s->base = round_up((uint64_t)p, SPACE_CHUNK);
+    s->base = round_up((uint64_t)p + SPACE_FRONT, SPACE_CHUNK);
     madvise((void *)s->base, s->size, MADV_HUGEPAGE); /* a wish: small pages work, too */
     s->chunk_count = s->size / SPACE_CHUNK;
     size_t table = s->chunk_count * sizeof *s->chunks;
     s->chunks = mmap(NULL, table, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (s->chunks == MAP_FAILED) {
-        munmap(p, s->size + SPACE_CHUNK);
+        munmap(p, reserved);
         return diag_set(d, 0, 0, "cannot map the table of device memory: %s", strerror(errno));
     }
     return true;
@@ -441,12 +443,30 @@ struct record *space_find_before(struct space *s, uint64_t address)
     return NULL;
 }
 
-const struct mem_info *space_find_grave(const struct space *s, uint64_t address)
+struct record *space_find_after(struct space *s, uint64_t address)
+{
+    const uint64_t near = 32; /* chunks */
+    uint64_t first = address < s->base ? 0 : (address - s->base) / SPACE_CHUNK;
+    for (uint64_t i = first; i < s->chunk_count && i < first + near; i++) {
+        struct chunk *c = &s->chunks[i];
+        if (c->state == CHUNK_LARGE && live(c->record) && c->record->info.base > address)
+            return c->record;
+        if (c->state != CHUNK_SLAB)
+            continue;
+        uint64_t k = address < c->slab->base ? 0 : (address - c->slab->base) / c->slab->stride;
+        for (; k < c->slab->fresh; k++)
+            if (live(&c->slab->records[k]) && c->slab->records[k].info.base > address)
+                return &c->slab->records[k];
+    }
+    return NULL;
+}
+
+const struct grave *space_find_grave(const struct space *s, uint64_t address)
 {
     uint64_t n = s->buried < SPACE_GRAVES ? s->buried : SPACE_GRAVES;
     for (uint64_t i = 1; i <= n; i++) {
-        const struct mem_info *grave = &s->graves[(s->buried - i) % SPACE_GRAVES];
-        if (address - grave->base < grave->size)
+        const struct grave *grave = &s->graves[(s->buried - i) % SPACE_GRAVES];
+        if (address - grave->info.base < grave->info.size)
             return grave;
     }
     return NULL;
@@ -483,7 +503,8 @@ enum mem_status space_alloc(struct space *s, const struct mem_request *request, 
                                     .size = request->bytes,
                                     .serial = serial,
                                     .owner = request->owner,
-                                    .user = request->user};
+                                    .user = request->user,
+                                    .made = mem_site_now()};
         *out = (void *)r->info.base;
     }
     pthread_mutex_unlock(&s->lock);
@@ -492,7 +513,8 @@ enum mem_status space_alloc(struct space *s, const struct mem_request *request, 
 
 void space_bury(struct space *s, const struct record *r)
 {
-    s->graves[s->buried++ % SPACE_GRAVES] = r->info;
+    s->graves[s->buried++ % SPACE_GRAVES] =
+        (struct grave){.info = r->info, .freed = mem_site_now()};
 }
 
 /* Ends a live record. `keep`: its memory may wait in the cache, unless others may still have it. */

@@ -19,6 +19,7 @@
 enum {
     SPACE_CLASSES = 40,          /* upper bound of size classes */
     SPACE_BINS = 64,             /* cached ranges by chunks; the last bin holds all larger ones */
+    SPACE_FRONT = 4096,          /* bytes before the range that are kept without access */
     SPACE_GRAVES = 256,          /* freed allocations remembered */
     SPACE_GUARDS_MAX = 24 * 1024 /* of the 65530 mappings that a process usually may have */
 };
@@ -64,6 +65,12 @@ struct chunk {
     };
 };
 
+/* A freed allocation. */
+struct grave {
+    struct mem_info info;
+    struct mem_site freed;
+};
+
 struct space {
     int device;
     uint64_t base, size;   /* the range, chunk aligned */
@@ -78,7 +85,7 @@ struct space {
     struct record *bins[SPACE_BINS];
     struct record *oldest, *newest; /* the cache */
     struct record *free_records;
-    struct mem_info graves[SPACE_GRAVES];
+    struct grave graves[SPACE_GRAVES];
     uint64_t buried; /* how many there ever were */
 };
 
@@ -100,8 +107,11 @@ struct record *space_find(struct space *s, uint64_t address);
 /* The live record with the highest base below or at the address, NULL when none. */
 struct record *space_find_before(struct space *s, uint64_t address);
 
+/* The live record with the lowest base above the address, NULL when there is none near. */
+struct record *space_find_after(struct space *s, uint64_t address);
+
 /* The newest freed allocation that held the address. */
-const struct mem_info *space_find_grave(const struct space *s, uint64_t address);
+const struct grave *space_find_grave(const struct space *s, uint64_t address);
 
 /* Calls visit for every live record in address order until it returns false. The lock is held. */
 void space_visit(struct space *s, bool (*visit)(void *self, struct record *r), void *self);

@@ -106,7 +106,8 @@ enum mem_status mem_map(void *at, uint64_t bytes, const struct mem_file *file, u
                                     .base = (uint64_t)at,
                                     .size = bytes,
                                     .serial = memory_serial(),
-                                    .user = user};
+                                    .user = user,
+                                    .made = mem_site_now()};
         r->span = bytes;
         r->chunks = bytes / SPACE_CHUNK;
         r->range = range;

@@ -105,12 +105,14 @@ static cudaError_t create(cudaArray_t *array, const struct cudaChannelFormatDesc
 PUBLIC cudaError_t cudaMallocArray(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
                                    size_t width, size_t height, unsigned int flags)
 {
+    RT_CALLED(cudaMallocArray);
     return done(create(array, desc, (struct cudaExtent){width, height, 0}, flags));
 }
 
 PUBLIC cudaError_t cudaMalloc3DArray(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
                                      struct cudaExtent extent, unsigned int flags)
 {
+    RT_CALLED(cudaMalloc3DArray);
     return done(create(array, desc, extent, flags));
 }
 
@@ -122,7 +124,11 @@ static cudaError_t destroy(cudaArray_t array)
     return cudaSuccess;
 }
 
-PUBLIC cudaError_t cudaFreeArray(cudaArray_t array) { return done(destroy(array)); }
+PUBLIC cudaError_t cudaFreeArray(cudaArray_t array)
+{
+    RT_CALLED(cudaFreeArray);
+    return done(destroy(array));
+}
 
 static cudaError_t get_info(struct cudaChannelFormatDesc *desc, struct cudaExtent *extent,
                             unsigned *flags, cudaArray_t array)
@@ -188,6 +194,7 @@ PUBLIC cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmappedArray
                                             struct cudaExtent extent, unsigned int numLevels,
                                             unsigned int flags)
 {
+    RT_CALLED(cudaMallocMipmappedArray);
     return done(create_mipmap(mipmappedArray, desc, extent, numLevels, flags));
 }
 
@@ -217,5 +224,6 @@ static cudaError_t destroy_mipmap(cudaMipmappedArray_t array)
 
 PUBLIC cudaError_t cudaFreeMipmappedArray(cudaMipmappedArray_t mipmappedArray)
 {
+    RT_CALLED(cudaFreeMipmappedArray);
     return done(destroy_mipmap(mipmappedArray));
 }

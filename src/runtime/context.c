@@ -302,6 +302,7 @@ static cudaError_t reset(void)
 
 PUBLIC cudaError_t cudaDeviceReset(void)
 {
+    RT_CALLED(cudaDeviceReset);
     cudaError_t error = reset();
 
     if (error == cudaSuccess)

@@ -20,6 +20,8 @@
 #include "../../include/cuda.h"
 #include "../../include/cudaProfiler.h"
 #include "../../include/cuda_runtime_api.h"
+#include "../../include/weir/fault.h"
+#include "../../include/weir/weir.h"
 
 #define PUBLIC    __attribute__((visibility("default")))
 #define COUNT(a)  (sizeof(a) / sizeof((a)[0]))
@@ -74,6 +76,20 @@ void rt_error_reset(void);
         if (__builtin_expect(!(condition), 0))                                                     \
             return (error);                                                                        \
     } while (0)
+
+/* ---- who called ---------------------------------------------------------------------------- */
+
+/* A function that makes or frees memory begins with RT_CALLED(its name): Weir's driver then notes
+ * that call, with the address it returns to, for the stories of faults. Other drivers are not
+ * asked. */
+struct rt_called {
+    bool noted;
+};
+struct rt_called rt_called(enum weir_call call, const void *caller);
+void rt_call_ends(struct rt_called *called);
+#define RT_CALLED(name)                                                                            \
+    struct rt_called rt_called_ __attribute__((cleanup(rt_call_ends), unused)) =                   \
+        rt_called(WEIR_CALL_##name, __builtin_return_address(0))
 
 /* ---- devices and contexts ------------------------------------------------------------------ */
 

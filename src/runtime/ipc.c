@@ -63,6 +63,7 @@ static cudaError_t open_mem_handle(void **ptr, cudaIpcMemHandle_t handle, unsign
 PUBLIC cudaError_t cudaIpcOpenMemHandle(void **devPtr, cudaIpcMemHandle_t handle,
                                         unsigned int flags)
 {
+    RT_CALLED(cudaIpcOpenMemHandle);
     return done(open_mem_handle(devPtr, handle, flags));
 }
 
@@ -74,4 +75,8 @@ static cudaError_t close_mem_handle(void *ptr)
     return cudaSuccess;
 }
 
-PUBLIC cudaError_t cudaIpcCloseMemHandle(void *devPtr) { return done(close_mem_handle(devPtr)); }
+PUBLIC cudaError_t cudaIpcCloseMemHandle(void *devPtr)
+{
+    RT_CALLED(cudaIpcCloseMemHandle);
+    return done(close_mem_handle(devPtr));
+}

@@ -18,6 +18,7 @@ static cudaError_t device_alloc(void **ptr, size_t size)
 
 PUBLIC cudaError_t cudaMalloc(void **devPtr, size_t size)
 {
+    RT_CALLED(cudaMalloc);
     return done(device_alloc(devPtr, size));
 }
 
@@ -39,6 +40,7 @@ static cudaError_t pitch_alloc(void **ptr, size_t *pitch, size_t width, size_t h
 
 PUBLIC cudaError_t cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, size_t height)
 {
+    RT_CALLED(cudaMallocPitch);
     return done(pitch_alloc(devPtr, pitch, width, height));
 }
 
@@ -57,6 +59,7 @@ static cudaError_t alloc_3d(struct cudaPitchedPtr *out, struct cudaExtent extent
 
 PUBLIC cudaError_t cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, struct cudaExtent extent)
 {
+    RT_CALLED(cudaMalloc3D);
     return done(alloc_3d(pitchedDevPtr, extent));
 }
 
@@ -68,7 +71,11 @@ static cudaError_t device_free(void *ptr)
     return cudaSuccess;
 }
 
-PUBLIC cudaError_t cudaFree(void *devPtr) { return done(device_free(devPtr)); }
+PUBLIC cudaError_t cudaFree(void *devPtr)
+{
+    RT_CALLED(cudaFree);
+    return done(device_free(devPtr));
+}
 
 static cudaError_t info(size_t *free, size_t *total)
 {
@@ -99,11 +106,13 @@ static cudaError_t host_alloc(void **ptr, size_t size, unsigned flags)
 
 PUBLIC cudaError_t cudaMallocHost(void **ptr, size_t size)
 {
+    RT_CALLED(cudaMallocHost);
     return done(host_alloc(ptr, size, cudaHostAllocDefault));
 }
 
 PUBLIC cudaError_t cudaHostAlloc(void **pHost, size_t size, unsigned int flags)
 {
+    RT_CALLED(cudaHostAlloc);
     return done(host_alloc(pHost, size, flags));
 }
 
@@ -115,7 +124,11 @@ static cudaError_t host_free(void *ptr)
     return cudaSuccess;
 }
 
-PUBLIC cudaError_t cudaFreeHost(void *ptr) { return done(host_free(ptr)); }
+PUBLIC cudaError_t cudaFreeHost(void *ptr)
+{
+    RT_CALLED(cudaFreeHost);
+    return done(host_free(ptr));
+}
 
 static cudaError_t host_register(void *ptr, size_t size, unsigned flags)
 {
@@ -130,6 +143,7 @@ static cudaError_t host_register(void *ptr, size_t size, unsigned flags)
 
 PUBLIC cudaError_t cudaHostRegister(void *ptr, size_t size, unsigned int flags)
 {
+    RT_CALLED(cudaHostRegister);
     return done(host_register(ptr, size, flags));
 }
 
@@ -141,7 +155,11 @@ static cudaError_t host_unregister(void *ptr)
     return cudaSuccess;
 }
 
-PUBLIC cudaError_t cudaHostUnregister(void *ptr) { return done(host_unregister(ptr)); }
+PUBLIC cudaError_t cudaHostUnregister(void *ptr)
+{
+    RT_CALLED(cudaHostUnregister);
+    return done(host_unregister(ptr));
+}
 
 static cudaError_t host_device_pointer(void **device, void *host, unsigned flags)
 {
@@ -185,6 +203,7 @@ static cudaError_t managed_alloc(void **ptr, size_t size, unsigned flags)
 
 PUBLIC cudaError_t cudaMallocManaged(void **devPtr, size_t size, unsigned int flags)
 {
+    RT_CALLED(cudaMallocManaged);
     return done(managed_alloc(devPtr, size, flags));
 }
 

@@ -125,7 +125,7 @@ static void wild_pointer(void)
     CHECK_EQ_INT(f->block[0], 3);
     CHECK_EQ_INT(f->warp, 1);
     CHECK_EQ_INT(f->address, (uint64_t)p + (1 << 20) + 16);
-    CHECK(strstr(f->text, "16 bytes past the 1048576-byte allocation") != NULL);
+    CHECK(strstr(f->text, "16 bytes past the 1,048,576-byte allocation") != NULL);
     after_fault(s, DEVICE_FAULT_ADDRESS);
     device_stream_free(s);
     device_stream_free(t);
@@ -211,7 +211,7 @@ int main(void)
     CHECK(grid_helper("no_such_thing") == NULL);
     wild_pointer();
     kind(trap_block, DEVICE_FAULT_TRAP, "thread (5,0,0)");
-    kind(misaligned_block, DEVICE_FAULT_MISALIGNED, "misaligned address 0x1001");
+    kind(misaligned_block, DEVICE_FAULT_MISALIGNED, ": 0x1001 is a null pointer");
     kind(illegal_block, DEVICE_FAULT_ILLEGAL, "illegal instruction");
     kind(divide_block, DEVICE_FAULT_TRAP, "trap");
 #ifndef NO_DEEP_STACK

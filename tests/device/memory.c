@@ -150,11 +150,11 @@ static void described(void)
     struct strbuf text = {0};
     char *p = get(0, MEM_DEVICE, 4096 * 100);
     mem_describe(p + 4096 * 100 + 16, &text);
-    CHECK(strstr(text.items, "16 bytes past the 409600-byte allocation #") != NULL);
+    CHECK(strstr(text.items, "16 bytes past the 409,600-byte allocation #") != NULL);
     sb_free(&text);
     mem_free(p, MEM_ANY);
     mem_describe(p + 7, &text);
-    CHECK(strstr(text.items, "byte 7 of freed memory: the 409600-byte") != NULL);
+    CHECK(strstr(text.items, "byte 7 of freed memory: the 409,600-byte") != NULL);
     sb_free(&text);
     mem_describe(NULL, &text);
     CHECK_STR(text.items, "a null pointer");

@@ -32,7 +32,8 @@ static void kinds(void)
     expect("store", params, CUDA_ERROR_ILLEGAL_ADDRESS, "store");
     NEED(cuMemAlloc(&ok, 4 << 20));
     p = ok + (4 << 20) + 16;
-    expect("store", params, CUDA_ERROR_ILLEGAL_ADDRESS, "16 bytes past the 4194304-byte");
+    expect("store", params, CUDA_ERROR_ILLEGAL_ADDRESS,
+           "16 bytes past the 4,194,304-byte allocation #");
     expect("stop", NULL, CUDA_ERROR_LAUNCH_FAILED, "stop");
     expect("insist", NULL, CUDA_ERROR_ASSERT, NULL);
 }

@@ -1,0 +1,193 @@
+/* fault: stories of faults, as text and as struct weir_fault; see fault.h. */
+#include "driver/fault.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/env.h"
+#include "driver/site.h"
+#include "driver/symbols.h"
+#include "weir/fault.h"
+
+/* All faults of the process, newest first; they stay, so that what programs were handed stays
+ * valid. Each is of another life of a context, so there are few. */
+struct told {
+    struct weir_fault public;
+    struct weir_frame frame; /* nested launches will need one for each level */
+    char *text;
+    struct told *older;
+};
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct told *newest;
+
+/* ---- the parts ------------------------------------------------------------------------------- */
+
+static int code_of_(enum grid_fault_kind kind)
+{
+    switch (kind) {
+    case GRID_FAULT_ADDRESS: return CUDA_ERROR_ILLEGAL_ADDRESS;
+    case GRID_FAULT_MISALIGNED: return CUDA_ERROR_MISALIGNED_ADDRESS;
+    case GRID_FAULT_ILLEGAL: return CUDA_ERROR_ILLEGAL_INSTRUCTION;
+    case GRID_FAULT_ASSERT: return CUDA_ERROR_ASSERT;
+    case GRID_FAULT_STACK: return CUDA_ERROR_HARDWARE_STACK_ERROR;
+    case GRID_FAULT_MEMORY: return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    default: return CUDA_ERROR_LAUNCH_FAILED;
+    }
+}
+
+static enum weir_fault_kind kind_of_(enum grid_fault_kind kind)
+{
+    switch (kind) {
+    case GRID_FAULT_ADDRESS: return WEIR_FAULT_ADDRESS;
+    case GRID_FAULT_MISALIGNED: return WEIR_FAULT_MISALIGNED;
+    case GRID_FAULT_ILLEGAL: return WEIR_FAULT_ILLEGAL;
+    case GRID_FAULT_ASSERT: return WEIR_FAULT_ASSERT;
+    case GRID_FAULT_STACK: return WEIR_FAULT_STACK;
+    case GRID_FAULT_MEMORY: return WEIR_FAULT_MEMORY;
+    default: return WEIR_FAULT_TRAP;
+    }
+}
+
+static const char *memory_words_(enum mem_kind kind)
+{
+    switch (kind) {
+    case MEM_ARRAY: return "array";
+    case MEM_MODULE: return "variable";
+    case MEM_HEAP: return "heap of kernels";
+    case MEM_POOL: return "stream-ordered";
+    case MEM_PINNED: return "page-locked";
+    case MEM_REGISTERED: return "registered";
+    case MEM_MANAGED: return "managed";
+    default: return "device";
+    }
+}
+
+static enum weir_place place_of_(const struct mem_place *p, uint64_t address)
+{
+    switch (p->relation) {
+    case MEM_INSIDE: return WEIR_PLACE_INSIDE;
+    case MEM_PAST: return WEIR_PLACE_PAST;
+    case MEM_BEFORE: return WEIR_PLACE_BEFORE;
+    case MEM_FREED: return WEIR_PLACE_FREED;
+    case MEM_VACANT: return WEIR_PLACE_FREE;
+    default: return address < 65536 ? WEIR_PLACE_NULL : WEIR_PLACE_HOST;
+    }
+}
+
+static void fill_address_(struct weir_fault *out, const struct grid_fault *f)
+{
+    out->has_address = f->has_address;
+    if (!f->has_address)
+        return;
+    out->address = f->address;
+    out->place = place_of_(&f->place, f->address);
+    out->distance = f->place.distance;
+    if (f->place.info.size == 0)
+        return;
+    out->allocation.base = f->place.info.base;
+    out->allocation.size = f->place.info.size;
+    out->allocation.id = f->place.info.serial;
+    out->allocation.kind = memory_words_(f->place.info.kind);
+    call_describe(&f->place.info.made, &out->allocation.made);
+    call_describe(&f->place.freed, &out->allocation.freed);
+}
+
+static void fill_frame_(struct weir_frame *out, const struct grid_fault *f)
+{
+    const char *file = NULL;
+    int line = 0;
+    struct variant *v = f->kernel_ref != NULL ? f->kernel_ref->user : NULL;
+    out->kernel = symbol_demangle(f->kernel);
+    out->grid = f->gridid;
+    memcpy(out->block, f->block, sizeof out->block);
+    memcpy(out->thread, f->thread, sizeof out->thread);
+    out->thread_known = f->lane >= 0;
+    if (v != NULL && jit_find_line(v->code, f->pc_address, &file, &line)) {
+        out->file = symbol_demangle(file); /* no C++ name: a copy that stays */
+        out->line = line;
+    }
+}
+
+/* The whole story: the grid room's, with the source line behind the thread and the kernel's name as
+ * people write it. */
+static char *text_of_(const struct grid_fault *f, const struct weir_frame *frame)
+{
+    struct strbuf sb = {0};
+    const char *name = f->kernel[0] != '\0' ? strstr(f->text, f->kernel) : NULL;
+    const char *rest = f->text;
+    if (name != NULL && name < f->text + f->place_end) {
+        sb_append(&sb, f->text, (size_t)(name - f->text));
+        sb_printf(&sb, "%s", frame->kernel);
+        rest = name + strlen(f->kernel);
+    }
+    sb_append(&sb, rest, (size_t)(f->text + f->place_end - rest));
+    if (frame->file != NULL)
+        sb_printf(&sb, " at %s:%d", frame->file, frame->line);
+    sb_printf(&sb, "%s", f->text + f->place_end);
+    return sb.items;
+}
+
+/* ---- telling --------------------------------------------------------------------------------- */
+
+/* Makes the story of the context's fault and keeps it. NULL: there is none. */
+static const char *tell_(CUcontext c)
+{
+    const struct grid_fault *f = device_context_fault(c->device);
+    if (f == NULL)
+        return NULL;
+    struct told *t = xcalloc(1, sizeof *t);
+    t->public = (struct weir_fault){
+        .kind = kind_of_(f->kind), .code = code_of_(f->kind), .device = c->ordinal};
+    fill_address_(&t->public, f);
+    if (f->kernel[0] != '\0') {
+        fill_frame_(&t->frame, f);
+        t->public.frames = &t->frame;
+        t->public.frame_count = 1;
+    }
+    t->text = text_of_(f, &t->frame);
+    t->public.text = t->text;
+    pthread_mutex_lock(&lock);
+    t->public.number = newest != NULL ? newest->public.number + 1 : 1;
+    t->older = newest;
+    newest = t;
+    pthread_mutex_unlock(&lock);
+    return t->text;
+}
+
+void fault_tell(CUcontext c)
+{
+    const char *wanted = env_get(ENV_FAULTS);
+    pthread_mutex_lock(&c->fault_lock);
+    if (c->fault_text == NULL) {
+        c->fault_text = tell_(c);
+        if (c->fault_text != NULL && (wanted == NULL || strcmp(wanted, "off") != 0))
+            fprintf(stderr, "weir: %s\n", c->fault_text);
+    }
+    if (c->fault_text != NULL)
+        driver_error(CUDA_ERROR_LAUNCH_FAILED, "%s", c->fault_text);
+    pthread_mutex_unlock(&c->fault_lock);
+}
+
+void fault_forget(CUcontext c)
+{
+    pthread_mutex_lock(&c->fault_lock);
+    c->fault_text = NULL;
+    pthread_mutex_unlock(&c->fault_lock);
+}
+
+WEIR_API int weir_last_fault(struct weir_fault *out)
+{
+    if (out == NULL || out->bytes < offsetof(struct weir_fault, kind))
+        return 0;
+    pthread_mutex_lock(&lock);
+    const struct told *t = newest;
+    pthread_mutex_unlock(&lock);
+    if (t == NULL)
+        return 0;
+    size_t bytes = out->bytes < sizeof *out ? out->bytes : sizeof *out;
+    struct weir_fault copy = t->public;
+    copy.bytes = out->bytes;
+    memcpy(out, &copy, bytes);
+    return 1;
+}

@@ -1,0 +1,15 @@
+/* fault: what happened in a context's kernels, told to people and programs. The device room keeps
+ * the fault; here it gets names: source lines of kernels, lines of the host code that made and
+ * freed the memory; once, when a call first returns its code. */
+#ifndef WEIR_DRIVER_FAULT_H
+#define WEIR_DRIVER_FAULT_H
+
+#include "driver/driver.h"
+
+/* Tells about the context's fault, if there is one and it is not told yet: to stderr (unless
+ * WEIR_FAULTS=off) and for weir_last_fault; and, every time, to weir_last_message. */
+void fault_tell(CUcontext c);
+/* The context is as new: a next fault is told again. */
+void fault_forget(CUcontext c);
+
+#endif

@@ -1,0 +1,33 @@
+/* site: which call of the API the calling thread is in, for the stories of faults.
+ *
+ * A function that makes or frees memory begins with CALLED(name, stream): until it returns, what
+ * the memory room makes and frees is noted as done by that call, with the address it returns to. A
+ * layer above (the runtime) announces its own call with weir_note_call; then that one counts. Calls
+ * inside calls change nothing. This costs a few thread-local words, no more: names and lines are
+ * looked up when a fault is told (symbols.h). */
+#ifndef WEIR_DRIVER_SITE_H
+#define WEIR_DRIVER_SITE_H
+
+#include "memory/site.h"
+#include "weir/fault.h"
+
+struct call_guard {
+    bool outermost; /* this call set the thread's site, and clears it */
+};
+struct call_guard call_enter(enum weir_call call, const void *caller);
+void call_leave(struct call_guard *g);
+/* The stream that the current call was given (device_stream_id). */
+void call_stream(uint64_t id);
+
+#define CALLED(name)                                                                               \
+    struct call_guard call_guard_ __attribute__((cleanup(call_leave), unused)) =                   \
+        call_enter(WEIR_CALL_##name, __builtin_return_address(0))
+
+/* The function's name, NULL for none. */
+const char *call_name(uint32_t call);
+/* A call in words: "cudaMallocAsync at main.cu:31 on stream 2". What mem_site_set_words wants. */
+void call_words(const struct mem_site *site, struct strbuf *out);
+/* The same as public fields; strings that live for ever. */
+void call_describe(const struct mem_site *site, struct weir_site *out);
+
+#endif
