@@ -1,5 +1,7 @@
 # The compiler's own files; the elementwise emitters bring theirs.
 include(${CMAKE_CURRENT_LIST_DIR}/alu.cmake)
-set(WEIR_JIT_SOURCES roles.c flatten.c flatten_areas.c cfg.c live.c shape.c lockstep.c emit.c emit_value.c emit_op.c emit_mem.c
-  emit_atom.c emit_debug.c emit_flow.c emit_frame.c emit_tex.c emit_mma.c emit_mma_move.c emit_async.c emit_warp.c compile.c
-  flatten_lower.c emit_barrier.c emit_cluster.c ${WEIR_ALU_SOURCES})
+set(WEIR_JIT_SOURCES
+  roles.c flatten.c flatten_areas.c flatten_lower.c cfg.c live.c shape.c lockstep.c
+  emit.c emit_value.c emit_op.c emit_mem.c emit_apart.c emit_atom.c emit_debug.c emit_flow.c
+  emit_frame.c emit_tex.c emit_mma.c emit_mma_move.c emit_async.c emit_barrier.c emit_cluster.c
+  emit_warp.c compile.c ${WEIR_ALU_SOURCES})

@@ -3,18 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "jit/emit.h"
-
-/* One memory instruction, taken apart. */
-struct access {
-    const struct ptx_instr *i;
-    const struct ptx_operand *at; /* the address */
-    unsigned space, type, bytes;  /* bytes of one element */
-    int vec;                      /* elements a lane */
-    bool is_volatile;
-    struct shape shape; /* of the address */
-    LLVMTypeRef elem;   /* an element as it lies in memory */
-};
+#include "jit/emit_mem.h"
 
 unsigned mem_space(const struct ptx_instr *i)
 {
@@ -39,18 +28,15 @@ static struct access access_(struct emit *e, const struct ptx_instr *i,
     return a;
 }
 
-/* Bytes an access must be aligned to. */
-static unsigned natural_(const struct access *a) { return a->bytes * (unsigned)a->vec; }
-
 /* Is the alignment known without looking? */
 static bool known_aligned_(const struct access *a)
 {
-    return natural_(a) == 1 || (a->space == PTX_SPACE_PARAM && a->at->reg < 0) ||
-           (a->shape.seg != SEG_NONE && (1ull << (a->shape.align & 63)) >= natural_(a));
+    return mem_natural(a) == 1 || (a->space == PTX_SPACE_PARAM && a->at->reg < 0) ||
+           (a->shape.seg != SEG_NONE && (1ull << (a->shape.align & 63)) >= mem_natural(a));
 }
 
 /* Faults when `bad` (i1) holds; code goes on behind. */
-static void fault_if_(struct emit *e, LLVMValueRef bad, LLVMValueRef mask, LLVMValueRef address)
+void mem_fault_if(struct emit *e, LLVMValueRef bad, LLVMValueRef mask, LLVMValueRef address)
 {
     LLVMBasicBlockRef yes = new_bb(e, "misaligned"), no = new_bb(e, "aligned");
     LLVMBuildCondBr(e->alu.b, bad, yes, no);
@@ -76,29 +62,15 @@ static void check_pointer_(struct emit *e, const struct access *a, LLVMValueRef 
     if (known_aligned_(a))
         return;
     LLVMValueRef v = LLVMBuildPtrToInt(e->alu.b, p, e->i64, "");
-    LLVMValueRef low = LLVMBuildAnd(e->alu.b, v, c64(e, natural_(a) - 1), "");
+    LLVMValueRef low = LLVMBuildAnd(e->alu.b, v, c64(e, mem_natural(a) - 1), "");
     LLVMValueRef bad = LLVMBuildICmp(e->alu.b, LLVMIntNE, low, c64(e, 0), "");
     if (seg != SEG_WARP && e->mask != NULL) /* the pointer of a segment at rest says nothing */
         bad = LLVMBuildAnd(e->alu.b, bad, segment_active_(e, seg, s), "");
-    fault_if_(e, bad, mask_bits(e), v);
-}
-
-/* The same for lanes apart: `at` are addresses or offsets into an aligned window. */
-static void check_lanes_(struct emit *e, const struct access *a, LLVMValueRef at)
-{
-    LLVMBuilderRef b = e->alu.b;
-    if (natural_(a) == 1)
-        return;
-    LLVMTypeRef t = LLVMGetElementType(LLVMTypeOf(at));
-    LLVMValueRef low = splat(e, LLVMConstInt(t, natural_(a) - 1, false), JIT_WARP);
-    LLVMValueRef odd = LLVMBuildICmp(b, LLVMIntNE, LLVMBuildAnd(b, at, low, ""),
-                                     LLVMConstNull(LLVMTypeOf(at)), "");
-    LLVMValueRef lanes = LLVMBuildAnd(b, bits_of(e, odd), mask_bits(e), "");
-    fault_if_(e, LLVMBuildICmp(b, LLVMIntNE, lanes, c32(e, 0), ""), lanes, NULL);
+    mem_fault_if(e, bad, mask_bits(e), v);
 }
 
 /* Base of an address operand for one segment, as an i64 in its own space. */
-static LLVMValueRef base_scalar_(struct emit *e, const struct ptx_operand *o, unsigned seg, int s)
+LLVMValueRef mem_base(struct emit *e, const struct ptx_operand *o, unsigned seg, int s)
 {
     struct ptx_operand p = *o;
     LLVMValueRef v;
@@ -114,9 +86,9 @@ static LLVMValueRef base_scalar_(struct emit *e, const struct ptx_operand *o, un
     return o->offset ? LLVMBuildAdd(e->alu.b, v, c64(e, (uint64_t)o->offset), "") : v;
 }
 
-static LLVMValueRef pointer_scalar_(struct emit *e, const struct access *a, unsigned seg, int s)
+LLVMValueRef mem_pointer(struct emit *e, const struct access *a, unsigned seg, int s)
 {
-    LLVMValueRef v = base_scalar_(e, a->at, seg, s);
+    LLVMValueRef v = mem_base(e, a->at, seg, s);
     if (a->space == PTX_SPACE_SHARED)
         return byte_offset(e, e->shared, v);
     if (a->space == PTX_SPACE_PARAM && a->at->reg < 0 && a->at->var != NULL) {
@@ -139,7 +111,7 @@ LLVMValueRef address_vector(struct emit *e, const struct ptx_operand *o, unsigne
         if (o->offset)
             v = LLVMBuildAdd(b, v, splat(e, c64(e, (uint64_t)o->offset), JIT_WARP), "");
     } else {
-        v = splat(e, base_scalar_(e, o, SEG_WARP, 0), JIT_WARP);
+        v = splat(e, mem_base(e, o, SEG_WARP, 0), JIT_WARP);
     }
     if (space == PTX_SPACE_SHARED)
         v = LLVMBuildAdd(b, v, splat(e, LLVMBuildPtrToInt(b, e->shared, e->i64, ""), JIT_WARP), "");
@@ -242,150 +214,6 @@ static void load_contiguous_(struct emit *e, const struct access *a, unsigned se
         out[k] = join_(e, parts[k], nsegs(seg));
 }
 
-/* ---- lanes apart ----------------------------------------------------------------------------- */
-
-/* Where varying lanes access: offsets into the shared window as <32 x i32>, so that x86 gathers 16
- * at a time, or addresses as <32 x i64>. */
-static LLVMValueRef where_(struct emit *e, const struct access *a)
-{
-    if (a->space != PTX_SPACE_SHARED)
-        return address_vector(e, a->at, a->space);
-    struct ptx_operand p = *a->at;
-    if (p.reg < 0)
-        return splat(e, coerce(e, base_scalar_(e, a->at, SEG_WARP, 0), PTX_U32, false), JIT_WARP);
-    p.kind = PTX_OPR_REG;
-    LLVMValueRef v = operand_vector(e, &p, PTX_U32);
-    return p.offset ? LLVMBuildAdd(e->alu.b, v, splat(e, c32(e, (uint64_t)p.offset), JIT_WARP), "")
-                    : v;
-}
-
-/* Pointers to bytes `plus` behind `at`. */
-static LLVMValueRef pointers_(struct emit *e, const struct access *a, LLVMValueRef at,
-                              uint64_t plus)
-{
-    LLVMBuilderRef b = e->alu.b;
-    bool offsets = a->space == PTX_SPACE_SHARED;
-    if (plus != 0)
-        at = LLVMBuildAdd(b, at, splat(e, offsets ? c32(e, plus) : c64(e, plus), JIT_WARP), "");
-    if (offsets)
-        return LLVMBuildGEP2(b, e->i8, e->shared, &at, 1, "");
-    return LLVMBuildIntToPtr(b, at, LLVMVectorType(e->ptr, JIT_WARP), "");
-}
-
-/* x86 gathers words of 4 and 8 bytes only: smaller elements come out of the aligned word they lie
- * in, which is on the same page. */
-static LLVMValueRef gather_small_(struct emit *e, const struct access *a, LLVMValueRef at)
-{
-    LLVMBuilderRef b = e->alu.b;
-    LLVMTypeRef pv = LLVMVectorType(e->ptr, JIT_WARP);
-    bool offsets = a->space == PTX_SPACE_SHARED;
-    LLVMValueRef low = offsets ? c32(e, ~3ull) : c64(e, ~3ull);
-    LLVMValueRef word = LLVMBuildAnd(b, at, splat(e, low, JIT_WARP), "");
-    LLVMValueRef m = mask_vector(e);
-    LLVMValueRef args[4] = {pointers_(e, a, word, 0), c32(e, 4), m ? m : LLVMConstAllOnes(e->v32i1),
-                            LLVMConstNull(e->v32i32)};
-    LLVMValueRef v = intrinsic(e, "llvm.masked.gather", (LLVMTypeRef[]){e->v32i32, pv}, 2, args, 4);
-    tag_memory(e, v, a->space);
-    LLVMValueRef sh = offsets ? at : LLVMBuildTrunc(b, at, e->v32i32, "");
-    sh = LLVMBuildAnd(b, sh, splat(e, c32(e, 3), JIT_WARP), "");
-    sh = LLVMBuildShl(b, sh, splat(e, c32(e, 3), JIT_WARP), "");
-    v = LLVMBuildLShr(b, v, sh, "");
-    LLVMTypeRef n = LLVMVectorType(LLVMIntTypeInContext(e->alu.ctx, a->bytes * 8), JIT_WARP);
-    return LLVMBuildBitCast(b, LLVMBuildTrunc(b, v, n, ""), LLVMVectorType(a->elem, JIT_WARP), "");
-}
-
-static void gather_(struct emit *e, const struct access *a, LLVMValueRef at, LLVMValueRef *out)
-{
-    LLVMTypeRef t = LLVMVectorType(a->elem, JIT_WARP), pv = LLVMVectorType(e->ptr, JIT_WARP);
-    LLVMValueRef m = mask_vector(e);
-    check_lanes_(e, a, at);
-    for (int k = 0; k < a->vec; k++) {
-        uint64_t plus = (uint64_t)k * a->bytes;
-        if (a->bytes < 4) {
-            bool offsets = a->space == PTX_SPACE_SHARED;
-            LLVMValueRef by = splat(e, offsets ? c32(e, plus) : c64(e, plus), JIT_WARP);
-            out[k] = gather_small_(e, a, LLVMBuildAdd(e->alu.b, at, by, ""));
-            continue;
-        }
-        LLVMValueRef args[4] = {pointers_(e, a, at, plus), c32(e, a->bytes),
-                                m ? m : LLVMConstAllOnes(e->v32i1), LLVMConstNull(t)};
-        out[k] = intrinsic(e, "llvm.masked.gather", (LLVMTypeRef[]){t, pv}, 2, args, 4);
-        tag_memory(e, out[k], a->space);
-    }
-}
-
-/* The segments worth a look at run time whether their lanes are neighbours: as the hint says, else
- * the whole warp (a look costs little beside a gather); SEG_NONE when lanes are known to be apart.
- */
-static unsigned likely_segment_(const struct access *a)
-{
-    if (a->space == PTX_SPACE_LOCAL || a->shape.seg != SEG_NONE)
-        return SEG_NONE;
-    if (a->shape.hint_seg == SEG_NONE)
-        return SEG_WARP;
-    return a->shape.stride == (int64_t)a->bytes * a->vec ? a->shape.hint_seg : SEG_NONE;
-}
-
-/* i1: are all active lanes of every segment `step` bytes apart, counted from the segment's first
- * lane, whose pointer goes to first[]? */
-static LLVMValueRef neighbours_(struct emit *e, const struct access *a, LLVMValueRef at,
-                                unsigned seg, LLVMValueRef *first)
-{
-    LLVMBuilderRef b = e->alu.b;
-    for (int s = 0; s < nsegs(seg); s++)
-        first[s] = LLVMBuildExtractElement(b, at, c32(e, (uint64_t)(s << seg)), "");
-    LLVMValueRef want = from_segments(e, first, seg, (int64_t)a->bytes * a->vec);
-    LLVMValueRef same = bits_of(e, LLVMBuildICmp(b, LLVMIntEQ, at, want, ""));
-    if (e->mask != NULL)
-        same = LLVMBuildOr(b, same, LLVMBuildNot(b, e->mask, ""), "");
-    for (int s = 0; s < nsegs(seg); s++)
-        first[s] = a->space == PTX_SPACE_SHARED
-                       ? byte_offset(e, e->shared, LLVMBuildSExt(b, first[s], e->i64, ""))
-                       : LLVMBuildIntToPtr(b, first[s], e->ptr, "");
-    return LLVMBuildICmp(b, LLVMIntEQ, same, c32(e, 0xffffffff), "");
-}
-
-/* i1: no lane of an affine address lies behind a break, so that segments are contiguous. */
-static LLVMValueRef unbroken_(struct emit *e, const struct access *a)
-{
-    LLVMBuilderRef b = e->alu.b;
-    struct ptx_operand p = {.kind = PTX_OPR_REG, .reg = a->at->reg};
-    LLVMValueRef all = NULL, whole = c32(e, 1u << a->shape.seg);
-    for (int s = 0; s < nsegs(a->shape.seg); s++) {
-        LLVMValueRef ok =
-            LLVMBuildICmp(b, LLVMIntEQ, operand_break(e, &p, a->shape.seg, s), whole, "");
-        all = all ? LLVMBuildAnd(b, all, ok, "") : ok;
-    }
-    return all;
-}
-
-/* How lanes that are likely neighbours access memory: i1 `near` says whether they are, first[] are
- * the segments' pointers then, `at` is where lanes are otherwise (NULL: still to be computed). */
-struct likely {
-    LLVMValueRef near, at, first[MAX_SEGS];
-    unsigned seg;
-};
-
-/* False: lanes are known to be apart, and likely->at says where. */
-static bool likely_(struct emit *e, const struct access *a, struct likely *l)
-{
-    mask_vector(e); /* made here, so that both sides may use it */
-    if (a->shape.brk != 0 && a->shape.stride == (int64_t)a->bytes * a->vec) {
-        l->seg = a->shape.seg;
-        l->at = NULL;
-        l->near = unbroken_(e, a);
-        for (int s = 0; s < nsegs(l->seg); s++)
-            l->first[s] = pointer_scalar_(e, a, l->seg, s);
-        return true;
-    }
-    l->at = where_(e, a);
-    l->seg = likely_segment_(a);
-    if (l->seg == SEG_NONE)
-        return false;
-    l->near = neighbours_(e, a, l->at, l->seg, l->first);
-    return true;
-}
-
 /* Segments are known to be contiguous; p[s] points to each. */
 static bool contiguous_(struct emit *e, const struct access *a, LLVMValueRef *p)
 {
@@ -393,7 +221,7 @@ static bool contiguous_(struct emit *e, const struct access *a, LLVMValueRef *p)
         (a->shape.brk != 0 && !e->in_whole))
         return false;
     for (int s = 0; s < nsegs(a->shape.seg); s++)
-        p[s] = pointer_scalar_(e, a, a->shape.seg, s);
+        p[s] = mem_pointer(e, a, a->shape.seg, s);
     return true;
 }
 
@@ -401,8 +229,8 @@ static void load_varying_(struct emit *e, const struct access *a, LLVMValueRef *
 {
     LLVMBuilderRef b = e->alu.b;
     struct likely l;
-    if (!likely_(e, a, &l)) {
-        gather_(e, a, l.at, out);
+    if (!apart_likely(e, a, &l)) {
+        apart_gather(e, a, &l.at, out);
         return;
     }
     LLVMValueRef fast[8], slow[8];
@@ -413,7 +241,7 @@ static void load_varying_(struct emit *e, const struct access *a, LLVMValueRef *
     yes = LLVMGetInsertBlock(b);
     LLVMBuildBr(b, join);
     LLVMPositionBuilderAtEnd(b, no);
-    gather_(e, a, l.at ? l.at : where_(e, a), slow);
+    apart_gather(e, a, &l.at, slow);
     no = LLVMGetInsertBlock(b);
     LLVMBuildBr(b, join);
     LLVMPositionBuilderAtEnd(b, join);
@@ -463,7 +291,7 @@ bool emit_load(struct emit *e, const struct ptx_instr *i)
     if (a.shape.seg != SEG_NONE && a.shape.stride == 0) {
         LLVMValueRef v[8][MAX_SEGS];
         for (int s = 0; s < nsegs(a.shape.seg); s++) {
-            LLVMValueRef p = pointer_scalar_(e, &a, a.shape.seg, s);
+            LLVMValueRef p = mem_pointer(e, &a, a.shape.seg, s);
             check_pointer_(e, &a, p, a.shape.seg, s);
             if (a.shape.seg != SEG_WARP && e->mask != NULL)
                 p = LLVMBuildSelect(e->alu.b, segment_active_(e, a.shape.seg, s), p, e->safe, "");
@@ -522,26 +350,12 @@ static void store_contiguous_(struct emit *e, const struct access *a, unsigned s
     }
 }
 
-static void scatter_(struct emit *e, const struct access *a, LLVMValueRef at, LLVMValueRef *v)
-{
-    LLVMTypeRef pv = LLVMVectorType(e->ptr, JIT_WARP);
-    LLVMValueRef m = mask_vector(e);
-    check_lanes_(e, a, at);
-    for (int k = 0; k < a->vec; k++) {
-        LLVMValueRef args[4] = {v[k], pointers_(e, a, at, (uint64_t)k * a->bytes), c32(e, a->bytes),
-                                m ? m : LLVMConstAllOnes(e->v32i1)};
-        LLVMValueRef st =
-            intrinsic(e, "llvm.masked.scatter", (LLVMTypeRef[]){LLVMTypeOf(v[k]), pv}, 2, args, 4);
-        tag_memory(e, st, a->space);
-    }
-}
-
 static void store_varying_(struct emit *e, const struct access *a, LLVMValueRef *v)
 {
     LLVMBuilderRef b = e->alu.b;
     struct likely l;
-    if (!likely_(e, a, &l)) {
-        scatter_(e, a, l.at, v);
+    if (!apart_likely(e, a, &l)) {
+        apart_scatter(e, a, &l.at, v);
         return;
     }
     LLVMBasicBlockRef yes = new_bb(e, "near"), no = new_bb(e, "far"), join = new_bb(e, "stored");
@@ -552,7 +366,7 @@ static void store_varying_(struct emit *e, const struct access *a, LLVMValueRef 
     store_contiguous_(e, a, l.seg, l.first, copy);
     LLVMBuildBr(b, join);
     LLVMPositionBuilderAtEnd(b, no);
-    scatter_(e, a, l.at ? l.at : where_(e, a), v);
+    apart_scatter(e, a, &l.at, v);
     LLVMBuildBr(b, join);
     LLVMPositionBuilderAtEnd(b, join);
 }
@@ -561,7 +375,7 @@ static void store_varying_(struct emit *e, const struct access *a, LLVMValueRef 
 static void store_uniform_(struct emit *e, const struct access *a, const struct ptx_operand *data)
 {
     LLVMBuilderRef b = e->alu.b;
-    LLVMValueRef p = pointer_scalar_(e, a, SEG_WARP, 0);
+    LLVMValueRef p = mem_pointer(e, a, SEG_WARP, 0);
     check_pointer_(e, a, p, SEG_WARP, 0);
     for (int k = 0; k < a->vec; k++) {
         const struct ptx_operand *o = element_(data, k);

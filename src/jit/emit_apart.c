@@ -1,0 +1,345 @@
+/* emit_apart: loads and stores whose lanes lie apart, or are not known to be neighbours: gathers,
+ * scatters, and the look at run time that saves them. */
+#include <string.h>
+
+#include "jit/emit_mem.h"
+
+/* ---- base and index -------------------------------------------------------------------------- */
+
+/* The last instruction of the current block before `before` that writes a register, -1: none. */
+static int32_t written_(const struct emit *e, int32_t before, int32_t reg)
+{
+    for (int32_t n = before - 1; n >= e->cur->first; n--) {
+        struct jroles r;
+        jit_roles(&e->k->instrs[n], &r);
+        for (int d = 0; d < r.ndef; d++)
+            if (r.def[d] == reg)
+                return n;
+    }
+    return -1;
+}
+
+/* Has the register still the value at instruction `to` that it had at `from`? */
+static bool still_(const struct emit *e, int32_t from, int32_t to, int32_t reg)
+{
+    return written_(e, to, reg) < from;
+}
+
+static bool constant_(const struct ptx_operand *o, uint64_t *v)
+{
+    *v = o->imm;
+    return o->kind == PTX_OPR_IMM;
+}
+
+/* Does the instruction at `at` widen a 32-bit index and scale it? The index's operand, and in *read
+ * the instruction that reads it. */
+static const struct ptx_operand *scaled_(const struct emit *e, int32_t at, struct apart *w,
+                                         int32_t *read)
+{
+    const struct ptx_instr *i = &e->k->instrs[at];
+    uint64_t v = 1;
+    unsigned t = i->ntypes > 0 ? i->types[i->ntypes - 1] : PTX_NONE;
+    bool mad = i->op == PTX_OP_mad, wide = ptx_has(i, PTX_M_wide);
+    *read = at;
+    if ((i->op == PTX_OP_mul || mad) && wide && (t == PTX_S32 || t == PTX_U32)) {
+        if (!constant_(&i->operands[2], &v))
+            return NULL;
+    } else if (i->op == PTX_OP_shl && t == PTX_B64 && constant_(&i->operands[2], &v) && v < 4 &&
+               i->operands[1].kind == PTX_OPR_REG) {
+        int32_t from = written_(e, at, i->operands[1].reg);
+        const struct ptx_instr *c = from < 0 ? NULL : &e->k->instrs[from];
+        if (c == NULL || c->op != PTX_OP_cvt || c->ntypes != 2 || ptx_has(c, PTX_M_sat) ||
+            ptx_type_bits((enum ptx_type)c->types[0]) != 64)
+            return NULL;
+        t = c->types[1];
+        v = 1ull << v;
+        i = c;
+        *read = from;
+    } else {
+        return NULL;
+    }
+    if ((t != PTX_S32 && t != PTX_U32) || (v != 1 && v != 2 && v != 4 && v != 8))
+        return NULL;
+    w->scale = (unsigned)v;
+    w->is_signed = t == PTX_S32;
+    return i->operands[1].kind == PTX_OPR_REG ? &i->operands[1] : NULL;
+}
+
+/* Is the address a uniform base plus a widened 32-bit index? Then x86 needs no 64-bit addresses for
+ * 32 lanes, which fill many registers. The sum is looked for in the current block only, where it is
+ * plain that the operands have not changed since. */
+static bool indexed_(struct emit *e, const struct access *a, struct apart *w)
+{
+    const struct jkernel *k = e->k;
+    const struct ptx_operand *base = NULL, *index = NULL;
+    int32_t here = (int32_t)(a->i - k->instrs);
+    if (a->at->reg < 0 || a->space == PTX_SPACE_LOCAL || e->cur == NULL || here < e->cur->first ||
+        here >= e->cur->first + e->cur->count)
+        return false;
+    int32_t sum = written_(e, here, a->at->reg), read = sum;
+    if (sum < 0)
+        return false;
+    const struct ptx_instr *i = &k->instrs[sum];
+    if (i->op == PTX_OP_mad) {
+        index = scaled_(e, sum, w, &read);
+        base = &i->operands[3];
+    } else if (i->op == PTX_OP_add && i->ntypes == 1 &&
+               ptx_type_bits((enum ptx_type)i->types[0]) == 64 && !ptx_has(i, PTX_M_cc)) {
+        for (int n = 1; n < 3 && index == NULL; n++) {
+            int32_t from =
+                i->operands[n].kind == PTX_OPR_REG ? written_(e, sum, i->operands[n].reg) : -1;
+            index = from < 0 ? NULL : scaled_(e, from, w, &read);
+            base = &i->operands[3 - n];
+        }
+    }
+    if (index == NULL || !still_(e, read, here, index->reg))
+        return false;
+    struct shape s = shape_operand(k, base);
+    if (!shape_uniform(&s) || (base->kind == PTX_OPR_REG && !still_(e, sum, here, base->reg)))
+        return false;
+    w->base = operand_scalar(e, base, PTX_U64, SEG_WARP, 0);
+    if (a->at->offset != 0)
+        w->base = LLVMBuildAdd(e->alu.b, w->base, c64(e, (uint64_t)a->at->offset), "");
+    w->index = operand_vector(e, index, PTX_U32);
+    return true;
+}
+
+/* ---- where ----------------------------------------------------------------------------------- */
+
+static bool empty_(const struct apart *w) { return w->index == NULL && w->at == NULL; }
+
+static LLVMValueRef widened_(struct emit *e, const struct apart *w, LLVMValueRef index)
+{
+    LLVMTypeRef t = LLVMGetTypeKind(LLVMTypeOf(index)) == LLVMVectorTypeKind ? e->v32i64 : e->i64;
+    return w->is_signed ? LLVMBuildSExt(e->alu.b, index, t, "")
+                        : LLVMBuildZExt(e->alu.b, index, t, "");
+}
+
+static void find_(struct emit *e, const struct access *a, struct apart *w)
+{
+    LLVMBuilderRef b = e->alu.b;
+    *w = (struct apart){0};
+    if (a->space != PTX_SPACE_SHARED) {
+        if (!indexed_(e, a, w))
+            w->at = address_vector(e, a->at, a->space);
+        return;
+    }
+    struct ptx_operand p = *a->at;
+    if (p.reg < 0) {
+        w->at = splat(e, coerce(e, mem_base(e, a->at, SEG_WARP, 0), PTX_U32, false), JIT_WARP);
+        return;
+    }
+    p.kind = PTX_OPR_REG;
+    w->at = operand_vector(e, &p, PTX_U32);
+    if (p.offset)
+        w->at = LLVMBuildAdd(b, w->at, splat(e, c32(e, (uint64_t)p.offset), JIT_WARP), "");
+}
+
+/* Offsets or addresses, whatever form `w` has. */
+static LLVMValueRef all_(struct emit *e, const struct apart *w)
+{
+    LLVMBuilderRef b = e->alu.b;
+    if (w->at != NULL)
+        return w->at;
+    LLVMValueRef v =
+        LLVMBuildMul(b, widened_(e, w, w->index), splat(e, c64(e, w->scale), JIT_WARP), "");
+    return LLVMBuildAdd(b, v, splat(e, w->base, JIT_WARP), "");
+}
+
+/* Pointers to bytes `plus` behind. */
+static LLVMValueRef pointers_(struct emit *e, const struct access *a, const struct apart *w,
+                              uint64_t plus)
+{
+    LLVMBuilderRef b = e->alu.b;
+    bool offsets = a->space == PTX_SPACE_SHARED;
+    if (w->index != NULL) {
+        LLVMValueRef base = plus ? LLVMBuildAdd(b, w->base, c64(e, plus), "") : w->base;
+        LLVMValueRef index = widened_(e, w, w->index);
+        return LLVMBuildGEP2(b, LLVMIntTypeInContext(e->alu.ctx, w->scale * 8),
+                             LLVMBuildIntToPtr(b, base, e->ptr, ""), &index, 1, "");
+    }
+    LLVMValueRef at = w->at;
+    if (plus != 0)
+        at = LLVMBuildAdd(b, at, splat(e, offsets ? c32(e, plus) : c64(e, plus), JIT_WARP), "");
+    if (offsets)
+        return LLVMBuildGEP2(b, e->i8, e->shared, &at, 1, "");
+    return LLVMBuildIntToPtr(b, at, LLVMVectorType(e->ptr, JIT_WARP), "");
+}
+
+/* Lanes apart are aligned each, or together where base and scale say so. */
+static void check_(struct emit *e, const struct access *a, const struct apart *w)
+{
+    LLVMBuilderRef b = e->alu.b;
+    unsigned natural = mem_natural(a);
+    if (natural == 1)
+        return;
+    if (w->index != NULL && w->scale % natural == 0) {
+        LLVMValueRef low = LLVMBuildAnd(b, w->base, c64(e, natural - 1), "");
+        mem_fault_if(e, LLVMBuildICmp(b, LLVMIntNE, low, c64(e, 0), ""), mask_bits(e), w->base);
+        return;
+    }
+    LLVMValueRef at = all_(e, w);
+    LLVMTypeRef t = LLVMGetElementType(LLVMTypeOf(at));
+    LLVMValueRef low = splat(e, LLVMConstInt(t, natural - 1, false), JIT_WARP);
+    LLVMValueRef odd = LLVMBuildICmp(b, LLVMIntNE, LLVMBuildAnd(b, at, low, ""),
+                                     LLVMConstNull(LLVMTypeOf(at)), "");
+    LLVMValueRef lanes = LLVMBuildAnd(b, bits_of(e, odd), mask_bits(e), "");
+    mem_fault_if(e, LLVMBuildICmp(b, LLVMIntNE, lanes, c32(e, 0), ""), lanes, NULL);
+}
+
+/* ---- gather and scatter ---------------------------------------------------------------------- */
+
+/* x86 gathers words of 4 and 8 bytes only: smaller elements come out of the aligned word they lie
+ * in, which is on the same page. */
+static LLVMValueRef gather_small_(struct emit *e, const struct access *a, LLVMValueRef at)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMTypeRef pv = LLVMVectorType(e->ptr, JIT_WARP);
+    bool offsets = a->space == PTX_SPACE_SHARED;
+    LLVMValueRef low = offsets ? c32(e, ~3ull) : c64(e, ~3ull);
+    LLVMValueRef word = LLVMBuildAnd(b, at, splat(e, low, JIT_WARP), "");
+    LLVMValueRef m = mask_vector(e);
+    struct apart words = {.at = word};
+    LLVMValueRef args[4] = {pointers_(e, a, &words, 0), c32(e, 4),
+                            m ? m : LLVMConstAllOnes(e->v32i1), LLVMConstNull(e->v32i32)};
+    LLVMValueRef v = intrinsic(e, "llvm.masked.gather", (LLVMTypeRef[]){e->v32i32, pv}, 2, args, 4);
+    tag_memory(e, v, a->space);
+    LLVMValueRef sh = offsets ? at : LLVMBuildTrunc(b, at, e->v32i32, "");
+    sh = LLVMBuildAnd(b, sh, splat(e, c32(e, 3), JIT_WARP), "");
+    sh = LLVMBuildShl(b, sh, splat(e, c32(e, 3), JIT_WARP), "");
+    v = LLVMBuildLShr(b, v, sh, "");
+    LLVMTypeRef n = LLVMVectorType(LLVMIntTypeInContext(e->alu.ctx, a->bytes * 8), JIT_WARP);
+    return LLVMBuildBitCast(b, LLVMBuildTrunc(b, v, n, ""), LLVMVectorType(a->elem, JIT_WARP), "");
+}
+
+void apart_gather(struct emit *e, const struct access *a, struct apart *at, LLVMValueRef *out)
+{
+    if (empty_(at))
+        find_(e, a, at);
+    LLVMTypeRef t = LLVMVectorType(a->elem, JIT_WARP), pv = LLVMVectorType(e->ptr, JIT_WARP);
+    LLVMValueRef m = mask_vector(e);
+    check_(e, a, at);
+    for (int k = 0; k < a->vec; k++) {
+        uint64_t plus = (uint64_t)k * a->bytes;
+        if (a->bytes < 4) {
+            bool offsets = a->space == PTX_SPACE_SHARED;
+            LLVMValueRef by = splat(e, offsets ? c32(e, plus) : c64(e, plus), JIT_WARP);
+            out[k] = gather_small_(e, a, LLVMBuildAdd(e->alu.b, all_(e, at), by, ""));
+            continue;
+        }
+        LLVMValueRef args[4] = {pointers_(e, a, at, plus), c32(e, a->bytes),
+                                m ? m : LLVMConstAllOnes(e->v32i1), LLVMConstNull(t)};
+        out[k] = intrinsic(e, "llvm.masked.gather", (LLVMTypeRef[]){t, pv}, 2, args, 4);
+        tag_memory(e, out[k], a->space);
+    }
+}
+
+void apart_scatter(struct emit *e, const struct access *a, struct apart *at, LLVMValueRef *v)
+{
+    if (empty_(at))
+        find_(e, a, at);
+    LLVMTypeRef pv = LLVMVectorType(e->ptr, JIT_WARP);
+    LLVMValueRef m = mask_vector(e);
+    check_(e, a, at);
+    for (int k = 0; k < a->vec; k++) {
+        LLVMValueRef args[4] = {v[k], pointers_(e, a, at, (uint64_t)k * a->bytes), c32(e, a->bytes),
+                                m ? m : LLVMConstAllOnes(e->v32i1)};
+        LLVMValueRef st =
+            intrinsic(e, "llvm.masked.scatter", (LLVMTypeRef[]){LLVMTypeOf(v[k]), pv}, 2, args, 4);
+        tag_memory(e, st, a->space);
+    }
+}
+
+/* ---- likely neighbours ----------------------------------------------------------------------- */
+
+/* The segments worth a look at run time whether their lanes are neighbours: as the hint says, else
+ * the whole warp (a look costs little beside a gather); SEG_NONE when lanes are known to be apart.
+ */
+static unsigned likely_segment_(const struct access *a)
+{
+    if (a->space == PTX_SPACE_LOCAL || a->shape.seg != SEG_NONE)
+        return SEG_NONE;
+    if (a->shape.hint_seg == SEG_NONE)
+        return SEG_WARP;
+    return a->shape.stride == (int64_t)a->bytes * a->vec ? a->shape.hint_seg : SEG_NONE;
+}
+
+/* The same by their indices: each is one more than its left neighbour's, and none wraps. */
+static LLVMValueRef counting_(struct emit *e, const struct apart *w, unsigned seg,
+                              LLVMValueRef *first)
+{
+    LLVMBuilderRef b = e->alu.b;
+    uint64_t top = (w->is_signed ? 0x7fffffffu : 0xffffffffu) - ((1u << seg) - 1);
+    LLVMValueRef fits = LLVMConstInt(e->i1, 1, false);
+    for (int s = 0; s < nsegs(seg); s++) {
+        first[s] = LLVMBuildExtractElement(b, w->index, c32(e, (uint64_t)(s << seg)), "");
+        fits = LLVMBuildAnd(
+            b, fits,
+            LLVMBuildICmp(b, w->is_signed ? LLVMIntSLE : LLVMIntULE, first[s], c32(e, top), ""),
+            "");
+    }
+    LLVMValueRef want = from_segments(e, first, seg, 1);
+    LLVMValueRef same = bits_of(e, LLVMBuildICmp(b, LLVMIntEQ, w->index, want, ""));
+    if (e->mask != NULL)
+        same = LLVMBuildOr(b, same, LLVMBuildNot(b, e->mask, ""), "");
+    for (int s = 0; s < nsegs(seg); s++) {
+        LLVMValueRef v = LLVMBuildMul(b, widened_(e, w, first[s]), c64(e, w->scale), "");
+        first[s] = LLVMBuildIntToPtr(b, LLVMBuildAdd(b, w->base, v, ""), e->ptr, "");
+    }
+    return LLVMBuildAnd(b, fits, LLVMBuildICmp(b, LLVMIntEQ, same, c32(e, 0xffffffff), ""), "");
+}
+
+/* i1: are all active lanes of every segment neighbours, counted from the segment's first lane,
+ * whose pointer goes to first[]? */
+static LLVMValueRef neighbours_(struct emit *e, const struct access *a, const struct apart *w,
+                                unsigned seg, LLVMValueRef *first)
+{
+    LLVMBuilderRef b = e->alu.b;
+    if (w->index != NULL && w->scale == a->bytes * (unsigned)a->vec)
+        return counting_(e, w, seg, first);
+    LLVMValueRef at = all_(e, w);
+    for (int s = 0; s < nsegs(seg); s++)
+        first[s] = LLVMBuildExtractElement(b, at, c32(e, (uint64_t)(s << seg)), "");
+    LLVMValueRef want = from_segments(e, first, seg, (int64_t)a->bytes * a->vec);
+    LLVMValueRef same = bits_of(e, LLVMBuildICmp(b, LLVMIntEQ, at, want, ""));
+    if (e->mask != NULL)
+        same = LLVMBuildOr(b, same, LLVMBuildNot(b, e->mask, ""), "");
+    for (int s = 0; s < nsegs(seg); s++)
+        first[s] = a->space == PTX_SPACE_SHARED
+                       ? byte_offset(e, e->shared, LLVMBuildSExt(b, first[s], e->i64, ""))
+                       : LLVMBuildIntToPtr(b, first[s], e->ptr, "");
+    return LLVMBuildICmp(b, LLVMIntEQ, same, c32(e, 0xffffffff), "");
+}
+
+/* i1: no lane of an affine address lies behind a break, so that segments are contiguous. */
+static LLVMValueRef unbroken_(struct emit *e, const struct access *a)
+{
+    LLVMBuilderRef b = e->alu.b;
+    struct ptx_operand p = {.kind = PTX_OPR_REG, .reg = a->at->reg};
+    LLVMValueRef all = NULL, whole = c32(e, 1u << a->shape.seg);
+    for (int s = 0; s < nsegs(a->shape.seg); s++) {
+        LLVMValueRef ok =
+            LLVMBuildICmp(b, LLVMIntEQ, operand_break(e, &p, a->shape.seg, s), whole, "");
+        all = all ? LLVMBuildAnd(b, all, ok, "") : ok;
+    }
+    return all;
+}
+
+bool apart_likely(struct emit *e, const struct access *a, struct likely *l)
+{
+    mask_vector(e); /* made here, so that both sides may use it */
+    if (a->shape.brk != 0 && a->shape.stride == (int64_t)a->bytes * a->vec) {
+        l->seg = a->shape.seg;
+        l->at = (struct apart){0};
+        l->near = unbroken_(e, a);
+        for (int s = 0; s < nsegs(l->seg); s++)
+            l->first[s] = mem_pointer(e, a, l->seg, s);
+        return true;
+    }
+    find_(e, a, &l->at);
+    l->seg = likely_segment_(a);
+    if (l->seg == SEG_NONE)
+        return false;
+    l->near = neighbours_(e, a, &l->at, l->seg, l->first);
+    return true;
+}

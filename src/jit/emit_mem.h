@@ -1,0 +1,57 @@
+/* emit_mem: what the emitters of loads and stores share. Private to emit_mem.c and emit_apart.c. */
+#ifndef WEIR_JIT_EMIT_MEM_H
+#define WEIR_JIT_EMIT_MEM_H
+
+#include "jit/emit.h"
+
+/* One memory instruction, taken apart. */
+struct access {
+    const struct ptx_instr *i;
+    const struct ptx_operand *at; /* the address */
+    unsigned space, type, bytes;  /* bytes of one element */
+    int vec;                      /* elements a lane */
+    bool is_volatile;
+    struct shape shape; /* of the address */
+    LLVMTypeRef elem;   /* an element as it lies in memory */
+};
+
+/* Bytes an access must be aligned to. */
+static inline unsigned mem_natural(const struct access *a) { return a->bytes * (unsigned)a->vec; }
+
+/* ---- emit_mem.c ------------------------------------------------------------------------------ */
+
+/* Faults when `bad` (i1) holds; code goes on behind. */
+void mem_fault_if(struct emit *e, LLVMValueRef bad, LLVMValueRef mask, LLVMValueRef address);
+/* Base of an address operand for one segment, as an i64 in its own space. */
+LLVMValueRef mem_base(struct emit *e, const struct ptx_operand *o, unsigned seg, int s);
+/* The same as a pointer. */
+LLVMValueRef mem_pointer(struct emit *e, const struct access *a, unsigned seg, int s);
+
+/* ---- emit_apart.c ---------------------------------------------------------------------------- */
+
+/* Where lanes that lie apart access memory, in the first of these forms that fits:
+ *   base, index   base + index[lane] * scale, with 32-bit indices: what x86 gathers fastest
+ *   offsets       <32 x i32> into the shared window
+ *   addresses     <32 x i64> */
+struct apart {
+    LLVMValueRef base, index; /* i64 and <32 x i32>, or NULL */
+    unsigned scale;           /* 1, 2, 4 or 8 bytes an index */
+    bool is_signed;           /* how indices become 64 bits wide */
+    LLVMValueRef at;          /* offsets or addresses; NULL: not computed yet */
+};
+
+/* How lanes that are likely neighbours access memory: i1 `near` says whether they are, first[] are
+ * the segments' pointers then, `at` is where lanes are otherwise. */
+struct likely {
+    LLVMValueRef near, first[MAX_SEGS];
+    struct apart at;
+    unsigned seg;
+};
+
+/* False: lanes are known to be apart, and likely->at says where. */
+bool apart_likely(struct emit *e, const struct access *a, struct likely *l);
+/* The elements at `at` (nothing in it: it is found out first). */
+void apart_gather(struct emit *e, const struct access *a, struct apart *at, LLVMValueRef *out);
+void apart_scatter(struct emit *e, const struct access *a, struct apart *at, LLVMValueRef *v);
+
+#endif
