@@ -132,9 +132,7 @@ WEIR_API CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags)
         return r;
     if (flags != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    if (c == peer)
-        return CUDA_ERROR_INVALID_CONTEXT;
-    if (c->ordinal == peer->ordinal)
+    if (c->ordinal == peer->ordinal) /* itself, for one */
         return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
     return atomic_fetch_or(&c->peers, bit) & bit ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
                                                  : CUDA_SUCCESS;

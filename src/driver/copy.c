@@ -33,16 +33,6 @@ static CUresult find_(CUstream h, bool per_thread, struct device_stream **s, CUc
 
 #define WHERE COPY_WHERE
 
-/* Whether `bytes` from `at` lie in one live allocation of ours; pageable memory cannot be checked.
- */
-static bool inside_(const void *at, uint64_t bytes)
-{
-    struct mem_info i;
-    if (!mem_find(at, &i))
-        return !mem_in_device_range(at);
-    return bytes <= i.base + i.size - (uint64_t)(uintptr_t)at;
-}
-
 CUresult copy_linear(WHERE, void *dst, const void *src, size_t bytes)
 {
     CUcontext c;
@@ -50,7 +40,8 @@ CUresult copy_linear(WHERE, void *dst, const void *src, size_t bytes)
     CUresult r = find_(h, pt, &s, &c);
     if (r != CUDA_SUCCESS || bytes == 0)
         return r;
-    if (dst == NULL || src == NULL || !inside_(dst, bytes) || !inside_(src, bytes))
+    if (dst == NULL || src == NULL || !mem_reaches(dst, bytes, MEM_READ_WRITE) ||
+        !mem_reaches(src, bytes, MEM_READ))
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "a copy of %zu bytes from %p to %p leaves an allocation", bytes, src,
                             dst);
@@ -156,10 +147,10 @@ static CUresult locate_(const struct copy_side *s, size_t width, size_t rows, si
 
 /* Whether a box of linear memory lies in one allocation; arrays have been asked already. */
 static bool box_inside_(const struct copy_side *s, const char *at, uint64_t pitch, uint64_t slice,
-                        const struct device_copy *c)
+                        const struct device_copy *c, enum mem_rights rights)
 {
     return s->type == CU_MEMORYTYPE_ARRAY ||
-           inside_(at, (c->depth - 1) * slice + (c->height - 1) * pitch + c->width);
+           mem_reaches(at, (c->depth - 1) * slice + (c->height - 1) * pitch + c->width, rights);
 }
 
 CUresult copy_box(WHERE, const struct copy_side *src, const struct copy_side *dst, size_t width,
@@ -182,8 +173,8 @@ CUresult copy_box(WHERE, const struct copy_side *src, const struct copy_side *ds
         return r;
     copy.src = from;
     copy.dst = to;
-    if (!box_inside_(src, from, copy.src_pitch, copy.src_slice, &copy) ||
-        !box_inside_(dst, to, copy.dst_pitch, copy.dst_slice, &copy))
+    if (!box_inside_(src, from, copy.src_pitch, copy.src_slice, &copy, MEM_READ) ||
+        !box_inside_(dst, to, copy.dst_pitch, copy.dst_slice, &copy, MEM_READ_WRITE))
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "a copy of %zu x %zu x %zu bytes leaves an allocation", width, height,
                             depth);
@@ -295,7 +286,7 @@ static CUresult set_(WHERE, CUdeviceptr at, size_t pitch, uint32_t element, uint
     if (r != CUDA_SUCCESS || width == 0 || height == 0)
         return r;
     if (at == 0 || at % element != 0 || (height > 1 && pitch < width * element) ||
-        !inside_(ptr_(at), (height - 1) * pitch + width * element))
+        !mem_reaches(ptr_(at), (height - 1) * pitch + width * element, MEM_READ_WRITE))
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "a set of %zu x %zu elements leaves an allocation or is misaligned",
                             width, height);

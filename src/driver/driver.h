@@ -44,6 +44,7 @@ enum tag {
     TAG_STREAM = 0x57535452,
     TAG_EVENT = 0x57455654,
     TAG_ARRAY = 0x57415252,
+    TAG_PHYSICAL = 0x57504859,
 };
 
 /* What a stream was told by cuStreamSetAttribute. */

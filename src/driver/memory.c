@@ -224,6 +224,7 @@ static int ordinal_(const struct mem_info *i)
 static CUresult pointer_attribute_(void *out, CUpointer_attribute which, const struct mem_info *i,
                                    CUdeviceptr at)
 {
+    uint64_t base = i->base, size = i->size;
     bool device = (i->kind & MEM_ON_DEVICE) != 0, managed = i->kind == MEM_MANAGED;
     switch (which) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
@@ -245,11 +246,17 @@ static CUresult pointer_attribute_(void *out, CUpointer_attribute which, const s
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
         *(unsigned *)out = i->kind == MEM_DEVICE;
         return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(CUdeviceptr *)out = i->base; return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *(size_t *)out = i->size; return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+        mem_reservation((void *)(uintptr_t)at, &base, &size);
+        *(CUdeviceptr *)out = base;
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: /* of what is mapped: the reservation's */
+        mem_reservation((void *)(uintptr_t)at, &base, &size);
+        *(size_t *)out = size;
+        return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MAPPED: *(unsigned *)out = 1; return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-        *(unsigned long long *)out = 0;
+        *(unsigned long long *)out = virtual_handle_types(i);
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: *(unsigned *)out = 0; return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: *(int *)out = 3; return CUDA_SUCCESS;

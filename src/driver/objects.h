@@ -68,6 +68,9 @@ void managed_forget(uint64_t base, uint64_t bytes);
 /* What trouble with another process's handle is to the caller, with a message. (ipc.c) */
 CUresult driver_from_file(enum file_status s, const char *call);
 
+/* The kinds of handles for other processes that mapped memory can have. (virtual.c) */
+unsigned virtual_handle_types(const struct mem_info *i);
+
 /* ---- copy.c ------------------------------------------------------------------------------------
  */
 

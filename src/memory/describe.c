@@ -108,7 +108,7 @@ static void place_in(struct space *s, uint64_t address, struct mem_place *p)
     if (r != NULL) {
         p->relation = MEM_INSIDE;
         p->info = r->info;
-        p->rights = r->range != NULL ? (enum mem_rights)r->rights : MEM_READ_WRITE;
+        p->rights = r->range != NULL ? (enum mem_rights)r->info.flags : MEM_READ_WRITE;
         p->distance = address - r->info.base;
         return;
     }

@@ -179,6 +179,24 @@ bool mem_in_device_range(const void *address)
     return s != NULL && s->device != MEM_HOST;
 }
 
+bool mem_reaches(const void *address, uint64_t bytes, enum mem_rights rights)
+{
+    struct mem_info i;
+    if (!mem_find(address, &i))
+        return !mem_in_device_range(address);
+    for (uint64_t at = (uint64_t)address, here; mem_find((void *)at, &i);
+         at += here, bytes -= here) {
+        here = i.base + i.size - at;
+        if (i.kind != MEM_MAPPED)
+            return bytes <= here;
+        if ((i.flags & rights) != rights)
+            return false;
+        if (bytes <= here)
+            return true;
+    }
+    return false;
+}
+
 bool mem_set_user(void *base, void *user)
 {
     struct space *s = space_at((uint64_t)base);

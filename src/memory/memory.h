@@ -59,11 +59,15 @@ enum mem_kind {
     MEM_ANY = MEM_ON_DEVICE | MEM_ON_HOST,
 };
 
+/* What a mapping may be used for, by all devices and the host alike. */
+enum mem_rights { MEM_NO_ACCESS = 0, MEM_READ = 1, MEM_READ_WRITE = 3 };
+
 /* One allocation, copied out: valid whatever happens to the allocation afterwards. */
 struct mem_info {
     enum mem_kind kind;
     int device;           /* whose memory it is; MEM_HOST for the host's */
-    uint32_t flags;       /* the caller's own (cudaHostAlloc's flags, attach flags …) */
+    uint32_t flags;       /* the caller's own (cudaHostAlloc's flags, attach flags …); of what
+                             is mapped: enum mem_rights */
     uint64_t base;        /* first byte */
     uint64_t size;        /* bytes asked for (an overrun is past these, rounding or not) */
     uint64_t serial;      /* 1, 2, 3 … over all allocations of the process: the buffer id */
@@ -116,6 +120,10 @@ enum mem_kind mem_kind_of(const void *address, int *device);
  * pageable memory. */
 bool mem_in_device_range(const void *address);
 
+/* Whether that many bytes from the address on lie in one live allocation or in mappings that follow
+ * each other and have these rights. True for pageable memory, which cannot be checked. */
+bool mem_reaches(const void *address, uint64_t bytes, enum mem_rights rights);
+
 /* Changes the caller's word of the live allocation that starts at `base`. */
 bool mem_set_user(void *base, void *user);
 
@@ -124,9 +132,6 @@ void mem_usage(int device, uint64_t *free_bytes, uint64_t *total_bytes);
 
 /* Gives the pages of freed memory back to the operating system. */
 void mem_trim(int device);
-
-/* What a mapping may be used for, by all devices and the host alike. */
-enum mem_rights { MEM_NO_ACCESS = 0, MEM_READ = 1, MEM_READ_WRITE = 3 };
 
 /* How an address lies to an allocation, live or freed. */
 enum mem_relation {
@@ -182,7 +187,8 @@ enum file_status mem_import(const struct share_handle *h, int device, const void
 
 enum { MEM_GRANULE = 2 << 20 };
 
-/* Reserves addresses: at `hint` if they are free, else anywhere. align: a power of two, 0: any. */
+/* Reserves addresses: at `hint` (a multiple of MEM_GRANULE) if they are free, else anywhere. align:
+ * a power of two, 0: any. */
 enum mem_status mem_reserve(uint64_t bytes, uint64_t align, uint64_t hint, void **out);
 /* The whole reservation, and nothing mapped in it; else MEM_INVALID. */
 enum mem_status mem_unreserve(void *base, uint64_t bytes);
@@ -191,11 +197,15 @@ enum mem_status mem_unreserve(void *base, uint64_t bytes);
  * The file may be closed afterwards. `user` stays with the mapping (mem_info). */
 enum mem_status mem_map(void *at, uint64_t bytes, const struct mem_file *file, uint64_t offset,
                         int device, void *user);
-/* Ends the mappings that make up the range exactly, calling dropped(user) for each. */
-enum mem_status mem_unmap(void *at, uint64_t bytes, void (*dropped)(void *user));
-/* Sets the rights of the mappings that make up the range exactly. changed(user) for each. */
-enum mem_status mem_set_rights(void *at, uint64_t bytes, enum mem_rights rights,
-                               void (*changed)(void *user, void *arg), void *arg);
+/* Ends the mappings in the range, calling dropped(user) for each. MEM_INVALID when a mapping
+ * reaches out of it, or some of it is not reserved; addresses without a mapping are skipped. */
+enum mem_status mem_unmap(void *base, uint64_t bytes, void (*dropped)(void *user));
+/* Sets the rights of the mappings in the range, each to what decide(user, arg) says. They stand in
+ * mem_info's flags. As mem_unmap, but the range must begin and end with a mapping. */
+enum mem_status mem_set_rights(void *base, uint64_t bytes,
+                               enum mem_rights (*decide)(void *user, void *arg), void *arg);
+/* The reservation that a mapping lies in; false when there is no mapping. */
+bool mem_reservation(const void *at, uint64_t *base, uint64_t *bytes);
 
 /* Counts pages that are in a file, not in an allocation, as used memory of the device / no longer.
  */

@@ -123,7 +123,6 @@ static struct record *place(struct space *s, uint64_t bytes)
     r->span = bytes;
     r->chunks = chunks;
     r->range = r;
-    r->rights = MEM_READ_WRITE;
     for (uint64_t i = 0; i < chunks; i++)
         s->chunks[first + i] =
             (struct chunk){.state = i == 0 ? CHUNK_LARGE : CHUNK_BODY, .record = r};
@@ -151,6 +150,7 @@ enum file_status mem_import(const struct share_handle *h, int device, const void
     if (r != NULL) {
         r->info = (struct mem_info){.kind = MEM_IMPORTED,
                                     .device = device,
+                                    .flags = MEM_READ_WRITE,
                                     .base = r->info.base + within,
                                     .size = h->bytes,
                                     .serial = memory_serial(),

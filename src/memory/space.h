@@ -30,7 +30,6 @@ struct record {
     uint64_t span;         /* accessible bytes from base on, whole pages (large only) */
     uint64_t chunks;       /* owned (large); next free object (in a slab) */
     bool open;             /* large: accessible to the end of its chunks, for want of mappings */
-    uint8_t rights;        /* a mapping's: enum mem_rights */
     struct mem_file *file; /* large: its pages, once they are shared; NULL: private memory */
     struct record *range;  /* a mapping's: the reservation that it lies in (virtual.c) */
     struct record *next, *prev;   /* in its bin while cached; next also links free records */

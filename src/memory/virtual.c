@@ -39,7 +39,7 @@ static bool take_at(struct space *s, uint64_t base, uint64_t chunks)
 enum mem_status mem_reserve(uint64_t bytes, uint64_t align, uint64_t hint, void **out)
 {
     struct space *s = space_of(MEM_MAPPINGS);
-    if (bytes == 0 || !aligned(bytes) || (align & (align - 1)) != 0)
+    if (bytes == 0 || !aligned(bytes) || !aligned(hint) || (align & (align - 1)) != 0)
         return MEM_INVALID;
     if (bytes > s->size || align > s->size)
         return MEM_OUT_OF_MEMORY;
@@ -130,36 +130,45 @@ void mapping_drop(struct space *s, struct record *r)
     space_drop_record(s, r);
 }
 
-/* Whether mappings of cuMemMap's make up the range exactly. */
-static bool mapped_exactly(struct space *s, uint64_t at, uint64_t bytes)
+/* Whether every mapping that the range touches lies in it as a whole, and all of it is reserved. */
+static bool whole_mappings(struct space *s, uint64_t at, uint64_t bytes)
 {
     if (bytes == 0 || !aligned(at) || !aligned(bytes) || !space_holds(s, at) ||
         bytes > s->size - (at - s->base))
         return false;
     for (uint64_t end = at + bytes; at < end;) {
         struct chunk *c = &s->chunks[index_of(s, at)];
-        if (c->state != CHUNK_LARGE || c->record->info.kind != MEM_MAPPED ||
-            c->record->span > end - at)
+        bool mapped = c->state == CHUNK_LARGE && c->record->info.kind == MEM_MAPPED;
+        if ((!mapped && c->state != CHUNK_RESERVED) || (mapped && c->record->span > end - at))
             return false;
-        at += c->record->span;
+        at += mapped ? c->record->span : SPACE_CHUNK;
     }
     return true;
 }
 
-static struct record *mapping_at(struct space *s, uint64_t at)
+static bool mapped_at(struct space *s, uint64_t at)
 {
-    return s->chunks[index_of(s, at)].record;
+    return s->chunks[index_of(s, at)].state != CHUNK_RESERVED;
 }
 
-enum mem_status mem_unmap(void *at, uint64_t bytes, void (*dropped)(void *user))
+/* The first mapping at or above the address and below the end; NULL when there is none. */
+static struct record *next_mapping(struct space *s, uint64_t *at, uint64_t end)
+{
+    while (*at < end && !mapped_at(s, *at))
+        *at += SPACE_CHUNK;
+    struct record *r = *at < end ? s->chunks[index_of(s, *at)].record : NULL;
+    *at += r != NULL ? r->span : 0;
+    return r;
+}
+
+enum mem_status mem_unmap(void *base, uint64_t bytes, void (*dropped)(void *user))
 {
     struct space *s = space_of(MEM_MAPPINGS);
+    uint64_t at = (uint64_t)base, end = at + bytes;
     pthread_mutex_lock(&s->lock);
-    bool fits = mapped_exactly(s, (uint64_t)at, bytes);
-    for (uint64_t p = (uint64_t)at; fits && p < (uint64_t)at + bytes;) {
-        struct record *r = mapping_at(s, p);
+    bool fits = whole_mappings(s, at, bytes);
+    for (struct record *r; fits && (r = next_mapping(s, &at, end)) != NULL;) {
         void *user = r->info.user;
-        p += r->span;
         mapping_drop(s, r);
         dropped(user);
     }
@@ -167,23 +176,45 @@ enum mem_status mem_unmap(void *at, uint64_t bytes, void (*dropped)(void *user))
     return fits ? MEM_OK : MEM_INVALID;
 }
 
-enum mem_status mem_set_rights(void *at, uint64_t bytes, enum mem_rights rights,
-                               void (*changed)(void *user, void *arg), void *arg)
+/* Gives a mapping its rights; false when the system has no mappings left. */
+static bool protect(struct record *r, enum mem_rights rights)
 {
     static const int protection[] = {[MEM_NO_ACCESS] = PROT_NONE,
                                      [MEM_READ] = PROT_READ,
                                      [MEM_READ_WRITE] = PROT_READ | PROT_WRITE};
+    if (mprotect((void *)r->info.base, r->span, protection[rights]) != 0)
+        return false;
+    r->info.flags = rights;
+    return true;
+}
+
+enum mem_status mem_set_rights(void *base, uint64_t bytes,
+                               enum mem_rights (*decide)(void *user, void *arg), void *arg)
+{
     struct space *s = space_of(MEM_MAPPINGS);
+    uint64_t at = (uint64_t)base, end = at + bytes;
     pthread_mutex_lock(&s->lock);
-    enum mem_status status = mapped_exactly(s, (uint64_t)at, bytes) ? MEM_OK : MEM_INVALID;
-    if (status == MEM_OK && mprotect(at, bytes, protection[rights]) != 0)
-        status = MEM_OUT_OF_MEMORY;
-    for (uint64_t p = (uint64_t)at; status == MEM_OK && p < (uint64_t)at + bytes;) {
-        struct record *r = mapping_at(s, p);
-        r->rights = (uint8_t)rights;
-        changed(r->info.user, arg);
-        p += r->span;
-    }
+    bool fits = whole_mappings(s, at, bytes) && mapped_at(s, at) && mapped_at(s, end - 1);
+    enum mem_status status = fits ? MEM_OK : MEM_INVALID;
+    for (struct record *r; status == MEM_OK && (r = next_mapping(s, &at, end)) != NULL;)
+        if (!protect(r, decide(r->info.user, arg)))
+            status = MEM_OUT_OF_MEMORY;
     pthread_mutex_unlock(&s->lock);
     return status;
+}
+
+bool mem_reservation(const void *at, uint64_t *base, uint64_t *bytes)
+{
+    struct space *s = space_of(MEM_MAPPINGS);
+    if (s == NULL || !space_holds(s, (uint64_t)at))
+        return false;
+    pthread_mutex_lock(&s->lock);
+    struct record *r = space_find(s, (uint64_t)at);
+    bool found = r != NULL && r->range != r;
+    if (found) {
+        *base = r->range->info.base;
+        *bytes = r->range->chunks * SPACE_CHUNK;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return found;
 }

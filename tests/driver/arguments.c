@@ -117,7 +117,7 @@ static void contexts(void)
           CASE(INVALID_VALUE, cuCtxSetCacheConfig((CUfunc_cache)9)),
           CASE(INVALID_VALUE, cuCtxSetFlags(3)), CASE(INVALID_VALUE, cuCtxGetFlags(NULL)),
           CASE(INVALID_CONTEXT, cuCtxEnablePeerAccess(NULL, 0)),
-          CASE(INVALID_CONTEXT, cuCtxEnablePeerAccess(ctx, 0)),
+          CASE(PEER_ACCESS_UNSUPPORTED, cuCtxEnablePeerAccess(ctx, 0)),
           CASE(PEER_ACCESS_NOT_ENABLED, cuCtxDisablePeerAccess(ctx)));
 }
 

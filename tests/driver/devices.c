@@ -56,7 +56,7 @@ static void peers(CUcontext c0, CUcontext c1)
     CHECK_CU(cuCtxDisablePeerAccess(c1), CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
     OK(cuCtxEnablePeerAccess(c1, 0));
     CHECK_CU(cuCtxEnablePeerAccess(c1, 0), CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
-    CHECK_CU(cuCtxEnablePeerAccess(c0, 0), CUDA_ERROR_INVALID_CONTEXT);
+    CHECK_CU(cuCtxEnablePeerAccess(c0, 0), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
     OK(cuCtxDisablePeerAccess(c1));
 }
 

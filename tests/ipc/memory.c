@@ -143,6 +143,67 @@ static void leaves_nothing(void)
     CHECK(open_files() <= before);
 }
 
+/* Descriptors of physical memory: what can be imported and what not, and that nothing is leaked. */
+static void descriptors(void)
+{
+    const size_t granule = 2 << 20;
+    CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
+    CUmemAccessDesc both = {prop.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemGenericAllocationHandle h, t;
+    CUdeviceptr a, b;
+    int fd, files = open_files();
+    size_t free_before, free_now, total, reserved;
+    OK(cuMemGetInfo(&free_before, &total));
+    OK(cuMemCreate(&h, granule, &prop, 0));
+    OK(cuMemGetInfo(&free_now, &total));
+    CHECK_EQ_INT(free_before - free_now, granule);
+    OK(cuMemExportToShareableHandle(&fd, h, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    OK(cuMemImportFromShareableHandle(&t, (void *)(intptr_t)fd,
+                                      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    CHECK(t != h);
+    close(fd);
+    OK(cuMemGetAllocationPropertiesFromHandle(&prop, t));
+    CHECK_EQ_INT(prop.requestedHandleTypes, 0);
+    CHECK_CU(cuMemExportToShareableHandle(&fd, t, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+             CUDA_ERROR_INVALID_VALUE);
+    OK(cuMemAddressReserve(&a, 2 * granule, 0, 0, 0));
+    OK(cuMemMap(a, granule, 0, h, 0));
+    OK(cuMemMap(a + granule, granule, 0, t, 0));
+    OK(cuMemSetAccess(a, 2 * granule, &both, 1));
+    write_u32(a + 8, 99);
+    CHECK_EQ_INT(read_u32(a + granule + 8), 99);
+    OK(cuPointerGetAttribute(&reserved, CU_POINTER_ATTRIBUTE_RANGE_SIZE, a + granule));
+    CHECK_EQ_INT(reserved, 2 * granule);
+    OK(cuMemRelease(h));
+    OK(cuMemRelease(t));
+    CHECK_CU(cuMemRelease(h), CUDA_ERROR_INVALID_VALUE);
+    CHECK_CU(cuMemRelease(12345), CUDA_ERROR_INVALID_VALUE);
+    CHECK_CU(cuMemMap(a, granule, 0, h, 0), CUDA_ERROR_INVALID_VALUE);
+    OK(cuDevicePrimaryCtxReset(0)); /* mappings are no context's */
+    CHECK_EQ_INT(read_u32(a + granule + 8), 99);
+    OK(cuMemUnmap(a, 2 * granule));
+    OK(cuMemAddressReserve(&b, granule, 8 * granule, 0, 0));
+    CHECK_EQ_INT(b % (8 * granule), 0);
+    OK(cuMemAddressFree(b, granule));
+    OK(cuMemAddressFree(a, 2 * granule));
+    OK(cuMemGetInfo(&free_now, &total));
+    CHECK_EQ_INT(free_before, free_now);
+    CHECK(open_files() <= files);
+
+    int pipes[2];
+    CHECK_EQ_INT(pipe(pipes), 0);
+    CHECK_CU(cuMemImportFromShareableHandle(&t, (void *)(intptr_t)pipes[0],
+                                            CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+             CUDA_ERROR_UNKNOWN);
+    CHECK_CU(cuMemImportFromShareableHandle(&t, (void *)(intptr_t)control_fd,
+                                            CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+             CUDA_ERROR_UNKNOWN);
+    close(pipes[0]);
+    close(pipes[1]);
+}
+
 int main(int argc, char **argv)
 {
     other = argc > 1 ? argv[1] : "";
@@ -156,5 +217,6 @@ int main(int argc, char **argv)
     store_kernel = kernel(load(), "store");
     resets();
     leaves_nothing();
+    descriptors();
     return check_done();
 }
