@@ -122,7 +122,7 @@ static CUresult launch_(struct request *q)
     if (r != CUDA_SUCCESS)
         return r;
     if (q->f->module->ctx != ctx)
-        return driver_error(CUDA_ERROR_INVALID_CONTEXT,
+        return driver_error(CUDA_ERROR_INVALID_HANDLE,
                             "%s: the kernel and the stream belong to "
                             "different contexts",
                             q->f->func->name);
