@@ -93,8 +93,8 @@ static void modules(CUcontext c0, CUcontext c1)
     CUfunction f = kernel(m, "nothing");
     OK(cuCtxSetCurrent(c1));
     NEED(cuStreamCreate(&s, 0));
-    CHECK_CU(launch(f, 1, 1, s, NULL), CUDA_ERROR_INVALID_CONTEXT);
-    CHECK_CU(launch(f, 1, 1, NULL, NULL), CUDA_ERROR_INVALID_CONTEXT);
+    CHECK_CU(launch(f, 1, 1, s, NULL), CUDA_ERROR_INVALID_HANDLE);
+    CHECK_CU(launch(f, 1, 1, NULL, NULL), CUDA_ERROR_INVALID_HANDLE);
     OK(cuStreamDestroy(s));
     OK(cuCtxSetCurrent(c0));
     OK(launch(f, 1, 1, NULL, NULL));
