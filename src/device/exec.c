@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "device/internal.h"
+#include "device/nested.h"
 
 /* A grid expected to take less is not worth another worker. */
 static const uint64_t SHARE_NS = 4000;
@@ -46,7 +47,7 @@ static bool run_shared(struct command *c, struct grid_worker *w)
     case GRID_COMPLETE:
         if (published)
             sched_unlist(c);
-        return true;
+        return nested_tails(c, w);
     case GRID_MORE:
         /* Blocks that nobody can take keep it alive. */
         if (!published)
@@ -73,7 +74,23 @@ static bool run_grid(struct command *c, struct grid_worker *w)
         grid_raise(env, GRID_FAULT_MEMORY, c->run.launch.kernel->name);
         return true;
     }
-    return run_shared(c, w);
+    bool over = run_shared(c, w);
+    nested_settle(w);
+    return over;
+}
+
+bool command_run_child(struct command *c, struct grid_worker *w)
+{
+    uint64_t estimate = grid_run_estimate(&c->run);
+    if (c->run.total == 1 || (estimate != 0 && estimate <= SHARE_NS))
+        return grid_run_alone(&c->run, w) == GRID_COMPLETE && nested_tails(c, w);
+    /* To the end, before new work: what is pending must stay bounded. */
+    grid_run_enter(&c->run);
+    sched_list(c, true);
+    if (grid_run_blocks(&c->run, w, UINT64_MAX) != GRID_COMPLETE)
+        return false;
+    sched_unlist(c);
+    return nested_tails(c, w);
 }
 
 static void write_value(void *plan) { value_write(plan); }
@@ -121,6 +138,7 @@ bool command_execute(struct command *c, struct grid_worker *w)
         return true;
     case COMMAND_AWAIT: return await_begin(c);
     case COMMAND_HOST: host_submit(c); return false;
+    case COMMAND_CHILD: break; /* never in a stream */
     }
     return true;
 }
@@ -130,8 +148,13 @@ void command_run_complete(struct command *c, struct grid_worker *w, uint64_t sto
     struct device_stream *s = c->stream;
     if (c->published)
         sched_unlist(c);
-    if (stream_complete(s, c) != NULL)
-        stream_run(s, w, stop);
+    if (nested_tails(c, w)) {
+        if (c->kind == COMMAND_CHILD)
+            nested_child_over(c, w);
+        else if (stream_complete(s, c) != NULL)
+            stream_run(s, w, stop);
+    }
+    nested_settle(w);
 }
 
 void command_share(struct command *c, struct grid_worker *w, uint64_t until, uint64_t stop)

@@ -38,6 +38,7 @@ enum command_kind {
     COMMAND_AWAIT,  /* waits for one of theirs */
     COMMAND_WRITE,
     COMMAND_WAIT_VALUE,
+    COMMAND_CHILD, /* a grid launched by device code: in no stream of its own (nested.c) */
 };
 
 /* "Command `count` of the stream is done." Holds a reference to the stream. */
@@ -110,6 +111,10 @@ struct command {
             struct device_event *event; /* with a reference, which command_release drops */
             struct recording recording;
         } await; /* COMMAND_SIGNAL, COMMAND_AWAIT */
+        struct {
+            struct grid_child *child;
+            struct grid_queue *queue; /* goes on when it is over; NULL: none */
+        } nested;
     };
 };
 
@@ -206,6 +211,8 @@ void command_share(struct command *c, struct grid_worker *w, uint64_t until, uin
 void command_run_complete(struct command *c, struct grid_worker *w, uint64_t stop);
 /* The command that a run belongs to. */
 struct command *command_of_run(struct grid_run *run);
+/* Runs the prepared run of a child. True: it is over, tail launches included. */
+bool command_run_child(struct command *c, struct grid_worker *w);
 /* Frees what the command owns, dependencies too. */
 void command_release(struct command *c);
 
@@ -279,7 +286,10 @@ struct sched {
     } ready[PRIORITIES];
     struct {
         struct command *head, *tail;
-    } jobs[PRIORITIES];        /* shared runs with blocks to hand out */
+    } jobs[PRIORITIES]; /* shared runs with blocks to hand out */
+    struct {
+        struct grid_queue *head, *tail;
+    } given;                   /* queues of launches by device code that any worker may run */
     _Atomic uint32_t hint;     /* entries in all of these lists */
     _Atomic uint32_t spinning; /* workers that look for work without sleeping */
     _Atomic uint32_t running;  /* threads that execute something */
@@ -298,6 +308,8 @@ bool sched_steal(struct device_stream *s);
 /* Lists a run for others to join / takes it off. `wake`: get someone to help. */
 void sched_list(struct command *c, bool wake);
 void sched_unlist(struct command *c);
+/* Puts a queue of launches up for others to run. */
+void sched_give(struct grid_queue *q);
 /* Enters the listed run that is the stream's first command, and counts the caller as running; NULL
  * when there is none to enter. */
 struct command *sched_join(struct device_stream *s);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "device/internal.h"
+#include "device/nested.h"
 
 static const uint64_t SPIN_NS = 20000;       /* how long a worker looks before it sleeps */
 static const uint64_t PATIENCE_NS = 2000000; /* of parked blocks going nowhere, before sleeping */
@@ -231,6 +232,33 @@ static struct command *pick_job(uint32_t level)
     return NULL;
 }
 
+void sched_give(struct grid_queue *q)
+{
+    pthread_mutex_lock(&sched.lock);
+    if (sched.given.tail != NULL)
+        sched.given.tail->next = q;
+    else
+        sched.given.head = q;
+    sched.given.tail = q;
+    atomic_fetch_add(&sched.hint, 1);
+    struct sleeper *s = idle_take();
+    pthread_mutex_unlock(&sched.lock);
+    rouse(s);
+}
+
+/* The oldest queue given, or NULL. The lock is held. */
+static struct grid_queue *take_given(void)
+{
+    struct grid_queue *q = sched.given.head;
+    if (q == NULL)
+        return NULL;
+    sched.given.head = q->next;
+    if (sched.given.head == NULL)
+        sched.given.tail = NULL;
+    atomic_fetch_sub(&sched.hint, 1);
+    return q;
+}
+
 struct command *sched_join(struct device_stream *s)
 {
     if (atomic_load_explicit(&sched.hint, memory_order_relaxed) == 0)
@@ -260,11 +288,13 @@ static void stop_spinning(struct seeker *k)
     k->spinning = false;
 }
 
-/* A stream to run, or a command to share. Wakes another worker when there is more. */
-static bool pick(struct seeker *k, struct device_stream **s, struct command **c)
+/* A stream to run, a command to share, or a queue. Wakes another worker when there is more. */
+static bool pick(struct seeker *k, struct device_stream **s, struct command **c,
+                 struct grid_queue **q)
 {
     *s = NULL;
     *c = NULL;
+    *q = NULL;
     if (atomic_load_explicit(&sched.hint, memory_order_acquire) == 0 || sched_paused())
         return false;
     struct sleeper *sleeper = NULL;
@@ -273,7 +303,10 @@ static bool pick(struct seeker *k, struct device_stream **s, struct command **c)
         pthread_mutex_unlock(&sched.lock);
         return false;
     }
-    for (uint32_t level = 0; level < PRIORITIES && *s == NULL && *c == NULL; level++) {
+    /* What kernels have launched comes before new work: it is what they wait for. */
+    *q = take_given();
+    for (uint32_t level = 0; level < PRIORITIES && *q == NULL && *s == NULL && *c == NULL;
+         level++) {
         bool job_first = (k->turn & 2) != 0;
         if (job_first)
             *c = pick_job(level);
@@ -282,7 +315,7 @@ static bool pick(struct seeker *k, struct device_stream **s, struct command **c)
         if (*c == NULL && *s == NULL && !job_first)
             *c = pick_job(level);
     }
-    bool found = *s != NULL || *c != NULL;
+    bool found = *s != NULL || *c != NULL || *q != NULL;
     if (found) {
         stop_spinning(k);
         if (atomic_fetch_add(&sched.running, 1) + 1 < sched.workers && atomic_load(&sched.hint) > 0)
@@ -322,17 +355,21 @@ enum sched_result sched_work(struct grid_worker *w, struct seeker *k)
 {
     struct device_stream *s;
     struct command *c;
+    struct grid_queue *q;
     bool resume_first = (k->turn++ & 1) != 0;
     if (resume_first) {
         enum sched_result r = resume(w, k);
         if (r != SCHED_NOTHING)
             return r;
     }
-    if (pick(k, &s, &c)) {
+    if (pick(k, &s, &c, &q)) {
         if (s != NULL)
             stream_run(s, w, UINT64_MAX);
-        else
+        else if (c != NULL)
             command_share(c, w, sched_now() + SLICE_NS, UINT64_MAX);
+        else
+            nested_run_queue(q, w);
+        nested_settle(w);
         atomic_fetch_sub(&sched.running, 1);
         return SCHED_DONE;
     }
@@ -370,6 +407,8 @@ void device_resume(void)
 /* Whether there is work that is not parked. The lock is held. */
 static bool work_listed(void)
 {
+    if (sched.given.head != NULL)
+        return true;
     for (uint32_t level = 0; level < PRIORITIES; level++) {
         if (sched.ready[level].head != NULL)
             return true;
@@ -500,6 +539,7 @@ void sched_open(uint32_t workers)
     sched.workers = workers;
     mutex_init(&sched.lock);
     grid_parking_init(&sched.parking);
+    nested_open();
 }
 
 struct grid_worker *sched_worker(void)

@@ -499,6 +499,8 @@ static bool env_limit_(CUlimit limit, enum grid_limit *out)
     case CU_LIMIT_STACK_SIZE: *out = GRID_LIMIT_STACK; return true;
     case CU_LIMIT_PRINTF_FIFO_SIZE: *out = GRID_LIMIT_PRINTF; return true;
     case CU_LIMIT_MALLOC_HEAP_SIZE: *out = GRID_LIMIT_HEAP; return true;
+    case CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH: *out = GRID_LIMIT_SYNC_DEPTH; return true;
+    case CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT: *out = GRID_LIMIT_PENDING; return true;
     default: return false;
     }
 }

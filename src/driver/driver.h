@@ -16,6 +16,7 @@
 #include "device/device.h"
 #include "driver/handle.h"
 #include "grid/grid.h"
+#include "grid/nest.h"
 #include "jit/jit.h"
 #include "memory/memory.h"
 #include "ptx/ptx.h"
@@ -110,7 +111,8 @@ struct variant {
     uint32_t grid_small;
     struct jit_code *code;
     struct grid_kernel kernel;
-    struct variant *next; /* published by a release store of the list head */
+    struct grid_form *forms; /* for launches by device code, under the function's lock */
+    struct variant *next;    /* published by a release store of the list head */
 };
 
 struct CUfunc_st {
@@ -119,7 +121,10 @@ struct CUfunc_st {
     struct ptx_func *func;
     struct jit_kernel_info info;
     uint32_t *param_offsets, *param_sizes; /* of each parameter in the buffer */
-    uint32_t max_dynamic_shared;           /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
+    uint32_t pointers;           /* parameters of 8 bytes, NULL below: not looked for yet */
+    uint32_t *pointer_offsets;   /* where they lie */
+    uint16_t *pointer_arguments; /* which they are */
+    uint32_t max_dynamic_shared; /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
     int carveout;
     CUfunc_cache cache_config;
     uint32_t cluster[3];  /* CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_*; 0: not set */
@@ -138,11 +143,11 @@ struct CUmod_st {
     uint32_t tag;
     CUcontext ctx;
     struct ptx_module *ptx;
-    bool ptx_borrowed;     /* it is a library's, which lives longer */
-    uint64_t *var_address; /* by index of ptx->vars, 0 where none */
-    uint8_t *var_bound;    /* likewise: enum var_bound */
-    char *note;            /* for messages: what was left out when it was linked; or NULL */
-    char *func_token;      /* &func_token[index] is the value of a pointer to that function */
+    bool ptx_borrowed;          /* it is a library's, which lives longer */
+    uint64_t *var_address;      /* by index of ptx->vars, 0 where none */
+    uint8_t *var_bound;         /* likewise: enum var_bound */
+    char *note;                 /* for messages: what was left out when it was linked; or NULL */
+    struct grid_entry *entries; /* &entries[index] is the value of a pointer to that function */
     struct CUfunc_st *functions;
     pthread_mutex_t lock;
     struct jit_resolver resolver;
@@ -239,6 +244,12 @@ CUresult module_refuse(CUresult code, const struct diag *d, struct strbuf *log);
 struct ptx_module *module_read(const void *image, size_t size, CUresult *code, struct diag *d);
 void module_unload(CUmodule m);
 CUresult module_function(CUmodule m, const char *name, CUfunction *out);
+void variant_free_forms(struct variant *v); /* (nested.c) */
+/* The objects behind pointers to the module's functions. (nested.c) */
+void module_make_entries(CUmodule m);
+/* Whether a launch of this shape is within the device's limits and the function's. (launch.c) */
+CUresult launch_shape_check(CUfunction f, const uint32_t grid[3], const uint32_t block[3],
+                            uint32_t shared);
 /* Code for a launch of this block shape: compiled now if it is not yet. */
 CUresult function_variant(CUfunction f, const uint32_t ntid[3], bool grid_small,
                           struct variant **out);

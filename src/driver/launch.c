@@ -61,6 +61,15 @@ static CUresult check_shape_(const struct request *q)
     return CUDA_SUCCESS;
 }
 
+CUresult launch_shape_check(CUfunction f, const uint32_t grid[3], const uint32_t block[3],
+                            uint32_t shared)
+{
+    struct request q = {.f = f, .shared = shared};
+    memcpy(q.grid, grid, sizeof q.grid);
+    memcpy(q.block, block, sizeof q.block);
+    return check_shape_(&q);
+}
+
 /* Copies the parameters into one buffer at their PTX offsets. */
 static CUresult gather_params_(const struct request *q, uint8_t *buffer, uint32_t *bytes)
 {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "driver/fatbin.h"
+#include "driver/nested.h"
 #include "driver/objects.h"
 #include "jit/load.h"
 
@@ -28,13 +29,15 @@ static uint64_t resolve_func_(void *self, const struct ptx_func *func)
 {
     CUmodule m = self;
     int32_t n = func_index_(m->ptx, func);
-    return n < 0 ? 0 : (uint64_t)(uintptr_t)&m->func_token[n];
+    return n < 0 ? 0 : (uint64_t)(uintptr_t)&m->entries[n];
 }
 
 static void *resolve_helper_(void *self, const char *name)
 {
     (void)self;
-    return grid_helper(strncmp(name, "weir_rt_", 8) == 0 ? name + 8 : name);
+    name = strncmp(name, "weir_rt_", 8) == 0 ? name + 8 : name;
+    void *helper = grid_helper(name);
+    return helper != NULL ? helper : nested_helper(name);
 }
 
 /* ---- loading -----------------------------------------------------------------------------------
@@ -153,14 +156,17 @@ static void free_module_(CUmodule m)
         for (struct variant *v = atomic_load(&f->variants), *after; v != NULL; v = after) {
             after = v->next;
             jit_release(v->code);
+            variant_free_forms(v);
             free(v);
         }
         free(f->param_offsets);
         free(f->param_sizes);
+        free(f->pointer_offsets);
+        free(f->pointer_arguments);
         handle_free(f);
     }
     module_free_variables(m);
-    free(m->func_token);
+    free(m->entries);
     free(m->note);
     if (!m->ptx_borrowed)
         ptx_free(m->ptx);
@@ -198,7 +204,7 @@ CUresult module_load(CUcontext ctx, const struct module_source *source, struct s
     m->ptx = ptx;
     m->note = note.text[0] ? xstrdup(note.text) : NULL;
     m->ptx_borrowed = source->ptx != NULL;
-    m->func_token = xcalloc((size_t)ptx->nfuncs + 1, 1);
+    module_make_entries(m);
     pthread_mutex_init(&m->lock, NULL);
     m->resolver = (struct jit_resolver){resolve_var_, resolve_func_, resolve_helper_, m};
     CUresult r = module_make_variables(m, source);

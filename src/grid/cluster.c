@@ -78,6 +78,11 @@ uint32_t cluster_go(struct grid_worker *w, struct grid_block *lead)
             struct grid_block *b = lead->members[r];
             if (b->ended)
                 continue;
+            if (b->jit.waiting != 0 && !nest_idle(b)) {
+                left = true;
+                continue;
+            }
+            b->jit.waiting = 0;
             uint64_t before = block_position(b);
             w->current = b;
             b->ended = block_go(w) == JIT_DONE;

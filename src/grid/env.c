@@ -9,6 +9,8 @@ static void set_defaults(struct grid_env *env)
     env->stack_bytes = GRID_STACK_BYTES;
     env->printf_bytes = GRID_PRINTF_BYTES;
     env->heap_bytes = GRID_HEAP_BYTES;
+    env->sync_depth = GRID_SYNC_DEPTH;
+    env->pending_max = GRID_PENDING_MAX;
 }
 
 struct grid_env *grid_env_new(int device, uint32_t nsm, const void *owner)
@@ -23,6 +25,8 @@ struct grid_env *grid_env_new(int device, uint32_t nsm, const void *owner)
     set_defaults(env);
     return env;
 }
+
+int grid_env_device(const struct grid_env *env) { return env->device; }
 
 static void drop_heap(struct grid_env *env, bool memory_too)
 {
@@ -58,9 +62,11 @@ void grid_env_reset(struct grid_env *env)
 uint64_t grid_limit_get(struct grid_env *env, enum grid_limit limit)
 {
     pthread_mutex_lock(&env->lock);
-    uint64_t value = limit == GRID_LIMIT_STACK    ? env->stack_bytes
-                     : limit == GRID_LIMIT_PRINTF ? env->printf_bytes
-                                                  : env->heap_bytes;
+    uint64_t value = limit == GRID_LIMIT_STACK        ? env->stack_bytes
+                     : limit == GRID_LIMIT_PRINTF     ? env->printf_bytes
+                     : limit == GRID_LIMIT_SYNC_DEPTH ? env->sync_depth
+                     : limit == GRID_LIMIT_PENDING    ? env->pending_max
+                                                      : env->heap_bytes;
     pthread_mutex_unlock(&env->lock);
     return value;
 }
@@ -79,6 +85,10 @@ bool grid_limit_set(struct grid_env *env, enum grid_limit limit, uint64_t value)
     else if (limit == GRID_LIMIT_HEAP &&
              (atomic_load(&env->heap) == NULL || value == env->heap_bytes))
         env->heap_bytes = value;
+    else if (limit == GRID_LIMIT_SYNC_DEPTH && value <= GRID_MAX_DEPTH)
+        env->sync_depth = value;
+    else if (limit == GRID_LIMIT_PENDING && value > 0)
+        env->pending_max = value;
     else
         fine = false;
     pthread_mutex_unlock(&env->lock);

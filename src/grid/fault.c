@@ -15,7 +15,7 @@ void fault_leave(struct grid_worker *w, const struct trouble *t)
     w->trouble = *t;
     w->armed = 0;
     atomic_signal_fence(memory_order_seq_cst);
-    siglongjmp(w->escape, 1);
+    siglongjmp(*w->escape, 1);
 }
 
 /* ---- signals ----------------------------------------------------------------------------------
@@ -176,6 +176,24 @@ static void append_thread(struct strbuf *sb, const struct grid_fault *f)
                   f->thread[2]);
 }
 
+/* Which threads launched the grid, the one that launched theirs, and so on. */
+static void append_launches(struct strbuf *sb, const struct grid_worker *w)
+{
+    enum { MOST = 6 };
+    const struct grid_child *c = w->current != NULL ? w->current->run->origin : NULL;
+    int levels = 0;
+    for (; c != NULL; c = c->parent->origin, levels++) {
+        const struct grid_launch *l = &c->parent->launch;
+        uint32_t x = l->block[0], y = l->block[1], t = c->thread;
+        if (levels < MOST)
+            sb_printf(sb, "; launched by kernel %s, block (%u,%u,%u), thread (%u,%u,%u)",
+                      l->kernel->name, c->block[0], c->block[1], c->block[2], t % x, t / x % y,
+                      t / x / y);
+    }
+    if (levels > MOST)
+        sb_printf(sb, "; and %d launches before that", levels - MOST);
+}
+
 static void append_story(struct strbuf *sb, struct grid_fault *f, const struct grid_worker *w)
 {
     sb_printf(sb, "%s", kind_words(f->kind));
@@ -187,6 +205,7 @@ static void append_story(struct strbuf *sb, struct grid_fault *f, const struct g
         sb_printf(sb, ": %s", w->trouble.text);
     if (f->has_address && f->kind != GRID_FAULT_STACK)
         append_address(sb, f, w);
+    append_launches(sb, w);
 }
 
 void fault_record(struct grid_worker *w)

@@ -104,7 +104,15 @@ void grid_env_free(struct grid_env *env); /* nothing may run in it any more */
  * with mem_free_owned. */
 void grid_env_reset(struct grid_env *env);
 
-enum grid_limit { GRID_LIMIT_STACK, GRID_LIMIT_PRINTF, GRID_LIMIT_HEAP };
+int grid_env_device(const struct grid_env *env); /* the ordinal it was made for */
+
+enum grid_limit {
+    GRID_LIMIT_STACK,
+    GRID_LIMIT_PRINTF,
+    GRID_LIMIT_HEAP,
+    GRID_LIMIT_SYNC_DEPTH, /* cudaLimitDevRuntimeSyncDepth */
+    GRID_LIMIT_PENDING     /* cudaLimitDevRuntimePendingLaunchCount */
+};
 uint64_t grid_limit_get(struct grid_env *env, enum grid_limit limit);
 /* False when it is too late (printf and heap are fixed by first use) or cannot be had. */
 bool grid_limit_set(struct grid_env *env, enum grid_limit limit, uint64_t value);
@@ -124,6 +132,7 @@ void *grid_helper(const char *name);
 /* ---- running ------------------------------------------------------------------------------- */
 
 struct grid_block;  /* the context of one block */
+struct grid_child;  /* a launch by device code (nest.h) */
 struct grid_worker; /* what a thread needs to run blocks: contexts, signal stack */
 
 /* Blocks that wait for memory to change, oldest first. One for all workers. */
@@ -145,14 +154,19 @@ struct grid_run {
     struct grid_env *env;
     struct grid_parking *parking;
     uint64_t gridid;
-    uint64_t total;            /* blocks, or clusters of them */
-    uint32_t cluster_size;     /* blocks of a cluster: what is counted, parked, handed out */
-    uint64_t local_stride;     /* bytes per thread */
-    uint64_t resident_max;     /* parked blocks it may have before it takes no new ones */
-    uint32_t nthreads, nwarps; /* per block */
-    uint32_t shared_bytes;     /* static + dynamic */
-    uint32_t workers;          /* threads that may share it */
-    void *workspace;           /* cooperative launches: what envreg 1 and 2 point to */
+    uint64_t total;                   /* blocks, or clusters of them */
+    uint32_t cluster_size;            /* blocks of a cluster: what is counted, parked, handed out */
+    uint64_t local_stride;            /* bytes per thread */
+    uint64_t resident_max;            /* parked blocks it may have before it takes no new ones */
+    uint32_t nthreads, nwarps;        /* per block */
+    uint32_t shared_bytes;            /* static + dynamic */
+    uint32_t workers;                 /* threads that may share it */
+    void *workspace;                  /* cooperative launches: what envreg 1 and 2 point to */
+    uint32_t depth;                   /* launches by device code that led to it */
+    const struct grid_child *origin;  /* who launched it, NULL: the host */
+    struct grid_child *tail_next;     /* tail launches in order, once all else is done */
+    struct grid_child *_Atomic tails; /* tail launches so far, the latest first */
+    void *_Atomic handles;            /* the device room's: streams and events made by it */
     _Alignas(64) _Atomic uint64_t next;    /* first block not handed out; may pass total */
     _Alignas(64) _Atomic uint64_t pending; /* blocks that have not ended + threads inside */
     _Atomic uint64_t parked;               /* blocks suspended now */

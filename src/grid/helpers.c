@@ -12,12 +12,6 @@ static uint64_t arg(const uint64_t *args, int k, int lane) { return args[k * JIT
 
 static struct grid_block *block_of(struct jit_block *j) { return j->grid; }
 
-// NOLINTBEGIN(bugprone-macro-parentheses): `lane` is a name to declare
-#define EACH_LANE(lane, mask)                                                                      \
-    for (uint32_t left_ = (mask), lane = 0; left_ != 0; left_ &= left_ - 1)                        \
-        if (lane = (uint32_t)__builtin_ctz(left_), true)
-// NOLINTEND(bugprone-macro-parentheses)
-
 /* int vprintf(const char *format, const void *args) */
 static void weir_rt_vprintf(struct jit_block *j, uint32_t mask, const uint64_t *args,
                             uint64_t *rets)
@@ -90,6 +84,18 @@ static struct heap *heap_of(struct grid_env *env)
     }
     pthread_mutex_unlock(&env->lock);
     return h;
+}
+
+void *grid_heap_malloc(struct grid_env *env, uint64_t bytes)
+{
+    struct heap *h = heap_of(env);
+    return h != NULL ? heap_alloc(h, bytes) : NULL;
+}
+
+bool grid_heap_free(struct grid_env *env, void *p)
+{
+    struct heap *h = heap_of(env);
+    return h != NULL && heap_free(h, p);
 }
 
 /* void *malloc(size_t bytes) */
@@ -173,5 +179,5 @@ void *grid_helper(const char *name)
     for (size_t i = 0; i < WEIR_COUNT(table); i++)
         if (strcmp(table[i].name, name) == 0)
             return table[i].function;
-    return NULL;
+    return grid_nest_helper(name);
 }

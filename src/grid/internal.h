@@ -7,6 +7,7 @@
 #include <signal.h>
 
 #include "grid/grid.h"
+#include "grid/nest.h"
 
 /* ---- the context of one block -----------------------------------------------------------------
  */
@@ -19,6 +20,13 @@ struct arrival {
 };
 
 enum { JIT_MAX_WARPS = 32 };
+
+/* What the layout of a context and the constant fields of its struct jit_block depend on. */
+struct layout_key {
+    uint32_t shape[10]; /* grid, block, cluster, dynamic shared memory, as in struct grid_launch */
+    uint32_t frame_bytes, shared_bytes;
+    uint64_t local_stride;
+};
 
 /* Everything a block needs to go on, on any thread. Its memory is one mapping: frame, resume points
  * and local windows from the start, shared memory at the very end, so that an overrun of shared
@@ -40,6 +48,8 @@ struct grid_block {
     struct arrival arrivals[JIT_MAX_WARPS];
     struct grid_block *members[JIT_CLUSTER_MAX]; /* leaders: the cluster's blocks by rank */
     uint32_t nmembers;                           /* 1: itself */
+    struct grid_nest *nest;                      /* what it has launched, NULL: nothing */
+    struct layout_key key;                       /* what `jit` was laid out for */
 };
 
 /* A context whose pointers and constant fields are set for the run; NULL when the machine has no
@@ -85,7 +95,8 @@ struct trouble {
 };
 
 struct grid_worker {
-    sigjmp_buf escape; /* where trouble leads while armed */
+    struct grid_nesting nesting; /* first: see grid_nesting() */
+    sigjmp_buf *escape;          /* where trouble leads while armed */
     volatile sig_atomic_t armed;
     struct grid_env *env;       /* of what runs now */
     struct grid_block *current; /* runs now; NULL in protected functions */
@@ -96,6 +107,12 @@ struct grid_worker {
     void *signal_stack;       /* ours, or NULL when the thread had one */
     uint64_t stack_end, stack_end_bytes; /* the pages that a full stack runs into */
     uint32_t smid;
+    struct grid_child *children; /* a pool of free ones */
+    uint32_t nchildren;
+    struct grid_nest *nests;       /* likewise */
+    uint32_t alone;                /* grids run on this thread only, to time some of them */
+    uint32_t between;              /* blocks in the middle of which children run */
+    uint64_t gridid, gridid_limit; /* numbers for runs, not given to others */
 };
 
 /* The worker of the calling thread, NULL when it has none. May be called from signal handlers. */
@@ -106,6 +123,21 @@ _Noreturn void fault_leave(struct grid_worker *w, const struct trouble *t);
 
 /* Turns w->trouble into the environment's fault, if it has none yet. */
 void fault_record(struct grid_worker *w);
+
+/* ---- launches (nest.c) --------------------------------------------------------------------------
+ */
+
+bool nest_idle(const struct grid_block *b);                        /* its children are over */
+void nest_park(struct grid_worker *w, struct grid_block *b);       /* it waits for its children */
+void nest_block_over(struct grid_worker *w, struct grid_block *b); /* b->nest is not NULL */
+void nest_drain(struct grid_worker *w);                            /* between blocks */
+void nest_free_pools(struct grid_worker *w);
+
+// NOLINTBEGIN(bugprone-macro-parentheses): `lane` is a name to declare
+#define EACH_LANE(lane, mask)                                                                      \
+    for (uint32_t left_ = (mask), lane = 0; left_ != 0; left_ &= left_ - 1)                        \
+        if (lane = (uint32_t)__builtin_ctz(left_), true)
+// NOLINTEND(bugprone-macro-parentheses)
 
 /* ---- the environment of a context --------------------------------------------------------------
  */
@@ -131,6 +163,7 @@ struct grid_env {
     uint32_t nsm;
     const void *owner;
     uint64_t stack_bytes, printf_bytes, heap_bytes; /* limits */
+    uint64_t sync_depth, pending_max;               /* likewise */
     struct fifo printed, asserted;
     _Atomic uint32_t waiting;  /* texts in the FIFOs, to make a flush of nothing cheap */
     pthread_mutex_t lock;      /* heap creation, limits, fault */

@@ -83,6 +83,20 @@ struct grid_block *parking_take(struct grid_parking *p)
 /* ---- a run ------------------------------------------------------------------------------------
  */
 
+/* Numbers are handed to threads in lots, so that they do not meet at the counter. */
+static uint64_t next_gridid(void)
+{
+    enum { LOT = 256 };
+    struct grid_worker *w = worker_of_thread();
+    if (w == NULL)
+        return atomic_fetch_add_explicit(&gridids, 1, memory_order_relaxed) + 1;
+    if (w->gridid == w->gridid_limit) {
+        w->gridid = atomic_fetch_add_explicit(&gridids, LOT, memory_order_relaxed);
+        w->gridid_limit = w->gridid + LOT;
+    }
+    return ++w->gridid;
+}
+
 bool grid_run_init(struct grid_run *run, const struct grid_launch *launch, struct grid_env *env,
                    struct grid_parking *parking, uint32_t workers)
 {
@@ -91,7 +105,7 @@ bool grid_run_init(struct grid_run *run, const struct grid_launch *launch, struc
         run->launch = *launch;
     run->env = env;
     run->parking = parking;
-    run->gridid = atomic_fetch_add_explicit(&gridids, 1, memory_order_relaxed) + 1;
+    run->gridid = next_gridid();
     run->total = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     run->cluster_size = 1;
     for (int d = 0; d < 3; d++)
@@ -109,6 +123,11 @@ bool grid_run_init(struct grid_run *run, const struct grid_launch *launch, struc
     run->resident_max = launch->cooperative ? run->total : (uint64_t)RESIDENT_PER_SM * run->workers;
     if (!launch->cooperative && run->resident_max < 256)
         run->resident_max = 256;
+    run->depth = 0;
+    run->origin = NULL;
+    run->tail_next = NULL;
+    atomic_store_explicit(&run->tails, NULL, memory_order_relaxed);
+    atomic_store_explicit(&run->handles, NULL, memory_order_relaxed);
     run->workspace = NULL;
     if (launch->cooperative && (run->workspace = calloc(1, 256)) == NULL)
         return false;
@@ -156,6 +175,13 @@ static bool finish(struct grid_run *run, uint64_t n)
     free(workspace);
     return true;
 }
+
+void grid_run_hold(struct grid_run *run, uint64_t n)
+{
+    atomic_fetch_add_explicit(&run->pending, n, memory_order_relaxed);
+}
+
+bool grid_run_leave(struct grid_run *run, uint64_t n) { return finish(run, n); }
 
 /* Takes all blocks that were not handed out, so that nobody runs them. */
 static uint64_t abandon(struct grid_run *run)
@@ -214,6 +240,7 @@ static void block_begin(struct grid_run *run, struct jit_block *j)
     j->state = 0;
     j->warp = 0;
     j->barrier_count = 0;
+    j->waiting = 0;
     memset(j->scratch, 0, sizeof j->scratch);
     memset(j->pc, 0, run->nwarps * sizeof *j->pc);
     cluster_begin(j->grid);
@@ -240,7 +267,10 @@ static void block_park(struct grid_worker *w)
     w->current = NULL;
     b->worker = NULL;
     atomic_fetch_add_explicit(&b->run->parked, 1, memory_order_relaxed);
-    parking_add(b->run->parking, b);
+    if (b->jit.waiting != 0 && b->nmembers == 1)
+        nest_park(w, b);
+    else
+        parking_add(b->run->parking, b);
 }
 
 uint64_t block_position(const struct grid_block *b)
@@ -259,6 +289,14 @@ static uint64_t position(const struct grid_block *lead)
     for (uint32_t r = 0; r < lead->nmembers; r++)
         h = h * 31 + block_position(lead->members[r]);
     return h;
+}
+
+/* The blocks are over: their launches need them no more. */
+static inline void release_nests(struct grid_worker *w, struct grid_block *lead)
+{
+    for (uint32_t r = 0; r < lead->nmembers; r++)
+        if (WEIR_UNLIKELY(lead->members[r]->nest != NULL))
+            nest_block_over(w, lead->members[r]);
 }
 
 /* What came of handing out some blocks. */
@@ -282,6 +320,8 @@ static inline void block_run(struct grid_worker *w, struct outcome *o)
         o->parked++;
         o->moved = position(w->current) != o->before;
         block_park(w);
+    } else {
+        release_nests(w, w->current);
     }
 }
 
@@ -293,20 +333,35 @@ static void unit_drop(struct grid_worker *w, struct grid_block *b)
         block_drop(w, b);
 }
 
-/* The block that w->current is fails: its context is free again. */
-static void block_fail(struct grid_worker *w)
+/* Runs what blocks have launched on this thread. */
+static inline void run_launched(struct grid_worker *w)
 {
-    fault_record(w);
-    if (w->current != NULL)
-        unit_drop(w, w->current);
+    if (WEIR_UNLIKELY(w->nesting.height > w->nesting.mark))
+        nest_drain(w);
+}
+
+/* The block that w->current is does not go on: its context is free again. */
+static void block_give_up(struct grid_worker *w)
+{
+    if (w->current == NULL)
+        return;
+    release_nests(w, w->current);
+    unit_drop(w, w->current);
     w->current = NULL;
 }
 
-/* Runs `count` blocks from `first` on. */
-static void run_chunk(struct grid_run *run, struct grid_worker *w, uint64_t first, uint64_t count,
-                      struct outcome *o)
+/* The block that w->current is fails. */
+static void block_fail(struct grid_worker *w)
 {
-    if (sigsetjmp(w->escape, 0) != 0) {
+    fault_record(w);
+    block_give_up(w);
+}
+
+/* Runs `count` blocks from `first` on. */
+static void run_chunk_armed(struct grid_run *run, struct grid_worker *w, uint64_t first,
+                            uint64_t count, struct outcome *o)
+{
+    if (sigsetjmp(*w->escape, 0) != 0) {
         block_fail(w);
         o->trouble = true;
         return;
@@ -331,10 +386,45 @@ static void run_chunk(struct grid_run *run, struct grid_worker *w, uint64_t firs
         for (uint32_t r = 0; r < b->nmembers; r++)
             block_begin(run, &b->members[r]->jit);
         block_run(w, o);
+        run_launched(w);
     }
     if (w->current != NULL)
         unit_drop(w, w->current);
     w->current = NULL;
+}
+
+static void run_chunk(struct grid_run *run, struct grid_worker *w, uint64_t first, uint64_t count,
+                      struct outcome *o)
+{
+    sigjmp_buf here, *outer = w->escape;
+    uint32_t mark = w->nesting.mark;
+    w->escape = &here;
+    w->nesting.mark = w->nesting.height;
+    run_chunk_armed(run, w, first, count, o);
+    run_launched(w); /* after trouble, too: what was launched is counted */
+    w->nesting.mark = mark;
+    w->escape = outer;
+}
+
+enum grid_progress grid_run_alone(struct grid_run *run, struct grid_worker *w)
+{
+    enum { TIMED_EACH = 16 }; /* looking at the clock costs as much as a small grid */
+    struct outcome o = {0};
+    uint64_t total = run->total, begin = 0;
+    if (atomic_load_explicit(&run->launch.kernel->block_ns, memory_order_relaxed) == 0 ||
+        ++w->alone % TIMED_EACH == 0)
+        begin = now_ns();
+    w->env = run->env;
+    atomic_store_explicit(&run->pending, total + 1, memory_order_relaxed);
+    atomic_store_explicit(&run->next, total, memory_order_relaxed);
+    run_chunk(run, w, 0, total, &o);
+    if (begin != 0 && !o.trouble && o.parked == 0)
+        learn(run, now_ns() - begin, total);
+    if (o.parked == 0 && atomic_load_explicit(&run->pending, memory_order_acquire) == total + 1) {
+        free(run->workspace); /* nobody else knows of the run */
+        return GRID_COMPLETE;
+    }
+    return finish(run, total - o.parked + 1) ? GRID_COMPLETE : GRID_HANDED;
 }
 
 enum grid_progress grid_run_blocks(struct grid_run *run, struct grid_worker *w, uint64_t until)
@@ -368,36 +458,47 @@ enum grid_progress grid_run_blocks(struct grid_run *run, struct grid_worker *w, 
 }
 
 /* Lets w->current go on. */
-static void resume_one(struct grid_worker *w, struct outcome *o)
+static void resume_armed(struct grid_worker *w, struct outcome *o)
 {
-    if (sigsetjmp(w->escape, 0) != 0) {
+    if (sigsetjmp(*w->escape, 0) != 0) {
         block_fail(w);
         o->trouble = true;
         return;
     }
+    if (w->current->nmembers == 1)
+        w->current->jit.waiting = 0;
     block_run(w, o);
     if (w->current != NULL)
         unit_drop(w, w->current);
     w->current = NULL;
 }
 
-bool grid_resume(struct grid_parking *parking, struct grid_worker *w, bool *progress,
-                 struct grid_run **complete)
+static void resume_one(struct grid_worker *w, struct outcome *o)
 {
-    *progress = false;
-    *complete = NULL;
-    struct grid_block *b = parking_take(parking);
-    if (b == NULL)
-        return false;
+    sigjmp_buf here, *outer = w->escape;
+    uint32_t mark = w->nesting.mark;
+    w->escape = &here;
+    w->nesting.mark = w->nesting.height;
+    resume_armed(w, o);
+    run_launched(w);
+    w->nesting.mark = mark;
+    w->escape = outer;
+}
+
+/* Lets the block go on, whose run is held. True: the run is complete. */
+static bool resume(struct grid_block *b, struct grid_worker *w, bool *progress)
+{
     struct grid_run *run = b->run;
     atomic_fetch_add_explicit(&run->pending, 1, memory_order_relaxed); /* this thread is inside */
     atomic_fetch_sub_explicit(&run->parked, 1, memory_order_relaxed);
     struct outcome o = {0};
     w->env = run->env;
     w->current = b;
+    *progress = false;
     if (grid_faulted(run->env) != GRID_FAULT_NONE) {
         unit_drop(w, b);
         w->current = NULL;
+        block_give_up(w);
     } else {
         unsigned fp = fp_enter();
         uint64_t begin = now_ns();
@@ -409,17 +510,37 @@ bool grid_resume(struct grid_parking *parking, struct grid_worker *w, bool *prog
     bool ended = o.parked == 0;
     *progress = *progress || ended;
     uint64_t lost = o.trouble || grid_faulted(run->env) != GRID_FAULT_NONE ? abandon(run) : 0;
-    if (finish(run, 1 + (ended ? 1 : 0) + lost))
+    return finish(run, 1 + (ended ? 1 : 0) + lost);
+}
+
+bool grid_resume(struct grid_parking *parking, struct grid_worker *w, bool *progress,
+                 struct grid_run **complete)
+{
+    *complete = NULL;
+    struct grid_block *b = parking_take(parking);
+    if (b == NULL)
+        return false;
+    struct grid_run *run = b->run;
+    if (resume(b, w, progress))
         *complete = run;
     return true;
+}
+
+struct grid_run *grid_resume_block(struct grid_block *b, struct grid_worker *w)
+{
+    struct grid_run *run = b->run;
+    bool progress;
+    return resume(b, w, &progress) ? run : NULL;
 }
 
 bool grid_protected(struct grid_env *env, struct grid_worker *w, const char *what,
                     void (*fn)(void *), void *arg)
 {
+    sigjmp_buf here, *outer = w->escape;
     w->env = env;
     w->what = what;
-    bool fine = sigsetjmp(w->escape, 0) == 0;
+    w->escape = &here;
+    bool fine = sigsetjmp(here, 0) == 0;
     if (fine) {
         w->armed = 1;
         atomic_signal_fence(memory_order_seq_cst);
@@ -430,6 +551,7 @@ bool grid_protected(struct grid_env *env, struct grid_worker *w, const char *wha
         fault_record(w);
     }
     w->what = NULL;
+    w->escape = outer;
     return fine;
 }
 

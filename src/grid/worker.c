@@ -103,6 +103,15 @@ static void pool_add(struct grid_block *b)
         block_free(b);
 }
 
+static struct layout_key key_of(const struct grid_run *run)
+{
+    struct layout_key k = {.frame_bytes = run->launch.kernel->frame_bytes,
+                           .shared_bytes = run->shared_bytes,
+                           .local_stride = run->local_stride};
+    memcpy(k.shape, run->launch.grid, sizeof k.shape);
+    return k;
+}
+
 static void lay_out(struct grid_block *b, struct grid_run *run, const struct layout *l)
 {
     const struct grid_launch *launch = &run->launch;
@@ -143,6 +152,21 @@ static void lay_out(struct grid_block *b, struct grid_run *run, const struct lay
     j->envreg[2] = (uint32_t)workspace;
     b->run = run;
     b->laid_out = run->gridid;
+    b->nest = NULL;
+}
+
+/* As lay_out, where only the grid itself is another one: small grids are launched in great numbers.
+ */
+static bool lay_out_alike(struct grid_block *b, struct grid_run *run, const struct layout_key *key)
+{
+    if (b->laid_out == 0 || memcmp(&b->key, key, sizeof *key) != 0 || run->workspace != NULL ||
+        (b->jit.envreg[1] | b->jit.envreg[2]) != 0)
+        return false;
+    b->jit.params = run->launch.params;
+    b->jit.gridid = run->gridid;
+    b->run = run;
+    b->laid_out = run->gridid;
+    return true;
 }
 
 struct grid_block *block_take(struct grid_worker *w, struct grid_run *run)
@@ -153,12 +177,16 @@ struct grid_block *block_take(struct grid_worker *w, struct grid_run *run)
         b = pool_take();
     if (b->laid_out == run->gridid)
         return b;
+    struct layout_key key = key_of(run);
+    if (lay_out_alike(b, run, &key))
+        return b;
     struct layout l = layout_of(run);
     if (!block_grow(b, l.bytes)) {
         block_free(b);
         return NULL;
     }
     lay_out(b, run, &l);
+    b->key = key;
     return b;
 }
 
@@ -180,6 +208,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void worker_free(void *arg)
 {
     struct grid_worker *w = arg;
+    nest_free_pools(w);
     self = NULL;
     if (w->signal_stack != NULL) {
         sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);

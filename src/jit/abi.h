@@ -46,7 +46,8 @@ struct jit_block {
     uint32_t barrier_count; /* owned by compiled code */
     uint64_t scratch[16];   /* owned by compiled code: named barriers and their kin */
     uint32_t fault_line;    /* unused by compiled code */
-    uint32_t reserved;
+    uint32_t waiting;       /* set by helpers: the block waits for the grids it has launched, and
+                               suspends; cleared by who resumes it */
     const uint64_t *windows; /* JIT_CLUSTER_MAX + 1 addresses of shared memory: the block's own,
                                 then those of its cluster's blocks by rank (0: none such) */
     uint32_t cluster_rank, cluster_size;

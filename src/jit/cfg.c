@@ -42,6 +42,13 @@ static bool is_barrier_(const struct ptx_instr *i)
            !ptx_has(i, PTX_M_cluster) && !ptx_has(i, PTX_M_arrive);
 }
 
+/* A call at which the block may have to wait for the grids it has launched. */
+static bool is_sync_(const struct ptx_instr *i)
+{
+    return i->op == PTX_OP_call && i->call->func != NULL && !i->call->func->has_body &&
+           jit_is_device_sync(i->call->func->name);
+}
+
 static bool ends_block_(const struct ptx_instr *i)
 {
     return i->op == PTX_OP_bra || i->op == PTX_OP_brx || i->op == PTX_OP_exit || is_barrier_(i);
@@ -80,7 +87,7 @@ static bool make_blocks_(struct cfg *c)
     leader[0] = 1;
     for (int32_t n = 0; n < ni; n++) {
         const struct ptx_instr *i = &k->instrs[n];
-        if (ends_block_(i))
+        if (ends_block_(i) || is_sync_(i))
             leader[n + 1] = 1;
         if (i->op == PTX_OP_bra)
             leader[i->operands[0].target] = 1;
@@ -140,6 +147,16 @@ static bool make_blocks_(struct cfg *c)
             blk->term = TERM_SUSPEND;
             blk->suspend = SUSPEND_BARRIER;
             set_succ_(k, blk, 1, &next);
+        } else if (is_sync_(i)) {
+            blk->term = TERM_SUSPEND;
+            blk->suspend = SUSPEND_SYNC;
+            k->has_poll = true;
+            set_succ_(k, blk, 1, &next);
+            if (k->is_function)
+                ok = diag_set(k->diag, i->line, i->column,
+                              "cudaDeviceSynchronize in %s, which is recursive or called through "
+                              "a pointer, is not supported",
+                              k->entry->name);
         } else {
             set_succ_(k, blk, 1, &next);
         }

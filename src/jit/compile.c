@@ -64,7 +64,10 @@ void jkernel_print_shapes(const struct jkernel *k, struct strbuf *out)
         for (int s = 0; s < blk->nsucc; s++)
             sb_printf(out, "%s%d", s ? " " : " -> ", blk->succ[s]);
         if (blk->term == TERM_SUSPEND)
-            sb_printf(out, " (%s)", blk->suspend == SUSPEND_BARRIER ? "barrier" : "poll");
+            sb_printf(out, " (%s)",
+                      blk->suspend == SUSPEND_BARRIER ? "barrier"
+                      : blk->suspend == SUSPEND_SYNC  ? "device synchronize"
+                                                      : "poll");
         sb_printf(out, "\n");
         for (int32_t n = 0; n < blk->count; n++) {
             const struct ptx_instr *i = &k->instrs[blk->first + n];
@@ -107,17 +110,6 @@ static bool check_func_(const struct ptx_func *f, struct diag *d)
     return true;
 }
 
-/* Functions that PTX may call without defining them, besides device math: those that the grid
- * room's table (grid/helpers.c) has for programs. */
-static bool is_helper_(const char *name)
-{
-    static const char *const names[] = {"vprintf", "__assertfail", "malloc", "free"};
-    for (size_t n = 0; n < WEIR_COUNT(names); n++)
-        if (strcmp(names[n], name) == 0)
-            return true;
-    return false;
-}
-
 static void add_callee_(struct callees *list, const struct ptx_func *f)
 {
     for (size_t n = 0; n < list->count; n++)
@@ -137,7 +129,7 @@ static bool check_calls_(const struct jkernel *k, struct callees *list)
         const struct ptx_func *f = i->call->func;
         if (f != NULL && f->has_body)
             add_callee_(list, f);
-        else if (f != NULL && !alu_math_known(f->name, NULL) && !is_helper_(f->name))
+        else if (f != NULL && !alu_math_known(f->name, NULL) && !jit_is_helper(f->name))
             return diag_set(k->diag, i->line, i->column, "call of %s, which is defined nowhere",
                             f->name);
         /* through a pointer: as emit_call finds the targets */

@@ -151,6 +151,16 @@ static void leave_(struct emit *e, const struct jblock *blk, bool next_phase)
     LLVMBuildBr(b, e->suspend);
 }
 
+/* One poll of a spinning loop: out when the budget is spent. */
+static void spend_poll_(struct emit *e, LLVMBasicBlockRef out, LLVMBasicBlockRef on)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef p = byte_offset(e, e->blk, c64(e, FIELD(budget)));
+    LLVMValueRef left = LLVMBuildSub(b, LLVMBuildLoad2(b, e->i32, p, ""), c32(e, 1), "");
+    LLVMBuildStore(b, left, p);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLE, left, c32(e, 0), ""), out, on);
+}
+
 void emit_suspend(struct emit *e, const struct jblock *blk)
 {
     LLVMBuilderRef b = e->alu.b;
@@ -164,11 +174,14 @@ void emit_suspend(struct emit *e, const struct jblock *blk)
         leave_(e, blk, true);
         return;
     }
-    LLVMValueRef p = byte_offset(e, e->blk, c64(e, FIELD(budget)));
-    LLVMValueRef left = LLVMBuildSub(b, LLVMBuildLoad2(b, e->i32, p, ""), c32(e, 1), "");
-    LLVMBuildStore(b, left, p);
     LLVMBasicBlockRef out = new_bb(e, "spun"), on = new_bb(e, "spin");
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLE, left, c32(e, 0), ""), out, on);
+    if (blk->suspend == SUSPEND_SYNC) {
+        LLVMValueRef wait =
+            LLVMBuildLoad2(b, e->i32, byte_offset(e, e->blk, c64(e, FIELD(waiting))), "");
+        LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, wait, c32(e, 0), ""), out, on);
+    } else {
+        spend_poll_(e, out, on);
+    }
     LLVMPositionBuilderAtEnd(b, out);
     LLVMValueRef spun = LLVMBuildLoad2(b, e->i32, e->spun_slot, "");
     LLVMBuildStore(b, LLVMBuildAdd(b, spun, c32(e, 1), ""), e->spun_slot);

@@ -460,6 +460,23 @@ static bool emit_math_(struct emit *e, const struct ptx_instr *i, const struct a
     return true;
 }
 
+/* An argument of a helper: 32 lanes, extended to 64 bits. */
+static LLVMValueRef row_(struct emit *e, const struct ptx_operand *o)
+{
+    unsigned type = o->kind == PTX_OPR_REG ? e->k->regs[o->reg].type : PTX_B64;
+    return coerce(e, operand_vector(e, o, type), PTX_U64, false);
+}
+
+static void call_helper_(struct emit *e, const char *name, LLVMValueRef args[4])
+{
+    LLVMTypeRef params[4] = {e->ptr, e->i32, e->ptr, e->ptr};
+    LLVMTypeRef t = LLVMFunctionType(LLVMVoidTypeInContext(e->alu.ctx), params, 4, false);
+    LLVMValueRef f = LLVMGetNamedFunction(e->alu.module, name);
+    if (f == NULL)
+        f = LLVMAddFunction(e->alu.module, name, t);
+    LLVMBuildCall2(e->alu.b, t, f, args, 4, "");
+}
+
 /* A function that the grid room supplies: arguments and results by rows of 32 lanes (abi.h). */
 static bool emit_extern_(struct emit *e, const struct ptx_instr *i)
 {
@@ -472,19 +489,11 @@ static bool emit_extern_(struct emit *e, const struct ptx_instr *i)
     LLVMValueRef args = new_slot(e, LLVMArrayType2(row, (uint64_t)rows), "args");
     LLVMValueRef out = new_slot(e, LLVMArrayType2(row, (uint64_t)rets), "rets");
     for (int n = 0; n < c->nargs; n++) {
-        LLVMValueRef v = operand_vector(
-            e, &c->args[n],
-            c->args[n].kind == PTX_OPR_REG ? e->k->regs[c->args[n].reg].type : PTX_B64);
-        v = coerce(e, v, PTX_U64, false);
+        LLVMValueRef v = row_(e, &c->args[n]);
         LLVMBuildStore(b, v, byte_offset(e, args, c64(e, (uint64_t)n * 256)));
     }
-    LLVMTypeRef params[4] = {e->ptr, e->i32, e->ptr, e->ptr};
-    LLVMTypeRef t = LLVMFunctionType(LLVMVoidTypeInContext(e->alu.ctx), params, 4, false);
-    LLVMValueRef f = LLVMGetNamedFunction(e->alu.module, name);
-    if (f == NULL)
-        f = LLVMAddFunction(e->alu.module, name, t);
     LLVMValueRef call[4] = {e->blk, mask_bits(e), args, out};
-    LLVMBuildCall2(b, t, f, call, 4, "");
+    call_helper_(e, name, call);
     for (int n = 0; n < c->nrets; n++) {
         LLVMValueRef v = LLVMBuildLoad2(b, row, byte_offset(e, out, c64(e, (uint64_t)n * 256)), "");
         if (c->rets[n].kind == PTX_OPR_REG)
@@ -524,6 +533,26 @@ static void call_(struct emit *e, const struct ptx_func *f, LLVMValueRef mask)
     LLVMBuildCall2(e->alu.b, LLVMGlobalGetValueType(fn), fn, args, 4, "");
 }
 
+/* The lanes of `same` launch the kernel at address `to`: as a direct launch, but the arguments lie
+ * where a function's would (flatten_launch.c). */
+static void launch_(struct emit *e, const struct ptx_call *c, LLVMValueRef to, LLVMValueRef same)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef offset = c64(e, e->k->local_bytes);
+    if (e->sp != NULL)
+        offset = LLVMBuildAdd(b, e->sp, offset, "");
+    LLVMValueRef args = new_slot(e, LLVMArrayType2(e->v32i64, (uint64_t)c->nargs + 2), "args");
+    LLVMValueRef out = new_slot(e, e->v32i64, "rets");
+    LLVMBuildStore(b, splat(e, to, JIT_WARP), args);
+    for (int n = 0; n < c->nargs; n++)
+        LLVMBuildStore(b, row_(e, &c->args[n]),
+                       byte_offset(e, args, c64(e, (uint64_t)(n + 1) * 256)));
+    LLVMBuildStore(b, splat(e, offset, JIT_WARP),
+                   byte_offset(e, args, c64(e, (uint64_t)(c->nargs + 1) * 256)));
+    LLVMValueRef call[4] = {e->blk, same, args, out};
+    call_helper_(e, "weir_rt_launch", call);
+}
+
 /* Through a pointer: lanes with the same target go together, the targets take turns. */
 static bool emit_indirect_(struct emit *e, const struct ptx_instr *i)
 {
@@ -545,7 +574,7 @@ static bool emit_indirect_(struct emit *e, const struct ptx_instr *i)
     same = LLVMBuildAnd(b, same, left, "");
     for (int n = 0; n < (c->proto ? m->nfuncs : c->ncandidates); n++) {
         struct ptx_func *f = c->proto ? m->funcs[n] : c->candidates[n];
-        if (!f->has_body || f->is_entry ||
+        if (!f->has_body || (f->is_entry && c->nargs == 0) ||
             (c->proto && (!jit_same_prototype(f, c->proto) || !jit_address_taken(m, f))))
             continue;
         struct ptx_operand sym = {.kind = PTX_OPR_SYM, .reg = -1, .func = f};
@@ -554,7 +583,10 @@ static bool emit_indirect_(struct emit *e, const struct ptx_instr *i)
         LLVMBasicBlockRef yes = new_bb(e, "target"), no = new_bb(e, "other");
         LLVMBuildCondBr(b, hit, yes, no);
         LLVMPositionBuilderAtEnd(b, yes);
-        call_(e, f, same);
+        if (f->is_entry)
+            launch_(e, c, to, same);
+        else
+            call_(e, f, same);
         LLVMBuildBr(b, next);
         LLVMPositionBuilderAtEnd(b, no);
     }

@@ -298,6 +298,10 @@ static bool copy_call_(struct flattener *f, struct activation *act, const struct
     struct ptx_instr as = *src;
     as.call = copy;
     as.guard = -1;
+    if (func != NULL && func->is_entry) { /* a launch */
+        *flat_push(k) = as;
+        return true;
+    }
     if (func != NULL && func->has_body && !is_active_(act, func)) {
         if (++f->depth > MAX_INLINE_DEPTH)
             return diag_set(k->diag, src->line, src->column, "calls nest deeper than %d",

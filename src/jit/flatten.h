@@ -39,6 +39,9 @@ struct activation {
     int32_t fixup_first; /* flattened instructions of this activation start here */
 };
 
+/* Parts of a launch configuration: grid x, y, z; block x, y, z; bytes of shared memory; stream. */
+enum { FLAT_CONFIG = 8 };
+
 struct flattener {
     struct jkernel *k;
     struct ptr_map area_of; /* clone ptx_var* -> struct area* */
@@ -47,6 +50,8 @@ struct flattener {
     int32_t cc; /* the carry flag's register, -1 until used */
     int32_t sp; /* the register of alloca's stack, -1 until used */
     int depth;
+    int32_t config[FLAT_CONFIG]; /* 1 + the registers of the launch configuration; 0 until used */
+    struct ptx_var *launch_area; /* where arguments of launches lie, NULL until used */
 };
 
 /* ---- building (flatten.c) -------------------------------------------------------------------- */
@@ -78,5 +83,27 @@ void flat_place_formals(struct flattener *f, struct activation *act);
 void flat_store_results(struct flattener *f, struct activation *act);
 /* Offsets of .shared and .local variables in their windows. */
 void flat_place_variables(struct jkernel *k);
+/* The area that an operand names, or NULL. */
+struct area *flat_area_of(struct flattener *f, const struct ptx_operand *o);
+/* Moves one argument or result (`load`) between where the caller has it, `o`, and `offset` of the
+ * .local variable `memory`. */
+void flat_transfer(struct flattener *f, const struct ptx_instr *at, struct ptx_var *memory,
+                   bool load, const struct ptx_operand *o, const struct ptx_var *formal,
+                   uint64_t offset);
+
+/* ---- launches (flatten_launch.c) ------------------------------------------------------------- */
+
+extern const char *const JIT_LAUNCH_CONFIGURE; /* sets the thread's launch configuration */
+
+/* Can code of this module launch by calling kernels? */
+bool flat_launches(const struct jkernel *k);
+/* FLAT_CONFIG operands: the registers of the configuration. */
+struct ptx_operand *flat_launch_config(struct flattener *f);
+/* The call of JIT_LAUNCH_CONFIGURE: moves to those registers. */
+bool flat_configure(struct flattener *f, const struct ptx_instr *src);
+/* The call of a kernel: arguments to local memory, then a call of the helper `launch`. */
+bool flat_launch(struct flattener *f, const struct ptx_instr *src);
+/* Gives a helper's call its arguments in rows of up to 8 bytes. */
+bool flat_helper_operands(struct flattener *f, struct ptx_instr *call);
 
 #endif

@@ -8,7 +8,7 @@
 #include "jit/alu.h"
 #include "jit/flatten.h"
 
-static struct area *area_of_operand_(struct flattener *f, const struct ptx_operand *o)
+struct area *flat_area_of(struct flattener *f, const struct ptx_operand *o)
 {
     return o->var == NULL ? NULL : ptr_map_get(&f->area_of, o->var);
 }
@@ -41,7 +41,7 @@ static void survey_(struct flattener *f)
         if (i->op == PTX_OP_call)
             continue; /* areas of calls keep the slots that their loads and stores give them */
         for (int o = 0; o < i->noperands; o++) {
-            struct area *a = area_of_operand_(f, &i->operands[o]);
+            struct area *a = flat_area_of(f, &i->operands[o]);
             if (a == NULL)
                 continue;
             bool access = i->operands[o].kind == PTX_OPR_MEM && i->operands[o].reg < 0 &&
@@ -92,14 +92,14 @@ uint64_t jit_frame_layout(const struct ptx_func *f, uint64_t *offsets)
     return at;
 }
 
-/* One element to or from the outgoing area. */
-static void push_outgoing_(struct flattener *f, const struct ptx_instr *at, bool load,
-                           struct ptx_operand value, uint64_t offset, uint8_t type)
+/* One element to or from the memory where arguments are handed over. */
+static void push_outgoing_(struct flattener *f, const struct ptx_instr *at, struct ptx_var *memory,
+                           bool load, struct ptx_operand value, uint64_t offset, uint8_t type)
 {
     struct jkernel *k = f->k;
     struct ptx_instr *i = flat_push(k);
     struct ptx_operand mem = {
-        .kind = PTX_OPR_MEM, .reg = -1, .var = &k->outgoing, .offset = (int64_t)offset};
+        .kind = PTX_OPR_MEM, .reg = -1, .var = memory, .offset = (int64_t)offset};
     i->op = load ? PTX_OP_ld : PTX_OP_st;
     i->types[0] = type;
     i->ntypes = 1;
@@ -120,21 +120,21 @@ static uint8_t bits_type_(uint64_t bytes)
     return bytes == 1 ? PTX_B8 : bytes == 2 ? PTX_B16 : bytes == 4 ? PTX_B32 : PTX_B64;
 }
 
-/* Moves one argument or result between where the caller has it and the outgoing area. */
-static void transfer_(struct flattener *f, const struct ptx_instr *at, bool load,
-                      const struct ptx_operand *o, const struct ptx_var *formal, uint64_t offset)
+void flat_transfer(struct flattener *f, const struct ptx_instr *at, struct ptx_var *memory,
+                   bool load, const struct ptx_operand *o, const struct ptx_var *formal,
+                   uint64_t offset)
 {
     struct jkernel *k = f->k;
-    struct area *a = area_of_operand_(f, o);
+    struct area *a = flat_area_of(f, o);
     if (a == NULL) {
-        push_outgoing_(f, at, load, *o, offset, formal->type);
+        push_outgoing_(f, at, memory, load, *o, offset, formal->type);
         return;
     }
     if (!a->in_memory) {
         for (size_t n = 0; n < a->nslots; n++) {
             const struct slot *s = &a->slots[n];
-            push_outgoing_(f, at, load, flat_reg_operand(s->reg), offset + (uint64_t)s->offset,
-                           bits_type_(s->bytes));
+            push_outgoing_(f, at, memory, load, flat_reg_operand(s->reg),
+                           offset + (uint64_t)s->offset, bits_type_(s->bytes));
         }
         return;
     }
@@ -146,7 +146,7 @@ static void transfer_(struct flattener *f, const struct ptx_instr *at, bool load
         int32_t temp = flat_reg(k, "copy", bits_type_(bytes));
         struct ptx_operand value = flat_reg_operand(temp);
         if (load)
-            push_outgoing_(f, at, true, value, offset + done, bits_type_(bytes));
+            push_outgoing_(f, at, memory, true, value, offset + done, bits_type_(bytes));
         struct ptx_instr *i = flat_push(k);
         *i = (struct ptx_instr){.op = load ? PTX_OP_st : PTX_OP_ld,
                                 .ntypes = 1,
@@ -163,7 +163,7 @@ static void transfer_(struct flattener *f, const struct ptx_instr *at, bool load
         i->operands[0] = load ? mem : value;
         i->operands[1] = load ? value : mem;
         if (!load)
-            push_outgoing_(f, at, false, value, offset + done, bits_type_(bytes));
+            push_outgoing_(f, at, memory, false, value, offset + done, bits_type_(bytes));
         if (bytes == 1 && piece != 1)
             done -= piece - 1;
     }
@@ -183,14 +183,19 @@ static bool lower_call_(struct flattener *f, const struct ptx_instr *src)
         arena_alloc(&k->arena, sizeof *offsets * (size_t)(formal->nparams + formal->nrets + 1));
     jit_frame_layout(formal, offsets);
     for (int n = 0; n < c->nargs; n++)
-        transfer_(f, src, false, &c->args[n], formal->params[n], offsets[n]);
+        flat_transfer(f, src, &k->outgoing, false, &c->args[n], formal->params[n], offsets[n]);
     struct ptx_instr *i = flat_push(k);
     *i = *src;
     i->call = arena_alloc(&k->arena, sizeof *i->call);
     *i->call = *c;
     i->call->nargs = i->call->nrets = 0;
+    if (c->func == NULL && c->nrets == 0 && flat_launches(k)) { /* it may be a kernel */
+        i->call->args = flat_launch_config(f);
+        i->call->nargs = FLAT_CONFIG;
+    }
     for (int n = 0; n < c->nrets; n++)
-        transfer_(f, src, true, &c->rets[n], formal->rets[n], offsets[formal->nparams + n]);
+        flat_transfer(f, src, &k->outgoing, true, &c->rets[n], formal->rets[n],
+                      offsets[formal->nparams + n]);
     return true;
 }
 
@@ -289,23 +294,39 @@ bool jit_same_prototype(const struct ptx_func *a, const struct ptx_func *b)
     return true;
 }
 
-/* Call of a function that nobody defines: its arguments and results are the areas' registers. */
-static bool rewrite_call_operands_(struct flattener *f, const struct ptx_instr *at,
-                                   struct ptx_operand *ops, int count, struct ptx_var **formals)
+/* Results of a function that nobody defines are the areas' registers. */
+static bool rewrite_results_(struct flattener *f, const struct ptx_instr *at)
 {
-    for (int n = 0; n < count; n++) {
-        struct area *a = area_of_operand_(f, &ops[n]);
+    const struct ptx_call *c = at->call;
+    for (int n = 0; n < c->nrets; n++) {
+        struct area *a = flat_area_of(f, &c->rets[n]);
         if (a == NULL)
             continue;
-        uint8_t type = formals != NULL ? formals[n]->type : a->var.type;
+        uint8_t type = c->func->rets[n]->type;
         uint32_t bytes = (uint32_t)(a->var.size ? a->var.size : ptx_type_bits(type) / 8);
         if (a->in_memory || a->nslots > 1 || bytes > 8)
             return diag_set(f->k->diag, at->line, at->column,
-                            "call of %s: an argument of %u bytes is not supported",
-                            at->call->func ? at->call->func->name : "a pointer", bytes);
+                            "call of %s: a result of %u bytes is not supported", c->func->name,
+                            bytes);
         struct slot *s = a->nslots ? &a->slots[0] : slot_(f, a, 0, bytes, type);
-        ops[n] = flat_reg_operand(s->reg);
+        c->rets[n] = flat_reg_operand(s->reg);
     }
+    return true;
+}
+
+/* A call that was not inlined. */
+static bool rewrite_call_(struct flattener *f, struct ptx_instr *i)
+{
+    const struct ptx_func *func = i->call->func;
+    if (func != NULL && func->is_entry)
+        return flat_launch(f, i);
+    if (func == NULL || func->has_body)
+        return lower_call_(f, i);
+    if (strcmp(func->name, JIT_LAUNCH_CONFIGURE) == 0)
+        return flat_configure(f, i);
+    if (!rewrite_results_(f, i) || !flat_helper_operands(f, i))
+        return false;
+    *flat_push(f->k) = *i;
     return true;
 }
 
@@ -323,21 +344,12 @@ bool flat_lower_areas(struct flattener *f)
         struct ptx_instr *i = &old[n];
         moved[n] = (int32_t)k->ninstrs;
         if (i->op == PTX_OP_call) {
-            struct ptx_func *func = i->call->func;
-            if (func == NULL || func->has_body) {
-                ok = lower_call_(f, i);
-                continue;
-            }
-            ok = rewrite_call_operands_(f, i, i->call->args, i->call->nargs,
-                                        func ? func->params : NULL) &&
-                 rewrite_call_operands_(f, i, i->call->rets, i->call->nrets,
-                                        func ? func->rets : NULL);
-            *flat_push(k) = *i;
+            ok = rewrite_call_(f, i);
             continue;
         }
         struct area *a = NULL;
         for (int o = 0; o < i->noperands && a == NULL; o++)
-            a = area_of_operand_(f, &i->operands[o]);
+            a = flat_area_of(f, &i->operands[o]);
         if (a == NULL) {
             *flat_push(k) = *i;
         } else if (!a->in_memory) {
@@ -399,9 +411,13 @@ static void place_operand_(struct jkernel *k, const struct ptx_operand *o)
 void flat_place_variables(struct jkernel *k)
 {
     k->dynamic_align = 16;
-    for (size_t n = 0; n < k->ninstrs; n++)
-        for (int o = 0; o < k->instrs[n].noperands; o++)
-            place_operand_(k, &k->instrs[n].operands[o]);
+    for (size_t n = 0; n < k->ninstrs; n++) {
+        const struct ptx_instr *i = &k->instrs[n];
+        for (int o = 0; o < i->noperands; o++)
+            place_operand_(k, &i->operands[o]);
+        for (int o = 0; i->op == PTX_OP_call && o < i->call->nargs; o++)
+            place_operand_(k, &i->call->args[o]);
+    }
     uint64_t dynamic =
         (k->shared_bytes + k->dynamic_align - 1) / k->dynamic_align * k->dynamic_align;
     for (size_t n = 0; n < k->nshared; n++)

@@ -65,10 +65,10 @@ enum jterm {
     TERM_BRANCH,  /* cond ? succ[0] : succ[1] */
     TERM_SWITCH,  /* brx.idx: succ[index], last one also for an index out of range */
     TERM_EXIT,    /* the active threads end */
-    TERM_SUSPEND, /* barrier, or poll of a spinning loop: goes on at succ[0] */
+    TERM_SUSPEND, /* barrier, poll of a spinning loop, wait for launches: goes on at succ[0] */
 };
 
-enum jsuspend { SUSPEND_BARRIER = 1, SUSPEND_POLL = 2 };
+enum jsuspend { SUSPEND_BARRIER = 1, SUSPEND_POLL = 2, SUSPEND_SYNC = 3 };
 
 struct jblock {
     int32_t first, count; /* instructions; the terminator's is not among them */
@@ -158,6 +158,11 @@ bool jkernel_build(struct jkernel *k, const struct ptx_func *entry, const struct
                    struct diag *d);
 void jkernel_free(struct jkernel *k);
 void jkernel_print_shapes(const struct jkernel *k, struct strbuf *out);
+
+/* Helpers that programs may call (externs.c): those of the grid room's table (grid/helpers.c). */
+bool jit_is_helper(const char *name);
+/* Does this helper wait for the grids that the block has launched? */
+bool jit_is_device_sync(const char *name);
 
 /* True when the polls of a loop matter; used by pass_cfg. */
 bool jit_is_polling_load(const struct ptx_instr *i);

@@ -8,7 +8,7 @@ struct error_text {
 
 static const struct error_text texts[] = {
 #define RT_ERROR(name, text) {name, #name, text},
-#include "errors.def"
+#include "base/errors.def"
 #undef RT_ERROR
 };
 

@@ -12,7 +12,7 @@ int main(void)
         const char *name;
     } table[] = {
 #define RT_ERROR(name, text) {name, #name},
-#include "runtime/errors.def"
+#include "base/errors.def"
 #undef RT_ERROR
     };
     size_t n = sizeof table / sizeof *table;

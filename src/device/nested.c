@@ -1,0 +1,485 @@
+/* Running what kernels have launched.
+ *
+ * Each thread has a stack of things to do: queues of children, and blocks whose wait is over.
+ * Blocks push while they run; between blocks, and in the middle of blocks that launch very much,
+ * the thread works it off from the top, so that the newest and deepest work goes first and little
+ * is pending at any time. Where others have nothing to do it gives queues away, to a list of the
+ * scheduler's.
+ *
+ * A child runs in a command of its own, taken from the thread's pool. Most are small, run to their
+ * end at once, and their command is used again; one that is shared, has children or waits stays,
+ * and whoever ends it goes on with the queue. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/internal.h"
+#include "device/nested.h"
+
+enum {
+    POOL_MAX = 256, /* free commands that a thread keeps */
+    GIVE_AT = 64,   /* so often a fire-and-forget queue looks whether others have nothing to do, */
+    GIVE_MIN = 128, /* and gives half away if that many children are left, */
+    GIVE_SLOW = 2   /* or that many if they take long */
+};
+
+static const uint64_t LOOK_NS = 10000; /* between two gifts */
+static const uint32_t SLOW_NS = 5000;  /* a block's time */
+
+/* A queue, or a block that can go on. */
+struct item {
+    struct grid_queue *queue;
+    struct grid_block *block;
+};
+
+/* Children that are over and not yet counted off, all of one grid and block. */
+struct owed {
+    struct grid_run *run;
+    struct grid_nest *nest;
+    uint64_t runs, nests;
+};
+
+/* A thread's. */
+struct nested {
+    struct item *items; /* nesting.height of them are things to do */
+    size_t cap;
+    struct command *pool;
+    uint32_t pooled;
+    struct owed owed;
+};
+
+static struct nested *of(struct grid_worker *w)
+{
+    struct grid_nesting *n = grid_nesting(w);
+    if (n->device == NULL)
+        n->device = xcalloc(1, sizeof(struct nested));
+    return n->device;
+}
+
+static void push(struct grid_worker *w, struct item item)
+{
+    struct nested *t = of(w);
+    struct grid_nesting *n = grid_nesting(w);
+    if (n->height == t->cap) {
+        t->cap = t->cap > 0 ? 2 * t->cap : 64;
+        t->items = realloc(t->items, t->cap * sizeof *t->items);
+        if (t->items == NULL)
+            abort();
+    }
+    t->items[n->height++] = item;
+}
+
+/* ---- counting off ------------------------------------------------------------------------------
+ */
+
+static void run_over(struct command *c, struct grid_worker *w);
+
+static void pay(struct grid_worker *w)
+{
+    struct nested *t = of(w);
+    struct owed o = t->owed;
+    t->owed = (struct owed){0};
+    if (o.nests > 0)
+        grid_nest_release(w, o.nest, o.nests);
+    if (o.runs > 0 && grid_run_leave(o.run, o.runs))
+        run_over(command_of_run(o.run), w);
+}
+
+/* A child is over, or a queue of a nest no longer active (run NULL). */
+static void owe(struct grid_worker *w, struct grid_run *run, struct grid_nest *nest)
+{
+    struct nested *t = of(w);
+    if ((run != NULL && t->owed.runs > 0 && t->owed.run != run) ||
+        (nest != NULL && t->owed.nests > 0 && t->owed.nest != nest))
+        pay(w);
+    if (run != NULL) {
+        t->owed.run = run;
+        t->owed.runs++;
+    }
+    if (nest != NULL) {
+        t->owed.nest = nest;
+        t->owed.nests++;
+    }
+}
+
+/* ---- commands of children ----------------------------------------------------------------------
+ */
+
+static struct command *take_command(struct grid_worker *w)
+{
+    struct nested *t = of(w);
+    struct command *c = t->pool;
+    if (c != NULL) {
+        t->pool = atomic_load_explicit(&c->next, memory_order_relaxed);
+        t->pooled--;
+        return c;
+    }
+    c = aligned_alloc(_Alignof(struct command), sizeof *c);
+    if (c == NULL)
+        abort();
+    c->deps = c->few;
+    c->kind = COMMAND_CHILD;
+    c->dep_count = c->dep_next = 0;
+    c->params = NULL;
+    return c;
+}
+
+static void free_command(struct grid_worker *w, struct command *c)
+{
+    struct nested *t = of(w);
+    if (t->pooled == POOL_MAX) {
+        free(c);
+        return;
+    }
+    atomic_store_explicit(&c->next, t->pool, memory_order_relaxed);
+    t->pool = c;
+    t->pooled++;
+}
+
+/* ---- running -----------------------------------------------------------------------------------
+ */
+
+/* Starts a child of the queue (NULL: of none). True: it is over, and its command free. False:
+ * whoever ends it goes on. */
+static bool start(struct grid_worker *w, struct grid_child *child, struct grid_queue *q)
+{
+    struct command *parent = command_of_run(child->parent), *c = take_command(w);
+    struct grid_env *env = parent->stream->ctx->env;
+    c->stream = parent->stream;
+    c->listed = c->published = false;
+    c->nested.child = child;
+    c->nested.queue = q;
+    c->run.launch = child->launch;
+    bool over = grid_faulted(env) != GRID_FAULT_NONE;
+    if (!over) {
+        grid_run_init(&c->run, &c->run.launch, env, &sched.parking, sched.workers);
+        /* a tail launch takes its parent's place */
+        c->run.depth = child->parent->depth + (child->nest != NULL ? 1 : 0);
+        c->run.origin = child;
+        over = command_run_child(c, w);
+    }
+    if (over)
+        free_command(w, c);
+    return over;
+}
+
+/* Ends a child that is over, its command gone. */
+static void child_over(struct grid_worker *w, struct grid_child *child)
+{
+    owe(w, child->parent, child->nest);
+    grid_child_free(w, child);
+}
+
+/* Tail launches in order, at the head of the run's list. */
+static void take_tails(struct grid_run *from, struct grid_run *to)
+{
+    struct grid_child *list = atomic_exchange_explicit(&from->tails, NULL, memory_order_acquire);
+    for (struct grid_child *next; list != NULL; list = next) { /* the latest comes first */
+        next = list->next;
+        list->parent = to;
+        list->next = to->tail_next;
+        to->tail_next = list;
+    }
+}
+
+static bool run_tails(struct command *c, struct grid_worker *w)
+{
+    struct grid_run *run = &c->run;
+    if (c->kind == COMMAND_CHILD && c->nested.child->nest == NULL) {
+        /* Its own tail launches come before its parent's next, and nobody waits for it but those:
+         * they become its parent's, so that a chain of them, however long, needs no more. */
+        take_tails(run, c->nested.child->parent);
+        return true;
+    }
+    take_tails(run, run);
+    run->workspace = NULL; /* freed when the blocks had ended */
+    while (run->tail_next != NULL) {
+        struct grid_child *child = run->tail_next;
+        run->tail_next = child->next;
+        atomic_store_explicit(&run->pending, 1, memory_order_relaxed);
+        if (!start(w, child, NULL))
+            return false;
+        grid_child_free(w, child);
+    }
+    return true;
+}
+
+bool nested_tails(struct command *c, struct grid_worker *w)
+{
+    struct grid_run *run = &c->run;
+    if (WEIR_UNLIKELY(run->tail_next != NULL ||
+                      atomic_load_explicit(&run->tails, memory_order_acquire) != NULL) &&
+        !run_tails(c, w))
+        return false;
+    if (WEIR_UNLIKELY(atomic_load_explicit(&run->handles, memory_order_acquire) != NULL))
+        nested_handles_free(run);
+    return true;
+}
+
+/* The run is complete but for its tail launches; the caller is in the middle of other work. */
+static void run_over(struct command *c, struct grid_worker *w)
+{
+    if (c->published)
+        sched_unlist(c);
+    if (!nested_tails(c, w))
+        return;
+    if (c->kind == COMMAND_CHILD)
+        nested_child_over(c, w);
+    else if (stream_complete(c->stream, c) != NULL)
+        sched_push(c->stream);
+}
+
+void nested_child_over(struct command *c, struct grid_worker *w)
+{
+    struct grid_child *child = c->nested.child;
+    struct grid_queue *q = c->nested.queue;
+    free_command(w, c);
+    child_over(w, child);
+    if (q != NULL)
+        push(w, (struct item){.queue = q});
+    pay(w);
+}
+
+/* A record of an event, or a wait for one. False: the queue waits. */
+static bool pass_event(struct grid_worker *w, struct grid_child *child, struct grid_queue *q)
+{
+    if (child->work == GRID_WORK_WAIT)
+        return nested_wait(child, q);
+    for (struct grid_queue *met = nested_record(child), *next; met != NULL; met = next) {
+        next = met->next;
+        push(w, (struct item){.queue = met});
+    }
+    return true;
+}
+
+/* Runs the queue that is the caller's until it is empty or a child in it stays. */
+static void run_queue(struct grid_worker *w, struct grid_queue *q)
+{
+    for (;;) {
+        struct grid_child *child = q->mine;
+        if (child == NULL) {
+            pthread_mutex_lock(&q->lock);
+            child = q->head;
+            q->head = q->tail = NULL;
+            q->active = child != NULL;
+            pthread_mutex_unlock(&q->lock);
+        }
+        if (child == NULL)
+            break;
+        if (child->work != GRID_WORK_GRID) {
+            q->mine = child;
+            if (!pass_event(w, child, q))
+                return;
+        }
+        q->mine = child->next;
+        if (child->work == GRID_WORK_GRID && !start(w, child, q))
+            return;
+        child_over(w, child);
+    }
+    owe(w, q->run, q->nest); /* one of them */
+}
+
+/* Gives the queue to whoever has nothing to do. */
+static void give(struct grid_queue *q)
+{
+    q->next = NULL;
+    sched_give(q);
+}
+
+static bool others_idle(void)
+{
+    return atomic_load_explicit(&sched.running, memory_order_relaxed) < sched.workers;
+}
+
+/* Half of the queue goes to another thread, if `least` are left. */
+static void give_half(struct grid_queue *q, uint32_t least)
+{
+    struct grid_child *half = q->mine, *c = q->mine;
+    uint32_t count = 0;
+    for (; c != NULL; c = c->next)
+        if (++count % 2 == 0 && count > 2)
+            half = half->next;
+    if (count < least)
+        return;
+    struct grid_queue *other = xcalloc(1, sizeof *other);
+    other->unordered = true;
+    other->mine = half->next;
+    half->next = NULL;
+    give(other);
+}
+
+/* Is the child expected to take so long that another thread is worth its while? */
+static bool is_slow(const struct grid_child *c)
+{
+    uint32_t ns = atomic_load_explicit(&c->launch.kernel->block_ns, memory_order_relaxed);
+    return ns > SLOW_NS;
+}
+
+static void run_unordered(struct grid_worker *w, struct grid_queue *q)
+{
+    uint64_t looked = 0;
+    for (uint32_t n = 0; q->mine != NULL; n++) {
+        if (n % GIVE_AT == 0 || is_slow(q->mine)) {
+            uint64_t now = others_idle() ? sched_now() : 0;
+            if (now > looked + LOOK_NS) {
+                give_half(q, is_slow(q->mine) ? GIVE_SLOW : GIVE_MIN);
+                looked = now;
+            }
+        }
+        struct grid_child *child = q->mine;
+        q->mine = child->next;
+        if (start(w, child, NULL))
+            child_over(w, child);
+    }
+    free(q);
+}
+
+void nested_run_queue(struct grid_queue *q, struct grid_worker *w)
+{
+    if (q->unordered)
+        run_unordered(w, q);
+    else
+        run_queue(w, q);
+    pay(w);
+}
+
+/* Gives away the older half of what there is to do above the mark. */
+static void share(struct grid_worker *w)
+{
+    struct nested *t = of(w);
+    struct grid_nesting *n = grid_nesting(w);
+    uint32_t half = (n->height - n->mark) / 2, kept = n->mark;
+    for (uint32_t i = n->mark; i < n->height; i++) {
+        if (i - n->mark < half && t->items[i].queue != NULL)
+            give(t->items[i].queue);
+        else
+            t->items[kept++] = t->items[i];
+    }
+    n->height = kept;
+}
+
+static void drain(struct grid_worker *w)
+{
+    struct nested *t = of(w);
+    struct grid_nesting *n = grid_nesting(w);
+    while (n->height > n->mark) {
+        if (n->height - n->mark > 1 && others_idle())
+            share(w);
+        struct item i = t->items[--n->height];
+        if (i.queue != NULL) {
+            nested_run_queue(i.queue, w);
+            continue;
+        }
+        struct grid_run *complete = grid_resume_block(i.block, w);
+        if (complete != NULL)
+            run_over(command_of_run(complete), w);
+    }
+}
+
+void nested_settle(struct grid_worker *w)
+{
+    if (WEIR_UNLIKELY(grid_nesting(w)->height > 0))
+        drain(w);
+}
+
+/* ---- launches ----------------------------------------------------------------------------------
+ */
+
+static void append(struct grid_worker *w, struct grid_queue *q, struct grid_child *first,
+                   struct grid_child *last)
+{
+    last->next = NULL;
+    pthread_mutex_lock(&q->lock);
+    if (q->tail != NULL)
+        q->tail->next = first;
+    else
+        q->head = first;
+    q->tail = last;
+    bool activate = !q->active;
+    q->active = true;
+    pthread_mutex_unlock(&q->lock);
+    if (!activate)
+        return;
+    if (q->nest != NULL)
+        grid_nest_hold(q->nest, 1);
+    else
+        grid_run_hold(q->run, 1);
+    push(w, (struct item){.queue = q});
+}
+
+static void append_unordered(struct grid_worker *w, struct grid_child *first,
+                             struct grid_child *last)
+{
+    struct nested *t = of(w);
+    struct grid_nesting *n = grid_nesting(w);
+    struct grid_queue *q = n->height > n->mark ? t->items[n->height - 1].queue : NULL;
+    if (q == NULL || !q->unordered) {
+        q = xcalloc(1, sizeof *q);
+        q->unordered = true;
+        push(w, (struct item){.queue = q});
+    }
+    last->next = q->mine;
+    q->mine = first;
+}
+
+/* Tail launches wait, the latest first, until everything else of their grid is done. */
+static void append_tails(struct grid_run *run, struct grid_child *first, struct grid_child *last)
+{
+    struct grid_child *list = NULL, *old;
+    last->next = NULL;
+    for (struct grid_child *c = first, *next; c != NULL; c = next) {
+        next = c->next;
+        c->nest = NULL;
+        c->next = list;
+        list = c;
+    }
+    old = atomic_load_explicit(&run->tails, memory_order_relaxed);
+    do
+        first->next = old;
+    while (!atomic_compare_exchange_weak_explicit(&run->tails, &old, list, memory_order_release,
+                                                  memory_order_relaxed));
+}
+
+static bool submit(struct grid_worker *w, struct grid_block *b, struct grid_child *first,
+                   struct grid_child *last, uint32_t n, uint64_t stream)
+{
+    struct grid_run *run = grid_run_of_block(b);
+    struct grid_nest *nest = grid_nest_of_block(w, b);
+    if (stream == GRID_STREAM_TAIL) {
+        append_tails(run, first, last);
+        return true;
+    }
+    struct grid_queue *q = &nest->queue; /* 1 and 2 are the host's default streams */
+    if (stream > 2 && stream != GRID_STREAM_FIRE_AND_FORGET &&
+        (q = nested_stream_queue(run, stream)) == NULL)
+        return false;
+    grid_run_hold(run, n);
+    grid_nest_hold(nest, n);
+    if (stream == GRID_STREAM_FIRE_AND_FORGET)
+        append_unordered(w, first, last);
+    else
+        append(w, q, first, last);
+    return true;
+}
+
+static void ready(struct grid_worker *w, struct grid_block *b)
+{
+    push(w, (struct item){.block = b});
+}
+
+static void gone(struct grid_worker *w)
+{
+    struct nested *t = of(w);
+    for (struct command *c = t->pool, *next; c != NULL; c = next) {
+        next = atomic_load_explicit(&c->next, memory_order_relaxed);
+        free(c);
+    }
+    free(t->items);
+    free(t);
+    grid_nesting(w)->device = NULL;
+}
+
+void nested_open(void)
+{
+    static const struct grid_nest_ops ops = {submit, drain, ready, gone};
+    grid_nest_set_ops(&ops);
+}

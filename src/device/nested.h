@@ -1,0 +1,35 @@
+/* What kernels launch: between nested.c and the rest of the device room. */
+#ifndef WEIR_DEVICE_NESTED_H
+#define WEIR_DEVICE_NESTED_H
+
+#include "device/internal.h"
+#include "device/nested_api.h"
+
+void nested_open(void); /* once, with the device */
+
+/* The command's run is complete. Runs its tail launches; true: they are over, too, and so is the
+ * command. False: whoever ends them ends it. */
+bool nested_tails(struct command *c, struct grid_worker *w);
+
+/* The command of a child is over: counts it off and goes on with its queue. */
+void nested_child_over(struct command *c, struct grid_worker *w);
+
+/* Runs a queue that is the caller's. */
+void nested_run_queue(struct grid_queue *q, struct grid_worker *w);
+
+/* Does what this thread has to do, outside of all blocks. */
+void nested_settle(struct grid_worker *w);
+
+/* ---- streams and events of device code (nested_streams.c) ---------------------------------------
+ */
+
+/* The queue of a stream that the grid has made, NULL: the handle is none. */
+struct grid_queue *nested_stream_queue(const struct grid_run *run, uint64_t stream);
+/* An event is reached: the queues that waited for it, linked by `next`, are the caller's to run. */
+struct grid_queue *nested_record(const struct grid_child *c);
+/* Whether the event waited for is reached. If not, the queue is no longer the caller's. */
+bool nested_wait(const struct grid_child *c, struct grid_queue *q);
+/* The grid is complete: its streams and events end. */
+void nested_handles_free(struct grid_run *run);
+
+#endif

@@ -1,0 +1,22 @@
+/* Streams, events and copies of device code, for the driver's helpers. Handles are those of the
+ * grid that the block belongs to, or the NULL stream; all return 0 or a code of cudaError_t and are
+ * called by the thread that runs the block, between grid_helper_begin and grid_helper_end. */
+#ifndef WEIR_DEVICE_NESTED_API_H
+#define WEIR_DEVICE_NESTED_API_H
+
+#include "device/device.h"
+#include "grid/nest.h"
+
+uint64_t nested_stream_create(struct jit_block *j); /* the handle */
+uint64_t nested_event_create(struct jit_block *j);
+int nested_stream_destroy(struct jit_block *j, uint64_t stream); /* its work still runs */
+int nested_event_destroy(struct jit_block *j, uint64_t event);
+int nested_event_record(struct jit_block *j, uint32_t lane, uint64_t event, uint64_t stream);
+/* An event never recorded: nothing is waited for. */
+int nested_stream_wait_event(struct jit_block *j, uint32_t lane, uint64_t stream, uint64_t event);
+/* Addresses in the block's own shared and local memory are refused. */
+int nested_copy(struct jit_block *j, uint32_t lane, const struct device_copy *copy,
+                uint64_t stream);
+int nested_set(struct jit_block *j, uint32_t lane, const struct device_set *set, uint64_t stream);
+
+#endif

@@ -1,0 +1,239 @@
+/* Streams and events that device code makes. They belong to the grid that makes them: its threads
+ * alone may use them, and they end with it.
+ *
+ * Their objects come from a pool that gives nothing back, so that a handle can be looked at safely
+ * however old it is. What an event's recording is, and what waits for it, is an object of its own:
+ * the event may be recorded again meanwhile. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/nested.h"
+
+enum { ERROR_INVALID_VALUE = 1, ERROR_INVALID_HANDLE = 400 };
+enum { TAG_FREE, TAG_STREAM = 0x4e53, TAG_EVENT = 0x4e45 };
+
+/* One point in a stream's work. Two references: the work's, and the event's or a wait's each. */
+struct nested_recording {
+    pthread_mutex_t lock;
+    bool done;
+    struct grid_queue *waiting; /* linked by `next` */
+    _Atomic uint32_t refs;
+};
+
+struct handle {
+    _Atomic uint32_t tag;
+    struct grid_run *run;               /* whose it is */
+    struct handle *next;                /* of the grid's, or free */
+    struct grid_queue queue;            /* of a stream */
+    pthread_mutex_t lock;               /* of the recording */
+    struct nested_recording *recording; /* of an event: the latest, NULL: none yet */
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct handle *free;
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static struct handle *handle_new(struct grid_run *run, uint32_t tag)
+{
+    pthread_mutex_lock(&pool.lock);
+    struct handle *h = pool.free;
+    if (h != NULL)
+        pool.free = h->next;
+    pthread_mutex_unlock(&pool.lock);
+    if (h == NULL) {
+        h = xcalloc(1, sizeof *h);
+        grid_queue_init(&h->queue, NULL);
+        pthread_mutex_init(&h->lock, NULL);
+    }
+    h->run = h->queue.run = run;
+    void *old = atomic_load_explicit(&run->handles, memory_order_relaxed);
+    do
+        h->next = old;
+    while (!atomic_compare_exchange_weak_explicit(&run->handles, &old, h, memory_order_release,
+                                                  memory_order_relaxed));
+    atomic_store_explicit(&h->tag, tag, memory_order_release);
+    return h;
+}
+
+/* The live object behind a handle, NULL: it is none of this grid's. */
+static struct handle *handle_of(const struct grid_run *run, uint64_t handle, uint32_t tag)
+{
+    struct handle *h = (struct handle *)handle;
+    if (handle < 4096 || handle % _Alignof(struct handle) != 0 ||
+        atomic_load_explicit(&h->tag, memory_order_acquire) != tag || h->run != run)
+        return NULL;
+    return h;
+}
+
+static void recording_unref(struct nested_recording *r)
+{
+    if (r == NULL || atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    pthread_mutex_destroy(&r->lock);
+    free(r);
+}
+
+void nested_handles_free(struct grid_run *run)
+{
+    struct handle *list = atomic_exchange_explicit(&run->handles, NULL, memory_order_acquire);
+    for (struct handle *h = list, *next; h != NULL; h = next) {
+        next = h->next;
+        atomic_store_explicit(&h->tag, TAG_FREE, memory_order_release);
+        recording_unref(h->recording);
+        h->recording = NULL;
+        pthread_mutex_lock(&pool.lock);
+        h->next = pool.free;
+        pool.free = h;
+        pthread_mutex_unlock(&pool.lock);
+    }
+}
+
+struct grid_queue *nested_stream_queue(const struct grid_run *run, uint64_t stream)
+{
+    struct handle *h = handle_of(run, stream, TAG_STREAM);
+    return h != NULL ? &h->queue : NULL;
+}
+
+/* ---- what stands in streams --------------------------------------------------------------------
+ */
+
+struct grid_queue *nested_record(const struct grid_child *c)
+{
+    struct nested_recording *r;
+    memcpy(&r, c->params, sizeof r);
+    pthread_mutex_lock(&r->lock);
+    struct grid_queue *waiting = r->waiting;
+    r->waiting = NULL;
+    r->done = true;
+    pthread_mutex_unlock(&r->lock);
+    recording_unref(r);
+    return waiting;
+}
+
+bool nested_wait(const struct grid_child *c, struct grid_queue *q)
+{
+    struct nested_recording *r;
+    memcpy(&r, c->params, sizeof r);
+    pthread_mutex_lock(&r->lock);
+    bool done = r->done;
+    if (!done) {
+        q->next = r->waiting;
+        r->waiting = q;
+    }
+    pthread_mutex_unlock(&r->lock);
+    if (done)
+        recording_unref(r);
+    return done;
+}
+
+/* ---- what device code calls --------------------------------------------------------------------
+ */
+
+static struct grid_run *run_of(struct jit_block *j) { return grid_run_of_block(j->grid); }
+
+uint64_t nested_stream_create(struct jit_block *j)
+{
+    return (uint64_t)handle_new(run_of(j), TAG_STREAM);
+}
+
+uint64_t nested_event_create(struct jit_block *j)
+{
+    return (uint64_t)handle_new(run_of(j), TAG_EVENT);
+}
+
+/* The object itself ends with its grid. */
+static int destroy(struct jit_block *j, uint64_t handle, uint32_t tag)
+{
+    struct handle *h = handle_of(run_of(j), handle, tag);
+    if (h == NULL)
+        return ERROR_INVALID_HANDLE;
+    atomic_store_explicit(&h->tag, TAG_FREE, memory_order_release);
+    return 0;
+}
+
+int nested_stream_destroy(struct jit_block *j, uint64_t stream)
+{
+    return destroy(j, stream, TAG_STREAM);
+}
+
+int nested_event_destroy(struct jit_block *j, uint64_t event)
+{
+    return destroy(j, event, TAG_EVENT);
+}
+
+int nested_event_record(struct jit_block *j, uint32_t lane, uint64_t event, uint64_t stream)
+{
+    struct handle *h = handle_of(run_of(j), event, TAG_EVENT);
+    if (h == NULL)
+        return ERROR_INVALID_HANDLE;
+    if (stream == GRID_STREAM_TAIL || stream == GRID_STREAM_FIRE_AND_FORGET)
+        return ERROR_INVALID_VALUE;
+    struct nested_recording *r = xcalloc(1, sizeof *r);
+    pthread_mutex_init(&r->lock, NULL);
+    atomic_init(&r->refs, 2);
+    int code = grid_submit_work(j, lane, GRID_WORK_RECORD, NULL, &r, sizeof r, stream);
+    if (code != 0) {
+        recording_unref(r);
+        recording_unref(r);
+        return code;
+    }
+    pthread_mutex_lock(&h->lock);
+    struct nested_recording *before = h->recording;
+    h->recording = r;
+    pthread_mutex_unlock(&h->lock);
+    recording_unref(before);
+    return 0;
+}
+
+int nested_stream_wait_event(struct jit_block *j, uint32_t lane, uint64_t stream, uint64_t event)
+{
+    struct handle *h = handle_of(run_of(j), event, TAG_EVENT);
+    if (h == NULL)
+        return ERROR_INVALID_HANDLE;
+    if (stream == GRID_STREAM_TAIL || stream == GRID_STREAM_FIRE_AND_FORGET)
+        return ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&h->lock);
+    struct nested_recording *r = h->recording;
+    if (r != NULL)
+        atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
+    pthread_mutex_unlock(&h->lock);
+    if (r == NULL)
+        return 0; /* never recorded: nothing to wait for */
+    int code = grid_submit_work(j, lane, GRID_WORK_WAIT, NULL, &r, sizeof r, stream);
+    if (code != 0)
+        recording_unref(r);
+    return code;
+}
+
+/* Pieces of a copy or a fill are the blocks of a grid of ours. */
+static int submit_pieces(struct jit_block *j, uint32_t lane, struct grid_kernel *k, uint64_t pieces,
+                         const void *plan, uint32_t bytes, uint64_t stream)
+{
+    struct grid_launch launch = {
+        .kernel = k, .grid = {(uint32_t)pieces, 1, 1}, .block = {1, 1, 1}, .param_bytes = bytes};
+    return grid_submit_work(j, lane, GRID_WORK_GRID, &launch, plan, bytes, stream);
+}
+
+int nested_copy(struct jit_block *j, uint32_t lane, const struct device_copy *copy, uint64_t stream)
+{
+    struct copy_plan plan;
+    if (copy->width == 0)
+        return 0;
+    if (copy->dst == NULL || copy->src == NULL || grid_own_memory(j, copy->dst) ||
+        grid_own_memory(j, copy->src))
+        return ERROR_INVALID_VALUE;
+    copy_plan_make(&plan, copy);
+    return submit_pieces(j, lane, &copy_kernel, plan.pieces, &plan, sizeof plan, stream);
+}
+
+int nested_set(struct jit_block *j, uint32_t lane, const struct device_set *set, uint64_t stream)
+{
+    struct set_plan plan;
+    if (set->width == 0)
+        return 0;
+    if (set->dst == NULL || grid_own_memory(j, set->dst))
+        return ERROR_INVALID_VALUE;
+    set_plan_make(&plan, set);
+    return submit_pieces(j, lane, &set_kernel, plan.pieces, &plan, sizeof plan, stream);
+}

@@ -1,0 +1,658 @@
+/* Launches by device code: from a helper's call to the device room's queues. See nest.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "grid/internal.h"
+
+enum {
+    NEST_WAITING = 1,
+    POOL_LOT = 128,  /* free children that change hands at once */
+    POOL_MAX = 1024, /* that a worker keeps, */
+    SPARE_MAX = 64,  /* and lots that wait for any worker */
+    DRAIN_AT = 512,  /* launches of a block after which children are run in between */
+    DRAIN_DEPTH = 3  /* and how deep such runs may nest on one machine stack */
+};
+
+/* Codes of cudaError_t. */
+enum {
+    ERROR_INVALID_VALUE = 1,
+    ERROR_MEMORY = 2,
+    ERROR_CONFIGURATION = 9,
+    ERROR_LAUNCH_DEPTH = 65,
+    ERROR_SYNC_DEPTH = 68,
+    ERROR_DEVICE_FUNCTION = 98,
+    ERROR_INVALID_HANDLE = 400
+};
+
+static const struct grid_nest_ops *ops;
+
+void grid_nest_set_ops(const struct grid_nest_ops *o) { ops = o; }
+
+/* Lots of free children, for workers that launch more than they run: others run more than they
+ * launch. */
+static struct {
+    pthread_mutex_t lock;
+    struct grid_child *lots[SPARE_MAX]; /* each POOL_LOT of them, linked */
+    uint32_t count;
+} spare = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- children ----------------------------------------------------------------------------------
+ */
+
+static void take_spare(struct grid_worker *w)
+{
+    pthread_mutex_lock(&spare.lock);
+    if (spare.count > 0) {
+        w->children = spare.lots[--spare.count];
+        w->nchildren = POOL_LOT;
+    }
+    pthread_mutex_unlock(&spare.lock);
+}
+
+/* Half of the worker's free children go. */
+static void give_spare(struct grid_worker *w)
+{
+    while (w->nchildren > POOL_MAX / 2) {
+        struct grid_child *first = w->children, *last = first;
+        for (int n = 1; n < POOL_LOT; n++)
+            last = last->next;
+        w->children = last->next;
+        w->nchildren -= POOL_LOT;
+        last->next = NULL;
+        pthread_mutex_lock(&spare.lock);
+        bool kept = spare.count < SPARE_MAX;
+        if (kept)
+            spare.lots[spare.count++] = first;
+        pthread_mutex_unlock(&spare.lock);
+        for (struct grid_child *c = kept ? NULL : first, *next; c != NULL; c = next) {
+            next = c->next;
+            free(c);
+        }
+    }
+}
+
+struct grid_child *grid_child_new(struct grid_worker *w, struct grid_block *b, uint32_t thread,
+                                  uint32_t bytes)
+{
+    if (bytes <= GRID_CHILD_PARAMS && w->children == NULL)
+        take_spare(w);
+    struct grid_child *c = bytes <= GRID_CHILD_PARAMS ? w->children : NULL;
+    if (c != NULL) {
+        w->children = c->next;
+        w->nchildren--;
+    } else {
+        uint32_t room = bytes <= GRID_CHILD_PARAMS ? GRID_CHILD_PARAMS : (bytes + 63) / 64 * 64;
+        c = aligned_alloc(64, sizeof *c + room);
+        if (c == NULL)
+            return NULL;
+        c->capacity = room;
+    }
+    c->next = NULL;
+    c->parent = b->run;
+    c->nest = b->nest;
+    memcpy(c->block, b->jit.ctaid, sizeof c->block);
+    c->thread = thread;
+    c->work = GRID_WORK_GRID;
+    c->tag = GRID_CHILD_TAG;
+    return c;
+}
+
+void grid_child_free(struct grid_worker *w, struct grid_child *c)
+{
+    c->tag = 0;
+    if (c->capacity != GRID_CHILD_PARAMS) {
+        free(c);
+        return;
+    }
+    c->next = w->children;
+    w->children = c;
+    if (++w->nchildren == POOL_MAX)
+        give_spare(w);
+}
+
+void nest_free_pools(struct grid_worker *w)
+{
+    for (struct grid_child *c = w->children, *next; c != NULL; c = next) {
+        next = c->next;
+        free(c);
+    }
+    for (struct grid_nest *n = w->nests, *next; n != NULL; n = next) {
+        next = n->next;
+        pthread_mutex_destroy(&n->queue.lock);
+        free(n);
+    }
+    if (ops != NULL && w->nesting.device != NULL)
+        ops->gone(w);
+}
+
+/* ---- blocks that launch ------------------------------------------------------------------------
+ */
+
+void grid_queue_init(struct grid_queue *q, struct grid_nest *nest)
+{
+    *q = (struct grid_queue){.nest = nest};
+    pthread_mutex_init(&q->lock, NULL);
+    atomic_init(&q->refs, 1);
+}
+
+struct grid_nest *grid_nest_of_block(struct grid_worker *w, struct grid_block *b)
+{
+    if (b->nest != NULL)
+        return b->nest;
+    struct grid_nest *n = w->nests;
+    if (n != NULL) {
+        w->nests = n->next;
+    } else {
+        n = xcalloc(1, sizeof *n);
+        grid_queue_init(&n->queue, n);
+    }
+    n->launched = 0;
+    atomic_store_explicit(&n->state, 2, memory_order_relaxed);
+    b->nest = n;
+    return n;
+}
+
+static void nest_free(struct grid_worker *w, struct grid_nest *n)
+{
+    free(n->errors);
+    n->errors = NULL;
+    n->next = w->nests;
+    w->nests = n;
+}
+
+struct grid_run *grid_run_of_block(struct grid_block *b) { return b->run; }
+
+void grid_nest_hold(struct grid_nest *nest, uint64_t n)
+{
+    atomic_fetch_add_explicit(&nest->state, 2 * n, memory_order_relaxed);
+}
+
+void grid_nest_release(struct grid_worker *w, struct grid_nest *nest, uint64_t n)
+{
+    uint64_t left = atomic_fetch_sub_explicit(&nest->state, 2 * n, memory_order_acq_rel) - 2 * n;
+    if (left == 0) {
+        nest_free(w, nest);
+    } else if (left == 2 + NEST_WAITING) {
+        /* only the block is left, and it waits: nobody else can see that */
+        struct grid_block *b = nest->waiter;
+        atomic_store_explicit(&nest->state, 2, memory_order_relaxed);
+        ops->ready(w, b);
+    }
+}
+
+bool nest_idle(const struct grid_block *b)
+{
+    return b->nest == NULL || atomic_load_explicit(&b->nest->state, memory_order_acquire) == 2;
+}
+
+void nest_park(struct grid_worker *w, struct grid_block *b)
+{
+    struct grid_nest *nest = b->nest;
+    nest->waiter = b;
+    uint64_t old = atomic_fetch_or_explicit(&nest->state, NEST_WAITING, memory_order_acq_rel);
+    if (old == 2) { /* its children have ended in the meantime */
+        atomic_store_explicit(&nest->state, 2, memory_order_relaxed);
+        ops->ready(w, b);
+    }
+}
+
+void nest_block_over(struct grid_worker *w, struct grid_block *b)
+{
+    struct grid_nest *nest = b->nest;
+    b->nest = NULL;
+    grid_nest_release(w, nest, 1);
+}
+
+void nest_drain(struct grid_worker *w)
+{
+    struct grid_block *mine = w->current;
+    struct grid_env *env = w->env;
+    const char *what = w->what;
+    w->current = NULL;
+    w->what = NULL;
+    ops->drain(w);
+    w->current = mine;
+    w->env = env;
+    w->what = what;
+}
+
+/* In the middle of a block: runs children now, so that memory stays bounded. */
+static void drain_between(struct grid_worker *w)
+{
+    if (w->between >= DRAIN_DEPTH)
+        return; /* the list grows instead */
+    w->between++;
+    w->armed = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    nest_drain(w);
+    atomic_signal_fence(memory_order_seq_cst);
+    w->armed = 1;
+    w->between--;
+}
+
+/* ---- errors by thread --------------------------------------------------------------------------
+ */
+
+static void set_error(struct grid_block *b, uint32_t thread, int code)
+{
+    struct grid_nest *n = grid_nest_of_block(b->worker, b);
+    if (n->errors == NULL)
+        n->errors = xcalloc(b->jit.nthreads, sizeof *n->errors);
+    n->errors[thread] = (uint32_t)code;
+}
+
+static uint32_t get_error(struct grid_block *b, uint32_t thread, bool clear)
+{
+    if (b->nest == NULL || b->nest->errors == NULL)
+        return 0;
+    uint32_t code = b->nest->errors[thread];
+    if (clear)
+        b->nest->errors[thread] = 0;
+    return code;
+}
+
+/* ---- launching ---------------------------------------------------------------------------------
+ */
+
+/* A launch asked for by a lane. */
+struct request {
+    struct grid_entry *entry;
+    uint32_t grid[3], block[3], shared;
+    struct grid_form *form;
+};
+
+static bool form_fits(const struct grid_form *f, const struct request *q)
+{
+    return f->block[0] == q->block[0] && f->block[1] == q->block[1] && f->block[2] == q->block[2] &&
+           q->shared <= f->dynamic_max && q->grid[0] > 0 && q->grid[1] - 1 < 65535 &&
+           q->grid[2] - 1 < 65535 &&
+           (uint64_t)q->grid[0] * q->block[0] <= (f->small ? 2147483647u : UINT64_MAX) &&
+           (f->cluster[0] == 0 ||
+            (q->grid[0] % f->cluster[0] == 0 && q->grid[1] % f->cluster[1] == 0 &&
+             q->grid[2] % f->cluster[2] == 0));
+}
+
+/* Finds the form, perhaps by compiling it. 0 or a code of cudaError_t. */
+static int find_form(struct grid_block *b, struct request *q)
+{
+    if (b->run->depth >= GRID_MAX_DEPTH)
+        return ERROR_LAUNCH_DEPTH;
+    if (q->entry == NULL || q->entry->tag != GRID_ENTRY_TAG)
+        return ERROR_DEVICE_FUNCTION;
+    q->form = atomic_load_explicit(&q->entry->recent, memory_order_acquire);
+    if (q->form != NULL && form_fits(q->form, q))
+        return 0;
+    struct grid_worker *w = b->worker;
+    w->armed = 0; /* what follows holds locks */
+    atomic_signal_fence(memory_order_seq_cst);
+    int code = q->entry->find(q->entry, q->grid, q->block, q->shared, &q->form);
+    atomic_signal_fence(memory_order_seq_cst);
+    w->armed = 1;
+    if (code == 0)
+        atomic_store_explicit(&q->entry->recent, q->form, memory_order_release);
+    return code;
+}
+
+static struct grid_child *make_child(struct grid_block *b, uint32_t thread, const struct request *q)
+{
+    struct grid_child *c = grid_child_new(b->worker, b, thread, q->form->param_bytes);
+    if (c == NULL)
+        return NULL;
+    c->launch = (struct grid_launch){.kernel = q->form->kernel,
+                                     .dynamic_shared = q->shared,
+                                     .param_bytes = q->form->param_bytes,
+                                     .params = c->params};
+    memcpy(c->launch.grid, q->grid, sizeof q->grid);
+    memcpy(c->launch.block, q->block, sizeof q->block);
+    memcpy(c->launch.cluster, q->form->cluster, sizeof q->form->cluster);
+    return c;
+}
+
+/* Launches of one call that go into the same stream. */
+struct batch {
+    struct grid_child *first, *last;
+    uint32_t count;
+    uint64_t stream;
+};
+
+/* Every launch of the batch fails. */
+static void refuse_batch(struct grid_block *b, struct batch *l, int code)
+{
+    for (struct grid_child *c = l->first, *next; c != NULL; c = next) {
+        next = c->next;
+        set_error(b, c->thread, code);
+        grid_child_free(b->worker, c);
+    }
+}
+
+static void send(struct grid_block *b, struct batch *l)
+{
+    if (l->count == 0)
+        return;
+    struct grid_nest *nest = b->nest;
+    if (!ops->submit(b->worker, b, l->first, l->last, l->count, l->stream))
+        refuse_batch(b, l, ERROR_INVALID_HANDLE);
+    else if ((nest->launched += l->count) >= DRAIN_AT) {
+        nest->launched = 0;
+        drain_between(b->worker);
+    }
+    l->count = 0;
+}
+
+static void add(struct grid_block *b, struct batch *l, struct grid_child *c, uint64_t stream)
+{
+    if (l->count > 0 && l->stream != stream)
+        send(b, l);
+    if (l->count++ == 0)
+        l->first = c;
+    else
+        l->last->next = c;
+    l->last = c;
+    l->stream = stream;
+}
+
+/* A child cannot use its parent's shared or local memory: says which argument points there. */
+static void check_pointers(struct grid_block *b, uint32_t lane, const struct request *q,
+                           struct grid_child *c, struct batch *before)
+{
+    for (uint32_t n = 0; n < q->form->pointers; n++) {
+        uint64_t value;
+        memcpy(&value, c->params + q->form->pointer[n], 8);
+        if (value - (uint64_t)b->memory >= b->capacity)
+            continue;
+        grid_child_free(b->worker, c);
+        send(b, before); /* those are launched; what they print uses the same text */
+        struct strbuf *text = &b->worker->text;
+        text->count = 0;
+        sb_printf(text,
+                  "argument %u of the launch of %s points to %s memory of the block that launches "
+                  "it, which the launched grid cannot use",
+                  q->form->argument[n] + 1u, q->entry->name,
+                  value >= (uint64_t)b->jit.shared ? "shared" : "local");
+        fault_leave(b->worker, &(struct trouble){.kind = GRID_FAULT_ADDRESS,
+                                                 .mask = (uint32_t)1 << lane,
+                                                 .text = text->items});
+    }
+}
+
+static uint64_t arg(const uint64_t *args, int row, uint32_t lane)
+{
+    return args[row * JIT_WARP + (int)lane];
+}
+
+/* A dim3 in two rows. */
+static void get_dim3(uint32_t out[3], const uint64_t *args, int row, uint32_t lane)
+{
+    uint64_t xy = arg(args, row, lane);
+    out[0] = (uint32_t)xy;
+    out[1] = (uint32_t)(xy >> 32);
+    out[2] = (uint32_t)arg(args, row + 1, lane);
+}
+
+static uint32_t thread_number(const struct jit_block *j, uint32_t lane)
+{
+    return j->warp * JIT_WARP + lane;
+}
+
+/* launch(kernel, grid x, y, z, block x, y, z, shared bytes, stream, arguments' offset in local
+ * memory) */
+static void weir_rt_launch(struct jit_block *j, uint32_t mask, const uint64_t *args, uint64_t *rets)
+{
+    (void)rets;
+    struct grid_block *b = j->grid;
+    struct batch batch = {0};
+    grid_nest_of_block(b->worker, b);
+    EACH_LANE(lane, mask)
+    {
+        struct request q = {.entry = (struct grid_entry *)arg(args, 0, lane),
+                            .shared = (uint32_t)arg(args, 7, lane)};
+        uint32_t thread = thread_number(j, lane);
+        for (int d = 0; d < 3; d++) {
+            q.grid[d] = (uint32_t)arg(args, 1 + d, lane);
+            q.block[d] = (uint32_t)arg(args, 4 + d, lane);
+        }
+        int code = find_form(b, &q);
+        struct grid_child *c = code == 0 ? make_child(b, thread, &q) : NULL;
+        if (c == NULL) {
+            set_error(b, thread, code == 0 ? ERROR_MEMORY : code);
+            continue;
+        }
+        uint64_t offset = arg(args, 9, lane);
+        if (offset + q.form->param_bytes > j->local_stride) {
+            grid_child_free(b->worker, c);
+            send(b, &batch);
+            fault_leave(b->worker, &(struct trouble){.kind = GRID_FAULT_STACK, .mask = 1u << lane});
+        }
+        memcpy(c->params, j->local + thread * j->local_stride + offset, q.form->param_bytes);
+        check_pointers(b, lane, &q, c, &batch);
+        add(b, &batch, c, arg(args, 8, lane));
+    }
+    send(b, &batch);
+}
+
+/* void *cudaGetParameterBufferV2(void *kernel, dim3 grid, dim3 block, unsigned shared) */
+static void get_parameter_buffer_v2(struct jit_block *j, uint32_t mask, const uint64_t *args,
+                                    uint64_t *rets)
+{
+    struct grid_block *b = j->grid;
+    grid_nest_of_block(b->worker, b);
+    EACH_LANE(lane, mask)
+    {
+        struct request q = {.entry = (struct grid_entry *)arg(args, 0, lane),
+                            .shared = (uint32_t)arg(args, 5, lane)};
+        get_dim3(q.grid, args, 1, lane);
+        get_dim3(q.block, args, 3, lane);
+        int code = find_form(b, &q);
+        struct grid_child *c = code == 0 ? make_child(b, thread_number(j, lane), &q) : NULL;
+        if (c == NULL)
+            set_error(b, thread_number(j, lane), code == 0 ? ERROR_MEMORY : code);
+        rets[lane] = c != NULL ? (uint64_t)c->params : 0;
+    }
+}
+
+/* The child whose parameters lie there; NULL: there is none. */
+static struct grid_child *child_of(uint64_t params)
+{
+    if (params == 0 || params % 64 != 0)
+        return NULL;
+    struct grid_child *c = (struct grid_child *)(params - offsetof(struct grid_child, params));
+    return c->tag == GRID_CHILD_TAG ? c : NULL;
+}
+
+/* cudaError_t cudaLaunchDeviceV2(void *parameters, cudaStream_t stream) */
+static void launch_device_v2(struct jit_block *j, uint32_t mask, const uint64_t *args,
+                             uint64_t *rets)
+{
+    struct grid_block *b = j->grid;
+    struct batch batch = {0};
+    EACH_LANE(lane, mask)
+    {
+        struct grid_child *c = child_of(arg(args, 0, lane));
+        rets[lane] = c != NULL ? 0 : ERROR_INVALID_VALUE;
+        if (c == NULL)
+            set_error(b, thread_number(j, lane), ERROR_INVALID_VALUE);
+        else
+            add(b, &batch, c, arg(args, 1, lane));
+    }
+    send(b, &batch);
+}
+
+/* void *cudaGetParameterBuffer(size_t alignment, size_t bytes) */
+static void get_parameter_buffer(struct jit_block *j, uint32_t mask, const uint64_t *args,
+                                 uint64_t *rets)
+{
+    enum { PARAMS_MAX = 4096 };
+    struct grid_block *b = j->grid;
+    grid_nest_of_block(b->worker, b);
+    EACH_LANE(lane, mask)
+    {
+        uint64_t bytes = arg(args, 1, lane);
+        struct grid_child *c = NULL;
+        if (bytes <= PARAMS_MAX && arg(args, 0, lane) <= 64)
+            c = grid_child_new(b->worker, b, thread_number(j, lane), (uint32_t)bytes);
+        if (c == NULL)
+            set_error(b, thread_number(j, lane), ERROR_INVALID_VALUE);
+        rets[lane] = c != NULL ? (uint64_t)c->params : 0;
+    }
+}
+
+/* cudaError_t cudaLaunchDevice(void *kernel, void *parameters, dim3 grid, dim3 block,
+ *                              unsigned shared, cudaStream_t stream) */
+static void launch_device(struct jit_block *j, uint32_t mask, const uint64_t *args, uint64_t *rets)
+{
+    struct grid_block *b = j->grid;
+    struct batch batch = {0};
+    grid_nest_of_block(b->worker, b);
+    EACH_LANE(lane, mask)
+    {
+        struct request q = {.entry = (struct grid_entry *)arg(args, 0, lane),
+                            .shared = (uint32_t)arg(args, 6, lane)};
+        uint32_t thread = thread_number(j, lane);
+        get_dim3(q.grid, args, 2, lane);
+        get_dim3(q.block, args, 4, lane);
+        int code = find_form(b, &q);
+        struct grid_child *c = NULL;
+        uint64_t params = arg(args, 1, lane);
+        if (code == 0 && params == 0 && q.form->param_bytes == 0) {
+            c = make_child(b, thread, &q); /* a kernel without parameters needs no buffer */
+        } else if (code == 0 && (c = child_of(params)) != NULL) {
+            if (c->capacity < q.form->param_bytes)
+                code = ERROR_INVALID_VALUE;
+            c->launch = (struct grid_launch){.kernel = q.form->kernel,
+                                             .dynamic_shared = q.shared,
+                                             .param_bytes = q.form->param_bytes,
+                                             .params = c->params};
+            memcpy(c->launch.grid, q.grid, sizeof q.grid);
+            memcpy(c->launch.block, q.block, sizeof q.block);
+            memcpy(c->launch.cluster, q.form->cluster, sizeof q.form->cluster);
+        }
+        if (c == NULL && code == 0)
+            code = ERROR_INVALID_VALUE;
+        rets[lane] = (uint64_t)code;
+        if (code != 0)
+            set_error(b, thread, code);
+        else
+            add(b, &batch, c, arg(args, 7, lane));
+    }
+    send(b, &batch);
+}
+
+/* cudaError_t cudaDeviceSynchronize(): the block waits for what it has launched so far. */
+static void device_synchronize(struct jit_block *j, uint32_t mask, const uint64_t *args,
+                               uint64_t *rets)
+{
+    (void)args;
+    struct grid_block *b = j->grid;
+    bool deep = b->run->depth >= b->run->env->sync_depth;
+    EACH_LANE(lane, mask)
+    {
+        rets[lane] = deep ? ERROR_SYNC_DEPTH : 0;
+        if (deep)
+            set_error(b, thread_number(j, lane), ERROR_SYNC_DEPTH);
+    }
+    if (!deep && b->nest != NULL && atomic_load_explicit(&b->nest->state, memory_order_acquire) > 2)
+        j->waiting = 1;
+}
+
+static void last_error(struct jit_block *j, uint32_t mask, const uint64_t *args, uint64_t *rets)
+{
+    (void)args;
+    EACH_LANE(lane, mask)
+    rets[lane] = get_error(j->grid, thread_number(j, lane), true);
+}
+
+static void peek_error(struct jit_block *j, uint32_t mask, const uint64_t *args, uint64_t *rets)
+{
+    (void)args;
+    EACH_LANE(lane, mask)
+    rets[lane] = get_error(j->grid, thread_number(j, lane), false);
+}
+
+/* ---- for helpers of the rooms above ------------------------------------------------------------
+ */
+
+int grid_thread_error(struct jit_block *j, uint32_t lane, int code)
+{
+    if (code != 0)
+        set_error(j->grid, thread_number(j, lane), code);
+    return code;
+}
+
+struct grid_env *grid_env_of(struct jit_block *j)
+{
+    struct grid_block *b = j->grid;
+    return b->run->env;
+}
+
+bool grid_own_memory(struct jit_block *j, const void *address)
+{
+    const struct grid_block *b = j->grid;
+    return (uint64_t)address - (uint64_t)b->memory < b->capacity;
+}
+
+int grid_submit_work(struct jit_block *j, uint32_t lane, enum grid_work work,
+                     const struct grid_launch *launch, const void *params, uint32_t bytes,
+                     uint64_t stream)
+{
+    struct grid_block *b = j->grid;
+    grid_nest_of_block(b->worker, b);
+    struct grid_child *c = grid_child_new(b->worker, b, thread_number(j, lane), bytes);
+    if (c == NULL)
+        return ERROR_MEMORY;
+    c->work = (uint16_t)work;
+    c->launch = launch != NULL ? *launch : (struct grid_launch){0};
+    c->launch.params = c->params;
+    memcpy(c->params, params, bytes);
+    if (ops->submit(b->worker, b, c, c, 1, stream))
+        return 0;
+    grid_child_free(b->worker, c);
+    return ERROR_INVALID_HANDLE;
+}
+
+void grid_helper_begin(struct jit_block *j)
+{
+    struct grid_block *b = j->grid;
+    b->worker->armed = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
+void grid_helper_end(struct jit_block *j)
+{
+    struct grid_block *b = j->grid;
+    atomic_signal_fence(memory_order_seq_cst);
+    b->worker->armed = 1;
+}
+
+static const struct {
+    const char *name;
+    jit_extern_fn function;
+} table[] = {
+    {"GetParameterBuffer", get_parameter_buffer},
+    {"GetParameterBufferV2", get_parameter_buffer_v2},
+    {"LaunchDevice", launch_device},
+    {"LaunchDeviceV2", launch_device_v2},
+    {"DeviceSynchronize", device_synchronize},
+    {"GetLastError", last_error},
+    {"PeekAtLastError", peek_error},
+};
+
+void *grid_nest_helper(const char *name)
+{
+    if (strcmp(name, "launch") == 0)
+        return (void *)weir_rt_launch;
+    if (strcmp(name, "__cudaDeviceSynchronizeDeprecationAvoidance") == 0)
+        return (void *)device_synchronize;
+    if (strncmp(name, "__cudaCDP2", 10) == 0)
+        name += 10;
+    else if (strncmp(name, "cuda", 4) == 0)
+        name += 4;
+    else
+        return NULL;
+    size_t length = strlen(name);
+    if (length > 5 && strcmp(name + length - 5, "_ptsz") == 0)
+        length -= 5;
+    for (size_t n = 0; n < WEIR_COUNT(table); n++)
+        if (strlen(table[n].name) == length && strncmp(table[n].name, name, length) == 0)
+            return (void *)table[n].function;
+    return NULL;
+}

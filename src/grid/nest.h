@@ -1,0 +1,188 @@
+/* nest: kernels that launch kernels.
+ *
+ * What one block does is this room's: a pointer to a kernel leads to a struct grid_entry, a launch
+ * becomes a struct grid_child with its parameters, errors are kept by thread, and a block that
+ * waits for its children is suspended. When and where children run is the device room's matter,
+ * which gives its functions in a struct grid_nest_ops.
+ *
+ * A child counts twice from its launch to its completion: in its parent's grid_run.pending, so that
+ * a grid is complete only when its descendants are; and in the struct grid_nest of the block that
+ * launched it, so that the block can wait. Children, and what else is queued behind them, wait in
+ * queues: that of the block (its NULL stream), or of a stream that the program made.
+ *
+ * Bookkeeping is the worker's own (struct grid_nesting, pools): a launch takes no lock that
+ * workers share. */
+#ifndef WEIR_GRID_NEST_H
+#define WEIR_GRID_NEST_H
+
+#include "grid/grid.h"
+
+enum {
+    GRID_MAX_DEPTH = 24,     /* launches that lead from the host to a grid's child, at most */
+    GRID_SYNC_DEPTH = 2,     /* default of cudaLimitDevRuntimeSyncDepth */
+    GRID_PENDING_MAX = 2048, /* default of cudaLimitDevRuntimePendingLaunchCount */
+};
+
+/* Streams that are not handles. */
+enum { GRID_STREAM_NULL = 0, GRID_STREAM_TAIL = 3, GRID_STREAM_FIRE_AND_FORGET = 4 };
+
+/* ---- kernels by pointer ---------------------------------------------------------------------- */
+
+/* One compiled form of a kernel, for one block shape. Made and kept by the driver. */
+struct grid_form {
+    struct grid_kernel *kernel;
+    uint32_t block[3];    /* the shape */
+    bool small;           /* good only while grid.x * block.x fits into 31 bits */
+    uint32_t dynamic_max; /* bytes of dynamic shared memory that a launch may ask for */
+    uint32_t param_bytes;
+    uint32_t cluster[3];      /* blocks of a cluster, which must divide the grid; 0: none */
+    uint16_t pointers;        /* parameters of 64 bits, */
+    const uint32_t *pointer;  /* and their offsets */
+    const uint16_t *argument; /* and their numbers, from 0 */
+    struct grid_form *older;  /* the driver's */
+};
+
+/* What the value of a pointer to a kernel points to: one for each entry of a loaded module. */
+struct grid_entry {
+    uint64_t tag; /* GRID_ENTRY_TAG */
+    const char *name;
+    _Atomic(struct grid_form *) recent; /* the form found last */
+    /* Finds or compiles the form for a launch; 0 or a code of cudaError_t. May take its time. */
+    int (*find)(struct grid_entry *entry, const uint32_t grid[3], const uint32_t block[3],
+                uint32_t dynamic_shared, struct grid_form **out);
+    void *owner; /* the driver's */
+};
+#define GRID_ENTRY_TAG 0x59525445444952ull
+
+/* ---- launches -------------------------------------------------------------------------------- */
+
+enum grid_work {
+    GRID_WORK_GRID,
+    GRID_WORK_RECORD, /* an event is reached; params hold a pointer to the device room's object */
+    GRID_WORK_WAIT,   /* for an event; likewise */
+};
+
+/* One thing in a device stream: a launch with its parameters, or what else can stand there. Copies
+ * and fills are launches of kernels of ours. */
+struct grid_child {
+    struct grid_child *next;       /* in a queue, a pool, or a list of launches */
+    struct grid_launch launch;     /* params point to the parameters below */
+    struct grid_run *parent;       /* the grid that launched it */
+    struct grid_nest *nest;        /* the block that did; NULL for tail launches */
+    uint32_t block[3], thread;     /* where: ctaid, number of the thread in its block */
+    uint32_t capacity;             /* bytes of parameters */
+    uint16_t work;                 /* enum grid_work */
+    uint16_t tag;                  /* GRID_CHILD_TAG between being made and being over */
+    _Alignas(64) uint8_t params[]; /* or the plan of a copy and the like */
+};
+enum {
+    GRID_CHILD_TAG = 0x4348,
+    GRID_CHILD_PARAMS = 128 /* bytes that pooled ones have room for */
+};
+
+/* Work done in order. Whoever made it active, or completes its first member, is responsible for it
+ * until it is empty; others only add. */
+struct grid_queue {
+    pthread_mutex_t lock;
+    struct grid_child *head, *tail; /* under the lock: came while it was active */
+    bool active;                    /* under the lock: someone is responsible */
+    struct grid_child *mine;        /* the responsible one's: to be done next */
+    struct grid_nest *nest;         /* the block whose NULL stream this is, or NULL: then */
+    struct grid_run *run;           /* the grid that made the stream, held while it is active */
+    struct grid_queue *next;        /* in a list of queues to be run */
+    bool unordered;                 /* fire and forget: belongs to one thread, then is gone */
+    _Atomic uint32_t refs;          /* streams: handle, being active */
+};
+
+/* A block that has launched something, made at the first launch. */
+struct grid_nest {
+    _Atomic uint64_t state;    /* 2 * (children not over + the block + its queue being active)
+                                  + NEST_WAITING */
+    struct grid_block *waiter; /* the block, while NEST_WAITING */
+    struct grid_queue queue;   /* the NULL stream */
+    uint32_t *errors;          /* last error by thread, NULL: none yet */
+    uint32_t launched;         /* since children were last run in between */
+    struct grid_nest *next;    /* in a pool */
+};
+
+/* What the device room keeps in each worker, at its start. */
+struct grid_nesting {
+    uint32_t height; /* things that this thread has to do */
+    uint32_t mark;   /* how many of them are not for those that run now */
+    void *device;    /* the device room's */
+};
+static inline struct grid_nesting *grid_nesting(struct grid_worker *w)
+{
+    return (struct grid_nesting *)w;
+}
+
+struct grid_nest_ops {
+    /* Takes over a list of `n` launches of one block into one stream. False: there is no such
+     * stream. */
+    bool (*submit)(struct grid_worker *w, struct grid_block *b, struct grid_child *first,
+                   struct grid_child *last, uint32_t n, uint64_t stream);
+    /* Does what there is to do above w's mark. */
+    void (*drain)(struct grid_worker *w);
+    /* The waiting block can go on: it becomes something to do. */
+    void (*ready)(struct grid_worker *w, struct grid_block *b);
+    /* The thread ends. */
+    void (*gone)(struct grid_worker *w);
+};
+void grid_nest_set_ops(const struct grid_nest_ops *ops); /* once, before anything runs */
+
+/* ---- for the device room -----------------------------------------------------------------------
+ */
+
+/* A child with room for `bytes` of parameters, its fields but launch and params filled in for a
+ * launch by `thread` of the block. NULL: no memory. */
+struct grid_child *grid_child_new(struct grid_worker *w, struct grid_block *b, uint32_t thread,
+                                  uint32_t bytes);
+void grid_child_free(struct grid_worker *w, struct grid_child *c);
+
+struct grid_run *grid_run_of_block(struct grid_block *b);
+struct grid_nest *grid_nest_of_block(struct grid_worker *w, struct grid_block *b);
+
+/* Adds `n` references. */
+void grid_nest_hold(struct grid_nest *nest, uint64_t n);
+/* `n` references are gone. If that was what the block waited for, it is made ready. */
+void grid_nest_release(struct grid_worker *w, struct grid_nest *nest, uint64_t n);
+
+/* Adds launches, takes them off again. True: the run is complete, and the caller's. */
+void grid_run_hold(struct grid_run *run, uint64_t n);
+bool grid_run_leave(struct grid_run *run, uint64_t n);
+
+/* Runs all blocks on this thread; nobody else knows the run. GRID_COMPLETE or GRID_HANDED. */
+enum grid_progress grid_run_alone(struct grid_run *run, struct grid_worker *w);
+
+/* A block that was waiting goes on. The run that is complete now, or NULL. */
+struct grid_run *grid_resume_block(struct grid_block *b, struct grid_worker *w);
+
+void grid_queue_init(struct grid_queue *q, struct grid_nest *nest);
+
+/* ---- for helpers of the rooms above -----------------------------------------------------------
+ *
+ * Helpers get a struct jit_block; `lane` is a lane of the warp that runs now. */
+
+/* Sets the thread's last error unless the code is 0; returns the code. */
+int grid_thread_error(struct jit_block *j, uint32_t lane, int code);
+struct grid_env *grid_env_of(struct jit_block *j);
+/* Is the address in the block's shared or local memory? */
+bool grid_own_memory(struct jit_block *j, const void *address);
+/* Puts work into a stream for the thread; `bytes` of params are copied. 0 or a cudaError_t. */
+int grid_submit_work(struct jit_block *j, uint32_t lane, enum grid_work work,
+                     const struct grid_launch *launch, const void *params, uint32_t bytes,
+                     uint64_t stream);
+/* Between these, what the thread does is not the program's: it may hold locks. */
+void grid_helper_begin(struct jit_block *j);
+void grid_helper_end(struct jit_block *j);
+/* The heap of device code; NULL and false as malloc and free there. */
+void *grid_heap_malloc(struct grid_env *env, uint64_t bytes);
+bool grid_heap_free(struct grid_env *env, void *p);
+
+/* ---- helpers ----------------------------------------------------------------------------------
+ */
+
+/* Address of the device runtime's function "cuda<name>", or NULL. */
+void *grid_nest_helper(const char *name);
+
+#endif

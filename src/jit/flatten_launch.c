@@ -1,0 +1,241 @@
+/* flatten_launch: launches of kernels from kernels.
+ *
+ * clang's code says `configure(grid, block, shared, stream)` and then calls the kernel like a
+ * function. The configuration is a thread's own and is used by the next launch, so it becomes
+ * registers of the flattened kernel; the call becomes a call of the grid room's `launch`, with the
+ * kernel's address, the configuration and the place in local memory where the arguments lie, laid
+ * out as the kernel's parameters are.
+ *
+ * nvcc's code calls functions of the device runtime, some of which take a dim3 by value: arguments
+ * of more than 8 bytes are passed to helpers in rows of 8 bytes (abi.h), put together here. */
+#include <string.h>
+
+#include "jit/flatten.h"
+
+const char *const JIT_LAUNCH_CONFIGURE = "__weir_launch_configure";
+
+static struct ptx_instr *push_at_(struct jkernel *k, const struct ptx_instr *at, uint16_t op,
+                                  int noperands)
+{
+    struct ptx_instr *i = flat_push(k);
+    i->op = op;
+    i->operands = arena_alloc(&k->arena, sizeof *i->operands * (size_t)noperands);
+    i->noperands = (uint16_t)noperands;
+    i->line = at->line;
+    i->column = at->column;
+    i->loc_file = at->loc_file;
+    i->loc_line = at->loc_line;
+    return i;
+}
+
+static struct ptx_operand immediate_(uint64_t value)
+{
+    return (struct ptx_operand){.kind = PTX_OPR_IMM, .reg = -1, .imm = value};
+}
+
+static uint8_t unsigned_(uint64_t bytes)
+{
+    return bytes == 1 ? PTX_U8 : bytes == 2 ? PTX_U16 : bytes == 4 ? PTX_U32 : PTX_U64;
+}
+
+/* ---- words of argument areas ------------------------------------------------------------------
+ */
+
+/* A fresh register with `from` (of `bytes` bytes) moved by `shift` bits, to the left if positive.
+ */
+static int32_t widened_(struct flattener *f, const struct ptx_instr *at, int32_t from,
+                        uint64_t bytes, int shift)
+{
+    struct jkernel *k = f->k;
+    int32_t bits = flat_reg(k, "bits", unsigned_(bytes)), wide = bits;
+    flat_push_mov(k, at, bits, flat_reg_operand(from),
+                  bytes == 1   ? PTX_B8
+                  : bytes == 2 ? PTX_B16
+                  : bytes == 4 ? PTX_B32
+                               : PTX_B64);
+    if (bytes < 8) {
+        wide = flat_reg(k, "wide", PTX_B64);
+        struct ptx_instr *i = push_at_(k, at, PTX_OP_cvt, 2);
+        i->types[0] = PTX_U64;
+        i->types[1] = unsigned_(bytes);
+        i->ntypes = 2;
+        i->operands[0] = flat_reg_operand(wide);
+        i->operands[1] = flat_reg_operand(bits);
+    }
+    if (shift == 0)
+        return wide;
+    int32_t moved = flat_reg(k, "moved", PTX_B64);
+    struct ptx_instr *i = push_at_(k, at, shift > 0 ? PTX_OP_shl : PTX_OP_shr, 3);
+    i->types[0] = shift > 0 ? PTX_B64 : PTX_U64;
+    i->ntypes = 1;
+    i->operands[0] = flat_reg_operand(moved);
+    i->operands[1] = flat_reg_operand(wide);
+    i->operands[2] = immediate_((uint64_t)(shift > 0 ? shift : -shift));
+    return moved;
+}
+
+static int32_t joined_(struct flattener *f, const struct ptx_instr *at, int32_t a, int32_t b)
+{
+    if (a < 0)
+        return b;
+    int32_t both = flat_reg(f->k, "word", PTX_B64);
+    struct ptx_instr *i = push_at_(f->k, at, PTX_OP_or, 3);
+    i->types[0] = PTX_B64;
+    i->ntypes = 1;
+    i->operands[0] = flat_reg_operand(both);
+    i->operands[1] = flat_reg_operand(a);
+    i->operands[2] = flat_reg_operand(b);
+    return both;
+}
+
+/* Loads `bytes` at `offset` of an area that lies in memory. */
+static int32_t loaded_(struct flattener *f, const struct ptx_instr *at, struct area *a,
+                       uint64_t offset, uint64_t bytes)
+{
+    int32_t reg = flat_reg(f->k, "piece", unsigned_(bytes));
+    struct ptx_instr *i = push_at_(f->k, at, PTX_OP_ld, 2);
+    a->var.space = PTX_SPACE_LOCAL;
+    i->types[0] = unsigned_(bytes);
+    i->ntypes = 1;
+    i->spaces[0] = PTX_SPACE_LOCAL;
+    i->nspaces = 1;
+    i->operands[0] = flat_reg_operand(reg);
+    i->operands[1] = (struct ptx_operand){
+        .kind = PTX_OPR_MEM, .reg = -1, .var = &a->var, .offset = (int64_t)offset};
+    return reg;
+}
+
+/* Up to 8 bytes at `offset` of an area that is `size` bytes long, as a 64-bit value. */
+static struct ptx_operand word_(struct flattener *f, const struct ptx_instr *at, struct area *a,
+                                uint64_t offset, uint64_t size)
+{
+    int32_t word = -1;
+    uint64_t end = size - offset < 8 ? size : offset + 8;
+    if (a->in_memory) {
+        uint64_t piece = a->var.align >= 4 ? 4 : 1;
+        for (uint64_t o = offset; o < end; o += piece) {
+            piece = end - o < piece ? 1 : piece;
+            int32_t part = loaded_(f, at, a, o, piece);
+            word = joined_(f, at, word, widened_(f, at, part, piece, (int)(o - offset) * 8));
+        }
+    } else {
+        for (size_t n = 0; n < a->nslots; n++) {
+            struct slot s = a->slots[n];
+            if ((uint64_t)s.offset < end && (uint64_t)s.offset + s.bytes > offset)
+                word =
+                    joined_(f, at, word,
+                            widened_(f, at, s.reg, s.bytes, (int)(s.offset - (int64_t)offset) * 8));
+        }
+    }
+    return word < 0 ? immediate_(0) : flat_reg_operand(word);
+}
+
+bool flat_helper_operands(struct flattener *f, struct ptx_instr *call)
+{
+    struct jkernel *k = f->k;
+    const struct ptx_call *c = call->call;
+    int rows = 0;
+    for (int n = 0; n < c->nargs; n++) {
+        struct area *a = flat_area_of(f, &c->args[n]);
+        rows += a == NULL ? 1 : (int)((a->var.size + 7) / 8) + (a->var.size == 0);
+    }
+    struct ptx_operand *ops = arena_alloc(&k->arena, sizeof *ops * (size_t)(rows + 1));
+    int count = 0;
+    for (int n = 0; n < c->nargs; n++) {
+        struct area *a = flat_area_of(f, &c->args[n]);
+        if (a == NULL) {
+            ops[count++] = c->args[n];
+        } else if (!a->in_memory && a->nslots == 1 && a->slots[0].offset == 0 &&
+                   a->slots[0].bytes == a->var.size) {
+            ops[count++] = flat_reg_operand(a->slots[0].reg);
+        } else {
+            uint64_t size = a->var.size ? a->var.size : ptx_type_bits(a->var.type) / 8;
+            for (uint64_t at = 0; at < size; at += 8)
+                ops[count++] = word_(f, call, a, at, size);
+        }
+    }
+    struct ptx_call *copy = arena_alloc(&k->arena, sizeof *copy);
+    *copy = *c;
+    copy->args = ops;
+    copy->nargs = count;
+    call->call = copy;
+    return true;
+}
+
+/* ---- configuration and launch -----------------------------------------------------------------
+ */
+
+bool flat_launches(const struct jkernel *k)
+{
+    return ptx_find_func(k->entry->module, JIT_LAUNCH_CONFIGURE) != NULL;
+}
+
+static uint8_t config_type_(int n) { return n < 6 ? PTX_B32 : PTX_B64; }
+
+/* The registers of the configuration, as operands. */
+struct ptx_operand *flat_launch_config(struct flattener *f)
+{
+    static const char *const names[FLAT_CONFIG] = {"grid.x",  "grid.y",  "grid.z", "block.x",
+                                                   "block.y", "block.z", "shared", "stream"};
+    struct jkernel *k = f->k;
+    if (f->config[0] == 0)
+        for (int n = 0; n < FLAT_CONFIG; n++)
+            f->config[n] = flat_reg(k, names[n], config_type_(n)) + 1;
+    struct ptx_operand *ops = arena_alloc(&k->arena, sizeof *ops * FLAT_CONFIG);
+    for (int n = 0; n < FLAT_CONFIG; n++)
+        ops[n] = flat_reg_operand(f->config[n] - 1);
+    return ops;
+}
+
+bool flat_configure(struct flattener *f, const struct ptx_instr *src)
+{
+    struct jkernel *k = f->k;
+    struct ptx_instr call = *src;
+    flat_helper_operands(f, &call);
+    if (call.call->nargs != FLAT_CONFIG)
+        return diag_set(k->diag, src->line, src->column,
+                        "%s takes the grid, the block, the bytes of shared memory and the stream",
+                        JIT_LAUNCH_CONFIGURE);
+    const struct ptx_operand *to = flat_launch_config(f);
+    for (int n = 0; n < FLAT_CONFIG; n++)
+        flat_push_mov(k, src, to[n].reg, call.call->args[n], config_type_(n));
+    return true;
+}
+
+bool flat_launch(struct flattener *f, const struct ptx_instr *src)
+{
+    static struct ptx_func launch = {.name = "launch"};
+    struct jkernel *k = f->k;
+    const struct ptx_call *c = src->call;
+    struct ptx_func *kernel = c->func;
+    if (c->nargs != kernel->nparams || c->nrets != 0)
+        return diag_set(k->diag, src->line, src->column,
+                        "launch of %s with %d arguments and %d results; it has %d and none",
+                        kernel->name, c->nargs, c->nrets, kernel->nparams);
+    uint64_t *offsets = arena_alloc(&k->arena, sizeof *offsets * (size_t)(kernel->nparams + 1));
+    uint64_t bytes = jit_frame_layout(kernel, offsets);
+    if (f->launch_area == NULL) {
+        f->launch_area = arena_alloc(&k->arena, sizeof *f->launch_area);
+        *f->launch_area = (struct ptx_var){.name = "launch",
+                                           .space = PTX_SPACE_LOCAL,
+                                           .type = PTX_B8,
+                                           .align = 16,
+                                           .size = 16,
+                                           .index = -1};
+    }
+    if (bytes > f->launch_area->size)
+        f->launch_area->size = bytes;
+    for (int n = 0; n < c->nargs; n++)
+        flat_transfer(f, src, f->launch_area, false, &c->args[n], kernel->params[n], offsets[n]);
+    struct ptx_instr *i = push_at_(k, src, PTX_OP_call, 0);
+    i->call = arena_alloc(&k->arena, sizeof *i->call);
+    i->call->func = &launch;
+    i->call->reg = -1;
+    i->call->nargs = FLAT_CONFIG + 2;
+    i->call->args = arena_alloc(&k->arena, sizeof *i->call->args * (FLAT_CONFIG + 2));
+    i->call->args[0] = (struct ptx_operand){.kind = PTX_OPR_SYM, .reg = -1, .func = kernel};
+    memcpy(&i->call->args[1], flat_launch_config(f), sizeof *i->call->args * FLAT_CONFIG);
+    i->call->args[FLAT_CONFIG + 1] =
+        (struct ptx_operand){.kind = PTX_OPR_SYM, .reg = -1, .var = f->launch_area};
+    return true;
+}
