@@ -66,10 +66,12 @@ static void wait_for_all(struct device_context *ctx)
     uint64_t *counts = xcalloc(count, sizeof *counts);
     for (size_t i = 0; i < count; i++)
         counts[i] = stream_enqueued(streams[i]);
+    struct order_view *noted = order_note_all(streams, count);
     for (size_t i = 0; i < count; i++) {
         wait_count(streams[i], counts[i], true);
         stream_unref(streams[i]);
     }
+    order_prove(noted);
     free(counts);
     free(streams);
 }
@@ -94,6 +96,7 @@ void device_context_free(struct device_context *ctx)
     for (size_t i = 0; i < count; i++) {
         if (i > 0)
             context_unlist(streams[i]);
+        order_stream_ends(streams[i]);
         stream_unref(streams[i]);
     }
     free(streams);

@@ -166,6 +166,35 @@ enum device_error device_event_elapsed(struct device_event *a, struct device_eve
  * Never recorded: does nothing. */
 enum device_error device_stream_wait_event(struct device_stream *s, struct device_event *e);
 
+/* ---- order ---------------------------------------------------------------------------------
+ * For an allocator that hands memory from stream to stream: it labels the moments at which memory
+ * was freed and asks later what is ordered after them, and what has passed. */
+
+/* A moment of a stream, after all that is in it. */
+struct device_point {
+    uint64_t label; /* for questions of order; more than 0 */
+    uint64_t count; /* passed when the stream's completed count has reached it */
+};
+
+/* From now on order is followed. `end` is told of each stream whose handle goes, once; the stream
+ * itself stays while it is kept. */
+void device_follow_order(void (*end)(struct device_stream *s));
+/* The present moment of the stream. A few loads; now and then it puts in a command. */
+struct device_point device_stream_mark(struct device_stream *s);
+uint64_t device_stream_completed(struct device_stream *s);
+/* Labels of the stream below this have passed, and a synchronization of the host has shown it. */
+uint64_t device_stream_proven(struct device_stream *s);
+/* What is put into `s` from now on comes after the labels of `on` below this: by events waited for,
+ * whatever number of streams they went through, and by the default stream's rule. */
+uint64_t device_stream_ordered(struct device_stream *s, struct device_stream *on);
+/* The stream's later work waits for that count of the other. */
+void device_stream_wait_count(struct device_stream *s, struct device_stream *on, uint64_t count);
+/* The stream can be asked until it is released, also when its handle is gone. */
+struct device_stream *device_stream_keep(struct device_stream *s);
+void device_stream_release(struct device_stream *s);
+/* A word of the allocator's, NULL at first. */
+_Atomic(void *) *device_stream_slot(struct device_stream *s);
+
 /* ---- commands ------------------------------------------------------------------------------ */
 
 /* Launches a kernel; parameters are copied. The driver has checked sizes against its limits; what

@@ -17,6 +17,7 @@ struct device_event {
     uint64_t time_ns;             /* when it was complete */
     struct shared_event *shared;  /* of an interprocess event; else NULL */
     uint64_t shared_number;       /* which of its recordings `stream` and `count` are */
+    struct order_view *noted;     /* what the recording comes after, or NULL */
 };
 
 static struct device_event *event_make(struct device_context *ctx, unsigned flags,
@@ -66,6 +67,7 @@ void event_unref(struct device_event *e)
         stream_unref(e->stream);
     if (e->shared != NULL)
         shared_event_close(e->shared);
+    order_view_unref(e->noted);
     context_unref(e->ctx);
     pthread_mutex_destroy(&e->lock);
     free(e);
@@ -95,13 +97,29 @@ static bool nothing_else_pending(struct device_stream *s)
     return atomic_load_explicit(&ctx->blocking, memory_order_acquire) == 0;
 }
 
-/* Sets the stream of the recording and returns the one before, for the caller to drop unlocked. */
-static struct device_stream *set_stream(struct device_event *e, struct device_stream *s)
+/* What a new recording takes the place of, to be dropped when the event is unlocked. */
+struct replaced {
+    struct device_stream *stream;
+    struct order_view *noted;
+};
+
+static struct replaced set_recording(struct device_event *e, struct device_stream *s,
+                                     struct order_view *noted)
 {
-    struct device_stream *before = e->stream != s ? e->stream : NULL;
-    if (e->stream != s)
+    struct replaced before = {.noted = e->noted};
+    e->noted = noted;
+    if (e->stream != s) {
+        before.stream = e->stream;
         e->stream = stream_ref(s);
+    }
     return before;
+}
+
+static void drop_replaced(struct replaced before)
+{
+    order_view_unref(before.noted);
+    if (before.stream != NULL)
+        stream_unref(before.stream);
 }
 
 /* A command for a recording that other processes see; it keeps the event. */
@@ -121,14 +139,14 @@ static enum device_error record_shared(struct device_event *e, struct device_str
     struct recording r;
     if (!shared_event_begin(e->shared, &r))
         return DEVICE_OUT_OF_MEMORY;
+    struct order_view *noted = order_note(s);
     pthread_mutex_lock(&e->lock);
-    struct device_stream *before = set_stream(e, s);
+    struct replaced before = set_recording(e, s, noted);
     e->count = enqueue_shared(s, COMMAND_SIGNAL, e, r);
     e->shared_number = r.number;
     shared_event_publish(e->shared, r);
     pthread_mutex_unlock(&e->lock);
-    if (before != NULL)
-        stream_unref(before);
+    drop_replaced(before);
     return DEVICE_OK;
 }
 
@@ -139,8 +157,9 @@ enum device_error device_event_record(struct device_event *e, struct device_stre
     if (e->shared != NULL)
         return record_shared(e, s);
     bool timing = (e->flags & DEVICE_EVENT_NO_TIMING) == 0;
+    struct order_view *noted = order_note(s);
     pthread_mutex_lock(&e->lock);
-    struct device_stream *before = set_stream(e, s);
+    struct replaced before = set_recording(e, s, noted);
     e->recording++;
     e->count = stream_enqueued(s);
     bool idle = stream_completed(s) >= e->count;
@@ -157,8 +176,7 @@ enum device_error device_event_record(struct device_event *e, struct device_stre
         e->count = stream_enqueue(s, c);
     }
     pthread_mutex_unlock(&e->lock);
-    if (before != NULL)
-        stream_unref(before);
+    drop_replaced(before);
     return DEVICE_OK;
 }
 
@@ -174,12 +192,15 @@ static bool recorded_elsewhere(struct device_event *e, struct recording *r)
     return !here;
 }
 
-/* The recording's stream, with a reference, and count; NULL when there is none. */
-static struct device_stream *recording_of(struct device_event *e, uint64_t *count)
+/* The recording's stream, count and what it comes after, with references; NULL when there is none.
+ */
+static struct device_stream *recording_of(struct device_event *e, uint64_t *count,
+                                          struct order_view **noted)
 {
     pthread_mutex_lock(&e->lock);
     struct device_stream *s = e->stream != NULL ? stream_ref(e->stream) : NULL;
     *count = e->count;
+    *noted = order_view_keep(e->noted);
     pthread_mutex_unlock(&e->lock);
     return s;
 }
@@ -223,7 +244,8 @@ enum device_error device_event_sync(struct device_event *e)
         shared_event_wait(e->shared, r);
         return device_context_status(e->ctx);
     }
-    struct device_stream *s = recording_of(e, &count);
+    struct order_view *noted;
+    struct device_stream *s = recording_of(e, &count, &noted);
     if (s != NULL) {
         if ((e->flags & DEVICE_EVENT_BLOCKING_SYNC) != 0)
             wait_count_by(s, count, false, DEVICE_WAIT_BLOCK);
@@ -231,6 +253,7 @@ enum device_error device_event_sync(struct device_event *e)
             wait_count(s, count, false);
         stream_unref(s);
     }
+    order_prove(noted);
     grid_flush(e->ctx->env);
     return device_context_status(e->ctx);
 }
@@ -272,9 +295,13 @@ enum device_error device_stream_wait_event(struct device_stream *s, struct devic
             enqueue_shared(s, COMMAND_AWAIT, e, r);
         return DEVICE_OK;
     }
-    struct device_stream *on = recording_of(e, &count);
+    struct order_view *noted;
+    struct device_stream *on = recording_of(e, &count, &noted);
     if (on == NULL)
         return DEVICE_OK;
+    if (on != s)
+        order_wait(s, noted);
+    order_view_unref(noted);
     if (on != s && stream_completed(on) < count) {
         struct command *c = stream_begin(s, COMMAND_NOTHING);
         command_depend(c, on, count);

@@ -130,17 +130,23 @@ struct device_stream {
     int priority, level;
     uint64_t id;
     struct device_stream *next, *prev; /* on the context's list, under its lock */
+    struct order_clock *clock;         /* see order.c */
+    pthread_mutex_t view_lock;         /* of the view */
+    struct order_view *view;           /* the notes it comes after, or NULL */
+    _Atomic uint64_t noted_by_legacy;  /* the legacy stream comes after its labels below this */
+    _Atomic bool ended;                /* its handle is gone, and was said to be */
+    _Atomic(void *) slot;              /* the allocator's */
 
     _Alignas(128) pthread_mutex_t lock; /* of all in this part */
     struct command *head, *tail;        /* from the head to `current`: done, not yet recycled */
     struct command *pool;               /* free commands */
     uint32_t pool_count;
-    bool active;               /* has commands; then it holds a reference to itself */
-    bool freed, unlisted;      /* its handle is gone; it is off the context's list */
-    _Atomic uint64_t enqueued; /* the stream's clock: commands put in */
-    uint64_t legacy_seen;      /* this stream is ordered after that count of the legacy one */
-    uint64_t seen_by_legacy;   /* and the legacy one after that count of this (its lock) */
-    struct command *waiters;   /* commands of other streams that wait for counts of this one */
+    bool active;                  /* has commands; then it holds a reference to itself */
+    bool freed, unlisted;         /* its handle is gone; it is off the context's list */
+    _Atomic uint64_t enqueued;    /* the stream's clock: commands put in */
+    _Atomic uint64_t legacy_seen; /* this stream is ordered after that count of the legacy one */
+    uint64_t seen_by_legacy;      /* and the legacy one after that count of this (its lock) */
+    struct command *waiters;      /* commands of other streams that wait for counts of this one */
 
     _Alignas(128) _Atomic uint64_t completed; /* commands done, in order */
     struct command *current;       /* the first command not done: belongs to who runs the stream */
@@ -199,6 +205,30 @@ bool stream_idle(struct device_stream *s);
 /* Runs the active stream whose first command is the caller's, up to command `stop`. Afterwards it
  * is someone else's. */
 void stream_run(struct device_stream *s, struct grid_worker *w, uint64_t stop);
+
+/* ---- order (order.c) ----------------------------------------------------------------------------
+ */
+
+struct order_clock *order_clock_new(void);
+void order_clock_free(struct order_clock *c);
+/* What a moment of the stream, this one, comes after, itself included: to be carried by an event or
+ * proven by the host. A new reference; NULL: nothing. */
+struct order_view *order_note(struct device_stream *s);
+/* What a host that waits for the stream from now on will have seen pass: of the default stream's
+ * rule only what the stream itself waits for. */
+struct order_view *order_note_awaited(struct device_stream *s);
+struct order_view *order_note_all(struct device_stream *const *streams, size_t count);
+struct order_view *order_view_keep(struct order_view *v); /* NULL is fine, here and below */
+void order_view_unref(struct order_view *v);
+/* The stream comes after what was noted, from now on. */
+void order_wait(struct device_stream *s, const struct order_view *v);
+/* The legacy stream, which begins a command, comes after this blocking stream's present moment. */
+void order_legacy_follows(struct device_stream *b);
+/* The host has waited for what was noted; uses up the reference. */
+void order_prove(struct order_view *v);
+/* The stream's handle is gone. No lock is held. */
+void order_stream_ends(struct device_stream *s);
+bool order_followed(void);
 
 /* ---- executing (exec.c) -------------------------------------------------------------------------
  */

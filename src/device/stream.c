@@ -42,6 +42,8 @@ struct device_stream *stream_new(struct device_context *ctx, unsigned flags, int
         s->id = atomic_fetch_add_explicit(&stream_ids, 1, memory_order_relaxed);
     atomic_init(&s->refs, 1);
     mutex_init(&s->lock);
+    mutex_init(&s->view_lock);
+    s->clock = order_clock_new();
     atomic_fetch_add_explicit(&ctx->refs, 1, memory_order_relaxed);
     if (id == 1) { /* the legacy stream is not on the list */
         s->unlisted = true;
@@ -68,6 +70,9 @@ void stream_unref(struct device_stream *s)
         next = next_of(c);
         free(c);
     }
+    order_clock_free(s->clock);
+    order_view_unref(s->view);
+    pthread_mutex_destroy(&s->view_lock);
     pthread_mutex_destroy(&s->lock);
     free(s);
     context_unref(ctx);
@@ -86,6 +91,7 @@ void device_stream_free(struct device_stream *s)
     pthread_mutex_unlock(&s->lock);
     if (!active) /* else when its last command is done */
         context_unlist(s);
+    order_stream_ends(s);
     stream_unref(s);
 }
 
@@ -215,7 +221,10 @@ static void depend_by_default_stream(struct device_stream *s, struct command *c)
     pthread_mutex_lock(&ctx->lock);
     for (struct device_stream *b = ctx->streams; b != NULL; b = b->next) {
         uint64_t count = stream_enqueued(b);
-        if ((b->flags & DEVICE_STREAM_NONBLOCKING) != 0 || count <= b->seen_by_legacy)
+        if ((b->flags & DEVICE_STREAM_NONBLOCKING) != 0)
+            continue;
+        order_legacy_follows(b);
+        if (count <= b->seen_by_legacy)
             continue;
         b->seen_by_legacy = count;
         command_depend(c, b, count);
@@ -429,10 +438,12 @@ enum device_error device_stream_sync(struct device_stream *s)
         return DEVICE_FORKED;
     if (device_in_host_function())
         return DEVICE_NOT_PERMITTED;
+    struct order_view *noted = order_note_awaited(s);
     if (s == s->ctx->legacy && atomic_load_explicit(&s->ctx->blocking, memory_order_acquire) > 0)
         wait_blocking(s->ctx);
     else
         wait_count(s, stream_enqueued(s), false);
+    order_prove(noted);
     grid_flush(s->ctx->env);
     return device_context_status(s->ctx);
 }

@@ -222,6 +222,8 @@ static void empty_(CUcontext c, bool keep)
         stream_destroy(c->streams);
     while (c->events != NULL)
         event_destroy(c->events);
+    if (c->primary)
+        pools_reset(c->ordinal);
     if (keep) {
         device_context_reset(c->device);
     } else {
@@ -425,7 +427,11 @@ WEIR_API CUresult cuCtxSynchronize_v2(CUcontext ctx)
 {
     CUcontext c;
     CUresult r = ctx == NULL ? driver_current_any(&c) : named_(ctx, &c);
-    return r != CUDA_SUCCESS ? r : driver_from_device(c, device_context_sync(c->device));
+    if (r != CUDA_SUCCESS)
+        return r;
+    r = driver_from_device(c, device_context_sync(c->device));
+    pool_synchronized();
+    return r;
 }
 
 WEIR_API CUresult cuCtxSynchronize(void) { return cuCtxSynchronize_v2(NULL); }

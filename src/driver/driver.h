@@ -19,6 +19,7 @@
 #include "grid/nest.h"
 #include "jit/jit.h"
 #include "memory/memory.h"
+#include "pool/pool.h"
 #include "ptx/ptx.h"
 
 /* What the device claims to be: the limits that programs meet, in launches, occupancy and
@@ -46,6 +47,7 @@ enum tag {
     TAG_EVENT = 0x57455654,
     TAG_ARRAY = 0x57415252,
     TAG_PHYSICAL = 0x57504859,
+    TAG_POOL = 0x57504f4c,
 };
 
 /* What a stream was told by cuStreamSetAttribute. */
@@ -103,6 +105,15 @@ struct CUarray_st {
     char *base;
     uint64_t pitch, slice; /* bytes from row to row, from slice to slice */
     struct CUarray_st *next, **link;
+};
+
+struct CUmemPoolHandle_st {
+    uint32_t tag;
+    int ordinal; /* of its device, as the program counts */
+    struct pool *pool;
+    CUmemPoolProps props;                          /* as asked for */
+    _Atomic unsigned char access[MEM_MAX_DEVICES]; /* CUmemAccess_flags of devices but its own */
+    struct CUmemPoolHandle_st *next;               /* older */
 };
 
 /* One compiled form of a kernel. Immutable once published; found without a lock. */

@@ -55,6 +55,9 @@ WEIR_API CUresult cuMemFree_v2(CUdeviceptr at)
     CUresult r = driver_current(&c);
     if (r != CUDA_SUCCESS || at == 0)
         return r;
+    /* Of memory of pools the program says that nothing uses it any more. */
+    if (pool_free_now((void *)(uintptr_t)at) == POOL_OK)
+        return CUDA_SUCCESS;
     struct mem_info info;
     if (!mem_find((void *)(uintptr_t)at, &info) || info.base != at ||
         (info.kind != MEM_DEVICE && info.kind != MEM_MANAGED))
@@ -260,7 +263,9 @@ static CUresult pointer_attribute_(void *out, CUpointer_attribute which, const s
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: *(unsigned *)out = 0; return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: *(int *)out = 3; return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: *(void **)out = NULL; return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+        *(void **)out = i->kind == MEM_POOL ? i->user : NULL;
+        return CUDA_SUCCESS;
     default: return CUDA_ERROR_NOT_SUPPORTED;
     }
 }

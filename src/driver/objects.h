@@ -26,6 +26,15 @@ CUresult array_locate(CUarray a, uint64_t x, uint64_t y, uint64_t z, uint64_t wi
 /* Ends the context's texture and surface objects. */
 void textures_destroy(CUcontext c);
 
+/* ---- pool.c ------------------------------------------------------------------------------------
+ */
+
+CUresult pool_check(CUmemoryPool h);
+/* A device's default pool, made at first use. */
+CUresult pool_standard(CUdevice dev, CUmemoryPool *out);
+/* The device begins anew: the program's pools are gone, the default one is empty. */
+void pools_reset(CUdevice dev);
+
 /* The function behind a library's kernel in the current context. */
 CUresult kernel_to_function(CUkernel k, CUfunction *out);
 

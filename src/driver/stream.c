@@ -91,7 +91,11 @@ static CUresult cuStreamSynchronize_(bool pt, CUstream h)
     CUcontext c;
     struct device_stream *s;
     CUresult r = find_(h, pt, &s, &c);
-    return r != CUDA_SUCCESS ? r : driver_from_device(c, device_stream_sync(s));
+    if (r != CUDA_SUCCESS)
+        return r;
+    r = driver_from_device(c, device_stream_sync(s));
+    pool_synchronized();
+    return r;
 }
 BOTH(cuStreamSynchronize, (CUstream h), h)
 
@@ -312,7 +316,11 @@ WEIR_API CUresult cuEventSynchronize(CUevent h)
     CUresult r = driver_current(&c);
     if (r == CUDA_SUCCESS)
         r = driver_event(h, &e);
-    return r != CUDA_SUCCESS ? r : driver_from_device(h->ctx, device_event_sync(e));
+    if (r != CUDA_SUCCESS)
+        return r;
+    r = driver_from_device(h->ctx, device_event_sync(e));
+    pool_synchronized();
+    return r;
 }
 
 WEIR_API CUresult cuEventElapsedTime_v2(float *ms, CUevent from, CUevent to)

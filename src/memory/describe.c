@@ -144,6 +144,9 @@ void mem_place_of(const void *address, struct mem_place *out)
     out->device = MEM_HOST;
     out->rights = MEM_READ_WRITE;
     if (s != NULL) {
+        out->device = s->device;
+        if (lent_place(s, (uint64_t)address, out))
+            return;
         pthread_mutex_lock(&s->lock);
         place_in(s, (uint64_t)address, out);
         pthread_mutex_unlock(&s->lock);

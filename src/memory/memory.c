@@ -115,6 +115,20 @@ enum mem_status mem_free(void *base, unsigned kinds)
     return s != NULL ? space_free(s, (uint64_t)base, kinds) : MEM_INVALID;
 }
 
+enum mem_status mem_retire(void *base, unsigned kinds)
+{
+    struct space *s = space_at((uint64_t)base);
+    if (s == NULL)
+        return MEM_INVALID;
+    pthread_mutex_lock(&s->lock);
+    struct record *r = space_find(s, (uint64_t)base);
+    bool found = r != NULL && r->info.base == (uint64_t)base && (r->info.kind & kinds) != 0;
+    if (found)
+        r->info.kind = MEM_INTERNAL;
+    pthread_mutex_unlock(&s->lock);
+    return found ? MEM_OK : MEM_INVALID;
+}
+
 void mem_free_owned(int device, const void *owner)
 {
     struct space *s = space_of(device);
@@ -160,14 +174,26 @@ bool mem_find(const void *address, struct mem_info *info)
     struct record *r = space_find(s, (uint64_t)address);
     if (r != NULL)
         *info = r->info;
+    bool lent = r == NULL && space_lent(s, (uint64_t)address);
     pthread_mutex_unlock(&s->lock);
-    return r != NULL;
+    return r != NULL || (lent && lent_find((uint64_t)address, info));
 }
 
 enum mem_kind mem_kind_of(const void *address, int *device)
 {
-    struct mem_info info;
-    mem_find(address, &info);
+    struct mem_info info = {.device = MEM_HOST};
+    struct space *s = space_at((uint64_t)address);
+    if (s == NULL) {
+        mem_find(address, &info);
+    } else {
+        pthread_mutex_lock(&s->lock);
+        struct record *r = space_find(s, (uint64_t)address);
+        if (r != NULL)
+            info = r->info;
+        else if (space_lent(s, (uint64_t)address))
+            info = (struct mem_info){.kind = MEM_POOL, .device = s->device};
+        pthread_mutex_unlock(&s->lock);
+    }
     if (device != NULL)
         *device = info.device;
     return info.kind;

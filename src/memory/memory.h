@@ -96,6 +96,10 @@ enum mem_status mem_alloc(const struct mem_request *request, void **out);
 /* Frees the allocation that starts at `base` if its kind is one of `kinds`. */
 enum mem_status mem_free(void *base, unsigned kinds);
 
+/* The allocation is no longer the program's: its kind is MEM_INTERNAL from now on, so that it can
+ * be freed later, by that kind, and by nobody else. */
+enum mem_status mem_retire(void *base, unsigned kinds);
+
 /* Frees everything in the device's range (MEM_HOST: the host's, registered ranges included) that
  * belongs to `owner`, and gives its pages back to the system. For resets and lost contexts. */
 void mem_free_owned(int device, const void *owner);
@@ -113,7 +117,8 @@ enum mem_status mem_disown(void *base);
  * Bytes in the rounding behind an allocation belong to none. */
 bool mem_find(const void *address, struct mem_info *info);
 
-/* As mem_find, without the copy: only the kind and, if `device` is not NULL, whose it is. */
+/* As mem_find, without the copy: only the kind and, if `device` is not NULL, whose it is. In
+ * regions every address counts as allocated. */
 enum mem_kind mem_kind_of(const void *address, int *device);
 
 /* Whether the address lies in the range of a device, allocated or not: then it is certainly not
@@ -126,6 +131,37 @@ bool mem_reaches(const void *address, uint64_t bytes, enum mem_rights rights);
 
 /* Changes the caller's word of the live allocation that starts at `base`. */
 bool mem_set_user(void *base, void *user);
+
+/* ---- regions ---------------------------------------------------------------------------------
+ * Whole chunks of a device's range for an allocator above, which hands out what is in them: the
+ * pools. They count as used memory. */
+
+enum { MEM_CHUNK = 2 << 20 };
+
+struct mem_place;
+/* What the borrower of regions answers about addresses in them. Called from any thread, without a
+ * lock of this room's. */
+struct mem_borrower {
+    /* As mem_find. */
+    bool (*find)(const void *address, struct mem_info *info);
+    /* As mem_place_of, device and rights being filled in; false: nothing is known of the address.
+     * Asked about the range's free chunks, too: they may have been a region. */
+    bool (*place)(const void *address, struct mem_place *out);
+};
+/* Once, before the first region is taken. */
+void mem_lend(const struct mem_borrower *borrower);
+
+/* A device's (or MEM_HOST's) range of addresses; false when there is no such device. */
+bool mem_range(int device, uint64_t *base, uint64_t *bytes);
+
+/* Takes `bytes` (whole chunks), at the address `at` unless that is 0: accessible, zero or not.
+ * fd: -1 for anonymous memory, else a file in memory that holds each byte at its offset from the
+ * range's base, and must be as large as the range. */
+enum mem_status mem_region_take(int device, uint64_t bytes, uint64_t at, int fd, uint64_t *base);
+
+/* Gives whole chunks of regions back to the system, not necessarily as they were taken. Nothing
+ * may use them any more. */
+void mem_region_drop(int device, uint64_t base, uint64_t bytes, int fd);
 
 /* Figures for cudaMemGetInfo: memory kept for reuse counts as free. */
 void mem_usage(int device, uint64_t *free_bytes, uint64_t *total_bytes);

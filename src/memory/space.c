@@ -419,7 +419,7 @@ struct record *space_find(struct space *s, uint64_t address)
     if (c->state == CHUNK_SLAB) {
         uint64_t index = (address - c->slab->base) / c->slab->stride;
         r = index < c->slab->fresh ? &c->slab->records[index] : NULL;
-    } else if (c->state != CHUNK_FREE) {
+    } else if (c->state == CHUNK_LARGE || c->state == CHUNK_BODY) {
         r = c->record;
     }
     return r != NULL && live(r) && address - r->info.base < r->info.size ? r : NULL;

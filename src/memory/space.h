@@ -54,6 +54,7 @@ enum chunk_state {
     CHUNK_LARGE,    /* an allocation or a mapping starts here */
     CHUNK_BODY,     /* and goes on here */
     CHUNK_SLAB,     /* objects of one size class */
+    CHUNK_LENT,     /* part of a region (region.c) */
     CHUNK_RESERVED, /* addresses of a reservation, without memory */
 };
 struct chunk {
@@ -139,6 +140,15 @@ bool registered_find(uint64_t address, struct mem_info *info);
 bool registered_set_user(uint64_t base, void *user);
 /* The registered range with the highest base at or above `from`; false at the end. */
 bool registered_next(uint64_t from, struct mem_info *info);
+
+/* ---- regions (region.c) -----------------------------------------------------------------------
+ */
+
+/* Whether the address lies in a region, whose borrower then knows more. The lock is held. */
+bool space_lent(const struct space *s, uint64_t address);
+bool lent_find(uint64_t address, struct mem_info *info);
+/* Takes the lock itself. False: nothing is known of the address there. */
+bool lent_place(struct space *s, uint64_t address, struct mem_place *out);
 
 /* ---- the ranges (memory.c) ------------------------------------------------------------------- */
 

@@ -10,7 +10,10 @@ static cudaError_t alloc_async(void **ptr, size_t size, cudaStream_t stream)
 {
     RT_CHECK(ptr, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuMemAllocAsync, (CUdeviceptr *)ptr, size, stream));
+    if (size == 0)
+        *ptr = NULL;
+    else
+        CU_TRY(CU(cuMemAllocAsync, (CUdeviceptr *)ptr, size, stream));
     return cudaSuccess;
 }
 
@@ -18,15 +21,18 @@ static cudaError_t alloc_from_pool(void **ptr, size_t size, cudaMemPool_t pool, 
 {
     RT_CHECK(ptr && pool, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuMemAllocFromPoolAsync, (CUdeviceptr *)ptr, size, pool, stream));
+    if (size == 0)
+        *ptr = NULL;
+    else
+        CU_TRY(CU(cuMemAllocFromPoolAsync, (CUdeviceptr *)ptr, size, pool, stream));
     return cudaSuccess;
 }
 
 static cudaError_t free_async(void *ptr, cudaStream_t stream)
 {
-    RT_CHECK(ptr, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuMemFreeAsync, (CUdeviceptr)ptr, stream));
+    if (ptr)
+        CU_TRY(CU(cuMemFreeAsync, (CUdeviceptr)ptr, stream));
     return cudaSuccess;
 }
 
@@ -56,7 +62,7 @@ static cudaError_t set_pool(int device, cudaMemPool_t pool)
 {
     CUdevice handle;
 
-    RT_TRY(rt_check_device(device, &handle));
+    RT_CHECK(rt_check_device(device, &handle) == cudaSuccess, cudaErrorInvalidValue);
     CU_TRY(CU(cuDeviceSetMemPool, handle, pool));
     return cudaSuccess;
 }
@@ -91,6 +97,39 @@ PUBLIC cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *memPool, int device)
         return cudaSuccess;                                                                        \
     }                                                                                              \
     PUBLIC cudaError_t name parameters
+
+/* The pools of places; the two APIs say where in the same words. */
+static CUmemLocation *place(struct cudaMemLocation *location)
+{
+    return (CUmemLocation *)(void *)location;
+}
+
+POOL_API(cudaMemGetDefaultMemPool,
+         (cudaMemPool_t * memPool, struct cudaMemLocation *location,
+          enum cudaMemAllocationType type),
+         memPool &&location,
+         CU(cuMemGetDefaultMemPool, memPool, place(location), (CUmemAllocationType)type))
+{
+    return done(cudaMemGetDefaultMemPool_checked(memPool, location, type));
+}
+
+POOL_API(cudaMemGetMemPool,
+         (cudaMemPool_t * memPool, struct cudaMemLocation *location,
+          enum cudaMemAllocationType type),
+         memPool &&location,
+         CU(cuMemGetMemPool, memPool, place(location), (CUmemAllocationType)type))
+{
+    return done(cudaMemGetMemPool_checked(memPool, location, type));
+}
+
+POOL_API(cudaMemSetMemPool,
+         (struct cudaMemLocation * location, enum cudaMemAllocationType type,
+          cudaMemPool_t memPool),
+         memPool &&location,
+         CU(cuMemSetMemPool, place(location), (CUmemAllocationType)type, memPool))
+{
+    return done(cudaMemSetMemPool_checked(location, type, memPool));
+}
 
 POOL_API(cudaMemPoolCreate, (cudaMemPool_t * memPool, const struct cudaMemPoolProps *poolProps),
          memPool &&poolProps, CU(cuMemPoolCreate, memPool, (const CUmemPoolProps *)poolProps))

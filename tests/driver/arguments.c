@@ -317,11 +317,8 @@ static void arrays(void)
 static void unsupported(void)
 {
     CUgraph graph;
-    CUmemoryPool pool;
     CHECK_CU(cuGraphCreate(&graph, 0), CUDA_ERROR_NOT_SUPPORTED);
     CHECK(strstr(weir_last_message(), "cuGraphCreate") != NULL);
-    CHECK_CU(cuDeviceGetDefaultMemPool(&pool, 0), CUDA_ERROR_NOT_SUPPORTED);
-    CHECK_CU(cuMemAllocAsync(&ptr, 10, stream), CUDA_ERROR_NOT_SUPPORTED);
     CHECK_CU(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_ERROR_NOT_SUPPORTED);
     CHECK_CU(cuMulticastUnbind(0, 0, 0, 0), CUDA_ERROR_NOT_SUPPORTED);
 }

@@ -1,0 +1,490 @@
+/* pool: the stream-ordered allocator as the driver API has it: pools as handles, which pool a
+ * device uses, allocating and freeing in streams. What is in a pool is the pool room's
+ * (pool/pool.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/objects.h"
+#include "pool/pool.h"
+
+/* ---- what the pool room asks of streams ------------------------------------------------------ */
+
+static struct pool_point mark_(void *stream)
+{
+    struct device_point at = device_stream_mark(stream);
+    return (struct pool_point){at.label, at.count};
+}
+static uint64_t completed_(void *stream) { return device_stream_completed(stream); }
+static uint64_t proven_(void *stream) { return device_stream_proven(stream); }
+static uint64_t ordered_(void *stream, void *on) { return device_stream_ordered(stream, on); }
+static void wait_(void *stream, void *on, uint64_t count)
+{
+    device_stream_wait_count(stream, on, count);
+}
+static void keep_(void *stream) { device_stream_keep(stream); }
+static void release_(void *stream) { device_stream_release(stream); }
+static _Atomic(void *) *slot_(void *stream) { return device_stream_slot(stream); }
+static uint64_t id_(void *stream) { return device_stream_id(stream); }
+static void stream_ended_(struct device_stream *s) { pool_stream_ended(s); }
+
+/* ---- handles ----------------------------------------------------------------------------------
+ */
+
+static struct {
+    pthread_mutex_t lock; /* of the list and of making default pools */
+    struct CUmemPoolHandle_st *pools;
+    bool following; /* the rooms below know of each other */
+    struct {
+        _Atomic(CUmemoryPool) standard; /* the default pool; NULL: not made yet */
+        _Atomic(CUmemoryPool) current;  /* NULL: the default one */
+    } device[MEM_MAX_DEVICES];          /* as the program counts them */
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Makes a pool's object. The lock is held. */
+static CUresult make_(CUmemoryPool *out, const CUmemPoolProps *props)
+{
+    if (!all.following) {
+        pool_set_order(&(struct pool_order){mark_, completed_, proven_, ordered_, wait_, keep_,
+                                            release_, slot_, id_});
+        device_follow_order(stream_ended_);
+        all.following = true;
+    }
+    CUmemoryPool h = handle_new(TAG_POOL, sizeof *h);
+    struct diag d = {0};
+    struct pool_config config = {
+        .device = device_ordinal(driver_device(props->location.id)),
+        .max_bytes = props->maxSize,
+        .shared = props->handleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+        .user = h,
+    };
+    h->props = *props;
+    h->ordinal = props->location.id;
+    h->pool = pool_new(&config, &d);
+    if (h->pool == NULL) {
+        handle_free(h);
+        return driver_error(CUDA_ERROR_OUT_OF_MEMORY, "%s", d.text);
+    }
+    h->next = all.pools;
+    all.pools = h;
+    *out = h;
+    return CUDA_SUCCESS;
+}
+
+static CUresult make_standard_(CUdevice dev, CUmemoryPool *out)
+{
+    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                            .location = {CU_MEM_LOCATION_TYPE_DEVICE, dev}};
+    CUresult r = CUDA_SUCCESS;
+    pthread_mutex_lock(&all.lock);
+    *out = atomic_load(&all.device[dev].standard);
+    if (*out == NULL)
+        r = make_(out, &props);
+    if (r == CUDA_SUCCESS)
+        atomic_store(&all.device[dev].standard, *out);
+    pthread_mutex_unlock(&all.lock);
+    return r;
+}
+
+CUresult pool_standard(CUdevice dev, CUmemoryPool *out)
+{
+    *out = atomic_load_explicit(&all.device[dev].standard, memory_order_acquire);
+    return WEIR_LIKELY(*out != NULL) ? CUDA_SUCCESS : make_standard_(dev, out);
+}
+
+static CUresult pool_current_(CUdevice dev, CUmemoryPool *out)
+{
+    *out = atomic_load_explicit(&all.device[dev].current, memory_order_acquire);
+    return WEIR_LIKELY(*out != NULL) ? CUDA_SUCCESS : pool_standard(dev, out);
+}
+
+CUresult pool_check(CUmemoryPool h)
+{
+    return handle_live(h, TAG_POOL) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* Ends a handle; the pool lives on while its memory does. The lock is held. */
+static void end_(CUmemoryPool h)
+{
+    struct CUmemPoolHandle_st **at = &all.pools;
+    while (*at != h)
+        at = &(*at)->next;
+    *at = h->next;
+    CUmemoryPool current = h;
+    atomic_compare_exchange_strong(&all.device[h->ordinal].current, &current, NULL);
+    pool_destroy(h->pool);
+    handle_free(h);
+}
+
+/* The device begins anew: no pool of the program's is left, and nothing in the default one. */
+void pools_reset(CUdevice dev)
+{
+    pthread_mutex_lock(&all.lock);
+    CUmemoryPool standard = atomic_load(&all.device[dev].standard);
+    atomic_store(&all.device[dev].current, NULL);
+    for (CUmemoryPool h = all.pools, next; h != NULL; h = next) {
+        next = h->next;
+        if (h->ordinal != dev)
+            continue;
+        pool_clear(h->pool);
+        if (h != standard)
+            end_(h);
+    }
+    if (standard != NULL) {
+        pool_set_threshold(standard->pool, 0);
+        for (int i = 0; i < POOL_SWITCHES; i++)
+            pool_set_switch(standard->pool, (enum pool_switch)i, true);
+        memset(standard->access, 0, sizeof standard->access);
+    }
+    pthread_mutex_unlock(&all.lock);
+}
+
+/* ---- creating and destroying ------------------------------------------------------------------
+ */
+
+static CUresult check_props_(const CUmemPoolProps *p)
+{
+    static const unsigned char zero[sizeof p->reserved];
+    if (p->allocType == CU_MEM_ALLOCATION_TYPE_MANAGED ||
+        (p->location.type >= CU_MEM_LOCATION_TYPE_HOST &&
+         p->location.type <= CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT))
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                            "cuMemPoolCreate: pools of host and managed memory are not supported");
+    if (p->allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
+        memcmp(p->reserved, zero, sizeof zero) != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (p->location.type != CU_MEM_LOCATION_TYPE_DEVICE || p->location.id < 0 ||
+        p->location.id >= driver_device_count())
+        return CUDA_ERROR_INVALID_VALUE;
+    if (p->handleTypes != CU_MEM_HANDLE_TYPE_NONE &&
+        p->handleTypes != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+        return driver_error(CUDA_ERROR_INVALID_VALUE,
+                            "cuMemPoolCreate: of handle types only POSIX file descriptors exist");
+    if ((p->usage & CU_MEM_POOL_CREATE_USAGE_HW_DECOMPRESS) != 0)
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                            "cuMemPoolCreate: decompression is not supported");
+    uint64_t base, bytes;
+    if (!mem_range(device_ordinal(driver_device(p->location.id)), &base, &bytes) ||
+        p->maxSize > bytes)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props)
+{
+    CUresult r = driver_ready();
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL || props == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    r = check_props_(props);
+    if (r != CUDA_SUCCESS)
+        return r;
+    pthread_mutex_lock(&all.lock);
+    r = make_(out, props);
+    pthread_mutex_unlock(&all.lock);
+    return r;
+}
+
+WEIR_API CUresult cuMemPoolDestroy(CUmemoryPool h)
+{
+    CUresult r = driver_ready();
+    if (r == CUDA_SUCCESS)
+        r = pool_check(h);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (h == atomic_load(&all.device[h->ordinal].standard))
+        return driver_error(CUDA_ERROR_INVALID_VALUE,
+                            "cuMemPoolDestroy: a default pool cannot be destroyed");
+    pthread_mutex_lock(&all.lock);
+    end_(h);
+    pthread_mutex_unlock(&all.lock);
+    return CUDA_SUCCESS;
+}
+
+/* ---- which pool a device uses -----------------------------------------------------------------
+ */
+
+WEIR_API CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *out, CUdevice dev)
+{
+    CUresult r = device_check(dev);
+    if (r == CUDA_SUCCESS && out == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    return r == CUDA_SUCCESS ? pool_standard(dev, out) : r;
+}
+
+WEIR_API CUresult cuDeviceGetMemPool(CUmemoryPool *out, CUdevice dev)
+{
+    CUresult r = device_check(dev);
+    if (r == CUDA_SUCCESS && out == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    return r == CUDA_SUCCESS ? pool_current_(dev, out) : r;
+}
+
+WEIR_API CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool h)
+{
+    CUresult r = device_check(dev);
+    if (r == CUDA_SUCCESS)
+        r = pool_check(h);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (h->ordinal != dev)
+        return driver_error(CUDA_ERROR_INVALID_VALUE,
+                            "cuDeviceSetMemPool: the pool is another device's");
+    atomic_store(&all.device[dev].current, h);
+    return CUDA_SUCCESS;
+}
+
+/* Of the kinds of place and memory only a device's own exist. */
+static CUresult place_(const CUmemLocation *where, CUmemAllocationType type, CUdevice *dev)
+{
+    CUresult r = driver_ready();
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (where == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (where->type != CU_MEM_LOCATION_TYPE_DEVICE || type == CU_MEM_ALLOCATION_TYPE_MANAGED)
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                            "pools of host and managed memory are not supported");
+    if (type != CU_MEM_ALLOCATION_TYPE_PINNED || where->id < 0 ||
+        where->id >= driver_device_count())
+        return CUDA_ERROR_INVALID_VALUE;
+    *dev = where->id;
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuMemGetDefaultMemPool(CUmemoryPool *out, CUmemLocation *where,
+                                         CUmemAllocationType type)
+{
+    CUdevice dev;
+    CUresult r = place_(where, type, &dev);
+    return r == CUDA_SUCCESS ? cuDeviceGetDefaultMemPool(out, dev) : r;
+}
+
+WEIR_API CUresult cuMemGetMemPool(CUmemoryPool *out, CUmemLocation *where, CUmemAllocationType type)
+{
+    CUdevice dev;
+    CUresult r = place_(where, type, &dev);
+    return r == CUDA_SUCCESS ? cuDeviceGetMemPool(out, dev) : r;
+}
+
+WEIR_API CUresult cuMemSetMemPool(CUmemLocation *where, CUmemAllocationType type, CUmemoryPool h)
+{
+    CUdevice dev;
+    CUresult r = place_(where, type, &dev);
+    return r == CUDA_SUCCESS ? cuDeviceSetMemPool(dev, h) : r;
+}
+
+/* ---- allocating and freeing -------------------------------------------------------------------
+ */
+
+/* From that pool, or the current one of the stream's device when it is NULL. */
+static CUresult alloc_(CUdeviceptr *out, size_t bytes, CUmemoryPool h, bool pt, CUstream stream)
+{
+    CUcontext c;
+    struct device_stream *s;
+    CUresult r = driver_current(&c);
+    if (WEIR_LIKELY(r == CUDA_SUCCESS))
+        r = driver_stream(stream, pt, &s, &c);
+    if (WEIR_UNLIKELY(r != CUDA_SUCCESS))
+        return r;
+    if (out == NULL || bytes == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    r = h != NULL ? pool_check(h) : pool_current_(c->ordinal, &h);
+    if (WEIR_UNLIKELY(r != CUDA_SUCCESS))
+        return r;
+    void *at;
+    if (WEIR_UNLIKELY(pool_alloc(pool_shard_of(h->pool, s), bytes, &at) != POOL_OK))
+        return driver_error(CUDA_ERROR_OUT_OF_MEMORY,
+                            "the pool has no %zu bytes left, nor has the device", bytes);
+    *out = (CUdeviceptr)(uintptr_t)at;
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuMemAllocAsync_(bool pt, CUdeviceptr *out, size_t bytes, CUstream stream)
+{
+    return alloc_(out, bytes, NULL, pt, stream);
+}
+BOTH(cuMemAllocAsync, (CUdeviceptr * out, size_t bytes, CUstream s), out, bytes, s)
+
+static CUresult cuMemAllocFromPoolAsync_(bool pt, CUdeviceptr *out, size_t bytes, CUmemoryPool h,
+                                         CUstream stream)
+{
+    if (h == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    return alloc_(out, bytes, h, pt, stream);
+}
+BOTH(cuMemAllocFromPoolAsync, (CUdeviceptr * out, size_t bytes, CUmemoryPool h, CUstream s), out,
+     bytes, h, s)
+
+static void free_retired_(void *base) { mem_free(base, MEM_INTERNAL); }
+
+static CUresult free_(CUdeviceptr at, bool pt, CUstream stream)
+{
+    CUcontext c;
+    struct device_stream *s;
+    CUresult r = driver_current_any(&c);
+    if (WEIR_LIKELY(r == CUDA_SUCCESS))
+        r = driver_stream(stream, pt, &s, &c);
+    if (WEIR_UNLIKELY(r != CUDA_SUCCESS))
+        return r;
+    void *p = (void *)(uintptr_t)at;
+    if (WEIR_LIKELY(pool_free(p, s) == POOL_OK) || at == 0)
+        return CUDA_SUCCESS;
+    if (mem_kind_of(p, NULL) == MEM_MANAGED)
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                            "cuMemFreeAsync: managed memory is not freed in stream order");
+    /* What cuMemAlloc made may be freed in stream order, too. */
+    if (mem_retire(p, MEM_DEVICE) == MEM_OK)
+        return driver_from_device(c, device_call(s, free_retired_, p));
+    return driver_error(CUDA_ERROR_INVALID_VALUE,
+                        "cuMemFreeAsync: 0x%llx is not the start of memory of cuMemAllocAsync or "
+                        "cuMemAlloc, or is freed already",
+                        (unsigned long long)at);
+}
+
+static CUresult cuMemFreeAsync_(bool pt, CUdeviceptr at, CUstream stream)
+{
+    return free_(at, pt, stream);
+}
+BOTH(cuMemFreeAsync, (CUdeviceptr at, CUstream s), at, s)
+
+/* ---- attributes -------------------------------------------------------------------------------
+ */
+
+WEIR_API CUresult cuMemPoolTrimTo(CUmemoryPool h, size_t keep)
+{
+    CUresult r = driver_ready();
+    if (r == CUDA_SUCCESS)
+        r = pool_check(h);
+    if (r == CUDA_SUCCESS)
+        pool_trim(h->pool, keep);
+    return r;
+}
+
+static const enum pool_switch switches[] = {
+    [CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES] = POOL_FOLLOW_EVENTS,
+    [CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC] = POOL_OPPORTUNISTIC,
+    [CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES] = POOL_INTERNAL,
+};
+
+WEIR_API CUresult cuMemPoolSetAttribute(CUmemoryPool h, CUmemPool_attribute which, void *value)
+{
+    CUresult r = driver_ready();
+    if (r == CUDA_SUCCESS)
+        r = pool_check(h);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (value == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    switch (which) {
+    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+        pool_set_switch(h->pool, switches[which], *(int *)value != 0);
+        return CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+        pool_set_threshold(h->pool, *(cuuint64_t *)value);
+        return CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+    case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+        if (*(cuuint64_t *)value != 0) /* a mark can only be reset */
+            return CUDA_ERROR_INVALID_VALUE;
+        if (which == CU_MEMPOOL_ATTR_USED_MEM_HIGH)
+            pool_reset_used_high(h->pool);
+        else
+            pool_reset_reserved_high(h->pool);
+        return CUDA_SUCCESS;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+WEIR_API CUresult cuMemPoolGetAttribute(CUmemoryPool h, CUmemPool_attribute which, void *value)
+{
+    CUresult r = driver_ready();
+    if (r == CUDA_SUCCESS)
+        r = pool_check(h);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (value == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct pool_figures f;
+    pool_get_usage(h->pool, &f);
+    switch (which) {
+    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+        *(int *)value = pool_get_switch(h->pool, switches[which]);
+        return CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+        *(cuuint64_t *)value = pool_get_threshold(h->pool);
+        return CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT: *(cuuint64_t *)value = f.reserved; break;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: *(cuuint64_t *)value = f.reserved_high; break;
+    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: *(cuuint64_t *)value = f.used; break;
+    case CU_MEMPOOL_ATTR_USED_MEM_HIGH: *(cuuint64_t *)value = f.used_high; break;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+}
+
+/* ---- access -----------------------------------------------------------------------------------
+ */
+
+/* Whether the device may be given access to the pool's memory at all. */
+static CUresult accessor_(CUmemoryPool h, const CUmemLocation *where)
+{
+    int can = 0;
+    if (where->type != CU_MEM_LOCATION_TYPE_DEVICE)
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                            "access to pools is set for devices only: other places have it");
+    if (where->id < 0 || where->id >= driver_device_count())
+        return CUDA_ERROR_INVALID_DEVICE;
+    if (where->id == h->ordinal)
+        return CUDA_SUCCESS;
+    CUresult r = cuDeviceCanAccessPeer(&can, where->id, h->ordinal);
+    return r != CUDA_SUCCESS ? r : can ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+WEIR_API CUresult cuMemPoolSetAccess(CUmemoryPool h, const CUmemAccessDesc *map, size_t count)
+{
+    CUresult r = driver_ready();
+    if (r == CUDA_SUCCESS)
+        r = pool_check(h);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (map == NULL && count > 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < count && r == CUDA_SUCCESS; i++) {
+        unsigned flags = map[i].flags;
+        if (flags != CU_MEM_ACCESS_FLAGS_PROT_NONE && flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
+            flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+            return CUDA_ERROR_INVALID_VALUE;
+        r = accessor_(h, &map[i].location);
+        if (r == CUDA_SUCCESS && map[i].location.id == h->ordinal &&
+            flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+            return driver_error(CUDA_ERROR_INVALID_DEVICE,
+                                "cuMemPoolSetAccess: the owner's access cannot be revoked");
+    }
+    for (size_t i = 0; i < count && r == CUDA_SUCCESS; i++)
+        atomic_store(&h->access[map[i].location.id], (unsigned char)map[i].flags);
+    return r;
+}
+
+WEIR_API CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool h, CUmemLocation *where)
+{
+    CUresult r = driver_ready();
+    if (r == CUDA_SUCCESS)
+        r = pool_check(h);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (flags == NULL || where == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (where->type != CU_MEM_LOCATION_TYPE_DEVICE)
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                            "access to pools is known for devices only: other places have it");
+    if (where->id < 0 || where->id >= driver_device_count())
+        return CUDA_ERROR_INVALID_DEVICE;
+    *flags = where->id == h->ordinal ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+                                     : (CUmemAccess_flags)atomic_load(&h->access[where->id]);
+    return CUDA_SUCCESS;
+}

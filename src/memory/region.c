@@ -1,0 +1,130 @@
+/* Regions: whole chunks of a range, lent to an allocator above this room (the pools). The room
+ * keeps the books of addresses and capacity and asks the borrower what lies at an address; what is
+ * in the chunks is the borrower's business.
+ *
+ * The backing is one of two: private anonymous memory, which gets huge pages, or a file in memory,
+ * whose pages another process can map. A byte of a region lies in the file where it lies in the
+ * range, so an address is all that must be told to find it. */
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include "memory/space.h"
+
+static const struct mem_borrower *borrower;
+
+void mem_lend(const struct mem_borrower *b) { borrower = b; }
+
+bool mem_range(int device, uint64_t *base, uint64_t *bytes)
+{
+    struct space *s = space_of(device);
+    if (s == NULL)
+        return false;
+    *base = s->base;
+    *bytes = s->size;
+    return true;
+}
+
+/* Makes the chunks accessible, on pages of the system's or of the file. */
+static bool back(struct space *s, uint64_t base, uint64_t bytes, int fd)
+{
+    if (fd < 0)
+        return mprotect((void *)base, bytes, PROT_READ | PROT_WRITE) == 0;
+    return mmap((void *)base, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+                (off_t)(base - s->base)) != MAP_FAILED;
+}
+
+/* The pages go back to the system, the addresses stay reserved. */
+static void unback(struct space *s, uint64_t base, uint64_t bytes, int fd)
+{
+    if (fd < 0) {
+        madvise((void *)base, bytes, MADV_DONTNEED);
+        mprotect((void *)base, bytes, PROT_NONE);
+        return;
+    }
+    space_clear_mapping(base, bytes);
+    fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(base - s->base),
+              (off_t)bytes);
+}
+
+static bool all_free(const struct space *s, uint64_t first, uint64_t n)
+{
+    if (first >= s->chunk_count || n > s->chunk_count - first)
+        return false;
+    for (uint64_t i = first; i < first + n; i++)
+        if (s->chunks[i].state != CHUNK_FREE)
+            return false;
+    return true;
+}
+
+/* Chunks at `at`, if that is given and they are free there, else anywhere. */
+static bool place(struct space *s, uint64_t n, uint64_t at, uint64_t *first)
+{
+    if (at == 0)
+        return space_take_chunks(s, n, SPACE_CHUNK, first);
+    *first = (at - s->base) / SPACE_CHUNK;
+    if (!all_free(s, *first, n))
+        return false;
+    if (s->high < *first + n)
+        s->high = *first + n;
+    return true;
+}
+
+enum mem_status mem_region_take(int device, uint64_t bytes, uint64_t at, int fd, uint64_t *base)
+{
+    struct space *s = space_of(device);
+    if (s == NULL || bytes == 0 || bytes % SPACE_CHUNK != 0 ||
+        (at != 0 && (!space_holds(s, at) || (at - s->base) % SPACE_CHUNK != 0)))
+        return MEM_INVALID;
+    enum mem_status status = MEM_OUT_OF_MEMORY;
+    pthread_mutex_lock(&s->lock);
+    uint64_t first;
+    if (bytes <= s->capacity - s->used) {
+        if (s->used + s->cached + bytes > s->capacity)
+            space_trim(s, s->capacity - s->used - bytes);
+        bool found = place(s, bytes / SPACE_CHUNK, at, &first);
+        if (!found && at == 0) { /* the addresses may be held by the cache */
+            space_trim(s, 0);
+            found = place(s, bytes / SPACE_CHUNK, 0, &first);
+        }
+        if (found && back(s, s->base + first * SPACE_CHUNK, bytes, fd)) {
+            for (uint64_t i = 0; i < bytes / SPACE_CHUNK; i++)
+                s->chunks[first + i] = (struct chunk){.state = CHUNK_LENT};
+            s->used += bytes;
+            *base = s->base + first * SPACE_CHUNK;
+            status = MEM_OK;
+        }
+    }
+    pthread_mutex_unlock(&s->lock);
+    return status;
+}
+
+void mem_region_drop(int device, uint64_t base, uint64_t bytes, int fd)
+{
+    struct space *s = space_of(device);
+    pthread_mutex_lock(&s->lock);
+    unback(s, base, bytes, fd);
+    space_drop_chunks(s, base, bytes / SPACE_CHUNK);
+    s->used -= bytes;
+    pthread_mutex_unlock(&s->lock);
+}
+
+bool space_lent(const struct space *s, uint64_t address)
+{
+    return borrower != NULL && s->chunks[(address - s->base) / SPACE_CHUNK].state == CHUNK_LENT;
+}
+
+bool lent_find(uint64_t address, struct mem_info *info)
+{
+    return borrower->find((const void *)address, info);
+}
+
+bool lent_place(struct space *s, uint64_t address, struct mem_place *out)
+{
+    if (borrower == NULL || !space_holds(s, address))
+        return false;
+    pthread_mutex_lock(&s->lock);
+    enum chunk_state state = s->chunks[(address - s->base) / SPACE_CHUNK].state;
+    pthread_mutex_unlock(&s->lock);
+    return (state == CHUNK_LENT || state == CHUNK_FREE) &&
+           borrower->place((const void *)address, out);
+}

@@ -1,0 +1,242 @@
+/* A shard's free blocks: slots for sizes that come again, bins for all others.
+ *
+ * A freed block goes into the slot of its size as it is, and an allocation of that size takes it
+ * from there: a pair of calls moves one pointer. What is pushed out of its slot by another size is
+ * joined with its neighbours and goes into the bins: 32 steps to a doubling, each a list, found by
+ * bit maps (two-level segregated fit). */
+#include <string.h>
+
+#include "pool/internal.h"
+
+/* ---- spare blocks ---------------------------------------------------------------------------- */
+
+struct block *spare_take(struct pool_shard *s)
+{
+    if (s->spare == NULL)
+        s->spare = map_take_spares(s->map, 32);
+    struct block *b = s->spare;
+    if (b != NULL)
+        s->spare = b->next;
+    return b;
+}
+
+void spare_put(struct pool_shard *s, struct block *b)
+{
+    atomic_store_explicit(&b->word, BLOCK_NONE, memory_order_relaxed);
+    b->next = s->spare;
+    s->spare = b;
+}
+
+/* ---- bins ------------------------------------------------------------------------------------ */
+
+static void bin_of(uint64_t granules, unsigned *doubling, unsigned *step)
+{
+    if (granules < BIN_STEPS) {
+        *doubling = 0;
+        *step = (unsigned)granules;
+        return;
+    }
+    unsigned log = 63 - (unsigned)__builtin_clzll(granules);
+    *doubling = log - 4;
+    *step = (unsigned)(granules >> (log - 5)) & (BIN_STEPS - 1);
+}
+
+static uint64_t free_word(const struct pool_shard *s) { return s->id << 8 | BLOCK_FREE; }
+
+static void link_block(struct pool_shard *s, struct block *b)
+{
+    unsigned d, n;
+    bin_of(get(&b->granules), &d, &n);
+    struct block **head = &s->bins.heads[d][n];
+    b->prev = NULL;
+    b->next = *head;
+    if (*head != NULL)
+        (*head)->prev = b;
+    *head = b;
+    s->bins.steps[d] |= (uint32_t)1 << n;
+    s->bins.doublings |= (uint64_t)1 << d;
+    atomic_store_explicit(&b->word, free_word(s), memory_order_release);
+}
+
+void bins_remove(struct pool_shard *s, struct block *b)
+{
+    unsigned d, n;
+    bin_of(get(&b->granules), &d, &n);
+    if (b->next != NULL)
+        b->next->prev = b->prev;
+    if (b->prev != NULL) {
+        b->prev->next = b->next;
+        return;
+    }
+    s->bins.heads[d][n] = b->next;
+    if (b->next != NULL)
+        return;
+    s->bins.steps[d] &= ~((uint32_t)1 << n);
+    if (s->bins.steps[d] == 0)
+        s->bins.doublings &= ~((uint64_t)1 << d);
+}
+
+/* The later of both moments. */
+static void join_points(struct block *b, const struct block *with)
+{
+    b->label = b->label > with->label ? b->label : with->label;
+    b->count = b->count > with->count ? b->count : with->count;
+}
+
+void bins_add(struct pool_shard *s, struct block *b)
+{
+    struct map *m = s->map;
+    uint64_t first = get(&b->first), granules = get(&b->granules), mine = free_word(s);
+    /* A neighbour whose word says that it is free here is what it says: this lock guards it. */
+    struct block *after = map_edge(m, first + granules);
+    if (after != NULL && get(&after->word) == mine && get(&after->first) == first + granules) {
+        bins_remove(s, after);
+        granules += get(&after->granules);
+        join_points(b, after);
+        spare_put(s, after);
+    }
+    struct block *before = first > 0 ? map_edge(m, first - 1) : NULL;
+    if (before != NULL && get(&before->word) == mine &&
+        get(&before->first) + get(&before->granules) == first) {
+        bins_remove(s, before);
+        first = get(&before->first);
+        granules += get(&before->granules);
+        join_points(b, before);
+        spare_put(s, before);
+    }
+    set(&b->first, first);
+    set(&b->granules, granules);
+    map_set_edges(m, b);
+    link_block(s, b);
+}
+
+/* The smallest of the first few blocks of a list that are large enough. */
+static struct block *smallest(struct block *list, uint64_t granules)
+{
+    struct block *best = NULL;
+    uint64_t size = UINT64_MAX;
+    for (int looked = 0; list != NULL && looked < 16; list = list->next, looked++) {
+        uint64_t n = get(&list->granules);
+        if (n >= granules && n < size) {
+            best = list;
+            size = n;
+        }
+    }
+    return best;
+}
+
+struct block *bins_fit(struct pool_shard *s, uint64_t granules)
+{
+    unsigned d, n;
+    bin_of(granules, &d, &n);
+    struct block *b = smallest(s->bins.heads[d][n], granules);
+    if (b != NULL)
+        return b;
+    /* The next bin that has any: all of its blocks are large enough. */
+    uint32_t steps = n + 1 < BIN_STEPS ? s->bins.steps[d] & (~(uint32_t)0 << (n + 1)) : 0;
+    if (steps == 0) {
+        uint64_t doublings = s->bins.doublings & (~(uint64_t)0 << (d + 1));
+        if (doublings == 0)
+            return NULL;
+        d = (unsigned)__builtin_ctzll(doublings);
+        steps = s->bins.steps[d];
+    }
+    return smallest(s->bins.heads[d][__builtin_ctz(steps)], granules);
+}
+
+/* Notes the block in the chunks that it reaches into. */
+static void cover(struct map *m, const struct block *b)
+{
+    uint64_t first = get(&b->first), last = first + get(&b->granules) - 1;
+    uint32_t n = block_number(m, b);
+    for (uint64_t c = first / CHUNK_GRANULES + 1; c <= last / CHUNK_GRANULES; c++)
+        atomic_store_explicit(&m->covers[c], n, memory_order_relaxed);
+}
+
+struct block *bins_cut(struct pool_shard *s, struct block *b, uint64_t granules)
+{
+    uint64_t size = get(&b->granules);
+    if (size > granules) {
+        struct block *rest = spare_take(s);
+        if (rest == NULL) {
+            link_block(s, b);
+            return NULL;
+        }
+        set(&rest->first, get(&b->first) + granules);
+        set(&rest->granules, size - granules);
+        set(&rest->asked, 0);
+        rest->label = b->label;
+        rest->count = b->count;
+        set(&b->granules, granules);
+        map_set_edges(s->map, rest);
+        map_set_edges(s->map, b);
+        link_block(s, rest);
+    }
+    cover(s->map, b);
+    return b;
+}
+
+void bins_visit(struct pool_shard *s, uint64_t granules,
+                bool (*visit)(void *self, struct pool_shard *s, struct block *b), void *self)
+{
+    unsigned from, step;
+    bin_of(granules, &from, &step);
+    for (unsigned d = from; d < BIN_DOUBLINGS; d++) {
+        if ((s->bins.doublings >> d & 1) == 0)
+            continue;
+        for (unsigned n = d == from ? step : 0; n < BIN_STEPS; n++)
+            for (struct block *b = s->bins.heads[d][n], *next; b != NULL; b = next) {
+                next = b->next;
+                if (get(&b->granules) >= granules && !visit(self, s, b))
+                    return;
+            }
+    }
+}
+
+/* ---- quick slots ----------------------------------------------------------------------------- */
+
+static struct quick_slot *slot_of(struct pool_shard *s, uint64_t granules)
+{
+    return &s->quick[granules * 0x9e3779b97f4a7c15u >> 58];
+}
+
+static void slot_flush(struct pool_shard *s, struct quick_slot *slot)
+{
+    for (struct block *b = slot->head, *next; b != NULL; b = next) {
+        next = b->next;
+        s->graves[s->buried++ % GRAVES] = (struct grave){get(&b->first), get(&b->asked)};
+        s->quick_blocks--;
+        bins_add(s, b);
+    }
+    slot->head = NULL;
+}
+
+void quick_flush(struct pool_shard *s)
+{
+    for (int i = 0; i < QUICK_SLOTS && s->quick_blocks > 0; i++)
+        slot_flush(s, &s->quick[i]);
+}
+
+void quick_add(struct pool_shard *s, struct block *b)
+{
+    uint64_t granules = get(&b->granules);
+    struct quick_slot *slot = slot_of(s, granules);
+    if (WEIR_UNLIKELY(slot->granules != granules)) {
+        slot_flush(s, slot);
+        slot->granules = granules;
+    }
+    b->next = slot->head;
+    slot->head = b;
+    s->quick_blocks++;
+}
+
+struct block *quick_take(struct pool_shard *s, uint64_t granules)
+{
+    struct quick_slot *slot = slot_of(s, granules);
+    struct block *b = slot->head;
+    if (b == NULL || slot->granules != granules)
+        return NULL;
+    slot->head = b->next;
+    s->quick_blocks--;
+    return b;
+}

@@ -1,0 +1,247 @@
+/* What the files of the pool room share: blocks and the map they are found by, shards, pools.
+ *
+ * Locks, outermost first: that of the list of pools, a pool's, its shards', a map's. Who has a
+ * pool's lock may take any number of its shards'; everyone else takes one and nothing under it but
+ * the map's. */
+#ifndef WEIR_POOL_INTERNAL_H
+#define WEIR_POOL_INTERNAL_H
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+#include "pool/pool.h"
+
+enum {
+    GRANULE_SHIFT = 9, /* of POOL_GRANULE */
+    CHUNK_GRANULES = MEM_CHUNK / POOL_GRANULE,
+    QUICK_SLOTS = 64,   /* sizes that a shard has at hand */
+    BIN_STEPS = 32,     /* classes of a doubling; below that many granules each size has its own */
+    BIN_DOUBLINGS = 34, /* enough for any range */
+    GRAVES = 64,        /* freed allocations that a shard remembers */
+};
+
+/* ---- blocks -------------------------------------------------------------------------------------
+ *
+ * A run of granules that is allocated or free as a whole. Blocks lie in an array that never moves
+ * and are used again, never freed: one can be looked at by whoever has its number, and its word
+ * then says whether what was looked at holds. */
+
+enum block_state {
+    BLOCK_NONE,  /* a spare one */
+    BLOCK_FREE,  /* in a shard's bins, as large as it can be */
+    BLOCK_QUICK, /* in a shard's quick slots, not yet joined with its neighbours */
+    BLOCK_USED,
+};
+
+struct block {
+    /* State in the low 8 bits; above, the number of the shard that it is free in, or of the
+     * allocation. A free block is its shard's: only who holds that lock changes it. */
+    _Atomic uint64_t word;
+    _Atomic uint64_t first;    /* granule of the range */
+    _Atomic uint64_t granules; /* how many */
+    _Atomic uint64_t asked;    /* bytes, of the allocation that is or was last */
+    uint64_t label, count;     /* free: the moment of the shard's stream; label 0: never used since
+                                  it was free for everyone */
+    struct block *next;        /* in its bin or slot, or among the spare ones */
+    union {
+        struct block *prev; /* in its bin */
+        struct pool *pool;  /* of a used one */
+    };
+};
+
+static inline uint64_t get(const _Atomic uint64_t *field)
+{
+    return atomic_load_explicit(field, memory_order_relaxed);
+}
+
+static inline void set(_Atomic uint64_t *field, uint64_t value)
+{
+    atomic_store_explicit(field, value, memory_order_relaxed);
+}
+
+/* ---- the map of a device's range (map.c) ------------------------------------------------------
+ */
+
+struct map {
+    uint64_t base, granules;         /* of the range; granules 0: not made yet */
+    _Atomic uint32_t *edges;         /* number of the block that begins or ends in a granule; what
+                                        lies between may be stale */
+    _Atomic uint32_t *covers;        /* number of the used block that reaches into a chunk from
+                                        before; may be stale */
+    _Atomic(struct pool *) *owners;  /* the pool of each chunk */
+    struct block *blocks;            /* by number; 0 is none */
+    uint32_t block_max, block_count; /* there is room for / were ever used */
+    struct block *spare;
+    pthread_mutex_t lock; /* of the last two lines */
+};
+
+extern struct map maps[MEM_MAX_DEVICES];
+
+bool map_open(int device, struct diag *d);
+/* A list of that many spare blocks, fewer only when there are no more. */
+struct block *map_take_spares(struct map *m, int n);
+void map_put_spares(struct map *m, struct block *list);
+/* The block with this number and its neighbours in the range; NULL: none known. */
+struct map *map_at(uint64_t address);
+
+static inline uint32_t block_number(const struct map *m, const struct block *b)
+{
+    return (uint32_t)(b - m->blocks);
+}
+
+/* The block that begins or ends in the granule, if any does: maybe stale. */
+static inline struct block *map_edge(const struct map *m, uint64_t granule)
+{
+    uint32_t n =
+        granule < m->granules ? atomic_load_explicit(&m->edges[granule], memory_order_relaxed) : 0;
+    return n != 0 ? &m->blocks[n] : NULL;
+}
+
+static inline void map_set_edges(struct map *m, const struct block *b)
+{
+    uint32_t n = block_number(m, b);
+    uint64_t first = get(&b->first);
+    atomic_store_explicit(&m->edges[first], n, memory_order_relaxed);
+    atomic_store_explicit(&m->edges[first + get(&b->granules) - 1], n, memory_order_relaxed);
+}
+
+/* The used block that holds the address; NULL when there is none. */
+struct block *map_find_used(struct map *m, uint64_t address);
+
+/* ---- shards -------------------------------------------------------------------------------------
+ */
+
+/* A freed allocation, for stories of faults. */
+struct grave {
+    uint64_t first, asked; /* granule, bytes */
+};
+
+/* Free blocks by size: a bit for each bin that has some. */
+struct bins {
+    uint64_t doublings;
+    uint32_t steps[BIN_DOUBLINGS];
+    struct block *heads[BIN_DOUBLINGS][BIN_STEPS];
+};
+
+struct quick_slot {
+    struct block *head; /* the latest first */
+    uint64_t granules;  /* of each block in it */
+};
+
+/* A pool's memory that is free in the order of one stream, or, in its common shard, for everyone.
+ *
+ * `used` counts the bytes allocated on the stream less those freed on it: only the sum over all
+ * shards is the pool's. `claim` bounds it, and the claims of all shards together are never more
+ * than the pool's high mark: so a call that stays within its shard's claim cannot raise the mark,
+ * and need not look at other shards. */
+struct pool_shard {
+    _Atomic uint8_t lock;
+    _Atomic(struct pool *) pool; /* NULL: of no pool any more */
+    void *stream;                /* NULL in the common one */
+    uint64_t id;                 /* unique in the process */
+    struct pool_shard *next;     /* of the same stream */
+    int64_t used, claim;         /* bytes asked for */
+    int64_t live;                /* allocations, likewise less those freed here */
+    uint64_t serial;             /* allocations made */
+    uint64_t reused, fresh;      /* of those: memory of its own, used before or not */
+    uint64_t quick_blocks;       /* in the slots */
+    struct block *spare;         /* blocks at hand */
+    struct map *map;             /* of the pool's device */
+    struct quick_slot quick[QUICK_SLOTS];
+    struct bins bins;
+    struct grave graves[GRAVES];
+    uint64_t buried;    /* how many there ever were */
+    uint64_t stream_id; /* for people */
+    _Atomic bool ended; /* the stream's handle is gone */
+};
+
+static inline void shard_lock(struct pool_shard *s)
+{
+    int tries = 0;
+    while (atomic_exchange_explicit(&s->lock, 1, memory_order_acquire) != 0)
+        while (atomic_load_explicit(&s->lock, memory_order_relaxed) != 0)
+            if (++tries > 100)
+                sched_yield(); /* who holds it may need this processor */
+}
+
+static inline void shard_unlock(struct pool_shard *s)
+{
+    atomic_store_explicit(&s->lock, 0, memory_order_release);
+}
+
+/* ---- bins and slots of a shard, whose lock is held (bins.c) -----------------------------------
+ */
+
+/* Makes a block free in the shard, joined with neighbours that are, too. */
+void bins_add(struct pool_shard *s, struct block *b);
+void bins_remove(struct pool_shard *s, struct block *b);
+/* A block of at least that size, about as small as there is; it stays where it is. */
+struct block *bins_fit(struct pool_shard *s, uint64_t granules);
+/* Takes that many granules off a block that is out of the bins; the rest, if any, is put into the
+ * shard's bins. NULL (and the block is back in the bins) when there are no blocks left. */
+struct block *bins_cut(struct pool_shard *s, struct block *b, uint64_t granules);
+/* Calls visit for each block in the bins that is at least that large, the smaller sizes first,
+ * until it returns false. It may remove the block that it is shown. */
+void bins_visit(struct pool_shard *s, uint64_t granules,
+                bool (*visit)(void *self, struct pool_shard *s, struct block *b), void *self);
+void quick_add(struct pool_shard *s, struct block *b);
+struct block *quick_take(struct pool_shard *s, uint64_t granules);
+/* Empties the slots into the bins. */
+void quick_flush(struct pool_shard *s);
+/* Makes a block out of nothing, neither in the bins nor in the map. NULL: none left. */
+struct block *spare_take(struct pool_shard *s);
+void spare_put(struct pool_shard *s, struct block *b);
+
+/* ---- pools --------------------------------------------------------------------------------------
+ */
+
+struct pool {
+    struct pool_config config;
+    struct map *map;
+    int file;                   /* of a shared pool, else -1 */
+    pthread_mutex_t lock;       /* of what follows, but for the atomic ones */
+    struct pool_shard **shards; /* [0] is the common one */
+    size_t shard_count, shard_cap;
+    uint64_t reserved, reserved_high; /* bytes */
+    int64_t used_high;                /* bytes asked for */
+    uint64_t low, high;               /* chunks ever taken are from low on and below high */
+    uint64_t end;                     /* address behind the chunks taken last; 0: not known */
+    uint64_t reused[POOL_RULES], fresh;
+    uint64_t taken, released;
+    _Atomic uint64_t threshold;
+    _Atomic bool switches[POOL_SWITCHES];
+    _Atomic bool destroyed;
+    struct pool *next; /* younger; under the list's lock */
+};
+
+extern struct pool_order pool_order;
+/* Something was freed since the last synchronization. */
+extern _Atomic bool pool_freed;
+
+void pool_lock_all(struct pool *p);
+void pool_unlock_all(struct pool *p);
+/* Sums over the shards; all are locked. */
+int64_t pool_used(const struct pool *p);
+int64_t pool_live(const struct pool *p);
+
+/* ---- the long way of an allocation (reuse.c); all shards are locked ---------------------------
+ */
+
+/* A block for the shard by any rule, cut to size, out of all bins; NULL: out of memory. */
+struct block *reuse_or_grow(struct pool *p, struct pool_shard *s, uint64_t granules);
+/* Puts what the host knows to be free into the common shard; drops shards of ended streams. */
+void reuse_sweep(struct pool *p);
+
+/* ---- chunks (reserve.c); all shards are locked ------------------------------------------------
+ */
+
+/* Takes chunks for a block of that size into the common shard. */
+bool reserve_grow(struct pool *p, uint64_t granules);
+/* Gives that many chunks back, as far as they are free for everyone or, if not `proven`, their
+ * frees have passed; returns the bytes. */
+uint64_t reserve_release(struct pool *p, uint64_t chunks, bool proven);
+/* Gives all back, used or not. */
+void reserve_clear(struct pool *p);
+
+#endif

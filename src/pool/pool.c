@@ -1,0 +1,400 @@
+/* Pools: their life, their shards, what an address in them is. */
+#include "pool/pool.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "pool/internal.h"
+
+/* All pools, the oldest first. The lock also guards which shards a stream has. */
+static struct {
+    pthread_mutex_t lock;
+    struct pool *oldest;
+    uint64_t shard_ids;
+    bool lending;
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void pool_lock_all(struct pool *p)
+{
+    pthread_mutex_lock(&p->lock);
+    for (size_t i = 0; i < p->shard_count; i++)
+        shard_lock(p->shards[i]);
+}
+
+void pool_unlock_all(struct pool *p)
+{
+    for (size_t i = 0; i < p->shard_count; i++)
+        shard_unlock(p->shards[i]);
+    pthread_mutex_unlock(&p->lock);
+}
+
+int64_t pool_used(const struct pool *p)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < p->shard_count; i++)
+        sum += p->shards[i]->used;
+    return sum;
+}
+
+int64_t pool_live(const struct pool *p)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < p->shard_count; i++)
+        sum += p->shards[i]->live;
+    return sum;
+}
+
+/* ---- shards ---------------------------------------------------------------------------------- */
+
+static void shard_add(struct pool *p, struct pool_shard *s)
+{
+    pthread_mutex_lock(&p->lock);
+    if (p->shard_count == p->shard_cap) {
+        p->shard_cap = p->shard_cap > 0 ? p->shard_cap * 2 : 4;
+        p->shards = xrealloc(p->shards, p->shard_cap * sizeof(struct pool_shard *));
+    }
+    p->shards[p->shard_count++] = s;
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* The list's lock is held. */
+static void shard_init(struct pool_shard *s, struct pool *p, void *stream)
+{
+    struct pool_shard *next = s->next;
+    memset(s, 0, sizeof *s);
+    s->next = next;
+    s->id = ++all.shard_ids;
+    s->map = p->map;
+    s->stream = stream;
+    if (stream != NULL) {
+        pool_order.keep(stream);
+        s->stream_id = pool_order.id(stream);
+    }
+    atomic_store_explicit(&s->pool, p, memory_order_release);
+    shard_add(p, s);
+}
+
+static struct pool_shard *shard_new(struct pool *p, void *stream)
+{
+    _Atomic(void *) *slot = pool_order.slot(stream);
+    pthread_mutex_lock(&all.lock);
+    struct pool_shard *s = atomic_load(slot);
+    while (s != NULL && atomic_load(&s->pool) != NULL && atomic_load(&s->pool) != p)
+        s = s->next;
+    if (s == NULL) {
+        s = aligned_alloc(64, (sizeof *s + 63) / 64 * 64);
+        if (s == NULL)
+            abort();
+        s->next = atomic_load(slot);
+        shard_init(s, p, stream);
+        atomic_store_explicit(slot, s, memory_order_release);
+    } else if (atomic_load(&s->pool) == NULL) { /* of a pool that is gone */
+        shard_init(s, p, stream);
+    }
+    pthread_mutex_unlock(&all.lock);
+    return s;
+}
+
+struct pool_shard *pool_shard_of(struct pool *p, void *stream)
+{
+    struct pool_shard *s = atomic_load_explicit(pool_order.slot(stream), memory_order_acquire);
+    for (; s != NULL; s = s->next)
+        if (WEIR_LIKELY(atomic_load_explicit(&s->pool, memory_order_acquire) == p))
+            return s;
+    return shard_new(p, stream);
+}
+
+void pool_stream_ended(void *stream)
+{
+    pthread_mutex_lock(&all.lock);
+    for (struct pool_shard *s = atomic_exchange(pool_order.slot(stream), NULL), *next; s != NULL;
+         s = next) {
+        next = s->next;
+        if (atomic_load(&s->pool) == NULL)
+            free(s);
+        else
+            atomic_store(&s->ended, true);
+    }
+    pthread_mutex_unlock(&all.lock);
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static const struct mem_borrower borrower;
+
+static int open_file(const struct pool_config *config, struct diag *d)
+{
+    uint64_t base, bytes;
+    int file = memfd_create("weir-pool", MFD_CLOEXEC);
+    if (file < 0 || !mem_range(config->device, &base, &bytes) || ftruncate(file, (off_t)bytes)) {
+        diag_set(d, 0, 0, "cannot make a file in memory for a pool: %s", strerror(errno));
+        if (file >= 0)
+            close(file);
+        return -1;
+    }
+    return file;
+}
+
+struct pool *pool_new(const struct pool_config *config, struct diag *d)
+{
+    if (!map_open(config->device, d))
+        return NULL;
+    int file = config->shared ? open_file(config, d) : -1;
+    if (config->shared && file < 0)
+        return NULL;
+    struct pool *p = xcalloc(1, sizeof *p);
+    p->config = *config;
+    p->map = &maps[config->device];
+    p->file = file;
+    p->low = UINT64_MAX;
+    pthread_mutex_init(&p->lock, NULL);
+    for (int i = 0; i < POOL_SWITCHES; i++)
+        atomic_init(&p->switches[i], true);
+    struct pool_shard *common = aligned_alloc(64, (sizeof *common + 63) / 64 * 64);
+    if (common == NULL)
+        abort();
+    pthread_mutex_lock(&all.lock);
+    if (!all.lending)
+        mem_lend(&borrower);
+    all.lending = true;
+    common->next = NULL;
+    shard_init(common, p, NULL);
+    struct pool **last = &all.oldest;
+    while (*last != NULL)
+        last = &(*last)->next;
+    *last = p;
+    pthread_mutex_unlock(&all.lock);
+    return p;
+}
+
+/* Whether nothing is allocated and no free is under way. All shards are locked. */
+static bool at_rest(struct pool *p)
+{
+    if (pool_live(p) != 0)
+        return false;
+    for (size_t i = 1; i < p->shard_count; i++) {
+        struct pool_shard *s = p->shards[i];
+        uint64_t done = pool_order.completed(s->stream);
+        quick_flush(s);
+        for (unsigned d = 0; d < BIN_DOUBLINGS; d++)
+            for (unsigned n = 0; n < BIN_STEPS; n++)
+                for (struct block *b = s->bins.heads[d][n]; b != NULL; b = b->next)
+                    if (b->count > done)
+                        return false;
+    }
+    return true;
+}
+
+/* Empties the shards. All are locked. */
+static void drop_all(struct pool *p)
+{
+    for (size_t i = 0; i < p->shard_count; i++) {
+        struct pool_shard *s = p->shards[i];
+        memset(&s->bins, 0, sizeof s->bins);
+        memset(s->quick, 0, sizeof s->quick);
+        s->quick_blocks = 0;
+        s->used = s->claim = s->live = 0;
+    }
+    reserve_clear(p);
+}
+
+void pool_clear(struct pool *p)
+{
+    pool_lock_all(p);
+    drop_all(p);
+    p->used_high = 0;
+    p->reserved_high = 0;
+    pool_unlock_all(p);
+}
+
+/* Ends a pool that is off the list. The list's lock is held. */
+static void finish(struct pool *p)
+{
+    for (size_t i = 0; i < p->shard_count; i++) {
+        struct pool_shard *s = p->shards[i];
+        map_put_spares(s->map, s->spare);
+        s->spare = NULL;
+        atomic_store(&s->pool, NULL);
+        shard_unlock(s);
+        if (s->stream != NULL)
+            pool_order.release(s->stream);
+        if (s->stream == NULL || atomic_load(&s->ended))
+            free(s);
+    }
+    free(p->shards);
+    if (p->file >= 0)
+        close(p->file);
+    pthread_mutex_unlock(&p->lock);
+    pthread_mutex_destroy(&p->lock);
+    free(p);
+}
+
+/* Ends the destroyed pools that are at rest. The list's lock is held. */
+static void reap(void)
+{
+    for (struct pool **at = &all.oldest, *p; (p = *at) != NULL;) {
+        if (!atomic_load(&p->destroyed)) {
+            at = &p->next;
+            continue;
+        }
+        pool_lock_all(p);
+        if (!at_rest(p)) {
+            pool_unlock_all(p);
+            at = &p->next;
+            continue;
+        }
+        drop_all(p);
+        *at = p->next;
+        finish(p);
+    }
+}
+
+void pool_destroy(struct pool *p)
+{
+    pthread_mutex_lock(&all.lock);
+    pthread_mutex_lock(&p->lock);
+    p->config.user = NULL;
+    pthread_mutex_unlock(&p->lock);
+    atomic_store(&p->destroyed, true);
+    atomic_store(&pool_freed, true);
+    reap();
+    pthread_mutex_unlock(&all.lock);
+}
+
+/* ---- physical memory ------------------------------------------------------------------------- */
+
+void pool_trim(struct pool *p, uint64_t keep)
+{
+    pool_lock_all(p);
+    reuse_sweep(p);
+    if (p->reserved > keep)
+        reserve_release(p, (p->reserved - keep) / MEM_CHUNK, true);
+    pool_unlock_all(p);
+}
+
+/* Whether no more than the threshold is left. */
+static bool enforce(struct pool *p, uint64_t threshold)
+{
+    pool_lock_all(p);
+    if (p->reserved > threshold) {
+        reuse_sweep(p);
+        reserve_release(p, (p->reserved - threshold + MEM_CHUNK - 1) / MEM_CHUNK, true);
+    }
+    bool done = p->reserved <= threshold;
+    pool_unlock_all(p);
+    return done;
+}
+
+void pool_synchronized(void)
+{
+    if (!atomic_load_explicit(&pool_freed, memory_order_relaxed))
+        return;
+    bool again = false;
+    atomic_store(&pool_freed, false);
+    pthread_mutex_lock(&all.lock);
+    reap();
+    for (struct pool *p = all.oldest; p != NULL; p = p->next) {
+        uint64_t threshold = atomic_load(&p->threshold);
+        if (threshold != UINT64_MAX)
+            again |= !enforce(p, threshold);
+        again |= atomic_load(&p->destroyed);
+    }
+    pthread_mutex_unlock(&all.lock);
+    if (again) /* some of it may be free by the next time */
+        atomic_store(&pool_freed, true);
+}
+
+int pool_file(const struct pool *p) { return p->file; }
+
+/* ---- what an address is ---------------------------------------------------------------------- */
+
+bool pool_find(const void *address, struct pool_info *info)
+{
+    struct map *m = map_at((uint64_t)address);
+    struct block *b = m != NULL ? map_find_used(m, (uint64_t)address) : NULL;
+    if (b == NULL)
+        return false;
+    struct pool *p = b->pool;
+    uint64_t base = m->base + (get(&b->first) << GRANULE_SHIFT);
+    *info = (struct pool_info){.pool = p,
+                               .user = p->config.user,
+                               .device = p->config.device,
+                               .base = base,
+                               .size = get(&b->asked),
+                               .serial = get(&b->word) >> 8};
+    return (uint64_t)address - base < info->size;
+}
+
+static bool find_for_memory(const void *address, struct mem_info *info)
+{
+    struct pool_info i;
+    if (!pool_find(address, &i))
+        return false;
+    *info = (struct mem_info){.kind = MEM_POOL,
+                              .device = i.device,
+                              .base = i.base,
+                              .size = i.size,
+                              .serial = i.serial,
+                              .user = i.user};
+    return true;
+}
+
+/* The newest grave of a pool's that held the address. */
+static bool find_grave(struct pool *p, uint64_t address, struct mem_place *out)
+{
+    bool found = false;
+    pool_lock_all(p);
+    for (size_t i = 0; i < p->shard_count && !found; i++) {
+        struct pool_shard *s = p->shards[i];
+        quick_flush(s); /* buries what is in the slots */
+        uint64_t n = s->buried < GRAVES ? s->buried : GRAVES;
+        for (uint64_t k = 1; k <= n && !found; k++) {
+            const struct grave *g = &s->graves[(s->buried - k) % GRAVES];
+            uint64_t base = s->map->base + (g->first << GRANULE_SHIFT);
+            found = address - base < g->asked;
+            if (!found)
+                continue;
+            out->relation = MEM_FREED;
+            out->distance = address - base;
+            out->info = (struct mem_info){
+                .kind = MEM_POOL, .device = out->device, .base = base, .size = g->asked};
+            out->freed.stream = s->stream_id;
+        }
+    }
+    pool_unlock_all(p);
+    return found;
+}
+
+static bool place(const void *address, struct mem_place *out)
+{
+    struct map *m = map_at((uint64_t)address);
+    if (m == NULL)
+        return false;
+    if (find_for_memory(address, &out->info)) {
+        out->relation = MEM_INSIDE;
+        out->distance = (uint64_t)address - out->info.base;
+        return true;
+    }
+    bool found = false;
+    pthread_mutex_lock(&all.lock);
+    for (struct pool *p = all.oldest; p != NULL && !found; p = p->next)
+        if (p->map == m)
+            found = find_grave(p, (uint64_t)address, out);
+    pthread_mutex_unlock(&all.lock);
+    return found;
+}
+
+static const struct mem_borrower borrower = {find_for_memory, place};
+
+void pool_visit(void (*visit)(void *self, struct pool *p, const struct pool_config *config,
+                              bool destroyed),
+                void *self)
+{
+    pthread_mutex_lock(&all.lock);
+    for (struct pool *p = all.oldest; p != NULL; p = p->next)
+        visit(self, p, &p->config, atomic_load(&p->destroyed));
+    pthread_mutex_unlock(&all.lock);
+}

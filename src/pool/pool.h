@@ -1,0 +1,144 @@
+/* pool: the stream-ordered allocator. Memory is handed out and taken back in the order of streams,
+ * mostly without asking anyone.
+ *
+ * A pool owns whole chunks of a device's address range (memory.h) and cuts them into blocks of
+ * whole granules. Each stream that uses a pool has a *shard* in it: the blocks that were freed on
+ * that stream, and are therefore its to use again at once. An allocation looks in its shard first,
+ * under a lock that no other stream's calls take. Only when that has nothing does it go over the
+ * whole pool, by the rules of spec A7; only when that has nothing either, new chunks are taken.
+ *
+ * The room knows nothing of streams but what it may ask by struct pool_order: a stream is a
+ * pointer, a moment of it a label and a count. Kernels, contexts and the API are unknown here.
+ *
+ * Figures are exact in the order of calls, their high marks too (see claim in internal.h).
+ *
+ * Every function may be called from any thread. */
+#ifndef WEIR_POOL_H
+#define WEIR_POOL_H
+
+#include "base/base.h"
+#include "memory/memory.h"
+
+enum { POOL_GRANULE = 512 }; /* bytes: what sizes are rounded up to, and the alignment */
+
+enum pool_status {
+    POOL_OK = 0,
+    POOL_OUT_OF_MEMORY, /* the pool has reached its size, or the device has no more */
+    POOL_INVALID,       /* not the start of memory that a pool has handed out */
+};
+
+/* A moment of a stream: after all that is in it. */
+struct pool_point {
+    uint64_t label; /* for order; more than 0, never less than the stream's labels before */
+    uint64_t count; /* passed when the stream's completed count has reached it */
+};
+
+/* What the allocator asks about streams, answered by the room that has them. */
+struct pool_order {
+    struct pool_point (*mark)(void *stream);     /* its present moment */
+    uint64_t (*completed)(void *stream);         /* counts up to this have passed */
+    uint64_t (*proven)(void *stream);            /* labels below this: the host knows */
+    uint64_t (*ordered)(void *stream, void *on); /* labels of `on` below this come before */
+    void (*wait)(void *stream, void *on, uint64_t count); /* makes it so, for its later work */
+    void (*keep)(void *stream);                           /* it can be asked until it is released */
+    void (*release)(void *stream);
+    _Atomic(void *) *(*slot)(void *stream); /* a word for this room, NULL at first */
+    uint64_t (*id)(void *stream);           /* its number, for people */
+};
+/* Once, before anything else. */
+void pool_set_order(const struct pool_order *order);
+
+struct pool;
+struct pool_shard;
+
+struct pool_config {
+    int device;         /* whose memory */
+    uint64_t max_bytes; /* of reserved memory; 0: what the device has */
+    bool shared;        /* backed by a file in memory that other processes can map */
+    void *user;         /* the caller's own, see pool_info */
+};
+/* NULL and a message when the system refuses. */
+struct pool *pool_new(const struct pool_config *config, struct diag *d);
+/* The handle is gone; the pool itself goes when all its memory is freed and the frees have passed.
+ */
+void pool_destroy(struct pool *p);
+/* Drops all of a pool's memory, whatever is allocated. No work may be under way in it. */
+void pool_clear(struct pool *p);
+
+/* The pool's shard of a stream, made when there is none. Cheap once it is there. */
+struct pool_shard *pool_shard_of(struct pool *p, void *stream);
+/* The stream's handle is gone: what was freed on it stays, by its last moments. */
+void pool_stream_ended(void *stream);
+
+/* Allocates for the shard's stream. bytes > 0. */
+enum pool_status pool_alloc(struct pool_shard *s, uint64_t bytes, void **out);
+/* Frees in the order of a stream. POOL_INVALID also when it is free already. */
+enum pool_status pool_free(void *address, void *stream);
+/* Frees memory that no work uses any more, for every stream at once. */
+enum pool_status pool_free_now(void *address);
+
+/* One allocation. */
+struct pool_info {
+    struct pool *pool;
+    void *user; /* the pool's */
+    int device;
+    uint64_t base, size, serial; /* size: bytes asked for; serial: unique in the process */
+};
+/* The live allocation that holds the address. Takes no lock. */
+bool pool_find(const void *address, struct pool_info *info);
+
+/* ---- physical memory ------------------------------------------------------------------------- */
+
+/* The host has synchronized: pools that hold more than their threshold give back what is free. */
+void pool_synchronized(void);
+/* Gives whole free chunks back to the system as long as `keep` bytes stay reserved, as far as the
+ * host has synchronized with their frees. */
+void pool_trim(struct pool *p, uint64_t keep);
+/* The file behind a shared pool, which holds each byte at its offset from the device's range; -1.
+ */
+int pool_file(const struct pool *p);
+
+/* ---- switches and figures -------------------------------------------------------------------- */
+
+enum pool_switch { POOL_FOLLOW_EVENTS, POOL_OPPORTUNISTIC, POOL_INTERNAL, POOL_SWITCHES };
+void pool_set_switch(struct pool *p, enum pool_switch which, bool on); /* all on at first */
+bool pool_get_switch(const struct pool *p, enum pool_switch which);
+void pool_set_threshold(struct pool *p, uint64_t bytes); /* 0 at first */
+uint64_t pool_get_threshold(const struct pool *p);
+
+/* How memory came to be used again. */
+enum pool_rule {
+    POOL_RULE_SAME_STREAM,
+    POOL_RULE_SYNCHRONIZED, /* the host had seen the free pass, or freed without a stream */
+    POOL_RULE_EVENT,
+    POOL_RULE_OPPORTUNISTIC,
+    POOL_RULE_INTERNAL,
+    POOL_RULES
+};
+
+enum { POOL_SIZES = 40 }; /* classes of free blocks: up to 512 bytes, 1 KiB, 2 KiB … */
+
+struct pool_figures {
+    uint64_t reserved, reserved_high, used, used_high; /* bytes */
+    uint64_t max_bytes, threshold;
+    uint64_t live;                    /* allocations */
+    uint64_t free_blocks[POOL_SIZES]; /* free blocks by size */
+    uint64_t largest_free;            /* bytes of the largest */
+    uint64_t reused[POOL_RULES];      /* allocations that used freed memory again, by rule */
+    uint64_t fresh;                   /* allocations from memory that was never used before */
+    uint64_t taken, released;         /* bytes, from and to the system, over all time */
+    uint64_t streams;                 /* shards */
+};
+void pool_get_figures(struct pool *p, struct pool_figures *out);
+/* The four that programs ask for, and no more. */
+void pool_get_usage(struct pool *p, struct pool_figures *out);
+/* The high marks fall to the present. */
+void pool_reset_used_high(struct pool *p);
+void pool_reset_reserved_high(struct pool *p);
+
+/* Visits the pools in order of age; those with a handle gone but memory left, too. */
+void pool_visit(void (*visit)(void *self, struct pool *p, const struct pool_config *config,
+                              bool destroyed),
+                void *self);
+
+#endif
