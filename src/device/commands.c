@@ -106,12 +106,20 @@ static bool stage(struct copy_plan *plan, const struct device_copy *copy, uint64
     return true;
 }
 
+/* Whether a command put in now would have to wait for others. */
+static bool would_wait(struct device_stream *s)
+{
+    struct device_stream *legacy = s->ctx->legacy;
+    bool takes_part = s != legacy && (s->flags & DEVICE_STREAM_NONBLOCKING) == 0;
+    return !stream_idle(s) || (takes_part && stream_completed(legacy) < stream_enqueued(legacy));
+}
+
 /* From pageable to device memory, without the caller's waiting for the stream if possible. */
 static void copy_from_pageable(struct device_stream *s, const struct device_copy *copy)
 {
     struct copy_plan plan;
     uint64_t bytes;
-    if (!stream_idle(s) && stage(&plan, copy, &bytes)) {
+    if (would_wait(s) && stage(&plan, copy, &bytes)) {
         enqueue_copy(s, &plan);
         device_call(s, unstage, (void *)bytes);
         return;
@@ -138,6 +146,14 @@ enum device_error device_copy(struct device_stream *s, const struct device_copy 
         return DEVICE_OK;
     }
     enum side src = side_of(copy->src), dst = side_of(copy->dst);
+    if (copy->src_host && src == SIDE_MANAGED) {
+        /* What is in the stream may still write the source. */
+        if (mode == DEVICE_COPY_ASYNC && !stream_idle(s))
+            device_stream_sync(s);
+        src = SIDE_PAGEABLE;
+    }
+    if (copy->dst_host && dst == SIDE_MANAGED)
+        dst = SIDE_PAGEABLE;
     bool host_to_host = src <= SIDE_PINNED && dst <= SIDE_PINNED;
     if (mode == DEVICE_COPY_ASYNC && src == SIDE_PAGEABLE && !host_to_host &&
         dst != SIDE_PAGEABLE) {
@@ -170,7 +186,10 @@ enum device_error device_set(struct device_stream *s, const struct device_set *s
     struct command *c = stream_begin(s, COMMAND_SET);
     set_plan_make(&c->set, set);
     uint64_t count = stream_enqueue(s, c);
-    if (!wait || side_of(set->dst) != SIDE_PINNED)
+    if (!wait)
+        return DEVICE_OK;
+    enum side dst = side_of(set->dst);
+    if (dst != SIDE_PINNED && dst != SIDE_MANAGED)
         return DEVICE_OK;
     wait_count(s, count, false);
     return device_context_status(s->ctx);

@@ -208,6 +208,8 @@ struct device_copy {
     uint64_t dst_pitch, src_pitch; /* bytes from row to row; unused when height is 1 */
     uint64_t dst_slice, src_slice; /* bytes from slice to slice; unused when depth is 1 */
     uint64_t width, height, depth; /* bytes, rows, slices; width 0: nothing is done */
+    bool src_host, dst_host; /* the caller says that this side is the host's: it counts as pageable
+                                even if it is managed memory */
 };
 enum device_copy_mode {
     DEVICE_COPY_ASYNC,  /* cudaMemcpy*Async: spec Y2. A pageable source is staged or copied before
@@ -230,7 +232,8 @@ struct device_set {
     uint64_t height, depth; /* 0 counts as 1 */
     uint32_t element, value;
 };
-/* Asynchronous; with `wait` (cudaMemset without Async) it blocks when dst is page-locked memory. */
+/* Asynchronous; with `wait` (cudaMemset without Async) it blocks when dst is page-locked or managed
+ * memory. */
 enum device_error device_set(struct device_stream *s, const struct device_set *set, bool wait);
 
 /* Runs fn on the host-function thread in stream order; the stream goes on after it has returned.

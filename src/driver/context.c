@@ -539,6 +539,11 @@ WEIR_API CUresult cuCtxSetLimit(CUlimit limit, size_t value)
         return CUDA_ERROR_INVALID_VALUE;
     if (!env_limit_(limit, &which))
         return driver_error(CUDA_ERROR_UNSUPPORTED_LIMIT, "limit %d is not supported", (int)limit);
+    if (which == GRID_LIMIT_STACK) { /* as GPUs do: kernels that run have the old one */
+        r = driver_from_device(c, device_context_sync(c->device));
+        if (r != CUDA_SUCCESS)
+            return r;
+    }
     return grid_limit_set(device_context_env(c->device), which, value) ? CUDA_SUCCESS
                                                                        : CUDA_ERROR_INVALID_VALUE;
 }

@@ -33,7 +33,9 @@ static CUresult find_(CUstream h, bool per_thread, struct device_stream **s, CUc
 
 #define WHERE COPY_WHERE
 
-CUresult copy_linear(WHERE, void *dst, const void *src, size_t bytes)
+/* `src_host`, `dst_host`: the form of the call says that the side is the host's. */
+static CUresult linear_(WHERE, void *dst, bool dst_host, const void *src, bool src_host,
+                        size_t bytes)
 {
     CUcontext c;
     struct device_stream *s;
@@ -45,8 +47,19 @@ CUresult copy_linear(WHERE, void *dst, const void *src, size_t bytes)
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "a copy of %zu bytes from %p to %p leaves an allocation", bytes, src,
                             dst);
-    struct device_copy copy = {.dst = dst, .src = src, .width = bytes, .height = 1, .depth = 1};
+    struct device_copy copy = {.dst = dst,
+                               .src = src,
+                               .width = bytes,
+                               .height = 1,
+                               .depth = 1,
+                               .src_host = src_host,
+                               .dst_host = dst_host};
     return driver_from_device(c, device_copy(s, &copy, mode));
+}
+
+CUresult copy_linear(WHERE, void *dst, const void *src, size_t bytes)
+{
+    return linear_(h, pt, mode, dst, false, src, false, bytes);
 }
 
 static void *ptr_(CUdeviceptr p) { return (void *)(uintptr_t)p; }
@@ -68,7 +81,7 @@ ASYNC(cuMemcpyAsync, cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t n, CUst
 static CUresult cuMemcpyHtoD_v2_(WHERE, CUdeviceptr dst, const void *src, size_t n)
 {
     CUresult r = n > 0 ? device_side_(dst) : CUDA_SUCCESS;
-    return r != CUDA_SUCCESS ? r : copy_linear(h, pt, mode, ptr_(dst), src, n);
+    return r != CUDA_SUCCESS ? r : linear_(h, pt, mode, ptr_(dst), false, src, true, n);
 }
 SYNC(cuMemcpyHtoD_v2, (CUdeviceptr dst, const void *src, size_t n), dst, src, n)
 ASYNC(cuMemcpyHtoDAsync_v2, cuMemcpyHtoD_v2,
@@ -77,7 +90,7 @@ ASYNC(cuMemcpyHtoDAsync_v2, cuMemcpyHtoD_v2,
 static CUresult cuMemcpyDtoH_v2_(WHERE, void *dst, CUdeviceptr src, size_t n)
 {
     CUresult r = n > 0 ? device_side_(src) : CUDA_SUCCESS;
-    return r != CUDA_SUCCESS ? r : copy_linear(h, pt, mode, dst, ptr_(src), n);
+    return r != CUDA_SUCCESS ? r : linear_(h, pt, mode, dst, true, ptr_(src), false, n);
 }
 SYNC(cuMemcpyDtoH_v2, (void *dst, CUdeviceptr src, size_t n), dst, src, n)
 ASYNC(cuMemcpyDtoHAsync_v2, cuMemcpyDtoH_v2,
@@ -164,7 +177,11 @@ CUresult copy_box(WHERE, const struct copy_side *src, const struct copy_side *ds
     if (!sane_(width, height, depth) || !sane_(src->x, src->y + 1, src->z + 1) ||
         !sane_(dst->x, dst->y + 1, dst->z + 1))
         return CUDA_ERROR_INVALID_VALUE;
-    struct device_copy copy = {.width = width, .height = height, .depth = depth};
+    struct device_copy copy = {.width = width,
+                               .height = height,
+                               .depth = depth,
+                               .src_host = src->type == CU_MEMORYTYPE_HOST,
+                               .dst_host = dst->type == CU_MEMORYTYPE_HOST};
     char *from, *to;
     r = locate_(src, width, height, depth, &from, &copy.src_pitch, &copy.src_slice);
     if (r == CUDA_SUCCESS)

@@ -149,7 +149,8 @@ WEIR_API CUresult cuMemHostUnregister(void *p)
         return r;
     if (p == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    return driver_from_mem(mem_unregister(p));
+    r = driver_from_device(c, device_context_sync(c->device)); /* copies may be at it */
+    return r != CUDA_SUCCESS ? r : driver_from_mem(mem_unregister(p));
 }
 
 WEIR_API CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *out, void *p, unsigned int flags)

@@ -1,14 +1,16 @@
 /* Memory sets: rows, rectangles and boxes of one byte value. */
 #include "internal.h"
 
-/* Waits after a synchronous set in the thread's own stream: only page-locked memory is waited for
- * (spec Y3). */
+/* Waits after a synchronous set in the thread's own stream: page-locked and managed memory are
+ * waited for (spec Y3). */
 static cudaError_t settle(const void *ptr, cudaStream_t stream)
 {
     CUmemorytype type = CU_MEMORYTYPE_DEVICE;
+    unsigned managed = 0;
 
     CU_TRY(CU(cuPointerGetAttribute, &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)ptr));
-    if (type == CU_MEMORYTYPE_HOST)
+    CU_TRY(CU(cuPointerGetAttribute, &managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, (CUdeviceptr)ptr));
+    if (type == CU_MEMORYTYPE_HOST || managed)
         CU_TRY(CU(cuStreamSynchronize, stream));
     return cudaSuccess;
 }

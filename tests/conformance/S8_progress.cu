@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <random>
 #include <vector>
 
@@ -397,6 +398,7 @@ static void grids_at_once()
 
 int main()
 {
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); /* GPUs put streams into few queues */
     void *driver = dlopen("libcuda.so.1", RTLD_LAZY);
     if (driver != nullptr && dlsym(driver, "weir_last_message") != nullptr)
         streams = 256;
