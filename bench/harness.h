@@ -74,7 +74,7 @@ struct bench_queue {
 struct bench {
     const char *name;  /* of the row */
     const char *title; /* what it is, with its size */
-    const char *cl;    /* folder of its kernel.cl */
+    const char *cl;    /* folder of its kernel.cl, NULL: OpenCL has no such thing */
     int n, quick_n;    /* size in the table, size when only results are checked */
     double tolerance;  /* of a result, relative to the largest of its array */
     double

@@ -31,7 +31,14 @@
     X(mandelbrot)                                                                                  \
     X(transpose)                                                                                   \
     X(scan)                                                                                        \
-    X(spmv)
+    X(spmv)                                                                                        \
+    X(spmv_warp)                                                                                   \
+    X(bitonic)                                                                                     \
+    X(gemm_tensor)                                                                                 \
+    X(softmax)                                                                                     \
+    X(layer_norm)                                                                                  \
+    X(sha256)                                                                                      \
+    X(bfs)
 #define DECLARE(name) extern const struct bench bench_##name;
 #define ADDRESS(name) &bench_##name,
 BENCHES(DECLARE)

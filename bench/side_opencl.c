@@ -148,6 +148,8 @@ double bench_run_opencl(const struct bench *bench, struct bench_problem *problem
 {
     struct cl_queue queue = {.base = {launch, zero}, .bench = bench, .problem = problem};
     cl_int error;
+    if (!bench->cl)
+        bench_stop("no tensor cores");
     find_device(&queue);
     if (bench->needs_shuffle) {
         static char extensions[8192];

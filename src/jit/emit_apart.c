@@ -178,13 +178,21 @@ static void check_(struct emit *e, const struct access *a, const struct apart *w
         mem_fault_if(e, LLVMBuildICmp(b, LLVMIntNE, low, c64(e, 0), ""), mask_bits(e), w->base);
         return;
     }
+    /* first all lanes at once, active or not */
     LLVMValueRef at = all_(e, w);
-    LLVMTypeRef t = LLVMGetElementType(LLVMTypeOf(at));
+    LLVMTypeRef v = LLVMTypeOf(at), t = LLVMGetElementType(v);
+    LLVMValueRef any = intrinsic(e, "llvm.vector.reduce.or", &v, 1, &at, 1);
+    any = LLVMBuildAnd(b, any, LLVMConstInt(t, natural - 1, false), "");
+    LLVMBasicBlockRef some = new_bb(e, "odd"), none = new_bb(e, "even");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, any, LLVMConstNull(t), ""), none, some);
+    LLVMPositionBuilderAtEnd(b, some);
     LLVMValueRef low = splat(e, LLVMConstInt(t, natural - 1, false), JIT_WARP);
-    LLVMValueRef odd = LLVMBuildICmp(b, LLVMIntNE, LLVMBuildAnd(b, at, low, ""),
-                                     LLVMConstNull(LLVMTypeOf(at)), "");
+    LLVMValueRef odd =
+        LLVMBuildICmp(b, LLVMIntNE, LLVMBuildAnd(b, at, low, ""), LLVMConstNull(v), "");
     LLVMValueRef lanes = LLVMBuildAnd(b, bits_of(e, odd), mask_bits(e), "");
     mem_fault_if(e, LLVMBuildICmp(b, LLVMIntNE, lanes, c32(e, 0), ""), lanes, NULL);
+    LLVMBuildBr(b, none);
+    LLVMPositionBuilderAtEnd(b, none);
 }
 
 /* ---- gather and scatter ---------------------------------------------------------------------- */
@@ -340,6 +348,35 @@ bool apart_likely(struct emit *e, const struct access *a, struct likely *l)
     l->seg = likely_segment_(a);
     if (l->seg == SEG_NONE)
         return false;
-    l->near = neighbours_(e, a, &l->at, l->seg, l->first);
+    if (a->shape.hint_seg != SEG_NONE) {
+        l->near = neighbours_(e, a, &l->at, l->seg, l->first);
+        return true;
+    }
+    /* nothing speaks for it: a look at two lanes comes first */
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef v = l->at.index ? l->at.index : l->at.at;
+    LLVMValueRef step = LLVMConstInt(LLVMGetElementType(LLVMTypeOf(v)),
+                                     mem_natural(a) / (l->at.index ? l->at.scale : 1), false);
+    LLVMValueRef next = LLVMBuildAdd(b, LLVMBuildExtractElement(b, v, c32(e, 0), ""), step, "");
+    LLVMValueRef near =
+        LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildExtractElement(b, v, c32(e, 1), ""), next, "");
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(b), look = new_bb(e, "look"),
+                      join = new_bb(e, "looked");
+    for (int s = 0; s < nsegs(l->seg); s++)
+        l->first[s] = LLVMGetPoison(e->ptr);
+    LLVMBuildCondBr(b, near, look, join);
+    LLVMPositionBuilderAtEnd(b, look);
+    LLVMValueRef first[MAX_SEGS], all = neighbours_(e, a, &l->at, l->seg, first);
+    look = LLVMGetInsertBlock(b);
+    LLVMBuildBr(b, join);
+    LLVMPositionBuilderAtEnd(b, join);
+    LLVMBasicBlockRef in[2] = {from, look};
+    l->near = LLVMBuildPhi(b, e->i1, "");
+    LLVMAddIncoming(l->near, (LLVMValueRef[]){LLVMConstInt(e->i1, 0, false), all}, in, 2);
+    for (int s = 0; s < nsegs(l->seg); s++) {
+        LLVMValueRef none = l->first[s];
+        l->first[s] = LLVMBuildPhi(b, e->ptr, "");
+        LLVMAddIncoming(l->first[s], (LLVMValueRef[]){none, first[s]}, in, 2);
+    }
     return true;
 }

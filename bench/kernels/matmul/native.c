@@ -57,11 +57,8 @@ static void micro_tile(const float *restrict a, const float *restrict panel, flo
     }
 }
 
-static void native(const struct bench_problem *p)
+static void multiply(const float *a, const float *b, float *c, int n)
 {
-    int n = p->n;
-    const float *a = p->array[0].data, *b = p->array[1].data;
-    float *c = p->array[2].data;
 #pragma omp parallel
     {
         float *panel = aligned_alloc(64, (size_t)n * COLUMNS * sizeof(float));
@@ -79,6 +76,57 @@ static void native(const struct bench_problem *p)
         free(panel);
     }
 }
+
+static void native(const struct bench_problem *p)
+{
+    multiply(p->array[0].data, p->array[1].data, p->array[2].data, p->n);
+}
+
+/* The same of matrices of half precision, which lie two in an int. */
+static void make_half(struct bench_problem *p)
+{
+    uint32_t seed = 3;
+    size_t count = (size_t)p->n * (size_t)p->n;
+    for (int i = 0; i < 2; i++) {
+        _Float16 *m = bench_add(p, BENCH_INT, count / 2, 0);
+        for (size_t j = 0; j < count; j++)
+            m[j] = (_Float16)bench_random(&seed, 0, 1);
+    }
+    bench_add(p, BENCH_FLOAT, count, 1);
+}
+
+static void device_tensor(struct bench_queue *q, const struct bench_problem *p)
+{
+    BENCH_LAUNCH(q, "gemm_tensor", p->n / 128, p->n / 32, 128, 1, BENCH_ARRAY(0), BENCH_ARRAY(1),
+                 BENCH_ARRAY(2), BENCH_INT_ARG(p->n));
+}
+
+static void native_half(const struct bench_problem *p)
+{
+    size_t count = (size_t)p->n * (size_t)p->n;
+    float *wide = aligned_alloc(64, 2 * count * sizeof(float));
+    if (!wide)
+        bench_stop("no memory");
+    for (int i = 0; i < 2; i++) {
+        const _Float16 *m = p->array[i].data;
+#pragma omp parallel for simd
+        for (size_t j = 0; j < count; j++)
+            wide[(size_t)i * count + j] = (float)m[j];
+    }
+    multiply(wide, wide + count, p->array[2].data, p->n);
+    free(wide);
+}
+
+const struct bench bench_gemm_tensor = {
+    .name = "gemm_tensor",
+    .title = "matrix product by tensor cores, 1024², half inputs",
+    .n = 1024,
+    .quick_n = 128,
+    .tolerance = 1e-5,
+    .make = make_half,
+    .device = device_tensor,
+    .native = native_half,
+};
 
 #define ROW(row, text, launches)                                                                   \
     const struct bench bench_##row = {                                                             \

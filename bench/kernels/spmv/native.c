@@ -30,6 +30,13 @@ static void device(struct bench_queue *q, const struct bench_problem *p)
                  BENCH_ARRAY(2), BENCH_ARRAY(3), BENCH_ARRAY(4), BENCH_INT_ARG(p->n));
 }
 
+static void device_warp(struct bench_queue *q, const struct bench_problem *p)
+{
+    BENCH_LAUNCH(q, "spmv_warp", (p->n * 32 + BLOCK - 1) / BLOCK, 1, BLOCK, 1, BENCH_ARRAY(0),
+                 BENCH_ARRAY(1), BENCH_ARRAY(2), BENCH_ARRAY(3), BENCH_ARRAY(4),
+                 BENCH_INT_ARG(p->n));
+}
+
 static void native(const struct bench_problem *p)
 {
     const int *restrict start = p->array[0].data, *restrict column = p->array[1].data;
@@ -47,12 +54,25 @@ static void native(const struct bench_problem *p)
 
 const struct bench bench_spmv = {
     .name = "spmv",
-    .title = "CSR matrix-vector, 2^19 rows, 8 Mi elements",
+    .title = "CSR matrix-vector by thread, 2^19 rows, 8 Mi",
     .cl = "spmv",
     .n = 1 << 19,
     .quick_n = 5000,
     .tolerance = 1e-5,
     .make = make,
     .device = device,
+    .native = native,
+};
+
+const struct bench bench_spmv_warp = {
+    .name = "spmv_warp",
+    .title = "CSR matrix-vector by warp, 2^19 rows, 8 Mi",
+    .cl = "spmv",
+    .n = 1 << 19,
+    .quick_n = 5000,
+    .tolerance = 1e-5,
+    .needs_shuffle = 1,
+    .make = make,
+    .device = device_warp,
     .native = native,
 };
