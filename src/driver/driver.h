@@ -109,8 +109,10 @@ struct CUarray_st {
 
 struct CUmemPoolHandle_st {
     uint32_t tag;
-    int ordinal; /* of its device, as the program counts */
-    struct pool *pool;
+    int ordinal;                                   /* of its device, as the program counts */
+    struct pool *pool;                             /* NULL: another process's pool, */
+    struct mem_file *imported;                     /* whose memory this is */
+    _Atomic uint64_t used_high, reserved_high;     /* bytes, of an imported pool */
     CUmemPoolProps props;                          /* as asked for */
     _Atomic unsigned char access[MEM_MAX_DEVICES]; /* CUmemAccess_flags of devices but its own */
     struct CUmemPoolHandle_st *next;               /* older */

@@ -60,14 +60,14 @@ WEIR_API CUresult cuMemFree_v2(CUdeviceptr at)
         return CUDA_SUCCESS;
     struct mem_info info;
     if (!mem_find((void *)(uintptr_t)at, &info) || info.base != at ||
-        (info.kind != MEM_DEVICE && info.kind != MEM_MANAGED))
+        (info.kind & (MEM_DEVICE | MEM_MANAGED | MEM_POOL)) == 0)
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "cuMemFree: 0x%llx is not the start of an allocation of this kind",
                             (unsigned long long)at);
     r = driver_from_device(c, device_context_sync(c->device));
     if (r != CUDA_SUCCESS)
         return r;
-    return driver_from_mem(mem_free((void *)(uintptr_t)at, MEM_DEVICE | MEM_MANAGED));
+    return driver_from_mem(mem_free((void *)(uintptr_t)at, MEM_DEVICE | MEM_MANAGED | MEM_POOL));
 }
 
 WEIR_API CUresult cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned int flags)
@@ -265,7 +265,7 @@ static CUresult pointer_attribute_(void *out, CUpointer_attribute which, const s
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: *(unsigned *)out = 0; return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: *(int *)out = 3; return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-        *(void **)out = i->kind == MEM_POOL ? i->user : NULL;
+        *(void **)out = i->kind == MEM_POOL && handle_live(i->user, TAG_POOL) ? i->user : NULL;
         return CUDA_SUCCESS;
     default: return CUDA_ERROR_NOT_SUPPORTED;
     }

@@ -30,6 +30,13 @@ void textures_destroy(CUcontext c);
  */
 
 CUresult pool_check(CUmemoryPool h);
+/* A handle for another process's pool, which is its file and owns it from now on. */
+CUmemoryPool pool_adopt(struct mem_file *f, CUdevice dev);
+/* Of imported pools (pool_ipc.c): the attributes; something was imported; unmaps all of it. */
+CUresult imported_get(CUmemoryPool h, CUmemPool_attribute which, void *value);
+CUresult imported_set(CUmemoryPool h, CUmemPool_attribute which, const void *value);
+void imported_grown(CUmemoryPool h);
+void imported_clear(CUmemoryPool h);
 /* A device's default pool, made at first use. */
 CUresult pool_standard(CUdevice dev, CUmemoryPool *out);
 /* The device begins anew: the program's pools are gone, the default one is empty. */

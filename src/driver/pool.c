@@ -102,6 +102,31 @@ CUresult pool_check(CUmemoryPool h)
     return handle_live(h, TAG_POOL) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+/* A pool of this process, which can give memory out. */
+static CUresult check_own_(CUmemoryPool h)
+{
+    if (WEIR_LIKELY(handle_live(h, TAG_POOL) && h->pool != NULL))
+        return CUDA_SUCCESS;
+    return pool_check(h) == CUDA_SUCCESS
+               ? driver_error(CUDA_ERROR_INVALID_VALUE,
+                              "an imported pool gives no memory out: its own process does")
+               : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUmemoryPool pool_adopt(struct mem_file *f, CUdevice dev)
+{
+    CUmemoryPool h = handle_new(TAG_POOL, sizeof *h);
+    h->imported = f;
+    h->ordinal = dev;
+    h->props = (CUmemPoolProps){.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                .location = {CU_MEM_LOCATION_TYPE_DEVICE, dev}};
+    pthread_mutex_lock(&all.lock);
+    h->next = all.pools;
+    all.pools = h;
+    pthread_mutex_unlock(&all.lock);
+    return h;
+}
+
 /* Ends a handle; the pool lives on while its memory does. The lock is held. */
 static void end_(CUmemoryPool h)
 {
@@ -111,7 +136,10 @@ static void end_(CUmemoryPool h)
     *at = h->next;
     CUmemoryPool current = h;
     atomic_compare_exchange_strong(&all.device[h->ordinal].current, &current, NULL);
-    pool_destroy(h->pool);
+    if (h->pool != NULL)
+        pool_destroy(h->pool);
+    else
+        file_close(h->imported); /* what is mapped of it stays */
     handle_free(h);
 }
 
@@ -125,7 +153,10 @@ void pools_reset(CUdevice dev)
         next = h->next;
         if (h->ordinal != dev)
             continue;
-        pool_clear(h->pool);
+        if (h->pool != NULL)
+            pool_clear(h->pool);
+        else
+            imported_clear(h);
         if (h != standard)
             end_(h);
     }
@@ -224,7 +255,7 @@ WEIR_API CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool h)
 {
     CUresult r = device_check(dev);
     if (r == CUDA_SUCCESS)
-        r = pool_check(h);
+        r = check_own_(h);
     if (r != CUDA_SUCCESS)
         return r;
     if (h->ordinal != dev)
@@ -289,7 +320,7 @@ static CUresult alloc_(CUdeviceptr *out, size_t bytes, CUmemoryPool h, bool pt, 
         return r;
     if (out == NULL || bytes == 0)
         return CUDA_ERROR_INVALID_VALUE;
-    r = h != NULL ? pool_check(h) : pool_current_(c->ordinal, &h);
+    r = h != NULL ? check_own_(h) : pool_current_(c->ordinal, &h);
     if (WEIR_UNLIKELY(r != CUDA_SUCCESS))
         return r;
     void *at;
@@ -333,8 +364,8 @@ static CUresult free_(CUdeviceptr at, bool pt, CUstream stream)
     if (mem_kind_of(p, NULL) == MEM_MANAGED)
         return driver_error(CUDA_ERROR_NOT_SUPPORTED,
                             "cuMemFreeAsync: managed memory is not freed in stream order");
-    /* What cuMemAlloc made may be freed in stream order, too. */
-    if (mem_retire(p, MEM_DEVICE) == MEM_OK)
+    /* What cuMemAlloc made may be freed in stream order, too; so is what was imported. */
+    if (mem_retire(p, MEM_DEVICE | MEM_POOL) == MEM_OK)
         return driver_from_device(c, device_call(s, free_retired_, p));
     return driver_error(CUDA_ERROR_INVALID_VALUE,
                         "cuMemFreeAsync: 0x%llx is not the start of memory of cuMemAllocAsync or "
@@ -356,7 +387,7 @@ WEIR_API CUresult cuMemPoolTrimTo(CUmemoryPool h, size_t keep)
     CUresult r = driver_ready();
     if (r == CUDA_SUCCESS)
         r = pool_check(h);
-    if (r == CUDA_SUCCESS)
+    if (r == CUDA_SUCCESS && h->pool != NULL) /* an imported pool has nothing to give back */
         pool_trim(h->pool, keep);
     return r;
 }
@@ -376,6 +407,8 @@ WEIR_API CUresult cuMemPoolSetAttribute(CUmemoryPool h, CUmemPool_attribute whic
         return r;
     if (value == NULL)
         return CUDA_ERROR_INVALID_VALUE;
+    if (h->pool == NULL)
+        return imported_set(h, which, value);
     switch (which) {
     case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
     case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
@@ -407,6 +440,8 @@ WEIR_API CUresult cuMemPoolGetAttribute(CUmemoryPool h, CUmemPool_attribute whic
         return r;
     if (value == NULL)
         return CUDA_ERROR_INVALID_VALUE;
+    if (h->pool == NULL)
+        return imported_get(h, which, value);
     struct pool_figures f;
     pool_get_usage(h->pool, &f);
     switch (which) {

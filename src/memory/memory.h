@@ -217,6 +217,11 @@ enum mem_status mem_export(const void *address, struct share_handle *out);
 enum file_status mem_import(const struct share_handle *h, int device, const void *owner,
                             void **out);
 
+/* Maps a part of a file's content, not charged to anybody, as an allocation of the kind, device,
+ * owner and user that `like` says. The file may be closed afterwards. */
+enum mem_status mem_map_part(const struct mem_file *f, uint64_t offset, uint64_t bytes,
+                             const struct mem_info *like, void **out);
+
 /* ---- addresses and pages apart (virtual.c) ------------------------------------------------------
  * Reservations hold addresses, files hold pages; mappings bring them together, in whole multiples
  * of MEM_GRANULE. */

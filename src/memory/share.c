@@ -129,36 +129,48 @@ static struct record *place(struct space *s, uint64_t bytes)
     return r;
 }
 
-enum file_status mem_import(const struct share_handle *h, int device, const void *owner, void **out)
+enum mem_status mem_map_part(const struct mem_file *f, uint64_t offset, uint64_t bytes,
+                             const struct mem_info *like, void **out)
 {
     struct space *s = space_of(MEM_MAPPINGS);
-    struct mem_file *f;
-    enum file_status status = file_open(h, &f);
-    if (status != FILE_OK)
-        return status;
-    if (space_of(f->note->device) != NULL && f->note->device >= 0)
-        device = f->note->device;             /* the same device, as both processes count them */
-    uint64_t within = h->offset % SPACE_PAGE; /* the mapping starts with a whole page */
+    if (bytes == 0 || offset > f->bytes || bytes > f->bytes - offset)
+        return MEM_INVALID;
+    uint64_t within = offset % SPACE_PAGE; /* the mapping starts with a whole page */
+    uint64_t whole = (within + bytes + SPACE_PAGE - 1) & ~(SPACE_PAGE - 1);
     pthread_mutex_lock(&s->lock);
-    struct record *r = h->bytes > 0 ? place(s, within + h->bytes) : NULL;
-    if (r != NULL && file_map(f, (void *)r->info.base, h->offset - within,
-                              (r->span + SPACE_PAGE - 1) & ~(SPACE_PAGE - 1), true) == NULL) {
+    struct record *r = place(s, within + bytes);
+    if (r != NULL && file_map(f, (void *)r->info.base, offset - within, whole, true) == NULL) {
         space_drop_chunks(s, r->info.base, r->chunks);
         space_drop_record(s, r);
         r = NULL;
     }
     if (r != NULL) {
-        r->info = (struct mem_info){.kind = MEM_IMPORTED,
-                                    .device = device,
+        r->info = (struct mem_info){.kind = like->kind,
+                                    .device = like->device,
                                     .flags = MEM_READ_WRITE,
                                     .base = r->info.base + within,
-                                    .size = h->bytes,
+                                    .size = bytes,
                                     .serial = memory_serial(),
-                                    .owner = owner,
+                                    .owner = like->owner,
+                                    .user = like->user,
                                     .made = mem_site_now()};
         *out = (void *)r->info.base;
     }
     pthread_mutex_unlock(&s->lock);
+    return r != NULL ? MEM_OK : MEM_OUT_OF_MEMORY;
+}
+
+enum file_status mem_import(const struct share_handle *h, int device, const void *owner, void **out)
+{
+    struct mem_file *f;
+    enum file_status status = file_open(h, &f);
+    if (status != FILE_OK)
+        return status;
+    struct mem_info like = {.kind = MEM_IMPORTED, .device = device, .owner = owner};
+    if (space_of(f->note->device) != NULL && f->note->device >= 0)
+        like.device = f->note->device; /* the same device, as both processes count them */
+    if (mem_map_part(f, h->offset, h->bytes, &like, out) != MEM_OK)
+        status = FILE_REFUSED;
     file_close(f);
-    return r != NULL ? FILE_OK : FILE_REFUSED;
+    return status;
 }

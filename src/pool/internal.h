@@ -199,6 +199,7 @@ void spare_put(struct pool_shard *s, struct block *b);
 struct pool {
     struct pool_config config;
     struct map *map;
+    struct mem_file *shared;    /* of a pool that other processes can import; else NULL */
     int file;                   /* of a shared pool, else -1 */
     pthread_mutex_t lock;       /* of what follows, but for the atomic ones */
     struct pool_shard **shards; /* [0] is the common one */

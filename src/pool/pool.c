@@ -125,30 +125,30 @@ void pool_stream_ended(void *stream)
 
 static const struct mem_borrower borrower;
 
-static int open_file(const struct pool_config *config, struct diag *d)
+/* As large as the device's range, for the bytes to lie where they lie there. */
+static struct mem_file *open_file(const struct pool_config *config, struct diag *d)
 {
     uint64_t base, bytes;
-    int file = memfd_create("weir-pool", MFD_CLOEXEC);
-    if (file < 0 || !mem_range(config->device, &base, &bytes) || ftruncate(file, (off_t)bytes)) {
+    struct mem_file *f = NULL;
+    if (mem_range(config->device, &base, &bytes))
+        f = file_new(FILE_POOL, config->device, bytes, 1);
+    if (f == NULL)
         diag_set(d, 0, 0, "cannot make a file in memory for a pool: %s", strerror(errno));
-        if (file >= 0)
-            close(file);
-        return -1;
-    }
-    return file;
+    return f;
 }
 
 struct pool *pool_new(const struct pool_config *config, struct diag *d)
 {
     if (!map_open(config->device, d))
         return NULL;
-    int file = config->shared ? open_file(config, d) : -1;
-    if (config->shared && file < 0)
+    struct mem_file *shared = config->shared ? open_file(config, d) : NULL;
+    if (config->shared && shared == NULL)
         return NULL;
     struct pool *p = xcalloc(1, sizeof *p);
     p->config = *config;
     p->map = &maps[config->device];
-    p->file = file;
+    p->shared = shared;
+    p->file = shared != NULL ? shared->fd : -1;
     p->low = UINT64_MAX;
     pthread_mutex_init(&p->lock, NULL);
     for (int i = 0; i < POOL_SWITCHES; i++)
@@ -225,8 +225,8 @@ static void finish(struct pool *p)
             free(s);
     }
     free(p->shards);
-    if (p->file >= 0)
-        close(p->file);
+    if (p->shared != NULL)
+        file_close(p->shared);
     pthread_mutex_unlock(&p->lock);
     pthread_mutex_destroy(&p->lock);
     free(p);
@@ -307,7 +307,7 @@ void pool_synchronized(void)
         atomic_store(&pool_freed, true);
 }
 
-int pool_file(const struct pool *p) { return p->file; }
+struct mem_file *pool_file(const struct pool *p) { return p->shared; }
 
 /* ---- what an address is ---------------------------------------------------------------------- */
 

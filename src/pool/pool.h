@@ -94,9 +94,9 @@ void pool_synchronized(void);
 /* Gives whole free chunks back to the system as long as `keep` bytes stay reserved, as far as the
  * host has synchronized with their frees. */
 void pool_trim(struct pool *p, uint64_t keep);
-/* The file behind a shared pool, which holds each byte at its offset from the device's range; -1.
- */
-int pool_file(const struct pool *p);
+/* The file behind a shared pool, which holds each byte at its offset from the device's range; NULL
+ * when it has none. */
+struct mem_file *pool_file(const struct pool *p);
 
 /* ---- switches and figures -------------------------------------------------------------------- */
 

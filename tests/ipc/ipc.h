@@ -14,12 +14,30 @@ struct control {
     unsigned long rounds; /* of work that the other program has done */
     CUipcMemHandle mem[HANDLES];
     CUipcEventHandle event[HANDLES];
-    int fd; /* a descriptor that was inherited, or -1 */
+    CUmemPoolPtrExportData data[HANDLES];
+    int fd; /* of a pool: a descriptor that the other program inherits, or its own */
 };
 
 static inline CUresult open_mem(CUdeviceptr *p, const CUipcMemHandle *h)
 {
     return cuIpcOpenMemHandle(p, *h, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+}
+
+/* A pool whose memory other processes can import. */
+static inline CUmemoryPool shared_pool(void)
+{
+    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                            .handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                            .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
+    CUmemoryPool pool = NULL;
+    NEED(cuMemPoolCreate(&pool, &props));
+    return pool;
+}
+
+static inline CUresult import_pool(CUmemoryPool *pool, int fd)
+{
+    return cuMemPoolImportFromShareableHandle(pool, (void *)(intptr_t)fd,
+                                              CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
 }
 
 static inline unsigned read_u32(CUdeviceptr p)

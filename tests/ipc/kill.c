@@ -1,6 +1,7 @@
 /* Processes killed at any point while the other one works: the other goes on, its memory is whole,
  * and nothing stays behind. Arguments: the other program, and how often (default 12). */
 #include <dirent.h>
+#include <fcntl.h>
 
 #include "ipc/ipc.h"
 
@@ -118,6 +119,74 @@ static void recorders(int times, CUfunction f)
     OK(cuMemFree(p));
 }
 
+/* Kills processes that import from our pool, which we use meanwhile. */
+static void importers(int times, CUfunction f)
+{
+    static const size_t sizes[HANDLES] = {64, 6000, 1 << 20, 5 << 20};
+    CUmemoryPool pool = shared_pool();
+    CUdeviceptr p[HANDLES], more;
+    int fd;
+    OK(cuMemPoolExportToShareableHandle(&fd, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    control->fd = dup(fd); /* this one is inherited */
+    for (int i = 0; i < HANDLES; i++) {
+        OK(cuMemAllocFromPoolAsync(&p[i], sizes[i], pool, NULL));
+        OK(cuMemPoolExportPointer(&control->data[i], p[i]));
+    }
+    OK(cuCtxSynchronize());
+    for (unsigned n = 0; n < (unsigned)times; n++) {
+        control->turn = control->stop = 0;
+        pid_t pid = start_process(other, "import", control_fd);
+        CHECK(await_turn(&control->turn, 1));
+        for (int i = 0; i < HANDLES; i++)
+            OK(store(f, p[i], n + (unsigned)i, NULL));
+        OK(cuMemAllocFromPoolAsync(&more, 3 << 20, pool, NULL));
+        OK(store(f, more, n, NULL));
+        usleep(some_us(2000));
+        kill(pid, SIGKILL);
+        CHECK_EQ_INT(end_of(pid), 1000 + SIGKILL);
+        CHECK_EQ_INT(read_u32(more), n);
+        OK(cuMemFreeAsync(more, NULL));
+        for (int i = 0; i < HANDLES; i++) {
+            CHECK_EQ_INT(read_u32(p[i]), n + (unsigned)i);
+            CHECK_EQ_INT(read_u32(p[i] + 8), i);
+        }
+    }
+    for (int i = 0; i < HANDLES; i++)
+        OK(cuMemFreeAsync(p[i], NULL));
+    OK(cuMemPoolDestroy(pool));
+    close(fd);
+    close(control->fd);
+}
+
+/* Kills processes whose pool we import from: what is imported stays. */
+static void lenders(int times, CUfunction f)
+{
+    for (int n = 0; n < times; n++) {
+        control->turn = control->stop = 0;
+        pid_t pid = start_process(other, "lend", control_fd);
+        CHECK(await_turn(&control->turn, 1));
+        char path[64];
+        snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, control->fd);
+        int fd = open(path, O_RDWR);
+        CHECK(fd >= 0);
+        CUmemoryPool pool;
+        CUdeviceptr p[HANDLES];
+        OK(import_pool(&pool, fd));
+        for (int i = 0; i < HANDLES; i++)
+            OK(cuMemPoolImportPointer(&p[i], pool, &control->data[i]));
+        usleep(some_us(4000));
+        kill(pid, SIGKILL);
+        CHECK_EQ_INT(end_of(pid), 1000 + SIGKILL);
+        for (int i = 0; i < HANDLES; i++) {
+            OK(store(f, p[i], 300 + (unsigned)n, NULL));
+            CHECK_EQ_INT(read_u32(p[i]), 300 + n);
+            OK(cuMemFree(p[i]));
+        }
+        OK(cuMemPoolDestroy(pool));
+        close(fd);
+    }
+}
+
 int main(int argc, char **argv)
 {
     other = argc > 1 ? argv[1] : "";
@@ -129,6 +198,8 @@ int main(int argc, char **argv)
     users(times, f);
     owners(times, f);
     recorders(times, f);
+    importers(times, f);
+    lenders(times, f);
     CHECK_EQ_INT(left_in("/dev/shm"), before);
     return check_done();
 }

@@ -92,6 +92,47 @@ static void record(struct control *c, CUfunction f)
     NEED(cuEventDestroy(e));
 }
 
+/* Imports, uses and frees memory of the first program's pool, over and over. */
+static void import(struct control *c, CUfunction f)
+{
+    CUmemoryPool pool;
+    NEED(import_pool(&pool, c->fd));
+    while (!__atomic_load_n(&c->stop, __ATOMIC_RELAXED)) {
+        CUdeviceptr p[HANDLES];
+        for (int i = 0; i < HANDLES; i++) {
+            NEED(cuMemPoolImportPointer(&p[i], pool, &c->data[i]));
+            NEED(store(f, p[i] + 8, (unsigned)i, NULL));
+            NEED(cuMemFreeAsync(p[i], NULL));
+        }
+        NEED(cuCtxSynchronize());
+        __atomic_add_fetch(&c->rounds, 1, __ATOMIC_SEQ_CST);
+        set_turn(&c->turn, 1);
+    }
+}
+
+/* Allocates from a pool that it exports, works, and frees, over and over. */
+static void lend(struct control *c, CUfunction f)
+{
+    static const size_t sizes[HANDLES] = {64, 6000, 1 << 20, 5 << 20};
+    CUmemoryPool pool = shared_pool();
+    NEED(cuMemPoolExportToShareableHandle(&c->fd, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                          0));
+    while (!__atomic_load_n(&c->stop, __ATOMIC_RELAXED)) {
+        CUdeviceptr p[HANDLES];
+        for (int i = 0; i < HANDLES; i++) {
+            NEED(cuMemAllocFromPoolAsync(&p[i], sizes[i], pool, NULL));
+            NEED(cuMemPoolExportPointer(&c->data[i], p[i]));
+            NEED(store(f, p[i], 60 + (unsigned)i, NULL));
+        }
+        NEED(cuCtxSynchronize());
+        set_turn(&c->turn, 1);
+        usleep(2000);
+        for (int i = 0; i < HANDLES; i++)
+            NEED(cuMemFreeAsync(p[i], NULL));
+        NEED(cuCtxSynchronize());
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct control *c = shared_open(sizeof *c, atoi(argv[2]));
@@ -109,5 +150,9 @@ int main(int argc, char **argv)
         stall(c, kernel(m, "spin"));
     else if (strcmp(argv[1], "record") == 0)
         record(c, f);
+    else if (strcmp(argv[1], "import") == 0)
+        import(c, f);
+    else if (strcmp(argv[1], "lend") == 0)
+        lend(c, f);
     return check_failed_ != 0;
 }
