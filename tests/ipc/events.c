@@ -137,5 +137,6 @@ int main(int argc, char **argv)
     alone();
     orphans();
     both_record();
+    OK(cuDevicePrimaryCtxReset(0)); /* what is left then is a leak */
     return check_done();
 }

@@ -154,5 +154,6 @@ int main(int argc, char **argv)
         import(c, f);
     else if (strcmp(argv[1], "lend") == 0)
         lend(c, f);
+    OK(cuDevicePrimaryCtxReset(0));
     return check_failed_ != 0;
 }
