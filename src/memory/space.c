@@ -286,7 +286,7 @@ static struct record *large_alloc(struct space *s, uint64_t bytes)
 
 static void partial_add(struct space *s, struct slab *slab)
 {
-    struct slab **list = &s->partial[slab->size_class];
+    struct slab **list = &s->partial[slab->list];
     slab->prev = NULL;
     slab->next = *list;
     if (*list != NULL)
@@ -299,7 +299,7 @@ static void partial_remove(struct space *s, struct slab *slab)
     if (slab->prev != NULL)
         slab->prev->next = slab->next;
     else
-        s->partial[slab->size_class] = slab->next;
+        s->partial[slab->list] = slab->next;
     if (slab->next != NULL)
         slab->next->prev = slab->prev;
     slab->next = slab->prev = NULL;
@@ -310,7 +310,7 @@ static bool slab_full(const struct slab *slab)
     return slab->free_head == UINT32_MAX && slab->fresh == slab->objects;
 }
 
-static struct slab *slab_new(struct space *s, uint32_t size_class)
+static struct slab *slab_new(struct space *s, uint32_t size_class, uint32_t list)
 {
     uint64_t first, bytes = class_bytes(size_class);
     if (!space_take_chunks(s, 1, SPACE_CHUNK, &first))
@@ -323,6 +323,7 @@ static struct slab *slab_new(struct space *s, uint32_t size_class)
     slab->stride = (uint32_t)stride;
     slab->objects = (uint32_t)((SPACE_CHUNK - SPACE_PAGE) / stride);
     slab->size_class = size_class;
+    slab->list = list;
     slab->guarded = guarded;
     slab->free_head = UINT32_MAX;
     if (!guarded && !set_access(slab->base, SPACE_CHUNK - SPACE_PAGE, true)) {
@@ -346,7 +347,9 @@ static void slab_release(struct space *s, struct slab *slab)
     free(slab);
 }
 
-static struct record *slab_alloc(struct space *s, uint64_t bytes)
+/* What other processes may be given has slabs of its own: what else is in a slab would be theirs to
+ * see then, and would be moved when it is shared, whoever is at it. */
+static struct record *slab_alloc(struct space *s, uint64_t bytes, enum mem_kind kind)
 {
     uint32_t size_class = class_of(bytes);
     uint64_t rounded = class_bytes(size_class);
@@ -354,8 +357,9 @@ static struct record *slab_alloc(struct space *s, uint64_t bytes)
         return NULL;
     if (s->used + s->cached + rounded > s->capacity)
         cache_trim(s, s->capacity - s->used - rounded);
-    struct slab *slab = s->partial[size_class];
-    if (slab == NULL && (slab = slab_new(s, size_class)) == NULL)
+    uint32_t list = kind == MEM_DEVICE ? size_class : SPACE_CLASSES + size_class;
+    struct slab *slab = s->partial[list];
+    if (slab == NULL && (slab = slab_new(s, size_class, list)) == NULL)
         return NULL;
     uint32_t index = slab->free_head;
     if (index != UINT32_MAX) {
@@ -393,7 +397,7 @@ static void slab_free(struct space *s, struct slab *slab, struct record *r)
 /* Releases the slabs that were kept though empty. */
 static void slabs_trim(struct space *s)
 {
-    for (uint32_t c = 0; c < SPACE_CLASSES; c++)
+    for (uint32_t c = 0; c < SPACE_LISTS; c++)
         for (struct slab *slab = s->partial[c], *next; slab != NULL; slab = next) {
             next = slab->next;
             if (slab->live == 0)
@@ -494,7 +498,7 @@ enum mem_status space_alloc(struct space *s, const struct mem_request *request, 
     bool small = request->bytes <= SLAB_MAX && request->align <= MEM_ALIGNMENT;
     struct record *r = NULL;
     if (request->bytes <= s->capacity)
-        r = small ? slab_alloc(s, request->bytes) : large_alloc(s, request->bytes);
+        r = small ? slab_alloc(s, request->bytes, request->kind) : large_alloc(s, request->bytes);
     if (r != NULL) {
         r->info = (struct mem_info){.kind = request->kind,
                                     .device = s->device,

@@ -17,7 +17,8 @@
 #define SPACE_PAGE  ((uint64_t)4096)
 
 enum {
-    SPACE_CLASSES = 40,          /* upper bound of size classes */
+    SPACE_CLASSES = 40,              /* upper bound of size classes */
+    SPACE_LISTS = 2 * SPACE_CLASSES, /* of slabs: of cudaMalloc's memory, of all else */
     SPACE_BINS = 64,             /* cached ranges by chunks; the last bin holds all larger ones */
     SPACE_FRONT = 4096,          /* bytes before the range that are kept without access */
     SPACE_GRAVES = 256,          /* freed allocations remembered */
@@ -42,6 +43,7 @@ struct slab {
     uint32_t objects, live;
     uint32_t fresh; /* objects from this index on were never used */
     uint32_t size_class;
+    uint32_t list;            /* of space.partial */
     bool guarded;             /* objects are made accessible one by one */
     uint32_t free_head;       /* first freed object, UINT32_MAX when none */
     struct slab *next, *prev; /* slabs of the class with room */
@@ -81,7 +83,7 @@ struct space {
     pthread_mutex_t lock; /* guards everything here */
     struct chunk *chunks;
     uint64_t chunk_count, hint, high; /* where to search first; chunks ever used are below high */
-    struct slab *partial[SPACE_CLASSES];
+    struct slab *partial[SPACE_LISTS];
     struct record *bins[SPACE_BINS];
     struct record *oldest, *newest; /* the cache */
     struct record *free_records;
