@@ -34,8 +34,8 @@ check-asan: deps
 # ThreadSanitizer knows no compiled kernels, so it checks what runs them: streams, events, workers.
 check-tsan: deps
 	@[ -f build-tsan/build.ninja ] || cmake --preset tsan
-	@cmake --build build-tsan --target tests/device/all tests/jitload/all
-	@ctest --test-dir build-tsan --output-on-failure -j$$(nproc) -R '^(device\.|jitload/)'
+	@cmake --build build-tsan --target tests/device/all tests/pool/all tests/jitload/all
+	@ctest --test-dir build-tsan --output-on-failure -j$$(nproc) -R '^(device\.|pool\.|jitload/)'
 
 coverage: all
 	@cmake --build $(BUILD) --target coverage

@@ -2,6 +2,7 @@
  * worker. One thread for all: they run one after the other. */
 #include <stdlib.h>
 
+#include "base/thread_fast.h"
 #include "device/internal.h"
 
 static struct {
@@ -12,7 +13,7 @@ static struct {
         *tail; /* linked through waiter_next, which a running command does not need */
 } host = {PTHREAD_ONCE_INIT, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL, NULL};
 
-static _Thread_local bool inside;
+static WEIR_THREAD_FAST bool inside;
 
 bool device_in_host_function(void) { return inside; }
 

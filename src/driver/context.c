@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/thread_fast.h"
 #include "driver/driver.h"
 #include "driver/fault.h"
 #include "driver/objects.h"
@@ -14,7 +15,7 @@ static pthread_once_t primary_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t primary_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Current contexts of a host thread, innermost last. */
-static _Thread_local struct {
+static WEIR_THREAD_FAST struct {
     CUcontext items[STACK_DEPTH];
     int count;
 } stack;

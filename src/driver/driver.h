@@ -186,7 +186,14 @@ struct CUlib_st {
 /* ---- init.c, error.c ------------------------------------------------------------------------- */
 
 /* CUDA_SUCCESS once the process is initialised; CUDA_ERROR_NOT_INITIALIZED before cuInit. */
-CUresult driver_ready(void);
+extern atomic_bool driver_is_ready;
+CUresult driver_why_not_ready(void);
+static inline CUresult driver_ready(void)
+{
+    return WEIR_LIKELY(atomic_load_explicit(&driver_is_ready, memory_order_acquire))
+               ? CUDA_SUCCESS
+               : driver_why_not_ready();
+}
 /* Remembers a message for people (weir_last_message) and returns the code. */
 CUresult driver_error(CUresult code, const char *fmt, ...) WEIR_PRINTF(2, 3);
 CUresult driver_from_device(CUcontext ctx, enum device_error e);

@@ -10,6 +10,7 @@
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static CUresult opened = CUDA_ERROR_NOT_INITIALIZED;
 static atomic_bool asked;
+atomic_bool driver_is_ready;
 static char open_message[1024];
 
 /* The calling thread's last message, on the heap: thread-local storage of a library that is opened
@@ -41,10 +42,13 @@ CUresult driver_error(CUresult code, const char *fmt, ...)
 
 WEIR_API const char *weir_last_message(void) { return message_(); }
 
+static void on_fork_(void) { atomic_store(&driver_is_ready, false); }
+
 static void open_(void)
 {
     struct diag d = {0};
     mem_site_set_words(call_words);
+    pthread_atfork(NULL, NULL, on_fork_);
     if (device_open(&d)) {
         driver_find_devices();
         opened = driver_device_count() > 0 ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
@@ -67,10 +71,11 @@ WEIR_API CUresult cuInit(unsigned int flags)
         return driver_ready();
     if (opened != CUDA_SUCCESS)
         return driver_error(opened, "%s", open_message);
+    atomic_store(&driver_is_ready, true);
     return CUDA_SUCCESS;
 }
 
-CUresult driver_ready(void)
+CUresult driver_why_not_ready(void)
 {
     if (!atomic_load_explicit(&asked, memory_order_acquire))
         return CUDA_ERROR_NOT_INITIALIZED;

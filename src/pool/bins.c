@@ -195,12 +195,7 @@ void bins_visit(struct pool_shard *s, uint64_t granules,
 
 /* ---- quick slots ----------------------------------------------------------------------------- */
 
-static struct quick_slot *slot_of(struct pool_shard *s, uint64_t granules)
-{
-    return &s->quick[granules * 0x9e3779b97f4a7c15u >> 58];
-}
-
-static void slot_flush(struct pool_shard *s, struct quick_slot *slot)
+void slot_flush(struct pool_shard *s, struct quick_slot *slot)
 {
     for (struct block *b = slot->head, *next; b != NULL; b = next) {
         next = b->next;
@@ -215,28 +210,4 @@ void quick_flush(struct pool_shard *s)
 {
     for (int i = 0; i < QUICK_SLOTS && s->quick_blocks > 0; i++)
         slot_flush(s, &s->quick[i]);
-}
-
-void quick_add(struct pool_shard *s, struct block *b)
-{
-    uint64_t granules = get(&b->granules);
-    struct quick_slot *slot = slot_of(s, granules);
-    if (WEIR_UNLIKELY(slot->granules != granules)) {
-        slot_flush(s, slot);
-        slot->granules = granules;
-    }
-    b->next = slot->head;
-    slot->head = b;
-    s->quick_blocks++;
-}
-
-struct block *quick_take(struct pool_shard *s, uint64_t granules)
-{
-    struct quick_slot *slot = slot_of(s, granules);
-    struct block *b = slot->head;
-    if (b == NULL || slot->granules != granules)
-        return NULL;
-    slot->head = b->next;
-    s->quick_blocks--;
-    return b;
 }

@@ -82,8 +82,13 @@ bool map_open(int device, struct diag *d);
 /* A list of that many spare blocks, fewer only when there are no more. */
 struct block *map_take_spares(struct map *m, int n);
 void map_put_spares(struct map *m, struct block *list);
-/* The block with this number and its neighbours in the range; NULL: none known. */
-struct map *map_at(uint64_t address);
+/* The map of the range that holds the address; NULL: none. */
+struct map *map_far(uint64_t address);
+static inline struct map *map_at(uint64_t address)
+{
+    return WEIR_LIKELY(address - maps[0].base < maps[0].granules * POOL_GRANULE) ? &maps[0]
+                                                                                 : map_far(address);
+}
 
 static inline uint32_t block_number(const struct map *m, const struct block *b)
 {
@@ -185,8 +190,37 @@ struct block *bins_cut(struct pool_shard *s, struct block *b, uint64_t granules)
  * until it returns false. It may remove the block that it is shown. */
 void bins_visit(struct pool_shard *s, uint64_t granules,
                 bool (*visit)(void *self, struct pool_shard *s, struct block *b), void *self);
-void quick_add(struct pool_shard *s, struct block *b);
-struct block *quick_take(struct pool_shard *s, uint64_t granules);
+void slot_flush(struct pool_shard *s, struct quick_slot *slot);
+
+static inline struct quick_slot *slot_of(struct pool_shard *s, uint64_t granules)
+{
+    return &s->quick[granules * 0x9e3779b97f4a7c15u >> 58];
+}
+
+static inline void quick_add(struct pool_shard *s, struct block *b)
+{
+    uint64_t granules = get(&b->granules);
+    struct quick_slot *slot = slot_of(s, granules);
+    if (WEIR_UNLIKELY(slot->granules != granules)) {
+        slot_flush(s, slot);
+        slot->granules = granules;
+    }
+    b->next = slot->head;
+    slot->head = b;
+    s->quick_blocks++;
+}
+
+static inline struct block *quick_take(struct pool_shard *s, uint64_t granules)
+{
+    struct quick_slot *slot = slot_of(s, granules);
+    struct block *b = slot->head;
+    if (b == NULL || slot->granules != granules)
+        return NULL;
+    slot->head = b->next;
+    s->quick_blocks--;
+    return b;
+}
+
 /* Empties the slots into the bins. */
 void quick_flush(struct pool_shard *s);
 /* Makes a block out of nothing, neither in the bins nor in the map. NULL: none left. */

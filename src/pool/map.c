@@ -79,7 +79,7 @@ void map_put_spares(struct map *m, struct block *list)
     pthread_mutex_unlock(&m->lock);
 }
 
-struct map *map_at(uint64_t address)
+struct map *map_far(uint64_t address)
 {
     for (int i = 0; i < MEM_MAX_DEVICES; i++)
         if (address - maps[i].base < maps[i].granules * POOL_GRANULE)

@@ -6,6 +6,7 @@
 #include "pool/internal.h"
 
 static const uint64_t LIMIT_UNIT = (uint64_t)32 << 20; /* sizes of pools are rounded up to it */
+static const uint64_t SLACK = (uint64_t)8 << 20;       /* what a small pool may hold besides */
 static const uint64_t STEP_MAX = (uint64_t)32 << 20;   /* taken ahead at once */
 
 static uint64_t round_up(uint64_t bytes) { return (bytes + MEM_CHUNK - 1) / MEM_CHUNK * MEM_CHUNK; }
@@ -76,7 +77,7 @@ bool reserve_grow(struct pool *p, uint64_t granules)
         need = round_up(bytes - joins);
     }
     uint64_t most = (uint64_t)pool_used(p) + bytes, high = (uint64_t)p->used_high;
-    most = (most > high ? most : high) / 8 * 9 + MEM_CHUNK * p->shard_count;
+    most = (most > high ? most : high) / 8 * 9 + SLACK + MEM_CHUNK * p->shard_count;
     if (p->reserved + need > most)
         reserve_release(p, (p->reserved + need - most + MEM_CHUNK - 1) / MEM_CHUNK, false);
     uint64_t step = round_up(p->reserved / 16 < STEP_MAX ? p->reserved / 16 : STEP_MAX);
@@ -161,7 +162,8 @@ static bool release_block(void *self, struct pool_shard *s, struct block *b)
 uint64_t reserve_release(struct pool *p, uint64_t chunks, bool proven)
 {
     struct release r = {.pool = p, .chunks = chunks};
-    size_t shards = proven ? 1 : p->shard_count; /* the common one comes first */
+    /* The common one comes first; of others, what may be used again without further order. */
+    size_t shards = proven || !pool_get_switch(p, POOL_OPPORTUNISTIC) ? 1 : p->shard_count;
     for (size_t i = 0; i < shards && r.chunks > 0; i++) {
         struct pool_shard *s = p->shards[i];
         quick_flush(s);

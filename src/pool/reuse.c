@@ -138,7 +138,6 @@ struct gather {
     struct search which;
     struct pool_shard *to;
     struct pool_point point; /* of the blocks there; label 0: everyone's */
-    uint64_t latest;         /* count of what was moved */
 };
 
 static bool move(void *self, struct pool_shard *from, struct block *b)
@@ -146,7 +145,6 @@ static bool move(void *self, struct pool_shard *from, struct block *b)
     struct gather *g = self;
     if (usable(&g->which, b)) {
         bins_remove(from, b);
-        g->latest = b->count > g->latest ? b->count : g->latest;
         b->count = g->point.label == 0 ? b->count > 0 : g->point.count;
         b->label = g->point.label;
         /* Out of both lists while it changes hands. */
@@ -188,6 +186,13 @@ void reuse_sweep(struct pool *p)
     p->shard_count = kept;
 }
 
+static bool find_latest(void *self, struct pool_shard *s, struct block *b)
+{
+    uint64_t *latest = self;
+    *latest = b->count > *latest ? b->count : *latest;
+    return true;
+}
+
 /* Brings all that the rule lets the shard use together in it. */
 static void gather_by_rule(struct pool *p, struct pool_shard *s, enum pool_rule rule)
 {
@@ -197,10 +202,13 @@ static void gather_by_rule(struct pool *p, struct pool_shard *s, enum pool_rule 
         if (from == s || !search_by(p, s, from, rule, &g.which))
             continue;
         quick_flush(from);
-        g.point = pool_order.mark(s->stream);
+        if (rule == POOL_RULE_INTERNAL) {
+            uint64_t latest = 0;
+            bins_visit(from, 1, find_latest, &latest);
+            pool_order.wait(s->stream, from->stream, latest);
+        }
+        g.point = pool_order.mark(s->stream); /* the wait comes before it */
         bins_visit(from, 1, move, &g);
-        if (rule == POOL_RULE_INTERNAL && g.latest > 0)
-            pool_order.wait(s->stream, from->stream, g.latest);
     }
 }
 

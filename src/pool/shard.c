@@ -142,12 +142,13 @@ static bool take_back(struct pool_shard *s, struct block *b, uint64_t word, enum
     return true;
 }
 
-static void note_free(struct pool *p)
+/* What a free means for the next synchronization. The shard is locked: later the pool may be gone.
+ */
+static bool note_free(struct pool *p)
 {
     if (!atomic_load_explicit(&pool_freed, memory_order_relaxed))
         atomic_store_explicit(&pool_freed, true, memory_order_relaxed);
-    if (WEIR_UNLIKELY(atomic_load_explicit(&p->destroyed, memory_order_relaxed)))
-        pool_synchronized(); /* it may have been the last */
+    return atomic_load_explicit(&p->destroyed, memory_order_relaxed);
 }
 
 enum pool_status pool_free(void *address, void *stream)
@@ -166,9 +167,10 @@ enum pool_status pool_free(void *address, void *stream)
         b->count = point.count;
         quick_add(s, b);
     }
+    bool ending = mine && note_free(p);
     shard_unlock(s);
-    if (mine)
-        note_free(p);
+    if (WEIR_UNLIKELY(ending))
+        pool_synchronized(); /* it may have been the last */
     return mine ? POOL_OK : POOL_INVALID;
 }
 
@@ -187,8 +189,9 @@ enum pool_status pool_free_now(void *address)
         b->count = 1;
         bins_add(s, b);
     }
+    bool ending = mine && note_free(p);
     shard_unlock(s);
-    if (mine)
-        note_free(p);
+    if (WEIR_UNLIKELY(ending))
+        pool_synchronized();
     return mine ? POOL_OK : POOL_INVALID;
 }

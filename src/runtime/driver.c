@@ -12,6 +12,7 @@
 #include <string.h>
 
 struct rt_driver rt_driver;
+bool rt_started_flag;
 
 static void *library;
 static cudaError_t load_result, init_result;
@@ -88,6 +89,8 @@ static void init(void)
     init_result = rt_load();
     if (init_result == cudaSuccess)
         init_result = rt_error(CU(cuInit, 0));
+    if (init_result == cudaSuccess)
+        __atomic_store_n(&rt_started_flag, true, __ATOMIC_RELEASE);
 }
 
 cudaError_t rt_load(void)
@@ -98,6 +101,8 @@ cudaError_t rt_load(void)
 
 cudaError_t rt_init(void)
 {
+    if (LIKELY(rt_started()))
+        return cudaSuccess;
     pthread_once(&init_once, init);
     return init_result;
 }

@@ -44,6 +44,9 @@ extern struct rt_driver rt_driver;
 /* Loads libcuda and initialises it, once. cudaErrorInsufficientDriver when there is none or it is
  * older than this runtime, cudaErrorNoDevice when it has no device. */
 cudaError_t rt_init(void);
+/* Whether that has succeeded: then the table may be used. */
+extern bool rt_started_flag;
+static inline bool rt_started(void) { return __atomic_load_n(&rt_started_flag, __ATOMIC_ACQUIRE); }
 /* Only loads it: for questions that need no device. */
 cudaError_t rt_load(void);
 /* The process is on its way out: driver objects need no more cleaning up, and must get none. */

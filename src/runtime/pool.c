@@ -6,34 +6,49 @@ _Static_assert(sizeof(struct cudaMemAccessDesc) == sizeof(CUmemAccessDesc), "sam
 _Static_assert(sizeof(struct cudaMemPoolPtrExportData) == sizeof(CUmemPoolPtrExportData),
                "same layout");
 
+/* These are called often and are short, so the driver is asked at once, and only when it says that
+ * there is no context yet, one is made. */
+#define WITH_CONTEXT(call)                                                                         \
+    do {                                                                                           \
+        CUresult first_ = rt_started() ? (call) : CUDA_ERROR_INVALID_CONTEXT;                      \
+        if (LIKELY(first_ == CUDA_SUCCESS))                                                        \
+            return cudaSuccess;                                                                    \
+        if (first_ != CUDA_ERROR_INVALID_CONTEXT)                                                  \
+            return rt_error(first_);                                                               \
+        RT_TRY(rt_context());                                                                      \
+        CU_TRY(call);                                                                              \
+        return cudaSuccess;                                                                        \
+    } while (0)
+
+/* No bytes are no memory, and nothing is wrong with that. */
+static cudaError_t alloc_nothing(void **ptr)
+{
+    RT_TRY(rt_context());
+    *ptr = NULL;
+    return cudaSuccess;
+}
+
 static cudaError_t alloc_async(void **ptr, size_t size, cudaStream_t stream)
 {
     RT_CHECK(ptr, cudaErrorInvalidValue);
-    RT_TRY(rt_context());
     if (size == 0)
-        *ptr = NULL;
-    else
-        CU_TRY(CU(cuMemAllocAsync, (CUdeviceptr *)ptr, size, stream));
-    return cudaSuccess;
+        return alloc_nothing(ptr);
+    WITH_CONTEXT(CU(cuMemAllocAsync, (CUdeviceptr *)ptr, size, stream));
 }
 
 static cudaError_t alloc_from_pool(void **ptr, size_t size, cudaMemPool_t pool, cudaStream_t stream)
 {
     RT_CHECK(ptr && pool, cudaErrorInvalidValue);
-    RT_TRY(rt_context());
     if (size == 0)
-        *ptr = NULL;
-    else
-        CU_TRY(CU(cuMemAllocFromPoolAsync, (CUdeviceptr *)ptr, size, pool, stream));
-    return cudaSuccess;
+        return alloc_nothing(ptr);
+    WITH_CONTEXT(CU(cuMemAllocFromPoolAsync, (CUdeviceptr *)ptr, size, pool, stream));
 }
 
 static cudaError_t free_async(void *ptr, cudaStream_t stream)
 {
-    RT_TRY(rt_context());
-    if (ptr)
-        CU_TRY(CU(cuMemFreeAsync, (CUdeviceptr)ptr, stream));
-    return cudaSuccess;
+    if (!ptr)
+        return rt_context();
+    WITH_CONTEXT(CU(cuMemFreeAsync, (CUdeviceptr)ptr, stream));
 }
 
 STREAM_API(cudaMallocAsync, (void **devPtr, size_t size, cudaStream_t stream),

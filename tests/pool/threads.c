@@ -1,0 +1,97 @@
+/* Many threads at once, each on a stream of its own and now and then freeing what others made, in
+ * one pool and in pools that come and go. */
+#include <pthread.h>
+#include <sched.h>
+
+#include "world.h"
+
+enum { THREADS = 8, ROUNDS = 20000, SHARED = 64, KIB = 1 << 10 };
+
+static struct pool *pool;
+static _Atomic(uint64_t *) handed_over[SHARED]; /* blocks for others to free */
+
+static uint64_t next(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+/* What is in the world of one thread is touched by its own calls only, but for what the room asks
+ * on behalf of other streams: so nothing here ever changes but the words that are atomic. */
+static struct pool_point mark(void *stream) { return (struct pool_point){1, 1}; }
+static uint64_t one(void *stream) { return 1; }
+static uint64_t ordered(void *stream, void *on) { return 1; }
+static void wait_for(void *stream, void *on, uint64_t count) {}
+static uint64_t passed(void *stream) { return 1; }
+
+static void *work(void *arg)
+{
+    struct stream *s = arg;
+    uint64_t state = 88172645463325252u * (uint64_t)(s->number + 1);
+    uint64_t *mine[16] = {NULL};
+    for (int i = 0; i < ROUNDS; i++) {
+        int n = (int)(next(&state) % 16);
+        if (mine[n] != NULL) {
+            CHECK(*mine[n] == (uint64_t)mine[n]);
+            if (next(&state) % 4 == 0) { /* another thread shall free it */
+                uint64_t *other = atomic_exchange(&handed_over[next(&state) % SHARED], mine[n]);
+                mine[n] = other;
+            }
+            if (mine[n] != NULL) {
+                CHECK(*mine[n] == (uint64_t)mine[n]);
+                CHECK(pool_free(mine[n], s) == POOL_OK);
+            }
+            mine[n] = NULL;
+        } else {
+            void *at;
+            uint64_t bytes = 8 + next(&state) % (next(&state) % 16 == 0 ? 3000 * KIB : 20 * KIB);
+            CHECK(pool_alloc(pool_shard_of(pool, s), bytes, &at) == POOL_OK);
+            mine[n] = at;
+            *mine[n] = (uint64_t)at;
+        }
+        if (next(&state) % 256 == 0)
+            pool_synchronized();
+        if (next(&state) % 256 == 0) {
+            struct pool_figures f;
+            pool_get_figures(pool, &f);
+            CHECK(f.used <= f.used_high && f.used <= f.reserved);
+        }
+        if (next(&state) % 256 == 0) { /* a pool of the thread's own */
+            void *at;
+            struct pool *own = world_pool(0);
+            CHECK(pool_alloc(pool_shard_of(own, s), 100 * KIB, &at) == POOL_OK);
+            pool_destroy(own);
+            CHECK(pool_free(at, s) == POOL_OK);
+        }
+    }
+    for (int n = 0; n < 16; n++)
+        if (mine[n] != NULL)
+            CHECK(pool_free(mine[n], s) == POOL_OK);
+    return NULL;
+}
+
+int main(void)
+{
+    world_begin((uint64_t)1 << 30);
+    pool_set_order(&(struct pool_order){mark, passed, one, ordered, wait_for, world_keep,
+                                        world_keep, world_slot, world_id});
+    pool = world_pool(0);
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, work, &world[i]);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < SHARED; i++) {
+        uint64_t *left = atomic_load(&handed_over[i]);
+        if (left != NULL)
+            CHECK(pool_free_now(left) == POOL_OK);
+    }
+    struct pool_figures f;
+    pool_get_figures(pool, &f);
+    CHECK_EQ_INT(f.used, 0);
+    CHECK_EQ_INT(f.live, 0);
+    pool_destroy(pool);
+    return check_done();
+}
