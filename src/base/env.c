@@ -16,6 +16,9 @@ static const struct env_entry entries[ENV_COUNT] = {
     [ENV_CHECK] = {"WEIR_CHECK", "off", "Run-time checks to make (reserved: none exist yet)."},
     [ENV_FAULTS] = {"WEIR_FAULTS", "on",
                     "Whether what a kernel's fault has to say is written to stderr; \"off\": not."},
+    [ENV_POOLS_FILE] = {"WEIR_POOLS_FILE", "no file is written",
+                        "File that a process writes the figures of its memory pools to when it "
+                        "ends (weir info --pools FILE)."},
     [ENV_VISIBLE_DEVICES] = {"CUDA_VISIBLE_DEVICES", "every device",
                              "Devices that programs see, by number, in this order."},
 };

@@ -17,6 +17,7 @@ enum env_variable {
     ENV_MEMORY,
     ENV_CHECK,
     ENV_FAULTS,
+    ENV_POOLS_FILE,
     ENV_VISIBLE_DEVICES,
     ENV_COUNT
 };

@@ -39,8 +39,11 @@ void imported_grown(CUmemoryPool h);
 void imported_clear(CUmemoryPool h);
 /* A device's default pool, made at first use. */
 CUresult pool_standard(CUdevice dev, CUmemoryPool *out);
+CUmemoryPool pool_standard_if_made(CUdevice dev); /* else NULL */
 /* The device begins anew: the program's pools are gone, the default one is empty. */
 void pools_reset(CUdevice dev);
+/* From now on the process tells others of its pools. Once. (pool_report.c) */
+void pool_report_begin(void);
 
 /* The function behind a library's kernel in the current context. */
 CUresult kernel_to_function(CUkernel k, CUfunction *out);

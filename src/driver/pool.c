@@ -47,6 +47,7 @@ static CUresult make_(CUmemoryPool *out, const CUmemPoolProps *props)
         pool_set_order(&(struct pool_order){mark_, completed_, proven_, ordered_, wait_, keep_,
                                             release_, slot_, id_});
         device_follow_order(stream_ended_);
+        pool_report_begin();
         all.following = true;
     }
     CUmemoryPool h = handle_new(TAG_POOL, sizeof *h);
@@ -89,6 +90,11 @@ CUresult pool_standard(CUdevice dev, CUmemoryPool *out)
 {
     *out = atomic_load_explicit(&all.device[dev].standard, memory_order_acquire);
     return WEIR_LIKELY(*out != NULL) ? CUDA_SUCCESS : make_standard_(dev, out);
+}
+
+CUmemoryPool pool_standard_if_made(CUdevice dev)
+{
+    return atomic_load_explicit(&all.device[dev].standard, memory_order_acquire);
 }
 
 static CUresult pool_current_(CUdevice dev, CUmemoryPool *out)

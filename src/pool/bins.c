@@ -115,7 +115,7 @@ static struct block *smallest(struct block *list, uint64_t granules)
 {
     struct block *best = NULL;
     uint64_t size = UINT64_MAX;
-    for (int looked = 0; list != NULL && looked < 16; list = list->next, looked++) {
+    for (int looked = 0; list != NULL && looked < 4; list = list->next, looked++) {
         uint64_t n = get(&list->granules);
         if (n >= granules && n < size) {
             best = list;
@@ -141,7 +141,7 @@ struct block *bins_fit(struct pool_shard *s, uint64_t granules)
         d = (unsigned)__builtin_ctzll(doublings);
         steps = s->bins.steps[d];
     }
-    return smallest(s->bins.heads[d][__builtin_ctz(steps)], granules);
+    return s->bins.heads[d][__builtin_ctz(steps)];
 }
 
 /* Notes the block in the chunks that it reaches into. */

@@ -42,6 +42,7 @@ static void count_block(const struct block *b, struct pool_figures *f)
     uint64_t granules = get(&b->granules), bytes = granules << GRANULE_SHIFT;
     unsigned class = granules > 1 ? 64 - (unsigned)__builtin_clzll(granules - 1) : 0;
     f->free_blocks[class < POOL_SIZES ? class : POOL_SIZES - 1]++;
+    f->free_bytes += bytes;
     if (bytes > f->largest_free)
         f->largest_free = bytes;
 }

@@ -121,13 +121,13 @@ enum { POOL_SIZES = 40 }; /* classes of free blocks: up to 512 bytes, 1 KiB, 2 K
 struct pool_figures {
     uint64_t reserved, reserved_high, used, used_high; /* bytes */
     uint64_t max_bytes, threshold;
-    uint64_t live;                    /* allocations */
-    uint64_t free_blocks[POOL_SIZES]; /* free blocks by size */
-    uint64_t largest_free;            /* bytes of the largest */
-    uint64_t reused[POOL_RULES];      /* allocations that used freed memory again, by rule */
-    uint64_t fresh;                   /* allocations from memory that was never used before */
-    uint64_t taken, released;         /* bytes, from and to the system, over all time */
-    uint64_t streams;                 /* shards */
+    uint64_t live;                     /* allocations */
+    uint64_t free_blocks[POOL_SIZES];  /* free blocks by size */
+    uint64_t free_bytes, largest_free; /* of all free blocks, of the largest */
+    uint64_t reused[POOL_RULES];       /* allocations that used freed memory again, by rule */
+    uint64_t fresh;                    /* allocations from memory that was never used before */
+    uint64_t taken, released;          /* bytes, from and to the system, over all time */
+    uint64_t streams;                  /* shards */
 };
 void pool_get_figures(struct pool *p, struct pool_figures *out);
 /* The four that programs ask for, and no more. */

@@ -76,6 +76,15 @@ static struct block *search_slot(struct pool_shard *from, const struct search *q
     return b;
 }
 
+/* For the figures. What was never used has no moment. */
+static void count_take(struct pool *p, const struct block *b, enum pool_rule rule)
+{
+    if (b->label == 0 && b->count == 0)
+        p->fresh++;
+    else
+        p->reused[rule]++;
+}
+
 static struct block *take_by(struct pool *p, struct pool_shard *s, struct pool_shard *from,
                              enum pool_rule rule, uint64_t granules)
 {
@@ -102,7 +111,7 @@ static struct block *take_by_rule(struct pool *p, struct pool_shard *s, enum poo
     for (size_t i = 1; i < p->shard_count; i++) {
         struct block *b = take_by(p, s, p->shards[i], rule, granules);
         if (b != NULL) {
-            p->reused[rule]++;
+            count_take(p, b, rule);
             return b;
         }
     }
@@ -124,10 +133,8 @@ static struct block *take_common(struct pool *p, struct pool_shard *s, uint64_t 
     } else {
         b = cut_from(common, b, granules);
     }
-    if (b != NULL && b->count == 0)
-        p->fresh++;
-    else if (b != NULL)
-        p->reused[POOL_RULE_SYNCHRONIZED]++;
+    if (b != NULL)
+        count_take(p, b, POOL_RULE_SYNCHRONIZED);
     return b;
 }
 

@@ -32,6 +32,11 @@ for command in run info dump cache; do
     check 2 "--fly" "$weir" $command --fly
 done
 
+check 2 "--pools wants" "$weir" info --pools
+check 2 "--pools wants" "$weir" info --pools 1 2
+check 1 "no memory pools" "$weir" info --pools 1
+check 1 "no report" "$weir" info --pools "$0"
+
 check 0 "0 files" "$weir" cache
 check 0 "removed 0 files" "$weir" cache --clear
 mkdir -p "$work/cache/ab"

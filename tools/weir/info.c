@@ -10,10 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] = "usage: weir info\n"
+static const char help[] = "usage: weir info [--pools PID|FILE]\n"
                            "\n"
                            "Shows the devices, the processor, the kernel compiler, the cache of\n"
-                           "compiled kernels and every environment variable that Weir reads.\n";
+                           "compiled kernels and every environment variable that Weir reads.\n"
+                           "\n"
+                           "  --pools PID   the memory pools of a running process instead\n"
+                           "  --pools FILE  those that a process had when it ended, if it was\n"
+                           "                started with WEIR_POOLS_FILE=FILE\n";
 
 /* ---- devices, through the driver's public functions ------------------------------------------ */
 
@@ -152,6 +156,13 @@ int weir_info(int argc, char **argv)
 {
     if (weir_help(argc, argv, help))
         return EXIT_OK;
+    char *pools = NULL;
+    int i = 0;
+    if (weir_option(argc, argv, &i, "--pools", &pools)) {
+        if (pools == NULL || i < argc)
+            return weir_misused("info", "--pools wants the number of a process or a file");
+        return weir_pools(pools);
+    }
     if (argc > 0)
         return weir_misused("info", "unknown argument '%s'", argv[0]);
     printf("weir %s\n", WEIR_VERSION);

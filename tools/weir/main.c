@@ -13,7 +13,7 @@ static const char usage[] =
     "Weir runs CUDA programs on this machine's processors.\n"
     "\n"
     "  weir run [options] program [arguments]   run a program on Weir's libraries\n"
-    "  weir info                                show devices, cache and settings\n"
+    "  weir info [--pools PID|FILE]             show devices, cache and settings, or memory pools\n"
     "  weir dump [stages] file                  show how kernels are compiled, stage by stage\n"
     "  weir cache [--clear]                     show or empty the cache of compiled kernels\n"
     "  weir --version                           show the version\n"

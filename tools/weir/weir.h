@@ -15,6 +15,9 @@ int weir_dump(int argc, char **argv);
 int weir_run(int argc, char **argv);
 int weir_cache(int argc, char **argv);
 
+/* weir info --pools, of a process by its number or a file. */
+int weir_pools(const char *what);
+
 /* Prints "weir <command>: <message>" and, for wrong calls, where help is. Return the status. */
 int weir_failed(const char *command, const char *fmt, ...) WEIR_PRINTF(2, 3);
 int weir_misused(const char *command, const char *fmt, ...) WEIR_PRINTF(2, 3);

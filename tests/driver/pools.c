@@ -1,0 +1,107 @@
+/* A look inside pools: figures by the API, for other processes, and in a file at the end; access;
+ * pools of devices that are not there. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common.h"
+#include "weir/pools.h"
+
+enum { MIB = 1 << 20 };
+
+static CUmemoryPool new_pool(void)
+{
+    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                            .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
+    CUmemoryPool pool;
+    NEED(cuMemPoolCreate(&pool, &props));
+    return pool;
+}
+
+static void figures(CUmemoryPool pool, CUstream a, CUstream b)
+{
+    CUdeviceptr p[8], q;
+    struct weir_pool_figures f;
+    unsigned long long sum = 0;
+    for (int i = 0; i < 8; i++)
+        OK(cuMemAllocFromPoolAsync(&p[i], MIB, pool, a));
+    for (int i = 0; i < 8; i += 2)
+        OK(cuMemFreeAsync(p[i], a));
+    OK(cuMemAllocFromPoolAsync(&p[0], MIB, pool, a)); /* its own */
+    OK(cuStreamSynchronize(a));
+    OK(cuMemAllocFromPoolAsync(&q, MIB, pool, b)); /* now anyone's */
+    CHECK_EQ_INT(weir_pool_get_figures(pool, &f), 0);
+    CHECK_EQ_INT(f.used, 6 * MIB);
+    CHECK_EQ_INT(f.used_high, 8 * MIB);
+    CHECK_EQ_INT(f.allocations, 6);
+    CHECK_EQ_INT(f.fresh, 8);
+    CHECK_EQ_INT(f.reused[WEIR_POOL_SAME_STREAM], 1);
+    CHECK_EQ_INT(f.reused[WEIR_POOL_SYNCHRONIZED], 1);
+    CHECK_EQ_INT(f.streams, 2);
+    CHECK_EQ_INT(f.reserved + f.released, f.taken);
+    CHECK(f.free_bytes + f.used <= f.reserved && f.largest_free <= f.free_bytes);
+    for (int i = 0; i < WEIR_POOL_SIZES; i++)
+        sum += f.free_blocks[i];
+    CHECK((sum > 0) == (f.free_bytes > 0));
+    CHECK_EQ_INT(weir_pool_get_figures(NULL, &f), CUDA_ERROR_INVALID_VALUE);
+    CHECK_EQ_INT(weir_pool_get_figures(pool, NULL), CUDA_ERROR_INVALID_VALUE);
+}
+
+static void words(void)
+{
+    char text[4096], small[10];
+    size_t length = weir_pools_report(text, sizeof text);
+    CHECK(length < sizeof text && strlen(text) == length);
+    CHECK(strstr(text, "used 6.0 MiB in 6 allocations (high 8.0 MiB), 2 streams") != NULL);
+    CHECK_EQ_INT(weir_pools_report(small, sizeof small), length);
+    CHECK_EQ_INT(strlen(small), sizeof small - 1);
+    CHECK_EQ_INT(weir_pools_report(NULL, 0), length);
+}
+
+/* Another process asks, by this one's number. */
+static void asked(void)
+{
+    const char *tool = getenv("WEIR_TOOL");
+    char command[1024], text[4096] = "";
+    if (tool == NULL)
+        return;
+    snprintf(command, sizeof command, "'%s' info --pools %d", tool, (int)getpid());
+    FILE *out = popen(command, "r");
+    CHECK(out != NULL);
+    if (out == NULL)
+        return;
+    size_t n = fread(text, 1, sizeof text - 1, out);
+    text[n] = '\0';
+    CHECK_EQ_INT(pclose(out), 0);
+    CHECK(strstr(text, "used 6.0 MiB in 6 allocations") != NULL);
+}
+
+static void access_of(CUmemoryPool pool)
+{
+    CUmemAccessDesc d = {{CU_MEM_LOCATION_TYPE_DEVICE, 0}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemAccess_flags flags;
+    OK(cuMemPoolSetAccess(pool, &d, 1));
+    OK(cuMemPoolGetAccess(&flags, pool, &d.location));
+    CHECK_EQ_INT(flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    d.flags = CU_MEM_ACCESS_FLAGS_PROT_NONE; /* the owner's cannot be taken away */
+    CHECK(cuMemPoolSetAccess(pool, &d, 1) != CUDA_SUCCESS);
+    d.location.id = 99;
+    CHECK_CU(cuMemPoolSetAccess(pool, &d, 1), CUDA_ERROR_INVALID_DEVICE);
+}
+
+int main(void)
+{
+    CUstream a, b;
+    begin();
+    OK(cuStreamCreate(&a, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING));
+    CUmemoryPool pool = new_pool();
+    unsigned long long all = ~0ull;
+    OK(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &all));
+    figures(pool, a, b);
+    words();
+    asked();
+    access_of(pool);
+    return check_done();
+}
