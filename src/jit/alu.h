@@ -82,6 +82,11 @@ bool alu_emit(struct alu *a, const struct ptx_instr *i, const LLVMValueRef *src,
 bool alu_math_known(const char *name, struct alu_sig *sig); /* sig may be NULL */
 bool alu_math_emit(struct alu *a, const char *name, const LLVMValueRef *src, LLVMValueRef *dst);
 
+/* Halves alone: bits (vectors of i16, of any length) to floats, and back to nearest. */
+LLVMValueRef alu_f16_to_f32(struct alu *a, LLVMValueRef bits);
+LLVMValueRef alu_bf16_to_f32(struct alu *a, LLVMValueRef bits);
+LLVMValueRef alu_f32_to_f16_nearest(struct alu *a, LLVMValueRef x);
+
 /* Canonical type of a PTX type, vectorised by a->lanes. */
 LLVMTypeRef alu_type(struct alu *a, enum ptx_type t);
 

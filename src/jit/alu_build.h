@@ -174,9 +174,7 @@ val alu_int_to_float(struct alu *a, val x, bool is_signed, unsigned bits, enum r
 
 /* ---- small floats (alu_half.c) ------------------------------------------------------------- */
 
-/* f16/bf16 bits (i16) to f32 and back; ROUND_RN and the directed ones. */
-val alu_f16_to_f32(struct alu *a, val bits);
-val alu_bf16_to_f32(struct alu *a, val bits);
+/* f32 to f16/bf16 bits (i16); ROUND_RN and the directed ones. The other way: alu.h. */
 val alu_f32_to_f16(struct alu *a, val x, enum rounding mode);
 val alu_f32_to_bf16(struct alu *a, val x, enum rounding mode);
 

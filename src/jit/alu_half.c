@@ -71,6 +71,8 @@ val alu_f32_to_f16(struct alu *a, val x, enum rounding mode)
     return alu_round_exact(a, &e, mode);
 }
 
+val alu_f32_to_f16_nearest(struct alu *a, val x) { return alu_f32_to_f16(a, x, ROUND_RN); }
+
 val alu_f32_to_bf16(struct alu *a, val x, enum rounding mode)
 {
     val w = ir_as_int(a, x), sixteen = ir_k(w, 16);

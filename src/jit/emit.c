@@ -317,6 +317,7 @@ static bool emit_region_(struct emit *e, int32_t r, LLVMBasicBlockRef *regions)
     LLVMValueRef off =
         LLVMBuildMul(b, LLVMBuildZExt(b, e->w, e->i64, ""), c64(e, e->frame_bytes), "");
     e->frame_w = byte_offset(e, e->frame, off);
+    place_region(e);
     if (many) {
         LLVMValueRef p = LLVMBuildGEP2(b, e->i32, e->pc, &e->w, 1, "");
         LLVMValueRef pc = LLVMBuildLoad2(b, e->i32, p, "");
@@ -398,6 +399,7 @@ static bool emit_shared_(struct emit *e, LLVMBasicBlockRef at)
     LLVMAddIncoming(e->w, (LLVMValueRef[]){c32(e, 0)}, &at, 1);
     LLVMValueRef off = LLVMBuildZExt(b, e->w, e->i64, "");
     e->frame_w = byte_offset(e, e->frame, LLVMBuildMul(b, off, c64(e, e->frame_bytes), ""));
+    place_region(e);
     LLVMValueRef pc = LLVMBuildLoad2(b, e->i32, LLVMBuildGEP2(b, e->i32, e->pc, &e->w, 1, ""), "");
     tag_frame(e, pc);
     LLVMValueRef ready = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildAnd(b, pc, c32(e, 1), ""), phase, "");
@@ -663,6 +665,7 @@ bool emit_kernel(struct emit *e)
     k->lockstep &= !shared;
     e->next_set = arena_alloc(&k->arena, (size_t)bit_words(k->nresume) * 8);
     frame_plan(e);
+    place_plan(e);
     for (int32_t r = 0; r < k->nresume; r++)
         regions[r] = shared && r > 0 ? regions[0] : new_bb(e, "region");
     if (k->nresume > 1 && !k->lockstep) {

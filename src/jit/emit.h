@@ -23,6 +23,8 @@ struct storage {
     LLVMValueRef slot[MAX_SEGS]; /* one scalar a segment, or slot[0]: a vector of 32 */
     LLVMValueRef brk[MAX_SEGS];  /* shapes with a break: i32, the segment's lanes before it */
     uint32_t frame_offset;       /* of its place in a warp's frame, UINT32_MAX: none */
+    bool framed;                 /* that place is its only one: slot[0] points there */
+    LLVMValueRef pooled;         /* while places are given out: the one it has */
     LLVMValueRef in, out;        /* one value for the block: at the region's start and end */
 };
 
@@ -40,6 +42,7 @@ struct emit {
     LLVMValueRef w_slot, phase_slot, spun_slot; /* current warp, barrier phase, how often polls ran
                                                    out in this call */
     LLVMValueRef mma_file;                      /* registers of a matrix product, NULL: none yet */
+    LLVMValueRef pieces;                        /* what emit_piece.c shares with its functions */
     LLVMValueRef rows; /* what helpers are given and give, NULL: none yet */
     LLVMValueRef safe; /* 16 readable bytes for lanes not active */
     LLVMValueRef sp;   /* functions: where this frame starts in the local window (i64) */
@@ -246,6 +249,15 @@ void frame_plan(struct emit *e);
 bool frame_once(const struct emit *e, int32_t reg);
 /* Saves or restores all that resume point r needs. */
 void frame_move(struct emit *e, int32_t r, bool save);
+
+/* ---- emit_place.c ---------------------------------------------------------------------------- */
+
+/* Gives fragments of matrices their places, after frame_plan. */
+void place_plan(struct emit *e);
+/* A region begins: places in the frame are those of its warp, e->frame_w. */
+void place_region(struct emit *e);
+/* Where a register that is a vector lies. */
+LLVMValueRef place_of(struct emit *e, int32_t reg);
 
 /* ---- emit_debug.c ---------------------------------------------------------------------------- */
 

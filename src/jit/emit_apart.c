@@ -227,6 +227,10 @@ void apart_gather(struct emit *e, const struct access *a, struct apart *at, LLVM
     LLVMTypeRef t = LLVMVectorType(a->elem, JIT_WARP), pv = LLVMVectorType(e->ptr, JIT_WARP);
     LLVMValueRef m = mask_vector(e);
     check_(e, a, at);
+    if (piece_fits(e, a, true)) {
+        piece_load(e, a, pointers_(e, a, at, 0), out);
+        return;
+    }
     for (int k = 0; k < a->vec; k++) {
         uint64_t plus = (uint64_t)k * a->bytes;
         if (a->bytes < 4) {
@@ -249,6 +253,10 @@ void apart_scatter(struct emit *e, const struct access *a, struct apart *at, LLV
     LLVMTypeRef pv = LLVMVectorType(e->ptr, JIT_WARP);
     LLVMValueRef m = mask_vector(e);
     check_(e, a, at);
+    if (piece_fits(e, a, false)) {
+        piece_store(e, a, pointers_(e, a, at, 0), v);
+        return;
+    }
     for (int k = 0; k < a->vec; k++) {
         LLVMValueRef args[4] = {v[k], pointers_(e, a, at, (uint64_t)k * a->bytes), c32(e, a->bytes),
                                 m ? m : LLVMConstAllOnes(e->v32i1)};

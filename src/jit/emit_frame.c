@@ -109,6 +109,8 @@ static void frame_register_(struct emit *e, int32_t reg, bool save)
     LLVMTypeRef t = scalar_type(e, r->type);
     uint32_t bytes = (ptx_type_bits((enum ptx_type)r->type) + 7) / 8;
     bool vec = r->shape.seg == SEG_NONE;
+    if (s->framed)
+        return;
     LLVMTypeRef held = vec ? LLVMVectorType(t, JIT_WARP) : t;
     LLVMTypeRef stored = r->type != PTX_PRED ? held : vec ? e->i32 : e->i8;
     for (int n = 0; n < (vec ? 1 : nsegs(r->shape.seg)); n++) {

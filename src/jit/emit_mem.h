@@ -54,4 +54,12 @@ bool apart_likely(struct emit *e, const struct access *a, struct likely *l);
 void apart_gather(struct emit *e, const struct access *a, struct apart *at, LLVMValueRef *out);
 void apart_scatter(struct emit *e, const struct access *a, struct apart *at, LLVMValueRef *v);
 
+/* ---- emit_piece.c ---------------------------------------------------------------------------- */
+
+/* Does each lane access 8 or 16 bytes as a vector, or does it store where the machine cannot
+ * scatter? Then the active lanes' bytes at <32 x ptr> can be moved in one piece each. */
+bool piece_fits(const struct emit *e, const struct access *a, bool load);
+void piece_load(struct emit *e, const struct access *a, LLVMValueRef pointers, LLVMValueRef *out);
+void piece_store(struct emit *e, const struct access *a, LLVMValueRef pointers, LLVMValueRef *v);
+
 #endif

@@ -30,6 +30,19 @@ struct mma {
     bool bit_and;        /* single bits: and instead of xor */
 };
 
+/* The most registers that A, B, C and D have together (wmma on halves and floats: 4 + 4 + 8 + 8).
+ */
+enum { MAX_MMA_REGS = 32, MMA_SCRATCH = 8192 };
+
+/* How many registers each operand has, without repetitions, and how their tiles lie. */
+struct plan {
+    struct tile ta, tb, tc, td;
+    unsigned groups, columns; /* of eight rows of A, of eight columns of B */
+    unsigned steps;           /* tiles along k */
+    unsigned na, nb, nc, nd;  /* registers */
+};
+struct plan mma_plan(const struct mma *m);
+
 struct tile mma_tile(unsigned type, bool accumulator);
 /* The mMnNkK among an instruction's modifiers. */
 bool mma_shape(const struct ptx_instr *i, struct mma *m);
@@ -60,8 +73,25 @@ void mma_write(struct emit *e, const struct ptx_operand *o, LLVMValueRef v, cons
 LLVMValueRef mma_function(struct emit *e, const char *name, LLVMTypeRef *params, unsigned nparams,
                           void (*body)(struct emit *e, LLVMValueRef fn, const void *arg),
                           const void *arg);
-/* Memory through which such functions get and give registers. */
-LLVMValueRef mma_file(struct emit *e);
+/* Where operand o is in memory, as a register of a fragment: its own place if that can be used,
+ * else number n of some set aside for the purpose, to which a value read is copied. What is written
+ * goes there; mma_written then puts it where it belongs. */
+LLVMValueRef mma_place(struct emit *e, const struct ptx_operand *o, unsigned n,
+                       const struct tile *t);
+LLVMValueRef mma_target(struct emit *e, const struct ptx_operand *o, unsigned n,
+                        const struct tile *t);
+void mma_written(struct emit *e, const struct ptx_operand *o, LLVMValueRef place,
+                 const struct tile *t);
+/* The memory that functions work in: MMA_SCRATCH bytes. */
+LLVMValueRef mma_scratch(struct emit *e);
+
+/* emit_mma_core.c: the body of void (ptr scratch, ptr to each register of A, B, C, D); `arg` is the
+ * struct mma. */
+void mma_body(struct emit *e, LLVMValueRef fn, const void *arg);
+/* Elements of a row of a register, as they are multiplied, their type, and that row (at p). */
+unsigned mma_row_elements(unsigned type);
+LLVMTypeRef mma_element(struct emit *e, unsigned type);
+LLVMValueRef mma_row(struct emit *e, unsigned type, LLVMValueRef p);
 
 /* emit_mma_move.c: wmma.load, wmma.store. */
 bool emit_wmma_load(struct emit *e, const struct ptx_instr *i);

@@ -198,13 +198,6 @@ static struct spot spot_(const struct matrix *x, unsigned n)
     return s;
 }
 
-/* Register n of the memory that the functions below share with their callers. */
-static LLVMValueRef shared_register_(struct emit *e, const struct matrix *x, LLVMValueRef file,
-                                     unsigned n)
-{
-    return byte_offset(e, file, c64(e, (uint64_t)n * (x->tile.unit_bits == 64 ? 256 : 128)));
-}
-
 static void load_body_(struct emit *e, LLVMValueRef fn, const void *arg)
 {
     const struct matrix *x = arg;
@@ -220,8 +213,7 @@ static void load_body_(struct emit *e, LLVMValueRef fn, const void *arg)
         }
         from_lines_(e, &x->tile, x->columns, v, out);
         for (unsigned r = 0; r < x->tile.regs; r++)
-            LLVMBuildStore(e->alu.b, out[r],
-                           shared_register_(e, x, LLVMGetParam(fn, 2), s.reg + r));
+            LLVMSetAlignment(LLVMBuildStore(e->alu.b, out[r], LLVMGetParam(fn, 2 + s.reg + r)), 64);
     }
 }
 
@@ -234,9 +226,10 @@ static void store_body_(struct emit *e, LLVMValueRef fn, const void *arg)
     for (unsigned n = 0; n < tile_count_(x); n++) {
         struct spot s = spot_(x, n);
         LLVMValueRef v[MAX_LINES], reg[2];
-        for (unsigned r = 0; r < x->tile.regs; r++)
-            reg[r] = LLVMBuildLoad2(e->alu.b, t,
-                                    shared_register_(e, x, LLVMGetParam(fn, 2), s.reg + r), "");
+        for (unsigned r = 0; r < x->tile.regs; r++) {
+            reg[r] = LLVMBuildLoad2(e->alu.b, t, LLVMGetParam(fn, 2 + s.reg + r), "");
+            LLVMSetAlignment(reg[r], 64);
+        }
         to_lines_(e, &x->tile, x->columns, reg, v);
         for (unsigned k = 0; k < lines; k++) {
             LLVMValueRef st =
@@ -246,29 +239,39 @@ static void store_body_(struct emit *e, LLVMValueRef fn, const void *arg)
     }
 }
 
-/* Calls the function for this kind of matrix: void (ptr start, i64 pitch, ptr registers). */
-static void move_(struct emit *e, const struct ptx_instr *i, const struct matrix *x)
+/* Calls the function for this kind of matrix: void (ptr start, i64 pitch, ptr to each register). */
+static void move_(struct emit *e, const struct ptx_instr *i, const struct matrix *x,
+                  const LLVMValueRef *place, unsigned regs)
 {
     char name[96];
     snprintf(name, sizeof name, "weir_wmma_%c_m%un%uk%u_%s_%s", x->which, x->shape.m, x->shape.n,
              x->shape.k, ptx_type_name((enum ptx_type)i->types[0]), x->columns ? "lines" : "rows");
-    LLVMTypeRef params[3] = {e->ptr, e->i64, e->ptr};
+    LLVMTypeRef params[2 + MAX_MMA_REGS] = {e->ptr, e->i64};
+    LLVMValueRef args[2 + MAX_MMA_REGS] = {matrix_start_(e, i, x), pitch_(e, x)};
+    for (unsigned n = 0; n < regs; n++) {
+        params[2 + n] = e->ptr;
+        args[2 + n] = place[n];
+    }
     LLVMValueRef fn =
-        mma_function(e, name, params, 3, x->which == 'd' ? store_body_ : load_body_, x);
-    LLVMValueRef args[3] = {matrix_start_(e, i, x), pitch_(e, x), mma_file(e)};
-    LLVMBuildCall2(e->alu.b, LLVMGlobalGetValueType(fn), fn, args, 3, "");
+        mma_function(e, name, params, 2 + regs, x->which == 'd' ? store_body_ : load_body_, x);
+    LLVMBuildCall2(e->alu.b, LLVMGlobalGetValueType(fn), fn, args, 2 + regs, "");
 }
 
 bool emit_wmma_load(struct emit *e, const struct ptx_instr *i)
 {
     struct matrix x;
     matrix_(i, &x);
-    move_(e, i, &x);
     LLVMTypeRef t = x.tile.unit_bits == 64 ? e->v32i64 : e->v32i32;
+    LLVMValueRef place[MAX_MMA_REGS];
     unsigned regs = tile_count_(&x) * x.tile.regs;
-    for (unsigned n = 0; n < regs * x.repeat; n++) {
-        LLVMValueRef v =
-            LLVMBuildLoad2(e->alu.b, t, shared_register_(e, &x, mma_file(e), n % regs), "");
+    for (unsigned n = 0; n < regs; n++)
+        place[n] = mma_target(e, mma_item(x.regs, n), n, &x.tile);
+    move_(e, i, &x, place, regs);
+    for (unsigned n = 0; n < regs; n++)
+        mma_written(e, mma_item(x.regs, n), place[n], &x.tile);
+    for (unsigned n = regs; n < regs * x.repeat; n++) {
+        LLVMValueRef v = LLVMBuildLoad2(e->alu.b, t, place[n % regs], "");
+        LLVMSetAlignment(v, 64);
         mma_write(e, mma_item(x.regs, n), v, &x.tile);
     }
     return true;
@@ -278,10 +281,11 @@ bool emit_wmma_store(struct emit *e, const struct ptx_instr *i)
 {
     struct matrix x;
     matrix_(i, &x);
-    for (unsigned n = 0; n < tile_count_(&x) * x.tile.regs; n++)
-        LLVMBuildStore(e->alu.b, mma_read(e, mma_item(x.regs, n), &x.tile),
-                       shared_register_(e, &x, mma_file(e), n));
-    move_(e, i, &x);
+    LLVMValueRef place[MAX_MMA_REGS];
+    unsigned regs = tile_count_(&x) * x.tile.regs;
+    for (unsigned n = 0; n < regs; n++)
+        place[n] = mma_place(e, mma_item(x.regs, n), n, &x.tile);
+    move_(e, i, &x, place, regs);
     return true;
 }
 

@@ -193,7 +193,11 @@ LLVMValueRef read_slot(struct emit *e, int32_t reg, int s)
     LLVMTypeRef t = scalar_type(e, e->k->regs[reg].type);
     if (e->k->regs[reg].shape.seg == SEG_NONE)
         t = LLVMVectorType(t, JIT_WARP);
-    return LLVMBuildLoad2(e->alu.b, t, e->regs[reg].slot[s], "");
+    LLVMValueRef at = s == 0 ? place_of(e, reg) : e->regs[reg].slot[s];
+    LLVMValueRef v = LLVMBuildLoad2(e->alu.b, t, at, "");
+    if (e->regs[reg].framed)
+        LLVMSetAlignment(v, 64);
+    return v;
 }
 
 static LLVMValueRef constant_(struct emit *e, const struct ptx_operand *o, unsigned want)
@@ -387,7 +391,9 @@ void write_vector(struct emit *e, int32_t reg, LLVMValueRef v, unsigned type)
     v = coerce(e, v, e->k->regs[reg].type, ptx_type_is_signed((enum ptx_type)type));
     if (e->mask != NULL && e->waiting != NULL && bit_get(e->waiting, reg))
         v = LLVMBuildSelect(e->alu.b, mask_vector(e), v, read_slot(e, reg, 0), "");
-    LLVMBuildStore(e->alu.b, v, e->regs[reg].slot[0]);
+    v = LLVMBuildStore(e->alu.b, v, place_of(e, reg));
+    if (e->regs[reg].framed)
+        LLVMSetAlignment(v, 64);
 }
 
 void write_broken(struct emit *e, int32_t reg, struct shape s, const LLVMValueRef *v,
