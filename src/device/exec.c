@@ -32,6 +32,9 @@ void command_release(struct command *c)
         event_unref(c->await.event);
 }
 
+/* The calling thread has listed the run it is in (run_give_way). */
+static _Thread_local bool listed_here;
+
 /* Runs the prepared run, with others if it is worth it. True: complete. */
 static bool run_shared(struct command *c, struct grid_worker *w)
 {
@@ -43,7 +46,10 @@ static bool run_shared(struct command *c, struct grid_worker *w)
     if (run->total > 1)
         until = sched_now() + (c->published ? (uint64_t)SLICE_NS : ALONE_NS);
     bool published = c->published;
-    switch (grid_run_blocks(run, w, until)) {
+    listed_here = false;
+    enum grid_progress progress = grid_run_blocks(run, w, until);
+    published = published || listed_here;
+    switch (progress) {
     case GRID_COMPLETE:
         if (published)
             sched_unlist(c);
@@ -55,6 +61,17 @@ static bool run_shared(struct command *c, struct grid_worker *w)
         return false;
     default: return false;
     }
+}
+
+void run_give_way(struct grid_run *run)
+{
+    struct command *c = command_of_run(run);
+    /* Nobody else is in it: this thread runs it alone. Children stay with their parent's thread. */
+    if (c->kind == COMMAND_GRID && !c->published) {
+        sched_list(c, true);
+        listed_here = true;
+    }
+    sched_give_way();
 }
 
 /* A run of our own: the pieces of a copy and the like. */

@@ -243,6 +243,9 @@ void command_run_complete(struct command *c, struct grid_worker *w, uint64_t sto
 struct command *command_of_run(struct grid_run *run);
 /* Runs the prepared run of a child. True: it is over, tail launches included. */
 bool command_run_child(struct command *c, struct grid_worker *w);
+/* Called by a block of the run that waits where it cannot be parked: lets others have the run's
+ * other blocks, and everything else (grid_parking.give_way). */
+void run_give_way(struct grid_run *run);
 /* Frees what the command owns, dependencies too. */
 void command_release(struct command *c);
 
@@ -323,8 +326,10 @@ struct sched {
     _Atomic uint32_t hint;     /* entries in all of these lists */
     _Atomic uint32_t spinning; /* workers that look for work without sleeping */
     _Atomic uint32_t running;  /* threads that execute something */
-    _Atomic bool paused;       /* nothing is begun (device_pause); set under the lock */
-    struct sleeper *idle;      /* workers asleep */
+    _Atomic uint32_t threads; /* workers that there are, those started in the place of others too */
+    _Atomic uint32_t stuck;   /* threads in sched_give_way */
+    _Atomic bool paused;      /* nothing is begun (device_pause); set under the lock */
+    struct sleeper *idle;     /* workers asleep */
     struct grid_parking parking;
 };
 extern struct sched sched;
@@ -345,6 +350,9 @@ void sched_give(struct grid_queue *q);
 struct command *sched_join(struct device_stream *s);
 /* Gets another worker to work if there is something to do and one is asleep. */
 void sched_wake_one(void);
+/* The calling thread cannot leave what it executes and waits for a moment; another thread, a new
+ * one if need be, works in its place. */
+void sched_give_way(void);
 /* What a thread that looks for work remembers. */
 struct seeker {
     uint32_t turn;      /* so that kinds of work take turns */

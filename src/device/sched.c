@@ -25,6 +25,9 @@ static const uint64_t SPIN_NS = 20000;       /* how long a worker looks before i
 static const uint64_t PATIENCE_NS = 2000000; /* of parked blocks going nowhere, before sleeping */
 static const uint64_t NAP_NS = 50000;        /* how long then */
 
+static const uint32_t STUCK_MAX = 2048; /* threads at most, with those started for stuck ones */
+static const unsigned STUCK_US = 50;    /* how long a stuck thread sleeps before it looks again */
+
 struct sched sched;
 
 uint64_t sched_now(void)
@@ -527,11 +530,41 @@ bool thread_start(void *(*main)(void *), void *arg, const char *name)
     return fine;
 }
 
+static bool start_worker(void)
+{
+    uint32_t number = atomic_fetch_add(&sched.threads, 1) % sched.workers;
+    if (thread_start(worker_main, (void *)(uintptr_t)number, "weir-worker"))
+        return true;
+    atomic_fetch_sub(&sched.threads, 1);
+    return false;
+}
+
 static void start_workers(void)
 {
     for (uint32_t i = 0; i < sched.workers; i++)
-        if (!thread_start(worker_main, (void *)(uintptr_t)i, "weir-worker"))
+        if (!start_worker())
             break; /* fewer then; host threads that wait work, too */
+}
+
+/* Threads that wait and cannot do anything else must not be all there are: a worker is woken or
+ * started for each of them, up to a limit that no sane program comes near. */
+void sched_give_way(void)
+{
+    uint32_t stuck = atomic_fetch_add(&sched.stuck, 1) + 1;
+    atomic_fetch_sub(&sched.running, 1);
+    uint32_t threads = atomic_load(&sched.threads);
+    if (threads < sched.workers + stuck && threads < STUCK_MAX)
+        start_worker();
+    else if (anything())
+        sched_wake_one();
+    usleep(STUCK_US);
+    atomic_fetch_add(&sched.running, 1);
+    while (sched_paused()) {
+        atomic_fetch_sub(&sched.running, 1);
+        usleep(STUCK_US);
+        atomic_fetch_add(&sched.running, 1);
+    }
+    atomic_fetch_sub(&sched.stuck, 1);
 }
 
 void sched_open(uint32_t workers)
@@ -540,6 +573,7 @@ void sched_open(uint32_t workers)
     mutex_init(&sched.lock);
     grid_parking_init(&sched.parking);
     nested_open();
+    sched.parking.give_way = run_give_way;
 }
 
 struct grid_worker *sched_worker(void)

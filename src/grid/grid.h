@@ -135,11 +135,16 @@ struct grid_block;  /* the context of one block */
 struct grid_child;  /* a launch by device code (nest.h) */
 struct grid_worker; /* what a thread needs to run blocks: contexts, signal stack */
 
+struct grid_run;
+
 /* Blocks that wait for memory to change, oldest first. One for all workers. */
 struct grid_parking {
     pthread_mutex_t lock;
     struct grid_block *head, *tail;
     _Atomic uint32_t count;
+    /* Lets others run while a block of the run waits for memory in a place where it cannot be
+     * parked: inside a function that is called. Comes back after a moment. Set by the owner. */
+    void (*give_way)(struct grid_run *run);
 };
 void grid_parking_init(struct grid_parking *p);
 

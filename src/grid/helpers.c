@@ -3,6 +3,7 @@
  *
  * They read the program's memory by the program's pointers, so they may fault at any such access:
  * no lock is held there, and what they build is kept in the worker. */
+#include <sched.h>
 #include <string.h>
 #include <time.h>
 
@@ -152,6 +153,22 @@ static uint64_t weir_rt_globaltimer(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* Polls before a block that cannot be parked gives way again: it has to look now and then only. */
+enum { SPIN_BUDGET = 64 };
+
+/* See abi.h. A context with a fault ends what still waits in it. */
+static void weir_rt_spin(struct jit_block *j)
+{
+    struct grid_block *b = block_of(j);
+    j->budget = SPIN_BUDGET;
+    if (grid_faulted(b->run->env) != GRID_FAULT_NONE)
+        fault_leave(b->worker, &(struct trouble){.kind = GRID_FAULT_TRAP});
+    if (b->run->parking->give_way != NULL)
+        b->run->parking->give_way(b->run);
+    else
+        sched_yield();
+}
+
 static const struct {
     const char *name;
     void *function;
@@ -164,6 +181,7 @@ static const struct {
     {"globaltimer", (void *)weir_rt_globaltimer},
     {"barrier_arrive", (void *)weir_rt_barrier_arrive},
     {"barrier_open", (void *)weir_rt_barrier_open},
+    {"spin", (void *)weir_rt_spin},
     {"mbarrier", (void *)weir_rt_mbarrier},
     {"bulk", (void *)weir_rt_bulk},
     {"cluster_arrive", (void *)weir_rt_cluster_arrive},

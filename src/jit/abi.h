@@ -74,6 +74,9 @@ enum {
  *     No warp can run: opens the barrier at which every warp that has not ended waits; 0 when there
  *     is none, and the block can never go on. */
 
+/* void weir_rt_spin(struct jit_block *block): a loop that waits for memory has spent the budget, in
+ * a function that is called and cannot suspend: lets others run, and sets a new budget. */
+
 enum jit_status {
     JIT_DONE = 0,      /* every thread has exited */
     JIT_SUSPENDED = 1, /* waiting for memory that others write: call again later */

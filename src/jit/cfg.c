@@ -371,7 +371,8 @@ static bool loop_polls_(const struct cfg *c, const uint64_t *body, int32_t nbloc
     return polls;
 }
 
-/* Puts a block that polls on every back edge of loop `h`. */
+/* Puts a block that polls on every back edge of loop `h`. A function that is called cannot suspend:
+ * there the block stays a jump, behind which the thread gives way to others (weir_rt_spin). */
 static void insert_polls_(struct cfg *c, int32_t h, const uint64_t *body, int32_t nblocks)
 {
     struct jkernel *k = c->k;
@@ -383,13 +384,13 @@ static void insert_polls_(struct cfg *c, int32_t h, const uint64_t *body, int32_
             memcpy(grown, c->blocks, sizeof *grown * (size_t)c->n);
             c->blocks = grown;
             c->blocks[c->n] = (struct jblock){.first = c->blocks[b].first,
-                                              .term = TERM_SUSPEND,
+                                              .term = k->is_function ? TERM_JUMP : TERM_SUSPEND,
                                               .suspend = SUSPEND_POLL,
                                               .cond = -1,
                                               .loop = -1};
             set_succ_(k, &c->blocks[c->n], 1, &h);
             c->blocks[b].succ[s] = c->n++;
-            k->has_poll = true;
+            k->has_poll = !k->is_function;
         }
     }
 }
@@ -473,7 +474,7 @@ bool pass_cfg(struct jkernel *k)
     analyse_(&c);
     uint64_t **body = find_loops_(&c);
     int32_t before = c.n;
-    for (int32_t h = 0; h < before && !k->is_function; h++) /* functions cannot suspend */
+    for (int32_t h = 0; h < before; h++)
         if (body[h] != NULL && loop_polls_(&c, body[h], before))
             insert_polls_(&c, h, body[h], before);
     if (c.n != before) {

@@ -161,6 +161,17 @@ static void spend_poll_(struct emit *e, LLVMBasicBlockRef out, LLVMBasicBlockRef
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLE, left, c32(e, 0), ""), out, on);
 }
 
+/* A poll in a function: the thread gives way and comes back. */
+void emit_spin(struct emit *e)
+{
+    LLVMBasicBlockRef out = new_bb(e, "spun"), on = new_bb(e, "spin");
+    spend_poll_(e, out, on);
+    LLVMPositionBuilderAtEnd(e->alu.b, out);
+    emit_helper(e, "weir_rt_spin", LLVMVoidTypeInContext(e->alu.ctx), &e->blk, 1);
+    LLVMBuildBr(e->alu.b, on);
+    LLVMPositionBuilderAtEnd(e->alu.b, on);
+}
+
 void emit_suspend(struct emit *e, const struct jblock *blk)
 {
     LLVMBuilderRef b = e->alu.b;

@@ -213,6 +213,7 @@ void emit_arrive(struct emit *e, const struct ptx_instr *i);
 
 /* Ends a block that suspends. */
 void emit_suspend(struct emit *e, const struct jblock *blk);
+void emit_spin(struct emit *e);
 
 /* Emits "weir_block" for an analysed kernel into e->alu.module, or a function called by it. */
 bool emit_kernel(struct emit *e);

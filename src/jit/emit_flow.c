@@ -386,7 +386,11 @@ static bool emit_block_(struct emit *e, int32_t index)
     bool ok = emit_instrs_(e, blk);
     if (ok) {
         switch (blk->term) {
-        case TERM_JUMP: flow_goto(e, blk->succ[0]); break;
+        case TERM_JUMP:
+            if (blk->suspend == SUSPEND_POLL)
+                emit_spin(e);
+            flow_goto(e, blk->succ[0]);
+            break;
         case TERM_BRANCH: branch_(e, blk); break;
         case TERM_SWITCH: switch_(e, blk); break;
         case TERM_EXIT: exit_(e, blk); break;

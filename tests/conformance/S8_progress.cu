@@ -182,6 +182,17 @@ __global__ void by_pointer(volatile int *flag, volatile int *done)
     through_pointer(flag);
     done[threadIdx.x] = 1;
 }
+/* A block waits, in a function called through a pointer, for the block after it. */
+__global__ void chain_by_pointer(volatile int *flag)
+{
+    if (threadIdx.x == 0 && blockIdx.x + 1 < gridDim.x)
+        through_pointer(flag + blockIdx.x + 1);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        flag[blockIdx.x] = 1;
+    }
+}
 __global__ void in_switch(volatile int *flag, volatile int *done)
 {
     for (int i = 0; i < 3; i++) {
@@ -235,6 +246,26 @@ template <typename Launch> static void kind(const char *name, int threads, int h
     if (!check_note_(count == threads))
         printf("%s: %d of %d threads ended\n", name, count, threads);
     drop_streams(all);
+}
+
+/* The host waits for what is held only: the stream that releases it must go on without its help. */
+static void by_pointer_released_by_a_kernel()
+{
+    auto all = make_streams(5);
+    clear();
+    for (int i = 0; i < 4; i++)
+        by_pointer<<<1, 32, 0, all[i]>>>(flags + i, done);
+    for (int i = 0; i < 4; i++)
+        pass_on<<<1, 1, 0, all[4]>>>(flags + 4, flags + i);
+    flags[4] = 1;
+    for (int i = 0; i < 4; i++)
+        OK(cudaStreamSynchronize(all[i]));
+    drop_streams(all);
+    clear();
+    void *arguments[] = {(void *)&flags};
+    OK(cudaLaunchCooperativeKernel((const void *)chain_by_pointer, 8, 32, arguments));
+    OK(cudaDeviceSynchronize());
+    CHECK_EQ_INT(flags[0], 1);
 }
 
 static void kinds_of_code()
@@ -414,6 +445,7 @@ int main()
     released_by_kernels();
     released_by_other_work();
     kinds_of_code();
+    by_pointer_released_by_a_kernel();
     blocks_of_a_grid();
     grids_at_once();
     OK(cudaFreeHost((void *)flags));
