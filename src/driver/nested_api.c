@@ -320,18 +320,21 @@ HELPER(device_limit)
     return cudaErrorUnsupportedLimit;
 }
 
-/* cudaDeviceGetCacheConfig(cudaFuncCache *), cudaDeviceGetSharedMemConfig(cudaSharedMemConfig *):
- * there are no such caches and banks here, so the answers are the defaults. */
+/* cudaDeviceGetCacheConfig(cudaFuncCache *): what the host has told the context */
 HELPER(device_config)
 {
-    (void)j;
     int *out = (int *)arg(args, 0, lane);
     if (out == NULL)
         return cudaErrorInvalidValue;
-    *out = 0;
+    grid_helper_begin(j);
+    CUcontext c = driver_context_of(grid_env_owner(grid_env_of(j)));
+    int config = c != NULL ? (int)c->cache_config : 0;
+    grid_helper_end(j);
+    *out = config;
     return cudaSuccess;
 }
 
+/* cudaDeviceGetSharedMemConfig(cudaSharedMemConfig *): there are no banks to be configured */
 HELPER(device_bank_config)
 {
     (void)j;

@@ -26,6 +26,8 @@ struct grid_env *grid_env_new(int device, uint32_t nsm, const void *owner)
     return env;
 }
 
+const void *grid_env_owner(const struct grid_env *env) { return env->owner; }
+
 int grid_env_device(const struct grid_env *env) { return env->device; }
 
 static void drop_heap(struct grid_env *env, bool memory_too)

@@ -105,6 +105,7 @@ void grid_env_free(struct grid_env *env); /* nothing may run in it any more */
 void grid_env_reset(struct grid_env *env);
 
 int grid_env_device(const struct grid_env *env); /* the ordinal it was made for */
+const void *grid_env_owner(const struct grid_env *env);
 
 enum grid_limit {
     GRID_LIMIT_STACK,

@@ -414,10 +414,12 @@ enum grid_progress grid_run_alone(struct grid_run *run, struct grid_worker *w)
     if (atomic_load_explicit(&run->launch.kernel->block_ns, memory_order_relaxed) == 0 ||
         ++w->alone % TIMED_EACH == 0)
         begin = now_ns();
+    unsigned fp = fp_enter();
     w->env = run->env;
     atomic_store_explicit(&run->pending, total + 1, memory_order_relaxed);
     atomic_store_explicit(&run->next, total, memory_order_relaxed);
     run_chunk(run, w, 0, total, &o);
+    fp_leave(fp);
     if (begin != 0 && !o.trouble && o.parked == 0)
         learn(run, now_ns() - begin, total);
     if (o.parked == 0 && atomic_load_explicit(&run->pending, memory_order_acquire) == total + 1) {
