@@ -73,15 +73,19 @@ static void push(struct grid_worker *w, struct item item)
 
 static void run_over(struct command *c, struct grid_worker *w);
 
+/* A grid that is over may be the last child of another, and so on: each is owed when the one before
+ * has been paid, so that it takes no more machine stack the deeper they are. */
 static void pay(struct grid_worker *w)
 {
     struct nested *t = of(w);
-    struct owed o = t->owed;
-    t->owed = (struct owed){0};
-    if (o.nests > 0)
-        grid_nest_release(w, o.nest, o.nests);
-    if (o.runs > 0 && grid_run_leave(o.run, o.runs))
-        run_over(command_of_run(o.run), w);
+    while (t->owed.nests > 0 || t->owed.runs > 0) {
+        struct owed o = t->owed;
+        t->owed = (struct owed){0};
+        if (o.nests > 0)
+            grid_nest_release(w, o.nest, o.nests);
+        if (o.runs > 0 && grid_run_leave(o.run, o.runs))
+            run_over(command_of_run(o.run), w);
+    }
 }
 
 /* A child is over, or a queue of a nest no longer active (run NULL). */
@@ -236,7 +240,6 @@ void nested_child_over(struct command *c, struct grid_worker *w)
     child_over(w, child);
     if (q != NULL)
         push(w, (struct item){.queue = q});
-    pay(w);
 }
 
 /* A record of an event, or a wait for one. False: the queue waits. */
@@ -361,7 +364,7 @@ static void drain(struct grid_worker *w)
 {
     struct nested *t = of(w);
     struct grid_nesting *n = grid_nesting(w);
-    while (n->height > n->mark) {
+    for (pay(w); n->height > n->mark; pay(w)) {
         if (n->height - n->mark > 1 && others_idle())
             share(w);
         struct item i = t->items[--n->height];
@@ -377,7 +380,9 @@ static void drain(struct grid_worker *w)
 
 void nested_settle(struct grid_worker *w)
 {
-    if (WEIR_UNLIKELY(grid_nesting(w)->height > 0))
+    struct nested *t = grid_nesting(w)->device;
+    if (WEIR_UNLIKELY(t != NULL &&
+                      (grid_nesting(w)->height > 0 || t->owed.nests + t->owed.runs > 0)))
         drain(w);
 }
 

@@ -11,7 +11,7 @@ void nested_open(void); /* once, with the device */
  * command. False: whoever ends them ends it. */
 bool nested_tails(struct command *c, struct grid_worker *w);
 
-/* The command of a child is over: counts it off and goes on with its queue. */
+/* The command of a child is over: it is counted off, and its queue goes on, at nested_settle. */
 void nested_child_over(struct command *c, struct grid_worker *w);
 
 /* Runs a queue that is the caller's. */

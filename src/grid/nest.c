@@ -10,7 +10,8 @@ enum {
     POOL_MAX = 1024, /* that a worker keeps, */
     SPARE_MAX = 64,  /* and lots that wait for any worker */
     DRAIN_AT = 512,  /* launches of a block after which children are run in between */
-    DRAIN_DEPTH = 3  /* and how deep such runs may nest on one machine stack */
+    DRAIN_DEPTH = 3, /* and how deep such runs may nest on one machine stack */
+    LEVELS_MAX = 40  /* runs of children in runs of children; deeper ones wait for these to end */
 };
 
 /* Codes of cudaError_t. */
@@ -20,6 +21,7 @@ enum {
     ERROR_CONFIGURATION = 9,
     ERROR_LAUNCH_DEPTH = 65,
     ERROR_SYNC_DEPTH = 68,
+    ERROR_PENDING = 69,
     ERROR_DEVICE_FUNCTION = 98,
     ERROR_INVALID_HANDLE = 400
 };
@@ -205,6 +207,9 @@ void nest_block_over(struct grid_worker *w, struct grid_block *b)
 
 void nest_drain(struct grid_worker *w)
 {
+    if (w->levels >= LEVELS_MAX)
+        return;
+    w->levels++;
     struct grid_block *mine = w->current;
     struct grid_env *env = w->env;
     const char *what = w->what;
@@ -214,6 +219,7 @@ void nest_drain(struct grid_worker *w)
     w->current = mine;
     w->env = env;
     w->what = what;
+    w->levels--;
 }
 
 /* In the middle of a block: runs children now, so that memory stays bounded. */
@@ -272,11 +278,14 @@ static bool form_fits(const struct grid_form *f, const struct request *q)
              q->grid[2] % f->cluster[2] == 0));
 }
 
-/* Finds the form, perhaps by compiling it. 0 or a code of cudaError_t. */
+/* Finds the form, perhaps by compiling it. 0 or a code of cudaError_t.
+ *
+ * GPUs of today know no limit of depth: a chain of launches ends when the pool of pending ones is
+ * used up, each level taking one. So it is here, and memory stays bounded. */
 static int find_form(struct grid_block *b, struct request *q)
 {
-    if (b->run->depth >= GRID_MAX_DEPTH)
-        return ERROR_LAUNCH_DEPTH;
+    if (b->run->depth >= b->run->env->pending_max)
+        return ERROR_PENDING;
     if (q->entry == NULL || q->entry->tag != GRID_ENTRY_TAG)
         return ERROR_DEVICE_FUNCTION;
     q->form = atomic_load_explicit(&q->entry->recent, memory_order_acquire);
@@ -510,7 +519,7 @@ static void launch_device(struct jit_block *j, uint32_t mask, const uint64_t *ar
         uint32_t thread = thread_number(j, lane);
         get_dim3(q.grid, args, 2, lane);
         get_dim3(q.block, args, 4, lane);
-        int code = find_form(b, &q);
+        int code = b->run->depth >= GRID_MAX_DEPTH ? ERROR_LAUNCH_DEPTH : find_form(b, &q);
         struct grid_child *c = NULL;
         uint64_t params = arg(args, 1, lane);
         if (code == 0 && params == 0 && q.form->param_bytes == 0) {

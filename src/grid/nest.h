@@ -18,7 +18,7 @@
 #include "grid/grid.h"
 
 enum {
-    GRID_MAX_DEPTH = 24,     /* launches that lead from the host to a grid's child, at most */
+    GRID_MAX_DEPTH = 24,     /* launches of the first generation (cudaLaunchDevice) nest so deep */
     GRID_SYNC_DEPTH = 2,     /* default of cudaLimitDevRuntimeSyncDepth */
     GRID_PENDING_MAX = 2048, /* default of cudaLimitDevRuntimePendingLaunchCount */
 };

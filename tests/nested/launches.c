@@ -49,9 +49,21 @@ static void depth(void)
     OK(cuCtxSynchronize());
     CHECK_EQ_INT(p[0], 25);
     CHECK_EQ_INT(p[1], 0);
-    levels = 30;
+    levels = 1500;
     p[0] = 0;
     OK(launch(kernel(module, "deeper"), 1, 1, NULL, params));
+    OK(cuCtxSynchronize());
+    CHECK_EQ_INT(p[0], 1501);
+    CHECK_EQ_INT(p[1], 0);
+    levels = 3000;
+    p[0] = 0;
+    OK(launch(kernel(module, "deeper"), 1, 1, NULL, params));
+    OK(cuCtxSynchronize());
+    CHECK_EQ_INT(p[0], 2049);
+    CHECK_EQ_INT(p[1], 69); /* cudaErrorLaunchPendingCountExceeded, as on an H100 */
+    levels = 30;
+    p[0] = p[1] = 0;
+    OK(launch(kernel(module, "first_deeper"), 1, 1, NULL, params));
     OK(cuCtxSynchronize());
     CHECK_EQ_INT(p[0], 25);
     CHECK_EQ_INT(p[1], 65); /* cudaErrorLaunchMaxDepthExceeded */
