@@ -11,7 +11,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 PRESET ?= release
 
-.PHONY: all deps configure check check-asan check-tsan coverage demo bench bench-api bench-deps install clean
+.PHONY: all deps configure check check-asan check-tsan coverage demo bench bench-api bench-pools bench-deps install clean
 all: configure
 	@cmake --build $(BUILD)
 
@@ -49,8 +49,11 @@ bench: all
 bench-api: all
 	@sh bench/run.sh $(BUILD) --api
 
+bench-pools: all
+	@sh bench/run.sh $(BUILD) --pools
+
 bench-deps:
-	@sh cmake/deps.sh pocl-opencl-icd ocl-icd-opencl-dev
+	@sh cmake/deps.sh pocl-opencl-icd ocl-icd-opencl-dev libmimalloc-dev libjemalloc-dev
 
 install: all
 	@cmake --install $(BUILD) --prefix $(PREFIX)

@@ -1,11 +1,12 @@
 #!/bin/sh
 # Measures Weir against native code and PoCL, and prints one table.
-#   bench/run.sh BUILD [--quick | --api] [--write] [--kernel ROW] [--without weir|PoCL]
-# --quick compares results on small sizes only; --api measures what calls cost; --write also puts
+#   bench/run.sh BUILD [--quick | --api | --pools] [--write] [--kernel ROW] [--without weir|PoCL]
+# --quick compares results on small sizes only; --api measures what calls cost, --pools the
+# stream-ordered allocator (beside mimalloc and jemalloc, and on traces); --write also puts
 # the table and what was measured on into docs/performance.md.
 set -eu
 
-build=${1:?"usage: bench/run.sh BUILD [--quick | --api] [--write] [--kernel ROW]"}
+build=${1:?"usage: bench/run.sh BUILD [--quick | --api | --pools] [--write] [--kernel ROW]"}
 shift
 root=$(cd "$(dirname "$0")/.." && pwd)
 program=weir-bench section=kernels write="" arguments=""
@@ -13,6 +14,7 @@ for argument; do
     case $argument in
     --write) write=1 ;;
     --api) program=weir-bench-api section=calls ;;
+    --pools) program=weir-bench-pools section=pools ;;
     *) arguments="$arguments $argument" ;;
     esac
 done
@@ -23,7 +25,7 @@ cmake --build "$build" --target weir_bench >/dev/null || {
 }
 # shellcheck disable=SC2086 # says nothing of PoCL when only results or calls are measured
 case "$section$arguments" in
-calls* | *--quick*) ;;
+calls* | pools* | *--quick*) ;;
 *) ls /etc/OpenCL/vendors/pocl.icd >/dev/null 2>&1 ||
     echo "bench: PoCL is not installed; for its column: make bench-deps" >&2 ;;
 esac

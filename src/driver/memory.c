@@ -56,7 +56,8 @@ WEIR_API CUresult cuMemFree_v2(CUdeviceptr at)
     if (r != CUDA_SUCCESS || at == 0)
         return r;
     /* Of memory of pools the program says that nothing uses it any more. */
-    if (pool_free_now((void *)(uintptr_t)at) == POOL_OK)
+    struct mem_site by = mem_site_now();
+    if (pool_free_now((void *)(uintptr_t)at, (struct pool_by){by.at, by.call}) == POOL_OK)
         return CUDA_SUCCESS;
     struct mem_info info;
     if (!mem_find((void *)(uintptr_t)at, &info) || info.base != at ||

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "driver/objects.h"
+#include "driver/site.h"
 #include "pool/pool.h"
 
 /* ---- what the pool room asks of streams ------------------------------------------------------ */
@@ -315,7 +316,8 @@ WEIR_API CUresult cuMemSetMemPool(CUmemLocation *where, CUmemAllocationType type
  */
 
 /* From that pool, or the current one of the stream's device when it is NULL. */
-static CUresult alloc_(CUdeviceptr *out, size_t bytes, CUmemoryPool h, bool pt, CUstream stream)
+static CUresult alloc_(CUdeviceptr *out, size_t bytes, CUmemoryPool h, bool pt, CUstream stream,
+                       struct pool_by by)
 {
     CUcontext c;
     struct device_stream *s;
@@ -324,38 +326,49 @@ static CUresult alloc_(CUdeviceptr *out, size_t bytes, CUmemoryPool h, bool pt, 
         r = driver_stream(stream, pt, &s, &c);
     if (WEIR_UNLIKELY(r != CUDA_SUCCESS))
         return r;
-    if (out == NULL || bytes == 0)
+    if (out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     r = h != NULL ? check_own_(h) : pool_current_(c->ordinal, &h);
     if (WEIR_UNLIKELY(r != CUDA_SUCCESS))
         return r;
-    void *at;
-    if (WEIR_UNLIKELY(pool_alloc(pool_shard_of(h->pool, s), bytes, &at) != POOL_OK))
+    void *at = NULL; /* no bytes are no memory, and nothing is wrong with that */
+    if (WEIR_UNLIKELY(bytes > 0 &&
+                      pool_alloc(pool_shard_of(h->pool, s), bytes, by, &at) != POOL_OK))
         return driver_error(CUDA_ERROR_OUT_OF_MEMORY,
                             "the pool has no %zu bytes left, nor has the device", bytes);
     *out = (CUdeviceptr)(uintptr_t)at;
     return CUDA_SUCCESS;
 }
 
-static CUresult cuMemAllocAsync_(bool pt, CUdeviceptr *out, size_t bytes, CUstream stream)
+static inline struct pool_by called_by_(enum weir_call call, const void *caller)
 {
-    return alloc_(out, bytes, NULL, pt, stream);
+    call_take_note(&call, &caller);
+    return (struct pool_by){caller, call};
+}
+
+/* Inlined, so that the address they return to is the caller's. */
+#define ENTRY        static inline __attribute__((always_inline)) CUresult
+#define CALLER(name) called_by_(WEIR_CALL_##name, __builtin_return_address(0))
+
+ENTRY cuMemAllocAsync_(bool pt, CUdeviceptr *out, size_t bytes, CUstream stream)
+{
+    return alloc_(out, bytes, NULL, pt, stream, CALLER(cuMemAllocAsync));
 }
 BOTH(cuMemAllocAsync, (CUdeviceptr * out, size_t bytes, CUstream s), out, bytes, s)
 
-static CUresult cuMemAllocFromPoolAsync_(bool pt, CUdeviceptr *out, size_t bytes, CUmemoryPool h,
-                                         CUstream stream)
+ENTRY cuMemAllocFromPoolAsync_(bool pt, CUdeviceptr *out, size_t bytes, CUmemoryPool h,
+                               CUstream stream)
 {
     if (h == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    return alloc_(out, bytes, h, pt, stream);
+    return alloc_(out, bytes, h, pt, stream, CALLER(cuMemAllocFromPoolAsync));
 }
 BOTH(cuMemAllocFromPoolAsync, (CUdeviceptr * out, size_t bytes, CUmemoryPool h, CUstream s), out,
      bytes, h, s)
 
 static void free_retired_(void *base) { mem_free(base, MEM_INTERNAL); }
 
-static CUresult free_(CUdeviceptr at, bool pt, CUstream stream)
+static CUresult free_(CUdeviceptr at, bool pt, CUstream stream, struct pool_by by)
 {
     CUcontext c;
     struct device_stream *s;
@@ -365,7 +378,7 @@ static CUresult free_(CUdeviceptr at, bool pt, CUstream stream)
     if (WEIR_UNLIKELY(r != CUDA_SUCCESS))
         return r;
     void *p = (void *)(uintptr_t)at;
-    if (WEIR_LIKELY(pool_free(p, s) == POOL_OK) || at == 0)
+    if (WEIR_LIKELY(pool_free(p, s, by) == POOL_OK) || at == 0)
         return CUDA_SUCCESS;
     if (mem_kind_of(p, NULL) == MEM_MANAGED)
         return driver_error(CUDA_ERROR_NOT_SUPPORTED,
@@ -379,9 +392,9 @@ static CUresult free_(CUdeviceptr at, bool pt, CUstream stream)
                         (unsigned long long)at);
 }
 
-static CUresult cuMemFreeAsync_(bool pt, CUdeviceptr at, CUstream stream)
+ENTRY cuMemFreeAsync_(bool pt, CUdeviceptr at, CUstream stream)
 {
-    return free_(at, pt, stream);
+    return free_(at, pt, stream, CALLER(cuMemFreeAsync));
 }
 BOTH(cuMemFreeAsync, (CUdeviceptr at, CUstream s), at, s)
 
@@ -500,6 +513,9 @@ WEIR_API CUresult cuMemPoolSetAccess(CUmemoryPool h, const CUmemAccessDesc *map,
         if (flags != CU_MEM_ACCESS_FLAGS_PROT_NONE && flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
             flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
             return CUDA_ERROR_INVALID_VALUE;
+        if (flags == CU_MEM_ACCESS_FLAGS_PROT_READ)
+            return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                                "cuMemPoolSetAccess: there is no access for reading only");
         r = accessor_(h, &map[i].location);
         if (r == CUDA_SUCCESS && map[i].location.id == h->ordinal &&
             flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)

@@ -6,28 +6,20 @@
 #include "driver/driver.h"
 #include "driver/symbols.h"
 
-/* What a layer above has announced for the thread's next call. */
-static _Thread_local struct {
-    enum weir_call call;
-    const void *caller;
-} noted;
+WEIR_THREAD_FAST struct call_note call_note;
 
 WEIR_API void weir_note_call(enum weir_call call, const void *caller)
 {
-    noted.call = call;
-    noted.caller = caller;
+    call_note.call = call;
+    call_note.caller = caller;
 }
 
 struct call_guard call_enter(enum weir_call call, const void *caller)
 {
     if (mem_site_now().call != 0)
         return (struct call_guard){.outermost = false};
+    call_take_note(&call, &caller);
     struct mem_site site = {.at = caller, .call = call};
-    if (noted.call != WEIR_CALL_NONE) {
-        site.at = noted.caller;
-        site.call = noted.call;
-        noted.call = WEIR_CALL_NONE;
-    }
     mem_site_set(&site);
     return (struct call_guard){.outermost = true};
 }

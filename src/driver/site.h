@@ -8,6 +8,7 @@
 #ifndef WEIR_DRIVER_SITE_H
 #define WEIR_DRIVER_SITE_H
 
+#include "base/thread_fast.h"
 #include "memory/site.h"
 #include "weir/fault.h"
 
@@ -18,6 +19,22 @@ struct call_guard call_enter(enum weir_call call, const void *caller);
 void call_leave(struct call_guard *g);
 /* The stream that the current call was given (device_stream_id). */
 void call_stream(uint64_t id);
+
+/* What a layer above has announced for the thread's next call. */
+extern WEIR_THREAD_FAST struct call_note {
+    const void *caller;
+    enum weir_call call;
+} call_note;
+
+/* Takes that, if there is any, for functions that hand on themselves who called them. */
+static inline void call_take_note(enum weir_call *call, const void **caller)
+{
+    if (call_note.call != WEIR_CALL_NONE) {
+        *call = call_note.call;
+        *caller = call_note.caller;
+        call_note.call = WEIR_CALL_NONE;
+    }
+}
 
 #define CALLED(name)                                                                               \
     struct call_guard call_guard_ __attribute__((cleanup(call_leave), unused)) =                   \

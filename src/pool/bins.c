@@ -176,30 +176,54 @@ struct block *bins_cut(struct pool_shard *s, struct block *b, uint64_t granules)
     return b;
 }
 
-void bins_visit(struct pool_shard *s, uint64_t granules,
-                bool (*visit)(void *self, struct pool_shard *s, struct block *b), void *self)
+/* Visits the blocks of one bin. */
+static bool visit_bin(struct pool_shard *s, unsigned d, unsigned n, uint64_t granules,
+                      bins_visitor *visit, void *self)
+{
+    for (struct block *b = s->bins.heads[d][n], *next; b != NULL; b = next) {
+        next = b->next;
+        if (get(&b->granules) >= granules && !visit(self, s, b))
+            return false;
+    }
+    return true;
+}
+
+void bins_visit(struct pool_shard *s, uint64_t granules, bins_visitor *visit, void *self)
 {
     unsigned from, step;
     bin_of(granules, &from, &step);
-    for (unsigned d = from; d < BIN_DOUBLINGS; d++) {
-        if ((s->bins.doublings >> d & 1) == 0)
-            continue;
-        for (unsigned n = d == from ? step : 0; n < BIN_STEPS; n++)
-            for (struct block *b = s->bins.heads[d][n], *next; b != NULL; b = next) {
-                next = b->next;
-                if (get(&b->granules) >= granules && !visit(self, s, b))
-                    return;
-            }
-    }
+    for (unsigned d = from; d < BIN_DOUBLINGS; d++)
+        for (unsigned n = d == from ? step : 0; n < BIN_STEPS && s->bins.steps[d] != 0; n++)
+            if (!visit_bin(s, d, n, granules, visit, self))
+                return;
+}
+
+void bins_visit_down(struct pool_shard *s, uint64_t granules, bins_visitor *visit, void *self)
+{
+    unsigned to, step;
+    bin_of(granules, &to, &step);
+    for (unsigned d = BIN_DOUBLINGS; d-- > to;)
+        for (unsigned n = BIN_STEPS; n-- > (d == to ? step : 0) && s->bins.steps[d] != 0;)
+            if (!visit_bin(s, d, n, granules, visit, self))
+                return;
 }
 
 /* ---- quick slots ----------------------------------------------------------------------------- */
+
+void bury(struct pool_shard *s, const struct block *b)
+{
+    s->graves[s->buried++ % GRAVES] = (struct grave){.first = get(&b->first),
+                                                     .asked = get(&b->asked),
+                                                     .serial = b->serial,
+                                                     .made = b->made,
+                                                     .freed = b->freed};
+}
 
 void slot_flush(struct pool_shard *s, struct quick_slot *slot)
 {
     for (struct block *b = slot->head, *next; b != NULL; b = next) {
         next = b->next;
-        s->graves[s->buried++ % GRAVES] = (struct grave){get(&b->first), get(&b->asked)};
+        bury(s, b);
         s->quick_blocks--;
         bins_add(s, b);
     }

@@ -64,6 +64,7 @@ void pool_get_figures(struct pool *p, struct pool_figures *out)
     out->released = p->released;
     out->streams = p->shard_count - 1;
     out->fresh = p->fresh;
+    out->gathered = p->gathered;
     memcpy(out->reused, p->reused, sizeof out->reused);
     for (size_t i = 0; i < p->shard_count; i++) {
         struct pool_shard *s = p->shards[i];

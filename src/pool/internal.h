@@ -48,6 +48,9 @@ struct block {
         struct block *prev; /* in its bin */
         struct pool *pool;  /* of a used one */
     };
+    /* For people. */
+    _Alignas(64) uint64_t serial; /* of the allocation that is or was last */
+    struct mem_site made, freed;  /* by which calls */
 };
 
 static inline uint64_t get(const _Atomic uint64_t *field)
@@ -119,7 +122,8 @@ struct block *map_find_used(struct map *m, uint64_t address);
 
 /* A freed allocation, for stories of faults. */
 struct grave {
-    uint64_t first, asked; /* granule, bytes */
+    uint64_t first, asked, serial; /* granule, bytes, number */
+    struct mem_site made, freed;
 };
 
 /* Free blocks by size: a bit for each bin that has some. */
@@ -186,10 +190,13 @@ struct block *bins_fit(struct pool_shard *s, uint64_t granules);
 /* Takes that many granules off a block that is out of the bins; the rest, if any, is put into the
  * shard's bins. NULL (and the block is back in the bins) when there are no blocks left. */
 struct block *bins_cut(struct pool_shard *s, struct block *b, uint64_t granules);
-/* Calls visit for each block in the bins that is at least that large, the smaller sizes first,
- * until it returns false. It may remove the block that it is shown. */
-void bins_visit(struct pool_shard *s, uint64_t granules,
-                bool (*visit)(void *self, struct pool_shard *s, struct block *b), void *self);
+/* Calls visit for each block in the bins that is at least that large, the smaller sizes first or
+ * last, until it returns false. It may remove the block that it is shown. */
+typedef bool bins_visitor(void *self, struct pool_shard *s, struct block *b);
+void bins_visit(struct pool_shard *s, uint64_t granules, bins_visitor *visit, void *self);
+void bins_visit_down(struct pool_shard *s, uint64_t granules, bins_visitor *visit, void *self);
+/* Remembers the allocation that was last in the block, before its bounds change. */
+void bury(struct pool_shard *s, const struct block *b);
 void slot_flush(struct pool_shard *s, struct quick_slot *slot);
 
 static inline struct quick_slot *slot_of(struct pool_shard *s, uint64_t granules)
@@ -242,7 +249,7 @@ struct pool {
     int64_t used_high;                /* bytes asked for */
     uint64_t low, high;               /* chunks ever taken are from low on and below high */
     uint64_t end;                     /* address behind the chunks taken last; 0: not known */
-    uint64_t reused[POOL_RULES], fresh;
+    uint64_t reused[POOL_RULES], fresh, gathered;
     uint64_t taken, released;
     _Atomic uint64_t threshold;
     _Atomic bool switches[POOL_SWITCHES];
@@ -253,6 +260,17 @@ struct pool {
 extern struct pool_order pool_order;
 /* Something was freed since the last synchronization. */
 extern _Atomic bool pool_freed;
+
+struct pool_shard *shard_new(struct pool *p, void *stream);
+
+static inline struct pool_shard *shard_of(struct pool *p, void *stream)
+{
+    struct pool_shard *s = atomic_load_explicit(pool_order.slot(stream), memory_order_acquire);
+    for (; s != NULL; s = s->next)
+        if (WEIR_LIKELY(atomic_load_explicit(&s->pool, memory_order_acquire) == p))
+            return s;
+    return shard_new(p, stream);
+}
 
 void pool_lock_all(struct pool *p);
 void pool_unlock_all(struct pool *p);
@@ -271,6 +289,8 @@ void reuse_sweep(struct pool *p);
 /* ---- chunks (reserve.c); all shards are locked ------------------------------------------------
  */
 
+/* By how many bytes such a block's chunks would make the pool larger than it should be. */
+uint64_t reserve_excess(struct pool *p, uint64_t granules);
 /* Takes chunks for a block of that size into the common shard. */
 bool reserve_grow(struct pool *p, uint64_t granules);
 /* Gives that many chunks back, as far as they are free for everyone or, if not `proven`, their

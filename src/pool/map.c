@@ -13,10 +13,7 @@ static void *table(uint64_t bytes)
 {
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                    -1, 0);
-    if (p == MAP_FAILED)
-        return NULL;
-    madvise(p, bytes, MADV_HUGEPAGE); /* a wish: they are looked at here and there */
-    return p;
+    return p != MAP_FAILED ? p : NULL;
 }
 
 static bool open_tables(struct map *m, uint64_t granules)

@@ -77,7 +77,7 @@ static void shard_init(struct pool_shard *s, struct pool *p, void *stream)
     shard_add(p, s);
 }
 
-static struct pool_shard *shard_new(struct pool *p, void *stream)
+struct pool_shard *shard_new(struct pool *p, void *stream)
 {
     _Atomic(void *) *slot = pool_order.slot(stream);
     pthread_mutex_lock(&all.lock);
@@ -98,14 +98,7 @@ static struct pool_shard *shard_new(struct pool *p, void *stream)
     return s;
 }
 
-struct pool_shard *pool_shard_of(struct pool *p, void *stream)
-{
-    struct pool_shard *s = atomic_load_explicit(pool_order.slot(stream), memory_order_acquire);
-    for (; s != NULL; s = s->next)
-        if (WEIR_LIKELY(atomic_load_explicit(&s->pool, memory_order_acquire) == p))
-            return s;
-    return shard_new(p, stream);
-}
+struct pool_shard *pool_shard_of(struct pool *p, void *stream) { return shard_of(p, stream); }
 
 void pool_stream_ended(void *stream)
 {
@@ -275,15 +268,18 @@ void pool_trim(struct pool *p, uint64_t keep)
     pool_unlock_all(p);
 }
 
-/* Whether no more than the threshold is left. */
+/* Whether there is nothing left to be given back at a later synchronization: frees that the host
+ * has not seen pass. */
 static bool enforce(struct pool *p, uint64_t threshold)
 {
+    bool done = true;
     pool_lock_all(p);
     if (p->reserved > threshold) {
         reuse_sweep(p);
         reserve_release(p, (p->reserved - threshold + MEM_CHUNK - 1) / MEM_CHUNK, true);
+        for (size_t i = 1; i < p->shard_count && p->reserved > threshold; i++)
+            done &= p->shards[i]->bins.doublings == 0;
     }
-    bool done = p->reserved <= threshold;
     pool_unlock_all(p);
     return done;
 }
@@ -324,7 +320,8 @@ bool pool_find(const void *address, struct pool_info *info)
                                .device = p->config.device,
                                .base = base,
                                .size = get(&b->asked),
-                               .serial = get(&b->word) >> 8};
+                               .serial = b->serial,
+                               .made = b->made};
     return (uint64_t)address - base < info->size;
 }
 
@@ -338,6 +335,7 @@ static bool find_for_memory(const void *address, struct mem_info *info)
                               .base = i.base,
                               .size = i.size,
                               .serial = i.serial,
+                              .made = i.made,
                               .user = i.user};
     return true;
 }
@@ -359,9 +357,13 @@ static bool find_grave(struct pool *p, uint64_t address, struct mem_place *out)
                 continue;
             out->relation = MEM_FREED;
             out->distance = address - base;
-            out->info = (struct mem_info){
-                .kind = MEM_POOL, .device = out->device, .base = base, .size = g->asked};
-            out->freed.stream = s->stream_id;
+            out->info = (struct mem_info){.kind = MEM_POOL,
+                                          .device = out->device,
+                                          .base = base,
+                                          .size = g->asked,
+                                          .serial = g->serial,
+                                          .made = g->made};
+            out->freed = g->freed;
         }
     }
     pool_unlock_all(p);

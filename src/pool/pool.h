@@ -70,12 +70,19 @@ struct pool_shard *pool_shard_of(struct pool *p, void *stream);
 /* The stream's handle is gone: what was freed on it stays, by its last moments. */
 void pool_stream_ended(void *stream);
 
+/* The call that allocates or frees, for stories of faults (see struct mem_site); all zero: not
+ * known. Small enough to be passed in registers. */
+struct pool_by {
+    const void *at;
+    uint64_t call;
+};
+
 /* Allocates for the shard's stream. bytes > 0. */
-enum pool_status pool_alloc(struct pool_shard *s, uint64_t bytes, void **out);
+enum pool_status pool_alloc(struct pool_shard *s, uint64_t bytes, struct pool_by by, void **out);
 /* Frees in the order of a stream. POOL_INVALID also when it is free already. */
-enum pool_status pool_free(void *address, void *stream);
+enum pool_status pool_free(void *address, void *stream, struct pool_by by);
 /* Frees memory that no work uses any more, for every stream at once. */
-enum pool_status pool_free_now(void *address);
+enum pool_status pool_free_now(void *address, struct pool_by by);
 
 /* One allocation. */
 struct pool_info {
@@ -83,6 +90,7 @@ struct pool_info {
     void *user; /* the pool's */
     int device;
     uint64_t base, size, serial; /* size: bytes asked for; serial: unique in the process */
+    struct mem_site made;        /* by which call */
 };
 /* The live allocation that holds the address. Takes no lock. */
 bool pool_find(const void *address, struct pool_info *info);
@@ -125,6 +133,7 @@ struct pool_figures {
     uint64_t free_blocks[POOL_SIZES];  /* free blocks by size */
     uint64_t free_bytes, largest_free; /* of all free blocks, of the largest */
     uint64_t reused[POOL_RULES];       /* allocations that used freed memory again, by rule */
+    uint64_t gathered;                 /* free blocks moved between streams to be joined */
     uint64_t fresh;                    /* allocations from memory that was never used before */
     uint64_t taken, released;          /* bytes, from and to the system, over all time */
     uint64_t streams;                  /* shards */

@@ -68,22 +68,30 @@ static uint64_t tail(struct pool *p)
     return get(&b->granules) << GRANULE_SHIFT;
 }
 
+/* What the pool may hold with that much more in use. */
+static uint64_t bound(struct pool *p, uint64_t bytes)
+{
+    uint64_t most = (uint64_t)pool_used(p) + bytes, high = (uint64_t)p->used_high;
+    return (most > high ? most : high) / 8 * 9 + SLACK + MEM_CHUNK * p->shard_count;
+}
+
+uint64_t reserve_excess(struct pool *p, uint64_t granules)
+{
+    uint64_t bytes = granules << GRANULE_SHIFT, most = bound(p, bytes);
+    uint64_t after = p->reserved + round_up(bytes - (tail(p) < bytes ? tail(p) : 0));
+    return after > most ? after - most : 0;
+}
+
 bool reserve_grow(struct pool *p, uint64_t granules)
 {
-    uint64_t bytes = granules << GRANULE_SHIFT, need = round_up(bytes), at = 0;
-    uint64_t joins = tail(p);
-    if (joins > 0 && joins < bytes) {
-        at = p->end;
-        need = round_up(bytes - joins);
-    }
-    uint64_t most = (uint64_t)pool_used(p) + bytes, high = (uint64_t)p->used_high;
-    most = (most > high ? most : high) / 8 * 9 + SLACK + MEM_CHUNK * p->shard_count;
-    if (p->reserved + need > most)
-        reserve_release(p, (p->reserved + need - most + MEM_CHUNK - 1) / MEM_CHUNK, false);
+    uint64_t bytes = granules << GRANULE_SHIFT, most = bound(p, bytes);
+    uint64_t excess = reserve_excess(p, granules);
+    if (excess > 0)
+        reserve_release(p, (excess + MEM_CHUNK - 1) / MEM_CHUNK, false);
     uint64_t step = round_up(p->reserved / 16 < STEP_MAX ? p->reserved / 16 : STEP_MAX);
     bool room = p->reserved + step <= most;
-    if (at != 0 && p->end == at && tail(p) == joins &&
-        ((room && step > need && take(p, step, at)) || take(p, need, at)))
+    uint64_t joins = tail(p), need = round_up(bytes - (joins < bytes ? joins : 0));
+    if (joins > 0 && ((room && step > need && take(p, step, p->end)) || take(p, need, p->end)))
         return true;
     need = round_up(bytes);
     return (room && step > need && take(p, step, 0)) || take(p, need, 0);
@@ -168,7 +176,7 @@ uint64_t reserve_release(struct pool *p, uint64_t chunks, bool proven)
         struct pool_shard *s = p->shards[i];
         quick_flush(s);
         r.passed = s->stream != NULL ? pool_order.completed(s->stream) : 0;
-        bins_visit(s, CHUNK_GRANULES, release_block, &r);
+        bins_visit_down(s, CHUNK_GRANULES, release_block, &r); /* in as few pieces as can be */
     }
     return r.given;
 }

@@ -145,6 +145,7 @@ struct gather {
     struct search which;
     struct pool_shard *to;
     struct pool_point point; /* of the blocks there; label 0: everyone's */
+    uint64_t moved;          /* blocks */
 };
 
 static bool move(void *self, struct pool_shard *from, struct block *b)
@@ -157,6 +158,7 @@ static bool move(void *self, struct pool_shard *from, struct block *b)
         /* Out of both lists while it changes hands. */
         atomic_store_explicit(&b->word, BLOCK_NONE, memory_order_relaxed);
         bins_add(g->to, b);
+        g->moved++;
     }
     return true;
 }
@@ -216,7 +218,23 @@ static void gather_by_rule(struct pool *p, struct pool_shard *s, enum pool_rule 
         }
         g.point = pool_order.mark(s->stream); /* the wait comes before it */
         bins_visit(from, 1, move, &g);
+        p->gathered += g.moved;
     }
+}
+
+/* Pieces that lie side by side, but were freed on different streams, may be large enough together.
+ */
+static struct block *take_gathered(struct pool *p, struct pool_shard *s, uint64_t granules)
+{
+    for (enum pool_rule rule = POOL_RULE_EVENT; rule <= POOL_RULE_OPPORTUNISTIC; rule++) {
+        gather_by_rule(p, s, rule);
+        struct block *b = bins_fit(s, granules);
+        if (b != NULL) {
+            p->reused[rule]++;
+            return cut_from(s, b, granules);
+        }
+    }
+    return NULL;
 }
 
 static bool add_free(void *self, struct pool_shard *s, struct block *b)
@@ -271,6 +289,8 @@ struct block *reuse_or_grow(struct pool *p, struct pool_shard *s, uint64_t granu
         return b;
     reuse_sweep(p);
     b = take_common(p, s, granules);
+    if (b == NULL && reserve_excess(p, granules) > 0)
+        b = take_gathered(p, s, granules);
     if (b == NULL && reserve_grow(p, granules))
         b = take_common(p, s, granules);
     return b != NULL ? b : last_resorts(p, s, granules);

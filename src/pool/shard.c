@@ -38,13 +38,23 @@ static void count_used_alone(struct pool *p, struct pool_shard *s, uint64_t byte
 
 /* ---- allocating ------------------------------------------------------------------------------ */
 
+static void note_call(struct mem_site *out, struct pool_by by, uint64_t stream)
+{
+    out->at = by.at;
+    out->call = (uint32_t)by.call;
+    out->stream = stream;
+}
+
 /* The block is the program's now. Its number is unique: it is the shard's and which one of its. */
-static void hand_out(struct pool_shard *s, struct block *b, uint64_t bytes, struct pool *p)
+static void hand_out(struct pool_shard *s, struct block *b, uint64_t bytes, struct pool *p,
+                     struct pool_by by)
 {
     set(&b->asked, bytes);
     b->pool = p;
     s->live++;
     uint64_t serial = s->id << 36 | ++s->serial;
+    b->serial = serial;
+    note_call(&b->made, by, s->stream_id);
     atomic_store_explicit(&b->word, serial << 8 | BLOCK_USED, memory_order_release);
 }
 
@@ -78,14 +88,14 @@ static struct block *take_own(struct pool_shard *s, uint64_t granules)
 }
 
 static enum pool_status alloc_slowly(struct pool *p, struct pool_shard *s, uint64_t granules,
-                                     uint64_t bytes, void **out)
+                                     uint64_t bytes, struct pool_by by, void **out)
 {
     pool_lock_all(p);
     struct block *b = take_own(s, granules); /* another thread may have freed some */
     if (b == NULL)
         b = reuse_or_grow(p, s, granules);
     if (b != NULL) {
-        hand_out(s, b, bytes, p);
+        hand_out(s, b, bytes, p, by);
         count_used(p, s, bytes);
         *out = address_of(s, b);
     }
@@ -93,7 +103,7 @@ static enum pool_status alloc_slowly(struct pool *p, struct pool_shard *s, uint6
     return b != NULL ? POOL_OK : POOL_OUT_OF_MEMORY;
 }
 
-enum pool_status pool_alloc(struct pool_shard *s, uint64_t bytes, void **out)
+enum pool_status pool_alloc(struct pool_shard *s, uint64_t bytes, struct pool_by by, void **out)
 {
     struct pool *p = atomic_load_explicit(&s->pool, memory_order_relaxed);
     uint64_t granules = (bytes - 1) / POOL_GRANULE + 1;
@@ -103,9 +113,9 @@ enum pool_status pool_alloc(struct pool_shard *s, uint64_t bytes, void **out)
     struct block *b = take_own(s, granules);
     if (WEIR_UNLIKELY(b == NULL)) {
         shard_unlock(s);
-        return alloc_slowly(p, s, granules, bytes, out);
+        return alloc_slowly(p, s, granules, bytes, by, out);
     }
-    hand_out(s, b, bytes, p);
+    hand_out(s, b, bytes, p, by);
     *out = address_of(s, b);
     bool within = s->used + (int64_t)bytes <= s->claim;
     if (within)
@@ -151,20 +161,21 @@ static bool note_free(struct pool *p)
     return atomic_load_explicit(&p->destroyed, memory_order_relaxed);
 }
 
-enum pool_status pool_free(void *address, void *stream)
+enum pool_status pool_free(void *address, void *stream, struct pool_by by)
 {
     uint64_t word;
     struct block *b = used_at((uint64_t)address, &word);
     if (b == NULL)
         return POOL_INVALID;
     struct pool *p = b->pool;
-    struct pool_shard *s = pool_shard_of(p, stream);
+    struct pool_shard *s = shard_of(p, stream);
     struct pool_point point = pool_order.mark(stream);
     shard_lock(s);
     bool mine = take_back(s, b, word, BLOCK_QUICK);
     if (mine) {
         b->label = point.label;
         b->count = point.count;
+        note_call(&b->freed, by, s->stream_id);
         quick_add(s, b);
     }
     bool ending = mine && note_free(p);
@@ -174,7 +185,7 @@ enum pool_status pool_free(void *address, void *stream)
     return mine ? POOL_OK : POOL_INVALID;
 }
 
-enum pool_status pool_free_now(void *address)
+enum pool_status pool_free_now(void *address, struct pool_by by)
 {
     uint64_t word;
     struct block *b = used_at((uint64_t)address, &word);
@@ -187,6 +198,8 @@ enum pool_status pool_free_now(void *address)
     if (mine) {
         b->label = 0;
         b->count = 1;
+        note_call(&b->freed, by, 0);
+        bury(s, b);
         bins_add(s, b);
     }
     bool ending = mine && note_free(p);

@@ -20,43 +20,39 @@ _Static_assert(sizeof(struct cudaMemPoolPtrExportData) == sizeof(CUmemPoolPtrExp
         return cudaSuccess;                                                                        \
     } while (0)
 
-/* No bytes are no memory, and nothing is wrong with that. */
-static cudaError_t alloc_nothing(void **ptr)
-{
-    RT_TRY(rt_context());
-    *ptr = NULL;
-    return cudaSuccess;
-}
+/* Tells Weir's driver who calls, for the stories of faults (see RT_CALLED), and calls it. */
+#define NOTED(name, call)                                                                          \
+    (rt_driver.weir_note_call ? rt_driver.weir_note_call(WEIR_CALL_##name, caller) : (void)0,      \
+     (call))
 
-static cudaError_t alloc_async(void **ptr, size_t size, cudaStream_t stream)
+static cudaError_t alloc_async(void **ptr, size_t size, cudaStream_t stream, const void *caller)
 {
     RT_CHECK(ptr, cudaErrorInvalidValue);
-    if (size == 0)
-        return alloc_nothing(ptr);
-    WITH_CONTEXT(CU(cuMemAllocAsync, (CUdeviceptr *)ptr, size, stream));
+    WITH_CONTEXT(NOTED(cudaMallocAsync, CU(cuMemAllocAsync, (CUdeviceptr *)ptr, size, stream)));
 }
 
-static cudaError_t alloc_from_pool(void **ptr, size_t size, cudaMemPool_t pool, cudaStream_t stream)
+static cudaError_t alloc_from_pool(void **ptr, size_t size, cudaMemPool_t pool, cudaStream_t stream,
+                                   const void *caller)
 {
     RT_CHECK(ptr && pool, cudaErrorInvalidValue);
-    if (size == 0)
-        return alloc_nothing(ptr);
-    WITH_CONTEXT(CU(cuMemAllocFromPoolAsync, (CUdeviceptr *)ptr, size, pool, stream));
+    WITH_CONTEXT(NOTED(cudaMallocFromPoolAsync,
+                       CU(cuMemAllocFromPoolAsync, (CUdeviceptr *)ptr, size, pool, stream)));
 }
 
-static cudaError_t free_async(void *ptr, cudaStream_t stream)
+static cudaError_t free_async(void *ptr, cudaStream_t stream, const void *caller)
 {
     if (!ptr)
         return rt_context();
-    WITH_CONTEXT(CU(cuMemFreeAsync, (CUdeviceptr)ptr, stream));
+    WITH_CONTEXT(NOTED(cudaFreeAsync, CU(cuMemFreeAsync, (CUdeviceptr)ptr, stream)));
 }
 
 STREAM_API(cudaMallocAsync, (void **devPtr, size_t size, cudaStream_t stream),
-           alloc_async(devPtr, size, stream))
+           alloc_async(devPtr, size, stream, __builtin_return_address(0)))
 STREAM_API(cudaMallocFromPoolAsync,
            (void **ptr, size_t size, cudaMemPool_t memPool, cudaStream_t stream),
-           alloc_from_pool(ptr, size, memPool, stream))
-STREAM_API(cudaFreeAsync, (void *devPtr, cudaStream_t stream), free_async(devPtr, stream))
+           alloc_from_pool(ptr, size, memPool, stream, __builtin_return_address(0)))
+STREAM_API(cudaFreeAsync, (void *devPtr, cudaStream_t stream),
+           free_async(devPtr, stream, __builtin_return_address(0)))
 
 static cudaError_t default_pool(cudaMemPool_t *pool, int device)
 {

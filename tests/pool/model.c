@@ -12,7 +12,7 @@ static struct {
     int live;   /* allocation that holds it, or -1 */
     int stream; /* that it was freed on; -1: for everyone; -2: never used */
     uint64_t label, count;
-    uint64_t released; /* what the pool had given back by then */
+    uint64_t changes; /* how often memory had changed hands otherwise by then */
 } granule[GRANULES];
 
 static struct {
@@ -59,7 +59,7 @@ static bool intact(int n)
 }
 
 /* Whether stream s may use what was freed at that granule. */
-static bool legal(int s, uint64_t g, uint64_t internal_before, uint64_t released)
+static bool legal(int s, uint64_t g, uint64_t internal_before, uint64_t changes)
 {
     int t = granule[g].stream;
     if (granule[g].live >= 0)
@@ -78,9 +78,9 @@ static bool legal(int s, uint64_t g, uint64_t internal_before, uint64_t released
         return true;
     if (switches[POOL_INTERNAL] && world_internal != internal_before)
         return true;
-    /* It went to the system meanwhile; or, where the pool is full, another stream gathered it by
-     * the rules to make one piece of many, and what s comes after is that stream. */
-    return released != granule[g].released || max_bytes > 0;
+    /* It went to the system meanwhile; or another stream gathered it by the rules to make one piece
+     * of many, and what s comes after is that stream. */
+    return changes != granule[g].changes;
 }
 
 static void check_figures(void)
@@ -93,11 +93,11 @@ static void check_figures(void)
     CHECK(f.reserved_high >= f.reserved);
 }
 
-static uint64_t released_now(void)
+static uint64_t changes_now(void)
 {
     struct pool_figures f;
     pool_get_figures(pool, &f);
-    return f.released;
+    return f.released + f.gathered;
 }
 
 static uint64_t random_size(void)
@@ -108,16 +108,16 @@ static uint64_t random_size(void)
 
 static void allocate(int n, int s)
 {
-    uint64_t bytes = random_size(), internal = world_internal, released = released_now();
+    uint64_t bytes = random_size(), internal = world_internal, changes = changes_now();
     void *at = NULL;
-    enum pool_status status = pool_alloc(pool_shard_of(pool, &world[s]), bytes, &at);
+    enum pool_status status = pool_alloc(pool_shard_of(pool, &world[s]), bytes, BY, &at);
     if (status == POOL_OUT_OF_MEMORY) {
         CHECK(max_bytes > 0);
         failed++;
         return;
     }
     CHECK(status == POOL_OK && (uint64_t)at % POOL_GRANULE == base % POOL_GRANULE);
-    bool went = released_now() != released; /* given back and taken again within the call */
+    bool went = changes_now() != changes; /* given back and taken again within the call */
     uint64_t first = ((uint64_t)at - base) / POOL_GRANULE;
     uint64_t end = first + (bytes + POOL_GRANULE - 1) / POOL_GRANULE;
     CHECK(end <= GRANULES);
@@ -125,7 +125,7 @@ static void allocate(int n, int s)
         exit(check_done());
     bool fine = true;
     for (uint64_t g = first; g < end; g++) {
-        fine &= legal(s, g, internal, went ? UINT64_MAX : released);
+        fine &= legal(s, g, internal, went ? UINT64_MAX : changes);
         granule[g].live = n;
     }
     CHECK(fine);
@@ -143,7 +143,7 @@ static void allocate(int n, int s)
 static void release(int n, int s)
 {
     CHECK(intact(n));
-    uint64_t *at = live[n].at, released = released_now();
+    uint64_t *at = live[n].at, changes = changes_now();
     uint64_t first = ((uint64_t)at - base) / POOL_GRANULE;
     uint64_t end = first + (live[n].bytes + POOL_GRANULE - 1) / POOL_GRANULE;
     bool for_all = rnd() % 32 == 0;
@@ -152,12 +152,12 @@ static void release(int n, int s)
         granule[g].stream = for_all ? -1 : s;
         granule[g].label = world[s].now;
         granule[g].count = world[s].enqueued;
-        granule[g].released = released;
+        granule[g].changes = changes;
     }
-    CHECK((for_all ? pool_free_now(at) : pool_free(at, &world[s])) == POOL_OK);
+    CHECK((for_all ? pool_free_now(at, BY) : pool_free(at, &world[s], BY)) == POOL_OK);
     used -= live[n].bytes;
     if (rnd() % 64 == 0)
-        CHECK(pool_free(at, &world[s]) == POOL_INVALID);
+        CHECK(pool_free(at, &world[s], BY) == POOL_INVALID);
     live[n].at = NULL;
 }
 

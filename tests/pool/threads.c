@@ -41,13 +41,13 @@ static void *work(void *arg)
             }
             if (mine[n] != NULL) {
                 CHECK(*mine[n] == (uint64_t)mine[n]);
-                CHECK(pool_free(mine[n], s) == POOL_OK);
+                CHECK(pool_free(mine[n], s, BY) == POOL_OK);
             }
             mine[n] = NULL;
         } else {
             void *at;
             uint64_t bytes = 8 + next(&state) % (next(&state) % 16 == 0 ? 3000 * KIB : 20 * KIB);
-            CHECK(pool_alloc(pool_shard_of(pool, s), bytes, &at) == POOL_OK);
+            CHECK(pool_alloc(pool_shard_of(pool, s), bytes, BY, &at) == POOL_OK);
             mine[n] = at;
             *mine[n] = (uint64_t)at;
         }
@@ -61,14 +61,14 @@ static void *work(void *arg)
         if (next(&state) % 256 == 0) { /* a pool of the thread's own */
             void *at;
             struct pool *own = world_pool(0);
-            CHECK(pool_alloc(pool_shard_of(own, s), 100 * KIB, &at) == POOL_OK);
+            CHECK(pool_alloc(pool_shard_of(own, s), 100 * KIB, BY, &at) == POOL_OK);
             pool_destroy(own);
-            CHECK(pool_free(at, s) == POOL_OK);
+            CHECK(pool_free(at, s, BY) == POOL_OK);
         }
     }
     for (int n = 0; n < 16; n++)
         if (mine[n] != NULL)
-            CHECK(pool_free(mine[n], s) == POOL_OK);
+            CHECK(pool_free(mine[n], s, BY) == POOL_OK);
     return NULL;
 }
 
@@ -86,7 +86,7 @@ int main(void)
     for (int i = 0; i < SHARED; i++) {
         uint64_t *left = atomic_load(&handed_over[i]);
         if (left != NULL)
-            CHECK(pool_free_now(left) == POOL_OK);
+            CHECK(pool_free_now(left, BY) == POOL_OK);
     }
     struct pool_figures f;
     pool_get_figures(pool, &f);

@@ -10,6 +10,9 @@
 
 enum { WORLD_STREAMS = 18, WORLD_QUEUE = 1 << 16 };
 
+/* Nobody in particular. */
+#define BY ((struct pool_by){NULL, 0})
+
 struct stream {
     _Atomic(void *) slot;
     int number;
