@@ -230,8 +230,8 @@ CUresult array_locate(CUarray a, uint64_t x, uint64_t y, uint64_t z, uint64_t wi
         return r;
     uint64_t row = a->desc.Width * a->element, height = at_least_one_(a->desc.Height);
     uint64_t depth = at_least_one_(a->desc.Depth);
-    if (x % a->element != 0 || width % a->element != 0 || x > row || width > row - x ||
-        y > height || rows > height - y || z > depth || slices > depth - z)
+    if (x > row || width > row - x || y > height || rows > height - y || z > depth ||
+        slices > depth - z)
         return driver_error(
             CUDA_ERROR_INVALID_VALUE,
             "a copy of %llu x %llu x %llu bytes at %llu, %llu, %llu leaves an array "
@@ -241,4 +241,16 @@ CUresult array_locate(CUarray a, uint64_t x, uint64_t y, uint64_t z, uint64_t wi
             a->desc.Height, a->desc.Depth, a->element);
     *at = a->base + z * a->slice + y * a->pitch + x;
     return CUDA_SUCCESS;
+}
+
+/* Arrays of several planes (video formats) cannot be made here, and others have none to give. */
+WEIR_API CUresult cuArrayGetPlane(CUarray *out, CUarray a, unsigned int plane)
+{
+    CUcontext c;
+    CUresult r = driver_current(&c);
+    if (r == CUDA_SUCCESS)
+        r = array_check(a);
+    if (r != CUDA_SUCCESS)
+        return r;
+    return driver_error(CUDA_ERROR_INVALID_VALUE, "the array has no plane %u", plane);
 }

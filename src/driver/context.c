@@ -35,6 +35,7 @@ static CUcontext new_context_(int ordinal)
     all.newest = c;
     pthread_mutex_unlock(&all.lock);
     c->ordinal = ordinal;
+    c->fetch_granularity = 64;
     c->memory = device_ordinal(driver_device(ordinal));
     pthread_mutex_init(&c->lock, NULL);
     pthread_mutex_init(&c->fault_lock, NULL);
@@ -512,9 +513,17 @@ static bool env_limit_(CUlimit limit, enum grid_limit *out)
     }
 }
 
+/* Limits of caches that are not here: kept or refused as a GPU with a cache of its own would. */
+static bool cache_limit_(CUcontext c, CUlimit limit, size_t **kept)
+{
+    *kept = limit == CU_LIMIT_MAX_L2_FETCH_GRANULARITY ? &c->fetch_granularity : NULL;
+    return *kept != NULL || limit == CU_LIMIT_PERSISTING_L2_CACHE_SIZE;
+}
+
 WEIR_API CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
 {
     CUcontext c;
+    size_t *kept;
     enum grid_limit which;
     CUresult r = driver_current_any(&c);
     if (r != CUDA_SUCCESS)
@@ -523,6 +532,10 @@ WEIR_API CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
         return CUDA_ERROR_INVALID_VALUE;
     if ((unsigned)limit >= CU_LIMIT_MAX)
         return CUDA_ERROR_INVALID_VALUE;
+    if (cache_limit_(c, limit, &kept)) {
+        *value = kept != NULL ? *kept : 0;
+        return CUDA_SUCCESS;
+    }
     if (!env_limit_(limit, &which))
         return driver_error(CUDA_ERROR_UNSUPPORTED_LIMIT, "limit %d is not supported", (int)limit);
     *value = grid_limit_get(device_context_env(c->device), which);
@@ -532,12 +545,20 @@ WEIR_API CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
 WEIR_API CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 {
     CUcontext c;
+    size_t *kept;
     enum grid_limit which;
     CUresult r = driver_current(&c);
     if (r != CUDA_SUCCESS)
         return r;
     if ((unsigned)limit >= CU_LIMIT_MAX)
         return CUDA_ERROR_INVALID_VALUE;
+    if (cache_limit_(c, limit, &kept)) {
+        if (value > (kept != NULL ? 128 : 0)) /* bytes of a line; of what may be set aside */
+            return CUDA_ERROR_INVALID_VALUE;
+        if (kept != NULL)
+            *kept = value;
+        return CUDA_SUCCESS;
+    }
     if (!env_limit_(limit, &which))
         return driver_error(CUDA_ERROR_UNSUPPORTED_LIMIT, "limit %d is not supported", (int)limit);
     if (which == GRID_LIMIT_STACK) { /* as GPUs do: kernels that run have the old one */

@@ -66,6 +66,7 @@ struct CUctx_st {
     atomic_uint retains; /* primary: cuDevicePrimaryCtxRetain's count */
     atomic_uint peers;   /* bit n: access to device n's memory was asked for */
     CUfunc_cache cache_config;
+    size_t fetch_granularity; /* CU_LIMIT_MAX_L2_FETCH_GRANULARITY: a wish */
     bool primary;
     _Atomic(struct device_context *) device; /* NULL: the context is not active, or destroyed */
     pthread_mutex_t lock;                    /* modules, streams and events of the context */

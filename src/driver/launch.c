@@ -230,8 +230,10 @@ static CUresult attribute_(struct request *q, const CUlaunchAttribute *a)
         q->cluster[2] = a->value.clusterDim.z;
         return CUDA_SUCCESS;
     default:
-        return driver_error(CUDA_ERROR_NOT_SUPPORTED, "launch attribute %d is not supported",
-                            (int)a->id);
+        return driver_error((unsigned)a->id <= CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING
+                                ? CUDA_ERROR_NOT_SUPPORTED
+                                : CUDA_ERROR_INVALID_VALUE,
+                            "launch attribute %d is not supported", (int)a->id);
     }
 }
 

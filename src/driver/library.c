@@ -306,3 +306,16 @@ WEIR_API CUresult cuLibraryGetManaged(CUdeviceptr *at, size_t *bytes, CUlibrary 
 {
     return library_variable_(at, bytes, lib, name, true);
 }
+
+/* Functions of both sides come with a table that is given when the library is loaded, which is
+ * refused there: no library has any. */
+WEIR_API CUresult cuLibraryGetUnifiedFunction(void **out, CUlibrary lib, const char *symbol)
+{
+    CUresult r = driver_ready();
+    if (r == CUDA_SUCCESS)
+        r = check_library_(lib);
+    if (r != CUDA_SUCCESS)
+        return r;
+    return driver_error(CUDA_ERROR_INVALID_VALUE, "the library has no unified function %s",
+                        symbol != NULL ? symbol : "without a name");
+}

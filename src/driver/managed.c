@@ -174,8 +174,8 @@ WEIR_API CUresult cuMemAdvise_v2(CUdeviceptr at, size_t bytes, CUmem_advise advi
                  advice == CU_MEM_ADVISE_SET_ACCESSED_BY ||
                  advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
     r = check_range_(at, bytes, &managed);
-    if (r == CUDA_SUCCESS && local)
-        r = check_location_(&location);
+    if (r == CUDA_SUCCESS && local && check_location_(&location) != CUDA_SUCCESS)
+        r = CUDA_ERROR_INVALID_VALUE; /* a missing device too, unlike for prefetches */
     if (r == CUDA_SUCCESS && managed)
         change_(at, at + bytes, advise_, &(struct request){advice, location});
     return r;

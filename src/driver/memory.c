@@ -1,5 +1,6 @@
 /* memory: allocation of all kinds and questions about addresses. */
 #include <string.h>
+#include <sys/mman.h>
 
 #include "driver/objects.h"
 #include "driver/site.h"
@@ -40,7 +41,7 @@ WEIR_API CUresult cuMemAllocPitch_v2(CUdeviceptr *out, size_t *pitch, size_t wid
         return CUDA_ERROR_INVALID_VALUE;
     size_t row = (width + MEM_ALIGNMENT - 1) / MEM_ALIGNMENT * MEM_ALIGNMENT;
     if (height > SIZE_MAX / row)
-        return CUDA_ERROR_OUT_OF_MEMORY;
+        return CUDA_ERROR_INVALID_VALUE;
     r = cuMemAlloc_v2(out, row * height);
     if (r == CUDA_SUCCESS)
         *pitch = row;
@@ -126,6 +127,14 @@ WEIR_API CUresult cuMemFreeHost(void *p)
     return r != CUDA_SUCCESS ? r : driver_from_mem(mem_free(p, MEM_PINNED));
 }
 
+/* Whether the process has memory at every page of the range. */
+static bool mapped_(void *p, size_t bytes)
+{
+    const uintptr_t page = 4096, first = (uintptr_t)p / page * page;
+    uintptr_t end = (uintptr_t)p + bytes;
+    return end > first && msync((void *)first, end - first, MS_ASYNC) == 0;
+}
+
 WEIR_API CUresult cuMemHostRegister_v2(void *p, size_t bytes, unsigned int flags)
 {
     CALLED(cuMemHostRegister);
@@ -138,6 +147,12 @@ WEIR_API CUresult cuMemHostRegister_v2(void *p, size_t bytes, unsigned int flags
     if (flags & CU_MEMHOSTREGISTER_IOMEMORY)
         return driver_error(CUDA_ERROR_NOT_SUPPORTED,
                             "CU_MEMHOSTREGISTER_IOMEMORY is not supported");
+    if ((mem_kind_of(p, NULL) & ~MEM_REGISTERED) != 0 || mem_in_device_range(p))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!mapped_(p, bytes))
+        return driver_error(CUDA_ERROR_INVALID_VALUE,
+                            "cuMemHostRegister: not all of the %zu bytes at %p are mapped", bytes,
+                            p);
     return driver_from_mem(mem_register(p, bytes, flags, c->device));
 }
 
@@ -149,6 +164,9 @@ WEIR_API CUresult cuMemHostUnregister(void *p)
     if (r != CUDA_SUCCESS)
         return r;
     if (p == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct mem_info i;
+    if (mem_find(p, &i) && (i.kind != MEM_REGISTERED || i.base != (uintptr_t)p))
         return CUDA_ERROR_INVALID_VALUE;
     r = driver_from_device(c, device_context_sync(c->device)); /* copies may be at it */
     return r != CUDA_SUCCESS ? r : driver_from_mem(mem_unregister(p));
@@ -176,9 +194,9 @@ WEIR_API CUresult cuMemHostGetFlags(unsigned int *flags, void *p)
     CUresult r = driver_current(&c);
     if (r != CUDA_SUCCESS)
         return r;
-    if (flags == NULL || !mem_find(p, &info) || info.kind != MEM_PINNED)
+    if (flags == NULL || !mem_find(p, &info) || !(info.kind & (MEM_PINNED | MEM_REGISTERED)))
         return CUDA_ERROR_INVALID_VALUE;
-    *flags = info.flags | CU_MEMHOSTALLOC_DEVICEMAP; /* all of it is mapped here */
+    *flags = (info.flags & 7u) | CU_MEMHOSTALLOC_DEVICEMAP; /* all of it is mapped here */
     return CUDA_SUCCESS;
 }
 

@@ -270,6 +270,8 @@ static CUresult cuEventRecordWithFlags_(bool pt, CUevent h, CUstream stream, uns
         return r;
     if ((flags & ~1u) != 0)
         return CUDA_ERROR_INVALID_VALUE;
+    if (flags != 0) /* external: for streams that are being captured */
+        return CUDA_ERROR_ILLEGAL_STATE;
     if (h->ctx != c)
         return driver_error(CUDA_ERROR_INVALID_HANDLE,
                             "cuEventRecord: event and stream belong to different contexts");
@@ -295,6 +297,8 @@ static CUresult cuStreamWaitEvent_(bool pt, CUstream stream, CUevent h, unsigned
         return r;
     if ((flags & ~1u) != 0)
         return CUDA_ERROR_INVALID_VALUE;
+    if (flags != 0) /* external: for streams that are being captured */
+        return CUDA_ERROR_ILLEGAL_STATE;
     return driver_from_device(c, device_stream_wait_event(s, e));
 }
 BOTH(cuStreamWaitEvent, (CUstream s, CUevent h, unsigned int flags), s, h, flags)

@@ -205,7 +205,8 @@ static CUresult cuStreamSetAttribute_(bool pt, CUstream h, CUstreamAttrID which,
     switch (which) {
     case CU_STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW:
         /* the largest window (CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE) is 0 */
-        if (v->accessPolicyWindow.num_bytes > 0)
+        if (v->accessPolicyWindow.num_bytes > 0 || v->accessPolicyWindow.hitRatio < 0 ||
+            v->accessPolicyWindow.hitRatio > 1)
             return CUDA_ERROR_INVALID_VALUE;
         a->window = v->accessPolicyWindow;
         return CUDA_SUCCESS;

@@ -225,8 +225,7 @@ static CUresult describe_pitched_(const CUDA_RESOURCE_DESC *d, struct texture *t
         d->res.pitch2D.devPtr == 0 || width == 0 || height == 0 ||
         width > limit_(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_WIDTH) ||
         height > limit_(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_HEIGHT) ||
-        pitch > limit_(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_PITCH) ||
-        width * t->element > pitch)
+        pitch > limit_(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_PITCH))
         return CUDA_ERROR_INVALID_VALUE;
     if (d->res.pitch2D.devPtr % limit_(CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT) != 0 ||
         pitch % limit_(CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT) != 0)
@@ -380,10 +379,8 @@ WEIR_API CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *out, C
 {
     struct object o;
     CUresult r = out != NULL ? with_(handle, TEXTURE_TAG, &o) : CUDA_ERROR_INVALID_VALUE;
-    if (r == CUDA_SUCCESS && !o.viewed)
-        return CUDA_ERROR_INVALID_VALUE;
     if (r == CUDA_SUCCESS)
-        *out = o.view;
+        *out = o.view; /* all zero when it was made without one */
     return r;
 }
 
@@ -401,9 +398,6 @@ WEIR_API CUresult cuSurfObjectCreate(CUsurfObject *out, const CUDA_RESOURCE_DESC
     r = describe_(resource, &o.texture);
     if (r != CUDA_SUCCESS)
         return r;
-    if (!(resource->res.array.hArray->desc.Flags & CUDA_ARRAY3D_SURFACE_LDST))
-        return driver_error(CUDA_ERROR_INVALID_VALUE,
-                            "the array was not made for surfaces (CUDA_ARRAY3D_SURFACE_LDST)");
     *out = publish_(&o);
     return CUDA_SUCCESS;
 }

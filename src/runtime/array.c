@@ -182,7 +182,7 @@ static cudaError_t create_mipmap(cudaMipmappedArray_t *array,
 {
     CUDA_ARRAY3D_DESCRIPTOR d = {0};
 
-    RT_CHECK(array && desc && levels, cudaErrorInvalidValue);
+    RT_CHECK(array && desc && levels && extent.width, cudaErrorInvalidValue);
     RT_TRY(fill_descriptor(&d, desc, extent, flags));
     RT_TRY(rt_context());
     CU_TRY(CU(cuMipmappedArrayCreate, (CUmipmappedArray *)array, &d, levels));

@@ -203,8 +203,6 @@ PUBLIC cudaError_t cudaInitDevice(int device, unsigned int deviceFlags, unsigned
     CUcontext context;
     cudaError_t error = rt_check_device(device, &handle);
 
-    if (error == cudaSuccess && (flags & ~(unsigned)cudaInitDeviceFlagsAreValid))
-        error = cudaErrorInvalidValue;
     if (error == cudaSuccess && (flags & cudaInitDeviceFlagsAreValid))
         error = rt_error(CU(cuDevicePrimaryCtxSetFlags_v2, handle, deviceFlags));
     if (error == cudaSuccess)

@@ -56,24 +56,26 @@ static cudaError_t box(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *copy)
     };
     if (p->srcArray) {
         RT_CHECK(p->kind != cudaMemcpyHostToDevice && p->kind != cudaMemcpyHostToHost,
-                 cudaErrorInvalidMemcpyDirection);
+                 cudaErrorInvalidValue);
+        RT_CHECK(copy->srcXInBytes + copy->WidthInBytes <= src.row, cudaErrorInvalidPitchValue);
         copy->srcMemoryType = CU_MEMORYTYPE_ARRAY;
         copy->srcArray = (CUarray)p->srcArray;
     } else {
-        RT_CHECK(pitch_fits(&p->srcPtr, copy->srcXInBytes, copy->WidthInBytes, rows),
-                 cudaErrorInvalidPitchValue);
         rt_copy_source(copy, p->srcPtr.ptr, p->srcPtr.pitch, p->srcPtr.ysize, p->kind);
     }
     if (p->dstArray) {
         RT_CHECK(p->kind != cudaMemcpyDeviceToHost && p->kind != cudaMemcpyHostToHost,
-                 cudaErrorInvalidMemcpyDirection);
+                 cudaErrorInvalidValue);
+        RT_CHECK(copy->dstXInBytes + copy->WidthInBytes <= dst.row, cudaErrorInvalidPitchValue);
         copy->dstMemoryType = CU_MEMORYTYPE_ARRAY;
         copy->dstArray = (CUarray)p->dstArray;
     } else {
-        RT_CHECK(pitch_fits(&p->dstPtr, copy->dstXInBytes, copy->WidthInBytes, rows),
-                 cudaErrorInvalidPitchValue);
         rt_copy_target(copy, p->dstPtr.ptr, p->dstPtr.pitch, p->dstPtr.ysize, p->kind);
     }
+    RT_CHECK(p->srcArray || pitch_fits(&p->srcPtr, copy->srcXInBytes, copy->WidthInBytes, rows),
+             p->dstArray ? cudaErrorInvalidValue : cudaErrorInvalidPitchValue);
+    RT_CHECK(p->dstArray || pitch_fits(&p->dstPtr, copy->dstXInBytes, copy->WidthInBytes, rows),
+             p->srcArray ? cudaErrorInvalidValue : cudaErrorInvalidPitchValue);
     return cudaSuccess;
 }
 
@@ -206,7 +208,7 @@ static cudaError_t array_to_array(cudaArray_t dst, size_t dx, size_t dy, cudaArr
 
     RT_CHECK(kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault,
              cudaErrorInvalidMemcpyDirection);
-    RT_CHECK(src && dst, cudaErrorInvalidResourceHandle);
+    RT_CHECK(src && dst, cudaErrorInvalidValue);
     return rt_copy_3d(&copy, stream, RT_SYNC);
 }
 

@@ -352,7 +352,8 @@ static cudaError_t bus_id(char *id, int len, int device)
 {
     CUdevice handle;
 
-    RT_CHECK(id && len > 0, cudaErrorInvalidValue);
+    /* "0000:00:00.0" and its end must fit */
+    RT_CHECK(id && len >= 13, cudaErrorInvalidValue);
     RT_TRY(rt_check_device(device, &handle));
     CU_TRY(CU(cuDeviceGetPCIBusId, id, len, handle));
     return cudaSuccess;
@@ -401,10 +402,13 @@ PUBLIC cudaError_t cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int p
 static cudaError_t enable_peer(int peer, unsigned flags)
 {
     CUcontext context;
+    int own;
 
     RT_CHECK(flags == cudaPeerAccessDefault, cudaErrorInvalidValue);
     RT_TRY(rt_context());
     RT_TRY(rt_primary(peer, &context));
+    RT_TRY(rt_device(&own));
+    RT_CHECK(peer != own, cudaErrorPeerAccessUnsupported);
     CU_TRY(CU(cuCtxEnablePeerAccess, context, 0));
     return cudaSuccess;
 }

@@ -7,20 +7,21 @@ static cudaError_t entry_point(const char *symbol, void **function, unsigned ver
 {
     CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SUCCESS;
     CUresult result;
+    int newest;
 
     RT_CHECK(symbol && function && flags <= cudaEnablePerThreadDefaultStream,
              cudaErrorInvalidValue);
     RT_TRY(rt_load());
+    CU_TRY(CU(cuDriverGetVersion, &newest));
+    RT_CHECK(version <= (unsigned)newest, cudaErrorInvalidValue);
     if (flags == cudaEnableDefault && own_stream)
         flags = cudaEnablePerThreadDefaultStream;
     *function = NULL;
     result = CU(cuGetProcAddress_v2, symbol, function, (int)version, flags, &found);
     if (status)
         *status = (enum cudaDriverEntryPointQueryResult)found;
-    if (result == CUDA_ERROR_NOT_FOUND && status) /* the answer is in the status */
-        return cudaSuccess;
-    CU_TRY(result);
-    RT_CHECK(*function || status, cudaErrorSymbolNotFound);
+    if (result != CUDA_ERROR_NOT_FOUND) /* that is an answer: no function, and the status */
+        CU_TRY(result);
     return cudaSuccess;
 }
 

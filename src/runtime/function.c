@@ -151,8 +151,10 @@ PUBLIC cudaError_t cudaFuncGetParamInfo(const void *func, size_t paramIndex, siz
 
 static cudaError_t by_symbol(cudaFunction_t *out, const void *symbol)
 {
-    RT_CHECK(out, cudaErrorInvalidValue);
-    return rt_function_of(symbol, out);
+    CUfunction unused;
+
+    RT_CHECK(rt_function_find(symbol), cudaErrorInvalidDeviceFunction);
+    return rt_function_of(symbol, out ? out : &unused); /* NULL only asks whether there is one */
 }
 
 PUBLIC cudaError_t cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const void *symbolPtr)

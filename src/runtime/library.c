@@ -90,6 +90,8 @@ static cudaError_t enumerate(cudaKernel_t *kernels, unsigned n, cudaLibrary_t li
 
     RT_CHECK(kernels || !n, cudaErrorInvalidValue);
     RT_TRY(count_kernels(&have, library));
+    if (n == 0)
+        return cudaSuccess;
     CU_TRY(CU(cuLibraryEnumerateKernels, (CUkernel *)kernels, n, (CUlibrary)library));
     for (unsigned i = 0; i < n && i < have; i++)
         RT_TRY(rt_function_adopt((CUkernel)kernels[i]));

@@ -95,12 +95,13 @@ static cudaError_t host_alloc(void **ptr, size_t size, unsigned flags)
 {
     const unsigned known = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
 
-    RT_CHECK(ptr && !(flags & ~known), cudaErrorInvalidValue);
+    RT_CHECK(ptr, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    if (size == 0)
-        *ptr = NULL;
-    else
-        CU_TRY(CU(cuMemHostAlloc, ptr, size, flags));
+    *ptr = NULL;
+    if (size == 0) /* then flags do not matter */
+        return cudaSuccess;
+    RT_CHECK(!(flags & ~known), cudaErrorInvalidValue);
+    CU_TRY(CU(cuMemHostAlloc, ptr, size, flags));
     return cudaSuccess;
 }
 

@@ -119,6 +119,26 @@ _Static_assert(sizeof(struct cudaResourceViewDesc) == sizeof(CUDA_RESOURCE_VIEW_
 
 /* ---- textures ------------------------------------------------------------------------------ */
 
+/* Elements of 32-bit floats: there is nothing to normalize. */
+static bool holds_floats(const struct cudaResourceDesc *resource)
+{
+    CUDA_ARRAY3D_DESCRIPTOR d;
+
+    switch (resource->resType) {
+    case cudaResourceTypeArray:
+        return resource->res.array.array &&
+               rt_array_describe(resource->res.array.array, &d) == cudaSuccess &&
+               d.Format == CU_AD_FORMAT_FLOAT;
+    case cudaResourceTypeLinear:
+        return resource->res.linear.desc.f == cudaChannelFormatKindFloat &&
+               resource->res.linear.desc.x == 32;
+    case cudaResourceTypePitch2D:
+        return resource->res.pitch2D.desc.f == cudaChannelFormatKindFloat &&
+               resource->res.pitch2D.desc.x == 32;
+    default: return false;
+    }
+}
+
 static cudaError_t create_texture(cudaTextureObject_t *object,
                                   const struct cudaResourceDesc *resource,
                                   const struct cudaTextureDesc *texture,
@@ -127,8 +147,11 @@ static cudaError_t create_texture(cudaTextureObject_t *object,
     CUDA_RESOURCE_DESC r;
     CUDA_TEXTURE_DESC t;
 
-    RT_CHECK(object && resource && texture, cudaErrorInvalidValue);
+    RT_CHECK(object && resource, cudaErrorInvalidValue);
+    RT_CHECK(texture, cudaErrorInvalidResourceHandle);
     RT_TRY(resource_to_driver(resource, &r));
+    RT_CHECK(texture->readMode != cudaReadModeNormalizedFloat || !holds_floats(resource),
+             cudaErrorInvalidNormSetting);
     texture_to_driver(texture, &t);
     RT_TRY(rt_context());
     CU_TRY(CU(cuTexObjectCreate, object, &r, &t, (const CUDA_RESOURCE_VIEW_DESC *)view));
@@ -176,7 +199,7 @@ static cudaError_t texture_desc(struct cudaTextureDesc *out, cudaTextureObject_t
 {
     CUDA_TEXTURE_DESC t;
 
-    RT_CHECK(out, cudaErrorInvalidValue);
+    RT_CHECK(out, cudaErrorInvalidResourceHandle);
     RT_TRY(rt_context());
     CU_TRY(CU(cuTexObjectGetTextureDesc, &t, object));
     texture_from_driver(&t, out);
@@ -191,9 +214,9 @@ PUBLIC cudaError_t cudaGetTextureObjectTextureDesc(struct cudaTextureDesc *pTexD
 
 static cudaError_t texture_view(struct cudaResourceViewDesc *out, cudaTextureObject_t object)
 {
-    RT_CHECK(out, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuTexObjectGetResourceViewDesc, (CUDA_RESOURCE_VIEW_DESC *)out, object));
+    if (out)
+        CU_TRY(CU(cuTexObjectGetResourceViewDesc, (CUDA_RESOURCE_VIEW_DESC *)out, object));
     return cudaSuccess;
 }
 
@@ -240,7 +263,7 @@ static cudaError_t surface_resource(struct cudaResourceDesc *out, cudaSurfaceObj
 {
     CUDA_RESOURCE_DESC r;
 
-    RT_CHECK(out, cudaErrorInvalidValue);
+    RT_CHECK(out, cudaErrorInvalidDevice); /* sic */
     RT_TRY(rt_context());
     CU_TRY(CU(cuSurfObjectGetResourceDesc, &r, object));
     return resource_from_driver(&r, out);

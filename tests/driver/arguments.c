@@ -113,7 +113,7 @@ static void contexts(void)
           CASE(INVALID_VALUE, cuCtxGetCurrent(NULL)), CASE(INVALID_VALUE, cuCtxGetDevice(NULL)),
           CASE(INVALID_VALUE, cuCtxGetLimit(NULL, CU_LIMIT_STACK_SIZE)),
           CASE(INVALID_VALUE, cuCtxGetLimit(&size, CU_LIMIT_MAX)),
-          CASE(UNSUPPORTED_LIMIT, cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 1)),
+          CASE(INVALID_VALUE, cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 1)),
           CASE(INVALID_VALUE, cuCtxSetCacheConfig((CUfunc_cache)9)),
           CASE(INVALID_VALUE, cuCtxSetFlags(3)), CASE(INVALID_VALUE, cuCtxGetFlags(NULL)),
           CASE(INVALID_CONTEXT, cuCtxEnablePeerAccess(NULL, 0)),

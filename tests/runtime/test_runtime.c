@@ -388,7 +388,7 @@ static void test_array_copies(void)
     OK(cudaMemcpy3D(&p));
     LOG("box(12 x 2 x 1, 1+0,0,0/32 -> 3+4,2,0/0) ");
     p.kind = cudaMemcpyDeviceToHost;
-    CHECK_EQ_INT(cudaMemcpy3D(&p), cudaErrorInvalidMemcpyDirection);
+    CHECK_EQ_INT(cudaMemcpy3D(&p), cudaErrorInvalidValue);
     p.kind = cudaMemcpyHostToDevice;
     p.srcArray = array;
     CHECK_EQ_INT(cudaMemcpy3D(&p), cudaErrorInvalidValue);

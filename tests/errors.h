@@ -1,0 +1,227 @@
+/* Tables of wrong calls and their codes, for the programs tests/conformance/E1_*.cu.
+ *
+ *   static void rows(void)           // runs in a child process, maybe several times
+ *   {
+ *       void *p;
+ *       MUST(cudaMalloc(&p, 64));    // what rows need: every child does it
+ *       ROW("no pointer", cudaMalloc((void **)nullptr, 4), cudaErrorInvalidValue);
+ *   }
+ *   ERROR_TABLE_MAIN(rows)
+ *
+ * Rows run one after the other in a child of the process. A call that crashes, hangs or leaves the
+ * device with a sticky error ends the child; the next one goes on with the row after it. So a row
+ * must not need what an earlier row did. Each row also checks the rule of the last error: a code
+ * other than success and "not ready" is kept for cudaGetLastError.
+ *
+ * ROW_CRASH rows are those where NVIDIA's runtime dies of the argument: dying passes, too.
+ * ROW_UNDEFINED rows are those whose answer documents leave open and a GPU's driver leaves to
+ * chance (destroyed handles), or gets wrong (sizes that wrap): what it says is not looked at; only
+ * a driver with this project's fault interface must give the code.
+ *
+ * With the argument "print", the program prints function|case|code|line for each row instead. */
+#ifndef WEIR_ERRORS_H
+#define WEIR_ERRORS_H
+
+#include <cuda_runtime.h>
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+
+enum { ROWS_MAX = 1024, ROW_SECONDS = 20 };
+enum row_state { ROW_NOT_RUN, ROW_RUNNING, ROW_DONE };
+enum row_kind { ROW_EXACT, ROW_MAY_CRASH, ROW_OPEN };
+
+/* What a child found out; shared with the parent. */
+struct row_result {
+    enum row_state state;
+    enum row_kind kind;
+    int code, expected;
+    int last;  /* cudaGetLastError after it */
+    int after; /* what synchronizing the device says then */
+    int line, signal;
+    char call[160], what[80];
+};
+
+static struct row_result *rows_;
+static int row_next_, row_first_;
+
+/* Whether the row is to be run now; its place is taken in any case. */
+static inline int row_begin_(const char *call, const char *what, int line, int expected,
+                             enum row_kind kind)
+{
+    struct row_result *r = &rows_[row_next_];
+    if (row_next_ == ROWS_MAX - 1) {
+        fprintf(stderr, "more than %d rows\n", ROWS_MAX);
+        _exit(3);
+    }
+    if (row_next_++ < row_first_)
+        return 0;
+    snprintf(r->call, sizeof r->call, "%s", call);
+    snprintf(r->what, sizeof r->what, "%s", what);
+    r->line = line;
+    r->expected = expected;
+    r->kind = kind;
+    r->state = ROW_RUNNING;
+    cudaGetLastError();
+    alarm(ROW_SECONDS);
+    return 1;
+}
+
+static inline void row_end_(cudaError_t code)
+{
+    struct row_result *r = &rows_[row_next_ - 1];
+    r->code = (int)code;
+    r->last = (int)cudaGetLastError();
+    r->after = (int)cudaDeviceSynchronize();
+    r->state = ROW_DONE;
+    alarm(0);
+    cudaGetLastError();
+    if (r->after != cudaSuccess)
+        _exit(0);
+}
+
+#define ROW_(kind, what, call, expected)                                                           \
+    do {                                                                                           \
+        if (row_begin_(#call, what, __LINE__, (int)(expected), kind))                              \
+            row_end_((cudaError_t)(call));                                                         \
+    } while (0)
+#define ROW(what, call, expected)           ROW_(ROW_EXACT, what, call, expected)
+#define ROW_CRASH(what, call, expected)     ROW_(ROW_MAY_CRASH, what, call, expected)
+#define ROW_UNDEFINED(what, call, expected) ROW_(ROW_OPEN, what, call, expected)
+/* For what needs statements: the code is set inside. */
+#define MUST(call)                                                                                 \
+    do {                                                                                           \
+        cudaError_t must_ = (call);                                                                \
+        if (must_ != cudaSuccess) {                                                                \
+            printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorName(must_));         \
+            fflush(stdout);                                                                        \
+            _exit(3);                                                                              \
+        }                                                                                          \
+    } while (0)
+
+/* Runs the rows from row_first_ on in a child; how it ended. */
+static inline int rows_child_(void (*rows)(void))
+{
+    int status = 0;
+    pid_t child;
+
+    fflush(stdout);
+    child = fork();
+    if (child == 0) {
+        row_next_ = 0;
+        signal(SIGALRM, SIG_DFL);
+        rows();
+        rows_[ROWS_MAX - 1].state = ROW_DONE; /* the end was reached */
+        fflush(stdout);
+        _exit(0);
+    }
+    waitpid(child, &status, 0);
+    return status;
+}
+
+static inline void rows_run_(void (*rows)(void))
+{
+    for (;;) {
+        int last = 0, status = rows_child_(rows);
+
+        if (rows_[ROWS_MAX - 1].state == ROW_DONE)
+            return;
+        while (last < ROWS_MAX && rows_[last].state != ROW_NOT_RUN)
+            last++;
+        if (last <= row_first_) { /* not one row: what all need fails */
+            printf("the rows cannot run (status %d)\n", status);
+            CHECK(last > row_first_);
+            return;
+        }
+        if (rows_[last - 1].state == ROW_RUNNING)
+            rows_[last - 1].signal = WIFSIGNALED(status) ? WTERMSIG(status) : 255;
+        row_first_ = last;
+    }
+}
+
+static inline void row_print_(const struct row_result *r)
+{
+    size_t name = strcspn(r->call, "(");
+
+    printf("%.*s|%s|", (int)name, r->call, r->what);
+    if (r->signal)
+        printf("signal %d", r->signal);
+    else
+        printf("%s", cudaGetErrorName((cudaError_t)r->code));
+    printf("|%d", r->line);
+    if (!r->signal && r->after)
+        printf("|then %s", cudaGetErrorName((cudaError_t)r->after));
+    if (!r->signal && r->last != r->code)
+        printf("|last %s", cudaGetErrorName((cudaError_t)r->last));
+    if (r->signal || r->code != r->expected)
+        printf("|expected %s", cudaGetErrorName((cudaError_t)r->expected));
+    printf("\n");
+}
+
+static inline void row_check_(const struct row_result *r, int ours)
+{
+    int kept = r->code == cudaErrorNotReady ? 0 : r->code;
+
+    if (r->kind == ROW_OPEN && !ours)
+        return;
+    if (r->signal) {
+        int may = r->kind == ROW_MAY_CRASH && !ours;
+        if (!check_note_(may))
+            printf("line %d: %s (%s): signal %d\n", r->line, r->call, r->what, r->signal);
+        return;
+    }
+    if (!check_note_(r->code == r->expected))
+        printf("line %d: %s (%s): %s, not %s\n", r->line, r->call, r->what,
+               cudaGetErrorName((cudaError_t)r->code), cudaGetErrorName((cudaError_t)r->expected));
+    if (!check_note_(r->last == kept && r->after == cudaSuccess))
+        printf("line %d: %s (%s): last error %s, then %s\n", r->line, r->call, r->what,
+               cudaGetErrorName((cudaError_t)r->last), cudaGetErrorName((cudaError_t)r->after));
+}
+
+/* Asked in a child: loading a driver into the parent would be seen by all children. */
+static inline int rows_ours_(void)
+{
+    int status = 0;
+    pid_t child = fork();
+
+    if (child == 0) {
+        void *driver = dlopen("libcuda.so.1", RTLD_LAZY);
+        _exit(driver && dlsym(driver, "weir_last_fault") ? 1 : 0);
+    }
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 1;
+}
+
+static inline int rows_main_(void (*rows)(void), int print)
+{
+    int ours;
+
+    rows_ = (struct row_result *)mmap(NULL, sizeof *rows_ * ROWS_MAX, PROT_READ | PROT_WRITE,
+                                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    rows_run_(rows);
+    ours = rows_ours_();
+    for (int i = 0; i < ROWS_MAX - 1 && rows_[i].state != ROW_NOT_RUN; i++)
+        if (print)
+            row_print_(&rows_[i]);
+        else
+            row_check_(&rows_[i], ours);
+    return print ? 0 : check_done();
+}
+
+#if defined(ERROR_TABLE_PRINT)
+#define ERROR_TABLE_MAIN(rows)                                                                     \
+    int main() { return rows_main_(rows, 1); }
+#else
+#define ERROR_TABLE_MAIN(rows)                                                                     \
+    int main(int argc, char **argv)                                                                \
+    {                                                                                              \
+        return rows_main_(rows, argc > 1 && strcmp(argv[1], "print") == 0);                        \
+    }
+#endif
+
+#endif
