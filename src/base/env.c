@@ -13,7 +13,10 @@ static const struct env_entry entries[ENV_COUNT] = {
     [ENV_DEVICES] = {"WEIR_DEVICES", "1", "Number of devices (1 to 16), all on this machine."},
     [ENV_MEMORY] = {"WEIR_DEVICE_MEMORY", "half of this machine's memory, shared by the devices",
                     "Size of each device's memory, in bytes or with K, M, G or T (\"8G\")."},
-    [ENV_CHECK] = {"WEIR_CHECK", "off", "Run-time checks to make (reserved: none exist yet)."},
+    [ENV_CHECK] =
+        {"WEIR_CHECK", "off",
+         "Run-time checks to make, with commas between: \"memory\" (each access of kernels "
+         "exactly, and device memory that the host touches)."},
     [ENV_FAULTS] = {"WEIR_FAULTS", "on",
                     "Whether what a kernel's fault has to say is written to stderr; \"off\": not."},
     [ENV_POOLS_FILE] = {"WEIR_POOLS_FILE", "no file is written",
@@ -78,4 +81,18 @@ bool env_bytes(enum env_variable v, uint64_t fallback, uint64_t *out, struct dia
                         entries[v].name, text);
     *out = value << shift;
     return true;
+}
+
+bool env_lists(enum env_variable v, const char *word)
+{
+    const char *text = env_get(v);
+    size_t length = strlen(word);
+    for (const char *at = text; at != NULL && *at != '\0';) {
+        const char *comma = strchr(at, ',');
+        size_t n = comma != NULL ? (size_t)(comma - at) : strlen(at);
+        if (n == length && strncmp(at, word, n) == 0)
+            return true;
+        at += n + (comma != NULL);
+    }
+    return false;
 }

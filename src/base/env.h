@@ -34,6 +34,9 @@ const struct env_entry *env_entry(enum env_variable v);
 /* The value, or NULL when it is not set. An empty value counts as set. */
 const char *env_get(enum env_variable v);
 
+/* Whether the value, words with commas between them, has that word. */
+bool env_lists(enum env_variable v, const char *word);
+
 /* The value as a whole number in min..max. `fallback` when it is not set or empty; false and a
  * message that names the variable when it is set to something else. */
 bool env_int(enum env_variable v, int64_t min, int64_t max, int64_t fallback, int64_t *out,

@@ -4,6 +4,7 @@
  * 9.0; facts of this machine; and features, 1 only where this version has them. Attributes that
  * are in none of the tables are features that do not exist here: 0. */
 #include "driver/objects.h"
+#include "memory/view.h"
 
 enum {
     CLOCK_FALLBACK_KHZ = 2000000, /* when the system does not tell */
@@ -56,8 +57,6 @@ static const int constants[CU_DEVICE_ATTRIBUTE_MAX] = {
     [CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES] = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
     [CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS] = 1,
     [CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST] = 1,
-    [CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS] = 1,
-    [CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES] = 1,
     [CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED] = 1,
     [CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED] = 1,
     [CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH] = 1,
@@ -149,6 +148,10 @@ WEIR_API CUresult cuDeviceGetAttribute(int *out, CUdevice_attribute which, CUdev
         break;
     case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID: *out = device_bus(dev); break;
     case CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID: *out = dev; break;
+    case CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS:
+    case CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES:
+        *out = !mem_checked();
+        break;
     default: *out = constants[which]; break;
     }
     return CUDA_SUCCESS;

@@ -4,11 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/env.h"
 #include "driver/site.h"
 #include "driver/symbols.h"
 #include "weir/fault.h"
+
+enum { HOST_SECONDS = 10 }; /* until a story that cannot be told is given up */
 
 /* All faults of the process, newest first; they stay, so that what programs were handed stays
  * valid. Each is of another life of a context, so there are few. */
@@ -75,22 +78,20 @@ static enum weir_place place_of_(const struct mem_place *p, uint64_t address)
     }
 }
 
-static void fill_address_(struct weir_fault *out, const struct grid_fault *f)
+static void fill_address_(struct weir_fault *out, uint64_t address, const struct mem_place *p)
 {
-    out->has_address = f->has_address;
-    if (!f->has_address)
+    out->has_address = 1;
+    out->address = address;
+    out->place = place_of_(p, address);
+    out->distance = p->distance;
+    if (p->info.size == 0)
         return;
-    out->address = f->address;
-    out->place = place_of_(&f->place, f->address);
-    out->distance = f->place.distance;
-    if (f->place.info.size == 0)
-        return;
-    out->allocation.base = f->place.info.base;
-    out->allocation.size = f->place.info.size;
-    out->allocation.id = f->place.info.serial;
-    out->allocation.kind = memory_words_(f->place.info.kind);
-    call_describe(&f->place.info.made, &out->allocation.made);
-    call_describe(&f->place.freed, &out->allocation.freed);
+    out->allocation.base = p->info.base;
+    out->allocation.size = p->info.size;
+    out->allocation.id = p->info.serial;
+    out->allocation.kind = memory_words_(p->info.kind);
+    call_describe(&p->info.made, &out->allocation.made);
+    call_describe(&p->freed, &out->allocation.freed);
 }
 
 static void fill_frame_(struct weir_frame *out, const struct grid_fault *f)
@@ -130,6 +131,23 @@ static char *text_of_(const struct grid_fault *f, const struct weir_frame *frame
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
+static void keep_(struct told *t)
+{
+    t->public.text = t->text;
+    pthread_mutex_lock(&lock);
+    t->public.number = newest != NULL ? newest->public.number + 1 : 1;
+    t->older = newest;
+    newest = t;
+    pthread_mutex_unlock(&lock);
+}
+
+static void print_(const char *text)
+{
+    const char *wanted = env_get(ENV_FAULTS);
+    if (wanted == NULL || strcmp(wanted, "off") != 0)
+        fprintf(stderr, "weir: %s\n", text);
+}
+
 /* Makes the story of the context's fault and keeps it. NULL: there is none. */
 static const char *tell_(CUcontext c)
 {
@@ -139,30 +157,25 @@ static const char *tell_(CUcontext c)
     struct told *t = xcalloc(1, sizeof *t);
     t->public = (struct weir_fault){
         .kind = kind_of_(f->kind), .code = code_of_(f->kind), .device = c->ordinal};
-    fill_address_(&t->public, f);
+    if (f->has_address)
+        fill_address_(&t->public, f->address, &f->place);
     if (f->kernel[0] != '\0') {
         fill_frame_(&t->frame, f);
         t->public.frames = &t->frame;
         t->public.frame_count = 1;
     }
     t->text = text_of_(f, &t->frame);
-    t->public.text = t->text;
-    pthread_mutex_lock(&lock);
-    t->public.number = newest != NULL ? newest->public.number + 1 : 1;
-    t->older = newest;
-    newest = t;
-    pthread_mutex_unlock(&lock);
+    keep_(t);
     return t->text;
 }
 
 void fault_tell(CUcontext c)
 {
-    const char *wanted = env_get(ENV_FAULTS);
     pthread_mutex_lock(&c->fault_lock);
     if (c->fault_text == NULL) {
         c->fault_text = tell_(c);
-        if (c->fault_text != NULL && (wanted == NULL || strcmp(wanted, "off") != 0))
-            fprintf(stderr, "weir: %s\n", c->fault_text);
+        if (c->fault_text != NULL)
+            print_(c->fault_text);
     }
     if (c->fault_text != NULL)
         driver_error(CUDA_ERROR_LAUNCH_FAILED, "%s", c->fault_text);
@@ -174,6 +187,35 @@ void fault_forget(CUcontext c)
     pthread_mutex_lock(&c->fault_lock);
     c->fault_text = NULL;
     pthread_mutex_unlock(&c->fault_lock);
+}
+
+/* In a signal handler: what it calls may wait for a lock that this very thread holds (the pointer
+ * was given to free(), say). Then the process ends by the alarm instead of the fault. */
+void fault_host(uint64_t address, uint64_t pc, bool write)
+{
+    unsigned before = alarm(HOST_SECONDS);
+    struct mem_place p;
+    struct symbol s;
+    struct strbuf sb = {0};
+    struct told *t = xcalloc(1, sizeof *t);
+    mem_place_of((const void *)(uintptr_t)address, &p);
+    t->public = (struct weir_fault){.kind = WEIR_FAULT_HOST, .device = p.device};
+    fill_address_(&t->public, address, &p);
+    const char *at = symbol_program_pc((const void *)(uintptr_t)pc);
+    t->public.host.address = at;
+    sb_printf(&sb, "host code %s device memory", write ? "writes" : "reads");
+    if (symbol_find(at + 1, &s)) {
+        symbol_words(&s, &sb);
+        t->public.host.file = s.file;
+        t->public.host.line = s.line;
+        t->public.host.function = s.function;
+    }
+    sb_printf(&sb, ": 0x%llx is ", (unsigned long long)address);
+    mem_describe((const void *)(uintptr_t)address, &sb);
+    t->text = sb.items;
+    keep_(t);
+    print_(t->text);
+    alarm(before);
 }
 
 WEIR_API int weir_last_fault(struct weir_fault *out)

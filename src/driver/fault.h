@@ -12,4 +12,7 @@ void fault_tell(CUcontext c);
 /* The context is as new: a next fault is told again. */
 void fault_forget(CUcontext c);
 
+/* Checked mode: tells that host code at `pc` touched device memory. For grid_set_host_touch. */
+void fault_host(uint64_t address, uint64_t pc, bool write);
+
 #endif

@@ -3,8 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/env.h"
 #include "driver/driver.h"
+#include "driver/fault.h"
 #include "driver/site.h"
+#include "memory/view.h"
 #include "weir/weir.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -49,6 +52,10 @@ static void open_(void)
     struct diag d = {0};
     mem_site_set_words(call_words);
     pthread_atfork(NULL, NULL, on_fork_);
+    if (env_lists(ENV_CHECK, "memory")) {
+        mem_check_begin();
+        grid_set_host_touch(fault_host);
+    }
     if (device_open(&d)) {
         driver_find_devices();
         opened = driver_device_count() > 0 ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;

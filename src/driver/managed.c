@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "driver/objects.h"
+#include "memory/view.h"
 
 enum { PAGE = 4096 };
 
@@ -107,7 +108,9 @@ static CUresult check_range_(CUdeviceptr at, size_t bytes, bool *managed)
         return CUDA_ERROR_INVALID_VALUE;
     *managed = false;
     if (!mem_find((void *)(uintptr_t)at, &i))
-        return mem_in_device_range((void *)(uintptr_t)at) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+        return mem_checked() || mem_in_device_range((void *)(uintptr_t)at)
+                   ? CUDA_ERROR_INVALID_VALUE
+                   : CUDA_SUCCESS;
     *managed = i.kind == MEM_MANAGED;
     if (!*managed || bytes > i.base + i.size - at)
         return driver_error(CUDA_ERROR_INVALID_VALUE,

@@ -7,6 +7,7 @@
 #include "driver/nested.h"
 #include "driver/objects.h"
 #include "jit/load.h"
+#include "memory/view.h"
 
 /* ---- names for compiled code ------------------------------------------------------------------
  */
@@ -301,6 +302,7 @@ static CUresult compile_variant_(CUfunction f, const uint32_t ntid[3], bool grid
     struct jit_options opt = {.ntid = {ntid[0], ntid[1], ntid[2]},
                               .grid_small = grid_small,
                               .optimize = 2,
+                              .checked = mem_checked(),
                               .lineinfo = 1};
     struct diag d = {0};
     struct jit_code *code = jit_get(f->func, &opt, &f->module->resolver, &d);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "driver/objects.h"
+#include "memory/view.h"
 
 /* ---- variables that the program keeps itself ----------------------------------------------------
  */
@@ -116,6 +117,7 @@ static CUresult place_(CUmodule m, const struct module_source *source)
 /* Initial bytes, with the addresses in them. */
 static void fill_(CUmodule m, const struct ptx_var *v, uint8_t *to)
 {
+    mem_view_enter();
     if (v->init != NULL)
         memcpy(to, v->init, v->size);
     else
@@ -128,6 +130,7 @@ static void fill_(CUmodule m, const struct ptx_var *v, uint8_t *to)
         a >>= r->shift * 8u;
         memcpy(to + r->at, &a, r->bytes);
     }
+    mem_view_leave();
 }
 
 CUresult module_make_variables(CUmodule m, const struct module_source *source)

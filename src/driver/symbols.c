@@ -2,6 +2,7 @@
 #include "driver/symbols.h"
 
 #include <dlfcn.h>
+#include <execinfo.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -207,4 +208,35 @@ void symbol_words(const struct symbol *s, struct strbuf *out)
         sb_printf(out, " in %s", s->function);
     else
         sb_printf(out, " in %s+0x%llx", s->object, (unsigned long long)s->offset);
+}
+
+/* ---- callers of the system's functions ---------------------------------------------------------
+ */
+
+static bool is_system_(const void *at)
+{
+    static const char *const names[] = {"libc.so",     "libm.so",       "libstdc++.so",
+                                        "libgcc_s.so", "libpthread.so", "ld-linux"};
+    Dl_info info;
+    if (dladdr(at, &info) == 0 || info.dli_fname == NULL)
+        return false;
+    const char *slash = strrchr(info.dli_fname, '/');
+    const char *base = slash != NULL ? slash + 1 : info.dli_fname;
+    for (size_t n = 0; n < WEIR_COUNT(names); n++)
+        if (strncmp(base, names[n], strlen(names[n])) == 0)
+            return true;
+    return false;
+}
+
+const void *symbol_program_pc(const void *pc)
+{
+    void *frames[64];
+    if (!is_system_(pc))
+        return pc;
+    int count = backtrace(frames, WEIR_COUNT(frames)), n = 0;
+    while (n < count && frames[n] != pc)
+        n++; /* the handler's own frames */
+    while (n < count && is_system_(frames[n]))
+        n++;
+    return n < count ? (const char *)frames[n] - 1 : pc; /* it returns to the frame's address */
 }

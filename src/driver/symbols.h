@@ -24,6 +24,10 @@ bool symbol_find(const void *address, struct symbol *out);
 /* Appends it: " at main.cu:31", " in main+0x42", " in libfoo.so+0x1042". */
 void symbol_words(const struct symbol *s, struct strbuf *out);
 
+/* For the thread's code at `pc`, in a signal handler that interrupted it: an address in the function
+ * of the program that led there, if pc is in a library of the system (memcpy, free), else pc. */
+const void *symbol_program_pc(const void *pc);
+
 /* A C++ name as people write it; the name itself when it is none. Lives for ever. */
 const char *symbol_demangle(const char *name);
 

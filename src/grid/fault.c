@@ -80,6 +80,26 @@ static void pass_on(int signal, siginfo_t *info, void *context)
     pthread_sigmask(SIG_SETMASK, &now, NULL);
 }
 
+static grid_host_touch_fn host_touch;
+
+void grid_set_host_touch(grid_host_touch_fn fn) { host_touch = fn; }
+
+static bool is_write(const void *context)
+{
+#if defined(__x86_64__)
+    const ucontext_t *u = context;
+    return (u->uc_mcontext.gregs[REG_ERR] & 2) != 0;
+#else
+    return false; /* not told */
+#endif
+}
+
+/* In a device's range, or right in front of it, as the header of a block is that free() expects. */
+static bool is_devices(const char *address)
+{
+    return mem_in_device_range(address) || mem_in_device_range(address + 64);
+}
+
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
     struct grid_worker *w = worker_of_thread();
@@ -89,6 +109,8 @@ static void on_signal(int signal, siginfo_t *info, void *context)
         pthread_sigmask(SIG_SETMASK, &((ucontext_t *)context)->uc_sigmask, NULL);
         fault_leave(w, &t);
     }
+    if (mem_checked() && info->si_code > 0 && host_touch != NULL && is_devices(info->si_addr))
+        host_touch((uint64_t)info->si_addr, pc_of(context), is_write(context));
     pass_on(signal, info, context);
 }
 

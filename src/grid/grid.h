@@ -220,6 +220,11 @@ bool grid_protected(struct grid_env *env, struct grid_worker *w, const char *wha
 /* Makes a fault that no code ran into, named `what`, the environment's. */
 void grid_raise(struct grid_env *env, enum grid_fault_kind kind, const char *what);
 
+/* Checked mode: who is told that a thread of the host touched memory of a device, in a signal
+ * handler of that thread, before the signal takes its course. `pc`: of the instruction. */
+typedef void (*grid_host_touch_fn)(uint64_t address, uint64_t pc, bool write);
+void grid_set_host_touch(grid_host_touch_fn fn);
+
 /* Installs the signal handlers (once per process; further calls do nothing). */
 void grid_install_handlers(void);
 

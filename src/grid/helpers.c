@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "grid/check.h"
 #include "grid/internal.h"
 
 static uint64_t arg(const uint64_t *args, int k, int lane) { return args[k * JIT_WARP + lane]; }
@@ -178,6 +179,7 @@ static const struct {
     {"malloc", (void *)weir_rt_malloc},
     {"free", (void *)weir_rt_free},
     {"fault", (void *)weir_rt_fault},
+    {"check", (void *)weir_rt_check},
     {"globaltimer", (void *)weir_rt_globaltimer},
     {"barrier_arrive", (void *)weir_rt_barrier_arrive},
     {"barrier_open", (void *)weir_rt_barrier_open},

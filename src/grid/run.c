@@ -362,6 +362,7 @@ static void run_chunk_armed(struct grid_run *run, struct grid_worker *w, uint64_
                             uint64_t count, struct outcome *o)
 {
     if (sigsetjmp(*w->escape, 0) != 0) {
+        mem_view_again();
         block_fail(w);
         o->trouble = true;
         return;
@@ -432,6 +433,7 @@ enum grid_progress grid_run_alone(struct grid_run *run, struct grid_worker *w)
 enum grid_progress grid_run_blocks(struct grid_run *run, struct grid_worker *w, uint64_t until)
 {
     unsigned fp = fp_enter();
+    mem_view_enter();
     uint64_t begin = now_ns(), ended = 0;
     w->env = run->env;
     while (grid_run_open(run)) {
@@ -454,6 +456,7 @@ enum grid_progress grid_run_blocks(struct grid_run *run, struct grid_worker *w, 
         if (end >= until)
             break;
     }
+    mem_view_leave();
     fp_leave(fp);
     bool more = !grid_run_exhausted(run);
     return finish(run, ended + 1) ? GRID_COMPLETE : more ? GRID_MORE : GRID_HANDED;
@@ -463,6 +466,7 @@ enum grid_progress grid_run_blocks(struct grid_run *run, struct grid_worker *w, 
 static void resume_armed(struct grid_worker *w, struct outcome *o)
 {
     if (sigsetjmp(*w->escape, 0) != 0) {
+        mem_view_again();
         block_fail(w);
         o->trouble = true;
         return;
@@ -503,10 +507,12 @@ static bool resume(struct grid_block *b, struct grid_worker *w, bool *progress)
         block_give_up(w);
     } else {
         unsigned fp = fp_enter();
+        mem_view_enter();
         uint64_t begin = now_ns();
         o.before = position(b);
         resume_one(w, &o);
         *progress = o.moved || now_ns() - begin > PROGRESS_NS;
+        mem_view_leave();
         fp_leave(fp);
     }
     bool ended = o.parked == 0;
@@ -542,6 +548,7 @@ bool grid_protected(struct grid_env *env, struct grid_worker *w, const char *wha
     w->env = env;
     w->what = what;
     w->escape = &here;
+    mem_view_enter();
     bool fine = sigsetjmp(here, 0) == 0;
     if (fine) {
         w->armed = 1;
@@ -550,8 +557,10 @@ bool grid_protected(struct grid_env *env, struct grid_worker *w, const char *wha
         atomic_signal_fence(memory_order_seq_cst);
         w->armed = 0;
     } else {
+        mem_view_again();
         fault_record(w);
     }
+    mem_view_leave();
     w->what = NULL;
     w->escape = outer;
     return fine;

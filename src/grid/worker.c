@@ -10,7 +10,7 @@
 #include "grid/internal.h"
 
 enum {
-    SIGNAL_STACK = 64 * 1024, /* AVX-512 and AMX state alone can take 11 KiB of it */
+    SIGNAL_STACK = 256 * 1024, /* AVX-512 and AMX state alone can take 11 KiB of it */
     PAGE = 4096
 };
 

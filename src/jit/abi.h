@@ -153,6 +153,12 @@ enum jit_cluster_map {
     JIT_MAP_INSIDE,  /* 1: the generic address is in the cluster's shared memory */
 };
 
+/* Checked mode: lanes of `mask` are about to access memory at global or generic addresses; what:
+ * bytes of each lane's access, plus JIT_CHECK_WRITES.
+ * void weir_rt_check(struct jit_block *block, uint32_t mask, const uint64_t address[32],
+ *                    uint32_t what); */
+#define JIT_CHECK_WRITES 0x80000000u
+
 /* Traps and faults that the code itself detects: never returns to compiled code (the grid room
  * leaves by its own way). `kind` is enum jit_fault. */
 enum jit_fault {

@@ -179,6 +179,11 @@ bool async_supported(const struct ptx_instr *i, struct diag *d);
 /* ---- emit_barrier.c, emit_cluster.c -----------------------------------------------------------
  */
 
+/* Checked mode (emit_check.c): asks whether the active lanes may access `bytes` each. Nothing
+ * otherwise. */
+void check_access(struct emit *e, const struct ptx_operand *at, unsigned space, unsigned bytes,
+                  bool writes);
+
 /* Rows of 32 numbers of 64 bits that helpers of the grid room are given and give back. */
 enum { HELPER_ROWS = 6 };
 LLVMValueRef emit_rows(struct emit *e, unsigned first);

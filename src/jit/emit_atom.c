@@ -321,6 +321,7 @@ bool emit_atomic(struct emit *e, const struct ptx_instr *i)
     if (a.op == PTX_M_cas)
         c = as_elem_(e, operand_vector(e, data + 1, a.type), a.elem);
     LLVMValueRef addr = address_vector(e, at, mem_space(i));
+    check_access(e, at, mem_space(i), a.bytes * vec, true);
     check_aligned_(e, addr, a.bytes * vec);
     if (!wants && vec == 1 && combined_(e, &a, at, v[0], addr))
         return true;

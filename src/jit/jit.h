@@ -13,25 +13,26 @@
 #include "jit/abi.h"
 #include "ptx/ptx.h"
 
-/* What one compilation is specialised on. Part of the cache key: keep it plain data, zero padding. */
+/* What one compilation is specialised on. Part of the cache key: keep it plain data, zero padding.
+ */
 struct jit_options {
-    uint32_t ntid[3];     /* block shape; 0,0,0: any shape (slower code) */
-    uint32_t grid_small;  /* 1: nctaid.x * ntid.x <= 2^31 - 1, so thread indices cannot wrap */
-    uint32_t optimize;    /* 0..3 */
-    uint32_t checked;     /* WEIR_CHECK: emit access hooks (0 in this version) */
-    uint32_t lineinfo;    /* keep source lines */
+    uint32_t ntid[3];    /* block shape; 0,0,0: any shape (slower code) */
+    uint32_t grid_small; /* 1: nctaid.x * ntid.x <= 2^31 - 1, so thread indices cannot wrap */
+    uint32_t optimize;   /* 0..3 */
+    uint32_t checked;    /* 1: ask weir_rt_check before each access to global memory */
+    uint32_t lineinfo;   /* keep source lines */
     uint32_t reserved;
 };
 
 /* Facts about a kernel that do not depend on how it is compiled. */
 struct jit_kernel_info {
-    uint64_t static_shared;  /* bytes */
-    uint64_t local_bytes;    /* per thread: .local variables of the kernel and of what it calls;
-                                the call stack is added by the runner when `recursive` */
+    uint64_t static_shared; /* bytes */
+    uint64_t local_bytes;   /* per thread: .local variables of the kernel and of what it calls;
+                               the call stack is added by the runner when `recursive` */
     uint64_t param_bytes;
-    uint64_t const_bytes;    /* of the module */
-    uint32_t max_threads;    /* from .maxntid/.reqntid, else 1024 */
-    uint32_t num_regs;       /* an estimate of 32-bit registers per thread, 16..255 */
+    uint64_t const_bytes;                 /* of the module */
+    uint32_t max_threads;                 /* from .maxntid/.reqntid, else 1024 */
+    uint32_t num_regs;                    /* an estimate of 32-bit registers per thread, 16..255 */
     uint32_t ptx_version, binary_version; /* 10 * major + minor, as cudaFuncAttributes gives */
     bool uses_barriers, recursive, device_launch, cooperative;
 };
@@ -49,8 +50,8 @@ bool jit_kernel_info(const struct ptx_func *entry, struct jit_kernel_info *info,
 struct jit_resolver {
     /* address of module-scope variable (global, const) `var` in this loaded module */
     uint64_t (*var_address)(void *self, const struct ptx_var *var);
-    /* the value of a pointer to function `func` of this module: any unique non-zero address; indirect
-     * calls compare against it, so it never has to be code */
+    /* the value of a pointer to function `func` of this module: any unique non-zero address;
+     * indirect calls compare against it, so it never has to be code */
     uint64_t (*func_address)(void *self, const struct ptx_func *func);
     /* address of weir_rt_<name>, 0 when there is no such helper */
     void *(*helper)(void *self, const char *name);
@@ -60,12 +61,12 @@ struct jit_resolver {
 /* Compiled and mapped code. */
 struct jit_code {
     jit_block_fn run;
-    uint32_t frame_bytes;   /* per warp */
-    uint32_t pc_count;      /* resume points */
-    uint64_t local_bytes;   /* per thread, fixed part */
-    uint32_t can_suspend;   /* has polling loops */
+    uint32_t frame_bytes; /* per warp */
+    uint32_t pc_count;    /* resume points */
+    uint64_t local_bytes; /* per thread, fixed part */
+    uint32_t can_suspend; /* has polling loops */
     uint32_t flags;
-    const uint8_t *text;    /* mapped code, for fault addresses */
+    const uint8_t *text; /* mapped code, for fault addresses */
     size_t text_bytes;
     struct jit_lines *lines; /* code offset -> source line, may be NULL */
 };

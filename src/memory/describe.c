@@ -1,8 +1,10 @@
 /* What an address is or was, in words, for the messages of faults. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "memory/space.h"
+#include "memory/view.h"
 
 const char *mem_kind_name(enum mem_kind kind)
 {
@@ -72,7 +74,10 @@ static void append_place(struct strbuf *out, const struct mem_place *p)
                                                  : ", which no access was given to");
         break;
     case MEM_PAST:
-        append_bytes(out, p->distance);
+        if (p->distance == 0)
+            sb_printf(out, "just");
+        else
+            append_bytes(out, p->distance);
         sb_printf(out, " past ");
         append_allocation(out, &p->info);
         break;
@@ -156,12 +161,21 @@ void mem_place_of(const void *address, struct mem_place *out)
     }
 }
 
+/* Whether the process has memory there. */
+static bool is_mapped(const void *address)
+{
+    return msync((void *)((uint64_t)address & ~(SPACE_PAGE - 1)), 1, MS_ASYNC) == 0;
+}
+
 void mem_describe(const void *address, struct strbuf *out)
 {
     struct mem_place p;
     mem_place_of(address, &p);
     if (p.relation == MEM_NOWHERE && (uint64_t)address < 65536)
         sb_printf(out, "a null pointer");
+    else if (p.relation == MEM_NOWHERE && mem_checked() && is_mapped(address))
+        sb_printf(out,
+                  "pageable memory of the host, which this device cannot reach (checked mode)");
     else
         append_place(out, &p);
 }

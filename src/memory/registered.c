@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "memory/space.h"
+#include "memory/view.h"
 
 static struct {
     pthread_rwlock_t lock;
@@ -63,6 +64,7 @@ enum mem_status registered_remove(enum mem_kind kind, uint64_t base)
     if (found)
         remove_at(at);
     pthread_rwlock_unlock(&table.lock);
+    mem_changed();
     return found ? MEM_OK : MEM_NOT_REGISTERED;
 }
 

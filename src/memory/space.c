@@ -5,6 +5,7 @@
  * several microseconds, touching fresh pages a fifth of the time of writing them. So freed memory
  * keeps its rights and pages and is handed out again as it is; the cache is bounded. */
 #include "memory/space.h"
+#include "memory/view.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -41,6 +42,8 @@ static uint64_t class_bytes(uint32_t c)
 
 static bool set_access(uint64_t base, uint64_t bytes, bool access)
 {
+    if (mem_checked() && mem_in_device_range((void *)base))
+        return view_set_access((void *)base, bytes, access);
     return mprotect((void *)base, bytes, access ? PROT_READ | PROT_WRITE : PROT_NONE) == 0;
 }
 
@@ -124,7 +127,7 @@ void space_drop_chunks(struct space *s, uint64_t base, uint64_t n)
 {
     uint64_t first = (base - s->base) / SPACE_CHUNK;
     memset(&s->chunks[first], 0, n * sizeof *s->chunks);
-    if (first < s->hint)
+    if (first < s->hint && !mem_checked()) /* there, addresses are used again as late as can be */
         s->hint = first;
 }
 
@@ -362,7 +365,8 @@ static struct record *slab_alloc(struct space *s, uint64_t bytes, enum mem_kind 
     if (slab == NULL && (slab = slab_new(s, size_class, list)) == NULL)
         return NULL;
     uint32_t index = slab->free_head;
-    if (index != UINT32_MAX) {
+    /* In checked mode what was freed is used again as late as can be. */
+    if (index != UINT32_MAX && !(mem_checked() && slab->fresh < slab->objects)) {
         slab->free_head = (uint32_t)slab->records[index].chunks;
     } else {
         index = slab->fresh;
@@ -529,6 +533,7 @@ static void record_free(struct space *s, struct record *r, bool keep)
         return;
     }
     space_bury(s, r);
+    mem_changed();
     r->info.kind = MEM_PAGEABLE;
     struct chunk *c = &s->chunks[(r->info.base - s->base) / SPACE_CHUNK];
     if (c->state == CHUNK_SLAB) {
@@ -538,7 +543,7 @@ static void record_free(struct space *s, struct record *r, bool keep)
         return;
     }
     s->used -= r->span;
-    if (!keep || r->file != NULL || r->span > s->cache_max) {
+    if (!keep || r->file != NULL || r->span > s->cache_max || mem_checked()) {
         large_release(s, r);
         return;
     }

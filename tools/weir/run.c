@@ -13,8 +13,10 @@ static const char help[] =
     "\n"
     "Runs a CUDA program with Weir's libcuda.so.1 and libcudart in front of any others.\n"
     "\n"
-    "  --workers N   threads that run kernels (as WEIR_WORKERS=N)\n"
-    "  --            what follows is the program, whatever its name begins with\n";
+    "  --workers N     threads that run kernels (as WEIR_WORKERS=N)\n"
+    "  --check=memory  finds accesses of kernels outside of allocations and to freed memory, and\n"
+    "                  device memory that the host touches (as WEIR_CHECK=memory)\n"
+    "  --              what follows is the program, whatever its name begins with\n";
 
 /* What a shell gives for a program that is not there, or cannot be run. */
 enum { EXIT_NOT_FOUND = 127, EXIT_NOT_RUNNABLE = 126 };
@@ -51,6 +53,15 @@ static int set_workers(const char *value)
     return EXIT_OK;
 }
 
+static int set_check(const char *value)
+{
+    if (value == NULL || strcmp(value, "memory") != 0)
+        return weir_misused("run", "--check %s: the one check there is is \"memory\"",
+                            value != NULL ? value : "");
+    setenv(env_entry(ENV_CHECK)->name, value, 1);
+    return EXIT_OK;
+}
+
 int weir_run(int argc, char **argv)
 {
     if (weir_help(argc, argv, help))
@@ -67,7 +78,9 @@ int weir_run(int argc, char **argv)
             if (status != EXIT_OK)
                 return status;
         } else if (weir_option(argc, argv, &i, "--check", &value)) {
-            return weir_failed("run", "--check: this version of Weir has no checks to make");
+            int status = set_check(value);
+            if (status != EXIT_OK)
+                return status;
         } else {
             return weir_misused("run", "unknown option '%s'", argv[i]);
         }
