@@ -15,7 +15,9 @@ static bool is_own(const struct jit_block *j, uint64_t address, uint64_t bytes)
     const struct grid_block *b = j->grid;
     if (within(address, bytes, (uint64_t)j->shared, j->total_shared) ||
         within(address, bytes, (uint64_t)j->local, j->local_stride * j->nthreads) ||
-        within(address, bytes, (uint64_t)j->params, b->run->launch.param_bytes))
+        within(address, bytes, (uint64_t)j->params, b->run->launch.param_bytes) ||
+        (b->run->workspace != NULL &&
+         within(address, bytes, (uint64_t)b->run->workspace, GRID_WORKSPACE_BYTES)))
         return true;
     for (uint32_t r = 1; r <= j->cluster_size && r <= JIT_CLUSTER_MAX; r++)
         if (j->windows[r] != 0 && within(address, bytes, j->windows[r], j->total_shared))

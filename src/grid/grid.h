@@ -91,6 +91,7 @@ enum {
     GRID_PRINTF_BYTES = 1 << 20, /* default of cudaLimitPrintfFifoSize */
     GRID_HEAP_BYTES = 8 << 20,   /* default of cudaLimitMallocHeapSize */
     GRID_STACK_BYTES = 1024,     /* default of cudaLimitStackSize */
+    GRID_WORKSPACE_BYTES = 256,  /* of a cooperative launch */
 };
 
 struct grid_env; /* printf FIFO, device heap, fault of one context */

@@ -129,7 +129,7 @@ bool grid_run_init(struct grid_run *run, const struct grid_launch *launch, struc
     atomic_store_explicit(&run->tails, NULL, memory_order_relaxed);
     atomic_store_explicit(&run->handles, NULL, memory_order_relaxed);
     run->workspace = NULL;
-    if (launch->cooperative && (run->workspace = calloc(1, 256)) == NULL)
+    if (launch->cooperative && (run->workspace = calloc(1, GRID_WORKSPACE_BYTES)) == NULL)
         return false;
     atomic_store_explicit(&run->next, 0, memory_order_relaxed);
     atomic_store_explicit(&run->pending, run->total, memory_order_relaxed);

@@ -495,14 +495,25 @@ void space_visit(struct space *s, bool (*visit)(void *self, struct record *r), v
 
 /* ---- alloc and free -------------------------------------------------------------------------- */
 
+/* Bytes to take for so many asked for. In checked mode what is small gets a margin behind it, so
+ * that what runs past does not land in the next one. */
+static uint64_t with_margin(uint64_t bytes)
+{
+    const uint64_t least = 512, most = 16 * 1024;
+    if (!mem_checked())
+        return bytes;
+    return bytes + (bytes < least ? least : bytes > most ? most : bytes);
+}
+
 enum mem_status space_alloc(struct space *s, const struct mem_request *request, uint64_t serial,
                             void **out)
 {
     pthread_mutex_lock(&s->lock);
-    bool small = request->bytes <= SLAB_MAX && request->align <= MEM_ALIGNMENT;
+    uint64_t padded = with_margin(request->bytes);
+    bool small = padded <= SLAB_MAX && request->align <= MEM_ALIGNMENT;
     struct record *r = NULL;
     if (request->bytes <= s->capacity)
-        r = small ? slab_alloc(s, request->bytes, request->kind) : large_alloc(s, request->bytes);
+        r = small ? slab_alloc(s, padded, request->kind) : large_alloc(s, request->bytes);
     if (r != NULL) {
         r->info = (struct mem_info){.kind = request->kind,
                                     .device = s->device,
