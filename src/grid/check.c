@@ -9,6 +9,16 @@ static bool within(uint64_t address, uint64_t bytes, uint64_t base, uint64_t siz
     return address - base < size && bytes <= size - (address - base);
 }
 
+/* This library's own image: strings and constants that device functions return. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
+static bool is_ours(uint64_t address, uint64_t bytes, uint32_t what)
+{
+    return (what & JIT_CHECK_WRITES) == 0 &&
+           within(address, bytes, (uint64_t)__ehdr_start, (uint64_t)(_end - __ehdr_start));
+}
+
 /* Memory of the block itself, which generic addresses may point to. */
 static bool is_own(const struct jit_block *j, uint64_t address, uint64_t bytes)
 {
@@ -55,7 +65,8 @@ void weir_rt_check(struct jit_block *j, uint32_t mask, const uint64_t *address, 
     for (uint32_t left = mask; left != 0; left &= left - 1) {
         int lane = __builtin_ctz(left);
         uint64_t at = address[lane];
-        if (within(at, bytes, span.base, span.end - span.base) || is_own(j, at, bytes))
+        if (within(at, bytes, span.base, span.end - span.base) || is_own(j, at, bytes) ||
+            is_ours(at, bytes, what))
             continue;
         struct mem_span found = {0};
         if (!mem_usable(at, bytes, &found))

@@ -115,7 +115,7 @@ struct grid_worker {
     uint32_t levels;               /* runs of children that are under way, one in another */
     uint32_t between;              /* blocks in the middle of which children run */
     uint64_t gridid, gridid_limit; /* numbers for runs, not given to others */
-    struct mem_span checked; /* checked mode: where the last access was allowed */
+    struct mem_span checked;       /* checked mode: where the last access was allowed */
 };
 
 /* The worker of the calling thread, NULL when it has none. May be called from signal handlers. */

@@ -101,6 +101,7 @@ struct grid_child *grid_child_new(struct grid_worker *w, struct grid_block *b, u
 
 void grid_child_free(struct grid_worker *w, struct grid_child *c)
 {
+    mem_forbid(c->params);
     c->tag = 0;
     if (c->capacity != GRID_CHILD_PARAMS) {
         free(c);
@@ -455,6 +456,8 @@ static void get_parameter_buffer_v2(struct jit_block *j, uint32_t mask, const ui
         struct grid_child *c = code == 0 ? make_child(b, thread_number(j, lane), &q) : NULL;
         if (c == NULL)
             set_error(b, thread_number(j, lane), code == 0 ? ERROR_MEMORY : code);
+        else
+            mem_permit(c->params, c->capacity);
         rets[lane] = c != NULL ? (uint64_t)c->params : 0;
     }
 }
@@ -501,6 +504,8 @@ static void get_parameter_buffer(struct jit_block *j, uint32_t mask, const uint6
             c = grid_child_new(b->worker, b, thread_number(j, lane), (uint32_t)bytes);
         if (c == NULL)
             set_error(b, thread_number(j, lane), ERROR_INVALID_VALUE);
+        else
+            mem_permit(c->params, c->capacity);
         rets[lane] = c != NULL ? (uint64_t)c->params : 0;
     }
 }

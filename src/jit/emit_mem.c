@@ -279,14 +279,14 @@ void load_lanes(struct emit *e, const struct ptx_instr *i, const struct ptx_oper
                 LLVMValueRef *out)
 {
     struct access a = access_(e, i, at);
-    check_access(e, a.at, a.space, natural_(&a), false);
+    check_access(e, a.at, a.space, mem_natural(&a), false);
     load_vectors_(e, &a, out);
 }
 
 bool emit_load(struct emit *e, const struct ptx_instr *i)
 {
     struct access a = access_(e, i, &i->operands[1]);
-    check_access(e, a.at, a.space, natural_(&a), false);
+    check_access(e, a.at, a.space, mem_natural(&a), false);
     keep_in_place_(e, &a);
     const struct ptx_operand *d = &i->operands[0];
     LLVMValueRef out[8];
@@ -414,14 +414,14 @@ void store_lanes(struct emit *e, const struct ptx_instr *i, const struct ptx_ope
                  LLVMValueRef *v)
 {
     struct access a = access_(e, i, at);
-    check_access(e, a.at, a.space, natural_(&a), true);
+    check_access(e, a.at, a.space, mem_natural(&a), true);
     store_vectors_(e, &a, v);
 }
 
 bool emit_store(struct emit *e, const struct ptx_instr *i)
 {
     struct access a = access_(e, i, &i->operands[0]);
-    check_access(e, a.at, a.space, natural_(&a), true);
+    check_access(e, a.at, a.space, mem_natural(&a), true);
     const struct ptx_operand *data = &i->operands[1];
     if (ptx_has(i, PTX_M_release))
         LLVMBuildFence(e->alu.b, LLVMAtomicOrderingRelease, false, "");

@@ -92,6 +92,18 @@ uint64_t mem_generation(void) { return atomic_load_explicit(&generation, memory_
 
 void mem_changed(void) { atomic_fetch_add_explicit(&generation, 1, memory_order_release); }
 
+void mem_permit(void *base, uint64_t bytes)
+{
+    if (mem_checked() && bytes > 0)
+        registered_add(MEM_INTERNAL, (uint64_t)base, bytes, 0, NULL, 0);
+}
+
+void mem_forbid(void *base)
+{
+    if (mem_checked())
+        registered_remove(MEM_INTERNAL, (uint64_t)base);
+}
+
 bool mem_usable(uint64_t address, uint64_t bytes, struct mem_span *out)
 {
     struct mem_info info;

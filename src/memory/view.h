@@ -60,6 +60,10 @@ struct mem_span {
 uint64_t mem_generation(void);
 void mem_changed(void); /* by whoever allocates or frees */
 
+/* Memory of ours that kernels were given a pointer to / no longer; nothing outside checked mode. */
+void mem_permit(void *base, uint64_t bytes);
+void mem_forbid(void *base);
+
 /* Whether a device without access to pageable memory may touch the bytes; then the allocation that
  * holds them goes to *out. If only the first few are inside, *out is that allocation, too, and
  * false returned. */
