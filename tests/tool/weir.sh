@@ -53,7 +53,8 @@ check 2 "no program" "$weir" run
 check 2 "whole number from 1" "$weir" run --workers 0 true
 check 2 "whole number from 1" "$weir" run --workers=many true
 check 2 "needs a number" "$weir" run --workers
-check 1 "no checks" "$weir" run --check=memory true
+check 2 "the one check there is" "$weir" run --check=everything true
+check 0 "" "$weir" run --check=memory true
 if [ -e "$(dirname "$weir")/../lib/libcuda.so.1" ]; then
     check 0 "7 workers" "$weir" run --workers 7 sh -c 'echo $WEIR_WORKERS workers'
     check 3 "" "$weir" run -- sh -c 'exit 3'

@@ -45,7 +45,7 @@ int weir_misused(const char *command, const char *fmt, ...)
 bool weir_option(int argc, char **argv, int *i, const char *name, char **value)
 {
     size_t n = strlen(name);
-    if (strncmp(argv[*i], name, n) != 0)
+    if (*i >= argc || strncmp(argv[*i], name, n) != 0)
         return false;
     if (argv[*i][n] == '=') {
         *value = argv[(*i)++] + n + 1;
