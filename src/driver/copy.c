@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "driver/objects.h"
+#include "memory/view.h"
 
 /* Stream and context of a call; a call without a stream works on the default one. */
 static CUresult find_(CUstream h, bool per_thread, struct device_stream **s, CUcontext *c)
@@ -64,10 +65,19 @@ CUresult copy_linear(WHERE, void *dst, const void *src, size_t bytes)
 
 static void *ptr_(CUdeviceptr p) { return (void *)(uintptr_t)p; }
 
-/* A CUdeviceptr argument must be memory that a device can reach by it. */
+/* A CUdeviceptr argument must be memory that a device can reach by it: pageable memory, too, unless
+ * the device says that it cannot (checked mode). */
 static CUresult device_side_(CUdeviceptr p)
 {
-    return p == 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    if (p == 0 || (mem_checked() && mem_kind_of(ptr_(p), NULL) == MEM_PAGEABLE))
+        return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_SUCCESS;
+}
+
+static CUresult both_devices_(CUdeviceptr dst, CUdeviceptr src, size_t n)
+{
+    CUresult r = n > 0 ? device_side_(dst) : CUDA_SUCCESS;
+    return r == CUDA_SUCCESS && n > 0 ? device_side_(src) : r;
 }
 
 static CUresult cuMemcpy_(WHERE, CUdeviceptr dst, CUdeviceptr src, size_t n)
@@ -98,7 +108,8 @@ ASYNC(cuMemcpyDtoHAsync_v2, cuMemcpyDtoH_v2,
 
 static CUresult cuMemcpyDtoD_v2_(WHERE, CUdeviceptr dst, CUdeviceptr src, size_t n)
 {
-    return copy_linear(h, pt, mode, ptr_(dst), ptr_(src), n);
+    CUresult r = both_devices_(dst, src, n);
+    return r != CUDA_SUCCESS ? r : copy_linear(h, pt, mode, ptr_(dst), ptr_(src), n);
 }
 SYNC(cuMemcpyDtoD_v2, (CUdeviceptr dst, CUdeviceptr src, size_t n), dst, src, n)
 ASYNC(cuMemcpyDtoDAsync_v2, cuMemcpyDtoD_v2,
@@ -109,7 +120,8 @@ static CUresult cuMemcpyPeer_(WHERE, CUdeviceptr dst, CUcontext dc, CUdeviceptr 
 {
     if (context_check(dc) != CUDA_SUCCESS || context_check(sc) != CUDA_SUCCESS)
         return CUDA_ERROR_INVALID_CONTEXT;
-    return copy_linear(h, pt, mode, ptr_(dst), ptr_(src), n);
+    CUresult r = both_devices_(dst, src, n);
+    return r != CUDA_SUCCESS ? r : copy_linear(h, pt, mode, ptr_(dst), ptr_(src), n);
 }
 SYNC(cuMemcpyPeer, (CUdeviceptr dst, CUcontext dc, CUdeviceptr src, CUcontext sc, size_t n), dst,
      dc, src, sc, n)
@@ -136,6 +148,10 @@ static CUresult locate_(const struct copy_side *s, size_t width, size_t rows, si
     switch (s->type) {
     case CU_MEMORYTYPE_HOST: base = (char *)s->host; break;
     case CU_MEMORYTYPE_DEVICE:
+        if (device_side_(s->device) != CUDA_SUCCESS)
+            return CUDA_ERROR_INVALID_VALUE;
+        base = ptr_(s->device);
+        break;
     case CU_MEMORYTYPE_UNIFIED: base = ptr_(s->device); break;
     case CU_MEMORYTYPE_ARRAY: {
         CUresult r = array_locate(s->array, s->x, s->y, s->z, width, rows, slices, at);
@@ -302,7 +318,8 @@ static CUresult set_(WHERE, CUdeviceptr at, size_t pitch, uint32_t element, uint
     CUresult r = find_(h, pt, &s, &c);
     if (r != CUDA_SUCCESS || width == 0 || height == 0)
         return r;
-    if (at == 0 || at % element != 0 || (height > 1 && pitch < width * element) ||
+    if (device_side_(at) != CUDA_SUCCESS || at % element != 0 ||
+        (height > 1 && pitch < width * element) ||
         !mem_reaches(ptr_(at), (height - 1) * pitch + width * element, MEM_READ_WRITE))
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "a set of %zu x %zu elements leaves an allocation or is misaligned",

@@ -61,10 +61,10 @@ cudaError_t rt_copy_1d(void *dst, const void *src, size_t count, enum cudaMemcpy
 {
     CUdeviceptr to = (CUdeviceptr)dst, from = (CUdeviceptr)src;
 
-    RT_CHECK(rt_kind_valid(kind), cudaErrorInvalidMemcpyDirection);
     RT_TRY(rt_context());
     if (count == 0)
         return cudaSuccess;
+    RT_CHECK(rt_kind_valid(kind), cudaErrorInvalidMemcpyDirection);
     RT_CHECK(dst && src, cudaErrorInvalidValue);
     if (wait == RT_SYNC && !stream) {
         CU_TRY(copy_sync(to, from, count, kind));
@@ -112,7 +112,9 @@ static cudaError_t copy_2d(void *dst, size_t dpitch, const void *src, size_t spi
     if (width == 0 || height == 0)
         return cudaSuccess;
     RT_CHECK(dst && src, cudaErrorInvalidValue);
-    RT_CHECK(width <= dpitch && width <= spitch, cudaErrorInvalidPitchValue);
+    RT_CHECK(height == 1 || (width <= dpitch && width <= spitch), cudaErrorInvalidPitchValue);
+    /* one row needs no pitch */
+    RT_CHECK((!dpitch || width <= dpitch) && (!spitch || width <= spitch), cudaErrorInvalidValue);
     rt_copy_source(&copy, src, spitch, height, kind);
     rt_copy_target(&copy, dst, dpitch, height, kind);
     return rt_copy_3d(&copy, stream, wait);
@@ -163,10 +165,10 @@ static cudaError_t copy_peer(void *dst, int dst_device, const void *src, int src
     CUcontext to, from;
 
     RT_TRY(rt_context());
-    RT_TRY(rt_primary(dst_device, &to));
-    RT_TRY(rt_primary(src_device, &from));
     if (count == 0)
         return cudaSuccess;
+    RT_TRY(rt_primary(dst_device, &to));
+    RT_TRY(rt_primary(src_device, &from));
     RT_CHECK(dst && src, cudaErrorInvalidValue);
     if (wait == RT_SYNC)
         CU_TRY(CU(cuMemcpyPeer, (CUdeviceptr)dst, to, (CUdeviceptr)src, from, count));

@@ -21,28 +21,31 @@ static cudaError_t shape_of(cudaArray_const_t array, struct array_shape *out)
 
 /* ---- boxes --------------------------------------------------------------------------------- */
 
-/* A pitched pointer can hold `width` bytes in each of `rows` rows, starting at `at`. */
-static bool pitch_fits(const struct cudaPitchedPtr *p, size_t at, size_t width, size_t rows)
+/* Whether pitch and rows of a slice are enough for an extent, as far as a GPU's runtime looks: it
+ * compares numbers, whatever they count and wherever the box starts. The rest is the driver's. */
+static bool pitch_fits(const struct cudaPitchedPtr *p, struct cudaExtent extent)
 {
-    return rows <= 1 || at + width <= p->pitch;
+    return !p->ptr || ((extent.width <= p->pitch || extent.height * extent.depth <= 1) &&
+                       (extent.height <= p->ysize || extent.depth <= 1));
 }
 
 static cudaError_t box(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *copy)
 {
     struct array_shape src = {.element = 1}, dst = {.element = 1};
-    size_t unit, rows;
+    size_t unit;
 
     RT_CHECK(p && rt_kind_valid(p->kind),
              p ? cudaErrorInvalidMemcpyDirection : cudaErrorInvalidValue);
     RT_CHECK(!p->srcArray != !p->srcPtr.ptr && !p->dstArray != !p->dstPtr.ptr,
              cudaErrorInvalidValue);
+    RT_CHECK(pitch_fits(&p->srcPtr, p->extent) && pitch_fits(&p->dstPtr, p->extent),
+             cudaErrorInvalidPitchValue);
     if (p->srcArray)
         RT_TRY(shape_of(p->srcArray, &src));
     if (p->dstArray)
         RT_TRY(shape_of(p->dstArray, &dst));
     RT_CHECK(!p->srcArray || !p->dstArray || src.element == dst.element, cudaErrorInvalidValue);
     unit = p->srcArray ? src.element : dst.element;
-    rows = p->extent.height * p->extent.depth;
     *copy = (CUDA_MEMCPY3D){
         .WidthInBytes = p->extent.width * unit,
         .Height = p->extent.height,
@@ -57,7 +60,6 @@ static cudaError_t box(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *copy)
     if (p->srcArray) {
         RT_CHECK(p->kind != cudaMemcpyHostToDevice && p->kind != cudaMemcpyHostToHost,
                  cudaErrorInvalidValue);
-        RT_CHECK(copy->srcXInBytes + copy->WidthInBytes <= src.row, cudaErrorInvalidPitchValue);
         copy->srcMemoryType = CU_MEMORYTYPE_ARRAY;
         copy->srcArray = (CUarray)p->srcArray;
     } else {
@@ -66,16 +68,11 @@ static cudaError_t box(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *copy)
     if (p->dstArray) {
         RT_CHECK(p->kind != cudaMemcpyDeviceToHost && p->kind != cudaMemcpyHostToHost,
                  cudaErrorInvalidValue);
-        RT_CHECK(copy->dstXInBytes + copy->WidthInBytes <= dst.row, cudaErrorInvalidPitchValue);
         copy->dstMemoryType = CU_MEMORYTYPE_ARRAY;
         copy->dstArray = (CUarray)p->dstArray;
     } else {
         rt_copy_target(copy, p->dstPtr.ptr, p->dstPtr.pitch, p->dstPtr.ysize, p->kind);
     }
-    RT_CHECK(p->srcArray || pitch_fits(&p->srcPtr, copy->srcXInBytes, copy->WidthInBytes, rows),
-             p->dstArray ? cudaErrorInvalidValue : cudaErrorInvalidPitchValue);
-    RT_CHECK(p->dstArray || pitch_fits(&p->dstPtr, copy->dstXInBytes, copy->WidthInBytes, rows),
-             p->srcArray ? cudaErrorInvalidValue : cudaErrorInvalidPitchValue);
     return cudaSuccess;
 }
 

@@ -51,6 +51,8 @@ static cudaError_t to_symbol(const void *symbol, const void *src, size_t count, 
     RT_CHECK(kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice ||
                  kind == cudaMemcpyDefault,
              cudaErrorInvalidMemcpyDirection);
+    if (count == 0)
+        return cudaSuccess;
     RT_TRY(part_of(symbol, offset, count, &part));
     return rt_copy_1d(part, src, count, kind, stream, wait);
 }
@@ -63,6 +65,8 @@ static cudaError_t from_symbol(void *dst, const void *symbol, size_t count, size
     RT_CHECK(kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice ||
                  kind == cudaMemcpyDefault,
              cudaErrorInvalidMemcpyDirection);
+    if (count == 0)
+        return cudaSuccess;
     RT_TRY(part_of(symbol, offset, count, &part));
     return rt_copy_1d(dst, part, count, kind, stream, wait);
 }
