@@ -323,6 +323,7 @@ struct batch {
     struct grid_child *first, *last;
     uint32_t count;
     uint64_t stream;
+    uint64_t *rets; /* codes by lane, NULL: the call has none */
 };
 
 /* Every launch of the batch fails. */
@@ -331,6 +332,8 @@ static void refuse_batch(struct grid_block *b, struct batch *l, int code)
     for (struct grid_child *c = l->first, *next; c != NULL; c = next) {
         next = c->next;
         set_error(b, c->thread, code);
+        if (l->rets != NULL)
+            l->rets[c->thread % JIT_WARP] = (uint64_t)code;
         grid_child_free(b->worker, c);
     }
 }
@@ -351,6 +354,7 @@ static void send(struct grid_block *b, struct batch *l)
 
 static void add(struct grid_block *b, struct batch *l, struct grid_child *c, uint64_t stream)
 {
+    c->tag = GRID_CHILD_SENT;
     if (l->count > 0 && l->stream != stream)
         send(b, l);
     if (l->count++ == 0)
@@ -471,20 +475,32 @@ static struct grid_child *child_of(uint64_t params)
     return c->tag == GRID_CHILD_TAG ? c : NULL;
 }
 
+/* The thread that launches is not always the one that got the buffer. */
+static void adopt(struct grid_block *b, uint32_t thread, struct grid_child *c)
+{
+    c->parent = b->run;
+    c->nest = b->nest;
+    c->thread = thread;
+    memcpy(c->block, b->jit.ctaid, sizeof c->block);
+}
+
 /* cudaError_t cudaLaunchDeviceV2(void *parameters, cudaStream_t stream) */
 static void launch_device_v2(struct jit_block *j, uint32_t mask, const uint64_t *args,
                              uint64_t *rets)
 {
     struct grid_block *b = j->grid;
-    struct batch batch = {0};
+    struct batch batch = {.rets = rets};
+    grid_nest_of_block(b->worker, b);
     EACH_LANE(lane, mask)
     {
         struct grid_child *c = child_of(arg(args, 0, lane));
         rets[lane] = c != NULL ? 0 : ERROR_INVALID_VALUE;
-        if (c == NULL)
+        if (c == NULL) {
             set_error(b, thread_number(j, lane), ERROR_INVALID_VALUE);
-        else
-            add(b, &batch, c, arg(args, 1, lane));
+            continue;
+        }
+        adopt(b, thread_number(j, lane), c);
+        add(b, &batch, c, arg(args, 1, lane));
     }
     send(b, &batch);
 }
@@ -515,7 +531,7 @@ static void get_parameter_buffer(struct jit_block *j, uint32_t mask, const uint6
 static void launch_device(struct jit_block *j, uint32_t mask, const uint64_t *args, uint64_t *rets)
 {
     struct grid_block *b = j->grid;
-    struct batch batch = {0};
+    struct batch batch = {.rets = rets};
     grid_nest_of_block(b->worker, b);
     EACH_LANE(lane, mask)
     {
@@ -543,10 +559,12 @@ static void launch_device(struct jit_block *j, uint32_t mask, const uint64_t *ar
         if (c == NULL && code == 0)
             code = ERROR_INVALID_VALUE;
         rets[lane] = (uint64_t)code;
-        if (code != 0)
+        if (code != 0) {
             set_error(b, thread, code);
-        else
-            add(b, &batch, c, arg(args, 7, lane));
+            continue;
+        }
+        adopt(b, thread, c);
+        add(b, &batch, c, arg(args, 7, lane));
     }
     send(b, &batch);
 }

@@ -72,11 +72,12 @@ struct grid_child {
     uint32_t block[3], thread;     /* where: ctaid, number of the thread in its block */
     uint32_t capacity;             /* bytes of parameters */
     uint16_t work;                 /* enum grid_work */
-    uint16_t tag;                  /* GRID_CHILD_TAG between being made and being over */
+    uint16_t tag;                  /* GRID_CHILD_TAG once made, GRID_CHILD_SENT once launched */
     _Alignas(64) uint8_t params[]; /* or the plan of a copy and the like */
 };
 enum {
     GRID_CHILD_TAG = 0x4348,
+    GRID_CHILD_SENT = 0x5343,
     GRID_CHILD_PARAMS = 128 /* bytes that pooled ones have room for */
 };
 

@@ -41,6 +41,19 @@ static void forms(void)
     OK(cuMemFreeHost(p));
 }
 
+/* Buffers are launched by other threads than got them, and once. */
+static void buffers(void)
+{
+    static const unsigned want[] = {4, 0, 1, 400, 400};
+    unsigned *p = words(8);
+    void *params[] = {&p};
+    OK(launch(kernel(module, "odd_buffer"), 1, 64, NULL, params));
+    OK(cuCtxSynchronize());
+    for (unsigned n = 0; n < 5; n++)
+        CHECK_EQ_INT(p[n], want[n]);
+    OK(cuMemFreeHost(p));
+}
+
 static void depth(void)
 {
     unsigned *p = words(2), levels = 24;
@@ -159,6 +172,7 @@ int main(void)
     begin();
     module = load_file("launches.ptx");
     forms();
+    buffers();
     depth();
     errors();
     order();
