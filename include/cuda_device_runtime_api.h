@@ -75,6 +75,8 @@ __device__ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlo
                                                                      size_t dynamicSmemSize);
 __device__ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     int *numBlocks, const void *func, int blockSize, size_t dynamicSmemSize, unsigned int flags);
+/* Decides what a conditional node of the graph that runs will do. */
+__device__ void cudaGraphSetConditional(cudaGraphConditionalHandle handle, unsigned int value);
 /* Room for a launch's arguments, and the launch: what a compiler makes of <<<>>> in device code. */
 __device__ void *cudaGetParameterBuffer(size_t alignment, size_t size);
 __device__ void *cudaGetParameterBufferV2(void *func, dim3 gridDimension, dim3 blockDimension,

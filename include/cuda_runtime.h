@@ -402,6 +402,71 @@ static __inline__ __host__ cudaError_t cudaGraphAddMemcpyNodeFromSymbol(
                                               dst, (const void *)&symbol, count, offset, kind);
 }
 
+/* The forms of before CUDA 12. No log is written: errors are explained elsewhere. */
+static __inline__ __host__ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *pGraphExec,
+                                                            cudaGraph_t graph,
+                                                            cudaGraphNode_t *pErrorNode,
+                                                            char *pLogBuffer, size_t bufferSize)
+{
+    cudaGraphInstantiateParams params = {};
+    cudaError_t error = ::cudaGraphInstantiateWithParams(pGraphExec, graph, &params);
+    if (pErrorNode)
+        *pErrorNode = params.errNode_out;
+    if (pLogBuffer && bufferSize > 0)
+        pLogBuffer[0] = 0;
+    return error;
+}
+
+static __inline__ __host__ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t hGraphExec,
+                                                           cudaGraph_t hGraph,
+                                                           cudaGraphNode_t *hErrorNode_out,
+                                                           enum cudaGraphExecUpdateResult *result)
+{
+    cudaGraphExecUpdateResultInfo info = {};
+    cudaError_t error = ::cudaGraphExecUpdate(hGraphExec, hGraph, &info);
+    if (hErrorNode_out)
+        *hErrorNode_out = info.errorNode;
+    if (result)
+        *result = info.result;
+    return error;
+}
+
+template <class T>
+static __inline__ __host__ cudaError_t cudaGraphMemcpyNodeSetParamsToSymbol(
+    cudaGraphNode_t node, const T &symbol, const void *src, size_t count, size_t offset = 0,
+    enum cudaMemcpyKind kind = cudaMemcpyHostToDevice)
+{
+    return ::cudaGraphMemcpyNodeSetParamsToSymbol(node, (const void *)&symbol, src, count, offset,
+                                                  kind);
+}
+
+template <class T>
+static __inline__ __host__ cudaError_t cudaGraphMemcpyNodeSetParamsFromSymbol(
+    cudaGraphNode_t node, void *dst, const T &symbol, size_t count, size_t offset = 0,
+    enum cudaMemcpyKind kind = cudaMemcpyDeviceToHost)
+{
+    return ::cudaGraphMemcpyNodeSetParamsFromSymbol(node, dst, (const void *)&symbol, count, offset,
+                                                    kind);
+}
+
+template <class T>
+static __inline__ __host__ cudaError_t cudaGraphExecMemcpyNodeSetParamsToSymbol(
+    cudaGraphExec_t hGraphExec, cudaGraphNode_t node, const T &symbol, const void *src,
+    size_t count, size_t offset = 0, enum cudaMemcpyKind kind = cudaMemcpyHostToDevice)
+{
+    return ::cudaGraphExecMemcpyNodeSetParamsToSymbol(hGraphExec, node, (const void *)&symbol, src,
+                                                      count, offset, kind);
+}
+
+template <class T>
+static __inline__ __host__ cudaError_t cudaGraphExecMemcpyNodeSetParamsFromSymbol(
+    cudaGraphExec_t hGraphExec, cudaGraphNode_t node, void *dst, const T &symbol, size_t count,
+    size_t offset = 0, enum cudaMemcpyKind kind = cudaMemcpyDeviceToHost)
+{
+    return ::cudaGraphExecMemcpyNodeSetParamsFromSymbol(hGraphExec, node, dst,
+                                                        (const void *)&symbol, count, offset, kind);
+}
+
 /* An object that the graph owns and destroys with the last reference to it. */
 template <class T>
 static __inline__ __host__ cudaError_t cudaUserObjectCreate(cudaUserObject_t *object_out,

@@ -258,6 +258,88 @@ enum device_error device_wait_value(struct device_stream *s, const void *address
 enum device_error device_write_value(struct device_stream *s, void *address, unsigned bytes,
                                      uint64_t value);
 
+/* ---- graphs -------------------------------------------------------------------------------- */
+
+/* A graph made ready to run: its order is worked out once, a launch is one command. Launches of one
+ * graph run one after the other, in whichever streams they are. */
+struct device_graph;
+
+enum device_node_kind {
+    DEVICE_NODE_EMPTY,
+    DEVICE_NODE_GRID,
+    DEVICE_NODE_COPY, /* like DEVICE_COPY_QUEUED */
+    DEVICE_NODE_SET,
+    DEVICE_NODE_HOST,
+    DEVICE_NODE_CALL, /* like device_call: runs after faults, too */
+    DEVICE_NODE_WRITE_VALUE,
+    DEVICE_NODE_WAIT_VALUE,
+    DEVICE_NODE_RECORD, /* the event counts as recorded, and pending, from the launch on */
+    DEVICE_NODE_WAIT,   /* for the recording that the event has at the launch */
+    DEVICE_NODE_BRANCH, /* runs one of its bodies, or none, once or again and again */
+};
+
+struct device_graph_spec;
+
+/* One node, for building and for changing. Everything is copied, but events are kept. */
+struct device_node {
+    enum device_node_kind kind;
+    uint32_t id;          /* of all nodes of the graph and its bodies: 0, 1, 2 …, each once */
+    bool disabled;        /* does nothing; what depends on it runs */
+    int priority;         /* of the work, like a stream's; only with `prioritized` */
+    bool prioritized;     /* else that of the stream launched in */
+    const uint32_t *deps; /* places, in the array, of nodes before this one that it waits for */
+    uint32_t dep_count;
+    union {
+        struct grid_launch launch;
+        struct device_copy copy;
+        struct device_set set;
+        struct {
+            void *address;
+            uint64_t value;
+            uint32_t bytes;
+            enum device_value_test test; /* of waits */
+        } word;
+        struct {
+            void (*fn)(void *user);
+            void *user;
+        } host, call;
+        struct device_event *event;
+        struct {
+            const uint32_t *value; /* what decides, read when the node is reached */
+            bool loop;             /* body 0 while the value is not 0 */
+            bool number;           /* the body of that number; else 0 if not 0, 1 if 0 */
+            const struct device_graph_spec *bodies;
+            uint32_t body_count;
+        } branch;
+    };
+};
+
+/* Nodes, each after those it depends on. */
+struct device_graph_spec {
+    const struct device_node *nodes;
+    uint32_t count;
+};
+
+/* A word that gets a value at the start of every launch. */
+struct device_graph_reset {
+    uint32_t *word;
+    uint32_t value;
+};
+
+/* Builds a graph of `total` nodes, those of all bodies included. When neither the graph nor a
+ * launch of it is left, released(user) is called, on any thread, if it is not NULL. */
+enum device_error device_graph_new(struct device_context *ctx, const struct device_graph_spec *spec,
+                                   uint32_t total, const struct device_graph_reset *resets,
+                                   uint32_t reset_count, void (*released)(void *user), void *user,
+                                   struct device_graph **out);
+/* Returns at once; launches still run. */
+void device_graph_free(struct device_graph *g);
+/* Gives the node of the same id and kind new parameters, for later launches; a branch keeps its
+ * bodies. */
+enum device_error device_graph_change(struct device_graph *g, const struct device_node *node);
+/* Asynchronous. Parameters are those the graph has now. */
+enum device_error device_graph_launch(struct device_graph *g, struct device_stream *s);
+
 /* ---- words --------------------------------------------------------------------------------- */
 
 /* Short name of an error, for messages and tests. */

@@ -73,6 +73,11 @@ void event_unref(struct device_event *e)
     free(e);
 }
 
+void event_ref(struct device_event *e)
+{
+    atomic_fetch_add_explicit(&e->refs, 1, memory_order_relaxed);
+}
+
 void device_event_free(struct device_event *e) { event_unref(e); }
 unsigned device_event_flags(const struct device_event *e) { return e->flags; }
 struct device_context *device_event_context(const struct device_event *e) { return e->ctx; }
@@ -84,6 +89,16 @@ void event_stamp(struct device_event *e, uint64_t recording, uint64_t now)
         e->time_ns = now;
     pthread_mutex_unlock(&e->lock);
     event_unref(e);
+}
+
+void event_reach(struct device_event *e, struct device_stream *clock, uint64_t recording,
+                 uint64_t count)
+{
+    pthread_mutex_lock(&e->lock);
+    if (e->recording == recording && (e->flags & DEVICE_EVENT_NO_TIMING) == 0)
+        e->time_ns = sched_now();
+    pthread_mutex_unlock(&e->lock);
+    stream_announce(clock, count);
 }
 
 /* Whether the stream's last command is all that a recording now has to wait for. */
@@ -120,6 +135,20 @@ static void drop_replaced(struct replaced before)
     order_view_unref(before.noted);
     if (before.stream != NULL)
         stream_unref(before.stream);
+}
+
+uint64_t event_promise(struct device_event *e, struct device_stream *s, struct device_stream *clock,
+                       uint64_t *count)
+{
+    struct order_view *noted = order_note(s);
+    pthread_mutex_lock(&e->lock);
+    struct replaced before = set_recording(e, clock, noted);
+    e->time_ns = 0;
+    *count = e->count = atomic_fetch_add(&clock->enqueued, 1) + 1;
+    uint64_t recording = ++e->recording;
+    pthread_mutex_unlock(&e->lock);
+    drop_replaced(before);
+    return recording;
 }
 
 /* A command for a recording that other processes see; it keeps the event. */
@@ -194,8 +223,8 @@ static bool recorded_elsewhere(struct device_event *e, struct recording *r)
 
 /* The recording's stream, count and what it comes after, with references; NULL when there is none.
  */
-static struct device_stream *recording_of(struct device_event *e, uint64_t *count,
-                                          struct order_view **noted)
+struct device_stream *event_recording(struct device_event *e, uint64_t *count,
+                                      struct order_view **noted)
 {
     pthread_mutex_lock(&e->lock);
     struct device_stream *s = e->stream != NULL ? stream_ref(e->stream) : NULL;
@@ -245,7 +274,7 @@ enum device_error device_event_sync(struct device_event *e)
         return device_context_status(e->ctx);
     }
     struct order_view *noted;
-    struct device_stream *s = recording_of(e, &count, &noted);
+    struct device_stream *s = event_recording(e, &count, &noted);
     if (s != NULL) {
         if ((e->flags & DEVICE_EVENT_BLOCKING_SYNC) != 0)
             wait_count_by(s, count, false, DEVICE_WAIT_BLOCK);
@@ -296,7 +325,7 @@ enum device_error device_stream_wait_event(struct device_stream *s, struct devic
         return DEVICE_OK;
     }
     struct order_view *noted;
-    struct device_stream *on = recording_of(e, &count, &noted);
+    struct device_stream *on = event_recording(e, &count, &noted);
     if (on == NULL)
         return DEVICE_OK;
     if (on != s)

@@ -6,8 +6,7 @@
 #include "device/internal.h"
 #include "device/nested.h"
 
-/* A grid expected to take less is not worth another worker. */
-static const uint64_t SHARE_NS = 4000;
+static const uint64_t SHARE_NS = COMMAND_SHORT_NS;
 /* How long a grid that was expected to be short may take before others are called. */
 static const uint64_t ALONE_NS = 20000;
 
@@ -30,6 +29,8 @@ void command_release(struct command *c)
         free(c->params);
     if (c->kind == COMMAND_SIGNAL || c->kind == COMMAND_AWAIT)
         event_unref(c->await.event);
+    if (c->kind == COMMAND_GRAPH)
+        graph_release(c);
 }
 
 /* The calling thread has listed the run it is in (run_give_way). */
@@ -75,8 +76,8 @@ void run_give_way(struct grid_run *run)
 }
 
 /* A run of our own: the pieces of a copy and the like. */
-static bool run_builtin(struct command *c, struct grid_worker *w, struct grid_kernel *k,
-                        uint64_t pieces, const void *plan)
+bool command_pieces(struct command *c, struct grid_worker *w, struct grid_kernel *k,
+                    uint64_t pieces, const void *plan)
 {
     struct grid_launch launch = {
         .kernel = k, .grid = {(uint32_t)pieces, 1, 1}, .block = {1, 1, 1}, .params = plan};
@@ -84,11 +85,11 @@ static bool run_builtin(struct command *c, struct grid_worker *w, struct grid_ke
     return run_shared(c, w);
 }
 
-static bool run_grid(struct command *c, struct grid_worker *w)
+bool command_grid(struct command *c, struct grid_worker *w, const struct grid_launch *launch)
 {
     struct grid_env *env = c->stream->ctx->env;
-    if (!grid_run_init(&c->run, &c->run.launch, env, &sched.parking, sched.workers)) {
-        grid_raise(env, GRID_FAULT_MEMORY, c->run.launch.kernel->name);
+    if (!grid_run_init(&c->run, launch, env, &sched.parking, sched.workers)) {
+        grid_raise(env, GRID_FAULT_MEMORY, launch->kernel->name);
         return true;
     }
     bool over = run_shared(c, w);
@@ -120,6 +121,7 @@ static bool touches_memory(const struct command *c)
     case COMMAND_CALL:
     case COMMAND_SIGNAL:
     case COMMAND_AWAIT:
+    case COMMAND_GRAPH: /* it looks at each node */
     case COMMAND_STAMP: return false;
     case COMMAND_HOST: return !c->host.always;
     default: return true;
@@ -133,21 +135,21 @@ bool command_execute(struct command *c, struct grid_worker *w)
         return true;
     switch (c->kind) {
     case COMMAND_NOTHING: return true;
-    case COMMAND_GRID: return run_grid(c, w);
+    case COMMAND_GRID: return command_grid(c, w, &c->run.launch);
     case COMMAND_COPY:
         if (c->copy.pieces > 1)
-            return run_builtin(c, w, &copy_kernel, c->copy.pieces, &c->copy);
+            return command_pieces(c, w, &copy_kernel, c->copy.pieces, &c->copy);
         grid_protected(env, w, "memcpy", copy_all, &c->copy);
         return true;
     case COMMAND_SET:
         if (c->set.pieces > 1)
-            return run_builtin(c, w, &set_kernel, c->set.pieces, &c->set);
+            return command_pieces(c, w, &set_kernel, c->set.pieces, &c->set);
         grid_protected(env, w, "memset", set_all, &c->set);
         return true;
     case COMMAND_WRITE:
         grid_protected(env, w, "write of a value", write_value, &c->value);
         return true;
-    case COMMAND_WAIT_VALUE: return run_builtin(c, w, &wait_value_kernel, 1, &c->value);
+    case COMMAND_WAIT_VALUE: return command_pieces(c, w, &wait_value_kernel, 1, &c->value);
     case COMMAND_CALL: c->call.fn(c->call.user); return true;
     case COMMAND_STAMP: event_stamp(c->stamp.event, c->stamp.recording, sched_now()); return true;
     case COMMAND_SIGNAL:
@@ -156,7 +158,16 @@ bool command_execute(struct command *c, struct grid_worker *w)
     case COMMAND_AWAIT: return await_begin(c);
     case COMMAND_HOST: host_submit(c); return false;
     case COMMAND_CHILD: break; /* never in a stream */
+    case COMMAND_GRAPH: return graph_execute(c, w);
     }
+    return true;
+}
+
+bool command_end(struct command *c)
+{
+    if (c->kind != COMMAND_GRAPH)
+        return stream_complete(c->stream, c) != NULL;
+    graph_node_done(c);
     return true;
 }
 
@@ -168,7 +179,7 @@ void command_run_complete(struct command *c, struct grid_worker *w, uint64_t sto
     if (nested_tails(c, w)) {
         if (c->kind == COMMAND_CHILD)
             nested_child_over(c, w);
-        else if (stream_complete(s, c) != NULL)
+        else if (command_end(c))
             stream_run(s, w, stop);
     }
     nested_settle(w);

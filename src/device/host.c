@@ -35,10 +35,14 @@ static void *host_main(void *unused)
         struct command *c = take();
         struct device_stream *s = c->stream;
         grid_flush(s->ctx->env);
+        bool graph = c->kind == COMMAND_GRAPH;
         inside = true;
-        c->host.fn(c->host.user, device_context_status(s->ctx));
+        if (graph)
+            graph_call_host(c);
+        else
+            c->host.fn(c->host.user, device_context_status(s->ctx));
         inside = false;
-        if (stream_complete(s, c) != NULL)
+        if (command_end(c))
             sched_push(s);
     }
     return NULL;

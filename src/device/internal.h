@@ -39,6 +39,7 @@ enum command_kind {
     COMMAND_WRITE,
     COMMAND_WAIT_VALUE,
     COMMAND_CHILD, /* a grid launched by device code: in no stream of its own (nested.c) */
+    COMMAND_GRAPH, /* runs segments of a graph (graph.h) */
 };
 
 /* "Command `count` of the stream is done." Holds a reference to the stream. */
@@ -115,6 +116,13 @@ struct command {
             struct grid_child *child;
             struct grid_queue *queue; /* goes on when it is over; NULL: none */
         } nested;
+        struct {
+            struct graph_plan *plan;  /* a stream's own command holds a reference */
+            struct graph_slot *slots; /* of this launch's event nodes, or NULL */
+            struct graph_lane *lane;  /* that it is part of; NULL: a stream's own command */
+            uint32_t segment, at;     /* what it is at, in the plan and in the segment */
+            bool started;             /* it has a segment */
+        } graph;
     };
 };
 
@@ -176,6 +184,8 @@ static inline struct device_stream *stream_ref(struct device_stream *s)
 }
 void stream_unref(struct device_stream *s);
 
+/* The id of one that is on no list: work in it belongs to a command of another stream. */
+#define STREAM_UNLISTED UINT64_MAX
 struct device_stream *stream_new(struct device_context *ctx, unsigned flags, int priority,
                                  uint64_t id);
 
@@ -195,6 +205,9 @@ bool command_ready(struct command *c);
 /* Ends the finished first command. Returns the next one, which is the caller's to run, or
  * NULL: then the stream may be gone. */
 struct command *stream_complete(struct device_stream *s, struct command *c);
+
+/* Says that the count is reached, to all who wait. The stream is not locked and stays alive. */
+void stream_announce(struct device_stream *s, uint64_t count);
 
 /* Wakes host threads that sleep on the stream. */
 void stream_wake(struct device_stream *s);
@@ -233,10 +246,20 @@ bool order_followed(void);
 /* ---- executing (exec.c) -------------------------------------------------------------------------
  */
 
+/* Does a prepared piece of work of the command's, shared with other workers if it is worth it.
+ * True: it is done; false: others will end it, and the command may be gone. */
+bool command_grid(struct command *c, struct grid_worker *w, const struct grid_launch *launch);
+bool command_pieces(struct command *c, struct grid_worker *w, struct grid_kernel *k,
+                    uint64_t pieces, const void *plan);
+/* A grid expected to take less (ns) is not worth another worker. */
+enum { COMMAND_SHORT_NS = 4000 };
+
 /* Does the command. True: it is done. False: others will end it and see to the stream. */
 bool command_execute(struct command *c, struct grid_worker *w);
 /* Joins a listed run that was entered; sees to the stream if that was the end of it. */
 void command_share(struct command *c, struct grid_worker *w, uint64_t until, uint64_t stop);
+/* What the command was at has ended elsewhere. True: its stream, which is the caller's, goes on. */
+bool command_end(struct command *c);
 /* The run is complete: ends the command and goes on with its stream, up to command `stop`. */
 void command_run_complete(struct command *c, struct grid_worker *w, uint64_t stop);
 /* The command that a run belongs to. */
@@ -256,19 +279,43 @@ void set_all(void *plan);  /* struct set_plan */
 extern struct grid_kernel copy_kernel, set_kernel, wait_value_kernel;
 void value_write(const struct value_plan *plan);
 
+/* Makes `clock` the stream of a new recording that is complete when its next count is, and comes
+ * after what is in `s` now; returns the recording. The clock is no stream that runs: event_reach
+ * advances it. */
+uint64_t event_promise(struct device_event *e, struct device_stream *s, struct device_stream *clock,
+                       uint64_t *count);
+void event_reach(struct device_event *e, struct device_stream *clock, uint64_t recording,
+                 uint64_t count);
+void event_ref(struct device_event *e);
+void event_unref(struct device_event *e);
+/* The recording's stream, count and what it comes after, with references; NULL when there is none.
+ */
+struct device_stream *event_recording(struct device_event *e, uint64_t *count,
+                                      struct order_view **noted);
+
 /* Writes the time of a recording, if the event has not been recorded again, and drops the
  * reference. (event.c) */
 void event_stamp(struct device_event *e, uint64_t recording, uint64_t now);
 
 /* What other processes know of an interprocess event. (event.c) */
 struct shared_event *event_shared(const struct device_event *e);
-void event_unref(struct device_event *e);
 
 /* ---- waits for other processes (await.c) --------------------------------------------------------
  */
 
 /* True: it is over already; else a thread of its own ends it when it is. */
 bool await_begin(struct command *c);
+/* ---- graphs (graph.h) --------------------------------------------------------------------------
+ */
+
+/* Runs a graph, or what this command has of it, as far as it goes. True: the command is done. */
+bool graph_execute(struct command *c, struct grid_worker *w);
+/* The node that the command is at was ended by someone else. */
+void graph_node_done(struct command *c);
+/* Calls the host function of the node that the command is at. */
+void graph_call_host(const struct command *c);
+/* Drops what a stream's own command holds. */
+void graph_release(struct command *c);
 
 /* ---- host functions (host.c) --------------------------------------------------------------------
  */

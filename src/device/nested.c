@@ -228,7 +228,7 @@ static void run_over(struct command *c, struct grid_worker *w)
         return;
     if (c->kind == COMMAND_CHILD)
         nested_child_over(c, w);
-    else if (stream_complete(c->stream, c) != NULL)
+    else if (command_end(c))
         sched_push(c->stream);
 }
 

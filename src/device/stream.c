@@ -45,7 +45,7 @@ struct device_stream *stream_new(struct device_context *ctx, unsigned flags, int
     mutex_init(&s->view_lock);
     s->clock = order_clock_new();
     atomic_fetch_add_explicit(&ctx->refs, 1, memory_order_relaxed);
-    if (id == 1) { /* the legacy stream is not on the list */
+    if (id == 1 || id == STREAM_UNLISTED) { /* the legacy stream, and what only we know of */
         s->unlisted = true;
         return s;
     }
@@ -312,8 +312,7 @@ static void release_waiters(struct command *met)
     }
 }
 
-/* Says that the count is reached, to all who wait. The stream is not locked and stays active. */
-static void announce(struct device_stream *s, uint64_t count)
+void stream_announce(struct device_stream *s, uint64_t count)
 {
     atomic_store_explicit(&s->completed, count, memory_order_seq_cst);
     if (atomic_load_explicit(&s->has_waiters, memory_order_seq_cst)) {
@@ -344,7 +343,7 @@ struct command *stream_complete(struct device_stream *s, struct command *c)
     if (next != NULL && s->unrecycled < RECYCLE_AT) {
         s->current = next;
         s->unrecycled++;
-        announce(s, count);
+        stream_announce(s, count);
         return next;
     }
     pthread_mutex_lock(&s->lock);

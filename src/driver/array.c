@@ -107,6 +107,9 @@ static uint64_t at_least_one_(size_t n) { return n > 0 ? n : 1; }
 
 static CUresult create_(CUcontext c, const CUDA_ARRAY3D_DESCRIPTOR *d, CUarray *out)
 {
+    CUresult r = capture_unsafe();
+    if (r != CUDA_SUCCESS)
+        return r;
     uint32_t element = format_bytes(d->Format) * d->NumChannels;
     uint64_t pitch = (d->Width * element + ROW_ALIGNMENT - 1) / ROW_ALIGNMENT * ROW_ALIGNMENT;
     uint64_t slice = pitch * at_least_one_(d->Height);
@@ -115,7 +118,7 @@ static CUresult create_(CUcontext c, const CUDA_ARRAY3D_DESCRIPTOR *d, CUarray *
                             .owner = c->device,
                             .bytes = slice * at_least_one_(d->Depth)};
     void *p;
-    CUresult r = driver_from_mem(mem_alloc(&q, &p));
+    r = driver_from_mem(mem_alloc(&q, &p));
     if (r != CUDA_SUCCESS)
         return r;
     CUarray a = handle_new(TAG_ARRAY, sizeof *a);
@@ -178,6 +181,8 @@ WEIR_API CUresult cuArrayDestroy(CUarray a)
     CUresult r = driver_current(&c);
     if (r == CUDA_SUCCESS)
         r = array_check(a);
+    if (r == CUDA_SUCCESS)
+        r = capture_unsafe();
     if (r == CUDA_SUCCESS)
         r = driver_from_device(a->ctx, device_context_sync(a->ctx->device));
     if (r == CUDA_SUCCESS)

@@ -429,6 +429,11 @@ WEIR_API CUresult cuCtxSynchronize_v2(CUcontext ctx)
 {
     CUcontext c;
     CUresult r = ctx == NULL ? driver_current_any(&c) : named_(ctx, &c);
+    if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running())) {
+        r = capture_unsafe();
+        if (r == CUDA_SUCCESS)
+            r = capture_forbid_all(c);
+    }
     if (r != CUDA_SUCCESS)
         return r;
     r = driver_from_device(c, device_context_sync(c->device));
@@ -548,6 +553,8 @@ WEIR_API CUresult cuCtxSetLimit(CUlimit limit, size_t value)
     size_t *kept;
     enum grid_limit which;
     CUresult r = driver_current(&c);
+    if (r == CUDA_SUCCESS)
+        r = capture_unsafe();
     if (r != CUDA_SUCCESS)
         return r;
     if ((unsigned)limit >= CU_LIMIT_MAX)

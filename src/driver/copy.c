@@ -34,6 +34,19 @@ static CUresult find_(CUstream h, bool per_thread, struct device_stream **s, CUc
 
 #define WHERE COPY_WHERE
 
+CUDA_MEMCPY3D copy_describe(void *dst, const void *src, size_t bytes)
+{
+    return (CUDA_MEMCPY3D){.srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+                           .srcDevice = (CUdeviceptr)(uintptr_t)src,
+                           .srcPitch = bytes,
+                           .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+                           .dstDevice = (CUdeviceptr)(uintptr_t)dst,
+                           .dstPitch = bytes,
+                           .WidthInBytes = bytes,
+                           .Height = 1,
+                           .Depth = 1};
+}
+
 /* `src_host`, `dst_host`: the form of the call says that the side is the host's. */
 static CUresult linear_(WHERE, void *dst, bool dst_host, const void *src, bool src_host,
                         size_t bytes)
@@ -41,6 +54,13 @@ static CUresult linear_(WHERE, void *dst, bool dst_host, const void *src, bool s
     CUcontext c;
     struct device_stream *s;
     CUresult r = find_(h, pt, &s, &c);
+    if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running())) {
+        bool captured;
+        CUDA_MEMCPY3D m = copy_describe(dst, src, bytes);
+        r = capture_copy(s, c, &m, mode == DEVICE_COPY_SYNC, &captured);
+        if (r != CUDA_SUCCESS || captured)
+            return r;
+    }
     if (r != CUDA_SUCCESS || bytes == 0)
         return r;
     if (dst == NULL || src == NULL || !mem_reaches(dst, bytes, MEM_READ_WRITE) ||
@@ -182,14 +202,13 @@ static bool box_inside_(const struct copy_side *s, const char *at, uint64_t pitc
            mem_reaches(at, (c->depth - 1) * slice + (c->height - 1) * pitch + c->width, rights);
 }
 
-CUresult copy_box(WHERE, const struct copy_side *src, const struct copy_side *dst, size_t width,
-                  size_t height, size_t depth)
+/* The checked box of rows that a copy comes down to; width 0: there is nothing to do. */
+static CUresult resolve_(const struct copy_side *src, const struct copy_side *dst, size_t width,
+                         size_t height, size_t depth, struct device_copy *out)
 {
-    CUcontext c;
-    struct device_stream *s;
-    CUresult r = find_(h, pt, &s, &c);
-    if (r != CUDA_SUCCESS || width == 0 || height == 0 || depth == 0)
-        return r;
+    *out = (struct device_copy){0};
+    if (width == 0 || height == 0 || depth == 0)
+        return CUDA_SUCCESS;
     if (!sane_(width, height, depth) || !sane_(src->x, src->y + 1, src->z + 1) ||
         !sane_(dst->x, dst->y + 1, dst->z + 1))
         return CUDA_ERROR_INVALID_VALUE;
@@ -199,7 +218,7 @@ CUresult copy_box(WHERE, const struct copy_side *src, const struct copy_side *ds
                                .src_host = src->type == CU_MEMORYTYPE_HOST,
                                .dst_host = dst->type == CU_MEMORYTYPE_HOST};
     char *from, *to;
-    r = locate_(src, width, height, depth, &from, &copy.src_pitch, &copy.src_slice);
+    CUresult r = locate_(src, width, height, depth, &from, &copy.src_pitch, &copy.src_slice);
     if (r == CUDA_SUCCESS)
         r = locate_(dst, width, height, depth, &to, &copy.dst_pitch, &copy.dst_slice);
     if (r != CUDA_SUCCESS)
@@ -211,6 +230,73 @@ CUresult copy_box(WHERE, const struct copy_side *src, const struct copy_side *ds
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "a copy of %zu x %zu x %zu bytes leaves an allocation", width, height,
                             depth);
+    *out = copy;
+    return CUDA_SUCCESS;
+}
+
+/* The two sides of the driver's description of a copy. */
+static void sides_(const CUDA_MEMCPY3D *m, struct copy_side *src, struct copy_side *dst)
+{
+    *src =
+        (struct copy_side){m->srcMemoryType, m->srcHost, m->srcDevice, m->srcArray, m->srcXInBytes,
+                           m->srcY,          m->srcZ,    m->srcPitch,  m->srcHeight};
+    *dst =
+        (struct copy_side){m->dstMemoryType, m->dstHost, m->dstDevice, m->dstArray, m->dstXInBytes,
+                           m->dstY,          m->dstZ,    m->dstPitch,  m->dstHeight};
+}
+
+CUresult copy_resolve(const CUDA_MEMCPY3D *m, struct device_copy *out)
+{
+    struct copy_side src, dst;
+    sides_(m, &src, &dst);
+    return resolve_(&src, &dst, m->WidthInBytes, m->Height, m->Depth, out);
+}
+
+/* The opposite of sides_. */
+static CUDA_MEMCPY3D describe_(const struct copy_side *src, const struct copy_side *dst,
+                               size_t width, size_t height, size_t depth)
+{
+    return (CUDA_MEMCPY3D){.srcMemoryType = src->type,
+                           .srcHost = src->host,
+                           .srcDevice = src->device,
+                           .srcArray = src->array,
+                           .srcXInBytes = src->x,
+                           .srcY = src->y,
+                           .srcZ = src->z,
+                           .srcPitch = src->pitch,
+                           .srcHeight = src->height,
+                           .dstMemoryType = dst->type,
+                           .dstHost = (void *)dst->host,
+                           .dstDevice = dst->device,
+                           .dstArray = dst->array,
+                           .dstXInBytes = dst->x,
+                           .dstY = dst->y,
+                           .dstZ = dst->z,
+                           .dstPitch = dst->pitch,
+                           .dstHeight = dst->height,
+                           .WidthInBytes = width,
+                           .Height = height,
+                           .Depth = depth};
+}
+
+CUresult copy_box(WHERE, const struct copy_side *src, const struct copy_side *dst, size_t width,
+                  size_t height, size_t depth)
+{
+    CUcontext c;
+    struct device_stream *s;
+    struct device_copy copy;
+    CUresult r = find_(h, pt, &s, &c);
+    if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running())) {
+        bool captured;
+        CUDA_MEMCPY3D m = describe_(src, dst, width, height, depth);
+        r = capture_copy(s, c, &m, mode == DEVICE_COPY_SYNC, &captured);
+        if (r != CUDA_SUCCESS || captured)
+            return r;
+    }
+    if (r == CUDA_SUCCESS)
+        r = resolve_(src, dst, width, height, depth, &copy);
+    if (r != CUDA_SUCCESS || copy.width == 0)
+        return r;
     return driver_from_device(c, device_copy(s, &copy, mode));
 }
 
@@ -239,10 +325,8 @@ static CUresult cuMemcpy3D_v2_(WHERE, const CUDA_MEMCPY3D *m)
 {
     if (m == NULL || m->reserved0 != NULL || m->reserved1 != NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    struct copy_side src = {m->srcMemoryType, m->srcHost, m->srcDevice, m->srcArray, m->srcXInBytes,
-                            m->srcY,          m->srcZ,    m->srcPitch,  m->srcHeight};
-    struct copy_side dst = {m->dstMemoryType, m->dstHost, m->dstDevice, m->dstArray, m->dstXInBytes,
-                            m->dstY,          m->dstZ,    m->dstPitch,  m->dstHeight};
+    struct copy_side src, dst;
+    sides_(m, &src, &dst);
     return copy_box(h, pt, mode, &src, &dst, m->WidthInBytes, m->Height, m->Depth);
 }
 SYNC(cuMemcpy3D_v2, (const CUDA_MEMCPY3D *m), m)
@@ -310,27 +394,54 @@ SYNC(cuMemcpyAtoA_v2, (CUarray a, size_t at, CUarray b, size_t from_at, size_t n
 /* ---- sets
  * ---------------------------------------------------------------------------------------- */
 
+CUresult set_resolve(const CUDA_MEMSET_NODE_PARAMS *p, struct device_set *out)
+{
+    *out = (struct device_set){0};
+    if (p->width == 0 || p->height == 0)
+        return CUDA_SUCCESS;
+    if (p->elementSize != 1 && p->elementSize != 2 && p->elementSize != 4)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (device_side_(p->dst) != CUDA_SUCCESS || p->dst % p->elementSize != 0 ||
+        !sane_(p->width * p->elementSize, p->height, 1) ||
+        (p->height > 1 && p->pitch < p->width * p->elementSize) ||
+        !mem_reaches(ptr_(p->dst), (p->height - 1) * p->pitch + p->width * p->elementSize,
+                     MEM_READ_WRITE))
+        return driver_error(CUDA_ERROR_INVALID_VALUE,
+                            "a set of %zu x %zu elements leaves an allocation or is misaligned",
+                            p->width, p->height);
+    *out = (struct device_set){.dst = ptr_(p->dst),
+                               .pitch = p->pitch,
+                               .width = p->width,
+                               .height = p->height,
+                               .depth = 1,
+                               .element = p->elementSize,
+                               .value = p->value};
+    return CUDA_SUCCESS;
+}
+
 static CUresult set_(WHERE, CUdeviceptr at, size_t pitch, uint32_t element, uint32_t value,
                      size_t width, size_t height)
 {
     CUcontext c;
     struct device_stream *s;
+    struct device_set set;
+    CUDA_MEMSET_NODE_PARAMS p = {.dst = at,
+                                 .pitch = pitch,
+                                 .value = value,
+                                 .elementSize = element,
+                                 .width = width,
+                                 .height = height};
     CUresult r = find_(h, pt, &s, &c);
-    if (r != CUDA_SUCCESS || width == 0 || height == 0)
+    if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running())) {
+        bool captured;
+        r = capture_set(s, c, &p, mode == DEVICE_COPY_SYNC, &captured);
+        if (r != CUDA_SUCCESS || captured)
+            return r;
+    }
+    if (r == CUDA_SUCCESS)
+        r = set_resolve(&p, &set);
+    if (r != CUDA_SUCCESS || set.width == 0)
         return r;
-    if (device_side_(at) != CUDA_SUCCESS || at % element != 0 ||
-        (height > 1 && pitch < width * element) ||
-        !mem_reaches(ptr_(at), (height - 1) * pitch + width * element, MEM_READ_WRITE))
-        return driver_error(CUDA_ERROR_INVALID_VALUE,
-                            "a set of %zu x %zu elements leaves an allocation or is misaligned",
-                            width, height);
-    struct device_set set = {.dst = ptr_(at),
-                             .pitch = pitch,
-                             .width = width,
-                             .height = height,
-                             .depth = 1,
-                             .element = element,
-                             .value = value};
     return driver_from_device(c, device_set(s, &set, mode == DEVICE_COPY_SYNC));
 }
 

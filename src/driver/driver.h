@@ -95,6 +95,7 @@ struct CUevent_st {
     struct device_event *device;
     CUcontext ctx;
     unsigned flags;
+    struct event_capture *captured; /* where in a capture it was last recorded; or NULL */
     struct CUevent_st *next, **link;
 };
 

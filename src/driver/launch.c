@@ -4,20 +4,7 @@
 
 #include "driver/objects.h"
 
-enum { MAX_PARAM_BYTES = 32764 };
-
-/* Everything a launch is made of, however it was asked for. */
-struct request {
-    CUfunction f;
-    uint32_t grid[3], block[3], shared;
-    CUstream stream;
-    bool per_thread, cooperative;
-    uint32_t cluster[3];
-    void **params, **extra;
-};
-
-/* A function may be a kernel of a library: then its function in the current context is meant. */
-static CUresult function_of_(CUfunction h, CUfunction *out)
+CUresult launch_function(CUfunction h, CUfunction *out)
 {
     if (WEIR_LIKELY(handle_live(h, TAG_FUNCTION))) {
         *out = h;
@@ -26,7 +13,18 @@ static CUresult function_of_(CUfunction h, CUfunction *out)
     return kernel_to_function((CUkernel)h, out);
 }
 
-static CUresult check_shape_(const struct request *q)
+/* A cooperative grid must fit on the device all at once: by threads, as the occupancy calls say. */
+static bool fits_(const struct launch_request *q)
+{
+    uint64_t blocks = (uint64_t)q->grid[0] * q->grid[1] * q->grid[2];
+    struct device_facts facts;
+    device_facts(driver_device(q->f->module->ctx->ordinal), &facts);
+    return blocks <=
+           (uint64_t)facts.workers *
+               function_blocks_per_sm(q->f, q->block[0] * q->block[1] * q->block[2], q->shared);
+}
+
+CUresult launch_check(const struct launch_request *q)
 {
     static const uint32_t block_max[3] = {1024, 1024, 64};
     static const uint32_t grid_max[3] = {2147483647, 65535, 65535};
@@ -58,26 +56,29 @@ static CUresult check_shape_(const struct request *q)
                             "cudaFuncSetAttribute, up to %d)",
                             q->f->func->name, (unsigned long long)shared,
                             (unsigned long long)allowed, SHARED_OPTIN_MAX);
+    if (q->cooperative && !fits_(q))
+        return driver_error(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+                            "%s: a cooperative grid of %ux%ux%u blocks does not fit on the device",
+                            q->f->func->name, q->grid[0], q->grid[1], q->grid[2]);
     return CUDA_SUCCESS;
 }
 
 CUresult launch_shape_check(CUfunction f, const uint32_t grid[3], const uint32_t block[3],
                             uint32_t shared)
 {
-    struct request q = {.f = f, .shared = shared};
+    struct launch_request q = {.f = f, .shared = shared};
     memcpy(q.grid, grid, sizeof q.grid);
     memcpy(q.block, block, sizeof q.block);
-    return check_shape_(&q);
+    return launch_check(&q);
 }
 
-/* Copies the parameters into one buffer at their PTX offsets. */
-static CUresult gather_params_(const struct request *q, uint8_t *buffer, uint32_t *bytes)
+CUresult launch_gather(const struct launch_request *q, uint8_t *buffer, uint32_t *bytes)
 {
     CUfunction f = q->f;
     *bytes = (uint32_t)f->info.param_bytes;
     if (*bytes == 0)
         return CUDA_SUCCESS;
-    if (*bytes > MAX_PARAM_BYTES)
+    if (*bytes > LAUNCH_PARAM_BYTES)
         return CUDA_ERROR_INVALID_VALUE;
     if (q->params != NULL) {
         if (q->extra != NULL)
@@ -108,24 +109,13 @@ static CUresult gather_params_(const struct request *q, uint8_t *buffer, uint32_
     return CUDA_SUCCESS;
 }
 
-/* A cooperative grid must fit on the device all at once: by threads, as the occupancy calls say. */
-static bool fits_(const struct request *q)
-{
-    uint64_t blocks = (uint64_t)q->grid[0] * q->grid[1] * q->grid[2];
-    struct device_facts facts;
-    device_facts(driver_device(q->f->module->ctx->ordinal), &facts);
-    return blocks <=
-           (uint64_t)facts.workers *
-               function_blocks_per_sm(q->f, q->block[0] * q->block[1] * q->block[2], q->shared);
-}
-
-static CUresult launch_(struct request *q)
+static CUresult launch_(struct launch_request *q)
 {
     CUcontext ctx;
     struct device_stream *s;
     CUresult r = driver_current(&ctx);
     if (r == CUDA_SUCCESS)
-        r = function_of_(q->f, &q->f);
+        r = launch_function(q->f, &q->f);
     if (r == CUDA_SUCCESS)
         r = driver_stream(q->stream, q->per_thread, &s, &ctx);
     if (r != CUDA_SUCCESS)
@@ -135,22 +125,24 @@ static CUresult launch_(struct request *q)
                             "%s: the kernel and the stream belong to "
                             "different contexts",
                             q->f->func->name);
-    r = check_shape_(q);
+    if (WEIR_UNLIKELY(capture_running())) {
+        bool captured;
+        r = capture_kernel(s, ctx, q, &captured);
+        if (r != CUDA_SUCCESS || captured)
+            return r;
+    }
+    r = launch_check(q);
     if (r == CUDA_SUCCESS)
         r = cluster_resolve(q->f, q->grid, q->cluster);
     if (r != CUDA_SUCCESS)
         return r;
-    if (q->cooperative && !fits_(q))
-        return driver_error(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
-                            "%s: a cooperative grid of %ux%ux%u blocks does not fit on the device",
-                            q->f->func->name, q->grid[0], q->grid[1], q->grid[2]);
     uint8_t small[4096], *buffer = small;
     if (q->f->info.param_bytes > sizeof small)
         buffer = xmalloc(q->f->info.param_bytes);
     struct grid_launch l = {
         .dynamic_shared = q->shared, .params = buffer, .cooperative = q->cooperative};
     struct variant *v;
-    r = gather_params_(q, buffer, &l.param_bytes);
+    r = launch_gather(q, buffer, &l.param_bytes);
     bool fits31 = (uint64_t)q->grid[0] * q->block[0] <= 2147483647u;
     if (r == CUDA_SUCCESS)
         r = function_variant(q->f, q->block, fits31, &v);
@@ -170,15 +162,15 @@ static CUresult launch_plain_(CUfunction f, unsigned gx, unsigned gy, unsigned g
                               unsigned by, unsigned bz, unsigned shared, CUstream stream,
                               void **params, void **extra, bool per_thread, bool cooperative)
 {
-    struct request q = {.f = f,
-                        .grid = {gx, gy, gz},
-                        .block = {bx, by, bz},
-                        .shared = shared,
-                        .stream = stream,
-                        .per_thread = per_thread,
-                        .cooperative = cooperative,
-                        .params = params,
-                        .extra = extra};
+    struct launch_request q = {.f = f,
+                               .grid = {gx, gy, gz},
+                               .block = {bx, by, bz},
+                               .shared = shared,
+                               .stream = stream,
+                               .per_thread = per_thread,
+                               .cooperative = cooperative,
+                               .params = params,
+                               .extra = extra};
     return launch_(&q);
 }
 
@@ -206,18 +198,19 @@ WEIR_API CUresult cuLaunchCooperativeKernel_ptsz(CUfunction f, LAUNCH_ARGS)
     return launch_plain_(f, gx, gy, gz, bx, by, bz, shared, stream, params, NULL, true, true);
 }
 
-/* Launch attributes: those that change nothing here (hints) pass, those that promise something
- * this version does not have are refused by name. */
-static CUresult attribute_(struct request *q, const CUlaunchAttribute *a)
+CUresult launch_attribute(struct launch_request *q, const CUlaunchAttribute *a)
 {
     switch (a->id) {
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
         q->cooperative = a->value.cooperative != 0;
         return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY: /* of a node; in a stream its own priority counts */
+        q->prioritized = true;
+        q->priority = a->value.priority;
+        return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_IGNORE:
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
     case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
     case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
@@ -242,16 +235,16 @@ static CUresult launch_ex_(const CUlaunchConfig *c, CUfunction f, void **params,
 {
     if (c == NULL || (c->numAttrs > 0 && c->attrs == NULL))
         return CUDA_ERROR_INVALID_VALUE;
-    struct request q = {.f = f,
-                        .grid = {c->gridDimX, c->gridDimY, c->gridDimZ},
-                        .block = {c->blockDimX, c->blockDimY, c->blockDimZ},
-                        .shared = c->sharedMemBytes,
-                        .stream = c->hStream,
-                        .per_thread = per_thread,
-                        .params = params,
-                        .extra = extra};
+    struct launch_request q = {.f = f,
+                               .grid = {c->gridDimX, c->gridDimY, c->gridDimZ},
+                               .block = {c->blockDimX, c->blockDimY, c->blockDimZ},
+                               .shared = c->sharedMemBytes,
+                               .stream = c->hStream,
+                               .per_thread = per_thread,
+                               .params = params,
+                               .extra = extra};
     for (unsigned n = 0; n < c->numAttrs; n++) {
-        CUresult r = attribute_(&q, &c->attrs[n]);
+        CUresult r = launch_attribute(&q, &c->attrs[n]);
         if (r != CUDA_SUCCESS)
             return r;
     }
@@ -303,6 +296,12 @@ static CUresult host_function_(CUstream stream, bool per_thread, CUhostFn fn,
         return r;
     if (fn == NULL && callback == NULL)
         return CUDA_ERROR_INVALID_VALUE;
+    if (WEIR_UNLIKELY(capture_running())) {
+        bool captured;
+        r = callback != NULL ? capture_forbid(s, ctx) : capture_host(s, ctx, fn, user, &captured);
+        if (r != CUDA_SUCCESS || (callback == NULL && captured))
+            return r;
+    }
     struct host_call *h = xmalloc(sizeof *h);
     *h = (struct host_call){fn, callback, stream, ctx, user};
     return driver_from_device(ctx, device_host_function(s, run_host_, h, callback != NULL));

@@ -5,6 +5,13 @@
 #include "driver/objects.h"
 #include "driver/site.h"
 
+/* The current context, for a call that may wait for everything: captures may forbid it. */
+static CUresult unsafe_(CUcontext *c)
+{
+    CUresult r = driver_current(c);
+    return r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running()) ? capture_unsafe() : r;
+}
+
 static CUresult alloc_(CUcontext c, int device, enum mem_kind kind, uint64_t bytes, uint32_t flags,
                        void **out)
 {
@@ -18,7 +25,7 @@ WEIR_API CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t bytes)
     CALLED(cuMemAlloc);
     CUcontext c;
     void *p;
-    CUresult r = driver_current(&c);
+    CUresult r = unsafe_(&c);
     if (r != CUDA_SUCCESS)
         return r;
     if (out == NULL || bytes == 0)
@@ -53,7 +60,7 @@ WEIR_API CUresult cuMemFree_v2(CUdeviceptr at)
 {
     CALLED(cuMemFree);
     CUcontext c;
-    CUresult r = driver_current(&c);
+    CUresult r = unsafe_(&c);
     if (r != CUDA_SUCCESS || at == 0)
         return r;
     /* Of memory of pools the program says that nothing uses it any more. */
@@ -77,7 +84,7 @@ WEIR_API CUresult cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned int
     CALLED(cuMemAllocManaged);
     CUcontext c;
     void *p;
-    CUresult r = driver_current(&c);
+    CUresult r = unsafe_(&c);
     if (r != CUDA_SUCCESS)
         return r;
     if (out == NULL || bytes == 0 || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
@@ -97,7 +104,7 @@ WEIR_API CUresult cuMemHostAlloc(void **out, size_t bytes, unsigned int flags)
 {
     CALLED(cuMemHostAlloc);
     CUcontext c;
-    CUresult r = driver_current(&c);
+    CUresult r = unsafe_(&c);
     if (r != CUDA_SUCCESS)
         return r;
     if (out == NULL || (flags & ~7u) != 0)
@@ -118,7 +125,7 @@ WEIR_API CUresult cuMemFreeHost(void *p)
 {
     CALLED(cuMemFreeHost);
     CUcontext c;
-    CUresult r = driver_current(&c);
+    CUresult r = unsafe_(&c);
     if (r != CUDA_SUCCESS || p == NULL)
         return r;
     if (mem_kind_of(p, NULL) != MEM_PINNED)
@@ -139,7 +146,7 @@ WEIR_API CUresult cuMemHostRegister_v2(void *p, size_t bytes, unsigned int flags
 {
     CALLED(cuMemHostRegister);
     CUcontext c;
-    CUresult r = driver_current(&c);
+    CUresult r = unsafe_(&c);
     if (r != CUDA_SUCCESS)
         return r;
     if (p == NULL || bytes == 0 || (flags & ~15u) != 0)
@@ -160,7 +167,7 @@ WEIR_API CUresult cuMemHostUnregister(void *p)
 {
     CALLED(cuMemHostUnregister);
     CUcontext c;
-    CUresult r = driver_current(&c);
+    CUresult r = unsafe_(&c);
     if (r != CUDA_SUCCESS)
         return r;
     if (p == NULL)

@@ -90,6 +90,32 @@ CUresult driver_from_file(enum file_status s, const char *call);
 /* The kinds of handles for other processes that mapped memory can have. (virtual.c) */
 unsigned virtual_handle_types(const struct mem_info *i);
 
+/* ---- launch.c ----------------------------------------------------------------------------------
+ */
+
+enum { LAUNCH_PARAM_BYTES = 32764 }; /* of all parameters together, at most */
+
+/* Everything a launch is made of, however it was asked for. */
+struct launch_request {
+    CUfunction f;
+    uint32_t grid[3], block[3], shared;
+    CUstream stream;
+    bool per_thread, cooperative, prioritized;
+    int priority; /* with `prioritized` */
+    uint32_t cluster[3];
+    void **params, **extra;
+};
+
+/* A function may be a kernel of a library: then its function in the current context is meant. */
+CUresult launch_function(CUfunction h, CUfunction *out);
+/* Whether the device can run a grid of that shape. */
+CUresult launch_check(const struct launch_request *q);
+/* Copies the parameters into one buffer (param_bytes of the kernel) at their PTX offsets. */
+CUresult launch_gather(const struct launch_request *q, uint8_t *buffer, uint32_t *bytes);
+/* Applies a launch attribute: those that change nothing here (hints) pass, those that promise
+ * something this version does not have are refused by name. */
+CUresult launch_attribute(struct launch_request *q, const CUlaunchAttribute *a);
+
 /* ---- copy.c ------------------------------------------------------------------------------------
  */
 
@@ -107,7 +133,55 @@ struct copy_side {
 
 /* `h` with `pt` (what handle 0 means) names the stream; sizes of 0 copy nothing. */
 CUresult copy_linear(COPY_WHERE, void *dst, const void *src, size_t bytes);
+/* What a 3D copy comes down to; nothing to do: width 0. */
+CUDA_MEMCPY3D copy_describe(void *dst, const void *src, size_t bytes); /* of one row */
+CUresult copy_resolve(const CUDA_MEMCPY3D *m, struct device_copy *out);
+/* What a set comes down to; likewise. */
+CUresult set_resolve(const CUDA_MEMSET_NODE_PARAMS *p, struct device_set *out);
 CUresult copy_box(COPY_WHERE, const struct copy_side *src, const struct copy_side *dst,
                   size_t width, size_t height, size_t depth);
+
+/* ---- capture.c ---------------------------------------------------------------------------------
+ */
+
+extern atomic_uint capture_count; /* captures that have begun and not ended */
+static inline bool capture_running(void)
+{
+    return atomic_load_explicit(&capture_count, memory_order_relaxed) > 0;
+}
+
+/* Each to be called while captures run, before something is put into a stream: adds the node when
+ * the stream is captured; says so in *captured. Errors: what the stream may not do now. A copy or
+ * set with `sync` is of a call that waits. */
+CUresult capture_kernel(struct device_stream *s, CUcontext c, struct launch_request *q,
+                        bool *captured);
+CUresult capture_copy(struct device_stream *s, CUcontext c, const CUDA_MEMCPY3D *m, bool sync,
+                      bool *captured);
+CUresult capture_set(struct device_stream *s, CUcontext c, const CUDA_MEMSET_NODE_PARAMS *p,
+                     bool sync, bool *captured);
+CUresult capture_host(struct device_stream *s, CUcontext c, CUhostFn fn, void *user,
+                      bool *captured);
+CUresult capture_batch(struct device_stream *s, CUcontext c, unsigned count,
+                       CUstreamBatchMemOpParams *ops, unsigned flags, bool *captured);
+CUresult capture_event_record(struct device_stream *s, CUcontext c, CUevent e, bool external,
+                              bool *captured);
+CUresult capture_event_wait(struct device_stream *s, CUcontext c, CUevent e, bool external,
+                            bool *captured);
+/* Adds what is put into the stream without a node: only what the legacy stream may not do. */
+CUresult capture_nothing(struct device_stream *s, CUcontext c, bool *captured);
+/* What a captured stream cannot do (queries, waits of the host ...): ends the capture's usefulness.
+ */
+CUresult capture_forbid(struct device_stream *s, CUcontext c);
+/* A question about the stream, or a wait for it. */
+CUresult capture_wait(struct device_stream *s, CUcontext c);
+/* The same for a call that concerns the whole context, and for events. */
+CUresult capture_forbid_all(CUcontext c);
+CUresult capture_forbid_event(CUevent e);
+/* A call that may wait for, or change, more than it is told about: refused by the rules of the
+ * captures' modes and the thread's own. */
+CUresult capture_unsafe(void);
+/* The stream is about to be destroyed; the event is. */
+void capture_forget_stream(struct device_stream *s);
+void capture_forget_event(CUevent e);
 
 #endif

@@ -70,6 +70,8 @@ void stream_destroy(CUstream s)
     if (s->next != NULL)
         s->next->link = s->link;
     pthread_mutex_unlock(&s->ctx->lock);
+    if (WEIR_UNLIKELY(capture_running()))
+        capture_forget_stream(s->device);
     device_stream_free(s->device);
     handle_free(s);
 }
@@ -91,6 +93,8 @@ static CUresult cuStreamSynchronize_(bool pt, CUstream h)
     CUcontext c;
     struct device_stream *s;
     CUresult r = find_(h, pt, &s, &c);
+    if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running()))
+        r = capture_wait(s, c);
     if (r != CUDA_SUCCESS)
         return r;
     r = driver_from_device(c, device_stream_sync(s));
@@ -104,6 +108,8 @@ static CUresult cuStreamQuery_(bool pt, CUstream h)
     CUcontext c;
     struct device_stream *s;
     CUresult r = find_(h, pt, &s, &c);
+    if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running()))
+        r = capture_wait(s, c);
     return r != CUDA_SUCCESS ? r : driver_from_device(c, device_stream_query(s));
 }
 BOTH(cuStreamQuery, (CUstream h), h)
@@ -176,20 +182,6 @@ static CUresult cuStreamGetDevice_(bool pt, CUstream h, CUdevice *out)
 }
 BOTH(cuStreamGetDevice, (CUstream h, CUdevice *out), h, out)
 
-static CUresult cuStreamIsCapturing_(bool pt, CUstream h, CUstreamCaptureStatus *status)
-{
-    CUcontext c;
-    struct device_stream *s;
-    CUresult r = find_(h, pt, &s, &c);
-    if (r != CUDA_SUCCESS)
-        return r;
-    if (status == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    *status = CU_STREAM_CAPTURE_STATUS_NONE; /* capture cannot be begun in this version */
-    return CUDA_SUCCESS;
-}
-BOTH(cuStreamIsCapturing, (CUstream h, CUstreamCaptureStatus *status), h, status)
-
 /* ---- events -------------------------------------------------------------------------------------
  */
 
@@ -242,6 +234,8 @@ void event_destroy(CUevent e)
     if (e->next != NULL)
         e->next->link = e->link;
     pthread_mutex_unlock(&e->ctx->lock);
+    if (e->captured != NULL)
+        capture_forget_event(e);
     device_event_free(e->device);
     handle_free(e);
 }
@@ -275,6 +269,12 @@ static CUresult cuEventRecordWithFlags_(bool pt, CUevent h, CUstream stream, uns
     if (h->ctx != c)
         return driver_error(CUDA_ERROR_INVALID_HANDLE,
                             "cuEventRecord: event and stream belong to different contexts");
+    if (WEIR_UNLIKELY(capture_running() || h->captured != NULL)) {
+        bool captured;
+        r = capture_event_record(s, c, h, (flags & CU_EVENT_RECORD_EXTERNAL) != 0, &captured);
+        if (r != CUDA_SUCCESS || captured)
+            return r;
+    }
     return driver_from_device(c, device_event_record(e, s));
 }
 BOTH(cuEventRecordWithFlags, (CUevent h, CUstream s, unsigned int flags), h, s, flags)
@@ -297,6 +297,12 @@ static CUresult cuStreamWaitEvent_(bool pt, CUstream stream, CUevent h, unsigned
         return r;
     if ((flags & ~1u) != 0)
         return CUDA_ERROR_INVALID_VALUE;
+    if (WEIR_UNLIKELY(capture_running() || h->captured != NULL)) {
+        bool captured;
+        r = capture_event_wait(s, c, h, (flags & CU_EVENT_WAIT_EXTERNAL) != 0, &captured);
+        if (r != CUDA_SUCCESS || captured)
+            return r;
+    }
     if (flags != 0) /* external: for streams that are being captured */
         return CUDA_ERROR_ILLEGAL_STATE;
     return driver_from_device(c, device_stream_wait_event(s, e));
@@ -310,6 +316,8 @@ WEIR_API CUresult cuEventQuery(CUevent h)
     CUresult r = driver_current(&c);
     if (r == CUDA_SUCCESS)
         r = driver_event(h, &e);
+    if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running() || h->captured != NULL))
+        r = capture_forbid_event(h);
     return r != CUDA_SUCCESS ? r : driver_from_device(h->ctx, device_event_query(e));
 }
 
@@ -320,6 +328,8 @@ WEIR_API CUresult cuEventSynchronize(CUevent h)
     CUresult r = driver_current(&c);
     if (r == CUDA_SUCCESS)
         r = driver_event(h, &e);
+    if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running() || h->captured != NULL))
+        r = capture_forbid_event(h);
     if (r != CUDA_SUCCESS)
         return r;
     r = driver_from_device(h->ctx, device_event_sync(e));
@@ -340,6 +350,8 @@ WEIR_API CUresult cuEventElapsedTime_v2(float *ms, CUevent from, CUevent to)
         return r;
     if (ms == NULL)
         return CUDA_ERROR_INVALID_VALUE;
+    if (from->captured != NULL || to->captured != NULL)
+        return driver_error(CUDA_ERROR_CAPTURED_EVENT, "the event was last recorded in a capture");
     return driver_from_device(c, device_event_elapsed(a, b, ms));
 }
 

@@ -1,6 +1,6 @@
 /* stream_ops: what streams do besides commands: waiting for and writing values in memory,
- * attributes, and questions about capture, which cannot be begun in this version. */
-#include "driver/objects.h"
+ * and attributes. */
+#include "driver/graph.h"
 
 /* ---- values in memory
  * ---------------------------------------------------------------------------- */
@@ -47,6 +47,18 @@ static CUresult wait_(CUstream h, bool pt, CUdeviceptr at, unsigned bytes, uint6
         r = check_wait_(at, bytes, flags);
     if (r != CUDA_SUCCESS)
         return r;
+    if (WEIR_UNLIKELY(capture_running())) {
+        bool captured;
+        CUstreamBatchMemOpParams op = {.waitValue = {bytes == 4 ? CU_STREAM_MEM_OP_WAIT_VALUE_32
+                                                                : CU_STREAM_MEM_OP_WAIT_VALUE_64,
+                                                     at,
+                                                     {.value64 = value},
+                                                     flags,
+                                                     0}};
+        r = capture_batch(s, c, 1, &op, 0, &captured);
+        if (r != CUDA_SUCCESS || captured)
+            return r;
+    }
     return driver_from_device(
         c, device_wait_value(s, (void *)(uintptr_t)at, bytes, value, tests[flags]));
 }
@@ -61,6 +73,18 @@ static CUresult write_(CUstream h, bool pt, CUdeviceptr at, unsigned bytes, uint
         r = check_write_(at, bytes, flags);
     if (r != CUDA_SUCCESS)
         return r;
+    if (WEIR_UNLIKELY(capture_running())) {
+        bool captured;
+        CUstreamBatchMemOpParams op = {.writeValue = {bytes == 4 ? CU_STREAM_MEM_OP_WRITE_VALUE_32
+                                                                 : CU_STREAM_MEM_OP_WRITE_VALUE_64,
+                                                      at,
+                                                      {.value64 = value},
+                                                      flags,
+                                                      0}};
+        r = capture_batch(s, c, 1, &op, 0, &captured);
+        if (r != CUDA_SUCCESS || captured)
+            return r;
+    }
     return driver_from_device(c, device_write_value(s, (void *)(uintptr_t)at, bytes, value));
 }
 
@@ -89,7 +113,7 @@ BOTH(cuStreamWriteValue64_v2, (CUstream h, CUdeviceptr at, cuuint64_t v, unsigne
 /* ---- many of them
  * -------------------------------------------------------------------------------- */
 
-static CUresult check_op_(const CUstreamBatchMemOpParams *p)
+CUresult batch_check(const CUstreamBatchMemOpParams *p)
 {
     switch (p->operation) {
     case CU_STREAM_MEM_OP_WAIT_VALUE_32:
@@ -138,7 +162,13 @@ static CUresult cuStreamBatchMemOp_v2_(bool pt, CUstream h, unsigned int count,
     if (flags != 0 || count > MOST || (count > 0 && params == NULL))
         return CUDA_ERROR_INVALID_VALUE;
     for (unsigned n = 0; n < count && r == CUDA_SUCCESS; n++)
-        r = check_op_(&params[n]);
+        r = batch_check(&params[n]);
+    if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running())) {
+        bool captured;
+        r = capture_batch(s, c, count, params, flags, &captured);
+        if (r != CUDA_SUCCESS || captured)
+            return r;
+    }
     for (unsigned n = 0; n < count && r == CUDA_SUCCESS; n++)
         r = do_op_(h, pt, &params[n]);
     return r;
@@ -248,46 +278,8 @@ static CUresult cuStreamCopyAttributes_(bool pt, CUstream to, CUstream from)
 }
 BOTH(cuStreamCopyAttributes, (CUstream to, CUstream from), to, from)
 
-/* ---- capture
- * ------------------------------------------------------------------------------------- */
-
-/* Of a stream that is not captured only the state is told: the rest is left as it is. */
-#define CAPTURE_INFO                                                                               \
-    CUstream h, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,                     \
-        const CUgraphNode **nodes, const CUgraphEdgeData **edges, size_t *count
-
-static CUresult capture_status_(bool pt, CUstream h, CUstreamCaptureStatus *status)
-{
-    CUcontext c;
-    struct device_stream *s;
-    CUresult r = find_(h, pt, &s, &c);
-    if (r != CUDA_SUCCESS)
-        return r;
-    if (status == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    *status = CU_STREAM_CAPTURE_STATUS_NONE;
-    return CUDA_SUCCESS;
-}
-#define cuStreamGetCaptureInfo_v3_(pt, h, status, id, graph, nodes, edges, count)                  \
-    ((void)(id), (void)(graph), (void)(nodes), (void)(edges), (void)(count),                       \
-     capture_status_(pt, h, status))
-BOTH(cuStreamGetCaptureInfo_v3, (CAPTURE_INFO), h, status, id, graph, nodes, edges, count)
-
-/* Which calls are unsafe during a capture is each thread's own affair; without captures it only has
- * to be remembered. */
-WEIR_API CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
-{
-    static _Thread_local CUstreamCaptureMode own = CU_STREAM_CAPTURE_MODE_GLOBAL;
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
-    if (mode == NULL || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
-        return CUDA_ERROR_INVALID_VALUE;
-    CUstreamCaptureMode before = own;
-    own = *mode;
-    *mode = before;
-    return CUDA_SUCCESS;
-}
+/* ---- contexts
+ * ------------------------------------------------------------------------------------ */
 
 static CUresult cuStreamGetCtx_v2_(bool pt, CUstream h, CUcontext *out, CUgreenCtx *green)
 {

@@ -137,6 +137,20 @@ static enum grid_fault_kind kind_of(uint32_t kind)
     }
 }
 
+/* void cudaGraphSetConditional(unsigned long long handle, unsigned value): the handle is the address
+ * of the word that a conditional node looks at. */
+static void weir_rt_cudaGraphSetConditional(struct jit_block *j, uint32_t mask,
+                                            const uint64_t *args, uint64_t *rets)
+{
+    (void)j;
+    (void)rets;
+    EACH_LANE(lane, mask)
+    {
+        uint32_t *word = (uint32_t *)arg(args, 0, (int)lane);
+        __atomic_store_n(word, (uint32_t)arg(args, 1, (int)lane), __ATOMIC_RELEASE);
+    }
+}
+
 static void weir_rt_fault(struct jit_block *j, uint32_t kind, uint32_t mask, uint64_t address)
 {
     fault_leave(block_of(j)->worker, &(struct trouble){.kind = kind_of(kind),
@@ -178,6 +192,7 @@ static const struct {
     {"__assertfail", (void *)weir_rt___assertfail},
     {"malloc", (void *)weir_rt_malloc},
     {"free", (void *)weir_rt_free},
+    {"cudaGraphSetConditional", (void *)weir_rt_cudaGraphSetConditional},
     {"fault", (void *)weir_rt_fault},
     {"check", (void *)weir_rt_check},
     {"globaltimer", (void *)weir_rt_globaltimer},

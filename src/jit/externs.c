@@ -6,7 +6,13 @@
 #include "jit/kernel.h"
 
 static const char *const helpers[] = {
-    "vprintf", "__assertfail", "malloc", "free", "launch", "__weir_launch_configure",
+    "vprintf",
+    "__assertfail",
+    "malloc",
+    "free",
+    "launch",
+    "__weir_launch_configure",
+    "cudaGraphSetConditional",
 };
 
 /* Functions of the device runtime: "cuda<name>" or "__cudaCDP2<name>". */

@@ -29,7 +29,7 @@ static bool pitch_fits(const struct cudaPitchedPtr *p, struct cudaExtent extent)
                        (extent.height <= p->ysize || extent.depth <= 1));
 }
 
-static cudaError_t box(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *copy)
+cudaError_t rt_box(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *copy)
 {
     struct array_shape src = {.element = 1}, dst = {.element = 1};
     size_t unit;
@@ -76,13 +76,63 @@ static cudaError_t box(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *copy)
     return cudaSuccess;
 }
 
+/* One side of the driver's description as a pitched pointer. Bytes of a row are all that is known
+ * of its width. */
+static struct cudaPitchedPtr pitched(CUmemorytype type, const void *host, CUdeviceptr device,
+                                     size_t pitch, size_t height)
+{
+    void *ptr = type == CU_MEMORYTYPE_HOST ? (void *)host : (void *)device;
+    return (struct cudaPitchedPtr){ptr, pitch, pitch, height};
+}
+
+static enum cudaMemcpyKind kind_of(const CUDA_MEMCPY3D *c)
+{
+    bool from_host = c->srcMemoryType == CU_MEMORYTYPE_HOST;
+    bool to_host = c->dstMemoryType == CU_MEMORYTYPE_HOST;
+
+    if (c->srcMemoryType == CU_MEMORYTYPE_UNIFIED || c->dstMemoryType == CU_MEMORYTYPE_UNIFIED)
+        return cudaMemcpyDefault;
+    return from_host ? to_host ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice
+           : to_host ? cudaMemcpyDeviceToHost
+                     : cudaMemcpyDeviceToDevice;
+}
+
+cudaError_t rt_unbox(const CUDA_MEMCPY3D *c, struct cudaMemcpy3DParms *p)
+{
+    struct array_shape src = {.element = 1}, dst = {.element = 1};
+    bool from_array = c->srcMemoryType == CU_MEMORYTYPE_ARRAY;
+    bool to_array = c->dstMemoryType == CU_MEMORYTYPE_ARRAY;
+    size_t unit;
+
+    if (from_array)
+        RT_TRY(shape_of((cudaArray_const_t)c->srcArray, &src));
+    if (to_array)
+        RT_TRY(shape_of((cudaArray_const_t)c->dstArray, &dst));
+    unit = from_array ? src.element : dst.element;
+    *p = (struct cudaMemcpy3DParms){
+        .srcPos = {c->srcXInBytes / src.element, c->srcY, c->srcZ},
+        .dstPos = {c->dstXInBytes / dst.element, c->dstY, c->dstZ},
+        .extent = {c->WidthInBytes / unit, c->Height, c->Depth},
+        .kind = kind_of(c),
+    };
+    if (from_array)
+        p->srcArray = (cudaArray_t)c->srcArray;
+    else
+        p->srcPtr = pitched(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcPitch, c->srcHeight);
+    if (to_array)
+        p->dstArray = (cudaArray_t)c->dstArray;
+    else
+        p->dstPtr = pitched(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstPitch, c->dstHeight);
+    return cudaSuccess;
+}
+
 static cudaError_t copy_box(const struct cudaMemcpy3DParms *p, cudaStream_t stream,
                             enum rt_wait wait)
 {
     CUDA_MEMCPY3D copy;
 
     RT_TRY(rt_context());
-    RT_TRY(box(p, &copy));
+    RT_TRY(rt_box(p, &copy));
     return rt_copy_3d(&copy, stream, wait);
 }
 
@@ -101,7 +151,7 @@ static cudaError_t copy_box_peer(const struct cudaMemcpy3DPeerParms *p, cudaStre
     RT_TRY(rt_context());
     plain = (struct cudaMemcpy3DParms){p->srcArray, p->srcPos, p->srcPtr, p->dstArray,
                                        p->dstPos,   p->dstPtr, p->extent, cudaMemcpyDeviceToDevice};
-    RT_TRY(box(&plain, &c));
+    RT_TRY(rt_box(&plain, &c));
     RT_TRY(rt_primary(p->srcDevice, &src_context));
     RT_TRY(rt_primary(p->dstDevice, &dst_context));
     CUDA_MEMCPY3D_PEER peer = {

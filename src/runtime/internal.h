@@ -156,6 +156,8 @@ const char *rt_function_name(const struct rt_function *f);
 cudaError_t rt_function_adopt(CUkernel kernel);
 /* The driver's function in the current context; loads the module if need be. */
 cudaError_t rt_function_handle(struct rt_function *f, CUfunction *out);
+/* The stub of a driver's function; the function itself when it is none of the program's. */
+const void *rt_function_host(CUfunction function);
 /* Stub or cudaKernel_t to the driver's function, with a context made current. */
 cudaError_t rt_function_of(const void *host, CUfunction *out);
 
@@ -176,6 +178,11 @@ void rt_copy_source(CUDA_MEMCPY3D *copy, const void *ptr, size_t pitch, size_t r
                     enum cudaMemcpyKind kind);
 void rt_copy_target(CUDA_MEMCPY3D *copy, void *ptr, size_t pitch, size_t rows,
                     enum cudaMemcpyKind kind);
+/* The driver's description of a box, and the opposite. */
+cudaError_t rt_box(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *copy);
+cudaError_t rt_unbox(const CUDA_MEMCPY3D *copy, struct cudaMemcpy3DParms *p);
+/* The address of some bytes of a variable, in the current context. */
+cudaError_t rt_symbol_part(const void *symbol, size_t offset, size_t count, char **out);
 cudaError_t rt_copy_3d(const CUDA_MEMCPY3D *copy, cudaStream_t stream, enum rt_wait wait);
 
 /* ---- arrays -------------------------------------------------------------------------------- */

@@ -244,6 +244,21 @@ struct rt_variable *rt_variable_find(const void *host)
     return s ? s->variable : NULL;
 }
 
+const void *rt_function_host(CUfunction function)
+{
+    const void *host = function;
+
+    rt_registry_lock();
+    for (struct rt_binary *b = rt_binaries(); b; b = b->next)
+        for (struct rt_function *f = b->functions; f; f = f->next)
+            for (struct rt_bound *n = atomic_load_explicit(&f->bound, memory_order_acquire); n;
+                 n = n->next)
+                if (n->function == function)
+                    host = f->host;
+    rt_registry_unlock();
+    return host;
+}
+
 const char *rt_function_name(const struct rt_function *f) { return f->name; }
 
 static cudaError_t bind(struct rt_function *f, uint64_t context, CUfunction *out)

@@ -32,7 +32,7 @@ PUBLIC cudaError_t cudaGetSymbolSize(size_t *size, const void *symbol)
 }
 
 /* The part [offset, offset + count) of a symbol. */
-static cudaError_t part_of(const void *symbol, size_t offset, size_t count, char **out)
+cudaError_t rt_symbol_part(const void *symbol, size_t offset, size_t count, char **out)
 {
     CUdeviceptr address;
     size_t size;
@@ -53,7 +53,7 @@ static cudaError_t to_symbol(const void *symbol, const void *src, size_t count, 
              cudaErrorInvalidMemcpyDirection);
     if (count == 0)
         return cudaSuccess;
-    RT_TRY(part_of(symbol, offset, count, &part));
+    RT_TRY(rt_symbol_part(symbol, offset, count, &part));
     return rt_copy_1d(part, src, count, kind, stream, wait);
 }
 
@@ -67,7 +67,7 @@ static cudaError_t from_symbol(void *dst, const void *symbol, size_t count, size
              cudaErrorInvalidMemcpyDirection);
     if (count == 0)
         return cudaSuccess;
-    RT_TRY(part_of(symbol, offset, count, &part));
+    RT_TRY(rt_symbol_part(symbol, offset, count, &part));
     return rt_copy_1d(dst, part, count, kind, stream, wait);
 }
 

@@ -314,7 +314,7 @@ static void test_errors(void)
     cudaGetLastError();
     /* What this driver lacks, and what this runtime refuses. */
     CHECK_EQ_INT(cudaDeviceSetLimit(cudaLimitStackSize, 1), cudaErrorCallRequiresNewerDriver);
-    CHECK_EQ_INT(cudaGraphCreate(NULL, 0), cudaErrorNotSupported);
+    CHECK_EQ_INT(cudaImportExternalMemory(NULL, NULL), cudaErrorNotSupported);
     CHECK_EQ_INT(cudaGetLastError(), cudaErrorNotSupported);
     CHECK_STR(cudaGetErrorName(cudaErrorIllegalAddress), "cudaErrorIllegalAddress");
     CHECK_STR(cudaGetErrorString(cudaErrorIllegalAddress),

@@ -1,0 +1,793 @@
+/* capture: streams whose work becomes nodes of a graph instead of running.
+ *
+ * A capture begins in one stream, its origin. Other streams join by waiting for an event that was
+ * recorded in the capture, and must be joined to the origin before it ends. Each captured stream
+ * remembers what its next node depends on. What a capture cannot hold makes it invalid: every later
+ * call about it fails until it is ended in the origin.
+ *
+ * One lock guards all of this. While no capture runs nothing of it is touched: callers ask
+ * capture_running() first. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/graph.h"
+
+atomic_uint capture_count;
+
+struct capture {
+    uint64_t id;
+    CUstreamCaptureMode mode;
+    pthread_t thread; /* that began it */
+    CUgraph graph;
+    bool foreign; /* the graph is the program's (cuStreamBeginCaptureToGraph) */
+    bool invalid;
+    struct device_stream *origin;
+    struct capture *next;
+};
+
+/* What the next node of a stream depends on. */
+struct points {
+    struct graph_edge *items;
+    size_t count, cap;
+};
+
+struct captured {
+    struct device_stream *stream;
+    CUcontext ctx;
+    struct capture *capture;
+    struct points points;
+    /* As the program was told them: good until the next call. */
+    CUgraphNode *told_nodes;
+    CUgraphEdgeData *told_edges;
+    struct captured *next;
+};
+
+/* An event that was last recorded in a capture. */
+struct event_capture {
+    uint64_t id;
+    struct points points;
+};
+
+static pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
+static struct capture *captures_;
+static struct captured *streams_;
+static uint64_t ids_;
+static _Thread_local CUstreamCaptureMode own_mode_ = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
+/* ---- finding; the lock is held ------------------------------------------------------------------
+ */
+
+static struct captured *find_(const struct device_stream *s)
+{
+    for (struct captured *c = streams_; c != NULL; c = c->next)
+        if (c->stream == s)
+            return c;
+    return NULL;
+}
+
+static struct capture *find_capture_(uint64_t id)
+{
+    for (struct capture *c = captures_; c != NULL; c = c->next)
+        if (c->id == id)
+            return c;
+    return NULL;
+}
+
+/* Nothing good can come of the capture any more. */
+static CUresult invalidate_(struct capture *c, CUresult code, const char *why)
+{
+    c->invalid = true;
+    return driver_error(code, "%s", why);
+}
+
+/* The capture that work in the legacy stream would have to wait for, if there is one. */
+static struct capture *implied_(const struct device_stream *s, CUcontext ctx)
+{
+    if (s != device_stream_legacy(ctx->device))
+        return NULL;
+    for (struct captured *c = streams_; c != NULL; c = c->next)
+        if (c->ctx == ctx && (device_stream_flags(c->stream) & DEVICE_STREAM_NONBLOCKING) == 0)
+            return c->capture;
+    return NULL;
+}
+
+/* The captured stream that a call's work belongs to, *out NULL when it is not captured. */
+static CUresult enter_(struct device_stream *s, CUcontext ctx, struct captured **out)
+{
+    struct captured *c = find_(s);
+    *out = NULL;
+    if (c == NULL) {
+        struct capture *implied = implied_(s, ctx);
+        return implied == NULL
+                   ? CUDA_SUCCESS
+                   : invalidate_(implied, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+                                 "work in the legacy default stream would have to wait for a "
+                                 "blocking stream that is captured");
+    }
+    if (c->capture->invalid)
+        return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    *out = c;
+    return CUDA_SUCCESS;
+}
+
+/* ---- points -------------------------------------------------------------------------------------
+ */
+
+static void add_point_(struct points *p, const struct graph_edge *edge)
+{
+    for (size_t n = 0; n < p->count; n++)
+        if (p->items[n].node == edge->node)
+            return;
+    vec_push(p, *edge);
+}
+
+static void set_points_(struct points *p, const struct points *from)
+{
+    p->count = 0;
+    for (size_t n = 0; n < from->count; n++)
+        add_point_(p, &from->items[n]);
+}
+
+/* ---- adding nodes; the lock is held -------------------------------------------------------------
+ */
+
+/* Adds a node behind what the stream has so far. Takes the parameters. */
+static CUresult add_(struct captured *c, struct node_params *p, CUgraphNode *out)
+{
+    size_t count = c->points.count;
+    CUgraphNode *deps = xcalloc(count + 1, sizeof(CUgraphNode)), node;
+    CUgraphEdgeData *data = xcalloc(count + 1, sizeof *data);
+    for (size_t n = 0; n < count; n++) {
+        deps[n] = c->points.items[n].node;
+        data[n] = c->points.items[n].data;
+    }
+    CUresult r = graph_add(c->capture->graph, deps, data, count, p, &node);
+    free(deps);
+    free(data);
+    if (r != CUDA_SUCCESS) {
+        c->capture->invalid = true;
+        return r;
+    }
+    struct graph_edge edge = {.node = node};
+    c->points.count = 0;
+    vec_push(&c->points, edge);
+    if (out != NULL)
+        *out = node;
+    return CUDA_SUCCESS;
+}
+
+/* The end of all capture_* calls with parameters of a node: r says whether those are fine. */
+static CUresult capture_(struct device_stream *s, CUcontext ctx, CUresult r, struct node_params *p,
+                         bool *captured)
+{
+    struct captured *c;
+    *captured = false;
+    pthread_mutex_lock(&lock_);
+    CUresult entered = enter_(s, ctx, &c);
+    if (entered == CUDA_SUCCESS && c != NULL) {
+        *captured = true;
+        if (r == CUDA_SUCCESS)
+            r = add_(c, p, NULL);
+        pthread_mutex_unlock(&lock_);
+        return r;
+    }
+    pthread_mutex_unlock(&lock_);
+    if (r == CUDA_SUCCESS)
+        params_clear(p);
+    return entered;
+}
+
+/* Whether the stream is captured, or the legacy stream may not be used: cheap, before making
+ * parameters. */
+static CUresult look_(struct device_stream *s, CUcontext ctx, bool *captured)
+{
+    struct captured *c;
+    pthread_mutex_lock(&lock_);
+    CUresult r = enter_(s, ctx, &c);
+    pthread_mutex_unlock(&lock_);
+    *captured = c != NULL;
+    return r;
+}
+
+CUresult capture_kernel(struct device_stream *s, CUcontext c, struct launch_request *q,
+                        bool *captured)
+{
+    struct node_params p;
+    CUresult r = look_(s, c, captured);
+    return r != CUDA_SUCCESS || !*captured ? r : capture_(s, c, params_kernel(q, &p), &p, captured);
+}
+
+CUresult capture_copy(struct device_stream *s, CUcontext c, const CUDA_MEMCPY3D *m, bool sync,
+                      bool *captured)
+{
+    struct node_params p;
+    CUresult r = sync ? capture_unsafe() : CUDA_SUCCESS;
+    if (r == CUDA_SUCCESS)
+        r = look_(s, c, captured);
+    if (r != CUDA_SUCCESS || !*captured)
+        return r;
+    if (sync)
+        return capture_forbid(s, c);
+    if (m->WidthInBytes == 0 || m->Height == 0 || m->Depth == 0)
+        return CUDA_SUCCESS;
+    return capture_(s, c, params_copy(m, c, &p), &p, captured);
+}
+
+CUresult capture_set(struct device_stream *s, CUcontext c, const CUDA_MEMSET_NODE_PARAMS *set,
+                     bool sync, bool *captured)
+{
+    struct node_params p;
+    CUresult r = sync ? capture_unsafe() : CUDA_SUCCESS;
+    if (r == CUDA_SUCCESS)
+        r = look_(s, c, captured);
+    if (r != CUDA_SUCCESS || !*captured)
+        return r;
+    if (sync)
+        return capture_forbid(s, c);
+    if (set->width == 0 || set->height == 0)
+        return CUDA_SUCCESS;
+    return capture_(s, c, params_set(set, c, &p), &p, captured);
+}
+
+CUresult capture_host(struct device_stream *s, CUcontext c, CUhostFn fn, void *user, bool *captured)
+{
+    struct node_params p;
+    CUresult r = look_(s, c, captured);
+    return r != CUDA_SUCCESS || !*captured
+               ? r
+               : capture_(s, c, params_host(fn, user, &p), &p, captured);
+}
+
+CUresult capture_batch(struct device_stream *s, CUcontext c, unsigned count,
+                       CUstreamBatchMemOpParams *ops, unsigned flags, bool *captured)
+{
+    struct node_params p;
+    CUresult r = look_(s, c, captured);
+    return r != CUDA_SUCCESS || !*captured
+               ? r
+               : capture_(s, c, params_batch(c, count, ops, flags, &p), &p, captured);
+}
+
+CUresult capture_graph(struct device_stream *s, CUcontext c, CUgraph graph, bool *captured)
+{
+    struct node_params p;
+    CUgraphNodeParams any = {.type = CU_GRAPH_NODE_TYPE_GRAPH, .graph = {.graph = graph}};
+    CUresult r = look_(s, c, captured);
+    return r != CUDA_SUCCESS || !*captured
+               ? r
+               : capture_(s, c, params_any(NULL, &any, &p), &p, captured);
+}
+
+CUresult capture_nothing(struct device_stream *s, CUcontext c, bool *captured)
+{
+    return look_(s, c, captured);
+}
+
+/* ---- what captures forbid -----------------------------------------------------------------------
+ */
+
+CUresult capture_forbid(struct device_stream *s, CUcontext ctx)
+{
+    struct captured *c;
+    pthread_mutex_lock(&lock_);
+    CUresult r = enter_(s, ctx, &c);
+    if (r == CUDA_SUCCESS && c != NULL)
+        r = invalidate_(c->capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                        "this call cannot be made on a stream that is captured");
+    pthread_mutex_unlock(&lock_);
+    return r;
+}
+
+CUresult capture_forbid_all(CUcontext ctx)
+{
+    CUresult r = CUDA_SUCCESS;
+    pthread_mutex_lock(&lock_);
+    for (struct captured *c = streams_; c != NULL; c = c->next)
+        if (c->ctx == ctx)
+            r = invalidate_(c->capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                            "this call would wait for a stream that is captured");
+    pthread_mutex_unlock(&lock_);
+    return r;
+}
+
+CUresult capture_unsafe(void)
+{
+    CUresult r = CUDA_SUCCESS;
+    if (!capture_running() || own_mode_ == CU_STREAM_CAPTURE_MODE_RELAXED)
+        return r;
+    pthread_mutex_lock(&lock_);
+    for (struct capture *c = captures_; c != NULL; c = c->next) {
+        bool own = pthread_equal(c->thread, pthread_self());
+        bool hinders = own ? c->mode != CU_STREAM_CAPTURE_MODE_RELAXED
+                           : own_mode_ == CU_STREAM_CAPTURE_MODE_GLOBAL &&
+                                 c->mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+        if (hinders)
+            r = invalidate_(c, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                            "this call is not safe while a stream is captured (see "
+                            "cudaThreadExchangeStreamCaptureMode)");
+    }
+    pthread_mutex_unlock(&lock_);
+    return r;
+}
+
+CUresult capture_wait(struct device_stream *s, CUcontext c)
+{
+    CUresult r = capture_unsafe();
+    return r != CUDA_SUCCESS ? r : capture_forbid(s, c);
+}
+
+WEIR_API CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
+{
+    CUresult r = driver_ready();
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (mode == NULL || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUstreamCaptureMode before = own_mode_;
+    own_mode_ = *mode;
+    *mode = before;
+    return CUDA_SUCCESS;
+}
+
+/* ---- events -------------------------------------------------------------------------------------
+ */
+
+static void forget_event_(CUevent e)
+{
+    if (e->captured == NULL)
+        return;
+    free(e->captured->points.items);
+    free(e->captured);
+    e->captured = NULL;
+}
+
+void capture_forget_event(CUevent e)
+{
+    pthread_mutex_lock(&lock_);
+    forget_event_(e);
+    pthread_mutex_unlock(&lock_);
+}
+
+CUresult capture_forbid_event(CUevent e)
+{
+    CUresult r = CUDA_SUCCESS;
+    pthread_mutex_lock(&lock_);
+    if (e->captured != NULL) {
+        struct capture *c = find_capture_(e->captured->id);
+        if (c != NULL)
+            c->invalid = true;
+        r = driver_error(CUDA_ERROR_CAPTURED_EVENT, "the event was last recorded in a capture");
+    }
+    pthread_mutex_unlock(&lock_);
+    return r != CUDA_SUCCESS ? r : capture_unsafe();
+}
+
+/* A node that records the event, or waits for it, whenever the graph runs. */
+static CUresult add_event_(struct captured *c, CUgraphNodeType type, CUevent e)
+{
+    struct node_params p;
+    CUresult r = params_event(type, e, &p);
+    return r != CUDA_SUCCESS ? r : add_(c, &p, NULL);
+}
+
+CUresult capture_event_record(struct device_stream *s, CUcontext ctx, CUevent e, bool external,
+                              bool *captured)
+{
+    struct captured *c;
+    *captured = false;
+    pthread_mutex_lock(&lock_);
+    CUresult r = enter_(s, ctx, &c);
+    if (r == CUDA_SUCCESS && c == NULL) {
+        forget_event_(e);
+    } else if (r == CUDA_SUCCESS && external) {
+        r = add_event_(c, CU_GRAPH_NODE_TYPE_EVENT_RECORD, e);
+    } else if (r == CUDA_SUCCESS) {
+        if (e->captured == NULL)
+            e->captured = xcalloc(1, sizeof *e->captured);
+        e->captured->id = c->capture->id;
+        set_points_(&e->captured->points, &c->points);
+    }
+    *captured = c != NULL;
+    pthread_mutex_unlock(&lock_);
+    return r;
+}
+
+static struct captured *join_(struct device_stream *s, CUcontext ctx, struct capture *capture)
+{
+    struct captured *c = xcalloc(1, sizeof *c);
+    c->stream = s;
+    c->ctx = ctx;
+    c->capture = capture;
+    c->next = streams_;
+    streams_ = c;
+    return c;
+}
+
+/* The stream waits for an event of a capture: it joins, or depends on more. */
+static CUresult wait_captured_(struct device_stream *s, CUcontext ctx, struct captured *c,
+                               struct event_capture *e)
+{
+    struct capture *capture = find_capture_(e->id);
+    if (capture == NULL) {
+        if (c == NULL)
+            return driver_error(CUDA_ERROR_CAPTURED_EVENT,
+                                "the event was recorded in a capture that has ended");
+        return invalidate_(c->capture, CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
+                           "the event was recorded in another capture, which has ended");
+    }
+    if (capture->invalid)
+        return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    if (c == NULL && s == device_stream_legacy(ctx->device))
+        return invalidate_(capture, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+                           "the legacy default stream cannot be captured");
+    if (c != NULL && c->capture != capture) {
+        c->capture->invalid = true;
+        return invalidate_(capture, CUDA_ERROR_STREAM_CAPTURE_MERGE,
+                           "the wait would make one of two captures");
+    }
+    if (c == NULL)
+        c = join_(s, ctx, capture);
+    for (size_t n = 0; n < e->points.count; n++)
+        add_point_(&c->points, &e->points.items[n]);
+    return CUDA_SUCCESS;
+}
+
+CUresult capture_event_wait(struct device_stream *s, CUcontext ctx, CUevent e, bool external,
+                            bool *captured)
+{
+    struct captured *c;
+    pthread_mutex_lock(&lock_);
+    CUresult r = enter_(s, ctx, &c);
+    *captured = c != NULL || e->captured != NULL;
+    if (r != CUDA_SUCCESS) {
+        /* said already */
+    } else if (c != NULL && external) {
+        r = add_event_(c, CU_GRAPH_NODE_TYPE_WAIT_EVENT, e);
+    } else if (e->captured != NULL) {
+        r = wait_captured_(s, ctx, c, e->captured);
+    } else if (c != NULL) {
+        r = invalidate_(c->capture, CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
+                        "a captured stream cannot wait for work that is not captured");
+    }
+    pthread_mutex_unlock(&lock_);
+    return r;
+}
+
+/* ---- beginning ----------------------------------------------------------------------------------
+ */
+
+static CUresult begin_(CUstream h, bool pt, CUgraph g, const struct points *points,
+                       CUstreamCaptureMode mode)
+{
+    CUcontext ctx;
+    struct device_stream *s;
+    CUresult r = driver_current(&ctx);
+    if (r == CUDA_SUCCESS)
+        r = driver_stream(h, pt, &s, &ctx);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if ((unsigned)mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (s == device_stream_legacy(ctx->device))
+        return driver_error(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                            "the legacy default stream cannot be captured");
+    pthread_mutex_lock(&lock_);
+    if (find_(s) != NULL) {
+        pthread_mutex_unlock(&lock_);
+        return driver_error(CUDA_ERROR_ILLEGAL_STATE, "the stream is captured already");
+    }
+    struct capture *c = xcalloc(1, sizeof *c);
+    *c = (struct capture){.id = ++ids_,
+                          .mode = mode,
+                          .thread = pthread_self(),
+                          .graph = g != NULL ? g : graph_new(),
+                          .foreign = g != NULL,
+                          .origin = s,
+                          .next = captures_};
+    c->graph->capturing = true;
+    c->graph->captured = g == NULL;
+    captures_ = c;
+    struct captured *stream = join_(s, ctx, c);
+    if (points != NULL)
+        set_points_(&stream->points, points);
+    atomic_fetch_add(&capture_count, 1);
+    pthread_mutex_unlock(&lock_);
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuStreamBeginCapture_v2_(bool pt, CUstream h, CUstreamCaptureMode mode)
+{
+    return begin_(h, pt, NULL, NULL, mode);
+}
+BOTH(cuStreamBeginCapture_v2, (CUstream h, CUstreamCaptureMode mode), h, mode)
+
+/* Dependencies that a program names: nodes of the graph. */
+static CUresult read_points_(CUgraph g, const CUgraphNode *nodes, const CUgraphEdgeData *data,
+                             size_t count, struct points *out)
+{
+    if (count > 0 && nodes == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (size_t n = 0; n < count; n++) {
+        struct graph_edge edge = {.node = nodes[n]};
+        if (node_check(nodes[n]) != CUDA_SUCCESS || nodes[n]->graph != g)
+            return CUDA_ERROR_INVALID_VALUE;
+        if (data != NULL)
+            edge.data = data[n];
+        add_point_(out, &edge);
+    }
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuStreamBeginCaptureToGraph_(bool pt, CUstream h, CUgraph g,
+                                             const CUgraphNode *nodes, const CUgraphEdgeData *data,
+                                             size_t count, CUstreamCaptureMode mode)
+{
+    struct points points = {0};
+    CUresult r = driver_ready();
+    if (r == CUDA_SUCCESS)
+        r = graph_check(g);
+    if (r == CUDA_SUCCESS && g->capturing)
+        r = CUDA_ERROR_INVALID_VALUE;
+    if (r == CUDA_SUCCESS)
+        r = read_points_(g, nodes, data, count, &points);
+    if (r == CUDA_SUCCESS)
+        r = begin_(h, pt, g, &points, mode);
+    free(points.items);
+    return r;
+}
+BOTH(cuStreamBeginCaptureToGraph,
+     (CUstream h, CUgraph g, const CUgraphNode *nodes, const CUgraphEdgeData *data, size_t count,
+      CUstreamCaptureMode mode),
+     h, g, nodes, data, count, mode)
+
+/* ---- ending -------------------------------------------------------------------------------------
+ */
+
+static void free_captured_(struct captured *c)
+{
+    free(c->points.items);
+    free(c->told_nodes);
+    free(c->told_edges);
+    free(c);
+}
+
+/* Takes all streams of the capture out of it, and the capture away. */
+static void remove_(struct capture *capture)
+{
+    for (struct captured **at = &streams_, *c; (c = *at) != NULL;) {
+        if (c->capture != capture) {
+            at = &c->next;
+            continue;
+        }
+        *at = c->next;
+        free_captured_(c);
+    }
+    for (struct capture **at = &captures_; *at != NULL; at = &(*at)->next)
+        if (*at == capture) {
+            *at = capture->next;
+            break;
+        }
+    free(capture);
+    atomic_fetch_sub(&capture_count, 1);
+}
+
+/* Marks the node and all that it comes after. */
+static void mark_before_(CUgraphNode node)
+{
+    struct {
+        CUgraphNode *items;
+        size_t count, cap;
+    } left = {0};
+    vec_push(&left, node);
+    while (left.count > 0) {
+        CUgraphNode n = left.items[--left.count];
+        if (n->mark != 0)
+            continue;
+        n->mark = 1;
+        for (size_t e = 0; e < n->in.count; e++)
+            vec_push(&left, n->in.items[e].node);
+    }
+    free(left.items);
+}
+
+/* Whether the origin comes after all that the other streams have captured. */
+static bool joined_(const struct capture *capture, const struct captured *origin)
+{
+    for (size_t n = 0; n < capture->graph->nodes.count; n++)
+        capture->graph->nodes.items[n]->mark = 0;
+    for (size_t n = 0; n < origin->points.count; n++)
+        mark_before_(origin->points.items[n].node);
+    for (const struct captured *c = streams_; c != NULL; c = c->next)
+        if (c->capture == capture)
+            for (size_t n = 0; n < c->points.count; n++)
+                if (c->points.items[n].node->mark == 0)
+                    return false;
+    return true;
+}
+
+/* The lock is held. */
+static CUresult end_(struct captured *c, CUgraph *out)
+{
+    struct capture *capture = c->capture;
+    if (capture->origin != c->stream)
+        return invalidate_(capture, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED,
+                           "a capture is ended in the stream that it began in");
+    if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
+        !pthread_equal(capture->thread, pthread_self()))
+        return driver_error(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
+                            "a capture is ended by the thread that began it, unless its mode is "
+                            "relaxed");
+    CUresult r = CUDA_SUCCESS;
+    if (capture->invalid)
+        r = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    else if (!joined_(capture, c))
+        r = driver_error(CUDA_ERROR_STREAM_CAPTURE_UNJOINED,
+                         "a stream was captured that the first one does not wait for");
+    capture->graph->capturing = capture->graph->captured = false;
+    if (r != CUDA_SUCCESS && !capture->foreign)
+        graph_free(capture->graph);
+    if (out != NULL)
+        *out = r == CUDA_SUCCESS ? capture->graph : NULL;
+    remove_(capture);
+    return r;
+}
+
+static CUresult cuStreamEndCapture_(bool pt, CUstream h, CUgraph *out)
+{
+    CUcontext ctx;
+    struct device_stream *s;
+    CUresult r = driver_current(&ctx);
+    if (r == CUDA_SUCCESS)
+        r = driver_stream(h, pt, &s, &ctx);
+    if (r != CUDA_SUCCESS)
+        return r;
+    pthread_mutex_lock(&lock_);
+    struct captured *c = find_(s);
+    if (out == NULL && (c == NULL || !c->capture->foreign))
+        r = CUDA_ERROR_INVALID_VALUE;
+    else
+        r = c == NULL ? driver_error(CUDA_ERROR_ILLEGAL_STATE, "the stream is not captured")
+                      : end_(c, out);
+    pthread_mutex_unlock(&lock_);
+    return r;
+}
+BOTH(cuStreamEndCapture, (CUstream h, CUgraph *out), h, out)
+
+/* ---- asking -------------------------------------------------------------------------------------
+ */
+
+static CUresult find_stream_(CUstream h, bool pt, struct device_stream **s, CUcontext *ctx)
+{
+    CUresult r = driver_current(ctx);
+    return r == CUDA_SUCCESS ? driver_stream(h, pt, s, ctx) : r;
+}
+
+static CUresult cuStreamIsCapturing_(bool pt, CUstream h, CUstreamCaptureStatus *status)
+{
+    CUcontext ctx;
+    struct device_stream *s;
+    CUresult r = find_stream_(h, pt, &s, &ctx);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (status == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *status = CU_STREAM_CAPTURE_STATUS_NONE;
+    if (!capture_running())
+        return CUDA_SUCCESS;
+    pthread_mutex_lock(&lock_);
+    const struct captured *c = find_(s);
+    if (c != NULL)
+        *status = c->capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
+                                      : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    else if (implied_(s, ctx) != NULL)
+        r = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    pthread_mutex_unlock(&lock_);
+    return r;
+}
+BOTH(cuStreamIsCapturing, (CUstream h, CUstreamCaptureStatus *status), h, status)
+
+/* Notes what the stream's next node depends on where the program may look at it. */
+static void tell_(struct captured *c)
+{
+    free(c->told_nodes);
+    free(c->told_edges);
+    c->told_nodes = xcalloc(c->points.count + 1, sizeof(CUgraphNode));
+    c->told_edges = xcalloc(c->points.count + 1, sizeof *c->told_edges);
+    for (size_t n = 0; n < c->points.count; n++) {
+        c->told_nodes[n] = c->points.items[n].node;
+        c->told_edges[n] = c->points.items[n].data;
+    }
+}
+
+static CUresult cuStreamGetCaptureInfo_v3_(bool pt, CUstream h, CUstreamCaptureStatus *status,
+                                           cuuint64_t *id, CUgraph *graph,
+                                           const CUgraphNode **nodes, const CUgraphEdgeData **edges,
+                                           size_t *count)
+{
+    CUcontext ctx;
+    struct device_stream *s;
+    CUresult r = find_stream_(h, pt, &s, &ctx);
+    if (r == CUDA_SUCCESS)
+        r = cuStreamIsCapturing_(pt, h, status);
+    if (r != CUDA_SUCCESS || *status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
+        return r; /* of a stream that is not captured only the state is told */
+    pthread_mutex_lock(&lock_);
+    struct captured *c = find_(s);
+    if (c != NULL) {
+        tell_(c);
+        if (id != NULL)
+            *id = c->capture->id;
+        if (graph != NULL)
+            *graph = c->capture->graph;
+        if (nodes != NULL)
+            *nodes = c->told_nodes;
+        if (edges != NULL)
+            *edges = c->told_edges;
+        if (count != NULL)
+            *count = c->points.count;
+        for (size_t n = 0; nodes != NULL && edges == NULL && n < c->points.count; n++)
+            if (c->points.items[n].data.type != 0 || c->points.items[n].data.from_port != 0)
+                r = CUDA_ERROR_LOSSY_QUERY;
+    }
+    pthread_mutex_unlock(&lock_);
+    return r;
+}
+BOTH(cuStreamGetCaptureInfo_v3,
+     (CUstream h, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
+      const CUgraphNode **nodes, const CUgraphEdgeData **edges, size_t *count),
+     h, status, id, graph, nodes, edges, count)
+
+static CUresult cuStreamUpdateCaptureDependencies_v2_(bool pt, CUstream h, CUgraphNode *nodes,
+                                                      const CUgraphEdgeData *data, size_t count,
+                                                      unsigned flags)
+{
+    CUcontext ctx;
+    struct device_stream *s;
+    struct points points = {0};
+    CUresult r = find_stream_(h, pt, &s, &ctx);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES)
+        return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&lock_);
+    struct captured *c = find_(s);
+    if (c == NULL)
+        r = driver_error(CUDA_ERROR_ILLEGAL_STATE, "the stream is not captured");
+    else if (c->capture->invalid)
+        r = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    else
+        r = read_points_(c->capture->graph, nodes, data, count, &points);
+    if (r == CUDA_SUCCESS && flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES)
+        c->points.count = 0;
+    for (size_t n = 0; r == CUDA_SUCCESS && n < points.count; n++)
+        add_point_(&c->points, &points.items[n]);
+    pthread_mutex_unlock(&lock_);
+    free(points.items);
+    return r;
+}
+BOTH(cuStreamUpdateCaptureDependencies_v2,
+     (CUstream h, CUgraphNode *nodes, const CUgraphEdgeData *data, size_t count, unsigned flags), h,
+     nodes, data, count, flags)
+
+void capture_forget_stream(struct device_stream *s)
+{
+    pthread_mutex_lock(&lock_);
+    for (struct captured **at = &streams_, *c; (c = *at) != NULL; at = &c->next) {
+        if (c->stream != s)
+            continue;
+        struct capture *capture = c->capture;
+        capture->invalid = true;
+        if (capture->origin == s) { /* nobody can end it any more */
+            if (!capture->foreign)
+                graph_free(capture->graph);
+            else
+                capture->graph->capturing = false;
+            remove_(capture);
+        } else {
+            *at = c->next;
+            free_captured_(c);
+        }
+        break;
+    }
+    pthread_mutex_unlock(&lock_);
+}

@@ -1,0 +1,435 @@
+/* graph_params: the calls that add nodes of one kind, and show and change their parameters. All of
+ * them make a struct node_params (graph_node.c) and hand it on. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/graph.h"
+
+#define DEPS CUgraphNode *out, CUgraph g, const CUgraphNode *deps, size_t count
+
+/* Checks what all additions have in common. */
+static CUresult begin_(CUgraphNode *out, CUgraph g)
+{
+    CUresult r = driver_ready();
+    if (r == CUDA_SUCCESS)
+        r = graph_check(g);
+    if (r == CUDA_SUCCESS && out == NULL)
+        r = CUDA_ERROR_INVALID_VALUE;
+    return r;
+}
+
+/* Finds a live node of that kind. */
+static CUresult node_of_(CUgraphNode node, CUgraphNodeType type)
+{
+    CUresult r = driver_ready();
+    if (r == CUDA_SUCCESS)
+        r = node_check(node);
+    if (r == CUDA_SUCCESS && node->p.type != type)
+        r = CUDA_ERROR_INVALID_VALUE;
+    return r;
+}
+
+/* Puts new parameters in the place of the old. Attributes of kernels are set apart. */
+static CUresult replace_(CUgraphNode node, struct node_params *p)
+{
+    if (p->type == CU_GRAPH_NODE_TYPE_KERNEL) {
+        p->kernel.hints = node->p.kernel.hints;
+        p->kernel.hinted = node->p.kernel.hinted;
+        p->kernel.cooperative = node->p.kernel.cooperative;
+        memcpy(p->kernel.cluster, node->p.kernel.cluster, sizeof p->kernel.cluster);
+        p->kernel.prioritized = node->p.kernel.prioritized;
+        p->kernel.priority = node->p.kernel.priority;
+        node->p.kernel.hints = NULL;
+    }
+    params_clear(&node->p);
+    node->p = *p;
+    return CUDA_SUCCESS;
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------
+ */
+
+CUresult params_kernel_node(const CUDA_KERNEL_NODE_PARAMS *k, struct node_params *out)
+{
+    if (k == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct launch_request q = {.f = k->func != NULL ? k->func : (CUfunction)k->kern,
+                               .grid = {k->gridDimX, k->gridDimY, k->gridDimZ},
+                               .block = {k->blockDimX, k->blockDimY, k->blockDimZ},
+                               .shared = k->sharedMemBytes,
+                               .params = k->kernelParams,
+                               .extra = k->extra};
+    return params_kernel(&q, out);
+}
+
+WEIR_API CUresult cuGraphAddKernelNode_v2(DEPS, const CUDA_KERNEL_NODE_PARAMS *params)
+{
+    struct node_params p;
+    CUresult r = begin_(out, g);
+    if (r == CUDA_SUCCESS)
+        r = params_kernel_node(params, &p);
+    return r != CUDA_SUCCESS ? r : graph_add(g, deps, NULL, count, &p, out);
+}
+
+WEIR_API CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *out)
+{
+    CUresult r = node_of_(node, CU_GRAPH_NODE_TYPE_KERNEL);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    const struct kernel_node *k = &node->p.kernel;
+    *out = (CUDA_KERNEL_NODE_PARAMS){.func = k->f,
+                                     .gridDimX = k->grid[0],
+                                     .gridDimY = k->grid[1],
+                                     .gridDimZ = k->grid[2],
+                                     .blockDimX = k->block[0],
+                                     .blockDimY = k->block[1],
+                                     .blockDimZ = k->block[2],
+                                     .sharedMemBytes = k->shared,
+                                     .kernelParams = k->pointers};
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node,
+                                                const CUDA_KERNEL_NODE_PARAMS *params)
+{
+    struct node_params p;
+    CUresult r = node_of_(node, CU_GRAPH_NODE_TYPE_KERNEL);
+    if (r == CUDA_SUCCESS)
+        r = params_kernel_node(params, &p);
+    return r != CUDA_SUCCESS ? r : replace_(node, &p);
+}
+
+/* Sets an attribute of a kernel node: one that means something here, or a hint that is kept. */
+static CUresult set_attribute_(struct kernel_node *k, CUkernelNodeAttrID which,
+                               const CUkernelNodeAttrValue *value)
+{
+    struct launch_request q;
+    CUlaunchAttribute a = {.id = which, .value = *value};
+    if (which <= CU_LAUNCH_ATTRIBUTE_IGNORE ||
+        which > CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING)
+        return CUDA_ERROR_INVALID_VALUE;
+    kernel_request(k, &q);
+    CUresult r = launch_attribute(&q, &a);
+    if (r == CUDA_SUCCESS)
+        r = launch_check(&q);
+    if (r != CUDA_SUCCESS)
+        return r;
+    k->cooperative = q.cooperative;
+    memcpy(k->cluster, q.cluster, sizeof k->cluster);
+    if (which == CU_LAUNCH_ATTRIBUTE_PRIORITY) {
+        k->prioritized = true;
+        k->priority = value->priority;
+    }
+    if (k->hints == NULL)
+        k->hints = xcalloc(32, sizeof *k->hints);
+    k->hints[which] = *value;
+    k->hinted |= 1u << which;
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID which,
+                                                const CUkernelNodeAttrValue *value)
+{
+    CUresult r = node_of_(node, CU_GRAPH_NODE_TYPE_KERNEL);
+    if (r == CUDA_SUCCESS && value == NULL)
+        r = CUDA_ERROR_INVALID_VALUE;
+    return r != CUDA_SUCCESS ? r : set_attribute_(&node->p.kernel, which, value);
+}
+
+WEIR_API CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID which,
+                                                CUkernelNodeAttrValue *out)
+{
+    CUresult r = node_of_(node, CU_GRAPH_NODE_TYPE_KERNEL);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL || which <= CU_LAUNCH_ATTRIBUTE_IGNORE ||
+        which > CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING)
+        return CUDA_ERROR_INVALID_VALUE;
+    const struct kernel_node *k = &node->p.kernel;
+    CUkernelNodeAttrValue v = {0};
+    if (k->hinted & 1u << which)
+        v = k->hints[which];
+    else if (which == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+        v.cooperative = k->cooperative;
+    else if (which == CU_LAUNCH_ATTRIBUTE_PRIORITY)
+        v.priority = k->prioritized ? k->priority : 0;
+    *out = v;
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from)
+{
+    CUresult r = node_of_(to, CU_GRAPH_NODE_TYPE_KERNEL);
+    if (r == CUDA_SUCCESS)
+        r = node_of_(from, CU_GRAPH_NODE_TYPE_KERNEL);
+    if (r != CUDA_SUCCESS || to == from)
+        return r;
+    const struct kernel_node *k = &from->p.kernel;
+    struct kernel_node *t = &to->p.kernel;
+    t->cooperative = k->cooperative;
+    memcpy(t->cluster, k->cluster, sizeof t->cluster);
+    t->prioritized = k->prioritized;
+    t->priority = k->priority;
+    t->hinted = k->hinted;
+    free(t->hints);
+    t->hints = NULL;
+    if (k->hints != NULL) {
+        t->hints = xmalloc(32 * sizeof *t->hints);
+        memcpy(t->hints, k->hints, 32 * sizeof *t->hints);
+    }
+    return CUDA_SUCCESS;
+}
+
+/* ---- copies -------------------------------------------------------------------------------------
+ */
+
+WEIR_API CUresult cuGraphAddMemcpyNode(DEPS, const CUDA_MEMCPY3D *copy, CUcontext ctx)
+{
+    struct node_params p;
+    CUresult r = begin_(out, g);
+    if (r == CUDA_SUCCESS)
+        r = params_copy(copy, ctx, &p);
+    return r != CUDA_SUCCESS ? r : graph_add(g, deps, NULL, count, &p, out);
+}
+
+WEIR_API CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D *out)
+{
+    CUresult r = node_of_(node, CU_GRAPH_NODE_TYPE_MEMCPY);
+    if (r == CUDA_SUCCESS && out == NULL)
+        r = CUDA_ERROR_INVALID_VALUE;
+    if (r == CUDA_SUCCESS)
+        *out = node->p.copy;
+    return r;
+}
+
+WEIR_API CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D *copy)
+{
+    struct node_params p;
+    CUresult r = node_of_(node, CU_GRAPH_NODE_TYPE_MEMCPY);
+    if (r == CUDA_SUCCESS)
+        r = params_copy(copy, node->p.ctx, &p);
+    return r != CUDA_SUCCESS ? r : replace_(node, &p);
+}
+
+/* ---- sets ---------------------------------------------------------------------------------------
+ */
+
+WEIR_API CUresult cuGraphAddMemsetNode(DEPS, const CUDA_MEMSET_NODE_PARAMS *set, CUcontext ctx)
+{
+    struct node_params p;
+    CUresult r = begin_(out, g);
+    if (r == CUDA_SUCCESS)
+        r = params_set(set, ctx, &p);
+    return r != CUDA_SUCCESS ? r : graph_add(g, deps, NULL, count, &p, out);
+}
+
+WEIR_API CUresult cuGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS *out)
+{
+    CUresult r = node_of_(node, CU_GRAPH_NODE_TYPE_MEMSET);
+    if (r == CUDA_SUCCESS && out == NULL)
+        r = CUDA_ERROR_INVALID_VALUE;
+    if (r == CUDA_SUCCESS)
+        *out = node->p.set;
+    return r;
+}
+
+WEIR_API CUresult cuGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *set)
+{
+    struct node_params p;
+    CUresult r = node_of_(node, CU_GRAPH_NODE_TYPE_MEMSET);
+    if (r == CUDA_SUCCESS)
+        r = params_set(set, node->p.ctx, &p);
+    return r != CUDA_SUCCESS ? r : replace_(node, &p);
+}
+
+/* ---- functions of the host ----------------------------------------------------------------------
+ */
+
+WEIR_API CUresult cuGraphAddHostNode(DEPS, const CUDA_HOST_NODE_PARAMS *host)
+{
+    struct node_params p;
+    CUresult r = begin_(out, g);
+    if (r == CUDA_SUCCESS)
+        r = host == NULL ? CUDA_ERROR_INVALID_VALUE : params_host(host->fn, host->userData, &p);
+    return r != CUDA_SUCCESS ? r : graph_add(g, deps, NULL, count, &p, out);
+}
+
+WEIR_API CUresult cuGraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS *out)
+{
+    CUresult r = node_of_(node, CU_GRAPH_NODE_TYPE_HOST);
+    if (r == CUDA_SUCCESS && out == NULL)
+        r = CUDA_ERROR_INVALID_VALUE;
+    if (r == CUDA_SUCCESS)
+        *out = node->p.host;
+    return r;
+}
+
+WEIR_API CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS *host)
+{
+    struct node_params p;
+    CUresult r = node_of_(node, CU_GRAPH_NODE_TYPE_HOST);
+    if (r == CUDA_SUCCESS)
+        r = host == NULL ? CUDA_ERROR_INVALID_VALUE : params_host(host->fn, host->userData, &p);
+    return r != CUDA_SUCCESS ? r : replace_(node, &p);
+}
+
+/* ---- graphs within, nothing ---------------------------------------------------------------------
+ */
+
+WEIR_API CUresult cuGraphAddChildGraphNode(DEPS, CUgraph child)
+{
+    struct node_params p;
+    CUgraphNodeParams any = {.type = CU_GRAPH_NODE_TYPE_GRAPH, .graph = {.graph = child}};
+    CUresult r = begin_(out, g);
+    if (r == CUDA_SUCCESS)
+        r = params_any(g, &any, &p);
+    return r != CUDA_SUCCESS ? r : graph_add(g, deps, NULL, count, &p, out);
+}
+
+WEIR_API CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph *out)
+{
+    CUresult r = node_of_(node, CU_GRAPH_NODE_TYPE_GRAPH);
+    if (r == CUDA_SUCCESS && out == NULL)
+        r = CUDA_ERROR_INVALID_VALUE;
+    if (r == CUDA_SUCCESS)
+        *out = node->p.child;
+    return r;
+}
+
+WEIR_API CUresult cuGraphAddEmptyNode(DEPS)
+{
+    struct node_params p = {.type = CU_GRAPH_NODE_TYPE_EMPTY};
+    CUresult r = begin_(out, g);
+    return r != CUDA_SUCCESS ? r : graph_add(g, deps, NULL, count, &p, out);
+}
+
+/* ---- events -------------------------------------------------------------------------------------
+ */
+
+static CUresult add_event_(DEPS, CUgraphNodeType type, CUevent e)
+{
+    struct node_params p;
+    CUresult r = begin_(out, g);
+    if (r == CUDA_SUCCESS)
+        r = params_event(type, e, &p);
+    return r != CUDA_SUCCESS ? r : graph_add(g, deps, NULL, count, &p, out);
+}
+
+static CUresult get_event_(CUgraphNode node, CUgraphNodeType type, CUevent *out)
+{
+    CUresult r = node_of_(node, type);
+    if (r == CUDA_SUCCESS && out == NULL)
+        r = CUDA_ERROR_INVALID_VALUE;
+    if (r == CUDA_SUCCESS)
+        *out = node->p.event;
+    return r;
+}
+
+static CUresult set_event_(CUgraphNode node, CUgraphNodeType type, CUevent e)
+{
+    struct node_params p;
+    CUresult r = node_of_(node, type);
+    if (r == CUDA_SUCCESS)
+        r = params_event(type, e, &p);
+    return r != CUDA_SUCCESS ? r : replace_(node, &p);
+}
+
+WEIR_API CUresult cuGraphAddEventRecordNode(DEPS, CUevent e)
+{
+    return add_event_(out, g, deps, count, CU_GRAPH_NODE_TYPE_EVENT_RECORD, e);
+}
+
+WEIR_API CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode node, CUevent *out)
+{
+    return get_event_(node, CU_GRAPH_NODE_TYPE_EVENT_RECORD, out);
+}
+
+WEIR_API CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent e)
+{
+    return set_event_(node, CU_GRAPH_NODE_TYPE_EVENT_RECORD, e);
+}
+
+WEIR_API CUresult cuGraphAddEventWaitNode(DEPS, CUevent e)
+{
+    return add_event_(out, g, deps, count, CU_GRAPH_NODE_TYPE_WAIT_EVENT, e);
+}
+
+WEIR_API CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode node, CUevent *out)
+{
+    return get_event_(node, CU_GRAPH_NODE_TYPE_WAIT_EVENT, out);
+}
+
+WEIR_API CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent e)
+{
+    return set_event_(node, CU_GRAPH_NODE_TYPE_WAIT_EVENT, e);
+}
+
+/* ---- operations on words ------------------------------------------------------------------------
+ */
+
+WEIR_API CUresult cuGraphAddBatchMemOpNode(DEPS, const CUDA_BATCH_MEM_OP_NODE_PARAMS *b)
+{
+    struct node_params p;
+    CUresult r = begin_(out, g);
+    if (r == CUDA_SUCCESS)
+        r = b == NULL ? CUDA_ERROR_INVALID_VALUE
+                      : params_batch(b->ctx, b->count, b->paramArray, b->flags, &p);
+    return r != CUDA_SUCCESS ? r : graph_add(g, deps, NULL, count, &p, out);
+}
+
+WEIR_API CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode node,
+                                                 CUDA_BATCH_MEM_OP_NODE_PARAMS *out)
+{
+    CUresult r = node_of_(node, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP);
+    if (r == CUDA_SUCCESS && out == NULL)
+        r = CUDA_ERROR_INVALID_VALUE;
+    if (r == CUDA_SUCCESS)
+        *out = (CUDA_BATCH_MEM_OP_NODE_PARAMS){node->p.ctx, node->p.batch.count, node->p.batch.ops,
+                                               node->p.batch.flags};
+    return r;
+}
+
+WEIR_API CUresult cuGraphBatchMemOpNodeSetParams(CUgraphNode node,
+                                                 const CUDA_BATCH_MEM_OP_NODE_PARAMS *b)
+{
+    struct node_params p;
+    CUresult r = node_of_(node, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP);
+    if (r == CUDA_SUCCESS)
+        r = b == NULL ? CUDA_ERROR_INVALID_VALUE
+                      : params_batch(b->ctx, b->count, b->paramArray, b->flags, &p);
+    return r != CUDA_SUCCESS ? r : replace_(node, &p);
+}
+
+/* ---- any kind -----------------------------------------------------------------------------------
+ */
+
+WEIR_API CUresult cuGraphAddNode_v2(CUgraphNode *out, CUgraph g, const CUgraphNode *deps,
+                                    const CUgraphEdgeData *data, size_t count,
+                                    CUgraphNodeParams *any)
+{
+    struct node_params p;
+    CUresult r = begin_(out, g);
+    if (r == CUDA_SUCCESS)
+        r = any == NULL ? CUDA_ERROR_INVALID_VALUE : params_any(g, any, &p);
+    return r != CUDA_SUCCESS ? r : graph_add(g, deps, data, count, &p, out);
+}
+
+WEIR_API CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *any)
+{
+    struct node_params p;
+    CUresult r = driver_ready();
+    if (r == CUDA_SUCCESS)
+        r = node_check(node);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (any == NULL || any->type != node->p.type)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (any->type == CU_GRAPH_NODE_TYPE_CONDITIONAL || any->type == CU_GRAPH_NODE_TYPE_GRAPH ||
+        any->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || any->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                            "cuGraphNodeSetParams: nodes of this kind cannot be changed");
+    r = params_any(node->graph, any, &p);
+    return r != CUDA_SUCCESS ? r : replace_(node, &p);
+}
