@@ -157,6 +157,7 @@ void device_event_free(struct device_event *e); /* returns at once; waits on it 
 unsigned device_event_flags(const struct device_event *e);
 struct device_context *device_event_context(const struct device_event *e);
 
+bool device_event_recorded(struct device_event *e); /* ever */
 enum device_error device_event_record(struct device_event *e, struct device_stream *s);
 enum device_error device_event_query(struct device_event *e); /* never recorded: DEVICE_OK */
 enum device_error device_event_sync(struct device_event *e); /* blocks; never recorded: DEVICE_OK */

@@ -82,6 +82,14 @@ void device_event_free(struct device_event *e) { event_unref(e); }
 unsigned device_event_flags(const struct device_event *e) { return e->flags; }
 struct device_context *device_event_context(const struct device_event *e) { return e->ctx; }
 
+bool device_event_recorded(struct device_event *e)
+{
+    pthread_mutex_lock(&e->lock);
+    bool recorded = e->stream != NULL || e->shared != NULL;
+    pthread_mutex_unlock(&e->lock);
+    return recorded;
+}
+
 void event_stamp(struct device_event *e, uint64_t recording, uint64_t now)
 {
     pthread_mutex_lock(&e->lock);

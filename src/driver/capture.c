@@ -161,6 +161,7 @@ static CUresult capture_(struct device_stream *s, CUcontext ctx, CUresult r, str
                          bool *captured)
 {
     struct captured *c;
+    bool invalidates = p->type == CU_GRAPH_NODE_TYPE_KERNEL;
     *captured = false;
     pthread_mutex_lock(&lock_);
     CUresult entered = enter_(s, ctx, &c);
@@ -168,6 +169,8 @@ static CUresult capture_(struct device_stream *s, CUcontext ctx, CUresult r, str
         *captured = true;
         if (r == CUDA_SUCCESS)
             r = add_(c, p, NULL);
+        else if (invalidates)
+            c->capture->invalid = true;
         pthread_mutex_unlock(&lock_);
         return r;
     }
@@ -192,7 +195,7 @@ static CUresult look_(struct device_stream *s, CUcontext ctx, bool *captured)
 CUresult capture_kernel(struct device_stream *s, CUcontext c, struct launch_request *q,
                         bool *captured)
 {
-    struct node_params p;
+    struct node_params p = {.type = CU_GRAPH_NODE_TYPE_KERNEL};
     CUresult r = look_(s, c, captured);
     return r != CUDA_SUCCESS || !*captured ? r : capture_(s, c, params_kernel(q, &p), &p, captured);
 }
@@ -200,10 +203,8 @@ CUresult capture_kernel(struct device_stream *s, CUcontext c, struct launch_requ
 CUresult capture_copy(struct device_stream *s, CUcontext c, const CUDA_MEMCPY3D *m, bool sync,
                       bool *captured)
 {
-    struct node_params p;
-    CUresult r = sync ? capture_unsafe() : CUDA_SUCCESS;
-    if (r == CUDA_SUCCESS)
-        r = look_(s, c, captured);
+    struct node_params p = {.type = CU_GRAPH_NODE_TYPE_EMPTY};
+    CUresult r = look_(s, c, captured);
     if (r != CUDA_SUCCESS || !*captured)
         return r;
     if (sync)
@@ -216,10 +217,8 @@ CUresult capture_copy(struct device_stream *s, CUcontext c, const CUDA_MEMCPY3D 
 CUresult capture_set(struct device_stream *s, CUcontext c, const CUDA_MEMSET_NODE_PARAMS *set,
                      bool sync, bool *captured)
 {
-    struct node_params p;
-    CUresult r = sync ? capture_unsafe() : CUDA_SUCCESS;
-    if (r == CUDA_SUCCESS)
-        r = look_(s, c, captured);
+    struct node_params p = {.type = CU_GRAPH_NODE_TYPE_EMPTY};
+    CUresult r = look_(s, c, captured);
     if (r != CUDA_SUCCESS || !*captured)
         return r;
     if (sync)
@@ -231,7 +230,7 @@ CUresult capture_set(struct device_stream *s, CUcontext c, const CUDA_MEMSET_NOD
 
 CUresult capture_host(struct device_stream *s, CUcontext c, CUhostFn fn, void *user, bool *captured)
 {
-    struct node_params p;
+    struct node_params p = {.type = CU_GRAPH_NODE_TYPE_EMPTY};
     CUresult r = look_(s, c, captured);
     return r != CUDA_SUCCESS || !*captured
                ? r
@@ -241,26 +240,11 @@ CUresult capture_host(struct device_stream *s, CUcontext c, CUhostFn fn, void *u
 CUresult capture_batch(struct device_stream *s, CUcontext c, unsigned count,
                        CUstreamBatchMemOpParams *ops, unsigned flags, bool *captured)
 {
-    struct node_params p;
+    struct node_params p = {.type = CU_GRAPH_NODE_TYPE_EMPTY};
     CUresult r = look_(s, c, captured);
     return r != CUDA_SUCCESS || !*captured
                ? r
                : capture_(s, c, params_batch(c, count, ops, flags, &p), &p, captured);
-}
-
-CUresult capture_graph(struct device_stream *s, CUcontext c, CUgraph graph, bool *captured)
-{
-    struct node_params p;
-    CUgraphNodeParams any = {.type = CU_GRAPH_NODE_TYPE_GRAPH, .graph = {.graph = graph}};
-    CUresult r = look_(s, c, captured);
-    return r != CUDA_SUCCESS || !*captured
-               ? r
-               : capture_(s, c, params_any(NULL, &any, &p), &p, captured);
-}
-
-CUresult capture_nothing(struct device_stream *s, CUcontext c, bool *captured)
-{
-    return look_(s, c, captured);
 }
 
 /* ---- what captures forbid -----------------------------------------------------------------------
@@ -312,7 +296,10 @@ CUresult capture_unsafe(void)
 
 CUresult capture_wait(struct device_stream *s, CUcontext c)
 {
-    CUresult r = capture_unsafe();
+    pthread_mutex_lock(&lock_);
+    struct capture *implied = find_(s) == NULL ? implied_(s, c) : NULL;
+    pthread_mutex_unlock(&lock_);
+    CUresult r = implied == NULL ? capture_unsafe() : CUDA_SUCCESS;
     return r != CUDA_SUCCESS ? r : capture_forbid(s, c);
 }
 
@@ -348,15 +335,27 @@ void capture_forget_event(CUevent e)
     pthread_mutex_unlock(&lock_);
 }
 
+CUresult capture_elapsed(CUevent e)
+{
+    CUresult r = CUDA_SUCCESS;
+    pthread_mutex_lock(&lock_);
+    if (e->captured != NULL)
+        r = find_capture_(e->captured->id) != NULL ? CUDA_ERROR_CAPTURED_EVENT
+                                                   : CUDA_ERROR_NOT_READY;
+    pthread_mutex_unlock(&lock_);
+    return r;
+}
+
 CUresult capture_forbid_event(CUevent e)
 {
     CUresult r = CUDA_SUCCESS;
     pthread_mutex_lock(&lock_);
     if (e->captured != NULL) {
         struct capture *c = find_capture_(e->captured->id);
-        if (c != NULL)
-            c->invalid = true;
-        r = driver_error(CUDA_ERROR_CAPTURED_EVENT, "the event was last recorded in a capture");
+        r = c != NULL ? invalidate_(c, CUDA_ERROR_CAPTURED_EVENT,
+                                    "the event was last recorded in a capture")
+                      : driver_error(CUDA_ERROR_INVALID_VALUE,
+                                     "the event was last recorded in a capture that has ended");
     }
     pthread_mutex_unlock(&lock_);
     return r != CUDA_SUCCESS ? r : capture_unsafe();
@@ -409,11 +408,10 @@ static CUresult wait_captured_(struct device_stream *s, CUcontext ctx, struct ca
 {
     struct capture *capture = find_capture_(e->id);
     if (capture == NULL) {
-        if (c == NULL)
-            return driver_error(CUDA_ERROR_CAPTURED_EVENT,
-                                "the event was recorded in a capture that has ended");
-        return invalidate_(c->capture, CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
-                           "the event was recorded in another capture, which has ended");
+        if (c != NULL)
+            c->capture->invalid = true;
+        return driver_error(CUDA_ERROR_INVALID_VALUE,
+                            "the event was recorded in a capture that has ended");
     }
     if (capture->invalid)
         return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
@@ -443,9 +441,12 @@ CUresult capture_event_wait(struct device_stream *s, CUcontext ctx, CUevent e, b
         /* said already */
     } else if (c != NULL && external) {
         r = add_event_(c, CU_GRAPH_NODE_TYPE_WAIT_EVENT, e);
+    } else if (e->captured != NULL && external) {
+        r = driver_error(CUDA_ERROR_ILLEGAL_STATE,
+                         "a wait from outside of a capture for an event that was recorded in one");
     } else if (e->captured != NULL) {
         r = wait_captured_(s, ctx, c, e->captured);
-    } else if (c != NULL) {
+    } else if (c != NULL && device_event_recorded(e->device)) {
         r = invalidate_(c->capture, CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
                         "a captured stream cannot wait for work that is not captured");
     }
@@ -612,19 +613,19 @@ static CUresult end_(struct captured *c, CUgraph *out)
     if (capture->origin != c->stream)
         return invalidate_(capture, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED,
                            "a capture is ended in the stream that it began in");
+    CUresult r = CUDA_SUCCESS;
     if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
         !pthread_equal(capture->thread, pthread_self()))
-        return driver_error(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
-                            "a capture is ended by the thread that began it, unless its mode is "
-                            "relaxed");
-    CUresult r = CUDA_SUCCESS;
-    if (capture->invalid)
+        r = driver_error(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
+                         "a capture is ended by the thread that began it, unless its mode is "
+                         "relaxed");
+    else if (capture->invalid)
         r = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     else if (!joined_(capture, c))
         r = driver_error(CUDA_ERROR_STREAM_CAPTURE_UNJOINED,
                          "a stream was captured that the first one does not wait for");
     capture->graph->capturing = capture->graph->captured = false;
-    if (r != CUDA_SUCCESS && !capture->foreign)
+    if ((r != CUDA_SUCCESS || out == NULL) && !capture->foreign)
         graph_free(capture->graph);
     if (out != NULL)
         *out = r == CUDA_SUCCESS ? capture->graph : NULL;
@@ -641,13 +642,12 @@ static CUresult cuStreamEndCapture_(bool pt, CUstream h, CUgraph *out)
         r = driver_stream(h, pt, &s, &ctx);
     if (r != CUDA_SUCCESS)
         return r;
+    if (out != NULL)
+        *out = NULL;
     pthread_mutex_lock(&lock_);
     struct captured *c = find_(s);
-    if (out == NULL && (c == NULL || !c->capture->foreign))
-        r = CUDA_ERROR_INVALID_VALUE;
-    else
-        r = c == NULL ? driver_error(CUDA_ERROR_ILLEGAL_STATE, "the stream is not captured")
-                      : end_(c, out);
+    r = c == NULL ? driver_error(CUDA_ERROR_ILLEGAL_STATE, "the stream is not captured")
+                  : end_(c, out);
     pthread_mutex_unlock(&lock_);
     return r;
 }
@@ -776,7 +776,6 @@ void capture_forget_stream(struct device_stream *s)
         if (c->stream != s)
             continue;
         struct capture *capture = c->capture;
-        capture->invalid = true;
         if (capture->origin == s) { /* nobody can end it any more */
             if (!capture->foreign)
                 graph_free(capture->graph);

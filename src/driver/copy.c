@@ -141,6 +141,13 @@ static CUresult cuMemcpyPeer_(WHERE, CUdeviceptr dst, CUcontext dc, CUdeviceptr 
     if (context_check(dc) != CUDA_SUCCESS || context_check(sc) != CUDA_SUCCESS)
         return CUDA_ERROR_INVALID_CONTEXT;
     CUresult r = both_devices_(dst, src, n);
+    if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running())) {
+        CUcontext c;
+        struct device_stream *s;
+        r = find_(h, pt, &s, &c);
+        if (r == CUDA_SUCCESS)
+            r = capture_forbid(s, c);
+    }
     return r != CUDA_SUCCESS ? r : copy_linear(h, pt, mode, ptr_(dst), ptr_(src), n);
 }
 SYNC(cuMemcpyPeer, (CUdeviceptr dst, CUcontext dc, CUdeviceptr src, CUcontext sc, size_t n), dst,

@@ -258,8 +258,10 @@ WEIR_API CUresult cuGraphDestroy(CUgraph g)
         r = graph_check(g);
     if (r != CUDA_SUCCESS)
         return r;
-    if (g->owner != NULL || g->captured)
+    if (g->owner != NULL)
         return CUDA_ERROR_INVALID_VALUE;
+    if (g->capturing)
+        return driver_error(CUDA_ERROR_ILLEGAL_STATE, "a capture writes this graph");
     graph_free(g);
     return CUDA_SUCCESS;
 }

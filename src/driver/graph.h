@@ -209,12 +209,6 @@ CUgraphNode exec_node(CUgraphExec e, CUgraphNode node);
 /* A node as the device room's; `part` of those that become several. */
 CUresult node_fill(CUgraphNode n, unsigned part, struct device_node *d);
 
-/* ---- capture.c -------------------------------------------------------------------------------
- */
-
-/* A launch becomes a child graph. See objects.h for the others. */
-CUresult capture_graph(struct device_stream *s, CUcontext c, CUgraph graph, bool *captured);
-
 /* ---- stream_ops.c ----------------------------------------------------------------------------
  */
 

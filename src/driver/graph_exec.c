@@ -431,6 +431,8 @@ BOTH(cuGraphInstantiateWithParams,
 WEIR_API CUresult cuGraphExecDestroy(CUgraphExec e)
 {
     CUresult r = driver_ready();
+    if (r == CUDA_SUCCESS)
+        r = capture_unsafe();
     if (r != CUDA_SUCCESS)
         return r;
     if (!handle_live(e, TAG_GRAPH_EXEC))
@@ -481,12 +483,8 @@ static CUresult cuGraphLaunch_(bool pt, CUgraphExec e, CUstream h)
     CUcontext c;
     struct device_stream *s;
     CUresult r = find_(e, h, pt, &s, &c);
-    if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running())) {
-        bool captured;
-        r = capture_graph(s, c, e->shadow, &captured);
-        if (r != CUDA_SUCCESS || captured)
-            return r;
-    }
+    if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running()))
+        r = capture_forbid(s, c);
     if (r != CUDA_SUCCESS)
         return r;
     if (c != e->ctx)

@@ -109,8 +109,6 @@ CUresult params_set(const CUDA_MEMSET_NODE_PARAMS *set, CUcontext ctx, struct no
         r = CUDA_ERROR_INVALID_VALUE;
     if (r == CUDA_SUCCESS)
         r = set_resolve(set, &box);
-    if (r == CUDA_SUCCESS && mem_kind_of((void *)(uintptr_t)set->dst, NULL) == MEM_PAGEABLE)
-        r = CUDA_ERROR_INVALID_VALUE;
     if (r == CUDA_SUCCESS)
         *out = (struct node_params){.type = CU_GRAPH_NODE_TYPE_MEMSET, .ctx = ctx, .set = *set};
     return r;

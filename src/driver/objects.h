@@ -167,8 +167,6 @@ CUresult capture_event_record(struct device_stream *s, CUcontext c, CUevent e, b
                               bool *captured);
 CUresult capture_event_wait(struct device_stream *s, CUcontext c, CUevent e, bool external,
                             bool *captured);
-/* Adds what is put into the stream without a node: only what the legacy stream may not do. */
-CUresult capture_nothing(struct device_stream *s, CUcontext c, bool *captured);
 /* What a captured stream cannot do (queries, waits of the host ...): ends the capture's usefulness.
  */
 CUresult capture_forbid(struct device_stream *s, CUcontext c);
@@ -177,6 +175,8 @@ CUresult capture_wait(struct device_stream *s, CUcontext c);
 /* The same for a call that concerns the whole context, and for events. */
 CUresult capture_forbid_all(CUcontext c);
 CUresult capture_forbid_event(CUevent e);
+/* Whether the event has a time: one of a capture has none. */
+CUresult capture_elapsed(CUevent e);
 /* A call that may wait for, or change, more than it is told about: refused by the rules of the
  * captures' modes and the thread's own. */
 CUresult capture_unsafe(void);

@@ -133,6 +133,8 @@ static CUresult cuStreamGetFlags_(bool pt, CUstream h, unsigned int *flags)
     CUcontext c;
     struct device_stream *s;
     CUresult r = find_(h, pt, &s, &c);
+    if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running()))
+        r = capture_forbid(s, c);
     if (r != CUDA_SUCCESS)
         return r;
     if (flags == NULL)
@@ -147,6 +149,8 @@ static CUresult cuStreamGetId_(bool pt, CUstream h, unsigned long long *id)
     CUcontext c;
     struct device_stream *s;
     CUresult r = find_(h, pt, &s, &c);
+    if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running()))
+        r = capture_forbid(s, c);
     if (r != CUDA_SUCCESS)
         return r;
     if (id == NULL)
@@ -350,8 +354,10 @@ WEIR_API CUresult cuEventElapsedTime_v2(float *ms, CUevent from, CUevent to)
         return r;
     if (ms == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    if (from->captured != NULL || to->captured != NULL)
-        return driver_error(CUDA_ERROR_CAPTURED_EVENT, "the event was last recorded in a capture");
+    if (WEIR_UNLIKELY(from->captured != NULL || to->captured != NULL)) {
+        r = capture_elapsed(from);
+        return r != CUDA_SUCCESS ? r : capture_elapsed(to);
+    }
     return driver_from_device(c, device_event_elapsed(a, b, ms));
 }
 

@@ -180,7 +180,7 @@ static cudaError_t capture_info(cudaStream_t stream, enum cudaStreamCaptureStatu
     CU_TRY(CU(cuStreamGetCaptureInfo_v3, stream, &value, &number, (CUgraph *)graph,
               (const CUgraphNode **)nodes, (const CUgraphEdgeData **)edges, count));
     *status = (enum cudaStreamCaptureStatus)value;
-    if (id)
+    if (id && value == CU_STREAM_CAPTURE_STATUS_ACTIVE)
         *id = number;
     return cudaSuccess;
 }
