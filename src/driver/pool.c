@@ -324,6 +324,8 @@ static CUresult alloc_(CUdeviceptr *out, size_t bytes, CUmemoryPool h, bool pt, 
     CUresult r = driver_current(&c);
     if (WEIR_LIKELY(r == CUDA_SUCCESS))
         r = driver_stream(stream, pt, &s, &c);
+    if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running()))
+        r = capture_wait(s, c); /* graphs have no memory nodes in this version */
     if (WEIR_UNLIKELY(r != CUDA_SUCCESS))
         return r;
     if (out == NULL)
@@ -375,6 +377,8 @@ static CUresult free_(CUdeviceptr at, bool pt, CUstream stream, struct pool_by b
     CUresult r = driver_current_any(&c);
     if (WEIR_LIKELY(r == CUDA_SUCCESS))
         r = driver_stream(stream, pt, &s, &c);
+    if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running()))
+        r = capture_wait(s, c); /* graphs have no memory nodes in this version */
     if (WEIR_UNLIKELY(r != CUDA_SUCCESS))
         return r;
     void *p = (void *)(uintptr_t)at;
