@@ -126,39 +126,10 @@ static CUresult check_deps_(CUgraph g, const CUgraphNode *deps, const CUgraphEdg
     return CUDA_SUCCESS;
 }
 
-/* What a conditional node's bodies may hold (programming guide, conditional node body graphs). */
-static bool allowed_in_body_(const struct node_params *p)
-{
-    switch (p->type) {
-    case CU_GRAPH_NODE_TYPE_KERNEL:
-    case CU_GRAPH_NODE_TYPE_MEMCPY:
-    case CU_GRAPH_NODE_TYPE_MEMSET:
-    case CU_GRAPH_NODE_TYPE_EMPTY:
-    case CU_GRAPH_NODE_TYPE_CONDITIONAL: return true;
-    case CU_GRAPH_NODE_TYPE_GRAPH:
-        for (size_t n = 0; n < p->child->nodes.count; n++)
-            if (!allowed_in_body_(&p->child->nodes.items[n]->p))
-                return false;
-        return true;
-    default: return false;
-    }
-}
-
-static bool inside_body_(CUgraph g)
-{
-    for (; g != NULL; g = g->owner != NULL ? g->owner->graph : NULL)
-        if (g->body)
-            return true;
-    return false;
-}
-
 CUresult graph_add(CUgraph g, const CUgraphNode *deps, const CUgraphEdgeData *data, size_t count,
                    struct node_params *params, CUgraphNode *out)
 {
     CUresult r = check_deps_(g, deps, data, count, params->type);
-    if (r == CUDA_SUCCESS && inside_body_(g) && !allowed_in_body_(params))
-        r = driver_error(CUDA_ERROR_NOT_SUPPORTED,
-                         "the body of a conditional node cannot hold a node of this kind");
     if (r != CUDA_SUCCESS) {
         params_clear(params);
         return r;

@@ -30,8 +30,8 @@ struct kernel_node {
     CUfunction f;
     uint32_t grid[3], block[3], shared;
     uint32_t cluster[3]; /* as asked for; 0: not */
-    uint8_t *buffer; /* the node's */
-    void **pointers; /* to each parameter in it; the node's */
+    uint8_t *buffer;     /* the node's */
+    void **pointers;     /* to each parameter in it; the node's */
     bool cooperative, prioritized;
     int priority;
     uint32_t hinted;              /* bit n: attribute n was set */
@@ -100,8 +100,9 @@ struct CUgraphNode_st {
 struct graph_condition {
     uint32_t value; /* first: the handle is its address */
     uint32_t default_value, flags;
-    bool used;        /* a node has it */
-    atomic_uint refs; /* graphs that know it */
+    bool instantiated; /* an executable graph has it */
+    bool used;         /* a node has it */
+    atomic_uint refs;  /* graphs that know it */
 };
 
 struct user_hold {
@@ -186,6 +187,8 @@ struct graph_condition *condition_find(CUgraph g, CUgraphConditionalHandle h);
 CUresult params_kernel(const struct launch_request *q, struct node_params *out);
 CUresult params_copy(const CUDA_MEMCPY3D *copy, CUcontext ctx, struct node_params *out);
 CUresult params_set(const CUDA_MEMSET_NODE_PARAMS *set, CUcontext ctx, struct node_params *out);
+CUresult params_set_node(const CUDA_MEMSET_NODE_PARAMS *set, CUcontext ctx,
+                         struct node_params *out);
 CUresult params_host(CUhostFn fn, void *user, struct node_params *out);
 CUresult params_event(CUgraphNodeType type, CUevent e, struct node_params *out);
 CUresult params_batch(CUcontext ctx, unsigned count, const CUstreamBatchMemOpParams *ops,

@@ -112,9 +112,11 @@ WEIR_API CUresult cuGraphDebugDotPrint(CUgraph g, const char *path, unsigned int
         r = graph_check(g);
     if (r != CUDA_SUCCESS)
         return r;
-    FILE *f = path != NULL ? fopen(path, "w") : NULL;
-    if (f == NULL)
+    if (path == NULL)
         return CUDA_ERROR_INVALID_VALUE;
+    FILE *f = fopen(path, "w");
+    if (f == NULL)
+        return driver_error(CUDA_ERROR_OPERATING_SYSTEM, "%s: cannot be written", path);
     fprintf(f, "digraph dot {\n");
     print_graph_(f, g, flags);
     fprintf(f, "}\n");

@@ -175,13 +175,44 @@ static CUresult push_child_(struct build *b, CUgraphNode n, struct flat *f, cons
     return CUDA_SUCCESS;
 }
 
+/* What a conditional node's bodies may hold (programming guide, conditional node body graphs). */
+static bool allowed_in_body_(const struct node_params *p)
+{
+    switch (p->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+    case CU_GRAPH_NODE_TYPE_EMPTY:
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL: return true;
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+        for (size_t n = 0; n < p->child->nodes.count; n++)
+            if (!allowed_in_body_(&p->child->nodes.items[n]->p))
+                return false;
+        return true;
+    default: return false;
+    }
+}
+
+static CUresult check_body_(struct build *b, CUgraph body)
+{
+    for (size_t n = 0; n < body->nodes.count; n++)
+        if (!allowed_in_body_(&body->nodes.items[n]->p)) {
+            b->culprit = body->nodes.items[n];
+            return driver_error(CUDA_ERROR_INVALID_VALUE,
+                                "the body of a conditional node cannot hold a node of this kind");
+        }
+    return CUDA_SUCCESS;
+}
+
 static CUresult fill_bodies_(struct build *b, const struct conditional_node *c,
                              struct device_node *d)
 {
     struct device_graph_spec *specs = arena_alloc(&b->arena, c->size * sizeof *specs);
     for (unsigned k = 0; k < c->size; k++) {
         struct flat body = {0};
-        CUresult r = flatten_(b, c->bodies[k], &body, NULL);
+        CUresult r = check_body_(b, c->bodies[k]);
+        if (r == CUDA_SUCCESS)
+            r = flatten_(b, c->bodies[k], &body, NULL);
         struct device_node *nodes = arena_alloc(&b->arena, (body.count + 1) * sizeof *nodes);
         if (body.count > 0)
             memcpy(nodes, body.items, body.count * sizeof *nodes);
@@ -317,6 +348,12 @@ CUgraphNode exec_node(CUgraphExec e, CUgraphNode node)
     return found != NULL ? found->node : NULL;
 }
 
+static void mark_instantiated_(CUgraph shadow, bool instantiated)
+{
+    for (size_t n = 0; n < shadow->conditions.count; n++)
+        shadow->conditions.items[n]->instantiated = instantiated;
+}
+
 static void release_shadow_(void *shadow) { graph_free(shadow); }
 
 /* Makes the executable graph of a clone that becomes its shadow. */
@@ -342,6 +379,7 @@ static CUresult build_(struct build *b, CUgraph shadow, CUcontext ctx, uint64_t 
     e->device = device;
     e->flags = flags;
     e->entries = xcalloc(count_nodes_(shadow) + 1, sizeof *e->entries);
+    mark_instantiated_(shadow, true);
     list_nodes_(shadow, e->entries, &e->entry_count);
     qsort(e->entries, e->entry_count, sizeof *e->entries, by_origin_);
     *out = e;
@@ -367,6 +405,10 @@ static CUresult instantiate_(CUgraphExec *out, CUgraph g, uint64_t flags, struct
         ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0 &&
          (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0))
         return CUDA_ERROR_INVALID_VALUE;
+    for (size_t n = 0; n < g->conditions.count; n++)
+        if (g->conditions.items[n]->instantiated)
+            return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                                "a graph with conditional nodes is instantiated once at a time");
     r = find_context_(g, &ctx, b);
     if (r == CUDA_SUCCESS)
         r = graph_clone(g, &shadow);
@@ -437,6 +479,7 @@ WEIR_API CUresult cuGraphExecDestroy(CUgraphExec e)
         return r;
     if (!handle_live(e, TAG_GRAPH_EXEC))
         return CUDA_ERROR_INVALID_VALUE;
+    mark_instantiated_(e->shadow, false);
     device_graph_free(e->device);
     free(e->entries);
     handle_free(e);

@@ -88,11 +88,20 @@ static CUresult context_(CUcontext *ctx)
     return context_check(*ctx);
 }
 
+/* What is said to be device memory must not be pageable. */
+static bool wrong_side_(CUmemorytype type, CUdeviceptr at)
+{
+    return type == CU_MEMORYTYPE_DEVICE && mem_kind_of((void *)(uintptr_t)at, NULL) == MEM_PAGEABLE;
+}
+
 CUresult params_copy(const CUDA_MEMCPY3D *copy, CUcontext ctx, struct node_params *out)
 {
     struct device_copy box;
     CUresult r = context_(&ctx);
     if (r == CUDA_SUCCESS && (copy == NULL || copy->reserved0 != NULL || copy->reserved1 != NULL))
+        r = CUDA_ERROR_INVALID_VALUE;
+    if (r == CUDA_SUCCESS && (wrong_side_(copy->srcMemoryType, copy->srcDevice) ||
+                              wrong_side_(copy->dstMemoryType, copy->dstDevice)))
         r = CUDA_ERROR_INVALID_VALUE;
     if (r == CUDA_SUCCESS)
         r = copy_resolve(copy, &box);
@@ -135,7 +144,7 @@ CUresult params_event(CUgraphNodeType type, CUevent e, struct node_params *out)
     CUcontext ctx = NULL;
     CUresult r = context_(&ctx);
     if (r == CUDA_SUCCESS)
-        r = driver_event(e, &event);
+        r = e == NULL ? CUDA_ERROR_INVALID_VALUE : driver_event(e, &event);
     if (r == CUDA_SUCCESS && (e->flags & CU_EVENT_INTERPROCESS) != 0)
         r = driver_error(CUDA_ERROR_NOT_SUPPORTED,
                          "interprocess events in graphs are not supported");

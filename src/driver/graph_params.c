@@ -216,12 +216,20 @@ WEIR_API CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY
 /* ---- sets ---------------------------------------------------------------------------------------
  */
 
+/* Captured sets of pageable memory pass; nodes made by hand do not. */
+CUresult params_set_node(const CUDA_MEMSET_NODE_PARAMS *set, CUcontext ctx, struct node_params *out)
+{
+    if (set != NULL && mem_kind_of((void *)(uintptr_t)set->dst, NULL) == MEM_PAGEABLE)
+        return CUDA_ERROR_INVALID_VALUE;
+    return params_set(set, ctx, out);
+}
+
 WEIR_API CUresult cuGraphAddMemsetNode(DEPS, const CUDA_MEMSET_NODE_PARAMS *set, CUcontext ctx)
 {
     struct node_params p;
     CUresult r = begin_(out, g);
     if (r == CUDA_SUCCESS)
-        r = params_set(set, ctx, &p);
+        r = params_set_node(set, ctx, &p);
     return r != CUDA_SUCCESS ? r : graph_add(g, deps, NULL, count, &p, out);
 }
 
@@ -240,7 +248,7 @@ WEIR_API CUresult cuGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET
     struct node_params p;
     CUresult r = node_of_(node, CU_GRAPH_NODE_TYPE_MEMSET);
     if (r == CUDA_SUCCESS)
-        r = params_set(set, node->p.ctx, &p);
+        r = params_set_node(set, node->p.ctx, &p);
     return r != CUDA_SUCCESS ? r : replace_(node, &p);
 }
 

@@ -140,7 +140,7 @@ CHANGE(cuGraphExecKernelNodeSetParams_v2, CU_GRAPH_NODE_TYPE_KERNEL,
 CHANGE(cuGraphExecMemcpyNodeSetParams, CU_GRAPH_NODE_TYPE_MEMCPY,
        (EXEC, const CUDA_MEMCPY3D *copy, CUcontext ctx), params_copy(copy, ctx, &p))
 CHANGE(cuGraphExecMemsetNodeSetParams, CU_GRAPH_NODE_TYPE_MEMSET,
-       (EXEC, const CUDA_MEMSET_NODE_PARAMS *set, CUcontext ctx), params_set(set, ctx, &p))
+       (EXEC, const CUDA_MEMSET_NODE_PARAMS *set, CUcontext ctx), params_set_node(set, ctx, &p))
 CHANGE(cuGraphExecHostNodeSetParams, CU_GRAPH_NODE_TYPE_HOST,
        (EXEC, const CUDA_HOST_NODE_PARAMS *host),
        host == NULL ? CUDA_ERROR_INVALID_VALUE : params_host(host->fn, host->userData, &p))
