@@ -113,13 +113,15 @@ static void info_and_dependencies()
     CHECK_EQ_INT(count, 1);
     first = deps[0];
     OK(cudaGraphAddEmptyNode(&extra, told, nullptr, 0)); /* by hand, in the midst of it */
-    OK(cudaStreamUpdateCaptureDependencies(s, &extra, nullptr, 1, cudaStreamAddCaptureDependencies));
+    OK(cudaStreamUpdateCaptureDependencies(s, &extra, nullptr, 1,
+                                           cudaStreamAddCaptureDependencies));
     put<<<1, 1, 0, s>>>(d, 2);
     OK(cudaStreamGetCaptureInfo(s, &status, &id, &told, &deps, nullptr, &count));
     CHECK_EQ_INT(count, 1);
     OK(cudaGraphNodeGetDependencies(deps[0], nullptr, nullptr, &count));
     CHECK_EQ_INT(count, 2);
-    OK(cudaStreamUpdateCaptureDependencies(s, &first, nullptr, 1, cudaStreamSetCaptureDependencies));
+    OK(cudaStreamUpdateCaptureDependencies(s, &first, nullptr, 1,
+                                           cudaStreamSetCaptureDependencies));
     OK(cudaStreamGetCaptureInfo(s, &status, &id, &told, &deps, nullptr, &count));
     CHECK(count == 1 && deps[0] == first);
     OK(cudaStreamEndCapture(s, &g));

@@ -220,8 +220,8 @@ static void random_graph(unsigned seed, int nodes, int *d)
         int *to = d + i, *from = d + source;
         Args<int *, int *, int> args(to, from, add);
         Args<int *, int> first(to, add);
-        auto k = i == 0 ? kernel((void *)put, first.pointers)
-                        : kernel((void *)copy_add, args.pointers);
+        auto k =
+            i == 0 ? kernel((void *)put, first.pointers) : kernel((void *)copy_add, args.pointers);
         if (i > 0)
             deps.push_back(node[source]);
         for (int j = 0; j < i && deps.size() < 5; j++)
@@ -268,7 +268,8 @@ static void objects(int *d)
     CHECK_EQ_INT(destroyed, 0);
     OK(cudaGraphExecDestroy(exec));
     OK(cudaDeviceSynchronize());
-    for (int i = 0; i < 1000000000 && *(volatile int *)&destroyed == 0; i++) {}
+    for (int i = 0; i < 1000000000 && *(volatile int *)&destroyed == 0; i++) {
+    }
     CHECK_EQ_INT(destroyed, 1);
 }
 
