@@ -77,8 +77,10 @@ static void kinds(int *d, int *pinned)
     cudaHostNodeParams host = {count_up, &called};
     OK(cudaGraphAddHostNode(&n[5], g, &n[4], 1, &host));
     OK(cudaGraphAddMemcpyNode1D(&n[6], g, &n[5], 1, pinned, d, 8 * sizeof(int), cudaMemcpyDefault));
-    OK(cudaGraphAddMemcpyNodeToSymbol(&n[7], g, &n[6], 1, variable, symbol, sizeof symbol));
-    OK(cudaGraphAddMemcpyNodeFromSymbol(&n[8], g, &n[7], 1, back, variable, sizeof back));
+    OK(cudaGraphAddMemcpyNodeToSymbol(&n[7], g, &n[6], 1, variable, symbol, sizeof symbol, 0,
+                                      cudaMemcpyHostToDevice));
+    OK(cudaGraphAddMemcpyNodeFromSymbol(&n[8], g, &n[7], 1, back, variable, sizeof back, 0,
+                                        cudaMemcpyDeviceToHost));
     cudaMemcpy3DParms box = {};
     box.srcPtr = make_cudaPitchedPtr(d, 4 * sizeof(int), 4, 2);
     box.dstPtr = make_cudaPitchedPtr(pinned + 16, 8 * sizeof(int), 8, 2);
