@@ -11,7 +11,7 @@
 /* pc[w]: resume point * 2 + parity of the barrier phase in which the warp runs on, or PC_EXITED. */
 enum { PC_EXITED = JIT_PC_EXITED };
 /* Kernels up to this many instructions, all regions counted, get whole copies of their blocks. */
-enum { MAX_WHOLE = 3000 };
+enum { MAX_WHOLE = 1200 };
 /* scratch[0..3]: votes of reducing barriers, {true, all} for either parity. */
 
 /* Computes a register again, after those it comes from. */
