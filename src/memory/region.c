@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "memory/space.h"
+#include "memory/view.h"
 
 static const struct mem_borrower *borrower;
 
@@ -24,11 +25,18 @@ bool mem_range(int device, uint64_t *base, uint64_t *bytes)
     return true;
 }
 
+static bool set_access(uint64_t base, uint64_t bytes, bool access)
+{
+    if (mem_checked() && mem_in_device_range((void *)base))
+        return view_set_access((void *)base, bytes, access);
+    return mprotect((void *)base, bytes, access ? PROT_READ | PROT_WRITE : PROT_NONE) == 0;
+}
+
 /* Makes the chunks accessible, on pages of the system's or of the file. */
 static bool back(struct space *s, uint64_t base, uint64_t bytes, int fd)
 {
     if (fd < 0)
-        return mprotect((void *)base, bytes, PROT_READ | PROT_WRITE) == 0;
+        return set_access(base, bytes, true);
     return mmap((void *)base, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
                 (off_t)(base - s->base)) != MAP_FAILED;
 }
@@ -38,7 +46,7 @@ static void unback(struct space *s, uint64_t base, uint64_t bytes, int fd)
 {
     if (fd < 0) {
         madvise((void *)base, bytes, MADV_DONTNEED);
-        mprotect((void *)base, bytes, PROT_NONE);
+        set_access(base, bytes, false);
         return;
     }
     space_clear_mapping(base, bytes);

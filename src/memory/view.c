@@ -104,10 +104,33 @@ void mem_forbid(void *base)
         registered_remove(MEM_INTERNAL, (uint64_t)base);
 }
 
+/* Memory of pools is allocated and freed in the order of streams, which is not the order of calls:
+ * what the pool says now need not be what holds for the kernel that runs now. So all that a pool
+ * has of the device is allowed. */
+static bool is_lent(uint64_t address, struct mem_span *out)
+{
+    struct space *s = space_at(address);
+    if (s == NULL)
+        return false;
+    pthread_mutex_lock(&s->lock);
+    bool lent = space_lent(s, address);
+    pthread_mutex_unlock(&s->lock);
+    if (lent) {
+        out->base = address / SPACE_CHUNK * SPACE_CHUNK;
+        out->end = out->base + SPACE_CHUNK;
+        out->generation = 0; /* not to be kept */
+    }
+    return lent;
+}
+
 bool mem_usable(uint64_t address, uint64_t bytes, struct mem_span *out)
 {
     struct mem_info info;
     uint64_t now = mem_generation();
+    if (is_lent(address, out)) {
+        struct mem_span next;
+        return bytes <= out->end - address || is_lent(address + bytes - 1, &next);
+    }
     if (!mem_find((const void *)address, &info))
         return false;
     *out = (struct mem_span){.base = info.base, .end = info.base + info.size, .generation = now};

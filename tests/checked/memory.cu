@@ -64,6 +64,8 @@ __global__ void all_kinds(pair p, int *managed, int *pinned, int n)
     atomicAdd(pinned, 1);
 }
 
+static volatile int sink;
+
 /* ---- cases: run in a child ------------------------------------------------------------------- */
 
 static const char *end() { return cudaGetErrorName(cudaDeviceSynchronize()); }
@@ -149,6 +151,34 @@ static void pageable()
     free(p);
 }
 
+/* Memory in the order of streams: freed by a call that comes before the kernel runs. */
+__global__ void late(volatile int *go, char *p, int n)
+{
+    while (*go == 0)
+        ;
+    for (int i = threadIdx.x; i < n; i += blockDim.x)
+        p[i] = 1;
+}
+
+static void stream_ordered()
+{
+    int *go;
+    char *p, *q;
+    cudaStream_t s;
+
+    OK(cudaStreamCreate(&s));
+    OK(cudaMallocHost(&go, sizeof *go));
+    *go = 0;
+    OK(cudaMallocAsync((void **)&p, 100000, s));
+    late<<<1, 32, 0, s>>>(go, p, 100000);
+    OK(cudaFreeAsync(p, s));
+    OK(cudaMallocAsync((void **)&q, 3000, s)); /* perhaps in the same place */
+    *go = 1;
+    OK(cudaStreamSynchronize(s));
+    say(end());
+    sink = *(volatile int *)q;
+}
+
 static void a_variable()
 {
     void *p;
@@ -157,7 +187,6 @@ static void a_variable()
     say(end());
 }
 
-static volatile int sink;
 static void host_read() { sink = *(volatile int *)device(4096); }
 static void host_write() { *(volatile int *)(device(4096) + 12) = 1; }
 static void host_copy()
@@ -295,6 +324,7 @@ int main()
            "byte 7 of freed memory: the 3,145,728-byte" FAULT);
     EXPECT(pageable, false, "pageable memory of the host" FAULT);
     EXPECT(a_variable, false, "just past the 128-byte module variable" FAULT);
+    EXPECT(stream_ordered, true, "end: cudaSuccess|host code reads device memory");
     EXPECT(host_read, true, "host code reads device memory|memory.cu:|byte 0 of the 4,096-byte");
     EXPECT(host_write, true, "host code writes device memory|byte 12 of the 4,096-byte");
     EXPECT(host_copy, true, "host code reads device memory|memory.cu:|byte 0 of the 4,096-byte");
