@@ -38,7 +38,7 @@ static bool is_own(const struct jit_block *j, uint64_t address, uint64_t bytes)
 _Noreturn static void refuse(struct grid_worker *w, uint64_t address, int lane, uint32_t what,
                              const struct mem_span *partly, const void *pc)
 {
-    uint32_t bytes = what & ~JIT_CHECK_WRITES;
+    uint32_t bytes = what & ~(JIT_CHECK_WRITES | JIT_CHECK_WARP);
     /* What begins inside and ends outside: its first byte outside is the one to tell of. */
     bool inside = partly->end != 0 && address - partly->base < partly->end - partly->base;
     w->text.count = 0;
@@ -50,14 +50,14 @@ _Noreturn static void refuse(struct grid_worker *w, uint64_t address, int lane, 
                                      .has_address = true,
                                      .address = inside ? partly->end : address,
                                      .pc = (uint64_t)pc,
-                                     .mask = (uint32_t)1 << lane,
+                                     .mask = (what & JIT_CHECK_WARP) != 0 ? 0 : (uint32_t)1 << lane,
                                      .text = w->text.items});
 }
 
 void weir_rt_check(struct jit_block *j, uint32_t mask, const uint64_t *address, uint32_t what)
 {
     struct grid_worker *w = ((struct grid_block *)j->grid)->worker;
-    uint64_t bytes = what & ~JIT_CHECK_WRITES;
+    uint64_t bytes = what & ~(JIT_CHECK_WRITES | JIT_CHECK_WARP);
     /* Lanes mostly touch one allocation, and the same as last time. */
     struct mem_span span = w->checked;
     if (span.generation != mem_generation())

@@ -158,6 +158,7 @@ enum jit_cluster_map {
  * void weir_rt_check(struct jit_block *block, uint32_t mask, const uint64_t address[32],
  *                    uint32_t what); */
 #define JIT_CHECK_WRITES 0x80000000u
+#define JIT_CHECK_WARP   0x40000000u /* the warp's access: addresses are lines of it, not lanes' */
 
 /* Traps and faults that the code itself detects: never returns to compiled code (the grid room
  * leaves by its own way). `kind` is enum jit_fault. */

@@ -183,6 +183,9 @@ bool async_supported(const struct ptx_instr *i, struct diag *d);
  * otherwise. */
 void check_access(struct emit *e, const struct ptx_operand *at, unsigned space, unsigned bytes,
                   bool writes);
+/* The same for a matrix of the whole warp: lines of `bytes`, `pitch` (i64) apart, from `start`. */
+void check_lines(struct emit *e, unsigned space, LLVMValueRef start, LLVMValueRef pitch,
+                 unsigned lines, unsigned bytes, bool writes);
 
 /* Rows of 32 numbers of 64 bits that helpers of the grid room are given and give back. */
 enum { HELPER_ROWS = 6 };

@@ -239,6 +239,16 @@ static void store_body_(struct emit *e, LLVMValueRef fn, const void *arg)
     }
 }
 
+static void check_(struct emit *e, const struct ptx_instr *i, const struct matrix *x,
+                   LLVMValueRef start, LLVMValueRef pitch)
+{
+    unsigned bits = x->tile.unit_bits / x->tile.unit_elems;
+    unsigned across = x->which == 'a' || x->which == 'b' ? x->shape.k : x->shape.n;
+    unsigned down = x->which == 'b' ? x->shape.n : x->shape.m;
+    check_lines(e, mem_space(i), start, pitch, x->columns ? across : down,
+                (x->columns ? down : across) * bits / 8, x->which == 'd');
+}
+
 /* Calls the function for this kind of matrix: void (ptr start, i64 pitch, ptr to each register). */
 static void move_(struct emit *e, const struct ptx_instr *i, const struct matrix *x,
                   const LLVMValueRef *place, unsigned regs)
@@ -248,6 +258,7 @@ static void move_(struct emit *e, const struct ptx_instr *i, const struct matrix
              x->shape.k, ptx_type_name((enum ptx_type)i->types[0]), x->columns ? "lines" : "rows");
     LLVMTypeRef params[2 + MAX_MMA_REGS] = {e->ptr, e->i64};
     LLVMValueRef args[2 + MAX_MMA_REGS] = {matrix_start_(e, i, x), pitch_(e, x)};
+    check_(e, i, x, args[0], args[1]);
     for (unsigned n = 0; n < regs; n++) {
         params[2 + n] = e->ptr;
         args[2 + n] = place[n];

@@ -3,6 +3,7 @@
  * freed and to pageable memory are faults with thread and line; device memory that host code
  * touches is named; and what programs may do is not disturbed. */
 #include <cuda_runtime.h>
+#include <mma.h>
 #include <stdlib.h>
 #include <string>
 #include <sys/mman.h>
@@ -28,6 +29,15 @@ __global__ void gather(const int *p, const int *index, int *out)
     out[threadIdx.x] = p[index[threadIdx.x]];
 }
 __global__ void count(int *p, int at) { atomicAdd(p + at, 1); }
+
+/* A matrix of 16 x 16 halves, rows `pitch` elements apart. */
+__global__ void load_matrix(const half *p, half *out, int pitch)
+{
+    using namespace nvcuda;
+    wmma::fragment<wmma::accumulator, 16, 16, 16, half> c;
+    wmma::load_matrix_sync(c, p, pitch, wmma::mem_row_major);
+    wmma::store_matrix_sync(out, c, 16, wmma::mem_row_major);
+}
 
 struct pair {
     const int *from;
@@ -122,6 +132,15 @@ static void one_lane()
 static void atomics()
 {
     count<<<1, 1>>>((int *)device(512), 128);
+    say(end());
+}
+
+static void matrices()
+{
+    half *p = (half *)device(512), *out = (half *)device(512);
+    load_matrix<<<1, 32>>>(p, out, 16);
+    OK(cudaDeviceSynchronize());
+    load_matrix<<<1, 32>>>(p, out, 17);
     say(end());
 }
 
@@ -312,13 +331,14 @@ int main()
     EXPECT(allowed, false, "end: right");
     EXPECT(allowed_pages, false, "end: right");
     EXPECT(one_past, false,
-           "in kernel store(char*, int), block (0,0,0), thread (0,0,0) at |memory.cu:18|"
+           "in kernel store(char*, int), block (0,0,0), thread (0,0,0) at |memory.cu:19|"
            "write of 1 byte|just past the 1,000-byte allocation|cudaMalloc at " FAULT);
     EXPECT(straddling, false, "write of 8 bytes from |just past the 1,004-byte" FAULT);
     EXPECT(before, false, "1 byte before the 1,048,576-byte allocation" FAULT);
     EXPECT(one_thread, false, "block (31,0,0), thread (8,0,0)|just past the 4,000-byte" FAULT);
     EXPECT(one_lane, false, "thread (17,0,0)|read of 4 bytes|just past the 160-byte" FAULT);
     EXPECT(atomics, false, "write of 4 bytes|just past the 512-byte" FAULT);
+    EXPECT(matrices, false, "read of 32 bytes from|just past the 512-byte" FAULT);
     EXPECT(freed, false,
            "byte 5 of freed memory: the 3,000-byte allocation|freed by cudaFree|"
            "byte 7 of freed memory: the 3,145,728-byte" FAULT);
