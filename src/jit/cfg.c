@@ -395,6 +395,37 @@ static void insert_polls_(struct cfg *c, int32_t h, const uint64_t *body, int32_
     }
 }
 
+/* A block of its own for what lanes do together, so that lanes can do what is before it while
+ * others spin (yield.c). */
+static void split_(struct cfg *c, int32_t b, int32_t at)
+{
+    struct jkernel *k = c->k;
+    struct jblock *grown = arena_alloc(&k->arena, sizeof *grown * (size_t)(c->n + 1));
+    memcpy(grown, c->blocks, sizeof *grown * (size_t)c->n);
+    c->blocks = grown;
+    struct jblock *head = &c->blocks[b], *tail = &c->blocks[c->n];
+    *tail = *head;
+    tail->first += at;
+    tail->count -= at;
+    *head = (struct jblock){
+        .first = head->first, .count = at, .term = TERM_JUMP, .cond = -1, .loop = -1};
+    set_succ_(k, head, 1, &c->n);
+    c->n++;
+}
+
+static void split_joint_(struct cfg *c)
+{
+    for (int32_t b = 0; b < c->n; b++) {
+        const struct jblock *blk = &c->blocks[b];
+        int32_t at = 0;
+        while (at < blk->count && !jit_acts_together(&c->k->instrs[blk->first + at]))
+            at++;
+        bool joint = at < blk->count || (blk->term == TERM_SUSPEND && blk->suspend != SUSPEND_POLL);
+        if (joint && at > 0)
+            split_(c, b, at);
+    }
+}
+
 static void alloc_orders_(struct cfg *c)
 {
     size_t bytes = sizeof(int32_t) * (size_t)(c->n + 1);
@@ -477,6 +508,8 @@ bool pass_cfg(struct jkernel *k)
     for (int32_t h = 0; h < before; h++)
         if (body[h] != NULL && loop_polls_(&c, body[h], before))
             insert_polls_(&c, h, body[h], before);
+    if (k->has_poll && c.n <= JIT_YIELD_BLOCKS)
+        split_joint_(&c);
     if (c.n != before) {
         struct cfg old = {.n = before};
         free_loops_(&old, body);

@@ -151,14 +151,18 @@ static void leave_(struct emit *e, const struct jblock *blk, bool next_phase)
     LLVMBuildBr(b, e->suspend);
 }
 
-/* One poll of a spinning loop: out when the budget is spent. */
-static void spend_poll_(struct emit *e, LLVMBasicBlockRef out, LLVMBasicBlockRef on)
+/* How often lanes elsewhere in the warp go first before the warp leaves. */
+enum { YIELDS = 1000 };
+
+/* One poll of a spinning loop: out when the budget is spent. Returns what is left of it. */
+static LLVMValueRef spend_poll_(struct emit *e, LLVMBasicBlockRef out, LLVMBasicBlockRef on)
 {
     LLVMBuilderRef b = e->alu.b;
     LLVMValueRef p = byte_offset(e, e->blk, c64(e, FIELD(budget)));
     LLVMValueRef left = LLVMBuildSub(b, LLVMBuildLoad2(b, e->i32, p, ""), c32(e, 1), "");
     LLVMBuildStore(b, left, p);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLE, left, c32(e, 0), ""), out, on);
+    return left;
 }
 
 /* A poll in a function: the thread gives way and comes back. */
@@ -186,14 +190,24 @@ void emit_suspend(struct emit *e, const struct jblock *blk)
         return;
     }
     LLVMBasicBlockRef out = new_bb(e, "spun"), on = new_bb(e, "spin");
+    LLVMValueRef left = NULL;
     if (blk->suspend == SUSPEND_SYNC) {
         LLVMValueRef wait =
             LLVMBuildLoad2(b, e->i32, byte_offset(e, e->blk, c64(e, FIELD(waiting))), "");
         LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, wait, c32(e, 0), ""), out, on);
     } else {
-        spend_poll_(e, out, on);
+        left = spend_poll_(e, out, on);
     }
     LLVMPositionBuilderAtEnd(b, out);
+    if (left != NULL && blk->yields != NULL && !e->in_whole) {
+        LLVMBasicBlockRef yield = new_bb(e, "yield"), leave = new_bb(e, "leave");
+        LLVMValueRef more = LLVMBuildICmp(b, LLVMIntSGT, left, c32(e, (uint64_t)-YIELDS), "");
+        LLVMBuildCondBr(b, more, yield, leave);
+        LLVMPositionBuilderAtEnd(b, yield);
+        flow_yield(e, blk);
+        LLVMBuildBr(b, leave);
+        LLVMPositionBuilderAtEnd(b, leave);
+    }
     LLVMValueRef spun = LLVMBuildLoad2(b, e->i32, e->spun_slot, "");
     LLVMBuildStore(b, LLVMBuildAdd(b, spun, c32(e, 1), ""), e->spun_slot);
     leave_(e, blk, false);
@@ -246,7 +260,11 @@ static void enter_(struct emit *e, int32_t r)
         lanes = LLVMBuildLoad2(b, e->i32, e->pending_slot[from->succ[0]], "");
     else if (!e->always_full)
         lanes = LLVMBuildLoad2(b, e->i32, e->live_slot, "");
-    if (flow_whole(e, from->succ[0], lanes))
+    if (!flow_whole(e, from->succ[0], lanes))
+        return;
+    if (from->yields != NULL)
+        flow_resume(e, from, e->resume_cand[r]);
+    else
         flow_chain(e, e->resume_cand[r], from->succ[0]);
 }
 
@@ -660,6 +678,16 @@ static void open_(struct emit *e)
     find_waiting_(e);
 }
 
+/* Are there blocks that may go before a loop? Then every region leads everywhere, by more ways. */
+static bool yields_(const struct jkernel *k)
+{
+    for (int32_t b = 0; b < k->nblocks; b++)
+        for (int32_t w = 0; k->blocks[b].yields != NULL && w < bit_words(k->nblocks); w++)
+            if ((k->blocks[b].frontier[w] & k->blocks[b].yields[w]) != 0)
+                return true;
+    return false;
+}
+
 bool emit_kernel(struct emit *e)
 {
     struct jkernel *k = e->k;
@@ -671,7 +699,7 @@ bool emit_kernel(struct emit *e)
     LLVMBasicBlockRef *regions =
         arena_alloc(&k->arena, sizeof(LLVMBasicBlockRef) * (size_t)k->nresume);
     size_t once, copied = copied_(e, &once);
-    bool shared = copied > 3 * once + 2000;
+    bool shared = copied > (yields_(k) ? 2 * once : 3 * once + 2000);
     e->wholes = (shared ? once : copied) <= MAX_WHOLE;
     k->lockstep &= !shared;
     e->next_set = arena_alloc(&k->arena, (size_t)bit_words(k->nresume) * 8);

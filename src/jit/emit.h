@@ -240,6 +240,10 @@ void flow_goto(struct emit *e, int32_t to);
 /* Runs the first of the candidate blocks that has lanes waiting; `last` is where to go when none
  * before it has: a candidate that then must have some, or -1 for "the warp is done". */
 void flow_chain(struct emit *e, const uint64_t *cand, int32_t last);
+/* The same after the polls of a loop have run out: others may go first (yield.c). */
+void flow_resume(struct emit *e, const struct jblock *poll, const uint64_t *cand);
+/* A poll has run out: lanes that may go first do; the builder goes on where there are none. */
+void flow_yield(struct emit *e, const struct jblock *poll);
 /* The active lanes of a block that suspends are noted as waiting at its successor. */
 void flow_wait(struct emit *e, const struct jblock *blk);
 /* Goes to the whole copy of block b if `lanes` (NULL: known to be) are all 32 and no value that b

@@ -76,11 +76,10 @@ static uint64_t *candidates_(struct emit *e)
 
 /* Runs the first of the candidate blocks that has lanes waiting; `last` is where to go when none
  * before it has: a candidate that then must have some, or -1 for "the warp is done". */
-void flow_chain(struct emit *e, const uint64_t *cand, int32_t last)
+static void chain_(struct emit *e, const uint64_t *cand, int32_t last)
 {
     LLVMBuilderRef b = e->alu.b;
     int32_t n = e->k->nblocks;
-    clear_others_(e, cand);
     for (int32_t c = bit_next(cand, n, 0); c >= 0; c = bit_next(cand, n, c + 1)) {
         if (c == last || (last >= 0 && e->k->blocks[c].alone)) {
             LLVMBuildBr(b, copy_(e, c, false));
@@ -94,6 +93,43 @@ void flow_chain(struct emit *e, const uint64_t *cand, int32_t last)
         LLVMPositionBuilderAtEnd(b, next);
     }
     LLVMBuildBr(b, e->next_warp);
+}
+
+void flow_chain(struct emit *e, const uint64_t *cand, int32_t last)
+{
+    clear_others_(e, cand);
+    chain_(e, cand, last);
+}
+
+/* Goes to the first block with lanes waiting that may go before the poll's loop; the builder goes
+ * on where there is none. */
+static void yield_(struct emit *e, const struct jblock *poll)
+{
+    LLVMBuilderRef b = e->alu.b;
+    int32_t n = e->k->nblocks;
+    for (int32_t c = bit_next(poll->frontier, n, 0); c >= 0; c = bit_next(poll->frontier, n, c + 1))
+        if (bit_get(poll->yields, c)) {
+            LLVMBasicBlockRef next = new_bb(e, "skip");
+            LLVMValueRef any = LLVMBuildICmp(b, LLVMIntNE, pending_(e, c), c32(e, 0), "");
+            LLVMBuildCondBr(b, any, copy_(e, c, false), next);
+            LLVMPositionBuilderAtEnd(b, next);
+        }
+}
+
+void flow_resume(struct emit *e, const struct jblock *poll, const uint64_t *cand)
+{
+    clear_others_(e, cand);
+    yield_(e, poll);
+    chain_(e, cand, poll->succ[0]);
+}
+
+void flow_yield(struct emit *e, const struct jblock *poll)
+{
+    uint64_t *cand = candidates_(e);
+    add_pending_(e, cand, poll->succ[0], mask_bits(e));
+    clear_others_(e, cand);
+    free(cand);
+    yield_(e, poll);
 }
 
 /* All active lanes go on at block `to`. */

@@ -86,7 +86,8 @@ struct jblock {
     uint64_t *live_in, *live_out;       /* bit sets over registers */
     uint64_t *frontier; /* bit set over blocks: lanes may be pending there while this runs */
     bool alone;         /* empty frontier: every live lane is here */
-    int32_t resume;     /* resume point that starts at this block, 0 when none */
+    uint64_t *yields; /* of a poll: blocks whose lanes may go first when it has run out (yield.c) */
+    int32_t resume;   /* resume point that starts at this block, 0 when none */
 };
 
 struct jkernel {
@@ -164,6 +165,13 @@ void jkernel_print_shapes(const struct jkernel *k, struct strbuf *out);
 bool jit_is_helper(const char *name);
 /* Does this helper wait for the grids that the block has launched? */
 bool jit_is_device_sync(const char *name);
+
+/* Do the lanes of a warp do this together? Then all must have come. */
+bool jit_acts_together(const struct ptx_instr *i);
+/* Larger kernels have no `yields`: they make every such block a place to go on at. */
+enum { JIT_YIELD_BLOCKS = 48 };
+/* Finds the `yields` of the polls, for pass_shape. */
+void jit_find_yields(struct jkernel *k);
 
 /* True when the polls of a loop matter; used by pass_cfg. */
 bool jit_is_polling_load(const struct ptx_instr *i);

@@ -622,6 +622,15 @@ static bool spread_(struct jkernel *k, int32_t b)
              c = bit_next(cand, k->nblocks, c + 1))
             changed |= frontier_add_(&k->blocks[c], cand, words, c, c);
     }
+    if (blk->yields != NULL) {
+        /* Its lanes wait on, back at the loop, while those of another block go first. */
+        memcpy(cand, blk->frontier, (size_t)words * 8);
+        bit_set(cand, blk->succ[0]);
+        for (int32_t c = bit_next(blk->frontier, k->nblocks, 0); c >= 0;
+             c = bit_next(blk->frontier, k->nblocks, c + 1))
+            if (bit_get(blk->yields, c))
+                changed |= frontier_add_(&k->blocks[c], cand, words, -1, c);
+    }
     free(cand);
     return changed;
 }
@@ -724,6 +733,7 @@ bool pass_shape(struct jkernel *k)
     int32_t words = bit_words(k->nblocks);
     for (int32_t b = 0; b < k->nblocks; b++)
         k->blocks[b].frontier = arena_alloc(&k->arena, (size_t)words * 8);
+    jit_find_yields(k);
     for (bool changed = true; changed;) {
         changed = shapes_round_(k);
         for (int32_t b = 0; b < k->nblocks; b++) {
