@@ -67,11 +67,20 @@ static bool vars_agree_(struct ptx_linker *l, const struct ptx_var *a, const str
     return true;
 }
 
+/* Have parameters of two declarations one size? Where a kernel of another module is launched, clang
+ * declares it as a function, whose integers have at least 32 bits. */
+static bool params_agree_(const struct ptx_func *a, const struct ptx_func *b, int32_t k)
+{
+    uint64_t of_a = a->params[k]->size, of_b = b->params[k]->size;
+    return of_a == of_b || (a->is_entry && !b->is_entry && of_a < 4 && of_b == 4) ||
+           (b->is_entry && !a->is_entry && of_b < 4 && of_a == 4);
+}
+
 static bool funcs_agree_(struct ptx_linker *l, const struct ptx_func *a, const struct ptx_func *b)
 {
     bool same = a->nparams == b->nparams && a->nrets == b->nrets;
     for (int32_t k = 0; same && k < a->nparams; k++)
-        same = a->params[k]->size == b->params[k]->size;
+        same = params_agree_(a, b, k);
     for (int32_t k = 0; same && k < a->nrets; k++)
         same = a->rets[k]->size == b->rets[k]->size;
     return same || diag_set(l->diag, 0, 0, "'%s' has different parameters in two modules", a->name);

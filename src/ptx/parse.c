@@ -361,12 +361,14 @@ static bool resolve_(struct ptx_parser *p, const struct ptx_ref *r)
     return true;
 }
 
-/* Bytes of argument k, or 0 when its size does not matter (a constant, _ or a register). */
+/* Whether an argument has the size of its parameter, as far as it has one (a constant and _ have
+ * none). Compilers pass integers of less than 32 bits as such, which kernels declare as they are. */
 static bool argument_fits_(const struct ptx_operand *o, const struct ptx_var *param,
-                           const struct ptx_func *f)
+                           const struct ptx_func *f, bool to_kernel)
 {
     if (o->kind == PTX_OPR_SYM && o->var != NULL)
-        return param->unsized || o->var->size == param->size;
+        return param->unsized || o->var->size == param->size ||
+               (to_kernel && o->var->size == 4 && param->size < 4);
     if (o->kind == PTX_OPR_REG)
         return (ptx_type_bits((enum ptx_type)f->regs[o->reg].type) + 7) / 8 <= param->size;
     return true;
@@ -385,7 +387,7 @@ static bool check_list_(struct ptx_parser *p, const struct ptx_func *f, const st
         return ptx_fail(p, &at, "call of '%s' gives %d %s, it has %d", callee->name, n,
                         rets ? "return values" : "arguments", want);
     for (int k = 0; k < n && k < want; k++)
-        if (!argument_fits_(&ops[k], params[k], f))
+        if (!argument_fits_(&ops[k], params[k], f, callee->is_entry))
             return ptx_fail(p, &at, "call of '%s': %s %d differs in size from the declaration",
                             callee->name, rets ? "return value" : "argument", k + 1);
     return true;

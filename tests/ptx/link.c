@@ -93,6 +93,27 @@ static void test_references(void)
     sound(m);
 }
 
+/* A kernel of another file is a function where it is launched. */
+static void test_kernels_of_others(void)
+{
+    struct diag d = {0};
+    struct ptx_module *m = link(&d,
+                                ".extern .func child(.param .b32 c, .param .b64 p);\n"
+                                ".visible .global .u64 pointer = child;\n"
+                                ".visible .entry parent() { .param .b32 a; .param .b64 b;\n"
+                                "call child, (a, b); ret; }",
+                                ".visible .entry child(.param .u8 c, .param .u64 p) { ret; }\n",
+                                NULL);
+    CHECK(m != NULL);
+    const struct ptx_func *child = ptx_find_func(m, "child");
+    CHECK(child->is_entry && child->has_body);
+    CHECK_EQ_INT(child->params[0]->size, 1);
+    CHECK(ptx_find_func(m, "parent")->instrs[0].call->func == child);
+    CHECK(ptx_find_var(m, "pointer")->relocs[0].func == child);
+    CHECK_EQ_INT(m->nfuncs, 2);
+    sound(m);
+}
+
 static void test_weak_and_common(void)
 {
     struct diag d = {0};
@@ -162,6 +183,7 @@ static void test_kernels_and_dynamic(void)
 int main(void)
 {
     test_references();
+    test_kernels_of_others();
     test_weak_and_common();
     test_private();
     test_kernels_and_dynamic();

@@ -292,6 +292,20 @@ static void test_calls(void)
     ptx_free(m);
 }
 
+/* Launches: kernels as what is called, with integers passed as 32 bits (as clang has it). */
+static void test_calls_of_kernels(void)
+{
+    struct ptx_module *m =
+        parse(".visible .entry k(.param .u8 b, .param .u16 s, .param .u64 p);\n"
+              ".visible .entry parent() {\n.param .b32 a, b; .param .b64 c;\n"
+              "call k, (a, b, c); ret; }\n"
+              ".visible .entry k(.param .u8 b, .param .u16 s, .param .u64 p) { ret; }");
+    const struct ptx_func *k = func(m, "k");
+    CHECK(k->is_entry && k->has_body && func(m, "parent")->instrs[0].call->func == k);
+    CHECK_EQ_INT(k->params[1]->size, 2);
+    ptx_free(m);
+}
+
 static void test_lines(void)
 {
     struct ptx_module *m = parse(".file 1 \"a\"\n.file 2 \"b\"\n.func f {\n.loc 1 5 2\nret;\n"
@@ -339,6 +353,7 @@ int main(void)
     test_scopes();
     test_registers();
     test_calls();
+    test_calls_of_kernels();
     test_lines();
     test_tables();
     return check_done();
