@@ -11,7 +11,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 PRESET ?= release
 
-.PHONY: all deps configure check check-asan check-tsan coverage demo bench bench-api bench-pools bench-deps install clean
+.PHONY: all deps configure check check-asan check-tsan coverage demo bench bench-api bench-pools bench-nested bench-deps install clean
 all: configure
 	@cmake --build $(BUILD)
 
@@ -51,6 +51,9 @@ bench-api: all
 
 bench-pools: all
 	@sh bench/run.sh $(BUILD) --pools
+
+bench-nested: all
+	@sh bench/run.sh $(BUILD) --nested
 
 bench-deps:
 	@sh cmake/deps.sh pocl-opencl-icd ocl-icd-opencl-dev libmimalloc-dev libjemalloc-dev

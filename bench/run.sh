@@ -1,12 +1,12 @@
 #!/bin/sh
 # Measures Weir against native code and PoCL, and prints one table.
-#   bench/run.sh BUILD [--quick | --api | --pools] [--write] [--kernel ROW] [--without weir|PoCL]
+#   bench/run.sh BUILD [--quick | --api | --pools | --nested] [--write] [--kernel ROW] [--without weir|PoCL]
 # --quick compares results on small sizes only; --api measures what calls cost, --pools the
-# stream-ordered allocator (beside mimalloc and jemalloc, and on traces); --write also puts
-# the table and what was measured on into docs/performance.md.
+# stream-ordered allocator (beside mimalloc and jemalloc, and on traces), --nested launches from
+# kernels; --write also puts the table and what was measured on into docs/performance.md.
 set -eu
 
-build=${1:?"usage: bench/run.sh BUILD [--quick | --api | --pools] [--write] [--kernel ROW]"}
+build=${1:?"usage: bench/run.sh BUILD [--quick | --api | --pools | --nested] [--write] [--kernel ROW]"}
 shift
 root=$(cd "$(dirname "$0")/.." && pwd)
 program=weir-bench section=kernels write="" arguments=""
@@ -15,6 +15,7 @@ for argument; do
     --write) write=1 ;;
     --api) program=weir-bench-api section=calls ;;
     --pools) program=weir-bench-pools section=pools ;;
+    --nested) program=weir-bench-nested section=nested ;;
     *) arguments="$arguments $argument" ;;
     esac
 done
@@ -25,7 +26,7 @@ cmake --build "$build" --target weir_bench >/dev/null || {
 }
 # shellcheck disable=SC2086 # says nothing of PoCL when only results or calls are measured
 case "$section$arguments" in
-calls* | pools* | *--quick*) ;;
+calls* | pools* | nested* | *--quick*) ;;
 *) ls /etc/OpenCL/vendors/pocl.icd >/dev/null 2>&1 ||
     echo "bench: PoCL is not installed; for its column: make bench-deps" >&2 ;;
 esac
