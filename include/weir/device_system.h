@@ -23,6 +23,10 @@ __device__ static inline void __assert_fail(const char *message, const char *fil
 {
     __assertfail(message, file, line, function, sizeof(char));
 }
+
+/* What a virtual function table has for a function that is pure or deleted. */
+__device__ inline void __cxa_pure_virtual() { __builtin_trap(); }
+__device__ inline void __cxa_deleted_virtual() { __builtin_trap(); }
 }
 
 #endif

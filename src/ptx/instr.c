@@ -39,9 +39,35 @@ static bool add_suffix_(struct ptx_parser *p, struct ptx_instr *i, const struct 
     return room || ptx_fail(p, at, "'%.*s': too many modifiers", QUOTE(at));
 }
 
-/* Splits `ld.global.f32`; `.` separates, `::` does not. */
-static bool read_name_(struct ptx_parser *p, struct ptx_opinfo *info, const struct ptx_token *t)
+/* Names that targets before sm_20 had without modifiers, and what the PTX ISA says they are on
+ * later devices (notes on `mad`, `div`, `rcp` ...). Returns the token itself for all others. */
+static struct ptx_token early_name_(const struct ptx_parser *p, const struct ptx_token *t)
 {
+    static const struct {
+        const char *old, *now;
+    } names[] = {
+        {"mad.f32", "fma.rn.ftz.f32"},       {"mad.sat.f32", "fma.rn.ftz.sat.f32"},
+        {"div.f32", "div.approx.ftz.f32"},   {"rcp.f32", "rcp.approx.ftz.f32"},
+        {"sqrt.f32", "sqrt.approx.ftz.f32"}, {"rsqrt.f32", "rsqrt.approx.ftz.f32"},
+        {"sin.f32", "sin.approx.ftz.f32"},   {"cos.f32", "cos.approx.ftz.f32"},
+        {"lg2.f32", "lg2.approx.ftz.f32"},   {"ex2.f32", "ex2.approx.ftz.f32"},
+    };
+    struct ptx_token now = *t;
+    if (p->m->target_sm >= 20)
+        return now;
+    for (size_t k = 0; k < WEIR_COUNT(names); k++)
+        if (ptx_is(t, names[k].old, strlen(names[k].old))) {
+            now.s = names[k].now;
+            now.n = (uint32_t)strlen(now.s);
+        }
+    return now;
+}
+
+/* Splits `ld.global.f32`; `.` separates, `::` does not. */
+static bool read_name_(struct ptx_parser *p, struct ptx_opinfo *info,
+                       const struct ptx_token *written)
+{
+    const struct ptx_token name = early_name_(p, written), *t = &name;
     const char *s = t->s, *end = t->s + t->n;
     const char *dot = memchr(s, '.', t->n);
     size_t n = (size_t)((dot != NULL ? dot : end) - s);

@@ -306,6 +306,24 @@ static void test_calls_of_kernels(void)
     ptx_free(m);
 }
 
+/* What the first targets wrote shorter. */
+static void test_early_names(void)
+{
+    struct diag d = {0};
+    static const char text[] = ".version 1.4\n.target sm_10, map_f64_to_f32\n"
+                               ".entry k { .reg .f32 f; mad.f32 f, f, f, f; div.f32 f, f, f;\n"
+                               "rcp.f32 f, f; mul.f32 f, f, f; exit; }";
+    struct ptx_module *m = ptx_parse(text, sizeof text, &d);
+    CHECK_STR(d.text, "");
+    CHECK(m != NULL);
+    const struct ptx_instr *i = m->funcs[0]->instrs;
+    CHECK(i[0].op == PTX_OP_fma && ptx_has(&i[0], PTX_M_rn) && ptx_has(&i[0], PTX_M_ftz));
+    CHECK(i[1].op == PTX_OP_div && ptx_has(&i[1], PTX_M_approx));
+    CHECK(i[2].op == PTX_OP_rcp && ptx_has(&i[2], PTX_M_approx));
+    CHECK(i[3].op == PTX_OP_mul && i[3].nmods == 0);
+    ptx_free(m);
+}
+
 static void test_lines(void)
 {
     struct ptx_module *m = parse(".file 1 \"a\"\n.file 2 \"b\"\n.func f {\n.loc 1 5 2\nret;\n"
@@ -354,6 +372,7 @@ int main(void)
     test_registers();
     test_calls();
     test_calls_of_kernels();
+    test_early_names();
     test_lines();
     test_tables();
     return check_done();

@@ -144,6 +144,21 @@ run ./ptx_program
 ok
 says '2 fat binaries'
 
+# A static variable is the file's own, even if the device code refers to it before clang knows that
+# the host does, too; and virtual tables need nothing from elsewhere.
+cat >statics.cu <<'END'
+static __constant__ float factors[4];
+struct base { __device__ virtual float get() = 0; };
+struct derived : base { __device__ float get() override { return factors[0]; } };
+__device__ float call(base *b) { return b->get(); }
+__global__ void kernel(float *p) { derived d; *p = factors[1] + call(&d); }
+const void *where() { return &factors; }
+END
+run weircc -rdc=true -c statics.cu
+ok
+run weircc -cudart none statics.o runtime.o -L"$build/lib" -lcudadevrt -o statics
+ok
+
 # Variables that host and device share.
 cat >managed.cu <<'END'
 __managed__ int counter = 5;

@@ -328,6 +328,14 @@ static void test_asm_fix(void)
     check_fix("x = R\"(asm(\"%smid\" : \"=r\"(x)))\";", "x = R\"(asm(\"%smid\" : \"=r\"(x)))\";");
     check_fix("# 1 \"a.cu\"\n# 2 \"it's.cu\"\nasm(\"%smid %0\"\n# 3 \"a.cu\"\n: \"=r\"(x));",
               "# 1 \"a.cu\"\n# 2 \"it's.cu\"\nasm(\"%%smid %0\"\n# 3 \"a.cu\"\n: \"=r\"(x));");
+    check_fix("static __attribute__((shared)) alignas(16) float t[4];",
+              "static __attribute__((shared)) _Alignas(16) float t[4];");
+    check_fix("__attribute__((a(b), c)) __attribute__((d))\nalignas(x) int y;",
+              "__attribute__((a(b), c)) __attribute__((d))\n_Alignas(x) int y;");
+    check_fix("struct alignas(16) s { alignas(8) int x; } __attribute__((device)) t;",
+              "struct alignas(16) s { alignas(8) int x; } __attribute__((device)) t;");
+    check_fix("__attribute__((a", "__attribute__((a");
+    check_fix("__attribute__", "__attribute__");
     check_fix("asm", "asm");
     check_fix("asm(\"open", "asm(\"open");
     check_fix("asm(\"a\" : \"b\"(", "asm(\"a\" : \"b\"(");

@@ -1,4 +1,4 @@
-/* Mending asm statements; see asm_fix.h. */
+/* Mending asm statements and alignments; see asm_fix.h. */
 #include "asm_fix.h"
 
 #include <ctype.h>
@@ -12,7 +12,8 @@
 bool asm_fix_may_help(const char *messages)
 {
     return strstr(messages, "invalid % escape in inline assembly string") != NULL ||
-           strstr(messages, "error: expected ')'") != NULL;
+           strstr(messages, "error: expected ')'") != NULL ||
+           strstr(messages, "error: an attribute list cannot appear here") != NULL;
 }
 
 /* ---- tokens -------------------------------------------------------------------------------- */
@@ -129,6 +130,28 @@ static void copy_asm(struct fixer *f)
     copy_operands(f);
 }
 
+/* ---- alignment ------------------------------------------------------------------------------ */
+
+/* From behind the word __attribute__: an alignas that follows is written with the word that clang
+ * takes in this place. */
+static void copy_attribute(struct fixer *f)
+{
+    int depth = 0;
+    copy_blank(f);
+    if (*f->p != '(')
+        return;
+    do {
+        depth += *f->p == '(' ? 1 : *f->p == ')' ? -1 : 0;
+        copy(f, token_length(f->p));
+        copy_blank(f);
+    } while (depth > 0 && *f->p != '\0');
+    if (token_length(f->p) == 7 && strncmp(f->p, "alignas", 7) == 0) {
+        sb_append(f->out, "_Alignas", 8);
+        f->p += 7;
+        f->changes++;
+    }
+}
+
 int asm_fix_text(const char *text, struct strbuf *out)
 {
     static const char *const words[] = {"asm", "__asm__", "__asm"};
@@ -140,11 +163,14 @@ int asm_fix_text(const char *text, struct strbuf *out)
             break;
         size_t n = token_length(f.p);
         bool is_asm = is_one_of(f.p, n, words, WEIR_COUNT(words));
+        bool is_attribute = n == 13 && strncmp(f.p, "__attribute__", n) == 0;
         if (*f.p == '#' && out->count == 0) /* the first line marker */
             n = strcspn(f.p, "\n");
         copy(&f, n);
         if (is_asm)
             copy_asm(&f);
+        if (is_attribute)
+            copy_attribute(&f);
     }
     return f.changes;
 }

@@ -1,9 +1,10 @@
 /* asm_fix: inline assembly as nvcc takes it, made into what clang takes.
  *
  * nvcc lets pass two slips in asm statements with operands that clang refuses: a register written
- * with a single % ("mov.u32 %0, %smid;") and a missing comma between operands. Programs have them,
- * so a file that clang refuses for one of these is compiled again from its preprocessed text, in
- * which they are mended. Nothing else is changed, and no line moves. */
+ * with a single % ("mov.u32 %0, %smid;") and a missing comma between operands; and it takes alignas
+ * behind other attributes (`__shared__ alignas(16) float tile[16];`). Programs have them, so a file
+ * that clang refuses for one of these is compiled again from its preprocessed text, in which they
+ * are mended. Nothing else is changed, and no line moves. */
 #ifndef WEIRCC_ASM_FIX_H
 #define WEIRCC_ASM_FIX_H
 

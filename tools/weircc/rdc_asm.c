@@ -121,31 +121,59 @@ static bool is_supplied(const char *name)
     return false;
 }
 
-/* The file being written and what it defines already: PTX may declare what it defines. */
+/* The file being written, what the module defines, and what of that is written already: PTX may
+ * declare what it defines. */
 struct symbols {
     FILE *f;
-    struct {
+    struct names {
         char **items;
         size_t count, cap;
-    } defined;
+    } defined, written;
 };
 
-static bool is_defined(const struct symbols *s, const char *name)
+static bool has_name(const struct names *names, const char *name)
 {
-    for (size_t i = 0; i < s->defined.count; i++)
-        if (strcmp(s->defined.items[i], name) == 0)
+    for (size_t i = 0; i < names->count; i++)
+        if (strcmp(names->items[i], name) == 0)
             return true;
     return false;
+}
+
+static void free_names(struct names *names)
+{
+    for (size_t i = 0; i < names->count; i++)
+        free(names->items[i]);
+    free(names->items);
+}
+
+/* clang gives a static variable a name of its own, <name>__static__<file>, but may have referred to
+ * it by the plain name before: that extern is none. */
+static bool is_static_here(const struct symbols *s, const char *name)
+{
+    size_t n = strlen(name);
+    for (size_t i = 0; i < s->defined.count; i++)
+        if (strncmp(s->defined.items[i], name, n) == 0 &&
+            strncmp(s->defined.items[i] + n, "__static__", 10) == 0)
+            return true;
+    return false;
+}
+
+static void note_definition(void *self, const char *name, enum device_linkage linkage)
+{
+    struct symbols *s = self;
+    if (linkage != DEVICE_EXTERN)
+        vec_push(&s->defined, xstrdup(name));
 }
 
 static void write_symbol(void *self, const char *name, enum device_linkage linkage)
 {
     struct symbols *s = self;
     FILE *f = s->f;
-    if ((linkage == DEVICE_EXTERN && is_supplied(name)) || is_defined(s, name))
+    if (has_name(&s->written, name) ||
+        (linkage == DEVICE_EXTERN && (is_supplied(name) || is_static_here(s, name))))
         return;
     if (linkage != DEVICE_EXTERN)
-        vec_push(&s->defined, xstrdup(name));
+        vec_push(&s->written, xstrdup(name));
     fprintf(f, ".hidden \"__weir_device.%s\"\n", name);
     if (linkage == DEVICE_EXTERN) {
         fprintf(f, ".reloc ., R_X86_64_NONE, \"__weir_device.%s\"\n", name);
@@ -186,10 +214,10 @@ bool rdc_asm_write(const char *fatbin_path, const char *asm_path, struct diag *d
           ".reloc ., R_X86_64_NONE, __cudaWeirDeviceLink\n",
           f);
     struct symbols symbols = {.f = f};
+    ptx_visit_symbols(ptx, note_definition, &symbols);
     ptx_visit_symbols(ptx, write_symbol, &symbols);
-    for (size_t i = 0; i < symbols.defined.count; i++)
-        free(symbols.defined.items[i]);
-    free(symbols.defined.items);
+    free_names(&symbols.defined);
+    free_names(&symbols.written);
     fputs(".popsection\n", f);
     free(ptx);
     bool ok = ferror(f) == 0;
