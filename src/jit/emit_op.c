@@ -258,6 +258,24 @@ static bool emit_cvta_(struct emit *e, const struct ptx_instr *i)
     return true;
 }
 
+/* Which lanes' addresses lie in a constant? They are variables of the module: each is asked. */
+static LLVMValueRef in_constants_(struct emit *e, LLVMValueRef address)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef r = LLVMConstNull(e->v32i1);
+    for (int n = 0; n < e->k->entry->module->nvars; n++) {
+        const struct ptx_var *v = e->k->entry->module->vars[n];
+        if (v->space != PTX_SPACE_CONST)
+            continue;
+        struct ptx_operand o = {.kind = PTX_OPR_SYM, .reg = -1, .var = (struct ptx_var *)v};
+        LLVMValueRef off = LLVMBuildSub(b, address, operand_vector(e, &o, PTX_U64), "");
+        LLVMValueRef in =
+            LLVMBuildICmp(b, LLVMIntULT, off, splat(e, c64(e, v->size), JIT_WARP), "");
+        r = LLVMBuildOr(b, r, in, "");
+    }
+    return r;
+}
+
 /* isspacep: does a generic address lie in this block's (or thread's) window? */
 static bool emit_isspacep_(struct emit *e, const struct ptx_instr *i)
 {
@@ -284,22 +302,11 @@ static bool emit_isspacep_(struct emit *e, const struct ptx_instr *i)
     case PTX_SPACE_SHARED: r = in_shared; break;
     case PTX_SPACE_LOCAL: r = in_local; break;
     case PTX_SPACE_PARAM: r = in_param; break;
-    case PTX_SPACE_CONST:
-        r = LLVMConstNull(e->v32i1);
-        /* constants live in module variables: ask each of them */
-        for (int n = 0; n < e->k->entry->module->nvars; n++) {
-            const struct ptx_var *v = e->k->entry->module->vars[n];
-            if (v->space != PTX_SPACE_CONST)
-                continue;
-            struct ptx_operand o = {.kind = PTX_OPR_SYM, .reg = -1, .var = (struct ptx_var *)v};
-            LLVMValueRef at = operand_vector(e, &o, PTX_U64);
-            off = LLVMBuildSub(b, a, at, "");
-            LLVMValueRef in =
-                LLVMBuildICmp(b, LLVMIntULT, off, splat(e, c64(e, v->size), JIT_WARP), "");
-            r = LLVMBuildOr(b, r, in, "");
-        }
+    case PTX_SPACE_CONST: r = in_constants_(e, a); break;
+    default: /* global memory is all that is in no window */
+        r = LLVMBuildOr(b, LLVMBuildOr(b, in_shared, in_local, ""), in_constants_(e, a), "");
+        r = LLVMBuildNot(b, r, "");
         break;
-    default: r = LLVMBuildNot(b, LLVMBuildOr(b, in_shared, in_local, ""), ""); break;
     }
     const struct jreg *d = &e->k->regs[i->operands[0].reg];
     if (d->shape.seg == SEG_NONE)

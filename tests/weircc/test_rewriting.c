@@ -264,6 +264,25 @@ static void test_static_kernels(void)
     sb_free(&told);
 }
 
+static void test_stack_accesses(void)
+{
+    check_ptx(HEAD ".visible .entry k(.param .u64 a)\n{\n"
+                   ".local .align 8 .b8 depot[64];\n.reg .b64 %SP, %SPL, %rd<4>;\n"
+                   ".reg .b32 %r<4>;\n.reg .f32 %f<4>;\n"
+                   "\tmov.u64 %SPL, depot;\n\tcvta.local.u64 %SP, %SPL;\n"
+                   "\tld.u32 %r1, [%SP+8];\n\tst.v2.f32 [%SP], {%f1, %f2};\n"
+                   "\tld.u32 %r1, [%rd1+8];\n\tadd.u64 %rd1, %SP, 8;\n"
+                   "\tld.volatile.u32 %r1, [%SP+8];\n\tld.local.u32 %r1, [%SPL+8];\n\tret;\n}\n",
+              HEAD ".visible .entry k(.param .u64 a)\n{\n"
+                   ".local .align 8 .b8 depot[64];\n.reg .b64 %SP, %SPL, %rd<4>;\n"
+                   ".reg .b32 %r<4>;\n.reg .f32 %f<4>;\n"
+                   "\tmov.u64 %SPL, depot;\n\tcvta.local.u64 %SP, %SPL;\n"
+                   "\tld.local.u32 %r1, [%SPL+8];\n\tst.local.v2.f32 [%SPL], {%f1, %f2};\n"
+                   "\tld.u32 %r1, [%rd1+8];\n\tadd.u64 %rd1, %SP, 8;\n"
+                   "\tld.volatile.u32 %r1, [%SP+8];\n\tld.local.u32 %r1, [%SPL+8];\n\tret;\n}\n",
+              "");
+}
+
 /* A parent that passes %rd9, made by `code`, to a launch of `child`. */
 static void check_pointer(const char *code, const char *kind)
 {
@@ -328,6 +347,7 @@ int main(void)
     test_kernels();
     test_places();
     test_static_kernels();
+    test_stack_accesses();
     test_pointers();
     return check_done();
 }

@@ -259,6 +259,23 @@ static bool is_for_lines(const char *line)
     return false;
 }
 
+/* Copies an access of the stack by its generic address, %SP, as one by its local address, %SPL:
+ * clang passes structs that way, and to the device it makes a great difference. False: it is none.
+ */
+static bool edit_stack_access(struct edit *e, const char *line, size_t n)
+{
+    if (!starts(line, "ld.") && !starts(line, "st."))
+        return false;
+    const char *type = strchr(line, '.') + 1;
+    const char *base = memmem(line, n, "[%SP", 4);
+    if (base == NULL || (base[4] != '+' && base[4] != ']') || strchr("usfbv", *type) == NULL ||
+        !isdigit((unsigned char)type[1]))
+        return false;
+    sb_printf(e->out, "%.*slocal.%.*s[%%SPL%.*s", (int)(type - line), line, (int)(base - type),
+              type, (int)(line + n - base - 4), base + 4);
+    return true;
+}
+
 static void edit_text(struct edit *e, const char *ptx)
 {
     bool leaving_out = false;
@@ -277,7 +294,8 @@ static void edit_text(struct edit *e, const char *ptx)
             continue;
         if (starts(line, ".entry "))
             sb_append(e->out, ".visible ", 9);
-        edit_line(e, line, n);
+        if (!edit_stack_access(e, line, n))
+            edit_line(e, line, n);
     }
 }
 
