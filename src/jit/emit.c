@@ -209,7 +209,9 @@ void emit_suspend(struct emit *e, const struct jblock *blk)
         LLVMPositionBuilderAtEnd(b, leave);
     }
     LLVMValueRef spun = LLVMBuildLoad2(b, e->i32, e->spun_slot, "");
-    LLVMBuildStore(b, LLVMBuildAdd(b, spun, c32(e, 1), ""), e->spun_slot);
+    spun = LLVMBuildAdd(b, spun, c32(e, 1), "");
+    /* who waits for launched grids does not look again: the block rests until they are complete */
+    LLVMBuildStore(b, blk->suspend == SUSPEND_SYNC ? e->nwarps : spun, e->spun_slot);
     leave_(e, blk, false);
     LLVMPositionBuilderAtEnd(b, on);
     flow_goto(e, blk->succ[0]);

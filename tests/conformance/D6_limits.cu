@@ -99,7 +99,7 @@ static void test_many()
 __global__ void empty() {}
 __global__ void uses_shared()
 {
-    __shared__ int values[1024];
+    volatile __shared__ int values[1024];
     values[threadIdx.x] = 1;
     results[128 + threadIdx.x] = values[threadIdx.x];
 }
