@@ -106,8 +106,11 @@ CUresult driver_current_any(CUcontext *ctx)
         return r;
     if (device_in_host_function())
         return CUDA_ERROR_NOT_PERMITTED;
-    *ctx = stack.count > 0 ? stack.items[stack.count - 1] : NULL;
-    return context_check(*ctx);
+    /* Contexts on the stack were live once, and their objects stay: the tag can be looked at. */
+    CUcontext c = stack.count > 0 ? stack.items[stack.count - 1] : NULL;
+    *ctx = c;
+    return WEIR_LIKELY(c != NULL && c->tag == TAG_CONTEXT && c->device != NULL) ? CUDA_SUCCESS
+                                                                                : context_check(c);
 }
 
 CUresult driver_current(CUcontext *ctx)

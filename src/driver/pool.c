@@ -316,14 +316,14 @@ WEIR_API CUresult cuMemSetMemPool(CUmemLocation *where, CUmemAllocationType type
  */
 
 /* From that pool, or the current one of the stream's device when it is NULL. */
-static CUresult alloc_(CUdeviceptr *out, size_t bytes, CUmemoryPool h, bool pt, CUstream stream,
+static CUresult alloc_(CUdeviceptr *out, size_t bytes, CUmemoryPool h, CUstream stream,
                        struct pool_by by)
 {
     CUcontext c;
     struct device_stream *s;
     CUresult r = driver_current(&c);
     if (WEIR_LIKELY(r == CUDA_SUCCESS))
-        r = driver_stream(stream, pt, &s, &c);
+        r = driver_stream(stream, false, &s, &c);
     if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running()))
         r = capture_wait(s, c); /* graphs have no memory nodes in this version */
     if (WEIR_UNLIKELY(r != CUDA_SUCCESS))
@@ -348,13 +348,19 @@ static inline struct pool_by called_by_(enum weir_call call, const void *caller)
     return (struct pool_by){caller, call};
 }
 
+/* Handle 0 by its name, so that the functions below have few enough arguments for registers. */
+static inline CUstream named_(bool pt, CUstream stream)
+{
+    return stream == NULL && pt ? CU_STREAM_PER_THREAD : stream;
+}
+
 /* Inlined, so that the address they return to is the caller's. */
 #define ENTRY        static inline __attribute__((always_inline)) CUresult
 #define CALLER(name) called_by_(WEIR_CALL_##name, __builtin_return_address(0))
 
 ENTRY cuMemAllocAsync_(bool pt, CUdeviceptr *out, size_t bytes, CUstream stream)
 {
-    return alloc_(out, bytes, NULL, pt, stream, CALLER(cuMemAllocAsync));
+    return alloc_(out, bytes, NULL, named_(pt, stream), CALLER(cuMemAllocAsync));
 }
 BOTH(cuMemAllocAsync, (CUdeviceptr * out, size_t bytes, CUstream s), out, bytes, s)
 
@@ -363,7 +369,7 @@ ENTRY cuMemAllocFromPoolAsync_(bool pt, CUdeviceptr *out, size_t bytes, CUmemory
 {
     if (h == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    return alloc_(out, bytes, h, pt, stream, CALLER(cuMemAllocFromPoolAsync));
+    return alloc_(out, bytes, h, named_(pt, stream), CALLER(cuMemAllocFromPoolAsync));
 }
 BOTH(cuMemAllocFromPoolAsync, (CUdeviceptr * out, size_t bytes, CUmemoryPool h, CUstream s), out,
      bytes, h, s)

@@ -212,11 +212,12 @@ void bins_visit_down(struct pool_shard *s, uint64_t granules, bins_visitor *visi
 
 void bury(struct pool_shard *s, const struct block *b)
 {
-    s->graves[s->buried++ % GRAVES] = (struct grave){.first = get(&b->first),
-                                                     .asked = get(&b->asked),
-                                                     .serial = b->serial,
-                                                     .made = b->made,
-                                                     .freed = b->freed};
+    s->graves[s->buried++ % GRAVES] =
+        (struct grave){.first = get(&b->first),
+                       .asked = get(&b->asked),
+                       .serial = b->serial,
+                       .made = b->made,
+                       .freed = {b->freed.at, (uint32_t)b->freed.call, s->stream_id}};
 }
 
 void slot_flush(struct pool_shard *s, struct quick_slot *slot)

@@ -18,6 +18,7 @@ enum {
     QUICK_SLOTS = 64,   /* sizes that a shard has at hand */
     BIN_STEPS = 32,     /* classes of a doubling; below that many granules each size has its own */
     BIN_DOUBLINGS = 34, /* enough for any range */
+    ENDED_MAX = 16,     /* shards of ended streams that are put up with */
     GRAVES = 64,        /* freed allocations that a shard remembers */
 };
 
@@ -49,8 +50,9 @@ struct block {
         struct pool *pool;  /* of a used one */
     };
     /* For people. */
-    _Alignas(64) uint64_t serial; /* of the allocation that is or was last */
-    struct mem_site made, freed;  /* by which calls */
+    _Alignas(64) struct mem_site made; /* by which call */
+    struct pool_by freed;              /* free: by which, */
+    uint64_t serial;                   /* and which allocation it was */
 };
 
 static inline uint64_t get(const _Atomic uint64_t *field)
@@ -145,18 +147,20 @@ struct quick_slot {
  * than the pool's high mark: so a call that stays within its shard's claim cannot raise the mark,
  * and need not look at other shards. */
 struct pool_shard {
+    /* Others look at these while the shard gets another pool. */
     _Atomic uint8_t lock;
     _Atomic(struct pool *) pool; /* NULL: of no pool any more */
-    void *stream;                /* NULL in the common one */
-    uint64_t id;                 /* unique in the process */
     struct pool_shard *next;     /* of the same stream */
-    int64_t used, claim;         /* bytes asked for */
-    int64_t live;                /* allocations, likewise less those freed here */
-    uint64_t serial;             /* allocations made */
-    uint64_t reused, fresh;      /* of those: memory of its own, used before or not */
-    uint64_t quick_blocks;       /* in the slots */
-    struct block *spare;         /* blocks at hand */
-    struct map *map;             /* of the pool's device */
+    /* All below is made anew then. */
+    void *stream;           /* NULL in the common one */
+    uint64_t id;            /* unique in the process */
+    int64_t used, claim;    /* bytes asked for */
+    int64_t live;           /* allocations, likewise less those freed here */
+    uint64_t serial;        /* allocations made */
+    uint64_t reused, fresh; /* of those: memory of its own, used before or not */
+    uint64_t quick_blocks;  /* in the slots */
+    struct block *spare;    /* blocks at hand */
+    struct map *map;        /* of the pool's device */
     struct quick_slot quick[QUICK_SLOTS];
     struct bins bins;
     struct grave graves[GRAVES];
@@ -254,7 +258,8 @@ struct pool {
     _Atomic uint64_t threshold;
     _Atomic bool switches[POOL_SWITCHES];
     _Atomic bool destroyed;
-    struct pool *next; /* younger; under the list's lock */
+    _Atomic uint32_t ended; /* shards whose streams are gone */
+    struct pool *next;      /* younger; under the list's lock */
 };
 
 extern struct pool_order pool_order;
@@ -289,6 +294,8 @@ void reuse_sweep(struct pool *p);
 /* ---- chunks (reserve.c); all shards are locked ------------------------------------------------
  */
 
+/* Whether a block of that size could be had at all, were everything else at its best. */
+bool reserve_possible(struct pool *p, uint64_t granules);
 /* By how many bytes such a block's chunks would make the pool larger than it should be. */
 uint64_t reserve_excess(struct pool *p, uint64_t granules);
 /* Takes chunks for a block of that size into the common shard. */

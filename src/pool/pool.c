@@ -63,9 +63,8 @@ static void shard_add(struct pool *p, struct pool_shard *s)
 /* The list's lock is held. */
 static void shard_init(struct pool_shard *s, struct pool *p, void *stream)
 {
-    struct pool_shard *next = s->next;
-    memset(s, 0, sizeof *s);
-    s->next = next;
+    char *own = (char *)&s->stream;
+    memset(own, 0, (size_t)((char *)(s + 1) - own));
     s->id = ++all.shard_ids;
     s->map = p->map;
     s->stream = stream;
@@ -88,6 +87,8 @@ struct pool_shard *shard_new(struct pool *p, void *stream)
         s = aligned_alloc(64, (sizeof *s + 63) / 64 * 64);
         if (s == NULL)
             abort();
+        atomic_init(&s->lock, 0);
+        atomic_init(&s->pool, NULL);
         s->next = atomic_load(slot);
         shard_init(s, p, stream);
         atomic_store_explicit(slot, s, memory_order_release);
@@ -106,10 +107,14 @@ void pool_stream_ended(void *stream)
     for (struct pool_shard *s = atomic_exchange(pool_order.slot(stream), NULL), *next; s != NULL;
          s = next) {
         next = s->next;
-        if (atomic_load(&s->pool) == NULL)
+        struct pool *p = atomic_load(&s->pool);
+        if (p == NULL) {
             free(s);
-        else
-            atomic_store(&s->ended, true);
+            continue;
+        }
+        atomic_fetch_add(&p->ended,
+                         1); /* first: the shard may be dropped at once when it is told */
+        atomic_store(&s->ended, true);
     }
     pthread_mutex_unlock(&all.lock);
 }
@@ -153,6 +158,7 @@ struct pool *pool_new(const struct pool_config *config, struct diag *d)
     if (!all.lending)
         mem_lend(&borrower);
     all.lending = true;
+    atomic_init(&common->lock, 0);
     common->next = NULL;
     shard_init(common, p, NULL);
     struct pool **last = &all.oldest;
@@ -320,7 +326,7 @@ bool pool_find(const void *address, struct pool_info *info)
                                .device = p->config.device,
                                .base = base,
                                .size = get(&b->asked),
-                               .serial = b->serial,
+                               .serial = get(&b->word) >> 8,
                                .made = b->made};
     return (uint64_t)address - base < info->size;
 }

@@ -22,6 +22,13 @@ static uint64_t limit(const struct pool *p)
     return units > 0 ? units * LIMIT_UNIT : UINT64_MAX;
 }
 
+bool reserve_possible(struct pool *p, uint64_t granules)
+{
+    uint64_t unused, total, bytes = (uint64_t)pool_used(p) + (granules << GRANULE_SHIFT);
+    mem_usage(p->config.device, &unused, &total);
+    return bytes <= total && bytes <= limit(p);
+}
+
 /* Takes chunks, at `at` if that is not 0, as a free block of the common shard. */
 static bool take(struct pool *p, uint64_t bytes, uint64_t at)
 {

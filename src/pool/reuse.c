@@ -174,6 +174,7 @@ static bool retire(struct pool *p, struct pool_shard *s)
     common->live += s->live;
     p->reused[POOL_RULE_SAME_STREAM] += s->reused;
     p->fresh += s->fresh;
+    atomic_fetch_sub(&p->ended, 1);
     map_put_spares(s->map, s->spare);
     pool_order.release(s->stream);
     free(s);
@@ -281,6 +282,10 @@ static struct block *last_resorts(struct pool *p, struct pool_shard *s, uint64_t
 
 struct block *reuse_or_grow(struct pool *p, struct pool_shard *s, uint64_t granules)
 {
+    if (!reserve_possible(p, granules)) /* and what is free stays as it is */
+        return NULL;
+    if (atomic_load(&p->ended) >= ENDED_MAX)
+        reuse_sweep(p);
     struct block *b = take_common(p, s, granules);
     for (enum pool_rule rule = POOL_RULE_SYNCHRONIZED; rule < POOL_RULE_INTERNAL && b == NULL;
          rule++)

@@ -38,13 +38,6 @@ static void count_used_alone(struct pool *p, struct pool_shard *s, uint64_t byte
 
 /* ---- allocating ------------------------------------------------------------------------------ */
 
-static void note_call(struct mem_site *out, struct pool_by by, uint64_t stream)
-{
-    out->at = by.at;
-    out->call = (uint32_t)by.call;
-    out->stream = stream;
-}
-
 /* The block is the program's now. Its number is unique: it is the shard's and which one of its. */
 static void hand_out(struct pool_shard *s, struct block *b, uint64_t bytes, struct pool *p,
                      struct pool_by by)
@@ -53,8 +46,7 @@ static void hand_out(struct pool_shard *s, struct block *b, uint64_t bytes, stru
     b->pool = p;
     s->live++;
     uint64_t serial = s->id << 36 | ++s->serial;
-    b->serial = serial;
-    note_call(&b->made, by, s->stream_id);
+    b->made = (struct mem_site){by.at, (uint32_t)by.call, s->stream_id};
     atomic_store_explicit(&b->word, serial << 8 | BLOCK_USED, memory_order_release);
 }
 
@@ -175,7 +167,8 @@ enum pool_status pool_free(void *address, void *stream, struct pool_by by)
     if (mine) {
         b->label = point.label;
         b->count = point.count;
-        note_call(&b->freed, by, s->stream_id);
+        b->serial = word >> 8;
+        b->freed = by;
         quick_add(s, b);
     }
     bool ending = mine && note_free(p);
@@ -198,7 +191,8 @@ enum pool_status pool_free_now(void *address, struct pool_by by)
     if (mine) {
         b->label = 0;
         b->count = 1;
-        note_call(&b->freed, by, 0);
+        b->serial = word >> 8;
+        b->freed = by;
         bury(s, b);
         bins_add(s, b);
     }

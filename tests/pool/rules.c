@@ -195,6 +195,47 @@ static void ended_streams(void)
     dispose(p);
 }
 
+/* However many streams come and go, the pool does not keep them all. */
+static void many_streams(void)
+{
+    struct pool *p = world_pool(0);
+    struct pool_figures f;
+    pool_set_threshold(p, UINT64_MAX);
+    for (int i = 0; i < 500; i++) {
+        struct stream *a = &world[12];
+        void *x = alloc(p, a, MIB), *y = alloc(p, a, 4 * MIB);
+        CHECK(pool_free(x, a, BY) == POOL_OK);
+        CHECK(pool_free(y, a, BY) == POOL_OK);
+        pool_stream_ended(a);
+        atomic_store(&a->slot, NULL); /* another one from now on */
+    }
+    pool_get_figures(p, &f);
+    CHECK(f.streams < 40);
+    CHECK_EQ_INT(f.used, 0);
+    CHECK(f.reserved <= 16 * MIB);
+    dispose(p);
+}
+
+/* A request that cannot be met costs others nothing. */
+static void too_much(void)
+{
+    struct pool *p = world_pool(0);
+    struct stream *a = &world[13], *b = &world[14];
+    struct pool_figures before, after;
+    pool_set_threshold(p, UINT64_MAX);
+    CHECK(pool_free(alloc(p, a, 100 * MIB), a, BY) == POOL_OK);
+    pool_get_figures(p, &before);
+    CHECK(alloc(p, b, (uint64_t)2048 * MIB) == NULL);
+    CHECK(alloc(p, b, UINT64_MAX) == NULL);
+    CHECK(alloc(p, b, UINT64_MAX / 2) == NULL);
+    pool_get_figures(p, &after);
+    CHECK_EQ_INT(after.reserved, before.reserved);
+    CHECK_EQ_INT(after.released, before.released);
+    CHECK_EQ_INT(after.gathered, before.gathered);
+    CHECK_EQ_INT(after.used_high, before.used_high);
+    dispose(p);
+}
+
 int main(void)
 {
     world_begin((uint64_t)1 << 30);
@@ -209,5 +250,7 @@ int main(void)
     what_addresses_are();
     destroyed();
     ended_streams();
+    many_streams();
+    too_much();
     return check_done();
 }
