@@ -1,0 +1,144 @@
+/* Order: what a stream comes after by events and by the default stream's rule, what a
+ * synchronization proves, and that a mark counts all that comes before it. */
+#include "common.h"
+
+static struct grid_kernel spin = KERNEL(spin_block);
+static int ended;
+static struct device_stream *ended_last;
+
+static void note_end(struct device_stream *s)
+{
+    ended++;
+    ended_last = s;
+}
+
+static void nothing(void *user) {}
+
+/* Whether what `on` was marked with comes before what is put into `s` from now on. */
+static bool after(struct device_stream *s, struct device_stream *on, struct device_point p)
+{
+    return p.label < device_stream_ordered(s, on);
+}
+
+static bool proven(struct device_stream *s, struct device_point p)
+{
+    return p.label < device_stream_proven(s);
+}
+
+static struct device_stream *nonblocking(void)
+{
+    return device_stream_new(ctx, DEVICE_STREAM_NONBLOCKING, 0);
+}
+
+static void by_events(void)
+{
+    struct device_stream *a = nonblocking(), *b = nonblocking(), *c = nonblocking();
+    struct device_event *e = device_event_new(ctx, DEVICE_EVENT_NO_TIMING);
+    struct device_point first = device_stream_mark(a);
+    CHECK(first.label > 0);
+    CHECK(after(a, a, first));
+    CHECK(!after(b, a, first));
+    CHECK(device_event_record(e, a) == DEVICE_OK);
+    struct device_point second = device_stream_mark(a);
+    CHECK(device_stream_wait_event(b, e) == DEVICE_OK);
+    CHECK(after(b, a, first));
+    CHECK(!after(b, a, second)); /* it came after the recording */
+    struct device_point mine = device_stream_mark(b);
+    CHECK(device_event_record(e, b) == DEVICE_OK);
+    CHECK(device_stream_wait_event(c, e) == DEVICE_OK);
+    CHECK(after(c, b, mine));
+    CHECK(after(c, a, first)); /* through b */
+    CHECK(!after(c, a, second));
+    CHECK(!proven(a, first));
+    CHECK(device_stream_sync(c) == DEVICE_OK);
+    CHECK(proven(a, first) && proven(b, mine)); /* what c came after */
+    CHECK(!proven(a, second));
+    CHECK(device_stream_query(a) == DEVICE_OK);
+    CHECK(!proven(a, second)); /* looking is no synchronization */
+    CHECK(device_context_sync(ctx) == DEVICE_OK);
+    CHECK(proven(a, second));
+    device_event_free(e);
+    device_stream_free(a);
+    device_stream_free(b);
+    device_stream_free(c);
+}
+
+static void by_the_default_stream(void)
+{
+    struct device_stream *a = device_stream_new(ctx, 0, 0), *b = device_stream_new(ctx, 0, 0);
+    struct device_stream *n = nonblocking(), *legacy = device_stream_legacy(ctx);
+    struct device_point p = device_stream_mark(a), q = device_stream_mark(legacy);
+    CHECK(after(legacy, a, p));
+    CHECK(after(b, legacy, q));
+    CHECK(!after(b, a, p)); /* nothing of the legacy stream lies between */
+    CHECK(!after(n, a, p) && !after(n, legacy, q));
+    CHECK(device_call(legacy, nothing, NULL) == DEVICE_OK);
+    CHECK(after(b, a, p));
+    CHECK(!after(n, a, p));
+    CHECK(device_stream_sync(b) == DEVICE_OK);
+    CHECK(!proven(a, p)); /* b itself waits for nothing */
+    CHECK(device_stream_sync(legacy) == DEVICE_OK);
+    CHECK(proven(a, p) && proven(legacy, q));
+    device_stream_free(a);
+    device_stream_free(b);
+    device_stream_free(n);
+}
+
+/* A free in a stream that has no command yet of its own, while the legacy stream is at work. */
+static void marks_count_everything(void)
+{
+    _Atomic int flag = 0;
+    struct device_stream *a = device_stream_new(ctx, 0, 0), *legacy = device_stream_legacy(ctx);
+    CHECK(launch(legacy, &spin, 1, (const void *)&flag) == DEVICE_OK);
+    struct device_point p = device_stream_mark(a);
+    CHECK(device_stream_completed(a) < p.count);
+    atomic_store(&flag, 1);
+    CHECK(device_stream_sync(a) == DEVICE_OK);
+    CHECK(device_stream_completed(a) >= p.count);
+    atomic_store(&flag, 0);
+    CHECK(launch(a, &spin, 1, (const void *)&flag) == DEVICE_OK);
+    p = device_stream_mark(legacy);
+    CHECK(device_stream_completed(legacy) < p.count);
+    atomic_store(&flag, 1);
+    CHECK(device_context_sync(ctx) == DEVICE_OK);
+    CHECK(device_stream_completed(legacy) >= p.count);
+    device_stream_free(a);
+}
+
+static void inserted_waits(void)
+{
+    _Atomic int flag = 0;
+    struct device_stream *a = nonblocking(), *b = nonblocking();
+    CHECK(launch(a, &spin, 1, (const void *)&flag) == DEVICE_OK);
+    struct device_point p = device_stream_mark(a);
+    device_stream_wait_count(b, a, p.count);
+    CHECK(device_stream_query(b) == DEVICE_NOT_READY);
+    atomic_store(&flag, 1);
+    CHECK(device_stream_sync(b) == DEVICE_OK);
+    CHECK(device_stream_completed(a) >= p.count);
+    device_stream_free(a);
+    device_stream_free(b);
+}
+
+static void ends(void)
+{
+    struct device_stream *a = device_stream_keep(nonblocking());
+    int before = ended;
+    device_stream_free(a);
+    CHECK_EQ_INT(ended, before + 1);
+    CHECK(ended_last == a);
+    CHECK_EQ_INT(device_stream_completed(a), 0); /* still there to be asked */
+    device_stream_release(a);
+}
+
+int main(void)
+{
+    begin();
+    device_follow_order(note_end);
+    by_events();
+    by_the_default_stream();
+    marks_count_everything();
+    inserted_waits();
+    ends();
+    return end();
+}
