@@ -243,6 +243,7 @@ void spare_put(struct pool_shard *s, struct block *b);
 
 struct pool {
     struct pool_config config;
+    struct pool_shard *common; /* as long as the pool lives */
     struct map *map;
     struct mem_file *shared;    /* of a pool that other processes can import; else NULL */
     int file;                   /* of a shared pool, else -1 */

@@ -160,6 +160,7 @@ struct pool *pool_new(const struct pool_config *config, struct diag *d)
     all.lending = true;
     atomic_init(&common->lock, 0);
     common->next = NULL;
+    p->common = common;
     shard_init(common, p, NULL);
     struct pool **last = &all.oldest;
     while (*last != NULL)

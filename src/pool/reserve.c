@@ -33,7 +33,7 @@ bool reserve_possible(struct pool *p, uint64_t granules)
 static bool take(struct pool *p, uint64_t bytes, uint64_t at)
 {
     struct map *m = p->map;
-    struct pool_shard *common = p->shards[0];
+    struct pool_shard *common = p->common;
     struct block *b = spare_take(common);
     uint64_t base;
     if (b == NULL)
@@ -68,7 +68,7 @@ static uint64_t tail(struct pool *p)
     if (p->end == 0)
         return 0;
     struct block *b = map_edge(m, ((p->end - m->base) >> GRANULE_SHIFT) - 1);
-    uint64_t word = p->shards[0]->id << 8 | BLOCK_FREE;
+    uint64_t word = p->common->id << 8 | BLOCK_FREE;
     if (b == NULL || get(&b->word) != word ||
         m->base + ((get(&b->first) + get(&b->granules)) << GRANULE_SHIFT) != p->end)
         return 0;

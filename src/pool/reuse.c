@@ -121,7 +121,7 @@ static struct block *take_by_rule(struct pool *p, struct pool_shard *s, enum poo
 /* A block of the common shard; small requests get more for their shard to cut from. */
 static struct block *take_common(struct pool *p, struct pool_shard *s, uint64_t granules)
 {
-    struct pool_shard *common = p->shards[0];
+    struct pool_shard *common = p->common;
     struct block *b = bins_fit(common, granules);
     if (b == NULL)
         return NULL;
@@ -168,7 +168,7 @@ static bool retire(struct pool *p, struct pool_shard *s)
 {
     if (!atomic_load(&s->ended) || s->quick_blocks > 0 || s->bins.doublings != 0)
         return false;
-    struct pool_shard *common = p->shards[0];
+    struct pool_shard *common = p->common;
     common->used += s->used;
     common->claim += s->claim;
     common->live += s->live;
@@ -187,7 +187,7 @@ void reuse_sweep(struct pool *p)
     for (size_t i = 1; i < p->shard_count; i++) {
         struct pool_shard *s = p->shards[i];
         quick_flush(s);
-        struct gather g = {.to = p->shards[0]};
+        struct gather g = {.to = p->common};
         find_proven(s, &g.which);
         bins_visit(s, 1, move, &g);
         if (!retire(p, s))

@@ -185,7 +185,7 @@ enum pool_status pool_free_now(void *address, struct pool_by by)
     if (b == NULL)
         return POOL_INVALID;
     struct pool *p = b->pool;
-    struct pool_shard *s = p->shards[0];
+    struct pool_shard *s = p->common;
     shard_lock(s);
     bool mine = take_back(s, b, word, BLOCK_QUICK);
     if (mine) {

@@ -41,7 +41,8 @@ static void *work(void *arg)
             }
             if (mine[n] != NULL) {
                 CHECK(*mine[n] == (uint64_t)mine[n]);
-                CHECK(pool_free(mine[n], s, BY) == POOL_OK);
+                CHECK((next(&state) % 8 == 0 ? pool_free_now(mine[n], BY)
+                                             : pool_free(mine[n], s, BY)) == POOL_OK);
             }
             mine[n] = NULL;
         } else {
