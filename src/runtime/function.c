@@ -30,7 +30,6 @@ static cudaError_t get_attributes(struct cudaFuncAttributes *out, const void *fu
          &out->clusterSchedulingPolicyPreference},
     };
 
-    RT_CHECK(out, cudaErrorInvalidValue);
     RT_TRY(rt_function_of(func, &f));
     memset(out, 0, sizeof *out);
     for (size_t i = 0; i < COUNT(table); i++)
@@ -43,7 +42,7 @@ static cudaError_t get_attributes(struct cudaFuncAttributes *out, const void *fu
 
 PUBLIC cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *func)
 {
-    return done(get_attributes(attr, func));
+    return done(attr ? get_attributes(attr, func) : cudaErrorInvalidValue);
 }
 
 static cudaError_t check_attribute(enum cudaFuncAttribute attr)
