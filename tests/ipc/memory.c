@@ -1,6 +1,7 @@
 /* Plain device memory in another process: handles that are no longer good or never were, exporting
  * while kernels run, what freeing and resetting leave behind. The other program is its argument. */
 #include <dirent.h>
+#include <pthread.h>
 
 #include "ipc/ipc.h"
 
@@ -51,6 +52,54 @@ static void exports_while_kernels_run(void)
     OK(cuMemFree(memory));
     OK(cuStreamDestroy(s));
     OK(cuStreamDestroy(t));
+}
+
+/* Threads that keep kernels running while the memory under them is moved. */
+enum { COUNTERS = 6, LAUNCHES = 300 };
+
+struct counting {
+    CUcontext ctx;
+    CUfunction f;
+    CUdeviceptr p;
+    int exports;
+};
+
+static void *count_up(void *arg)
+{
+    struct counting *c = arg;
+    CUstream s;
+    CUipcMemHandle h;
+    OK(cuCtxSetCurrent(c->ctx));
+    OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+    for (int i = 0; i < LAUNCHES; i++) {
+        OK(launch(c->f, 4, 32, s, (void *[]){&c->p}));
+        if (i == c->exports)
+            OK(cuIpcGetMemHandle(&h, c->p));
+    }
+    OK(cuStreamSynchronize(s));
+    CHECK_EQ_INT(read_u32(c->p), LAUNCHES * 4 * 32);
+    OK(cuStreamDestroy(s));
+    return NULL;
+}
+
+static void exports_while_threads_launch(CUfunction count)
+{
+    static const size_t sizes[COUNTERS] = {4, 4, 600, 5000, 200000, 3 << 20};
+    struct counting c[COUNTERS];
+    pthread_t threads[COUNTERS];
+    for (int i = 0; i < COUNTERS; i++) {
+        c[i] = (struct counting){.f = count, .exports = 50 + 20 * i};
+        OK(cuCtxGetCurrent(&c[i].ctx));
+        OK(cuMemAlloc(&c[i].p, sizes[i]));
+        OK(cuMemsetD32(c[i].p, 0, 1));
+    }
+    OK(cuCtxSynchronize());
+    for (int i = 0; i < COUNTERS; i++)
+        CHECK_EQ_INT(pthread_create(&threads[i], NULL, count_up, &c[i]), 0);
+    for (int i = 0; i < COUNTERS; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < COUNTERS; i++)
+        OK(cuMemFree(c[i].p));
 }
 
 static CUresult try_open(const CUipcMemHandle *h)
@@ -268,6 +317,7 @@ int main(int argc, char **argv)
     store_kernel = kernel(m, "store");
     spin_kernel = kernel(m, "spin");
     exports_while_kernels_run();
+    exports_while_threads_launch(kernel(m, "count"));
     bad_handles(); /* ends with a reset: */
     store_kernel = kernel(load(), "store");
     resets();
