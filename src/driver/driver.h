@@ -96,6 +96,7 @@ struct CUevent_st {
     CUcontext ctx;
     unsigned flags;
     struct event_capture *captured; /* where in a capture it was last recorded; or NULL */
+    bool foreign; /* opened, of another process */
     struct CUevent_st *next, **link;
 };
 
@@ -114,7 +115,7 @@ struct CUmemPoolHandle_st {
     int ordinal;                                   /* of its device, as the program counts */
     struct pool *pool;                             /* NULL: another process's pool, */
     struct mem_file *imported;                     /* whose memory this is */
-    _Atomic uint64_t used_high, reserved_high;     /* bytes, of an imported pool */
+    unsigned imports;                              /* how often it was imported */
     CUmemPoolProps props;                          /* as asked for */
     _Atomic unsigned char access[MEM_MAX_DEVICES]; /* CUmemAccess_flags of devices but its own */
     struct CUmemPoolHandle_st *next;               /* older */

@@ -170,10 +170,10 @@ WEIR_API CUresult cuIpcGetEventHandle(CUipcEventHandle *out, CUevent event)
         return r;
     if (out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    if ((event->flags & CU_EVENT_INTERPROCESS) == 0)
+    if ((event->flags & CU_EVENT_INTERPROCESS) == 0 || event->foreign)
         return driver_error(CUDA_ERROR_INVALID_HANDLE,
                             "cuIpcGetEventHandle: the event was not made with "
-                            "CU_EVENT_INTERPROCESS");
+                            "CU_EVENT_INTERPROCESS, or not in this process");
     struct share_handle h;
     device_event_export(e, &h);
     memcpy(out, &h, sizeof h);
@@ -195,6 +195,8 @@ WEIR_API CUresult cuIpcOpenEventHandle(CUevent *out, CUipcEventHandle handle)
     if (status == FILE_OK)
         status = device_event_open(c->device, &h, &e);
     if (status == FILE_OK)
-        *out = event_make(c, e, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING);
+        (*out = event_make(c, e, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING))->foreign = true;
+    if (status == FILE_NO_HANDLE)
+        status = FILE_REFUSED; /* for events a GPU has one answer to both */
     return driver_from_file(status, "cuIpcOpenEventHandle");
 }

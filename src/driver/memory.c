@@ -67,16 +67,19 @@ WEIR_API CUresult cuMemFree_v2(CUdeviceptr at)
     struct mem_site by = mem_site_now();
     if (pool_free_now((void *)(uintptr_t)at, (struct pool_by){by.at, by.call}) == POOL_OK)
         return CUDA_SUCCESS;
+    enum import_end end = imported_free((void *)(uintptr_t)at);
+    if (end == IMPORT_MORE)
+        return CUDA_SUCCESS;
+    unsigned kinds = end == IMPORT_LAST ? MEM_POOL : MEM_DEVICE | MEM_MANAGED;
     struct mem_info info;
-    if (!mem_find((void *)(uintptr_t)at, &info) || info.base != at ||
-        (info.kind & (MEM_DEVICE | MEM_MANAGED | MEM_POOL)) == 0)
+    if (!mem_find((void *)(uintptr_t)at, &info) || info.base != at || (info.kind & kinds) == 0)
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "cuMemFree: 0x%llx is not the start of an allocation of this kind",
                             (unsigned long long)at);
     r = driver_from_device(c, device_context_sync(c->device));
     if (r != CUDA_SUCCESS)
         return r;
-    return driver_from_mem(mem_free((void *)(uintptr_t)at, MEM_DEVICE | MEM_MANAGED | MEM_POOL));
+    return driver_from_mem(mem_free((void *)(uintptr_t)at, kinds));
 }
 
 WEIR_API CUresult cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned int flags)

@@ -30,13 +30,13 @@ void textures_destroy(CUcontext c);
  */
 
 CUresult pool_check(CUmemoryPool h);
-/* A handle for another process's pool, which is its file and owns it from now on. */
+/* A handle for another process's pool, which owns its file from now on; the one there is. */
 CUmemoryPool pool_adopt(struct mem_file *f, CUdevice dev);
-/* Of imported pools (pool_ipc.c): the attributes; something was imported; unmaps all of it. */
-CUresult imported_get(CUmemoryPool h, CUmemPool_attribute which, void *value);
-CUresult imported_set(CUmemoryPool h, CUmemPool_attribute which, const void *value);
-void imported_grown(CUmemoryPool h);
-void imported_clear(CUmemoryPool h);
+/* Of what is imported from pools (pool_ipc.c). One import of the pointer is freed: the memory stays
+ * if there are more, else it is the caller's to unmap. */
+enum import_end { IMPORT_NONE, IMPORT_MORE, IMPORT_LAST };
+enum import_end imported_free(const void *base);
+void imported_clear(CUmemoryPool h); /* unmaps all of a pool's */
 /* A device's default pool, made at first use. */
 CUresult pool_standard(CUdevice dev, CUmemoryPool *out);
 CUmemoryPool pool_standard_if_made(CUdevice dev); /* else NULL */

@@ -109,27 +109,43 @@ CUresult pool_check(CUmemoryPool h)
     return handle_live(h, TAG_POOL) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* A pool of this process, which can give memory out. */
+/* A pool of this process, which has memory to give. */
 static CUresult check_own_(CUmemoryPool h)
 {
     if (WEIR_LIKELY(handle_live(h, TAG_POOL) && h->pool != NULL))
         return CUDA_SUCCESS;
     return pool_check(h) == CUDA_SUCCESS
-               ? driver_error(CUDA_ERROR_INVALID_VALUE,
-                              "an imported pool gives no memory out: its own process does")
+               ? driver_error(
+                     CUDA_ERROR_INVALID_VALUE,
+                     "an imported pool gives no memory out, and has no policies and figures")
                : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* The handle of a pool that was imported before. The lock is held. */
+static CUmemoryPool find_imported_(uint64_t file)
+{
+    for (CUmemoryPool h = all.pools; h != NULL; h = h->next)
+        if (h->imported != NULL && h->imported->note->id == file)
+            return h;
+    return NULL;
 }
 
 CUmemoryPool pool_adopt(struct mem_file *f, CUdevice dev)
 {
-    CUmemoryPool h = handle_new(TAG_POOL, sizeof *h);
-    h->imported = f;
-    h->ordinal = dev;
-    h->props = (CUmemPoolProps){.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                .location = {CU_MEM_LOCATION_TYPE_DEVICE, dev}};
     pthread_mutex_lock(&all.lock);
-    h->next = all.pools;
-    all.pools = h;
+    CUmemoryPool h = find_imported_(f->note->id);
+    if (h != NULL) {
+        file_close(f);
+    } else {
+        h = handle_new(TAG_POOL, sizeof *h);
+        h->imported = f;
+        h->ordinal = dev;
+        h->props = (CUmemPoolProps){.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                    .location = {CU_MEM_LOCATION_TYPE_DEVICE, dev}};
+        h->next = all.pools;
+        all.pools = h;
+    }
+    h->imports++;
     pthread_mutex_unlock(&all.lock);
     return h;
 }
@@ -234,7 +250,8 @@ WEIR_API CUresult cuMemPoolDestroy(CUmemoryPool h)
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "cuMemPoolDestroy: a default pool cannot be destroyed");
     pthread_mutex_lock(&all.lock);
-    end_(h);
+    if (h->imported == NULL || --h->imports == 0)
+        end_(h);
     pthread_mutex_unlock(&all.lock);
     return CUDA_SUCCESS;
 }
@@ -393,8 +410,11 @@ static CUresult free_(CUdeviceptr at, bool pt, CUstream stream, struct pool_by b
     if (mem_kind_of(p, NULL) == MEM_MANAGED)
         return driver_error(CUDA_ERROR_NOT_SUPPORTED,
                             "cuMemFreeAsync: managed memory is not freed in stream order");
-    /* What cuMemAlloc made may be freed in stream order, too; so is what was imported. */
-    if (mem_retire(p, MEM_DEVICE | MEM_POOL) == MEM_OK)
+    enum import_end end = imported_free(p);
+    if (end == IMPORT_MORE)
+        return CUDA_SUCCESS;
+    /* What cuMemAlloc made may be freed in stream order, too. */
+    if (mem_retire(p, end == IMPORT_LAST ? MEM_POOL : MEM_DEVICE) == MEM_OK)
         return driver_from_device(c, device_call(s, free_retired_, p));
     return driver_error(CUDA_ERROR_INVALID_VALUE,
                         "cuMemFreeAsync: 0x%llx is not the start of memory of cuMemAllocAsync or "
@@ -415,8 +435,8 @@ WEIR_API CUresult cuMemPoolTrimTo(CUmemoryPool h, size_t keep)
 {
     CUresult r = driver_ready();
     if (r == CUDA_SUCCESS)
-        r = pool_check(h);
-    if (r == CUDA_SUCCESS && h->pool != NULL) /* an imported pool has nothing to give back */
+        r = check_own_(h);
+    if (r == CUDA_SUCCESS)
         pool_trim(h->pool, keep);
     return r;
 }
@@ -431,13 +451,11 @@ WEIR_API CUresult cuMemPoolSetAttribute(CUmemoryPool h, CUmemPool_attribute whic
 {
     CUresult r = driver_ready();
     if (r == CUDA_SUCCESS)
-        r = pool_check(h);
+        r = check_own_(h);
     if (r != CUDA_SUCCESS)
         return r;
     if (value == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    if (h->pool == NULL)
-        return imported_set(h, which, value);
     switch (which) {
     case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
     case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
@@ -464,13 +482,11 @@ WEIR_API CUresult cuMemPoolGetAttribute(CUmemoryPool h, CUmemPool_attribute whic
 {
     CUresult r = driver_ready();
     if (r == CUDA_SUCCESS)
-        r = pool_check(h);
+        r = check_own_(h);
     if (r != CUDA_SUCCESS)
         return r;
     if (value == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    if (h->pool == NULL)
-        return imported_get(h, which, value);
     struct pool_figures f;
     pool_get_usage(h->pool, &f);
     switch (which) {

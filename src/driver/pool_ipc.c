@@ -4,9 +4,8 @@
  * piece.
  *
  * The rules are CUDA's: the process that imports frees first; an imported pool gives no memory out
- * and gives none back; its figures are those of what has been imported. */
+ * and has neither policies nor figures. */
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "driver/objects.h"
@@ -48,11 +47,11 @@ WEIR_API CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *out, CUdevicept
     CUresult r = driver_ready();
     if (r != CUDA_SUCCESS)
         return r;
-    if (out == NULL || !pool_find((void *)(uintptr_t)at, &info) || pool_file(info.pool) == NULL ||
-        !mem_range(info.device, &base, &bytes))
+    if (out == NULL || !pool_find((void *)(uintptr_t)at, &info) || info.base != at ||
+        pool_file(info.pool) == NULL || !mem_range(info.device, &base, &bytes))
         return driver_error(CUDA_ERROR_INVALID_VALUE,
-                            "cuMemPoolExportPointer: 0x%llx is no memory of a pool that other "
-                            "processes can import",
+                            "cuMemPoolExportPointer: 0x%llx is not the start of memory of a "
+                            "pool that other processes can import",
                             (unsigned long long)at);
     struct share_handle h;
     share_handle_make(&h, pool_file(info.pool), info.base - base, info.size, 0, info.serial);
@@ -63,7 +62,7 @@ WEIR_API CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *out, CUdevicept
 /* ---- taking -------------------------------------------------------------------------------------
  */
 
-/* The descriptor stays the caller's. */
+/* The descriptor stays the caller's. The same pool is the same handle, which counts. */
 WEIR_API CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *out, void *os_handle,
                                                      CUmemAllocationHandleType type,
                                                      unsigned long long flags)
@@ -71,12 +70,13 @@ WEIR_API CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *out, void *os
     CUresult r = driver_ready();
     if (r != CUDA_SUCCESS)
         return r;
-    if (out == NULL || flags != 0 || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+    if (out == NULL || os_handle == NULL || flags != 0 ||
+        type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
         return CUDA_ERROR_INVALID_VALUE;
     struct mem_file *f = file_from_descriptor((int)(intptr_t)os_handle, FILE_POOL);
     if (f == NULL)
         return driver_error(
-            CUDA_ERROR_INVALID_VALUE,
+            CUDA_ERROR_UNKNOWN,
             "cuMemPoolImportFromShareableHandle: descriptor %d is not one of a pool",
             (int)(intptr_t)os_handle);
     CUdevice device = driver_device_number(f->note->device);
@@ -84,7 +84,40 @@ WEIR_API CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *out, void *os
     return CUDA_SUCCESS;
 }
 
-/* The pointer is freed by cuMemFreeAsync or cuMemFree, once. */
+/* What is imported, each piece once however often it is asked for. */
+struct import {
+    CUmemoryPool pool;
+    uint64_t file, offset, serial; /* what: the file's id, the place, its number there */
+    void *base;                    /* where */
+    unsigned count;                /* imports not yet freed */
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct import *items;
+    size_t count, cap;
+} imports = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Maps what the handle names, or finds it mapped. The lock is held. */
+static CUresult import_(CUmemoryPool h, const struct share_handle *s, void **out)
+{
+    for (size_t i = 0; i < imports.count; i++) {
+        struct import *m = &imports.items[i];
+        if (m->pool == h && m->file == s->id && m->offset == s->offset && m->serial == s->serial) {
+            m->count++;
+            *out = m->base;
+            return CUDA_SUCCESS;
+        }
+    }
+    struct mem_info like = {
+        .kind = MEM_POOL, .device = device_ordinal(driver_device(h->ordinal)), .user = h};
+    CUresult r = driver_from_mem(mem_map_part(h->imported, s->offset, s->bytes, &like, out));
+    if (r == CUDA_SUCCESS)
+        vec_push(&imports, (struct import){h, s->id, s->offset, s->serial, *out, 1});
+    return r;
+}
+
+/* The pointer is freed by cuMemFreeAsync or cuMemFree, as often as it was imported. */
 WEIR_API CUresult cuMemPoolImportPointer(CUdeviceptr *out, CUmemoryPool h,
                                          CUmemPoolPtrExportData *data)
 {
@@ -101,113 +134,39 @@ WEIR_API CUresult cuMemPoolImportPointer(CUdeviceptr *out, CUmemoryPool h,
     if ((status != FILE_OK && status != FILE_OWN) || s.id != h->imported->note->id)
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "cuMemPoolImportPointer: these bytes name no memory of this pool");
-    struct mem_info like = {
-        .kind = MEM_POOL, .device = device_ordinal(driver_device(h->ordinal)), .user = h};
-    r = driver_from_mem(mem_map_part(h->imported, s.offset, s.bytes, &like, &p));
-    if (r == CUDA_SUCCESS) {
+    pthread_mutex_lock(&imports.lock);
+    r = import_(h, &s, &p);
+    pthread_mutex_unlock(&imports.lock);
+    if (r == CUDA_SUCCESS)
         *out = (CUdeviceptr)(uintptr_t)p;
-        imported_grown(h);
-    }
     return r;
-}
-
-/* ---- figures ------------------------------------------------------------------------------------
- */
-
-struct sum {
-    CUmemoryPool pool;
-    uint64_t used, reserved; /* bytes of its allocations, and of their pages */
-};
-
-static bool add_(void *self, const struct mem_info *i)
-{
-    struct sum *s = self;
-    if (i->kind == MEM_POOL && i->user == s->pool) {
-        s->used += i->size;
-        s->reserved += (i->size + 4095) / 4096 * 4096;
-    }
-    return true;
-}
-
-static struct sum sum_of_(CUmemoryPool h)
-{
-    struct sum s = {.pool = h};
-    mem_visit(MEM_MAPPINGS, add_, &s);
-    return s;
-}
-
-static void raise_(_Atomic uint64_t *mark, uint64_t to)
-{
-    uint64_t seen = atomic_load(mark);
-    while (seen < to && !atomic_compare_exchange_weak(mark, &seen, to))
-        ;
-}
-
-void imported_grown(CUmemoryPool h)
-{
-    struct sum s = sum_of_(h);
-    raise_(&h->used_high, s.used);
-    raise_(&h->reserved_high, s.reserved);
-}
-
-CUresult imported_get(CUmemoryPool h, CUmemPool_attribute which, void *value)
-{
-    struct sum s = sum_of_(h);
-    switch (which) {
-    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
-    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
-    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: *(int *)value = 0; break;
-    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: *(cuuint64_t *)value = 0; break;
-    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT: *(cuuint64_t *)value = s.reserved; break;
-    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: *(cuuint64_t *)value = h->reserved_high; break;
-    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: *(cuuint64_t *)value = s.used; break;
-    case CU_MEMPOOL_ATTR_USED_MEM_HIGH: *(cuuint64_t *)value = h->used_high; break;
-    default: return CUDA_ERROR_INVALID_VALUE;
-    }
-    return CUDA_SUCCESS;
-}
-
-CUresult imported_set(CUmemoryPool h, CUmemPool_attribute which, const void *value)
-{
-    struct sum s = sum_of_(h);
-    switch (which) {
-    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
-    case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
-        if (*(const cuuint64_t *)value != 0)
-            return CUDA_ERROR_INVALID_VALUE;
-        if (which == CU_MEMPOOL_ATTR_USED_MEM_HIGH)
-            atomic_store(&h->used_high, s.used);
-        else
-            atomic_store(&h->reserved_high, s.reserved);
-        return CUDA_SUCCESS;
-    default:
-        return driver_error(CUDA_ERROR_INVALID_VALUE,
-                            "cuMemPoolSetAttribute: an imported pool has no policies");
-    }
 }
 
 /* ---- the end ------------------------------------------------------------------------------------
  */
 
-struct pointers {
-    CUmemoryPool pool;
-    void **items;
-    size_t count, cap;
-};
-
-static bool note_(void *self, const struct mem_info *i)
+enum import_end imported_free(const void *base)
 {
-    struct pointers *v = self;
-    if (i->kind == MEM_POOL && i->user == v->pool)
-        vec_push(v, (void *)(uintptr_t)i->base);
-    return true;
+    enum import_end end = IMPORT_NONE;
+    pthread_mutex_lock(&imports.lock);
+    for (size_t i = 0; i < imports.count && end == IMPORT_NONE; i++) {
+        if (imports.items[i].base != base)
+            continue;
+        end = --imports.items[i].count == 0 ? IMPORT_LAST : IMPORT_MORE;
+        if (end == IMPORT_LAST)
+            imports.items[i] = imports.items[--imports.count];
+    }
+    pthread_mutex_unlock(&imports.lock);
+    return end;
 }
 
 void imported_clear(CUmemoryPool h)
 {
-    struct pointers v = {.pool = h};
-    mem_visit(MEM_MAPPINGS, note_, &v);
-    for (size_t i = 0; i < v.count; i++)
-        mem_free(v.items[i], MEM_POOL);
-    free(v.items);
+    pthread_mutex_lock(&imports.lock);
+    for (size_t i = imports.count; i-- > 0;)
+        if (imports.items[i].pool == h) {
+            mem_free(imports.items[i].base, MEM_POOL);
+            imports.items[i] = imports.items[--imports.count];
+        }
+    pthread_mutex_unlock(&imports.lock);
 }

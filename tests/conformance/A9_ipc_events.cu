@@ -54,6 +54,9 @@ static int other(int fd)
     CHECK_EQ_INT(cudaIpcOpenEventHandle(&ours, s->yours), cudaSuccess);
     CHECK_EQ_INT(cudaIpcOpenEventHandle(&never, s->never), cudaSuccess);
     CHECK_EQ_INT(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+    cudaIpcEventHandle_t h;
+    CHECK_EQ_INT(cudaIpcGetEventHandle(&h, ours), cudaErrorInvalidResourceHandle); // not from here
+    cudaGetLastError();
     CHECK_EQ_INT(cudaEventQuery(never), cudaSuccess);
     CHECK_EQ_INT(cudaEventSynchronize(never), cudaSuccess);
     CHECK_EQ_INT(cudaStreamWaitEvent(stream, never, 0), cudaSuccess);
@@ -101,7 +104,7 @@ int main(int argc, char **argv)
     CHECK_EQ_INT(cudaEventCreateWithFlags(&yours, flags | cudaEventBlockingSync), cudaSuccess);
     CHECK_EQ_INT(cudaEventCreateWithFlags(&never, flags), cudaSuccess);
     CHECK_EQ_INT(cudaEventCreateWithFlags(&plain, cudaEventDisableTiming), cudaSuccess);
-    CHECK(cudaIpcGetEventHandle(&h, plain) != cudaSuccess);
+    CHECK_EQ_INT(cudaIpcGetEventHandle(&h, plain), cudaErrorInvalidResourceHandle);
     CHECK_EQ_INT(cudaIpcGetEventHandle(&s->mine, mine), cudaSuccess);
     CHECK_EQ_INT(cudaIpcGetEventHandle(&s->yours, yours), cudaSuccess);
     CHECK_EQ_INT(cudaIpcGetEventHandle(&s->never, never), cudaSuccess);

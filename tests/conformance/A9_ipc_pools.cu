@@ -68,6 +68,13 @@ static void refusals(cudaMemPool_t pool, struct shared *s)
     FAILS(cudaMallocFromPoolAsync(&p, 64, pool, 0));
     FAILS(cudaDeviceSetMemPool(0, pool));
     FAILS(cudaMemPoolExportToShareableHandle(&fd, pool, cudaMemHandleTypePosixFileDescriptor, 0));
+    FAILS(cudaMemPoolTrimTo(pool, 0));
+    unsigned long long value = 0;
+    CHECK_EQ_INT(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &value),
+                 cudaErrorInvalidValue);
+    CHECK_EQ_INT(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &value),
+                 cudaErrorInvalidValue);
+    cudaGetLastError();
     cudaMemPoolPtrExportData bad;
     memset(&bad, 0x33, sizeof bad);
     FAILS(cudaMemPoolImportPointer(&p, pool, &bad));
@@ -134,12 +141,12 @@ static void exporting_refusals(cudaMemPool_t pool, int *in_pool)
     OK(cudaMalloc(&p, 64));
     FAILS(cudaMemPoolExportPointer(&data, p));
     OK(cudaFree(p));
+    FAILS(cudaMemPoolExportPointer(&data, in_pool + 1));
     OK(cudaMallocFromPoolAsync(&p, 64, plain, 0));
     FAILS(cudaMemPoolExportPointer(&data, p));
     OK(cudaFreeAsync(p, 0));
     OK(cudaMemPoolDestroy(plain));
     cudaGetLastError();
-    (void)in_pool;
 }
 
 int main(int argc, char **argv)
@@ -172,7 +179,7 @@ int main(int argc, char **argv)
         fill_late<<<4, 128, 0, stream>>>(p[i], SIZES[i], i, 0);
         OK(cudaMemPoolExportPointer(&s->data[i], p[i]));
     }
-    exporting_refusals(pool, p[0]);
+    exporting_refusals(pool, p[1]);
     fill_late<<<1, 32, 0, stream>>>(p[0], 1, 0, 30000000);
     OK(cudaMallocFromPoolAsync((void **)&early, 1000 * sizeof(int), pool, stream));
     OK(cudaMemPoolExportPointer(&s->early, early));

@@ -21,11 +21,11 @@ static void handles(void)
     CHECK_CU(cuIpcGetEventHandle(&h, NULL), CUDA_ERROR_INVALID_HANDLE);
     CHECK_CU(cuIpcGetEventHandle(NULL, e), CUDA_ERROR_INVALID_VALUE);
     OK(cuIpcGetEventHandle(&h, e));
-    CHECK(cuIpcOpenEventHandle(&opened, h) != CUDA_SUCCESS); /* of this very process */
+    CHECK_CU(cuIpcOpenEventHandle(&opened, h), CUDA_ERROR_INVALID_CONTEXT); /* of this process */
     memcpy(&m, &h, sizeof m);
     CHECK_CU(open_mem(&p, &m), CUDA_ERROR_INVALID_VALUE); /* of another kind */
     memset(&h, 0, sizeof h);
-    CHECK_CU(cuIpcOpenEventHandle(&opened, h), CUDA_ERROR_INVALID_VALUE);
+    CHECK_CU(cuIpcOpenEventHandle(&opened, h), CUDA_ERROR_MAP_FAILED);
     OK(cuEventDestroy(e));
     OK(cuEventDestroy(plain));
 }
@@ -72,6 +72,8 @@ static void orphans(void)
     CHECK(await_turn(&control->turn, 1));
     OK(cuIpcOpenEventHandle(&e, control->event[0]));
     CHECK_CU(cuEventQuery(e), CUDA_ERROR_NOT_READY);
+    CUipcEventHandle h;
+    CHECK_CU(cuIpcGetEventHandle(&h, e), CUDA_ERROR_INVALID_HANDLE); /* not from here */
     OK(cuMemAlloc(&p, 64));
     for (int i = 0; i < 8; i++) { /* more waits than workers */
         OK(cuStreamCreate(&s[i], CU_STREAM_NON_BLOCKING));
