@@ -122,6 +122,15 @@ void *arena_grow(struct arena *a, void *items, size_t count, size_t *cap, size_t
     return p;
 }
 
+/* Of the run-time library of sanitizers; absent elsewhere. */
+extern void __lsan_register_root_region(const void *p, size_t bytes) __attribute__((weak));
+
+void holds_pointers(const void *p, size_t bytes)
+{
+    if (__lsan_register_root_region != NULL)
+        __lsan_register_root_region(p, bytes);
+}
+
 /* ---- hash ---------------------------------------------------------------------------------- */
 
 void hash_init(struct hash128 *h)

@@ -11,16 +11,16 @@
 #include <stdint.h>
 
 #define WEIR_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
-#define WEIR_LIKELY(x) __builtin_expect(!!(x), 1)
-#define WEIR_UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define WEIR_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define WEIR_LIKELY(x)         __builtin_expect(!!(x), 1)
+#define WEIR_UNLIKELY(x)       __builtin_expect(!!(x), 0)
+#define WEIR_COUNT(array)      (sizeof(array) / sizeof((array)[0]))
 
 /* ---- diagnostics --------------------------------------------------------------------------- */
 
 /* What went wrong, for people. Functions that can fail take one (NULL is allowed), fill it and
  * return false or NULL. The first message wins: later ones are consequences. */
 struct diag {
-    char text[1024]; /* one or more lines, no trailing newline; empty while nothing is wrong */
+    char text[1024];  /* one or more lines, no trailing newline; empty while nothing is wrong */
     int line, column; /* place in the input (1-based), 0 when there is none */
 };
 
@@ -61,6 +61,10 @@ void *xcalloc(size_t n, size_t bytes);
 void *xrealloc(void *p, size_t bytes);
 char *xstrdup(const char *s);
 char *xprintf(const char *fmt, ...) WEIR_PRINTF(1, 2);
+
+/* Says, in builds that search for leaks, that mapped memory holds pointers: what only it points to
+ * is in use, which the search would not see by itself. */
+void holds_pointers(const void *p, size_t bytes);
 
 /* ---- hash ---------------------------------------------------------------------------------- */
 

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/base.h"
+
 enum {
     KINDS = 32,      /* different tags there may be */
     QUARANTINE = 64, /* destroyed objects of a kind that wait before one is used again */
@@ -48,9 +50,6 @@ static struct kind *kind_of_(uint32_t tag, size_t bytes)
     return k;
 }
 
-/* Where the leak checker of a sanitizer build is linked in: slabs are roots, too. */
-void __lsan_register_root_region(const void *base, size_t bytes) __attribute__((weak));
-
 static void new_slab_(struct kind *k)
 {
     if (handle_range.base == 0) {
@@ -64,8 +63,7 @@ static void new_slab_(struct kind *k)
     char *slab = (char *)handle_range.base + used;
     if (used + HANDLE_SLAB > reserved || mprotect(slab, HANDLE_SLAB, PROT_READ | PROT_WRITE) != 0)
         abort();
-    if (__lsan_register_root_region != NULL)
-        __lsan_register_root_region(slab, HANDLE_SLAB);
+    holds_pointers(slab, HANDLE_SLAB);
     ((struct handle_slab *)slab)->tag = k->tag;
     k->fresh = slab + HANDLE_ALIGN;
     k->end = slab + HANDLE_SLAB;

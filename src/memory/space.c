@@ -99,6 +99,7 @@ bool space_open(struct space *s, int device, uint64_t capacity, uint64_t size, s
         munmap(p, reserved);
         return diag_set(d, 0, 0, "cannot map the table of device memory: %s", strerror(errno));
     }
+    holds_pointers(s->chunks, table);
     return true;
 }
 
