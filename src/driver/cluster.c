@@ -123,14 +123,34 @@ static CUresult ready_(CUfunction *f)
     return (*f)->tag == TAG_FUNCTION ? CUDA_SUCCESS : kernel_to_function((CUkernel)*f, f);
 }
 
+/* The cluster that a configuration names, checked; *beyond: it is right but for having more blocks
+ * than any cluster can. */
+static CUresult configured_(CUfunction f, const CUlaunchConfig *config, uint32_t c[3], bool *beyond)
+{
+    const uint32_t grid[3] = {config->gridDimX, config->gridDimY, config->gridDimZ};
+    for (unsigned n = 0; n < config->numAttrs; n++)
+        if (config->attrs[n].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+            c[0] = config->attrs[n].value.clusterDim.x;
+            c[1] = config->attrs[n].value.clusterDim.y;
+            c[2] = config->attrs[n].value.clusterDim.z;
+        }
+    *beyond = f->non_portable && (uint64_t)c[0] * c[1] * c[2] > NON_PORTABLE_MAX;
+    return *beyond ? CUDA_SUCCESS : cluster_resolve(f, grid, c);
+}
+
 WEIR_API CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction f,
                                                      const CUlaunchConfig *config)
 {
+    uint32_t c[3] = {0, 0, 0};
+    bool beyond;
     CUresult r = ready_(&f);
     if (r != CUDA_SUCCESS)
         return r;
-    if (size == NULL || config == NULL)
+    if (size == NULL || config == NULL || (config->numAttrs > 0 && config->attrs == NULL))
         return CUDA_ERROR_INVALID_VALUE;
+    r = configured_(f, config, c, &beyond);
+    if (r != CUDA_SUCCESS)
+        return r;
     uint32_t threads = config->blockDimX * config->blockDimY * config->blockDimZ;
     *size = function_blocks_per_sm(f, threads, config->sharedMemBytes) > 0 ? (int)most_(f) : 0;
     return CUDA_SUCCESS;
@@ -139,20 +159,14 @@ WEIR_API CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction f,
 WEIR_API CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction f,
                                                const CUlaunchConfig *config)
 {
+    uint32_t c[3] = {0, 0, 0};
+    bool beyond;
     CUresult r = ready_(&f);
     if (r != CUDA_SUCCESS)
         return r;
     if (clusters == NULL || config == NULL || (config->numAttrs > 0 && config->attrs == NULL))
         return CUDA_ERROR_INVALID_VALUE;
-    uint32_t c[3] = {0, 0, 0};
-    for (unsigned n = 0; n < config->numAttrs; n++)
-        if (config->attrs[n].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
-            c[0] = config->attrs[n].value.clusterDim.x;
-            c[1] = config->attrs[n].value.clusterDim.y;
-            c[2] = config->attrs[n].value.clusterDim.z;
-        }
-    const uint32_t grid[3] = {config->gridDimX, config->gridDimY, config->gridDimZ};
-    r = cluster_resolve(f, grid, c);
+    r = configured_(f, config, c, &beyond);
     if (r != CUDA_SUCCESS)
         return r;
     uint32_t blocks = named_(c) ? c[0] * c[1] * c[2] : 1;
@@ -161,6 +175,6 @@ WEIR_API CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction f,
     device_facts(driver_device(f->module->ctx->ordinal), &facts);
     uint64_t all =
         (uint64_t)facts.workers * function_blocks_per_sm(f, threads, config->sharedMemBytes);
-    *clusters = (int)(all / blocks);
+    *clusters = beyond ? 0 : (int)(all / blocks);
     return CUDA_SUCCESS;
 }

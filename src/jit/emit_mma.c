@@ -167,6 +167,8 @@ static LLVMValueRef product_function_(struct emit *e, const struct mma *m, unsig
              ptx_type_name((enum ptx_type)m->d), ptx_type_name((enum ptx_type)m->a),
              ptx_type_name((enum ptx_type)m->b), ptx_type_name((enum ptx_type)m->c),
              m->saturate ? "_sat" : "", m->bit_and ? "_and" : "");
+    if (m->sparse)
+        snprintf(name + strlen(name), sizeof name - strlen(name), "_sp%u", m->selector);
     return mma_function(e, name, params, nparams, mma_body, m);
 }
 
@@ -179,7 +181,8 @@ struct plan mma_plan(const struct mma *m)
                      .groups = m->m / 8,
                      .columns = m->n / 8};
     p.steps = mma_steps(m, &p.tb);
-    p.na = p.groups * p.steps;
+    p.a_steps = mma_steps(m, &p.ta) / (m->sparse ? 2 : 1);
+    p.na = p.groups * p.a_steps;
     p.nb = p.columns * p.steps;
     p.nc = p.groups * p.columns * p.tc.regs;
     p.nd = p.groups * p.columns * p.td.regs;
@@ -200,6 +203,9 @@ static bool describe_(const struct ptx_instr *i, struct mma *m)
     m->c = i->types[i->ntypes - 1];
     m->saturate = ptx_has(i, PTX_M_satfinite);
     m->bit_and = ptx_has(i, PTX_M_and);
+    m->sparse = ptx_has(i, PTX_M_sp) || ptx_has(i, PTX_M_sp__ordered_metadata);
+    if (m->sparse && i->noperands == 6)
+        m->selector = (unsigned)i->operands[5].imm;
     return true;
 }
 
@@ -209,10 +215,11 @@ static bool product_supported_(const struct ptx_instr *i, struct diag *d)
 {
     struct mma m;
     const char *op = ptx_op_name(i->op);
-    if (ptx_has(i, PTX_M_sp) || ptx_has(i, PTX_M_sp__ordered_metadata))
-        return diag_set(d, i->line, i->column, "%s.sp is not supported", op);
-    if (!describe_(i, &m) || i->noperands != 4)
+    if (!describe_(i, &m) || i->noperands != (m.sparse ? 6 : 4))
         return diag_set(d, i->line, i->column, "%s of this shape is not supported", op);
+    if (m.sparse &&
+        (i->operands[5].kind != PTX_OPR_IMM || i->operands[5].imm >= mma_sparse_selectors(&m)))
+        return diag_set(d, i->line, i->column, "%s.sp of this shape has no such selector", op);
     bool wmma = i->op == PTX_OP_wmma, halves = wmma && m.a == PTX_F16;
     if (!wmma && m.m == 8 && m.k == 4 && m.a == PTX_F16)
         return diag_set(d, i->line, i->column, "mma.m8n8k4 of f16 is not supported");
@@ -225,10 +232,12 @@ static bool product_supported_(const struct ptx_instr *i, struct diag *d)
         return diag_set(d, i->line, i->column, "%s with a rounding mode is not supported", op);
     struct plan p = mma_plan(&m);
     unsigned na = mma_items(&i->operands[1]), nb = mma_items(&i->operands[2]);
-    bool fits = p.steps > 0 && p.steps == mma_steps(&m, &p.ta) &&
-                2 * p.groups * p.columns <= MAX_ACC && p.groups > 0 && p.columns > 0 &&
-                na == (halves ? 8 : p.na) && nb == (halves ? 8 : p.nb) &&
-                mma_items(&i->operands[3]) == p.nc && mma_items(&i->operands[0]) == p.nd;
+    bool fits =
+        p.steps > 0 && p.a_steps * (m.sparse ? 2 : 1) == mma_steps(&m, &p.ta) &&
+        p.steps * mma_row_elements(m.b) == p.a_steps * (m.sparse ? 2 : 1) * mma_row_elements(m.a) &&
+        2 * p.groups * p.columns <= MAX_ACC && p.groups > 0 && p.columns > 0 &&
+        na == (halves ? 8 : p.na) && nb == (halves ? 8 : p.nb) &&
+        mma_items(&i->operands[3]) == p.nc && mma_items(&i->operands[0]) == p.nd;
     if (!fits)
         return diag_set(d, i->line, i->column, "%s of this shape and these types is not supported",
                         op);
@@ -267,6 +276,10 @@ static void emit_product_(struct emit *e, const struct ptx_instr *i)
         args[1 + at] = mma_target(e, overlaps_(i, n) ? &none : d, at, &p.td);
     }
     unsigned count = 1 + at;
+    if (m.sparse) {
+        static const struct tile word = {32, 1, 1, 1, PTX_B32};
+        args[count++] = mma_place(e, &i->operands[4], MAX_MMA_REGS - 1, &word);
+    }
     LLVMValueRef fn = product_function_(e, &m, count);
     LLVMBuildCall2(e->alu.b, LLVMGlobalGetValueType(fn), fn, args, count, "");
     for (unsigned n = 0; n < p.nd; n++)

@@ -28,6 +28,8 @@ struct mma {
     unsigned a, b, c, d; /* element types */
     bool saturate;       /* integers: clamped, not wrapped */
     bool bit_and;        /* single bits: and instead of xor */
+    bool sparse;         /* A has half of its elements, which ones is in the metadata */
+    unsigned selector;   /* sparse: which lanes of a quad have the metadata */
 };
 
 /* The most registers that A, B, C and D have together (wmma on halves and floats: 4 + 4 + 8 + 8).
@@ -38,7 +40,7 @@ enum { MAX_MMA_REGS = 32, MMA_SCRATCH = 8192 };
 struct plan {
     struct tile ta, tb, tc, td;
     unsigned groups, columns; /* of eight rows of A, of eight columns of B */
-    unsigned steps;           /* tiles along k */
+    unsigned steps, a_steps;  /* tiles along k, of B and of A (half as many where it is sparse) */
     unsigned na, nb, nc, nd;  /* registers */
 };
 struct plan mma_plan(const struct mma *m);
@@ -85,13 +87,22 @@ void mma_written(struct emit *e, const struct ptx_operand *o, LLVMValueRef place
 /* The memory that functions work in: MMA_SCRATCH bytes. */
 LLVMValueRef mma_scratch(struct emit *e);
 
-/* emit_mma_core.c: the body of void (ptr scratch, ptr to each register of A, B, C, D); `arg` is the
+/* emit_mma_core.c: the body of void (ptr scratch, ptr to each register of A, B, C, D {, ptr to
+ * the metadata}); `arg` is the
  * struct mma. */
 void mma_body(struct emit *e, LLVMValueRef fn, const void *arg);
 /* Elements of a row of a register, as they are multiplied, their type, and that row (at p). */
 unsigned mma_row_elements(unsigned type);
 LLVMTypeRef mma_element(struct emit *e, unsigned type);
 LLVMValueRef mma_row(struct emit *e, unsigned type, LLVMValueRef p);
+
+/* emit_mma_sparse.c: a sparse A as whole rows of `steps_k` elements each, in the buffer;
+ * `metadata`: pointer to that register. How many selectors there are for a kind; 0: it does not
+ * exist. */
+void mma_sparse_rows(struct emit *e, LLVMValueRef fn, const struct mma *m, const struct plan *p,
+                     const LLVMValueRef *regs, LLVMValueRef metadata, LLVMValueRef buffer,
+                     unsigned steps_k);
+unsigned mma_sparse_selectors(const struct mma *m);
 
 /* emit_mma_move.c: wmma.load, wmma.store. */
 bool emit_wmma_load(struct emit *e, const struct ptx_instr *i);

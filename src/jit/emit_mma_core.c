@@ -370,7 +370,10 @@ void mma_body(struct emit *e, LLVMValueRef fn, const void *arg)
     x.steps_k = x.p.steps * mma_row_elements(m->b);
     x.a_buffer = LLVMGetParam(fn, 0);
     x.b_buffer = at_(e, x.a_buffer, m->m * x.steps_k * x.bytes);
-    widen_a_(&x);
+    if (m->sparse)
+        mma_sparse_rows(e, fn, m, &x.p, x.a, LLVMGetParam(fn, all + 1), x.a_buffer, x.steps_k);
+    else
+        widen_a_(&x);
     widen_b_(&x);
     /* what was stored as vectors is to be loaded again, not taken from them piece by piece */
     LLVMBuildFence(e->alu.b, LLVMAtomicOrderingSequentiallyConsistent, true, "");

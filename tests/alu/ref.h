@@ -13,7 +13,7 @@ bool ref_run(const struct ptx_instr *i, const uint64_t *s, uint64_t *d);
 
 bool ref_cvt(const struct ptx_instr *i, const uint64_t *s, uint64_t *d);
 bool ref_video(const struct ptx_instr *i, const uint64_t *s, uint64_t *d);
-/* Results of approximate instructions, to be compared with a tolerance: the best value. */
+/* The exact value of an approximate instruction. False where the ISA promises nothing. */
 bool ref_approx(const struct ptx_instr *i, const uint64_t *s, long double *d);
 
 /* A float format: value of bits (NaN and infinities too), and bits nearest to a value. */

@@ -232,10 +232,25 @@ static void test_limits()
     c.numAttrs = 1;
     CHECK_EQ_INT(cudaOccupancyMaxActiveClusters(&n, registers, &c), cudaSuccess);
     CHECK(n > 0);
-    CHECK(launch(registers, 16, 64, 16, device_out) != cudaSuccess);
-    cudaGetLastError();
-    CHECK(launch(registers, 15, 64, 4, device_out) != cudaSuccess);
-    cudaGetLastError();
+    static const struct {
+        unsigned grid, x, y;
+        int non_portable;
+        cudaError_t code;
+    } cases[] = {{16, 8, 1, 0, cudaSuccess},
+                 {16, 16, 1, 0, cudaErrorInvalidClusterSize},
+                 {16, 16, 1, 1, cudaSuccess},
+                 {32, 32, 1, 1, cudaErrorInvalidClusterSize},
+                 {15, 4, 1, 0, cudaErrorInvalidClusterSize},
+                 {15, 3, 1, 0, cudaSuccess},
+                 {16, 2, 2, 0, cudaErrorInvalidClusterSize},
+                 {16, 4, 0, 0, cudaErrorInvalidClusterSize}};
+    for (auto &l : cases) {
+        cudaFuncSetAttribute(registers, cudaFuncAttributeNonPortableClusterSizeAllowed,
+                             l.non_portable);
+        CHECK_EQ_INT(launch(registers, l.grid, 64, dim3(l.x, l.y, 1), device_out), l.code);
+        CHECK_EQ_INT(cudaDeviceSynchronize(), cudaSuccess);
+        cudaGetLastError();
+    }
 }
 
 int main()

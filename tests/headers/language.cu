@@ -122,6 +122,11 @@ __device__ float twice(float x) { return 2 * x; }
 __device__ operation chosen = twice;
 __global__ void pointers(float *p, operation f) { *p = f(chosen(*p)); }
 
+/* Declared with an ellipsis, as the last of overloads to choose from. */
+template <class T> __device__ constexpr std::true_type has_size(decltype(sizeof(T)) *);
+template <class T> __device__ constexpr std::false_type has_size(...) { return {}; }
+__global__ void overloads(int *p) { *p = has_size<void>(nullptr) ? 1 : 2; }
+
 int main()
 {
     int *p = nullptr;

@@ -268,6 +268,8 @@ void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass,
     list_add(argv, "--cuda-gpu-arch=%s", arch_name(&dr->plan.arch));
     list_add(argv, "-Xclang");
     list_add(argv, "%s", sdk_version);
+    list_add(argv, "-Xclang"); /* declared, as overloads to choose from, they may be */
+    list_add(argv, "-fcuda-allow-variadic-functions");
     list_add(argv, "-Qunused-arguments");
     list_add(argv, "-Wno-unknown-warning-option");
     list_add(argv, "-Wno-ignored-optimization-argument");
