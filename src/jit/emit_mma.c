@@ -169,7 +169,10 @@ static LLVMValueRef product_function_(struct emit *e, const struct mma *m, unsig
              m->saturate ? "_sat" : "", m->bit_and ? "_and" : "");
     if (m->sparse)
         snprintf(name + strlen(name), sizeof name - strlen(name), "_sp%u", m->selector);
-    return mma_function(e, name, params, nparams, mma_body, m);
+    if (m->quads)
+        snprintf(name + strlen(name), sizeof name - strlen(name), "_%s_%s",
+                 m->a_column ? "col" : "row", m->b_row ? "row" : "col");
+    return mma_function(e, name, params, nparams, m->quads ? mma_quads_body : mma_body, m);
 }
 
 struct plan mma_plan(const struct mma *m)
@@ -180,6 +183,12 @@ struct plan mma_plan(const struct mma *m)
                      .td = mma_tile(m->d, true),
                      .groups = m->m / 8,
                      .columns = m->n / 8};
+    if (m->quads) {
+        p.na = p.nb = 2;
+        p.nc = m->c == PTX_F16 ? 4 : 8;
+        p.nd = m->d == PTX_F16 ? 4 : 8;
+        return p;
+    }
     p.steps = mma_steps(m, &p.tb);
     p.a_steps = mma_steps(m, &p.ta) / (m->sparse ? 2 : 1);
     p.na = p.groups * p.a_steps;
@@ -204,6 +213,14 @@ static bool describe_(const struct ptx_instr *i, struct mma *m)
     m->saturate = ptx_has(i, PTX_M_satfinite);
     m->bit_and = ptx_has(i, PTX_M_and);
     m->sparse = ptx_has(i, PTX_M_sp) || ptx_has(i, PTX_M_sp__ordered_metadata);
+    m->quads = i->op == PTX_OP_mma && m->m == 8 && m->k == 4 && m->a == PTX_F16;
+    for (int n = 0, nth = 0; n < i->nmods; n++)
+        if (i->mods[n] == PTX_M_row || i->mods[n] == PTX_M_col) {
+            if (nth++ == 0)
+                m->a_column = i->mods[n] == PTX_M_col;
+            else
+                m->b_row = i->mods[n] == PTX_M_row;
+        }
     if (m->sparse && i->noperands == 6)
         m->selector = (unsigned)i->operands[5].imm;
     return true;
@@ -221,8 +238,6 @@ static bool product_supported_(const struct ptx_instr *i, struct diag *d)
         (i->operands[5].kind != PTX_OPR_IMM || i->operands[5].imm >= mma_sparse_selectors(&m)))
         return diag_set(d, i->line, i->column, "%s.sp of this shape has no such selector", op);
     bool wmma = i->op == PTX_OP_wmma, halves = wmma && m.a == PTX_F16;
-    if (!wmma && m.m == 8 && m.k == 4 && m.a == PTX_F16)
-        return diag_set(d, i->line, i->column, "mma.m8n8k4 of f16 is not supported");
     if (m.saturate && m.d != PTX_S32)
         return diag_set(d, i->line, i->column,
                         "%s.satfinite of floating-point numbers is not "
@@ -232,12 +247,12 @@ static bool product_supported_(const struct ptx_instr *i, struct diag *d)
         return diag_set(d, i->line, i->column, "%s with a rounding mode is not supported", op);
     struct plan p = mma_plan(&m);
     unsigned na = mma_items(&i->operands[1]), nb = mma_items(&i->operands[2]);
-    bool fits =
-        p.steps > 0 && p.a_steps * (m.sparse ? 2 : 1) == mma_steps(&m, &p.ta) &&
-        p.steps * mma_row_elements(m.b) == p.a_steps * (m.sparse ? 2 : 1) * mma_row_elements(m.a) &&
-        2 * p.groups * p.columns <= MAX_ACC && p.groups > 0 && p.columns > 0 &&
-        na == (halves ? 8 : p.na) && nb == (halves ? 8 : p.nb) &&
-        mma_items(&i->operands[3]) == p.nc && mma_items(&i->operands[0]) == p.nd;
+    bool fits = m.quads || (p.steps > 0 && p.a_steps * (m.sparse ? 2 : 1) == mma_steps(&m, &p.ta) &&
+                            p.steps * mma_row_elements(m.b) ==
+                                p.a_steps * (m.sparse ? 2 : 1) * mma_row_elements(m.a) &&
+                            2 * p.groups * p.columns <= MAX_ACC && p.groups > 0 && p.columns > 0);
+    fits = fits && na == (halves ? 8 : p.na) && nb == (halves ? 8 : p.nb) &&
+           mma_items(&i->operands[3]) == p.nc && mma_items(&i->operands[0]) == p.nd;
     if (!fits)
         return diag_set(d, i->line, i->column, "%s of this shape and these types is not supported",
                         op);

@@ -28,8 +28,10 @@ struct mma {
     unsigned a, b, c, d; /* element types */
     bool saturate;       /* integers: clamped, not wrapped */
     bool bit_and;        /* single bits: and instead of xor */
-    bool sparse;         /* A has half of its elements, which ones is in the metadata */
-    unsigned selector;   /* sparse: which lanes of a quad have the metadata */
+    bool quads; /* four products at once (emit_mma_quads.c), and the factors' layouts there */
+    bool a_column, b_row;
+    bool sparse;       /* A has half of its elements, which ones is in the metadata */
+    unsigned selector; /* sparse: which lanes of a quad have the metadata */
 };
 
 /* The most registers that A, B, C and D have together (wmma on halves and floats: 4 + 4 + 8 + 8).
@@ -95,6 +97,9 @@ void mma_body(struct emit *e, LLVMValueRef fn, const void *arg);
 unsigned mma_row_elements(unsigned type);
 LLVMTypeRef mma_element(struct emit *e, unsigned type);
 LLVMValueRef mma_row(struct emit *e, unsigned type, LLVMValueRef p);
+
+/* emit_mma_quads.c: the same for m8n8k4 of halves. */
+void mma_quads_body(struct emit *e, LLVMValueRef fn, const void *arg);
 
 /* emit_mma_sparse.c: a sparse A as whole rows of `steps_k` elements each, in the buffer;
  * `metadata`: pointer to that register. How many selectors there are for a kind; 0: it does not
