@@ -14,10 +14,29 @@ static bool waits_at(uint32_t pc, uint32_t id)
 static void open_barrier(struct jit_block *j, uint32_t id)
 {
     const uint32_t point = (1u << JIT_PC_BARRIER_SHIFT) - 1;
+    struct grid_block *b = j->grid;
+    b->votes[id].last_yes = b->votes[id].yes;
+    b->votes[id].last_no = b->votes[id].no;
     j->scratch[id] = 0;
     for (uint32_t w = 0; w < j->nwarps; w++)
         if (waits_at(j->pc[w], id))
             j->pc[w] &= point & ~(uint32_t)JIT_PC_WAITING;
+}
+
+uint32_t weir_rt_barrier_vote(struct jit_block *j, uint32_t id, uint32_t yes, uint32_t no)
+{
+    struct grid_block *b = j->grid;
+    if (j->scratch[id] == 0) /* the first to arrive */
+        b->votes[id].yes = b->votes[id].no = 0;
+    b->votes[id].yes = (uint16_t)(b->votes[id].yes + yes);
+    b->votes[id].no = (uint16_t)(b->votes[id].no + no);
+    return 0;
+}
+
+uint32_t weir_rt_barrier_votes(struct jit_block *j, uint32_t id)
+{
+    const struct grid_block *b = j->grid;
+    return b->votes[id].last_yes | (uint32_t)b->votes[id].last_no << 16;
 }
 
 uint32_t weir_rt_barrier_arrive(struct jit_block *j, uint32_t id, uint32_t count)

@@ -199,6 +199,8 @@ static const struct {
     {"barrier_arrive", (void *)weir_rt_barrier_arrive},
     {"barrier_open", (void *)weir_rt_barrier_open},
     {"spin", (void *)weir_rt_spin},
+    {"barrier_vote", (void *)weir_rt_barrier_vote},
+    {"barrier_votes", (void *)weir_rt_barrier_votes},
     {"mbarrier", (void *)weir_rt_mbarrier},
     {"bulk", (void *)weir_rt_bulk},
     {"cluster_arrive", (void *)weir_rt_cluster_arrive},

@@ -70,6 +70,10 @@ enum {
 /* Numbered barriers; scratch[id] counts the threads that have arrived.
  * uint32_t weir_rt_barrier_arrive(struct jit_block *block, uint32_t id, uint32_t count);
  *     32 more threads arrive; at `count` those that wait go on and the barrier starts anew.
+ * uint32_t weir_rt_barrier_vote(struct jit_block *block, uint32_t id, uint32_t yes, uint32_t no);
+ *     So many threads vote at the barrier at which they arrive next.
+ * uint32_t weir_rt_barrier_votes(struct jit_block *block, uint32_t id);
+ *     The votes when it opened last: yes in the lower half, no in the upper.
  * uint32_t weir_rt_barrier_open(struct jit_block *block);
  *     No warp can run: opens the barrier at which every warp that has not ended waits; 0 when there
  *     is none, and the block can never go on. */

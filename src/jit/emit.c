@@ -36,6 +36,37 @@ static void store_pc_(struct emit *e, LLVMValueRef v)
     tag_frame(e, LLVMBuildStore(e->alu.b, v, p));
 }
 
+/* Number of a barrier, and how many threads it is for (all of the block's warps unless it says). */
+static LLVMValueRef barrier_id_(struct emit *e, const struct ptx_instr *i)
+{
+    const struct ptx_operand *o = &i->operands[ptx_has(i, PTX_M_red)]; /* a result comes first */
+    struct shape s = shape_operand(e->k, o);
+    LLVMValueRef v = shape_uniform(&s) ? operand_scalar(e, o, PTX_U32, SEG_WARP, 0)
+                                       : first_active(e, operand_vector(e, o, PTX_U32));
+    return LLVMBuildAnd(e->alu.b, v, c32(e, 15), "");
+}
+
+static LLVMValueRef barrier_count_(struct emit *e, const struct ptx_instr *i)
+{
+    bool reduces = ptx_has(i, PTX_M_red); /* result, number, count, predicate */
+    const struct ptx_operand *o = &i->operands[reduces ? 2 : 1];
+    if (i->noperands < (reduces ? 4 : 2))
+        return LLVMBuildShl(e->alu.b, e->nwarps, c32(e, 5), "");
+    struct shape s = shape_operand(e->k, o);
+    return shape_uniform(&s) ? operand_scalar(e, o, PTX_U32, SEG_WARP, 0)
+                             : first_active(e, operand_vector(e, o, PTX_U32));
+}
+
+static LLVMValueRef call_barrier_(struct emit *e, const char *name, LLVMValueRef *args, unsigned n)
+{
+    LLVMTypeRef params[4] = {e->ptr, e->i32, e->i32, e->i32};
+    LLVMTypeRef t = LLVMFunctionType(e->i32, params, n, false);
+    LLVMValueRef f = LLVMGetNamedFunction(e->alu.module, name);
+    if (f == NULL)
+        f = LLVMAddFunction(e->alu.module, name, t);
+    return LLVMBuildCall2(e->alu.b, t, f, args, n, "");
+}
+
 /* Counts this warp's votes for a reducing barrier. */
 static void count_votes_(struct emit *e, const struct ptx_instr *i)
 {
@@ -48,6 +79,14 @@ static void count_votes_(struct emit *e, const struct ptx_instr *i)
         yes = LLVMBuildSelect(b, operand_scalar(e, p, PTX_PRED, SEG_WARP, 0), yes, c32(e, 0), "");
     else
         yes = LLVMBuildAnd(b, bits_of(e, operand_vector(e, p, PTX_PRED)), yes, "");
+    if (e->k->has_partial) {
+        LLVMValueRef no = LLVMBuildXor(b, mask_bits(e), yes, "");
+        LLVMValueRef args[4] = {e->blk, barrier_id_(e, i),
+                                intrinsic(e, "llvm.ctpop", &e->i32, 1, &yes, 1),
+                                intrinsic(e, "llvm.ctpop", &e->i32, 1, &no, 1)};
+        call_barrier_(e, "weir_rt_barrier_vote", args, 4);
+        return;
+    }
     LLVMValueRef phase = LLVMBuildLoad2(b, e->i32, e->phase_slot, "");
     LLVMValueRef at = LLVMBuildShl(b, LLVMBuildZExt(b, phase, e->i64, ""), c64(e, 4), "");
     LLVMValueRef base = byte_offset(e, byte_offset(e, e->blk, c64(e, FIELD(scratch))), at);
@@ -60,16 +99,11 @@ static void count_votes_(struct emit *e, const struct ptx_instr *i)
     }
 }
 
-/* The result of the reducing barrier just passed: votes were counted in the other phase. */
-static void read_votes_(struct emit *e, const struct ptx_instr *i)
+/* Writes what a reducing barrier gives. */
+static void votes_result_(struct emit *e, const struct ptx_instr *i, LLVMValueRef yes,
+                          LLVMValueRef all)
 {
     LLVMBuilderRef b = e->alu.b;
-    LLVMValueRef phase = LLVMBuildLoad2(b, e->i32, e->phase_slot, "");
-    phase = LLVMBuildXor(b, phase, c32(e, 1), "");
-    LLVMValueRef at = LLVMBuildShl(b, LLVMBuildZExt(b, phase, e->i64, ""), c64(e, 4), "");
-    LLVMValueRef base = byte_offset(e, byte_offset(e, e->blk, c64(e, FIELD(scratch))), at);
-    LLVMValueRef yes = LLVMBuildLoad2(b, e->i32, base, "");
-    LLVMValueRef all = LLVMBuildLoad2(b, e->i32, byte_offset(e, base, c64(e, 8)), "");
     unsigned type = PTX_PRED;
     LLVMValueRef r;
     if (ptx_has(i, PTX_M_popc)) {
@@ -83,35 +117,27 @@ static void read_votes_(struct emit *e, const struct ptx_instr *i)
     write_uniform(e, i->operands[0].reg, r, type);
 }
 
-/* Number of a barrier, and how many threads it is for (all of the block's warps unless it says). */
-static LLVMValueRef barrier_id_(struct emit *e, const struct ptx_instr *i)
+/* The result of the reducing barrier just passed: votes were counted in the other phase. */
+static void read_votes_(struct emit *e, const struct ptx_instr *i)
 {
-    const struct ptx_operand *o = &i->operands[0];
-    struct shape s = shape_operand(e->k, o);
-    LLVMValueRef v = shape_uniform(&s) ? operand_scalar(e, o, PTX_U32, SEG_WARP, 0)
-                                       : first_active(e, operand_vector(e, o, PTX_U32));
-    return LLVMBuildAnd(e->alu.b, v, c32(e, 15), "");
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef yes, all;
+    if (e->k->has_partial) {
+        LLVMValueRef args[2] = {e->blk, barrier_id_(e, i)};
+        LLVMValueRef votes = call_barrier_(e, "weir_rt_barrier_votes", args, 2);
+        yes = LLVMBuildAnd(b, votes, c32(e, 0xffff), "");
+        all = LLVMBuildAdd(b, yes, LLVMBuildLShr(b, votes, c32(e, 16), ""), "");
+        votes_result_(e, i, yes, all);
+        return;
+    }
+    LLVMValueRef phase = LLVMBuildLoad2(b, e->i32, e->phase_slot, "");
+    phase = LLVMBuildXor(b, phase, c32(e, 1), "");
+    LLVMValueRef at = LLVMBuildShl(b, LLVMBuildZExt(b, phase, e->i64, ""), c64(e, 4), "");
+    LLVMValueRef base = byte_offset(e, byte_offset(e, e->blk, c64(e, FIELD(scratch))), at);
+    yes = LLVMBuildLoad2(b, e->i32, base, "");
+    all = LLVMBuildLoad2(b, e->i32, byte_offset(e, base, c64(e, 8)), "");
+    votes_result_(e, i, yes, all);
 }
-
-static LLVMValueRef barrier_count_(struct emit *e, const struct ptx_instr *i)
-{
-    if (i->noperands < 2)
-        return LLVMBuildShl(e->alu.b, e->nwarps, c32(e, 5), "");
-    struct shape s = shape_operand(e->k, &i->operands[1]);
-    return shape_uniform(&s) ? operand_scalar(e, &i->operands[1], PTX_U32, SEG_WARP, 0)
-                             : first_active(e, operand_vector(e, &i->operands[1], PTX_U32));
-}
-
-static LLVMValueRef call_barrier_(struct emit *e, const char *name, LLVMValueRef *args, unsigned n)
-{
-    LLVMTypeRef params[3] = {e->ptr, e->i32, e->i32};
-    LLVMTypeRef t = LLVMFunctionType(e->i32, params, n, false);
-    LLVMValueRef f = LLVMGetNamedFunction(e->alu.module, name);
-    if (f == NULL)
-        f = LLVMAddFunction(e->alu.module, name, t);
-    return LLVMBuildCall2(e->alu.b, t, f, args, n, "");
-}
-
 void emit_arrive(struct emit *e, const struct ptx_instr *i)
 {
     LLVMValueRef args[3] = {e->blk, barrier_id_(e, i), barrier_count_(e, i)};
@@ -122,6 +148,8 @@ void emit_arrive(struct emit *e, const struct ptx_instr *i)
 static void wait_numbered_(struct emit *e, const struct jblock *blk)
 {
     LLVMBuilderRef b = e->alu.b;
+    if (ptx_has(blk->term_instr, PTX_M_red))
+        count_votes_(e, blk->term_instr);
     LLVMValueRef id = barrier_id_(e, blk->term_instr), count = barrier_count_(e, blk->term_instr);
     flow_wait(e, blk);
     frame_move(e, blk->resume, true);

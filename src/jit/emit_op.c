@@ -793,9 +793,6 @@ bool emit_supported(const struct ptx_instr *i, struct diag *d)
             return true;
         if (ptx_has(i, PTX_M_cluster))
             return true;
-        if (ptx_has(i, PTX_M_red) && i->noperands > 3)
-            return diag_set(d, i->line, i->column, "%s.red with a thread count is not supported",
-                            ptx_op_name(i->op));
         return true;
     case PTX_OP_tex:
     case PTX_OP_tld4:

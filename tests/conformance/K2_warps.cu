@@ -362,11 +362,59 @@ static void test_spin()
     cudaFree(flags);
 }
 
+/* Votes at barriers in which only part of the block takes part. */
+__global__ void part_votes(int *out)
+{
+    int t = threadIdx.x, n, any, all;
+    for (int i = 0; i < 3; i++) {
+        if (t < 64) {
+            asm volatile(
+                "{ .reg .pred p; setp.lt.s32 p, %1, %2; barrier.cta.red.popc.u32 %0, 1, 64, p; }"
+                : "=r"(n)
+                : "r"(t), "r"(10 + i)
+                : "memory");
+            asm volatile(
+                "{ .reg .pred p, q; setp.lt.s32 p, %1, %2; barrier.cta.red.and.pred q, 1, 64, p;"
+                " selp.b32 %0, 1, 0, q; }"
+                : "=r"(all)
+                : "r"(t), "r"(62 + i)
+                : "memory");
+        } else {
+            asm volatile("{ .reg .pred p; setp.lt.s32 p, %1, %2; bar.red.popc.u32 %0, 2, 96, !p; }"
+                         : "=r"(n)
+                         : "r"(t), "r"(70 + i)
+                         : "memory");
+            asm volatile("{ .reg .pred p, q; setp.eq.s32 p, %1, %2; bar.red.or.pred q, 2, 96, p;"
+                         " selp.b32 %0, 1, 0, q; }"
+                         : "=r"(any)
+                         : "r"(t), "r"(158 + i)
+                         : "memory");
+        }
+        out[i * 320 + t * 2] = n;
+        out[i * 320 + t * 2 + 1] = t < 64 ? all : any;
+        __syncthreads();
+    }
+}
+
+static void test_part_votes()
+{
+    part_votes<<<1, 160>>>(device_out);
+    fetch();
+    int bad = 0;
+    for (int i = 0; i < 3; i++)
+        for (int t = 0; t < 160; t++) {
+            bad += host_out[i * 320 + t * 2] != (t < 64 ? 10 + i : 90 - i);
+            bad += host_out[i * 320 + t * 2 + 1] != (t < 64 ? i == 2 : i < 2);
+        }
+    CHECK_EQ_INT(bad, 0);
+}
+
 int main()
 {
     CHECK_EQ_INT(cudaMalloc(&device_out, host_out.size() * sizeof(int)), cudaSuccess);
     test_scan();
     test_votes();
+    test_part_votes();
     test_lanes();
     test_atomics();
     test_calls();
