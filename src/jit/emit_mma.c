@@ -228,6 +228,37 @@ static bool describe_(const struct ptx_instr *i, struct mma *m)
 
 enum { MAX_ACC = 8 };
 
+/* Kinds of factors that may be multiplied with each other: 0 none such. */
+static unsigned family_(unsigned type)
+{
+    switch (type) {
+    case PTX_S8:
+    case PTX_U8: return 1;
+    case PTX_S4:
+    case PTX_U4: return 2;
+    case PTX_E4M3:
+    case PTX_E5M2: return 3;
+    default: return type;
+    }
+}
+
+/* Do the types of factors and accumulators go together? */
+static bool types_fit_(const struct mma *m)
+{
+    if (family_(m->a) != family_(m->b))
+        return false;
+    switch (m->a) {
+    case PTX_F16:
+        return (m->d == PTX_F16 || m->d == PTX_F32) && (m->c == PTX_F16 || m->c == PTX_F32);
+    case PTX_E4M3:
+    case PTX_E5M2: return m->d == m->c && (m->d == PTX_F16 || m->d == PTX_F32);
+    case PTX_BF16:
+    case PTX_TF32: return m->d == PTX_F32 && m->c == PTX_F32;
+    case PTX_F64: return m->d == PTX_F64 && m->c == PTX_F64;
+    default: return m->d == PTX_S32 && m->c == PTX_S32;
+    }
+}
+
 static bool product_supported_(const struct ptx_instr *i, struct diag *d)
 {
     struct mma m;
@@ -251,7 +282,7 @@ static bool product_supported_(const struct ptx_instr *i, struct diag *d)
                             p.steps * mma_row_elements(m.b) ==
                                 p.a_steps * (m.sparse ? 2 : 1) * mma_row_elements(m.a) &&
                             2 * p.groups * p.columns <= MAX_ACC && p.groups > 0 && p.columns > 0);
-    fits = fits && na == (halves ? 8 : p.na) && nb == (halves ? 8 : p.nb) &&
+    fits = fits && types_fit_(&m) && na == (halves ? 8 : p.na) && nb == (halves ? 8 : p.nb) &&
            mma_items(&i->operands[3]) == p.nc && mma_items(&i->operands[0]) == p.nd;
     if (!fits)
         return diag_set(d, i->line, i->column, "%s of this shape and these types is not supported",
