@@ -16,10 +16,10 @@ namespace cooperative_groups
 
 namespace details
 {
-template <typename Group>
+template <size_t Known = 1, typename Group>
 WEIR_CG void copy(const Group &group, void *to, const void *from, size_t bytes)
 {
-    weir::copy_bytes(to, from, bytes, (size_t)group.thread_rank(), (size_t)group.size());
+    weir::copy_bytes<Known>(to, from, bytes, (size_t)group.thread_rank(), (size_t)group.size());
 }
 } // namespace details
 
@@ -33,7 +33,8 @@ template <typename Group, typename Element, size_t Alignment>
 WEIR_CG void memcpy_async(const Group &group, Element *to, const Element *from,
                           const cuda::aligned_size_t<Alignment> &bytes)
 {
-    details::copy(group, to, from, (size_t)bytes);
+    details::copy<weir::known_alignment<Element, cuda::aligned_size_t<Alignment>>::value>(
+        group, to, from, (size_t)bytes);
 }
 template <typename Group>
 WEIR_CG void memcpy_async(const Group &group, void *to, const void *from, size_t bytes)

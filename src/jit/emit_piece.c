@@ -78,7 +78,9 @@ static void body_(struct emit *e, LLVMValueRef fn, const void *arg)
     const struct piece *p = arg;
     LLVMBuilderRef b = e->alu.b;
     LLVMValueRef memory = LLVMGetParam(fn, 0), lanes = LLVMGetParam(fn, 1);
-    LLVMTypeRef whole = LLVMVectorType(e->i32, p->bytes * p->vec / 4);
+    unsigned bytes = p->bytes * p->vec;
+    LLVMTypeRef whole = bytes < 4 ? LLVMIntTypeInContext(e->alu.ctx, bytes * 8)
+                                  : LLVMVectorType(e->i32, bytes / 4);
     LLVMBasicBlockRef before, loop = LLVMAppendBasicBlockInContext(e->alu.ctx, fn, "lane");
     LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(e->alu.ctx, fn, "done");
     if (!p->load)
@@ -130,7 +132,7 @@ bool piece_fits(const struct emit *e, const struct access *a, bool load)
 {
     unsigned whole = mem_natural(a);
     if (a->vec == 1 && !e->alu.has_avx512 && !load)
-        return a->bytes == 4 || a->bytes == 8;
+        return a->bytes <= 8;
     if (a->vec == 1 && !e->alu.has_avx512) /* a gather of 32 quadwords is a hundred instructions */
         return a->bytes == 8 && e->k->ninstrs > MANY_INSTRUCTIONS;
     return a->vec > 1 && a->bytes >= 4 && (whole == 8 || whole == 16);
