@@ -207,7 +207,7 @@ static enum step run_grid(struct command *c, struct graph_node *n, struct grid_w
         grid_raise(env, GRID_FAULT_MEMORY, n->launch.kernel->name);
         return STEP_DONE;
     }
-    bool over = grid_run_quick(&c->run, w) == GRID_COMPLETE && nested_tails(c, w);
+    bool over = grid_run_alone(&c->run, w) == GRID_COMPLETE && nested_tails(c, w);
     nested_settle(w);
     return step_of(over);
 }

@@ -203,10 +203,6 @@ enum grid_progress {
  * run: unless it is complete, it may be gone afterwards. */
 enum grid_progress grid_run_blocks(struct grid_run *run, struct grid_worker *w, uint64_t until);
 
-/* Runs all blocks of a prepared run that nobody else knows of on this thread, mostly without looking
- * at the clock: for grids that are known to be short. Not complete: blocks of it are parked. */
-enum grid_progress grid_run_quick(struct grid_run *run, struct grid_worker *w);
-
 /* Resumes the oldest parked block. False when there is none. *progress: whether it got anywhere (it
  * ended, or waits at another place, or took its time); *complete: the run that is complete now, or
  * NULL. */

@@ -462,14 +462,6 @@ enum grid_progress grid_run_blocks(struct grid_run *run, struct grid_worker *w, 
     return finish(run, ended + 1) ? GRID_COMPLETE : more ? GRID_MORE : GRID_HANDED;
 }
 
-enum grid_progress grid_run_quick(struct grid_run *run, struct grid_worker *w)
-{
-    unsigned fp = fp_enter();
-    enum grid_progress p = grid_run_alone(run, w);
-    fp_leave(fp);
-    return p;
-}
-
 /* Lets w->current go on. */
 static void resume_armed(struct grid_worker *w, struct outcome *o)
 {
