@@ -273,8 +273,10 @@ enum device_error device_event_sync(struct device_event *e)
 {
     if (device_forked())
         return DEVICE_FORKED;
-    if (device_in_host_function())
-        return DEVICE_NOT_PERMITTED;
+    if (device_in_host_function()) { /* it may look, not wait */
+        enum device_error status = device_event_query(e);
+        return status == DEVICE_NOT_READY ? DEVICE_NOT_PERMITTED : status;
+    }
     uint64_t count;
     struct recording r;
     if (recorded_elsewhere(e, &r)) {

@@ -17,6 +17,7 @@ static void CUDART_CB call_api(void *) { inside = cudaStreamSynchronize(0); }
 
 /* What a GPU refuses inside a host function and inside a callback. */
 static void *device;
+static cudaEvent_t event; /* never recorded */
 static void refused()
 {
     void *p;
@@ -40,6 +41,12 @@ static void refused()
     CHECK_EQ_INT(cudaStreamGetFlags(0, &flags), no);
     CHECK_EQ_INT(cudaEventCreate(&e), no);
     CHECK_EQ_INT(cudaLaunchHostFunc(0, call_api, nullptr), no);
+    CHECK_EQ_INT(cudaDeviceSynchronize(), no);
+    /* It may look at events. */
+    float ms;
+    OK(cudaEventQuery(event));
+    OK(cudaEventSynchronize(event));
+    CHECK_EQ_INT(cudaEventElapsedTime(&ms, event, event), cudaErrorInvalidResourceHandle);
     CHECK_EQ_INT(cudaDeviceSynchronize(), no);
     CHECK_EQ_INT(cudaPeekAtLastError(), no); /* kept for this thread only */
     CHECK_EQ_INT(cudaGetLastError(), no);
@@ -76,10 +83,12 @@ int main()
     CHECK_STR(cudaGetErrorName(inside), "cudaErrorNotPermitted");
     OK(cudaGetLastError());
     OK(cudaMalloc(&device, 4));
+    OK(cudaEventCreate(&event));
     OK(cudaLaunchHostFunc(s, refused_in_function, nullptr));
     OK(cudaStreamAddCallback(s, refused_in_callback, nullptr, 0));
     OK(cudaStreamSynchronize(s));
     CHECK_EQ_INT(calls.load(), 5);
+    OK(cudaEventDestroy(event));
     OK(cudaFree(device));
     OK(cudaGetLastError());
     CHECK_EQ_INT(cudaStreamAddCallback(s, callback, nullptr, 1), cudaErrorInvalidValue);
