@@ -77,6 +77,9 @@ __device__ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     int *numBlocks, const void *func, int blockSize, size_t dynamicSmemSize, unsigned int flags);
 /* Decides what a conditional node of the graph that runs will do. */
 __device__ void cudaGraphSetConditional(cudaGraphConditionalHandle handle, unsigned int value);
+/* Launches a graph, instantiated for launches from the device, from a kernel of a graph: in one of
+ * the streams for graphs. */
+__device__ cudaError_t cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t stream);
 /* Room for a launch's arguments, and the launch: what a compiler makes of <<<>>> in device code. */
 __device__ void *cudaGetParameterBuffer(size_t alignment, size_t size);
 __device__ void *cudaGetParameterBufferV2(void *func, dim3 gridDimension, dim3 blockDimension,
@@ -92,6 +95,15 @@ __device__ cudaError_t cudaLaunchDeviceV2(void *parameterBuffer, cudaStream_t st
 __host__ __device__ void __weir_launch_configure(unsigned gridX, unsigned gridY, unsigned gridZ,
                                                  unsigned blockX, unsigned blockY, unsigned blockZ,
                                                  size_t sharedMem, cudaStream_t stream);
+}
+
+/* The graph that the calling kernel is a node of, NULL: none. */
+static __inline__ __attribute__((always_inline, device)) cudaGraphExec_t
+cudaGetCurrentGraphExec(void)
+{
+    unsigned long long exec;
+    __asm__("mov.u64 %0, %%current_graph_exec;" : "=l"(exec));
+    return (cudaGraphExec_t)exec;
 }
 
 /* What <<<>>> in device code becomes for clang. */

@@ -338,6 +338,9 @@ void device_graph_free(struct device_graph *g);
 /* Gives the node of the same id and kind new parameters, for later launches; a branch keeps its
  * bodies. */
 enum device_error device_graph_change(struct device_graph *g, const struct device_node *node);
+/* The object by which callers know the graph: what nested_graph_current gives its kernels. Before
+ * its first launch. */
+void device_graph_set_handle(struct device_graph *g, void *handle);
 /* Asynchronous. Parameters are those the graph has now. */
 enum device_error device_graph_launch(struct device_graph *g, struct device_stream *s);
 

@@ -37,9 +37,9 @@ struct graph_branch {
 struct graph_node {
     enum device_node_kind kind;
     bool disabled;
-    int level;      /* of the scheduler; -1: the launching stream's */
-    uint32_t id;    /* of all nodes of the graph */
-    uint32_t slot;  /* of an event node: its place among them */
+    int level;     /* of the scheduler; -1: the launching stream's */
+    uint32_t id;   /* of all nodes of the graph */
+    uint32_t slot; /* of an event node: its place among them */
     union {
         struct grid_launch launch; /* its params are the node's */
         struct copy_plan copy;
@@ -81,6 +81,8 @@ struct graph_owner {
     _Atomic uint32_t refs; /* the graph, and its plans */
     void (*released)(void *user);
     void *user;
+    struct device_graph *graph; /* NULL once it is freed; under graph_plan.c's lock */
+    void *handle;               /* by which the driver's callers know the graph */
 };
 
 struct graph_plan {
@@ -109,6 +111,7 @@ struct graph_plan {
     _Atomic uint32_t ready_count;
     struct graph_lane *queued; /* invites another worker; or NULL */
     struct graph_lane *free;
+    struct graph_env *_Atomic env; /* of this launch; NULL: its kernels have launched no graphs */
 };
 
 struct device_graph {
@@ -120,5 +123,16 @@ struct device_graph {
 };
 
 void graph_plan_unref(struct graph_plan *plan);
+
+/* As device_graph_launch, for a graph that device code launches: below an environment, or as a tail
+ * launch of one. */
+enum device_error graph_launch_below(struct device_graph *g, struct device_stream *s,
+                                     struct graph_env *parent, struct graph_env *tail_of);
+/* The graph's launch by this command need not be waited for by its next ones. */
+void graph_forget_launch(struct graph_owner *owner, const struct command *c);
+
+/* The nodes of a launch are over. True: so is its command. False: graphs launched by its kernels
+ * are not, and whoever ends them ends it. (graph_nested.c) */
+bool graph_over(struct graph_plan *plan, struct command *caller);
 
 #endif

@@ -342,6 +342,11 @@ static struct graph_plan *root_copy(const struct graph_plan *plan)
 /* ---- the graph ----------------------------------------------------------------------------------
  */
 
+/* Of graph_owner.graph, which a launch that ends looks at while the graph may be freed. */
+static pthread_mutex_t graphs_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void graph_appears(struct device_graph *g) { g->plan->owner_of_graph->graph = g; }
+
 enum device_error device_graph_new(struct device_context *ctx, const struct device_graph_spec *spec,
                                    uint32_t total, const struct device_graph_reset *resets,
                                    uint32_t reset_count, void (*released)(void *user), void *user,
@@ -365,6 +370,7 @@ enum device_error device_graph_new(struct device_context *ctx, const struct devi
     atomic_fetch_add_explicit(&ctx->refs, 1, memory_order_relaxed);
     pthread_mutex_init(&g->lock, NULL);
     g->plan = plan;
+    graph_appears(g);
     *out = g;
     return DEVICE_OK;
 }
@@ -372,6 +378,9 @@ enum device_error device_graph_new(struct device_context *ctx, const struct devi
 void device_graph_free(struct device_graph *g)
 {
     struct graph_owner *o = g->plan->owner_of_graph;
+    pthread_mutex_lock(&graphs_lock);
+    o->graph = NULL;
+    pthread_mutex_unlock(&graphs_lock);
     graph_plan_unref(g->plan);
     owner_unref(o);
     if (g->last != NULL)
@@ -443,10 +452,16 @@ static struct graph_slot *slots_new(struct graph_plan *plan, struct device_strea
 
 enum device_error device_graph_launch(struct device_graph *g, struct device_stream *s)
 {
+    grid_flush(s->ctx->env);
+    return graph_launch_below(g, s, NULL, NULL);
+}
+
+enum device_error graph_launch_below(struct device_graph *g, struct device_stream *s,
+                                     struct graph_env *parent, struct graph_env *tail_of)
+{
     enum device_error status = device_context_status(s->ctx);
     if (status != DEVICE_OK)
         return status;
-    grid_flush(s->ctx->env);
     pthread_mutex_lock(&g->lock);
     struct graph_plan *plan = g->plan;
     atomic_fetch_add_explicit(&plan->refs, 1, memory_order_relaxed);
@@ -456,6 +471,8 @@ enum device_error device_graph_launch(struct device_graph *g, struct device_stre
     c->graph.slots = slots;
     c->graph.lane = NULL;
     c->graph.started = false;
+    c->graph.parent = parent;
+    c->graph.tail_of = tail_of;
     if (g->last != NULL && g->last != s)
         command_depend(c, g->last, g->last_count);
     g->last_count = stream_enqueue(s, c);
@@ -467,6 +484,29 @@ enum device_error device_graph_launch(struct device_graph *g, struct device_stre
     }
     pthread_mutex_unlock(&g->lock);
     return DEVICE_OK;
+}
+
+void device_graph_set_handle(struct device_graph *g, void *handle)
+{
+    g->plan->owner_of_graph->handle = handle;
+}
+
+void graph_forget_launch(struct graph_owner *owner, const struct command *c)
+{
+    struct device_stream *last = NULL;
+    pthread_mutex_lock(&graphs_lock);
+    struct device_graph *g = owner->graph;
+    if (g != NULL) {
+        pthread_mutex_lock(&g->lock);
+        if (g->last == c->stream && g->last_count == c->count) {
+            last = g->last;
+            g->last = NULL;
+        }
+        pthread_mutex_unlock(&g->lock);
+    }
+    pthread_mutex_unlock(&graphs_lock);
+    if (last != NULL)
+        stream_unref(last);
 }
 
 void graph_release(struct command *c)

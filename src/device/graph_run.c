@@ -444,6 +444,8 @@ bool graph_execute(struct command *entry, struct grid_worker *w)
                 c->graph.at++;
             continue;
         }
+        if (!graph_over(plan, caller))
+            return false;
         if (caller == entry)
             return true;
         if (stream_complete(caller->stream, caller) != NULL)

@@ -122,6 +122,7 @@ struct command {
             struct graph_lane *lane;  /* that it is part of; NULL: a stream's own command */
             uint32_t segment, at;     /* what it is at, in the plan and in the segment */
             bool started;             /* it has a segment */
+            struct graph_env *parent, *tail_of; /* what device code has launched it in, or NULL */
         } graph;
     };
 };

@@ -17,6 +17,15 @@ int nested_stream_wait_event(struct jit_block *j, uint32_t lane, uint64_t stream
 /* Addresses in the block's own shared and local memory are refused. */
 int nested_copy(struct jit_block *j, uint32_t lane, const struct device_copy *copy,
                 uint64_t stream);
+/* Launches a graph from a kernel of a graph; from another kernel cudaErrorInvalidValue. */
+enum nested_graph {
+    NESTED_GRAPH_TAIL,   /* when the kernel's graph is over */
+    NESTED_GRAPH_BELOW,  /* fire and forget: the kernel's graph is over when this is */
+    NESTED_GRAPH_SIBLING /* beside the kernel's graph */
+};
+int nested_graph_launch(struct jit_block *j, struct device_graph *g, enum nested_graph how);
+/* The handle of the graph that the grid is a node of, NULL: of none. */
+void *nested_graph_current(struct grid_run *run);
 int nested_set(struct jit_block *j, uint32_t lane, const struct device_set *set, uint64_t stream);
 
 #endif

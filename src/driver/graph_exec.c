@@ -377,6 +377,7 @@ static CUresult build_(struct build *b, CUgraph shadow, CUcontext ctx, uint64_t 
     e->ctx_id = ctx->id;
     e->shadow = shadow;
     e->device = device;
+    device_graph_set_handle(device, e);
     e->flags = flags;
     e->entries = xcalloc(count_nodes_(shadow) + 1, sizeof *e->entries);
     mark_instantiated_(shadow, true);

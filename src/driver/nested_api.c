@@ -8,11 +8,16 @@
 #include <string.h>
 
 #include "device/nested_api.h"
+#include "driver/graph.h"
 #include "driver/nested.h"
 #include "driver/objects.h"
 
 /* cuda.h's and the runtime's version are one. */
 enum { RUNTIME_VERSION = CUDA_VERSION };
+
+/* cudaStreamGraphTailLaunch and its kin. */
+static const uint64_t GRAPH_TAIL = 0x0100000000000000, GRAPH_FORGET = 0x0200000000000000,
+                      GRAPH_SIBLING = 0x0300000000000000;
 
 static uint64_t arg(const uint64_t *args, int row, uint32_t lane)
 {
@@ -250,6 +255,29 @@ HELPER(event_record_flags)
                : nested_event_record(j, lane, arg(args, 0, lane), arg(args, 1, lane));
 }
 
+/* cudaGraphLaunch(cudaGraphExec_t, cudaStream_t): one of three streams that say how */
+HELPER(graph_launch)
+{
+    CUgraphExec e = (CUgraphExec)arg(args, 0, lane);
+    uint64_t stream = arg(args, 1, lane);
+    enum nested_graph how = stream == GRAPH_TAIL     ? NESTED_GRAPH_TAIL
+                            : stream == GRAPH_FORGET ? NESTED_GRAPH_BELOW
+                                                     : NESTED_GRAPH_SIBLING;
+    grid_helper_begin(j);
+    int code = cudaErrorInvalidValue;
+    if (exec_check(e) == CUDA_SUCCESS && (e->flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) &&
+        (stream == GRAPH_TAIL || stream == GRAPH_FORGET || stream == GRAPH_SIBLING))
+        code = nested_graph_launch(j, e->device, how);
+    grid_helper_end(j);
+    return code;
+}
+
+/* %current_graph_exec */
+static uint64_t current_graph_exec(void)
+{
+    return (uint64_t)nested_graph_current(grid_run_of_block(grid_current_block()));
+}
+
 /* ---- questions ---------------------------------------------------------------------------------
  */
 
@@ -466,6 +494,7 @@ static const struct {
     {"EventDestroy", destroy_event},
     {"EventRecord", event_record},
     {"EventRecordWithFlags", event_record_flags},
+    {"GraphLaunch", graph_launch},
     {"GetDevice", get_device},
     {"GetDeviceCount", get_device_count},
     {"DeviceGetAttribute", device_attribute},
@@ -483,6 +512,8 @@ static const struct {
 void *nested_helper(const char *name)
 {
     size_t length = strlen(name);
+    if (strcmp(name, "current_graph_exec") == 0)
+        return (void *)current_graph_exec;
     if (strncmp(name, "__cudaCDP2", 10) == 0)
         name += 10, length -= 10;
     else if (strncmp(name, "cuda", 4) == 0)

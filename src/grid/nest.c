@@ -163,6 +163,8 @@ static void nest_free(struct grid_worker *w, struct grid_nest *n)
     w->nests = n;
 }
 
+struct grid_block *grid_current_block(void) { return worker_of_thread()->current; }
+
 struct grid_run *grid_run_of_block(struct grid_block *b) { return b->run; }
 
 void grid_nest_hold(struct grid_nest *nest, uint64_t n)

@@ -141,6 +141,8 @@ struct grid_child *grid_child_new(struct grid_worker *w, struct grid_block *b, u
 void grid_child_free(struct grid_worker *w, struct grid_child *c);
 
 struct grid_run *grid_run_of_block(struct grid_block *b);
+/* The block that the calling thread runs now. */
+struct grid_block *grid_current_block(void);
 struct grid_nest *grid_nest_of_block(struct grid_worker *w, struct grid_block *b);
 
 /* Adds `n` references. */

@@ -78,6 +78,7 @@ LLVMValueRef sreg_scalar(struct emit *e, const struct ptx_operand *o, unsigned s
         return LLVMBuildTrunc(b, LLVMBuildLShr(b, clock_(e), c64(e, 32), ""), e->i32, "");
     case PTX_SR_globaltimer:
     case PTX_SR_globaltimer_lo: return helper_u64_(e, "weir_rt_globaltimer");
+    case PTX_SR_current_graph_exec: return helper_u64_(e, "weir_rt_current_graph_exec");
     case PTX_SR_globaltimer_hi:
         return LLVMBuildTrunc(
             b, LLVMBuildLShr(b, helper_u64_(e, "weir_rt_globaltimer"), c64(e, 32), ""), e->i32, "");

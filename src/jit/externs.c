@@ -39,6 +39,7 @@ static const char *const runtime[] = {
     "EventDestroy",
     "EventRecord",
     "EventRecordWithFlags",
+    "GraphLaunch",
     "GetDevice",
     "GetDeviceCount",
     "DeviceGetAttribute",
