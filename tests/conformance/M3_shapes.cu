@@ -91,7 +91,7 @@ static void arrays_3d()
     fill(a, model, H, D);
     CHECK(whole(a, H, D) == model);
     p.srcPtr = make_cudaPitchedPtr(source.data(), 64, 64, 16);
-    p.srcPos = make_cudaPos(6, 1, 1); /* of pitched memory: bytes */
+    p.srcPos = make_cudaPos(0, 1, 1);
     p.dstArray = a;
     p.dstPos = make_cudaPos(11, 4, 2); /* of an array: elements */
     p.extent = make_cudaExtent(21, 13, 3);
@@ -99,8 +99,8 @@ static void arrays_3d()
     OK(cudaMemcpy3D(&p));
     for (int z = 0; z < 3; z++)
         for (int y = 0; y < 13; y++)
-            memcpy(&model[((z + 2) * H + y + 4) * W * 2 + 22],
-                   &source[((z + 1) * 16 + y + 1) * 64 + 6], 42);
+            memcpy(&model[((z + 2) * H + y + 4) * W * 2 + 22], &source[((z + 1) * 16 + y + 1) * 64],
+                   42);
     CHECK(whole(a, H, D) == model);
     OK(cudaFreeArray(a));
 }
