@@ -101,19 +101,22 @@ void flow_chain(struct emit *e, const uint64_t *cand, int32_t last)
     chain_(e, cand, last);
 }
 
-/* Goes to the first block with lanes waiting that may go before the poll's loop; the builder goes
- * on where there is none. */
+/* Goes to the next block with lanes waiting that may go before the poll's loop; the builder goes on
+ * where there is none. The search begins behind the loop and comes round to what lies before it:
+ * several loops that wait take turns then, and nobody who waits elsewhere is passed over. */
 static void yield_(struct emit *e, const struct jblock *poll)
 {
     LLVMBuilderRef b = e->alu.b;
-    int32_t n = e->k->nblocks;
-    for (int32_t c = bit_next(poll->frontier, n, 0); c >= 0; c = bit_next(poll->frontier, n, c + 1))
-        if (bit_get(poll->yields, c)) {
-            LLVMBasicBlockRef next = new_bb(e, "skip");
-            LLVMValueRef any = LLVMBuildICmp(b, LLVMIntNE, pending_(e, c), c32(e, 0), "");
-            LLVMBuildCondBr(b, any, copy_(e, c, false), next);
-            LLVMPositionBuilderAtEnd(b, next);
-        }
+    int32_t n = e->k->nblocks, loop = poll->succ[0];
+    for (int32_t step = 1; step < n; step++) {
+        int32_t c = (loop + step) % n;
+        if (!bit_get(poll->frontier, c) || !bit_get(poll->yields, c))
+            continue;
+        LLVMBasicBlockRef next = new_bb(e, "skip");
+        LLVMValueRef any = LLVMBuildICmp(b, LLVMIntNE, pending_(e, c), c32(e, 0), "");
+        LLVMBuildCondBr(b, any, copy_(e, c, false), next);
+        LLVMPositionBuilderAtEnd(b, next);
+    }
 }
 
 void flow_resume(struct emit *e, const struct jblock *poll, const uint64_t *cand)
