@@ -189,6 +189,9 @@ int main(int argc, char **argv)
             compare(&c[n], source, source + (size_t)c[n].sources * TABLE_LANES, host + n * slots);
         }
     }
+    free(host);
+    free(data);
+    free(ptx);
     printf("%u cases of %d operands, %d with differences\n", done, TABLE_LANES, failed);
     return failed != 0;
 }
