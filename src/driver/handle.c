@@ -12,7 +12,8 @@ enum {
     KINDS = 32,      /* different tags there may be */
     QUARANTINE = 64, /* destroyed objects of a kind that wait before one is used again */
 };
-static const uint64_t reserved = (uint64_t)64 << 30; /* addresses, not memory */
+static uint64_t reserved = (uint64_t)64 << 30;            /* addresses, not memory */
+static const uint64_t reserved_least = (uint64_t)1 << 28; /* where addresses are few */
 
 struct handle_range handle_range;
 
@@ -50,15 +51,22 @@ static struct kind *kind_of_(uint32_t tag, size_t bytes)
     return k;
 }
 
-static void new_slab_(struct kind *k)
+/* As much of the range as the system lets us have: less under a limit (ulimit -v) or valgrind. */
+static uintptr_t reserve_(void)
 {
-    if (handle_range.base == 0) {
+    for (; reserved >= reserved_least; reserved /= 2) {
         void *p =
             mmap(NULL, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (p == MAP_FAILED)
-            abort();
-        handle_range.base = (uintptr_t)p;
+        if (p != MAP_FAILED)
+            return (uintptr_t)p;
     }
+    abort();
+}
+
+static void new_slab_(struct kind *k)
+{
+    if (handle_range.base == 0)
+        handle_range.base = reserve_();
     uint64_t used = atomic_load_explicit(&handle_range.in_use, memory_order_relaxed);
     char *slab = (char *)handle_range.base + used;
     if (used + HANDLE_SLAB > reserved || mprotect(slab, HANDLE_SLAB, PROT_READ | PROT_WRITE) != 0)

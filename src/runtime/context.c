@@ -18,9 +18,10 @@ static struct device_state devices[RT_MAX_DEVICES];
 static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t count_once = PTHREAD_ONCE_INIT;
 static int device_count;
+static _Atomic uint32_t all_resets; /* of all devices: what threads know of contexts may be over */
 static cudaError_t count_result;
 
-static _Thread_local int thread_device;
+static THREAD_FAST int thread_device;
 
 const struct rt_limits *rt_device_limits(int device) { return &devices[device].limits; }
 
@@ -116,37 +117,75 @@ cudaError_t rt_context(void)
     return cudaSuccess;
 }
 
-cudaError_t rt_context_id(CUcontext *context, uint64_t *id)
+/* The thread's device when that context is current. */
+static cudaError_t device_of(CUcontext context, int *device)
 {
-    unsigned long long number;
-    CUresult result;
-
-    CU_TRY(CU(cuCtxGetCurrent, context));
-    result = CU(cuCtxGetId, *context, &number);
-    if (result == (CUresult)cudaErrorCallRequiresNewerDriver)
-        number = (uintptr_t)*context;
-    else if (result != CUDA_SUCCESS)
-        return rt_error(result);
-    for (int i = 0; i < device_count; i++)
-        if (*context == atomic_load_explicit(&devices[i].primary, memory_order_relaxed))
-            number += (unsigned long long)atomic_load(&devices[i].resets) << 48;
-    *id = number;
-    return cudaSuccess;
-}
-
-cudaError_t rt_device(int *device)
-{
-    CUcontext context = NULL;
     CUdevice handle;
 
-    RT_TRY(rt_init());
-    CU_TRY(CU(cuCtxGetCurrent, &context));
     *device = thread_device;
     if (context && context != atomic_load(&devices[thread_device].primary)) {
         CU_TRY(CU(cuCtxGetDevice, &handle));
         *device = (int)handle;
     }
     return cudaSuccess;
+}
+
+cudaError_t rt_device(int *device)
+{
+    CUcontext context = NULL;
+
+    RT_TRY(rt_init());
+    CU_TRY(CU(cuCtxGetCurrent, &context));
+    return device_of(context, device);
+}
+
+/* What the thread found last, and of which context, told by the driver's number for it. */
+static THREAD_FAST struct {
+    unsigned long long number;
+    uint32_t resets;
+    struct rt_here here;
+} seen;
+
+static cudaError_t look_around(CUcontext context, unsigned long long number, uint32_t resets)
+{
+    int count;
+
+    seen.here.context = NULL;
+    RT_TRY(rt_device_count(&count)); /* a driver's context may be the first thing met */
+    RT_TRY(device_of(context, &seen.here.device));
+    seen.number = number;
+    seen.resets = resets;
+    seen.here.id = number;
+    for (int i = 0; i < count; i++)
+        if (context == atomic_load_explicit(&devices[i].primary, memory_order_relaxed))
+            seen.here.id += (unsigned long long)atomic_load(&devices[i].resets) << 48;
+    seen.here.context = context;
+    return cudaSuccess;
+}
+
+cudaError_t rt_find_here(const struct rt_here **here)
+{
+    CUcontext context = NULL;
+    unsigned long long number;
+    uint32_t resets;
+    CUresult result;
+
+    RT_TRY(rt_init());
+    CU_TRY(CU(cuCtxGetCurrent, &context));
+    if (!LIKELY(context != NULL)) {
+        RT_TRY(rt_primary(thread_device, &context));
+        CU_TRY(CU(cuCtxSetCurrent, context));
+    }
+    result = CU(cuCtxGetId, context, &number);
+    if (result == (CUresult)cudaErrorCallRequiresNewerDriver)
+        number = (uintptr_t)context;
+    else if (result != CUDA_SUCCESS)
+        return rt_error(result);
+    *here = &seen.here;
+    resets = atomic_load_explicit(&all_resets, memory_order_acquire);
+    if (LIKELY(seen.here.context == context && seen.number == number && seen.resets == resets))
+        return cudaSuccess;
+    return look_around(context, number, resets);
 }
 
 cudaError_t rt_context_push(int device, CUcontext *previous)
@@ -166,6 +205,12 @@ void rt_context_pop(CUcontext previous) { CU(cuCtxSetCurrent, previous); }
 
 /* ---- choosing ------------------------------------------------------------------------------ */
 
+static void choose(int device)
+{
+    thread_device = device;
+    seen.here.context = NULL; /* what is known of it says which device it is */
+}
+
 static cudaError_t set_device(int device)
 {
     CUcontext context;
@@ -174,7 +219,7 @@ static cudaError_t set_device(int device)
     RT_TRY(rt_check_device(device, &handle));
     RT_TRY(rt_primary(device, &context));
     CU_TRY(CU(cuCtxSetCurrent, context));
-    thread_device = device;
+    choose(device);
     return cudaSuccess;
 }
 
@@ -219,7 +264,7 @@ PUBLIC cudaError_t cudaSetValidDevices(int *device_arr, int len)
     if (error != cudaSuccess)
         return done(error);
     if (len == 0) {
-        thread_device = 0;
+        choose(0);
         return done(cudaSuccess);
     }
     if (!device_arr || len < 0 || len > count)
@@ -227,7 +272,7 @@ PUBLIC cudaError_t cudaSetValidDevices(int *device_arr, int len)
     for (int i = 0; i < len; i++)
         if (device_arr[i] < 0 || device_arr[i] >= count)
             return done(cudaErrorInvalidDevice);
-    thread_device = device_arr[0];
+    choose(device_arr[0]);
     return done(cudaSuccess);
 }
 
@@ -293,6 +338,7 @@ static cudaError_t reset(void)
     RT_TRY(rt_check_device(device, &handle));
     if (atomic_load(&devices[device].primary)) {
         atomic_fetch_add(&devices[device].resets, 1);
+        atomic_fetch_add(&all_resets, 1);
         CU_TRY(CU(cuDevicePrimaryCtxReset_v2, handle));
     }
     return cudaSuccess;

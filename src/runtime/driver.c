@@ -99,10 +99,8 @@ cudaError_t rt_load(void)
     return load_result;
 }
 
-cudaError_t rt_init(void)
+cudaError_t rt_init_slow(void)
 {
-    if (LIKELY(rt_started()))
-        return cudaSuccess;
     pthread_once(&init_once, init);
     return init_result;
 }

@@ -12,7 +12,7 @@ static const struct error_text texts[] = {
 #undef RT_ERROR
 };
 
-static _Thread_local cudaError_t last_error;
+static THREAD_FAST cudaError_t last_error;
 
 /* The table is sorted by code. */
 static const struct error_text *find(cudaError_t code)
@@ -36,9 +36,9 @@ cudaError_t rt_error(CUresult result)
     return find((cudaError_t)result) ? (cudaError_t)result : cudaErrorUnknown;
 }
 
-cudaError_t done(cudaError_t error)
+cudaError_t rt_error_keep(cudaError_t error)
 {
-    if (__builtin_expect(error != cudaSuccess && error != cudaErrorNotReady, 0))
+    if (error != cudaSuccess && error != cudaErrorNotReady)
         last_error = error;
     return error;
 }

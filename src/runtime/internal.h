@@ -26,6 +26,10 @@
 #define PUBLIC    __attribute__((visibility("default")))
 #define COUNT(a)  (sizeof(a) / sizeof((a)[0]))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
+/* Of a thread-local variable that every call looks at: at a fixed distance from the thread's
+ * pointer, so that no function is called to find it. For a few bytes only, since a library that is
+ * opened late has little such room. */
+#define THREAD_FAST _Thread_local __attribute__((tls_model("initial-exec")))
 
 /* ---- the driver below ---------------------------------------------------------------------- */
 
@@ -43,10 +47,14 @@ extern struct rt_driver rt_driver;
 
 /* Loads libcuda and initialises it, once. cudaErrorInsufficientDriver when there is none or it is
  * older than this runtime, cudaErrorNoDevice when it has no device. */
-cudaError_t rt_init(void);
+cudaError_t rt_init_slow(void);
 /* Whether that has succeeded: then the table may be used. */
 extern bool rt_started_flag;
 static inline bool rt_started(void) { return __atomic_load_n(&rt_started_flag, __ATOMIC_ACQUIRE); }
+static inline cudaError_t rt_init(void)
+{
+    return LIKELY(rt_started()) ? cudaSuccess : rt_init_slow();
+}
 /* Only loads it: for questions that need no device. */
 cudaError_t rt_load(void);
 /* The process is on its way out: driver objects need no more cleaning up, and must get none. */
@@ -57,7 +65,11 @@ bool rt_exiting(void);
 /* The runtime's code for the driver's: the same number wherever both have one. */
 cudaError_t rt_error(CUresult result);
 /* Keeps the thread's last error (cudaErrorNotReady is an answer, not an error) and returns it. */
-cudaError_t done(cudaError_t error);
+cudaError_t rt_error_keep(cudaError_t error);
+static inline cudaError_t done(cudaError_t error)
+{
+    return LIKELY(error == cudaSuccess) ? cudaSuccess : rt_error_keep(error);
+}
 /* Forgets it (cudaDeviceReset). */
 void rt_error_reset(void);
 
@@ -117,8 +129,15 @@ cudaError_t rt_primary(int device, CUcontext *context);
  * rt_context_pop. */
 cudaError_t rt_context_push(int device, CUcontext *previous);
 void rt_context_pop(CUcontext previous);
-/* Current context and a number that no other context, nor the same one after a reset, has. */
-cudaError_t rt_context_id(CUcontext *context, uint64_t *id);
+/* What a thread's current context is. */
+struct rt_here {
+    CUcontext context;
+    uint64_t id; /* that no other context, nor the same one after a reset, has */
+    int device;  /* the thread's, as rt_device says */
+};
+/* The context that is current, made so like rt_context does when there is none. What *here points
+ * to is the thread's and holds until its next call. */
+cudaError_t rt_find_here(const struct rt_here **here);
 const struct rt_limits *rt_device_limits(int device);
 
 /* A function with a stream, and its twin whose stream 0 is the thread's own: `parameters` has one
@@ -154,12 +173,13 @@ struct rt_function *rt_function_find(const void *host);
 const char *rt_function_name(const struct rt_function *f);
 /* Makes a driver's kernel launchable by its handle (cudaLibraryGetKernel). */
 cudaError_t rt_function_adopt(CUkernel kernel);
-/* The driver's function in the current context; loads the module if need be. */
-cudaError_t rt_function_handle(struct rt_function *f, CUfunction *out);
 /* The stub of a driver's function; the function itself when it is none of the program's. */
 const void *rt_function_host(CUfunction function);
-/* Stub or cudaKernel_t to the driver's function, with a context made current. */
+/* Stub or cudaKernel_t to the driver's function, with a context made current; loads the module if
+ * need be. */
 cudaError_t rt_function_of(const void *host, CUfunction *out);
+/* The same in a context that was found. */
+cudaError_t rt_function_in(const struct rt_here *here, const void *host, CUfunction *out);
 
 /* Device address and size of a registered variable in the current context. */
 cudaError_t rt_symbol(const void *host, CUdeviceptr *address, size_t *size);

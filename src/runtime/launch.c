@@ -5,19 +5,31 @@
 
 #include <limits.h>
 
-static cudaError_t check_shape(dim3 grid, dim3 block)
-{
-    const unsigned g[3] = {grid.x, grid.y, grid.z}, b[3] = {block.x, block.y, block.z};
-    const struct rt_limits *limits;
-    int device;
+/* Whether 1 <= n <= most. */
+static bool within(unsigned n, unsigned most) { return n - 1 < most; }
 
-    RT_TRY(rt_device(&device));
-    limits = rt_device_limits(device);
-    for (int i = 0; i < 3; i++)
-        RT_CHECK(g[i] && g[i] <= limits->grid[i] && b[i] && b[i] <= limits->block[i],
-                 cudaErrorInvalidValue);
-    RT_CHECK((uint64_t)block.x * block.y * block.z <= limits->threads,
+static cudaError_t check_shape(int device, dim3 grid, dim3 block)
+{
+    const struct rt_limits *l = rt_device_limits(device);
+
+    RT_CHECK(within(grid.x, l->grid[0]) && within(grid.y, l->grid[1]) &&
+                 within(grid.z, l->grid[2]) && within(block.x, l->block[0]) &&
+                 within(block.y, l->block[1]) && within(block.z, l->block[2]) &&
+                 (uint64_t)block.x * block.y * block.z <= l->threads,
              cudaErrorInvalidValue);
+    return cudaSuccess;
+}
+
+/* What every launch begins with. */
+static cudaError_t prepare(const void *func, dim3 grid, dim3 block, size_t shared,
+                           CUfunction *function)
+{
+    const struct rt_here *here;
+
+    RT_TRY(rt_find_here(&here));
+    RT_TRY(rt_function_in(here, func, function));
+    RT_TRY(check_shape(here->device, grid, block));
+    RT_CHECK(shared <= UINT_MAX, cudaErrorInvalidValue);
     return cudaSuccess;
 }
 
@@ -26,9 +38,7 @@ static cudaError_t launch(const void *func, dim3 grid, dim3 block, void **args, 
 {
     CUfunction function;
 
-    RT_TRY(rt_function_of(func, &function));
-    RT_TRY(check_shape(grid, block));
-    RT_CHECK(shared <= UINT_MAX, cudaErrorInvalidValue);
+    RT_TRY(prepare(func, grid, block, shared, &function));
     CU_TRY(CU(cuLaunchKernel, function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
               (unsigned)shared, stream, args, NULL));
     return cudaSuccess;
@@ -44,9 +54,7 @@ static cudaError_t launch_cooperative(const void *func, dim3 grid, dim3 block, v
 {
     CUfunction function;
 
-    RT_TRY(rt_function_of(func, &function));
-    RT_TRY(check_shape(grid, block));
-    RT_CHECK(shared <= UINT_MAX, cudaErrorInvalidValue);
+    RT_TRY(prepare(func, grid, block, shared, &function));
     CU_TRY(CU(cuLaunchCooperativeKernel, function, grid.x, grid.y, grid.z, block.x, block.y,
               block.z, (unsigned)shared, stream, args));
     return cudaSuccess;
@@ -69,9 +77,7 @@ static cudaError_t launch_ex(const cudaLaunchConfig_t *config, const void *func,
     CUlaunchConfig c;
 
     RT_CHECK(config && (config->attrs || !config->numAttrs), cudaErrorInvalidValue);
-    RT_TRY(rt_function_of(func, &function));
-    RT_TRY(check_shape(config->gridDim, config->blockDim));
-    RT_CHECK(config->dynamicSmemBytes <= UINT_MAX, cudaErrorInvalidValue);
+    RT_TRY(prepare(func, config->gridDim, config->blockDim, config->dynamicSmemBytes, &function));
     c = (CUlaunchConfig){
         .gridDimX = config->gridDim.x,
         .gridDimY = config->gridDim.y,

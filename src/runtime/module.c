@@ -146,14 +146,15 @@ static cudaError_t load(struct rt_binary *b, bool keep, CUmodule *module)
 cudaError_t rt_binary_module(struct rt_binary *b, CUmodule *module)
 {
     struct rt_loaded *l;
-    CUcontext context;
+    const struct rt_here *found;
+    struct rt_here here;
     cudaError_t error;
     bool elsewhere = false;
-    uint64_t id;
 
-    RT_TRY(rt_context_id(&context, &id));
+    RT_TRY(rt_find_here(&found));
+    here = *found;
     pthread_mutex_lock(&b->lock);
-    for (l = b->loaded; l && l->context != id; l = l->next)
+    for (l = b->loaded; l && l->context != here.id; l = l->next)
         ;
     if (!l) {
         l = calloc(1, sizeof *l);
@@ -162,9 +163,9 @@ cudaError_t rt_binary_module(struct rt_binary *b, CUmodule *module)
             return cudaErrorMemoryAllocation;
         }
         for (struct rt_loaded *o = b->loaded; o; o = o->next)
-            elsewhere |= o->handle != context && o->error == cudaSuccess;
-        l->handle = context;
-        l->context = id;
+            elsewhere |= o->handle != here.context && o->error == cudaSuccess;
+        l->handle = here.context;
+        l->context = here.id;
         l->error = load(b, elsewhere, &l->module);
         l->next = b->loaded;
         b->loaded = l;
@@ -177,15 +178,13 @@ cudaError_t rt_binary_module(struct rt_binary *b, CUmodule *module)
 
 void rt_binary_unload(struct rt_binary *b)
 {
-    CUcontext context;
-    uint64_t id;
-    bool alive = b->loaded && !rt_exiting() && rt_context() == cudaSuccess &&
-                 rt_context_id(&context, &id) == cudaSuccess;
+    const struct rt_here *here = NULL;
+    bool alive = b->loaded && !rt_exiting() && rt_find_here(&here) == cudaSuccess;
 
     for (struct rt_loaded *l = b->loaded, *next; l; l = next) {
         next = l->next;
         /* Modules of other contexts go with those. */
-        if (alive && l->context == id && l->error == cudaSuccess)
+        if (alive && l->context == here->id && l->error == cudaSuccess)
             CU(cuModuleUnload, l->module);
         free(l);
     }

@@ -285,14 +285,15 @@ static cudaError_t bind(struct rt_function *f, uint64_t context, CUfunction *out
     return cudaSuccess;
 }
 
-cudaError_t rt_function_handle(struct rt_function *f, CUfunction *out)
+cudaError_t rt_function_in(const struct rt_here *here, const void *host, CUfunction *out)
 {
-    CUcontext context;
-    uint64_t id;
+    struct rt_function *f = rt_function_find(host);
+    uint64_t id = here->id;
 
-    RT_TRY(rt_context_id(&context, &id));
+    /* what is no registered function is taken for a bad handle */
+    RT_CHECK(f, host ? cudaErrorInvalidResourceHandle : cudaErrorInvalidDeviceFunction);
     for (struct rt_bound *o = atomic_load_explicit(&f->bound, memory_order_acquire); o; o = o->next)
-        if (o->context == id) {
+        if (LIKELY(o->context == id)) {
             *out = o->function;
             return cudaSuccess;
         }
@@ -301,13 +302,10 @@ cudaError_t rt_function_handle(struct rt_function *f, CUfunction *out)
 
 cudaError_t rt_function_of(const void *host, CUfunction *out)
 {
-    struct rt_function *f;
+    const struct rt_here *here;
 
-    RT_TRY(rt_context());
-    f = rt_function_find(host);
-    /* what is no registered function is taken for a bad handle */
-    RT_CHECK(f, host ? cudaErrorInvalidResourceHandle : cudaErrorInvalidDeviceFunction);
-    return rt_function_handle(f, out);
+    RT_TRY(rt_find_here(&here));
+    return rt_function_in(here, host, out);
 }
 
 cudaError_t rt_symbol(const void *host, CUdeviceptr *address, size_t *size)

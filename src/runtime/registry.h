@@ -12,7 +12,7 @@
 
 /* A binary in one context. */
 struct rt_loaded {
-    CUcontext handle; /* the context, and rt_context_id's number for it */
+    CUcontext handle; /* the context, and rt_find_here's number for it */
     uint64_t context;
     CUmodule module;
     cudaError_t error; /* why there is no module */

@@ -3,12 +3,12 @@
  * here: no argument is looked at. */
 typedef int cudaError_t;
 
-cudaError_t done(cudaError_t error);
+cudaError_t rt_error_keep(cudaError_t error);
 
 enum { cudaErrorNotSupported = 801 };
 
 #define RT_UNSUPPORTED(name, family)                                                               \
     __attribute__((visibility("default"))) cudaError_t name(void);                                 \
-    cudaError_t name(void) { return done(cudaErrorNotSupported); }
+    cudaError_t name(void) { return rt_error_keep(cudaErrorNotSupported); }
 #include "unsupported.def"
 #undef RT_UNSUPPORTED
