@@ -180,6 +180,10 @@ static void add_device_pass(struct strlist *argv, const struct driver *dr)
     list_add(argv, "--cuda-device-only");
     list_add(argv, "%s", ptx_version);
     list_add(argv, debug && !c->given[OPT_dopt] ? "-O1" : "-O2");
+    /* Small loops over arrays of a thread's own (fragments of matrices, say) must be unrolled: only
+     * then do the arrays become registers, as they do with nvcc. */
+    list_add(argv, "-mllvm");
+    list_add(argv, "-unroll-threshold=600");
     if (command_has_lines(c))
         list_add(argv, "-gline-directives-only");
     add_device_math(argv, c);
