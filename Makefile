@@ -2,6 +2,7 @@
 #
 #   make [BUILD=build] [PRESET=release|debug|asan|tsan]
 #   make check-asan | check-tsan    the tests under sanitizers, in builds of their own
+#   make model                      the allocator against a reference, 10 million operations
 #   make coverage                   rewrites docs/coverage.md from what the code says
 #   make install PREFIX=/usr/local [DESTDIR=...]
 #
@@ -11,7 +12,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 PRESET ?= release
 
-.PHONY: all deps configure check check-asan check-tsan coverage demo bench bench-api bench-pools bench-nested bench-deps install clean
+.PHONY: all deps configure check check-asan check-tsan model coverage demo bench bench-api bench-pools bench-nested bench-deps install clean
 all: configure
 	@cmake --build $(BUILD)
 
@@ -36,6 +37,11 @@ check-tsan: deps
 	@[ -f build-tsan/build.ninja ] || cmake --preset tsan
 	@cmake --build build-tsan --target tests/device/all tests/pool/all tests/jitload/all
 	@ctest --test-dir build-tsan --output-on-failure -j$$(nproc) -R '^(device\.|pool\.|jitload/)'
+
+# The tests do the same in short.
+model: configure
+	@cmake --build $(BUILD) --target test_pool_model
+	@$(BUILD)/bin/test_pool_model 10000000
 
 coverage: all
 	@cmake --build $(BUILD) --target coverage

@@ -1,9 +1,10 @@
 /* A shard's free blocks: slots for sizes that come again, bins for all others.
  *
  * A freed block goes into the slot of its size as it is, and an allocation of that size takes it
- * from there: a pair of calls moves one pointer. What is pushed out of its slot by another size is
- * joined with its neighbours and goes into the bins: 32 steps to a doubling, each a list, found by
- * bit maps (two-level segregated fit). */
+ * from there: a pair of calls moves one pointer. Small sizes are rounded up to a class's, so that
+ * each has a slot of its own; larger ones are exact and share slots. What is pushed out of its slot
+ * by another size, or in the way of a larger request, is joined with its neighbours and goes into
+ * the bins: 32 steps to a doubling, each a list, found by bit maps (two-level segregated fit). */
 #include <string.h>
 
 #include "pool/internal.h"
@@ -29,24 +30,11 @@ void spare_put(struct pool_shard *s, struct block *b)
 
 /* ---- bins ------------------------------------------------------------------------------------ */
 
-static void bin_of(uint64_t granules, unsigned *doubling, unsigned *step)
-{
-    if (granules < BIN_STEPS) {
-        *doubling = 0;
-        *step = (unsigned)granules;
-        return;
-    }
-    unsigned log = 63 - (unsigned)__builtin_clzll(granules);
-    *doubling = log - 4;
-    *step = (unsigned)(granules >> (log - 5)) & (BIN_STEPS - 1);
-}
-
 static uint64_t free_word(const struct pool_shard *s) { return s->id << 8 | BLOCK_FREE; }
 
 static void link_block(struct pool_shard *s, struct block *b)
 {
-    unsigned d, n;
-    bin_of(get(&b->granules), &d, &n);
+    unsigned c = class_of(get(&b->granules)), d = c / BIN_STEPS, n = c % BIN_STEPS;
     struct block **head = &s->bins.heads[d][n];
     b->prev = NULL;
     b->next = *head;
@@ -60,8 +48,7 @@ static void link_block(struct pool_shard *s, struct block *b)
 
 void bins_remove(struct pool_shard *s, struct block *b)
 {
-    unsigned d, n;
-    bin_of(get(&b->granules), &d, &n);
+    unsigned c = class_of(get(&b->granules)), d = c / BIN_STEPS, n = c % BIN_STEPS;
     if (b->next != NULL)
         b->next->prev = b->prev;
     if (b->prev != NULL) {
@@ -127,8 +114,7 @@ static struct block *smallest(struct block *list, uint64_t granules)
 
 struct block *bins_fit(struct pool_shard *s, uint64_t granules)
 {
-    unsigned d, n;
-    bin_of(granules, &d, &n);
+    unsigned c = class_of(granules), d = c / BIN_STEPS, n = c % BIN_STEPS;
     struct block *b = smallest(s->bins.heads[d][n], granules);
     if (b != NULL)
         return b;
@@ -190,8 +176,7 @@ static bool visit_bin(struct pool_shard *s, unsigned d, unsigned n, uint64_t gra
 
 void bins_visit(struct pool_shard *s, uint64_t granules, bins_visitor *visit, void *self)
 {
-    unsigned from, step;
-    bin_of(granules, &from, &step);
+    unsigned c = class_of(granules), from = c / BIN_STEPS, step = c % BIN_STEPS;
     for (unsigned d = from; d < BIN_DOUBLINGS; d++)
         for (unsigned n = d == from ? step : 0; n < BIN_STEPS && s->bins.steps[d] != 0; n++)
             if (!visit_bin(s, d, n, granules, visit, self))
@@ -200,8 +185,7 @@ void bins_visit(struct pool_shard *s, uint64_t granules, bins_visitor *visit, vo
 
 void bins_visit_down(struct pool_shard *s, uint64_t granules, bins_visitor *visit, void *self)
 {
-    unsigned to, step;
-    bin_of(granules, &to, &step);
+    unsigned c = class_of(granules), to = c / BIN_STEPS, step = c % BIN_STEPS;
     for (unsigned d = BIN_DOUBLINGS; d-- > to;)
         for (unsigned n = BIN_STEPS; n-- > (d == to ? step : 0) && s->bins.steps[d] != 0;)
             if (!visit_bin(s, d, n, granules, visit, self))
@@ -231,8 +215,36 @@ void slot_flush(struct pool_shard *s, struct quick_slot *slot)
     slot->head = NULL;
 }
 
-void quick_flush(struct pool_shard *s)
+/* Empties the slots of the small classes from one up to another. */
+static void small_flush(struct pool_shard *s, int from, int to)
+{
+    for (int i = from; i < to && s->quick_blocks > 0; i++) {
+        struct quick_slot slot = {.head = s->small[i]};
+        slot_flush(s, &slot);
+        s->small[i] = NULL;
+    }
+}
+
+/* Empties the slots of sizes above the small ones. */
+static void large_flush(struct pool_shard *s)
 {
     for (int i = 0; i < QUICK_SLOTS && s->quick_blocks > 0; i++)
         slot_flush(s, &s->quick[i]);
+}
+
+struct block *quick_join(struct pool_shard *s, uint64_t granules)
+{
+    large_flush(s);
+    struct block *b = bins_fit(s, granules);
+    for (int end = SMALL_CLASSES; end > 0 && b == NULL; end -= BIN_STEPS) {
+        small_flush(s, end > BIN_STEPS ? end - BIN_STEPS : 0, end);
+        b = bins_fit(s, granules);
+    }
+    return b;
+}
+
+void quick_flush(struct pool_shard *s)
+{
+    large_flush(s);
+    small_flush(s, 0, SMALL_CLASSES);
 }

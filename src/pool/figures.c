@@ -71,6 +71,9 @@ void pool_get_figures(struct pool *p, struct pool_figures *out)
         out->reused[POOL_RULE_SAME_STREAM] += s->reused;
         out->fresh += s->fresh;
         bins_visit(s, 1, count_free, out);
+        for (int c = 0; c < SMALL_CLASSES; c++)
+            for (struct block *b = s->small[c]; b != NULL; b = b->next)
+                count_block(b, out);
         for (int q = 0; q < QUICK_SLOTS; q++)
             for (struct block *b = s->quick[q].head; b != NULL; b = b->next)
                 count_block(b, out);

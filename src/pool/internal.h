@@ -15,11 +15,13 @@
 enum {
     GRANULE_SHIFT = 9, /* of POOL_GRANULE */
     CHUNK_GRANULES = MEM_CHUNK / POOL_GRANULE,
-    QUICK_SLOTS = 64,   /* sizes that a shard has at hand */
-    BIN_STEPS = 32,     /* classes of a doubling; below that many granules each size has its own */
-    BIN_DOUBLINGS = 34, /* enough for any range */
-    ENDED_MAX = 16,     /* shards of ended streams that are put up with */
-    GRAVES = 64,        /* freed allocations that a shard remembers */
+    BIN_STEPS = 32,   /* classes of a doubling; below 64 granules each size has its own */
+    SMALL_MAX = 4096, /* granules: up to here sizes are rounded up to a class's */
+    SMALL_CLASSES = 8 * BIN_STEPS + 1, /* as many as that makes */
+    QUICK_SLOTS = 64,                  /* larger sizes that a shard has at hand */
+    BIN_DOUBLINGS = 34,                /* enough for any range */
+    ENDED_MAX = 16,                    /* shards of ended streams that are put up with */
+    GRAVES = 64,                       /* freed allocations that a shard remembers */
 };
 
 /* ---- blocks -------------------------------------------------------------------------------------
@@ -135,10 +137,35 @@ struct bins {
     struct block *heads[BIN_DOUBLINGS][BIN_STEPS];
 };
 
+/* Blocks of one larger size, of those that share the slot. */
 struct quick_slot {
     struct block *head; /* the latest first */
     uint64_t granules;  /* of each block in it */
 };
+
+/* ---- classes of sizes ---------------------------------------------------------------------------
+ *
+ * Below 2 * BIN_STEPS granules each size is a class, above there are BIN_STEPS to a doubling. A
+ * class's own size is its smallest. */
+
+static inline unsigned class_shift(uint64_t granules)
+{
+    return 58 - (unsigned)__builtin_clzll(granules | (2 * BIN_STEPS - 1));
+}
+
+/* The class that the size is in. */
+static inline unsigned class_of(uint64_t granules)
+{
+    unsigned shift = class_shift(granules);
+    return shift * BIN_STEPS + (unsigned)(granules >> shift);
+}
+
+/* The smallest size of a class's own that is as large: at most a 32nd more. */
+static inline uint64_t class_up(uint64_t granules)
+{
+    uint64_t step = ((uint64_t)1 << class_shift(granules)) - 1;
+    return (granules + step) & ~step;
+}
 
 /* A pool's memory that is free in the order of one stream, or, in its common shard, for everyone.
  *
@@ -152,15 +179,16 @@ struct pool_shard {
     _Atomic(struct pool *) pool; /* NULL: of no pool any more */
     struct pool_shard *next;     /* of the same stream */
     /* All below is made anew then. */
-    void *stream;           /* NULL in the common one */
-    uint64_t id;            /* unique in the process */
-    int64_t used, claim;    /* bytes asked for */
-    int64_t live;           /* allocations, likewise less those freed here */
-    uint64_t serial;        /* allocations made */
-    uint64_t reused, fresh; /* of those: memory of its own, used before or not */
-    uint64_t quick_blocks;  /* in the slots */
-    struct block *spare;    /* blocks at hand */
-    struct map *map;        /* of the pool's device */
+    void *stream;                       /* NULL in the common one */
+    uint64_t id;                        /* unique in the process */
+    int64_t used, claim;                /* bytes asked for */
+    int64_t live;                       /* allocations, likewise less those freed here */
+    uint64_t serial;                    /* allocations made */
+    uint64_t reused, fresh;             /* of those: memory of its own, used before or not */
+    uint64_t quick_blocks;              /* in the slots */
+    struct block *spare;                /* blocks at hand */
+    struct map *map;                    /* of the pool's device */
+    struct block *small[SMALL_CLASSES]; /* of each small size, the latest first */
     struct quick_slot quick[QUICK_SLOTS];
     struct bins bins;
     struct grave graves[GRAVES];
@@ -211,6 +239,13 @@ static inline struct quick_slot *slot_of(struct pool_shard *s, uint64_t granules
 static inline void quick_add(struct pool_shard *s, struct block *b)
 {
     uint64_t granules = get(&b->granules);
+    if (granules <= SMALL_MAX) {
+        struct block **head = &s->small[class_of(granules)];
+        b->next = *head;
+        *head = b;
+        s->quick_blocks++;
+        return;
+    }
     struct quick_slot *slot = slot_of(s, granules);
     if (WEIR_UNLIKELY(slot->granules != granules)) {
         slot_flush(s, slot);
@@ -223,6 +258,14 @@ static inline void quick_add(struct pool_shard *s, struct block *b)
 
 static inline struct block *quick_take(struct pool_shard *s, uint64_t granules)
 {
+    if (granules <= SMALL_MAX) {
+        struct block **head = &s->small[class_of(granules)], *b = *head;
+        if (b == NULL)
+            return NULL;
+        *head = b->next;
+        s->quick_blocks--;
+        return b;
+    }
     struct quick_slot *slot = slot_of(s, granules);
     struct block *b = slot->head;
     if (b == NULL || slot->granules != granules)
@@ -234,6 +277,9 @@ static inline struct block *quick_take(struct pool_shard *s, uint64_t granules)
 
 /* Empties the slots into the bins. */
 void quick_flush(struct pool_shard *s);
+/* Empties slots, those of large sizes first, until a block of that size is in the bins; small ones
+ * join to little, and what comes next may want them. NULL: there is none. */
+struct block *quick_join(struct pool_shard *s, uint64_t granules);
 /* Makes a block out of nothing, neither in the bins nor in the map. NULL: none left. */
 struct block *spare_take(struct pool_shard *s);
 void spare_put(struct pool_shard *s, struct block *b);

@@ -194,6 +194,7 @@ static void drop_all(struct pool *p)
     for (size_t i = 0; i < p->shard_count; i++) {
         struct pool_shard *s = p->shards[i];
         memset(&s->bins, 0, sizeof s->bins);
+        memset(s->small, 0, sizeof s->small);
         memset(s->quick, 0, sizeof s->quick);
         s->quick_blocks = 0;
         s->used = s->claim = s->live = 0;

@@ -61,10 +61,8 @@ static struct block *take_own(struct pool_shard *s, uint64_t granules)
     struct block *b = quick_take(s, granules);
     if (WEIR_UNLIKELY(b == NULL)) {
         b = bins_fit(s, granules);
-        if (b == NULL && s->quick_blocks > 0) {
-            quick_flush(s);
-            b = bins_fit(s, granules);
-        }
+        if (b == NULL && s->quick_blocks > 0)
+            b = quick_join(s, granules);
         if (b == NULL)
             return NULL;
         bins_remove(s, b);
@@ -101,6 +99,8 @@ enum pool_status pool_alloc(struct pool_shard *s, uint64_t bytes, struct pool_by
     uint64_t granules = (bytes - 1) / POOL_GRANULE + 1;
     if (granules > s->map->granules)
         return POOL_OUT_OF_MEMORY;
+    if (WEIR_LIKELY(granules <= SMALL_MAX))
+        granules = class_up(granules);
     shard_lock(s);
     struct block *b = take_own(s, granules);
     if (WEIR_UNLIKELY(b == NULL)) {
