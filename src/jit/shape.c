@@ -728,12 +728,9 @@ static void find_remat_(struct jkernel *k)
     }
 }
 
-bool pass_shape(struct jkernel *k)
+/* Shapes, diverging branches and frontiers, until none of them grows any more. */
+static void solve_(struct jkernel *k)
 {
-    int32_t words = bit_words(k->nblocks);
-    for (int32_t b = 0; b < k->nblocks; b++)
-        k->blocks[b].frontier = arena_alloc(&k->arena, (size_t)words * 8);
-    jit_find_yields(k);
     for (bool changed = true; changed;) {
         changed = shapes_round_(k);
         for (int32_t b = 0; b < k->nblocks; b++) {
@@ -753,8 +750,29 @@ bool pass_shape(struct jkernel *k)
             changed |= spreading;
         }
     }
+}
+
+/* Registers that the kernel may read before it writes them hold any value: where nothing is known
+ * of one yet, it is uniform. (A loop may mix such a register with real values: x = first ? y : x.
+ * What these flow into is then solved again.) */
+static void settle_unwritten_(struct jkernel *k)
+{
     for (size_t r = 0; r < k->nregs; r++)
-        if (!k->regs[r].shape.known) /* never written: any value will do */
+        if (!k->regs[r].shape.known && bit_get(k->blocks[0].live_in, (int32_t)r))
+            k->regs[r].shape = uniform_(0);
+}
+
+bool pass_shape(struct jkernel *k)
+{
+    int32_t words = bit_words(k->nblocks);
+    for (int32_t b = 0; b < k->nblocks; b++)
+        k->blocks[b].frontier = arena_alloc(&k->arena, (size_t)words * 8);
+    jit_find_yields(k);
+    solve_(k);
+    settle_unwritten_(k);
+    solve_(k);
+    for (size_t r = 0; r < k->nregs; r++)
+        if (!k->regs[r].shape.known) /* in code that is never reached */
             k->regs[r].shape = uniform_(0);
     for (int32_t b = 0; b < k->nblocks; b++) {
         struct jblock *blk = &k->blocks[b];

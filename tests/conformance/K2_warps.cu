@@ -409,6 +409,30 @@ static void test_part_votes()
     CHECK_EQ_INT(bad, 0);
 }
 
+/* A register that holds anything until the second warp writes it in a loop, as a block's prefix sum
+ * by warps makes: it is used by that warp alone, with a value of each lane's own. */
+__global__ void late_write(int *out)
+{
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, total = 1000;
+    asm volatile("{ .reg .b32 seen, sum, n; .reg .pred second, more;\n"
+                 "mov.b32 n, 0;\n"
+                 "again: setp.eq.s32 second, %2, 1;\n"
+                 "selp.b32 seen, %3, seen, second;\n"
+                 "add.s32 sum, seen, %1;\n"
+                 "selp.b32 %0, sum, %1, second;\n"
+                 "add.s32 n, n, 1; setp.lt.s32 more, n, 3; @more bra again; }"
+                 : "=r"(out[threadIdx.x])
+                 : "r"(lane), "r"(warp), "r"(total));
+}
+
+static void test_late_write()
+{
+    late_write<<<1, 96>>>(device_out);
+    fetch();
+    for (int t = 0; t < 96; t++)
+        CHECK_EQ_INT(host_out[t], t % 32 + (t / 32 == 1 ? 1000 : 0));
+}
+
 int main()
 {
     CHECK_EQ_INT(cudaMalloc(&device_out, host_out.size() * sizeof(int)), cudaSuccess);
@@ -418,6 +442,7 @@ int main()
     test_lanes();
     test_atomics();
     test_calls();
+    test_late_write();
     test_hand_over();
     test_spin();
     cudaFree(device_out);
