@@ -119,6 +119,8 @@ int weir_last_fault(struct weir_fault *out);
     X(cudaIpcCloseMemHandle)                                                                       \
     X(cudaMemPoolImportPointer)                                                                    \
     X(cudaDeviceReset)                                                                             \
+    X(cudaGraphAddMemAllocNode)                                                                    \
+    X(cudaGraphAddNode)                                                                            \
     X(cuMemAlloc)                                                                                  \
     X(cuMemAllocPitch)                                                                             \
     X(cuMemAllocManaged)                                                                           \
@@ -142,7 +144,9 @@ int weir_last_fault(struct weir_fault *out);
     X(cuMemMap)                                                                                    \
     X(cuMemUnmap)                                                                                  \
     X(cuDevicePrimaryCtxReset)                                                                     \
-    X(cuCtxDestroy)
+    X(cuCtxDestroy)                                                                                \
+    X(cuGraphAddMemAllocNode)                                                                      \
+    X(cuGraphAddNode)
 
 enum weir_call {
     WEIR_CALL_NONE = 0,

@@ -1,4 +1,5 @@
-/* capture: streams whose work becomes nodes of a graph instead of running.
+/* capture: streams whose work becomes nodes of a graph instead of running. The nodes themselves are
+ * made in capture_nodes.c.
  *
  * A capture begins in one stream, its origin. Other streams join by waiting for an event that was
  * recorded in the capture, and must be joined to the origin before it ends. Each captured stream
@@ -10,37 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver/graph.h"
+#include "driver/capture.h"
 
 atomic_uint capture_count;
-
-struct capture {
-    uint64_t id;
-    CUstreamCaptureMode mode;
-    pthread_t thread; /* that began it */
-    CUgraph graph;
-    bool foreign; /* the graph is the program's (cuStreamBeginCaptureToGraph) */
-    bool invalid;
-    struct device_stream *origin;
-    struct capture *next;
-};
-
-/* What the next node of a stream depends on. */
-struct points {
-    struct graph_edge *items;
-    size_t count, cap;
-};
-
-struct captured {
-    struct device_stream *stream;
-    CUcontext ctx;
-    struct capture *capture;
-    struct points points;
-    /* As the program was told them: good until the next call. */
-    CUgraphNode *told_nodes;
-    CUgraphEdgeData *told_edges;
-    struct captured *next;
-};
 
 /* An event that was last recorded in a capture. */
 struct event_capture {
@@ -48,7 +21,7 @@ struct event_capture {
     struct points points;
 };
 
-static pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t capture_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct capture *captures_;
 static struct captured *streams_;
 static uint64_t ids_;
@@ -91,8 +64,7 @@ static struct capture *implied_(const struct device_stream *s, CUcontext ctx)
     return NULL;
 }
 
-/* The captured stream that a call's work belongs to, *out NULL when it is not captured. */
-static CUresult enter_(struct device_stream *s, CUcontext ctx, struct captured **out)
+CUresult capture_enter(struct device_stream *s, CUcontext ctx, struct captured **out)
 {
     struct captured *c = find_(s);
     *out = NULL;
@@ -128,149 +100,30 @@ static void set_points_(struct points *p, const struct points *from)
         add_point_(p, &from->items[n]);
 }
 
-/* ---- adding nodes; the lock is held -------------------------------------------------------------
- */
-
-/* Adds a node behind what the stream has so far. Takes the parameters. */
-static CUresult add_(struct captured *c, struct node_params *p, CUgraphNode *out)
-{
-    size_t count = c->points.count;
-    CUgraphNode *deps = xcalloc(count + 1, sizeof(CUgraphNode)), node;
-    CUgraphEdgeData *data = xcalloc(count + 1, sizeof *data);
-    for (size_t n = 0; n < count; n++) {
-        deps[n] = c->points.items[n].node;
-        data[n] = c->points.items[n].data;
-    }
-    CUresult r = graph_add(c->capture->graph, deps, data, count, p, &node);
-    free(deps);
-    free(data);
-    if (r != CUDA_SUCCESS) {
-        c->capture->invalid = true;
-        return r;
-    }
-    struct graph_edge edge = {.node = node};
-    c->points.count = 0;
-    vec_push(&c->points, edge);
-    if (out != NULL)
-        *out = node;
-    return CUDA_SUCCESS;
-}
-
-/* The end of all capture_* calls with parameters of a node: r says whether those are fine. */
-static CUresult capture_(struct device_stream *s, CUcontext ctx, CUresult r, struct node_params *p,
-                         bool *captured)
-{
-    struct captured *c;
-    bool invalidates = p->type == CU_GRAPH_NODE_TYPE_KERNEL;
-    *captured = false;
-    pthread_mutex_lock(&lock_);
-    CUresult entered = enter_(s, ctx, &c);
-    if (entered == CUDA_SUCCESS && c != NULL) {
-        *captured = true;
-        if (r == CUDA_SUCCESS)
-            r = add_(c, p, NULL);
-        else if (invalidates)
-            c->capture->invalid = true;
-        pthread_mutex_unlock(&lock_);
-        return r;
-    }
-    pthread_mutex_unlock(&lock_);
-    if (r == CUDA_SUCCESS)
-        params_clear(p);
-    return entered;
-}
-
-/* Whether the stream is captured, or the legacy stream may not be used: cheap, before making
- * parameters. */
-static CUresult look_(struct device_stream *s, CUcontext ctx, bool *captured)
-{
-    struct captured *c;
-    pthread_mutex_lock(&lock_);
-    CUresult r = enter_(s, ctx, &c);
-    pthread_mutex_unlock(&lock_);
-    *captured = c != NULL;
-    return r;
-}
-
-CUresult capture_kernel(struct device_stream *s, CUcontext c, struct launch_request *q,
-                        bool *captured)
-{
-    struct node_params p = {.type = CU_GRAPH_NODE_TYPE_KERNEL};
-    CUresult r = look_(s, c, captured);
-    return r != CUDA_SUCCESS || !*captured ? r : capture_(s, c, params_kernel(q, &p), &p, captured);
-}
-
-CUresult capture_copy(struct device_stream *s, CUcontext c, const CUDA_MEMCPY3D *m, bool sync,
-                      bool *captured)
-{
-    struct node_params p = {.type = CU_GRAPH_NODE_TYPE_EMPTY};
-    CUresult r = look_(s, c, captured);
-    if (r != CUDA_SUCCESS || !*captured)
-        return r;
-    if (sync)
-        return capture_forbid(s, c);
-    if (m->WidthInBytes == 0 || m->Height == 0 || m->Depth == 0)
-        return CUDA_SUCCESS;
-    return capture_(s, c, params_copy(m, c, &p), &p, captured);
-}
-
-CUresult capture_set(struct device_stream *s, CUcontext c, const CUDA_MEMSET_NODE_PARAMS *set,
-                     bool sync, bool *captured)
-{
-    struct node_params p = {.type = CU_GRAPH_NODE_TYPE_EMPTY};
-    CUresult r = look_(s, c, captured);
-    if (r != CUDA_SUCCESS || !*captured)
-        return r;
-    if (sync)
-        return capture_forbid(s, c);
-    if (set->width == 0 || set->height == 0)
-        return CUDA_SUCCESS;
-    return capture_(s, c, params_set(set, c, &p), &p, captured);
-}
-
-CUresult capture_host(struct device_stream *s, CUcontext c, CUhostFn fn, void *user, bool *captured)
-{
-    struct node_params p = {.type = CU_GRAPH_NODE_TYPE_EMPTY};
-    CUresult r = look_(s, c, captured);
-    return r != CUDA_SUCCESS || !*captured
-               ? r
-               : capture_(s, c, params_host(fn, user, &p), &p, captured);
-}
-
-CUresult capture_batch(struct device_stream *s, CUcontext c, unsigned count,
-                       CUstreamBatchMemOpParams *ops, unsigned flags, bool *captured)
-{
-    struct node_params p = {.type = CU_GRAPH_NODE_TYPE_EMPTY};
-    CUresult r = look_(s, c, captured);
-    return r != CUDA_SUCCESS || !*captured
-               ? r
-               : capture_(s, c, params_batch(c, count, ops, flags, &p), &p, captured);
-}
-
 /* ---- what captures forbid -----------------------------------------------------------------------
  */
 
 CUresult capture_forbid(struct device_stream *s, CUcontext ctx)
 {
     struct captured *c;
-    pthread_mutex_lock(&lock_);
-    CUresult r = enter_(s, ctx, &c);
+    pthread_mutex_lock(&capture_lock);
+    CUresult r = capture_enter(s, ctx, &c);
     if (r == CUDA_SUCCESS && c != NULL)
         r = invalidate_(c->capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
                         "this call cannot be made on a stream that is captured");
-    pthread_mutex_unlock(&lock_);
+    pthread_mutex_unlock(&capture_lock);
     return r;
 }
 
 CUresult capture_forbid_all(CUcontext ctx)
 {
     CUresult r = CUDA_SUCCESS;
-    pthread_mutex_lock(&lock_);
+    pthread_mutex_lock(&capture_lock);
     for (struct captured *c = streams_; c != NULL; c = c->next)
         if (c->ctx == ctx)
             r = invalidate_(c->capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
                             "this call would wait for a stream that is captured");
-    pthread_mutex_unlock(&lock_);
+    pthread_mutex_unlock(&capture_lock);
     return r;
 }
 
@@ -279,7 +132,7 @@ CUresult capture_unsafe(void)
     CUresult r = CUDA_SUCCESS;
     if (!capture_running() || own_mode_ == CU_STREAM_CAPTURE_MODE_RELAXED)
         return r;
-    pthread_mutex_lock(&lock_);
+    pthread_mutex_lock(&capture_lock);
     for (struct capture *c = captures_; c != NULL; c = c->next) {
         bool own = pthread_equal(c->thread, pthread_self());
         bool hinders = own ? c->mode != CU_STREAM_CAPTURE_MODE_RELAXED
@@ -290,15 +143,15 @@ CUresult capture_unsafe(void)
                             "this call is not safe while a stream is captured (see "
                             "cudaThreadExchangeStreamCaptureMode)");
     }
-    pthread_mutex_unlock(&lock_);
+    pthread_mutex_unlock(&capture_lock);
     return r;
 }
 
 CUresult capture_wait(struct device_stream *s, CUcontext c)
 {
-    pthread_mutex_lock(&lock_);
+    pthread_mutex_lock(&capture_lock);
     struct capture *implied = find_(s) == NULL ? implied_(s, c) : NULL;
-    pthread_mutex_unlock(&lock_);
+    pthread_mutex_unlock(&capture_lock);
     CUresult r = implied == NULL ? capture_unsafe() : CUDA_SUCCESS;
     return r != CUDA_SUCCESS ? r : capture_forbid(s, c);
 }
@@ -330,26 +183,26 @@ static void forget_event_(CUevent e)
 
 void capture_forget_event(CUevent e)
 {
-    pthread_mutex_lock(&lock_);
+    pthread_mutex_lock(&capture_lock);
     forget_event_(e);
-    pthread_mutex_unlock(&lock_);
+    pthread_mutex_unlock(&capture_lock);
 }
 
 CUresult capture_elapsed(CUevent e)
 {
     CUresult r = CUDA_SUCCESS;
-    pthread_mutex_lock(&lock_);
+    pthread_mutex_lock(&capture_lock);
     if (e->captured != NULL)
         r = find_capture_(e->captured->id) != NULL ? CUDA_ERROR_CAPTURED_EVENT
                                                    : CUDA_ERROR_NOT_READY;
-    pthread_mutex_unlock(&lock_);
+    pthread_mutex_unlock(&capture_lock);
     return r;
 }
 
 CUresult capture_forbid_event(CUevent e)
 {
     CUresult r = CUDA_SUCCESS;
-    pthread_mutex_lock(&lock_);
+    pthread_mutex_lock(&capture_lock);
     if (e->captured != NULL) {
         struct capture *c = find_capture_(e->captured->id);
         r = c != NULL ? invalidate_(c, CUDA_ERROR_CAPTURED_EVENT,
@@ -357,7 +210,7 @@ CUresult capture_forbid_event(CUevent e)
                       : driver_error(CUDA_ERROR_INVALID_VALUE,
                                      "the event was last recorded in a capture that has ended");
     }
-    pthread_mutex_unlock(&lock_);
+    pthread_mutex_unlock(&capture_lock);
     return r != CUDA_SUCCESS ? r : capture_unsafe();
 }
 
@@ -366,7 +219,7 @@ static CUresult add_event_(struct captured *c, CUgraphNodeType type, CUevent e)
 {
     struct node_params p;
     CUresult r = params_event(type, e, &p);
-    return r != CUDA_SUCCESS ? r : add_(c, &p, NULL);
+    return r != CUDA_SUCCESS ? r : capture_add(c, &p, NULL);
 }
 
 CUresult capture_event_record(struct device_stream *s, CUcontext ctx, CUevent e, bool external,
@@ -374,8 +227,8 @@ CUresult capture_event_record(struct device_stream *s, CUcontext ctx, CUevent e,
 {
     struct captured *c;
     *captured = false;
-    pthread_mutex_lock(&lock_);
-    CUresult r = enter_(s, ctx, &c);
+    pthread_mutex_lock(&capture_lock);
+    CUresult r = capture_enter(s, ctx, &c);
     if (r == CUDA_SUCCESS && c == NULL) {
         forget_event_(e);
     } else if (r == CUDA_SUCCESS && external) {
@@ -387,7 +240,7 @@ CUresult capture_event_record(struct device_stream *s, CUcontext ctx, CUevent e,
         set_points_(&e->captured->points, &c->points);
     }
     *captured = c != NULL;
-    pthread_mutex_unlock(&lock_);
+    pthread_mutex_unlock(&capture_lock);
     return r;
 }
 
@@ -434,8 +287,8 @@ CUresult capture_event_wait(struct device_stream *s, CUcontext ctx, CUevent e, b
                             bool *captured)
 {
     struct captured *c;
-    pthread_mutex_lock(&lock_);
-    CUresult r = enter_(s, ctx, &c);
+    pthread_mutex_lock(&capture_lock);
+    CUresult r = capture_enter(s, ctx, &c);
     *captured = c != NULL || e->captured != NULL;
     if (r != CUDA_SUCCESS) {
         /* said already */
@@ -450,7 +303,7 @@ CUresult capture_event_wait(struct device_stream *s, CUcontext ctx, CUevent e, b
         r = invalidate_(c->capture, CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
                         "a captured stream cannot wait for work that is not captured");
     }
-    pthread_mutex_unlock(&lock_);
+    pthread_mutex_unlock(&capture_lock);
     return r;
 }
 
@@ -472,9 +325,9 @@ static CUresult begin_(CUstream h, bool pt, CUgraph g, const struct points *poin
     if (s == device_stream_legacy(ctx->device))
         return driver_error(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
                             "the legacy default stream cannot be captured");
-    pthread_mutex_lock(&lock_);
+    pthread_mutex_lock(&capture_lock);
     if (find_(s) != NULL) {
-        pthread_mutex_unlock(&lock_);
+        pthread_mutex_unlock(&capture_lock);
         return driver_error(CUDA_ERROR_ILLEGAL_STATE, "the stream is captured already");
     }
     struct capture *c = xcalloc(1, sizeof *c);
@@ -492,7 +345,7 @@ static CUresult begin_(CUstream h, bool pt, CUgraph g, const struct points *poin
     if (points != NULL)
         set_points_(&stream->points, points);
     atomic_fetch_add(&capture_count, 1);
-    pthread_mutex_unlock(&lock_);
+    pthread_mutex_unlock(&capture_lock);
     return CUDA_SUCCESS;
 }
 
@@ -644,11 +497,11 @@ static CUresult cuStreamEndCapture_(bool pt, CUstream h, CUgraph *out)
         return r;
     if (out != NULL)
         *out = NULL;
-    pthread_mutex_lock(&lock_);
+    pthread_mutex_lock(&capture_lock);
     struct captured *c = find_(s);
     r = c == NULL ? driver_error(CUDA_ERROR_ILLEGAL_STATE, "the stream is not captured")
                   : end_(c, out);
-    pthread_mutex_unlock(&lock_);
+    pthread_mutex_unlock(&capture_lock);
     return r;
 }
 BOTH(cuStreamEndCapture, (CUstream h, CUgraph *out), h, out)
@@ -674,14 +527,14 @@ static CUresult cuStreamIsCapturing_(bool pt, CUstream h, CUstreamCaptureStatus 
     *status = CU_STREAM_CAPTURE_STATUS_NONE;
     if (!capture_running())
         return CUDA_SUCCESS;
-    pthread_mutex_lock(&lock_);
+    pthread_mutex_lock(&capture_lock);
     const struct captured *c = find_(s);
     if (c != NULL)
         *status = c->capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
                                       : CU_STREAM_CAPTURE_STATUS_ACTIVE;
     else if (implied_(s, ctx) != NULL)
         r = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-    pthread_mutex_unlock(&lock_);
+    pthread_mutex_unlock(&capture_lock);
     return r;
 }
 BOTH(cuStreamIsCapturing, (CUstream h, CUstreamCaptureStatus *status), h, status)
@@ -711,7 +564,7 @@ static CUresult cuStreamGetCaptureInfo_v3_(bool pt, CUstream h, CUstreamCaptureS
         r = cuStreamIsCapturing_(pt, h, status);
     if (r != CUDA_SUCCESS || *status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
         return r; /* of a stream that is not captured only the state is told */
-    pthread_mutex_lock(&lock_);
+    pthread_mutex_lock(&capture_lock);
     struct captured *c = find_(s);
     if (c != NULL) {
         tell_(c);
@@ -729,7 +582,7 @@ static CUresult cuStreamGetCaptureInfo_v3_(bool pt, CUstream h, CUstreamCaptureS
             if (c->points.items[n].data.type != 0 || c->points.items[n].data.from_port != 0)
                 r = CUDA_ERROR_LOSSY_QUERY;
     }
-    pthread_mutex_unlock(&lock_);
+    pthread_mutex_unlock(&capture_lock);
     return r;
 }
 BOTH(cuStreamGetCaptureInfo_v3,
@@ -749,7 +602,7 @@ static CUresult cuStreamUpdateCaptureDependencies_v2_(bool pt, CUstream h, CUgra
         return r;
     if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES)
         return CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&lock_);
+    pthread_mutex_lock(&capture_lock);
     struct captured *c = find_(s);
     if (c == NULL)
         r = driver_error(CUDA_ERROR_ILLEGAL_STATE, "the stream is not captured");
@@ -761,7 +614,7 @@ static CUresult cuStreamUpdateCaptureDependencies_v2_(bool pt, CUstream h, CUgra
         c->points.count = 0;
     for (size_t n = 0; r == CUDA_SUCCESS && n < points.count; n++)
         add_point_(&c->points, &points.items[n]);
-    pthread_mutex_unlock(&lock_);
+    pthread_mutex_unlock(&capture_lock);
     free(points.items);
     return r;
 }
@@ -771,7 +624,7 @@ BOTH(cuStreamUpdateCaptureDependencies_v2,
 
 void capture_forget_stream(struct device_stream *s)
 {
-    pthread_mutex_lock(&lock_);
+    pthread_mutex_lock(&capture_lock);
     for (struct captured **at = &streams_, *c; (c = *at) != NULL; at = &c->next) {
         if (c->stream != s)
             continue;
@@ -788,5 +641,5 @@ void capture_forget_stream(struct device_stream *s)
         }
         break;
     }
-    pthread_mutex_unlock(&lock_);
+    pthread_mutex_unlock(&capture_lock);
 }

@@ -92,6 +92,8 @@ void graph_free(CUgraph g)
     free(g->nodes.items);
     free(g->objects.items);
     free(g->conditions.items);
+    free(g->places.items);
+    once_drop(g->once);
     handle_free(g);
 }
 
@@ -130,6 +132,8 @@ CUresult graph_add(CUgraph g, const CUgraphNode *deps, const CUgraphEdgeData *da
                    struct node_params *params, CUgraphNode *out)
 {
     CUresult r = check_deps_(g, deps, data, count, params->type);
+    if (r == CUDA_SUCCESS && is_memory_node(params->type))
+        r = memory_claim(g, deps, count, params);
     if (r != CUDA_SUCCESS) {
         params_clear(params);
         return r;
@@ -137,6 +141,8 @@ CUresult graph_add(CUgraph g, const CUgraphNode *deps, const CUgraphEdgeData *da
     CUgraphNode n = node_new_(g, params);
     for (size_t d = 0; d < count; d++)
         graph_connect(deps[d], n, data != NULL ? &data[d] : NULL);
+    if (is_memory_node(params->type))
+        memory_added(n);
     *out = n;
     return CUDA_SUCCESS;
 }
@@ -185,6 +191,8 @@ CUresult graph_clone(CUgraph g, CUgraph *out)
         condition_hold(g->conditions.items[n]);
         vec_push(&c->conditions, g->conditions.items[n]);
     }
+    once_hold(g->once);
+    c->once = g->once;
     *out = c;
     return CUDA_SUCCESS;
 }
@@ -433,7 +441,6 @@ WEIR_API CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type)
 /* ---- the calls: changing ------------------------------------------------------------------------
  */
 
-/* Graphs with memory nodes may not lose nodes or change edges once they are instantiated. */
 static CUresult check_ends_(CUgraph g, const CUgraphNode *from, const CUgraphNode *to, size_t count)
 {
     CUresult r = driver_ready();
@@ -473,6 +480,9 @@ WEIR_API CUresult cuGraphRemoveDependencies_v2(CUgraph g, const CUgraphNode *fro
     CUresult r = check_ends_(g, from, to, count);
     if (r != CUDA_SUCCESS)
         return r;
+    if (g->once != NULL)
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                            "edges cannot be taken out of a graph with memory nodes");
     for (size_t n = 0; n < count; n++) {
         const struct graph_edge *e = find_edge_(&to[n]->in, from[n]);
         CUgraphEdgeData d = data != NULL ? data[n] : (CUgraphEdgeData){0};
@@ -494,11 +504,10 @@ WEIR_API CUresult cuGraphDestroyNode(CUgraphNode node)
     if (r != CUDA_SUCCESS)
         return r;
     CUgraph g = node->graph;
-    if (node->p.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ||
-        node->p.type == CU_GRAPH_NODE_TYPE_MEM_FREE ||
-        node->p.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+    if (g->once != NULL || node->p.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
         return driver_error(CUDA_ERROR_NOT_SUPPORTED,
-                            "memory and conditional nodes cannot be taken out of a graph");
+                            "conditional nodes, and any node of a graph with memory nodes, cannot "
+                            "be taken out of it");
     for (size_t e = 0; e < node->in.count; e++)
         drop_edge_(&node->in.items[e].node->out, node);
     for (size_t e = 0; e < node->out.count; e++)

@@ -5,6 +5,8 @@
  *   graph_params.c the calls that add, read and change nodes of one kind
  *   graph_exec.c   graphs made executable: flattening into what the device room runs, launching
  *   graph_update.c changes of executable graphs
+ *   graph_memory.c allocations of graphs: addresses, nodes that allocate and free
+ *   graph_pages.c  what is behind those addresses while executable graphs run
  *   graph_dot.c    graphs as text
  *   user_object.c  objects that graphs keep
  *   capture.c      streams whose work becomes nodes
@@ -23,6 +25,7 @@ enum {
     TAG_NODE = 0x574e4f44,
     TAG_GRAPH_EXEC = 0x57475845,
     TAG_USER_OBJECT = 0x57555345,
+    TAG_GRAPH_MEMORY = 0x57474d45,
 };
 
 /* A kernel node: the launch, with parameters gathered into one buffer at their PTX offsets. */
@@ -38,9 +41,41 @@ struct kernel_node {
     CUkernelNodeAttrValue *hints; /* by attribute, to be told again; the node's, or NULL */
 };
 
+/* An allocation of a graph: addresses that stay as long as something names it, and the pages they
+ * show, which a launch gets from the device's pool of graphs. Several allocations of one graph may
+ * have the same addresses, one after the other. */
+struct graph_memory {
+    uint32_t tag;
+    atomic_uint refs; /* nodes that name it, an allocation that lives, work that is under way */
+    CUdevice device;
+    void *base;         /* an alias (memory.h), which has this as its user */
+    uint64_t bytes;     /* of the first allocation here, the largest */
+    atomic_bool inside; /* the graph that allocates it frees it: nobody else may */
+    /* Under the lock of graph_pages.c: */
+    bool live;                  /* allocated by a launch, and not freed since */
+    void *block;                /* live: its pages, in the pool */
+    const void *shown;          /* what of the pool it shows when all that is enqueued is done */
+    struct device_stream *last; /* what may use it is over when this stream, which is kept, has */
+    uint64_t last_count;        /* reached this count; NULL: nothing uses it */
+    struct graph_memory *next_live, **at_live; /* in the list of live ones */
+};
+
+/* A node that allocates, or frees what a node of this or another graph has allocated. */
 struct memory_node {
-    struct graph_memory *memory; /* of an allocation: shared by all clones of the node */
-    CUDA_MEM_ALLOC_NODE_PARAMS params;
+    struct graph_memory *memory;       /* holds a reference; NULL until a graph has the node */
+    CUDA_MEM_ALLOC_NODE_PARAMS params; /* of an allocation; what it points to is the node's */
+};
+
+/* Addresses that a graph's nodes allocate, and the latest of those nodes. */
+struct graph_place {
+    struct graph_memory *memory;
+    CUgraphNode freed; /* the node that frees it; NULL: none yet */
+};
+
+/* Of a graph with memory nodes, shared with its clones: it may be instantiated once at a time. */
+struct graph_once {
+    atomic_uint refs;
+    atomic_bool instantiated;
 };
 
 struct conditional_node {
@@ -66,8 +101,7 @@ struct node_params {
             CUstreamBatchMemOpParams *ops; /* the node's */
             unsigned count, flags;
         } batch;
-        struct memory_node alloc;
-        CUdeviceptr freed;
+        struct memory_node memory; /* of both kinds */
         struct conditional_node conditional;
     };
 };
@@ -129,7 +163,11 @@ struct CUgraph_st {
         struct graph_condition **items;
         size_t count, cap;
     } conditions;
-    bool instantiated_memory; /* it has memory nodes and is instantiated */
+    struct {
+        struct graph_place *items;
+        size_t count, cap;
+    } places;                /* of its allocation nodes */
+    struct graph_once *once; /* of a graph with memory nodes; else NULL */
 };
 
 /* Where an executable graph finds the shadow of a node, by the node's id. */
@@ -146,6 +184,7 @@ struct CUgraphExec_st {
     struct shadow_entry *entries; /* sorted */
     size_t entry_count;
     struct device_graph *device;
+    struct exec_memory *memory; /* what a launch allocates and frees; NULL: nothing */
     uint64_t flags;
 };
 
@@ -211,6 +250,46 @@ CUresult exec_check(CUgraphExec e);
 CUgraphNode exec_node(CUgraphExec e, CUgraphNode node);
 /* A node as the device room's; `part` of those that become several. */
 CUresult node_fill(CUgraphNode n, unsigned part, struct device_node *d);
+
+/* ---- graph_memory.c --------------------------------------------------------------------------
+ */
+
+/* A node that allocates, checked but without addresses: graph_add gives it some. */
+CUresult params_alloc(const CUDA_MEM_ALLOC_NODE_PARAMS *alloc, struct node_params *out);
+/* A node that frees what starts at the address. */
+CUresult params_free(CUdeviceptr at, struct node_params *out);
+/* Copies and drops what the parameters of a memory node hold. */
+void memory_clone(const struct memory_node *from, struct memory_node *to);
+void memory_clear(struct memory_node *m);
+/* A memory node is about to be added behind `deps`: gives it addresses, or says why it cannot free
+ * there. Then: it has been added. */
+CUresult memory_claim(CUgraph g, const CUgraphNode *deps, size_t count, struct node_params *p);
+void memory_added(CUgraphNode n);
+static inline bool is_memory_node(CUgraphNodeType type)
+{
+    return type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || type == CU_GRAPH_NODE_TYPE_MEM_FREE;
+}
+/* Whether the graph, or one within it, has memory nodes and is instantiated; says that it is. */
+bool memory_instantiated(CUgraph g);
+void memory_set_instantiated(CUgraph g, bool instantiated);
+void once_hold(struct graph_once *once);
+void once_drop(struct graph_once *once);
+void memory_hold(struct graph_memory *m);
+void memory_drop(void *memory); /* for device_call, too */
+
+/* ---- graph_pages.c ---------------------------------------------------------------------------
+ */
+
+/* What launches of a graph allocate and free; NULL when it has no memory nodes. */
+CUresult exec_memory_new(CUgraph shadow, struct exec_memory **out);
+void exec_memory_free(struct exec_memory *m);
+/* Launches an executable graph with memory nodes. */
+CUresult exec_memory_launch(CUgraphExec e, struct device_stream *s);
+/* Whether that is the start of an allocation of a graph; then it is freed, in the order of the
+ * stream or, if that is NULL, at once, and *r says what came of it. */
+bool graph_memory_free(CUdeviceptr at, struct device_stream *s, CUresult *r);
+/* The device begins anew: nothing is allocated. */
+void graph_memory_reset(CUdevice device);
 
 /* ---- stream_ops.c ----------------------------------------------------------------------------
  */

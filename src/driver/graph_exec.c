@@ -352,6 +352,7 @@ static void mark_instantiated_(CUgraph shadow, bool instantiated)
 {
     for (size_t n = 0; n < shadow->conditions.count; n++)
         shadow->conditions.items[n]->instantiated = instantiated;
+    memory_set_instantiated(shadow, instantiated);
 }
 
 static void release_shadow_(void *shadow) { graph_free(shadow); }
@@ -361,8 +362,11 @@ static CUresult build_(struct build *b, CUgraph shadow, CUcontext ctx, uint64_t 
                        CUgraphExec *out)
 {
     struct flat f = {0};
+    struct exec_memory *memory = NULL;
     CUresult r = flatten_(b, shadow, &f, NULL);
     struct device_graph *device = NULL;
+    if (r == CUDA_SUCCESS)
+        r = exec_memory_new(shadow, &memory);
     if (r == CUDA_SUCCESS) {
         struct device_graph_spec spec = {f.items, (uint32_t)f.count};
         r = driver_from_device(ctx, device_graph_new(ctx->device, &spec, b->total, b->resets.items,
@@ -370,8 +374,10 @@ static CUresult build_(struct build *b, CUgraph shadow, CUcontext ctx, uint64_t 
                                                      shadow, &device));
     }
     free(f.items);
-    if (r != CUDA_SUCCESS)
+    if (r != CUDA_SUCCESS) {
+        exec_memory_free(memory);
         return r;
+    }
     CUgraphExec e = handle_new(TAG_GRAPH_EXEC, sizeof *e);
     e->ctx = ctx;
     e->ctx_id = ctx->id;
@@ -379,6 +385,7 @@ static CUresult build_(struct build *b, CUgraph shadow, CUcontext ctx, uint64_t 
     e->device = device;
     device_graph_set_handle(device, e);
     e->flags = flags;
+    e->memory = memory;
     e->entries = xcalloc(count_nodes_(shadow) + 1, sizeof *e->entries);
     mark_instantiated_(shadow, true);
     list_nodes_(shadow, e->entries, &e->entry_count);
@@ -410,6 +417,9 @@ static CUresult instantiate_(CUgraphExec *out, CUgraph g, uint64_t flags, struct
         if (g->conditions.items[n]->instantiated)
             return driver_error(CUDA_ERROR_NOT_SUPPORTED,
                                 "a graph with conditional nodes is instantiated once at a time");
+    if (memory_instantiated(g))
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                            "a graph with memory nodes is instantiated once at a time");
     r = find_context_(g, &ctx, b);
     if (r == CUDA_SUCCESS)
         r = graph_clone(g, &shadow);
@@ -482,6 +492,7 @@ WEIR_API CUresult cuGraphExecDestroy(CUgraphExec e)
         return CUDA_ERROR_INVALID_VALUE;
     mark_instantiated_(e->shadow, false);
     device_graph_free(e->device);
+    exec_memory_free(e->memory);
     free(e->entries);
     handle_free(e);
     return CUDA_SUCCESS;
@@ -535,6 +546,8 @@ static CUresult cuGraphLaunch_(bool pt, CUgraphExec e, CUstream h)
         return driver_error(CUDA_ERROR_INVALID_CONTEXT,
                             "cuGraphLaunch: the graph's kernels and the stream belong to different "
                             "contexts");
+    if (e->memory != NULL)
+        return exec_memory_launch(e, s);
     return driver_from_device(c, device_graph_launch(e->device, s));
 }
 BOTH(cuGraphLaunch, (CUgraphExec e, CUstream h), e, h)

@@ -298,9 +298,13 @@ CUresult params_any(CUgraph g, CUgraphNodeParams *any, struct node_params *out)
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
         return driver_error(CUDA_ERROR_NOT_SUPPORTED, "external semaphores are not supported");
-    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
-    case CU_GRAPH_NODE_TYPE_MEM_FREE:
-        return driver_error(CUDA_ERROR_NOT_SUPPORTED, "memory nodes are not supported");
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC: {
+        const CUDA_MEM_ALLOC_NODE_PARAMS_v2 *a = &any->alloc;
+        CUDA_MEM_ALLOC_NODE_PARAMS alloc = {a->poolProps, a->accessDescs, a->accessDescCount,
+                                            a->bytesize, 0};
+        return params_alloc(&alloc, out);
+    }
+    case CU_GRAPH_NODE_TYPE_MEM_FREE: return params_free(any->free.dptr, out);
     }
     return CUDA_ERROR_INVALID_VALUE;
 }
@@ -324,6 +328,8 @@ void params_clear(struct node_params *p)
         free(p->conditional.bodies);
         condition_drop(p->conditional.condition);
         break;
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+    case CU_GRAPH_NODE_TYPE_MEM_FREE: memory_clear(&p->memory); break;
     default: break;
     }
     p->type = CU_GRAPH_NODE_TYPE_EMPTY;
@@ -338,6 +344,8 @@ CUresult params_clone(const struct node_params *p, struct node_params *out)
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
         return params_batch(p->ctx, p->batch.count, p->batch.ops, p->batch.flags, out);
     case CU_GRAPH_NODE_TYPE_CONDITIONAL: return clone_conditional_(&p->conditional, out);
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+    case CU_GRAPH_NODE_TYPE_MEM_FREE: memory_clone(&p->memory, &out->memory); return CUDA_SUCCESS;
     default: return CUDA_SUCCESS;
     }
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "driver/graph.h"
+#include "driver/site.h"
 
 #define DEPS CUgraphNode *out, CUgraph g, const CUgraphNode *deps, size_t count
 
@@ -417,11 +418,16 @@ WEIR_API CUresult cuGraphAddNode_v2(CUgraphNode *out, CUgraph g, const CUgraphNo
                                     const CUgraphEdgeData *data, size_t count,
                                     CUgraphNodeParams *any)
 {
+    CALLED(cuGraphAddNode);
     struct node_params p;
     CUresult r = begin_(out, g);
     if (r == CUDA_SUCCESS)
         r = any == NULL ? CUDA_ERROR_INVALID_VALUE : params_any(g, any, &p);
-    return r != CUDA_SUCCESS ? r : graph_add(g, deps, data, count, &p, out);
+    if (r == CUDA_SUCCESS)
+        r = graph_add(g, deps, data, count, &p, out);
+    if (r == CUDA_SUCCESS && any->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
+        any->alloc.dptr = (*out)->p.memory.params.dptr;
+    return r;
 }
 
 WEIR_API CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *any)

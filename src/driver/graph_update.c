@@ -90,6 +90,10 @@ CUgraphExecUpdateResult update_allowed(const struct node_params *now, const stru
                        now->conditional.condition == to->conditional.condition
                    ? CU_GRAPH_EXEC_UPDATE_SUCCESS
                    : CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+    case CU_GRAPH_NODE_TYPE_MEM_FREE:
+        return now->memory.memory == to->memory.memory ? CU_GRAPH_EXEC_UPDATE_SUCCESS
+                                                       : CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED;
     default: return CU_GRAPH_EXEC_UPDATE_SUCCESS;
     }
 }
@@ -269,7 +273,7 @@ static CUresult apply_(CUgraphExec e, const struct pairing *p)
         struct node_params params;
         if (node->p.type == CU_GRAPH_NODE_TYPE_GRAPH ||
             node->p.type == CU_GRAPH_NODE_TYPE_CONDITIONAL ||
-            node->p.type == CU_GRAPH_NODE_TYPE_EMPTY)
+            node->p.type == CU_GRAPH_NODE_TYPE_EMPTY || is_memory_node(node->p.type))
             continue;
         CUresult r = params_clone(&node->p, &params);
         if (r != CUDA_SUCCESS)

@@ -2,7 +2,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "driver/objects.h"
+#include "driver/graph.h"
 #include "driver/site.h"
 
 /* The current context, for a call that may wait for everything: captures may forbid it. */
@@ -67,6 +67,8 @@ WEIR_API CUresult cuMemFree_v2(CUdeviceptr at)
     struct mem_site by = mem_site_now();
     if (pool_free_now((void *)(uintptr_t)at, (struct pool_by){by.at, by.call}) == POOL_OK)
         return CUDA_SUCCESS;
+    if (graph_memory_free(at, NULL, &r))
+        return r;
     enum import_end end = imported_free((void *)(uintptr_t)at);
     if (end == IMPORT_MORE)
         return CUDA_SUCCESS;

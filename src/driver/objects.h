@@ -40,6 +40,11 @@ void imported_clear(CUmemoryPool h); /* unmaps all of a pool's */
 /* A device's default pool, made at first use. */
 CUresult pool_standard(CUdevice dev, CUmemoryPool *out);
 CUmemoryPool pool_standard_if_made(CUdevice dev); /* else NULL */
+/* A device's pool for what graphs allocate (graph_pages.c), made at first use. Its memory is a
+ * file.
+ */
+CUresult pool_of_graphs(CUdevice dev, struct pool **out);
+struct pool *pool_of_graphs_if_made(CUdevice dev); /* else NULL */
 /* The device begins anew: the program's pools are gone, the default one is empty. */
 void pools_reset(CUdevice dev);
 /* From now on the process tells others of its pools. Once. (pool_report.c) */
@@ -163,6 +168,10 @@ CUresult capture_host(struct device_stream *s, CUcontext c, CUhostFn fn, void *u
                       bool *captured);
 CUresult capture_batch(struct device_stream *s, CUcontext c, unsigned count,
                        CUstreamBatchMemOpParams *ops, unsigned flags, bool *captured);
+/* Memory in stream order. Of a stream that is not captured: whether the call is allowed at all. */
+CUresult capture_alloc(struct device_stream *s, CUcontext c, CUdevice device, size_t bytes,
+                       CUdeviceptr *out, bool *captured);
+CUresult capture_free(struct device_stream *s, CUcontext c, CUdeviceptr at, bool *captured);
 CUresult capture_event_record(struct device_stream *s, CUcontext c, CUevent e, bool external,
                               bool *captured);
 CUresult capture_event_wait(struct device_stream *s, CUcontext c, CUevent e, bool external,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver/objects.h"
+#include "driver/graph.h"
 #include "driver/site.h"
 #include "pool/pool.h"
 
@@ -38,19 +38,26 @@ static struct {
     struct {
         _Atomic(CUmemoryPool) standard; /* the default pool; NULL: not made yet */
         _Atomic(CUmemoryPool) current;  /* NULL: the default one */
+        _Atomic(struct pool *) graphs;  /* of executable graphs, without a handle; NULL: not yet */
     } device[MEM_MAX_DEVICES];          /* as the program counts them */
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Has the rooms below know of each other. The lock is held. */
+static void follow_(void)
+{
+    if (all.following)
+        return;
+    pool_set_order(&(struct pool_order){mark_, completed_, proven_, ordered_, wait_, keep_,
+                                        release_, slot_, id_});
+    device_follow_order(stream_ended_);
+    pool_report_begin();
+    all.following = true;
+}
 
 /* Makes a pool's object. The lock is held. */
 static CUresult make_(CUmemoryPool *out, const CUmemPoolProps *props)
 {
-    if (!all.following) {
-        pool_set_order(&(struct pool_order){mark_, completed_, proven_, ordered_, wait_, keep_,
-                                            release_, slot_, id_});
-        device_follow_order(stream_ended_);
-        pool_report_begin();
-        all.following = true;
-    }
+    follow_();
     CUmemoryPool h = handle_new(TAG_POOL, sizeof *h);
     struct diag d = {0};
     struct pool_config config = {
@@ -96,6 +103,27 @@ CUresult pool_standard(CUdevice dev, CUmemoryPool *out)
 CUmemoryPool pool_standard_if_made(CUdevice dev)
 {
     return atomic_load_explicit(&all.device[dev].standard, memory_order_acquire);
+}
+
+struct pool *pool_of_graphs_if_made(CUdevice dev)
+{
+    return atomic_load_explicit(&all.device[dev].graphs, memory_order_acquire);
+}
+
+/* Its memory is a file, which many addresses can show; it keeps what it has until it is trimmed. */
+CUresult pool_of_graphs(CUdevice dev, struct pool **out)
+{
+    struct diag d = {0};
+    struct pool_config config = {.device = device_ordinal(driver_device(dev)), .shared = true};
+    pthread_mutex_lock(&all.lock);
+    follow_();
+    *out = atomic_load(&all.device[dev].graphs);
+    if (*out == NULL && (*out = pool_new(&config, &d)) != NULL) {
+        pool_set_threshold(*out, UINT64_MAX);
+        atomic_store(&all.device[dev].graphs, *out);
+    }
+    pthread_mutex_unlock(&all.lock);
+    return *out != NULL ? CUDA_SUCCESS : driver_error(CUDA_ERROR_OUT_OF_MEMORY, "%s", d.text);
 }
 
 static CUresult pool_current_(CUdevice dev, CUmemoryPool *out)
@@ -166,10 +194,13 @@ static void end_(CUmemoryPool h)
     handle_free(h);
 }
 
-/* The device begins anew: no pool of the program's is left, and nothing in the default one. */
+/* The device begins anew: no pool of the program's is left, and nothing in the others. */
 void pools_reset(CUdevice dev)
 {
+    graph_memory_reset(dev);
     pthread_mutex_lock(&all.lock);
+    if (pool_of_graphs_if_made(dev) != NULL)
+        pool_clear(pool_of_graphs_if_made(dev));
     CUmemoryPool standard = atomic_load(&all.device[dev].standard);
     atomic_store(&all.device[dev].current, NULL);
     for (CUmemoryPool h = all.pools, next; h != NULL; h = next) {
@@ -332,21 +363,37 @@ WEIR_API CUresult cuMemSetMemPool(CUmemLocation *where, CUmemAllocationType type
 /* ---- allocating and freeing -------------------------------------------------------------------
  */
 
+/* In a captured stream it is a node that allocates. Apart, because it never is but there. */
+static __attribute__((noinline)) CUresult alloc_captured_(CUdeviceptr *out, size_t bytes,
+                                                          CUmemoryPool h, struct device_stream *s,
+                                                          CUcontext c, struct pool_by by,
+                                                          bool *captured)
+{
+    if (h != NULL && check_own_(h) != CUDA_SUCCESS)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct mem_site site = {.at = by.at, .call = by.call, .stream = device_stream_id(s)};
+    mem_site_set(&site);
+    CUresult r = capture_alloc(s, c, h != NULL ? h->ordinal : c->ordinal, bytes, out, captured);
+    mem_site_set(&(struct mem_site){0});
+    return r;
+}
+
 /* From that pool, or the current one of the stream's device when it is NULL. */
 static CUresult alloc_(CUdeviceptr *out, size_t bytes, CUmemoryPool h, CUstream stream,
                        struct pool_by by)
 {
     CUcontext c;
     struct device_stream *s;
+    bool captured = false;
     CUresult r = driver_current(&c);
     if (WEIR_LIKELY(r == CUDA_SUCCESS))
         r = driver_stream(stream, false, &s, &c);
-    if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running()))
-        r = capture_wait(s, c); /* graphs have no memory nodes in this version */
-    if (WEIR_UNLIKELY(r != CUDA_SUCCESS))
-        return r;
-    if (out == NULL)
+    if (r == CUDA_SUCCESS && out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
+    if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running()))
+        r = alloc_captured_(out, bytes, h, s, c, by, &captured);
+    if (WEIR_UNLIKELY(r != CUDA_SUCCESS || captured))
+        return r;
     r = h != NULL ? check_own_(h) : pool_current_(c->ordinal, &h);
     if (WEIR_UNLIKELY(r != CUDA_SUCCESS))
         return r;
@@ -397,12 +444,13 @@ static CUresult free_(CUdeviceptr at, bool pt, CUstream stream, struct pool_by b
 {
     CUcontext c;
     struct device_stream *s;
+    bool captured = false;
     CUresult r = driver_current_any(&c);
     if (WEIR_LIKELY(r == CUDA_SUCCESS))
         r = driver_stream(stream, pt, &s, &c);
     if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running()))
-        r = capture_wait(s, c); /* graphs have no memory nodes in this version */
-    if (WEIR_UNLIKELY(r != CUDA_SUCCESS))
+        r = capture_free(s, c, at, &captured);
+    if (WEIR_UNLIKELY(r != CUDA_SUCCESS || captured))
         return r;
     void *p = (void *)(uintptr_t)at;
     if (WEIR_LIKELY(pool_free(p, s, by) == POOL_OK) || at == 0)
@@ -410,6 +458,8 @@ static CUresult free_(CUdeviceptr at, bool pt, CUstream stream, struct pool_by b
     if (mem_kind_of(p, NULL) == MEM_MANAGED)
         return driver_error(CUDA_ERROR_NOT_SUPPORTED,
                             "cuMemFreeAsync: managed memory is not freed in stream order");
+    if (graph_memory_free(at, s, &r))
+        return r;
     enum import_end end = imported_free(p);
     if (end == IMPORT_MORE)
         return CUDA_SUCCESS;

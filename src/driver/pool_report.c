@@ -85,13 +85,18 @@ static void put_pool_(void *self, struct pool *p, const struct pool_config *conf
     struct strbuf *out = self;
     struct pool_figures f;
     CUmemoryPool standard = NULL;
+    bool graphs = false;
     int number = driver_device_number(config->device);
     pool_get_figures(p, &f);
-    if (number >= 0)
+    if (number >= 0) {
         standard = pool_standard_if_made(number);
+        graphs = pool_of_graphs_if_made(number) == p;
+    }
     sb_printf(out, "pool of device %d%s%s%s\n  reserved ", number,
               standard != NULL && config->user == standard ? ", default" : "",
-              config->shared ? ", shareable" : "",
+              graphs           ? ", of graphs"
+              : config->shared ? ", shareable"
+                               : "",
               destroyed ? ", destroyed with memory outstanding" : "");
     put_bytes_(out, f.reserved);
     sb_printf(out, " (high ");

@@ -222,6 +222,18 @@ enum file_status mem_import(const struct share_handle *h, int device, const void
 enum mem_status mem_map_part(const struct mem_file *f, uint64_t offset, uint64_t bytes,
                              const struct mem_info *like, void **out);
 
+/* ---- aliases (alias.c) --------------------------------------------------------------------------
+ * Allocations whose addresses stay while the pages behind them come and go: those of graphs. */
+
+/* Addresses that count as an allocation of `bytes`, of the kind, device, owner and user that `like`
+ * says. They show nothing yet, and every access faults. Freed by mem_free, as of that kind. */
+enum mem_status mem_alias_new(uint64_t bytes, const struct mem_info *like, void **out);
+
+/* From now on the addresses of the alias that starts at `base` show the file's content from
+ * `offset` (a whole page) on. When the system refuses they show nothing. The file may be closed
+ * afterwards. Nobody may be using the addresses. */
+enum mem_status mem_alias_show(void *base, const struct mem_file *f, uint64_t offset);
+
 /* ---- addresses and pages apart (virtual.c) ------------------------------------------------------
  * Reservations hold addresses, files hold pages; mappings bring them together, in whole multiples
  * of MEM_GRANULE. */

@@ -131,6 +131,9 @@ void space_clear_mapping(uint64_t base, uint64_t bytes);
 /* Ends a mapping: its addresses are the reservation's again, or free if it has none of its own.
  * (virtual.c) */
 void mapping_drop(struct space *s, struct record *r);
+/* A record with addresses for that many bytes and a page without access behind them, NULL when
+ * there are none left. The lock is held. (share.c) */
+struct record *mapping_place(struct space *s, uint64_t bytes);
 
 /* ---- registered ranges (registered.c) -------------------------------------------------------- */
 

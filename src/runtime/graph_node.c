@@ -2,6 +2,7 @@
 #include "internal.h"
 
 #include <limits.h>
+#include <string.h>
 
 #define DEPS cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *deps, size_t n
 #define EXEC cudaGraphExec_t exec, cudaGraphNode_t node
@@ -277,6 +278,52 @@ PUBLIC cudaError_t cudaGraphAddEmptyNode(DEPS)
 EVENT_CALLS(Record)
 EVENT_CALLS(Wait)
 
+/* ---- memory -------------------------------------------------------------------------------- */
+
+_Static_assert(sizeof(struct cudaMemAllocNodeParams) == sizeof(CUDA_MEM_ALLOC_NODE_PARAMS) &&
+                   sizeof(struct cudaMemAllocNodeParamsV2) == sizeof(CUDA_MEM_ALLOC_NODE_PARAMS_v2),
+               "same layout");
+
+PUBLIC cudaError_t cudaGraphAddMemAllocNode(DEPS, struct cudaMemAllocNodeParams *nodeParams)
+{
+    RT_CALLED(cudaGraphAddMemAllocNode);
+    WITH(cudaSuccess, cuGraphAddMemAllocNode, pGraphNode, graph, deps, n,
+         (CUDA_MEM_ALLOC_NODE_PARAMS *)nodeParams);
+}
+
+PUBLIC cudaError_t cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node,
+                                                  struct cudaMemAllocNodeParams *params_out)
+{
+    WITH(cudaSuccess, cuGraphMemAllocNodeGetParams, node, (CUDA_MEM_ALLOC_NODE_PARAMS *)params_out);
+}
+
+PUBLIC cudaError_t cudaGraphAddMemFreeNode(DEPS, void *dptr)
+{
+    WITH(cudaSuccess, cuGraphAddMemFreeNode, pGraphNode, graph, deps, n, (CUdeviceptr)dptr);
+}
+
+PUBLIC cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void *dptr_out)
+{
+    WITH(cudaSuccess, cuGraphMemFreeNodeGetParams, node, (CUdeviceptr *)dptr_out);
+}
+
+PUBLIC cudaError_t cudaDeviceGetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attr,
+                                                  void *value)
+{
+    WITH(cudaSuccess, cuDeviceGetGraphMemAttribute, device, (CUgraphMem_attribute)attr, value);
+}
+
+PUBLIC cudaError_t cudaDeviceSetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attr,
+                                                  void *value)
+{
+    WITH(cudaSuccess, cuDeviceSetGraphMemAttribute, device, (CUgraphMem_attribute)attr, value);
+}
+
+PUBLIC cudaError_t cudaDeviceGraphMemTrim(int device)
+{
+    WITH(cudaSuccess, cuDeviceGraphMemTrim, device);
+}
+
 /* ---- any kind ------------------------------------------------------------------------------ */
 
 static cudaError_t any_in(const struct cudaGraphNodeParams *p, CUgraphNodeParams *out)
@@ -319,6 +366,10 @@ static cudaError_t any_in(const struct cudaGraphNodeParams *p, CUgraphNodeParams
     case cudaGraphNodeTypeEventRecord:
         out->eventRecord.event = p->eventRecord.event;
         return cudaSuccess;
+    case cudaGraphNodeTypeMemAlloc:
+        memcpy(&out->alloc, &p->alloc, sizeof out->alloc);
+        return cudaSuccess;
+    case cudaGraphNodeTypeMemFree: out->free.dptr = (CUdeviceptr)p->free.dptr; return cudaSuccess;
     case cudaGraphNodeTypeConditional:
         out->conditional.handle = p->conditional.handle;
         out->conditional.type = (CUgraphConditionalNodeType)p->conditional.type;
@@ -339,6 +390,8 @@ static cudaError_t add_any(cudaGraphNode_t *node, cudaGraph_t graph, const cudaG
     CU_TRY(CU(cuGraphAddNode_v2, node, graph, deps, (const CUgraphEdgeData *)edges, count, &p));
     if (params->type == cudaGraphNodeTypeConditional)
         params->conditional.phGraph_out = p.conditional.phGraph_out;
+    if (params->type == cudaGraphNodeTypeMemAlloc)
+        params->alloc.dptr = (void *)p.alloc.dptr;
     return cudaSuccess;
 }
 
@@ -347,6 +400,7 @@ PUBLIC cudaError_t cudaGraphAddNode(cudaGraphNode_t *pGraphNode, cudaGraph_t gra
                                     const cudaGraphEdgeData *dependencyData, size_t numDependencies,
                                     struct cudaGraphNodeParams *nodeParams)
 {
+    RT_CALLED(cudaGraphAddNode);
     return done(
         add_any(pGraphNode, graph, pDependencies, dependencyData, numDependencies, nodeParams));
 }

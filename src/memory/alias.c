@@ -1,0 +1,48 @@
+/* Aliases: allocations without pages of their own. Several of them may show the same pages of a
+ * file one after the other; who sees to it that they do not meet is the room above. */
+#include "memory/space.h"
+
+enum mem_status mem_alias_new(uint64_t bytes, const struct mem_info *like, void **out)
+{
+    struct space *s = space_of(MEM_MAPPINGS);
+    if (bytes == 0)
+        return MEM_INVALID;
+    if (bytes > s->size - SPACE_PAGE)
+        return MEM_OUT_OF_MEMORY;
+    pthread_mutex_lock(&s->lock);
+    struct record *r = mapping_place(s, bytes);
+    if (r != NULL) {
+        r->info = (struct mem_info){.kind = like->kind,
+                                    .device = like->device,
+                                    .flags = MEM_READ_WRITE,
+                                    .base = r->info.base,
+                                    .size = bytes,
+                                    .serial = memory_serial(),
+                                    .owner = like->owner,
+                                    .user = like->user,
+                                    .made = mem_site_now()};
+        *out = (void *)r->info.base;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return r != NULL ? MEM_OK : MEM_OUT_OF_MEMORY;
+}
+
+enum mem_status mem_alias_show(void *base, const struct mem_file *f, uint64_t offset)
+{
+    struct space *s = space_of(MEM_MAPPINGS);
+    enum mem_status status = MEM_INVALID;
+    if (!space_holds(s, (uint64_t)base) || offset % SPACE_PAGE != 0 || offset > f->bytes)
+        return MEM_INVALID;
+    pthread_mutex_lock(&s->lock);
+    struct record *r = space_find(s, (uint64_t)base);
+    uint64_t whole = r != NULL ? (r->span + SPACE_PAGE - 1) & ~(uint64_t)(SPACE_PAGE - 1) : 0;
+    if (r != NULL && r->info.base == (uint64_t)base && whole <= f->bytes - offset) {
+        status = MEM_OK;
+        if (file_map(f, base, offset, whole, true) == NULL) {
+            space_clear_mapping((uint64_t)base, whole);
+            status = MEM_OUT_OF_MEMORY;
+        }
+    }
+    pthread_mutex_unlock(&s->lock);
+    return status;
+}
