@@ -25,7 +25,7 @@ enum {
 static const uint64_t LOOK_NS = 10000; /* between two gifts */
 static const uint32_t SLOW_NS = 5000;  /* a block's time */
 
-/* A queue, or a block that can go on. */
+/* A queue, or a block that can go on; neither: it was handed over. */
 struct item {
     struct grid_queue *queue;
     struct grid_block *block;
@@ -45,6 +45,7 @@ struct nested {
     struct command *pool;
     uint32_t pooled;
     struct owed owed;
+    struct grid_queue *unordered; /* fire-and-forget queues that it is in the middle of */
 };
 
 static struct nested *of(struct grid_worker *w)
@@ -319,7 +320,10 @@ static bool is_slow(const struct grid_child *c)
 
 static void run_unordered(struct grid_worker *w, struct grid_queue *q)
 {
+    struct nested *t = of(w);
     uint64_t looked = 0;
+    q->next = t->unordered;
+    t->unordered = q;
     for (uint32_t n = 0; q->mine != NULL; n++) {
         if (n % GIVE_AT == 0 || is_slow(q->mine)) {
             uint64_t now = others_idle() ? sched_now() : 0;
@@ -333,6 +337,7 @@ static void run_unordered(struct grid_worker *w, struct grid_queue *q)
         if (start(w, child, NULL))
             child_over(w, child);
     }
+    t->unordered = q->next;
     free(q);
 }
 
@@ -360,6 +365,31 @@ static void share(struct grid_worker *w)
     n->height = kept;
 }
 
+/* Those below the mark, too: they belong to blocks further down on the machine's stack, which this
+ * thread will not come back to before others have run them, perhaps. */
+static void give_all(struct grid_worker *w)
+{
+    struct nested *t = of(w);
+    pay(w);
+    for (uint32_t i = 0; i < grid_nesting(w)->height; i++) {
+        struct item item = t->items[i];
+        t->items[i] = (struct item){0};
+        if (item.queue != NULL)
+            give(item.queue);
+        else if (item.block != NULL)
+            grid_park_ready(item.block);
+    }
+    for (struct grid_queue *q = t->unordered; q != NULL; q = q->next) {
+        if (q->mine == NULL)
+            continue;
+        struct grid_queue *other = xcalloc(1, sizeof *other);
+        other->unordered = true;
+        other->mine = q->mine;
+        q->mine = NULL;
+        give(other);
+    }
+}
+
 static void drain(struct grid_worker *w)
 {
     struct nested *t = of(w);
@@ -372,6 +402,8 @@ static void drain(struct grid_worker *w)
             nested_run_queue(i.queue, w);
             continue;
         }
+        if (i.block == NULL)
+            continue;
         struct grid_run *complete = grid_resume_block(i.block, w);
         if (complete != NULL)
             run_over(command_of_run(complete), w);
@@ -485,6 +517,6 @@ static void gone(struct grid_worker *w)
 
 void nested_open(void)
 {
-    static const struct grid_nest_ops ops = {submit, drain, ready, gone};
+    static const struct grid_nest_ops ops = {submit, drain, give_all, ready, gone};
     grid_nest_set_ops(&ops);
 }

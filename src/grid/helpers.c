@@ -137,8 +137,8 @@ static enum grid_fault_kind kind_of(uint32_t kind)
     }
 }
 
-/* void cudaGraphSetConditional(unsigned long long handle, unsigned value): the handle is the address
- * of the word that a conditional node looks at. */
+/* void cudaGraphSetConditional(unsigned long long handle, unsigned value): the handle is the
+ * address of the word that a conditional node looks at. */
 static void weir_rt_cudaGraphSetConditional(struct jit_block *j, uint32_t mask,
                                             const uint64_t *args, uint64_t *rets)
 {
@@ -178,10 +178,22 @@ static void weir_rt_spin(struct jit_block *j)
     j->budget = SPIN_BUDGET;
     if (grid_faulted(b->run->env) != GRID_FAULT_NONE)
         fault_leave(b->worker, &(struct trouble){.kind = GRID_FAULT_TRAP});
+    nest_give(b->worker);
     if (b->run->parking->give_way != NULL)
         b->run->parking->give_way(b->run);
     else
         sched_yield();
+}
+
+/* See abi.h. */
+static void weir_rt_wait_here(struct jit_block *j)
+{
+    if (j->waiting == 0)
+        return;
+    j->waiting = 0;
+    nest_drain_here(block_of(j));
+    while (!nest_idle(block_of(j)))
+        weir_rt_spin(j);
 }
 
 static const struct {
@@ -199,6 +211,7 @@ static const struct {
     {"barrier_arrive", (void *)weir_rt_barrier_arrive},
     {"barrier_open", (void *)weir_rt_barrier_open},
     {"spin", (void *)weir_rt_spin},
+    {"wait_here", (void *)weir_rt_wait_here},
     {"barrier_vote", (void *)weir_rt_barrier_vote},
     {"barrier_votes", (void *)weir_rt_barrier_votes},
     {"mbarrier", (void *)weir_rt_mbarrier},

@@ -138,6 +138,10 @@ bool nest_idle(const struct grid_block *b);                        /* its childr
 void nest_park(struct grid_worker *w, struct grid_block *b);       /* it waits for its children */
 void nest_block_over(struct grid_worker *w, struct grid_block *b); /* b->nest is not NULL */
 void nest_drain(struct grid_worker *w);                            /* between blocks */
+/* In the middle of a block: runs what it has launched as far as that can be done here. */
+void nest_drain_here(struct grid_block *b);
+/* The thread is stuck in a block: others do what it has to do. */
+void nest_give(struct grid_worker *w);
 void nest_free_pools(struct grid_worker *w);
 
 // NOLINTBEGIN(bugprone-macro-parentheses): `lane` is a name to declare

@@ -208,20 +208,26 @@ void nest_block_over(struct grid_worker *w, struct grid_block *b)
     grid_nest_release(w, nest, 1);
 }
 
-void nest_drain(struct grid_worker *w)
+/* Something of the device room's that may run blocks, between blocks or in the middle of one. */
+static void apart(struct grid_worker *w, void (*what_for)(struct grid_worker *w))
 {
-    if (w->levels >= LEVELS_MAX)
-        return;
-    w->levels++;
     struct grid_block *mine = w->current;
     struct grid_env *env = w->env;
     const char *what = w->what;
     w->current = NULL;
     w->what = NULL;
-    ops->drain(w);
+    what_for(w);
     w->current = mine;
     w->env = env;
     w->what = what;
+}
+
+void nest_drain(struct grid_worker *w)
+{
+    if (w->levels >= LEVELS_MAX)
+        return;
+    w->levels++;
+    apart(w, ops->drain);
     w->levels--;
 }
 
@@ -237,6 +243,19 @@ static void drain_between(struct grid_worker *w)
     atomic_signal_fence(memory_order_seq_cst);
     w->armed = 1;
     w->between--;
+}
+
+void nest_drain_here(struct grid_block *b) { drain_between(b->worker); }
+
+void nest_give(struct grid_worker *w)
+{
+    if (ops == NULL || w->nesting.device == NULL)
+        return;
+    w->armed = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    apart(w, ops->give);
+    atomic_signal_fence(memory_order_seq_cst);
+    w->armed = 1;
 }
 
 /* ---- errors by thread --------------------------------------------------------------------------

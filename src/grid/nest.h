@@ -124,6 +124,8 @@ struct grid_nest_ops {
                    struct grid_child *last, uint32_t n, uint64_t stream);
     /* Does what there is to do above w's mark. */
     void (*drain)(struct grid_worker *w);
+    /* w is stuck in a block: hands over all that it has to do. */
+    void (*give)(struct grid_worker *w);
     /* The waiting block can go on: it becomes something to do. */
     void (*ready)(struct grid_worker *w, struct grid_block *b);
     /* The thread ends. */
@@ -159,6 +161,9 @@ enum grid_progress grid_run_alone(struct grid_run *run, struct grid_worker *w);
 
 /* A block that was waiting goes on. The run that is complete now, or NULL. */
 struct grid_run *grid_resume_block(struct grid_block *b, struct grid_worker *w);
+
+/* A block that was waiting goes on when a thread looks at what is parked. */
+void grid_park_ready(struct grid_block *b);
 
 void grid_queue_init(struct grid_queue *q, struct grid_nest *nest);
 

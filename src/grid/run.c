@@ -541,6 +541,8 @@ struct grid_run *grid_resume_block(struct grid_block *b, struct grid_worker *w)
     return resume(b, w, &progress) ? run : NULL;
 }
 
+void grid_park_ready(struct grid_block *b) { parking_add(b->run->parking, b); }
+
 bool grid_protected(struct grid_env *env, struct grid_worker *w, const char *what,
                     void (*fn)(void *), void *arg)
 {

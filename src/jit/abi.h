@@ -37,17 +37,17 @@ struct jit_block {
     uint64_t gridid;
     uint32_t smid, nsmid; /* the worker's number, how many there are */
     uint32_t clusterid[3], nclusterid[3], cluster_ctaid[3], cluster_nctaid[3];
-    uint32_t envreg[4];     /* %envreg0..3; 1 and 2 form the cooperative workspace's address */
-    int32_t budget;         /* polls a spinning loop may still make before it must suspend; helpers
-                               that find nothing to go on for lower it */
-    uint32_t state;         /* owned by compiled code: where the block goes on; 0 at first */
-    void *grid;             /* the grid room's own object, for the helpers below */
-    uint32_t warp;          /* warp now running: kept up to date before helpers and faults */
-    uint32_t barrier_count; /* owned by compiled code */
-    uint64_t scratch[16];   /* owned by compiled code: named barriers and their kin */
-    uint32_t fault_line;    /* unused by compiled code */
-    uint32_t waiting;       /* set by helpers: the block waits for the grids it has launched, and
-                               suspends; cleared by who resumes it */
+    uint32_t envreg[4];      /* %envreg0..3; 1 and 2 form the cooperative workspace's address */
+    int32_t budget;          /* polls a spinning loop may still make before it must suspend; helpers
+                                that find nothing to go on for lower it */
+    uint32_t state;          /* owned by compiled code: where the block goes on; 0 at first */
+    void *grid;              /* the grid room's own object, for the helpers below */
+    uint32_t warp;           /* warp now running: kept up to date before helpers and faults */
+    uint32_t barrier_count;  /* owned by compiled code */
+    uint64_t scratch[16];    /* owned by compiled code: named barriers and their kin */
+    uint32_t fault_line;     /* unused by compiled code */
+    uint32_t waiting;        /* set by helpers: the block waits for the grids it has launched, and
+                                suspends; cleared by who resumes it */
     const uint64_t *windows; /* JIT_CLUSTER_MAX + 1 addresses of shared memory: the block's own,
                                 then those of its cluster's blocks by rank (0: none such) */
     uint32_t cluster_rank, cluster_size;
@@ -80,6 +80,10 @@ enum {
 
 /* void weir_rt_spin(struct jit_block *block): a loop that waits for memory has spent the budget, in
  * a function that is called and cannot suspend: lets others run, and sets a new budget. */
+
+/* void weir_rt_wait_here(struct jit_block *block): in such a function, behind a device-side
+ * synchronization: comes back when the grids that the block has launched are over, if `waiting` is
+ * set, and clears that. */
 
 enum jit_status {
     JIT_DONE = 0,      /* every thread has exited */

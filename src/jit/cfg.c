@@ -148,15 +148,11 @@ static bool make_blocks_(struct cfg *c)
             blk->suspend = SUSPEND_BARRIER;
             set_succ_(k, blk, 1, &next);
         } else if (is_sync_(i)) {
-            blk->term = TERM_SUSPEND;
+            /* a function that is called cannot suspend: its thread does what it waits for */
+            blk->term = k->is_function ? TERM_JUMP : TERM_SUSPEND;
             blk->suspend = SUSPEND_SYNC;
-            k->has_poll = true;
+            k->has_poll = !k->is_function;
             set_succ_(k, blk, 1, &next);
-            if (k->is_function)
-                ok = diag_set(k->diag, i->line, i->column,
-                              "cudaDeviceSynchronize in %s, which is recursive or called through "
-                              "a pointer, is not supported",
-                              k->entry->name);
         } else {
             set_succ_(k, blk, 1, &next);
         }

@@ -428,6 +428,8 @@ static bool emit_block_(struct emit *e, int32_t index)
         case TERM_JUMP:
             if (blk->suspend == SUSPEND_POLL)
                 emit_spin(e);
+            else if (blk->suspend == SUSPEND_SYNC)
+                emit_helper(e, "weir_rt_wait_here", LLVMVoidTypeInContext(e->alu.ctx), &e->blk, 1);
             flow_goto(e, blk->succ[0]);
             break;
         case TERM_BRANCH: branch_(e, blk); break;

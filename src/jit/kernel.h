@@ -73,7 +73,7 @@ enum jsuspend { SUSPEND_BARRIER = 1, SUSPEND_POLL = 2, SUSPEND_SYNC = 3 };
 struct jblock {
     int32_t first, count; /* instructions; the terminator's is not among them */
     uint8_t term,
-        suspend; /* a jump with SUSPEND_POLL: a poll in a function, which cannot suspend */
+        suspend; /* of a jump: a poll or a wait for launches in a function, which cannot suspend */
     bool cond_neg;
     int32_t cond; /* register of the condition or index */
     int32_t *succ, nsucc;

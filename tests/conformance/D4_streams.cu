@@ -282,13 +282,44 @@ __global__ void two_streams()
     cudaStreamDestroy(b);
 }
 
+/* A thread that waits in a function that is called does not keep what it has launched from
+ * running: neither that nor what the same block launches otherwise. */
+__device__ __noinline__ int wait_below(int depth)
+{
+    if (depth > 0)
+        return wait_below(depth - 1) + 1;
+    while (flag == 0)
+        ;
+    return 0;
+}
+__global__ void wait_in_function(int depth)
+{
+    if (wait_below(depth) == depth)
+        note<<<1, 1>>>(2);
+}
+__global__ void children_of_waiting()
+{
+    set_flag<<<1, 1, 0, cudaStreamFireAndForget>>>();
+    if (wait_below(5) == 5)
+        note<<<1, 1>>>(2);
+}
+__global__ void siblings_of_waiting()
+{
+    wait_in_function<<<1, 1, 0, cudaStreamFireAndForget>>>(3);
+    set_flag<<<1, 1, 0, cudaStreamFireAndForget>>>();
+    wait_in_function<<<1, 1>>>(4);
+}
+
 static void test_at_once()
 {
-    int zero = 0;
-    OK(cudaMemcpyToSymbol(flag, &zero, sizeof zero));
-    two_streams<<<1, 1>>>();
-    finish();
-    CHECK_EQ_INT(count, 2);
+    void (*const kernels[])() = {two_streams, children_of_waiting, siblings_of_waiting};
+    int zero = 0, expected[] = {2, 2, 3};
+    for (int k = 0; k < 3; k++) {
+        OK(cudaMemcpyToSymbol(flag, &zero, sizeof zero));
+        kernels[k]<<<1, 1>>>();
+        finish();
+        CHECK_EQ_INT(count, expected[k]);
+    }
 }
 
 int main()

@@ -8,8 +8,8 @@
 
 #define OK(call) CHECK_STR(cudaGetErrorName(call), "cudaSuccess")
 
-__device__ int results[256];
-static int got[256];
+__device__ int results[1024];
+static int got[1024];
 
 static void finish()
 {
@@ -113,6 +113,29 @@ __global__ void wait_in_blocks()
         results[0] = -1;
 }
 
+/* In functions that call themselves and through pointers: a tree that is summed from the leaves,
+ * the launching thread waiting in between. */
+__device__ __noinline__ int sum_below(int from, int n, int depth)
+{
+    if (depth > 0)
+        return sum_below(from, n, depth - 1);
+    for (int k = 0; k < n; k++)
+        slow_put<<<1, 1>>>(from + k, from + k);
+    cudaDeviceSynchronize();
+    int sum = 0;
+    for (int k = 0; k < n; k++)
+        sum += ((volatile int *)results)[from + k];
+    return sum;
+}
+__device__ int (*const volatile summing)(int, int, int) = sum_below;
+__global__ void wait_in_functions()
+{
+    int t = (int)threadIdx.x, sum = sum_below(8 * t, 4, t % 5);
+    if (t % 3 == 0)
+        sum += summing(8 * t + 4, 4, 0);
+    results[512 + t] = sum;
+}
+
 static void test_waits()
 {
     wait_for_block<<<1, 64>>>();
@@ -129,6 +152,12 @@ static void test_waits()
     for (int t = 0; t < 64; t++)
         if (got[t] != 3 * (63 - t) + t * (t % 8))
             CHECK_EQ_INT(got[t], 3 * (63 - t) + t * (t % 8));
+    wait_in_functions<<<1, 40>>>();
+    finish();
+    for (int t = 0; t < 40; t++) {
+        int n = t % 3 == 0 ? 8 : 4;
+        CHECK_EQ_INT(got[512 + t], 8 * t * n + n * (n - 1) / 2);
+    }
     /* more blocks than run at once, all waiting */
     wait_in_blocks<<<256, 32>>>();
     finish();
