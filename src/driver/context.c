@@ -237,6 +237,8 @@ static void empty_(CUcontext c, bool keep)
     }
     atomic_store(&c->id, atomic_fetch_add(&context_ids, 1) + 1);
     atomic_store(&c->peers, 0);
+    if (keep)
+        grid_env_set_peers(device_context_env(c->device), 0);
     fault_forget(c);
 }
 

@@ -122,7 +122,16 @@ static CUresult peer_(CUcontext peer, CUcontext *c, unsigned *bit)
     return CUDA_SUCCESS;
 }
 
-/* The memory is reachable in any case; who asked for it is kept, since asking twice is an error. */
+/* Tells kernels whose memory they may touch. */
+static void apply_peers_(CUcontext c)
+{
+    uint32_t devices = 0, peers = atomic_load(&c->peers);
+    for (int i = 0; i < driver_device_count(); i++)
+        if ((peers >> i & 1) != 0)
+            devices |= (uint32_t)1 << device_ordinal(driver_device(i));
+    grid_env_set_peers(device_context_env(c->device), devices);
+}
+
 WEIR_API CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags)
 {
     CUcontext c;
@@ -134,10 +143,13 @@ WEIR_API CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags)
         return CUDA_ERROR_INVALID_VALUE;
     if (c->ordinal == peer->ordinal) /* itself, for one */
         return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
-    return atomic_fetch_or(&c->peers, bit) & bit ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
-                                                 : CUDA_SUCCESS;
+    if ((atomic_fetch_or(&c->peers, bit) & bit) != 0)
+        return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+    apply_peers_(c);
+    return CUDA_SUCCESS;
 }
 
+/* Kernels that run already are waited for: what they may touch does not change under them. */
 WEIR_API CUresult cuCtxDisablePeerAccess(CUcontext peer)
 {
     CUcontext c;
@@ -145,6 +157,8 @@ WEIR_API CUresult cuCtxDisablePeerAccess(CUcontext peer)
     CUresult r = peer_(peer, &c, &bit);
     if (r != CUDA_SUCCESS)
         return r;
-    return atomic_fetch_and(&c->peers, ~bit) & bit ? CUDA_SUCCESS
-                                                   : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+    if ((atomic_fetch_and(&c->peers, ~bit) & bit) == 0)
+        return CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+    apply_peers_(c);
+    return CUDA_SUCCESS;
 }

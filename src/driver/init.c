@@ -52,11 +52,11 @@ static void open_(void)
     struct diag d = {0};
     mem_site_set_words(call_words);
     pthread_atfork(NULL, NULL, on_fork_);
-    if (env_lists(ENV_CHECK, "memory")) {
+    if (env_lists(ENV_CHECK, "memory"))
         mem_check_begin();
-        grid_set_host_touch(fault_host);
-    }
     if (device_open(&d)) {
+        if (mem_guarded())
+            grid_set_host_touch(fault_host);
         driver_find_devices();
         opened = driver_device_count() > 0 ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
         if (opened != CUDA_SUCCESS)

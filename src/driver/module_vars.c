@@ -117,7 +117,7 @@ static CUresult place_(CUmodule m, const struct module_source *source)
 /* Initial bytes, with the addresses in them. */
 static void fill_(CUmodule m, const struct ptx_var *v, uint8_t *to)
 {
-    mem_view_enter();
+    struct mem_view before = mem_view_enter();
     if (v->init != NULL)
         memcpy(to, v->init, v->size);
     else
@@ -130,7 +130,7 @@ static void fill_(CUmodule m, const struct ptx_var *v, uint8_t *to)
         a >>= r->shift * 8u;
         memcpy(to + r->at, &a, r->bytes);
     }
-    mem_view_leave();
+    mem_view_leave(before);
 }
 
 CUresult module_make_variables(CUmodule m, const struct module_source *source)

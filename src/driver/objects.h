@@ -37,6 +37,9 @@ CUmemoryPool pool_adopt(struct mem_file *f, CUdevice dev);
 enum import_end { IMPORT_NONE, IMPORT_MORE, IMPORT_LAST };
 enum import_end imported_free(const void *base);
 void imported_clear(CUmemoryPool h); /* unmaps all of a pool's */
+void imported_allow(CUmemoryPool h); /* lets the pool's devices touch all of it, and no others */
+/* The devices that have access to the pool's memory, as the lower rooms count them. */
+uint32_t pool_accessors(CUmemoryPool h);
 /* A device's default pool, made at first use. */
 CUresult pool_standard(CUdevice dev, CUmemoryPool *out);
 CUmemoryPool pool_standard_if_made(CUdevice dev); /* else NULL */

@@ -575,6 +575,15 @@ static CUresult accessor_(CUmemoryPool h, const CUmemLocation *where)
     return r != CUDA_SUCCESS ? r : can ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
+uint32_t pool_accessors(CUmemoryPool h)
+{
+    uint32_t devices = (uint32_t)1 << device_ordinal(driver_device(h->ordinal));
+    for (int i = 0; i < driver_device_count(); i++)
+        if (atomic_load(&h->access[i]) == CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+            devices |= (uint32_t)1 << device_ordinal(driver_device(i));
+    return devices;
+}
+
 WEIR_API CUresult cuMemPoolSetAccess(CUmemoryPool h, const CUmemAccessDesc *map, size_t count)
 {
     CUresult r = driver_ready();
@@ -598,9 +607,17 @@ WEIR_API CUresult cuMemPoolSetAccess(CUmemoryPool h, const CUmemAccessDesc *map,
             return driver_error(CUDA_ERROR_INVALID_DEVICE,
                                 "cuMemPoolSetAccess: the owner's access cannot be revoked");
     }
-    for (size_t i = 0; i < count && r == CUDA_SUCCESS; i++)
+    if (r != CUDA_SUCCESS)
+        return r;
+    pthread_mutex_lock(&all.lock);
+    for (size_t i = 0; i < count; i++)
         atomic_store(&h->access[map[i].location.id], (unsigned char)map[i].flags);
-    return r;
+    if (h->pool != NULL)
+        pool_allow(h->pool, pool_accessors(h));
+    else
+        imported_allow(h);
+    pthread_mutex_unlock(&all.lock);
+    return CUDA_SUCCESS;
 }
 
 WEIR_API CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool h, CUmemLocation *where)

@@ -112,8 +112,10 @@ static CUresult import_(CUmemoryPool h, const struct share_handle *s, void **out
     struct mem_info like = {
         .kind = MEM_POOL, .device = device_ordinal(driver_device(h->ordinal)), .user = h};
     CUresult r = driver_from_mem(mem_map_part(h->imported, s->offset, s->bytes, &like, out));
-    if (r == CUDA_SUCCESS)
+    if (r == CUDA_SUCCESS) {
+        mem_map_allow(*out, pool_accessors(h));
         vec_push(&imports, (struct import){h, s->id, s->offset, s->serial, *out, 1});
+    }
     return r;
 }
 
@@ -158,6 +160,15 @@ enum import_end imported_free(const void *base)
     }
     pthread_mutex_unlock(&imports.lock);
     return end;
+}
+
+void imported_allow(CUmemoryPool h)
+{
+    pthread_mutex_lock(&imports.lock);
+    for (size_t i = 0; i < imports.count; i++)
+        if (imports.items[i].pool == h)
+            mem_map_allow(imports.items[i].base, pool_accessors(h));
+    pthread_mutex_unlock(&imports.lock);
 }
 
 void imported_clear(CUmemoryPool h)

@@ -321,15 +321,18 @@ struct wanted {
 };
 
 /* Keeps what each device gets, and says what the processor must allow for all of them. */
-static enum mem_rights give_(void *user, void *arg)
+static enum mem_rights give_(void *user, void *arg, uint32_t *devices)
 {
     struct mapping *m = user;
     const struct wanted *w = arg;
     unsigned all = 0;
     for (size_t i = 0; i < w->count; i++)
         m->access[w->items[i].location.id] = (uint8_t)w->items[i].flags;
-    for (int d = 0; d < MEM_MAX_DEVICES; d++)
+    for (int d = 0; d < driver_device_count(); d++) {
         all |= m->access[d];
+        if (m->access[d] != 0)
+            *devices |= (uint32_t)1 << device_ordinal(driver_device(d));
+    }
     return (enum mem_rights)all;
 }
 

@@ -69,7 +69,7 @@ void weir_rt_check(struct jit_block *j, uint32_t mask, const uint64_t *address, 
             is_ours(at, bytes, what))
             continue;
         struct mem_span found = {0};
-        if (!mem_usable(at, bytes, &found))
+        if (!mem_usable(w->env->device, atomic_load(&w->env->peers), at, bytes, &found))
             refuse(w, at, lane, what, &found, __builtin_return_address(0));
         span = found;
     }

@@ -30,6 +30,11 @@ const void *grid_env_owner(const struct grid_env *env) { return env->owner; }
 
 int grid_env_device(const struct grid_env *env) { return env->device; }
 
+void grid_env_set_peers(struct grid_env *env, uint32_t devices)
+{
+    atomic_store_explicit(&env->peers, devices, memory_order_relaxed);
+}
+
 static void drop_heap(struct grid_env *env, bool memory_too)
 {
     struct heap *h = atomic_exchange(&env->heap, NULL);

@@ -6,6 +6,7 @@
 
 #include "grid/internal.h"
 #include "memory/memory.h"
+#include "memory/view.h"
 
 static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
 static struct sigaction before[NSIG];
@@ -109,7 +110,7 @@ static void on_signal(int signal, siginfo_t *info, void *context)
         pthread_sigmask(SIG_SETMASK, &((ucontext_t *)context)->uc_sigmask, NULL);
         fault_leave(w, &t);
     }
-    if (mem_checked() && info->si_code > 0 && host_touch != NULL && is_devices(info->si_addr))
+    if (mem_guarded() && info->si_code > 0 && host_touch != NULL && is_devices(info->si_addr))
         host_touch((uint64_t)info->si_addr, pc_of(context), is_write(context));
     pass_on(signal, info, context);
 }
@@ -180,6 +181,10 @@ static void append_address(struct strbuf *sb, struct grid_fault *f, const struct
     }
     mem_place_of((void *)f->address, &f->place);
     mem_describe((void *)f->address, sb);
+    if (f->place.relation == MEM_INSIDE && f->place.device >= 0 && w->env != NULL &&
+        mem_foreign(w->env->device, w->env->peers, f->address))
+        sb_printf(sb, ", memory of device %d that device %d has no access to", f->place.device,
+                  w->env->device);
 }
 
 static void append_thread(struct strbuf *sb, const struct grid_fault *f)

@@ -107,6 +107,9 @@ void grid_env_reset(struct grid_env *env);
 
 int grid_env_device(const struct grid_env *env); /* the ordinal it was made for */
 const void *grid_env_owner(const struct grid_env *env);
+/* Whose plain memory kernels may touch besides their own device's, a bit by ordinal; none at first.
+ * Kernels that run already keep what they have. */
+void grid_env_set_peers(struct grid_env *env, uint32_t devices);
 
 enum grid_limit {
     GRID_LIMIT_STACK,

@@ -173,6 +173,7 @@ struct grid_env {
     int device;
     uint32_t nsm;
     const void *owner;
+    _Atomic uint32_t peers; /* other devices whose memory its kernels may touch */
     uint64_t stack_bytes, printf_bytes, heap_bytes; /* limits */
     uint64_t sync_depth, pending_max;               /* likewise */
     struct fifo printed, asserted;

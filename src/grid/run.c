@@ -407,6 +407,15 @@ static void run_chunk(struct grid_run *run, struct grid_worker *w, uint64_t firs
     w->escape = outer;
 }
 
+/* Ours see all memory, the program's what their device may see. */
+static struct mem_view see(const struct grid_run *run)
+{
+    if (run->launch.kernel->builtin)
+        return mem_view_enter();
+    return mem_view_enter_as(run->env->device,
+                             atomic_load_explicit(&run->env->peers, memory_order_relaxed));
+}
+
 enum grid_progress grid_run_alone(struct grid_run *run, struct grid_worker *w)
 {
     enum { TIMED_EACH = 16 }; /* looking at the clock costs as much as a small grid */
@@ -419,7 +428,9 @@ enum grid_progress grid_run_alone(struct grid_run *run, struct grid_worker *w)
     w->env = run->env;
     atomic_store_explicit(&run->pending, total + 1, memory_order_relaxed);
     atomic_store_explicit(&run->next, total, memory_order_relaxed);
+    struct mem_view before = see(run);
     run_chunk(run, w, 0, total, &o);
+    mem_view_leave(before);
     fp_leave(fp);
     if (begin != 0 && !o.trouble && o.parked == 0)
         learn(run, now_ns() - begin, total);
@@ -433,7 +444,7 @@ enum grid_progress grid_run_alone(struct grid_run *run, struct grid_worker *w)
 enum grid_progress grid_run_blocks(struct grid_run *run, struct grid_worker *w, uint64_t until)
 {
     unsigned fp = fp_enter();
-    mem_view_enter();
+    struct mem_view before = see(run);
     uint64_t begin = now_ns(), ended = 0;
     w->env = run->env;
     while (grid_run_open(run)) {
@@ -456,7 +467,7 @@ enum grid_progress grid_run_blocks(struct grid_run *run, struct grid_worker *w, 
         if (end >= until)
             break;
     }
-    mem_view_leave();
+    mem_view_leave(before);
     fp_leave(fp);
     bool more = !grid_run_exhausted(run);
     return finish(run, ended + 1) ? GRID_COMPLETE : more ? GRID_MORE : GRID_HANDED;
@@ -507,12 +518,12 @@ static bool resume(struct grid_block *b, struct grid_worker *w, bool *progress)
         block_give_up(w);
     } else {
         unsigned fp = fp_enter();
-        mem_view_enter();
+        struct mem_view before = see(run);
         uint64_t begin = now_ns();
         o.before = position(b);
         resume_one(w, &o);
         *progress = o.moved || now_ns() - begin > PROGRESS_NS;
-        mem_view_leave();
+        mem_view_leave(before);
         fp_leave(fp);
     }
     bool ended = o.parked == 0;
@@ -550,7 +561,7 @@ bool grid_protected(struct grid_env *env, struct grid_worker *w, const char *wha
     w->env = env;
     w->what = what;
     w->escape = &here;
-    mem_view_enter();
+    struct mem_view before = mem_view_enter();
     bool fine = sigsetjmp(here, 0) == 0;
     if (fine) {
         w->armed = 1;
@@ -562,7 +573,7 @@ bool grid_protected(struct grid_env *env, struct grid_worker *w, const char *wha
         mem_view_again();
         fault_record(w);
     }
-    mem_view_leave();
+    mem_view_leave(before);
     w->what = NULL;
     w->escape = outer;
     return fine;

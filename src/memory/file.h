@@ -89,7 +89,7 @@ _Static_assert(sizeof(struct share_handle) == 64, "the size of CUDA's handles");
 
 /* A handle of a place in the file, which must stay open in this process. */
 void share_handle_make(struct share_handle *h, const struct mem_file *f, uint64_t offset,
-                      uint64_t bytes, uint32_t slot, uint64_t serial);
+                       uint64_t bytes, uint32_t slot, uint64_t serial);
 
 /* What 64 bytes from elsewhere are worth. */
 enum file_status {

@@ -10,6 +10,7 @@
 
 #include "base/env.h"
 #include "memory/space.h"
+#include "memory/view.h"
 
 static struct {
     int devices; /* -1 until opened */
@@ -75,6 +76,7 @@ bool mem_open(int devices, uint64_t capacity, struct diag *d)
         if (!reserve(&memory.device[i], i, capacity, devices, d))
             return false;
     memory.devices = devices;
+    view_open(devices);
     return true;
 }
 

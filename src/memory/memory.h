@@ -147,6 +147,8 @@ struct mem_borrower {
     /* As mem_place_of, device and rights being filled in; false: nothing is known of the address.
      * Asked about the range's free chunks, too: they may have been a region. */
     bool (*place)(const void *address, struct mem_place *out);
+    /* Whose kernels may touch the memory at the address: a bit for each device. */
+    uint32_t (*devices)(const void *address);
 };
 /* Once, before the first region is taken. */
 void mem_lend(const struct mem_borrower *borrower);
@@ -156,8 +158,13 @@ bool mem_range(int device, uint64_t *base, uint64_t *bytes);
 
 /* Takes `bytes` (whole chunks), at the address `at` unless that is 0: accessible, zero or not.
  * fd: -1 for anonymous memory, else a file in memory that holds each byte at its offset from the
- * range's base, and must be as large as the range. */
-enum mem_status mem_region_take(int device, uint64_t bytes, uint64_t at, int fd, uint64_t *base);
+ * range's base, and must be as large as the range. devices: whose kernels may touch it, a bit for
+ * each. */
+enum mem_status mem_region_take(int device, uint64_t bytes, uint64_t at, int fd, uint32_t devices,
+                                uint64_t *base);
+
+/* Changes whose kernels may touch whole chunks of regions, at once. */
+void mem_region_allow(int device, uint64_t base, uint64_t bytes, uint32_t devices);
 
 /* Gives whole chunks of regions back to the system, not necessarily as they were taken. Nothing
  * may use them any more. */
@@ -253,10 +260,14 @@ enum mem_status mem_map(void *at, uint64_t bytes, const struct mem_file *file, u
 /* Ends the mappings in the range, calling dropped(user) for each. MEM_INVALID when a mapping
  * reaches out of it, or some of it is not reserved; addresses without a mapping are skipped. */
 enum mem_status mem_unmap(void *base, uint64_t bytes, void (*dropped)(void *user));
-/* Sets the rights of the mappings in the range, each to what decide(user, arg) says. They stand in
- * mem_info's flags. As mem_unmap, but the range must begin and end with a mapping. */
+/* Sets the rights of the mappings in the range, each to what decide(user, arg, &devices) says, and
+ * whose kernels have them (a bit for each; all share the rights). The rights stand in mem_info's
+ * flags. As mem_unmap, but the range must begin and end with a mapping. */
 enum mem_status mem_set_rights(void *base, uint64_t bytes,
-                               enum mem_rights (*decide)(void *user, void *arg), void *arg);
+                               enum mem_rights (*decide)(void *user, void *arg, uint32_t *devices),
+                               void *arg);
+/* Says whose kernels may touch what mem_map_part has mapped there; everyone's at first. */
+void mem_map_allow(const void *base, uint32_t devices);
 /* The reservation that a mapping lies in; false when there is no mapping. */
 bool mem_reservation(const void *at, uint64_t *base, uint64_t *bytes);
 

@@ -25,20 +25,21 @@ bool mem_range(int device, uint64_t *base, uint64_t *bytes)
     return true;
 }
 
-static bool set_access(uint64_t base, uint64_t bytes, bool access)
+static bool set_access(const struct space *s, uint64_t base, uint64_t bytes, uint32_t devices,
+                       bool access)
 {
-    if (mem_checked() && mem_in_device_range((void *)base))
-        return view_set_access((void *)base, bytes, access);
+    if (mem_guarded() && s->device >= 0)
+        return view_set_access_of(devices, (void *)base, bytes, access);
     return mprotect((void *)base, bytes, access ? PROT_READ | PROT_WRITE : PROT_NONE) == 0;
 }
 
-/* Makes the chunks accessible, on pages of the system's or of the file. */
-static bool back(struct space *s, uint64_t base, uint64_t bytes, int fd)
+/* Makes the chunks accessible for the devices, on pages of the system's or of the file. */
+static bool back(struct space *s, uint64_t base, uint64_t bytes, int fd, uint32_t devices)
 {
-    if (fd < 0)
-        return set_access(base, bytes, true);
-    return mmap((void *)base, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
-                (off_t)(base - s->base)) != MAP_FAILED;
+    if (fd >= 0 && mmap((void *)base, bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, fd,
+                        (off_t)(base - s->base)) == MAP_FAILED)
+        return false;
+    return set_access(s, base, bytes, devices, true);
 }
 
 /* The pages go back to the system, the addresses stay reserved. */
@@ -46,7 +47,7 @@ static void unback(struct space *s, uint64_t base, uint64_t bytes, int fd)
 {
     if (fd < 0) {
         madvise((void *)base, bytes, MADV_DONTNEED);
-        set_access(base, bytes, false);
+        set_access(s, base, bytes, 0, false);
         return;
     }
     space_clear_mapping(base, bytes);
@@ -77,7 +78,8 @@ static bool place(struct space *s, uint64_t n, uint64_t at, uint64_t *first)
     return true;
 }
 
-enum mem_status mem_region_take(int device, uint64_t bytes, uint64_t at, int fd, uint64_t *base)
+enum mem_status mem_region_take(int device, uint64_t bytes, uint64_t at, int fd, uint32_t devices,
+                                uint64_t *base)
 {
     struct space *s = space_of(device);
     if (s == NULL || bytes == 0 || bytes % SPACE_CHUNK != 0 ||
@@ -94,7 +96,7 @@ enum mem_status mem_region_take(int device, uint64_t bytes, uint64_t at, int fd,
             space_trim(s, 0);
             found = place(s, bytes / SPACE_CHUNK, 0, &first);
         }
-        if (found && back(s, s->base + first * SPACE_CHUNK, bytes, fd)) {
+        if (found && back(s, s->base + first * SPACE_CHUNK, bytes, fd, devices)) {
             for (uint64_t i = 0; i < bytes / SPACE_CHUNK; i++)
                 s->chunks[first + i] = (struct chunk){.state = CHUNK_LENT};
             s->used += bytes;
@@ -104,6 +106,16 @@ enum mem_status mem_region_take(int device, uint64_t bytes, uint64_t at, int fd,
     }
     pthread_mutex_unlock(&s->lock);
     return status;
+}
+
+void mem_region_allow(int device, uint64_t base, uint64_t bytes, uint32_t devices)
+{
+    struct space *s = space_of(device);
+    if (!mem_guarded())
+        return;
+    pthread_mutex_lock(&s->lock);
+    set_access(s, base, bytes, devices, true);
+    pthread_mutex_unlock(&s->lock);
 }
 
 void mem_region_drop(int device, uint64_t base, uint64_t bytes, int fd)
@@ -120,6 +132,8 @@ bool space_lent(const struct space *s, uint64_t address)
 {
     return borrower != NULL && s->chunks[(address - s->base) / SPACE_CHUNK].state == CHUNK_LENT;
 }
+
+uint32_t lent_devices(uint64_t address) { return borrower->devices((const void *)address); }
 
 bool lent_find(uint64_t address, struct mem_info *info)
 {

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "memory/space.h"
+#include "memory/view.h"
 
 static const uint64_t PIECE = (uint64_t)64 << 20;
 
@@ -45,7 +46,7 @@ static bool move_slab(struct slab *slab, struct mem_file *f)
     if (file_map(f, (void *)slab->base, 0, SPACE_CHUNK, false) == NULL)
         return false;
     for (uint64_t i = 0; i < used; i++)
-        mprotect((void *)(slab->base + i * slab->stride), bytes, PROT_READ | PROT_WRITE);
+        space_set_access(slab->base + i * slab->stride, bytes, true);
     return true;
 }
 
@@ -54,7 +55,8 @@ static bool move_large(const struct region *g, struct mem_file *f)
     for (uint64_t at = 0; at < g->bytes; at += PIECE) {
         uint64_t n = g->bytes - at < PIECE ? g->bytes - at : PIECE;
         void *to = (void *)(g->base + at);
-        if (!file_fill(f, at, to, n) || file_map(f, to, at, n, true) == NULL)
+        if (!file_fill(f, at, to, n) || file_map(f, to, at, n, true) == NULL ||
+            (mem_guarded() && !space_set_access((uint64_t)to, n, true)))
             return false;
     }
     return true;
@@ -67,7 +69,9 @@ static bool make_shared(struct space *s, const struct region *g)
     if (f == NULL)
         return false;
     struct chunk *c = &s->chunks[(g->base - s->base) / SPACE_CHUNK];
+    struct mem_view before = mem_view_enter(); /* the system reads for us */
     bool moved = c->state == CHUNK_SLAB ? move_slab(c->slab, f) : move_large(g, f);
+    mem_view_leave(before);
     if (!moved) {
         file_close(f);
         return false;

@@ -40,10 +40,11 @@ static uint64_t class_bytes(uint32_t c)
 
 /* ---- the system ------------------------------------------------------------------------------ */
 
-static bool set_access(uint64_t base, uint64_t bytes, bool access)
+bool space_set_access(uint64_t base, uint64_t bytes, bool access)
 {
-    if (mem_checked() && mem_in_device_range((void *)base))
-        return view_set_access((void *)base, bytes, access);
+    struct space *s = mem_guarded() ? space_at(base) : NULL;
+    if (s != NULL && s->device >= 0)
+        return view_set_access(s->device, (void *)base, bytes, access);
     return mprotect((void *)base, bytes, access ? PROT_READ | PROT_WRITE : PROT_NONE) == 0;
 }
 
@@ -57,7 +58,7 @@ void space_clear_mapping(uint64_t base, uint64_t bytes)
     void *p = mmap((void *)base, bytes, PROT_NONE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     if (p == MAP_FAILED) /* no mapping left to split: at least nothing is reached there any more */
-        set_access(base, bytes, false);
+        space_set_access(base, bytes, false);
     else
         madvise(p, bytes, MADV_HUGEPAGE);
 }
@@ -71,7 +72,7 @@ static void withdraw(uint64_t base, uint64_t bytes, struct mem_file *file)
         return;
     }
     give_back(base, bytes);
-    set_access(base, bytes, false);
+    space_set_access(base, bytes, false);
 }
 
 bool space_open(struct space *s, int device, uint64_t capacity, uint64_t size, struct diag *d)
@@ -231,13 +232,13 @@ static struct record *cache_take(struct space *s, uint64_t chunks, uint64_t span
         return NULL;
     cache_unlink(s, best);
     if (!best->open && best->span < span) {
-        if (!set_access(best->info.base + best->span, span - best->span, true)) {
+        if (!space_set_access(best->info.base + best->span, span - best->span, true)) {
             large_release(s, best);
             return NULL;
         }
     } else if (!best->open && best->span > span) {
         give_back(best->info.base + span, best->span - span);
-        set_access(best->info.base + span, best->span - span, false);
+        space_set_access(best->info.base + span, best->span - span, false);
     }
     best->span = span;
     return best;
@@ -253,7 +254,7 @@ static struct record *large_new(struct space *s, uint64_t chunks, uint64_t span)
     }
     uint64_t base = s->base + first * SPACE_CHUNK;
     bool open = s->guards >= SPACE_GUARDS_MAX; /* neighbours then share one mapping */
-    if (!set_access(base, open ? chunks * SPACE_CHUNK : span, true))
+    if (!space_set_access(base, open ? chunks * SPACE_CHUNK : span, true))
         return NULL;
     struct record *r = space_new_record(s);
     r->info.base = base;
@@ -330,7 +331,7 @@ static struct slab *slab_new(struct space *s, uint32_t size_class, uint32_t list
     slab->list = list;
     slab->guarded = guarded;
     slab->free_head = UINT32_MAX;
-    if (!guarded && !set_access(slab->base, SPACE_CHUNK - SPACE_PAGE, true)) {
+    if (!guarded && !space_set_access(slab->base, SPACE_CHUNK - SPACE_PAGE, true)) {
         free(slab);
         return NULL;
     }
@@ -372,7 +373,7 @@ static struct record *slab_alloc(struct space *s, uint64_t bytes, enum mem_kind 
     } else {
         index = slab->fresh;
         uint64_t base = slab->base + (uint64_t)index * slab->stride;
-        if (slab->guarded && !set_access(base, slab->stride - SPACE_PAGE, true))
+        if (slab->guarded && !space_set_access(base, slab->stride - SPACE_PAGE, true))
             return NULL;
         slab->fresh++;
     }

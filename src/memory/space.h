@@ -33,6 +33,7 @@ struct record {
     bool open;             /* large: accessible to the end of its chunks, for want of mappings */
     struct mem_file *file; /* large: its pages, once they are shared; NULL: private memory */
     struct record *range;  /* a mapping's: the reservation that it lies in (virtual.c) */
+    uint32_t devices;      /* and whose kernels may touch it; 0: everyone's */
     struct record *next, *prev;   /* in its bin while cached; next also links free records */
     struct record *older, *newer; /* in the cache's order of arrival */
 };
@@ -125,6 +126,8 @@ void space_drop_chunks(struct space *s, uint64_t base, uint64_t n);
 struct record *space_new_record(struct space *s);
 void space_drop_record(struct space *s, struct record *r);
 void space_bury(struct space *s, const struct record *r); /* remembers what was here */
+/* Gives the pages of a range rights, or takes them. */
+bool space_set_access(uint64_t base, uint64_t bytes, bool access);
 /* Puts private memory without rights in the place of shared pages. */
 void space_clear_mapping(uint64_t base, uint64_t bytes);
 
@@ -152,6 +155,7 @@ bool registered_next(uint64_t from, struct mem_info *info);
 /* Whether the address lies in a region, whose borrower then knows more. The lock is held. */
 bool space_lent(const struct space *s, uint64_t address);
 bool lent_find(uint64_t address, struct mem_info *info);
+uint32_t lent_devices(uint64_t address); /* that may touch it */
 /* Takes the lock itself. False: nothing is known of the address there. */
 bool lent_place(struct space *s, uint64_t address, struct mem_place *out);
 

@@ -1,4 +1,4 @@
-/* view: who may touch device memory in checked mode; see view.h. */
+/* view: who may touch device memory; see view.h. */
 #include "memory/view.h"
 
 #include <stdatomic.h>
@@ -6,21 +6,151 @@
 
 #include "memory/space.h"
 
-bool mem_checked_;
+enum {
+    KEYS_MAX = 15,   /* that a processor has besides the common one */
+    RIGHTS_BITS = 2, /* of a key in the register: no access, no writes */
+    SETS_UP_TO = 3,  /* devices, whose every set has a key */
+};
 
-static int key = -1;                 /* protection key; -1: the processor or the system has none */
-static _Thread_local unsigned depth; /* of view_enter in this thread */
+bool mem_checked_, mem_guarded_;
+
+/* What the pages with a key are. */
+struct guard {
+    uint32_t devices; /* whose kernels see them always */
+    int owner;        /* and whose plain memory they are, which its peers see; -1: a pool's */
+};
+
+/* Protection keys, all of them from the start on: whoever has entered knows them. */
+static struct {
+    int count; /* 0: the processor or the system has none, or they are not wanted */
+    int key[KEYS_MAX];
+    struct guard guard[KEYS_MAX];
+} keys;
+
+static int device_count;
+static _Thread_local struct mem_view view;    /* of this thread, */
+static _Thread_local uint32_t rights_outside; /* and its register before it entered */
 static _Atomic uint64_t generation = 1;
 
-/* Without keys: how many threads are inside. Changes and the rights that follow from them are made
- * with all devices' locks held. */
+/* Without keys, in checked mode: how many threads are inside. Changes and the rights that follow
+ * from them are made with all devices' locks held. */
 static unsigned inside;
 
-void mem_check_begin(void)
+/* ---- the register ----------------------------------------------------------------------------
+ */
+
+#if defined(__x86_64__)
+static uint32_t read_rights_(void)
 {
-    mem_checked_ = true;
-    key = pkey_alloc(0, PKEY_DISABLE_ACCESS);
+    uint32_t rights, high;
+    __asm__ volatile("rdpkru" : "=a"(rights), "=d"(high) : "c"(0));
+    return rights;
 }
+
+static void write_rights_(uint32_t rights)
+{
+    __asm__ volatile("wrpkru" : : "a"(rights), "c"(0), "d"(0) : "memory");
+}
+#else /* no keys: nobody calls */
+static uint32_t read_rights_(void) { return 0; }
+static void write_rights_(uint32_t rights) {}
+#endif
+
+static uint32_t no_access_(int n) { return (uint32_t)1 << (RIGHTS_BITS * keys.key[n]); }
+
+static bool sees_(const struct mem_view *v, const struct guard *g)
+{
+    return v->device < 0 || (g->devices >> v->device & 1) != 0 ||
+           (g->owner >= 0 && (v->peers >> g->owner & 1) != 0);
+}
+
+/* The rights of a thread with that view; keys that are not ours keep theirs. */
+static uint32_t rights_of_(const struct mem_view *v, uint32_t rights)
+{
+    for (int i = 0; i < keys.count; i++)
+        if (sees_(v, &keys.guard[i]))
+            rights &= ~(no_access_(i) | no_access_(i) << 1);
+        else
+            rights |= no_access_(i);
+    return rights;
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static void add_key_(uint32_t devices, int owner)
+{
+    int key = keys.count < KEYS_MAX ? pkey_alloc(0, PKEY_DISABLE_ACCESS) : -1;
+    if (key < 0)
+        return;
+    keys.key[keys.count] = key;
+    keys.guard[keys.count++] = (struct guard){devices, owner};
+}
+
+static int find_key_(uint32_t devices, int owner)
+{
+    for (int i = 0; i < keys.count; i++)
+        if (keys.guard[i].devices == devices && keys.guard[i].owner == owner)
+            return keys.key[i];
+    return -1;
+}
+
+/* The key of such pages, or of the next that lets more devices see them. */
+static int key_of_(uint32_t devices, int owner)
+{
+    int key = find_key_(devices, owner);
+    for (int i = 0; i < device_count && key < 0 && owner < 0; i++)
+        if (devices == (uint32_t)1 << i)
+            key = find_key_(devices, i);
+    return key >= 0 ? key : keys.key[0];
+}
+
+void mem_check_begin(void) { mem_checked_ = mem_guarded_ = true; }
+
+void view_open(int devices)
+{
+    device_count = devices;
+    if (!mem_checked_ && devices < 2)
+        return;
+    add_key_(MEM_ALL_DEVICES, -1);
+    for (int i = 0; i < devices && devices > 1; i++)
+        add_key_((uint32_t)1 << i, i);
+    for (int i = 0; i < devices && devices > 1; i++)
+        add_key_((uint32_t)1 << i, -1);
+    for (uint32_t set = 3; devices <= SETS_UP_TO && set < (uint32_t)1 << devices; set++)
+        if ((set & (set - 1)) != 0)
+            add_key_(set, -1);
+    mem_guarded_ = mem_checked_ || keys.count > 0;
+}
+
+static bool protect_(uint32_t devices, int owner, void *base, uint64_t bytes, bool access)
+{
+    int rights = access ? PROT_READ | PROT_WRITE : PROT_NONE;
+    if (keys.count > 0)
+        return pkey_mprotect(base, bytes, rights, key_of_(devices, owner)) == 0;
+    if (mem_checked() && access && inside == 0)
+        return true; /* whoever enters next gets it */
+    return mprotect(base, bytes, rights) == 0;
+}
+
+bool view_set_access(int device, void *base, uint64_t bytes, bool access)
+{
+    return protect_((uint32_t)1 << device, device, base, bytes, access);
+}
+
+bool view_set_access_of(uint32_t devices, void *base, uint64_t bytes, bool access)
+{
+    return protect_(devices, -1, base, bytes, access);
+}
+
+bool view_set_rights_of(uint32_t devices, void *base, uint64_t bytes, int rights)
+{
+    if (keys.count > 0 && device_count > 1)
+        return pkey_mprotect(base, bytes, rights, key_of_(devices, -1)) == 0;
+    return mprotect(base, bytes, rights) == 0;
+}
+
+/* ---- without keys ----------------------------------------------------------------------------
+ */
 
 /* Every device's pages up to the highest used, at once. */
 static void open_pages_(bool access)
@@ -50,40 +180,36 @@ static void count_inside_(bool enters)
     lock_all_(false);
 }
 
-void view_enter(void)
+/* ---- coming and going ------------------------------------------------------------------------ */
+
+struct mem_view view_enter(int device, uint32_t peers)
 {
-    if (depth++ > 0)
-        return;
-    if (key >= 0)
-        pkey_set(key, 0);
-    else
+    struct mem_view before = view;
+    bool by_keys = keys.count > 0;
+    view = (struct mem_view){.inside = true, .device = device, .peers = peers};
+    if (by_keys) {
+        if (!before.inside)
+            rights_outside = read_rights_();
+        write_rights_(rights_of_(&view, rights_outside));
+    } else if (!before.inside) {
         count_inside_(true);
+    }
+    return before;
 }
 
-void view_leave(void)
+void view_leave(struct mem_view before)
 {
-    if (--depth > 0)
-        return;
-    if (key >= 0)
-        pkey_set(key, PKEY_DISABLE_ACCESS);
-    else
+    view = before;
+    if (keys.count > 0)
+        write_rights_(before.inside ? rights_of_(&before, rights_outside) : rights_outside);
+    else if (!before.inside)
         count_inside_(false);
 }
 
 void view_again(void)
 {
-    if (depth > 0 && key >= 0)
-        pkey_set(key, 0);
-}
-
-bool view_set_access(void *base, uint64_t bytes, bool access)
-{
-    int rights = access ? PROT_READ | PROT_WRITE : PROT_NONE;
-    if (mem_checked() && key >= 0)
-        return pkey_mprotect(base, bytes, rights, key) == 0;
-    if (mem_checked() && access && inside == 0)
-        return true; /* whoever enters next gets it */
-    return mprotect(base, bytes, rights) == 0;
+    if (view.inside && keys.count > 0)
+        write_rights_(rights_of_(&view, rights_outside));
 }
 
 /* ---- questions ------------------------------------------------------------------------------- */
@@ -123,10 +249,31 @@ static bool is_lent(uint64_t address, struct mem_span *out)
     return lent;
 }
 
-bool mem_usable(uint64_t address, uint64_t bytes, struct mem_span *out)
+bool mem_foreign(int device, uint32_t peers, uint64_t address)
+{
+    struct space *s = space_at(address);
+    if (s == NULL || s->device == MEM_HOST)
+        return false;
+    uint32_t devices = 0; /* that may touch it; none: everyone's */
+    pthread_mutex_lock(&s->lock);
+    bool lent = space_lent(s, address);
+    struct record *r = s->device == MEM_MAPPINGS ? space_find(s, address) : NULL;
+    if (r != NULL)
+        devices = r->devices;
+    pthread_mutex_unlock(&s->lock);
+    if (lent)
+        devices = lent_devices(address);
+    if (s->device >= 0 && !lent)
+        return s->device != device && (peers >> s->device & 1) == 0;
+    return devices != 0 && (devices >> device & 1) == 0;
+}
+
+bool mem_usable(int device, uint32_t peers, uint64_t address, uint64_t bytes, struct mem_span *out)
 {
     struct mem_info info;
     uint64_t now = mem_generation();
+    if (device_count > 1 && mem_foreign(device, peers, address))
+        return false;
     if (is_lent(address, out)) {
         struct mem_span next;
         return bytes <= out->end - address || is_lent(address + bytes - 1, &next);

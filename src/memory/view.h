@@ -1,13 +1,22 @@
-/* view: checked mode (WEIR_CHECK=memory), in which device memory is not host memory: only a thread
- * that runs device work sees it. Any other that touches it gets SIGSEGV.
+/* view: which threads see device memory, and whose.
  *
- * Where the processor has protection keys, the pages of devices carry one, and each thread's rights
- * are a register: exact, and nearly free. Elsewhere the pages lose all rights while no device work
- * runs: then what the host does meanwhile is not seen. Both hold for memory that is the device's
- * alone; page-locked and managed memory are the host's, too, and pages shared with other processes
- * keep the rights that they were mapped with.
+ * In checked mode (WEIR_CHECK=memory) device memory is not host memory: only a thread that runs
+ * device work sees it, any other that touches it gets SIGSEGV. And where there are several devices
+ * (WEIR_DEVICES), a thread that runs a kernel of one sees another's memory only if it has access:
+ * to plain memory by cudaDeviceEnablePeerAccess, to pools by cudaMemPoolSetAccess.
  *
- * Outside checked mode all of this is one predictable branch. */
+ * Where the processor has protection keys, the pages of devices carry them, and each thread's
+ * rights are a register: exact, and nearly free. A key stands for a device's plain memory, or for
+ * the pool memory that one set of devices may touch. There are fifteen: enough for any set of three
+ * devices, beyond that what a pool shares with some is shared with all, and from eight devices on a
+ * pool is seen by peers, too. The host then sees no device memory, checked mode or not. Without
+ * keys, checked mode takes all rights from the pages while no device work runs (then what the host
+ * does meanwhile is not seen), and only its compiled checks (grid/check.h) tell devices apart.
+ *
+ * All of this holds for memory that is the devices' alone; page-locked and managed memory are the
+ * host's, too, and what cudaIpcOpenMemHandle has opened is every device's.
+ *
+ * Where nothing is guarded, all of this is one predictable branch. */
 #ifndef WEIR_MEMORY_VIEW_H
 #define WEIR_MEMORY_VIEW_H
 
@@ -16,36 +25,61 @@
 /* Turns checked mode on; once, before mem_open. */
 void mem_check_begin(void);
 
-extern bool mem_checked_; /* for the inline functions only */
+extern bool mem_checked_, mem_guarded_; /* for the inline functions only */
 static inline bool mem_checked(void) { return WEIR_UNLIKELY(mem_checked_); }
+/* Checked mode, or several devices and protection keys. */
+static inline bool mem_guarded(void) { return WEIR_UNLIKELY(mem_guarded_); }
 
-/* The calling thread may touch device memory from enter to leave; they nest. */
-void view_enter(void);
-void view_leave(void);
+/* Sets of devices are bits by ordinal. */
+#define MEM_ALL_DEVICES UINT32_MAX
+
+/* Whose memory a thread sees. */
+struct mem_view {
+    bool inside;    /* some device's */
+    int device;     /* whose kernel runs; -1: a copy or the like, which sees all */
+    uint32_t peers; /* other devices whose plain memory it sees */
+};
+
+/* The calling thread may touch device memory from enter to leave, which takes what enter has
+ * returned; they nest. */
+struct mem_view view_enter(int device, uint32_t peers);
+void view_leave(struct mem_view before);
 /* After a jump out of a signal handler, which runs without rights: as before the signal. */
 void view_again(void);
 
-static inline void mem_view_enter(void)
+/* As a copy, which sees all devices. */
+static inline struct mem_view mem_view_enter(void)
 {
-    if (mem_checked())
-        view_enter();
+    return mem_guarded() ? view_enter(-1, 0) : (struct mem_view){0};
 }
-static inline void mem_view_leave(void)
+/* As a kernel of the device. */
+static inline struct mem_view mem_view_enter_as(int device, uint32_t peers)
 {
-    if (mem_checked())
-        view_leave();
+    return mem_guarded() ? view_enter(device, peers) : (struct mem_view){0};
+}
+static inline void mem_view_leave(struct mem_view before)
+{
+    if (mem_guarded())
+        view_leave(before);
 }
 static inline void mem_view_again(void)
 {
-    if (mem_checked())
+    if (mem_guarded())
         view_again();
 }
 
 /* ---- for the spaces ----------------------------------------------------------------------------
  */
 
-/* Gives a device's pages rights, or takes them; its space's lock is held. */
-bool view_set_access(void *base, uint64_t bytes, bool access);
+/* Once, when it is known how many devices there are. */
+void view_open(int devices);
+/* Gives pages of a device rights, or takes them; its space's lock is held. For plain memory, and
+ * for pools', which these devices may touch. */
+bool view_set_access(int device, void *base, uint64_t bytes, bool access);
+bool view_set_access_of(uint32_t devices, void *base, uint64_t bytes, bool access);
+/* For mappings, with the system's PROT_* bits: several devices apart, checked mode takes no part.
+ */
+bool view_set_rights_of(uint32_t devices, void *base, uint64_t bytes, int rights);
 
 /* ---- questions of checked code -----------------------------------------------------------------
  */
@@ -64,9 +98,13 @@ void mem_changed(void); /* by whoever allocates or frees */
 void mem_permit(void *base, uint64_t bytes);
 void mem_forbid(void *base);
 
-/* Whether a device without access to pageable memory may touch the bytes; then the allocation that
- * holds them goes to *out. If only the first few are inside, *out is that allocation, too, and
- * false returned. */
-bool mem_usable(uint64_t address, uint64_t bytes, struct mem_span *out);
+/* Whether a kernel of the device, without access to pageable memory, may touch the bytes; then the
+ * allocation that holds them goes to *out. If only the first few are inside, *out is that
+ * allocation, too, and false returned. */
+bool mem_usable(int device, uint32_t peers, uint64_t address, uint64_t bytes, struct mem_span *out);
+
+/* Whether the address lies in memory of another device that a kernel of this one has no access to.
+ */
+bool mem_foreign(int device, uint32_t peers, uint64_t address);
 
 #endif

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "memory/space.h"
+#include "memory/view.h"
 
 static uint64_t index_of(const struct space *s, uint64_t address)
 {
@@ -177,30 +178,47 @@ enum mem_status mem_unmap(void *base, uint64_t bytes, void (*dropped)(void *user
 }
 
 /* Gives a mapping its rights; false when the system has no mappings left. */
-static bool protect(struct record *r, enum mem_rights rights)
+static bool protect(struct record *r, enum mem_rights rights, uint32_t devices)
 {
     static const int protection[] = {[MEM_NO_ACCESS] = PROT_NONE,
                                      [MEM_READ] = PROT_READ,
                                      [MEM_READ_WRITE] = PROT_READ | PROT_WRITE};
-    if (mprotect((void *)r->info.base, r->span, protection[rights]) != 0)
+    void *base = (void *)(r->info.base & ~(SPACE_PAGE - 1));
+    uint64_t whole = (r->info.base % SPACE_PAGE + r->span + SPACE_PAGE - 1) & ~(SPACE_PAGE - 1);
+    if (!view_set_rights_of(devices, base, whole, protection[rights]))
         return false;
     r->info.flags = rights;
+    r->devices = devices;
     return true;
 }
 
 enum mem_status mem_set_rights(void *base, uint64_t bytes,
-                               enum mem_rights (*decide)(void *user, void *arg), void *arg)
+                               enum mem_rights (*decide)(void *user, void *arg, uint32_t *devices),
+                               void *arg)
 {
     struct space *s = space_of(MEM_MAPPINGS);
     uint64_t at = (uint64_t)base, end = at + bytes;
     pthread_mutex_lock(&s->lock);
     bool fits = whole_mappings(s, at, bytes) && mapped_at(s, at) && mapped_at(s, end - 1);
     enum mem_status status = fits ? MEM_OK : MEM_INVALID;
-    for (struct record *r; status == MEM_OK && (r = next_mapping(s, &at, end)) != NULL;)
-        if (!protect(r, decide(r->info.user, arg)))
+    for (struct record *r; status == MEM_OK && (r = next_mapping(s, &at, end)) != NULL;) {
+        uint32_t devices = 0;
+        enum mem_rights rights = decide(r->info.user, arg, &devices);
+        if (!protect(r, rights, devices))
             status = MEM_OUT_OF_MEMORY;
+    }
     pthread_mutex_unlock(&s->lock);
     return status;
+}
+
+void mem_map_allow(const void *base, uint32_t devices)
+{
+    struct space *s = space_of(MEM_MAPPINGS);
+    pthread_mutex_lock(&s->lock);
+    struct record *r = space_find(s, (uint64_t)base);
+    if (r != NULL)
+        protect(r, MEM_READ_WRITE, devices);
+    pthread_mutex_unlock(&s->lock);
 }
 
 bool mem_reservation(const void *at, uint64_t *base, uint64_t *bytes)

@@ -302,6 +302,7 @@ struct pool {
     uint64_t end;                     /* address behind the chunks taken last; 0: not known */
     uint64_t reused[POOL_RULES], fresh, gathered;
     uint64_t taken, released;
+    _Atomic uint32_t devices; /* whose kernels may touch the memory; changed under the lock */
     _Atomic uint64_t threshold;
     _Atomic bool switches[POOL_SWITCHES];
     _Atomic bool destroyed;
@@ -352,5 +353,7 @@ bool reserve_grow(struct pool *p, uint64_t granules);
 uint64_t reserve_release(struct pool *p, uint64_t chunks, bool proven);
 /* Gives all back, used or not. */
 void reserve_clear(struct pool *p);
+/* Lets these devices' kernels touch the chunks. */
+void reserve_allow(struct pool *p, uint32_t devices);
 
 #endif

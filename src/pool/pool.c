@@ -148,6 +148,7 @@ struct pool *pool_new(const struct pool_config *config, struct diag *d)
     p->shared = shared;
     p->file = shared != NULL ? shared->fd : -1;
     p->low = UINT64_MAX;
+    atomic_init(&p->devices, config->devices | (uint32_t)1 << config->device);
     pthread_mutex_init(&p->lock, NULL);
     for (int i = 0; i < POOL_SWITCHES; i++)
         atomic_init(&p->switches[i], true);
@@ -311,6 +312,13 @@ void pool_synchronized(void)
         atomic_store(&pool_freed, true);
 }
 
+void pool_allow(struct pool *p, uint32_t devices)
+{
+    pool_lock_all(p);
+    reserve_allow(p, devices | (uint32_t)1 << p->config.device);
+    pool_unlock_all(p);
+}
+
 struct mem_file *pool_file(const struct pool *p) { return p->shared; }
 
 /* ---- what an address is ---------------------------------------------------------------------- */
@@ -397,7 +405,21 @@ static bool place(const void *address, struct mem_place *out)
     return found;
 }
 
-static const struct mem_borrower borrower = {find_for_memory, place};
+/* The chunk's pool may be gone by the time that it is looked at: pools end with the list's lock. */
+static uint32_t devices_for(const void *address)
+{
+    struct map *m = map_at((uint64_t)address);
+    uint32_t devices = 0;
+    pthread_mutex_lock(&all.lock);
+    struct pool *p =
+        m != NULL ? atomic_load(&m->owners[((uint64_t)address - m->base) / MEM_CHUNK]) : NULL;
+    if (p != NULL)
+        devices = atomic_load(&p->devices);
+    pthread_mutex_unlock(&all.lock);
+    return devices;
+}
+
+static const struct mem_borrower borrower = {find_for_memory, place, devices_for};
 
 void pool_visit(void (*visit)(void *self, struct pool *p, const struct pool_config *config,
                               bool destroyed),

@@ -39,7 +39,8 @@ static bool take(struct pool *p, uint64_t bytes, uint64_t at)
     if (b == NULL)
         return false;
     if (bytes > limit(p) - p->reserved ||
-        mem_region_take(p->config.device, bytes, at, p->file, &base) != MEM_OK) {
+        mem_region_take(p->config.device, bytes, at, p->file, atomic_load(&p->devices), &base) !=
+            MEM_OK) {
         spare_put(common, b);
         return false;
     }
@@ -202,18 +203,32 @@ static void forget_blocks(struct pool *p, uint64_t first, uint64_t end)
     map_put_spares(p->map, list);
 }
 
-void reserve_clear(struct pool *p)
+/* The first run of the pool's chunks from one on; 0: no more. */
+static uint64_t next_run(struct pool *p, uint64_t from, uint64_t *first)
 {
     struct map *m = p->map;
-    for (uint64_t c = p->low, n; c < p->high; c += n) {
-        n = 1;
-        if (atomic_load(&m->owners[c]) != p)
-            continue;
-        while (c + n < p->high && atomic_load(&m->owners[c + n]) == p)
-            n++;
+    uint64_t c = from, n = 0;
+    while (c < p->high && atomic_load(&m->owners[c]) != p)
+        c++;
+    while (c + n < p->high && atomic_load(&m->owners[c + n]) == p)
+        n++;
+    *first = c;
+    return n;
+}
+
+void reserve_clear(struct pool *p)
+{
+    for (uint64_t c = p->low, n; (n = next_run(p, c, &c)) > 0; c += n) {
         forget_blocks(p, c * CHUNK_GRANULES, (c + n) * CHUNK_GRANULES);
         give_back(p, c, n);
     }
     p->low = UINT64_MAX;
     p->high = 0;
+}
+
+void reserve_allow(struct pool *p, uint32_t devices)
+{
+    atomic_store(&p->devices, devices);
+    for (uint64_t c = p->low, n; (n = next_run(p, c, &c)) > 0; c += n)
+        mem_region_allow(p->config.device, p->map->base + c * MEM_CHUNK, n * MEM_CHUNK, devices);
 }

@@ -9,6 +9,7 @@
 
 #include "check.h"
 #include "device/device.h"
+#include "memory/view.h"
 
 static struct device_context *ctx;
 

@@ -27,10 +27,13 @@ static void apart(void)
     mem_kind_of(there, &device);
     CHECK_EQ_INT(device, 1);
     struct device_copy copy = {.dst = there, .src = here, .width = 1000};
+    struct mem_view outside =
+        mem_view_enter(); /* where there are several, they are not the host's */
     memset(here, 5, 1000);
     CHECK_EQ_INT(device_copy(device_stream_legacy(ctx), &copy, DEVICE_COPY_ASYNC), DEVICE_OK);
     CHECK_EQ_INT(device_context_sync(ctx), DEVICE_OK);
     CHECK_EQ_INT(((char *)there)[999], 5);
+    mem_view_leave(outside);
     /* The default streams of two contexts do not know each other; events join them. */
     _Atomic int flag = 0, n = 0;
     launch(device_stream_legacy(ctx), &spin, 1, &flag);

@@ -1,5 +1,6 @@
 /* The memory room by itself: placing, finding, guards, reuse, accounting, registered ranges. */
 #include "memory/memory.h"
+#include "memory/view.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -26,8 +27,10 @@ static void on_fault(int signal) { siglongjmp(escape, signal); }
 /* Whether writing there is a fault. */
 static bool faults(volatile char *p)
 {
-    if (sigsetjmp(escape, 1) != 0)
+    if (sigsetjmp(escape, 1) != 0) {
+        mem_view_again();
         return true;
+    }
     *p = 1;
     return false;
 }
@@ -163,6 +166,7 @@ static void described(void)
 
 static void *churn(void *arg)
 {
+    mem_view_enter();
     unsigned seed = (unsigned)(uintptr_t)arg;
     void *p[32] = {0};
     for (int i = 0; i < 3000; i++) {
@@ -198,6 +202,7 @@ int main(void)
         printf("%s\n", d.text);
         return 1;
     }
+    mem_view_enter(); /* where there are several devices, their memory is not the host's */
     struct sigaction action = {.sa_handler = on_fault};
     sigaction(SIGSEGV, &action, NULL);
     sigaction(SIGBUS, &action, NULL);

@@ -1,0 +1,246 @@
+// A8: what a kernel of one device may do with the memory of another: nothing, unless it has access.
+// Plain memory is opened by peer access, a pool by its own access rights, each whatever the other
+// says; both can be revoked. Copies need neither.
+//
+// A fault stays with its process, so each case is a process of its own. What needs two devices is
+// left out where there is one.
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+#include "check.h"
+#include "processes.h"
+
+#define OK(call) CHECK_EQ_INT(call, cudaSuccess)
+
+__device__ int variable;
+
+__global__ void put(int *p, int value) { *p = value; }
+
+__global__ void add(int *p) { atomicAdd(p, 1); }
+
+// Device 1 writes it; what comes of that.
+static cudaError_t write_from_1(int *p)
+{
+    OK(cudaSetDevice(1));
+    put<<<1, 1>>>(p, 7);
+    OK(cudaGetLastError());
+    return cudaDeviceSynchronize();
+}
+
+// A fault is the device's that ran the kernel; the owner of the memory works on, which is
+// unchanged.
+static void check_owner(const int *p)
+{
+    int value = 0;
+    OK(cudaSetDevice(0));
+    OK(cudaMemcpy(&value, p, sizeof value, cudaMemcpyDeviceToHost));
+    CHECK_EQ_INT(value, 1);
+    put<<<1, 1>>>((int *)p, 2);
+    OK(cudaDeviceSynchronize());
+}
+
+static int *plain_on_0(size_t bytes = sizeof(int))
+{
+    int *p = nullptr;
+    OK(cudaSetDevice(0));
+    OK(cudaMalloc(&p, bytes));
+    put<<<1, 1>>>(p, 1);
+    OK(cudaDeviceSynchronize());
+    return p;
+}
+
+static cudaMemPool_t pool_on_0()
+{
+    cudaMemPoolProps props = {};
+    props.allocType = cudaMemAllocationTypePinned;
+    props.location.type = cudaMemLocationTypeDevice;
+    cudaMemPool_t pool = nullptr;
+    OK(cudaSetDevice(0));
+    OK(cudaMemPoolCreate(&pool, &props));
+    return pool;
+}
+
+static int *from(cudaMemPool_t pool, size_t bytes = sizeof(int))
+{
+    int *p = nullptr;
+    OK(cudaSetDevice(0));
+    OK(cudaMallocFromPoolAsync(&p, bytes, pool, 0));
+    put<<<1, 1>>>(p, 1);
+    OK(cudaDeviceSynchronize());
+    return p;
+}
+
+static void let(cudaMemPool_t pool, cudaMemAccessFlags flags)
+{
+    cudaMemAccessDesc a = {};
+    a.location.type = cudaMemLocationTypeDevice;
+    a.location.id = 1;
+    a.flags = flags;
+    OK(cudaMemPoolSetAccess(pool, &a, 1));
+}
+
+static void plain()
+{
+    int *p = plain_on_0();
+    CHECK_EQ_INT(write_from_1(p), cudaErrorIllegalAddress);
+    check_owner(p);
+}
+
+static void plain_revoked()
+{
+    int *p = plain_on_0();
+    OK(cudaSetDevice(1));
+    OK(cudaDeviceEnablePeerAccess(0, 0));
+    OK(write_from_1(p));
+    OK(write_from_1(plain_on_0(64 << 20))); // what is allocated later, too
+    put<<<1, 1>>>(p, 0);
+    add<<<1, 1>>>(p);
+    OK(cudaDeviceSynchronize());
+    OK(cudaDeviceDisablePeerAccess(0));
+    CHECK_EQ_INT(write_from_1(p), cudaErrorIllegalAddress);
+    check_owner(p);
+}
+
+static void a_variable()
+{
+    int *p = nullptr;
+    OK(cudaSetDevice(0));
+    OK(cudaGetSymbolAddress((void **)&p, variable));
+    put<<<1, 1>>>(p, 1);
+    OK(cudaDeviceSynchronize());
+    CHECK_EQ_INT(write_from_1(p), cudaErrorIllegalAddress);
+    check_owner(p);
+}
+
+static void pool()
+{
+    int *p = from(pool_on_0());
+    CHECK_EQ_INT(write_from_1(p), cudaErrorIllegalAddress);
+    check_owner(p);
+}
+
+static void pool_with_peers()
+{
+    int *p = from(pool_on_0());
+    OK(cudaSetDevice(1));
+    OK(cudaDeviceEnablePeerAccess(0, 0)); // not asked
+    CHECK_EQ_INT(write_from_1(p), cudaErrorIllegalAddress);
+    check_owner(p);
+}
+
+static void pool_revoked()
+{
+    cudaMemPool_t m = pool_on_0();
+    int *p = from(m);
+    let(m, cudaMemAccessFlagsProtReadWrite);
+    OK(write_from_1(p));
+    OK(write_from_1(from(m, 64 << 20)));
+    let(m, cudaMemAccessFlagsProtNone);
+    OK(cudaSetDevice(0));
+    put<<<1, 1>>>(p, 1);
+    OK(cudaDeviceSynchronize());
+    CHECK_EQ_INT(write_from_1(p), cudaErrorIllegalAddress);
+    check_owner(p);
+}
+
+// A stream of device 1 may order the memory; its kernels still may not touch it.
+static void pool_in_other_stream()
+{
+    cudaMemPool_t m = pool_on_0();
+    cudaStream_t s;
+    int *p = nullptr;
+    OK(cudaSetDevice(1));
+    OK(cudaStreamCreate(&s));
+    OK(cudaMallocFromPoolAsync(&p, sizeof *p, m, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaSetDevice(0));
+    put<<<1, 1>>>(p, 1);
+    OK(cudaDeviceSynchronize());
+    CHECK_EQ_INT(write_from_1(p), cudaErrorIllegalAddress);
+    check_owner(p);
+}
+
+static void mapped(int device)
+{
+    CUmemAllocationProp prop = {};
+    CUmemGenericAllocationHandle h;
+    CUmemAccessDesc a = {};
+    CUdeviceptr at;
+    size_t bytes;
+    OK(cudaSetDevice(0));
+    OK(cudaFree(0));
+    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    OK(cuMemGetAllocationGranularity(&bytes, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    OK(cuMemCreate(&h, bytes, &prop, 0));
+    OK(cuMemAddressReserve(&at, bytes, 0, 0, 0));
+    OK(cuMemMap(at, bytes, 0, h, 0));
+    a.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    a.location.id = device;
+    a.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    OK(cuMemSetAccess(at, bytes, &a, 1));
+    for (int i = 0; i < 2; i++) { // the one without access is the second
+        OK(cudaSetDevice(device));
+        put<<<1, 1>>>((int *)at, 1);
+        CHECK_EQ_INT(cudaDeviceSynchronize(), i == 0 ? cudaSuccess : cudaErrorIllegalAddress);
+        device = !device;
+    }
+}
+
+static void mapped_for_0() { mapped(0); }
+
+static void mapped_for_1() { mapped(1); }
+
+static void copies()
+{
+    int *p = plain_on_0(), *q = from(pool_on_0()), *mine = nullptr, value = 0;
+    OK(cudaSetDevice(1));
+    OK(cudaMalloc(&mine, sizeof *mine));
+    OK(cudaMemcpyPeer(mine, 1, p, 0, sizeof *mine));
+    OK(cudaMemcpy(&value, mine, sizeof value, cudaMemcpyDefault));
+    CHECK_EQ_INT(value, 1);
+    OK(cudaMemcpy(mine, p, sizeof *mine, cudaMemcpyDeviceToDevice));
+    OK(cudaMemcpy(&value, q, sizeof value, cudaMemcpyDeviceToHost));
+    CHECK_EQ_INT(value, 1);
+    OK(cudaDeviceSynchronize());
+}
+
+static void shared_by_all()
+{
+    int *managed = nullptr, *pinned = nullptr;
+    OK(cudaSetDevice(0));
+    OK(cudaMallocManaged(&managed, sizeof *managed));
+    OK(cudaMallocHost(&pinned, sizeof *pinned));
+    OK(write_from_1(managed));
+    OK(write_from_1(pinned));
+    CHECK_EQ_INT(*managed, 7);
+    CHECK_EQ_INT(*pinned, 7);
+}
+
+static void (*const cases[])() = {plain,           plain_revoked, a_variable,           pool,
+                                  pool_with_peers, pool_revoked,  pool_in_other_stream, copies,
+                                  shared_by_all,   mapped_for_0,  mapped_for_1};
+static const int CASES = sizeof cases / sizeof *cases;
+
+int main(int argc, char **argv)
+{
+    if (argc > 2) {
+        int devices = 0, can = 0;
+        OK(cudaGetDeviceCount(&devices));
+        if (devices > 1)
+            OK(cudaDeviceCanAccessPeer(&can, 1, 0));
+        if (!can) // nothing to see
+            return 77;
+        cases[atoi(argv[2])]();
+        return check_done();
+    }
+    for (int i = 0; i < CASES; i++) {
+        int status = end_of(start_process("/proc/self/exe", "case", i));
+        if (status == 77) {
+            printf("one device, or no peers: what needs two is left out\n");
+            break;
+        }
+        CHECK_EQ_INT(status, 0);
+    }
+    return check_done();
+}
