@@ -92,6 +92,9 @@ void graph_free(CUgraph g)
     free(g->nodes.items);
     free(g->objects.items);
     free(g->conditions.items);
+    for (size_t n = 0; n < g->retired.count; n++)
+        memory_drop(g->retired.items[n]);
+    free(g->retired.items);
     free(g->places.items);
     once_drop(g->once);
     handle_free(g);

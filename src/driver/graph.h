@@ -168,6 +168,10 @@ struct CUgraph_st {
         size_t count, cap;
     } places;                /* of its allocation nodes */
     struct graph_once *once; /* of a graph with memory nodes; else NULL */
+    struct {
+        struct graph_memory **items;
+        size_t count, cap;
+    } retired; /* of a shadow: memory of nodes it had, which launches may still use */
 };
 
 /* Where an executable graph finds the shadow of a node, by the node's id. */
@@ -283,6 +287,9 @@ void memory_drop(void *memory); /* for device_call, too */
 /* What launches of a graph allocate and free; NULL when it has no memory nodes. */
 CUresult exec_memory_new(CUgraph shadow, struct exec_memory **out);
 void exec_memory_free(struct exec_memory *m);
+/* The shadow's memory nodes are others now. What they were for launches that still run stays. */
+CUresult exec_memory_renew(CUgraphExec e);
+void exec_memory_retire(CUgraph shadow, struct graph_memory *m);
 /* Launches an executable graph with memory nodes. */
 CUresult exec_memory_launch(CUgraphExec e, struct device_stream *s);
 /* Whether that is the start of an allocation of a graph; then it is freed, in the order of the

@@ -307,6 +307,51 @@ static CUresult find_context_(CUgraph g, CUcontext *ctx, struct build *b)
     return CUDA_SUCCESS;
 }
 
+/* What a copy of a graph for the device may name: device memory, or page-locked memory. */
+static bool copy_allowed_(struct build *b, const CUDA_MEMCPY3D *m)
+{
+    b->result = CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED;
+    if (m->srcMemoryType == CU_MEMORYTYPE_ARRAY || m->dstMemoryType == CU_MEMORYTYPE_ARRAY)
+        return false;
+    const void *src =
+        m->srcMemoryType == CU_MEMORYTYPE_HOST ? m->srcHost : (void *)(uintptr_t)m->srcDevice;
+    const void *dst =
+        m->dstMemoryType == CU_MEMORYTYPE_HOST ? m->dstHost : (void *)(uintptr_t)m->dstDevice;
+    b->result = CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED; /* as a GPU calls it */
+    return mem_kind_of(src, NULL) != MEM_PAGEABLE && mem_kind_of(dst, NULL) != MEM_PAGEABLE;
+}
+
+/* What graphs that kernels launch may hold (programming guide, device graph creation): kernels,
+ * copies, sets, and child graphs of those; at least one. */
+static CUresult check_for_device_(struct build *b, CUgraph g)
+{
+    if (g->nodes.count == 0)
+        return driver_error(CUDA_ERROR_INVALID_VALUE,
+                            "a graph that kernels launch has at least one node");
+    for (size_t n = 0; n < g->nodes.count; n++) {
+        CUgraphNode node = g->nodes.items[n];
+        CUresult r = CUDA_SUCCESS;
+        switch (node->p.type) {
+        case CU_GRAPH_NODE_TYPE_KERNEL:
+        case CU_GRAPH_NODE_TYPE_MEMSET: continue;
+        case CU_GRAPH_NODE_TYPE_GRAPH: r = check_for_device_(b, node->p.child); break;
+        case CU_GRAPH_NODE_TYPE_MEMCPY:
+            r = copy_allowed_(b, &node->p.copy) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+            break;
+        default:
+            b->result = CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED;
+            r = CUDA_ERROR_INVALID_VALUE;
+        }
+        if (r == CUDA_SUCCESS)
+            continue;
+        if (b->culprit == NULL)
+            b->culprit = node;
+        return driver_error(r, "a graph that kernels launch cannot have such a node");
+    }
+    b->result = CUDA_GRAPH_INSTANTIATE_SUCCESS;
+    return CUDA_SUCCESS;
+}
+
 static size_t count_nodes_(CUgraph g)
 {
     size_t count = g->nodes.count;
@@ -420,7 +465,10 @@ static CUresult instantiate_(CUgraphExec *out, CUgraph g, uint64_t flags, struct
     if (memory_instantiated(g))
         return driver_error(CUDA_ERROR_NOT_SUPPORTED,
                             "a graph with memory nodes is instantiated once at a time");
-    r = find_context_(g, &ctx, b);
+    if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0)
+        r = check_for_device_(b, g);
+    if (r == CUDA_SUCCESS)
+        r = find_context_(g, &ctx, b);
     if (r == CUDA_SUCCESS)
         r = graph_clone(g, &shadow);
     if (r != CUDA_SUCCESS)

@@ -35,10 +35,7 @@ static CUresult memory_new_(CUdevice device, uint64_t bytes, struct graph_memory
     atomic_init(&m->refs, 1);
     m->device = device;
     m->bytes = bytes;
-    uint64_t base, most;
-    CUresult r = CUDA_ERROR_OUT_OF_MEMORY;
-    if (mem_range(like.device, &base, &most) && bytes <= most)
-        r = driver_from_mem(mem_alias_new(bytes, &like, &m->base));
+    CUresult r = driver_from_mem(mem_alias_new(bytes, &like, &m->base));
     if (r != CUDA_SUCCESS) {
         handle_free(m);
         return driver_error(r, "there are no addresses for %llu bytes of a graph",
@@ -90,10 +87,13 @@ static CUresult check_access_(const CUDA_MEM_ALLOC_NODE_PARAMS *a)
         return CUDA_ERROR_INVALID_VALUE;
     for (size_t n = 0; n < a->accessDescCount; n++) {
         const CUmemAccessDesc *d = &a->accessDescs[n];
-        if (d->location.type != CU_MEM_LOCATION_TYPE_DEVICE || d->location.id < 0 ||
-            d->location.id >= driver_device_count() ||
-            d->flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+        if (d->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
             return CUDA_ERROR_INVALID_VALUE;
+        if (d->location.id < 0 || d->location.id >= driver_device_count())
+            return CUDA_ERROR_INVALID_DEVICE;
+        if (d->flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+            return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                                "memory of graphs can be read and written, or not be used at all");
     }
     return CUDA_SUCCESS;
 }
@@ -111,8 +111,10 @@ CUresult params_alloc(const CUDA_MEM_ALLOC_NODE_PARAMS *alloc, struct node_param
         p->location.type <= CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT)
         return driver_error(CUDA_ERROR_NOT_SUPPORTED,
                             "allocations of host memory in graphs are not supported");
+    if (p->handleTypes != CU_MEM_HANDLE_TYPE_NONE)
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                            "memory of graphs cannot be shared with other processes");
     if (p->allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
-        p->handleTypes != CU_MEM_HANDLE_TYPE_NONE ||
         p->location.type != CU_MEM_LOCATION_TYPE_DEVICE || p->location.id < 0 ||
         p->location.id >= driver_device_count())
         return CUDA_ERROR_INVALID_VALUE;

@@ -189,6 +189,10 @@ static CUresult params_child_(CUgraph g, const CUDA_CHILD_GRAPH_NODE_PARAMS *c,
     if (c->ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE) {
         if (c->graph->owner != NULL || c->graph->capturing)
             return CUDA_ERROR_INVALID_VALUE;
+        if (memory_instantiated(c->graph))
+            return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                                "a graph with memory nodes that is instantiated cannot be given "
+                                "away");
         child = c->graph;
     } else if (c->ownership != CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE) {
         return CUDA_ERROR_INVALID_VALUE;

@@ -147,6 +147,40 @@ void exec_memory_free(struct exec_memory *m)
     free(m);
 }
 
+CUresult exec_memory_renew(CUgraphExec e)
+{
+    struct exec_memory *m;
+    CUresult r = exec_memory_new(e->shadow, &m);
+    if (r == CUDA_SUCCESS) {
+        exec_memory_free(e->memory);
+        e->memory = m;
+    }
+    return r;
+}
+
+/* Whether all that may use the memory is over. The lock is held. */
+static bool is_over_(struct graph_memory *m)
+{
+    return m->last == NULL || device_stream_completed(m->last) >= m->last_count;
+}
+
+void exec_memory_retire(CUgraph shadow, struct graph_memory *m)
+{
+    size_t left = 0;
+    pthread_mutex_lock(&lock_);
+    for (size_t n = 0; n < shadow->retired.count; n++)
+        if (is_over_(shadow->retired.items[n]))
+            memory_drop(shadow->retired.items[n]);
+        else
+            shadow->retired.items[left++] = shadow->retired.items[n];
+    shadow->retired.count = left;
+    if (!is_over_(m)) {
+        memory_hold(m);
+        vec_push(&shadow->retired, m);
+    }
+    pthread_mutex_unlock(&lock_);
+}
+
 /* ---- life; the lock is held ---------------------------------------------------------------------
  */
 

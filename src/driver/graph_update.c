@@ -90,10 +90,6 @@ CUgraphExecUpdateResult update_allowed(const struct node_params *now, const stru
                        now->conditional.condition == to->conditional.condition
                    ? CU_GRAPH_EXEC_UPDATE_SUCCESS
                    : CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
-    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
-    case CU_GRAPH_NODE_TYPE_MEM_FREE:
-        return now->memory.memory == to->memory.memory ? CU_GRAPH_EXEC_UPDATE_SUCCESS
-                                                       : CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED;
     default: return CU_GRAPH_EXEC_UPDATE_SUCCESS;
     }
 }
@@ -111,6 +107,8 @@ static void take_(CUgraphNode shadow, struct node_params *p, bool attributes)
         p->kernel.priority = shadow->p.kernel.priority;
         shadow->p.kernel.hints = NULL;
     }
+    if (is_memory_node(p->type))
+        exec_memory_retire(shadow->graph, shadow->p.memory.memory);
     params_clear(&shadow->p);
     shadow->p = *p;
 }
@@ -273,7 +271,7 @@ static CUresult apply_(CUgraphExec e, const struct pairing *p)
         struct node_params params;
         if (node->p.type == CU_GRAPH_NODE_TYPE_GRAPH ||
             node->p.type == CU_GRAPH_NODE_TYPE_CONDITIONAL ||
-            node->p.type == CU_GRAPH_NODE_TYPE_EMPTY || is_memory_node(node->p.type))
+            node->p.type == CU_GRAPH_NODE_TYPE_EMPTY)
             continue;
         CUresult r = params_clone(&node->p, &params);
         if (r != CUDA_SUCCESS)
@@ -284,7 +282,7 @@ static CUresult apply_(CUgraphExec e, const struct pairing *p)
         if (r != CUDA_SUCCESS)
             return r;
     }
-    return CUDA_SUCCESS;
+    return e->memory != NULL ? exec_memory_renew(e) : CUDA_SUCCESS;
 }
 
 static CUresult update_(CUgraphExec e, CUgraph shadow, CUgraph g, CUgraphExecUpdateResultInfo *info)

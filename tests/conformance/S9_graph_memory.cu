@@ -331,6 +331,60 @@ static void restrictions()
     OK(cudaFree(d));
 }
 
+/* An executable graph takes the memory of a graph it is updated from. */
+static void updated(cudaStream_t s)
+{
+    cudaGraph_t g[2];
+    int *p[2], values[] = {1, 2}, got = 0;
+    for (int i = 0; i < 2; i++) {
+        g[i] = graph();
+        cudaGraphNode_t a = alloc(g[i], nullptr, 4096, &p[i]);
+        Args<int *, int> args(p[i], values[i]);
+        kernel(g[i], a, (void *)put, args.pointers);
+    }
+    cudaGraphExec_t e = exec(g[0]);
+    for (int i : {0, 1, 0}) {
+        cudaGraphExecUpdateResultInfo info;
+        OK(cudaGraphExecUpdate(e, g[i], &info));
+        CHECK_EQ_INT(info.result, cudaGraphExecUpdateSuccess);
+        OK(cudaGraphLaunch(e, s));
+        OK(cudaMemcpyAsync(&got, p[i], sizeof got, cudaMemcpyDefault, s));
+        OK(cudaFreeAsync(p[i], s));
+        OK(cudaStreamSynchronize(s));
+        CHECK_EQ_INT(got, values[i]);
+    }
+    OK(cudaGraphExecDestroy(e));
+    OK(cudaGraphDestroy(g[0]));
+    OK(cudaGraphDestroy(g[1]));
+}
+
+/* A graph with memory nodes can be given away to be a part of another one. */
+static void given_away(cudaStream_t s)
+{
+    cudaGraph_t parent = graph(), part = graph();
+    int *p, value = 8, *pinned;
+    OK(cudaMallocHost(&pinned, sizeof *pinned));
+    cudaGraphNode_t a = alloc(part, nullptr, 4096, &p), c, n;
+    Args<int *, int> args(p, value);
+    kernel(part, a, (void *)put, args.pointers);
+    cudaGraphNodeParams child = {cudaGraphNodeTypeGraph};
+    child.graph.graph = part;
+    child.graph.ownership = cudaGraphChildGraphOwnershipMove;
+    OK(cudaGraphAddNode(&n, parent, nullptr, nullptr, 0, &child));
+    OK(cudaGraphAddMemcpyNode1D(&c, parent, &n, 1, pinned, p, sizeof *p, cudaMemcpyDefault));
+    release(parent, c, p);
+    cudaGraphExec_t e = exec(parent);
+    for (int i = 0; i < 2; i++) {
+        *pinned = 0;
+        OK(cudaGraphLaunch(e, s));
+        OK(cudaStreamSynchronize(s));
+        CHECK_EQ_INT(*pinned, 8);
+    }
+    OK(cudaGraphExecDestroy(e));
+    OK(cudaGraphDestroy(parent));
+    OK(cudaFreeHost(pinned));
+}
+
 /* The driver's forms, and those for nodes of any kind. */
 static void other_forms(cudaStream_t s)
 {
@@ -443,6 +497,8 @@ int main()
     freed_by_launch(s);
     captured(s);
     restrictions();
+    updated(s);
+    given_away(s);
     other_forms(s);
     many();
     OK(cudaStreamDestroy(s));
