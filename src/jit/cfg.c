@@ -8,7 +8,7 @@
  * Loops that wait for memory that others write get a poll on their back edges, so that no kernel
  * can hold a worker for ever (spec S8). */
 #include "jit/alu.h"
-#include "jit/kernel.h"
+#include "jit/flatten.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -391,6 +391,104 @@ static void insert_polls_(struct cfg *c, int32_t h, const uint64_t *body, int32_
     }
 }
 
+/* ---- pace ------------------------------------------------------------------------------------ */
+
+/* Turns of a loop from barrier to barrier. What is read meanwhile must stay in the first cache, and
+ * rows of a matrix often share a set of it, which has eight places. */
+enum { PACE = 4 };
+
+/* An instruction behind all others, which no way leads to but that of the block that is given it.
+ */
+static struct ptx_instr *extra_(struct jkernel *k, enum ptx_op op, unsigned type, int noperands)
+{
+    struct ptx_instr *i = &k->instrs[k->ninstrs++];
+    *i = (struct ptx_instr){.op = (uint16_t)op, .guard = -1, .vec = 1};
+    if (type != 0)
+        i->types[i->ntypes++] = (uint8_t)type;
+    i->noperands = (uint16_t)noperands;
+    i->operands = arena_alloc(&k->arena, sizeof *i->operands * (size_t)noperands);
+    return i;
+}
+
+static struct ptx_operand number_(uint64_t v)
+{
+    return (struct ptx_operand){.kind = PTX_OPR_IMM, .reg = -1, .imm = v};
+}
+
+static int32_t add_block_(struct cfg *c, struct jblock block)
+{
+    struct jblock *grown = arena_alloc(&c->k->arena, sizeof *grown * (size_t)(c->n + 1));
+    memcpy(grown, c->blocks, sizeof *grown * (size_t)c->n);
+    c->blocks = grown;
+    c->blocks[c->n] = block;
+    return c->n++;
+}
+
+/* The instructions' array must not move any more once blocks point into it. */
+static void reserve_extra_(struct jkernel *k)
+{
+    for (int n = 0; n < 5; n++)
+        flat_push(k);
+    k->ninstrs -= 5;
+}
+
+/* A counter that starts at zero before the kernel's first block. */
+static int32_t start_counter_(struct cfg *c)
+{
+    struct jkernel *k = c->k;
+    int32_t reg = flat_reg(k, "pace", PTX_U32), at = (int32_t)k->ninstrs;
+    struct ptx_instr *zero = extra_(k, PTX_OP_mov, PTX_U32, 2);
+    zero->operands[0] = flat_reg_operand(reg);
+    zero->operands[1] = number_(0);
+    int32_t first = add_block_(c, c->blocks[0]);
+    for (int32_t b = 0; b < c->n; b++)
+        for (int s = 0; s < c->blocks[b].nsucc; s++)
+            if (c->blocks[b].succ[s] == 0)
+                c->blocks[b].succ[s] = first;
+    c->blocks[0] =
+        (struct jblock){.first = at, .count = 1, .term = TERM_JUMP, .cond = -1, .loop = -1};
+    set_succ_(k, &c->blocks[0], 1, &first);
+    return reg;
+}
+
+/* Puts before every way back to header h: one turn more; at each PACE-th a barrier (pace.c). */
+static void insert_pace_(struct cfg *c, int32_t h, const uint64_t *body, int32_t nblocks,
+                         int32_t counter)
+{
+    struct jkernel *k = c->k;
+    int32_t pred = flat_reg(k, "paced", PTX_PRED), rest = flat_reg(k, "turn", PTX_U32);
+    int32_t at = (int32_t)k->ninstrs;
+    struct ptx_instr *add = extra_(k, PTX_OP_add, PTX_U32, 3);
+    add->operands[0] = add->operands[1] = flat_reg_operand(counter);
+    add->operands[2] = number_(1);
+    struct ptx_instr *low = extra_(k, PTX_OP_and, PTX_B32, 3);
+    low->operands[0] = flat_reg_operand(rest);
+    low->operands[1] = flat_reg_operand(counter);
+    low->operands[2] = number_(PACE - 1);
+    struct ptx_instr *is = extra_(k, PTX_OP_setp, PTX_U32, 3);
+    is->mods[is->nmods++] = PTX_M_ne;
+    is->operands[0] = flat_reg_operand(pred);
+    is->operands[1] = flat_reg_operand(rest);
+    is->operands[2] = number_(0);
+    struct ptx_instr *bar = extra_(k, PTX_OP_bar, 0, 1);
+    bar->mods[bar->nmods++] = PTX_M_sync;
+    bar->operands[0] = number_(0);
+    int32_t wait = add_block_(c, (struct jblock){.first = at,
+                                                 .term = TERM_SUSPEND,
+                                                 .suspend = SUSPEND_BARRIER,
+                                                 .term_instr = bar,
+                                                 .cond = -1,
+                                                 .loop = -1});
+    set_succ_(k, &c->blocks[wait], 1, &h);
+    int32_t turn = add_block_(
+        c, (struct jblock){.first = at, .count = 3, .term = TERM_BRANCH, .cond = pred, .loop = -1});
+    set_succ_(k, &c->blocks[turn], 2, (int32_t[]){h, wait});
+    for (int32_t b = bit_next(body, nblocks, 0); b >= 0; b = bit_next(body, nblocks, b + 1))
+        for (int s = 0; s < c->blocks[b].nsucc; s++)
+            if (c->blocks[b].succ[s] == h)
+                c->blocks[b].succ[s] = turn;
+}
+
 /* A block of its own for what lanes do together, so that lanes can do what is before it while
  * others spin (yield.c). */
 static void split_(struct cfg *c, int32_t b, int32_t at)
@@ -502,14 +600,20 @@ bool pass_cfg(struct jkernel *k)
     if (!find_partial_(k))
         return false;
     struct cfg c = {.k = k};
+    if (k->pace != 0)
+        reserve_extra_(k);
     if (!make_blocks_(&c))
         return false;
+    int32_t counter = k->pace != 0 ? start_counter_(&c) : -1;
     analyse_(&c);
     uint64_t **body = find_loops_(&c);
     int32_t before = c.n;
     for (int32_t h = 0; h < before; h++)
         if (body[h] != NULL && loop_polls_(&c, body[h], before))
             insert_polls_(&c, h, body[h], before);
+    for (int32_t h = 0; h < before && k->pace != 0; h++)
+        if (body[h] != NULL && c.blocks[h].first == k->pace - 1)
+            insert_pace_(&c, h, body[h], before, counter);
     if (k->has_poll && c.n <= JIT_YIELD_BLOCKS)
         split_joint_(&c);
     if (c.n != before) {

@@ -39,6 +39,27 @@ static const char *cpu_(void)
 
 /* ---- building the kernel --------------------------------------------------------------------- */
 
+static bool passes_(struct jkernel *k)
+{
+    return pass_flatten(k) && pass_cfg(k) && pass_live(k) && pass_shape(k) && pass_repeat(k) &&
+           pass_lockstep(k);
+}
+
+/* Begins anew, with a loop that warps go through together. */
+static bool passes_again_(struct jkernel *k, int32_t pace)
+{
+    struct jkernel fresh = {.entry = k->entry,
+                            .opt = k->opt,
+                            .diag = k->diag,
+                            .is_function = k->is_function,
+                            .nwarps = k->nwarps,
+                            .full_warps = k->full_warps,
+                            .pace = pace};
+    arena_free(&k->arena);
+    *k = fresh;
+    return passes_(k);
+}
+
 bool jkernel_build(struct jkernel *k, const struct ptx_func *entry, const struct jit_options *opt,
                    struct diag *d)
 {
@@ -48,7 +69,10 @@ bool jkernel_build(struct jkernel *k, const struct ptx_func *entry, const struct
     uint32_t threads = opt->ntid[0] * opt->ntid[1] * opt->ntid[2];
     k->nwarps = (int32_t)((threads + JIT_WARP - 1) / JIT_WARP);
     k->full_warps = threads != 0 && threads % JIT_WARP == 0;
-    return pass_flatten(k) && pass_cfg(k) && pass_live(k) && pass_shape(k) && pass_lockstep(k);
+    if (!passes_(k))
+        return false;
+    int32_t pace = jit_find_pace(k);
+    return pace == 0 || (passes_again_(k, pace) && (k->lockstep || passes_again_(k, 0)));
 }
 
 void jkernel_free(struct jkernel *k) { arena_free(&k->arena); }

@@ -656,9 +656,11 @@ static void prologue_(struct emit *e)
             e->regs[r].slot[0] = new_slot(e, LLVMVectorType(t, JIT_WARP), reg->name);
         else
             for (int s = 0; s < nsegs(reg->shape.seg); s++) {
-                e->regs[r].slot[s] = new_slot(e, t, reg->name);
+                struct storage *st = &e->regs[r];
+                bool other = s > 0 && reg->repeats; /* the first one's will do */
+                st->slot[s] = other ? st->slot[0] : new_slot(e, t, reg->name);
                 if (reg->shape.brk != 0)
-                    e->regs[r].brk[s] = new_slot(e, e->i32, "break");
+                    st->brk[s] = other ? st->brk[0] : new_slot(e, e->i32, "break");
             }
     }
 }

@@ -5,6 +5,7 @@
  *   live      which registers live where
  *   shape     what every register looks like across a warp; which branches diverge; which lanes
  *             may be waiting elsewhere while a block runs (its frontier); which writes must blend
+ *   repeat    which of the shaped registers have the same values in all segments
  *   lockstep  whether all warps go from barrier to barrier by the same way
  *   emit      LLVM IR: one function that runs a whole block
  *
@@ -49,6 +50,7 @@ struct jreg {
     uint8_t type;  /* enum ptx_type as declared */
     uint8_t remat; /* cheap to compute again after a suspension, from what never changes */
     bool same;     /* one value for the whole block, in kernels in lockstep */
+    bool repeats;  /* all of its segments have the same values (repeat.c) */
     int32_t ndefs;
     int32_t def; /* the only defining instruction when ndefs == 1 */
     struct shape shape;
@@ -118,6 +120,8 @@ struct jkernel {
                                 which is where the callee's frame starts */
     int32_t nwarps;          /* of the block shape, 0 when unknown */
     bool full_warps;         /* every warp has 32 threads */
+    int32_t pace;            /* 1 + first instruction of the loop through which the block's warps go
+                                together (pace.c), 0: none */
 };
 
 /* Bit sets. */
@@ -145,6 +149,7 @@ bool pass_flatten(struct jkernel *k);
 bool pass_cfg(struct jkernel *k);
 bool pass_live(struct jkernel *k);
 bool pass_shape(struct jkernel *k);
+bool pass_repeat(struct jkernel *k);
 bool pass_lockstep(struct jkernel *k);
 /* Bytes of a function's arguments and results at the start of its frame; offsets[n] of argument n,
  * then of result n - nparams. */
@@ -153,6 +158,13 @@ uint64_t jit_frame_layout(const struct ptx_func *f, uint64_t *offsets);
 bool jit_address_taken(const struct ptx_module *m, const struct ptx_func *f);
 /* Could a call with this prototype reach this function? */
 bool jit_same_prototype(const struct ptx_func *a, const struct ptx_func *b);
+
+/* Solves lockstep's question for warps instead of threads: afterwards a register is `same` if each
+ * lane of it has one value in all warps. Returns the blocks that only some warps may reach. */
+const uint64_t *jit_same_by_lane(struct jkernel *k);
+/* The loop that the warps of a block should go through together (pace.c): 1 + the first instruction
+ * of its header, 0: there is none. Analysed kernels only. */
+int32_t jit_find_pace(struct jkernel *k);
 
 /* Runs all of the above on an entry or function: k is zeroed by the caller, who frees it with
  * jkernel_free. */

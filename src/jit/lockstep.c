@@ -24,6 +24,7 @@ struct ways {
     int32_t *order;    /* blocks by that number */
     int32_t count;     /* blocks from which the end can be reached */
     uint64_t *partial; /* blocks that only some of the block's warps may reach */
+    bool lanes;        /* what differs between lanes, but not between warps, is the same, too */
 };
 
 /* ---- where ways meet: dominators of the reversed graph --------------------------------------- */
@@ -100,8 +101,9 @@ static void find_meetings_(struct ways *w)
 
 /* ---- what is the same ------------------------------------------------------------------------ */
 
-static bool same_operand_(const struct jkernel *k, const struct ptx_operand *o)
+static bool same_operand_(const struct ways *w, const struct ptx_operand *o)
 {
+    const struct jkernel *k = w->k;
     switch (o->kind) {
     case PTX_OPR_REG: return k->regs[o->reg].same;
     case PTX_OPR_SREG:
@@ -110,11 +112,15 @@ static bool same_operand_(const struct jkernel *k, const struct ptx_operand *o)
         case PTX_SR_ctaid:
         case PTX_SR_nctaid:
         case PTX_SR_WARP_SZ: return true;
+        case PTX_SR_laneid: return w->lanes;
+        case PTX_SR_tid: /* each warp has the same of the rows of a block */
+            return w->lanes && o->component == 0 && k->opt->ntid[0] != 0 &&
+                   JIT_WARP % k->opt->ntid[0] == 0;
         default: return false;
         }
     case PTX_OPR_VEC:
         for (int n = 0; n < o->nitems; n++)
-            if (!same_operand_(k, &o->items[n]))
+            if (!same_operand_(w, &o->items[n]))
                 return false;
         return true;
     case PTX_OPR_MEM: return o->reg < 0 || k->regs[o->reg].same;
@@ -123,7 +129,7 @@ static bool same_operand_(const struct jkernel *k, const struct ptx_operand *o)
 }
 
 /* Does instruction i give the same result to all threads that execute it? */
-static bool same_result_(const struct jkernel *k, const struct ptx_instr *i)
+static bool same_result_(const struct ways *w, const struct ptx_instr *i)
 {
     struct diag ignored = {0};
     switch (i->op) {
@@ -145,7 +151,7 @@ static bool same_result_(const struct jkernel *k, const struct ptx_instr *i)
             return false;
     }
     for (int n = jit_ndst(i); n < i->noperands; n++)
-        if (!same_operand_(k, &i->operands[n]))
+        if (!same_operand_(w, &i->operands[n]))
             return false;
     return true;
 }
@@ -175,14 +181,15 @@ static bool reach_(struct ways *w, int32_t branch)
     return changed;
 }
 
-static bool forget_(struct jkernel *k, const struct ptx_instr *i, bool partial)
+static bool forget_(const struct ways *w, const struct ptx_instr *i, bool partial)
 {
+    struct jkernel *k = w->k;
     struct jroles r;
     bool changed = false;
     jit_roles(i, &r);
     for (int d = 0; d < r.ndef; d++) {
         struct jreg *reg = &k->regs[r.def[d]];
-        if (reg->same && (partial || !same_result_(k, i))) {
+        if (reg->same && (partial || !same_result_(w, i))) {
             reg->same = false;
             changed = true;
         }
@@ -198,13 +205,38 @@ static bool round_(struct ways *w)
         const struct jblock *blk = &k->blocks[b];
         bool partial = bit_get(w->partial, b);
         for (int32_t n = 0; n < blk->count; n++)
-            changed |= forget_(k, &k->instrs[blk->first + n], partial);
+            changed |= forget_(w, &k->instrs[blk->first + n], partial);
         if (blk->term == TERM_SUSPEND)
-            changed |= forget_(k, blk->term_instr, partial);
+            changed |= forget_(w, blk->term_instr, partial);
         if (blk->cond >= 0 && !k->regs[blk->cond].same)
             changed |= reach_(w, b);
     }
     return changed;
+}
+
+/* Solves it: leaves the answer in `same` of the registers and in w->partial. */
+static void solve_(struct ways *w, struct jkernel *k, bool lanes)
+{
+    size_t bytes = sizeof(int32_t) * (size_t)(k->nblocks + 1);
+    *w = (struct ways){.k = k,
+                       .meet = arena_alloc(&k->arena, bytes),
+                       .number = arena_alloc(&k->arena, bytes),
+                       .order = arena_alloc(&k->arena, bytes),
+                       .partial = arena_alloc(&k->arena, (size_t)bit_words(k->nblocks) * 8),
+                       .lanes = lanes};
+    number_(w);
+    find_meetings_(w);
+    for (size_t r = 0; r < k->nregs; r++)
+        k->regs[r].same = true;
+    while (round_(w)) {
+    }
+}
+
+const uint64_t *jit_same_by_lane(struct jkernel *k)
+{
+    struct ways w;
+    solve_(&w, k, true);
+    return w.partial;
 }
 
 bool pass_lockstep(struct jkernel *k)
@@ -214,18 +246,8 @@ bool pass_lockstep(struct jkernel *k)
         barriers |= k->blocks[b].term == TERM_SUSPEND;
     if (!barriers || k->has_poll || k->has_partial || k->is_function || k->nblocks > MAX_BLOCKS)
         return true;
-    size_t bytes = sizeof(int32_t) * (size_t)(k->nblocks + 1);
-    struct ways w = {.k = k,
-                     .meet = arena_alloc(&k->arena, bytes),
-                     .number = arena_alloc(&k->arena, bytes),
-                     .order = arena_alloc(&k->arena, bytes),
-                     .partial = arena_alloc(&k->arena, (size_t)bit_words(k->nblocks) * 8)};
-    number_(&w);
-    find_meetings_(&w);
-    for (size_t r = 0; r < k->nregs; r++)
-        k->regs[r].same = true;
-    while (round_(&w)) {
-    }
+    struct ways w;
+    solve_(&w, k, false);
     k->lockstep = true;
     for (int32_t b = 0; b < k->nblocks; b++)
         if (k->blocks[b].term == TERM_SUSPEND && bit_get(w.partial, b))
