@@ -161,6 +161,22 @@ says "mistakes.cu:10:"
 says "mistakes.cu:11:5: error: reference to __host__ function 'cudaStreamSynchronize'"
 says "mistakes.cu:12:5: error: reference to __host__ function 'cudaSetDevice'"
 says_not "__global__ function from"
+# ... and as the user wrote them, at the columns there, in colours, too.
+says "mistakes.cu:8:5: error: no matching function"
+says "    8 |     child<<<1, 1>>>(p, 2);"
+says "mistakes.cu:9:16: error: use of undeclared identifier 'missing'"
+says "mistakes.cu:10:10: error: no matching function"
+says "mistakes.cu:1:17: note: candidate function not viable"
+says_not "__asm__"
+says_not "nvptx_kernel"
+# On a terminal, messages are coloured.
+if command -v script >/dev/null; then
+    run script -qec 'weircc -c cdp.cu -rdc=true' /dev/null
+    ok
+    run script -qec 'weircc -c mistakes.cu -rdc=true' /dev/null
+    fails
+    says "    8 |     child<<<1, 1>>>(p, 2);"
+fi
 # A call without a configuration is not taken for a launch.
 cat >unconfigured.cu <<'END'
 __global__ void child() {}

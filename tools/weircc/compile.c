@@ -3,6 +3,7 @@
 #include "depfile.h"
 #include "driver.h"
 #include "elf.h"
+#include "excerpts.h"
 #include "fatbin.h"
 #include "launch_ptx.h"
 #include "launches.h"
@@ -161,6 +162,15 @@ static int run_once(struct compilation *c, enum pass pass, const struct strlist 
     return run_compiler(c, &argv, run->phase, run->output, errors);
 }
 
+/* What the messages say, however they are coloured. */
+static bool say(const struct strbuf *messages, bool (*what)(const char *messages))
+{
+    char *plain = excerpts_plain(messages->items, messages->count);
+    bool said = what(plain);
+    free(plain);
+    return said;
+}
+
 /* Runs a pass of clang. What clang refuses, but may take when it is rewritten, is tried again. When
  * mended asm statements are no better, the messages are those about the source as it stands. */
 static int run_pass(struct compilation *c, enum pass pass, const struct strlist *command,
@@ -169,12 +179,12 @@ static int run_pass(struct compilation *c, enum pass pass, const struct strlist 
     struct strbuf errors = {0};
     int status = run_once(c, pass, command, run, &errors);
     if (status != 0 && errors.count > 0 && !c->launches && c->dr->plan.rdc &&
-        launches_are_why(errors.items)) {
+        say(&errors, launches_are_why)) {
         c->launches = true;
         sb_free(&errors);
         status = run_once(c, pass, command, run, &errors);
     }
-    if (status != 0 && errors.count > 0 && !c->mend && asm_fix_may_help(errors.items)) {
+    if (status != 0 && errors.count > 0 && !c->mend && say(&errors, asm_fix_may_help)) {
         struct strbuf mended = {0};
         c->mend = true;
         int again = run_once(c, pass, command, run, &mended);

@@ -337,7 +337,7 @@ static void write_flat(struct rewriter *r, int from, int to)
 
 static void write_launch(struct rewriter *r, const struct launch *l)
 {
-    static const char prefix[] = "(__weir_launch(";
+    static const char prefix[] = LAUNCH_PREFIX;
     r->changes++;
     if (r->side == LAUNCH_HOST) {
         sb_append(r->out, "((void)0)", 9);
@@ -356,9 +356,8 @@ static void write_launch(struct rewriter *r, const struct launch *l)
 
 /* The attributes of a kernel that device code may call. Nothing between functions may be inferred
  * or changed about it: every call is a launch, that to itself in the last statement, too. */
-static const char kernel_attributes[] =
-    "host, device, nvptx_kernel, noinline, used, disable_tail_calls";
-static const char kernel_statement[] = " __asm__ volatile(\"\" ::: \"memory\");";
+static const char kernel_attributes[] = LAUNCH_KERNEL_ATTRIBUTES;
+static const char kernel_statement[] = " " LAUNCH_KERNEL_STATEMENT;
 
 static void write_tokens(struct rewriter *r, int from, int to, bool first_blank)
 {

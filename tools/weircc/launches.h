@@ -34,4 +34,10 @@ bool launches_rewrite_file(const char *path, enum launch_side side, struct diag 
  * one, from which launch_ptx.h learns how clang names those. */
 #define LAUNCH_STATIC_KERNEL "__weir_static_kernel"
 
+/* What else the rewritten text holds: the beginning of a launch; instead of a kernel's attribute;
+ * at the beginning of its body. */
+#define LAUNCH_PREFIX            "(__weir_launch("
+#define LAUNCH_KERNEL_ATTRIBUTES "host, device, nvptx_kernel, noinline, used, disable_tail_calls"
+#define LAUNCH_KERNEL_STATEMENT  "__asm__ volatile(\"\" ::: \"memory\");"
+
 #endif

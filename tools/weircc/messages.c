@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "excerpts.h"
+
 enum line_kind {
     LINE_INCLUDED_FROM, /* "In file included from ...": belongs to the message that follows */
     LINE_HEAD,          /* a warning, an error, a remark */
@@ -13,22 +15,6 @@ enum line_kind {
     LINE_SUMMARY,       /* "2 warnings generated when compiling for sm_75." */
     LINE_OTHER,         /* source text, carets: belong to what is before */
 };
-
-/* Takes colour sequences out. */
-static char *without_colours(const char *line, size_t n)
-{
-    struct strbuf sb = {0};
-    sb_append(&sb, "", 0);
-    for (size_t i = 0; i < n; i++) {
-        if (line[i] != '\033') {
-            sb_append(&sb, line + i, 1);
-            continue;
-        }
-        while (i < n && !isalpha((unsigned char)line[i]))
-            i++;
-    }
-    return sb.items;
-}
 
 static bool is_summary(const char *line)
 {
@@ -109,6 +95,7 @@ struct message {
 
 static void finish(struct messages *m, struct message *msg)
 {
+    excerpts_restore(&msg->text);
     if (msg->text.count > 0 && !list_has(&m->shown, msg->text.items)) {
         fputs(msg->text.items, stderr);
         m->errors += msg->is_error;
@@ -143,7 +130,7 @@ void messages_show(struct messages *m, const char *text)
         size_t n = strcspn(line, "\n");
         n += line[n] == '\n';
         next = line + n;
-        char *plain = without_colours(line, n);
+        char *plain = excerpts_plain(line, n);
         enum line_kind kind = classify(plain);
         if (kind == LINE_INCLUDED_FROM) {
             sb_append(&included, line, n);
