@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "jit/emit.h"
 #include "jit/plugin.h"
@@ -271,7 +272,8 @@ static const char *const LARGE_PIPELINE =
     "early-cse<memssa>,adce,simplifycfg)";
 enum { LARGE_INSTRUCTIONS = 60000 };
 
-static bool is_large_(LLVMModuleRef m)
+/* Instructions of the module. */
+static size_t count_instructions_(LLVMModuleRef m)
 {
     size_t n = 0;
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f != NULL; f = LLVMGetNextFunction(f))
@@ -280,8 +282,10 @@ static bool is_large_(LLVMModuleRef m)
             for (LLVMValueRef i = LLVMGetFirstInstruction(b); i != NULL;
                  i = LLVMGetNextInstruction(i))
                 n++;
-    return n > LARGE_INSTRUCTIONS;
+    return n;
 }
+
+static bool is_large_(LLVMModuleRef m) { return count_instructions_(m) > LARGE_INSTRUCTIONS; }
 
 static void attribute_(struct emit *e, const char *key, const char *value)
 {
@@ -446,11 +450,47 @@ static void print_module_(struct session *s, struct strbuf *out)
     LLVMDisposeMessage(text);
 }
 
+/* Milliseconds of processor time that this thread has used. */
+static double thread_ms_(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* Compiles, and says how long that took; the session is open. */
+static bool print_times_(struct session *s, double start, struct strbuf *out, struct diag *d)
+{
+    double emitted = thread_ms_(), optimized;
+    size_t before = count_instructions_(s->e.alu.module);
+    if (!verify_(s, d) || !optimize_(s, d))
+        return false;
+    optimized = thread_ms_();
+    size_t after = count_instructions_(s->e.alu.module);
+    LLVMMemoryBufferRef code = generate_(s, LLVMObjectFile, d);
+    if (code == NULL)
+        return false;
+    double end = thread_ms_();
+    sb_printf(out,
+              "// %zu instructions, %zu of LLVM, %zu optimised, %zu bytes; "
+              "ms: emit %.1f, optimise %.1f, generate %.1f, all %.1f\n",
+              s->k.ninstrs, before, after, LLVMGetBufferSize(code), emitted - start,
+              optimized - emitted, end - optimized, end - start);
+    LLVMDisposeMemoryBuffer(code);
+    return true;
+}
+
 static bool dump_(const struct ptx_func *entry, const struct jit_options *options, unsigned stages,
                   struct strbuf *out, struct diag *d)
 {
     struct session s = {0};
+    double start = thread_ms_();
     bool ok = session_open_(&s, entry, options, d);
+    if (ok && (stages & JIT_STAGE_TIMES) != 0) {
+        ok = print_times_(&s, start, out, d);
+        session_close_(&s);
+        return ok;
+    }
     if (ok && (stages & JIT_STAGE_SHAPES))
         jkernel_print_shapes(&s.k, out);
     if (ok && (stages & JIT_STAGE_IR_RAW))

@@ -43,9 +43,11 @@ struct emit {
                                                    out in this call */
     LLVMValueRef mma_file;                      /* registers of a matrix product, NULL: none yet */
     LLVMValueRef pieces;                        /* what emit_piece.c shares with its functions */
-    LLVMValueRef rows; /* what helpers are given and give, NULL: none yet */
-    LLVMValueRef safe; /* 16 readable bytes for lanes not active */
-    LLVMValueRef sp;   /* functions: where this frame starts in the local window (i64) */
+    uint32_t apart;     /* accesses whose lanes are not known to be neighbours, once counted */
+    bool apart_counted; /* (emit_piece.c) */
+    LLVMValueRef rows;  /* what helpers are given and give, NULL: none yet */
+    LLVMValueRef safe;  /* 16 readable bytes for lanes not active */
+    LLVMValueRef sp;    /* functions: where this frame starts in the local window (i64) */
     struct storage *regs;
     LLVMValueRef live_slot;     /* i32: threads of the warp that have not ended */
     LLVMValueRef *pending_slot; /* per block: i32 lanes waiting there; NULL where `alone` */

@@ -166,6 +166,25 @@ static LLVMValueRef pointers_(struct emit *e, const struct access *a, const stru
     return LLVMBuildIntToPtr(b, at, LLVMVectorType(e->ptr, JIT_WARP), "");
 }
 
+/* Lanes a known way apart that keeps them aligned alike: the first lane of each segment tells. */
+static void check_segments_(struct emit *e, const struct access *a)
+{
+    LLVMBuilderRef b = e->alu.b;
+    unsigned natural = mem_natural(a), seg = a->shape.seg;
+    if ((1ull << (a->shape.align & 63)) >= natural)
+        return;
+    LLVMValueRef any = NULL;
+    for (int s = 0; s < nsegs(seg); s++) {
+        LLVMValueRef at = mem_base(e, a->at, seg, s);
+        LLVMValueRef low = LLVMBuildAnd(b, at, c64(e, natural - 1), "");
+        LLVMValueRef bad = LLVMBuildICmp(b, LLVMIntNE, low, c64(e, 0), "");
+        if (seg != SEG_WARP && e->mask != NULL)
+            bad = LLVMBuildAnd(b, bad, mem_segment_active(e, seg, s), "");
+        any = any != NULL ? LLVMBuildOr(b, any, bad, "") : bad;
+    }
+    mem_fault_if(e, any, mask_bits(e), NULL);
+}
+
 /* Lanes apart are aligned each, or together where base and scale say so. */
 static void check_(struct emit *e, const struct access *a, const struct apart *w)
 {
@@ -173,6 +192,10 @@ static void check_(struct emit *e, const struct access *a, const struct apart *w
     unsigned natural = mem_natural(a);
     if (natural == 1)
         return;
+    if (a->shape.seg != SEG_NONE && a->shape.stride % natural == 0) {
+        check_segments_(e, a);
+        return;
+    }
     if (w->index != NULL && w->scale % natural == 0) {
         LLVMValueRef low = LLVMBuildAnd(b, w->base, c64(e, natural - 1), "");
         mem_fault_if(e, LLVMBuildICmp(b, LLVMIntNE, low, c64(e, 0), ""), mask_bits(e), w->base);
@@ -220,6 +243,12 @@ static LLVMValueRef gather_small_(struct emit *e, const struct access *a, LLVMVa
     return LLVMBuildBitCast(b, LLVMBuildTrunc(b, v, n, ""), LLVMVectorType(a->elem, JIT_WARP), "");
 }
 
+/* What piece_load and piece_store are told. */
+static LLVMValueRef where_(struct emit *e, const struct access *a, struct apart *at)
+{
+    return piece_stepped(a) ? mem_pointer(e, a, SEG_WARP, 0) : pointers_(e, a, at, 0);
+}
+
 void apart_gather(struct emit *e, const struct access *a, struct apart *at, LLVMValueRef *out)
 {
     if (empty_(at))
@@ -228,7 +257,7 @@ void apart_gather(struct emit *e, const struct access *a, struct apart *at, LLVM
     LLVMValueRef m = mask_vector(e);
     check_(e, a, at);
     if (piece_fits(e, a, true)) {
-        piece_load(e, a, pointers_(e, a, at, 0), out);
+        piece_load(e, a, where_(e, a, at), out);
         return;
     }
     for (int k = 0; k < a->vec; k++) {
@@ -254,7 +283,7 @@ void apart_scatter(struct emit *e, const struct access *a, struct apart *at, LLV
     LLVMValueRef m = mask_vector(e);
     check_(e, a, at);
     if (piece_fits(e, a, false)) {
-        piece_store(e, a, pointers_(e, a, at, 0), v);
+        piece_store(e, a, where_(e, a, at), v);
         return;
     }
     for (int k = 0; k < a->vec; k++) {

@@ -47,7 +47,7 @@ void mem_fault_if(struct emit *e, LLVMValueRef bad, LLVMValueRef mask, LLVMValue
 }
 
 /* i1: is any lane of segment s active? */
-static LLVMValueRef segment_active_(struct emit *e, unsigned seg, int s)
+LLVMValueRef mem_segment_active(struct emit *e, unsigned seg, int s)
 {
     uint32_t lanes = seg == SEG_WARP ? 0xffffffffu : ((1u << (1 << seg)) - 1) << (s << seg);
     LLVMValueRef m = LLVMBuildAnd(e->alu.b, e->mask, c32(e, lanes), "");
@@ -65,7 +65,7 @@ static void check_pointer_(struct emit *e, const struct access *a, LLVMValueRef 
     LLVMValueRef low = LLVMBuildAnd(e->alu.b, v, c64(e, mem_natural(a) - 1), "");
     LLVMValueRef bad = LLVMBuildICmp(e->alu.b, LLVMIntNE, low, c64(e, 0), "");
     if (seg != SEG_WARP && e->mask != NULL) /* the pointer of a segment at rest says nothing */
-        bad = LLVMBuildAnd(e->alu.b, bad, segment_active_(e, seg, s), "");
+        bad = LLVMBuildAnd(e->alu.b, bad, mem_segment_active(e, seg, s), "");
     mem_fault_if(e, bad, mask_bits(e), v);
 }
 
@@ -229,6 +229,10 @@ static void load_varying_(struct emit *e, const struct access *a, LLVMValueRef *
 {
     LLVMBuilderRef b = e->alu.b;
     struct likely l;
+    if (piece_looked(e, a)) {
+        piece_load_looking(e, a, out);
+        return;
+    }
     if (!apart_likely(e, a, &l)) {
         apart_gather(e, a, &l.at, out);
         return;
@@ -296,7 +300,8 @@ bool emit_load(struct emit *e, const struct ptx_instr *i)
             LLVMValueRef p = mem_pointer(e, &a, a.shape.seg, s);
             check_pointer_(e, &a, p, a.shape.seg, s);
             if (a.shape.seg != SEG_WARP && e->mask != NULL)
-                p = LLVMBuildSelect(e->alu.b, segment_active_(e, a.shape.seg, s), p, e->safe, "");
+                p = LLVMBuildSelect(e->alu.b, mem_segment_active(e, a.shape.seg, s), p, e->safe,
+                                    "");
             for (int k = 0; k < a.vec; k++) {
                 LLVMValueRef x = LLVMBuildLoad2(
                     e->alu.b, a.elem, byte_offset(e, p, c64(e, (uint64_t)k * a.bytes)), "");
@@ -356,6 +361,10 @@ static void store_varying_(struct emit *e, const struct access *a, LLVMValueRef 
 {
     LLVMBuilderRef b = e->alu.b;
     struct likely l;
+    if (piece_looked(e, a)) {
+        piece_store_looking(e, a, v);
+        return;
+    }
     if (!apart_likely(e, a, &l)) {
         apart_scatter(e, a, &l.at, v);
         return;

@@ -22,6 +22,8 @@ static inline unsigned mem_natural(const struct access *a) { return a->bytes * (
 
 /* Faults when `bad` (i1) holds; code goes on behind. */
 void mem_fault_if(struct emit *e, LLVMValueRef bad, LLVMValueRef mask, LLVMValueRef address);
+/* i1: is any lane of segment s active? There is a mask. */
+LLVMValueRef mem_segment_active(struct emit *e, unsigned seg, int s);
 /* Base of an address operand for one segment, as an i64 in its own space. */
 LLVMValueRef mem_base(struct emit *e, const struct ptx_operand *o, unsigned seg, int s);
 /* The same as a pointer. */
@@ -59,7 +61,15 @@ void apart_scatter(struct emit *e, const struct access *a, struct apart *at, LLV
 /* Does each lane access 8 or 16 bytes as a vector, or does it store where the machine cannot
  * scatter? Then the active lanes' bytes at <32 x ptr> can be moved in one piece each. */
 bool piece_fits(const struct emit *e, const struct access *a, bool load);
-void piece_load(struct emit *e, const struct access *a, LLVMValueRef pointers, LLVMValueRef *out);
-void piece_store(struct emit *e, const struct access *a, LLVMValueRef pointers, LLVMValueRef *v);
+/* Do the lanes' pieces lie a fixed way apart? Then `where` below is lane 0's pointer, else the
+ * pointers of all. */
+bool piece_stepped(const struct access *a);
+void piece_load(struct emit *e, const struct access *a, LLVMValueRef where, LLVMValueRef *out);
+void piece_store(struct emit *e, const struct access *a, LLVMValueRef where, LLVMValueRef *v);
+/* Is this one of so many accesses that the function is to look itself where and how the lanes lie?
+ */
+bool piece_looked(struct emit *e, const struct access *a);
+void piece_load_looking(struct emit *e, const struct access *a, LLVMValueRef *out);
+void piece_store_looking(struct emit *e, const struct access *a, LLVMValueRef *v);
 
 #endif

@@ -81,7 +81,13 @@ void jit_release(struct jit_code *code);
 bool jit_find_line(const struct jit_code *code, const void *address, const char **file, int *line);
 
 /* Stages to print (`weir dump`): text of each requested stage is appended to out. */
-enum jit_stage { JIT_STAGE_SHAPES = 1, JIT_STAGE_IR = 2, JIT_STAGE_ASM = 4, JIT_STAGE_IR_RAW = 8 };
+enum jit_stage {
+    JIT_STAGE_SHAPES = 1,
+    JIT_STAGE_IR = 2,
+    JIT_STAGE_ASM = 4,
+    JIT_STAGE_IR_RAW = 8,
+    JIT_STAGE_TIMES = 16, /* how large the kernel is, and how long each stage takes */
+};
 bool jit_dump(const struct ptx_func *entry, const struct jit_options *options, unsigned stages,
               struct strbuf *out, struct diag *d);
 

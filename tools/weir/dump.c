@@ -18,6 +18,8 @@ static const char help[] =
     "  --ir-raw      LLVM IR as generated\n"
     "  --ir          LLVM IR after optimisation\n"
     "  --asm         assembly for this processor\n"
+    "  --times       how large the kernel is, and how long each stage takes (nothing else is "
+    "shown)\n"
     "  --kernel NAME only this kernel (as named in PTX; default: all)\n"
     "  --block X,Y,Z the block's shape to compile for (default: the kernel's own, else 256,1,1)\n"
     "  --any-block   compile for any shape of block\n"
@@ -62,7 +64,8 @@ static bool parse_stage(const char *arg, struct request *r)
     } stages[] = {{"--shapes", JIT_STAGE_SHAPES},
                   {"--ir", JIT_STAGE_IR},
                   {"--ir-raw", JIT_STAGE_IR_RAW},
-                  {"--asm", JIT_STAGE_ASM}};
+                  {"--asm", JIT_STAGE_ASM},
+                  {"--times", JIT_STAGE_TIMES}};
     for (size_t i = 0; i < WEIR_COUNT(stages); i++)
         if (strcmp(arg, stages[i].name) == 0) {
             r->stages |= stages[i].stage;
