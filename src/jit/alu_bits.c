@@ -132,9 +132,11 @@ static void emit_fns(struct emit *e)
 
 /* ---- bit fields ---------------------------------------------------------------------------- */
 
-static val byte_of(struct alu *a, val x, unsigned bits)
+/* A position or length in a field of `bits`: of 32 bits GPUs look at the low byte only, as the ISA
+ * says, of 64 bits at the whole number. */
+static val amount_of(struct alu *a, val x, unsigned bits)
 {
-    return ir_zext(a, ir_and(a, x, ir_k(x, 255)), bits);
+    return bits == 64 ? ir_zext(a, x, 64) : ir_and(a, x, ir_k(x, 255));
 }
 
 /* The field goes to the top of the word by a left shift, then down by an arithmetic or logical one
@@ -144,7 +146,7 @@ static void emit_bfe(struct emit *e)
     struct alu *a = e->a;
     val x = e->s[0];
     unsigned bits = ir_bits(x);
-    val pos = byte_of(a, e->s[1], bits), len = byte_of(a, e->s[2], bits), width = ir_k(x, bits);
+    val pos = amount_of(a, e->s[1], bits), len = amount_of(a, e->s[2], bits), width = ir_k(x, bits);
     val end = ir_min_u(a, ir_add(a, pos, len), width), up = ir_sub(a, width, end);
     val top = ir_shl_clamp(a, x, up), down = ir_add(a, pos, up);
     val r = ptx_type_is_signed(e->t) ? ir_ashr_clamp(a, top, down) : ir_lshr_clamp(a, top, down);
@@ -156,7 +158,7 @@ static void emit_bfi(struct emit *e)
     struct alu *a = e->a;
     val into = e->s[1];
     unsigned bits = ir_bits(into);
-    val pos = byte_of(a, e->s[2], bits), len = byte_of(a, e->s[3], bits), ones = ir_k(into, ~0ull);
+    val pos = amount_of(a, e->s[2], bits), len = amount_of(a, e->s[3], bits), ones = ir_k(into, ~0ull);
     val field = ir_not(a, ir_shl_clamp(a, ones, len));
     val mask = ir_shl_clamp(a, field, pos), moved = ir_shl_clamp(a, e->s[0], pos);
     e->d[0] = ir_or(a, ir_and(a, into, ir_not(a, mask)), ir_and(a, moved, mask));

@@ -92,18 +92,20 @@ static val to_half(struct emit *e, val x, bool bf16, enum rounding mode)
     return r;
 }
 
+/* f32 to tf32, which is an f32 whose low 13 bits are 0. What becomes of a NaN is what GPUs make of
+ * it: .rna cuts its low bits off (which may leave an infinity), the others have one NaN. */
 static val to_tf32(struct emit *e, val x, enum rounding mode)
 {
     struct alu *a = e->a;
     x = clamp_float(e, x, max_tf32);
-    val w = ir_as_int(a, x), r = w;
+    val w = ir_as_int(a, x), r = w, kept = ir_k(w, 0xffffe000);
     if (mode == ROUND_RNA)
         r = ir_add(a, w, ir_k(w, 0x1000));
     else if (mode == ROUND_RN)
         r = ir_add(a, ir_add(a, w, ir_k(w, 0xfff)),
                    ir_and(a, ir_lshr(a, w, ir_k(w, 13)), ir_k(w, 1)));
-    r = ir_and(a, r, ir_k(w, 0xffffe000));
-    return ir_select(a, ir_isnan(a, x), ir_k(w, 0x7fffffff), r);
+    val nan = mode == ROUND_RNA ? ir_and(a, w, kept) : ir_k(w, 0x7fffe000);
+    return ir_select(a, ir_isnan(a, x), nan, ir_and(a, r, kept));
 }
 
 /* Integer to f16 or bf16 bits. For f16, integers beyond 2^17 are as infinite as 2^17 itself. */

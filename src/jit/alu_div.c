@@ -15,13 +15,13 @@ static val scalar_div(struct alu *a, val x, val y, bool is_signed, bool remainde
     val zero = ir_icmp(a, LLVMIntEQ, y, ir_k(y, 0)), one = ir_k(y, 1);
     if (!is_signed) {
         val safe = ir_select(a, zero, one, y);
-        return remainder ? ir_select(a, zero, x, ir_urem(a, x, safe))
+        return remainder ? ir_select(a, zero, ir_k(x, ~0ull), ir_urem(a, x, safe))
                          : ir_select(a, zero, ir_k(x, ~0ull), ir_udiv(a, x, safe));
     }
     val minus_one = ir_icmp(a, LLVMIntEQ, y, ir_k(y, ~0ull));
     val safe = ir_select(a, ir_or(a, zero, minus_one), one, y);
     if (remainder) /* x % 1 is what x % -1 is, 0 */
-        return ir_select(a, zero, x, ir_srem(a, x, safe));
+        return ir_select(a, zero, ir_k(x, ~0ull), ir_srem(a, x, safe));
     val q = ir_select(a, minus_one, ir_neg(a, x), ir_sdiv(a, x, safe));
     return ir_select(a, zero, ir_k(x, ~0ull), q);
 }
@@ -101,6 +101,8 @@ val alu_int_div(struct alu *a, val x, val y, bool is_signed, bool remainder)
         return lanes_div(a, x, y, is_signed, remainder);
     val splat = ir_splat_source(y);
     val q = splat ? splat_div(a, x, splat, is_signed) : float_div(a, x, y, is_signed);
-    /* A divisor of 0 has the product 0: the remainder is the dividend. */
-    return remainder ? ir_sub(a, x, ir_mul(a, q, y)) : q;
+    if (!remainder)
+        return q;
+    val zero = ir_icmp(a, LLVMIntEQ, y, ir_k(y, 0));
+    return ir_select(a, zero, ir_k(x, ~0ull), ir_sub(a, x, ir_mul(a, q, y)));
 }

@@ -385,7 +385,7 @@ static bool ref_int(const struct ptx_instr *i, const uint64_t *s, uint64_t *d)
     }
     case PTX_OP_sad: r = (a < b ? b - a : a - b) + c; break;
     case PTX_OP_div: r = s[1] == 0 ? -1 : a / b; break;
-    case PTX_OP_rem: r = s[1] == 0 ? a : a % b; break;
+    case PTX_OP_rem: r = s[1] == 0 ? -1 : a % b; break; /* as GPUs do */
     case PTX_OP_abs: r = a < 0 ? -a : a; break;
     case PTX_OP_neg: r = -a; break;
     case PTX_OP_min: r = a < b ? a : b; break;
@@ -431,10 +431,16 @@ static uint64_t dot(const struct ptx_instr *i, const uint64_t *s)
 
 static uint64_t bit(uint64_t v, uint64_t k) { return v >> k & 1; }
 
+/* Positions and lengths: fields of 32 bits see their low byte, fields of 64 bits all of them. */
+static uint64_t field_amount(unsigned t, uint64_t v)
+{
+    return ptx_type_bits(t) == 32 ? v & 0xff : (uint32_t)v;
+}
+
 static uint64_t ref_bfe(unsigned t, const uint64_t *s)
 {
     unsigned msb = ptx_type_bits(t) - 1;
-    uint64_t pos = s[1] & 0xff, len = s[2] & 0xff, d = 0, sbit = 0;
+    uint64_t pos = field_amount(t, s[1]), len = field_amount(t, s[2]), d = 0, sbit = 0;
     if (ptx_type_is_signed(t) && len)
         sbit = bit(s[0], pos + len - 1 < msb ? pos + len - 1 : msb);
     for (unsigned k = 0; k <= msb; k++)
@@ -445,7 +451,7 @@ static uint64_t ref_bfe(unsigned t, const uint64_t *s)
 static uint64_t ref_bfi(unsigned t, const uint64_t *s)
 {
     unsigned msb = ptx_type_bits(t) - 1;
-    uint64_t pos = s[2] & 0xff, len = s[3] & 0xff, f = s[1];
+    uint64_t pos = field_amount(t, s[2]), len = field_amount(t, s[3]), f = s[1];
     for (unsigned k = 0; k < len && pos + k <= msb; k++)
         f = (f & ~(1ull << (pos + k))) | bit(s[0], k) << (pos + k);
     return f;

@@ -103,7 +103,10 @@ bool ref_cvt(const struct ptx_instr *i, const uint64_t *s, uint64_t *d)
     }
     if (t == PTX_TF32) {
         quad v = format_value(&F32, s[0]);
-        d[0] = is_nan(v) ? 0x7fffffff : to_format(i, &TF32, v, finite) << 13;
+        if (is_nan(v)) /* as GPUs do: the ISA is silent */
+            d[0] = m(i, PTX_M_rna) ? s[0] & 0xffffe000 : 0x7fffe000;
+        else
+            d[0] = to_format(i, &TF32, v, finite) << 13;
         return true;
     }
     if (is_int(t) && is_int(u)) {

@@ -34,6 +34,7 @@ struct table_case {
     uint32_t sources, results;
     uint32_t kind[3];
     uint32_t measure; /* approximations: results wanted are doubles */
+    uint32_t says;    /* a GPU is known to do otherwise (cases.def) */
     double bound;
 };
 

@@ -83,7 +83,7 @@ __global__ void stack(int *out)
     asm volatile("ld.local.u32 %0, [%1];" : "=r"(out[3 * t]) : "l"(a) : "memory");
     out[3 * t + 1] = a % 16 == 0 && a != b;
     asm volatile("stackrestore.u64 %0;" ::"l"(sp));
-    asm volatile("alloca.u64 %0, 16, 16;" : "=l"(b));
+    asm volatile("alloca.u64 %0, %1, 16;" : "=l"(b) : "l"((unsigned long long)(t % 8 + 1) * 8));
     out[3 * t + 2] = a == b;
 }
 
