@@ -87,6 +87,40 @@ static void calls()
     MUST(cudaStreamDestroy(stream));
 }
 
+// A chain of empty kernels, as one graph and as launches.
+static void graphs()
+{
+    enum { KERNELS = 100 };
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    auto launches = [&] {
+        for (int i = 0; i < KERNELS; i++)
+            empty<<<1, 32, 0, stream>>>();
+    };
+    MUST(cudaStreamCreate(&stream));
+    MUST(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    launches();
+    MUST(cudaStreamEndCapture(stream, &graph));
+    MUST(cudaGraphInstantiate(&exec, graph, 0));
+    row("100 empty kernels and cudaStreamSynchronize",
+        best(20, 20, [&] { launches(), MUST(cudaStreamSynchronize(stream)); }, nothing), "µs");
+    row("graph of 100 empty kernels, without waiting",
+        best(20, 50, [&] { MUST(cudaGraphLaunch(exec, stream)); }, synchronize), "µs");
+    row("graph of 100 empty kernels and synchronize",
+        best(
+            20, 50,
+            [&] {
+                MUST(cudaGraphLaunch(exec, stream));
+                MUST(cudaStreamSynchronize(stream));
+            },
+            nothing),
+        "µs");
+    MUST(cudaGraphExecDestroy(exec));
+    MUST(cudaGraphDestroy(graph));
+    MUST(cudaStreamDestroy(stream));
+}
+
 static void memory()
 {
     for (int mib : {1, 64}) {
@@ -212,6 +246,7 @@ int main(int argc, char **argv)
     printf("| %-50s | %13s  |\n| --- | ---: |\n", "call", "best");
     start_up("/proc/self/exe"); // before this process has threads
     calls();
+    graphs();
     memory();
     return 0;
 }

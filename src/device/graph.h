@@ -37,9 +37,10 @@ struct graph_branch {
 struct graph_node {
     enum device_node_kind kind;
     bool disabled;
-    int level;     /* of the scheduler; -1: the launching stream's */
-    uint32_t id;   /* of all nodes of the graph */
-    uint32_t slot; /* of an event node: its place among them */
+    int level;               /* of the scheduler; -1: the launching stream's */
+    uint32_t id;             /* of all nodes of the graph */
+    uint32_t slot;           /* of an event node: its place among them */
+    struct graph_plan *plan; /* that it is in */
     union {
         struct grid_launch launch; /* its params are the node's */
         struct copy_plan copy;
@@ -91,6 +92,8 @@ struct graph_plan {
     struct device_context *ctx;
     struct graph_owner *owner_of_graph; /* of a graph's own plan, not of bodies */
     struct graph_node *nodes;           /* by segments */
+    struct grid_quick **quick;          /* of each node that may be run in a series; else NULL */
+    struct grid_quick *quick_of;        /* of each node: what that points to */
     struct graph_segment *segments;
     uint32_t *nexts;
     uint32_t node_count, segment_count, next_count;

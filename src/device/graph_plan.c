@@ -73,6 +73,16 @@ static void node_clear(struct graph_node *n)
     }
 }
 
+/* Notes whether the node, which is in its place, can be run in a series with others. */
+static void quick_set(struct graph_plan *plan, struct graph_node *n)
+{
+    size_t place = (size_t)(n - plan->nodes);
+    struct grid_quick *q = &plan->quick_of[place];
+    bool fits = n->kind == DEVICE_NODE_GRID && !n->disabled && n->level < 0;
+    n->plan = plan;
+    plan->quick[place] = fits && grid_quick_make(q, &n->launch) ? q : NULL;
+}
+
 static void plan_free(struct graph_plan *plan);
 
 static void bodies_free(struct graph_branch *b)
@@ -187,6 +197,8 @@ static void plan_free(struct graph_plan *plan)
     }
     pthread_mutex_destroy(&plan->lock);
     free(plan->nodes);
+    free(plan->quick);
+    free(plan->quick_of);
     free(plan->segments);
     free(plan->nexts);
     free(plan->before);
@@ -224,6 +236,8 @@ static struct graph_plan *plan_new(struct device_context *ctx, const struct devi
     plan->ctx = ctx;
     plan->node_count = n;
     plan->nodes = xcalloc(n + 1, sizeof *plan->nodes);
+    plan->quick = xcalloc(n + 1, sizeof(struct grid_quick *));
+    plan->quick_of = xcalloc(n + 1, sizeof *plan->quick_of);
     plan->segments = xcalloc(n + 1, sizeof *plan->segments);
     struct layout l = {xcalloc(n + 1, sizeof(uint32_t)), xcalloc(n + 1, sizeof(uint32_t)),
                        xcalloc(n + 1, sizeof(uint32_t)), xcalloc(n + 1, sizeof(uint32_t))};
@@ -239,6 +253,7 @@ static struct graph_plan *plan_new(struct device_context *ctx, const struct devi
             break;
         node->id = from->id;
         by_id[from->id] = node;
+        quick_set(plan, node);
         if (from->kind == DEVICE_NODE_RECORD)
             node->event.clock = stream_new(ctx, DEVICE_STREAM_NONBLOCKING, 0, STREAM_UNLISTED);
         if (from->kind == DEVICE_NODE_RECORD || from->kind == DEVICE_NODE_WAIT)
@@ -311,6 +326,8 @@ static struct graph_plan *copy_plan(const struct graph_plan *plan, struct graph_
     p->nexts = dup_array(plan->nexts, plan->next_count, sizeof *plan->nexts);
     p->resets = dup_array(plan->resets, plan->reset_count, sizeof *plan->resets);
     p->nodes = xcalloc(plan->node_count + 1, sizeof *plan->nodes);
+    p->quick = xcalloc(plan->node_count + 1, sizeof(struct grid_quick *));
+    p->quick_of = xcalloc(plan->node_count + 1, sizeof *p->quick_of);
     prepare_run(p);
     for (; p->node_count < plan->node_count; p->node_count++) {
         p->nodes[p->node_count] = plan->nodes[p->node_count];
@@ -320,6 +337,7 @@ static struct graph_plan *copy_plan(const struct graph_plan *plan, struct graph_
             plan_free(p);
             return NULL;
         }
+        quick_set(p, &p->nodes[p->node_count]);
     }
     return p;
 }
@@ -421,6 +439,7 @@ enum device_error device_graph_change(struct device_graph *g, const struct devic
                 stream_ref(n->event.clock); /* stays the node's */
             node_clear(n);
             *n = now;
+            quick_set(n->plan, n);
         }
     }
     pthread_mutex_unlock(&g->lock);

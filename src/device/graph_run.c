@@ -7,6 +7,8 @@
 enum {
     SHORT_COPY = 16384, /* bytes */
 };
+/* How long small grids may take before the runner looks up. */
+static const uint64_t SERIES_NS = 4000;
 /* How long one runner works alone while segments are ready. */
 static const uint64_t ALONE_NS = 6000;
 
@@ -152,15 +154,16 @@ static bool plan_begin(struct graph_plan *plan, struct command *caller, struct c
         start_segment(runner, 0);
         return true;
     }
-    bool found = false;
+    uint32_t ready = 0; /* nobody else is at the plan yet */
     for (uint32_t i = plan->segment_count; i-- > 0;) {
         uint32_t before = plan->segments[i].before;
         atomic_store_explicit(&plan->before[i], before, memory_order_relaxed);
         if (before == 0)
-            put_ready(plan, i);
+            plan->ready[ready++] = i;
     }
     pthread_mutex_lock(&plan->lock);
-    found = take_ready(plan, runner);
+    atomic_store_explicit(&plan->ready_count, ready, memory_order_relaxed);
+    bool found = take_ready(plan, runner);
     pthread_mutex_unlock(&plan->lock);
     return found;
 }
@@ -310,18 +313,47 @@ static bool turn_over(struct command *c, uint64_t *end)
     return true;
 }
 
+/* Runs small grids from the present node on, as many as there are and may be run without looking
+ * up. STEP_DONE: the present node is the next to be run, in whatever way. */
+static enum step run_series(struct command *c, const struct graph_segment *s, struct grid_worker *w)
+{
+    struct grid_env *env = c->stream->ctx->env;
+    if (grid_faulted(env) != GRID_FAULT_NONE)
+        return STEP_DONE;
+    c->published = false;
+    switch (grid_run_series(&c->run, w, c->graph.plan->quick + s->first, &c->graph.at, s->count,
+                            SERIES_NS, env, &sched.parking, sched.workers)) {
+    case GRID_MORE: return STEP_DONE;
+    case GRID_HANDED: nested_settle(w); return STEP_AWAY;
+    case GRID_COMPLETE: break;
+    }
+    bool over = nested_tails(c, w);
+    nested_settle(w);
+    c->graph.at += over;
+    return step_of(over);
+}
+
 /* Works on the plan of the runner: until it is away, at a branch, or the last to leave. */
 static enum outcome run_segments(struct command *c, struct grid_worker *w, uint64_t *end)
 {
     struct graph_plan *plan = c->graph.plan;
+    enum { LOOK_EACH = 8 }; /* looking at the clock costs as much as a small grid */
     uint64_t begun = 0;
+    uint32_t rounds = 0;
     for (;;) {
         const struct graph_segment *s = &plan->segments[c->graph.segment];
         while (c->graph.at < s->count) {
-            struct graph_node *n = &plan->nodes[s->first + c->graph.at];
-            bool is_quick = is_short(n);
             if (turn_over(c, end))
                 return RUN_AWAY;
+            if (plan->quick[s->first + c->graph.at] != NULL) {
+                uint32_t at = c->graph.at;
+                if (run_series(c, s, w) == STEP_AWAY)
+                    return RUN_AWAY;
+                if (c->graph.at != at)
+                    continue;
+            }
+            struct graph_node *n = &plan->nodes[s->first + c->graph.at];
+            bool is_quick = is_short(n);
             if (!is_quick && plan->segment_count > 1)
                 invite(plan);
             if (n->level >= 0 && c->graph.lane != NULL)
@@ -341,7 +373,8 @@ static enum outcome run_segments(struct command *c, struct grid_worker *w, uint6
         enum leaving l = segment_done(plan, c);
         if (l != GO_ON)
             return l == LEFT_LAST ? RUN_ENDED : RUN_AWAY;
-        if (atomic_load_explicit(&plan->ready_count, memory_order_relaxed) > 0) {
+        if (++rounds % LOOK_EACH == 0 &&
+            atomic_load_explicit(&plan->ready_count, memory_order_relaxed) > 0) {
             uint64_t now = sched_now();
             if (begun == 0)
                 begun = now;

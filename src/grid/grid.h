@@ -182,6 +182,35 @@ struct grid_run {
     _Atomic uint64_t parked;               /* blocks suspended now */
 };
 
+/* What the layout of a block's context and the constant fields of its struct jit_block depend on.
+ */
+struct layout_key {
+    uint32_t shape[10]; /* grid, block, cluster, dynamic shared memory, as in struct grid_launch */
+    uint32_t frame_bytes, shared_bytes;
+    uint64_t local_stride;
+};
+
+/* A launch that is made again and again: what a run needs of it is worked out once. */
+struct grid_quick {
+    struct grid_launch launch; /* params as in struct grid_run */
+    struct layout_key key;
+    uint64_t total, local_stride; /* as in struct grid_run */
+    uint32_t nthreads, nwarps, shared_bytes;
+};
+/* Prepares it; false when the launch can only be run on its own (it may wait for others, has
+ * clusters, or depends on limits that may change). */
+bool grid_quick_make(struct grid_quick *q, const struct grid_launch *launch);
+
+/* Runs grids one after the other on this thread, from quick[*at] on and below `end`, until there
+ * is none (NULL), the next one is not known to be short, or they have taken about `budget_ns`
+ * altogether; *at counts those that are complete. `run` is prepared here, for each.
+ * GRID_MORE: that is all. Otherwise quick[*at] was begun, is `run` now, and not counted: it is
+ * complete (GRID_COMPLETE), but may have launched tails, or others go on with it (GRID_HANDED). */
+enum grid_progress grid_run_series(struct grid_run *run, struct grid_worker *w,
+                                   struct grid_quick *const *quick, uint32_t *at, uint32_t end,
+                                   uint64_t budget_ns, struct grid_env *env,
+                                   struct grid_parking *parking, uint32_t workers);
+
 /* Prepares a run; false when the machine has no memory for it. `params` must outlive the run. */
 bool grid_run_init(struct grid_run *run, const struct grid_launch *launch, struct grid_env *env,
                    struct grid_parking *parking, uint32_t workers);

@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 #include <signal.h>
+#include <string.h>
 
 #include "grid/grid.h"
 #include "grid/nest.h"
@@ -21,13 +22,6 @@ struct arrival {
 };
 
 enum { JIT_MAX_WARPS = 32 };
-
-/* What the layout of a context and the constant fields of its struct jit_block depend on. */
-struct layout_key {
-    uint32_t shape[10]; /* grid, block, cluster, dynamic shared memory, as in struct grid_launch */
-    uint32_t frame_bytes, shared_bytes;
-    uint64_t local_stride;
-};
 
 /* Everything a block needs to go on, on any thread. Its memory is one mapping: frame, resume points
  * and local windows from the start, shared memory at the very end, so that an overrun of shared
@@ -61,6 +55,17 @@ struct grid_block {
  * memory. */
 struct grid_block *block_take(struct grid_worker *w, struct grid_run *run);
 void block_drop(struct grid_worker *w, struct grid_block *b);
+struct layout_key layout_key_of(const struct grid_run *run);
+/* A key is all words without gaps, and comparing is in the way of every small grid. */
+static inline bool layout_key_same(const struct layout_key *a, const struct layout_key *b)
+{
+    uint64_t x[sizeof *a / 8], y[sizeof *b / 8], differ = 0;
+    memcpy(x, a, sizeof x);
+    memcpy(y, b, sizeof y);
+    for (size_t n = 0; n < WEIR_COUNT(x); n++)
+        differ |= x[n] ^ y[n];
+    return differ == 0;
+}
 
 /* Something happened that others may wait for. */
 static inline void block_event(struct grid_block *b) { b->events++; }

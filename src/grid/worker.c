@@ -103,7 +103,7 @@ static void pool_add(struct grid_block *b)
         block_free(b);
 }
 
-static struct layout_key key_of(const struct grid_run *run)
+struct layout_key layout_key_of(const struct grid_run *run)
 {
     struct layout_key k = {.frame_bytes = run->launch.kernel->frame_bytes,
                            .shared_bytes = run->shared_bytes,
@@ -155,22 +155,11 @@ static void lay_out(struct grid_block *b, struct grid_run *run, const struct lay
     b->nest = NULL;
 }
 
-/* A key is all words without gaps, and comparing is in the way of every small grid. */
-static bool same_key(const struct layout_key *a, const struct layout_key *b)
-{
-    uint64_t x[sizeof *a / 8], y[sizeof *b / 8], differ = 0;
-    memcpy(x, a, sizeof x);
-    memcpy(y, b, sizeof y);
-    for (size_t n = 0; n < WEIR_COUNT(x); n++)
-        differ |= x[n] ^ y[n];
-    return differ == 0;
-}
-
 /* As lay_out, where only the grid itself is another one: small grids are launched in great numbers.
  */
 static bool lay_out_alike(struct grid_block *b, struct grid_run *run, const struct layout_key *key)
 {
-    if (b->laid_out == 0 || !same_key(&b->key, key) || run->workspace != NULL ||
+    if (b->laid_out == 0 || !layout_key_same(&b->key, key) || run->workspace != NULL ||
         (b->jit.envreg[1] | b->jit.envreg[2]) != 0)
         return false;
     b->jit.params = run->launch.params;
@@ -188,7 +177,7 @@ struct grid_block *block_take(struct grid_worker *w, struct grid_run *run)
         b = pool_take();
     if (b->laid_out == run->gridid)
         return b;
-    struct layout_key key = key_of(run);
+    struct layout_key key = layout_key_of(run);
     if (lay_out_alike(b, run, &key))
         return b;
     struct layout l = layout_of(run);

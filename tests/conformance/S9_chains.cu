@@ -1,0 +1,164 @@
+/* S9: long chains of small kernels in a graph, of all shapes mixed: launched again and again,
+ * changed, partly switched off, with kernels among them that wait, and with one that fails. */
+#include <vector>
+
+#include "check.h"
+
+#define OK(call) CHECK_STR(cudaGetErrorName(call), "cudaSuccess")
+
+/* Each kernel appends what it is to a log: so order and arguments show. */
+__global__ void note(unsigned *log, unsigned what)
+{
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        log[1 + log[0]++] = what;
+}
+
+__global__ void note_blocks(unsigned *log, unsigned what, unsigned *blocks)
+{
+    if (threadIdx.x == 0 && atomicAdd(blocks, 1) == gridDim.x * gridDim.y - 1) {
+        *blocks = 0;
+        log[1 + log[0]++] = what + blockDim.x;
+    }
+}
+
+__global__ void note_shared(unsigned *log, unsigned what)
+{
+    extern __shared__ unsigned shared[];
+    shared[threadIdx.x] = threadIdx.x + what;
+    __syncthreads();
+    unsigned other = shared[blockDim.x - 1 - threadIdx.x];
+    if (threadIdx.x == 0)
+        log[1 + log[0]++] = other;
+}
+
+/* Its threads wait for each other: it may be set aside in the middle. */
+__global__ void note_waiting(unsigned *log, unsigned what, volatile unsigned *flag)
+{
+    if (blockIdx.x == 0) {
+        while (*flag == 0) {
+        }
+        *flag = 0;
+        log[1 + log[0]++] = what;
+    } else {
+        *flag = 1;
+    }
+}
+
+__global__ void fail() { asm volatile("trap;"); }
+
+struct chain {
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    std::vector<cudaGraphNode_t> nodes;
+    std::vector<unsigned> expected;
+};
+
+static unsigned *log_, *blocks_, *flag_;
+
+static cudaKernelNodeParams params(void *func, unsigned grid, unsigned block, unsigned shared,
+                                   void **args)
+{
+    cudaKernelNodeParams p;
+    memset(&p, 0, sizeof p);
+    p.func = func;
+    p.gridDim = dim3(grid, func == (void *)note_blocks ? 3 : 1);
+    p.blockDim = dim3(block);
+    p.sharedMemBytes = shared;
+    p.kernelParams = args;
+    return p;
+}
+
+static void add(chain &c, cudaKernelNodeParams p, unsigned expected)
+{
+    cudaGraphNode_t n = nullptr;
+    const cudaGraphNode_t *before = c.nodes.empty() ? nullptr : &c.nodes.back();
+    OK(cudaGraphAddKernelNode(&n, c.graph, before, before != nullptr, &p));
+    c.nodes.push_back(n);
+    c.expected.push_back(expected);
+}
+
+static void build(chain &c, unsigned length)
+{
+    OK(cudaGraphCreate(&c.graph, 0));
+    for (unsigned i = 0; i < length; i++) {
+        unsigned what = 1000 * i, block = 1 + i % 4 * 31;
+        void *args[] = {&log_, &what, &blocks_}, *waiting[] = {&log_, &what, &flag_};
+        switch (i % 11) {
+        case 3: add(c, params((void *)note_blocks, 1 + i % 5, block, 0, args), what + block); break;
+        case 5:
+            add(c, params((void *)note_shared, 1, block, block * sizeof(unsigned), args),
+                what + block - 1);
+            break;
+        case 8: add(c, params((void *)note_waiting, 2, 1, 0, waiting), what); break;
+        default: add(c, params((void *)note, 1 + i % 3, block, 0, args), what); break;
+        }
+    }
+    OK(cudaGraphInstantiate(&c.exec, c.graph, 0));
+}
+
+static void run(const chain &c, cudaStream_t s, const std::vector<unsigned> &expected)
+{
+    std::vector<unsigned> got(c.nodes.size() + 1);
+    OK(cudaMemsetAsync(log_, 0, sizeof *log_, s));
+    OK(cudaGraphLaunch(c.exec, s));
+    OK(cudaMemcpyAsync(got.data(), log_, got.size() * sizeof got[0], cudaMemcpyDefault, s));
+    OK(cudaStreamSynchronize(s));
+    CHECK_EQ_INT(got[0], expected.size());
+    unsigned wrong = 0;
+    for (size_t i = 0; i < expected.size(); i++)
+        wrong += got[1 + i] != expected[i];
+    CHECK_EQ_INT(wrong, 0);
+}
+
+int main()
+{
+    enum { LENGTH = 300 };
+    chain c;
+    cudaStream_t s;
+    OK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+    OK(cudaMalloc(&log_, (LENGTH + 2) * sizeof *log_));
+    OK(cudaMalloc(&blocks_, sizeof *blocks_));
+    OK(cudaMalloc(&flag_, sizeof *flag_));
+    OK(cudaMemset(blocks_, 0, sizeof *blocks_));
+    OK(cudaMemset(flag_, 0, sizeof *flag_));
+    OK(cudaDeviceSynchronize());
+    build(c, LENGTH);
+    for (int i = 0; i < 50; i++)
+        run(c, s, c.expected);
+
+    /* Other arguments, and nodes switched off, between launches. */
+    std::vector<unsigned> expected;
+    for (unsigned i = 0; i < LENGTH; i++) {
+        unsigned what = 7 * i;
+        void *args[] = {&log_, &what};
+        if (i % 11 == 4) {
+            cudaKernelNodeParams p = params((void *)note, 1, 32, 0, args);
+            OK(cudaGraphExecKernelNodeSetParams(c.exec, c.nodes[i], &p));
+        }
+        if (i % 13 == 2)
+            OK(cudaGraphNodeSetEnabled(c.exec, c.nodes[i], 0));
+        else
+            expected.push_back(i % 11 == 4 ? what : c.expected[i]);
+    }
+    for (int i = 0; i < 20; i++)
+        run(c, s, expected);
+    OK(cudaGraphExecDestroy(c.exec));
+
+    /* What comes after a failure is not run. */
+    cudaKernelNodeParams broken = params((void *)fail, 1, 1, 0, nullptr);
+    OK(cudaGraphKernelNodeSetParams(c.nodes[LENGTH / 2], &broken));
+    OK(cudaGraphInstantiate(&c.exec, c.graph, 0));
+    OK(cudaMemsetAsync(log_, 0, sizeof *log_, s));
+    OK(cudaGraphLaunch(c.exec, s));
+    CHECK(cudaStreamSynchronize(s) != cudaSuccess);
+    CHECK(cudaGetLastError() != cudaSuccess);
+    OK(cudaDeviceReset());
+    unsigned *again, one[2] = {};
+    OK(cudaMalloc(&again, sizeof one));
+    OK(cudaMemset(again, 0, sizeof one));
+    note<<<1, 1>>>(again, 5);
+    OK(cudaMemcpy(one, again, sizeof one, cudaMemcpyDefault));
+    CHECK(one[0] == 1 && one[1] == 5);
+    OK(cudaFree(again));
+    return check_done();
+}
