@@ -96,7 +96,7 @@ struct CUevent_st {
     CUcontext ctx;
     unsigned flags;
     struct event_capture *captured; /* where in a capture it was last recorded; or NULL */
-    bool foreign; /* opened, of another process */
+    bool foreign;                   /* opened, of another process */
     struct CUevent_st *next, **link;
 };
 
@@ -112,12 +112,13 @@ struct CUarray_st {
 
 struct CUmemPoolHandle_st {
     uint32_t tag;
-    int ordinal;                                   /* of its device, as the program counts */
-    struct pool *pool;                             /* NULL: another process's pool, */
+    int ordinal;       /* of the device whose memory it is, as the program counts; -1: the host's */
+    struct pool *pool; /* NULL: another process's pool, */
     struct mem_file *imported;                     /* whose memory this is */
     unsigned imports;                              /* how often it was imported */
     CUmemPoolProps props;                          /* as asked for */
     _Atomic unsigned char access[MEM_MAX_DEVICES]; /* CUmemAccess_flags of devices but its own */
+    _Atomic unsigned char host_access[2];          /* of the host and its NUMA nodes, as kept */
     struct CUmemPoolHandle_st *next;               /* older */
 };
 

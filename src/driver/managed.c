@@ -179,6 +179,11 @@ WEIR_API CUresult cuMemAdvise_v2(CUdeviceptr at, size_t bytes, CUmem_advise advi
     r = check_range_(at, bytes, &managed);
     if (r == CUDA_SUCCESS && local && check_location_(&location) != CUDA_SUCCESS)
         r = CUDA_ERROR_INVALID_VALUE; /* a missing device too, unlike for prefetches */
+    struct mem_info i;
+    if (r == CUDA_SUCCESS && managed && mem_find((void *)(uintptr_t)at, &i) &&
+        pool_of_memory(&i) != NULL)
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                            "cuMemAdvise: memory of pools takes no advice");
     if (r == CUDA_SUCCESS && managed)
         change_(at, at + bytes, advise_, &(struct request){advice, location});
     return r;
@@ -437,7 +442,8 @@ static CUresult cuStreamAttachMemAsync_(bool pt, CUstream stream, CUdeviceptr at
     if (!mem_find((void *)(uintptr_t)at, &i)) /* pageable: a range with an end */
         return mem_in_device_range((void *)(uintptr_t)at) || bytes == 0 ? CUDA_ERROR_INVALID_VALUE
                                                                         : CUDA_SUCCESS;
-    return i.kind == MEM_MANAGED && i.base == at && (bytes == 0 || bytes == i.size)
+    return i.kind == MEM_MANAGED && pool_of_memory(&i) == NULL && i.base == at &&
+                   (bytes == 0 || bytes == i.size)
                ? CUDA_SUCCESS
                : CUDA_ERROR_INVALID_VALUE;
 }

@@ -55,6 +55,12 @@ WEIR_API CUresult cuMemAllocPitch_v2(CUdeviceptr *out, size_t *pitch, size_t wid
     return r;
 }
 
+CUmemoryPool pool_of_memory(const struct mem_info *i)
+{
+    bool may = i->kind == MEM_POOL || i->kind == MEM_PINNED || i->kind == MEM_MANAGED;
+    return may && handle_live(i->user, TAG_POOL) ? i->user : NULL;
+}
+
 /* cuMemFree waits for the device, as on a GPU; NULL is nothing to free. */
 WEIR_API CUresult cuMemFree_v2(CUdeviceptr at)
 {
@@ -72,7 +78,7 @@ WEIR_API CUresult cuMemFree_v2(CUdeviceptr at)
     enum import_end end = imported_free((void *)(uintptr_t)at);
     if (end == IMPORT_MORE)
         return CUDA_SUCCESS;
-    unsigned kinds = end == IMPORT_LAST ? MEM_POOL : MEM_DEVICE | MEM_MANAGED;
+    unsigned kinds = end == IMPORT_LAST ? MEM_POOL | MEM_PINNED : MEM_DEVICE | MEM_MANAGED;
     struct mem_info info;
     if (!mem_find((void *)(uintptr_t)at, &info) || info.base != at || (info.kind & kinds) == 0)
         return driver_error(CUDA_ERROR_INVALID_VALUE,
@@ -133,7 +139,8 @@ WEIR_API CUresult cuMemFreeHost(void *p)
     CUresult r = unsafe_(&c);
     if (r != CUDA_SUCCESS || p == NULL)
         return r;
-    if (mem_kind_of(p, NULL) != MEM_PINNED)
+    struct mem_info info;
+    if (!mem_find(p, &info) || info.kind != MEM_PINNED || pool_of_memory(&info) != NULL)
         return CUDA_ERROR_INVALID_VALUE;
     r = driver_from_device(c, device_context_sync(c->device));
     return r != CUDA_SUCCESS ? r : driver_from_mem(mem_free(p, MEM_PINNED));
@@ -193,7 +200,8 @@ WEIR_API CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *out, void *p, unsign
     if (out == NULL || flags != 0)
         return CUDA_ERROR_INVALID_VALUE;
     *out = 0;
-    if ((mem_kind_of(p, NULL) & MEM_ON_HOST) == 0)
+    struct mem_info info;
+    if (!mem_find(p, &info) || (info.kind & MEM_ON_HOST) == 0 || pool_of_memory(&info) != NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *out = (CUdeviceptr)(uintptr_t)p;
     return CUDA_SUCCESS;
@@ -206,7 +214,8 @@ WEIR_API CUresult cuMemHostGetFlags(unsigned int *flags, void *p)
     CUresult r = driver_current(&c);
     if (r != CUDA_SUCCESS)
         return r;
-    if (flags == NULL || !mem_find(p, &info) || !(info.kind & (MEM_PINNED | MEM_REGISTERED)))
+    if (flags == NULL || !mem_find(p, &info) || !(info.kind & (MEM_PINNED | MEM_REGISTERED)) ||
+        pool_of_memory(&info) != NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *flags = (info.flags & 7u) | CU_MEMHOSTALLOC_DEVICEMAP; /* all of it is mapped here */
     return CUDA_SUCCESS;
@@ -251,8 +260,21 @@ static int ordinal_(const struct mem_info *i)
 {
     if (i->device >= 0)
         return driver_device_number(i->device);
+    CUmemoryPool pool = pool_of_memory(i);
+    if (pool != NULL)
+        return pool->props.location.type == CU_MEM_LOCATION_TYPE_DEVICE ? pool->props.location.id
+                                                                        : 0;
     CUcontext c = driver_context_of(i->owner);
     return c != NULL ? c->ordinal : 0;
+}
+
+/* Whether the current device may use the address: a pool of the host must be opened to it. */
+static bool device_reaches_(const struct mem_info *i)
+{
+    CUcontext c;
+    CUmemoryPool pool = i->kind == MEM_PINNED ? pool_of_memory(i) : NULL;
+    return pool == NULL ||
+           (driver_current(&c) == CUDA_SUCCESS && (pool_accessors(pool) >> c->memory & 1) != 0);
 }
 
 /* One attribute of an address into `out`, whose type the attribute fixes. */
@@ -263,12 +285,18 @@ static CUresult pointer_attribute_(void *out, CUpointer_attribute which, const s
     bool device = (i->kind & MEM_ON_DEVICE) != 0, managed = i->kind == MEM_MANAGED;
     switch (which) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
-        *(CUcontext *)out = i->kind == MEM_POOL ? NULL : driver_context_of(i->owner);
+        *(CUcontext *)out = driver_context_of(i->owner); /* pools have none */
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         *(unsigned *)out = device || managed ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
         return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: *(CUdeviceptr *)out = at; return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+        if (!device_reaches_(i)) {
+            *(CUdeviceptr *)out = 0;
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+        *(CUdeviceptr *)out = at;
+        return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
         *(void **)out = device ? NULL : (void *)(uintptr_t)at;
         return device ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
@@ -291,12 +319,14 @@ static CUresult pointer_attribute_(void *out, CUpointer_attribute which, const s
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MAPPED: *(unsigned *)out = 1; return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-        *(unsigned long long *)out = virtual_handle_types(i);
+        *(unsigned long long *)out = pool_of_memory(i) != NULL
+                                         ? (unsigned)pool_of_memory(i)->props.handleTypes
+                                         : virtual_handle_types(i);
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: *(unsigned *)out = 0; return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: *(int *)out = 3; return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-        *(void **)out = i->kind == MEM_POOL && handle_live(i->user, TAG_POOL) ? i->user : NULL;
+        *(CUmemoryPool *)out = pool_of_memory(i);
         return CUDA_SUCCESS;
     default: return CUDA_ERROR_NOT_SUPPORTED;
     }
@@ -331,7 +361,8 @@ WEIR_API CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute
             return CUDA_ERROR_INVALID_VALUE;
         if (found) {
             r = pointer_attribute_(out[n], which[n], &info, at);
-            if (r != CUDA_SUCCESS && which[n] != CU_POINTER_ATTRIBUTE_HOST_POINTER)
+            if (r != CUDA_SUCCESS && which[n] != CU_POINTER_ATTRIBUTE_HOST_POINTER &&
+                which[n] != CU_POINTER_ATTRIBUTE_DEVICE_POINTER)
                 return r;
             continue;
         }

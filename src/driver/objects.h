@@ -30,8 +30,24 @@ void textures_destroy(CUcontext c);
  */
 
 CUresult pool_check(CUmemoryPool h);
+/* A pool of this process, which has memory to give. */
+CUresult pool_check_own(CUmemoryPool h);
+/* The pool that an allocation is of; NULL: none, or one that is destroyed. (memory.c) */
+CUmemoryPool pool_of_memory(const struct mem_info *i);
+CUresult pool_make(CUmemoryPool *out, const CUmemPoolProps *props); /* checked ones */
+
+/* Where pools lie (pool_place.c): whether such a pool can be, what it is for the room below,
+ * whether its memory is a device's own. */
+struct pool_config;
+CUresult pool_check_props(const CUmemPoolProps *p);
+void pool_configure(struct pool_config *out, const CUmemPoolProps *p);
+bool pool_is_devices(const CUmemPoolProps *p);
+/* A pool that is no device's own ends: it is no place's current one any more. False: it is one's
+ * default, and may not. */
+bool pool_place_ends(CUmemoryPool h);
+
 /* A handle for another process's pool, which owns its file from now on; the one there is. */
-CUmemoryPool pool_adopt(struct mem_file *f, CUdevice dev);
+CUmemoryPool pool_adopt(struct mem_file *f, CUdevice dev); /* dev: -1: the host's */
 /* Of what is imported from pools (pool_ipc.c). One import of the pointer is freed: the memory stays
  * if there are more, else it is the caller's to unmap. */
 enum import_end { IMPORT_NONE, IMPORT_MORE, IMPORT_LAST };

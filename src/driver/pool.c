@@ -60,14 +60,11 @@ static CUresult make_(CUmemoryPool *out, const CUmemPoolProps *props)
     follow_();
     CUmemoryPool h = handle_new(TAG_POOL, sizeof *h);
     struct diag d = {0};
-    struct pool_config config = {
-        .device = device_ordinal(driver_device(props->location.id)),
-        .max_bytes = props->maxSize,
-        .shared = props->handleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-        .user = h,
-    };
+    struct pool_config config;
+    pool_configure(&config, props);
+    config.user = h;
     h->props = *props;
-    h->ordinal = props->location.id;
+    h->ordinal = pool_is_devices(props) ? props->location.id : -1;
     h->pool = pool_new(&config, &d);
     if (h->pool == NULL) {
         handle_free(h);
@@ -77,6 +74,14 @@ static CUresult make_(CUmemoryPool *out, const CUmemPoolProps *props)
     all.pools = h;
     *out = h;
     return CUDA_SUCCESS;
+}
+
+CUresult pool_make(CUmemoryPool *out, const CUmemPoolProps *props)
+{
+    pthread_mutex_lock(&all.lock);
+    CUresult r = make_(out, props);
+    pthread_mutex_unlock(&all.lock);
+    return r;
 }
 
 static CUresult make_standard_(CUdevice dev, CUmemoryPool *out)
@@ -114,7 +119,10 @@ struct pool *pool_of_graphs_if_made(CUdevice dev)
 CUresult pool_of_graphs(CUdevice dev, struct pool **out)
 {
     struct diag d = {0};
-    struct pool_config config = {.device = device_ordinal(driver_device(dev)), .shared = true};
+    struct pool_config config;
+    pool_configure(&config, &(CUmemPoolProps){.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                              .location = {CU_MEM_LOCATION_TYPE_DEVICE, dev}});
+    config.shared = true;
     pthread_mutex_lock(&all.lock);
     follow_();
     *out = atomic_load(&all.device[dev].graphs);
@@ -137,8 +145,7 @@ CUresult pool_check(CUmemoryPool h)
     return handle_live(h, TAG_POOL) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* A pool of this process, which has memory to give. */
-static CUresult check_own_(CUmemoryPool h)
+CUresult pool_check_own(CUmemoryPool h)
 {
     if (WEIR_LIKELY(handle_live(h, TAG_POOL) && h->pool != NULL))
         return CUDA_SUCCESS;
@@ -170,6 +177,8 @@ CUmemoryPool pool_adopt(struct mem_file *f, CUdevice dev)
         h->ordinal = dev;
         h->props = (CUmemPoolProps){.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
                                     .location = {CU_MEM_LOCATION_TYPE_DEVICE, dev}};
+        if (dev < 0)
+            h->props.location = (CUmemLocation){CU_MEM_LOCATION_TYPE_HOST_NUMA, 0};
         h->next = all.pools;
         all.pools = h;
     }
@@ -186,7 +195,8 @@ static void end_(CUmemoryPool h)
         at = &(*at)->next;
     *at = h->next;
     CUmemoryPool current = h;
-    atomic_compare_exchange_strong(&all.device[h->ordinal].current, &current, NULL);
+    if (h->ordinal >= 0)
+        atomic_compare_exchange_strong(&all.device[h->ordinal].current, &current, NULL);
     if (h->pool != NULL)
         pool_destroy(h->pool);
     else
@@ -226,34 +236,6 @@ void pools_reset(CUdevice dev)
 /* ---- creating and destroying ------------------------------------------------------------------
  */
 
-static CUresult check_props_(const CUmemPoolProps *p)
-{
-    static const unsigned char zero[sizeof p->reserved];
-    if (p->allocType == CU_MEM_ALLOCATION_TYPE_MANAGED ||
-        (p->location.type >= CU_MEM_LOCATION_TYPE_HOST &&
-         p->location.type <= CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT))
-        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
-                            "cuMemPoolCreate: pools of host and managed memory are not supported");
-    if (p->allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
-        memcmp(p->reserved, zero, sizeof zero) != 0)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (p->location.type != CU_MEM_LOCATION_TYPE_DEVICE || p->location.id < 0 ||
-        p->location.id >= driver_device_count())
-        return CUDA_ERROR_INVALID_VALUE;
-    if (p->handleTypes != CU_MEM_HANDLE_TYPE_NONE &&
-        p->handleTypes != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
-        return driver_error(CUDA_ERROR_INVALID_VALUE,
-                            "cuMemPoolCreate: of handle types only POSIX file descriptors exist");
-    if ((p->usage & CU_MEM_POOL_CREATE_USAGE_HW_DECOMPRESS) != 0)
-        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
-                            "cuMemPoolCreate: decompression is not supported");
-    uint64_t base, bytes;
-    if (!mem_range(device_ordinal(driver_device(p->location.id)), &base, &bytes) ||
-        p->maxSize > bytes)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    return CUDA_SUCCESS;
-}
-
 WEIR_API CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props)
 {
     CUresult r = driver_ready();
@@ -261,13 +243,8 @@ WEIR_API CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props
         return r;
     if (out == NULL || props == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    r = check_props_(props);
-    if (r != CUDA_SUCCESS)
-        return r;
-    pthread_mutex_lock(&all.lock);
-    r = make_(out, props);
-    pthread_mutex_unlock(&all.lock);
-    return r;
+    r = pool_check_props(props);
+    return r == CUDA_SUCCESS ? pool_make(out, props) : r;
 }
 
 WEIR_API CUresult cuMemPoolDestroy(CUmemoryPool h)
@@ -277,7 +254,7 @@ WEIR_API CUresult cuMemPoolDestroy(CUmemoryPool h)
         r = pool_check(h);
     if (r != CUDA_SUCCESS)
         return r;
-    if (h == atomic_load(&all.device[h->ordinal].standard))
+    if (h->ordinal >= 0 ? h == atomic_load(&all.device[h->ordinal].standard) : !pool_place_ends(h))
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "cuMemPoolDestroy: a default pool cannot be destroyed");
     pthread_mutex_lock(&all.lock);
@@ -310,54 +287,17 @@ WEIR_API CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool h)
 {
     CUresult r = device_check(dev);
     if (r == CUDA_SUCCESS)
-        r = check_own_(h);
+        r = pool_check_own(h);
     if (r != CUDA_SUCCESS)
         return r;
+    if (h->ordinal < 0 && h->props.location.type == CU_MEM_LOCATION_TYPE_DEVICE)
+        return cuMemSetMemPool(&(CUmemLocation){CU_MEM_LOCATION_TYPE_DEVICE, dev},
+                               h->props.allocType, h); /* the one for managed memory */
     if (h->ordinal != dev)
         return driver_error(CUDA_ERROR_INVALID_VALUE,
-                            "cuDeviceSetMemPool: the pool is another device's");
+                            "cuDeviceSetMemPool: the pool is not of this device");
     atomic_store(&all.device[dev].current, h);
     return CUDA_SUCCESS;
-}
-
-/* Of the kinds of place and memory only a device's own exist. */
-static CUresult place_(const CUmemLocation *where, CUmemAllocationType type, CUdevice *dev)
-{
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
-    if (where == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (where->type != CU_MEM_LOCATION_TYPE_DEVICE || type == CU_MEM_ALLOCATION_TYPE_MANAGED)
-        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
-                            "pools of host and managed memory are not supported");
-    if (type != CU_MEM_ALLOCATION_TYPE_PINNED || where->id < 0 ||
-        where->id >= driver_device_count())
-        return CUDA_ERROR_INVALID_VALUE;
-    *dev = where->id;
-    return CUDA_SUCCESS;
-}
-
-WEIR_API CUresult cuMemGetDefaultMemPool(CUmemoryPool *out, CUmemLocation *where,
-                                         CUmemAllocationType type)
-{
-    CUdevice dev;
-    CUresult r = place_(where, type, &dev);
-    return r == CUDA_SUCCESS ? cuDeviceGetDefaultMemPool(out, dev) : r;
-}
-
-WEIR_API CUresult cuMemGetMemPool(CUmemoryPool *out, CUmemLocation *where, CUmemAllocationType type)
-{
-    CUdevice dev;
-    CUresult r = place_(where, type, &dev);
-    return r == CUDA_SUCCESS ? cuDeviceGetMemPool(out, dev) : r;
-}
-
-WEIR_API CUresult cuMemSetMemPool(CUmemLocation *where, CUmemAllocationType type, CUmemoryPool h)
-{
-    CUdevice dev;
-    CUresult r = place_(where, type, &dev);
-    return r == CUDA_SUCCESS ? cuDeviceSetMemPool(dev, h) : r;
 }
 
 /* ---- allocating and freeing -------------------------------------------------------------------
@@ -369,7 +309,7 @@ static __attribute__((noinline)) CUresult alloc_captured_(CUdeviceptr *out, size
                                                           CUcontext c, struct pool_by by,
                                                           bool *captured)
 {
-    if (h != NULL && check_own_(h) != CUDA_SUCCESS)
+    if (h != NULL && pool_check_own(h) != CUDA_SUCCESS)
         return CUDA_ERROR_INVALID_VALUE;
     struct mem_site site = {.at = by.at, .call = by.call, .stream = device_stream_id(s)};
     mem_site_set(&site);
@@ -394,7 +334,7 @@ static CUresult alloc_(CUdeviceptr *out, size_t bytes, CUmemoryPool h, CUstream 
         r = alloc_captured_(out, bytes, h, s, c, by, &captured);
     if (WEIR_UNLIKELY(r != CUDA_SUCCESS || captured))
         return r;
-    r = h != NULL ? check_own_(h) : pool_current_(c->ordinal, &h);
+    r = h != NULL ? pool_check_own(h) : pool_current_(c->ordinal, &h);
     if (WEIR_UNLIKELY(r != CUDA_SUCCESS))
         return r;
     void *at = NULL; /* no bytes are no memory, and nothing is wrong with that */
@@ -464,7 +404,7 @@ static CUresult free_(CUdeviceptr at, bool pt, CUstream stream, struct pool_by b
     if (end == IMPORT_MORE)
         return CUDA_SUCCESS;
     /* What cuMemAlloc made may be freed in stream order, too. */
-    if (mem_retire(p, end == IMPORT_LAST ? MEM_POOL : MEM_DEVICE) == MEM_OK)
+    if (mem_retire(p, end == IMPORT_LAST ? MEM_POOL | MEM_PINNED : MEM_DEVICE) == MEM_OK)
         return driver_from_device(c, device_call(s, free_retired_, p));
     return driver_error(CUDA_ERROR_INVALID_VALUE,
                         "cuMemFreeAsync: 0x%llx is not the start of memory of cuMemAllocAsync or "
@@ -485,7 +425,7 @@ WEIR_API CUresult cuMemPoolTrimTo(CUmemoryPool h, size_t keep)
 {
     CUresult r = driver_ready();
     if (r == CUDA_SUCCESS)
-        r = check_own_(h);
+        r = pool_check_own(h);
     if (r == CUDA_SUCCESS)
         pool_trim(h->pool, keep);
     return r;
@@ -501,7 +441,7 @@ WEIR_API CUresult cuMemPoolSetAttribute(CUmemoryPool h, CUmemPool_attribute whic
 {
     CUresult r = driver_ready();
     if (r == CUDA_SUCCESS)
-        r = check_own_(h);
+        r = pool_check_own(h);
     if (r != CUDA_SUCCESS)
         return r;
     if (value == NULL)
@@ -532,7 +472,7 @@ WEIR_API CUresult cuMemPoolGetAttribute(CUmemoryPool h, CUmemPool_attribute whic
 {
     CUresult r = driver_ready();
     if (r == CUDA_SUCCESS)
-        r = check_own_(h);
+        r = pool_check_own(h);
     if (r != CUDA_SUCCESS)
         return r;
     if (value == NULL)
@@ -554,87 +494,5 @@ WEIR_API CUresult cuMemPoolGetAttribute(CUmemoryPool h, CUmemPool_attribute whic
     case CU_MEMPOOL_ATTR_USED_MEM_HIGH: *(cuuint64_t *)value = f.used_high; break;
     default: return CUDA_ERROR_INVALID_VALUE;
     }
-    return CUDA_SUCCESS;
-}
-
-/* ---- access -----------------------------------------------------------------------------------
- */
-
-/* Whether the device may be given access to the pool's memory at all. */
-static CUresult accessor_(CUmemoryPool h, const CUmemLocation *where)
-{
-    int can = 0;
-    if (where->type != CU_MEM_LOCATION_TYPE_DEVICE)
-        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
-                            "access to pools is set for devices only: other places have it");
-    if (where->id < 0 || where->id >= driver_device_count())
-        return CUDA_ERROR_INVALID_DEVICE;
-    if (where->id == h->ordinal)
-        return CUDA_SUCCESS;
-    CUresult r = cuDeviceCanAccessPeer(&can, where->id, h->ordinal);
-    return r != CUDA_SUCCESS ? r : can ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
-}
-
-uint32_t pool_accessors(CUmemoryPool h)
-{
-    uint32_t devices = (uint32_t)1 << device_ordinal(driver_device(h->ordinal));
-    for (int i = 0; i < driver_device_count(); i++)
-        if (atomic_load(&h->access[i]) == CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
-            devices |= (uint32_t)1 << device_ordinal(driver_device(i));
-    return devices;
-}
-
-WEIR_API CUresult cuMemPoolSetAccess(CUmemoryPool h, const CUmemAccessDesc *map, size_t count)
-{
-    CUresult r = driver_ready();
-    if (r == CUDA_SUCCESS)
-        r = pool_check(h);
-    if (r != CUDA_SUCCESS)
-        return r;
-    if (map == NULL && count > 0)
-        return CUDA_ERROR_INVALID_VALUE;
-    for (size_t i = 0; i < count && r == CUDA_SUCCESS; i++) {
-        unsigned flags = map[i].flags;
-        if (flags != CU_MEM_ACCESS_FLAGS_PROT_NONE && flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
-            flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
-            return CUDA_ERROR_INVALID_VALUE;
-        if (flags == CU_MEM_ACCESS_FLAGS_PROT_READ)
-            return driver_error(CUDA_ERROR_NOT_SUPPORTED,
-                                "cuMemPoolSetAccess: there is no access for reading only");
-        r = accessor_(h, &map[i].location);
-        if (r == CUDA_SUCCESS && map[i].location.id == h->ordinal &&
-            flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
-            return driver_error(CUDA_ERROR_INVALID_DEVICE,
-                                "cuMemPoolSetAccess: the owner's access cannot be revoked");
-    }
-    if (r != CUDA_SUCCESS)
-        return r;
-    pthread_mutex_lock(&all.lock);
-    for (size_t i = 0; i < count; i++)
-        atomic_store(&h->access[map[i].location.id], (unsigned char)map[i].flags);
-    if (h->pool != NULL)
-        pool_allow(h->pool, pool_accessors(h));
-    else
-        imported_allow(h);
-    pthread_mutex_unlock(&all.lock);
-    return CUDA_SUCCESS;
-}
-
-WEIR_API CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool h, CUmemLocation *where)
-{
-    CUresult r = driver_ready();
-    if (r == CUDA_SUCCESS)
-        r = pool_check(h);
-    if (r != CUDA_SUCCESS)
-        return r;
-    if (flags == NULL || where == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (where->type != CU_MEM_LOCATION_TYPE_DEVICE)
-        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
-                            "access to pools is known for devices only: other places have it");
-    if (where->id < 0 || where->id >= driver_device_count())
-        return CUDA_ERROR_INVALID_DEVICE;
-    *flags = where->id == h->ordinal ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-                                     : (CUmemAccess_flags)atomic_load(&h->access[where->id]);
     return CUDA_SUCCESS;
 }

@@ -79,8 +79,8 @@ WEIR_API CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *out, void *os
             CUDA_ERROR_UNKNOWN,
             "cuMemPoolImportFromShareableHandle: descriptor %d is not one of a pool",
             (int)(intptr_t)os_handle);
-    CUdevice device = driver_device_number(f->note->device);
-    *out = pool_adopt(f, device >= 0 ? device : 0);
+    CUdevice device = f->note->device >= 0 ? driver_device_number(f->note->device) : -1;
+    *out = pool_adopt(f, device >= 0 || f->note->device < 0 ? device : 0);
     return CUDA_SUCCESS;
 }
 
@@ -109,11 +109,14 @@ static CUresult import_(CUmemoryPool h, const struct share_handle *s, void **out
             return CUDA_SUCCESS;
         }
     }
-    struct mem_info like = {
-        .kind = MEM_POOL, .device = device_ordinal(driver_device(h->ordinal)), .user = h};
+    bool host = h->ordinal < 0;
+    struct mem_info like = {.kind = host ? MEM_PINNED : MEM_POOL,
+                            .device = host ? MEM_HOST : device_ordinal(driver_device(h->ordinal)),
+                            .user = h};
     CUresult r = driver_from_mem(mem_map_part(h->imported, s->offset, s->bytes, &like, out));
     if (r == CUDA_SUCCESS) {
-        mem_map_allow(*out, pool_accessors(h));
+        if (!host)
+            mem_map_allow(*out, pool_accessors(h));
         vec_push(&imports, (struct import){h, s->id, s->offset, s->serial, *out, 1});
     }
     return r;
@@ -166,7 +169,7 @@ void imported_allow(CUmemoryPool h)
 {
     pthread_mutex_lock(&imports.lock);
     for (size_t i = 0; i < imports.count; i++)
-        if (imports.items[i].pool == h)
+        if (imports.items[i].pool == h && h->ordinal >= 0)
             mem_map_allow(imports.items[i].base, pool_accessors(h));
     pthread_mutex_unlock(&imports.lock);
 }
@@ -176,7 +179,7 @@ void imported_clear(CUmemoryPool h)
     pthread_mutex_lock(&imports.lock);
     for (size_t i = imports.count; i-- > 0;)
         if (imports.items[i].pool == h) {
-            mem_free(imports.items[i].base, MEM_POOL);
+            mem_free(imports.items[i].base, MEM_POOL | MEM_PINNED);
             imports.items[i] = imports.items[--imports.count];
         }
     pthread_mutex_unlock(&imports.lock);

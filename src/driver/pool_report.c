@@ -92,7 +92,12 @@ static void put_pool_(void *self, struct pool *p, const struct pool_config *conf
         standard = pool_standard_if_made(number);
         graphs = pool_of_graphs_if_made(number) == p;
     }
-    sb_printf(out, "pool of device %d%s%s%s\n  reserved ", number,
+    sb_printf(out, "pool of ");
+    if (config->device >= 0)
+        sb_printf(out, "device %d", number);
+    else
+        sb_printf(out, "%s memory", config->kind == MEM_MANAGED ? "managed" : "host");
+    sb_printf(out, "%s%s%s\n  reserved ",
               standard != NULL && config->user == standard ? ", default" : "",
               graphs           ? ", of graphs"
               : config->shared ? ", shareable"

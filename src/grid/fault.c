@@ -181,10 +181,12 @@ static void append_address(struct strbuf *sb, struct grid_fault *f, const struct
     }
     mem_place_of((void *)f->address, &f->place);
     mem_describe((void *)f->address, sb);
-    if (f->place.relation == MEM_INSIDE && f->place.device >= 0 && w->env != NULL &&
-        mem_foreign(w->env->device, w->env->peers, f->address))
-        sb_printf(sb, ", memory of device %d that device %d has no access to", f->place.device,
-                  w->env->device);
+    if (f->place.relation != MEM_INSIDE || w->env == NULL ||
+        !mem_foreign(w->env->device, w->env->peers, f->address))
+        return;
+    if (f->place.device >= 0 && f->place.device != w->env->device)
+        sb_printf(sb, ", memory of device %d", f->place.device);
+    sb_printf(sb, " that device %d has no access to", w->env->device);
 }
 
 static void append_thread(struct strbuf *sb, const struct grid_fault *f)

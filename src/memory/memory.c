@@ -193,7 +193,9 @@ enum mem_kind mem_kind_of(const void *address, int *device)
         if (r != NULL)
             info = r->info;
         else if (space_lent(s, (uint64_t)address))
-            info = (struct mem_info){.kind = MEM_POOL, .device = s->device};
+            info = (struct mem_info){
+                .kind = s->chunks[((uint64_t)address - s->base) / SPACE_CHUNK].kind,
+                .device = s->device};
         pthread_mutex_unlock(&s->lock);
     }
     if (device != NULL)

@@ -31,6 +31,9 @@ enum {
     MEM_ALIGNMENT = 512,  /* of every allocation's base */
 };
 
+/* Sets of devices are bits by ordinal. */
+#define MEM_ALL_DEVICES UINT32_MAX
+
 enum mem_status {
     MEM_OK = 0,
     MEM_OUT_OF_MEMORY, /* the device (or the host) has not that much left */
@@ -133,7 +136,7 @@ bool mem_reaches(const void *address, uint64_t bytes, enum mem_rights rights);
 bool mem_set_user(void *base, void *user);
 
 /* ---- regions ---------------------------------------------------------------------------------
- * Whole chunks of a device's range for an allocator above, which hands out what is in them: the
+ * Whole chunks of a range for an allocator above, which hands out what is in them: the
  * pools. They count as used memory. */
 
 enum { MEM_CHUNK = 2 << 20 };
@@ -158,10 +161,10 @@ bool mem_range(int device, uint64_t *base, uint64_t *bytes);
 
 /* Takes `bytes` (whole chunks), at the address `at` unless that is 0: accessible, zero or not.
  * fd: -1 for anonymous memory, else a file in memory that holds each byte at its offset from the
- * range's base, and must be as large as the range. devices: whose kernels may touch it, a bit for
- * each. */
-enum mem_status mem_region_take(int device, uint64_t bytes, uint64_t at, int fd, uint32_t devices,
-                                uint64_t *base);
+ * range's base, and must be as large as the range. kind: what addresses in it are; devices: whose
+ * kernels may touch it, a bit for each. */
+enum mem_status mem_region_take(int device, enum mem_kind kind, uint64_t bytes, uint64_t at, int fd,
+                                uint32_t devices, uint64_t *base);
 
 /* Changes whose kernels may touch whole chunks of regions, at once. */
 void mem_region_allow(int device, uint64_t base, uint64_t bytes, uint32_t devices);

@@ -78,8 +78,8 @@ static bool place(struct space *s, uint64_t n, uint64_t at, uint64_t *first)
     return true;
 }
 
-enum mem_status mem_region_take(int device, uint64_t bytes, uint64_t at, int fd, uint32_t devices,
-                                uint64_t *base)
+enum mem_status mem_region_take(int device, enum mem_kind kind, uint64_t bytes, uint64_t at, int fd,
+                                uint32_t devices, uint64_t *base)
 {
     struct space *s = space_of(device);
     if (s == NULL || bytes == 0 || bytes % SPACE_CHUNK != 0 ||
@@ -98,7 +98,7 @@ enum mem_status mem_region_take(int device, uint64_t bytes, uint64_t at, int fd,
         }
         if (found && back(s, s->base + first * SPACE_CHUNK, bytes, fd, devices)) {
             for (uint64_t i = 0; i < bytes / SPACE_CHUNK; i++)
-                s->chunks[first + i] = (struct chunk){.state = CHUNK_LENT};
+                s->chunks[first + i] = (struct chunk){.state = CHUNK_LENT, .kind = kind};
             s->used += bytes;
             *base = s->base + first * SPACE_CHUNK;
             status = MEM_OK;

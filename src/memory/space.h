@@ -65,6 +65,7 @@ struct chunk {
     union {
         struct record *record; /* the owner: live or cached; the reservation's, never live */
         struct slab *slab;
+        enum mem_kind kind; /* of what is in a region */
     };
 };
 

@@ -232,7 +232,7 @@ void mem_forbid(void *base)
 
 /* Memory of pools is allocated and freed in the order of streams, which is not the order of calls:
  * what the pool says now need not be what holds for the kernel that runs now. So all that a pool
- * has of the device is allowed. */
+ * has is allowed. */
 static bool is_lent(uint64_t address, struct mem_span *out)
 {
     struct space *s = space_at(address);
@@ -252,7 +252,7 @@ static bool is_lent(uint64_t address, struct mem_span *out)
 bool mem_foreign(int device, uint32_t peers, uint64_t address)
 {
     struct space *s = space_at(address);
-    if (s == NULL || s->device == MEM_HOST)
+    if (s == NULL)
         return false;
     uint32_t devices = 0; /* that may touch it; none: everyone's */
     pthread_mutex_lock(&s->lock);
@@ -262,8 +262,8 @@ bool mem_foreign(int device, uint32_t peers, uint64_t address)
         devices = r->devices;
     pthread_mutex_unlock(&s->lock);
     if (lent)
-        devices = lent_devices(address);
-    if (s->device >= 0 && !lent)
+        return (lent_devices(address) >> device & 1) == 0;
+    if (s->device >= 0)
         return s->device != device && (peers >> s->device & 1) == 0;
     return devices != 0 && (devices >> device & 1) == 0;
 }
@@ -272,7 +272,7 @@ bool mem_usable(int device, uint32_t peers, uint64_t address, uint64_t bytes, st
 {
     struct mem_info info;
     uint64_t now = mem_generation();
-    if (device_count > 1 && mem_foreign(device, peers, address))
+    if (mem_foreign(device, peers, address))
         return false;
     if (is_lent(address, out)) {
         struct mem_span next;

@@ -30,9 +30,6 @@ static inline bool mem_checked(void) { return WEIR_UNLIKELY(mem_checked_); }
 /* Checked mode, or several devices and protection keys. */
 static inline bool mem_guarded(void) { return WEIR_UNLIKELY(mem_guarded_); }
 
-/* Sets of devices are bits by ordinal. */
-#define MEM_ALL_DEVICES UINT32_MAX
-
 /* Whose memory a thread sees. */
 struct mem_view {
     bool inside;    /* some device's */

@@ -83,7 +83,12 @@ struct map {
     pthread_mutex_t lock; /* of the last two lines */
 };
 
-extern struct map maps[MEM_MAX_DEVICES];
+extern struct map maps[MEM_MAX_DEVICES + 1]; /* the last is the host's */
+
+static inline struct map *map_of(int device)
+{
+    return &maps[device >= 0 ? device : MEM_MAX_DEVICES];
+}
 
 bool map_open(int device, struct diag *d);
 /* A list of that many spare blocks, fewer only when there are no more. */

@@ -6,7 +6,7 @@
 
 #include "pool/internal.h"
 
-struct map maps[MEM_MAX_DEVICES];
+struct map maps[MEM_MAX_DEVICES + 1];
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 
 static void *table(uint64_t bytes)
@@ -30,7 +30,7 @@ static bool open_tables(struct map *m, uint64_t granules)
 
 bool map_open(int device, struct diag *d)
 {
-    struct map *m = &maps[device];
+    struct map *m = map_of(device);
     uint64_t base, bytes;
     bool ok = true;
     pthread_mutex_lock(&opening);
@@ -81,7 +81,7 @@ void map_put_spares(struct map *m, struct block *list)
 
 struct map *map_far(uint64_t address)
 {
-    for (int i = 0; i < MEM_MAX_DEVICES; i++)
+    for (int i = 0; i <= MEM_MAX_DEVICES; i++)
         if (address - maps[i].base < maps[i].granules * POOL_GRANULE)
             return &maps[i];
     return NULL;

@@ -144,11 +144,11 @@ struct pool *pool_new(const struct pool_config *config, struct diag *d)
         return NULL;
     struct pool *p = xcalloc(1, sizeof *p);
     p->config = *config;
-    p->map = &maps[config->device];
+    p->map = map_of(config->device);
     p->shared = shared;
     p->file = shared != NULL ? shared->fd : -1;
     p->low = UINT64_MAX;
-    atomic_init(&p->devices, config->devices | (uint32_t)1 << config->device);
+    atomic_init(&p->devices, config->devices);
     pthread_mutex_init(&p->lock, NULL);
     for (int i = 0; i < POOL_SWITCHES; i++)
         atomic_init(&p->switches[i], true);
@@ -315,7 +315,7 @@ void pool_synchronized(void)
 void pool_allow(struct pool *p, uint32_t devices)
 {
     pool_lock_all(p);
-    reserve_allow(p, devices | (uint32_t)1 << p->config.device);
+    reserve_allow(p, devices);
     pool_unlock_all(p);
 }
 
@@ -346,7 +346,7 @@ static bool find_for_memory(const void *address, struct mem_info *info)
     struct pool_info i;
     if (!pool_find(address, &i))
         return false;
-    *info = (struct mem_info){.kind = MEM_POOL,
+    *info = (struct mem_info){.kind = i.pool->config.kind,
                               .device = i.device,
                               .base = i.base,
                               .size = i.size,
@@ -373,7 +373,7 @@ static bool find_grave(struct pool *p, uint64_t address, struct mem_place *out)
                 continue;
             out->relation = MEM_FREED;
             out->distance = address - base;
-            out->info = (struct mem_info){.kind = MEM_POOL,
+            out->info = (struct mem_info){.kind = p->config.kind,
                                           .device = out->device,
                                           .base = base,
                                           .size = g->asked,

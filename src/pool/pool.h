@@ -52,13 +52,14 @@ struct pool;
 struct pool_shard;
 
 struct pool_config {
-    int device;         /* whose memory */
+    int device;         /* whose memory; MEM_HOST: the host's */
+    enum mem_kind kind; /* what its allocations are: MEM_POOL, MEM_PINNED or MEM_MANAGED */
     uint64_t max_bytes; /* of reserved memory; 0: what the device has */
     bool shared;        /* backed by a file in memory that other processes can map */
     uint32_t devices;   /* whose kernels may touch its memory, a bit for each; see pool_allow */
     void *user;         /* the caller's own, see pool_info */
 };
-/* NULL and a message when the system refuses. The owner's bit of config->devices is set for it. */
+/* NULL and a message when the system refuses. */
 struct pool *pool_new(const struct pool_config *config, struct diag *d);
 /* The handle is gone; the pool itself goes when all its memory is freed and the frees have passed.
  */
@@ -103,8 +104,8 @@ void pool_synchronized(void);
 /* Gives whole free chunks back to the system as long as `keep` bytes stay reserved, as far as the
  * host has synchronized with their frees. */
 void pool_trim(struct pool *p, uint64_t keep);
-/* Changes whose kernels may touch the pool's memory, what it has and what it will have; the owner's
- * always may. Kernels that run are not waited for. */
+/* Changes whose kernels may touch the pool's memory, what it has and what it will have. Kernels
+ * that run are not waited for. */
 void pool_allow(struct pool *p, uint32_t devices);
 /* The file behind a shared pool, which holds each byte at its offset from the device's range; NULL
  * when it has none. */

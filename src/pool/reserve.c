@@ -39,8 +39,8 @@ static bool take(struct pool *p, uint64_t bytes, uint64_t at)
     if (b == NULL)
         return false;
     if (bytes > limit(p) - p->reserved ||
-        mem_region_take(p->config.device, bytes, at, p->file, atomic_load(&p->devices), &base) !=
-            MEM_OK) {
+        mem_region_take(p->config.device, p->config.kind, bytes, at, p->file,
+                        atomic_load(&p->devices), &base) != MEM_OK) {
         spare_put(common, b);
         return false;
     }

@@ -208,6 +208,28 @@ static void other_device()
     say(cudaGetErrorName(cudaDeviceSynchronize()));
 }
 
+static void host_pool()
+{
+    cudaMemPoolProps props = {};
+    props.allocType = cudaMemAllocationTypePinned;
+    props.location.type = cudaMemLocationTypeHost;
+    cudaMemAccessDesc access = {};
+    access.location.type = cudaMemLocationTypeDevice;
+    access.flags = cudaMemAccessFlagsProtReadWrite;
+    cudaMemPool_t pool;
+    int *p;
+    OK(cudaMemPoolCreate(&pool, &props));
+    OK(cudaMemPoolSetAccess(pool, &access, 1));
+    OK(cudaMallocFromPoolAsync(&p, 512, pool, 0));
+    add<<<1, 32>>>(p, 1);
+    OK(cudaDeviceSynchronize());
+    p[0] = 1;
+    access.flags = cudaMemAccessFlagsProtNone;
+    OK(cudaMemPoolSetAccess(pool, &access, 1));
+    add<<<1, 32>>>(p, 1);
+    say(cudaGetErrorName(cudaDeviceSynchronize()));
+}
+
 static void graph()
 {
     cudaStream_t s;
@@ -377,6 +399,8 @@ int main()
     EXPECT(other_device, false,
            "thread (0,0,0)|byte 0 of the 512-byte|memory of device 0 that device 1 has no "
            "access to" FAULT);
+    EXPECT(host_pool, false,
+           "byte 0 of the 512-byte|cudaMallocFromPoolAsync|that device 0 has no access to" FAULT);
     EXPECT(a_variable, false, "just past the 128-byte module variable" FAULT);
     EXPECT(stream_ordered, true, "end: cudaSuccess|host code reads device memory");
     EXPECT(host_read, true, "host code reads device memory|memory.cu:|byte 0 of the 4,096-byte");

@@ -170,7 +170,8 @@ static inline void world_begin(uint64_t memory)
 static inline struct pool *world_pool(uint64_t max_bytes)
 {
     struct diag d = {0};
-    struct pool *p = pool_new(&(struct pool_config){.max_bytes = max_bytes}, &d);
+    struct pool *p =
+        pool_new(&(struct pool_config){.kind = MEM_POOL, .max_bytes = max_bytes, .devices = 1}, &d);
     CHECK(p != NULL);
     if (p == NULL) {
         printf("%s\n", d.text);
