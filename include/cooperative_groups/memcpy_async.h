@@ -7,9 +7,15 @@
 
 #include "cooperative_groups.h"
 
-#include "weir/cuda_common.h"
-
 #if defined(__CUDA__)
+
+/* cuda::aligned_size_t is ours, unless NVIDIA's libcu++ comes first on the search path: then it is
+ * that library's, which the program includes. */
+#include <cuda/std/cstddef>
+#ifdef WEIR_CUDA_STD_CSTDDEF
+#include "weir/cuda_common.h"
+#endif
+#include "weir/copy_bytes.h"
 
 namespace cooperative_groups
 {
@@ -29,12 +35,11 @@ WEIR_CG void memcpy_async(const Group &group, Element *to, const Element *from, 
 {
     details::copy(group, to, from, bytes);
 }
-template <typename Group, typename Element, size_t Alignment>
-WEIR_CG void memcpy_async(const Group &group, Element *to, const Element *from,
-                          const cuda::aligned_size_t<Alignment> &bytes)
+/* A cuda::aligned_size_t<A>. */
+template <typename Group, typename Element, typename Size, size_t Alignment = Size::align>
+WEIR_CG void memcpy_async(const Group &group, Element *to, const Element *from, const Size &bytes)
 {
-    details::copy<weir::known_alignment<Element, cuda::aligned_size_t<Alignment>>::value>(
-        group, to, from, (size_t)bytes);
+    details::copy<weir::known_alignment<Element, Size>::value>(group, to, from, (size_t)bytes);
 }
 template <typename Group>
 WEIR_CG void memcpy_async(const Group &group, void *to, const void *from, size_t bytes)

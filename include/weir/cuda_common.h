@@ -1,9 +1,11 @@
-/* What the headers of namespace cuda share: thread scopes, sizes with an alignment, copies by one
- * thread or a group. */
+/* What our headers of namespace cuda (the folder cccl) share: thread scopes, sizes with an
+ * alignment. Not to be included where NVIDIA's libcu++ may be used instead of these. */
 #ifndef WEIR_CUDA_COMMON_H
 #define WEIR_CUDA_COMMON_H
 
 #include "cuda_runtime.h"
+
+#include "weir/copy_bytes.h"
 
 namespace cuda
 {
@@ -30,44 +32,6 @@ namespace weir
 {
 
 #if defined(__CUDA__)
-
-/* Thread number `rank` of `size` copies every size-th unit. */
-template <typename Unit>
-static __inline__ __attribute__((always_inline, device)) void
-copy_units(void *to, const void *from, size_t bytes, size_t rank, size_t size)
-{
-    for (size_t i = rank; i < bytes / sizeof(Unit); i += size)
-        ((Unit *)to)[i] = ((const Unit *)from)[i];
-}
-/* What pointers to T, copied by a size of this type, are aligned to at least. */
-template <typename T, typename Size> struct known_alignment {
-    static constexpr size_t value = alignof(T);
-};
-template <typename T, size_t Alignment> struct known_alignment<T, cuda::aligned_size_t<Alignment>> {
-    static constexpr size_t value = Alignment > alignof(T) ? Alignment : alignof(T);
-};
-template <typename Size> struct known_alignment<void, Size> {
-    static constexpr size_t value = 1;
-};
-template <size_t Alignment> struct known_alignment<void, cuda::aligned_size_t<Alignment>> {
-    static constexpr size_t value = Alignment;
-};
-/* `Known`: what both sides are known to be aligned to, so that other copies need not be compiled.
- */
-template <size_t Known = 1>
-static __inline__ __attribute__((always_inline, device)) void
-copy_bytes(void *to, const void *from, size_t bytes, size_t rank, size_t size)
-{
-    size_t alignment = (((size_t)to | (size_t)from) & ~(Known - 1)) | bytes;
-    if ((alignment & 15) == 0)
-        copy_units<uint4>(to, from, bytes, rank, size);
-    else if ((alignment & 7) == 0)
-        copy_units<uint2>(to, from, bytes, rank, size);
-    else if ((alignment & 3) == 0)
-        copy_units<unsigned>(to, from, bytes, rank, size);
-    else
-        copy_units<unsigned char>(to, from, bytes, rank, size);
-}
 
 /* Orders this thread's accesses before and after it for the threads of a scope. */
 template <cuda::thread_scope Scope>

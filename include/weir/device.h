@@ -87,6 +87,8 @@ __device__ inline __cuda_builtin_gridDim_t::operator dim3() const { return dim3(
 __device__ inline __cuda_builtin_gridDim_t::operator uint3() const { return {x, y, z}; }
 
 #include "weir/atomics.h"
+#include "weir/nv_atomics.h"
+
 #include "weir/dpx.h"
 
 #include "weir/memory_access.h"

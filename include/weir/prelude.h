@@ -55,6 +55,7 @@
 #define __nv_is_extended_device_lambda_closure_type(...)                            false
 #define __nv_is_extended_host_device_lambda_closure_type(...)                       false
 #define __nv_is_extended_device_lambda_with_preserved_return_type_closure_type(...) false
+#define __nv_is_extended_device_lambda_with_preserved_return_type(...)              false
 
 #include <limits.h>
 #include <math.h>

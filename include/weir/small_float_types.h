@@ -22,7 +22,23 @@ struct __attribute__((aligned(2))) WEIR_H {
         __x = raw.x;
         return *this;
     }
+    WEIR_SF_MEMBER volatile WEIR_H &operator=(const WEIR_RAW &raw) volatile
+    {
+        __x = raw.x;
+        return *this;
+    }
+    WEIR_SF_MEMBER volatile WEIR_H &operator=(const volatile WEIR_RAW &raw) volatile
+    {
+        __x = raw.x;
+        return *this;
+    }
     WEIR_SF_MEMBER operator WEIR_RAW() const
+    {
+        WEIR_RAW raw;
+        raw.x = __x;
+        return raw;
+    }
+    WEIR_SF_MEMBER operator WEIR_RAW() const volatile
     {
         WEIR_RAW raw;
         raw.x = __x;
@@ -48,6 +64,25 @@ struct __attribute__((aligned(2))) WEIR_H {
         return weir::widen_small(__x, WEIR_MANTISSA, WEIR_EXPONENT);
 #endif
     }
+    /* Toward zero; beyond the type's range its end, as the conversion functions do. */
+    WEIR_SF_MEMBER operator bool() const { return (__x & 0x7fff) != 0; }
+#define WEIR_TO(type)                                                                              \
+    WEIR_SF_MEMBER operator type() const                                                           \
+    {                                                                                              \
+        return weir::small_to_integer<type>((float)*this, weir::rounding::zero);                   \
+    }
+    WEIR_TO(char)
+    WEIR_TO(signed char)
+    WEIR_TO(unsigned char)
+    WEIR_TO(short)
+    WEIR_TO(unsigned short)
+    WEIR_TO(int)
+    WEIR_TO(unsigned)
+    WEIR_TO(long)
+    WEIR_TO(unsigned long)
+    WEIR_TO(long long)
+    WEIR_TO(unsigned long long)
+#undef WEIR_TO
 
   private:
     WEIR_SF_MEMBER void set(double v)

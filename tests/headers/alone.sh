@@ -7,7 +7,7 @@ include=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cuda="-x cuda --cuda-path=/nonexistent -nocudainc -nocudalib --cuda-gpu-arch=sm_90
-    -Xclang -target-sdk-version=12.5 -I $include -include weir/prelude.h -fsyntax-only -Wall -Werror
+    -Xclang -target-sdk-version=12.5 -I $include -isystem $include/cccl -include weir/prelude.h -fsyntax-only -Wall -Werror
     -Wno-unknown-cuda-version"
 failed=0
 
@@ -22,17 +22,17 @@ try() {
     fi
 }
 
-headers=$(cd "$include" && ls -d ./*.h ./*.hpp cooperative_groups/*.h crt/*.h cuda/* cuda/std/* |
-    grep -v '^cuda/std$' | sed 's|^\./||')
+headers=$(cd "$include" && ls -d ./*.h ./*.hpp cooperative_groups/*.h crt/*.h cccl/cuda/* cccl/cuda/std/* |
+    grep -v '^cccl/cuda/std$' | sed 's|^\./||')
 # C++ by nature.
-only_cpp='^(cooperative_groups|cuda/|mma\.h|crt/mma\.h|cuda_pipeline|.*\.hpp)'
+only_cpp='^(cooperative_groups|cccl/|mma\.h|crt/mma\.h|cuda_pipeline|.*\.hpp)'
 
 : >"$work/all.cu"
 : >"$work/all.c"
 for header in $headers; do
     printf '#include <%s>\n' "$header" >"$work/one.cu"
     cat "$work/one.cu" >>"$work/all.cu"
-    try "$header as C++" clang++-19 -x c++ -std=c++11 -I "$include" -fsyntax-only -Wall -Werror \
+    try "$header as C++" clang++-19 -x c++ -std=c++11 -I "$include" -isystem "$include/cccl" -fsyntax-only -Wall -Werror \
         "$work/one.cu"
     # What does nothing but include cuda_runtime.h adds nothing to the prelude, which has done so.
     if [ "$(grep -c . "$include/$header")" -gt 10 ]; then
@@ -54,9 +54,9 @@ for all in all reverse; do
             --cuda-device-only "$work/$all.cu"
     done
     try "$all headers, host" clang++-19 $cuda --cuda-host-only "$work/$all.cu"
-    try "$all headers, C++" clang++-19 -x c++ -I "$include" -fsyntax-only "$work/$all.cu"
+    try "$all headers, C++" clang++-19 -x c++ -I "$include" -isystem "$include/cccl" -fsyntax-only "$work/$all.cu"
     if command -v g++ >/dev/null; then
-        try "$all headers, g++" g++ -x c++ -std=c++17 -I "$include" -fsyntax-only "$work/$all.cu"
+        try "$all headers, g++" g++ -x c++ -std=c++17 -I "$include" -isystem "$include/cccl" -fsyntax-only "$work/$all.cu"
     fi
 done
 try "all headers, C" clang-19 -x c -std=c99 -I "$include" -fsyntax-only "$work/all.c"

@@ -8,7 +8,7 @@ shift 4
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 common="-x cuda --cuda-path=/nonexistent -nocudainc -nocudalib -Xclang -target-sdk-version=12.5
-    -Xclang -fcuda-allow-variadic-functions -I $include -include weir/prelude.h -std=c++17 -Wall -Wno-unused -Wno-unknown-cuda-version"
+    -Xclang -fcuda-allow-variadic-functions -I $include -isystem $include/cccl -include weir/prelude.h -std=c++17 -Wall -Wno-unused -Wno-unknown-cuda-version"
 
 for arch in "$@"; do
     clang++-19 $common --cuda-gpu-arch="$arch" --cuda-feature=+ptx85 --cuda-device-only -O2 \
@@ -28,7 +28,8 @@ for arch in "$@"; do
         exit 1
     fi
     # No SDK: our headers, the compiler's, the system's.
-    if tr ' \\' '\n\n' <"$work/deps" | grep -E 'cuda-[0-9]|/cuda/|/usr/local/include/'; then
+    if tr ' \\' '\n\n' <"$work/deps" | grep -v "^$include/" |
+        grep -E 'cuda-[0-9]|/cuda/|/usr/local/include/'; then
         echo "$source: another SDK's headers were read"
         exit 1
     fi

@@ -259,6 +259,15 @@ static void add_our_headers(struct strlist *argv, const struct toolchain *t)
         free(names);
 }
 
+/* Our part of libcu++ (<cuda/...>), as in a toolkit's folder "cccl": behind all folders that the
+ * command line names, so that NVIDIA's own library, where a program brings it, is what the program
+ * gets, and before those of the system. */
+static void add_cuda_namespace(struct strlist *argv, const struct toolchain *t)
+{
+    list_add(argv, "-isystem");
+    list_add(argv, "%s/cccl", t->include);
+}
+
 void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass, const char *input)
 {
     const struct cmdline *c = &dr->options;
@@ -303,6 +312,7 @@ void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass,
     add_warnings(argv, c);
     add_templates(argv, c);
     add_search_and_macros(argv, c);
+    add_cuda_namespace(argv, t);
     if (dr->plan.rdc)
         add_compilation_id(argv, dr, input);
     if (pass == PASS_DEVICE) {
@@ -377,6 +387,7 @@ void command_host(struct strlist *argv, const struct driver *dr, enum input_kind
     if (cxx)
         add_templates(argv, c);
     add_search_and_macros(argv, c);
+    add_cuda_namespace(argv, &dr->tools);
     add_host_code(argv, c, false);
 }
 
