@@ -38,10 +38,13 @@ WEIR_SF __nv_fp8x2_storage_t fp8x2(double x, double y, __nv_saturation_t saturat
 WEIR_SF __nv_fp8_storage_t __nv_cvt_double_to_fp8(const double x, const __nv_saturation_t saturate,
                                                   const __nv_fp8_interpretation_t kind)
 {
-    /* The NaN of a double keeps its sign, other than those of floats, as on a GPU. */
-    if (x != x)
-        return (__nv_fp8_storage_t)((kind == __NV_E4M3 ? 0x7f : 0x7e) |
-                                    weir::bits_as<unsigned long long>(x) >> 63 << 7);
+    /* The NaN of a double, other than that of a float, keeps its sign, and what e5m2 has of its
+     * bits. */
+    if (x != x) {
+        unsigned long long b = weir::bits_as<unsigned long long>(x);
+        return (__nv_fp8_storage_t)((kind == __NV_E4M3 ? 0x7f : 0x7e | (b >> 50 & 1)) |
+                                    b >> 63 << 7);
+    }
     return weir::fp8(x, saturate, kind);
 }
 WEIR_SF __nv_fp8x2_storage_t __nv_cvt_double2_to_fp8x2(const double2 x,

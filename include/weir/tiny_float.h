@@ -103,11 +103,12 @@ WEIR_SF unsigned char round_to_e8m0(double x, bool saturate, rounding mode)
         e++;
     if (e < -127)
         return 0;
-    return (unsigned char)(e > 127 ? (saturate ? 0xfe : 0xff) : e + 127);
+    bool clamp = saturate || (mode != rounding::up && e != 1024);
+    return (unsigned char)(e > 127 ? (clamp ? 0xfe : 0xff) : e + 127);
 }
 WEIR_SF float widen_e8m0(unsigned char code)
 {
-    return bits_as<float>(code == 0xff ? 0x7fffffffu : code ? (unsigned)code << 23 : 1u << 22);
+    return bits_as<float>(code == 0xff ? 0x7fff0000u : code ? (unsigned)code << 23 : 1u << 22);
 }
 
 WEIR_SF double raw_value(__half_raw x) { return (double)__half2float(__half(x)); }

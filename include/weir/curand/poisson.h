@@ -3,7 +3,7 @@
  * from the last bits of functions. Between them the real method is not published; here it is
  * Hörmann's transformed rejection ("The transformed rejection method for generating Poisson random
  * variables", 1993), which is exact but gives other numbers. Sobol sequences: the inverse of the
- * distribution, one from one. */
+ * distribution, one from one, from a mean of 1000 on by rounding normal numbers. */
 #ifndef WEIR_CURAND_POISSON_H
 #define WEIR_CURAND_POISSON_H
 
@@ -56,26 +56,26 @@ template <typename State> WEIR_CURAND unsigned poisson(State *state, double lamb
     return poisson_rejection(state, lambda);
 }
 
-/* The least k whose distribution function reaches u, by adding up; from a mean of 1000 on by the
- * normal distribution. */
+/* The least k whose distribution function reaches u, by adding up from where the sum is still
+ * nothing. */
 WEIR_CURAND unsigned poisson_inverse(double u, double lambda)
 {
-    double p = exp(-lambda), sum = p;
-    unsigned k = 0;
-    while (u > sum && k < 4000) {
-        k++;
-        p *= lambda / (double)k;
+    double first = lambda < 700.0 ? 0.0 : floor(lambda - 12.0 * sqrt(lambda));
+    double p = exp(first * log(lambda) - lambda - lgamma(first + 1.0)), sum = p, k = first;
+    if (first == 0.0)
+        sum = p = exp(-lambda);
+    while (u > sum && k < 4000.0) {
+        k += 1.0;
+        p *= lambda / k;
         sum += p;
     }
-    return k;
+    return (unsigned)k;
 }
 
 template <typename State> WEIR_CURAND unsigned poisson_sobol(State *state, double lambda)
 {
-    if (lambda < 1000.0) /* exp(-lambda) is a number below 745 only */
-        return lambda < 700.0 ? poisson_inverse(curand_uniform_double(state), lambda)
-                              : poisson_of_normal(lambda, curand_normal_double(state));
-    return poisson_of_normal(lambda, curand_normal_double(state));
+    return lambda < 1000.0 ? poisson_inverse(curand_uniform_double(state), lambda)
+                           : poisson_of_normal(lambda, curand_normal_double(state));
 }
 
 } // namespace curand
