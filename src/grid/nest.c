@@ -90,6 +90,7 @@ struct grid_child *grid_child_new(struct grid_worker *w, struct grid_block *b, u
         c->capacity = room;
     }
     c->next = NULL;
+    c->before = NULL;
     c->parent = b->run;
     c->nest = b->nest;
     memcpy(c->block, b->jit.ctaid, sizeof c->block);
@@ -201,9 +202,57 @@ void nest_park(struct grid_worker *w, struct grid_block *b)
     }
 }
 
+/* ---- parameter buffers -------------------------------------------------------------------------
+ * Device code gets them, fills them in, and need not launch them: then they end with the block. */
+
+static uint64_t hand_out(struct grid_block *b, struct grid_child *c)
+{
+    struct grid_nest *nest = b->nest;
+    c->next = nest->buffers;
+    c->before = &nest->buffers;
+    if (c->next != NULL)
+        c->next->before = &c->next;
+    nest->buffers = c;
+    mem_permit(c->params, c->capacity);
+    return (uint64_t)c->params;
+}
+
+/* The buffer that device code launches as the thread's: the child to be launched. NULL: it is none,
+ * or there is no memory. Another block's is copied, and stays its block's. */
+static struct grid_child *take_buffer(struct grid_block *b, uint32_t thread, uint64_t params)
+{
+    if (params == 0 || params % 64 != 0)
+        return NULL;
+    struct grid_child *c = (struct grid_child *)(params - offsetof(struct grid_child, params));
+    if (c->tag != GRID_CHILD_TAG)
+        return NULL;
+    if (c->nest != b->nest) {
+        struct grid_child *copy = grid_child_new(b->worker, b, thread, c->capacity);
+        if (copy == NULL)
+            return NULL;
+        copy->launch = c->launch;
+        copy->form = c->form;
+        copy->launch.params = copy->params;
+        memcpy(copy->params, c->params, c->capacity);
+        c->tag = GRID_CHILD_SENT;
+        return copy;
+    }
+    *c->before = c->next;
+    if (c->next != NULL)
+        c->next->before = c->before;
+    c->before = NULL;
+    c->thread = thread; /* not always the one that got the buffer */
+    return c;
+}
+
 void nest_block_over(struct grid_worker *w, struct grid_block *b)
 {
     struct grid_nest *nest = b->nest;
+    while (nest->buffers != NULL) {
+        struct grid_child *c = nest->buffers;
+        nest->buffers = c->next;
+        grid_child_free(w, c);
+    }
     b->nest = NULL;
     grid_nest_release(w, nest, 1);
 }
@@ -324,11 +373,9 @@ static int find_form(struct grid_block *b, struct request *q)
     return code;
 }
 
-static struct grid_child *make_child(struct grid_block *b, uint32_t thread, const struct request *q)
+static void set_launch(struct grid_child *c, const struct request *q)
 {
-    struct grid_child *c = grid_child_new(b->worker, b, thread, q->form->param_bytes);
-    if (c == NULL)
-        return NULL;
+    c->form = q->form;
     c->launch = (struct grid_launch){.kernel = q->form->kernel,
                                      .dynamic_shared = q->shared,
                                      .param_bytes = q->form->param_bytes,
@@ -336,6 +383,14 @@ static struct grid_child *make_child(struct grid_block *b, uint32_t thread, cons
     memcpy(c->launch.grid, q->grid, sizeof q->grid);
     memcpy(c->launch.block, q->block, sizeof q->block);
     memcpy(c->launch.cluster, q->form->cluster, sizeof q->form->cluster);
+}
+
+static struct grid_child *make_child(struct grid_block *b, uint32_t thread, const struct request *q)
+{
+    struct grid_child *c = grid_child_new(b->worker, b, thread, q->form->param_bytes);
+    if (c == NULL)
+        return NULL;
+    set_launch(c, q);
     return c;
 }
 
@@ -387,12 +442,13 @@ static void add(struct grid_block *b, struct batch *l, struct grid_child *c, uin
 }
 
 /* A child cannot use its parent's shared or local memory: says which argument points there. */
-static void check_pointers(struct grid_block *b, uint32_t lane, const struct request *q,
-                           struct grid_child *c, struct batch *before)
+static void check_pointers(struct grid_block *b, uint32_t lane, struct grid_child *c,
+                           struct batch *before)
 {
-    for (uint32_t n = 0; n < q->form->pointers; n++) {
+    const struct grid_form *form = c->form;
+    for (uint32_t n = 0; n < form->pointers; n++) {
         uint64_t value;
-        memcpy(&value, c->params + q->form->pointer[n], 8);
+        memcpy(&value, c->params + form->pointer[n], 8);
         if (value - (uint64_t)b->memory >= b->capacity)
             continue;
         grid_child_free(b->worker, c);
@@ -402,7 +458,7 @@ static void check_pointers(struct grid_block *b, uint32_t lane, const struct req
         sb_printf(text,
                   "argument %u of the launch of %s points to %s memory of the block that launches "
                   "it, which the launched grid cannot use",
-                  q->form->argument[n] + 1u, q->entry->name,
+                  form->argument[n] + 1u, form->kernel->name,
                   value >= (uint64_t)b->jit.shared ? "shared" : "local");
         fault_leave(b->worker, &(struct trouble){.kind = GRID_FAULT_ADDRESS,
                                                  .mask = (uint32_t)1 << lane,
@@ -459,7 +515,7 @@ static void weir_rt_launch(struct jit_block *j, uint32_t mask, const uint64_t *a
             fault_leave(b->worker, &(struct trouble){.kind = GRID_FAULT_STACK, .mask = 1u << lane});
         }
         memcpy(c->params, j->local + thread * j->local_stride + offset, q.form->param_bytes);
-        check_pointers(b, lane, &q, c, &batch);
+        check_pointers(b, lane, c, &batch);
         add(b, &batch, c, arg(args, 8, lane));
     }
     send(b, &batch);
@@ -481,28 +537,8 @@ static void get_parameter_buffer_v2(struct jit_block *j, uint32_t mask, const ui
         struct grid_child *c = code == 0 ? make_child(b, thread_number(j, lane), &q) : NULL;
         if (c == NULL)
             set_error(b, thread_number(j, lane), code == 0 ? ERROR_MEMORY : code);
-        else
-            mem_permit(c->params, c->capacity);
-        rets[lane] = c != NULL ? (uint64_t)c->params : 0;
+        rets[lane] = c != NULL ? hand_out(b, c) : 0;
     }
-}
-
-/* The child whose parameters lie there; NULL: there is none. */
-static struct grid_child *child_of(uint64_t params)
-{
-    if (params == 0 || params % 64 != 0)
-        return NULL;
-    struct grid_child *c = (struct grid_child *)(params - offsetof(struct grid_child, params));
-    return c->tag == GRID_CHILD_TAG ? c : NULL;
-}
-
-/* The thread that launches is not always the one that got the buffer. */
-static void adopt(struct grid_block *b, uint32_t thread, struct grid_child *c)
-{
-    c->parent = b->run;
-    c->nest = b->nest;
-    c->thread = thread;
-    memcpy(c->block, b->jit.ctaid, sizeof c->block);
 }
 
 /* cudaError_t cudaLaunchDeviceV2(void *parameters, cudaStream_t stream) */
@@ -514,13 +550,13 @@ static void launch_device_v2(struct jit_block *j, uint32_t mask, const uint64_t 
     grid_nest_of_block(b->worker, b);
     EACH_LANE(lane, mask)
     {
-        struct grid_child *c = child_of(arg(args, 0, lane));
+        struct grid_child *c = take_buffer(b, thread_number(j, lane), arg(args, 0, lane));
         rets[lane] = c != NULL ? 0 : ERROR_INVALID_VALUE;
         if (c == NULL) {
             set_error(b, thread_number(j, lane), ERROR_INVALID_VALUE);
             continue;
         }
-        adopt(b, thread_number(j, lane), c);
+        check_pointers(b, lane, c, &batch);
         add(b, &batch, c, arg(args, 1, lane));
     }
     send(b, &batch);
@@ -541,9 +577,7 @@ static void get_parameter_buffer(struct jit_block *j, uint32_t mask, const uint6
             c = grid_child_new(b->worker, b, thread_number(j, lane), (uint32_t)bytes);
         if (c == NULL)
             set_error(b, thread_number(j, lane), ERROR_INVALID_VALUE);
-        else
-            mem_permit(c->params, c->capacity);
-        rets[lane] = c != NULL ? (uint64_t)c->params : 0;
+        rets[lane] = c != NULL ? hand_out(b, c) : 0;
     }
 }
 
@@ -566,16 +600,13 @@ static void launch_device(struct jit_block *j, uint32_t mask, const uint64_t *ar
         uint64_t params = arg(args, 1, lane);
         if (code == 0 && params == 0 && q.form->param_bytes == 0) {
             c = make_child(b, thread, &q); /* a kernel without parameters needs no buffer */
-        } else if (code == 0 && (c = child_of(params)) != NULL) {
-            if (c->capacity < q.form->param_bytes)
-                code = ERROR_INVALID_VALUE;
-            c->launch = (struct grid_launch){.kernel = q.form->kernel,
-                                             .dynamic_shared = q.shared,
-                                             .param_bytes = q.form->param_bytes,
-                                             .params = c->params};
-            memcpy(c->launch.grid, q.grid, sizeof q.grid);
-            memcpy(c->launch.block, q.block, sizeof q.block);
-            memcpy(c->launch.cluster, q.form->cluster, sizeof q.form->cluster);
+        } else if (code == 0 && (c = take_buffer(b, thread, params)) != NULL) {
+            if (c->capacity >= q.form->param_bytes) {
+                set_launch(c, &q);
+            } else {
+                grid_child_free(b->worker, c);
+                c = NULL;
+            }
         }
         if (c == NULL && code == 0)
             code = ERROR_INVALID_VALUE;
@@ -584,7 +615,7 @@ static void launch_device(struct jit_block *j, uint32_t mask, const uint64_t *ar
             set_error(b, thread, code);
             continue;
         }
-        adopt(b, thread, c);
+        check_pointers(b, lane, c, &batch);
         add(b, &batch, c, arg(args, 7, lane));
     }
     send(b, &batch);

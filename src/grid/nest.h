@@ -73,6 +73,8 @@ struct grid_child {
     uint32_t capacity;             /* bytes of parameters */
     uint16_t work;                 /* enum grid_work */
     uint16_t tag;                  /* GRID_CHILD_TAG once made, GRID_CHILD_SENT once launched */
+    const struct grid_form *form;  /* of launches of the program's */
+    struct grid_child **before;    /* buffers: what points to it in its block's list, else NULL */
     _Alignas(64) uint8_t params[]; /* or the plan of a copy and the like */
 };
 enum {
@@ -97,13 +99,14 @@ struct grid_queue {
 
 /* A block that has launched something, made at the first launch. */
 struct grid_nest {
-    _Atomic uint64_t state;    /* 2 * (children not over + the block + its queue being active)
-                                  + NEST_WAITING */
-    struct grid_block *waiter; /* the block, while NEST_WAITING */
-    struct grid_queue queue;   /* the NULL stream */
-    uint32_t *errors;          /* last error by thread, NULL: none yet */
-    uint32_t launched;         /* since children were last run in between */
-    struct grid_nest *next;    /* in a pool */
+    _Atomic uint64_t state;     /* 2 * (children not over + the block + its queue being active)
+                                   + NEST_WAITING */
+    struct grid_block *waiter;  /* the block, while NEST_WAITING */
+    struct grid_queue queue;    /* the NULL stream */
+    uint32_t *errors;           /* last error by thread, NULL: none yet */
+    uint32_t launched;          /* since children were last run in between */
+    struct grid_child *buffers; /* parameter buffers that the block got and has not launched */
+    struct grid_nest *next;     /* in a pool */
 };
 
 /* What the device room keeps in each worker, at its start. */

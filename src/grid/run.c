@@ -715,8 +715,6 @@ static bool resume(struct grid_block *b, struct grid_worker *w, bool *progress)
     w->current = b;
     *progress = false;
     if (grid_faulted(run->env) != GRID_FAULT_NONE) {
-        unit_drop(w, b);
-        w->current = NULL;
         block_give_up(w);
     } else {
         unsigned fp = fp_enter();

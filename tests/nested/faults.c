@@ -44,6 +44,21 @@ static void own_memory(void)
     expect(
         "own_memory", params,
         (const char *const[]){"argument 1 of the launch of count points to shared memory", NULL});
+    expect("own_buffer", NULL,
+           (const char *const[]){"argument 1 of the launch of count points to local memory",
+                                 "in kernel own_buffer", NULL});
+}
+
+/* Blocks of the same shape launch and wait as if nothing had been. */
+static void again(void **params, const unsigned *tree)
+{
+    module = load_file("launches.ptx");
+    OK(cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH, 8));
+    OK(launch(kernel(module, "tree"), 2, 1, NULL, params));
+    OK(cuCtxSynchronize());
+    CHECK_EQ_INT(tree[0], 2 * 64);
+    CHECK_EQ_INT(tree[1], 0);
+    OK(cuModuleUnload(module));
 }
 
 /* Children that were launched before the fault, and parents that wait for them, end. */
@@ -63,6 +78,8 @@ static void behind(void)
         OK(cuModuleUnload(module));
         OK(cuDevicePrimaryCtxReset(0));
         tree = words(2);
+        again(waiting, tree);
+        memset(tree, 0, 8);
     }
 }
 
