@@ -130,7 +130,7 @@ enum device_error error_of(enum grid_fault_kind kind)
     return DEVICE_FAULT_TRAP;
 }
 
-enum device_error device_context_status(struct device_context *ctx)
+enum device_error device_context_trouble(struct device_context *ctx)
 {
     if (WEIR_UNLIKELY(device_forked()))
         return DEVICE_FORKED;

@@ -18,6 +18,7 @@
 #define WEIR_DEVICE_H
 
 #include "base/base.h"
+#include "base/thread_fast.h"
 #include "grid/grid.h"
 #include "memory/memory.h"
 
@@ -56,7 +57,11 @@ struct device *device_get(int ordinal); /* NULL when out of range */
 int device_ordinal(const struct device *dev);
 
 /* The process is a fork of the one that opened the devices: nothing works here. Cheap. */
-bool device_forked(void);
+extern _Atomic bool device_has_forked;
+static inline bool device_forked(void)
+{
+    return atomic_load_explicit(&device_has_forked, memory_order_relaxed);
+}
 
 /* Between these two no command of any stream executes: blocks that run end or are parked first, new
  * ones wait. For what changes memory under their feet; short. One at a time: a second pause waits
@@ -100,7 +105,14 @@ struct grid_env *device_context_env(struct device_context *ctx); /* limits, faul
 
 /* DEVICE_OK, or the sticky fault, or DEVICE_FORKED. The driver asks it first in every call. Cheap.
  */
-enum device_error device_context_status(struct device_context *ctx);
+enum device_error device_context_trouble(struct device_context *ctx);
+static inline enum device_error device_context_status(struct device_context *ctx)
+{
+    if (WEIR_LIKELY(!atomic_load_explicit(&grid_ever_faulted, memory_order_relaxed) &&
+                    !device_forked()))
+        return DEVICE_OK;
+    return device_context_trouble(ctx);
+}
 /* The fault behind it, with kernel, block, address and a text for people; NULL when there is none.
  */
 const struct grid_fault *device_context_fault(struct device_context *ctx);
@@ -244,7 +256,8 @@ typedef void (*device_host_fn)(void *user, enum device_error status);
 enum device_error device_host_function(struct device_stream *s, device_host_fn fn, void *user,
                                        bool always);
 /* The calling thread is inside a host function: the API must refuse with NotPermitted. */
-bool device_in_host_function(void);
+extern WEIR_THREAD_FAST bool device_inside_host_function;
+static inline bool device_in_host_function(void) { return device_inside_host_function; }
 
 /* Runs fn(user) on a worker in stream order: for the driver's own work (returning pool memory,
  * dropping references). It must be short, not block, not call device_*; it runs after faults, too.

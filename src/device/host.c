@@ -13,9 +13,7 @@ static struct {
         *tail; /* linked through waiter_next, which a running command does not need */
 } host = {PTHREAD_ONCE_INIT, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL, NULL};
 
-static WEIR_THREAD_FAST bool inside;
-
-bool device_in_host_function(void) { return inside; }
+WEIR_THREAD_FAST bool device_inside_host_function;
 
 static struct command *take(void)
 {
@@ -36,12 +34,12 @@ static void *host_main(void *unused)
         struct device_stream *s = c->stream;
         grid_flush(s->ctx->env);
         bool graph = c->kind == COMMAND_GRAPH;
-        inside = true;
+        device_inside_host_function = true;
         if (graph)
             graph_call_host(c);
         else
             c->host.fn(c->host.user, device_context_status(s->ctx));
-        inside = false;
+        device_inside_host_function = false;
         if (command_end(c))
             sched_push(s);
     }

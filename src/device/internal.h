@@ -162,6 +162,8 @@ struct device_stream {
     uint32_t unrecycled;           /* done commands before it; likewise */
     _Atomic bool has_waiters;      /* there may be some */
     _Atomic bool queued;           /* in the ready queue; changed under the scheduler's lock */
+    bool left;                     /* ... counted as LISTED_LEFT; likewise */
+    _Atomic bool host_runs;        /* a host thread is likely to come and run what is put in */
     _Atomic uint32_t host_waiters; /* threads that sleep on `wake`, or are about to */
     _Atomic uint32_t wake;         /* futex */
     _Atomic uint32_t refs;         /* handle, being active, dependencies, events */
@@ -359,6 +361,9 @@ struct sleeper {
     _Atomic uint32_t woken;
 };
 
+/* Three parts on cache lines of their own: lists and their lock; what workers without work look at
+ * all the time; counters. */
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding)
 struct sched {
     uint32_t workers;
     pthread_mutex_t lock;
@@ -370,16 +375,20 @@ struct sched {
     } jobs[PRIORITIES]; /* shared runs with blocks to hand out */
     struct {
         struct grid_queue *head, *tail;
-    } given;                   /* queues of launches by device code that any worker may run */
-    _Atomic uint32_t hint;     /* entries in all of these lists */
-    _Atomic uint32_t spinning; /* workers that look for work without sleeping */
-    _Atomic uint32_t running;  /* threads that execute something */
+    } given;              /* queues of launches by device code that any worker may run */
+    struct sleeper *idle; /* workers asleep */
+    struct grid_parking parking;
+
+    _Alignas(64) _Atomic uint64_t listed; /* entries in all of these lists, and LISTED_LEFT for each
+                                             that workers leave to host threads for a moment */
+
+    _Alignas(64) _Atomic uint32_t spinning; /* workers that look for work without sleeping */
+    _Atomic uint32_t running;               /* threads that execute something */
     _Atomic uint32_t threads; /* workers that there are, those started in the place of others too */
     _Atomic uint32_t stuck;   /* threads in sched_give_way */
     _Atomic bool paused;      /* nothing is begun (device_pause); set under the lock */
-    struct sleeper *idle;     /* workers asleep */
-    struct grid_parking parking;
 };
+#define LISTED_LEFT ((uint64_t)1 << 32)
 extern struct sched sched;
 
 void sched_open(uint32_t workers);
@@ -405,6 +414,7 @@ void sched_give_way(void);
 struct seeker {
     uint32_t turn;      /* so that kinds of work take turns */
     bool spinning;      /* counted in sched.spinning */
+    bool late;          /* takes what was left to host threads, too */
     uint32_t fruitless; /* resumed blocks in a row that got nowhere */
 };
 enum sched_result {
@@ -417,7 +427,7 @@ enum sched_result sched_work(struct grid_worker *w, struct seeker *k);
 /* Whether something else waits for a thread. */
 static inline bool sched_busy(void)
 {
-    return atomic_load_explicit(&sched.hint, memory_order_relaxed) > 0;
+    return atomic_load_explicit(&sched.listed, memory_order_relaxed) > 0;
 }
 /* A lock that is held for a few instructions only: who finds it taken looks again before sleeping.
  */

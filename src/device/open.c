@@ -12,10 +12,11 @@ static struct {
     struct diag diag;
     int count;
     struct device devices[MEM_MAX_DEVICES];
-    _Atomic bool forked;
 } machine = {.once = PTHREAD_ONCE_INIT};
 
-static void on_fork(void) { atomic_store(&machine.forked, true); }
+_Atomic bool device_has_forked;
+
+static void on_fork(void) { atomic_store(&device_has_forked, true); }
 
 static void open_once(void)
 {
@@ -52,8 +53,6 @@ struct device *device_get(int ordinal)
 }
 
 int device_ordinal(const struct device *dev) { return dev->ordinal; }
-
-bool device_forked(void) { return atomic_load_explicit(&machine.forked, memory_order_relaxed); }
 
 const char *device_error_name(enum device_error error)
 {

@@ -6,6 +6,10 @@
  * the lock before it sleeps, and pushing looks at the spinning ones under the same lock, so no work
  * is ever left with everyone asleep.
  *
+ * A stream whose work a host thread has waited for may see the same again: launch, wait, launch,
+ * wait. That thread runs the work soonest, so workers leave the stream to it for a moment, until it
+ * has not come once, or puts in more without waiting.
+ *
  * Parked blocks (kernels that spin) are resumed in turn with other work. When nothing else is there
  * and they get nowhere for a while, workers give way to other threads, and later sleep in between:
  * what they wait for may be the host's to do. */
@@ -21,7 +25,10 @@
 #include "device/internal.h"
 #include "device/nested.h"
 
-static const uint64_t SPIN_NS = 20000;       /* how long a worker looks before it sleeps */
+static const uint64_t SPIN_NS = 20000; /* how long a worker looks before it sleeps */
+/* How often it looks, a pause of the processor apart, before it takes what was left to a host
+ * thread: about the time from a launch to the wait for it. */
+static const uint32_t LEFT_LOOKS = 64;
 static const uint64_t PATIENCE_NS = 2000000; /* of parked blocks going nowhere, before sleeping */
 static const uint64_t NAP_NS = 50000;        /* how long then */
 
@@ -99,7 +106,19 @@ void sched_wake_one(void)
 
 static bool anything(void)
 {
-    return atomic_load(&sched.hint) > 0 || atomic_load(&sched.parking.count) > 0;
+    return atomic_load(&sched.listed) > 0 || atomic_load(&sched.parking.count) > 0;
+}
+
+/* Work on the lists; what is left to host threads counts when it is late. */
+static bool anything_queued(bool late)
+{
+    uint64_t listed = atomic_load_explicit(&sched.listed, memory_order_acquire);
+    return listed > 0 && (late || (uint32_t)listed > listed / LISTED_LEFT);
+}
+
+static bool anything_left(void)
+{
+    return atomic_load_explicit(&sched.listed, memory_order_relaxed) >= LISTED_LEFT;
 }
 
 /* ---- the ready queue ----------------------------------------------------------------------------
@@ -117,7 +136,7 @@ static void ready_remove(struct device_stream *s)
         sched.ready[s->level].tail = s->ready_prev;
     s->ready_next = s->ready_prev = NULL;
     atomic_store_explicit(&s->queued, false, memory_order_relaxed);
-    atomic_fetch_sub(&sched.hint, 1);
+    atomic_fetch_sub(&sched.listed, s->left ? 1 + LISTED_LEFT : 1);
 }
 
 static void start_workers(void);
@@ -135,7 +154,8 @@ void sched_push(struct device_stream *s)
         sched.ready[s->level].head = s;
     sched.ready[s->level].tail = s;
     atomic_store_explicit(&s->queued, true, memory_order_seq_cst);
-    atomic_fetch_add(&sched.hint, 1);
+    s->left = atomic_load_explicit(&s->host_runs, memory_order_relaxed);
+    atomic_fetch_add(&sched.listed, s->left ? 1 + LISTED_LEFT : 1);
     struct sleeper *sleeper = idle_take();
     /* No worker is free: a host thread that sleeps on the stream can run it. */
     bool host = sleeper == NULL && atomic_load(&sched.spinning) == 0 &&
@@ -196,7 +216,7 @@ static void job_drop(struct command *c)
 {
     job_remove(c);
     c->listed = false;
-    atomic_fetch_sub(&sched.hint, 1);
+    atomic_fetch_sub(&sched.listed, 1);
 }
 
 void sched_list(struct command *c, bool wake)
@@ -204,7 +224,7 @@ void sched_list(struct command *c, bool wake)
     pthread_mutex_lock(&sched.lock);
     c->listed = c->published = true;
     job_append(c);
-    atomic_fetch_add(&sched.hint, 1);
+    atomic_fetch_add(&sched.listed, 1);
     struct sleeper *s = wake ? idle_take() : NULL;
     pthread_mutex_unlock(&sched.lock);
     rouse(s);
@@ -243,7 +263,7 @@ void sched_give(struct grid_queue *q)
     else
         sched.given.head = q;
     sched.given.tail = q;
-    atomic_fetch_add(&sched.hint, 1);
+    atomic_fetch_add(&sched.listed, 1);
     struct sleeper *s = idle_take();
     pthread_mutex_unlock(&sched.lock);
     rouse(s);
@@ -258,13 +278,13 @@ static struct grid_queue *take_given(void)
     sched.given.head = q->next;
     if (sched.given.head == NULL)
         sched.given.tail = NULL;
-    atomic_fetch_sub(&sched.hint, 1);
+    atomic_fetch_sub(&sched.listed, 1);
     return q;
 }
 
 struct command *sched_join(struct device_stream *s)
 {
-    if (atomic_load_explicit(&sched.hint, memory_order_relaxed) == 0)
+    if (atomic_load_explicit(&sched.listed, memory_order_relaxed) == 0)
         return NULL;
     struct command *found = NULL;
     pthread_mutex_lock(&sched.lock);
@@ -298,7 +318,9 @@ static bool pick(struct seeker *k, struct device_stream **s, struct command **c,
     *s = NULL;
     *c = NULL;
     *q = NULL;
-    if (atomic_load_explicit(&sched.hint, memory_order_acquire) == 0 || sched_paused())
+    bool late = k->late;
+    k->late = false;
+    if (!anything_queued(late) || sched_paused())
         return false;
     struct sleeper *sleeper = NULL;
     pthread_mutex_lock(&sched.lock);
@@ -313,15 +335,18 @@ static bool pick(struct seeker *k, struct device_stream **s, struct command **c,
         bool job_first = (k->turn & 2) != 0;
         if (job_first)
             *c = pick_job(level);
-        if (*c == NULL && (*s = sched.ready[level].head) != NULL)
+        if (*c == NULL && (*s = sched.ready[level].head) != NULL) {
             ready_remove(*s);
+            atomic_store_explicit(&(*s)->host_runs, false, memory_order_relaxed); /* it came not */
+        }
         if (*c == NULL && *s == NULL && !job_first)
             *c = pick_job(level);
     }
     bool found = *s != NULL || *c != NULL || *q != NULL;
     if (found) {
         stop_spinning(k);
-        if (atomic_fetch_add(&sched.running, 1) + 1 < sched.workers && atomic_load(&sched.hint) > 0)
+        if (atomic_fetch_add(&sched.running, 1) + 1 < sched.workers &&
+            atomic_load(&sched.listed) > 0)
             sleeper = idle_take();
     }
     pthread_mutex_unlock(&sched.lock);
@@ -465,13 +490,16 @@ static void rest(struct seeker *k)
         atomic_fetch_add(&sched.spinning, 1);
     }
     uint64_t end = sched_now() + SPIN_NS;
+    uint32_t left = 0;
     do
         for (int i = 0; i < 32; i++) {
-            if (anything())
+            left = anything_left() ? left + 1 : 0;
+            k->late = left > LEFT_LOOKS;
+            if (anything_queued(k->late) || atomic_load(&sched.parking.count) > 0)
                 return;
             pause_cpu();
         }
-    while (sched_now() < end);
+    while (left > 0 || sched_now() < end);
     fall_asleep(k, 0, false);
 }
 

@@ -245,6 +245,8 @@ uint64_t stream_enqueue(struct device_stream *s, struct command *c)
         stream_ref(s);
     } else {
         set_next(s->tail, c);
+        if (atomic_load_explicit(&s->host_runs, memory_order_relaxed))
+            atomic_store_explicit(&s->host_runs, false, memory_order_relaxed);
     }
     s->tail = c;
     atomic_store_explicit(&s->enqueued, count, memory_order_seq_cst);
@@ -397,12 +399,10 @@ void stream_run(struct device_stream *s, struct grid_worker *w, uint64_t stop)
 
 static bool done(struct device_stream *s) { return stream_completed(s) >= stream_enqueued(s); }
 
-bool stream_idle(struct device_stream *s)
+/* Whether nothing is left to do in the blocking streams. */
+static bool blocking_done(struct device_context *ctx)
 {
-    struct device_context *ctx = s->ctx;
-    if (!done(s))
-        return false;
-    if (s != ctx->legacy || atomic_load_explicit(&ctx->blocking, memory_order_acquire) == 0)
+    if (atomic_load_explicit(&ctx->blocking, memory_order_acquire) == 0)
         return true;
     bool idle = true;
     pthread_mutex_lock(&ctx->lock);
@@ -410,6 +410,11 @@ bool stream_idle(struct device_stream *s)
         idle = (b->flags & DEVICE_STREAM_NONBLOCKING) != 0 || done(b);
     pthread_mutex_unlock(&ctx->lock);
     return idle;
+}
+
+bool stream_idle(struct device_stream *s)
+{
+    return done(s) && (s != s->ctx->legacy || blocking_done(s->ctx));
 }
 
 enum device_error device_stream_query(struct device_stream *s)
@@ -438,7 +443,7 @@ enum device_error device_stream_sync(struct device_stream *s)
     if (device_in_host_function())
         return DEVICE_NOT_PERMITTED;
     struct order_view *noted = order_note_awaited(s);
-    if (s == s->ctx->legacy && atomic_load_explicit(&s->ctx->blocking, memory_order_acquire) > 0)
+    if (s == s->ctx->legacy && !blocking_done(s->ctx))
         wait_blocking(s->ctx);
     else
         wait_count(s, stream_enqueued(s), false);

@@ -10,7 +10,7 @@ static const uint64_t LOOK_NS = 20000; /* before sleeping */
 static void hand_over(void)
 {
     atomic_fetch_sub(&sched.running, 1);
-    if (atomic_load(&sched.hint) > 0 || atomic_load(&sched.parking.count) > 0)
+    if (atomic_load(&sched.listed) > 0 || atomic_load(&sched.parking.count) > 0)
         sched_wake_one();
 }
 
@@ -78,6 +78,7 @@ void wait_count_by(struct device_stream *s, uint64_t count, bool any, enum devic
 {
     struct grid_worker *w = sched_worker();
     struct seeker k = {0};
+    atomic_store_explicit(&s->host_runs, true, memory_order_relaxed);
     while (!reached(s, count))
         if (!help(s, count, w, any ? &k : NULL) && !look(s, count, mode))
             sleep_on(s, count);

@@ -24,10 +24,27 @@ static bool fits_(const struct launch_request *q)
                function_blocks_per_sm(q->f, q->block[0] * q->block[1] * q->block[2], q->shared);
 }
 
+static const uint32_t block_max[3] = {1024, 1024, 64};
+static const uint32_t grid_max[3] = {2147483647, 65535, 65535};
+
+/* Whether 1 <= n <= most. */
+static bool within_(uint32_t n, uint32_t most) { return n - 1 < most; }
+
+/* Whether plain launches of the shape are allowed, asked of every launch; launch_check says why
+ * not. */
+static inline bool allowed_(const struct launch_request *q)
+{
+    const struct CUfunc_st *f = q->f;
+    uint64_t shared = (uint64_t)f->info.static_shared + q->shared;
+    return within_(q->block[0], block_max[0]) && within_(q->block[1], block_max[1]) &&
+           within_(q->block[2], block_max[2]) && within_(q->grid[0], grid_max[0]) &&
+           within_(q->grid[1], grid_max[1]) && within_(q->grid[2], grid_max[2]) &&
+           q->block[0] * q->block[1] * q->block[2] <= f->info.max_threads &&
+           shared <= SHARED_DEFAULT_MAX && !q->cooperative;
+}
+
 CUresult launch_check(const struct launch_request *q)
 {
-    static const uint32_t block_max[3] = {1024, 1024, 64};
-    static const uint32_t grid_max[3] = {2147483647, 65535, 65535};
     uint64_t threads = 1;
     for (int n = 0; n < 3; n++) {
         if (q->block[n] == 0 || q->block[n] > block_max[n] || q->grid[n] == 0 ||
@@ -131,8 +148,9 @@ static CUresult launch_(struct launch_request *q)
         if (r != CUDA_SUCCESS || captured)
             return r;
     }
-    r = launch_check(q);
-    if (r == CUDA_SUCCESS)
+    if (!WEIR_LIKELY(allowed_(q)))
+        r = launch_check(q);
+    if (r == CUDA_SUCCESS && !WEIR_LIKELY(cluster_none(q->f, q->cluster)))
         r = cluster_resolve(q->f, q->grid, q->cluster);
     if (r != CUDA_SUCCESS)
         return r;
@@ -151,7 +169,8 @@ static CUresult launch_(struct launch_request *q)
         memcpy(l.grid, q->grid, sizeof l.grid);
         memcpy(l.block, q->block, sizeof l.block);
         memcpy(l.cluster, q->cluster, sizeof l.cluster);
-        r = driver_from_device(ctx, device_launch(s, &l));
+        enum device_error e = device_launch(s, &l);
+        r = WEIR_LIKELY(e == DEVICE_OK) ? CUDA_SUCCESS : driver_from_device(ctx, e);
     }
     if (buffer != small)
         free(buffer);

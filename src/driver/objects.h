@@ -79,6 +79,13 @@ uint32_t function_blocks_per_sm(CUfunction f, uint32_t threads, uint64_t shared)
  * kernel and its function say; CUDA_ERROR_INVALID_CLUSTER_SIZE where they do not fit each other,
  * the grid or the device. Attributes of functions that are about clusters. */
 CUresult cluster_resolve(CUfunction f, const uint32_t grid[3], uint32_t cluster[3]);
+/* Whether neither kernel nor function nor launch names a size, and none must: nothing to resolve.
+ */
+static inline bool cluster_none(CUfunction f, const uint32_t cluster[3])
+{
+    return (f->func->reqnctapercluster[0] | (uint32_t)f->func->explicit_cluster | f->cluster[0] |
+            f->cluster[1] | f->cluster[2] | cluster[0] | cluster[1] | cluster[2]) == 0;
+}
 CUresult cluster_get_attribute(CUfunction f, CUfunction_attribute which, int *value);
 CUresult cluster_set_attribute(CUfunction f, CUfunction_attribute which, int value);
 
