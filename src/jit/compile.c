@@ -73,7 +73,9 @@ bool jkernel_build(struct jkernel *k, const struct ptx_func *entry, const struct
     if (!passes_(k))
         return false;
     int32_t pace = jit_find_pace(k);
-    return pace == 0 || (passes_again_(k, pace) && (k->lockstep || passes_again_(k, 0)));
+    if (pace != 0 && (!passes_again_(k, pace) || (!k->lockstep && !passes_again_(k, 0))))
+        return false;
+    return pass_turns(k);
 }
 
 void jkernel_free(struct jkernel *k) { arena_free(&k->arena); }
@@ -93,6 +95,10 @@ void jkernel_print_shapes(const struct jkernel *k, struct strbuf *out)
                       blk->suspend == SUSPEND_BARRIER ? "barrier"
                       : blk->suspend == SUSPEND_SYNC  ? "device synchronize"
                                                       : "poll");
+        if (blk->until)
+            sb_printf(out, " (lanes take turns until %d)", blk->until);
+        else if (blk->inside)
+            sb_printf(out, " (one lane)");
         sb_printf(out, "\n");
         for (int32_t n = 0; n < blk->count; n++) {
             const struct ptx_instr *i = &k->instrs[blk->first + n];

@@ -343,15 +343,6 @@ static void next_region_(struct emit *e, LLVMBasicBlockRef *regions)
     LLVMBuildRet(b, c32(e, JIT_DONE));
 }
 
-/* Says which warp runs, for helpers and for faults, which come where LLVM sees nothing happen. */
-static void note_warp_(struct emit *e)
-{
-    LLVMValueRef at = byte_offset(e, e->blk, c64(e, FIELD(warp)));
-    LLVMValueRef store = LLVMBuildStore(e->alu.b, e->w, at);
-    LLVMSetVolatile(store, true);
-    tag_frame(e, store);
-}
-
 static bool emit_region_(struct emit *e, int32_t r, LLVMBasicBlockRef *regions)
 {
     LLVMBuilderRef b = e->alu.b;
@@ -386,7 +377,7 @@ static bool emit_region_(struct emit *e, int32_t r, LLVMBasicBlockRef *regions)
         LLVMBuildBr(b, run);
     }
     LLVMPositionBuilderAtEnd(b, run);
-    note_warp_(e);
+    emit_note_region(e, r);
     enter_(e, r);
     bool ok = flow_emit(e);
     LLVMPositionBuilderAtEnd(b, done);
@@ -466,7 +457,8 @@ static bool emit_shared_(struct emit *e, LLVMBasicBlockRef at)
     ready = LLVMBuildAnd(b, ready, LLVMBuildNot(b, ended, ""), "");
     LLVMBuildCondBr(b, ready, run, step);
     LLVMPositionBuilderAtEnd(b, run);
-    note_warp_(e);
+    memset(e->notes, 0, (size_t)k->nblocks);
+    emit_note_warp(e);
     LLVMValueRef sw =
         LLVMBuildSwitch(b, LLVMBuildLShr(b, pc, c32(e, 1), ""), bad, (unsigned)k->nresume);
     LLVMPositionBuilderAtEnd(b, bad);
@@ -678,7 +670,7 @@ static void find_waiting_(struct emit *e)
         e->waiting_of[b] = arena_alloc(&k->arena, words * 8);
         for (int32_t c = bit_next(blk->frontier, k->nblocks, 0); c >= 0;
              c = bit_next(blk->frontier, k->nblocks, c + 1))
-            for (size_t w = 0; w < words; w++)
+            for (size_t w = 0; w < words && !k->blocks[c].inside; w++)
                 e->waiting_of[b][w] |= k->blocks[c].live_in[w];
     }
 }
@@ -701,6 +693,7 @@ static void open_(struct emit *e)
     e->split = arena_alloc(&k->arena, sizeof(LLVMBasicBlockRef) * (k->ninstrs + 1));
     e->work = arena_alloc(&k->arena, sizeof(int32_t) * (size_t)(2 * k->nblocks + 1));
     e->remat_done = arena_alloc(&k->arena, k->nregs + 1);
+    e->notes = arena_alloc(&k->arena, (size_t)k->nblocks);
     bool early = false;
     for (int32_t b = 0; b < k->nblocks; b++)
         early |= k->blocks[b].term == TERM_EXIT && !k->blocks[b].alone;

@@ -66,6 +66,7 @@ struct emit {
     LLVMBasicBlockRef next_warp;
     LLVMValueRef w, frame_w; /* warp index, its frame */
     uint8_t *remat_done;
+    uint8_t *notes; /* per block: it says which warp runs */
     /* the block being emitted */
     const struct jblock *cur;
     bool in_whole;           /* its whole copy: all lanes are active, and no value is broken */
@@ -73,6 +74,7 @@ struct emit {
     uint64_t **waiting_of;   /* per block */
     LLVMValueRef mask;       /* i32, NULL: all 32 lanes */
     LLVMValueRef mask_vec;   /* the same as <32 x i1>, made when first asked for */
+    bool one_lane;           /* lanes take turns: `mask` is the one whose turn it is */
     /* metadata */
     unsigned md_invariant, md_scope, md_noalias;
     LLVMValueRef md_empty, scope_frame, scope_mem;
@@ -253,6 +255,25 @@ void flow_wait(struct emit *e, const struct jblock *blk);
 bool flow_whole(struct emit *e, int32_t b, LLVMValueRef lanes);
 /* In a whole copy, before instruction i writes: if not `unbroken` (i1) the general copies go on. */
 void flow_keep_whole(struct emit *e, const struct ptx_instr *i, LLVMValueRef unbroken);
+
+/* ---- emit_note.c ----------------------------------------------------------------------------- */
+
+/* Says which warp runs. */
+void emit_note_warp(struct emit *e);
+/* A warp begins region r: it is said now, or e->notes will tell which blocks do. */
+void emit_note_region(struct emit *e, int32_t r);
+
+/* ---- emit_ends.c ----------------------------------------------------------------------------- */
+
+/* Whole warps: i1 of whether the branch that ends blk is taken by all lanes, and by none, found
+ * from the first and the last. Both false: they part, or it cannot be said. False, and nothing is
+ * written: it takes all lanes to know. */
+bool emit_ends(struct emit *e, const struct jblock *blk, LLVMValueRef *all, LLVMValueRef *none);
+
+/* ---- emit_turns.c ---------------------------------------------------------------------------- */
+
+/* The active lanes run from block `first` to where it says, one after the other. */
+bool emit_turns(struct emit *e, const struct jblock *first);
 
 /* ---- emit_frame.c ---------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
  * the machine's own, or a compare-and-swap loop where it has none. */
 #include <string.h>
 
-#include "jit/emit.h"
+#include "jit/emit_mem.h"
 
 void for_active_lanes(struct emit *e, LLVMValueRef bits,
                       void (*body)(struct emit *e, LLVMValueRef lane, void *arg), void *arg)
@@ -306,24 +306,109 @@ static const struct ptx_operand *element_(const struct ptx_operand *o, unsigned 
     return o->kind == PTX_OPR_VEC ? &o->items[k] : o;
 }
 
+/* ---- one lane, and all of them unrolled ------------------------------------------------------ */
+
+/* While lanes take turns: the same for the one whose turn it is. */
+static void atomic_alone_(struct emit *e, const struct ptx_instr *i, const struct atomic *a,
+                          const struct ptx_operand *at)
+{
+    LLVMBuilderRef b = e->alu.b;
+    unsigned vec = i->vec > 1 ? i->vec : 1;
+    LLVMValueRef address = mem_base(e, at, SEG_WARP, 0);
+    LLVMValueRef low = LLVMBuildAnd(b, address, c64(e, a->bytes * vec - 1), "");
+    mem_fault_if(e, LLVMBuildICmp(b, LLVMIntNE, low, c64(e, 0), ""), mask_bits(e), address);
+    LLVMValueRef p =
+        a->shared ? byte_offset(e, e->shared, address) : LLVMBuildIntToPtr(b, address, e->ptr, "");
+    for (unsigned k = 0; k < vec; k++) {
+        LLVMValueRef v[2] = {NULL, NULL};
+        for (int n = 0; n < (a->op == PTX_M_cas ? 2 : 1); n++) {
+            v[n] = operand_scalar(e, element_(at + 1 + n, k), a->type, SEG_WARP, 0);
+            v[n] = LLVMBuildBitCast(b, v[n], a->elem, "");
+        }
+        LLVMValueRef old =
+            one_(e, a, byte_offset(e, p, c64(e, (uint64_t)k * a->bytes)), v[0], v[1]);
+        if (i->op == PTX_OP_atom && element_(&i->operands[0], k)->kind == PTX_OPR_REG)
+            write_uniform(e, element_(&i->operands[0], k)->reg, old, a->type);
+    }
+}
+
+/* A vector as an array in memory that LLVM does not turn back into elements of vectors: a store and
+ * a load of each costs less than taking 32 elements out. */
+static LLVMValueRef laid_out_(struct emit *e, LLVMValueRef v)
+{
+    LLVMValueRef array = array_of_(e, v);
+    LLVMTypeRef t = LLVMFunctionType(LLVMVoidTypeInContext(e->alu.ctx), &e->ptr, 1, false);
+    LLVMValueRef keep =
+        LLVMGetInlineAsm(t, "", 0, "r,~{memory}", 11, true, false, LLVMInlineAsmDialectATT, false);
+    LLVMBuildCall2(e->alu.b, t, keep, &array, 1, "");
+    return array;
+}
+
+/* All 32 lanes update shared memory and nobody wants the old values: what counts then is the number
+ * of instructions a lane takes, and a lane needs no more than its offset and the update. */
+static bool unrolled_(struct emit *e, const struct atomic *a, const struct ptx_operand *at,
+                      const struct ptx_operand *data)
+{
+    LLVMBuilderRef b = e->alu.b;
+    if (e->mask != NULL || !a->shared || at->reg < 0)
+        return false;
+    struct ptx_operand reg = {.kind = PTX_OPR_REG, .reg = at->reg};
+    LLVMValueRef offset = operand_vector(e, &reg, PTX_U32);
+    struct shape s = shape_operand(e->k, data);
+    LLVMValueRef x = NULL, values = NULL;
+    if (shape_uniform(&s))
+        x = LLVMBuildBitCast(b, operand_scalar(e, data, a->type, SEG_WARP, 0), a->elem, "");
+    else
+        values = laid_out_(e, as_elem_(e, operand_vector(e, data, a->type), a->elem));
+    LLVMValueRef offsets = laid_out_(e, offset);
+    LLVMValueRef base = byte_offset(e, e->shared, c64(e, (uint64_t)at->offset));
+    for (uint64_t l = 0; l < JIT_WARP; l++) {
+        LLVMValueRef o = LLVMBuildLoad2(b, e->i32, row_(e, offsets, e->i32, c32(e, l)), "");
+        LLVMValueRef v =
+            x ? x : LLVMBuildLoad2(b, a->elem, row_(e, values, a->elem, c32(e, l)), "");
+        one_(e, a, byte_offset(e, base, LLVMBuildSExt(b, o, e->i64, "")), v, NULL);
+    }
+    return true;
+}
+
+/* ---- the instruction ------------------------------------------------------------------------- */
+
+/* Does anybody read what the memory held before? */
+static bool wants_old_(const struct emit *e, const struct ptx_instr *i, unsigned vec)
+{
+    for (unsigned k = 0; i->op == PTX_OP_atom && k < vec; k++) {
+        const struct ptx_operand *d = element_(&i->operands[0], k);
+        if (d->kind == PTX_OPR_REG && e->k->regs[d->reg].read)
+            return true;
+    }
+    return false;
+}
+
 /* The elements of a vector are atomics of their own, one after the other. */
 bool emit_atomic(struct emit *e, const struct ptx_instr *i)
 {
     struct atomic a;
-    bool wants = i->op == PTX_OP_atom;
-    const struct ptx_operand *at = &i->operands[wants ? 1 : 0], *data = at + 1;
+    const struct ptx_operand *at = &i->operands[i->op == PTX_OP_atom ? 1 : 0], *data = at + 1;
     unsigned vec = i->vec > 1 ? i->vec : 1;
     LLVMValueRef v[8], c = NULL, out[8] = {NULL};
+    bool wants = wants_old_(e, i, vec);
     if (!describe_(e, i, &a))
         return false;
+    if (e->one_lane) {
+        atomic_alone_(e, i, &a, at);
+        return true;
+    }
     for (unsigned k = 0; k < vec; k++)
         v[k] = as_elem_(e, operand_vector(e, element_(data, k), a.type), a.elem);
     if (a.op == PTX_M_cas)
         c = as_elem_(e, operand_vector(e, data + 1, a.type), a.elem);
     LLVMValueRef addr = address_vector(e, at, mem_space(i));
     check_access(e, at, mem_space(i), a.bytes * vec, true);
-    check_aligned_(e, addr, a.bytes * vec);
+    /* shared memory starts at a multiple of 128: the offsets say it all */
+    check_aligned_(e, a.shared ? address_vector(e, at, PTX_SPACE_GENERIC) : addr, a.bytes * vec);
     if (!wants && vec == 1 && combined_(e, &a, at, v[0], addr))
+        return true;
+    if (!wants && vec == 1 && a.op != PTX_M_cas && unrolled_(e, &a, at, data))
         return true;
     for (unsigned k = 0; k < vec; k++) {
         if (k > 0)

@@ -47,7 +47,7 @@ static void clear_waiting_(struct emit *e, const uint64_t *set, const uint64_t *
 {
     struct jkernel *k = e->k;
     for (int32_t c = bit_next(set, k->nblocks, 0); c >= 0; c = bit_next(set, k->nblocks, c + 1))
-        if (!k->blocks[c].alone && !bit_get(cand, c))
+        if (!k->blocks[c].alone && !k->blocks[c].inside && !bit_get(cand, c))
             LLVMBuildStore(e->alu.b, c32(e, 0), e->pending_slot[c]);
 }
 
@@ -81,6 +81,8 @@ static void chain_(struct emit *e, const uint64_t *cand, int32_t last)
     LLVMBuilderRef b = e->alu.b;
     int32_t n = e->k->nblocks;
     for (int32_t c = bit_next(cand, n, 0); c >= 0; c = bit_next(cand, n, c + 1)) {
+        if (e->k->blocks[c].inside)
+            continue; /* nobody ever waits where lanes take turns */
         if (c == last || (last >= 0 && e->k->blocks[c].alone)) {
             LLVMBuildBr(b, copy_(e, c, false));
             return;
@@ -110,7 +112,7 @@ static void yield_(struct emit *e, const struct jblock *poll)
     int32_t n = e->k->nblocks, loop = poll->succ[0];
     for (int32_t step = 1; step < n; step++) {
         int32_t c = (loop + step) % n;
-        if (!bit_get(poll->frontier, c) || !bit_get(poll->yields, c))
+        if (!bit_get(poll->frontier, c) || !bit_get(poll->yields, c) || e->k->blocks[c].inside)
             continue;
         LLVMBasicBlockRef next = new_bb(e, "skip");
         LLVMValueRef any = LLVMBuildICmp(b, LLVMIntNE, pending_(e, c), c32(e, 0), "");
@@ -194,69 +196,14 @@ bool flow_whole(struct emit *e, int32_t b, LLVMValueRef lanes)
     return true;
 }
 
-static bool compares_order_(const struct ptx_instr *i)
-{
-    static const unsigned orders[] = {PTX_M_lt, PTX_M_le, PTX_M_gt, PTX_M_ge,
-                                      PTX_M_lo, PTX_M_ls, PTX_M_hi, PTX_M_hs};
-    for (size_t n = 0; n < WEIR_COUNT(orders); n++)
-        if (ptx_has(i, orders[n]))
-            return true;
-    return false;
-}
-
-/* The comparison that decides a branch, if it is one of lanes that count up or down with a bound
- * that they share: then all lanes agree when the first and the last do. */
-static const struct ptx_instr *counting_(struct emit *e, const struct jblock *blk)
-{
-    const struct jkernel *k = e->k;
-    const struct jreg *cond = &k->regs[blk->cond];
-    const struct ptx_instr *i = cond->ndefs == 1 ? &k->instrs[cond->def] : NULL;
-    if (i == NULL || i->op != PTX_OP_setp || cond->def < blk->first || i->noperands != 3 ||
-        jit_ndst(i) != 1 || cond->def >= blk->first + blk->count || !compares_order_(i))
-        return NULL;
-    unsigned type = i->types[i->ntypes - 1];
-    struct shape a = shape_operand(k, &i->operands[1]), bound = shape_operand(k, &i->operands[2]);
-    bool is_signed = type == PTX_S32 || type == PTX_S64;
-    if ((!is_signed && type != PTX_U32 && type != PTX_U64) || a.seg != SEG_WARP || a.brk != 0 ||
-        !a.ranged || (!is_signed && a.lo < 0) || !shape_uniform(&bound))
-        return NULL;
-    for (int n = 1; n < 3; n++) /* still what they were when compared */
-        if (i->operands[n].kind == PTX_OPR_REG && k->regs[i->operands[n].reg].ndefs != 1)
-            return NULL;
-    return i;
-}
-
-/* i1: does the comparison hold for lane `lane`? */
-static LLVMValueRef holds_(struct emit *e, const struct ptx_instr *i, int lane)
-{
-    unsigned type = i->types[i->ntypes - 1];
-    struct shape a = shape_operand(e->k, &i->operands[1]);
-    LLVMValueRef v[2], out[ALU_MAX_DST];
-    for (int n = 0; n < 2; n++)
-        v[n] = operand_scalar(e, &i->operands[n + 1], type, SEG_WARP, 0);
-    LLVMValueRef step = LLVMConstInt(LLVMTypeOf(v[0]), (uint64_t)(a.stride * lane), true);
-    v[0] = LLVMBuildAdd(e->alu.b, v[0], step, "");
-    e->alu.lanes = 1;
-    e->alu.mask = NULL;
-    return alu_emit(&e->alu, i, v, out) ? out[0] : NULL;
-}
-
 /* A branch of a whole warp: the ways on which all lanes go together. Code goes on behind for lanes
  * that part, and there `taken` are those that branch. */
 static void together_(struct emit *e, const struct jblock *blk, LLVMValueRef taken)
 {
     LLVMBuilderRef b = e->alu.b;
-    const struct ptx_instr *i = counting_(e, blk);
     LLVMValueRef all = LLVMBuildICmp(b, LLVMIntEQ, taken, c32(e, 0xffffffffu), "");
     LLVMValueRef none = LLVMBuildICmp(b, LLVMIntEQ, taken, c32(e, 0), "");
-    LLVMValueRef first = i ? holds_(e, i, 0) : NULL;
-    LLVMValueRef last = first ? holds_(e, i, JIT_WARP - 1) : NULL;
-    if (last != NULL) { /* the vector is then needed by lanes that part only */
-        LLVMValueRef both = LLVMBuildAnd(b, first, last, "");
-        LLVMValueRef neither = LLVMBuildNot(b, LLVMBuildOr(b, first, last, ""), "");
-        all = blk->cond_neg ? neither : both;
-        none = blk->cond_neg ? both : neither;
-    }
+    emit_ends(e, blk, &all, &none); /* the vector is then needed by lanes that part only */
     LLVMBasicBlockRef differ = new_bb(e, "differ"), mixed = new_bb(e, "mixed");
     LLVMBuildCondBr(b, all, copy_(e, blk->succ[0], true), differ);
     LLVMPositionBuilderAtEnd(b, differ);
@@ -421,6 +368,14 @@ static bool emit_block_(struct emit *e, int32_t index)
             LLVMPositionBuilderAtEnd(e->alu.b, new_bb(e, "never"));
             take_mask_(e);
         }
+    }
+    if (e->notes[index] == 1)
+        emit_note_warp(e);
+    if (blk->until != 0) {
+        bool done = emit_turns(e, blk);
+        flow_goto(e, blk->until);
+        e->in_whole = false;
+        return done;
     }
     bool ok = emit_instrs_(e, blk);
     if (ok) {

@@ -164,9 +164,18 @@ LLVMValueRef bits_of(struct emit *e, LLVMValueRef v32i1)
     return LLVMBuildBitCast(e->alu.b, v32i1, e->i32, "");
 }
 
+/* Where masks are no registers of their own, LLVM would take a number's bits out one by one. */
 LLVMValueRef lanes_of(struct emit *e, LLVMValueRef bits)
 {
-    return LLVMBuildBitCast(e->alu.b, bits, e->v32i1, "");
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef own[JIT_WARP];
+    if (e->alu.has_avx512)
+        return LLVMBuildBitCast(b, bits, e->v32i1, "");
+    for (int l = 0; l < JIT_WARP; l++)
+        own[l] = c32(e, 1ull << l);
+    LLVMValueRef each = LLVMConstVector(own, JIT_WARP);
+    LLVMValueRef set = LLVMBuildAnd(b, splat(e, bits, JIT_WARP), each, "");
+    return LLVMBuildICmp(b, LLVMIntEQ, set, each, "");
 }
 
 LLVMValueRef mask_vector(struct emit *e)
@@ -388,6 +397,10 @@ LLVMValueRef operand_vector(struct emit *e, const struct ptx_operand *o, unsigne
 
 void write_vector(struct emit *e, int32_t reg, LLVMValueRef v, unsigned type)
 {
+    if (e->one_lane) { /* made of what is uniform for the time: all elements are alike */
+        write_uniform(e, reg, LLVMBuildExtractElement(e->alu.b, v, c32(e, 0), ""), type);
+        return;
+    }
     v = coerce(e, v, e->k->regs[reg].type, ptx_type_is_signed((enum ptx_type)type));
     if (e->mask != NULL && e->waiting != NULL && bit_get(e->waiting, reg))
         v = LLVMBuildSelect(e->alu.b, mask_vector(e), v, read_slot(e, reg, 0), "");

@@ -7,6 +7,7 @@
  *             may be waiting elsewhere while a block runs (its frontier); which writes must blend
  *   repeat    which of the shaped registers have the same values in all segments
  *   lockstep  whether all warps go from barrier to barrier by the same way
+ *   turns     which loops are run lane after lane
  *   emit      LLVM IR: one function that runs a whole block
  *
  * A warp is one SIMD thread of 32 lanes. Control flow needs no structure: blocks have a fixed
@@ -51,6 +52,7 @@ struct jreg {
     uint8_t remat; /* cheap to compute again after a suspension, from what never changes */
     bool same;     /* one value for the whole block, in kernels in lockstep */
     bool repeats;  /* all of its segments have the same values (repeat.c) */
+    bool read;     /* some instruction or branch reads it */
     int32_t ndefs;
     int32_t def; /* the only defining instruction when ndefs == 1 */
     struct shape shape;
@@ -90,6 +92,8 @@ struct jblock {
     bool alone;         /* empty frontier: every live lane is here */
     uint64_t *yields; /* of a poll: blocks whose lanes may go first when it has run out (yield.c) */
     int32_t resume;   /* resume point that starts at this block, 0 when none */
+    int32_t until;    /* lanes take turns from here to that block (turns.c), 0: they do not */
+    bool inside;      /* one of the blocks between: run by one lane at a time */
 };
 
 struct jkernel {
@@ -151,6 +155,10 @@ bool pass_live(struct jkernel *k);
 bool pass_shape(struct jkernel *k);
 bool pass_repeat(struct jkernel *k);
 bool pass_lockstep(struct jkernel *k);
+bool pass_turns(struct jkernel *k);
+/* Marks in `set` the blocks on the ways from block `from` to `until`, without the latter. False:
+ * there are too many. */
+bool jit_between(const struct jkernel *k, int32_t from, int32_t until, uint64_t *set);
 /* Bytes of a function's arguments and results at the start of its frame; offsets[n] of argument n,
  * then of result n - nparams. */
 uint64_t jit_frame_layout(const struct ptx_func *f, uint64_t *offsets);

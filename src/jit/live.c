@@ -22,10 +22,13 @@ static void count_defs_(struct jkernel *k)
 {
     for (size_t r = 0; r < k->nregs; r++) {
         k->regs[r].ndefs = 0;
+        k->regs[r].read = false;
         k->regs[r].def = -1;
     }
     for (int32_t b = 0; b < k->nblocks; b++) {
         const struct jblock *blk = &k->blocks[b];
+        if (blk->cond >= 0)
+            k->regs[blk->cond].read = true;
         for (int32_t n = 0; n <= blk->count; n++) {
             const struct ptx_instr *i =
                 n < blk->count ? &k->instrs[blk->first + n] : blk->term_instr;
@@ -33,6 +36,8 @@ static void count_defs_(struct jkernel *k)
             if (i == NULL)
                 continue;
             jit_roles(i, &r);
+            for (int u = 0; u < r.nuse; u++)
+                k->regs[r.use[u]].read = true;
             for (int d = 0; d < r.ndef; d++) {
                 struct jreg *reg = &k->regs[r.def[d]];
                 reg->ndefs++;

@@ -577,9 +577,10 @@ struct shape shape_of(const struct jkernel *k, const struct ptx_instr *i, int wh
     default: break;
     }
     struct shape out;
-    if (integer_(i, s, &out))
+    if (integer_(i, s, &out) && out.seg != SEG_NONE)
         return out;
-    return general_(s, n);
+    struct shape same = general_(s, n); /* a hint is better than nothing, not than one value */
+    return same.seg == SEG_NONE && integer_(i, s, &out) ? out : same;
 }
 
 /* ---- divergence and frontiers ---------------------------------------------------------------- */

@@ -1,0 +1,59 @@
+/* emit_note: which warp runs. The block says so in memory, where helpers and the handler of faults
+ * look, and LLVM sees no reason for it. In kernels in lockstep it is said late: warps for which
+ * there is nothing to do behind a barrier, as in a reduction by a tree, then cost next to nothing.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "jit/emit.h"
+
+void emit_note_warp(struct emit *e)
+{
+    LLVMValueRef at = byte_offset(e, e->blk, c64(e, offsetof(struct jit_block, warp)));
+    LLVMValueRef store = LLVMBuildStore(e->alu.b, e->w, at);
+    LLVMSetVolatile(store, true);
+    tag_frame(e, store);
+}
+
+/* Can block b fault, or call a helper? */
+static bool needs_note_(const struct jkernel *k, const struct jblock *b)
+{
+    struct diag ignored = {0};
+    for (int32_t n = 0; n < b->count; n++) {
+        const struct ptx_instr *i = &k->instrs[b->first + n];
+        bool param = i->op == PTX_OP_ld && i->nspaces > 0 && i->spaces[0] == PTX_SPACE_PARAM;
+        if (!param && i->op != PTX_OP_mov && i->op != PTX_OP_cvta && !alu_supported(i, &ignored))
+            return true;
+    }
+    return b->term == TERM_SWITCH;
+}
+
+/* Which blocks say that their warp runs, on the ways from block b on: the first that have something
+ * to say it for. Warps that a barrier's other side has no work for then cost next to nothing. */
+static void plan_notes_(struct emit *e, int32_t b, int32_t depth)
+{
+    const struct jblock *blk = &e->k->blocks[b];
+    bool here = needs_note_(e->k, blk), last = blk->suspend == SUSPEND_BARRIER;
+    for (int s = 0; s < blk->nsucc && !last; s++)
+        here |= e->k->blocks[blk->succ[s]].depth > depth || blk->succ[s] <= b;
+    if (e->notes[b])
+        return;
+    e->notes[b] = here ? 1 : 2; /* 2: has been here */
+    for (int s = 0; s < blk->nsucc && !here && !last; s++)
+        plan_notes_(e, blk->succ[s], depth);
+}
+
+void emit_note_region(struct emit *e, int32_t r)
+{
+    struct jkernel *k = e->k;
+    memset(e->notes, 0, (size_t)k->nblocks);
+    if (!k->lockstep) {
+        emit_note_warp(e);
+        return;
+    }
+    int32_t from = r == 0 ? 0 : k->blocks[k->resume_block[r]].succ[0];
+    plan_notes_(e, from, k->blocks[from].depth);
+    for (int32_t c = 0; r > 0 && c < k->nblocks; c++)
+        if (bit_get(e->resume_cand[r], c))
+            plan_notes_(e, c, k->blocks[c].depth);
+}

@@ -1,0 +1,265 @@
+/* emit_turns: stretches of code that the lanes of a warp run one after the other (turns.c says
+ * which and why).
+ *
+ * In front of the loop over lanes, what they bring along is laid down in arrays; a turn takes its
+ * lane's part, runs scalar code, and puts what is needed afterwards into arrays again. For the time
+ * of a turn every register that differs between lanes is a uniform one with a slot of its own, so
+ * the ordinary emitters make the scalar code; the mask is the lane's bit, which is what faults
+ * name. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "jit/emit.h"
+
+/* One register during the turns. */
+struct turn_reg {
+    int32_t reg;
+    bool comes, stays; /* live into the stretch; written in it and live behind */
+    LLVMValueRef in;   /* what lanes bring: the first lane's value, their bits, or an array of 32 */
+    LLVMValueRef slot; /* the lane's own */
+    LLVMValueRef out;  /* what lanes leave: a slot for a value, for bits, or for 32 values */
+    struct shape shape; /* as it is otherwise */
+    struct storage home;
+};
+
+struct turns {
+    const struct jblock *first;
+    uint64_t *inside;      /* the stretch's blocks */
+    LLVMBasicBlockRef *bb; /* the turn's copy of each */
+    struct turn_reg *items;
+    size_t count, cap;
+    bool ok;
+};
+
+static bool is_bit_(const struct emit *e, const struct turn_reg *t)
+{
+    return e->k->regs[t->reg].type == PTX_PRED && t->shape.seg == SEG_NONE;
+}
+
+/* One scalar says it all: the warp's lanes lie in one row. */
+static bool in_row_(const struct turn_reg *t)
+{
+    return t->shape.seg == SEG_WARP && t->shape.brk == 0;
+}
+
+/* ---- which registers ------------------------------------------------------------------------- */
+
+static void find_registers_(struct emit *e, struct turns *s)
+{
+    const struct jkernel *k = e->k;
+    size_t words = (size_t)bit_words((int32_t)k->nregs);
+    uint64_t *used = xcalloc(words, 8), *written = xcalloc(words, 8);
+    struct jroles r;
+    for (int32_t b = bit_next(s->inside, k->nblocks, 0); b >= 0;
+         b = bit_next(s->inside, k->nblocks, b + 1)) {
+        const struct jblock *blk = &k->blocks[b];
+        for (int32_t n = 0; n < blk->count; n++) {
+            jit_roles(&k->instrs[blk->first + n], &r);
+            for (int d = 0; d < r.ndef; d++)
+                bit_set(written, r.def[d]);
+            for (int u = 0; u < r.nuse; u++)
+                bit_set(used, r.use[u]);
+        }
+        if (blk->cond >= 0)
+            bit_set(used, blk->cond);
+    }
+    for (int32_t n = 0; n < (int32_t)k->nregs; n++) {
+        const struct jreg *reg = &k->regs[n];
+        bool w = bit_get(written, n);
+        if (!w && (!bit_get(used, n) || shape_uniform(&reg->shape)))
+            continue;
+        struct turn_reg t = {.reg = n, .shape = reg->shape, .home = e->regs[n]};
+        t.comes = bit_get(s->first->live_in, n);
+        t.stays = w && bit_get(k->blocks[s->first->until].live_in, n);
+        vec_push(s, t);
+    }
+    free(used);
+    free(written);
+}
+
+/* ---- what goes in and out -------------------------------------------------------------------- */
+
+static LLVMValueRef element_(struct emit *e, const struct turn_reg *t, LLVMValueRef array,
+                             LLVMValueRef lane)
+{
+    LLVMTypeRef type = scalar_type(e, e->k->regs[t->reg].type);
+    return LLVMBuildGEP2(e->alu.b, type, array, &lane, 1, "");
+}
+
+/* In front of the turns: what lanes bring, and room for what they leave. */
+static void lay_down_(struct emit *e, struct turn_reg *t)
+{
+    LLVMBuilderRef b = e->alu.b;
+    unsigned type = e->k->regs[t->reg].type;
+    LLVMTypeRef scalar = scalar_type(e, type), vector = vector_type(e, type);
+    struct ptx_operand o = {.kind = PTX_OPR_REG, .reg = t->reg};
+    if (t->comes && in_row_(t)) {
+        t->in = read_slot(e, t->reg, 0);
+    } else if (t->comes && is_bit_(e, t)) {
+        t->in = bits_of(e, operand_vector(e, &o, PTX_PRED));
+    } else if (t->comes) {
+        t->in = new_slot(e, vector, "bring");
+        LLVMBuildStore(b, operand_vector(e, &o, type), t->in);
+    }
+    t->slot = new_slot(e, scalar, e->k->regs[t->reg].name);
+    if (t->stays && is_bit_(e, t)) {
+        t->out = new_slot(e, e->i32, "leave");
+        LLVMBuildStore(b, c32(e, 0), t->out);
+    } else if (t->stays) {
+        t->out = new_slot(e, t->shape.seg == SEG_NONE ? vector : scalar, "leave");
+    }
+}
+
+/* A turn begins: the lane's own value. */
+static void take_(struct emit *e, const struct turn_reg *t, LLVMValueRef lane)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMTypeRef type = scalar_type(e, e->k->regs[t->reg].type);
+    LLVMValueRef v = t->in;
+    if (!t->comes)
+        return;
+    if (in_row_(t) && t->shape.stride != 0) {
+        LLVMValueRef step = LLVMConstInt(type, (uint64_t)t->shape.stride, true);
+        LLVMValueRef n = LLVMBuildIntCast2(b, lane, type, false, "");
+        v = LLVMBuildAdd(b, v, LLVMBuildMul(b, n, step, ""), "");
+    } else if (!in_row_(t) && is_bit_(e, t)) {
+        v = LLVMBuildTrunc(b, LLVMBuildLShr(b, v, lane, ""), e->i1, "");
+    } else if (!in_row_(t)) {
+        v = LLVMBuildLoad2(b, type, element_(e, t, v, lane), "");
+    }
+    LLVMBuildStore(b, v, t->slot);
+}
+
+/* A turn ends. */
+static void leave_(struct emit *e, const struct turn_reg *t, LLVMValueRef lane)
+{
+    LLVMBuilderRef b = e->alu.b;
+    if (!t->stays)
+        return;
+    LLVMValueRef v = LLVMBuildLoad2(b, scalar_type(e, e->k->regs[t->reg].type), t->slot, "");
+    LLVMValueRef to = t->out;
+    if (is_bit_(e, t)) {
+        v = LLVMBuildShl(b, LLVMBuildZExt(b, v, e->i32, ""), lane, "");
+        v = LLVMBuildOr(b, v, LLVMBuildLoad2(b, e->i32, to, ""), "");
+    } else if (t->shape.seg == SEG_NONE) {
+        to = element_(e, t, to, lane);
+    }
+    LLVMBuildStore(b, v, to);
+}
+
+/* Behind the turns: the registers get what lanes have left. */
+static void collect_(struct emit *e, const struct turn_reg *t)
+{
+    LLVMBuilderRef b = e->alu.b;
+    unsigned type = e->k->regs[t->reg].type;
+    if (!t->stays)
+        return;
+    if (is_bit_(e, t))
+        write_vector(e, t->reg, lanes_of(e, LLVMBuildLoad2(b, e->i32, t->out, "")), type);
+    else if (t->shape.seg == SEG_NONE)
+        write_vector(e, t->reg, LLVMBuildLoad2(b, vector_type(e, type), t->out, ""), type);
+    else
+        write_uniform(e, t->reg, LLVMBuildLoad2(b, scalar_type(e, type), t->out, ""), type);
+}
+
+/* ---- a turn ---------------------------------------------------------------------------------- */
+
+/* For one lane every value is uniform. What is known of all lanes' values still holds. */
+static struct shape alone_(const struct shape *s)
+{
+    struct shape one = {.seg = SEG_WARP, .known = 1, .lo = s->lo, .hi = s->hi, .ranged = s->ranged};
+    if (s->seg != SEG_NONE) {
+        unsigned step = s->stride ? (unsigned)__builtin_ctzll((uint64_t)s->stride) : 63;
+        one.align = (uint8_t)(s->align < step ? s->align : step);
+    }
+    return one;
+}
+
+static void swap_(struct emit *e, struct turns *s, bool in)
+{
+    for (size_t n = 0; n < s->count; n++) {
+        struct turn_reg *t = &s->items[n];
+        e->k->regs[t->reg].shape = in ? alone_(&t->shape) : t->shape;
+        e->regs[t->reg] =
+            in ? (struct storage){.slot = {t->slot}, .frame_offset = UINT32_MAX} : t->home;
+    }
+}
+
+static bool emit_lane_block_(struct emit *e, const struct turns *s, const struct jblock *blk)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMPositionBuilderAtEnd(b, s->bb[blk - e->k->blocks]);
+    e->cur = blk;
+    for (int32_t n = 0; n < blk->count; n++)
+        if (!emit_instr(e, &e->k->instrs[blk->first + n]))
+            return false;
+    struct ptx_operand cond = {.kind = PTX_OPR_REG, .reg = blk->cond, .neg = blk->cond_neg};
+    if (blk->term == TERM_JUMP) {
+        LLVMBuildBr(b, s->bb[blk->succ[0]]);
+    } else if (blk->term == TERM_BRANCH) {
+        LLVMValueRef c = operand_scalar(e, &cond, PTX_PRED, SEG_WARP, 0);
+        LLVMBuildCondBr(b, c, s->bb[blk->succ[0]], s->bb[blk->succ[1]]);
+    } else {
+        LLVMValueRef v = operand_scalar(e, &cond, PTX_B32, SEG_WARP, 0);
+        LLVMBasicBlockRef other = s->bb[blk->succ[blk->nsucc - 1]];
+        LLVMValueRef sw = LLVMBuildSwitch(b, v, other, (unsigned)blk->nsucc);
+        for (int n = 0; n + 1 < blk->nsucc; n++)
+            LLVMAddCase(sw, c32(e, (uint64_t)n), s->bb[blk->succ[n]]);
+    }
+    return true;
+}
+
+static void turn_(struct emit *e, LLVMValueRef lane, void *arg)
+{
+    struct turns *s = arg;
+    const struct jkernel *k = e->k;
+    LLVMBasicBlockRef over = new_bb(e, "turn_over");
+    e->mask = LLVMBuildShl(e->alu.b, c32(e, 1), lane, "");
+    e->mask_vec = NULL;
+    swap_(e, s, true);
+    for (size_t n = 0; n < s->count; n++)
+        take_(e, &s->items[n], lane);
+    s->bb[s->first->until] = over;
+    for (int32_t b = bit_next(s->inside, k->nblocks, 0); b >= 0;
+         b = bit_next(s->inside, k->nblocks, b + 1))
+        s->bb[b] = new_bb(e, "turn");
+    LLVMBuildBr(e->alu.b, s->bb[s->first - k->blocks]);
+    for (int32_t b = bit_next(s->inside, k->nblocks, 0); s->ok && b >= 0;
+         b = bit_next(s->inside, k->nblocks, b + 1))
+        s->ok = emit_lane_block_(e, s, &k->blocks[b]);
+    LLVMPositionBuilderAtEnd(e->alu.b, over);
+    for (size_t n = 0; n < s->count; n++)
+        leave_(e, &s->items[n], lane);
+    swap_(e, s, false);
+}
+
+bool emit_turns(struct emit *e, const struct jblock *first)
+{
+    struct jkernel *k = e->k;
+    struct turns s = {.first = first, .ok = true};
+    s.inside = xcalloc((size_t)bit_words(k->nblocks), 8);
+    s.bb = xcalloc((size_t)k->nblocks, sizeof(LLVMBasicBlockRef));
+    s.ok = jit_between(k, (int32_t)(first - k->blocks), first->until, s.inside);
+    find_registers_(e, &s);
+    for (size_t n = 0; n < s.count; n++)
+        lay_down_(e, &s.items[n]);
+    LLVMValueRef mask = e->mask, mask_vec = e->mask_vec;
+    const uint64_t *waiting = e->waiting;
+    bool whole = e->in_whole;
+    e->waiting = NULL;
+    e->in_whole = false;
+    e->one_lane = true;
+    for_active_lanes(e, mask_bits(e), turn_, &s);
+    e->mask = mask;
+    e->mask_vec = mask_vec;
+    e->waiting = waiting;
+    e->in_whole = whole;
+    e->one_lane = false;
+    e->cur = first;
+    for (size_t n = 0; n < s.count; n++)
+        collect_(e, &s.items[n]);
+    free(s.inside);
+    free(s.bb);
+    free(s.items);
+    return s.ok;
+}
