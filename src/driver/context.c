@@ -476,7 +476,7 @@ WEIR_API CUresult cuCtxGetApiVersion(CUcontext ctx, unsigned int *version)
 WEIR_API CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
 {
     CUcontext c;
-    CUresult r = driver_current_any(&c);
+    CUresult r = driver_current(&c);
     if (r != CUDA_SUCCESS)
         return r;
     if (least != NULL)
@@ -489,7 +489,7 @@ WEIR_API CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
 WEIR_API CUresult cuCtxGetCacheConfig(CUfunc_cache *config)
 {
     CUcontext c;
-    CUresult r = driver_current_any(&c);
+    CUresult r = driver_current(&c);
     if (r != CUDA_SUCCESS)
         return r;
     if (config == NULL)
@@ -502,7 +502,7 @@ WEIR_API CUresult cuCtxGetCacheConfig(CUfunc_cache *config)
 WEIR_API CUresult cuCtxSetCacheConfig(CUfunc_cache config)
 {
     CUcontext c;
-    CUresult r = driver_current_any(&c);
+    CUresult r = driver_current(&c);
     if (r != CUDA_SUCCESS)
         return r;
     if ((unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL)
@@ -535,7 +535,7 @@ WEIR_API CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
     CUcontext c;
     size_t *kept;
     enum grid_limit which;
-    CUresult r = driver_current_any(&c);
+    CUresult r = driver_current(&c);
     if (r != CUDA_SUCCESS)
         return r;
     if (value == NULL)

@@ -192,8 +192,8 @@ static CUresult locate_(const struct copy_side *s, size_t width, size_t rows, si
         p = width + s->x;
     if (rows_per_slice == 0)
         rows_per_slice = rows + s->y;
-    if (base == NULL || (rows > 1 && p < width + s->x) ||
-        !sane_(p, rows_per_slice, slices + s->z) || (slices > 1 && rows_per_slice < rows + s->y))
+    if (base == NULL || p < width + s->x || rows_per_slice < rows + s->y ||
+        !sane_(p, rows_per_slice, slices + s->z))
         return CUDA_ERROR_INVALID_VALUE;
     *pitch = p;
     *slice = (uint64_t)p * rows_per_slice;

@@ -228,7 +228,7 @@ uint32_t format_bytes(CUarray_format format);
 
 /* The calling thread's current context, checked: success means it is live and has no fault. */
 CUresult driver_current(CUcontext *ctx);
-/* The same without asking for faults (destroying and freeing must work after one). */
+/* The same without asking for faults: for what only looks, as a GPU's driver does after one. */
 CUresult driver_current_any(CUcontext *ctx);
 CUresult context_check(CUcontext ctx);
 bool context_flags_valid(unsigned flags);

@@ -407,6 +407,8 @@ static CUresult neighbours_(CUgraphNode node, bool out, CUgraphNode *nodes, CUgr
         return r;
     if (count == NULL)
         return CUDA_ERROR_INVALID_VALUE;
+    if (nodes == NULL && data != NULL)
+        return CUDA_ERROR_INVALID_VALUE;
     const struct graph_edges *edges = out ? &node->out : &node->in;
     if (nodes != NULL && data == NULL && lossy_(edges))
         return CUDA_ERROR_LOSSY_QUERY;

@@ -115,6 +115,11 @@ static CUresult set_attribute_(struct kernel_node *k, CUkernelNodeAttrID which,
     CUresult r = launch_attribute(&q, &a);
     if (r == CUDA_SUCCESS)
         r = launch_check(&q);
+    if (r == CUDA_SUCCESS && which == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+        uint32_t resolved[3];
+        memcpy(resolved, q.cluster, sizeof resolved);
+        r = cluster_resolve(q.f, q.grid, resolved);
+    }
     if (r != CUDA_SUCCESS)
         return r;
     k->cooperative = q.cooperative;

@@ -8,11 +8,11 @@
 /* ---- one node -----------------------------------------------------------------------------------
  */
 
-/* Finds the shadow of a node of that kind. */
-static CUresult find_(CUgraphExec e, CUgraphNode node, CUgraphNodeType type, CUgraphNode *shadow)
+/* Finds the shadow of a node of that kind, whatever the state of the context. */
+static CUresult look_(CUgraphExec e, CUgraphNode node, CUgraphNodeType type, CUgraphNode *shadow)
 {
     CUcontext c;
-    CUresult r = driver_current(&c);
+    CUresult r = driver_current_any(&c);
     if (r == CUDA_SUCCESS)
         r = exec_check(e);
     if (r == CUDA_SUCCESS)
@@ -21,6 +21,14 @@ static CUresult find_(CUgraphExec e, CUgraphNode node, CUgraphNodeType type, CUg
         return r;
     *shadow = exec_node(e, node);
     return *shadow != NULL && (*shadow)->p.type == type ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* The same, to change it. */
+static CUresult find_(CUgraphExec e, CUgraphNode node, CUgraphNodeType type, CUgraphNode *shadow)
+{
+    CUcontext c;
+    CUresult r = driver_current(&c);
+    return r == CUDA_SUCCESS ? look_(e, node, type, shadow) : r;
 }
 
 /* Tells the device room what the shadow does now. */
@@ -166,13 +174,16 @@ static CUresult find_switch_(CUgraphExec e, CUgraphNode node, CUgraphNode *shado
     if (node->p.type != CU_GRAPH_NODE_TYPE_KERNEL && node->p.type != CU_GRAPH_NODE_TYPE_MEMCPY &&
         node->p.type != CU_GRAPH_NODE_TYPE_MEMSET)
         return CUDA_ERROR_INVALID_VALUE;
-    return find_(e, node, node->p.type, shadow);
+    return look_(e, node, node->p.type, shadow);
 }
 
 WEIR_API CUresult cuGraphNodeSetEnabled(EXEC, unsigned int enabled)
 {
     CUgraphNode shadow;
-    CUresult r = find_switch_(e, node, &shadow);
+    CUcontext c;
+    CUresult r = driver_current(&c);
+    if (r == CUDA_SUCCESS)
+        r = find_switch_(e, node, &shadow);
     if (r != CUDA_SUCCESS)
         return r;
     shadow->disabled = enabled == 0;
@@ -303,7 +314,7 @@ static CUresult update_(CUgraphExec e, CUgraph shadow, CUgraph g, CUgraphExecUpd
 WEIR_API CUresult cuGraphExecUpdate_v2(CUgraphExec e, CUgraph g, CUgraphExecUpdateResultInfo *info)
 {
     CUcontext c;
-    CUresult r = driver_current(&c);
+    CUresult r = driver_current_any(&c);
     if (r == CUDA_SUCCESS)
         r = exec_check(e);
     if (r == CUDA_SUCCESS)
@@ -319,7 +330,7 @@ WEIR_API CUresult cuGraphExecChildGraphNodeSetParams(EXEC, CUgraph child)
         r = graph_check(child);
     if (r == CUDA_SUCCESS)
         r = update_(e, shadow->p.child, child, NULL);
-    return r == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE ? CUDA_ERROR_INVALID_VALUE : r;
+    return r;
 }
 
 WEIR_API CUresult cuGraphExecNodeSetParams(EXEC, CUgraphNodeParams *any)

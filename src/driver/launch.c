@@ -67,8 +67,9 @@ CUresult launch_check(const struct launch_request *q)
     uint64_t allowed = SHARED_DEFAULT_MAX;
     if (q->f->max_dynamic_shared + q->f->info.static_shared > allowed)
         allowed = q->f->max_dynamic_shared + q->f->info.static_shared;
-    if (shared > allowed)
-        return driver_error(CUDA_ERROR_INVALID_VALUE,
+    if (shared > allowed) /* of a cooperative grid not one block fits */
+        return driver_error(q->cooperative ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
+                                           : CUDA_ERROR_INVALID_VALUE,
                             "%s: %llu bytes of shared memory; %llu allowed (more with "
                             "cudaFuncSetAttribute, up to %d)",
                             q->f->func->name, (unsigned long long)shared,

@@ -87,14 +87,14 @@ WEIR_API CUresult cuLibraryLoadFromFile(CUlibrary *out, const char *path, CUjit_
         return r;
     if (path == NULL || out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    r = check_options_(options, values, noptions);
-    if (r == CUDA_SUCCESS)
-        r = jit_request_read(&q, njit, jit, jit_values);
+    r = jit_request_read(&q, njit, jit, jit_values);
     if (r == CUDA_SUCCESS)
         r = driver_read_file(path, &text, &size);
     if (r != CUDA_SUCCESS)
         return r;
-    r = load_(out, text, size, &q);
+    r = check_options_(options, values, noptions);
+    if (r == CUDA_SUCCESS)
+        r = load_(out, text, size, &q);
     free(text);
     jit_request_answer(&q, njit, jit, jit_values);
     return r;

@@ -336,7 +336,7 @@ WEIR_API CUresult cuPointerGetAttribute(void *out, CUpointer_attribute which, CU
 {
     CUcontext c;
     struct mem_info info;
-    CUresult r = driver_current(&c);
+    CUresult r = driver_current_any(&c);
     if (r != CUDA_SUCCESS)
         return r;
     if (out == NULL || !mem_find((void *)(uintptr_t)at, &info))
@@ -350,7 +350,7 @@ WEIR_API CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute
 {
     CUcontext c;
     struct mem_info info;
-    CUresult r = driver_current(&c);
+    CUresult r = driver_current_any(&c);
     if (r != CUDA_SUCCESS)
         return r;
     if (which == NULL || out == NULL || count == 0)

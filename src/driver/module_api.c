@@ -140,7 +140,7 @@ WEIR_API CUresult cuModuleLoad(CUmodule *out, const char *path)
 WEIR_API CUresult cuModuleUnload(CUmodule m)
 {
     CUcontext c;
-    CUresult r = driver_current_any(&c);
+    CUresult r = driver_current(&c);
     if (r == CUDA_SUCCESS)
         r = check_module_(m);
     if (r == CUDA_SUCCESS)

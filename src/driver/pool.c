@@ -385,7 +385,7 @@ static CUresult free_(CUdeviceptr at, bool pt, CUstream stream, struct pool_by b
     CUcontext c;
     struct device_stream *s;
     bool captured = false;
-    CUresult r = driver_current_any(&c);
+    CUresult r = driver_current(&c);
     if (WEIR_LIKELY(r == CUDA_SUCCESS))
         r = driver_stream(stream, pt, &s, &c);
     if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running()))

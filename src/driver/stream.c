@@ -79,7 +79,7 @@ void stream_destroy(CUstream s)
 WEIR_API CUresult cuStreamDestroy_v2(CUstream s)
 {
     CUcontext c;
-    CUresult r = driver_current_any(&c);
+    CUresult r = driver_current(&c);
     if (r != CUDA_SUCCESS)
         return r;
     if (!handle_live(s, TAG_STREAM))
@@ -248,7 +248,7 @@ WEIR_API CUresult cuEventDestroy_v2(CUevent e)
 {
     CUcontext c;
     struct device_event *d;
-    CUresult r = driver_current_any(&c);
+    CUresult r = driver_current(&c);
     if (r == CUDA_SUCCESS)
         r = driver_event(e, &d);
     if (r == CUDA_SUCCESS)

@@ -37,7 +37,7 @@ WEIR_API CUresult cuUserObjectCreate(CUuserObject *out, void *ptr, CUhostFn dest
     CUresult r = driver_ready();
     if (r != CUDA_SUCCESS)
         return r;
-    if (out == NULL || destroy == NULL || count == 0 || count > INT32_MAX ||
+    if (out == NULL || destroy == NULL || count == 0 ||
         flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)
         return CUDA_ERROR_INVALID_VALUE;
     CUuserObject o = handle_new(TAG_USER_OBJECT, sizeof *o);

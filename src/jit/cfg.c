@@ -5,8 +5,8 @@
  * last one leaves), and the point where two branches meet comes after both. Correct code comes out
  * of any order; this one reconverges early.
  *
- * Loops that wait for memory that others write get a poll on their back edges, so that no kernel
- * can hold a worker for ever (spec S8). */
+ * Loops that wait for memory that others write, or for a clock, get a poll on their back edges, so
+ * that no kernel can hold a worker for ever (spec S8). */
 #include "jit/alu.h"
 #include "jit/flatten.h"
 
@@ -62,9 +62,17 @@ static bool is_wait_(const struct ptx_instr *i)
     return i->op == PTX_OP_barrier && ptx_has(i, PTX_M_cluster) && ptx_has(i, PTX_M_wait);
 }
 
+/* Looks at a clock: a loop until some time has passed waits, too, and need not keep its thread from
+ * others that do (32 kernels that each wait for 10 ms are over in 10 ms, as on a GPU). */
+static bool shows_time_(const struct ptx_instr *i)
+{
+    return i->op == PTX_OP_mov && i->operands[1].kind == PTX_OPR_SREG &&
+           i->operands[1].sreg >= PTX_SR_clock && i->operands[1].sreg <= PTX_SR_globaltimer_hi;
+}
+
 bool jit_is_polling_load(const struct ptx_instr *i)
 {
-    if (i->op == PTX_OP_atom || is_wait_(i))
+    if (i->op == PTX_OP_atom || is_wait_(i) || shows_time_(i))
         return true;
     return i->op == PTX_OP_ld && (ptx_has(i, PTX_M_volatile) || ptx_has(i, PTX_M_relaxed) ||
                                   ptx_has(i, PTX_M_acquire) || ptx_has(i, PTX_M_mmio));

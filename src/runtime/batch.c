@@ -43,7 +43,7 @@ static cudaError_t prefetches(void **ptrs, size_t *sizes, size_t count,
                               struct cudaMemLocation *places, size_t *first, size_t place_count,
                               unsigned long long flags, cudaStream_t stream)
 {
-    RT_CHECK(ptrs && sizes && places && first, cudaErrorInvalidValue);
+    RT_CHECK(ptrs && sizes && places && first && named(stream), cudaErrorInvalidValue);
     RT_TRY(rt_context());
     CU_TRY(CU(cuMemPrefetchBatchAsync, (CUdeviceptr *)ptrs, sizes, count, (CUmemLocation *)places,
               first, place_count, flags, stream));
@@ -60,7 +60,7 @@ STREAM_API(cudaMemPrefetchBatchAsync,
 static cudaError_t discards(void **ptrs, size_t *sizes, size_t count, unsigned long long flags,
                             cudaStream_t stream)
 {
-    RT_CHECK(ptrs && sizes, cudaErrorInvalidValue);
+    RT_CHECK(ptrs && sizes && named(stream), cudaErrorInvalidValue);
     RT_TRY(rt_context());
     CU_TRY(CU(cuMemDiscardBatchAsync, (CUdeviceptr *)ptrs, sizes, count, flags, stream));
     return cudaSuccess;
@@ -76,7 +76,7 @@ static cudaError_t discard_prefetches(void **ptrs, size_t *sizes, size_t count,
                                       size_t place_count, unsigned long long flags,
                                       cudaStream_t stream)
 {
-    RT_CHECK(ptrs && sizes && places && first, cudaErrorInvalidValue);
+    RT_CHECK(ptrs && sizes && places && first && named(stream), cudaErrorInvalidValue);
     RT_TRY(rt_context());
     CU_TRY(CU(cuMemDiscardAndPrefetchBatchAsync, (CUdeviceptr *)ptrs, sizes, count,
               (CUmemLocation *)places, first, place_count, flags, stream));

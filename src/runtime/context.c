@@ -117,6 +117,15 @@ cudaError_t rt_context(void)
     return cudaSuccess;
 }
 
+cudaError_t rt_healthy(void)
+{
+    CUfunc_cache unused; /* a question that changes nothing and that no capture minds */
+
+    RT_TRY(rt_context());
+    CU_TRY(CU(cuCtxGetCacheConfig, &unused));
+    return cudaSuccess;
+}
+
 /* The thread's device when that context is current. */
 static cudaError_t device_of(CUcontext context, int *device)
 {

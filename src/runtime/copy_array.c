@@ -131,7 +131,10 @@ static cudaError_t copy_box(const struct cudaMemcpy3DParms *p, cudaStream_t stre
 {
     CUDA_MEMCPY3D copy;
 
+    RT_CHECK(p, cudaErrorInvalidValue);
     RT_TRY(rt_context());
+    if (!p->extent.width || !p->extent.height || !p->extent.depth)
+        return cudaSuccess; /* then nothing else is looked at */
     RT_TRY(rt_box(p, &copy));
     return rt_copy_3d(&copy, stream, wait);
 }
@@ -255,7 +258,8 @@ static cudaError_t array_to_array(cudaArray_t dst, size_t dx, size_t dy, cudaArr
 
     RT_CHECK(kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault,
              cudaErrorInvalidMemcpyDirection);
-    RT_CHECK(src && dst, cudaErrorInvalidValue);
+    RT_CHECK(dst, cudaErrorInvalidValue);
+    RT_CHECK(src, cudaErrorInvalidResourceHandle);
     return rt_copy_3d(&copy, stream, RT_SYNC);
 }
 
@@ -298,6 +302,13 @@ static void next_part(size_t row, size_t x, size_t left, size_t *width, size_t *
     }
 }
 
+/* A run may begin beyond its row: it then begins in a later one. */
+static void wrap(const struct array_shape *shape, size_t *x, size_t *y)
+{
+    *y += *x / shape->row;
+    *x %= shape->row;
+}
+
 static cudaError_t run_to_array(cudaArray_t dst, size_t x, size_t y, const void *src, size_t count,
                                 enum cudaMemcpyKind kind, cudaStream_t stream, enum rt_wait wait)
 {
@@ -306,7 +317,7 @@ static cudaError_t run_to_array(cudaArray_t dst, size_t x, size_t y, const void 
 
     RT_TRY(rt_context());
     RT_TRY(shape_of(dst, &shape));
-    RT_CHECK(x < shape.row || count == 0, cudaErrorInvalidValue);
+    wrap(&shape, &x, &y);
     while (count) {
         size_t width, height;
         next_part(shape.row, x, count, &width, &height);
@@ -328,7 +339,7 @@ static cudaError_t run_from_array(void *dst, cudaArray_const_t src, size_t x, si
 
     RT_TRY(rt_context());
     RT_TRY(shape_of(src, &shape));
-    RT_CHECK(x < shape.row || count == 0, cudaErrorInvalidValue);
+    wrap(&shape, &x, &y);
     while (count) {
         size_t width, height;
         next_part(shape.row, x, count, &width, &height);
@@ -351,7 +362,8 @@ static cudaError_t run_between_arrays(cudaArray_t dst, size_t dx, size_t dy, cud
     RT_TRY(rt_context());
     RT_TRY(shape_of(dst, &d));
     RT_TRY(shape_of(src, &s));
-    RT_CHECK((dx < d.row && sx < s.row) || count == 0, cudaErrorInvalidValue);
+    wrap(&d, &dx, &dy);
+    wrap(&s, &sx, &sy);
     while (count) {
         size_t width = count;
         width = width < d.row - dx ? width : d.row - dx;

@@ -278,14 +278,14 @@ PUBLIC cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *pConfi
     if (!pConfig)
         return done(cudaErrorInvalidValue);
     *pConfig = cudaSharedMemBankSizeFourByte;
-    return done(rt_context());
+    return done(rt_healthy());
 }
 
 PUBLIC cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config)
 {
     if (config > cudaSharedMemBankSizeEightByte)
         return done(cudaErrorInvalidValue);
-    return done(rt_context());
+    return done(rt_healthy());
 }
 
 static cudaError_t priority_range(int *least, int *greatest)

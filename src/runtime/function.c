@@ -119,11 +119,14 @@ PUBLIC cudaError_t cudaFuncSetSharedMemConfig(const void *func, enum cudaSharedM
 
 static cudaError_t get_name(const char **name, const void *func)
 {
-    CUfunction f;
+    struct rt_function *f = rt_function_find(func);
+    CUfunction unused;
 
     RT_CHECK(name, cudaErrorInvalidValue);
-    RT_TRY(rt_function_of(func, &f));
-    CU_TRY(CU(cuFuncGetName, name, f));
+    if (!f)
+        return rt_function_of(func, &unused); /* says what is wrong with it */
+    RT_TRY(rt_context());
+    *name = rt_function_name(f);
     return cudaSuccess;
 }
 
@@ -153,6 +156,7 @@ static cudaError_t by_symbol(cudaFunction_t *out, const void *symbol)
     CUfunction unused;
 
     RT_CHECK(rt_function_find(symbol), cudaErrorInvalidDeviceFunction);
+    RT_TRY(rt_healthy());
     return rt_function_of(symbol, out ? out : &unused); /* NULL only asks whether there is one */
 }
 

@@ -23,6 +23,7 @@ static cudaError_t kernel_in(const struct cudaKernelNodeParams *p, CUDA_KERNEL_N
     CUfunction f;
 
     RT_CHECK(p, cudaErrorInvalidValue);
+    RT_TRY(rt_healthy());
     RT_TRY(rt_function_of(p->func, &f));
     *out = (CUDA_KERNEL_NODE_PARAMS){.func = f,
                                      .gridDimX = p->gridDim.x,
@@ -160,7 +161,14 @@ static cudaError_t copy_from_symbol(void *dst, const void *symbol, size_t count,
 #define COPY_FromSymbol                                                                            \
     void *dst, const void *symbol, size_t count, size_t offset, enum cudaMemcpyKind kind
 
-COPY_CALLS(, COPY_, rt_box(params, &c))
+/* A box with something in it: a copy may have nothing to do, a node may not. */
+static cudaError_t copy_box(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *out)
+{
+    RT_CHECK(p && p->extent.width && p->extent.height && p->extent.depth, cudaErrorInvalidValue);
+    return rt_box(p, out);
+}
+
+COPY_CALLS(, COPY_, copy_box(params, &c))
 COPY_CALLS(1D, COPY_1D, copy_row(dst, src, count, kind, &c))
 COPY_CALLS(ToSymbol, COPY_ToSymbol, copy_to_symbol(symbol, src, count, offset, kind, &c))
 COPY_CALLS(FromSymbol, COPY_FromSymbol, copy_from_symbol(dst, symbol, count, offset, kind, &c))
@@ -330,6 +338,7 @@ static cudaError_t any_in(const struct cudaGraphNodeParams *p, CUgraphNodeParams
 {
     RT_CHECK(p, cudaErrorInvalidValue);
     *out = (CUgraphNodeParams){.type = (CUgraphNodeType)p->type};
+    memcpy(out->reserved0, p->reserved0, sizeof out->reserved0); /* the driver looks at these */
     switch (p->type) {
     case cudaGraphNodeTypeKernel: {
         const struct cudaKernelNodeParams k = {p->kernel.func,         p->kernel.gridDim,
@@ -344,7 +353,7 @@ static cudaError_t any_in(const struct cudaGraphNodeParams *p, CUgraphNodeParams
     }
     case cudaGraphNodeTypeMemcpy:
         out->memcpy.flags = p->memcpy.flags;
-        return rt_box(&p->memcpy.copyParams, &out->memcpy.copyParams);
+        return copy_box(&p->memcpy.copyParams, &out->memcpy.copyParams);
     case cudaGraphNodeTypeMemset:
         out->memset = (CUDA_MEMSET_NODE_PARAMS_v2){(CUdeviceptr)p->memset.dst,
                                                    p->memset.pitch,

@@ -118,6 +118,8 @@ struct rt_limits {
 /* Makes sure that the thread has a context: the one that is current (a program may use the driver
  * API too), else the primary context of the thread's device. */
 cudaError_t rt_context(void);
+/* The code of the fault that the current context has, if any: for what asks no driver otherwise. */
+cudaError_t rt_healthy(void);
 /* The thread's device: that of its current context, else the one chosen by cudaSetDevice. */
 cudaError_t rt_device(int *device);
 cudaError_t rt_device_count(int *count);

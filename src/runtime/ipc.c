@@ -8,8 +8,7 @@ _Static_assert(sizeof(cudaIpcEventHandle_t) == sizeof(CUipcEventHandle), "same l
 
 static cudaError_t get_event_handle(cudaIpcEventHandle_t *handle, cudaEvent_t event)
 {
-    RT_CHECK(handle, cudaErrorInvalidValue);
-    RT_CHECK(event, cudaErrorInvalidResourceHandle);
+    RT_CHECK(handle && event, cudaErrorInvalidValue);
     RT_TRY(rt_context());
     CU_TRY(CU(cuIpcGetEventHandle, (CUipcEventHandle *)handle, event));
     return cudaSuccess;

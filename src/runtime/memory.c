@@ -65,9 +65,10 @@ PUBLIC cudaError_t cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, struct cud
 
 static cudaError_t device_free(void *ptr)
 {
+    if (!ptr)
+        return rt_healthy();
     RT_TRY(rt_context());
-    if (ptr)
-        CU_TRY(CU(cuMemFree_v2, (CUdeviceptr)ptr));
+    CU_TRY(CU(cuMemFree_v2, (CUdeviceptr)ptr));
     return cudaSuccess;
 }
 
@@ -119,9 +120,10 @@ PUBLIC cudaError_t cudaHostAlloc(void **pHost, size_t size, unsigned int flags)
 
 static cudaError_t host_free(void *ptr)
 {
+    if (!ptr)
+        return rt_healthy();
     RT_TRY(rt_context());
-    if (ptr)
-        CU_TRY(CU(cuMemFreeHost, ptr));
+    CU_TRY(CU(cuMemFreeHost, ptr));
     return cudaSuccess;
 }
 

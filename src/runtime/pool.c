@@ -86,9 +86,12 @@ PUBLIC cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t memPool)
 static cudaError_t get_pool(cudaMemPool_t *pool, int device)
 {
     CUdevice handle;
+    cudaError_t found;
 
     RT_CHECK(pool, cudaErrorInvalidValue);
-    RT_TRY(rt_check_device(device, &handle));
+    found = rt_check_device(device, &handle);
+    RT_CHECK(found != cudaErrorInvalidDevice, cudaErrorInvalidValue); /* as on a GPU */
+    RT_TRY(found);
     CU_TRY(CU(cuDeviceGetMemPool, pool, handle));
     return cudaSuccess;
 }

@@ -53,7 +53,7 @@ static cudaError_t set_2d(void *ptr, size_t pitch, int value, size_t width, size
 static cudaError_t set_3d(struct cudaPitchedPtr p, int value, struct cudaExtent extent,
                           cudaStream_t stream, enum rt_wait wait)
 {
-    RT_CHECK(extent.depth <= 1 || extent.height <= p.ysize, cudaErrorInvalidValue);
+    RT_CHECK(extent.depth == 0 || extent.height <= p.ysize, cudaErrorInvalidValue);
     if (extent.height == p.ysize) /* the slices are one rectangle */
         return set_2d(p.ptr, p.pitch, value, extent.width, extent.height * extent.depth, stream,
                       wait);

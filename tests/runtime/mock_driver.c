@@ -85,6 +85,13 @@ EXPORT CUresult cuDriverGetVersion(int *version)
     return CUDA_SUCCESS;
 }
 
+/* What the runtime asks whether the context has a fault. */
+EXPORT CUresult cuCtxGetCacheConfig(CUfunc_cache *config)
+{
+    *config = CU_FUNC_CACHE_PREFER_NONE;
+    return result_of("cuCtxGetCacheConfig");
+}
+
 EXPORT CUresult cuDeviceGetCount(int *count)
 {
     *count = 2;
