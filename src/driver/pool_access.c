@@ -111,7 +111,7 @@ WEIR_API CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool h, C
     if (!device && !is_host_(where->type))
         return CUDA_ERROR_INVALID_VALUE;
     if (device && (where->id < 0 || where->id >= driver_device_count()))
-        return CUDA_ERROR_INVALID_DEVICE;
+        return CUDA_ERROR_INVALID_VALUE;
     bool own = device ? where->id == h->ordinal : h->ordinal < 0 && !is_managed_(h);
     *flags =
         own ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : (CUmemAccess_flags)atomic_load(kept_(h, where));
