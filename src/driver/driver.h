@@ -48,6 +48,8 @@ enum tag {
     TAG_ARRAY = 0x57415252,
     TAG_PHYSICAL = 0x57504859,
     TAG_POOL = 0x57504f4c,
+    TAG_TEXTURE_REF = 0x57545246,
+    TAG_SURFACE_REF = 0x57535246,
 };
 
 /* What a stream was told by cuStreamSetAttribute. */

@@ -200,6 +200,8 @@ CUresult module_global(CUmodule m, const char *name, CUdeviceptr *at, size_t *by
     struct ptx_var *v = ptx_find_var(m->ptx, name);
     if (v == NULL || m->var_address[v->index] == 0)
         return driver_error(CUDA_ERROR_NOT_FOUND, "the module has no variable named %s", name);
+    if (v->type == PTX_TEXREF || v->type == PTX_SURFREF) /* no memory of its own */
+        return CUDA_ERROR_INVALID_VALUE;
     if (at != NULL)
         *at = m->var_address[v->index];
     if (bytes != NULL)

@@ -62,6 +62,13 @@ static uint64_t host_symbol_(const struct module_source *s, const char *name)
     return 0;
 }
 
+/* A variable that is not memory: a texture or surface reference. */
+static bool is_reference_(const struct ptx_var *v)
+{
+    return v->space == PTX_SPACE_GLOBAL &&
+           (v->type == PTX_TEXREF || v->type == PTX_SURFREF || v->type == PTX_SAMPLERREF);
+}
+
 /* ---- memory
  * -------------------------------------------------------------------------------------- */
 
@@ -98,6 +105,12 @@ static CUresult place_(CUmodule m, const struct module_source *source)
         if (v->linkage == PTX_LINK_EXTERN && v->space == PTX_SPACE_GLOBAL)
             return driver_error(CUDA_ERROR_INVALID_PTX,
                                 "line %d: the extern variable %s is not defined", v->line, v->name);
+        if (is_reference_(v)) {
+            CUresult r = reference_make(m->ctx, v, &m->var_address[n]);
+            if (r != CUDA_SUCCESS)
+                return r;
+            continue;
+        }
         if (!has_memory_(v))
             continue;
         if (v->space == PTX_SPACE_CONST)
@@ -142,7 +155,8 @@ CUresult module_make_variables(CUmodule m, const struct module_source *source)
         return r;
     for (int32_t n = 0; n < m->ptx->nvars; n++) {
         const struct ptx_var *v = m->ptx->vars[n];
-        if (m->var_address[n] != 0 && m->var_bound[n] != VAR_BOUND && v->linkage != PTX_LINK_EXTERN)
+        if (m->var_address[n] != 0 && m->var_bound[n] != VAR_BOUND &&
+            v->linkage != PTX_LINK_EXTERN && !is_reference_(v))
             fill_(m, v, (uint8_t *)(uintptr_t)m->var_address[n]);
     }
     return CUDA_SUCCESS;
@@ -153,6 +167,8 @@ void module_free_variables(CUmodule m)
     for (int32_t n = 0; n < m->ptx->nvars; n++)
         if (m->var_bound[n] != VAR_OWNED)
             unbind_(m->var_address[n]);
+        else if (m->var_address[n] != 0 && is_reference_(m->ptx->vars[n]))
+            reference_free(m->var_address[n]);
         else if (m->var_address[n] != 0)
             mem_free((void *)(uintptr_t)m->var_address[n], MEM_MODULE | MEM_MANAGED);
     free(m->var_address);

@@ -25,6 +25,15 @@ CUresult array_locate(CUarray a, uint64_t x, uint64_t y, uint64_t z, uint64_t wi
 
 /* Ends the context's texture and surface objects. */
 void textures_destroy(CUcontext c);
+/* What a resource is for kernels, and how it is sampled, into `t`, which has its tag. */
+struct texture;
+CUresult texture_describe(const CUDA_RESOURCE_DESC *d, struct texture *t);
+CUresult texture_sample(const CUDA_TEXTURE_DESC *d, struct texture *t);
+
+/* A module's variable that is a texture or surface reference: `address` is what kernels know it by.
+ * Freed when no kernel uses it any more. */
+CUresult reference_make(CUcontext c, const struct ptx_var *v, uint64_t *address);
+void reference_free(uint64_t address);
 
 /* ---- pool.c ------------------------------------------------------------------------------------
  */

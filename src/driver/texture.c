@@ -244,7 +244,7 @@ static CUresult describe_pitched_(const CUDA_RESOURCE_DESC *d, struct texture *t
     return CUDA_SUCCESS;
 }
 
-static CUresult describe_(const CUDA_RESOURCE_DESC *d, struct texture *t)
+CUresult texture_describe(const CUDA_RESOURCE_DESC *d, struct texture *t)
 {
     if (d->flags != 0)
         return CUDA_ERROR_INVALID_VALUE;
@@ -298,7 +298,7 @@ static CUresult apply_view_(const CUDA_RESOURCE_VIEW_DESC *v, CUarray a, struct 
 
 /* ---- sampling ------------------------------------------------------------------------------ */
 
-static CUresult apply_sampling_(const CUDA_TEXTURE_DESC *d, struct texture *t)
+CUresult texture_sample(const CUDA_TEXTURE_DESC *d, struct texture *t)
 {
     static const unsigned known = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES |
                                   CU_TRSF_SRGB | CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION |
@@ -338,7 +338,7 @@ WEIR_API CUresult cuTexObjectCreate(CUtexObject *out, const CUDA_RESOURCE_DESC *
                        .resource = *resource,
                        .sampling = *sampling,
                        .viewed = view != NULL};
-    r = describe_(resource, &o.texture);
+    r = texture_describe(resource, &o.texture);
     if (r == CUDA_SUCCESS && view != NULL) {
         o.view = *view;
         r = resource->resType == CU_RESOURCE_TYPE_ARRAY
@@ -346,7 +346,7 @@ WEIR_API CUresult cuTexObjectCreate(CUtexObject *out, const CUDA_RESOURCE_DESC *
                 : CUDA_ERROR_INVALID_VALUE;
     }
     if (r == CUDA_SUCCESS)
-        r = apply_sampling_(sampling, &o.texture);
+        r = texture_sample(sampling, &o.texture);
     if (r == CUDA_SUCCESS)
         *out = publish_(&o);
     return r;
@@ -395,7 +395,7 @@ WEIR_API CUresult cuSurfObjectCreate(CUsurfObject *out, const CUDA_RESOURCE_DESC
     if (out == NULL || resource == NULL || resource->resType != CU_RESOURCE_TYPE_ARRAY)
         return CUDA_ERROR_INVALID_VALUE;
     struct object o = {.texture = {.tag = SURFACE_TAG}, .ctx = c, .resource = *resource};
-    r = describe_(resource, &o.texture);
+    r = texture_describe(resource, &o.texture);
     if (r != CUDA_SUCCESS)
         return r;
     *out = publish_(&o);

@@ -128,6 +128,13 @@ static struct texture_instr describe_(const struct ptx_instr *i)
 
 /* ---- what is refused ------------------------------------------------------------------------- */
 
+/* A variable of type .texref or .surfref: what its address leads to is what an object's handle is.
+ */
+static bool is_reference_(const struct ptx_operand *o)
+{
+    return o->var != NULL && (o->var->type == PTX_TEXREF || o->var->type == PTX_SURFREF);
+}
+
 bool texture_supported(const struct ptx_instr *i, struct diag *d)
 {
 #define REFUSE(...) diag_set(d, i->line, i->column, __VA_ARGS__)
@@ -137,9 +144,9 @@ bool texture_supported(const struct ptx_instr *i, struct diag *d)
         const struct ptx_operand *h = &i->operands[1];
         if (ptx_has(i, PTX_M_level))
             return REFUSE("txq.level is not supported");
-        return h->kind == PTX_OPR_MEM && h->reg >= 0
+        return h->kind == PTX_OPR_MEM && (h->reg >= 0 || is_reference_(h))
                    ? true
-                   : REFUSE("%s of a reference is not supported", name);
+                   : REFUSE("this form of %s is not supported", name);
     }
     int at = place_(i);
     if (at < 0 || !geometry_(i, &g))
@@ -147,8 +154,8 @@ bool texture_supported(const struct ptx_instr *i, struct diag *d)
     const struct ptx_operand *mem = &i->operands[at];
     if (mem->nitems != 2)
         return REFUSE("%s with a separate sampler is not supported", name);
-    if (mem->items[0].kind != PTX_OPR_REG)
-        return REFUSE("%s of a texture or surface reference is not supported; objects are", name);
+    if (mem->items[0].kind != PTX_OPR_REG && !is_reference_(&mem->items[0]))
+        return REFUSE("%s needs a texture or surface", name);
     if (coordinate_(mem, geometry_coordinates((enum texture_geometry)g) - 1) == NULL)
         return REFUSE("%s has too few coordinates", name);
     if (i->op != PTX_OP_tex && i->op != PTX_OP_tld4)
@@ -236,7 +243,8 @@ static bool emit_fetch_(struct emit *e, const struct ptx_instr *i)
 
 static bool emit_query_(struct emit *e, const struct ptx_instr *i)
 {
-    struct ptx_operand handle = {.kind = PTX_OPR_REG, .reg = i->operands[1].reg};
+    struct ptx_operand handle = i->operands[1];
+    handle.kind = handle.var != NULL ? PTX_OPR_SYM : PTX_OPR_REG;
     LLVMValueRef out = rows_(e, e->v32i32, 1, "answers");
     call_(e, "weir_rt_texture_query", describe_(i), handles_(e, &handle), NULL, out);
     write_rows_(e, &i->operands[0], out, e->v32i32, 4, PTX_B32);
