@@ -47,9 +47,16 @@ CUDA_MEMCPY3D copy_describe(void *dst, const void *src, size_t bytes)
                            .Depth = 1};
 }
 
+/* Memory of pools is for the devices that have access to it, also for copying, unless the call
+ * names both sides' contexts; all other memory can be copied from device to device. */
+static bool may_copy_(CUcontext c, const void *p)
+{
+    return driver_device_count() < 2 || mem_kind_of(p, NULL) != MEM_POOL || driver_sees(c, p);
+}
+
 /* `src_host`, `dst_host`: the form of the call says that the side is the host's. */
 static CUresult linear_(WHERE, void *dst, bool dst_host, const void *src, bool src_host,
-                        size_t bytes)
+                        size_t bytes, bool peers)
 {
     CUcontext c;
     struct device_stream *s;
@@ -68,6 +75,9 @@ static CUresult linear_(WHERE, void *dst, bool dst_host, const void *src, bool s
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "a copy of %zu bytes from %p to %p leaves an allocation", bytes, src,
                             dst);
+    if (!peers && (!may_copy_(c, dst) || !may_copy_(c, src)))
+        return driver_error(CUDA_ERROR_INVALID_VALUE,
+                            "a copy from %p to %p: the device has no access to the pool", src, dst);
     struct device_copy copy = {.dst = dst,
                                .src = src,
                                .width = bytes,
@@ -80,7 +90,7 @@ static CUresult linear_(WHERE, void *dst, bool dst_host, const void *src, bool s
 
 CUresult copy_linear(WHERE, void *dst, const void *src, size_t bytes)
 {
-    return linear_(h, pt, mode, dst, false, src, false, bytes);
+    return linear_(h, pt, mode, dst, false, src, false, bytes, false);
 }
 
 static void *ptr_(CUdeviceptr p) { return (void *)(uintptr_t)p; }
@@ -111,7 +121,7 @@ ASYNC(cuMemcpyAsync, cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t n, CUst
 static CUresult cuMemcpyHtoD_v2_(WHERE, CUdeviceptr dst, const void *src, size_t n)
 {
     CUresult r = n > 0 ? device_side_(dst) : CUDA_SUCCESS;
-    return r != CUDA_SUCCESS ? r : linear_(h, pt, mode, ptr_(dst), false, src, true, n);
+    return r != CUDA_SUCCESS ? r : linear_(h, pt, mode, ptr_(dst), false, src, true, n, false);
 }
 SYNC(cuMemcpyHtoD_v2, (CUdeviceptr dst, const void *src, size_t n), dst, src, n)
 ASYNC(cuMemcpyHtoDAsync_v2, cuMemcpyHtoD_v2,
@@ -120,7 +130,7 @@ ASYNC(cuMemcpyHtoDAsync_v2, cuMemcpyHtoD_v2,
 static CUresult cuMemcpyDtoH_v2_(WHERE, void *dst, CUdeviceptr src, size_t n)
 {
     CUresult r = n > 0 ? device_side_(src) : CUDA_SUCCESS;
-    return r != CUDA_SUCCESS ? r : linear_(h, pt, mode, dst, true, ptr_(src), false, n);
+    return r != CUDA_SUCCESS ? r : linear_(h, pt, mode, dst, true, ptr_(src), false, n, false);
 }
 SYNC(cuMemcpyDtoH_v2, (void *dst, CUdeviceptr src, size_t n), dst, src, n)
 ASYNC(cuMemcpyDtoHAsync_v2, cuMemcpyDtoH_v2,
@@ -148,7 +158,8 @@ static CUresult cuMemcpyPeer_(WHERE, CUdeviceptr dst, CUcontext dc, CUdeviceptr 
         if (r == CUDA_SUCCESS)
             r = capture_forbid(s, c);
     }
-    return r != CUDA_SUCCESS ? r : copy_linear(h, pt, mode, ptr_(dst), ptr_(src), n);
+    return r != CUDA_SUCCESS ? r
+                             : linear_(h, pt, mode, ptr_(dst), false, ptr_(src), false, n, true);
 }
 SYNC(cuMemcpyPeer, (CUdeviceptr dst, CUcontext dc, CUdeviceptr src, CUcontext sc, size_t n), dst,
      dc, src, sc, n)
@@ -449,6 +460,9 @@ static CUresult set_(WHERE, CUdeviceptr at, size_t pitch, uint32_t element, uint
         r = set_resolve(&p, &set);
     if (r != CUDA_SUCCESS || set.width == 0)
         return r;
+    if (driver_device_count() > 1 && !driver_sees(c, set.dst))
+        return driver_error(CUDA_ERROR_INVALID_VALUE,
+                            "a set at %p: the device has no access to this memory", set.dst);
     return driver_from_device(c, device_set(s, &set, mode == DEVICE_COPY_SYNC));
 }
 

@@ -4,6 +4,7 @@
 
 #include "driver/graph.h"
 #include "driver/site.h"
+#include "memory/view.h"
 
 /* The current context, for a call that may wait for everything: captures may forbid it. */
 static CUresult unsafe_(CUcontext *c)
@@ -75,10 +76,8 @@ WEIR_API CUresult cuMemFree_v2(CUdeviceptr at)
         return CUDA_SUCCESS;
     if (graph_memory_free(at, NULL, &r))
         return r;
-    enum import_end end = imported_free((void *)(uintptr_t)at);
-    if (end == IMPORT_MORE)
-        return CUDA_SUCCESS;
-    unsigned kinds = end == IMPORT_LAST ? MEM_POOL | MEM_PINNED : MEM_DEVICE | MEM_MANAGED;
+    bool imported = imported_free((void *)(uintptr_t)at);
+    unsigned kinds = imported ? MEM_POOL | MEM_PINNED : MEM_DEVICE | MEM_MANAGED;
     struct mem_info info;
     if (!mem_find((void *)(uintptr_t)at, &info) || info.base != at || (info.kind & kinds) == 0)
         return driver_error(CUDA_ERROR_INVALID_VALUE,
@@ -268,13 +267,10 @@ static int ordinal_(const struct mem_info *i)
     return c != NULL ? c->ordinal : 0;
 }
 
-/* Whether the current device may use the address: a pool of the host must be opened to it. */
-static bool device_reaches_(const struct mem_info *i)
+bool driver_sees(CUcontext c, const void *address)
 {
-    CUcontext c;
-    CUmemoryPool pool = i->kind == MEM_PINNED ? pool_of_memory(i) : NULL;
-    return pool == NULL ||
-           (driver_current(&c) == CUDA_SUCCESS && (pool_accessors(pool) >> c->memory & 1) != 0);
+    uint32_t peers = grid_env_peers(device_context_env(c->device));
+    return !mem_foreign(c->memory, peers, (uint64_t)address);
 }
 
 /* One attribute of an address into `out`, whose type the attribute fixes. */
@@ -283,6 +279,7 @@ static CUresult pointer_attribute_(void *out, CUpointer_attribute which, const s
 {
     uint64_t base = i->base, size = i->size;
     bool device = (i->kind & MEM_ON_DEVICE) != 0, managed = i->kind == MEM_MANAGED;
+    CUcontext c;
     switch (which) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
         *(CUcontext *)out = driver_context_of(i->owner); /* pools have none */
@@ -291,7 +288,7 @@ static CUresult pointer_attribute_(void *out, CUpointer_attribute which, const s
         *(unsigned *)out = device || managed ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-        if (!device_reaches_(i)) {
+        if (driver_current(&c) != CUDA_SUCCESS || !driver_sees(c, (void *)(uintptr_t)at)) {
             *(CUdeviceptr *)out = 0;
             return CUDA_ERROR_INVALID_VALUE;
         }

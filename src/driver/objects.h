@@ -43,6 +43,8 @@ CUresult pool_check(CUmemoryPool h);
 CUresult pool_check_own(CUmemoryPool h);
 /* The pool that an allocation is of; NULL: none, or one that is destroyed. (memory.c) */
 CUmemoryPool pool_of_memory(const struct mem_info *i);
+/* Whether the context's device has access to what lies there. (memory.c) */
+bool driver_sees(CUcontext c, const void *address);
 CUresult pool_make(CUmemoryPool *out, const CUmemPoolProps *props); /* checked ones */
 
 /* Where pools lie (pool_place.c): whether such a pool can be, what it is for the room below,
@@ -57,10 +59,10 @@ bool pool_place_ends(CUmemoryPool h);
 
 /* A handle for another process's pool, which owns its file from now on; the one there is. */
 CUmemoryPool pool_adopt(struct mem_file *f, CUdevice dev); /* dev: -1: the host's */
-/* Of what is imported from pools (pool_ipc.c). One import of the pointer is freed: the memory stays
- * if there are more, else it is the caller's to unmap. */
-enum import_end { IMPORT_NONE, IMPORT_MORE, IMPORT_LAST };
-enum import_end imported_free(const void *base);
+/* The pointer is no imported one any more, if it was: then it is the caller's to unmap. However
+ * often it was imported, one free ends it, as on a GPU. */
+bool imported_free(const void *base);
+bool imported_any(CUmemoryPool h);   /* whether anything of the pool's is not freed yet */
 void imported_clear(CUmemoryPool h); /* unmaps all of a pool's */
 void imported_allow(CUmemoryPool h); /* lets the pool's devices touch all of it, and no others */
 /* The devices that have access to the pool's memory, as the lower rooms count them. */

@@ -257,6 +257,9 @@ WEIR_API CUresult cuMemPoolDestroy(CUmemoryPool h)
     if (h->ordinal >= 0 ? h == atomic_load(&all.device[h->ordinal].standard) : !pool_place_ends(h))
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "cuMemPoolDestroy: a default pool cannot be destroyed");
+    if (h->imported != NULL && imported_any(h))
+        return driver_error(CUDA_ERROR_INVALID_VALUE,
+                            "cuMemPoolDestroy: memory of the imported pool is not freed yet");
     pthread_mutex_lock(&all.lock);
     if (h->imported == NULL || --h->imports == 0)
         end_(h);
@@ -400,11 +403,9 @@ static CUresult free_(CUdeviceptr at, bool pt, CUstream stream, struct pool_by b
                             "cuMemFreeAsync: managed memory is not freed in stream order");
     if (graph_memory_free(at, s, &r))
         return r;
-    enum import_end end = imported_free(p);
-    if (end == IMPORT_MORE)
-        return CUDA_SUCCESS;
+    bool imported = imported_free(p);
     /* What cuMemAlloc made may be freed in stream order, too. */
-    if (mem_retire(p, end == IMPORT_LAST ? MEM_POOL | MEM_PINNED : MEM_DEVICE) == MEM_OK)
+    if (mem_retire(p, imported ? MEM_POOL | MEM_PINNED : MEM_DEVICE) == MEM_OK)
         return driver_from_device(c, device_call(s, free_retired_, p));
     return driver_error(CUDA_ERROR_INVALID_VALUE,
                         "cuMemFreeAsync: 0x%llx is not the start of memory of cuMemAllocAsync or "

@@ -89,7 +89,6 @@ struct import {
     CUmemoryPool pool;
     uint64_t file, offset, serial; /* what: the file's id, the place, its number there */
     void *base;                    /* where */
-    unsigned count;                /* imports not yet freed */
 };
 
 static struct {
@@ -104,7 +103,6 @@ static CUresult import_(CUmemoryPool h, const struct share_handle *s, void **out
     for (size_t i = 0; i < imports.count; i++) {
         struct import *m = &imports.items[i];
         if (m->pool == h && m->file == s->id && m->offset == s->offset && m->serial == s->serial) {
-            m->count++;
             *out = m->base;
             return CUDA_SUCCESS;
         }
@@ -117,12 +115,12 @@ static CUresult import_(CUmemoryPool h, const struct share_handle *s, void **out
     if (r == CUDA_SUCCESS) {
         if (!host)
             mem_map_allow(*out, pool_accessors(h));
-        vec_push(&imports, (struct import){h, s->id, s->offset, s->serial, *out, 1});
+        vec_push(&imports, (struct import){h, s->id, s->offset, s->serial, *out});
     }
     return r;
 }
 
-/* The pointer is freed by cuMemFreeAsync or cuMemFree, as often as it was imported. */
+/* The pointer is freed by cuMemFreeAsync or cuMemFree, once. */
 WEIR_API CUresult cuMemPoolImportPointer(CUdeviceptr *out, CUmemoryPool h,
                                          CUmemPoolPtrExportData *data)
 {
@@ -150,19 +148,27 @@ WEIR_API CUresult cuMemPoolImportPointer(CUdeviceptr *out, CUmemoryPool h,
 /* ---- the end ------------------------------------------------------------------------------------
  */
 
-enum import_end imported_free(const void *base)
+bool imported_free(const void *base)
 {
-    enum import_end end = IMPORT_NONE;
+    bool found = false;
     pthread_mutex_lock(&imports.lock);
-    for (size_t i = 0; i < imports.count && end == IMPORT_NONE; i++) {
-        if (imports.items[i].base != base)
-            continue;
-        end = --imports.items[i].count == 0 ? IMPORT_LAST : IMPORT_MORE;
-        if (end == IMPORT_LAST)
+    for (size_t i = 0; i < imports.count && !found; i++) {
+        found = imports.items[i].base == base;
+        if (found)
             imports.items[i] = imports.items[--imports.count];
     }
     pthread_mutex_unlock(&imports.lock);
-    return end;
+    return found;
+}
+
+bool imported_any(CUmemoryPool h)
+{
+    bool any = false;
+    pthread_mutex_lock(&imports.lock);
+    for (size_t i = 0; i < imports.count && !any; i++)
+        any = imports.items[i].pool == h;
+    pthread_mutex_unlock(&imports.lock);
+    return any;
 }
 
 void imported_allow(CUmemoryPool h)

@@ -35,6 +35,11 @@ void grid_env_set_peers(struct grid_env *env, uint32_t devices)
     atomic_store_explicit(&env->peers, devices, memory_order_relaxed);
 }
 
+uint32_t grid_env_peers(const struct grid_env *env)
+{
+    return atomic_load_explicit(&env->peers, memory_order_relaxed);
+}
+
 static void drop_heap(struct grid_env *env, bool memory_too)
 {
     struct heap *h = atomic_exchange(&env->heap, NULL);

@@ -110,6 +110,7 @@ const void *grid_env_owner(const struct grid_env *env);
 /* Whose plain memory kernels may touch besides their own device's, a bit by ordinal; none at first.
  * Kernels that run already keep what they have. */
 void grid_env_set_peers(struct grid_env *env, uint32_t devices);
+uint32_t grid_env_peers(const struct grid_env *env);
 
 enum grid_limit {
     GRID_LIMIT_STACK,

@@ -1,6 +1,6 @@
 // A8: what a kernel of one device may do with the memory of another: nothing, unless it has access.
 // Plain memory is opened by peer access, a pool by its own access rights, each whatever the other
-// says; both can be revoked. Copies need neither.
+// says; both can be revoked.
 //
 // A fault stays with its process, so each case is a process of its own. What needs two devices is
 // left out where there is one.
@@ -191,18 +191,40 @@ static void mapped_for_0() { mapped(0); }
 
 static void mapped_for_1() { mapped(1); }
 
+// Copies need access to pools, unless they name both devices; sets need it to all memory.
 static void copies()
 {
-    int *p = plain_on_0(), *q = from(pool_on_0()), *mine = nullptr, value = 0;
+    cudaMemPool_t m = pool_on_0();
+    int *p = plain_on_0(), *q = from(m), *mine = nullptr, value = 0;
+    cudaPointerAttributes a;
     OK(cudaSetDevice(1));
     OK(cudaMalloc(&mine, sizeof *mine));
     OK(cudaMemcpyPeer(mine, 1, p, 0, sizeof *mine));
     OK(cudaMemcpy(&value, mine, sizeof value, cudaMemcpyDefault));
     CHECK_EQ_INT(value, 1);
     OK(cudaMemcpy(mine, p, sizeof *mine, cudaMemcpyDeviceToDevice));
+    OK(cudaMemcpy(&value, p, sizeof value, cudaMemcpyDeviceToHost));
+    OK(cudaMemcpyPeerAsync(mine, 1, q, 0, sizeof *mine, 0));
+    CHECK_EQ_INT(cudaMemcpy(mine, q, sizeof *mine, cudaMemcpyDeviceToDevice),
+                 cudaErrorInvalidValue);
+    CHECK_EQ_INT(cudaMemcpyAsync(mine, q, sizeof *mine, cudaMemcpyDefault, 0),
+                 cudaErrorInvalidValue);
+    CHECK_EQ_INT(cudaMemcpy(&value, q, sizeof value, cudaMemcpyDeviceToHost),
+                 cudaErrorInvalidValue);
+    CHECK_EQ_INT(cudaMemsetAsync(q, 0, sizeof *q, 0), cudaErrorInvalidValue);
+    CHECK_EQ_INT(cudaMemset(p, 0, sizeof *p), cudaErrorInvalidValue);
+    CHECK_EQ_INT(cudaMemsetAsync(p, 0, sizeof *p, 0), cudaErrorInvalidValue);
+    OK(cudaPointerGetAttributes(&a, p));
+    CHECK(a.type == cudaMemoryTypeDevice && a.device == 0 && a.devicePointer == nullptr);
+    let(m, cudaMemAccessFlagsProtReadWrite);
+    OK(cudaSetDevice(1));
     OK(cudaMemcpy(&value, q, sizeof value, cudaMemcpyDeviceToHost));
     CHECK_EQ_INT(value, 1);
+    OK(cudaMemsetAsync(q, 0, sizeof *q, 0));
+    OK(cudaDeviceEnablePeerAccess(0, 0));
+    OK(cudaMemset(p, 0, sizeof *p));
     OK(cudaDeviceSynchronize());
+    cudaGetLastError();
 }
 
 static void shared_by_all()

@@ -253,8 +253,8 @@ static void descriptors(void)
     close(pipes[1]);
 }
 
-/* Imported pools: what they are not, imports that count, and what a reset leaves. Importing one's
- * own pool is of no use, but shows it. */
+/* Imported pools: what they are not, how often things are imported, and what a reset leaves.
+ * Importing one's own pool is of no use, but shows it. */
 static void imported_pools(void)
 {
     CUmemoryPool pool = shared_pool(), in, again, of = NULL;
@@ -295,13 +295,14 @@ static void imported_pools(void)
                  CUDA_ERROR_INVALID_VALUE);
     }
     CHECK_CU(cuMemFree(q + 4), CUDA_ERROR_INVALID_VALUE);
-    OK(cuMemPoolImportPointer(&t, in, &data)); /* the same, which counts */
+    OK(cuMemPoolImportPointer(&t, in, &data)); /* the same, and one free ends it */
     CHECK(t == q);
-    OK(cuMemFreeAsync(q, NULL));
-    OK(cuCtxSynchronize());
-    CHECK_EQ_INT(read_u32(q + 4), 17);
+    CHECK_CU(cuMemPoolDestroy(in), CUDA_ERROR_INVALID_VALUE); /* while it is there */
     OK(cuMemFreeAsync(q, NULL));
     CHECK_CU(cuMemFreeAsync(q, NULL), CUDA_ERROR_INVALID_VALUE);
+    CHECK_CU(cuMemFree(q), CUDA_ERROR_INVALID_VALUE);
+    OK(cuCtxSynchronize());
+    CHECK_EQ_INT(read_u32(p + 4), 17);
     OK(cuMemPoolExportPointer(&data, p));
     OK(cuMemPoolImportPointer(&q, in, &data));
     OK(cuDevicePrimaryCtxReset(0)); /* ends pools and what was imported */
