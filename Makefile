@@ -12,7 +12,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 PRESET ?= release
 
-.PHONY: all deps configure check check-asan check-tsan model coverage demo bench bench-api bench-pools bench-nested bench-deps install clean
+.PHONY: all deps configure check check-asan check-tsan model coverage demo bench bench-api bench-counts bench-pools bench-nested bench-deps install clean
 all: configure
 	@cmake --build $(BUILD)
 
@@ -54,6 +54,9 @@ bench: all
 
 bench-api: all
 	@sh bench/run.sh $(BUILD) --api
+
+bench-counts: all
+	@sh bench/run.sh $(BUILD) --counts
 
 bench-pools: all
 	@sh bench/run.sh $(BUILD) --pools

@@ -1,12 +1,13 @@
 #!/bin/sh
 # Measures Weir against native code and PoCL, and prints one table.
-#   bench/run.sh BUILD [--quick | --api | --pools | --nested] [--write] [--kernel ROW] [--without weir|PoCL]
-# --quick compares results on small sizes only; --api measures what calls cost, --pools the
+#   bench/run.sh BUILD [--quick | --api | --counts | --pools | --nested] [--write] [--kernel ROW] [--without weir|PoCL]
+# --quick compares results on small sizes only; --api measures what calls cost, in time and, if there
+# is valgrind, in instructions (which repeat nearly exactly), --counts the latter alone, --pools the
 # stream-ordered allocator (beside mimalloc and jemalloc, and on traces), --nested launches from
 # kernels; --write also puts the table and what was measured on into docs/performance.md.
 set -eu
 
-build=${1:?"usage: bench/run.sh BUILD [--quick | --api | --pools | --nested] [--write] [--kernel ROW]"}
+build=${1:?"usage: bench/run.sh BUILD [--quick | --api | --counts | --pools | --nested] [--write] [--kernel ROW]"}
 shift
 root=$(cd "$(dirname "$0")/.." && pwd)
 program=weir-bench section=kernels write="" arguments=""
@@ -14,6 +15,7 @@ for argument; do
     case $argument in
     --write) write=1 ;;
     --api) program=weir-bench-api section=calls ;;
+    --counts) program="" section="" ;;
     --pools) program=weir-bench-pools section=pools ;;
     --nested) program=weir-bench-nested section=nested ;;
     *) arguments="$arguments $argument" ;;
@@ -26,7 +28,7 @@ cmake --build "$build" --target weir_bench >/dev/null || {
 }
 # shellcheck disable=SC2086 # says nothing of PoCL when only results or calls are measured
 case "$section$arguments" in
-calls* | pools* | nested* | *--quick*) ;;
+calls* | "" | pools* | nested* | *--quick*) ;;
 *) ls /etc/OpenCL/vendors/pocl.icd >/dev/null 2>&1 ||
     echo "bench: PoCL is not installed; for its column: make bench-deps" >&2 ;;
 esac
@@ -40,13 +42,23 @@ export WEIR_CACHE_DIR="$scratch/weir" POCL_CACHE_DIR="$scratch/pocl"
 sh "$root/bench/machine.sh" "$build" >"$scratch/machine"
 : >"$scratch/table" # the reader below may be first
 status=0
-# shellcheck disable=SC2086
-"$build/bench/$program" $arguments >"$scratch/table" &
+measure() {
+    # shellcheck disable=SC2086
+    [ -z "$program" ] || "$build/bench/$program" $arguments || return
+    case $section in
+    calls) command -v valgrind >/dev/null || return 0 ;;
+    "") ;;
+    *) return 0 ;;
+    esac
+    echo
+    sh "$root/bench/counts.sh" "$build"
+}
+measure >"$scratch/table" &
 running=$!
 tail -f --pid="$running" "$scratch/table"
 wait "$running" || status=$?
 
-if [ -n "$write" ] && [ "$status" = 0 ]; then
+if [ -n "$write" ] && [ -n "$section" ] && [ "$status" = 0 ]; then
     {
         echo
         cat "$scratch/machine"
