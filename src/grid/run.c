@@ -240,6 +240,11 @@ static void learn_series(struct grid_quick *const *quick, uint32_t count, uint64
 static void place(struct grid_run *run, struct jit_block *j, uint64_t index)
 {
     const uint32_t *g = run->launch.grid;
+    if (index < g[0]) { /* divisions are a good part of what a small grid costs */
+        j->ctaid[0] = (uint32_t)index;
+        j->ctaid[1] = j->ctaid[2] = 0;
+        return;
+    }
     j->ctaid[0] = (uint32_t)(index % g[0]);
     j->ctaid[1] = (uint32_t)(index / g[0] % g[1]);
     j->ctaid[2] = (uint32_t)(index / g[0] / g[1]);
@@ -264,8 +269,16 @@ static void block_begin(struct grid_run *run, struct jit_block *j)
     j->barrier_count = 0;
     j->waiting = 0;
     memset(j->scratch, 0, sizeof j->scratch);
-    memset(j->pc, 0, run->nwarps * sizeof *j->pc);
+    if (run->nwarps == 1)
+        j->pc[0] = 0;
+    else
+        memset(j->pc, 0, run->nwarps * sizeof *j->pc);
     cluster_begin(j->grid);
+    if (run->cluster_size == 1) {
+        memcpy(j->clusterid, j->ctaid, sizeof j->clusterid);
+        memset(j->cluster_ctaid, 0, sizeof j->cluster_ctaid);
+        return;
+    }
     for (int d = 0; d < 3; d++) {
         uint32_t c = j->cluster_nctaid[d];
         j->clusterid[d] = c > 1 ? j->ctaid[d] / c : j->ctaid[d];

@@ -30,7 +30,6 @@ struct op {
     int stream, event;
     int child;      // LAUNCH, LAUNCH_ALL
     int slot, from; // FILL, COPY
-    unsigned value; // FILL
     int called;     // the launch sits so deep in a function that calls itself
 };
 
@@ -38,10 +37,9 @@ struct node {
     int blocks, threads, shared, form;
     int first, ops; // its steps
     bool handles;   // its blocks need streams and events
-    int slot;       // what that must hold when it starts, -1: nothing
-    unsigned value;
-    int parent;   // -1: launched by the host
-    int launches; // how often it is launched
+    int slot;       // what must have been filled when it starts, -1: nothing
+    int parent;     // -1: launched by the host
+    int launches;   // how often it is launched
 };
 
 // What a grid leaves behind.
@@ -135,7 +133,8 @@ static __device__ void step(const tree *t, int at, record *mine, cudaStream_t *n
         break;
     case RECORD: e = cudaEventRecord(events[o.event], s); break;
     case AFTER: e = cudaStreamWaitEvent(s, events[o.event], 0); break;
-    case FILL: e = cudaMemsetAsync(t->slots[o.slot], (int)o.value, sizeof t->slots[0], s); break;
+    // zeros: an H100 fills with nothing else
+    case FILL: e = cudaMemsetAsync(t->slots[o.slot], 0, sizeof t->slots[0], s); break;
     case COPY:
         e = cudaMemcpyAsync(t->slots[o.slot], t->slots[o.from], sizeof t->slots[0],
                             cudaMemcpyDeviceToDevice, s);
@@ -185,7 +184,7 @@ template <bool barriers> static __device__ void body(const tree *t, int me)
     unsigned wrong = 0, local[LOCAL], own = mixed(me * 32 + block, thread);
 #pragma unroll 1
     for (int k = 0; n.slot >= 0 && k < SLOT; k++)
-        wrong += t->slots[n.slot][k] != n.value * 0x01010101u;
+        wrong += t->slots[n.slot][k] != 0;
     for (int k = 0; k < LOCAL; k++)
         local[(k + own) % LOCAL] = own + k;
     for (int k = thread; k < n.shared / 4; k += n.threads)
@@ -276,7 +275,6 @@ struct plan {
         node n = nodes[me];
         int count = chain ? 1 : 1 + (int)random.below(6), slots_of[STREAMS];
         std::fill(slots_of, slots_of + STREAMS, -1);
-        std::vector<unsigned> values(STREAMS);
         std::vector<std::pair<int, int>> below; // children that have steps themselves
         std::vector<op> mine;
         for (int k = 0; k < count; k++) {
@@ -295,8 +293,6 @@ struct plan {
                 o.kind = slots_of[o.stream] >= 0 ? COPY : FILL;
                 o.from = slots_of[o.stream];
                 o.slot = slots_of[o.stream] = slots++;
-                if (o.kind == FILL)
-                    values[o.stream] = o.value = 1 + random.below(255);
             } else if (what == 4) {
                 o.kind = REFUSED;
             } else if (D5_WAITS && (what >= 13 || (chain && random.one_in(4)))) {
@@ -314,7 +310,6 @@ struct plan {
                 }
                 child.launches = all ? n.threads : 1;
                 child.slot = slots_of[o.stream];
-                child.value = values[o.stream];
                 if (!all && child.form != LARGE)
                     below.push_back({o.child, depth_left - 1});
             } else {
@@ -452,6 +447,7 @@ static void run_trees(unsigned seed, int count, int streams)
         trees[k].records = copy_of(fresh);
         trees[k].waited = copy_of(std::vector<unsigned long long>(p.ops.size()));
         OK(cudaMalloc(&trees[k].slots, (p.slots + 1) * sizeof *trees[k].slots));
+        OK(cudaMemset(trees[k].slots, 0xee, (p.slots + 1) * sizeof *trees[k].slots));
         copies[k] = copy_of(std::vector<tree>(1, trees[k]));
     }
     for (int k = 0; k < count; k++) {

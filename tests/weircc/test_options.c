@@ -119,6 +119,18 @@ static void test_joined_values(void)
     CHECK(!parse(&c, &d, "-XcompilerWall", NULL, NULL, NULL));
 }
 
+/* Several words in one value, as makefiles have them. */
+static void test_several_words(void)
+{
+    static const char *const words[] = {"-O2", "-pthread", "-DX=\"a b\"", "-fPIC"};
+    struct cmdline c;
+    struct diag d;
+    CHECK(parse(&c, &d, "-Xcompiler", " -O2  -pthread -DX=\"a b\",-fPIC ", NULL, NULL));
+    CHECK_EQ_INT(c.list[OPT_compiler_options].count, 4);
+    for (size_t i = 0; i < 4 && i < c.list[OPT_compiler_options].count; i++)
+        CHECK_STR(c.list[OPT_compiler_options].items[i], words[i]);
+}
+
 static void test_unknown(void)
 {
     static const char *const unknown[] = {"-fPIC",      "-Wall", "--foo",           "-foo=bar",
@@ -312,6 +324,7 @@ int main(void)
     test_every_spelling();
     test_names_are_unique();
     test_joined_values();
+    test_several_words();
     test_unknown();
     test_lists();
     test_words();

@@ -249,6 +249,31 @@ static void note_order(struct cmdline *c, enum option_id id, size_t from)
     }
 }
 
+/* Options for other programs go through a shell with nvcc, so one value may hold several words.
+ * What is quoted stays together and as it is. */
+static void split_words(struct strlist *list, size_t from)
+{
+    struct strlist words = {0};
+    for (size_t i = from; i < list->count; i++) {
+        char quote = '\0';
+        const char *p = list->items[i], *start = p + strspn(p, " \t\n");
+        for (p = start; *p != '\0'; p++) {
+            if (quote != '\0' ? *p == quote : *p == '"' || *p == '\'')
+                quote = quote != '\0' ? '\0' : *p;
+            if (quote != '\0' || !isspace((unsigned char)*p))
+                continue;
+            list_add(&words, "%.*s", (int)(p - start), start);
+            start = p + strspn(p, " \t\n");
+            p = start - 1;
+        }
+        if (*start != '\0')
+            list_add(&words, "%s", start);
+    }
+    list->count = from;
+    for (size_t i = 0; i < words.count; i++)
+        vec_push(list, words.items[i]);
+}
+
 static bool store_value(struct reader *r, enum option_id id, const char *value)
 {
     struct cmdline *c = r->c;
@@ -259,6 +284,8 @@ static bool store_value(struct reader *r, enum option_id id, const char *value)
             list_add(&c->list[id], "%s", value);
         else
             list_split(&c->list[id], value);
+        if (id == OPT_compiler_options || id == OPT_linker_options)
+            split_words(&c->list[id], before);
         for (size_t i = before; i < c->list[id].count; i++)
             if (!check_value(id, c->list[id].items[i], r->d))
                 return false;
