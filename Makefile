@@ -12,7 +12,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 PRESET ?= release
 
-.PHONY: all deps configure check check-asan check-tsan model coverage demo bench bench-api bench-counts bench-pools bench-nested bench-deps install clean
+.PHONY: all deps configure check check-asan check-tsan model coverage demo bench bench-api bench-counts bench-scaling bench-pools bench-nested bench-deps install clean
 all: configure
 	@cmake --build $(BUILD)
 
@@ -57,6 +57,9 @@ bench-api: all
 
 bench-counts: all
 	@sh bench/run.sh $(BUILD) --counts
+
+bench-scaling: all
+	@cmake --build $(BUILD) --target weir_bench >/dev/null && sh bench/scaling.sh $(BUILD)
 
 bench-pools: all
 	@sh bench/run.sh $(BUILD) --pools

@@ -1,0 +1,163 @@
+// How work grows faster with workers: bench/scaling.sh runs this once for each number of workers.
+// Each line is "what|value|unit", the best of several runs.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <time.h>
+
+#include "harness.h"
+
+namespace matmul
+{
+#include "kernels/matmul/kernel.cu"
+}
+namespace nbody_pairs
+{
+#include "kernels/nbody/kernel.cu"
+}
+namespace options
+{
+#include "kernels/black_scholes/kernel.cu"
+}
+
+// The harness would be told of the kernels; nobody asks here.
+extern "C" void bench_register_kernel(const char *, const void *) {}
+
+static __global__ void empty() {}
+
+// One block of one warp, some 20 µs.
+static __global__ void small(float *to)
+{
+    float x = threadIdx.x;
+    for (int i = 0; i < 4000; i++)
+        x = x * 1.0001f + 0.5f;
+    to[threadIdx.x] = x;
+}
+
+static double now_ms()
+{
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1e3 + t.tv_nsec * 1e-6;
+}
+
+static void must(cudaError_t error, const char *what)
+{
+    if (error == cudaSuccess)
+        return;
+    fprintf(stderr, "bench: %s: %s\n", what, cudaGetErrorString(error));
+    exit(1);
+}
+#define MUST(call) must((call), #call)
+
+// Shortest time in ms of `rounds` after one to warm up, to the end of the synchronization.
+template <class Work> static double best(int rounds, Work work)
+{
+    double shortest = 1e30;
+    for (int i = 0; i <= rounds; i++) {
+        double start = now_ms();
+        work();
+        MUST(cudaDeviceSynchronize());
+        if (i > 0)
+            shortest = std::min(shortest, now_ms() - start);
+    }
+    return shortest;
+}
+
+static void row(const char *what, double value, const char *unit)
+{
+    printf("%s|%.3f|%s\n", what, value, unit);
+    fflush(stdout);
+}
+
+static float *floats(size_t count, float value)
+{
+    float *device, *host = (float *)malloc(count * sizeof(float));
+    for (size_t i = 0; i < count; i++)
+        host[i] = value + (float)(i % 1000) * 1e-3f;
+    MUST(cudaMalloc(&device, count * sizeof(float)));
+    MUST(cudaMemcpy(device, host, count * sizeof(float), cudaMemcpyDefault));
+    free(host);
+    return device;
+}
+
+static void kernels()
+{
+    const int n = 2048, bodies = 16384, count = 4 << 20;
+    float *a = floats(n * n, 0), *b = floats(n * n, 0), *c = floats(n * n, 0);
+    row("matmul 2048², 32×32 shared tiles",
+        best(3, [&] { matmul::matmul_32<<<dim3(n / 32, n / 32), dim3(32, 32)>>>(a, b, c, n); }),
+        "ms");
+    row("nbody, 16384 bodies, all pairs",
+        best(3,
+             [&] {
+                 nbody_pairs::nbody<<<bodies / nbody_pairs::TILE, nbody_pairs::TILE>>>(
+                     (const float4 *)a, (float4 *)c, 0.01f, bodies);
+             }),
+        "ms");
+    float *price = floats(count, 20), *strike = floats(count, 25), *years = floats(count, 1);
+    float *call = floats(count, 0), *put = floats(count, 0);
+    row("Black-Scholes, 4 Mi options",
+        best(5,
+             [&] {
+                 options::black_scholes<<<count / 256, 256>>>(price, strike, years, call, put,
+                                                              0.02f, 0.3f, count);
+             }),
+        "ms");
+    for (float *p : {a, b, c, price, strike, years, call, put})
+        MUST(cudaFree(p));
+}
+
+static void launches()
+{
+    const int calls = 500;
+    double enqueued = 1e30, waited = 1e30;
+    cudaStream_t stream;
+    MUST(cudaStreamCreate(&stream));
+    for (int round = 0; round < 40; round++) {
+        double start = now_ms();
+        for (int i = 0; i < calls; i++)
+            empty<<<1, 32, 0, stream>>>();
+        enqueued = std::min(enqueued, (now_ms() - start) / calls);
+        MUST(cudaDeviceSynchronize());
+        start = now_ms();
+        for (int i = 0; i < calls; i++) {
+            empty<<<1, 32, 0, stream>>>();
+            MUST(cudaStreamSynchronize(stream));
+        }
+        waited = std::min(waited, (now_ms() - start) / calls);
+    }
+    row("launch of an empty kernel", enqueued * 1e3, "µs");
+    row("launch and cudaStreamSynchronize", waited * 1e3, "µs");
+    MUST(cudaStreamDestroy(stream));
+}
+
+static void streams()
+{
+    const int most = 16, each = 400;
+    cudaStream_t stream[most];
+    float *to = floats(most * 32, 0);
+    for (cudaStream_t &s : stream)
+        MUST(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+    for (int count = 1; count <= most; count *= 2) {
+        char what[64];
+        double ms = best(3, [&] {
+            for (int i = 0; i < each; i++)
+                for (int s = 0; s < count; s++)
+                    small<<<1, 32, 0, stream[s]>>>(to + s * 32);
+        });
+        snprintf(what, sizeof what, "small kernels in %d stream%s", count, count > 1 ? "s" : "");
+        row(what, each * count / ms, "k/s");
+    }
+    MUST(cudaFree(to));
+}
+
+int main()
+{
+    kernels();
+    launches();
+    streams();
+    return 0;
+}
