@@ -81,7 +81,7 @@ class Opener
             std::this_thread::sleep_for(std::chrono::microseconds(300));
             std::lock_guard<std::mutex> l(lock);
             for (; !flags.empty(); flags.pop_front())
-                *flags.front() = 1;
+                __atomic_store_n(flags.front(), 1, __ATOMIC_RELEASE);
         }
     }
     std::mutex lock;
@@ -314,7 +314,7 @@ void Worker::mailbox(Lane &lane)
 void Worker::hold(Lane &lane)
 {
     int *flag = lane.flags + next_slot(lane);
-    *(volatile int *)flag = 0;
+    __atomic_store_n(flag, 0, __ATOMIC_RELAXED); /* the kernel that saw the last value is over */
     gate<<<1, 1 + pick(64), 0, lane.stream>>>(flag);
     OK(cudaGetLastError());
     opener->open_later(flag);

@@ -1,0 +1,87 @@
+/* M1: a device's memory ends: what is free is told, what does not fit is refused with the code for
+ * it, nothing else is harmed, and what is freed can be had again. */
+#include <vector>
+
+#include "check.h"
+
+#define OK(call) CHECK_STR(cudaGetErrorName(call), "cudaSuccess")
+#define FULL(call)                                                                                 \
+    do {                                                                                           \
+        CHECK_STR(cudaGetErrorName(call), "cudaErrorMemoryAllocation");                            \
+        CHECK_STR(cudaGetErrorName(cudaGetLastError()), "cudaErrorMemoryAllocation");              \
+    } while (0)
+
+__global__ void fill(int *p, int n, int value)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        p[i] = value;
+}
+
+static size_t free_bytes()
+{
+    size_t free, total;
+    OK(cudaMemGetInfo(&free, &total));
+    return free;
+}
+
+/* Takes parts of the size until no more fits. */
+static std::vector<void *> take_all(size_t part)
+{
+    std::vector<void *> all;
+    void *p;
+    while (cudaMalloc(&p, part) == cudaSuccess)
+        all.push_back(p);
+    CHECK_STR(cudaGetErrorName(cudaGetLastError()), "cudaErrorMemoryAllocation");
+    return all;
+}
+
+int main()
+{
+    size_t free, total, pitch;
+    OK(cudaMemGetInfo(&free, &total));
+    size_t part = total / 32;
+    std::vector<void *> all = take_all(part);
+    void *p;
+    cudaArray_t array;
+    cudaPitchedPtr box;
+    cudaChannelFormatDesc desc = cudaCreateChannelDesc<float4>();
+
+    CHECK(all.size() >= 1 && all.size() <= 32);
+    CHECK(free_bytes() < 2 * part);
+    FULL(cudaMalloc(&p, part));
+    FULL(cudaMallocAsync(&p, part, 0));
+    FULL(cudaMallocPitch(&p, &pitch, part / 4, 4));
+    FULL(cudaMalloc3D(&box, make_cudaExtent(part / 16, 4, 4)));
+    OK(cudaGetLastError());
+
+    /* What there is goes on working, the rest of the system does, too. */
+    int *first = (int *)all[0], value = 0, *host;
+    fill<<<4, 256>>>(first, 1000, 42);
+    OK(cudaMemcpy(&value, first + 999, sizeof value, cudaMemcpyDeviceToHost));
+    CHECK_EQ_INT(value, 42);
+    OK(cudaMallocHost(&host, 1 << 20));
+    OK(cudaFreeHost(host));
+
+    /* One part back, one to be had. */
+    OK(cudaFree(all.back()));
+    all.pop_back();
+    OK(cudaMalloc(&p, part));
+    FULL(cudaMalloc(&p, part * 2));
+    for (void *q : all)
+        OK(cudaFree(q));
+    OK(cudaFree(p));
+    OK(cudaDeviceSynchronize());
+    CHECK(free_bytes() + (8 << 20) >= free);
+
+    /* Once more, by the pool: what it gives back can be allocated by other means. */
+    OK(cudaMallocAsync(&p, free / 2, 0));
+    FULL(cudaMalloc((void **)&first, free));
+    OK(cudaFreeAsync(p, 0));
+    OK(cudaStreamSynchronize(0));
+    OK(cudaMalloc(&p, free / 4 * 3));
+    OK(cudaFree(p));
+    OK(cudaMallocArray(&array, &desc, 256, 256));
+    OK(cudaFreeArray(array));
+    return check_done();
+}
