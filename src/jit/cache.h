@@ -51,5 +51,7 @@ bool cache_trim(uint64_t keep, struct cache_usage *removed, struct diag *d);
 /* Says `text` once per process per `kind`, through the receiver of jit_set_notice or on stderr. */
 enum notice_kind { NOTICE_CACHE_DIR, NOTICE_CACHE_WRITE, NOTICE_COUNT };
 void notice_once(enum notice_kind kind, const char *fmt, ...) WEIR_PRINTF(2, 3);
+/* The same, every time. */
+void notice_say(const char *fmt, ...) WEIR_PRINTF(1, 2);
 
 #endif

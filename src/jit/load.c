@@ -13,6 +13,7 @@
 #include "jit/load_image.h"
 #include "jit/load_key.h"
 #include "jit/load_plugin.h"
+#include "jit/load_watch.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -120,7 +121,10 @@ static bool unit_from_compiler(struct unit *u, const struct ptx_func *entry,
                                const struct jit_options *options, struct diag *d)
 {
     struct compilation c = {.entry = entry, .options = options, .d = d};
+    struct watch w;
+    watch_begin(&w, entry->name);
     plugin_call(compile, &c);
+    watch_end(&w);
     if (!c.ok)
         return diag_set(d, 0, 0, "kernel %s cannot be compiled", entry->name);
     stats_add(STAT_COMPILED);

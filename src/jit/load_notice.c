@@ -1,4 +1,5 @@
-/* Things the user should know that are no error of any call: said once each (jit_set_notice). */
+/* Things the user should know that are no error of any call (jit_set_notice); most are said once.
+ */
 #include "jit/cache.h"
 #include "jit/load.h"
 
@@ -19,23 +20,38 @@ void jit_set_notice(jit_notice_fn fn, void *self)
     pthread_mutex_unlock(&lock);
 }
 
+static void say(const char *fmt, va_list ap)
+{
+    pthread_mutex_lock(&lock);
+    jit_notice_fn fn = receiver;
+    void *self = receiver_self;
+    pthread_mutex_unlock(&lock);
+    char text[1024];
+    vsnprintf(text, sizeof text, fmt, ap);
+    if (fn != NULL)
+        fn(self, text);
+    else
+        fprintf(stderr, "weir: %s\n", text);
+}
+
 void notice_once(enum notice_kind kind, const char *fmt, ...)
 {
     pthread_mutex_lock(&lock);
     bool again = said[kind];
     said[kind] = true;
-    jit_notice_fn fn = receiver;
-    void *self = receiver_self;
     pthread_mutex_unlock(&lock);
     if (again)
         return;
-    char text[1024];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    say(fmt, ap);
     va_end(ap);
-    if (fn != NULL)
-        fn(self, text);
-    else
-        fprintf(stderr, "weir: %s\n", text);
+}
+
+void notice_say(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    say(fmt, ap);
+    va_end(ap);
 }

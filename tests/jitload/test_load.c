@@ -2,13 +2,42 @@
  * loaded is refused with a message. */
 #include "check.h"
 #include "jit/load.h"
+#include "jit/load_watch.h"
 #include "module.h"
 
 #include <math.h>
 #include <pthread.h>
+#include <pty.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
+
+/* Who waits before a terminal is told what takes so long, others are not. */
+static void test_watch(void)
+{
+    int terminal, ours, saved = dup(2);
+    char text[256] = "";
+    if (openpty(&ours, &terminal, NULL, NULL, NULL) != 0) {
+        printf("skipped: no pseudo-terminal\n");
+        return;
+    }
+    struct watch w;
+    watch_patience_ms = 1;
+    watch_begin(&w, "alone");
+    CHECK(!w.watched || isatty(saved));
+    watch_end(&w);
+    dup2(terminal, 2);
+    watch_begin(&w, "slow");
+    CHECK(w.watched);
+    long got = read(ours, text, sizeof text - 1); /* waits until something is said */
+    watch_end(&w);
+    dup2(saved, 2);
+    CHECK(got > 0 && strstr(text, "weir: compiling kernel slow") != NULL);
+    close(ours);
+    close(terminal);
+    close(saved);
+}
 
 static const struct jit_options options = {.ntid = {32, 1, 1}, .optimize = 2};
 
@@ -221,6 +250,7 @@ int main(void)
 {
     char *folder = make_folder();
     fake_environment(folder);
+    test_watch();
     test_parallel(); /* first: it counts compilations */
     static struct fake f;
     fake_init(&f, 1);
