@@ -356,16 +356,29 @@ static LLVMValueRef neighbours_(struct emit *e, const struct access *a, const st
     return LLVMBuildICmp(b, LLVMIntEQ, same, c32(e, 0xffffffff), "");
 }
 
-/* i1: no lane of an affine address lies behind a break, so that segments are contiguous. */
-static LLVMValueRef unbroken_(struct emit *e, const struct access *a)
+/* i1: in each segment of an affine address the active lanes lie on one side of the break, and so
+ * are neighbours; first[] are the segments' pointers then. A guard like `t >= 1 ? x[t - 1] : 0` is
+ * the usual reason for a break, and rules out the lanes before it. */
+static LLVMValueRef one_side_(struct emit *e, const struct access *a, LLVMValueRef *first)
 {
     LLVMBuilderRef b = e->alu.b;
     struct ptx_operand p = {.kind = PTX_OPR_REG, .reg = a->at->reg};
-    LLVMValueRef all = NULL, whole = c32(e, 1u << a->shape.seg);
+    LLVMValueRef all = NULL, none = c32(e, 0), back = c64(e, -(uint64_t)a->shape.brk << 32);
     for (int s = 0; s < nsegs(a->shape.seg); s++) {
-        LLVMValueRef ok =
-            LLVMBuildICmp(b, LLVMIntEQ, operand_break(e, &p, a->shape.seg, s), whole, "");
+        uint64_t segment = ((1ull << (1u << a->shape.seg)) - 1) << (s << a->shape.seg);
+        LLVMValueRef n = operand_break(e, &p, a->shape.seg, s);
+        LLVMValueRef before = LLVMBuildShl(b, c64(e, 1), LLVMBuildZExt(b, n, e->i64, ""), "");
+        before = LLVMBuildTrunc(b, LLVMBuildSub(b, before, c64(e, 1), ""), e->i32, "");
+        before = LLVMBuildShl(b, before, c32(e, (uint64_t)s << a->shape.seg), "");
+        LLVMValueRef active = LLVMBuildAnd(b, mask_bits(e), c32(e, segment), "");
+        LLVMValueRef left = LLVMBuildAnd(b, active, before, "");
+        LLVMValueRef right = LLVMBuildAnd(b, active, LLVMBuildNot(b, before, ""), "");
+        LLVMValueRef no_left = LLVMBuildICmp(b, LLVMIntEQ, left, none, "");
+        LLVMValueRef no_right = LLVMBuildICmp(b, LLVMIntEQ, right, none, "");
+        LLVMValueRef ok = LLVMBuildOr(b, no_left, no_right, "");
         all = all ? LLVMBuildAnd(b, all, ok, "") : ok;
+        LLVMValueRef drop = LLVMBuildSelect(b, no_right, c64(e, 0), back, "");
+        first[s] = byte_offset(e, mem_pointer(e, a, a->shape.seg, s), drop);
     }
     return all;
 }
@@ -376,9 +389,7 @@ bool apart_likely(struct emit *e, const struct access *a, struct likely *l)
     if (a->shape.brk != 0 && a->shape.stride == (int64_t)a->bytes * a->vec) {
         l->seg = a->shape.seg;
         l->at = (struct apart){0};
-        l->near = unbroken_(e, a);
-        for (int s = 0; s < nsegs(l->seg); s++)
-            l->first[s] = mem_pointer(e, a, l->seg, s);
+        l->near = one_side_(e, a, l->first);
         return true;
     }
     find_(e, a, &l->at);

@@ -340,17 +340,16 @@ static void write_results_(struct emit *e, const struct ptx_operand *d, int whic
 static LLVMValueRef result_break_(struct emit *e, const struct ptx_instr *i,
                                   const struct ptx_operand *src, int nsrc, unsigned seg, int s)
 {
-    LLVMValueRef before = NULL;
+    LLVMValueRef before = NULL, side[2] = {c32(e, 1u << seg), c32(e, 1u << seg)};
     for (int n = 0; n < nsrc; n++) {
         if (shape_operand(e->k, &src[n]).brk == 0)
             continue;
-        LLVMValueRef x = operand_break(e, &src[n], seg, s);
-        if (before == NULL) {
-            before = x;
-        } else { /* selp with a uniform predicate: both have one */
-            LLVMValueRef c = operand_scalar(e, &src[2], PTX_PRED, SEG_WARP, 0);
-            before = LLVMBuildSelect(e->alu.b, c, before, x, "");
-        }
+        before = operand_break(e, &src[n], seg, s);
+        side[n & 1] = before;
+    }
+    if (before != NULL && i->op == PTX_OP_selp) { /* with a uniform predicate */
+        LLVMValueRef c = operand_scalar(e, &src[2], PTX_PRED, SEG_WARP, 0);
+        before = LLVMBuildSelect(e->alu.b, c, side[0], side[1], "");
     }
     for (int n = 0; n < nsrc && before == NULL; n++) {
         struct shape a = shape_operand(e->k, &src[n]);

@@ -428,10 +428,11 @@ void write_broken(struct emit *e, int32_t reg, struct shape s, const LLVMValueRe
         int64_t lanes = (n << r->shape.seg) - (in << s.seg);
         LLVMValueRef at = s.brk != 0 ? before[in] : NULL;
         LLVMBuildStore(e->alu.b, advance_(e, &s, wide[in], at, lanes), e->regs[reg].slot[n]);
+        LLVMValueRef rest = c32(e, 1u << r->shape.seg); /* no break: behind all lanes */
         if (s.brk != 0)
-            LLVMBuildStore(e->alu.b,
-                           s.seg == r->shape.seg ? at : rest_before_(e, at, r->shape.seg, lanes),
-                           e->regs[reg].brk[n]);
+            rest = s.seg == r->shape.seg ? at : rest_before_(e, at, r->shape.seg, lanes);
+        if (r->shape.brk != 0)
+            LLVMBuildStore(e->alu.b, rest, e->regs[reg].brk[n]);
     }
 }
 

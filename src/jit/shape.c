@@ -58,7 +58,9 @@ struct shape shape_join(struct shape a, struct shape b)
         return b;
     if (!b.known)
         return a;
-    if (a.seg == SEG_NONE || b.seg == SEG_NONE || a.stride != b.stride || a.brk != b.brk) {
+    /* where one has a break and the other none, it is a break behind all lanes */
+    bool breaks = a.brk != b.brk && a.brk != 0 && b.brk != 0;
+    if (a.seg == SEG_NONE || b.seg == SEG_NONE || a.stride != b.stride || breaks) {
         struct shape v = VARYING;
         unsigned ha = a.seg ? a.seg : a.hint_seg, hb = b.seg ? b.seg : b.hint_seg;
         if (ha && hb && a.stride == b.stride) { /* affine, perhaps wrapped, either way */
@@ -69,6 +71,7 @@ struct shape shape_join(struct shape a, struct shape b)
     }
     struct shape s = a;
     s.seg = (uint8_t)min_u_(a.seg, b.seg);
+    s.brk = a.brk != 0 ? a.brk : b.brk;
     s.align = (uint8_t)min_u_(align_at_(&a, s.seg), align_at_(&b, s.seg));
     s.ranged = a.ranged && b.ranged && a.lo == b.lo && a.hi == b.hi;
     return s;

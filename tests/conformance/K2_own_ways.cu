@@ -427,6 +427,64 @@ static void grid_loops()
     cudaFree(out);
 }
 
+/* Neighbours at unsigned distances: indices wrap around where the guard keeps lanes away. */
+__global__ void shifted(const int *in, const unsigned char *bytes, long long *out, unsigned n,
+                        unsigned by)
+{
+    __shared__ int row[128];
+    unsigned t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
+    row[t] = i < n ? in[i] : -1;
+    __syncthreads();
+    long long sum = 0;
+    if (t >= by)
+        sum += row[t - by];
+    if (i >= by && i - by < n)
+        sum += in[i - by] * 3ll + bytes[i - by] * 1000000ll;
+    if (i + by < n)
+        sum += in[i + by] * 5ll;
+    for (unsigned k = i - by; k < n; k += 64 * by + 7)
+        sum += in[k] * 7ll;
+    if (i < n)
+        out[n + i] = sum;
+}
+
+static void shifts(const data *from)
+{
+    enum { COUNT = 512 };
+    int *in;
+    unsigned char *bytes;
+    long long *out;
+    cudaMallocManaged(&in, COUNT * 4);
+    cudaMallocManaged(&bytes, COUNT);
+    cudaMallocManaged(&out, COUNT * 16);
+    memcpy(in, from->link, COUNT * 4);
+    memcpy(bytes, from->byte, COUNT);
+    static const unsigned distances[] = {0, 1, 2, 5, 16, 31, 32, 33, 64, 100, 127, 130};
+    for (unsigned by : distances)
+        for (unsigned n : {(unsigned)COUNT, (unsigned)COUNT - 5, 37u}) {
+            memset(out, 0, COUNT * 16);
+            shifted<<<1, 128>>>(in, bytes, out, n, by);
+            CHECK(cudaDeviceSynchronize() == cudaSuccess);
+            int wrong = 0;
+            for (unsigned t = 0; t < 128 && t < n; t++) {
+                long long sum = 0;
+                if (t >= by)
+                    sum += t - by < n ? in[t - by] : -1;
+                if (t >= by && t - by < n)
+                    sum += in[t - by] * 3ll + bytes[t - by] * 1000000ll;
+                if (t + by < n)
+                    sum += in[t + by] * 5ll;
+                for (unsigned k = t - by; k < n; k += 64 * by + 7)
+                    sum += in[k] * 7ll;
+                wrong += out[n + t] != sum;
+            }
+            CHECK_EQ_INT(wrong, 0);
+        }
+    cudaFree(in);
+    cudaFree(bytes);
+    cudaFree(out);
+}
+
 /* ---- a fault --------------------------------------------------------------------------------- */
 
 __global__ void misread(const char *bytes, const int *start, int *out)
@@ -464,6 +522,7 @@ int main()
     tallies(d);
     all_guards();
     grid_loops();
+    shifts(d);
     fault();
     delete d;
     return check_done();
