@@ -95,7 +95,9 @@ void jkernel_print_shapes(const struct jkernel *k, struct strbuf *out)
                       blk->suspend == SUSPEND_BARRIER ? "barrier"
                       : blk->suspend == SUSPEND_SYNC  ? "device synchronize"
                                                       : "poll");
-        if (blk->until)
+        if (blk->fork)
+            sb_printf(out, " (lanes apart take turns until %d)", blk->until);
+        else if (blk->until)
             sb_printf(out, " (lanes take turns until %d)", blk->until);
         else if (blk->inside)
             sb_printf(out, " (one lane)");

@@ -75,6 +75,7 @@ struct emit {
     LLVMValueRef mask;       /* i32, NULL: all 32 lanes */
     LLVMValueRef mask_vec;   /* the same as <32 x i1>, made when first asked for */
     bool one_lane;           /* lanes take turns: `mask` is the one whose turn it is */
+    LLVMValueRef guess;      /* in a turn, i1: does what is emitted really happen? NULL: yes */
     /* metadata */
     unsigned md_invariant, md_scope, md_noalias;
     LLVMValueRef md_empty, scope_frame, scope_mem;
@@ -168,6 +169,9 @@ bool emit_supported(const struct ptx_instr *i, struct diag *d);
 /* tex, tld4, txq, suld, sust, sured, suq. */
 bool emit_texture(struct emit *e, const struct ptx_instr *i);
 bool texture_supported(const struct ptx_instr *i, struct diag *d);
+
+/* In front of a load, i1: are its active lanes likely to be neighbours? */
+LLVMValueRef likely_near(struct emit *e, const struct ptx_instr *load);
 
 /* ---- emit_mma.c, emit_mma_move.c, emit_async.c ----------------------------------------------- */
 
@@ -272,7 +276,9 @@ bool emit_ends(struct emit *e, const struct jblock *blk, LLVMValueRef *all, LLVM
 
 /* ---- emit_turns.c ---------------------------------------------------------------------------- */
 
-/* The active lanes run from block `first` to where it says, one after the other. */
+/* The active lanes run from block `first` (or where it forks) to where it says, one after the
+ * other.
+ */
 bool emit_turns(struct emit *e, const struct jblock *first);
 
 /* ---- emit_frame.c ---------------------------------------------------------------------------- */

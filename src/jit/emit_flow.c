@@ -336,9 +336,9 @@ void flow_keep_whole(struct emit *e, const struct ptx_instr *i, LLVMValueRef unb
     LLVMPositionBuilderAtEnd(b, on);
 }
 
-static bool emit_instrs_(struct emit *e, const struct jblock *blk)
+static bool emit_instrs_(struct emit *e, const struct jblock *blk, int32_t from, int32_t to)
 {
-    for (int32_t n = 0; n < blk->count; n++) {
+    for (int32_t n = from; n < to; n++) {
         const struct ptx_instr *i = &e->k->instrs[blk->first + n];
         if (e->wholes && !e->in_whole && may_break_(e, i)) {
             LLVMBuildBr(e->alu.b, split_(e, i));
@@ -349,6 +349,21 @@ static bool emit_instrs_(struct emit *e, const struct jblock *blk)
             return false;
     }
     return true;
+}
+
+/* In the middle of a block: lanes take turns from here on unless they are neighbours, for whom code
+ * goes on behind. */
+static bool fork_(struct emit *e, const struct jblock *blk)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMBasicBlockRef near = new_bb(e, "together"), apart = new_bb(e, "apart");
+    mask_vector(e); /* made here, so that both sides may use it */
+    LLVMBuildCondBr(b, likely_near(e, &e->k->instrs[blk->first + blk->fork - 1]), near, apart);
+    LLVMPositionBuilderAtEnd(b, apart);
+    bool ok = emit_turns(e, blk);
+    flow_goto(e, blk->until);
+    LLVMPositionBuilderAtEnd(b, near);
+    return ok;
 }
 
 static bool emit_block_(struct emit *e, int32_t index)
@@ -371,13 +386,15 @@ static bool emit_block_(struct emit *e, int32_t index)
     }
     if (e->notes[index] == 1)
         emit_note_warp(e);
-    if (blk->until != 0) {
+    if (blk->until != 0 && blk->fork == 0) {
         bool done = emit_turns(e, blk);
         flow_goto(e, blk->until);
         e->in_whole = false;
         return done;
     }
-    bool ok = emit_instrs_(e, blk);
+    int32_t fork = blk->fork != 0 && !e->alu.has_avx512 ? blk->fork - 1 : 0;
+    bool ok = emit_instrs_(e, blk, 0, fork) && (fork == 0 || fork_(e, blk)) &&
+              emit_instrs_(e, blk, fork, blk->count);
     if (ok) {
         switch (blk->term) {
         case TERM_JUMP:

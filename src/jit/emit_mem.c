@@ -100,6 +100,14 @@ LLVMValueRef mem_pointer(struct emit *e, const struct access *a, unsigned seg, i
     return LLVMBuildIntToPtr(e->alu.b, v, e->ptr, "");
 }
 
+/* What only may happen goes elsewhere if it does not. */
+static LLVMValueRef guessed_(struct emit *e, const struct access *a, LLVMValueRef p)
+{
+    if (e->guess == NULL || (a->space == PTX_SPACE_PARAM && a->at->reg < 0))
+        return p;
+    return LLVMBuildSelect(e->alu.b, e->guess, p, e->safe, "");
+}
+
 LLVMValueRef address_vector(struct emit *e, const struct ptx_operand *o, unsigned space)
 {
     LLVMBuilderRef b = e->alu.b;
@@ -287,6 +295,21 @@ void load_lanes(struct emit *e, const struct ptx_instr *i, const struct ptx_oper
     load_vectors_(e, &a, out);
 }
 
+LLVMValueRef likely_near(struct emit *e, const struct ptx_instr *load)
+{
+    LLVMBuilderRef b = e->alu.b;
+    struct access a = access_(e, load, &load->operands[1]);
+    LLVMValueRef at = address_vector(e, a.at, PTX_SPACE_GENERIC), first, far, d[2];
+    static const int lanes[2] = {1, JIT_WARP - 1};
+    first = LLVMBuildExtractElement(b, at, c32(e, 0), "");
+    for (int n = 0; n < 2; n++) {
+        far = LLVMBuildExtractElement(b, at, c32(e, (uint64_t)lanes[n]), "");
+        far = LLVMBuildSub(b, far, first, "");
+        d[n] = LLVMBuildICmp(b, LLVMIntEQ, far, c64(e, (uint64_t)lanes[n] * mem_natural(&a)), "");
+    }
+    return LLVMBuildAnd(b, d[0], d[1], "");
+}
+
 bool emit_load(struct emit *e, const struct ptx_instr *i)
 {
     struct access a = access_(e, i, &i->operands[1]);
@@ -297,7 +320,7 @@ bool emit_load(struct emit *e, const struct ptx_instr *i)
     if (a.shape.seg != SEG_NONE && a.shape.stride == 0) {
         LLVMValueRef v[8][MAX_SEGS];
         for (int s = 0; s < nsegs(a.shape.seg); s++) {
-            LLVMValueRef p = mem_pointer(e, &a, a.shape.seg, s);
+            LLVMValueRef p = guessed_(e, &a, mem_pointer(e, &a, a.shape.seg, s));
             check_pointer_(e, &a, p, a.shape.seg, s);
             if (a.shape.seg != SEG_WARP && e->mask != NULL)
                 p = LLVMBuildSelect(e->alu.b, mem_segment_active(e, a.shape.seg, s), p, e->safe,
@@ -386,7 +409,7 @@ static void store_varying_(struct emit *e, const struct access *a, LLVMValueRef 
 static void store_uniform_(struct emit *e, const struct access *a, const struct ptx_operand *data)
 {
     LLVMBuilderRef b = e->alu.b;
-    LLVMValueRef p = mem_pointer(e, a, SEG_WARP, 0);
+    LLVMValueRef p = guessed_(e, a, mem_pointer(e, a, SEG_WARP, 0));
     check_pointer_(e, a, p, SEG_WARP, 0);
     for (int k = 0; k < a->vec; k++) {
         const struct ptx_operand *o = element_(data, k);

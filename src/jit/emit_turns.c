@@ -42,21 +42,30 @@ static bool in_row_(const struct turn_reg *t)
     return t->shape.seg == SEG_WARP && t->shape.brk == 0;
 }
 
+/* The first instruction of a block that belongs to the turns. */
+static int32_t first_(const struct turns *s, const struct jblock *blk)
+{
+    return blk == s->first && blk->fork != 0 ? blk->fork - 1 : 0;
+}
+
 /* ---- which registers ------------------------------------------------------------------------- */
 
 static void find_registers_(struct emit *e, struct turns *s)
 {
     const struct jkernel *k = e->k;
     size_t words = (size_t)bit_words((int32_t)k->nregs);
-    uint64_t *used = xcalloc(words, 8), *written = xcalloc(words, 8);
+    uint64_t *used = xcalloc(words, 8), *written = xcalloc(words, 8), *made = xcalloc(words, 8);
     struct jroles r;
     for (int32_t b = bit_next(s->inside, k->nblocks, 0); b >= 0;
          b = bit_next(s->inside, k->nblocks, b + 1)) {
         const struct jblock *blk = &k->blocks[b];
         for (int32_t n = 0; n < blk->count; n++) {
             jit_roles(&k->instrs[blk->first + n], &r);
+            bool before = n < first_(s, blk); /* all lanes have done it together */
             for (int d = 0; d < r.ndef; d++)
-                bit_set(written, r.def[d]);
+                bit_set(before ? made : written, r.def[d]);
+            if (before)
+                continue;
             for (int u = 0; u < r.nuse; u++)
                 bit_set(used, r.use[u]);
         }
@@ -69,12 +78,13 @@ static void find_registers_(struct emit *e, struct turns *s)
         if (!w && (!bit_get(used, n) || shape_uniform(&reg->shape)))
             continue;
         struct turn_reg t = {.reg = n, .shape = reg->shape, .home = e->regs[n]};
-        t.comes = bit_get(s->first->live_in, n);
+        t.comes = bit_get(s->first->live_in, n) || bit_get(made, n);
         t.stays = w && bit_get(k->blocks[s->first->until].live_in, n);
         vec_push(s, t);
     }
     free(used);
     free(written);
+    free(made);
 }
 
 /* ---- what goes in and out -------------------------------------------------------------------- */
@@ -185,15 +195,108 @@ static void swap_(struct emit *e, struct turns *s, bool in)
     }
 }
 
+static bool emit_instrs_(struct emit *e, const struct jblock *blk, int32_t from)
+{
+    e->cur = blk;
+    for (int32_t n = from; n < blk->count; n++)
+        if (!emit_instr(e, &e->k->instrs[blk->first + n]))
+            return false;
+    return true;
+}
+
+/* ---- what only may happen -------------------------------------------------------------------- */
+
+/* Small enough to be done for nothing: a few loads and stores that can go elsewhere, and
+ * arithmetic.
+ */
+static bool can_guess_(const struct jkernel *k, const struct jblock *blk)
+{
+    struct diag ignored = {0};
+    int accesses = 0;
+    for (int32_t n = 0; n < blk->count; n++) {
+        const struct ptx_instr *i = &k->instrs[blk->first + n];
+        bool memory = i->op == PTX_OP_ld || i->op == PTX_OP_st;
+        unsigned type = i->ntypes > 0 ? i->types[i->ntypes - 1] : PTX_NONE;
+        accesses += memory;
+        if (memory && (i->vec > 1 || ptx_type_bits((enum ptx_type)type) > 64))
+            return false;
+        if (!memory && i->op != PTX_OP_mov && i->op != PTX_OP_add && i->op != PTX_OP_sub &&
+            i->op != PTX_OP_mul && i->op != PTX_OP_mad && i->op != PTX_OP_fma &&
+            i->op != PTX_OP_shl && i->op != PTX_OP_shr && i->op != PTX_OP_and &&
+            i->op != PTX_OP_or && i->op != PTX_OP_cvt && i->op != PTX_OP_cvta)
+            return false;
+        if (!memory && i->op != PTX_OP_mov && i->op != PTX_OP_cvta && !alu_supported(i, &ignored))
+            return false;
+    }
+    return blk->count <= 10 && accesses <= 3;
+}
+
+/* The block that a branch goes round or not, if the processor's guess would be worth less than
+ * doing it in any case; -1: none. *when: the branch's outcome that leads there. */
+static int32_t aside_(const struct emit *e, const struct turns *s, const struct jblock *blk,
+                      bool *when)
+{
+    for (int n = 0; n < 2 && blk->term == TERM_BRANCH; n++) {
+        int32_t to = blk->succ[n];
+        const struct jblock *t = &e->k->blocks[to];
+        *when = n == 0;
+        if (bit_get(s->inside, to) && t->npred == 1 && t->term == TERM_JUMP &&
+            t->succ[0] == blk->succ[1 - n] && t != s->first && can_guess_(e->k, t))
+            return to;
+    }
+    return -1;
+}
+
+/* Block `aside` is run whether or not: its accesses go elsewhere and its results are dropped if the
+ * branch does not lead there. */
+static bool emit_aside_(struct emit *e, const struct jblock *aside, LLVMValueRef happens)
+{
+    LLVMBuilderRef b = e->alu.b;
+    struct jroles r;
+    size_t count = 0;
+    struct {
+        int32_t reg;
+        LLVMValueRef old;
+    } *regs = xcalloc((size_t)aside->count * 20 + 1, sizeof *regs);
+    for (int32_t n = 0; n < aside->count; n++) {
+        jit_roles(&e->k->instrs[aside->first + n], &r);
+        for (int d = 0; d < r.ndef; d++) {
+            bool known = !bit_get(aside->live_out, r.def[d]);
+            for (size_t m = 0; m < count; m++)
+                known |= regs[m].reg == r.def[d];
+            if (known)
+                continue;
+            regs[count].reg = r.def[d];
+            regs[count++].old = read_slot(e, r.def[d], 0);
+        }
+    }
+    e->guess = happens;
+    bool ok = emit_instrs_(e, aside, 0);
+    e->guess = NULL;
+    for (size_t m = 0; m < count; m++) {
+        LLVMValueRef v = read_slot(e, regs[m].reg, 0);
+        v = LLVMBuildSelect(b, happens, v, regs[m].old, "");
+        LLVMBuildStore(b, v, e->regs[regs[m].reg].slot[0]);
+    }
+    free(regs);
+    return ok;
+}
+
 static bool emit_lane_block_(struct emit *e, const struct turns *s, const struct jblock *blk)
 {
     LLVMBuilderRef b = e->alu.b;
+    bool when;
     LLVMPositionBuilderAtEnd(b, s->bb[blk - e->k->blocks]);
-    e->cur = blk;
-    for (int32_t n = 0; n < blk->count; n++)
-        if (!emit_instr(e, &e->k->instrs[blk->first + n]))
-            return false;
+    if (!emit_instrs_(e, blk, first_(s, blk)))
+        return false;
     struct ptx_operand cond = {.kind = PTX_OPR_REG, .reg = blk->cond, .neg = blk->cond_neg};
+    int32_t aside = aside_(e, s, blk, &when);
+    if (aside >= 0) {
+        LLVMValueRef c = operand_scalar(e, &cond, PTX_PRED, SEG_WARP, 0);
+        bool ok = emit_aside_(e, &e->k->blocks[aside], when ? c : LLVMBuildNot(b, c, ""));
+        LLVMBuildBr(b, s->bb[blk->succ[when]]);
+        return ok;
+    }
     if (blk->term == TERM_JUMP) {
         LLVMBuildBr(b, s->bb[blk->succ[0]]);
     } else if (blk->term == TERM_BRANCH) {
@@ -208,6 +311,8 @@ static bool emit_lane_block_(struct emit *e, const struct turns *s, const struct
     }
     return true;
 }
+
+/* ---- all turns ------------------------------------------------------------------------------- */
 
 static void turn_(struct emit *e, LLVMValueRef lane, void *arg)
 {

@@ -94,6 +94,8 @@ struct jblock {
     int32_t resume;   /* resume point that starts at this block, 0 when none */
     int32_t until;    /* lanes take turns from here to that block (turns.c), 0: they do not */
     bool inside;      /* one of the blocks between: run by one lane at a time */
+    int32_t fork;     /* not 0: turns begin at instruction fork - 1 of the block, and only if lanes
+                         are found not to be neighbours there */
 };
 
 struct jkernel {

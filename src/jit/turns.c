@@ -117,24 +117,30 @@ static bool is_stretch_(const struct search *s, int32_t from, int32_t until)
     return parts;
 }
 
-/* Can what is written in the stretch and read behind it be collected from the lanes? */
-static bool collects_(const struct search *s, int32_t until)
+/* Can what block b writes from instruction `from` on, and block `until` reads, be collected from
+ * the lanes? */
+static bool collects_block_(const struct jkernel *k, int32_t b, int32_t from, int32_t until)
 {
-    const struct jkernel *k = s->k;
-    for (int32_t b = bit_next(s->set, k->nblocks, 0); b >= 0;
-         b = bit_next(s->set, k->nblocks, b + 1)) {
-        const struct jblock *blk = &k->blocks[b];
-        for (int32_t n = 0; n < blk->count; n++) {
-            struct jroles r;
-            jit_roles(&k->instrs[blk->first + n], &r);
-            for (int d = 0; d < r.ndef; d++) {
-                const struct shape *sh = &k->regs[r.def[d]].shape;
-                if (bit_get(k->blocks[until].live_in, r.def[d]) && sh->seg != SEG_NONE &&
-                    !shape_uniform(sh))
-                    return false;
-            }
+    const struct jblock *blk = &k->blocks[b];
+    for (int32_t n = from; n < blk->count; n++) {
+        struct jroles r;
+        jit_roles(&k->instrs[blk->first + n], &r);
+        for (int d = 0; d < r.ndef; d++) {
+            const struct shape *sh = &k->regs[r.def[d]].shape;
+            if (bit_get(k->blocks[until].live_in, r.def[d]) && sh->seg != SEG_NONE &&
+                !shape_uniform(sh))
+                return false;
         }
     }
+    return true;
+}
+
+static bool collects_(const struct search *s, int32_t until)
+{
+    for (int32_t b = bit_next(s->set, s->k->nblocks, 0); b >= 0;
+         b = bit_next(s->set, s->k->nblocks, b + 1))
+        if (!collects_block_(s->k, b, 0, until))
+            return false;
     return true;
 }
 
@@ -239,6 +245,57 @@ static bool pays_(const struct search *s, int32_t from, int32_t until)
     return c.apart > c.near && c.turns < c.step * (k->blocks[from].alone ? 3 : 4) / 2;
 }
 
+/* ---- forks ----------------------------------------------------------------------------------- */
+
+static bool is_apart_(const struct jkernel *k, const struct ptx_instr *i)
+{
+    struct shape a = shape_address(k, &i->operands[i->op == PTX_OP_st ? 0 : 1]);
+    return a.seg == SEG_NONE && a.hint_seg == SEG_NONE && i->vec <= 1;
+}
+
+/* From the first load whose lanes may lie apart, is there nothing else in block b, or only stores
+ * of that kind in block `aside`, that reaches memory? How many there are; 0: there is other. */
+static int apart_(const struct jkernel *k, const struct jblock *b, int32_t from)
+{
+    int count = 0;
+    for (int32_t n = from; n < b->count; n++) {
+        const struct ptx_instr *i = &k->instrs[b->first + n];
+        bool memory = i->op == PTX_OP_ld || i->op == PTX_OP_ldu || i->op == PTX_OP_st;
+        if (!instr_fits_(k, i) || i->op == PTX_OP_atom || i->op == PTX_OP_red || is_long_(i) ||
+            (memory && !is_apart_(k, i)))
+            return 0;
+        count += memory;
+    }
+    return count;
+}
+
+/* Conditional stores to scattered places (an exchange in a sort): lane after lane is faster where
+ * the machine has no scatter, but not if lanes turn out to be neighbours. */
+static void find_fork_(struct jkernel *k, int32_t b)
+{
+    struct jblock *blk = &k->blocks[b];
+    if (blk->term != TERM_BRANCH || !blk->diverges || blk->until != 0 || blk->inside)
+        return;
+    for (int s = 0; s < 2; s++) {
+        int32_t aside = blk->succ[s], on = blk->succ[1 - s], from = 0;
+        const struct jblock *t = &k->blocks[aside];
+        if (t->npred != 1 || t->term != TERM_JUMP || t->suspend != 0 || t->succ[0] != on ||
+            t->until != 0 || t->inside || on <= b)
+            continue;
+        while (from < blk->count && (k->instrs[blk->first + from].op != PTX_OP_ld ||
+                                     !is_apart_(k, &k->instrs[blk->first + from])))
+            from++;
+        if (from == 0 || from == blk->count || blk->count - from > 16 || t->count > 8)
+            continue;
+        int loads = apart_(k, blk, from), stores = apart_(k, t, 0);
+        if (loads < 2 || stores < 2 || !collects_block_(k, b, from, on) ||
+            !collects_block_(k, aside, 0, on))
+            continue;
+        blk->until = on;
+        blk->fork = from + 1;
+    }
+}
+
 /* ---- the pass -------------------------------------------------------------------------------- */
 
 /* The nearest end of a stretch that starts at block `from` and pays; 0: none. */
@@ -270,6 +327,8 @@ bool pass_turns(struct jkernel *k)
              n = bit_next(s.set, k->nblocks, n + 1))
             k->blocks[n].inside = n != b;
     }
+    for (int32_t b = 0; b < k->nblocks; b++)
+        find_fork_(k, b);
     free(s.fit);
     free(s.set);
     return true;

@@ -485,6 +485,65 @@ static void shifts(const data *from)
     cudaFree(out);
 }
 
+/* Exchanges at all distances, in shared and in global memory, by any number of threads. */
+template <class T> BOTH static void exchange(T *keys, unsigned t, unsigned step, unsigned size)
+{
+    unsigned at = 2 * t - (t & (step - 1));
+    T a = keys[at], b = keys[at + step];
+    if ((a > b) == ((at & size) == 0)) {
+        keys[at] = b;
+        keys[at + step] = a;
+    }
+}
+
+template <class T> __global__ void sort_shared(T *keys)
+{
+    __shared__ T part[256];
+    for (unsigned t = threadIdx.x; t < 256; t += blockDim.x)
+        part[t] = keys[t];
+    for (unsigned size = 2; size <= 256; size *= 2)
+        for (unsigned step = size / 2; step > 0; step /= 2) {
+            __syncthreads();
+            exchange(part, threadIdx.x, step, size);
+        }
+    __syncthreads();
+    for (unsigned t = threadIdx.x; t < 256; t += blockDim.x)
+        keys[t] = part[t];
+}
+
+template <class T> __global__ void exchange_some(T *keys, unsigned n, unsigned step, unsigned size)
+{
+    unsigned t = blockIdx.x * blockDim.x + threadIdx.x;
+    if (t < n)
+        exchange(keys, t, step, size);
+}
+
+template <class T> static void exchanges()
+{
+    enum { COUNT = 256 };
+    T *keys, want[COUNT];
+    cudaMallocManaged(&keys, COUNT * sizeof(T));
+    for (int k = 0; k < COUNT; k++)
+        keys[k] = (T)draw(1000);
+    sort_shared<T><<<1, COUNT / 2>>>(keys);
+    CHECK(cudaDeviceSynchronize() == cudaSuccess);
+    int wrong = 0;
+    for (int k = 1; k < COUNT; k++)
+        wrong += keys[k - 1] > keys[k];
+    CHECK_EQ_INT(wrong, 0);
+    for (unsigned step = 1; step <= 64; step *= 2)
+        for (unsigned n : {128u, 100u, 33u, 7u}) {
+            for (int k = 0; k < COUNT; k++)
+                want[k] = keys[k] = (T)draw(50);
+            exchange_some<T><<<2, 64>>>(keys, n, step, 2 * step);
+            CHECK(cudaDeviceSynchronize() == cudaSuccess);
+            for (unsigned t = 0; t < n; t++)
+                exchange(want, t, step, 2 * step);
+            CHECK(memcmp(want, keys, sizeof want) == 0);
+        }
+    cudaFree(keys);
+}
+
 /* ---- a fault --------------------------------------------------------------------------------- */
 
 __global__ void misread(const char *bytes, const int *start, int *out)
@@ -523,6 +582,10 @@ int main()
     all_guards();
     grid_loops();
     shifts(d);
+    exchanges<unsigned>();
+    exchanges<float>();
+    exchanges<long long>();
+    exchanges<short>();
     fault();
     delete d;
     return check_done();
