@@ -8,6 +8,7 @@
 CUresult capture_add(struct captured *c, struct node_params *p, CUgraphNode *out)
 {
     size_t count = c->points.count;
+    bool memory = is_memory_node(p->type);
     CUgraphNode *deps = xcalloc(count + 1, sizeof(CUgraphNode)), node;
     CUgraphEdgeData *data = xcalloc(count + 1, sizeof *data);
     for (size_t n = 0; n < count; n++) {
@@ -18,7 +19,7 @@ CUresult capture_add(struct captured *c, struct node_params *p, CUgraphNode *out
     free(deps);
     free(data);
     if (r != CUDA_SUCCESS) {
-        c->capture->invalid = true;
+        c->capture->invalid |= !memory; /* memory that cannot be had ends nothing */
         return r;
     }
     struct graph_edge edge = {.node = node};

@@ -315,6 +315,9 @@ CUresult copy_box(WHERE, const struct copy_side *src, const struct copy_side *ds
         r = resolve_(src, dst, width, height, depth, &copy);
     if (r != CUDA_SUCCESS || copy.width == 0)
         return r;
+    if (graph_memory_hidden(copy.src) || graph_memory_hidden(copy.dst))
+        return driver_error(CUDA_ERROR_INVALID_VALUE,
+                            "a copy of memory of a graph that is not allocated now");
     return driver_from_device(c, device_copy(s, &copy, mode));
 }
 
@@ -463,6 +466,9 @@ static CUresult set_(WHERE, CUdeviceptr at, size_t pitch, uint32_t element, uint
     if (driver_device_count() > 1 && !driver_sees(c, set.dst))
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "a set at %p: the device has no access to this memory", set.dst);
+    if (graph_memory_hidden(set.dst))
+        return driver_error(CUDA_ERROR_INVALID_VALUE,
+                            "a set of memory of a graph that is not allocated now");
     return driver_from_device(c, device_set(s, &set, mode == DEVICE_COPY_SYNC));
 }
 

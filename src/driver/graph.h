@@ -51,8 +51,8 @@ struct graph_memory {
     void *base;         /* an alias (memory.h), which has this as its user */
     uint64_t bytes;     /* of the first allocation here, the largest */
     atomic_bool inside; /* the graph that allocates it frees it: nobody else may */
-    /* Under the lock of graph_pages.c: */
-    bool live;                  /* allocated by a launch, and not freed since */
+    /* Changed under the lock of graph_pages.c: */
+    atomic_bool live;           /* allocated by a launch, and not freed since */
     void *block;                /* live: its pages, in the pool */
     const void *shown;          /* what of the pool it shows when all that is enqueued is done */
     struct device_stream *last; /* what may use it is over when this stream, which is kept, has */
@@ -276,6 +276,8 @@ static inline bool is_memory_node(CUgraphNodeType type)
 /* Whether the graph, or one within it, has memory nodes and is instantiated; says that it is. */
 bool memory_instantiated(CUgraph g);
 void memory_set_instantiated(CUgraph g, bool instantiated);
+/* The shadow has become one of that graph, which counts as instantiated now. */
+void memory_follow(CUgraph shadow, CUgraph g);
 void once_hold(struct graph_once *once);
 void once_drop(struct graph_once *once);
 void memory_hold(struct graph_memory *m);

@@ -2,8 +2,8 @@
  * is behind the addresses while a graph runs is in graph_pages.c.
  *
  * An address is known when its node is made, and stays. A node that comes after the node that frees
- * an earlier allocation of the graph gets that one's addresses again, if they are not much larger
- * than it needs; nodes and edges of such graphs stay, so that order cannot be lost later. */
+ * an earlier allocation of the graph, at least as large, gets that one's addresses again; nodes and
+ * edges of such graphs stay, so that order cannot be lost later. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +12,20 @@
 
 /* ---- objects ------------------------------------------------------------------------------------
  */
+
+atomic_uint graph_memories;
+
+bool graph_memory_hides(const struct mem_info *info)
+{
+    return info->kind == MEM_POOL && handle_live(info->user, TAG_GRAPH_MEMORY) &&
+           !atomic_load(&((struct graph_memory *)info->user)->live);
+}
+
+bool graph_memory_hides_at(const void *address)
+{
+    struct mem_info info;
+    return mem_find(address, &info) && graph_memory_hides(&info);
+}
 
 void memory_hold(struct graph_memory *m) { atomic_fetch_add(&m->refs, 1); }
 
@@ -24,6 +38,7 @@ void memory_drop(void *memory)
         device_stream_release(m->last);
     mem_free(m->base, MEM_POOL);
     handle_free(m);
+    atomic_fetch_sub(&graph_memories, 1);
 }
 
 /* New addresses. */
@@ -41,6 +56,7 @@ static CUresult memory_new_(CUdevice device, uint64_t bytes, struct graph_memory
         return driver_error(r, "there are no addresses for %llu bytes of a graph",
                             (unsigned long long)bytes);
     }
+    atomic_fetch_add(&graph_memories, 1);
     *out = m;
     return CUDA_SUCCESS;
 }
@@ -66,6 +82,19 @@ bool memory_instantiated(CUgraph g)
             memory_instantiated(g->nodes.items[n]->p.child))
             return true;
     return false;
+}
+
+void memory_follow(CUgraph shadow, CUgraph g)
+{
+    if (shadow->once == g->once)
+        return;
+    if (shadow->once != NULL)
+        atomic_store(&shadow->once->instantiated, false);
+    if (g->once != NULL)
+        atomic_store(&g->once->instantiated, true);
+    once_drop(shadow->once);
+    once_hold(g->once);
+    shadow->once = g->once;
 }
 
 void memory_set_instantiated(CUgraph g, bool instantiated)
@@ -207,13 +236,6 @@ static void mark_before_(CUgraph g, const CUgraphNode *nodes, size_t count)
     free(left.items);
 }
 
-/* Whether addresses that were allocated before do for so many bytes. */
-static bool fits_(const struct graph_place *place, CUdevice device, uint64_t bytes)
-{
-    return place->freed != NULL && place->memory->device == device &&
-           place->memory->bytes >= bytes && place->memory->bytes / 2 <= bytes;
-}
-
 /* The smallest addresses that fit and are free when a node behind `deps` is reached; or NULL. */
 static struct graph_memory *find_free_(CUgraph g, const CUgraphNode *deps, size_t count,
                                        CUdevice device, uint64_t bytes)
@@ -222,7 +244,8 @@ static struct graph_memory *find_free_(CUgraph g, const CUgraphNode *deps, size_
     bool marked = false;
     for (size_t n = 0; n < g->places.count; n++) {
         const struct graph_place *p = &g->places.items[n];
-        if (!fits_(p, device, bytes) || (best != NULL && best->bytes <= p->memory->bytes))
+        if (p->freed == NULL || p->memory->device != device || p->memory->bytes < bytes ||
+            (best != NULL && best->bytes <= p->memory->bytes))
             continue;
         if (!marked)
             mark_before_(g, deps, count);

@@ -293,6 +293,9 @@ static CUresult apply_(CUgraphExec e, const struct pairing *p)
         if (r != CUDA_SUCCESS)
             return r;
     }
+    for (size_t n = 0; n < p->count; n++)
+        if (p->items[n].node->p.type == CU_GRAPH_NODE_TYPE_GRAPH)
+            memory_follow(p->items[n].shadow->p.child, p->items[n].node->p.child);
     return e->memory != NULL ? exec_memory_renew(e) : CUDA_SUCCESS;
 }
 
@@ -302,8 +305,13 @@ static CUresult update_(CUgraphExec e, CUgraph shadow, CUgraph g, CUgraphExecUpd
     CUresult r = CUDA_SUCCESS;
     if (!pair_graphs_(&p, shadow, g)) {
         r = CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    } else if (g->once != shadow->once && memory_instantiated(g)) {
+        p.info.result = CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED; /* another one has its memory */
+        r = CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
     } else if ((r = apply_(e, &p)) != CUDA_SUCCESS) {
         p.info.result = CU_GRAPH_EXEC_UPDATE_ERROR;
+    } else {
+        memory_follow(shadow, g);
     }
     if (info != NULL)
         *info = p.info;

@@ -238,6 +238,12 @@ WEIR_API CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
     return CUDA_SUCCESS;
 }
 
+/* The allocation that the program may be told of. */
+static bool find_(CUdeviceptr at, struct mem_info *info)
+{
+    return mem_find((void *)(uintptr_t)at, info) && !graph_memory_hides(info);
+}
+
 WEIR_API CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr at)
 {
     CUcontext c;
@@ -245,7 +251,7 @@ WEIR_API CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUde
     CUresult r = driver_current(&c);
     if (r != CUDA_SUCCESS)
         return r;
-    if (!mem_find((void *)(uintptr_t)at, &info))
+    if (!find_(at, &info))
         return CUDA_ERROR_NOT_FOUND;
     if (base != NULL)
         *base = info.base;
@@ -336,7 +342,7 @@ WEIR_API CUresult cuPointerGetAttribute(void *out, CUpointer_attribute which, CU
     CUresult r = driver_current_any(&c);
     if (r != CUDA_SUCCESS)
         return r;
-    if (out == NULL || !mem_find((void *)(uintptr_t)at, &info))
+    if (out == NULL || !find_(at, &info))
         return CUDA_ERROR_INVALID_VALUE;
     return pointer_attribute_(out, which, &info, at);
 }
@@ -352,7 +358,7 @@ WEIR_API CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute
         return r;
     if (which == NULL || out == NULL || count == 0)
         return CUDA_ERROR_INVALID_VALUE;
-    bool found = mem_find((void *)(uintptr_t)at, &info);
+    bool found = find_(at, &info);
     for (unsigned n = 0; n < count; n++) {
         if (out[n] == NULL)
             return CUDA_ERROR_INVALID_VALUE;
@@ -388,7 +394,7 @@ WEIR_API CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute w
     CUresult r = driver_current(&c);
     if (r != CUDA_SUCCESS)
         return r;
-    if (value == NULL || !mem_find((void *)(uintptr_t)at, &info))
+    if (value == NULL || !find_(at, &info))
         return CUDA_ERROR_INVALID_VALUE;
     if (which != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
         return CUDA_ERROR_INVALID_VALUE;

@@ -75,6 +75,16 @@ CUmemoryPool pool_standard_if_made(CUdevice dev); /* else NULL */
  */
 CUresult pool_of_graphs(CUdevice dev, struct pool **out);
 struct pool *pool_of_graphs_if_made(CUdevice dev); /* else NULL */
+/* Addresses of graphs are memory only for nodes of graphs while they are not left allocated by a
+ * launch: nothing else may be told of them (graph_memory.c). */
+extern atomic_uint graph_memories; /* how many there are */
+bool graph_memory_hides(const struct mem_info *info);
+bool graph_memory_hides_at(const void *address);
+static inline bool graph_memory_hidden(const void *address)
+{
+    return WEIR_UNLIKELY(atomic_load_explicit(&graph_memories, memory_order_relaxed) > 0) &&
+           graph_memory_hides_at(address);
+}
 /* The device begins anew: the program's pools are gone, the default one is empty. */
 void pools_reset(CUdevice dev);
 /* From now on the process tells others of its pools. Once. (pool_report.c) */

@@ -191,7 +191,14 @@ static void outliving(cudaStream_t s)
     OK(cudaDeviceSynchronize());
     OK(cudaFreeAsync(p, s));
     OK(cudaStreamSynchronize(s));
+    /* Its addresses are no memory now, but for nodes of graphs. */
     FAILS(cudaFreeAsync(p, s), cudaErrorInvalidValue);
+    FAILS(cudaMemset(p, 1, 64), cudaErrorInvalidValue);
+    OK(cudaPointerGetAttributes(&is, p));
+    CHECK_EQ_INT(is.type, cudaMemoryTypeUnregistered);
+    CHECK_EQ_INT(cuPointerGetAttribute(&got, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, (CUdeviceptr)p),
+                 CUDA_ERROR_INVALID_VALUE);
+    CHECK_EQ_INT(cuMemGetAddressRange(nullptr, nullptr, (CUdeviceptr)p), CUDA_ERROR_NOT_FOUND);
     OK(cudaGraphLaunch(e, s));
     OK(cudaStreamSynchronize(s));
     OK(cudaFree(p));
@@ -293,9 +300,19 @@ static void captured(cudaStream_t s)
     /* What was allocated outside cannot be freed in a capture, which goes on. */
     OK(cudaMallocAsync((void **)&p, 1024, s));
     OK(cudaStreamSynchronize(s));
+    void *q;
     OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed));
     FAILS(cudaFreeAsync(p, s), cudaErrorInvalidValue);
+    OK(cudaFreeAsync(nullptr, s));
+    OK(cudaMallocAsync(&q, 0, s));
+    CHECK(q == nullptr);
+    FAILS(cudaMallocAsync(&q, (size_t)1 << 50, s), cudaErrorMemoryAllocation);
+    OK(cudaMallocAsync(&q, 64, s));
+    OK(cudaFreeAsync(q, s));
+    FAILS(cudaFreeAsync(q, s), cudaErrorInvalidValue);
     OK(cudaStreamEndCapture(s, &g));
+    OK(cudaGraphGetNodes(g, nullptr, &count));
+    CHECK_EQ_INT(count, 2);
     OK(cudaGraphDestroy(g));
     OK(cudaFreeAsync(p, s));
     OK(cudaStreamSynchronize(s));
@@ -353,6 +370,11 @@ static void updated(cudaStream_t s)
         OK(cudaStreamSynchronize(s));
         CHECK_EQ_INT(got, values[i]);
     }
+    /* It is the graph it was updated from last that counts as instantiated. */
+    cudaGraphExec_t second;
+    FAILS(cudaGraphInstantiate(&second, g[0], 0), cudaErrorNotSupported);
+    OK(cudaGraphInstantiate(&second, g[1], 0));
+    OK(cudaGraphExecDestroy(second));
     OK(cudaGraphExecDestroy(e));
     OK(cudaGraphDestroy(g[0]));
     OK(cudaGraphDestroy(g[1]));
