@@ -144,6 +144,9 @@ CUresult capture_alloc(struct device_stream *s, CUcontext c, CUdevice device, si
         return r;
     if (!*captured)
         return capture_wait(s, c);
+    if (device < 0)
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                            "allocations of host and managed memory in graphs are not supported");
     if (bytes == 0) { /* no bytes are no memory, here as elsewhere */
         *out = 0;
         return CUDA_SUCCESS;

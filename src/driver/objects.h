@@ -215,7 +215,8 @@ CUresult capture_host(struct device_stream *s, CUcontext c, CUhostFn fn, void *u
                       bool *captured);
 CUresult capture_batch(struct device_stream *s, CUcontext c, unsigned count,
                        CUstreamBatchMemOpParams *ops, unsigned flags, bool *captured);
-/* Memory in stream order. Of a stream that is not captured: whether the call is allowed at all. */
+/* Memory in stream order; device -1: not a device's. Of a stream that is not captured: whether the
+ * call is allowed at all. */
 CUresult capture_alloc(struct device_stream *s, CUcontext c, CUdevice device, size_t bytes,
                        CUdeviceptr *out, bool *captured);
 CUresult capture_free(struct device_stream *s, CUcontext c, CUdeviceptr at, bool *captured);

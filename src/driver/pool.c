@@ -314,9 +314,12 @@ static __attribute__((noinline)) CUresult alloc_captured_(CUdeviceptr *out, size
 {
     if (h != NULL && pool_check_own(h) != CUDA_SUCCESS)
         return CUDA_ERROR_INVALID_VALUE;
+    bool plain = h == NULL || (h->props.location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
+                               h->props.allocType == CU_MEM_ALLOCATION_TYPE_PINNED);
+    CUdevice device = !plain ? -1 : h != NULL ? h->ordinal : c->ordinal;
     struct mem_site site = {.at = by.at, .call = by.call, .stream = device_stream_id(s)};
     mem_site_set(&site);
-    CUresult r = capture_alloc(s, c, h != NULL ? h->ordinal : c->ordinal, bytes, out, captured);
+    CUresult r = capture_alloc(s, c, device, bytes, out, captured);
     mem_site_set(&(struct mem_site){0});
     return r;
 }
