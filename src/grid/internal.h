@@ -122,6 +122,7 @@ struct grid_worker {
     struct grid_nest *nests;       /* likewise */
     uint32_t alone;                /* grids run on this thread only, to time some of them */
     uint32_t levels;               /* runs of children that are under way, one in another */
+    bool fp_set;                   /* the floating-point environment is that of compiled code */
     uint32_t between;              /* blocks in the middle of which children run */
     uint64_t gridid, gridid_limit; /* numbers for runs, not given to others */
     struct mem_span checked;       /* checked mode: where the last access was allowed */

@@ -443,12 +443,12 @@ static void add(struct grid_block *b, struct batch *l, struct grid_child *c, uin
 
 /* A child cannot use its parent's shared or local memory: says which argument points there. */
 static void check_pointers(struct grid_block *b, uint32_t lane, struct grid_child *c,
-                           struct batch *before)
+                           const uint8_t *params, struct batch *before)
 {
     const struct grid_form *form = c->form;
     for (uint32_t n = 0; n < form->pointers; n++) {
         uint64_t value;
-        memcpy(&value, c->params + form->pointer[n], 8);
+        memcpy(&value, params + form->pointer[n], 8);
         if (value - (uint64_t)b->memory >= b->capacity)
             continue;
         grid_child_free(b->worker, c);
@@ -514,8 +514,9 @@ static void weir_rt_launch(struct jit_block *j, uint32_t mask, const uint64_t *a
             send(b, &batch);
             fault_leave(b->worker, &(struct trouble){.kind = GRID_FAULT_STACK, .mask = 1u << lane});
         }
-        memcpy(c->params, j->local + thread * j->local_stride + offset, q.form->param_bytes);
-        check_pointers(b, lane, c, &batch);
+        const uint8_t *params = j->local + thread * j->local_stride + offset;
+        memcpy(c->params, params, q.form->param_bytes);
+        check_pointers(b, lane, c, params, &batch);
         add(b, &batch, c, arg(args, 8, lane));
     }
     send(b, &batch);
@@ -556,7 +557,7 @@ static void launch_device_v2(struct jit_block *j, uint32_t mask, const uint64_t 
             set_error(b, thread_number(j, lane), ERROR_INVALID_VALUE);
             continue;
         }
-        check_pointers(b, lane, c, &batch);
+        check_pointers(b, lane, c, c->params, &batch);
         add(b, &batch, c, arg(args, 1, lane));
     }
     send(b, &batch);
@@ -615,7 +616,7 @@ static void launch_device(struct jit_block *j, uint32_t mask, const uint64_t *ar
             set_error(b, thread, code);
             continue;
         }
-        check_pointers(b, lane, c, &batch);
+        check_pointers(b, lane, c, c->params, &batch);
         add(b, &batch, c, arg(args, 7, lane));
     }
     send(b, &batch);

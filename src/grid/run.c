@@ -25,24 +25,37 @@ static uint64_t now_ns(void)
  * Compiled code expects round to nearest and no traps; a host thread that helps may have set
  * something else. */
 
+enum { FP_NORMAL = 0x1f80 };
+
 #if defined(__x86_64__)
 #include <xmmintrin.h>
-static unsigned fp_enter(void)
-{
-    unsigned old = _mm_getcsr();
-    if ((old & ~0x3fu) != 0x1f80)
-        _mm_setcsr(0x1f80);
-    return old;
-}
-static void fp_leave(unsigned old)
-{
-    if ((old & ~0x3fu) != 0x1f80)
-        _mm_setcsr(old);
-}
+static unsigned fp_read(void) { return _mm_getcsr(); }
+static void fp_write(unsigned value) { _mm_setcsr(value); }
 #else
-static unsigned fp_enter(void) { return 0; }
-static void fp_leave(unsigned old) {}
+static unsigned fp_read(void) { return FP_NORMAL; }
+static void fp_write(unsigned value) { (void)value; }
 #endif
+
+/* What was set before. Children that run between blocks find it done: reading it takes a while. */
+static unsigned fp_enter(struct grid_worker *w)
+{
+    if (w->fp_set)
+        return 0;
+    unsigned old = fp_read();
+    if ((old & ~0x3fu) != FP_NORMAL)
+        fp_write(FP_NORMAL);
+    w->fp_set = true;
+    return old | 1u << 31;
+}
+static void fp_leave(struct grid_worker *w, unsigned old)
+{
+    if (old == 0)
+        return;
+    w->fp_set = false;
+    old &= ~(1u << 31);
+    if ((old & ~0x3fu) != FP_NORMAL)
+        fp_write(old);
+}
 
 /* ---- parking ----------------------------------------------------------------------------------
  */
@@ -110,7 +123,8 @@ bool grid_run_init(struct grid_run *run, const struct grid_launch *launch, struc
     run->cluster_size = 1;
     for (int d = 0; d < 3; d++)
         run->cluster_size *= launch->cluster[d] > 0 ? launch->cluster[d] : 1;
-    run->total /= run->cluster_size;
+    if (run->cluster_size > 1)
+        run->total /= run->cluster_size;
     run->nthreads = launch->block[0] * launch->block[1] * launch->block[2];
     run->nwarps = (run->nthreads + JIT_WARP - 1) / JIT_WARP;
     run->shared_bytes = (uint32_t)k->static_shared + launch->dynamic_shared;
@@ -237,29 +251,37 @@ static void learn_series(struct grid_quick *const *quick, uint32_t count, uint64
     }
 }
 
+/* A cluster of one block has the block's place. */
+static void set_place(struct jit_block *j, uint32_t x, uint32_t y, uint32_t z)
+{
+    j->ctaid[0] = j->clusterid[0] = x;
+    j->ctaid[1] = j->clusterid[1] = y;
+    j->ctaid[2] = j->clusterid[2] = z;
+}
+
 static void place(struct grid_run *run, struct jit_block *j, uint64_t index)
 {
     const uint32_t *g = run->launch.grid;
-    if (index < g[0]) { /* divisions are a good part of what a small grid costs */
-        j->ctaid[0] = (uint32_t)index;
-        j->ctaid[1] = j->ctaid[2] = 0;
-        return;
-    }
-    j->ctaid[0] = (uint32_t)(index % g[0]);
-    j->ctaid[1] = (uint32_t)(index / g[0] % g[1]);
-    j->ctaid[2] = (uint32_t)(index / g[0] / g[1]);
+    if (index < g[0]) /* divisions are a good part of what a small grid costs */
+        set_place(j, (uint32_t)index, 0, 0);
+    else
+        set_place(j, (uint32_t)(index % g[0]), (uint32_t)(index / g[0] % g[1]),
+                  (uint32_t)(index / g[0] / g[1]));
 }
 
 static void place_next(struct grid_run *run, struct jit_block *j)
 {
     const uint32_t *g = run->launch.grid;
-    if (++j->ctaid[0] < g[0])
-        return;
-    j->ctaid[0] = 0;
-    if (++j->ctaid[1] < g[1])
-        return;
-    j->ctaid[1] = 0;
-    j->ctaid[2]++;
+    uint32_t x = j->ctaid[0] + 1, y = j->ctaid[1], z = j->ctaid[2];
+    if (x == g[0]) {
+        x = 0;
+        y++;
+    }
+    if (y == g[1]) {
+        y = 0;
+        z++;
+    }
+    set_place(j, x, y, z);
 }
 
 static void block_begin(struct grid_run *run, struct jit_block *j)
@@ -268,14 +290,17 @@ static void block_begin(struct grid_run *run, struct jit_block *j)
     j->warp = 0;
     j->barrier_count = 0;
     j->waiting = 0;
-    memset(j->scratch, 0, sizeof j->scratch);
+    /* the ends apart: then no store goes across a line of the cache, which takes its time */
+    volatile uint64_t *first = &j->scratch[0], *last = &j->scratch[WEIR_COUNT(j->scratch) - 1];
+    *first = 0;
+    *last = 0;
+    memset(&j->scratch[1], 0, sizeof j->scratch - 2 * sizeof j->scratch[0]);
     if (run->nwarps == 1)
         j->pc[0] = 0;
     else
         memset(j->pc, 0, run->nwarps * sizeof *j->pc);
     cluster_begin(j->grid);
     if (run->cluster_size == 1) {
-        memcpy(j->clusterid, j->ctaid, sizeof j->clusterid);
         memset(j->cluster_ctaid, 0, sizeof j->cluster_ctaid);
         return;
     }
@@ -459,14 +484,14 @@ enum grid_progress grid_run_alone(struct grid_run *run, struct grid_worker *w)
     if (atomic_load_explicit(&run->launch.kernel->block_ns, memory_order_relaxed) == 0 ||
         ++w->alone % TIMED_EACH == 0)
         begin = now_ns();
-    unsigned fp = fp_enter();
+    unsigned fp = fp_enter(w);
     w->env = run->env;
     atomic_store_explicit(&run->pending, total + 1, memory_order_relaxed);
     atomic_store_explicit(&run->next, total, memory_order_relaxed);
     struct mem_view before = see(run);
     run_chunk(run, w, 0, total, &o);
     mem_view_leave(before);
-    fp_leave(fp);
+    fp_leave(w, fp);
     if (begin != 0 && !o.trouble && o.parked == 0)
         learn(run, now_ns() - begin, total);
     if (o.parked == 0 && atomic_load_explicit(&run->pending, memory_order_acquire) == total + 1) {
@@ -633,7 +658,7 @@ enum grid_progress grid_run_series(struct grid_run *run, struct grid_worker *w,
     sigjmp_buf here, *outer = w->escape;
     uint32_t mark = w->nesting.mark, first = *at;
     uint64_t begin = ++w->alone % TIMED_EACH == 0 ? now_ns() : 0;
-    unsigned fp = fp_enter();
+    unsigned fp = fp_enter(w);
     w->env = env;
     w->escape = &here;
     w->nesting.mark = w->nesting.height;
@@ -645,7 +670,7 @@ enum grid_progress grid_run_series(struct grid_run *run, struct grid_worker *w,
     mem_view_leave(before);
     w->nesting.mark = mark;
     w->escape = outer;
-    fp_leave(fp);
+    fp_leave(w, fp);
     if (begin != 0 && !s.open && *at > first)
         learn_series(quick + first, *at - first, now_ns() - begin);
     if (!s.open)
@@ -658,7 +683,7 @@ enum grid_progress grid_run_series(struct grid_run *run, struct grid_worker *w,
 
 enum grid_progress grid_run_blocks(struct grid_run *run, struct grid_worker *w, uint64_t until)
 {
-    unsigned fp = fp_enter();
+    unsigned fp = fp_enter(w);
     struct mem_view before = see(run);
     uint64_t begin = now_ns(), ended = 0;
     w->env = run->env;
@@ -683,7 +708,7 @@ enum grid_progress grid_run_blocks(struct grid_run *run, struct grid_worker *w, 
             break;
     }
     mem_view_leave(before);
-    fp_leave(fp);
+    fp_leave(w, fp);
     bool more = !grid_run_exhausted(run);
     return finish(run, ended + 1) ? GRID_COMPLETE : more ? GRID_MORE : GRID_HANDED;
 }
@@ -730,14 +755,14 @@ static bool resume(struct grid_block *b, struct grid_worker *w, bool *progress)
     if (grid_faulted(run->env) != GRID_FAULT_NONE) {
         block_give_up(w);
     } else {
-        unsigned fp = fp_enter();
+        unsigned fp = fp_enter(w);
         struct mem_view before = see(run);
         uint64_t begin = now_ns();
         o.before = position(b);
         resume_one(w, &o);
         *progress = o.moved || now_ns() - begin > PROGRESS_NS;
         mem_view_leave(before);
-        fp_leave(fp);
+        fp_leave(w, fp);
     }
     bool ended = o.parked == 0;
     *progress = *progress || ended;

@@ -13,8 +13,7 @@ static void expect(const char *name, void **params, const char *const *words)
         if (!check_note_(strstr(weir_last_message(), *words) != NULL))
             printf("%s: the message is \"%s\", without \"%s\"\n", name, weir_last_message(),
                    *words);
-    OK(cuModuleUnload(module));
-    OK(cuDevicePrimaryCtxReset(0));
+    OK(cuDevicePrimaryCtxReset(0)); /* the module goes with the context */
 }
 
 static void chain(void)
@@ -75,7 +74,6 @@ static void behind(void)
         CUresult r = launch(kernel(module, "called"), 4, 96, NULL, called);
         CHECK(r == CUDA_SUCCESS || r == CUDA_ERROR_ILLEGAL_ADDRESS);
         CHECK_CU(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
-        OK(cuModuleUnload(module));
         OK(cuDevicePrimaryCtxReset(0));
         tree = words(2);
         again(waiting, tree);
