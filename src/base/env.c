@@ -22,6 +22,10 @@ static const struct env_entry entries[ENV_COUNT] = {
     [ENV_POOLS_FILE] = {"WEIR_POOLS_FILE", "no file is written",
                         "File that a process writes the figures of its memory pools to when it "
                         "ends (weir info --pools FILE)."},
+    [ENV_POOLS_TRACE] = {"WEIR_POOLS_TRACE", "no file is written",
+                         "File that a process writes to, as it happens, what memory pools do: "
+                         "allocations and how they came to their memory, frees, chunks "
+                         "(JSON for chrome://tracing and Perfetto)."},
     [ENV_VISIBLE_DEVICES] = {"CUDA_VISIBLE_DEVICES", "every device",
                              "Devices that programs see, by number, in this order."},
 };

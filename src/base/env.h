@@ -18,6 +18,7 @@ enum env_variable {
     ENV_CHECK,
     ENV_FAULTS,
     ENV_POOLS_FILE,
+    ENV_POOLS_TRACE,
     ENV_VISIBLE_DEVICES,
     ENV_COUNT
 };

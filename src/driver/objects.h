@@ -89,6 +89,7 @@ static inline bool graph_memory_hidden(const void *address)
 void pools_reset(CUdevice dev);
 /* From now on the process tells others of its pools. Once. (pool_report.c) */
 void pool_report_begin(void);
+void pool_trace_begin(void); /* likewise: writes what happens, if that is asked for */
 
 /* The function behind a library's kernel in the current context. */
 CUresult kernel_to_function(CUkernel k, CUfunction *out);

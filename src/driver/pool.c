@@ -51,6 +51,7 @@ static void follow_(void)
                                         release_, slot_, id_});
     device_follow_order(stream_ended_);
     pool_report_begin();
+    pool_trace_begin();
     all.following = true;
 }
 

@@ -294,6 +294,8 @@ void spare_put(struct pool_shard *s, struct block *b);
 
 struct pool {
     struct pool_config config;
+    uint64_t number;           /* for people */
+    enum pool_rule took;       /* by which rule the long way found its last block */
     struct pool_shard *common; /* as long as the pool lives */
     struct map *map;
     struct mem_file *shared;    /* of a pool that other processes can import; else NULL */
@@ -314,6 +316,22 @@ struct pool {
     _Atomic uint32_t ended; /* shards whose streams are gone */
     struct pool *next;      /* younger; under the list's lock */
 };
+
+/* ---- watching (watch.c) -----------------------------------------------------------------------
+ */
+
+extern _Atomic(pool_watcher *) pool_watched;
+static inline bool watched(void)
+{
+    return WEIR_UNLIKELY(atomic_load_explicit(&pool_watched, memory_order_relaxed) != NULL);
+}
+void watch_tell(const struct pool_event *e);
+/* Of a block that was handed out or taken back; its shard is locked. */
+void watch_block(enum pool_event_kind kind, const struct pool *p, const struct pool_shard *s,
+                 const struct block *b, enum pool_rule rule);
+/* Of chunks; all shards are locked. */
+void watch_chunks(enum pool_event_kind kind, const struct pool *p, uint64_t address,
+                  uint64_t bytes);
 
 extern struct pool_order pool_order;
 /* Something was freed since the last synchronization. */

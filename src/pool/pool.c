@@ -13,7 +13,7 @@
 static struct {
     pthread_mutex_t lock;
     struct pool *oldest;
-    uint64_t shard_ids;
+    uint64_t shard_ids, pool_numbers;
     bool lending;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -159,6 +159,7 @@ struct pool *pool_new(const struct pool_config *config, struct diag *d)
     if (!all.lending)
         mem_lend(&borrower);
     all.lending = true;
+    p->number = ++all.pool_numbers;
     atomic_init(&common->lock, 0);
     common->next = NULL;
     p->common = common;
@@ -271,6 +272,8 @@ void pool_destroy(struct pool *p)
 void pool_trim(struct pool *p, uint64_t keep)
 {
     pool_lock_all(p);
+    if (watched())
+        watch_chunks(POOL_TRIMMED, p, 0, keep);
     reuse_sweep(p);
     if (p->reserved > keep)
         reserve_release(p, (p->reserved - keep) / MEM_CHUNK, true);

@@ -150,6 +150,35 @@ void pool_get_usage(struct pool *p, struct pool_figures *out);
 void pool_reset_used_high(struct pool *p);
 void pool_reset_reserved_high(struct pool *p);
 
+/* ---- what happens, as it happens --------------------------------------------------------------
+ */
+
+enum pool_event_kind {
+    POOL_ALLOCATED,
+    POOL_FREED,
+    POOL_MAPPED,   /* chunks came from the system */
+    POOL_UNMAPPED, /* and went back to it */
+    POOL_TRIMMED,  /* pool_trim was called: down to `bytes` */
+};
+
+/* That an allocation's memory was never used before, in the place of a rule. */
+enum { POOL_FRESH = POOL_RULES };
+
+struct pool_event {
+    enum pool_event_kind kind;
+    uint64_t pool;           /* its number: 1, 2, 3 … in the process */
+    uint64_t address, bytes; /* of the allocation (as asked for) or of the chunks */
+    bool has_stream;         /* allocated or freed in the order of a stream, */
+    uint64_t stream;         /* whose number this is */
+    enum pool_rule rule;     /* how an allocation came to its memory */
+    uint64_t reserved;       /* chunks: bytes that the pool holds now */
+};
+
+/* From now on that is called for each event, in the order in which they happen to a stream; NULL:
+ * nothing is. It is called with locks held and must not call this room. */
+typedef void pool_watcher(const struct pool_event *e);
+void pool_watch(pool_watcher *watcher);
+
 /* Visits the pools in order of age; those with a handle gone but memory left, too. */
 void pool_visit(void (*visit)(void *self, struct pool *p, const struct pool_config *config,
                               bool destroyed),

@@ -59,6 +59,8 @@ static bool take(struct pool *p, uint64_t bytes, uint64_t at)
     set(&b->asked, 0);
     b->label = b->count = 0;
     bins_add(common, b);
+    if (watched())
+        watch_chunks(POOL_MAPPED, p, base, bytes);
     return true;
 }
 
@@ -121,6 +123,8 @@ static void give_back(struct pool *p, uint64_t first, uint64_t n)
         p->end = 0;
     p->reserved -= n * MEM_CHUNK;
     p->released += n * MEM_CHUNK;
+    if (watched())
+        watch_chunks(POOL_UNMAPPED, p, m->base + first * MEM_CHUNK, n * MEM_CHUNK);
     mem_region_drop(p->config.device, m->base + first * MEM_CHUNK, n * MEM_CHUNK, p->file);
 }
 

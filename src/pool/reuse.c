@@ -79,7 +79,9 @@ static struct block *search_slot(struct pool_shard *from, const struct search *q
 /* For the figures. What was never used has no moment. */
 static void count_take(struct pool *p, const struct block *b, enum pool_rule rule)
 {
-    if (b->label == 0 && b->count == 0)
+    bool fresh = b->label == 0 && b->count == 0;
+    p->took = fresh ? (enum pool_rule)POOL_FRESH : rule;
+    if (fresh)
         p->fresh++;
     else
         p->reused[rule]++;
@@ -232,6 +234,7 @@ static struct block *take_gathered(struct pool *p, struct pool_shard *s, uint64_
         struct block *b = bins_fit(s, granules);
         if (b != NULL) {
             p->reused[rule]++;
+            p->took = rule;
             return cut_from(s, b, granules);
         }
     }
@@ -271,6 +274,7 @@ static struct block *last_resorts(struct pool *p, struct pool_shard *s, uint64_t
         b = bins_fit(s, granules);
         if (b != NULL) {
             p->reused[rule]++;
+            p->took = rule;
             return cut_from(s, b, granules);
         }
         if (reserve_release(p, granules / CHUNK_GRANULES + 1, false) > 0 &&

@@ -77,16 +77,25 @@ static struct block *take_own(struct pool_shard *s, uint64_t granules)
     return b;
 }
 
+static enum pool_rule own_rule(const struct block *b)
+{
+    return b->label == 0 ? (enum pool_rule)POOL_FRESH : POOL_RULE_SAME_STREAM;
+}
+
 static enum pool_status alloc_slowly(struct pool *p, struct pool_shard *s, uint64_t granules,
                                      uint64_t bytes, struct pool_by by, void **out)
 {
     pool_lock_all(p);
     struct block *b = take_own(s, granules); /* another thread may have freed some */
-    if (b == NULL)
+    bool own = b != NULL;
+    if (!own)
         b = reuse_or_grow(p, s, granules);
     if (b != NULL) {
+        enum pool_rule rule = own ? own_rule(b) : p->took;
         hand_out(s, b, bytes, p, by);
         count_used(p, s, bytes);
+        if (watched())
+            watch_block(POOL_ALLOCATED, p, s, b, rule);
         *out = address_of(s, b);
     }
     pool_unlock_all(p);
@@ -109,6 +118,8 @@ enum pool_status pool_alloc(struct pool_shard *s, uint64_t bytes, struct pool_by
     }
     hand_out(s, b, bytes, p, by);
     *out = address_of(s, b);
+    if (watched())
+        watch_block(POOL_ALLOCATED, p, s, b, own_rule(b));
     bool within = s->used + (int64_t)bytes <= s->claim;
     if (within)
         s->used += (int64_t)bytes;
@@ -169,6 +180,8 @@ enum pool_status pool_free(void *address, void *stream, struct pool_by by)
         b->count = point.count;
         b->serial = word >> 8;
         b->freed = by;
+        if (watched())
+            watch_block(POOL_FREED, p, s, b, POOL_RULE_SAME_STREAM);
         quick_add(s, b);
     }
     bool ending = mine && note_free(p);
@@ -193,6 +206,8 @@ enum pool_status pool_free_now(void *address, struct pool_by by)
         b->count = 1;
         b->serial = word >> 8;
         b->freed = by;
+        if (watched())
+            watch_block(POOL_FREED, p, s, b, POOL_RULE_SYNCHRONIZED);
         bury(s, b);
         bins_add(s, b);
     }

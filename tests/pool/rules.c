@@ -236,6 +236,75 @@ static void too_much(void)
     dispose(p);
 }
 
+/* ---- what is told ---------------------------------------------------------------------------- */
+
+static struct pool_event told[32];
+static unsigned told_count;
+
+static void listen_(const struct pool_event *e)
+{
+    if (told_count < WEIR_COUNT(told))
+        told[told_count++] = *e;
+}
+
+static const struct pool_event *next_told(enum pool_event_kind kind)
+{
+    static unsigned seen;
+    CHECK(seen < told_count);
+    if (seen == told_count)
+        return &told[0];
+    CHECK_EQ_INT(told[seen].kind, kind);
+    return &told[seen++];
+}
+
+static void check_told(enum pool_event_kind kind, const void *at, uint64_t bytes,
+                       const struct stream *s, int rule)
+{
+    const struct pool_event *e = next_told(kind);
+    CHECK(e->address == (uint64_t)at && e->bytes == bytes);
+    CHECK(e->has_stream == (s != NULL) && (s == NULL || e->stream == world_id((void *)s)));
+    if (kind == POOL_ALLOCATED)
+        CHECK_EQ_INT(e->rule, rule);
+}
+
+static void events(void)
+{
+    struct pool *p = world_pool(0);
+    struct stream *a = &world[1], *b = &world[2];
+    struct event e;
+    pool_set_threshold(p, UINT64_MAX);
+    pool_watch(listen_);
+    void *x = alloc(p, a, 10 * MIB - 100);
+    CHECK_EQ_INT(next_told(POOL_MAPPED)->reserved, 10 * MIB);
+    check_told(POOL_ALLOCATED, x, 10 * MIB - 100, a, POOL_FRESH);
+    CHECK(pool_free(x, a, BY) == POOL_OK);
+    check_told(POOL_FREED, x, 10 * MIB - 100, a, 0);
+    x = alloc(p, a, 10 * MIB);
+    check_told(POOL_ALLOCATED, x, 10 * MIB, a, POOL_RULE_SAME_STREAM);
+    world_command(a, -1, 0);
+    CHECK(pool_free(x, a, BY) == POOL_OK);
+    check_told(POOL_FREED, x, 10 * MIB, a, 0);
+    world_record(&e, a);
+    world_wait_event(b, &e);
+    x = alloc(p, b, 10 * MIB);
+    check_told(POOL_ALLOCATED, x, 10 * MIB, b, POOL_RULE_EVENT);
+    CHECK(pool_free_now(x, BY) == POOL_OK);
+    check_told(POOL_FREED, x, 10 * MIB, NULL, 0);
+    x = alloc(p, a, 10 * MIB);
+    check_told(POOL_ALLOCATED, x, 10 * MIB, a, POOL_RULE_SYNCHRONIZED);
+    CHECK(pool_free_now(x, BY) == POOL_OK);
+    check_told(POOL_FREED, x, 10 * MIB, NULL, 0);
+    pool_trim(p, 0);
+    CHECK_EQ_INT(next_told(POOL_TRIMMED)->bytes, 0);
+    const struct pool_event *gone = next_told(POOL_UNMAPPED);
+    CHECK(gone->address == (uint64_t)x && gone->bytes == 10 * MIB && gone->reserved == 0);
+    pool_watch(NULL);
+    unsigned count = told_count;
+    CHECK(pool_free(alloc(p, a, 512), a, BY) == POOL_OK);
+    CHECK_EQ_INT(told_count, count);
+    dispose(p);
+}
+
 int main(void)
 {
     world_begin((uint64_t)1 << 30);
@@ -252,5 +321,6 @@ int main(void)
     ended_streams();
     many_streams();
     too_much();
+    events();
     return check_done();
 }

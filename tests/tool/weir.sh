@@ -36,6 +36,7 @@ check 2 "--pools wants" "$weir" info --pools
 check 2 "--pools wants" "$weir" info --pools 1 2
 check 1 "no memory pools" "$weir" info --pools 1
 check 1 "no report" "$weir" info --pools "$0"
+check 2 "--trace-pools needs" "$weir" run --trace-pools
 
 check 0 "0 files" "$weir" cache
 check 0 "removed 0 files" "$weir" cache --clear

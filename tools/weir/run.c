@@ -16,6 +16,9 @@ static const char help[] =
     "  --workers N     threads that run kernels (as WEIR_WORKERS=N)\n"
     "  --check=memory  finds accesses of kernels outside of allocations and to freed memory, and\n"
     "                  device memory that the host touches (as WEIR_CHECK=memory)\n"
+    "  --trace-pools=FILE\n"
+    "                  writes what memory pools do to a file that chrome://tracing and Perfetto\n"
+    "                  open (as WEIR_POOLS_TRACE=FILE)\n"
     "  --              what follows is the program, whatever its name begins with\n";
 
 /* What a shell gives for a program that is not there, or cannot be run. */
@@ -81,6 +84,10 @@ int weir_run(int argc, char **argv)
             int status = set_check(value);
             if (status != EXIT_OK)
                 return status;
+        } else if (weir_option(argc, argv, &i, "--trace-pools", &value)) {
+            if (value == NULL || *value == '\0')
+                return weir_misused("run", "--trace-pools needs a file");
+            setenv(env_entry(ENV_POOLS_TRACE)->name, value, 1);
         } else {
             return weir_misused("run", "unknown option '%s'", argv[i]);
         }

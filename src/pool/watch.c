@@ -1,0 +1,35 @@
+/* What is told to who watches: see pool_watch. While nobody does, an allocation and a free look at
+ * one word, which never changes. */
+#include "pool/internal.h"
+
+_Atomic(pool_watcher *) pool_watched;
+
+void pool_watch(pool_watcher *watcher) { atomic_store(&pool_watched, watcher); }
+
+void watch_tell(const struct pool_event *e)
+{
+    pool_watcher *watcher = atomic_load_explicit(&pool_watched, memory_order_acquire);
+    if (watcher != NULL)
+        watcher(e);
+}
+
+void watch_block(enum pool_event_kind kind, const struct pool *p, const struct pool_shard *s,
+                 const struct block *b, enum pool_rule rule)
+{
+    watch_tell(&(struct pool_event){.kind = kind,
+                                    .pool = p->number,
+                                    .address = s->map->base + (get(&b->first) << GRANULE_SHIFT),
+                                    .bytes = get(&b->asked),
+                                    .has_stream = s->stream != NULL,
+                                    .stream = s->stream_id,
+                                    .rule = rule});
+}
+
+void watch_chunks(enum pool_event_kind kind, const struct pool *p, uint64_t address, uint64_t bytes)
+{
+    watch_tell(&(struct pool_event){.kind = kind,
+                                    .pool = p->number,
+                                    .address = address,
+                                    .bytes = bytes,
+                                    .reserved = p->reserved});
+}
