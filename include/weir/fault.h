@@ -23,7 +23,7 @@ enum weir_fault_kind {
     WEIR_FAULT_NONE = 0,
     WEIR_FAULT_ADDRESS = 1,    /* illegal address (cudaErrorIllegalAddress) */
     WEIR_FAULT_MISALIGNED = 2, /* misaligned address */
-    WEIR_FAULT_ILLEGAL = 3,    /* illegal instruction */
+    WEIR_FAULT_ILLEGAL = 3,    /* illegal instruction, call through a pointer to no function */
     WEIR_FAULT_TRAP = 4,       /* trap, brkpt: cudaErrorLaunchFailure */
     WEIR_FAULT_ASSERT = 5,     /* a failed assert() */
     WEIR_FAULT_STACK = 6,      /* call stack used up */

@@ -122,6 +122,7 @@ enum device_error error_of(enum grid_fault_kind kind)
     case GRID_FAULT_ADDRESS: return DEVICE_FAULT_ADDRESS;
     case GRID_FAULT_MISALIGNED: return DEVICE_FAULT_MISALIGNED;
     case GRID_FAULT_ILLEGAL: return DEVICE_FAULT_ILLEGAL;
+    case GRID_FAULT_PC: return DEVICE_FAULT_PC;
     case GRID_FAULT_TRAP: return DEVICE_FAULT_TRAP;
     case GRID_FAULT_ASSERT: return DEVICE_FAULT_ASSERT;
     case GRID_FAULT_STACK: return DEVICE_FAULT_STACK;

@@ -39,6 +39,7 @@ enum device_error {
     DEVICE_FAULT_ADDRESS,
     DEVICE_FAULT_MISALIGNED,
     DEVICE_FAULT_ILLEGAL,
+    DEVICE_FAULT_PC, /* a call through what points to no function */
     DEVICE_FAULT_TRAP,
     DEVICE_FAULT_ASSERT,
     DEVICE_FAULT_STACK,

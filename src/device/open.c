@@ -67,6 +67,7 @@ const char *device_error_name(enum device_error error)
     case DEVICE_FAULT_ADDRESS: return "illegal address";
     case DEVICE_FAULT_MISALIGNED: return "misaligned address";
     case DEVICE_FAULT_ILLEGAL: return "illegal instruction";
+    case DEVICE_FAULT_PC: return "call through a pointer to no function";
     case DEVICE_FAULT_TRAP: return "trap";
     case DEVICE_FAULT_ASSERT: return "assertion failed";
     case DEVICE_FAULT_STACK: return "call stack used up";

@@ -32,6 +32,7 @@ static int code_of_(enum grid_fault_kind kind)
     case GRID_FAULT_ADDRESS: return CUDA_ERROR_ILLEGAL_ADDRESS;
     case GRID_FAULT_MISALIGNED: return CUDA_ERROR_MISALIGNED_ADDRESS;
     case GRID_FAULT_ILLEGAL: return CUDA_ERROR_ILLEGAL_INSTRUCTION;
+    case GRID_FAULT_PC: return CUDA_ERROR_INVALID_PC;
     case GRID_FAULT_ASSERT: return CUDA_ERROR_ASSERT;
     case GRID_FAULT_STACK: return CUDA_ERROR_HARDWARE_STACK_ERROR;
     case GRID_FAULT_MEMORY: return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
@@ -44,7 +45,8 @@ static enum weir_fault_kind kind_of_(enum grid_fault_kind kind)
     switch (kind) {
     case GRID_FAULT_ADDRESS: return WEIR_FAULT_ADDRESS;
     case GRID_FAULT_MISALIGNED: return WEIR_FAULT_MISALIGNED;
-    case GRID_FAULT_ILLEGAL: return WEIR_FAULT_ILLEGAL;
+    case GRID_FAULT_ILLEGAL:
+    case GRID_FAULT_PC: return WEIR_FAULT_ILLEGAL;
     case GRID_FAULT_ASSERT: return WEIR_FAULT_ASSERT;
     case GRID_FAULT_STACK: return WEIR_FAULT_STACK;
     case GRID_FAULT_MEMORY: return WEIR_FAULT_MEMORY;

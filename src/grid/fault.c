@@ -137,6 +137,7 @@ static const char *kind_words(enum grid_fault_kind kind)
     case GRID_FAULT_ADDRESS: return "illegal address";
     case GRID_FAULT_MISALIGNED: return "misaligned address";
     case GRID_FAULT_ILLEGAL: return "illegal instruction";
+    case GRID_FAULT_PC: return "call through a pointer to no function";
     case GRID_FAULT_TRAP: return "trap";
     case GRID_FAULT_ASSERT: return "assertion failed";
     case GRID_FAULT_STACK: return "call stack used up (cudaLimitStackSize)";

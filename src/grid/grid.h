@@ -62,6 +62,7 @@ enum grid_fault_kind {
     GRID_FAULT_ADDRESS,    /* SIGSEGV, SIGBUS: cudaErrorIllegalAddress */
     GRID_FAULT_MISALIGNED, /* cudaErrorMisalignedAddress */
     GRID_FAULT_ILLEGAL,    /* cudaErrorIllegalInstruction */
+    GRID_FAULT_PC,         /* a call through what points to no function: cudaErrorInvalidPc */
     GRID_FAULT_TRAP,       /* trap, brkpt, SIGFPE: cudaErrorLaunchFailure */
     GRID_FAULT_ASSERT,     /* cudaErrorAssert */
     GRID_FAULT_STACK,      /* cudaErrorHardwareStackError */

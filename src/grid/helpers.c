@@ -131,6 +131,7 @@ static enum grid_fault_kind kind_of(uint32_t kind)
 {
     switch (kind) {
     case JIT_FAULT_ILLEGAL: return GRID_FAULT_ILLEGAL;
+    case JIT_FAULT_PC: return GRID_FAULT_PC;
     case JIT_FAULT_MISALIGNED: return GRID_FAULT_MISALIGNED;
     case JIT_FAULT_STACK: return GRID_FAULT_STACK;
     default: return GRID_FAULT_TRAP;

@@ -172,9 +172,10 @@ enum jit_cluster_map {
  * leaves by its own way). `kind` is enum jit_fault. */
 enum jit_fault {
     JIT_FAULT_TRAP = 1,    /* trap; brkpt outside a debugger */
-    JIT_FAULT_ILLEGAL = 2, /* reached what cannot be executed: a call through a wrong pointer */
+    JIT_FAULT_ILLEGAL = 2, /* reached what cannot be executed */
     JIT_FAULT_MISALIGNED = 3,
     JIT_FAULT_STACK = 4, /* the call stack (cudaLimitStackSize) is used up */
+    JIT_FAULT_PC = 5,    /* a call through what points to no function */
 };
 /* void weir_rt_fault(struct jit_block *block, uint32_t kind, uint32_t mask, uint64_t address); */
 

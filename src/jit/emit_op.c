@@ -597,7 +597,7 @@ static bool emit_indirect_(struct emit *e, const struct ptx_instr *i)
         LLVMBuildBr(b, next);
         LLVMPositionBuilderAtEnd(b, no);
     }
-    emit_fault(e, JIT_FAULT_ILLEGAL, same, NULL);
+    emit_fault(e, JIT_FAULT_PC, same, NULL);
     LLVMBuildBr(b, next);
     LLVMPositionBuilderAtEnd(b, next);
     LLVMValueRef rest = LLVMBuildXor(b, left, same, "");

@@ -9,6 +9,7 @@
 __global__ void store(int *p, int value) { *p = value; }
 __global__ void store_misaligned(char *p) { *(int *)(p + 1) = 1; }
 __global__ void trap() { __trap(); }
+__global__ void call_no_function(void **table) { ((void (*)())table[0])(); }
 __global__ void assert_positive(int x) { assert(x > 0); }
 
 template <typename Launch> static void faults(Launch launch, cudaError_t expected)
@@ -40,6 +41,9 @@ int main()
     faults([] { store<<<1, 1>>>((int *)16, 1); }, cudaErrorIllegalAddress);
     OK(cudaMalloc(&p, 64));
     faults([p] { store_misaligned<<<1, 1>>>(p); }, cudaErrorMisalignedAddress);
+    OK(cudaMalloc(&p, 64));
+    OK(cudaMemset(p, 0x5a, 64));
+    faults([p] { call_no_function<<<1, 1>>>((void **)p); }, cudaErrorInvalidPc);
     faults([] { trap<<<1, 1>>>(); }, cudaErrorLaunchFailure);
     faults([] { assert_positive<<<1, 32>>>(-1); }, cudaErrorAssert);
     return check_done();
