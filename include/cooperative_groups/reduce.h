@@ -102,6 +102,45 @@ WEIR_CG details::plain<T> reduce(const coalesced_group &group, T &&value, Op &&o
     return details::reduce_lanes(group, (details::plain<T>)value, (const details::plain<Op> &)op);
 }
 
+namespace details
+{
+/* An atomic becomes op(atomic, value); gives what it was. */
+template <typename Atomic, typename T, typename Op>
+WEIR_CG T fold_into(Atomic &atomic, T value, const Op &op)
+{
+    auto old = atomic.load();
+    while (!atomic.compare_exchange_weak(old, op(old, value)))
+        ;
+    return old;
+}
+} // namespace details
+
+/* The group's reduction, put into or combined with memory by one of its threads. It is done when
+ * the call returns, so wait(group) has nothing to wait for but the group itself. */
+template <typename Group, typename T, typename U, typename Op>
+WEIR_CG void reduce_store_async(const Group &group, T *to, U &&value, Op &&op)
+{
+    auto all = reduce(group, (details::plain<U>)value, op);
+    if (group.thread_rank() == 0)
+        *to = (T)all;
+}
+/* `to` is a cuda::atomic. */
+template <typename Group, typename Atomic, typename U, typename Op,
+          typename = decltype(details::plain<Atomic>::is_always_lock_free)>
+WEIR_CG void reduce_store_async(const Group &group, Atomic &to, U &&value, Op &&op)
+{
+    auto all = reduce(group, (details::plain<U>)value, op);
+    if (group.thread_rank() == 0)
+        to.store(all);
+}
+template <typename Group, typename Atomic, typename U, typename Op>
+WEIR_CG void reduce_update_async(const Group &group, Atomic &to, U &&value, Op &&op)
+{
+    auto all = reduce(group, (details::plain<U>)value, op);
+    if (group.thread_rank() == 0)
+        details::fold_into(to, all, op);
+}
+
 } // namespace cooperative_groups
 
 #pragma clang diagnostic pop

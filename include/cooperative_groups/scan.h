@@ -108,6 +108,46 @@ WEIR_CG details::plain<T> exclusive_scan(const Group &group, T &&value)
     return exclusive_scan(group, value, plus<details::plain<T>>());
 }
 
+/* Scans that go on from a cuda::atomic's value, which becomes what the group has come to. */
+namespace details
+{
+template <typename Group, typename Atomic, typename T, typename Op>
+WEIR_CG T taken_before(const Group &group, Atomic &atomic, T value, const Op &op)
+{
+    T all = reduce(group, (T)value, op), before{};
+    if (group.thread_rank() == 0)
+        before = fold_into(atomic, all, op);
+    return group.shfl(before, 0);
+}
+} // namespace details
+
+template <typename Group, typename Atomic, typename T, typename Op>
+WEIR_CG details::plain<T> inclusive_scan_update(const Group &group, Atomic &atomic, T &&value,
+                                                Op &&op)
+{
+    using value_type = details::plain<T>;
+    value_type mine = inclusive_scan(group, (value_type)value, op);
+    return op(details::taken_before(group, atomic, (value_type)value, op), mine);
+}
+template <typename Group, typename Atomic, typename T>
+WEIR_CG details::plain<T> inclusive_scan_update(const Group &group, Atomic &atomic, T &&value)
+{
+    return inclusive_scan_update(group, atomic, value, plus<details::plain<T>>());
+}
+template <typename Group, typename Atomic, typename T, typename Op>
+WEIR_CG details::plain<T> exclusive_scan_update(const Group &group, Atomic &atomic, T &&value,
+                                                Op &&op)
+{
+    using value_type = details::plain<T>;
+    value_type mine = exclusive_scan(group, (value_type)value, op);
+    return op(details::taken_before(group, atomic, (value_type)value, op), mine);
+}
+template <typename Group, typename Atomic, typename T>
+WEIR_CG details::plain<T> exclusive_scan_update(const Group &group, Atomic &atomic, T &&value)
+{
+    return exclusive_scan_update(group, atomic, value, plus<details::plain<T>>());
+}
+
 } // namespace cooperative_groups
 
 #pragma clang diagnostic pop

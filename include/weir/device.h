@@ -91,6 +91,8 @@ __device__ inline __cuda_builtin_gridDim_t::operator uint3() const { return {x, 
 
 #include "weir/dpx.h"
 
+#include "weir/late_intrinsics.h"
+
 #include "weir/memory_access.h"
 #include "weir/warp.h"
 

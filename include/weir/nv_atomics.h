@@ -207,6 +207,43 @@ WEIR_CAS(unsigned short, b16, "h")
 WEIR_CAS(unsigned, b32, "r")
 WEIR_CAS(unsigned long long, b64, "l")
 
+/* A byte's compare-exchange is that of the word around it. */
+WEIR_DEVICE unsigned char compare_swap(unsigned char *p, unsigned char compare, unsigned char v,
+                                       int scope)
+{
+    unsigned *word = (unsigned *)((unsigned long long)p & ~3ull);
+    unsigned shift = ((unsigned)(unsigned long long)p & 3) * 8;
+    for (unsigned old = load(word, scope);;) {
+        unsigned char now = (unsigned char)(old >> shift);
+        if (now != compare)
+            return now;
+        unsigned next = (old & ~(0xffu << shift)) | (unsigned)v << shift;
+        unsigned found = compare_swap(word, old, next, scope);
+        if (found == old)
+            return compare;
+        old = found;
+    }
+}
+/* Exchanges that PTX does not have. */
+template <typename W> WEIR_DEVICE W exchange_small(W *p, W v, int scope)
+{
+    W old = load(p, scope);
+    for (;;) {
+        W found = compare_swap(p, old, v, scope);
+        if (found == old)
+            return old;
+        old = found;
+    }
+}
+WEIR_DEVICE unsigned char exchange(unsigned char *p, unsigned char v, int scope)
+{
+    return exchange_small(p, v, scope);
+}
+WEIR_DEVICE unsigned short exchange(unsigned short *p, unsigned short v, int scope)
+{
+    return exchange_small(p, v, scope);
+}
+
 /* The type on which an operation on T is done: its own where the sign or the format matters. */
 template <typename T> struct arithmetic {
     typedef word_of<T> type;
