@@ -509,6 +509,7 @@ bool pass_flatten(struct jkernel *k)
         ok = flat_lower_areas(&f);
     }
     if (ok) {
+        flat_separate_launches(&f);
         add_carry_(&f);
         flat_place_variables(k);
     }

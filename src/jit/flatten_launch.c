@@ -8,6 +8,7 @@
  *
  * nvcc's code calls functions of the device runtime, some of which take a dim3 by value: arguments
  * of more than 8 bytes are passed to helpers in rows of 8 bytes (abi.h), put together here. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "jit/flatten.h"
@@ -202,9 +203,10 @@ bool flat_configure(struct flattener *f, const struct ptx_instr *src)
     return true;
 }
 
+static struct ptx_func launch = {.name = "launch"};
+
 bool flat_launch(struct flattener *f, const struct ptx_instr *src)
 {
-    static struct ptx_func launch = {.name = "launch"};
     struct jkernel *k = f->k;
     const struct ptx_call *c = src->call;
     struct ptx_func *kernel = c->func;
@@ -238,4 +240,102 @@ bool flat_launch(struct flattener *f, const struct ptx_instr *src)
     i->call->args[FLAT_CONFIG + 1] =
         (struct ptx_operand){.kind = PTX_OPR_SYM, .reg = -1, .var = f->launch_area};
     return true;
+}
+
+/* ---- launches in the arguments of launches ----------------------------------------------------
+ * `a<<<...>>>(f())` configures, then calls f, which may launch itself before a is launched: each
+ * configuration that is still to be used needs registers of its own. How many there are is followed
+ * along the ways through the flat code. */
+
+enum { DEPTH_MAX = 8, UNSEEN = 255 };
+
+struct depths {
+    struct flattener *f;
+    uint8_t *before; /* by instruction: configurations that are not yet used */
+    int32_t *todo;   /* instructions whose successors are to be looked at */
+    size_t count;
+    int deepest;
+};
+
+static bool is_configure_(const struct depths *d, size_t n)
+{
+    const struct ptx_instr *i = &d->f->k->instrs[n];
+    return i->op == PTX_OP_mov && i->operands[0].kind == PTX_OPR_REG &&
+           i->operands[0].reg == d->f->config[0] - 1;
+}
+
+static bool is_launch_(const struct ptx_instr *i)
+{
+    return i->op == PTX_OP_call && i->call->func == &launch;
+}
+
+/* False: other ways lead there with another depth. */
+static bool reach_(struct depths *d, size_t n, uint8_t depth)
+{
+    if (n >= d->f->k->ninstrs || d->before[n] == depth)
+        return true;
+    if (d->before[n] != UNSEEN)
+        return false;
+    d->before[n] = depth;
+    d->todo[d->count++] = (int32_t)n;
+    return true;
+}
+
+static bool follow_(struct depths *d)
+{
+    const struct jkernel *k = d->f->k;
+    bool ok = reach_(d, 0, 0);
+    while (ok && d->count > 0) {
+        size_t n = (size_t)d->todo[--d->count];
+        const struct ptx_instr *i = &k->instrs[n];
+        uint8_t depth = d->before[n];
+        if (is_configure_(d, n))
+            depth++;
+        else if (is_launch_(i) && depth > 0)
+            depth--;
+        if (depth > d->deepest)
+            d->deepest = depth;
+        ok = depth <= DEPTH_MAX;
+        if (i->op == PTX_OP_bra)
+            ok = ok && reach_(d, (size_t)i->operands[0].target, depth);
+        for (int t = 0; i->op == PTX_OP_brx && i->targets != NULL && t < i->targets->count; t++)
+            ok = ok && reach_(d, (size_t)i->targets->index[t], depth);
+        bool falls =
+            i->op != PTX_OP_exit && i->op != PTX_OP_brx && (i->op != PTX_OP_bra || i->guard >= 0);
+        ok = ok && (!falls || reach_(d, n + 1, depth));
+    }
+    return ok;
+}
+
+/* Configurations at depth 1 and deeper get registers of their own. */
+static void separate_(struct depths *d)
+{
+    struct jkernel *k = d->f->k;
+    int32_t regs[DEPTH_MAX][FLAT_CONFIG];
+    for (int depth = 1; depth < d->deepest; depth++)
+        for (int c = 0; c < FLAT_CONFIG; c++)
+            regs[depth][c] = flat_reg(k, "nested", config_type_(c));
+    for (size_t n = 0; n < k->ninstrs; n++) {
+        if (d->before[n] == UNSEEN)
+            continue;
+        if (d->before[n] > 0 && is_configure_(d, n))
+            for (int c = 0; c < FLAT_CONFIG; c++)
+                k->instrs[n + (size_t)c].operands[0].reg = regs[d->before[n]][c];
+        if (d->before[n] > 1 && is_launch_(&k->instrs[n]))
+            for (int c = 0; c < FLAT_CONFIG; c++)
+                k->instrs[n].call->args[1 + c] = flat_reg_operand(regs[d->before[n] - 1][c]);
+    }
+}
+
+void flat_separate_launches(struct flattener *f)
+{
+    if (f->config[0] == 0)
+        return;
+    size_t n = f->k->ninstrs;
+    struct depths d = {.f = f, .before = xmalloc(n), .todo = xmalloc(n * sizeof *d.todo)};
+    memset(d.before, UNSEEN, n);
+    if (follow_(&d) && d.deepest > 1)
+        separate_(&d);
+    free(d.before);
+    free(d.todo);
 }

@@ -167,8 +167,36 @@ __global__ void look(int at)
 }
 __global__ void look_down() { look<<<dim3(3, 2), dim3(8, 4), 256>>>(0); }
 
+/* Launches in the arguments of launches do not change the configuration. */
+__global__ void note_shape(int at, int add)
+{
+    if (threadIdx.x == 0 && blockIdx.x == 0)
+        results[at] = (int)(gridDim.x * 10 + blockDim.x) + add;
+}
+__device__ int launches_too(int at, int add)
+{
+    note_shape<<<1, 1>>>(at, add);
+    return add + 100;
+}
+__global__ void arguments_launch(int n)
+{
+    note_shape<<<2, 3>>>(10, launches_too(11, 0));
+    for (int k = 0; k < n; k++) {
+        int at = 12 + 3 * k, width = n == 5 ? 2 : 4;
+        note_shape<<<k + 1, width>>>(
+            at, launches_too(at + 1, k % 2 ? launches_too(at + 2, k) : 1000));
+    }
+    note_shape<<<4, 5>>>(9, 0);
+}
+
 static void test_configuration()
 {
+    static const int shapes[] = {45, 123, 11, 1114, 1011, 0, 225, 112, 12, 1134, 1011, 0};
+    arguments_launch<<<1, 1>>>(3);
+    finish();
+    for (int k = 0; k < 12; k++)
+        CHECK_EQ_INT(got[9 + k], shapes[k]);
+
     look_down<<<1, 1>>>();
     finish();
     CHECK_EQ_INT(got[0], 3208401);
