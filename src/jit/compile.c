@@ -278,6 +278,8 @@ static const char *const PIPELINE =
 static const char *const LARGE_PIPELINE =
     "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
     "early-cse<memssa>,adce,simplifycfg)";
+/* After ahead_insert: how far to look ahead is computed once. */
+static const char *const AHEAD_PIPELINE = "function(early-cse,loop-mssa(licm))";
 enum { LARGE_INSTRUCTIONS = 60000 };
 
 /* Instructions of the module. */
@@ -395,11 +397,10 @@ static void session_close_(struct session *s)
     jkernel_free(&s->k);
 }
 
-static bool optimize_(struct session *s, struct diag *d)
+static bool run_passes_(struct session *s, const char *passes, struct diag *d)
 {
     LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef err = LLVMRunPasses(
-        s->e.alu.module, is_large_(s->e.alu.module) ? LARGE_PIPELINE : PIPELINE, s->tm, o);
+    LLVMErrorRef err = LLVMRunPasses(s->e.alu.module, passes, s->tm, o);
     LLVMDisposePassBuilderOptions(o);
     if (err == NULL)
         return true;
@@ -407,6 +408,14 @@ static bool optimize_(struct session *s, struct diag *d)
     diag_set(d, 0, 0, "optimising %s: %s", s->k.entry->name, text);
     LLVMDisposeErrorMessage(text);
     return false;
+}
+
+static bool optimize_(struct session *s, struct diag *d)
+{
+    bool large = is_large_(s->e.alu.module);
+    if (!run_passes_(s, large ? LARGE_PIPELINE : PIPELINE, d))
+        return false;
+    return large || !ahead_insert(s->e.alu.module, s->data) || run_passes_(s, AHEAD_PIPELINE, d);
 }
 
 static bool verify_(struct session *s, struct diag *d)

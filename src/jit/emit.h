@@ -14,6 +14,7 @@
 #define WEIR_JIT_EMIT_H
 
 #include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
 
 #include "jit/alu.h"
 #include "jit/kernel.h"
@@ -280,6 +281,14 @@ bool emit_ends(struct emit *e, const struct jblock *blk, LLVMValueRef *all, LLVM
  * other.
  */
 bool emit_turns(struct emit *e, const struct jblock *first);
+
+/* ---- ahead.c ----------------------------------------------------------------------------------
+ */
+
+/* Notes that a block makes this load once, if it may be worth to look ahead for it. */
+void ahead_mark(struct emit *e, LLVMValueRef load, unsigned space);
+/* After the optimiser: puts prefetches for later blocks before the loads noted. False: none. */
+bool ahead_insert(LLVMModuleRef m, LLVMTargetDataRef data);
 
 /* ---- emit_frame.c ---------------------------------------------------------------------------- */
 

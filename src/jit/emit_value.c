@@ -152,7 +152,7 @@ void tag_frame(struct emit *e, LLVMValueRef access)
 
 void tag_memory(struct emit *e, LLVMValueRef access, unsigned space)
 {
-    (void)space;
+    ahead_mark(e, access, space);
     LLVMSetMetadata(access, e->md_scope, e->scope_mem);
     LLVMSetMetadata(access, e->md_noalias, e->scope_frame);
 }

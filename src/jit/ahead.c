@@ -1,0 +1,174 @@
+/* ahead: what the next block will read is fetched while this one runs.
+ *
+ * A block of a reduction, or of one row of a matrix, is short: it reads, and then it is busy with
+ * barriers and sums while memory has nothing to do. The processor fetches ahead by itself only as
+ * far as it sees a pattern, which ends with the block or at the end of a page. But a thread gets
+ * blocks of a grid in order, and it is known how far their addresses lie apart: the derivative of
+ * an address by ctaid.x, which is taken here on LLVM's form of it, after the optimiser.
+ *
+ * Only for loads that a block does once (those in loops are many, and streams that the processor
+ * does see) in kernels with barriers. A prefetch never faults, so it does not matter that the last
+ * blocks look beyond the end. */
+#include <stddef.h>
+
+#include "jit/emit.h"
+#include "jit/plugin.h"
+
+enum {
+    LINE = 64,          /* bytes of a cache line */
+    NEAR = 4096,        /* blocks that lie closer than this: more than one ahead */
+    LEAST = 512,        /* ... but not those that read parts of the same rows */
+    MAX_DEPTH = 24,     /* of an address's expression */
+    MAX_PREFETCHES = 64 /* of a kernel */
+};
+
+static unsigned kind_(LLVMModuleRef m)
+{
+    static const char name[] = "weir.once";
+    return LLVMGetMDKindIDInContext(LLVMGetModuleContext(m), name, sizeof name - 1);
+}
+
+void ahead_mark(struct emit *e, LLVMValueRef load, unsigned space)
+{
+    const struct jkernel *k = e->k;
+    if (space == PTX_SPACE_GLOBAL && k->lockstep && k->pace == 0 && !k->opt->checked &&
+        e->cur != NULL && e->cur->depth == 0 && LLVMIsALoadInst(load))
+        LLVMSetMetadata(load, kind_(e->alu.module), e->md_empty);
+}
+
+/* ---- derivatives ----------------------------------------------------------------------------- */
+
+struct taker {
+    LLVMBuilderRef b;
+    LLVMValueRef block; /* the function's argument, struct jit_block * */
+};
+
+static bool is_ctaid_(const struct taker *t, LLVMValueRef load)
+{
+    LLVMValueRef p = LLVMGetOperand(load, 0);
+    if (!LLVMIsAGetElementPtrInst(p) || LLVMGetOperand(p, 0) != t->block ||
+        LLVMGetNumOperands(p) != 2 || !LLVMIsAConstantInt(LLVMGetOperand(p, 1)))
+        return false;
+    return LLVMConstIntGetZExtValue(LLVMGetOperand(p, 1)) == offsetof(struct jit_block, ctaid);
+}
+
+static LLVMValueRef derive_(const struct taker *t, LLVMValueRef v, int depth);
+
+/* Of a sum or difference; NULL is zero. */
+static LLVMValueRef sum_(const struct taker *t, LLVMValueRef v, bool minus, int depth)
+{
+    LLVMValueRef x = derive_(t, LLVMGetOperand(v, 0), depth);
+    LLVMValueRef y = derive_(t, LLVMGetOperand(v, 1), depth);
+    if (y == NULL)
+        return x;
+    if (x == NULL)
+        return minus ? LLVMBuildNeg(t->b, y, "") : y;
+    return minus ? LLVMBuildSub(t->b, x, y, "") : LLVMBuildAdd(t->b, x, y, "");
+}
+
+/* Of a product of which one factor is the same for all blocks. */
+static LLVMValueRef product_(const struct taker *t, LLVMValueRef v, int depth)
+{
+    LLVMValueRef x = LLVMGetOperand(v, 0), y = LLVMGetOperand(v, 1);
+    LLVMValueRef dx = derive_(t, x, depth), dy = derive_(t, y, depth);
+    if (dx != NULL && dy != NULL)
+        return NULL;
+    return dx != NULL   ? LLVMBuildMul(t->b, dx, y, "")
+           : dy != NULL ? LLVMBuildMul(t->b, x, dy, "")
+                        : NULL;
+}
+
+/* How much v grows from a block to the next in x, as far as that is plain to see; NULL: not at all.
+ * An answer that is wrong, where a sum wraps around, costs nothing but time. */
+static LLVMValueRef derive_(const struct taker *t, LLVMValueRef v, int depth)
+{
+    LLVMTypeRef type = LLVMTypeOf(v);
+    if (depth == 0 || !LLVMIsAInstruction(v))
+        return NULL;
+    switch (LLVMGetInstructionOpcode(v)) {
+    case LLVMLoad: return is_ctaid_(t, v) ? LLVMConstInt(type, 1, false) : NULL;
+    case LLVMAdd:
+    case LLVMOr: return sum_(t, v, false, depth - 1);
+    case LLVMSub: return sum_(t, v, true, depth - 1);
+    case LLVMMul: return product_(t, v, depth - 1);
+    case LLVMShl: {
+        LLVMValueRef x = derive_(t, LLVMGetOperand(v, 0), depth - 1);
+        return x == NULL ? NULL : LLVMBuildShl(t->b, x, LLVMGetOperand(v, 1), "");
+    }
+    case LLVMZExt:
+    case LLVMSExt:
+    case LLVMTrunc: {
+        LLVMValueRef x = derive_(t, LLVMGetOperand(v, 0), depth - 1);
+        return x == NULL ? NULL : LLVMBuildIntCast2(t->b, x, type, true, "");
+    }
+    case LLVMAnd: /* a wider index cut to its bits */
+        return LLVMIsAConstantInt(LLVMGetOperand(v, 1))
+                   ? derive_(t, LLVMGetOperand(v, 0), depth - 1)
+                   : NULL;
+    case LLVMIntToPtr: return derive_(t, LLVMGetOperand(v, 0), depth - 1);
+    case LLVMGetElementPtr: /* of bytes */
+        if (LLVMGetNumOperands(v) != 2 ||
+            LLVMGetGEPSourceElementType(v) != LLVMInt8TypeInContext(LLVMGetTypeContext(type)))
+            return NULL;
+        return sum_(t, v, false, depth - 1);
+    default: return NULL;
+    }
+}
+
+/* ---- prefetches ------------------------------------------------------------------------------ */
+
+/* From blocks that lie close the one is fetched that is about a page away. */
+static LLVMValueRef distance_(const struct taker *t, LLVMValueRef d)
+{
+    if (!LLVMIsAConstantInt(d))
+        return d;
+    int64_t n = LLVMConstIntGetSExtValue(d), size = n < 0 ? -n : n;
+    if (size < LEAST || size >= NEAR)
+        return d;
+    return LLVMBuildMul(t->b, d, LLVMConstInt(LLVMTypeOf(d), (uint64_t)(NEAR / size), false), "");
+}
+
+/* Fetches what the load, of that many bytes, will read in a block to come. Returns how many
+ * prefetches that took. */
+static unsigned fetch_(const struct taker *t, LLVMModuleRef m, LLVMValueRef load, uint64_t bytes)
+{
+    LLVMContextRef c = LLVMGetModuleContext(m);
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(c), i64 = LLVMInt64TypeInContext(c);
+    LLVMPositionBuilderBefore(t->b, load);
+    LLVMValueRef p = LLVMGetOperand(load, 0), d = derive_(t, p, MAX_DEPTH);
+    if (d == NULL)
+        return 0;
+    LLVMTypeRef ptr = LLVMTypeOf(p);
+    unsigned id = LLVMLookupIntrinsicID("llvm.prefetch", 13), count = 0;
+    LLVMValueRef f = LLVMGetIntrinsicDeclaration(m, id, &ptr, 1);
+    LLVMTypeRef type = LLVMIntrinsicGetType(c, id, &ptr, 1);
+    d = distance_(t, LLVMBuildIntCast2(t->b, d, i64, true, ""));
+    p = LLVMBuildGEP2(t->b, LLVMInt8TypeInContext(c), p, &d, 1, "");
+    for (uint64_t at = 0; at < bytes; at += LINE, count++) {
+        LLVMValueRef offset = LLVMConstInt(i64, at, false);
+        LLVMValueRef args[4] = {LLVMBuildGEP2(t->b, LLVMInt8TypeInContext(c), p, &offset, 1, ""),
+                                LLVMConstInt(i32, 0, false) /* to be read */,
+                                LLVMConstInt(i32, 2, false) /* into the second cache */,
+                                LLVMConstInt(i32, 1, false) /* data */};
+        LLVMBuildCall2(t->b, type, f, args, 4, "");
+    }
+    return count;
+}
+
+bool ahead_insert(LLVMModuleRef m, LLVMTargetDataRef data)
+{
+    LLVMValueRef fn = LLVMGetNamedFunction(m, JIT_ENTRY_SYMBOL);
+    unsigned kind = kind_(m), count = 0;
+    struct taker t = {LLVMCreateBuilderInContext(LLVMGetModuleContext(m)), LLVMGetParam(fn, 0)};
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b != NULL; b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i != NULL && count < MAX_PREFETCHES;
+             i = LLVMGetNextInstruction(i)) {
+            if (!LLVMIsALoadInst(i) || LLVMGetMetadata(i, kind) == NULL)
+                continue;
+            uint64_t bytes = LLVMABISizeOfType(data, LLVMTypeOf(i));
+            if (bytes >= LINE)
+                count += fetch_(&t, m, i, bytes);
+        }
+    LLVMDisposeBuilder(t.b);
+    return count > 0;
+}
