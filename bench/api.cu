@@ -47,7 +47,10 @@ static double best(int batches, int calls, Call call, After after)
 
 static void row(const char *what, double value, const char *unit)
 {
-    printf("| %-50s | %9.2f %-4s |\n", what, value, unit);
+    int wide = 0; // bytes of UTF-8 that are no column of their own
+    for (const char *c = what; *c; c++)
+        wide += (*c & 0xc0) == 0x80;
+    printf("| %-*s | %9.2f %-4s |\n", 50 + wide, what, value, unit);
     fflush(stdout);
 }
 
@@ -178,6 +181,65 @@ static void memory()
     free(pageable);
 }
 
+enum { TEXELS = 512, READERS = 256, READS = 2048 };
+
+// One block, so one core: each thread reads along a line of its own, between the elements.
+template <class T> static __global__ void read_texture(cudaTextureObject_t texture, float *out)
+{
+    float x = threadIdx.x * 1.3f, y = 0.7f, sum = 0;
+    for (int i = 0; i < READS; i++) {
+        T v = tex2D<T>(texture, x, y);
+        sum += *reinterpret_cast<const float *>(&v);
+        x += 0.21f;
+        y += 0.17f;
+    }
+    out[threadIdx.x] = sum;
+}
+
+template <class T>
+static void texture(const char *what, const cudaChannelFormatDesc &format, int bytes,
+                    cudaTextureReadMode mode, float *out)
+{
+    cudaArray_t array;
+    cudaTextureObject_t object;
+    cudaResourceDesc resource = {};
+    cudaTextureDesc how = {};
+    char *texels = (char *)calloc(TEXELS * TEXELS, bytes);
+    MUST(cudaMallocArray(&array, &format, TEXELS, TEXELS));
+    MUST(cudaMemcpy2DToArray(array, 0, 0, texels, TEXELS * bytes, TEXELS * bytes, TEXELS,
+                             cudaMemcpyHostToDevice));
+    resource.resType = cudaResourceTypeArray;
+    resource.res.array.array = array;
+    how.addressMode[0] = how.addressMode[1] = cudaAddressModeClamp;
+    how.filterMode = cudaFilterModeLinear;
+    how.readMode = mode;
+    MUST(cudaCreateTextureObject(&object, &resource, &how, nullptr));
+    double us = best(
+        10, 1,
+        [&] {
+            read_texture<T><<<1, READERS>>>(object, out);
+            synchronize();
+        },
+        nothing);
+    row(what, READERS * READS / us, "M/s");
+    MUST(cudaDestroyTextureObject(object));
+    MUST(cudaFreeArray(array));
+    free(texels);
+}
+
+static void textures()
+{
+    float *out;
+    MUST(cudaMalloc(&out, READERS * sizeof *out));
+    texture<float>("texture reads by a core, linear, float", cudaCreateChannelDesc<float>(), 4,
+                   cudaReadModeElementType, out);
+    texture<float>("texture reads by a core, linear, 8 bits",
+                   cudaCreateChannelDesc<unsigned char>(), 1, cudaReadModeNormalizedFloat, out);
+    texture<float4>("texture reads by a core, linear, 4 × 8 bits", cudaCreateChannelDesc<uchar4>(),
+                    4, cudaReadModeNormalizedFloat, out);
+    MUST(cudaFree(out));
+}
+
 // In a child: when the first call and the first launch were done.
 static int first_calls()
 {
@@ -248,5 +310,6 @@ int main(int argc, char **argv)
     calls();
     graphs();
     memory();
+    textures();
     return 0;
 }

@@ -89,13 +89,33 @@ WARP_INLINE void load_channel_(enum texel_type type, const uint8_t *from, const 
     }
 }
 
-/* Integers to 0..1 or -1..1; the lowest two signed ones are both -1. */
+/* All channels of four bytes each, which are one word. */
+WARP_INLINE void load_bytes_(enum texel_type type, const uint8_t *from, const uint64_t *at,
+                             uint32_t (*out)[LANES])
+{
+    load_32_(from, at, out[3]);
+    for (int l = 0; l < LANES; l++) {
+        uint32_t v = out[3][l];
+        out[0][l] = v & 255;
+        out[1][l] = v >> 8 & 255;
+        out[2][l] = v >> 16 & 255;
+        out[3][l] = v >> 24;
+    }
+    for (int c = 0; type == TEXEL_S8 && c < 4; c++)
+        for (int l = 0; l < LANES; l++)
+            out[c][l] = (uint32_t)(int8_t)out[c][l];
+}
+
+/* Integers to 0..1 or -1..1; the lowest two signed ones are both -1. A quotient of each integer of
+ * the type by the largest is the rounded sum of two products: with few enough bits of the inverse
+ * that the first is exact, and with the rest of it (tests/texture tries all integers). */
 WARP_INLINE void to_fractions_(enum texel_type type, uint32_t *row)
 {
-    static const float largest[] = {255.0f, 127.0f, 65535.0f, 32767.0f};
-    float by = largest[type];
+    static const float inverse[] = {0x1.0102p-8f, 0x1.0204p-7f, 0x1p-16f, 0x1p-15f};
+    static const float rest[] = {-0x1.fdfdfep-25f, 0x1.020408p-28f, 0x1.0001p-32f, 0x1.0002p-30f};
+    float by = inverse[type], low = rest[type];
     for (int l = 0; l < LANES; l++) {
-        float f = (float)(int32_t)row[l] / by;
+        float n = (float)(int32_t)row[l], f = n * by + n * low;
         f = f < -1.0f ? -1.0f : f;
         memcpy(&row[l], &f, 4);
     }
@@ -112,8 +132,12 @@ WARP_CLONES void texel_load(const struct texture *t, const struct texel_places *
 {
     enum texel_type type = (enum texel_type)t->type;
     uint32_t bytes = texel_type_bytes(type), one = texel_is_float(t) ? ONE : 1;
+    bool whole = bytes == 1 && t->channels == 4 && channels == 4;
+    if (whole)
+        load_bytes_(type, t->base, p->at, out);
     for (uint32_t c = 0; c < t->channels && c < channels; c++) {
-        load_channel_(type, t->base + (size_t)c * bytes, p->at, out[c]);
+        if (!whole)
+            load_channel_(type, t->base + (size_t)c * bytes, p->at, out[c]);
         if (t->srgb && type == TEXEL_U8 && t->as_float && c < 3)
             to_linear_(out[c]);
         else if (t->as_float && is_small_(t))

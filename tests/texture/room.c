@@ -162,8 +162,49 @@ static void test_halves_(void)
     CHECK_EQ_INT(texel_half(bits_(-0x1.8p-25f)), 0x8001);
 }
 
+/* Every integer of 8 and 16 bits, read as a fraction: the quotient by the type's largest. */
+static void test_fractions_(void)
+{
+    static const struct {
+        enum texel_type type;
+        uint8_t channels;
+        int32_t low, high;
+    } cases[] = {{TEXEL_U8, 1, 0, 255},    {TEXEL_U8, 4, 0, 255},    {TEXEL_S8, 1, -128, 127},
+                 {TEXEL_S8, 4, -128, 127}, {TEXEL_U16, 2, 0, 65535}, {TEXEL_S16, 1, -32768, 32767}};
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        uint32_t bytes = texel_type_bytes(cases[k].type), channels = cases[k].channels;
+        int bad = 0;
+        for (int32_t first = cases[k].low; first <= cases[k].high; first += LANES) {
+            uint8_t memory[LANES * 8];
+            struct texture t = {.type = (uint8_t)cases[k].type,
+                                .channels = (uint8_t)channels,
+                                .as_float = true,
+                                .base = memory};
+            struct texel_places places = {.bordered = false};
+            uint32_t out[4][LANES];
+            for (uint32_t l = 0; l < LANES; l++) {
+                places.at[l] = (uint64_t)l * bytes * channels;
+                for (uint32_t c = 0; c < channels; c++) {
+                    int32_t v = first + (int32_t)((l + c) % LANES);
+                    memcpy(memory + places.at[l] + c * bytes, &v, bytes); /* the low bytes */
+                }
+            }
+            texel_load(&t, &places, 4, out);
+            for (uint32_t c = 0; c < 4; c++)
+                for (uint32_t l = 0; l < LANES; l++) {
+                    float v = (float)(first + (int32_t)((l + c) % LANES));
+                    float want = v / (float)cases[k].high;
+                    want = c >= channels ? c == 3 : want < -1 ? -1 : want;
+                    bad += bits_(want) != out[c][l];
+                }
+        }
+        CHECK_EQ_INT(bad, 0);
+    }
+}
+
 int main(void)
 {
+    test_fractions_();
     test_fetches_();
     test_surfaces_();
     test_halves_();
