@@ -318,7 +318,8 @@ static bool pick(struct seeker *k, struct device_stream **s, struct command **c,
     *s = NULL;
     *c = NULL;
     *q = NULL;
-    bool late = k->late;
+    /* Parked blocks may wait for just that, and workers that resume them never rest. */
+    bool late = k->late || atomic_load_explicit(&sched.parking.count, memory_order_relaxed) > 0;
     k->late = false;
     if (!anything_queued(late) || sched_paused())
         return false;
