@@ -95,7 +95,9 @@ CUresult driver_from_device(CUcontext ctx, enum device_error e)
 
 CUresult context_check(CUcontext ctx)
 {
-    if (!handle_live(ctx, TAG_CONTEXT))
+    /* Contexts on the stack were live once, and their objects stay: the tag can be looked at. */
+    bool current = ctx != NULL && stack.count > 0 && stack.items[stack.count - 1] == ctx;
+    if (WEIR_LIKELY(current) ? ctx->tag != TAG_CONTEXT : !handle_live(ctx, TAG_CONTEXT))
         return CUDA_ERROR_INVALID_CONTEXT;
     return ctx->device == NULL ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_SUCCESS;
 }
@@ -107,7 +109,6 @@ CUresult driver_current_any(CUcontext *ctx)
         return r;
     if (device_in_host_function())
         return CUDA_ERROR_NOT_PERMITTED;
-    /* Contexts on the stack were live once, and their objects stay: the tag can be looked at. */
     CUcontext c = stack.count > 0 ? stack.items[stack.count - 1] : NULL;
     *ctx = c;
     return WEIR_LIKELY(c != NULL && c->tag == TAG_CONTEXT && c->device != NULL) ? CUDA_SUCCESS

@@ -8,20 +8,20 @@
 /* Whether 1 <= n <= most. */
 static bool within(unsigned n, unsigned most) { return n - 1 < most; }
 
-static cudaError_t check_shape(int device, dim3 grid, dim3 block)
+static inline cudaError_t check_shape(int device, const dim3 *grid, const dim3 *block)
 {
     const struct rt_limits *l = rt_device_limits(device);
 
-    RT_CHECK(within(grid.x, l->grid[0]) && within(grid.y, l->grid[1]) &&
-                 within(grid.z, l->grid[2]) && within(block.x, l->block[0]) &&
-                 within(block.y, l->block[1]) && within(block.z, l->block[2]) &&
-                 (uint64_t)block.x * block.y * block.z <= l->threads,
+    RT_CHECK(within(grid->x, l->grid[0]) && within(grid->y, l->grid[1]) &&
+                 within(grid->z, l->grid[2]) && within(block->x, l->block[0]) &&
+                 within(block->y, l->block[1]) && within(block->z, l->block[2]) &&
+                 (uint64_t)block->x * block->y * block->z <= l->threads,
              cudaErrorInvalidValue);
     return cudaSuccess;
 }
 
 /* What every launch begins with. */
-static cudaError_t prepare(const void *func, dim3 grid, dim3 block, size_t shared,
+static cudaError_t prepare(const void *func, const dim3 *grid, const dim3 *block, size_t shared,
                            CUfunction *function)
 {
     const struct rt_here *here;
@@ -38,7 +38,7 @@ static cudaError_t launch(const void *func, dim3 grid, dim3 block, void **args, 
 {
     CUfunction function;
 
-    RT_TRY(prepare(func, grid, block, shared, &function));
+    RT_TRY(prepare(func, &grid, &block, shared, &function));
     CU_TRY(CU(cuLaunchKernel, function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
               (unsigned)shared, stream, args, NULL));
     return cudaSuccess;
@@ -54,7 +54,7 @@ static cudaError_t launch_cooperative(const void *func, dim3 grid, dim3 block, v
 {
     CUfunction function;
 
-    RT_TRY(prepare(func, grid, block, shared, &function));
+    RT_TRY(prepare(func, &grid, &block, shared, &function));
     CU_TRY(CU(cuLaunchCooperativeKernel, function, grid.x, grid.y, grid.z, block.x, block.y,
               block.z, (unsigned)shared, stream, args));
     return cudaSuccess;
@@ -77,7 +77,7 @@ static cudaError_t launch_ex(const cudaLaunchConfig_t *config, const void *func,
     CUlaunchConfig c;
 
     RT_CHECK(config && (config->attrs || !config->numAttrs), cudaErrorInvalidValue);
-    RT_TRY(prepare(func, config->gridDim, config->blockDim, config->dynamicSmemBytes, &function));
+    RT_TRY(prepare(func, &config->gridDim, &config->blockDim, config->dynamicSmemBytes, &function));
     c = (CUlaunchConfig){
         .gridDimX = config->gridDim.x,
         .gridDimY = config->gridDim.y,
