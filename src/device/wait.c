@@ -6,12 +6,18 @@
 
 static const uint64_t LOOK_NS = 20000; /* before sleeping */
 
-/* Others may be needed for what this thread leaves behind. */
+/* Others may be needed for what this thread leaves behind: it may go to sleep, or away, while a
+ * block that it has parked could go on. */
+static void leave(void)
+{
+    if (atomic_load(&sched.listed) > 0 || atomic_load(&sched.parking.count) > 0)
+        sched_wake_one();
+}
+
 static void hand_over(void)
 {
     atomic_fetch_sub(&sched.running, 1);
-    if (atomic_load(&sched.listed) > 0 || atomic_load(&sched.parking.count) > 0)
-        sched_wake_one();
+    leave();
 }
 
 /* Does a piece of the work waited for; false when none is to be had. */
@@ -31,7 +37,12 @@ static bool help(struct device_stream *s, uint64_t count, struct grid_worker *w,
         hand_over();
         return true;
     }
-    return k != NULL && sched_work(w, k) == SCHED_DONE;
+    if (k == NULL)
+        return false;
+    enum sched_result r = sched_work(w, k);
+    if (r != SCHED_NOTHING)
+        leave();
+    return r == SCHED_DONE;
 }
 
 static bool reached(struct device_stream *s, uint64_t count)
