@@ -129,6 +129,9 @@ static void released_by_other_work()
 /* ---- kinds of code ----------------------------------------------------------------------------
  */
 
+/* Atomics are made on this: on memory of the host they may undo what the host writes. */
+__device__ int turns;
+
 /* Each lane waits for a flag of its own, which lanes do in any order. */
 __global__ void lanes(volatile int *flag, volatile int *done)
 {
@@ -136,8 +139,9 @@ __global__ void lanes(volatile int *flag, volatile int *done)
         while (flag[threadIdx.x] == 0)
             ;
     else
-        while (atomicAdd_system((int *)&flag[threadIdx.x], 0) == 0)
-            ;
+        do
+            atomicAdd(&turns, 1);
+        while (flag[threadIdx.x] == 0);
     done[threadIdx.x] = 1;
 }
 
@@ -202,7 +206,7 @@ __global__ void in_switch(volatile int *flag, volatile int *done)
                 __nanosleep(100);
             break;
         case 1: do { __threadfence();
-            } while (atomicCAS_system((int *)flag, 2, 2) == 0);
+            } while (atomicCAS(&turns, 0, 1) < 0 || *flag == 0);
             break;
         default: break;
         }
