@@ -3,6 +3,7 @@
 #   make [BUILD=build] [PRESET=release|debug|asan|tsan]
 #   make check-asan | check-tsan    the tests under sanitizers, in builds of their own
 #   make model                      the allocator against a reference, 10 million operations
+#   make kill                       processes that share memory, each killed 200 times at any point
 #   make coverage                   rewrites docs/coverage.md from what the code says
 #   make install PREFIX=/usr/local [DESTDIR=...]
 #
@@ -12,7 +13,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 PRESET ?= release
 
-.PHONY: all deps configure check check-asan check-tsan model coverage demo bench bench-api bench-counts bench-scaling bench-pools bench-nested bench-deps install clean
+.PHONY: all deps configure check check-asan check-tsan model kill coverage demo bench bench-api bench-counts bench-scaling bench-pools bench-nested bench-deps install clean
 all: configure
 	@cmake --build $(BUILD)
 
@@ -43,6 +44,10 @@ check-tsan: deps
 model: configure
 	@cmake --build $(BUILD) --target test_pool_model
 	@$(BUILD)/bin/test_pool_model 10000000
+
+kill: configure
+	@cmake --build $(BUILD) --target ipc_kill ipc_other weir-jit
+	@WEIR_FAULTS=off $(BUILD)/tests/ipc/ipc_kill $(BUILD)/tests/ipc/ipc_other 200
 
 coverage: all
 	@cmake --build $(BUILD) --target coverage
