@@ -259,3 +259,28 @@ WEIR_API CUresult cuArrayGetPlane(CUarray *out, CUarray a, unsigned int plane)
         return r;
     return driver_error(CUDA_ERROR_INVALID_VALUE, "the array has no plane %u", plane);
 }
+
+/* Arrays that get their memory later, or in tiles, cannot be made here, and others have nothing to
+ * say of that. */
+static CUresult plain_(const void *out, CUarray a, const char *what)
+{
+    CUcontext c;
+    CUresult r = driver_current(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL || array_check(a) != CUDA_SUCCESS)
+        return CUDA_ERROR_INVALID_VALUE;
+    return driver_error(CUDA_ERROR_INVALID_VALUE, "the array was not made with %s", what);
+}
+
+WEIR_API CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *out, CUarray a,
+                                               CUdevice dev)
+{
+    (void)dev;
+    return plain_(out, a, "CUDA_ARRAY3D_DEFERRED_MAPPING");
+}
+
+WEIR_API CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *out, CUarray a)
+{
+    return plain_(out, a, "CUDA_ARRAY3D_SPARSE");
+}

@@ -159,6 +159,45 @@ PUBLIC cudaError_t cudaGetChannelDesc(struct cudaChannelFormatDesc *desc, cudaAr
     return done(get_info(desc, NULL, NULL, (cudaArray_t)array));
 }
 
+/* The driver's structures have the same layouts. */
+_Static_assert(sizeof(struct cudaArrayMemoryRequirements) == sizeof(CUDA_ARRAY_MEMORY_REQUIREMENTS),
+               "same layout");
+_Static_assert(sizeof(struct cudaArraySparseProperties) == sizeof(CUDA_ARRAY_SPARSE_PROPERTIES),
+               "same layout");
+
+static cudaError_t memory_requirements(struct cudaArrayMemoryRequirements *out, cudaArray_t array,
+                                       int device)
+{
+    CUdevice handle;
+
+    RT_CHECK(out && array, cudaErrorInvalidValue);
+    RT_CHECK(rt_check_device(device, &handle) == cudaSuccess, cudaErrorInvalidValue);
+    RT_TRY(rt_context());
+    CU_TRY(CU(cuArrayGetMemoryRequirements, (CUDA_ARRAY_MEMORY_REQUIREMENTS *)out, (CUarray)array,
+              handle));
+    return cudaSuccess;
+}
+
+PUBLIC cudaError_t cudaArrayGetMemoryRequirements(
+    struct cudaArrayMemoryRequirements *memoryRequirements, cudaArray_t array, int device)
+{
+    return done(memory_requirements(memoryRequirements, array, device));
+}
+
+static cudaError_t sparse_properties(struct cudaArraySparseProperties *out, cudaArray_t array)
+{
+    RT_CHECK(out && array, cudaErrorInvalidValue);
+    RT_TRY(rt_context());
+    CU_TRY(CU(cuArrayGetSparseProperties, (CUDA_ARRAY_SPARSE_PROPERTIES *)out, (CUarray)array));
+    return cudaSuccess;
+}
+
+PUBLIC cudaError_t cudaArrayGetSparseProperties(struct cudaArraySparseProperties *sparseProperties,
+                                                cudaArray_t array)
+{
+    return done(sparse_properties(sparseProperties, array));
+}
+
 static cudaError_t get_plane(cudaArray_t *plane, cudaArray_t array, unsigned index)
 {
     RT_CHECK(plane, cudaErrorInvalidValue);

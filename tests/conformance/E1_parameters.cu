@@ -233,6 +233,20 @@ static void arrays()
     cudaResourceViewDesc view;
 
     MUST(cudaMallocArray(&a, &desc, 16, 16));
+    cudaArrayMemoryRequirements needs;
+    cudaArraySparseProperties tiles;
+    int n;
+    MUST(cudaGetDeviceCount(&n));
+    ROW("no pointer", cudaArrayGetMemoryRequirements(nullptr, a, 0), cudaErrorInvalidValue);
+    ROW("no array", cudaArrayGetMemoryRequirements(&needs, (cudaArray_t) nullptr, 0),
+        cudaErrorInvalidValue);
+    ROW("ordinal past the last", cudaArrayGetMemoryRequirements(&needs, a, n),
+        cudaErrorInvalidValue);
+    ROW("not deferred", cudaArrayGetMemoryRequirements(&needs, a, 0), cudaErrorInvalidValue);
+    ROW("no pointer", cudaArrayGetSparseProperties(nullptr, a), cudaErrorInvalidValue);
+    ROW("no array", cudaArrayGetSparseProperties(&tiles, (cudaArray_t) nullptr),
+        cudaErrorInvalidValue);
+    ROW("not sparse", cudaArrayGetSparseProperties(&tiles, a), cudaErrorInvalidValue);
     ROW("plane 1 of one", cudaArrayGetPlane(&plane, a, 1), cudaErrorInvalidValue);
     ROW("no format", cudaMalloc3DArray(&a, nullptr, make_cudaExtent(4, 4, 4)),
         cudaErrorInvalidValue);
