@@ -22,7 +22,7 @@ try() {
     fi
 }
 
-headers=$(cd "$include" && ls -d ./*.h ./*.hpp cooperative_groups/*.h crt/*.h cccl/cuda/* cccl/cuda/std/* |
+headers=$(cd "$include" && ls -d ./*.h ./*.hpp cooperative_groups/*.h crt/*.h cccl/cuda/* cccl/cuda/std/* cccl/nvtx3/*.h |
     grep -v '^cccl/cuda/std$' | sed 's|^\./||')
 # C++ by nature.
 only_cpp='^(cooperative_groups|cccl/|mma\.h|crt/mma\.h|cuda_pipeline|.*\.hpp)'
