@@ -139,13 +139,26 @@ static uint32_t push_(struct build *b, struct flat *f, struct device_node *d, co
     return (uint32_t)f->count - 1;
 }
 
+/* Of a node that does nothing and follows nothing: it has no device node. */
+static const uint32_t NOWHERE = UINT32_MAX;
+
+/* Adds a place to a list that has room, once. */
+static void add_place_(uint32_t *places, size_t *count, uint32_t place)
+{
+    for (size_t n = 0; n < *count; n++)
+        if (places[n] == place)
+            return;
+    if (place != NOWHERE)
+        places[(*count)++] = place;
+}
+
 /* The places of what a node depends on: where each of those ends. */
 static uint32_t *places_(struct build *b, CUgraphNode n, const uint32_t *entry, size_t *count)
 {
-    *count = n->in.count;
+    *count = 0;
     uint32_t *deps = arena_alloc(&b->arena, (n->in.count + 1) * sizeof *deps);
     for (size_t e = 0; e < n->in.count; e++)
-        deps[e] = n->in.items[e].node->place;
+        add_place_(deps, count, n->in.items[e].node->place);
     if (n->in.count == 0 && entry != NULL) {
         deps[0] = *entry;
         *count = 1;
@@ -168,7 +181,7 @@ static CUresult push_child_(struct build *b, CUgraphNode n, struct flat *f, cons
     size_t ends = 0;
     for (size_t k = 0; k < child->nodes.count; k++)
         if (child->nodes.items[k]->out.count == 0)
-            last[ends++] = child->nodes.items[k]->place;
+            add_place_(last, &ends, child->nodes.items[k]->place);
     if (ends == 0)
         last[ends++] = entry;
     n->place = push_(b, f, &empty, last, ends);
@@ -232,6 +245,12 @@ static CUresult push_node_(struct build *b, CUgraphNode n, struct flat *f, const
 {
     if (n->p.type == CU_GRAPH_NODE_TYPE_GRAPH)
         return push_child_(b, n, f, deps, count);
+    /* What does nothing when it is reached, and joins nothing, is left out: so chains stay whole.
+     */
+    if ((n->p.type == CU_GRAPH_NODE_TYPE_EMPTY || is_memory_node(n->p.type)) && count <= 1) {
+        n->place = count == 1 ? deps[0] : NOWHERE;
+        return CUDA_SUCCESS;
+    }
     unsigned parts =
         n->p.type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP && n->p.batch.count > 0 ? n->p.batch.count : 1;
     for (unsigned part = 0; part < parts; part++) {

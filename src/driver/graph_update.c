@@ -289,7 +289,8 @@ static CUresult apply_(CUgraphExec e, const struct pairing *p)
             return r;
         take_(shadow, &params, true);
         shadow->disabled = false;
-        r = hand_down_(e, shadow);
+        if (!is_memory_node(node->p.type)) /* those have nothing to do on the device */
+            r = hand_down_(e, shadow);
         if (r != CUDA_SUCCESS)
             return r;
     }

@@ -110,6 +110,71 @@ static void run(const chain &c, cudaStream_t s, const std::vector<unsigned> &exp
     CHECK_EQ_INT(wrong, 0);
 }
 
+__global__ void multiply(unsigned *p, unsigned by) { *p *= by; }
+__global__ void sum(unsigned *to, const unsigned *a, const unsigned *b) { *to = *a + *b; }
+
+static cudaGraphNode_t empty(cudaGraph_t g, std::vector<cudaGraphNode_t> after)
+{
+    cudaGraphNode_t n = nullptr;
+    OK(cudaGraphAddEmptyNode(&n, g, after.data(), after.size()));
+    return n;
+}
+
+static cudaGraphNode_t kernel(cudaGraph_t g, std::vector<cudaGraphNode_t> after, void *func,
+                              void **args)
+{
+    cudaGraphNode_t n = nullptr;
+    cudaKernelNodeParams p = params(func, 1, 1, 0, args);
+    OK(cudaGraphAddKernelNode(&n, g, after.data(), after.size(), &p));
+    return n;
+}
+
+/* Nodes that do nothing carry order on: first ones, in a row, where ways part and join, and in a
+ * graph within another. */
+static void empty_nodes(cudaStream_t s)
+{
+    cudaGraph_t g, child;
+    cudaGraphExec_t e;
+    cudaGraphNode_t inner;
+    unsigned *p, two = 2, three = 3, five = 5, got[3];
+    OK(cudaMalloc(&p, 3 * sizeof *p));
+    unsigned *q = p + 1, *r = p + 2;
+    void *p2[] = {&p, &two}, *p3[] = {&p, &three}, *q5[] = {&q, &five}, *add[] = {&r, &p, &q};
+    OK(cudaGraphCreate(&child, 0));
+    cudaGraphNode_t c = empty(child, {empty(child, {})});
+    c = kernel(child, {c}, (void *)multiply, p3);
+    empty(child, {empty(child, {c}), c});
+    OK(cudaGraphCreate(&g, 0));
+    cudaGraphNode_t first = empty(g, {}), other = empty(g, {first});
+    cudaGraphNode_t a = kernel(g, {first, other}, (void *)multiply, p2);
+    OK(cudaGraphAddChildGraphNode(&inner, g, &a, 1, child));
+    cudaGraphNode_t b = kernel(g, {other}, (void *)multiply, q5);
+    cudaGraphNode_t way = empty(g, {inner}), join = empty(g, {way, b, inner});
+    kernel(g, {empty(g, {join}), way}, (void *)sum, add);
+    OK(cudaGraphInstantiate(&e, g, 0));
+    for (unsigned i = 1, x = 1, y = 1; i < 8; i++) {
+        unsigned ones[] = {x, y, 0};
+        OK(cudaMemcpyAsync(p, ones, sizeof ones, cudaMemcpyDefault, s));
+        OK(cudaGraphLaunch(e, s));
+        OK(cudaMemcpyAsync(got, p, sizeof got, cudaMemcpyDefault, s));
+        OK(cudaStreamSynchronize(s));
+        x *= 6, y *= 5;
+        CHECK(got[0] == x && got[1] == y && got[2] == x + y);
+    }
+    OK(cudaGraphExecDestroy(e));
+    OK(cudaGraphDestroy(g));
+    OK(cudaGraphDestroy(child));
+    /* Nothing but such nodes. */
+    OK(cudaGraphCreate(&g, 0));
+    empty(g, {empty(g, {})});
+    OK(cudaGraphInstantiate(&e, g, 0));
+    OK(cudaGraphLaunch(e, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaGraphExecDestroy(e));
+    OK(cudaGraphDestroy(g));
+    OK(cudaFree(p));
+}
+
 int main()
 {
     enum { LENGTH = 300 };
@@ -122,6 +187,7 @@ int main()
     OK(cudaMemset(blocks_, 0, sizeof *blocks_));
     OK(cudaMemset(flag_, 0, sizeof *flag_));
     OK(cudaDeviceSynchronize());
+    empty_nodes(s);
     build(c, LENGTH);
     for (int i = 0; i < 50; i++)
         run(c, s, c.expected);
