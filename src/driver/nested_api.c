@@ -101,7 +101,11 @@ static int set_(struct jit_block *j, uint32_t lane, const struct device_set *set
     return code;
 }
 
-static bool is_copy_kind(uint64_t kind) { return (uint32_t)kind <= cudaMemcpyDefault; }
+/* From device to device alone, as the guide has it and an H100 answers. */
+static bool is_copy_kind(uint64_t kind)
+{
+    return (uint32_t)kind == cudaMemcpyDeviceToDevice || (uint32_t)kind == cudaMemcpyDefault;
+}
 
 /* cudaMemcpyAsync(void *dst, const void *src, size_t bytes, kind, stream) */
 HELPER(memcpy_)
@@ -143,7 +147,7 @@ HELPER(memcpy_3d)
     struct cudaMemcpy3DParms p;
     memcpy(&p, given, sizeof p);
     if (p.srcArray != NULL || p.dstArray != NULL)
-        return cudaErrorNotSupported; /* arrays are the host's */
+        return cudaErrorInvalidValue; /* arrays are the host's, on an H100, too */
     if (!is_copy_kind((uint64_t)p.kind))
         return cudaErrorInvalidMemcpyDirection;
     if (p.extent.width == 0 || p.extent.height == 0 || p.extent.depth == 0)

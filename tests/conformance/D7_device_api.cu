@@ -110,6 +110,42 @@ __global__ void copies(int *a, int *b)
     results[8] = cudaGetLastError();
 }
 
+/* From device to device only, and not to arrays. */
+__global__ void wrong_copies(int *a, int *b, cudaArray_t array)
+{
+    results[0] = cudaMemcpyAsync(a, b, 64, cudaMemcpyHostToDevice, 0);
+    results[1] = cudaMemcpyAsync(a, b, 64, cudaMemcpyDeviceToHost, 0);
+    results[2] = cudaMemcpyAsync(a, b, 64, (cudaMemcpyKind)9, 0);
+    cudaGetLastError();
+    cudaMemcpy3DParms p = {};
+    p.dstArray = array;
+    p.srcPtr.ptr = a;
+    p.srcPtr.pitch = 64;
+    p.srcPtr.xsize = 16;
+    p.srcPtr.ysize = 1;
+    p.extent.width = 16;
+    p.extent.height = 1;
+    p.extent.depth = 1;
+    p.kind = cudaMemcpyDeviceToDevice;
+    results[3] = cudaMemcpy3DAsync(&p, 0);
+    results[4] = cudaGetLastError();
+}
+
+static void test_wrong_copies(int *a, int *b)
+{
+    static const int expected[] = {cudaErrorInvalidMemcpyDirection, cudaErrorInvalidMemcpyDirection,
+                                   cudaErrorInvalidMemcpyDirection, cudaErrorInvalidValue,
+                                   cudaErrorInvalidValue};
+    cudaChannelFormatDesc format = cudaCreateChannelDesc<int>();
+    cudaArray_t array;
+    OK(cudaMallocArray(&array, &format, 16, 4));
+    wrong_copies<<<1, 1>>>(a, b, array);
+    finish();
+    for (int k = 0; k < 5; k++)
+        CHECK_EQ_INT(got[k], expected[k]);
+    OK(cudaFreeArray(array));
+}
+
 static void test_copies()
 {
     int *a, *b, host[128];
@@ -128,6 +164,7 @@ static void test_copies()
     OK(cudaMemcpy(host, a, sizeof host, cudaMemcpyDeviceToHost));
     CHECK_EQ_INT(host[64 + 16 + 7], 0);
     CHECK_EQ_INT(host[64 + 16 + 8], 24);
+    test_wrong_copies(a, b);
     OK(cudaFree(a));
     OK(cudaFree(b));
 }
