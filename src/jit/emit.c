@@ -587,6 +587,7 @@ static void metadata_(struct emit *e)
     LLVMMetadataRef f = LLVMMDNodeInContext2(c, frame, 2), m = LLVMMDNodeInContext2(c, mem, 2);
     e->scope_frame = LLVMMetadataAsValue(c, LLVMMDNodeInContext2(c, &f, 1));
     e->scope_mem = LLVMMetadataAsValue(c, LLVMMDNodeInContext2(c, &m, 1));
+    e->scope_both = LLVMMetadataAsValue(c, LLVMMDNodeInContext2(c, (LLVMMetadataRef[]){f, m}, 2));
 }
 
 static void types_(struct emit *e)

@@ -79,7 +79,7 @@ struct emit {
     LLVMValueRef guess;      /* in a turn, i1: does what is emitted really happen? NULL: yes */
     /* metadata */
     unsigned md_invariant, md_scope, md_noalias;
-    LLVMValueRef md_empty, scope_frame, scope_mem;
+    LLVMValueRef md_empty, scope_frame, scope_mem, scope_both;
     struct debug_lines *lines; /* source positions, NULL when not wanted */
     struct callees *callees;   /* functions that must be compiled along */
     bool failed;

@@ -12,7 +12,9 @@ void emit_note_warp(struct emit *e)
     LLVMValueRef at = byte_offset(e, e->blk, c64(e, offsetof(struct jit_block, warp)));
     LLVMValueRef store = LLVMBuildStore(e->alu.b, e->w, at);
     LLVMSetVolatile(store, true);
-    tag_frame(e, store);
+    /* it lies neither in a frame nor in the program's memory: what is only read from a frame and
+     * put back need not be, then */
+    LLVMSetMetadata(store, e->md_noalias, e->scope_both);
 }
 
 /* Can block b fault, or call a helper? */
