@@ -198,7 +198,9 @@ static void outliving(cudaStream_t s)
     CHECK_EQ_INT(is.type, cudaMemoryTypeUnregistered);
     CHECK_EQ_INT(cuPointerGetAttribute(&got, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, (CUdeviceptr)p),
                  CUDA_ERROR_INVALID_VALUE);
-    CHECK_EQ_INT(cuMemGetAddressRange(nullptr, nullptr, (CUdeviceptr)p), CUDA_ERROR_NOT_FOUND);
+    CUdeviceptr base;
+    size_t bytes;
+    CHECK_EQ_INT(cuMemGetAddressRange(&base, &bytes, (CUdeviceptr)p), CUDA_ERROR_NOT_FOUND);
     OK(cudaGraphLaunch(e, s));
     OK(cudaStreamSynchronize(s));
     OK(cudaFree(p));
