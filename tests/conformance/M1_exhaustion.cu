@@ -72,7 +72,7 @@ int main()
         OK(cudaFree(q));
     OK(cudaFree(p));
     OK(cudaDeviceSynchronize());
-    CHECK(free_bytes() + (8 << 20) >= free);
+    CHECK(free_bytes() + part >= free); /* the first kernel may have taken some for good */
 
     /* Once more, by the pool: what it gives back can be allocated by other means. */
     OK(cudaMallocAsync(&p, free / 2, 0));
