@@ -346,6 +346,59 @@ static void of_any_kind()
     ROW("unknown kind", cudaGraphNodeSetParams(node, &p), cudaErrorInvalidValue);
 }
 
+static void memory()
+{
+    cudaGraph_t g = new_graph(), other = new_graph();
+    cudaGraphNode_t n, node, freeing, empty, foreign;
+    cudaMemAllocNodeParams p;
+    void *at;
+    unsigned long long figure = 0;
+    const cudaGraphMemAttributeType high = cudaGraphMemAttrUsedMemHigh;
+
+    memset(&p, 0, sizeof p);
+    p.poolProps.allocType = cudaMemAllocationTypePinned;
+    p.poolProps.location.type = cudaMemLocationTypeDevice;
+    p.bytesize = 64;
+    MUST(cudaGraphAddMemAllocNode(&node, g, nullptr, 0, &p));
+    MUST(cudaGraphAddMemFreeNode(&freeing, g, &node, 1, p.dptr));
+    MUST(cudaGraphAddEmptyNode(&empty, g, nullptr, 0));
+    MUST(cudaGraphAddEmptyNode(&foreign, other, nullptr, 0));
+    ROW("no node", cudaGraphAddMemAllocNode(nullptr, g, nullptr, 0, &p), cudaErrorInvalidValue);
+    ROW("no graph", cudaGraphAddMemAllocNode(&n, nullptr, nullptr, 0, &p), cudaErrorInvalidValue);
+    ROW("no parameters", cudaGraphAddMemAllocNode(&n, g, nullptr, 0, nullptr),
+        cudaErrorInvalidValue);
+    ROW("dependencies missing", cudaGraphAddMemAllocNode(&n, g, nullptr, 1, &p),
+        cudaErrorInvalidValue);
+    ROW("another graph's node", cudaGraphAddMemAllocNode(&n, g, &foreign, 1, &p),
+        cudaErrorInvalidValue);
+    ROW("no node", cudaGraphAddMemFreeNode(nullptr, g, nullptr, 0, p.dptr), cudaErrorInvalidValue);
+    ROW("no graph", cudaGraphAddMemFreeNode(&n, nullptr, nullptr, 0, p.dptr),
+        cudaErrorInvalidValue);
+    ROW("no memory", cudaGraphAddMemFreeNode(&n, g, nullptr, 0, nullptr), cudaErrorInvalidValue);
+    ROW("no graph's memory", cudaGraphAddMemFreeNode(&n, g, nullptr, 0, d), cudaErrorInvalidValue);
+    ROW("freed already", cudaGraphAddMemFreeNode(&n, g, &node, 1, p.dptr), cudaErrorInvalidValue);
+    ROW("dependencies missing", cudaGraphAddMemFreeNode(&n, g, nullptr, 1, p.dptr),
+        cudaErrorInvalidValue);
+    ROW("no node", cudaGraphMemAllocNodeGetParams(nullptr, &p), cudaErrorInvalidValue);
+    ROW("no pointer", cudaGraphMemAllocNodeGetParams(node, nullptr), cudaErrorInvalidValue);
+    ROW("another kind of node", cudaGraphMemAllocNodeGetParams(empty, &p), cudaErrorInvalidValue);
+    ROW("no node", cudaGraphMemFreeNodeGetParams(nullptr, &at), cudaErrorInvalidValue);
+    ROW("no pointer", cudaGraphMemFreeNodeGetParams(freeing, nullptr), cudaErrorInvalidValue);
+    ROW("another kind of node", cudaGraphMemFreeNodeGetParams(empty, &at), cudaErrorInvalidValue);
+    ROW("device -1", cudaDeviceGetGraphMemAttribute(-1, high, &figure), cudaErrorInvalidDevice);
+    ROW("no figure", cudaDeviceGetGraphMemAttribute(0, (cudaGraphMemAttributeType)99, &figure),
+        cudaErrorInvalidValue);
+    ROW("no pointer", cudaDeviceGetGraphMemAttribute(0, high, nullptr), cudaErrorInvalidValue);
+    ROW("device -1", cudaDeviceSetGraphMemAttribute(-1, high, &figure), cudaErrorInvalidDevice);
+    ROW("no figure", cudaDeviceSetGraphMemAttribute(0, (cudaGraphMemAttributeType)99, &figure),
+        cudaErrorInvalidValue);
+    ROW("no pointer", cudaDeviceSetGraphMemAttribute(0, high, nullptr), cudaErrorInvalidValue);
+    ROW("device -1", cudaDeviceGraphMemTrim(-1), cudaErrorInvalidDevice);
+    ROW("device 77", cudaDeviceGraphMemTrim(77), cudaErrorInvalidDevice);
+    MUST(cudaGraphDestroy(g));
+    MUST(cudaGraphDestroy(other));
+}
+
 static void rows()
 {
     MUST(cudaMalloc(&d, 4096));
@@ -356,6 +409,7 @@ static void rows()
     host_functions();
     events();
     of_any_kind();
+    memory();
 }
 
 ERROR_TABLE_MAIN(rows)

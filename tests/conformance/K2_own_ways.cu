@@ -340,7 +340,7 @@ BOTH static void guards(unsigned *out, unsigned base, int n, int y, unsigned t)
     int larger = i > y ? i : y, smaller = down < y ? down : y;
     if (i < n)
         out[0] += 1;
-    if (u < (unsigned)n)
+    if (n >= 0 && u < (unsigned)n) /* else nvcc 13 compares with a sign */
         out[1] += 1;
     if (down >= n)
         out[2] += 1;
@@ -364,7 +364,7 @@ BOTH static void guards(unsigned *out, unsigned base, int n, int y, unsigned t)
         out[11] += 1;
     if (t < (unsigned)y && i < n)
         out[12] += 1;
-    if (larger < n && smaller > -n)
+    if (larger < n && smaller > (int)(0 - (unsigned)n))
         out[13] += 1;
 }
 
