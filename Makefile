@@ -74,7 +74,7 @@ bench-nested: all
 	@sh bench/run.sh $(BUILD) --nested
 
 bench-deps:
-	@sh cmake/deps.sh pocl-opencl-icd ocl-icd-opencl-dev libmimalloc-dev libjemalloc-dev
+	@sh cmake/deps.sh pocl-opencl-icd ocl-icd-opencl-dev libmimalloc-dev libjemalloc-dev libopenblas0
 
 install: all
 	@cmake --install $(BUILD) --prefix $(PREFIX)

@@ -2,6 +2,7 @@
 #include "native.h"
 #include "harness.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 
 static void make(struct bench_problem *p)
@@ -126,6 +127,49 @@ const struct bench bench_gemm_tensor = {
     .make = make_half,
     .device = device_tensor,
     .native = native_half,
+};
+
+/* Against a library of single precision, whose inputs lie widened in two more arrays. */
+static void make_widened(struct bench_problem *p)
+{
+    make_half(p);
+    size_t count = (size_t)p->n * (size_t)p->n;
+    for (int i = 0; i < 2; i++) {
+        const _Float16 *m = p->array[i].data;
+        float *wide = bench_add(p, BENCH_FLOAT, count, 0);
+        for (size_t j = 0; j < count; j++)
+            wide[j] = (float)m[j];
+    }
+}
+
+/* BLAS counts by columns: the product of the transposed, in the other order. */
+static void native_blas(const struct bench_problem *p)
+{
+    typedef void sgemm(const char *, const char *, const int *, const int *, const int *,
+                       const float *, const float *, const int *, const float *, const int *,
+                       const float *, float *, const int *);
+    static sgemm *function;
+    if (!function) {
+        void *library = dlopen("libopenblas.so.0", RTLD_NOW);
+        function = library ? (sgemm *)dlsym(library, "sgemm_") : NULL;
+        if (!function)
+            bench_stop("no OpenBLAS: make bench-deps");
+    }
+    const float one = 1, zero = 0;
+    function("N", "N", &p->n, &p->n, &p->n, &one, p->array[4].data, &p->n, p->array[3].data, &p->n,
+             &zero, p->array[2].data, &p->n);
+}
+
+const struct bench bench_gemm_blas = {
+    .name = "gemm_blas",
+    .title = "matrix product by tensor cores against OpenBLAS sgemm, 1024²",
+    .n = 1024,
+    .quick_n = 128,
+    .tolerance = 1e-5,
+    .make = make_widened,
+    .device = device_tensor,
+    .native = native_blas,
+    .apart = 1,
 };
 
 #define ROW(row, text, launches)                                                                   \
