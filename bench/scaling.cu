@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 #include <time.h>
+#include <vector>
 
 #include "harness.h"
 
@@ -70,6 +72,36 @@ static void row(const char *what, double value, const char *unit)
 {
     printf("%s|%.3f|%s\n", what, value, unit);
     fflush(stdout);
+}
+
+// Arithmetic in registers alone, split among plain threads: what the machine's cores give at most,
+// whose clock may fall and whose cores may be halves of one when all are busy.
+static void machine()
+{
+    const char *asked = getenv("WEIR_WORKERS");
+    const int threads = asked ? std::max(atoi(asked), 1) : 1;
+    const long steps = 400'000'000 / threads;
+    auto work = [steps] {
+        typedef float Vector __attribute__((vector_size(16)));
+        Vector sum[8] = {};
+        for (long i = 0; i < steps; i += 8)
+            for (Vector &s : sum) {
+                s = s * 1.0001f + 0.5f;
+                asm volatile("" : "+x"(s)); // a step is a step
+            }
+    };
+    double shortest = 1e30;
+    for (int round = 0; round < 4; round++) {
+        double start = now_ms();
+        std::vector<std::thread> others;
+        for (int i = 1; i < threads; i++)
+            others.emplace_back(work);
+        work();
+        for (std::thread &t : others)
+            t.join();
+        shortest = std::min(shortest, now_ms() - start);
+    }
+    row("the machine: arithmetic of threads", shortest, "ms");
 }
 
 static float *floats(size_t count, float value)
@@ -156,6 +188,7 @@ static void streams()
 
 int main()
 {
+    machine();
     kernels();
     launches();
     streams();
