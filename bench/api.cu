@@ -237,6 +237,8 @@ static void textures()
                    cudaCreateChannelDesc<unsigned char>(), 1, cudaReadModeNormalizedFloat, out);
     texture<float4>("texture reads by a core, linear, 4 × 8 bits", cudaCreateChannelDesc<uchar4>(),
                     4, cudaReadModeNormalizedFloat, out);
+    texture<float4>("texture reads by a core, linear, 4 × float", cudaCreateChannelDesc<float4>(),
+                    16, cudaReadModeElementType, out);
     MUST(cudaFree(out));
 }
 

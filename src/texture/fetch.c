@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "texture/clones.h"
+#include "texture/convert.h"
 #include "texture/texture.h"
 
 enum { LANES = TEXTURE_LANES };
@@ -214,16 +215,63 @@ WARP_INLINE void filter_axes_(const struct fetch *f, unsigned axes, uint32_t cha
     memcpy(out, sum, sizeof sum[0] * channels);
 }
 
+/* Whether elements are four channels that are filtered side by side, see filter_whole_. */
+WARP_INLINE bool is_whole_(const struct fetch *f)
+{
+    const struct texture *t = f->t;
+    return t->channels == 4 && !f->bordered && !t->srgb && texel_is_float(t);
+}
+
+/* The same sums as filter_axes_ for elements of four channels: lane by lane, but all channels at
+ * once, which lie side by side in memory. `type` is a constant where this is inlined. */
+WARP_INLINE void filter_whole_(const struct fetch *f, unsigned axes, enum texel_type type,
+                               uint32_t (*out)[LANES])
+{
+    struct texel_places p[8];
+    float w[8][LANES];
+    for (unsigned corner = 0; corner < 1u << axes; corner++) {
+        corner_(f, axes, corner, &p[corner]);
+        weigh_(f, axes, corner, w[corner]);
+    }
+    for (int l = 0; l < LANES; l += 4) {
+        texel_four sum[4];
+        for (int n = 0; n < 4; n++) {
+            sum[n] = w[0][l + n] * texel_four_load(type, f->t->base + p[0].at[l + n]);
+            for (unsigned corner = 1; corner < 1u << axes; corner++)
+                sum[n] +=
+                    w[corner][l + n] * texel_four_load(type, f->t->base + p[corner].at[l + n]);
+        }
+        texel_four_turn(sum);
+        for (int c = 0; c < 4; c++)
+            memcpy(&out[c][l], &sum[c], sizeof sum[c]);
+    }
+}
+
+WARP_INLINE void filter_type_(const struct fetch *f, unsigned axes, uint32_t channels,
+                              uint32_t (*out)[LANES])
+{
+    if (is_whole_(f) && f->t->type == TEXEL_F32)
+        filter_whole_(f, axes, TEXEL_F32, out);
+    else if (is_whole_(f) && f->t->type == TEXEL_F16)
+        filter_whole_(f, axes, TEXEL_F16, out);
+    else if (is_whole_(f) && f->t->type == TEXEL_U8)
+        filter_whole_(f, axes, TEXEL_U8, out);
+    else if (is_whole_(f) && f->t->type == TEXEL_U16)
+        filter_whole_(f, axes, TEXEL_U16, out);
+    else
+        filter_axes_(f, axes, channels, out);
+}
+
 WARP_INLINE void filter_(const struct fetch *f, uint32_t (*out)[LANES])
 {
     const float one = 1.0f;
     uint32_t channels = f->bordered ? 4 : f->t->channels; /* a border has all four */
     if (f->axes == 1)
-        filter_axes_(f, 1, channels, out);
+        filter_type_(f, 1, channels, out);
     else if (f->axes == 2)
-        filter_axes_(f, 2, channels, out);
+        filter_type_(f, 2, channels, out);
     else
-        filter_axes_(f, 3, channels, out);
+        filter_type_(f, 3, channels, out);
     memset(out[channels], 0, sizeof out[0] * (4 - channels));
     for (int l = 0; channels < 4 && l < LANES; l++)
         memcpy(&out[3][l], &one, 4);

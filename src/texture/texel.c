@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "texture/clones.h"
+#include "texture/convert.h"
 #include "texture/texture.h"
 
 enum { LANES = TEXTURE_LANES };
@@ -17,19 +18,6 @@ bool texel_is_float(const struct texture *t)
 }
 
 /* ---- halves -------------------------------------------------------------------------------- */
-
-/* Exact: a half's exponent and fraction moved to a float's place are the value times 2^-112. */
-WARP_INLINE uint32_t from_half_(uint32_t h)
-{
-    uint32_t sign = (h & 0x8000) << 16, rest = (h & 0x7fff) << 13;
-    float scaled, two_to_112 = 5192296858534827628530496329220096.0f;
-    memcpy(&scaled, &rest, 4);
-    scaled *= two_to_112;
-    uint32_t bits;
-    memcpy(&bits, &scaled, 4);
-    bits = rest >= 0x0f800000 ? rest | 0x7f800000 : bits; /* infinity, NaN */
-    return bits | sign;
-}
 
 uint16_t texel_half(uint32_t bits)
 {
@@ -73,7 +61,7 @@ LOAD(load_s8_, int8_t, (int32_t)v)
 LOAD(load_u16_, uint16_t, v)
 LOAD(load_s16_, int16_t, (int32_t)v)
 LOAD(load_32_, uint32_t, v)
-LOAD(load_f16_, uint16_t, from_half_(v))
+LOAD(load_f16_, uint16_t, texel_from_half(v))
 #undef LOAD
 
 WARP_INLINE void load_channel_(enum texel_type type, const uint8_t *from, const uint64_t *at,
@@ -106,14 +94,10 @@ WARP_INLINE void load_bytes_(enum texel_type type, const uint8_t *from, const ui
             out[c][l] = (uint32_t)(int8_t)out[c][l];
 }
 
-/* Integers to 0..1 or -1..1; the lowest two signed ones are both -1. A quotient of each integer of
- * the type by the largest is the rounded sum of two products: with few enough bits of the inverse
- * that the first is exact, and with the rest of it (tests/texture tries all integers). */
+/* Integers to 0..1 or -1..1; the lowest two signed ones are both -1. */
 WARP_INLINE void to_fractions_(enum texel_type type, uint32_t *row)
 {
-    static const float inverse[] = {0x1.0102p-8f, 0x1.0204p-7f, 0x1p-16f, 0x1p-15f};
-    static const float rest[] = {-0x1.fdfdfep-25f, 0x1.020408p-28f, 0x1.0001p-32f, 0x1.0002p-30f};
-    float by = inverse[type], low = rest[type];
+    float by = texel_inverse[type], low = texel_inverse_rest[type];
     for (int l = 0; l < LANES; l++) {
         float n = (float)(int32_t)row[l], f = n * by + n * low;
         f = f < -1.0f ? -1.0f : f;
