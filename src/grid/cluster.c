@@ -5,7 +5,7 @@
  * at a time, like that of a single block, and no block can wait for one that does not run. */
 #include <string.h>
 
-#include "grid/internal.h"
+#include "grid/run.h"
 
 bool cluster_used(const struct grid_run *run) { return run->cluster_size > 1; }
 

@@ -71,8 +71,6 @@ static inline bool layout_key_same(const struct layout_key *a, const struct layo
 static inline void block_event(struct grid_block *b) { b->events++; }
 /* Where a block stands, as far as that can be seen from outside. */
 uint64_t block_position(const struct grid_block *b);
-/* Runs what w->current is until it ends, waits, or leaves by fault_leave: enum jit_status. */
-uint32_t block_go(struct grid_worker *w);
 
 /* ---- clusters (cluster.c) ----------------------------------------------------------------------
  * Taken, placed, run and dropped like a block; the first block stands for all. */
