@@ -147,6 +147,9 @@ bool emit_warp_op(struct emit *e, const struct ptx_instr *i);
 bool emit_call(struct emit *e, const struct ptx_instr *i);
 /* The active lanes of `mask` fault; what follows is not reached. */
 void emit_fault(struct emit *e, unsigned kind, LLVMValueRef mask, LLVMValueRef address);
+/* Faults as misaligned where `lanes` (active ones) is not 0, with the first one's element of `at`:
+ * <32 x i64> addresses, or <32 x i32> offsets into shared memory; code goes on behind. */
+void fault_odd_lanes(struct emit *e, LLVMValueRef lanes, LLVMValueRef at);
 LLVMValueRef sreg_scalar(struct emit *e, const struct ptx_operand *o, unsigned seg, int s);
 LLVMValueRef sreg_vector(struct emit *e, const struct ptx_operand *o);
 /* Every active lane's generic or window address as <32 x i64>. */

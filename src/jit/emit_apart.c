@@ -170,52 +170,69 @@ static LLVMValueRef pointers_(struct emit *e, const struct access *a, const stru
 static void check_segments_(struct emit *e, const struct access *a)
 {
     LLVMBuilderRef b = e->alu.b;
-    unsigned natural = mem_natural(a), seg = a->shape.seg;
-    if ((1ull << (a->shape.align & 63)) >= natural)
+    unsigned due = mem_due(a), seg = a->shape.seg;
+    if ((1ull << (a->shape.align & 63)) >= due)
         return;
-    LLVMValueRef any = NULL;
+    LLVMValueRef any = NULL, at[MAX_SEGS], bad[MAX_SEGS];
     for (int s = 0; s < nsegs(seg); s++) {
-        LLVMValueRef at = mem_base(e, a->at, seg, s);
-        LLVMValueRef low = LLVMBuildAnd(b, at, c64(e, natural - 1), "");
-        LLVMValueRef bad = LLVMBuildICmp(b, LLVMIntNE, low, c64(e, 0), "");
+        at[s] = mem_base(e, a->at, seg, s);
+        LLVMValueRef low = LLVMBuildAnd(b, at[s], c64(e, due - 1), "");
+        bad[s] = LLVMBuildICmp(b, LLVMIntNE, low, c64(e, 0), "");
         if (seg != SEG_WARP && e->mask != NULL)
-            bad = LLVMBuildAnd(b, bad, mem_segment_active(e, seg, s), "");
-        any = any != NULL ? LLVMBuildOr(b, any, bad, "") : bad;
+            bad[s] = LLVMBuildAnd(b, bad[s], mem_segment_active(e, seg, s), "");
+        any = any != NULL ? LLVMBuildOr(b, any, bad[s], "") : bad[s];
     }
-    mem_fault_if(e, any, mask_bits(e), NULL);
+    LLVMBasicBlockRef yes = new_bb(e, "misaligned"), no = new_bb(e, "aligned");
+    LLVMBuildCondBr(b, any, yes, no);
+    LLVMPositionBuilderAtEnd(b, yes);
+    LLVMValueRef first = at[nsegs(seg) - 1];
+    for (int s = nsegs(seg) - 2; s >= 0; s--)
+        first = LLVMBuildSelect(b, bad[s], at[s], first, "");
+    if (a->space == PTX_SPACE_SHARED)
+        first = LLVMBuildAdd(b, first, LLVMBuildPtrToInt(b, e->shared, e->i64, ""), "");
+    emit_fault(e, JIT_FAULT_MISALIGNED, mask_bits(e), first);
+    LLVMBuildUnreachable(b);
+    LLVMPositionBuilderAtEnd(b, no);
 }
 
 /* Lanes apart are aligned each, or together where base and scale say so. */
 static void check_(struct emit *e, const struct access *a, const struct apart *w)
 {
     LLVMBuilderRef b = e->alu.b;
-    unsigned natural = mem_natural(a);
-    if (natural == 1)
+    unsigned due = mem_due(a);
+    if (due == 1)
         return;
-    if (a->shape.seg != SEG_NONE && a->shape.stride % natural == 0) {
+    if (a->shape.seg != SEG_NONE && a->shape.stride % due == 0) {
         check_segments_(e, a);
         return;
     }
-    if (w->index != NULL && w->scale % natural == 0) {
-        LLVMValueRef low = LLVMBuildAnd(b, w->base, c64(e, natural - 1), "");
-        mem_fault_if(e, LLVMBuildICmp(b, LLVMIntNE, low, c64(e, 0), ""), mask_bits(e), w->base);
+    if (w->index != NULL && w->scale % due == 0) {
+        LLVMValueRef low = LLVMBuildAnd(b, w->base, c64(e, due - 1), "");
+        LLVMValueRef bad = LLVMBuildICmp(b, LLVMIntNE, low, c64(e, 0), "");
+        LLVMValueRef lanes = LLVMBuildSelect(b, bad, mask_bits(e), c32(e, 0), "");
+        fault_odd_lanes(e, lanes, all_(e, w));
         return;
     }
     /* first all lanes at once, active or not */
     LLVMValueRef at = all_(e, w);
     LLVMTypeRef v = LLVMTypeOf(at), t = LLVMGetElementType(v);
     LLVMValueRef any = intrinsic(e, "llvm.vector.reduce.or", &v, 1, &at, 1);
-    any = LLVMBuildAnd(b, any, LLVMConstInt(t, natural - 1, false), "");
+    any = LLVMBuildAnd(b, any, LLVMConstInt(t, due - 1, false), "");
     LLVMBasicBlockRef some = new_bb(e, "odd"), none = new_bb(e, "even");
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, any, LLVMConstNull(t), ""), none, some);
     LLVMPositionBuilderAtEnd(b, some);
-    LLVMValueRef low = splat(e, LLVMConstInt(t, natural - 1, false), JIT_WARP);
+    LLVMValueRef low = splat(e, LLVMConstInt(t, due - 1, false), JIT_WARP);
     LLVMValueRef odd =
         LLVMBuildICmp(b, LLVMIntNE, LLVMBuildAnd(b, at, low, ""), LLVMConstNull(v), "");
-    LLVMValueRef lanes = LLVMBuildAnd(b, bits_of(e, odd), mask_bits(e), "");
-    mem_fault_if(e, LLVMBuildICmp(b, LLVMIntNE, lanes, c32(e, 0), ""), lanes, NULL);
+    fault_odd_lanes(e, LLVMBuildAnd(b, bits_of(e, odd), mask_bits(e), ""), at);
     LLVMBuildBr(b, none);
     LLVMPositionBuilderAtEnd(b, none);
+}
+
+/* What an element of a vector lies at a multiple of. */
+static unsigned element_due_(const struct access *a)
+{
+    return mem_due(a) < a->bytes ? mem_due(a) : a->bytes;
 }
 
 /* ---- gather and scatter ---------------------------------------------------------------------- */
@@ -268,7 +285,7 @@ void apart_gather(struct emit *e, const struct access *a, struct apart *at, LLVM
             out[k] = gather_small_(e, a, LLVMBuildAdd(e->alu.b, all_(e, at), by, ""));
             continue;
         }
-        LLVMValueRef args[4] = {pointers_(e, a, at, plus), c32(e, a->bytes),
+        LLVMValueRef args[4] = {pointers_(e, a, at, plus), c32(e, element_due_(a)),
                                 m ? m : LLVMConstAllOnes(e->v32i1), LLVMConstNull(t)};
         out[k] = intrinsic(e, "llvm.masked.gather", (LLVMTypeRef[]){t, pv}, 2, args, 4);
         tag_memory(e, out[k], a->space);
@@ -287,8 +304,8 @@ void apart_scatter(struct emit *e, const struct access *a, struct apart *at, LLV
         return;
     }
     for (int k = 0; k < a->vec; k++) {
-        LLVMValueRef args[4] = {v[k], pointers_(e, a, at, (uint64_t)k * a->bytes), c32(e, a->bytes),
-                                m ? m : LLVMConstAllOnes(e->v32i1)};
+        LLVMValueRef args[4] = {v[k], pointers_(e, a, at, (uint64_t)k * a->bytes),
+                                c32(e, element_due_(a)), m ? m : LLVMConstAllOnes(e->v32i1)};
         LLVMValueRef st =
             intrinsic(e, "llvm.masked.scatter", (LLVMTypeRef[]){LLVMTypeOf(v[k]), pv}, 2, args, 4);
         tag_memory(e, st, a->space);

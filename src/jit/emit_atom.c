@@ -262,19 +262,14 @@ static unsigned operation_(const struct ptx_instr *i)
     return PTX_M_NONE;
 }
 
-/* Faults where an active lane's address is not a multiple of `bytes`. */
-static void check_aligned_(struct emit *e, LLVMValueRef at, unsigned bytes)
+/* Faults where an active lane's address is not a multiple of `bytes`. Shared memory starts at a
+ * multiple of 128: `at` may be offsets, which say it all. */
+static void check_aligned_(struct emit *e, LLVMValueRef at, LLVMValueRef addresses, unsigned bytes)
 {
     LLVMBuilderRef b = e->alu.b;
     LLVMValueRef low = LLVMBuildAnd(b, at, splat(e, c64(e, bytes - 1), JIT_WARP), "");
     LLVMValueRef odd = bits_of(e, LLVMBuildICmp(b, LLVMIntNE, low, LLVMConstNull(e->v32i64), ""));
-    odd = LLVMBuildAnd(b, odd, mask_bits(e), "");
-    LLVMBasicBlockRef yes = new_bb(e, "misaligned"), no = new_bb(e, "aligned");
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, odd, c32(e, 0), ""), yes, no);
-    LLVMPositionBuilderAtEnd(b, yes);
-    emit_fault(e, JIT_FAULT_MISALIGNED, odd, NULL);
-    LLVMBuildUnreachable(b);
-    LLVMPositionBuilderAtEnd(b, no);
+    fault_odd_lanes(e, LLVMBuildAnd(b, odd, mask_bits(e), ""), addresses);
 }
 
 /* What the instruction does to one element, as far as that is the same for all of a vector. */
@@ -315,8 +310,7 @@ static void atomic_alone_(struct emit *e, const struct ptx_instr *i, const struc
     LLVMBuilderRef b = e->alu.b;
     unsigned vec = i->vec > 1 ? i->vec : 1;
     LLVMValueRef address = mem_base(e, at, SEG_WARP, 0);
-    LLVMValueRef low = LLVMBuildAnd(b, address, c64(e, a->bytes * vec - 1), "");
-    mem_fault_if(e, LLVMBuildICmp(b, LLVMIntNE, low, c64(e, 0), ""), mask_bits(e), address);
+    mem_fault_if_odd(e, mem_space(i), address, a->bytes * vec);
     LLVMValueRef p =
         a->shared ? byte_offset(e, e->shared, address) : LLVMBuildIntToPtr(b, address, e->ptr, "");
     for (unsigned k = 0; k < vec; k++) {
@@ -404,8 +398,8 @@ bool emit_atomic(struct emit *e, const struct ptx_instr *i)
         c = as_elem_(e, operand_vector(e, data + 1, a.type), a.elem);
     LLVMValueRef addr = address_vector(e, at, mem_space(i));
     check_access(e, at, mem_space(i), a.bytes * vec, true);
-    /* shared memory starts at a multiple of 128: the offsets say it all */
-    check_aligned_(e, a.shared ? address_vector(e, at, PTX_SPACE_GENERIC) : addr, a.bytes * vec);
+    check_aligned_(e, a.shared ? address_vector(e, at, PTX_SPACE_GENERIC) : addr, addr,
+                   a.bytes * vec);
     if (!wants && vec == 1 && combined_(e, &a, at, v[0], addr))
         return true;
     if (!wants && vec == 1 && a.op != PTX_M_cas && unrolled_(e, &a, at, data))

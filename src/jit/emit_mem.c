@@ -31,12 +31,12 @@ static struct access access_(struct emit *e, const struct ptx_instr *i,
 /* Is the alignment known without looking? */
 static bool known_aligned_(const struct access *a)
 {
-    return mem_natural(a) == 1 || (a->space == PTX_SPACE_PARAM && a->at->reg < 0) ||
-           (a->shape.seg != SEG_NONE && (1ull << (a->shape.align & 63)) >= mem_natural(a));
+    return mem_due(a) == 1 || (a->space == PTX_SPACE_PARAM && a->at->reg < 0) ||
+           (a->shape.seg != SEG_NONE && (1ull << (a->shape.align & 63)) >= mem_due(a));
 }
 
 /* Faults when `bad` (i1) holds; code goes on behind. */
-void mem_fault_if(struct emit *e, LLVMValueRef bad, LLVMValueRef mask, LLVMValueRef address)
+static void fault_if_(struct emit *e, LLVMValueRef bad, LLVMValueRef mask, LLVMValueRef address)
 {
     LLVMBasicBlockRef yes = new_bb(e, "misaligned"), no = new_bb(e, "aligned");
     LLVMBuildCondBr(e->alu.b, bad, yes, no);
@@ -44,6 +44,33 @@ void mem_fault_if(struct emit *e, LLVMValueRef bad, LLVMValueRef mask, LLVMValue
     emit_fault(e, JIT_FAULT_MISALIGNED, mask, address);
     LLVMBuildUnreachable(e->alu.b);
     LLVMPositionBuilderAtEnd(e->alu.b, no);
+}
+
+void mem_fault_if_odd(struct emit *e, unsigned space, LLVMValueRef address, unsigned due)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef low = LLVMBuildAnd(b, address, c64(e, due - 1), "");
+    LLVMValueRef bad = LLVMBuildICmp(b, LLVMIntNE, low, c64(e, 0), "");
+    if (space == PTX_SPACE_SHARED)
+        address = LLVMBuildAdd(b, address, LLVMBuildPtrToInt(b, e->shared, e->i64, ""), "");
+    fault_if_(e, bad, mask_bits(e), address);
+}
+
+void fault_odd_lanes(struct emit *e, LLVMValueRef lanes, LLVMValueRef at)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMBasicBlockRef yes = new_bb(e, "misaligned"), no = new_bb(e, "aligned");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, lanes, c32(e, 0), ""), yes, no);
+    LLVMPositionBuilderAtEnd(b, yes);
+    LLVMValueRef args[2] = {lanes, LLVMConstInt(e->i1, 1, false)};
+    LLVMValueRef lane = intrinsic(e, "llvm.cttz", &e->i32, 1, args, 2);
+    LLVMValueRef address = LLVMBuildExtractElement(b, at, lane, "");
+    if (LLVMTypeOf(address) != e->i64) /* an offset into shared memory */
+        address = LLVMBuildPtrToInt(
+            b, byte_offset(e, e->shared, LLVMBuildZExt(b, address, e->i64, "")), e->i64, "");
+    emit_fault(e, JIT_FAULT_MISALIGNED, lanes, address);
+    LLVMBuildUnreachable(b);
+    LLVMPositionBuilderAtEnd(b, no);
 }
 
 /* i1: is any lane of segment s active? */
@@ -62,11 +89,11 @@ static void check_pointer_(struct emit *e, const struct access *a, LLVMValueRef 
     if (known_aligned_(a))
         return;
     LLVMValueRef v = LLVMBuildPtrToInt(e->alu.b, p, e->i64, "");
-    LLVMValueRef low = LLVMBuildAnd(e->alu.b, v, c64(e, mem_natural(a) - 1), "");
+    LLVMValueRef low = LLVMBuildAnd(e->alu.b, v, c64(e, mem_due(a) - 1), "");
     LLVMValueRef bad = LLVMBuildICmp(e->alu.b, LLVMIntNE, low, c64(e, 0), "");
     if (seg != SEG_WARP && e->mask != NULL) /* the pointer of a segment at rest says nothing */
         bad = LLVMBuildAnd(e->alu.b, bad, mem_segment_active(e, seg, s), "");
-    mem_fault_if(e, bad, mask_bits(e), v);
+    fault_if_(e, bad, mask_bits(e), v);
 }
 
 /* Base of an address operand for one segment, as an i64 in its own space. */

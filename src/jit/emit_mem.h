@@ -15,13 +15,25 @@ struct access {
     LLVMTypeRef elem;   /* an element as it lies in memory */
 };
 
-/* Bytes an access must be aligned to. */
+/* Bytes that a lane accesses, which is what its address should be a multiple of. */
 static inline unsigned mem_natural(const struct access *a) { return a->bytes * (unsigned)a->vec; }
+
+/* What an address must be a multiple of. In local memory any word may be accessed as a vector,
+ * which a GPU would refuse: nvcc lays out local arrays for the accesses that it finds, clang by
+ * their type alone, and programs that treat an array of floats as one of float4 rely on the former.
+ */
+static inline unsigned mem_due(const struct access *a)
+{
+    if (a->space == PTX_SPACE_LOCAL)
+        return a->bytes < 4 ? a->bytes : 1;
+    return mem_natural(a);
+}
 
 /* ---- emit_mem.c ------------------------------------------------------------------------------ */
 
-/* Faults when `bad` (i1) holds; code goes on behind. */
-void mem_fault_if(struct emit *e, LLVMValueRef bad, LLVMValueRef mask, LLVMValueRef address);
+/* Faults where `address` (an i64, as it is in its space) is not a multiple of `due`: the same for
+ * all active lanes. */
+void mem_fault_if_odd(struct emit *e, unsigned space, LLVMValueRef address, unsigned due);
 /* i1: is any lane of segment s active? There is a mask. */
 LLVMValueRef mem_segment_active(struct emit *e, unsigned seg, int s);
 /* Base of an address operand for one segment, as an i64 in its own space. */

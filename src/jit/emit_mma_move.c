@@ -315,12 +315,7 @@ static LLVMValueRef rows_(struct emit *e, const struct ptx_instr *i, const struc
     LLVMValueRef low = LLVMBuildAnd(b, v, splat(e, c64(e, 15), JIT_WARP), "");
     LLVMValueRef odd = bits_of(e, LLVMBuildICmp(b, LLVMIntNE, low, LLVMConstNull(e->v32i64), ""));
     odd = LLVMBuildAnd(b, LLVMBuildAnd(b, odd, mask_bits(e), ""), c32(e, used), "");
-    LLVMBasicBlockRef yes = new_bb(e, "misaligned"), no = new_bb(e, "aligned");
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, odd, c32(e, 0), ""), yes, no);
-    LLVMPositionBuilderAtEnd(b, yes);
-    emit_fault(e, JIT_FAULT_MISALIGNED, odd, NULL);
-    LLVMBuildUnreachable(b);
-    LLVMPositionBuilderAtEnd(b, no);
+    fault_odd_lanes(e, odd, v);
     if (e->mask != NULL) {
         LLVMValueRef rest = splat(e, LLVMBuildPtrToInt(b, scratch, e->i64, ""), JIT_WARP);
         v = LLVMBuildSelect(b, mask_vector(e), v, rest, "");

@@ -28,8 +28,8 @@ enum { MANY_APART = 96 };
 
 /* What the function is told of where the pieces are. */
 enum where {
-    PLACED,  /* each lane's address, which is aligned */
-    STEPPED, /* lane 0's address, which is aligned, and how far apart the lanes' are */
+    PLACED,  /* each lane's address, which has been looked at */
+    STEPPED, /* lane 0's address, which has been looked at, and how far apart the lanes' are */
     LOOKED,  /* each lane's address */
     OFFSETS, /* an address, and each lane's offset from there */
 };
@@ -185,10 +185,11 @@ static void body_(struct emit *e, LLVMValueRef fn, const void *arg)
     LLVMValueRef there = place_(e, fn, p, lane);
     LLVMValueRef here =
         LLVMBuildGEP2(b, whole, at_(e, memory, p->vec == 1 ? ELEMENTS : PIECES), &lane, 1, "");
+    /* local memory has pieces anywhere (mem_due) */
     LLVMValueRef v = LLVMBuildLoad2(b, whole, p->load ? there : here, "");
-    LLVMSetAlignment(v, p->bytes * p->vec);
+    LLVMSetAlignment(v, p->load ? 1 : bytes);
     v = LLVMBuildStore(b, v, p->load ? here : there);
-    LLVMSetAlignment(v, p->bytes * p->vec);
+    LLVMSetAlignment(v, p->load ? bytes : 1);
     LLVMValueRef rest = LLVMBuildAnd(b, left, LLVMBuildSub(b, left, c32(e, 1), ""), "");
     LLVMAddIncoming(left, (LLVMValueRef[]){lanes, rest}, (LLVMBasicBlockRef[]){before, loop}, 2);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, rest, c32(e, 0), ""), loop, done);

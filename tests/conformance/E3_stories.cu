@@ -23,6 +23,35 @@ static const int kernel_line = 20;
 
 __global__ void stop() { __trap(); }
 
+/* Thread 5 is off by two, in accesses that are compiled in ways of their own. */
+__device__ static char *off_by_two(char *p, int at) { return p + at + (threadIdx.x == 5 ? 2 : 0); }
+__global__ void odd_word(char *p) { *(int *)off_by_two(p, 4 * threadIdx.x) = 1; }
+__global__ void odd_vector(char *p)
+{
+    *(float4 *)off_by_two(p, 16 * threadIdx.x) = make_float4(1, 2, 3, 4);
+}
+__global__ void odd_atomic(char *p) { atomicAdd((int *)off_by_two(p, 4 * threadIdx.x), 1); }
+/* All threads are: the first one is told of. */
+__global__ void odd_index(char *p, const int *index)
+{
+    ((int *)(p + 2))[index[threadIdx.x] * 3] = 1;
+}
+__global__ void odd_line(char *p, int by)
+{
+    ((int4 *)(p + by))[threadIdx.x] = make_int4(1, 2, 3, 4);
+}
+__global__ void odd_rows(char *p, int by)
+{
+    __shared__ __align__(16) char tile[1024];
+    unsigned a[4], at = (unsigned)__cvta_generic_to_shared(tile) + 16 * threadIdx.x;
+    if (threadIdx.x == 5)
+        at += by;
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3])
+                 : "r"(at));
+    *(unsigned *)p = a[0] + a[1] + a[2] + a[3];
+}
+
 static int made_line;
 
 static int *make(size_t bytes)
@@ -60,6 +89,24 @@ static weir_fault story()
 
 static bool stories() { return asker() != nullptr; }
 
+/* Told of a misaligned access: its place in the allocation (-1: in none), and its thread (-1: one
+ * of several). */
+static void misaligned_story(long long distance, int thread)
+{
+    if (!stories())
+        return;
+    weir_fault f = story();
+    CHECK_EQ_INT(f.kind, WEIR_FAULT_MISALIGNED);
+    CHECK_EQ_INT(f.has_address, 1);
+    CHECK_EQ_INT(f.place == WEIR_PLACE_INSIDE, distance >= 0);
+    CHECK(f.place != WEIR_PLACE_NULL);
+    if (distance >= 0)
+        CHECK_EQ_INT(f.distance, distance);
+    CHECK_EQ_INT(f.frames[0].thread_known, thread >= 0);
+    if (thread >= 0)
+        CHECK_EQ_INT(f.frames[0].thread[0], thread);
+}
+
 static void place(weir_place where, unsigned long long distance, size_t size)
 {
     if (!stories())
@@ -90,6 +137,7 @@ static void place(weir_place where, unsigned long long distance, size_t size)
 #else
 enum weir_place { WEIR_PLACE_NULL, WEIR_PLACE_PAST, WEIR_PLACE_BEFORE };
 static void place(weir_place, unsigned long long, size_t) {}
+static void misaligned_story(long long, int) {}
 static bool stories() { return false; }
 #endif
 
@@ -131,6 +179,28 @@ static void addresses()
     reset();
 }
 
+template <class Launch> static void misaligned(Launch launch, long long distance, int thread)
+{
+    char *p;
+    CHECK_EQ_INT(cudaMalloc(&p, 4096), cudaSuccess);
+    CHECK_EQ_INT(cudaMemset(p, 0, 4096), cudaSuccess);
+    launch(p);
+    CHECK_EQ_INT(cudaGetLastError(), cudaSuccess);
+    CHECK_EQ_INT(cudaDeviceSynchronize(), cudaErrorMisalignedAddress);
+    misaligned_story(distance, thread);
+    reset();
+}
+
+static void misaligned_all()
+{
+    misaligned([](char *p) { odd_word<<<1, 32>>>(p); }, 22, 5);
+    misaligned([](char *p) { odd_vector<<<1, 32>>>(p); }, 82, 5);
+    misaligned([](char *p) { odd_atomic<<<1, 32>>>(p); }, 22, 5);
+    misaligned([](char *p) { odd_index<<<1, 32>>>(p, (int *)(p + 1024)); }, 2, -1);
+    misaligned([](char *p) { odd_line<<<1, 32>>>(p, 8); }, 8, -1);
+    misaligned([](char *p) { odd_rows<<<1, 32>>>(p, 4); }, -1, 5);
+}
+
 static void others()
 {
     stop<<<1, 1>>>();
@@ -157,6 +227,7 @@ static void others()
 int main()
 {
     addresses();
+    misaligned_all();
     others();
     return check_done();
 }

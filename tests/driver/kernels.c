@@ -63,6 +63,18 @@ const char kernels[] =
     "st.global.u32 [%d1], %r1; ld.param.u16 %h1, [b]; cvt.u32.u16 %r1, %h1;\n"
     "st.global.u32 [%d1+4], %r1; ld.param.u32 %r2, [c+8]; st.global.u32 [%d1+8], %r2; ret;\n}\n"
 
+    /* vectors at words of an array that is aligned for words only */
+    ".visible .entry local_vectors(.param .u64 out)\n{\n.local .align 4 .b8 room[76];\n"
+    ".reg .b64 %d<4>; .reg .f32 %f<6>; .reg .b32 %r;\n"
+    "ld.param.u64 %d1, [out]; mov.u32 %r, %tid.x; mul.wide.u32 %d2, %r, 24;\n"
+    "add.s64 %d1, %d1, %d2; mov.u64 %d2, room; cvt.rn.f32.u32 %f1, %r; add.f32 %f2, %f1, %f1;\n"
+    "add.f32 %f3, %f2, %f1; add.f32 %f4, %f3, %f1; and.b32 %r, %r, 3; mul.wide.u32 %d3, %r, 4;\n"
+    "add.s64 %d3, %d2, %d3; st.local.v4.f32 [%d3+4], {%f1, %f2, %f3, %f4};\n"
+    "st.local.v2.f32 [room+36], {%f3, %f4};\n"
+    "ld.local.v2.f32 {%f1, %f2}, [%d3+4]; st.global.v2.f32 [%d1], {%f1, %f2};\n"
+    "ld.local.v2.f32 {%f1, %f2}, [%d3+12]; st.global.v2.f32 [%d1+8], {%f1, %f2};\n"
+    "ld.local.b64 %d3, [room+36]; st.global.b64 [%d1+16], %d3; ret;\n}\n"
+
     /* *p = counter * scale */
     ".visible .entry variables(.param .u64 p)\n{\n.reg .b64 %d<3>; .reg .b32 %r; .reg .f32 %f<3>;\n"
     "ld.param.u64 %d1, [p]; ld.global.u64 %d2, [place]; ld.global.u32 %r, [%d2];\n"

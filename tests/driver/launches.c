@@ -72,6 +72,23 @@ static void shared_memory(void)
     OK(cuMemFreeHost(out));
 }
 
+/* Arrays in local memory that are accessed as vectors, wherever they lie. */
+static void local_vectors(void)
+{
+    CUfunction f = kernel(module, "local_vectors");
+    float(*out)[6];
+    NEED(cuMemHostAlloc((void **)&out, 64 * sizeof *out, 0));
+    OK(launch(f, 1, 64, NULL, (void *[]){&out}));
+    OK(cuCtxSynchronize());
+    for (int n = 0; n < 64; n++) {
+        /* the second vector covers none of the first, which ends at byte 32 */
+        const int times[6] = {1, 2, 3, 4, 3, 4};
+        for (int k = 0; k < 6; k++)
+            CHECK(out[n][k] == (float)(n * times[k]));
+    }
+    OK(cuMemFreeHost(out));
+}
+
 static void parameters(void)
 {
     CUfunction f = kernel(module, "mixed");
@@ -212,6 +229,7 @@ int main(void)
     module = load();
     shapes();
     shared_memory();
+    local_vectors();
     parameters();
     attributes();
     cooperative();

@@ -184,6 +184,9 @@ static void add_device_pass(struct strlist *argv, const struct driver *dr)
      * then do the arrays become registers, as they do with nvcc. */
     list_add(argv, "-mllvm");
     list_add(argv, "-unroll-threshold=600");
+    /* Kernels read words as vectors and halves as words, by casts of pointers. nvcc compiles what
+     * they say; by the letter of C++ such accesses do not concern each other. */
+    list_add(argv, "-fno-strict-aliasing");
     if (command_has_lines(c))
         list_add(argv, "-gline-directives-only");
     add_device_math(argv, c);
