@@ -4,6 +4,7 @@
 #   make check-asan | check-tsan    the tests under sanitizers, in builds of their own
 #   make model                      the allocator against a reference, 10 million operations
 #   make kill                       processes that share memory, each killed 200 times at any point
+#   make fuzz-kernels SECONDS=600   kernels at random against an interpreter of PTX
 #   make coverage                   rewrites docs/coverage.md from what the code says
 #   make install PREFIX=/usr/local [DESTDIR=...]
 #
@@ -13,7 +14,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 PRESET ?= release
 
-.PHONY: all deps configure check check-asan check-tsan model kill coverage demo bench bench-api bench-counts bench-scaling bench-pools bench-nested bench-deps install clean
+.PHONY: all deps configure check check-asan check-tsan model kill fuzz-kernels coverage demo bench bench-api bench-counts bench-scaling bench-pools bench-nested bench-deps install clean
 all: configure
 	@cmake --build $(BUILD)
 
@@ -48,6 +49,12 @@ model: configure
 kill: configure
 	@cmake --build $(BUILD) --target ipc_kill ipc_other weir-jit
 	@WEIR_FAULTS=off $(BUILD)/tests/ipc/ipc_kill $(BUILD)/tests/ipc/ipc_other 200
+
+# A process for each processor, from seeds of the time; what differs stays in BUILD/fuzz-kernels.
+SECONDS ?= 600
+fuzz-kernels: configure
+	@cmake --build $(BUILD) --target fuzz_kernels weir-jit
+	@sh tests/fuzz/long.sh $(BUILD) $(SECONDS)
 
 coverage: all
 	@cmake --build $(BUILD) --target coverage

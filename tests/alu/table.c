@@ -201,30 +201,6 @@ static bool write_data(FILE *f, const struct test_case *c, const struct text_ins
     return true;
 }
 
-/* What NVIDIA's assembler refuses for sm_90a, so that the whole module would not load on a GPU:
- * saturating conversions between integers that cannot overflow, bytes from and to bf16, and
- * saturation to tf32. */
-static bool beyond_gpu(const struct ptx_instr *i)
-{
-    if (i->op != PTX_OP_cvt || i->ntypes != 2)
-        return false;
-    unsigned to = i->types[0], from = i->types[1];
-    unsigned to_bits = ptx_type_bits((enum ptx_type)to),
-             from_bits = ptx_type_bits((enum ptx_type)from);
-    if (to == PTX_TF32)
-        return ptx_has(i, PTX_M_satfinite);
-    if (to == PTX_BF16 || from == PTX_BF16)
-        return to_bits == 8 || from_bits == 8;
-    if (!ptx_has(i, PTX_M_sat) || ptx_type_is_float((enum ptx_type)to) ||
-        ptx_type_is_float((enum ptx_type)from))
-        return false;
-    bool to_signed = ptx_type_is_signed((enum ptx_type)to);
-    bool from_signed = ptx_type_is_signed((enum ptx_type)from);
-    if (to_signed == from_signed)
-        return to_bits >= from_bits;
-    return to_signed && to_bits > from_bits;
-}
-
 int main(int argc, char **argv)
 {
     FILE *ptx = argc > 2 ? fopen(argv[1], "w") : NULL,
@@ -239,7 +215,7 @@ int main(int argc, char **argv)
         struct alu_sig sig;
         if (!text_read(cases[n].text, &t) || !alu_signature(&t.instr, &sig))
             return 1;
-        if (beyond_gpu(&t.instr))
+        if (text_beyond_gpu(&t.instr))
             continue;
         unsigned kernel = h.cases / TABLE_GROUP, place = h.cases % TABLE_GROUP;
         if (!write_data(bin, &cases[n], &t, &sig, kernel, place))

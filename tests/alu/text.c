@@ -76,3 +76,24 @@ bool text_read(const char *text, struct text_instr *out)
     }
     return true;
 }
+
+bool text_beyond_gpu(const struct ptx_instr *i)
+{
+    if (i->op != PTX_OP_cvt || i->ntypes != 2)
+        return false;
+    unsigned to = i->types[0], from = i->types[1];
+    unsigned to_bits = ptx_type_bits((enum ptx_type)to),
+             from_bits = ptx_type_bits((enum ptx_type)from);
+    if (to == PTX_TF32)
+        return ptx_has(i, PTX_M_satfinite);
+    if (to == PTX_BF16 || from == PTX_BF16)
+        return to_bits == 8 || from_bits == 8;
+    if (!ptx_has(i, PTX_M_sat) || ptx_type_is_float((enum ptx_type)to) ||
+        ptx_type_is_float((enum ptx_type)from))
+        return false;
+    bool to_signed = ptx_type_is_signed((enum ptx_type)to);
+    bool from_signed = ptx_type_is_signed((enum ptx_type)from);
+    if (to_signed == from_signed)
+        return to_bits >= from_bits;
+    return to_signed && to_bits > from_bits;
+}
