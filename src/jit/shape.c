@@ -304,8 +304,10 @@ static struct shape shift_right_(struct shape a, unsigned by)
 
 static struct shape and_mask_(struct shape a, uint64_t mask)
 {
-    if (a.seg == SEG_NONE || mask == 0)
-        return mask == 0 ? constant_(0) : VARYING;
+    if (a.seg == SEG_NONE) /* not even with mask 0: there is no scalar to take it of */
+        return VARYING;
+    if (mask == 0)
+        return constant_(0);
     bool low = (mask & (mask + 1)) == 0; /* 2^k - 1 */
     unsigned bits = (unsigned)__builtin_popcountll(mask);
     if (a.stride == 0) {

@@ -414,8 +414,8 @@ static void fill(struct gen *g)
         for (int n = 0; n < g->count[c]; n++) {
             const char *p = gen_classes[c].prefix;
             if (c == C_P)
-                gen_put(g, "and.b32 %%t0, %%thread, %u; setp.eq.u32 %%p%d, %%t0, %u;",
-                        1u << gen_random(g, 6), n, gen_chance(g, 50) ? 0 : 1u << gen_random(g, 6));
+                gen_put(g, "and.b32 %%t0, %%thread, %u; setp.%s.u32 %%p%d, %%t0, 0;",
+                        1u << gen_random(g, 6), gen_chance(g, 50) ? "eq" : "ne", n);
             else if (c == C_I)
                 gen_put(g, "mad.lo.u32 %%i%d, %%thread, %u, %u;", n, gen_random(g, 5),
                         gen_random(g, 40));

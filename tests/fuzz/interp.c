@@ -113,6 +113,19 @@ static unsigned reg_bits(const struct thread *t, int reg)
     return ptx_type_bits((enum ptx_type)t->top->code->f->regs[reg].type);
 }
 
+uint64_t interp_reg(struct machine *m, const struct thread *t, const struct ptx_instr *i, int reg)
+{
+    if (!t->top->given[reg])
+        interp_fail(m, i, "%s has no value", t->top->code->f->regs[reg].name);
+    return t->top->regs[reg];
+}
+
+static void set_reg(struct frame *f, int reg, uint64_t value)
+{
+    f->regs[reg] = value;
+    f->given[reg] = true;
+}
+
 static uint64_t special(struct machine *m, const struct thread *t, const struct ptx_instr *i,
                         const struct ptx_operand *o)
 {
@@ -150,7 +163,7 @@ uint64_t interp_read(struct machine *m, struct thread *t, const struct ptx_instr
     uint64_t v = 0;
     switch (o->kind) {
     case PTX_OPR_REG:
-        v = t->top->regs[o->reg];
+        v = interp_reg(m, t, i, o->reg);
         if (o->neg && type == PTX_PRED)
             v = !v;
         break;
@@ -183,7 +196,7 @@ void interp_write(struct machine *m, struct thread *t, const struct ptx_instr *i
     value &= ones(bits);
     if (bits < wide && ptx_type_is_signed(type))
         value = (uint64_t)sign_extend(value, bits);
-    t->top->regs[o->reg] = value & ones(wide);
+    set_reg(t->top, o->reg, value & ones(wide));
 }
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */
@@ -227,7 +240,7 @@ static void move(struct machine *m, struct thread *t, const struct ptx_instr *i)
     unsigned part = bits / (unsigned)d->nitems;
     for (int k = 0; k < d->nitems; k++)
         if (d->items[k].kind != PTX_OPR_SINK)
-            t->top->regs[d->items[k].reg] = v >> (part * (unsigned)k) & ones(part);
+            set_reg(t->top, d->items[k].reg, v >> (part * (unsigned)k) & ones(part));
 }
 
 /* ---- control flow ---------------------------------------------------------------------------- */
@@ -238,6 +251,7 @@ static struct frame *new_frame(struct machine *m, struct code *c, struct frame *
     f->code = c;
     f->up = up;
     f->regs = xcalloc((size_t)c->f->nregs + 1, 8);
+    f->given = xcalloc((size_t)c->f->nregs + 1, sizeof *f->given);
     f->area = xcalloc(c->area_bytes + 16, 1);
     f->local_base = up ? up->local_base + up->code->local_bytes : 0;
     (void)m;
@@ -249,6 +263,7 @@ static void pop(struct thread *t)
     struct frame *f = t->top;
     t->top = f->up;
     free(f->regs);
+    free(f->given);
     free(f->area);
     free(f);
 }
@@ -265,7 +280,7 @@ static void pass(struct machine *m, struct thread *t, const struct ptx_instr *i,
                  const struct ptx_operand *arg, const struct ptx_var *param, int reg)
 {
     if (param->space != PTX_SPACE_PARAM) {
-        to->regs[reg] = interp_read(m, t, i, arg, param->type);
+        set_reg(to, reg, interp_read(m, t, i, arg, param->type));
         return;
     }
     if (arg->kind == PTX_OPR_SYM) {
@@ -282,7 +297,7 @@ static void call(struct machine *m, struct thread *t, const struct ptx_instr *i)
 {
     const struct ptx_call *c = i->call;
     const struct ptx_func *f =
-        c->func ? c->func : (const struct ptx_func *)(uintptr_t)t->top->regs[c->reg];
+        c->func ? c->func : (const struct ptx_func *)(uintptr_t)interp_reg(m, t, i, c->reg);
     struct frame *to = new_frame(m, interp_code(m, f), t->top);
     if (c->nargs != f->nparams || c->nrets != f->nrets)
         interp_fail(m, i, "another prototype");
@@ -360,7 +375,7 @@ static bool run_thread(struct machine *m, struct thread *t)
         moved = true;
         if (++m->l->taken > m->l->steps)
             interp_fail(m, i, "does not end within %llu steps", (unsigned long long)m->l->steps);
-        if (i->guard >= 0 && (t->top->regs[i->guard] != 0) == i->guard_neg)
+        if (i->guard >= 0 && (interp_reg(m, t, i, i->guard) != 0) == i->guard_neg)
             continue;
         if (interp_is_warp_op(i) || interp_is_barrier(i)) {
             t->wait = interp_is_barrier(i) ? AT_BARRIER : AT_WARP;

@@ -45,7 +45,7 @@ uint64_t interp_address(struct machine *m, struct thread *t, const struct ptx_in
 {
     uint64_t base = 0;
     if (o->kind == PTX_OPR_MEM && o->reg >= 0)
-        base = t->top->regs[o->reg];
+        base = interp_reg(m, t, i, o->reg);
     else if (o->var)
         base = variable(m, t, i, o->var);
     return base + (uint64_t)o->offset;

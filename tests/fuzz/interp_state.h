@@ -29,6 +29,7 @@ struct frame {
     struct code *code;
     struct frame *up;
     uint64_t *regs;
+    bool *given; /* has the register been written? */
     uint8_t *area;       /* parameters, results, argument areas */
     uint64_t local_base; /* of its local variables */
     int pc;
@@ -76,6 +77,8 @@ _Noreturn void interp_fail(struct machine *m, const struct ptx_instr *i, const c
 struct code *interp_code(struct machine *m, const struct ptx_func *f);
 const struct instr_info *interp_info(const struct thread *t, const struct ptx_instr *i);
 
+/* The value of a register; it must have one. */
+uint64_t interp_reg(struct machine *m, const struct thread *t, const struct ptx_instr *i, int reg);
 /* The value of a source, cut down to its type; and a result into its register, extended by its type
  * if the register is wider. */
 uint64_t interp_read(struct machine *m, struct thread *t, const struct ptx_instr *i,
