@@ -4,6 +4,8 @@
  *   fuzz_kernels {first=N} {count=N} {seconds=S} {batch=N} {keep=FOLDER}
  *                           runs the kernels of these seeds, until the time is over
  *   fuzz_kernels print=N    prints the kernel of a seed
+ *   fuzz_kernels forms      runs the kernels of every form that is no arithmetic
+ *   fuzz_kernels forms=N    prints one of them
  *   fuzz_kernels FILE...    runs kernels from files (their first line has seed, block and grid)
  *   fuzz_kernels minimise=FILE   leaves lines out while the difference stays, and prints the rest
  *
@@ -379,6 +381,26 @@ static int run_file(const char *path)
     return r != SAME;
 }
 
+static int run_forms(void)
+{
+    int wrong = 0;
+    unsigned n = 0;
+    for (;; n++) {
+        struct strbuf text = {0};
+        struct gen_shape shape;
+        bool any = gen_forms(n, &text, &shape);
+        enum result r = any ? try_alone(text.items, text.count) : SAME;
+        if (r != SAME)
+            printf("forms=%u: %s: %s\n", n, result_names[r], report->text);
+        wrong += r != SAME;
+        sb_free(&text);
+        if (!any)
+            break;
+    }
+    printf("%u kernels of forms, %d wrong\n", n, wrong);
+    return wrong != 0;
+}
+
 /* The text without lines [at, at + n). */
 static char *without(char **lines, size_t count, size_t at, size_t n, size_t *length)
 {
@@ -459,7 +481,15 @@ int main(int argc, char **argv)
             p.keep = v;
         else if ((v = value(argv[k], "minimise")))
             return minimise(v);
-        else if ((v = value(argv[k], "print"))) {
+        else if (strcmp(argv[k], "forms") == 0)
+            return run_forms();
+        else if ((v = value(argv[k], "forms"))) {
+            struct strbuf text = {0};
+            gen_forms((unsigned)atoi(v), &text, &(struct gen_shape){{0}, {0}});
+            fputs(text.items, stdout);
+            sb_free(&text);
+            return 0;
+        } else if ((v = value(argv[k], "print"))) {
             struct strbuf text = {0};
             gen_kernel(strtoull(v, NULL, 0), &text, &(struct gen_shape){{0}, {0}});
             fputs(text.items, stdout);

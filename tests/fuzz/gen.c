@@ -32,6 +32,8 @@ void gen_put(struct gen *g, const char *fmt, ...)
     for (char *s = line; *s;) {
         s += strspn(s, " \n");
         size_t n = strcspn(s, ";:\n");
+        while (s[n] == ':' && s[n + 1] == ':')
+            n += 2 + strcspn(s + n + 2, ";:\n");
         n += s[n] == ';' || s[n] == ':';
         if (n)
             sb_printf(g->out, "%.*s\n", (int)n, s);

@@ -28,6 +28,9 @@ struct gen_shape {
 
 /* Writes the module; its only entry is called `kernel`. */
 void gen_kernel(uint64_t seed, struct strbuf *out, struct gen_shape *shape);
+/* Writes the kernel of that number that runs instructions in each of their forms. False: there are
+ * no more. */
+bool gen_forms(unsigned index, struct strbuf *out, struct gen_shape *shape);
 /* Bytes of each buffer for a shape. */
 uint64_t gen_out_bytes(const struct gen_shape *s);
 uint64_t gen_work_bytes(const struct gen_shape *s);

@@ -29,7 +29,7 @@ struct frame {
     struct code *code;
     struct frame *up;
     uint64_t *regs;
-    bool *given; /* has the register been written? */
+    bool *given;         /* has the register been written? */
     uint8_t *area;       /* parameters, results, argument areas */
     uint64_t local_base; /* of its local variables */
     int pc;
