@@ -142,7 +142,7 @@ static void run_chunk_armed(struct grid_run *run, struct grid_worker *w, uint64_
         o->trouble = true;
         return;
     }
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = 0; i < count;) {
         bool fresh = w->current == NULL;
         if (fresh)
             w->current = cluster_used(run) ? cluster_take(w, run) : block_take(w, run);
@@ -161,7 +161,12 @@ static void run_chunk_armed(struct grid_run *run, struct grid_worker *w, uint64_
             place_next(run, &b->jit);
         for (uint32_t r = 0; r < b->nmembers; r++)
             block_begin(run, &b->members[r]->jit);
-        block_run(w, o);
+        if (b->nmembers == 1) {
+            i += row_run(run, w, count - i - 1, o);
+        } else {
+            block_run(w, o);
+            i++;
+        }
         run_launched(w);
     }
     if (w->current != NULL)

@@ -120,6 +120,7 @@ static inline void block_begin(struct grid_run *run, struct jit_block *j)
     j->warp = 0;
     j->barrier_count = 0;
     j->waiting = 0;
+    j->more = 0;
     /* the ends apart: then no store goes across a line of the cache, which takes its time */
     volatile uint64_t *first = &j->scratch[0], *last = &j->scratch[WEIR_COUNT(j->scratch) - 1];
     *first = 0;
@@ -191,6 +192,31 @@ static inline void block_run(struct grid_worker *w, struct outcome *o)
     } else {
         release_nests(w, w->current);
     }
+}
+
+enum { ROW_BLOCKS = 31 }; /* blocks behind the first that one call may run */
+
+/* How many of `left` blocks more may be run in the call that runs this one: they follow it in x. */
+static inline uint32_t row_more(const struct grid_run *run, const struct jit_block *j,
+                                uint64_t left)
+{
+    uint32_t x = run->launch.grid[0] - 1 - j->ctaid[0];
+    x = x < ROW_BLOCKS ? x : ROW_BLOCKS;
+    return left < x ? (uint32_t)left : x;
+}
+
+/* Runs w->current, and up to `left` blocks more in the same call if the code does that. Returns how
+ * many it ran; the context is at the last one's place. */
+static inline uint64_t row_run(struct grid_run *run, struct grid_worker *w, uint64_t left,
+                               struct outcome *o)
+{
+    struct jit_block *j = &w->current->jit;
+    uint32_t x = j->ctaid[0], more = j->more = row_more(run, j, left);
+    block_run(w, o);
+    if (more == 0 || w->current == NULL || j->more != 0)
+        return 1;
+    j->ctaid[0] = j->clusterid[0] = x + more;
+    return 1 + (uint64_t)more;
 }
 
 static inline void unit_drop(struct grid_worker *w, struct grid_block *b)

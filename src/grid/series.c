@@ -104,7 +104,7 @@ static bool series_clean(const struct series *s, const struct grid_worker *w)
  * w->current. False: there is no memory for it. */
 static inline bool series_blocks(struct series *s, struct grid_worker *w)
 {
-    for (uint64_t i = 0; i < s->run->total; i++) {
+    for (uint64_t i = 0; i < s->run->total;) {
         struct grid_block *b = w->current;
         bool fresh = b == NULL;
         if (fresh)
@@ -120,7 +120,7 @@ static inline bool series_blocks(struct series *s, struct grid_worker *w)
         else
             place_next(s->run, &b->jit);
         block_begin(s->run, &b->jit);
-        block_run(w, &s->o);
+        i += row_run(s->run, w, s->run->total - i - 1, &s->o);
         run_launched(w);
     }
     return true;

@@ -18,7 +18,7 @@
 
 #include <stdint.h>
 
-enum { JIT_ABI_VERSION = 3, JIT_WARP = 32 };
+enum { JIT_ABI_VERSION = 4, JIT_WARP = 32 };
 
 struct jit_block {
     const uint8_t *params; /* kernel parameters at their PTX offsets */
@@ -52,7 +52,9 @@ struct jit_block {
                                 then those of its cluster's blocks by rank (0: none such) */
     uint32_t cluster_rank, cluster_size;
     uint32_t explicit_cluster; /* 1: the launch or the kernel named a cluster's size */
-    uint32_t reserved2;
+    uint32_t more; /* blocks behind this one in x that the call may run as well. Code that
+                      does (kernels without barriers) lowers it to 0, and keeps ctaid[0]
+                      up to date for helpers and faults meanwhile */
 };
 
 /* Addresses of .shared::cluster. */

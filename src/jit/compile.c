@@ -207,7 +207,7 @@ static bool check_(const struct ptx_module *m, struct diag *d)
     return true;
 }
 
-static uint64_t param_bytes_(const struct ptx_func *f)
+uint64_t jit_param_bytes(const struct ptx_func *f)
 {
     uint64_t at = 0;
     for (int n = 0; n < f->nparams; n++) {
@@ -243,7 +243,7 @@ static bool kernel_info_(const struct ptx_func *entry, struct jit_kernel_info *i
         info->static_shared = k.shared_bytes;
         info->local_bytes = k.local_bytes;
         info->recursive = k.has_calls;
-        info->param_bytes = param_bytes_(entry);
+        info->param_bytes = jit_param_bytes(entry);
         for (int n = 0; n < entry->module->nvars; n++)
             if (entry->module->vars[n]->space == PTX_SPACE_CONST)
                 info->const_bytes += entry->module->vars[n]->size;

@@ -247,8 +247,7 @@ void emit_suspend(struct emit *e, const struct jblock *blk)
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
-/* Start of a warp's work in region r: masks, registers, and the first block. */
-static void enter_(struct emit *e, int32_t r)
+void enter_region(struct emit *e, int32_t r)
 {
     LLVMBuilderRef b = e->alu.b;
     struct jkernel *k = e->k;
@@ -378,7 +377,7 @@ static bool emit_region_(struct emit *e, int32_t r, LLVMBasicBlockRef *regions)
     }
     LLVMPositionBuilderAtEnd(b, run);
     emit_note_region(e, r);
-    enter_(e, r);
+    enter_region(e, r);
     bool ok = flow_emit(e);
     LLVMPositionBuilderAtEnd(b, done);
     if (many)
@@ -467,7 +466,7 @@ static bool emit_shared_(struct emit *e, LLVMBasicBlockRef at)
         LLVMBasicBlockRef in = new_bb(e, "enter");
         LLVMAddCase(sw, c32(e, (uint64_t)r), in);
         LLVMPositionBuilderAtEnd(b, in);
-        enter_(e, r);
+        enter_region(e, r);
     }
     bool ok = flow_emit(e);
     LLVMPositionBuilderAtEnd(b, done);
@@ -606,10 +605,18 @@ static void types_(struct emit *e)
     e->v32i64 = LLVMVectorType(e->i64, JIT_WARP);
 }
 
-static LLVMValueRef window_pointer_(struct emit *e, size_t offset, unsigned align)
+/* Parameters can be read before it is known that they are needed. */
+static LLVMValueRef params_pointer_(struct emit *e)
 {
-    LLVMValueRef v = block_field(e, offset, e->ptr, true);
-    (void)align;
+    LLVMValueRef v = block_field(e, FIELD(params), e->ptr, true);
+    static const char *const keys[] = {"dereferenceable", "align"};
+    uint64_t facts[] = {jit_param_bytes(e->k->entry), sizeof(uint64_t)};
+    for (int n = 0; n < 2 && facts[0] > 0 && !e->k->is_function; n++) {
+        LLVMMetadataRef fact = LLVMValueAsMetadata(c64(e, facts[n]));
+        unsigned kind = LLVMGetMDKindIDInContext(e->alu.ctx, keys[n], (unsigned)strlen(keys[n]));
+        fact = LLVMMDNodeInContext2(e->alu.ctx, &fact, 1);
+        LLVMSetMetadata(v, kind, LLVMMetadataAsValue(e->alu.ctx, fact));
+    }
     return v;
 }
 
@@ -617,11 +624,11 @@ static void prologue_(struct emit *e)
 {
     LLVMBuilderRef b = e->alu.b;
     struct jkernel *k = e->k;
-    e->params = window_pointer_(e, FIELD(params), 64);
-    e->shared = window_pointer_(e, FIELD(shared), 128);
-    e->local = window_pointer_(e, FIELD(local), 16);
-    e->frame = window_pointer_(e, FIELD(frame), 64);
-    e->pc = window_pointer_(e, FIELD(pc), 4);
+    e->params = params_pointer_(e);
+    e->shared = block_field(e, FIELD(shared), e->ptr, true);
+    e->local = block_field(e, FIELD(local), e->ptr, true);
+    e->frame = block_field(e, FIELD(frame), e->ptr, true);
+    e->pc = block_field(e, FIELD(pc), e->ptr, true);
     e->local_stride = block_field(e, FIELD(local_stride), e->i64, true);
     for (unsigned d = 0; d < 3; d++) {
         e->ctaid[d] = block_field(e, FIELD(ctaid) + d * 4, e->i32, true);
@@ -731,6 +738,7 @@ bool emit_kernel(struct emit *e)
     e->next_set = arena_alloc(&k->arena, (size_t)bit_words(k->nresume) * 8);
     frame_plan(e);
     place_plan(e);
+    row_plan(e);
     for (int32_t r = 0; r < k->nresume; r++)
         regions[r] = shared && r > 0 ? regions[0] : new_bb(e, "region");
     if (k->nresume > 1 && !k->lockstep) {
@@ -742,6 +750,8 @@ bool emit_kernel(struct emit *e)
     }
     if (shared)
         return emit_shared_(e, regions[0]);
+    if (e->row_warps > 0)
+        return emit_row(e, regions[0]);
     for (int32_t r = 0; r < k->nresume; r++)
         if (!emit_region_(e, r, regions))
             return false;

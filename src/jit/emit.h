@@ -59,6 +59,8 @@ struct emit {
     uint64_t **resume_cand; /* per resume point: blocks that may run next */
     /* the region being emitted */
     int32_t region;
+    int32_t
+        row_warps; /* warps after which the next block goes on (emit_row.c), 0: one block a call */
     LLVMBasicBlockRef *bb;       /* block -> its general copy in this region */
     LLVMBasicBlockRef *whole_bb; /* block -> its copy for whole warps (emit_flow.c) */
     LLVMBasicBlockRef *split;    /* instruction -> where general copies go on at it, or NULL */
@@ -238,6 +240,16 @@ void emit_spin(struct emit *e);
 /* Emits "weir_block" for an analysed kernel into e->alu.module, or a function called by it. */
 bool emit_kernel(struct emit *e);
 bool emit_function(struct emit *e);
+
+/* Start of a warp's work in region r: masks, registers, and the first block. */
+void enter_region(struct emit *e, int32_t r);
+
+/* ---- emit_row.c ------------------------------------------------------------------------------ */
+
+/* Whether, and in what order, a call runs several blocks; after frame_resume_points. */
+void row_plan(struct emit *e);
+/* The only region of such a kernel, which begins at `at`. */
+bool emit_row(struct emit *e, LLVMBasicBlockRef at);
 
 /* ---- emit_flow.c ----------------------------------------------------------------------------- */
 

@@ -164,6 +164,8 @@ bool jit_between(const struct jkernel *k, int32_t from, int32_t until, uint64_t 
 /* Bytes of a function's arguments and results at the start of its frame; offsets[n] of argument n,
  * then of result n - nparams. */
 uint64_t jit_frame_layout(const struct ptx_func *f, uint64_t *offsets);
+/* Bytes of an entry's parameters. */
+uint64_t jit_param_bytes(const struct ptx_func *f);
 /* Functions whose address the module takes: what a pointer may point to. */
 bool jit_address_taken(const struct ptx_module *m, const struct ptx_func *f);
 /* Could a call with this prototype reach this function? */
