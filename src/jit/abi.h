@@ -1,7 +1,8 @@
 /* The contract between compiled kernels and whoever runs them (the grid room).
  *
  * A kernel is compiled, for one block shape, into one function that runs one whole block: every
- * warp up to the next barrier, then the next region, until all threads are done. It keeps no state
+ * warp up to the next barrier, then the next region, until all threads are done (without barriers,
+ * several blocks: `more`). It keeps no state
  * on the machine's stack across a suspension: what must live is in the block's frame, so a block
  * that returns JIT_SUSPENDED can go on later, on any thread.
  *
