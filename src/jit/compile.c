@@ -268,11 +268,16 @@ static bool kernel_info_(const struct ptx_func *entry, struct jit_kernel_info *i
 
 /* ---- LLVM ------------------------------------------------------------------------------------ */
 
-static const char *const PIPELINE =
-    "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
-    "loop-mssa(loop-rotate,licm),loop(indvars,loop-unroll-full),simplifycfg,gvn,instcombine<no-"
-    "verify-fixpoint>,"
-    "loop-mssa(licm),adce,dse,simplifycfg,instcombine<no-verify-fixpoint>,sink)";
+#define FIRST_PASSES                                                                               \
+    "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"                 \
+    "loop-mssa(loop-rotate,licm),loop(indvars,loop-unroll-full),simplifycfg,gvn,"                  \
+    "instcombine<no-verify-fixpoint>,"
+#define LAST_PASSES "adce,dse,simplifycfg,instcombine<no-verify-fixpoint>,sink)"
+static const char *const PIPELINE = FIRST_PASSES "loop-mssa(licm)," LAST_PASSES;
+/* Loops that look at the same thing in every turn, such as whether an array is aligned, are doubled
+ * instead. Between barriers that costs more than it brings: what was seen is kept and spilled. */
+static const char *const UNSWITCHING_PIPELINE =
+    FIRST_PASSES "loop-mssa(licm,simple-loop-unswitch<nontrivial;trivial>)," LAST_PASSES;
 
 /* Without what costs more than linear time. */
 static const char *const LARGE_PIPELINE =
@@ -413,7 +418,8 @@ static bool run_passes_(struct session *s, const char *passes, struct diag *d)
 static bool optimize_(struct session *s, struct diag *d)
 {
     bool large = is_large_(s->e.alu.module);
-    if (!run_passes_(s, large ? LARGE_PIPELINE : PIPELINE, d))
+    const char *passes = s->k.nresume > 1 ? PIPELINE : UNSWITCHING_PIPELINE;
+    if (!run_passes_(s, large ? LARGE_PIPELINE : passes, d))
         return false;
     return large || !ahead_insert(s->e.alu.module, s->data) || run_passes_(s, AHEAD_PIPELINE, d);
 }

@@ -576,6 +576,7 @@ static void metadata_(struct emit *e)
 {
     LLVMContextRef c = e->alu.ctx;
     e->md_invariant = LLVMGetMDKindIDInContext(c, "invariant.load", 14);
+    e->md_unpredictable = LLVMGetMDKindIDInContext(c, "unpredictable", 13);
     e->md_scope = LLVMGetMDKindIDInContext(c, "alias.scope", 11);
     e->md_noalias = LLVMGetMDKindIDInContext(c, "noalias", 7);
     e->md_empty = LLVMMetadataAsValue(c, LLVMMDNodeInContext2(c, NULL, 0));
@@ -638,6 +639,7 @@ static void prologue_(struct emit *e)
         k->nwarps ? c32(e, (uint64_t)k->nwarps) : block_field(e, FIELD(nwarps), e->i32, true);
     e->nthreads = block_field(e, FIELD(nthreads), e->i32, true);
     e->safe = new_slot(e, LLVMArrayType2(e->i64, 16), "safe");
+    e->elsewhere = opaque(e, e->safe);
     e->phase_slot = new_slot(e, e->i32, "phase");
     e->spun_slot = new_slot(e, e->i32, "spun");
     e->live_slot = new_slot(e, e->i32, "live");

@@ -44,11 +44,13 @@ struct emit {
                                                    out in this call */
     LLVMValueRef mma_file;                      /* registers of a matrix product, NULL: none yet */
     LLVMValueRef pieces;                        /* what emit_piece.c shares with its functions */
-    uint32_t apart;     /* accesses whose lanes are not known to be neighbours, once counted */
-    bool apart_counted; /* (emit_piece.c) */
-    LLVMValueRef rows;  /* what helpers are given and give, NULL: none yet */
-    LLVMValueRef safe;  /* 16 readable bytes for lanes not active */
-    LLVMValueRef sp;    /* functions: where this frame starts in the local window (i64) */
+    uint32_t apart;         /* accesses whose lanes are not known to be neighbours, once counted */
+    bool apart_counted;     /* (emit_piece.c) */
+    LLVMValueRef rows;      /* what helpers are given and give, NULL: none yet */
+    LLVMValueRef safe;      /* 16 readable bytes for lanes not active */
+    LLVMValueRef elsewhere; /* the same, unknown to LLVM, which would rather branch than load from a
+                               variable that nobody writes */
+    LLVMValueRef sp;        /* functions: where this frame starts in the local window (i64) */
     struct storage *regs;
     LLVMValueRef live_slot;     /* i32: threads of the warp that have not ended */
     LLVMValueRef *pending_slot; /* per block: i32 lanes waiting there; NULL where `alone` */
@@ -80,7 +82,7 @@ struct emit {
     bool one_lane;           /* lanes take turns: `mask` is the one whose turn it is */
     LLVMValueRef guess;      /* in a turn, i1: does what is emitted really happen? NULL: yes */
     /* metadata */
-    unsigned md_invariant, md_scope, md_noalias;
+    unsigned md_invariant, md_unpredictable, md_scope, md_noalias;
     LLVMValueRef md_empty, scope_frame, scope_mem, scope_both;
     struct debug_lines *lines; /* source positions, NULL when not wanted */
     struct callees *callees;   /* functions that must be compiled along */
@@ -136,6 +138,8 @@ LLVMValueRef new_slot(struct emit *e, LLVMTypeRef type, const char *name);
 LLVMValueRef lane_constants(struct emit *e, LLVMTypeRef elem, int64_t stride, unsigned period_log2);
 LLVMValueRef byte_offset(struct emit *e, LLVMValueRef base, LLVMValueRef offset);
 LLVMBasicBlockRef new_bb(struct emit *e, const char *name);
+/* The same integer or pointer, of which LLVM knows nothing. Costs no instruction. */
+LLVMValueRef opaque(struct emit *e, LLVMValueRef v);
 void tag_frame(struct emit *e, LLVMValueRef access);
 void tag_memory(struct emit *e, LLVMValueRef access, unsigned space);
 
@@ -176,6 +180,8 @@ bool emit_supported(const struct ptx_instr *i, struct diag *d);
 bool emit_texture(struct emit *e, const struct ptx_instr *i);
 bool texture_supported(const struct ptx_instr *i, struct diag *d);
 
+/* For what only may happen (e->guess, i1): `yes` if it does, else `no`. */
+LLVMValueRef guess_select(struct emit *e, LLVMValueRef yes, LLVMValueRef no);
 /* In front of a load, i1: are its active lanes likely to be neighbours? */
 LLVMValueRef likely_near(struct emit *e, const struct ptx_instr *load);
 

@@ -93,6 +93,8 @@ static void check_pointer_(struct emit *e, const struct access *a, LLVMValueRef 
     LLVMValueRef bad = LLVMBuildICmp(e->alu.b, LLVMIntNE, low, c64(e, 0), "");
     if (seg != SEG_WARP && e->mask != NULL) /* the pointer of a segment at rest says nothing */
         bad = LLVMBuildAnd(e->alu.b, bad, mem_segment_active(e, seg, s), "");
+    if (e->guess != NULL)
+        bad = LLVMBuildAnd(e->alu.b, bad, e->guess, "");
     fault_if_(e, bad, mask_bits(e), v);
 }
 
@@ -127,12 +129,29 @@ LLVMValueRef mem_pointer(struct emit *e, const struct access *a, unsigned seg, i
     return LLVMBuildIntToPtr(e->alu.b, v, e->ptr, "");
 }
 
+LLVMValueRef guess_select(struct emit *e, LLVMValueRef yes, LLVMValueRef no)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMTypeRef type = LLVMTypeOf(yes);
+    bool f32 = type == e->f32, f64 = type == e->f64;
+    if (f32 || f64) { /* x86 selects among integers only */
+        yes = LLVMBuildBitCast(b, yes, f32 ? e->i32 : e->i64, "");
+        no = LLVMBuildBitCast(b, no, f32 ? e->i32 : e->i64, "");
+    }
+    LLVMValueRef v = LLVMBuildSelect(b, e->guess, yes, no, "");
+    if (LLVMIsASelectInst(v)) /* not to become the branch again that it is in place of */
+        LLVMSetMetadata(v, e->md_unpredictable, e->md_empty);
+    if (f32 || f64)
+        v = opaque(e, v);
+    return LLVMBuildBitCast(b, v, type, "");
+}
+
 /* What only may happen goes elsewhere if it does not. */
 static LLVMValueRef guessed_(struct emit *e, const struct access *a, LLVMValueRef p)
 {
     if (e->guess == NULL || (a->space == PTX_SPACE_PARAM && a->at->reg < 0))
         return p;
-    return LLVMBuildSelect(e->alu.b, e->guess, p, e->safe, "");
+    return guess_select(e, p, e->elsewhere);
 }
 
 LLVMValueRef address_vector(struct emit *e, const struct ptx_operand *o, unsigned space)
@@ -347,8 +366,9 @@ bool emit_load(struct emit *e, const struct ptx_instr *i)
     if (a.shape.seg != SEG_NONE && a.shape.stride == 0) {
         LLVMValueRef v[8][MAX_SEGS];
         for (int s = 0; s < nsegs(a.shape.seg); s++) {
-            LLVMValueRef p = guessed_(e, &a, mem_pointer(e, &a, a.shape.seg, s));
+            LLVMValueRef p = mem_pointer(e, &a, a.shape.seg, s);
             check_pointer_(e, &a, p, a.shape.seg, s);
+            p = guessed_(e, &a, p);
             if (a.shape.seg != SEG_WARP && e->mask != NULL)
                 p = LLVMBuildSelect(e->alu.b, mem_segment_active(e, a.shape.seg, s), p, e->safe,
                                     "");
@@ -436,8 +456,9 @@ static void store_varying_(struct emit *e, const struct access *a, LLVMValueRef 
 static void store_uniform_(struct emit *e, const struct access *a, const struct ptx_operand *data)
 {
     LLVMBuilderRef b = e->alu.b;
-    LLVMValueRef p = guessed_(e, a, mem_pointer(e, a, SEG_WARP, 0));
+    LLVMValueRef p = mem_pointer(e, a, SEG_WARP, 0);
     check_pointer_(e, a, p, SEG_WARP, 0);
+    p = guessed_(e, a, p);
     for (int k = 0; k < a->vec; k++) {
         const struct ptx_operand *o = element_(data, k);
         struct shape sh = shape_operand(e->k, o);

@@ -228,7 +228,7 @@ static bool can_guess_(const struct jkernel *k, const struct jblock *blk)
         if (!memory && i->op != PTX_OP_mov && i->op != PTX_OP_cvta && !alu_supported(i, &ignored))
             return false;
     }
-    return blk->count <= 10 && accesses <= 3;
+    return blk->count <= 12 && accesses <= 3;
 }
 
 /* The block that a branch goes round or not, if the processor's guess would be worth less than
@@ -272,12 +272,12 @@ static bool emit_aside_(struct emit *e, const struct jblock *aside, LLVMValueRef
     }
     e->guess = happens;
     bool ok = emit_instrs_(e, aside, 0);
-    e->guess = NULL;
     for (size_t m = 0; m < count; m++) {
         LLVMValueRef v = read_slot(e, regs[m].reg, 0);
-        v = LLVMBuildSelect(b, happens, v, regs[m].old, "");
+        v = guess_select(e, v, regs[m].old);
         LLVMBuildStore(b, v, e->regs[regs[m].reg].slot[0]);
     }
+    e->guess = NULL;
     free(regs);
     return ok;
 }

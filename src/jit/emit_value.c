@@ -144,6 +144,14 @@ LLVMValueRef block_field(struct emit *e, size_t offset, LLVMTypeRef type, bool i
     return v;
 }
 
+LLVMValueRef opaque(struct emit *e, LLVMValueRef v)
+{
+    LLVMTypeRef t = LLVMTypeOf(v), fn = LLVMFunctionType(t, &t, 1, false);
+    LLVMValueRef nothing =
+        LLVMGetInlineAsm(fn, "", 0, "=r,0", 4, false, false, LLVMInlineAsmDialectATT, false);
+    return LLVMBuildCall2(e->alu.b, fn, nothing, &v, 1, "");
+}
+
 void tag_frame(struct emit *e, LLVMValueRef access)
 {
     LLVMSetMetadata(access, e->md_scope, e->scope_frame);

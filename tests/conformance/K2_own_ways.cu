@@ -554,6 +554,17 @@ __global__ void misread(const char *bytes, const int *start, int *out)
     out[threadIdx.x] = sum;
 }
 
+/* An odd array, read where `at` says, if anywhere. */
+__global__ void misread_at(const char *bytes, const int *start, int *out, int at)
+{
+    int sum = 0;
+    const int *odd = (const int *)(bytes + 2);
+    for (int i = start[threadIdx.x]; i < start[threadIdx.x + 1]; i++)
+        if (*(const int *)(bytes + i * 4) + i == at)
+            sum += odd[i];
+    out[threadIdx.x] = sum;
+}
+
 static void fault()
 {
     char *bytes;
@@ -564,6 +575,16 @@ static void fault()
     int own[129];
     for (int t = 0; t < 129; t++)
         own[t] = t * 3 + t % 3;
+    cudaMemset(bytes, 1, 4096);
+    cudaMemcpy(start, own, sizeof own, cudaMemcpyHostToDevice);
+    misread_at<<<1, 128>>>(bytes, start, out, 0);
+    CHECK(cudaDeviceSynchronize() == cudaSuccess);
+    misread_at<<<1, 128>>>(bytes, start, out, 0x01010101 + 70);
+    CHECK(cudaDeviceSynchronize() == cudaErrorMisalignedAddress);
+    CHECK(cudaDeviceReset() == cudaSuccess);
+    cudaMalloc(&bytes, 4096);
+    cudaMalloc(&start, 129 * 4);
+    cudaMalloc(&out, 128 * 4);
     cudaMemset(bytes, 1, 4096);
     cudaMemcpy(start, own, sizeof own, cudaMemcpyHostToDevice);
     misread<<<1, 128>>>(bytes, start, out);
