@@ -32,8 +32,8 @@ WEIR_API CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t bytes)
     if (out == NULL || bytes == 0)
         return CUDA_ERROR_INVALID_VALUE;
     r = alloc_(c, c->memory, MEM_DEVICE, bytes, 0, &p);
-    if (r == CUDA_SUCCESS)
-        *out = (CUdeviceptr)(uintptr_t)p;
+    /* where there is no memory, the pointer is NULL: as on a GPU, for each of these functions */
+    *out = r == CUDA_SUCCESS ? (CUdeviceptr)(uintptr_t)p : 0;
     return r;
 }
 
@@ -51,7 +51,7 @@ WEIR_API CUresult cuMemAllocPitch_v2(CUdeviceptr *out, size_t *pitch, size_t wid
     if (height > SIZE_MAX / row)
         return CUDA_ERROR_INVALID_VALUE;
     r = cuMemAlloc_v2(out, row * height);
-    if (r == CUDA_SUCCESS)
+    if (r == CUDA_SUCCESS || r == CUDA_ERROR_OUT_OF_MEMORY)
         *pitch = row;
     return r;
 }
@@ -100,8 +100,10 @@ WEIR_API CUresult cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned int
     if (out == NULL || bytes == 0 || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
         return CUDA_ERROR_INVALID_VALUE;
     r = alloc_(c, MEM_HOST, MEM_MANAGED, bytes, flags, &p);
-    if (r != CUDA_SUCCESS)
+    if (r != CUDA_SUCCESS) {
+        *out = 0;
         return r;
+    }
     managed_forget((uintptr_t)p, bytes);
     *out = (CUdeviceptr)(uintptr_t)p;
     return r;

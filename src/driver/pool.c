@@ -346,9 +346,11 @@ static CUresult alloc_(CUdeviceptr *out, size_t bytes, CUmemoryPool h, CUstream 
         return r;
     void *at = NULL; /* no bytes are no memory, and nothing is wrong with that */
     if (WEIR_UNLIKELY(bytes > 0 &&
-                      pool_alloc(pool_shard_of(h->pool, s), bytes, by, &at) != POOL_OK))
+                      pool_alloc(pool_shard_of(h->pool, s), bytes, by, &at) != POOL_OK)) {
+        *out = 0;
         return driver_error(CUDA_ERROR_OUT_OF_MEMORY,
                             "the pool has no %zu bytes left, nor has the device", bytes);
+    }
     *out = (CUdeviceptr)(uintptr_t)at;
     return CUDA_SUCCESS;
 }

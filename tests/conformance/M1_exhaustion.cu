@@ -1,5 +1,6 @@
 /* M1: a device's memory ends: what is free is told, what does not fit is refused with the code for
  * it, nothing else is harmed, and what is freed can be had again. */
+#include <cuda.h>
 #include <vector>
 
 #include "check.h"
@@ -36,6 +37,45 @@ static std::vector<void *> take_all(size_t part)
     return all;
 }
 
+/* A pointer to memory that there is not is NULL, whatever it was before: programs ask it instead of
+ * the code. */
+static void no_pointers(size_t part)
+{
+    const size_t huge = (size_t)1 << 45;
+    int before;
+    void *p = &before;
+    FULL(cudaMalloc(&p, part));
+    CHECK(p == nullptr);
+    p = &before;
+    FULL(cudaMalloc(&p, huge));
+    CHECK(p == nullptr);
+    p = &before;
+    FULL(cudaMallocAsync(&p, part, 0));
+    CHECK(p == nullptr);
+    p = &before;
+    FULL(cudaMallocManaged(&p, (size_t)1 << 62));
+    CHECK(p == nullptr);
+
+    size_t pitch = 1;
+    p = &before;
+    FULL(cudaMallocPitch(&p, &pitch, part / 4, 4));
+    CHECK(p == nullptr);
+    CHECK(pitch >= part / 4);
+    cudaPitchedPtr box = {&before, 1, 2, 3};
+    FULL(cudaMalloc3D(&box, make_cudaExtent(part / 16, 4, 4)));
+    CHECK(box.ptr == nullptr);
+
+    CUdeviceptr d = 1;
+    CHECK_EQ_INT(cuMemAlloc(&d, part), CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(d == 0);
+    d = 1;
+    CHECK_EQ_INT(cuMemAllocAsync(&d, part, 0), CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(d == 0);
+    d = 1;
+    CHECK_EQ_INT(cuMemAllocPitch(&d, &pitch, part / 4, 4, 4), CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(d == 0);
+}
+
 int main()
 {
     size_t free, total, pitch;
@@ -54,6 +94,7 @@ int main()
     FULL(cudaMallocPitch(&p, &pitch, part / 4, 4));
     FULL(cudaMalloc3D(&box, make_cudaExtent(part / 16, 4, 4)));
     OK(cudaGetLastError());
+    no_pointers(part);
 
     /* What there is goes on working, the rest of the system does, too. */
     int *first = (int *)all[0], value = 0, *host;
