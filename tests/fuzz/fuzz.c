@@ -169,19 +169,22 @@ static void open_device(void)
         must(cuMemAlloc(&buffers[k], 8 << 20), "memory");
 }
 
+/* The first words that differ, for the report. */
 static void difference(const char *what, const uint8_t *got, const uint8_t *want, uint64_t bytes)
 {
-    uint64_t first = 0, count = 0;
-    for (uint64_t k = 0; k < bytes; k++)
-        if (got[k] != want[k] && count++ == 0)
-            first = k;
-    first -= first % 8;
-    uint64_t g, w;
-    memcpy(&g, got + first, 8);
-    memcpy(&w, want + first, 8);
-    snprintf(report->text, sizeof report->text, "%s differs in %llu bytes, at %llu: %llx, not %llx",
-             what, (unsigned long long)count, (unsigned long long)first, (unsigned long long)g,
-             (unsigned long long)w);
+    size_t at = 0, size = sizeof report->text;
+    unsigned count = 0;
+    at += (size_t)snprintf(report->text, size, "%s:", what);
+    for (uint64_t k = 0; k + 8 <= bytes; k += 8) {
+        uint64_t g, w;
+        memcpy(&g, got + k, 8);
+        memcpy(&w, want + k, 8);
+        if (g != w && count++ < 8)
+            at += (size_t)snprintf(report->text + at, size - at, " %llu: %llx not %llx,",
+                                   (unsigned long long)k, (unsigned long long)g,
+                                   (unsigned long long)w);
+    }
+    snprintf(report->text + at, size - at, " %u words differ", count);
 }
 
 static enum result run(struct subject *s)
@@ -424,11 +427,11 @@ static int minimise(const char *path)
     for (char *s = strtok(text, "\n"); s; s = strtok(NULL, "\n"))
         lines[count++] = s;
     fprintf(stderr, "%s: %s\n", result_names[want], report->text);
-    char code[12];
+    char code[10];
     snprintf(code, sizeof code, "%s", report->text);
     if (want == SAME || want == INVALID)
         return 1;
-    /* the first words: which buffer, or the error's number */
+    /* the error's number */
     double end = now() + seconds;
     for (bool again = true; again && now() < end;) {
         again = false;
@@ -436,7 +439,8 @@ static int minimise(const char *path)
             for (size_t at = 1; at + n <= count && now() < end;) {
                 size_t length;
                 char *less = without(lines, count, at, n, &length);
-                if (try_alone(less, length) == want && !strncmp(report->text, code, 9)) {
+                if (try_alone(less, length) == want &&
+                    (want != CRASHES || !strncmp(report->text, code, sizeof code - 1))) {
                     memmove(lines + at, lines + at + n, (count - at - n) * sizeof *lines);
                     count -= n;
                     again = true;
