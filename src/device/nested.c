@@ -17,12 +17,12 @@
 
 enum {
     POOL_MAX = 256, /* free commands that a thread keeps */
-    GIVE_AT = 64,   /* so often a fire-and-forget queue looks whether others have nothing to do, */
-    GIVE_MIN = 128, /* and gives half away if that many children are left, */
-    GIVE_SLOW = 2   /* or that many if they take long */
+    GIVE_AT = 64    /* so often a fire-and-forget queue looks whether others have nothing to do */
 };
 
 static const uint64_t LOOK_NS = 10000; /* between two gifts */
+static const uint64_t GIVE_NS = 8000;  /* what the half that is given must take at least */
+static const uint64_t HAND_NS = 200;   /* what it costs to hand over a record */
 static const uint32_t SLOW_NS = 5000;  /* a block's time */
 
 /* A queue, or a block that can go on; neither: it was handed over. */
@@ -89,8 +89,8 @@ static void pay(struct grid_worker *w)
     }
 }
 
-/* A child is over, or a queue of a nest no longer active (run NULL). */
-static void owe(struct grid_worker *w, struct grid_run *run, struct grid_nest *nest)
+/* `n` launches of a child are over, or a queue of a nest is no longer active (run NULL). */
+static void owe(struct grid_worker *w, struct grid_run *run, struct grid_nest *nest, uint32_t n)
 {
     struct nested *t = of(w);
     if ((run != NULL && t->owed.runs > 0 && t->owed.run != run) ||
@@ -98,11 +98,11 @@ static void owe(struct grid_worker *w, struct grid_run *run, struct grid_nest *n
         pay(w);
     if (run != NULL) {
         t->owed.run = run;
-        t->owed.runs++;
+        t->owed.runs += n;
     }
     if (nest != NULL) {
         t->owed.nest = nest;
-        t->owed.nests++;
+        t->owed.nests += n;
     }
 }
 
@@ -143,35 +143,84 @@ static void free_command(struct grid_worker *w, struct command *c)
 /* ---- running -----------------------------------------------------------------------------------
  */
 
-/* Starts a child of the queue (NULL: of none). True: it is over, and its command free. False:
- * whoever ends it goes on. */
-static bool start(struct grid_worker *w, struct grid_child *child, struct grid_queue *q)
+/* A command prepared for the child of the queue (NULL: of none). */
+static struct command *prepare(struct grid_worker *w, struct grid_child *child,
+                               struct grid_queue *q)
 {
     struct command *parent = command_of_run(child->parent), *c = take_command(w);
-    struct grid_env *env = parent->stream->ctx->env;
     c->stream = parent->stream;
     c->listed = c->published = false;
     c->nested.child = child;
     c->nested.queue = q;
     c->run.launch = child->launch;
-    bool over = grid_faulted(env) != GRID_FAULT_NONE;
-    if (!over) {
-        grid_run_init(&c->run, &c->run.launch, env, &sched.parking, sched.workers);
-        /* a tail launch takes its parent's place */
-        c->run.depth = child->parent->depth + (child->nest != NULL ? 1 : 0);
-        c->run.origin = child;
-        over = command_run_child(c, w);
-    }
+    grid_run_init(&c->run, &c->run.launch, parent->stream->ctx->env, &sched.parking, sched.workers);
+    /* a tail launch takes its parent's place */
+    c->run.depth = child->parent->depth + (child->nest != NULL ? 1 : 0);
+    c->run.origin = child;
+    return c;
+}
+
+static bool is_faulted(const struct grid_child *child)
+{
+    return grid_faulted(command_of_run(child->parent)->stream->ctx->env) != GRID_FAULT_NONE;
+}
+
+/* Starts a child of the queue (NULL: of none). True: it is over, and its command free. False:
+ * whoever ends it goes on. */
+static bool start(struct grid_worker *w, struct grid_child *child, struct grid_queue *q)
+{
+    if (is_faulted(child))
+        return true;
+    struct command *c = prepare(w, child, q);
+    bool over = command_run_child(c, w);
     if (over)
         free_command(w, c);
     return over;
 }
 
-/* Ends a child that is over, its command gone. */
-static void child_over(struct grid_worker *w, struct grid_child *child)
+/* `n` launches of a child are over, their commands gone. */
+static void child_over(struct grid_worker *w, struct grid_child *child, uint32_t n)
 {
-    owe(w, child->parent, child->nest);
-    grid_child_free(w, child);
+    if (n == 0)
+        return;
+    owe(w, child->parent, child->nest, n);
+    if (child->lanes == 0 ||
+        atomic_fetch_sub_explicit(&child->left, (uint8_t)n, memory_order_acq_rel) == n)
+        grid_child_free(w, child);
+}
+
+/* A child of several launches is no longer in a queue. */
+static void child_leaves_queue(struct grid_worker *w, struct grid_child *child)
+{
+    if (child->lanes != 0 && atomic_fetch_sub_explicit(&child->left, 1, memory_order_acq_rel) == 1)
+        grid_child_free(w, child);
+}
+
+/* Starts those launches of a child of several that are not begun (*at), and counts off those that
+ * are over. `q`: each must be over before the next one; false: one stays, and whoever ends it goes
+ * on with the queue. */
+static bool start_several(struct grid_worker *w, struct grid_child *child, uint32_t *at,
+                          struct grid_queue *q)
+{
+    uint32_t count = grid_child_count(child), ended = 0;
+    bool stays = false;
+    while (!stays && *at < count) {
+        if (is_faulted(child)) {
+            ended += count - *at;
+            *at = count;
+            break;
+        }
+        struct command *c = prepare(w, child, q);
+        enum grid_progress progress = grid_run_several(&c->run, w, child, at, &ended);
+        bool over = progress == GRID_COMPLETE && nested_tails(c, w);
+        ended += over ? 1 : 0;
+        if (over || progress == GRID_MORE)
+            free_command(w, c);
+        else
+            stays = q != NULL;
+    }
+    child_over(w, child, ended);
+    return !stays;
 }
 
 /* Tail launches in order, at the head of the run's list. */
@@ -238,7 +287,7 @@ void nested_child_over(struct command *c, struct grid_worker *w)
     struct grid_child *child = c->nested.child;
     struct grid_queue *q = c->nested.queue;
     free_command(w, c);
-    child_over(w, child);
+    child_over(w, child, 1);
     if (q != NULL)
         push(w, (struct item){.queue = q});
 }
@@ -255,6 +304,26 @@ static bool pass_event(struct grid_worker *w, struct grid_child *child, struct g
     return true;
 }
 
+/* Runs the child that is first in the queue. False: it waits, or stays. */
+static bool run_first(struct grid_worker *w, struct grid_child *child, struct grid_queue *q)
+{
+    if (child->lanes != 0) {
+        if (!start_several(w, child, &q->at, q))
+            return false;
+        q->mine = child->next;
+        q->at = 0;
+        child_leaves_queue(w, child);
+        return true;
+    }
+    if (child->work != GRID_WORK_GRID && !pass_event(w, child, q))
+        return false;
+    q->mine = child->next;
+    if (child->work == GRID_WORK_GRID && !start(w, child, q))
+        return false;
+    child_over(w, child, 1);
+    return true;
+}
+
 /* Runs the queue that is the caller's until it is empty or a child in it stays. */
 static void run_queue(struct grid_worker *w, struct grid_queue *q)
 {
@@ -266,20 +335,14 @@ static void run_queue(struct grid_worker *w, struct grid_queue *q)
             q->head = q->tail = NULL;
             q->active = child != NULL;
             pthread_mutex_unlock(&q->lock);
+            q->mine = child;
         }
         if (child == NULL)
             break;
-        if (child->work != GRID_WORK_GRID) {
-            q->mine = child;
-            if (!pass_event(w, child, q))
-                return;
-        }
-        q->mine = child->next;
-        if (child->work == GRID_WORK_GRID && !start(w, child, q))
+        if (!run_first(w, child, q))
             return;
-        child_over(w, child);
     }
-    owe(w, q->run, q->nest); /* one of them */
+    owe(w, q->run, q->nest, 1); /* one of them */
 }
 
 /* Gives the queue to whoever has nothing to do. */
@@ -294,15 +357,40 @@ static bool others_idle(void)
     return atomic_load_explicit(&sched.running, memory_order_relaxed) < sched.workers;
 }
 
-/* Half of the queue goes to another thread, if `least` are left. */
-static void give_half(struct grid_queue *q, uint32_t least)
+/* A block's time, as far as it is known. */
+static uint64_t block_ns(const struct grid_child *c)
 {
-    struct grid_child *half = q->mine, *c = q->mine;
-    uint32_t count = 0;
-    for (; c != NULL; c = c->next)
+    return c->work == GRID_WORK_GRID
+               ? atomic_load_explicit(&c->launch.kernel->block_ns, memory_order_relaxed)
+               : 0;
+}
+
+/* About how long the child will take; what is not known is thought to be worth a gift. */
+static uint64_t child_ns(const struct grid_child *c)
+{
+    enum { AT_LEAST = 20 };
+    const uint32_t *g = c->launch.grid;
+    uint64_t blocks = (uint64_t)g[0] * g[1] * g[2], one = block_ns(c);
+    if (one == 0 || blocks >= GIVE_NS)
+        return GIVE_NS;
+    return blocks * grid_child_count(c) * (one < AT_LEAST ? AT_LEAST : one);
+}
+
+/* Half of the queue goes to another thread, if that is worth it: the other one has to fetch each
+ * record from this one's cache, and this one will get them back like that. */
+static void give_half(struct grid_queue *q)
+{
+    enum { LOOK_AT = 16 }; /* the first ones tell what the others are like */
+    struct grid_child *half = q->mine;
+    uint64_t count = 0, ns = 0;
+    for (struct grid_child *c = q->mine; c != NULL; c = c->next) {
+        ns += child_ns(c);
         if (++count % 2 == 0 && count > 2)
             half = half->next;
-    if (count < least)
+        if (count >= LOOK_AT && ns < count * HAND_NS)
+            return;
+    }
+    if (count < 2 || ns < 2 * GIVE_NS || ns < count * HAND_NS)
         return;
     struct grid_queue *other = xcalloc(1, sizeof *other);
     other->unordered = true;
@@ -312,30 +400,39 @@ static void give_half(struct grid_queue *q, uint32_t least)
 }
 
 /* Is the child expected to take so long that another thread is worth its while? */
-static bool is_slow(const struct grid_child *c)
-{
-    uint32_t ns = atomic_load_explicit(&c->launch.kernel->block_ns, memory_order_relaxed);
-    return ns > SLOW_NS;
-}
+static bool is_slow(const struct grid_child *c) { return block_ns(c) > SLOW_NS; }
 
 static void run_unordered(struct grid_worker *w, struct grid_queue *q)
 {
     struct nested *t = of(w);
     uint64_t looked = 0;
+    uint32_t until_look = 0;
     q->next = t->unordered;
     t->unordered = q;
-    for (uint32_t n = 0; q->mine != NULL; n++) {
-        if (n % GIVE_AT == 0 || is_slow(q->mine)) {
+    while (q->mine != NULL) {
+        struct grid_child *child = q->mine;
+        uint32_t count = grid_child_count(child);
+        if (until_look < count || is_slow(child)) {
             uint64_t now = others_idle() ? sched_now() : 0;
             if (now > looked + LOOK_NS) {
-                give_half(q, is_slow(q->mine) ? GIVE_SLOW : GIVE_MIN);
+                give_half(q);
                 looked = now;
             }
+            until_look = GIVE_AT + count;
         }
-        struct grid_child *child = q->mine;
-        q->mine = child->next;
-        if (start(w, child, NULL))
-            child_over(w, child);
+        until_look -= count;
+        if (child->lanes == 0) {
+            q->mine = child->next;
+            if (start(w, child, NULL))
+                child_over(w, child, 1);
+            continue;
+        }
+        start_several(w, child, &q->at, NULL);
+        q->at = 0;
+        if (q->mine == child) { /* else it was handed over */
+            q->mine = child->next;
+            child_leaves_queue(w, child);
+        }
     }
     t->unordered = q->next;
     free(q);
@@ -385,7 +482,9 @@ static void give_all(struct grid_worker *w)
         struct grid_queue *other = xcalloc(1, sizeof *other);
         other->unordered = true;
         other->mine = q->mine;
+        other->at = q->at;
         q->mine = NULL;
+        q->at = JIT_WARP; /* it is in the middle of the first, perhaps, and leaves the rest */
         give(other);
     }
 }

@@ -210,11 +210,12 @@ static void append_thread(struct strbuf *sb, const struct grid_fault *f)
 static void append_launches(struct strbuf *sb, const struct grid_worker *w)
 {
     enum { MOST = 6 };
-    const struct grid_child *c = w->current != NULL ? w->current->run->origin : NULL;
+    const struct grid_run *run = w->current != NULL ? w->current->run : NULL;
     int levels = 0;
-    for (; c != NULL; c = c->parent->origin, levels++) {
+    for (; run != NULL && run->origin != NULL; run = run->origin->parent, levels++) {
+        const struct grid_child *c = run->origin;
         const struct grid_launch *l = &c->parent->launch;
-        uint32_t x = l->block[0], y = l->block[1], t = c->thread;
+        uint32_t x = l->block[0], y = l->block[1], t = grid_child_thread(c, run->origin_index);
         if (levels < MOST)
             sb_printf(sb, "; launched by kernel %s, block (%u,%u,%u), thread (%u,%u,%u)",
                       l->kernel->name, c->block[0], c->block[1], c->block[2], t % x, t / x % y,

@@ -177,7 +177,8 @@ struct grid_run {
     uint32_t workers;                 /* threads that may share it */
     void *workspace;                  /* cooperative launches: what envreg 1 and 2 point to */
     uint32_t depth;                   /* launches by device code that led to it */
-    const struct grid_child *origin;  /* who launched it, NULL: the host */
+    const struct grid_child *origin;  /* who launched it, NULL: the host; */
+    uint32_t origin_index;            /* which of the launches that it is */
     struct grid_child *tail_next;     /* tail launches in order, once all else is done */
     struct grid_child *_Atomic tails; /* tail launches so far, the latest first */
     void *_Atomic handles;            /* the device room's: streams and events made by it */
@@ -201,8 +202,10 @@ struct grid_quick {
     uint64_t total, local_stride; /* as in struct grid_run */
     uint32_t nthreads, nwarps, shared_bytes;
 };
-/* Prepares it; false when the launch can only be run on its own (it may wait for others, has
- * clusters, or depends on limits that may change). */
+/* Whether launches can be run one after the other in one go: they do not wait for others, have no
+ * clusters, and depend on no limits that may change. */
+bool grid_launch_is_quick(const struct grid_launch *launch);
+/* Prepares it; false when it is not quick. */
 bool grid_quick_make(struct grid_quick *q, const struct grid_launch *launch);
 
 /* Runs grids one after the other on this thread, from quick[*at] on and below `end`, until there

@@ -91,6 +91,8 @@ struct grid_block *parking_take(struct grid_parking *p);
 /* ---- the worker of a thread -------------------------------------------------------------------
  */
 
+enum { CHILD_POOLS = 2 };
+
 /* What a signal handler or a helper found wrong, before it is put into words. */
 struct trouble {
     enum grid_fault_kind kind;
@@ -115,8 +117,10 @@ struct grid_worker {
     void *signal_stack;       /* ours, or NULL when the thread had one */
     uint64_t stack_end, stack_end_bytes; /* the pages that a full stack runs into */
     uint32_t smid;
-    struct grid_child *children; /* a pool of free ones */
-    uint32_t nchildren;
+    struct child_pool {
+        struct grid_child *free;
+        uint32_t count;
+    } children[CHILD_POOLS];       /* free ones, by size (child.c) */
     struct grid_nest *nests;       /* likewise */
     uint32_t alone;                /* grids run on this thread only, to time some of them */
     uint32_t levels;               /* runs of children that are under way, one in another */
@@ -147,6 +151,9 @@ void nest_drain_here(struct grid_block *b);
 /* The thread is stuck in a block: others do what it has to do. */
 void nest_give(struct grid_worker *w);
 void nest_free_pools(struct grid_worker *w);
+void children_free_pools(struct grid_worker *w);
+/* The child, with room for the parameters of all, is the launches of these lanes of the warp. */
+void grid_child_share(struct grid_child *c, uint32_t lanes);
 
 // NOLINTBEGIN(bugprone-macro-parentheses): `lane` is a name to declare
 #define EACH_LANE(lane, mask)                                                                      \

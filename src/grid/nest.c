@@ -4,12 +4,12 @@
 
 #include "grid/internal.h"
 
+static const uint64_t SHORT_NS = 1000; /* launches alike that take longer go apart */
+
 enum {
     NEST_WAITING = 1,
-    POOL_LOT = 128,  /* free children that change hands at once */
-    POOL_MAX = 1024, /* that a worker keeps, */
-    SPARE_MAX = 64,  /* and lots that wait for any worker */
-    DRAIN_AT = 512,  /* launches of a block after which children are run in between */
+    DRAIN_AT = 512,  /* launches of a block after which children are run in between; */
+    ALIKE = 8,       /* those that share a record are so much cheaper to keep */
     DRAIN_DEPTH = 3, /* and how deep such runs may nest on one machine stack */
     LEVELS_MAX = 40  /* runs of children in runs of children; deeper ones wait for these to end */
 };
@@ -30,96 +30,9 @@ static const struct grid_nest_ops *ops;
 
 void grid_nest_set_ops(const struct grid_nest_ops *o) { ops = o; }
 
-/* Lots of free children, for workers that launch more than they run: others run more than they
- * launch. */
-static struct {
-    pthread_mutex_t lock;
-    struct grid_child *lots[SPARE_MAX]; /* each POOL_LOT of them, linked */
-    uint32_t count;
-} spare = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-/* ---- children ----------------------------------------------------------------------------------
- */
-
-static void take_spare(struct grid_worker *w)
-{
-    pthread_mutex_lock(&spare.lock);
-    if (spare.count > 0) {
-        w->children = spare.lots[--spare.count];
-        w->nchildren = POOL_LOT;
-    }
-    pthread_mutex_unlock(&spare.lock);
-}
-
-/* Half of the worker's free children go. */
-static void give_spare(struct grid_worker *w)
-{
-    while (w->nchildren > POOL_MAX / 2) {
-        struct grid_child *first = w->children, *last = first;
-        for (int n = 1; n < POOL_LOT; n++)
-            last = last->next;
-        w->children = last->next;
-        w->nchildren -= POOL_LOT;
-        last->next = NULL;
-        pthread_mutex_lock(&spare.lock);
-        bool kept = spare.count < SPARE_MAX;
-        if (kept)
-            spare.lots[spare.count++] = first;
-        pthread_mutex_unlock(&spare.lock);
-        for (struct grid_child *c = kept ? NULL : first, *next; c != NULL; c = next) {
-            next = c->next;
-            free(c);
-        }
-    }
-}
-
-struct grid_child *grid_child_new(struct grid_worker *w, struct grid_block *b, uint32_t thread,
-                                  uint32_t bytes)
-{
-    if (bytes <= GRID_CHILD_PARAMS && w->children == NULL)
-        take_spare(w);
-    struct grid_child *c = bytes <= GRID_CHILD_PARAMS ? w->children : NULL;
-    if (c != NULL) {
-        w->children = c->next;
-        w->nchildren--;
-    } else {
-        uint32_t room = bytes <= GRID_CHILD_PARAMS ? GRID_CHILD_PARAMS : (bytes + 63) / 64 * 64;
-        c = aligned_alloc(64, sizeof *c + room);
-        if (c == NULL)
-            return NULL;
-        c->capacity = room;
-    }
-    c->next = NULL;
-    c->before = NULL;
-    c->parent = b->run;
-    c->nest = b->nest;
-    memcpy(c->block, b->jit.ctaid, sizeof c->block);
-    c->thread = thread;
-    c->work = GRID_WORK_GRID;
-    c->tag = GRID_CHILD_TAG;
-    return c;
-}
-
-void grid_child_free(struct grid_worker *w, struct grid_child *c)
-{
-    mem_forbid(c->params);
-    c->tag = 0;
-    if (c->capacity != GRID_CHILD_PARAMS) {
-        free(c);
-        return;
-    }
-    c->next = w->children;
-    w->children = c;
-    if (++w->nchildren == POOL_MAX)
-        give_spare(w);
-}
-
 void nest_free_pools(struct grid_worker *w)
 {
-    for (struct grid_child *c = w->children, *next; c != NULL; c = next) {
-        next = c->next;
-        free(c);
-    }
+    children_free_pools(w);
     for (struct grid_nest *n = w->nests, *next; n != NULL; n = next) {
         next = n->next;
         pthread_mutex_destroy(&n->queue.lock);
@@ -373,16 +286,22 @@ static int find_form(struct grid_block *b, struct request *q)
     return code;
 }
 
+static struct grid_launch launch_of(const struct request *q, const void *params)
+{
+    struct grid_launch l = {.kernel = q->form->kernel,
+                            .dynamic_shared = q->shared,
+                            .param_bytes = q->form->param_bytes,
+                            .params = params};
+    memcpy(l.grid, q->grid, sizeof l.grid);
+    memcpy(l.block, q->block, sizeof l.block);
+    memcpy(l.cluster, q->form->cluster, sizeof l.cluster);
+    return l;
+}
+
 static void set_launch(struct grid_child *c, const struct request *q)
 {
     c->form = q->form;
-    c->launch = (struct grid_launch){.kernel = q->form->kernel,
-                                     .dynamic_shared = q->shared,
-                                     .param_bytes = q->form->param_bytes,
-                                     .params = c->params};
-    memcpy(c->launch.grid, q->grid, sizeof q->grid);
-    memcpy(c->launch.block, q->block, sizeof q->block);
-    memcpy(c->launch.cluster, q->form->cluster, sizeof q->form->cluster);
+    c->launch = launch_of(q, c->params);
 }
 
 static struct grid_child *make_child(struct grid_block *b, uint32_t thread, const struct request *q)
@@ -397,7 +316,8 @@ static struct grid_child *make_child(struct grid_block *b, uint32_t thread, cons
 /* Launches of one call that go into the same stream. */
 struct batch {
     struct grid_child *first, *last;
-    uint32_t count;
+    uint32_t count;  /* launches, */
+    uint32_t weight; /* and what they are for memory */
     uint64_t stream;
     uint64_t *rets; /* codes by lane, NULL: the call has none */
 };
@@ -407,9 +327,11 @@ static void refuse_batch(struct grid_block *b, struct batch *l, int code)
 {
     for (struct grid_child *c = l->first, *next; c != NULL; c = next) {
         next = c->next;
-        set_error(b, c->thread, code);
-        if (l->rets != NULL)
-            l->rets[c->thread % JIT_WARP] = (uint64_t)code;
+        for (uint32_t n = 0; n < grid_child_count(c); n++) {
+            set_error(b, grid_child_thread(c, n), code);
+            if (l->rets != NULL)
+                l->rets[grid_child_thread(c, n) % JIT_WARP] = (uint64_t)code;
+        }
         grid_child_free(b->worker, c);
     }
 }
@@ -421,11 +343,11 @@ static void send(struct grid_block *b, struct batch *l)
     struct grid_nest *nest = b->nest;
     if (!ops->submit(b->worker, b, l->first, l->last, l->count, l->stream))
         refuse_batch(b, l, ERROR_INVALID_HANDLE);
-    else if ((nest->launched += l->count) >= DRAIN_AT) {
+    else if ((nest->launched += l->weight) >= DRAIN_AT) {
         nest->launched = 0;
         drain_between(b->worker);
     }
-    l->count = 0;
+    l->count = l->weight = 0;
 }
 
 static void add(struct grid_block *b, struct batch *l, struct grid_child *c, uint64_t stream)
@@ -433,10 +355,12 @@ static void add(struct grid_block *b, struct batch *l, struct grid_child *c, uin
     c->tag = GRID_CHILD_SENT;
     if (l->count > 0 && l->stream != stream)
         send(b, l);
-    if (l->count++ == 0)
+    if (l->count == 0)
         l->first = c;
     else
         l->last->next = c;
+    l->count += grid_child_count(c);
+    l->weight += 1 + grid_child_count(c) / ALIKE;
     l->last = c;
     l->stream = stream;
 }
@@ -485,39 +409,115 @@ static uint32_t thread_number(const struct jit_block *j, uint32_t lane)
     return j->warp * JIT_WARP + lane;
 }
 
-/* launch(kernel, grid x, y, z, block x, y, z, shared bytes, stream, arguments' offset in local
- * memory) */
+/* The rows of a launch's arguments: kernel, grid x, y, z, block x, y, z, shared bytes, stream,
+ * the arguments' offset in local memory. */
+enum { ROW_KERNEL, ROW_GRID, ROW_BLOCK = 4, ROW_SHARED = 7, ROW_STREAM, ROW_ARGUMENTS };
+
+/* The lanes whose launches differ from the lane's in their arguments alone, itself included. */
+static uint32_t lanes_alike(const uint64_t *args, uint32_t mask, uint32_t lane)
+{
+    uint64_t differ[JIT_WARP] = {0};
+    uint32_t alike = 0;
+    for (int row = ROW_KERNEL; row < ROW_ARGUMENTS; row++) {
+        uint64_t value = arg(args, row, lane);
+        for (uint32_t n = 0; n < JIT_WARP; n++)
+            differ[n] |= arg(args, row, n) ^ value;
+    }
+    for (uint32_t n = 0; n < JIT_WARP; n++)
+        alike |= (uint32_t)(differ[n] == 0) << n;
+    return alike & mask;
+}
+
+/* Can launches like this one share a record, and be run in one go? Only where that is not long, so
+ * that none waits long for another, or for a worker. */
+static bool is_short(const struct request *q, uint64_t stream)
+{
+    struct grid_launch l = launch_of(q, NULL);
+    uint64_t ns = atomic_load_explicit(&l.kernel->block_ns, memory_order_relaxed);
+    return ns != 0 && stream != GRID_STREAM_TAIL && grid_launch_is_quick(&l) &&
+           (uint64_t)l.grid[0] * l.grid[1] <= SHORT_NS &&
+           (uint64_t)l.grid[0] * l.grid[1] * l.grid[2] * ns <= SHORT_NS;
+}
+
+/* The first of the lanes that one record has room for. */
+static uint32_t lanes_that_fit(uint32_t lanes, uint32_t stride)
+{
+    uint32_t most = stride > 0 ? GRID_CHILD_WIDE / stride : JIT_WARP, fit = 0;
+    for (uint32_t n = 0; n < most && lanes != 0; n++, lanes &= lanes - 1)
+        fit |= lanes & -lanes;
+    return fit;
+}
+
+/* Where the lane's arguments lie. NULL: not in its local memory. */
+static const uint8_t *arguments_of(const struct jit_block *j, uint32_t lane, const uint64_t *args,
+                                   uint32_t bytes)
+{
+    uint64_t offset = arg(args, ROW_ARGUMENTS, lane);
+    if (offset + bytes > j->local_stride)
+        return NULL;
+    return j->local + thread_number(j, lane) * j->local_stride + offset;
+}
+
+/* Launches for `lanes`, of which there is one, or which are alike. Returns those it was done for.
+ */
+static uint32_t launch_lanes(struct grid_block *b, uint32_t lanes, const struct request *q,
+                             const uint64_t *args, struct batch *batch)
+{
+    struct jit_block *j = &b->jit;
+    uint32_t bytes = q->form->param_bytes, stride = grid_child_stride(bytes), n = 0;
+    uint32_t first = (uint32_t)__builtin_ctz(lanes);
+    lanes = lanes_that_fit(lanes, stride);
+    uint32_t count = (uint32_t)__builtin_popcount(lanes);
+    struct grid_child *c = grid_child_new(b->worker, b, thread_number(j, count > 1 ? 0 : first),
+                                          count > 1 ? count * stride : bytes);
+    if (c == NULL) {
+        EACH_LANE(lane, lanes) set_error(b, thread_number(j, lane), ERROR_MEMORY);
+        return lanes;
+    }
+    set_launch(c, q);
+    if (count > 1)
+        grid_child_share(c, lanes);
+    EACH_LANE(lane, lanes)
+    {
+        const uint8_t *params = arguments_of(j, lane, args, bytes);
+        if (params == NULL) {
+            grid_child_free(b->worker, c);
+            send(b, batch);
+            fault_leave(b->worker, &(struct trouble){.kind = GRID_FAULT_STACK, .mask = 1u << lane});
+        }
+        memcpy(c->params + (size_t)stride * n++, params, bytes);
+        check_pointers(b, lane, c, params, batch);
+    }
+    add(b, batch, c, arg(args, ROW_STREAM, first));
+    return lanes;
+}
+
+/* launch(...), with a row for each argument; see above. */
 static void weir_rt_launch(struct jit_block *j, uint32_t mask, const uint64_t *args, uint64_t *rets)
 {
     (void)rets;
     struct grid_block *b = j->grid;
     struct batch batch = {0};
     grid_nest_of_block(b->worker, b);
-    EACH_LANE(lane, mask)
-    {
-        struct request q = {.entry = (struct grid_entry *)arg(args, 0, lane),
-                            .shared = (uint32_t)arg(args, 7, lane)};
-        uint32_t thread = thread_number(j, lane);
+    for (uint32_t left = mask, alike = 0; left != 0;) {
+        uint32_t lane = (uint32_t)__builtin_ctz(left), one = (uint32_t)1 << lane;
+        struct request q = {.entry = (struct grid_entry *)arg(args, ROW_KERNEL, lane),
+                            .shared = (uint32_t)arg(args, ROW_SHARED, lane)};
         for (int d = 0; d < 3; d++) {
-            q.grid[d] = (uint32_t)arg(args, 1 + d, lane);
-            q.block[d] = (uint32_t)arg(args, 4 + d, lane);
+            q.grid[d] = (uint32_t)arg(args, ROW_GRID + d, lane);
+            q.block[d] = (uint32_t)arg(args, ROW_BLOCK + d, lane);
         }
         int code = find_form(b, &q);
-        struct grid_child *c = code == 0 ? make_child(b, thread, &q) : NULL;
-        if (c == NULL) {
-            set_error(b, thread, code == 0 ? ERROR_MEMORY : code);
+        if (code != 0) {
+            set_error(b, thread_number(j, lane), code);
+            left &= ~one;
             continue;
         }
-        uint64_t offset = arg(args, 9, lane);
-        if (offset + q.form->param_bytes > j->local_stride) {
-            grid_child_free(b->worker, c);
-            send(b, &batch);
-            fault_leave(b->worker, &(struct trouble){.kind = GRID_FAULT_STACK, .mask = 1u << lane});
-        }
-        const uint8_t *params = j->local + thread * j->local_stride + offset;
-        memcpy(c->params, params, q.form->param_bytes);
-        check_pointers(b, lane, c, params, &batch);
-        add(b, &batch, c, arg(args, 8, lane));
+        if ((alike & one) == 0)
+            alike = left != one && is_short(&q, arg(args, ROW_STREAM, lane))
+                        ? lanes_alike(args, left, lane)
+                        : one;
+        left &= ~launch_lanes(b, alike & left, &q, args, &batch);
     }
     send(b, &batch);
 }

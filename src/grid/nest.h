@@ -63,15 +63,22 @@ enum grid_work {
 };
 
 /* One thing in a device stream: a launch with its parameters, or what else can stand there. Copies
- * and fills are launches of kernels of ours. */
+ * and fills are launches of kernels of ours.
+ *
+ * Threads of a warp that launch the same short kernel in the same way share one: `lanes` says which
+ * they are, and their parameters stand one after the other. Most of what a short child costs is its
+ * record, the more so where another worker runs it. */
 struct grid_child {
     struct grid_child *next;       /* in a queue, a pool, or a list of launches */
     struct grid_launch launch;     /* params point to the parameters below */
     struct grid_run *parent;       /* the grid that launched it */
     struct grid_nest *nest;        /* the block that did; NULL for tail launches */
-    uint32_t block[3], thread;     /* where: ctaid, number of the thread in its block */
-    uint32_t capacity;             /* bytes of parameters */
-    uint16_t work;                 /* enum grid_work */
+    uint32_t block[3];             /* where: ctaid, */
+    uint16_t thread;               /* number of the thread in its block; of several: of lane 0 */
+    uint16_t capacity;             /* bytes of parameters */
+    uint32_t lanes;                /* launches of several threads; 0: it is one */
+    uint8_t work;                  /* enum grid_work */
+    _Atomic uint8_t left;          /* of several: those not over, + 1 while in a queue */
     uint16_t tag;                  /* GRID_CHILD_TAG once made, GRID_CHILD_SENT once launched */
     const struct grid_form *form;  /* of launches of the program's */
     struct grid_child **before;    /* buffers: what points to it in its block's list, else NULL */
@@ -80,8 +87,17 @@ struct grid_child {
 enum {
     GRID_CHILD_TAG = 0x4348,
     GRID_CHILD_SENT = 0x5343,
-    GRID_CHILD_PARAMS = 128 /* bytes that pooled ones have room for */
+    GRID_CHILD_PARAMS = 128, /* bytes that pooled ones have room for, */
+    GRID_CHILD_WIDE = 2048   /* and pooled ones for several launches with parameters */
 };
+
+/* How many launches it is, the thread of each, and the distance of their parameters. */
+static inline uint32_t grid_child_count(const struct grid_child *c)
+{
+    return c->lanes == 0 ? 1 : (uint32_t)__builtin_popcount(c->lanes);
+}
+uint32_t grid_child_thread(const struct grid_child *c, uint32_t index);
+static inline uint32_t grid_child_stride(uint32_t param_bytes) { return (param_bytes + 63) & ~63u; }
 
 /* Work done in order. Whoever made it active, or completes its first member, is responsible for it
  * until it is empty; others only add. */
@@ -89,7 +105,8 @@ struct grid_queue {
     pthread_mutex_t lock;
     struct grid_child *head, *tail; /* under the lock: came while it was active */
     bool active;                    /* under the lock: someone is responsible */
-    struct grid_child *mine;        /* the responsible one's: to be done next */
+    struct grid_child *mine;        /* the responsible one's: to be done next, */
+    uint32_t at;                    /* and how many of its launches are begun */
     struct grid_nest *nest;         /* the block whose NULL stream this is, or NULL: then */
     struct grid_run *run;           /* the grid that made the stream, held while it is active */
     struct grid_queue *next;        /* in a list of queues to be run */
@@ -161,6 +178,14 @@ bool grid_run_leave(struct grid_run *run, uint64_t n);
 
 /* Runs all blocks on this thread; nobody else knows the run. GRID_COMPLETE or GRID_HANDED. */
 enum grid_progress grid_run_alone(struct grid_run *run, struct grid_worker *w);
+
+/* Runs launch after launch of a child that is several, *at counting those that are begun; others
+ * may set it to the end, and so take the rest over. Adds those that are over to *ended. `run`,
+ * prepared for the child, is each of them in turn. GRID_MORE: that is all. Otherwise the last one
+ * begun is `run`, and not counted: it is complete, but may have launched tails (GRID_COMPLETE), or
+ * others go on with it (GRID_HANDED); then *at is not touched any more. */
+enum grid_progress grid_run_several(struct grid_run *run, struct grid_worker *w,
+                                    const struct grid_child *child, uint32_t *at, uint32_t *ended);
 
 /* A block that was waiting goes on. The run that is complete now, or NULL. */
 struct grid_run *grid_resume_block(struct grid_block *b, struct grid_worker *w);

@@ -51,6 +51,7 @@ bool grid_run_init(struct grid_run *run, const struct grid_launch *launch, struc
         run->resident_max = 256;
     run->depth = 0;
     run->origin = NULL;
+    run->origin_index = 0;
     run->tail_next = NULL;
     atomic_store_explicit(&run->tails, NULL, memory_order_relaxed);
     atomic_store_explicit(&run->handles, NULL, memory_order_relaxed);

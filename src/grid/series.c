@@ -24,11 +24,16 @@ static void learn_series(struct grid_quick *const *quick, uint32_t count, uint64
     }
 }
 
-bool grid_quick_make(struct grid_quick *q, const struct grid_launch *launch)
+bool grid_launch_is_quick(const struct grid_launch *launch)
 {
     const struct grid_kernel *k = launch->kernel;
-    if (launch->cooperative || k->builtin || k->can_suspend || k->recursive ||
-        launch->cluster[0] > 0)
+    return !launch->cooperative && !k->builtin && !k->can_suspend && !k->recursive &&
+           launch->cluster[0] == 0;
+}
+
+bool grid_quick_make(struct grid_quick *q, const struct grid_launch *launch)
+{
+    if (!grid_launch_is_quick(launch))
         return false;
     struct grid_run run;
     static struct grid_env env; /* its limits count for recursive kernels only */
@@ -68,17 +73,23 @@ static void series_begin(struct grid_run *run, struct grid_env *env, struct grid
     run->workspace = NULL;
     run->depth = 0;
     run->origin = NULL;
+    run->origin_index = 0;
     run->tail_next = NULL;
     atomic_store_explicit(&run->tails, NULL, memory_order_relaxed);
     atomic_store_explicit(&run->handles, NULL, memory_order_relaxed);
     atomic_store_explicit(&run->parked, 0, memory_order_relaxed);
 }
 
+static inline uint64_t next_gridid(struct grid_worker *w)
+{
+    return WEIR_LIKELY(w->gridid != w->gridid_limit) ? ++w->gridid : run_next_gridid();
+}
+
 /* What is the grid's own. Everything is handed out, to this thread, which counts as inside. */
 static void series_prepare(struct grid_run *run, const struct grid_quick *q, struct grid_worker *w)
 {
     run->launch = q->launch;
-    run->gridid = WEIR_LIKELY(w->gridid != w->gridid_limit) ? ++w->gridid : run_next_gridid();
+    run->gridid = next_gridid(w);
     run->total = q->total;
     run->local_stride = q->local_stride;
     run->nthreads = q->nthreads;
@@ -89,10 +100,10 @@ static void series_prepare(struct grid_run *run, const struct grid_quick *q, str
 }
 
 /* Whether the grid, whose blocks have been run, has left nothing to be seen to. */
-static bool series_clean(const struct series *s, const struct grid_worker *w)
+static bool is_clean(const struct grid_run *run, const struct outcome *o,
+                     const struct grid_worker *w)
 {
-    const struct grid_run *run = s->run;
-    return s->o.parked == 0 &&
+    return o->parked == 0 &&
            atomic_load_explicit(&run->pending, memory_order_relaxed) == run->total + 1 &&
            run->tail_next == NULL &&
            atomic_load_explicit(&run->tails, memory_order_relaxed) == NULL &&
@@ -102,28 +113,37 @@ static bool series_clean(const struct series *s, const struct grid_worker *w)
 
 /* Runs the blocks of the grid that the run is prepared for. The context of the last one stays in
  * w->current. False: there is no memory for it. */
-static inline bool series_blocks(struct series *s, struct grid_worker *w)
+static inline bool run_blocks(struct grid_run *run, struct grid_worker *w, struct outcome *o)
 {
-    for (uint64_t i = 0; i < s->run->total;) {
+    for (uint64_t i = 0; i < run->total;) {
         struct grid_block *b = w->current;
         bool fresh = b == NULL;
         if (fresh)
-            b = w->current = block_take(w, s->run);
+            b = w->current = block_take(w, run);
         if (b == NULL) {
             w->trouble = (struct trouble){.kind = GRID_FAULT_MEMORY};
             return false;
         }
         if (i == 0)
-            memset(b->jit.ctaid, 0, sizeof b->jit.ctaid); /* to divide takes its time */
+            set_place(&b->jit, 0, 0, 0); /* to divide takes its time */
         else if (fresh)
-            place(s->run, &b->jit, i);
+            place(run, &b->jit, i);
         else
-            place_next(s->run, &b->jit);
-        block_begin(s->run, &b->jit);
-        i += row_run(s->run, w, s->run->total - i - 1, &s->o);
+            place_next(run, &b->jit);
+        block_begin(run, &b->jit);
+        i += row_run(run, w, run->total - i - 1, o);
         run_launched(w);
     }
     return true;
+}
+
+/* The context of w->current, which ran a grid of the same layout, is the run's now. */
+static inline void take_context(struct grid_run *run, struct grid_worker *w)
+{
+    struct grid_block *b = w->current;
+    b->jit.params = run->launch.params;
+    b->jit.gridid = run->gridid;
+    b->laid_out = run->gridid;
 }
 
 static void series_armed(struct series *s, struct grid_worker *w)
@@ -145,20 +165,18 @@ static void series_armed(struct series *s, struct grid_worker *w)
         series_prepare(s->run, q, w);
         s->open = true;
         if (w->current != NULL && layout_key_same(&before->key, &q->key)) {
-            w->current->jit.params = q->launch.params;
-            w->current->jit.gridid = s->run->gridid;
-            w->current->laid_out = s->run->gridid;
+            take_context(s->run, w);
         } else if (w->current != NULL) {
             unit_drop(w, w->current);
             w->current = NULL;
         }
         before = q;
-        if (!series_blocks(s, w)) {
+        if (!run_blocks(s->run, w, &s->o)) {
             block_fail(w);
             s->o.trouble = true;
             return;
         }
-        if (!series_clean(s, w))
+        if (!is_clean(s->run, &s->o, w))
             break;
         s->open = false;
         ++*s->at;
@@ -168,35 +186,129 @@ static void series_armed(struct series *s, struct grid_worker *w)
     w->current = NULL;
 }
 
+/* What is put back after a protected stretch. */
+struct stretch {
+    sigjmp_buf here, *outer;
+    uint32_t mark;
+    uint64_t begin; /* of some: when it began; 0 */
+    unsigned fp;
+    struct mem_view view;
+};
+
+static inline void stretch_begin(struct stretch *t, struct grid_worker *w, struct grid_env *env)
+{
+    enum { TIMED_EACH = 16 }; /* to look at the clock takes as long as a small grid */
+    t->outer = w->escape;
+    t->mark = w->nesting.mark;
+    t->begin = ++w->alone % TIMED_EACH == 0 ? now_ns() : 0;
+    t->fp = fp_enter(w);
+    w->env = env;
+    w->escape = &t->here;
+    w->nesting.mark = w->nesting.height;
+    t->view =
+        mem_view_enter_as(env->device, atomic_load_explicit(&env->peers, memory_order_relaxed));
+}
+
+/* The time that it took, if it was looked at, else 0. */
+static inline uint64_t stretch_end(struct stretch *t, struct grid_worker *w)
+{
+    run_launched(w); /* after trouble, too: what was launched is counted */
+    mem_view_leave(t->view);
+    w->nesting.mark = t->mark;
+    w->escape = t->outer;
+    fp_leave(w, t->fp);
+    return t->begin != 0 ? now_ns() - t->begin : 0;
+}
+
+/* This thread is done with the run, whose blocks were all its own. */
+static enum grid_progress leave(struct grid_run *run, const struct outcome *o)
+{
+    if (o->parked == 0 &&
+        atomic_load_explicit(&run->pending, memory_order_acquire) == run->total + 1)
+        return GRID_COMPLETE;
+    return run_finish(run, run->total - o->parked + 1) ? GRID_COMPLETE : GRID_HANDED;
+}
+
 enum grid_progress grid_run_series(struct grid_run *run, struct grid_worker *w,
                                    struct grid_quick *const *quick, uint32_t *at, uint32_t end,
                                    uint64_t budget_ns, struct grid_env *env,
                                    struct grid_parking *parking, uint32_t workers)
 {
-    enum { TIMED_EACH = 16 };
     struct series s = {.run = run, .quick = quick, .at = at, .end = end, .left = budget_ns};
-    sigjmp_buf here, *outer = w->escape;
-    uint32_t mark = w->nesting.mark, first = *at;
-    uint64_t begin = ++w->alone % TIMED_EACH == 0 ? now_ns() : 0;
-    unsigned fp = fp_enter(w);
-    w->env = env;
-    w->escape = &here;
-    w->nesting.mark = w->nesting.height;
+    struct stretch stretch;
+    uint32_t first = *at;
+    stretch_begin(&stretch, w, env);
     series_begin(run, env, parking, workers);
-    struct mem_view before =
-        mem_view_enter_as(env->device, atomic_load_explicit(&env->peers, memory_order_relaxed));
     series_armed(&s, w);
-    run_launched(w);
-    mem_view_leave(before);
-    w->nesting.mark = mark;
-    w->escape = outer;
-    fp_leave(w, fp);
-    if (begin != 0 && !s.open && *at > first)
-        learn_series(quick + first, *at - first, now_ns() - begin);
-    if (!s.open)
-        return GRID_MORE;
-    if (s.o.parked == 0 &&
-        atomic_load_explicit(&run->pending, memory_order_acquire) == run->total + 1)
-        return GRID_COMPLETE;
-    return run_finish(run, run->total - s.o.parked + 1) ? GRID_COMPLETE : GRID_HANDED;
+    uint64_t ns = stretch_end(&stretch, w);
+    if (ns != 0 && !s.open && *at > first)
+        learn_series(quick + first, *at - first, ns);
+    return s.open ? leave(run, &s.o) : GRID_MORE;
+}
+
+/* ---- launches of one child ----------------------------------------------------------------------
+ */
+
+/* The launches of a child under way. What changes is in memory, for a fault to find it. */
+struct several {
+    struct grid_run *run;
+    const struct grid_child *child;
+    uint32_t *at;           /* begun; others may set it to the end */
+    uint32_t count, stride; /* of the child's launches, of their parameters */
+    uint32_t ended;         /* over, and nothing left of them */
+    struct outcome o;
+    bool open; /* the last one begun has not ended */
+};
+
+static void several_armed(struct several *s, struct grid_worker *w)
+{
+    struct grid_run *run = s->run;
+    if (sigsetjmp(*w->escape, 0) != 0) {
+        mem_view_again();
+        block_fail(w);
+        s->o.trouble = true;
+        return;
+    }
+    while (*s->at < s->count) {
+        run->origin_index = (*s->at)++;
+        run->launch.params = s->child->params + (size_t)run->origin_index * s->stride;
+        run->gridid = next_gridid(w);
+        atomic_store_explicit(&run->next, run->total, memory_order_relaxed);
+        atomic_store_explicit(&run->pending, run->total + 1, memory_order_relaxed);
+        s->open = true;
+        if (w->current != NULL)
+            take_context(run, w);
+        if (!run_blocks(run, w, &s->o)) {
+            block_fail(w);
+            s->o.trouble = true;
+            return;
+        }
+        if (!is_clean(run, &s->o, w))
+            break;
+        s->open = false;
+        s->ended++;
+    }
+    if (w->current != NULL)
+        unit_drop(w, w->current);
+    w->current = NULL;
+}
+
+enum grid_progress grid_run_several(struct grid_run *run, struct grid_worker *w,
+                                    const struct grid_child *child, uint32_t *at, uint32_t *ended)
+{
+    struct several s = {.run = run,
+                        .child = child,
+                        .at = at,
+                        .count = grid_child_count(child),
+                        .stride = grid_child_stride(child->launch.param_bytes)};
+    struct stretch stretch;
+    struct grid_kernel *kernel = run->launch.kernel;
+    uint64_t total = run->total;
+    stretch_begin(&stretch, w, run->env);
+    several_armed(&s, w);
+    uint64_t ns = stretch_end(&stretch, w);
+    *ended += s.ended;
+    if (ns != 0 && !s.open && s.ended > 0)
+        run_learn(kernel, ns / (s.ended * total));
+    return s.open ? leave(run, &s.o) : GRID_MORE;
 }
