@@ -7,6 +7,8 @@
 
 #include "jit/emit_mem.h"
 
+#define FIELD(name) offsetof(struct jit_block, name)
+
 void for_active_lanes(struct emit *e, LLVMValueRef bits,
                       void (*body)(struct emit *e, LLVMValueRef lane, void *arg), void *arg)
 {
@@ -35,6 +37,9 @@ struct atomic {
     LLVMTypeRef packed; /* <2 x half> and the like, NULL otherwise */
     unsigned bytes;     /* of an element */
     bool shared, is_signed;
+    bool flushes;               /* sums of f32: subnormals become zeros, but in shared memory */
+    bool generic;               /* which of them it is, is not known */
+    LLVMValueRef flush;         /* i1, in apply_: they do become zeros */
     LLVMValueRef at, b, c, out; /* arrays of 32: addresses, operands, old values (or NULL) */
     LLVMValueRef base;          /* pointer that addresses are offsets from, or NULL */
 };
@@ -65,6 +70,25 @@ static LLVMValueRef half_bound_(struct emit *e, const struct atomic *a, LLVMValu
     return LLVMBuildBitCast(b, r, a->elem, "");
 }
 
+/* Subnormals among the bits of a float become zeros where a->flush says so. */
+static LLVMValueRef flushed_(struct emit *e, const struct atomic *a, LLVMValueRef v)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef exponent = LLVMBuildAnd(b, v, c32(e, 0x7f800000), "");
+    LLVMValueRef small = LLVMBuildICmp(b, LLVMIntEQ, exponent, c32(e, 0), "");
+    return LLVMBuildSelect(b, LLVMBuildAnd(b, small, a->flush, ""),
+                           LLVMBuildAnd(b, v, c32(e, 0x80000000), ""), v, "");
+}
+
+static LLVMValueRef flushed_sum_(struct emit *e, const struct atomic *a, LLVMValueRef old,
+                                 LLVMValueRef x)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef s = LLVMBuildFAdd(b, LLVMBuildBitCast(b, flushed_(e, a, old), e->f32, ""),
+                                   LLVMBuildBitCast(b, flushed_(e, a, x), e->f32, ""), "");
+    return flushed_(e, a, LLVMBuildBitCast(b, s, e->i32, ""));
+}
+
 /* The new value, from the old one and the operand. */
 static LLVMValueRef apply_(struct emit *e, const struct atomic *a, LLVMValueRef old, LLVMValueRef x,
                            LLVMValueRef c)
@@ -74,6 +98,8 @@ static LLVMValueRef apply_(struct emit *e, const struct atomic *a, LLVMValueRef 
     LLVMValueRef one, cmp;
     switch (a->op) {
     case PTX_M_add:
+        if (a->flushes)
+            return flushed_sum_(e, a, old, x);
         if (a->packed != NULL) {
             LLVMValueRef s = LLVMBuildFAdd(b, LLVMBuildBitCast(b, old, a->packed, ""),
                                            LLVMBuildBitCast(b, x, a->packed, ""), "");
@@ -108,7 +134,7 @@ static LLVMValueRef apply_(struct emit *e, const struct atomic *a, LLVMValueRef 
 
 static int machine_op_(const struct atomic *a)
 {
-    if (a->packed != NULL || a->bytes > 8)
+    if (a->packed != NULL || a->bytes > 8 || a->flushes)
         return -1;
     bool is_int = LLVMGetTypeKind(a->elem) == LLVMIntegerTypeKind;
     switch (a->op) {
@@ -147,10 +173,26 @@ static LLVMValueRef swap_loop_(struct emit *e, const struct atomic *a, LLVMValue
     return old;
 }
 
-static LLVMValueRef one_(struct emit *e, const struct atomic *a, LLVMValueRef p, LLVMValueRef x,
+/* i1: does a sum of floats at p flush subnormals? Yes, but for shared memory. */
+static LLVMValueRef flushes_at_(struct emit *e, const struct atomic *a, LLVMValueRef p)
+{
+    LLVMBuilderRef b = e->alu.b;
+    if (!a->generic)
+        return LLVMConstInt(e->i1, 1, false);
+    LLVMValueRef size =
+        LLVMBuildZExt(b, block_field(e, FIELD(total_shared), e->i32, false), e->i64, "");
+    LLVMValueRef off = LLVMBuildSub(b, LLVMBuildPtrToInt(b, p, e->i64, ""),
+                                    LLVMBuildPtrToInt(b, e->shared, e->i64, ""), "");
+    return LLVMBuildICmp(b, LLVMIntUGE, off, size, "");
+}
+
+static LLVMValueRef one_(struct emit *e, const struct atomic *what, LLVMValueRef p, LLVMValueRef x,
                          LLVMValueRef c)
 {
     LLVMBuilderRef b = e->alu.b;
+    struct atomic here = *what, *a = &here;
+    if (a->flushes)
+        a->flush = flushes_at_(e, a, p);
     if (a->shared) {
         LLVMValueRef old = LLVMBuildLoad2(b, a->elem, p, "");
         LLVMSetAlignment(old, a->bytes);
@@ -205,7 +247,7 @@ static LLVMValueRef as_elem_(struct emit *e, LLVMValueRef v, LLVMTypeRef elem)
  */
 static LLVMValueRef identity_(struct emit *e, const struct atomic *a)
 {
-    if (LLVMGetTypeKind(a->elem) != LLVMIntegerTypeKind || a->packed != NULL)
+    if (LLVMGetTypeKind(a->elem) != LLVMIntegerTypeKind || a->packed != NULL || a->flushes)
         return NULL;
     unsigned bits = LLVMGetIntTypeWidth(a->elem);
     switch (a->op) {
@@ -284,7 +326,11 @@ static bool describe_(struct emit *e, const struct ptx_instr *i, struct atomic *
                         ptx_op_name(i->op));
     unsigned bits = ptx_type_bits((enum ptx_type)a->type);
     a->bytes = bits / 8;
-    a->elem = is_float ? scalar_type(e, a->type) : LLVMIntTypeInContext(e->alu.ctx, bits);
+    a->shared = mem_space(i) == PTX_SPACE_SHARED;
+    a->generic = mem_space(i) == PTX_SPACE_GENERIC;
+    a->flushes = a->type == PTX_F32 && !a->shared && a->op == PTX_M_add;
+    a->elem =
+        is_float && !a->flushes ? scalar_type(e, a->type) : LLVMIntTypeInContext(e->alu.ctx, bits);
     if (is_half) {
         LLVMTypeRef h = a->type == PTX_F16 || a->type == PTX_F16X2
                             ? LLVMHalfTypeInContext(e->alu.ctx)
@@ -292,7 +338,6 @@ static bool describe_(struct emit *e, const struct ptx_instr *i, struct atomic *
         a->packed = bits == 32 ? LLVMVectorType(h, 2) : h;
     }
     a->is_signed = ptx_type_is_signed((enum ptx_type)a->type);
-    a->shared = mem_space(i) == PTX_SPACE_SHARED;
     return true;
 }
 

@@ -4,8 +4,8 @@
  *   fuzz_kernels {first=N} {count=N} {seconds=S} {batch=N} {keep=FOLDER}
  *                           runs the kernels of these seeds, until the time is over
  *   fuzz_kernels print=N    prints the kernel of a seed
- *   fuzz_kernels forms      runs the kernels of every form that is no arithmetic
- *   fuzz_kernels forms=N    prints one of them
+ *   fuzz_kernels forms ...  the same with the kernels of every form that is no arithmetic, numbered
+ *                           from 0 on
  *   fuzz_kernels FILE...    runs kernels from files (their first line has seed, block and grid)
  *   fuzz_kernels minimise=FILE   leaves lines out while the difference stays, and prints the rest
  *
@@ -286,14 +286,30 @@ static enum result try_alone(const char *text, size_t length)
     return r == SAME ? (enum result)report->result : r;
 }
 
-static void keep(const char *folder, uint64_t seed, enum result r)
+struct plan {
+    uint64_t first, count, batch;
+    const char *keep;
+    bool forms; /* seeds are numbers of gen_forms's kernels */
+};
+
+/* The kernel of a seed. False: there are no more. */
+static bool generate(const struct plan *p, uint64_t seed, struct strbuf *text)
 {
+    struct gen_shape shape;
+    if (p->forms)
+        return gen_forms((unsigned)seed, text, &shape);
+    gen_kernel(seed, text, &shape);
+    return true;
+}
+
+static void keep(const struct plan *p, uint64_t seed, enum result r)
+{
+    const char *folder = p->keep;
     if (folder == NULL)
         return;
     struct strbuf text = {0};
-    struct gen_shape shape;
     char path[4096];
-    gen_kernel(seed, &text, &shape);
+    generate(p, seed, &text);
     snprintf(path, sizeof path, "%s/%llu-%s.ptx", folder, (unsigned long long)seed,
              result_names[r]);
     FILE *f = fopen(path, "w");
@@ -304,16 +320,12 @@ static void keep(const char *folder, uint64_t seed, enum result r)
     sb_free(&text);
 }
 
-struct plan {
-    uint64_t first, count, batch;
-    const char *keep;
-};
-
 static void tell(const struct plan *p, uint64_t seed, enum result r)
 {
-    printf("seed %llu: %s: %s\n", (unsigned long long)seed, result_names[r], report->text);
+    printf("%s %llu: %s: %s\n", p->forms ? "form" : "seed", (unsigned long long)seed,
+           result_names[r], report->text);
     fflush(stdout);
-    keep(p->keep, seed, r);
+    keep(p, seed, r);
 }
 
 /* Seeds from `seed` on, until the batch, the count or the time is over. */
@@ -323,9 +335,9 @@ static void run_batch(const struct plan *p, uint64_t seed, double end)
     open_device();
     for (; seed < last && seed < p->first + p->count && now() < end; seed++) {
         struct strbuf text = {0};
-        struct gen_shape shape;
         report->seed = seed;
-        gen_kernel(seed, &text, &shape);
+        if (!generate(p, seed, &text))
+            break;
         enum result r = try_ptx(text.items, text.count);
         if (r != SAME)
             tell(p, seed, r);
@@ -382,26 +394,6 @@ static int run_file(const char *path)
     if (r != SAME)
         printf("%s: %s: %s\n", path, result_names[r], report->text);
     return r != SAME;
-}
-
-static int run_forms(void)
-{
-    int wrong = 0;
-    unsigned n = 0;
-    for (;; n++) {
-        struct strbuf text = {0};
-        struct gen_shape shape;
-        bool any = gen_forms(n, &text, &shape);
-        enum result r = any ? try_alone(text.items, text.count) : SAME;
-        if (r != SAME)
-            printf("forms=%u: %s: %s\n", n, result_names[r], report->text);
-        wrong += r != SAME;
-        sb_free(&text);
-        if (!any)
-            break;
-    }
-    printf("%u kernels of forms, %d wrong\n", n, wrong);
-    return wrong != 0;
 }
 
 /* The text without lines [at, at + n). */
@@ -486,16 +478,10 @@ int main(int argc, char **argv)
         else if ((v = value(argv[k], "minimise")))
             return minimise(v);
         else if (strcmp(argv[k], "forms") == 0)
-            return run_forms();
-        else if ((v = value(argv[k], "forms"))) {
+            p.forms = true;
+        else if ((v = value(argv[k], "print"))) {
             struct strbuf text = {0};
-            gen_forms((unsigned)atoi(v), &text, &(struct gen_shape){{0}, {0}});
-            fputs(text.items, stdout);
-            sb_free(&text);
-            return 0;
-        } else if ((v = value(argv[k], "print"))) {
-            struct strbuf text = {0};
-            gen_kernel(strtoull(v, NULL, 0), &text, &(struct gen_shape){{0}, {0}});
+            generate(&p, strtoull(v, NULL, 0), &text);
             fputs(text.items, stdout);
             sb_free(&text);
             return 0;

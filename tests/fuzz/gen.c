@@ -443,18 +443,18 @@ static void function(struct gen *g, int index)
     for (int c = 0; c < CLASSES; c++)
         g->count[c] = c == C_D || c == C_R ? 4 : g->count[c] < 2 ? g->count[c] : 2;
     sb_printf(g->out,
-              ".func (.param .b32 R) f%d(.param .b64 A, .param .b32 B, .param .b32 C, .param "
-              ".b32 D)\n{\n",
+              ".func (.param .b32 RP) f%d(.param .b64 AP, .param .b32 BP, .param .b32 CP, .param "
+              ".b32 DP)\n{\n",
               index);
     declare(g);
     sb_printf(g->out, ".local .align 16 .b8 mine[64];\n");
-    gen_put(g, "ld.param.b64 %%in, [A]; ld.param.b32 %%depth, [D];");
+    gen_put(g, "ld.param.b64 %%in, [AP]; ld.param.b32 %%depth, [DP];");
     thread_number(g);
     fill(g);
-    gen_put(g, "ld.param.b32 %%r0, [B]; ld.param.b32 %%i0, [C];");
+    gen_put(g, "ld.param.b32 %%r0, [BP]; ld.param.b32 %%i0, [CP];");
     statements(g, 12);
     gen_put(g,
-            "RETURN: xor.b32 %%t0, %%r0, %%r1; add.u32 %%t0, %%t0, %%i0; st.param.b32 [R], %%t0; "
+            "RETURN: xor.b32 %%t0, %%r0, %%r1; add.u32 %%t0, %%t0, %%i0; st.param.b32 [RP], %%t0; "
             "ret;");
     sb_printf(g->out, "}\n");
     int labels = g->labels;
@@ -603,7 +603,7 @@ void gen_kernel(uint64_t seed, struct strbuf *out, struct gen_shape *shape)
     const uint32_t *b = g.shape.block, *n = g.shape.grid;
     sb_printf(out, "// seed %llu block %u %u %u grid %u %u %u\n", (unsigned long long)seed, b[0],
               b[1], b[2], n[0], n[1], n[2]);
-    sb_printf(out, ".version 8.0\n.target sm_90\n.address_size 64\n");
+    sb_printf(out, ".version 8.8\n.target sm_90a\n.address_size 64\n");
     sb_printf(out, ".const .align 4 .b32 constants[64] = {");
     for (int k = 0; k < 64; k++)
         sb_printf(out, "%s%u", k ? ", " : "", (uint32_t)gen_bits(&g) >> gen_random(&g, 32));

@@ -121,6 +121,7 @@ struct usable {
     struct text_instr t;
     struct instr_info info;
     bool strict, carries;
+    bool registers; /* NVIDIA's assembler takes no constants, or not all of them */
 };
 static struct usable *usables;
 static uint32_t nusables;
@@ -129,6 +130,12 @@ static uint32_t nusables;
 static bool looks_at_nan(const struct ptx_instr *i)
 {
     return i->op == PTX_OP_copysign || ptx_has(i, PTX_M_xorsign);
+}
+
+static bool registers_only(const struct ptx_instr *i)
+{
+    const char *name = ptx_op_name(i->op);
+    return i->op == PTX_OP_bfe || i->op == PTX_OP_bfi || name[0] == 'v';
 }
 
 static void read_table(void)
@@ -146,6 +153,7 @@ static void read_table(void)
         if (i->types[0] == PTX_TF32 || !interp_operands(i, &u->info))
             continue;
         u->strict = looks_at_nan(i);
+        u->registers = registers_only(i);
         u->carries = ptx_has(i, PTX_M_cc) || i->op == PTX_OP_addc || i->op == PTX_OP_subc ||
                      i->op == PTX_OP_madc;
         nusables += !u->carries;
@@ -157,6 +165,7 @@ static void read_table(void)
 static bool instantiate(struct gen *g, const struct usable *u, char *line, size_t size)
 {
     size_t op = strcspn(u->text, " "), at = 0;
+    struct name first = {""}; /* the two results of an instruction must not be one register */
     int n = 0;
     at = (size_t)snprintf(line, size, "%.*s", (int)op, u->text);
     for (const char *s = u->text + op; *s;) {
@@ -171,11 +180,13 @@ static bool instantiate(struct gen *g, const struct usable *u, char *line, size_
         if (u->t.operands[n].kind == PTX_OPR_IMM) {
             snprintf(name.text, sizeof name.text, "%.*s", (int)length, s);
         } else {
-            bool plain = dot == NULL && *s != '-';
+            bool plain = dot == NULL && *s != '-' && !u->registers;
             name = o->written ? gen_result(g, o->type)
                               : gen_source(g, o->type, plain ? o->kind : 'r', u->strict);
-            if (name.text[0] == 0)
+            if (name.text[0] == 0 || (o->written && !strcmp(name.text, first.text)))
                 return false;
+            if (n == 0)
+                first = name;
         }
         at += (size_t)snprintf(line + at, size - at, "%s%s%.*s", *s == '-' ? "-" : "", name.text,
                                dot ? (int)(s + length - dot) : 0, dot ? dot : "");
@@ -330,34 +341,67 @@ static void wide_index(struct gen *g)
 {
     struct name d = gen_reg(g, C_A), a = gen_reg(g, C_A), b = gen_reg(g, C_A), i = gen_reg(g, C_I),
                 j = gen_reg(g, C_I);
-    const char *sign = gen_chance(g, 50) ? "s" : "u";
-    switch (gen_random(g, 11)) {
+    const char *sign = gen_chance(g, 50) ? "s" : "u", *other = gen_chance(g, 50) ? "s" : "u";
+    switch (gen_random(g, 16)) {
     case 0:
     case 1:
-        gen_put(g, "mul.wide.%s32 %s, %s, %d;", sign, d.text, i.text, 1 + (int)gen_random(g, 16));
+        gen_put(g, "mul.wide.%s32 %s, %s, %d;", sign, d.text, i.text, (int)gen_random(g, 20) - 3);
         break;
     case 2:
         gen_put(g, "mad.wide.%s32 %s, %s, %u, %s;", sign, d.text, i.text, gen_random(g, 9), a.text);
         break;
     case 3:
-    case 4:
-        gen_put(g, "cvt.%s64.%s32 %s, %s;", gen_chance(g, 50) ? "s" : "u", sign, d.text, i.text);
-        break;
+    case 4: gen_put(g, "cvt.%s64.%s32 %s, %s;", other, sign, d.text, i.text); break;
     case 5: gen_put(g, "add.s64 %s, %s, %s;", d.text, a.text, b.text); break;
     case 6: gen_put(g, "add.s64 %s, %s, %lld;", d.text, a.text, offset(g)); break;
     case 7: gen_put(g, "shl.b64 %s, %s, %u;", d.text, a.text, gen_random(g, 5)); break;
     case 8: gen_put(g, "sub.s64 %s, %s, %s;", d.text, a.text, b.text); break;
     case 9: gen_put(g, "cvt.u32.u64 %s, %s;", j.text, a.text); break;
+    case 10: gen_put(g, "mul.wide.%s32 %s, %s, %s;", sign, d.text, i.text, j.text); break;
+    case 11: /* registers wider than the types */
+        gen_put(g, "cvt.%s%u.%s32 %s, %s;", other, 8u << gen_random(g, 3), sign, d.text,
+                gen_chance(g, 50) ? i.text : a.text);
+        break;
+    case 12:
+        gen_put(g, "cvt.%s64.%s%u %s, %s;", other, sign, 8u << gen_random(g, 3), d.text, a.text);
+        break;
+    case 13: gen_put(g, "and.b64 %s, %s, 0x%x;", d.text, a.text, mask(g)); break;
+    case 14: gen_put(g, "shr.%s64 %s, %s, %u;", sign, d.text, a.text, gen_random(g, 6)); break;
     default: gen_put(g, "mul.lo.s64 %s, %s, %d;", d.text, a.text, (int)gen_random(g, 12) - 3);
+    }
+}
+
+/* Indices of 16 bits, which wrap around soon. */
+static void short_index(struct gen *g)
+{
+    struct name h = gen_reg(g, C_H), k = gen_reg(g, C_H), i = gen_reg(g, C_I), j = gen_reg(g, C_I);
+    const char *sign = gen_chance(g, 50) ? "s" : "u", *other = gen_chance(g, 50) ? "s" : "u";
+    switch (gen_random(g, 8)) {
+    case 0:
+    case 1: gen_put(g, "cvt.u16.u32 %s, %s;", h.text, i.text); break;
+    case 2: gen_put(g, "cvt.%s32.%s16 %s, %s;", other, sign, i.text, h.text); break;
+    case 3:
+        gen_put(g, "mul.wide.%s16 %s, %s, %u;", sign, i.text, h.text,
+                gen_chance(g, 50) ? gen_random(g, 70000) & 0xffff : gen_random(g, 20));
+        break;
+    case 4: gen_put(g, "add.s16 %s, %s, %u;", h.text, k.text, gen_random(g, 0x10000)); break;
+    case 5: gen_put(g, "mul.lo.u16 %s, %s, %u;", h.text, k.text, gen_random(g, 40)); break;
+    case 6: gen_put(g, "and.b16 %s, %s, 0x%x;", h.text, k.text, mask(g) & 0xffff); break;
+    default: /* registers wider than the types */
+        gen_put(g, "cvt.%s%u.%s%u %s, %s;", other, 8u << gen_random(g, 2), sign,
+                8u << gen_random(g, 3), i.text, j.text);
     }
 }
 
 void gen_index(struct gen *g)
 {
-    if (gen_chance(g, 70))
+    uint32_t kind = gen_random(g, 100);
+    if (kind < 62)
         narrow_index(g);
-    else
+    else if (kind < 90)
         wide_index(g);
+    else
+        short_index(g);
 }
 
 struct name gen_condition(struct gen *g)

@@ -514,7 +514,7 @@ bool gen_forms(unsigned index, struct strbuf *out, struct gen_shape *shape)
     *shape = (struct gen_shape){.grid = {1, 1, 1}, .block = {64, 1, 1}};
     sb_printf(
         out,
-        "// seed %u block 64 1 1 grid 1 1 1\n.version 8.1\n.target sm_90\n.address_size 64\n"
+        "// seed %u block 64 1 1 grid 1 1 1\n.version 8.8\n.target sm_90a\n.address_size 64\n"
         ".visible .entry kernel(.param .u64 in, .param .u64 out, .param .u64 work, .param .u32 "
         "n)\n{\n.reg .pred %%pg, %%ph, %%pi, %%even, %%some, %%first, %%never;\n.reg .b16 "
         "%%h<40>, %%half0, %%half1;\n.reg .b32 %%r<40>, %%t0, %%t1, %%lane, %%sown, "

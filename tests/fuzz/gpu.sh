@@ -5,14 +5,14 @@
 set -eu
 cd "$(dirname "$0")/../.."
 seconds=${1:-60} processes=${2:-$(nproc)} first=${3:-1000000}
-out=${OUT:-$(mktemp -d)}
+out=$(mktemp -d)
 program=$(mktemp -d)/fuzz_kernels
 ${CC:-cc} -O2 -std=gnu17 -w -Isrc -Itests -Iinclude -o "$program" \
   tests/fuzz/fuzz.c tests/fuzz/gen*.c tests/fuzz/interp*.c \
   tests/alu/text.c tests/alu/values.c tests/alu/ref.c tests/alu/ref_cvt.c tests/alu/ref_video.c \
   src/ptx/*.c src/base/base.c \
   -L/usr/local/cuda/lib64/stubs -L/usr/lib/x86_64-linux-gnu ${LIBS:--lcuda} -lm -lpthread
-"$program" forms 2>&1 | head -n 60
+"$program" forms first=0 2>&1 | head -n 60
 k=0
 while [ "$k" -lt "$processes" ]; do
   "$program" first=$((first + k * 1000000)) seconds="$seconds" batch=400 >"$out/$k.txt" 2>&1 &
