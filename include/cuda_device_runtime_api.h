@@ -27,6 +27,7 @@ __device__ cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *pC
  * for those before have to ask for it, as in the "CUDA C++ Programming Guide" (dynamic parallelism,
  * first generation). */
 #if defined(CUDA_FORCE_CDP1_IF_SUPPORTED) && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 900)
+#define __WEIR_NEWER(name)
 __device__ cudaError_t cudaDeviceSynchronize(void);
 /* The name by which CUB calls it. */
 static __inline__ __attribute__((always_inline, device)) cudaError_t
@@ -35,6 +36,9 @@ __cudaDeviceSynchronizeDeprecationAvoidance(void)
     return cudaDeviceSynchronize();
 }
 #else
+/* Streams and events are the grid's in the newer generation, the block's in the first: their names in
+ * PTX tell which is meant. */
+#define __WEIR_NEWER(name) __asm__("__cudaCDP2" name)
 /* Declared for the host, so that templates which mention it compile as long as no kernel calls it.
  */
 __host__ cudaError_t __cudaDeviceSynchronizeDeprecationAvoidance(void);
@@ -45,11 +49,13 @@ __device__ const char *cudaGetErrorString(cudaError_t error);
 __device__ const char *cudaGetErrorName(cudaError_t error);
 __device__ cudaError_t cudaGetDeviceCount(int *count);
 __device__ cudaError_t cudaGetDevice(int *device);
-__device__ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *pStream, unsigned int flags);
+__device__ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *pStream, unsigned int flags)
+    __WEIR_NEWER("StreamCreateWithFlags");
 __device__ cudaError_t cudaStreamDestroy(cudaStream_t stream);
 __device__ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
                                            unsigned int flags = 0);
-__device__ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags);
+__device__ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags)
+    __WEIR_NEWER("EventCreateWithFlags");
 __device__ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = 0);
 __device__ cudaError_t cudaEventDestroy(cudaEvent_t event);
 __device__ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *func);

@@ -29,6 +29,7 @@ enum weir_fault_kind {
     WEIR_FAULT_STACK = 6,      /* call stack used up */
     WEIR_FAULT_MEMORY = 7,     /* no memory for what a block needs itself */
     WEIR_FAULT_HOST = 8,       /* host code touched device memory (checked mode) */
+    WEIR_FAULT_HANDLE = 9,     /* device code used another block's or grid's stream (likewise) */
 };
 
 /* How an address lies to an allocation. */

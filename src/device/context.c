@@ -126,6 +126,7 @@ enum device_error error_of(enum grid_fault_kind kind)
     case GRID_FAULT_TRAP: return DEVICE_FAULT_TRAP;
     case GRID_FAULT_ASSERT: return DEVICE_FAULT_ASSERT;
     case GRID_FAULT_STACK: return DEVICE_FAULT_STACK;
+    case GRID_FAULT_HANDLE: return DEVICE_FAULT_HANDLE;
     case GRID_FAULT_MEMORY: return DEVICE_FAULT_MEMORY;
     }
     return DEVICE_FAULT_TRAP;

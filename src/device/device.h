@@ -43,6 +43,7 @@ enum device_error {
     DEVICE_FAULT_TRAP,
     DEVICE_FAULT_ASSERT,
     DEVICE_FAULT_STACK,
+    DEVICE_FAULT_HANDLE, /* device code used a stream or an event that is not its own */
     DEVICE_FAULT_MEMORY, /* no memory for a block's frame, shared and local memory */
 };
 

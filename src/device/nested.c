@@ -616,6 +616,6 @@ static void gone(struct grid_worker *w)
 
 void nested_open(void)
 {
-    static const struct grid_nest_ops ops = {submit, drain, give_all, ready, gone};
+    static const struct grid_nest_ops ops = {submit, nested_misuses, drain, give_all, ready, gone};
     grid_nest_set_ops(&ops);
 }

@@ -25,6 +25,8 @@ void nested_settle(struct grid_worker *w);
 
 /* The queue of a stream that the grid has made, NULL: the handle is none. */
 struct grid_queue *nested_stream_queue(const struct grid_run *run, uint64_t stream);
+/* Checked mode: the block may not use the stream, which another block or grid made; says why. */
+bool nested_misuses(struct grid_block *b, uint64_t stream, struct strbuf *why);
 /* An event is reached: the queues that waited for it, linked by `next`, are the caller's to run. */
 struct grid_queue *nested_record(const struct grid_child *c);
 /* Whether the event waited for is reached. If not, the queue is no longer the caller's. */

@@ -7,10 +7,11 @@
 #include "device/device.h"
 #include "grid/nest.h"
 
-uint64_t nested_stream_create(struct jit_block *j); /* the handle */
-uint64_t nested_event_create(struct jit_block *j);
-int nested_stream_destroy(struct jit_block *j, uint64_t stream); /* its work still runs */
-int nested_event_destroy(struct jit_block *j, uint64_t event);
+/* The handle; `of_block`: it is the block's alone, not all the grid's. */
+uint64_t nested_stream_create(struct jit_block *j, bool of_block);
+uint64_t nested_event_create(struct jit_block *j, bool of_block);
+int nested_stream_destroy(struct jit_block *j, uint32_t lane, uint64_t stream); /* its work runs */
+int nested_event_destroy(struct jit_block *j, uint32_t lane, uint64_t event);
 int nested_event_record(struct jit_block *j, uint32_t lane, uint64_t event, uint64_t stream);
 /* An event never recorded: nothing is waited for. */
 int nested_stream_wait_event(struct jit_block *j, uint32_t lane, uint64_t stream, uint64_t event);

@@ -1,13 +1,17 @@
 /* Streams and events that device code makes. They belong to the grid that makes them: its threads
- * alone may use them, and they end with it.
+ * alone may use them, and they end with it. In the first generation of dynamic parallelism they
+ * belong to the block that makes them ("CUDA C++ Programming Guide", dynamic parallelism, streams
+ * and events of either generation); the difference is looked at in checked mode only.
  *
  * Their objects come from a pool that gives nothing back, so that a handle can be looked at safely
  * however old it is. What an event's recording is, and what waits for it, is an object of its own:
  * the event may be recorded again meanwhile. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "device/nested.h"
+#include "memory/view.h"
 
 enum { ERROR_INVALID_VALUE = 1, ERROR_INVALID_HANDLE = 400 };
 enum { TAG_FREE, TAG_STREAM = 0x4e53, TAG_EVENT = 0x4e45 };
@@ -21,21 +25,29 @@ struct nested_recording {
 };
 
 struct handle {
-    _Atomic uint32_t tag;
+    _Atomic uint32_t tag;               /* TAG_FREE once it is destroyed or its grid over */
+    _Atomic uint32_t kind;              /* the tag that it had */
+    struct handle *made_before;         /* of all */
     struct grid_run *run;               /* whose it is */
     struct handle *next;                /* of the grid's, or free */
     struct grid_queue queue;            /* of a stream */
     pthread_mutex_t lock;               /* of the recording */
     struct nested_recording *recording; /* of an event: the latest, NULL: none yet */
+    bool of_block;                      /* its use is its block's alone */
+    uint32_t block[3];                  /* who made it: ctaid, */
+    uint64_t gridid;                    /* grid, */
+    char kernel[96];                    /* and kernel, in checked mode */
 };
 
 static struct {
     pthread_mutex_t lock;
     struct handle *free;
+    struct handle *all; /* ever made, linked by made_before */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static struct handle *handle_new(struct grid_run *run, uint32_t tag)
+static struct handle *handle_new(struct jit_block *j, uint32_t tag, bool of_block)
 {
+    struct grid_run *run = grid_run_of_block(j->grid);
     pthread_mutex_lock(&pool.lock);
     struct handle *h = pool.free;
     if (h != NULL)
@@ -45,8 +57,18 @@ static struct handle *handle_new(struct grid_run *run, uint32_t tag)
         h = xcalloc(1, sizeof *h);
         grid_queue_init(&h->queue, NULL);
         pthread_mutex_init(&h->lock, NULL);
+        pthread_mutex_lock(&pool.lock);
+        h->made_before = pool.all;
+        pool.all = h;
+        pthread_mutex_unlock(&pool.lock);
     }
+    atomic_store_explicit(&h->kind, tag, memory_order_relaxed);
     h->run = h->queue.run = run;
+    h->of_block = of_block;
+    memcpy(h->block, j->ctaid, sizeof h->block);
+    h->gridid = run->gridid;
+    if (mem_checked())
+        snprintf(h->kernel, sizeof h->kernel, "%s", run->launch.kernel->name);
     void *old = atomic_load_explicit(&run->handles, memory_order_relaxed);
     do
         h->next = old;
@@ -65,6 +87,59 @@ static struct handle *handle_of(const struct grid_run *run, uint64_t handle, uin
         return NULL;
     return h;
 }
+
+/* ---- handles of others --------------------------------------------------------------------------
+ * Whose they are can be told only where there is time to look, and must not depend on it: elsewhere
+ * those of other grids are refused, and those of other blocks work. */
+
+static bool is_handle(uint64_t handle, uint32_t tag)
+{
+    const struct handle *h = (const struct handle *)handle;
+    pthread_mutex_lock(&pool.lock);
+    bool found = false;
+    for (const struct handle *all = pool.all; all != NULL && !found; all = all->made_before)
+        found = all == h && (atomic_load(&all->kind) == tag);
+    pthread_mutex_unlock(&pool.lock);
+    return found;
+}
+
+static bool is_others(const struct jit_block *j, uint64_t handle, uint32_t tag, struct strbuf *why)
+{
+    const struct handle *h = (const struct handle *)handle;
+    const struct grid_run *run = grid_run_of_block(j->grid);
+    if (!is_handle(handle, tag))
+        return false;
+    bool own = h->gridid == run->gridid;
+    if (own && (!h->of_block || memcmp(h->block, j->ctaid, sizeof h->block) == 0))
+        return false;
+    sb_printf(why, "%s 0x%llx was made by kernel %s, block (%u,%u,%u)",
+              tag == TAG_STREAM ? "stream" : "event", (unsigned long long)handle, h->kernel,
+              h->block[0], h->block[1], h->block[2]);
+    if (own)
+        sb_printf(why,
+                  ", and belongs to that block alone (dynamic parallelism's first generation)");
+    else
+        sb_printf(why, "%s, and belongs to that grid alone",
+                  atomic_load(&h->tag) == TAG_FREE ? ", which is over or has destroyed it" : "");
+    return true;
+}
+
+bool nested_misuses(struct grid_block *b, uint64_t stream, struct strbuf *why)
+{
+    return is_others((struct jit_block *)b, stream, TAG_STREAM, why);
+}
+
+/* What device code passes to a call: the live object, or NULL. */
+static struct handle *handle_given(struct jit_block *j, uint32_t lane, uint64_t handle,
+                                   uint32_t tag)
+{
+    if (mem_checked() && is_others(j, handle, tag, grid_text(j)))
+        grid_fail_handle(j, lane);
+    return handle_of(grid_run_of_block(j->grid), handle, tag);
+}
+
+/* ---- recordings -------------------------------------------------------------------------------
+ */
 
 static void recording_unref(struct nested_recording *r)
 {
@@ -130,41 +205,39 @@ bool nested_wait(const struct grid_child *c, struct grid_queue *q)
 /* ---- what device code calls --------------------------------------------------------------------
  */
 
-static struct grid_run *run_of(struct jit_block *j) { return grid_run_of_block(j->grid); }
-
-uint64_t nested_stream_create(struct jit_block *j)
+uint64_t nested_stream_create(struct jit_block *j, bool of_block)
 {
-    return (uint64_t)handle_new(run_of(j), TAG_STREAM);
+    return (uint64_t)handle_new(j, TAG_STREAM, of_block);
 }
 
-uint64_t nested_event_create(struct jit_block *j)
+uint64_t nested_event_create(struct jit_block *j, bool of_block)
 {
-    return (uint64_t)handle_new(run_of(j), TAG_EVENT);
+    return (uint64_t)handle_new(j, TAG_EVENT, of_block);
 }
 
 /* The object itself ends with its grid. */
-static int destroy(struct jit_block *j, uint64_t handle, uint32_t tag)
+static int destroy(struct jit_block *j, uint32_t lane, uint64_t handle, uint32_t tag)
 {
-    struct handle *h = handle_of(run_of(j), handle, tag);
+    struct handle *h = handle_given(j, lane, handle, tag);
     if (h == NULL)
         return ERROR_INVALID_HANDLE;
     atomic_store_explicit(&h->tag, TAG_FREE, memory_order_release);
     return 0;
 }
 
-int nested_stream_destroy(struct jit_block *j, uint64_t stream)
+int nested_stream_destroy(struct jit_block *j, uint32_t lane, uint64_t stream)
 {
-    return destroy(j, stream, TAG_STREAM);
+    return destroy(j, lane, stream, TAG_STREAM);
 }
 
-int nested_event_destroy(struct jit_block *j, uint64_t event)
+int nested_event_destroy(struct jit_block *j, uint32_t lane, uint64_t event)
 {
-    return destroy(j, event, TAG_EVENT);
+    return destroy(j, lane, event, TAG_EVENT);
 }
 
 int nested_event_record(struct jit_block *j, uint32_t lane, uint64_t event, uint64_t stream)
 {
-    struct handle *h = handle_of(run_of(j), event, TAG_EVENT);
+    struct handle *h = handle_given(j, lane, event, TAG_EVENT);
     if (h == NULL)
         return ERROR_INVALID_HANDLE;
     if (stream == GRID_STREAM_TAIL || stream == GRID_STREAM_FIRE_AND_FORGET)
@@ -188,7 +261,7 @@ int nested_event_record(struct jit_block *j, uint32_t lane, uint64_t event, uint
 
 int nested_stream_wait_event(struct jit_block *j, uint32_t lane, uint64_t stream, uint64_t event)
 {
-    struct handle *h = handle_of(run_of(j), event, TAG_EVENT);
+    struct handle *h = handle_given(j, lane, event, TAG_EVENT);
     if (h == NULL)
         return ERROR_INVALID_HANDLE;
     if (stream == GRID_STREAM_TAIL || stream == GRID_STREAM_FIRE_AND_FORGET)

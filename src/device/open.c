@@ -71,6 +71,7 @@ const char *device_error_name(enum device_error error)
     case DEVICE_FAULT_TRAP: return "trap";
     case DEVICE_FAULT_ASSERT: return "assertion failed";
     case DEVICE_FAULT_STACK: return "call stack used up";
+    case DEVICE_FAULT_HANDLE: return "a handle used where it is not valid";
     case DEVICE_FAULT_MEMORY: return "no memory for a block";
     }
     return "unknown error";

@@ -86,6 +86,7 @@ CUresult driver_from_device(CUcontext ctx, enum device_error e)
     case DEVICE_FAULT_PC: return CUDA_ERROR_INVALID_PC;
     case DEVICE_FAULT_ASSERT: return CUDA_ERROR_ASSERT;
     case DEVICE_FAULT_STACK: return CUDA_ERROR_HARDWARE_STACK_ERROR;
+    case DEVICE_FAULT_HANDLE: return CUDA_ERROR_INVALID_HANDLE;
     case DEVICE_FAULT_MEMORY: return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     default: return CUDA_ERROR_LAUNCH_FAILED;
     }

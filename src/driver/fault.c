@@ -17,7 +17,7 @@ enum { HOST_SECONDS = 10 }; /* until a story that cannot be told is given up */
  * valid. Each is of another life of a context, so there are few. */
 struct told {
     struct weir_fault public;
-    struct weir_frame frame; /* nested launches will need one for each level */
+    struct weir_frame frames[1 + GRID_FAULT_LAUNCHES]; /* the fault, and what led to its grid */
     char *text;
     struct told *older;
 };
@@ -35,6 +35,7 @@ static int code_of_(enum grid_fault_kind kind)
     case GRID_FAULT_PC: return CUDA_ERROR_INVALID_PC;
     case GRID_FAULT_ASSERT: return CUDA_ERROR_ASSERT;
     case GRID_FAULT_STACK: return CUDA_ERROR_HARDWARE_STACK_ERROR;
+    case GRID_FAULT_HANDLE: return CUDA_ERROR_INVALID_HANDLE;
     case GRID_FAULT_MEMORY: return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     default: return CUDA_ERROR_LAUNCH_FAILED;
     }
@@ -49,6 +50,7 @@ static enum weir_fault_kind kind_of_(enum grid_fault_kind kind)
     case GRID_FAULT_PC: return WEIR_FAULT_ILLEGAL;
     case GRID_FAULT_ASSERT: return WEIR_FAULT_ASSERT;
     case GRID_FAULT_STACK: return WEIR_FAULT_STACK;
+    case GRID_FAULT_HANDLE: return WEIR_FAULT_HANDLE;
     case GRID_FAULT_MEMORY: return WEIR_FAULT_MEMORY;
     default: return WEIR_FAULT_TRAP;
     }
@@ -112,6 +114,37 @@ static void fill_frame_(struct weir_frame *out, const struct grid_fault *f)
     }
 }
 
+static unsigned fill_frames_(struct weir_frame *out, const struct grid_fault *f)
+{
+    unsigned n = 0;
+    fill_frame_(&out[n++], f);
+    for (; n <= f->launch_count && n <= GRID_FAULT_LAUNCHES; n++) {
+        const struct grid_fault_launch *l = &f->launches[n - 1];
+        out[n].kernel = symbol_demangle(l->kernel);
+        out[n].grid = l->gridid;
+        memcpy(out[n].block, l->block, sizeof out[n].block);
+        memcpy(out[n].thread, l->thread, sizeof out[n].thread);
+        out[n].thread_known = 1;
+    }
+    return n;
+}
+
+/* Kernels' names in the text, as people write them. */
+static void append_demangled_(struct strbuf *sb, const char *text)
+{
+    for (const char *name; (name = strstr(text, "kernel _Z")) != NULL;) {
+        name += strlen("kernel ");
+        size_t n =
+            strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$.");
+        char *mangled = xprintf("%.*s", (int)n, name);
+        sb_append(sb, text, (size_t)(name - text));
+        sb_printf(sb, "%s", symbol_demangle(mangled));
+        free(mangled);
+        text = name + n;
+    }
+    sb_printf(sb, "%s", text);
+}
+
 /* The whole story: the grid room's, with the source line behind the thread and the kernel's name as
  * people write it. */
 static char *text_of_(const struct grid_fault *f, const struct weir_frame *frame)
@@ -127,7 +160,7 @@ static char *text_of_(const struct grid_fault *f, const struct weir_frame *frame
     sb_append(&sb, rest, (size_t)(f->text + f->place_end - rest));
     if (frame->file != NULL)
         sb_printf(&sb, " at %s:%d", frame->file, frame->line);
-    sb_printf(&sb, "%s", f->text + f->place_end);
+    append_demangled_(&sb, f->text + f->place_end);
     return sb.items;
 }
 
@@ -162,11 +195,10 @@ static const char *tell_(CUcontext c)
     if (f->has_address)
         fill_address_(&t->public, f->address, &f->place);
     if (f->kernel[0] != '\0') {
-        fill_frame_(&t->frame, f);
-        t->public.frames = &t->frame;
-        t->public.frame_count = 1;
+        t->public.frame_count = fill_frames_(t->frames, f);
+        t->public.frames = t->frames;
     }
-    t->text = text_of_(f, &t->frame);
+    t->text = text_of_(f, t->frames);
     keep_(t);
     return t->text;
 }

@@ -206,21 +206,24 @@ HELPER(memset_3d)
 /* ---- streams and events ------------------------------------------------------------------------
  */
 
-/* cudaStreamCreateWithFlags(cudaStream_t *s, unsigned flags) */
-HELPER(stream_create)
+static int stream_create_(struct jit_block *j, uint32_t lane, const uint64_t *args, bool of_block)
 {
     uint64_t *out = (uint64_t *)arg(args, 0, lane);
     if (out == NULL || (uint32_t)arg(args, 1, lane) > cudaStreamNonBlocking)
         return cudaErrorInvalidValue;
     grid_helper_begin(j);
-    uint64_t handle = nested_stream_create(j);
+    uint64_t handle = nested_stream_create(j, of_block);
     grid_helper_end(j);
     *out = handle;
     return cudaSuccess;
 }
 
+/* cudaStreamCreateWithFlags(cudaStream_t *s, unsigned flags): of either generation */
+HELPER(stream_create) { return stream_create_(j, lane, args, true); }
+HELPER(stream_create_2) { return stream_create_(j, lane, args, false); }
+
 /* cudaStreamDestroy(cudaStream_t) */
-HELPER(destroy_stream) { return nested_stream_destroy(j, arg(args, 0, lane)); }
+HELPER(destroy_stream) { return nested_stream_destroy(j, lane, arg(args, 0, lane)); }
 
 /* cudaStreamWaitEvent(stream, event, unsigned flags) */
 HELPER(stream_wait_event)
@@ -230,20 +233,23 @@ HELPER(stream_wait_event)
                                              : nested_stream_wait_event(j, lane, stream, event);
 }
 
-/* cudaEventCreateWithFlags(cudaEvent_t *e, unsigned flags): only without timing */
-HELPER(event_create)
+static int event_create_(struct jit_block *j, uint32_t lane, const uint64_t *args, bool of_block)
 {
     uint64_t *out = (uint64_t *)arg(args, 0, lane);
     if (out == NULL || (uint32_t)arg(args, 1, lane) != cudaEventDisableTiming)
         return cudaErrorInvalidValue;
     grid_helper_begin(j);
-    uint64_t handle = nested_event_create(j);
+    uint64_t handle = nested_event_create(j, of_block);
     grid_helper_end(j);
     *out = handle;
     return cudaSuccess;
 }
 
-HELPER(destroy_event) { return nested_event_destroy(j, arg(args, 0, lane)); }
+/* cudaEventCreateWithFlags(cudaEvent_t *e, unsigned flags), only without timing: likewise */
+HELPER(event_create) { return event_create_(j, lane, args, true); }
+HELPER(event_create_2) { return event_create_(j, lane, args, false); }
+
+HELPER(destroy_event) { return nested_event_destroy(j, lane, arg(args, 0, lane)); }
 
 /* cudaEventRecord(event, stream) */
 HELPER(event_record)
@@ -513,11 +519,23 @@ static const struct {
     {"GetErrorString", error_string},
 };
 
+/* What the newer generation means otherwise; these come first. */
+static const struct {
+    const char *name;
+    jit_extern_fn function;
+} newer[] = {
+    {"__cudaCDP2StreamCreateWithFlags", stream_create_2},
+    {"__cudaCDP2EventCreateWithFlags", event_create_2},
+};
+
 void *nested_helper(const char *name)
 {
     size_t length = strlen(name);
     if (strcmp(name, "current_graph_exec") == 0)
         return (void *)current_graph_exec;
+    for (size_t n = 0; n < WEIR_COUNT(newer); n++)
+        if (strcmp(newer[n].name, name) == 0)
+            return (void *)newer[n].function;
     if (strncmp(name, "__cudaCDP2", 10) == 0)
         name += 10, length -= 10;
     else if (strncmp(name, "cuda", 4) == 0)

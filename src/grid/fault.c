@@ -141,6 +141,7 @@ static const char *kind_words(enum grid_fault_kind kind)
     case GRID_FAULT_TRAP: return "trap";
     case GRID_FAULT_ASSERT: return "assertion failed";
     case GRID_FAULT_STACK: return "call stack used up (cudaLimitStackSize)";
+    case GRID_FAULT_HANDLE: return "a handle used where it is not valid";
     case GRID_FAULT_MEMORY: return "no memory for the frame, shared and local memory of a block";
     default: return "fault";
     }
@@ -207,22 +208,34 @@ static void append_thread(struct strbuf *sb, const struct grid_fault *f)
 }
 
 /* Which threads launched the grid, the one that launched theirs, and so on. */
-static void append_launches(struct strbuf *sb, const struct grid_worker *w)
+static void fill_launches(struct grid_fault *f, const struct grid_worker *w)
 {
-    enum { MOST = 6 };
     const struct grid_run *run = w->current != NULL ? w->current->run : NULL;
-    int levels = 0;
-    for (; run != NULL && run->origin != NULL; run = run->origin->parent, levels++) {
+    for (; run != NULL && run->origin != NULL; run = run->origin->parent, f->launch_count++) {
         const struct grid_child *c = run->origin;
         const struct grid_launch *l = &c->parent->launch;
         uint32_t x = l->block[0], y = l->block[1], t = grid_child_thread(c, run->origin_index);
-        if (levels < MOST)
-            sb_printf(sb, "; launched by kernel %s, block (%u,%u,%u), thread (%u,%u,%u)",
-                      l->kernel->name, c->block[0], c->block[1], c->block[2], t % x, t / x % y,
-                      t / x / y);
+        if (f->launch_count >= GRID_FAULT_LAUNCHES)
+            continue;
+        struct grid_fault_launch *to = &f->launches[f->launch_count];
+        strncpy(to->kernel, l->kernel->name, sizeof to->kernel - 1);
+        to->gridid = c->parent->gridid;
+        memcpy(to->block, c->block, sizeof to->block);
+        to->thread[0] = t % x;
+        to->thread[1] = t / x % y;
+        to->thread[2] = t / x / y;
     }
-    if (levels > MOST)
-        sb_printf(sb, "; and %d launches before that", levels - MOST);
+}
+
+static void append_launches(struct strbuf *sb, const struct grid_fault *f)
+{
+    for (uint32_t n = 0; n < f->launch_count && n < GRID_FAULT_LAUNCHES; n++) {
+        const struct grid_fault_launch *l = &f->launches[n];
+        sb_printf(sb, "; launched by kernel %s, block (%u,%u,%u), thread (%u,%u,%u)", l->kernel,
+                  l->block[0], l->block[1], l->block[2], l->thread[0], l->thread[1], l->thread[2]);
+    }
+    if (f->launch_count > GRID_FAULT_LAUNCHES)
+        sb_printf(sb, "; and %u launches before that", f->launch_count - GRID_FAULT_LAUNCHES);
 }
 
 static void append_story(struct strbuf *sb, struct grid_fault *f, const struct grid_worker *w)
@@ -236,7 +249,7 @@ static void append_story(struct strbuf *sb, struct grid_fault *f, const struct g
         sb_printf(sb, ": %s", w->trouble.text);
     if (f->has_address && f->kind != GRID_FAULT_STACK)
         append_address(sb, f, w);
-    append_launches(sb, w);
+    append_launches(sb, f);
 }
 
 void fault_record(struct grid_worker *w)
@@ -251,6 +264,7 @@ void fault_record(struct grid_worker *w)
                            .pc = UINT64_MAX,
                            .pc_address = (void *)t->pc};
     fill_place(&f, w);
+    fill_launches(&f, w);
     const char *name = w->what != NULL      ? w->what
                        : w->current != NULL ? w->current->run->launch.kernel->name
                                             : "";

@@ -66,7 +66,17 @@ enum grid_fault_kind {
     GRID_FAULT_TRAP,       /* trap, brkpt, SIGFPE: cudaErrorLaunchFailure */
     GRID_FAULT_ASSERT,     /* cudaErrorAssert */
     GRID_FAULT_STACK,      /* cudaErrorHardwareStackError */
+    GRID_FAULT_HANDLE,     /* checked mode: a stream or an event of another block or grid */
     GRID_FAULT_MEMORY,     /* no memory for a block's frame, shared and local memory */
+};
+
+enum { GRID_FAULT_LAUNCHES = 6 }; /* that are told of a chain */
+
+/* A launch by device code. */
+struct grid_fault_launch {
+    char kernel[256]; /* the launching one's name, cut if longer */
+    uint64_t gridid;
+    uint32_t block[3], thread[3]; /* that launched */
 };
 
 /* The first fault of a context. */
@@ -86,6 +96,8 @@ struct grid_fault {
     const void *pc_address; /* machine address, for jit_find_line */
     char text[2048];        /* the whole story, one line */
     uint32_t place_end;     /* in text: where the source line belongs, behind the thread */
+    uint32_t launch_count;  /* launches that led to the grid, the latest first */
+    struct grid_fault_launch launches[GRID_FAULT_LAUNCHES];
 };
 
 enum {

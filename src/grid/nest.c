@@ -336,11 +336,22 @@ static void refuse_batch(struct grid_block *b, struct batch *l, int code)
     }
 }
 
+static bool misuses(struct grid_block *b, uint64_t stream)
+{
+    return mem_checked() && stream > GRID_STREAM_FIRE_AND_FORGET &&
+           ops->misuses(b, stream, grid_text(&b->jit));
+}
+
 static void send(struct grid_block *b, struct batch *l)
 {
     if (l->count == 0)
         return;
     struct grid_nest *nest = b->nest;
+    if (misuses(b, l->stream)) {
+        uint32_t lane = grid_child_thread(l->first, 0) % JIT_WARP;
+        refuse_batch(b, l, ERROR_INVALID_HANDLE);
+        grid_fail_handle(&b->jit, lane);
+    }
     if (!ops->submit(b->worker, b, l->first, l->last, l->count, l->stream))
         refuse_batch(b, l, ERROR_INVALID_HANDLE);
     else if ((nest->launched += l->weight) >= DRAIN_AT) {
@@ -663,6 +674,21 @@ int grid_thread_error(struct jit_block *j, uint32_t lane, int code)
     return code;
 }
 
+struct strbuf *grid_text(struct jit_block *j)
+{
+    const struct grid_block *b = j->grid;
+    b->worker->text.count = 0;
+    return &b->worker->text;
+}
+
+void grid_fail_handle(struct jit_block *j, uint32_t lane)
+{
+    const struct grid_block *b = j->grid;
+    fault_leave(b->worker, &(struct trouble){.kind = GRID_FAULT_HANDLE,
+                                             .mask = (uint32_t)1 << lane,
+                                             .text = b->worker->text.items});
+}
+
 struct grid_env *grid_env_of(struct jit_block *j)
 {
     struct grid_block *b = j->grid;
@@ -680,6 +706,8 @@ int grid_submit_work(struct jit_block *j, uint32_t lane, enum grid_work work,
                      uint64_t stream)
 {
     struct grid_block *b = j->grid;
+    if (misuses(b, stream))
+        grid_fail_handle(j, lane);
     grid_nest_of_block(b->worker, b);
     struct grid_child *c = grid_child_new(b->worker, b, thread_number(j, lane), bytes);
     if (c == NULL)

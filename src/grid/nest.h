@@ -142,6 +142,8 @@ struct grid_nest_ops {
      * stream. */
     bool (*submit)(struct grid_worker *w, struct grid_block *b, struct grid_child *first,
                    struct grid_child *last, uint32_t n, uint64_t stream);
+    /* Checked mode: whether the block may not use the stream, which another made; says why. */
+    bool (*misuses)(struct grid_block *b, uint64_t stream, struct strbuf *why);
     /* Does what there is to do above w's mark. */
     void (*drain)(struct grid_worker *w);
     /* w is stuck in a block: hands over all that it has to do. */
@@ -211,6 +213,11 @@ int grid_submit_work(struct jit_block *j, uint32_t lane, enum grid_work work,
 /* Between these, what the thread does is not the program's: it may hold locks. */
 void grid_helper_begin(struct jit_block *j);
 void grid_helper_end(struct jit_block *j);
+/* Text that a fault may be told with, empty. */
+struct strbuf *grid_text(struct jit_block *j);
+/* The lane's thread uses a handle that it must not, as that text says: its grid ends. No lock is
+ * held. */
+_Noreturn void grid_fail_handle(struct jit_block *j, uint32_t lane);
 /* The heap of device code; NULL and false as malloc and free there. */
 void *grid_heap_malloc(struct grid_env *env, uint64_t bytes);
 bool grid_heap_free(struct grid_env *env, void *p);
