@@ -296,6 +296,9 @@ void emit_note_region(struct emit *e, int32_t r);
  * written: it takes all lanes to know. */
 bool emit_ends(struct emit *e, const struct jblock *blk, LLVMValueRef *all, LLVMValueRef *none);
 
+/* i32: the lanes, active or not, for which the condition of the branch that ends blk holds. */
+LLVMValueRef emit_condition(struct emit *e, const struct jblock *blk);
+
 /* ---- emit_turns.c ---------------------------------------------------------------------------- */
 
 /* The active lanes run from block `first` (or where it forks) to where it says, one after the

@@ -110,7 +110,9 @@ static bool empty_(const struct apart *w) { return w->index == NULL && w->at == 
 
 static LLVMValueRef widened_(struct emit *e, const struct apart *w, LLVMValueRef index)
 {
-    LLVMTypeRef t = LLVMGetTypeKind(LLVMTypeOf(index)) == LLVMVectorTypeKind ? e->v32i64 : e->i64;
+    LLVMTypeRef t = LLVMTypeOf(index);
+    t = LLVMGetTypeKind(t) == LLVMVectorTypeKind ? LLVMVectorType(e->i64, LLVMGetVectorSize(t))
+                                                 : e->i64;
     return w->is_signed ? LLVMBuildSExt(e->alu.b, index, t, "")
                         : LLVMBuildZExt(e->alu.b, index, t, "");
 }
@@ -159,11 +161,12 @@ static LLVMValueRef pointers_(struct emit *e, const struct access *a, const stru
                              LLVMBuildIntToPtr(b, base, e->ptr, ""), &index, 1, "");
     }
     LLVMValueRef at = w->at;
+    unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(at));
     if (plus != 0)
-        at = LLVMBuildAdd(b, at, splat(e, offsets ? c32(e, plus) : c64(e, plus), JIT_WARP), "");
+        at = LLVMBuildAdd(b, at, splat(e, offsets ? c32(e, plus) : c64(e, plus), lanes), "");
     if (offsets)
         return LLVMBuildGEP2(b, e->i8, e->shared, &at, 1, "");
-    return LLVMBuildIntToPtr(b, at, LLVMVectorType(e->ptr, JIT_WARP), "");
+    return LLVMBuildIntToPtr(b, at, LLVMVectorType(e->ptr, lanes), "");
 }
 
 /* Lanes a known way apart that keeps them aligned alike: the first lane of each segment tells. */
@@ -195,6 +198,21 @@ static void check_segments_(struct emit *e, const struct access *a)
     LLVMPositionBuilderAtEnd(b, no);
 }
 
+/* All active lanes fault if the base they share is `bad`. What is told of it is found out behind
+ * the branch: the widened index is part of a gather only in the block where it is made. */
+static void fault_base_(struct emit *e, const struct apart *w, LLVMValueRef bad)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMBasicBlockRef yes = new_bb(e, "misaligned"), no = new_bb(e, "aligned");
+    LLVMBuildCondBr(b, bad, yes, no);
+    LLVMPositionBuilderAtEnd(b, yes);
+    LLVMValueRef at = widened_(e, w, first_active(e, w->index));
+    at = LLVMBuildAdd(b, w->base, LLVMBuildMul(b, at, c64(e, w->scale), ""), "");
+    emit_fault(e, JIT_FAULT_MISALIGNED, mask_bits(e), at);
+    LLVMBuildUnreachable(b);
+    LLVMPositionBuilderAtEnd(b, no);
+}
+
 /* Lanes apart are aligned each, or together where base and scale say so. */
 static void check_(struct emit *e, const struct access *a, const struct apart *w)
 {
@@ -208,9 +226,7 @@ static void check_(struct emit *e, const struct access *a, const struct apart *w
     }
     if (w->index != NULL && w->scale % due == 0) {
         LLVMValueRef low = LLVMBuildAnd(b, w->base, c64(e, due - 1), "");
-        LLVMValueRef bad = LLVMBuildICmp(b, LLVMIntNE, low, c64(e, 0), "");
-        LLVMValueRef lanes = LLVMBuildSelect(b, bad, mask_bits(e), c32(e, 0), "");
-        fault_odd_lanes(e, lanes, all_(e, w));
+        fault_base_(e, w, LLVMBuildICmp(b, LLVMIntNE, low, c64(e, 0), ""));
         return;
     }
     /* first all lanes at once, active or not */
@@ -260,6 +276,84 @@ static LLVMValueRef gather_small_(struct emit *e, const struct access *a, LLVMVa
     return LLVMBuildBitCast(b, LLVMBuildTrunc(b, v, n, ""), LLVMVectorType(a->elem, JIT_WARP), "");
 }
 
+/* Kernels of more instructions than these are to become code that is small. */
+enum { MOST_STRIPPED = 1000 };
+enum { STRIP = 8, STRIPS = JIT_WARP / STRIP };
+
+/* Lanes of strip s. */
+static LLVMValueRef strip_(struct emit *e, LLVMValueRef v, int s)
+{
+    LLVMValueRef idx[STRIP];
+    for (int l = 0; l < STRIP; l++)
+        idx[l] = c32(e, (uint64_t)(s * STRIP + l));
+    return LLVMBuildShuffleVector(e->alu.b, v, LLVMGetPoison(LLVMTypeOf(v)),
+                                  LLVMConstVector(idx, STRIP), "");
+}
+
+/* <8 x i1> of those that are active, from their bits, which is shorter than a part of all. */
+static LLVMValueRef strip_mask_(struct emit *e, int s)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef own[STRIP];
+    for (int l = 0; l < STRIP; l++)
+        own[l] = c32(e, 1ull << (s * STRIP + l));
+    LLVMValueRef each = LLVMConstVector(own, STRIP);
+    LLVMValueRef set = LLVMBuildAnd(b, splat(e, e->mask, STRIP), each, "");
+    return LLVMBuildICmp(b, LLVMIntEQ, set, each, "");
+}
+
+static LLVMValueRef join_(struct emit *e, LLVMValueRef *v, unsigned count, unsigned len)
+{
+    LLVMValueRef idx[JIT_WARP];
+    for (; count > 1; count /= 2, len *= 2)
+        for (unsigned k = 0; k < count / 2; k++) {
+            for (unsigned l = 0; l < 2 * len; l++)
+                idx[l] = c32(e, l);
+            v[k] = LLVMBuildShuffleVector(e->alu.b, v[2 * k], v[2 * k + 1],
+                                          LLVMConstVector(idx, 2 * len), "");
+        }
+    return v[0];
+}
+
+/* Worth it where lanes are mostly apart: no hint says otherwise. */
+static bool strips_(const struct emit *e, const struct access *a)
+{
+    return e->mask != NULL && !e->alu.has_avx512 && a->shape.seg == SEG_NONE &&
+           a->shape.hint_seg == SEG_NONE && e->k->ninstrs < MOST_STRIPPED;
+}
+
+/* A gather costs the same for one lane as for all: strips of lanes none of which is active go
+ * without. */
+static LLVMValueRef gather_strips_(struct emit *e, const struct access *a, const struct apart *w,
+                                   uint64_t plus)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef out[STRIPS];
+    LLVMTypeRef t = LLVMVectorType(a->elem, STRIP), pv = LLVMVectorType(e->ptr, STRIP);
+    for (int s = 0; s < STRIPS; s++) {
+        LLVMBasicBlockRef from = LLVMGetInsertBlock(b), some = new_bb(e, "strip"),
+                          join = new_bb(e, "stripped");
+        LLVMValueRef lanes = LLVMBuildAnd(b, e->mask, c32(e, 0xffull << s * STRIP), "");
+        LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, lanes, c32(e, 0), ""), some, join);
+        LLVMPositionBuilderAtEnd(b, some);
+        struct apart part = *w;
+        if (w->index != NULL)
+            part.index = strip_(e, w->index, s);
+        else
+            part.at = strip_(e, w->at, s);
+        LLVMValueRef args[4] = {pointers_(e, a, &part, plus), c32(e, element_due_(a)),
+                                strip_mask_(e, s), LLVMConstNull(t)};
+        LLVMValueRef v = intrinsic(e, "llvm.masked.gather", (LLVMTypeRef[]){t, pv}, 2, args, 4);
+        tag_memory(e, v, a->space);
+        LLVMBuildBr(b, join);
+        LLVMPositionBuilderAtEnd(b, join);
+        out[s] = LLVMBuildPhi(b, t, "");
+        LLVMAddIncoming(out[s], (LLVMValueRef[]){LLVMConstNull(t), v},
+                        (LLVMBasicBlockRef[]){from, some}, 2);
+    }
+    return join_(e, out, STRIPS, STRIP);
+}
+
 /* What piece_load and piece_store are told. */
 static LLVMValueRef where_(struct emit *e, const struct access *a, struct apart *at)
 {
@@ -283,6 +377,10 @@ void apart_gather(struct emit *e, const struct access *a, struct apart *at, LLVM
             bool offsets = a->space == PTX_SPACE_SHARED;
             LLVMValueRef by = splat(e, offsets ? c32(e, plus) : c64(e, plus), JIT_WARP);
             out[k] = gather_small_(e, a, LLVMBuildAdd(e->alu.b, all_(e, at), by, ""));
+            continue;
+        }
+        if (strips_(e, a)) {
+            out[k] = gather_strips_(e, a, at, plus);
             continue;
         }
         LLVMValueRef args[4] = {pointers_(e, a, at, plus), c32(e, element_due_(a)),

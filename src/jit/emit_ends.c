@@ -257,6 +257,112 @@ static bool equal_(struct ends *c, const struct ptx_operand *cond, LLVMValueRef 
     return !c->failed;
 }
 
+/* ---- all lanes at once ----------------------------------------------------------------------- */
+
+/* `index < bound` with an index that goes up or down by one from lane to lane. */
+struct row {
+    const struct ptx_instr *i;
+    int32_t at; /* its number (maker_) */
+    int index;  /* which source is the index; the other is uniform */
+    unsigned type;
+    bool up;    /* the index grows */
+    bool less;  /* it is index < bound or index <= bound, else > or >= */
+    bool equal; /* <= or >= */
+};
+
+static bool is_row_(struct ends *c, const struct ptx_operand *cond, struct row *r)
+{
+    const struct jkernel *k = c->e->k;
+    r->i = maker_(c, c->blk->first + c->blk->count, cond->reg, &r->at);
+    if (r->i == NULL || r->i->op != PTX_OP_setp || !is_index_(r->i->types[0]) ||
+        !orders_(r->i, &r->less))
+        return false;
+    r->type = r->i->types[0];
+    r->equal = ptx_has(r->i, PTX_M_le) || ptx_has(r->i, PTX_M_ge) || ptx_has(r->i, PTX_M_ls) ||
+               ptx_has(r->i, PTX_M_hs);
+    struct shape s[2];
+    for (int n = 0; n < 2; n++) {
+        const struct ptx_operand *o = &r->i->operands[n + 1];
+        s[n] = shape_operand(k, o);
+        if (s[n].seg != SEG_WARP || s[n].brk != 0 || !readable_(c, r->at, o) ||
+            (o->kind == PTX_OPR_REG && ptx_type_bits((enum ptx_type)k->regs[o->reg].type) !=
+                                           ptx_type_bits((enum ptx_type)r->type)))
+            return false;
+    }
+    r->index = s[0].stride != 0 ? 0 : 1;
+    int64_t step = s[r->index].stride;
+    if (s[1 - r->index].stride != 0 || (step != 1 && step != -1))
+        return false;
+    r->up = step > 0;
+    r->less ^= r->index == 1; /* bound > index */
+    look_(c, r->at, &r->i->operands[r->index + 1], &s[r->index], r->type);
+    return !c->failed;
+}
+
+/* i32: the lanes of which a row's comparison is true, no index wrapping around. */
+static LLVMValueRef row_bits_(struct ends *c, const struct row *r)
+{
+    struct emit *e = c->e;
+    LLVMBuilderRef b = e->alu.b;
+    bool is_signed = r->type == PTX_S32 || r->type == PTX_S64;
+    LLVMValueRef low = first_(c, r->at, &r->i->operands[r->index + 1], r->type);
+    LLVMValueRef high = first_(c, r->at, &r->i->operands[2 - r->index], r->type);
+    if (!r->up) {
+        LLVMValueRef t = low;
+        low = high;
+        high = t;
+    }
+    /* The lanes up to high - low behind the first. Up: those of index < bound, or <=; down: those
+     * of index > bound, or >=. Else it is the others. */
+    bool others = r->less != r->up, with = r->equal != others;
+    LLVMIntPredicate p =
+        with ? (is_signed ? LLVMIntSLE : LLVMIntULE) : (is_signed ? LLVMIntSLT : LLVMIntULT);
+    LLVMTypeRef type = LLVMTypeOf(low);
+    LLVMValueRef some = LLVMBuildICmp(b, p, low, high, "");
+    LLVMValueRef args[2] = {LLVMBuildSub(b, high, low, ""),
+                            LLVMConstInt(type, with ? JIT_WARP - 1 : JIT_WARP, false)};
+    LLVMValueRef count = intrinsic(e, "llvm.umin", &type, 1, args, 2);
+    count = LLVMBuildIntCast2(b, count, e->i64, false, "");
+    LLVMValueRef end = LLVMBuildShl(b, c64(e, with ? 2 : 1), count, "");
+    LLVMValueRef bits = LLVMBuildTrunc(b, LLVMBuildSub(b, end, c64(e, 1), ""), e->i32, "");
+    bits = LLVMBuildSelect(b, some, bits, c32(e, 0), "");
+    return others ? LLVMBuildNot(b, bits, "") : bits;
+}
+
+LLVMValueRef emit_condition(struct emit *e, const struct jblock *blk)
+{
+    LLVMBuilderRef b = e->alu.b;
+    struct ends c = {.e = e, .blk = blk};
+    struct ptx_operand cond = {.kind = PTX_OPR_REG, .reg = blk->cond, .neg = blk->cond_neg};
+    struct row r;
+    if (!is_row_(&c, &cond, &r))
+        return bits_of(e, operand_vector(e, &cond, PTX_PRED));
+    LLVMBasicBlockRef from, wrap = NULL, row, join = NULL;
+    LLVMValueRef wrapped = NULL;
+    if (c.fits != NULL) {
+        wrap = new_bb(e, "wrap");
+        row = new_bb(e, "row");
+        join = new_bb(e, "compared");
+        LLVMBuildCondBr(b, c.fits, row, wrap);
+        LLVMPositionBuilderAtEnd(b, wrap);
+        wrapped = bits_of(e, operand_vector(e, &cond, PTX_PRED));
+        wrap = LLVMGetInsertBlock(b);
+        LLVMBuildBr(b, join);
+        LLVMPositionBuilderAtEnd(b, row);
+    }
+    LLVMValueRef bits = row_bits_(&c, &r);
+    if (cond.neg)
+        bits = LLVMBuildNot(b, bits, "");
+    if (join == NULL)
+        return bits;
+    from = LLVMGetInsertBlock(b);
+    LLVMBuildBr(b, join);
+    LLVMPositionBuilderAtEnd(b, join);
+    LLVMValueRef v = LLVMBuildPhi(b, e->i32, "");
+    LLVMAddIncoming(v, (LLVMValueRef[]){wrapped, bits}, (LLVMBasicBlockRef[]){wrap, from}, 2);
+    return v;
+}
+
 bool emit_ends(struct emit *e, const struct jblock *blk, LLVMValueRef *all, LLVMValueRef *none)
 {
     LLVMBuilderRef b = e->alu.b;

@@ -197,18 +197,22 @@ bool flow_whole(struct emit *e, int32_t b, LLVMValueRef lanes)
 }
 
 /* A branch of a whole warp: the ways on which all lanes go together. Code goes on behind for lanes
- * that part, and there `taken` are those that branch. */
-static void together_(struct emit *e, const struct jblock *blk, LLVMValueRef taken)
+ * that part. Returns those that branch, NULL: they were not needed so far. */
+static LLVMValueRef together_(struct emit *e, const struct jblock *blk)
 {
     LLVMBuilderRef b = e->alu.b;
-    LLVMValueRef all = LLVMBuildICmp(b, LLVMIntEQ, taken, c32(e, 0xffffffffu), "");
-    LLVMValueRef none = LLVMBuildICmp(b, LLVMIntEQ, taken, c32(e, 0), "");
-    emit_ends(e, blk, &all, &none); /* the vector is then needed by lanes that part only */
+    LLVMValueRef all, none, taken = NULL;
+    if (!emit_ends(e, blk, &all, &none)) {
+        taken = emit_condition(e, blk);
+        all = LLVMBuildICmp(b, LLVMIntEQ, taken, c32(e, 0xffffffffu), "");
+        none = LLVMBuildICmp(b, LLVMIntEQ, taken, c32(e, 0), "");
+    }
     LLVMBasicBlockRef differ = new_bb(e, "differ"), mixed = new_bb(e, "mixed");
     LLVMBuildCondBr(b, all, copy_(e, blk->succ[0], true), differ);
     LLVMPositionBuilderAtEnd(b, differ);
     LLVMBuildCondBr(b, none, copy_(e, blk->succ[1], true), mixed);
     LLVMPositionBuilderAtEnd(b, mixed);
+    return taken;
 }
 
 static void branch_(struct emit *e, const struct jblock *blk)
@@ -225,10 +229,8 @@ static void branch_(struct emit *e, const struct jblock *blk)
         flow_goto(e, blk->succ[1]);
         return;
     }
-    LLVMValueRef taken =
-        LLVMBuildAnd(b, bits_of(e, operand_vector(e, &cond, PTX_PRED)), mask_bits(e), "");
-    if (e->in_whole)
-        together_(e, blk, taken);
+    LLVMValueRef taken = e->in_whole ? together_(e, blk) : NULL;
+    taken = LLVMBuildAnd(b, taken ? taken : emit_condition(e, blk), mask_bits(e), "");
     LLVMValueRef other = LLVMBuildXor(b, mask_bits(e), taken, "");
     uint64_t *cand = candidates_(e);
     add_pending_(e, cand, blk->succ[0], taken);
