@@ -161,6 +161,13 @@ enum weir_call {
  * frees memory is made on behalf of `call`, which returns to `caller`. Without it, faults name the
  * driver's own call and the layer's code. */
 void weir_note_call(enum weir_call call, const void *caller);
+/* cuMemAllocFromPoolAsync (cuMemAllocAsync, if the pool is NULL) and cuMemFreeAsync with such a
+ * note, and like them otherwise: these calls take so little time that a note of its own is much of
+ * it. */
+int weir_alloc_async(unsigned long long *out, size_t bytes, void *pool, void *stream,
+                     enum weir_call call, const void *caller);
+int weir_free_async(unsigned long long address, void *stream, enum weir_call call,
+                    const void *caller);
 
 #ifdef __cplusplus
 }

@@ -1,10 +1,13 @@
 /* The implementation of base.h: see there for what each function promises. */
 #include "base.h"
+#include "unusual.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+_Atomic uint32_t unusual_word = UNUSUAL_NOT_READY;
 
 bool diag_set(struct diag *d, int line, int column, const char *fmt, ...)
 {

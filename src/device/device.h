@@ -19,6 +19,7 @@
 
 #include "base/base.h"
 #include "base/thread_fast.h"
+#include "base/unusual.h"
 #include "grid/grid.h"
 #include "memory/memory.h"
 
@@ -59,11 +60,7 @@ struct device *device_get(int ordinal); /* NULL when out of range */
 int device_ordinal(const struct device *dev);
 
 /* The process is a fork of the one that opened the devices: nothing works here. Cheap. */
-extern _Atomic bool device_has_forked;
-static inline bool device_forked(void)
-{
-    return atomic_load_explicit(&device_has_forked, memory_order_relaxed);
-}
+static inline bool device_forked(void) { return WEIR_UNLIKELY(unusual(UNUSUAL_FORKED) != 0); }
 
 /* Between these two no command of any stream executes: blocks that run end or are parked first, new
  * ones wait. For what changes memory under their feet; short. One at a time: a second pause waits
@@ -110,10 +107,8 @@ struct grid_env *device_context_env(struct device_context *ctx); /* limits, faul
 enum device_error device_context_trouble(struct device_context *ctx);
 static inline enum device_error device_context_status(struct device_context *ctx)
 {
-    if (WEIR_LIKELY(!atomic_load_explicit(&grid_ever_faulted, memory_order_relaxed) &&
-                    !device_forked()))
-        return DEVICE_OK;
-    return device_context_trouble(ctx);
+    return WEIR_LIKELY(unusual(UNUSUAL_FAULT | UNUSUAL_FORKED) == 0) ? DEVICE_OK
+                                                                     : device_context_trouble(ctx);
 }
 /* The fault behind it, with kernel, block, address and a text for people; NULL when there is none.
  */
@@ -207,8 +202,8 @@ void device_stream_wait_count(struct device_stream *s, struct device_stream *on,
 /* The stream can be asked until it is released, also when its handle is gone. */
 struct device_stream *device_stream_keep(struct device_stream *s);
 void device_stream_release(struct device_stream *s);
-/* A word of the allocator's, NULL at first. */
-_Atomic(void *) *device_stream_slot(struct device_stream *s);
+/* Where in a stream a word of the allocator's lies: an _Atomic(void *), NULL at first. */
+extern const size_t device_stream_slot;
 
 /* ---- commands ------------------------------------------------------------------------------ */
 
@@ -259,7 +254,10 @@ enum device_error device_host_function(struct device_stream *s, device_host_fn f
                                        bool always);
 /* The calling thread is inside a host function: the API must refuse with NotPermitted. */
 extern WEIR_THREAD_FAST bool device_inside_host_function;
-static inline bool device_in_host_function(void) { return device_inside_host_function; }
+static inline bool device_in_host_function(void)
+{
+    return WEIR_UNLIKELY(unusual(UNUSUAL_HOST_FUNCTION) != 0) && device_inside_host_function;
+}
 
 /* Runs fn(user) on a worker in stream order: for the driver's own work (returning pool memory,
  * dropping references). It must be short, not block, not call device_*; it runs after faults, too.

@@ -48,6 +48,7 @@ static void *host_main(void *unused)
 
 static void start(void)
 {
+    unusual_set(UNUSUAL_HOST_FUNCTION);
     if (!thread_start(host_main, NULL, "weir-host"))
         abort(); /* nothing queued behind a host function could ever go on */
 }

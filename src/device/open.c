@@ -14,9 +14,7 @@ static struct {
     struct device devices[MEM_MAX_DEVICES];
 } machine = {.once = PTHREAD_ONCE_INIT};
 
-_Atomic bool device_has_forked;
-
-static void on_fork(void) { atomic_store(&device_has_forked, true); }
+static void on_fork(void) { unusual_set(UNUSUAL_FORKED); }
 
 static void open_once(void)
 {

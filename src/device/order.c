@@ -9,6 +9,7 @@
  *
  * This says what is ordered, not what is done: done is what the stream's count of commands says.
  * Nothing is noted before device_follow_order, and streams that gave no labels are left out. */
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "device/internal.h"
@@ -239,16 +240,30 @@ static void settle(struct device_stream *s)
         stream_enqueue(s, stream_begin(s, COMMAND_NOTHING));
 }
 
-struct device_point device_stream_mark(struct device_stream *s)
+static inline struct device_point mark(struct device_stream *s)
 {
-    if ((s->flags & DEVICE_STREAM_NONBLOCKING) == 0)
-        settle(s);
-    if (WEIR_UNLIKELY(!atomic_load_explicit(&s->clock->labelled, memory_order_relaxed)))
-        atomic_store_explicit(&s->clock->labelled, true, memory_order_relaxed);
+    struct order_clock *c = s->clock;
+    if (WEIR_UNLIKELY(!atomic_load_explicit(&c->labelled, memory_order_relaxed)))
+        atomic_store_explicit(&c->labelled, true, memory_order_relaxed);
     return (struct device_point){
-        .label = atomic_load_explicit(&s->clock->now, memory_order_acquire),
+        .label = atomic_load_explicit(&c->now, memory_order_acquire),
         .count = stream_enqueued(s),
     };
+}
+
+static __attribute__((noinline)) struct device_point settle_and_mark(struct device_stream *s)
+{
+    settle(s);
+    return mark(s);
+}
+
+struct device_point device_stream_mark(struct device_stream *s)
+{
+    struct device_stream *legacy = s->ctx->legacy;
+    if (WEIR_LIKELY((s->flags & DEVICE_STREAM_NONBLOCKING) != 0 ||
+                    (s != legacy && stream_enqueued(legacy) <= s->legacy_seen)))
+        return mark(s);
+    return settle_and_mark(s);
 }
 
 uint64_t device_stream_completed(struct device_stream *s) { return stream_completed(s); }
@@ -310,4 +325,4 @@ void device_stream_wait_count(struct device_stream *s, struct device_stream *on,
 
 struct device_stream *device_stream_keep(struct device_stream *s) { return stream_ref(s); }
 void device_stream_release(struct device_stream *s) { stream_unref(s); }
-_Atomic(void *) *device_stream_slot(struct device_stream *s) { return &s->slot; }
+const size_t device_stream_slot = offsetof(struct device_stream, slot);

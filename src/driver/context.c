@@ -19,6 +19,13 @@ static WEIR_THREAD_FAST struct {
     CUcontext items[STACK_DEPTH];
     int count;
 } stack;
+WEIR_THREAD_FAST struct driver_thread driver_thread;
+/* To be called after each change of the stack. */
+static void changed_(void)
+{
+    driver_thread.current = stack.count > 0 ? stack.items[stack.count - 1] : NULL;
+    driver_thread.plain = NULL;
+}
 
 /* All contexts there ever were: objects stay when contexts go, since any thread may have one as its
  * current context. */
@@ -68,7 +75,7 @@ CUcontext driver_context_of(const void *owner)
 
 /* ---- errors --------------------------------------------------------------------------------- */
 
-CUresult driver_from_device(CUcontext ctx, enum device_error e)
+CUresult driver_from_device_error(CUcontext ctx, enum device_error e)
 {
     if (e >= DEVICE_FAULT_ADDRESS && ctx != NULL)
         fault_tell(ctx);
@@ -96,9 +103,9 @@ CUresult driver_from_device(CUcontext ctx, enum device_error e)
 
 CUresult context_check(CUcontext ctx)
 {
-    /* Contexts on the stack were live once, and their objects stay: the tag can be looked at. */
-    bool current = ctx != NULL && stack.count > 0 && stack.items[stack.count - 1] == ctx;
-    if (WEIR_LIKELY(current) ? ctx->tag != TAG_CONTEXT : !handle_live(ctx, TAG_CONTEXT))
+    /* A current context was live once, and objects of contexts stay. */
+    if (WEIR_UNLIKELY(ctx != driver_thread.current || ctx == NULL) &&
+        !handle_live(ctx, TAG_CONTEXT))
         return CUDA_ERROR_INVALID_CONTEXT;
     return ctx->device == NULL ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_SUCCESS;
 }
@@ -110,19 +117,17 @@ CUresult driver_current_any(CUcontext *ctx)
         return r;
     if (device_in_host_function())
         return CUDA_ERROR_NOT_PERMITTED;
-    CUcontext c = stack.count > 0 ? stack.items[stack.count - 1] : NULL;
-    *ctx = c;
-    return WEIR_LIKELY(c != NULL && c->tag == TAG_CONTEXT && c->device != NULL) ? CUDA_SUCCESS
-                                                                                : context_check(c);
+    CUcontext c = *ctx = driver_thread.current;
+    return context_check(c);
 }
 
-CUresult driver_current(CUcontext *ctx)
+CUresult driver_current_asked(CUcontext *ctx)
 {
     CUresult r = driver_current_any(ctx);
     if (r != CUDA_SUCCESS)
         return r;
     enum device_error e = device_context_status((*ctx)->device);
-    return WEIR_LIKELY(e == DEVICE_OK) ? CUDA_SUCCESS : driver_from_device(*ctx, e);
+    return driver_from_device(*ctx, e);
 }
 
 WEIR_API CUresult cuCtxGetCurrent(CUcontext *out)
@@ -132,7 +137,7 @@ WEIR_API CUresult cuCtxGetCurrent(CUcontext *out)
         return r;
     if (out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    *out = stack.count > 0 ? stack.items[stack.count - 1] : NULL;
+    *out = driver_thread.current;
     return CUDA_SUCCESS;
 }
 
@@ -143,6 +148,7 @@ WEIR_API CUresult cuCtxSetCurrent(CUcontext ctx)
         return r;
     if (ctx == NULL) {
         stack.count -= stack.count > 0;
+        changed_();
         return CUDA_SUCCESS;
     }
     if (!handle_live(ctx, TAG_CONTEXT))
@@ -150,6 +156,7 @@ WEIR_API CUresult cuCtxSetCurrent(CUcontext ctx)
     if (stack.count == 0)
         stack.count = 1;
     stack.items[stack.count - 1] = ctx;
+    changed_();
     return CUDA_SUCCESS;
 }
 
@@ -163,6 +170,7 @@ WEIR_API CUresult cuCtxPushCurrent_v2(CUcontext ctx)
     if (stack.count == STACK_DEPTH)
         return CUDA_ERROR_INVALID_VALUE;
     stack.items[stack.count++] = ctx;
+    changed_();
     return CUDA_SUCCESS;
 }
 
@@ -176,6 +184,7 @@ WEIR_API CUresult cuCtxPopCurrent_v2(CUcontext *out)
     stack.count--;
     if (out != NULL)
         *out = stack.items[stack.count];
+    changed_();
     return CUDA_SUCCESS;
 }
 
@@ -352,6 +361,7 @@ WEIR_API CUresult cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *params, unsi
     if (!activate_(c))
         return CUDA_ERROR_OUT_OF_MEMORY;
     stack.items[stack.count++] = c;
+    changed_();
     *out = c;
     return CUDA_SUCCESS;
 }
@@ -376,6 +386,7 @@ WEIR_API CUresult cuCtxDestroy_v2(CUcontext ctx)
         if (stack.items[n] == ctx)
             memmove(&stack.items[n], &stack.items[n + 1],
                     sizeof(CUcontext) * (size_t)(--stack.count - n));
+    changed_();
     CALLED(cuCtxDestroy);
     empty_(ctx, false); /* the object stays: other threads may have it as their current context */
     return CUDA_SUCCESS;

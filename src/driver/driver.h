@@ -13,6 +13,8 @@
 #include <cuda.h>
 
 #include "base/base.h"
+#include "base/thread_fast.h"
+#include "base/unusual.h"
 #include "device/device.h"
 #include "driver/handle.h"
 #include "grid/grid.h"
@@ -192,17 +194,18 @@ struct CUlib_st {
 /* ---- init.c, error.c ------------------------------------------------------------------------- */
 
 /* CUDA_SUCCESS once the process is initialised; CUDA_ERROR_NOT_INITIALIZED before cuInit. */
-extern atomic_bool driver_is_ready;
 CUresult driver_why_not_ready(void);
 static inline CUresult driver_ready(void)
 {
-    return WEIR_LIKELY(atomic_load_explicit(&driver_is_ready, memory_order_acquire))
-               ? CUDA_SUCCESS
-               : driver_why_not_ready();
+    return WEIR_LIKELY(unusual(UNUSUAL_NOT_READY) == 0) ? CUDA_SUCCESS : driver_why_not_ready();
 }
 /* Remembers a message for people (weir_last_message) and returns the code. */
 CUresult driver_error(CUresult code, const char *fmt, ...) WEIR_PRINTF(2, 3);
-CUresult driver_from_device(CUcontext ctx, enum device_error e);
+CUresult driver_from_device_error(CUcontext ctx, enum device_error e);
+static inline CUresult driver_from_device(CUcontext ctx, enum device_error e)
+{
+    return WEIR_LIKELY(e == DEVICE_OK) ? CUDA_SUCCESS : driver_from_device_error(ctx, e);
+}
 CUresult driver_from_mem(enum mem_status s);
 
 /* ---- device.c ---------------------------------------------------------------------------------
@@ -228,8 +231,19 @@ uint32_t format_bytes(CUarray_format format);
 /* ---- context.c --------------------------------------------------------------------------------
  */
 
-/* The calling thread's current context, checked: success means it is live and has no fault. */
-CUresult driver_current(CUcontext *ctx);
+/* What calls of a thread begin with. */
+extern WEIR_THREAD_FAST struct driver_thread {
+    CUcontext current; /* NULL: none. Its object stays when the context goes */
+    CUstream plain;    /* a stream of that context that a call was given; NULL: none */
+} driver_thread;
+/* The same, checked: success means it is live and has no fault, and the call is permitted here. */
+CUresult driver_current_asked(CUcontext *ctx);
+static inline CUresult driver_current(CUcontext *ctx)
+{
+    CUcontext c = *ctx = driver_thread.current;
+    return WEIR_LIKELY(usual() && c != NULL && c->device != NULL) ? CUDA_SUCCESS
+                                                                  : driver_current_asked(ctx);
+}
 /* The same without asking for faults: for what only looks, as a GPU's driver does after one. */
 CUresult driver_current_any(CUcontext *ctx);
 CUresult context_check(CUcontext ctx);
@@ -244,7 +258,27 @@ CUcontext driver_context_of(const void *owner);
 
 /* The device room's stream for a handle (NULL and the two special handles included), and the
  * context it belongs to. `per_thread`: what handle 0 means for the caller. */
-CUresult driver_stream(CUstream h, bool per_thread, struct device_stream **s, CUcontext *ctx);
+CUresult driver_stream_special(CUstream h, bool per_thread, struct device_stream **s,
+                               CUcontext *ctx);
+static inline CUresult driver_stream(CUstream h, bool per_thread, struct device_stream **s,
+                                     CUcontext *ctx)
+{
+    if (WEIR_UNLIKELY(!handle_live(h, TAG_STREAM)))
+        return driver_stream_special(h, per_thread, s, ctx);
+    *s = h->device;
+    *ctx = h->ctx;
+    if (h->ctx == driver_thread.current)
+        driver_thread.plain = h;
+    return CUDA_SUCCESS;
+}
+/* Whether nothing is unusual and the handle is a live stream of the current context that the thread
+ * has used before. What is called often asks this first, and only when it is not so all that there
+ * is to ask. A place that once was a stream's is a stream's for ever, so its tag can be looked at,
+ * and a context ends after its streams. */
+static inline bool driver_plain(CUstream h)
+{
+    return WEIR_LIKELY(usual() && h == driver_thread.plain && h != NULL && h->tag == TAG_STREAM);
+}
 CUresult driver_event(CUevent h, struct device_event **e);
 
 /* ---- module.c ---------------------------------------------------------------------------------

@@ -234,8 +234,9 @@ static CUresult end_life_(struct graph_memory *m, struct device_stream *s)
         memory_drop(m);
         return CUDA_SUCCESS;
     }
-    pool_free(block, s, (struct pool_by){0});
-    used_(m, s, device_stream_mark(s).count);
+    struct pool_point now = stream_point(s);
+    pool_free(block, s, now, (struct pool_by){0});
+    used_(m, s, now.count);
     enum device_error error = device_call(s, memory_drop, m); /* addresses stay until then */
     if (error != DEVICE_OK)
         memory_drop(m);
@@ -363,14 +364,15 @@ static CUresult check_life_(CUgraphExec e, struct device_stream *s)
 static void give_back_(struct exec_memory *m, size_t blocks, struct device_stream *s)
 {
     for (size_t n = 0; n < blocks; n++)
-        pool_free(m->blocks.items[n].at, s, (struct pool_by){0});
+        pool_free(m->blocks.items[n].at, s, stream_point(s), (struct pool_by){0});
 }
 
 static CUresult take_blocks_(struct exec_memory *m, struct device_stream *s)
 {
     for (size_t n = 0; n < m->blocks.count; n++) {
         struct memory_block *b = &m->blocks.items[n];
-        if (pool_alloc(pool_shard_of(b->pool, s), b->bytes, (struct pool_by){0}, &b->at) == POOL_OK)
+        b->at = pool_alloc(b->pool, s, b->bytes, (struct pool_by){0});
+        if (b->at != NULL)
             continue;
         give_back_(m, n, s);
         return driver_error(CUDA_ERROR_OUT_OF_MEMORY,
@@ -383,15 +385,15 @@ static CUresult take_blocks_(struct exec_memory *m, struct device_stream *s)
 /* The launch is in the stream. */
 static void launched_(struct exec_memory *m, struct device_stream *s)
 {
-    uint64_t count = device_stream_mark(s).count;
+    struct pool_point now = stream_point(s);
     for (size_t n = 0; n < m->blocks.count; n++) {
         struct memory_block *b = &m->blocks.items[n];
         for (size_t k = 0; k < b->count; k++)
-            used_(b->items[k].memory, s, count);
+            used_(b->items[k].memory, s, now.count);
         if (b->kept)
             begin_life_(b->items[0].memory, b->at);
         else
-            pool_free(b->at, s, (struct pool_by){0});
+            pool_free(b->at, s, now, (struct pool_by){0});
     }
     for (size_t n = 0; n < m->freed.count; n++)
         end_life_(m->freed.items[n], s);

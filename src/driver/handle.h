@@ -42,12 +42,13 @@ void handle_free(void *object);
 /* Whether h, any bits, is a live object of that kind. */
 static inline bool handle_live(const void *h, uint32_t tag)
 {
-    uint64_t at = (uintptr_t)h - handle_range.base;
+    uintptr_t base = handle_range.base;
+    uint64_t at = (uintptr_t)h - base;
     if (at >= atomic_load_explicit(&handle_range.in_use, memory_order_acquire) ||
         at % HANDLE_ALIGN != 0 || at % HANDLE_SLAB < HANDLE_ALIGN)
         return false;
     const struct handle_slab *slab =
-        (const struct handle_slab *)(handle_range.base + at / HANDLE_SLAB * HANDLE_SLAB);
+        (const struct handle_slab *)(base + at / HANDLE_SLAB * HANDLE_SLAB);
     return slab->tag == tag &&
            atomic_load_explicit((const _Atomic uint32_t *)h, memory_order_relaxed) == tag;
 }

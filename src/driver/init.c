@@ -13,7 +13,6 @@
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static CUresult opened = CUDA_ERROR_NOT_INITIALIZED;
 static atomic_bool asked;
-atomic_bool driver_is_ready;
 static char open_message[1024];
 
 /* The calling thread's last message, on the heap: thread-local storage of a library that is opened
@@ -45,7 +44,7 @@ CUresult driver_error(CUresult code, const char *fmt, ...)
 
 WEIR_API const char *weir_last_message(void) { return message_(); }
 
-static void on_fork_(void) { atomic_store(&driver_is_ready, false); }
+static void on_fork_(void) { unusual_set(UNUSUAL_NOT_READY); }
 
 static void open_(void)
 {
@@ -78,7 +77,7 @@ WEIR_API CUresult cuInit(unsigned int flags)
         return driver_ready();
     if (opened != CUDA_SUCCESS)
         return driver_error(opened, "%s", open_message);
-    atomic_store(&driver_is_ready, true);
+    unusual_clear(UNUSUAL_NOT_READY);
     return CUDA_SUCCESS;
 }
 

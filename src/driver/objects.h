@@ -38,6 +38,12 @@ void reference_free(uint64_t address);
 /* ---- pool.c ------------------------------------------------------------------------------------
  */
 
+/* The stream's present moment, as the pool room has it. */
+static inline struct pool_point stream_point(struct device_stream *s)
+{
+    struct device_point at = device_stream_mark(s);
+    return (struct pool_point){at.label, at.count};
+}
 CUresult pool_check(CUmemoryPool h);
 /* A pool of this process, which has memory to give. */
 CUresult pool_check_own(CUmemoryPool h);
@@ -197,10 +203,10 @@ CUresult copy_box(COPY_WHERE, const struct copy_side *src, const struct copy_sid
 /* ---- capture.c ---------------------------------------------------------------------------------
  */
 
-extern atomic_uint capture_count; /* captures that have begun and not ended */
+/* Whether there are captures that have begun and not ended. */
 static inline bool capture_running(void)
 {
-    return atomic_load_explicit(&capture_count, memory_order_relaxed) > 0;
+    return WEIR_UNLIKELY(unusual(~(uint32_t)(UNUSUAL_CAPTURE - 1)) != 0);
 }
 
 /* Each to be called while captures run, before something is put into a stream: adds the node when

@@ -10,11 +10,7 @@
 
 /* ---- what the pool room asks of streams ------------------------------------------------------ */
 
-static struct pool_point mark_(void *stream)
-{
-    struct device_point at = device_stream_mark(stream);
-    return (struct pool_point){at.label, at.count};
-}
+static struct pool_point mark_(void *stream) { return stream_point(stream); }
 static uint64_t completed_(void *stream) { return device_stream_completed(stream); }
 static uint64_t proven_(void *stream) { return device_stream_proven(stream); }
 static uint64_t ordered_(void *stream, void *on) { return device_stream_ordered(stream, on); }
@@ -24,7 +20,6 @@ static void wait_(void *stream, void *on, uint64_t count)
 }
 static void keep_(void *stream) { device_stream_keep(stream); }
 static void release_(void *stream) { device_stream_release(stream); }
-static _Atomic(void *) *slot_(void *stream) { return device_stream_slot(stream); }
 static uint64_t id_(void *stream) { return device_stream_id(stream); }
 static void stream_ended_(struct device_stream *s) { pool_stream_ended(s); }
 
@@ -48,7 +43,7 @@ static void follow_(void)
     if (all.following)
         return;
     pool_set_order(&(struct pool_order){mark_, completed_, proven_, ordered_, wait_, keep_,
-                                        release_, slot_, id_});
+                                        release_, id_, device_stream_slot});
     device_follow_order(stream_ended_);
     pool_report_begin();
     pool_trace_begin();
@@ -135,9 +130,15 @@ CUresult pool_of_graphs(CUdevice dev, struct pool **out)
     return *out != NULL ? CUDA_SUCCESS : driver_error(CUDA_ERROR_OUT_OF_MEMORY, "%s", d.text);
 }
 
+static inline CUmemoryPool pool_current_if_made_(CUdevice dev)
+{
+    CUmemoryPool h = atomic_load_explicit(&all.device[dev].current, memory_order_acquire);
+    return h != NULL ? h : pool_standard_if_made(dev);
+}
+
 static CUresult pool_current_(CUdevice dev, CUmemoryPool *out)
 {
-    *out = atomic_load_explicit(&all.device[dev].current, memory_order_acquire);
+    *out = pool_current_if_made_(dev);
     return WEIR_LIKELY(*out != NULL) ? CUDA_SUCCESS : pool_standard(dev, out);
 }
 
@@ -325,9 +326,15 @@ static __attribute__((noinline)) CUresult alloc_captured_(CUdeviceptr *out, size
     return r;
 }
 
-/* From that pool, or the current one of the stream's device when it is NULL. */
-static CUresult alloc_(CUdeviceptr *out, size_t bytes, CUmemoryPool h, CUstream stream,
-                       struct pool_by by)
+static __attribute__((noinline)) CUresult no_bytes_left_(size_t bytes)
+{
+    return driver_error(CUDA_ERROR_OUT_OF_MEMORY,
+                        "the pool has no %zu bytes left, nor has the device", bytes);
+}
+
+/* In every case. */
+static __attribute__((noinline)) CUresult alloc_any_(CUdeviceptr *out, size_t bytes, CUmemoryPool h,
+                                                     CUstream stream, struct pool_by by)
 {
     CUcontext c;
     struct device_stream *s;
@@ -335,24 +342,39 @@ static CUresult alloc_(CUdeviceptr *out, size_t bytes, CUmemoryPool h, CUstream 
     CUresult r = driver_current(&c);
     if (WEIR_LIKELY(r == CUDA_SUCCESS))
         r = driver_stream(stream, false, &s, &c);
-    if (r == CUDA_SUCCESS && out == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running()))
-        r = alloc_captured_(out, bytes, h, s, c, by, &captured);
-    if (WEIR_UNLIKELY(r != CUDA_SUCCESS || captured))
+    if (WEIR_UNLIKELY(r != CUDA_SUCCESS))
         return r;
+    if (WEIR_UNLIKELY(out == NULL))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (WEIR_UNLIKELY(capture_running())) {
+        r = alloc_captured_(out, bytes, h, s, c, by, &captured);
+        if (r != CUDA_SUCCESS || captured)
+            return r;
+    }
     r = h != NULL ? pool_check_own(h) : pool_current_(c->ordinal, &h);
     if (WEIR_UNLIKELY(r != CUDA_SUCCESS))
         return r;
-    void *at = NULL; /* no bytes are no memory, and nothing is wrong with that */
-    if (WEIR_UNLIKELY(bytes > 0 &&
-                      pool_alloc(pool_shard_of(h->pool, s), bytes, by, &at) != POOL_OK)) {
+    if (WEIR_UNLIKELY(bytes == 0)) { /* no bytes are no memory, and nothing is wrong with that */
         *out = 0;
-        return driver_error(CUDA_ERROR_OUT_OF_MEMORY,
-                            "the pool has no %zu bytes left, nor has the device", bytes);
+        return CUDA_SUCCESS;
     }
-    *out = (CUdeviceptr)(uintptr_t)at;
-    return CUDA_SUCCESS;
+    CUdeviceptr at = (CUdeviceptr)(uintptr_t)pool_alloc(h->pool, s, bytes, by);
+    *out = at;
+    return WEIR_LIKELY(at != 0) ? CUDA_SUCCESS : no_bytes_left_(bytes);
+}
+
+/* From that pool, or the current one of the stream's device when it is NULL. */
+static inline CUresult alloc_(CUdeviceptr *out, size_t bytes, CUmemoryPool h, CUstream stream,
+                              struct pool_by by)
+{
+    if (WEIR_UNLIKELY(out == NULL || bytes == 0 || !driver_plain(stream)))
+        return alloc_any_(out, bytes, h, stream, by);
+    CUmemoryPool from = h != NULL ? h : pool_current_if_made_(stream->ctx->ordinal);
+    if (WEIR_UNLIKELY(h != NULL ? !handle_live(h, TAG_POOL) || h->pool == NULL : from == NULL))
+        return alloc_any_(out, bytes, h, stream, by);
+    CUdeviceptr at = (CUdeviceptr)(uintptr_t)pool_alloc(from->pool, stream->device, bytes, by);
+    *out = at;
+    return WEIR_LIKELY(at != 0) ? CUDA_SUCCESS : no_bytes_left_(bytes);
 }
 
 static inline struct pool_by called_by_(enum weir_call call, const void *caller)
@@ -389,20 +411,13 @@ BOTH(cuMemAllocFromPoolAsync, (CUdeviceptr * out, size_t bytes, CUmemoryPool h, 
 
 static void free_retired_(void *base) { mem_free(base, MEM_INTERNAL); }
 
-static CUresult free_(CUdeviceptr at, bool pt, CUstream stream, struct pool_by by)
+/* What is not a pool's. */
+static __attribute__((noinline)) CUresult free_other_(CUdeviceptr at, struct device_stream *s,
+                                                      CUcontext c)
 {
-    CUcontext c;
-    struct device_stream *s;
-    bool captured = false;
-    CUresult r = driver_current(&c);
-    if (WEIR_LIKELY(r == CUDA_SUCCESS))
-        r = driver_stream(stream, pt, &s, &c);
-    if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running()))
-        r = capture_free(s, c, at, &captured);
-    if (WEIR_UNLIKELY(r != CUDA_SUCCESS || captured))
-        return r;
     void *p = (void *)(uintptr_t)at;
-    if (WEIR_LIKELY(pool_free(p, s, by) == POOL_OK) || at == 0)
+    CUresult r;
+    if (at == 0)
         return CUDA_SUCCESS;
     if (mem_kind_of(p, NULL) == MEM_MANAGED)
         return driver_error(CUDA_ERROR_NOT_SUPPORTED,
@@ -419,11 +434,56 @@ static CUresult free_(CUdeviceptr at, bool pt, CUstream stream, struct pool_by b
                         (unsigned long long)at);
 }
 
+static __attribute__((noinline)) CUresult free_any_(CUdeviceptr at, CUstream stream,
+                                                    struct pool_by by)
+{
+    CUcontext c;
+    struct device_stream *s;
+    bool captured;
+    CUresult r = driver_current(&c);
+    if (WEIR_LIKELY(r == CUDA_SUCCESS))
+        r = driver_stream(stream, false, &s, &c);
+    if (WEIR_UNLIKELY(r != CUDA_SUCCESS))
+        return r;
+    if (WEIR_UNLIKELY(capture_running())) {
+        r = capture_free(s, c, at, &captured);
+        if (r != CUDA_SUCCESS || captured)
+            return r;
+    }
+    struct pool_point now = stream_point(s);
+    return WEIR_LIKELY(pool_free((void *)(uintptr_t)at, s, now, by) == POOL_OK)
+               ? CUDA_SUCCESS
+               : free_other_(at, s, c);
+}
+
+static inline CUresult free_(CUdeviceptr at, CUstream stream, struct pool_by by)
+{
+    if (WEIR_UNLIKELY(!driver_plain(stream)))
+        return free_any_(at, stream, by);
+    struct pool_point now = stream_point(stream->device);
+    return WEIR_LIKELY(pool_free((void *)(uintptr_t)at, stream->device, now, by) == POOL_OK)
+               ? CUDA_SUCCESS
+               : free_other_(at, stream->device, stream->ctx);
+}
+
 ENTRY cuMemFreeAsync_(bool pt, CUdeviceptr at, CUstream stream)
 {
-    return free_(at, pt, stream, CALLER(cuMemFreeAsync));
+    return free_(at, named_(pt, stream), CALLER(cuMemFreeAsync));
 }
 BOTH(cuMemFreeAsync, (CUdeviceptr at, CUstream s), at, s)
+
+/* The same for a runtime, whose call is told at once. */
+WEIR_API int weir_alloc_async(unsigned long long *out, size_t bytes, void *pool, void *stream,
+                              enum weir_call call, const void *caller)
+{
+    return alloc_(out, bytes, pool, stream, (struct pool_by){caller, call});
+}
+
+WEIR_API int weir_free_async(unsigned long long at, void *stream, enum weir_call call,
+                             const void *caller)
+{
+    return free_(at, stream, (struct pool_by){caller, call});
+}
 
 /* ---- attributes -------------------------------------------------------------------------------
  */

@@ -6,7 +6,8 @@
 /* ---- streams ------------------------------------------------------------------------------------
  */
 
-CUresult driver_stream(CUstream h, bool per_thread, struct device_stream **s, CUcontext *ctx)
+CUresult driver_stream_special(CUstream h, bool per_thread, struct device_stream **s,
+                               CUcontext *ctx)
 {
     if (h == NULL)
         h = per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
@@ -18,18 +19,24 @@ CUresult driver_stream(CUstream h, bool per_thread, struct device_stream **s, CU
         *s = device_stream_per_thread((*ctx)->device);
         return CUDA_SUCCESS;
     }
-    if (!handle_live(h, TAG_STREAM))
-        return CUDA_ERROR_INVALID_HANDLE;
-    *s = h->device;
-    *ctx = h->ctx;
-    return CUDA_SUCCESS;
+    return CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* Context and stream of a call that needs both. */
-static CUresult find_(CUstream h, bool per_thread, struct device_stream **s, CUcontext *ctx)
+static __attribute__((noinline)) CUresult find_any_(CUstream h, bool per_thread,
+                                                    struct device_stream **s, CUcontext *ctx)
 {
     CUresult r = driver_current(ctx);
     return r == CUDA_SUCCESS ? driver_stream(h, per_thread, s, ctx) : r;
+}
+
+/* Context and stream of a call that needs both. */
+static inline CUresult find_(CUstream h, bool per_thread, struct device_stream **s, CUcontext *ctx)
+{
+    if (WEIR_UNLIKELY(!driver_plain(h)))
+        return find_any_(h, per_thread, s, ctx);
+    *s = h->device;
+    *ctx = h->ctx;
+    return CUDA_SUCCESS;
 }
 
 WEIR_API CUresult cuStreamCreateWithPriority(CUstream *out, unsigned int flags, int priority)

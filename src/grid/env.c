@@ -116,8 +116,6 @@ void grid_flush(struct grid_env *env)
     fifo_flush(&env->asserted, true);
 }
 
-_Atomic bool grid_ever_faulted;
-
 enum grid_fault_kind grid_faulted(struct grid_env *env)
 {
     return (enum grid_fault_kind)atomic_load_explicit(&env->faulted, memory_order_acquire);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <ucontext.h>
 
+#include "base/unusual.h"
 #include "grid/internal.h"
 #include "memory/memory.h"
 #include "memory/view.h"
@@ -277,7 +278,7 @@ void fault_record(struct grid_worker *w)
     pthread_mutex_lock(&env->lock);
     if (grid_faulted(env) == GRID_FAULT_NONE) {
         env->fault = f;
-        atomic_store_explicit(&grid_ever_faulted, true, memory_order_relaxed);
+        unusual_set(UNUSUAL_FAULT);
         atomic_store_explicit(&env->faulted, (int)f.kind, memory_order_release);
     }
     pthread_mutex_unlock(&env->lock);

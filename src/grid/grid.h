@@ -142,8 +142,6 @@ void grid_flush(struct grid_env *env);
 
 /* GRID_FAULT_NONE or the kind of the first fault; cheap. */
 enum grid_fault_kind grid_faulted(struct grid_env *env);
-/* Whether any context of the process ever had a fault: what calls look at first. */
-extern _Atomic bool grid_ever_faulted;
 /* The first fault; valid until reset. NULL when there is none. */
 const struct grid_fault *grid_fault(struct grid_env *env);
 

@@ -215,29 +215,19 @@ void slot_flush(struct pool_shard *s, struct quick_slot *slot)
     slot->head = NULL;
 }
 
-/* Empties the slots of the small classes from one up to another. */
-static void small_flush(struct pool_shard *s, int from, int to)
+/* Empties the slots from one up to another. */
+static void flush(struct pool_shard *s, int from, int to)
 {
-    for (int i = from; i < to && s->quick_blocks > 0; i++) {
-        struct quick_slot slot = {.head = s->small[i]};
-        slot_flush(s, &slot);
-        s->small[i] = NULL;
-    }
-}
-
-/* Empties the slots of sizes above the small ones. */
-static void large_flush(struct pool_shard *s)
-{
-    for (int i = 0; i < QUICK_SLOTS && s->quick_blocks > 0; i++)
+    for (int i = from; i < to && s->quick_blocks > 0; i++)
         slot_flush(s, &s->quick[i]);
 }
 
 struct block *quick_join(struct pool_shard *s, uint64_t granules)
 {
-    large_flush(s);
+    flush(s, SMALL_CLASSES, QUICK_SLOTS);
     struct block *b = bins_fit(s, granules);
     for (int end = SMALL_CLASSES; end > 0 && b == NULL; end -= BIN_STEPS) {
-        small_flush(s, end > BIN_STEPS ? end - BIN_STEPS : 0, end);
+        flush(s, end > BIN_STEPS ? end - BIN_STEPS : 0, end);
         b = bins_fit(s, granules);
     }
     return b;
@@ -245,6 +235,6 @@ struct block *quick_join(struct pool_shard *s, uint64_t granules)
 
 void quick_flush(struct pool_shard *s)
 {
-    large_flush(s);
-    small_flush(s, 0, SMALL_CLASSES);
+    flush(s, SMALL_CLASSES, QUICK_SLOTS);
+    flush(s, 0, SMALL_CLASSES);
 }

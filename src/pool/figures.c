@@ -68,12 +68,9 @@ void pool_get_figures(struct pool *p, struct pool_figures *out)
     memcpy(out->reused, p->reused, sizeof out->reused);
     for (size_t i = 0; i < p->shard_count; i++) {
         struct pool_shard *s = p->shards[i];
-        out->reused[POOL_RULE_SAME_STREAM] += s->reused;
+        out->reused[POOL_RULE_SAME_STREAM] += s->made - s->fresh - s->others;
         out->fresh += s->fresh;
         bins_visit(s, 1, count_free, out);
-        for (int c = 0; c < SMALL_CLASSES; c++)
-            for (struct block *b = s->small[c]; b != NULL; b = b->next)
-                count_block(b, out);
         for (int q = 0; q < QUICK_SLOTS; q++)
             for (struct block *b = s->quick[q].head; b != NULL; b = b->next)
                 count_block(b, out);

@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
+#include "base/unusual.h"
 #include "pool/pool.h"
 
 enum {
@@ -18,10 +19,11 @@ enum {
     BIN_STEPS = 32,   /* classes of a doubling; below 64 granules each size has its own */
     SMALL_MAX = 4096, /* granules: up to here sizes are rounded up to a class's */
     SMALL_CLASSES = 8 * BIN_STEPS + 1, /* as many as that makes */
-    QUICK_SLOTS = 64,                  /* larger sizes that a shard has at hand */
-    BIN_DOUBLINGS = 34,                /* enough for any range */
-    ENDED_MAX = 16,                    /* shards of ended streams that are put up with */
-    GRAVES = 64,                       /* freed allocations that a shard remembers */
+    LARGE_SLOTS = 64,                  /* larger sizes that a shard has at hand */
+    QUICK_SLOTS = SMALL_CLASSES + LARGE_SLOTS,
+    BIN_DOUBLINGS = 34, /* enough for any range */
+    ENDED_MAX = 16,     /* shards of ended streams that are put up with */
+    GRAVES = 64,        /* freed allocations that a shard remembers */
 };
 
 /* ---- blocks -------------------------------------------------------------------------------------
@@ -49,12 +51,13 @@ struct block {
     struct block *next;        /* in its bin or slot, or among the spare ones */
     union {
         struct block *prev; /* in its bin */
-        struct pool *pool;  /* of a used one */
+        struct pool *pool;  /* of a used one, and of one in a slot */
     };
-    /* For people. */
-    _Alignas(64) struct mem_site made; /* by which call */
-    struct pool_by freed;              /* free: by which, */
-    uint64_t serial;                   /* and which allocation it was */
+    /* For people, but for the slot. */
+    _Alignas(64) uint32_t slot; /* of its shard, where one of this size goes when it is freed */
+    struct mem_site made;       /* by which call */
+    struct pool_by freed;       /* free: by which, */
+    uint64_t serial;            /* and which allocation it was */
 };
 
 static inline uint64_t get(const _Atomic uint64_t *field)
@@ -142,7 +145,7 @@ struct bins {
     struct block *heads[BIN_DOUBLINGS][BIN_STEPS];
 };
 
-/* Blocks of one larger size, of those that share the slot. */
+/* Blocks of one size. Each small class has a slot of its own; larger sizes share those behind. */
 struct quick_slot {
     struct block *head; /* the latest first */
     uint64_t granules;  /* of each block in it */
@@ -184,16 +187,16 @@ struct pool_shard {
     _Atomic(struct pool *) pool; /* NULL: of no pool any more */
     struct pool_shard *next;     /* of the same stream */
     /* All below is made anew then. */
-    void *stream;                       /* NULL in the common one */
-    uint64_t id;                        /* unique in the process */
-    int64_t used, claim;                /* bytes asked for */
-    int64_t live;                       /* allocations, likewise less those freed here */
-    uint64_t serial;                    /* allocations made */
-    uint64_t reused, fresh;             /* of those: memory of its own, used before or not */
-    uint64_t quick_blocks;              /* in the slots */
-    struct block *spare;                /* blocks at hand */
-    struct map *map;                    /* of the pool's device */
-    struct block *small[SMALL_CLASSES]; /* of each small size, the latest first */
+    void *stream;           /* NULL in the common one */
+    uint64_t id;            /* unique in the process */
+    int64_t used, claim;    /* bytes asked for */
+    uint64_t made, freed;   /* allocations made on the stream, and freed on it */
+    uint64_t fresh, others; /* of those made: in memory never used before; by other
+                               rules than the same stream's */
+    uint64_t quick_blocks;  /* in the slots */
+    uint64_t base;          /* address of the pool's range */
+    struct block *spare;    /* blocks at hand */
+    struct map *map;        /* of the pool's device */
     struct quick_slot quick[QUICK_SLOTS];
     struct bins bins;
     struct grave graves[GRAVES];
@@ -202,13 +205,11 @@ struct pool_shard {
     _Atomic bool ended; /* the stream's handle is gone */
 };
 
+void shard_await(struct pool_shard *s); /* until it is locked by the caller */
 static inline void shard_lock(struct pool_shard *s)
 {
-    int tries = 0;
-    while (atomic_exchange_explicit(&s->lock, 1, memory_order_acquire) != 0)
-        while (atomic_load_explicit(&s->lock, memory_order_relaxed) != 0)
-            if (++tries > 100)
-                sched_yield(); /* who holds it may need this processor */
+    if (WEIR_UNLIKELY(atomic_exchange_explicit(&s->lock, 1, memory_order_acquire) != 0))
+        shard_await(s);
 }
 
 static inline void shard_unlock(struct pool_shard *s)
@@ -236,44 +237,38 @@ void bins_visit_down(struct pool_shard *s, uint64_t granules, bins_visitor *visi
 void bury(struct pool_shard *s, const struct block *b);
 void slot_flush(struct pool_shard *s, struct quick_slot *slot);
 
-static inline struct quick_slot *slot_of(struct pool_shard *s, uint64_t granules)
+static inline uint32_t slot_of(uint64_t granules)
 {
-    return &s->quick[granules * 0x9e3779b97f4a7c15u >> 58];
+    return granules <= SMALL_MAX ? class_of(granules)
+                                 : SMALL_CLASSES + (uint32_t)(granules * 0x9e3779b97f4a7c15u >> 58);
 }
 
-static inline void quick_add(struct pool_shard *s, struct block *b)
+/* Puts a block into its slot, which has blocks of that size, */
+static inline void quick_put(struct pool_shard *s, struct block *b)
 {
-    uint64_t granules = get(&b->granules);
-    if (granules <= SMALL_MAX) {
-        struct block **head = &s->small[class_of(granules)];
-        b->next = *head;
-        *head = b;
-        s->quick_blocks++;
-        return;
-    }
-    struct quick_slot *slot = slot_of(s, granules);
-    if (WEIR_UNLIKELY(slot->granules != granules)) {
-        slot_flush(s, slot);
-        slot->granules = granules;
-    }
+    struct quick_slot *slot = &s->quick[b->slot];
     b->next = slot->head;
     slot->head = b;
     s->quick_blocks++;
 }
 
-static inline struct block *quick_take(struct pool_shard *s, uint64_t granules)
+/* or may have others. */
+static inline void quick_add(struct pool_shard *s, struct block *b)
 {
-    if (granules <= SMALL_MAX) {
-        struct block **head = &s->small[class_of(granules)], *b = *head;
-        if (b == NULL)
-            return NULL;
-        *head = b->next;
-        s->quick_blocks--;
-        return b;
+    struct quick_slot *slot = &s->quick[b->slot];
+    uint64_t granules = get(&b->granules);
+    if (WEIR_UNLIKELY(slot->granules != granules)) {
+        slot_flush(s, slot);
+        slot->granules = granules;
     }
-    struct quick_slot *slot = slot_of(s, granules);
+    quick_put(s, b);
+}
+
+static inline struct block *quick_take(struct pool_shard *s, uint32_t index, uint64_t granules)
+{
+    struct quick_slot *slot = &s->quick[index];
     struct block *b = slot->head;
-    if (b == NULL || slot->granules != granules)
+    if (WEIR_UNLIKELY(b == NULL || slot->granules != granules))
         return NULL;
     slot->head = b->next;
     s->quick_blocks--;
@@ -320,11 +315,7 @@ struct pool {
 /* ---- watching (watch.c) -----------------------------------------------------------------------
  */
 
-extern _Atomic(pool_watcher *) pool_watched;
-static inline bool watched(void)
-{
-    return WEIR_UNLIKELY(atomic_load_explicit(&pool_watched, memory_order_relaxed) != NULL);
-}
+static inline bool watched(void) { return WEIR_UNLIKELY(unusual(UNUSUAL_WATCHED) != 0); }
 void watch_tell(const struct pool_event *e);
 /* Of a block that was handed out or taken back; its shard is locked. */
 void watch_block(enum pool_event_kind kind, const struct pool *p, const struct pool_shard *s,
@@ -339,13 +330,28 @@ extern _Atomic bool pool_freed;
 
 struct pool_shard *shard_new(struct pool *p, void *stream);
 
+static inline _Atomic(void *) *stream_slot(void *stream)
+{
+    return (_Atomic(void *) *)((char *)stream + pool_order.slot);
+}
+
 static inline struct pool_shard *shard_of(struct pool *p, void *stream)
 {
-    struct pool_shard *s = atomic_load_explicit(pool_order.slot(stream), memory_order_acquire);
+    struct pool_shard *s = atomic_load_explicit(stream_slot(stream), memory_order_acquire);
     for (; s != NULL; s = s->next)
         if (WEIR_LIKELY(atomic_load_explicit(&s->pool, memory_order_acquire) == p))
             return s;
     return shard_new(p, stream);
+}
+
+/* The stream's newest shard, locked, when it is the pool's and nobody has locked it; else NULL. */
+static inline struct pool_shard *shard_if_free(struct pool *p, void *stream)
+{
+    struct pool_shard *s = atomic_load_explicit(stream_slot(stream), memory_order_acquire);
+    bool mine = s != NULL && atomic_load_explicit(&s->pool, memory_order_acquire) == p;
+    return WEIR_LIKELY(mine) && atomic_exchange_explicit(&s->lock, 1, memory_order_acquire) == 0
+               ? s
+               : NULL;
 }
 
 void pool_lock_all(struct pool *p);

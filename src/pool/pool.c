@@ -43,7 +43,7 @@ int64_t pool_live(const struct pool *p)
 {
     int64_t sum = 0;
     for (size_t i = 0; i < p->shard_count; i++)
-        sum += p->shards[i]->live;
+        sum += (int64_t)(p->shards[i]->made - p->shards[i]->freed);
     return sum;
 }
 
@@ -67,6 +67,7 @@ static void shard_init(struct pool_shard *s, struct pool *p, void *stream)
     memset(own, 0, (size_t)((char *)(s + 1) - own));
     s->id = ++all.shard_ids;
     s->map = p->map;
+    s->base = p->map->base;
     s->stream = stream;
     if (stream != NULL) {
         pool_order.keep(stream);
@@ -78,7 +79,7 @@ static void shard_init(struct pool_shard *s, struct pool *p, void *stream)
 
 struct pool_shard *shard_new(struct pool *p, void *stream)
 {
-    _Atomic(void *) *slot = pool_order.slot(stream);
+    _Atomic(void *) *slot = stream_slot(stream);
     pthread_mutex_lock(&all.lock);
     struct pool_shard *s = atomic_load(slot);
     while (s != NULL && atomic_load(&s->pool) != NULL && atomic_load(&s->pool) != p)
@@ -99,12 +100,10 @@ struct pool_shard *shard_new(struct pool *p, void *stream)
     return s;
 }
 
-struct pool_shard *pool_shard_of(struct pool *p, void *stream) { return shard_of(p, stream); }
-
 void pool_stream_ended(void *stream)
 {
     pthread_mutex_lock(&all.lock);
-    for (struct pool_shard *s = atomic_exchange(pool_order.slot(stream), NULL), *next; s != NULL;
+    for (struct pool_shard *s = atomic_exchange(stream_slot(stream), NULL), *next; s != NULL;
          s = next) {
         next = s->next;
         struct pool *p = atomic_load(&s->pool);
@@ -196,10 +195,10 @@ static void drop_all(struct pool *p)
     for (size_t i = 0; i < p->shard_count; i++) {
         struct pool_shard *s = p->shards[i];
         memset(&s->bins, 0, sizeof s->bins);
-        memset(s->small, 0, sizeof s->small);
         memset(s->quick, 0, sizeof s->quick);
         s->quick_blocks = 0;
-        s->used = s->claim = s->live = 0;
+        s->used = s->claim = 0;
+        s->freed = s->made;
     }
     reserve_clear(p);
 }

@@ -23,8 +23,7 @@ enum { POOL_GRANULE = 512 }; /* bytes: what sizes are rounded up to, and the ali
 
 enum pool_status {
     POOL_OK = 0,
-    POOL_OUT_OF_MEMORY, /* the pool has reached its size, or the device has no more */
-    POOL_INVALID,       /* not the start of memory that a pool has handed out */
+    POOL_INVALID, /* not the start of memory that a pool has handed out */
 };
 
 /* A moment of a stream: after all that is in it. */
@@ -42,14 +41,14 @@ struct pool_order {
     void (*wait)(void *stream, void *on, uint64_t count); /* makes it so, for its later work */
     void (*keep)(void *stream);                           /* it can be asked until it is released */
     void (*release)(void *stream);
-    _Atomic(void *) *(*slot)(void *stream); /* a word for this room, NULL at first */
-    uint64_t (*id)(void *stream);           /* its number, for people */
+    uint64_t (*id)(void *stream); /* its number, for people */
+    size_t slot; /* where in a stream's memory a word for this room lies: an _Atomic(void *), NULL
+                    at first */
 };
 /* Once, before anything else. */
 void pool_set_order(const struct pool_order *order);
 
 struct pool;
-struct pool_shard;
 
 struct pool_config {
     int device;         /* whose memory; MEM_HOST: the host's */
@@ -67,8 +66,6 @@ void pool_destroy(struct pool *p);
 /* Drops all of a pool's memory, whatever is allocated. No work may be under way in it. */
 void pool_clear(struct pool *p);
 
-/* The pool's shard of a stream, made when there is none. Cheap once it is there. */
-struct pool_shard *pool_shard_of(struct pool *p, void *stream);
 /* The stream's handle is gone: what was freed on it stays, by its last moments. */
 void pool_stream_ended(void *stream);
 
@@ -79,10 +76,12 @@ struct pool_by {
     uint64_t call;
 };
 
-/* Allocates for the shard's stream. bytes > 0. */
-enum pool_status pool_alloc(struct pool_shard *s, uint64_t bytes, struct pool_by by, void **out);
-/* Frees in the order of a stream. POOL_INVALID also when it is free already. */
-enum pool_status pool_free(void *address, void *stream, struct pool_by by);
+/* Allocates in the order of a stream. bytes > 0. NULL: the pool has reached its size, or the device
+ * has no more. */
+void *pool_alloc(struct pool *p, void *stream, uint64_t bytes, struct pool_by by);
+/* Frees in the order of a stream, at its present moment. POOL_INVALID also when it is free already.
+ */
+enum pool_status pool_free(void *address, void *stream, struct pool_point now, struct pool_by by);
 /* Frees memory that no work uses any more, for every stream at once. */
 enum pool_status pool_free_now(void *address, struct pool_by by);
 

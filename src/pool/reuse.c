@@ -68,7 +68,7 @@ static struct block *cut_from(struct pool_shard *from, struct block *b, uint64_t
 /* The whole slot would do for an exact size. */
 static struct block *search_slot(struct pool_shard *from, const struct search *q)
 {
-    struct block *b = quick_take(from, q->granules);
+    struct block *b = quick_take(from, slot_of(q->granules), q->granules);
     if (b != NULL && !usable(q, b)) {
         quick_add(from, b);
         return NULL;
@@ -173,8 +173,8 @@ static bool retire(struct pool *p, struct pool_shard *s)
     struct pool_shard *common = p->common;
     common->used += s->used;
     common->claim += s->claim;
-    common->live += s->live;
-    p->reused[POOL_RULE_SAME_STREAM] += s->reused;
+    common->freed -= s->made - s->freed;
+    p->reused[POOL_RULE_SAME_STREAM] += s->made - s->fresh - s->others;
     p->fresh += s->fresh;
     atomic_fetch_sub(&p->ended, 1);
     map_put_spares(s->map, s->spare);

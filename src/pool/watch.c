@@ -1,10 +1,17 @@
-/* What is told to who watches: see pool_watch. While nobody does, an allocation and a free look at
- * one word, which never changes. */
+/* What is told to who watches: see pool_watch. That somebody does is one of the unusual things
+ * (base/unusual.h), so that it costs nothing while nobody does. */
 #include "pool/internal.h"
 
-_Atomic(pool_watcher *) pool_watched;
+static _Atomic(pool_watcher *) pool_watched;
 
-void pool_watch(pool_watcher *watcher) { atomic_store(&pool_watched, watcher); }
+void pool_watch(pool_watcher *watcher)
+{
+    atomic_store(&pool_watched, watcher);
+    if (watcher != NULL)
+        unusual_set(UNUSUAL_WATCHED);
+    else
+        unusual_clear(UNUSUAL_WATCHED);
+}
 
 void watch_tell(const struct pool_event *e)
 {

@@ -11,7 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct rt_driver rt_driver;
+/* What stands for functions that are not loaded yet, and for those that the driver lacks. */
+CUresult rt_not_loaded(void) { return CUDA_ERROR_NOT_INITIALIZED; }
+CUresult rt_lacking(void) { return (CUresult)cudaErrorCallRequiresNewerDriver; }
+
+struct rt_driver rt_driver = {
+#define RT_DRIVER(name) .name = (__typeof__(&name))(void *)rt_not_loaded,
+#include "driver.def"
+#undef RT_DRIVER
+};
 bool rt_started_flag;
 
 static void *library;
@@ -75,7 +83,8 @@ static void load(void)
         return;
     for (size_t i = 0; i < COUNT(entries); i++) {
         void *symbol = dlsym(library, entries[i].name);
-        memcpy((char *)&rt_driver + entries[i].offset, &symbol, sizeof symbol);
+        __atomic_store_n((void **)((char *)&rt_driver + entries[i].offset),
+                         symbol ? symbol : (void *)rt_lacking, __ATOMIC_RELEASE);
     }
     /* After the driver's own handlers, so before them at exit: nothing here runs when it is gone.
      */

@@ -33,17 +33,23 @@
 
 /* ---- the driver below ---------------------------------------------------------------------- */
 
-/* The driver's functions, by the names of their symbols; NULL for one that the driver lacks. */
+/* The driver's functions, by the names of their symbols. Each can be called: what is not loaded yet
+ * fails as not initialised, what the driver lacks with the number of
+ * cudaErrorCallRequiresNewerDriver. */
 struct rt_driver {
 #define RT_DRIVER(name) __typeof__(&name) name;
 #include "driver.def"
 #undef RT_DRIVER
 };
 extern struct rt_driver rt_driver;
-/* Calls one. What the driver lacks fails with the number of cudaErrorCallRequiresNewerDriver. */
-#define CU(name, ...)                                                                              \
-    (LIKELY(rt_driver.name) ? rt_driver.name(__VA_ARGS__)                                          \
-                            : (CUresult)cudaErrorCallRequiresNewerDriver)
+/* Calls one. */
+#define CU(name, ...) (__atomic_load_n(&rt_driver.name, __ATOMIC_RELAXED)(__VA_ARGS__))
+/* Whether there is a driver that has it. */
+CUresult rt_not_loaded(void);
+CUresult rt_lacking(void);
+#define RT_HAS(name)                                                                               \
+    ((void *)rt_driver.name != (void *)rt_lacking &&                                               \
+     (void *)rt_driver.name != (void *)rt_not_loaded)
 
 /* Loads libcuda and initialises it, once. cudaErrorInsufficientDriver when there is none or it is
  * older than this runtime, cudaErrorNoDevice when it has no device. */
@@ -85,6 +91,19 @@ void rt_error_reset(void);
         cudaError_t error_ = (call);                                                               \
         if (__builtin_expect(error_ != cudaSuccess, 0))                                            \
             return error_;                                                                         \
+    } while (0)
+/* Of functions that are called often and short: the driver is asked at once, and only when it says
+ * that there is no context yet, one is made. Leaves the calling function. */
+#define WITH_CONTEXT(call)                                                                         \
+    do {                                                                                           \
+        CUresult first_ = (call);                                                                  \
+        if (LIKELY(first_ == CUDA_SUCCESS))                                                        \
+            return cudaSuccess;                                                                    \
+        if (first_ != CUDA_ERROR_INVALID_CONTEXT && first_ != CUDA_ERROR_NOT_INITIALIZED)          \
+            return rt_error(first_);                                                               \
+        RT_TRY(rt_context());                                                                      \
+        CU_TRY(call);                                                                              \
+        return cudaSuccess;                                                                        \
     } while (0)
 #define RT_CHECK(condition, error)                                                                 \
     do {                                                                                           \

@@ -6,48 +6,75 @@ _Static_assert(sizeof(struct cudaMemAccessDesc) == sizeof(CUmemAccessDesc), "sam
 _Static_assert(sizeof(struct cudaMemPoolPtrExportData) == sizeof(CUmemPoolPtrExportData),
                "same layout");
 
-/* These are called often and are short, so the driver is asked at once, and only when it says that
- * there is no context yet, one is made. */
-#define WITH_CONTEXT(call)                                                                         \
-    do {                                                                                           \
-        CUresult first_ = rt_started() ? (call) : CUDA_ERROR_INVALID_CONTEXT;                      \
-        if (LIKELY(first_ == CUDA_SUCCESS))                                                        \
-            return cudaSuccess;                                                                    \
-        if (first_ != CUDA_ERROR_INVALID_CONTEXT)                                                  \
-            return rt_error(first_);                                                               \
-        RT_TRY(rt_context());                                                                      \
-        CU_TRY(call);                                                                              \
-        return cudaSuccess;                                                                        \
-    } while (0)
+/* Allocates from the pool, or the current one when it is NULL. */
+static CUresult alloc_plain(void **ptr, size_t size, cudaMemPool_t pool, cudaStream_t stream)
+{
+    return pool ? CU(cuMemAllocFromPoolAsync, (CUdeviceptr *)ptr, size, pool, stream)
+                : CU(cuMemAllocAsync, (CUdeviceptr *)ptr, size, stream);
+}
 
-/* Tells Weir's driver who calls, for the stories of faults (see RT_CALLED), and calls it. */
-#define NOTED(name, call)                                                                          \
-    (rt_driver.weir_note_call ? rt_driver.weir_note_call(WEIR_CALL_##name, caller) : (void)0,      \
-     (call))
+/* Weir's driver is told who calls, for the stories of faults (see RT_CALLED); others just called.
+ */
+static __attribute__((noinline)) cudaError_t alloc_again(void **ptr, size_t size,
+                                                         cudaMemPool_t pool, cudaStream_t stream,
+                                                         enum weir_call call, const void *caller,
+                                                         CUresult first)
+{
+    if (first == CUDA_ERROR_INVALID_CONTEXT || first == CUDA_ERROR_NOT_INITIALIZED) {
+        RT_TRY(rt_context());
+        first =
+            (CUresult)CU(weir_alloc_async, (CUdeviceptr *)ptr, size, pool, stream, call, caller);
+    }
+    if (!RT_HAS(weir_alloc_async))
+        WITH_CONTEXT(alloc_plain(ptr, size, pool, stream));
+    CU_TRY(first);
+    return cudaSuccess;
+}
 
-static cudaError_t alloc_async(void **ptr, size_t size, cudaStream_t stream, const void *caller)
+static inline cudaError_t alloc(void **ptr, size_t size, cudaMemPool_t pool, cudaStream_t stream,
+                                enum weir_call call, const void *caller)
 {
     RT_CHECK(ptr, cudaErrorInvalidValue);
-    WITH_CONTEXT(NOTED(cudaMallocAsync, CU(cuMemAllocAsync, (CUdeviceptr *)ptr, size, stream)));
+    CUresult first =
+        (CUresult)CU(weir_alloc_async, (CUdeviceptr *)ptr, size, pool, stream, call, caller);
+    return LIKELY(first == CUDA_SUCCESS)
+               ? cudaSuccess
+               : alloc_again(ptr, size, pool, stream, call, caller, first);
 }
 
-static cudaError_t alloc_from_pool(void **ptr, size_t size, cudaMemPool_t pool, cudaStream_t stream,
-                                   const void *caller)
+static inline cudaError_t alloc_from_pool(void **ptr, size_t size, cudaMemPool_t pool,
+                                          cudaStream_t stream, const void *caller)
 {
-    RT_CHECK(ptr && pool, cudaErrorInvalidValue);
-    WITH_CONTEXT(NOTED(cudaMallocFromPoolAsync,
-                       CU(cuMemAllocFromPoolAsync, (CUdeviceptr *)ptr, size, pool, stream)));
+    RT_CHECK(pool, cudaErrorInvalidValue);
+    return alloc(ptr, size, pool, stream, WEIR_CALL_cudaMallocFromPoolAsync, caller);
 }
 
-static cudaError_t free_async(void *ptr, cudaStream_t stream, const void *caller)
+static __attribute__((noinline)) cudaError_t free_again(void *ptr, cudaStream_t stream,
+                                                        const void *caller, CUresult first)
+{
+    if (first == CUDA_ERROR_INVALID_CONTEXT || first == CUDA_ERROR_NOT_INITIALIZED) {
+        RT_TRY(rt_context());
+        first = (CUresult)CU(weir_free_async, (CUdeviceptr)ptr, stream, WEIR_CALL_cudaFreeAsync,
+                             caller);
+    }
+    if (!RT_HAS(weir_free_async))
+        WITH_CONTEXT(CU(cuMemFreeAsync, (CUdeviceptr)ptr, stream));
+    CU_TRY(first);
+    return cudaSuccess;
+}
+
+static inline cudaError_t free_async(void *ptr, cudaStream_t stream, const void *caller)
 {
     if (!ptr)
         return rt_context();
-    WITH_CONTEXT(NOTED(cudaFreeAsync, CU(cuMemFreeAsync, (CUdeviceptr)ptr, stream)));
+    CUresult first =
+        (CUresult)CU(weir_free_async, (CUdeviceptr)ptr, stream, WEIR_CALL_cudaFreeAsync, caller);
+    return LIKELY(first == CUDA_SUCCESS) ? cudaSuccess : free_again(ptr, stream, caller, first);
 }
 
 STREAM_API(cudaMallocAsync, (void **devPtr, size_t size, cudaStream_t stream),
-           alloc_async(devPtr, size, stream, __builtin_return_address(0)))
+           alloc(devPtr, size, NULL, stream, WEIR_CALL_cudaMallocAsync,
+                 __builtin_return_address(0)))
 STREAM_API(cudaMallocFromPoolAsync,
            (void **ptr, size_t size, cudaMemPool_t memPool, cudaStream_t stream),
            alloc_from_pool(ptr, size, memPool, stream, __builtin_return_address(0)))

@@ -5,7 +5,7 @@
 struct rt_called rt_called(enum weir_call call, const void *caller)
 {
     rt_load();
-    if (!rt_driver.weir_note_call)
+    if (!RT_HAS(weir_note_call))
         return (struct rt_called){false};
     rt_driver.weir_note_call(call, caller);
     return (struct rt_called){true};
@@ -21,11 +21,11 @@ void rt_call_ends(struct rt_called *called)
 PUBLIC int weir_last_fault(struct weir_fault *out)
 {
     rt_load();
-    return rt_driver.weir_last_fault ? rt_driver.weir_last_fault(out) : 0;
+    return RT_HAS(weir_last_fault) ? rt_driver.weir_last_fault(out) : 0;
 }
 
 PUBLIC const char *weir_last_message(void)
 {
     rt_load();
-    return rt_driver.weir_last_message ? rt_driver.weir_last_message() : "";
+    return RT_HAS(weir_last_message) ? rt_driver.weir_last_message() : "";
 }

@@ -124,14 +124,13 @@ static uint64_t taken(uint64_t bytes)
 static void allocate(int n, int s)
 {
     uint64_t bytes = random_size(), internal = world_internal, changes = changes_now();
-    void *at = NULL;
-    enum pool_status status = pool_alloc(pool_shard_of(pool, &world[s]), bytes, BY, &at);
-    if (status == POOL_OUT_OF_MEMORY) {
+    void *at = pool_alloc(pool, &world[s], bytes, BY);
+    if (at == NULL) {
         CHECK(max_bytes > 0);
         failed++;
         return;
     }
-    CHECK(status == POOL_OK && (uint64_t)at % POOL_GRANULE == base % POOL_GRANULE);
+    CHECK((uint64_t)at % POOL_GRANULE == base % POOL_GRANULE);
     bool went = changes_now() != changes; /* given back and taken again within the call */
     uint64_t first = ((uint64_t)at - base) / POOL_GRANULE;
     uint64_t end = first + taken(bytes);
@@ -169,10 +168,10 @@ static void release(int n, int s)
         granule[g].count = world[s].enqueued;
         granule[g].changes = changes;
     }
-    CHECK((for_all ? pool_free_now(at, BY) : pool_free(at, &world[s], BY)) == POOL_OK);
+    CHECK((for_all ? pool_free_now(at, BY) : world_free(at, &world[s])) == POOL_OK);
     used -= live[n].bytes;
     if (rnd() % 64 == 0)
-        CHECK(pool_free(at, &world[s], BY) == POOL_INVALID);
+        CHECK(world_free(at, &world[s]) == POOL_INVALID);
     live[n].at = NULL;
 }
 

@@ -7,9 +7,7 @@ enum way { NONE, EVENT, EVENT_BEFORE, THROUGH_THIRD, WAYS };
 
 static void *alloc(struct pool *p, struct stream *s, uint64_t bytes)
 {
-    void *at = NULL;
-    enum pool_status status = pool_alloc(pool_shard_of(p, s), bytes, BY, &at);
-    return status == POOL_OK ? at : NULL;
+    return pool_alloc(p, s, bytes, BY);
 }
 
 static void dispose(struct pool *p)
@@ -41,7 +39,7 @@ static void one(int switches, enum way way, bool pending, bool full)
     world_command(a, -1, 0);
     if (way == EVENT_BEFORE)
         world_record(&e, a);
-    CHECK(pool_free(first, a, BY) == POOL_OK);
+    CHECK(world_free(first, a) == POOL_OK);
     if (way == EVENT || way == THROUGH_THIRD)
         world_record(&e, a);
     if (way == EVENT || way == EVENT_BEFORE)
@@ -65,7 +63,7 @@ static void one(int switches, enum way way, bool pending, bool full)
     if (same && pending && way != EVENT && way != THROUGH_THIRD)
         CHECK(b->waits[0] >= a->enqueued); /* the allocator made it wait */
     if (second != NULL)
-        CHECK(pool_free(second, b, BY) == POOL_OK);
+        CHECK(world_free(second, b) == POOL_OK);
     dispose(p);
 }
 
@@ -78,20 +76,20 @@ static void synchronized(void)
     for (int i = 0; i < POOL_SWITCHES; i++)
         pool_set_switch(p, (enum pool_switch)i, false);
     void *x = alloc(p, a, 8 * MIB);
-    CHECK(pool_free(x, a, BY) == POOL_OK);
+    CHECK(world_free(x, a) == POOL_OK);
     void *y = alloc(p, b, 8 * MIB); /* passed, but nobody has seen it */
     CHECK(x != y);
-    CHECK(pool_free(y, b, BY) == POOL_OK);
+    CHECK(world_free(y, b) == POOL_OK);
     world_record(&e, a);
     world_wait_event(c, &e);
     world_sync(c); /* shows what the event was after */
     CHECK(alloc(p, c, 8 * MIB) == x);
-    CHECK(pool_free(x, c, BY) == POOL_OK);
+    CHECK(world_free(x, c) == POOL_OK);
     CHECK(pool_free_now(alloc(p, b, 8 * MIB), BY) == POOL_OK);
     CHECK(alloc(p, c, 8 * MIB) == x); /* its own first */
     CHECK(alloc(p, a, 8 * MIB) == y); /* freed for everyone */
-    CHECK(pool_free(y, a, BY) == POOL_OK);
-    CHECK(pool_free(x, a, BY) == POOL_OK);
+    CHECK(world_free(y, a) == POOL_OK);
+    CHECK(world_free(x, a) == POOL_OK);
     dispose(p);
 }
 
@@ -107,11 +105,11 @@ static void joining(void)
     struct pool_figures before, after;
     pool_get_figures(p, &before);
     for (int i = 0; i < 64; i++)
-        CHECK(pool_free(piece[i * 37 % 64], a, BY) == POOL_OK);
+        CHECK(world_free(piece[i * 37 % 64], a) == POOL_OK);
     void *whole = alloc(p, a, 64 * MIB);
     pool_get_figures(p, &after);
     CHECK_EQ_INT(after.reserved, before.reserved);
-    CHECK(pool_free(whole, a, BY) == POOL_OK);
+    CHECK(world_free(whole, a) == POOL_OK);
     dispose(p);
 }
 
@@ -120,12 +118,12 @@ static void wrong_frees(void)
     struct pool *p = world_pool(0);
     struct stream *a = &world[7];
     char *x = alloc(p, a, 5000), local;
-    CHECK(pool_free(x + 512, a, BY) == POOL_INVALID);
-    CHECK(pool_free(x + 1, a, BY) == POOL_INVALID);
-    CHECK(pool_free(&local, a, BY) == POOL_INVALID);
-    CHECK(pool_free(NULL, a, BY) == POOL_INVALID);
-    CHECK(pool_free(x, a, BY) == POOL_OK);
-    CHECK(pool_free(x, a, BY) == POOL_INVALID);
+    CHECK(world_free(x + 512, a) == POOL_INVALID);
+    CHECK(world_free(x + 1, a) == POOL_INVALID);
+    CHECK(world_free(&local, a) == POOL_INVALID);
+    CHECK(world_free(NULL, a) == POOL_INVALID);
+    CHECK(world_free(x, a) == POOL_OK);
+    CHECK(world_free(x, a) == POOL_INVALID);
     CHECK(pool_free_now(x, BY) == POOL_INVALID);
     dispose(p);
 }
@@ -143,12 +141,12 @@ static void what_addresses_are(void)
     CHECK(mem_find(y + 7, &mem) && mem.kind == MEM_POOL && mem.base == (uint64_t)y);
     CHECK(mem_kind_of(y, NULL) == MEM_POOL);
     CHECK(mem_free(y, MEM_ANY) == MEM_INVALID); /* only its pool frees it */
-    CHECK(pool_free(x, a, BY) == POOL_OK);
+    CHECK(world_free(x, a) == POOL_OK);
     struct mem_place at;
     mem_place_of(x + 5, &at);
     CHECK(at.relation == MEM_FREED && at.distance == 5 && at.info.size == 5000);
     CHECK_EQ_INT(at.freed.stream, 8);
-    CHECK(pool_free(y, a, BY) == POOL_OK);
+    CHECK(world_free(y, a) == POOL_OK);
     dispose(p);
 }
 
@@ -163,7 +161,7 @@ static void destroyed(void)
     pool_destroy(p);
     memset(x, 1, MIB);
     world_command(a, -1, 0);
-    CHECK(pool_free(x, a, BY) == POOL_OK);
+    CHECK(world_free(x, a) == POOL_OK);
     mem_usage(0, &after, &total);
     CHECK(after < before);
     world_sync(a);
@@ -178,15 +176,15 @@ static void ended_streams(void)
     for (int i = 0; i < POOL_SWITCHES; i++)
         pool_set_switch(p, (enum pool_switch)i, false);
     void *x = alloc(p, a, 8 * MIB), *y = alloc(p, a, MIB);
-    CHECK(pool_free(x, a, BY) == POOL_OK);
+    CHECK(world_free(x, a) == POOL_OK);
     pool_stream_ended(a); /* nobody can synchronize with it any more: passed is enough */
     CHECK(alloc(p, b, 8 * MIB) == x);
     struct pool_figures f;
     pool_get_figures(p, &f);
     CHECK_EQ_INT(f.used, 9 * MIB);
     CHECK_EQ_INT(f.live, 2);
-    CHECK(pool_free(x, b, BY) == POOL_OK);
-    CHECK(pool_free(y, b, BY) == POOL_OK);
+    CHECK(world_free(x, b) == POOL_OK);
+    CHECK(world_free(y, b) == POOL_OK);
     world_sync(b);
     pool_trim(p, 0);
     pool_get_figures(p, &f);
@@ -204,8 +202,8 @@ static void many_streams(void)
     for (int i = 0; i < 500; i++) {
         struct stream *a = &world[12];
         void *x = alloc(p, a, MIB), *y = alloc(p, a, 4 * MIB);
-        CHECK(pool_free(x, a, BY) == POOL_OK);
-        CHECK(pool_free(y, a, BY) == POOL_OK);
+        CHECK(world_free(x, a) == POOL_OK);
+        CHECK(world_free(y, a) == POOL_OK);
         pool_stream_ended(a);
         atomic_store(&a->slot, NULL); /* another one from now on */
     }
@@ -223,7 +221,7 @@ static void too_much(void)
     struct stream *a = &world[13], *b = &world[14];
     struct pool_figures before, after;
     pool_set_threshold(p, UINT64_MAX);
-    CHECK(pool_free(alloc(p, a, 100 * MIB), a, BY) == POOL_OK);
+    CHECK(world_free(alloc(p, a, 100 * MIB), a) == POOL_OK);
     pool_get_figures(p, &before);
     CHECK(alloc(p, b, (uint64_t)2048 * MIB) == NULL);
     CHECK(alloc(p, b, UINT64_MAX) == NULL);
@@ -277,12 +275,12 @@ static void events(void)
     void *x = alloc(p, a, 10 * MIB - 100);
     CHECK_EQ_INT(next_told(POOL_MAPPED)->reserved, 10 * MIB);
     check_told(POOL_ALLOCATED, x, 10 * MIB - 100, a, POOL_FRESH);
-    CHECK(pool_free(x, a, BY) == POOL_OK);
+    CHECK(world_free(x, a) == POOL_OK);
     check_told(POOL_FREED, x, 10 * MIB - 100, a, 0);
     x = alloc(p, a, 10 * MIB);
     check_told(POOL_ALLOCATED, x, 10 * MIB, a, POOL_RULE_SAME_STREAM);
     world_command(a, -1, 0);
-    CHECK(pool_free(x, a, BY) == POOL_OK);
+    CHECK(world_free(x, a) == POOL_OK);
     check_told(POOL_FREED, x, 10 * MIB, a, 0);
     world_record(&e, a);
     world_wait_event(b, &e);
@@ -300,7 +298,7 @@ static void events(void)
     CHECK(gone->address == (uint64_t)x && gone->bytes == 10 * MIB && gone->reserved == 0);
     pool_watch(NULL);
     unsigned count = told_count;
-    CHECK(pool_free(alloc(p, a, 512), a, BY) == POOL_OK);
+    CHECK(world_free(alloc(p, a, 512), a) == POOL_OK);
     CHECK_EQ_INT(told_count, count);
     dispose(p);
 }

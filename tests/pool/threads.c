@@ -42,15 +42,14 @@ static void *work(void *arg)
             if (mine[n] != NULL) {
                 CHECK(*mine[n] == (uint64_t)mine[n]);
                 CHECK((next(&state) % 8 == 0 ? pool_free_now(mine[n], BY)
-                                             : pool_free(mine[n], s, BY)) == POOL_OK);
+                                             : world_free(mine[n], s)) == POOL_OK);
             }
             mine[n] = NULL;
         } else {
-            void *at;
             uint64_t bytes = 8 + next(&state) % (next(&state) % 16 == 0 ? 3000 * KIB : 20 * KIB);
-            CHECK(pool_alloc(pool_shard_of(pool, s), bytes, BY, &at) == POOL_OK);
-            mine[n] = at;
-            *mine[n] = (uint64_t)at;
+            mine[n] = pool_alloc(pool, s, bytes, BY);
+            CHECK(mine[n] != NULL);
+            *mine[n] = (uint64_t)mine[n];
         }
         if (next(&state) % 256 == 0)
             pool_synchronized();
@@ -60,16 +59,16 @@ static void *work(void *arg)
             CHECK(f.used <= f.used_high && f.used <= f.reserved);
         }
         if (next(&state) % 256 == 0) { /* a pool of the thread's own */
-            void *at;
             struct pool *own = world_pool(0);
-            CHECK(pool_alloc(pool_shard_of(own, s), 100 * KIB, BY, &at) == POOL_OK);
+            void *at = pool_alloc(own, s, 100 * KIB, BY);
+            CHECK(at != NULL);
             pool_destroy(own);
-            CHECK(pool_free(at, s, BY) == POOL_OK);
+            CHECK(world_free(at, s) == POOL_OK);
         }
     }
     for (int n = 0; n < 16; n++)
         if (mine[n] != NULL)
-            CHECK(pool_free(mine[n], s, BY) == POOL_OK);
+            CHECK(world_free(mine[n], s) == POOL_OK);
     return NULL;
 }
 
@@ -77,7 +76,7 @@ int main(void)
 {
     world_begin((uint64_t)1 << 30);
     pool_set_order(&(struct pool_order){mark, passed, one, ordered, wait_for, world_keep,
-                                        world_keep, world_slot, world_id});
+                                        world_keep, world_id, offsetof(struct stream, slot)});
     pool = world_pool(0);
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++)

@@ -3,6 +3,7 @@
 #ifndef WORLD_H
 #define WORLD_H
 
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "check.h"
@@ -141,17 +142,23 @@ static inline void world_wait(void *stream, void *on, uint64_t count)
     world_depend(stream, ((struct stream *)on)->number, count);
 }
 static inline void world_keep(void *stream) {}
-static inline _Atomic(void *) *world_slot(void *stream) { return &((struct stream *)stream)->slot; }
 static inline uint64_t world_id(void *stream)
 {
     return (uint64_t)((struct stream *)stream)->number;
 }
 
+/* Frees at the stream's present moment. */
+static inline enum pool_status world_free(void *at, struct stream *s)
+{
+    return pool_free(at, s, world_mark(s), BY);
+}
+
 static inline void world_begin(uint64_t memory)
 {
-    static const struct pool_order order = {world_mark,    world_completed, world_proven,
-                                            world_ordered, world_wait,      world_keep,
-                                            world_keep,    world_slot,      world_id};
+    static const struct pool_order order = {
+        world_mark,    world_completed, world_proven,
+        world_ordered, world_wait,      world_keep,
+        world_keep,    world_id,        offsetof(struct stream, slot)};
     struct diag d = {0};
     bool ok = mem_open(1, memory, &d);
     CHECK(ok);
