@@ -316,7 +316,7 @@ CUresult texture_sample(const CUDA_TEXTURE_DESC *d, struct texture *t)
     t->linear = d->filterMode == CU_TR_FILTER_MODE_LINEAR;
     t->as_float = (d->flags & CU_TRSF_READ_AS_INTEGER) == 0;
     t->srgb = (d->flags & CU_TRSF_SRGB) != 0;
-    memcpy(t->border, d->borderColor, sizeof t->border);
+    texture_set_border(t, d->borderColor);
     if (!t->buffer && t->linear && !texel_is_float(t))
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "linear filtering needs elements that are read as floats");

@@ -1,5 +1,4 @@
-/* convert: the numbers of elements as floats, one by one, and all four channels of an element at
- * once for the filters. */
+/* convert: the numbers of elements as floats. */
 #ifndef WEIR_TEXTURE_CONVERT_H
 #define WEIR_TEXTURE_CONVERT_H
 
@@ -28,48 +27,9 @@ static const float texel_inverse[] = {0x1.0102p-8f, 0x1.0204p-7f, 0x1p-16f, 0x1p
 static const float texel_inverse_rest[] = {-0x1.fdfdfep-25f, 0x1.020408p-28f, 0x1.0001p-32f,
                                            0x1.0002p-30f};
 
-typedef float texel_four __attribute__((vector_size(16)));
-
-/* An element of floats, halves, or unsigned integers that count as fractions. */
-WARP_INLINE texel_four texel_four_load(enum texel_type type, const uint8_t *from)
+WARP_INLINE float texel_fraction(enum texel_type type, int32_t n)
 {
-    typedef uint8_t bytes_four __attribute__((vector_size(4)));
-    typedef uint16_t shorts_four __attribute__((vector_size(8)));
-    texel_four v;
-    bytes_four b;
-    shorts_four s;
-    switch (type) {
-    case TEXEL_U8:
-        memcpy(&b, from, sizeof b);
-        v = __builtin_convertvector(b, texel_four);
-        return v * texel_inverse[type] + v * texel_inverse_rest[type];
-    case TEXEL_U16:
-        memcpy(&s, from, sizeof s);
-        v = __builtin_convertvector(s, texel_four);
-        return v * texel_inverse[type] + v * texel_inverse_rest[type];
-    case TEXEL_F16: {
-        uint32_t bits[4];
-        memcpy(&s, from, sizeof s);
-        for (int c = 0; c < 4; c++)
-            bits[c] = texel_from_half(s[c]);
-        memcpy(&v, bits, sizeof v);
-        return v;
-    }
-    default: memcpy(&v, from, sizeof v); return v;
-    }
-}
-
-/* Four elements of four channels become four channels of four elements. */
-WARP_INLINE void texel_four_turn(texel_four v[4])
-{
-    texel_four a = __builtin_shufflevector(v[0], v[1], 0, 4, 1, 5);
-    texel_four b = __builtin_shufflevector(v[0], v[1], 2, 6, 3, 7);
-    texel_four c = __builtin_shufflevector(v[2], v[3], 0, 4, 1, 5);
-    texel_four d = __builtin_shufflevector(v[2], v[3], 2, 6, 3, 7);
-    v[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
-    v[1] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
-    v[2] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
-    v[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
+    return (float)n * texel_inverse[type] + (float)n * texel_inverse_rest[type];
 }
 
 #endif

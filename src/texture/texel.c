@@ -1,5 +1,6 @@
 /* texel: elements in memory to results and back: integers as they are or as fractions, halves,
  * floats, sRGB. */
+#include <math.h>
 #include <string.h>
 
 #include "texture/clones.h"
@@ -7,8 +8,6 @@
 #include "texture/texture.h"
 
 enum { LANES = TEXTURE_LANES };
-
-static const uint32_t ONE = 0x3f800000; /* 1.0f */
 
 static bool is_small_(const struct texture *t) { return t->type <= TEXEL_S16; }
 
@@ -39,9 +38,9 @@ uint16_t texel_half(uint32_t bits)
 
 /* ---- sRGB ---------------------------------------------------------------------------------- */
 
-/* The linear value of each of the 256 levels: ((c + 0.055) / 1.055)^2.4, below 0.04045 c / 12.92.
- */
-static const float srgb_[256] = {
+/* The linear value of each of the 256 levels, as a GPU has it: halves without their last three
+ * bits, which are zero. */
+static const uint16_t srgb_[256] = {
 #include "texture/srgb.inc"
 };
 
@@ -97,9 +96,8 @@ WARP_INLINE void load_bytes_(enum texel_type type, const uint8_t *from, const ui
 /* Integers to 0..1 or -1..1; the lowest two signed ones are both -1. */
 WARP_INLINE void to_fractions_(enum texel_type type, uint32_t *row)
 {
-    float by = texel_inverse[type], low = texel_inverse_rest[type];
     for (int l = 0; l < LANES; l++) {
-        float n = (float)(int32_t)row[l], f = n * by + n * low;
+        float f = texel_fraction(type, (int32_t)row[l]);
         f = f < -1.0f ? -1.0f : f;
         memcpy(&row[l], &f, 4);
     }
@@ -108,33 +106,104 @@ WARP_INLINE void to_fractions_(enum texel_type type, uint32_t *row)
 WARP_INLINE void to_linear_(uint32_t *row)
 {
     for (int l = 0; l < LANES; l++)
-        memcpy(&row[l], &srgb_[row[l] & 255], 4);
+        row[l] = texel_from_half((uint32_t)srgb_[row[l] & 255] << 3);
+}
+
+bool texel_is_srgb(const struct texture *t, uint32_t channel)
+{
+    return t->srgb && t->type == TEXEL_U8 && t->as_float && channel < 3;
+}
+
+WARP_INLINE void load_(const struct texture *t, const struct texel_places *p, uint32_t channels,
+                       uint32_t (*out)[LANES])
+{
+    enum texel_type type = (enum texel_type)t->type;
+    uint32_t bytes = texel_type_bytes(type);
+    bool whole = bytes == 1 && t->channels == 4 && channels == 4;
+    if (whole)
+        load_bytes_(type, t->base, p->at, out);
+    for (uint32_t c = 0; c < channels; c++) {
+        if (c >= t->channels)
+            memset(out[c], 0, sizeof out[c]);
+        else if (!whole)
+            load_channel_(type, t->base + (size_t)c * bytes, p->at, out[c]);
+        if (texel_is_srgb(t, c) && c < t->channels)
+            to_linear_(out[c]);
+    }
+}
+
+WARP_CLONES void texel_load_raw(const struct texture *t, const struct texel_places *p,
+                                uint32_t channels, uint32_t (*out)[LANES])
+{
+    load_(t, p, channels, out);
 }
 
 WARP_CLONES void texel_load(const struct texture *t, const struct texel_places *p,
                             uint32_t channels, uint32_t (*out)[LANES])
 {
-    enum texel_type type = (enum texel_type)t->type;
-    uint32_t bytes = texel_type_bytes(type), one = texel_is_float(t) ? ONE : 1;
-    bool whole = bytes == 1 && t->channels == 4 && channels == 4;
-    if (whole)
-        load_bytes_(type, t->base, p->at, out);
-    for (uint32_t c = 0; c < t->channels && c < channels; c++) {
-        if (!whole)
-            load_channel_(type, t->base + (size_t)c * bytes, p->at, out[c]);
-        if (t->srgb && type == TEXEL_U8 && t->as_float && c < 3)
-            to_linear_(out[c]);
-        else if (t->as_float && is_small_(t))
-            to_fractions_(type, out[c]);
-    }
-    for (uint32_t c = t->channels; c < channels; c++)
-        for (int l = 0; l < LANES; l++)
-            out[c][l] = c == 3 ? one : 0;
-    if (!p->bordered)
+    load_(t, p, channels, out);
+    if (!t->as_float || !is_small_(t))
         return;
-    for (uint32_t c = 0; c < channels; c++)
-        for (int l = 0; l < LANES; l++)
-            out[c][l] = (out[c][l] & p->inside[l]) | (t->border[c] & ~p->inside[l]);
+    for (uint32_t c = 0; c < t->channels && c < channels; c++)
+        if (!texel_is_srgb(t, c))
+            to_fractions_((enum texel_type)t->type, out[c]);
+}
+
+/* ---- borders ------------------------------------------------------------------------------- */
+
+/* As a fraction of the largest integer of `bits` (without a sign): four more bits of it count, and
+ * halves round down. */
+static uint32_t part_of_(float x, float least, unsigned bits)
+{
+    double v = x > least ? x < 1.0f ? x : 1.0f : x <= least ? least : 0.0f;
+    double size = v < 0 ? -v : v, steps = (double)(16u << bits);
+    size = (double)(uint32_t)(size * steps) / steps;
+    size *= (1u << bits) - 1;
+    uint32_t n = (uint32_t)size;
+    n += size - n > 0.5;
+    return v < 0 ? 0u - n : n;
+}
+
+/* The level of sRGB nearest to a linear value. */
+static uint32_t level_of_(float x)
+{
+    double v = x > 0.0f ? x < 1.0f ? x : 1.0f : 0.0f;
+    v = v <= 0.0031308 ? v * 12.92 : 1.055 * pow(v, 1 / 2.4) - 0.055;
+    return (uint32_t)(v * 255 + 0.5);
+}
+
+/* Cut off; what is too large is the largest. */
+static uint16_t half_below_(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, 4);
+    uint32_t sign = bits >> 16 & 0x8000, rest = bits & 0x7fffffff;
+    if (rest > 0x7f800000)
+        return (uint16_t)(sign | 0x7fff);
+    if (rest >= 0x47800000)
+        return (uint16_t)(sign | 0x7bff);
+    float size;
+    memcpy(&size, &rest, 4);
+    if (rest < 0x38800000)
+        return (uint16_t)(sign | (uint32_t)(size * 0x1p24f));
+    return (uint16_t)(sign | (rest - 0x38000000) >> 13);
+}
+
+void texture_set_border(struct texture *t, const float colour[4])
+{
+    uint32_t bytes = texel_type_bytes((enum texel_type)t->type);
+    bool fraction = t->as_float && is_small_(t);
+    for (uint32_t c = 0; c < t->channels; c++) {
+        uint32_t v;
+        memcpy(&v, &colour[c], 4);
+        if (t->type == TEXEL_F16)
+            v = half_below_(colour[c]);
+        else if (fraction && (t->type == TEXEL_U8 || t->type == TEXEL_U16))
+            v = texel_is_srgb(t, c) ? level_of_(colour[c]) : part_of_(colour[c], 0, 8 * bytes);
+        else if (fraction)
+            v = part_of_(colour[c], -1.0f, 8 * bytes - 1);
+        memcpy(t->border + (size_t)c * bytes, &v, bytes); /* the low bytes */
+    }
 }
 
 /* ---- storing ------------------------------------------------------------------------------- */

@@ -5,7 +5,9 @@
  * bits are safe for tex: whatever the address mode, an index ends inside the texture, so lanes that
  * are not active may be computed along.
  *
- * Results agree on every processor: all arithmetic is plain IEEE float, never contracted. */
+ * Results agree on every processor, and with a GPU's texture unit: how that reads coordinates,
+ * makes weights, adds and rounds was found by asking an H100 (tests/texture/reference.h has it as
+ * plain arithmetic, and runs there, too). */
 #ifndef WEIR_TEXTURE_H
 #define WEIR_TEXTURE_H
 
@@ -59,7 +61,7 @@ struct texture {
     bool srgb;             /* red, green and blue of 8 bits are sRGB */
     uint8_t address[3];    /* enum texture_address per axis */
     uint64_t pitch, slice; /* bytes from row to row, from slice to slice */
-    uint32_t border[4];    /* bits of its colour in the type of the results */
+    uint8_t border[16];    /* an element of its colour, see texture_set_border */
 };
 
 /* tex and tld4: `coordinates` are rows of floats or indices, `out` gets four rows (two with
@@ -74,24 +76,30 @@ uint32_t surface_access(const struct texture *t, struct texture_instr i, uint32_
                         const uint32_t (*coordinates)[TEXTURE_LANES],
                         uint64_t (*data)[TEXTURE_LANES]);
 
+/* The colour that stands outside, as an element of the texture's type: fractions are clamped and
+ * rounded, halves cut off, integers' low bits taken. The type must be known already. */
+void texture_set_border(struct texture *t, const float colour[4]);
+
 /* txq and suq. */
 uint32_t texture_query(const struct texture *t, struct texture_instr i);
 
 /* ---- between the files of this room -------------------------------------------------------- */
 
-/* Where 32 elements lie, and which of them are border instead. */
+/* Where 32 elements lie. */
 struct texel_places {
-    uint64_t at[TEXTURE_LANES];     /* bytes from the base; valid for border lanes too */
-    uint32_t inside[TEXTURE_LANES]; /* all ones, or zero: the border's colour */
-    bool bordered;                  /* `inside` counts */
+    uint64_t at[TEXTURE_LANES]; /* bytes from the base */
 };
 
-/* The first `channels` of their channels as results: bits of floats or integers, missing ones
- * 0, 0, 1. */
+/* The first `channels` of their channels as results: bits of floats or integers, missing ones 0. */
 void texel_load(const struct texture *t, const struct texel_places *p, uint32_t channels,
                 uint32_t (*out)[TEXTURE_LANES]);
+/* The same before integers become fractions; sRGB is linear already. */
+void texel_load_raw(const struct texture *t, const struct texel_places *p, uint32_t channels,
+                    uint32_t (*out)[TEXTURE_LANES]);
 /* Writes one element of integers or bits of floats, each brought into the type's range. */
 void texel_store(const struct texture *t, uint8_t *to, const uint32_t value[4]);
+/* Whether a channel is stored as sRGB. */
+bool texel_is_srgb(const struct texture *t, uint32_t channel);
 /* Whether results of the texture are floats. */
 bool texel_is_float(const struct texture *t);
 

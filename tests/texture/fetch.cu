@@ -90,10 +90,11 @@ template <typename Four> static int wrong(const reference &r, int axes, const st
         double have[4] = {(double)got[i].x, (double)got[i].y, (double)got[i].z, (double)got[i].w};
         for (int c = 0; c < 4; c++) {
             double want = sample(r, axes, &at[3 * i], none, c);
-            // sums of eight products of floats up to 125, or just a division
-            double slack = !reads_float(r) ? 0 : r.how.filterMode == cudaFilterModeLinear ? 1e-4 : 1e-7;
-            if (r.kind != cudaChannelFormatKindFloat && reads_float(r))
-                slack = 1e-6;
+            // what a GPU does with sRGB before it adds is not known to the last bit; and in one of some
+            // hundred sums of two planes of halves it is a step off
+            bool linear = r.how.filterMode == cudaFilterModeLinear;
+            bool halves = r.kind == cudaChannelFormatKindFloat && r.bits == 16 && axes == 3;
+            double slack = linear && (is_srgb(r, c) || halves) ? fmax(fabs(want) / 64, 0x1p-24) : 0;
             if (!(fabs(have[c] - want) <= slack) && bad++ == 0)
                 printf("at %g %g %g channel %d: %.9g, not %.9g\n", at[3 * i], at[3 * i + 1],
                        at[3 * i + 2], c, have[c], want);

@@ -55,7 +55,7 @@ static struct texture image_(uint8_t **memory)
                             .depth = DEPTH,
                             .pitch = WIDTH * 4,
                             .slice = WIDTH * HEIGHT * 4,
-                            .border = {bits_(1), bits_(1), bits_(1), bits_(1)}};
+                            .border = {0, 0, 0x80, 0x3f}};
 }
 
 static void check_fetch_(const struct texture *t, struct texture_instr i)
@@ -135,7 +135,7 @@ static void test_halves_(void)
     int bad = 0;
     for (uint32_t first = 0; first < 65536; first += LANES) {
         uint16_t halves[LANES];
-        struct texel_places p = {.bordered = false};
+        struct texel_places p;
         uint32_t out[1][LANES];
         for (uint32_t l = 0; l < LANES; l++) {
             halves[l] = (uint16_t)(first + l);
@@ -180,7 +180,7 @@ static void test_fractions_(void)
                                 .channels = (uint8_t)channels,
                                 .as_float = true,
                                 .base = memory};
-            struct texel_places places = {.bordered = false};
+            struct texel_places places;
             uint32_t out[4][LANES];
             for (uint32_t l = 0; l < LANES; l++) {
                 places.at[l] = (uint64_t)l * bytes * channels;
@@ -194,7 +194,7 @@ static void test_fractions_(void)
                 for (uint32_t l = 0; l < LANES; l++) {
                     float v = (float)(first + (int32_t)((l + c) % LANES));
                     float want = v / (float)cases[k].high;
-                    want = c >= channels ? c == 3 : want < -1 ? -1 : want;
+                    want = c >= channels ? 0 : want < -1 ? -1 : want;
                     bad += bits_(want) != out[c][l];
                 }
         }
