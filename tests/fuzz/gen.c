@@ -573,19 +573,29 @@ static void choose_style(struct gen *g)
     for (int k = 0; k < KINDS; k++)
         g->weights[k] = gen_chance(g, 20) ? usual[k] * (int)gen_random(g, 4) : usual[k];
     g->weights[INDEX]++;
+    /* much about indices and little else: what the analysis of shapes knows, and cheap to compile
+     */
+    bool plain = gen_chance(g, 40);
+    if (plain) {
+        g->weights[INDEX] *= 4;
+        g->weights[ARITHMETIC] /= 8;
+        g->weights[CHOICE] = g->weights[CARRY] = g->weights[FIX] = 1;
+    }
     /* most kernels are small: compiling takes nearly all of the time */
     bool small = gen_chance(g, 75);
     for (int c = 0; c < CLASSES; c++) {
         int most = small ? (gen_classes[c].most + 2) / 3 : gen_classes[c].most;
         g->count[c] = most - (int)gen_random(g, (uint32_t)(most + 1) / 2);
-        if (c >= C_G && gen_chance(g, 70))
+        if (plain && gen_classes[c].loose)
+            g->count[c] = c == C_F || c == C_X;
+        else if (c >= C_G && gen_chance(g, 70))
             g->count[c] = 0;
     }
     g->count[C_R] = g->count[C_R] < 4 ? 4 : g->count[C_R];
     g->count[C_H] = g->count[C_H] < 2 ? 2 : g->count[C_H];
     g->count[C_D] = g->count[C_D] < 2 ? 2 : g->count[C_D];
-    g->count[C_I] = g->count[C_I] < 3 ? 3 : g->count[C_I];
-    g->count[C_A] = g->count[C_A] < 2 ? 2 : g->count[C_A];
+    g->count[C_I] = plain ? 5 : g->count[C_I] < 3 ? 3 : g->count[C_I];
+    g->count[C_A] = plain ? 3 : g->count[C_A] < 2 ? 2 : g->count[C_A];
     g->count[C_P] = g->count[C_P] < 3 ? 3 : g->count[C_P];
     g->budget = 8 + (int)gen_random(g, small ? 22 : gen_chance(g, 25) ? 90 : 35);
 }

@@ -127,6 +127,7 @@ static const struct atomic_form atomics[] = {
     {"add.noftz", "f16 f16x2 bf16 bf16x2", 1, true, true, 4},
     {"min.noftz", "f16 f16x2 bf16 bf16x2", 1, true, true, 2},
     {"max.noftz", "f16 f16x2 bf16 bf16x2", 1, true, true, 4},
+    {"max.noftz", "f16 f16x2 bf16 bf16x2", 1, true, true, 2},
     {"add.noftz", "f16 bf16", 1, true, true, 8},
     {"min.noftz", "f16 bf16", 1, true, true, 8},
     {"max.noftz", "f16 bf16", 1, true, true, 8},
@@ -315,6 +316,53 @@ static void all_loads(struct forms *f)
             load_store(f, "u32", 1, 0, loads[k], stores[k % WEIR_COUNT(stores)]);
 }
 
+/* Loads that are the same for all threads, and what has no result: it must change nothing. */
+static void all_hints(struct forms *f)
+{
+    static const char *const types[] = {"b8",  "u8",  "s8",  "b16", "u16", "s16", "b32",
+                                        "u32", "s32", "f32", "b64", "u64", "s64", "f64"};
+    static const char *const hints[] = {
+        "membar.cta;",
+        "membar.gl;",
+        "membar.sys;",
+        "fence.sc.gpu;",
+        "fence.acq_rel.cta;",
+        "fence.acq_rel.sys;",
+        "fence.sc.cluster;",
+        "fence.proxy.async;",
+        "fence.proxy.alias;",
+        "nanosleep.u32 20;",
+        "prefetch.global.L1 [%at];",
+        "prefetch.global.L2 [%at];",
+        "prefetchu.L1 [%at];",
+        "prefetch.global.L2::evict_last [%at];",
+        "applypriority.global.L2::evict_normal [%in], 128;",
+        "pmevent 1;",
+        "griddepcontrol.wait;",
+        "griddepcontrol.launch_dependents;",
+        ("createpolicy.fractional.L2::evict_last.b64 %d9, 0.5; ld.global.L2::cache_hint.b32 %r9, "
+         "[%at], %d9;")};
+    struct gen *g = &f->g;
+    for (size_t t = 0; t < WEIR_COUNT(types); t++)
+        if (begin(f)) {
+            unsigned bits = bits_of(types[t]), n = bits == 64 ? 2 : 4;
+            char d[64];
+            gen_put(g, "ldu.global.%s %%%c0, [%%in+%u]; ldu.global.v%u.%s %s, [%%in+%u];", types[t],
+                    letter(bits), f->seen * 40 % 13600, n, types[t], list(d, bits, 1, n),
+                    f->seen * 48 % 13600);
+            for (unsigned k = 0; k <= n; k++)
+                result(f, bits < 16 ? "b16" : bits == 16 ? "b16" : bits == 32 ? "b32" : "b64", k);
+        }
+    for (size_t k = 0; k < WEIR_COUNT(hints); k++)
+        if (begin(f)) {
+            values(f, 32, 0, 1);
+            gen_put(g, "st.global.b32 [%%gown], %%r0;");
+            gen_put(g, "%s", hints[k]);
+            gen_put(g, "ld.global.b32 %%r1, [%%gown];");
+            result(f, "b32", 1);
+        }
+}
+
 static void all_moves(struct forms *f)
 {
     static const char *const types[] = {"b16", "u16", "s16", "b32", "u32", "s32",
@@ -465,6 +513,20 @@ static void all_reductions(struct forms *f)
             }
 }
 
+/* Which lane is elected is open, but it is one, and all agree. */
+static void all_elections(struct forms *f)
+{
+    struct gen *g = &f->g;
+    if (begin(f)) {
+        gen_put(
+            g,
+            "elect.sync %%r0|%%pg, -1; vote.sync.ballot.b32 %%r1, %%pg, -1; popc.b32 %%r2, %%r1; "
+            "bfind.u32 %%r3, %%r1; setp.eq.u32 %%ph, %%r3, %%r0; bar.warp.sync -1;");
+        result(f, "b32", 2);
+        predicate(f, "%ph");
+    }
+}
+
 static void all_barriers(struct forms *f)
 {
     static const char *const names[] = {"bar", "bar.cta", "barrier", "barrier.cta"};
@@ -531,6 +593,8 @@ bool gen_forms(unsigned index, struct strbuf *out, struct gen_shape *shape)
     all_matches(&f);
     all_reductions(&f);
     all_barriers(&f);
+    all_hints(&f);
+    all_elections(&f);
     gen_put(&f.g, "ret;");
     sb_printf(out, "}\n");
     return f.any;

@@ -353,7 +353,12 @@ static void step(struct machine *m, struct thread *t, const struct ptx_instr *i)
     case PTX_OP_membar:
     case PTX_OP_fence:
     case PTX_OP_prefetch:
+    case PTX_OP_prefetchu:
+    case PTX_OP_applypriority:
+    case PTX_OP_pmevent:
+    case PTX_OP_griddepcontrol:
     case PTX_OP_nanosleep: break;
+    case PTX_OP_createpolicy: interp_write(m, t, i, &o[0], PTX_B64, 0); break;
     default:
         if (!interp_memory_op(m, t, i))
             arithmetic(m, t, i);

@@ -11,6 +11,7 @@ bool interp_is_warp_op(const struct ptx_instr *i)
     case PTX_OP_shfl:
     case PTX_OP_vote:
     case PTX_OP_match:
+    case PTX_OP_elect:
     case PTX_OP_redux: return true;
     case PTX_OP_bar: return ptx_has(i, PTX_M_warp);
     default: return false;
@@ -32,6 +33,8 @@ struct meeting {
 /* The member mask is the last operand. */
 static uint32_t members(struct machine *m, struct thread *t)
 {
+    if (t->at->op != PTX_OP_bar && !ptx_has(t->at, PTX_M_sync)) /* of old targets: all */
+        return 0xffffffff;
     const struct ptx_operand *o = &t->at->operands[t->at->noperands - 1];
     return (uint32_t)interp_read(m, t, t->at, o, PTX_B32);
 }
@@ -107,7 +110,7 @@ static void meet(struct machine *m, struct meeting *g)
     bool second[MAX_WARP] = {0};
     for (int k = 0; k < MAX_WARP; k++) {
         struct thread *t = g->t[k];
-        if (!t || t->at->op == PTX_OP_bar)
+        if (!t || t->at->op == PTX_OP_bar || t->at->op == PTX_OP_elect)
             continue;
         const struct ptx_operand *a = &t->at->operands[t->at->pair ? 2 : 1];
         g->a[k] =
@@ -121,6 +124,10 @@ static void meet(struct machine *m, struct meeting *g)
         case PTX_OP_shfl: result[k] = shuffle(m, g, k, &second[k]); break;
         case PTX_OP_vote: result[k] = vote(g, t->at); break;
         case PTX_OP_match: result[k] = match(g, t->at, k, &second[k]); break;
+        case PTX_OP_elect:
+            result[k] = (uint64_t)__builtin_ctz(g->mask);
+            second[k] = result[k] == (uint64_t)k;
+            break;
         case PTX_OP_redux: result[k] = reduce(m, g, t->at); break;
         default: break;
         }

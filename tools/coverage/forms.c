@@ -7,6 +7,7 @@
  *
  *   family  opcode  meaning  all|some|none  what is refused, separated by "; "
  *
+ * With --list it prints each instruction that is taken, with its types (key.h), a line each.
  * With --compile everything that the check accepts is compiled as well, and what then fails is
  * printed instead: an instruction must be refused when its module is loaded, never later (K3). */
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 
 #include "jit/plugin.h"
+#include "key.h"
 #include "ptx/forms.h"
 
 enum { MAX_DIMS = 32, MAX_CHOICES = 160, MAX_PRODUCT = 500, MAX_NAMES = 64 };
@@ -48,7 +50,12 @@ struct verdict {
 };
 
 static const struct jit_plugin *compiler_;
-static bool compile_; /* --compile */
+static bool compile_;    /* --compile */
+static bool list_taken_; /* --list */
+static struct {
+    char **items;
+    size_t count, cap;
+} listed_;
 static int failures_; /* accepted but not compiled */
 static int compiled_;
 
@@ -285,6 +292,27 @@ static void compile_one_(const struct form *f, const struct ptx_module *m)
     failures_++;
 }
 
+/* Prints the instruction's key if it has not been printed yet. */
+static void list_once_(const struct form *f, const struct ptx_module *m)
+{
+    const struct ptx_func *k = ptx_find_func(m, "k");
+    const struct ptx_instr *i = NULL;
+    for (int n = 0; n < k->ninstrs; n++)
+        if (k->instrs[n].op == f->form->op && (f->form->op != PTX_OP_mov || n > 0) && i == NULL)
+            i = &k->instrs[n];
+    struct strbuf text = {0};
+    if (i == NULL)
+        return;
+    key_write(i, &text);
+    for (size_t n = 0; n < listed_.count; n++)
+        if (strcmp(listed_.items[n], text.items) == 0) {
+            sb_free(&text);
+            return;
+        }
+    printf("%s\n", text.items);
+    vec_push(&listed_, text.items);
+}
+
 enum answer { NOT_PTX, REFUSED, ACCEPTED };
 
 static enum answer ask_once_(const struct form *f, struct diag *d)
@@ -295,6 +323,8 @@ static enum answer ask_once_(const struct form *f, struct diag *d)
     enum answer answer = m == NULL ? NOT_PTX : compiler_->check(m, d) ? ACCEPTED : REFUSED;
     if (getenv("COVERAGE_TRACE") != NULL && answer == NOT_PTX)
         fprintf(stderr, "%s\n%s\n", d->text, text.items);
+    if (answer == ACCEPTED && list_taken_)
+        list_once_(f, m);
     if (answer == ACCEPTED && compile_) {
         bool news = false; /* each choice of each form once */
         for (int k = 0; k < f->ndims; k++)
@@ -509,7 +539,7 @@ static void opcode_(enum ptx_op op, const char *family, const char *summary)
         judge_(&v, f);
     }
     free(f);
-    if (!compile_) {
+    if (!compile_ && !list_taken_) {
         const char *state = v.accepted == v.parsed ? "all" : v.accepted == 0 ? "none" : "some";
         printf("%s\t%s\t%s\t%s\t", family, ptx_op_name(op), summary, state);
         for (int n = 0; n < v.nnames && v.accepted > 0; n++)
@@ -523,6 +553,7 @@ static void opcode_(enum ptx_op op, const char *family, const char *summary)
 int main(int argc, char **argv)
 {
     compile_ = argc > 1 && strcmp(argv[1], "--compile") == 0;
+    list_taken_ = argc > 1 && strcmp(argv[1], "--list") == 0;
     compiler_ = weir_jit_plugin();
 #define PTX_OPCODE(name, family, summary) opcode_(PTX_OP_##name, #family, summary);
 #include "ptx/ops.def"
