@@ -506,10 +506,9 @@ bool pass_flatten(struct jkernel *k)
     if (ok) {
         struct ptx_instr *end = flat_push(k);
         end->op = PTX_OP_exit;
-        ok = flat_lower_areas(&f);
+        ok = flat_lower_areas(&f) && flat_separate_launches(&f);
     }
     if (ok) {
-        flat_separate_launches(&f);
         add_carry_(&f);
         flat_place_variables(k);
     }

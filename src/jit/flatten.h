@@ -103,8 +103,9 @@ struct ptx_operand *flat_launch_config(struct flattener *f);
 bool flat_configure(struct flattener *f, const struct ptx_instr *src);
 /* The call of a kernel: arguments to local memory, then a call of the helper `launch`. */
 bool flat_launch(struct flattener *f, const struct ptx_instr *src);
-/* In the flat code: a configuration is not lost to launches between it and the launch it is for. */
-void flat_separate_launches(struct flattener *f);
+/* In the flat code: a configuration is not lost to launches between it and the launch it is for.
+ * False and a message: too many in each other. */
+bool flat_separate_launches(struct flattener *f);
 /* Gives a helper's call its arguments in rows of up to 8 bytes. */
 bool flat_helper_operands(struct flattener *f, struct ptx_instr *call);
 

@@ -245,14 +245,19 @@ bool flat_launch(struct flattener *f, const struct ptx_instr *src)
 /* ---- launches in the arguments of launches ----------------------------------------------------
  * `a<<<...>>>(f())` configures, then calls f, which may launch itself before a is launched: each
  * configuration that is still to be used needs registers of its own. How many there are is followed
- * along the ways through the flat code. */
+ * along the ways through the flat code.
+ *
+ * Where ways with different numbers meet, the longer one has left an argument without its launch (a
+ * statement expression with `continue` in it, say): what it has configured is not used any more,
+ * and the lower number counts. */
 
 enum { DEPTH_MAX = 8, UNSEEN = 255 };
 
 struct depths {
     struct flattener *f;
     uint8_t *before; /* by instruction: configurations that are not yet used */
-    int32_t *todo;   /* instructions whose successors are to be looked at */
+    int32_t
+        *todo; /* instructions whose successors are to be looked at, as often as they get less */
     size_t count;
     int deepest;
 };
@@ -269,23 +274,20 @@ static bool is_launch_(const struct ptx_instr *i)
     return i->op == PTX_OP_call && i->call->func == &launch;
 }
 
-/* False: other ways lead there with another depth. */
-static bool reach_(struct depths *d, size_t n, uint8_t depth)
+static void reach_(struct depths *d, size_t n, uint8_t depth)
 {
-    if (n >= d->f->k->ninstrs || d->before[n] == depth)
-        return true;
-    if (d->before[n] != UNSEEN)
-        return false;
+    if (n >= d->f->k->ninstrs || d->before[n] <= depth)
+        return;
     d->before[n] = depth;
     d->todo[d->count++] = (int32_t)n;
-    return true;
 }
 
-static bool follow_(struct depths *d)
+/* The instruction that configures what cannot be kept, NULL: there is none. */
+static const struct ptx_instr *follow_(struct depths *d)
 {
     const struct jkernel *k = d->f->k;
-    bool ok = reach_(d, 0, 0);
-    while (ok && d->count > 0) {
+    reach_(d, 0, 0);
+    while (d->count > 0) {
         size_t n = (size_t)d->todo[--d->count];
         const struct ptx_instr *i = &k->instrs[n];
         uint8_t depth = d->before[n];
@@ -295,16 +297,18 @@ static bool follow_(struct depths *d)
             depth--;
         if (depth > d->deepest)
             d->deepest = depth;
-        ok = depth <= DEPTH_MAX;
+        if (depth > DEPTH_MAX)
+            return i;
         if (i->op == PTX_OP_bra)
-            ok = ok && reach_(d, (size_t)i->operands[0].target, depth);
+            reach_(d, (size_t)i->operands[0].target, depth);
         for (int t = 0; i->op == PTX_OP_brx && i->targets != NULL && t < i->targets->count; t++)
-            ok = ok && reach_(d, (size_t)i->targets->index[t], depth);
+            reach_(d, (size_t)i->targets->index[t], depth);
         bool falls =
             i->op != PTX_OP_exit && i->op != PTX_OP_brx && (i->op != PTX_OP_bra || i->guard >= 0);
-        ok = ok && (!falls || reach_(d, n + 1, depth));
+        if (falls)
+            reach_(d, n + 1, depth);
     }
-    return ok;
+    return NULL;
 }
 
 /* Configurations at depth 1 and deeper get registers of their own. */
@@ -327,15 +331,20 @@ static void separate_(struct depths *d)
     }
 }
 
-void flat_separate_launches(struct flattener *f)
+bool flat_separate_launches(struct flattener *f)
 {
     if (f->config[0] == 0)
-        return;
+        return true;
     size_t n = f->k->ninstrs;
-    struct depths d = {.f = f, .before = xmalloc(n), .todo = xmalloc(n * sizeof *d.todo)};
+    struct depths d = {
+        .f = f, .before = xmalloc(n), .todo = xmalloc((DEPTH_MAX + 2) * n * sizeof *d.todo)};
     memset(d.before, UNSEEN, n);
-    if (follow_(&d) && d.deepest > 1)
+    const struct ptx_instr *deep = follow_(&d);
+    if (deep == NULL && d.deepest > 1)
         separate_(&d);
     free(d.before);
     free(d.todo);
+    return deep == NULL ||
+           diag_set(f->k->diag, deep->line, deep->column,
+                    "launches in the arguments of launches, more than %d in each other", DEPTH_MAX);
 }

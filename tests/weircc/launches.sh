@@ -121,6 +121,81 @@ if [ -e "$build/lib/libcudart_static.a" ]; then
     ok
 fi
 
+# A header with kernels and launches, in two files, one of which includes it twice; a kernel that one
+# file only declares, static ones of the same name, and the same instance of a template in both.
+cat >both.cuh <<'END'
+#define CAT2(a, b) a##b
+#define CAT(a, b) CAT2(a, b)
+#ifndef PART
+#define PART first
+#endif
+static __global__ void PART(int *p) { atomicAdd(p, 1); }
+static __device__ void CAT(launch_, PART)(int *p)
+{
+    PART
+    <<<1,
+       1>>>(p);
+}
+#ifndef BOTH_CUH
+#define BOTH_CUH
+template <class T> __global__ void shared_one(T *p, int depth)
+{
+    atomicAdd(p, 10);
+    if (depth > 0)
+        shared_one<<<1, 1>>>(p, depth - 1);
+}
+inline __device__ void launch_inline(int *p) { shared_one<int><<<1, 2>>>(p, 1); }
+__global__ void away(int *p, char c, double d);
+#endif
+#undef PART
+#undef CAT
+#undef CAT2
+END
+cat >one.cu <<'END'
+#include <cstdio>
+#include "both.cuh"
+#define PART second
+#include "both.cuh"
+extern __global__ void of_two(int *p);
+__global__ void of_one(int *p)
+{
+    launch_first(p);
+    launch_second(p);
+    launch_inline(p);
+    away<<<1, 1>>>(p, 'c', 0.5);
+    of_two<<<1, 1>>>(p);
+}
+int main()
+{
+    int *p, got = 0;
+    cudaMalloc(&p, 4);
+    cudaMemset(p, 0, 4);
+    of_one<<<1, 1>>>(p);
+    cudaError_t code = cudaMemcpy(&got, p, 4, cudaMemcpyDefault);
+    printf("%s %d\n", cudaGetErrorName(code), got);
+    return code;
+}
+END
+cat >two.cu <<'END'
+#include "both.cuh"
+__global__ void away(int *p, char c, double d) { atomicAdd(p, c == 'c' && d == 0.5 ? 100 : 5000); }
+__global__ void of_two(int *p)
+{
+    launch_first(p);
+    launch_inline(p);
+    shared_one<<<1, 1>>>(p, 2);
+    away<<<1, 2>>>(p, 'c', 0.5);
+}
+END
+run weircc -rdc=true one.cu two.cu -o headers -lcudadevrt
+ok
+unset LD_LIBRARY_PATH
+WEIR_CACHE_DIR=$PWD/cache
+export WEIR_CACHE_DIR
+run ./headers
+ok
+says "cudaSuccess 413"
+
 # Without -rdc=true a launch from device code is an error, at its place in the source.
 cat >cdp.cu <<'END'
 __global__ void child() {}
@@ -165,7 +240,7 @@ says_not "__global__ function from"
 says "mistakes.cu:8:5: error: no matching function"
 says "    8 |     child<<<1, 1>>>(p, 2);"
 says "mistakes.cu:9:16: error: use of undeclared identifier 'missing'"
-says "mistakes.cu:10:10: error: no matching function"
+says "mistakes.cu:10:10: error: the configuration of the launch does not fit: <<<dim3 grid, "
 says "mistakes.cu:1:17: note: candidate function not viable"
 says_not "__asm__"
 says_not "nvptx_kernel"
@@ -177,6 +252,33 @@ if command -v script >/dev/null; then
     fails
     says "    8 |     child<<<1, 1>>>(p, 2);"
 fi
+# Launches written in macros are told at their use, however many there are in the lines below.
+cat >macros.cu <<'END'
+#define ONE(k, c, ...) k<<<c>>>(__VA_ARGS__)
+#define BOTH dim3(2, 1), dim3(3)
+__global__ void child(int at, int *value) {}
+__global__ void parent(int *p)
+{
+    ONE(child, (2), 51, p);
+    child<<<BOTH>>>(52, p);
+    ONE(child, BOTH, 53, p, 1);
+    child<<<"2", 1>>>(54, p);
+    ONE(childish, BOTH, 55, p);
+    child<<<BOTH>>>(p, 56);
+    child<<<BOTH>>>(57, p);
+}
+END
+run weircc -c macros.cu -rdc=true
+fails
+says "macros.cu:6:5: error: the configuration of the launch does not fit"
+says "    6 |     ONE(child, (2), 51, p);"
+says_not "macros.cu:7:"
+says "macros.cu:8:9: error: no matching function for call to 'child'"
+says "macros.cu:9:10: error: the configuration of the launch does not fit"
+says "macros.cu:10:9: error: use of undeclared identifier 'childish'"
+says "macros.cu:11:5: error: no matching function for call to 'child'"
+says_not "macros.cu:12:"
+says_not "__weir_launch"
 # A call without a configuration is not taken for a launch.
 cat >unconfigured.cu <<'END'
 __global__ void child() {}

@@ -135,6 +135,8 @@ static bool look_up(struct place *p, const char *shown, const char *source)
             p->column = found - line + 1;
         }
         n -= count_tokens(line, line_length, token, length);
+        if (found == NULL && memchr(line, ';', line_length) != NULL)
+            break; /* the launch ends here: it is written in a macro */
         line = line[line_length] != '\0' ? line + line_length + 1 : NULL;
     }
     free(text);
@@ -164,13 +166,15 @@ static void write_restored(struct strbuf *out, const char *head, size_t n, struc
     struct diag ignored;
     char *source = file_read(p->file, NULL, &ignored);
     bool found = source != NULL && look_up(p, shown, source);
-    sb_append(out, head, p->at);
-    sb_printf(out, ":%ld:%ld:", p->line, found ? p->column : 1);
-    sb_append(out, head + p->at + p->length, n - p->at - p->length);
     const char *line = source != NULL ? line_of(source, p->line) : NULL;
+    if (!found) /* the statement, then */
+        p->column = line != NULL ? (long)strspn(line, " \t") + 1 : 1;
+    sb_append(out, head, p->at);
+    sb_printf(out, ":%ld:%ld:", p->line, p->column);
+    sb_append(out, head + p->at + p->length, n - p->at - p->length);
     if (line != NULL)
         sb_printf(out, "%5ld | %.*s\n", p->line, (int)strcspn(line, "\n"), line);
-    if (line != NULL && found) {
+    if (line != NULL) {
         sb_printf(out, "      | ");
         for (long c = 1; c < p->column; c++)
             sb_append(out, line[c - 1] == '\t' ? "\t" : " ", 1);

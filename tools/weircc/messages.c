@@ -67,6 +67,10 @@ static const struct {
      "error: kernel launches from device code require separate compilation (-rdc=true)", NULL},
     {"error: reference to __host__ function 'cudaDeviceSynchronize", no_device_wait, NULL},
     {"error: no matching function for call to 'cudaDeviceSynchronize", no_device_wait, NULL},
+    {"error: no matching function for call to '__weir_launch",
+     "error: the configuration of the launch does not fit: <<<dim3 grid, dim3 block, size_t "
+     "shared_bytes = 0, cudaStream_t stream = 0>>>",
+     NULL},
     {"error: reference to __global__ function '", "error: kernel '",
      "' is launched from device code, which requires separate compilation (-rdc=true)"},
 };
