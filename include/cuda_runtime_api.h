@@ -480,4 +480,6 @@ cudaError_t cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr);
 
 #undef __dv
 
+#include "weir/older_api.h"
+
 #endif
