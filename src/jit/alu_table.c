@@ -34,7 +34,7 @@ static unsigned type_at(const struct ptx_instr *i, unsigned k)
 
 const struct alu_form *alu_find_form(const struct ptx_instr *i, const char **why)
 {
-    *why = "is no elementwise instruction";
+    *why = "is not supported";
     for (size_t r = 0; r < WEIR_COUNT(rooms); r++) {
         for (size_t k = 0; k < *rooms[r].count; k++) {
             const struct alu_form *f = &rooms[r].forms[k];

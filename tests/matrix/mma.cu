@@ -135,7 +135,7 @@ __global__ void f64_k16(lane *l)
         a[i] = __longlong_as_double(x.a[i]);
     for (int i = 0; i < 4; i++)
         b[i] = __longlong_as_double(x.b[i]), c[i] = __longlong_as_double(x.c[i]);
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, "
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64.rn {%0, %1, %2, %3}, "
                  "{%4, %5, %6, %7, %8, %9, %10, %11}, {%12, %13, %14, %15}, {%16, %17, %18, %19};"
                  : "=d"(d[0]), "=d"(d[1]), "=d"(d[2]), "=d"(d[3])
                  : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]),
