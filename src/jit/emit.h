@@ -25,6 +25,7 @@ struct storage {
     LLVMValueRef brk[MAX_SEGS];  /* shapes with a break: i32, the segment's lanes before it */
     uint32_t frame_offset;       /* of its place in a warp's frame, UINT32_MAX: none */
     bool framed;                 /* that place is its only one: slot[0] points there */
+    bool crowd;                  /* ... though no function is told of it (emit_place.c) */
     LLVMValueRef pooled;         /* while places are given out: the one it has */
     LLVMValueRef in, out;        /* one value for the block: at the region's start and end */
 };
@@ -327,7 +328,8 @@ void frame_move(struct emit *e, int32_t r, bool save);
 
 /* ---- emit_place.c ---------------------------------------------------------------------------- */
 
-/* Gives fragments of matrices their places, after frame_plan. */
+/* Gives fragments of matrices their places, and decides which registers stay in the frame; after
+ * frame_plan. */
 void place_plan(struct emit *e);
 /* A region begins: places in the frame are those of its warp, e->frame_w. */
 void place_region(struct emit *e);

@@ -1,16 +1,27 @@
-/* emit_place: where fragments of matrices lie. The functions behind matrix instructions find their
- * registers in memory, so each such register has one place there, and LLVM never sees it as a
- * value:
+/* emit_place: registers that lie in memory: fragments of matrices, and what a crowd of registers is
+ * that outlives resume points.
+ *
+ * The functions behind matrix instructions find their registers in memory, so each such register
+ * has one place there, and LLVM never sees it as a value:
  *
  *   in the warp's frame, if it outlives a resume point; it is not moved then
  *   in one of a few places on the stack, if it lives within a block: compilers give every product's
  *   result a register of its own, thousands in an unrolled kernel, of which few live at a time
- *   in a place of its own otherwise */
+ *   in a place of its own otherwise
+ *
+ * Registers that outlive a resume point are moved into the frame and back by each region that they
+ * live through. A few are values in between. Hundreds (the accumulators and addresses of an
+ * unrolled product, as CUTLASS has them) would only be moved to the stack by LLVM, which takes it
+ * minutes: its selection of instructions and its scheduling take time with the square of the loads
+ * in a row. They stay in the frame, too, and each is read where it is used. */
 #include <stdlib.h>
 
 #include "jit/emit.h"
 
 enum { PLACE_BYTES = 256 };
+/* Vectors that outlive a resume point are values if they are no more bytes than this, which is four
+ * times the registers of a processor with AVX-512. */
+enum { CROWD_BYTES = 8192 };
 
 /* Registers that matrix instructions read or write, as a bit set. */
 static uint64_t *fragments_(struct emit *e)
@@ -93,7 +104,7 @@ static void place_block_(struct emit *e, const struct jblock *b, const uint64_t 
     }
 }
 
-void place_plan(struct emit *e)
+static void fragments_plan_(struct emit *e)
 {
     struct jkernel *k = e->k;
     const uint64_t *set = fragments_(e);
@@ -109,6 +120,43 @@ void place_plan(struct emit *e)
     free(last);
     free(pool.items);
     free(pool.free.items);
+}
+
+/* Bytes of a register in the frame that could be its only place; 0: it could not. */
+static uint32_t homely_(const struct emit *e, int32_t reg)
+{
+    const struct jreg *r = &e->k->regs[reg];
+    unsigned bits = ptx_type_bits((enum ptx_type)r->type);
+    if (r->shape.seg != SEG_NONE || r->type == PTX_PRED || bits < 16 || bits > 64 ||
+        e->regs[reg].frame_offset == UINT32_MAX)
+        return 0;
+    return bits / 8 * JIT_WARP;
+}
+
+/* Where more vectors outlive a resume point than any processor has registers for, all that do so
+ * are kept in the frame. */
+static void crowd_plan_(struct emit *e)
+{
+    struct jkernel *k = e->k;
+    uint32_t most = 0;
+    for (int32_t r = 1; r < k->nresume; r++) {
+        uint32_t sum = 0;
+        for (int32_t reg = bit_next(e->resume_live[r], (int32_t)k->nregs, 0); reg >= 0;
+             reg = bit_next(e->resume_live[r], (int32_t)k->nregs, reg + 1))
+            sum += homely_(e, reg);
+        most = sum > most ? sum : most;
+    }
+    if (most <= CROWD_BYTES)
+        return;
+    for (size_t reg = 0; reg < k->nregs; reg++)
+        if (homely_(e, (int32_t)reg) > 0 && !e->regs[reg].framed)
+            e->regs[reg].framed = e->regs[reg].crowd = true;
+}
+
+void place_plan(struct emit *e)
+{
+    fragments_plan_(e);
+    crowd_plan_(e);
 }
 
 void place_region(struct emit *e)

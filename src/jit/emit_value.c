@@ -214,6 +214,8 @@ LLVMValueRef read_slot(struct emit *e, int32_t reg, int s)
     LLVMValueRef v = LLVMBuildLoad2(e->alu.b, t, at, "");
     if (e->regs[reg].framed)
         LLVMSetAlignment(v, 64);
+    if (e->regs[reg].crowd)
+        tag_frame(e, v);
     return v;
 }
 
@@ -415,6 +417,8 @@ void write_vector(struct emit *e, int32_t reg, LLVMValueRef v, unsigned type)
     v = LLVMBuildStore(e->alu.b, v, place_of(e, reg));
     if (e->regs[reg].framed)
         LLVMSetAlignment(v, 64);
+    if (e->regs[reg].crowd)
+        tag_frame(e, v);
 }
 
 void write_broken(struct emit *e, int32_t reg, struct shape s, const LLVMValueRef *v,

@@ -1,0 +1,53 @@
+#!/bin/sh
+# usage: large.sh WEIR: kernels with hundreds of values that outlive dozens of barriers (CUTLASS's
+# matrix products are such kernels) are compiled by work that grows with their number of
+# instructions, not with values times barriers. Counted, not timed: what LLVM is given, and the code
+# that comes out.
+set -eu
+weir=$1
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+# kernel VALUES BARRIERS: PTX of a kernel in which each region between two barriers changes two of
+# the values by what a neighbour has left in shared memory.
+kernel()
+{
+    awk -v values="$1" -v barriers="$2" 'BEGIN {
+        print ".version 8.0\n.target sm_80\n.address_size 64"
+        print ".visible .entry large(.param .u64 p) .reqntid 128, 1, 1\n{"
+        print ".reg .b64 %rd<4>;\n.reg .b32 %r<8>;\n.shared .align 4 .b8 s[1024];"
+        printf ".reg .f32 %%f<%d>;\n", values + 2
+        print "ld.param.u64 %rd0, [p];\nmov.u32 %r0, %tid.x;\nmul.wide.u32 %rd1, %r0, 4;"
+        print "add.u64 %rd2, %rd0, %rd1;\nmov.u32 %r1, s;\nshl.b32 %r2, %r0, 2;\nadd.u32 %r3, %r1, %r2;"
+        print "xor.b32 %r4, %r2, 64;\nadd.u32 %r5, %r1, %r4;"
+        for (v = 2; v < values + 2; v++)
+            printf "ld.global.f32 %%f%d, [%%rd2 + %d];\n", v, v * 512
+        for (b = 0; b < barriers; b++) {
+            v = 2 + (b * 7) % values; w = 2 + (b * 11 + 5) % values
+            printf "st.shared.f32 [%%r3], %%f%d;\nbar.sync 0;\nld.shared.f32 %%f0, [%%r5];\n", v
+            printf "fma.rn.f32 %%f%d, %%f0, %%f%d, %%f%d;\n", w, v, w
+            printf "bar.sync 0;\n"
+        }
+        for (v = 2; v < values + 2; v++)
+            printf "st.global.f32 [%%rd2 + %d], %%f%d;\n", v * 512, v
+        print "ret;\n}"
+    }' > "$dir/kernel.ptx"
+    "$weir" dump --times "$dir/kernel.ptx" > "$dir/out"
+    # // N instructions, N of LLVM, N optimised, N bytes; ms: ...
+    set -- $(grep ' of LLVM, ' "$dir/out" | tr -d ',')
+    llvm=$4 bytes=$9
+}
+
+kernel 120 10
+few_llvm=$llvm few_bytes=$bytes
+kernel 120 30
+echo "120 values, 10 barriers: $few_llvm instructions, $few_bytes bytes; 30: $llvm, $bytes"
+# 20 pairs of barriers more, each a few instructions; 240 and more a barrier if all values moved
+[ $(((llvm - few_llvm) / 40)) -lt 100 ] || { echo "values are moved at every barrier"; exit 1; }
+[ $(((bytes - few_bytes) / 40)) -lt 2000 ] || { echo "code grows with values times barriers"; exit 1; }
+
+kernel 8 10
+few_llvm=$llvm
+kernel 8 30
+# few values stay values: moved at each barrier, which LLVM makes registers of
+[ $(((llvm - few_llvm) / 40)) -gt 20 ] || { echo "few values are not values"; exit 1; }
