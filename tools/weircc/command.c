@@ -184,6 +184,10 @@ static void add_device_pass(struct strlist *argv, const struct driver *dr)
      * then do the arrays become registers, as they do with nvcc. */
     list_add(argv, "-mllvm");
     list_add(argv, "-unroll-threshold=600");
+    /* The same goes for arrays that are handed to functions. The compiler of kernels inlines all
+     * calls in the end, but only here do arrays become registers thereby. */
+    list_add(argv, "-mllvm");
+    list_add(argv, "-inline-threshold=2000");
     /* Kernels read words as vectors and halves as words, by casts of pointers. nvcc compiles what
      * they say; by the letter of C++ such accesses do not concern each other. */
     list_add(argv, "-fno-strict-aliasing");
