@@ -283,6 +283,8 @@ static const char *const UNSWITCHING_PIPELINE =
 static const char *const LARGE_PIPELINE =
     "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
     "early-cse<memssa>,adce,simplifycfg)";
+/* After cold_move. */
+static const char *const COLD_PIPELINE = "function(mem2reg,simplifycfg)";
 /* After ahead_insert: how far to look ahead is computed once. */
 static const char *const AHEAD_PIPELINE = "function(early-cse,loop-mssa(licm))";
 enum { LARGE_INSTRUCTIONS = 60000 };
@@ -420,6 +422,9 @@ static bool optimize_(struct session *s, struct diag *d)
     bool large = is_large_(s->e.alu.module);
     const char *passes = s->k.nresume > 1 ? PIPELINE : UNSWITCHING_PIPELINE;
     if (!run_passes_(s, large ? LARGE_PIPELINE : passes, d))
+        return false;
+    if (!large && (!run_passes_(s, "function(break-crit-edges)", d) ||
+                   (cold_move(s->e.alu.module), !run_passes_(s, COLD_PIPELINE, d))))
         return false;
     return large || !ahead_insert(s->e.alu.module, s->data) || run_passes_(s, AHEAD_PIPELINE, d);
 }

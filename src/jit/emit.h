@@ -139,6 +139,8 @@ LLVMValueRef new_slot(struct emit *e, LLVMTypeRef type, const char *name);
 LLVMValueRef lane_constants(struct emit *e, LLVMTypeRef elem, int64_t stride, unsigned period_log2);
 LLVMValueRef byte_offset(struct emit *e, LLVMValueRef base, LLVMValueRef offset);
 LLVMBasicBlockRef new_bb(struct emit *e, const char *name);
+/* A branch that is expected to be taken to `yes`; cold.c relies on it. */
+void branch_likely(struct emit *e, LLVMValueRef cond, LLVMBasicBlockRef yes, LLVMBasicBlockRef no);
 /* The same integer or pointer, of which LLVM knows nothing. Costs no instruction. */
 LLVMValueRef opaque(struct emit *e, LLVMValueRef v);
 void tag_frame(struct emit *e, LLVMValueRef access);
@@ -314,6 +316,13 @@ bool emit_turns(struct emit *e, const struct jblock *first);
 void ahead_mark(struct emit *e, LLVMValueRef load, unsigned space);
 /* After the optimiser: puts prefetches for later blocks before the loads noted. False: none. */
 bool ahead_insert(LLVMModuleRef m, LLVMTargetDataRef data);
+
+/* ---- cold.c -----------------------------------------------------------------------------------
+ */
+
+/* After the optimiser, with critical edges split: moves values that only unlikely ways need there,
+ * by way of variables. False: there were none. */
+bool cold_move(LLVMModuleRef m);
 
 /* ---- emit_frame.c ---------------------------------------------------------------------------- */
 

@@ -191,7 +191,7 @@ bool flow_whole(struct emit *e, int32_t b, LLVMValueRef lanes)
         return false;
     }
     LLVMBasicBlockRef no = new_bb(e, "partial");
-    LLVMBuildCondBr(ir, ok, copy_(e, b, true), no);
+    branch_likely(e, ok, copy_(e, b, true), no);
     LLVMPositionBuilderAtEnd(ir, no);
     return true;
 }
@@ -210,7 +210,7 @@ static LLVMValueRef together_(struct emit *e, const struct jblock *blk)
     LLVMBasicBlockRef differ = new_bb(e, "differ"), mixed = new_bb(e, "mixed");
     LLVMBuildCondBr(b, all, copy_(e, blk->succ[0], true), differ);
     LLVMPositionBuilderAtEnd(b, differ);
-    LLVMBuildCondBr(b, none, copy_(e, blk->succ[1], true), mixed);
+    branch_likely(e, none, copy_(e, blk->succ[1], true), mixed);
     LLVMPositionBuilderAtEnd(b, mixed);
     return taken;
 }
@@ -327,7 +327,7 @@ void flow_keep_whole(struct emit *e, const struct ptx_instr *i, LLVMValueRef unb
     LLVMBuilderRef b = e->alu.b;
     int32_t cur = (int32_t)(e->cur - e->k->blocks);
     LLVMBasicBlockRef on = new_bb(e, "unbroken"), out = new_bb(e, "broken");
-    LLVMBuildCondBr(b, unbroken, on, out);
+    branch_likely(e, unbroken, on, out);
     LLVMPositionBuilderAtEnd(b, out);
     uint64_t *cand = candidates_(e);
     add_pending_(e, cand, cur, c32(e, 0xffffffffu));
@@ -360,7 +360,7 @@ static bool fork_(struct emit *e, const struct jblock *blk)
     LLVMBuilderRef b = e->alu.b;
     LLVMBasicBlockRef near = new_bb(e, "together"), apart = new_bb(e, "apart");
     mask_vector(e); /* made here, so that both sides may use it */
-    LLVMBuildCondBr(b, likely_near(e, &e->k->instrs[blk->first + blk->fork - 1]), near, apart);
+    branch_likely(e, likely_near(e, &e->k->instrs[blk->first + blk->fork - 1]), near, apart);
     LLVMPositionBuilderAtEnd(b, apart);
     bool ok = emit_turns(e, blk);
     flow_goto(e, blk->until);

@@ -293,7 +293,7 @@ static void load_varying_(struct emit *e, const struct access *a, LLVMValueRef *
     }
     LLVMValueRef fast[8], slow[8];
     LLVMBasicBlockRef yes = new_bb(e, "near"), no = new_bb(e, "far"), join = new_bb(e, "loaded");
-    LLVMBuildCondBr(b, l.near, yes, no);
+    branch_likely(e, l.near, yes, no);
     LLVMPositionBuilderAtEnd(b, yes);
     load_contiguous_(e, a, l.seg, l.first, fast);
     yes = LLVMGetInsertBlock(b);
@@ -440,7 +440,7 @@ static void store_varying_(struct emit *e, const struct access *a, LLVMValueRef 
         return;
     }
     LLVMBasicBlockRef yes = new_bb(e, "near"), no = new_bb(e, "far"), join = new_bb(e, "stored");
-    LLVMBuildCondBr(b, l.near, yes, no);
+    branch_likely(e, l.near, yes, no);
     LLVMPositionBuilderAtEnd(b, yes);
     LLVMValueRef copy[8];
     memcpy(copy, v, sizeof(LLVMValueRef) * (size_t)a->vec);

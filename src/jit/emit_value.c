@@ -5,6 +5,9 @@
 
 #include "jit/emit.h"
 
+/* How often what is expected happens for each time that it does not. */
+enum { LIKELY = 15 };
+
 LLVMValueRef c32(struct emit *e, uint64_t v)
 {
     return LLVMConstInt(e->i32, v & 0xffffffffu, false);
@@ -142,6 +145,17 @@ LLVMValueRef block_field(struct emit *e, size_t offset, LLVMTypeRef type, bool i
     if (invariant)
         LLVMSetMetadata(v, e->md_invariant, e->md_empty);
     return v;
+}
+
+void branch_likely(struct emit *e, LLVMValueRef cond, LLVMBasicBlockRef yes, LLVMBasicBlockRef no)
+{
+    LLVMContextRef c = e->alu.ctx;
+    LLVMValueRef br = LLVMBuildCondBr(e->alu.b, cond, yes, no);
+    LLVMMetadataRef weights[3] = {LLVMMDStringInContext2(c, "branch_weights", 14),
+                                  LLVMValueAsMetadata(c32(e, LIKELY)),
+                                  LLVMValueAsMetadata(c32(e, 1))};
+    LLVMMetadataRef node = LLVMMDNodeInContext2(c, weights, 3);
+    LLVMSetMetadata(br, LLVMGetMDKindIDInContext(c, "prof", 4), LLVMMetadataAsValue(c, node));
 }
 
 LLVMValueRef opaque(struct emit *e, LLVMValueRef v)
