@@ -4,6 +4,7 @@
  * A shape is three nested loops; what is contiguous is folded first, so that most copies are one
  * row. Rows longer than a piece are cut, shorter ones are put together. */
 #include <string.h>
+#include <unistd.h>
 
 #include "device/internal.h"
 
@@ -56,6 +57,19 @@ static struct piece piece_of(uint64_t index, uint64_t segments, uint64_t rows_ea
 /* ---- copies -------------------------------------------------------------------------------------
  */
 
+/* Bytes that the caches cannot hold twice, or would throw out all else for. */
+static uint64_t streamed_min(void)
+{
+    static _Atomic uint64_t known;
+    uint64_t bytes = atomic_load_explicit(&known, memory_order_relaxed);
+    if (WEIR_UNLIKELY(bytes == 0)) {
+        long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+        bytes = cache > (long)SHARED_MIN ? (uint64_t)cache : (uint64_t)32 << 20;
+        atomic_store_explicit(&known, bytes, memory_order_relaxed);
+    }
+    return bytes;
+}
+
 void copy_plan_make(struct copy_plan *plan, const struct device_copy *copy)
 {
     *plan = (struct copy_plan){.dst = copy->dst,
@@ -78,15 +92,53 @@ void copy_plan_make(struct copy_plan *plan, const struct device_copy *copy)
         plan->height = 1;
     }
     cut(plan->width, plan->height * plan->depth, &plan->segments, &plan->rows_each, &plan->pieces);
+    plan->streamed = plan->width * plan->height * plan->depth >= streamed_min();
 }
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+
+enum { LINE = 64 };
+
+/* Past the caches: a store that goes there first fetches what it overwrites, a third of all that
+ * the memory has to move. The ends are not whole lines, and go the common way. */
+static void copy_past(char *dst, const char *src, uint64_t bytes)
+{
+    uint64_t head = -(uintptr_t)dst % LINE;
+    if (bytes < 16 * LINE) {
+        memmove(dst, src, bytes);
+        return;
+    }
+    memcpy(dst, src, head);
+    uint64_t end = head + (bytes - head) / LINE * LINE;
+    for (uint64_t at = head; at < end; at += LINE) {
+        const __m128i *from = (const __m128i *)(src + at);
+        __m128i *to = (__m128i *)(dst + at);
+        __m128i a = _mm_loadu_si128(from), b = _mm_loadu_si128(from + 1),
+                c = _mm_loadu_si128(from + 2), d = _mm_loadu_si128(from + 3);
+        _mm_stream_si128(to, a);
+        _mm_stream_si128(to + 1, b);
+        _mm_stream_si128(to + 2, c);
+        _mm_stream_si128(to + 3, d);
+    }
+    memcpy(dst + end, src + end, bytes - end);
+    _mm_sfence(); /* such stores are in no order with others */
+}
+#else
+static void copy_past(char *dst, const char *src, uint64_t bytes) { memmove(dst, src, bytes); }
+#endif
 
 static void copy_piece(const struct copy_plan *p, uint64_t index)
 {
     struct piece q = piece_of(index, p->segments, p->rows_each, p->height * p->depth, p->width);
     for (uint64_t row = q.first_row; row < q.end_row; row++) {
         uint64_t y = row % p->height, z = row / p->height;
-        memmove(p->dst + z * p->dst_slice + y * p->dst_pitch + q.column,
-                p->src + z * p->src_slice + y * p->src_pitch + q.column, q.width);
+        char *dst = p->dst + z * p->dst_slice + y * p->dst_pitch + q.column;
+        const char *src = p->src + z * p->src_slice + y * p->src_pitch + q.column;
+        if (p->streamed)
+            copy_past(dst, src, q.width);
+        else
+            memmove(dst, src, q.width);
     }
 }
 

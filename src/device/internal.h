@@ -57,7 +57,8 @@ struct copy_plan {
     uint64_t segments;  /* pieces of a row, 1 if rows are short */
     uint64_t rows_each; /* rows of a piece, 1 if rows are cut */
     uint64_t pieces;
-    void *staged; /* to free when done, or NULL */
+    bool streamed; /* it is more than caches hold */
+    void *staged;  /* to free when done, or NULL */
 };
 
 struct set_plan {

@@ -34,9 +34,7 @@ PUBLIC cudaError_t cudaEventDestroy(cudaEvent_t event) { return done(destroy(eve
 static cudaError_t record(cudaEvent_t event, cudaStream_t stream)
 {
     RT_CHECK(event, cudaErrorInvalidResourceHandle);
-    RT_TRY(rt_context());
-    CU_TRY(CU(cuEventRecord, event, stream));
-    return cudaSuccess;
+    WITH_CONTEXT(CU(cuEventRecord, event, stream));
 }
 
 static cudaError_t record_with_flags(cudaEvent_t event, cudaStream_t stream, unsigned flags)
@@ -65,9 +63,7 @@ static cudaError_t look_context(void)
 static cudaError_t query(cudaEvent_t event)
 {
     RT_CHECK(event, cudaErrorInvalidResourceHandle);
-    RT_TRY(look_context());
-    CU_TRY(CU(cuEventQuery, event));
-    return cudaSuccess;
+    WITH_CONTEXT(CU(cuEventQuery, event));
 }
 
 PUBLIC cudaError_t cudaEventQuery(cudaEvent_t event) { return done(query(event)); }
@@ -75,9 +71,7 @@ PUBLIC cudaError_t cudaEventQuery(cudaEvent_t event) { return done(query(event))
 static cudaError_t synchronize(cudaEvent_t event)
 {
     RT_CHECK(event, cudaErrorInvalidResourceHandle);
-    RT_TRY(look_context());
-    CU_TRY(CU(cuEventSynchronize, event));
-    return cudaSuccess;
+    WITH_CONTEXT(CU(cuEventSynchronize, event));
 }
 
 PUBLIC cudaError_t cudaEventSynchronize(cudaEvent_t event) { return done(synchronize(event)); }

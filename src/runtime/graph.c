@@ -144,9 +144,7 @@ PUBLIC cudaError_t cudaGraphInstantiateWithParams_ptsz(cudaGraphExec_t *pGraphEx
 
 static cudaError_t launch(cudaGraphExec_t exec, cudaStream_t stream)
 {
-    RT_TRY(rt_context());
-    CU_TRY(CU(cuGraphLaunch, exec, stream));
-    return cudaSuccess;
+    WITH_CONTEXT(CU(cuGraphLaunch, exec, stream));
 }
 
 static cudaError_t upload(cudaGraphExec_t exec, cudaStream_t stream)

@@ -44,16 +44,12 @@ PUBLIC cudaError_t cudaStreamDestroy(cudaStream_t stream) { return done(destroy(
 
 static cudaError_t synchronize(cudaStream_t stream)
 {
-    RT_TRY(rt_context());
-    CU_TRY(CU(cuStreamSynchronize, stream));
-    return cudaSuccess;
+    WITH_CONTEXT(CU(cuStreamSynchronize, stream));
 }
 
 static cudaError_t query(cudaStream_t stream)
 {
-    RT_TRY(rt_context());
-    CU_TRY(CU(cuStreamQuery, stream));
-    return cudaSuccess;
+    WITH_CONTEXT(CU(cuStreamQuery, stream));
 }
 
 static cudaError_t get_flags(cudaStream_t stream, unsigned *flags)
