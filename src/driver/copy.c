@@ -297,8 +297,8 @@ static CUDA_MEMCPY3D describe_(const struct copy_side *src, const struct copy_si
                            .Depth = depth};
 }
 
-CUresult copy_box(WHERE, const struct copy_side *src, const struct copy_side *dst, size_t width,
-                  size_t height, size_t depth)
+static CUresult box_(WHERE, const struct copy_side *src, const struct copy_side *dst, size_t width,
+                     size_t height, size_t depth, bool peers)
 {
     CUcontext c;
     struct device_stream *s;
@@ -315,10 +315,20 @@ CUresult copy_box(WHERE, const struct copy_side *src, const struct copy_side *ds
         r = resolve_(src, dst, width, height, depth, &copy);
     if (r != CUDA_SUCCESS || copy.width == 0)
         return r;
+    if (!peers && (!may_copy_(c, copy.dst) || !may_copy_(c, copy.src)))
+        return driver_error(CUDA_ERROR_INVALID_VALUE,
+                            "a copy from %p to %p: the device has no access to the pool", copy.src,
+                            copy.dst);
     if (graph_memory_hidden(copy.src) || graph_memory_hidden(copy.dst))
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "a copy of memory of a graph that is not allocated now");
     return driver_from_device(c, device_copy(s, &copy, mode));
+}
+
+CUresult copy_box(WHERE, const struct copy_side *src, const struct copy_side *dst, size_t width,
+                  size_t height, size_t depth)
+{
+    return box_(h, pt, mode, src, dst, width, height, depth, false);
 }
 
 static CUresult cuMemcpy2D_v2_(WHERE, const CUDA_MEMCPY2D *m)
@@ -362,7 +372,7 @@ static CUresult cuMemcpy3DPeer_(WHERE, const CUDA_MEMCPY3D_PEER *m)
                             m->srcY,          m->srcZ,    m->srcPitch,  m->srcHeight};
     struct copy_side dst = {m->dstMemoryType, m->dstHost, m->dstDevice, m->dstArray, m->dstXInBytes,
                             m->dstY,          m->dstZ,    m->dstPitch,  m->dstHeight};
-    return copy_box(h, pt, mode, &src, &dst, m->WidthInBytes, m->Height, m->Depth);
+    return box_(h, pt, mode, &src, &dst, m->WidthInBytes, m->Height, m->Depth, true);
 }
 SYNC(cuMemcpy3DPeer, (const CUDA_MEMCPY3D_PEER *m), m)
 ASYNC(cuMemcpy3DPeerAsync, cuMemcpy3DPeer, (const CUDA_MEMCPY3D_PEER *m, CUstream stream), m)

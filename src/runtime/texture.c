@@ -119,24 +119,39 @@ _Static_assert(sizeof(struct cudaResourceViewDesc) == sizeof(CUDA_RESOURCE_VIEW_
 
 /* ---- textures ------------------------------------------------------------------------------ */
 
-/* Elements of 32-bit floats: there is nothing to normalize. */
-static bool holds_floats(const struct cudaResourceDesc *resource)
+/* The channels of a resource's elements; none where there is no such resource. */
+static struct cudaChannelFormatDesc channels_of(const struct cudaResourceDesc *resource)
 {
+    struct cudaChannelFormatDesc none = {0}, found;
     CUDA_ARRAY3D_DESCRIPTOR d;
 
     switch (resource->resType) {
     case cudaResourceTypeArray:
         return resource->res.array.array &&
-               rt_array_describe(resource->res.array.array, &d) == cudaSuccess &&
-               d.Format == CU_AD_FORMAT_FLOAT;
-    case cudaResourceTypeLinear:
-        return resource->res.linear.desc.f == cudaChannelFormatKindFloat &&
-               resource->res.linear.desc.x == 32;
-    case cudaResourceTypePitch2D:
-        return resource->res.pitch2D.desc.f == cudaChannelFormatKindFloat &&
-               resource->res.pitch2D.desc.x == 32;
-    default: return false;
+                       rt_array_describe(resource->res.array.array, &d) == cudaSuccess &&
+                       rt_desc_from_format(d.Format, d.NumChannels, &found) == cudaSuccess
+                   ? found
+                   : none;
+    case cudaResourceTypeLinear: return resource->res.linear.desc;
+    case cudaResourceTypePitch2D: return resource->res.pitch2D.desc;
+    default: return none;
     }
+}
+
+/* Only integers of 8 and 16 bits can be read as fractions, and only what is read as floats can be
+ * filtered. */
+static cudaError_t check_reads(const struct cudaResourceDesc *resource,
+                               const struct cudaTextureDesc *texture)
+{
+    struct cudaChannelFormatDesc c = channels_of(resource);
+    bool integers = c.f == cudaChannelFormatKindSigned || c.f == cudaChannelFormatKindUnsigned;
+    bool fractions = texture->readMode == cudaReadModeNormalizedFloat;
+
+    RT_CHECK(c.x == 0 || !fractions || (integers && c.x <= 16), cudaErrorInvalidNormSetting);
+    RT_CHECK(c.x == 0 || texture->filterMode != cudaFilterModeLinear || fractions || !integers ||
+                 resource->resType == cudaResourceTypeLinear,
+             cudaErrorInvalidFilterSetting);
+    return cudaSuccess;
 }
 
 static cudaError_t create_texture(cudaTextureObject_t *object,
@@ -150,8 +165,7 @@ static cudaError_t create_texture(cudaTextureObject_t *object,
     RT_CHECK(object && resource, cudaErrorInvalidValue);
     RT_CHECK(texture, cudaErrorInvalidResourceHandle);
     RT_TRY(resource_to_driver(resource, &r));
-    RT_CHECK(texture->readMode != cudaReadModeNormalizedFloat || !holds_floats(resource),
-             cudaErrorInvalidNormSetting);
+    RT_TRY(check_reads(resource, texture));
     texture_to_driver(texture, &t);
     RT_TRY(rt_context());
     CU_TRY(CU(cuTexObjectCreate, object, &r, &t, (const CUDA_RESOURCE_VIEW_DESC *)view));

@@ -72,10 +72,10 @@ WARP_INLINE unsigned mode_(const struct texture *t, int axis, bool normalized)
 
 /* Positions are indices, or for filters those of the elements before, in 1/256. */
 
-WARP_INLINE void place_elements_(const uint32_t *in, bool linear, uint32_t n, int32_t *position)
+WARP_INLINE void place_elements_(const uint32_t *in, bool linear, int32_t *position)
 {
     for (int l = 0; l < LANES; l++) {
-        float x = limit_(coordinate_(in[l]), -2.0f, (float)n + 2.0f) * (linear ? 256.0f : 1.0f);
+        float x = limit_(coordinate_(in[l]), -0x1p22f, 0x1p22f) * (linear ? 256.0f : 1.0f);
         int32_t below = floor_(x);
         position[l] = linear ? below - 128 + (x - (float)below >= 0.5f) : below;
     }
@@ -114,20 +114,20 @@ WARP_INLINE void place_once_(const uint32_t *in, bool linear, uint32_t n, int32_
     }
 }
 
-/* Normalized, where the texture is repeated; every second one turned around if `mirror`. */
+/* Normalized, where the texture is repeated; every second one is `turned` around if `mirror`, which
+ * is done with the elements once they are known. */
 WARP_INLINE void place_again_(const uint32_t *in, bool linear, bool mirror, uint32_t n,
-                              int32_t *position)
+                              int32_t *position, uint32_t *turned)
 {
     unsigned bits = coordinate_bits_(n);
     float one = power_of_two_((int)bits), unit = power_of_two_(-(int)bits);
-    int32_t last = (int32_t)(n - 1) * (linear ? 256 : 1);
     for (int l = 0; l < LANES; l++) {
         float x = coordinate_(in[l]), size = x < 0 ? -x : x;
         float units = floor_float_((size < 0x1p24f ? x : 0.0f) * one);
         float turn = floor_float_(units * unit);
         bool odd = mirror && turn - 2.0f * floor_float_(turn * 0.5f) != 0;
-        int32_t there = place_part_((uint32_t)(int32_t)(units - turn * one), bits, linear, n);
-        position[l] = odd ? last - there : there;
+        position[l] = place_part_((uint32_t)(int32_t)(units - turn * one), bits, linear, n);
+        turned[l] = odd ? ~0u : 0;
     }
 }
 
@@ -148,11 +148,13 @@ WARP_INLINE void bring_inside_(unsigned mode, int32_t n, int32_t *index, uint32_
 WARP_INLINE void place_floats_(bool normalized, unsigned mode, bool linear, uint32_t size,
                                const uint32_t *in, struct axis *a)
 {
-    int32_t position[LANES];
+    int32_t position[LANES], last = (int32_t)size - 1;
+    uint32_t turned[LANES];
+    bool mirror = normalized && mode == ADDRESS_MIRROR;
     if (!normalized)
-        place_elements_(in, linear, size, position);
+        place_elements_(in, linear, position);
     else if (mode == ADDRESS_WRAP || mode == ADDRESS_MIRROR)
-        place_again_(in, linear, mode == ADDRESS_MIRROR, size, position);
+        place_again_(in, linear, mirror, size, position, turned);
     else
         place_once_(in, linear, size, position);
     for (int l = 0; l < LANES; l++) {
@@ -160,16 +162,20 @@ WARP_INLINE void place_floats_(bool normalized, unsigned mode, bool linear, uint
         a->far[l] = (position[l] >> 8) + 1;
         a->weight[l] = position[l] & 255;
     }
+    for (int l = 0; mirror && l < LANES; l++) {
+        a->near[l] = turned[l] ? last - a->near[l] : a->near[l];
+        a->far[l] = turned[l] ? last - a->far[l] : a->far[l];
+    }
     bring_inside_(mode, (int32_t)size, a->near, a->near_in);
     if (linear)
         bring_inside_(mode, (int32_t)size, a->far, a->far_in);
 }
 
-WARP_INLINE void place_indices_(unsigned mode, uint32_t size, const uint32_t *in, struct axis *a)
+/* Outside is nothing, zeros. */
+WARP_INLINE void place_indices_(uint32_t size, const uint32_t *in, struct axis *a)
 {
     memcpy(a->near, in, sizeof a->near);
-    bring_inside_(mode == ADDRESS_BORDER ? ADDRESS_BORDER : ADDRESS_CLAMP, (int32_t)size, a->near,
-                  a->near_in);
+    bring_inside_(ADDRESS_BORDER, (int32_t)size, a->near, a->near_in);
 }
 
 /* Whether lanes may meet the border. */
@@ -179,10 +185,10 @@ WARP_INLINE bool place_(const struct texture *t, struct texture_instr i, int axi
     bool normalized = t->normalized;
     unsigned mode = mode_(t, axis, normalized && !i.integer);
     if (i.integer)
-        place_indices_(mode, size, in, a);
+        place_indices_(size, in, a);
     else
         place_floats_(normalized, mode, linear, size, in, a);
-    return mode == ADDRESS_BORDER;
+    return mode == ADDRESS_BORDER || i.integer;
 }
 
 #endif

@@ -17,6 +17,7 @@ struct fetch {
     unsigned axes; /* that are filtered: 1, 2, 3 */
     bool linear;
     bool bordered;         /* some axis may meet the border */
+    bool indices;          /* coordinates are indices: zeros are outside */
     uint64_t start[LANES]; /* of the layer, bytes */
 };
 
@@ -37,7 +38,9 @@ WARP_INLINE void corner_(const struct fetch *f, unsigned axes, unsigned corner,
     }
     if (!f->bordered)
         return;
-    const uint64_t border = (uint64_t)((uintptr_t)t->border - (uintptr_t)t->base);
+    static const uint8_t nothing[sizeof t->border];
+    const uint8_t *outside = f->indices ? nothing : t->border;
+    const uint64_t border = (uint64_t)((uintptr_t)outside - (uintptr_t)t->base);
     for (int l = 0; l < LANES; l++) {
         uint32_t inside = ~0u;
         for (unsigned k = 0; k < axes; k++) {
@@ -222,6 +225,7 @@ WARP_CLONES void texture_fetch(const struct texture *t, struct texture_instr i,
         struct fetch f; /* large: only what is used gets a value */
         f.t = t;
         f.bordered = false;
+        f.indices = i.integer;
         f.linear = i.gather != 0 || (t->linear && !i.integer && texel_is_float(t));
         locate_(&f, i, coordinates);
         if (i.gather != 0) {

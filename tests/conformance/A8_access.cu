@@ -214,6 +214,26 @@ static void copies()
                  cudaErrorInvalidValue);
     CHECK_EQ_INT(cudaMemcpy(&value, q, sizeof value, cudaMemcpyDeviceToHost),
                  cudaErrorInvalidValue);
+    cudaMemcpy3DParms box = {};
+    box.srcPtr = make_cudaPitchedPtr(q, sizeof *q, sizeof *q, 1);
+    box.dstPtr = make_cudaPitchedPtr(mine, sizeof *q, sizeof *q, 1);
+    box.extent = make_cudaExtent(sizeof *q, 1, 1);
+    box.kind = cudaMemcpyDefault;
+    CHECK_EQ_INT(cudaMemcpy3D(&box), cudaErrorInvalidValue);
+    CHECK_EQ_INT(cudaMemcpy3DAsync(&box, 0), cudaErrorInvalidValue);
+    cudaMemcpy3DPeerParms named = {};
+    named.srcPtr = box.srcPtr;
+    named.dstPtr = box.dstPtr;
+    named.dstDevice = 1;
+    named.extent = box.extent;
+    OK(cudaMemcpy3DPeer(&named));
+    OK(cudaMemcpy3DPeerAsync(&named, 0));
+    CHECK_EQ_INT(cudaMemcpy2D(mine, 4, q, 4, 4, 1, cudaMemcpyDefault), cudaErrorInvalidValue);
+    CHECK_EQ_INT(cudaMemcpy2D(q, 4, mine, 4, 4, 1, cudaMemcpyDefault), cudaErrorInvalidValue);
+    CHECK_EQ_INT(cudaMemcpy2DAsync(&value, 4, q, 4, 4, 1, cudaMemcpyDefault, 0),
+                 cudaErrorInvalidValue);
+    OK(cudaMemcpy2D(mine, 4, p, 4, 4, 1, cudaMemcpyDefault));
+    CHECK_EQ_INT(cudaMemset2D(q, 4, 0, 4, 1), cudaErrorInvalidValue);
     CHECK_EQ_INT(cudaMemsetAsync(q, 0, sizeof *q, 0), cudaErrorInvalidValue);
     CHECK_EQ_INT(cudaMemset(p, 0, sizeof *p), cudaErrorInvalidValue);
     CHECK_EQ_INT(cudaMemsetAsync(p, 0, sizeof *p, 0), cudaErrorInvalidValue);

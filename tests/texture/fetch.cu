@@ -153,7 +153,7 @@ static void check_modes(reference &r, int axes)
         r.how.normalizedCoords = mode >> 3 & 1;
         for (int read = 0; read < 2; read++) {
             r.how.readMode = read ? cudaReadModeNormalizedFloat : cudaReadModeElementType;
-            if (read && r.kind == cudaChannelFormatKindFloat && r.bits == 32)
+            if (read && (r.kind == cudaChannelFormatKindFloat || r.bits == 32))
                 continue; // there is nothing to normalize: refused
             if (r.how.filterMode == cudaFilterModeLinear && !reads_float(r))
                 continue;

@@ -123,33 +123,31 @@ static bool address(const reference &r, int axis, long i, int *out)
         mode = cudaAddressModeClamp;
     if (mode == cudaAddressModeWrap)
         i = (i % n + n) % n;
-    if (mode == cudaAddressModeMirror) {
-        i = (i % (2 * n) + 2 * n) % (2 * n);
-        i = i < n ? i : 2 * n - 1 - i;
-    }
     bool border = mode == cudaAddressModeBorder && (i < 0 || i >= n);
     *out = (int)(i < 0 ? 0 : i >= n ? n - 1 : i);
     return border;
 }
 
-/* Where a coordinate lies: an index, or for a filter the place before the element, in 1/256. */
-static long position(const reference &r, int axis, float coordinate)
+/* Where a coordinate lies: an index, or for a filter the place before the element, in 1/256; as if
+ * nothing were mirrored, but for `turned`. */
+static long position(const reference &r, int axis, float coordinate, bool *turned)
 {
     bool linear = r.how.filterMode == cudaFilterModeLinear;
     double x = fabsf(coordinate) >= 0x1p-126f ? coordinate : 0, n = r.size[axis], step = 0x1p-21;
     auto place = [&](double elements) {
         return (long)(linear ? floor(elements * 256 - 127.5) : floor(elements));
     };
+    *turned = false;
     if (!r.how.normalizedCoords)
-        return place(fmin(fmax(x, -2), n + 2));
+        return place(fmin(fmax(x, -0x1p22), 0x1p22));
     while (n * step > 1.0 / 64) /* large textures: a 64th of an element */
         step /= 2;
     bool mirror = r.how.addressMode[axis] == cudaAddressModeMirror;
     if (!mirror && r.how.addressMode[axis] != cudaAddressModeWrap)
         return place(floor(fmin(fmax(x, -1), 2) / step) * step * n);
     x = floor((fabs(x) < 0x1p24 ? x : 0) / step) * step;
-    long there = place((x - floor(x)) * n);
-    return mirror && fmod(floor(x), 2) != 0 ? (long)(n - 1) * (linear ? 256 : 1) - there : there;
+    *turned = mirror && fmod(floor(x), 2) != 0;
+    return place((x - floor(x)) * n);
 }
 
 /* Weights of up to eight elements in 1/256: bit k of the number says far on axis k. */
@@ -216,8 +214,9 @@ static double sample(const reference &r, int axes, const float *coordinate, cons
     uint32_t texel[8] = {0};
     if (c >= r.channels)
         return 0;
+    bool turned[3] = {false, false, false};
     for (int k = 0; k < axes; k++) {
-        long p = position(r, k, coordinate[k]);
+        long p = position(r, k, coordinate[k], &turned[k]);
         near[k] = linear ? p >> 8 : p;
         far[k] = linear ? p & 255 : 0;
     }
@@ -230,7 +229,10 @@ static double sample(const reference &r, int axes, const float *coordinate, cons
         int at[3] = {fixed[0], fixed[1], fixed[2]};
         bool border = false;
         for (int k = 0; k < axes; k++)
-            border |= address(r, k, near[k] + (corner >> k & 1), &at[k]);
+        {
+            long i = near[k] + (corner >> k & 1);
+            border |= address(r, k, turned[k] ? r.size[k] - 1 - i : i, &at[k]);
+        }
         border |= axes == 1 && linear && (corner & 2) == 0;
         if (w[corner] != 0)
             texel[corner] = border ? border_bits(r, c) : channel_bits(r, at, c);
