@@ -376,31 +376,41 @@ static uint64_t child_ns(const struct grid_child *c)
     return blocks * grid_child_count(c) * (one < AT_LEAST ? AT_LEAST : one);
 }
 
-/* Half of the queue goes to another thread, if that is worth it: the other one has to fetch each
- * record from this one's cache, and this one will get them back like that. */
-static void give_half(struct grid_queue *q)
+/* Is the child expected to take so long that another thread is worth its while? */
+static bool is_slow(const struct grid_child *c) { return block_ns(c) > SLOW_NS; }
+
+/* Are the children, linked, worth another thread? It has to fetch each record from this one's
+ * cache, and this one will get them back like that. */
+static bool is_worth_a_gift(const struct grid_child *first)
 {
     enum { LOOK_AT = 16 }; /* the first ones tell what the others are like */
-    struct grid_child *half = q->mine;
     uint64_t count = 0, ns = 0;
-    for (struct grid_child *c = q->mine; c != NULL; c = c->next) {
+    if (first->next == NULL || is_slow(first)) /* single ones may take much longer than most */
+        return first->next != NULL;
+    for (const struct grid_child *c = first; c != NULL; c = c->next) {
         ns += child_ns(c);
+        if (++count >= LOOK_AT && ns < count * HAND_NS)
+            return false;
+        if (count >= LOOK_AT && ns >= 2 * GIVE_NS)
+            return true;
+    }
+    return ns >= 2 * GIVE_NS && ns >= count * HAND_NS;
+}
+
+/* Half of the queue goes to another thread. */
+static void give_half(struct grid_queue *q)
+{
+    struct grid_child *half = q->mine;
+    uint32_t count = 0;
+    for (struct grid_child *c = q->mine; c != NULL; c = c->next)
         if (++count % 2 == 0 && count > 2)
             half = half->next;
-        if (count >= LOOK_AT && ns < count * HAND_NS)
-            return;
-    }
-    if (count < 2 || ns < 2 * GIVE_NS || ns < count * HAND_NS)
-        return;
     struct grid_queue *other = xcalloc(1, sizeof *other);
     other->unordered = true;
     other->mine = half->next;
     half->next = NULL;
     give(other);
 }
-
-/* Is the child expected to take so long that another thread is worth its while? */
-static bool is_slow(const struct grid_child *c) { return block_ns(c) > SLOW_NS; }
 
 static void run_unordered(struct grid_worker *w, struct grid_queue *q)
 {
@@ -415,7 +425,8 @@ static void run_unordered(struct grid_worker *w, struct grid_queue *q)
         if (until_look < count || is_slow(child)) {
             uint64_t now = others_idle() ? sched_now() : 0;
             if (now > looked + LOOK_NS) {
-                give_half(q);
+                if (is_worth_a_gift(child))
+                    give_half(q);
                 looked = now;
             }
             until_look = GIVE_AT + count;
