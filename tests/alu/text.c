@@ -79,6 +79,8 @@ bool text_read(const char *text, struct text_instr *out)
 
 bool text_beyond_gpu(const struct ptx_instr *i)
 {
+    if (i->op == PTX_OP_set)
+        return i->types[0] == PTX_F16 && i->types[1] == PTX_BF16;
     if (i->op != PTX_OP_cvt || i->ntypes != 2)
         return false;
     unsigned to = i->types[0], from = i->types[1];

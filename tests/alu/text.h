@@ -14,8 +14,8 @@ struct text_instr {
 bool text_read(const char *text, struct text_instr *out);
 
 /* What NVIDIA's assembler refuses for sm_90a, so that the whole module would not load on a GPU:
- * saturating conversions between integers that cannot overflow, bytes from and to bf16, and
- * saturation to tf32. */
+ * saturating conversions between integers that cannot overflow, bytes from and to bf16,
+ * saturation to tf32, and set to f16 of bf16. */
 bool text_beyond_gpu(const struct ptx_instr *i);
 
 #endif

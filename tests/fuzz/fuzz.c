@@ -3,11 +3,12 @@
  *
  *   fuzz_kernels {first=N} {count=N} {seconds=S} {batch=N} {keep=FOLDER}
  *                           runs the kernels of these seeds, until the time is over
- *   fuzz_kernels print=N    prints the kernel of a seed
- *   fuzz_kernels forms ...  the same with the kernels of every form that is no arithmetic, numbered
- *                           from 0 on
- *   fuzz_kernels FILE...    runs kernels from files (their first line has seed, block and grid)
- *   fuzz_kernels minimise=FILE   leaves lines out while the difference stays, and prints the rest
+ *   fuzz_kernels twice ...  what differs is run again without optimisation: if it is right then,
+ * the fault is likely the optimiser's, and it does not count as wrong fuzz_kernels print=N prints
+ * the kernel of a seed fuzz_kernels forms ...  the same with the kernels of every form that is no
+ * arithmetic, numbered from 0 on fuzz_kernels FILE...    runs kernels from files (their first line
+ * has seed, block and grid) fuzz_kernels minimise=FILE   leaves lines out while the difference
+ * stays, and prints the rest
  *
  * Kernels run in a child process, so that a crash is one more difference. It builds with a C
  * compiler, cuda.h and libcuda alone, for any device: see tests/fuzz/gpu.sh. */
@@ -25,9 +26,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum result { SAME, DIFFERS, INVALID, REFUSED, HANGS, CRASHES };
-static const char *const result_names[] = {"same",    "differs", "invalid",
-                                           "refused", "hangs",   "crashes"};
+enum result { SAME, DIFFERS, INVALID, REFUSED, HANGS, CRASHES, OPTIMISED };
+static const char *const result_names[] = {
+    "same", "differs", "invalid", "refused", "hangs", "crashes", "differs if optimised"};
 
 /* One kernel with everything that its run needs. */
 struct subject {
@@ -54,6 +55,7 @@ struct report {
 
 static struct report *report;
 static double seconds = 1e9;
+static bool twice; /* what differs is run again without optimisation */
 
 static double now(void)
 {
@@ -187,16 +189,17 @@ static void difference(const char *what, const uint8_t *got, const uint8_t *want
     snprintf(report->text + at, size - at, " %u words differ", count);
 }
 
-static enum result run(struct subject *s)
+static enum result run(struct subject *s, unsigned level)
 {
     static char log[4096];
-    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-    void *values[] = {log, (void *)sizeof log};
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+                              CU_JIT_OPTIMIZATION_LEVEL};
+    void *values[] = {log, (void *)sizeof log, (void *)(uintptr_t)level};
     CUmodule module;
     CUfunction f;
     const uint32_t *g = s->shape.grid, *b = s->shape.block;
     log[0] = 0;
-    CUresult r = cuModuleLoadDataEx(&module, s->ptx, 2, options, values);
+    CUresult r = cuModuleLoadDataEx(&module, s->ptx, 3, options, values);
     if (r == CUDA_SUCCESS)
         r = cuModuleGetFunction(&f, module, "kernel");
     if (r != CUDA_SUCCESS) {
@@ -237,7 +240,14 @@ static enum result try_ptx(char *ptx, size_t length)
     if (make_subject(&s, ptx, length)) {
         r = expect(&s);
         if (r == SAME)
-            r = run(&s);
+            r = run(&s, 4);
+        if (r == DIFFERS && twice) {
+            char first[sizeof report->text];
+            memcpy(first, report->text, sizeof first);
+            if (run(&s, 0) == SAME)
+                r = OPTIMISED;
+            memcpy(report->text, first, sizeof first);
+        }
         free_subject(&s);
     }
     return r;
@@ -341,7 +351,7 @@ static void run_batch(const struct plan *p, uint64_t seed, double end)
         enum result r = try_ptx(text.items, text.count);
         if (r != SAME)
             tell(p, seed, r);
-        report->result += r != SAME && r != INVALID;
+        report->result += r != SAME && r != INVALID && r != OPTIMISED;
         report->done++;
         if (r == CRASHES) /* the context may be lost */
             _exit(0);
@@ -477,6 +487,8 @@ int main(int argc, char **argv)
             p.keep = v;
         else if ((v = value(argv[k], "minimise")))
             return minimise(v);
+        else if (strcmp(argv[k], "twice") == 0)
+            twice = true;
         else if (strcmp(argv[k], "forms") == 0)
             p.forms = true;
         else if ((v = value(argv[k], "print"))) {

@@ -419,8 +419,8 @@ static void fill(struct gen *g)
                 gen_put(g, "and.b32 %%t0, %%thread, %u; setp.%s.u32 %%p%d, %%t0, 0;",
                         1u << gen_random(g, 6), gen_chance(g, 50) ? "eq" : "ne", n);
             else if (c == C_I)
-                gen_put(g, "mad.lo.u32 %%i%d, %%thread, %u, %u;", n, gen_random(g, 5),
-                        gen_random(g, 40));
+                gen_put(g, "mad.lo.s32 %%i%d, %%thread, %u, %lld;", n, gen_random(g, 5),
+                        gen_offset(g));
             else if (c == C_A)
                 gen_put(g, "mul.wide.u32 %%a%d, %%thread, %u;", n, 1 + gen_random(g, 8));
             else
@@ -428,7 +428,7 @@ static void fill(struct gen *g)
                         gen_chance(g, 85) ? "at" : "in", gen_random(g, 900) * 8);
         }
     }
-    for (int n = 0; n < 64; n += 16)
+    for (int n = 0; n < 64 && !g->tiny; n += 16)
         gen_put(g, "st.local.v2.b64 [mine+%d], {%%d0, %%d1};", n);
 }
 
@@ -468,33 +468,53 @@ static void store_all(struct gen *g)
 {
     int slot = 0;
     uint32_t threads = g->threads * g->shape.grid[0] * g->shape.grid[1] * g->shape.grid[2];
-    bool columns = gen_chance(g, 50);
+    /* a row of memory for each register, in which threads lie side by side, or one for each thread
+     */
+    bool columns = g->tiny || gen_chance(g, 80);
     unsigned step = columns ? threads * 8 : 8;
-    if (!g->left) {
+    if (!g->left && !g->tiny) {
         gen_put(g, "bar.sync 0; and.b32 %%t0, %%thread, 63; mad.lo.u32 %%t0, %%t0, 8, %%satomic; "
                    "ld.shared.b64 %%junk64, [%%t0];");
     } else {
         gen_put(g, "mov.b64 %%junk64, 1;");
     }
     gen_put(g,
-            "mul.wide.u32 %%at, %%global, %u; add.s64 %%at, %%out, %%at; st.global.b64 [%%at], "
-            "%%junk64;",
-            columns ? 8 : GEN_SLOTS * 8);
+            "mul.wide.u32 %%mywork, %%global, %u; add.s64 %%mywork, %%out, %%mywork; mul.wide.u32 "
+            "%%sgeneric, %%global, %u; add.s64 %%sgeneric, %%out, %%sgeneric; mul.wide.u32 %%at, "
+            "%%global, %u; add.s64 %%at, %%out, %%at; st.global.b64 [%%at], %%junk64;",
+            columns ? 4 : GEN_SLOTS * 8, columns ? 2 : GEN_SLOTS * 8, columns ? 8 : GEN_SLOTS * 8);
     for (int c = 0; c < CLASSES; c++) {
         for (int n = 0; n < g->count[c]; n++) {
             const struct class_info *k = &gen_classes[c];
             unsigned bits = ptx_type_bits((enum ptx_type)k->type), at = (unsigned)++slot * step;
-            const char *fixed = bits == 16 ? "%h0" : bits == 32 ? "%t0" : "%at2";
+            const char *fixed = bits == 16 ? "%h0" : bits <= 32 ? "%t0" : "%at2";
+            const char *base = bits == 16 ? "%sgeneric" : bits <= 32 ? "%mywork" : "%at";
             if (c == C_P)
-                gen_put(g, "selp.b32 %%t0, 1, 0, %%p%d; st.global.b32 [%%at+%u], %%t0;", n, at);
+                gen_put(g, "selp.b32 %%t0, 1, 0, %%p%d; st.global.b32 [%s+%u], %%t0;", n, base, at);
             else if (!k->loose)
-                gen_put(g, "st.global.b%u [%%at+%u], %%%s%d;", bits, at, k->prefix, n);
+                gen_put(g, "st.global.b%u [%s+%u], %%%s%d;", bits, base, at, k->prefix, n);
             else {
                 gen_fix(g, (enum class)c, n, fixed);
-                gen_put(g, "st.global.b%u [%%at+%u], %s;", bits, at, fixed);
+                gen_put(g, "st.global.b%u [%s+%u], %s;", bits, base, at, fixed);
             }
         }
     }
+}
+
+/* Shared memory has no value before it is written. */
+static void begin_shared(struct gen *g)
+{
+    gen_put(g,
+            "mad.lo.u32 %%t0, %%thread, %d, %%sbase; st.shared.v2.b64 [%%t0], {%%d0, %%d1}; "
+            "st.shared.v2.b64 [%%t0+16], {%%d1, %%d0};",
+            GEN_OWN_BYTES);
+    for (uint32_t first = 0; first < 64; first += g->threads)
+        gen_put(g,
+                "add.u32 %%t0, %%thread, %u; setp.lt.u32 %%pg, %%t0, 64; mad.lo.u32 %%t0, %%t0, 8, "
+                "%%satomic; @%%pg st.shared.b64 [%%t0], 5;",
+                first);
+    gen_put(g, "bar.sync 0;");
+    gen_regions(g);
 }
 
 static void kernel(struct gen *g)
@@ -525,18 +545,8 @@ static void kernel(struct gen *g)
             "cvta.shared.u64 %%sgeneric, %%sgeneric;",
             GEN_OWN_BYTES, GEN_ATOMIC_BYTES);
     fill(g);
-    /* shared memory has no value before it is written */
-    gen_put(g,
-            "mad.lo.u32 %%t0, %%thread, %d, %%sbase; st.shared.v2.b64 [%%t0], {%%d0, %%d1}; "
-            "st.shared.v2.b64 [%%t0+16], {%%d1, %%d0};",
-            GEN_OWN_BYTES);
-    for (uint32_t first = 0; first < 64; first += g->threads)
-        gen_put(g,
-                "add.u32 %%t0, %%thread, %u; setp.lt.u32 %%pg, %%t0, 64; mad.lo.u32 %%t0, %%t0, 8, "
-                "%%satomic; @%%pg st.shared.b64 [%%t0], 5;",
-                first);
-    gen_put(g, "bar.sync 0;");
-    gen_regions(g);
+    if (!g->tiny)
+        begin_shared(g);
     statements(g, 2 * g->budget);
     while (g->budget > 0)
         statements(g, 4);
@@ -581,6 +591,9 @@ static void choose_style(struct gen *g)
         g->weights[ARITHMETIC] /= 8;
         g->weights[CHOICE] = g->weights[CARRY] = g->weights[FIX] = 1;
     }
+    g->tiny = plain && gen_chance(g, 60);
+    for (int k = 0; k < KINDS && g->tiny; k++)
+        g->weights[k] = k == INDEX ? 50 : k == BRANCH || k == READ ? 3 : k == LOOP ? 2 : k == LEAVE;
     /* most kernels are small: compiling takes nearly all of the time */
     bool small = gen_chance(g, 75);
     for (int c = 0; c < CLASSES; c++) {
@@ -597,6 +610,14 @@ static void choose_style(struct gen *g)
     g->count[C_I] = plain ? 5 : g->count[C_I] < 3 ? 3 : g->count[C_I];
     g->count[C_A] = plain ? 3 : g->count[C_A] < 2 ? 2 : g->count[C_A];
     g->count[C_P] = g->count[C_P] < 3 ? 3 : g->count[C_P];
+    if (g->tiny) {
+        static const uint8_t count[CLASSES] = {[C_P] = 3,  [C_H] = 4,  [C_R] = 4, [C_D] = 2,
+                                               [C_I] = 20, [C_A] = 14, [C_F] = 1, [C_X] = 1};
+        for (int c = 0; c < CLASSES; c++)
+            g->count[c] = count[c];
+        g->budget = 15 + (int)gen_random(g, 20);
+        return;
+    }
     g->budget = 8 + (int)gen_random(g, small ? 22 : gen_chance(g, 25) ? 90 : 35);
 }
 
@@ -621,7 +642,7 @@ void gen_kernel(uint64_t seed, struct strbuf *out, struct gen_shape *shape)
     for (int k = 0; k < 64; k++)
         sb_printf(out, "%s%u", k ? ", " : "", (uint32_t)gen_bits(&g) >> gen_random(&g, 32));
     sb_printf(out, "};\n");
-    int functions = gen_chance(&g, 50) ? (int)gen_random(&g, 4) : 0;
+    int functions = gen_chance(&g, 50) && !g.tiny ? (int)gen_random(&g, 4) : 0;
     for (int k = 0; k < functions; k++)
         function(&g, k);
     g.functions = functions;

@@ -121,6 +121,7 @@ struct usable {
     struct text_instr t;
     struct instr_info info;
     bool strict, carries;
+    bool unguarded; /* NVIDIA's assembler makes several instructions of it and guards not all */
     bool registers; /* NVIDIA's assembler takes no constants, or not all of them */
 };
 static struct usable *usables;
@@ -154,6 +155,7 @@ static void read_table(void)
             continue;
         u->strict = looks_at_nan(i);
         u->registers = registers_only(i);
+        u->unguarded = i->op == PTX_OP_set || ptx_op_name(i->op)[0] == 'v';
         u->carries = ptx_has(i, PTX_M_cc) || i->op == PTX_OP_addc || i->op == PTX_OP_subc ||
                      i->op == PTX_OP_madc;
         nusables += !u->carries;
@@ -207,7 +209,7 @@ void gen_arithmetic(struct gen *g, const char *guard)
             continue;
         if (!instantiate(g, u, line, sizeof line))
             continue;
-        gen_put(g, "%s%s;", guard, line);
+        gen_put(g, "%s%s;", u->unguarded ? "" : guard, line);
         return;
     }
 }
@@ -264,13 +266,24 @@ void gen_fix_random(struct gen *g)
 
 /* ---- indices --------------------------------------------------------------------------------- */
 
-/* Offsets: mostly small, some where 32 bits wrap around. */
-static long long offset(struct gen *g)
+/* A register to write: in tiny kernels each in its turn, so that few values go unseen. */
+static struct name target(struct gen *g, enum class c)
 {
-    static const uint32_t edges[] = {0x7fffffff, 0x80000000, 0xffffffff, 0x7ffffff0,
-                                     0xfffffff0, 0xffffff00, 0x7fffff80, 0x80000010};
-    if (gen_chance(g, 25))
-        return (int32_t)(edges[gen_random(g, 8)] - (gen_chance(g, 40) ? gen_random(g, 40) : 0));
+    struct name n;
+    if (!g->tiny)
+        return gen_reg(g, c);
+    snprintf(n.text, sizeof n.text, "%%%s%d", gen_classes[c].prefix, g->fresh[c]++ % g->count[c]);
+    return n;
+}
+
+long long gen_offset(struct gen *g)
+{
+    static const uint32_t edges[] = {0x7fffffff, 0x80000000, 0xffffffff, 0x7ffffff0, 0xfffffff0,
+                                     0xffffff00, 0x7fffff80, 0x80000010, 256,        128,
+                                     0x10000,    0x8000,     0xffff8000, 0xfffffff8, 250};
+    if (gen_chance(g, 35))
+        return (int32_t)(edges[gen_random(g, WEIR_COUNT(edges))] -
+                         (gen_chance(g, 60) ? gen_random(g, 40) : 0));
     return (long long)gen_random(g, 80) - 16;
 }
 
@@ -289,24 +302,26 @@ static void new_index(struct gen *g, const char *i)
                                            "%thread", "%tid.x", "%thread", "%tid.z",   "%global"};
     switch (gen_random(g, 4)) {
     case 0: gen_put(g, "mov.u32 %s, %s;", i, specials[gen_random(g, 10)]); break;
-    case 1: gen_put(g, "mad.lo.s32 %s, %%thread, %u, %lld;", i, gen_random(g, 9), offset(g)); break;
-    case 2: gen_put(g, "mov.b32 %s, %lld;", i, offset(g)); break;
-    default: gen_put(g, "add.u32 %s, %%%s, %lld;", i, g->function ? "thread" : "n", offset(g));
+    case 1:
+        gen_put(g, "mad.lo.s32 %s, %%thread, %u, %lld;", i, gen_random(g, 9), gen_offset(g));
+        break;
+    case 2: gen_put(g, "mov.b32 %s, %lld;", i, gen_offset(g)); break;
+    default: gen_put(g, "add.u32 %s, %%%s, %lld;", i, g->function ? "thread" : "n", gen_offset(g));
     }
 }
 
 static void narrow_index(struct gen *g)
 {
-    struct name d = gen_reg(g, C_I), a = gen_reg(g, C_I), b = gen_reg(g, C_I), p = gen_reg(g, C_P);
+    struct name d = target(g, C_I), a = gen_reg(g, C_I), b = gen_reg(g, C_I), p = gen_reg(g, C_P);
     const char *sign = gen_chance(g, 50) ? "s" : "u";
     switch (gen_random(g, 20)) {
     case 0:
     case 1: new_index(g, d.text); break;
     case 2:
-    case 3: gen_put(g, "add.%s32 %s, %s, %lld;", sign, d.text, a.text, offset(g)); break;
+    case 3: gen_put(g, "add.%s32 %s, %s, %lld;", sign, d.text, a.text, gen_offset(g)); break;
     case 4: gen_put(g, "add.%s32 %s, %s, %s;", sign, d.text, a.text, b.text); break;
     case 5: gen_put(g, "sub.%s32 %s, %s, %s;", sign, d.text, a.text, b.text); break;
-    case 6: gen_put(g, "sub.%s32 %s, %lld, %s;", sign, d.text, offset(g), a.text); break;
+    case 6: gen_put(g, "sub.%s32 %s, %lld, %s;", sign, d.text, gen_offset(g), a.text); break;
     case 7:
         gen_put(g, "mul.lo.%s32 %s, %s, %d;", sign, d.text, a.text, (int)gen_random(g, 19) - 6);
         break;
@@ -321,7 +336,7 @@ static void narrow_index(struct gen *g)
     case 14: gen_put(g, "xor.b32 %s, %s, 0x%x;", d.text, a.text, mask(g)); break;
     case 15:
         gen_put(g, "%s.%s32 %s, %s, %lld;", gen_chance(g, 50) ? "min" : "max", sign, d.text, a.text,
-                offset(g));
+                gen_offset(g));
         break;
     case 16: gen_put(g, "selp.b32 %s, %s, %s, %s;", d.text, a.text, b.text, p.text); break;
     case 17:
@@ -339,7 +354,7 @@ static void narrow_index(struct gen *g)
 
 static void wide_index(struct gen *g)
 {
-    struct name d = gen_reg(g, C_A), a = gen_reg(g, C_A), b = gen_reg(g, C_A), i = gen_reg(g, C_I),
+    struct name d = target(g, C_A), a = gen_reg(g, C_A), b = gen_reg(g, C_A), i = gen_reg(g, C_I),
                 j = gen_reg(g, C_I);
     const char *sign = gen_chance(g, 50) ? "s" : "u", *other = gen_chance(g, 50) ? "s" : "u";
     switch (gen_random(g, 16)) {
@@ -353,7 +368,7 @@ static void wide_index(struct gen *g)
     case 3:
     case 4: gen_put(g, "cvt.%s64.%s32 %s, %s;", other, sign, d.text, i.text); break;
     case 5: gen_put(g, "add.s64 %s, %s, %s;", d.text, a.text, b.text); break;
-    case 6: gen_put(g, "add.s64 %s, %s, %lld;", d.text, a.text, offset(g)); break;
+    case 6: gen_put(g, "add.s64 %s, %s, %lld;", d.text, a.text, gen_offset(g)); break;
     case 7: gen_put(g, "shl.b64 %s, %s, %u;", d.text, a.text, gen_random(g, 5)); break;
     case 8: gen_put(g, "sub.s64 %s, %s, %s;", d.text, a.text, b.text); break;
     case 9: gen_put(g, "cvt.u32.u64 %s, %s;", j.text, a.text); break;
@@ -374,7 +389,7 @@ static void wide_index(struct gen *g)
 /* Indices of 16 bits, which wrap around soon. */
 static void short_index(struct gen *g)
 {
-    struct name h = gen_reg(g, C_H), k = gen_reg(g, C_H), i = gen_reg(g, C_I), j = gen_reg(g, C_I);
+    struct name h = gen_reg(g, C_H), k = gen_reg(g, C_H), i = target(g, C_I), j = gen_reg(g, C_I);
     const char *sign = gen_chance(g, 50) ? "s" : "u", *other = gen_chance(g, 50) ? "s" : "u";
     switch (gen_random(g, 8)) {
     case 0:
@@ -415,7 +430,7 @@ struct name gen_condition(struct gen *g)
     case 2:
     case 3:
         gen_put(g, "setp.%s.%s32 %s, %s, %lld;", c, gen_chance(g, 50) ? "s" : "u", p.text,
-                gen_reg(g, C_I).text, offset(g));
+                gen_reg(g, C_I).text, gen_offset(g));
         break;
     case 4:
         gen_put(g, "setp.%s.%s32 %s, %s, %s;", c, gen_chance(g, 50) ? "s" : "u", p.text,

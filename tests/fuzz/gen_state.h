@@ -51,16 +51,18 @@ struct gen {
     uint32_t threads;   /* of a block */
     int count[CLASSES]; /* registers in use */
     int labels;
-    int budget;     /* statements that may still be written */
-    int depth;      /* of nested statements */
-    int loops;      /* of nested loops */
-    bool together;  /* all live lanes of `mask` are here */
-    char mask[16];  /* register or constant: the lanes that are here, if together */
-    bool uniform;   /* the whole block is here: barriers may stand */
-    bool function;  /* not the entry */
-    bool recursive; /* the function may call itself */
-    bool left;      /* threads may have exited */
-    int functions;  /* how many can be called */
+    int budget;         /* statements that may still be written */
+    int depth;          /* of nested statements */
+    int loops;          /* of nested loops */
+    bool together;      /* all live lanes of `mask` are here */
+    char mask[16];      /* register or constant: the lanes that are here, if together */
+    bool uniform;       /* the whole block is here: barriers may stand */
+    bool function;      /* not the entry */
+    bool recursive;     /* the function may call itself */
+    bool left;          /* threads may have exited */
+    bool tiny;          /* of indices alone, each in a register of its own */
+    int fresh[CLASSES]; /* of a tiny kernel: the next register to write */
+    int functions;      /* how many can be called */
     struct region regions[2];
     int break_to[8], continue_to[8]; /* labels of the loops */
     int weights[16];
@@ -88,6 +90,8 @@ bool gen_is_index(const char *reg);
 void gen_arithmetic(struct gen *g, const char *guard);
 /* A chain of additions with carry. */
 void gen_carry(struct gen *g);
+/* An offset: mostly small, or where numbers of some width wrap around. */
+long long gen_offset(struct gen *g);
 /* Something about indices: affine values, and what wraps around. */
 void gen_index(struct gen *g);
 /* Copies a loose register's value to one of fixed bits. */
