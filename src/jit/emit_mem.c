@@ -401,9 +401,51 @@ bool emit_load(struct emit *e, const struct ptx_instr *i)
 
 /* ---- stores ---------------------------------------------------------------------------------- */
 
+static void store_masked_(struct emit *e, const struct access *a, LLVMValueRef x, LLVMValueRef p,
+                          LLVMValueRef mask)
+{
+    LLVMValueRef args[4] = {x, p, c32(e, a->bytes * (unsigned)a->vec), mask};
+    LLVMValueRef st =
+        intrinsic(e, "llvm.masked.store", (LLVMTypeRef[]){LLVMTypeOf(x), e->ptr}, 2, args, 4);
+    tag_memory(e, st, a->space);
+}
+
+/* Masked stores are slow on some processors, and of small elements on all without AVX-512. Shared
+ * memory is this thread's alone, so inactive lanes' may be written back as it is, if it is there.
+ */
+static void store_blended_(struct emit *e, const struct access *a, LLVMValueRef x, LLVMValueRef p,
+                           LLVMValueRef mask)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMBasicBlockRef in = new_bb(e, "inside"), out = new_bb(e, "beyond"),
+                      done = new_bb(e, "blended");
+    LLVMValueRef total = LLVMBuildZExt(
+        b, block_field(e, offsetof(struct jit_block, total_shared), e->i32, true), e->i64, "");
+    LLVMValueRef from = LLVMBuildSub(b, LLVMBuildPtrToInt(b, p, e->i64, ""),
+                                     LLVMBuildPtrToInt(b, e->shared, e->i64, ""), "");
+    unsigned elements = LLVMGetVectorSize(LLVMTypeOf(x));
+    LLVMValueRef room[2] = {LLVMBuildAdd(b, total, c64(e, 1), ""),
+                            c64(e, (uint64_t)elements * a->bytes)};
+    LLVMValueRef end = intrinsic(e, "llvm.usub.sat", &e->i64, 1, room, 2);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, from, end, ""), in, out);
+    LLVMPositionBuilderAtEnd(b, in);
+    LLVMValueRef old = LLVMBuildLoad2(b, LLVMTypeOf(x), p, "");
+    LLVMSetAlignment(old, a->bytes);
+    tag_memory(e, old, a->space);
+    LLVMValueRef st = LLVMBuildStore(b, LLVMBuildSelect(b, mask, x, old, ""), p);
+    LLVMSetAlignment(st, a->bytes);
+    tag_memory(e, st, a->space);
+    LLVMBuildBr(b, done);
+    LLVMPositionBuilderAtEnd(b, out);
+    store_masked_(e, a, x, p, mask);
+    LLVMBuildBr(b, done);
+    LLVMPositionBuilderAtEnd(b, done);
+}
+
 static void store_contiguous_(struct emit *e, const struct access *a, unsigned seg,
                               const LLVMValueRef *p, LLVMValueRef *v)
 {
+    bool blend = a->space == PTX_SPACE_SHARED && !e->alu.has_avx512 && !a->is_volatile;
     int lanes = 1 << seg;
     unsigned align = a->bytes * (unsigned)a->vec;
     LLVMValueRef m = mask_vector(e);
@@ -418,11 +460,10 @@ static void store_contiguous_(struct emit *e, const struct access *a, unsigned s
             LLVMSetAlignment(st, align);
             LLVMSetVolatile(st, a->is_volatile);
             tag_memory(e, st, a->space);
+        } else if (blend) {
+            store_blended_(e, a, x, p[s], part_(e, m, s << seg, lanes, a->vec));
         } else {
-            LLVMValueRef args[4] = {x, p[s], c32(e, align), part_(e, m, s << seg, lanes, a->vec)};
-            LLVMValueRef st = intrinsic(e, "llvm.masked.store",
-                                        (LLVMTypeRef[]){LLVMTypeOf(x), e->ptr}, 2, args, 4);
-            tag_memory(e, st, a->space);
+            store_masked_(e, a, x, p[s], part_(e, m, s << seg, lanes, a->vec));
         }
     }
 }
