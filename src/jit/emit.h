@@ -51,7 +51,11 @@ struct emit {
     LLVMValueRef safe;      /* 16 readable bytes for lanes not active */
     LLVMValueRef elsewhere; /* the same, unknown to LLVM, which would rather branch than load from a
                                variable that nobody writes */
-    LLVMValueRef sp;        /* functions: where this frame starts in the local window (i64) */
+    struct {
+        LLVMValueRef items[24];
+        int count, used; /* the first `used` are what a stretch being emitted has */
+    } arrays;            /* of emit_turns.c */
+    LLVMValueRef sp;     /* functions: where this frame starts in the local window (i64) */
     struct storage *regs;
     LLVMValueRef live_slot;     /* i32: threads of the warp that have not ended */
     LLVMValueRef *pending_slot; /* per block: i32 lanes waiting there; NULL where `alone` */
@@ -185,6 +189,8 @@ bool texture_supported(const struct ptx_instr *i, struct diag *d);
 
 /* For what only may happen (e->guess, i1): `yes` if it does, else `no`. */
 LLVMValueRef guess_select(struct emit *e, LLVMValueRef yes, LLVMValueRef no);
+/* Does this load or store reach shared memory in a pattern that is known now (emit_window.c)? */
+bool mem_in_window(struct emit *e, const struct ptx_instr *i);
 /* In front of a load, i1: are its active lanes likely to be neighbours? */
 LLVMValueRef likely_near(struct emit *e, const struct ptx_instr *load);
 

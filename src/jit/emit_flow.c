@@ -368,6 +368,22 @@ static bool fork_(struct emit *e, const struct jblock *blk)
     return ok;
 }
 
+/* Have all that would be apart places that are known now? Then they stay together. */
+static bool in_windows_(struct emit *e, const struct jblock *blk)
+{
+    for (int s = -1; s < 2; s++) {
+        const struct jblock *x = s < 0 ? blk : &e->k->blocks[blk->succ[s]];
+        if (x - e->k->blocks == blk->until)
+            continue;
+        for (int32_t n = s < 0 ? blk->fork - 1 : 0; n < x->count; n++) {
+            const struct ptx_instr *i = &e->k->instrs[x->first + n];
+            if ((i->op == PTX_OP_ld || i->op == PTX_OP_st) && !mem_in_window(e, i))
+                return false;
+        }
+    }
+    return true;
+}
+
 static bool emit_block_(struct emit *e, int32_t index)
 {
     bool whole = index >= e->k->nblocks;
@@ -394,7 +410,7 @@ static bool emit_block_(struct emit *e, int32_t index)
         e->in_whole = false;
         return done;
     }
-    int32_t fork = blk->fork != 0 && !e->alu.has_avx512 ? blk->fork - 1 : 0;
+    int32_t fork = blk->fork != 0 && !e->alu.has_avx512 && !in_windows_(e, blk) ? blk->fork - 1 : 0;
     bool ok = emit_instrs_(e, blk, 0, fork) && (fork == 0 || fork_(e, blk)) &&
               emit_instrs_(e, blk, fork, blk->count);
     if (ok) {

@@ -329,7 +329,7 @@ static void load_vectors_(struct emit *e, const struct access *a, LLVMValueRef *
     LLVMValueRef p[MAX_SEGS];
     if (contiguous_(e, a, p))
         load_contiguous_(e, a, a->shape.seg, p, out);
-    else
+    else if (!window_load(e, a, out))
         load_varying_(e, a, out);
 }
 
@@ -339,6 +339,12 @@ void load_lanes(struct emit *e, const struct ptx_instr *i, const struct ptx_oper
     struct access a = access_(e, i, at);
     check_access(e, a.at, a.space, mem_natural(&a), false);
     load_vectors_(e, &a, out);
+}
+
+bool mem_in_window(struct emit *e, const struct ptx_instr *i)
+{
+    struct access a = access_(e, i, &i->operands[i->op == PTX_OP_st ? 0 : 1]);
+    return window_fits(e, &a);
 }
 
 LLVMValueRef likely_near(struct emit *e, const struct ptx_instr *load)
@@ -527,7 +533,7 @@ static void store_vectors_(struct emit *e, const struct access *a, LLVMValueRef 
     LLVMValueRef p[MAX_SEGS];
     if (contiguous_(e, a, p))
         store_contiguous_(e, a, a->shape.seg, p, v);
-    else
+    else if (!window_store(e, a, v[0]))
         store_varying_(e, a, v);
 }
 

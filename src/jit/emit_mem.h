@@ -84,4 +84,12 @@ bool piece_looked(struct emit *e, const struct access *a);
 void piece_load_looking(struct emit *e, const struct access *a, LLVMValueRef *out);
 void piece_store_looking(struct emit *e, const struct access *a, LLVMValueRef *v);
 
+/* ---- emit_window.c --------------------------------------------------------------------------- */
+
+/* Do the lanes lie in shared memory in a pattern that is known now? */
+bool window_fits(struct emit *e, const struct access *a);
+/* One element each from there and to there; false: they do not. */
+bool window_load(struct emit *e, const struct access *a, LLVMValueRef *out);
+bool window_store(struct emit *e, const struct access *a, LLVMValueRef v);
+
 #endif

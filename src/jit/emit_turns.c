@@ -96,6 +96,23 @@ static LLVMValueRef element_(struct emit *e, const struct turn_reg *t, LLVMValue
     return LLVMBuildGEP2(e->alu.b, type, array, &lane, 1, "");
 }
 
+/* Room for 32 values. Stretches share it, as only one is run at a time; kernels with very many
+ * would need more memory than the first cache holds. */
+static LLVMValueRef array_(struct emit *e, LLVMTypeRef type)
+{
+    int n = e->arrays.used, most = (int)WEIR_COUNT(e->arrays.items);
+    while (n < e->arrays.count && LLVMGetAllocatedType(e->arrays.items[n]) != type)
+        n++;
+    if (n == most)
+        return new_slot(e, type, "turns");
+    if (n == e->arrays.count)
+        e->arrays.items[e->arrays.count++] = new_slot(e, type, "turns");
+    LLVMValueRef found = e->arrays.items[n];
+    e->arrays.items[n] = e->arrays.items[e->arrays.used];
+    e->arrays.items[e->arrays.used++] = found;
+    return found;
+}
+
 /* In front of the turns: what lanes bring, and room for what they leave. */
 static void lay_down_(struct emit *e, struct turn_reg *t)
 {
@@ -108,7 +125,7 @@ static void lay_down_(struct emit *e, struct turn_reg *t)
     } else if (t->comes && is_bit_(e, t)) {
         t->in = bits_of(e, operand_vector(e, &o, PTX_PRED));
     } else if (t->comes) {
-        t->in = new_slot(e, vector, "bring");
+        t->in = array_(e, vector);
         LLVMBuildStore(b, operand_vector(e, &o, type), t->in);
     }
     t->slot = new_slot(e, scalar, e->k->regs[t->reg].name);
@@ -116,7 +133,7 @@ static void lay_down_(struct emit *e, struct turn_reg *t)
         t->out = new_slot(e, e->i32, "leave");
         LLVMBuildStore(b, c32(e, 0), t->out);
     } else if (t->stays) {
-        t->out = new_slot(e, t->shape.seg == SEG_NONE ? vector : scalar, "leave");
+        t->out = t->shape.seg == SEG_NONE ? array_(e, vector) : new_slot(e, scalar, "leave");
     }
 }
 
@@ -346,6 +363,7 @@ bool emit_turns(struct emit *e, const struct jblock *first)
     s.bb = xcalloc((size_t)k->nblocks, sizeof(LLVMBasicBlockRef));
     s.ok = jit_between(k, (int32_t)(first - k->blocks), first->until, s.inside);
     find_registers_(e, &s);
+    e->arrays.used = 0;
     for (size_t n = 0; n < s.count; n++)
         lay_down_(e, &s.items[n]);
     LLVMValueRef mask = e->mask, mask_vec = e->mask_vec;
