@@ -14,12 +14,12 @@ struct state {
     cuda::atomic<int, cuda::thread_scope_device> count;
     cuda::atomic<float, cuda::thread_scope_device> sum;
     cuda::atomic<unsigned char, cuda::thread_scope_block> bytes[4];
-    cuda::std::atomic<unsigned long long> wide;
+    cuda::atomic<unsigned long long> wide;
     cuda::atomic<short> least;
     cuda::atomic<int *> pointer;
     cuda::atomic<pair> both;
     cuda::atomic<bool> flag;
-    cuda::atomic_flag lock;
+    cuda::std::atomic_flag lock;
     double plain;
     int guarded;
 };

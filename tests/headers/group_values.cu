@@ -216,7 +216,7 @@ static void run_lanes(int kind)
             group_of(kind, lane, &groups);
             key[lane] = kind == 0   ? (i % 3 == 0 ? 0 : -1)
                         : kind == 1 ? i % 5
-                        : kind == 2 ? (i % 4 == 1 ? 0 : 1)
+                        : kind == 2 ? (i % 4 == 1 ? 1 : 0)
                                     : group_of(kind, lane, &groups);
             /* labels are numbered in the order of their first threads */
             bool seen = key[lane] < 0;

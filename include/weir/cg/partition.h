@@ -106,7 +106,7 @@ namespace details
 WEIR_CG coalesced_group halved(unsigned mask, bool predicate)
 {
     unsigned yes = __ballot_sync(mask, predicate);
-    return coalesced_group(predicate ? yes : mask & ~yes, predicate ? 0 : 1, 2);
+    return coalesced_group(predicate ? yes : mask & ~yes, predicate ? 1 : 0, 2);
 }
 } // namespace details
 
