@@ -13,7 +13,8 @@
 #include "device/nested.h"
 #include "memory/view.h"
 
-enum { ERROR_INVALID_VALUE = 1, ERROR_INVALID_HANDLE = 400 };
+/* Codes of cudaError_t; which of them says what is as an H100 answers. */
+enum { ERROR_INVALID_VALUE = 1, ERROR_INVALID_HANDLE = 400, ERROR_UNKNOWN = 999 };
 enum { TAG_FREE, TAG_STREAM = 0x4e53, TAG_EVENT = 0x4e45 };
 
 /* One point in a stream's work. Two references: the work's, and the event's or a wait's each. */
@@ -219,8 +220,8 @@ uint64_t nested_event_create(struct jit_block *j, bool of_block)
 static int destroy(struct jit_block *j, uint32_t lane, uint64_t handle, uint32_t tag)
 {
     struct handle *h = handle_given(j, lane, handle, tag);
-    if (h == NULL)
-        return ERROR_INVALID_HANDLE;
+    if (h == NULL) /* once more is no error */
+        return is_handle(handle, tag) ? 0 : ERROR_INVALID_HANDLE;
     atomic_store_explicit(&h->tag, TAG_FREE, memory_order_release);
     return 0;
 }
@@ -239,7 +240,7 @@ int nested_event_record(struct jit_block *j, uint32_t lane, uint64_t event, uint
 {
     struct handle *h = handle_given(j, lane, event, TAG_EVENT);
     if (h == NULL)
-        return ERROR_INVALID_HANDLE;
+        return ERROR_INVALID_VALUE;
     if (stream == GRID_STREAM_TAIL || stream == GRID_STREAM_FIRE_AND_FORGET)
         return ERROR_INVALID_VALUE;
     struct nested_recording *r = xcalloc(1, sizeof *r);
@@ -263,7 +264,7 @@ int nested_stream_wait_event(struct jit_block *j, uint32_t lane, uint64_t stream
 {
     struct handle *h = handle_given(j, lane, event, TAG_EVENT);
     if (h == NULL)
-        return ERROR_INVALID_HANDLE;
+        return ERROR_INVALID_VALUE;
     if (stream == GRID_STREAM_TAIL || stream == GRID_STREAM_FIRE_AND_FORGET)
         return ERROR_INVALID_VALUE;
     pthread_mutex_lock(&h->lock);
@@ -285,7 +286,8 @@ static int submit_pieces(struct jit_block *j, uint32_t lane, struct grid_kernel 
 {
     struct grid_launch launch = {
         .kernel = k, .grid = {(uint32_t)pieces, 1, 1}, .block = {1, 1, 1}, .param_bytes = bytes};
-    return grid_submit_work(j, lane, GRID_WORK_GRID, &launch, plan, bytes, stream);
+    int code = grid_submit_work(j, lane, GRID_WORK_GRID, &launch, plan, bytes, stream);
+    return code == ERROR_INVALID_VALUE ? ERROR_UNKNOWN : code; /* there is no such stream */
 }
 
 int nested_copy(struct jit_block *j, uint32_t lane, const struct device_copy *copy, uint64_t stream)

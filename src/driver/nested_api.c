@@ -236,7 +236,8 @@ HELPER(stream_wait_event)
 static int event_create_(struct jit_block *j, uint32_t lane, const uint64_t *args, bool of_block)
 {
     uint64_t *out = (uint64_t *)arg(args, 0, lane);
-    if (out == NULL || (uint32_t)arg(args, 1, lane) != cudaEventDisableTiming)
+    uint32_t flags = (uint32_t)arg(args, 1, lane); /* how the host would wait has no meaning */
+    if (out == NULL || (flags & ~(uint32_t)cudaEventBlockingSync) != cudaEventDisableTiming)
         return cudaErrorInvalidValue;
     grid_helper_begin(j);
     uint64_t handle = nested_event_create(j, of_block);

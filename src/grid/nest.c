@@ -22,8 +22,7 @@ enum {
     ERROR_LAUNCH_DEPTH = 65,
     ERROR_SYNC_DEPTH = 68,
     ERROR_PENDING = 69,
-    ERROR_DEVICE_FUNCTION = 98,
-    ERROR_INVALID_HANDLE = 400
+    ERROR_DEVICE_FUNCTION = 98
 };
 
 static const struct grid_nest_ops *ops;
@@ -349,11 +348,11 @@ static void send(struct grid_block *b, struct batch *l)
     struct grid_nest *nest = b->nest;
     if (misuses(b, l->stream)) {
         uint32_t lane = grid_child_thread(l->first, 0) % JIT_WARP;
-        refuse_batch(b, l, ERROR_INVALID_HANDLE);
+        refuse_batch(b, l, ERROR_INVALID_VALUE);
         grid_fail_handle(&b->jit, lane);
     }
     if (!ops->submit(b->worker, b, l->first, l->last, l->count, l->stream))
-        refuse_batch(b, l, ERROR_INVALID_HANDLE);
+        refuse_batch(b, l, ERROR_INVALID_VALUE);
     else if ((nest->launched += l->weight) >= DRAIN_AT) {
         nest->launched = 0;
         drain_between(b->worker);
@@ -719,7 +718,7 @@ int grid_submit_work(struct jit_block *j, uint32_t lane, enum grid_work work,
     if (ops->submit(b->worker, b, c, c, 1, stream))
         return 0;
     grid_child_free(b->worker, c);
-    return ERROR_INVALID_HANDLE;
+    return ERROR_INVALID_VALUE;
 }
 
 void grid_helper_begin(struct jit_block *j)
