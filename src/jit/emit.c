@@ -639,6 +639,7 @@ static void prologue_(struct emit *e)
         k->nwarps ? c32(e, (uint64_t)k->nwarps) : block_field(e, FIELD(nwarps), e->i32, true);
     e->nthreads = block_field(e, FIELD(nthreads), e->i32, true);
     e->safe = new_slot(e, LLVMArrayType2(e->i64, 16), "safe");
+    LLVMSetAlignment(e->safe, 16); /* vectors that are moved in one piece may go there */
     e->elsewhere = opaque(e, e->safe);
     e->phase_slot = new_slot(e, e->i32, "phase");
     e->spun_slot = new_slot(e, e->i32, "spun");

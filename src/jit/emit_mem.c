@@ -28,6 +28,21 @@ static struct access access_(struct emit *e, const struct ptx_instr *i,
     return a;
 }
 
+/* Other threads may look: then the elements of a lane's vector are to be moved in one go, as GPUs
+ * do. PTX does not promise that, but programs rely on it: a value and its state are written as a
+ * pair, and one that is read is not half of another. */
+static bool together_(const struct access *a)
+{
+    return a->vec > 1 && a->is_volatile && mem_natural(a) <= 16;
+}
+
+/* What such a vector is moved as: a type that the machine loads and stores by one instruction. */
+static LLVMTypeRef whole_type_(struct emit *e, const struct access *a)
+{
+    unsigned bits = mem_natural(a) * 8;
+    return bits == 128 ? LLVMVectorType(e->i64, 2) : LLVMIntTypeInContext(e->alu.ctx, bits);
+}
+
 /* Is the alignment known without looking? */
 static bool known_aligned_(const struct access *a)
 {
@@ -362,6 +377,15 @@ LLVMValueRef likely_near(struct emit *e, const struct ptx_instr *load)
     return LLVMBuildAnd(b, d[0], d[1], "");
 }
 
+static LLVMValueRef load_together_(struct emit *e, const struct access *a, LLVMValueRef p)
+{
+    LLVMValueRef v = LLVMBuildLoad2(e->alu.b, whole_type_(e, a), p, "");
+    LLVMSetAlignment(v, mem_due(a) < mem_natural(a) ? 1 : mem_natural(a));
+    LLVMSetVolatile(v, true);
+    tag_memory(e, v, a->space);
+    return LLVMBuildBitCast(e->alu.b, v, LLVMVectorType(a->elem, (unsigned)a->vec), "");
+}
+
 bool emit_load(struct emit *e, const struct ptx_instr *i)
 {
     struct access a = access_(e, i, &i->operands[1]);
@@ -378,7 +402,10 @@ bool emit_load(struct emit *e, const struct ptx_instr *i)
             if (a.shape.seg != SEG_WARP && e->mask != NULL)
                 p = LLVMBuildSelect(e->alu.b, mem_segment_active(e, a.shape.seg, s), p, e->safe,
                                     "");
-            for (int k = 0; k < a.vec; k++) {
+            LLVMValueRef all = together_(&a) ? load_together_(e, &a, p) : NULL;
+            for (int k = 0; all != NULL && k < a.vec; k++)
+                v[k][s] = LLVMBuildExtractElement(e->alu.b, all, c32(e, (uint64_t)k), "");
+            for (int k = 0; all == NULL && k < a.vec; k++) {
                 LLVMValueRef x = LLVMBuildLoad2(
                     e->alu.b, a.elem, byte_offset(e, p, c64(e, (uint64_t)k * a.bytes)), "");
                 LLVMSetAlignment(x, a.bytes);
@@ -499,6 +526,22 @@ static void store_varying_(struct emit *e, const struct access *a, LLVMValueRef 
     LLVMPositionBuilderAtEnd(b, join);
 }
 
+/* One element of what a store to one address writes. */
+static LLVMValueRef stored_(struct emit *e, const struct access *a, const struct ptx_operand *o)
+{
+    LLVMBuilderRef b = e->alu.b;
+    struct shape sh = shape_operand(e->k, o);
+    if (shape_uniform(&sh))
+        return operand_scalar(e, o, a->type, SEG_WARP, 0);
+    LLVMValueRef lane = c32(e, 31);
+    if (e->mask != NULL) {
+        LLVMValueRef args[2] = {e->mask, LLVMConstInt(e->i1, 1, false)};
+        LLVMValueRef lz = intrinsic(e, "llvm.ctlz", &e->i32, 1, args, 2);
+        lane = LLVMBuildSub(b, c32(e, 31), lz, "");
+    }
+    return LLVMBuildExtractElement(b, operand_vector(e, o, a->type), lane, "");
+}
+
 /* Lanes that store to one address: the highest active one wins (PTX leaves open which). */
 static void store_uniform_(struct emit *e, const struct access *a, const struct ptx_operand *data)
 {
@@ -506,21 +549,19 @@ static void store_uniform_(struct emit *e, const struct access *a, const struct 
     LLVMValueRef p = mem_pointer(e, a, SEG_WARP, 0);
     check_pointer_(e, a, p, SEG_WARP, 0);
     p = guessed_(e, a, p);
+    if (together_(a)) {
+        LLVMValueRef all = LLVMGetPoison(LLVMVectorType(a->elem, (unsigned)a->vec));
+        for (int k = 0; k < a->vec; k++)
+            all = LLVMBuildInsertElement(b, all, stored_(e, a, element_(data, k)),
+                                         c32(e, (uint64_t)k), "");
+        LLVMValueRef st = LLVMBuildStore(b, LLVMBuildBitCast(b, all, whole_type_(e, a), ""), p);
+        LLVMSetAlignment(st, mem_due(a) < mem_natural(a) ? 1 : mem_natural(a));
+        LLVMSetVolatile(st, true);
+        tag_memory(e, st, a->space);
+        return;
+    }
     for (int k = 0; k < a->vec; k++) {
-        const struct ptx_operand *o = element_(data, k);
-        struct shape sh = shape_operand(e->k, o);
-        LLVMValueRef v;
-        if (shape_uniform(&sh)) {
-            v = operand_scalar(e, o, a->type, SEG_WARP, 0);
-        } else {
-            LLVMValueRef lane = c32(e, 31);
-            if (e->mask != NULL) {
-                LLVMValueRef args[2] = {e->mask, LLVMConstInt(e->i1, 1, false)};
-                LLVMValueRef lz = intrinsic(e, "llvm.ctlz", &e->i32, 1, args, 2);
-                lane = LLVMBuildSub(b, c32(e, 31), lz, "");
-            }
-            v = LLVMBuildExtractElement(b, operand_vector(e, o, a->type), lane, "");
-        }
+        LLVMValueRef v = stored_(e, a, element_(data, k));
         LLVMValueRef st = LLVMBuildStore(b, v, byte_offset(e, p, c64(e, (uint64_t)k * a->bytes)));
         LLVMSetAlignment(st, a->bytes);
         LLVMSetVolatile(st, a->is_volatile);

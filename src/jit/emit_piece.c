@@ -233,6 +233,8 @@ bool piece_fits(const struct emit *e, const struct access *a, bool load)
         return a->bytes <= 8;
     if (a->vec == 1 && !e->alu.has_avx512) /* a gather of 32 quadwords is a hundred instructions */
         return a->bytes == 8 && e->k->ninstrs > MANY_INSTRUCTIONS;
+    if (a->is_volatile && a->vec > 1) /* an element at a time would not do (emit_mem.c) */
+        return whole <= 16;
     return a->vec > 1 && a->bytes >= 4 && (whole == 8 || whole == 16);
 }
 
