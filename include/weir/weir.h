@@ -14,6 +14,10 @@ extern "C" {
  * next failing call. */
 const char *weir_last_message(void);
 
+/* For layers above the driver API, as a runtime is: the calling thread's current context and its
+ * number (cuCtxGetCurrent and cuCtxGetId in one); 0 when there is none or it is destroyed. */
+unsigned long long weir_current_context(void **context);
+
 #ifdef __cplusplus
 }
 #endif

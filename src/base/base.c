@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Atomic uint32_t unusual_word = UNUSUAL_NOT_READY;
+struct unusual_word unusual_word = {UNUSUAL_NOT_READY};
 
 bool diag_set(struct diag *d, int line, int column, const char *fmt, ...)
 {

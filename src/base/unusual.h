@@ -14,25 +14,32 @@ enum unusual {
     UNUSUAL_FAULT = 1 << 2,         /* grid: some context has had a fault */
     UNUSUAL_HOST_FUNCTION = 1 << 3, /* device: host functions are called */
     UNUSUAL_WATCHED = 1 << 4,       /* pool: someone watches pools */
+    UNUSUAL_PRINTED = 1 << 5,       /* grid: kernels have printed; a launch asks, other calls not */
     UNUSUAL_CAPTURE = 1 << 8,       /* driver: captures that run are counted from this bit on */
 };
 
-extern _Atomic uint32_t unusual_word;
+/* Alone on its line of the cache: what lay beside it would be written, and all calls read this. */
+extern struct unusual_word {
+    _Alignas(64) _Atomic uint32_t bits;
+} unusual_word;
 
 /* Which of these bits are set. Acquires, so that what was done before a bit changed is seen. */
 static inline uint32_t unusual(uint32_t bits)
 {
-    return atomic_load_explicit(&unusual_word, memory_order_acquire) & bits;
+    return atomic_load_explicit(&unusual_word.bits, memory_order_acquire) & bits;
 }
 
-/* None is. */
-static inline bool usual(void) { return WEIR_LIKELY(unusual(UINT32_MAX) == 0); }
+/* None is that all calls must ask about. */
+static inline bool usual(void) { return WEIR_LIKELY(unusual(~(uint32_t)UNUSUAL_PRINTED) == 0); }
 
-static inline void unusual_set(enum unusual bit) { atomic_fetch_or(&unusual_word, (uint32_t)bit); }
+static inline void unusual_set(enum unusual bit)
+{
+    atomic_fetch_or(&unusual_word.bits, (uint32_t)bit);
+}
 
 static inline void unusual_clear(enum unusual bit)
 {
-    atomic_fetch_and(&unusual_word, ~(uint32_t)bit);
+    atomic_fetch_and(&unusual_word.bits, ~(uint32_t)bit);
 }
 
 #endif

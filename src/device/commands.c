@@ -15,16 +15,18 @@ static const uint64_t STAGE_TOTAL = (uint64_t)256 << 20;
 
 enum device_error device_launch(struct device_stream *s, const struct grid_launch *launch)
 {
-    enum device_error status = device_context_status(s->ctx);
-    if (status != DEVICE_OK)
-        return status;
+    if (WEIR_UNLIKELY(unusual(UNUSUAL_FAULT | UNUSUAL_FORKED | UNUSUAL_PRINTED) != 0)) {
+        enum device_error status = device_context_status(s->ctx);
+        if (status != DEVICE_OK)
+            return status;
+        grid_flush(s->ctx->env); /* a launch is one of the points where printed text appears */
+    }
     uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
     if (launch->kernel == NULL || launch->grid[0] == 0 || launch->grid[1] == 0 ||
         launch->grid[2] == 0 || threads == 0 || launch->block[0] > 1024 ||
         launch->block[1] > 1024 || launch->block[2] > 1024 || threads > 1024 ||
         (launch->params == NULL && launch->param_bytes > 0))
         return DEVICE_INVALID_VALUE;
-    grid_flush(s->ctx->env); /* a launch is one of the points where printed text appears */
     struct command *c = stream_begin(s, COMMAND_GRID);
     void *params = c->inline_params;
     c->params = NULL;

@@ -342,7 +342,7 @@ static CUresult begin_(CUstream h, bool pt, CUgraph g, const struct points *poin
     struct captured *stream = join_(s, ctx, c);
     if (points != NULL)
         set_points_(&stream->points, points);
-    atomic_fetch_add(&unusual_word, UNUSUAL_CAPTURE);
+    atomic_fetch_add(&unusual_word.bits, UNUSUAL_CAPTURE);
     pthread_mutex_unlock(&capture_lock);
     return CUDA_SUCCESS;
 }
@@ -420,7 +420,7 @@ static void remove_(struct capture *capture)
             break;
         }
     free(capture);
-    atomic_fetch_sub(&unusual_word, UNUSUAL_CAPTURE);
+    atomic_fetch_sub(&unusual_word.bits, UNUSUAL_CAPTURE);
 }
 
 /* Marks the node and all that it comes after. */

@@ -1,6 +1,14 @@
 /* context_config: what a context can be told and asked beyond its life: flags, limits, preferences,
  * and whose memory it may reach. */
 #include "driver/driver.h"
+#include "weir/weir.h"
+
+WEIR_API unsigned long long weir_current_context(void **context)
+{
+    CUcontext c = driver_thread.current;
+    *context = c;
+    return WEIR_LIKELY(c != NULL && c->device != NULL) ? atomic_load(&c->id) : 0;
+}
 
 WEIR_API CUresult cuCtxGetId(CUcontext ctx, unsigned long long *id)
 {

@@ -137,23 +137,34 @@ static inline struct variant *latest_(CUfunction f, const uint32_t block[3], boo
                : NULL;
 }
 
+/* Whatever there is to ask before a launch. */
+static __attribute__((noinline)) CUresult launch_find_(struct launch_request *q,
+                                                       struct device_stream **s, CUcontext *ctx)
+{
+    CUresult r = driver_current(ctx);
+    if (r == CUDA_SUCCESS)
+        r = launch_function(q->f, &q->f);
+    return r == CUDA_SUCCESS ? driver_stream(q->stream, q->per_thread, s, ctx) : r;
+}
+
 static CUresult launch_(struct launch_request *q)
 {
     CUcontext ctx;
     struct device_stream *s;
-    CUresult r = driver_current(&ctx);
-    if (r == CUDA_SUCCESS)
-        r = launch_function(q->f, &q->f);
-    if (r == CUDA_SUCCESS)
-        r = driver_stream(q->stream, q->per_thread, &s, &ctx);
-    if (r != CUDA_SUCCESS)
+    CUresult r = CUDA_SUCCESS;
+    bool plain = driver_plain(q->stream) && WEIR_LIKELY(handle_live(q->f, TAG_FUNCTION));
+    if (WEIR_LIKELY(plain)) {
+        ctx = q->stream->ctx;
+        s = q->stream->device;
+    } else if ((r = launch_find_(q, &s, &ctx)) != CUDA_SUCCESS) {
         return r;
+    }
     if (q->f->module->ctx != ctx)
         return driver_error(CUDA_ERROR_INVALID_HANDLE,
                             "%s: the kernel and the stream belong to "
                             "different contexts",
                             q->f->func->name);
-    if (WEIR_UNLIKELY(capture_running())) {
+    if (!plain && capture_running()) {
         bool captured;
         r = capture_kernel(s, ctx, q, &captured);
         if (r != CUDA_SUCCESS || captured)

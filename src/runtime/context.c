@@ -172,24 +172,31 @@ static cudaError_t look_around(CUcontext context, unsigned long long number, uin
     return cudaSuccess;
 }
 
-cudaError_t rt_find_here(const struct rt_here **here)
+/* The current context, made if there is none, and its number. */
+static __attribute__((noinline)) cudaError_t find_current(CUcontext *context,
+                                                          unsigned long long *number)
 {
-    CUcontext context = NULL;
-    unsigned long long number;
-    uint32_t resets;
     CUresult result;
 
-    RT_TRY(rt_init());
-    CU_TRY(CU(cuCtxGetCurrent, &context));
-    if (!LIKELY(context != NULL)) {
-        RT_TRY(rt_primary(thread_device, &context));
-        CU_TRY(CU(cuCtxSetCurrent, context));
-    }
-    result = CU(cuCtxGetId, context, &number);
+    RT_TRY(rt_context());
+    CU_TRY(CU(cuCtxGetCurrent, context));
+    result = CU(cuCtxGetId, *context, number);
     if (result == (CUresult)cudaErrorCallRequiresNewerDriver)
-        number = (uintptr_t)context;
+        *number = (uintptr_t)*context;
     else if (result != CUDA_SUCCESS)
         return rt_error(result);
+    return cudaSuccess;
+}
+
+cudaError_t rt_find_here(const struct rt_here **here)
+{
+    void *current = NULL; /* stays so when the driver is not Weir's */
+    unsigned long long number = CU(weir_current_context, &current);
+    CUcontext context = current;
+    uint32_t resets;
+
+    if (!LIKELY(current != NULL && number != 0))
+        RT_TRY(find_current(&context, &number));
     *here = &seen.here;
     resets = atomic_load_explicit(&all_resets, memory_order_acquire);
     if (LIKELY(seen.here.context == context && seen.number == number && seen.resets == resets))
