@@ -223,10 +223,10 @@ static bool emit_instrs_(struct emit *e, const struct jblock *blk, int32_t from)
 
 /* ---- what only may happen -------------------------------------------------------------------- */
 
-/* Small enough to be done for nothing: a few loads and stores that can go elsewhere, and
- * arithmetic.
- */
-static bool can_guess_(const struct jkernel *k, const struct jblock *blk)
+/* Small enough to be done for nothing: a few loads that can go elsewhere, and arithmetic. Stores in
+ * a fork only: in a loop, where what decides may come from far away, what is loaded later would
+ * wait for the store's place to be known. */
+static bool can_guess_(const struct jkernel *k, const struct jblock *blk, bool fork)
 {
     struct diag ignored = {0};
     int accesses = 0;
@@ -235,6 +235,8 @@ static bool can_guess_(const struct jkernel *k, const struct jblock *blk)
         bool memory = i->op == PTX_OP_ld || i->op == PTX_OP_st;
         unsigned type = i->ntypes > 0 ? i->types[i->ntypes - 1] : PTX_NONE;
         accesses += memory;
+        if (i->op == PTX_OP_st && !fork)
+            return false;
         if (memory && (i->vec > 1 || ptx_type_bits((enum ptx_type)type) > 64))
             return false;
         if (!memory && i->op != PTX_OP_mov && i->op != PTX_OP_add && i->op != PTX_OP_sub &&
@@ -258,7 +260,8 @@ static int32_t aside_(const struct emit *e, const struct turns *s, const struct 
         const struct jblock *t = &e->k->blocks[to];
         *when = n == 0;
         if (bit_get(s->inside, to) && t->npred == 1 && t->term == TERM_JUMP &&
-            t->succ[0] == blk->succ[1 - n] && t != s->first && can_guess_(e->k, t))
+            t->succ[0] == blk->succ[1 - n] && t != s->first &&
+            can_guess_(e->k, t, s->first->fork != 0))
             return to;
     }
     return -1;
