@@ -380,7 +380,7 @@ static void declare(struct gen *g)
     for (int c = 0; c < CLASSES; c++)
         if (g->count[c])
             sb_printf(g->out, ".reg .%s %%%s<%d>;\n", gen_classes[c].declared,
-                      gen_classes[c].prefix, g->count[c]);
+                      gen_classes[c].prefix, gen_classes[c].limit);
     sb_printf(g->out,
               ".reg .pred %%pg, %%nan0, %%nan1;\n.reg .b16 %%half0, %%half1;\n"
               ".reg .b32 %%t0, %%t1, %%t2, %%thread, %%global, %%n, %%live, %%sbase, "
@@ -404,6 +404,16 @@ static void thread_number(struct gen *g)
             g->threads);
 }
 
+/* An index that counts with the threads; in tiny kernels it mostly passes the end of some width. */
+static void first_index(struct gen *g, int n)
+{
+    static const uint32_t ends[] = {1 << 7, 1 << 8, 1 << 15, 1 << 16, 1u << 31, 0};
+    uint32_t step = gen_random(g, 5), begin = (uint32_t)gen_offset(g);
+    if (g->tiny && gen_chance(g, 60))
+        begin = ends[gen_random(g, WEIR_COUNT(ends))] - gen_random(g, step * 32 + 1);
+    gen_put(g, "mad.lo.s32 %%i%d, %%thread, %u, %d;", n, step, (int)begin);
+}
+
 /* Every register gets a value: from memory, the same for all, or counting with the threads. */
 static void fill(struct gen *g)
 {
@@ -419,8 +429,7 @@ static void fill(struct gen *g)
                 gen_put(g, "and.b32 %%t0, %%thread, %u; setp.%s.u32 %%p%d, %%t0, 0;",
                         1u << gen_random(g, 6), gen_chance(g, 50) ? "eq" : "ne", n);
             else if (c == C_I)
-                gen_put(g, "mad.lo.s32 %%i%d, %%thread, %u, %lld;", n, gen_random(g, 5),
-                        gen_offset(g));
+                first_index(g, n);
             else if (c == C_A)
                 gen_put(g, "mul.wide.u32 %%a%d, %%thread, %u;", n, 1 + gen_random(g, 8));
             else
@@ -593,7 +602,7 @@ static void choose_style(struct gen *g)
     }
     g->tiny = plain && gen_chance(g, 60);
     for (int k = 0; k < KINDS && g->tiny; k++)
-        g->weights[k] = k == INDEX ? 50 : k == BRANCH || k == READ ? 3 : k == LOOP ? 2 : k == LEAVE;
+        g->weights[k] = k == INDEX ? 50 : k == READ ? 2 : k == BRANCH || k == LOOP;
     /* most kernels are small: compiling takes nearly all of the time */
     bool small = gen_chance(g, 75);
     for (int c = 0; c < CLASSES; c++) {
@@ -611,11 +620,11 @@ static void choose_style(struct gen *g)
     g->count[C_A] = plain ? 3 : g->count[C_A] < 2 ? 2 : g->count[C_A];
     g->count[C_P] = g->count[C_P] < 3 ? 3 : g->count[C_P];
     if (g->tiny) {
-        static const uint8_t count[CLASSES] = {[C_P] = 3,  [C_H] = 4,  [C_R] = 4, [C_D] = 2,
-                                               [C_I] = 20, [C_A] = 14, [C_F] = 1, [C_X] = 1};
+        static const uint8_t count[CLASSES] = {
+            [C_P] = 3, [C_H] = 4, [C_R] = 4, [C_D] = 2, [C_I] = 4, [C_A] = 3, [C_F] = 1, [C_X] = 1};
         for (int c = 0; c < CLASSES; c++)
             g->count[c] = count[c];
-        g->budget = 15 + (int)gen_random(g, 20);
+        g->budget = 30 + (int)gen_random(g, 30);
         return;
     }
     g->budget = 8 + (int)gen_random(g, small ? 22 : gen_chance(g, 25) ? 90 : 35);
@@ -623,30 +632,40 @@ static void choose_style(struct gen *g)
 
 void gen_kernel(uint64_t seed, struct strbuf *out, struct gen_shape *shape)
 {
+    struct strbuf text = {0};
     struct gen g = {
-        .out = out, .state = seed * 0x2545f4914f6cdd1dull, .together = true, .uniform = true};
+        .out = &text, .state = seed * 0x2545f4914f6cdd1dull, .together = true, .uniform = true};
     strcpy(g.mask, "0xffffffff");
     g.regions[0] = (struct region){READ_ONLY, true, "%sgeneric", "%own0"};
     g.regions[1] = (struct region){READ_ONLY, false, "%mywork", "%own1"};
     choose_shape(&g);
     choose_style(&g);
+    if (g.tiny && gen_chance(&g, 60)) { /* where thread numbers are affine in most ways */
+        g.threads = g.shape.block[0] = 32u << gen_random(&g, 3);
+        g.shape.block[1] = g.shape.block[2] = 1;
+    }
     *shape = g.shape;
     const uint32_t *b = g.shape.block, *n = g.shape.grid;
-    sb_printf(out, "// seed %llu block %u %u %u grid %u %u %u\n", (unsigned long long)seed, b[0],
+    sb_printf(g.out, "// seed %llu block %u %u %u grid %u %u %u\n", (unsigned long long)seed, b[0],
               b[1], b[2], n[0], n[1], n[2]);
-    sb_printf(out, ".version 8.8\n.target sm_90a\n.address_size 64\n");
-    sb_printf(out, ".const .align 4 .b32 constants[64] = {");
+    sb_printf(g.out, ".version 8.8\n.target sm_90a\n.address_size 64\n");
+    sb_printf(g.out, ".const .align 4 .b32 constants[64] = {");
     for (int k = 0; k < 64; k++)
-        sb_printf(out, "%s%u", k ? ", " : "", (uint32_t)gen_bits(&g) >> gen_random(&g, 32));
-    sb_printf(out, "};\n.global .align 4 .b32 numbers[64] = {");
+        sb_printf(g.out, "%s%u", k ? ", " : "", (uint32_t)gen_bits(&g) >> gen_random(&g, 32));
+    sb_printf(g.out, "};\n.global .align 4 .b32 numbers[64] = {");
     for (int k = 0; k < 64; k++)
-        sb_printf(out, "%s%u", k ? ", " : "", (uint32_t)gen_bits(&g) >> gen_random(&g, 32));
-    sb_printf(out, "};\n");
+        sb_printf(g.out, "%s%u", k ? ", " : "", (uint32_t)gen_bits(&g) >> gen_random(&g, 32));
+    sb_printf(g.out, "};\n");
     int functions = gen_chance(&g, 50) && !g.tiny ? (int)gen_random(&g, 4) : 0;
     for (int k = 0; k < functions; k++)
         function(&g, k);
     g.functions = functions;
     kernel(&g);
+    if (gen_chance(&g, 90))
+        gen_names(text.items, out);
+    else
+        sb_append(out, text.items, text.count);
+    sb_free(&text);
 }
 
 uint64_t gen_out_bytes(const struct gen_shape *s)

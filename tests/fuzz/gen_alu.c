@@ -9,15 +9,17 @@
 #include <string.h>
 
 const struct class_info gen_classes[CLASSES] = {
-    [C_P] = {"p", "pred", PTX_PRED, 6, false}, [C_H] = {"h", "b16", PTX_B16, 4, false},
-    [C_R] = {"r", "b32", PTX_B32, 8, false},   [C_U] = {"u", "u32", PTX_U32, 3, false},
-    [C_S] = {"s", "s32", PTX_S32, 3, false},   [C_D] = {"d", "b64", PTX_B64, 5, false},
-    [C_L] = {"l", "s64", PTX_S64, 2, false},   [C_I] = {"i", "b32", PTX_B32, 5, false},
-    [C_A] = {"a", "b64", PTX_B64, 3, false},   [C_F] = {"f", "f32", PTX_F32, 5, true},
-    [C_X] = {"x", "f64", PTX_F64, 3, true},    [C_G] = {"g", "b16", PTX_F16, 2, true},
-    [C_Q] = {"q", "b32", PTX_F16X2, 2, true},  [C_B] = {"b", "b16", PTX_BF16, 2, true},
-    [C_C] = {"c", "b32", PTX_BF16X2, 2, true},
+    [C_P] = {"p", "pred", PTX_PRED, 6, 6, false}, [C_H] = {"h", "b16", PTX_B16, 4, 12, false},
+    [C_R] = {"r", "b32", PTX_B32, 8, 20, false},  [C_U] = {"u", "u32", PTX_U32, 3, 6, false},
+    [C_S] = {"s", "s32", PTX_S32, 3, 6, false},   [C_D] = {"d", "b64", PTX_B64, 5, 14, false},
+    [C_L] = {"l", "s64", PTX_S64, 2, 4, false},   [C_I] = {"i", "b32", PTX_B32, 5, 40, false},
+    [C_A] = {"a", "b64", PTX_B64, 3, 28, false},  [C_F] = {"f", "f32", PTX_F32, 5, 12, true},
+    [C_X] = {"x", "f64", PTX_F64, 3, 6, true},    [C_G] = {"g", "b16", PTX_F16, 2, 2, true},
+    [C_Q] = {"q", "b32", PTX_F16X2, 2, 2, true},  [C_B] = {"b", "b16", PTX_BF16, 2, 2, true},
+    [C_C] = {"c", "b32", PTX_BF16X2, 2, 2, true},
 };
+
+enum { PENDING = -1, NONE_PENDING = -2 }; /* a register may begin with this instruction, or not */
 
 /* ---- registers ------------------------------------------------------------------------------- */
 
@@ -90,6 +92,17 @@ struct name gen_source(struct gen *g, unsigned type, char kind, bool strict)
     return n;
 }
 
+/* A register of a class to write: perhaps one that gets its first value. */
+static struct name result_of(struct gen *g, enum class c)
+{
+    struct name n;
+    if (g->pending != PENDING || !gen_may_begin(g, c))
+        return gen_reg(g, c);
+    snprintf(n.text, sizeof n.text, "%%%s%d", gen_classes[c].prefix, g->count[c]);
+    g->pending = (int)c;
+    return n;
+}
+
 struct name gen_result(struct gen *g, unsigned type)
 {
     struct name n = {""};
@@ -97,14 +110,24 @@ struct name gen_result(struct gen *g, unsigned type)
     if (is_float) { /* only where a NaN's payload does not matter */
         for (int c = C_F; c < CLASSES; c++)
             if (gen_classes[c].type == type && g->count[c])
-                return gen_reg(g, (enum class)c);
+                return result_of(g, (enum class)c);
         return n;
     }
+    unsigned bits = ptx_type_bits((enum ptx_type)type);
+    if (bits >= 16 && gen_chance(g, 50))
+        return result_of(g, bits == 16 ? C_H : bits == 32 ? C_R : C_D);
     choose(g, type, true, false, &n);
     return n;
 }
 
-bool gen_is_index(const char *reg) { return reg[1] == 'i' || reg[1] == 'a'; }
+bool gen_may_begin(struct gen *g, enum class c)
+{
+    int all = 0;
+    for (int k = 0; k < CLASSES; k++)
+        all += g->count[k];
+    return g->depth == 0 && g->count[c] > 0 && g->count[c] < gen_classes[c].limit &&
+           all < GEN_SLOTS - 8 && gen_chance(g, g->tiny ? 95 : 50);
+}
 
 /* ---- the case table -------------------------------------------------------------------------- */
 
@@ -207,8 +230,11 @@ void gen_arithmetic(struct gen *g, const char *guard)
         /* conversions are a third of the table */
         if (u->t.instr.op == PTX_OP_cvt && gen_chance(g, 60))
             continue;
+        g->pending = guard[0] && !u->unguarded ? NONE_PENDING : PENDING;
         if (!instantiate(g, u, line, sizeof line))
             continue;
+        if (g->pending >= 0)
+            g->count[g->pending]++;
         gen_put(g, "%s%s;", u->unguarded ? "" : guard, line);
         return;
     }
@@ -266,13 +292,13 @@ void gen_fix_random(struct gen *g)
 
 /* ---- indices --------------------------------------------------------------------------------- */
 
-/* A register to write: in tiny kernels each in its turn, so that few values go unseen. */
+/* A register to write, after those that are read have been chosen. */
 static struct name target(struct gen *g, enum class c)
 {
     struct name n;
-    if (!g->tiny)
+    if (!gen_may_begin(g, c))
         return gen_reg(g, c);
-    snprintf(n.text, sizeof n.text, "%%%s%d", gen_classes[c].prefix, g->fresh[c]++ % g->count[c]);
+    snprintf(n.text, sizeof n.text, "%%%s%d", gen_classes[c].prefix, g->count[c]++);
     return n;
 }
 
@@ -312,7 +338,7 @@ static void new_index(struct gen *g, const char *i)
 
 static void narrow_index(struct gen *g)
 {
-    struct name d = target(g, C_I), a = gen_reg(g, C_I), b = gen_reg(g, C_I), p = gen_reg(g, C_P);
+    struct name a = gen_reg(g, C_I), b = gen_reg(g, C_I), p = gen_reg(g, C_P), d = target(g, C_I);
     const char *sign = gen_chance(g, 50) ? "s" : "u";
     switch (gen_random(g, 20)) {
     case 0:
@@ -354,10 +380,11 @@ static void narrow_index(struct gen *g)
 
 static void wide_index(struct gen *g)
 {
-    struct name d = target(g, C_A), a = gen_reg(g, C_A), b = gen_reg(g, C_A), i = gen_reg(g, C_I),
-                j = gen_reg(g, C_I);
+    uint32_t which = gen_random(g, 16);
+    struct name a = gen_reg(g, C_A), b = gen_reg(g, C_A), i = gen_reg(g, C_I), j = gen_reg(g, C_I),
+                d = target(g, which == 9 ? C_I : C_A);
     const char *sign = gen_chance(g, 50) ? "s" : "u", *other = gen_chance(g, 50) ? "s" : "u";
-    switch (gen_random(g, 16)) {
+    switch (which) {
     case 0:
     case 1:
         gen_put(g, "mul.wide.%s32 %s, %s, %d;", sign, d.text, i.text, (int)gen_random(g, 20) - 3);
@@ -371,7 +398,7 @@ static void wide_index(struct gen *g)
     case 6: gen_put(g, "add.s64 %s, %s, %lld;", d.text, a.text, gen_offset(g)); break;
     case 7: gen_put(g, "shl.b64 %s, %s, %u;", d.text, a.text, gen_random(g, 5)); break;
     case 8: gen_put(g, "sub.s64 %s, %s, %s;", d.text, a.text, b.text); break;
-    case 9: gen_put(g, "cvt.u32.u64 %s, %s;", j.text, a.text); break;
+    case 9: gen_put(g, "cvt.u32.u64 %s, %s;", d.text, a.text); break;
     case 10: gen_put(g, "mul.wide.%s32 %s, %s, %s;", sign, d.text, i.text, j.text); break;
     case 11: /* registers wider than the types */
         gen_put(g, "cvt.%s%u.%s32 %s, %s;", other, 8u << gen_random(g, 3), sign, d.text,
@@ -389,9 +416,12 @@ static void wide_index(struct gen *g)
 /* Indices of 16 bits, which wrap around soon. */
 static void short_index(struct gen *g)
 {
-    struct name h = gen_reg(g, C_H), k = gen_reg(g, C_H), i = target(g, C_I), j = gen_reg(g, C_I);
+    uint32_t which = gen_random(g, 8);
+    bool narrow = which < 2 || (which >= 4 && which < 7); /* writes 16 bits */
+    struct name k = gen_reg(g, C_H), j = gen_reg(g, C_I), h = narrow ? target(g, C_H) : k,
+                i = narrow ? j : target(g, C_I);
     const char *sign = gen_chance(g, 50) ? "s" : "u", *other = gen_chance(g, 50) ? "s" : "u";
-    switch (gen_random(g, 8)) {
+    switch (which) {
     case 0:
     case 1: gen_put(g, "cvt.u16.u32 %s, %s;", h.text, i.text); break;
     case 2: gen_put(g, "cvt.%s32.%s16 %s, %s;", other, sign, i.text, h.text); break;
@@ -411,9 +441,9 @@ static void short_index(struct gen *g)
 void gen_index(struct gen *g)
 {
     uint32_t kind = gen_random(g, 100);
-    if (kind < 62)
+    if (kind < 50)
         narrow_index(g);
-    else if (kind < 90)
+    else if (kind < 86)
         wide_index(g);
     else
         short_index(g);

@@ -29,7 +29,8 @@ enum class {
 struct class_info {
     const char *prefix, *declared;
     unsigned type; /* enum ptx_type */
-    int most;      /* registers at most */
+    int most;      /* registers in use at first, at most */
+    int limit;     /* registers at all */
     bool loose;
 };
 extern const struct class_info gen_classes[CLASSES];
@@ -49,20 +50,20 @@ struct gen {
     uint64_t state;
     struct gen_shape shape;
     uint32_t threads;   /* of a block */
-    int count[CLASSES]; /* registers in use */
+    int count[CLASSES]; /* registers that have a value */
+    int pending; /* class of which one more has a value after this instruction, or less than 0 */
     int labels;
-    int budget;         /* statements that may still be written */
-    int depth;          /* of nested statements */
-    int loops;          /* of nested loops */
-    bool together;      /* all live lanes of `mask` are here */
-    char mask[16];      /* register or constant: the lanes that are here, if together */
-    bool uniform;       /* the whole block is here: barriers may stand */
-    bool function;      /* not the entry */
-    bool recursive;     /* the function may call itself */
-    bool left;          /* threads may have exited */
-    bool tiny;          /* of indices alone, each in a register of its own */
-    int fresh[CLASSES]; /* of a tiny kernel: the next register to write */
-    int functions;      /* how many can be called */
+    int budget;     /* statements that may still be written */
+    int depth;      /* of nested statements */
+    int loops;      /* of nested loops */
+    bool together;  /* all live lanes of `mask` are here */
+    char mask[16];  /* register or constant: the lanes that are here, if together */
+    bool uniform;   /* the whole block is here: barriers may stand */
+    bool function;  /* not the entry */
+    bool recursive; /* the function may call itself */
+    bool left;      /* threads may have exited */
+    bool tiny;      /* of indices alone */
+    int functions;  /* how many can be called */
     struct region regions[2];
     int break_to[8], continue_to[8]; /* labels of the loops */
     int weights[16];
@@ -84,7 +85,9 @@ struct name gen_reg(struct gen *g, enum class c);
 struct name gen_exact(struct gen *g, unsigned bits); /* of 16, 32 or 64 bits, for untyped use */
 struct name gen_source(struct gen *g, unsigned type, char kind, bool strict);
 struct name gen_result(struct gen *g, unsigned type);
-bool gen_is_index(const char *reg);
+/* May a register of the class be written that had no value before? What is written only once keeps
+ * its shape in the compiler's eyes, so much is. */
+bool gen_may_begin(struct gen *g, enum class c);
 
 /* One instruction of the case table (tests/alu/cases.def); guard: "" or "@%p0 ". */
 void gen_arithmetic(struct gen *g, const char *guard);
@@ -107,6 +110,9 @@ void gen_local(struct gen *g);
 void gen_atomic(struct gen *g);
 /* Who owns what from here on, after a barrier or at the start. */
 void gen_regions(struct gen *g);
+
+/* Copies a module with a register of its own for each value of a helper register. */
+void gen_names(const char *text, struct strbuf *out);
 
 /* What a warp's threads do together. */
 void gen_warp(struct gen *g);
