@@ -21,22 +21,26 @@ static CUresult alloc_(CUcontext c, int device, enum mem_kind kind, uint64_t byt
     return driver_from_mem(mem_alloc(&q, out));
 }
 
+/* What a pointer was is gone when its allocation fails, whatever the reason: as on a GPU. */
 WEIR_API CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t bytes)
 {
     CALLED(cuMemAlloc);
     CUcontext c;
     void *p;
     CUresult r = unsafe_(&c);
+    if (out != NULL)
+        *out = 0;
     if (r != CUDA_SUCCESS)
         return r;
     if (out == NULL || bytes == 0)
         return CUDA_ERROR_INVALID_VALUE;
     r = alloc_(c, c->memory, MEM_DEVICE, bytes, 0, &p);
-    /* where there is no memory, the pointer is NULL: as on a GPU, for each of these functions */
-    *out = r == CUDA_SUCCESS ? (CUdeviceptr)(uintptr_t)p : 0;
+    if (r == CUDA_SUCCESS)
+        *out = (CUdeviceptr)(uintptr_t)p;
     return r;
 }
 
+/* The pitch is told even where there is no memory for the rows. */
 WEIR_API CUresult cuMemAllocPitch_v2(CUdeviceptr *out, size_t *pitch, size_t width, size_t height,
                                      unsigned int element)
 {
@@ -44,16 +48,16 @@ WEIR_API CUresult cuMemAllocPitch_v2(CUdeviceptr *out, size_t *pitch, size_t wid
     CUresult r = driver_ready();
     if (r != CUDA_SUCCESS)
         return r;
-    if (out == NULL || pitch == NULL || width == 0 || height == 0 ||
-        (element != 4 && element != 8 && element != 16) || width > (size_t)1 << 40)
+    if (out == NULL || pitch == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    size_t row = (width + MEM_ALIGNMENT - 1) / MEM_ALIGNMENT * MEM_ALIGNMENT;
-    if (height > SIZE_MAX / row)
+    *out = 0;
+    *pitch = 0;
+    if (width == 0 || height == 0 || (element != 4 && element != 8 && element != 16) ||
+        width > SIZE_MAX - MEM_ALIGNMENT)
         return CUDA_ERROR_INVALID_VALUE;
-    r = cuMemAlloc_v2(out, row * height);
-    if (r == CUDA_SUCCESS || r == CUDA_ERROR_OUT_OF_MEMORY)
-        *pitch = row;
-    return r;
+    *pitch = (width + MEM_ALIGNMENT - 1) / MEM_ALIGNMENT * MEM_ALIGNMENT;
+    return height > SIZE_MAX / *pitch ? CUDA_ERROR_OUT_OF_MEMORY
+                                      : cuMemAlloc_v2(out, *pitch * height);
 }
 
 CUmemoryPool pool_of_memory(const struct mem_info *i)
@@ -95,15 +99,15 @@ WEIR_API CUresult cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned int
     CUcontext c;
     void *p;
     CUresult r = unsafe_(&c);
+    if (out != NULL)
+        *out = 0;
     if (r != CUDA_SUCCESS)
         return r;
     if (out == NULL || bytes == 0 || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
         return CUDA_ERROR_INVALID_VALUE;
     r = alloc_(c, MEM_HOST, MEM_MANAGED, bytes, flags, &p);
-    if (r != CUDA_SUCCESS) {
-        *out = 0;
+    if (r != CUDA_SUCCESS)
         return r;
-    }
     managed_forget((uintptr_t)p, bytes);
     *out = (CUdeviceptr)(uintptr_t)p;
     return r;
@@ -119,9 +123,11 @@ WEIR_API CUresult cuMemHostAlloc(void **out, size_t bytes, unsigned int flags)
     CUresult r = unsafe_(&c);
     if (r != CUDA_SUCCESS)
         return r;
-    if (out == NULL || (flags & ~7u) != 0)
+    if (out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *out = NULL;
+    if ((flags & ~7u) != 0)
+        return CUDA_ERROR_INVALID_VALUE;
     if (bytes == 0)
         return CUDA_SUCCESS;
     return alloc_(c, MEM_HOST, MEM_PINNED, bytes, flags, out);

@@ -402,8 +402,11 @@ BOTH(cuMemAllocAsync, (CUdeviceptr * out, size_t bytes, CUstream s), out, bytes,
 ENTRY cuMemAllocFromPoolAsync_(bool pt, CUdeviceptr *out, size_t bytes, CUmemoryPool h,
                                CUstream stream)
 {
-    if (h == NULL)
+    if (h == NULL) {
+        if (out != NULL)
+            *out = 0;
         return CUDA_ERROR_INVALID_VALUE;
+    }
     return alloc_(out, bytes, h, named_(pt, stream), CALLER(cuMemAllocFromPoolAsync));
 }
 BOTH(cuMemAllocFromPoolAsync, (CUdeviceptr * out, size_t bytes, CUmemoryPool h, CUstream s), out,

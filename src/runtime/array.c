@@ -96,6 +96,7 @@ static cudaError_t create(cudaArray_t *array, const struct cudaChannelFormatDesc
     CUDA_ARRAY3D_DESCRIPTOR d = {0};
 
     RT_CHECK(array && desc, cudaErrorInvalidValue);
+    *array = NULL; /* and stays so when the array is refused */
     RT_TRY(fill_descriptor(&d, desc, extent, flags));
     RT_TRY(rt_context());
     CU_TRY(CU(cuArray3DCreate_v2, (CUarray *)array, &d));

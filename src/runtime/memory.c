@@ -1,6 +1,7 @@
 /* Memory: allocating and freeing it on either side, and asking what an address is. */
 #include "internal.h"
 
+#include <stdint.h>
 #include <string.h>
 
 /* ---- device memory ------------------------------------------------------------------------- */
@@ -49,8 +50,8 @@ static cudaError_t alloc_3d(struct cudaPitchedPtr *out, struct cudaExtent extent
     size_t rows;
 
     RT_CHECK(out, cudaErrorInvalidValue);
-    RT_CHECK(!__builtin_mul_overflow(extent.height, extent.depth, &rows),
-             cudaErrorMemoryAllocation);
+    if (__builtin_mul_overflow(extent.height, extent.depth, &rows))
+        rows = SIZE_MAX; /* for which there is no memory */
     RT_TRY(pitch_alloc(&out->ptr, &out->pitch, extent.width, rows));
     out->xsize = extent.width;
     out->ysize = extent.height;
@@ -195,9 +196,9 @@ PUBLIC cudaError_t cudaHostGetFlags(unsigned int *pFlags, void *pHost)
 static cudaError_t managed_alloc(void **ptr, size_t size, unsigned flags)
 {
     RT_CHECK(ptr, cudaErrorInvalidValue);
+    *ptr = NULL;
     RT_CHECK(flags == cudaMemAttachGlobal || flags == cudaMemAttachHost, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    *ptr = NULL;
     if (size == 0) /* nothing is wanted, and nothing is wrong with that */
         return cudaSuccess;
     CU_TRY(CU(cuMemAllocManaged, (CUdeviceptr *)ptr, size, flags));

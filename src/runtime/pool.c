@@ -45,6 +45,8 @@ static inline cudaError_t alloc(void **ptr, size_t size, cudaMemPool_t pool, cud
 static inline cudaError_t alloc_from_pool(void **ptr, size_t size, cudaMemPool_t pool,
                                           cudaStream_t stream, const void *caller)
 {
+    if (!pool && ptr)
+        *ptr = NULL;
     RT_CHECK(pool, cudaErrorInvalidValue);
     return alloc(ptr, size, pool, stream, WEIR_CALL_cudaMallocFromPoolAsync, caller);
 }

@@ -1,5 +1,6 @@
 /* M1: a device's memory ends: what is free is told, what does not fit is refused with the code for
  * it, nothing else is harmed, and what is freed can be had again. */
+#include <cstdint>
 #include <cuda.h>
 #include <vector>
 
@@ -10,6 +11,12 @@
     do {                                                                                           \
         CHECK_STR(cudaGetErrorName(call), "cudaErrorMemoryAllocation");                            \
         CHECK_STR(cudaGetErrorName(cudaGetLastError()), "cudaErrorMemoryAllocation");              \
+    } while (0)
+
+#define WRONG(call)                                                                                \
+    do {                                                                                           \
+        CHECK_STR(cudaGetErrorName(call), "cudaErrorInvalidValue");                                \
+        CHECK_STR(cudaGetErrorName(cudaGetLastError()), "cudaErrorInvalidValue");                  \
     } while (0)
 
 __global__ void fill(int *p, int n, int value)
@@ -65,7 +72,37 @@ static void no_pointers(size_t part)
     FULL(cudaMalloc3D(&box, make_cudaExtent(part / 16, 4, 4)));
     CHECK(box.ptr == nullptr);
 
+    box.ptr = &before;
+    FULL(cudaMalloc3D(&box, make_cudaExtent(1000, SIZE_MAX, 3)));
+    CHECK(box.ptr == nullptr);
+    p = &before;
+    FULL(cudaMallocPitch(&p, &pitch, huge, 2));
+    CHECK(p == nullptr);
+    CHECK_EQ_INT(pitch >= huge, 1);
+    p = &before;
+    FULL(cudaMallocPitch(&p, &pitch, 1000, SIZE_MAX / 4));
+    CHECK(p == nullptr);
+
+    /* Nor is there a pointer where the arguments are wrong. */
+    p = &before;
+    WRONG(cudaMallocPitch(&p, &pitch, SIZE_MAX, 1));
+    CHECK(p == nullptr);
+    CHECK_EQ_INT(pitch, 0);
+    p = &before;
+    WRONG(cudaMallocManaged(&p, 16, 9));
+    CHECK(p == nullptr);
+    p = &before;
+    WRONG(cudaMallocFromPoolAsync(&p, 16, nullptr, 0));
+    CHECK(p == nullptr);
+    cudaArray_t array = (cudaArray_t)&before;
+    cudaChannelFormatDesc desc = cudaCreateChannelDesc<float4>();
+    WRONG(cudaMallocArray(&array, &desc, 1 << 20, 1 << 20));
+    CHECK(array == nullptr);
+
     CUdeviceptr d = 1;
+    CHECK_EQ_INT(cuMemAlloc(&d, 0), CUDA_ERROR_INVALID_VALUE);
+    CHECK(d == 0);
+    d = 1;
     CHECK_EQ_INT(cuMemAlloc(&d, part), CUDA_ERROR_OUT_OF_MEMORY);
     CHECK(d == 0);
     d = 1;
