@@ -13,7 +13,10 @@
 #define WEIR_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #define WEIR_LIKELY(x)         __builtin_expect(!!(x), 1)
 #define WEIR_UNLIKELY(x)       __builtin_expect(!!(x), 0)
-#define WEIR_COUNT(array)      (sizeof(array) / sizeof((array)[0]))
+/* Of a variable that is declared here, is of another file of the same library, and is looked at all
+ * the time: its place is known, and not looked up first. */
+#define WEIR_OWN          __attribute__((visibility("hidden")))
+#define WEIR_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* ---- diagnostics --------------------------------------------------------------------------- */
 

@@ -21,7 +21,7 @@ enum unusual {
 /* Alone on its line of the cache: what lay beside it would be written, and all calls read this. */
 extern struct unusual_word {
     _Alignas(64) _Atomic uint32_t bits;
-} unusual_word;
+} unusual_word WEIR_OWN;
 
 /* Which of these bits are set. Acquires, so that what was done before a bit changed is seen. */
 static inline uint32_t unusual(uint32_t bits)

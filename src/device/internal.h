@@ -390,7 +390,7 @@ struct sched {
     _Atomic bool paused;      /* nothing is begun (device_pause); set under the lock */
 };
 #define LISTED_LEFT ((uint64_t)1 << 32)
-extern struct sched sched;
+extern WEIR_OWN struct sched sched;
 
 void sched_open(uint32_t workers);
 static inline bool sched_paused(void) { return atomic_load(&sched.paused); }

@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/base.h"
+
 enum {
     HANDLE_SLAB = 1 << 16, /* bytes of a slab; slabs start at multiples of it within the range */
     HANDLE_ALIGN = 16,     /* of every object */
@@ -25,7 +27,7 @@ enum {
 extern struct handle_range {
     uintptr_t base;          /* first slab; 0 before the first object */
     _Atomic uint64_t in_use; /* bytes from base on that are slabs */
-} handle_range;
+} handle_range WEIR_OWN;
 
 /* At the start of each slab; objects follow. */
 struct handle_slab {

@@ -86,7 +86,7 @@ struct map {
     pthread_mutex_t lock; /* of the last two lines */
 };
 
-extern struct map maps[MEM_MAX_DEVICES + 1]; /* the last is the host's */
+extern WEIR_OWN struct map maps[MEM_MAX_DEVICES + 1]; /* the last is the host's */
 
 static inline struct map *map_of(int device)
 {
@@ -324,9 +324,9 @@ void watch_block(enum pool_event_kind kind, const struct pool *p, const struct p
 void watch_chunks(enum pool_event_kind kind, const struct pool *p, uint64_t address,
                   uint64_t bytes);
 
-extern struct pool_order pool_order;
+extern WEIR_OWN struct pool_order pool_order;
 /* Something was freed since the last synchronization. */
-extern _Atomic bool pool_freed;
+extern WEIR_OWN _Atomic bool pool_freed;
 
 struct pool_shard *shard_new(struct pool *p, void *stream);
 
