@@ -376,8 +376,9 @@ struct sched {
     } jobs[PRIORITIES]; /* shared runs with blocks to hand out */
     struct {
         struct grid_queue *head, *tail;
-    } given;              /* queues of launches by device code that any worker may run */
-    struct sleeper *idle; /* workers asleep */
+    } given;                        /* queues of launches by device code that any worker may run, */
+    _Atomic uint32_t waiting_gifts; /* and how many they are; changed under the lock */
+    struct sleeper *idle;           /* workers asleep */
     struct grid_parking parking;
 
     _Alignas(64) _Atomic uint64_t listed; /* entries in all of these lists, and LISTED_LEFT for each

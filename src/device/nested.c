@@ -352,9 +352,13 @@ static void give(struct grid_queue *q)
     sched_give(q);
 }
 
+/* Whether others have nothing to do. What was given and waits is theirs already: a machine that is
+ * busy with other things may let them come late, and gifts must not pile up meanwhile. */
 static bool others_idle(void)
 {
-    return atomic_load_explicit(&sched.running, memory_order_relaxed) < sched.workers;
+    return atomic_load_explicit(&sched.running, memory_order_relaxed) +
+               atomic_load_explicit(&sched.waiting_gifts, memory_order_relaxed) <
+           sched.workers;
 }
 
 /* A block's time, as far as it is known. */

@@ -10,7 +10,8 @@
 /* The handle; `of_block`: it is the block's alone, not all the grid's. */
 uint64_t nested_stream_create(struct jit_block *j, bool of_block);
 uint64_t nested_event_create(struct jit_block *j, bool of_block);
-int nested_stream_destroy(struct jit_block *j, uint32_t lane, uint64_t stream); /* its work runs */
+int nested_stream_destroy(struct jit_block *j, uint32_t lane,
+                          uint64_t stream); /* at its grid's end */
 int nested_event_destroy(struct jit_block *j, uint32_t lane, uint64_t event);
 int nested_event_record(struct jit_block *j, uint32_t lane, uint64_t event, uint64_t stream);
 /* An event never recorded: nothing is waited for. */

@@ -14,7 +14,7 @@
 #include "memory/view.h"
 
 /* Codes of cudaError_t; which of them says what is as an H100 answers. */
-enum { ERROR_INVALID_VALUE = 1, ERROR_INVALID_HANDLE = 400, ERROR_UNKNOWN = 999 };
+enum { ERROR_INVALID_VALUE = 1, ERROR_UNKNOWN = 999 };
 enum { TAG_FREE, TAG_STREAM = 0x4e53, TAG_EVENT = 0x4e45 };
 
 /* One point in a stream's work. Two references: the work's, and the event's or a wait's each. */
@@ -26,7 +26,7 @@ struct nested_recording {
 };
 
 struct handle {
-    _Atomic uint32_t tag;               /* TAG_FREE once it is destroyed or its grid over */
+    _Atomic uint32_t tag;               /* TAG_FREE once its grid is over */
     _Atomic uint32_t kind;              /* the tag that it had */
     struct handle *made_before;         /* of all */
     struct grid_run *run;               /* whose it is */
@@ -121,7 +121,7 @@ static bool is_others(const struct jit_block *j, uint64_t handle, uint32_t tag, 
                   ", and belongs to that block alone (dynamic parallelism's first generation)");
     else
         sb_printf(why, "%s, and belongs to that grid alone",
-                  atomic_load(&h->tag) == TAG_FREE ? ", which is over or has destroyed it" : "");
+                  atomic_load(&h->tag) == TAG_FREE ? ", which is over" : "");
     return true;
 }
 
@@ -216,14 +216,10 @@ uint64_t nested_event_create(struct jit_block *j, bool of_block)
     return (uint64_t)handle_new(j, TAG_EVENT, of_block);
 }
 
-/* The object itself ends with its grid. */
+/* The object ends with its grid; until then it goes on working, as on an H100. */
 static int destroy(struct jit_block *j, uint32_t lane, uint64_t handle, uint32_t tag)
 {
-    struct handle *h = handle_given(j, lane, handle, tag);
-    if (h == NULL) /* once more is no error */
-        return is_handle(handle, tag) ? 0 : ERROR_INVALID_HANDLE;
-    atomic_store_explicit(&h->tag, TAG_FREE, memory_order_release);
-    return 0;
+    return handle_given(j, lane, handle, tag) != NULL ? 0 : ERROR_INVALID_VALUE;
 }
 
 int nested_stream_destroy(struct jit_block *j, uint32_t lane, uint64_t stream)

@@ -263,6 +263,7 @@ void sched_give(struct grid_queue *q)
     else
         sched.given.head = q;
     sched.given.tail = q;
+    atomic_fetch_add_explicit(&sched.waiting_gifts, 1, memory_order_relaxed);
     atomic_fetch_add(&sched.listed, 1);
     struct sleeper *s = idle_take();
     pthread_mutex_unlock(&sched.lock);
@@ -278,6 +279,7 @@ static struct grid_queue *take_given(void)
     sched.given.head = q->next;
     if (sched.given.head == NULL)
         sched.given.tail = NULL;
+    atomic_fetch_sub_explicit(&sched.waiting_gifts, 1, memory_order_relaxed);
     atomic_fetch_sub(&sched.listed, 1);
     return q;
 }

@@ -225,12 +225,10 @@ HELPER(stream_create_2) { return stream_create_(j, lane, args, false); }
 /* cudaStreamDestroy(cudaStream_t) */
 HELPER(destroy_stream) { return nested_stream_destroy(j, lane, arg(args, 0, lane)); }
 
-/* cudaStreamWaitEvent(stream, event, unsigned flags) */
+/* cudaStreamWaitEvent(stream, event, unsigned flags): an H100 takes any flags */
 HELPER(stream_wait_event)
 {
-    uint64_t stream = arg(args, 0, lane), event = arg(args, 1, lane);
-    return (uint32_t)arg(args, 2, lane) != 0 ? cudaErrorInvalidValue
-                                             : nested_stream_wait_event(j, lane, stream, event);
+    return nested_stream_wait_event(j, lane, arg(args, 0, lane), arg(args, 1, lane));
 }
 
 static int event_create_(struct jit_block *j, uint32_t lane, const uint64_t *args, bool of_block)

@@ -124,7 +124,7 @@ int main()
         only_make<<<1, 1>>>();
         below<<<1, 1>>>(how);
         fault("later", how, "in kernel below(use), block (0,0,0)",
-              "made by kernel only_make(), block (0,0,0), which is over or has destroyed it");
+              "made by kernel only_make(), block (0,0,0), which is over, and belongs");
     }
     return check_done();
 }

@@ -70,6 +70,23 @@ __global__ void destroy_twice()
     codes[1] = cudaEventDestroy(event);
     codes[2] = cudaStreamDestroy(stream);
     codes[3] = cudaEventDestroy(event);
+    codes[4] = cudaStreamWaitEvent(0, event, 1);
+    codes[5] = cudaStreamDestroy(0);
+    codes[6] = cudaEventDestroy(0);
+    codes[7] = cudaStreamDestroy(cudaStreamTailLaunch);
+    codes[8] = cudaEventRecord(0, 0);
+}
+__global__ void destroy_others()
+{
+    codes[0] = cudaStreamDestroy(stream);
+    codes[1] = cudaEventDestroy(event);
+}
+__global__ void destroyed_work_on()
+{
+    make();
+    cudaStreamDestroy(stream);
+    cudaEventDestroy(event);
+    use_all();
 }
 __global__ void flags()
 {
@@ -120,8 +137,15 @@ int main()
     used("a later grid", other);
     destroy_twice<<<1, 1>>>();
     finish(0);
-    for (int n = 0; n < 4; n++)
-        CHECK_EQ_INT(got[n], 0);
+    for (int n = 0; n < 9; n++)
+        CHECK_EQ_INT(got[n], n < 5 ? 0 : 1);
+    destroy_others<<<1, 1>>>();
+    finish(0);
+    CHECK_EQ_INT(got[0], 1);
+    CHECK_EQ_INT(got[1], 1);
+    destroyed_work_on<<<1, 1>>>();
+    finish(1);
+    used("destroyed", fine);
     flags<<<1, 1>>>();
     finish(0);
     for (int n = 0; n < 10; n++)
