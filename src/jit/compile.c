@@ -55,6 +55,7 @@ static bool passes_again_(struct jkernel *k, int32_t pace)
                             .is_function = k->is_function,
                             .nwarps = k->nwarps,
                             .full_warps = k->full_warps,
+                            .seg_min = k->seg_min,
                             .pace = pace};
     arena_free(&k->arena);
     *k = fresh;
@@ -72,6 +73,11 @@ bool jkernel_build(struct jkernel *k, const struct ptx_func *entry, const struct
     k->full_warps = threads != 0 && threads % JIT_WARP == 0;
     if (!passes_(k))
         return false;
+    if (!jit_narrow_pays(k)) {
+        k->seg_min = SEG_KEPT;
+        if (!passes_again_(k, 0))
+            return false;
+    }
     int32_t pace = jit_find_pace(k);
     if (pace != 0 && (!passes_again_(k, pace) || (!k->lockstep && !passes_again_(k, 0))))
         return false;

@@ -5,6 +5,7 @@
  *   live      which registers live where
  *   shape     what every register looks like across a warp; which branches diverge; which lanes
  *             may be waiting elsewhere while a block runs (its frontier); which writes must blend
+ *   narrow    whether values that count in each 2 or 4 lanes are kept as scalars
  *   repeat    which of the shaped registers have the same values in all segments
  *   lockstep  whether all warps go from barrier to barrier by the same way
  *   turns     which loops are run lane after lane
@@ -24,8 +25,16 @@
 /* How a value differs between the lanes of a warp. Lanes fall into segments of 2^seg neighbours;
  * within a segment lane i's value is the first lane's plus i * stride (modulo the width). Uniform
  * is seg 5, stride 0. A segment's first-lane value is kept as a scalar, so shaped values are
- * 1, 2 or 4 scalars; SHAPE_VARYING ones are vectors of 32. */
-enum { SEG_NONE = 0, SEG_MIN = 3, SEG_WARP = 5, MAX_SEGS = 1 << (SEG_WARP - SEG_MIN) };
+ * 1, 2 or 4 scalars; SHAPE_VARYING ones are vectors of 32. Segments of 2 or 4 lanes (8 or 16
+ * scalars) pay where they are addresses of neighbours, and are kept in kernels in which that is so
+ * more often than not (narrow.c). */
+enum {
+    SEG_NONE = 0,
+    SEG_MIN = 1,
+    SEG_KEPT = 3,
+    SEG_WARP = 5,
+    MAX_SEGS = 1 << (SEG_WARP - SEG_MIN)
+};
 
 struct shape {
     uint8_t seg;      /* SEG_MIN..SEG_WARP, SEG_NONE: varying */
@@ -126,6 +135,7 @@ struct jkernel {
                                 which is where the callee's frame starts */
     int32_t nwarps;          /* of the block shape, 0 when unknown */
     bool full_warps;         /* every warp has 32 threads */
+    unsigned seg_min;        /* segments shorter than this are not kept; 0: all are */
     int32_t pace;            /* 1 + first instruction of the loop through which the block's warps go
                                 together (pace.c), 0: none */
 };
@@ -155,6 +165,9 @@ bool pass_flatten(struct jkernel *k);
 bool pass_cfg(struct jkernel *k);
 bool pass_live(struct jkernel *k);
 bool pass_shape(struct jkernel *k);
+/* Do the values whose segments are short serve accesses of neighbours, more than anything else?
+ * Also when there are none. */
+bool jit_narrow_pays(const struct jkernel *k);
 bool pass_repeat(struct jkernel *k);
 bool pass_lockstep(struct jkernel *k);
 bool pass_turns(struct jkernel *k);

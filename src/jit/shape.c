@@ -144,12 +144,18 @@ static struct shape var_address_(const struct ptx_var *v)
     return uniform_(v != NULL && v->align ? (unsigned)__builtin_ctz(v->align) : 0);
 }
 
+/* A shape with segments too short to be kept is none. */
+static struct shape long_enough_(const struct jkernel *k, struct shape s)
+{
+    return s.seg != SEG_NONE && s.seg < k->seg_min ? VARYING : s;
+}
+
 struct shape shape_operand(const struct jkernel *k, const struct ptx_operand *o)
 {
     switch (o->kind) {
     case PTX_OPR_REG: return k->regs[o->reg].shape;
     case PTX_OPR_IMM: return constant_((int64_t)o->imm);
-    case PTX_OPR_SREG: return sreg_(k, o);
+    case PTX_OPR_SREG: return long_enough_(k, sreg_(k, o));
     case PTX_OPR_SYM: {
         struct shape s = var_address_(o->var);
         if (o->offset != 0)
@@ -514,7 +520,7 @@ static struct shape loaded_(const struct jkernel *k, const struct ptx_instr *i)
     return s;
 }
 
-struct shape shape_of(const struct jkernel *k, const struct ptx_instr *i, int which)
+static struct shape any_shape_of_(const struct jkernel *k, const struct ptx_instr *i, int which)
 {
     struct shape s[20];
     int ndst = jit_ndst(i), n = 0;
@@ -604,4 +610,9 @@ struct shape shape_of(const struct jkernel *k, const struct ptx_instr *i, int wh
         return extended_(k, i, out);
     struct shape same = general_(s, n); /* a hint is better than nothing, not than one value */
     return same.seg == SEG_NONE && integer_(i, s, &out) ? out : same;
+}
+
+struct shape shape_of(const struct jkernel *k, const struct ptx_instr *i, int which)
+{
+    return long_enough_(k, any_shape_of_(k, i, which));
 }
