@@ -4,6 +4,7 @@
  * vectorised, and nvcc and clang have unrolled what their source asked for). */
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Core.h>
+#include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
@@ -19,8 +20,19 @@
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char *host_cpu, *host_features, *cpu_text, *host_triple;
 
+/* What LLVM decides for the process, by options and not for a machine or a function. Its second
+ * scheduler runs for some processors (AMD's Zen, whose cores reorder all of that themselves) and
+ * takes time with the square of the loads and stores in a row, of which kernels that spill, or copy
+ * structures of kilobytes, have thousands: a half to nine tenths of their compilation. */
+static void choose_(void)
+{
+    static const char *const options[] = {"weir", "-disable-post-ra"};
+    LLVMParseCommandLineOptions((int)WEIR_COUNT(options), options, "");
+}
+
 static void start_(void)
 {
+    choose_();
     LLVMInitializeNativeTarget();
     LLVMInitializeNativeAsmPrinter();
     host_cpu = LLVMGetHostCPUName();
