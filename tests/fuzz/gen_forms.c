@@ -483,7 +483,7 @@ static void all_matches(struct forms *f)
             if (!begin(f))
                 continue;
             values(f, bits, 0, 1);
-            gen_put(g, "and.b%u %%%c0, %%%c0, %u;", bits, c, c, 7u << (k - 1) & 15);
+            gen_put(g, "and.b%u %%%c0, %%%c0, %u;", bits, c, c, 7u << k >> 1 & 15);
             if (k == 3) /* all alike but one */
                 gen_put(g, "mov.b%u %%%c0, 9; @%%first mov.b%u %%%c0, 8;", bits, c, bits, c);
             gen_put(g,
