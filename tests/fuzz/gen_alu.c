@@ -178,7 +178,7 @@ static void read_table(void)
             continue;
         u->strict = looks_at_nan(i);
         u->registers = registers_only(i);
-        u->unguarded = i->op == PTX_OP_set || ptx_op_name(i->op)[0] == 'v';
+        u->unguarded = i->op == PTX_OP_set || i->op == PTX_OP_testp || ptx_op_name(i->op)[0] == 'v';
         u->carries = ptx_has(i, PTX_M_cc) || i->op == PTX_OP_addc || i->op == PTX_OP_subc ||
                      i->op == PTX_OP_madc;
         nusables += !u->carries;
