@@ -56,8 +56,9 @@ WEIR_API CUresult cuMemAllocPitch_v2(CUdeviceptr *out, size_t *pitch, size_t wid
         width > SIZE_MAX - MEM_ALIGNMENT)
         return CUDA_ERROR_INVALID_VALUE;
     *pitch = (width + MEM_ALIGNMENT - 1) / MEM_ALIGNMENT * MEM_ALIGNMENT;
-    return height > SIZE_MAX / *pitch ? CUDA_ERROR_OUT_OF_MEMORY
-                                      : cuMemAlloc_v2(out, *pitch * height);
+    size_t bytes = *pitch * height; /* may wrap: to nothing, which is no size, or else too much */
+    return bytes != 0 && height > SIZE_MAX / *pitch ? CUDA_ERROR_OUT_OF_MEMORY
+                                                    : cuMemAlloc_v2(out, bytes);
 }
 
 CUmemoryPool pool_of_memory(const struct mem_info *i)

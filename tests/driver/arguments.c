@@ -211,6 +211,7 @@ static void streams(void)
 
 static void memory(void)
 {
+    void *failed;
     CASES(CASE(INVALID_VALUE, cuMemAlloc(NULL, 10)), CASE(INVALID_VALUE, cuMemAlloc(&ptr, 0)),
           CASE(OUT_OF_MEMORY, cuMemAlloc(&ptr, (size_t)1 << 60)),
           CASE(INVALID_VALUE, cuMemAllocPitch(&ptr, &size, 0, 4, 4)),
@@ -221,7 +222,7 @@ static void memory(void)
           CASE(INVALID_VALUE, cuMemFreeHost((char *)host + 1)),
           CASE(INVALID_VALUE, cuMemAllocManaged(&ptr, 0, CU_MEM_ATTACH_GLOBAL)),
           CASE(INVALID_VALUE, cuMemAllocManaged(&ptr, 10, 3)),
-          CASE(INVALID_VALUE, cuMemHostAlloc(&host, 10, 8)),
+          CASE(INVALID_VALUE, cuMemHostAlloc(&failed, 10, 8)), /* which leaves no pointer */
           CASE(INVALID_VALUE, cuMemHostAlloc(NULL, 10, 0)),
           CASE(INVALID_VALUE, cuMemHostRegister(NULL, 10, 0)),
           CASE(INVALID_VALUE, cuMemHostRegister(zeros, 0, 0)),
