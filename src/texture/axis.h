@@ -169,6 +169,8 @@ WARP_INLINE void place_floats_(bool normalized, unsigned mode, bool linear, uint
     bring_inside_(mode, (int32_t)size, a->near, a->near_in);
     if (linear)
         bring_inside_(mode, (int32_t)size, a->far, a->far_in);
+    for (int l = 0; linear && mode == ADDRESS_CLAMP && l < LANES; l++)
+        a->weight[l] = a->near[l] == a->far[l] ? 0 : a->weight[l]; /* nothing to weigh */
 }
 
 /* Outside is nothing, zeros. */

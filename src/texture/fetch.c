@@ -168,13 +168,6 @@ WARP_INLINE void beside_rows_(struct fetch *f)
     f->axes = 2;
 }
 
-/* Between a plane and itself there is nothing to weigh. */
-WARP_INLINE void one_plane_(struct axis *z)
-{
-    for (int l = 0; l < LANES; l++)
-        z->weight[l] = z->near[l] == z->far[l] ? 0 : z->weight[l];
-}
-
 WARP_INLINE void locate_(struct fetch *f, struct texture_instr i, const uint32_t (*in)[LANES])
 {
     const struct texture *t = f->t;
@@ -194,8 +187,6 @@ WARP_INLINE void locate_(struct fetch *f, struct texture_instr i, const uint32_t
     f->axes = axes;
     for (unsigned k = 0; k < axes; k++)
         f->bordered |= place_(t, i, (int)k, f->linear, size[k], in[k], &f->axis[k]);
-    if (axes == 3 && f->linear && mode_(t, 2, t->normalized) == ADDRESS_CLAMP)
-        one_plane_(&f->axis[2]);
     if (axes == 1 && f->linear && t->address[1] == ADDRESS_BORDER)
         beside_rows_(f);
 }

@@ -224,11 +224,13 @@ static double sample(const reference &r, int axes, const float *coordinate, cons
         near[1] = -1;
         far[1] = r.how.addressMode[1] == cudaAddressModeBorder ? 128 : 256;
     }
-    int below, above;
-    bool repeated = r.how.normalizedCoords && r.how.addressMode[2] != cudaAddressModeClamp;
-    if (axes == 3 && linear && !repeated && !address(r, 2, near[2], &below) &&
-        !address(r, 2, near[2] + 1, &above) && below == above)
-        far[2] = 0; /* one plane only */
+    for (int k = 0; k < axes && linear; k++) {
+        int below, above;
+        bool repeated = r.how.normalizedCoords && r.how.addressMode[k] != cudaAddressModeClamp;
+        if (!repeated && !address(r, k, near[k], &below) && !address(r, k, near[k] + 1, &above) &&
+            below == above)
+            far[k] = 0; /* there is nothing to weigh */
+    }
     weights(far, w);
     for (int corner = 0; corner < 8; corner++) {
         int at[3] = {fixed[0], fixed[1], fixed[2]};
