@@ -208,7 +208,7 @@ WARP_INLINE void filter_elements_(const struct texture *t, enum texel_type type,
             words texel[CORNERS];
             ints w[CORNERS];
             for (unsigned k = 0; k < 1u << axes; k++) {
-                texel[k] = load_four_(type, t->base + p[k].at[l + n]);
+                texel[k] = load_four_(type, texel_at(t->base, p[k].at[l + n]));
                 w[k] = (ints){0} + weight[k][l + n];
             }
             sum[n] = add_(type, false, axes, texel, w);

@@ -51,7 +51,7 @@ static const uint16_t srgb_[256] = {
     {                                                                                              \
         for (int l = 0; l < LANES; l++) {                                                          \
             type v;                                                                                \
-            memcpy(&v, from + at[l], sizeof v);                                                    \
+            memcpy(&v, texel_at(from, at[l]), sizeof v);                                           \
             out[l] = (uint32_t)(value);                                                            \
         }                                                                                          \
     }

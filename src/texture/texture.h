@@ -87,8 +87,13 @@ uint32_t texture_query(const struct texture *t, struct texture_instr i);
 
 /* Where 32 elements lie. */
 struct texel_places {
-    uint64_t at[TEXTURE_LANES]; /* bytes from the base */
+    uint64_t at[TEXTURE_LANES]; /* bytes from the base; of a border's elements, any distance */
 };
+
+static inline const uint8_t *texel_at(const uint8_t *base, uint64_t at)
+{
+    return (const uint8_t *)((uintptr_t)base + at);
+}
 
 /* The first `channels` of their channels as results: bits of floats or integers, missing ones 0. */
 void texel_load(const struct texture *t, const struct texel_places *p, uint32_t channels,

@@ -34,8 +34,10 @@ int main(void)
         struct strbuf text = {0};
         struct gen_shape shape;
         struct diag d = {0};
-        if (!gen_forms(n, &text, &shape))
+        if (!gen_forms(n, &text, &shape)) {
+            sb_free(&text);
             break;
+        }
         struct ptx_module *m = ptx_parse(text.items, text.count, &d);
         struct ptx_func *f = m ? ptx_find_func(m, "kernel") : NULL;
         if (f == NULL)
