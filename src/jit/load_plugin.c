@@ -148,8 +148,9 @@ static bool matches(const struct jit_plugin *p)
     static const struct jit_plugin ours = {JIT_PLUGIN_HEAD};
     return p != NULL && p->version == ours.version && p->abi == ours.abi &&
            p->sizeof_block == ours.sizeof_block && p->sizeof_options == ours.sizeof_options &&
-           p->sizeof_info == ours.sizeof_info && p->sizeof_module == ours.sizeof_module && p->cpu &&
-           p->check && p->kernel_info && p->dump && p->compile;
+           p->sizeof_info == ours.sizeof_info && p->sizeof_module == ours.sizeof_module &&
+           p->vocabulary == ours.vocabulary && p->cpu && p->check && p->kernel_info && p->dump &&
+           p->compile;
 }
 
 static const struct jit_plugin *open_locked(struct diag *d)

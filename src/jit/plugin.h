@@ -14,6 +14,9 @@
 
 enum { JIT_PLUGIN_VERSION = 1 };
 
+/* How many opcodes, modifiers and special registers this build's parser knows, in one number. */
+#define JIT_VOCABULARY ((PTX_OP_COUNT << 20) + (PTX_M_COUNT << 8) + PTX_SR_COUNT)
+
 /* What the compiler knows about the code and the object file does not say. Stored in the header of
  * the cache file, so plain data without padding; becomes the fields of struct jit_code. */
 struct jit_meta {
@@ -43,6 +46,7 @@ struct jit_plugin {
     uint32_t sizeof_options; /* sizeof(struct jit_options) */
     uint32_t sizeof_info;    /* sizeof(struct jit_kernel_info) */
     uint32_t sizeof_module;  /* sizeof(struct ptx_module) */
+    uint32_t vocabulary; /* JIT_VOCABULARY: instructions are numbers, which shift with new ones */
 
     /* The processor and features that LLVM compiles for, for people ("sapphirerapids +avx512f…").
      */
@@ -67,6 +71,7 @@ typedef const struct jit_plugin *(*jit_plugin_fn)(void);
 #define JIT_PLUGIN_HEAD                                                                            \
     .version = JIT_PLUGIN_VERSION, .abi = JIT_ABI_VERSION,                                         \
     .sizeof_block = sizeof(struct jit_block), .sizeof_options = sizeof(struct jit_options),        \
-    .sizeof_info = sizeof(struct jit_kernel_info), .sizeof_module = sizeof(struct ptx_module)
+    .sizeof_info = sizeof(struct jit_kernel_info), .sizeof_module = sizeof(struct ptx_module),     \
+    .vocabulary = JIT_VOCABULARY
 
 #endif
