@@ -73,6 +73,13 @@ static void node_clear(struct graph_node *n)
     }
 }
 
+/* Compares what is in this place with what is before it. */
+static void quick_compare(struct graph_plan *plan, size_t place)
+{
+    if (plan->quick[place] != NULL)
+        grid_quick_follow(plan->quick[place], place > 0 ? plan->quick[place - 1] : NULL);
+}
+
 /* Notes whether the node, which is in its place, can be run in a series with others. */
 static void quick_set(struct graph_plan *plan, struct graph_node *n)
 {
@@ -81,6 +88,8 @@ static void quick_set(struct graph_plan *plan, struct graph_node *n)
     bool fits = n->kind == DEVICE_NODE_GRID && !n->disabled && n->level < 0;
     n->plan = plan;
     plan->quick[place] = fits && grid_quick_make(q, &n->launch) ? q : NULL;
+    quick_compare(plan, place);
+    quick_compare(plan, place + 1); /* there is a NULL behind the last one */
 }
 
 static void plan_free(struct graph_plan *plan);

@@ -7,8 +7,6 @@
 
 #include "grid/run.h"
 
-bool cluster_used(const struct grid_run *run) { return run->cluster_size > 1; }
-
 /* The first block of the cluster stands for it. */
 static struct grid_block *leader_of(struct grid_block *b)
 {
@@ -100,10 +98,8 @@ uint32_t cluster_go(struct grid_worker *w, struct grid_block *lead)
 /* ---- the barrier ------------------------------------------------------------------------------
  */
 
-void cluster_begin(struct grid_block *b)
+void cluster_forget(struct grid_block *b)
 {
-    if (!b->cluster_touched)
-        return;
     memset(b->arrivals, 0, sizeof b->arrivals);
     b->cluster_phase = 0;
     b->cluster_touched = false;

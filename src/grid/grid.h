@@ -211,12 +211,16 @@ struct grid_quick {
     struct layout_key key;
     uint64_t total, local_stride; /* as in struct grid_run */
     uint32_t nthreads, nwarps, shared_bytes;
+    bool follows; /* one that is laid out alike, in the array that they are run from */
 };
 /* Whether launches can be run one after the other in one go: they do not wait for others, have no
  * clusters, and depend on no limits that may change. */
 bool grid_launch_is_quick(const struct grid_launch *launch);
 /* Prepares it; false when it is not quick. */
 bool grid_quick_make(struct grid_quick *q, const struct grid_launch *launch);
+/* Compares it with the one before it in the array, NULL: none. To be asked again after either was
+ * made anew. */
+void grid_quick_follow(struct grid_quick *q, const struct grid_quick *before);
 
 /* Runs grids one after the other on this thread, from quick[*at] on and below `end`, until there
  * is none (NULL), the next one is not known to be short, or they have taken about `budget_ns`

@@ -75,13 +75,18 @@ uint64_t block_position(const struct grid_block *b);
 /* ---- clusters (cluster.c) ----------------------------------------------------------------------
  * Taken, placed, run and dropped like a block; the first block stands for all. */
 
-bool cluster_used(const struct grid_run *run);
+static inline bool cluster_used(const struct grid_run *run) { return run->cluster_size > 1; }
 struct grid_block *cluster_take(struct grid_worker *w, struct grid_run *run); /* NULL: no memory */
 void cluster_drop(struct grid_worker *w, struct grid_block *any);
 void cluster_place(struct grid_run *run, struct grid_block *lead, uint64_t index);
 uint32_t cluster_go(struct grid_worker *w, struct grid_block *lead);
 /* A block starts: nobody has arrived at a barrier of the cluster. */
-void cluster_begin(struct grid_block *b);
+void cluster_forget(struct grid_block *b);
+static inline void cluster_begin(struct grid_block *b)
+{
+    if (WEIR_UNLIKELY(b->cluster_touched))
+        cluster_forget(b);
+}
 /* The same place in the shared memory of the cluster's block `rank`; 0: none such. */
 uint64_t cluster_map(const struct jit_block *j, uint64_t address, uint32_t rank);
 

@@ -28,8 +28,7 @@ bool grid_run_init(struct grid_run *run, const struct grid_launch *launch, struc
     const struct grid_kernel *k = launch->kernel;
     if (launch != &run->launch)
         run->launch = *launch;
-    run->env = env;
-    run->parking = parking;
+    run_begin(run, env, parking, workers);
     run->gridid = run_next_gridid();
     run->total = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     run->cluster_size = 1;
@@ -45,22 +44,13 @@ bool grid_run_init(struct grid_run *run, const struct grid_launch *launch, struc
     /* Windows a page apart would fight for the same cache sets. */
     if (run->local_stride > 0 && run->local_stride % 4096 == 0)
         run->local_stride += 64;
-    run->workers = workers > 0 ? workers : 1;
-    run->resident_max = launch->cooperative ? run->total : (uint64_t)RESIDENT_PER_SM * run->workers;
-    if (!launch->cooperative && run->resident_max < 256)
-        run->resident_max = 256;
-    run->depth = 0;
-    run->origin = NULL;
-    run->origin_index = 0;
-    run->tail_next = NULL;
-    atomic_store_explicit(&run->tails, NULL, memory_order_relaxed);
-    atomic_store_explicit(&run->handles, NULL, memory_order_relaxed);
-    run->workspace = NULL;
-    if (launch->cooperative && (run->workspace = calloc(1, GRID_WORKSPACE_BYTES)) == NULL)
-        return false;
     atomic_store_explicit(&run->next, 0, memory_order_relaxed);
     atomic_store_explicit(&run->pending, run->total, memory_order_relaxed);
-    atomic_store_explicit(&run->parked, 0, memory_order_relaxed);
+    if (WEIR_UNLIKELY(launch->cooperative)) {
+        run->resident_max = run->total;
+        run->workspace = calloc(1, GRID_WORKSPACE_BYTES);
+        return run->workspace != NULL;
+    }
     return true;
 }
 
@@ -154,19 +144,19 @@ static void run_chunk_armed(struct grid_run *run, struct grid_worker *w, uint64_
             return;
         }
         struct grid_block *b = w->current;
-        if (cluster_used(run))
+        if (WEIR_UNLIKELY(cluster_used(run))) {
             cluster_place(run, b, first + i);
-        else if (fresh)
-            place(run, &b->jit, first + i);
-        else
-            place_next(run, &b->jit);
-        for (uint32_t r = 0; r < b->nmembers; r++)
-            block_begin(run, &b->members[r]->jit);
-        if (b->nmembers == 1) {
-            i += row_run(run, w, count - i - 1, o);
-        } else {
+            for (uint32_t r = 0; r < b->nmembers; r++)
+                block_begin(run, &b->members[r]->jit);
             block_run(w, o);
             i++;
+        } else {
+            if (fresh)
+                place(run, &b->jit, first + i);
+            else
+                place_next(run, &b->jit);
+            block_begin_alone(run, &b->jit);
+            i += row_run(run, w, count - i - 1, o);
         }
         run_launched(w);
     }

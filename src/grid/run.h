@@ -9,8 +9,9 @@
 #include "grid/internal.h"
 
 enum {
-    BUDGET = 200,        /* polls of a spinning loop before its block is parked */
-    RESIDENT_PER_SM = 32 /* parked blocks per worker that a grid may have, as on a GPU */
+    BUDGET = 200,         /* polls of a spinning loop before its block is parked */
+    RESIDENT_PER_SM = 32, /* parked blocks per worker that a grid may have, as on a GPU; */
+    RESIDENT_MIN = 256    /* altogether at least */
 };
 
 static inline uint64_t now_ns(void)
@@ -78,6 +79,29 @@ static inline bool run_finish(struct grid_run *run, uint64_t n)
     return true;
 }
 
+/* ---- a run -------------------------------------------------------------------------------------
+ */
+
+/* What of a run is the same for all grids but cooperative ones. */
+static inline void run_begin(struct grid_run *run, struct grid_env *env,
+                             struct grid_parking *parking, uint32_t workers)
+{
+    run->env = env;
+    run->parking = parking;
+    run->workers = workers > 0 ? workers : 1;
+    run->resident_max = (uint64_t)RESIDENT_PER_SM * run->workers;
+    if (run->resident_max < RESIDENT_MIN)
+        run->resident_max = RESIDENT_MIN;
+    run->workspace = NULL;
+    run->depth = 0;
+    run->origin = NULL;
+    run->origin_index = 0;
+    run->tail_next = NULL;
+    atomic_store_explicit(&run->tails, NULL, memory_order_relaxed);
+    atomic_store_explicit(&run->handles, NULL, memory_order_relaxed);
+    atomic_store_explicit(&run->parked, 0, memory_order_relaxed);
+}
+
 /* ---- one block --------------------------------------------------------------------------------
  */
 
@@ -114,7 +138,8 @@ static inline void place_next(struct grid_run *run, struct jit_block *j)
     set_place(j, x, y, z);
 }
 
-static inline void block_begin(struct grid_run *run, struct jit_block *j)
+/* A block in no cluster is about to run. */
+static inline void block_begin_alone(const struct grid_run *run, struct jit_block *j)
 {
     j->state = 0;
     j->warp = 0;
@@ -130,12 +155,13 @@ static inline void block_begin(struct grid_run *run, struct jit_block *j)
         j->pc[0] = 0;
     else
         memset(j->pc, 0, run->nwarps * sizeof *j->pc);
-    cluster_begin(j->grid);
-    if (run->cluster_size == 1) {
-        memset(j->cluster_ctaid, 0, sizeof j->cluster_ctaid);
-        return;
-    }
-    for (int d = 0; d < 3; d++) {
+    cluster_begin((struct grid_block *)j);
+}
+
+static inline void block_begin(const struct grid_run *run, struct jit_block *j)
+{
+    block_begin_alone(run, j);
+    for (int d = 0; d < 3 && run->cluster_size > 1; d++) {
         uint32_t c = j->cluster_nctaid[d];
         j->clusterid[d] = c > 1 ? j->ctaid[d] / c : j->ctaid[d];
         j->cluster_ctaid[d] = c > 1 ? j->ctaid[d] % c : 0;
@@ -176,6 +202,14 @@ struct outcome {
     bool moved;
 };
 
+/* w->current has come back without having ended. */
+static inline void block_waits(struct grid_worker *w, struct outcome *o)
+{
+    o->parked++;
+    o->moved = unit_position(w->current) != o->before;
+    block_park(w);
+}
+
 /* Runs w->current under protection. It is NULL afterwards if the block was parked. */
 static inline void block_run(struct grid_worker *w, struct outcome *o)
 {
@@ -185,13 +219,24 @@ static inline void block_run(struct grid_worker *w, struct outcome *o)
     uint32_t status = b->nmembers > 1 ? cluster_go(w, b) : block_go(w);
     atomic_signal_fence(memory_order_seq_cst);
     w->armed = 0;
-    if (status != JIT_DONE) {
-        o->parked++;
-        o->moved = unit_position(w->current) != o->before;
-        block_park(w);
-    } else {
+    if (status != JIT_DONE)
+        block_waits(w, o);
+    else
         release_nests(w, w->current);
-    }
+}
+
+/* The same for a block in no cluster. */
+static inline void block_run_alone(struct grid_worker *w, struct outcome *o)
+{
+    w->armed = 1;
+    atomic_signal_fence(memory_order_seq_cst);
+    uint32_t status = block_go(w);
+    atomic_signal_fence(memory_order_seq_cst);
+    w->armed = 0;
+    if (WEIR_UNLIKELY(status != JIT_DONE))
+        block_waits(w, o);
+    else if (WEIR_UNLIKELY(w->current->nest != NULL))
+        nest_block_over(w, w->current);
 }
 
 enum { ROW_BLOCKS = 31 }; /* blocks behind the first that one call may run */
@@ -205,14 +250,14 @@ static inline uint32_t row_more(const struct grid_run *run, const struct jit_blo
     return left < x ? (uint32_t)left : x;
 }
 
-/* Runs w->current, and up to `left` blocks more in the same call if the code does that. Returns how
- * many it ran; the context is at the last one's place. */
+/* Runs w->current, in no cluster, and up to `left` blocks more in the same call if the code does
+ * that. Returns how many it ran; the context is at the last one's place. */
 static inline uint64_t row_run(struct grid_run *run, struct grid_worker *w, uint64_t left,
                                struct outcome *o)
 {
     struct jit_block *j = &w->current->jit;
     uint32_t x = j->ctaid[0], more = j->more = row_more(run, j, left);
-    block_run(w, o);
+    block_run_alone(w, o);
     if (more == 0 || w->current == NULL || j->more != 0)
         return 1;
     j->ctaid[0] = j->clusterid[0] = x + more;

@@ -48,6 +48,11 @@ bool grid_quick_make(struct grid_quick *q, const struct grid_launch *launch)
     return true;
 }
 
+void grid_quick_follow(struct grid_quick *q, const struct grid_quick *before)
+{
+    q->follows = before != NULL && layout_key_same(&before->key, &q->key);
+}
+
 /* A series under way. What changes is in memory, for a fault to find it. */
 struct series {
     struct grid_run *run;
@@ -59,30 +64,18 @@ struct series {
     bool open; /* quick[*at] has begun and is not counted */
 };
 
-/* What of the run is the same for all grids of a series. */
-static void series_begin(struct grid_run *run, struct grid_env *env, struct grid_parking *parking,
-                         uint32_t workers)
-{
-    run->env = env;
-    run->parking = parking;
-    run->cluster_size = 1;
-    run->workers = workers > 0 ? workers : 1;
-    run->resident_max = (uint64_t)RESIDENT_PER_SM * run->workers;
-    if (run->resident_max < 256)
-        run->resident_max = 256;
-    run->workspace = NULL;
-    run->depth = 0;
-    run->origin = NULL;
-    run->origin_index = 0;
-    run->tail_next = NULL;
-    atomic_store_explicit(&run->tails, NULL, memory_order_relaxed);
-    atomic_store_explicit(&run->handles, NULL, memory_order_relaxed);
-    atomic_store_explicit(&run->parked, 0, memory_order_relaxed);
-}
-
 static inline uint64_t next_gridid(struct grid_worker *w)
 {
     return WEIR_LIKELY(w->gridid != w->gridid_limit) ? ++w->gridid : run_next_gridid();
+}
+
+/* The context of w->current, which ran a grid of the same layout, is the run's now. */
+static inline void take_context(struct grid_run *run, struct grid_worker *w)
+{
+    struct grid_block *b = w->current;
+    b->jit.params = run->launch.params;
+    b->jit.gridid = run->gridid;
+    b->laid_out = run->gridid;
 }
 
 /* What is the grid's own. Everything is handed out, to this thread, which counts as inside. */
@@ -99,21 +92,33 @@ static void series_prepare(struct grid_run *run, const struct grid_quick *q, str
     atomic_store_explicit(&run->pending, q->total + 1, memory_order_relaxed);
 }
 
-/* Whether the grid, whose blocks have been run, has left nothing to be seen to. */
-static bool is_clean(const struct grid_run *run, const struct outcome *o,
-                     const struct grid_worker *w)
+/* The same where the run was the grid before, which was laid out alike and has left nothing; its
+ * context is the run's now. */
+static inline void series_go_on(struct grid_run *run, const struct grid_quick *q,
+                                struct grid_worker *w)
 {
-    return o->parked == 0 &&
-           atomic_load_explicit(&run->pending, memory_order_relaxed) == run->total + 1 &&
-           run->tail_next == NULL &&
-           atomic_load_explicit(&run->tails, memory_order_relaxed) == NULL &&
-           atomic_load_explicit(&run->handles, memory_order_relaxed) == NULL &&
-           w->nesting.height == w->nesting.mark;
+    run->launch.kernel = q->launch.kernel;
+    run->launch.param_bytes = q->launch.param_bytes;
+    run->launch.params = q->launch.params;
+    run->gridid = next_gridid(w);
+    take_context(run, w);
+}
+
+/* Whether the grid, whose blocks have been run, has left nothing to be seen to. */
+static inline bool is_clean(const struct grid_run *run, const struct outcome *o,
+                            const struct grid_worker *w)
+{
+    uintptr_t left = (uintptr_t)run->tail_next |
+                     (uintptr_t)atomic_load_explicit(&run->tails, memory_order_relaxed) |
+                     (uintptr_t)atomic_load_explicit(&run->handles, memory_order_relaxed) |
+                     (w->nesting.height ^ w->nesting.mark) | o->parked;
+    return left == 0 && atomic_load_explicit(&run->pending, memory_order_relaxed) == run->total + 1;
 }
 
 /* Runs the blocks of the grid that the run is prepared for. The context of the last one stays in
  * w->current. False: there is no memory for it. */
-static inline bool run_blocks(struct grid_run *run, struct grid_worker *w, struct outcome *o)
+static inline __attribute__((always_inline)) bool
+run_blocks(struct grid_run *run, struct grid_worker *w, struct outcome *o)
 {
     for (uint64_t i = 0; i < run->total;) {
         struct grid_block *b = w->current;
@@ -130,25 +135,15 @@ static inline bool run_blocks(struct grid_run *run, struct grid_worker *w, struc
             place(run, &b->jit, i);
         else
             place_next(run, &b->jit);
-        block_begin(run, &b->jit);
+        block_begin_alone(run, &b->jit);
         i += row_run(run, w, run->total - i - 1, o);
         run_launched(w);
     }
     return true;
 }
 
-/* The context of w->current, which ran a grid of the same layout, is the run's now. */
-static inline void take_context(struct grid_run *run, struct grid_worker *w)
-{
-    struct grid_block *b = w->current;
-    b->jit.params = run->launch.params;
-    b->jit.gridid = run->gridid;
-    b->laid_out = run->gridid;
-}
-
 static void series_armed(struct series *s, struct grid_worker *w)
 {
-    const struct grid_quick *before = NULL;
     if (sigsetjmp(*w->escape, 0) != 0) {
         mem_view_again();
         block_fail(w);
@@ -162,15 +157,15 @@ static void series_armed(struct series *s, struct grid_worker *w)
         if (ns == 0 || ns > s->left)
             break;
         s->left -= ns;
-        series_prepare(s->run, q, w);
         s->open = true;
-        if (w->current != NULL && layout_key_same(&before->key, &q->key)) {
-            take_context(s->run, w);
-        } else if (w->current != NULL) {
-            unit_drop(w, w->current);
+        if (w->current != NULL && q->follows) {
+            series_go_on(s->run, q, w);
+        } else {
+            if (w->current != NULL)
+                unit_drop(w, w->current);
             w->current = NULL;
+            series_prepare(s->run, q, w);
         }
-        before = q;
         if (!run_blocks(s->run, w, &s->o)) {
             block_fail(w);
             s->o.trouble = true;
@@ -238,7 +233,8 @@ enum grid_progress grid_run_series(struct grid_run *run, struct grid_worker *w,
     struct stretch stretch;
     uint32_t first = *at;
     stretch_begin(&stretch, w, env);
-    series_begin(run, env, parking, workers);
+    run_begin(run, env, parking, workers);
+    run->cluster_size = 1;
     series_armed(&s, w);
     uint64_t ns = stretch_end(&stretch, w);
     if (ns != 0 && !s.open && *at > first)

@@ -188,6 +188,64 @@ static void changes(void)
     device_stream_free(t);
 }
 
+/* What a node of a chain should find, and what it found. */
+struct expected {
+    uint32_t blocks, threads;
+    _Atomic uint32_t right, wrong; /* blocks */
+};
+
+static uint32_t look_block(struct jit_block *b)
+{
+    struct expected *e = param(b);
+    bool right = b->nctaid[0] == e->blocks && b->ntid[0] == e->threads &&
+                 b->nthreads == e->threads && b->nwarps == (e->threads + 31) / 32 &&
+                 b->ctaid[0] < e->blocks;
+    atomic_fetch_add(right ? &e->right : &e->wrong, 1);
+    return JIT_DONE;
+}
+static struct grid_kernel look = KERNEL(look_block), look_too = {.run = look_block,
+                                                                 .name = "look_too",
+                                                                 .frame_bytes = 64,
+                                                                 .static_shared = 128};
+
+/* Small grids in a row are run in one go, and those alike share what was laid out; then some of
+ * them become others. */
+static void series(void)
+{
+    enum { NODES = 20, CHANGES = 60 };
+    static struct expected e[NODES];
+    struct device_node n[NODES];
+    uint32_t before[NODES];
+    void *at[NODES];
+    unsigned seed = 1;
+    for (uint32_t i = 0; i < NODES; i++) {
+        at[i] = &e[i];
+        e[i].blocks = 1;
+        e[i].threads = 32;
+        before[i] = i - 1;
+        n[i] = grid_node(i, &look, &at[i], &before[i], i > 0);
+    }
+    struct device_graph *g = build(n, NODES, NODES, NULL, NULL);
+    struct device_stream *s = device_stream_new(ctx, DEVICE_STREAM_NONBLOCKING, 0);
+    for (int change = 0; change < CHANGES; change++) {
+        for (int launches = 0; launches < 3; launches++)
+            CHECK_EQ_INT(device_graph_launch(g, s), DEVICE_OK);
+        CHECK_EQ_INT(device_stream_sync(s), DEVICE_OK);
+        for (uint32_t i = 0; i < NODES; i++) {
+            CHECK_EQ_INT(atomic_exchange(&e[i].wrong, 0), 0);
+            CHECK_EQ_INT(atomic_exchange(&e[i].right, 0), n[i].disabled ? 0 : 3 * e[i].blocks);
+        }
+        uint32_t i = (uint32_t)rand_r(&seed) % NODES;
+        e[i].blocks = n[i].launch.grid[0] = 1 + (uint32_t)rand_r(&seed) % 2;
+        e[i].threads = n[i].launch.block[0] = 16u << rand_r(&seed) % 3;
+        n[i].launch.kernel = rand_r(&seed) % 2 ? &look : &look_too;
+        n[i].disabled = rand_r(&seed) % 8 == 0;
+        CHECK_EQ_INT(device_graph_change(g, &n[i]), DEVICE_OK);
+    }
+    device_graph_free(g);
+    device_stream_free(s);
+}
+
 /* ---- branches of control ------------------------------------------------------------------------
  */
 
@@ -357,6 +415,7 @@ int main(void)
         random_graph(seed + 1, 1 + seed * 6, 1 + seed % 10 * 5);
     branches();
     changes();
+    series();
     conditions();
     events();
     threads();
