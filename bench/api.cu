@@ -275,6 +275,8 @@ static void textures()
                    cudaCreateChannelDesc<unsigned char>(), 1, cudaReadModeNormalizedFloat, out);
     texture<float4>("texture reads by a core, linear, 4 × 8 bits", cudaCreateChannelDesc<uchar4>(),
                     4, cudaReadModeNormalizedFloat, out);
+    texture<float2>("texture reads by a core, linear, 2 × float", cudaCreateChannelDesc<float2>(),
+                    8, cudaReadModeElementType, out);
     texture<float4>("texture reads by a core, linear, 4 × float", cudaCreateChannelDesc<float4>(),
                     16, cudaReadModeElementType, out);
     MUST(cudaFree(out));

@@ -27,8 +27,12 @@ static const struct texture *described(struct jit_block *j, uint32_t mask, uint6
 /* The lanes of `left` that hold the same handle as its first one. */
 static uint32_t sharing(const uint64_t *handles, uint32_t left)
 {
-    uint64_t first = handles[__builtin_ctz(left)];
+    uint64_t first = handles[__builtin_ctz(left)], others = 0;
     uint32_t same = 0;
+    for (uint32_t l = 0; l < LANES; l++)
+        others |= handles[l] ^ first;
+    if (others == 0)
+        return left; /* nearly always */
     for (uint32_t l = 0; l < LANES; l++)
         same |= (uint32_t)(handles[l] == first) << l;
     return same & left;

@@ -72,13 +72,11 @@ WARP_INLINE unsigned mode_(const struct texture *t, int axis, bool normalized)
 
 /* Positions are indices, or for filters those of the elements before, in 1/256. */
 
-WARP_INLINE void place_elements_(const uint32_t *in, bool linear, int32_t *position)
+WARP_INLINE int32_t place_element_(uint32_t in, bool linear)
 {
-    for (int l = 0; l < LANES; l++) {
-        float x = limit_(coordinate_(in[l]), -0x1p22f, 0x1p22f) * (linear ? 256.0f : 1.0f);
-        int32_t below = floor_(x);
-        position[l] = linear ? below - 128 + (x - (float)below >= 0.5f) : below;
-    }
+    float x = limit_(coordinate_(in), -0x1p22f, 0x1p22f) * (linear ? 256.0f : 1.0f);
+    int32_t below = floor_(x);
+    return linear ? below - 128 + (x - (float)below >= 0.5f) : below;
 }
 
 /* How many bits of a normalized coordinate count. */
@@ -102,82 +100,93 @@ WARP_INLINE int32_t place_part_(uint32_t part, unsigned bits, bool linear, uint3
 }
 
 /* Normalized, in 0..1 or not far outside. */
-WARP_INLINE void place_once_(const uint32_t *in, bool linear, uint32_t n, int32_t *position)
+WARP_INLINE int32_t place_once_(uint32_t in, bool linear, unsigned bits, uint32_t n)
 {
-    unsigned bits = coordinate_bits_(n);
-    float one = power_of_two_((int)bits);
-    int32_t before = (int32_t)n * (linear ? 256 : 1);
-    for (int l = 0; l < LANES; l++) {
-        float x = limit_(coordinate_(in[l]), -1.0f, 2.0f);
-        uint32_t part = (uint32_t)(floor_(x * one) + (1 << bits));
-        position[l] = place_part_(part, bits, linear, n) - before;
-    }
+    float x = limit_(coordinate_(in), -1.0f, 2.0f);
+    uint32_t part = (uint32_t)(floor_(x * power_of_two_((int)bits)) + (1 << bits));
+    return place_part_(part, bits, linear, n) - (int32_t)n * (linear ? 256 : 1);
 }
 
 /* Normalized, where the texture is repeated; every second one is `turned` around if `mirror`, which
  * is done with the elements once they are known. */
-WARP_INLINE void place_again_(const uint32_t *in, bool linear, bool mirror, uint32_t n,
-                              int32_t *position, uint32_t *turned)
+WARP_INLINE int32_t place_again_(uint32_t in, bool linear, unsigned bits, uint32_t n, bool mirror,
+                                 bool *turned)
 {
-    unsigned bits = coordinate_bits_(n);
     float one = power_of_two_((int)bits), unit = power_of_two_(-(int)bits);
+    float x = coordinate_(in), size = x < 0 ? -x : x;
+    float units = floor_float_((size < 0x1p24f ? x : 0.0f) * one);
+    float turn = floor_float_(units * unit);
+    *turned = mirror && turn - 2.0f * floor_float_(turn * 0.5f) != 0;
+    return place_part_((uint32_t)(int32_t)(units - turn * one), bits, linear, n);
+}
+
+/* An index from -1..n or so into the texture. */
+WARP_INLINE int32_t bring_inside_(unsigned mode, int32_t n, int32_t i, uint32_t *in)
+{
+    if (mode == ADDRESS_WRAP) {
+        i = i < 0 ? i + n : i;
+        i = i >= n ? i - n : i;
+    }
+    *in = mode == ADDRESS_BORDER && (uint32_t)i >= (uint32_t)n ? 0 : ~0u;
+    return limit_index_(i, n - 1);
+}
+
+/* What is asked about the texture is a constant where this is inlined, so that the loop has no
+ * branches and is made of vectors. */
+WARP_INLINE void place_all_(bool normalized, unsigned mode, bool linear, uint32_t size,
+                            const uint32_t *in, struct axis *a)
+{
+    int32_t n = (int32_t)size;
+    unsigned bits = coordinate_bits_(size);
+    bool repeated = normalized && (mode == ADDRESS_WRAP || mode == ADDRESS_MIRROR);
     for (int l = 0; l < LANES; l++) {
-        float x = coordinate_(in[l]), size = x < 0 ? -x : x;
-        float units = floor_float_((size < 0x1p24f ? x : 0.0f) * one);
-        float turn = floor_float_(units * unit);
-        bool odd = mirror && turn - 2.0f * floor_float_(turn * 0.5f) != 0;
-        position[l] = place_part_((uint32_t)(int32_t)(units - turn * one), bits, linear, n);
-        turned[l] = odd ? ~0u : 0;
+        bool turned = false;
+        int32_t at = repeated
+                         ? place_again_(in[l], linear, bits, size, mode == ADDRESS_MIRROR, &turned)
+                     : normalized ? place_once_(in[l], linear, bits, size)
+                                  : place_element_(in[l], linear);
+        int32_t near = linear ? at >> 8 : at, far = (at >> 8) + 1, weight = at & 255;
+        near = bring_inside_(mode, n, turned ? n - 1 - near : near, &a->near_in[l]);
+        a->near[l] = near;
+        if (!linear)
+            continue;
+        far = bring_inside_(mode, n, turned ? n - 1 - far : far, &a->far_in[l]);
+        a->far[l] = far;
+        a->weight[l] = mode == ADDRESS_CLAMP && near == far ? 0 : weight; /* nothing to weigh */
     }
 }
 
-/* Indices from -1..n or so into the texture. */
-WARP_INLINE void bring_inside_(unsigned mode, int32_t n, int32_t *index, uint32_t *in)
+WARP_INLINE void place_mode_(bool normalized, unsigned mode, bool linear, uint32_t size,
+                             const uint32_t *in, struct axis *a)
 {
-    for (int l = 0; l < LANES; l++) {
-        int32_t i = index[l];
-        if (mode == ADDRESS_WRAP) {
-            i = i < 0 ? i + n : i;
-            i = i >= n ? i - n : i;
-        }
-        in[l] = mode == ADDRESS_BORDER && (uint32_t)i >= (uint32_t)n ? 0 : ~0u;
-        index[l] = limit_index_(i, n - 1);
-    }
-}
-
-WARP_INLINE void place_floats_(bool normalized, unsigned mode, bool linear, uint32_t size,
-                               const uint32_t *in, struct axis *a)
-{
-    int32_t position[LANES], last = (int32_t)size - 1;
-    uint32_t turned[LANES];
-    bool mirror = normalized && mode == ADDRESS_MIRROR;
-    if (!normalized)
-        place_elements_(in, linear, position);
-    else if (mode == ADDRESS_WRAP || mode == ADDRESS_MIRROR)
-        place_again_(in, linear, mirror, size, position, turned);
-    else
-        place_once_(in, linear, size, position);
-    for (int l = 0; l < LANES; l++) {
-        a->near[l] = linear ? position[l] >> 8 : position[l];
-        a->far[l] = (position[l] >> 8) + 1;
-        a->weight[l] = position[l] & 255;
-    }
-    for (int l = 0; mirror && l < LANES; l++) {
-        a->near[l] = turned[l] ? last - a->near[l] : a->near[l];
-        a->far[l] = turned[l] ? last - a->far[l] : a->far[l];
-    }
-    bring_inside_(mode, (int32_t)size, a->near, a->near_in);
     if (linear)
-        bring_inside_(mode, (int32_t)size, a->far, a->far_in);
-    for (int l = 0; linear && mode == ADDRESS_CLAMP && l < LANES; l++)
-        a->weight[l] = a->near[l] == a->far[l] ? 0 : a->weight[l]; /* nothing to weigh */
+        place_all_(normalized, mode, true, size, in, a);
+    else
+        place_all_(normalized, mode, false, size, in, a);
+}
+
+static WARP_CLONES void place_floats_(bool normalized, unsigned mode, bool linear, uint32_t size,
+                                      const uint32_t *in, struct axis *a)
+{
+    if (!normalized && mode != ADDRESS_BORDER)
+        place_mode_(false, ADDRESS_CLAMP, linear, size, in, a);
+    else if (!normalized)
+        place_mode_(false, ADDRESS_BORDER, linear, size, in, a);
+    else if (mode == ADDRESS_WRAP)
+        place_mode_(true, ADDRESS_WRAP, linear, size, in, a);
+    else if (mode == ADDRESS_MIRROR)
+        place_mode_(true, ADDRESS_MIRROR, linear, size, in, a);
+    else if (mode == ADDRESS_CLAMP)
+        place_mode_(true, ADDRESS_CLAMP, linear, size, in, a);
+    else
+        place_mode_(true, ADDRESS_BORDER, linear, size, in, a);
 }
 
 /* Outside is nothing, zeros. */
 WARP_INLINE void place_indices_(uint32_t size, const uint32_t *in, struct axis *a)
 {
-    memcpy(a->near, in, sizeof a->near);
-    bring_inside_(ADDRESS_BORDER, (int32_t)size, a->near, a->near_in);
+    for (int l = 0; l < LANES; l++)
+        a->near[l] = bring_inside_(ADDRESS_BORDER, (int32_t)size, (int32_t)in[l], &a->near_in[l]);
 }
 
 /* Whether lanes may meet the border. */

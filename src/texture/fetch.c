@@ -21,23 +21,31 @@ struct fetch {
     uint64_t start[LANES]; /* of the layer, bytes */
 };
 
-/* One of the up to eight elements. `axes` is a constant where this is inlined, so that each lane's
- * place is made in registers. */
-WARP_INLINE void corner_(const struct fetch *f, unsigned axes, unsigned corner,
-                         struct texel_places *p)
+/* Up to eight elements, the first `corners` of them. `axes` is a constant where this is inlined, so
+ * that each lane's places are made in registers. */
+WARP_INLINE void inner_corners_(const struct fetch *f, unsigned axes, unsigned corners,
+                                struct texel_places *p)
 {
     const struct texture *t = f->t;
-    const uint64_t stride[3] = {t->element, t->pitch, t->slice};
-    for (int l = 0; l < LANES; l++) {
-        uint64_t at = f->start[l];
-        for (unsigned k = 0; k < axes; k++) {
-            const struct axis *a = &f->axis[k];
-            at += (uint64_t)(uint32_t)(corner >> k & 1 ? a->far[l] : a->near[l]) * stride[k];
+    const uint32_t element = t->element, pitch = (uint32_t)t->pitch;
+    for (int l = 0; l < LANES; l++)
+        for (unsigned k = 0; k < corners; k++) {
+            const struct axis *a = f->axis;
+            uint64_t at = f->start[l];
+            at += (uint32_t)(k & 1 ? a[0].far[l] : a[0].near[l]) * element;
+            if (axes > 1)
+                at += (uint64_t)(uint32_t)(k & 2 ? a[1].far[l] : a[1].near[l]) * pitch;
+            if (axes > 2)
+                at += (uint64_t)(uint32_t)(k & 4 ? a[2].far[l] : a[2].near[l]) * t->slice;
+            p[k].at[l] = at;
         }
-        p->at[l] = at;
-    }
-    if (!f->bordered)
-        return;
+}
+
+/* What lies outside on some axis is the border instead. */
+WARP_INLINE void border_corner_(const struct fetch *f, unsigned axes, unsigned corner,
+                                struct texel_places *p)
+{
+    const struct texture *t = f->t;
     static const uint8_t nothing[sizeof t->border];
     const uint8_t *outside = f->indices ? nothing : t->border;
     const uint64_t border = (uint64_t)((uintptr_t)outside - (uintptr_t)t->base);
@@ -51,18 +59,35 @@ WARP_INLINE void corner_(const struct fetch *f, unsigned axes, unsigned corner,
     }
 }
 
+WARP_INLINE void corners_(const struct fetch *f, unsigned axes, unsigned corners,
+                          struct texel_places *p)
+{
+    inner_corners_(f, axes, corners, p);
+    for (unsigned k = 0; f->bordered && k < corners; k++)
+        border_corner_(f, axes, k, &p[k]);
+}
+
 WARP_INLINE void filter_type_(const struct fetch *f, unsigned axes, enum texel_type type,
                               uint32_t (*out)[LANES])
 {
+    uint32_t channels = f->t->channels, count = LANES * channels;
+    int32_t lane_weight[CORNERS][LANES];
+    struct texel_values texel[CORNERS], weight[CORNERS], sum, alpha;
+    weigh_(f->axis, axes, lane_weight);
     struct texel_places p[CORNERS];
-    int32_t w[CORNERS][LANES];
-    weigh_(f->axis, axes, w);
-    for (unsigned corner = 0; corner < 1u << axes; corner++)
-        corner_(f, axes, corner, &p[corner]);
-    if (f->t->channels == 4 && !f->t->srgb)
-        filter_elements_(f->t, type, axes, p, w, out);
-    else
-        filter_channels_(f->t, type, f->t->srgb && type == TEXEL_U8, axes, p, w, out);
+    corners_(f, axes, 1u << axes, p);
+    for (unsigned corner = 0; corner < 1u << axes; corner++) {
+        texel_gather(f->t, &p[corner], &texel[corner]);
+        spread_(channels, lane_weight[corner], weight[corner].of);
+    }
+    bool srgb = type == TEXEL_U8 && f->t->srgb;
+    if (srgb)
+        add_values_(type, true, axes, count, texel, weight, &sum);
+    if (!srgb || channels == 4)
+        add_values_(type, false, axes, count, texel, weight, srgb ? &alpha : &sum);
+    for (int l = 0; srgb && channels == 4 && l < LANES; l++)
+        sum.of[4 * l + 3] = alpha.of[4 * l + 3];
+    part_(channels, sum.of, out);
 }
 
 WARP_INLINE void filter_axes_(const struct fetch *f, unsigned axes, uint32_t (*out)[LANES])
@@ -93,11 +118,11 @@ WARP_INLINE void nearest_only_(const struct fetch *f, uint32_t (*out)[LANES])
 {
     struct texel_places p;
     if (f->axes == 1)
-        corner_(f, 1, 0, &p);
+        corners_(f, 1, 1, &p);
     else if (f->axes == 2)
-        corner_(f, 2, 0, &p);
+        corners_(f, 2, 1, &p);
     else
-        corner_(f, 3, 0, &p);
+        corners_(f, 3, 1, &p);
     texel_load(f->t, &p, 4, out);
 }
 
@@ -105,18 +130,18 @@ WARP_INLINE void nearest_only_(const struct fetch *f, uint32_t (*out)[LANES])
 WARP_INLINE void gather_(const struct fetch *f, unsigned component, uint32_t (*out)[LANES])
 {
     static const uint8_t corners[4] = {2, 3, 1, 0};
+    struct texel_places p[4];
+    corners_(f, 2, 4, p);
     for (int n = 0; n < 4; n++) {
-        struct texel_places p;
         uint32_t texel[4][LANES];
-        corner_(f, 2, corners[n], &p);
-        texel_load(f->t, &p, component + 1, texel);
+        texel_load(f->t, &p[corners[n]], component + 1, texel);
         memcpy(out[n], texel[component], sizeof out[n]);
     }
 }
 
 /* ---- cube maps ----------------------------------------------------------------------------- */
 
-/* The face that each direction meets, and where on it, -1..1. Of equal coordinates z counts before
+/* The face that each direction meets, and where on it, 0..1. Of equal coordinates z counts before
  * y before x; a direction that is none meets the middle of a face. */
 WARP_INLINE void meet_(const uint32_t (*in)[LANES], uint32_t *face, uint32_t (*where)[LANES])
 {

@@ -35,12 +35,13 @@ WARP_INLINE void weigh_(const struct axis *axis, unsigned axes, int32_t (*w)[LAN
 /* All functions with these are inlined: how vectors would be passed does not matter. */
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-/* Four sums are made at once: of four lanes, or of the four channels of one. */
-typedef int32_t ints __attribute__((vector_size(16)));
-typedef uint32_t words __attribute__((vector_size(16)));
-typedef float floats __attribute__((vector_size(16)));
-typedef double doubles __attribute__((vector_size(32)));
-typedef int64_t longs __attribute__((vector_size(32)));
+/* Eight sums are made at once, whatever lanes and channels they belong to. */
+enum { SUMS = 8 };
+typedef int32_t ints __attribute__((vector_size(4 * SUMS)));
+typedef uint32_t words __attribute__((vector_size(4 * SUMS)));
+typedef float floats __attribute__((vector_size(4 * SUMS)));
+typedef double doubles __attribute__((vector_size(8 * SUMS)));
+typedef int64_t longs __attribute__((vector_size(8 * SUMS)));
 
 /* `yes` where the mask is all ones. */
 WARP_INLINE ints choose_(ints mask, ints yes, ints no) { return (mask & yes) | (~mask & no); }
@@ -74,16 +75,17 @@ WARP_INLINE words add_integers_(enum texel_type type, unsigned corners, const wo
 WARP_INLINE doubles add_plane_(unsigned corners, unsigned bits, const words *texel, const ints *w,
                                ints *wild)
 {
-    ints most = (ints){0} + (int32_t)bits;
+    ints least = (ints){0} + (int32_t)(bits << 23), most = least, counts[CORNERS];
     doubles exact = {0};
     for (unsigned k = 0; k < corners; k++) {
-        ints exponent = (ints)(texel[k] >> 23 & 255) & (w[k] != 0);
-        most = choose_(most > exponent, most, exponent);
+        counts[k] = (ints)texel[k] & (w[k] != 0);
+        most = __builtin_elementwise_max(most, counts[k] & INT32_MAX);
     }
+    most >>= 23;
     *wild |= most == 255;
     floats up = (floats)((253 + (int32_t)bits - most) << 23);
     for (unsigned k = 0; k < corners; k++) {
-        floats whole = (floats)((ints)texel[k] & (w[k] != 0)) * up;
+        floats whole = (floats)counts[k] * up;
         exact += __builtin_convertvector(__builtin_convertvector(whole, ints), doubles) *
                  __builtin_convertvector(w[k], doubles);
     }
@@ -115,7 +117,7 @@ WARP_INLINE words round_halves_(doubles x)
 WARP_INLINE words add_wild_(unsigned corners, const words *texel, const ints *w, ints wild,
                             words tame)
 {
-    for (int n = 0; n < 4; n++) {
+    for (int n = 0; n < SUMS; n++) {
         float sum = 0;
         for (unsigned k = 0; k < corners; k++)
             if (w[k][n] != 0 && (texel[k][n] >> 23 & 255) == 255)
@@ -137,52 +139,9 @@ WARP_INLINE words add_floats_(unsigned bits, bool half, unsigned axes, const wor
     if (axes > 2)
         sum += add_plane_(corners, bits, texel + 4, w + 4, &wild);
     words out = half ? round_halves_(sum) : round_floats_(sum);
-    if (wild[0] | wild[1] | wild[2] | wild[3])
+    if (__builtin_reduce_or(wild) != 0)
         out = add_wild_(1u << axes, texel, w, wild, out);
     return out;
-}
-
-/* ---- all ----------------------------------------------------------------------------------- */
-
-/* Elements whose four channels lie side by side are loaded at once. */
-WARP_INLINE words load_four_(enum texel_type type, const uint8_t *from)
-{
-    typedef uint8_t four_bytes __attribute__((vector_size(4)));
-    typedef int8_t four_signed_bytes __attribute__((vector_size(4)));
-    typedef uint16_t four_shorts __attribute__((vector_size(8)));
-    typedef int16_t four_signed_shorts __attribute__((vector_size(8)));
-    words v;
-    four_bytes b;
-    four_shorts s;
-    switch (type) {
-    case TEXEL_U8: memcpy(&b, from, 4); return __builtin_convertvector(b, words);
-    case TEXEL_S8:
-        memcpy(&b, from, 4);
-        return (words) __builtin_convertvector((four_signed_bytes)b, ints);
-    case TEXEL_U16: memcpy(&s, from, 8); return __builtin_convertvector(s, words);
-    case TEXEL_S16:
-        memcpy(&s, from, 8);
-        return (words) __builtin_convertvector((four_signed_shorts)s, ints);
-    case TEXEL_F16:
-        memcpy(&s, from, 8);
-        for (int c = 0; c < 4; c++)
-            v[c] = texel_from_half(s[c]);
-        return v;
-    default: memcpy(&v, from, 16); return v;
-    }
-}
-
-/* Four elements of four channels become four channels of four elements. */
-WARP_INLINE void turn_(words v[4])
-{
-    words a = __builtin_shufflevector(v[0], v[1], 0, 4, 1, 5);
-    words b = __builtin_shufflevector(v[0], v[1], 2, 6, 3, 7);
-    words c = __builtin_shufflevector(v[2], v[3], 0, 4, 1, 5);
-    words d = __builtin_shufflevector(v[2], v[3], 2, 6, 3, 7);
-    v[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
-    v[1] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
-    v[2] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
-    v[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
 }
 
 WARP_INLINE words add_(enum texel_type type, bool srgb, unsigned axes, const words *texel,
@@ -197,47 +156,58 @@ WARP_INLINE words add_(enum texel_type type, bool srgb, unsigned axes, const wor
     }
 }
 
-/* Elements of four channels: lane by lane. */
-WARP_INLINE void filter_elements_(const struct texture *t, enum texel_type type, unsigned axes,
-                                  const struct texel_places *p, const int32_t (*weight)[LANES],
-                                  uint32_t (*out)[LANES])
+/* ---- all ----------------------------------------------------------------------------------- */
+
+/* Every lane's weight, once for each of its channels. */
+WARP_INLINE void spread_(uint32_t channels, const int32_t *w, uint32_t *out)
 {
-    for (int l = 0; l < LANES; l += 4) {
-        words sum[4];
-        for (int n = 0; n < 4; n++) {
-            words texel[CORNERS];
-            ints w[CORNERS];
-            for (unsigned k = 0; k < 1u << axes; k++) {
-                texel[k] = load_four_(type, texel_at(t->base, p[k].at[l + n]));
-                w[k] = (ints){0} + weight[k][l + n];
-            }
-            sum[n] = add_(type, false, axes, texel, w);
-        }
-        turn_(sum);
-        for (int c = 0; c < 4; c++)
-            memcpy(&out[c][l], &sum[c], sizeof sum[c]);
+    for (int l = 0; channels == 1 && l < LANES; l++)
+        out[l] = (uint32_t)w[l];
+    for (int l = 0; channels == 2 && l < LANES; l++)
+        out[2 * l] = out[2 * l + 1] = (uint32_t)w[l];
+    for (int l = 0; channels == 4 && l < LANES; l++)
+        out[4 * l] = out[4 * l + 1] = out[4 * l + 2] = out[4 * l + 3] = (uint32_t)w[l];
+}
+
+/* Back to a row for each channel. */
+WARP_INLINE void part_(uint32_t channels, const uint32_t *in, uint32_t (*out)[LANES])
+{
+    for (int l = 0; channels == 1 && l < LANES; l++)
+        out[0][l] = in[l];
+    for (uint32_t c = 0; channels == 2 && c < 2; c++)
+        for (uint32_t l = 0; l < LANES; l++)
+            out[c][l] = in[2 * l + c];
+    typedef uint32_t fours __attribute__((vector_size(16)));
+    for (int l = 0; channels == 4 && l < LANES; l += 4) {
+        fours v[4];
+        memcpy(v, in + (size_t)4 * (size_t)l, sizeof v);
+        fours a = __builtin_shufflevector(v[0], v[1], 0, 4, 1, 5);
+        fours b = __builtin_shufflevector(v[0], v[1], 2, 6, 3, 7);
+        fours c = __builtin_shufflevector(v[2], v[3], 0, 4, 1, 5);
+        fours d = __builtin_shufflevector(v[2], v[3], 2, 6, 3, 7);
+        v[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
+        v[1] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
+        v[2] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
+        v[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
+        for (int n = 0; n < 4; n++)
+            memcpy(&out[n][l], &v[n], sizeof v[n]);
     }
 }
 
-/* Others: channel by channel, four lanes at a time. */
-WARP_INLINE void filter_channels_(const struct texture *t, enum texel_type type, bool srgb,
-                                  unsigned axes, const struct texel_places *p,
-                                  const int32_t (*weight)[LANES], uint32_t (*out)[LANES])
+WARP_INLINE void add_values_(enum texel_type type, bool srgb, unsigned axes, uint32_t count,
+                             const struct texel_values *texels, const struct texel_values *weights,
+                             struct texel_values *out)
 {
-    uint32_t loaded[CORNERS][4][LANES];
-    for (unsigned k = 0; k < 1u << axes; k++)
-        texel_load_raw(t, &p[k], t->channels, loaded[k]);
-    for (uint32_t c = 0; c < t->channels; c++)
-        for (int l = 0; l < LANES; l += 4) {
-            words texel[CORNERS], sum;
-            ints w[CORNERS];
-            for (unsigned k = 0; k < 1u << axes; k++) {
-                memcpy(&texel[k], &loaded[k][c][l], sizeof texel[k]);
-                memcpy(&w[k], &weight[k][l], sizeof w[k]);
-            }
-            sum = add_(type, srgb && c < 3, axes, texel, w);
-            memcpy(&out[c][l], &sum, sizeof sum);
+    for (uint32_t n = 0; n < count; n += SUMS) {
+        words texel[CORNERS];
+        ints w[CORNERS];
+        for (unsigned k = 0; k < 1u << axes; k++) {
+            memcpy(&texel[k], &texels[k].of[n], sizeof texel[k]);
+            memcpy(&w[k], &weights[k].of[n], sizeof w[k]);
         }
+        words sum = add_(type, srgb, axes, texel, w);
+        memcpy(&out->of[n], &sum, sizeof sum);
+    }
 }
 
 #endif

@@ -103,10 +103,15 @@ WARP_INLINE void to_fractions_(enum texel_type type, uint32_t *row)
     }
 }
 
+WARP_INLINE uint32_t linear_(uint32_t level)
+{
+    return texel_from_half((uint32_t)srgb_[level & 255] << 3);
+}
+
 WARP_INLINE void to_linear_(uint32_t *row)
 {
     for (int l = 0; l < LANES; l++)
-        row[l] = texel_from_half((uint32_t)srgb_[row[l] & 255] << 3);
+        row[l] = linear_(row[l]);
 }
 
 bool texel_is_srgb(const struct texture *t, uint32_t channel)
@@ -132,12 +137,6 @@ WARP_INLINE void load_(const struct texture *t, const struct texel_places *p, ui
     }
 }
 
-WARP_CLONES void texel_load_raw(const struct texture *t, const struct texel_places *p,
-                                uint32_t channels, uint32_t (*out)[LANES])
-{
-    load_(t, p, channels, out);
-}
-
 WARP_CLONES void texel_load(const struct texture *t, const struct texel_places *p,
                             uint32_t channels, uint32_t (*out)[LANES])
 {
@@ -147,6 +146,87 @@ WARP_CLONES void texel_load(const struct texture *t, const struct texel_places *
     for (uint32_t c = 0; c < t->channels && c < channels; c++)
         if (!texel_is_srgb(t, c))
             to_fractions_((enum texel_type)t->type, out[c]);
+}
+
+/* ---- loading for filters ------------------------------------------------------------------- */
+
+/* Elements of 32 lanes side by side. They are put together in registers: a vector that is read back
+ * in a larger piece than it was written in waits for the writes. */
+#define PACK(name, type, at_once)                                                                  \
+    WARP_INLINE void name(const uint8_t *from, const uint64_t *at, uint8_t *out)                   \
+    {                                                                                              \
+        typedef type some __attribute__((vector_size(sizeof(type) * (at_once))));                  \
+        for (int l = 0; l < LANES; l += (at_once)) {                                               \
+            some v;                                                                                \
+            for (int n = 0; n < (at_once); n++) {                                                  \
+                type element;                                                                      \
+                memcpy(&element, texel_at(from, at[l + n]), sizeof element);                       \
+                v[n] = element;                                                                    \
+            }                                                                                      \
+            memcpy(out + (size_t)l * sizeof(type), &v, sizeof v);                                  \
+        }                                                                                          \
+    }
+PACK(pack_1_, uint8_t, 16)
+PACK(pack_2_, uint16_t, 8)
+PACK(pack_4_, uint32_t, 8)
+PACK(pack_8_, uint64_t, 4)
+#undef PACK
+
+WARP_INLINE void pack_16_(const uint8_t *from, const uint64_t *at, uint8_t *out)
+{
+    typedef uint32_t element __attribute__((vector_size(16)));
+    typedef uint32_t two __attribute__((vector_size(32)));
+    for (int l = 0; l < LANES; l += 2) {
+        element a, b;
+        memcpy(&a, texel_at(from, at[l]), sizeof a);
+        memcpy(&b, texel_at(from, at[l + 1]), sizeof b);
+        two both = __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
+        memcpy(out + (size_t)l * sizeof a, &both, sizeof both);
+    }
+}
+
+#define WIDEN(name, type, value)                                                                   \
+    WARP_INLINE void name(const uint8_t *from, uint32_t count, uint32_t *out)                      \
+    {                                                                                              \
+        for (uint32_t n = 0; n < count; n++) {                                                     \
+            type v;                                                                                \
+            memcpy(&v, from + n * sizeof v, sizeof v);                                             \
+            out[n] = (uint32_t)(value);                                                            \
+        }                                                                                          \
+    }
+WIDEN(widen_u8_, uint8_t, v)
+WIDEN(widen_s8_, int8_t, (int32_t)v)
+WIDEN(widen_u16_, uint16_t, v)
+WIDEN(widen_s16_, int16_t, (int32_t)v)
+WIDEN(widen_f16_, uint16_t, texel_from_half(v))
+#undef WIDEN
+
+WARP_CLONES void texel_gather(const struct texture *t, const struct texel_places *p,
+                              struct texel_values *out)
+{
+    _Alignas(32) uint8_t packed[sizeof out->of];
+    enum texel_type type = (enum texel_type)t->type;
+    bool whole = texel_type_bytes(type) == 4;
+    uint8_t *to = whole ? (uint8_t *)out->of : packed;
+    uint32_t count = LANES * t->channels;
+    switch (t->element) {
+    case 1: pack_1_(t->base, p->at, to); break;
+    case 2: pack_2_(t->base, p->at, to); break;
+    case 4: pack_4_(t->base, p->at, to); break;
+    case 8: pack_8_(t->base, p->at, to); break;
+    default: pack_16_(t->base, p->at, to); break;
+    }
+    switch (type) {
+    case TEXEL_U8: widen_u8_(packed, count, out->of); break;
+    case TEXEL_S8: widen_s8_(packed, count, out->of); break;
+    case TEXEL_U16: widen_u16_(packed, count, out->of); break;
+    case TEXEL_S16: widen_s16_(packed, count, out->of); break;
+    case TEXEL_F16: widen_f16_(packed, count, out->of); break;
+    default: break;
+    }
+    for (uint32_t n = 0; t->srgb && n < count; n++)
+        if (texel_is_srgb(t, n % t->channels))
+            out->of[n] = linear_(out->of[n]);
 }
 
 /* ---- borders ------------------------------------------------------------------------------- */

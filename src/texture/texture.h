@@ -60,7 +60,7 @@ struct texture {
     bool as_float;         /* integers of 8 and 16 bits are read as fractions */
     bool srgb;             /* red, green and blue of 8 bits are sRGB */
     uint8_t address[3];    /* enum texture_address per axis */
-    uint64_t pitch, slice; /* bytes from row to row, from slice to slice */
+    uint64_t pitch, slice; /* bytes from row to row (below 2^32), from slice to slice */
     uint8_t border[16];    /* an element of its colour, see texture_set_border */
 };
 
@@ -98,9 +98,16 @@ static inline const uint8_t *texel_at(const uint8_t *base, uint64_t at)
 /* The first `channels` of their channels as results: bits of floats or integers, missing ones 0. */
 void texel_load(const struct texture *t, const struct texel_places *p, uint32_t channels,
                 uint32_t (*out)[TEXTURE_LANES]);
-/* The same before integers become fractions; sRGB is linear already. */
-void texel_load_raw(const struct texture *t, const struct texel_places *p, uint32_t channels,
-                    uint32_t (*out)[TEXTURE_LANES]);
+
+/* The channels of 32 elements in the order in which elements hold them: channel c of lane l is
+ * number l * channels + c. */
+struct texel_values {
+    _Alignas(32) uint32_t of[4 * TEXTURE_LANES];
+};
+
+/* For filters, all channels: integers as they are, halves and sRGB as bits of floats. */
+void texel_gather(const struct texture *t, const struct texel_places *p, struct texel_values *out);
+
 /* Writes one element of integers or bits of floats, each brought into the type's range. */
 void texel_store(const struct texture *t, uint8_t *to, const uint32_t value[4]);
 /* Whether a channel is stored as sRGB. */
