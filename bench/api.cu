@@ -88,7 +88,17 @@ static void calls()
             },
             nothing),
         "µs");
+    cudaEvent_t timed;
+    MUST(cudaEventCreate(&timed));
+    row("cudaEventRecord, with the time",
+        best(20, 500, [&] { MUST(cudaEventRecord(timed, stream)); }, synchronize), "µs");
+    MUST(cudaEventDestroy(timed));
     row("cudaStreamQuery", best(20, 1000, [&] { MUST(cudaStreamQuery(stream)); }, nothing), "µs");
+    void *p; // from now on the stream's order is looked at by the allocator
+    MUST(cudaMallocAsync(&p, 1 << 20, stream));
+    MUST(cudaFreeAsync(p, stream));
+    row("cudaEventRecord where pools are used",
+        best(20, 500, [&] { MUST(cudaEventRecord(event, stream)); }, synchronize), "µs");
     MUST(cudaEventDestroy(event));
     MUST(cudaStreamDestroy(stream));
 }

@@ -55,6 +55,7 @@ PATH(launch_and_synchronize, (empty<<<1, 32, 0, stream>>>(), MUST(cudaStreamSync
 PATH(record, MUST(cudaEventRecord(event, stream)))
 PATH(record_and_synchronize,
      (MUST(cudaEventRecord(event, stream)), MUST(cudaEventSynchronize(event))))
+PATH(record_with_pools, MUST(cudaEventRecord(event, stream)))
 PATH(query, MUST(cudaStreamQuery(stream)))
 PATH(malloc_and_free, void *p; MUST(cudaMalloc(&p, 1 << 20)); MUST(cudaFree(p)))
 PATH(pool_pair, void *p; MUST(cudaMallocAsync(&p, 1 << 20, stream)); MUST(cudaFreeAsync(p, stream)))
@@ -121,6 +122,7 @@ int main(int argc, char **argv)
         BOTH(record_and_synchronize),
         BOTH(malloc_and_free),
         BOTH(pool_pair),
+        BOTH(record_with_pools),
         BOTH(copy_and_synchronize),
     };
     MUST(cudaStreamCreate(&stream));

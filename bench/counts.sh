@@ -45,6 +45,7 @@ awk -v calls="$calls" '
         row("query", "cudaStreamQuery", 1)
         row("malloc_and_free", "cudaMalloc and cudaFree of 1 MiB", 1)
         row("pool_pair", "cudaMallocAsync and cudaFreeAsync of 1 MiB", 1)
+        row("record_with_pools", "cudaEventRecord where pools are used", 1)
         row("copy_and_synchronize", "copy of 4 KiB to the device and synchronize", 1)
     }
     function row(name, what, per) {

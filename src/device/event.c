@@ -120,42 +120,34 @@ static bool nothing_else_pending(struct device_stream *s)
     return atomic_load_explicit(&ctx->blocking, memory_order_acquire) == 0;
 }
 
-/* What a new recording takes the place of, to be dropped when the event is unlocked. */
-struct replaced {
-    struct device_stream *stream;
-    struct order_view *noted;
-};
-
-static struct replaced set_recording(struct device_event *e, struct device_stream *s,
-                                     struct order_view *noted)
+/* Makes it a recording of that stream. Returns the one that it was of, if it is another, to be
+ * dropped when the event is unlocked. */
+static struct device_stream *set_stream(struct device_event *e, struct device_stream *s)
 {
-    struct replaced before = {.noted = e->noted};
-    e->noted = noted;
-    if (e->stream != s) {
-        before.stream = e->stream;
-        e->stream = stream_ref(s);
-    }
+    if (WEIR_LIKELY(e->stream == s))
+        return NULL;
+    struct device_stream *before = e->stream;
+    e->stream = stream_ref(s);
     return before;
 }
 
-static void drop_replaced(struct replaced before)
+static void drop_stream(struct device_stream *before)
 {
-    order_view_unref(before.noted);
-    if (before.stream != NULL)
-        stream_unref(before.stream);
+    if (before != NULL)
+        stream_unref(before);
 }
 
 uint64_t event_promise(struct device_event *e, struct device_stream *s, struct device_stream *clock,
                        uint64_t *count)
 {
-    struct order_view *noted = order_note(s);
     pthread_mutex_lock(&e->lock);
-    struct replaced before = set_recording(e, clock, noted);
+    e->noted = order_note(s, e->noted);
+    struct device_stream *before = set_stream(e, clock);
     e->time_ns = 0;
     *count = e->count = atomic_fetch_add(&clock->enqueued, 1) + 1;
     uint64_t recording = ++e->recording;
     pthread_mutex_unlock(&e->lock);
-    drop_replaced(before);
+    drop_stream(before);
     return recording;
 }
 
@@ -176,14 +168,14 @@ static enum device_error record_shared(struct device_event *e, struct device_str
     struct recording r;
     if (!shared_event_begin(e->shared, &r))
         return DEVICE_OUT_OF_MEMORY;
-    struct order_view *noted = order_note(s);
     pthread_mutex_lock(&e->lock);
-    struct replaced before = set_recording(e, s, noted);
+    e->noted = order_note(s, e->noted);
+    struct device_stream *before = set_stream(e, s);
     e->count = enqueue_shared(s, COMMAND_SIGNAL, e, r);
     e->shared_number = r.number;
     shared_event_publish(e->shared, r);
     pthread_mutex_unlock(&e->lock);
-    drop_replaced(before);
+    drop_stream(before);
     return DEVICE_OK;
 }
 
@@ -194,9 +186,9 @@ enum device_error device_event_record(struct device_event *e, struct device_stre
     if (e->shared != NULL)
         return record_shared(e, s);
     bool timing = (e->flags & DEVICE_EVENT_NO_TIMING) == 0;
-    struct order_view *noted = order_note(s);
     pthread_mutex_lock(&e->lock);
-    struct replaced before = set_recording(e, s, noted);
+    e->noted = order_note(s, e->noted);
+    struct device_stream *before = set_stream(e, s);
     e->recording++;
     e->count = stream_enqueued(s);
     bool idle = stream_completed(s) >= e->count;
@@ -213,7 +205,7 @@ enum device_error device_event_record(struct device_event *e, struct device_stre
         e->count = stream_enqueue(s, c);
     }
     pthread_mutex_unlock(&e->lock);
-    drop_replaced(before);
+    drop_stream(before);
     return DEVICE_OK;
 }
 

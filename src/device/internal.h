@@ -143,6 +143,7 @@ struct device_stream {
     struct order_clock *clock;         /* see order.c */
     pthread_mutex_t view_lock;         /* of the view */
     struct order_view *view;           /* the notes it comes after, or NULL */
+    _Atomic uint64_t view_stamp;       /* another one each time the view changes; 0: it has none */
     _Atomic uint64_t noted_by_legacy;  /* the legacy stream comes after its labels below this */
     _Atomic bool ended;                /* its handle is gone, and was said to be */
     _Atomic(void *) slot;              /* the allocator's */
@@ -228,12 +229,21 @@ void stream_run(struct device_stream *s, struct grid_worker *w, uint64_t stop);
 
 struct order_clock *order_clock_new(void);
 void order_clock_free(struct order_clock *c);
-/* What a moment of the stream, this one, comes after, itself included: to be carried by an event or
- * proven by the host. A new reference; NULL: nothing. */
-struct order_view *order_note(struct device_stream *s);
+/* What a moment of the stream, this one, comes after, itself included: to be carried by an event.
+ * Uses up the reference to an earlier answer, or NULL, that the event had. A reference; NULL:
+ * nothing. */
+struct order_view *order_note(struct device_stream *s, struct order_view *old);
 /* What a host that waits for the stream from now on will have seen pass: of the default stream's
  * rule only what the stream itself waits for. */
-struct order_view *order_note_awaited(struct device_stream *s);
+struct order_awaited {
+    struct order_clock *clock; /* of the stream, which must stay alive, */
+    uint64_t now;              /* and the note; 0: none was taken */
+    struct order_view *noted;  /* with a reference, or NULL */
+};
+void order_await(struct order_awaited *a, struct device_stream *s);
+/* It has waited. */
+void order_seen(const struct order_awaited *a);
+/* Of all these streams. A new reference; NULL: nothing. */
 struct order_view *order_note_all(struct device_stream *const *streams, size_t count);
 struct order_view *order_view_keep(struct order_view *v); /* NULL is fine, here and below */
 void order_view_unref(struct order_view *v);

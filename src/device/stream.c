@@ -442,12 +442,13 @@ enum device_error device_stream_sync(struct device_stream *s)
         return DEVICE_FORKED;
     if (device_in_host_function())
         return DEVICE_NOT_PERMITTED;
-    struct order_view *noted = order_note_awaited(s);
+    struct order_awaited awaited;
+    order_await(&awaited, s);
     if (s == s->ctx->legacy && !blocking_done(s->ctx))
         wait_blocking(s->ctx);
     else
         wait_count(s, stream_enqueued(s), false);
-    order_prove(noted);
+    order_seen(&awaited);
     grid_flush(s->ctx->env);
     return device_context_status(s->ctx);
 }

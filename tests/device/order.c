@@ -63,6 +63,121 @@ static void by_events(void)
     device_stream_free(c);
 }
 
+/* An event that is recorded again and again: each recording says what is so then. */
+static void again(void)
+{
+    struct device_stream *a = nonblocking(), *b = nonblocking(), *c = nonblocking();
+    struct device_event *e = device_event_new(ctx, DEVICE_EVENT_NO_TIMING);
+    struct device_event *f = device_event_new(ctx, DEVICE_EVENT_NO_TIMING);
+    struct device_point early = device_stream_mark(a), of_b = device_stream_mark(b);
+    for (int i = 0; i < 3; i++)
+        CHECK(device_event_record(e, a) == DEVICE_OK);
+    struct device_point late = device_stream_mark(a);
+    CHECK(device_stream_wait_event(c, e) == DEVICE_OK);
+    CHECK(after(c, a, early) && !after(c, a, late));
+    CHECK(device_event_record(e, a) == DEVICE_OK); /* nothing but a's own clock has moved */
+    CHECK(!after(c, a, late));                     /* c waited for the recording before */
+    CHECK(device_stream_wait_event(c, e) == DEVICE_OK);
+    CHECK(after(c, a, late) && !after(c, b, of_b));
+    CHECK(device_event_record(f, b) == DEVICE_OK);
+    CHECK(device_stream_wait_event(a, f) == DEVICE_OK);
+    CHECK(device_event_record(e, a) == DEVICE_OK); /* a comes after b now */
+    CHECK(device_stream_wait_event(c, e) == DEVICE_OK);
+    CHECK(after(c, b, of_b));
+    /* To another stream and back, whose recordings say nothing of the first. */
+    struct device_stream *d = nonblocking();
+    late = device_stream_mark(a);
+    CHECK(device_event_record(e, a) == DEVICE_OK);
+    CHECK(device_event_record(e, d) == DEVICE_OK);
+    CHECK(device_stream_wait_event(c, e) == DEVICE_OK);
+    CHECK(!after(c, a, late));
+    CHECK(device_event_record(e, a) == DEVICE_OK);
+    CHECK(device_event_sync(e) == DEVICE_OK);
+    CHECK(proven(a, late) && proven(b, of_b) && !after(c, a, late));
+    device_event_free(e);
+    device_event_free(f);
+    device_stream_free(a);
+    device_stream_free(b);
+    device_stream_free(c);
+    device_stream_free(d);
+}
+
+/* The same in the legacy stream, whose moment is all blocking streams': they come and go. */
+static void again_in_the_default_stream(void)
+{
+    struct device_stream *legacy = device_stream_legacy(ctx), *n = nonblocking();
+    struct device_event *e = device_event_new(ctx, DEVICE_EVENT_NO_TIMING);
+    CHECK(device_event_record(e, legacy) == DEVICE_OK);
+    for (int i = 0; i < 20; i++) {
+        struct device_stream *a = device_stream_new(ctx, 0, 0), *b = device_stream_new(ctx, 0, 0);
+        struct device_point p = device_stream_mark(a), q = device_stream_mark(b);
+        struct device_point r = device_stream_mark(legacy);
+        if (i % 3 == 0)
+            device_stream_free(b);
+        CHECK(device_event_record(e, legacy) == DEVICE_OK);
+        struct device_point later = device_stream_mark(a);
+        CHECK(device_stream_wait_event(n, e) == DEVICE_OK);
+        CHECK(after(n, a, p) && after(n, legacy, r) && !after(n, a, later));
+        if (i % 3 != 0) {
+            CHECK(after(n, b, q));
+            device_stream_free(b);
+        }
+        CHECK(device_event_record(e, legacy) == DEVICE_OK);
+        CHECK(device_event_record(e, a) == DEVICE_OK);
+        CHECK(device_stream_wait_event(n, e) == DEVICE_OK);
+        CHECK(after(n, a, later));
+        CHECK(device_stream_sync(legacy) == DEVICE_OK);
+        CHECK(proven(a, later));
+        device_stream_free(a);
+    }
+    device_event_free(e);
+    device_stream_free(n);
+}
+
+enum { THREADS = 4, ROUNDS = 400 };
+static struct device_stream *own[THREADS];
+static struct device_event *shared[THREADS];
+
+/* Records, waits, marks and asks; what a stream comes after never becomes less. */
+static void *mingle(void *arg)
+{
+    unsigned me = (unsigned)(uintptr_t)arg, seed = me + 1;
+    uint64_t known[THREADS] = {0};
+    for (int i = 0; i < ROUNDS; i++) {
+        unsigned other = (unsigned)rand_r(&seed) % THREADS;
+        struct device_stream *s = rand_r(&seed) % 8 ? own[me] : device_stream_legacy(ctx);
+        device_stream_mark(own[me]);
+        CHECK(device_event_record(shared[rand_r(&seed) % 2 ? me : other], s) == DEVICE_OK);
+        CHECK(device_stream_wait_event(own[me], shared[other]) == DEVICE_OK);
+        if (i % 16 == 0)
+            CHECK(device_stream_sync(own[me]) == DEVICE_OK);
+        for (unsigned k = 0; k < THREADS; k++) {
+            uint64_t now = device_stream_ordered(own[me], own[k]);
+            CHECK(now >= known[k]);
+            known[k] = now;
+        }
+    }
+    return NULL;
+}
+
+static void threads(void)
+{
+    pthread_t all[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        own[i] = device_stream_new(ctx, i % 2 ? DEVICE_STREAM_NONBLOCKING : 0, 0);
+        shared[i] = device_event_new(ctx, DEVICE_EVENT_NO_TIMING);
+    }
+    for (int i = 0; i < THREADS; i++)
+        CHECK(pthread_create(&all[i], NULL, mingle, (void *)(uintptr_t)i) == 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(all[i], NULL);
+    CHECK(device_context_sync(ctx) == DEVICE_OK);
+    for (int i = 0; i < THREADS; i++) {
+        device_event_free(shared[i]);
+        device_stream_free(own[i]);
+    }
+}
+
 static void by_the_default_stream(void)
 {
     struct device_stream *a = device_stream_new(ctx, 0, 0), *b = device_stream_new(ctx, 0, 0);
@@ -136,9 +251,12 @@ int main(void)
     begin();
     device_follow_order(note_end);
     by_events();
+    again();
+    again_in_the_default_stream();
     by_the_default_stream();
     marks_count_everything();
     inserted_waits();
+    threads();
     ends();
     return end();
 }
