@@ -20,10 +20,10 @@ static uint8_t operand_(const struct jkernel *k, const uint8_t *period, const st
         return 0;
     if (o->kind == PTX_OPR_REG)
         return period[o->reg];
-    if (o->kind == PTX_OPR_SREG && o->sreg == PTX_SR_tid && o->component == 0)
-        for (uint8_t p = SEG_MIN; p < SEG_WARP; p++)
-            if (k->opt->ntid[0] == 1u << p)
-                return p;
+    /* (Lanes behind the only row of a small block count on instead.) */
+    if (o->kind == PTX_OPR_SREG && o->sreg == PTX_SR_tid && o->component == 0 && s.seg < SEG_WARP &&
+        k->opt->ntid[0] == 1u << s.seg)
+        return (uint8_t)s.seg;
     return SEG_WARP;
 }
 
