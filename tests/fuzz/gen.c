@@ -575,6 +575,10 @@ static void choose_shape(struct gen *g)
         {8, 3, 1},  {128, 2, 1}, {2, 2, 2},   {20, 3, 1},  {32, 1, 3},  {8, 1, 1},  {16, 1, 1},
         {4, 1, 1},  {2, 1, 1},   {12, 1, 1},  {8, 1, 3},   {16, 3, 1}};
     const uint16_t *b = blocks[gen_random(g, WEIR_COUNT(blocks))];
+    uint16_t any[3] = {(uint16_t)(1 + gen_random(g, 40)), (uint16_t)(1 + gen_random(g, 3)),
+                       (uint16_t)(1 + gen_random(g, 2))};
+    if (gen_random(g, 3) == 0)
+        b = any;
     g->threads = 1;
     for (int k = 0; k < 3; k++) {
         g->shape.block[k] = b[k];
