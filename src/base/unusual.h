@@ -29,6 +29,9 @@ static inline uint32_t unusual(uint32_t bits)
     return atomic_load_explicit(&unusual_word.bits, memory_order_acquire) & bits;
 }
 
+/* None is, printing included. */
+static inline bool all_usual(void) { return WEIR_LIKELY(unusual(~(uint32_t)0) == 0); }
+
 /* None is that all calls must ask about. */
 static inline bool usual(void) { return WEIR_LIKELY(unusual(~(uint32_t)UNUSUAL_PRINTED) == 0); }
 

@@ -27,6 +27,11 @@ enum device_error device_launch(struct device_stream *s, const struct grid_launc
         launch->block[1] > 1024 || launch->block[2] > 1024 || threads > 1024 ||
         (launch->params == NULL && launch->param_bytes > 0))
         return DEVICE_INVALID_VALUE;
+    return device_launch_checked(s, launch);
+}
+
+enum device_error device_launch_checked(struct device_stream *s, const struct grid_launch *launch)
+{
     struct command *c = stream_begin(s, COMMAND_GRID);
     void *params = c->inline_params;
     c->params = NULL;

@@ -210,6 +210,8 @@ extern const size_t device_stream_slot;
 /* Launches a kernel; parameters are copied. The driver has checked sizes against its limits; what
  * is checked here: no dimension 0, threads <= 1024, kernel present. Asynchronous. */
 enum device_error device_launch(struct device_stream *s, const struct grid_launch *launch);
+/* The same for who has checked all that, and has just seen all_usual(). */
+enum device_error device_launch_checked(struct device_stream *s, const struct grid_launch *launch);
 
 /* One box of bytes, rows of pitches. 1D: height = depth = 1 (0 counts as 1). */
 struct device_copy {

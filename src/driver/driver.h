@@ -271,14 +271,16 @@ static inline CUresult driver_stream(CUstream h, bool per_thread, struct device_
         driver_thread.plain = h;
     return CUDA_SUCCESS;
 }
-/* Whether nothing is unusual and the handle is a live stream of the current context that the thread
- * has used before. What is called often asks this first, and only when it is not so all that there
- * is to ask. A place that once was a stream's is a stream's for ever, so its tag can be looked at,
- * and a context ends after its streams. */
-static inline bool driver_plain(CUstream h)
+/* Whether the handle is a live stream of the current context that the thread has used before. A
+ * place that once was a stream's is a stream's for ever, so its tag can be looked at, and a context
+ * ends after its streams. */
+static inline bool driver_last_stream(CUstream h)
 {
-    return WEIR_LIKELY(usual() && h == driver_thread.plain && h != NULL && h->tag == TAG_STREAM);
+    return WEIR_LIKELY(h == driver_thread.plain && h != NULL && h->tag == TAG_STREAM);
 }
+/* Whether that is so and nothing is unusual. What is called often asks this first, and only when it
+ * is not so all that there is to ask. */
+static inline bool driver_plain(CUstream h) { return usual() && driver_last_stream(h); }
 CUresult driver_event(CUevent h, struct device_event **e);
 
 /* ---- module.c ---------------------------------------------------------------------------------

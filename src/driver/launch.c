@@ -152,7 +152,9 @@ static CUresult launch_(struct launch_request *q)
     CUcontext ctx;
     struct device_stream *s;
     CUresult r = CUDA_SUCCESS;
-    bool plain = driver_plain(q->stream) && WEIR_LIKELY(handle_live(q->f, TAG_FUNCTION));
+    /* The one look of a launch at what hardly ever is so. */
+    bool plain = all_usual() && driver_last_stream(q->stream) &&
+                 WEIR_LIKELY(handle_live(q->f, TAG_FUNCTION));
     if (WEIR_LIKELY(plain)) {
         ctx = q->stream->ctx;
         s = q->stream->device;
@@ -191,7 +193,8 @@ static CUresult launch_(struct launch_request *q)
         memcpy(l.grid, q->grid, sizeof l.grid);
         memcpy(l.block, q->block, sizeof l.block);
         memcpy(l.cluster, q->cluster, sizeof l.cluster);
-        enum device_error e = device_launch(s, &l);
+        enum device_error e =
+            WEIR_LIKELY(plain) ? device_launch_checked(s, &l) : device_launch(s, &l);
         r = WEIR_LIKELY(e == DEVICE_OK) ? CUDA_SUCCESS : driver_from_device(ctx, e);
     }
     if (buffer != small)
