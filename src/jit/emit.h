@@ -204,6 +204,8 @@ bool emit_matrix_move(struct emit *e, const struct ptx_instr *i);
 /* cp.async and its groups: copies are made at once, so that there is never one to wait for. */
 bool emit_async(struct emit *e, const struct ptx_instr *i);
 bool async_supported(const struct ptx_instr *i, struct diag *d);
+/* A structure copied into local memory (flatten_copies.c). */
+bool emit_copy(struct emit *e, const struct ptx_instr *i);
 
 /* ---- emit_barrier.c, emit_cluster.c -----------------------------------------------------------
  */

@@ -104,6 +104,18 @@ static bool indexed_(struct emit *e, const struct access *a, struct apart *w)
     return true;
 }
 
+/* One offset into the windows of all lanes, which lie one behind the other. */
+static void windows_(struct emit *e, const struct access *a, struct apart *w)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef step = LLVMBuildTrunc(b, e->local_stride, e->i32, "");
+    w->base = LLVMBuildPtrToInt(b, mem_pointer(e, a, SEG_WARP, 0), e->i64, "");
+    w->index =
+        LLVMBuildMul(b, splat(e, step, JIT_WARP), lane_constants(e, e->i32, 1, SEG_WARP), "");
+    w->scale = 1;
+    w->is_signed = true;
+}
+
 /* ---- where ----------------------------------------------------------------------------------- */
 
 static bool empty_(const struct apart *w) { return w->index == NULL && w->at == NULL; }
@@ -121,6 +133,10 @@ static void find_(struct emit *e, const struct access *a, struct apart *w)
 {
     LLVMBuilderRef b = e->alu.b;
     *w = (struct apart){0};
+    if (a->windowed) {
+        windows_(e, a, w);
+        return;
+    }
     if (a->space != PTX_SPACE_SHARED) {
         if (!indexed_(e, a, w))
             w->at = address_vector(e, a->at, a->space);
@@ -218,7 +234,7 @@ static void check_(struct emit *e, const struct access *a, const struct apart *w
 {
     LLVMBuilderRef b = e->alu.b;
     unsigned due = mem_due(a);
-    if (due == 1)
+    if (due == 1 || (a->windowed && (1ull << (a->shape.align & 63)) >= due))
         return;
     if (a->shape.seg != SEG_NONE && a->shape.stride % due == 0) {
         check_segments_(e, a);

@@ -23,7 +23,8 @@ static struct access access_(struct emit *e, const struct ptx_instr *i,
     a.elem = scalar_type(e, a.type);
     if (a.space == PTX_SPACE_LOCAL) {
         /* offsets are shaped, addresses are not: every lane has a window of its own */
-        a.shape = (struct shape){.known = 1};
+        a.windowed = shape_uniform(&a.shape);
+        a.shape = (struct shape){.known = 1, .align = a.windowed ? a.shape.align : 0};
     }
     return a;
 }
@@ -130,9 +131,19 @@ LLVMValueRef mem_base(struct emit *e, const struct ptx_operand *o, unsigned seg,
     return o->offset ? LLVMBuildAdd(e->alu.b, v, c64(e, (uint64_t)o->offset), "") : v;
 }
 
+/* Where the window of the warp's lane 0 starts. */
+static LLVMValueRef window_(struct emit *e)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef lane = LLVMBuildZExt(b, LLVMBuildShl(b, e->w, c32(e, SEG_WARP), ""), e->i64, "");
+    return byte_offset(e, e->local, LLVMBuildMul(b, lane, e->local_stride, ""));
+}
+
 LLVMValueRef mem_pointer(struct emit *e, const struct access *a, unsigned seg, int s)
 {
     LLVMValueRef v = mem_base(e, a->at, seg, s);
+    if (a->windowed)
+        return byte_offset(e, window_(e), v);
     if (a->space == PTX_SPACE_SHARED)
         return byte_offset(e, e->shared, v);
     if (a->space == PTX_SPACE_PARAM && a->at->reg < 0 && a->at->var != NULL) {

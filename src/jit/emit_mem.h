@@ -11,6 +11,7 @@ struct access {
     unsigned space, type, bytes;  /* bytes of one element */
     int vec;                      /* elements a lane */
     bool is_volatile;
+    bool windowed;      /* local memory, at one offset in all lanes' windows */
     struct shape shape; /* of the address */
     LLVMTypeRef elem;   /* an element as it lies in memory */
 };
@@ -38,7 +39,7 @@ void mem_fault_if_odd(struct emit *e, unsigned space, LLVMValueRef address, unsi
 LLVMValueRef mem_segment_active(struct emit *e, unsigned seg, int s);
 /* Base of an address operand for one segment, as an i64 in its own space. */
 LLVMValueRef mem_base(struct emit *e, const struct ptx_operand *o, unsigned seg, int s);
-/* The same as a pointer. */
+/* The same as a pointer. Of what is `windowed`: lane 0's, the others' lie a window each further. */
 LLVMValueRef mem_pointer(struct emit *e, const struct access *a, unsigned seg, int s);
 
 /* ---- emit_apart.c ---------------------------------------------------------------------------- */
@@ -70,7 +71,7 @@ void apart_scatter(struct emit *e, const struct access *a, struct apart *at, LLV
 
 /* ---- emit_piece.c ---------------------------------------------------------------------------- */
 
-/* Does each lane access 8 or 16 bytes as a vector, or does it store where the machine cannot
+/* Does each lane access up to 16 bytes as a vector, or does it store where the machine cannot
  * scatter? Then the active lanes' bytes at <32 x ptr> can be moved in one piece each. */
 bool piece_fits(const struct emit *e, const struct access *a, bool load);
 /* Do the lanes' pieces lie a fixed way apart? Then `where` below is lane 0's pointer, else the

@@ -741,7 +741,7 @@ bool emit_instr(struct emit *e, const struct ptx_instr *i)
     case PTX_OP_ldmatrix:
     case PTX_OP_stmatrix:
     case PTX_OP_movmatrix: return emit_matrix_move(e, i);
-    case PTX_OP_cp: return emit_async(e, i);
+    case PTX_OP_cp: return mem_space(i) == PTX_SPACE_LOCAL ? emit_copy(e, i) : emit_async(e, i);
     default: return emit_alu_(e, i);
     }
 }

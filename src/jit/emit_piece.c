@@ -51,6 +51,9 @@ static LLVMTypeRef row_(struct emit *e, const struct piece *p)
     return LLVMVectorType(LLVMIntTypeInContext(e->alu.ctx, p->bytes * 8), JIT_WARP);
 }
 
+/* Elements of one number begin at a multiple of this. */
+static unsigned row_align_(unsigned bytes) { return bytes > 1 ? 64 : 32; }
+
 /* Pieces by lane to elements by number, or back. */
 static void turn_(struct emit *e, const struct piece *p, LLVMValueRef memory)
 {
@@ -69,14 +72,14 @@ static void turn_(struct emit *e, const struct piece *p, LLVMValueRef memory)
             LLVMValueRef st =
                 LLVMBuildStore(b, mma_shuffle(e, x, NULL, idx, JIT_WARP),
                                at_(e, memory, ELEMENTS + (uint64_t)k * p->bytes * JIT_WARP));
-            LLVMSetAlignment(st, 64);
+            LLVMSetAlignment(st, row_align_(p->bytes));
         }
         return;
     }
     for (unsigned k = 0; k < p->vec; k++) {
         v[k] = LLVMBuildLoad2(b, row_(e, p),
                               at_(e, memory, ELEMENTS + (uint64_t)k * p->bytes * JIT_WARP), "");
-        LLVMSetAlignment(v[k], 64);
+        LLVMSetAlignment(v[k], row_align_(p->bytes));
     }
     for (unsigned l = 0; l < 2 * JIT_WARP; l++)
         idx[l] = l;
@@ -212,7 +215,7 @@ static void call_(struct emit *e, const struct access *a, enum where where, LLVM
         LLVMSetAlignment(LLVMBuildStore(e->alu.b, at, e->pieces), 64);
     for (unsigned k = 0; !load && k < p.vec; k++) {
         LLVMValueRef row = at_(e, e->pieces, ELEMENTS + (uint64_t)k * p.bytes * JIT_WARP);
-        LLVMSetAlignment(LLVMBuildStore(e->alu.b, v[k], row), 64);
+        LLVMSetAlignment(LLVMBuildStore(e->alu.b, v[k], row), row_align_(p.bytes));
     }
     snprintf(name, sizeof name, "weir_%s_%ux%u%s", load ? "load" : "store", p.vec, p.bytes,
              where_names[where]);
@@ -220,22 +223,27 @@ static void call_(struct emit *e, const struct access *a, enum where where, LLVM
     unsigned count = where == STEPPED ? 4 : where == OFFSETS ? 3 : 2;
     LLVMValueRef fn = mma_function(e, name, params, count, body_, &p);
     LLVMValueRef args[4] = {e->pieces, mask_bits(e), where == OFFSETS ? e->shared : at,
-                            c64(e, (uint64_t)a->shape.stride)};
+                            a->windowed ? e->local_stride : c64(e, (uint64_t)a->shape.stride)};
     LLVMBuildCall2(e->alu.b, LLVMGlobalGetValueType(fn), fn, args, count, "");
 }
 
-bool piece_stepped(const struct access *a) { return a->shape.seg == SEG_WARP && a->shape.brk == 0; }
+bool piece_stepped(const struct access *a)
+{
+    return a->windowed || (a->shape.seg == SEG_WARP && a->shape.brk == 0);
+}
 
 bool piece_fits(const struct emit *e, const struct access *a, bool load)
 {
     unsigned whole = mem_natural(a);
+    if (a->bytes < 4 && (a->vec > 1 || !load)) /* no machine gathers or scatters these */
+        return whole <= 16;
     if (a->vec == 1 && !e->alu.has_avx512 && !load)
         return a->bytes <= 8;
     if (a->vec == 1 && !e->alu.has_avx512) /* a gather of 32 quadwords is a hundred instructions */
         return a->bytes == 8 && e->k->ninstrs > MANY_INSTRUCTIONS;
     if (a->is_volatile && a->vec > 1) /* an element at a time would not do (emit_mem.c) */
         return whole <= 16;
-    return a->vec > 1 && a->bytes >= 4 && (whole == 8 || whole == 16);
+    return a->vec > 1 && (whole == 8 || whole == 16);
 }
 
 /* What a function has left, by element. */
@@ -244,7 +252,7 @@ static void results_(struct emit *e, const struct access *a, LLVMValueRef *out)
     for (int k = 0; k < a->vec; k++) {
         LLVMValueRef at = at_(e, e->pieces, ELEMENTS + (uint64_t)k * a->bytes * JIT_WARP);
         out[k] = LLVMBuildLoad2(e->alu.b, LLVMVectorType(a->elem, JIT_WARP), at, "");
-        LLVMSetAlignment(out[k], 64);
+        LLVMSetAlignment(out[k], row_align_(a->bytes));
     }
 }
 

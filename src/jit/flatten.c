@@ -510,6 +510,7 @@ bool pass_flatten(struct jkernel *k)
     }
     if (ok) {
         add_carry_(&f);
+        flat_copies(k);
         flat_place_variables(k);
     }
     ptr_map_free(&act.vars);

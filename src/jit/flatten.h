@@ -77,6 +77,8 @@ int32_t flat_stack(struct flattener *f);
 /* Once everything is inlined: areas become registers, or memory; calls that stay get their
  * arguments moved to where the callee looks for them. */
 bool flat_lower_areas(struct flattener *f);
+/* Branches go to where what they went to has moved: moved[n] is where instruction n was put. */
+void flat_retarget(struct jkernel *k, const int32_t *moved);
 /* A function that is compiled on its own: its arguments lie at the start of its frame; its
  * register-style results go there at the end. */
 void flat_place_formals(struct flattener *f, struct activation *act);
@@ -90,6 +92,11 @@ struct area *flat_area_of(struct flattener *f, const struct ptx_operand *o);
 void flat_transfer(struct flattener *f, const struct ptx_instr *at, struct ptx_var *memory,
                    bool load, const struct ptx_operand *o, const struct ptx_var *formal,
                    uint64_t offset);
+
+/* ---- copies (flatten_copies.c) ---------------------------------------------------------------- */
+
+/* In the flat code: structures that are copied word by word are copied by one instruction. */
+void flat_copies(struct jkernel *k);
 
 /* ---- launches (flatten_launch.c) ------------------------------------------------------------- */
 

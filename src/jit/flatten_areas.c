@@ -8,6 +8,10 @@
 #include "jit/alu.h"
 #include "jit/flatten.h"
 
+/* Areas of more bytes lie in memory. As registers, structures of kilobytes would be thousands of
+ * values that live at once, for which LLVM takes minutes and has no place but memory. */
+enum { MOST_BYTES = 256 };
+
 struct area *flat_area_of(struct flattener *f, const struct ptx_operand *o)
 {
     return o->var == NULL ? NULL : ptr_map_get(&f->area_of, o->var);
@@ -36,6 +40,8 @@ static struct slot *slot_(struct flattener *f, struct area *a, int64_t offset, u
 static void survey_(struct flattener *f)
 {
     struct jkernel *k = f->k;
+    for (size_t n = 0; n < f->nareas; n++)
+        f->areas[n]->in_memory |= f->areas[n]->var.size > MOST_BYTES;
     for (size_t n = 0; n < k->ninstrs; n++) {
         struct ptx_instr *i = &k->instrs[n];
         if (i->op == PTX_OP_call)
@@ -330,6 +336,19 @@ static bool rewrite_call_(struct flattener *f, struct ptx_instr *i)
     return true;
 }
 
+void flat_retarget(struct jkernel *k, const int32_t *moved)
+{
+    for (size_t n = 0; n < k->ninstrs; n++) {
+        struct ptx_instr *i = &k->instrs[n];
+        for (int o = 0; o < i->noperands; o++)
+            if (i->operands[o].kind == PTX_OPR_LABEL)
+                i->operands[o].target = moved[i->operands[o].target];
+        if (i->op == PTX_OP_brx && i->targets != NULL)
+            for (int t = 0; t < i->targets->count; t++)
+                i->targets->index[t] = moved[i->targets->index[t]];
+    }
+}
+
 bool flat_lower_areas(struct flattener *f)
 {
     struct jkernel *k = f->k;
@@ -364,15 +383,8 @@ bool flat_lower_areas(struct flattener *f)
         }
     }
     moved[nold] = (int32_t)k->ninstrs;
-    for (size_t n = 0; ok && n < k->ninstrs; n++) {
-        struct ptx_instr *i = &k->instrs[n];
-        for (int o = 0; o < i->noperands; o++)
-            if (i->operands[o].kind == PTX_OPR_LABEL)
-                i->operands[o].target = moved[i->operands[o].target];
-        if (i->op == PTX_OP_brx && i->targets != NULL)
-            for (int t = 0; t < i->targets->count; t++)
-                i->targets->index[t] = moved[i->targets->index[t]];
-    }
+    if (ok)
+        flat_retarget(k, moved);
     free(moved);
     return ok;
 }

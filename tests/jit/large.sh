@@ -1,5 +1,6 @@
 #!/bin/sh
-# usage: large.sh WEIR: kernels with hundreds of values that outlive dozens of barriers (CUTLASS's
+# usage: large.sh WEIR: structures of kilobytes that are copied word by word, as compilers write it when
+# one is handed over by value, cost what one instruction does; kernels with hundreds of values that outlive dozens of barriers (CUTLASS's
 # matrix products are such kernels) are compiled by work that grows with their number of
 # instructions, not with values times barriers. Counted, not timed: what LLVM is given, and the code
 # that comes out.
@@ -32,11 +33,58 @@ kernel()
             printf "st.global.f32 [%%rd2 + %d], %%f%d;\n", v * 512, v
         print "ret;\n}"
     }' > "$dir/kernel.ptx"
+    compile
+}
+
+# Compiles kernel.ptx and tells how much it is.
+compile()
+{
     "$weir" dump --times "$dir/kernel.ptx" > "$dir/out"
     # // N instructions, N of LLVM, N optimised, N bytes; ms: ...
     set -- $(grep ' of LLVM, ' "$dir/out" | tr -d ',')
     llvm=$4 bytes=$9
 }
+
+# structure WORDS: a structure that is indexed goes to a function by value, which indexes its own and
+# gives it back.
+structure()
+{
+    awk -v words="$1" 'BEGIN {
+        size = words * 4
+        print ".version 8.0\n.target sm_80\n.address_size 64"
+        print ".func (.param .align 4 .b8 r[" size "]) step(.param .align 4 .b8 a[" size "])\n{"
+        print ".local .align 4 .b8 own[" size "];\n.reg .b32 %r<4>;\n.reg .b64 %rd<4>;"
+        printf ".reg .f32 %%f<%d>;\n", 2 * words + 2
+        for (w = 0; w < words; w++) printf "ld.param.f32 %%f%d, [a+%d];\n", w, 4 * w
+        print "mov.u64 %rd0, own;"
+        for (w = words; w-- > 0;) printf "st.local.f32 [%%rd0+%d], %%f%d;\n", 4 * w, w
+        print "mov.u32 %r0, %tid.x;\nmul.wide.u32 %rd1, %r0, 4;\nadd.u64 %rd2, %rd0, %rd1;"
+        print "st.local.u32 [%rd2], %r0;"
+        for (w = 0; w < words; w++) printf "ld.local.f32 %%f%d, [%%rd0+%d];\n", words + w, 4 * w
+        for (w = 0; w < words; w++) printf "st.param.f32 [r+%d], %%f%d;\n", 4 * w, words + w
+        print "ret;\n}"
+        print ".visible .entry structure(.param .u64 p, .param .align 4 .b8 s[" size "])\n{"
+        printf ".reg .b32 %%r<4>;\n.reg .b64 %%rd<4>;\n.reg .f32 %%f<%d>;\n", 2 * words + 2
+        print ".local .align 4 .b8 own[" size "];"
+        for (w = 0; w < words; w++) printf "ld.param.f32 %%f%d, [s+%d];\n", w, 4 * w
+        print ".param .align 4 .b8 a[" size "];\n.param .align 4 .b8 b[" size "];"
+        for (w = 0; w < words; w++) printf "st.param.f32 [a+%d], %%f%d;\n", 4 * w, w
+        print "call (b), step, (a);"
+        for (w = 0; w < words; w++)
+            printf "ld.param.f32 %%f%d, [b+%d];\nst.local.f32 [own+%d], %%f%d;\n", words + w, 4 * w,
+                   4 * w, words + w
+        print "ld.param.u64 %rd0, [p];\nmov.u32 %r0, %tid.x;\nmul.wide.u32 %rd1, %r0, 4;"
+        print "mov.u64 %rd2, own;\nadd.u64 %rd2, %rd2, %rd1;\nld.local.u32 %r1, [%rd2];"
+        print "add.u64 %rd0, %rd0, %rd1;\nst.global.u32 [%rd0], %r1;\nret;\n}"
+    }' > "$dir/kernel.ptx"
+    compile
+}
+
+structure 128
+few_bytes=$bytes
+structure 1024
+echo "structure of 512 bytes: $few_bytes bytes of code; of 4096: $bytes"
+[ "$bytes" -lt $((few_bytes + 512)) ] || { echo "code grows with the structure"; exit 1; }
 
 kernel 120 10
 few_llvm=$llvm few_bytes=$bytes

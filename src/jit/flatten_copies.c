@@ -1,0 +1,462 @@
+/* flatten_copies: structures that code copies word by word. Compilers write the copy of a structure
+ * as loads of all its words and stores of them: an argument handed over by value, a result, a
+ * kernel's parameter that is to be indexed. As vectors these are thousands of values that live at
+ * once, each gathered from 32 windows and scattered to 32 others. Here the words of a run that go
+ * from one variable to another, and are next to each other in both, become one instruction:
+ *
+ *   cp.local.local [to+offset], [from+offset], bytes      or from .param
+ *
+ * which is no PTX, and which every lane does by itself (emit_mem.c). A word is copied where the
+ * last one of its run is stored; nothing between its load and that place touches it otherwise, and
+ * no run goes on over a branch, a call or an access that could be of any variable. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "jit/alu.h"
+#include "jit/flatten.h"
+
+enum { MIN_COPY = 16 };    /* bytes worth it */
+enum { MAX_LOADS = 4096 }; /* of a block that are remembered */
+enum { MAX_STEPS = 16 };   /* between an address and the variable it is one of */
+
+/* Bytes of a variable. */
+struct span {
+    const struct ptx_var *var;
+    int64_t offset, bytes;
+};
+
+/* What a register holds a part of. */
+struct loaded {
+    struct span at;
+    int32_t reg;
+    bool valid; /* both still hold the same */
+};
+
+/* Words that go from one variable to another one. */
+struct run {
+    const struct ptx_var *from, *to;
+    int64_t by; /* from offsets to those in `to` */
+    struct word {
+        int64_t offset, bytes; /* in `to` */
+        int32_t store;         /* the instruction */
+    } *words;
+    size_t count, cap;
+    int64_t lo, hi; /* what the words lie between, in `to` */
+};
+
+struct copies {
+    struct jkernel *k;
+    int32_t *ndefs, *def, *uses; /* per register */
+    int32_t *holds;              /* per register: index in `loads`, -1 */
+    bool *gone;                  /* per instruction: it is copied by another */
+    bool *loads_word;            /* per instruction: a load of a word that may be copied */
+    struct ptx_instr **copy;     /* per instruction: what comes in its place, NULL: none */
+    struct {
+        struct loaded *items;
+        size_t count, cap;
+    } loads;
+    struct {
+        struct run *items;
+        size_t count, cap;
+    } runs;
+    size_t made;
+};
+
+static bool overlap_(int64_t a, int64_t na, int64_t b, int64_t nb)
+{
+    return a < b + nb && b < a + na;
+}
+
+/* ---- addresses ------------------------------------------------------------------------------- */
+
+/* The variable that a memory operand names, directly or through registers; false: not known. */
+static bool find_(const struct copies *c, const struct ptx_operand *o, struct span *at)
+{
+    int32_t reg = o->reg;
+    at->offset = o->offset;
+    at->var = o->var;
+    for (int step = 0; reg >= 0; step++) {
+        if (step == MAX_STEPS || c->ndefs[reg] != 1)
+            return false;
+        const struct ptx_instr *i = &c->k->instrs[c->def[reg]];
+        const struct ptx_operand *from = &i->operands[1];
+        if (i->op == PTX_OP_add && i->noperands == 3 && i->operands[2].kind == PTX_OPR_IMM &&
+            ptx_type_bits((enum ptx_type)i->types[0]) == 64 && !ptx_has(i, PTX_M_cc))
+            at->offset += (int64_t)i->operands[2].imm;
+        else if ((i->op != PTX_OP_mov && i->op != PTX_OP_cvta) || i->noperands != 2)
+            return false;
+        if (from->kind == PTX_OPR_SYM && from->var != NULL) {
+            at->offset += from->offset;
+            at->var = from->var;
+            break;
+        }
+        if (from->kind != PTX_OPR_REG)
+            return false;
+        reg = from->reg;
+    }
+    return at->var != NULL;
+}
+
+static unsigned space_(const struct ptx_instr *i)
+{
+    return i->nspaces > 0 && i->spaces[0] != PTX_SPACE_NONE ? i->spaces[0] : PTX_SPACE_GENERIC;
+}
+
+static const struct ptx_operand *item_(const struct ptx_operand *o, int n)
+{
+    return o->kind == PTX_OPR_VEC ? &o->items[n] : o;
+}
+
+static bool is_plain_(const struct ptx_instr *i)
+{
+    static const enum ptx_mod order[] = {PTX_M_volatile, PTX_M_relaxed, PTX_M_acquire,
+                                         PTX_M_release, PTX_M_mmio};
+    for (size_t n = 0; n < WEIR_COUNT(order); n++)
+        if (ptx_has(i, order[n]))
+            return false;
+    return i->ntypes == 1;
+}
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+static int by_offset_(const void *a, const void *b)
+{
+    const struct word *x = a, *y = b;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* The words first .. end - 1 of a run, which are neighbours, become one copy. */
+static void copy_(struct copies *c, const struct run *r, size_t first, size_t end)
+{
+    struct jkernel *k = c->k;
+    int32_t last = -1;
+    for (size_t n = first; n < end; n++) {
+        const struct ptx_instr *st = &k->instrs[r->words[n].store];
+        last = r->words[n].store > last ? r->words[n].store : last;
+        c->gone[r->words[n].store] = true;
+        for (int e = 0; e < st->vec; e++)
+            c->uses[item_(&st->operands[1], e)->reg]--;
+    }
+    int64_t to = r->words[first].offset;
+    struct ptx_instr *cp = arena_alloc(&k->arena, sizeof *cp);
+    *cp = k->instrs[last];
+    cp->op = PTX_OP_cp;
+    cp->vec = 1;
+    cp->ntypes = 1;
+    cp->types[0] = PTX_B8;
+    cp->nspaces = 2;
+    cp->spaces[0] = PTX_SPACE_LOCAL;
+    cp->spaces[1] = r->from->space;
+    cp->nmods = 0;
+    cp->noperands = 3;
+    cp->operands = arena_alloc(&k->arena, 3 * sizeof *cp->operands);
+    cp->operands[0] = (struct ptx_operand){
+        .kind = PTX_OPR_MEM, .reg = -1, .var = (struct ptx_var *)r->to, .offset = to};
+    cp->operands[1] = (struct ptx_operand){
+        .kind = PTX_OPR_MEM, .reg = -1, .var = (struct ptx_var *)r->from, .offset = to - r->by};
+    cp->operands[2] = (struct ptx_operand){
+        .kind = PTX_OPR_IMM,
+        .reg = -1,
+        .imm = (uint64_t)(r->words[end - 1].offset + r->words[end - 1].bytes - to)};
+    c->copy[last] = cp;
+    c->made++;
+}
+
+/* No more words join the run. */
+static void close_(struct copies *c, size_t at)
+{
+    struct run *r = &c->runs.items[at];
+    qsort(r->words, r->count, sizeof *r->words, by_offset_);
+    for (size_t first = 0, end; first < r->count; first = end) {
+        int64_t behind = r->words[first].offset + r->words[first].bytes;
+        for (end = first + 1; end < r->count && r->words[end].offset == behind; end++)
+            behind += r->words[end].bytes;
+        if (behind - r->words[first].offset >= MIN_COPY && end - first > 1)
+            copy_(c, r, first, end);
+    }
+    free(r->words);
+    *r = c->runs.items[--c->runs.count];
+}
+
+static void close_all_(struct copies *c)
+{
+    while (c->runs.count > 0)
+        close_(c, c->runs.count - 1);
+}
+
+/* Is it a parameter's for ever? Those never change. */
+static bool lasts_(const struct copies *c, const struct loaded *l)
+{
+    return l->at.var->space == PTX_SPACE_PARAM && c->ndefs[l->reg] == 1;
+}
+
+static void forget_loads_(struct copies *c)
+{
+    size_t left = 0;
+    for (size_t n = 0; n < c->loads.count; n++) {
+        struct loaded l = c->loads.items[n];
+        bool stays = lasts_(c, &l);
+        c->holds[l.reg] = stays ? (int32_t)left : -1;
+        if (stays)
+            c->loads.items[left++] = l;
+    }
+    c->loads.count = left;
+}
+
+/* Does the run have a word in these bytes of `to` (`shift` 0) or of `from`? */
+static bool touches_(const struct run *r, const struct span *at, int64_t shift)
+{
+    int64_t offset = at->offset + shift;
+    if (!overlap_(offset, at->bytes, r->lo, r->hi - r->lo))
+        return false;
+    for (size_t n = 0; n < r->count; n++)
+        if (overlap_(offset, at->bytes, r->words[n].offset, r->words[n].bytes))
+            return true;
+    return false;
+}
+
+/* Bytes of a variable are read, or written. */
+static void access_(struct copies *c, const struct span *at, bool writes)
+{
+    for (size_t n = c->runs.count; n-- > 0;) {
+        const struct run *r = &c->runs.items[n];
+        if ((r->to == at->var && touches_(r, at, 0)) ||
+            (writes && r->from == at->var && touches_(r, at, r->by)))
+            close_(c, n);
+    }
+    for (size_t n = 0; writes && n < c->loads.count; n++) {
+        struct loaded *l = &c->loads.items[n];
+        if (l->at.var == at->var && overlap_(l->at.offset, l->at.bytes, at->offset, at->bytes))
+            l->valid = false;
+    }
+}
+
+/* Bytes of any variable are read, or written. */
+static void access_any_(struct copies *c, bool writes)
+{
+    close_all_(c);
+    if (writes)
+        forget_loads_(c);
+}
+
+static void join_(struct copies *c, const struct span *from, const struct span *to, int32_t store)
+{
+    int64_t by = to->offset - from->offset;
+    struct run *r = NULL;
+    for (size_t n = 0; n < c->runs.count && r == NULL; n++) {
+        struct run *s = &c->runs.items[n];
+        if (s->from == from->var && s->to == to->var && s->by == by)
+            r = s;
+    }
+    if (r == NULL) {
+        vec_push(&c->runs,
+                 ((struct run){from->var, to->var, by, NULL, 0, 0, INT64_MAX, INT64_MIN}));
+        r = &c->runs.items[c->runs.count - 1];
+    }
+    struct {
+        struct word *items;
+        size_t count, cap;
+    } words = {r->words, r->count, r->cap};
+    vec_push(&words, ((struct word){to->offset, to->bytes, store}));
+    r->words = words.items;
+    r->count = words.count;
+    r->cap = words.cap;
+    r->lo = to->offset < r->lo ? to->offset : r->lo;
+    r->hi = to->offset + to->bytes > r->hi ? to->offset + to->bytes : r->hi;
+}
+
+/* ---- instructions ---------------------------------------------------------------------------- */
+
+static void load_(struct copies *c, int32_t at)
+{
+    const struct ptx_instr *i = &c->k->instrs[at];
+    const struct ptx_operand *data = &i->operands[0];
+    int64_t bytes = ptx_type_bits((enum ptx_type)i->types[0]) / 8;
+    unsigned space = space_(i);
+    struct span s;
+    bool found = find_(c, &i->operands[1], &s);
+    if (!found || (s.var->space != PTX_SPACE_LOCAL && s.var->space != PTX_SPACE_PARAM)) {
+        if (space == PTX_SPACE_LOCAL || space == PTX_SPACE_GENERIC)
+            access_any_(c, false);
+        return;
+    }
+    s.bytes = bytes * i->vec;
+    access_(c, &s, false);
+    if (bytes == 0 || c->loads.count > MAX_LOADS)
+        return;
+    c->loads_word[at] = true;
+    s.bytes = bytes;
+    for (int e = 0; e < i->vec; e++, s.offset += bytes) {
+        int32_t reg = item_(data, e)->reg;
+        if (item_(data, e)->kind != PTX_OPR_REG)
+            continue;
+        c->holds[reg] = (int32_t)c->loads.count;
+        vec_push(&c->loads, ((struct loaded){s, reg, true}));
+    }
+}
+
+/* Is everything that instruction `st` stores held in memory, at *from? */
+static bool is_held_(const struct copies *c, const struct ptx_instr *st, const struct span *to,
+                     struct span *from)
+{
+    int64_t bytes = to->bytes / st->vec;
+    for (int e = 0; e < st->vec; e++) {
+        const struct ptx_operand *o = item_(&st->operands[1], e);
+        int32_t n = o->kind == PTX_OPR_REG ? c->holds[o->reg] : -1;
+        if (n < 0)
+            return false;
+        const struct loaded *l = &c->loads.items[n];
+        if (!l->valid || l->at.bytes != bytes || l->at.var == to->var)
+            return false;
+        if (e == 0)
+            *from = l->at;
+        else if (l->at.var != from->var || l->at.offset != from->offset + e * bytes)
+            return false;
+    }
+    return true;
+}
+
+static void store_(struct copies *c, int32_t at)
+{
+    const struct ptx_instr *i = &c->k->instrs[at];
+    unsigned space = space_(i);
+    struct span to, from;
+    if (!find_(c, &i->operands[0], &to) || to.var->space != PTX_SPACE_LOCAL) {
+        if (space == PTX_SPACE_LOCAL || space == PTX_SPACE_GENERIC)
+            access_any_(c, true);
+        return;
+    }
+    to.bytes = (int64_t)ptx_type_bits((enum ptx_type)i->types[0]) / 8 * i->vec;
+    access_(c, &to, true);
+    if (to.bytes > 0 && is_held_(c, i, &to, &from))
+        join_(c, &from, &to, at);
+}
+
+static void instr_(struct copies *c, int32_t at)
+{
+    const struct ptx_instr *i = &c->k->instrs[at];
+    struct diag ignored = {0};
+    struct jroles r;
+    bool load = i->op == PTX_OP_ld, store = i->op == PTX_OP_st;
+    if (store && is_plain_(i))
+        store_(c, at);
+    else if (!(load && is_plain_(i)) && i->op != PTX_OP_mov && i->op != PTX_OP_cvta &&
+             (i->op == PTX_OP_call || !alu_supported(i, &ignored)))
+        access_any_(c, true);
+    jit_roles(i, &r);
+    for (int d = 0; d < r.ndef; d++)
+        c->holds[r.def[d]] = -1;
+    if (load && is_plain_(i))
+        load_(c, at);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+/* The instructions that are jumped to. */
+static bool *targets_(const struct jkernel *k)
+{
+    bool *set = xcalloc(k->ninstrs + 1, sizeof *set);
+    for (size_t n = 0; n < k->ninstrs; n++) {
+        const struct ptx_instr *i = &k->instrs[n];
+        for (int o = 0; o < i->noperands; o++)
+            if (i->operands[o].kind == PTX_OPR_LABEL)
+                set[i->operands[o].target] = true;
+        for (int t = 0; i->op == PTX_OP_brx && i->targets != NULL && t < i->targets->count; t++)
+            set[i->targets->index[t]] = true;
+    }
+    return set;
+}
+
+/* Could anything be copied at all? */
+static bool any_local_store_(const struct jkernel *k)
+{
+    for (size_t n = 0; n < k->ninstrs; n++)
+        if (k->instrs[n].op == PTX_OP_st && k->instrs[n].nspaces > 0 &&
+            k->instrs[n].spaces[0] == PTX_SPACE_LOCAL)
+            return true;
+    return false;
+}
+
+static void count_(struct copies *c)
+{
+    struct jkernel *k = c->k;
+    struct jroles r;
+    for (size_t n = 0; n < k->ninstrs; n++) {
+        jit_roles(&k->instrs[n], &r);
+        for (int d = 0; d < r.ndef; d++) {
+            c->ndefs[r.def[d]]++;
+            c->def[r.def[d]] = (int32_t)n;
+        }
+        for (int u = 0; u < r.nuse; u++)
+            c->uses[r.use[u]]++;
+        if (k->instrs[n].guard >= 0)
+            c->uses[k->instrs[n].guard]++;
+    }
+}
+
+/* Loads of words that are only copied are not needed. */
+static bool is_idle_(const struct copies *c, size_t n)
+{
+    struct jroles r;
+    if (!c->loads_word[n])
+        return false;
+    jit_roles(&c->k->instrs[n], &r);
+    for (int d = 0; d < r.ndef; d++)
+        if (c->uses[r.def[d]] != 0)
+            return false;
+    return true;
+}
+
+/* The list without what is gone, with the copies. */
+static void rewrite_(struct copies *c)
+{
+    struct jkernel *k = c->k;
+    int32_t *moved = xmalloc(sizeof *moved * (k->ninstrs + 1));
+    size_t to = 0;
+    for (size_t n = 0; n < k->ninstrs; n++) {
+        moved[n] = (int32_t)to;
+        if (c->copy[n] != NULL)
+            k->instrs[to++] = *c->copy[n];
+        else if (!c->gone[n] && !is_idle_(c, n))
+            k->instrs[to++] = k->instrs[n];
+    }
+    moved[k->ninstrs] = (int32_t)to;
+    k->ninstrs = to;
+    flat_retarget(k, moved);
+    free(moved);
+}
+
+void flat_copies(struct jkernel *k)
+{
+    if (!any_local_store_(k))
+        return;
+    struct copies c = {.k = k,
+                       .ndefs = xcalloc(k->nregs + 1, sizeof(int32_t)),
+                       .def = xcalloc(k->nregs + 1, sizeof(int32_t)),
+                       .uses = xcalloc(k->nregs + 1, sizeof(int32_t)),
+                       .holds = xcalloc(k->nregs + 1, sizeof(int32_t)),
+                       .gone = xcalloc(k->ninstrs, sizeof(bool)),
+                       .loads_word = xcalloc(k->ninstrs, sizeof(bool)),
+                       .copy = xcalloc(k->ninstrs, sizeof(struct ptx_instr *))};
+    bool *targets = targets_(k);
+    memset(c.holds, 0xff, k->nregs * sizeof *c.holds);
+    count_(&c);
+    for (size_t n = 0; n < k->ninstrs; n++) {
+        if (targets[n])
+            access_any_(&c, true);
+        instr_(&c, (int32_t)n);
+    }
+    close_all_(&c);
+    if (c.made > 0)
+        rewrite_(&c);
+    free(targets);
+    free(c.ndefs);
+    free(c.def);
+    free(c.uses);
+    free(c.holds);
+    free(c.gone);
+    free(c.loads_word);
+    free(c.copy);
+    free(c.loads.items);
+    free(c.runs.items);
+}
