@@ -22,7 +22,7 @@ template <typename To, typename From> WEIR_SF To bits_as(const From &from)
 {
     static_assert(sizeof(To) == sizeof(From), "a type's bits as another's of the same size");
     To to;
-    __builtin_memcpy(&to, &from, sizeof(to));
+    __builtin_memcpy((void *)&to, &from, sizeof(to)); /* void: the class is made of these bits */
     return to;
 }
 

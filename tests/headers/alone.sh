@@ -22,7 +22,7 @@ try() {
     fi
 }
 
-headers=$(cd "$include" && ls -d ./*.h ./*.hpp cooperative_groups/*.h crt/*.h cccl/cuda/* cccl/cuda/std/* cccl/nvtx3/*.h |
+headers=$(cd "$include" && ls -d ./*.h ./*.hpp cooperative_groups/*.h crt/*.h cccl/cuda/* cccl/cuda/std/* cccl/nv/* cccl/nvtx3/*.h |
     grep -v '^cccl/cuda/std$' | sed 's|^\./||')
 # C++ by nature.
 only_cpp='^(cooperative_groups|cccl/|mma\.h|crt/mma\.h|cuda_pipeline|.*\.hpp)'
@@ -56,7 +56,8 @@ for all in all reverse; do
     try "$all headers, host" clang++-19 $cuda --cuda-host-only "$work/$all.cu"
     try "$all headers, C++" clang++-19 -x c++ -I "$include" -isystem "$include/cccl" -fsyntax-only "$work/$all.cu"
     if command -v g++ >/dev/null; then
-        try "$all headers, g++" g++ -x c++ -std=c++17 -I "$include" -isystem "$include/cccl" -fsyntax-only "$work/$all.cu"
+        try "$all headers, g++" g++ -x c++ -std=c++17 -Wall -Wextra -Werror -I "$include" \
+            -isystem "$include/cccl" -fsyntax-only "$work/$all.cu"
     fi
 done
 try "all headers, C" clang-19 -x c -std=c99 -I "$include" -fsyntax-only "$work/all.c"
