@@ -117,18 +117,22 @@ static float *floats(size_t count, float value)
 
 static void kernels()
 {
-    const int n = 2048, bodies = 16384, count = 4 << 20;
+    const int n = 2048, count = 4 << 20;
     float *a = floats(n * n, 0), *b = floats(n * n, 0), *c = floats(n * n, 0);
     row("matmul 2048², 32×32 shared tiles",
         best(3, [&] { matmul::matmul_32<<<dim3(n / 32, n / 32), dim3(32, 32)>>>(a, b, c, n); }),
         "ms");
-    row("nbody, 16384 bodies, all pairs",
-        best(3,
-             [&] {
-                 nbody_pairs::nbody<<<bodies / nbody_pairs::TILE, nbody_pairs::TILE>>>(
-                     (const float4 *)a, (float4 *)c, 0.01f, bodies);
-             }),
-        "ms");
+    for (int bodies : {16384, 65536}) { // 64 blocks and 256: the last one to end counts
+        char what[64];
+        snprintf(what, sizeof what, "nbody, %d bodies, all pairs", bodies);
+        row(what,
+            best(3,
+                 [&] {
+                     nbody_pairs::nbody<<<bodies / nbody_pairs::TILE, nbody_pairs::TILE>>>(
+                         (const float4 *)a, (float4 *)c, 0.01f, bodies);
+                 }),
+            "ms");
+    }
     float *price = floats(count, 20), *strike = floats(count, 25), *years = floats(count, 1);
     float *call = floats(count, 0), *put = floats(count, 0);
     row("Black-Scholes, 4 Mi options",

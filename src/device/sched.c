@@ -2,7 +2,8 @@
  *
  * Waking costs the waker a system call and the work some microseconds, so it is done only when it
  * must be: not while a worker is still looking for work ("spinning"), and one at a time; whoever
- * finds work and sees more of it wakes the next. A thread that stops spinning looks once more under
+ * finds work and sees more of it wakes the next. Where a run is long enough, each wakes some, so
+ * that all are there after a few steps. A thread that stops spinning looks once more under
  * the lock before it sleeps, and pushing looks at the spinning ones under the same lock, so no work
  * is ever left with everyone asleep.
  *
@@ -31,6 +32,11 @@ static const uint64_t SPIN_NS = 20000; /* how long a worker looks before it slee
 static const uint32_t LEFT_LOOKS = 64;
 static const uint64_t PATIENCE_NS = 2000000; /* of parked blocks going nowhere, before sleeping */
 static const uint64_t NAP_NS = 50000;        /* how long then */
+
+/* A run is worth as many workers at a time as it is expected to take of this, up to a few: waking
+ * one takes some 50 µs where processors sleep deeply, and the waker some 5. */
+static const uint64_t HELPER_NS = 100000;
+enum { HELPERS = 3 };
 
 static const uint32_t STUCK_MAX = 2048; /* threads at most, with those started for stuck ones */
 static const unsigned STUCK_US = 50;    /* how long a stuck thread sleeps before it looks again */
@@ -76,30 +82,45 @@ static void idle_remove(struct sleeper *s)
     s->next = s->prev = NULL;
 }
 
-/* Takes a worker to wake, if one is needed and there is one. The lock is held. It counts as
- * spinning from now on. */
-static struct sleeper *idle_take(void)
+/* Takes as many workers to wake that so many look for work, if there are as many; linked by `next`.
+ * The lock is held. They count as spinning from now on. */
+static struct sleeper *idle_take(uint32_t wanted)
 {
-    struct sleeper *s = sched.idle;
-    if (s == NULL || atomic_load(&sched.spinning) > 0)
-        return NULL;
-    idle_remove(s);
-    atomic_fetch_add(&sched.spinning, 1);
-    return s;
+    struct sleeper *taken = NULL, *s;
+    while ((s = sched.idle) != NULL && atomic_load(&sched.spinning) < wanted) {
+        idle_remove(s);
+        s->next = taken;
+        taken = s;
+        atomic_fetch_add(&sched.spinning, 1);
+    }
+    return taken;
 }
 
-static void rouse(struct sleeper *s)
+/* Wakes those taken. They may be gone as soon as they know. */
+static void rouse(struct sleeper *taken)
 {
-    if (s == NULL)
-        return;
-    atomic_store(&s->woken, 1);
-    futex_wake(&s->woken, 1);
+    for (struct sleeper *s = taken, *next; s != NULL; s = next) {
+        next = s->next;
+        atomic_store(&s->woken, 1);
+        futex_wake(&s->woken, 1);
+    }
+}
+
+/* How many workers to get at once for a run, by a thread that counts as running. */
+static uint32_t helpers(struct command *c)
+{
+    uint32_t running = atomic_load_explicit(&sched.running, memory_order_relaxed);
+    uint64_t room = running < sched.workers ? sched.workers - running : 0;
+    uint64_t n = grid_run_estimate(&c->run) / HELPER_NS;
+    n = n < HELPERS ? n : HELPERS;
+    n = n < room ? n : room;
+    return n > 1 ? (uint32_t)n : 1;
 }
 
 void sched_wake_one(void)
 {
     pthread_mutex_lock(&sched.lock);
-    struct sleeper *s = idle_take();
+    struct sleeper *s = idle_take(1);
     pthread_mutex_unlock(&sched.lock);
     rouse(s);
 }
@@ -156,7 +177,7 @@ void sched_push(struct device_stream *s)
     atomic_store_explicit(&s->queued, true, memory_order_seq_cst);
     s->left = atomic_load_explicit(&s->host_runs, memory_order_relaxed);
     atomic_fetch_add(&sched.listed, s->left ? 1 + LISTED_LEFT : 1);
-    struct sleeper *sleeper = idle_take();
+    struct sleeper *sleeper = idle_take(1);
     /* No worker is free: a host thread that sleeps on the stream can run it. */
     bool host = sleeper == NULL && atomic_load(&sched.spinning) == 0 &&
                 atomic_load_explicit(&s->host_waiters, memory_order_seq_cst) > 0;
@@ -225,7 +246,7 @@ void sched_list(struct command *c, bool wake)
     c->listed = c->published = true;
     job_append(c);
     atomic_fetch_add(&sched.listed, 1);
-    struct sleeper *s = wake ? idle_take() : NULL;
+    struct sleeper *s = wake ? idle_take(helpers(c)) : NULL;
     pthread_mutex_unlock(&sched.lock);
     rouse(s);
 }
@@ -265,7 +286,7 @@ void sched_give(struct grid_queue *q)
     sched.given.tail = q;
     atomic_fetch_add_explicit(&sched.waiting_gifts, 1, memory_order_relaxed);
     atomic_fetch_add(&sched.listed, 1);
-    struct sleeper *s = idle_take();
+    struct sleeper *s = idle_take(1);
     pthread_mutex_unlock(&sched.lock);
     rouse(s);
 }
@@ -350,7 +371,7 @@ static bool pick(struct seeker *k, struct device_stream **s, struct command **c,
         stop_spinning(k);
         if (atomic_fetch_add(&sched.running, 1) + 1 < sched.workers &&
             atomic_load(&sched.listed) > 0)
-            sleeper = idle_take();
+            sleeper = idle_take(*c != NULL ? helpers(*c) : 1);
     }
     pthread_mutex_unlock(&sched.lock);
     rouse(sleeper);
