@@ -54,7 +54,11 @@ static cudaResourceDesc of_array(cudaArray_t array)
     return resource;
 }
 
-static void finish(void) { OK(cudaDeviceSynchronize()); }
+static void finish(void)
+{
+    OK(cudaGetLastError());
+    OK(cudaDeviceSynchronize());
+}
 
 // ---- linear memory ---------------------------------------------------------------------------
 
