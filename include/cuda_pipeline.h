@@ -4,14 +4,15 @@
 #ifndef _CUDA_PIPELINE_H_
 #define _CUDA_PIPELINE_H_
 
+#include "cuda_awbarrier_primitives.h"
 #include "cuda_runtime.h"
 
 #if defined(__CUDA__)
 
 /* Copies size_and_align bytes from global to shared memory, the last zfill of them as zeros. */
 static __inline__ __attribute__((always_inline, device)) void
-__pipeline_memcpy_async(void *__restrict__ to, const void *__restrict__ from,
-                        size_t size_and_align, size_t zfill = 0)
+__pipeline_memcpy_async(void *__restrict__ to, const void *__restrict__ from, size_t size_and_align,
+                        size_t zfill = 0)
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
     unsigned shared = (unsigned)__cvta_generic_to_shared(to);
@@ -68,6 +69,18 @@ static __inline__ __attribute__((always_inline, device)) void __pipeline_wait_pr
 #undef WEIR_WAIT
 #endif
 }
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+/* Has the barrier count this thread's arrival when the copies that it began so far are complete.
+ * The barrier expects one arrival more by that. */
+static __inline__ __attribute__((always_inline, device)) void
+__pipeline_arrive_on(__mbarrier_t *bar)
+{
+    asm volatile(
+        "cp.async.mbarrier.arrive.shared.b64 [%0];" ::"r"((unsigned)__cvta_generic_to_shared(bar))
+        : "memory");
+}
+#endif
 
 #endif
 #endif
