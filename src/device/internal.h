@@ -158,6 +158,7 @@ struct device_stream {
     _Atomic uint64_t legacy_seen; /* this stream is ordered after that count of the legacy one */
     uint64_t seen_by_legacy;      /* and the legacy one after that count of this (its lock) */
     struct command *waiters;      /* commands of other streams that wait for counts of this one */
+    _Atomic bool host_runs;       /* a host thread is likely to come and run what is put in */
 
     _Alignas(128) _Atomic uint64_t completed; /* commands done, in order */
     struct command *current;       /* the first command not done: belongs to who runs the stream */
@@ -165,7 +166,6 @@ struct device_stream {
     _Atomic bool has_waiters;      /* there may be some */
     _Atomic bool queued;           /* in the ready queue; changed under the scheduler's lock */
     bool left;                     /* ... counted as LISTED_LEFT; likewise */
-    _Atomic bool host_runs;        /* a host thread is likely to come and run what is put in */
     _Atomic uint32_t host_waiters; /* threads that sleep on `wake`, or are about to */
     _Atomic uint32_t wake;         /* futex */
     _Atomic uint32_t refs;         /* handle, being active, dependencies, events */

@@ -361,7 +361,8 @@ static bool pick(struct seeker *k, struct device_stream **s, struct command **c,
             *c = pick_job(level);
         if (*c == NULL && (*s = sched.ready[level].head) != NULL) {
             ready_remove(*s);
-            atomic_store_explicit(&(*s)->host_runs, false, memory_order_relaxed); /* it came not */
+            if (atomic_load_explicit(&(*s)->host_runs, memory_order_relaxed)) /* it came not */
+                atomic_store_explicit(&(*s)->host_runs, false, memory_order_relaxed);
         }
         if (*c == NULL && *s == NULL && !job_first)
             *c = pick_job(level);

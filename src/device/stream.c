@@ -21,6 +21,16 @@ static struct command *next_of(struct command *c)
     return atomic_load_explicit(&c->next, memory_order_acquire);
 }
 
+/* Has the lines of a command that is needed soon come from whoever had them last. */
+static inline void command_fetch(const struct command *c)
+{
+    if (c == NULL)
+        return;
+    __builtin_prefetch(c, 1);
+    __builtin_prefetch(&c->run.launch, 1);
+    __builtin_prefetch(c->inline_params, 1);
+}
+
 static void set_next(struct command *c, struct command *next)
 {
     atomic_store_explicit(&c->next, next, memory_order_release);
@@ -153,8 +163,10 @@ struct command *stream_begin(struct device_stream *s, enum command_kind kind)
     pthread_mutex_lock(&s->lock);
     struct command *c = s->pool;
     if (c != NULL) {
-        s->pool = next_of(c);
+        struct command *after = next_of(c);
+        s->pool = after;
         s->pool_count--;
+        command_fetch(after);
     } else {
         c = aligned_alloc(_Alignof(struct command), sizeof *c);
         if (c == NULL)
@@ -386,6 +398,7 @@ void stream_run(struct device_stream *s, struct grid_worker *w, uint64_t stop)
             sched_push(s);
             return;
         }
+        command_fetch(next_of(c));
         if (!command_execute(c, w))
             return;
         c = stream_complete(s, c);
