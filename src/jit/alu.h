@@ -87,6 +87,10 @@ LLVMValueRef alu_f16_to_f32(struct alu *a, LLVMValueRef bits);
 LLVMValueRef alu_bf16_to_f32(struct alu *a, LLVMValueRef bits);
 LLVMValueRef alu_f32_to_f16_nearest(struct alu *a, LLVMValueRef x);
 
+/* The fused multiply-add of floats or doubles (vectors of any length up to 32) in the rounding of a
+ * modifier: rn, rz, rm, rp. */
+LLVMValueRef alu_fma_rounded(struct alu *a, const LLVMValueRef s[3], enum ptx_mod mode);
+
 /* Canonical type of a PTX type, vectorised by a->lanes. */
 LLVMTypeRef alu_type(struct alu *a, enum ptx_type t);
 

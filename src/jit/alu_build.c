@@ -410,7 +410,7 @@ void ir_call_lanes(struct alu *a, const char *symbol, val mask, const val *src, 
     unsigned lanes = ir_lanes(src[0]);
     if (!mask && lanes > 1)
         mask = a->mask;
-    args[0] = !mask        ? LLVMConstInt(i32, lanes == 1 ? 1 : 0xffffffffu, false)
+    args[0] = !mask        ? LLVMConstInt(i32, 0xffffffffu >> (32 - lanes), false)
               : lanes == 1 ? LLVMBuildZExt(a->b, mask, i32, "")
                            : LLVMBuildBitCast(a->b, mask, i32, "");
     for (unsigned k = 0; k < 3; k++) {

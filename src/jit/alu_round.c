@@ -188,6 +188,15 @@ val alu_float_op(struct alu *a, enum round_op op, const val *s, enum rounding mo
     return bits == 32 ? op_32(a, op, s, mode) : op_64(a, op, s, mode);
 }
 
+val alu_fma_rounded(struct alu *a, const val s[3], enum ptx_mod mode)
+{
+    return alu_float_op(a, OP_FMA, s,
+                        mode == PTX_M_rz   ? ROUND_RZ
+                        : mode == PTX_M_rm ? ROUND_RM
+                        : mode == PTX_M_rp ? ROUND_RP
+                                           : ROUND_RN);
+}
+
 /* ---- conversions --------------------------------------------------------------------------- */
 
 val alu_narrow(struct alu *a, val x, enum rounding mode)

@@ -169,6 +169,9 @@ static LLVMValueRef product_function_(struct emit *e, const struct mma *m, unsig
              m->saturate ? "_sat" : "", m->bit_and ? "_and" : "");
     if (m->sparse)
         snprintf(name + strlen(name), sizeof name - strlen(name), "_sp%u", m->selector);
+    if (m->rounding != 0)
+        snprintf(name + strlen(name), sizeof name - strlen(name), "_%s",
+                 ptx_mod_name((enum ptx_mod)m->rounding));
     if (m->quads)
         snprintf(name + strlen(name), sizeof name - strlen(name), "_%s_%s",
                  m->a_column ? "col" : "row", m->b_row ? "row" : "col");
@@ -212,6 +215,10 @@ static bool describe_(const struct ptx_instr *i, struct mma *m)
     m->c = i->types[i->ntypes - 1];
     m->saturate = ptx_has(i, PTX_M_satfinite);
     m->bit_and = ptx_has(i, PTX_M_and);
+    m->rounding = ptx_has(i, PTX_M_rz)   ? PTX_M_rz
+                  : ptx_has(i, PTX_M_rm) ? PTX_M_rm
+                  : ptx_has(i, PTX_M_rp) ? PTX_M_rp
+                                         : 0;
     m->sparse = ptx_has(i, PTX_M_sp) || ptx_has(i, PTX_M_sp__ordered_metadata);
     m->quads = i->op == PTX_OP_mma && m->m == 8 && m->k == 4 && m->a == PTX_F16;
     for (int n = 0, nth = 0; n < i->nmods; n++)
@@ -274,8 +281,6 @@ static bool product_supported_(const struct ptx_instr *i, struct diag *d)
                         "%s.satfinite of floating-point numbers is not "
                         "supported",
                         op);
-    if (ptx_has(i, PTX_M_rz) || ptx_has(i, PTX_M_rm) || ptx_has(i, PTX_M_rp))
-        return diag_set(d, i->line, i->column, "%s with a rounding mode is not supported", op);
     struct plan p = mma_plan(&m);
     unsigned na = mma_items(&i->operands[1]), nb = mma_items(&i->operands[2]);
     bool fits = m.quads || (p.steps > 0 && p.a_steps * (m.sparse ? 2 : 1) == mma_steps(&m, &p.ta) &&

@@ -28,6 +28,7 @@ struct mma {
     unsigned a, b, c, d; /* element types */
     bool saturate;       /* integers: clamped, not wrapped */
     bool bit_and;        /* single bits: and instead of xor */
+    unsigned rounding;   /* of doubles: the modifier, PTX_M_rz and so on; 0: to nearest */
     bool quads; /* four products at once (emit_mma_quads.c), and the factors' layouts there */
     bool a_column, b_row;
     bool sparse;       /* A has half of its elements, which ones is in the metadata */

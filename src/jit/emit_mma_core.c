@@ -11,6 +11,7 @@
  * Integers of at most 8 bits go in pairs of 16-bit numbers through the machine's multiply-add of
  * pairs, single bits by words. The columns of an accumulator of 32 or 64 bits are in the order 0 2
  * 4 6 1 3 5 7: as its two registers have them. */
+#include <stdio.h>
 #include <string.h>
 
 #include "jit/emit_mma.h"
@@ -265,12 +266,45 @@ static LLVMValueRef dot_pairs_(struct emit *e, LLVMValueRef x, LLVMValueRef y)
     return sum;
 }
 
+/* A function for a vector of fused multiply-adds in another rounding than to nearest: where the
+ * machine has no instruction for that, they are calls with memory for arguments, of which there
+ * would be as many as there are products. */
+static LLVMValueRef rounded_(struct core *x, const LLVMValueRef args[3])
+{
+    struct emit *e = x->e;
+    const unsigned m = x->m->rounding;
+    LLVMTypeRef v = LLVMTypeOf(args[0]), params[3] = {v, v, v};
+    LLVMTypeRef type = LLVMFunctionType(v, params, 3, false);
+    char name[32];
+    snprintf(name, sizeof name, "weir_fma_%s", ptx_mod_name((enum ptx_mod)m));
+    LLVMValueRef fn = LLVMGetNamedFunction(e->alu.module, name);
+    if (fn == NULL) {
+        LLVMBasicBlockRef back = LLVMGetInsertBlock(e->alu.b);
+        LLVMValueRef mask = e->alu.mask, s[3];
+        fn = LLVMAddFunction(e->alu.module, name, type);
+        LLVMSetLinkage(fn, LLVMInternalLinkage);
+        unsigned kind = LLVMGetEnumAttributeKindForName("noinline", 8);
+        LLVMAddAttributeAtIndex(fn, LLVMAttributeFunctionIndex,
+                                LLVMCreateEnumAttribute(e->alu.ctx, kind, 0));
+        LLVMPositionBuilderAtEnd(e->alu.b, LLVMAppendBasicBlockInContext(e->alu.ctx, fn, ""));
+        for (unsigned n = 0; n < 3; n++)
+            s[n] = LLVMGetParam(fn, n);
+        e->alu.mask = NULL; /* all of them */
+        LLVMBuildRet(e->alu.b, alu_fma_rounded(&e->alu, s, (enum ptx_mod)m));
+        e->alu.mask = mask;
+        LLVMPositionBuilderAtEnd(e->alu.b, back);
+    }
+    return LLVMBuildCall2(e->alu.b, type, fn, (LLVMValueRef *)args, 3, "");
+}
+
 static LLVMValueRef accumulate_(struct core *x, LLVMValueRef acc, LLVMValueRef a, LLVMValueRef b)
 {
     struct emit *e = x->e;
     LLVMTypeRef t = LLVMTypeOf(acc);
     if (x->elem != e->i32) {
         LLVMValueRef args[3] = {a, b, acc};
+        if (x->m->rounding != 0)
+            return rounded_(x, args);
         return intrinsic(e, "llvm.fma", &t, 1, args, 3);
     }
     LLVMValueRef p;

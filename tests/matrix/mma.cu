@@ -1,5 +1,6 @@
 /* mma.sync, ldmatrix, stmatrix, movmatrix: the fragments' layouts are the ISA's, so each test
  * computes every lane's fragments from the layout's formulas and compares the whole product. */
+#include <cfenv>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -145,6 +146,41 @@ __global__ void f64_k16(lane *l)
         x.d[i] = __double_as_longlong(d[i]);
 }
 
+/* Doubles in each rounding, the smallest shape and the largest. */
+#define KERNELS_F64(mode)                                                                          \
+    __global__ void f64_k4_##mode(lane *l)                                                         \
+    {                                                                                              \
+        lane &x = l[threadIdx.x];                                                                  \
+        double d[2];                                                                               \
+        asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64." #mode                      \
+                     " {%0, %1}, {%2}, {%3}, {%4, %5};"                                            \
+                     : "=d"(d[0]), "=d"(d[1])                                                      \
+                     : "d"(__longlong_as_double(x.a[0])), "d"(__longlong_as_double(x.b[0])),       \
+                       "d"(__longlong_as_double(x.c[0])), "d"(__longlong_as_double(x.c[1])));      \
+        x.d[0] = __double_as_longlong(d[0]);                                                       \
+        x.d[1] = __double_as_longlong(d[1]);                                                       \
+    }                                                                                              \
+    __global__ void f64_k8_##mode(lane *l)                                                         \
+    {                                                                                              \
+        lane &x = l[threadIdx.x];                                                                  \
+        double d[4], a[4], b[2], c[4];                                                             \
+        for (int i = 0; i < 4; i++)                                                                \
+            a[i] = __longlong_as_double(x.a[i]), c[i] = __longlong_as_double(x.c[i]);              \
+        for (int i = 0; i < 2; i++)                                                                \
+            b[i] = __longlong_as_double(x.b[i]);                                                   \
+        asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64." #mode                     \
+                     " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"        \
+                     : "=d"(d[0]), "=d"(d[1]), "=d"(d[2]), "=d"(d[3])                              \
+                     : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]),           \
+                       "d"(c[0]), "d"(c[1]), "d"(c[2]), "d"(c[3]));                                \
+        for (int i = 0; i < 4; i++)                                                                \
+            x.d[i] = __double_as_longlong(d[i]);                                                   \
+    }
+KERNELS_F64(rn)
+KERNELS_F64(rz)
+KERNELS_F64(rm)
+KERNELS_F64(rp)
+
 enum kind { F16, BF16, TF32, F32, F64, S8, U8, S4, U4, B1, S32, E4M3, E5M2 };
 static unsigned bits_of(kind t)
 {
@@ -279,6 +315,72 @@ static void check(const char *name, void (*kernel)(lane *), int m, int k, kind t
 }
 #define CHECK_MMA(name, ...) check(#name, name, __VA_ARGS__)
 
+/* ---- roundings of doubles ---- */
+
+/* Every product is added with one rounding, in the order of k. */
+static double fused(double a, double b, double c, int mode)
+{
+    fesetround(mode);
+    volatile double r = fma(a, b, c);
+    fesetround(FE_TONEAREST);
+    return r;
+}
+
+static double any_double(int range)
+{
+    return ldexp(rand() - RAND_MAX / 2 + rand() * 0x1p-31, rand() % range - range / 2);
+}
+
+static void check_rounded(void (*kernel)(lane *), int m, int k, int mode)
+{
+    lane *l;
+    CHECK(cudaMallocManaged(&l, 32 * sizeof(lane)) == cudaSuccess);
+    int wrong = 0;
+    for (int round = 0; round < 8; round++) {
+        std::vector<double> a(m * k), b(k * 8), c(m * 8);
+        for (double &x : a)
+            x = any_double(20);
+        for (double &x : b)
+            x = any_double(20);
+        for (double &x : c)
+            x = round == 7 ? any_double(2) * 0x1p-1060 : any_double(80);
+        for (int n = 0; n < 32; n++) {
+            int g = n >> 2, t = n & 3, halves = m / 8;
+            for (int i = 0; i < m * k / 32; i++)
+                memcpy(&l[n].a[i], &a[(g + 8 * (i % halves)) * k + t + 4 * (i / halves)], 8);
+            for (int i = 0; i < k / 4; i++)
+                memcpy(&l[n].b[i], &b[(t + 4 * i) * 8 + g], 8);
+            for (int i = 0; i < m / 4; i++)
+                memcpy(&l[n].c[i], &c[(g + 8 * (i >> 1)) * 8 + 2 * t + (i & 1)], 8);
+        }
+        kernel<<<1, 32>>>(l);
+        CHECK_EQ_INT(cudaDeviceSynchronize(), cudaSuccess);
+        for (int n = 0; n < 32; n++)
+            for (int i = 0; i < m / 4; i++) {
+                int row = (n >> 2) + 8 * (i >> 1), col = 2 * (n & 3) + (i & 1);
+                double want = c[row * 8 + col], got;
+                for (int j = 0; j < k; j++)
+                    want = fused(a[row * k + j], b[j * 8 + col], want, mode);
+                memcpy(&got, &l[n].d[i], 8);
+                wrong += got != want;
+            }
+    }
+    CHECK_EQ_INT(wrong, 0);
+    cudaFree(l);
+}
+
+static void check_roundings()
+{
+    check_rounded(f64_k4_rn, 8, 4, FE_TONEAREST);
+    check_rounded(f64_k4_rz, 8, 4, FE_TOWARDZERO);
+    check_rounded(f64_k4_rm, 8, 4, FE_DOWNWARD);
+    check_rounded(f64_k4_rp, 8, 4, FE_UPWARD);
+    check_rounded(f64_k8_rn, 16, 8, FE_TONEAREST);
+    check_rounded(f64_k8_rz, 16, 8, FE_TOWARDZERO);
+    check_rounded(f64_k8_rm, 16, 8, FE_DOWNWARD);
+    check_rounded(f64_k8_rp, 16, 8, FE_UPWARD);
+}
+
 /* ---- eight by eight halves ---- */
 
 __global__ void move(const unsigned short *in, unsigned *out, unsigned short *back, int trans)
@@ -390,6 +492,7 @@ int main()
     CHECK_MMA(f64_k16, 16, 16, F64, F64, F64);
     CHECK_MMA(e4m3_k32, 16, 32, E4M3, E5M2, F32);
     CHECK_MMA(e5m2_k32, 16, 32, E5M2, E4M3, F32);
+    check_roundings();
     check_moves();
     return check_done();
 }
