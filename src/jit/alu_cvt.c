@@ -307,7 +307,7 @@ bool alu_cvt_signature(const struct ptx_instr *i, struct alu_sig *sig, const cha
                                 .pointer_first = 1};
         return i->noperands == 1 + sig->nsrc;
     }
-    if (t == PTX_U4 || t == PTX_S4)
+    if ((T(U4) | T(S4) | T(U2) | T(S2)) >> t & 1)
         return *why = "has types of cvt.pack only", false;
     bool two = u == PTX_F32 && (T(F16X2) | T(BF16X2) | T_TINY) >> t & 1;
     *sig = (struct alu_sig){
@@ -319,7 +319,7 @@ bool alu_cvt_signature(const struct ptx_instr *i, struct alu_sig *sig, const cha
 #define M_INTEGRAL PTX_M_rni, PTX_M_rzi, PTX_M_rmi, PTX_M_rpi
 
 FORMS(cvt, {PTX_OP_cvt, T_INT8, T_INT8, MODS(PTX_M_sat), "t:u", emit_cvt},
-      {PTX_OP_cvt, T(U16) | T(S16) | T(U8) | T(S8) | T(U4) | T(S4), T(S32),
+      {PTX_OP_cvt, T(U16) | T(S16) | T(U8) | T(S8) | T(U4) | T(S4) | T(U2) | T(S2), T(S32),
        MODS(PTX_M_pack, PTX_M_sat), "b:ss", emit_pack},
       {PTX_OP_cvt, T_INT8, T_SCALAR, MODS(M_INTEGRAL, PTX_M_ftz, PTX_M_sat), "t:u", emit_cvt},
       {PTX_OP_cvt, T_SCALAR, T_SCALAR,

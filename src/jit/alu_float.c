@@ -40,6 +40,21 @@ static val fma_f16(struct alu *a, const val *s)
     return alu_round_exact(a, &e, ROUND_ODD);
 }
 
+/* A factor that stands for an element outside of a tensor (the NaN 0x7ff7 or 0xfff7, which is what
+ * an H100 takes for it in f16 and bf16 alike) makes the result zero, whatever is added. */
+static val zero_outside(struct emit *e, val r)
+{
+    struct alu *a = e->a;
+    val is_outside = NULL;
+    for (int k = 0; k < 2; k++) {
+        val v = alu_i16(a, e->t, e->s[k]), size = ir_and(a, v, ir_k(v, 0x7fff));
+        val is = ir_icmp(a, LLVMIntEQ, size, ir_k(v, 0x7ff7));
+        is_outside = k == 0 ? is : ir_or(a, is_outside, is);
+    }
+    val bits = alu_i16(a, e->t, r);
+    return alu_from_i16(a, e->t, ir_select(a, is_outside, ir_k(bits, 0), bits));
+}
+
 static void emit_fma(struct emit *e)
 {
     struct alu *a = e->a;
@@ -53,7 +68,8 @@ static void emit_fma(struct emit *e)
         r = fma_f16(a, s);
     else
         r = alu_float_op(a, OP_FMA, s, alu_rounding(e->i));
-    e->d[0] = alu_float_store(a, e->t, clamp_result(e, r), ftz);
+    r = alu_float_store(a, e->t, clamp_result(e, r), ftz);
+    e->d[0] = has(e, PTX_M_oob) ? zero_outside(e, r) : r;
 }
 
 /* ---- signs --------------------------------------------------------------------------------- */
@@ -218,8 +234,9 @@ FORMS(float, SUM_FORMS(PTX_OP_add, emit_add), SUM_FORMS(PTX_OP_sub, emit_sub),
       SUM_FORMS(PTX_OP_mul, emit_mul),
       {PTX_OP_fma, T(F32), 0, MODS(M_RND, PTX_M_ftz, PTX_M_sat), "t:ttt", emit_fma},
       {PTX_OP_fma, T(F64), 0, MODS(M_RND), "t:ttt", emit_fma},
-      {PTX_OP_fma, T_F16, 0, MODS(PTX_M_rn, PTX_M_ftz, PTX_M_sat, PTX_M_relu), "t:ttt", emit_fma},
-      {PTX_OP_fma, T_BF16, 0, MODS(PTX_M_rn, PTX_M_relu), "t:ttt", emit_fma},
+      {PTX_OP_fma, T_F16, 0, MODS(PTX_M_rn, PTX_M_ftz, PTX_M_sat, PTX_M_relu, PTX_M_oob), "t:ttt",
+       emit_fma},
+      {PTX_OP_fma, T_BF16, 0, MODS(PTX_M_rn, PTX_M_relu, PTX_M_oob), "t:ttt", emit_fma},
       {PTX_OP_mad, T(F32), 0, MODS(M_RND, PTX_M_ftz, PTX_M_sat), "t:ttt", emit_fma},
       {PTX_OP_mad, T(F64), 0, MODS(M_RND), "t:ttt", emit_fma}, SIGN_FORMS(PTX_OP_abs, emit_abs),
       SIGN_FORMS(PTX_OP_neg, emit_neg), MIN_FORMS(PTX_OP_min), MIN_FORMS(PTX_OP_max),

@@ -90,6 +90,8 @@ static bool shapes_round_(struct jkernel *k)
             for (int d = 0; d < r.ndef; d++) {
                 struct jreg *reg = &k->regs[r.def[d]];
                 struct shape s = shape_of(k, i, d);
+                if (s.known && k->entry->forms & PTX_FORM_VARYING)
+                    s = varying;
                 if (s.known && bit_get(waiting, r.def[d])) {
                     struct shape v = varying;
                     v.hint_seg = s.seg ? s.seg : s.hint_seg;

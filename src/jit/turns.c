@@ -112,7 +112,8 @@ static bool is_stretch_(const struct search *s, int32_t from, int32_t until)
         for (int p = 0; b != from && p < blk->npred; p++)
             if (!bit_get(s->set, blk->pred[p]))
                 return false;
-        parts |= blk->diverges && blk->depth > k->blocks[until].depth;
+        parts |= blk->diverges &&
+                 (blk->depth > k->blocks[until].depth || (k->entry->forms & PTX_FORM_TURNS) != 0);
     }
     return parts;
 }
@@ -228,6 +229,8 @@ static void add_branch_(const struct search *s, const struct jblock *b, int64_t 
 static bool pays_(const struct search *s, int32_t from, int32_t until)
 {
     const struct jkernel *k = s->k;
+    if (k->entry->forms & PTX_FORM_TURNS)
+        return true;
     struct cost c = {.turns = JIT_WARP * 250}; /* the end of a loop is a surprise */
     for (int32_t b = bit_next(s->set, k->nblocks, 0); b >= 0;
          b = bit_next(s->set, k->nblocks, b + 1)) {

@@ -94,7 +94,7 @@ static bool performance_(struct ptx_parser *p, struct ptx_func *f)
     if (TOKEN_IS(&t, "noreturn"))
         return f->noreturn = true;
     if (TOKEN_IS(&t, "pragma"))
-        return ptx_skip_pragma(p);
+        return ptx_pragma(p, &f->forms);
     /* hints that change nothing here */
     if (TOKEN_IS(&t, "maxnctapersm") || TOKEN_IS(&t, "abi_preserve") ||
         TOKEN_IS(&t, "abi_preserve_control"))
@@ -315,7 +315,7 @@ static bool body_directive_(struct ptx_parser *p, const struct ptx_token *label)
     if (TOKEN_IS(&t, "loc"))
         return ptx_loc_directive(p);
     if (TOKEN_IS(&t, "pragma"))
-        return ptx_skip_pragma(p);
+        return ptx_pragma(p, &p->f->forms);
     if (TOKEN_IS(&t, "branchtargets"))
         return branch_targets_(p, label);
     if (TOKEN_IS(&t, "calltargets"))

@@ -42,6 +42,8 @@ static const struct {
     [PTX_S16X2] = {"s16x2", 32, INT_SIGNED},
     [PTX_U8X4] = {"u8x4", 32, 0},
     [PTX_S8X4] = {"s8x4", 32, INT_SIGNED},
+    [PTX_U2] = {"u2", 2, 0},
+    [PTX_S2] = {"s2", 2, INT_SIGNED},
     [PTX_U4] = {"u4", 4, 0},
     [PTX_S4] = {"s4", 4, INT_SIGNED},
     [PTX_B1] = {"b1", 1, 0},

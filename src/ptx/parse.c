@@ -229,15 +229,22 @@ bool ptx_loc_directive(struct ptx_parser *p)
     return true;
 }
 
-bool ptx_skip_pragma(struct ptx_parser *p)
+/* As NVIDIA's compiler does, pragmas that mean nothing here are passed over. */
+bool ptx_pragma(struct ptx_parser *p, uint8_t *forms)
 {
     do {
         if (p->t.kind != T_STRING)
             return ptx_expected(p, "a string after .pragma");
+        if (forms != NULL && TOKEN_IS(&p->t, "weir_turns"))
+            *forms |= PTX_FORM_TURNS;
+        if (forms != NULL && TOKEN_IS(&p->t, "weir_varying"))
+            *forms |= PTX_FORM_VARYING;
         ptx_next(p);
     } while (ptx_accept(p, ','));
     return ptx_expect(p, ';', "';'");
 }
+
+static bool pragma_(struct ptx_parser *p) { return ptx_pragma(p, NULL); }
 
 /* ---- module scope -------------------------------------------------------------------------- */
 
@@ -311,10 +318,9 @@ static bool statement_(struct ptx_parser *p)
     static const struct {
         const char *name;
         bool (*read)(struct ptx_parser *p);
-    } directives[] = {{"version", version_},           {"target", target_},
-                      {"address_size", address_size_}, {"file", file_},
-                      {"section", section_},           {"loc", ptx_loc_directive},
-                      {"pragma", ptx_skip_pragma},     {"alias", alias_}};
+    } directives[] = {{"version", version_}, {"target", target_},   {"address_size", address_size_},
+                      {"file", file_},       {"section", section_}, {"loc", ptx_loc_directive},
+                      {"pragma", pragma_},   {"alias", alias_}};
     if (p->t.kind == '@') { /* @@DWARF: debug data of very old PTX */
         ptx_lexer_skip_line(&p->lx);
         ptx_next(p);
@@ -362,7 +368,8 @@ static bool resolve_(struct ptx_parser *p, const struct ptx_ref *r)
 }
 
 /* Whether an argument has the size of its parameter, as far as it has one (a constant and _ have
- * none). Compilers pass integers of less than 32 bits as such, which kernels declare as they are. */
+ * none). Compilers pass integers of less than 32 bits as such, which kernels declare as they are.
+ */
 static bool argument_fits_(const struct ptx_operand *o, const struct ptx_var *param,
                            const struct ptx_func *f, bool to_kernel)
 {

@@ -154,6 +154,10 @@ static void header_(const struct ptx_func *f, struct strbuf *out)
         sb_printf(out, "\n.explicitcluster");
     if (f->noreturn)
         sb_printf(out, "\n.noreturn");
+    if (f->forms & PTX_FORM_TURNS)
+        sb_printf(out, "\n.pragma \"weir_turns\";");
+    if (f->forms & PTX_FORM_VARYING)
+        sb_printf(out, "\n.pragma \"weir_varying\";");
 }
 
 /* ---- registers ----------------------------------------------------------------------------- */

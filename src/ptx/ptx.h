@@ -24,6 +24,7 @@ enum ptx_type {
     PTX_F16, PTX_F16X2, PTX_BF16, PTX_BF16X2, PTX_TF32, PTX_F32, PTX_F64,
     PTX_F32X2,
     PTX_U16X2, PTX_S16X2, PTX_U8X4, PTX_S8X4,
+    PTX_U2, PTX_S2,         /* of cvt.pack alone */
     PTX_U4, PTX_S4, PTX_B1, /* matrix element types; PTX_B1 is not a predicate */
     PTX_U4X8, PTX_S4X8, PTX_B4X16,
     PTX_E4M3, PTX_E5M2, PTX_E4M3X2, PTX_E5M2X2, PTX_E2M3X2, PTX_E3M2X2, PTX_E2M1X2, PTX_UE8M0X2,
@@ -242,6 +243,11 @@ struct ptx_reg {
                      operand `a` the vector of them */
 };
 
+/* Pragmas for tests of the compiler, which other compilers ignore: .pragma "weir_turns" makes lanes
+ * take turns wherever they may, whether it pays or not, "weir_varying" has every value differ from
+ * lane to lane. Results are the same. */
+enum ptx_forms { PTX_FORM_TURNS = 1, PTX_FORM_VARYING = 2 };
+
 struct ptx_func {
     const char *name;
     bool is_entry, has_body, noreturn;
@@ -259,6 +265,7 @@ struct ptx_func {
     uint32_t maxntid[3], reqntid[3], minnctapersm, maxnreg, reqnctapercluster[3];
     uint32_t maxclusterrank;
     bool explicit_cluster;
+    uint8_t forms;             /* enum ptx_forms: what pragmas of ours ask for */
     struct ptx_func *alias_of; /* .alias name, target */
     struct ptx_module *module;
     int32_t line;

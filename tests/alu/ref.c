@@ -170,6 +170,9 @@ static uint64_t float_arith(const struct ptx_instr *i, unsigned type, const uint
                                        : a * b + c;
         r = format_bits(f, v, RN);
     }
+    /* the NaN that stands for elements outside of a tensor: what a GPU takes for it */
+    if (m(i, PTX_M_oob) && ((in[0] & 0x7fff) == 0x7ff7 || (in[1] & 0x7fff) == 0x7ff7))
+        return 0;
     quad v = format_value(f, r);
     if (m(i, PTX_M_sat))
         return !(v > 0) ? 0 : v > 1 ? format_bits(f, 1, RN) : m(i, PTX_M_ftz) ? flush(f, r) : r;

@@ -55,7 +55,8 @@ struct report {
 
 static struct report *report;
 static double seconds = 1e9;
-static bool twice; /* what differs is run again without optimisation */
+static bool every_form; /* of each kernel; else its own and one more */
+static bool twice;      /* what differs is run again without optimisation */
 
 static double now(void)
 {
@@ -189,7 +190,25 @@ static void difference(const char *what, const uint8_t *got, const uint8_t *want
     snprintf(report->text + at, size - at, " %u words differ", count);
 }
 
-static enum result run(struct subject *s, unsigned level)
+/* The forms that Weir's compiler may give a kernel are asked for by pragmas, which other compilers
+ * pass over: all lanes in step where they can be, lanes that take turns wherever they may, values
+ * that differ from lane to lane wherever they may, and both. */
+static const char *const forms[] = {NULL, "weir_turns", "weir_varying",
+                                    "weir_turns\", \"weir_varying"};
+
+/* The text with a pragma at the start of the kernel's body. The caller frees it. */
+static char *with_form(const char *ptx, const char *form)
+{
+    const char *entry = strstr(ptx, ".entry "), *body = entry ? strstr(entry, "\n{") : NULL;
+    if (body == NULL)
+        return NULL;
+    struct strbuf sb = {0};
+    sb_append(&sb, ptx, (size_t)(body + 2 - ptx));
+    sb_printf(&sb, "\n.pragma \"%s\";%s", form, body + 2);
+    return sb.items;
+}
+
+static enum result run_text(struct subject *s, const char *ptx, unsigned level)
 {
     static char log[4096];
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
@@ -199,7 +218,7 @@ static enum result run(struct subject *s, unsigned level)
     CUfunction f;
     const uint32_t *g = s->shape.grid, *b = s->shape.block;
     log[0] = 0;
-    CUresult r = cuModuleLoadDataEx(&module, s->ptx, 3, options, values);
+    CUresult r = cuModuleLoadDataEx(&module, ptx, 3, options, values);
     if (r == CUDA_SUCCESS)
         r = cuModuleGetFunction(&f, module, "kernel");
     if (r != CUDA_SUCCESS) {
@@ -232,6 +251,32 @@ static enum result run(struct subject *s, unsigned level)
     return SAME;
 }
 
+/* In one of the forms. */
+static enum result run(struct subject *s, unsigned level, unsigned form)
+{
+    char *text = form != 0 ? with_form(s->ptx, forms[form]) : NULL;
+    if (form != 0 && text == NULL)
+        return SAME; /* no place for a pragma */
+    enum result r = run_text(s, form != 0 ? text : s->ptx, level);
+    free(text);
+    if (form != 0 && r != SAME) {
+        char first[sizeof report->text];
+        memcpy(first, report->text, sizeof first);
+        snprintf(report->text, sizeof report->text, "[%s] %.500s", forms[form], first);
+    }
+    return r;
+}
+
+/* As it comes, and in one other form; or in all. */
+static enum result run_forms(struct subject *s)
+{
+    enum result r = SAME;
+    for (unsigned form = 0; form < 4 && r == SAME; form++)
+        if (form == 0 || every_form || form == 1 + s->seed % 3)
+            r = run(s, 4, form);
+    return r;
+}
+
 static enum result try_ptx(char *ptx, size_t length)
 {
     struct subject s;
@@ -240,11 +285,11 @@ static enum result try_ptx(char *ptx, size_t length)
     if (make_subject(&s, ptx, length)) {
         r = expect(&s);
         if (r == SAME)
-            r = run(&s, 4);
+            r = run_forms(&s);
         if (r == DIFFERS && twice) {
             char first[sizeof report->text];
             memcpy(first, report->text, sizeof first);
-            if (run(&s, 0) == SAME)
+            if (run(&s, 0, 0) == SAME)
                 r = OPTIMISED;
             memcpy(report->text, first, sizeof first);
         }
@@ -392,6 +437,7 @@ static int run_seeds(const struct plan *p)
 
 static int run_file(const char *path)
 {
+    every_form = true;
     size_t size;
     struct diag d = {0};
     char *text = file_read(path, &size, &d);
