@@ -1,14 +1,22 @@
 /* fuzz: kernels at random (gen.h), run on whatever device libcuda drives and compared, byte for
- * byte, with what the interpreter (interp.h) says that they write.
+ * byte, with what the interpreter (interp.h) says that they write; as they come, and in one other
+ * form that Weir's compiler may give them.
  *
  *   fuzz_kernels {first=N} {count=N} {seconds=S} {batch=N} {keep=FOLDER}
- *                           runs the kernels of these seeds, until the time is over
- *   fuzz_kernels twice ...  what differs is run again without optimisation: if it is right then,
- * the fault is likely the optimiser's, and it does not count as wrong fuzz_kernels print=N prints
- * the kernel of a seed fuzz_kernels forms ...  the same with the kernels of every form that is no
- * arithmetic, numbered from 0 on fuzz_kernels FILE...    runs kernels from files (their first line
- * has seed, block and grid) fuzz_kernels minimise=FILE   leaves lines out while the difference
- * stays, and prints the rest
+ *       runs the kernels of these seeds, until the time is over
+ *   fuzz_kernels twice ...
+ *       what differs is run again without optimisation: if it is right then, the optimiser is
+ *       likely at fault, and it does not count as wrong
+ *   fuzz_kernels every ...
+ *       each kernel in all forms
+ *   fuzz_kernels forms ...
+ *       the same with the kernels of every instruction that is no arithmetic, numbered from 0 on
+ *   fuzz_kernels print=N
+ *       prints the kernel of a seed
+ *   fuzz_kernels FILE...
+ *       runs kernels from files (their first line has seed, block and grid), in all forms
+ *   fuzz_kernels minimise=FILE
+ *       leaves lines out while the difference stays, and prints the rest
  *
  * Kernels run in a child process, so that a crash is one more difference. It builds with a C
  * compiler, cuda.h and libcuda alone, for any device: see tests/fuzz/gpu.sh. */
@@ -535,6 +543,8 @@ int main(int argc, char **argv)
             return minimise(v);
         else if (strcmp(argv[k], "twice") == 0)
             twice = true;
+        else if (strcmp(argv[k], "every") == 0)
+            every_form = true;
         else if (strcmp(argv[k], "forms") == 0)
             p.forms = true;
         else if ((v = value(argv[k], "print"))) {

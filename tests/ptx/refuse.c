@@ -31,6 +31,7 @@ static const struct {
     {"add %r1, %r2, %r3;", "wrong number or combination of types"},
     {"add.b32 %r1, %r2, 4;", "'add' does not take the type '.b32'"},
     {"add.sat.u32 %r1, %r2, %r3;", "do not go together"},
+    {"cvta.shared.u32 %r1, %r2;", "'cvta' does not take the type '.u32'"},
     {"add.rn.rz.f32 %f1, %f1, %f1;", "do not go together"},
     {"add.cc.u16 %h1, %h2, %h3;", "do not go together"},
     {"div.f32 %f1, %f1, %f2;", "a modifier is missing (approx|full|rn|rz|rm|rp)"},
