@@ -23,10 +23,18 @@ static char *host_cpu, *host_features, *cpu_text, *host_triple;
 /* What LLVM decides for the process, by options and not for a machine or a function. Its second
  * scheduler runs for some processors (AMD's Zen, whose cores reorder all of that themselves) and
  * takes time with the square of the loads and stores in a row, of which kernels that spill, or copy
- * structures of kilobytes, have thousands: a half to nine tenths of their compilation. */
+ * structures of kilobytes, have thousands: a half to nine tenths of their compilation. And short
+ * loops begin at multiples of 32 bytes: one that lies across two lines of decoded instructions
+ * takes twice the time to fetch, and at multiples of 16 that is chance. */
 static void choose_(void)
 {
-    static const char *const options[] = {"weir", "-disable-post-ra"};
+    static const char *const options[] = {
+        "weir",
+        "-disable-post-ra",
+#ifdef __x86_64__
+        "-x86-experimental-pref-innermost-loop-alignment=5",
+#endif
+    };
     LLVMParseCommandLineOptions((int)WEIR_COUNT(options), options, "");
 }
 

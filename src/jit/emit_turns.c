@@ -137,24 +137,24 @@ static void lay_down_(struct emit *e, struct turn_reg *t)
     }
 }
 
-/* A turn begins: the lane's own value. */
-static void take_(struct emit *e, const struct turn_reg *t, LLVMValueRef lane)
+/* Does a lane find its own value in an array? */
+static bool in_array_(const struct emit *e, const struct turn_reg *t)
+{
+    return t->comes && !in_row_(t) && !is_bit_(e, t);
+}
+
+/* What a lane brings. */
+static LLVMValueRef brought_(struct emit *e, const struct turn_reg *t, LLVMValueRef lane)
 {
     LLVMBuilderRef b = e->alu.b;
     LLVMTypeRef type = scalar_type(e, e->k->regs[t->reg].type);
-    LLVMValueRef v = t->in;
-    if (!t->comes)
-        return;
-    if (in_row_(t) && t->shape.stride != 0) {
-        LLVMValueRef step = LLVMConstInt(type, (uint64_t)t->shape.stride, true);
-        LLVMValueRef n = LLVMBuildIntCast2(b, lane, type, false, "");
-        v = LLVMBuildAdd(b, v, LLVMBuildMul(b, n, step, ""), "");
-    } else if (!in_row_(t) && is_bit_(e, t)) {
-        v = LLVMBuildTrunc(b, LLVMBuildLShr(b, v, lane, ""), e->i1, "");
-    } else if (!in_row_(t)) {
-        v = LLVMBuildLoad2(b, type, element_(e, t, v, lane), "");
-    }
-    LLVMBuildStore(b, v, t->slot);
+    if (in_array_(e, t))
+        return LLVMBuildLoad2(b, type, element_(e, t, t->in, lane), "");
+    if (!in_row_(t))
+        return LLVMBuildTrunc(b, LLVMBuildLShr(b, t->in, lane, ""), e->i1, "");
+    LLVMValueRef step = LLVMConstInt(type, (uint64_t)t->shape.stride, true);
+    LLVMValueRef n = LLVMBuildIntCast2(b, lane, type, false, "");
+    return LLVMBuildAdd(b, t->in, LLVMBuildMul(b, n, step, ""), "");
 }
 
 /* A turn ends. */
@@ -334,28 +334,91 @@ static bool emit_lane_block_(struct emit *e, const struct turns *s, const struct
 
 /* ---- all turns ------------------------------------------------------------------------------- */
 
-static void turn_(struct emit *e, LLVMValueRef lane, void *arg)
+/* A lane's turn, which has all it brings; what it leaves is stored in block `over`. */
+static void turn_(struct emit *e, struct turns *s, LLVMValueRef lane, LLVMBasicBlockRef over)
 {
-    struct turns *s = arg;
+    LLVMBuilderRef b = e->alu.b;
     const struct jkernel *k = e->k;
-    LLVMBasicBlockRef over = new_bb(e, "turn_over");
-    e->mask = LLVMBuildShl(e->alu.b, c32(e, 1), lane, "");
+    e->mask = LLVMBuildShl(b, c32(e, 1), lane, "");
     e->mask_vec = NULL;
     swap_(e, s, true);
-    for (size_t n = 0; n < s->count; n++)
-        take_(e, &s->items[n], lane);
     s->bb[s->first->until] = over;
-    for (int32_t b = bit_next(s->inside, k->nblocks, 0); b >= 0;
-         b = bit_next(s->inside, k->nblocks, b + 1))
-        s->bb[b] = new_bb(e, "turn");
-    LLVMBuildBr(e->alu.b, s->bb[s->first - k->blocks]);
-    for (int32_t b = bit_next(s->inside, k->nblocks, 0); s->ok && b >= 0;
-         b = bit_next(s->inside, k->nblocks, b + 1))
-        s->ok = emit_lane_block_(e, s, &k->blocks[b]);
-    LLVMPositionBuilderAtEnd(e->alu.b, over);
+    for (int32_t n = bit_next(s->inside, k->nblocks, 0); n >= 0;
+         n = bit_next(s->inside, k->nblocks, n + 1))
+        s->bb[n] = new_bb(e, "turn");
+    LLVMBuildBr(b, s->bb[s->first - k->blocks]);
+    for (int32_t n = bit_next(s->inside, k->nblocks, 0); s->ok && n >= 0;
+         n = bit_next(s->inside, k->nblocks, n + 1))
+        s->ok = emit_lane_block_(e, s, &k->blocks[n]);
+    LLVMPositionBuilderAtEnd(b, over);
     for (size_t n = 0; n < s->count; n++)
         leave_(e, &s->items[n], lane);
     swap_(e, s, false);
+}
+
+/* The first lane of a set, any lane if it is empty. */
+static LLVMValueRef first_lane_(struct emit *e, LLVMValueRef bits)
+{
+    bits = LLVMBuildOr(e->alu.b, bits, c32(e, 1u << (JIT_WARP - 1)), "");
+    LLVMValueRef args[2] = {bits, LLVMConstInt(e->i1, 1, false)};
+    return intrinsic(e, "llvm.cttz", &e->i32, 1, args, 2);
+}
+
+/* A phi with the first of its values. */
+static LLVMValueRef phi_(struct emit *e, LLVMValueRef v, LLVMBasicBlockRef from)
+{
+    LLVMValueRef phi = LLVMBuildPhi(e->alu.b, LLVMTypeOf(v), "");
+    LLVMAddIncoming(phi, &v, &from, 1);
+    return phi;
+}
+
+/* More values than these would not stay in registers for the length of a turn. */
+enum { MOST_AHEAD = 4 };
+
+/* The lanes one after the other. Where a loop ends is mostly a surprise to the processor, which
+ * then waits for what the next turn needs to find its own end: that is fetched a turn ahead. */
+static void turns_(struct emit *e, struct turns *s)
+{
+    LLVMBuilderRef b = e->alu.b;
+    size_t ahead = 0;
+    LLVMValueRef bits = mask_bits(e), now[MOST_AHEAD], next[MOST_AHEAD];
+    const struct turn_reg *which[MOST_AHEAD];
+    LLVMBasicBlockRef some = new_bb(e, "lanes"), loop = new_bb(e, "lane"),
+                      over = new_bb(e, "turn_over"), done = new_bb(e, "lanes_done");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, bits, c32(e, 0), ""), some, done);
+    LLVMPositionBuilderAtEnd(b, some);
+    LLVMValueRef first = first_lane_(e, bits);
+    for (size_t n = 0; n < s->count && ahead < MOST_AHEAD; n++)
+        if (in_array_(e, &s->items[n])) {
+            which[ahead] = &s->items[n];
+            next[ahead++] = brought_(e, &s->items[n], first);
+        }
+    LLVMBuildBr(b, loop);
+    LLVMPositionBuilderAtEnd(b, loop);
+    LLVMValueRef left = phi_(e, bits, some), lane = phi_(e, first, some);
+    for (size_t n = 0; n < ahead; n++)
+        now[n] = phi_(e, next[n], some);
+    LLVMValueRef rest = LLVMBuildAnd(b, left, LLVMBuildSub(b, left, c32(e, 1), ""), "");
+    LLVMValueRef coming = first_lane_(e, rest);
+    for (size_t n = 0; n < ahead; n++) {
+        next[n] = brought_(e, which[n], coming);
+        LLVMBuildStore(b, now[n], which[n]->slot);
+    }
+    for (size_t n = 0; n < s->count; n++) {
+        const struct turn_reg *t = &s->items[n];
+        bool has = !t->comes;
+        for (size_t m = 0; m < ahead; m++)
+            has |= which[m] == t;
+        if (!has)
+            LLVMBuildStore(b, brought_(e, t, lane), t->slot);
+    }
+    turn_(e, s, lane, over);
+    LLVMAddIncoming(left, &rest, &over, 1);
+    LLVMAddIncoming(lane, &coming, &over, 1);
+    for (size_t n = 0; n < ahead; n++)
+        LLVMAddIncoming(now[n], &next[n], &over, 1);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, rest, c32(e, 0), ""), loop, done);
+    LLVMPositionBuilderAtEnd(b, done);
 }
 
 bool emit_turns(struct emit *e, const struct jblock *first)
@@ -375,7 +438,7 @@ bool emit_turns(struct emit *e, const struct jblock *first)
     e->waiting = NULL;
     e->in_whole = false;
     e->one_lane = true;
-    for_active_lanes(e, mask_bits(e), turn_, &s);
+    turns_(e, &s);
     e->mask = mask;
     e->mask_vec = mask_vec;
     e->waiting = waiting;
