@@ -232,6 +232,8 @@ CUresult params_copy(const CUDA_MEMCPY3D *copy, CUcontext ctx, struct node_param
 CUresult params_set(const CUDA_MEMSET_NODE_PARAMS *set, CUcontext ctx, struct node_params *out);
 CUresult params_set_node(const CUDA_MEMSET_NODE_PARAMS *set, CUcontext ctx,
                          struct node_params *out);
+CUresult params_host_node(const CUDA_HOST_NODE_PARAMS *host, struct node_params *out);
+CUresult params_batch_node(const CUDA_BATCH_MEM_OP_NODE_PARAMS *b, struct node_params *out);
 CUresult params_host(CUhostFn fn, void *user, struct node_params *out);
 CUresult params_event(CUgraphNodeType type, CUevent e, struct node_params *out);
 CUresult params_batch(CUcontext ctx, unsigned count, const CUstreamBatchMemOpParams *ops,

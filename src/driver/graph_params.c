@@ -47,6 +47,31 @@ static CUresult replace_(CUgraphNode node, struct node_params *p)
     return CUDA_SUCCESS;
 }
 
+/* Bodies of public functions, whose parameters they use. `make` is a call that makes the struct
+ * node_params p of the caller's parameters, and is not made before all else is right. */
+// NOLINTBEGIN(bugprone-macro-parentheses)
+#define ADD_NODE(make)                                                                             \
+    struct node_params p;                                                                          \
+    CUresult r = begin_(out, g);                                                                   \
+    if (r == CUDA_SUCCESS)                                                                         \
+        r = make;                                                                                  \
+    return r != CUDA_SUCCESS ? r : graph_add(g, deps, NULL, count, &p, out)
+#define CHANGE_NODE(type, make)                                                                    \
+    struct node_params p;                                                                          \
+    CUresult r = node_of_(node, type);                                                             \
+    if (r == CUDA_SUCCESS)                                                                         \
+        r = make;                                                                                  \
+    return r != CUDA_SUCCESS ? r : replace_(node, &p)
+/* `value`: of *out, when there is one to write to. */
+#define SHOW_NODE(type, ...)                                                                       \
+    CUresult r = node_of_(node, type);                                                             \
+    if (r == CUDA_SUCCESS && out == NULL)                                                          \
+        r = CUDA_ERROR_INVALID_VALUE;                                                              \
+    if (r == CUDA_SUCCESS)                                                                         \
+        *out = __VA_ARGS__;                                                                        \
+    return r
+// NOLINTEND(bugprone-macro-parentheses)
+
 /* ---- kernels ------------------------------------------------------------------------------------
  */
 
@@ -65,11 +90,7 @@ CUresult params_kernel_node(const CUDA_KERNEL_NODE_PARAMS *k, struct node_params
 
 WEIR_API CUresult cuGraphAddKernelNode_v2(DEPS, const CUDA_KERNEL_NODE_PARAMS *params)
 {
-    struct node_params p;
-    CUresult r = begin_(out, g);
-    if (r == CUDA_SUCCESS)
-        r = params_kernel_node(params, &p);
-    return r != CUDA_SUCCESS ? r : graph_add(g, deps, NULL, count, &p, out);
+    ADD_NODE(params_kernel_node(params, &p));
 }
 
 WEIR_API CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *out)
@@ -95,11 +116,7 @@ WEIR_API CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NO
 WEIR_API CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node,
                                                 const CUDA_KERNEL_NODE_PARAMS *params)
 {
-    struct node_params p;
-    CUresult r = node_of_(node, CU_GRAPH_NODE_TYPE_KERNEL);
-    if (r == CUDA_SUCCESS)
-        r = params_kernel_node(params, &p);
-    return r != CUDA_SUCCESS ? r : replace_(node, &p);
+    CHANGE_NODE(CU_GRAPH_NODE_TYPE_KERNEL, params_kernel_node(params, &p));
 }
 
 /* Sets an attribute of a kernel node: one that means something here, or a hint that is kept. */
@@ -193,30 +210,17 @@ WEIR_API CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode fr
 
 WEIR_API CUresult cuGraphAddMemcpyNode(DEPS, const CUDA_MEMCPY3D *copy, CUcontext ctx)
 {
-    struct node_params p;
-    CUresult r = begin_(out, g);
-    if (r == CUDA_SUCCESS)
-        r = params_copy(copy, ctx, &p);
-    return r != CUDA_SUCCESS ? r : graph_add(g, deps, NULL, count, &p, out);
+    ADD_NODE(params_copy(copy, ctx, &p));
 }
 
 WEIR_API CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D *out)
 {
-    CUresult r = node_of_(node, CU_GRAPH_NODE_TYPE_MEMCPY);
-    if (r == CUDA_SUCCESS && out == NULL)
-        r = CUDA_ERROR_INVALID_VALUE;
-    if (r == CUDA_SUCCESS)
-        *out = node->p.copy;
-    return r;
+    SHOW_NODE(CU_GRAPH_NODE_TYPE_MEMCPY, node->p.copy);
 }
 
 WEIR_API CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D *copy)
 {
-    struct node_params p;
-    CUresult r = node_of_(node, CU_GRAPH_NODE_TYPE_MEMCPY);
-    if (r == CUDA_SUCCESS)
-        r = params_copy(copy, node->p.ctx, &p);
-    return r != CUDA_SUCCESS ? r : replace_(node, &p);
+    CHANGE_NODE(CU_GRAPH_NODE_TYPE_MEMCPY, params_copy(copy, node->p.ctx, &p));
 }
 
 /* ---- sets ---------------------------------------------------------------------------------------
@@ -232,61 +236,40 @@ CUresult params_set_node(const CUDA_MEMSET_NODE_PARAMS *set, CUcontext ctx, stru
 
 WEIR_API CUresult cuGraphAddMemsetNode(DEPS, const CUDA_MEMSET_NODE_PARAMS *set, CUcontext ctx)
 {
-    struct node_params p;
-    CUresult r = begin_(out, g);
-    if (r == CUDA_SUCCESS)
-        r = params_set_node(set, ctx, &p);
-    return r != CUDA_SUCCESS ? r : graph_add(g, deps, NULL, count, &p, out);
+    ADD_NODE(params_set_node(set, ctx, &p));
 }
 
 WEIR_API CUresult cuGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS *out)
 {
-    CUresult r = node_of_(node, CU_GRAPH_NODE_TYPE_MEMSET);
-    if (r == CUDA_SUCCESS && out == NULL)
-        r = CUDA_ERROR_INVALID_VALUE;
-    if (r == CUDA_SUCCESS)
-        *out = node->p.set;
-    return r;
+    SHOW_NODE(CU_GRAPH_NODE_TYPE_MEMSET, node->p.set);
 }
 
 WEIR_API CUresult cuGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *set)
 {
-    struct node_params p;
-    CUresult r = node_of_(node, CU_GRAPH_NODE_TYPE_MEMSET);
-    if (r == CUDA_SUCCESS)
-        r = params_set_node(set, node->p.ctx, &p);
-    return r != CUDA_SUCCESS ? r : replace_(node, &p);
+    CHANGE_NODE(CU_GRAPH_NODE_TYPE_MEMSET, params_set_node(set, node->p.ctx, &p));
 }
 
 /* ---- functions of the host ----------------------------------------------------------------------
  */
 
+CUresult params_host_node(const CUDA_HOST_NODE_PARAMS *host, struct node_params *out)
+{
+    return host == NULL ? CUDA_ERROR_INVALID_VALUE : params_host(host->fn, host->userData, out);
+}
+
 WEIR_API CUresult cuGraphAddHostNode(DEPS, const CUDA_HOST_NODE_PARAMS *host)
 {
-    struct node_params p;
-    CUresult r = begin_(out, g);
-    if (r == CUDA_SUCCESS)
-        r = host == NULL ? CUDA_ERROR_INVALID_VALUE : params_host(host->fn, host->userData, &p);
-    return r != CUDA_SUCCESS ? r : graph_add(g, deps, NULL, count, &p, out);
+    ADD_NODE(params_host_node(host, &p));
 }
 
 WEIR_API CUresult cuGraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS *out)
 {
-    CUresult r = node_of_(node, CU_GRAPH_NODE_TYPE_HOST);
-    if (r == CUDA_SUCCESS && out == NULL)
-        r = CUDA_ERROR_INVALID_VALUE;
-    if (r == CUDA_SUCCESS)
-        *out = node->p.host;
-    return r;
+    SHOW_NODE(CU_GRAPH_NODE_TYPE_HOST, node->p.host);
 }
 
 WEIR_API CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS *host)
 {
-    struct node_params p;
-    CUresult r = node_of_(node, CU_GRAPH_NODE_TYPE_HOST);
-    if (r == CUDA_SUCCESS)
-        r = host == NULL ? CUDA_ERROR_INVALID_VALUE : params_host(host->fn, host->userData, &p);
-    return r != CUDA_SUCCESS ? r : replace_(node, &p);
+    CHANGE_NODE(CU_GRAPH_NODE_TYPE_HOST, params_host_node(host, &p));
 }
 
 /* ---- graphs within, nothing ---------------------------------------------------------------------
@@ -304,12 +287,7 @@ WEIR_API CUresult cuGraphAddChildGraphNode(DEPS, CUgraph child)
 
 WEIR_API CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph *out)
 {
-    CUresult r = node_of_(node, CU_GRAPH_NODE_TYPE_GRAPH);
-    if (r == CUDA_SUCCESS && out == NULL)
-        r = CUDA_ERROR_INVALID_VALUE;
-    if (r == CUDA_SUCCESS)
-        *out = node->p.child;
-    return r;
+    SHOW_NODE(CU_GRAPH_NODE_TYPE_GRAPH, node->p.child);
 }
 
 WEIR_API CUresult cuGraphAddEmptyNode(DEPS)
@@ -324,30 +302,17 @@ WEIR_API CUresult cuGraphAddEmptyNode(DEPS)
 
 static CUresult add_event_(DEPS, CUgraphNodeType type, CUevent e)
 {
-    struct node_params p;
-    CUresult r = begin_(out, g);
-    if (r == CUDA_SUCCESS)
-        r = params_event(type, e, &p);
-    return r != CUDA_SUCCESS ? r : graph_add(g, deps, NULL, count, &p, out);
+    ADD_NODE(params_event(type, e, &p));
 }
 
 static CUresult get_event_(CUgraphNode node, CUgraphNodeType type, CUevent *out)
 {
-    CUresult r = node_of_(node, type);
-    if (r == CUDA_SUCCESS && out == NULL)
-        r = CUDA_ERROR_INVALID_VALUE;
-    if (r == CUDA_SUCCESS)
-        *out = node->p.event;
-    return r;
+    SHOW_NODE(type, node->p.event);
 }
 
 static CUresult set_event_(CUgraphNode node, CUgraphNodeType type, CUevent e)
 {
-    struct node_params p;
-    CUresult r = node_of_(node, type);
-    if (r == CUDA_SUCCESS)
-        r = params_event(type, e, &p);
-    return r != CUDA_SUCCESS ? r : replace_(node, &p);
+    CHANGE_NODE(type, params_event(type, e, &p));
 }
 
 WEIR_API CUresult cuGraphAddEventRecordNode(DEPS, CUevent e)
@@ -383,37 +348,29 @@ WEIR_API CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent e)
 /* ---- operations on words ------------------------------------------------------------------------
  */
 
+CUresult params_batch_node(const CUDA_BATCH_MEM_OP_NODE_PARAMS *b, struct node_params *out)
+{
+    return b == NULL ? CUDA_ERROR_INVALID_VALUE
+                     : params_batch(b->ctx, b->count, b->paramArray, b->flags, out);
+}
+
 WEIR_API CUresult cuGraphAddBatchMemOpNode(DEPS, const CUDA_BATCH_MEM_OP_NODE_PARAMS *b)
 {
-    struct node_params p;
-    CUresult r = begin_(out, g);
-    if (r == CUDA_SUCCESS)
-        r = b == NULL ? CUDA_ERROR_INVALID_VALUE
-                      : params_batch(b->ctx, b->count, b->paramArray, b->flags, &p);
-    return r != CUDA_SUCCESS ? r : graph_add(g, deps, NULL, count, &p, out);
+    ADD_NODE(params_batch_node(b, &p));
 }
 
 WEIR_API CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode node,
                                                  CUDA_BATCH_MEM_OP_NODE_PARAMS *out)
 {
-    CUresult r = node_of_(node, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP);
-    if (r == CUDA_SUCCESS && out == NULL)
-        r = CUDA_ERROR_INVALID_VALUE;
-    if (r == CUDA_SUCCESS)
-        *out = (CUDA_BATCH_MEM_OP_NODE_PARAMS){node->p.ctx, node->p.batch.count, node->p.batch.ops,
-                                               node->p.batch.flags};
-    return r;
+    SHOW_NODE(CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
+              (CUDA_BATCH_MEM_OP_NODE_PARAMS){node->p.ctx, node->p.batch.count, node->p.batch.ops,
+                                              node->p.batch.flags});
 }
 
 WEIR_API CUresult cuGraphBatchMemOpNodeSetParams(CUgraphNode node,
                                                  const CUDA_BATCH_MEM_OP_NODE_PARAMS *b)
 {
-    struct node_params p;
-    CUresult r = node_of_(node, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP);
-    if (r == CUDA_SUCCESS)
-        r = b == NULL ? CUDA_ERROR_INVALID_VALUE
-                      : params_batch(b->ctx, b->count, b->paramArray, b->flags, &p);
-    return r != CUDA_SUCCESS ? r : replace_(node, &p);
+    CHANGE_NODE(CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, params_batch_node(b, &p));
 }
 
 /* ---- any kind -----------------------------------------------------------------------------------

@@ -152,16 +152,13 @@ CHANGE(cuGraphExecMemcpyNodeSetParams, CU_GRAPH_NODE_TYPE_MEMCPY,
 CHANGE(cuGraphExecMemsetNodeSetParams, CU_GRAPH_NODE_TYPE_MEMSET,
        (EXEC, const CUDA_MEMSET_NODE_PARAMS *set, CUcontext ctx), params_set_node(set, ctx, &p))
 CHANGE(cuGraphExecHostNodeSetParams, CU_GRAPH_NODE_TYPE_HOST,
-       (EXEC, const CUDA_HOST_NODE_PARAMS *host),
-       host == NULL ? CUDA_ERROR_INVALID_VALUE : params_host(host->fn, host->userData, &p))
+       (EXEC, const CUDA_HOST_NODE_PARAMS *host), params_host_node(host, &p))
 CHANGE(cuGraphExecEventRecordNodeSetEvent, CU_GRAPH_NODE_TYPE_EVENT_RECORD, (EXEC, CUevent event),
        params_event(CU_GRAPH_NODE_TYPE_EVENT_RECORD, event, &p))
 CHANGE(cuGraphExecEventWaitNodeSetEvent, CU_GRAPH_NODE_TYPE_WAIT_EVENT, (EXEC, CUevent event),
        params_event(CU_GRAPH_NODE_TYPE_WAIT_EVENT, event, &p))
 CHANGE(cuGraphExecBatchMemOpNodeSetParams, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
-       (EXEC, const CUDA_BATCH_MEM_OP_NODE_PARAMS *b),
-       b == NULL ? CUDA_ERROR_INVALID_VALUE
-                 : params_batch(b->ctx, b->count, b->paramArray, b->flags, &p))
+       (EXEC, const CUDA_BATCH_MEM_OP_NODE_PARAMS *b), params_batch_node(b, &p))
 
 /* ---- switching nodes off ------------------------------------------------------------------------
  */
