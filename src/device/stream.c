@@ -181,20 +181,24 @@ struct command *stream_begin(struct device_stream *s, enum command_kind kind)
     return c;
 }
 
-static void pool_return(struct device_stream *s, struct command *c)
+/* Puts commands into the pool that follow each other, so many. The stream is locked. */
+static void pool_return(struct device_stream *s, struct command *first, struct command *last,
+                        uint32_t n)
 {
-    if (s->pool_count == POOL_MAX) {
+    set_next(last, s->pool);
+    s->pool = first;
+    s->pool_count += n;
+    while (WEIR_UNLIKELY(s->pool_count > POOL_MAX)) {
+        struct command *c = s->pool;
+        s->pool = next_of(c);
+        s->pool_count--;
         free(c);
-        return;
     }
-    set_next(c, s->pool);
-    s->pool = c;
-    s->pool_count++;
 }
 
 void stream_cancel(struct device_stream *s, struct command *c)
 {
-    pool_return(s, c);
+    pool_return(s, c, c, 1);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -338,13 +342,11 @@ void stream_announce(struct device_stream *s, uint64_t count)
     stream_wake(s);
 }
 
-/* Puts the done commands into the pool and goes on to `next`. The stream is locked. */
-static void recycle(struct device_stream *s, struct command *next)
+/* Puts the done commands, of which `last` is the last, into the pool and goes on to `next`. The
+ * stream is locked, so that is done in one go: who puts commands in waits for it. */
+static void recycle(struct device_stream *s, struct command *last, struct command *next)
 {
-    for (struct command *c = s->head, *after; c != next; c = after) {
-        after = next_of(c);
-        pool_return(s, c);
-    }
+    pool_return(s, s->head, last, s->unrecycled + 1);
     s->head = s->current = next;
     s->unrecycled = 0;
 }
@@ -362,7 +364,7 @@ struct command *stream_complete(struct device_stream *s, struct command *c)
     }
     pthread_mutex_lock(&s->lock);
     next = next_of(c); /* one may have come */
-    recycle(s, next);
+    recycle(s, c, next);
     if (next == NULL) {
         s->tail = NULL;
         s->active = false;
