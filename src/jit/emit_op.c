@@ -774,6 +774,7 @@ bool emit_supported(const struct ptx_instr *i, struct diag *d)
     case PTX_OP_fence:
     case PTX_OP_cvta:
     case PTX_OP_isspacep:
+    case PTX_OP_istypep:
     case PTX_OP_membar:
     case PTX_OP_shfl:
     case PTX_OP_vote:

@@ -3,6 +3,7 @@
  * loop, which gets its polls like any loop that waits for others; stores that tell a barrier object
  * of their bytes are a store and the telling; alloca moves a stack pointer that is a register. */
 #include "jit/flatten.h"
+#include "texture/instr.h"
 
 /* The last instruction leaves the list, to come back behind others. */
 static struct ptx_instr pop_(struct jkernel *k) { return k->instrs[--k->ninstrs]; }
@@ -151,6 +152,28 @@ static void lower_alloca_(struct flattener *f)
     ops[4] = flat_reg_operand(sp);
 }
 
+/* istypep: which kind of description does the address lead to? */
+static void lower_istypep_(struct jkernel *k)
+{
+    struct ptx_instr i = pop_(k);
+    uint32_t tag = i.types[0] == PTX_TEXREF    ? TEXTURE_TAG
+                   : i.types[0] == PTX_SURFREF ? SURFACE_TAG
+                                               : SAMPLER_TAG;
+    int32_t reg = flat_reg(k, "tag", PTX_B32);
+    struct ptx_instr *load = push_(k, &i, PTX_OP_ld, 2);
+    load->types[load->ntypes++] = PTX_U32;
+    load->vec = 1;
+    load->operands[0] = flat_reg_operand(reg);
+    load->operands[1] = (struct ptx_operand){.kind = PTX_OPR_MEM, .reg = i.operands[1].reg};
+    struct ptx_instr *compare = push_(k, &i, PTX_OP_setp, 3);
+    compare->types[compare->ntypes++] = PTX_U32;
+    compare->vec = 1;
+    compare->mods[compare->nmods++] = PTX_M_eq;
+    compare->operands[0] = i.operands[0];
+    compare->operands[1] = flat_reg_operand(reg);
+    compare->operands[2] = (struct ptx_operand){.kind = PTX_OPR_IMM, .reg = -1, .imm = tag};
+}
+
 bool flat_lower(struct flattener *f)
 {
     struct jkernel *k = f->k;
@@ -181,6 +204,7 @@ bool flat_lower(struct flattener *f)
             lower_addresses_(k);
         return true;
     case PTX_OP_alloca: lower_alloca_(f); return true;
+    case PTX_OP_istypep: lower_istypep_(k); return true;
     case PTX_OP_stacksave: {
         struct ptx_instr at = pop_(k);
         flat_push_mov(k, &at, at.operands[0].reg, flat_reg_operand(flat_stack(f)), at.types[0]);

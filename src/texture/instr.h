@@ -5,6 +5,10 @@
 
 #include <stdint.h>
 
+/* What the first word of a description says, which istypep looks at. There are no samplers apart
+ * from textures. */
+enum { TEXTURE_TAG = 0x57544558, SURFACE_TAG = 0x57535552, SAMPLER_TAG = 0x5753414d };
+
 /* What the coordinates mean. The rows of coordinates come in the order written in PTX: a layer (an
  * unsigned index) first where there are layers, then x, y, z. */
 enum texture_geometry {

@@ -18,8 +18,6 @@
 
 enum { TEXTURE_LANES = 32 };
 
-enum { TEXTURE_TAG = 0x57544558, SURFACE_TAG = 0x57535552 };
-
 /* The type of an element's channels. */
 enum texel_type {
     TEXEL_U8,

@@ -2,6 +2,8 @@
 /* K2: instructions that programs hardly ever have: reductions in another block's shared memory that
  * tell a barrier object of their bytes, uniform loads of 128 bits, approximations of two halves at a
  * time, discarded lines, register budgets, breakpoints. */
+#include <cuda.h>
+
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -149,6 +151,75 @@ static void check_loads()
     OK(cudaFree(out));
 }
 
+/* ---- vectors of reductions, by generic addresses -------------------------------------------------- */
+
+__global__ void reduce_vectors(float *sums, unsigned *halves)
+{
+    float old[2];
+    unsigned t = threadIdx.x, one = 0x3c003c00; /* two halves */
+    asm volatile("red.add.v2.f32 [%0], {%1, %2};" ::"l"(sums), "f"((float)t), "f"(1.0f) : "memory");
+    asm volatile("atom.add.v2.f32 {%0, %1}, [%2], {%3, %4};"
+                 : "=f"(old[0]), "=f"(old[1])
+                 : "l"(sums + 2), "f"(1.0f), "f"(2.0f)
+                 : "memory");
+    sums[4 + t] = old[1];
+    asm volatile("red.add.noftz.v2.f16x2 [%0], {%1, %2};" ::"l"(halves), "r"(one), "r"(one << 16)
+                 : "memory");
+}
+
+static void check_vectors()
+{
+    float *sums;
+    unsigned *halves;
+    OK(cudaMallocManaged(&sums, 64 * sizeof *sums));
+    OK(cudaMallocManaged(&halves, 16));
+    memset(sums, 0, 64 * sizeof *sums);
+    halves[0] = halves[1] = 0;
+    reduce_vectors<<<1, 32>>>(sums, halves);
+    OK(cudaDeviceSynchronize());
+    CHECK(sums[0] == 496 && sums[1] == 32 && sums[2] == 32 && sums[3] == 64);
+    CHECK_EQ_INT(halves[0], 0x50005000); /* 32 and 32 */
+    CHECK_EQ_INT(halves[1], 0x50000000);
+    float seen = 0;
+    for (int t = 0; t < 32; t++)
+        seen += sums[4 + t];
+    CHECK(seen == 2 * 496);
+    OK(cudaFree(sums));
+    OK(cudaFree(halves));
+}
+
+/* ---- kinds of references --------------------------------------------------------------------- */
+
+static const char references[] =
+    ".version 8.0\n.target sm_90\n.address_size 64\n"
+    ".global .texref t;\n.global .surfref s;\n"
+    ".visible .entry kinds(.param .u64 out)\n{\n"
+    ".reg .b64 %d<4>;\n.reg .pred %p<6>;\n.reg .b32 %r<6>;\n"
+    "ld.param.u64 %d0, [out];\nmov.u64 %d1, t;\nmov.u64 %d2, s;\n"
+    "istypep.texref %p0, %d1;\nselp.u32 %r0, 1, 0, %p0;\nst.global.u32 [%d0], %r0;\n"
+    "istypep.surfref %p1, %d1;\nselp.u32 %r1, 1, 0, %p1;\nst.global.u32 [%d0+4], %r1;\n"
+    "istypep.texref %p2, %d2;\nselp.u32 %r2, 1, 0, %p2;\nst.global.u32 [%d0+8], %r2;\n"
+    "istypep.surfref %p3, %d2;\nselp.u32 %r3, 1, 0, %p3;\nst.global.u32 [%d0+12], %r3;\n"
+    "istypep.samplerref %p4, %d1;\nselp.u32 %r4, 1, 0, %p4;\nst.global.u32 [%d0+16], %r4;\n"
+    "ret;\n}\n";
+
+static void check_kinds()
+{
+    CUmodule module;
+    CUfunction kinds;
+    int *out;
+    OK(cudaMallocManaged(&out, 32));
+    memset(out, 0x55, 32);
+    CHECK_EQ_INT(cuModuleLoadData(&module, references), CUDA_SUCCESS);
+    CHECK_EQ_INT(cuModuleGetFunction(&kinds, module, "kinds"), CUDA_SUCCESS);
+    void *args[] = {&out};
+    CHECK_EQ_INT(cuLaunchKernel(kinds, 1, 1, 1, 1, 1, 1, 0, NULL, args, NULL), CUDA_SUCCESS);
+    OK(cudaDeviceSynchronize());
+    CHECK(out[0] == 1 && out[1] == 0 && out[2] == 0 && out[3] == 1 && out[4] == 0);
+    CHECK_EQ_INT(cuModuleUnload(module), CUDA_SUCCESS);
+    OK(cudaFree(out));
+}
+
 /* ---- two halves at a time -------------------------------------------------------------------- */
 
 enum { PAIRS = 4 };
@@ -278,6 +349,8 @@ int main()
 {
     check_reductions();
     check_loads();
+    check_vectors();
+    check_kinds();
     check_approximations();
     check_discards();
     check_budgets();
