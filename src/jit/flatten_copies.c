@@ -6,18 +6,20 @@
  *
  *   cp.local.local [to+offset], [from+offset], bytes      or from .param
  *
- * which is no PTX, and which every lane does by itself (emit_mem.c). A word is copied where the
- * last one of its run is stored; nothing between its load and that place touches it otherwise, and
- * no run goes on over a branch, a call or an access that could be of any variable. */
+ * which is no PTX, and which every lane does by itself (emit_copy.c). A word is copied where the
+ * last one of its run is stored, and no run goes on over a branch, a call or an access that could
+ * be of any variable. A register that is stored counts as a word of the variable that it was loaded
+ * from, however long ago, while nothing can have written there since, whichever way led here. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "jit/alu.h"
 #include "jit/flatten.h"
 
-enum { MIN_COPY = 16 };    /* bytes worth it */
-enum { MAX_LOADS = 4096 }; /* of a block that are remembered */
-enum { MAX_STEPS = 16 };   /* between an address and the variable it is one of */
+enum { MIN_COPY = 16 };       /* bytes worth it */
+enum { MAX_LOADS = 1 << 16 }; /* that are remembered */
+enum { MAX_SETS = 1 << 26 };  /* bytes of all sets of them */
+enum { MAX_STEPS = 16 };      /* between an address and the variable it is one of */
 
 /* Bytes of a variable. */
 struct span {
@@ -25,11 +27,10 @@ struct span {
     int64_t offset, bytes;
 };
 
-/* What a register holds a part of. */
+/* A register that is written once, by a load of a part of a variable. */
 struct loaded {
     struct span at;
-    int32_t reg;
-    bool valid; /* both still hold the same */
+    int32_t next; /* load of the same variable, -1 */
 };
 
 /* Words that go from one variable to another one. */
@@ -48,17 +49,25 @@ struct copies {
     struct jkernel *k;
     int32_t *ndefs, *def, *uses; /* per register */
     int32_t *holds;              /* per register: index in `loads`, -1 */
-    bool *gone;                  /* per instruction: it is copied by another */
-    bool *loads_word;            /* per instruction: a load of a word that may be copied */
-    struct ptx_instr **copy;     /* per instruction: what comes in its place, NULL: none */
+    struct ptr_map exposed;      /* variables that accesses by other addresses may reach */
     struct {
         struct loaded *items;
         size_t count, cap;
     } loads;
+    struct ptr_map last; /* variable -> its last one of `loads`, behind which the others follow */
+    uint64_t *open;      /* the loads of `exposed` variables */
+    size_t words;        /* of a set of loads */
+    uint64_t *valid;     /* the loads whose variables still have what the registers hold */
+    uint64_t **enter;    /* per instruction that is jumped to: those that are valid there, whichever
+                            way leads there */
+    bool changed;        /* one of `enter` has, in this round */
+    bool making;         /* rounds are over: copies are made */
     struct {
         struct run *items;
         size_t count, cap;
     } runs;
+    bool *gone;              /* per instruction: it is copied by another */
+    struct ptx_instr **copy; /* per instruction: what comes in its place, NULL: none */
     size_t made;
 };
 
@@ -184,25 +193,6 @@ static void close_all_(struct copies *c)
         close_(c, c->runs.count - 1);
 }
 
-/* Is it a parameter's for ever? Those never change. */
-static bool lasts_(const struct copies *c, const struct loaded *l)
-{
-    return l->at.var->space == PTX_SPACE_PARAM && c->ndefs[l->reg] == 1;
-}
-
-static void forget_loads_(struct copies *c)
-{
-    size_t left = 0;
-    for (size_t n = 0; n < c->loads.count; n++) {
-        struct loaded l = c->loads.items[n];
-        bool stays = lasts_(c, &l);
-        c->holds[l.reg] = stays ? (int32_t)left : -1;
-        if (stays)
-            c->loads.items[left++] = l;
-    }
-    c->loads.count = left;
-}
-
 /* Does the run have a word in these bytes of `to` (`shift` 0) or of `from`? */
 static bool touches_(const struct run *r, const struct span *at, int64_t shift)
 {
@@ -224,19 +214,18 @@ static void access_(struct copies *c, const struct span *at, bool writes)
             (writes && r->from == at->var && touches_(r, at, r->by)))
             close_(c, n);
     }
-    for (size_t n = 0; writes && n < c->loads.count; n++) {
-        struct loaded *l = &c->loads.items[n];
-        if (l->at.var == at->var && overlap_(l->at.offset, l->at.bytes, at->offset, at->bytes))
-            l->valid = false;
-    }
+    const struct loaded *l = writes ? ptr_map_get(&c->last, at->var) : NULL;
+    for (; l != NULL; l = l->next < 0 ? NULL : &c->loads.items[l->next])
+        if (overlap_(l->at.offset, l->at.bytes, at->offset, at->bytes))
+            bit_clear(c->valid, (int32_t)(l - c->loads.items));
 }
 
-/* Bytes of any variable are read, or written. */
+/* Bytes of any variable that others reach are read, or written. */
 static void access_any_(struct copies *c, bool writes)
 {
     close_all_(c);
-    if (writes)
-        forget_loads_(c);
+    for (size_t w = 0; writes && w < c->words; w++)
+        c->valid[w] &= ~c->open[w];
 }
 
 static void join_(struct copies *c, const struct span *from, const struct span *to, int32_t store)
@@ -267,31 +256,27 @@ static void join_(struct copies *c, const struct span *from, const struct span *
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
+static bool is_ours_(const struct ptx_var *v)
+{
+    return v->space == PTX_SPACE_LOCAL || v->space == PTX_SPACE_PARAM;
+}
+
 static void load_(struct copies *c, int32_t at)
 {
     const struct ptx_instr *i = &c->k->instrs[at];
-    const struct ptx_operand *data = &i->operands[0];
-    int64_t bytes = ptx_type_bits((enum ptx_type)i->types[0]) / 8;
     unsigned space = space_(i);
     struct span s;
-    bool found = find_(c, &i->operands[1], &s);
-    if (!found || (s.var->space != PTX_SPACE_LOCAL && s.var->space != PTX_SPACE_PARAM)) {
+    if (!find_(c, &i->operands[1], &s) || !is_ours_(s.var)) {
         if (space == PTX_SPACE_LOCAL || space == PTX_SPACE_GENERIC)
             access_any_(c, false);
         return;
     }
-    s.bytes = bytes * i->vec;
+    s.bytes = ptx_type_bits((enum ptx_type)i->types[0]) / 8 * i->vec;
     access_(c, &s, false);
-    if (bytes == 0 || c->loads.count > MAX_LOADS)
-        return;
-    c->loads_word[at] = true;
-    s.bytes = bytes;
-    for (int e = 0; e < i->vec; e++, s.offset += bytes) {
-        int32_t reg = item_(data, e)->reg;
-        if (item_(data, e)->kind != PTX_OPR_REG)
-            continue;
-        c->holds[reg] = (int32_t)c->loads.count;
-        vec_push(&c->loads, ((struct loaded){s, reg, true}));
+    for (int e = 0; e < i->vec; e++) {
+        const struct ptx_operand *o = item_(&i->operands[0], e);
+        if (o->kind == PTX_OPR_REG && c->holds[o->reg] >= 0)
+            bit_set(c->valid, c->holds[o->reg]);
     }
 }
 
@@ -303,10 +288,10 @@ static bool is_held_(const struct copies *c, const struct ptx_instr *st, const s
     for (int e = 0; e < st->vec; e++) {
         const struct ptx_operand *o = item_(&st->operands[1], e);
         int32_t n = o->kind == PTX_OPR_REG ? c->holds[o->reg] : -1;
-        if (n < 0)
+        if (n < 0 || !bit_get(c->valid, n))
             return false;
         const struct loaded *l = &c->loads.items[n];
-        if (!l->valid || l->at.bytes != bytes || l->at.var == to->var)
+        if (l->at.bytes != bytes || l->at.var == to->var)
             return false;
         if (e == 0)
             *from = l->at;
@@ -328,43 +313,157 @@ static void store_(struct copies *c, int32_t at)
     }
     to.bytes = (int64_t)ptx_type_bits((enum ptx_type)i->types[0]) / 8 * i->vec;
     access_(c, &to, true);
-    if (to.bytes > 0 && is_held_(c, i, &to, &from))
+    if (c->making && to.bytes > 0 && is_held_(c, i, &to, &from))
         join_(c, &from, &to, at);
+}
+
+/* What is valid here is so at an instruction that is jumped to, if it is by all other ways. */
+static void enter_(struct copies *c, int32_t to)
+{
+    uint64_t *set = c->enter[to];
+    for (size_t w = 0; w < c->words; w++) {
+        c->changed |= (set[w] & ~c->valid[w]) != 0;
+        set[w] &= c->valid[w];
+    }
+}
+
+static void branch_(struct copies *c, const struct ptx_instr *i)
+{
+    for (int o = 0; o < i->noperands; o++)
+        if (i->operands[o].kind == PTX_OPR_LABEL)
+            enter_(c, i->operands[o].target);
+    for (int t = 0; i->op == PTX_OP_brx && i->targets != NULL && t < i->targets->count; t++)
+        enter_(c, i->targets->index[t]);
+    if (i->guard < 0) /* nothing comes from here to the next one */
+        memset(c->valid, 0xff, c->words * sizeof *c->valid);
 }
 
 static void instr_(struct copies *c, int32_t at)
 {
     const struct ptx_instr *i = &c->k->instrs[at];
     struct diag ignored = {0};
-    struct jroles r;
-    bool load = i->op == PTX_OP_ld, store = i->op == PTX_OP_st;
-    if (store && is_plain_(i))
-        store_(c, at);
-    else if (!(load && is_plain_(i)) && i->op != PTX_OP_mov && i->op != PTX_OP_cvta &&
-             (i->op == PTX_OP_call || !alu_supported(i, &ignored)))
-        access_any_(c, true);
-    jit_roles(i, &r);
-    for (int d = 0; d < r.ndef; d++)
-        c->holds[r.def[d]] = -1;
-    if (load && is_plain_(i))
+    bool plain = (i->op == PTX_OP_ld || i->op == PTX_OP_st) && is_plain_(i);
+    if (plain && i->op == PTX_OP_ld)
         load_(c, at);
+    else if (plain)
+        store_(c, at);
+    else if (i->op == PTX_OP_bra || i->op == PTX_OP_brx || i->op == PTX_OP_exit) {
+        close_all_(c);
+        branch_(c, i);
+    } else if (i->op != PTX_OP_mov && i->op != PTX_OP_cvta &&
+               (i->op == PTX_OP_call || !alu_supported(i, &ignored)))
+        access_any_(c, true);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
-
-/* The instructions that are jumped to. */
-static bool *targets_(const struct jkernel *k)
+static void round_(struct copies *c)
 {
-    bool *set = xcalloc(k->ninstrs + 1, sizeof *set);
+    memset(c->valid, 0, c->words * sizeof *c->valid);
+    for (size_t n = 0; n < c->k->ninstrs; n++) {
+        if (c->enter[n] != NULL) {
+            close_all_(c);
+            enter_(c, (int32_t)n);
+            memcpy(c->valid, c->enter[n], c->words * sizeof *c->valid);
+        }
+        instr_(c, (int32_t)n);
+    }
+    close_all_(c);
+}
+
+/* ---- the look before ------------------------------------------------------------------------- */
+
+static size_t add_target_(struct copies *c, int32_t at)
+{
+    if (c->enter[at] != NULL)
+        return 0;
+    c->enter[at] = xmalloc(c->words * sizeof **c->enter);
+    memset(c->enter[at], 0xff, c->words * sizeof **c->enter);
+    return c->words * sizeof **c->enter;
+}
+
+/* False: there are too many. */
+static bool find_targets_(struct copies *c)
+{
+    size_t count = 0;
+    for (size_t n = 0; n < c->k->ninstrs && count < MAX_SETS; n++) {
+        const struct ptx_instr *i = &c->k->instrs[n];
+        for (int o = 0; o < i->noperands; o++)
+            if (i->operands[o].kind == PTX_OPR_LABEL)
+                count += add_target_(c, i->operands[o].target);
+        for (int t = 0; i->op == PTX_OP_brx && i->targets != NULL && t < i->targets->count; t++)
+            count += add_target_(c, i->targets->index[t]);
+    }
+    return count < MAX_SETS;
+}
+
+/* A use of an address other than to access what it is the address of, or to make another one of
+ * which the same is known. */
+static void expose_(struct copies *c, const struct ptx_instr *i, const struct ptx_operand *o)
+{
+    struct span s, next;
+    struct ptx_operand result = i->noperands > 0 ? i->operands[0] : *o;
+    bool names = o->kind == PTX_OPR_SYM || o->kind == PTX_OPR_REG || o->kind == PTX_OPR_MEM;
+    for (int n = 0; n < o->nitems; n++)
+        expose_(c, i, &o->items[n]);
+    if (!names || (o->reg < 0 && o->var == NULL) || !find_(c, o, &s) || !is_ours_(s.var))
+        return;
+    if (o->kind == PTX_OPR_MEM && (i->op == PTX_OP_ld || i->op == PTX_OP_st) && is_plain_(i))
+        return;
+    result.offset = 0;
+    result.var = NULL;
+    bool follows = i->op == PTX_OP_mov || i->op == PTX_OP_add || i->op == PTX_OP_cvta;
+    if (!follows || result.kind != PTX_OPR_REG || !find_(c, &result, &next) || next.var != s.var)
+        ptr_map_put(&c->exposed, s.var, (void *)s.var);
+}
+
+static void find_exposed_(struct copies *c)
+{
+    struct jkernel *k = c->k;
+    ptr_map_put(&c->exposed, &k->outgoing, &k->outgoing);
     for (size_t n = 0; n < k->ninstrs; n++) {
         const struct ptx_instr *i = &k->instrs[n];
         for (int o = 0; o < i->noperands; o++)
-            if (i->operands[o].kind == PTX_OPR_LABEL)
-                set[i->operands[o].target] = true;
-        for (int t = 0; i->op == PTX_OP_brx && i->targets != NULL && t < i->targets->count; t++)
-            set[i->targets->index[t]] = true;
+            if (o >= jit_ndst(i))
+                expose_(c, i, &i->operands[o]);
+        for (int a = 0; i->op == PTX_OP_call && a < i->call->nargs; a++)
+            expose_(c, i, &i->call->args[a]);
+        for (int r = 0; i->op == PTX_OP_call && r < i->call->nrets; r++)
+            expose_(c, i, &i->call->rets[r]);
     }
-    return set;
+}
+
+static void find_loads_(struct copies *c)
+{
+    struct jkernel *k = c->k;
+    for (size_t n = 0; n < k->ninstrs && c->loads.count < MAX_LOADS; n++) {
+        const struct ptx_instr *i = &k->instrs[n];
+        struct span s;
+        if (i->op != PTX_OP_ld || !is_plain_(i) || !find_(c, &i->operands[1], &s) ||
+            !is_ours_(s.var))
+            continue;
+        s.bytes = ptx_type_bits((enum ptx_type)i->types[0]) / 8;
+        for (int e = 0; e < i->vec; e++, s.offset += s.bytes) {
+            const struct ptx_operand *o = item_(&i->operands[0], e);
+            if (o->kind != PTX_OPR_REG || c->ndefs[o->reg] != 1 || s.bytes == 0)
+                continue;
+            c->holds[o->reg] = (int32_t)c->loads.count;
+            vec_push(&c->loads, ((struct loaded){s, -1}));
+        }
+    }
+    c->words = (size_t)bit_words((int32_t)c->loads.count);
+    c->valid = xcalloc(c->words + 1, sizeof *c->valid);
+    c->open = xcalloc(c->words + 1, sizeof *c->open);
+}
+
+/* The loads by their variables. */
+static void sort_loads_(struct copies *c)
+{
+    for (size_t n = 0; n < c->loads.count; n++) {
+        struct loaded *l = &c->loads.items[n], *last = ptr_map_get(&c->last, l->at.var);
+        l->next = last != NULL ? (int32_t)(last - c->loads.items) : -1;
+        ptr_map_put(&c->last, l->at.var, l);
+        if (ptr_map_get(&c->exposed, l->at.var) != NULL)
+            bit_set(c->open, (int32_t)n);
+    }
 }
 
 /* Could anything be copied at all? */
@@ -394,16 +493,17 @@ static void count_(struct copies *c)
     }
 }
 
-/* Loads of words that are only copied are not needed. */
+/* Is it a load of words that are only copied? */
 static bool is_idle_(const struct copies *c, size_t n)
 {
-    struct jroles r;
-    if (!c->loads_word[n])
+    const struct ptx_instr *i = &c->k->instrs[n];
+    if (i->op != PTX_OP_ld || !is_plain_(i))
         return false;
-    jit_roles(&c->k->instrs[n], &r);
-    for (int d = 0; d < r.ndef; d++)
-        if (c->uses[r.def[d]] != 0)
+    for (int e = 0; e < i->vec; e++) {
+        const struct ptx_operand *o = item_(&i->operands[0], e);
+        if (o->kind != PTX_OPR_REG || c->holds[o->reg] < 0 || c->uses[o->reg] != 0)
             return false;
+    }
     return true;
 }
 
@@ -426,37 +526,52 @@ static void rewrite_(struct copies *c)
     free(moved);
 }
 
+static void close_copies_(struct copies *c)
+{
+    free(c->ndefs);
+    free(c->def);
+    free(c->uses);
+    free(c->holds);
+    free(c->valid);
+    free(c->open);
+    free(c->enter);
+    free(c->gone);
+    free(c->copy);
+    free(c->loads.items);
+    free(c->runs.items);
+    ptr_map_free(&c->exposed);
+    ptr_map_free(&c->last);
+}
+
 void flat_copies(struct jkernel *k)
 {
     if (!any_local_store_(k))
         return;
+    size_t ninstrs = k->ninstrs;
     struct copies c = {.k = k,
                        .ndefs = xcalloc(k->nregs + 1, sizeof(int32_t)),
                        .def = xcalloc(k->nregs + 1, sizeof(int32_t)),
                        .uses = xcalloc(k->nregs + 1, sizeof(int32_t)),
                        .holds = xcalloc(k->nregs + 1, sizeof(int32_t)),
-                       .gone = xcalloc(k->ninstrs, sizeof(bool)),
-                       .loads_word = xcalloc(k->ninstrs, sizeof(bool)),
-                       .copy = xcalloc(k->ninstrs, sizeof(struct ptx_instr *))};
-    bool *targets = targets_(k);
+                       .enter = xcalloc(ninstrs + 1, sizeof(uint64_t *)),
+                       .gone = xcalloc(ninstrs, sizeof(bool)),
+                       .copy = xcalloc(ninstrs, sizeof(struct ptx_instr *))};
     memset(c.holds, 0xff, k->nregs * sizeof *c.holds);
     count_(&c);
-    for (size_t n = 0; n < k->ninstrs; n++) {
-        if (targets[n])
-            access_any_(&c, true);
-        instr_(&c, (int32_t)n);
+    find_loads_(&c);
+    if (c.loads.count > 0 && find_targets_(&c)) {
+        find_exposed_(&c);
+        sort_loads_(&c);
+        do {
+            c.changed = false;
+            round_(&c);
+        } while (c.changed);
+        c.making = true;
+        round_(&c);
     }
-    close_all_(&c);
+    for (size_t n = 0; n <= ninstrs; n++)
+        free(c.enter[n]);
     if (c.made > 0)
         rewrite_(&c);
-    free(targets);
-    free(c.ndefs);
-    free(c.def);
-    free(c.uses);
-    free(c.holds);
-    free(c.gone);
-    free(c.loads_word);
-    free(c.copy);
-    free(c.loads.items);
-    free(c.runs.items);
+    close_copies_(&c);
 }
