@@ -655,6 +655,8 @@ static void prologue_(struct emit *e)
         const struct jreg *reg = &k->regs[r];
         LLVMTypeRef t = scalar_type(e, reg->type);
         e->regs[r].frame_offset = UINT32_MAX;
+        if (reg->ndefs == 0 && !reg->read) /* of what is copied otherwise (flatten_copies.c) */
+            continue;
         if (reg->shape.seg == SEG_NONE)
             e->regs[r].slot[0] = new_slot(e, LLVMVectorType(t, JIT_WARP), reg->name);
         else
