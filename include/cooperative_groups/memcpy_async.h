@@ -19,6 +19,8 @@
 
 namespace cooperative_groups
 {
+namespace __v1
+{
 
 namespace details
 {
@@ -62,6 +64,8 @@ template <unsigned Stages, typename Group> WEIR_CG void wait_prior(const Group &
     group.sync();
 }
 
+} // namespace __v1
+using namespace __v1;
 } // namespace cooperative_groups
 
 #endif

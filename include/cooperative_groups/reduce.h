@@ -14,6 +14,8 @@
 
 namespace cooperative_groups
 {
+namespace __v1
+{
 
 namespace details
 {
@@ -141,6 +143,8 @@ WEIR_CG void reduce_update_async(const Group &group, Atomic &to, U &&value, Op &
         details::fold_into(to, all, op);
 }
 
+} // namespace __v1
+using namespace __v1;
 } // namespace cooperative_groups
 
 #pragma clang diagnostic pop

@@ -14,6 +14,8 @@
 
 namespace cooperative_groups
 {
+namespace __v1
+{
 
 namespace details
 {
@@ -148,6 +150,8 @@ WEIR_CG details::plain<T> exclusive_scan_update(const Group &group, Atomic &atom
     return exclusive_scan_update(group, atomic, value, plus<details::plain<T>>());
 }
 
+} // namespace __v1
+using namespace __v1;
 } // namespace cooperative_groups
 
 #pragma clang diagnostic pop

@@ -39,25 +39,41 @@ static bool add_suffix_(struct ptx_parser *p, struct ptx_instr *i, const struct 
     return room || ptx_fail(p, at, "'%.*s': too many modifiers", QUOTE(at));
 }
 
-/* Names that targets before sm_20 had without modifiers, and what the PTX ISA says they are on
- * later devices (notes on `mad`, `div`, `rcp` ...). Returns the token itself for all others. */
+/* Names that were once without modifiers, and what the PTX ISA says they are on later devices
+ * (notes on `mad`, `div`, `rcp` ...). Returns the token itself for all others. */
 static struct ptx_token early_name_(const struct ptx_parser *p, const struct ptx_token *t)
 {
-    static const struct {
+    struct old_name {
         const char *old, *now;
-    } names[] = {
+    };
+    /* for targets before sm_20 */
+    static const struct old_name names[] = {
         {"mad.f32", "fma.rn.ftz.f32"},       {"mad.sat.f32", "fma.rn.ftz.sat.f32"},
         {"div.f32", "div.approx.ftz.f32"},   {"rcp.f32", "rcp.approx.ftz.f32"},
         {"sqrt.f32", "sqrt.approx.ftz.f32"}, {"rsqrt.f32", "rsqrt.approx.ftz.f32"},
         {"sin.f32", "sin.approx.ftz.f32"},   {"cos.f32", "cos.approx.ftz.f32"},
         {"lg2.f32", "lg2.approx.ftz.f32"},   {"ex2.f32", "ex2.approx.ftz.f32"},
     };
+    /* for sm_20 on, where versions before 3.2 do not ask for a rounding ("Errata" of `mad`) */
+    static const struct old_name unrounded[] = {
+        {"mad.f32", "mad.rn.f32"},
+        {"mad.ftz.f32", "mad.rn.ftz.f32"},
+        {"mad.sat.f32", "mad.rn.sat.f32"},
+        {"mad.ftz.sat.f32", "mad.rn.ftz.sat.f32"},
+    };
+    const struct ptx_module *m = p->m;
     struct ptx_token now = *t;
-    if (p->m->target_sm >= 20)
-        return now;
-    for (size_t k = 0; k < WEIR_COUNT(names); k++)
-        if (ptx_is(t, names[k].old, strlen(names[k].old))) {
-            now.s = names[k].now;
+    const struct old_name *table = names;
+    size_t count = WEIR_COUNT(names);
+    if (m->target_sm >= 20) {
+        bool rounding_asked =
+            m->version_major > 3 || (m->version_major == 3 && m->version_minor >= 2);
+        table = unrounded;
+        count = rounding_asked ? 0 : WEIR_COUNT(unrounded);
+    }
+    for (size_t k = 0; k < count; k++)
+        if (ptx_is(t, table[k].old, strlen(table[k].old))) {
+            now.s = table[k].now;
             now.n = (uint32_t)strlen(now.s);
         }
     return now;

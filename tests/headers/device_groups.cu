@@ -1,4 +1,15 @@
 /* Cooperative groups and warp matrices: every group, partition and collective. Compiled only. */
+
+/* as libcu++ declares the groups ahead, in whichever order its headers and ours are included */
+namespace cooperative_groups
+{
+namespace __v1
+{
+class thread_block;
+template <unsigned Size, typename Parent> class thread_block_tile;
+} // namespace __v1
+} // namespace cooperative_groups
+
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
 #include <cooperative_groups/reduce.h>

@@ -322,6 +322,19 @@ static void test_early_names(void)
     CHECK(i[2].op == PTX_OP_rcp && ptx_has(&i[2], PTX_M_approx));
     CHECK(i[3].op == PTX_OP_mul && i[3].nmods == 0);
     ptx_free(m);
+
+    /* from sm_20 on, versions before 3.2 took the rounding to nearest where none is written */
+    static const char unrounded[] = ".version 1.4\n.target sm_20, map_f64_to_f32\n"
+                                    ".entry k { .reg .f32 f; mad.f32 f, f, f, f;\n"
+                                    "mad.ftz.sat.f32 f, f, f, f; exit; }";
+    m = ptx_parse(unrounded, sizeof unrounded, &d);
+    CHECK_STR(d.text, "");
+    CHECK(m != NULL);
+    i = m->funcs[0]->instrs;
+    CHECK(i[0].op == PTX_OP_mad && ptx_has(&i[0], PTX_M_rn) && !ptx_has(&i[0], PTX_M_ftz));
+    CHECK(i[1].op == PTX_OP_mad && ptx_has(&i[1], PTX_M_rn) && ptx_has(&i[1], PTX_M_ftz) &&
+          ptx_has(&i[1], PTX_M_sat));
+    ptx_free(m);
 }
 
 static void test_lines(void)

@@ -36,6 +36,7 @@ static const struct {
     {"add.cc.u16 %h1, %h2, %h3;", "do not go together"},
     {"div.f32 %f1, %f1, %f2;", "a modifier is missing (approx|full|rn|rz|rm|rp)"},
     {"fma.f32 %f1, %f1, %f2, %f3;", "a modifier is missing (rn|rz|rm|rp)"},
+    {"mad.f32 %f1, %f1, %f2, %f3;", "a modifier is missing (rn|rz|rm|rp)"},
     {"mul.u32 %r1, %r2, %r3;", "a modifier is missing (lo|hi)"},
     {"sqrt.f32 %f1, %f1;", "a modifier is missing"},
     {"cvt.u32.f32 %r1, %f1;", "a modifier is missing (rni|rzi|rmi|rpi)"},

@@ -11,6 +11,8 @@
 
 namespace cooperative_groups
 {
+namespace __v1
+{
 
 namespace details
 {
@@ -145,6 +147,8 @@ template <unsigned Size> class block_tile : public thread_group
 
 } // namespace details
 
+} // namespace __v1
+using namespace __v1;
 } // namespace cooperative_groups
 
 #pragma clang diagnostic pop

@@ -12,6 +12,9 @@
 
 namespace cooperative_groups
 {
+/* Where libcu++ declares the groups that its copies and barriers take. */
+namespace __v1
+{
 
 namespace details
 {
@@ -361,6 +364,8 @@ template <typename Group> WEIR_CG auto group_size(const Group &group) -> decltyp
     return group.size();
 }
 
+} // namespace __v1
+using namespace __v1;
 } // namespace cooperative_groups
 
 #endif

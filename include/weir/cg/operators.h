@@ -4,6 +4,8 @@
 
 namespace cooperative_groups
 {
+namespace __v1
+{
 
 /* Each is a template over the type, and without one takes any type. */
 #define WEIR_CG_OPERATOR(name, expression)                                                         \
@@ -24,6 +26,8 @@ WEIR_CG_OPERATOR(bit_or, a | b)
 WEIR_CG_OPERATOR(bit_xor, a ^ b)
 #undef WEIR_CG_OPERATOR
 
+} // namespace __v1
+using namespace __v1;
 } // namespace cooperative_groups
 
 #endif

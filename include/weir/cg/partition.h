@@ -9,6 +9,8 @@
 
 namespace cooperative_groups
 {
+namespace __v1
+{
 
 /* ---- tiles of a size known at compile time ---- */
 
@@ -141,6 +143,8 @@ WEIR_CG auto invoke_one_broadcast(const Group &group, F &&f, Args &&...args)
     return group.shfl(result, 0);
 }
 
+} // namespace __v1
+using namespace __v1;
 } // namespace cooperative_groups
 
 #pragma clang diagnostic pop

@@ -9,6 +9,8 @@
 
 namespace cooperative_groups
 {
+namespace __v1
+{
 
 namespace details
 {
@@ -249,6 +251,8 @@ class thread_block_tile : public thread_block_tile<Size, void>
 
 WEIR_CG thread_block_tile<1> this_thread() { return thread_block_tile<1>(0, 1); }
 
+} // namespace __v1
+using namespace __v1;
 } // namespace cooperative_groups
 
 #pragma clang diagnostic pop
