@@ -48,8 +48,8 @@ __global__ void all(const unsigned *in, unsigned *out)
     unsigned at[PLACES], *to = out + t.linear * (2 * PLACES + 2);
     places(t, at);
     for (int k = 0; k < PLACES; k++) {
-        to[2 * k] = part[at[k]] + part[at[k] + t.wide];
-        to[2 * k + 1] = in[at[k]] - in[at[k] + 3];
+        to[2 * k] = part[at[k] + t.wide];
+        to[2 * k + 1] = in[at[k] + 3];
     }
     twice[2 * t.linear - (t.linear & 1)] = to[0]; /* 0 1 4 5 8 9 ... */
     __syncthreads();
@@ -73,8 +73,8 @@ static void host(unsigned wide, unsigned high, unsigned deep, unsigned *out)
         unsigned at[PLACES], *to = out + n * (2 * PLACES + 2);
         places(t, at);
         for (int k = 0; k < PLACES; k++) {
-            to[2 * k] = table(at[k]) + table(at[k] + wide);
-            to[2 * k + 1] = (at[k] ^ 0x5a5a) - ((at[k] + 3) ^ 0x5a5a);
+            to[2 * k] = table(at[k] + wide);
+            to[2 * k + 1] = (at[k] + 3) ^ 0x5a5a;
         }
         twice[2 * n - (n & 1)] = to[0];
     }

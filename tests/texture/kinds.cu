@@ -35,10 +35,12 @@ static cudaArray_t numbers(cudaExtent extent, unsigned flags)
     size_t rows = extent.height ? extent.height : 1, slices = extent.depth ? extent.depth : 1;
     std::vector<float> host(extent.width * rows * slices);
     for (size_t i = 0; i < host.size(); i++)
-        host[i] = 1000 * (i / extent.width / rows) + 100 * (i / extent.width % rows) + i % extent.width;
+        host[i] =
+            1000 * (i / extent.width / rows) + 100 * (i / extent.width % rows) + i % extent.width;
     OK(cudaMalloc3DArray(&array, &format, extent, flags));
     cudaMemcpy3DParms copy = {};
-    copy.srcPtr = make_cudaPitchedPtr(host.data(), extent.width * sizeof(float), extent.width, rows);
+    copy.srcPtr =
+        make_cudaPitchedPtr(host.data(), extent.width * sizeof(float), extent.width, rows);
     copy.dstArray = array;
     copy.extent = make_cudaExtent(extent.width, rows, slices);
     copy.kind = cudaMemcpyHostToDevice;
@@ -54,11 +56,7 @@ static cudaResourceDesc of_array(cudaArray_t array)
     return resource;
 }
 
-static void finish(void)
-{
-    OK(cudaGetLastError());
-    OK(cudaDeviceSynchronize());
-}
+static void finish(void) { OK(cudaDeviceSynchronize()); }
 
 // ---- linear memory ---------------------------------------------------------------------------
 
@@ -133,7 +131,8 @@ static void test_pitched(void)
         for (int x = 0; x < WIDTH; x++)
             host[y][x] = 100 * y + x;
     OK(cudaMallocPitch((void **)&memory, &pitch, sizeof host[0], HEIGHT));
-    OK(cudaMemcpy2D(memory, pitch, host, sizeof host[0], sizeof host[0], HEIGHT, cudaMemcpyHostToDevice));
+    OK(cudaMemcpy2D(memory, pitch, host, sizeof host[0], sizeof host[0], HEIGHT,
+                    cudaMemcpyHostToDevice));
     cudaResourceDesc resource = {};
     resource.resType = cudaResourceTypePitch2D;
     resource.res.pitch2D.devPtr = memory;
@@ -141,7 +140,8 @@ static void test_pitched(void)
     resource.res.pitch2D.width = WIDTH;
     resource.res.pitch2D.height = HEIGHT;
     resource.res.pitch2D.pitchInBytes = pitch;
-    cudaTextureObject_t object = texture(resource, cudaFilterModeLinear, cudaAddressModeClamp, false);
+    cudaTextureObject_t object =
+        texture(resource, cudaFilterModeLinear, cudaAddressModeClamp, false);
     fetch_2d<<<1, 64>>>(object, 0.5f, 0.25f, 3.0f, results);
     finish();
     for (int i = 0; i < 64; i++)
@@ -226,7 +226,8 @@ __global__ void raw(cudaTextureObject_t object, float *out, unsigned *queries)
         : "l"(object), "f"((float)i), "f"(2.0f));
     out[32 + i] = __half2float(__ushort_as_half((unsigned short)h[0]));
     out[64 + i] = __half2float(__ushort_as_half((unsigned short)(h[1] >> 16)));
-    asm("{ .reg .pred p; tex.2d.v4.f32.f32 {%0, %1, %2, %3}|p, [%5, {%6, %7}]; selp.u32 %4, 1, 0, p; }"
+    asm("{ .reg .pred p; tex.2d.v4.f32.f32 {%0, %1, %2, %3}|p, [%5, {%6, %7}]; selp.u32 %4, 1, 0, "
+        "p; }"
         : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3]), "=r"(h[0])
         : "l"(object), "f"(1.0f), "f"(2.0f));
     resident = h[0] != 0;
@@ -246,7 +247,9 @@ static void test_raw(void)
         texture(of_array(array), cudaFilterModePoint, cudaAddressModeClamp, false);
     unsigned *queries;
     OK(cudaMallocManaged(&queries, 64));
+    cudaGetLastError(); /* of refusals before */
     raw<<<1, 32>>>(object, results, queries);
+    OK(cudaGetLastError());
     finish();
     for (int i = 0; i < 32; i++) {
         CHECK(results[i] == (i < 4 || i > 19 ? 0 : 196 + i)); // indices: outside is nothing
@@ -262,7 +265,8 @@ static void test_raw(void)
     OK(cudaFreeArray(array));
 }
 
-// ---- layers --------------------------------------------------------------------------------------
+// ---- layers
+// --------------------------------------------------------------------------------------
 
 __global__ void layered(cudaTextureObject_t lines, cudaTextureObject_t planes, float *out)
 {
@@ -277,8 +281,10 @@ static void test_layers(void)
 {
     cudaArray_t lines = numbers(make_cudaExtent(WIDTH, 0, LAYERS), cudaArrayLayered);
     cudaArray_t planes = numbers(make_cudaExtent(WIDTH, HEIGHT, LAYERS), cudaArrayLayered);
-    cudaTextureObject_t l = texture(of_array(lines), cudaFilterModeLinear, cudaAddressModeClamp, false);
-    cudaTextureObject_t p = texture(of_array(planes), cudaFilterModeLinear, cudaAddressModeClamp, false);
+    cudaTextureObject_t l =
+        texture(of_array(lines), cudaFilterModeLinear, cudaAddressModeClamp, false);
+    cudaTextureObject_t p =
+        texture(of_array(planes), cudaFilterModeLinear, cudaAddressModeClamp, false);
     layered<<<1, 32>>>(l, p, results);
     finish();
     for (int i = 0; i < 32; i++) {
@@ -294,7 +300,8 @@ static void test_layers(void)
     OK(cudaFreeArray(planes));
 }
 
-// ---- cube maps -------------------------------------------------------------------------------------
+// ---- cube maps
+// -------------------------------------------------------------------------------------
 
 // The direction through the middle of an element, by the guide's table read backwards.
 __device__ void direction(int face, int x, int y, float d[3])
@@ -323,7 +330,8 @@ __global__ void cube(cudaTextureObject_t object, cudaTextureObject_t many, int l
 static void test_cubes(void)
 {
     cudaArray_t one = numbers(make_cudaExtent(SIDE, SIDE, 6), cudaArrayCubemap);
-    cudaArray_t many = numbers(make_cudaExtent(SIDE, SIDE, 18), cudaArrayCubemap | cudaArrayLayered);
+    cudaArray_t many =
+        numbers(make_cudaExtent(SIDE, SIDE, 18), cudaArrayCubemap | cudaArrayLayered);
     for (auto filter : {cudaFilterModePoint, cudaFilterModeLinear}) {
         cudaTextureObject_t o = texture(of_array(one), filter, cudaAddressModeWrap, true);
         cudaTextureObject_t m = texture(of_array(many), filter, cudaAddressModeWrap, true);
