@@ -12,9 +12,9 @@ enum unusual {
     UNUSUAL_NOT_READY = 1 << 0,     /* driver: not initialised; set from the start */
     UNUSUAL_FORKED = 1 << 1,        /* device: the process is a fork */
     UNUSUAL_FAULT = 1 << 2,         /* grid: some context has had a fault */
-    UNUSUAL_HOST_FUNCTION = 1 << 3, /* device: host functions are called */
+    UNUSUAL_HOST_FUNCTION = 1 << 3, /* device: a host function runs */
     UNUSUAL_WATCHED = 1 << 4,       /* pool: someone watches pools */
-    UNUSUAL_PRINTED = 1 << 5,       /* grid: kernels have printed; a launch asks, other calls not */
+    UNUSUAL_PRINTED = 1 << 5,       /* grid: printed texts wait; a launch asks, other calls not */
     UNUSUAL_CAPTURE = 1 << 8,       /* driver: captures that run are counted from this bit on */
 };
 

@@ -35,10 +35,12 @@ static void *host_main(void *unused)
         grid_flush(s->ctx->env);
         bool graph = c->kind == COMMAND_GRAPH;
         device_inside_host_function = true;
+        unusual_set(UNUSUAL_HOST_FUNCTION);
         if (graph)
             graph_call_host(c);
         else
             c->host.fn(c->host.user, device_context_status(s->ctx));
+        unusual_clear(UNUSUAL_HOST_FUNCTION);
         device_inside_host_function = false;
         if (command_end(c))
             sched_push(s);
@@ -48,7 +50,6 @@ static void *host_main(void *unused)
 
 static void start(void)
 {
-    unusual_set(UNUSUAL_HOST_FUNCTION);
     if (!thread_start(host_main, NULL, "weir-host"))
         abort(); /* nothing queued behind a host function could ever go on */
 }

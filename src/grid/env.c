@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/unusual.h"
 #include "grid/internal.h"
 
 static void set_defaults(struct grid_env *env)
@@ -47,8 +48,50 @@ static void drop_heap(struct grid_env *env, bool memory_too)
         heap_free_all(h, memory_too);
 }
 
+/* ---- texts that wait ----------------------------------------------------------------------------
+ */
+
+/* Launches look at one word for all environments, which says whether texts wait in any. */
+static pthread_mutex_t texts_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t texts; /* environments in which some do */
+
+void env_text_waits(struct grid_env *env)
+{
+    if (atomic_load_explicit(&env->waiting, memory_order_acquire))
+        return; /* whoever takes that back looks at the text afterwards */
+    pthread_mutex_lock(&texts_lock);
+    if (!atomic_exchange(&env->waiting, true) && texts++ == 0)
+        unusual_set(UNUSUAL_PRINTED);
+    pthread_mutex_unlock(&texts_lock);
+}
+
+/* Whether texts waited, which are the caller's to print now. */
+static bool take_texts(struct grid_env *env)
+{
+    if (!atomic_load_explicit(&env->waiting, memory_order_acquire))
+        return false;
+    pthread_mutex_lock(&texts_lock);
+    bool waited = atomic_exchange(&env->waiting, false);
+    if (waited && --texts == 0)
+        unusual_clear(UNUSUAL_PRINTED);
+    pthread_mutex_unlock(&texts_lock);
+    return waited;
+}
+
+void grid_flush(struct grid_env *env)
+{
+    if (!take_texts(env))
+        return;
+    fifo_flush(&env->printed, false);
+    fifo_flush(&env->asserted, true);
+}
+
+/* ---- its life -----------------------------------------------------------------------------------
+ */
+
 void grid_env_free(struct grid_env *env)
 {
+    take_texts(env);
     drop_heap(env, true);
     fifo_free(&env->printed);
     fifo_free(&env->asserted);
@@ -60,13 +103,13 @@ void grid_env_free(struct grid_env *env)
 
 void grid_env_reset(struct grid_env *env)
 {
+    take_texts(env);
     drop_heap(env, false);
     fifo_free(&env->printed);
     fifo_free(&env->asserted);
     pthread_mutex_lock(&env->lock);
     set_defaults(env);
     memset(&env->fault, 0, sizeof env->fault);
-    atomic_store(&env->waiting, 0);
     atomic_store(&env->faulted, GRID_FAULT_NONE);
     pthread_mutex_unlock(&env->lock);
 }
@@ -105,15 +148,6 @@ bool grid_limit_set(struct grid_env *env, enum grid_limit limit, uint64_t value)
         fine = false;
     pthread_mutex_unlock(&env->lock);
     return fine;
-}
-
-void grid_flush(struct grid_env *env)
-{
-    if (atomic_load_explicit(&env->waiting, memory_order_acquire) == 0)
-        return;
-    atomic_store_explicit(&env->waiting, 0, memory_order_relaxed);
-    fifo_flush(&env->printed, false);
-    fifo_flush(&env->asserted, true);
 }
 
 enum grid_fault_kind grid_faulted(struct grid_env *env)

@@ -7,21 +7,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/unusual.h"
 #include "grid/check.h"
 #include "grid/internal.h"
 
 static uint64_t arg(const uint64_t *args, int k, int lane) { return args[k * JIT_WARP + lane]; }
 
 static struct grid_block *block_of(struct jit_block *j) { return j->grid; }
-
-/* There is text for the next synchronization or launch to print. */
-static void text_waits(struct grid_env *env)
-{
-    atomic_store_explicit(&env->waiting, 1, memory_order_release);
-    if (unusual(UNUSUAL_PRINTED) == 0)
-        unusual_set(UNUSUAL_PRINTED);
-}
 
 /* int vprintf(const char *format, const void *args) */
 static void weir_rt_vprintf(struct jit_block *j, uint32_t mask, const uint64_t *args,
@@ -42,7 +33,7 @@ static void weir_rt_vprintf(struct jit_block *j, uint32_t mask, const uint64_t *
         fifo_add(&env->printed, env->printf_bytes, text->items != NULL ? text->items : "",
                  text->count);
     }
-    text_waits(env);
+    env_text_waits(env);
 }
 
 /* Thread indices of a lane of the warp now running. */
@@ -74,7 +65,7 @@ static void weir_rt___assertfail(struct jit_block *j, uint32_t mask, const uint6
                   tid[0], tid[1], tid[2], (const char *)arg(args, 0, (int)lane));
         fifo_add(&env->asserted, limit, text->items, text->count);
     }
-    text_waits(env);
+    env_text_waits(env);
     text->count--; /* the line of the last lane, without its end, is the fault's text */
     text->items[text->count] = '\0';
     fault_leave(b->worker,

@@ -178,6 +178,8 @@ struct fifo {
 void fifo_add(struct fifo *f, size_t limit, const char *text, size_t length);
 void fifo_flush(struct fifo *f, int to_stderr);
 void fifo_free(struct fifo *f);
+/* There is text in a FIFO for the next synchronization or launch to print. */
+void env_text_waits(struct grid_env *env);
 
 struct heap;
 struct heap *heap_new(int device, const void *owner, uint64_t bytes); /* NULL: no memory */
@@ -193,7 +195,7 @@ struct grid_env {
     uint64_t stack_bytes, printf_bytes, heap_bytes; /* limits */
     uint64_t sync_depth, pending_max;               /* likewise */
     struct fifo printed, asserted;
-    _Atomic uint32_t waiting;  /* texts in the FIFOs, to make a flush of nothing cheap */
+    _Atomic bool waiting;      /* texts in the FIFOs, to make a flush of nothing cheap */
     pthread_mutex_t lock;      /* heap creation, limits, fault */
     struct heap *_Atomic heap; /* NULL until the first malloc */
     _Atomic int faulted;       /* enum grid_fault_kind, set after `fault` is filled */

@@ -82,6 +82,7 @@ static void printing(void)
               "-5|4000000000|-1234567890123  |2.5|  text|x|3.33e+09|0x1234|4464|%|%y|end\n");
     CHECK_EQ_INT(used, 11);
     CHECK_STR(output_of(1, lanes_block, 1, NULL), "lane 00\nlane 08\nlane 31\n");
+    CHECK_EQ_INT(unusual(UNUSUAL_PRINTED), 0); /* calls are short again */
     /* The ring keeps the newest. */
     device_context_reset(ctx);
     struct grid_env *env = device_context_env(ctx);
@@ -94,6 +95,29 @@ static void printing(void)
     CHECK_EQ_INT(grid_limit_get(env, GRID_LIMIT_STACK), 4000);
     device_context_reset(ctx);
     CHECK_EQ_INT(grid_limit_get(env, GRID_LIMIT_PRINTF), GRID_PRINTF_BYTES);
+}
+
+/* What two contexts have printed waits until each has been asked. */
+static void two_contexts_print(void)
+{
+    struct device_context *contexts[2] = {ctx, device_context_new(device_get(0))};
+    struct grid_kernel k = {.run = lanes_block, .name = "k"};
+    for (int i = 0; i < 2; i++) {
+        struct device_event *e = device_event_new(contexts[i], DEVICE_EVENT_NO_TIMING);
+        struct device_stream *s = device_stream_new(contexts[i], 0, 0);
+        launch(s, &k, 1, NULL);
+        CHECK_EQ_INT(device_event_record(e, s), DEVICE_OK);
+        while (device_event_query(e) == DEVICE_NOT_READY) /* which prints nothing */
+            sleep_ms(1);
+        device_event_free(e);
+        device_stream_free(s);
+    }
+    for (int i = 0; i < 2; i++) {
+        CHECK(unusual(UNUSUAL_PRINTED) != 0);
+        grid_flush(device_context_env(contexts[i]));
+    }
+    CHECK_EQ_INT(unusual(UNUSUAL_PRINTED), 0);
+    device_context_free(contexts[1]);
 }
 
 /* printf with a wild format pointer. */
@@ -251,6 +275,7 @@ int main(void)
     *(void **)&release = grid_helper("free");
     timing();
     printing();
+    two_contexts_print();
     asserting();
     heap();
     return end();
