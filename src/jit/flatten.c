@@ -318,6 +318,78 @@ static bool copy_call_(struct flattener *f, struct activation *act, const struct
     return true;
 }
 
+/* Is it so cheap that lanes for which it is not meant may do it, too, and keep what they had? */
+static bool is_cheap_(const struct ptx_instr *i)
+{
+    switch (i->op) {
+    case PTX_OP_mov:
+    case PTX_OP_selp:
+    case PTX_OP_add:
+    case PTX_OP_sub:
+    case PTX_OP_mul:
+    case PTX_OP_mad:
+    case PTX_OP_fma:
+    case PTX_OP_min:
+    case PTX_OP_max:
+    case PTX_OP_neg:
+    case PTX_OP_abs:
+    case PTX_OP_and:
+    case PTX_OP_or:
+    case PTX_OP_xor:
+    case PTX_OP_not:
+    case PTX_OP_shl:
+    case PTX_OP_shr: break;
+    default: return false;
+    }
+    for (int o = 0; o < i->noperands; o++)
+        if (i->operands[o].kind != PTX_OPR_REG && i->operands[o].kind != PTX_OPR_IMM &&
+            i->operands[o].kind != PTX_OPR_FIMM)
+            return false;
+    return !ptx_has(i, PTX_M_cc) && jit_ndst(i) == 1 && !i->pair;
+}
+
+/* A guarded instruction that is cheap: without the guard into another register, of which the guard
+ * selects. A branch around it would be ten times the code, masks included. */
+static bool select_guarded_(struct flattener *f, struct activation *act,
+                            const struct ptx_instr *src)
+{
+    struct jkernel *k = f->k;
+    if (src->guard < 0 || !is_cheap_(src))
+        return false;
+    int32_t to = src->operands[0].reg + act->reg_base;
+    uint8_t type = k->regs[to].type;
+    unsigned bits = ptx_type_bits((enum ptx_type)type);
+    if (type == PTX_PRED || (bits != 16 && bits != 32 && bits != 64))
+        return false;
+    struct ptx_operand was = flat_reg_operand(to),
+                       is = flat_reg_operand(flat_reg(k, "guarded", type));
+    struct ptx_operand *ops = remap_operands_(f, act, src->operands, src->noperands);
+    struct ptx_instr *i = flat_push(k);
+    *i = *src;
+    i->guard = -1;
+    i->operands = ops;
+    i->operands[0] = is;
+    i = flat_push(k);
+    *i = (struct ptx_instr){.op = PTX_OP_selp,
+                            .ntypes = 1,
+                            .vec = 1,
+                            .guard = -1,
+                            .noperands = 4,
+                            .line = src->line,
+                            .column = src->column,
+                            .loc_file = src->loc_file,
+                            .loc_line = src->loc_line,
+                            .loc_column = src->loc_column,
+                            .loc_inlined_at = src->loc_inlined_at};
+    i->types[0] = bits == 16 ? PTX_B16 : bits == 32 ? PTX_B32 : PTX_B64;
+    i->operands = arena_alloc(&k->arena, 4 * sizeof *i->operands);
+    i->operands[0] = was;
+    i->operands[1] = src->guard_neg ? was : is;
+    i->operands[2] = src->guard_neg ? is : was;
+    i->operands[3] = flat_reg_operand(src->guard + act->reg_base);
+    return true;
+}
+
 /* Guarded by an ordinary predicate, an instruction that is no branch goes under a branch around. */
 static bool needs_branch_(const struct ptx_instr *i)
 {
@@ -353,6 +425,8 @@ static bool flatten_func_(struct flattener *f, struct activation *act)
         if (k->ninstrs > MAX_INSTRS)
             ok = diag_set(k->diag, src->line, src->column, "the kernel is too large once inlined");
         int32_t skip = -1;
+        if (select_guarded_(f, act, src))
+            continue;
         if (needs_branch_(src)) {
             skip = (int32_t)k->ninstrs;
             push_branch_(k, src, src->guard + act->reg_base, !src->guard_neg, -1);
