@@ -454,7 +454,6 @@ static const struct {
 } words[] = {
 #define RT_ERROR(name, text) {name, #name, text},
 #include "base/errors.def"
-#undef RT_ERROR
 };
 
 static void error_words(uint32_t mask, const uint64_t *args, uint64_t *rets, bool name)

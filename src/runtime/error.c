@@ -9,7 +9,6 @@ struct error_text {
 static const struct error_text texts[] = {
 #define RT_ERROR(name, text) {name, #name, text},
 #include "base/errors.def"
-#undef RT_ERROR
 };
 
 static THREAD_FAST cudaError_t last_error;
