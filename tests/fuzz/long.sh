@@ -1,5 +1,6 @@
 #!/bin/sh
-# Kernels at random for long (fuzz.c), a process for each processor, each from seeds of its own:
+# Kernels at random for long (fuzz.c), a process for each processor, each from seeds of its own, and
+# one for the kernels of all instructions in all forms:
 # sh tests/fuzz/long.sh BUILD SECONDS {PROCESSES}. Kernels that differ stay in BUILD/fuzz-kernels;
 # `fuzz_kernels minimise=FILE` makes one of them small.
 set -eu
@@ -7,7 +8,8 @@ build=$1 seconds=$2 processes=${3:-$(nproc)}
 keep=$build/fuzz-kernels first=$(date +%s)
 mkdir -p "$keep"
 export WEIR_CACHE_DIR=off WEIR_FAULTS=off WEIR_WORKERS="${WEIR_WORKERS:-1}"
-pids=
+"$build/bin/fuzz_kernels" forms every seconds="$seconds" keep="$keep" &
+pids=$!
 k=0
 while [ "$k" -lt "$processes" ]; do
   "$build/bin/fuzz_kernels" first=$((first * 1000 + k * 10000000)) seconds="$seconds" keep="$keep" &
