@@ -150,6 +150,7 @@ static void test_pitched(void)
     resource.res.pitch2D.pitchInBytes = pitch + 1;
     cudaTextureDesc how = {};
     CHECK_EQ_INT(cudaCreateTextureObject(&object, &resource, &how, nullptr), cudaErrorInvalidValue);
+    CHECK_EQ_INT(cudaGetLastError(), cudaErrorInvalidValue);
     OK(cudaFree(memory));
 }
 
