@@ -66,8 +66,16 @@ static void emit_fma(struct emit *e)
         r = alu_float_op(a, OP_FMA, s, ROUND_ODD);
     else if (alu_is_half(e->t))
         r = fma_f16(a, s);
-    else
+    else {
+        /* x86 puts the sum in a factor's place. For a sum that goes round in a loop LLVM needs a
+         * copy each time if that is the factor which was loaded first, as programs mostly name it.
+         */
+        bool scalar = ir_lanes(s[0]) == 1;
+        val factors[2] = {s[0], s[1]};
+        s[0] = factors[scalar];
+        s[1] = factors[!scalar];
         r = alu_float_op(a, OP_FMA, s, alu_rounding(e->i));
+    }
     r = alu_float_store(a, e->t, clamp_result(e, r), ftz);
     e->d[0] = has(e, PTX_M_oob) ? zero_outside(e, r) : r;
 }
