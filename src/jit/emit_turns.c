@@ -151,7 +151,8 @@ static LLVMValueRef brought_(struct emit *e, const struct turn_reg *t, LLVMValue
     if (in_array_(e, t))
         return LLVMBuildLoad2(b, type, element_(e, t, t->in, lane), "");
     if (!in_row_(t))
-        return LLVMBuildTrunc(b, LLVMBuildLShr(b, t->in, lane, ""), e->i1, "");
+        return LLVMBuildTrunc(b, LLVMBuildLShr(b, t->in, LLVMBuildTrunc(b, lane, e->i32, ""), ""),
+                              e->i1, "");
     LLVMValueRef step = LLVMConstInt(type, (uint64_t)t->shape.stride, true);
     LLVMValueRef n = LLVMBuildIntCast2(b, lane, type, false, "");
     return LLVMBuildAdd(b, t->in, LLVMBuildMul(b, n, step, ""), "");
@@ -166,6 +167,7 @@ static void leave_(struct emit *e, const struct turn_reg *t, LLVMValueRef lane)
     LLVMValueRef v = LLVMBuildLoad2(b, scalar_type(e, e->k->regs[t->reg].type), t->slot, "");
     LLVMValueRef to = t->out;
     if (is_bit_(e, t)) {
+        lane = LLVMBuildTrunc(b, lane, e->i32, "");
         v = LLVMBuildShl(b, LLVMBuildZExt(b, v, e->i32, ""), lane, "");
         v = LLVMBuildOr(b, v, LLVMBuildLoad2(b, e->i32, to, ""), "");
     } else if (t->shape.seg == SEG_NONE) {
@@ -339,7 +341,7 @@ static void turn_(struct emit *e, struct turns *s, LLVMValueRef lane, LLVMBasicB
 {
     LLVMBuilderRef b = e->alu.b;
     const struct jkernel *k = e->k;
-    e->mask = LLVMBuildShl(b, c32(e, 1), lane, "");
+    e->mask = LLVMBuildShl(b, c32(e, 1), LLVMBuildTrunc(b, lane, e->i32, ""), "");
     e->mask_vec = NULL;
     swap_(e, s, true);
     s->bb[s->first->until] = over;
@@ -356,12 +358,13 @@ static void turn_(struct emit *e, struct turns *s, LLVMValueRef lane, LLVMBasicB
     swap_(e, s, false);
 }
 
-/* The first lane of a set, any lane if it is empty. */
+/* The first lane of a set, any lane if it is empty; i64, as addresses are. */
 static LLVMValueRef first_lane_(struct emit *e, LLVMValueRef bits)
 {
     bits = LLVMBuildOr(e->alu.b, bits, c32(e, 1u << (JIT_WARP - 1)), "");
     LLVMValueRef args[2] = {bits, LLVMConstInt(e->i1, 1, false)};
-    return intrinsic(e, "llvm.cttz", &e->i32, 1, args, 2);
+    LLVMValueRef lane = intrinsic(e, "llvm.cttz", &e->i32, 1, args, 2);
+    return LLVMBuildZExt(e->alu.b, lane, e->i64, "");
 }
 
 /* A phi with the first of its values. */
