@@ -142,8 +142,6 @@ bool texture_supported(const struct ptx_instr *i, struct diag *d)
     unsigned g;
     if (i->op == PTX_OP_txq || i->op == PTX_OP_suq) {
         const struct ptx_operand *h = &i->operands[1];
-        if (ptx_has(i, PTX_M_level))
-            return REFUSE("txq.level is not supported");
         return h->kind == PTX_OPR_MEM && (h->reg >= 0 || is_reference_(h))
                    ? true
                    : REFUSE("this form of %s is not supported", name);
@@ -241,12 +239,31 @@ static bool emit_fetch_(struct emit *e, const struct ptx_instr *i)
     return true;
 }
 
+/* Sizes at a level of detail: half of the level before, 1 at least where there is any. (No texture
+ * has more than the first level.) */
+static void halve_(struct emit *e, LLVMValueRef row, LLVMValueRef level)
+{
+    LLVMTypeRef *t = &e->v32i32;
+    LLVMValueRef size = LLVMBuildLoad2(e->alu.b, *t, row, "");
+    LLVMValueRef none[2] = {level, LLVMConstNull(*t)};
+    LLVMValueRef most[2] = {intrinsic(e, "llvm.smax", t, 1, none, 2),
+                            splat(e, c32(e, 31), JIT_WARP)};
+    LLVMValueRef by = intrinsic(e, "llvm.smin", t, 1, most, 2);
+    LLVMValueRef least[2] = {size, splat(e, c32(e, 1), JIT_WARP)};
+    LLVMValueRef sizes[2] = {LLVMBuildLShr(e->alu.b, size, by, ""),
+                             intrinsic(e, "llvm.umin", t, 1, least, 2)};
+    size = intrinsic(e, "llvm.umax", t, 1, sizes, 2);
+    LLVMBuildStore(e->alu.b, size, row);
+}
+
 static bool emit_query_(struct emit *e, const struct ptx_instr *i)
 {
     struct ptx_operand handle = i->operands[1];
     handle.kind = handle.var != NULL ? PTX_OPR_SYM : PTX_OPR_REG;
     LLVMValueRef out = rows_(e, e->v32i32, 1, "answers");
     call_(e, "weir_rt_texture_query", describe_(i), handles_(e, &handle), NULL, out);
+    if (ptx_has(i, PTX_M_level))
+        halve_(e, out, operand_vector(e, &i->operands[2], PTX_S32));
     write_rows_(e, &i->operands[0], out, e->v32i32, 4, PTX_B32);
     return true;
 }

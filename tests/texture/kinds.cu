@@ -239,6 +239,8 @@ __global__ void raw(cudaTextureObject_t object, float *out, unsigned *queries)
     asm("txq.normalized_coords.b32 %0, [%1];" : "=r"(queries[3]) : "l"(object));
     asm("txq.filter_mode.b32 %0, [%1];" : "=r"(queries[4]) : "l"(object));
     asm("txq.addr_mode_0.b32 %0, [%1];" : "=r"(queries[5]) : "l"(object));
+    asm("txq.level.width.b32 %0, [%1], %2;" : "=r"(queries[6]) : "l"(object), "r"(0));
+    asm("txq.level.height.b32 %0, [%1], %2;" : "=r"(queries[7]) : "l"(object), "r"(0));
 }
 
 static void test_raw(void)
@@ -258,8 +260,8 @@ static void test_raw(void)
         CHECK(results[64 + i] == 0);
         CHECK(results[96 + i] == 201);
     }
-    const unsigned want[6] = {WIDTH, HEIGHT, 0, 0, 0, 1};
-    for (int n = 0; n < 6; n++)
+    const unsigned want[8] = {WIDTH, HEIGHT, 0, 0, 0, 1, WIDTH, HEIGHT};
+    for (int n = 0; n < 8; n++)
         CHECK_EQ_INT(queries[n], want[n]);
     OK(cudaFree(queries));
     OK(cudaDestroyTextureObject(object));
