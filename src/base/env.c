@@ -19,6 +19,10 @@ static const struct env_entry entries[ENV_COUNT] = {
          "exactly, and device memory that the host touches)."},
     [ENV_FAULTS] = {"WEIR_FAULTS", "on",
                     "Whether what a kernel's fault has to say is written to stderr; \"off\": not."},
+    [ENV_JIT] = {"WEIR_JIT", "quick code first where optimised code takes long",
+                 "How kernels are compiled that are in no cache. \"best\": optimised before their "
+                 "first launch; \"both\": quick first, however small; \"quick\": never optimised, "
+                 "and not cached."},
     [ENV_POOLS_FILE] = {"WEIR_POOLS_FILE", "no file is written",
                         "File that a process writes the figures of its memory pools to when it "
                         "ends (weir info --pools FILE)."},

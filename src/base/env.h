@@ -17,6 +17,7 @@ enum env_variable {
     ENV_MEMORY,
     ENV_CHECK,
     ENV_FAULTS,
+    ENV_JIT,
     ENV_POOLS_FILE,
     ENV_POOLS_TRACE,
     ENV_VISIBLE_DEVICES,

@@ -126,11 +126,15 @@ struct CUmemPoolHandle_st {
     struct CUmemPoolHandle_st *next;               /* older */
 };
 
-/* One compiled form of a kernel. Immutable once published; found without a lock. */
+/* One compiled form of a kernel. Immutable once published, but for what is atomic; found without a
+ * lock. */
 struct variant {
     uint32_t ntid[3];
     uint32_t grid_small;
-    struct jit_code *code;
+    struct jit_code *code; /* what it began with */
+    _Atomic(struct jit_code *)
+        better;              /* what runs blocks instead; NULL: not compiled, or not needed */
+    struct jit_later *later; /* which brings that, or NULL */
     struct grid_kernel kernel;
     struct grid_form *forms; /* for launches by device code, under the function's lock */
     struct variant *next;    /* published by a release store of the list head */
@@ -312,8 +316,15 @@ void module_make_entries(CUmodule m);
 /* Whether a launch of this shape is within the device's limits and the function's. (launch.c) */
 CUresult launch_shape_check(CUfunction f, const uint32_t grid[3], const uint32_t block[3],
                             uint32_t shared);
+
+/* ---- variant.c --------------------------------------------------------------------------------
+ */
+
 /* Code for a launch of this block shape: compiled now if it is not yet. */
 CUresult function_variant(CUfunction f, const uint32_t ntid[3], bool grid_small,
                           struct variant **out);
+void variants_free(CUfunction f); /* nothing of it runs any more */
+/* As jit_find_line, for all code of the variant. */
+bool variant_find_line(const struct variant *v, const void *address, const char **file, int *line);
 
 #endif

@@ -108,7 +108,7 @@ static void fill_frame_(struct weir_frame *out, const struct grid_fault *f)
     memcpy(out->block, f->block, sizeof out->block);
     memcpy(out->thread, f->thread, sizeof out->thread);
     out->thread_known = f->lane >= 0;
-    if (v != NULL && jit_find_line(v->code, f->pc_address, &file, &line)) {
+    if (v != NULL && variant_find_line(v, f->pc_address, &file, &line)) {
         out->file = symbol_demangle(file); /* no C++ name: a copy that stays */
         out->line = line;
     }

@@ -7,7 +7,6 @@
 #include "driver/nested.h"
 #include "driver/objects.h"
 #include "jit/load.h"
-#include "memory/view.h"
 
 /* ---- names for compiled code ------------------------------------------------------------------
  */
@@ -154,12 +153,7 @@ static void free_module_(CUmodule m)
 {
     for (CUfunction f = m->functions, next; f != NULL; f = next) {
         next = f->next;
-        for (struct variant *v = atomic_load(&f->variants), *after; v != NULL; v = after) {
-            after = v->next;
-            jit_release(v->code);
-            variant_free_forms(v);
-            free(v);
-        }
+        variants_free(f);
         free(f->param_offsets);
         free(f->param_sizes);
         free(f->pointer_offsets);
@@ -283,63 +277,5 @@ CUresult module_function(CUmodule m, const char *name, CUfunction *out)
     if (*out == NULL)
         r = new_function_(m, func, out);
     pthread_mutex_unlock(&m->lock);
-    return r;
-}
-
-static struct variant *find_variant_(CUfunction f, const uint32_t ntid[3], bool grid_small)
-{
-    for (struct variant *v = atomic_load_explicit(&f->variants, memory_order_acquire); v != NULL;
-         v = v->next)
-        if (v->ntid[0] == ntid[0] && v->ntid[1] == ntid[1] && v->ntid[2] == ntid[2] &&
-            v->grid_small == grid_small)
-            return v;
-    return NULL;
-}
-
-static CUresult compile_variant_(CUfunction f, const uint32_t ntid[3], bool grid_small,
-                                 struct variant **out)
-{
-    struct jit_options opt = {.ntid = {ntid[0], ntid[1], ntid[2]},
-                              .grid_small = grid_small,
-                              .optimize = 2,
-                              .checked = mem_checked(),
-                              .lineinfo = 1};
-    struct diag d = {0};
-    struct jit_code *code = jit_get(f->func, &opt, &f->module->resolver, &d);
-    if (code == NULL)
-        return driver_error(jit_plugin_path() == NULL ? CUDA_ERROR_JIT_COMPILER_NOT_FOUND
-                                                      : CUDA_ERROR_INVALID_PTX,
-                            "kernel %s: %s", f->func->name, d.text);
-    struct variant *v = xcalloc(1, sizeof *v);
-    memcpy(v->ntid, ntid, sizeof v->ntid);
-    v->grid_small = grid_small;
-    v->code = code;
-    v->kernel = (struct grid_kernel){.run = code->run,
-                                     .name = f->func->name,
-                                     .frame_bytes = code->frame_bytes,
-                                     .pc_count = code->pc_count,
-                                     .static_shared = f->info.static_shared,
-                                     .local_bytes = code->local_bytes,
-                                     .can_suspend = code->can_suspend != 0,
-                                     .recursive = f->info.recursive,
-                                     .text = code->text,
-                                     .text_bytes = code->text_bytes,
-                                     .user = v};
-    v->next = atomic_load(&f->variants);
-    atomic_store_explicit(&f->variants, v, memory_order_release);
-    *out = v;
-    return CUDA_SUCCESS;
-}
-
-CUresult function_variant(CUfunction f, const uint32_t ntid[3], bool grid_small,
-                          struct variant **out)
-{
-    *out = find_variant_(f, ntid, grid_small);
-    if (WEIR_LIKELY(*out != NULL))
-        return CUDA_SUCCESS;
-    pthread_mutex_lock(&f->lock);
-    *out = find_variant_(f, ntid, grid_small);
-    CUresult r = *out != NULL ? CUDA_SUCCESS : compile_variant_(f, ntid, grid_small, out);
-    pthread_mutex_unlock(&f->lock);
     return r;
 }

@@ -27,7 +27,8 @@
 /* A kernel as the grid room sees it. The driver fills it from jit_code and jit_kernel_info and
  * keeps it alive until every launch of it is complete. */
 struct grid_kernel {
-    jit_block_fn run;
+    _Atomic(jit_block_fn)
+        run;                /* may be replaced at any time by one that keeps to the same frames */
     const char *name;       /* for messages */
     uint32_t frame_bytes;   /* per warp */
     uint32_t pc_count;      /* resume points, informative */
@@ -36,7 +37,7 @@ struct grid_kernel {
     bool can_suspend;       /* has polling loops */
     bool builtin;           /* ours, not the program's: copies and the like */
     bool recursive;         /* its threads need the context's stack limit behind local_bytes */
-    const uint8_t *text;    /* compiled code, for fault addresses; may be NULL */
+    const uint8_t *text;    /* compiled code as at first, for fault addresses; may be NULL */
     size_t text_bytes;
     void *user; /* the driver's own: struct jit_code, function handle … */
     _Atomic uint32_t

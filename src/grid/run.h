@@ -183,7 +183,7 @@ static inline uint32_t block_go(struct grid_worker *w)
     b->jit.budget = BUDGET;
     b->jit.smid = w->smid;
     b->worker = w;
-    return b->run->launch.kernel->run(&b->jit);
+    return atomic_load_explicit(&b->run->launch.kernel->run, memory_order_acquire)(&b->jit);
 }
 
 /* The blocks are over: their launches need them no more. */

@@ -16,6 +16,7 @@
 
 #include "jit/emit.h"
 #include "jit/plugin.h"
+#include "jit/quick.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char *host_cpu, *host_features, *cpu_text, *host_triple;
@@ -313,7 +314,11 @@ static const char *const LARGE_PIPELINE =
 static const char *const COLD_PIPELINE = "function(mem2reg,simplifycfg)";
 /* After ahead_insert: how far to look ahead is computed once. */
 static const char *const AHEAD_PIPELINE = "function(early-cse,loop-mssa(licm))";
-enum { LARGE_INSTRUCTIONS = 60000 };
+enum {
+    LARGE_INSTRUCTIONS = 60000,
+    QUICK_INSTRUCTIONS =
+        16000, /* as emitted: from here on optimised code takes more than a second */
+};
 
 /* Instructions of the module. */
 static size_t count_instructions_(LLVMModuleRef m)
@@ -337,7 +342,7 @@ static void attribute_(struct emit *e, const char *key, const char *value)
     LLVMAddAttributeAtIndex(e->fn, LLVMAttributeFunctionIndex, a);
 }
 
-static LLVMTargetMachineRef machine_(struct diag *d)
+static LLVMTargetMachineRef machine_(bool quick, struct diag *d)
 {
     LLVMTargetRef target;
     char *why = NULL;
@@ -347,7 +352,8 @@ static LLVMTargetMachineRef machine_(struct diag *d)
         return NULL;
     }
     return LLVMCreateTargetMachine(target, host_triple, host_cpu, host_features,
-                                   LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelSmall);
+                                   quick ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault,
+                                   LLVMRelocPIC, LLVMCodeModelSmall);
 }
 
 /* One compilation: everything that must be released at its end. */
@@ -357,6 +363,7 @@ struct session {
     struct emit e;
     LLVMTargetMachineRef tm;
     LLVMTargetDataRef data;
+    bool quick; /* JIT_QUICK, chosen or asked for */
 };
 
 static void finish_function_(struct emit *e)
@@ -383,13 +390,26 @@ static bool emit_callee_(struct session *s, const struct ptx_func *func,
     return ok;
 }
 
+/* Decides how to go on from here: up to here tiers do not differ. */
+static bool choose_tier_(struct session *s, const struct jit_options *opt, struct diag *d)
+{
+    s->quick =
+        opt->tier == JIT_QUICK ||
+        (opt->tier == JIT_FIRST && count_instructions_(s->e.alu.module) > QUICK_INSTRUCTIONS);
+    if (!s->quick)
+        return true;
+    LLVMDisposeTargetMachine(s->tm);
+    s->tm = machine_(true, d);
+    return s->tm != NULL;
+}
+
 static bool session_open_(struct session *s, const struct ptx_func *entry,
                           const struct jit_options *opt, struct diag *d)
 {
     pthread_once(&once, start_);
     if (!jkernel_build(&s->k, entry, opt, d))
         return false;
-    s->tm = machine_(d);
+    s->tm = machine_(false, d);
     if (s->tm == NULL)
         return false;
     s->e.k = &s->k;
@@ -411,7 +431,7 @@ static bool session_open_(struct session *s, const struct ptx_func *entry,
     debug_close(s->e.lines);
     if (!ok && d->text[0] == '\0')
         diag_set(d, 0, 0, "%s cannot be compiled", entry->name);
-    return ok;
+    return ok && choose_tier_(s, opt, d);
 }
 
 static void session_close_(struct session *s)
@@ -443,18 +463,6 @@ static bool run_passes_(struct session *s, const char *passes, struct diag *d)
     return false;
 }
 
-static bool optimize_(struct session *s, struct diag *d)
-{
-    bool large = is_large_(s->e.alu.module);
-    const char *passes = s->k.nresume > 1 ? PIPELINE : UNSWITCHING_PIPELINE;
-    if (!run_passes_(s, large ? LARGE_PIPELINE : passes, d))
-        return false;
-    if (!large && (!run_passes_(s, "function(break-crit-edges)", d) ||
-                   (cold_move(s->e.alu.module), !run_passes_(s, COLD_PIPELINE, d))))
-        return false;
-    return large || !ahead_insert(s->e.alu.module, s->data) || run_passes_(s, AHEAD_PIPELINE, d);
-}
-
 static bool verify_(struct session *s, struct diag *d)
 {
     char *why = NULL;
@@ -463,6 +471,27 @@ static bool verify_(struct session *s, struct diag *d)
         diag_set(d, 0, 0, "internal error: bad code for %s: %s", s->k.entry->name, why);
     LLVMDisposeMessage(why);
     return !bad;
+}
+
+static bool optimize_(struct session *s, struct diag *d)
+{
+    if (s->quick) {
+        if (!run_passes_(s, QUICK_PASSES, d))
+            return false;
+        quick_prepare(s->e.alu.module);
+        if (!run_passes_(s, QUICK_LATER, d))
+            return false;
+        quick_calls(s->e.alu.module, s->data);
+        return verify_(s, d);
+    }
+    bool large = is_large_(s->e.alu.module);
+    const char *passes = s->k.nresume > 1 ? PIPELINE : UNSWITCHING_PIPELINE;
+    if (!run_passes_(s, large ? LARGE_PIPELINE : passes, d))
+        return false;
+    if (!large && (!run_passes_(s, "function(break-crit-edges)", d) ||
+                   (cold_move(s->e.alu.module), !run_passes_(s, COLD_PIPELINE, d))))
+        return false;
+    return large || !ahead_insert(s->e.alu.module, s->data) || run_passes_(s, AHEAD_PIPELINE, d);
 }
 
 static LLVMMemoryBufferRef generate_(struct session *s, LLVMCodeGenFileType type, struct diag *d)
@@ -491,7 +520,8 @@ static bool compile_(const struct ptx_func *entry, const struct jit_options *opt
         out->meta = (struct jit_meta){.local_bytes = s.k.local_bytes,
                                       .frame_bytes = s.e.frame_bytes,
                                       .pc_count = (uint32_t)s.k.nresume,
-                                      .can_suspend = s.k.has_poll};
+                                      .can_suspend = s.k.has_poll,
+                                      .flags = s.quick ? JIT_CODE_QUICK : 0};
     }
     session_close_(&s);
     return code != NULL;
@@ -527,9 +557,9 @@ static bool print_times_(struct session *s, double start, struct strbuf *out, st
     double end = thread_ms_();
     sb_printf(out,
               "// %zu instructions, %zu of LLVM, %zu optimised, %zu bytes; "
-              "ms: emit %.1f, optimise %.1f, generate %.1f, all %.1f\n",
+              "ms: emit %.1f, optimise %.1f, generate %.1f, all %.1f%s\n",
               s->k.ninstrs, before, after, LLVMGetBufferSize(code), emitted - start,
-              optimized - emitted, end - optimized, end - start);
+              optimized - emitted, end - optimized, end - start, s->quick ? " (quick)" : "");
     LLVMDisposeMemoryBuffer(code);
     return true;
 }

@@ -13,12 +13,20 @@
 #include "jit/abi.h"
 #include "ptx/ptx.h"
 
+/* How well to compile. What kernels compute does not depend on it, nor do the block's frame and the
+ * numbers of its resume points: a block may begin with one code and go on with another. */
+enum jit_tier {
+    JIT_BEST,  /* optimised: what the disk cache holds */
+    JIT_FIRST, /* the same, but quick where that would take long; the code says which it is */
+    JIT_QUICK, /* in a fraction of the time; the code is a few times slower */
+};
+
 /* What one compilation is specialised on. Part of the cache key: keep it plain data, zero padding.
  */
 struct jit_options {
     uint32_t ntid[3];    /* block shape; 0,0,0: any shape (slower code) */
     uint32_t grid_small; /* 1: nctaid.x * ntid.x <= 2^31 - 1, so thread indices cannot wrap */
-    uint32_t optimize;   /* 0..3 */
+    uint32_t tier;       /* enum jit_tier */
     uint32_t checked;    /* 1: ask weir_rt_check before each access to global memory */
     uint32_t lineinfo;   /* keep source lines */
     uint32_t reserved;
@@ -58,6 +66,10 @@ struct jit_resolver {
     void *self;
 };
 
+enum jit_flag {
+    JIT_CODE_QUICK = 1u << 16, /* as JIT_QUICK gives it: there is better to be had, by jit_later */
+};
+
 /* Compiled and mapped code. */
 struct jit_code {
     jit_block_fn run;
@@ -65,8 +77,8 @@ struct jit_code {
     uint32_t pc_count;    /* resume points */
     uint64_t local_bytes; /* per thread, fixed part */
     uint32_t can_suspend; /* has polling loops */
-    uint32_t flags;
-    const uint8_t *text; /* mapped code, for fault addresses */
+    uint32_t flags;       /* set of enum jit_flag */
+    const uint8_t *text;  /* mapped code, for fault addresses */
     size_t text_bytes;
     struct jit_lines *lines; /* code offset -> source line, may be NULL */
 };
@@ -76,6 +88,18 @@ struct jit_code {
 struct jit_code *jit_get(const struct ptx_func *entry, const struct jit_options *options,
                          const struct jit_resolver *resolver, struct diag *d);
 void jit_release(struct jit_code *code);
+
+/* One background thread of the process, of low priority, compiles kernels of which there is only
+ * quick code so far. What it has compiled goes to the disk cache; then it calls better(self, code),
+ * which takes over `code`, JIT_BEST for these options. NULL: the process is about to end, or has no
+ * thread to spare. The module is kept for as long as it takes, the resolver until jit_later_end. */
+struct jit_later;
+struct jit_later *jit_later(const struct ptx_func *entry, const struct jit_options *options,
+                            const struct jit_resolver *resolver,
+                            void (*better)(void *self, struct jit_code *code), void *self);
+/* better is not called any more, nor running. What is being compiled may still go to the disk
+ * cache. Also when it has been called; NULL is ignored. */
+void jit_later_end(struct jit_later *l);
 
 /* Source position of an address in the code; false when unknown. */
 bool jit_find_line(const struct jit_code *code, const void *address, const char **file, int *line);

@@ -12,6 +12,7 @@
 #include "jit/load_cpu.h"
 #include "jit/load_image.h"
 #include "jit/load_key.h"
+#include "jit/load_later.h"
 #include "jit/load_plugin.h"
 #include "jit/load_watch.h"
 
@@ -33,6 +34,7 @@ enum unit_state { UNIT_MAKING, UNIT_READY, UNIT_FAILED };
 struct unit {
     struct unit *next; /* in its bucket */
     struct hash128 key;
+    struct hash128 kept; /* the key of its record on disk: JIT_FIRST is JIT_BEST there */
     enum unit_state state;
     unsigned references; /* threads inside jit_get, and mappings */
     void *data;          /* the record: struct jit_meta, then the object */
@@ -71,6 +73,13 @@ static void unit_release_locked(struct unit *u)
     unit_free(u);
 }
 
+void unit_release(struct unit *u)
+{
+    pthread_mutex_lock(&lock);
+    unit_release_locked(u);
+    pthread_mutex_unlock(&lock);
+}
+
 /* Takes over a record; false when it is not a proper object (then the record is still the
  * caller's). */
 static bool unit_adopt(struct unit *u, void *data, size_t size, struct diag *d)
@@ -91,7 +100,7 @@ static bool unit_from_disk(struct unit *u)
 {
     void *data;
     size_t size;
-    enum cache_result r = cache_load(CACHE_CODE, &u->key, &data, &size);
+    enum cache_result r = cache_load(CACHE_CODE, &u->kept, &data, &size);
     if (r == CACHE_HIT && !unit_adopt(u, data, size, NULL)) {
         free(data);
         r = CACHE_DAMAGED;
@@ -117,12 +126,14 @@ static void compile(void *arg)
     c->ok = p != NULL && p->compile(c->entry, c->options, &c->object, c->d);
 }
 
+/* `waited`: someone waits for it, and may be told why. */
 static bool unit_from_compiler(struct unit *u, const struct ptx_func *entry,
-                               const struct jit_options *options, struct diag *d)
+                               const struct jit_options *options, bool waited, struct diag *d)
 {
     struct compilation c = {.entry = entry, .options = options, .d = d};
-    struct watch w;
-    watch_begin(&w, entry->name);
+    struct watch w = {0};
+    if (waited)
+        watch_begin(&w, entry->name);
     plugin_call(compile, &c);
     watch_end(&w);
     if (!c.ok)
@@ -138,21 +149,31 @@ static bool unit_from_compiler(struct unit *u, const struct ptx_func *entry,
         return false;
     }
     struct cache_piece piece = {record, size};
-    cache_store(CACHE_CODE, &u->key, &piece, 1);
+    if ((u->meta.flags & JIT_CODE_QUICK) == 0)
+        cache_store(CACHE_CODE, &u->kept, &piece, 1);
     return true;
 }
 
-/* Finds the unit or makes it, waiting for another thread that is already at it. The caller owns a
- * reference. NULL and a message when it cannot be made. */
-static struct unit *unit_get(const struct ptx_func *entry, const struct jit_options *options,
-                             struct diag *d)
+static struct unit *unit_find_locked(const struct hash128 *key)
 {
-    struct hash128 key;
-    key_of_code(entry, options, &key);
-    pthread_mutex_lock(&lock);
-    struct unit *u = *bucket_of(&key);
-    while (u != NULL && (u->key.lo != key.lo || u->key.hi != key.hi))
+    struct unit *u = *bucket_of(key);
+    while (u != NULL && (u->key.lo != key->lo || u->key.hi != key->hi))
         u = u->next;
+    return u;
+}
+
+struct unit *unit_get(const struct ptx_func *entry, const struct jit_options *options, bool waited,
+                      struct diag *d)
+{
+    struct hash128 key, best;
+    struct jit_options optimised = *options;
+    optimised.tier = JIT_BEST;
+    key_of_code(entry, options, &key);
+    key_of_code(entry, &optimised, &best);
+    pthread_mutex_lock(&lock);
+    struct unit *u = unit_find_locked(&best);
+    if (options->tier == JIT_QUICK || u == NULL || u->state != UNIT_READY)
+        u = unit_find_locked(&key);
     if (u != NULL) {
         u->references++;
         while (u->state == UNIT_MAKING)
@@ -161,11 +182,13 @@ static struct unit *unit_get(const struct ptx_func *entry, const struct jit_opti
     } else {
         u = xcalloc(1, sizeof *u);
         u->key = key;
+        u->kept = best;
         u->references = 1;
         u->next = *bucket_of(&key);
         *bucket_of(&key) = u;
         pthread_mutex_unlock(&lock);
-        bool ok = unit_from_disk(u) || unit_from_compiler(u, entry, options, &u->failure);
+        bool ok = (options->tier != JIT_QUICK && unit_from_disk(u)) ||
+                  unit_from_compiler(u, entry, options, waited, &u->failure);
         pthread_mutex_lock(&lock);
         u->state = ok ? UNIT_READY : UNIT_FAILED;
         pthread_cond_broadcast(&made);
@@ -275,13 +298,11 @@ static struct mapping *mapping_get(struct unit *u, const struct ptx_module *modu
 struct jit_code *jit_get(const struct ptx_func *entry, const struct jit_options *options,
                          const struct jit_resolver *resolver, struct diag *d)
 {
-    struct unit *u = unit_get(entry, options, d);
+    struct unit *u = unit_get(entry, options, true, d);
     if (u == NULL)
         return NULL;
     struct mapping *m = mapping_get(u, entry->module, resolver, d);
-    pthread_mutex_lock(&lock);
-    unit_release_locked(u);
-    pthread_mutex_unlock(&lock);
+    unit_release(u);
     if (m == NULL)
         diag_set(d, 0, 0, "kernel %s cannot be loaded", entry->name);
     return m ? &m->code : NULL;
@@ -305,9 +326,7 @@ void jit_release(struct jit_code *code)
         return;
     struct unit *u = m->unit;
     mapping_free(m); /* before the unit: its lines read the unit's object */
-    pthread_mutex_lock(&lock);
-    unit_release_locked(u);
-    pthread_mutex_unlock(&lock);
+    unit_release(u);
 }
 
 bool jit_find_line(const struct jit_code *code, const void *address, const char **file, int *line)

@@ -6,6 +6,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -153,6 +154,38 @@ static bool matches(const struct jit_plugin *p)
            p->compile;
 }
 
+/* Code of the compiler's library, and of LLVM where that is one of its own. */
+static struct code_range {
+    uintptr_t address; /* of some function in it */
+    uintptr_t from, to;
+} code[2];
+
+static int find_ranges(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)size;
+    (void)arg;
+    for (int n = 0; n < info->dlpi_phnum; n++) {
+        const Elf64_Phdr *p = &info->dlpi_phdr[n];
+        uintptr_t from = info->dlpi_addr + p->p_vaddr, to = from + p->p_memsz;
+        if (p->p_type != PT_LOAD || (p->p_flags & PF_X) == 0)
+            continue;
+        for (size_t k = 0; k < WEIR_COUNT(code); k++)
+            if (code[k].address >= from && code[k].address < to) {
+                code[k].from = from;
+                code[k].to = to;
+            }
+    }
+    return 0;
+}
+
+bool plugin_has_code(uintptr_t pc)
+{
+    for (size_t k = 0; k < WEIR_COUNT(code); k++)
+        if (pc >= code[k].from && pc < code[k].to)
+            return true;
+    return false;
+}
+
 static const struct jit_plugin *open_locked(struct diag *d)
 {
     const char *path = path_locked();
@@ -174,6 +207,9 @@ static const struct jit_plugin *open_locked(struct diag *d)
         dlclose(handle);
         return NULL;
     }
+    code[0].address = (uintptr_t)p->compile;
+    code[1].address = (uintptr_t)dlsym(handle, "LLVMContextCreate");
+    dl_iterate_phdr(find_ranges, NULL);
     return p;
 }
 
@@ -207,6 +243,10 @@ const struct jit_plugin *plugin_open(struct diag *d)
 
 /* ---- calling it ---------------------------------------------------------------------------- */
 
+static _Thread_local bool stack_is_large;
+
+void plugin_stack_is_large(void) { stack_is_large = true; }
+
 struct stack_call {
     void (*call)(void *arg);
     void *arg;
@@ -221,6 +261,10 @@ static void *stack_thread(void *arg)
 
 void plugin_call(void (*call)(void *arg), void *arg)
 {
+    if (stack_is_large) {
+        call(arg);
+        return;
+    }
     struct stack_call c = {call, arg};
     pthread_attr_t attr;
     pthread_t thread;

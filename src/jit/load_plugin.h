@@ -16,5 +16,10 @@ void plugin_hash(struct hash128 *h);
 /* Runs call(arg) on a stack large enough for LLVM, with signals blocked, and waits for it. The
  * program's threads may have small stacks, and its signal handlers have no business there. */
 void plugin_call(void (*call)(void *arg), void *arg);
+/* This thread's stack is, and its signals are blocked: plugin_call need not make another. */
+void plugin_stack_is_large(void);
+
+/* Whether that is the address of code of the compiler's or of LLVM. For signal handlers, too. */
+bool plugin_has_code(uintptr_t pc);
 
 #endif

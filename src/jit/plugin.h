@@ -24,7 +24,7 @@ struct jit_meta {
     uint32_t frame_bytes; /* per warp */
     uint32_t pc_count;    /* resume points */
     uint32_t can_suspend; /* has polling loops */
-    uint32_t flags;
+    uint32_t flags;       /* set of enum jit_flag */
 };
 
 /* One compiled kernel: an ELF relocatable object for the host's machine, position-independent
@@ -58,7 +58,8 @@ struct jit_plugin {
     bool (*dump)(const struct ptx_func *entry, const struct jit_options *options, unsigned stages,
                  struct strbuf *out, struct diag *d);
 
-    /* Compiles one entry. Fills *out and returns true, or leaves it alone and says why not. */
+    /* Compiles one entry (options->tier: any). Fills *out and returns true, or leaves it alone and
+     * says why not. */
     bool (*compile)(const struct ptx_func *entry, const struct jit_options *options,
                     struct jit_object *out, struct diag *d);
 };

@@ -34,9 +34,11 @@ struct ptx_var *ptx_find_var(const struct ptx_module *m, const char *name)
     return s != NULL && s->kind == SYM_VAR ? s->var : NULL;
 }
 
+void ptx_keep(struct ptx_module *m) { __atomic_fetch_add(&m->keepers, 1, __ATOMIC_RELAXED); }
+
 void ptx_free(struct ptx_module *m)
 {
-    if (m == NULL)
+    if (m == NULL || __atomic_fetch_sub(&m->keepers, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     if (m->names != NULL)
         ptx_symtab_free(m->names);

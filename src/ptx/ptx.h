@@ -292,6 +292,7 @@ struct ptx_module {
     int32_t nlocs;
     struct hash128 hash;      /* of the text: the key of everything compiled from it */
     struct ptx_symtab *names; /* private: behind ptx_find_func and ptx_find_var */
+    uint32_t keepers;         /* private: how many ptx_keep are not answered by ptx_free */
 };
 
 /* ---- functions ----------------------------------------------------------------------------- */
@@ -305,6 +306,8 @@ struct ptx_module *ptx_parse(const char *text, size_t size, struct diag *d);
 struct ptx_module *ptx_link(struct ptx_module *const *modules, int count, struct diag *d);
 
 void ptx_free(struct ptx_module *m);
+/* The module lives until one more ptx_free than there would be. Any thread. */
+void ptx_keep(struct ptx_module *m);
 struct ptx_func *ptx_find_func(const struct ptx_module *m, const char *name);
 struct ptx_var *ptx_find_var(const struct ptx_module *m, const char *name); /* module scope */
 

@@ -39,7 +39,7 @@ static void test_watch(void)
     close(saved);
 }
 
-static const struct jit_options options = {.ntid = {32, 1, 1}, .optimize = 2};
+static const struct jit_options options = {.ntid = {32, 1, 1}, .tier = JIT_BEST};
 
 static void test_basic(struct fake *f, const char *name)
 {

@@ -23,7 +23,9 @@ static const char help[] =
     "  --kernel NAME only this kernel (as named in PTX; default: all)\n"
     "  --block X,Y,Z the block's shape to compile for (default: the kernel's own, else 256,1,1)\n"
     "  --any-block   compile for any shape of block\n"
-    "  --lineinfo    keep source lines\n";
+    "  --lineinfo    keep source lines\n"
+    "  --tier TIER   best (default), quick, or first: what a first launch gets, which is quick\n"
+    "                only where best would take long\n";
 
 struct request {
     bool ptx;
@@ -53,6 +55,18 @@ static bool parse_block(const char *text, uint32_t block[3])
             return false;
         text = end + 1;
     }
+    return false;
+}
+
+static bool parse_tier(const char *text, uint32_t *tier)
+{
+    static const char *const names[] = {
+        [JIT_BEST] = "best", [JIT_FIRST] = "first", [JIT_QUICK] = "quick"};
+    for (uint32_t k = 0; text != NULL && k < WEIR_COUNT(names); k++)
+        if (strcmp(text, names[k]) == 0) {
+            *tier = k;
+            return true;
+        }
     return false;
 }
 
@@ -97,6 +111,9 @@ static int parse(int argc, char **argv, struct request *r)
                 return weir_misused("dump", "--block needs a shape such as 256 or 16,16,1, of at "
                                             "most 1024 threads");
             r->block_given = true;
+        } else if (weir_option(argc, argv, &i, "--tier", &value)) {
+            if (!parse_tier(value, &r->options.tier))
+                return weir_misused("dump", "--tier is best, quick or first");
         } else if (argv[i][0] == '-' && argv[i][1] != '\0') {
             return weir_misused("dump", "unknown option '%s'", argv[i]);
         } else if (r->file != NULL) {
@@ -188,7 +205,7 @@ int weir_dump(int argc, char **argv)
 {
     if (weir_help(argc, argv, help))
         return EXIT_OK;
-    struct request r = {.options = {.grid_small = 1, .optimize = 2}};
+    struct request r = {.options = {.grid_small = 1}};
     int status = parse(argc, argv, &r);
     if (status != EXIT_OK)
         return status;

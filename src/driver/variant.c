@@ -1,0 +1,116 @@
+/* variant: code for a kernel and a block's shape. A kernel that takes long to compile gets quick
+ * code first, and better code from the background compiler (jit_later) when that has come to it.
+ * Both run blocks in the same frames, so replacing the function that runs a block is all there is
+ * to do: what is launched by then, graphs and grids in flight included, goes on with the better
+ * one. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/env.h"
+#include "driver/objects.h"
+#include "jit/load.h"
+#include "memory/view.h"
+
+static struct variant *find_variant_(CUfunction f, const uint32_t ntid[3], bool grid_small)
+{
+    for (struct variant *v = atomic_load_explicit(&f->variants, memory_order_acquire); v != NULL;
+         v = v->next)
+        if (v->ntid[0] == ntid[0] && v->ntid[1] == ntid[1] && v->ntid[2] == ntid[2] &&
+            v->grid_small == grid_small)
+            return v;
+    return NULL;
+}
+
+/* What WEIR_JIT asks for: how to compile first, and whether better code is to follow quick code. */
+static uint32_t first_tier_(bool *follow)
+{
+    bool both = env_lists(ENV_JIT, "both"), quick = env_lists(ENV_JIT, "quick");
+    *follow = !quick;
+    if (env_lists(ENV_JIT, "best"))
+        return JIT_BEST;
+    return both || quick ? JIT_QUICK : JIT_FIRST;
+}
+
+/* On the background compiler's thread; the variant is there until jit_later_end has returned. */
+static void better_(void *self, struct jit_code *code)
+{
+    struct variant *v = self;
+    const struct jit_code *first = v->code;
+    if (code->frame_bytes != first->frame_bytes || code->pc_count != first->pc_count ||
+        code->local_bytes != first->local_bytes || code->can_suspend != first->can_suspend) {
+        jit_release(code); /* made by a compiler that is not the first one's: never seen */
+        return;
+    }
+    atomic_store_explicit(&v->better, code, memory_order_release);
+    atomic_store_explicit(&v->kernel.run, code->run, memory_order_release);
+}
+
+static CUresult compile_variant_(CUfunction f, const uint32_t ntid[3], bool grid_small,
+                                 struct variant **out)
+{
+    bool follow;
+    struct jit_options opt = {.ntid = {ntid[0], ntid[1], ntid[2]},
+                              .grid_small = grid_small,
+                              .tier = first_tier_(&follow),
+                              .checked = mem_checked(),
+                              .lineinfo = 1};
+    struct diag d = {0};
+    struct jit_code *code = jit_get(f->func, &opt, &f->module->resolver, &d);
+    if (code == NULL)
+        return driver_error(jit_plugin_path() == NULL ? CUDA_ERROR_JIT_COMPILER_NOT_FOUND
+                                                      : CUDA_ERROR_INVALID_PTX,
+                            "kernel %s: %s", f->func->name, d.text);
+    struct variant *v = xcalloc(1, sizeof *v);
+    memcpy(v->ntid, ntid, sizeof v->ntid);
+    v->grid_small = grid_small;
+    v->code = code;
+    v->kernel = (struct grid_kernel){.run = code->run,
+                                     .name = f->func->name,
+                                     .frame_bytes = code->frame_bytes,
+                                     .pc_count = code->pc_count,
+                                     .static_shared = f->info.static_shared,
+                                     .local_bytes = code->local_bytes,
+                                     .can_suspend = code->can_suspend != 0,
+                                     .recursive = f->info.recursive,
+                                     .text = code->text,
+                                     .text_bytes = code->text_bytes,
+                                     .user = v};
+    if ((code->flags & JIT_CODE_QUICK) != 0 && follow)
+        v->later = jit_later(f->func, &opt, &f->module->resolver, better_, v);
+    v->next = atomic_load(&f->variants);
+    atomic_store_explicit(&f->variants, v, memory_order_release);
+    *out = v;
+    return CUDA_SUCCESS;
+}
+
+CUresult function_variant(CUfunction f, const uint32_t ntid[3], bool grid_small,
+                          struct variant **out)
+{
+    *out = find_variant_(f, ntid, grid_small);
+    if (WEIR_LIKELY(*out != NULL))
+        return CUDA_SUCCESS;
+    pthread_mutex_lock(&f->lock);
+    *out = find_variant_(f, ntid, grid_small);
+    CUresult r = *out != NULL ? CUDA_SUCCESS : compile_variant_(f, ntid, grid_small, out);
+    pthread_mutex_unlock(&f->lock);
+    return r;
+}
+
+void variants_free(CUfunction f)
+{
+    for (struct variant *v = atomic_load(&f->variants), *next; v != NULL; v = next) {
+        next = v->next;
+        jit_later_end(v->later);
+        jit_release(atomic_load(&v->better));
+        jit_release(v->code);
+        variant_free_forms(v);
+        free(v);
+    }
+}
+
+bool variant_find_line(const struct variant *v, const void *address, const char **file, int *line)
+{
+    const struct jit_code *better = atomic_load_explicit(&v->better, memory_order_acquire);
+    return jit_find_line(v->code, address, file, line) ||
+           (better != NULL && jit_find_line(better, address, file, line));
+}

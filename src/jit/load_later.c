@@ -1,0 +1,212 @@
+/* load_later: the background compiler: see jit_later in jit.h. */
+#include "jit/load_later.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "jit/load.h"
+#include "jit/load_plugin.h"
+
+enum {
+    STACK_BYTES = 64 << 20, /* as plugin_call's; only touched pages cost */
+    NICE = 10,              /* a tenth of a processor, where the program uses all of them */
+    EXIT_PATIENCE_MS =
+        500,         /* what a process waits for at its end, so that short ones fill the cache */
+    STOP_TRIES = 500 /* of a millisecond each, then */
+};
+
+struct jit_later {
+    struct jit_later *next; /* in the queue */
+    const struct ptx_func *entry;
+    struct jit_options options;
+    const struct jit_resolver *resolver;
+    void (*better)(void *self, struct jit_code *code);
+    void *self;
+    bool ended; /* by its owner, who knows it no more */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static struct jit_later *first, **last = &first; /* to be compiled */
+static struct jit_later *now;                    /* being compiled */
+static struct jit_later *telling;                /* whose better is being called */
+static pthread_t thread;
+static bool started, stopped; /* the thread; the process is about to end */
+
+/* ---- the thread ------------------------------------------------------------------------------ */
+
+/* Nobody knows it any more. */
+static void forget(struct jit_later *l)
+{
+    ptx_free(l->entry->module);
+    free(l);
+}
+
+/* The object is made without the lock. Names are bound, and the owner is told, only while there is
+ * an owner. */
+static void work_locked(struct jit_later *l)
+{
+    struct diag ignored = {0};
+    pthread_mutex_unlock(&lock);
+    struct unit *u = unit_get(l->entry, &l->options, false, &ignored);
+    pthread_mutex_lock(&lock);
+    if (u == NULL)
+        return;
+    if (!l->ended && !stopped) {
+        telling = l;
+        pthread_mutex_unlock(&lock);
+        struct jit_code *code = jit_get(l->entry, &l->options, l->resolver, &ignored);
+        if (code != NULL)
+            l->better(l->self, code);
+        pthread_mutex_lock(&lock);
+        telling = NULL;
+        pthread_cond_broadcast(&changed);
+    }
+    unit_release(u);
+}
+
+static void *later_main(void *arg)
+{
+    (void)arg;
+    plugin_stack_is_large();
+    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE); /* Linux: of this thread alone */
+    pthread_mutex_lock(&lock);
+    for (;;) {
+        while (first == NULL)
+            pthread_cond_wait(&changed, &lock);
+        struct jit_later *l = now = first;
+        first = l->next;
+        if (first == NULL)
+            last = &first;
+        work_locked(l);
+        now = NULL;
+        if (l->ended)
+            forget(l);
+        pthread_cond_broadcast(&changed);
+    }
+    return NULL;
+}
+
+/* ---- its end --------------------------------------------------------------------------------- */
+
+/* Waits on `changed` for at most so long from now on. */
+static void deadline_in(struct timespec *t, unsigned ms)
+{
+    clock_gettime(CLOCK_REALTIME, t);
+    t->tv_nsec += (long)ms * 1000000;
+    t->tv_sec += t->tv_nsec / 1000000000;
+    t->tv_nsec %= 1000000000;
+}
+
+/* Before LLVM's own destructors, which were registered before this. */
+static void at_exit(void)
+{
+    struct timespec until;
+    deadline_in(&until, EXIT_PATIENCE_MS);
+    pthread_mutex_lock(&lock);
+    stopped = true;
+    first = NULL; /* what waits there is its owners' */
+    last = &first;
+    int result = 0;
+    while (started && now != NULL && result != ETIMEDOUT)
+        result = pthread_cond_timedwait(&changed, &lock, &until);
+    for (int n = 0; started && now != NULL && n < STOP_TRIES; n++) {
+        pthread_mutex_unlock(&lock);
+        if (stop_thread(thread))
+            return;
+        pthread_mutex_lock(&lock);
+    }
+    while (started && now != NULL) /* never found in the compiler: it must end by itself */
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+static void before_fork(void) { pthread_mutex_lock(&lock); }
+static void after_fork(void) { pthread_mutex_unlock(&lock); }
+
+/* The child has no such thread and gets none. */
+static void in_child(void)
+{
+    started = false;
+    stopped = true;
+    now = telling = NULL;
+    first = NULL;
+    last = &first;
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- public ---------------------------------------------------------------------------------- */
+
+static bool start_locked(void)
+{
+    static bool registered;
+    if (started || stopped)
+        return started && !stopped;
+    pthread_attr_t attr;
+    sigset_t blocked, before;
+    sigfillset(&blocked);
+    sigdelset(&blocked, SIGSEGV); /* for stop_thread: nobody sends it to a process */
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, STACK_BYTES);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    started = pthread_create(&thread, &attr, later_main, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attr);
+    if (started && !registered) {
+        registered = true;
+        pthread_atfork(before_fork, after_fork, in_child);
+        atexit(at_exit);
+    }
+    return started;
+}
+
+struct jit_later *jit_later(const struct ptx_func *entry, const struct jit_options *options,
+                            const struct jit_resolver *resolver,
+                            void (*better)(void *self, struct jit_code *code), void *self)
+{
+    struct jit_later *l = xcalloc(1, sizeof *l);
+    *l = (struct jit_later){
+        .entry = entry, .options = *options, .resolver = resolver, .better = better, .self = self};
+    l->options.tier = JIT_BEST;
+    pthread_mutex_lock(&lock);
+    bool ok = start_locked();
+    if (ok) {
+        ptx_keep(entry->module);
+        *last = l;
+        last = &l->next;
+        pthread_cond_broadcast(&changed);
+    }
+    pthread_mutex_unlock(&lock);
+    if (!ok) {
+        free(l);
+        l = NULL;
+    }
+    return l;
+}
+
+void jit_later_end(struct jit_later *l)
+{
+    if (l == NULL)
+        return;
+    pthread_mutex_lock(&lock);
+    while (telling == l)
+        pthread_cond_wait(&changed, &lock);
+    struct jit_later **link = &first;
+    while (*link != NULL && *link != l)
+        link = &(*link)->next;
+    if (*link == l) {
+        *link = l->next;
+        if (l->next == NULL)
+            last = link;
+    }
+    l->ended = true;
+    if (now != l)
+        forget(l);
+    pthread_mutex_unlock(&lock);
+}
