@@ -17,7 +17,7 @@ typedef uint64_t __mbarrier_token_t; /* the phase that an arrival belongs to: op
 #define WEIR_PLACE    "r"((unsigned)__cvta_generic_to_shared(bar))
 
 /* The largest count that a barrier can expect. */
-WEIR_MBARRIER uint32_t __mbarrier_maximum_count() { return (1u << 20) - 1; }
+WEIR_MBARRIER uint32_t __mbarrier_maximum_count() { return (1u << 14) - 1; }
 
 /* A barrier whose phases are complete after expected_count arrivals. By one thread, before any
  * other touches it. */

@@ -25,15 +25,15 @@ int main(void)
     int version = 0, count = 0;
     CHECK_EQ_INT(form<PFN_cuDriverGetVersion_v2020>("cuDriverGetVersion", 12000)(&version), 0);
     CHECK(version >= 12000);
-    CHECK_EQ_INT(form<PFN_cuDeviceGetCount>("cuDeviceGetCount", 12000)(&count), 0);
+    CHECK_EQ_INT(form<PFN_cuDeviceGetCount_v2000>("cuDeviceGetCount", 12000)(&count), 0);
     CHECK(count >= 1);
 
     CUdeviceptr memory = 0, base = 0;
     size_t size = 0;
     CHECK_EQ_INT(form<PFN_cuMemAlloc_v3020>("cuMemAlloc", 12000)(&memory, 4096), 0);
-    CHECK_EQ_INT(
-        form<PFN_cuMemGetAddressRange>("cuMemGetAddressRange", 12000)(&base, &size, memory + 100),
-        0);
+    CHECK_EQ_INT(form<PFN_cuMemGetAddressRange_v3020>("cuMemGetAddressRange", 12000)(&base, &size,
+                                                                                     memory + 100),
+                 0);
     CHECK(base == memory);
     CHECK_EQ_INT(size, 4096);
 
@@ -59,6 +59,6 @@ int main(void)
     CHECK_EQ_INT(form<PFN_cuStreamDestroy_v4000>("cuStreamDestroy", 12000)(stream), 0);
 
     CHECK_EQ_INT(form<PFN_cuMemFree_v3020>("cuMemFree", 12000)(managed), 0);
-    CHECK_EQ_INT(form<PFN_cuMemFree>("cuMemFree", 12000)(memory), 0);
+    CHECK_EQ_INT(form<PFN_cuMemFree_v3020>("cuMemFree", 12000)(memory), 0);
     return check_done();
 }

@@ -90,7 +90,7 @@ int main()
     CHECK_EQ_INT(cudaDeviceSynchronize(), cudaSuccess);
     for (int t = 0; t < N; t++)
         CHECK_EQ_INT(out[t], 101 * ((t + 1) % N + 1));
-    CHECK_EQ_INT(out[N], (1 << 20) - 1);
+    CHECK_EQ_INT(out[N], (1 << 14) - 1);
 
     pending<<<1, 1>>>(out);
     CHECK_EQ_INT(cudaDeviceSynchronize(), cudaSuccess);
