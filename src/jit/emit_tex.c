@@ -239,21 +239,13 @@ static bool emit_fetch_(struct emit *e, const struct ptx_instr *i)
     return true;
 }
 
-/* Sizes at a level of detail: half of the level before, 1 at least where there is any. (No texture
- * has more than the first level.) */
-static void halve_(struct emit *e, LLVMValueRef row, LLVMValueRef level)
+/* Sizes at a level of detail: no texture has more than the first level, of others a GPU says 0. */
+static void only_first_(struct emit *e, LLVMValueRef row, LLVMValueRef level)
 {
-    LLVMTypeRef *t = &e->v32i32;
-    LLVMValueRef size = LLVMBuildLoad2(e->alu.b, *t, row, "");
-    LLVMValueRef none[2] = {level, LLVMConstNull(*t)};
-    LLVMValueRef most[2] = {intrinsic(e, "llvm.smax", t, 1, none, 2),
-                            splat(e, c32(e, 31), JIT_WARP)};
-    LLVMValueRef by = intrinsic(e, "llvm.smin", t, 1, most, 2);
-    LLVMValueRef least[2] = {size, splat(e, c32(e, 1), JIT_WARP)};
-    LLVMValueRef sizes[2] = {LLVMBuildLShr(e->alu.b, size, by, ""),
-                             intrinsic(e, "llvm.umin", t, 1, least, 2)};
-    size = intrinsic(e, "llvm.umax", t, 1, sizes, 2);
-    LLVMBuildStore(e->alu.b, size, row);
+    LLVMValueRef none = LLVMConstNull(e->v32i32);
+    LLVMValueRef size = LLVMBuildLoad2(e->alu.b, e->v32i32, row, "");
+    LLVMValueRef first = LLVMBuildICmp(e->alu.b, LLVMIntEQ, level, none, "");
+    LLVMBuildStore(e->alu.b, LLVMBuildSelect(e->alu.b, first, size, none, ""), row);
 }
 
 static bool emit_query_(struct emit *e, const struct ptx_instr *i)
@@ -263,7 +255,7 @@ static bool emit_query_(struct emit *e, const struct ptx_instr *i)
     LLVMValueRef out = rows_(e, e->v32i32, 1, "answers");
     call_(e, "weir_rt_texture_query", describe_(i), handles_(e, &handle), NULL, out);
     if (ptx_has(i, PTX_M_level))
-        halve_(e, out, operand_vector(e, &i->operands[2], PTX_S32));
+        only_first_(e, out, operand_vector(e, &i->operands[2], PTX_S32));
     write_rows_(e, &i->operands[0], out, e->v32i32, 4, PTX_B32);
     return true;
 }

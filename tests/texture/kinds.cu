@@ -241,6 +241,7 @@ __global__ void raw(cudaTextureObject_t object, float *out, unsigned *queries)
     asm("txq.addr_mode_0.b32 %0, [%1];" : "=r"(queries[5]) : "l"(object));
     asm("txq.level.width.b32 %0, [%1], %2;" : "=r"(queries[6]) : "l"(object), "r"(0));
     asm("txq.level.height.b32 %0, [%1], %2;" : "=r"(queries[7]) : "l"(object), "r"(0));
+    asm("txq.level.width.b32 %0, [%1], %2;" : "=r"(queries[8]) : "l"(object), "r"(1));
 }
 
 static void test_raw(void)
@@ -260,8 +261,8 @@ static void test_raw(void)
         CHECK(results[64 + i] == 0);
         CHECK(results[96 + i] == 201);
     }
-    const unsigned want[8] = {WIDTH, HEIGHT, 0, 0, 0, 1, WIDTH, HEIGHT};
-    for (int n = 0; n < 8; n++)
+    const unsigned want[9] = {WIDTH, HEIGHT, 0, 0, 0, 1, WIDTH, HEIGHT, 0};
+    for (int n = 0; n < 9; n++)
         CHECK_EQ_INT(queries[n], want[n]);
     OK(cudaFree(queries));
     OK(cudaDestroyTextureObject(object));
