@@ -71,9 +71,13 @@ struct copies {
     size_t made;
 };
 
+/* Offsets are a program's: any sum of them may be meant. */
+static int64_t sum_(int64_t a, uint64_t b) { return (int64_t)((uint64_t)a + b); }
+
 static bool overlap_(int64_t a, int64_t na, int64_t b, int64_t nb)
 {
-    return a < b + nb && b < a + na;
+    return (uint64_t)sum_(a, -(uint64_t)b) < (uint64_t)nb ||
+           (uint64_t)sum_(b, -(uint64_t)a) < (uint64_t)na;
 }
 
 /* ---- addresses ------------------------------------------------------------------------------- */
@@ -91,11 +95,11 @@ static bool find_(const struct copies *c, const struct ptx_operand *o, struct sp
         const struct ptx_operand *from = &i->operands[1];
         if (i->op == PTX_OP_add && i->noperands == 3 && i->operands[2].kind == PTX_OPR_IMM &&
             ptx_type_bits((enum ptx_type)i->types[0]) == 64 && !ptx_has(i, PTX_M_cc))
-            at->offset += (int64_t)i->operands[2].imm;
+            at->offset = sum_(at->offset, i->operands[2].imm);
         else if ((i->op != PTX_OP_mov && i->op != PTX_OP_cvta) || i->noperands != 2)
             return false;
         if (from->kind == PTX_OPR_SYM && from->var != NULL) {
-            at->offset += from->offset;
+            at->offset = sum_(at->offset, (uint64_t)from->offset);
             at->var = from->var;
             break;
         }
@@ -161,8 +165,10 @@ static void copy_(struct copies *c, const struct run *r, size_t first, size_t en
     cp->operands = arena_alloc(&k->arena, 3 * sizeof *cp->operands);
     cp->operands[0] = (struct ptx_operand){
         .kind = PTX_OPR_MEM, .reg = -1, .var = (struct ptx_var *)r->to, .offset = to};
-    cp->operands[1] = (struct ptx_operand){
-        .kind = PTX_OPR_MEM, .reg = -1, .var = (struct ptx_var *)r->from, .offset = to - r->by};
+    cp->operands[1] = (struct ptx_operand){.kind = PTX_OPR_MEM,
+                                           .reg = -1,
+                                           .var = (struct ptx_var *)r->from,
+                                           .offset = sum_(to, -(uint64_t)r->by)};
     cp->operands[2] = (struct ptx_operand){
         .kind = PTX_OPR_IMM,
         .reg = -1,
@@ -196,7 +202,7 @@ static void close_all_(struct copies *c)
 /* Does the run have a word in these bytes of `to` (`shift` 0) or of `from`? */
 static bool touches_(const struct run *r, const struct span *at, int64_t shift)
 {
-    int64_t offset = at->offset + shift;
+    int64_t offset = sum_(at->offset, (uint64_t)shift);
     if (!overlap_(offset, at->bytes, r->lo, r->hi - r->lo))
         return false;
     for (size_t n = 0; n < r->count; n++)
@@ -230,7 +236,7 @@ static void access_any_(struct copies *c, bool writes)
 
 static void join_(struct copies *c, const struct span *from, const struct span *to, int32_t store)
 {
-    int64_t by = to->offset - from->offset;
+    int64_t by = sum_(to->offset, -(uint64_t)from->offset);
     struct run *r = NULL;
     for (size_t n = 0; n < c->runs.count && r == NULL; n++) {
         struct run *s = &c->runs.items[n];
