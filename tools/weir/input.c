@@ -122,7 +122,7 @@ static bool add_section(struct input *in, struct scan *scan, const char *from, c
 {
     if (strcmp(name, ".nv_fatbin") == 0)
         return add_fatbins(in, scan, from, data, size, d);
-    if (strcmp(name, "__nv_relfatbin") == 0) {
+    if (strcmp(name, "__nv_relfatbin") == 0 || strcmp(name, "weir_rdc") == 0) {
         size_t first = in->count;
         return add_fatbins(in, scan, from, data, size, d) && link_modules(in, first, from, d);
     }
