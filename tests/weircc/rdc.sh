@@ -67,14 +67,6 @@ run weircc -cudart none main.o helper.o runtime.o -L"$build/lib" -lcudadevrt -o 
 ok
 run ./direct
 check_output
-# What was linked can be looked into.
-run weir dump direct
-ok
-says '2 relocatable parts linked'
-says '_Z6kernelPi'
-run weir dump helper.o
-ok
-says 'own_kernel'
 # The names of static kernels are the same in both passes and differ between files.
 names=$(grep -c 'entry .*own_kernel.*__' out)
 [ "$names" = 2 ]
@@ -192,4 +184,12 @@ run ./managed2
 ok
 [ "$(grep -c '^managed' out)" = 1 ]
 note $? "registered more than once"
+# What was linked can be looked into.
+run weir dump direct
+ok
+says '2 relocatable parts linked'
+says '_Z6kernelPi'
+run weir dump helper.o
+ok
+says 'own_kernel'
 done_
