@@ -14,6 +14,24 @@
 
 #include "host_defines.h"
 
+/* The size of a kernel's clusters. clang has no such attribute, but it checks and evaluates the
+ * arguments of an annotation, from which weircc writes the directives into the PTX. For the device,
+ * the first one is a name that only weircc defines. */
+#ifndef __cluster_dims__
+#ifdef __CUDA_ARCH__
+#define __cluster_dims__(...)                                                                      \
+    __attribute__((annotate("weir.cluster_dims", __cluster_dims_needs_weircc__, __VA_ARGS__)))
+#else
+#define __cluster_dims__(...) __attribute__((annotate("weir.cluster_dims", __VA_ARGS__)))
+#endif
+#endif
+
+/* Launches that count clusters instead of blocks: not supported, and said by this name. */
+#ifndef __block_size__
+#define __block_size__(...)                                                                        \
+    __attribute__((annotate("weir.block_size", __block_size_is_not_supported__)))
+#endif
+
 /* A hint for a GPU's register allocator. */
 #ifndef __maxnreg__
 #define __maxnreg__(...)

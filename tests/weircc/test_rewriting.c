@@ -1,8 +1,9 @@
 /* Kernels that launch kernels: what the rewriter makes of each form of a launch, on both sides, and
- * what becomes of the PTX. */
+ * what becomes of the PTX; directives for clusters. */
 #include <stdlib.h>
 
 #include "check.h"
+#include "weircc/clusters.h"
 #include "weircc/launch_ptx.h"
 #include "weircc/launches.h"
 
@@ -336,6 +337,62 @@ static void test_pointers(void)
     check_pointer("cvta.shared.u64 %rd3, %rd1;\nld.u64 %rd9, [%rd3];\n", NULL);
 }
 
+/* ---- clusters -------------------------------------------------------------------------------- */
+
+/* LLVM's text for one kernel with these arguments, and PTX that has it; what becomes of the PTX. */
+static void check_clusters(const char *types, const char *values, const char *kernel,
+                           const char *directives, const char *message)
+{
+    char *llvm =
+        xprintf("target triple = \"nvptx64-nvidia-cuda\"\n\n"
+                "@.str = private constant [5 x i8] c\"mine\\00\", section \"llvm.metadata\"\n"
+                "@.str1 = private constant [18 x i8] c\"weir.cluster_dims\\00\", section "
+                "\"llvm.metadata\"\n"
+                "@.args = private constant { %s } { %s }, section \"llvm.metadata\"\n"
+                "@llvm.global.annotations = appending global [3 x { ptr, ptr, ptr, i32, "
+                "ptr }] [{ ptr, ptr, ptr, i32, ptr } { ptr @other, ptr @.str, ptr @.str2, "
+                "i32 3, ptr null }, { ptr, ptr, ptr, i32, ptr } { ptr @kernel, ptr @.str1, "
+                "ptr @.str2, i32 3, ptr @.args }, { ptr, ptr, ptr, i32, ptr } { ptr @%s, "
+                "ptr @.str1, ptr @.str2, i32 3, ptr @.args }], section \"llvm.metadata\"\n",
+                types, values, kernel);
+    static const char before[] = ".visible .entry kernel\n(\n\t.param .u64 p\n)\n;\n"
+                                 ".visible .entry other()\n{\n\tret;\n}\n"
+                                 ".weak .entry kernel(\n\t.param .u64 p\n)\n.maxntid 8, 1, 1\n";
+    static const char behind[] = "{\n\tcall kernels;\n}\n.visible .entry kernels()\n{\n}\n";
+    char *ptx = xprintf("%s%s", before, behind);
+    char *want = xprintf("%s%s%s", before, directives, behind);
+    struct strbuf out = {0};
+    struct diag d = {0};
+    CHECK(clusters_finish(ptx, llvm, &out, &d) == (message == NULL));
+    if (message == NULL)
+        CHECK_STR(out.items, want);
+    else
+        CHECK_STR(d.text, message);
+    sb_free(&out);
+    free(want);
+    free(ptx);
+    free(llvm);
+}
+
+static void test_clusters(void)
+{
+    static const char least[] =
+        "__cluster_dims__ of 'kernel': a cluster has at least one block in each direction";
+    static const char integer[] = "__cluster_dims__ of 'kernel': an argument is not an integer";
+    check_clusters("i32, i32", "i32 1, i32 4", "kernel",
+                   ".explicitcluster\n.reqnctapercluster 4, 1, 1\n", NULL);
+    check_clusters("i32, i64, i8, i32", "i32 1, i64 4, i8 2, i32 3", "\"kernel\"",
+                   ".explicitcluster\n.reqnctapercluster 4, 2, 3\n", NULL);
+    check_clusters("i32, i32", "i32 1, i32 0", "kernel", "", least);
+    check_clusters("i32, i32, i32", "i32 1, i32 2, i32 -1", "kernel", "", least);
+    check_clusters("i32, double", "i32 1, double 2.000000e+00", "kernel", "", integer);
+    check_clusters("i32, i1", "i32 1, i1 true", "kernel", "", integer);
+    check_clusters("i32, i32, i32, i32, i32", "i32 1, i32 1, i32 1, i32 1, i32 1", "kernel", "",
+                   "__cluster_dims__ of 'kernel': more than three arguments");
+    check_clusters("i32, i32", "i32 1, i32 4", "function", "",
+                   "__cluster_dims__ of 'function', which is not a kernel");
+}
+
 int main(void)
 {
     test_callees();
@@ -349,5 +406,6 @@ int main(void)
     test_static_kernels();
     test_stack_accesses();
     test_pointers();
+    test_clusters();
     return check_done();
 }

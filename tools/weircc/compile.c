@@ -1,5 +1,6 @@
 /* Carrying out jobs: from a source file to what the phase wants of it. */
 #include "asm_fix.h"
+#include "clusters.h"
 #include "depfile.h"
 #include "driver.h"
 #include "elf.h"
@@ -23,6 +24,7 @@ struct compilation {
     struct strlist prerequisites; /* of the rule for make */
     bool mend;                    /* the source is compiled by way of asm_fix */
     bool launches;                /* and by way of launches: device code launches kernels */
+    bool clusters;                /* kernels have __cluster_dims__ (clusters.h) */
 };
 
 /* One run of clang on it. */
@@ -154,10 +156,12 @@ static int run_rewritten(struct compilation *c, enum pass pass, const struct str
 static int run_once(struct compilation *c, enum pass pass, const struct strlist *command,
                     const struct run *run, struct strbuf *errors)
 {
-    if (c->mend || c->launches)
-        return run_rewritten(c, pass, command, run, errors);
     struct strlist argv = {0};
     list_add_all(&argv, NULL, command);
+    if (c->clusters && pass == PASS_DEVICE)
+        list_add(&argv, "-D" CLUSTERS_MARK "=1");
+    if (c->mend || c->launches)
+        return run_rewritten(c, pass, &argv, run, errors);
     list_add(&argv, "%s", run->mode);
     return run_compiler(c, &argv, run->phase, run->output, errors);
 }
@@ -171,23 +175,38 @@ static bool say(const struct strbuf *messages, bool (*what)(const char *messages
     return said;
 }
 
+/* Learns from the messages of a pass that failed what else must be done for the file. */
+static bool learn(struct compilation *c, const struct strbuf *errors)
+{
+    bool clusters = errors->count > 0 && !c->clusters && say(errors, clusters_are_why);
+    bool launches =
+        errors->count > 0 && !c->launches && c->dr->plan.rdc && say(errors, launches_are_why);
+    c->clusters = c->clusters || clusters;
+    c->launches = c->launches || launches;
+    return clusters || launches;
+}
+
+/* Runs a pass until nothing more is learnt from what it says. */
+static int run_learning(struct compilation *c, enum pass pass, const struct strlist *command,
+                        const struct run *run, struct strbuf *errors)
+{
+    int status;
+    while ((status = run_once(c, pass, command, run, errors)) != 0 && learn(c, errors))
+        sb_free(errors);
+    return status;
+}
+
 /* Runs a pass of clang. What clang refuses, but may take when it is rewritten, is tried again. When
  * mended asm statements are no better, the messages are those about the source as it stands. */
 static int run_pass(struct compilation *c, enum pass pass, const struct strlist *command,
                     const struct run *run)
 {
     struct strbuf errors = {0};
-    int status = run_once(c, pass, command, run, &errors);
-    if (status != 0 && errors.count > 0 && !c->launches && c->dr->plan.rdc &&
-        say(&errors, launches_are_why)) {
-        c->launches = true;
-        sb_free(&errors);
-        status = run_once(c, pass, command, run, &errors);
-    }
+    int status = run_learning(c, pass, command, run, &errors);
     if (status != 0 && errors.count > 0 && !c->mend && say(&errors, asm_fix_may_help)) {
         struct strbuf mended = {0};
         c->mend = true;
-        int again = run_once(c, pass, command, run, &mended);
+        int again = run_learning(c, pass, command, run, &mended);
         c->mend = again == 0;
         struct strbuf *other = c->mend ? &errors : &mended;
         sb_free(other);
@@ -217,6 +236,48 @@ static void make_errors(struct strbuf *messages)
     *messages = out;
 }
 
+/* Writes a file anew. */
+static bool rewrite_file(const char *path, const struct strbuf *text, struct diag *d)
+{
+    FILE *f = fopen(path, "w");
+    bool ok = f != NULL && fwrite(text->items, 1, text->count, f) == text->count;
+    if ((f != NULL && fclose(f) != 0) || !ok)
+        return diag_set(d, 0, 0, "Cannot write '%s': %s", path, strerror(errno));
+    return true;
+}
+
+/* What is left to do for the PTX of a file whose kernels have __cluster_dims__: clang's front end
+ * makes LLVM's text of it, which says of each kernel what the PTX must have. */
+static int finish_clusters(struct compilation *c, const struct strlist *command, const char *path)
+{
+    struct driver *dr = c->dr;
+    if (dr->plan.arch.number < 90) {
+        diag_set(&dr->diag, 0, 0, "__cluster_dims__ needs -arch=sm_90 or newer; this is for %s",
+                 arch_name(&dr->plan.arch));
+        return 1;
+    }
+    char *file = intermediate(dr, c->job->input, ".ll");
+    if (file == NULL)
+        return 1;
+    struct strlist argv = {0};
+    list_add_all(&argv, NULL, command);
+    list_add(&argv, "-emit-llvm");
+    list_add(&argv, "-Xclang");
+    list_add(&argv, "-disable-llvm-passes");
+    int status = run_pass(c, PASS_DEVICE, &argv, &(struct run){"-S", "clang (clusters)", file});
+    if (status != 0)
+        return status;
+    char *ptx = file_read(path, NULL, &dr->diag);
+    char *llvm = ptx != NULL ? file_read(file, NULL, &dr->diag) : NULL;
+    struct strbuf out = {0};
+    bool ok = llvm != NULL && clusters_finish(ptx, llvm, &out, &dr->diag) &&
+              rewrite_file(path, &out, &dr->diag);
+    sb_free(&out);
+    free(llvm);
+    free(ptx);
+    return ok ? 0 : 1;
+}
+
 /* What is left to do for the PTX of a file whose kernels launch kernels. */
 static int finish_launches(struct compilation *c, const char *path)
 {
@@ -226,11 +287,7 @@ static int finish_launches(struct compilation *c, const char *path)
     struct strbuf out = {0}, warnings = {0};
     bool ok =
         ptx != NULL && launch_ptx_finish(ptx, command_has_lines(o), &out, &warnings, &dr->diag);
-    FILE *f = ok ? fopen(path, "w") : NULL;
-    if (ok && (f == NULL || fwrite(out.items, 1, out.count, f) != out.count))
-        ok = diag_set(&dr->diag, 0, 0, "Cannot write '%s': %s", path, strerror(errno));
-    if (f != NULL && fclose(f) != 0)
-        ok = diag_set(&dr->diag, 0, 0, "Cannot write '%s': %s", path, strerror(errno));
+    ok = ok && rewrite_file(path, &out, &dr->diag);
     if (list_has(&o->list[OPT_Werror], "all-warnings"))
         make_errors(&warnings);
     if (!o->given[OPT_disable_warnings])
@@ -251,6 +308,8 @@ static int device_pass(struct compilation *c, const char *ptx)
     bool syntax = c->dr->plan.phase == PHASE_SYNTAX;
     int status = run_pass(c, PASS_DEVICE, &command,
                           &(struct run){syntax ? "-fsyntax-only" : "-S", "clang (device)", ptx});
+    if (status == 0 && c->clusters && ptx != NULL && !c->dr->work.dryrun)
+        status = finish_clusters(c, &command, ptx);
     if (status == 0 && c->launches && ptx != NULL && !c->dr->work.dryrun)
         status = finish_launches(c, ptx);
     return status;
