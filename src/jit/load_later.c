@@ -15,9 +15,7 @@
 enum {
     STACK_BYTES = 64 << 20, /* as plugin_call's; only touched pages cost */
     NICE = 10,              /* a tenth of a processor, where the program uses all of them */
-    EXIT_PATIENCE_MS =
-        500,         /* what a process waits for at its end, so that short ones fill the cache */
-    STOP_TRIES = 500 /* of a millisecond each, then */
+    EXIT_PATIENCE_MS = 500  /* what a process waits at its end, so that short ones fill the cache */
 };
 
 struct jit_later {
@@ -115,14 +113,13 @@ static void at_exit(void)
     int result = 0;
     while (started && now != NULL && result != ETIMEDOUT)
         result = pthread_cond_timedwait(&changed, &lock, &until);
-    for (int n = 0; started && now != NULL && n < STOP_TRIES; n++) {
+    /* The thread must run to be stopped, which takes a while where processors are taken. */
+    while (started && now != NULL) {
         pthread_mutex_unlock(&lock);
         if (stop_thread(thread))
             return;
         pthread_mutex_lock(&lock);
     }
-    while (started && now != NULL) /* never found in the compiler: it must end by itself */
-        pthread_cond_wait(&changed, &lock);
     pthread_mutex_unlock(&lock);
 }
 

@@ -68,12 +68,11 @@ bool stop_thread(pthread_t thread)
 {
     static const struct timespec turn = {.tv_nsec = 1000000};
     static bool prepared;
-    if (HANDLERS_ARE_LATE)
-        return false;
-    if (!prepared)
+    if (!prepared && !HANDLERS_ARE_LATE)
         prepare(thread);
     prepared = true;
-    if (pthread_kill(thread, SIGSEGV) == 0)
-        nanosleep(&turn, NULL);
+    if (!HANDLERS_ARE_LATE)
+        pthread_kill(thread, SIGSEGV);
+    nanosleep(&turn, NULL);
     return atomic_load(&there);
 }
