@@ -87,9 +87,11 @@ CUresult cluster_set_attribute(CUfunction f, CUfunction_attribute which, int val
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-        if (compiled_(f, c))
-            return driver_error(CUDA_ERROR_NOT_PERMITTED,
-                                "%s: its cluster's size is compiled into it", f->func->name);
+        if (compiled_(f, c)) /* probed on an H100: naming the same size again passes */
+            return (uint32_t)value == c[which - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH]
+                       ? CUDA_SUCCESS
+                       : driver_error(CUDA_ERROR_NOT_PERMITTED,
+                                      "%s: its cluster's size is compiled into it", f->func->name);
         if (value < 0)
             return CUDA_ERROR_INVALID_VALUE;
         f->cluster[which - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH] = (uint32_t)value;

@@ -320,8 +320,15 @@ CUresult launch_shape_check(CUfunction f, const uint32_t grid[3], const uint32_t
 /* ---- variant.c --------------------------------------------------------------------------------
  */
 
-/* Code for a launch of this block shape: compiled now if it is not yet. */
-CUresult function_variant(CUfunction f, const uint32_t ntid[3], bool grid_small,
+/* Whether indices of threads along x cannot wrap around, which code is specialised on. */
+static inline bool grid_is_small(const uint32_t grid[3], const uint32_t block[3])
+{
+    return (uint64_t)grid[0] * block[0] <= INT32_MAX;
+}
+
+/* Code for a launch of this shape of blocks: compiled now if it is not yet. What the grid is like
+ * says how. */
+CUresult function_variant(CUfunction f, const uint32_t ntid[3], const uint32_t grid[3],
                           struct variant **out);
 void variants_free(CUfunction f); /* nothing of it runs any more */
 /* As jit_find_line, for all code of the variant. */

@@ -27,7 +27,7 @@ static CUresult fill_kernel_(const struct kernel_node *k, struct device_node *d)
     if (r == CUDA_SUCCESS)
         r = cluster_resolve(k->f, k->grid, q.cluster);
     if (r == CUDA_SUCCESS)
-        r = function_variant(k->f, k->block, (uint64_t)k->grid[0] * k->block[0] <= 2147483647u, &v);
+        r = function_variant(k->f, k->block, k->grid, &v);
     if (r != CUDA_SUCCESS)
         return r;
     d->kind = DEVICE_NODE_GRID;

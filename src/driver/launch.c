@@ -185,9 +185,9 @@ static CUresult launch_(struct launch_request *q)
         .dynamic_shared = q->shared, .params = buffer, .cooperative = q->cooperative};
     struct variant *v = NULL;
     r = launch_gather(q, buffer, &l.param_bytes);
-    bool fits31 = (uint64_t)q->grid[0] * q->block[0] <= 2147483647u;
-    if (r == CUDA_SUCCESS && (v = latest_(q->f, q->block, fits31)) == NULL)
-        r = function_variant(q->f, q->block, fits31, &v);
+    bool small_grid = grid_is_small(q->grid, q->block);
+    if (r == CUDA_SUCCESS && (v = latest_(q->f, q->block, small_grid)) == NULL)
+        r = function_variant(q->f, q->block, q->grid, &v);
     if (r == CUDA_SUCCESS) {
         l.kernel = &v->kernel;
         memcpy(l.grid, q->grid, sizeof l.grid);

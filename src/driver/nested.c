@@ -64,9 +64,8 @@ static int find_(struct grid_entry *entry, const uint32_t grid[3], const uint32_
         r = (CUresult)9; /* cudaErrorInvalidConfiguration, which the driver has no name for */
     if (r == CUDA_SUCCESS)
         r = cluster_resolve(f, grid, cluster);
-    bool small = (uint64_t)grid[0] * block[0] <= 2147483647u;
     if (r == CUDA_SUCCESS)
-        r = function_variant(f, block, small, &v);
+        r = function_variant(f, block, grid, &v);
     if (r != CUDA_SUCCESS)
         return (int)r;
     pthread_mutex_lock(&f->lock);

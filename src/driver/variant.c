@@ -11,6 +11,9 @@
 #include "jit/load.h"
 #include "memory/view.h"
 
+/* Of a grid, for each worker: from here on what quick code does of it is little. */
+enum { MANY_BLOCKS = 16 };
+
 static struct variant *find_variant_(CUfunction f, const uint32_t ntid[3], bool grid_small)
 {
     for (struct variant *v = atomic_load_explicit(&f->variants, memory_order_acquire); v != NULL;
@@ -22,13 +25,18 @@ static struct variant *find_variant_(CUfunction f, const uint32_t ntid[3], bool 
 }
 
 /* What WEIR_JIT asks for: how to compile first, and whether better code is to follow quick code. */
-static uint32_t first_tier_(bool *follow)
+static uint32_t first_tier_(CUfunction f, const uint32_t grid[3], bool *follow)
 {
+    uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
     bool both = env_lists(ENV_JIT, "both"), quick = env_lists(ENV_JIT, "quick");
     *follow = !quick;
     if (env_lists(ENV_JIT, "best"))
         return JIT_BEST;
-    return both || quick ? JIT_QUICK : JIT_FIRST;
+    if (both || quick)
+        return JIT_QUICK;
+    struct device_facts facts;
+    device_facts(driver_device(f->module->ctx->ordinal), &facts);
+    return blocks >= (uint64_t)MANY_BLOCKS * facts.workers ? JIT_FIRST_OF_MANY : JIT_FIRST;
 }
 
 /* On the background compiler's thread; the variant is there until jit_later_end has returned. */
@@ -45,13 +53,13 @@ static void better_(void *self, struct jit_code *code)
     atomic_store_explicit(&v->kernel.run, code->run, memory_order_release);
 }
 
-static CUresult compile_variant_(CUfunction f, const uint32_t ntid[3], bool grid_small,
+static CUresult compile_variant_(CUfunction f, const uint32_t ntid[3], const uint32_t grid[3],
                                  struct variant **out)
 {
     bool follow;
     struct jit_options opt = {.ntid = {ntid[0], ntid[1], ntid[2]},
-                              .grid_small = grid_small,
-                              .tier = first_tier_(&follow),
+                              .grid_small = grid_is_small(grid, ntid),
+                              .tier = first_tier_(f, grid, &follow),
                               .checked = mem_checked(),
                               .lineinfo = 1};
     struct diag d = {0};
@@ -62,7 +70,7 @@ static CUresult compile_variant_(CUfunction f, const uint32_t ntid[3], bool grid
                             "kernel %s: %s", f->func->name, d.text);
     struct variant *v = xcalloc(1, sizeof *v);
     memcpy(v->ntid, ntid, sizeof v->ntid);
-    v->grid_small = grid_small;
+    v->grid_small = opt.grid_small;
     v->code = code;
     v->kernel = (struct grid_kernel){.run = code->run,
                                      .name = f->func->name,
@@ -83,15 +91,16 @@ static CUresult compile_variant_(CUfunction f, const uint32_t ntid[3], bool grid
     return CUDA_SUCCESS;
 }
 
-CUresult function_variant(CUfunction f, const uint32_t ntid[3], bool grid_small,
+CUresult function_variant(CUfunction f, const uint32_t ntid[3], const uint32_t grid[3],
                           struct variant **out)
 {
-    *out = find_variant_(f, ntid, grid_small);
+    bool small = grid_is_small(grid, ntid);
+    *out = find_variant_(f, ntid, small);
     if (WEIR_LIKELY(*out != NULL))
         return CUDA_SUCCESS;
     pthread_mutex_lock(&f->lock);
-    *out = find_variant_(f, ntid, grid_small);
-    CUresult r = *out != NULL ? CUDA_SUCCESS : compile_variant_(f, ntid, grid_small, out);
+    *out = find_variant_(f, ntid, small);
+    CUresult r = *out != NULL ? CUDA_SUCCESS : compile_variant_(f, ntid, grid, out);
     pthread_mutex_unlock(&f->lock);
     return r;
 }

@@ -390,12 +390,22 @@ static bool emit_callee_(struct session *s, const struct ptx_func *func,
     return ok;
 }
 
+/* Whether a block of this kernel may go round a barrier. */
+static bool goes_round_(const struct jkernel *k)
+{
+    for (int32_t b = 0; b < k->nblocks; b++)
+        if (k->blocks[b].depth > 0 && k->blocks[b].term == TERM_SUSPEND &&
+            k->blocks[b].suspend == SUSPEND_BARRIER)
+            return true;
+    return false;
+}
+
 /* Decides how to go on from here: up to here tiers do not differ. */
 static bool choose_tier_(struct session *s, const struct jit_options *opt, struct diag *d)
 {
-    s->quick =
-        opt->tier == JIT_QUICK ||
-        (opt->tier == JIT_FIRST && count_instructions_(s->e.alu.module) > QUICK_INSTRUCTIONS);
+    bool may = opt->tier == JIT_FIRST_OF_MANY || (opt->tier == JIT_FIRST && !goes_round_(&s->k));
+    s->quick = opt->tier == JIT_QUICK ||
+               (may && count_instructions_(s->e.alu.module) > QUICK_INSTRUCTIONS);
     if (!s->quick)
         return true;
     LLVMDisposeTargetMachine(s->tm);

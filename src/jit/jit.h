@@ -16,9 +16,12 @@
 /* How well to compile. What kernels compute does not depend on it, nor do the block's frame and the
  * numbers of its resume points: a block may begin with one code and go on with another. */
 enum jit_tier {
-    JIT_BEST,  /* optimised: what the disk cache holds */
-    JIT_FIRST, /* the same, but quick where that would take long; the code says which it is */
-    JIT_QUICK, /* in a fraction of the time; the code is a few times slower */
+    JIT_BEST,          /* optimised: what the disk cache holds */
+    JIT_FIRST,         /* the same, but quick where that would take long and blocks do not go round
+                          barriers: such a block may be as long as its grid, and keeps the code that it
+                          began with; the code says which it is */
+    JIT_FIRST_OF_MANY, /* as JIT_FIRST for a grid of so many blocks that each is little of it */
+    JIT_QUICK,         /* in a fraction of the time; the code is many times slower */
 };
 
 /* What one compilation is specialised on. Part of the cache key: keep it plain data, zero padding.

@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,7 +12,6 @@
 
 enum {
     STACK_BYTES = 64 << 20, /* as plugin_call's; only touched pages cost */
-    NICE = 10,              /* a tenth of a processor, where the program uses all of them */
     EXIT_PATIENCE_MS = 500  /* what a process waits at its end, so that short ones fill the cache */
 };
 
@@ -72,7 +69,6 @@ static void *later_main(void *arg)
 {
     (void)arg;
     plugin_stack_is_large();
-    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE); /* Linux: of this thread alone */
     pthread_mutex_lock(&lock);
     for (;;) {
         while (first == NULL)
