@@ -7,12 +7,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "jit/cache.h"
 #include "jit/load.h"
 #include "jit/load_plugin.h"
 
 enum {
     STACK_BYTES = 64 << 20, /* as plugin_call's; only touched pages cost */
-    EXIT_PATIENCE_MS = 500  /* what a process waits at its end, so that short ones fill the cache */
+    TOLD_AFTER_MS = 1000,
+    EXIT_PATIENCE_MS = 10000 /* what a process waits at its end for the cache to be filled */
 };
 
 struct jit_later {
@@ -97,18 +99,31 @@ static void deadline_in(struct timespec *t, unsigned ms)
     t->tv_nsec %= 1000000000;
 }
 
-/* Before LLVM's own destructors, which were registered before this. */
-static void at_exit(void)
+/* Whether all is compiled, or what there is has been waited for so long. */
+static bool over_locked(unsigned ms)
 {
     struct timespec until;
-    deadline_in(&until, EXIT_PATIENCE_MS);
+    deadline_in(&until, ms);
+    int result = 0;
+    while (started && (now != NULL || first != NULL) && result != ETIMEDOUT)
+        result = pthread_cond_timedwait(&changed, &lock, &until);
+    return !started || (now == NULL && first == NULL);
+}
+
+/* Before LLVM's own destructors, which were registered before this. What is compiled now, the next
+ * process finds in the cache; the program would have waited for it, had there been no quick code.
+ */
+static void at_exit(void)
+{
     pthread_mutex_lock(&lock);
     stopped = true;
+    if (cache_dir() != NULL && !over_locked(TOLD_AFTER_MS)) {
+        if (isatty(STDERR_FILENO))
+            notice_say("optimising kernels for the next run ...");
+        over_locked(EXIT_PATIENCE_MS - TOLD_AFTER_MS);
+    }
     first = NULL; /* what waits there is its owners' */
     last = &first;
-    int result = 0;
-    while (started && now != NULL && result != ETIMEDOUT)
-        result = pthread_cond_timedwait(&changed, &lock, &until);
     /* The thread must run to be stopped, which takes a while where processors are taken. */
     while (started && now != NULL) {
         pthread_mutex_unlock(&lock);

@@ -1,8 +1,8 @@
 /* load_later: what the background compiler (jit_later in jit.h) and the loader ask of each other.
  *
  * Compiling cannot be stopped, and LLVM must not run on while exit() destroys what it uses. So at
- * exit the thread is given half a second, in which most compilations end and reach the disk cache;
- * then it is stopped for good at a place where it holds nothing that others wait for: inside LLVM's
+ * exit the thread is given ten seconds, in which nearly all compilations end and reach the disk
+ * cache; then it is stopped for good at a place where it holds nothing that others wait for: inside LLVM's
  * own code (load_stop.c). A child made by fork has no such thread and waits for nothing. */
 #ifndef WEIR_JIT_LOAD_LATER_H
 #define WEIR_JIT_LOAD_LATER_H
