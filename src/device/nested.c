@@ -334,8 +334,8 @@ static void run_queue(struct grid_worker *w, struct grid_queue *q)
             child = q->head;
             q->head = q->tail = NULL;
             q->active = child != NULL;
+            q->mine = child; /* not later: an empty queue is the next one's to push */
             pthread_mutex_unlock(&q->lock);
-            q->mine = child;
         }
         if (child == NULL)
             break;
