@@ -92,6 +92,8 @@ static bool find_(const struct copies *c, const struct ptx_operand *o, struct sp
         if (step == MAX_STEPS || c->ndefs[reg] != 1)
             return false;
         const struct ptx_instr *i = &c->k->instrs[c->def[reg]];
+        if (i->noperands < 2)
+            return false;
         const struct ptx_operand *from = &i->operands[1];
         if (i->op == PTX_OP_add && i->noperands == 3 && i->operands[2].kind == PTX_OPR_IMM &&
             ptx_type_bits((enum ptx_type)i->types[0]) == 64 && !ptx_has(i, PTX_M_cc))
