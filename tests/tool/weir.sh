@@ -97,6 +97,10 @@ check 2 "more than one file" "$weir" dump a b
 check 2 "needs a shape" "$weir" dump --block 16x16 "$work/good.ptx"
 check 2 "needs a shape" "$weir" dump --block 32,32,32 "$work/good.ptx"
 check 2 "needs a shape" "$weir" dump --block
+for tier in best first first-of-many quick; do
+    check 0 "instructions" "$weir" dump --times --tier $tier "$work/good.ptx"
+done
+check 2 "tier" "$weir" dump --tier good "$work/good.ptx"
 check 1 "No such file" "$weir" dump "$work/nothing"
 check 1 "Is a directory" "$weir" dump "$work"
 check 1 "bad.ptx: line 13" "$weir" dump "$work/bad.ptx"

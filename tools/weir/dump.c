@@ -60,8 +60,10 @@ static bool parse_block(const char *text, uint32_t block[3])
 
 static bool parse_tier(const char *text, uint32_t *tier)
 {
-    static const char *const names[] = {
-        [JIT_BEST] = "best", [JIT_FIRST] = "first", [JIT_QUICK] = "quick"};
+    static const char *const names[] = {[JIT_BEST] = "best",
+                                        [JIT_FIRST] = "first",
+                                        [JIT_FIRST_OF_MANY] = "first-of-many",
+                                        [JIT_QUICK] = "quick"};
     for (uint32_t k = 0; text != NULL && k < WEIR_COUNT(names); k++)
         if (strcmp(text, names[k]) == 0) {
             *tier = k;
