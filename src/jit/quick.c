@@ -4,7 +4,7 @@
  * of LLVM's is up to sixteen of the machine, each found by long search. Quick code (JIT_QUICK) has
  * each kind of operation once, as a function that takes its operands from memory and leaves its
  * result there, and kernels call it. Masks, vectors of i1, become integers. What remains are calls,
- * branches and scalars, which LLVM translates fast; the code is a few times slower.
+ * branches and scalars, which LLVM translates fast; the code is many times slower.
  *
  * LLVM has brought values that outlive a block into variables (its pass reg2mem), so that every
  * vector here is a variable, or lives in one block. Memory of the program is accessed where it was,

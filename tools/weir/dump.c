@@ -24,8 +24,8 @@ static const char help[] =
     "  --block X,Y,Z the block's shape to compile for (default: the kernel's own, else 256,1,1)\n"
     "  --any-block   compile for any shape of block\n"
     "  --lineinfo    keep source lines\n"
-    "  --tier TIER   best (default), quick, or first: what a first launch gets, which is quick\n"
-    "                only where best would take long\n";
+    "  --tier TIER   best (default), quick, or what a first launch gets, which is quick only\n"
+    "                where best would take long: first, or first-of-many for many blocks\n";
 
 struct request {
     bool ptx;
@@ -115,7 +115,7 @@ static int parse(int argc, char **argv, struct request *r)
             r->block_given = true;
         } else if (weir_option(argc, argv, &i, "--tier", &value)) {
             if (!parse_tier(value, &r->options.tier))
-                return weir_misused("dump", "--tier is best, quick or first");
+                return weir_misused("dump", "--tier is best, quick, first or first-of-many");
         } else if (argv[i][0] == '-' && argv[i][1] != '\0') {
             return weir_misused("dump", "unknown option '%s'", argv[i]);
         } else if (r->file != NULL) {
