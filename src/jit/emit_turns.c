@@ -153,6 +153,8 @@ static LLVMValueRef brought_(struct emit *e, const struct turn_reg *t, LLVMValue
     if (!in_row_(t))
         return LLVMBuildTrunc(b, LLVMBuildLShr(b, t->in, LLVMBuildTrunc(b, lane, e->i32, ""), ""),
                               e->i1, "");
+    if (t->shape.stride == 0) /* also what is no integer */
+        return t->in;
     LLVMValueRef step = LLVMConstInt(type, (uint64_t)t->shape.stride, true);
     LLVMValueRef n = LLVMBuildIntCast2(b, lane, type, false, "");
     return LLVMBuildAdd(b, t->in, LLVMBuildMul(b, n, step, ""), "");
