@@ -228,7 +228,8 @@ CUresult capture_event_record(struct device_stream *s, CUcontext ctx, CUevent e,
     pthread_mutex_lock(&capture_lock);
     CUresult r = capture_enter(s, ctx, &c);
     if (r == CUDA_SUCCESS && c == NULL) {
-        forget_event_(e);
+        if (!external) /* which is refused: the event stays what it is */
+            forget_event_(e);
     } else if (r == CUDA_SUCCESS && external) {
         r = add_event_(c, CU_GRAPH_NODE_TYPE_EVENT_RECORD, e);
     } else if (r == CUDA_SUCCESS) {

@@ -275,8 +275,6 @@ static CUresult cuEventRecordWithFlags_(bool pt, CUevent h, CUstream stream, uns
         return r;
     if ((flags & ~1u) != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    if (flags != 0) /* external: for streams that are being captured */
-        return CUDA_ERROR_ILLEGAL_STATE;
     if (h->ctx != c)
         return driver_error(CUDA_ERROR_INVALID_HANDLE,
                             "cuEventRecord: event and stream belong to different contexts");
@@ -286,6 +284,8 @@ static CUresult cuEventRecordWithFlags_(bool pt, CUevent h, CUstream stream, uns
         if (r != CUDA_SUCCESS || captured)
             return r;
     }
+    if (flags != 0) /* external: for streams that are being captured */
+        return CUDA_ERROR_ILLEGAL_STATE;
     return driver_from_device(c, device_event_record(e, s));
 }
 BOTH(cuEventRecordWithFlags, (CUevent h, CUstream s, unsigned int flags), h, s, flags)
@@ -372,7 +372,7 @@ WEIR_API CUresult cuEventElapsedTime_v2(float *ms, CUevent from, CUevent to)
         r = capture_elapsed(from);
         return r != CUDA_SUCCESS ? r : capture_elapsed(to);
     }
-    return driver_from_device(c, device_event_elapsed(a, b, ms));
+    return driver_from_device(from->ctx, device_event_elapsed(a, b, ms));
 }
 
 /* The older name, for programs compiled with older headers. */

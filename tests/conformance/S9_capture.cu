@@ -1,5 +1,5 @@
 /* S9: work captured from streams: from one, forked to others and joined again, into a graph that
- * exists; what a capture forbids, and what becomes of it then. */
+ * exists; events for the world outside; what a capture forbids, and what becomes of it then. */
 #include <thread>
 
 #include "check.h"
@@ -142,6 +142,40 @@ static void info_and_dependencies()
 }
 
 /* Begins a capture with one kernel. */
+/* Events that are recorded, or waited for, whenever the graph runs. */
+static void external_events()
+{
+    cudaGraph_t g;
+    cudaEvent_t recorded, awaited;
+    cudaGraphNode_t list[4];
+    size_t count = 4;
+    cudaGraphNodeType types[2];
+    cudaStreamCaptureStatus status;
+
+    OK(cudaEventCreate(&recorded));
+    OK(cudaEventCreate(&awaited));
+    OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+    OK(cudaEventRecordWithFlags(recorded, s, cudaEventRecordExternal));
+    OK(cudaStreamWaitEvent(s, awaited, cudaEventWaitExternal));
+    OK(cudaStreamIsCapturing(s, &status));
+    CHECK_EQ_INT(status, cudaStreamCaptureStatusActive);
+    OK(cudaStreamEndCapture(s, &g));
+    OK(cudaGraphGetNodes(g, list, &count));
+    CHECK_EQ_INT(count, 2);
+    for (size_t n = 0; n < 2; n++)
+        OK(cudaGraphNodeGetType(list[n], &types[n]));
+    CHECK_EQ_INT(types[0] + types[1], cudaGraphNodeTypeEventRecord + cudaGraphNodeTypeWaitEvent);
+    launch(g);
+    OK(cudaEventQuery(recorded));
+    OK(cudaGraphDestroy(g));
+    /* outside of a capture there is no such thing */
+    FAILS(cudaEventRecordWithFlags(recorded, s, cudaEventRecordExternal), cudaErrorIllegalState);
+    FAILS(cudaStreamWaitEvent(s, awaited, cudaEventWaitExternal), cudaErrorIllegalState);
+    cudaGetLastError();
+    OK(cudaEventDestroy(recorded));
+    OK(cudaEventDestroy(awaited));
+}
+
 static void begin(cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal)
 {
     OK(cudaStreamBeginCapture(s, mode));
@@ -304,6 +338,7 @@ int main()
     one_stream();
     fork_and_join();
     info_and_dependencies();
+    external_events();
     unsafe_calls();
     wrong_ends();
     legacy_stream();
