@@ -126,8 +126,7 @@ static cudaError_t get_name(const char **name, const void *func)
     if (!f)
         return rt_function_of(func, &unused); /* says what is wrong with it */
     RT_TRY(rt_context());
-    *name = rt_function_name(f);
-    return cudaSuccess;
+    return rt_function_name(f, name);
 }
 
 PUBLIC cudaError_t cudaFuncGetName(const char **name, const void *func)

@@ -191,9 +191,12 @@ struct rt_function; /* a kernel known by the address of its host stub */
 
 /* The kernel of a host stub or a cudaKernel_t, NULL when there is none. */
 struct rt_function *rt_function_find(const void *host);
-const char *rt_function_name(const struct rt_function *f);
-/* Makes a driver's kernel launchable by its handle (cudaLibraryGetKernel). */
-cudaError_t rt_function_adopt(CUkernel kernel);
+/* Its name in PTX, which stays while the kernel is there. */
+cudaError_t rt_function_name(const struct rt_function *f, const char **name);
+/* Makes a kernel of the library launchable by its handle (cudaLibraryGetKernel). */
+cudaError_t rt_function_adopt(CUkernel kernel, CUlibrary library);
+/* The library is unloaded: its kernels' handles may come to stand for others. */
+void rt_library_forget(CUlibrary library);
 /* The stub of a driver's function; the function itself when it is none of the program's. */
 const void *rt_function_host(CUfunction function);
 /* Stub or cudaKernel_t to the driver's function, with a context made current; loads the module if

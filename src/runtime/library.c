@@ -50,6 +50,7 @@ static cudaError_t unload(cudaLibrary_t library)
     RT_CHECK(library, cudaErrorInvalidResourceHandle);
     RT_TRY(rt_init());
     CU_TRY(CU(cuLibraryUnload, (CUlibrary)library));
+    rt_library_forget((CUlibrary)library);
     return cudaSuccess;
 }
 
@@ -61,7 +62,7 @@ static cudaError_t get_kernel(cudaKernel_t *kernel, cudaLibrary_t library, const
     RT_CHECK(library, cudaErrorInvalidResourceHandle);
     RT_TRY(rt_init());
     CU_TRY(CU(cuLibraryGetKernel, (CUkernel *)kernel, (CUlibrary)library, name));
-    return rt_function_adopt((CUkernel)*kernel);
+    return rt_function_adopt((CUkernel)*kernel, (CUlibrary)library);
 }
 
 PUBLIC cudaError_t cudaLibraryGetKernel(cudaKernel_t *pKernel, cudaLibrary_t library,
@@ -94,7 +95,7 @@ static cudaError_t enumerate(cudaKernel_t *kernels, unsigned n, cudaLibrary_t li
         return cudaSuccess;
     CU_TRY(CU(cuLibraryEnumerateKernels, (CUkernel *)kernels, n, (CUlibrary)library));
     for (unsigned i = 0; i < n && i < have; i++)
-        RT_TRY(rt_function_adopt((CUkernel)kernels[i]));
+        RT_TRY(rt_function_adopt((CUkernel)kernels[i], (CUlibrary)library));
     return cudaSuccess;
 }
 

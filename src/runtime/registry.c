@@ -24,6 +24,7 @@ static struct {
     _Atomic(struct table *) table;
     size_t count; /* slots in use, tombstones included */
     struct rt_binary *binaries;
+    struct rt_function *adopted; /* kernels of libraries that the program loaded */
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static const char tombstone;
@@ -158,6 +159,16 @@ static void unlink_binary(struct rt_binary *b)
         erase(v->host, v);
 }
 
+/* Nobody finds the function any more. */
+static void function_free(struct rt_function *f)
+{
+    for (struct rt_bound *o = atomic_load(&f->bound), *next; o; o = next) {
+        next = o->next;
+        free(o);
+    }
+    free(f);
+}
+
 void rt_binary_free(struct rt_binary *b)
 {
     pthread_mutex_lock(&registry.lock);
@@ -166,11 +177,7 @@ void rt_binary_free(struct rt_binary *b)
     rt_binary_unload(b);
     for (struct rt_function *f = b->functions, *next; f; f = next) {
         next = f->next;
-        for (struct rt_bound *o = atomic_load(&f->bound), *after; o; o = after) {
-            after = o->next;
-            free(o);
-        }
-        free(f);
+        function_free(f);
     }
     for (struct rt_variable *v = b->variables, *next; v; v = next) {
         next = v->next;
@@ -212,7 +219,7 @@ void rt_binary_add_variable(struct rt_binary *b, const void *host, const char *n
     pthread_mutex_unlock(&registry.lock);
 }
 
-cudaError_t rt_function_adopt(CUkernel kernel)
+cudaError_t rt_function_adopt(CUkernel kernel, CUlibrary library)
 {
     struct rt_function *f = calloc(1, sizeof *f);
     bool fresh;
@@ -220,12 +227,39 @@ cudaError_t rt_function_adopt(CUkernel kernel)
     RT_CHECK(f, cudaErrorMemoryAllocation);
     f->host = kernel;
     f->kernel = kernel;
+    f->library = library;
     pthread_mutex_lock(&registry.lock);
     fresh = insert(kernel, f, NULL);
+    if (fresh) {
+        f->next = registry.adopted;
+        registry.adopted = f;
+    }
     pthread_mutex_unlock(&registry.lock);
     if (!fresh) /* asked for before */
         free(f);
     return cudaSuccess;
+}
+
+void rt_library_forget(CUlibrary library)
+{
+    struct rt_function *gone = NULL;
+
+    pthread_mutex_lock(&registry.lock);
+    for (struct rt_function **at = &registry.adopted, *f; (f = *at);) {
+        if (f->library != library) {
+            at = &f->next;
+            continue;
+        }
+        erase(f->host, f);
+        *at = f->next;
+        f->next = gone;
+        gone = f;
+    }
+    pthread_mutex_unlock(&registry.lock);
+    for (struct rt_function *next; gone; gone = next) {
+        next = gone->next;
+        function_free(gone);
+    }
 }
 
 /* ---- look-ups ------------------------------------------------------------------------------ */
@@ -259,7 +293,13 @@ const void *rt_function_host(CUfunction function)
     return host;
 }
 
-const char *rt_function_name(const struct rt_function *f) { return f->name; }
+cudaError_t rt_function_name(const struct rt_function *f, const char **name)
+{
+    *name = f->name;
+    if (f->kernel)
+        CU_TRY(CU(cuKernelGetName, name, f->kernel));
+    return cudaSuccess;
+}
 
 static cudaError_t bind(struct rt_function *f, uint64_t context, CUfunction *out)
 {

@@ -30,11 +30,12 @@ enum rt_variable_kind { RT_VARIABLE, RT_CONSTANT, RT_MANAGED };
 
 struct rt_function {
     const void *host;         /* its stub */
-    const char *name;         /* in PTX; the program's string */
-    struct rt_binary *binary; /* NULL: kernel is set */
-    CUkernel kernel;          /* of a library that the program loaded */
+    const char *name;         /* in PTX; the program's string; NULL: kernel is set */
+    struct rt_binary *binary; /* the same */
+    CUkernel kernel;          /* of a library that the program loaded, */
+    CUlibrary library;        /* this one */
     _Atomic(struct rt_bound *) bound;
-    struct rt_function *next; /* of the same binary */
+    struct rt_function *next; /* of the same binary, or of all libraries */
 };
 
 struct rt_variable {
