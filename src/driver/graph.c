@@ -115,8 +115,8 @@ static CUgraphNode node_new_(CUgraph g, const struct node_params *p)
     return n;
 }
 
-static CUresult check_deps_(CUgraph g, const CUgraphNode *deps, const CUgraphEdgeData *data,
-                            size_t count, CUgraphNodeType type)
+CUresult graph_check_deps(CUgraph g, const CUgraphNode *deps, const CUgraphEdgeData *data,
+                          size_t count, CUgraphNodeType type)
 {
     if (count > 0 && deps == NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -134,7 +134,7 @@ static CUresult check_deps_(CUgraph g, const CUgraphNode *deps, const CUgraphEdg
 CUresult graph_add(CUgraph g, const CUgraphNode *deps, const CUgraphEdgeData *data, size_t count,
                    struct node_params *params, CUgraphNode *out)
 {
-    CUresult r = check_deps_(g, deps, data, count, params->type);
+    CUresult r = graph_check_deps(g, deps, data, count, params->type);
     if (r == CUDA_SUCCESS && is_memory_node(params->type))
         r = memory_claim(g, deps, count, params);
     if (r != CUDA_SUCCESS) {

@@ -200,6 +200,9 @@ CUresult node_check(CUgraphNode n);
 CUgraph graph_new(void);
 /* Frees it with all it holds. */
 void graph_free(CUgraph g);
+/* Whether a node of that type can depend on these, which are to be the graph's. */
+CUresult graph_check_deps(CUgraph g, const CUgraphNode *deps, const CUgraphEdgeData *data,
+                          size_t count, CUgraphNodeType type);
 /* Takes what params holds, also when it fails. */
 CUresult graph_add(CUgraph g, const CUgraphNode *deps, const CUgraphEdgeData *data, size_t count,
                    struct node_params *params, CUgraphNode *out);

@@ -384,7 +384,10 @@ WEIR_API CUresult cuGraphAddNode_v2(CUgraphNode *out, CUgraph g, const CUgraphNo
     struct node_params p;
     CUresult r = begin_(out, g);
     if (r == CUDA_SUCCESS)
-        r = any == NULL ? CUDA_ERROR_INVALID_VALUE : params_any(g, any, &p);
+        r = any == NULL ? CUDA_ERROR_INVALID_VALUE
+                        : graph_check_deps(g, deps, data, count, any->type);
+    if (r == CUDA_SUCCESS) /* which may take a graph or a handle over: after all else is right */
+        r = params_any(g, any, &p);
     if (r == CUDA_SUCCESS)
         r = graph_add(g, deps, data, count, &p, out);
     if (r == CUDA_SUCCESS && any->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
