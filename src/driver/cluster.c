@@ -114,17 +114,6 @@ CUresult cluster_set_attribute(CUfunction f, CUfunction_attribute which, int val
 /* ---- occupancy ---------------------------------------------------------------------------------
  */
 
-static CUresult ready_(CUfunction *f)
-{
-    CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
-    if (*f == NULL)
-        return CUDA_ERROR_INVALID_HANDLE;
-    return (*f)->tag == TAG_FUNCTION ? CUDA_SUCCESS : kernel_to_function((CUkernel)*f, f);
-}
-
 /* The cluster that a configuration names, checked; *beyond: it is right but for having more blocks
  * than any cluster can. */
 static CUresult configured_(CUfunction f, const CUlaunchConfig *config, uint32_t c[3], bool *beyond)
@@ -140,12 +129,21 @@ static CUresult configured_(CUfunction f, const CUlaunchConfig *config, uint32_t
     return *beyond ? CUDA_SUCCESS : cluster_resolve(f, grid, c);
 }
 
+/* Of the configuration's blocks; 0 where one has more threads than any can. */
+static uint32_t blocks_per_sm_(CUfunction f, const CUlaunchConfig *config)
+{
+    uint64_t most = 1024, threads = (uint64_t)config->blockDimX * config->blockDimY;
+    if (threads > most || threads * config->blockDimZ > most)
+        return 0;
+    return function_blocks_per_sm(f, (uint32_t)threads * config->blockDimZ, config->sharedMemBytes);
+}
+
 WEIR_API CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction f,
                                                      const CUlaunchConfig *config)
 {
     uint32_t c[3] = {0, 0, 0};
     bool beyond;
-    CUresult r = ready_(&f);
+    CUresult r = function_ready(&f);
     if (r != CUDA_SUCCESS)
         return r;
     if (size == NULL || config == NULL || (config->numAttrs > 0 && config->attrs == NULL))
@@ -153,8 +151,7 @@ WEIR_API CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction f,
     r = configured_(f, config, c, &beyond);
     if (r != CUDA_SUCCESS)
         return r;
-    uint32_t threads = config->blockDimX * config->blockDimY * config->blockDimZ;
-    *size = function_blocks_per_sm(f, threads, config->sharedMemBytes) > 0 ? (int)most_(f) : 0;
+    *size = blocks_per_sm_(f, config) > 0 ? (int)most_(f) : 0;
     return CUDA_SUCCESS;
 }
 
@@ -163,7 +160,7 @@ WEIR_API CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction f,
 {
     uint32_t c[3] = {0, 0, 0};
     bool beyond;
-    CUresult r = ready_(&f);
+    CUresult r = function_ready(&f);
     if (r != CUDA_SUCCESS)
         return r;
     if (clusters == NULL || config == NULL || (config->numAttrs > 0 && config->attrs == NULL))
@@ -172,11 +169,9 @@ WEIR_API CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction f,
     if (r != CUDA_SUCCESS)
         return r;
     uint32_t blocks = named_(c) ? c[0] * c[1] * c[2] : 1;
-    uint32_t threads = config->blockDimX * config->blockDimY * config->blockDimZ;
     struct device_facts facts;
     device_facts(driver_device(f->module->ctx->ordinal), &facts);
-    uint64_t all =
-        (uint64_t)facts.workers * function_blocks_per_sm(f, threads, config->sharedMemBytes);
+    uint64_t all = (uint64_t)facts.workers * blocks_per_sm_(f, config);
     *clusters = beyond ? 0 : (int)(all / blocks);
     return CUDA_SUCCESS;
 }

@@ -3,23 +3,16 @@
 
 #include "driver/objects.h"
 
-static CUresult check_(CUfunction *f)
-{
-    if (*f == NULL)
-        return CUDA_ERROR_INVALID_HANDLE;
-    return handle_live(*f, TAG_FUNCTION) ? CUDA_SUCCESS : kernel_to_function((CUkernel)*f, f);
-}
-
-static CUresult ready_(CUfunction *f)
+CUresult function_ready(CUfunction *f)
 {
     CUcontext c;
     CUresult r = driver_current(&c);
-    return r == CUDA_SUCCESS ? check_(f) : r;
+    return r == CUDA_SUCCESS ? launch_function(*f, f) : r;
 }
 
 WEIR_API CUresult cuFuncGetAttribute(int *value, CUfunction_attribute which, CUfunction f)
 {
-    CUresult r = ready_(&f);
+    CUresult r = function_ready(&f);
     if (r != CUDA_SUCCESS)
         return r;
     if (value == NULL)
@@ -45,7 +38,7 @@ WEIR_API CUresult cuFuncGetAttribute(int *value, CUfunction_attribute which, CUf
 
 WEIR_API CUresult cuFuncSetAttribute(CUfunction f, CUfunction_attribute which, int value)
 {
-    CUresult r = ready_(&f);
+    CUresult r = function_ready(&f);
     if (r != CUDA_SUCCESS)
         return r;
     switch (which) {
@@ -65,7 +58,7 @@ WEIR_API CUresult cuFuncSetAttribute(CUfunction f, CUfunction_attribute which, i
 
 WEIR_API CUresult cuFuncSetCacheConfig(CUfunction f, CUfunc_cache config)
 {
-    CUresult r = ready_(&f);
+    CUresult r = function_ready(&f);
     if (r != CUDA_SUCCESS)
         return r;
     if ((unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL)
@@ -76,7 +69,7 @@ WEIR_API CUresult cuFuncSetCacheConfig(CUfunction f, CUfunc_cache config)
 
 WEIR_API CUresult cuFuncGetModule(CUmodule *out, CUfunction f)
 {
-    CUresult r = ready_(&f);
+    CUresult r = function_ready(&f);
     if (r != CUDA_SUCCESS)
         return r;
     if (out == NULL)
@@ -87,7 +80,7 @@ WEIR_API CUresult cuFuncGetModule(CUmodule *out, CUfunction f)
 
 WEIR_API CUresult cuFuncGetName(const char **name, CUfunction f)
 {
-    CUresult r = ready_(&f);
+    CUresult r = function_ready(&f);
     if (r != CUDA_SUCCESS)
         return r;
     if (name == NULL)
@@ -98,7 +91,7 @@ WEIR_API CUresult cuFuncGetName(const char **name, CUfunction f)
 
 WEIR_API CUresult cuFuncGetParamInfo(CUfunction f, size_t index, size_t *offset, size_t *size)
 {
-    CUresult r = ready_(&f);
+    CUresult r = function_ready(&f);
     if (r != CUDA_SUCCESS)
         return r;
     if (offset == NULL || index >= (size_t)f->func->nparams)
@@ -148,9 +141,9 @@ uint32_t function_blocks_per_sm(CUfunction f, uint32_t threads, uint64_t shared)
         return 0;
     uint32_t warps = (threads + JIT_WARP - 1) / JIT_WARP;
     uint32_t blocks = min_(BLOCKS_PER_SM, THREADS_PER_SM / JIT_WARP / warps);
-    uint64_t bytes = f->info.static_shared + shared;
-    if (bytes > SHARED_OPTIN_MAX)
+    if (shared > SHARED_OPTIN_MAX || f->info.static_shared + shared > SHARED_OPTIN_MAX)
         return 0;
+    uint64_t bytes = f->info.static_shared + shared;
     blocks = min_(blocks, SHARED_PER_SM / (bytes + SHARED_RESERVED));
     uint64_t regs = (uint64_t)((f->info.num_regs + 7) / 8 * 8) * JIT_WARP * warps;
     return min_(blocks, regs ? REGS_PER_SM / regs : blocks);
@@ -160,7 +153,7 @@ WEIR_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *bloc
                                                                        int threads, size_t shared,
                                                                        unsigned int flags)
 {
-    CUresult r = ready_(&f);
+    CUresult r = function_ready(&f);
     if (r != CUDA_SUCCESS)
         return r;
     if (blocks == NULL || threads <= 0 || (flags & ~1u) != 0)
@@ -180,7 +173,7 @@ WEIR_API CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int *
                                                             size_t shared, int limit,
                                                             unsigned int flags)
 {
-    CUresult r = ready_(&f);
+    CUresult r = function_ready(&f);
     if (r != CUDA_SUCCESS)
         return r;
     if (min_grid == NULL || block == NULL || limit < 0 || (flags & ~1u) != 0)
@@ -218,7 +211,7 @@ WEIR_API CUresult cuOccupancyMaxPotentialBlockSize(int *min_grid, int *block, CU
 WEIR_API CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunction f, int blocks,
                                                           int threads)
 {
-    CUresult r = ready_(&f);
+    CUresult r = function_ready(&f);
     if (r != CUDA_SUCCESS)
         return r;
     if (bytes == NULL || blocks <= 0 || threads <= 0 ||
@@ -240,7 +233,7 @@ WEIR_API CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunct
  * having its function is all the loading there is. */
 WEIR_API CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction f)
 {
-    CUresult r = ready_(&f);
+    CUresult r = function_ready(&f);
     if (r != CUDA_SUCCESS)
         return r;
     if (state == NULL)
@@ -249,12 +242,12 @@ WEIR_API CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction f)
     return CUDA_SUCCESS;
 }
 
-WEIR_API CUresult cuFuncLoad(CUfunction f) { return ready_(&f); }
+WEIR_API CUresult cuFuncLoad(CUfunction f) { return function_ready(&f); }
 
 /* See cuCtxSetSharedMemConfig. */
 WEIR_API CUresult cuFuncSetSharedMemConfig(CUfunction f, CUsharedconfig config)
 {
-    CUresult r = ready_(&f);
+    CUresult r = function_ready(&f);
     if (r != CUDA_SUCCESS)
         return r;
     return (unsigned)config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE ? CUDA_SUCCESS

@@ -100,6 +100,9 @@ void pool_trace_begin(void); /* likewise: writes what happens, if that is asked 
 /* The function behind a library's kernel in the current context. */
 CUresult kernel_to_function(CUkernel k, CUfunction *out);
 
+/* What calls about a function begin with: its handle, which may be a kernel of a library, becomes
+ * its function in the current context. */
+CUresult function_ready(CUfunction *f);
 /* Blocks of `threads` threads and `shared` dynamic bytes that an SM can hold at once. */
 uint32_t function_blocks_per_sm(CUfunction f, uint32_t threads, uint64_t shared);
 

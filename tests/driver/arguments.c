@@ -152,6 +152,13 @@ static void modules(void)
 
 static void functions(void)
 {
+    CUfunction wild = (CUfunction)(uintptr_t)0x1230;
+    CUlaunchConfig config = {.gridDimX = 1,
+                             .gridDimY = 1,
+                             .gridDimZ = 1,
+                             .blockDimX = 1,
+                             .blockDimY = 1,
+                             .blockDimZ = 1};
     CASES(CASE(INVALID_HANDLE, cuFuncGetAttribute(&i, CU_FUNC_ATTRIBUTE_NUM_REGS, NULL)),
           CASE(INVALID_VALUE, cuFuncGetAttribute(NULL, CU_FUNC_ATTRIBUTE_NUM_REGS, fn)),
           CASE(INVALID_VALUE, cuFuncGetAttribute(&i, CU_FUNC_ATTRIBUTE_MAX, fn)),
@@ -167,7 +174,17 @@ static void functions(void)
           CASE(INVALID_VALUE, cuOccupancyMaxActiveBlocksPerMultiprocessor(NULL, fn, 32, 0)),
           CASE(INVALID_VALUE, cuOccupancyMaxActiveBlocksPerMultiprocessor(&i, fn, 0, 0)),
           CASE(INVALID_VALUE, cuOccupancyMaxPotentialBlockSize(&i, NULL, fn, NULL, 0, 0)),
-          CASE(INVALID_HANDLE, cuOccupancyMaxActiveBlocksPerMultiprocessor(&i, NULL, 32, 0)));
+          CASE(INVALID_HANDLE, cuOccupancyMaxActiveBlocksPerMultiprocessor(&i, NULL, 32, 0)),
+          CASE(INVALID_HANDLE, cuOccupancyMaxActiveClusters(&i, NULL, &config)),
+          CASE(INVALID_HANDLE, cuOccupancyMaxActiveClusters(&i, wild, &config)),
+          CASE(INVALID_HANDLE, cuOccupancyMaxPotentialClusterSize(&i, wild, &config)));
+    /* What wraps around is too much, not little. */
+    CHECK_EQ_INT(cuOccupancyMaxActiveBlocksPerMultiprocessor(&i, fn, 32, SIZE_MAX), CUDA_SUCCESS);
+    CHECK_EQ_INT(i, 0);
+    config.blockDimX = 641;
+    config.blockDimY = 6700417; /* times 641: 2^32 + 1 */
+    CHECK_EQ_INT(cuOccupancyMaxActiveClusters(&i, fn, &config), CUDA_SUCCESS);
+    CHECK_EQ_INT(i, 0);
 }
 
 static void streams(void)
