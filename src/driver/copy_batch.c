@@ -68,11 +68,16 @@ static uint32_t element_(const CUmemcpy3DOperand *o)
     return o->type == CU_MEMCPY_OPERAND_TYPE_ARRAY ? o->op.array.array->element : 1;
 }
 
+/* Elements of a row, and beyond any: bytes of so many do not wrap. */
+static const size_t ROW_MAX = (size_t)1 << 40;
+
 static CUresult check_operand_(const CUmemcpy3DOperand *o)
 {
     if (o->type == CU_MEMCPY_OPERAND_TYPE_ARRAY)
-        return array_check(o->op.array.array);
-    return o->type == CU_MEMCPY_OPERAND_TYPE_POINTER && o->op.ptr.ptr != 0
+        return o->op.array.offset.x > ROW_MAX ? CUDA_ERROR_INVALID_VALUE
+                                              : array_check(o->op.array.array);
+    return o->type == CU_MEMCPY_OPERAND_TYPE_POINTER && o->op.ptr.ptr != 0 &&
+                   o->op.ptr.rowLength <= ROW_MAX
                ? CUDA_SUCCESS
                : CUDA_ERROR_INVALID_VALUE;
 }
@@ -94,7 +99,7 @@ static struct copy_side side_(const CUmemcpy3DOperand *o, uint32_t element)
 static CUresult check_op_(const CUDA_MEMCPY3D_BATCH_OP *op)
 {
     if (!order_valid_(op->srcAccessOrder, op->flags) || op->extent.width == 0 ||
-        op->extent.height == 0 || op->extent.depth == 0 || op->extent.width > (size_t)1 << 40)
+        op->extent.height == 0 || op->extent.depth == 0 || op->extent.width > ROW_MAX)
         return CUDA_ERROR_INVALID_VALUE;
     CUresult r = check_operand_(&op->src);
     if (r == CUDA_SUCCESS)

@@ -47,16 +47,17 @@ cudaError_t rt_box(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *copy)
     RT_CHECK(!p->srcArray || !p->dstArray || src.element == dst.element, cudaErrorInvalidValue);
     unit = p->srcArray ? src.element : dst.element;
     *copy = (CUDA_MEMCPY3D){
-        .WidthInBytes = p->extent.width * unit,
         .Height = p->extent.height,
         .Depth = p->extent.depth,
-        .srcXInBytes = p->srcPos.x * src.element,
         .srcY = p->srcPos.y,
         .srcZ = p->srcPos.z,
-        .dstXInBytes = p->dstPos.x * dst.element,
         .dstY = p->dstPos.y,
         .dstZ = p->dstPos.z,
     };
+    RT_CHECK(!__builtin_mul_overflow(p->extent.width, unit, &copy->WidthInBytes) &&
+                 !__builtin_mul_overflow(p->srcPos.x, src.element, &copy->srcXInBytes) &&
+                 !__builtin_mul_overflow(p->dstPos.x, dst.element, &copy->dstXInBytes),
+             cudaErrorInvalidValue);
     if (p->srcArray) {
         RT_CHECK(p->kind != cudaMemcpyHostToDevice && p->kind != cudaMemcpyHostToHost,
                  cudaErrorInvalidValue);

@@ -53,10 +53,12 @@ static cudaError_t set_2d(void *ptr, size_t pitch, int value, size_t width, size
 static cudaError_t set_3d(struct cudaPitchedPtr p, int value, struct cudaExtent extent,
                           cudaStream_t stream, enum rt_wait wait)
 {
+    size_t rows;
+
     RT_CHECK(extent.depth == 0 || extent.height <= p.ysize, cudaErrorInvalidValue);
+    RT_CHECK(!__builtin_mul_overflow(extent.height, extent.depth, &rows), cudaErrorInvalidValue);
     if (extent.height == p.ysize) /* the slices are one rectangle */
-        return set_2d(p.ptr, p.pitch, value, extent.width, extent.height * extent.depth, stream,
-                      wait);
+        return set_2d(p.ptr, p.pitch, value, extent.width, rows, stream, wait);
     for (size_t z = 0; z < extent.depth; z++)
         RT_TRY(set_2d((char *)p.ptr + z * p.ysize * p.pitch, p.pitch, value, extent.width,
                       extent.height, stream, wait));

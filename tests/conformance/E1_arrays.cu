@@ -130,6 +130,12 @@ static void copying()
     v.extent.width = 16;
     v.extent.depth = 2;
     ROW("past the depth", cudaMemcpy3D(&v), cudaErrorInvalidValue);
+    v.extent.depth = 1;
+    v.dstPos.x = (size_t)1 << 62; /* times 4 bytes: 0 */
+    ROW_UNDEFINED("a place that wraps", cudaMemcpy3D(&v), cudaErrorInvalidValue);
+    v.dstPos.x = 0;
+    v.extent = make_cudaExtent((size_t)1 << 62, 1, 1);
+    ROW_UNDEFINED("a width that wraps", cudaMemcpy3D(&v), cudaErrorInvalidValue);
 }
 
 static cudaResourceDesc linear(void *p)

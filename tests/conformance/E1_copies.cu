@@ -228,6 +228,10 @@ static void sets()
     ROW("rows over the slice", cudaMemset3D(v, 0, make_cudaExtent(8, 9, 2)), cudaErrorInvalidValue);
     ROW("past the end", cudaMemset3D(v, 0, make_cudaExtent(8, 8, 9)), cudaErrorInvalidValue);
     ROW("nothing", cudaMemset3DAsync(none, 0, make_cudaExtent(8, 4, 2)), cudaErrorInvalidValue);
+    v.ysize = (size_t)1 << 33;
+    ROW_UNDEFINED("rows that wrap",
+                  cudaMemset3D(v, 0, make_cudaExtent(8, (size_t)1 << 33, (size_t)1 << 31)),
+                  cudaErrorInvalidValue);
 }
 
 #if CUDART_VERSION >= 13000
