@@ -14,7 +14,8 @@ static uint64_t arg(const uint64_t *args, int k, int lane) { return args[k * JIT
 
 static struct grid_block *block_of(struct jit_block *j) { return j->grid; }
 
-/* int vprintf(const char *format, const void *args) */
+/* int vprintf(const char *format, const void *args): -1 without a format, -2 where printing fails
+ * (programming guide, formatted output). */
 static void weir_rt_vprintf(struct jit_block *j, uint32_t mask, const uint64_t *args,
                             uint64_t *rets)
 {
@@ -30,8 +31,9 @@ static void weir_rt_vprintf(struct jit_block *j, uint32_t mask, const uint64_t *
         }
         text->count = 0;
         rets[lane] = (uint32_t)print_format(text, format, (const uint8_t *)arg(args, 1, (int)lane));
-        fifo_add(&env->printed, env->printf_bytes, text->items != NULL ? text->items : "",
-                 text->count);
+        if (!fifo_add(&env->printed, env->printf_bytes, text->items != NULL ? text->items : "",
+                      text->count))
+            rets[lane] = (uint32_t)-2;
     }
     env_text_waits(env);
 }

@@ -175,7 +175,9 @@ struct fifo {
     uint8_t *bytes; /* NULL until first use */
     size_t size, head, used;
 };
-void fifo_add(struct fifo *f, size_t limit, const char *text, size_t length);
+/* Adds a text, in the place of the oldest ones if need be; what is longer than `limit` bytes is
+ * dropped. False: there is no memory for the FIFO. */
+bool fifo_add(struct fifo *f, size_t limit, const char *text, size_t length);
 void fifo_flush(struct fifo *f, int to_stderr);
 void fifo_free(struct fifo *f);
 /* There is text in a FIFO for the next synchronization or launch to print. */

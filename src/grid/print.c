@@ -32,15 +32,16 @@ static void ring_get(struct fifo *f, void *data, size_t n)
     f->used -= n;
 }
 
-void fifo_add(struct fifo *f, size_t limit, const char *text, size_t length)
+bool fifo_add(struct fifo *f, size_t limit, const char *text, size_t length)
 {
     uint32_t n = (uint32_t)length;
     pthread_mutex_lock(&f->lock);
     if (f->bytes == NULL && limit > 0) {
-        f->bytes = xmalloc(limit);
+        f->bytes = malloc(limit);
         f->size = limit;
         f->head = f->used = 0;
     }
+    bool fine = f->bytes != NULL || limit == 0;
     if (f->bytes != NULL && n + sizeof n <= f->size) {
         while (f->size - f->used < n + sizeof n) {
             uint32_t oldest;
@@ -51,6 +52,7 @@ void fifo_add(struct fifo *f, size_t limit, const char *text, size_t length)
         ring_put(f, text, n);
     }
     pthread_mutex_unlock(&f->lock);
+    return fine;
 }
 
 void fifo_flush(struct fifo *f, int to_stderr)

@@ -97,6 +97,33 @@ static void printing(void)
     CHECK_EQ_INT(grid_limit_get(env, GRID_LIMIT_PRINTF), GRID_PRINTF_BYTES);
 }
 
+/* Its answer: how many arguments were printed, or what is less than 0. */
+static uint32_t answer_block(struct jit_block *b)
+{
+    uint64_t a[2][32], r[32] = {0};
+    int32_t number = 7;
+    a[0][0] = (uint64_t)"number %d\n";
+    a[1][0] = (uint64_t)&number;
+    print(b, 1, a[0], r);
+    atomic_store((_Atomic int *)param(b), (int)r[0]);
+    return JIT_DONE;
+}
+
+/* A buffer that there is no memory for may be asked for: what fails is printing. */
+static void printing_without_memory(void)
+{
+    struct grid_env *env = device_context_env(ctx);
+    _Atomic int answer = 0;
+    device_context_reset(ctx);
+    CHECK(grid_limit_set(env, GRID_LIMIT_PRINTF, (uint64_t)1 << 60));
+    CHECK_STR(output_of(1, answer_block, 1, &answer), "");
+    CHECK_EQ_INT(answer, -2);
+    CHECK(grid_limit_set(env, GRID_LIMIT_PRINTF, 1000)); /* not too late: there is none yet */
+    CHECK_STR(output_of(1, answer_block, 1, &answer), "number 7\n");
+    CHECK_EQ_INT(answer, 1);
+    device_context_reset(ctx);
+}
+
 /* What two contexts have printed waits until each has been asked. */
 static void two_contexts_print(void)
 {
@@ -275,6 +302,7 @@ int main(void)
     *(void **)&release = grid_helper("free");
     timing();
     printing();
+    printing_without_memory();
     two_contexts_print();
     asserting();
     heap();
