@@ -113,6 +113,8 @@ void handle_free(void *object)
         return;
     struct dead *d = object;
     uint32_t tag = atomic_exchange((_Atomic uint32_t *)object, 0);
+    if (tag == 0)
+        return; /* two threads destroy it at once */
     pthread_mutex_lock(&lock);
     struct kind *k = kind_of_(tag, sizeof *d);
     d->next = NULL;

@@ -348,7 +348,10 @@ static CUresult host_function_(CUstream stream, bool per_thread, CUhostFn fn,
     }
     struct host_call *h = xmalloc(sizeof *h);
     *h = (struct host_call){fn, callback, stream, ctx, user};
-    return driver_from_device(ctx, device_host_function(s, run_host_, h, callback != NULL));
+    enum device_error e = device_host_function(s, run_host_, h, callback != NULL);
+    if (e != DEVICE_OK)
+        free(h);
+    return driver_from_device(ctx, e);
 }
 
 WEIR_API CUresult cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *user)
