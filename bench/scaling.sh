@@ -1,7 +1,8 @@
 #!/bin/sh
 # How work grows faster with workers: matrix product, nbody and Black-Scholes with 1, 2, 4 ... workers up
 # to the machine's cores, what an empty launch costs then, and 1 to 16 streams of small kernels.
-# Prints one table. Needs of a build only lib/ and bench/weir-bench-scaling, so that it can be taken to
+# A column "1of16" is the mean of 16 processes of one worker each, side by side: what one worker does
+# where all others are as busy and the clock is as low. Prints one table. Needs of a build only lib/ and bench/weir-bench-scaling, so that it can be taken to
 # another machine: what libweir-jit.so needs and the machine lacks may lie in lib/more.
 #   bench/scaling.sh BUILD [WORKERS...]
 set -eu
@@ -12,29 +13,59 @@ if [ $# -eq 0 ]; then
     for workers in 1 2 4 8 16 32 64; do
         [ "$workers" -gt "$cores" ] || set -- "$@" "$workers"
     done
+    set -- "$@" "1of$cores"
 fi
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT INT TERM
 export LD_LIBRARY_PATH="$build/lib:$build/lib/more" WEIR_CACHE_DIR="$scratch/cache"
-for workers; do
-    # As many processors as workers: the thread that waits helps in the place of one.
-    WEIR_WORKERS=$workers "$build/bench/weir-bench-scaling" | sed "s/^/$workers|/"
+
+# measure COLUMN WORKERS: as many processors as workers, since the thread that waits helps as one.
+measure() {
+    WEIR_WORKERS=$2 "$build/bench/weir-bench-scaling" | sed "s/^/$1|/"
+}
+
+for column; do
+    case $column in
+    1of*)
+        copies=${column#1of}
+        while [ "$copies" -gt 0 ]; do
+            measure "$column" 1 >"$scratch/copy$copies" &
+            copies=$((copies - 1))
+        done
+        wait
+        cat "$scratch"/copy*
+        rm "$scratch"/copy*
+        ;;
+    *) measure "$column" "$column" ;;
+    esac
 done >"$scratch/rows"
 awk -F'|' '
-    { if (!($1 in known)) { known[$1] = 1; workers[++columns] = $1 }
+    function mean(w, c) { return value[w, c] / copies[w, c] }
+    function gain(w, from, to) {
+        from = mean(w, from)
+        to = mean(w, to)
+        printf " %8.2f× |", unit[w] == "k/s" ? to / from : from / to
+    }
+    { if (!($1 in known)) {
+          known[$1] = 1; columns[++last] = $1
+          if ($1 ~ /of/) { busy = $1; all = substr($1, 4) } else { most = $1 }
+      }
       if (!($2 in seen)) { seen[$2] = 1; what[++rows] = $2; unit[$2] = $4 }
-      value[$2, $1] = $3 }
+      value[$2, $1] += $3; copies[$2, $1]++ }
     END {
         printf "| %-36s | unit |", "workers"
-        for (c = 1; c <= columns; c++) printf " %9s |", workers[c]
-        printf " first to last |\n| --- | --- |"
-        for (c = 0; c <= columns; c++) printf " ---: |"
+        for (c = 1; c <= last; c++) printf " %9s |", columns[c]
+        printf " %d over %d |", most, columns[1]
+        if (all in known) printf " %d over %s |", all, busy
+        printf "\n| --- | --- |"
+        for (c = 0; c <= last + (all in known); c++) printf " ---: |"
         printf "\n"
         for (r = 1; r <= rows; r++) {
             w = what[r]
             printf "| %-36s | %-4s |", w, unit[w]
-            for (c = 1; c <= columns; c++) printf " %9.2f |", value[w, workers[c]]
-            a = value[w, workers[1]]; z = value[w, workers[columns]]
-            printf " %12.2f× |\n", unit[w] == "k/s" ? z / a : a / z
+            for (c = 1; c <= last; c++) printf " %9.2f |", mean(w, columns[c])
+            gain(w, columns[1], most)
+            if (all in known) gain(w, busy, all)
+            printf "\n"
         }
     }' "$scratch/rows"
