@@ -40,6 +40,7 @@ bool alu_cvt_signature(const struct ptx_instr *i, struct alu_sig *sig, const cha
 #define T_S     (T(S16) | T(S32) | T(S64))
 #define T_B     (T(B16) | T(B32) | T(B64))
 #define T_INT   (T_U | T_S)
+#define T_I16   (T(U16) | T(S16))
 #define T_I32   (T(U32) | T(S32))
 #define T_I3264 (T_I32 | T(U64) | T(S64))
 #define T_HALF  (T(F16) | T(F16X2) | T(BF16) | T(BF16X2))

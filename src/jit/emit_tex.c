@@ -31,12 +31,48 @@ static int place_(const struct ptx_instr *i)
     return -1;
 }
 
-static const struct ptx_operand *coordinate_(const struct ptx_operand *mem, unsigned n)
+static const struct ptx_operand *item_(const struct ptx_operand *v, unsigned n)
 {
-    const struct ptx_operand *v = &mem->items[mem->nitems - 1];
     if (v->kind != PTX_OPR_VEC)
         return n == 0 ? v : NULL;
     return n < (unsigned)v->nitems ? &v->items[n] : NULL;
+}
+
+static const struct ptx_operand *coordinate_(const struct ptx_operand *mem, unsigned n)
+{
+    return item_(&mem->items[mem->nitems - 1], n);
+}
+
+/* What may follow the place and the level of detail or gradients: an offset, a value to compare
+ * with. */
+struct extras {
+    const struct ptx_operand *offset, *compare; /* NULL: none */
+    bool too_many;
+};
+
+/* Where they begin; noperands if there are none. */
+static int first_extra_(const struct ptx_instr *i)
+{
+    return place_(i) + 1 + (ptx_has(i, PTX_M_level) ? 1 : ptx_has(i, PTX_M_grad) ? 2 : 0);
+}
+
+/* A single value is an offset only along the one axis there is, and no float. `type` is that of the
+ * first extra, if it is a register. */
+static struct extras extras_(const struct ptx_instr *i, unsigned axes, unsigned type)
+{
+    int first = first_extra_(i), count = i->noperands - first;
+    struct extras x = {.too_many = count > 2};
+    if (count <= 0)
+        return x;
+    const struct ptx_operand *o = &i->operands[first];
+    bool is_float = o->kind == PTX_OPR_FIMM || (o->kind == PTX_OPR_REG && type == PTX_F32);
+    if (count > 1 || o->kind == PTX_OPR_VEC || (axes == 1 && !is_float))
+        x.offset = o;
+    else
+        x.compare = o;
+    if (count > 1)
+        x.compare = o + 1;
+    return x;
 }
 
 static unsigned surface_mode_(const struct ptx_instr *i)
@@ -108,10 +144,12 @@ static struct texture_instr describe_(const struct ptx_instr *i)
     struct texture_instr t = {.geometry = g & 7};
     if (i->op == PTX_OP_tex || i->op == PTX_OP_tld4) {
         t.integer = type == PTX_S32;
-        t.halves = i->types[0] == PTX_F16X2;
+        t.halves = i->types[0] == PTX_F16X2 || i->types[0] == PTX_F16;
         t.gather = gathered_(i) & 7;
     } else if (i->op == PTX_OP_txq || i->op == PTX_OP_suq) {
         question_(i, &q);
+        if (q == QUERY_DEPTH && ptx_has(i, PTX_M_level))
+            q = QUERY_LEVEL_DEPTH;
         t.question = q & 15;
         t.surface = i->op == PTX_OP_suq;
     } else {
@@ -135,7 +173,30 @@ static bool is_reference_(const struct ptx_operand *o)
     return o->var != NULL && (o->var->type == PTX_TEXREF || o->var->type == PTX_SURFREF);
 }
 
-bool texture_supported(const struct ptx_instr *i, struct diag *d)
+/* Offsets and comparisons. */
+static bool extras_supported_(const struct ptx_instr *i, const struct ptx_reg *regs, unsigned g,
+                              struct diag *d)
+{
+#define REFUSE(...) diag_set(d, i->line, i->column, __VA_ARGS__)
+    const char *name = ptx_op_name(i->op);
+    int first = first_extra_(i);
+    unsigned axes = geometry_axes((enum texture_geometry)g), type = PTX_NONE;
+    if (first < i->noperands && i->operands[first].kind == PTX_OPR_REG)
+        type = regs[i->operands[first].reg].type;
+    struct extras x = extras_(i, axes, type);
+    if (x.too_many)
+        return REFUSE("%s has too many operands", name);
+    if (x.compare != NULL)
+        return REFUSE("%s with a comparison is not supported: there are no depth textures", name);
+    if (x.offset == NULL)
+        return true;
+    if (g == GEOMETRY_CUBE || g == GEOMETRY_ACUBE)
+        return REFUSE("%s of a cube map takes no offset", name);
+    return item_(x.offset, axes - 1) != NULL || REFUSE("%s has too few offsets", name);
+#undef REFUSE
+}
+
+bool texture_supported(const struct ptx_instr *i, const struct ptx_reg *regs, struct diag *d)
 {
 #define REFUSE(...) diag_set(d, i->line, i->column, __VA_ARGS__)
     const char *name = ptx_op_name(i->op);
@@ -147,6 +208,8 @@ bool texture_supported(const struct ptx_instr *i, struct diag *d)
                    : REFUSE("this form of %s is not supported", name);
     }
     int at = place_(i);
+    if (ptx_has(i, PTX_M__2dms) || ptx_has(i, PTX_M_a2dms))
+        return REFUSE("%s of textures with several samples is not supported", name);
     if (at < 0 || !geometry_(i, &g))
         return REFUSE("this form of %s is not supported", name);
     const struct ptx_operand *mem = &i->operands[at];
@@ -158,10 +221,7 @@ bool texture_supported(const struct ptx_instr *i, struct diag *d)
         return REFUSE("%s has too few coordinates", name);
     if (i->op != PTX_OP_tex && i->op != PTX_OP_tld4)
         return true;
-    int extra = ptx_has(i, PTX_M_level) ? 1 : ptx_has(i, PTX_M_grad) ? 2 : 0;
-    if (i->noperands - at - 1 > extra)
-        return REFUSE("%s with an offset or a comparison is not supported", name);
-    return true;
+    return extras_supported_(i, regs, g, d);
 #undef REFUSE
 }
 
@@ -185,12 +245,19 @@ static LLVMValueRef handles_(struct emit *e, const struct ptx_operand *o)
     return slot;
 }
 
-static LLVMValueRef coordinates_(struct emit *e, const struct ptx_operand *mem, unsigned n)
+/* `offset`: NULL for none. */
+static LLVMValueRef coordinates_(struct emit *e, const struct ptx_operand *mem, unsigned geometry,
+                                 const struct ptx_operand *offset)
 {
-    LLVMValueRef slot = rows_(e, e->v32i32, 4, "coordinates");
-    for (unsigned k = 0; k < n; k++)
+    enum texture_geometry g = (enum texture_geometry)geometry;
+    LLVMValueRef slot =
+        rows_(e, e->v32i32, offset != NULL ? GEOMETRY_ROWS : GEOMETRY_OFFSETS, "coordinates");
+    for (unsigned k = 0; k < geometry_coordinates(g); k++)
         LLVMBuildStore(e->alu.b, operand_vector(e, coordinate_(mem, k), PTX_B32),
                        row_at_(e, slot, k, 4));
+    for (unsigned k = 0; offset != NULL && k < geometry_axes(g); k++)
+        LLVMBuildStore(e->alu.b, operand_vector(e, item_(offset, k), PTX_B32),
+                       row_at_(e, slot, GEOMETRY_OFFSETS + k, 4));
     return slot;
 }
 
@@ -225,15 +292,38 @@ static void write_rows_(struct emit *e, const struct ptx_operand *d, LLVMValueRe
     }
 }
 
+/* The halves of two rows into four registers of 16 bits. */
+static void write_halves_(struct emit *e, const struct ptx_operand *d, LLVMValueRef rows)
+{
+    LLVMTypeRef narrow = LLVMVectorType(LLVMInt16TypeInContext(e->alu.ctx), JIT_WARP);
+    for (int k = 0; k < d->nitems; k++) {
+        if (d->items[k].kind != PTX_OPR_REG)
+            continue;
+        LLVMValueRef v =
+            LLVMBuildLoad2(e->alu.b, e->v32i32, row_at_(e, rows, (unsigned)k / 2, 4), "");
+        if (k % 2 != 0)
+            v = LLVMBuildLShr(e->alu.b, v, splat(e, c32(e, 16), JIT_WARP), "");
+        write_vector(e, d->items[k].reg, LLVMBuildTrunc(e->alu.b, v, narrow, ""), PTX_B16);
+    }
+}
+
 static bool emit_fetch_(struct emit *e, const struct ptx_instr *i)
 {
     struct texture_instr t = describe_(i);
     const struct ptx_operand *mem = &i->operands[place_(i)];
+    int first = first_extra_(i);
+    unsigned type = PTX_NONE;
+    if (first < i->noperands && i->operands[first].kind == PTX_OPR_REG)
+        type = e->k->regs[i->operands[first].reg].type;
+    struct extras x = extras_(i, geometry_axes((enum texture_geometry)t.geometry), type);
+    t.moved = x.offset != NULL;
     LLVMValueRef out = rows_(e, e->v32i32, 4, "texels");
-    LLVMValueRef where =
-        coordinates_(e, mem, geometry_coordinates((enum texture_geometry)t.geometry));
+    LLVMValueRef where = coordinates_(e, mem, t.geometry, x.offset);
     call_(e, "weir_rt_tex", t, handles_(e, &mem->items[0]), where, out);
-    write_rows_(e, &i->operands[0], out, e->v32i32, 4, PTX_B32);
+    if (i->types[0] == PTX_F16)
+        write_halves_(e, &i->operands[0], out);
+    else
+        write_rows_(e, &i->operands[0], out, e->v32i32, 4, PTX_B32);
     if (i->pair && i->operands[1].kind == PTX_OPR_REG) /* all of it is in memory */
         write_vector(e, i->operands[1].reg, LLVMConstAllOnes(e->v32i1), PTX_PRED);
     return true;
@@ -275,8 +365,7 @@ static bool emit_surface_(struct emit *e, const struct ptx_instr *i)
             LLVMBuildStore(e->alu.b, v, row_at_(e, data, k, 8));
         }
     }
-    LLVMValueRef where =
-        coordinates_(e, mem, geometry_coordinates((enum texture_geometry)t.geometry));
+    LLVMValueRef where = coordinates_(e, mem, t.geometry, NULL);
     call_(e, "weir_rt_surface", t, handles_(e, &mem->items[0]), where, data);
     if (i->op == PTX_OP_suld)
         write_rows_(e, &i->operands[0], data, e->v32i64, 8, PTX_B64);

@@ -99,12 +99,12 @@ WARP_INLINE int32_t place_part_(uint32_t part, unsigned bits, bool linear, uint3
                   : (int32_t)(at >> bits);
 }
 
-/* Normalized, in 0..1 or not far outside. */
-WARP_INLINE int32_t place_once_(uint32_t in, bool linear, unsigned bits, uint32_t n)
+/* Normalized, in 0..1 or not far outside: up to `reach` lengths of the texture. */
+WARP_INLINE int32_t place_once_(uint32_t in, bool linear, unsigned bits, uint32_t n, int32_t reach)
 {
-    float x = limit_(coordinate_(in), -1.0f, 2.0f);
-    uint32_t part = (uint32_t)(floor_(x * power_of_two_((int)bits)) + (1 << bits));
-    return place_part_(part, bits, linear, n) - (int32_t)n * (linear ? 256 : 1);
+    float x = limit_(coordinate_(in), (float)-reach, (float)(reach + 1));
+    uint32_t part = (uint32_t)(floor_(x * power_of_two_((int)bits)) + (reach << bits));
+    return place_part_(part, bits, linear, n) - reach * (int32_t)n * (linear ? 256 : 1);
 }
 
 /* Normalized, where the texture is repeated; every second one is `turned` around if `mirror`, which
@@ -143,7 +143,7 @@ WARP_INLINE void place_all_(bool normalized, unsigned mode, bool linear, uint32_
         bool turned = false;
         int32_t at = repeated
                          ? place_again_(in[l], linear, bits, size, mode == ADDRESS_MIRROR, &turned)
-                     : normalized ? place_once_(in[l], linear, bits, size)
+                     : normalized ? place_once_(in[l], linear, bits, size, 1)
                                   : place_element_(in[l], linear);
         int32_t near = linear ? at >> 8 : at, far = (at >> 8) + 1, weight = at & 255;
         near = bring_inside_(mode, n, turned ? n - 1 - near : near, &a->near_in[l]);
@@ -182,6 +182,46 @@ static WARP_CLONES void place_floats_(bool normalized, unsigned mode, bool linea
         place_mode_(true, ADDRESS_BORDER, linear, size, in, a);
 }
 
+/* ---- with offsets -------------------------------------------------------------------------- */
+
+/* Four bits of an offset count: -8 to 7. */
+WARP_INLINE int32_t offset_(uint32_t in) { return (int32_t)(in << 28) >> 28; }
+
+/* An index that an offset has moved, into the texture; `turned`: it was counted in a length that is
+ * mirrored. */
+WARP_INLINE int32_t fold_(unsigned mode, bool repeated, bool turned, int32_t n, int32_t i,
+                          uint32_t *in)
+{
+    *in = ~0u;
+    if (repeated) {
+        int32_t period = mode == ADDRESS_MIRROR ? 2 * n : n;
+        i = (i + (turned ? n : 0)) % period;
+        i += i < 0 ? period : 0;
+        return i < n ? i : 2 * n - 1 - i;
+    }
+    return bring_inside_(mode, n, i, in);
+}
+
+/* place_floats_ for moved places: an offset counts before the address mode does. */
+static void place_moved_(bool normalized, unsigned mode, bool linear, uint32_t size,
+                         const uint32_t *in, const uint32_t *offset, struct axis *a)
+{
+    int32_t n = (int32_t)size, reach = n < 16 ? 17 : 1; /* from where offsets lead back inside */
+    unsigned bits = coordinate_bits_(size);
+    bool repeated = normalized && (mode == ADDRESS_WRAP || mode == ADDRESS_MIRROR);
+    for (int l = 0; l < LANES; l++) {
+        bool turned = false;
+        int32_t at = repeated
+                         ? place_again_(in[l], linear, bits, size, mode == ADDRESS_MIRROR, &turned)
+                     : normalized ? place_once_(in[l], linear, bits, size, reach)
+                                  : place_element_(in[l], linear);
+        int32_t near = (linear ? at >> 8 : at) + offset_(offset[l]);
+        a->near[l] = fold_(mode, repeated, turned, n, near, &a->near_in[l]);
+        a->far[l] = fold_(mode, repeated, turned, n, near + 1, &a->far_in[l]);
+        a->weight[l] = mode == ADDRESS_CLAMP && a->near[l] == a->far[l] ? 0 : at & 255;
+    }
+}
+
 /* Outside is nothing, zeros. */
 WARP_INLINE void place_indices_(uint32_t size, const uint32_t *in, struct axis *a)
 {
@@ -189,13 +229,26 @@ WARP_INLINE void place_indices_(uint32_t size, const uint32_t *in, struct axis *
         a->near[l] = bring_inside_(ADDRESS_BORDER, (int32_t)size, (int32_t)in[l], &a->near_in[l]);
 }
 
-/* Whether lanes may meet the border. */
+static void place_moved_indices_(uint32_t size, const uint32_t *in, const uint32_t *offset,
+                                 struct axis *a)
+{
+    uint32_t at[LANES];
+    for (int l = 0; l < LANES; l++)
+        at[l] = in[l] + (uint32_t)offset_(offset[l]);
+    place_indices_(size, at, a);
+}
+
+/* Whether lanes may meet the border. `offset` is NULL where there is none. */
 WARP_INLINE bool place_(const struct texture *t, struct texture_instr i, int axis, bool linear,
-                        uint32_t size, const uint32_t *in, struct axis *a)
+                        uint32_t size, const uint32_t *in, const uint32_t *offset, struct axis *a)
 {
     bool normalized = t->normalized;
     unsigned mode = mode_(t, axis, normalized && !i.integer);
-    if (i.integer)
+    if (offset != NULL && i.integer)
+        place_moved_indices_(size, in, offset, a);
+    else if (offset != NULL)
+        place_moved_(normalized, mode, linear, size, in, offset, a);
+    else if (i.integer)
         place_indices_(size, in, a);
     else
         place_floats_(normalized, mode, linear, size, in, a);

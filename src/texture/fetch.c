@@ -198,6 +198,7 @@ WARP_INLINE void locate_(struct fetch *f, struct texture_instr i, const uint32_t
     const struct texture *t = f->t;
     uint32_t size[3] = {t->width, t->height, t->depth};
     enum texture_geometry g = (enum texture_geometry)i.geometry;
+    const uint32_t(*offset)[LANES] = i.moved ? in + GEOMETRY_OFFSETS : NULL;
     memset(f->start, 0, sizeof f->start);
     if (geometry_layered(g)) {
         uint32_t of = g == GEOMETRY_ACUBE ? 6 : 1;
@@ -208,10 +209,11 @@ WARP_INLINE void locate_(struct fetch *f, struct texture_instr i, const uint32_t
         cube_(f, in);
         return;
     }
-    unsigned axes = g == GEOMETRY_3D ? 3 : g == GEOMETRY_2D || g == GEOMETRY_A2D ? 2 : 1;
+    unsigned axes = geometry_axes(g);
     f->axes = axes;
     for (unsigned k = 0; k < axes; k++)
-        f->bordered |= place_(t, i, (int)k, f->linear, size[k], in[k], &f->axis[k]);
+        f->bordered |= place_(t, i, (int)k, f->linear, size[k], in[k],
+                              offset != NULL ? offset[k] : NULL, &f->axis[k]);
     if (axes == 1 && f->linear && t->address[1] == ADDRESS_BORDER)
         beside_rows_(f);
 }
@@ -225,6 +227,7 @@ WARP_INLINE void buffer_(const struct texture *t, struct texture_instr i,
     for (int l = 0; l < LANES; l++) {
         float x = limit_(as_float_(in[0][l]), -1.0f, 0x1p30f);
         uint32_t n = i.integer ? in[0][l] : (uint32_t)floor_(x);
+        n += i.moved ? (uint32_t)offset_(in[GEOMETRY_OFFSETS][l]) : 0;
         inside[l] = n < t->width ? ~0u : 0;
         p.at[l] = (uint64_t)(n & inside[l]) * t->element;
     }

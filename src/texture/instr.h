@@ -28,6 +28,16 @@ static inline unsigned geometry_coordinates(enum texture_geometry g)
     return count[g];
 }
 
+/* How many axes it has, which offsets go along. */
+static inline unsigned geometry_axes(enum texture_geometry g)
+{
+    static const uint8_t count[] = {1, 2, 3, 1, 2, 2, 2};
+    return count[g];
+}
+
+/* From this row on there are offsets in elements, a row for each axis; four bits of each count. */
+enum { GEOMETRY_OFFSETS = 4, GEOMETRY_ROWS = 7 };
+
 static inline int geometry_layered(enum texture_geometry g)
 {
     return g == GEOMETRY_A1D || g == GEOMETRY_A2D || g == GEOMETRY_ACUBE;
@@ -64,6 +74,7 @@ enum texture_question {
     QUERY_ADDRESS_1,
     QUERY_ADDRESS_2,
     QUERY_MEMORY_LAYOUT,
+    QUERY_LEVEL_DEPTH, /* of a level: layers count, too */
 };
 
 /* One struct for all of them: small enough to be passed as a word. */
@@ -80,7 +91,8 @@ struct texture_instr {
     unsigned count : 3;     /* surfaces: elements of an access */
     unsigned question : 4;  /* enum texture_question */
     unsigned surface : 1;   /* queries: suq */
-    unsigned unused : 7;
+    unsigned moved : 1;     /* tex, tld4: rows of offsets follow the coordinates, see below */
+    unsigned unused : 6;
 };
 
 static inline uint32_t texture_instr_word(struct texture_instr i)

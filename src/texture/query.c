@@ -28,6 +28,7 @@ uint32_t texture_query(const struct texture *t, struct texture_instr i)
     case QUERY_WIDTH: return t->width;
     case QUERY_HEIGHT: return size_(t, 1);
     case QUERY_DEPTH: return size_(t, 2);
+    case QUERY_LEVEL_DEPTH: return t->layered ? t->depth : size_(t, 2);
     case QUERY_DATA_TYPE: return data_type_(t);
     case QUERY_ORDER: return order_(t);
     case QUERY_NORMALIZED: return t->normalized;

@@ -62,8 +62,8 @@ struct texture {
     uint8_t border[16];    /* an element of its colour, see texture_set_border */
 };
 
-/* tex and tld4: `coordinates` are rows of floats or indices, `out` gets four rows (two with
- * .halves). */
+/* tex and tld4: `coordinates` are rows of floats or indices, with .moved also of offsets, `out`
+ * gets four rows (two with .halves). */
 void texture_fetch(const struct texture *t, struct texture_instr i,
                    const uint32_t (*coordinates)[TEXTURE_LANES], uint32_t (*out)[TEXTURE_LANES]);
 

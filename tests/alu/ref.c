@@ -152,6 +152,17 @@ static uint64_t hardware(unsigned op, bool is_double, const uint64_t *s, enum mo
     return out;
 }
 
+/* x + y in quad precision; where bits are lost at a value of the format, a bit beside it, so that
+ * rounding sees on which side the sum lies. */
+static quad sum_beside(const struct format *f, quad x, quad y)
+{
+    quad s = x + y, z = s - x, lost = (x - (s - z)) + (y - z);
+    if (!(lost != 0) || is_nan(lost) || format_value(f, format_bits(f, s, RZ)) != s)
+        return s;
+    quad bit = (s < 0 ? -s : s) * (quad)0x1p-100;
+    return lost > 0 ? s + bit : s - bit;
+}
+
 /* One float result from (unpacked) sources of one type. */
 static uint64_t float_arith(const struct ptx_instr *i, unsigned type, const uint64_t *in)
 {
@@ -167,8 +178,8 @@ static uint64_t float_arith(const struct ptx_instr *i, unsigned type, const uint
         quad v = i->op == PTX_OP_add   ? a + b
                  : i->op == PTX_OP_sub ? a - b
                  : i->op == PTX_OP_mul ? a * b
-                                       : a * b + c;
-        r = format_bits(f, v, RN);
+                                       : sum_beside(f, a * b, c);
+        r = format_bits(f, v, mode_of(i));
     }
     /* the NaN that stands for elements outside of a tensor: what a GPU takes for it */
     if (m(i, PTX_M_oob) && ((in[0] & 0x7fff) == 0x7ff7 || (in[1] & 0x7fff) == 0x7ff7))

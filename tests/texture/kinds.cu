@@ -233,6 +233,13 @@ __global__ void raw(cudaTextureObject_t object, float *out, unsigned *queries)
         : "l"(object), "f"(1.0f), "f"(2.0f));
     resident = h[0] != 0;
     out[96 + i] = resident ? v[0] : -1;
+    unsigned short half[4];
+    asm("tex.2d.v4.f16.f32 {%0, %1, %2, %3}, [%4, {%5, %6}];"
+        : "=h"(half[0]), "=h"(half[1]), "=h"(half[2]), "=h"(half[3])
+        : "l"(object), "f"((float)i), "f"(2.0f));
+    out[128 + i] = half[1] == 0 && half[2] == 0 && half[3] == 0
+                       ? __half2float(__ushort_as_half(half[0]))
+                       : -1;
     asm("txq.width.b32 %0, [%1];" : "=r"(queries[0]) : "l"(object));
     asm("txq.height.b32 %0, [%1];" : "=r"(queries[1]) : "l"(object));
     asm("txq.depth.b32 %0, [%1];" : "=r"(queries[2]) : "l"(object));
@@ -260,6 +267,7 @@ static void test_raw(void)
         CHECK(results[32 + i] == 200 + (i > 15 ? 15 : i));
         CHECK(results[64 + i] == 0);
         CHECK(results[96 + i] == 201);
+        CHECK(results[128 + i] == results[32 + i]);
     }
     const unsigned want[9] = {WIDTH, HEIGHT, 0, 0, 0, 1, WIDTH, HEIGHT, 0};
     for (int n = 0; n < 9; n++)
@@ -279,6 +287,12 @@ __global__ void layered(cudaTextureObject_t lines, cudaTextureObject_t planes, f
     out[32 + i] = tex2DLayered<float>(planes, 2.0f, 1.0f, i);
     out[64 + i] = tex2DLayeredLod<float>(planes, 2.0f, 1.0f, i, 0.0f);
     out[96 + i] = tex1DLayeredGrad<float>(lines, 1.25f, i, 0.0f, 0.0f);
+    unsigned depth[3];
+    asm("txq.level.depth.b32 %0, [%1], %2;" : "=r"(depth[0]) : "l"(planes), "r"(0));
+    asm("txq.level.depth.b32 %0, [%1], %2;" : "=r"(depth[1]) : "l"(planes), "r"(1));
+    asm("txq.depth.b32 %0, [%1];" : "=r"(depth[2]) : "l"(planes));
+    if (i < 3)
+        out[128 + i] = depth[i];
 }
 
 static void test_layers(void)
@@ -298,6 +312,7 @@ static void test_layers(void)
         CHECK(results[64 + i] == results[32 + i]);
         CHECK(results[96 + i] == results[i]);
     }
+    CHECK(results[128] == LAYERS && results[129] == 0 && results[130] == 0);
     OK(cudaDestroyTextureObject(l));
     OK(cudaDestroyTextureObject(p));
     OK(cudaFreeArray(lines));

@@ -60,8 +60,8 @@ static struct texture image_(uint8_t **memory)
 
 static void check_fetch_(const struct texture *t, struct texture_instr i)
 {
-    uint32_t in[4][LANES], out[4][LANES];
-    for (int k = 0; k < 4; k++)
+    uint32_t in[GEOMETRY_ROWS][LANES], out[4][LANES];
+    for (int k = 0; k < GEOMETRY_ROWS; k++)
         for (int l = 0; l < LANES; l++)
             in[k][l] = wild_();
     texture_fetch(t, i, (const uint32_t(*)[LANES])in, out);
@@ -82,7 +82,8 @@ static void test_fetches_(void)
         t.linear = rand() % 2;
         t.buffer = rand() % 8 == 0;
         struct texture_instr i = {.geometry = (unsigned)rand() % 7,
-                                  .integer = (unsigned)rand() % 2};
+                                  .integer = (unsigned)rand() % 2,
+                                  .moved = (unsigned)rand() % 2};
         if (i.geometry == GEOMETRY_CUBE || i.geometry == GEOMETRY_ACUBE)
             i.integer = 0;
         if ((i.geometry == GEOMETRY_2D || i.geometry == GEOMETRY_A2D) && !t.buffer &&
