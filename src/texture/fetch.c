@@ -90,6 +90,18 @@ WARP_INLINE void filter_type_(const struct fetch *f, unsigned axes, enum texel_t
     part_(channels, sum.of, out);
 }
 
+/* Floats take no other form between memory and sum, unless there are infinities or NaN. */
+WARP_INLINE void filter_floats_(const struct fetch *f, unsigned axes, uint32_t channels,
+                                uint32_t (*out)[LANES])
+{
+    int32_t weight[CORNERS + 1][LANES];
+    struct texel_places p[CORNERS];
+    weigh_(f->axis, axes, weight);
+    corners_(f, axes, 1u << axes, p);
+    if (add_direct_(f->t->base, channels, axes, p, (const int32_t(*)[LANES])weight, out))
+        filter_type_(f, axes, TEXEL_F32, out);
+}
+
 WARP_INLINE void filter_axes_(const struct fetch *f, unsigned axes, uint32_t (*out)[LANES])
 {
     switch (f->t->type) {
@@ -98,7 +110,13 @@ WARP_INLINE void filter_axes_(const struct fetch *f, unsigned axes, uint32_t (*o
     case TEXEL_U16: filter_type_(f, axes, TEXEL_U16, out); break;
     case TEXEL_S16: filter_type_(f, axes, TEXEL_S16, out); break;
     case TEXEL_F16: filter_type_(f, axes, TEXEL_F16, out); break;
-    default: filter_type_(f, axes, TEXEL_F32, out); break;
+    default:
+        if (f->t->channels == 4)
+            filter_floats_(f, axes, 4, out);
+        else if (f->t->channels == 2)
+            filter_floats_(f, axes, 2, out);
+        else
+            filter_floats_(f, axes, 1, out);
     }
 }
 

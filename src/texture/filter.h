@@ -35,13 +35,25 @@ WARP_INLINE void weigh_(const struct axis *axis, unsigned axes, int32_t (*w)[LAN
 /* All functions with these are inlined: how vectors would be passed does not matter. */
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-/* Eight sums are made at once, whatever lanes and channels they belong to. */
+/* Eight sums are made at once, whatever lanes and channels they belong to; what needs 64 bits for
+ * the even four of them and for the odd four. */
 enum { SUMS = 8 };
 typedef int32_t ints __attribute__((vector_size(4 * SUMS)));
 typedef uint32_t words __attribute__((vector_size(4 * SUMS)));
 typedef float floats __attribute__((vector_size(4 * SUMS)));
-typedef double doubles __attribute__((vector_size(8 * SUMS)));
-typedef int64_t longs __attribute__((vector_size(8 * SUMS)));
+typedef double doubles __attribute__((vector_size(4 * SUMS)));
+typedef int64_t longs __attribute__((vector_size(4 * SUMS)));
+typedef float four_floats __attribute__((vector_size(2 * SUMS)));
+typedef int32_t four_ints __attribute__((vector_size(2 * SUMS)));
+typedef uint32_t fours __attribute__((vector_size(2 * SUMS)));
+
+/* Sums of an even and an odd number, and results. */
+struct sums {
+    doubles even, odd;
+};
+struct results {
+    fours even, odd;
+};
 
 /* `yes` where the mask is all ones. */
 WARP_INLINE ints choose_(ints mask, ints yes, ints no) { return (mask & yes) | (~mask & no); }
@@ -69,14 +81,29 @@ WARP_INLINE words add_integers_(enum texel_type type, unsigned corners, const wo
 
 /* ---- floats -------------------------------------------------------------------------------- */
 
+/* The products of the even elements, which are 32 bits wide, and of the odd ones. */
+WARP_INLINE longs times_even_(ints x, ints y)
+{
+    return ((longs)x << 32 >> 32) * ((longs)y << 32 >> 32);
+}
+
+WARP_INLINE longs times_odd_(ints x, ints y) { return ((longs)x >> 32) * ((longs)y >> 32); }
+
+/* Whole numbers below 2^51: beside 1.5 * 2^52 a double's last bits count ones. */
+WARP_INLINE doubles whole_(longs n)
+{
+    const double magic = 0x1.8p52;
+    return (doubles)(n + (longs)((doubles){0} + magic)) - magic;
+}
+
 /* One plane's sum, exact but for what is cut off (see above; and below 2^-99, where no scale is
  * large enough, somewhat more). Marks in `wild` where infinities and NaN count, and the sum does
- * not. */
-WARP_INLINE doubles add_plane_(unsigned corners, unsigned bits, const words *texel, const ints *w,
-                               ints *wild)
+ * not. `paired`: the weights of an even and the next odd sum are the same. */
+WARP_INLINE struct sums add_plane_(unsigned corners, unsigned bits, bool paired, const words *texel,
+                                   const ints *w, ints *wild)
 {
     ints least = (ints){0} + (int32_t)(bits << 23), most = least, counts[CORNERS];
-    doubles exact = {0};
+    longs even = {0}, odd = {0};
     for (unsigned k = 0; k < corners; k++) {
         counts[k] = (ints)texel[k] & (w[k] != 0);
         most = __builtin_elementwise_max(most, counts[k] & INT32_MAX);
@@ -85,32 +112,38 @@ WARP_INLINE doubles add_plane_(unsigned corners, unsigned bits, const words *tex
     *wild |= most == 255;
     floats up = (floats)((253 + (int32_t)bits - most) << 23);
     for (unsigned k = 0; k < corners; k++) {
-        floats whole = (floats)counts[k] * up;
-        exact += __builtin_convertvector(__builtin_convertvector(whole, ints), doubles) *
-                 __builtin_convertvector(w[k], doubles);
+        ints whole = __builtin_convertvector((floats)counts[k] * up, ints);
+        even += times_even_(whole, w[k]);
+        odd += paired ? times_even_((ints)((longs)whole >> 32), w[k]) : times_odd_(whole, w[k]);
     }
-    longs down = __builtin_convertvector(1023 - 126 - 8 - (int32_t)bits + most, longs) << 52;
-    return exact * (doubles)down;
+    longs down = (longs)(1023 - 126 - 8 - (int32_t)bits + most);
+    return (struct sums){whole_(even) * (doubles)(down << 52),
+                         whole_(odd) * (doubles)(down >> 32 << 52)};
 }
 
 /* To a float's 24 bits, ties away from zero. */
-WARP_INLINE words round_floats_(doubles x)
+WARP_INLINE fours round_floats_(doubles x)
 {
     longs bits = ((longs)x + (1ll << 28)) & ~((1ll << 29) - 1);
-    return (words) __builtin_convertvector((doubles)bits, floats);
+    return (fours) __builtin_convertvector((doubles)bits, four_floats);
 }
 
 /* To a half's 11 bits, or its smallest step, ties away from zero. */
-WARP_INLINE words round_halves_(doubles x)
+WARP_INLINE fours round_halves_(doubles x)
 {
     longs sign = (longs)x & INT64_MIN, size = (longs)x & INT64_MAX;
     longs coarse = (size + (1ll << 41)) & ~((1ll << 42) - 1);
     longs is_fine = (doubles)size < 0x1p-14;
     doubles counted = (doubles)(size & is_fine) * 0x1p24 + 0.5;
     doubles fine =
-        __builtin_convertvector(__builtin_convertvector(counted, ints), doubles) * 0x1p-24;
+        __builtin_convertvector(__builtin_convertvector(counted, four_ints), doubles) * 0x1p-24;
     longs rounded = (is_fine & (longs)fine) | (~is_fine & coarse);
-    return (words) __builtin_convertvector((doubles)(rounded | sign), floats);
+    return (fours) __builtin_convertvector((doubles)(rounded | sign), four_floats);
+}
+
+WARP_INLINE words joined_(struct results r)
+{
+    return __builtin_shufflevector(r.even, r.odd, 0, 4, 1, 5, 2, 6, 3, 7);
 }
 
 /* Infinities and NaN among what counts: as they fall. */
@@ -130,15 +163,26 @@ WARP_INLINE words add_wild_(unsigned corners, const words *texel, const ints *w,
     return tame;
 }
 
+/* All but what is wild. */
+WARP_INLINE struct results add_tame_(unsigned bits, bool half, bool paired, unsigned axes,
+                                     const words *texel, const ints *w, ints *wild)
+{
+    unsigned corners = axes > 1 ? 4 : 2;
+    struct sums sum = add_plane_(corners, bits, paired, texel, w, wild);
+    if (axes > 2) {
+        struct sums behind = add_plane_(corners, bits, paired, texel + 4, w + 4, wild);
+        sum.even += behind.even;
+        sum.odd += behind.odd;
+    }
+    return (struct results){half ? round_halves_(sum.even) : round_floats_(sum.even),
+                            half ? round_halves_(sum.odd) : round_floats_(sum.odd)};
+}
+
 WARP_INLINE words add_floats_(unsigned bits, bool half, unsigned axes, const words *texel,
                               const ints *w)
 {
-    unsigned corners = axes > 1 ? 4 : 2;
     ints wild = {0};
-    doubles sum = add_plane_(corners, bits, texel, w, &wild);
-    if (axes > 2)
-        sum += add_plane_(corners, bits, texel + 4, w + 4, &wild);
-    words out = half ? round_halves_(sum) : round_floats_(sum);
+    words out = joined_(add_tame_(bits, half, false, axes, texel, w, &wild));
     if (__builtin_reduce_or(wild) != 0)
         out = add_wild_(1u << axes, texel, w, wild, out);
     return out;
@@ -177,7 +221,6 @@ WARP_INLINE void part_(uint32_t channels, const uint32_t *in, uint32_t (*out)[LA
     for (uint32_t c = 0; channels == 2 && c < 2; c++)
         for (uint32_t l = 0; l < LANES; l++)
             out[c][l] = in[2 * l + c];
-    typedef uint32_t fours __attribute__((vector_size(16)));
     for (int l = 0; channels == 4 && l < LANES; l += 4) {
         fours v[4];
         memcpy(v, in + (size_t)4 * (size_t)l, sizeof v);
@@ -208,6 +251,89 @@ WARP_INLINE void add_values_(enum texel_type type, bool srgb, unsigned axes, uin
         words sum = add_(type, srgb, axes, texel, w);
         memcpy(&out->of[n], &sum, sizeof sum);
     }
+}
+
+/* ---- floats, straight from where they lie -------------------------------------------------- */
+
+/* Channels of the elements of eight, four or two lanes side by side. */
+WARP_INLINE words load_floats_(const uint8_t *base, const uint64_t *at, uint32_t channels)
+{
+    typedef uint32_t twos __attribute__((vector_size(8)));
+    words out;
+    if (channels == 4) {
+        fours v[2];
+        for (int n = 0; n < 2; n++)
+            memcpy(&v[n], texel_at(base, at[n]), sizeof v[n]);
+        return __builtin_shufflevector(v[0], v[1], 0, 1, 2, 3, 4, 5, 6, 7);
+    }
+    if (channels == 2) {
+        twos v[4];
+        for (int n = 0; n < 4; n++)
+            memcpy(&v[n], texel_at(base, at[n]), sizeof v[n]);
+        fours low = __builtin_shufflevector(v[0], v[1], 0, 1, 2, 3);
+        fours high = __builtin_shufflevector(v[2], v[3], 0, 1, 2, 3);
+        return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
+    }
+    for (int n = 0; n < SUMS; n++) {
+        uint32_t v;
+        memcpy(&v, texel_at(base, at[n]), sizeof v);
+        out[n] = v;
+    }
+    return out;
+}
+
+/* A lane's weight for each of its channels; eight weights are read. */
+WARP_INLINE ints repeat_(const int32_t *w, uint32_t channels)
+{
+    ints all;
+    memcpy(&all, w, sizeof all);
+    return channels == 4   ? __builtin_shufflevector(all, all, 0, 0, 0, 0, 1, 1, 1, 1)
+           : channels == 2 ? __builtin_shufflevector(all, all, 0, 0, 1, 1, 2, 2, 3, 3)
+                           : all;
+}
+
+/* Eight sums of the lanes from `lane` on. */
+WARP_INLINE struct results add_from_(const uint8_t *base, uint32_t channels, unsigned axes,
+                                     const struct texel_places *places,
+                                     const int32_t (*weight)[LANES], uint32_t lane, ints *wild)
+{
+    words texel[CORNERS];
+    ints w[CORNERS];
+    for (unsigned k = 0; k < 1u << axes; k++) {
+        texel[k] = load_floats_(base, &places[k].at[lane], channels);
+        w[k] = repeat_(&weight[k][lane], channels);
+    }
+    return add_tame_(28, false, channels > 1, axes, texel, w, wild);
+}
+
+WARP_INLINE void put_(fours v, uint32_t *to) { memcpy(to, &v, sizeof v); }
+
+/* `channels` is a constant where this is inlined. Results of two channels are even and odd ones as
+ * they come. Returns whether there is anything wild, whose results are wrong then. The weights'
+ * rows are followed by another. */
+WARP_INLINE bool add_direct_(const uint8_t *base, uint32_t channels, unsigned axes,
+                             const struct texel_places *places, const int32_t (*weight)[LANES],
+                             uint32_t (*out)[LANES])
+{
+    ints wild = {0};
+    for (uint32_t l = 0; channels == 1 && l < LANES; l += 8) {
+        words row = joined_(add_from_(base, 1, axes, places, weight, l, &wild));
+        memcpy(&out[0][l], &row, sizeof row);
+    }
+    for (uint32_t l = 0; channels == 2 && l < LANES; l += 4) {
+        struct results r = add_from_(base, 2, axes, places, weight, l, &wild);
+        put_(r.even, &out[0][l]);
+        put_(r.odd, &out[1][l]);
+    }
+    for (uint32_t l = 0; channels == 4 && l < LANES; l += 4) {
+        struct results a = add_from_(base, 4, axes, places, weight, l, &wild);
+        struct results b = add_from_(base, 4, axes, places, weight, l + 2, &wild);
+        put_(__builtin_shufflevector(a.even, b.even, 0, 2, 4, 6), &out[0][l]);
+        put_(__builtin_shufflevector(a.odd, b.odd, 0, 2, 4, 6), &out[1][l]);
+        put_(__builtin_shufflevector(a.even, b.even, 1, 3, 5, 7), &out[2][l]);
+        put_(__builtin_shufflevector(a.odd, b.odd, 1, 3, 5, 7), &out[3][l]);
+    }
+    return __builtin_reduce_or(wild) != 0;
 }
 
 #endif
