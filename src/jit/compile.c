@@ -177,7 +177,7 @@ void jkernel_print_shapes(const struct jkernel *k, struct strbuf *out)
 static bool check_func_(const struct ptx_func *f, struct diag *d)
 {
     for (int n = 0; n < f->ninstrs; n++)
-        if (!emit_supported(&f->instrs[n], f->regs, d))
+        if (!emit_supported(&f->instrs[n], d))
             return false;
     return true;
 }

@@ -178,14 +178,14 @@ void store_lanes(struct emit *e, const struct ptx_instr *i, const struct ptx_ope
 void for_active_lanes(struct emit *e, LLVMValueRef bits,
                       void (*body)(struct emit *e, LLVMValueRef lane, void *arg), void *arg);
 
-/* What the emitter (not alu) can do; the reason when it cannot. `regs` are the function's. */
-bool emit_supported(const struct ptx_instr *i, const struct ptx_reg *regs, struct diag *d);
+/* What the emitter (not alu) can do; the reason when it cannot. */
+bool emit_supported(const struct ptx_instr *i, struct diag *d);
 
 /* ---- emit_tex.c ------------------------------------------------------------------------------ */
 
 /* tex, tld4, txq, suld, sust, sured, suq. */
 bool emit_texture(struct emit *e, const struct ptx_instr *i);
-bool texture_supported(const struct ptx_instr *i, const struct ptx_reg *regs, struct diag *d);
+bool texture_supported(const struct ptx_instr *i, struct diag *d);
 
 /* For what only may happen (e->guess, i1): `yes` if it does, else `no`. */
 LLVMValueRef guess_select(struct emit *e, LLVMValueRef yes, LLVMValueRef no);

@@ -746,7 +746,7 @@ bool emit_instr(struct emit *e, const struct ptx_instr *i)
     }
 }
 
-bool emit_supported(const struct ptx_instr *i, const struct ptx_reg *regs, struct diag *d)
+bool emit_supported(const struct ptx_instr *i, struct diag *d)
 {
     switch (i->op) {
     case PTX_OP_bra:
@@ -801,7 +801,7 @@ bool emit_supported(const struct ptx_instr *i, const struct ptx_reg *regs, struc
     case PTX_OP_suld:
     case PTX_OP_sust:
     case PTX_OP_sured:
-    case PTX_OP_suq: return texture_supported(i, regs, d);
+    case PTX_OP_suq: return texture_supported(i, d);
     case PTX_OP_mma:
     case PTX_OP_wmma: return mma_supported(i, d);
     case PTX_OP_ldmatrix:

@@ -56,16 +56,15 @@ static int first_extra_(const struct ptx_instr *i)
     return place_(i) + 1 + (ptx_has(i, PTX_M_level) ? 1 : ptx_has(i, PTX_M_grad) ? 2 : 0);
 }
 
-/* A single value is an offset only along the one axis there is, and no float. `type` is that of the
- * first extra, if it is a register. */
-static struct extras extras_(const struct ptx_instr *i, unsigned axes, unsigned type)
+/* A single value is an offset only along the one axis there is, and no float. */
+static struct extras extras_(const struct ptx_instr *i, unsigned axes)
 {
     int first = first_extra_(i), count = i->noperands - first;
     struct extras x = {.too_many = count > 2};
     if (count <= 0)
         return x;
     const struct ptx_operand *o = &i->operands[first];
-    bool is_float = o->kind == PTX_OPR_FIMM || (o->kind == PTX_OPR_REG && type == PTX_F32);
+    bool is_float = o->kind == PTX_OPR_FIMM || (o->kind == PTX_OPR_REG && o->is_f32);
     if (count > 1 || o->kind == PTX_OPR_VEC || (axes == 1 && !is_float))
         x.offset = o;
     else
@@ -174,16 +173,12 @@ static bool is_reference_(const struct ptx_operand *o)
 }
 
 /* Offsets and comparisons. */
-static bool extras_supported_(const struct ptx_instr *i, const struct ptx_reg *regs, unsigned g,
-                              struct diag *d)
+static bool extras_supported_(const struct ptx_instr *i, unsigned g, struct diag *d)
 {
 #define REFUSE(...) diag_set(d, i->line, i->column, __VA_ARGS__)
     const char *name = ptx_op_name(i->op);
-    int first = first_extra_(i);
-    unsigned axes = geometry_axes((enum texture_geometry)g), type = PTX_NONE;
-    if (first < i->noperands && i->operands[first].kind == PTX_OPR_REG)
-        type = regs[i->operands[first].reg].type;
-    struct extras x = extras_(i, axes, type);
+    unsigned axes = geometry_axes((enum texture_geometry)g);
+    struct extras x = extras_(i, axes);
     if (x.too_many)
         return REFUSE("%s has too many operands", name);
     if (x.compare != NULL)
@@ -196,7 +191,7 @@ static bool extras_supported_(const struct ptx_instr *i, const struct ptx_reg *r
 #undef REFUSE
 }
 
-bool texture_supported(const struct ptx_instr *i, const struct ptx_reg *regs, struct diag *d)
+bool texture_supported(const struct ptx_instr *i, struct diag *d)
 {
 #define REFUSE(...) diag_set(d, i->line, i->column, __VA_ARGS__)
     const char *name = ptx_op_name(i->op);
@@ -221,7 +216,7 @@ bool texture_supported(const struct ptx_instr *i, const struct ptx_reg *regs, st
         return REFUSE("%s has too few coordinates", name);
     if (i->op != PTX_OP_tex && i->op != PTX_OP_tld4)
         return true;
-    return extras_supported_(i, regs, g, d);
+    return extras_supported_(i, g, d);
 #undef REFUSE
 }
 
@@ -311,11 +306,7 @@ static bool emit_fetch_(struct emit *e, const struct ptx_instr *i)
 {
     struct texture_instr t = describe_(i);
     const struct ptx_operand *mem = &i->operands[place_(i)];
-    int first = first_extra_(i);
-    unsigned type = PTX_NONE;
-    if (first < i->noperands && i->operands[first].kind == PTX_OPR_REG)
-        type = e->k->regs[i->operands[first].reg].type;
-    struct extras x = extras_(i, geometry_axes((enum texture_geometry)t.geometry), type);
+    struct extras x = extras_(i, geometry_axes((enum texture_geometry)t.geometry));
     t.moved = x.offset != NULL;
     LLVMValueRef out = rows_(e, e->v32i32, 4, "texels");
     LLVMValueRef where = coordinates_(e, mem, t.geometry, x.offset);

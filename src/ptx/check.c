@@ -311,8 +311,11 @@ static bool operand_(struct check *c, const struct ptx_form_operand *fo, struct 
     case 'V': return vector_(c, o, type, CONSTANT | WIDER);
     case 'W': return vector_(c, o, type, CONSTANT | SPECIAL);
     case 'g': return fragment_(c, o, type, WRITE);
-    case 'G':
-    case 'o': return fragment_(c, o, type, CONSTANT);
+    case 'o':
+        if (o->kind == PTX_OPR_REG)
+            o->is_f32 = c->p->regs.items[o->reg].type == PTX_F32;
+        return fragment_(c, o, type, CONSTANT);
+    case 'G': return fragment_(c, o, type, CONSTANT);
     case 'k': return pack_(c, o, type, true);
     case 'K': return pack_(c, o, type, false);
     case 'x':
