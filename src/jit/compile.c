@@ -513,7 +513,10 @@ static bool optimize_(struct session *s, struct diag *d)
     if (!large && (!run_passes_(s, "function(break-crit-edges)", d) ||
                    (cold_move(s->e.alu.module), !run_passes_(s, COLD_PIPELINE, d))))
         return false;
-    return large || !ahead_insert(s->e.alu.module, s->data) || run_passes_(s, AHEAD_PIPELINE, d);
+    if (!large && ahead_insert(s->e.alu.module, s->data) && !run_passes_(s, AHEAD_PIPELINE, d))
+        return false;
+    strips_split(s->e.alu.module, s->e.alu.simd_bits, s->k.entry->forms & PTX_FORM_STRIPS);
+    return true;
 }
 
 static LLVMMemoryBufferRef generate_(struct session *s, LLVMCodeGenFileType type, struct diag *d)

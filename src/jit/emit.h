@@ -332,6 +332,13 @@ bool ahead_insert(LLVMModuleRef m, LLVMTargetDataRef data);
  * by way of variables. False: there were none. */
 bool cold_move(LLVMModuleRef m);
 
+/* ---- strips.c ---------------------------------------------------------------------------------
+ */
+
+/* At last: arithmetic whose values do not fit into registers, of simd_bits each, is done for a few
+ * lanes at a time; or `always`. */
+void strips_split(LLVMModuleRef m, unsigned simd_bits, bool always);
+
 /* ---- emit_frame.c ---------------------------------------------------------------------------- */
 
 /* Numbers the resume points and finds what outlives each. */

@@ -239,6 +239,8 @@ bool ptx_pragma(struct ptx_parser *p, uint8_t *forms)
             *forms |= PTX_FORM_TURNS;
         if (forms != NULL && TOKEN_IS(&p->t, "weir_varying"))
             *forms |= PTX_FORM_VARYING;
+        if (forms != NULL && TOKEN_IS(&p->t, "weir_strips"))
+            *forms |= PTX_FORM_STRIPS;
         ptx_next(p);
     } while (ptx_accept(p, ','));
     return ptx_expect(p, ';', "';'");

@@ -158,6 +158,8 @@ static void header_(const struct ptx_func *f, struct strbuf *out)
         sb_printf(out, "\n.pragma \"weir_turns\";");
     if (f->forms & PTX_FORM_VARYING)
         sb_printf(out, "\n.pragma \"weir_varying\";");
+    if (f->forms & PTX_FORM_STRIPS)
+        sb_printf(out, "\n.pragma \"weir_strips\";");
 }
 
 /* ---- registers ----------------------------------------------------------------------------- */

@@ -202,9 +202,12 @@ static void difference(const char *what, const uint8_t *got, const uint8_t *want
 
 /* The forms that Weir's compiler may give a kernel are asked for by pragmas, which other compilers
  * pass over: all lanes in step where they can be, lanes that take turns wherever they may, values
- * that differ from lane to lane wherever they may, and both. */
-static const char *const forms[] = {NULL, "weir_turns", "weir_varying",
-                                    "weir_turns\", \"weir_varying"};
+ * that differ from lane to lane wherever they may, both, arithmetic for a few lanes at a time, and
+ * that for values that differ. */
+static const char *const forms[] = {NULL,           "weir_turns",
+                                    "weir_varying", "weir_turns\", \"weir_varying",
+                                    "weir_strips",  "weir_strips\", \"weir_varying"};
+enum { FORMS = sizeof forms / sizeof *forms };
 
 /* The text with a pragma at the start of the kernel's body. The caller frees it. */
 static char *with_form(const char *ptx, const char *form)
@@ -282,8 +285,8 @@ static enum result run(struct subject *s, unsigned level, unsigned form)
 static enum result run_forms(struct subject *s)
 {
     enum result r = SAME;
-    for (unsigned form = 0; form < 4 && r == SAME; form++)
-        if (form == 0 || every_form || (!one_form && form == 1 + s->seed % 3))
+    for (unsigned form = 0; form < FORMS && r == SAME; form++)
+        if (form == 0 || every_form || (!one_form && form == 1 + s->seed % (FORMS - 1)))
             r = run(s, 4, form);
     return r;
 }
