@@ -35,10 +35,26 @@ static uint64_t pc_of(const void *context)
 #endif
 }
 
+/* Where the function returns to, if it keeps a frame pointer, as those do that move memory for
+ * kernels. In others that register holds anything: the word beside where it points to is read only
+ * on the stack, not far above the function's end of it. */
+static uint64_t caller_of(const void *context)
+{
+    const ucontext_t *u = context;
+#if defined(__x86_64__)
+    uint64_t frame = (uint64_t)u->uc_mcontext.gregs[REG_RBP];
+    uint64_t end = (uint64_t)u->uc_mcontext.gregs[REG_RSP];
+#elif defined(__aarch64__)
+    uint64_t frame = u->uc_mcontext.regs[29], end = u->uc_mcontext.sp;
+#endif
+    bool near = frame % sizeof(uint64_t) == 0 && frame - end < 2048;
+    return near ? ((const uint64_t *)(uintptr_t)frame)[1] : 0;
+}
+
 static struct trouble trouble_of(const struct grid_worker *w, int signal, const siginfo_t *info,
                                  const void *context)
 {
-    struct trouble t = {.signal = signal, .pc = pc_of(context)};
+    struct trouble t = {.signal = signal, .pc = pc_of(context), .caller = caller_of(context)};
     if (signal == SIGILL) {
         t.kind = GRID_FAULT_ILLEGAL;
     } else if (signal == SIGFPE) {
@@ -263,7 +279,8 @@ void fault_record(struct grid_worker *w)
                            .has_address = t->has_address,
                            .address = t->address,
                            .pc = UINT64_MAX,
-                           .pc_address = (void *)t->pc};
+                           .pc_address = (void *)t->pc,
+                           .caller = (void *)t->caller};
     fill_place(&f, w);
     fill_launches(&f, w);
     const char *name = w->what != NULL      ? w->what

@@ -95,6 +95,8 @@ struct grid_fault {
     struct mem_place place; /* where that lies; MEM_NOWHERE also when it is shared memory */
     uint64_t pc;            /* code offset from the kernel's text; UINT64_MAX outside it */
     const void *pc_address; /* machine address, for jit_find_line */
+    const void *caller;     /* likewise, where pc_address lies in a function of the kernel's, which
+                               has no lines; else anything */
     char text[2048];        /* the whole story, one line */
     uint32_t place_end;     /* in text: where the source line belongs, behind the thread */
     uint32_t launch_count;  /* launches that led to the grid, the latest first */

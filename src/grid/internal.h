@@ -105,6 +105,7 @@ struct trouble {
     bool has_address;
     uint64_t address;
     uint64_t pc;      /* machine address, 0 when unknown */
+    uint64_t caller;  /* where the function that pc is in returns to, if it has a frame pointer */
     uint32_t mask;    /* lanes concerned, 0 when unknown */
     const char *text; /* more about it, or NULL */
 };

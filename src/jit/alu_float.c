@@ -28,16 +28,18 @@ static void emit_add(struct emit *e) { binary(e, OP_ADD); }
 static void emit_sub(struct emit *e) { binary(e, OP_SUB); }
 static void emit_mul(struct emit *e) { binary(e, OP_MUL); }
 
-/* f16: the product is exact in f32, the sum is rounded to odd. */
-static val fma_f16(struct alu *a, const val *s)
+/* f16 without modifiers, of a warp: a call. NULL: not that. */
+static val fma_called(struct emit *e)
 {
-    val p = ir_fmul(a, s[0], s[1]), sum = ir_fadd(a, p, s[2]);
-    val c = ir_fsub(a, sum, p), p2 = ir_fsub(a, sum, c);
-    val err = ir_fadd(a, ir_fsub(a, p, p2), ir_fsub(a, s[2], c)), zero = ir_kf(err, 0);
-    struct exact e = {.r = sum,
-                      .below = ir_fcmp(a, LLVMRealOGT, err, zero),
-                      .above = ir_fcmp(a, LLVMRealOLT, err, zero)};
-    return alu_round_exact(a, &e, ROUND_ODD);
+    struct alu *a = e->a;
+    if (!alu_is_half(e->t) || alu_is_bf16(e->t) || has(e, PTX_M_ftz) || has(e, PTX_M_sat) ||
+        has(e, PTX_M_relu) || has(e, PTX_M_oob))
+        return NULL;
+    val s[3];
+    for (int k = 0; k < 3; k++)
+        s[k] = alu_i16(a, e->t, e->s[k]);
+    val r = alu_fma_f16(a, s);
+    return r ? alu_from_i16(a, e->t, r) : NULL;
 }
 
 /* A factor that stands for an element outside of a tensor (the NaN 0x7ff7 or 0xfff7, which is what
@@ -59,13 +61,17 @@ static void emit_fma(struct emit *e)
 {
     struct alu *a = e->a;
     bool ftz = has(e, PTX_M_ftz);
-    val s[3], r;
+    val s[3], r = fma_called(e);
+    if (r) {
+        e->d[0] = r;
+        return;
+    }
     for (int k = 0; k < 3; k++)
         s[k] = alu_float_load(a, e->t, e->s[k], ftz);
     if (alu_is_bf16(e->t))
         r = alu_float_op(a, OP_FMA, s, ROUND_ODD);
     else if (alu_is_half(e->t))
-        r = fma_f16(a, s);
+        r = alu_fma_f16_odd(a, s);
     else {
         /* x86 puts the sum in a factor's place. For a sum that goes round in a loop LLVM needs a
          * copy each time if that is the factor which was loaded first, as programs mostly name it.

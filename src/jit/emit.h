@@ -45,6 +45,7 @@ struct emit {
                                                    out in this call */
     LLVMValueRef mma_file;                      /* registers of a matrix product, NULL: none yet */
     LLVMValueRef pieces;                        /* what emit_piece.c shares with its functions */
+    LLVMValueRef masked;                        /* what emit_masked.c shares with its functions */
     uint32_t apart;         /* accesses whose lanes are not known to be neighbours, once counted */
     bool apart_counted;     /* (emit_piece.c) */
     LLVMValueRef rows;      /* what helpers are given and give, NULL: none yet */

@@ -269,6 +269,8 @@ static LLVMValueRef load_wide_(struct emit *e, const struct access *a, LLVMValue
         v = LLVMBuildLoad2(e->alu.b, t, p, "");
         LLVMSetAlignment(v, align);
         LLVMSetVolatile(v, a->is_volatile);
+    } else if (!masked_native(e, a->bytes)) {
+        return masked_load(e, a, p, first, lanes);
     } else {
         LLVMValueRef args[4] = {p, c32(e, align), part_(e, m, first, lanes, a->vec),
                                 LLVMConstNull(t)};
@@ -446,8 +448,13 @@ bool emit_load(struct emit *e, const struct ptx_instr *i)
 /* ---- stores ---------------------------------------------------------------------------------- */
 
 static void store_masked_(struct emit *e, const struct access *a, LLVMValueRef x, LLVMValueRef p,
-                          LLVMValueRef mask)
+                          int first, int lanes)
 {
+    if (!masked_native(e, a->bytes)) {
+        masked_store(e, a, x, p, first, lanes);
+        return;
+    }
+    LLVMValueRef mask = part_(e, mask_vector(e), first, lanes, a->vec);
     LLVMValueRef args[4] = {x, p, c32(e, a->bytes * (unsigned)a->vec), mask};
     LLVMValueRef st =
         intrinsic(e, "llvm.masked.store", (LLVMTypeRef[]){LLVMTypeOf(x), e->ptr}, 2, args, 4);
@@ -458,9 +465,10 @@ static void store_masked_(struct emit *e, const struct access *a, LLVMValueRef x
  * memory is this thread's alone, so inactive lanes' may be written back as it is, if it is there.
  */
 static void store_blended_(struct emit *e, const struct access *a, LLVMValueRef x, LLVMValueRef p,
-                           LLVMValueRef mask)
+                           int first, int lanes)
 {
     LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef mask = part_(e, mask_vector(e), first, lanes, a->vec);
     LLVMBasicBlockRef in = new_bb(e, "inside"), out = new_bb(e, "beyond"),
                       done = new_bb(e, "blended");
     LLVMValueRef total = LLVMBuildZExt(
@@ -481,7 +489,7 @@ static void store_blended_(struct emit *e, const struct access *a, LLVMValueRef 
     tag_memory(e, st, a->space);
     LLVMBuildBr(b, done);
     LLVMPositionBuilderAtEnd(b, out);
-    store_masked_(e, a, x, p, mask);
+    store_masked_(e, a, x, p, first, lanes);
     LLVMBuildBr(b, done);
     LLVMPositionBuilderAtEnd(b, done);
 }
@@ -505,9 +513,9 @@ static void store_contiguous_(struct emit *e, const struct access *a, unsigned s
             LLVMSetVolatile(st, a->is_volatile);
             tag_memory(e, st, a->space);
         } else if (blend) {
-            store_blended_(e, a, x, p[s], part_(e, m, s << seg, lanes, a->vec));
+            store_blended_(e, a, x, p[s], s << seg, lanes);
         } else {
-            store_masked_(e, a, x, p[s], part_(e, m, s << seg, lanes, a->vec));
+            store_masked_(e, a, x, p[s], s << seg, lanes);
         }
     }
 }

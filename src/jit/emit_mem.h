@@ -69,6 +69,17 @@ bool apart_likely(struct emit *e, const struct access *a, struct likely *l);
 void apart_gather(struct emit *e, const struct access *a, struct apart *at, LLVMValueRef *out);
 void apart_scatter(struct emit *e, const struct access *a, struct apart *at, LLVMValueRef *v);
 
+/* ---- emit_masked.c --------------------------------------------------------------------------- */
+
+/* Does the machine load and store elements of this size under a mask, by instructions? */
+bool masked_native(const struct emit *e, unsigned bytes);
+/* The elements of `lanes` neighbouring lanes from `first` on, at p; zero in inactive ones. By a
+ * function, where the machine cannot. */
+LLVMValueRef masked_load(struct emit *e, const struct access *a, LLVMValueRef p, int first,
+                         int lanes);
+void masked_store(struct emit *e, const struct access *a, LLVMValueRef v, LLVMValueRef p, int first,
+                  int lanes);
+
 /* ---- emit_piece.c ---------------------------------------------------------------------------- */
 
 /* Does each lane access up to 16 bytes as a vector, or does it store where the machine cannot

@@ -81,6 +81,8 @@ LLVMValueRef mma_function(struct emit *e, const char *name, LLVMTypeRef *params,
     LLVMSetLinkage(fn, LLVMInternalLinkage);
     attribute_(e, fn, "prefer-vector-width", "512");
     attribute_(e, fn, "min-legal-vector-width", "512");
+    attribute_(e, fn, "frame-pointer",
+               "all"); /* a fault in it is told of at the call (grid/fault.c) */
     const char *const flags[] = {"noinline", "nounwind"};
     for (unsigned n = 0; n < 2; n++) {
         unsigned kind = LLVMGetEnumAttributeKindForName(flags[n], strlen(flags[n]));

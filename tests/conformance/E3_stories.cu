@@ -23,6 +23,23 @@ static const int kernel_line = 20;
 
 __global__ void stop() { __trap(); }
 
+/* Accesses that may be compiled to calls of functions without lines. */
+__global__ void some_small(char *p, const unsigned short *from)
+{
+    if (threadIdx.x % 3 == 0)
+        ((unsigned short *)p)[threadIdx.x] = 1; /* small_line */
+}
+__global__ void some_loaded(char *p, const unsigned short *from)
+{
+    if (threadIdx.x % 3 == 0)
+        ((unsigned short *)from)[threadIdx.x] = ((volatile unsigned short *)p)[threadIdx.x];
+}
+__global__ void scattered(char *p, const unsigned short *from)
+{
+    ((float4 *)p)[from[threadIdx.x]] = make_float4(1, 2, 3, 4);
+}
+static const int small_line = 30, loaded_line = 35, scattered_line = 39;
+
 /* Thread 5 is off by two, in accesses that are compiled in ways of their own. */
 __device__ static char *off_by_two(char *p, int at) { return p + at + (threadIdx.x == 5 ? 2 : 0); }
 __global__ void odd_word(char *p) { *(int *)off_by_two(p, 4 * threadIdx.x) = 1; }
@@ -201,6 +218,29 @@ static void misaligned_all()
     misaligned([](char *p) { odd_rows<<<1, 32>>>(p, 4); }, -1, 5);
 }
 
+/* The line of an access that a function makes. */
+static void line(void (*kernel)(char *, const unsigned short *), int expected)
+{
+    unsigned short *p;
+    CHECK_EQ_INT(cudaMalloc(&p, 4096), cudaSuccess);
+    CHECK_EQ_INT(cudaMemset(p, 0, 4096), cudaSuccess);
+    kernel<<<1, 32>>>((char *)nullptr + 64, p);
+    CHECK_EQ_INT(cudaGetLastError(), cudaSuccess);
+    CHECK_EQ_INT(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+#if HAVE_STORIES
+    if (stories())
+        CHECK_EQ_INT(story().frames[0].line, expected);
+#endif
+    reset();
+}
+
+static void lines()
+{
+    line(some_small, small_line);
+    line(some_loaded, loaded_line);
+    line(scattered, scattered_line);
+}
+
 static void others()
 {
     stop<<<1, 1>>>();
@@ -228,6 +268,7 @@ int main()
 {
     addresses();
     misaligned_all();
+    lines();
     others();
     return check_done();
 }

@@ -1,0 +1,131 @@
+/* K2: the fused multiply-add of f16 and f16x2 is rounded once. Where a product and a third value
+ * lie just between two f16, or a little beside that, computing in f32 and rounding twice goes
+ * wrong; the operands here are mostly such ones, also with results that are subnormal, very large,
+ * or zero. Whole warps, and warps of which some lanes compute. The expected values are exact sums
+ * of doubles (those of f16 are wherever it matters) that are rounded here. */
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <vector>
+
+#include <cuda_fp16.h>
+
+#include "check.h"
+
+static double value(uint16_t h)
+{
+    int e = h >> 10 & 31, f = h & 1023;
+    double v = e == 0 ? ldexp(f, -24) : e == 31 ? (f ? NAN : INFINITY) : ldexp(f + 1024, e - 25);
+    return h & 0x8000 ? -v : v;
+}
+
+/* To nearest, ties to even. */
+static uint16_t rounded(double v)
+{
+    uint16_t sign = std::signbit(v) ? 0x8000 : 0;
+    double size = fabs(v);
+    if (std::isnan(v))
+        return 0x7fff;
+    if (size >= 65520)
+        return sign | 0x7c00;
+    int e = size < 0x1p-14 ? -14 : ilogb(size);
+    double places =
+        nearbyint(ldexp(size, 10 - e)); /* up to 2048, which carries into the exponent */
+    return sign | (uint16_t)((e + 14) * 1024 + (int)places);
+}
+
+static bool same(uint16_t a, uint16_t b)
+{
+    return a == b || ((a & 0x7fff) > 0x7c00 && (b & 0x7fff) > 0x7c00);
+}
+
+__global__ void one(const uint16_t *x, const uint16_t *y, const uint16_t *z, uint16_t *r, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        asm("fma.rn.f16 %0, %1, %2, %3;" : "=h"(r[i]) : "h"(x[i]), "h"(y[i]), "h"(z[i]));
+}
+
+__global__ void two(const uint32_t *x, const uint32_t *y, const uint32_t *z, uint32_t *r, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n)
+        return;
+    uint32_t v;
+    asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(v) : "r"(x[i]), "r"(y[i]), "r"(z[i]));
+    if (v & 0x10000) /* and again, by some lanes */
+        asm volatile("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(v) : "r"(x[i]), "r"(y[i]), "r"(z[i]));
+    r[i] = v;
+}
+
+/* The same factors in all threads. */
+__global__ void equal(uint16_t x, uint16_t y, const uint16_t *z, uint16_t *r, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        asm("fma.rn.f16 %0, %1, %2, %3;" : "=h"(r[i]) : "h"(x), "h"(y), "h"(z[i]));
+}
+
+static uint32_t next()
+{
+    static uint64_t state = 1;
+    state = state * 6364136223846793005 + 1442695040888963407;
+    return state >> 33;
+}
+
+int main()
+{
+    const int n = 1 << 18;
+    std::vector<uint16_t> x(n), y(n), z(n), want(n), got(n);
+    for (int i = 0; i < n; i++) {
+        x[i] = next();
+        y[i] = next();
+        z[i] = next();
+        if (i % 4 == 0)
+            continue;
+        /* a third value that leaves a sum about between two f16: half a place of the product's */
+        x[i] = (x[i] & 0x83ff) | (8 + next() % 14) << 10;
+        y[i] = (y[i] & 0x83ff) | (8 + next() % 14) << 10;
+        double p = value(x[i]) * value(y[i]);
+        double near = value(rounded(p)), place = ldexp(1, ilogb(p) - 11);
+        z[i] = i % 4 == 1   ? rounded(near + place - p)
+               : i % 4 == 2 ? (uint16_t)(next() % 3 | (next() & 0x8000))
+                            : rounded(ldexp(1, ilogb(p) + 11) * (next() % 2 ? 1 : -1));
+    }
+    for (int i = 0; i < n; i++)
+        want[i] = rounded(value(x[i]) * value(y[i]) + value(z[i]));
+
+    uint16_t *dx, *dy, *dz, *dr;
+    cudaMalloc(&dx, n * 2);
+    cudaMalloc(&dy, n * 2);
+    cudaMalloc(&dz, n * 2);
+    cudaMalloc(&dr, n * 2);
+    cudaMemcpy(dx, x.data(), n * 2, cudaMemcpyDefault);
+    cudaMemcpy(dy, y.data(), n * 2, cudaMemcpyDefault);
+    cudaMemcpy(dz, z.data(), n * 2, cudaMemcpyDefault);
+
+    int wrong = 0;
+    one<<<n / 256, 256>>>(dx, dy, dz, dr, n - 5);
+    cudaMemcpy(got.data(), dr, n * 2, cudaMemcpyDefault);
+    for (int i = 0; i < n - 5; i++)
+        if (!same(got[i], want[i]) && wrong++ < 5)
+            printf("%04x * %04x + %04x: %04x, not %04x\n", x[i], y[i], z[i], got[i], want[i]);
+    CHECK_EQ_INT(wrong, 0);
+
+    two<<<n / 512, 256>>>((uint32_t *)dx, (uint32_t *)dy, (uint32_t *)dz, (uint32_t *)dr, n / 2);
+    cudaMemcpy(got.data(), dr, n * 2, cudaMemcpyDefault);
+    for (int i = 0; i < n; i++)
+        if (!same(got[i], want[i]) && wrong++ < 5)
+            printf("x2: %04x * %04x + %04x: %04x, not %04x\n", x[i], y[i], z[i], got[i], want[i]);
+    CHECK_EQ_INT(wrong, 0);
+
+    for (int k = 1; k < 40; k++) {
+        equal<<<4, 64>>>(x[k], y[k], dz, dr, 250);
+        cudaMemcpy(got.data(), dr, 500, cudaMemcpyDefault);
+        for (int i = 0; i < 250; i++)
+            wrong += !same(got[i], rounded(value(x[k]) * value(y[k]) + value(z[i])));
+    }
+    CHECK_EQ_INT(wrong, 0);
+    CHECK_EQ_INT(cudaGetLastError(), cudaSuccess);
+    return check_done();
+}
