@@ -91,16 +91,53 @@ bool env_bytes(enum env_variable v, uint64_t fallback, uint64_t *out, struct dia
     return true;
 }
 
+/* The next word of a list, and how long it is; NULL at its end. Moves *at behind it. */
+static const char *next_word(const char **at, size_t *length)
+{
+    const char *word = *at;
+    if (word == NULL || *word == '\0')
+        return NULL;
+    *length = strcspn(word, ",");
+    *at = word + *length + (word[*length] == ',');
+    return word;
+}
+
+static bool is_word(const char *text, size_t length, const char *word)
+{
+    return strlen(word) == length && strncmp(text, word, length) == 0;
+}
+
 bool env_lists(enum env_variable v, const char *word)
 {
-    const char *text = env_get(v);
-    size_t length = strlen(word);
-    for (const char *at = text; at != NULL && *at != '\0';) {
-        const char *comma = strchr(at, ',');
-        size_t n = comma != NULL ? (size_t)(comma - at) : strlen(at);
-        if (n == length && strncmp(at, word, n) == 0)
+    const char *at = env_get(v), *found;
+    size_t length;
+    while ((found = next_word(&at, &length)) != NULL)
+        if (is_word(found, length, word))
             return true;
-        at += n + (comma != NULL);
-    }
     return false;
+}
+
+/* The message: what the words are. */
+static bool refuse_words(enum env_variable v, const char *const *words, struct diag *d)
+{
+    struct strbuf list = {0};
+    for (size_t i = 0; words[i] != NULL; i++)
+        sb_printf(&list, "%s\"%s\"", i == 0 ? "" : words[i + 1] == NULL ? " or " : ", ", words[i]);
+    diag_set(d, 0, 0, "%s=%s: must be %s", entries[v].name, env_get(v), list.items);
+    sb_free(&list);
+    return false;
+}
+
+bool env_words(enum env_variable v, const char *const *words, struct diag *d)
+{
+    const char *at = env_get(v), *found;
+    size_t length;
+    while ((found = next_word(&at, &length)) != NULL) {
+        size_t i = 0;
+        while (words[i] != NULL && !is_word(found, length, words[i]))
+            i++;
+        if (words[i] == NULL)
+            return refuse_words(v, words, d);
+    }
+    return true;
 }

@@ -39,6 +39,10 @@ const char *env_get(enum env_variable v);
 /* Whether the value, words with commas between them, has that word. */
 bool env_lists(enum env_variable v, const char *word);
 
+/* Whether the value, if it is set, has none but these words (closed by NULL); false and a message
+ * that names the variable when it has another. */
+bool env_words(enum env_variable v, const char *const *words, struct diag *d);
+
 /* The value as a whole number in min..max. `fallback` when it is not set or empty; false and a
  * message that names the variable when it is set to something else. */
 bool env_int(enum env_variable v, int64_t min, int64_t max, int64_t fallback, int64_t *out,

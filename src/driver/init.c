@@ -46,6 +46,16 @@ WEIR_API const char *weir_last_message(void) { return message_(); }
 
 static void on_fork_(void) { unusual_set(UNUSUAL_NOT_READY); }
 
+/* A word that is not known would be a wish that nobody hears. */
+static bool settings_valid_(struct diag *d)
+{
+    static const char *const checks[] = {"memory", "off", NULL};
+    static const char *const faults[] = {"on", "off", NULL};
+    static const char *const jit[] = {"best", "both", "quick", NULL};
+    return env_words(ENV_CHECK, checks, d) && env_words(ENV_FAULTS, faults, d) &&
+           env_words(ENV_JIT, jit, d);
+}
+
 static void open_(void)
 {
     struct diag d = {0};
@@ -53,7 +63,7 @@ static void open_(void)
     pthread_atfork(NULL, NULL, on_fork_);
     if (env_lists(ENV_CHECK, "memory"))
         mem_check_begin();
-    if (device_open(&d)) {
+    if (settings_valid_(&d) && device_open(&d)) {
         if (mem_guarded())
             grid_set_host_touch(fault_host);
         driver_find_devices();

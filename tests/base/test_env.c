@@ -41,9 +41,34 @@ static void expect_bytes(const char *text, bool ok, uint64_t want)
         CHECK(strstr(d.text, env_entry(ENV_MEMORY)->name) != NULL);
 }
 
+static void expect_words(const char *text, const char *refused)
+{
+    static const char *const words[] = {"memory", "races", "off", NULL};
+    struct diag d = {0};
+    set(ENV_CHECK, text);
+    CHECK_EQ_INT(env_words(ENV_CHECK, words, &d), refused == NULL);
+    CHECK_STR(d.text, refused != NULL ? refused : "");
+}
+
+static void test_words(void)
+{
+    unsetenv("WEIR_CHECK");
+    CHECK(!env_lists(ENV_CHECK, "memory") && !env_lists(ENV_CHECK, ""));
+    expect_words("", NULL);
+    expect_words("memory", NULL);
+    expect_words("off", NULL);
+    expect_words("races,memory", NULL);
+    CHECK(env_lists(ENV_CHECK, "memory") && env_lists(ENV_CHECK, "races"));
+    CHECK(!env_lists(ENV_CHECK, "mem") && !env_lists(ENV_CHECK, "off"));
+    expect_words("memroy", "WEIR_CHECK=memroy: must be \"memory\", \"races\" or \"off\"");
+    expect_words("memory,", NULL);
+    expect_words("memory,all", "WEIR_CHECK=memory,all: must be \"memory\", \"races\" or \"off\"");
+}
+
 int main(void)
 {
     test_table();
+    test_words();
     unsetenv("WEIR_WORKERS");
     int64_t value;
     CHECK(env_get(ENV_WORKERS) == NULL);
