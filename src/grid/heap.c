@@ -32,8 +32,8 @@ static const uint16_t LIVE = UINT16_MAX - 1;
 enum page_state { PAGE_FREE, PAGE_RUN, PAGE_LARGE, PAGE_MIDDLE };
 struct page {
     enum page_state state;
-    uint32_t count;  /* pages of a PAGE_LARGE allocation, at its first */
-    struct run *run; /* of a PAGE_RUN */
+    uint32_t count;  /* pages of a PAGE_LARGE allocation, at its first; a PAGE_RUN's size class */
+    struct run *run; /* of a PAGE_RUN: there while its class is locked */
 };
 
 struct heap {
@@ -105,7 +105,7 @@ static uint32_t take_pages(struct heap *h, uint32_t count, struct run *run)
     for (uint32_t i = 0; first != UINT32_MAX && i < count; i++) {
         struct page *p = &h->pages[first + i];
         p->state = run != NULL ? PAGE_RUN : i == 0 ? PAGE_LARGE : PAGE_MIDDLE;
-        p->count = count;
+        p->count = run != NULL ? run->size_class : count;
         p->run = run;
     }
     if (first != UINT32_MAX)
@@ -201,27 +201,57 @@ void *heap_alloc(struct heap *h, uint64_t bytes)
     return first != UINT32_MAX ? h->base + (uint64_t)first * PAGE : NULL;
 }
 
-static bool small_free(struct heap *h, struct run *r, uint64_t offset)
+/* Ends an object of the run, whose class is locked; false: there is none at that place. */
+static bool run_free(struct heap *h, struct run *r, uint64_t offset)
 {
     int c = r->size_class;
-    pthread_mutex_lock(&h->classes[c].lock);
     uint64_t inside = offset - (uint64_t)r->page * PAGE, object = inside / class_bytes[c];
-    bool fine = inside % class_bytes[c] == 0 && object < r->objects && r->link[object] == LIVE;
-    if (fine) {
-        if (r->free_head == NONE)
-            list_add(&h->classes[c].partial, r);
-        r->link[object] = r->free_head;
-        r->free_head = (uint16_t)object;
-        /* An empty run goes back unless it is the class's only one with room. */
-        if (--r->live == 0 && (r->next != NULL || r->prev != NULL)) {
-            list_remove(&h->classes[c].partial, r);
-            pthread_mutex_lock(&h->lock);
-            drop_pages(h, r->page, RUN_PAGES);
-            pthread_mutex_unlock(&h->lock);
-            free(r);
-        }
+    if (inside % class_bytes[c] != 0 || object >= r->objects || r->link[object] != LIVE)
+        return false;
+    if (r->free_head == NONE)
+        list_add(&h->classes[c].partial, r);
+    r->link[object] = r->free_head;
+    r->free_head = (uint16_t)object;
+    /* An empty run goes back unless it is the class's only one with room. */
+    if (--r->live == 0 && (r->next != NULL || r->prev != NULL)) {
+        list_remove(&h->classes[c].partial, r);
+        pthread_mutex_lock(&h->lock);
+        drop_pages(h, r->page, RUN_PAGES);
+        pthread_mutex_unlock(&h->lock);
+        free(r);
     }
-    pthread_mutex_unlock(&h->classes[c].lock);
+    return true;
+}
+
+static struct page page_at(struct heap *h, uint64_t offset)
+{
+    pthread_mutex_lock(&h->lock);
+    struct page page = h->pages[offset / PAGE];
+    pthread_mutex_unlock(&h->lock);
+    return page;
+}
+
+/* `page`: what was there a moment ago. A kernel may free an object twice at the same time, and with
+ * it the run: what is there is looked at again with the class locked. */
+static bool small_free(struct heap *h, const struct page *page, uint64_t offset)
+{
+    pthread_mutex_lock(&h->classes[page->count].lock);
+    struct page now = page_at(h, offset);
+    bool fine = now.state == PAGE_RUN && now.run == page->run && now.count == page->count &&
+                run_free(h, now.run, offset);
+    pthread_mutex_unlock(&h->classes[page->count].lock);
+    return fine;
+}
+
+/* An allocation of pages of its own; false: none starts there. */
+static bool large_free(struct heap *h, uint64_t offset)
+{
+    pthread_mutex_lock(&h->lock);
+    const struct page *page = &h->pages[offset / PAGE];
+    bool fine = page->state == PAGE_LARGE && offset % PAGE == 0;
+    if (fine)
+        drop_pages(h, (uint32_t)(offset / PAGE), page->count);
+    pthread_mutex_unlock(&h->lock);
     return fine;
 }
 
@@ -230,11 +260,6 @@ bool heap_free(struct heap *h, void *p)
     uint64_t offset = (uint64_t)p - (uint64_t)h->base;
     if (offset >= (uint64_t)h->pages_count * PAGE)
         return false;
-    pthread_mutex_lock(&h->lock);
-    struct page page = h->pages[offset / PAGE];
-    bool large = page.state == PAGE_LARGE && offset % PAGE == 0;
-    if (large)
-        drop_pages(h, (uint32_t)(offset / PAGE), page.count);
-    pthread_mutex_unlock(&h->lock);
-    return large || (page.state == PAGE_RUN && small_free(h, page.run, offset));
+    struct page page = page_at(h, offset);
+    return page.state == PAGE_RUN ? small_free(h, &page, offset) : large_free(h, offset);
 }

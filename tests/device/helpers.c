@@ -270,6 +270,40 @@ static void heap(void)
     device_context_reset(ctx);
 }
 
+/* Leaves one object of a size in the first of two runs of pages, so that freeing it gives the run
+ * back. */
+static uint32_t last_object_block(struct jit_block *b)
+{
+    enum { OBJECTS = 6 }; /* of which five fill a run */
+    uint64_t a[32], r[32];
+    for (int l = 0; l < OBJECTS; l++)
+        a[l] = 3264;
+    alloc(b, (1u << OBJECTS) - 1, a, r);
+    kept[0][0] = (uint8_t *)r[0];
+    release(b, 0x1e, r, NULL);
+    return JIT_DONE;
+}
+
+static uint32_t race_block(struct jit_block *b)
+{
+    uint64_t a[32] = {(uint64_t)kept[0][0]};
+    release(b, 1, a, NULL);
+    return JIT_DONE;
+}
+
+/* Many blocks free one object at once: one does, for the others it is a fault. */
+static void freed_by_many(void)
+{
+    struct grid_kernel make = KERNEL(last_object_block), race = KERNEL(race_block);
+    struct device_stream *s = device_stream_legacy(ctx);
+    for (int round = 0; round < 300; round++) {
+        launch(s, &make, 1, NULL);
+        launch(s, &race, 64, NULL);
+        CHECK_EQ_INT(device_stream_sync(s), DEVICE_FAULT_ADDRESS);
+        device_context_reset(ctx);
+    }
+}
+
 static uint64_t wall_clock(void)
 {
     struct timespec t;
@@ -306,5 +340,6 @@ int main(void)
     two_contexts_print();
     asserting();
     heap();
+    freed_by_many();
     return end();
 }
