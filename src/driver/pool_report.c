@@ -24,7 +24,7 @@ WEIR_API int weir_pool_get_figures(void *pool, struct weir_pool_figures *out)
 {
     CUresult r = driver_ready();
     if (r == CUDA_SUCCESS)
-        r = pool_check(pool);
+        r = pool_check_own(pool);
     if (r == CUDA_SUCCESS && out == NULL)
         r = CUDA_ERROR_INVALID_VALUE;
     if (r != CUDA_SUCCESS)
@@ -156,6 +156,8 @@ WEIR_API size_t weir_pools_report(char *text, size_t bytes)
 
 /* ---- for others ------------------------------------------------------------------------------ */
 
+enum { PATIENCE_US = 100000 };
+
 static int listener = -1;
 
 static bool may_know_(int fd)
@@ -170,7 +172,11 @@ static void *answer_(void *arg)
 {
     for (;;) {
         int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-        if (fd < 0 && errno != EINTR && errno != ECONNABORTED && errno != EMFILE)
+        if (fd < 0 && errno == EMFILE) { /* until a descriptor is free */
+            usleep(PATIENCE_US);
+            continue;
+        }
+        if (fd < 0 && errno != EINTR && errno != ECONNABORTED)
             return NULL;
         if (fd < 0)
             continue;

@@ -90,6 +90,26 @@ static void access_of(CUmemoryPool pool)
     CHECK_CU(cuMemPoolSetAccess(pool, &d, 1), CUDA_ERROR_INVALID_DEVICE);
 }
 
+/* A pool of another process's, here of this one's own, has no figures here. */
+static void imported(void)
+{
+    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                            .handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                            .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
+    const CUmemAllocationHandleType kind = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    CUmemoryPool made, other;
+    struct weir_pool_figures f;
+    int fd;
+    OK(cuMemPoolCreate(&made, &props));
+    OK(cuMemPoolExportToShareableHandle(&fd, made, kind, 0));
+    OK(cuMemPoolImportFromShareableHandle(&other, (void *)(intptr_t)fd, kind, 0));
+    CHECK_EQ_INT(weir_pool_get_figures(made, &f), 0);
+    CHECK_EQ_INT(weir_pool_get_figures(other, &f), CUDA_ERROR_INVALID_VALUE);
+    OK(cuMemPoolDestroy(other));
+    OK(cuMemPoolDestroy(made));
+    close(fd);
+}
+
 int main(void)
 {
     CUstream a, b;
@@ -103,5 +123,6 @@ int main(void)
     words();
     asked();
     access_of(pool);
+    imported();
     return check_done();
 }
