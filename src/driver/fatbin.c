@@ -63,8 +63,9 @@ static char *unpack_(const struct entry *e, size_t *size, struct diag *d)
 {
     bool packed = (e->flags & (FLAG_LZ4 | FLAG_ZSTD)) != 0;
     uint64_t bytes = packed ? e->unpacked : e->packed;
-    if (bytes > MAX_PTX) {
-        diag_set(d, 0, 0, "fat binary: a PTX entry claims %llu bytes", (unsigned long long)bytes);
+    if (bytes > MAX_PTX || e->packed > MAX_PTX) {
+        diag_set(d, 0, 0, "fat binary: a PTX entry claims %llu bytes",
+                 (unsigned long long)(bytes > e->packed ? bytes : e->packed));
         return NULL;
     }
     char *text = xmalloc((size_t)bytes + 1);

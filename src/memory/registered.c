@@ -75,6 +75,7 @@ void registered_remove_owned(const void *owner)
         if (table.items[i].owner == owner)
             remove_at(i);
     pthread_rwlock_unlock(&table.lock);
+    mem_changed();
 }
 
 bool registered_find(uint64_t address, struct mem_info *info)

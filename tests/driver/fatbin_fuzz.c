@@ -64,6 +64,29 @@ static enum fatbin_status read_exact(const unsigned char *b, size_t size, unsign
     return s;
 }
 
+/* Programs hand images over without their size: what one claims must make sense by itself. */
+static void claims_too_much(unsigned char *b)
+{
+    struct diag d = {0};
+    struct fatbin_ptx ptx = {0};
+    const unsigned long long packed = 0x80000010u; /* less than 0 as an int */
+    unsigned char *h = b + 16;
+    memset(b, 0, 4096);
+    put(b, 0xBA55ED50u, 4);
+    put(b + 4, 1, 2);
+    put(b + 6, 16, 2);
+    put(b + 8, 64 + packed, 8);
+    put(h, 1, 2);
+    put(h + 4, 64, 4);
+    put(h + 8, packed, 8);
+    put(h + 16, packed, 4);
+    put(h + 28, 70, 4);
+    put(h + 40, 0x2011, 8); /* LZ4 */
+    put(h + 56, 100, 8);
+    CHECK_EQ_INT(fatbin_find_ptx(b, SIZE_MAX, 90, &ptx, &d), FATBIN_BROKEN);
+    CHECK_STR(d.text, "fat binary: a PTX entry claims 2147483664 bytes");
+}
+
 int main(void)
 {
     static unsigned char good[4096], bad[4096];
@@ -91,5 +114,6 @@ int main(void)
         }
         CHECK(read_exact(bad, size, 71 + (unsigned)round % 3) <= FATBIN_NO_PTX);
     }
+    claims_too_much(good);
     return check_done();
 }
