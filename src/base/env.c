@@ -22,7 +22,8 @@ static const struct env_entry entries[ENV_COUNT] = {
     [ENV_JIT] = {"WEIR_JIT", "quick code first where optimised code takes long",
                  "How kernels are compiled that are in no cache. \"best\": optimised before their "
                  "first launch; \"both\": quick first, however small; \"quick\": never optimised, "
-                 "and not cached."},
+                 "and not cached; blocks leave and enter such code wherever they could go on in "
+                 "optimised code."},
     [ENV_POOLS_FILE] = {"WEIR_POOLS_FILE", "no file is written",
                         "File that a process writes the figures of its memory pools to when it "
                         "ends (weir info --pools FILE)."},

@@ -2,7 +2,7 @@
  * code first, and better code from the background compiler (jit_later) when that has come to it.
  * Both run blocks in the same frames, so replacing the function that runs a block is all there is
  * to do: what is launched by then, graphs and grids in flight included, goes on with the better
- * one. */
+ * one, and so do blocks that are running when they come to a barrier. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,6 +51,8 @@ static void better_(void *self, struct jit_code *code)
     }
     atomic_store_explicit(&v->better, code, memory_order_release);
     atomic_store_explicit(&v->kernel.run, code->run, memory_order_release);
+    if ((code->flags & JIT_CODE_ENTERED) != 0)
+        atomic_store_explicit(&v->kernel.replaced, 1, memory_order_release);
 }
 
 static CUresult compile_variant_(CUfunction f, const uint32_t ntid[3], const uint32_t grid[3],
@@ -74,6 +76,7 @@ static CUresult compile_variant_(CUfunction f, const uint32_t ntid[3], const uin
     v->code = code;
     v->kernel = (struct grid_kernel){.run = code->run,
                                      .name = f->func->name,
+                                     .replaced = !follow, /* by itself, to be tested */
                                      .frame_bytes = code->frame_bytes,
                                      .pc_count = code->pc_count,
                                      .static_shared = f->info.static_shared,

@@ -28,16 +28,17 @@
  * keeps it alive until every launch of it is complete. */
 struct grid_kernel {
     _Atomic(jit_block_fn)
-        run;                /* may be replaced at any time by one that keeps to the same frames */
-    const char *name;       /* for messages */
-    uint32_t frame_bytes;   /* per warp */
-    uint32_t pc_count;      /* resume points, informative */
-    uint64_t static_shared; /* bytes */
-    uint64_t local_bytes;   /* per thread, fixed part */
-    bool can_suspend;       /* has polling loops */
-    bool builtin;           /* ours, not the program's: copies and the like */
-    bool recursive;         /* its threads need the context's stack limit behind local_bytes */
-    const uint8_t *text;    /* compiled code as at first, for fault addresses; may be NULL */
+        run; /* may be replaced at any time by one that keeps to the same frames */
+    _Atomic uint32_t replaced; /* 1: it has been, and blocks that run the one before may leave it */
+    const char *name;          /* for messages */
+    uint32_t frame_bytes;      /* per warp */
+    uint32_t pc_count;         /* resume points, informative */
+    uint64_t static_shared;    /* bytes */
+    uint64_t local_bytes;      /* per thread, fixed part */
+    bool can_suspend;          /* has polling loops */
+    bool builtin;              /* ours, not the program's: copies and the like */
+    bool recursive;            /* its threads need the context's stack limit behind local_bytes */
+    const uint8_t *text;       /* compiled code as at first, for fault addresses; may be NULL */
     size_t text_bytes;
     void *user; /* the driver's own: struct jit_code, function handle … */
     _Atomic uint32_t

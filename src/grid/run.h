@@ -183,7 +183,11 @@ static inline uint32_t block_go(struct grid_worker *w)
     b->jit.budget = BUDGET;
     b->jit.smid = w->smid;
     b->worker = w;
-    return atomic_load_explicit(&b->run->launch.kernel->run, memory_order_acquire)(&b->jit);
+    uint32_t status;
+    do
+        status = atomic_load_explicit(&b->run->launch.kernel->run, memory_order_acquire)(&b->jit);
+    while (WEIR_UNLIKELY(status == JIT_MOVED));
+    return status;
 }
 
 /* The blocks are over: their launches need them no more. */

@@ -134,6 +134,7 @@ static void lay_out(struct grid_block *b, struct grid_run *run, const struct lay
         .windows = b->windows,
         .cluster_size = run->cluster_size,
         .explicit_cluster = launch->cluster[0] > 0,
+        .replaced = &launch->kernel->replaced,
     };
     memset(b->windows, 0, sizeof b->windows);
     b->windows[0] = b->windows[1] = (uint64_t)j->shared;
@@ -163,6 +164,7 @@ static bool lay_out_alike(struct grid_block *b, struct grid_run *run, const stru
         (b->jit.envreg[1] | b->jit.envreg[2]) != 0)
         return false;
     b->jit.params = run->launch.params;
+    b->jit.replaced = &run->launch.kernel->replaced;
     b->jit.gridid = run->gridid;
     b->run = run;
     b->laid_out = run->gridid;

@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-enum { JIT_ABI_VERSION = 4, JIT_WARP = 32 };
+enum { JIT_ABI_VERSION = 5, JIT_WARP = 32 };
 
 struct jit_block {
     const uint8_t *params; /* kernel parameters at their PTX offsets */
@@ -53,9 +53,11 @@ struct jit_block {
                                 then those of its cluster's blocks by rank (0: none such) */
     uint32_t cluster_rank, cluster_size;
     uint32_t explicit_cluster; /* 1: the launch or the kernel named a cluster's size */
-    uint32_t more; /* blocks behind this one in x that the call may run as well. Code that
-                      does (kernels without barriers) lowers it to 0, and keeps ctaid[0]
-                      up to date for helpers and faults meanwhile */
+    uint32_t more;        /* blocks behind this one in x that the call may run as well. Code that
+                             does (kernels without barriers) lowers it to 0, and keeps ctaid[0]
+                             up to date for helpers and faults meanwhile */
+    const void *replaced; /* a 32-bit word: not 0 when there is better code for the kernel than that
+                             which runs the block, which may then return JIT_MOVED */
 };
 
 /* Addresses of .shared::cluster. */
@@ -92,6 +94,7 @@ enum jit_status {
     JIT_DONE = 0,      /* every thread has exited */
     JIT_SUSPENDED = 1, /* waiting for memory that others write: call again later */
     JIT_WAITING = 2,   /* waiting for an event the grid room knows of (device-side synchronize) */
+    JIT_MOVED = 3,     /* there is better code: call that, now; never when `replaced` says 0 */
 };
 
 /* Runs the block until it is done or must wait. */

@@ -375,7 +375,8 @@ struct session {
     struct emit e;
     LLVMTargetMachineRef tm;
     LLVMTargetDataRef data;
-    bool quick; /* JIT_QUICK, chosen or asked for */
+    bool quick;   /* JIT_QUICK, chosen or asked for */
+    bool entered; /* by blocks that have begun in other code */
 };
 
 static void finish_function_(struct emit *e)
@@ -415,9 +416,13 @@ static bool goes_round_(const struct jkernel *k)
 /* Decides how to go on from here: up to here tiers do not differ. */
 static bool choose_tier_(struct session *s, const struct jit_options *opt, struct diag *d)
 {
-    bool may = opt->tier == JIT_FIRST_OF_MANY || (opt->tier == JIT_FIRST && !goes_round_(&s->k));
-    s->quick = opt->tier == JIT_QUICK ||
-               (may && count_instructions_(s->e.alu.module) > QUICK_INSTRUCTIONS);
+    bool may = opt->tier == JIT_FIRST_OF_MANY ||
+               (opt->tier == JIT_FIRST && (s->e.can_move || !goes_round_(&s->k)));
+    bool large = count_instructions_(s->e.alu.module) > QUICK_INSTRUCTIONS;
+    s->quick = opt->tier == JIT_QUICK || (may && large);
+    s->entered = s->e.can_move && (s->quick || large || !s->k.lockstep);
+    move_decide(s->e.alu.module, MOVE_LEAVES, s->quick);
+    move_decide(s->e.alu.module, MOVE_ENTERS, s->entered);
     if (!s->quick)
         return true;
     LLVMDisposeTargetMachine(s->tm);
@@ -546,7 +551,8 @@ static bool compile_(const struct ptx_func *entry, const struct jit_options *opt
                                       .frame_bytes = s.e.frame_bytes,
                                       .pc_count = (uint32_t)s.k.nresume,
                                       .can_suspend = s.k.has_poll,
-                                      .flags = s.quick ? JIT_CODE_QUICK : 0};
+                                      .flags = (s.quick ? JIT_CODE_QUICK : 0u) |
+                                               (s.entered ? JIT_CODE_ENTERED : 0u)};
     }
     session_close_(&s);
     return code != NULL;

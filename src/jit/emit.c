@@ -335,6 +335,7 @@ static void next_region_(struct emit *e, LLVMBasicBlockRef *regions)
                     LLVMValueRef v = LLVMBuildLoad2(b, t, e->regs[reg].out, "");
                     LLVMBuildStore(b, v, e->regs[reg].in);
                 }
+            move_passed(e, r);
             LLVMBuildBr(b, regions[r]);
         }
     }
@@ -391,7 +392,7 @@ static bool emit_region_(struct emit *e, int32_t r, LLVMBasicBlockRef *regions)
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, next, e->nwarps, ""), head, over);
     LLVMPositionBuilderAtEnd(b, over);
     if (many)
-        LLVMBuildBr(b, e->dispatch);
+        move_dispatch(e);
     else
         next_region_(e, regions);
     return ok;
@@ -477,7 +478,7 @@ static bool emit_shared_(struct emit *e, LLVMBasicBlockRef at)
     LLVMAddIncoming(e->w, &next, &step, 1);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, next, e->nwarps, ""), head, over);
     LLVMPositionBuilderAtEnd(b, over);
-    LLVMBuildBr(b, e->dispatch);
+    move_dispatch(e);
     return ok;
 }
 
@@ -734,6 +735,7 @@ bool emit_kernel(struct emit *e)
     e->fn =
         LLVMAddFunction(e->alu.module, "weir_block", LLVMFunctionType(e->i32, &e->ptr, 1, false));
     open_(e);
+    LLVMBasicBlockRef begin = NULL;
     LLVMBasicBlockRef *regions =
         arena_alloc(&k->arena, sizeof(LLVMBasicBlockRef) * (size_t)k->nresume);
     size_t once, copied = copied_(e, &once);
@@ -742,6 +744,7 @@ bool emit_kernel(struct emit *e)
     k->lockstep &= !shared;
     e->next_set = arena_alloc(&k->arena, (size_t)bit_words(k->nresume) * 8);
     frame_plan(e);
+    move_plan(e);
     place_plan(e);
     row_plan(e);
     for (int32_t r = 0; r < k->nresume; r++)
@@ -751,16 +754,20 @@ bool emit_kernel(struct emit *e)
         LLVMBuildBr(e->alu.b, e->dispatch);
         emit_dispatch_(e, regions);
     } else {
-        LLVMBuildBr(e->alu.b, regions[0]);
+        begin = new_bb(e, "begin");
+        LLVMBuildBr(e->alu.b, begin);
     }
+    bool ok = true;
     if (shared)
-        return emit_shared_(e, regions[0]);
-    if (e->row_warps > 0)
-        return emit_row(e, regions[0]);
-    for (int32_t r = 0; r < k->nresume; r++)
-        if (!emit_region_(e, r, regions))
-            return false;
-    return true;
+        ok = emit_shared_(e, regions[0]);
+    else if (e->row_warps > 0)
+        ok = emit_row(e, regions[0]);
+    else
+        for (int32_t r = 0; ok && r < k->nresume; r++)
+            ok = emit_region_(e, r, regions);
+    if (begin != NULL)
+        move_begin(e, begin, regions);
+    return ok;
 }
 
 bool emit_function(struct emit *e)

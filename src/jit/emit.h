@@ -27,6 +27,8 @@ struct storage {
     bool framed;                 /* that place is its only one: slot[0] points there */
     bool crowd;                  /* ... though no function is told of it (emit_place.c) */
     LLVMValueRef pooled;         /* while places are given out: the one it has */
+    uint32_t kept;               /* its number among what is kept while a block changes code, from 1
+                                    on; 0: it is not (emit_move.c) */
     LLVMValueRef in, out;        /* one value for the block: at the region's start and end */
 };
 
@@ -65,6 +67,10 @@ struct emit {
     uint32_t live_offset, *pending_offset;
     uint64_t **resume_live; /* per resume point: registers to restore */
     uint64_t **resume_cand; /* per resume point: blocks that may run next */
+    bool can_move; /* blocks come, in each loop over barriers, to where they may leave for other
+                      code (emit_move.c) */
+    uint32_t kept_offset; /* in the first frame: what scratch[] has no room for */
+    uint64_t *moves;      /* in lockstep: the resume points where they may; NULL: none */
     /* the region being emitted */
     int32_t region;
     int32_t
@@ -350,6 +356,24 @@ void frame_plan(struct emit *e);
 bool frame_once(const struct emit *e, int32_t reg);
 /* Saves or restores all that resume point r needs. */
 void frame_move(struct emit *e, int32_t r, bool save);
+
+/* ---- emit_move.c ----------------------------------------------------------------------------- */
+
+/* Conditions that code asks for and that the tier decides: whether it is quick code that blocks
+ * leave for better code, and whether it is entered by such blocks. */
+#define MOVE_LEAVES "weir_move_leaves"
+#define MOVE_ENTERS "weir_move_enters"
+
+/* Where blocks may leave for better code; after frame_plan. */
+void move_plan(struct emit *e);
+/* With a dispatcher: warps have run, it is asked next, and the block may leave before. */
+void move_dispatch(struct emit *e);
+/* In lockstep: all warps have passed the barrier of resume point r, and the block may leave. */
+void move_passed(struct emit *e, int32_t r);
+/* In lockstep: at `at` a block begins, or goes on that has begun in other code. */
+void move_begin(struct emit *e, LLVMBasicBlockRef at, LLVMBasicBlockRef *regions);
+/* Answers one of the questions above, everywhere in the module. */
+void move_decide(LLVMModuleRef m, const char *name, bool yes);
 
 /* ---- emit_place.c ---------------------------------------------------------------------------- */
 

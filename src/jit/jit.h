@@ -17,9 +17,9 @@
  * numbers of its resume points: a block may begin with one code and go on with another. */
 enum jit_tier {
     JIT_BEST,          /* optimised: what the disk cache holds */
-    JIT_FIRST,         /* the same, but quick where that would take long and blocks do not go round
-                          barriers: such a block may be as long as its grid, and keeps the code that it
-                          began with; the code says which it is */
+    JIT_FIRST,         /* the same, but quick where that would take long; not where blocks go round
+                          barriers and cannot change to better code there: such a block may be as long
+                          as its grid. The code says which it is */
     JIT_FIRST_OF_MANY, /* as JIT_FIRST for a grid of so many blocks that each is little of it */
     JIT_QUICK,         /* in a fraction of the time; the code is many times slower */
 };
@@ -71,6 +71,7 @@ struct jit_resolver {
 
 enum jit_flag {
     JIT_CODE_QUICK = 1u << 16, /* as JIT_QUICK gives it: there is better to be had, by jit_later */
+    JIT_CODE_ENTERED = 1u << 17, /* blocks that have left quick code may go on in it (JIT_MOVED) */
 };
 
 /* Compiled and mapped code. */

@@ -14,57 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jit/emit.h"
-#include "jit/quick.h"
+#include "jit/quick_made.h"
 
-enum {
-    LEAST = 500 /* instructions of a function that is worth it */,
-    ALIGN = 64,
-    MADE = 4096 /* places for functions, a half of which are used */
-};
-
-/* What is known of a value; found by its address. */
-struct fact {
-    LLVMValueRef value;
-    LLVMValueRef bits;   /* a mask as an integer; NULL: none */
-    LLVMValueRef memory; /* a vector's place; NULL: none */
-    LLVMValueRef slot; /* instruction: the variable it writes by itself, instead of a later store */
-    uint32_t at;       /* an instruction's number in its block, from 1 on */
-    uint32_t last;     /* the number of the last instruction that uses it */
-    int32_t temp;      /* which of the temporaries `memory` is, or -1 */
-    bool variable;     /* an alloca of one vector that is only loaded and stored */
-    bool done;         /* a store that an operation makes itself; anything that is to go */
-};
-
-struct quick {
-    LLVMModuleRef m;
-    LLVMContextRef ctx;
-    LLVMBuilderRef b, body; /* in the kernel; in functions that are made */
-    LLVMTypeRef i8, ptr;
-    LLVMValueRef fn;
-    struct {
-        struct fact *items;
-        size_t count, cap; /* cap: a power of two */
-    } facts;
-    struct made {
-        struct hash128 key;
-        LLVMValueRef fn;
-    } *made; /* functions by key, a table of open addresses */
-    size_t nmade;
-    struct {
-        struct temp {
-            LLVMValueRef memory;
-            uint64_t bytes;
-            bool used;
-        } *items;
-        size_t count, cap;
-    } temps;
-    struct {
-        LLVMValueRef *items;
-        size_t count, cap;
-    } block; /* instructions of the block at hand, as they were */
-    LLVMTargetDataRef data;
-};
+enum { LEAST = 500 /* instructions of a function that is worth it */, ALIGN = 64 };
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
@@ -77,18 +29,16 @@ static size_t place_(const struct quick *q, LLVMValueRef v)
 }
 
 /* NULL: nothing is known of it (constants, arguments, what was made here). */
-static struct fact *fact_(const struct quick *q, LLVMValueRef v)
+struct fact *quick_fact(const struct quick *q, LLVMValueRef v)
 {
     struct fact *f = &q->facts.items[place_(q, v)];
     return f->value != NULL ? f : NULL;
 }
 
-static bool is_vector_(LLVMTypeRef t) { return LLVMGetTypeKind(t) == LLVMVectorTypeKind; }
-
 /* Lanes of a mask that is an integer here; 0: no such mask. */
-static unsigned mask_lanes_(LLVMTypeRef t)
+unsigned quick_lanes(LLVMTypeRef t)
 {
-    if (!is_vector_(t) || LLVMGetTypeKind(LLVMGetElementType(t)) != LLVMIntegerTypeKind ||
+    if (!quick_is_vector(t) || LLVMGetTypeKind(LLVMGetElementType(t)) != LLVMIntegerTypeKind ||
         LLVMGetIntTypeWidth(LLVMGetElementType(t)) != 1)
         return 0;
     unsigned n = LLVMGetVectorSize(t);
@@ -96,9 +46,9 @@ static unsigned mask_lanes_(LLVMTypeRef t)
 }
 
 /* A vector that is kept in memory. */
-static bool in_memory_(LLVMTypeRef t)
+bool quick_in_memory(LLVMTypeRef t)
 {
-    if (!is_vector_(t) || (LLVMGetVectorSize(t) & (LLVMGetVectorSize(t) - 1)) != 0)
+    if (!quick_is_vector(t) || (LLVMGetVectorSize(t) & (LLVMGetVectorSize(t) - 1)) != 0)
         return false;
     LLVMTypeRef element = LLVMGetElementType(t);
     switch (LLVMGetTypeKind(element)) {
@@ -106,6 +56,7 @@ static bool in_memory_(LLVMTypeRef t)
         unsigned bits = LLVMGetIntTypeWidth(element);
         return bits == 8 || bits == 16 || bits == 32 || bits == 64;
     }
+    case LLVMPointerTypeKind:
     case LLVMHalfTypeKind:
     case LLVMBFloatTypeKind:
     case LLVMFloatTypeKind:
@@ -114,9 +65,9 @@ static bool in_memory_(LLVMTypeRef t)
     }
 }
 
-static LLVMTypeRef bits_type_(const struct quick *q, LLVMTypeRef mask)
+LLVMTypeRef quick_bits_type(const struct quick *q, LLVMTypeRef mask)
 {
-    return LLVMIntTypeInContext(q->ctx, mask_lanes_(mask));
+    return LLVMIntTypeInContext(q->ctx, quick_lanes(mask));
 }
 
 /* The variable that a load or store accesses as a whole; NULL: none. */
@@ -125,7 +76,7 @@ static struct fact *variable_of_(const struct quick *q, LLVMValueRef i)
     LLVMValueRef p = LLVMIsALoadInst(i)    ? LLVMGetOperand(i, 0)
                      : LLVMIsAStoreInst(i) ? LLVMGetOperand(i, 1)
                                            : NULL;
-    struct fact *f = p != NULL && LLVMIsAAllocaInst(p) ? fact_(q, p) : NULL;
+    struct fact *f = p != NULL && LLVMIsAAllocaInst(p) ? quick_fact(q, p) : NULL;
     return f != NULL && f->variable ? f : NULL;
 }
 
@@ -133,7 +84,7 @@ static struct fact *variable_of_(const struct quick *q, LLVMValueRef i)
 static bool is_variable_(LLVMValueRef alloca)
 {
     LLVMTypeRef t = LLVMGetAllocatedType(alloca);
-    if (mask_lanes_(t) == 0 && !in_memory_(t))
+    if (quick_lanes(t) == 0 && !quick_in_memory(t))
         return false;
     for (LLVMUseRef u = LLVMGetFirstUse(alloca); u != NULL; u = LLVMGetNextUse(u)) {
         LLVMValueRef user = LLVMGetUser(u);
@@ -152,7 +103,7 @@ static bool note_(struct quick *q)
     size_t n = 0;
     for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(q->fn); bb; bb = LLVMGetNextBasicBlock(bb))
         for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i)) {
-            if (LLVMIsAPHINode(i) && is_vector_(LLVMTypeOf(i)))
+            if (LLVMIsAPHINode(i) && quick_is_vector(LLVMTypeOf(i)))
                 return false;
             n++;
         }
@@ -176,7 +127,7 @@ static uint32_t last_use_(const struct quick *q, LLVMValueRef i)
 {
     uint32_t last = 0;
     for (LLVMUseRef u = LLVMGetFirstUse(i); u != NULL; u = LLVMGetNextUse(u)) {
-        const struct fact *f = fact_(q, LLVMGetUser(u));
+        const struct fact *f = quick_fact(q, LLVMGetUser(u));
         if (f == NULL || LLVMGetInstructionParent(f->value) != LLVMGetInstructionParent(i))
             return UINT32_MAX;
         last = f->at > last ? f->at : last;
@@ -223,317 +174,10 @@ static void release_(struct quick *q, const struct fact *f)
 {
     int n = LLVMGetNumOperands(f->value);
     for (int k = 0; k < n; k++) {
-        struct fact *o = fact_(q, LLVMGetOperand(f->value, (unsigned)k));
+        struct fact *o = quick_fact(q, LLVMGetOperand(f->value, (unsigned)k));
         if (o != NULL && o->temp >= 0 && o->last == f->at) {
             q->temps.items[o->temp].used = false;
             o->temp = -1;
-        }
-    }
-}
-
-/* ---- functions ------------------------------------------------------------------------------- */
-
-/* How an operand is given to a function. */
-enum given { GIVEN_CONSTANT, GIVEN_SPLAT, GIVEN_MEMORY, GIVEN_BITS, GIVEN_VALUE };
-
-enum { MOST = 6 };
-struct operation {
-    LLVMValueRef i;
-    LLVMTypeRef type; /* of the result */
-    LLVMOpcode op;
-    int n;
-    enum given how[MOST];
-    LLVMValueRef v[MOST];
-    LLVMTypeRef t[MOST];
-};
-
-/* The value that all lanes of a constant have; NULL: they differ. */
-static LLVMValueRef splat_of_(LLVMValueRef c)
-{
-    LLVMValueRef first = LLVMGetAggregateElement(c, 0);
-    unsigned n = LLVMGetVectorSize(LLVMTypeOf(c));
-    for (unsigned k = 1; first != NULL && k < n; k++)
-        if (LLVMGetAggregateElement(c, k) != first)
-            return NULL;
-    return first != NULL && !LLVMIsUndef(first) && LLVMIsConstant(first) ? first : NULL;
-}
-
-/* Where a constant may be any value without other code: not for divisions. */
-static bool takes_splats_(LLVMOpcode op)
-{
-    switch (op) {
-    case LLVMAdd:
-    case LLVMSub:
-    case LLVMMul:
-    case LLVMShl:
-    case LLVMLShr:
-    case LLVMAShr:
-    case LLVMAnd:
-    case LLVMOr:
-    case LLVMXor:
-    case LLVMFAdd:
-    case LLVMFSub:
-    case LLVMFMul:
-    case LLVMFDiv:
-    case LLVMICmp:
-    case LLVMFCmp:
-    case LLVMSelect:
-    case LLVMStore: return true;
-    default: return false;
-    }
-}
-
-/* Is it memory of this function? What the program sees is accessed where the program says. */
-static bool own_memory_(LLVMValueRef p)
-{
-    while (LLVMIsAGetElementPtrInst(p))
-        p = LLVMGetOperand(p, 0);
-    return LLVMIsAAllocaInst(p) != NULL;
-}
-
-static bool can_call_(LLVMValueRef i)
-{
-    switch (LLVMGetInstructionOpcode(i)) {
-    case LLVMCall: {
-        LLVMValueRef to = LLVMGetCalledValue(i);
-        return LLVMIsAFunction(to) && LLVMGetIntrinsicID(to) != 0 && LLVMGetNumOperands(i) <= MOST;
-    }
-    case LLVMLoad: return own_memory_(LLVMGetOperand(i, 0)) && !LLVMGetVolatile(i);
-    case LLVMStore: return own_memory_(LLVMGetOperand(i, 1)) && !LLVMGetVolatile(i);
-    case LLVMICmp:
-    case LLVMFCmp:
-    case LLVMSelect:
-    case LLVMInsertElement:
-    case LLVMExtractElement:
-    case LLVMShuffleVector:
-    case LLVMFNeg: return true;
-    default: return LLVMIsABinaryOperator(i) != NULL || LLVMIsACastInst(i) != NULL;
-    }
-}
-
-/* The scalar that all lanes of a shuffle are; NULL: there is none. */
-static LLVMValueRef shuffled_scalar_(LLVMValueRef i)
-{
-    LLVMValueRef one = LLVMIsAShuffleVectorInst(i) ? LLVMGetOperand(i, 0) : NULL;
-    if (one == NULL || !LLVMIsAInsertElementInst(one) || !LLVMIsNull(LLVMGetOperand(one, 2)) ||
-        LLVMGetInstructionParent(one) != LLVMGetInstructionParent(i))
-        return NULL;
-    for (unsigned k = 0; k < LLVMGetNumMaskElements(i); k++)
-        if (LLVMGetMaskValue(i, k) != 0)
-            return NULL;
-    return LLVMGetOperand(one, 1);
-}
-
-/* Is it only there for such shuffles? */
-static bool half_a_splat_(LLVMValueRef i)
-{
-    if (!LLVMIsAInsertElementInst(i))
-        return false;
-    for (LLVMUseRef u = LLVMGetFirstUse(i); u != NULL; u = LLVMGetNextUse(u)) {
-        LLVMValueRef user = LLVMGetUser(u);
-        if (shuffled_scalar_(user) == NULL || LLVMGetOperand(user, 0) != i ||
-            LLVMGetOperand(user, 1) == i || !in_memory_(LLVMTypeOf(user)))
-            return false;
-    }
-    return true;
-}
-
-static bool describe_(const struct quick *q, LLVMValueRef i, struct operation *o)
-{
-    LLVMOpcode op = LLVMGetInstructionOpcode(i);
-    bool memory = op == LLVMLoad || op == LLVMStore;
-    *o = (struct operation){.i = i, .op = op, .type = LLVMTypeOf(i)};
-    LLVMTypeKind result = LLVMGetTypeKind(o->type);
-    if (!can_call_(i) || result == LLVMStructTypeKind ||
-        (is_vector_(o->type) && mask_lanes_(o->type) == 0 && !in_memory_(o->type)))
-        return false;
-    LLVMValueRef scalar = shuffled_scalar_(i);
-    if (scalar != NULL && in_memory_(o->type)) {
-        o->op = LLVMFreeze;
-        o->n = 1;
-        o->how[0] = GIVEN_SPLAT;
-        o->v[0] = scalar;
-        o->t[0] = o->type;
-        return true;
-    }
-    o->n = LLVMGetNumOperands(i) - (op == LLVMCall); /* the last is what is called */
-    for (int k = 0; k < o->n; k++) {
-        LLVMValueRef v = o->v[k] = LLVMGetOperand(i, (unsigned)k);
-        LLVMTypeRef t = o->t[k] = LLVMTypeOf(v);
-        LLVMTypeKind kind = LLVMGetTypeKind(t);
-        struct fact *f = fact_(q, v);
-        LLVMValueRef splat =
-            LLVMIsConstant(v) && in_memory_(t) && takes_splats_(op) ? splat_of_(v) : NULL;
-        if (kind == LLVMMetadataTypeKind || (kind == LLVMPointerTypeKind && !memory))
-            return false;
-        if (splat != NULL) {
-            o->how[k] = GIVEN_SPLAT;
-            o->v[k] = splat;
-        } else if (LLVMIsConstant(v) && !(kind == LLVMPointerTypeKind)) {
-            o->how[k] = GIVEN_CONSTANT;
-        } else if (!is_vector_(t)) {
-            o->how[k] = GIVEN_VALUE;
-        } else if (f != NULL && f->bits != NULL) {
-            o->how[k] = GIVEN_BITS;
-            o->v[k] = f->bits;
-        } else if (f != NULL && f->memory != NULL) {
-            o->how[k] = GIVEN_MEMORY;
-            o->v[k] = f->memory;
-        } else {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* What tells its function from others. */
-static void key_(const struct operation *o, struct strbuf *key)
-{
-    LLVMOpcode op = o->op;
-    sb_printf(key, "%d %p", (int)op, (void *)o->type);
-    if (op == LLVMICmp)
-        sb_printf(key, " %d", (int)LLVMGetICmpPredicate(o->i));
-    if (op == LLVMFCmp)
-        sb_printf(key, " %d", (int)LLVMGetFCmpPredicate(o->i));
-    if (op == LLVMCall)
-        sb_printf(key, " %p", (void *)LLVMGetCalledValue(o->i));
-    for (unsigned k = 0; op == LLVMShuffleVector && k < LLVMGetNumMaskElements(o->i); k++)
-        sb_printf(key, " %d", LLVMGetMaskValue(o->i, k));
-    for (int k = 0; k < o->n; k++)
-        sb_printf(key, ",%d %p %p", (int)o->how[k], (void *)o->t[k],
-                  o->how[k] == GIVEN_CONSTANT ? (void *)o->v[k] : NULL);
-}
-
-static LLVMValueRef shuffle_mask_(const struct quick *q, LLVMValueRef i)
-{
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(q->ctx);
-    LLVMValueRef lanes[128];
-    unsigned n = LLVMGetNumMaskElements(i);
-    for (unsigned k = 0; k < n && k < WEIR_COUNT(lanes); k++) {
-        int from = LLVMGetMaskValue(i, k);
-        lanes[k] = from < 0 ? LLVMGetPoison(i32) : LLVMConstInt(i32, (uint64_t)from, false);
-    }
-    return LLVMConstVector(lanes, n);
-}
-
-/* The operation on values, in the function being made. */
-static LLVMValueRef perform_(const struct quick *q, const struct operation *o, LLVMValueRef *v)
-{
-    LLVMBuilderRef b = q->body;
-    switch (o->op) {
-    case LLVMICmp: return LLVMBuildICmp(b, LLVMGetICmpPredicate(o->i), v[0], v[1], "");
-    case LLVMFCmp: return LLVMBuildFCmp(b, LLVMGetFCmpPredicate(o->i), v[0], v[1], "");
-    case LLVMSelect: return LLVMBuildSelect(b, v[0], v[1], v[2], "");
-    case LLVMInsertElement: return LLVMBuildInsertElement(b, v[0], v[1], v[2], "");
-    case LLVMExtractElement: return LLVMBuildExtractElement(b, v[0], v[1], "");
-    case LLVMShuffleVector:
-        return LLVMBuildShuffleVector(b, v[0], v[1], shuffle_mask_(q, o->i), "");
-    case LLVMFNeg: return LLVMBuildFNeg(b, v[0], "");
-    case LLVMFreeze: return v[0]; /* of a splat, nothing else */
-    case LLVMCall: {
-        LLVMValueRef to = LLVMGetCalledValue(o->i);
-        return LLVMBuildCall2(b, LLVMGetCalledFunctionType(o->i), to, v, (unsigned)o->n, "");
-    }
-    case LLVMLoad: {
-        LLVMValueRef load = LLVMBuildLoad2(b, o->type, v[0], "");
-        LLVMSetAlignment(load, 1);
-        return load;
-    }
-    case LLVMStore: LLVMSetAlignment(LLVMBuildStore(b, v[0], v[1]), 1); return NULL;
-    default:
-        return LLVMIsACastInst(o->i) ? LLVMBuildCast(b, o->op, v[0], o->type, "")
-                                     : LLVMBuildBinOp(b, o->op, v[0], v[1], "");
-    }
-}
-
-static LLVMValueRef splat_value_(const struct quick *q, LLVMValueRef scalar, LLVMTypeRef t)
-{
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(q->ctx);
-    LLVMValueRef one =
-        LLVMBuildInsertElement(q->body, LLVMGetPoison(t), scalar, LLVMConstInt(i32, 0, false), "");
-    LLVMValueRef mask = LLVMConstNull(LLVMVectorType(i32, LLVMGetVectorSize(t)));
-    return LLVMBuildShuffleVector(q->body, one, LLVMGetPoison(t), mask, "");
-}
-
-static LLVMValueRef load_from_(LLVMBuilderRef b, LLVMTypeRef t, LLVMValueRef memory)
-{
-    LLVMValueRef load = LLVMBuildLoad2(b, t, memory, "");
-    LLVMSetAlignment(load, 1);
-    return load;
-}
-
-/* What the function returns. */
-static LLVMTypeRef returned_(const struct quick *q, LLVMTypeRef result)
-{
-    return in_memory_(result)    ? LLVMVoidTypeInContext(q->ctx)
-           : mask_lanes_(result) ? bits_type_(q, result)
-                                 : result;
-}
-
-static LLVMTypeRef function_type_(const struct quick *q, const struct operation *o)
-{
-    LLVMTypeRef params[MOST + 1];
-    unsigned n = 0;
-    if (in_memory_(o->type))
-        params[n++] = q->ptr;
-    for (int k = 0; k < o->n; k++)
-        if (o->how[k] != GIVEN_CONSTANT)
-            params[n++] = o->how[k] == GIVEN_MEMORY ? q->ptr : LLVMTypeOf(o->v[k]);
-    return LLVMFunctionType(returned_(q, o->type), params, n, false);
-}
-
-static LLVMValueRef make_(struct quick *q, const struct operation *o, LLVMTypeRef type)
-{
-    LLVMValueRef fn = LLVMAddFunction(q->m, "weir_quick", type);
-    LLVMSetLinkage(fn, LLVMInternalLinkage);
-    LLVMAddAttributeAtIndex(
-        fn, LLVMAttributeFunctionIndex,
-        LLVMCreateEnumAttribute(q->ctx, LLVMGetEnumAttributeKindForName("nounwind", 8), 0));
-    LLVMPositionBuilderAtEnd(q->body, LLVMAppendBasicBlockInContext(q->ctx, fn, ""));
-    LLVMSetCurrentDebugLocation2(q->body, NULL);
-    unsigned at = in_memory_(o->type);
-    LLVMValueRef v[MOST];
-    for (int k = 0; k < o->n; k++) {
-        v[k] = o->how[k] == GIVEN_CONSTANT ? o->v[k] : LLVMGetParam(fn, at++);
-        if (o->how[k] == GIVEN_MEMORY)
-            v[k] = load_from_(q->body, o->t[k], v[k]);
-        else if (o->how[k] == GIVEN_BITS)
-            v[k] = LLVMBuildBitCast(q->body, v[k], o->t[k], "");
-        else if (o->how[k] == GIVEN_SPLAT)
-            v[k] = splat_value_(q, v[k], o->t[k]);
-    }
-    LLVMValueRef r = perform_(q, o, v);
-    if (r != NULL && in_memory_(o->type))
-        LLVMSetAlignment(LLVMBuildStore(q->body, r, LLVMGetParam(fn, 0)), 1);
-    if (r == NULL || in_memory_(o->type))
-        LLVMBuildRetVoid(q->body);
-    else
-        LLVMBuildRet(q->body, mask_lanes_(o->type)
-                                  ? LLVMBuildBitCast(q->body, r, bits_type_(q, o->type), "")
-                                  : r);
-    return fn;
-}
-
-/* The function for such an operation: the one there is, or a new one. */
-static LLVMValueRef function_(struct quick *q, const struct operation *o, LLVMTypeRef type)
-{
-    struct strbuf key = {0};
-    key_(o, &key);
-    struct hash128 h;
-    hash_init(&h);
-    hash_add(&h, key.items, key.count);
-    sb_free(&key);
-    for (size_t n = h.lo % MADE;; n = (n + 1) % MADE) {
-        struct made *m = &q->made[n];
-        if (m->fn != NULL && m->key.lo == h.lo && m->key.hi == h.hi)
-            return m->fn;
-        if (m->fn == NULL) {
-            LLVMValueRef fn = make_(q, o, type);
-            if (q->nmade < MADE / 2) {
-                q->nmade++;
-                *m = (struct made){h, fn};
-            }
-            return fn;
         }
     }
 }
@@ -546,12 +190,28 @@ static void known_bits_(struct fact *f, LLVMValueRef bits)
     f->done = true;
 }
 
+/* As an integer, which LLVM would only leave to be computed. */
+static LLVMValueRef constant_bits_(const struct quick *q, LLVMValueRef mask)
+{
+    unsigned n = quick_lanes(LLVMTypeOf(mask));
+    LLVMTypeRef t = quick_bits_type(q, LLVMTypeOf(mask));
+    uint64_t bits = 0;
+    for (unsigned k = 0; k < n; k++) {
+        LLVMValueRef lane = LLVMGetAggregateElement(mask, k);
+        if (lane == NULL || !(LLVMIsAConstantInt(lane) || LLVMIsUndef(lane)))
+            return LLVMConstBitCast(mask, t);
+        if (LLVMIsAConstantInt(lane))
+            bits |= (uint64_t)LLVMConstIntGetZExtValue(lane) << k;
+    }
+    return LLVMConstInt(t, bits, false);
+}
+
 /* A mask as an integer; NULL: it is none that is known. */
 static LLVMValueRef bits_(const struct quick *q, LLVMValueRef v)
 {
     if (LLVMIsConstant(v))
-        return LLVMConstBitCast(v, bits_type_(q, LLVMTypeOf(v)));
-    const struct fact *f = fact_(q, v);
+        return constant_bits_(q, v);
+    const struct fact *f = quick_fact(q, v);
     return f != NULL ? f->bits : NULL;
 }
 
@@ -561,25 +221,25 @@ static bool on_masks_(struct quick *q, struct fact *f)
     LLVMValueRef i = f->value, a, c, d;
     LLVMTypeRef t = LLVMTypeOf(i);
     LLVMOpcode op = LLVMGetInstructionOpcode(i);
-    if (op == LLVMStore && mask_lanes_(LLVMTypeOf(LLVMGetOperand(i, 0))) != 0 &&
+    if (op == LLVMStore && quick_lanes(LLVMTypeOf(LLVMGetOperand(i, 0))) != 0 &&
         variable_of_(q, i) != NULL && (a = bits_(q, LLVMGetOperand(i, 0))) != NULL) {
         LLVMBuildStore(q->b, a, LLVMGetOperand(i, 1));
         f->done = true;
         return true;
     }
-    if (op == LLVMBitCast && mask_lanes_(LLVMTypeOf(LLVMGetOperand(i, 0))) != 0 &&
+    if (op == LLVMBitCast && quick_lanes(LLVMTypeOf(LLVMGetOperand(i, 0))) != 0 &&
         LLVMGetTypeKind(t) == LLVMIntegerTypeKind && (a = bits_(q, LLVMGetOperand(i, 0))) != NULL) {
         LLVMReplaceAllUsesWith(i, a);
         f->done = true;
         return true;
     }
-    if (mask_lanes_(t) == 0)
+    if (quick_lanes(t) == 0)
         return false;
     switch (op) {
     case LLVMLoad:
         if (variable_of_(q, i) == NULL)
             return false;
-        known_bits_(f, LLVMBuildLoad2(q->b, bits_type_(q, t), LLVMGetOperand(i, 0), ""));
+        known_bits_(f, LLVMBuildLoad2(q->b, quick_bits_type(q, t), LLVMGetOperand(i, 0), ""));
         return true;
     case LLVMBitCast:
         if (LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(i, 0))) != LLVMIntegerTypeKind)
@@ -599,7 +259,7 @@ static bool on_masks_(struct quick *q, struct fact *f)
         c = LLVMGetOperand(i, 0);
         a = bits_(q, LLVMGetOperand(i, 1));
         d = bits_(q, LLVMGetOperand(i, 2));
-        if (a == NULL || d == NULL || is_vector_(LLVMTypeOf(c)))
+        if (a == NULL || d == NULL || quick_is_vector(LLVMTypeOf(c)))
             return false;
         known_bits_(f, LLVMBuildSelect(q->b, c, a, d, ""));
         return true;
@@ -616,45 +276,45 @@ static void in_place_(struct quick *q, struct fact *f)
     release_(q, f); /* they are read before anything is written */
     for (int k = 0; k < n; k++) {
         LLVMValueRef v = LLVMGetOperand(i, (unsigned)k);
-        const struct fact *o = fact_(q, v);
-        if (o != NULL && o->bits != NULL && mask_lanes_(LLVMTypeOf(v)) != 0)
+        const struct fact *o = quick_fact(q, v);
+        if (o != NULL && o->bits != NULL && quick_lanes(LLVMTypeOf(v)) != 0)
             v = LLVMBuildBitCast(q->b, o->bits, LLVMTypeOf(v), "");
         else if (o != NULL && o->memory != NULL)
-            v = load_from_(q->b, LLVMTypeOf(v), o->memory);
+            v = quick_load(q->b, LLVMTypeOf(v), o->memory);
         else
             continue;
         LLVMSetOperand(i, (unsigned)k, v);
     }
     LLVMValueRef next = LLVMGetNextInstruction(i);
-    if (next == NULL || (mask_lanes_(t) == 0 && !in_memory_(t)))
+    if (next == NULL || (quick_lanes(t) == 0 && !quick_in_memory(t)))
         return;
-    if (in_memory_(t))
+    if (quick_in_memory(t))
         give_place_(q, f);
     LLVMPositionBuilderBefore(q->b, next);
-    if (in_memory_(t))
+    if (quick_in_memory(t))
         LLVMSetAlignment(LLVMBuildStore(q->b, i, f->memory), 1);
     else
-        f->bits = LLVMBuildBitCast(q->b, i, bits_type_(q, t), "");
+        f->bits = LLVMBuildBitCast(q->b, i, quick_bits_type(q, t), "");
 }
 
 static void call_(struct quick *q, struct fact *f, const struct operation *o)
 {
-    LLVMValueRef args[MOST + 1];
+    LLVMValueRef args[QUICK_OPERANDS + 1];
     unsigned n = 0;
     release_(q, f);
-    if (in_memory_(o->type)) {
+    if (quick_in_memory(o->type)) {
         give_place_(q, f);
         args[n++] = f->memory;
     }
     for (int k = 0; k < o->n; k++)
         if (o->how[k] != GIVEN_CONSTANT)
             args[n++] = o->v[k];
-    LLVMTypeRef type = function_type_(q, o);
-    LLVMValueRef r = LLVMBuildCall2(q->b, type, function_(q, o, type), args, n, "");
+    LLVMTypeRef type = quick_function_type(q, o);
+    LLVMValueRef r = LLVMBuildCall2(q->b, type, quick_function(q, o, type), args, n, "");
     f->done = true;
-    if (mask_lanes_(o->type))
+    if (quick_lanes(o->type))
         f->bits = r;
-    else if (!in_memory_(o->type) && LLVMGetTypeKind(o->type) != LLVMVoidTypeKind)
+    else if (!quick_in_memory(o->type) && LLVMGetTypeKind(o->type) != LLVMVoidTypeKind)
         LLVMReplaceAllUsesWith(f->value, r);
 }
 
@@ -663,7 +323,7 @@ static void call_(struct quick *q, struct fact *f, const struct operation *o)
 /* Whether the variable is written by instruction i of the block. */
 static bool writes_(const struct quick *q, LLVMValueRef i, const struct fact *variable)
 {
-    const struct fact *f = fact_(q, i);
+    const struct fact *f = quick_fact(q, i);
     return f->slot == variable->value ||
            (LLVMIsAStoreInst(i) && !f->done && variable_of_(q, i) == variable);
 }
@@ -685,12 +345,12 @@ static void choose_slots_(struct quick *q)
 {
     for (size_t n = 0; n < q->block.count; n++) {
         LLVMValueRef store = q->block.items[n], v;
-        struct fact *f = fact_(q, store), *variable = variable_of_(q, store), *o;
+        struct fact *f = quick_fact(q, store), *variable = variable_of_(q, store), *o;
         if (variable == NULL || !LLVMIsAStoreInst(store))
             continue;
         v = LLVMGetOperand(store, 0);
-        o = fact_(q, v);
-        if (o == NULL || !in_memory_(LLVMTypeOf(v)) || LLVMIsALoadInst(v) ||
+        o = quick_fact(q, v);
+        if (o == NULL || !quick_in_memory(LLVMTypeOf(v)) || LLVMIsALoadInst(v) ||
             LLVMGetInstructionParent(v) != LLVMGetInstructionParent(store) ||
             LLVMGetNextUse(LLVMGetFirstUse(v)) != NULL)
             continue;
@@ -709,21 +369,21 @@ static bool concerns_vectors_(LLVMValueRef i)
     if (LLVMIsAPHINode(i) || LLVMIsAAllocaInst(i))
         return false;
     int n = LLVMGetNumOperands(i);
-    bool yes = is_vector_(LLVMTypeOf(i));
+    bool yes = quick_is_vector(LLVMTypeOf(i));
     for (int k = 0; k < n && !yes; k++) {
         LLVMValueRef v = LLVMGetOperand(i, (unsigned)k);
-        yes = !LLVMIsAFunction(v) && !LLVMIsABasicBlock(v) && is_vector_(LLVMTypeOf(v));
+        yes = !LLVMIsAFunction(v) && !LLVMIsABasicBlock(v) && quick_is_vector(LLVMTypeOf(v));
     }
     return yes;
 }
 
 static void instruction_(struct quick *q, LLVMValueRef i)
 {
-    struct fact *f = fact_(q, i);
+    struct fact *f = quick_fact(q, i);
     struct operation o;
-    if (f->done || !concerns_vectors_(i))
+    if (f->done || (!concerns_vectors_(i) && !quick_is_slow(i)))
         return;
-    if (half_a_splat_(i)) {
+    if (quick_half_a_splat(i)) {
         f->done = true;
         return;
     }
@@ -732,11 +392,11 @@ static void instruction_(struct quick *q, LLVMValueRef i)
     const struct fact *variable = variable_of_(q, i);
     if (on_masks_(q, f)) {
         release_(q, f);
-    } else if (LLVMIsALoadInst(i) && variable != NULL && in_memory_(LLVMTypeOf(i)) &&
+    } else if (LLVMIsALoadInst(i) && variable != NULL && quick_in_memory(LLVMTypeOf(i)) &&
                stays_(q, f, variable)) {
         f->memory = variable->value;
         f->done = true;
-    } else if (describe_(q, i, &o)) {
+    } else if (quick_describe(q, i, &o)) {
         call_(q, f, &o);
     } else {
         in_place_(q, f);
@@ -754,7 +414,7 @@ static void block_(struct quick *q, LLVMBasicBlockRef bb)
     for (size_t n = 0; n < q->temps.count; n++)
         q->temps.items[n].used = false;
     for (size_t n = q->block.count; n-- > 0;)
-        if (fact_(q, q->block.items[n])->done)
+        if (quick_fact(q, q->block.items[n])->done)
             LLVMInstructionEraseFromParent(q->block.items[n]);
 }
 
@@ -768,7 +428,8 @@ void quick_calls(LLVMModuleRef m, LLVMTargetDataRef data)
                       .body = LLVMCreateBuilderInContext(ctx),
                       .i8 = LLVMInt8TypeInContext(ctx),
                       .ptr = LLVMPointerTypeInContext(ctx, 0),
-                      .made = xcalloc(MADE, sizeof *q.made)};
+                      .md_scope = LLVMGetMDKindIDInContext(ctx, "alias.scope", 11),
+                      .made = xcalloc(QUICK_MADE, sizeof *q.made)};
     for (LLVMValueRef fn = LLVMGetFirstFunction(m); fn != NULL; fn = LLVMGetNextFunction(fn)) {
         size_t n = 0;
         for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb))

@@ -66,6 +66,37 @@ static void bring_pointer_(LLVMBuilderRef b, LLVMValueRef i, unsigned operand)
     LLVMSetOperand(i, operand, copy);
 }
 
+/* "Or else" of two conditions is "or": no pass comes any more that could take the second one for
+ * defined only where the first one does not decide. */
+static void plain_logic_(LLVMBuilderRef b, LLVMValueRef i)
+{
+    LLVMTypeRef t = LLVMTypeOf(i);
+    if (LLVMGetTypeKind(t) != LLVMIntegerTypeKind || LLVMGetIntTypeWidth(t) != 1)
+        return;
+    LLVMValueRef c = LLVMGetOperand(i, 0), yes = LLVMGetOperand(i, 1), no = LLVMGetOperand(i, 2);
+    bool or = LLVMIsAConstantInt(yes) && LLVMConstIntGetZExtValue(yes) == 1;
+    bool and = LLVMIsAConstantInt(no) && LLVMConstIntGetZExtValue(no) == 0;
+    if (!or &&!and)
+        return;
+    LLVMPositionBuilderBefore(b, i);
+    LLVMReplaceAllUsesWith(i, or ? LLVMBuildOr(b, c, no, "") : LLVMBuildAnd(b, c, yes, ""));
+    LLVMInstructionEraseFromParent(i);
+}
+
+/* A fence that only tells the compiler is one that the code generator's fast way knows. */
+static void plain_fence_(LLVMBuilderRef b, LLVMValueRef i)
+{
+    if (!LLVMIsAtomicSingleThread(i))
+        return;
+    LLVMTypeRef t =
+        LLVMFunctionType(LLVMVoidTypeInContext(LLVMGetTypeContext(LLVMTypeOf(i))), NULL, 0, false);
+    LLVMValueRef nothing =
+        LLVMGetInlineAsm(t, "", 0, "", 0, true, false, LLVMInlineAsmDialectATT, false);
+    LLVMPositionBuilderBefore(b, i);
+    LLVMBuildCall2(b, t, nothing, NULL, 0, "");
+    LLVMInstructionEraseFromParent(i);
+}
+
 void quick_prepare(LLVMModuleRef m)
 {
     LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m));
@@ -77,6 +108,10 @@ void quick_prepare(LLVMModuleRef m)
                     bring_pointer_(b, i, 0);
                 else if (LLVMIsAStoreInst(i))
                     bring_pointer_(b, i, 1);
+                else if (LLVMIsASelectInst(i))
+                    plain_logic_(b, i);
+                else if (LLVMIsAFenceInst(i))
+                    plain_fence_(b, i);
                 else
                     mask_from_bits_(b, i);
             }
