@@ -43,8 +43,9 @@ static const struct ptx_operand *coordinate_(const struct ptx_operand *mem, unsi
     return item_(&mem->items[mem->nitems - 1], n);
 }
 
-/* What may follow the place and the level of detail or gradients: an offset, a value to compare
- * with. */
+/* What may follow the place and the level of detail or gradients: an offset, and a value that
+ * elements of a depth texture are compared with. There are no depth textures; of others the element
+ * is read as without such a value, as a GPU does. */
 struct extras {
     const struct ptx_operand *offset, *compare; /* NULL: none */
     bool too_many;
@@ -181,8 +182,9 @@ static bool extras_supported_(const struct ptx_instr *i, unsigned g, struct diag
     struct extras x = extras_(i, axes);
     if (x.too_many)
         return REFUSE("%s has too many operands", name);
-    if (x.compare != NULL)
-        return REFUSE("%s with a comparison is not supported: there are no depth textures", name);
+    bool by_index = i->types[i->ntypes - 1] == PTX_S32;
+    if (x.compare != NULL && (by_index || g == GEOMETRY_3D))
+        return REFUSE("%s of volumes or by indices takes no value to compare with", name);
     if (x.offset == NULL)
         return true;
     if (g == GEOMETRY_CUBE || g == GEOMETRY_ACUBE)

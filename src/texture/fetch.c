@@ -236,7 +236,7 @@ WARP_INLINE void locate_(struct fetch *f, struct texture_instr i, const uint32_t
         beside_rows_(f);
 }
 
-/* Linear memory: elements by number, zeros outside, no filter and no address mode. */
+/* Linear memory: elements by number, zeros outside, no filter, address mode or offset. */
 WARP_INLINE void buffer_(const struct texture *t, struct texture_instr i,
                          const uint32_t (*in)[LANES], uint32_t (*out)[LANES])
 {
@@ -245,7 +245,6 @@ WARP_INLINE void buffer_(const struct texture *t, struct texture_instr i,
     for (int l = 0; l < LANES; l++) {
         float x = limit_(as_float_(in[0][l]), -1.0f, 0x1p30f);
         uint32_t n = i.integer ? in[0][l] : (uint32_t)floor_(x);
-        n += i.moved ? (uint32_t)offset_(in[GEOMETRY_OFFSETS][l]) : 0;
         inside[l] = n < t->width ? ~0u : 0;
         p.at[l] = (uint64_t)(n & inside[l]) * t->element;
     }

@@ -1,7 +1,11 @@
-/* K2: tex and tld4 with an offset: it moves the place by whole elements before the address mode
- * counts, whatever the geometry, the filter and the coordinates' kind. So a read with an offset is
- * the read at a coordinate that is as many elements further. Coordinates here are such that moving
- * them loses no bit. */
+/* K2: tex and tld4 with what may follow the coordinates.
+ *
+ * An offset moves the place by whole elements before the address mode counts, whatever the
+ * geometry, the filter and the coordinates' kind. So a read with an offset is the read at a
+ * coordinate that is as many elements further. Coordinates here are such that moving them loses no
+ * bit. In linear memory there are no offsets.
+ *
+ * A value to compare with is for depth textures. No call makes one; others are read as ever. */
 #include <cstdint>
 #include <cstdio>
 #include <vector>
@@ -191,6 +195,56 @@ __global__ void constants(cudaTextureObject_t t, float4 *with, float4 *without)
     without[threadIdx.x] = b;
 }
 
+/* A value to compare with, alone and after an offset, read and gathered. */
+__global__ void compared(cudaTextureObject_t t, float4 *with, float4 *without)
+{
+    float x = 0.25f * threadIdx.x, y = 5.75f, x2 = x + 3, y2 = y - 2, v = 100.0f * threadIdx.x;
+    float4 a, b;
+    switch (threadIdx.x % 4) {
+    case 0:
+        asm volatile("tex.2d.v4.f32.f32 " TO ", [%4, {%5, %6}], %7;"
+                     : OUT(a)
+                     : "l"(t), "f"(x), "f"(y), "f"(v));
+        asm volatile("tex.2d.v4.f32.f32 " TO ", [%4, {%5, %6}];" : OUT(b) : "l"(t), "f"(x), "f"(y));
+        break;
+    case 1:
+        asm volatile("tex.2d.v4.f32.f32 " TO ", [%4, {%5, %6}], {3, -2}, %7;"
+                     : OUT(a)
+                     : "l"(t), "f"(x), "f"(y), "f"(v));
+        asm volatile("tex.2d.v4.f32.f32 " TO ", [%4, {%5, %6}];"
+                     : OUT(b)
+                     : "l"(t), "f"(x2), "f"(y2));
+        break;
+    case 2:
+        asm volatile("tld4.r.2d.v4.f32.f32 " TO ", [%4, {%5, %6}], %7;"
+                     : OUT(a)
+                     : "l"(t), "f"(x), "f"(y), "f"(v));
+        asm volatile("tld4.r.2d.v4.f32.f32 " TO ", [%4, {%5, %6}];"
+                     : OUT(b)
+                     : "l"(t), "f"(x), "f"(y));
+        break;
+    default:
+        asm volatile("tex.level.2d.v4.f32.f32 " TO ", [%4, {%5, %6}], 0f00000000, %7;"
+                     : OUT(a)
+                     : "l"(t), "f"(x), "f"(y), "f"(v));
+        asm volatile("tex.2d.v4.f32.f32 " TO ", [%4, {%5, %6}];" : OUT(b) : "l"(t), "f"(x), "f"(y));
+    }
+    with[threadIdx.x] = a;
+    without[threadIdx.x] = b;
+}
+
+__global__ void in_memory(cudaTextureObject_t t, float4 *with, float4 *without)
+{
+    int i = threadIdx.x - 2, offset = threadIdx.x % 16 - 8;
+    float4 a, b;
+    asm volatile("tex.1d.v4.f32.s32 " TO ", [%4, {%5}], {%6};"
+                 : OUT(a)
+                 : "l"(t), "r"(i), "r"(offset));
+    asm volatile("tex.1d.v4.f32.s32 " TO ", [%4, {%5}];" : OUT(b) : "l"(t), "r"(i));
+    with[threadIdx.x] = a;
+    without[threadIdx.x] = b;
+}
+
 static cudaArray_t make(kind k)
 {
     bool rows = k == T1D || k == T1D_INDEX || k == TA1D;
@@ -249,15 +303,17 @@ static void compare(kind k, const char *how)
     CHECK_EQ_INT(wrong, 0);
 }
 
-static cudaTextureObject_t bind(cudaArray_t a, int address, bool linear, bool normalized)
+static cudaTextureObject_t bind(cudaArray_t a, bool rows, int address, bool linear, bool normalized)
 {
     cudaResourceDesc r = {};
     cudaTextureDesc h = {};
     cudaTextureObject_t t = 0;
     r.resType = cudaResourceTypeArray;
     r.res.array.array = a;
-    for (auto &m : h.addressMode)
-        m = (cudaTextureAddressMode)address;
+    h.addressMode[0] = (cudaTextureAddressMode)address;
+    /* a row lies between border and border in the second mode; a GPU's offset leads there, too */
+    h.addressMode[1] = rows ? cudaAddressModeClamp : h.addressMode[0];
+    h.addressMode[2] = h.addressMode[0];
     h.filterMode = linear ? cudaFilterModeLinear : cudaFilterModePoint;
     h.normalizedCoords = normalized;
     for (int c = 0; c < 4; c++)
@@ -275,7 +331,7 @@ static void try_kind(kind k)
         bool linear = how & 4, normalized = how & 8;
         if (index && (linear || normalized))
             continue;
-        cudaTextureObject_t t = bind(a, address, linear, normalized);
+        cudaTextureObject_t t = bind(a, k == T1D || k == T1D_INDEX, address, linear, normalized);
         char text[80];
         snprintf(text, sizeof text, "address mode %d, %s, %s", address, linear ? "linear" : "point",
                  normalized ? "normalized" : "elements");
@@ -285,12 +341,35 @@ static void try_kind(kind k)
         OK(cudaDestroyTextureObject(t));
     }
     if (k == T2D) {
-        cudaTextureObject_t t = bind(a, cudaAddressModeBorder, true, false);
+        cudaTextureObject_t t = bind(a, false, cudaAddressModeBorder, true, false);
         constants<<<1, POINTS>>>(t, with, without);
         compare(k, "constant offsets");
+        compared<<<1, POINTS>>>(t, with, without);
+        compare(k, "compared");
         OK(cudaDestroyTextureObject(t));
     }
     OK(cudaFreeArray(a));
+}
+
+static void try_memory()
+{
+    float4 *memory;
+    cudaResourceDesc r = {};
+    cudaTextureDesc h = {};
+    cudaTextureObject_t t = 0;
+    OK(cudaMallocManaged(&memory, SIDE * sizeof *memory));
+    for (int n = 0; n < SIDE; n++)
+        memory[n] = make_float4(n + 1.0f, 0, 0, -n);
+    r.resType = cudaResourceTypeLinear;
+    r.res.linear.devPtr = memory;
+    r.res.linear.desc = cudaCreateChannelDesc<float4>();
+    r.res.linear.sizeInBytes = SIDE * sizeof *memory;
+    OK(cudaCreateTextureObject(&t, &r, &h, nullptr));
+    in_memory<<<1, POINTS>>>(t, with, without);
+    compare(T1D_INDEX, "linear memory");
+    CHECK(with[2].x == 1.0f && with[SIDE + 1].x == SIDE);
+    OK(cudaDestroyTextureObject(t));
+    OK(cudaFree(memory));
 }
 
 int main()
@@ -300,5 +379,6 @@ int main()
     OK(cudaMallocManaged(&without, POINTS * sizeof *without));
     for (int k = 0; k < KINDS; k++)
         try_kind((kind)k);
+    try_memory();
     return check_done();
 }
