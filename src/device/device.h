@@ -167,6 +167,8 @@ unsigned device_event_flags(const struct device_event *e);
 struct device_context *device_event_context(const struct device_event *e);
 
 bool device_event_recorded(struct device_event *e); /* ever */
+/* Which recording the present one is, of those that only this process sees: 1, 2, 3 …; 0: none. */
+uint64_t device_event_recording(struct device_event *e);
 enum device_error device_event_record(struct device_event *e, struct device_stream *s);
 enum device_error device_event_query(struct device_event *e); /* never recorded: DEVICE_OK */
 enum device_error device_event_sync(struct device_event *e); /* blocks; never recorded: DEVICE_OK */

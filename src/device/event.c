@@ -90,6 +90,14 @@ bool device_event_recorded(struct device_event *e)
     return recorded;
 }
 
+uint64_t device_event_recording(struct device_event *e)
+{
+    pthread_mutex_lock(&e->lock);
+    uint64_t recording = e->recording;
+    pthread_mutex_unlock(&e->lock);
+    return recording;
+}
+
 void event_stamp(struct device_event *e, uint64_t recording, uint64_t now)
 {
     pthread_mutex_lock(&e->lock);

@@ -16,6 +16,7 @@
 /* An event that was last recorded in a capture. */
 struct event_capture {
     uint64_t id;
+    uint64_t recording; /* the event's other one by then: with a newer one this is over */
     struct points points;
 };
 
@@ -179,6 +180,13 @@ static void forget_event_(CUevent e)
     e->captured = NULL;
 }
 
+/* A graph may have recorded the event since. The lock is held. */
+static void settle_event_(CUevent e)
+{
+    if (e->captured != NULL && device_event_recording(e->device) != e->captured->recording)
+        forget_event_(e);
+}
+
 void capture_forget_event(CUevent e)
 {
     pthread_mutex_lock(&capture_lock);
@@ -190,6 +198,7 @@ CUresult capture_elapsed(CUevent e)
 {
     CUresult r = CUDA_SUCCESS;
     pthread_mutex_lock(&capture_lock);
+    settle_event_(e);
     if (e->captured != NULL)
         r = find_capture_(e->captured->id) != NULL ? CUDA_ERROR_CAPTURED_EVENT
                                                    : CUDA_ERROR_NOT_READY;
@@ -201,6 +210,7 @@ CUresult capture_forbid_event(CUevent e)
 {
     CUresult r = CUDA_SUCCESS;
     pthread_mutex_lock(&capture_lock);
+    settle_event_(e);
     if (e->captured != NULL) {
         struct capture *c = find_capture_(e->captured->id);
         r = c != NULL ? invalidate_(c, CUDA_ERROR_CAPTURED_EVENT,
@@ -236,6 +246,7 @@ CUresult capture_event_record(struct device_stream *s, CUcontext ctx, CUevent e,
         if (e->captured == NULL)
             e->captured = xcalloc(1, sizeof *e->captured);
         e->captured->id = c->capture->id;
+        e->captured->recording = device_event_recording(e->device);
         set_points_(&e->captured->points, &c->points);
     }
     *captured = c != NULL;
@@ -288,6 +299,7 @@ CUresult capture_event_wait(struct device_stream *s, CUcontext ctx, CUevent e, b
     struct captured *c;
     pthread_mutex_lock(&capture_lock);
     CUresult r = capture_enter(s, ctx, &c);
+    settle_event_(e);
     *captured = c != NULL || e->captured != NULL;
     if (r != CUDA_SUCCESS) {
         /* said already */

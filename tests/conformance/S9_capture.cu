@@ -168,6 +168,22 @@ static void external_events()
     launch(g);
     OK(cudaEventQuery(recorded));
     OK(cudaGraphDestroy(g));
+    /* an event that was recorded in a capture before has a recording again once the graph runs */
+    OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+    OK(cudaEventRecord(recorded, s));
+    OK(cudaStreamEndCapture(s, &g));
+    OK(cudaGraphDestroy(g));
+    FAILS(cudaEventQuery(recorded), cudaErrorInvalidValue);
+    OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+    OK(cudaEventRecordWithFlags(recorded, s, cudaEventRecordExternal));
+    OK(cudaStreamEndCapture(s, &g));
+    FAILS(cudaEventQuery(recorded), cudaErrorInvalidValue);
+    launch(g);
+    OK(cudaEventQuery(recorded));
+    OK(cudaEventSynchronize(recorded));
+    OK(cudaStreamWaitEvent(t, recorded, 0));
+    OK(cudaStreamSynchronize(t));
+    OK(cudaGraphDestroy(g));
     /* outside of a capture there is no such thing */
     FAILS(cudaEventRecordWithFlags(recorded, s, cudaEventRecordExternal), cudaErrorIllegalState);
     FAILS(cudaStreamWaitEvent(s, awaited, cudaEventWaitExternal), cudaErrorIllegalState);
