@@ -566,6 +566,22 @@ WEIR_API CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
     return CUDA_SUCCESS;
 }
 
+/* What there is no room for is cut, as on GPUs; how much of its memory an H100 lets the heap have
+ * is about as much. */
+static size_t cut_limit_(CUcontext c, enum grid_limit which, size_t value)
+{
+    static const size_t printf_least = (size_t)512 << 10, printf_most = (size_t)2 << 30;
+    uint64_t unused, total;
+    switch (which) {
+    case GRID_LIMIT_PRINTF:
+        return value < printf_least ? printf_least : value > printf_most ? printf_most : value;
+    case GRID_LIMIT_HEAP:
+        mem_usage(c->memory, &unused, &total);
+        return value > total / 4 ? total / 4 : value;
+    default: return value;
+    }
+}
+
 WEIR_API CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 {
     CUcontext c;
@@ -592,6 +608,7 @@ WEIR_API CUresult cuCtxSetLimit(CUlimit limit, size_t value)
         if (r != CUDA_SUCCESS)
             return r;
     }
+    value = cut_limit_(c, which, value);
     return grid_limit_set(device_context_env(c->device), which, value) ? CUDA_SUCCESS
                                                                        : CUDA_ERROR_INVALID_VALUE;
 }

@@ -72,6 +72,16 @@ static void flags_and_limits()
     OK(cudaDeviceSetLimit(cudaLimitMallocHeapSize, 32 << 20));
     OK(cudaDeviceGetLimit(&value, cudaLimitMallocHeapSize));
     CHECK(value >= 32 << 20);
+    /* What is too much, or too little, is cut. */
+    OK(cudaDeviceSetLimit(cudaLimitMallocHeapSize, (size_t)1 << 60));
+    OK(cudaDeviceGetLimit(&value, cudaLimitMallocHeapSize));
+    CHECK(value >= 32 << 20 && value < (size_t)1 << 60);
+    OK(cudaDeviceSetLimit(cudaLimitPrintfFifoSize, (size_t)1 << 60));
+    OK(cudaDeviceGetLimit(&value, cudaLimitPrintfFifoSize));
+    CHECK(value >= 1 << 20 && value <= (size_t)1 << 31);
+    OK(cudaDeviceSetLimit(cudaLimitPrintfFifoSize, 0));
+    OK(cudaDeviceGetLimit(&value, cudaLimitPrintfFifoSize));
+    CHECK(value > 0);
 }
 
 static void threads()
