@@ -54,6 +54,12 @@ static bool may_copy_(CUcontext c, const void *p)
     return driver_device_count() < 2 || mem_kind_of(p, NULL) != MEM_POOL || driver_sees(c, p);
 }
 
+static __attribute__((noinline)) CUresult refuse_hidden_(const char *what)
+{
+    return driver_error(CUDA_ERROR_INVALID_VALUE,
+                        "a %s of memory of a graph that is not allocated now", what);
+}
+
 /* `src_host`, `dst_host`: the form of the call says that the side is the host's. */
 static CUresult linear_(WHERE, void *dst, bool dst_host, const void *src, bool src_host,
                         size_t bytes, bool peers)
@@ -78,6 +84,8 @@ static CUresult linear_(WHERE, void *dst, bool dst_host, const void *src, bool s
     if (!peers && (!may_copy_(c, dst) || !may_copy_(c, src)))
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "a copy from %p to %p: the device has no access to the pool", src, dst);
+    if (graph_memory_hidden(src) || graph_memory_hidden(dst))
+        return refuse_hidden_("copy");
     struct device_copy copy = {.dst = dst,
                                .src = src,
                                .width = bytes,
@@ -320,8 +328,7 @@ static CUresult box_(WHERE, const struct copy_side *src, const struct copy_side 
                             "a copy from %p to %p: the device has no access to the pool", copy.src,
                             copy.dst);
     if (graph_memory_hidden(copy.src) || graph_memory_hidden(copy.dst))
-        return driver_error(CUDA_ERROR_INVALID_VALUE,
-                            "a copy of memory of a graph that is not allocated now");
+        return refuse_hidden_("copy");
     return driver_from_device(c, device_copy(s, &copy, mode));
 }
 
@@ -477,8 +484,7 @@ static CUresult set_(WHERE, CUdeviceptr at, size_t pitch, uint32_t element, uint
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "a set at %p: the device has no access to this memory", set.dst);
     if (graph_memory_hidden(set.dst))
-        return driver_error(CUDA_ERROR_INVALID_VALUE,
-                            "a set of memory of a graph that is not allocated now");
+        return refuse_hidden_("set");
     return driver_from_device(c, device_set(s, &set, mode == DEVICE_COPY_SYNC));
 }
 

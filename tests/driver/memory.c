@@ -343,6 +343,40 @@ static void advice(void)
     OK(cuMemFree(p));
 }
 
+/* Memory of a graph that is not allocated, before a launch and after one: a GPU's driver dies of
+ * some of these calls. */
+static void of_graphs(void)
+{
+    CUDA_MEM_ALLOC_NODE_PARAMS alloc = {.poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                                      .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}},
+                                        .bytesize = 4096};
+    CUgraph g;
+    CUgraphNode made, freed;
+    CUgraphExec exec;
+    char h[64] = "";
+    NEED(cuGraphCreate(&g, 0));
+    NEED(cuGraphAddMemAllocNode(&made, g, NULL, 0, &alloc));
+    NEED(cuGraphAddMemFreeNode(&freed, g, &made, 1, alloc.dptr));
+    NEED(cuGraphInstantiate(&exec, g, 0));
+    for (int round = 0; round < 2; round++) {
+        CUDA_MEMCPY2D box = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                             .srcDevice = alloc.dptr,
+                             .dstMemoryType = CU_MEMORYTYPE_HOST,
+                             .dstHost = h,
+                             .WidthInBytes = 8,
+                             .Height = 2};
+        CHECK_CU(cuMemcpyDtoH(h, alloc.dptr, sizeof h), CUDA_ERROR_INVALID_VALUE);
+        CHECK_CU(cuMemcpyHtoD(alloc.dptr, h, sizeof h), CUDA_ERROR_INVALID_VALUE);
+        CHECK_CU(cuMemcpyDtoHAsync(h, alloc.dptr, sizeof h, NULL), CUDA_ERROR_INVALID_VALUE);
+        CHECK_CU(cuMemcpy2D(&box), CUDA_ERROR_INVALID_VALUE);
+        CHECK_CU(cuMemsetD8(alloc.dptr, 0, sizeof h), CUDA_ERROR_INVALID_VALUE);
+        OK(cuGraphLaunch(exec, NULL));
+        OK(cuStreamSynchronize(NULL));
+    }
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(g));
+}
+
 int main(void)
 {
     CUcontext c = begin();
@@ -353,5 +387,6 @@ int main(void)
     sets();
     batches();
     advice();
+    of_graphs();
     return check_done();
 }
