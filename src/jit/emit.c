@@ -179,8 +179,7 @@ static void leave_(struct emit *e, const struct jblock *blk, bool next_phase)
     LLVMBuildBr(b, e->suspend);
 }
 
-/* How often lanes elsewhere in the warp go first before the warp leaves. */
-enum { YIELDS = 1000 };
+enum { YIELDS = 1000 }; /* how often lanes elsewhere in the warp go before the warp leaves */
 
 /* One poll of a spinning loop: out when the budget is spent. Returns what is left of it. */
 static LLVMValueRef spend_poll_(struct emit *e, LLVMBasicBlockRef out, LLVMBasicBlockRef on)
@@ -276,10 +275,11 @@ void enter_region(struct emit *e, int32_t r)
         return;
     }
     const struct jblock *from = &k->blocks[k->resume_block[r]];
+    const uint64_t *read = frame_reads(e, r);
     frame_move(e, r, false);
     for (int32_t reg = bit_next(e->resume_live[r], (int32_t)k->nregs, 0); reg >= 0;
          reg = bit_next(e->resume_live[r], (int32_t)k->nregs, reg + 1))
-        if (k->regs[reg].remat)
+        if (k->regs[reg].remat && (bit_get(read, reg) || k->regs[reg].shape.brk != 0))
             remat_(e, reg);
     if (from->suspend == SUSPEND_BARRIER && ptx_has(from->term_instr, PTX_M_red))
         read_votes_(e, from->term_instr);

@@ -66,6 +66,7 @@ struct emit {
     uint32_t frame_bytes;
     uint32_t live_offset, *pending_offset;
     uint64_t **resume_live; /* per resume point: registers to restore */
+    uint64_t **block_reads; /* per block: registers read in it; made when asked for */
     uint64_t **resume_cand; /* per resume point: blocks that may run next */
     bool can_move; /* blocks come, in each loop over barriers, to where they may leave for other
                       code (emit_move.c) */
@@ -354,6 +355,8 @@ void frame_resume_points(struct emit *e);
 void frame_plan(struct emit *e);
 /* Is a register that outlives a resume point kept once for the whole block? */
 bool frame_once(const struct emit *e, int32_t reg);
+/* Registers that are read between resume point r and the next barrier, as a bit set. */
+const uint64_t *frame_reads(struct emit *e, int32_t r);
 /* Saves or restores all that resume point r needs. */
 void frame_move(struct emit *e, int32_t r, bool save);
 

@@ -2,6 +2,7 @@
  * frame, and the code that moves them there and back. */
 #include "jit/emit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Registers that must be in the frame at resume point r: those live into any block that may run
@@ -44,6 +45,61 @@ void frame_resume_points(struct emit *e)
         e->resume_cand[r] = cand;
     }
     e->frame_bytes = at;
+}
+
+static void add_reads_(const struct ptx_instr *i, uint64_t *set)
+{
+    struct jroles r;
+    jit_roles(i, &r);
+    for (int u = 0; u < r.nuse; u++)
+        bit_set(set, r.use[u]);
+}
+
+/* Registers that a block reads, as a bit set. */
+static const uint64_t *block_reads_(struct emit *e, int32_t b)
+{
+    struct jkernel *k = e->k;
+    const struct jblock *blk = &k->blocks[b];
+    if (e->block_reads == NULL)
+        e->block_reads = arena_alloc(&k->arena, sizeof(uint64_t *) * (size_t)k->nblocks);
+    if (e->block_reads[b] != NULL)
+        return e->block_reads[b];
+    uint64_t *set = arena_alloc(&k->arena, (size_t)bit_words((int32_t)k->nregs) * 8);
+    for (int32_t n = 0; n < blk->count; n++)
+        add_reads_(&k->instrs[blk->first + n], set);
+    if (blk->term_instr != NULL)
+        add_reads_(blk->term_instr, set);
+    if (blk->cond >= 0)
+        bit_set(set, blk->cond);
+    return e->block_reads[b] = set;
+}
+
+const uint64_t *frame_reads(struct emit *e, int32_t r)
+{
+    struct jkernel *k = e->k;
+    size_t words = (size_t)bit_words((int32_t)k->nregs);
+    uint64_t *set = arena_alloc(&k->arena, words * 8);
+    uint64_t *seen = xcalloc((size_t)bit_words(k->nblocks), 8);
+    int32_t n = 0, *work = xmalloc(sizeof *work * (size_t)k->nblocks);
+    for (int32_t c = bit_next(e->resume_cand[r], k->nblocks, 0); c >= 0;
+         c = bit_next(e->resume_cand[r], k->nblocks, c + 1)) {
+        bit_set(seen, c);
+        work[n++] = c;
+    }
+    while (n > 0) {
+        const struct jblock *blk = &k->blocks[work[--n]];
+        const uint64_t *reads = block_reads_(e, (int32_t)(blk - k->blocks));
+        for (size_t w = 0; w < words; w++)
+            set[w] |= reads[w];
+        for (int s = 0; s < blk->nsucc && blk->suspend != SUSPEND_BARRIER; s++)
+            if (!bit_get(seen, blk->succ[s])) {
+                bit_set(seen, blk->succ[s]);
+                work[n++] = blk->succ[s];
+            }
+    }
+    free(work);
+    free(seen);
+    return set;
 }
 
 bool frame_once(const struct emit *e, int32_t reg)

@@ -7,8 +7,7 @@
  * branches and scalars, which LLVM translates fast; the code is many times slower.
  *
  * LLVM has brought values that outlive a block into variables (its pass reg2mem), so that every
- * vector here is a variable, or lives in one block. Memory of the program is accessed where it was,
- * so that a fault is found at its line. */
+ * vector here is a variable, or lives in one block. */
 #include <llvm-c/DebugInfo.h>
 
 #include <stdlib.h>

@@ -1,4 +1,7 @@
-/* quick_made: functions that hold one kind of operation on vectors each: see quick.c. */
+/* quick_made: functions that hold one kind of operation on vectors each: see quick.c.
+ *
+ * Those that access memory of the program keep a frame pointer, by which the grid room finds who
+ * called them, and so the line of a fault (grid/fault.c). */
 #include "jit/quick_made.h"
 
 #include <string.h>
@@ -39,7 +42,7 @@ static bool takes_splats_(LLVMOpcode op)
     }
 }
 
-/* Is it memory of this function? What the program sees is accessed where the program says. */
+/* Is it memory of this function? */
 static bool own_memory_(LLVMValueRef p)
 {
     while (LLVMIsAGetElementPtrInst(p))
@@ -62,6 +65,27 @@ static bool in_frame_(const struct quick *q, LLVMValueRef i)
     return name != NULL && length == 5 && memcmp(name, "frame", 5) == 0;
 }
 
+/* Intrinsics that access memory for some lanes. */
+static bool is_masked_access_(LLVMValueRef i)
+{
+    static const char *const names[] = {"llvm.masked.load", "llvm.masked.store",
+                                        "llvm.masked.gather", "llvm.masked.scatter"};
+    LLVMValueRef to = LLVMIsACallInst(i) ? LLVMGetCalledValue(i) : NULL;
+    unsigned id = to != NULL && LLVMIsAFunction(to) ? LLVMGetIntrinsicID(to) : 0;
+    for (size_t n = 0; id != 0 && n < WEIR_COUNT(names); n++)
+        if (id == LLVMLookupIntrinsicID(names[n], strlen(names[n])))
+            return true;
+    return false;
+}
+
+/* Does it access what the program sees? */
+static bool accesses_(const struct quick *q, LLVMValueRef i)
+{
+    if (LLVMIsALoadInst(i) || LLVMIsAStoreInst(i))
+        return !own_memory_(LLVMGetOperand(i, LLVMIsAStoreInst(i) != NULL)) && !in_frame_(q, i);
+    return is_masked_access_(i);
+}
+
 /* Intrinsics that the code generator's fast way does not know, and that touch no memory. */
 static bool is_function_(LLVMValueRef i)
 {
@@ -78,16 +102,18 @@ static bool is_function_(LLVMValueRef i)
     return LLVMGetTypeKind(LLVMTypeOf(i)) != LLVMVoidTypeKind;
 }
 
-bool quick_is_slow(LLVMValueRef i) { return LLVMIsACallInst(i) && is_function_(i); }
+bool quick_is_slow(LLVMValueRef i)
+{
+    return LLVMIsAFenceInst(i) || (LLVMIsACallInst(i) && is_function_(i));
+}
 
-static bool can_call_(const struct quick *q, LLVMValueRef i)
+static bool can_call_(LLVMValueRef i)
 {
     switch (LLVMGetInstructionOpcode(i)) {
-    case LLVMCall: return is_function_(i);
+    case LLVMCall: return is_function_(i) || is_masked_access_(i);
     case LLVMLoad:
-        return !LLVMGetVolatile(i) && (own_memory_(LLVMGetOperand(i, 0)) || in_frame_(q, i));
     case LLVMStore:
-        return !LLVMGetVolatile(i) && (own_memory_(LLVMGetOperand(i, 1)) || in_frame_(q, i));
+    case LLVMFence: return true;
     case LLVMGetElementPtr: return LLVMGetNumOperands(i) == 2;
     case LLVMICmp:
     case LLVMFCmp:
@@ -130,10 +156,11 @@ bool quick_half_a_splat(LLVMValueRef i)
 bool quick_describe(const struct quick *q, LLVMValueRef i, struct operation *o)
 {
     LLVMOpcode op = LLVMGetInstructionOpcode(i);
-    bool memory = op == LLVMLoad || op == LLVMStore || op == LLVMGetElementPtr;
-    *o = (struct operation){.i = i, .op = op, .type = LLVMTypeOf(i)};
+    bool accesses = accesses_(q, i);
+    bool pointer = accesses || op == LLVMLoad || op == LLVMStore || op == LLVMGetElementPtr;
+    *o = (struct operation){.i = i, .op = op, .type = LLVMTypeOf(i), .accesses = accesses};
     LLVMTypeKind result = LLVMGetTypeKind(o->type);
-    if (!can_call_(q, i) || result == LLVMStructTypeKind ||
+    if (!can_call_(i) || result == LLVMStructTypeKind ||
         (quick_is_vector(o->type) && quick_lanes(o->type) == 0 && !quick_in_memory(o->type)))
         return false;
     LLVMValueRef scalar = shuffled_scalar_(i);
@@ -153,7 +180,7 @@ bool quick_describe(const struct quick *q, LLVMValueRef i, struct operation *o)
         struct fact *f = quick_fact(q, v);
         LLVMValueRef splat =
             LLVMIsConstant(v) && quick_in_memory(t) && takes_splats_(op) ? splat_of_(v) : NULL;
-        if (kind == LLVMMetadataTypeKind || (kind == LLVMPointerTypeKind && !memory))
+        if (kind == LLVMMetadataTypeKind || (kind == LLVMPointerTypeKind && !pointer))
             return false;
         if (splat != NULL) {
             o->how[k] = GIVEN_SPLAT;
@@ -182,6 +209,10 @@ static void key_(const struct operation *o, struct strbuf *key)
     sb_printf(key, "%d %p", (int)op, (void *)o->type);
     if (op == LLVMGetElementPtr)
         sb_printf(key, " %p", (void *)LLVMGetGEPSourceElementType(o->i));
+    if (op == LLVMLoad || op == LLVMStore)
+        sb_printf(key, " %d %d", o->accesses, LLVMGetVolatile(o->i));
+    if (op == LLVMFence)
+        sb_printf(key, " %d %d", (int)LLVMGetOrdering(o->i), LLVMIsAtomicSingleThread(o->i));
     if (op == LLVMICmp)
         sb_printf(key, " %d", (int)LLVMGetICmpPredicate(o->i));
     if (op == LLVMFCmp)
@@ -221,18 +252,29 @@ static LLVMValueRef perform_(const struct quick *q, const struct operation *o, L
         return LLVMBuildShuffleVector(b, v[0], v[1], shuffle_mask_(q, o->i), "");
     case LLVMGetElementPtr:
         return LLVMBuildGEP2(b, LLVMGetGEPSourceElementType(o->i), v[0], &v[1], 1, "");
+    case LLVMFence:
+        LLVMBuildFence(b, LLVMGetOrdering(o->i), LLVMIsAtomicSingleThread(o->i), "");
+        return NULL;
     case LLVMFNeg: return LLVMBuildFNeg(b, v[0], "");
     case LLVMFreeze: return v[0]; /* of a splat, nothing else */
     case LLVMCall: {
         LLVMValueRef to = LLVMGetCalledValue(o->i);
-        return LLVMBuildCall2(b, LLVMGetCalledFunctionType(o->i), to, v, (unsigned)o->n, "");
+        LLVMValueRef r =
+            LLVMBuildCall2(b, LLVMGetCalledFunctionType(o->i), to, v, (unsigned)o->n, "");
+        return LLVMGetTypeKind(o->type) == LLVMVoidTypeKind ? NULL : r;
     }
     case LLVMLoad: {
         LLVMValueRef load = LLVMBuildLoad2(b, o->type, v[0], "");
         LLVMSetAlignment(load, 1);
+        LLVMSetVolatile(load, LLVMGetVolatile(o->i));
         return load;
     }
-    case LLVMStore: LLVMSetAlignment(LLVMBuildStore(b, v[0], v[1]), 1); return NULL;
+    case LLVMStore: {
+        LLVMValueRef store = LLVMBuildStore(b, v[0], v[1]);
+        LLVMSetAlignment(store, 1);
+        LLVMSetVolatile(store, LLVMGetVolatile(o->i));
+        return NULL;
+    }
     default:
         return LLVMIsACastInst(o->i) ? LLVMBuildCast(b, o->op, v[0], o->type, "")
                                      : LLVMBuildBinOp(b, o->op, v[0], v[1], "");
@@ -282,6 +324,9 @@ static LLVMValueRef make_(struct quick *q, const struct operation *o, LLVMTypeRe
     LLVMAddAttributeAtIndex(
         fn, LLVMAttributeFunctionIndex,
         LLVMCreateEnumAttribute(q->ctx, LLVMGetEnumAttributeKindForName("nounwind", 8), 0));
+    if (o->accesses)
+        LLVMAddAttributeAtIndex(fn, LLVMAttributeFunctionIndex,
+                                LLVMCreateStringAttribute(q->ctx, "frame-pointer", 13, "all", 3));
     LLVMPositionBuilderAtEnd(q->body, LLVMAppendBasicBlockInContext(q->ctx, fn, ""));
     LLVMSetCurrentDebugLocation2(q->body, NULL);
     unsigned at = quick_in_memory(o->type);

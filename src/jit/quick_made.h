@@ -61,6 +61,7 @@ enum { QUICK_OPERANDS = 6 };
 struct operation {
     LLVMValueRef i;
     LLVMTypeRef type; /* of the result */
+    bool accesses;    /* memory of the program, which may fault */
     LLVMOpcode op;
     int n;
     enum given how[QUICK_OPERANDS];

@@ -83,20 +83,6 @@ static void plain_logic_(LLVMBuilderRef b, LLVMValueRef i)
     LLVMInstructionEraseFromParent(i);
 }
 
-/* A fence that only tells the compiler is one that the code generator's fast way knows. */
-static void plain_fence_(LLVMBuilderRef b, LLVMValueRef i)
-{
-    if (!LLVMIsAtomicSingleThread(i))
-        return;
-    LLVMTypeRef t =
-        LLVMFunctionType(LLVMVoidTypeInContext(LLVMGetTypeContext(LLVMTypeOf(i))), NULL, 0, false);
-    LLVMValueRef nothing =
-        LLVMGetInlineAsm(t, "", 0, "", 0, true, false, LLVMInlineAsmDialectATT, false);
-    LLVMPositionBuilderBefore(b, i);
-    LLVMBuildCall2(b, t, nothing, NULL, 0, "");
-    LLVMInstructionEraseFromParent(i);
-}
-
 void quick_prepare(LLVMModuleRef m)
 {
     LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m));
@@ -110,8 +96,6 @@ void quick_prepare(LLVMModuleRef m)
                     bring_pointer_(b, i, 1);
                 else if (LLVMIsASelectInst(i))
                     plain_logic_(b, i);
-                else if (LLVMIsAFenceInst(i))
-                    plain_fence_(b, i);
                 else
                     mask_from_bits_(b, i);
             }
