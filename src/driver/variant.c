@@ -82,6 +82,7 @@ static CUresult compile_variant_(CUfunction f, const uint32_t ntid[3], const uin
                                      .static_shared = f->info.static_shared,
                                      .local_bytes = code->local_bytes,
                                      .can_suspend = code->can_suspend != 0,
+                                     .streams = (code->flags & JIT_CODE_STREAMS) != 0,
                                      .recursive = f->info.recursive,
                                      .text = code->text,
                                      .text_bytes = code->text_bytes,

@@ -36,6 +36,7 @@ struct grid_kernel {
     uint64_t static_shared;    /* bytes */
     uint64_t local_bytes;      /* per thread, fixed part */
     bool can_suspend;          /* has polling loops */
+    bool streams;              /* goes through the blocks of a call row by row of their threads */
     bool builtin;              /* ours, not the program's: copies and the like */
     bool recursive;            /* its threads need the context's stack limit behind local_bytes */
     const uint8_t *text;       /* compiled code as at first, for fault addresses; may be NULL */

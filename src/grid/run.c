@@ -95,6 +95,17 @@ uint64_t run_abandon(struct grid_run *run)
     return next < run->total ? run->total - next : 0;
 }
 
+/* Whole rows of the grid, where that is about as many and code goes through the blocks of a row in
+ * one call: it reads memory in one piece then. */
+static uint64_t whole_rows(const struct grid_run *run, uint64_t n, uint64_t most)
+{
+    uint64_t row = run->launch.grid[0];
+    bool serves = run->launch.kernel->streams && row < run->total && !cluster_used(run);
+    if (!serves || n <= row / 2 || row > most)
+        return n;
+    return n < row ? row : n / row * row;
+}
+
 /* How many blocks to hand out at once: as many as take CHUNK_NS, fewer towards the end so that all
  * workers finish together. */
 static uint64_t chunk_size(struct grid_run *run)
@@ -105,7 +116,7 @@ static uint64_t chunk_size(struct grid_run *run)
     if (block_ns == 0 || left == 0)
         return 1;
     uint64_t n = CHUNK_NS / block_ns + 1, fair = left / (2 * (uint64_t)run->workers) + 1;
-    return n < fair ? n : fair;
+    return n < fair ? whole_rows(run, n, fair) : fair;
 }
 
 /* Learns how long a block takes: a moving average, cheap to read for everyone. */

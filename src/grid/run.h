@@ -243,14 +243,17 @@ static inline void block_run_alone(struct grid_worker *w, struct outcome *o)
         nest_block_over(w, w->current);
 }
 
-enum { ROW_BLOCKS = 31 }; /* blocks behind the first that one call may run */
+/* Blocks behind the first that one call may run. What streams goes through a row of threads of all
+ * of them: the longer, the better for the processor's prefetching. */
+enum { ROW_BLOCKS = 31, STREAM_BLOCKS = 127 };
 
 /* How many of `left` blocks more may be run in the call that runs this one: they follow it in x. */
 static inline uint32_t row_more(const struct grid_run *run, const struct jit_block *j,
                                 uint64_t left)
 {
     uint32_t x = run->launch.grid[0] - 1 - j->ctaid[0];
-    x = x < ROW_BLOCKS ? x : ROW_BLOCKS;
+    uint32_t most = run->launch.kernel->streams ? STREAM_BLOCKS : ROW_BLOCKS;
+    x = x < most ? x : most;
     return left < x ? (uint32_t)left : x;
 }
 

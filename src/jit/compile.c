@@ -552,7 +552,8 @@ static bool compile_(const struct ptx_func *entry, const struct jit_options *opt
                                       .pc_count = (uint32_t)s.k.nresume,
                                       .can_suspend = s.k.has_poll,
                                       .flags = (s.quick ? JIT_CODE_QUICK : 0u) |
-                                               (s.entered ? JIT_CODE_ENTERED : 0u)};
+                                               (s.entered ? JIT_CODE_ENTERED : 0u) |
+                                               (row_streams(&s.e) ? JIT_CODE_STREAMS : 0u)};
     }
     session_close_(&s);
     return code != NULL;

@@ -273,6 +273,8 @@ void enter_region(struct emit *e, int32_t r);
 
 /* Whether, and in what order, a call runs several blocks; after frame_resume_points. */
 void row_plan(struct emit *e);
+/* Does a call go through one row of threads of all its blocks before the next row begins? */
+bool row_streams(const struct emit *e);
 /* The only region of such a kernel, which begins at `at`. */
 bool emit_row(struct emit *e, LLVMBasicBlockRef at);
 

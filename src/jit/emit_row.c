@@ -100,6 +100,8 @@ void row_plan(struct emit *e)
     e->row_warps = streams && row > 0 && row < k->nwarps ? row : k->nwarps;
 }
 
+bool row_streams(const struct emit *e) { return e->row_warps > 0 && e->row_warps < e->k->nwarps; }
+
 /* ---- the loops ------------------------------------------------------------------------------- */
 
 /* A counter in a loop whose body is run at least once. */

@@ -72,6 +72,7 @@ struct jit_resolver {
 enum jit_flag {
     JIT_CODE_QUICK = 1u << 16, /* as JIT_QUICK gives it: there is better to be had, by jit_later */
     JIT_CODE_ENTERED = 1u << 17, /* blocks that have left quick code may go on in it (JIT_MOVED) */
+    JIT_CODE_STREAMS = 1u << 18, /* a call goes through its blocks row by row of their threads */
 };
 
 /* Compiled and mapped code. */
