@@ -15,12 +15,12 @@ static void open_barrier(struct jit_block *j, uint32_t id)
 {
     const uint32_t point = (1u << JIT_PC_BARRIER_SHIFT) - 1;
     struct grid_block *b = j->grid;
-    b->votes[id].last_yes = b->votes[id].yes;
-    b->votes[id].last_no = b->votes[id].no;
     j->scratch[id] = 0;
     for (uint32_t w = 0; w < j->nwarps; w++)
-        if (waits_at(j->pc[w], id))
+        if (waits_at(j->pc[w], id)) {
             j->pc[w] &= point & ~(uint32_t)JIT_PC_WAITING;
+            b->met[w] = b->votes[id];
+        }
 }
 
 uint32_t weir_rt_barrier_vote(struct jit_block *j, uint32_t id, uint32_t yes, uint32_t no)
@@ -33,10 +33,10 @@ uint32_t weir_rt_barrier_vote(struct jit_block *j, uint32_t id, uint32_t yes, ui
     return 0;
 }
 
-uint32_t weir_rt_barrier_votes(struct jit_block *j, uint32_t id)
+uint32_t weir_rt_barrier_votes(struct jit_block *j, uint32_t warp)
 {
     const struct grid_block *b = j->grid;
-    return b->votes[id].last_yes | (uint32_t)b->votes[id].last_no << 16;
+    return b->met[warp].yes | (uint32_t)b->met[warp].no << 16;
 }
 
 uint32_t weir_rt_barrier_arrive(struct jit_block *j, uint32_t id, uint32_t count)

@@ -23,6 +23,11 @@ struct arrival {
 
 enum { JIT_MAX_WARPS = 32 };
 
+/* How threads voted at a barrier. */
+struct votes {
+    uint16_t yes, no;
+};
+
 /* Everything a block needs to go on, on any thread. Its memory is one mapping: frame, resume points
  * and local windows from the start, shared memory at the very end, so that an overrun of shared
  * memory runs into pages without access. */
@@ -33,11 +38,9 @@ struct grid_block {
     struct grid_block *next;    /* in a parking or in the pool */
     uint64_t laid_out;          /* gridid that the pointers in `jit` were set up for */
     uint8_t *memory;
-    size_t capacity; /* accessible bytes of memory */
-    struct {
-        uint16_t yes, no;           /* of the threads that have arrived, */
-        uint16_t last_yes, last_no; /* of those that met when it opened last */
-    } votes[16];                    /* at barriers by number, where they are kept so */
+    size_t capacity;                 /* accessible bytes of memory */
+    struct votes votes[16];          /* at barriers by number: of the threads that have arrived */
+    struct votes met[JIT_MAX_WARPS]; /* of those that a warp met at the last barrier it waited at */
     uint64_t events; /* barrier objects told of something: a sign that the block moves */
     uint64_t windows[JIT_CLUSTER_MAX + 1]; /* what jit.windows points to */
     struct grid_block *leader;             /* of its cluster; NULL: no cluster, or not taken */
@@ -221,7 +224,7 @@ void weir_rt_surface(struct jit_block *j, uint32_t instr, uint32_t mask, const u
 uint32_t weir_rt_barrier_arrive(struct jit_block *j, uint32_t id, uint32_t count);
 uint32_t weir_rt_barrier_open(struct jit_block *j);
 uint32_t weir_rt_barrier_vote(struct jit_block *j, uint32_t id, uint32_t yes, uint32_t no);
-uint32_t weir_rt_barrier_votes(struct jit_block *j, uint32_t id);
+uint32_t weir_rt_barrier_votes(struct jit_block *j, uint32_t warp);
 
 /* Barrier objects, bulk copies, clusters (abi.h). */
 void weir_rt_mbarrier(struct jit_block *j, uint32_t op, uint32_t mask,

@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-enum { JIT_ABI_VERSION = 5, JIT_WARP = 32 };
+enum { JIT_ABI_VERSION = 6, JIT_WARP = 32 };
 
 struct jit_block {
     const uint8_t *params; /* kernel parameters at their PTX offsets */
@@ -77,8 +77,8 @@ enum {
  *     32 more threads arrive; at `count` those that wait go on and the barrier starts anew.
  * uint32_t weir_rt_barrier_vote(struct jit_block *block, uint32_t id, uint32_t yes, uint32_t no);
  *     So many threads vote at the barrier at which they arrive next.
- * uint32_t weir_rt_barrier_votes(struct jit_block *block, uint32_t id);
- *     The votes when it opened last: yes in the lower half, no in the upper.
+ * uint32_t weir_rt_barrier_votes(struct jit_block *block, uint32_t warp);
+ *     The votes at the barrier that opened last for the warp: yes below, no in the upper half.
  * uint32_t weir_rt_barrier_open(struct jit_block *block);
  *     No warp can run: opens the barrier at which every warp that has not ended waits; 0 when there
  *     is none, and the block can never go on. */

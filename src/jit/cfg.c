@@ -581,25 +581,18 @@ static void place_(struct cfg *c, uint64_t *const *body)
  * barriers are kept by number. */
 static bool find_partial_(struct jkernel *k)
 {
-    const struct ptx_instr *unknown = NULL; /* a reducing one whose number is in a register */
     for (size_t n = 0; n < k->ninstrs; n++) {
         const struct ptx_instr *i = &k->instrs[n];
         bool reduces = ptx_has(i, PTX_M_red);
         if ((i->op != PTX_OP_bar && i->op != PTX_OP_barrier) || ptx_has(i, PTX_M_warp) ||
             ptx_has(i, PTX_M_cluster))
             continue;
-        if (reduces && i->operands[1].kind != PTX_OPR_IMM)
-            unknown = i;
         k->has_partial |= ptx_has(i, PTX_M_arrive) || i->noperands > (reduces ? 3 : 1);
         if (k->has_partial && k->is_function)
             return diag_set(k->diag, i->line, i->column,
                             "barriers with a thread count in a function that is not inlined are "
                             "not supported");
     }
-    if (k->has_partial && unknown != NULL)
-        return diag_set(k->diag, unknown->line, unknown->column,
-                        "a reducing barrier whose number is in a register, beside barriers with a "
-                        "thread count, is not supported");
     return true;
 }
 

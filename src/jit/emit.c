@@ -123,7 +123,7 @@ static void read_votes_(struct emit *e, const struct ptx_instr *i)
     LLVMBuilderRef b = e->alu.b;
     LLVMValueRef yes, all;
     if (e->k->has_partial) {
-        LLVMValueRef args[2] = {e->blk, barrier_id_(e, i)};
+        LLVMValueRef args[2] = {e->blk, e->w};
         LLVMValueRef votes = call_barrier_(e, "weir_rt_barrier_votes", args, 2);
         yes = LLVMBuildAnd(b, votes, c32(e, 0xffff), "");
         all = LLVMBuildAdd(b, yes, LLVMBuildLShr(b, votes, c32(e, 16), ""), "");

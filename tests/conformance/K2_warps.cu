@@ -396,6 +396,31 @@ __global__ void part_votes(int *out)
     }
 }
 
+/* The same, numbers and counts in registers; the first barrier's is used anew while warps of the
+ * round before have not looked at their result. */
+__global__ void part_votes_by_number(int *out, int first)
+{
+    int t = threadIdx.x, n, group = t / 64, number = first + group, count = group < 2 ? 64 : 32;
+    for (int i = 0; i < 3; i++) {
+        asm volatile("{ .reg .pred p; setp.lt.s32 p, %1, %2; barrier.red.popc.u32 %0, %3, %4, p; }"
+                     : "=r"(n)
+                     : "r"(t % 64), "r"(10 + i + group), "r"(number), "r"(count)
+                     : "memory");
+        out[i * 160 + t] = n;
+    }
+}
+
+static void test_part_votes_by_number()
+{
+    part_votes_by_number<<<1, 160>>>(device_out, 5);
+    fetch();
+    int bad = 0;
+    for (int i = 0; i < 3; i++)
+        for (int t = 0; t < 160; t++)
+            bad += host_out[i * 160 + t] != 10 + i + t / 64;
+    CHECK_EQ_INT(bad, 0);
+}
+
 static void test_part_votes()
 {
     part_votes<<<1, 160>>>(device_out);
@@ -439,6 +464,7 @@ int main()
     test_scan();
     test_votes();
     test_part_votes();
+    test_part_votes_by_number();
     test_lanes();
     test_atomics();
     test_calls();
