@@ -190,10 +190,11 @@ static inline bool alu_is_half(enum ptx_type t)
 }
 static inline bool alu_is_bf16(enum ptx_type t) { return t == PTX_BF16 || t == PTX_BF16X2; }
 
-/* ---- f16's fused multiply-add (alu_fma16.c) ------------------------------------------------ */
+/* ---- small floats' fused multiply-add (alu_fma16.c) ---------------------------------------- */
 
-/* s[0] * s[1] + s[2] of f16 bits (i16), rounded to nearest, by a function; NULL for few lanes. */
-val alu_fma_f16(struct alu *a, const val *s);
+/* s[0] * s[1] + s[2] of f16 or bf16 bits (i16), rounded to nearest, by a function; NULL: not by
+ * one, where lanes are few or the machine has no such instruction for f32. */
+val alu_fma_small(struct alu *a, const val *s, bool bf16);
 /* The same of f16 values as f32, in line: an f32 that rounds to f16 as the exact value does. */
 val alu_fma_f16_odd(struct alu *a, const val *s);
 

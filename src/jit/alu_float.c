@@ -28,17 +28,17 @@ static void emit_add(struct emit *e) { binary(e, OP_ADD); }
 static void emit_sub(struct emit *e) { binary(e, OP_SUB); }
 static void emit_mul(struct emit *e) { binary(e, OP_MUL); }
 
-/* f16 without modifiers, of a warp: a call. NULL: not that. */
+/* f16 and bf16 without modifiers, of a warp: a call. NULL: not that. */
 static val fma_called(struct emit *e)
 {
     struct alu *a = e->a;
-    if (!alu_is_half(e->t) || alu_is_bf16(e->t) || has(e, PTX_M_ftz) || has(e, PTX_M_sat) ||
-        has(e, PTX_M_relu) || has(e, PTX_M_oob))
+    if (!alu_is_half(e->t) || has(e, PTX_M_ftz) || has(e, PTX_M_sat) || has(e, PTX_M_relu) ||
+        has(e, PTX_M_oob) || alu_rounding(e->i) != ROUND_RN)
         return NULL;
     val s[3];
     for (int k = 0; k < 3; k++)
         s[k] = alu_i16(a, e->t, e->s[k]);
-    val r = alu_fma_f16(a, s);
+    val r = alu_fma_small(a, s, alu_is_bf16(e->t));
     return r ? alu_from_i16(a, e->t, r) : NULL;
 }
 

@@ -1,10 +1,11 @@
-/* alu_fma16: the fused multiply-add of f16, rounded once.
+/* alu_fma16: the fused multiply-add of f16 and bf16, rounded once.
  *
  * The product of two f16 is exact in f32, their sum with a third is not, and rounding it to f32 and
  * then to f16 is not what one rounding gives: the sum must be rounded to odd in between. That
  * matters only where the f32 is just between two f16, which is hardly ever so. Kernels that compute
  * in f16 have hundreds of these in a row, so a warp's are a function of the module, which exists
- * once and looks whether it matters: in line each was two hundred instructions. */
+ * once and looks whether it matters: in line each was two hundred instructions. So it is with bf16,
+ * in which programs for GPUs before 9.0 also add and multiply by this instruction. */
 #include <stdio.h>
 #include <string.h>
 
@@ -26,46 +27,63 @@ static val to_odd(struct alu *a, val x, val y, val z)
 
 val alu_fma_f16_odd(struct alu *a, const val *s) { return to_odd(a, s[0], s[1], s[2]); }
 
-/* i1: may a second rounding of this f32 differ? Between two normal f16 are 12 zeros behind a one.
- * Subnormal results, which have fewer bits, are looked at closely, all but zero. */
-static val doubtful(struct alu *a, val sum)
+/* How lanes are computed. */
+struct way {
+    bool bf16;
+    enum { QUICKLY, WHETHER, EXACTLY } what;
+};
+
+/* i1: may a second rounding of this f32 differ? Just between two of the smaller type are zeros
+ * behind a one. Subnormal f16, which have fewer bits, are looked at closely, all but zero; bf16 has
+ * f32's exponents. */
+static val doubtful(struct alu *a, val sum, bool bf16)
 {
-    val bits = ir_as_int(a, sum), size = ir_and(a, bits, ir_k(bits, 0x7fffffff));
-    val between = ir_icmp(a, LLVMIntEQ, ir_and(a, bits, ir_k(bits, 0x1fff)), ir_k(bits, 0x1000));
+    val bits = ir_as_int(a, sum), rest = ir_k(bits, bf16 ? 0xffff : 0x1fff);
+    val between = ir_icmp(a, LLVMIntEQ, ir_and(a, bits, rest), ir_k(bits, bf16 ? 0x8000 : 0x1000));
+    if (bf16)
+        return between;
+    val size = ir_and(a, bits, ir_k(bits, 0x7fffffff));
     val below = ir_icmp(a, LLVMIntULT, ir_sub(a, size, ir_k(size, 1)), ir_k(size, 0x387fffff));
     return ir_or(a, between, below);
 }
 
-/* What a piece's lanes are computed in. */
-enum way { QUICKLY, WHETHER, EXACTLY };
-
-static val piece(struct alu *a, const val *s, void *way)
+static val rounded(struct alu *a, val sum, bool bf16)
 {
-    val x = alu_f16_to_f32(a, s[0]), y = alu_f16_to_f32(a, s[1]), z = alu_f16_to_f32(a, s[2]);
-    if (*(enum way *)way == EXACTLY)
-        return alu_f32_to_f16_nearest(a, to_odd(a, x, y, z));
-    val sum = a->has_fma ? ir_fma(a, x, y, z) : ir_fadd(a, ir_fmul(a, x, y), z);
-    return *(enum way *)way == QUICKLY ? alu_f32_to_f16_nearest(a, sum)
-                                       : ir_sext(a, doubtful(a, sum), 32);
+    return bf16 ? alu_f32_to_bf16(a, sum, ROUND_RN) : alu_f32_to_f16_nearest(a, sum);
 }
 
-static val pieces(struct alu *a, const val *s, enum way way)
+static val piece(struct alu *a, const val *bits, void *arg)
 {
-    return ir_pieces(a, a->simd_bits / 32, s, 3, piece, &way);
+    const struct way *w = arg;
+    val s[3];
+    for (int k = 0; k < 3; k++)
+        s[k] = w->bf16 ? alu_bf16_to_f32(a, bits[k]) : alu_f16_to_f32(a, bits[k]);
+    if (w->what == EXACTLY)
+        return rounded(
+            a, w->bf16 ? alu_float_op(a, OP_FMA, s, ROUND_ODD) : to_odd(a, s[0], s[1], s[2]),
+            w->bf16);
+    val sum = a->has_fma ? ir_fma(a, s[0], s[1], s[2]) : ir_fadd(a, ir_fmul(a, s[0], s[1]), s[2]);
+    return w->what == QUICKLY ? rounded(a, sum, w->bf16)
+                              : ir_sext(a, doubtful(a, sum, w->bf16), 32);
 }
 
-static void body(struct alu *a, val fn)
+static val pieces(struct alu *a, const val *s, struct way w)
+{
+    return ir_pieces(a, a->simd_bits / 32, s, 3, piece, &w);
+}
+
+static void body(struct alu *a, val fn, bool bf16)
 {
     val s[3] = {LLVMGetParam(fn, 0), LLVMGetParam(fn, 1), LLVMGetParam(fn, 2)};
     LLVMBasicBlockRef exactly = LLVMAppendBasicBlockInContext(a->ctx, fn, "exactly");
     LLVMBasicBlockRef quickly = LLVMAppendBasicBlockInContext(a->ctx, fn, "quickly");
-    val r = pieces(a, s, QUICKLY),
-        any = ir_intr1(a, "llvm.vector.reduce.or", pieces(a, s, WHETHER));
+    val r = pieces(a, s, (struct way){bf16, QUICKLY});
+    val any = ir_intr1(a, "llvm.vector.reduce.or", pieces(a, s, (struct way){bf16, WHETHER}));
     LLVMBuildCondBr(a->b, ir_icmp(a, LLVMIntNE, any, ir_k(any, 0)), exactly, quickly);
     LLVMPositionBuilderAtEnd(a->b, quickly);
     LLVMBuildRet(a->b, r);
     LLVMPositionBuilderAtEnd(a->b, exactly);
-    LLVMBuildRet(a->b, pieces(a, s, EXACTLY));
+    LLVMBuildRet(a->b, pieces(a, s, (struct way){bf16, EXACTLY}));
 }
 
 /* Attributes of the function at hand that say which registers arguments come in. */
@@ -81,10 +99,10 @@ static void same_vectors(val fn, val as)
 }
 
 /* The function for so many lanes, made when it is first asked for. */
-static val function(struct alu *a, LLVMTypeRef type, unsigned lanes)
+static val function(struct alu *a, LLVMTypeRef type, unsigned lanes, bool bf16)
 {
     char name[32];
-    snprintf(name, sizeof name, "weir_fma16_x%u", lanes);
+    snprintf(name, sizeof name, "weir_fma_%s_x%u", bf16 ? "bf16" : "f16", lanes);
     val fn = LLVMGetNamedFunction(a->module, name);
     if (fn)
         return fn;
@@ -102,17 +120,17 @@ static val function(struct alu *a, LLVMTypeRef type, unsigned lanes)
     }
     LLVMSetCurrentDebugLocation2(a->b, NULL);
     LLVMPositionBuilderAtEnd(a->b, LLVMAppendBasicBlockInContext(a->ctx, fn, ""));
-    body(a, fn);
+    body(a, fn, bf16);
     LLVMPositionBuilderAtEnd(a->b, back);
     LLVMSetCurrentDebugLocation2(a->b, line);
     return fn;
 }
 
-val alu_fma_f16(struct alu *a, const val *s)
+val alu_fma_small(struct alu *a, const val *s, bool bf16)
 {
     unsigned lanes = ir_lanes(s[0]);
-    if (lanes < FEWEST)
+    if (lanes < FEWEST || (bf16 && !a->has_fma)) /* products of bf16 may not be exact in f32 */
         return NULL;
-    val fn = function(a, LLVMTypeOf(s[0]), lanes);
+    val fn = function(a, LLVMTypeOf(s[0]), lanes, bf16);
     return LLVMBuildCall2(a->b, LLVMGlobalGetValueType(fn), fn, (val *)s, 3, "");
 }

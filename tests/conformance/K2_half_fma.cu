@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <vector>
 
 #include <cuda_fp16.h>
@@ -34,6 +35,43 @@ static uint16_t rounded(double v)
     return sign | (uint16_t)((e + 14) * 1024 + (int)places);
 }
 
+static double bf16_value(uint16_t h)
+{
+    uint32_t bits = (uint32_t)h << 16;
+    float f;
+    memcpy(&f, &bits, 4);
+    return f;
+}
+
+static uint16_t bf16_rounded(double v)
+{
+    uint16_t sign = std::signbit(v) ? 0x8000 : 0;
+    double size = fabs(v);
+    if (std::isnan(v))
+        return 0x7fff;
+    if (size >= 0x1.ffp127)
+        return sign | 0x7f80;
+    int e = size < 0x1p-126 ? -126 : ilogb(size);
+    double places = nearbyint(ldexp(size, 7 - e));
+    return sign | (uint16_t)((e + 126) * 128 + (int)places);
+}
+
+/* p + z, to odd: so that another rounding gives what one would. */
+static double sum(double p, double z)
+{
+    double s = p + z, b = s - p, rest = (p - (s - b)) + (z - b);
+    uint64_t bits;
+    memcpy(&bits, &s, 8);
+    bool odd = bits & 1;
+    return std::isfinite(s) && rest != 0 && !odd ? nextafter(s, rest > 0 ? INFINITY : -INFINITY)
+                                                 : s;
+}
+
+static bool bf16_same(uint16_t a, uint16_t b)
+{
+    return a == b || ((a & 0x7fff) > 0x7f80 && (b & 0x7fff) > 0x7f80);
+}
+
 static bool same(uint16_t a, uint16_t b)
 {
     return a == b || ((a & 0x7fff) > 0x7c00 && (b & 0x7fff) > 0x7c00);
@@ -56,6 +94,14 @@ __global__ void two(const uint32_t *x, const uint32_t *y, const uint32_t *z, uin
     if (v & 0x10000) /* and again, by some lanes */
         asm volatile("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(v) : "r"(x[i]), "r"(y[i]), "r"(z[i]));
     r[i] = v;
+}
+
+__global__ void two_bf16(const uint32_t *x, const uint32_t *y, const uint32_t *z, uint32_t *r,
+                         int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(r[i]) : "r"(x[i]), "r"(y[i]), "r"(z[i]));
 }
 
 /* The same factors in all threads. */
@@ -93,7 +139,7 @@ int main()
                             : rounded(ldexp(1, ilogb(p) + 11) * (next() % 2 ? 1 : -1));
     }
     for (int i = 0; i < n; i++)
-        want[i] = rounded(value(x[i]) * value(y[i]) + value(z[i]));
+        want[i] = rounded(sum(value(x[i]) * value(y[i]), value(z[i])));
 
     uint16_t *dx, *dy, *dz, *dr;
     cudaMalloc(&dx, n * 2);
@@ -123,7 +169,34 @@ int main()
         equal<<<4, 64>>>(x[k], y[k], dz, dr, 250);
         cudaMemcpy(got.data(), dr, 500, cudaMemcpyDefault);
         for (int i = 0; i < 250; i++)
-            wrong += !same(got[i], rounded(value(x[k]) * value(y[k]) + value(z[i])));
+            wrong += !same(got[i], rounded(sum(value(x[k]) * value(y[k]), value(z[i]))));
+    }
+    CHECK_EQ_INT(wrong, 0);
+
+    for (int i = 0; i < n; i++) {
+        x[i] = next();
+        y[i] = next();
+        z[i] = next();
+        if (i % 4 == 0) /* of any size; and neither too small nor too large */
+            continue;
+        x[i] = (x[i] & 0x807f) | (i % 4 == 3 ? 62 + next() % 3 : 100 + next() % 50) << 7;
+        y[i] = (y[i] & 0x807f) | (i % 4 == 3 ? 62 + next() % 3 : 100 + next() % 50) << 7;
+        double p = bf16_value(x[i]) * bf16_value(y[i]);
+        double near = bf16_value(bf16_rounded(p)), place = ldexp(1, ilogb(p) - 8);
+        z[i] = i % 4 == 1   ? bf16_rounded(near + place - p)
+               : i % 4 == 2 ? bf16_rounded(ldexp(1, ilogb(p) - 20 - next() % 30))
+                            : z[i] & 0x81ff; /* with a product that is about subnormal */
+    }
+    cudaMemcpy(dx, x.data(), n * 2, cudaMemcpyDefault);
+    cudaMemcpy(dy, y.data(), n * 2, cudaMemcpyDefault);
+    cudaMemcpy(dz, z.data(), n * 2, cudaMemcpyDefault);
+    two_bf16<<<n / 512, 256>>>((uint32_t *)dx, (uint32_t *)dy, (uint32_t *)dz, (uint32_t *)dr,
+                               n / 2);
+    cudaMemcpy(got.data(), dr, n * 2, cudaMemcpyDefault);
+    for (int i = 0; i < n; i++) {
+        want[i] = bf16_rounded(sum(bf16_value(x[i]) * bf16_value(y[i]), bf16_value(z[i])));
+        if (!bf16_same(got[i], want[i]) && wrong++ < 5)
+            printf("bf16: %04x * %04x + %04x: %04x, not %04x\n", x[i], y[i], z[i], got[i], want[i]);
     }
     CHECK_EQ_INT(wrong, 0);
     CHECK_EQ_INT(cudaGetLastError(), cudaSuccess);
