@@ -49,6 +49,8 @@ static void better_(void *self, struct jit_code *code)
         jit_release(code); /* made by a compiler that is not the first one's: never seen */
         return;
     }
+    v->kernel.later_bytes = code->text_bytes;
+    atomic_store_explicit(&v->kernel.later_text, code->text, memory_order_release);
     atomic_store_explicit(&v->better, code, memory_order_release);
     atomic_store_explicit(&v->kernel.run, code->run, memory_order_release);
     if ((code->flags & JIT_CODE_ENTERED) != 0)

@@ -14,22 +14,6 @@ enum { PC_EXITED = JIT_PC_EXITED };
 enum { MAX_WHOLE = 1200 };
 /* scratch[0..3]: votes of reducing barriers, {true, all} for either parity. */
 
-/* Computes a register again, after those it comes from. */
-static void remat_(struct emit *e, int32_t reg)
-{
-    const struct jreg *r = &e->k->regs[reg];
-    if (e->remat_done[reg])
-        return;
-    e->remat_done[reg] = 1;
-    const struct ptx_instr *i = &e->k->instrs[r->def];
-    struct jroles roles;
-    jit_roles(i, &roles);
-    for (int u = 0; u < roles.nuse; u++)
-        remat_(e, roles.use[u]);
-    if (!emit_instr(e, i))
-        e->failed = true;
-}
-
 static void store_pc_(struct emit *e, LLVMValueRef v)
 {
     LLVMValueRef p = LLVMBuildGEP2(e->alu.b, e->i32, e->pc, &e->w, 1, "");
@@ -275,12 +259,8 @@ void enter_region(struct emit *e, int32_t r)
         return;
     }
     const struct jblock *from = &k->blocks[k->resume_block[r]];
-    const uint64_t *read = frame_reads(e, r);
     frame_move(e, r, false);
-    for (int32_t reg = bit_next(e->resume_live[r], (int32_t)k->nregs, 0); reg >= 0;
-         reg = bit_next(e->resume_live[r], (int32_t)k->nregs, reg + 1))
-        if (k->regs[reg].remat && (bit_get(read, reg) || k->regs[reg].shape.brk != 0))
-            remat_(e, reg);
+    frame_recompute(e, r);
     if (from->suspend == SUSPEND_BARRIER && ptx_has(from->term_instr, PTX_M_red))
         read_votes_(e, from->term_instr);
     const struct jblock *to = &k->blocks[from->succ[0]];
@@ -297,7 +277,7 @@ void enter_region(struct emit *e, int32_t r)
         flow_chain(e, e->resume_cand[r], from->succ[0]);
 }
 
-/* All warps have passed the same barrier: its votes are to be read, the next one's begin. */
+/* All warps have passed a barrier: its votes are to be read, the next one's begin. */
 static void next_phase_(struct emit *e)
 {
     LLVMBuilderRef b = e->alu.b;
@@ -352,6 +332,7 @@ static bool emit_region_(struct emit *e, int32_t r, LLVMBasicBlockRef *regions)
     LLVMBasicBlockRef head = new_bb(e, "warps"), run = new_bb(e, "run"), step = new_bb(e, "step");
     LLVMBasicBlockRef over = new_bb(e, "over"), done = new_bb(e, "warp_done");
     e->region = r;
+    e->reads = r > 0 ? frame_reads(e, r) : NULL;
     flow_open(e);
     memset(e->next_set, 0, (size_t)bit_words(k->nresume) * 8);
     e->next_warp = done;

@@ -74,6 +74,7 @@ struct emit {
     uint64_t *moves;      /* in lockstep: the resume points where they may; NULL: none */
     /* the region being emitted */
     int32_t region;
+    const uint64_t *reads; /* registers that it reads; NULL: not known */
     int32_t
         row_warps; /* warps after which the next block goes on (emit_row.c), 0: one block a call */
     LLVMBasicBlockRef *bb;       /* block -> its general copy in this region */
@@ -361,6 +362,8 @@ bool frame_once(const struct emit *e, int32_t reg);
 const uint64_t *frame_reads(struct emit *e, int32_t r);
 /* Saves or restores all that resume point r needs. */
 void frame_move(struct emit *e, int32_t r, bool save);
+/* Behind that: computes again what is not saved and is read. */
+void frame_recompute(struct emit *e, int32_t r);
 
 /* ---- emit_move.c ----------------------------------------------------------------------------- */
 

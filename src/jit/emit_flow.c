@@ -167,6 +167,8 @@ static LLVMValueRef unbroken_(struct emit *e, int32_t b)
     for (int32_t r = bit_next(k->blocks[b].live_in, (int32_t)k->nregs, 0); r >= 0;
          r = bit_next(k->blocks[b].live_in, (int32_t)k->nregs, r + 1)) {
         const struct shape *s = &k->regs[r].shape;
+        if (k->regs[r].remat && e->reads != NULL && !bit_get(e->reads, r))
+            continue; /* it is not computed in this region */
         for (int n = 0; s->brk != 0 && n < nsegs(s->seg); n++) {
             LLVMValueRef v = LLVMBuildLoad2(e->alu.b, e->i32, e->regs[r].brk[n], "");
             v = LLVMBuildICmp(e->alu.b, LLVMIntEQ, v, c32(e, 1u << s->seg), "");

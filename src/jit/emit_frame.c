@@ -227,3 +227,30 @@ void frame_move(struct emit *e, int32_t r, bool save)
         else if (!k->regs[reg].remat)
             frame_register_(e, reg, save);
 }
+
+/* Computes a register again, after those it comes from. */
+static void remat_(struct emit *e, int32_t reg)
+{
+    const struct jreg *r = &e->k->regs[reg];
+    if (e->remat_done[reg])
+        return;
+    e->remat_done[reg] = 1;
+    const struct ptx_instr *i = &e->k->instrs[r->def];
+    struct jroles roles;
+    jit_roles(i, &roles);
+    for (int u = 0; u < roles.nuse; u++)
+        remat_(e, roles.use[u]);
+    if (!emit_instr(e, i))
+        e->failed = true;
+}
+
+void frame_recompute(struct emit *e, int32_t r)
+{
+    struct jkernel *k = e->k;
+    const uint64_t *read = e->reads != NULL ? e->reads : frame_reads(e, r);
+    for (int32_t reg = bit_next(e->resume_live[r], (int32_t)k->nregs, 0); reg >= 0;
+         reg = bit_next(e->resume_live[r], (int32_t)k->nregs, reg + 1))
+        if (k->regs[reg].remat &&
+            (bit_get(read, reg) || (e->reads == NULL && k->regs[reg].shape.brk != 0)))
+            remat_(e, reg);
+}

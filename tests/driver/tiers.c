@@ -9,6 +9,7 @@
 
 #include "base/base.h"
 #include "common.h"
+#include "weir/fault.h"
 
 enum { THREADS = 96, SMALL = 20, LARGE = 140 }; /* LARGE: a second to optimise */
 
@@ -207,18 +208,66 @@ static void forked(void)
     run(&two);
 }
 
+/* Faults in quick code have the line they happen in, whatever the access. Lanes that read are every
+ * other one, so that the access is masked; `step` bytes apart: neighbours, or not. */
+static void fault_at(const char *access, const char *type, unsigned step, int line)
+{
+    struct strbuf s = {0};
+    sb_printf(&s,
+              ".version 8.0\n.target sm_80\n.address_size 64\n.file 1 \"quick.cu\"\n"
+              ".visible .entry wild(.param .u64 out)\n{\n.reg .b64 %%d<4>;\n.reg .b32 %%r<4>;\n"
+              ".reg .pred %%p<2>;\n.loc 1 3 1\nld.param.u64 %%d0, [out];\nmov.u32 %%r0, %%tid.x;\n"
+              "mul.wide.u32 %%d1, %%r0, %u;\nadd.u64 %%d2, %%d0, %%d1;\nmov.u32 %%r1, %%r0;\n"
+              "and.b32 %%r2, %%r0, 1;\nsetp.eq.u32 %%p0, %%r2, 0;\n",
+              step);
+    for (int n = 0; n < 400; n++)
+        sb_printf(&s, ".loc 1 %d 1\nmad.lo.u32 %%r1, %%r1, %%r1, %d;\nxor.b32 %%r1, %%r1, %%r0;\n",
+                  4 + n % 50, n);
+    sb_printf(&s, ".loc 1 %d 1\n@%%p0 %s.global.%s %s;\n.loc 1 90 1\n", line, access, type,
+              access[0] == 'l' ? "%r1, [%d2]" : "[%d2], %r1");
+    for (int n = 0; n < 50; n++)
+        sb_printf(&s, "mad.lo.u32 %%r1, %%r1, %%r1, %d;\nxor.b32 %%r1, %%r1, %%r0;\n", n);
+    sb_printf(&s, "mov.u64 %%d3, 4096;\nst.global.u32 [%%d3], %%r1;\nret;\n}\n");
+    CUmodule module;
+    NEED(cuModuleLoadData(&module, s.items));
+    CUdeviceptr nowhere = 64;
+    void *params[] = {&nowhere};
+    launch(kernel(module, "wild"), 1, THREADS, NULL, params);
+    CHECK(cuCtxSynchronize() == CUDA_ERROR_ILLEGAL_ADDRESS);
+    struct weir_fault f = {.bytes = sizeof f};
+    CHECK(weir_last_fault(&f));
+    CHECK_EQ_INT(f.frames[0].line, line);
+    CHECK(f.frames[0].file != NULL && strcmp(f.frames[0].file, "quick.cu") == 0);
+    CHECK(strstr(f.text, "code offset") != NULL);
+    sb_free(&s);
+    OK(cuDevicePrimaryCtxReset(0));
+    begin();
+}
+
+static void lines(void)
+{
+    setenv("WEIR_JIT", "quick", 1);
+    fault_at("ld", "u32", 4, 71);
+    fault_at("ld", "u32", 40, 72);
+    fault_at("ld", "u8", 1, 73);
+    fault_at("st", "u32", 4, 74);
+    fault_at("st", "u32", 40, 75);
+    fault_at("ld.volatile", "u32", 4, 76);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*run)(void);
-    } modes[] = {{"same", same}, {"unload", unload}, {"end", end}, {"fork", forked}};
+    } modes[] = {
+        {"same", same}, {"unload", unload}, {"end", end}, {"fork", forked}, {"lines", lines}};
     begin();
     for (size_t n = 0; argc == 2 && n < sizeof modes / sizeof *modes; n++)
         if (strcmp(argv[1], modes[n].name) == 0) {
             modes[n].run();
             return check_done();
         }
-    printf("usage: tiers same|unload|end|fork\n");
+    printf("usage: tiers same|unload|end|fork|lines\n");
     return 2;
 }
