@@ -168,6 +168,25 @@ static bool bind_(struct ptx_parser *p, const struct ptx_ref *r, const struct pt
     }
 }
 
+/* A call through a register may name, for the functions it can lead to, a variable that holds their
+ * addresses. */
+static bool bind_table_(struct ptx_parser *p, const struct ptx_ref *r)
+{
+    const struct ptx_sym *s = ptx_symtab_find(&p->names, r->at.s, r->at.n, false);
+    if (r->kind != REF_PROTO || s == NULL || s->kind != SYM_VAR || s->var->nrelocs == 0)
+        return ptx_fail(p, &r->at, "label '%.*s' is not defined", QUOTE(&r->at));
+    struct ptx_call *c = r->call;
+    c->candidates = arena_alloc(p->a, (size_t)s->var->nrelocs * sizeof(struct ptx_func *));
+    for (int32_t k = 0; k < s->var->nrelocs; k++) {
+        struct ptx_func *f = s->var->relocs[k].func;
+        if (f == NULL)
+            return ptx_fail(p, &r->at, "'%.*s' holds more than functions known so far",
+                            QUOTE(&r->at));
+        c->candidates[c->ncandidates++] = f;
+    }
+    return true;
+}
+
 /* At the end of a block: what it defines is bound, the rest is the outer block's matter. */
 static bool resolve_block_(struct ptx_parser *p)
 {
@@ -178,9 +197,10 @@ static bool resolve_block_(struct ptx_parser *p)
         if (s != NULL && s->depth == p->depth) {
             if (!bind_(p, r, s))
                 return false;
-        } else if (p->depth == 1)
-            return ptx_fail(p, &r->at, "label '%.*s' is not defined", QUOTE(&r->at));
-        else
+        } else if (p->depth == 1) {
+            if (!bind_table_(p, r))
+                return false;
+        } else
             p->refs.items[kept++] = *r;
     }
     p->refs.count = kept;

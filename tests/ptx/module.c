@@ -292,6 +292,20 @@ static void test_calls(void)
     ptx_free(m);
 }
 
+/* A variable that holds functions may stand for the list of those that a register can lead to. */
+static void test_calls_by_table(void)
+{
+    struct ptx_module *m = parse(".func (.param .b32 r) f (.param .b32 a) { ret; }\n"
+                                 ".func (.param .b32 r) g (.param .b32 a) { ret; }\n"
+                                 ".global .u64 table[2] = {f, g};\n"
+                                 ".entry k() { .param .b32 a, r; .reg .b64 %f;\n"
+                                 "ld.global.u64 %f, [table + 8]; call (r), %f, (a), table; }\n");
+    const struct ptx_call *c = func(m, "k")->instrs[1].call;
+    CHECK(c->proto == NULL && c->ncandidates == 2);
+    CHECK(c->candidates[0] == func(m, "f") && c->candidates[1] == func(m, "g"));
+    ptx_free(m);
+}
+
 /* Launches: kernels as what is called, with integers passed as 32 bits (as clang has it). */
 static void test_calls_of_kernels(void)
 {
@@ -384,6 +398,7 @@ int main(void)
     test_scopes();
     test_registers();
     test_calls();
+    test_calls_by_table();
     test_calls_of_kernels();
     test_early_names();
     test_lines();
