@@ -326,9 +326,7 @@ static CUresult begin_(CUstream h, bool pt, CUgraph g, const struct points *poin
 {
     CUcontext ctx;
     struct device_stream *s;
-    CUresult r = driver_current(&ctx);
-    if (r == CUDA_SUCCESS)
-        r = driver_stream(h, pt, &s, &ctx);
+    CUresult r = driver_find_stream(h, pt, &s, &ctx);
     if (r != CUDA_SUCCESS)
         return r;
     if ((unsigned)mode > CU_STREAM_CAPTURE_MODE_RELAXED)
@@ -501,9 +499,7 @@ static CUresult cuStreamEndCapture_(bool pt, CUstream h, CUgraph *out)
 {
     CUcontext ctx;
     struct device_stream *s;
-    CUresult r = driver_current(&ctx);
-    if (r == CUDA_SUCCESS)
-        r = driver_stream(h, pt, &s, &ctx);
+    CUresult r = driver_find_stream(h, pt, &s, &ctx);
     if (r != CUDA_SUCCESS)
         return r;
     if (out != NULL)
@@ -520,17 +516,11 @@ BOTH(cuStreamEndCapture, (CUstream h, CUgraph *out), h, out)
 /* ---- asking -------------------------------------------------------------------------------------
  */
 
-static CUresult find_stream_(CUstream h, bool pt, struct device_stream **s, CUcontext *ctx)
-{
-    CUresult r = driver_current(ctx);
-    return r == CUDA_SUCCESS ? driver_stream(h, pt, s, ctx) : r;
-}
-
 static CUresult cuStreamIsCapturing_(bool pt, CUstream h, CUstreamCaptureStatus *status)
 {
     CUcontext ctx;
     struct device_stream *s;
-    CUresult r = find_stream_(h, pt, &s, &ctx);
+    CUresult r = driver_find_stream(h, pt, &s, &ctx);
     if (r != CUDA_SUCCESS)
         return r;
     if (status == NULL)
@@ -570,7 +560,7 @@ static CUresult cuStreamGetCaptureInfo_v3_(bool pt, CUstream h, CUstreamCaptureS
 {
     CUcontext ctx;
     struct device_stream *s;
-    CUresult r = find_stream_(h, pt, &s, &ctx);
+    CUresult r = driver_find_stream(h, pt, &s, &ctx);
     if (r == CUDA_SUCCESS)
         r = cuStreamIsCapturing_(pt, h, status);
     if (r != CUDA_SUCCESS || *status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
@@ -608,7 +598,7 @@ static CUresult cuStreamUpdateCaptureDependencies_v2_(bool pt, CUstream h, CUgra
     CUcontext ctx;
     struct device_stream *s;
     struct points points = {0};
-    CUresult r = find_stream_(h, pt, &s, &ctx);
+    CUresult r = driver_find_stream(h, pt, &s, &ctx);
     if (r != CUDA_SUCCESS)
         return r;
     if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES)

@@ -4,13 +4,6 @@
 #include "driver/objects.h"
 #include "memory/view.h"
 
-/* Stream and context of a call; a call without a stream works on the default one. */
-static CUresult find_(CUstream h, bool per_thread, struct device_stream **s, CUcontext *c)
-{
-    CUresult r = driver_current(c);
-    return r == CUDA_SUCCESS ? driver_stream(h, per_thread, s, c) : r;
-}
-
 /* Each exported name in the form for the legacy default stream and the per-thread one. */
 #define SYNC(name, params, ...)                                                                    \
     WEIR_API CUresult name params;                                                                 \
@@ -66,7 +59,7 @@ static CUresult linear_(WHERE, void *dst, bool dst_host, const void *src, bool s
 {
     CUcontext c;
     struct device_stream *s;
-    CUresult r = find_(h, pt, &s, &c);
+    CUresult r = driver_find_stream(h, pt, &s, &c);
     if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running())) {
         bool captured;
         CUDA_MEMCPY3D m = copy_describe(dst, src, bytes);
@@ -162,7 +155,7 @@ static CUresult cuMemcpyPeer_(WHERE, CUdeviceptr dst, CUcontext dc, CUdeviceptr 
     if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running())) {
         CUcontext c;
         struct device_stream *s;
-        r = find_(h, pt, &s, &c);
+        r = driver_find_stream(h, pt, &s, &c);
         if (r == CUDA_SUCCESS)
             r = capture_forbid(s, c);
     }
@@ -311,7 +304,7 @@ static CUresult box_(WHERE, const struct copy_side *src, const struct copy_side 
     CUcontext c;
     struct device_stream *s;
     struct device_copy copy;
-    CUresult r = find_(h, pt, &s, &c);
+    CUresult r = driver_find_stream(h, pt, &s, &c);
     if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running())) {
         bool captured;
         CUDA_MEMCPY3D m = describe_(src, dst, width, height, depth);
@@ -469,7 +462,7 @@ static CUresult set_(WHERE, CUdeviceptr at, size_t pitch, uint32_t element, uint
                                  .elementSize = element,
                                  .width = width,
                                  .height = height};
-    CUresult r = find_(h, pt, &s, &c);
+    CUresult r = driver_find_stream(h, pt, &s, &c);
     if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running())) {
         bool captured;
         r = capture_set(s, c, &p, mode == DEVICE_COPY_SYNC, &captured);

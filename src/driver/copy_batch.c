@@ -8,9 +8,7 @@ static CUresult settle_(CUstream h, bool pt, bool during_call)
 {
     CUcontext c;
     struct device_stream *s;
-    CUresult r = driver_current(&c);
-    if (r == CUDA_SUCCESS)
-        r = driver_stream(h, pt, &s, &c);
+    CUresult r = driver_find_stream(h, pt, &s, &c);
     if (r != CUDA_SUCCESS || !during_call)
         return r;
     return driver_from_device(c, device_stream_sync(s));

@@ -275,6 +275,14 @@ static inline CUresult driver_stream(CUstream h, bool per_thread, struct device_
         driver_thread.plain = h;
     return CUDA_SUCCESS;
 }
+/* The same for a call that needs a current context without a fault: context and stream, which all
+ * calls about streams begin with. */
+static inline CUresult driver_find_stream(CUstream h, bool per_thread, struct device_stream **s,
+                                          CUcontext *ctx)
+{
+    CUresult r = driver_current(ctx);
+    return r == CUDA_SUCCESS ? driver_stream(h, per_thread, s, ctx) : r;
+}
 /* Whether the handle is a live stream of the current context that the thread has used before. A
  * place that once was a stream's is a stream's for ever, so its tag can be looked at, and a context
  * ends after its streams. */

@@ -16,6 +16,14 @@ CUresult node_check(CUgraphNode n)
     return handle_live(n, TAG_NODE) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+CUresult node_check_type(CUgraphNode n, CUgraphNodeType type)
+{
+    CUresult r = driver_ready();
+    if (r == CUDA_SUCCESS)
+        r = node_check(n);
+    return r == CUDA_SUCCESS && n->p.type != type ? CUDA_ERROR_INVALID_VALUE : r;
+}
+
 /* ---- edges --------------------------------------------------------------------------------------
  */
 

@@ -197,6 +197,8 @@ struct CUgraphExec_st {
 
 CUresult graph_check(CUgraph g);
 CUresult node_check(CUgraphNode n);
+/* What calls about nodes of one kind begin with: a live node of that kind, and a driver. */
+CUresult node_check_type(CUgraphNode n, CUgraphNodeType type);
 CUgraph graph_new(void);
 /* Frees it with all it holds. */
 void graph_free(CUgraph g);

@@ -352,21 +352,12 @@ WEIR_API CUresult cuGraphAddMemFreeNode(CUgraphNode *out, CUgraph g, const CUgra
     return r != CUDA_SUCCESS ? r : graph_add(g, deps, NULL, count, &p, out);
 }
 
-/* Finds a live node of that kind. */
-static CUresult node_of_(CUgraphNode node, CUgraphNodeType type, const void *out)
-{
-    CUresult r = driver_ready();
-    if (r == CUDA_SUCCESS)
-        r = node_check(node);
-    if (r == CUDA_SUCCESS && (node->p.type != type || out == NULL))
-        r = CUDA_ERROR_INVALID_VALUE;
-    return r;
-}
-
 /* What the parameters point to stays the node's. */
 WEIR_API CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS *out)
 {
-    CUresult r = node_of_(node, CU_GRAPH_NODE_TYPE_MEM_ALLOC, out);
+    CUresult r = node_check_type(node, CU_GRAPH_NODE_TYPE_MEM_ALLOC);
+    if (r == CUDA_SUCCESS && out == NULL)
+        r = CUDA_ERROR_INVALID_VALUE;
     if (r == CUDA_SUCCESS)
         *out = node->p.memory.params;
     return r;
@@ -374,7 +365,9 @@ WEIR_API CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_
 
 WEIR_API CUresult cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr *out)
 {
-    CUresult r = node_of_(node, CU_GRAPH_NODE_TYPE_MEM_FREE, out);
+    CUresult r = node_check_type(node, CU_GRAPH_NODE_TYPE_MEM_FREE);
+    if (r == CUDA_SUCCESS && out == NULL)
+        r = CUDA_ERROR_INVALID_VALUE;
     if (r == CUDA_SUCCESS)
         *out = (CUdeviceptr)(uintptr_t)node->p.memory.memory->base;
     return r;

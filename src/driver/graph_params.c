@@ -19,17 +19,6 @@ static CUresult begin_(CUgraphNode *out, CUgraph g)
     return r;
 }
 
-/* Finds a live node of that kind. */
-static CUresult node_of_(CUgraphNode node, CUgraphNodeType type)
-{
-    CUresult r = driver_ready();
-    if (r == CUDA_SUCCESS)
-        r = node_check(node);
-    if (r == CUDA_SUCCESS && node->p.type != type)
-        r = CUDA_ERROR_INVALID_VALUE;
-    return r;
-}
-
 /* Puts new parameters in the place of the old. Attributes of kernels are set apart. */
 static CUresult replace_(CUgraphNode node, struct node_params *p)
 {
@@ -58,13 +47,13 @@ static CUresult replace_(CUgraphNode node, struct node_params *p)
     return r != CUDA_SUCCESS ? r : graph_add(g, deps, NULL, count, &p, out)
 #define CHANGE_NODE(type, make)                                                                    \
     struct node_params p;                                                                          \
-    CUresult r = node_of_(node, type);                                                             \
+    CUresult r = node_check_type(node, type);                                                      \
     if (r == CUDA_SUCCESS)                                                                         \
         r = make;                                                                                  \
     return r != CUDA_SUCCESS ? r : replace_(node, &p)
 /* `value`: of *out, when there is one to write to. */
 #define SHOW_NODE(type, ...)                                                                       \
-    CUresult r = node_of_(node, type);                                                             \
+    CUresult r = node_check_type(node, type);                                                      \
     if (r == CUDA_SUCCESS && out == NULL)                                                          \
         r = CUDA_ERROR_INVALID_VALUE;                                                              \
     if (r == CUDA_SUCCESS)                                                                         \
@@ -95,7 +84,7 @@ WEIR_API CUresult cuGraphAddKernelNode_v2(DEPS, const CUDA_KERNEL_NODE_PARAMS *p
 
 WEIR_API CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *out)
 {
-    CUresult r = node_of_(node, CU_GRAPH_NODE_TYPE_KERNEL);
+    CUresult r = node_check_type(node, CU_GRAPH_NODE_TYPE_KERNEL);
     if (r != CUDA_SUCCESS)
         return r;
     if (out == NULL)
@@ -155,7 +144,7 @@ static CUresult set_attribute_(struct kernel_node *k, CUkernelNodeAttrID which,
 WEIR_API CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID which,
                                                 const CUkernelNodeAttrValue *value)
 {
-    CUresult r = node_of_(node, CU_GRAPH_NODE_TYPE_KERNEL);
+    CUresult r = node_check_type(node, CU_GRAPH_NODE_TYPE_KERNEL);
     if (r == CUDA_SUCCESS && value == NULL)
         r = CUDA_ERROR_INVALID_VALUE;
     return r != CUDA_SUCCESS ? r : set_attribute_(&node->p.kernel, which, value);
@@ -164,7 +153,7 @@ WEIR_API CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAt
 WEIR_API CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID which,
                                                 CUkernelNodeAttrValue *out)
 {
-    CUresult r = node_of_(node, CU_GRAPH_NODE_TYPE_KERNEL);
+    CUresult r = node_check_type(node, CU_GRAPH_NODE_TYPE_KERNEL);
     if (r != CUDA_SUCCESS)
         return r;
     if (out == NULL || which <= CU_LAUNCH_ATTRIBUTE_IGNORE ||
@@ -184,9 +173,9 @@ WEIR_API CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAt
 
 WEIR_API CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from)
 {
-    CUresult r = node_of_(to, CU_GRAPH_NODE_TYPE_KERNEL);
+    CUresult r = node_check_type(to, CU_GRAPH_NODE_TYPE_KERNEL);
     if (r == CUDA_SUCCESS)
-        r = node_of_(from, CU_GRAPH_NODE_TYPE_KERNEL);
+        r = node_check_type(from, CU_GRAPH_NODE_TYPE_KERNEL);
     if (r != CUDA_SUCCESS || to == from)
         return r;
     const struct kernel_node *k = &from->p.kernel;

@@ -333,9 +333,7 @@ static CUresult host_function_(CUstream stream, bool per_thread, CUhostFn fn,
 {
     CUcontext ctx;
     struct device_stream *s;
-    CUresult r = driver_current(&ctx);
-    if (r == CUDA_SUCCESS)
-        r = driver_stream(stream, per_thread, &s, &ctx);
+    CUresult r = driver_find_stream(stream, per_thread, &s, &ctx);
     if (r != CUDA_SUCCESS)
         return r;
     if (fn == NULL && callback == NULL)

@@ -207,9 +207,7 @@ static CUresult check_stream_(CUstream h, bool per_thread)
 {
     CUcontext c;
     struct device_stream *s;
-    CUresult r = driver_current(&c);
-    if (r == CUDA_SUCCESS)
-        r = driver_stream(h, per_thread, &s, &c);
+    CUresult r = driver_find_stream(h, per_thread, &s, &c);
     if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running()))
         r = capture_forbid(s, c); /* there is no node of this kind */
     return r;

@@ -339,9 +339,7 @@ static __attribute__((noinline)) CUresult alloc_any_(CUdeviceptr *out, size_t by
     CUcontext c;
     struct device_stream *s;
     bool captured = false;
-    CUresult r = driver_current(&c);
-    if (WEIR_LIKELY(r == CUDA_SUCCESS))
-        r = driver_stream(stream, false, &s, &c);
+    CUresult r = driver_find_stream(stream, false, &s, &c);
     if (WEIR_UNLIKELY(r != CUDA_SUCCESS))
         return r;
     if (WEIR_UNLIKELY(out == NULL))
@@ -443,9 +441,7 @@ static __attribute__((noinline)) CUresult free_any_(CUdeviceptr at, CUstream str
     CUcontext c;
     struct device_stream *s;
     bool captured;
-    CUresult r = driver_current(&c);
-    if (WEIR_LIKELY(r == CUDA_SUCCESS))
-        r = driver_stream(stream, false, &s, &c);
+    CUresult r = driver_find_stream(stream, false, &s, &c);
     if (WEIR_UNLIKELY(r != CUDA_SUCCESS))
         return r;
     if (WEIR_UNLIKELY(capture_running())) {

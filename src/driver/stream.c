@@ -25,8 +25,7 @@ CUresult driver_stream_special(CUstream h, bool per_thread, struct device_stream
 static __attribute__((noinline)) CUresult find_any_(CUstream h, bool per_thread,
                                                     struct device_stream **s, CUcontext *ctx)
 {
-    CUresult r = driver_current(ctx);
-    return r == CUDA_SUCCESS ? driver_stream(h, per_thread, s, ctx) : r;
+    return driver_find_stream(h, per_thread, s, ctx);
 }
 
 /* Context and stream of a call that needs both. */

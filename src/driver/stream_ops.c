@@ -5,12 +5,6 @@
 /* ---- values in memory
  * ---------------------------------------------------------------------------- */
 
-static CUresult find_(CUstream h, bool per_thread, struct device_stream **s, CUcontext *c)
-{
-    CUresult r = driver_current(c);
-    return r == CUDA_SUCCESS ? driver_stream(h, per_thread, s, c) : r;
-}
-
 /* The address must be memory that devices reach, of ours, and aligned. */
 static CUresult check_word_(CUdeviceptr at, unsigned bytes)
 {
@@ -42,7 +36,7 @@ static CUresult wait_(CUstream h, bool pt, CUdeviceptr at, unsigned bytes, uint6
                                                    DEVICE_VALUE_AND, DEVICE_VALUE_NOR};
     CUcontext c;
     struct device_stream *s;
-    CUresult r = find_(h, pt, &s, &c);
+    CUresult r = driver_find_stream(h, pt, &s, &c);
     if (r == CUDA_SUCCESS)
         r = check_wait_(at, bytes, flags);
     if (r != CUDA_SUCCESS)
@@ -68,7 +62,7 @@ static CUresult write_(CUstream h, bool pt, CUdeviceptr at, unsigned bytes, uint
 {
     CUcontext c;
     struct device_stream *s;
-    CUresult r = find_(h, pt, &s, &c);
+    CUresult r = driver_find_stream(h, pt, &s, &c);
     if (r == CUDA_SUCCESS)
         r = check_write_(at, bytes, flags);
     if (r != CUDA_SUCCESS)
@@ -156,7 +150,7 @@ static CUresult cuStreamBatchMemOp_v2_(bool pt, CUstream h, unsigned int count,
     enum { MOST = 256 };
     CUcontext c;
     struct device_stream *s;
-    CUresult r = find_(h, pt, &s, &c);
+    CUresult r = driver_find_stream(h, pt, &s, &c);
     if (r != CUDA_SUCCESS)
         return r;
     if (flags != 0 || count > MOST || (count > 0 && params == NULL))
@@ -184,7 +178,7 @@ static CUresult attributes_(CUstream h, bool pt, struct stream_attributes **out)
 {
     CUcontext c;
     struct device_stream *s;
-    CUresult r = find_(h, pt, &s, &c);
+    CUresult r = driver_find_stream(h, pt, &s, &c);
     if (r != CUDA_SUCCESS)
         return r;
     if (h == NULL || h == CU_STREAM_LEGACY || h == CU_STREAM_PER_THREAD)
@@ -200,7 +194,7 @@ static CUresult cuStreamGetAttribute_(bool pt, CUstream h, CUstreamAttrID which,
     CUcontext c;
     struct device_stream *s;
     struct stream_attributes *a;
-    CUresult r = find_(h, pt, &s, &c);
+    CUresult r = driver_find_stream(h, pt, &s, &c);
     if (r == CUDA_SUCCESS)
         r = attributes_(h, pt, &a);
     if (r != CUDA_SUCCESS)
@@ -285,7 +279,7 @@ static CUresult cuStreamGetCtx_v2_(bool pt, CUstream h, CUcontext *out, CUgreenC
 {
     CUcontext c;
     struct device_stream *s;
-    CUresult r = find_(h, pt, &s, &c);
+    CUresult r = driver_find_stream(h, pt, &s, &c);
     if (r != CUDA_SUCCESS)
         return r;
     if (out == NULL)
