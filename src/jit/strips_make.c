@@ -165,7 +165,7 @@ static LLVMValueRef piece_(struct strips *s, struct body *y, struct loop *l, LLV
         if (l->in.items[k].row == v)
             return l->in.items[k].piece;
     LLVMValueRef piece;
-    if (LLVMIsAConstant(v)) {
+    if (LLVMIsAConstant(v) && LLVMGetAggregateElement(v, 0) != NULL) { /* else an expression */
         piece = constant_(s, y, l, v);
     } else {
         uint64_t bytes = place_of_(s, y, LLVMTypeOf(v));
