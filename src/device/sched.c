@@ -563,6 +563,9 @@ void mutex_init(pthread_mutex_t *lock)
     pthread_mutexattr_destroy(&attr);
 }
 
+/* Code of large kernels that is not optimised takes a megabyte, whatever limit the user has set. */
+enum { STACK_LEAST = 8 << 20 };
+
 bool thread_start(void *(*main)(void *), void *arg, const char *name)
 {
     /* The program's signals are for the program's threads. Those of faults must not be blocked: the
@@ -573,8 +576,14 @@ bool thread_start(void *(*main)(void *), void *arg, const char *name)
     for (size_t i = 0; i < WEIR_COUNT(faults); i++)
         sigdelset(&mask, faults[i]);
     pthread_t thread;
+    pthread_attr_t attr;
+    size_t stack;
+    pthread_attr_init(&attr);
+    if (pthread_attr_getstacksize(&attr, &stack) == 0 && stack < STACK_LEAST)
+        pthread_attr_setstacksize(&attr, STACK_LEAST);
     pthread_sigmask(SIG_SETMASK, &mask, &old);
-    bool fine = pthread_create(&thread, NULL, main, arg) == 0;
+    bool fine = pthread_create(&thread, &attr, main, arg) == 0;
+    pthread_attr_destroy(&attr);
     if (fine) {
         pthread_setname_np(thread, name);
         pthread_detach(thread);

@@ -13,6 +13,7 @@
 
 /* Of a grid, for each worker: from here on what quick code does of it is little. */
 enum { MANY_BLOCKS = 16 };
+enum { STACK_QUICK = 4 << 20 }; /* least stack of threads that launch quick code */
 
 static struct variant *find_variant_(CUfunction f, const uint32_t ntid[3], bool grid_small)
 {
@@ -22,6 +23,21 @@ static struct variant *find_variant_(CUfunction f, const uint32_t ntid[3], bool 
             v->grid_small == grid_small)
             return v;
     return NULL;
+}
+
+/* Has this thread too small a stack for quick code, which takes up to a megabyte? Who launches a
+ * kernel often waits for it, and who waits runs blocks. */
+static bool stack_is_small_(void)
+{
+    pthread_attr_t attr;
+    void *start;
+    size_t bytes = SIZE_MAX;
+    if (pthread_getattr_np(pthread_self(), &attr) != 0)
+        return false;
+    if (pthread_attr_getstack(&attr, &start, &bytes) != 0)
+        bytes = SIZE_MAX;
+    pthread_attr_destroy(&attr);
+    return bytes < STACK_QUICK;
 }
 
 /* What WEIR_JIT asks for: how to compile first, and whether better code is to follow quick code. */
@@ -34,6 +50,8 @@ static uint32_t first_tier_(CUfunction f, const uint32_t grid[3], bool *follow)
         return JIT_BEST;
     if (both || quick)
         return JIT_QUICK;
+    if (stack_is_small_())
+        return JIT_BEST;
     struct device_facts facts;
     device_facts(driver_device(f->module->ctx->ordinal), &facts);
     return blocks >= (uint64_t)MANY_BLOCKS * facts.workers ? JIT_FIRST_OF_MANY : JIT_FIRST;

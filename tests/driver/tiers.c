@@ -2,6 +2,7 @@
  * whichever state the program unloads modules, resets the device, forks or ends. usage: tiers MODE;
  * the modes are below. WEIR_CACHE_DIR is an empty folder. */
 #include <dirent.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -255,19 +256,48 @@ static void lines(void)
     fault_at("ld.volatile", "u32", 4, 76);
 }
 
+static void *on_small_stack(void *out)
+{
+    OK(cuCtxSetCurrent(NULL));
+    begin();
+    struct kernel k = make(8);
+    *(struct run *)out = run(&k);
+    return NULL;
+}
+
+/* A thread whose stack has no room for quick code launches a large kernel, and waits for it, which
+ * means that it runs it. */
+static void stack(void)
+{
+    unsetenv("WEIR_JIT");
+    steps = LARGE;
+    pthread_attr_t attr;
+    pthread_t thread;
+    struct run small = {{0}};
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, 48 << 10);
+    CHECK(pthread_create(&thread, &attr, on_small_stack, &small) == 0);
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attr);
+    setenv("WEIR_JIT", "quick", 1);
+    struct kernel k = make(8);
+    struct run large = run(&k);
+    CHECK(memcmp(&small, &large, sizeof small) == 0);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*run)(void);
-    } modes[] = {
-        {"same", same}, {"unload", unload}, {"end", end}, {"fork", forked}, {"lines", lines}};
+    } modes[] = {{"same", same},   {"unload", unload}, {"end", end},
+                 {"fork", forked}, {"lines", lines},   {"stack", stack}};
     begin();
     for (size_t n = 0; argc == 2 && n < sizeof modes / sizeof *modes; n++)
         if (strcmp(argv[1], modes[n].name) == 0) {
             modes[n].run();
             return check_done();
         }
-    printf("usage: tiers same|unload|end|fork|lines\n");
+    printf("usage: tiers same|unload|end|fork|lines|stack\n");
     return 2;
 }
