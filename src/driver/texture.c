@@ -185,6 +185,7 @@ static CUresult describe_array_(CUarray a, struct texture *t)
     t->height = at_least_one_(d->Height);
     t->depth = at_least_one_(d->Depth);
     t->layered = (d->Flags & CUDA_ARRAY3D_LAYERED) != 0;
+    t->cube = (d->Flags & CUDA_ARRAY3D_CUBEMAP) != 0;
     bool flat = t->layered || d->Depth == 0 || (d->Flags & CUDA_ARRAY3D_CUBEMAP);
     t->dimensions = d->Height == 0 ? 1 : flat ? 2 : 3;
     return CUDA_SUCCESS;

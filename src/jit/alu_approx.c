@@ -91,7 +91,7 @@ static void upper_word(struct emit *e)
 static void emit_rcp(struct emit *e)
 {
     struct alu *a = e->a;
-    bool ftz = has(e, PTX_M_ftz);
+    bool ftz = has(e, PTX_M_ftz) && e->t == PTX_F32; /* of doubles a GPU flushes nothing */
     val x = alu_float_load(a, e->t, e->s[0], ftz), s[] = {ir_kf(x, 1), x};
     val r = has(e, PTX_M_approx) ? alu_rcp_approx(a, x)
                                  : alu_float_op(a, OP_DIV, s, alu_rounding(e->i));
@@ -279,7 +279,7 @@ FORMS(approx,
       {PTX_OP_div, T(F32), 0, MODS(PTX_M_approx, PTX_M_full, M_RND, PTX_M_ftz), "t:tt", emit_div},
       {PTX_OP_div, T(F64), 0, MODS(M_RND), "t:tt", emit_div},
       {PTX_OP_rcp, T(F32), 0, MODS(PTX_M_approx, M_RND, PTX_M_ftz), "t:t", emit_rcp},
-      {PTX_OP_rcp, T(F64), 0, MODS(M_RND), "t:t", emit_rcp},
+      {PTX_OP_rcp, T(F64), 0, MODS(M_RND, PTX_M_ftz), "t:t", emit_rcp},
       {PTX_OP_rcp, T(F64), 0, M_FAST, "t:t", upper_word},
       {PTX_OP_sqrt, T(F32), 0, MODS(PTX_M_approx, M_RND, PTX_M_ftz), "t:t", emit_sqrt},
       {PTX_OP_sqrt, T(F64), 0, MODS(M_RND), "t:t", emit_sqrt},

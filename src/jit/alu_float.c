@@ -82,11 +82,7 @@ static void emit_fma(struct emit *e)
         s[1] = factors[!scalar];
         r = alu_float_op(a, OP_FMA, s, alu_rounding(e->i));
     }
-    r = clamp_result(e, r);
-    if (alu_is_bf16(e->t)) /* in any rounding, which NVIDIA's assembler takes, too */
-        r = alu_from_i16(a, e->t, alu_f32_to_bf16(a, r, alu_rounding(e->i)));
-    else
-        r = alu_float_store(a, e->t, r, ftz);
+    r = alu_float_store(a, e->t, clamp_result(e, r), ftz);
     e->d[0] = has(e, PTX_M_oob) ? zero_outside(e, r) : r;
 }
 
@@ -254,7 +250,7 @@ FORMS(float, SUM_FORMS(PTX_OP_add, emit_add), SUM_FORMS(PTX_OP_sub, emit_sub),
       {PTX_OP_fma, T(F64), 0, MODS(M_RND), "t:ttt", emit_fma},
       {PTX_OP_fma, T_F16, 0, MODS(PTX_M_rn, PTX_M_ftz, PTX_M_sat, PTX_M_relu, PTX_M_oob), "t:ttt",
        emit_fma},
-      {PTX_OP_fma, T_BF16, 0, MODS(M_RND, PTX_M_relu, PTX_M_oob), "t:ttt", emit_fma},
+      {PTX_OP_fma, T_BF16, 0, MODS(PTX_M_rn, PTX_M_relu, PTX_M_oob), "t:ttt", emit_fma},
       {PTX_OP_mad, T(F32), 0, MODS(M_RND, PTX_M_ftz, PTX_M_sat), "t:ttt", emit_fma},
       {PTX_OP_mad, T(F64), 0, MODS(M_RND), "t:ttt", emit_fma}, SIGN_FORMS(PTX_OP_abs, emit_abs),
       SIGN_FORMS(PTX_OP_neg, emit_neg), MIN_FORMS(PTX_OP_min), MIN_FORMS(PTX_OP_max),

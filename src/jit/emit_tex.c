@@ -148,8 +148,6 @@ static struct texture_instr describe_(const struct ptx_instr *i)
         t.gather = gathered_(i) & 7;
     } else if (i->op == PTX_OP_txq || i->op == PTX_OP_suq) {
         question_(i, &q);
-        if (q == QUERY_DEPTH && ptx_has(i, PTX_M_level))
-            q = QUERY_LEVEL_DEPTH;
         t.question = q & 15;
         t.surface = i->op == PTX_OP_suq;
     } else {

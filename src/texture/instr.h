@@ -74,7 +74,6 @@ enum texture_question {
     QUERY_ADDRESS_1,
     QUERY_ADDRESS_2,
     QUERY_MEMORY_LAYOUT,
-    QUERY_LEVEL_DEPTH, /* of a level: layers count, too */
 };
 
 /* One struct for all of them: small enough to be passed as a word. */

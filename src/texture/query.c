@@ -22,13 +22,26 @@ static uint32_t size_(const struct texture *t, unsigned axis)
     return axis < t->dimensions ? size[axis] : 0;
 }
 
+/* Textures count layers as the size after their own: an H100 does. */
+static uint32_t height_(const struct texture *t)
+{
+    bool row = t->dimensions == 1 && !t->buffer;
+    return !row ? size_(t, 1) : t->layered ? t->depth : 1;
+}
+
+static uint32_t depth_(const struct texture *t)
+{
+    if (!t->layered)
+        return size_(t, 2);
+    return t->dimensions == 1 ? 0 : t->cube ? t->depth / 6 : t->depth;
+}
+
 uint32_t texture_query(const struct texture *t, struct texture_instr i)
 {
     switch ((enum texture_question)i.question) {
     case QUERY_WIDTH: return t->width;
-    case QUERY_HEIGHT: return size_(t, 1);
-    case QUERY_DEPTH: return size_(t, 2);
-    case QUERY_LEVEL_DEPTH: return t->layered ? t->depth : size_(t, 2);
+    case QUERY_HEIGHT: return i.surface ? size_(t, 1) : height_(t);
+    case QUERY_DEPTH: return i.surface ? size_(t, 2) : depth_(t);
     case QUERY_DATA_TYPE: return data_type_(t);
     case QUERY_ORDER: return order_(t);
     case QUERY_NORMALIZED: return t->normalized;

@@ -52,6 +52,7 @@ struct texture {
     uint32_t depth;        /* slices, or layers; 6 faces each of a cube map */
     uint32_t dimensions;   /* without the layers: what queries tell apart */
     bool layered;          /* queries: depth counts layers */
+    bool cube;             /* queries: six layers are one cube map */
     bool pitched;          /* queries: rows of linear memory */
     bool normalized;       /* coordinates 0..1 */
     bool linear;           /* filter */

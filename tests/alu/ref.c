@@ -169,8 +169,9 @@ static uint64_t float_arith(const struct ptx_instr *i, unsigned type, const uint
     const struct format *f = format_of(type);
     uint64_t s[3] = {0}, r;
     unsigned n = i->noperands - 1u;
+    bool ftz = m(i, PTX_M_ftz) && f != &F64; /* rcp.rn.ftz.f64 flushes nothing on a GPU */
     for (unsigned k = 0; k < n; k++)
-        s[k] = m(i, PTX_M_ftz) ? flush(f, in[k]) : in[k];
+        s[k] = ftz ? flush(f, in[k]) : in[k];
     if (f == &F32 || f == &F64) {
         r = hardware(i->op, f == &F64, s, mode_of(i));
     } else {
@@ -186,10 +187,10 @@ static uint64_t float_arith(const struct ptx_instr *i, unsigned type, const uint
         return 0;
     quad v = format_value(f, r);
     if (m(i, PTX_M_sat))
-        return !(v > 0) ? 0 : v > 1 ? format_bits(f, 1, RN) : m(i, PTX_M_ftz) ? flush(f, r) : r;
+        return !(v > 0) ? 0 : v > 1 ? format_bits(f, 1, RN) : ftz ? flush(f, r) : r;
     if (m(i, PTX_M_relu))
-        return is_nan(v) ? format_nan(f) : !(v > 0) ? 0 : m(i, PTX_M_ftz) ? flush(f, r) : r;
-    return m(i, PTX_M_ftz) ? flush(f, r) : r;
+        return is_nan(v) ? format_nan(f) : !(v > 0) ? 0 : ftz ? flush(f, r) : r;
+    return ftz ? flush(f, r) : r;
 }
 
 static uint64_t float_min_max(const struct ptx_instr *i, unsigned type, const uint64_t *in)

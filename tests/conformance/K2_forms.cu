@@ -1,7 +1,7 @@
 /* K2: forms of instructions that compilers hardly write: what the ISA describes in passing, and
  * what NVIDIA's assembler takes beyond its text. Calls by a table of functions; sums and products
- * of 16 bits with a carry; fused multiply-adds of bf16 that do not round to nearest; bf16 to float
- * with a rounding; a match without its mask. */
+ * of 16 bits with a carry; bf16 to float with a rounding, to half and back without one; a match
+ * without its mask. */
 #include <cuda.h>
 
 #include <cstring>
@@ -47,31 +47,28 @@ static const char source[] = R"(
     add.cc.u32 %r, %t, -16;
     madc.lo.u16 %h4, %h0, %h1, %h0;
     add.cc.u32 %r, %t, -16;
-    madc.hi.s16 %h5, %h0, %h1, %h0;
+    addc.s16 %h5, %h1, 1;
     ld.param.u64 %p, [out];
     mul.wide.u32 %o, %t, 8;
     add.u64 %p, %p, %o;
     st.global.v4.u16 [%p], {%h2, %h3, %h4, %h5};
     ret;
 }
-.visible .entry fused(.param .u64 out)
+.visible .entry converted(.param .u64 out)
 {
-    .reg .b16 %a, %b, %c, %h<9>; .reg .b32 %t, %r<9>; .reg .f32 %f<3>; .reg .u64 %p, %o;
+    .reg .b16 %a, %c, %h<3>; .reg .b32 %t, %r<9>; .reg .f32 %f<3>; .reg .u64 %p, %o;
     mov.u32 %t, %tid.x;
-    // 1 + t / 128, times itself, minus 2^-30
     cvt.u16.u32 %a, %t;
-    add.u16 %a, %a, 0x3f80;
-    mov.b16 %c, 0xb080;
-    fma.rn.bf16 %h0, %a, %a, %c;
-    fma.rz.bf16 %h1, %a, %a, %c;
-    fma.rm.bf16 %h2, %a, %a, %c;
-    fma.rp.bf16 %h3, %a, %a, %c;
+    add.u16 %c, %a, 0x3c00;      // 1 + t / 1024, halves
+    add.u16 %a, %a, 0x3f80;      // 1 + t / 128, bf16
     cvt.rn.f32.bf16 %f0, %a;
-    cvt.rz.f32.bf16 %f1, %c;
-    mov.b32 %r0, {%h0, %h1};
-    mov.b32 %r1, {%h2, %h3};
-    mov.b32 %r2, %f0;
-    mov.b32 %r3, %f1;
+    cvt.rz.f32.bf16 %f1, %a;
+    cvt.f16.bf16 %h0, %a;
+    cvt.bf16.f16 %h1, %c;
+    mov.b32 %r0, %f0;
+    mov.b32 %r1, %f1;
+    cvt.u32.u16 %r2, %h0;
+    cvt.u32.u16 %r3, %h1;
     ld.param.u64 %p, [out];
     mul.wide.u32 %o, %t, 16;
     add.u64 %p, %p, %o;
@@ -126,26 +123,20 @@ static void check_carries()
         CHECK_EQ_INT(out[t][0], (unsigned short)(t + 0xfff0 + carry));
         CHECK_EQ_INT(out[t][1], (unsigned short)(t - 0xfff0 - borrow));
         CHECK_EQ_INT(out[t][2], (unsigned short)(t * 0xfff0 + t + carry));
-        CHECK_EQ_INT(out[t][3], (unsigned short)((t * -16 >> 16) + t + carry));
+        CHECK_EQ_INT(out[t][3], (unsigned short)(0xfff1 + carry));
     }
 }
 
-static void check_fused()
+static void check_converted()
 {
     unsigned out[THREADS][4];
-    run("fused", out, sizeof out);
+    run("converted", out, sizeof out);
     for (unsigned t = 0; t < THREADS; t++) {
-        /* in units of 2^-14: (128 + t)^2, less a little */
-        unsigned exact = (128 + t) * (128 + t), step = exact < 32768 ? 128 : 256;
-        unsigned down = (exact - 1) / step, rest = exact - down * step;
-        unsigned bits = step == 128 ? 0x3f80 - 128 : 0x4000 - 128; /* of 0 steps */
-        unsigned up = down + 1, near = rest * 2 > step ? up : down;
-        CHECK_EQ_INT(out[t][0] & 0xffff, bits + near);
-        CHECK_EQ_INT(out[t][0] >> 16, bits + down);
-        CHECK_EQ_INT(out[t][1] & 0xffff, bits + down);
-        CHECK_EQ_INT(out[t][1] >> 16, bits + up);
-        CHECK_EQ_INT(out[t][2], (0x3f80 + t) << 16);
-        CHECK_EQ_INT(out[t][3], 0xb0800000);
+        unsigned eighths = t / 8, rest = t % 8; /* of a half's step count to bf16, ties to even */
+        CHECK_EQ_INT(out[t][0], (0x3f80 + t) << 16);
+        CHECK_EQ_INT(out[t][1], (0x3f80 + t) << 16);
+        CHECK_EQ_INT(out[t][2], 0x3c00 + 8 * t);
+        CHECK_EQ_INT(out[t][3], 0x3f80 + eighths + (rest > 4 || (rest == 4 && eighths % 2 != 0)));
     }
 }
 
@@ -169,7 +160,7 @@ int main()
     OK(cuModuleLoadData(&module, source));
     check_calls();
     check_carries();
-    check_fused();
+    check_converted();
     check_alike();
     OK(cuModuleUnload(module));
     OK(cuMemFree(memory));

@@ -287,11 +287,13 @@ __global__ void layered(cudaTextureObject_t lines, cudaTextureObject_t planes, f
     out[32 + i] = tex2DLayered<float>(planes, 2.0f, 1.0f, i);
     out[64 + i] = tex2DLayeredLod<float>(planes, 2.0f, 1.0f, i, 0.0f);
     out[96 + i] = tex1DLayeredGrad<float>(lines, 1.25f, i, 0.0f, 0.0f);
-    unsigned depth[3];
+    unsigned depth[5];
     asm("txq.level.depth.b32 %0, [%1], %2;" : "=r"(depth[0]) : "l"(planes), "r"(0));
     asm("txq.level.depth.b32 %0, [%1], %2;" : "=r"(depth[1]) : "l"(planes), "r"(1));
     asm("txq.depth.b32 %0, [%1];" : "=r"(depth[2]) : "l"(planes));
-    if (i < 3)
+    asm("txq.height.b32 %0, [%1];" : "=r"(depth[3]) : "l"(lines));
+    asm("txq.depth.b32 %0, [%1];" : "=r"(depth[4]) : "l"(lines));
+    if (i < 5)
         out[128 + i] = depth[i];
 }
 
@@ -312,7 +314,8 @@ static void test_layers(void)
         CHECK(results[64 + i] == results[32 + i]);
         CHECK(results[96 + i] == results[i]);
     }
-    CHECK(results[128] == LAYERS && results[129] == 0 && results[130] == 0);
+    CHECK(results[128] == LAYERS && results[129] == 0 && results[130] == LAYERS);
+    CHECK(results[131] == LAYERS && results[132] == 0);
     OK(cudaDestroyTextureObject(l));
     OK(cudaDestroyTextureObject(p));
     OK(cudaFreeArray(lines));
