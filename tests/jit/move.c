@@ -9,7 +9,7 @@
 #include "base/base.h"
 #include "jit/load.h"
 
-enum { THREADS = 96, WARPS = THREADS / 32, ROUNDS = 5, KEPT = 20, LARGE = 170 };
+enum { THREADS = 96, WARPS = THREADS / 32, ROUNDS = 5, KEPT = 20, LARGE = 120 };
 
 static int failed;
 #define CHECK(x)                                                                                   \
