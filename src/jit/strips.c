@@ -110,6 +110,23 @@ static bool reads_(LLVMValueRef v)
            (LLVMIsACallInst(v) && !strncmp(strips_callee(v), "llvm.masked.", 12));
 }
 
+/* Can strips be taken of a constant? Not where lanes have addresses of their own: those are only
+ * known to the loader. */
+static bool known_constant_(LLVMValueRef v)
+{
+    if (LLVMIsAConstantDataVector(v) || LLVMIsAConstantAggregateZero(v) || LLVMIsUndef(v))
+        return true;
+    LLVMValueRef first = LLVMGetAggregateElement(v, 0);
+    for (unsigned k = 0; first != NULL && k < JIT_WARP; k++) {
+        LLVMValueRef lane = LLVMGetAggregateElement(v, k);
+        bool plain = LLVMIsAConstantInt(lane) || LLVMIsAConstantFP(lane) || LLVMIsUndef(lane) ||
+                     LLVMIsAConstantPointerNull(lane);
+        if (lane != first && !plain)
+            return false;
+    }
+    return first != NULL;
+}
+
 /* Is an instruction done lane by lane, so that it can be done strip by strip? */
 static bool by_lanes_(LLVMValueRef v)
 {
@@ -137,8 +154,11 @@ static bool by_lanes_(LLVMValueRef v)
     }
     unsigned n = op == LLVMCall ? LLVMGetNumArgOperands(v) : (unsigned)LLVMGetNumOperands(v);
     for (unsigned k = 0; k < n; k++) {
-        LLVMTypeRef t = LLVMTypeOf(LLVMGetOperand(v, k));
+        LLVMValueRef o = LLVMGetOperand(v, k);
+        LLVMTypeRef t = LLVMTypeOf(o);
         if (strips_is_vector(t) ? !is_row_(t) : LLVMIsACastInst(v) != NULL)
+            return false;
+        if (strips_is_vector(t) && LLVMIsAConstant(o) && !known_constant_(o))
             return false;
     }
     return true;
