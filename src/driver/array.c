@@ -81,8 +81,9 @@ static CUresult check_(const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
     static const unsigned known = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST |
                                   CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_TEXTURE_GATHER;
-    static const unsigned foreign = CUDA_ARRAY3D_DEPTH_TEXTURE | CUDA_ARRAY3D_COLOR_ATTACHMENT |
-                                    CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING;
+    /* depth textures (CUDA_ARRAY3D_DEPTH_TEXTURE) no CUDA device makes: unknown */
+    static const unsigned foreign =
+        CUDA_ARRAY3D_COLOR_ATTACHMENT | CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING;
     if ((d->Flags & ~(known | foreign)) != 0)
         return CUDA_ERROR_INVALID_VALUE;
     if (d->Flags & foreign)

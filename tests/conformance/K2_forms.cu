@@ -148,6 +148,22 @@ static void check_alike()
         CHECK_EQ_INT(out[t], t < 32);
 }
 
+/* So tex and tld4 have nothing to compare (K2_texture_offsets.cu). */
+static void check_depth_textures()
+{
+    static const CUarray_format formats[] = {CU_AD_FORMAT_FLOAT, CU_AD_FORMAT_UNSIGNED_INT16,
+                                             CU_AD_FORMAT_UNSIGNED_INT32};
+    for (CUarray_format format : formats) {
+        CUDA_ARRAY3D_DESCRIPTOR d = {};
+        CUarray array;
+        d.Width = d.Height = 4;
+        d.Format = format;
+        d.NumChannels = 1;
+        d.Flags = CUDA_ARRAY3D_DEPTH_TEXTURE;
+        CHECK_EQ_INT(cuArray3DCreate(&array, &d), CUDA_ERROR_INVALID_VALUE);
+    }
+}
+
 int main()
 {
     CUdevice device;
@@ -162,6 +178,7 @@ int main()
     check_carries();
     check_converted();
     check_alike();
+    check_depth_textures();
     OK(cuModuleUnload(module));
     OK(cuMemFree(memory));
     return check_done();
