@@ -10,7 +10,7 @@
 #include "jit/emit_mma.h"
 
 enum {
-    MOST_BYTES = 16 * JIT_WARP, /* that a warp's lanes load at once */
+    MOST_BYTES = 32 * JIT_WARP, /* that a warp's lanes load at once */
     LEAST_PAGE = 4096,          /* memory that is mapped, or is not, as one */
 };
 
