@@ -329,7 +329,7 @@ static const char *const AHEAD_PIPELINE = "function(early-cse,loop-mssa(licm))";
 enum {
     LARGE_INSTRUCTIONS = 60000,
     QUICK_INSTRUCTIONS =
-        9000, /* as emitted: from here on optimised code takes more than a second */
+        7000, /* as emitted: from here on optimised code may take more than a second */
 };
 
 /* Instructions of the module. */
