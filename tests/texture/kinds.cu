@@ -237,9 +237,8 @@ __global__ void raw(cudaTextureObject_t object, float *out, unsigned *queries)
     asm("tex.2d.v4.f16.f32 {%0, %1, %2, %3}, [%4, {%5, %6}];"
         : "=h"(half[0]), "=h"(half[1]), "=h"(half[2]), "=h"(half[3])
         : "l"(object), "f"((float)i), "f"(2.0f));
-    out[128 + i] = half[1] == 0 && half[2] == 0 && half[3] == 0
-                       ? __half2float(__ushort_as_half(half[0]))
-                       : -1;
+    out[128 + i] =
+        half[1] == 0 && half[2] == 0 && half[3] == 0 ? __half2float(__ushort_as_half(half[0])) : -1;
     asm("txq.width.b32 %0, [%1];" : "=r"(queries[0]) : "l"(object));
     asm("txq.height.b32 %0, [%1];" : "=r"(queries[1]) : "l"(object));
     asm("txq.depth.b32 %0, [%1];" : "=r"(queries[2]) : "l"(object));
