@@ -524,16 +524,19 @@ static CUresult cuGraphInstantiateWithParams_(bool pt, CUgraphExec *out, CUgraph
 {
     struct build b = {0};
     CUcontext ctx;
+    CUgraphExec made = NULL;
     struct device_stream *s;
     if (params == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult r = instantiate_(out, g, params->flags, &b);
+    CUresult r = instantiate_(out != NULL ? &made : NULL, g, params->flags, &b);
     if (r == CUDA_SUCCESS && (params->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD) != 0) {
-        ctx = (*out)->ctx;
+        ctx = made->ctx;
         r = driver_stream(params->hUploadStream, pt, &s, &ctx);
         if (r != CUDA_SUCCESS)
-            cuGraphExecDestroy(*out);
+            cuGraphExecDestroy(made);
     }
+    if (r == CUDA_SUCCESS)
+        *out = made;
     params->hErrNode_out = r == CUDA_SUCCESS ? NULL : b.culprit;
     params->result_out = r == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS
                          : b.result != CUDA_GRAPH_INSTANTIATE_SUCCESS

@@ -123,9 +123,13 @@ static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
 {
     RT_CHECK(params, cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    if (own_stream && !params->uploadStream)
-        params->uploadStream = cudaStreamPerThread;
-    CU_TRY(CU(cuGraphInstantiateWithParams, exec, graph, (CUDA_GRAPH_INSTANTIATE_PARAMS *)params));
+    cudaGraphInstantiateParams p = *params; /* what goes in stays as the program wrote it */
+    if (own_stream && !p.uploadStream)
+        p.uploadStream = cudaStreamPerThread;
+    CUresult r = CU(cuGraphInstantiateWithParams, exec, graph, (CUDA_GRAPH_INSTANTIATE_PARAMS *)&p);
+    params->errNode_out = p.errNode_out;
+    params->result_out = p.result_out;
+    CU_TRY(r);
     return cudaSuccess;
 }
 

@@ -17,6 +17,23 @@ __global__ void wait_for(volatile int *flag)
 }
 __device__ int variable;
 
+/* What says how to instantiate a graph is the program's: stream 0 in it stays 0. */
+static void upload()
+{
+    cudaGraphInstantiateParams p = {};
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+
+    p.flags = cudaGraphInstantiateFlagUpload;
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphInstantiateWithParams(&exec, graph, &p));
+    CHECK_EQ_INT(p.uploadStream == nullptr, 1);
+    CHECK_EQ_INT(p.result_out, cudaGraphInstantiateSuccess);
+    OK(cudaStreamSynchronize(0));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+}
+
 int main()
 {
     volatile int *flag;
@@ -48,5 +65,6 @@ int main()
     OK(cudaStreamSynchronize(0));
     OK(cudaStreamQuery(cudaStreamPerThread));
     OK(cudaStreamGetFlags(0, &flags));
+    upload();
     return check_done();
 }

@@ -18,6 +18,20 @@ static void make(void)
     NEED(cuArrayCreate(&array, &d));
 }
 
+/* A graph that was to be uploaded in a stream that is none: no executable graph is handed out. */
+static void upload_refused(void)
+{
+    CUDA_GRAPH_INSTANTIATE_PARAMS p = {.flags = CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD,
+                                       .hUploadStream = stream};
+    CUgraph graph;
+    CUgraphExec exec = NULL;
+    NEED(cuGraphCreate(&graph, 0));
+    CHECK_CU(cuGraphInstantiateWithParams(&exec, graph, &p), CUDA_ERROR_INVALID_HANDLE);
+    CHECK(exec == NULL);
+    CHECK_EQ_INT(p.result_out, CUDA_GRAPH_INSTANTIATE_ERROR);
+    OK(cuGraphDestroy(graph));
+}
+
 static void all_refused(void)
 {
     CUfunction f;
@@ -37,6 +51,7 @@ static void all_refused(void)
     CHECK_CU(cuEventDestroy(event), CUDA_ERROR_INVALID_HANDLE);
     CHECK_CU(cuArrayGetDescriptor(&d, array), CUDA_ERROR_INVALID_HANDLE);
     CHECK_CU(cuArrayDestroy(array), CUDA_ERROR_INVALID_HANDLE);
+    upload_refused();
 }
 
 /* Every handle set to the same bits. */
