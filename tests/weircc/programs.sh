@@ -187,6 +187,32 @@ for example in vector_add memory two_streams streams syncedmem mandelbrot; do
     ok
     check_run $example ''
 done
+# A function that ends without its return statement, in device code: its caller goes on.
+cat >no_return.cu <<'END'
+#include <cstdio>
+struct counter {
+    int n;
+    __device__ int next() { n++; }
+};
+__global__ void count(int *p)
+{
+    counter c{1};
+    c.next();
+    p[threadIdx.x] = c.n;
+}
+int main()
+{
+    int *p, n = 0;
+    cudaMalloc(&p, 128);
+    count<<<1, 32>>>(p);
+    cudaMemcpy(&n, p, 4, cudaMemcpyDefault);
+    printf("counted %d\n", n);
+}
+END
+run weircc -w -O2 no_return.cu -o no_return
+ok
+check_run no_return 'counted 2'
+
 # The checked macro says file and line, the call, the code's name and its text.
 cat >fails.cu <<'END'
 #include "check.h"

@@ -178,6 +178,9 @@ static void add_device_pass(struct strlist *argv, const struct driver *dr)
     const struct cmdline *c = &dr->options;
     bool debug = c->given[OPT_device_debug];
     list_add(argv, "--cuda-device-only");
+    /* A function that ends without the return it should have goes on, as nvcc's do, instead of
+     * being taken for one that is never called. (Of references clang keeps thinking so.) */
+    list_add(argv, "-fno-strict-return");
     list_add(argv, "%s", ptx_version);
     list_add(argv, debug && !c->given[OPT_dopt] ? "-O1" : "-O2");
     /* Small loops over arrays of a thread's own (fragments of matrices, say) must be unrolled: only
