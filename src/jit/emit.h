@@ -159,7 +159,7 @@ LLVMValueRef opaque(struct emit *e, LLVMValueRef v);
 void tag_frame(struct emit *e, LLVMValueRef access);
 void tag_memory(struct emit *e, LLVMValueRef access, unsigned space);
 
-/* ---- emit_op.c, emit_mem.c, emit_warp.c ------------------------------------------------------ */
+/* ---- emit_op.c, emit_call.c, emit_mem.c, emit_warp.c ----------------------------------------- */
 
 bool emit_instr(struct emit *e, const struct ptx_instr *i);
 bool emit_load(struct emit *e, const struct ptx_instr *i);
@@ -167,6 +167,10 @@ bool emit_store(struct emit *e, const struct ptx_instr *i);
 bool emit_atomic(struct emit *e, const struct ptx_instr *i);
 bool emit_warp_op(struct emit *e, const struct ptx_instr *i);
 bool emit_call(struct emit *e, const struct ptx_instr *i);
+/* Writes result `which` of an elementwise operation to `d`: where `sh` has segments, dst[s][which]
+ * to segment s, else the vector dst[0][which]. Nothing where `d` is no register. */
+void write_results(struct emit *e, const struct ptx_operand *d, int which, struct shape sh,
+                   LLVMValueRef dst[MAX_SEGS][ALU_MAX_DST], unsigned type);
 /* The active lanes of `mask` fault; what follows is not reached. */
 void emit_fault(struct emit *e, unsigned kind, LLVMValueRef mask, LLVMValueRef address);
 /* Faults as misaligned where `lanes` (active ones) is not 0, with the first one's element of `at`:
