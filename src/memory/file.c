@@ -33,10 +33,10 @@ static struct file_note *map_note(int fd, uint64_t at, uint64_t bytes)
     return p != MAP_FAILED ? p : NULL;
 }
 
-static struct mem_file *wrap(int fd, uint64_t bytes, uint64_t note_bytes, struct file_note *note)
+static struct mem_file *wrap(int fd, uint64_t bytes, uint64_t slots, struct file_note *note)
 {
     struct mem_file *f = xcalloc(1, sizeof *f);
-    *f = (struct mem_file){fd, bytes, note_bytes, note};
+    *f = (struct mem_file){fd, bytes, note_size(slots), slots, note};
     return f;
 }
 
@@ -64,10 +64,10 @@ struct mem_file *file_new(enum file_kind kind, int device, uint64_t bytes, uint6
     note->id = random_number();
     note->bytes = content;
     note->kind = (uint32_t)kind;
-    note->device = device;
-    note->slots = slots;
+    atomic_init(&note->device, device);
+    atomic_init(&note->slots, slots);
     note->magic = NOTE_MAGIC;
-    return wrap(fd, content, note_bytes, note);
+    return wrap(fd, content, slots, note);
 }
 
 /* Takes the descriptor over, whatever comes of it. A note says how long the content is, and lies
@@ -86,10 +86,10 @@ static struct mem_file *adopt(int fd, enum file_kind kind)
         struct file_note *note = map_note(fd, size - back, back);
         if (note == NULL)
             break;
+        uint64_t slots = atomic_load(&note->slots);
         if (note->magic == NOTE_MAGIC && note->bytes == size - back &&
-            note->kind == (uint32_t)kind && note->slots <= SLOTS_MAX &&
-            note_size(note->slots) == back)
-            return wrap(fd, size - back, back, note);
+            note->kind == (uint32_t)kind && slots <= SLOTS_MAX && note_size(slots) == back)
+            return wrap(fd, size - back, slots, note);
         munmap(note, back);
     }
     close(fd);
@@ -236,7 +236,7 @@ enum file_status file_open(const struct share_handle *h, struct mem_file **out)
     if (f == NULL)
         return FILE_GONE;
     bool same = f->note->id == h->id && h->offset <= f->bytes && h->bytes <= f->bytes - h->offset &&
-                h->slot < f->note->slots && atomic_load(&f->note->live[h->slot]) == h->serial;
+                h->slot < f->slots && atomic_load(&f->note->live[h->slot]) == h->serial;
     if (!same) {
         file_close(f);
         return FILE_GONE;

@@ -33,8 +33,10 @@ struct file_note {
     uint64_t id;    /* random: of this file and no other */
     uint64_t bytes; /* of content */
     uint32_t kind;  /* enum file_kind */
-    int32_t device; /* whose memory it is, as the process that made it counts */
-    uint64_t slots; /* length of: */
+    /* Whose memory it is, as the process that made it counts. To be read once and checked then: it
+     * may change at any time. */
+    _Atomic int32_t device;
+    _Atomic uint64_t slots; /* length of: (read when the file is opened, see mem_file) */
     /* Serials of what is exported, by slot; 0: nothing (any more). Of allocations: one for each
      * that starts in the file; of pools and events: their own use. */
     _Atomic uint64_t live[];
@@ -44,6 +46,7 @@ struct mem_file {
     int fd;
     uint64_t bytes;         /* of content: whole pages */
     uint64_t note_bytes;    /* mapped for the note */
+    uint64_t slots;         /* that fit in there: what the note says may have changed since */
     struct file_note *note; /* mapped */
 };
 

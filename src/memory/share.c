@@ -170,8 +170,9 @@ enum file_status mem_import(const struct share_handle *h, int device, const void
     if (status != FILE_OK)
         return status;
     struct mem_info like = {.kind = MEM_IMPORTED, .device = device, .owner = owner};
-    if (space_of(f->note->device) != NULL && f->note->device >= 0)
-        like.device = f->note->device; /* the same device, as both processes count them */
+    int maker = atomic_load(&f->note->device);
+    if (maker >= 0 && space_of(maker) != NULL)
+        like.device = maker; /* the same device, as both processes count them */
     if (mem_map_part(f, h->offset, h->bytes, &like, out) != MEM_OK)
         status = FILE_REFUSED;
     file_close(f);
