@@ -15,9 +15,11 @@ static const uint64_t LOOK_NS = 20000;          /* before sleeping */
 static const uint64_t REAP_EVERY_NS = 50000000; /* how often a waiter asks who is still alive */
 
 /* A place for a pending recording. Who made it is written after the place is taken and before the
- * recording is published: until then nobody waits for it. */
+ * recording is published: until then nobody waits for it, and nobody can tell whether its maker
+ * lives. One that is killed just there leaves a place that is never used again. */
 struct place {
     _Atomic uint64_t state; /* number * 2, + 1 when done; 0: never used, as good as done */
+    _Atomic uint64_t made;  /* the number of the recording that the process below has made */
     _Atomic uint64_t start; /* the process */
     _Atomic int32_t pid;
 };
@@ -106,6 +108,7 @@ bool shared_event_begin(struct shared_event *e, struct recording *out)
             struct process self = process_self();
             atomic_store(&p->start, self.start);
             atomic_store(&p->pid, self.pid);
+            atomic_store(&p->made, number);
             *out = (struct recording){number, at};
             return true;
         }
@@ -141,9 +144,12 @@ bool shared_event_done(const struct shared_event *e, struct recording r)
 
 bool shared_event_reap(struct shared_event *e, struct recording r)
 {
-    struct process p = maker(&e->state->places[r.place]);
+    struct place *place = &e->state->places[r.place];
     if (shared_event_done(e, r))
         return true;
+    if (atomic_load(&place->made) != r.number)
+        return false; /* the process there is still that of an older recording */
+    struct process p = maker(place);
     if (process_alive(&p))
         return false;
     shared_event_complete(e, r);
