@@ -430,6 +430,7 @@ static void remove_(struct capture *capture)
             *at = capture->next;
             break;
         }
+    free(capture->left.items);
     free(capture);
     atomic_fetch_sub(&unusual_word.bits, UNUSUAL_CAPTURE);
 }
@@ -453,7 +454,16 @@ static void mark_before_(CUgraphNode node)
     free(left.items);
 }
 
-/* Whether the origin comes after all that the other streams have captured. */
+static bool all_marked_(const struct points *p)
+{
+    for (size_t n = 0; n < p->count; n++)
+        if (p->items[n].node->mark == 0)
+            return false;
+    return true;
+}
+
+/* Whether the origin comes after all that the other streams have captured, those that were
+ * destroyed meanwhile included. */
 static bool joined_(const struct capture *capture, const struct captured *origin)
 {
     for (size_t n = 0; n < capture->graph->nodes.count; n++)
@@ -461,11 +471,9 @@ static bool joined_(const struct capture *capture, const struct captured *origin
     for (size_t n = 0; n < origin->points.count; n++)
         mark_before_(origin->points.items[n].node);
     for (const struct captured *c = streams_; c != NULL; c = c->next)
-        if (c->capture == capture)
-            for (size_t n = 0; n < c->points.count; n++)
-                if (c->points.items[n].node->mark == 0)
-                    return false;
-    return true;
+        if (c->capture == capture && !all_marked_(&c->points))
+            return false;
+    return all_marked_(&capture->left);
 }
 
 /* The lock is held. */
@@ -636,7 +644,9 @@ void capture_forget_stream(struct device_stream *s)
             else
                 capture->graph->capturing = false;
             remove_(capture);
-        } else {
+        } else { /* what it captured must be joined all the same */
+            for (size_t n = 0; n < c->points.count; n++)
+                add_point_(&capture->left, &c->points.items[n]);
             *at = c->next;
             free_captured_(c);
         }

@@ -7,6 +7,12 @@
 
 extern pthread_mutex_t capture_lock;
 
+/* What the next node of a stream depends on. */
+struct points {
+    struct graph_edge *items;
+    size_t count, cap;
+};
+
 /* A capture that has begun and not ended. */
 struct capture {
     uint64_t id;
@@ -16,13 +22,8 @@ struct capture {
     bool foreign; /* the graph is the program's (cuStreamBeginCaptureToGraph) */
     bool invalid;
     struct device_stream *origin;
+    struct points left; /* what streams in it ended with that were destroyed since */
     struct capture *next;
-};
-
-/* What the next node of a stream depends on. */
-struct points {
-    struct graph_edge *items;
-    size_t count, cap;
 };
 
 /* A stream in it. */

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <unistd.h>
 
 static CUmodule module;
@@ -213,6 +214,37 @@ static void defaults(void)
     OK(cuStreamDestroy(blocking));
 }
 
+/* A stream that joined a capture and is destroyed in it leaves its work there: it must be joined as
+ * if the stream lived. */
+static void destroyed_in_capture(bool join)
+{
+    CUstream origin, other;
+    CUevent e;
+    CUgraph graph = NULL;
+    size_t nodes = 0;
+    NEED(cuStreamCreate(&origin, CU_STREAM_NON_BLOCKING));
+    NEED(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    NEED(cuEventCreate(&e, CU_EVENT_DISABLE_TIMING));
+    OK(cuStreamBeginCapture(origin, CU_STREAM_CAPTURE_MODE_RELAXED));
+    OK(cuEventRecord(e, origin));
+    OK(cuStreamWaitEvent(other, e, 0));
+    OK(launch(kernel(module, "nothing"), 1, 1, other, NULL));
+    OK(cuEventRecord(e, other));
+    OK(cuStreamDestroy(other));
+    if (join)
+        OK(cuStreamWaitEvent(origin, e, 0));
+    CHECK_CU(cuStreamEndCapture(origin, &graph),
+             join ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+    CHECK((graph != NULL) == join);
+    if (join) {
+        OK(cuGraphGetNodes(graph, NULL, &nodes));
+        CHECK_EQ_INT(nodes, 1);
+        OK(cuGraphDestroy(graph));
+    }
+    OK(cuEventDestroy(e));
+    OK(cuStreamDestroy(origin));
+}
+
 static void addresses(void)
 {
     void *p, *own, *plain, *older;
@@ -250,5 +282,7 @@ int main(void)
     host_functions();
     defaults();
     addresses();
+    destroyed_in_capture(true);
+    destroyed_in_capture(false);
     return check_done();
 }
