@@ -244,14 +244,20 @@ static struct record *cache_take(struct space *s, uint64_t chunks, uint64_t span
     return best;
 }
 
+/* Chunks for an allocation: the cache may hold the last ones. */
+static bool find_chunks(struct space *s, uint64_t n, uint64_t *first)
+{
+    if (space_take_chunks(s, n, SPACE_CHUNK, first))
+        return true;
+    cache_trim(s, 0);
+    return space_take_chunks(s, n, SPACE_CHUNK, first);
+}
+
 static struct record *large_new(struct space *s, uint64_t chunks, uint64_t span)
 {
     uint64_t first;
-    if (!space_take_chunks(s, chunks, SPACE_CHUNK, &first)) {
-        cache_trim(s, 0); /* the addresses may be held by the cache */
-        if (!space_take_chunks(s, chunks, SPACE_CHUNK, &first))
-            return NULL;
-    }
+    if (!find_chunks(s, chunks, &first))
+        return NULL;
     uint64_t base = s->base + first * SPACE_CHUNK;
     bool open = s->guards >= SPACE_GUARDS_MAX; /* neighbours then share one mapping */
     if (!space_set_access(base, open ? chunks * SPACE_CHUNK : span, true))
@@ -318,7 +324,7 @@ static bool slab_full(const struct slab *slab)
 static struct slab *slab_new(struct space *s, uint32_t size_class, uint32_t list)
 {
     uint64_t first, bytes = class_bytes(size_class);
-    if (!space_take_chunks(s, 1, SPACE_CHUNK, &first))
+    if (!find_chunks(s, 1, &first))
         return NULL;
     /* Whole pages get a page without access behind them; smaller objects share pages. */
     bool guarded = bytes > 4096 && s->guards < SPACE_GUARDS_MAX;
