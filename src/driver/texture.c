@@ -19,11 +19,20 @@ struct object {
     CUDA_TEXTURE_DESC sampling;
     CUDA_RESOURCE_VIEW_DESC view;
     bool viewed;
-    struct object *next; /* in one of the lists below */
+    bool live;            /* made and not destroyed */
+    struct object *next;  /* in one of the lists below, */
+    struct object **link; /* and what points to it there */
+};
+
+/* Memory of descriptions. */
+struct slab {
+    struct object *items;
+    size_t count;
 };
 
 enum {
-    SLAB = 64,
+    SLAB_FIRST = 64, /* objects of the first slab; each one has twice as many as the one before */
+    SLABS = 32,
     RETIRED_MAX = 4096, /* destroyed objects of a context that may wait for its work to end */
 };
 
@@ -33,6 +42,8 @@ static struct {
     struct object *retired; /* destroyed, but kernels may still read them */
     struct object *free;
     unsigned retirements; /* since kernels were last known to have ended */
+    struct slab slabs[SLABS];
+    unsigned slab_count;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- life ---------------------------------------------------------------------------------- */
@@ -40,26 +51,36 @@ static struct {
 static void push_(struct object **list, struct object *o)
 {
     o->next = *list;
+    o->link = list;
+    if (o->next != NULL)
+        o->next->link = &o->next;
     *list = o;
+}
+
+static void unlink_(struct object *o)
+{
+    *o->link = o->next;
+    if (o->next != NULL)
+        o->next->link = o->link;
 }
 
 static void free_(struct object *o)
 {
     o->texture.tag = 0;
+    o->live = false;
     push_(&all.free, o);
 }
 
-/* Takes the context's objects off a list. */
+/* Takes the context's objects off a list. What comes back is to be walked along, not unlinked from.
+ */
 static struct object *extract_(struct object **list, CUcontext c)
 {
     struct object *found = NULL;
-    for (struct object **at = list; *at != NULL;) {
-        struct object *o = *at;
-        if (o->ctx != c) {
-            at = &o->next;
+    for (struct object *o = *list, *next; o != NULL; o = next) {
+        next = o->next;
+        if (o->ctx != c)
             continue;
-        }
-        *at = o->next;
+        unlink_(o);
         push_(&found, o);
     }
     return found;
@@ -100,30 +121,45 @@ static void reclaim_(CUcontext c)
     pthread_mutex_unlock(&all.lock);
 }
 
+/* More free objects. Slabs double, so that there are few to look a handle up in. */
+static void grow_(void)
+{
+    struct slab *slab = &all.slabs[all.slab_count];
+    slab->count = (size_t)SLAB_FIRST << all.slab_count;
+    slab->items = xcalloc(slab->count, sizeof *slab->items);
+    all.slab_count++;
+    for (size_t n = 0; n < slab->count; n++)
+        free_(&slab->items[n]);
+}
+
 /* A live copy of `made`. */
 static uint64_t publish_(const struct object *made)
 {
     reclaim_(made->ctx);
     pthread_mutex_lock(&all.lock);
-    if (all.free == NULL) {
-        struct object *slab = xcalloc(SLAB, sizeof *slab);
-        for (int n = 0; n < SLAB; n++)
-            free_(&slab[n]);
-    }
+    if (all.free == NULL)
+        grow_();
     struct object *o = all.free;
-    all.free = o->next;
+    unlink_(o);
     *o = *made;
+    o->live = true;
     push_(&all.live, o);
     pthread_mutex_unlock(&all.lock);
     return (uint64_t)(uintptr_t)o;
 }
 
-/* Where the live object with this handle is linked, NULL when there is none. The lock is held. */
-static struct object **find_(uint64_t handle, uint32_t tag)
+/* The live object with this handle, NULL when there is none: the handle may be any number. The lock
+ * is held. */
+static struct object *find_(uint64_t handle, uint32_t tag)
 {
-    for (struct object **at = &all.live; *at != NULL; at = &(*at)->next)
-        if ((uint64_t)(uintptr_t)*at == handle && (*at)->texture.tag == tag)
-            return at;
+    for (unsigned n = 0; n < all.slab_count; n++) {
+        const struct slab *slab = &all.slabs[n];
+        uint64_t offset = handle - (uint64_t)(uintptr_t)slab->items;
+        if (offset >= slab->count * sizeof *slab->items || offset % sizeof *slab->items != 0)
+            continue;
+        struct object *o = &slab->items[offset / sizeof *slab->items];
+        return o->live && o->texture.tag == tag ? o : NULL;
+    }
     return NULL;
 }
 
@@ -135,17 +171,17 @@ static CUresult with_(uint64_t handle, uint32_t tag, struct object *copy)
     if (r != CUDA_SUCCESS)
         return r;
     pthread_mutex_lock(&all.lock);
-    struct object **at = find_(handle, tag);
-    if (at != NULL && copy != NULL) {
-        *copy = **at;
-    } else if (at != NULL) {
-        struct object *o = *at;
-        *at = o->next;
+    struct object *o = find_(handle, tag);
+    if (o != NULL && copy != NULL) {
+        *copy = *o;
+    } else if (o != NULL) {
+        unlink_(o);
+        o->live = false;
         push_(&all.retired, o);
         all.retirements++;
     }
     pthread_mutex_unlock(&all.lock);
-    return at != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return o != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* ---- resources ----------------------------------------------------------------------------- */

@@ -64,6 +64,36 @@ static void set_all(void *bits)
     array = bits;
 }
 
+/* Many texture objects, destroyed in an order of their own; numbers next to them are none. */
+static void textures(void)
+{
+    enum { COUNT = 3000, STEP = 7 }; /* which share no factor */
+    static CUtexObject made[COUNT];
+    CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_LINEAR}, seen;
+    CUDA_TEXTURE_DESC sampling = {.flags = CU_TRSF_READ_AS_INTEGER};
+    CUdeviceptr p;
+    NEED(cuMemAlloc(&p, COUNT * 4));
+    resource.res.linear.devPtr = p;
+    resource.res.linear.format = CU_AD_FORMAT_UNSIGNED_INT32;
+    resource.res.linear.numChannels = 1;
+    for (int n = 0; n < COUNT; n++) {
+        resource.res.linear.sizeInBytes = (size_t)(n + 1) * 4;
+        NEED(cuTexObjectCreate(&made[n], &resource, &sampling, NULL));
+    }
+    for (int n = 0, at = 0; n < COUNT; n++, at = (at + STEP) % COUNT) {
+        OK(cuTexObjectGetResourceDesc(&seen, made[at]));
+        CHECK_EQ_INT(seen.res.linear.sizeInBytes, (at + 1) * 4);
+        CHECK_CU(cuTexObjectDestroy(made[at] + 8), CUDA_ERROR_INVALID_VALUE);
+        CHECK_CU(cuSurfObjectDestroy(made[at]), CUDA_ERROR_INVALID_VALUE);
+        OK(cuTexObjectDestroy(made[at]));
+        CHECK_CU(cuTexObjectGetResourceDesc(&seen, made[at]), CUDA_ERROR_INVALID_VALUE);
+        CHECK_CU(cuTexObjectDestroy(made[at]), CUDA_ERROR_INVALID_VALUE);
+    }
+    CHECK_CU(cuTexObjectDestroy(~0ull), CUDA_ERROR_INVALID_VALUE);
+    CHECK_CU(cuTexObjectDestroy((CUtexObject)(uintptr_t)&resource), CUDA_ERROR_INVALID_VALUE);
+    OK(cuMemFree(p));
+}
+
 int main(void)
 {
     CUcontext c = begin();
@@ -89,5 +119,6 @@ int main(void)
     all_refused();
     set_all(c); /* a handle of another kind */
     all_refused();
+    textures();
     return check_done();
 }
