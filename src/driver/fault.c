@@ -108,9 +108,10 @@ static void fill_frame_(struct weir_frame *out, const struct grid_fault *f)
     memcpy(out->block, f->block, sizeof out->block);
     memcpy(out->thread, f->thread, sizeof out->thread);
     out->thread_known = f->lane >= 0;
-    /* The caller's address is that of what follows the call. */
-    if (v != NULL && (variant_find_line(v, f->pc_address, &file, &line) ||
-                      variant_find_line(v, (const char *)f->caller - 1, &file, &line))) {
+    bool found = v != NULL && variant_find_line(v, f->pc_address, &file, &line);
+    if (v != NULL && !found && f->caller != NULL) /* that of what follows the call */
+        found = variant_find_line(v, (const char *)f->caller - 1, &file, &line);
+    if (found) {
         out->file = symbol_demangle(file); /* no C++ name: a copy that stays */
         out->line = line;
     }
