@@ -2,9 +2,11 @@
 # How work grows faster with workers: matrix product, nbody and Black-Scholes with 1, 2, 4 ... workers up
 # to the machine's cores, what an empty launch costs then, and 1 to 16 streams of small kernels.
 # A column "1of16" is the mean of 16 processes of one worker each, side by side: what one worker does
-# where all others are as busy and the clock is as low. Prints one table. Needs of a build only lib/ and bench/weir-bench-scaling, so that it can be taken to
-# another machine: what libweir-jit.so needs and the machine lacks may lie in lib/more.
-#   bench/scaling.sh BUILD [WORKERS...]
+# where all others are as busy and the clock is as low. With ROUNDS=n in the environment all columns are
+# measured n times in turn, and the best of each counts. Prints one table. Needs of a build only lib/ and
+# bench/weir-bench-scaling, so that it can be taken to another machine: what libweir-jit.so needs and
+# the machine lacks may lie in lib/more.
+#   [ROUNDS=n] bench/scaling.sh BUILD [WORKERS...]
 set -eu
 build=${1:?"usage: bench/scaling.sh BUILD [WORKERS...]"}
 shift
@@ -24,34 +26,50 @@ measure() {
     WEIR_WORKERS=$2 "$build/bench/weir-bench-scaling" | sed "s/^/$1|/"
 }
 
-for column; do
-    case $column in
-    1of*)
-        copies=${column#1of}
-        while [ "$copies" -gt 0 ]; do
-            measure "$column" 1 >"$scratch/copy$copies" &
-            copies=$((copies - 1))
-        done
-        wait
-        cat "$scratch"/copy*
-        rm "$scratch"/copy*
-        ;;
-    *) measure "$column" "$column" ;;
-    esac
+# measure_all COLUMN...: each column once.
+measure_all() {
+    for column; do
+        case $column in
+        1of*)
+            copies=${column#1of}
+            while [ "$copies" -gt 0 ]; do
+                measure "$column" 1 >"$scratch/copy$copies" &
+                copies=$((copies - 1))
+            done
+            wait
+            cat "$scratch"/copy*
+            rm "$scratch"/copy*
+            ;;
+        *) measure "$column" "$column" ;;
+        esac
+    done
+}
+
+round=1
+while [ "$round" -le "${ROUNDS:-1}" ]; do
+    measure_all "$@" | sed "s/^/$round|/"
+    round=$((round + 1))
 done >"$scratch/rows"
 awk -F'|' '
-    function mean(w, c) { return value[w, c] / copies[w, c] }
+    # Of a round the mean of its copies, of the rounds the best.
+    function best(w, c, r, v, b) {
+        for (r = 1; r <= rounds; r++) {
+            v = value[r, w, c] / copies[r, w, c]
+            if (r == 1 || (unit[w] == "k/s" ? v > b : v < b)) b = v
+        }
+        return b
+    }
     function gain(w, from, to) {
-        from = mean(w, from)
-        to = mean(w, to)
+        from = best(w, from)
+        to = best(w, to)
         printf " %8.2f× |", unit[w] == "k/s" ? to / from : from / to
     }
-    { if (!($1 in known)) {
-          known[$1] = 1; columns[++last] = $1
-          if ($1 ~ /of/) { busy = $1; all = substr($1, 4) } else { most = $1 }
+    { if (!($2 in known)) {
+          known[$2] = 1; columns[++last] = $2
+          if ($2 ~ /of/) { busy = $2; all = substr($2, 4) } else { most = $2 }
       }
-      if (!($2 in seen)) { seen[$2] = 1; what[++rows] = $2; unit[$2] = $4 }
-      value[$2, $1] += $3; copies[$2, $1]++ }
+      if (!($3 in seen)) { seen[$3] = 1; what[++rows] = $3; unit[$3] = $5 }
+      rounds = $1; value[$1, $3, $2] += $4; copies[$1, $3, $2]++ }
     END {
         printf "| %-36s | unit |", "workers"
         for (c = 1; c <= last; c++) printf " %9s |", columns[c]
@@ -63,7 +81,7 @@ awk -F'|' '
         for (r = 1; r <= rows; r++) {
             w = what[r]
             printf "| %-36s | %-4s |", w, unit[w]
-            for (c = 1; c <= last; c++) printf " %9.2f |", mean(w, columns[c])
+            for (c = 1; c <= last; c++) printf " %9.2f |", best(w, columns[c])
             gain(w, columns[1], most)
             if (all in known) gain(w, busy, all)
             printf "\n"
