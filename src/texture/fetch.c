@@ -102,10 +102,25 @@ WARP_INLINE void filter_floats_(const struct fetch *f, unsigned axes, uint32_t c
         filter_type_(f, axes, TEXEL_F32, out);
 }
 
+/* The commonest of formats: colours of four bytes. */
+WARP_INLINE void filter_bytes_(const struct fetch *f, unsigned axes, uint32_t (*out)[LANES])
+{
+    int32_t weight[CORNERS][LANES];
+    struct texel_places p[CORNERS];
+    weigh_(f->axis, axes, weight);
+    corners_(f, axes, 1u << axes, p);
+    add_bytes_(f->t->base, axes, p, (const int32_t(*)[LANES])weight, out);
+}
+
 WARP_INLINE void filter_axes_(const struct fetch *f, unsigned axes, uint32_t (*out)[LANES])
 {
     switch (f->t->type) {
-    case TEXEL_U8: filter_type_(f, axes, TEXEL_U8, out); break;
+    case TEXEL_U8:
+        if (f->t->channels == 4 && !f->t->srgb)
+            filter_bytes_(f, axes, out);
+        else
+            filter_type_(f, axes, TEXEL_U8, out);
+        break;
     case TEXEL_S8: filter_type_(f, axes, TEXEL_S8, out); break;
     case TEXEL_U16: filter_type_(f, axes, TEXEL_U16, out); break;
     case TEXEL_S16: filter_type_(f, axes, TEXEL_S16, out); break;

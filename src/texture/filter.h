@@ -60,14 +60,10 @@ WARP_INLINE ints choose_(ints mask, ints yes, ints no) { return (mask & yes) | (
 
 /* ---- integers ------------------------------------------------------------------------------ */
 
-/* As fractions. */
-WARP_INLINE words add_integers_(enum texel_type type, unsigned corners, const words *texel,
-                                const ints *w)
+/* Sums of weighed integers as fractions. */
+WARP_INLINE words fractions_(enum texel_type type, ints sum)
 {
     bool has_sign = type == TEXEL_S8 || type == TEXEL_S16;
-    ints sum = {0};
-    for (unsigned k = 0; k < corners; k++)
-        sum += w[k] * (ints)texel[k];
     ints wide = type == TEXEL_U8   ? sum * 257
                 : type == TEXEL_S8 ? (sum * 129 + (sum >> 12) * 16) * 2
                                    : sum;
@@ -77,6 +73,15 @@ WARP_INLINE words add_integers_(enum texel_type type, unsigned corners, const wo
     enum texel_type as = has_sign ? TEXEL_S16 : TEXEL_U16;
     floats n = __builtin_convertvector(wide, floats);
     return (words)(n * texel_inverse[as] + n * texel_inverse_rest[as]);
+}
+
+WARP_INLINE words add_integers_(enum texel_type type, unsigned corners, const words *texel,
+                                const ints *w)
+{
+    ints sum = {0};
+    for (unsigned k = 0; k < corners; k++)
+        sum += w[k] * (ints)texel[k];
+    return fractions_(type, sum);
 }
 
 /* ---- floats -------------------------------------------------------------------------------- */
@@ -250,6 +255,34 @@ WARP_INLINE void add_values_(enum texel_type type, bool srgb, unsigned axes, uin
         }
         words sum = add_(type, srgb, axes, texel, w);
         memcpy(&out->of[n], &sum, sizeof sum);
+    }
+}
+
+/* ---- four bytes, straight from where they lie ---------------------------------------------- */
+
+/* Eight elements are eight words; weights below 2^15 and bytes in halves of a word are multiplied
+ * and added for two channels at once: 256 * 255 fits in 16 bits, and the weights add up to 256. */
+WARP_INLINE void add_bytes_(const uint8_t *base, unsigned axes, const struct texel_places *places,
+                            const int32_t (*weight)[LANES], uint32_t (*out)[LANES])
+{
+    for (uint32_t l = 0; l < LANES; l += SUMS) {
+        words even = {0}, odd = {0}; /* channels 0 and 2, 1 and 3 */
+        for (unsigned k = 0; k < 1u << axes; k++) {
+            words texel, w;
+            for (uint32_t n = 0; n < SUMS; n++) {
+                uint32_t v;
+                memcpy(&v, texel_at(base, places[k].at[l + n]), sizeof v);
+                texel[n] = v;
+            }
+            memcpy(&w, &weight[k][l], sizeof w);
+            even += (texel & 0x00ff00ff) * w;
+            odd += (texel >> 8 & 0x00ff00ff) * w;
+        }
+        words sum[4] = {even & 0xffff, odd & 0xffff, even >> 16, odd >> 16};
+        for (int c = 0; c < 4; c++) {
+            words row = fractions_(TEXEL_U8, (ints)sum[c]);
+            memcpy(&out[c][l], &row, sizeof row);
+        }
     }
 }
 
