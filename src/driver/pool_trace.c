@@ -3,8 +3,9 @@
  * pool has in use and holds are curves.
  *
  * The file is an array that is complete once the process ends as it should; the format allows for
- * the end to be missing. */
+ * the end to be missing. A forked child, in which no call succeeds, writes nothing to it. */
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,11 +100,31 @@ static void end_(void)
 {
     pool_watch(NULL);
     pthread_mutex_lock(&trace.lock);
-    if (trace.file != NULL && !device_forked()) {
+    if (trace.file != NULL) {
         fputs("\n]\n", trace.file);
         fclose(trace.file);
     }
     trace.file = NULL;
+    pthread_mutex_unlock(&trace.lock);
+}
+
+/* What is in the file's buffer must not be written by the child as well, nor may the child find the
+ * lock taken by a thread that it has not. */
+static void before_fork_(void)
+{
+    pthread_mutex_lock(&trace.lock);
+    if (trace.file != NULL)
+        fflush(trace.file);
+}
+
+static void after_fork_(void) { pthread_mutex_unlock(&trace.lock); }
+
+static void after_fork_in_child_(void)
+{
+    if (trace.file != NULL)
+        fclose(trace.file);
+    trace.file = NULL;
+    pool_watch(NULL);
     pthread_mutex_unlock(&trace.lock);
 }
 
@@ -122,6 +143,7 @@ void pool_trace_begin(void)
             "[\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":\"memory "
             "pools\"}}",
             (int)getpid());
+    pthread_atfork(before_fork_, after_fork_, after_fork_in_child_);
     atexit(end_);
     pool_watch(watch_);
 }

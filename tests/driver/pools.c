@@ -1,5 +1,8 @@
 /* A look inside pools: figures by the API, for other processes, and in a file at the end; access;
  * pools of devices that are not there. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -110,6 +113,54 @@ static void imported(void)
     close(fd);
 }
 
+/* Children end while other threads allocate: each ends at once, and what is written as it happens
+ * (see driver.pools.trace) is written once. */
+static struct {
+    CUcontext ctx;
+    CUmemoryPool pool;
+    atomic_bool stop;
+} busy;
+
+static void *keep_busy(void *arg)
+{
+    CUstream s;
+    CUdeviceptr p;
+    OK(cuCtxSetCurrent(busy.ctx));
+    OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+    while (!atomic_load(&busy.stop)) {
+        for (size_t i = 0; i < 8; i++) {
+            OK(cuMemAllocFromPoolAsync(&p, 512 << i, busy.pool, s));
+            OK(cuMemFreeAsync(p, s));
+        }
+        OK(cuStreamSynchronize(s));
+        usleep(100);
+    }
+    OK(cuStreamDestroy(s));
+    return arg;
+}
+
+static void forked(CUmemoryPool pool)
+{
+    pthread_t threads[2];
+    busy.pool = pool;
+    OK(cuCtxGetCurrent(&busy.ctx));
+    for (int i = 0; i < 2; i++)
+        CHECK_EQ_INT(pthread_create(&threads[i], NULL, keep_busy, NULL), 0);
+    for (int i = 0; i < 10; i++) {
+        int status = -1;
+        pid_t pid = fork();
+        if (pid == 0) {
+            CUdeviceptr p;
+            exit(cuMemAllocAsync(&p, MIB, NULL) == CUDA_ERROR_NOT_INITIALIZED ? 0 : 3);
+        }
+        CHECK_EQ_INT(waitpid(pid, &status, 0), pid);
+        CHECK_EQ_INT(status, 0);
+    }
+    atomic_store(&busy.stop, true);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+}
+
 int main(void)
 {
     CUstream a, b;
@@ -124,5 +175,6 @@ int main(void)
     asked();
     access_of(pool);
     imported();
+    forked(pool);
     return check_done();
 }
