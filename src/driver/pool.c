@@ -211,17 +211,14 @@ void pools_reset(CUdevice dev)
 {
     graph_memory_reset(dev);
     pthread_mutex_lock(&all.lock);
-    if (pool_of_graphs_if_made(dev) != NULL)
-        pool_clear(pool_of_graphs_if_made(dev));
+    pool_clear_device(device_ordinal(driver_device(dev)));
     CUmemoryPool standard = atomic_load(&all.device[dev].standard);
     atomic_store(&all.device[dev].current, NULL);
     for (CUmemoryPool h = all.pools, next; h != NULL; h = next) {
         next = h->next;
         if (h->ordinal != dev)
             continue;
-        if (h->pool != NULL)
-            pool_clear(h->pool);
-        else
+        if (h->imported != NULL)
             imported_clear(h);
         if (h != standard)
             end_(h);
@@ -231,6 +228,7 @@ void pools_reset(CUdevice dev)
         for (int i = 0; i < POOL_SWITCHES; i++)
             pool_set_switch(standard->pool, (enum pool_switch)i, true);
         memset(standard->access, 0, sizeof standard->access);
+        pool_allow(standard->pool, pool_accessors(standard));
     }
     pthread_mutex_unlock(&all.lock);
 }

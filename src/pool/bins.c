@@ -177,10 +177,17 @@ static bool visit_bin(struct pool_shard *s, unsigned d, unsigned n, uint64_t gra
 void bins_visit(struct pool_shard *s, uint64_t granules, bins_visitor *visit, void *self)
 {
     unsigned c = class_of(granules), from = c / BIN_STEPS, step = c % BIN_STEPS;
-    for (unsigned d = from; d < BIN_DOUBLINGS; d++)
-        for (unsigned n = d == from ? step : 0; n < BIN_STEPS && s->bins.steps[d] != 0; n++)
+    uint64_t doublings;
+    uint32_t steps;
+    for (unsigned d = from; (doublings = s->bins.doublings >> d) != 0; d++) {
+        d += (unsigned)__builtin_ctzll(doublings);
+        for (unsigned n = d == from ? step : 0;
+             n < BIN_STEPS && (steps = s->bins.steps[d] >> n) != 0; n++) {
+            n += (unsigned)__builtin_ctz(steps);
             if (!visit_bin(s, d, n, granules, visit, self))
                 return;
+        }
+    }
 }
 
 void bins_visit_down(struct pool_shard *s, uint64_t granules, bins_visitor *visit, void *self)

@@ -203,15 +203,6 @@ static void drop_all(struct pool *p)
     reserve_clear(p);
 }
 
-void pool_clear(struct pool *p)
-{
-    pool_lock_all(p);
-    drop_all(p);
-    p->used_high = 0;
-    p->reserved_high = 0;
-    pool_unlock_all(p);
-}
-
 /* Ends a pool that is off the list. The list's lock is held. */
 static void finish(struct pool *p)
 {
@@ -252,6 +243,22 @@ static void reap(void)
         *at = p->next;
         finish(p);
     }
+}
+
+void pool_clear_device(int device)
+{
+    pthread_mutex_lock(&all.lock);
+    for (struct pool *p = all.oldest; p != NULL; p = p->next) {
+        if (p->config.device != device)
+            continue;
+        pool_lock_all(p);
+        drop_all(p);
+        p->used_high = 0;
+        p->reserved_high = 0;
+        pool_unlock_all(p);
+    }
+    reap();
+    pthread_mutex_unlock(&all.lock);
 }
 
 void pool_destroy(struct pool *p)

@@ -63,8 +63,9 @@ struct pool *pool_new(const struct pool_config *config, struct diag *d);
 /* The handle is gone; the pool itself goes when all its memory is freed and the frees have passed.
  */
 void pool_destroy(struct pool *p);
-/* Drops all of a pool's memory, whatever is allocated. No work may be under way in it. */
-void pool_clear(struct pool *p);
+/* Drops all memory of a device's pools, whatever is allocated; those that are destroyed end. No
+ * work may be under way in it. */
+void pool_clear_device(int device);
 
 /* The stream's handle is gone: what was freed on it stays, by its last moments. */
 void pool_stream_ended(void *stream);

@@ -91,7 +91,8 @@ static struct block *take_by(struct pool *p, struct pool_shard *s, struct pool_s
                              enum pool_rule rule, uint64_t granules)
 {
     struct search q = {.granules = granules};
-    if (from == s || from->stream == NULL || !search_by(p, s, from, rule, &q))
+    bool empty = from->quick_blocks == 0 && from->bins.doublings == 0;
+    if (empty || from == s || from->stream == NULL || !search_by(p, s, from, rule, &q))
         return NULL;
     struct block *b = search_slot(from, &q);
     if (b == NULL) {

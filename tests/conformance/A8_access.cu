@@ -146,6 +146,29 @@ static void pool_revoked()
     check_owner(p);
 }
 
+// What a pool is open to is what it says, also when the device has begun anew.
+static void pool_after_reset()
+{
+    cudaMemPool_t m;
+    cudaMemAccessFlags flags;
+    cudaMemLocation where = {};
+    where.type = cudaMemLocationTypeDevice;
+    where.id = 1;
+    OK(cudaSetDevice(0));
+    OK(cudaDeviceGetDefaultMemPool(&m, 0));
+    let(m, cudaMemAccessFlagsProtReadWrite);
+    OK(write_from_1(from(m)));
+    OK(cudaSetDevice(0));
+    OK(cudaDeviceReset());
+    OK(cudaDeviceGetDefaultMemPool(&m, 0));
+    OK(cudaMemPoolGetAccess(&flags, m, &where));
+    bool open = flags == cudaMemAccessFlagsProtReadWrite;
+    int *p = from(m);
+    CHECK_EQ_INT(write_from_1(p), open ? cudaSuccess : cudaErrorIllegalAddress);
+    if (!open)
+        check_owner(p);
+}
+
 // A stream of device 1 may order the memory; its kernels still may not touch it.
 static void pool_in_other_stream()
 {
@@ -262,9 +285,10 @@ static void shared_by_all()
     CHECK_EQ_INT(*pinned, 7);
 }
 
-static void (*const cases[])() = {plain,           plain_revoked, a_variable,           pool,
-                                  pool_with_peers, pool_revoked,  pool_in_other_stream, copies,
-                                  shared_by_all,   mapped_for_0,  mapped_for_1};
+static void (*const cases[])() = {
+    plain,           plain_revoked, a_variable,       pool,
+    pool_with_peers, pool_revoked,  pool_after_reset, pool_in_other_stream,
+    copies,          shared_by_all, mapped_for_0,     mapped_for_1};
 static const int CASES = sizeof cases / sizeof *cases;
 
 int main(int argc, char **argv)

@@ -382,6 +382,29 @@ static void updated(cudaStream_t s)
     OK(cudaGraphDestroy(g[1]));
 }
 
+/* A set of stream-ordered memory that a capture has not made can be captured. */
+static void captured_set(cudaStream_t s)
+{
+    cudaGraph_t g;
+    int *p, host[2] = {0, 0};
+    OK(cudaMallocAsync((void **)&p, 4096, s));
+    OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+    OK(cudaMemsetAsync(p, 9, 4096, s));
+    OK(cudaStreamEndCapture(s, &g));
+    cudaGraphExec_t e = exec(g);
+    for (int i = 0; i < 2; i++) {
+        OK(cudaMemsetAsync(p, i, 4096, s));
+        OK(cudaGraphLaunch(e, s));
+        OK(cudaMemcpyAsync(host, p + 1022, sizeof host, cudaMemcpyDeviceToHost, s));
+        OK(cudaStreamSynchronize(s));
+        CHECK(host[0] == 0x09090909 && host[1] == 0x09090909);
+    }
+    OK(cudaFreeAsync(p, s));
+    OK(cudaGraphExecDestroy(e));
+    OK(cudaGraphDestroy(g));
+    OK(cudaStreamSynchronize(s));
+}
+
 /* A graph with memory nodes can be given away to be a part of another one. */
 static void given_away(cudaStream_t s)
 {
@@ -520,6 +543,7 @@ int main()
     outliving(s);
     freed_by_launch(s);
     captured(s);
+    captured_set(s);
     restrictions();
     updated(s);
     given_away(s);

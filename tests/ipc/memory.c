@@ -111,6 +111,44 @@ static CUresult try_open(const CUipcMemHandle *h)
     return r;
 }
 
+/* Each kind of handle has 64 bytes, and none is good as one of another kind. */
+static void of_other_kinds(void)
+{
+    CUevent e;
+    CUmemoryPool pool = shared_pool();
+    CUdeviceptr p;
+    CUipcEventHandle event;
+    CUmemPoolPtrExportData data, other_data;
+    CUipcMemHandle mem;
+    OK(cuEventCreate(&e, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
+    OK(cuIpcGetEventHandle(&event, e));
+    OK(cuMemAllocFromPoolAsync(&p, 64, pool, NULL));
+    OK(cuMemPoolExportPointer(&data, p));
+    memcpy(&mem, &event, sizeof mem);
+    CHECK_CU(try_open(&mem), CUDA_ERROR_INVALID_VALUE);
+    memcpy(&mem, &data, sizeof mem);
+    CHECK_CU(try_open(&mem), CUDA_ERROR_INVALID_VALUE);
+    CUevent opened;
+    memcpy(&event, &control->mem[0], sizeof event);
+    CHECK_CU(cuIpcOpenEventHandle(&opened, event), CUDA_ERROR_MAP_FAILED);
+    memcpy(&event, &data, sizeof event);
+    CHECK_CU(cuIpcOpenEventHandle(&opened, event), CUDA_ERROR_MAP_FAILED);
+    CUmemoryPool imported;
+    CUdeviceptr q;
+    int fd;
+    OK(cuMemPoolExportToShareableHandle(&fd, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    OK(import_pool(&imported, fd));
+    memcpy(&other_data, &control->mem[0], sizeof other_data);
+    CHECK_CU(cuMemPoolImportPointer(&q, imported, &other_data), CUDA_ERROR_INVALID_VALUE);
+    OK(cuMemPoolImportPointer(&q, imported, &data));
+    OK(cuMemFree(q));
+    OK(cuMemPoolDestroy(imported));
+    OK(cuMemFree(p));
+    OK(cuMemPoolDestroy(pool));
+    OK(cuEventDestroy(e));
+    close(fd);
+}
+
 static void bad_handles(void)
 {
     control->turn = 0;
@@ -122,6 +160,7 @@ static void bad_handles(void)
         bad.reserved[i] ^= 0x10;
         CHECK_CU(try_open(&bad), CUDA_ERROR_INVALID_VALUE);
     }
+    of_other_kinds();
     CUdeviceptr p, again;
     OK(open_mem(&p, &control->mem[0]));
     CHECK_EQ_INT(read_u32(p), 77);
