@@ -121,7 +121,7 @@ static void put_pool_(void *self, struct pool *p, const struct pool_config *conf
     put_bytes_(out, f.largest_free);
     double scattered =
         f.free_bytes > 0 ? 100.0 - 100.0 * (double)f.largest_free / (double)f.free_bytes : 0;
-    sb_printf(out, ", %.0f %% of it elsewhere; blocks:", scattered);
+    sb_printf(out, ": fragmentation %.0f %%; blocks:", scattered);
     put_sizes_(out, &f);
     sb_printf(out, "\n  allocations from fresh memory %llu; reused by",
               (unsigned long long)f.fresh);
