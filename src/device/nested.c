@@ -324,6 +324,21 @@ static bool run_first(struct grid_worker *w, struct grid_child *child, struct gr
     return true;
 }
 
+/* Gives the queue to whoever has nothing to do. */
+static void give(struct grid_queue *q)
+{
+    q->next = NULL;
+    sched_give(q);
+}
+
+/* Whether the child must not be run on this thread now, which is in the middle of a block: it may
+ * wait for that block in a function that is called, and so keep the thread. */
+static bool may_keep_thread(struct grid_worker *w, const struct grid_child *c)
+{
+    return WEIR_UNLIKELY(grid_nesting(w)->between > 0) && c->work == GRID_WORK_GRID &&
+           c->launch.kernel->recursive;
+}
+
 /* Runs the queue that is the caller's until it is empty or a child in it stays. */
 static void run_queue(struct grid_worker *w, struct grid_queue *q)
 {
@@ -339,17 +354,14 @@ static void run_queue(struct grid_worker *w, struct grid_queue *q)
         }
         if (child == NULL)
             break;
+        if (may_keep_thread(w, child)) {
+            give(q);
+            return;
+        }
         if (!run_first(w, child, q))
             return;
     }
     owe(w, q->run, q->nest, 1); /* one of them */
-}
-
-/* Gives the queue to whoever has nothing to do. */
-static void give(struct grid_queue *q)
-{
-    q->next = NULL;
-    sched_give(q);
 }
 
 /* Whether others have nothing to do. What was given and waits is theirs already: a machine that is
@@ -416,6 +428,17 @@ static void give_half(struct grid_queue *q)
     give(other);
 }
 
+/* What is left of a fire-and-forget queue goes to another thread. */
+static void give_all_of(struct grid_queue *q)
+{
+    struct grid_queue *other = xcalloc(1, sizeof *other);
+    other->unordered = true;
+    other->mine = q->mine;
+    other->at = q->at;
+    q->mine = NULL;
+    give(other);
+}
+
 static void run_unordered(struct grid_worker *w, struct grid_queue *q)
 {
     struct nested *t = of(w);
@@ -426,6 +449,10 @@ static void run_unordered(struct grid_worker *w, struct grid_queue *q)
     while (q->mine != NULL) {
         struct grid_child *child = q->mine;
         uint32_t count = grid_child_count(child);
+        if (may_keep_thread(w, child)) {
+            give_all_of(q);
+            break;
+        }
         if (until_look < count || is_slow(child)) {
             uint64_t now = others_idle() ? sched_now() : 0;
             if (now > looked + LOOK_NS) {
@@ -494,13 +521,8 @@ static void give_all(struct grid_worker *w)
     for (struct grid_queue *q = t->unordered; q != NULL; q = q->next) {
         if (q->mine == NULL)
             continue;
-        struct grid_queue *other = xcalloc(1, sizeof *other);
-        other->unordered = true;
-        other->mine = q->mine;
-        other->at = q->at;
-        q->mine = NULL;
+        give_all_of(q);
         q->at = JIT_WARP; /* it is in the middle of the first, perhaps, and leaves the rest */
-        give(other);
     }
 }
 

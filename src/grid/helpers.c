@@ -181,6 +181,8 @@ static void weir_rt_spin(struct jit_block *j)
     j->budget = SPIN_BUDGET;
     if (grid_faulted(b->run->env) != GRID_FAULT_NONE)
         fault_leave(b->worker, &(struct trouble){.kind = GRID_FAULT_TRAP});
+    if (b->worker->rest != NULL)
+        rest_hand_over(b->worker);
     nest_give(b->worker);
     if (b->run->parking->give_way != NULL)
         b->run->parking->give_way(b->run);

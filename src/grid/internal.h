@@ -113,6 +113,16 @@ struct trouble {
     const char *text; /* more about it, or NULL */
 };
 
+/* Blocks that a thread has taken to run one after the other. Those that it has not begun wait for
+ * the one that it is in; if that waits for one of them and cannot be parked, others must run them.
+ * On the thread's stack. */
+struct rest {
+    struct grid_run *run;
+    uint64_t next, end;      /* not begun; who hands over lowers `end` */
+    struct outcome *outcome; /* which counts what was handed over as parked */
+    struct rest *outer;      /* of a block in the middle of which this thread runs these */
+};
+
 struct grid_worker {
     struct grid_nesting nesting; /* first: see grid_nesting() */
     sigjmp_buf *escape;          /* where trouble leads while armed */
@@ -134,10 +144,14 @@ struct grid_worker {
     uint32_t alone;                /* grids run on this thread only, to time some of them */
     uint32_t levels;               /* runs of children that are under way, one in another */
     bool fp_set;                   /* the floating-point environment is that of compiled code */
-    uint32_t between;              /* blocks in the middle of which children run */
     uint64_t gridid, gridid_limit; /* numbers for runs, not given to others */
     struct mem_span checked;       /* checked mode: where the last access was allowed */
+    struct rest *rest;             /* blocks taken and not begun, the innermost first */
 };
+
+/* The thread is stuck in a block: some of the blocks that it was to run behind it are parked, so
+ * that others run them (park.c). */
+void rest_hand_over(struct grid_worker *w);
 
 /* The worker of the calling thread, NULL when it has none. May be called from signal handlers. */
 struct grid_worker *worker_of_thread(void);

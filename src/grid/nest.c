@@ -195,15 +195,15 @@ void nest_drain(struct grid_worker *w)
 /* In the middle of a block: runs children now, so that memory stays bounded. */
 static void drain_between(struct grid_worker *w)
 {
-    if (w->between >= DRAIN_DEPTH)
+    if (w->nesting.between >= DRAIN_DEPTH)
         return; /* the list grows instead */
-    w->between++;
+    w->nesting.between++;
     w->armed = 0;
     atomic_signal_fence(memory_order_seq_cst);
     nest_drain(w);
     atomic_signal_fence(memory_order_seq_cst);
     w->armed = 1;
-    w->between--;
+    w->nesting.between--;
 }
 
 void nest_drain_here(struct grid_block *b) { drain_between(b->worker); }

@@ -128,9 +128,10 @@ struct grid_nest {
 
 /* What the device room keeps in each worker, at its start. */
 struct grid_nesting {
-    uint32_t height; /* things that this thread has to do */
-    uint32_t mark;   /* how many of them are not for those that run now */
-    void *device;    /* the device room's */
+    uint32_t height;  /* things that this thread has to do */
+    uint32_t mark;    /* how many of them are not for those that run now */
+    uint32_t between; /* blocks of this thread in the middle of which it runs children */
+    void *device;     /* the device room's */
 };
 static inline struct grid_nesting *grid_nesting(struct grid_worker *w)
 {

@@ -87,6 +87,45 @@ void block_fail(struct grid_worker *w)
     block_give_up(w);
 }
 
+/* ---- blocks not begun ---------------------------------------------------------------------------
+ */
+
+/* Parks a block at its beginning. False: no memory for it. */
+static bool park_unbegun(struct grid_worker *w, struct grid_run *run, uint64_t index)
+{
+    bool cluster = cluster_used(run);
+    struct grid_block *b = cluster ? cluster_take(w, run) : block_take(w, run);
+    if (b == NULL)
+        return false;
+    if (cluster) {
+        cluster_start(run, b, index);
+    } else {
+        place(run, &b->jit, index);
+        block_begin_alone(run, &b->jit);
+    }
+    b->worker = NULL;
+    atomic_fetch_add_explicit(&run->parked, 1, memory_order_relaxed);
+    parking_add(run->parking, b);
+    return true;
+}
+
+/* A few at a time, the last ones first: contexts take memory, and mostly this thread goes on soon.
+ */
+void rest_hand_over(struct grid_worker *w)
+{
+    enum { AT_ONCE = 16 };
+    uint32_t n = 0;
+    w->armed = 0; /* what follows holds locks */
+    atomic_signal_fence(memory_order_seq_cst);
+    for (struct rest *r = w->rest; r != NULL; r = r->outer)
+        for (; r->end > r->next && n < AT_ONCE && park_unbegun(w, r->run, r->end - 1); n++) {
+            r->end--;
+            r->outcome->parked++;
+        }
+    atomic_signal_fence(memory_order_seq_cst);
+    w->armed = 1;
+}
+
 /* ---- going on ----------------------------------------------------------------------------------
  */
 

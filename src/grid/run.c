@@ -134,9 +134,9 @@ static void learn(struct grid_run *run, uint64_t ns, uint64_t blocks)
     run_learn(run->launch.kernel, blocks > 0 ? ns / blocks : ns);
 }
 
-/* Runs `count` blocks from `first` on. */
-static void run_chunk_armed(struct grid_run *run, struct grid_worker *w, uint64_t first,
-                            uint64_t count, struct outcome *o)
+/* Runs the blocks of the rest. */
+static void run_chunk_armed(struct grid_run *run, struct grid_worker *w, struct rest *rest,
+                            struct outcome *o)
 {
     if (sigsetjmp(*w->escape, 0) != 0) {
         mem_view_again();
@@ -144,7 +144,8 @@ static void run_chunk_armed(struct grid_run *run, struct grid_worker *w, uint64_
         o->trouble = true;
         return;
     }
-    for (uint64_t i = 0; i < count;) {
+    while (rest->next < rest->end) {
+        uint64_t at = rest->next++;
         bool fresh = w->current == NULL;
         if (fresh)
             w->current = cluster_used(run) ? cluster_take(w, run) : block_take(w, run);
@@ -156,18 +157,15 @@ static void run_chunk_armed(struct grid_run *run, struct grid_worker *w, uint64_
         }
         struct grid_block *b = w->current;
         if (WEIR_UNLIKELY(cluster_used(run))) {
-            cluster_place(run, b, first + i);
-            for (uint32_t r = 0; r < b->nmembers; r++)
-                block_begin(run, &b->members[r]->jit);
+            cluster_start(run, b, at);
             block_run(w, o);
-            i++;
         } else {
             if (fresh)
-                place(run, &b->jit, first + i);
+                place(run, &b->jit, at);
             else
                 place_next(run, &b->jit);
             block_begin_alone(run, &b->jit);
-            i += row_run(run, w, count - i - 1, o);
+            rest->next += row_run(run, w, rest->end - rest->next, o) - 1;
         }
         run_launched(w);
     }
@@ -181,9 +179,13 @@ static void run_chunk(struct grid_run *run, struct grid_worker *w, uint64_t firs
 {
     sigjmp_buf here, *outer = w->escape;
     uint32_t mark = w->nesting.mark;
+    struct rest rest = {
+        .run = run, .next = first, .end = first + count, .outcome = o, .outer = w->rest};
     w->escape = &here;
     w->nesting.mark = w->nesting.height;
-    run_chunk_armed(run, w, first, count, o);
+    w->rest = &rest;
+    run_chunk_armed(run, w, &rest, o);
+    w->rest = rest.outer;
     run_launched(w); /* after trouble, too: what was launched is counted */
     w->nesting.mark = mark;
     w->escape = outer;

@@ -168,6 +168,14 @@ static inline void block_begin(const struct grid_run *run, struct jit_block *j)
     }
 }
 
+/* The blocks of a cluster are about to run. */
+static inline void cluster_start(struct grid_run *run, struct grid_block *lead, uint64_t index)
+{
+    cluster_place(run, lead, index);
+    for (uint32_t r = 0; r < lead->nmembers; r++)
+        block_begin(run, &lead->members[r]->jit);
+}
+
 uint64_t unit_position(const struct grid_block *lead); /* of a cluster, or a block alone */
 /* Parks w->current; the worker goes on without it. */
 void block_park(struct grid_worker *w);

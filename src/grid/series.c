@@ -120,7 +120,11 @@ static inline bool is_clean(const struct grid_run *run, const struct outcome *o,
 static inline __attribute__((always_inline)) bool
 run_blocks(struct grid_run *run, struct grid_worker *w, struct outcome *o)
 {
-    for (uint64_t i = 0; i < run->total;) {
+    struct rest *rest = w->rest;
+    rest->next = 0;
+    rest->end = run->total;
+    while (rest->next < rest->end) {
+        uint64_t i = rest->next++;
         struct grid_block *b = w->current;
         bool fresh = b == NULL;
         if (fresh)
@@ -136,7 +140,7 @@ run_blocks(struct grid_run *run, struct grid_worker *w, struct outcome *o)
         else
             place_next(run, &b->jit);
         block_begin_alone(run, &b->jit);
-        i += row_run(run, w, run->total - i - 1, o);
+        rest->next += row_run(run, w, rest->end - rest->next, o) - 1;
         run_launched(w);
     }
     return true;
@@ -188,18 +192,22 @@ struct stretch {
     uint64_t begin; /* of some: when it began; 0 */
     unsigned fp;
     struct mem_view view;
+    struct rest rest; /* blocks of the grid that is run */
 };
 
-static inline void stretch_begin(struct stretch *t, struct grid_worker *w, struct grid_env *env)
+static inline void stretch_begin(struct stretch *t, struct grid_worker *w, struct grid_run *run,
+                                 struct grid_env *env, struct outcome *o)
 {
     enum { TIMED_EACH = 16 }; /* to look at the clock takes as long as a small grid */
     t->outer = w->escape;
     t->mark = w->nesting.mark;
     t->begin = ++w->alone % TIMED_EACH == 0 ? now_ns() : 0;
     t->fp = fp_enter(w);
+    t->rest = (struct rest){.run = run, .outcome = o, .outer = w->rest};
     w->env = env;
     w->escape = &t->here;
     w->nesting.mark = w->nesting.height;
+    w->rest = &t->rest;
     t->view =
         mem_view_enter_as(env->device, atomic_load_explicit(&env->peers, memory_order_relaxed));
 }
@@ -207,6 +215,7 @@ static inline void stretch_begin(struct stretch *t, struct grid_worker *w, struc
 /* The time that it took, if it was looked at, else 0. */
 static inline uint64_t stretch_end(struct stretch *t, struct grid_worker *w)
 {
+    w->rest = t->rest.outer;
     run_launched(w); /* after trouble, too: what was launched is counted */
     mem_view_leave(t->view);
     w->nesting.mark = t->mark;
@@ -232,7 +241,7 @@ enum grid_progress grid_run_series(struct grid_run *run, struct grid_worker *w,
     struct series s = {.run = run, .quick = quick, .at = at, .end = end, .left = budget_ns};
     struct stretch stretch;
     uint32_t first = *at;
-    stretch_begin(&stretch, w, env);
+    stretch_begin(&stretch, w, run, env, &s.o);
     run_begin(run, env, parking, workers);
     run->cluster_size = 1;
     series_armed(&s, w);
@@ -300,7 +309,7 @@ enum grid_progress grid_run_several(struct grid_run *run, struct grid_worker *w,
     struct stretch stretch;
     struct grid_kernel *kernel = run->launch.kernel;
     uint64_t total = run->total;
-    stretch_begin(&stretch, w, run->env);
+    stretch_begin(&stretch, w, run, run->env, &s.o);
     several_armed(&s, w);
     uint64_t ns = stretch_end(&stretch, w);
     *ended += s.ended;
