@@ -246,19 +246,27 @@ WEIR_SF WEIR_H __habs(WEIR_H a)
 
 namespace weir
 {
+/* Which of two values is taken here and below is a matter of values, never of branches: programs
+ * compute on what they never wrote and drop the results, and what follows a branch on such a value
+ * the compiler may leave out. */
+WEIR_SF WEIR_H pick(bool first, WEIR_H a, WEIR_H b)
+{
+    unsigned short x = bits_as<unsigned short>(a), y = bits_as<unsigned short>(b);
+    unsigned short taken = first ? x : y;
+    return bits_as<WEIR_H>(taken);
+}
+WEIR_SF WEIR_H WEIR_F(nan_, )() { return bits_as<WEIR_H>((unsigned short)0x7fff); }
 /* Into [0, 1]; NaN gives 0. */
 WEIR_SF WEIR_H saturate(WEIR_H h)
 {
     float x = widen(h);
-    return x >= 0.0f ? x > 1.0f ? WEIR_F(narrow_, )(1.0f) : h : WEIR_F(narrow_, )(0.0f);
+    return pick(x > 1.0f, WEIR_F(narrow_, )(1.0f), pick(x >= 0.0f, h, WEIR_F(narrow_, )(0.0f)));
 }
 /* Negative values to 0; NaN gives the one NaN. */
 WEIR_SF WEIR_H rectify(WEIR_H h)
 {
     float x = widen(h);
-    if (x != x)
-        return bits_as<WEIR_H>((unsigned short)0x7fff);
-    return x > 0.0f ? h : WEIR_F(narrow_, )(0.0f);
+    return pick(x != x, WEIR_F(nan_, )(), pick(x > 0.0f, h, WEIR_F(narrow_, )(0.0f)));
 }
 } // namespace weir
 
@@ -314,12 +322,18 @@ WEIR_SF int __hisinf(WEIR_H a)
     return bits >> 15 ? -1 : 1;
 }
 
+namespace weir
+{
+/* 0 or 1, without a branch. */
+WEIR_SF int either_nan(WEIR_H a, WEIR_H b) { return (int)__hisnan(a) | (int)__hisnan(b); }
+} // namespace weir
+
 /* Ordered (false with a NaN) and unordered (true with a NaN); of pairs: each half as 1.0 or 0.0,
  * as a mask, or both at once. */
 #define WEIR_COMPARE(name, op, nan)                                                                \
     WEIR_SF bool __h##name(WEIR_H a, WEIR_H b)                                                     \
     {                                                                                              \
-        return (nan && (__hisnan(a) || __hisnan(b))) || weir::widen(a) op weir::widen(b);          \
+        return (nan & weir::either_nan(a, b)) | (weir::widen(a) op weir::widen(b));                \
     }                                                                                              \
     WEIR_SF WEIR_H2 __h##name##2(WEIR_H2 a, WEIR_H2 b)                                             \
     {                                                                                              \
@@ -332,7 +346,7 @@ WEIR_SF int __hisinf(WEIR_H a)
     }                                                                                              \
     WEIR_SF bool __hb##name##2(WEIR_H2 a, WEIR_H2 b)                                               \
     {                                                                                              \
-        return __h##name(a.x, b.x) && __h##name(a.y, b.y);                                         \
+        return (int)__h##name(a.x, b.x) & __h##name(a.y, b.y);                                     \
     }
 WEIR_COMPARE(eq, ==, false)
 WEIR_COMPARE(lt, <, false)
@@ -349,7 +363,7 @@ WEIR_COMPARE(neu, !=, true)
 /* "Not equal" is ordered, too. */
 WEIR_SF bool __hne(WEIR_H a, WEIR_H b)
 {
-    return !__hisnan(a) && !__hisnan(b) && weir::widen(a) != weir::widen(b);
+    return (1 - weir::either_nan(a, b)) & (weir::widen(a) != weir::widen(b));
 }
 WEIR_SF WEIR_H2 __hne2(WEIR_H2 a, WEIR_H2 b)
 {
@@ -360,7 +374,7 @@ WEIR_SF unsigned __hne2_mask(WEIR_H2 a, WEIR_H2 b)
 {
     return (__hne(a.x, b.x) ? 0xffffu : 0u) | (__hne(a.y, b.y) ? 0xffff0000u : 0u);
 }
-WEIR_SF bool __hbne2(WEIR_H2 a, WEIR_H2 b) { return __hne(a.x, b.x) && __hne(a.y, b.y); }
+WEIR_SF bool __hbne2(WEIR_H2 a, WEIR_H2 b) { return (int)__hne(a.x, b.x) & __hne(a.y, b.y); }
 WEIR_SF WEIR_H2 __hisnan2(WEIR_H2 a)
 {
     return WEIR_H2(weir::WEIR_F(narrow_, )(__hisnan(a.x) ? 1.0f : 0.0f),
@@ -368,39 +382,33 @@ WEIR_SF WEIR_H2 __hisnan2(WEIR_H2 a)
 }
 
 /* A NaN gives the other operand; with _nan it gives NaN. -0 is less than +0. */
-WEIR_SF WEIR_H __hmax(WEIR_H a, WEIR_H b)
-{
-    if (__hisnan(a))
-        return __hisnan(b) ? weir::bits_as<WEIR_H>((unsigned short)0x7fff) : b;
-    if (__hisnan(b))
-        return a;
-    float x = weir::widen(a), y = weir::widen(b);
-    if (x == y)
-        return weir::bits_as<short>(a) >= 0 ? a : b;
-    return x > y ? a : b;
-}
-WEIR_SF WEIR_H __hmin(WEIR_H a, WEIR_H b)
-{
-    if (__hisnan(a))
-        return __hisnan(b) ? weir::bits_as<WEIR_H>((unsigned short)0x7fff) : b;
-    if (__hisnan(b))
-        return a;
-    float x = weir::widen(a), y = weir::widen(b);
-    if (x == y)
-        return weir::bits_as<short>(a) < 0 ? a : b;
-    return x < y ? a : b;
-}
+#if defined(__CUDA_ARCH__)
+#define WEIR_EXTREME(name, builtin, wins, sign)                                                    \
+    WEIR_SF WEIR_H name(WEIR_H a, WEIR_H b)                                                        \
+    {                                                                                              \
+        return weir::WEIR_F(narrow_, )(builtin(weir::widen(a), weir::widen(b)));                   \
+    }
+#else
+#define WEIR_EXTREME(name, builtin, wins, sign)                                                    \
+    WEIR_SF WEIR_H name(WEIR_H a, WEIR_H b)                                                        \
+    {                                                                                              \
+        float x = weir::widen(a), y = weir::widen(b);                                              \
+        bool first = x wins y || (x == y && (weir::bits_as<short>(a) sign 0));                     \
+        if (__hisnan(a) && __hisnan(b))                                                            \
+            return weir::WEIR_F(nan_, )();                                                         \
+        return weir::pick(first || __hisnan(b), a, b);                                             \
+    }
+#endif
+WEIR_EXTREME(__hmax, __nvvm_fmax_f, >, >=)
+WEIR_EXTREME(__hmin, __nvvm_fmin_f, <, <)
+#undef WEIR_EXTREME
 WEIR_SF WEIR_H __hmax_nan(WEIR_H a, WEIR_H b)
 {
-    if (__hisnan(a) || __hisnan(b))
-        return weir::bits_as<WEIR_H>((unsigned short)0x7fff);
-    return __hmax(a, b);
+    return weir::pick(weir::either_nan(a, b), weir::WEIR_F(nan_, )(), __hmax(a, b));
 }
 WEIR_SF WEIR_H __hmin_nan(WEIR_H a, WEIR_H b)
 {
-    if (__hisnan(a) || __hisnan(b))
-        return weir::bits_as<WEIR_H>((unsigned short)0x7fff);
-    return __hmin(a, b);
+    return weir::pick(weir::either_nan(a, b), weir::WEIR_F(nan_, )(), __hmin(a, b));
 }
 WEIR_PAIR2(__hmax2, __hmax)
 WEIR_PAIR2(__hmin2, __hmin)

@@ -166,8 +166,42 @@ static void conversions(void)
     }
 }
 
+/* The second value is never written, and what is made of it is dropped: the first must not suffer.
+ */
+template <typename H> __global__ void half_written(const H *in, H *out)
+{
+    H value[1], made[2];
+    value[0] = in[threadIdx.x];
+    for (int i = 0; i < 2; i++) {
+        made[i] = __hmax(value[i], __hneg(value[i]));
+        made[i] = __hmin_nan(__hmax_nan(made[i], in[0]), in[1]);
+        made[i] = __hadd_sat(made[i], in[0]);
+    }
+    out[threadIdx.x] = made[0];
+}
+
+template <typename H> static void unwritten_values(void)
+{
+    H *memory, host[32];
+    for (int i = 0; i < 32; i++)
+        host[i] = H(i ? 0.25f - i * 0.125f : 0.0f);
+    host[1] = H(0.75f);
+    CHECK(cudaMalloc(&memory, 2 * sizeof host) == cudaSuccess);
+    CHECK(cudaMemcpy(memory, host, sizeof host, cudaMemcpyDefault) == cudaSuccess);
+    half_written<<<1, 32>>>(memory, memory + 32);
+    H made[32];
+    CHECK(cudaMemcpy(made, memory + 32, sizeof made, cudaMemcpyDefault) == cudaSuccess);
+    for (int i = 0; i < 32; i++) {
+        float size = (float)host[i] < 0 ? -(float)host[i] : (float)host[i];
+        CHECK((float)made[i] == (size > 0.75f ? 0.75f : size));
+    }
+    CHECK(cudaFree(memory) == cudaSuccess);
+}
+
 int main()
 {
+    unwritten_values<__half>();
+    unwritten_values<__nv_bfloat16>();
     arithmetic<__half, __half2>();
     arithmetic<__nv_bfloat16, __nv_bfloat162>();
     conversions();
