@@ -1,4 +1,4 @@
-/* ahead: what the next block will read is fetched while this one runs.
+/* ahead: what the next block will read or write is fetched while this one runs.
  *
  * A block of a reduction, or of one row of a matrix, is short: it reads, and then it is busy with
  * barriers and sums while memory has nothing to do. The processor fetches ahead by itself only as
@@ -6,7 +6,7 @@
  * blocks of a grid in order, and it is known how far their addresses lie apart: the derivative of
  * an address by ctaid.x, which is taken here on LLVM's form of it, after the optimiser.
  *
- * Only for loads that a block does once (those in loops are many, and streams that the processor
+ * Only for accesses that a block does once (those in loops are many, and streams that the processor
  * does see) in kernels with barriers. A prefetch never faults, so it does not matter that the last
  * blocks look beyond the end. */
 #include <stddef.h>
@@ -28,12 +28,13 @@ static unsigned kind_(LLVMModuleRef m)
     return LLVMGetMDKindIDInContext(LLVMGetModuleContext(m), name, sizeof name - 1);
 }
 
-void ahead_mark(struct emit *e, LLVMValueRef load, unsigned space)
+void ahead_mark(struct emit *e, LLVMValueRef access, unsigned space)
 {
     const struct jkernel *k = e->k;
     if (space == PTX_SPACE_GLOBAL && k->lockstep && k->pace == 0 && !k->opt->checked &&
-        e->cur != NULL && e->cur->depth == 0 && LLVMIsALoadInst(load))
-        LLVMSetMetadata(load, kind_(e->alu.module), e->md_empty);
+        e->cur != NULL && e->cur->depth == 0 &&
+        (LLVMIsALoadInst(access) || LLVMIsAStoreInst(access)))
+        LLVMSetMetadata(access, kind_(e->alu.module), e->md_empty);
 }
 
 /* ---- derivatives ----------------------------------------------------------------------------- */
@@ -130,12 +131,13 @@ static LLVMValueRef distance_(const struct taker *t, LLVMValueRef d)
 
 /* Fetches what the load, of that many bytes, will read in a block to come. Returns how many
  * prefetches that took. */
-static unsigned fetch_(const struct taker *t, LLVMModuleRef m, LLVMValueRef load, uint64_t bytes)
+static unsigned fetch_(const struct taker *t, LLVMModuleRef m, LLVMValueRef access, uint64_t bytes)
 {
+    bool writes = LLVMIsAStoreInst(access) != NULL;
     LLVMContextRef c = LLVMGetModuleContext(m);
     LLVMTypeRef i32 = LLVMInt32TypeInContext(c), i64 = LLVMInt64TypeInContext(c);
-    LLVMPositionBuilderBefore(t->b, load);
-    LLVMValueRef p = LLVMGetOperand(load, 0), d = derive_(t, p, MAX_DEPTH);
+    LLVMPositionBuilderBefore(t->b, access);
+    LLVMValueRef p = LLVMGetOperand(access, writes), d = derive_(t, p, MAX_DEPTH);
     if (d == NULL)
         return 0;
     LLVMTypeRef ptr = LLVMTypeOf(p);
@@ -147,7 +149,7 @@ static unsigned fetch_(const struct taker *t, LLVMModuleRef m, LLVMValueRef load
     for (uint64_t at = 0; at < bytes; at += LINE, count++) {
         LLVMValueRef offset = LLVMConstInt(i64, at, false);
         LLVMValueRef args[4] = {LLVMBuildGEP2(t->b, LLVMInt8TypeInContext(c), p, &offset, 1, ""),
-                                LLVMConstInt(i32, 0, false) /* to be read */,
+                                LLVMConstInt(i32, writes, false) /* to be read or written */,
                                 LLVMConstInt(i32, 2, false) /* into the second cache */,
                                 LLVMConstInt(i32, 1, false) /* data */};
         LLVMBuildCall2(t->b, type, f, args, 4, "");
@@ -163,9 +165,10 @@ bool ahead_insert(LLVMModuleRef m, LLVMTargetDataRef data)
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b != NULL; b = LLVMGetNextBasicBlock(b))
         for (LLVMValueRef i = LLVMGetFirstInstruction(b); i != NULL && count < MAX_PREFETCHES;
              i = LLVMGetNextInstruction(i)) {
-            if (!LLVMIsALoadInst(i) || LLVMGetMetadata(i, kind) == NULL)
+            bool writes = LLVMIsAStoreInst(i) != NULL;
+            if ((!LLVMIsALoadInst(i) && !writes) || LLVMGetMetadata(i, kind) == NULL)
                 continue;
-            uint64_t bytes = LLVMABISizeOfType(data, LLVMTypeOf(i));
+            uint64_t bytes = LLVMABISizeOfType(data, LLVMTypeOf(writes ? LLVMGetOperand(i, 0) : i));
             if (bytes >= LINE)
                 count += fetch_(&t, m, i, bytes);
         }

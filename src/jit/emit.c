@@ -564,12 +564,24 @@ static void metadata_(struct emit *e)
     e->md_empty = LLVMMetadataAsValue(c, LLVMMDNodeInContext2(c, NULL, 0));
     LLVMMetadataRef domain = LLVMMDStringInContext2(c, "weir", 4);
     domain = LLVMMDNodeInContext2(c, &domain, 1);
-    LLVMMetadataRef frame[2] = {LLVMMDStringInContext2(c, "frame", 5), domain};
-    LLVMMetadataRef mem[2] = {LLVMMDStringInContext2(c, "memory", 6), domain};
-    LLVMMetadataRef f = LLVMMDNodeInContext2(c, frame, 2), m = LLVMMDNodeInContext2(c, mem, 2);
-    e->scope_frame = LLVMMetadataAsValue(c, LLVMMDNodeInContext2(c, &f, 1));
-    e->scope_mem = LLVMMetadataAsValue(c, LLVMMDNodeInContext2(c, &m, 1));
-    e->scope_both = LLVMMetadataAsValue(c, LLVMMDNodeInContext2(c, (LLVMMetadataRef[]){f, m}, 2));
+    LLVMMetadataRef scopes[SCOPES];
+    for (int n = 0; n < SCOPES; n++) {
+        static const char *const names[] = {"frame", "shared", "global", "local", "any"};
+        LLVMMetadataRef parts[] = {LLVMMDStringInContext2(c, names[n], strlen(names[n])), domain};
+        scopes[n] = LLVMMDNodeInContext2(c, parts, 2);
+        e->scope_of[n] = LLVMMetadataAsValue(c, LLVMMDNodeInContext2(c, &scopes[n], 1));
+    }
+    /* what is no other's: a generic address may lead everywhere but into a frame */
+    for (int n = 0; n < SCOPES; n++) {
+        LLVMMetadataRef others[SCOPES];
+        size_t count = 0;
+        for (int m = 0; m < SCOPES; m++)
+            if (m != n &&
+                (n == SCOPE_FRAME || m == SCOPE_FRAME || (n != SCOPE_ANY && m != SCOPE_ANY)))
+                others[count++] = scopes[m];
+        e->scope_not[n] = LLVMMetadataAsValue(c, LLVMMDNodeInContext2(c, others, count));
+    }
+    e->scope_all = LLVMMetadataAsValue(c, LLVMMDNodeInContext2(c, scopes, SCOPES));
 }
 
 static void types_(struct emit *e)
@@ -724,6 +736,7 @@ bool emit_kernel(struct emit *e)
     e->wholes = (shared ? once : copied) <= MAX_WHOLE;
     k->lockstep &= !shared;
     e->next_set = arena_alloc(&k->arena, (size_t)bit_words(k->nresume) * 8);
+    again_plan(e);
     frame_plan(e);
     move_plan(e);
     place_plan(e);

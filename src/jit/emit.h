@@ -24,13 +24,18 @@ struct storage {
     LLVMValueRef slot[MAX_SEGS]; /* one scalar a segment, or slot[0]: a vector of 32 */
     LLVMValueRef brk[MAX_SEGS];  /* shapes with a break: i32, the segment's lanes before it */
     uint32_t frame_offset;       /* of its place in a warp's frame, UINT32_MAX: none */
-    bool framed;                 /* that place is its only one: slot[0] points there */
-    bool crowd;                  /* ... though no function is told of it (emit_place.c) */
-    LLVMValueRef pooled;         /* while places are given out: the one it has */
-    uint32_t kept;               /* its number among what is kept while a block changes code, from 1
-                                    on; 0: it is not (emit_move.c) */
-    LLVMValueRef in, out;        /* one value for the block: at the region's start and end */
+    uint8_t alike;        /* bits of the lane's number that make no difference to a vector: of
+                             lanes that differ in these alone, the frame has one */
+    bool framed;          /* that place is its only one: slot[0] points there */
+    bool crowd;           /* ... though no function is told of it (emit_place.c) */
+    LLVMValueRef pooled;  /* while places are given out: the one it has */
+    uint32_t kept;        /* its number among what is kept while a block changes code, from 1
+                             on; 0: it is not (emit_move.c) */
+    LLVMValueRef in, out; /* one value for the block: at the region's start and end */
 };
+
+/* Memory of which LLVM is told that none of it is the other's: frames, and that of state spaces. */
+enum { SCOPE_FRAME, SCOPE_SHARED, SCOPE_GLOBAL, SCOPE_LOCAL, SCOPE_ANY, SCOPES };
 
 struct emit {
     struct jkernel *k;
@@ -65,9 +70,10 @@ struct emit {
     bool always_full;           /* all 32 lanes live for ever, statically */
     uint32_t frame_bytes;
     uint32_t live_offset, *pending_offset;
-    uint64_t **resume_live; /* per resume point: registers to restore */
-    uint64_t **block_reads; /* per block: registers read in it; made when asked for */
-    uint64_t **resume_cand; /* per resume point: blocks that may run next */
+    uint64_t **resume_live;  /* per resume point: registers to restore */
+    uint64_t **resume_again; /* ... and to make again of those (emit_again.c) */
+    uint64_t **block_reads;  /* per block: registers read in it; made when asked for */
+    uint64_t **resume_cand;  /* per resume point: blocks that may run next */
     bool can_move; /* blocks come, in each loop over barriers, to where they may leave for other
                       code (emit_move.c) */
     uint32_t kept_offset; /* in the first frame: what scratch[] has no room for */
@@ -97,7 +103,8 @@ struct emit {
     LLVMValueRef guess;      /* in a turn, i1: does what is emitted really happen? NULL: yes */
     /* metadata */
     unsigned md_invariant, md_unpredictable, md_scope, md_noalias;
-    LLVMValueRef md_empty, scope_frame, scope_mem, scope_both;
+    LLVMValueRef md_empty;
+    LLVMValueRef scope_of[SCOPES], scope_not[SCOPES], scope_all; /* for alias.scope and noalias */
     struct debug_lines *lines; /* source positions, NULL when not wanted */
     struct callees *callees;   /* functions that must be compiled along */
     bool failed;
@@ -314,6 +321,9 @@ void flow_keep_whole(struct emit *e, const struct ptx_instr *i, LLVMValueRef unb
 void emit_note_warp(struct emit *e);
 /* A warp begins region r: it is said now, or e->notes will tell which blocks do. */
 void emit_note_region(struct emit *e, int32_t r);
+/* Before which instruction of a block that says it: what is before it can neither fault nor call,
+ * so that LLVM may move it out of the loop over warps. */
+int32_t note_at(const struct jkernel *k, const struct jblock *b);
 
 /* ---- emit_ends.c ----------------------------------------------------------------------------- */
 
@@ -335,8 +345,8 @@ bool emit_turns(struct emit *e, const struct jblock *first);
 /* ---- ahead.c ----------------------------------------------------------------------------------
  */
 
-/* Notes that a block makes this load once, if it may be worth to look ahead for it. */
-void ahead_mark(struct emit *e, LLVMValueRef load, unsigned space);
+/* Notes that a block makes this load or store once, if it may be worth to look ahead for it. */
+void ahead_mark(struct emit *e, LLVMValueRef access, unsigned space);
 /* After the optimiser: puts prefetches for later blocks before the loads noted. False: none. */
 bool ahead_insert(LLVMModuleRef m, LLVMTargetDataRef data);
 
@@ -368,6 +378,11 @@ const uint64_t *frame_reads(struct emit *e, int32_t r);
 void frame_move(struct emit *e, int32_t r, bool save);
 /* Behind that: computes again what is not saved and is read. */
 void frame_recompute(struct emit *e, int32_t r);
+
+/* ---- emit_again.c ---------------------------------------------------------------------------- */
+
+/* Decides what need not be kept at resume points, as it follows from what is; before frame_plan. */
+void again_plan(struct emit *e);
 
 /* ---- emit_move.c ----------------------------------------------------------------------------- */
 

@@ -404,7 +404,8 @@ static bool emit_block_(struct emit *e, int32_t index)
             take_mask_(e);
         }
     }
-    if (e->notes[index] == 1)
+    int32_t note = e->notes[index] == 1 && blk->until == 0 ? note_at(e->k, blk) : 0;
+    if (e->notes[index] == 1 && note == 0)
         emit_note_warp(e);
     if (blk->until != 0 && blk->fork == 0) {
         bool done = emit_turns(e, blk);
@@ -413,8 +414,13 @@ static bool emit_block_(struct emit *e, int32_t index)
         return done;
     }
     int32_t fork = blk->fork != 0 && !e->alu.has_avx512 && !in_windows_(e, blk) ? blk->fork - 1 : 0;
-    bool ok = emit_instrs_(e, blk, 0, fork) && (fork == 0 || fork_(e, blk)) &&
-              emit_instrs_(e, blk, fork, blk->count);
+    bool ok = true;
+    if (note > 0) {
+        ok = emit_instrs_(e, blk, 0, note);
+        emit_note_warp(e);
+    }
+    ok = ok && emit_instrs_(e, blk, note, fork) && (fork == 0 || fork_(e, blk)) &&
+         emit_instrs_(e, blk, fork > note ? fork : note, blk->count);
     if (ok) {
         switch (blk->term) {
         case TERM_JUMP:

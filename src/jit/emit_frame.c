@@ -108,6 +108,20 @@ bool frame_once(const struct emit *e, int32_t reg)
     return e->k->lockstep && r->same && !r->remat && shape_uniform(&r->shape) && r->shape.brk == 0;
 }
 
+/* Lanes of a vector that the frame has: those whose numbers have none of the bits that make no
+ * difference. Their numbers go to at[], if that is wanted. */
+static unsigned kept_lanes_(const struct emit *e, int32_t reg, LLVMValueRef *at)
+{
+    unsigned n = 0;
+    for (unsigned lane = 0; lane < JIT_WARP; lane++)
+        if ((lane & e->regs[reg].alike) == 0) {
+            if (at != NULL)
+                at[n] = LLVMConstInt(e->i32, lane, false);
+            n++;
+        }
+    return n;
+}
+
 void frame_plan(struct emit *e)
 {
     struct jkernel *k = e->k;
@@ -117,19 +131,19 @@ void frame_plan(struct emit *e)
     for (int32_t r = 1; r < k->nresume; r++)
         for (size_t w = 0; w < words; w++)
             any[w] |= e->resume_live[r][w];
-    /* scalars first, then vectors on lines of their own */
+    /* what is small first, then vectors on lines of their own */
     for (int pass = 0; pass < 2; pass++) {
         for (int32_t r = bit_next(any, (int32_t)k->nregs, 0); r >= 0;
              r = bit_next(any, (int32_t)k->nregs, r + 1)) {
             const struct jreg *reg = &k->regs[r];
             bool vec = reg->shape.seg == SEG_NONE;
-            if (reg->remat || vec != (pass == 1) || frame_once(e, r))
-                continue;
             uint32_t bytes = (ptx_type_bits((enum ptx_type)reg->type) + 7) / 8;
             if (vec && reg->type == PTX_PRED)
                 bytes = 4;
             else if (vec)
-                bytes *= JIT_WARP;
+                bytes *= kept_lanes_(e, r, NULL);
+            if (reg->remat || (vec && bytes >= 64) != (pass == 1) || frame_once(e, r))
+                continue;
             uint32_t align = vec && bytes >= 64 ? 64 : bytes;
             at = (at + align - 1) / align * align;
             e->regs[r].frame_offset = at;
@@ -156,6 +170,34 @@ static void frame_word_(struct emit *e, LLVMValueRef slot, uint32_t offset, bool
     }
 }
 
+/* Moves a vector of which the frame has some lanes. */
+static void frame_lanes_(struct emit *e, int32_t reg, bool save)
+{
+    LLVMBuilderRef b = e->alu.b;
+    struct storage *s = &e->regs[reg];
+    LLVMTypeRef t = scalar_type(e, e->k->regs[reg].type), all = LLVMVectorType(t, JIT_WARP);
+    LLVMValueRef at[JIT_WARP], place[JIT_WARP], p, v;
+    unsigned n = kept_lanes_(e, reg, at);
+    LLVMTypeRef some = LLVMVectorType(t, n);
+    for (unsigned lane = 0, next = 0; lane < JIT_WARP; lane++)
+        place[lane] = (lane & s->alike) == 0 ? c32(e, next++) : place[lane & ~s->alike];
+    p = byte_offset(e, e->frame_w, c64(e, s->frame_offset));
+    if (save) {
+        v = LLVMBuildLoad2(b, all, s->slot[0], "");
+        v = LLVMBuildShuffleVector(b, v, LLVMGetPoison(all), LLVMConstVector(at, n), "");
+        v = LLVMBuildStore(b, v, p);
+    } else {
+        v = LLVMBuildLoad2(b, some, p, "");
+    }
+    uint32_t bytes = n * ptx_type_bits((enum ptx_type)e->k->regs[reg].type) / 8;
+    LLVMSetAlignment(v, bytes < 64 ? bytes : 64);
+    tag_frame(e, v);
+    if (save)
+        return;
+    v = LLVMBuildShuffleVector(b, v, LLVMGetPoison(some), LLVMConstVector(place, JIT_WARP), "");
+    LLVMBuildStore(b, v, s->slot[0]);
+}
+
 /* Moves one register between its slots and the frame. */
 static void frame_register_(struct emit *e, int32_t reg, bool save)
 {
@@ -167,6 +209,10 @@ static void frame_register_(struct emit *e, int32_t reg, bool save)
     bool vec = r->shape.seg == SEG_NONE;
     if (s->framed)
         return;
+    if (s->alike != 0) {
+        frame_lanes_(e, reg, save);
+        return;
+    }
     LLVMTypeRef held = vec ? LLVMVectorType(t, JIT_WARP) : t;
     LLVMTypeRef stored = r->type != PTX_PRED ? held : vec ? e->i32 : e->i8;
     for (int n = 0; n < (vec ? 1 : nsegs(r->shape.seg)); n++) {
@@ -228,18 +274,18 @@ void frame_move(struct emit *e, int32_t r, bool save)
             frame_register_(e, reg, save);
 }
 
-/* Computes a register again, after those it comes from. */
-static void remat_(struct emit *e, int32_t reg)
+/* Computes a register again, after those it comes from that were not restored. */
+static void remat_(struct emit *e, int32_t reg, bool restored)
 {
     const struct jreg *r = &e->k->regs[reg];
-    if (e->remat_done[reg])
+    if (e->remat_done[reg] || (restored && !r->remat))
         return;
     e->remat_done[reg] = 1;
     const struct ptx_instr *i = &e->k->instrs[r->def];
     struct jroles roles;
     jit_roles(i, &roles);
     for (int u = 0; u < roles.nuse; u++)
-        remat_(e, roles.use[u]);
+        remat_(e, roles.use[u], true);
     if (!emit_instr(e, i))
         e->failed = true;
 }
@@ -252,5 +298,9 @@ void frame_recompute(struct emit *e, int32_t r)
          reg = bit_next(e->resume_live[r], (int32_t)k->nregs, reg + 1))
         if (k->regs[reg].remat &&
             (bit_get(read, reg) || (e->reads == NULL && k->regs[reg].shape.brk != 0)))
-            remat_(e, reg);
+            remat_(e, reg, false);
+    for (int32_t reg = bit_next(e->resume_again[r], (int32_t)k->nregs, 0); reg >= 0;
+         reg = bit_next(e->resume_again[r], (int32_t)k->nregs, reg + 1))
+        if (bit_get(read, reg))
+            remat_(e, reg, false);
 }

@@ -14,20 +14,41 @@ void emit_note_warp(struct emit *e)
     LLVMSetVolatile(store, true);
     /* it lies neither in a frame nor in the program's memory: what is only read from a frame and
      * put back need not be, then */
-    LLVMSetMetadata(store, e->md_noalias, e->scope_both);
+    LLVMSetMetadata(store, e->md_noalias, e->scope_all);
 }
 
-/* Can block b fault, or call a helper? */
-static bool needs_note_(const struct jkernel *k, const struct jblock *b)
+/* A plain load at a place in a static shared variable: it cannot fault. */
+static bool loads_variable_(const struct jkernel *k, const struct ptx_instr *i)
+{
+    if (i->op != PTX_OP_ld || mem_space(i) != PTX_SPACE_SHARED)
+        return false;
+    const struct ptx_operand *at = &i->operands[jit_ndst(i)];
+    if (at->kind != PTX_OPR_MEM || at->reg >= 0 || at->var == NULL)
+        return false;
+    int64_t start = jkernel_shared_offset(k, at->var);
+    uint64_t element = ptx_type_bits((enum ptx_type)i->types[i->ntypes - 1]) / 8;
+    uint64_t bytes = element * (i->vec ? i->vec : 1), from = (uint64_t)at->offset;
+    return start >= 0 && ((uint64_t)start + from) % bytes == 0 && at->var->size >= bytes &&
+           from <= at->var->size - bytes;
+}
+
+/* Can it fault, or call a helper? */
+static bool needs_note_(const struct jkernel *k, const struct ptx_instr *i)
 {
     struct diag ignored = {0};
-    for (int32_t n = 0; n < b->count; n++) {
-        const struct ptx_instr *i = &k->instrs[b->first + n];
-        bool param = i->op == PTX_OP_ld && i->nspaces > 0 && i->spaces[0] == PTX_SPACE_PARAM;
-        if (!param && i->op != PTX_OP_mov && i->op != PTX_OP_cvta && !alu_supported(i, &ignored))
-            return true;
-    }
-    return b->term == TERM_SWITCH;
+    if (i->op == PTX_OP_mov || i->op == PTX_OP_cvta || i->op == PTX_OP_shfl)
+        return false;
+    if (i->op == PTX_OP_ld && i->nspaces > 0 && i->spaces[0] == PTX_SPACE_PARAM)
+        return false;
+    return !loads_variable_(k, i) && !alu_supported(i, &ignored);
+}
+
+int32_t note_at(const struct jkernel *k, const struct jblock *b)
+{
+    for (int32_t n = 0; n < b->count; n++)
+        if (needs_note_(k, &k->instrs[b->first + n]))
+            return n;
+    return b->count;
 }
 
 /* Which blocks say that their warp runs, on the ways from block b on: the first that have something
@@ -35,7 +56,8 @@ static bool needs_note_(const struct jkernel *k, const struct jblock *b)
 static void plan_notes_(struct emit *e, int32_t b, int32_t depth)
 {
     const struct jblock *blk = &e->k->blocks[b];
-    bool here = needs_note_(e->k, blk), last = blk->suspend == SUSPEND_BARRIER;
+    bool here = note_at(e->k, blk) < blk->count || blk->term == TERM_SWITCH,
+         last = blk->suspend == SUSPEND_BARRIER;
     for (int s = 0; s < blk->nsucc && !last; s++)
         here |= e->k->blocks[blk->succ[s]].depth > depth || blk->succ[s] <= b;
     if (e->notes[b])

@@ -113,7 +113,7 @@ static void fragments_plan_(struct emit *e)
         return;
     for (int32_t r = bit_next(set, (int32_t)k->nregs, 0); r >= 0;
          r = bit_next(set, (int32_t)k->nregs, r + 1))
-        e->regs[r].framed = e->regs[r].frame_offset != UINT32_MAX;
+        e->regs[r].framed = e->regs[r].frame_offset != UINT32_MAX && e->regs[r].alike == 0;
     int32_t *last = xcalloc(k->nregs, sizeof *last);
     for (int32_t b = 0; b < k->nblocks; b++)
         place_block_(e, &k->blocks[b], set, last, &pool);
@@ -128,7 +128,7 @@ static uint32_t homely_(const struct emit *e, int32_t reg)
     const struct jreg *r = &e->k->regs[reg];
     unsigned bits = ptx_type_bits((enum ptx_type)r->type);
     if (r->shape.seg != SEG_NONE || r->type == PTX_PRED || bits < 16 || bits > 64 ||
-        e->regs[reg].frame_offset == UINT32_MAX)
+        e->regs[reg].frame_offset == UINT32_MAX || e->regs[reg].alike != 0)
         return 0;
     return bits / 8 * JIT_WARP;
 }

@@ -138,7 +138,7 @@ static void note_block_(struct emit *e, LLVMValueRef at)
 {
     LLVMValueRef store = LLVMBuildStore(e->alu.b, e->ctaid[0], at);
     LLVMSetVolatile(store, true);
-    LLVMSetMetadata(store, e->md_noalias, e->scope_both);
+    LLVMSetMetadata(store, e->md_noalias, e->scope_all);
 }
 
 bool emit_row(struct emit *e, LLVMBasicBlockRef at)

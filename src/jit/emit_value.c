@@ -166,17 +166,24 @@ LLVMValueRef opaque(struct emit *e, LLVMValueRef v)
     return LLVMBuildCall2(e->alu.b, fn, nothing, &v, 1, "");
 }
 
-void tag_frame(struct emit *e, LLVMValueRef access)
+static void tag_(struct emit *e, LLVMValueRef access, int scope)
 {
-    LLVMSetMetadata(access, e->md_scope, e->scope_frame);
-    LLVMSetMetadata(access, e->md_noalias, e->scope_mem);
+    LLVMSetMetadata(access, e->md_scope, e->scope_of[scope]);
+    LLVMSetMetadata(access, e->md_noalias, e->scope_not[scope]);
 }
+
+void tag_frame(struct emit *e, LLVMValueRef access) { tag_(e, access, SCOPE_FRAME); }
 
 void tag_memory(struct emit *e, LLVMValueRef access, unsigned space)
 {
     ahead_mark(e, access, space);
-    LLVMSetMetadata(access, e->md_scope, e->scope_mem);
-    LLVMSetMetadata(access, e->md_noalias, e->scope_frame);
+    switch (space) {
+    case PTX_SPACE_SHARED: tag_(e, access, SCOPE_SHARED); break;
+    case PTX_SPACE_GLOBAL:
+    case PTX_SPACE_CONST: tag_(e, access, SCOPE_GLOBAL); break;
+    case PTX_SPACE_LOCAL: tag_(e, access, SCOPE_LOCAL); break;
+    default: tag_(e, access, SCOPE_ANY); break;
+    }
 }
 
 /* ---- masks ----------------------------------------------------------------------------------- */
