@@ -64,9 +64,9 @@ static void wait_for_all(struct device_context *ctx)
     size_t count;
     struct device_stream **streams = context_streams(ctx, &count);
     uint64_t *counts = xcalloc(count, sizeof *counts);
+    struct order_view *noted = order_note_all(streams, count); /* before the counts */
     for (size_t i = 0; i < count; i++)
         counts[i] = stream_enqueued(streams[i]);
-    struct order_view *noted = order_note_all(streams, count);
     for (size_t i = 0; i < count; i++) {
         wait_count(streams[i], counts[i], true);
         stream_unref(streams[i]);

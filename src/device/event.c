@@ -338,14 +338,14 @@ enum device_error device_stream_wait_event(struct device_stream *s, struct devic
     struct device_stream *on = event_recording(e, &count, &noted);
     if (on == NULL)
         return DEVICE_OK;
-    if (on != s)
-        order_wait(s, noted);
-    order_view_unref(noted);
     if (on != s && stream_completed(on) < count) {
         struct command *c = stream_begin(s, COMMAND_NOTHING);
         command_depend(c, on, count);
         stream_enqueue(s, c);
     }
+    if (on != s) /* now that it does: who takes note of the stream may do so at any time */
+        order_wait(s, noted);
+    order_view_unref(noted);
     stream_unref(on);
     return DEVICE_OK;
 }

@@ -8,6 +8,10 @@
  * party has it; a recording that finds its event's view to be its own, and nothing but clocks to
  * have moved, writes the new notes into it.
  *
+ * Whoever takes note of a stream does so before reading how many commands it has, and a stream that
+ * is made to wait is told so after the waiting command is in: then no note ever says more than the
+ * count that goes with it, whatever other threads do meanwhile.
+ *
  * This says what is ordered, not what is done: done is what the stream's count of commands says.
  * Nothing is noted before device_follow_order, and streams that gave no labels are left out. */
 #include <stddef.h>
@@ -407,7 +411,7 @@ static inline struct device_point mark(struct device_stream *s)
     if (WEIR_UNLIKELY(!atomic_load_explicit(&c->labelled, memory_order_relaxed)))
         atomic_store_explicit(&c->labelled, true, memory_order_relaxed);
     return (struct device_point){
-        .label = atomic_load_explicit(&c->now, memory_order_acquire),
+        .label = atomic_load(&c->now), /* after what was enqueued, in everyone's eyes */
         .count = stream_enqueued(s),
     };
 }
@@ -449,6 +453,18 @@ static uint64_t noted(struct device_stream *s, const struct order_clock *c)
     return now;
 }
 
+/* The note that a command of the legacy stream took of the blocking stream. It is taken while the
+ * legacy stream is locked: once that is over, the command is one that other streams wait for. */
+static uint64_t noted_by_legacy(struct device_stream *legacy, struct device_stream *on)
+{
+    uint64_t now = atomic_load(&on->noted_by_legacy);
+    if (now == 0)
+        return 0;
+    pthread_mutex_lock(&legacy->lock);
+    pthread_mutex_unlock(&legacy->lock);
+    return now;
+}
+
 uint64_t device_stream_ordered(struct device_stream *s, struct device_stream *on)
 {
     struct device_context *ctx = s->ctx;
@@ -462,7 +478,7 @@ uint64_t device_stream_ordered(struct device_stream *s, struct device_stream *on
             return UINT64_MAX;
         now = larger(now, noted(ctx->legacy, on->clock));
         if (on->ctx == ctx && blocking(on))
-            now = larger(now, atomic_load(&on->noted_by_legacy));
+            now = larger(now, noted_by_legacy(ctx->legacy, on));
         return now;
     }
     if (on->ctx == ctx && blocking(on))

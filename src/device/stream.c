@@ -236,10 +236,10 @@ static void depend_by_default_stream(struct device_stream *s, struct command *c)
         return;
     pthread_mutex_lock(&ctx->lock);
     for (struct device_stream *b = ctx->streams; b != NULL; b = b->next) {
-        uint64_t count = stream_enqueued(b);
         if ((b->flags & DEVICE_STREAM_NONBLOCKING) != 0)
             continue;
         order_legacy_follows(b);
+        uint64_t count = stream_enqueued(b); /* after that was noted */
         if (count <= b->seen_by_legacy)
             continue;
         b->seen_by_legacy = count;

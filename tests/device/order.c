@@ -178,6 +178,121 @@ static void threads(void)
     }
 }
 
+/* Threads put work into the same streams, make these wait for each other and wait themselves: what
+ * is called proven is done, and what a stream is said to come after is done when it is. */
+enum { CROWD = 4, CROWD_ROUNDS = 1500, WORK_NS = 3000 };
+static struct device_stream *crowd[CROWD];
+
+static void work(void *user)
+{
+    uint64_t end = now_ns() + WORK_NS;
+    while (now_ns() < end)
+        ;
+}
+
+static void await_any(struct device_stream *s, struct device_event *e, unsigned how)
+{
+    if (how == 0)
+        CHECK(device_context_sync(ctx) == DEVICE_OK);
+    else if (how < 4)
+        CHECK(device_event_sync(e) == DEVICE_OK);
+    else
+        CHECK(device_stream_sync(s) == DEVICE_OK);
+}
+
+static void *push(void *arg)
+{
+    unsigned seed = (unsigned)(uintptr_t)arg + 1;
+    struct device_event *e = device_event_new(ctx, DEVICE_EVENT_NO_TIMING);
+    bool fine = true;
+    for (int i = 0; i < CROWD_ROUNDS; i++) {
+        struct device_stream *s = crowd[rand_r(&seed) % CROWD], *t = crowd[rand_r(&seed) % CROWD];
+        CHECK(device_call(s, work, NULL) == DEVICE_OK);
+        struct device_point p = device_stream_mark(s);
+        for (int look = 0; look < 20; look++)
+            fine = fine && (!proven(s, p) || device_stream_completed(s) >= p.count);
+        if (s != t && after(t, s, p)) {
+            CHECK(device_call(t, nothing, NULL) == DEVICE_OK);
+            CHECK(device_stream_sync(t) == DEVICE_OK);
+            fine = fine && device_stream_completed(s) >= p.count;
+        }
+        CHECK(device_event_record(e, s) == DEVICE_OK);
+        CHECK(device_stream_wait_event(t, e) == DEVICE_OK);
+        if (rand_r(&seed) % 4 == 0)
+            await_any(t, e, rand_r(&seed) % 16);
+    }
+    CHECK(fine);
+    device_event_free(e);
+    return NULL;
+}
+
+static void crowded(void)
+{
+    pthread_t all[CROWD];
+    crowd[0] = device_stream_legacy(ctx);
+    for (int i = 1; i < CROWD; i++)
+        crowd[i] = device_stream_new(ctx, i % 2 ? 0 : DEVICE_STREAM_NONBLOCKING, 0);
+    for (int round = 0; round < 2; round++) { /* with the default stream's rule and without */
+        for (int i = 0; i < CROWD; i++)
+            CHECK(pthread_create(&all[i], NULL, push, (void *)(uintptr_t)(8 * round + i)) == 0);
+        for (int i = 0; i < CROWD; i++)
+            pthread_join(all[i], NULL);
+        CHECK(device_context_sync(ctx) == DEVICE_OK);
+        for (int i = 0; i < CROWD; i++) {
+            if (i > 0 || round > 0)
+                device_stream_free(crowd[i]);
+            crowd[i] = round == 0 ? nonblocking() : NULL;
+        }
+    }
+}
+
+/* One thread waits all the time, another makes the stream that is waited for come after work that
+ * goes on: as long as it does, nobody has seen it pass. */
+static struct {
+    struct device_stream *waited; /* NULL: for all */
+    _Atomic bool stop;
+} waiter;
+
+static void *keep_waiting(void *arg)
+{
+    while (!atomic_load(&waiter.stop))
+        if (waiter.waited != NULL)
+            device_stream_sync(waiter.waited);
+        else
+            device_context_sync(ctx);
+    return arg;
+}
+
+static void waits_beside(struct device_stream *waited)
+{
+    enum { TIMES = 3000, LOOKS = 50 };
+    struct device_stream *a = nonblocking();
+    struct device_event *e = device_event_new(ctx, DEVICE_EVENT_NO_TIMING);
+    pthread_t thread;
+    int wrong = 0;
+    waiter.waited = waited;
+    atomic_store(&waiter.stop, false);
+    CHECK(pthread_create(&thread, NULL, keep_waiting, NULL) == 0);
+    for (int i = 0; i < TIMES; i++) {
+        _Atomic int flag = 0;
+        CHECK(launch(a, &spin, 1, (const void *)&flag) == DEVICE_OK);
+        struct device_point p = device_stream_mark(a);
+        if (waited != NULL) {
+            CHECK(device_event_record(e, a) == DEVICE_OK);
+            CHECK(device_stream_wait_event(waited, e) == DEVICE_OK);
+        }
+        for (int look = 0; look < LOOKS; look++)
+            wrong += proven(a, p);
+        atomic_store(&flag, 1);
+        CHECK(device_stream_sync(a) == DEVICE_OK);
+    }
+    atomic_store(&waiter.stop, true);
+    pthread_join(thread, NULL);
+    CHECK_EQ_INT(wrong, 0);
+    device_event_free(e);
+    device_stream_free(a);
+}
+
 static void by_the_default_stream(void)
 {
     struct device_stream *a = device_stream_new(ctx, 0, 0), *b = device_stream_new(ctx, 0, 0);
@@ -257,6 +372,12 @@ int main(void)
     marks_count_everything();
     inserted_waits();
     threads();
+    crowded();
+    waits_beside(NULL);
+    waits_beside(device_stream_legacy(ctx));
+    struct device_stream *waited = nonblocking();
+    waits_beside(waited);
+    device_stream_free(waited);
     ends();
     return end();
 }
