@@ -497,6 +497,22 @@ static void insert_pace_(struct cfg *c, int32_t h, const uint64_t *body, int32_t
                 c->blocks[b].succ[s] = turn;
 }
 
+/* Puts before header h, on all ways to it, the place where warps hand over (relay.c): so only what
+ * follows it has the loop. */
+static void insert_relay_(struct cfg *c, int32_t h)
+{
+    int32_t at = add_block_(c, (struct jblock){.first = c->blocks[h].first,
+                                               .term = TERM_SUSPEND,
+                                               .suspend = SUSPEND_RELAY,
+                                               .cond = -1,
+                                               .loop = -1});
+    for (int32_t b = 0; b < at; b++)
+        for (int s = 0; s < c->blocks[b].nsucc; s++)
+            if (c->blocks[b].succ[s] == h)
+                c->blocks[b].succ[s] = at;
+    set_succ_(c->k, &c->blocks[at], 1, &h);
+}
+
 /* A block of its own for what lanes do together, so that lanes can do what is before it while
  * others spin (yield.c). */
 static void split_(struct cfg *c, int32_t b, int32_t at)
@@ -615,6 +631,9 @@ bool pass_cfg(struct jkernel *k)
     for (int32_t h = 0; h < before && k->pace != 0; h++)
         if (body[h] != NULL && c.blocks[h].first == k->pace - 1)
             insert_pace_(&c, h, body[h], before, counter);
+    for (int32_t h = 0; h < before && k->relay != 0; h++)
+        if (body[h] != NULL && c.blocks[h].first == k->relay - 1)
+            insert_relay_(&c, h);
     if (k->has_poll && c.n <= JIT_YIELD_BLOCKS)
         split_joint_(&c);
     if (c.n != before) {

@@ -79,8 +79,8 @@ static bool passes_(struct jkernel *k)
            pass_lockstep(k);
 }
 
-/* Begins anew, with a loop that warps go through together. */
-static bool passes_again_(struct jkernel *k, int32_t pace)
+/* Begins anew, with a loop that warps go through together, or in which they hand over. */
+static bool passes_again_(struct jkernel *k, int32_t pace, int32_t relay)
 {
     struct jkernel fresh = {.entry = k->entry,
                             .opt = k->opt,
@@ -89,7 +89,8 @@ static bool passes_again_(struct jkernel *k, int32_t pace)
                             .nwarps = k->nwarps,
                             .full_warps = k->full_warps,
                             .seg_min = k->seg_min,
-                            .pace = pace};
+                            .pace = pace,
+                            .relay = relay};
     arena_free(&k->arena);
     *k = fresh;
     return passes_(k);
@@ -108,11 +109,13 @@ bool jkernel_build(struct jkernel *k, const struct ptx_func *entry, const struct
         return false;
     if (!jit_narrow_pays(k)) {
         k->seg_min = SEG_KEPT;
-        if (!passes_again_(k, 0))
+        if (!passes_again_(k, 0, 0))
             return false;
     }
-    int32_t pace = jit_find_pace(k);
-    if (pace != 0 && (!passes_again_(k, pace) || (!k->lockstep && !passes_again_(k, 0))))
+    int32_t pace = jit_find_pace(k), relay = jit_find_relay(k);
+    pace = relay != 0 ? 0 : pace;
+    if ((pace != 0 || relay != 0) &&
+        (!passes_again_(k, pace, relay) || (!k->lockstep && !passes_again_(k, 0, 0))))
         return false;
     return pass_turns(k);
 }
@@ -133,6 +136,7 @@ void jkernel_print_shapes(const struct jkernel *k, struct strbuf *out)
             sb_printf(out, " (%s)",
                       blk->suspend == SUSPEND_BARRIER ? "barrier"
                       : blk->suspend == SUSPEND_SYNC  ? "device synchronize"
+                      : blk->suspend == SUSPEND_RELAY ? "hand over"
                                                       : "poll");
         if (blk->fork)
             sb_printf(out, " (lanes apart take turns until %d)", blk->until);

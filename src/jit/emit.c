@@ -200,6 +200,10 @@ void emit_suspend(struct emit *e, const struct jblock *blk)
         leave_(e, blk, true);
         return;
     }
+    if (blk->suspend == SUSPEND_RELAY) {
+        relay_hand_over(e, blk);
+        return;
+    }
     LLVMBasicBlockRef out = new_bb(e, "spun"), on = new_bb(e, "spin");
     LLVMValueRef left = NULL;
     if (blk->suspend == SUSPEND_SYNC) {
@@ -354,10 +358,13 @@ static bool emit_region_(struct emit *e, int32_t r, LLVMBasicBlockRef *regions)
         LLVMValueRef pc = LLVMBuildLoad2(b, e->i32, p, "");
         tag_frame(e, pc);
         LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, pc, here, ""), run, step);
+    } else if (relay_point(e, r)) {
+        LLVMBuildCondBr(b, relay_waits(e, r), run, step);
     } else {
         LLVMBuildBr(b, run);
     }
     LLVMPositionBuilderAtEnd(b, run);
+    relay_begin(e);
     emit_note_region(e, r);
     enter_region(e, r);
     bool ok = flow_emit(e);
@@ -372,10 +379,12 @@ static bool emit_region_(struct emit *e, int32_t r, LLVMBasicBlockRef *regions)
     LLVMAddIncoming(e->w, &next, &step, 1);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, next, e->nwarps, ""), head, over);
     LLVMPositionBuilderAtEnd(b, over);
-    if (many)
+    if (many) {
         move_dispatch(e);
-    else
+    } else {
+        relay_go_on(e, regions);
         next_region_(e, regions);
+    }
     return ok;
 }
 
@@ -736,6 +745,7 @@ bool emit_kernel(struct emit *e)
     e->wholes = (shared ? once : copied) <= MAX_WHOLE;
     k->lockstep &= !shared;
     e->next_set = arena_alloc(&k->arena, (size_t)bit_words(k->nresume) * 8);
+    relay_plan(e);
     again_plan(e);
     frame_plan(e);
     move_plan(e);

@@ -74,6 +74,9 @@ struct emit {
     uint64_t **resume_again; /* ... and to make again of those (emit_again.c) */
     uint64_t **block_reads;  /* per block: registers read in it; made when asked for */
     uint64_t **resume_cand;  /* per resume point: blocks that may run next */
+    uint32_t relay_offset;   /* in a frame: the resume point where the warp has handed over, or 0 */
+    LLVMValueRef relay_left; /* i32: turns left before it does; NULL: nobody ever does */
+    LLVMValueRef relay_next; /* i32: where one of the warps has, 0: none */
     bool can_move; /* blocks come, in each loop over barriers, to where they may leave for other
                       code (emit_move.c) */
     uint32_t kept_offset; /* in the first frame: what scratch[] has no room for */
@@ -289,6 +292,28 @@ void row_plan(struct emit *e);
 bool row_streams(const struct emit *e);
 /* The only region of such a kernel, which begins at `at`. */
 bool emit_row(struct emit *e, LLVMBasicBlockRef at);
+
+/* ---- emit_relay.c ---------------------------------------------------------------------------- */
+
+/* Makes room for what follows; before frame_plan. */
+void relay_plan(struct emit *e);
+/* Is resume point r one where warps hand over? */
+bool relay_point(const struct emit *e, int32_t r);
+/* Does a register outlive such a point? */
+bool relay_needs(const struct emit *e, int32_t reg);
+/* i1: does the warp wait at such a point? */
+LLVMValueRef relay_waits(struct emit *e, int32_t r);
+/* A warp begins to run. */
+void relay_begin(struct emit *e);
+/* Ends a block on the way back to such a loop's header. */
+void relay_hand_over(struct emit *e, const struct jblock *blk);
+/* All warps have run: those that have handed over go on; code goes on behind when there are none.
+ */
+void relay_go_on(struct emit *e, LLVMBasicBlockRef *regions);
+/* In front of a load of `bytes` at each of the n pointers: asks for what the turns that follow the
+ * next hand-over will load. */
+void relay_ahead(struct emit *e, const struct ptx_operand *at, unsigned space,
+                 const LLVMValueRef *p, int n, uint64_t bytes);
 
 /* ---- emit_flow.c ----------------------------------------------------------------------------- */
 

@@ -371,16 +371,54 @@ static void atomic_alone_(struct emit *e, const struct ptx_instr *i, const struc
     }
 }
 
-/* A vector as an array in memory that LLVM does not turn back into elements of vectors: a store and
- * a load of each costs less than taking 32 elements out. */
-static LLVMValueRef laid_out_(struct emit *e, LLVMValueRef v)
+/* The elements of a vector of small integers, each taken out of the 64 bits that it shares with
+ * others. That takes LLVM an instruction or two for each; with elements stored and loaded again it
+ * takes processors longer, since what is loaded is a part of what has just been stored. out[] is as
+ * wide as the elements, or 64 bits with those of 32 bits sign-extended where `wide`. */
+static void taken_apart_(struct emit *e, LLVMValueRef v, bool wide, LLVMValueRef *out)
 {
-    LLVMValueRef array = array_of_(e, v);
-    LLVMTypeRef t = LLVMFunctionType(LLVMVoidTypeInContext(e->alu.ctx), &e->ptr, 1, false);
-    LLVMValueRef keep =
-        LLVMGetInlineAsm(t, "", 0, "r,~{memory}", 11, true, false, LLVMInlineAsmDialectATT, false);
-    LLVMBuildCall2(e->alu.b, t, keep, &array, 1, "");
-    return array;
+    LLVMBuilderRef b = e->alu.b;
+    LLVMTypeRef elem = LLVMGetElementType(LLVMTypeOf(v));
+    unsigned bits = LLVMGetIntTypeWidth(elem), each = 64 / bits;
+    LLVMValueRef whole = LLVMBuildBitCast(b, v, LLVMVectorType(e->i64, JIT_WARP / each), "");
+    for (unsigned p = 0; p < JIT_WARP / each; p++) {
+        LLVMValueRef x = opaque(e, LLVMBuildExtractElement(b, whole, c32(e, p), ""));
+        for (unsigned n = 0; n < each; n++) {
+            LLVMValueRef y = n > 0 ? LLVMBuildLShr(b, x, c64(e, (uint64_t)n * bits), "") : x;
+            y = LLVMBuildTrunc(b, y, elem, "");
+            if (wide)
+                y = bits == 32 ? LLVMBuildSExt(b, y, e->i64, "") : LLVMBuildZExt(b, y, e->i64, "");
+            out[p * each + n] = y;
+        }
+    }
+}
+
+/* Where in shared memory each lane's element of 2^shift bytes lies, as an offset from what is
+ * returned. Offsets that are known to be few are numbered, so that they take few bits. */
+static LLVMValueRef places_(struct emit *e, const struct ptx_operand *at, unsigned shift,
+                            LLVMValueRef *out)
+{
+    LLVMBuilderRef b = e->alu.b;
+    struct ptx_operand reg = {.kind = PTX_OPR_REG, .reg = at->reg};
+    LLVMValueRef v = operand_vector(e, &reg, PTX_U32);
+    int64_t lo, hi, size = (int64_t)1 << shift;
+    uint64_t most = 0;
+    bool known = at->offset % size == 0 && jit_range(e->k, at->reg, &lo, &hi);
+    if (known) {
+        lo &= -size;
+        most = (uint64_t)(hi - lo) >> shift;
+    }
+    if (!known || most > UINT16_MAX) {
+        taken_apart_(e, v, true, out);
+        return byte_offset(e, e->shared, c64(e, (uint64_t)at->offset));
+    }
+    LLVMTypeRef small = most > UINT8_MAX ? e->i16 : e->i8;
+    v = LLVMBuildSub(b, v, splat(e, c32(e, (uint64_t)lo), JIT_WARP), "");
+    v = LLVMBuildLShr(b, v, splat(e, c32(e, shift), JIT_WARP), "");
+    taken_apart_(e, LLVMBuildTrunc(b, v, LLVMVectorType(small, JIT_WARP), ""), true, out);
+    for (int l = 0; l < JIT_WARP; l++)
+        out[l] = LLVMBuildShl(b, out[l], c64(e, shift), "");
+    return byte_offset(e, e->shared, c64(e, (uint64_t)(at->offset + lo)));
 }
 
 /* All 32 lanes update shared memory and nobody wants the old values: what counts then is the number
@@ -391,22 +429,23 @@ static bool unrolled_(struct emit *e, const struct atomic *a, const struct ptx_o
     LLVMBuilderRef b = e->alu.b;
     if (e->mask != NULL || !a->shared || at->reg < 0)
         return false;
-    struct ptx_operand reg = {.kind = PTX_OPR_REG, .reg = at->reg};
-    LLVMValueRef offset = operand_vector(e, &reg, PTX_U32);
     struct shape s = shape_operand(e->k, data);
-    LLVMValueRef x = NULL, values = NULL;
-    if (shape_uniform(&s))
-        x = LLVMBuildBitCast(b, operand_scalar(e, data, a->type, SEG_WARP, 0), a->elem, "");
-    else
-        values = laid_out_(e, as_elem_(e, operand_vector(e, data, a->type), a->elem));
-    LLVMValueRef offsets = laid_out_(e, offset);
-    LLVMValueRef base = byte_offset(e, e->shared, c64(e, (uint64_t)at->offset));
-    for (uint64_t l = 0; l < JIT_WARP; l++) {
-        LLVMValueRef o = LLVMBuildLoad2(b, e->i32, row_(e, offsets, e->i32, c32(e, l)), "");
-        LLVMValueRef v =
-            x ? x : LLVMBuildLoad2(b, a->elem, row_(e, values, a->elem, c32(e, l)), "");
-        one_(e, a, byte_offset(e, base, LLVMBuildSExt(b, o, e->i64, "")), v, NULL);
+    LLVMValueRef offset[JIT_WARP], values[JIT_WARP];
+    if (shape_uniform(&s)) {
+        values[0] = LLVMBuildBitCast(b, operand_scalar(e, data, a->type, SEG_WARP, 0), a->elem, "");
+        for (int l = 1; l < JIT_WARP; l++)
+            values[l] = values[0];
+    } else {
+        LLVMValueRef v = as_elem_(e, operand_vector(e, data, a->type), a->elem);
+        if (LLVMGetTypeKind(a->elem) == LLVMIntegerTypeKind && a->bytes < 8)
+            taken_apart_(e, v, false, values);
+        else
+            for (uint64_t l = 0; l < JIT_WARP; l++)
+                values[l] = LLVMBuildExtractElement(b, v, c32(e, l), "");
     }
+    LLVMValueRef base = places_(e, at, (unsigned)__builtin_ctz(a->bytes), offset);
+    for (int l = 0; l < JIT_WARP; l++)
+        one_(e, a, byte_offset(e, base, offset[l]), values[l], NULL);
     return true;
 }
 

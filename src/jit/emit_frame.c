@@ -142,7 +142,8 @@ void frame_plan(struct emit *e)
                 bytes = 4;
             else if (vec)
                 bytes *= kept_lanes_(e, r, NULL);
-            if (reg->remat || (vec && bytes >= 64) != (pass == 1) || frame_once(e, r))
+            if (reg->remat || (vec && bytes >= 64) != (pass == 1) ||
+                (frame_once(e, r) && !relay_needs(e, r)))
                 continue;
             uint32_t align = vec && bytes >= 64 ? 64 : bytes;
             at = (at + align - 1) / align * align;
@@ -268,7 +269,7 @@ void frame_move(struct emit *e, int32_t r, bool save)
             frame_word_(e, e->pending_slot[c], e->pending_offset[c], save);
     for (int32_t reg = bit_next(e->resume_live[r], (int32_t)k->nregs, 0); reg >= 0;
          reg = bit_next(e->resume_live[r], (int32_t)k->nregs, reg + 1))
-        if (frame_once(e, reg))
+        if (frame_once(e, reg) && !relay_point(e, r))
             once_(e, reg, save);
         else if (!k->regs[reg].remat)
             frame_register_(e, reg, save);

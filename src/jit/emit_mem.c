@@ -286,6 +286,7 @@ static void load_contiguous_(struct emit *e, const struct access *a, unsigned se
 {
     LLVMValueRef parts[8][MAX_SEGS];
     int lanes = 1 << seg;
+    relay_ahead(e, a->at, a->space, p, nsegs(seg), (uint64_t)mem_natural(a) << seg);
     for (int s = 0; s < nsegs(seg); s++) {
         check_pointer_(e, a, p[s], seg, s);
         LLVMValueRef v = load_wide_(e, a, p[s], s << seg, lanes);

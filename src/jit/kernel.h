@@ -78,10 +78,11 @@ enum jterm {
     TERM_BRANCH,  /* cond ? succ[0] : succ[1] */
     TERM_SWITCH,  /* brx.idx: succ[index], last one also for an index out of range */
     TERM_EXIT,    /* the active threads end */
-    TERM_SUSPEND, /* barrier, poll of a spinning loop, wait for launches: goes on at succ[0] */
+    TERM_SUSPEND, /* barrier, poll of a spinning loop, wait for launches, warps that relieve each
+                     other in a loop: goes on at succ[0] */
 };
 
-enum jsuspend { SUSPEND_BARRIER = 1, SUSPEND_POLL = 2, SUSPEND_SYNC = 3 };
+enum jsuspend { SUSPEND_BARRIER = 1, SUSPEND_POLL = 2, SUSPEND_SYNC = 3, SUSPEND_RELAY = 4 };
 
 struct jblock {
     int32_t first, count; /* instructions; the terminator's is not among them */
@@ -138,6 +139,8 @@ struct jkernel {
     unsigned seg_min;        /* segments shorter than this are not kept; 0: all are */
     int32_t pace;            /* 1 + first instruction of the loop through which the block's warps go
                                 together (pace.c), 0: none */
+    int32_t relay;           /* 1 + first instruction of the loop in which they hand over to each
+                                other (relay.c), 0: none */
 };
 
 /* Bit sets. */
@@ -190,6 +193,22 @@ const uint64_t *jit_same_by_lane(struct jkernel *k);
 /* The loop that the warps of a block should go through together (pace.c): 1 + the first instruction
  * of its header, 0: there is none. Analysed kernels only. */
 int32_t jit_find_pace(struct jkernel *k);
+/* The loop in which they should hand over to each other (relay.c), in the same terms. */
+int32_t jit_find_relay(const struct jkernel *k);
+
+/* What a register of a loop grows by in each turn: `times` the value of register `step`, which the
+ * loop does not write. */
+struct jgrowth {
+    int32_t step;
+    int64_t times;
+};
+/* Does the register grow, in each turn of the innermost loop of header h, by an amount that follows
+ * from the size of the grid? */
+bool jit_grid_growth(const struct jkernel *k, int32_t h, int32_t reg, struct jgrowth *g);
+
+/* Between which numbers, from 0 to INT32_MAX, a register lies, as its instructions tell (range.c).
+ * False: they do not. */
+bool jit_range(const struct jkernel *k, int32_t reg, int64_t *lo, int64_t *hi);
 
 /* Runs all of the above on an entry or function: k is zeroed by the caller, who frees it with
  * jkernel_free. */

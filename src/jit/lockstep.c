@@ -206,7 +206,7 @@ static bool round_(struct ways *w)
         bool partial = bit_get(w->partial, b);
         for (int32_t n = 0; n < blk->count; n++)
             changed |= forget_(w, &k->instrs[blk->first + n], partial);
-        if (blk->term == TERM_SUSPEND)
+        if (blk->term == TERM_SUSPEND && blk->term_instr != NULL)
             changed |= forget_(w, blk->term_instr, partial);
         if (blk->cond >= 0 && !k->regs[blk->cond].same)
             changed |= reach_(w, b);
@@ -250,7 +250,8 @@ bool pass_lockstep(struct jkernel *k)
     solve_(&w, k, false);
     k->lockstep = true;
     for (int32_t b = 0; b < k->nblocks; b++)
-        if (k->blocks[b].term == TERM_SUSPEND && bit_get(w.partial, b))
+        if (k->blocks[b].term == TERM_SUSPEND && k->blocks[b].suspend != SUSPEND_RELAY &&
+            bit_get(w.partial, b))
             k->lockstep = false;
     return true;
 }

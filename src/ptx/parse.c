@@ -241,6 +241,8 @@ bool ptx_pragma(struct ptx_parser *p, uint8_t *forms)
             *forms |= PTX_FORM_VARYING;
         if (forms != NULL && TOKEN_IS(&p->t, "weir_strips"))
             *forms |= PTX_FORM_STRIPS;
+        if (forms != NULL && TOKEN_IS(&p->t, "weir_relay"))
+            *forms |= PTX_FORM_RELAY;
         ptx_next(p);
     } while (ptx_accept(p, ','));
     return ptx_expect(p, ';', "';'");

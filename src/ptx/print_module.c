@@ -160,6 +160,8 @@ static void header_(const struct ptx_func *f, struct strbuf *out)
         sb_printf(out, "\n.pragma \"weir_varying\";");
     if (f->forms & PTX_FORM_STRIPS)
         sb_printf(out, "\n.pragma \"weir_strips\";");
+    if (f->forms & PTX_FORM_RELAY)
+        sb_printf(out, "\n.pragma \"weir_relay\";");
 }
 
 /* ---- registers ----------------------------------------------------------------------------- */

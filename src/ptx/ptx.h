@@ -246,8 +246,14 @@ struct ptx_reg {
 
 /* Pragmas for tests of the compiler, which other compilers ignore: .pragma "weir_turns" makes lanes
  * take turns wherever they may, whether it pays or not, "weir_varying" has every value differ from
- * lane to lane, "weir_strips" does all that can be for a few lanes at a time. Results are the same. */
-enum ptx_forms { PTX_FORM_TURNS = 1, PTX_FORM_VARYING = 2, PTX_FORM_STRIPS = 4 };
+ * lane to lane, "weir_strips" does all that can be for a few lanes at a time, "weir_relay" has
+ * warps hand over to each other in the first loop in which they can. Results are the same. */
+enum ptx_forms {
+    PTX_FORM_TURNS = 1,
+    PTX_FORM_VARYING = 2,
+    PTX_FORM_STRIPS = 4,
+    PTX_FORM_RELAY = 8
+};
 
 struct ptx_func {
     const char *name;

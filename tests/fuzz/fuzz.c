@@ -202,11 +202,12 @@ static void difference(const char *what, const uint8_t *got, const uint8_t *want
 
 /* The forms that Weir's compiler may give a kernel are asked for by pragmas, which other compilers
  * pass over: all lanes in step where they can be, lanes that take turns wherever they may, values
- * that differ from lane to lane wherever they may, both, arithmetic for a few lanes at a time, and
- * that for values that differ. */
+ * that differ from lane to lane wherever they may, both, arithmetic for a few lanes at a time, that
+ * for values that differ, and warps that relieve each other in each turn of a loop, with either. */
 static const char *const forms[] = {NULL,           "weir_turns",
                                     "weir_varying", "weir_turns\", \"weir_varying",
-                                    "weir_strips",  "weir_strips\", \"weir_varying"};
+                                    "weir_strips",  "weir_strips\", \"weir_varying",
+                                    "weir_relay",   "weir_relay\", \"weir_varying"};
 enum { FORMS = sizeof forms / sizeof *forms };
 
 /* The text with a pragma at the start of the kernel's body. The caller frees it. */
