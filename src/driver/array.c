@@ -119,7 +119,7 @@ static CUresult create_(CUcontext c, const CUDA_ARRAY3D_DESCRIPTOR *d, CUarray *
                             .owner = c->device,
                             .bytes = slice * at_least_one_(d->Depth)};
     void *p;
-    r = driver_from_mem(mem_alloc(&q, &p));
+    r = driver_from_mem(memory_alloc(&q, &p));
     if (r != CUDA_SUCCESS)
         return r;
     CUarray a = handle_new(TAG_ARRAY, sizeof *a);

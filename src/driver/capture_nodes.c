@@ -145,8 +145,10 @@ CUresult capture_alloc(struct device_stream *s, CUcontext c, CUdevice device, si
     if (!*captured)
         return capture_wait(s, c);
     if (device < 0)
-        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
-                            "allocations of host and managed memory in graphs are not supported");
+        return driver_error(
+            CUDA_ERROR_NOT_SUPPORTED,
+            "allocations of host and managed memory, and of pools that other processes "
+            "can import, are not supported in graphs");
     if (bytes == 0) { /* no bytes are no memory, here as elsewhere */
         *out = 0;
         return CUDA_SUCCESS;

@@ -3,6 +3,7 @@
 
 #include "driver/objects.h"
 #include "memory/view.h"
+#include "pool/pool.h"
 
 /* Each exported name in the form for the legacy default stream and the per-thread one. */
 #define SYNC(name, params, ...)                                                                    \
@@ -105,10 +106,23 @@ static CUresult device_side_(CUdeviceptr p)
     return CUDA_SUCCESS;
 }
 
+/* The same in a call that says which side is the device's: page-locked memory of a pool is none,
+ * even where it is open to the device; other such memory is. */
+static CUresult device_named_(CUdeviceptr p)
+{
+    struct pool_info info;
+    if (!mem_in_device_range(ptr_(p)) && mem_kind_of(ptr_(p), NULL) == MEM_PINNED &&
+        pool_find(ptr_(p), &info))
+        return driver_error(CUDA_ERROR_INVALID_VALUE,
+                            "a copy names 0x%llx as a device's: it is memory of a host's pool",
+                            (unsigned long long)p);
+    return device_side_(p);
+}
+
 static CUresult both_devices_(CUdeviceptr dst, CUdeviceptr src, size_t n)
 {
-    CUresult r = n > 0 ? device_side_(dst) : CUDA_SUCCESS;
-    return r == CUDA_SUCCESS && n > 0 ? device_side_(src) : r;
+    CUresult r = n > 0 ? device_named_(dst) : CUDA_SUCCESS;
+    return r == CUDA_SUCCESS && n > 0 ? device_named_(src) : r;
 }
 
 static CUresult cuMemcpy_(WHERE, CUdeviceptr dst, CUdeviceptr src, size_t n)
@@ -121,7 +135,7 @@ ASYNC(cuMemcpyAsync, cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t n, CUst
 
 static CUresult cuMemcpyHtoD_v2_(WHERE, CUdeviceptr dst, const void *src, size_t n)
 {
-    CUresult r = n > 0 ? device_side_(dst) : CUDA_SUCCESS;
+    CUresult r = n > 0 ? device_named_(dst) : CUDA_SUCCESS;
     return r != CUDA_SUCCESS ? r : linear_(h, pt, mode, ptr_(dst), false, src, true, n, false);
 }
 SYNC(cuMemcpyHtoD_v2, (CUdeviceptr dst, const void *src, size_t n), dst, src, n)
@@ -130,7 +144,7 @@ ASYNC(cuMemcpyHtoDAsync_v2, cuMemcpyHtoD_v2,
 
 static CUresult cuMemcpyDtoH_v2_(WHERE, void *dst, CUdeviceptr src, size_t n)
 {
-    CUresult r = n > 0 ? device_side_(src) : CUDA_SUCCESS;
+    CUresult r = n > 0 ? device_named_(src) : CUDA_SUCCESS;
     return r != CUDA_SUCCESS ? r : linear_(h, pt, mode, dst, true, ptr_(src), false, n, false);
 }
 SYNC(cuMemcpyDtoH_v2, (void *dst, CUdeviceptr src, size_t n), dst, src, n)
@@ -473,7 +487,8 @@ static CUresult set_(WHERE, CUdeviceptr at, size_t pitch, uint32_t element, uint
         r = set_resolve(&p, &set);
     if (r != CUDA_SUCCESS || set.width == 0)
         return r;
-    if (driver_device_count() > 1 && !driver_sees(c, set.dst))
+    bool apart = driver_device_count() > 1 || !mem_in_device_range(set.dst);
+    if (apart && !driver_sees(c, set.dst))
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "a set at %p: the device has no access to this memory", set.dst);
     if (graph_memory_hidden(set.dst))

@@ -5,6 +5,7 @@
 #include "driver/graph.h"
 #include "driver/site.h"
 #include "memory/view.h"
+#include "pool/pool.h"
 
 /* The current context, for a call that may wait for everything: captures may forbid it. */
 static CUresult unsafe_(CUcontext *c)
@@ -13,12 +14,20 @@ static CUresult unsafe_(CUcontext *c)
     return r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running()) ? capture_unsafe() : r;
 }
 
+enum mem_status memory_alloc(const struct mem_request *q, void **out)
+{
+    enum mem_status status = mem_alloc(q, out);
+    if (status == MEM_OUT_OF_MEMORY && q->device >= 0 && pool_give_back(q->device))
+        status = mem_alloc(q, out);
+    return status;
+}
+
 static CUresult alloc_(CUcontext c, int device, enum mem_kind kind, uint64_t bytes, uint32_t flags,
                        void **out)
 {
     struct mem_request q = {
         .device = device, .kind = kind, .bytes = bytes, .flags = flags, .owner = c->device};
-    return driver_from_mem(mem_alloc(&q, out));
+    return driver_from_mem(memory_alloc(&q, out));
 }
 
 /* What a pointer was is gone when its allocation fails, whatever the reason: as on a GPU. */

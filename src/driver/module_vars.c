@@ -85,7 +85,7 @@ static CUresult allocate_(CUmodule m, const struct ptx_var *v, uint64_t *address
                             .align = v->align > MEM_ALIGNMENT ? v->align : 0,
                             .owner = m->ctx->device};
     void *p;
-    CUresult r = driver_from_mem(mem_alloc(&q, &p));
+    CUresult r = driver_from_mem(memory_alloc(&q, &p));
     if (r == CUDA_SUCCESS)
         *address = (uint64_t)(uintptr_t)p;
     return r;

@@ -47,6 +47,9 @@ static inline struct pool_point stream_point(struct device_stream *s)
 CUresult pool_check(CUmemoryPool h);
 /* A pool of this process, which has memory to give. */
 CUresult pool_check_own(CUmemoryPool h);
+/* As mem_alloc; when the device has no more, its pools give back what they hold unused. (memory.c)
+ */
+enum mem_status memory_alloc(const struct mem_request *q, void **out);
 /* The pool that an allocation is of; NULL: none, or one that is destroyed. (memory.c) */
 CUmemoryPool pool_of_memory(const struct mem_info *i);
 /* Whether the context's device has access to what lies there. (memory.c) */

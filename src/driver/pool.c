@@ -314,8 +314,9 @@ static __attribute__((noinline)) CUresult alloc_captured_(CUdeviceptr *out, size
 {
     if (h != NULL && pool_check_own(h) != CUDA_SUCCESS)
         return CUDA_ERROR_INVALID_VALUE;
-    bool plain = h == NULL || (h->props.location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
-                               h->props.allocType == CU_MEM_ALLOCATION_TYPE_PINNED);
+    CUmemoryPool from = h != NULL ? h : pool_current_if_made_(c->ordinal);
+    bool plain = from == NULL || (pool_is_devices(&from->props) &&
+                                  from->props.handleTypes == CU_MEM_HANDLE_TYPE_NONE);
     CUdevice device = !plain ? -1 : h != NULL ? h->ordinal : c->ordinal;
     struct mem_site site = {.at = by.at, .call = by.call, .stream = device_stream_id(s)};
     mem_site_set(&site);
@@ -324,10 +325,20 @@ static __attribute__((noinline)) CUresult alloc_captured_(CUdeviceptr *out, size
     return r;
 }
 
-static __attribute__((noinline)) CUresult no_bytes_left_(size_t bytes)
+/* The pool has no more. If it is the device that has not, other pools give back what they hold
+ * unused, as on a GPU. */
+static __attribute__((noinline)) CUresult no_bytes_left_(CUdeviceptr *out, size_t bytes,
+                                                         CUmemoryPool h, struct device_stream *s,
+                                                         struct pool_by by)
 {
-    return driver_error(CUDA_ERROR_OUT_OF_MEMORY,
-                        "the pool has no %zu bytes left, nor has the device", bytes);
+    uint64_t unused, total;
+    int device = h->ordinal >= 0 ? device_ordinal(driver_device(h->ordinal)) : MEM_HOST;
+    mem_usage(device, &unused, &total);
+    if (bytes > unused && bytes <= total && pool_give_back(device))
+        *out = (CUdeviceptr)(uintptr_t)pool_alloc(h->pool, s, bytes, by);
+    return *out != 0 ? CUDA_SUCCESS
+                     : driver_error(CUDA_ERROR_OUT_OF_MEMORY,
+                                    "the pool has no %zu bytes left, nor has the device", bytes);
 }
 
 /* In every case. */
@@ -343,20 +354,20 @@ static __attribute__((noinline)) CUresult alloc_any_(CUdeviceptr *out, size_t by
     if (WEIR_UNLIKELY(out == NULL))
         return CUDA_ERROR_INVALID_VALUE;
     if (WEIR_UNLIKELY(capture_running())) {
+        *out = 0; /* what it was is gone, whatever comes of the call */
         r = alloc_captured_(out, bytes, h, s, c, by, &captured);
         if (r != CUDA_SUCCESS || captured)
             return r;
     }
+    *out = 0;
     r = h != NULL ? pool_check_own(h) : pool_current_(c->ordinal, &h);
     if (WEIR_UNLIKELY(r != CUDA_SUCCESS))
         return r;
-    if (WEIR_UNLIKELY(bytes == 0)) { /* no bytes are no memory, and nothing is wrong with that */
-        *out = 0;
+    if (WEIR_UNLIKELY(bytes == 0)) /* no bytes are no memory, and nothing is wrong with that */
         return CUDA_SUCCESS;
-    }
     CUdeviceptr at = (CUdeviceptr)(uintptr_t)pool_alloc(h->pool, s, bytes, by);
     *out = at;
-    return WEIR_LIKELY(at != 0) ? CUDA_SUCCESS : no_bytes_left_(bytes);
+    return WEIR_LIKELY(at != 0) ? CUDA_SUCCESS : no_bytes_left_(out, bytes, h, s, by);
 }
 
 /* From that pool, or the current one of the stream's device when it is NULL. */
@@ -370,7 +381,8 @@ static inline CUresult alloc_(CUdeviceptr *out, size_t bytes, CUmemoryPool h, CU
         return alloc_any_(out, bytes, h, stream, by);
     CUdeviceptr at = (CUdeviceptr)(uintptr_t)pool_alloc(from->pool, stream->device, bytes, by);
     *out = at;
-    return WEIR_LIKELY(at != 0) ? CUDA_SUCCESS : no_bytes_left_(bytes);
+    return WEIR_LIKELY(at != 0) ? CUDA_SUCCESS
+                                : no_bytes_left_(out, bytes, from, stream->device, by);
 }
 
 static inline struct pool_by called_by_(enum weir_call call, const void *caller)

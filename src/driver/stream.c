@@ -91,6 +91,7 @@ WEIR_API CUresult cuStreamDestroy_v2(CUstream s)
     if (!handle_live(s, TAG_STREAM))
         return CUDA_ERROR_INVALID_HANDLE;
     stream_destroy(s);
+    pool_synchronized(); /* nobody can synchronize with it any more */
     return CUDA_SUCCESS;
 }
 

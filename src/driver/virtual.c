@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "driver/objects.h"
+#include "pool/pool.h"
 
 /* Behind a CUmemGenericAllocationHandle. */
 struct physical {
@@ -120,7 +121,10 @@ WEIR_API CUresult cuMemCreate(CUmemGenericAllocationHandle *out, size_t size,
     if (size == 0 || size % MEM_GRANULE != 0)
         return CUDA_ERROR_INVALID_VALUE;
     int device = device_ordinal(driver_device(prop->location.id));
-    r = driver_from_mem(mem_charge(device, size));
+    enum mem_status charged = mem_charge(device, size);
+    if (charged == MEM_OUT_OF_MEMORY && pool_give_back(device))
+        charged = mem_charge(device, size);
+    r = driver_from_mem(charged);
     if (r != CUDA_SUCCESS)
         return r;
     struct mem_file *f = file_new(FILE_BLOCK, device, size, 1);

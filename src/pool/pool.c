@@ -321,6 +321,22 @@ void pool_synchronized(void)
         atomic_store(&pool_freed, true);
 }
 
+bool pool_give_back(int device)
+{
+    uint64_t given = 0;
+    pthread_mutex_lock(&all.lock);
+    for (struct pool *p = all.oldest; p != NULL; p = p->next) {
+        if (p->config.device != device)
+            continue;
+        pool_lock_all(p);
+        reuse_sweep(p);
+        given += reserve_release(p, p->reserved / MEM_CHUNK, true);
+        pool_unlock_all(p);
+    }
+    pthread_mutex_unlock(&all.lock);
+    return given > 0;
+}
+
 void pool_allow(struct pool *p, uint32_t devices)
 {
     pool_lock_all(p);

@@ -104,6 +104,9 @@ void pool_synchronized(void);
 /* Gives whole free chunks back to the system as long as `keep` bytes stay reserved, as far as the
  * host has synchronized with their frees. */
 void pool_trim(struct pool *p, uint64_t keep);
+/* Has all pools of a device give back what is free in them, whatever they should keep, as far as
+ * the host has synchronized with the frees. False: that is nothing. */
+bool pool_give_back(int device);
 /* Changes whose kernels may touch the pool's memory, what it has and what it will have. Kernels
  * that run are not waited for. */
 void pool_allow(struct pool *p, uint32_t devices);

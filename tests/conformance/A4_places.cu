@@ -266,6 +266,30 @@ static void host_memory(cudaMemLocationType where)
     CHECK_EQ_INT(cuPointerGetAttribute(&at, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, at),
                  CUDA_ERROR_INVALID_VALUE);
     CHECK(kind == CU_MEMORYTYPE_HOST && managed == 0 && c == nullptr && of == pool && size == MIB);
+    // Sets are the device's, and need access; copies are whoever's, but for those that name a
+    // device's side.
+    OK(cudaMalloc(&d, MIB));
+    for (int flags : {0, 3, 0}) {
+        OK(set(pool, 1, flags));
+        cudaError_t error = cudaMemsetAsync(p, 7, 64, s);
+        CHECK_EQ_INT(error, flags == 0 ? cudaErrorInvalidValue : cudaSuccess);
+        OK(cudaStreamSynchronize(s));
+        CHECK_EQ_INT(cudaMemset2D(p, 64, 1, 16, 4),
+                     flags == 0 ? cudaErrorInvalidValue : cudaSuccess);
+        OK(cudaStreamSynchronize(s));
+        int there[16];
+        ERROR(cudaMemcpy(there, p, sizeof there, cudaMemcpyDeviceToHost), cudaErrorInvalidValue);
+        ERROR(cudaMemcpy(p, there, sizeof there, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
+        ERROR(cudaMemcpyAsync(p, d, 64, cudaMemcpyDeviceToDevice, s), cudaErrorInvalidValue);
+        p[0] = 1;
+        p[1] = 2;
+        OK(cudaMemcpyAsync(d, p, 64, cudaMemcpyHostToDevice, s));
+        OK(cudaMemcpyAsync(p, d, 64, cudaMemcpyDeviceToHost, s));
+        OK(cudaMemcpyAsync(p, d, 64, cudaMemcpyDefault, s));
+        OK(cudaStreamSynchronize(s));
+    }
+    OK(cudaFree(d));
+    cudaGetLastError();
     // Kernels reach it when the device has access.
     OK(set(pool, 1, 3));
     put<<<1, 1, 0, s>>>(p, 42);

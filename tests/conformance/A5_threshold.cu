@@ -1,5 +1,4 @@
-// A5, A6, A10: which calls have a pool give memory back to the system; what outlives its pool, and
-// what a reset of the device leaves.
+// A5, A6, A10: which calls have a pool give memory back to the system; what outlives its pool.
 #include <cuda_runtime.h>
 
 #include <unistd.h>
@@ -51,12 +50,14 @@ enum Call {
     EARLY_EVENT, // recorded before the free
     STREAM_QUERY,
     EVENT_QUERY,
+    DESTROY,
     CALLS
 };
-static const char *const call_names[] = {
-    "nothing",    "stream",       "event",       "event of a waiting stream",
-    "device",     "other stream", "early event", "stream query",
-    "event query"};
+static const char *const call_names[] = {"nothing",     "stream",
+                                         "event",       "event of a waiting stream",
+                                         "device",      "other stream",
+                                         "early event", "stream query",
+                                         "event query", "destroying the stream"};
 
 // Memory whose free has passed is given back by the first call that proves it to the host, down to
 // the threshold.
@@ -98,10 +99,12 @@ static void calls(Call call, unsigned long long keep)
     case OTHER_STREAM: OK(cudaStreamSynchronize(other)); break;
     case STREAM_QUERY: OK(cudaStreamQuery(s)); break;
     case EVENT_QUERY: OK(cudaEventQuery(e)); break;
+    case DESTROY: OK(cudaStreamDestroy(s)); break;
     default: break;
     }
     unsigned long long left = figure(pool, cudaMemPoolAttrReservedMemCurrent);
-    bool proves = call == STREAM || call == EVENT || call == EVENT_OF_WAITER || call == DEVICE;
+    bool proves = call == STREAM || call == EVENT || call == EVENT_OF_WAITER || call == DEVICE ||
+                  call == DESTROY;
     bool fine = proves && keep < 192 * MIB ? left <= keep : left == full;
     if (!fine)
         printf("%s, threshold %llu MiB: %llu of %llu MiB left\n", call_names[call], keep / MIB,
@@ -145,10 +148,10 @@ static void full(cudaStream_t s)
     OK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
     for (void *&one : p)
         OK(cudaMallocFromPoolAsync(&one, 16 * MIB, pool, s));
-    for (void *one : p) {
+    for (void *one : p)
         put<<<1, 1, 0, s>>>((int *)one, 1);
+    for (void *one : p)
         OK(cudaFreeAsync(one, s));
-    }
     OK(cudaMallocFromPoolAsync(&all, 64 * MIB, pool, other));
     OK(cudaMemsetAsync(all, 0, 64 * MIB, other));
     FAILS(cudaMallocFromPoolAsync(&none, 16 * MIB, pool, s), cudaErrorMemoryAllocation);
@@ -162,29 +165,6 @@ static void full(cudaStream_t s)
     OK(cudaStreamDestroy(other));
 }
 
-// No memory of the stream-ordered allocator's is left, whether its pool has a handle or not.
-static void reset()
-{
-    for (int destroyed = 0; destroyed < 2; destroyed++) {
-        cudaMemPool_t pool = new_pool(), standard;
-        int *p, *q;
-        OK(cudaMallocFromPoolAsync((void **)&p, 8 * MIB, pool, 0));
-        OK(cudaMallocAsync((void **)&q, 8 * MIB, 0));
-        put<<<1, 1>>>(p, 1);
-        if (destroyed)
-            OK(cudaMemPoolDestroy(pool));
-        OK(cudaDeviceReset());
-        OK(cudaDeviceGetDefaultMemPool(&standard, 0));
-        CHECK_EQ_INT(figure(standard, cudaMemPoolAttrUsedMemCurrent), 0);
-        FAILS(cudaFreeAsync(p, 0), cudaErrorInvalidValue);
-        FAILS(cudaFreeAsync(q, 0), cudaErrorInvalidValue);
-        OK(cudaMallocAsync((void **)&q, 8 * MIB, 0));
-        put<<<1, 1>>>(q, 1);
-        OK(cudaFreeAsync(q, 0));
-        OK(cudaDeviceSynchronize());
-    }
-}
-
 int main()
 {
     cudaStream_t s;
@@ -194,6 +174,5 @@ int main()
             calls((Call)call, keep);
     pool_outlived(s);
     full(s);
-    reset();
     return check_done();
 }

@@ -405,6 +405,24 @@ static void captured_set(cudaStream_t s)
     OK(cudaStreamSynchronize(s));
 }
 
+/* Memory that other processes can import is none of a graph's. */
+static void captured_of_shared_pool(cudaStream_t s)
+{
+    cudaMemPoolProps props = wish(1).poolProps;
+    cudaMemPool_t pool;
+    cudaGraph_t g;
+    void *p = &p;
+    props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
+    OK(cudaMemPoolCreate(&pool, &props));
+    OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed));
+    FAILS(cudaMallocFromPoolAsync(&p, 64, pool, s), cudaErrorNotSupported);
+    CHECK(p == nullptr);
+    OK(cudaStreamEndCapture(s, &g));
+    OK(cudaGraphDestroy(g));
+    OK(cudaMemPoolDestroy(pool));
+    cudaGetLastError();
+}
+
 /* A graph with memory nodes can be given away to be a part of another one. */
 static void given_away(cudaStream_t s)
 {
@@ -544,6 +562,7 @@ int main()
     freed_by_launch(s);
     captured(s);
     captured_set(s);
+    captured_of_shared_pool(s);
     restrictions();
     updated(s);
     given_away(s);
