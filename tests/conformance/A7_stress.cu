@@ -1,6 +1,7 @@
 // Host threads with streams of their own share a pool: blocks are filled by kernels, checked and
-// freed on the same stream or, after an event, on another one; streams come and go. No two
-// allocations may ever hold the same bytes, with room in the pool and with too little.
+// freed on the same stream or, after an event, on another one; streams come and go, or all threads
+// use the same ones. No two allocations may ever hold the same bytes, with room in the pool and
+// with too little.
 #include <cuda_runtime.h>
 
 #include <cstring>
@@ -33,7 +34,8 @@ struct Block {
     int stream; // that made it
 };
 
-static void work(int id, cudaMemPool_t pool, bool tight, int *wrong)
+// `common`: streams that all threads use; NULL: own ones.
+static void work(int id, cudaMemPool_t pool, bool tight, cudaStream_t *common, int *wrong)
 {
     unsigned long long state = 88172645463325252ull * (id + 1);
     auto random = [&] {
@@ -46,8 +48,12 @@ static void work(int id, cudaMemPool_t pool, bool tight, int *wrong)
     cudaEvent_t e;
     std::vector<Block> live;
     OK(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
-    for (cudaStream_t &s : streams)
-        OK(cudaStreamCreateWithFlags(&s, random() % 2 ? cudaStreamNonBlocking : cudaStreamDefault));
+    for (int i = 0; i < STREAMS; i++)
+        if (common)
+            streams[i] = common[i];
+        else
+            OK(cudaStreamCreateWithFlags(&streams[i],
+                                         random() % 2 ? cudaStreamNonBlocking : cudaStreamDefault));
     for (int i = 0; i < OPERATIONS; i++) {
         int at = random() % STREAMS, to = random() % STREAMS;
         if (live.size() < 20 && random() % 2) {
@@ -69,13 +75,18 @@ static void work(int id, cudaMemPool_t pool, bool tight, int *wrong)
                 OK(cudaStreamWaitEvent(streams[to], e, 0));
             }
             compare<<<4, 128, 0, streams[to]>>>(b.p, b.n, b.value, wrong);
-            OK(cudaFreeAsync(b.p, streams[to]));
+            if (common && random() % 4 == 0) { // while others put work into it
+                OK(cudaStreamSynchronize(streams[to]));
+                OK(random() % 2 ? cudaFree(b.p) : cudaFreeAsync(b.p, streams[at]));
+            } else {
+                OK(cudaFreeAsync(b.p, streams[to]));
+            }
             b = live.back();
             live.pop_back();
         }
         if (random() % 100 == 0)
             OK(cudaStreamSynchronize(streams[at]));
-        bool used = false;
+        bool used = common != nullptr;
         for (const Block &b : live)
             used |= b.stream == at;
         if (!used && random() % 50 == 0) {
@@ -86,11 +97,12 @@ static void work(int id, cudaMemPool_t pool, bool tight, int *wrong)
     for (const Block &b : live)
         OK(cudaFreeAsync(b.p, streams[b.stream]));
     for (cudaStream_t s : streams)
-        OK(cudaStreamDestroy(s));
+        if (!common)
+            OK(cudaStreamDestroy(s));
     OK(cudaEventDestroy(e));
 }
 
-static void share(bool tight)
+static void share(bool tight, cudaStream_t *common)
 {
     cudaMemPoolProps props;
     memset(&props, 0, sizeof props);
@@ -107,7 +119,7 @@ static void share(bool tight)
     OK(cudaDeviceSynchronize());
     std::vector<std::thread> threads;
     for (int i = 0; i < THREADS; i++)
-        threads.emplace_back(work, i + tight * THREADS, pool, tight, wrong);
+        threads.emplace_back(work, i + tight * THREADS, pool, tight, common, wrong);
     for (std::thread &t : threads)
         t.join();
     OK(cudaDeviceSynchronize());
@@ -121,7 +133,14 @@ static void share(bool tight)
 
 int main()
 {
-    share(false);
-    share(true);
+    cudaStream_t common[STREAMS];
+    for (cudaStream_t &s : common)
+        OK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+    share(false, nullptr);
+    share(true, nullptr);
+    share(false, common);
+    share(true, common);
+    for (cudaStream_t &s : common)
+        OK(cudaStreamDestroy(s));
     return check_done();
 }
