@@ -155,6 +155,8 @@ LLVMValueRef mask_bits(struct emit *e);
 LLVMValueRef first_active(struct emit *e, LLVMValueRef v);
 LLVMValueRef bits_of(struct emit *e, LLVMValueRef v32i1);
 LLVMValueRef lanes_of(struct emit *e, LLVMValueRef bits);
+/* <count x i1> of the bits from `first` on. */
+LLVMValueRef some_lanes_of(struct emit *e, LLVMValueRef bits, unsigned first, unsigned count);
 LLVMValueRef block_field(struct emit *e, size_t offset, LLVMTypeRef type, bool invariant);
 LLVMValueRef intrinsic(struct emit *e, const char *name, LLVMTypeRef *types, int ntypes,
                        LLVMValueRef *args, int nargs);

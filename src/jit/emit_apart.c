@@ -309,13 +309,7 @@ static LLVMValueRef strip_(struct emit *e, LLVMValueRef v, int s)
 /* <8 x i1> of those that are active, from their bits, which is shorter than a part of all. */
 static LLVMValueRef strip_mask_(struct emit *e, int s)
 {
-    LLVMBuilderRef b = e->alu.b;
-    LLVMValueRef own[STRIP];
-    for (int l = 0; l < STRIP; l++)
-        own[l] = c32(e, 1ull << (s * STRIP + l));
-    LLVMValueRef each = LLVMConstVector(own, STRIP);
-    LLVMValueRef set = LLVMBuildAnd(b, splat(e, e->mask, STRIP), each, "");
-    return LLVMBuildICmp(b, LLVMIntEQ, set, each, "");
+    return some_lanes_of(e, e->mask, (unsigned)(s * STRIP), STRIP);
 }
 
 static LLVMValueRef join_(struct emit *e, LLVMValueRef *v, unsigned count, unsigned len)

@@ -193,18 +193,28 @@ LLVMValueRef bits_of(struct emit *e, LLVMValueRef v32i1)
     return LLVMBuildBitCast(e->alu.b, v32i1, e->i32, "");
 }
 
-/* Where masks are no registers of their own, LLVM would take a number's bits out one by one. */
-LLVMValueRef lanes_of(struct emit *e, LLVMValueRef bits)
+/* Where masks are no registers of their own, LLVM would take a number's bits out one by one. With
+ * AVX2 each lane's bit is moved to its sign, which is where masked accesses and selections look. */
+LLVMValueRef some_lanes_of(struct emit *e, LLVMValueRef bits, unsigned first, unsigned count)
 {
     LLVMBuilderRef b = e->alu.b;
-    LLVMValueRef own[JIT_WARP];
+    LLVMValueRef own[JIT_WARP], each;
+    bool signs = e->alu.has_avx2;
+    for (unsigned l = 0; l < count; l++)
+        own[l] = c32(e, signs ? 31 - first - l : 1ull << (first + l));
+    each = LLVMConstVector(own, count);
+    bits = splat(e, bits, count);
+    if (signs)
+        return LLVMBuildICmp(b, LLVMIntSLT, LLVMBuildShl(b, bits, each, ""),
+                             LLVMConstNull(LLVMTypeOf(each)), "");
+    return LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildAnd(b, bits, each, ""), each, "");
+}
+
+LLVMValueRef lanes_of(struct emit *e, LLVMValueRef bits)
+{
     if (e->alu.has_avx512)
-        return LLVMBuildBitCast(b, bits, e->v32i1, "");
-    for (int l = 0; l < JIT_WARP; l++)
-        own[l] = c32(e, 1ull << l);
-    LLVMValueRef each = LLVMConstVector(own, JIT_WARP);
-    LLVMValueRef set = LLVMBuildAnd(b, splat(e, bits, JIT_WARP), each, "");
-    return LLVMBuildICmp(b, LLVMIntEQ, set, each, "");
+        return LLVMBuildBitCast(e->alu.b, bits, e->v32i1, "");
+    return some_lanes_of(e, bits, 0, JIT_WARP);
 }
 
 LLVMValueRef mask_vector(struct emit *e)
