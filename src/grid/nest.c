@@ -452,9 +452,10 @@ static bool is_short(const struct request *q, uint64_t stream)
 /* The first of the lanes that one record has room for. */
 static uint32_t lanes_that_fit(uint32_t lanes, uint32_t stride)
 {
-    uint32_t most = stride > 0 ? GRID_CHILD_WIDE / stride : JIT_WARP, fit = 0;
-    for (uint32_t n = 0; n < most && lanes != 0; n++, lanes &= lanes - 1)
+    uint32_t most = stride > 0 ? GRID_CHILD_WIDE / stride : JIT_WARP, fit = 0, n = 0;
+    do /* one has a record of its size, however large */
         fit |= lanes & -lanes;
+    while (++n < most && (lanes &= lanes - 1) != 0);
     return fit;
 }
 

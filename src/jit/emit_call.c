@@ -185,6 +185,14 @@ static bool emit_indirect_(struct emit *e, const struct ptx_instr *i)
         LLVMBuildBr(b, next);
         LLVMPositionBuilderAtEnd(b, no);
     }
+    if (c->configured) { /* launching no kernel is an error of the thread's, not a fault */
+        LLVMBasicBlockRef null = new_bb(e, "no_kernel"), no = new_bb(e, "no_function");
+        LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, to, c64(e, 0), ""), null, no);
+        LLVMPositionBuilderAtEnd(b, null);
+        launch_(e, c, to, same);
+        LLVMBuildBr(b, next);
+        LLVMPositionBuilderAtEnd(b, no);
+    }
     emit_fault(e, JIT_FAULT_PC, same, NULL);
     LLVMBuildBr(b, next);
     LLVMPositionBuilderAtEnd(b, next);

@@ -274,6 +274,23 @@ static bool is_launch_(const struct ptx_instr *i)
     return i->op == PTX_OP_call && i->call->func == &launch;
 }
 
+/* A call through a pointer that may launch a kernel: where something is configured, it does. (Void
+ * functions that look like such a kernel and are called in its arguments are taken for it, which
+ * makes a difference only if those launch more after that.) */
+static bool may_launch_(const struct depths *d, const struct ptx_instr *i)
+{
+    const struct ptx_call *c = i->call;
+    if (i->op != PTX_OP_call || c->func != NULL || c->nargs != FLAT_CONFIG)
+        return false;
+    const struct ptx_module *m = d->f->k->entry->module;
+    for (int n = 0; n < (c->proto ? m->nfuncs : c->ncandidates); n++) {
+        const struct ptx_func *f = c->proto ? m->funcs[n] : c->candidates[n];
+        if (f->is_entry && (c->proto == NULL || jit_same_prototype(f, c->proto)))
+            return true;
+    }
+    return false;
+}
+
 static void reach_(struct depths *d, size_t n, uint8_t depth)
 {
     if (n >= d->f->k->ninstrs || d->before[n] <= depth)
@@ -293,7 +310,7 @@ static const struct ptx_instr *follow_(struct depths *d)
         uint8_t depth = d->before[n];
         if (is_configure_(d, n))
             depth++;
-        else if (is_launch_(i) && depth > 0)
+        else if (depth > 0 && (is_launch_(i) || may_launch_(d, i)))
             depth--;
         if (depth > d->deepest)
             d->deepest = depth;
@@ -311,6 +328,15 @@ static const struct ptx_instr *follow_(struct depths *d)
     return NULL;
 }
 
+/* Notes which calls through pointers are launches: no kernel is no function's fault there. */
+static void mark_launches_(struct depths *d)
+{
+    struct jkernel *k = d->f->k;
+    for (size_t n = 0; n < k->ninstrs; n++)
+        if (d->before[n] != UNSEEN && d->before[n] > 0 && may_launch_(d, &k->instrs[n]))
+            k->instrs[n].call->configured = true;
+}
+
 /* Configurations at depth 1 and deeper get registers of their own. */
 static void separate_(struct depths *d)
 {
@@ -325,9 +351,10 @@ static void separate_(struct depths *d)
         if (d->before[n] > 0 && is_configure_(d, n))
             for (int c = 0; c < FLAT_CONFIG; c++)
                 k->instrs[n + (size_t)c].operands[0].reg = regs[d->before[n]][c];
-        if (d->before[n] > 1 && is_launch_(&k->instrs[n]))
+        bool direct = is_launch_(&k->instrs[n]);
+        if (d->before[n] > 1 && (direct || may_launch_(d, &k->instrs[n])))
             for (int c = 0; c < FLAT_CONFIG; c++)
-                k->instrs[n].call->args[1 + c] = flat_reg_operand(regs[d->before[n] - 1][c]);
+                k->instrs[n].call->args[c + direct] = flat_reg_operand(regs[d->before[n] - 1][c]);
     }
 }
 
@@ -342,6 +369,7 @@ bool flat_separate_launches(struct flattener *f)
     const struct ptx_instr *deep = follow_(&d);
     if (deep == NULL && d.deepest > 1)
         separate_(&d);
+    mark_launches_(&d);
     free(d.before);
     free(d.todo);
     return deep == NULL ||

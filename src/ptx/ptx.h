@@ -181,6 +181,7 @@ struct ptx_call {
     struct ptx_func *proto;       /* indirect: .callprototype as a bodyless function, or NULL */
     struct ptx_func **candidates; /* indirect with .calltargets */
     int32_t ncandidates;
+    bool configured; /* indirect, the compiler's: a launch is configured, so it may be one */
 };
 
 struct ptx_targets {

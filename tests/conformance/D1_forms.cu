@@ -245,6 +245,79 @@ __global__ void left_behind(int n)
 }
 #endif
 
+/* ---- parameter packs --------------------------------------------------------------------------
+ */
+
+template <class T> __global__ void of_type(int at) { note(at, (int)sizeof(T)); }
+template <int N> __global__ void of_number(int at) { note(at, N); }
+
+template <class... Ts> static __device__ void each_type(int at)
+{
+    (of_type<Ts><<<1, 1>>>(at), ...);
+    (..., of_type<Ts><<<1, 2>>>(at + 1));
+}
+template <int... Ns> static __device__ void each_number(int at)
+{
+    (of_number<Ns><<<1, Ns>>>(at), ...);
+    int unused[] = {(put<<<1, 1>>>(at + 1, Ns), 0)...};
+    (void)unused;
+    ((Ns > 1 ? put<<<1, 1>>>(at + 2, 1) : put<<<2, 2>>>(at + 2, 2)), ...);
+}
+template <class... K> static __device__ void each_kernel(int at, K... kernels)
+{
+    (kernels<<<1, 1>>>(at, 1), ...);
+    ([&] { kernels<<<1, sizeof...(K)>>>(at + 1, 1); }(), ...);
+}
+template <class... T> static __device__ void each_value(int at, T &&...values)
+{
+    many<<<1, 1>>>(at, values...); /* expanded within the launch */
+    many<T...><<<1, 1>>>(at, values...);
+    (many<<<1, sizeof...(values)>>>(at + 1, values, sizeof...(T)), ...);
+    many<<<1, 1>>>(at + 2, (values + 1)...);
+}
+struct with_values {
+    int values;
+};
+static __device__ void no_pack(int at, with_values w) { put<<<1, 1>>>(at, w.values); }
+
+__global__ void packs()
+{
+    each_type<int, char, double>(80);
+    each_number<1, 2>(82);
+    each_kernel(85, put, a::put);
+    each_value<int, int>(87, 1, 2);
+    no_pack(90, {3});
+    [](auto... v) { (put<<<1, 1>>>(91, v), ...); }(1, 2);
+}
+
+/* ---- pointers ---------------------------------------------------------------------------------
+ * that the compiler does not know the value of. */
+
+typedef void (*kernel)(int, int);
+__device__ kernel volatile first = put, second = a::put, none;
+static __device__ void plain(int at, int value) { atomicAdd(&results[at], value); }
+__device__ kernel volatile no_kernel = plain;
+
+__global__ void pointers()
+{
+    first<<<1, 1>>>(92, 0), second<<<1, 2>>>(92, 0), first<<<2, 1>>>(92, 0);
+    first<<<1, 1>>>(92, 0), second<<<1, 2>>>(92, 0), first<<<2, 1>>>(92, 0);
+    first<<<1, 1>>>(92, 0), second<<<1, 2>>>(92, 0), first<<<2, 1>>>(92, 0);
+    no_kernel(93, 7);
+    first<<<1, 2>>>(94, (second<<<3, 1>>>(95, 0), no_kernel(93, 1), 3));
+    first<<<1, 1>>>(96, (put<<<1, 3>>>(97, (second<<<1, 4>>>(98, 0), 1)), 2));
+}
+
+/* Launching no kernel is an error of the thread's. */
+#ifdef __clang__
+__global__ void no_pointer()
+{
+    none<<<1, 1>>>(0, 0);
+    results[99] = cudaGetLastError();
+    results[100] = cudaGetLastError();
+}
+#endif
+
 static int got[128];
 static void expect(int from, const int *values, int count)
 {
@@ -270,7 +343,16 @@ int main()
     expect(0, of_names, 30);
     places<<<1, 1>>>(3, true);
     expect(30, of_places, 43);
+    static const int of_packs[] = {343, 373, 233, 223, 333, 223, 243, 226, 247, 115, 113, 223};
+    packs<<<1, 1>>>();
+    expect(80, of_packs, 12);
+    static const int of_pointers[] = {1323, 8, 123, 311, 112, 131, 141};
+    pointers<<<1, 1>>>();
+    expect(92, of_pointers, 7);
 #ifdef __clang__ /* nvcc's statement expressions are not for this */
+    static const int of_none[] = {cudaErrorInvalidDeviceFunction, cudaSuccess};
+    no_pointer<<<1, 1>>>();
+    expect(99, of_none, 2);
     left_behind<<<1, 1>>>(5);
     expect(73, of_the_left, 5);
 #endif

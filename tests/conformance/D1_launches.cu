@@ -148,6 +148,40 @@ static void test_from_threads()
     CHECK_EQ_INT(wrong, 0);
 }
 
+/* Arguments up to the 4 KB that there is room for, each thread's own. */
+template <int N> struct words {
+    int items[N];
+};
+template <int N> __global__ void take_words(words<N> given, int at)
+{
+    int sum = 0;
+    for (int k = 0; k < N; k++)
+        sum += given.items[k];
+    results[at] = sum;
+}
+template <int N> __global__ void give_words()
+{
+    words<N> mine;
+    for (int k = 0; k < N; k++)
+        mine.items[k] = k * ((int)threadIdx.x + 1);
+    if (threadIdx.x % 4 != 3)
+        take_words<N><<<1, 1>>>(mine, (int)threadIdx.x);
+}
+template <int N> static void test_words()
+{
+    for (int again = 0; again < 2; again++) { /* how long it takes is known then */
+        give_words<N><<<1, 40>>>();
+        finish();
+        for (int t = 0; t < 40; t++) {
+            int sum = 0;
+            for (int k = 0; k < N; k++)
+                sum += k * (t + 1);
+            if (got[t] != (t % 4 != 3 ? sum : 0))
+                CHECK_EQ_INT(got[t], sum);
+        }
+    }
+}
+
 /* What the child sees of its launch. */
 __global__ void look(int at)
 {
@@ -183,8 +217,8 @@ __global__ void arguments_launch(int n)
     note_shape<<<2, 3>>>(10, launches_too(11, 0));
     for (int k = 0; k < n; k++) {
         int at = 12 + 3 * k, width = n == 5 ? 2 : 4;
-        note_shape<<<k + 1, width>>>(
-            at, launches_too(at + 1, k % 2 ? launches_too(at + 2, k) : 1000));
+        note_shape<<<k + 1, width>>>(at,
+                                     launches_too(at + 1, k % 2 ? launches_too(at + 2, k) : 1000));
     }
     note_shape<<<4, 5>>>(9, 0);
 }
@@ -268,6 +302,10 @@ int main()
 {
     test_forms();
     test_from_threads();
+    test_words<25>();
+    test_words<500>();
+    test_words<525>();
+    test_words<1023>();
     test_configuration();
     test_nesting();
     return check_done();

@@ -196,6 +196,32 @@ static void check_place(const char *before, const char *behind, bool stays)
     free(expected);
 }
 
+/* What is taken out of a pattern leaves its parameter packs. */
+static void test_packs(void)
+{
+    static const char declared[] = "template <class... T> " DEVICE "void f(T... k) { ";
+    static const struct {
+        const char *text, *expected;
+    } cases[] = {
+        {"(k<<<1, 2>>>(3), ...); }", "(((void)(k), (void)0), ...); }"},
+        {"(..., t<T><<<1, 2>>>(3)); }", "(..., ((void)sizeof(T(*)()), (void)0)); }"},
+        {"int a[] = {(g<<<1, k>>>(h(k)), 0)...}; }", "int a[] = {(((void)(k), (void)0), 0)...}; }"},
+        {"([&] { k<<<1, 2>>>(3); }(), ...); }", "([&] { ((void)(k), (void)0); }(), ...); }"},
+        /* expanded in the launch */
+        {"(g<<<1, sizeof...(T)>>>(k), ...); }", "(((void)(k), (void)0), ...); }"},
+        {"g<T...><<<1, 2>>>((k + 1)...); }", "((void)0); }"},
+        {"(g<<<1, 2>>>(x.k, k...), ...); }", "(((void)0), ...); }"},
+        {"g<<<1, 2>>>(k); }", "((void)0); }"},
+    };
+    for (size_t i = 0; i < WEIR_COUNT(cases); i++) {
+        char *text = xprintf("%s%s", declared, cases[i].text);
+        char *expected = xprintf("%s%s", declared, cases[i].expected);
+        check_host(text, expected);
+        free(text);
+        free(expected);
+    }
+}
+
 static void test_places(void)
 {
     check_place("int main() { ", "}", true);
@@ -403,6 +429,7 @@ int main(void)
     test_no_launch();
     test_kernels();
     test_places();
+    test_packs();
     test_static_kernels();
     test_stack_accesses();
     test_pointers();

@@ -38,6 +38,12 @@ struct launch {
     bool taken; /* on the host: in a function of the device alone */
 };
 
+/* A name that is declared as a parameter pack somewhere in the text. */
+struct pack {
+    int name;  /* token */
+    bool type; /* of types, else of values */
+};
+
 struct rewriter {
     const char *text;
     enum launch_side side;
@@ -49,6 +55,10 @@ struct rewriter {
         struct launch *items;
         size_t count, cap;
     } launches;
+    struct {
+        struct pack *items;
+        size_t count, cap;
+    } packs;
     struct strbuf *out;
     int changes;
 };
@@ -296,6 +306,98 @@ static void read_functions(struct rewriter *r)
     free(stack.items);
 }
 
+/* ---- parameter packs -----------------------------------------------------------------------
+ * A launch in a pattern that `...` expands must leave its packs behind where it is taken out. */
+
+static bool is_ellipsis(const struct rewriter *r, int i)
+{
+    return one(r, i) == '.' && one(r, i + 1) == '.' && one(r, i + 2) == '.';
+}
+
+static bool same_word(const struct rewriter *r, int a, int b)
+{
+    return tok(r, a)->n == tok(r, b)->n && memcmp(tok(r, a)->p, tok(r, b)->p, tok(r, a)->n) == 0;
+}
+
+/* Whether `concept` introduces the word at token i. */
+static bool is_concept(const struct rewriter *r, int i)
+{
+    for (int k = 1; k < i; k++)
+        if (is(r, k - 1, "concept") && same_word(r, k, i))
+            return true;
+    return false;
+}
+
+static void find_packs(struct rewriter *r)
+{
+    for (int i = 1; i + 3 < count(r); i++) {
+        if (!is_ellipsis(r, i) || !is_name(r, i + 3) || is(r, i - 1, "sizeof"))
+            continue;
+        bool type = is(r, i - 1, "typename") || is(r, i - 1, "class") || is_concept(r, i - 1);
+        struct pack p = {.name = i + 3, .type = type};
+        vec_push(&r->packs, p);
+    }
+}
+
+/* Whether a `...` within the launch expands what stands at token i. */
+static bool is_expanded(const struct rewriter *r, const struct launch *l, int i)
+{
+    for (int k = i + 1; k <= l->last; k++) {
+        char c = one(r, k);
+        if (is_ellipsis(r, k))
+            return true;
+        if (c == '(' || c == '[' || c == '{') {
+            k = r->match[k] != NONE ? r->match[k] : k;
+        } else if (c == ',' || is(r, k, ">>>")) { /* on behind the brackets around it */
+            while (k < l->last && (r->match[k] == NONE || r->match[k] > k))
+                k = r->match[k] != NONE ? r->match[k] + 1 : k + 1;
+            k--;
+        } else if (c == ')' && r->match[k] >= 3 && is_ellipsis(r, r->match[k] - 3)) {
+            return true; /* sizeof...(pack) */
+        }
+    }
+    return false;
+}
+
+/* Whether the launch may be part of a pattern that a `...` behind it expands, or one before it that
+ * folds. Lambdas in between are looked through. */
+static bool is_in_pattern(const struct rewriter *r, const struct launch *l)
+{
+    for (int k = l->last + 1; k < count(r); k++) {
+        if (is_ellipsis(r, k))
+            return true;
+        if (one(r, k) == '}' && one(r, k + 1) != '(' && one(r, k + 1) != ')' &&
+            one(r, k + 1) != ',' && !is_ellipsis(r, k + 1))
+            break;
+        if (r->match[k] > k)
+            k = r->match[k];
+    }
+    for (int k = l->begin - 1; k >= 0 && one(r, k) != ';' && one(r, k) != '{'; k--) {
+        if (is_ellipsis(r, k))
+            return true;
+        if (r->match[k] != NONE && r->match[k] < k)
+            k = r->match[k];
+    }
+    return false;
+}
+
+/* What a launch that is taken out leaves: an expression of no value with the same packs. */
+static void write_packs(struct rewriter *r, const struct launch *l)
+{
+    for (size_t n = 0; n < r->packs.count && is_in_pattern(r, l); n++) {
+        const struct pack *p = &r->packs.items[n];
+        const struct token *name = tok(r, p->name);
+        for (int i = l->begin; i <= l->last; i++) {
+            if (!same_word(r, i, p->name) || is_expanded(r, l, i) || one(r, i - 1) == '.' ||
+                is(r, i - 1, "->") || is(r, i - 1, "::"))
+                continue;
+            sb_printf(r->out, p->type ? "(void)sizeof(%.*s(*)()), " : "(void)(%.*s), ",
+                      (int)name->n, name->p);
+            break;
+        }
+    }
+}
+
 /* ---- writing ------------------------------------------------------------------------------- */
 
 /* The white space before token i, line markers included. */
@@ -340,7 +442,9 @@ static void write_launch(struct rewriter *r, const struct launch *l)
     static const char prefix[] = LAUNCH_PREFIX;
     r->changes++;
     if (r->side == LAUNCH_HOST) {
-        sb_append(r->out, "((void)0)", 9);
+        sb_append(r->out, "(", 1);
+        write_packs(r, l);
+        sb_append(r->out, "(void)0)", 8);
         write_lines(r, l->begin + 1, l->last + 1);
         return;
     }
@@ -390,6 +494,8 @@ int launches_rewrite(const char *text, enum launch_side side, struct strbuf *out
         r.at[i] = NONE;
     match_brackets(&r);
     find_launches(&r);
+    if (side == LAUNCH_HOST && r.launches.count > 0)
+        find_packs(&r);
     read_functions(&r);
     write_tokens(&r, 0, count(&r), true);
     write_blank(&r, count(&r), out);
@@ -401,6 +507,7 @@ int launches_rewrite(const char *text, enum launch_side side, struct strbuf *out
     free(r.at);
     free(r.marks);
     free(r.launches.items);
+    free(r.packs.items);
     return r.changes;
 }
 
