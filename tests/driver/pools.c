@@ -161,6 +161,22 @@ static void forked(CUmemoryPool pool)
         pthread_join(threads[i], NULL);
 }
 
+/* A reset ends the memory of the device's pools, of those whose handle is gone, too. */
+static void reset(void)
+{
+    CUmemoryPool pool = new_pool();
+    CUdeviceptr p;
+    char text[4096];
+    OK(cuMemAllocFromPoolAsync(&p, MIB, pool, NULL));
+    OK(cuMemPoolDestroy(pool));
+    weir_pools_report(text, sizeof text);
+    CHECK(strstr(text, "destroyed with memory outstanding") != NULL);
+    OK(cuDevicePrimaryCtxReset(0));
+    weir_pools_report(text, sizeof text);
+    CHECK(strstr(text, "destroyed with memory outstanding") == NULL);
+    CHECK_CU(cuMemFreeAsync(p, NULL), CUDA_ERROR_INVALID_VALUE);
+}
+
 int main(void)
 {
     CUstream a, b;
@@ -176,5 +192,6 @@ int main(void)
     access_of(pool);
     imported();
     forked(pool);
+    reset();
     return check_done();
 }
