@@ -524,6 +524,8 @@ static bool optimize_(struct session *s, struct diag *d)
         return false;
     if (!large && ahead_insert(s->e.alu.module, s->data) && !run_passes_(s, AHEAD_PIPELINE, d))
         return false;
+    if (!large && s->k.lockstep)
+        homes_use(s->e.alu.module, s->data, s->k.shared_bytes, s->e.alu.simd_bits);
     strips_split(s->e.alu.module, s->e.alu.simd_bits, s->k.entry->forms & PTX_FORM_STRIPS);
     return true;
 }

@@ -384,6 +384,14 @@ bool ahead_insert(LLVMModuleRef m, LLVMTargetDataRef data);
  * by way of variables. False: there were none. */
 bool cold_move(LLVMModuleRef m);
 
+/* ---- homes.c ----------------------------------------------------------------------------------
+ */
+
+/* After the optimiser, in kernels in lockstep: values that will have left the registers are loaded
+ * from shared memory where they are there, of which the first `shared_bytes` exist in any launch;
+ * notes of warps that nobody reads go. False: there were none. */
+bool homes_use(LLVMModuleRef m, LLVMTargetDataRef data, uint64_t shared_bytes, unsigned simd_bits);
+
 /* ---- strips.c ---------------------------------------------------------------------------------
  */
 
