@@ -389,11 +389,12 @@ static void check_pointers(struct grid_block *b, uint32_t lane, struct grid_chil
         send(b, before); /* those are launched; what they print uses the same text */
         struct strbuf *text = &b->worker->text;
         text->count = 0;
-        sb_printf(text,
-                  "argument %u of the launch of %s points to %s memory of the block that launches "
-                  "it, which the launched grid cannot use",
-                  form->argument[n] + 1u, form->kernel->name,
-                  value >= (uint64_t)b->jit.shared ? "shared" : "local");
+        sb_printf(
+            text,
+            "argument %u of the launch of kernel %s points to %s memory of the block that launches "
+            "it, which the launched grid cannot use",
+            form->argument[n] + 1u, form->kernel->name,
+            value >= (uint64_t)b->jit.shared ? "shared" : "local");
         fault_leave(b->worker, &(struct trouble){.kind = GRID_FAULT_ADDRESS,
                                                  .mask = (uint32_t)1 << lane,
                                                  .text = text->items});

@@ -70,6 +70,21 @@ static void chain(int bad)
     CHECK(f.frames[2].grid != f.frames[1].grid && f.frames[2].thread_known);
 }
 
+/* Memory of the block's own is no argument. */
+__global__ void pass_own(int which)
+{
+    __shared__ int shared;
+    int local;
+    int *volatile own = which ? &local : &shared;
+    second<<<1, 1>>>(own, which);
+}
+
+static void own_memory(int which, const char *words)
+{
+    pass_own<<<1, 1>>>(which);
+    has(fault(), words);
+}
+
 /* ---- errors by thread --------------------------------------------------------------------------
  */
 
@@ -92,6 +107,9 @@ int main()
     weir_fault f = fault();
     CHECK_EQ_INT(f.frame_count, 7);
     has(f, "; and 3 launches before that");
+
+    own_memory(0, ": argument 1 of the launch of kernel second(int*, int) points to shared memory");
+    own_memory(1, ": argument 1 of the launch of kernel second(int*, int) points to local memory");
 
     int got[64];
     fail_apart<<<1, 64>>>();

@@ -37,14 +37,14 @@ static void own_memory(void)
     unsigned which = 0;
     void *params[] = {&which};
     expect("own_memory", params,
-           (const char *const[]){"argument 1 of the launch of count points to local memory",
+           (const char *const[]){"argument 1 of the launch of kernel count points to local memory",
                                  "in kernel own_memory", NULL});
     which = 1;
-    expect(
-        "own_memory", params,
-        (const char *const[]){"argument 1 of the launch of count points to shared memory", NULL});
+    expect("own_memory", params,
+           (const char *const[]){"argument 1 of the launch of kernel count points to shared memory",
+                                 NULL});
     expect("own_buffer", NULL,
-           (const char *const[]){"argument 1 of the launch of count points to local memory",
+           (const char *const[]){"argument 1 of the launch of kernel count points to local memory",
                                  "in kernel own_buffer", NULL});
 }
 
