@@ -28,6 +28,8 @@ __device__ cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *pC
  * first generation). */
 #if defined(CUDA_FORCE_CDP1_IF_SUPPORTED) && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 900)
 #define __WEIR_NEWER(name)
+/* In the bytes of shared memory of a launch: it is one of the first generation. */
+#define __WEIR_GENERATION ((size_t)1 << 63)
 __device__ cudaError_t cudaDeviceSynchronize(void);
 /* The name by which CUB calls it. */
 static __inline__ __attribute__((always_inline, device)) cudaError_t
@@ -36,6 +38,7 @@ __cudaDeviceSynchronizeDeprecationAvoidance(void)
     return cudaDeviceSynchronize();
 }
 #else
+#define __WEIR_GENERATION ((size_t)0)
 /* Streams and events are the grid's in the newer generation, the block's in the first: their names in
  * PTX tell which is meant. */
 #define __WEIR_NEWER(name) __asm__("__cudaCDP2" name)
@@ -117,7 +120,7 @@ static __inline__ __attribute__((always_inline, host, device)) void
 __weir_launch(dim3 gridDim, dim3 blockDim, size_t sharedMem = 0, cudaStream_t stream = 0)
 {
     __weir_launch_configure(gridDim.x, gridDim.y, gridDim.z, blockDim.x, blockDim.y, blockDim.z,
-                            sharedMem, stream);
+                            sharedMem | __WEIR_GENERATION, stream);
 }
 
 /* Typed forms. */

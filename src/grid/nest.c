@@ -424,6 +424,13 @@ static uint32_t thread_number(const struct jit_block *j, uint32_t lane)
  * the arguments' offset in local memory. */
 enum { ROW_KERNEL, ROW_GRID, ROW_BLOCK = 4, ROW_SHARED = 7, ROW_STREAM, ROW_ARGUMENTS };
 
+/* Whether the launch is one of the first generation, whose depth has a limit: our header sets the
+ * highest bit of the bytes of shared memory. */
+static bool is_first_generation(const uint64_t *args, uint32_t lane)
+{
+    return arg(args, ROW_SHARED, lane) >> 63 != 0;
+}
+
 /* The lanes whose launches differ from the lane's in their arguments alone, itself included. */
 static uint32_t lanes_alike(const uint64_t *args, uint32_t mask, uint32_t lane)
 {
@@ -519,7 +526,8 @@ static void weir_rt_launch(struct jit_block *j, uint32_t mask, const uint64_t *a
             q.grid[d] = (uint32_t)arg(args, ROW_GRID + d, lane);
             q.block[d] = (uint32_t)arg(args, ROW_BLOCK + d, lane);
         }
-        int code = find_form(b, &q);
+        bool deep = is_first_generation(args, lane) && b->run->depth >= GRID_MAX_DEPTH;
+        int code = deep ? ERROR_LAUNCH_DEPTH : find_form(b, &q);
         if (code != 0) {
             set_error(b, thread_number(j, lane), code);
             left &= ~one;

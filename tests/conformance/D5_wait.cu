@@ -190,9 +190,22 @@ __global__ void wait_deep(int depth, int last)
     cudaGetLastError();
 }
 
+/* Launches nest 24 deep. */
+__global__ void launch_deep(int depth)
+{
+    results[0] = depth;
+    launch_deep<<<1, 1>>>(depth + 1);
+    if (cudaPeekAtLastError() != cudaSuccess)
+        results[1] = cudaGetLastError();
+}
+
 static void test_depth()
 {
     size_t value;
+    launch_deep<<<1, 1>>>(0);
+    finish();
+    CHECK_EQ_INT(got[0], 24);
+    CHECK_EQ_INT(got[1], cudaErrorLaunchMaxDepthExceeded);
     OK(cudaDeviceGetLimit(&value, cudaLimitDevRuntimeSyncDepth));
     CHECK_EQ_INT(value, 2);
     wait_deep<<<1, 1>>>(0, 4);
