@@ -10,7 +10,10 @@
  * they like.
  *
  * What turns to come will read is known in such loops: the address moves in each by the same
- * amount. So it is asked for when a warp hands over. */
+ * amount. So it is asked for when a warp hands over.
+ *
+ * Only in kernels with barriers: others are mostly launched with a thread for each element, so that
+ * the loop ends after a turn, and what they need is many blocks in one call (emit_row.c). */
 #include "jit/alu.h"
 #include "jit/kernel.h"
 
@@ -195,7 +198,7 @@ int32_t jit_find_relay(const struct jkernel *k)
 {
     if (k->pace != 0 || k->is_function || k->has_poll || k->has_partial || k->has_calls ||
         (!(k->entry->forms & PTX_FORM_RELAY) &&
-         (k->nwarps < MIN_WARPS || k->ninstrs > MAX_INSTRUCTIONS)))
+         (k->nwarps < MIN_WARPS || k->ninstrs > MAX_INSTRUCTIONS || k->nresume < 2)))
         return 0;
     for (int32_t h = 0; h < k->nblocks; h++)
         if (k->blocks[h].loop == h && k->blocks[h].count > 0 && suits_(k, h))
