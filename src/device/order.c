@@ -410,10 +410,9 @@ static inline struct device_point mark(struct device_stream *s)
     struct order_clock *c = s->clock;
     if (WEIR_UNLIKELY(!atomic_load_explicit(&c->labelled, memory_order_relaxed)))
         atomic_store_explicit(&c->labelled, true, memory_order_relaxed);
-    return (struct device_point){
-        .label = atomic_load(&c->now), /* after what was enqueued, in everyone's eyes */
-        .count = stream_enqueued(s),
-    };
+    struct device_point p = {.count = stream_enqueued(s)};
+    p.label = atomic_load(&c->now); /* after the count: a note beyond the label counts as much */
+    return p;
 }
 
 static __attribute__((noinline)) struct device_point settle_and_mark(struct device_stream *s)
