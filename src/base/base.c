@@ -1,13 +1,13 @@
 /* The implementation of base.h: see there for what each function promises. */
-#include "base.h"
-#include "unusual.h"
+#include "base/base.h"
+#include "base/slow_path.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct unusual_word unusual_word = {UNUSUAL_NOT_READY};
+struct slow_path_word slow_path_word = {SLOW_PATH_NOT_READY};
 
 bool diag_set(struct diag *d, int line, int column, const char *fmt, ...)
 {
@@ -23,7 +23,7 @@ bool diag_set(struct diag *d, int line, int column, const char *fmt, ...)
 }
 
 /* Out of host memory: nothing can be reported through the CUDA API any more. */
-static void *check_(void *p)
+static void *base_check(void *p)
 {
     if (p == NULL) {
         fputs("weir: the host is out of memory\n", stderr);
@@ -32,24 +32,24 @@ static void *check_(void *p)
     return p;
 }
 
-void *xmalloc(size_t bytes) { return check_(malloc(bytes ? bytes : 1)); }
-void *xcalloc(size_t n, size_t bytes) { return check_(calloc(n ? n : 1, bytes ? bytes : 1)); }
-void *xrealloc(void *p, size_t bytes) { return check_(realloc(p, bytes ? bytes : 1)); }
-char *xstrdup(const char *s) { return check_(strdup(s)); }
+void *xmalloc(size_t bytes) { return base_check(malloc(bytes ? bytes : 1)); }
+void *xcalloc(size_t n, size_t bytes) { return base_check(calloc(n ? n : 1, bytes ? bytes : 1)); }
+void *xrealloc(void *p, size_t bytes) { return base_check(realloc(p, bytes ? bytes : 1)); }
+char *xstrdup(const char *s) { return base_check(strdup(s)); }
 
-static char *vprintf_(const char *fmt, va_list ap)
+static char *vxprintf(const char *fmt, va_list ap)
 {
     char *out = NULL;
     if (vasprintf(&out, fmt, ap) < 0)
         out = NULL;
-    return check_(out);
+    return base_check(out);
 }
 
 char *xprintf(const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    char *out = vprintf_(fmt, ap);
+    char *out = vxprintf(fmt, ap);
     va_end(ap);
     return out;
 }
@@ -60,7 +60,7 @@ void *vec_grow_(void *items, size_t *cap, size_t size)
     return xrealloc(items, *cap * size);
 }
 
-/* ---- arena --------------------------------------------------------------------------------- */
+/* ---- arena ---- */
 
 struct arena_chunk {
     struct arena_chunk *next;
@@ -97,7 +97,7 @@ char *arena_printf(struct arena *a, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    char *text = vprintf_(fmt, ap);
+    char *text = vxprintf(fmt, ap);
     va_end(ap);
     char *p = arena_strndup(a, text, strlen(text));
     free(text);
@@ -134,7 +134,7 @@ void holds_pointers(const void *p, size_t bytes)
         __lsan_register_root_region(p, bytes);
 }
 
-/* ---- hash ---------------------------------------------------------------------------------- */
+/* ---- hash ---- */
 
 void hash_init(struct hash128 *h)
 {
@@ -142,7 +142,7 @@ void hash_init(struct hash128 *h)
     h->hi = 0xc2b2ae3d27d4eb4fu;
 }
 
-static uint64_t mix_(uint64_t a, uint64_t b)
+static uint64_t mix(uint64_t a, uint64_t b)
 {
     __extension__ typedef unsigned __int128 u128;
     u128 p = (u128)a * b;
@@ -157,12 +157,12 @@ void hash_add(struct hash128 *h, const void *data, size_t bytes)
         uint64_t word[2] = {0, 0};
         size_t n = bytes < sizeof word ? bytes : sizeof word;
         memcpy(word, p, n);
-        h->lo = mix_(h->lo ^ word[0] ^ 0xa0761d6478bd642fu, h->hi ^ word[1] ^ 0xe7037ed1a0b428dbu);
-        h->hi = mix_(h->hi ^ word[0] ^ 0x8ebc6af09c88c6e3u, h->lo + word[1] + 0x589965cc75374cc3u);
+        h->lo = mix(h->lo ^ word[0] ^ 0xa0761d6478bd642fu, h->hi ^ word[1] ^ 0xe7037ed1a0b428dbu);
+        h->hi = mix(h->hi ^ word[0] ^ 0x8ebc6af09c88c6e3u, h->lo + word[1] + 0x589965cc75374cc3u);
         p += n;
         bytes -= n;
     } while (bytes > 0);
-    h->lo ^= mix_(h->lo ^ length, 0x1d8e4e27c47d124fu);
+    h->lo ^= mix(h->lo ^ length, 0x1d8e4e27c47d124fu);
 }
 
 void hash_hex(const struct hash128 *h, char out[33])
@@ -170,9 +170,9 @@ void hash_hex(const struct hash128 *h, char out[33])
     snprintf(out, 33, "%016llx%016llx", (unsigned long long)h->hi, (unsigned long long)h->lo);
 }
 
-/* ---- text ---------------------------------------------------------------------------------- */
+/* ---- text ---- */
 
-static void sb_reserve_(struct strbuf *sb, size_t extra)
+static void sb_reserve(struct strbuf *sb, size_t extra)
 {
     if (sb->count + extra + 1 <= sb->cap)
         return;
@@ -182,7 +182,7 @@ static void sb_reserve_(struct strbuf *sb, size_t extra)
 
 void sb_append(struct strbuf *sb, const char *s, size_t n)
 {
-    sb_reserve_(sb, n);
+    sb_reserve(sb, n);
     memcpy(sb->items + sb->count, s, n);
     sb->count += n;
     sb->items[sb->count] = '\0';
@@ -192,7 +192,7 @@ void sb_printf(struct strbuf *sb, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    char *text = vprintf_(fmt, ap);
+    char *text = vxprintf(fmt, ap);
     va_end(ap);
     sb_append(sb, text, strlen(text));
     free(text);

@@ -18,7 +18,7 @@
 #define WEIR_OWN          __attribute__((visibility("hidden")))
 #define WEIR_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* ---- diagnostics --------------------------------------------------------------------------- */
+/* ---- diagnostics ---- */
 
 /* What went wrong, for people. Functions that can fail take one (NULL is allowed), fill it and
  * return false or NULL. The first message wins: later ones are consequences. */
@@ -30,7 +30,7 @@ struct diag {
 /* Formats the message if none is there yet. Always returns false, so `return diag_set(...)`. */
 bool diag_set(struct diag *d, int line, int column, const char *fmt, ...) WEIR_PRINTF(4, 5);
 
-/* ---- arena --------------------------------------------------------------------------------- */
+/* ---- arena ---- */
 
 /* Memory that lives and dies together. Not safe for two threads at once. */
 struct arena {
@@ -47,7 +47,7 @@ void arena_free(struct arena *a); /* frees everything; the arena is empty and us
 /* Grows `*items` (of `size` bytes each, `*cap` allocated, `count` used) so that one more fits. */
 void *arena_grow(struct arena *a, void *items, size_t count, size_t *cap, size_t size);
 
-/* ---- growing arrays on the heap ------------------------------------------------------------ */
+/* ---- growing arrays on the heap ---- */
 
 /* Appends to a heap vector {T *items; size_t count, cap;}. */
 #define vec_push(v, ...)                                                                           \
@@ -69,7 +69,7 @@ char *xprintf(const char *fmt, ...) WEIR_PRINTF(1, 2);
  * is in use, which the search would not see by itself. */
 void holds_pointers(const void *p, size_t bytes);
 
-/* ---- hash ---------------------------------------------------------------------------------- */
+/* ---- hash ---- */
 
 /* 128-bit hash of content, for cache keys (not for security). Feed with hash_add, in order. */
 struct hash128 {
@@ -79,7 +79,7 @@ void hash_init(struct hash128 *h);
 void hash_add(struct hash128 *h, const void *data, size_t bytes);
 void hash_hex(const struct hash128 *h, char out[33]);
 
-/* ---- text buffer --------------------------------------------------------------------------- */
+/* ---- text buffer ---- */
 
 /* A growing NUL-terminated string. Start with {0}; release with sb_free. */
 struct strbuf {

@@ -10,12 +10,11 @@ static const uint64_t STAGE_MAX = (uint64_t)16 << 20;
 /* Bytes staged at any time. */
 static const uint64_t STAGE_TOTAL = (uint64_t)256 << 20;
 
-/* ---- kernels ------------------------------------------------------------------------------------
- */
+/* ---- kernels ---- */
 
 enum device_error device_launch(struct device_stream *s, const struct grid_launch *launch)
 {
-    if (WEIR_UNLIKELY(unusual(UNUSUAL_FAULT | UNUSUAL_FORKED | UNUSUAL_PRINTED) != 0)) {
+    if (WEIR_UNLIKELY(slow_path(SLOW_PATH_FAULT | SLOW_PATH_FORKED | SLOW_PATH_PRINTED) != 0)) {
         enum device_error status = device_context_status(s->ctx);
         if (status != DEVICE_OK)
             return status;
@@ -50,8 +49,7 @@ enum device_error device_launch_checked(struct device_stream *s, const struct gr
     return DEVICE_OK;
 }
 
-/* ---- copies -------------------------------------------------------------------------------------
- */
+/* ---- copies ---- */
 
 static _Atomic uint64_t staged_bytes;
 
@@ -202,8 +200,7 @@ enum device_error device_set(struct device_stream *s, const struct device_set *s
     return device_context_status(s->ctx);
 }
 
-/* ---- the rest -----------------------------------------------------------------------------------
- */
+/* ---- the rest ---- */
 
 enum device_error device_host_function(struct device_stream *s, device_host_fn fn, void *user,
                                        bool always)

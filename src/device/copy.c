@@ -54,8 +54,7 @@ static struct piece piece_of(uint64_t index, uint64_t segments, uint64_t rows_ea
     return p;
 }
 
-/* ---- copies -------------------------------------------------------------------------------------
- */
+/* ---- copies ---- */
 
 /* Bytes that the caches cannot hold twice, or would throw out all else for. */
 static uint64_t streamed_min(void)
@@ -157,8 +156,7 @@ static uint32_t copy_block(struct jit_block *block)
 
 struct grid_kernel copy_kernel = {.run = copy_block, .name = "memcpy", .builtin = true};
 
-/* ---- fills --------------------------------------------------------------------------------------
- */
+/* ---- fills ---- */
 
 void set_plan_make(struct set_plan *plan, const struct device_set *set)
 {
@@ -224,8 +222,7 @@ static uint32_t set_block(struct jit_block *block)
 
 struct grid_kernel set_kernel = {.run = set_block, .name = "memset", .builtin = true};
 
-/* ---- values -------------------------------------------------------------------------------------
- */
+/* ---- values ---- */
 
 static bool value_met(const struct value_plan *p)
 {

@@ -18,9 +18,9 @@
 #define WEIR_DEVICE_H
 
 #include "base/base.h"
+#include "base/slow_path.h"
 #include "base/thread_fast.h"
-#include "base/unusual.h"
-#include "grid/grid.h"
+#include "exec/grid.h"
 #include "memory/memory.h"
 
 struct device;
@@ -48,7 +48,7 @@ enum device_error {
     DEVICE_FAULT_MEMORY, /* no memory for a block's frame, shared and local memory */
 };
 
-/* ---- the machine --------------------------------------------------------------------------- */
+/* ---- the machine ---- */
 
 /* Opens everything: memory ranges, WEIR_DEVICES devices (default 1), WEIR_WORKERS worker threads
  * (default: the processors this process may use). Once per process; later calls return the first
@@ -60,7 +60,7 @@ struct device *device_get(int ordinal); /* NULL when out of range */
 int device_ordinal(const struct device *dev);
 
 /* The process is a fork of the one that opened the devices: nothing works here. Cheap. */
-static inline bool device_forked(void) { return WEIR_UNLIKELY(unusual(UNUSUAL_FORKED) != 0); }
+static inline bool device_forked(void) { return WEIR_UNLIKELY(slow_path(SLOW_PATH_FORKED) != 0); }
 
 /* Between these two no command of any stream executes: blocks that run end or are parked first, new
  * ones wait. For what changes memory under their feet; short. One at a time: a second pause waits
@@ -83,7 +83,7 @@ struct device_facts {
 };
 void device_facts(struct device *dev, struct device_facts *out);
 
-/* ---- contexts ------------------------------------------------------------------------------ */
+/* ---- contexts ---- */
 
 /* How host threads wait (cudaDeviceSchedule*). */
 enum device_wait { DEVICE_WAIT_AUTO, DEVICE_WAIT_SPIN, DEVICE_WAIT_YIELD, DEVICE_WAIT_BLOCK };
@@ -107,8 +107,9 @@ struct grid_env *device_context_env(struct device_context *ctx); /* limits, faul
 enum device_error device_context_trouble(struct device_context *ctx);
 static inline enum device_error device_context_status(struct device_context *ctx)
 {
-    return WEIR_LIKELY(unusual(UNUSUAL_FAULT | UNUSUAL_FORKED) == 0) ? DEVICE_OK
-                                                                     : device_context_trouble(ctx);
+    return WEIR_LIKELY(slow_path(SLOW_PATH_FAULT | SLOW_PATH_FORKED) == 0)
+               ? DEVICE_OK
+               : device_context_trouble(ctx);
 }
 /* The fault behind it, with kernel, block, address and a text for people; NULL when there is none.
  */
@@ -118,7 +119,7 @@ const struct grid_fault *device_context_fault(struct device_context *ctx);
  * kernels printed. */
 enum device_error device_context_sync(struct device_context *ctx);
 
-/* ---- streams ------------------------------------------------------------------------------- */
+/* ---- streams ---- */
 
 enum { DEVICE_STREAM_BLOCKING = 0, DEVICE_STREAM_NONBLOCKING = 1 };
 /* Lowest and highest priority; numbers outside are clamped. */
@@ -146,7 +147,7 @@ enum device_error device_stream_query(struct device_stream *s);
  */
 enum device_error device_stream_sync(struct device_stream *s);
 
-/* ---- events -------------------------------------------------------------------------------- */
+/* ---- events ---- */
 
 enum {
     DEVICE_EVENT_TIMING = 0,
@@ -178,8 +179,9 @@ enum device_error device_event_elapsed(struct device_event *a, struct device_eve
  * Never recorded: does nothing. */
 enum device_error device_stream_wait_event(struct device_stream *s, struct device_event *e);
 
-/* ---- order ---------------------------------------------------------------------------------
- * For an allocator that hands memory from stream to stream: it labels the moments at which memory
+/* ---- order ---- */
+
+/* For an allocator that hands memory from stream to stream: it labels the moments at which memory
  * was freed and asks later what is ordered after them, and what has passed. */
 
 /* A moment of a stream, after all that is in it. */
@@ -207,12 +209,12 @@ void device_stream_release(struct device_stream *s);
 /* Where in a stream a word of the allocator's lies: an _Atomic(void *), NULL at first. */
 extern const size_t device_stream_slot;
 
-/* ---- commands ------------------------------------------------------------------------------ */
+/* ---- commands ---- */
 
 /* Launches a kernel; parameters are copied. The driver has checked sizes against its limits; what
  * is checked here: no dimension 0, threads <= 1024, kernel present. Asynchronous. */
 enum device_error device_launch(struct device_stream *s, const struct grid_launch *launch);
-/* The same for who has checked all that, and has just seen all_usual(). */
+/* The same for who has checked all that, and has just seen fast_path_launch(). */
 enum device_error device_launch_checked(struct device_stream *s, const struct grid_launch *launch);
 
 /* One box of bytes, rows of pitches. 1D: height = depth = 1 (0 counts as 1). */
@@ -260,7 +262,7 @@ enum device_error device_host_function(struct device_stream *s, device_host_fn f
 extern WEIR_THREAD_FAST bool device_inside_host_function;
 static inline bool device_in_host_function(void)
 {
-    return WEIR_UNLIKELY(unusual(UNUSUAL_HOST_FUNCTION) != 0) && device_inside_host_function;
+    return WEIR_UNLIKELY(slow_path(SLOW_PATH_HOST_FUNCTION) != 0) && device_inside_host_function;
 }
 
 /* Runs fn(user) on a worker in stream order: for the driver's own work (returning pool memory,
@@ -276,7 +278,7 @@ enum device_error device_wait_value(struct device_stream *s, const void *address
 enum device_error device_write_value(struct device_stream *s, void *address, unsigned bytes,
                                      uint64_t value);
 
-/* ---- graphs -------------------------------------------------------------------------------- */
+/* ---- graphs ---- */
 
 /* A graph made ready to run: its order is worked out once, a launch is one command. Launches of one
  * graph run one after the other, in whichever streams they are. */
@@ -355,13 +357,13 @@ void device_graph_free(struct device_graph *g);
 /* Gives the node of the same id and kind new parameters, for later launches; a branch keeps its
  * bodies. */
 enum device_error device_graph_change(struct device_graph *g, const struct device_node *node);
-/* The object by which callers know the graph: what nested_graph_current gives its kernels. Before
+/* The object by which callers know the graph: what cdp_graph_current gives its kernels. Before
  * its first launch. */
 void device_graph_set_handle(struct device_graph *g, void *handle);
 /* Asynchronous. Parameters are those the graph has now. */
 enum device_error device_graph_launch(struct device_graph *g, struct device_stream *s);
 
-/* ---- words --------------------------------------------------------------------------------- */
+/* ---- words ---- */
 
 /* Short name of an error, for messages and tests. */
 const char *device_error_name(enum device_error error);

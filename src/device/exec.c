@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/cdp.h"
 #include "device/internal.h"
-#include "device/nested.h"
 
 static const uint64_t SHARE_NS = COMMAND_SHORT_NS;
 /* How long a grid that was expected to be short may take before others are called. */
@@ -54,7 +54,7 @@ static bool run_shared(struct command *c, struct grid_worker *w)
     case GRID_COMPLETE:
         if (published)
             sched_unlist(c);
-        return nested_tails(c, w);
+        return cdp_tails(c, w);
     case GRID_MORE:
         /* Blocks that nobody can take keep it alive. */
         if (!published)
@@ -93,7 +93,7 @@ bool command_grid(struct command *c, struct grid_worker *w, const struct grid_la
         return true;
     }
     bool over = run_shared(c, w);
-    nested_settle(w);
+    cdp_settle(w);
     return over;
 }
 
@@ -101,14 +101,14 @@ bool command_run_child(struct command *c, struct grid_worker *w)
 {
     uint64_t estimate = grid_run_estimate(&c->run);
     if (c->run.total == 1 || (estimate != 0 && estimate <= SHARE_NS))
-        return grid_run_alone(&c->run, w) == GRID_COMPLETE && nested_tails(c, w);
+        return grid_run_alone(&c->run, w) == GRID_COMPLETE && cdp_tails(c, w);
     /* To the end, before new work: what is pending must stay bounded. */
     grid_run_enter(&c->run);
     sched_list(c, true);
     if (grid_run_blocks(&c->run, w, UINT64_MAX) != GRID_COMPLETE)
         return false;
     sched_unlist(c);
-    return nested_tails(c, w);
+    return cdp_tails(c, w);
 }
 
 static void write_value(void *plan) { value_write(plan); }
@@ -176,13 +176,13 @@ void command_run_complete(struct command *c, struct grid_worker *w, uint64_t sto
     struct device_stream *s = c->stream;
     if (c->published)
         sched_unlist(c);
-    if (nested_tails(c, w)) {
+    if (cdp_tails(c, w)) {
         if (c->kind == COMMAND_CHILD)
-            nested_child_over(c, w);
+            cdp_child_over(c, w);
         else if (command_end(c))
             stream_run(s, w, stop);
     }
-    nested_settle(w);
+    cdp_settle(w);
 }
 
 void command_share(struct command *c, struct grid_worker *w, uint64_t until, uint64_t stop)

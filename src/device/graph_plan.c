@@ -6,8 +6,7 @@
 
 enum { PARAMS_ALIGN = 64 };
 
-/* ---- nodes --------------------------------------------------------------------------------------
- */
+/* ---- nodes ---- */
 
 /* Fills in what a node does. False: no memory for it. Bodies are left out. */
 static bool node_fill(struct graph_node *n, const struct device_node *from)
@@ -102,8 +101,7 @@ static void bodies_free(struct graph_branch *b)
     free(b->bodies);
 }
 
-/* ---- segments -----------------------------------------------------------------------------------
- */
+/* ---- segments ---- */
 
 /* Where each node of a description goes. */
 struct layout {
@@ -180,8 +178,7 @@ static void connect(struct graph_plan *plan, const struct device_graph_spec *spe
     }
 }
 
-/* ---- plans --------------------------------------------------------------------------------------
- */
+/* ---- plans ---- */
 
 /* What a run needs, once the segments are known. */
 static void prepare_run(struct graph_plan *plan)
@@ -282,8 +279,7 @@ static struct graph_plan *plan_new(struct device_context *ctx, const struct devi
     return plan;
 }
 
-/* ---- copies -------------------------------------------------------------------------------------
- */
+/* ---- copies ---- */
 
 static void *dup_array(const void *from, size_t count, size_t size)
 {
@@ -366,8 +362,7 @@ static struct graph_plan *root_copy(const struct graph_plan *plan)
     return p;
 }
 
-/* ---- the graph ----------------------------------------------------------------------------------
- */
+/* ---- the graph ---- */
 
 /* Of graph_owner.graph, which a launch that ends looks at while the graph may be freed. */
 static pthread_mutex_t graphs_lock = PTHREAD_MUTEX_INITIALIZER;

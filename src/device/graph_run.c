@@ -1,8 +1,8 @@
 /* Running plans of graphs: runners, lanes, nodes. See graph.h. */
 #include <stdlib.h>
 
+#include "device/cdp.h"
 #include "device/graph.h"
-#include "device/nested.h"
 
 enum {
     SHORT_COPY = 16384, /* bytes */
@@ -12,8 +12,7 @@ static const uint64_t SERIES_NS = 4000;
 /* How long one runner works alone while segments are ready. */
 static const uint64_t ALONE_NS = 6000;
 
-/* ---- lanes --------------------------------------------------------------------------------------
- */
+/* ---- lanes ---- */
 
 /* A lane for a runner. The plan is locked, or nobody else is at it. */
 static struct graph_lane *lane_take(struct graph_plan *plan)
@@ -67,8 +66,7 @@ static void invite(struct graph_plan *plan)
         sched_push(lane->stream);
 }
 
-/* ---- segments -----------------------------------------------------------------------------------
- */
+/* ---- segments ---- */
 
 static void start_segment(struct command *c, uint32_t segment)
 {
@@ -168,8 +166,7 @@ static bool plan_begin(struct graph_plan *plan, struct command *caller, struct c
     return found;
 }
 
-/* ---- nodes --------------------------------------------------------------------------------------
- */
+/* ---- nodes ---- */
 
 /* Whether the node is over in a moment and cannot be waiting for anything. */
 static bool is_short(const struct graph_node *n)
@@ -210,8 +207,8 @@ static enum step run_grid(struct command *c, struct graph_node *n, struct grid_w
         grid_raise(env, GRID_FAULT_MEMORY, n->launch.kernel->name);
         return STEP_DONE;
     }
-    bool over = grid_run_alone(&c->run, w) == GRID_COMPLETE && nested_tails(c, w);
-    nested_settle(w);
+    bool over = grid_run_alone(&c->run, w) == GRID_COMPLETE && cdp_tails(c, w);
+    cdp_settle(w);
     return step_of(over);
 }
 
@@ -294,8 +291,7 @@ void graph_call_host(const struct command *c)
     n->host.fn(n->host.user);
 }
 
-/* ---- runners ------------------------------------------------------------------------------------
- */
+/* ---- runners ---- */
 
 enum outcome { RUN_AWAY, RUN_BODY, RUN_ENDED };
 
@@ -321,14 +317,14 @@ static enum step run_series(struct command *c, const struct graph_segment *s, st
     if (grid_faulted(env) != GRID_FAULT_NONE)
         return STEP_DONE;
     c->published = false;
-    switch (grid_run_series(&c->run, w, c->graph.plan->quick + s->first, &c->graph.at, s->count,
-                            SERIES_NS, env, &sched.parking, sched.workers)) {
+    switch (grid_run_batch(&c->run, w, c->graph.plan->quick + s->first, &c->graph.at, s->count,
+                           SERIES_NS, env, &sched.parking, sched.workers)) {
     case GRID_MORE: return STEP_DONE;
-    case GRID_HANDED: nested_settle(w); return STEP_AWAY;
+    case GRID_HANDED: cdp_settle(w); return STEP_AWAY;
     case GRID_COMPLETE: break;
     }
-    bool over = nested_tails(c, w);
-    nested_settle(w);
+    bool over = cdp_tails(c, w);
+    cdp_settle(w);
     c->graph.at += over;
     return step_of(over);
 }

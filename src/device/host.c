@@ -35,12 +35,12 @@ static void *host_main(void *unused)
         grid_flush(s->ctx->env);
         bool graph = c->kind == COMMAND_GRAPH;
         device_inside_host_function = true;
-        unusual_set(UNUSUAL_HOST_FUNCTION);
+        slow_path_set(SLOW_PATH_HOST_FUNCTION);
         if (graph)
             graph_call_host(c);
         else
             c->host.fn(c->host.user, device_context_status(s->ctx));
-        unusual_clear(UNUSUAL_HOST_FUNCTION);
+        slow_path_clear(SLOW_PATH_HOST_FUNCTION);
         device_inside_host_function = false;
         if (command_end(c))
             sched_push(s);

@@ -23,8 +23,7 @@ enum {
     SLICE_NS = 500000, /* how long a thread works on one thing while others wait */
 };
 
-/* ---- commands ---------------------------------------------------------------------------------
- */
+/* ---- commands ---- */
 
 enum command_kind {
     COMMAND_NOTHING, /* waits for its dependencies */
@@ -114,8 +113,8 @@ struct command {
             struct recording recording;
         } await; /* COMMAND_SIGNAL, COMMAND_AWAIT */
         struct {
-            struct grid_child *child;
-            struct grid_queue *queue; /* goes on when it is over; NULL: none */
+            struct cdp_child *child;
+            struct cdp_queue *queue; /* goes on when it is over; NULL: none */
         } nested;
         struct {
             struct graph_plan *plan;  /* a stream's own command holds a reference */
@@ -128,8 +127,7 @@ struct command {
     };
 };
 
-/* ---- streams ----------------------------------------------------------------------------------
- */
+/* ---- streams ---- */
 
 /* Three parts: what never changes; what putting in uses; what running uses. The latter two are on
  * cache lines of their own, since different threads are at them at the same time. */
@@ -224,8 +222,7 @@ bool stream_idle(struct device_stream *s);
  * is someone else's. */
 void stream_run(struct device_stream *s, struct grid_worker *w, uint64_t stop);
 
-/* ---- order (order.c) ----------------------------------------------------------------------------
- */
+/* ---- order (order.c) ---- */
 
 struct order_clock *order_clock_new(void);
 void order_clock_free(struct order_clock *c);
@@ -257,8 +254,7 @@ void order_prove(struct order_view *v);
 void order_stream_ends(struct device_stream *s);
 bool order_followed(void);
 
-/* ---- executing (exec.c) -------------------------------------------------------------------------
- */
+/* ---- executing (exec.c) ---- */
 
 /* Does a prepared piece of work of the command's, shared with other workers if it is worth it.
  * True: it is done; false: others will end it, and the command may be gone. */
@@ -314,13 +310,11 @@ void event_stamp(struct device_event *e, uint64_t recording, uint64_t now);
 /* What other processes know of an interprocess event. (event.c) */
 struct shared_event *event_shared(const struct device_event *e);
 
-/* ---- waits for other processes (await.c) --------------------------------------------------------
- */
+/* ---- waits for other processes (await.c) ---- */
 
 /* True: it is over already; else a thread of its own ends it when it is. */
 bool await_begin(struct command *c);
-/* ---- graphs (graph.h) --------------------------------------------------------------------------
- */
+/* ---- graphs (graph.h) ---- */
 
 /* Runs a graph, or what this command has of it, as far as it goes. True: the command is done. */
 bool graph_execute(struct command *c, struct grid_worker *w);
@@ -331,13 +325,11 @@ void graph_call_host(const struct command *c);
 /* Drops what a stream's own command holds. */
 void graph_release(struct command *c);
 
-/* ---- host functions (host.c) --------------------------------------------------------------------
- */
+/* ---- host functions (host.c) ---- */
 
 void host_submit(struct command *c); /* the thread completes it */
 
-/* ---- contexts -----------------------------------------------------------------------------------
- */
+/* ---- contexts ---- */
 
 struct device {
     int ordinal;
@@ -363,8 +355,7 @@ struct device_stream **context_streams(struct device_context *ctx, size_t *count
 
 enum device_error error_of(enum grid_fault_kind kind);
 
-/* ---- the scheduler ------------------------------------------------------------------------------
- */
+/* ---- the scheduler ---- */
 
 /* A worker asleep. */
 struct sleeper {
@@ -385,7 +376,7 @@ struct sched {
         struct command *head, *tail;
     } jobs[PRIORITIES]; /* shared runs with blocks to hand out */
     struct {
-        struct grid_queue *head, *tail;
+        struct cdp_queue *head, *tail;
     } given;                        /* queues of launches by device code that any worker may run, */
     _Atomic uint32_t waiting_gifts; /* and how many they are; changed under the lock */
     struct sleeper *idle;           /* workers asleep */
@@ -413,7 +404,7 @@ bool sched_steal(struct device_stream *s);
 void sched_list(struct command *c, bool wake);
 void sched_unlist(struct command *c);
 /* Puts a queue of launches up for others to run. */
-void sched_give(struct grid_queue *q);
+void sched_give(struct cdp_queue *q);
 /* Enters the listed run that is the stream's first command, and counts the caller as running; NULL
  * when there is none to enter. */
 struct command *sched_join(struct device_stream *s);
@@ -453,8 +444,7 @@ struct grid_worker *sched_worker(void);
 void futex_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns); /* 0: for ever */
 void futex_wake(_Atomic uint32_t *word, int count);
 
-/* ---- waiting (wait.c) ---------------------------------------------------------------------------
- */
+/* ---- waiting (wait.c) ---- */
 
 /* Blocks the host thread until the stream's count is reached, helping. `any`: help with any work.
  */

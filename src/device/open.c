@@ -14,7 +14,7 @@ static struct {
     struct device devices[MEM_MAX_DEVICES];
 } machine = {.once = PTHREAD_ONCE_INIT};
 
-static void on_fork(void) { unusual_set(UNUSUAL_FORKED); }
+static void on_fork(void) { slow_path_set(SLOW_PATH_FORKED); }
 
 static void open_once(void)
 {

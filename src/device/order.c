@@ -36,8 +36,7 @@ void order_stream_ends(struct device_stream *s)
         stream_end(s);
 }
 
-/* ---- clocks and views ---------------------------------------------------------------------------
- */
+/* ---- clocks and views ---- */
 
 struct order_clock {
     _Atomic uint32_t refs;   /* the stream, notes */
@@ -196,8 +195,7 @@ static struct order_view *view_of_stream(struct device_stream *s)
     return v;
 }
 
-/* ---- taking note --------------------------------------------------------------------------------
- */
+/* ---- taking note ---- */
 
 /* The clock's note of the moment, and the clock moves on; 0: nobody would ask. */
 static inline uint64_t take_note(struct device_stream *s)
@@ -386,8 +384,7 @@ void order_seen(const struct order_awaited *a)
 
 struct order_view *order_view_keep(struct order_view *v) { return view_ref(v); }
 
-/* ---- asking -------------------------------------------------------------------------------------
- */
+/* ---- asking ---- */
 
 /* Sees to it that the stream's count stands for all that comes before this moment: a stream of the
  * default stream's rule may have to wait for others by its next command only. */

@@ -23,8 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "device/cdp.h"
 #include "device/internal.h"
-#include "device/nested.h"
 
 static const uint64_t SPIN_NS = 20000; /* how long a worker looks before it sleeps */
 /* How often it looks, a pause of the processor apart, before it takes what was left to a host
@@ -68,8 +68,7 @@ void futex_wake(_Atomic uint32_t *word, int count)
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
 }
 
-/* ---- sleeping workers ---------------------------------------------------------------------------
- */
+/* ---- sleeping workers ---- */
 
 static void idle_remove(struct sleeper *s)
 {
@@ -142,8 +141,7 @@ static bool anything_left(void)
     return atomic_load_explicit(&sched.listed, memory_order_relaxed) >= LISTED_LEFT;
 }
 
-/* ---- the ready queue ----------------------------------------------------------------------------
- */
+/* ---- the ready queue ---- */
 
 static void ready_remove(struct device_stream *s)
 {
@@ -205,8 +203,7 @@ bool sched_steal(struct device_stream *s)
     return queued;
 }
 
-/* ---- shared runs --------------------------------------------------------------------------------
- */
+/* ---- shared runs ---- */
 
 static void job_remove(struct command *c)
 {
@@ -276,7 +273,7 @@ static struct command *pick_job(uint32_t level)
     return NULL;
 }
 
-void sched_give(struct grid_queue *q)
+void sched_give(struct cdp_queue *q)
 {
     pthread_mutex_lock(&sched.lock);
     if (sched.given.tail != NULL)
@@ -292,9 +289,9 @@ void sched_give(struct grid_queue *q)
 }
 
 /* The oldest queue given, or NULL. The lock is held. */
-static struct grid_queue *take_given(void)
+static struct cdp_queue *take_given(void)
 {
-    struct grid_queue *q = sched.given.head;
+    struct cdp_queue *q = sched.given.head;
     if (q == NULL)
         return NULL;
     sched.given.head = q->next;
@@ -324,8 +321,7 @@ struct command *sched_join(struct device_stream *s)
     return found;
 }
 
-/* ---- looking for work ---------------------------------------------------------------------------
- */
+/* ---- looking for work ---- */
 
 static void stop_spinning(struct seeker *k)
 {
@@ -336,7 +332,7 @@ static void stop_spinning(struct seeker *k)
 
 /* A stream to run, a command to share, or a queue. Wakes another worker when there is more. */
 static bool pick(struct seeker *k, struct device_stream **s, struct command **c,
-                 struct grid_queue **q)
+                 struct cdp_queue **q)
 {
     *s = NULL;
     *c = NULL;
@@ -408,7 +404,7 @@ enum sched_result sched_work(struct grid_worker *w, struct seeker *k)
 {
     struct device_stream *s;
     struct command *c;
-    struct grid_queue *q;
+    struct cdp_queue *q;
     bool resume_first = (k->turn++ & 1) != 0;
     if (resume_first) {
         enum sched_result r = resume(w, k);
@@ -421,16 +417,15 @@ enum sched_result sched_work(struct grid_worker *w, struct seeker *k)
         else if (c != NULL)
             command_share(c, w, sched_now() + SLICE_NS, UINT64_MAX);
         else
-            nested_run_queue(q, w);
-        nested_settle(w);
+            cdp_run_queue(q, w);
+        cdp_settle(w);
         atomic_fetch_sub(&sched.running, 1);
         return SCHED_DONE;
     }
     return resume_first ? SCHED_NOTHING : resume(w, k);
 }
 
-/* ---- pausing ------------------------------------------------------------------------------------
- */
+/* ---- pausing ---- */
 
 static pthread_mutex_t pause_lock = PTHREAD_MUTEX_INITIALIZER; /* held from pause to resume */
 
@@ -454,8 +449,7 @@ void device_resume(void)
         sched_wake_one();
 }
 
-/* ---- workers ------------------------------------------------------------------------------------
- */
+/* ---- workers ---- */
 
 /* Whether there is work that is not parked. The lock is held. */
 static bool work_listed(void)
@@ -634,7 +628,7 @@ void sched_open(uint32_t workers)
     sched.workers = workers;
     mutex_init(&sched.lock);
     grid_parking_init(&sched.parking);
-    nested_open();
+    cdp_open();
     sched.parking.give_way = run_give_way;
 }
 

@@ -80,8 +80,7 @@ void shared_event_handle(const struct shared_event *e, struct share_handle *out)
     share_handle_make(out, e->file, 0, 0, 0, 0);
 }
 
-/* ---- recordings ---------------------------------------------------------------------------------
- */
+/* ---- recordings ---- */
 
 static bool free_place(uint64_t state) { return state == 0 || (state & 1) != 0; }
 
@@ -156,8 +155,7 @@ bool shared_event_reap(struct shared_event *e, struct recording r)
     return true;
 }
 
-/* ---- waiting ------------------------------------------------------------------------------------
- */
+/* ---- waiting ---- */
 
 _Atomic uint32_t *shared_event_word(struct shared_event *e) { return &e->state->word; }
 

@@ -107,8 +107,7 @@ void device_stream_free(struct device_stream *s)
 
 struct device_stream *device_stream_legacy(struct device_context *ctx) { return ctx->legacy; }
 
-/* ---- per-thread default streams -----------------------------------------------------------------
- */
+/* ---- per-thread default streams ---- */
 
 /* The calling thread's streams, one for each context it used them in. */
 struct own_streams {
@@ -155,8 +154,7 @@ unsigned device_stream_flags(const struct device_stream *s) { return s->flags; }
 int device_stream_priority(const struct device_stream *s) { return s->priority; }
 uint64_t device_stream_id(const struct device_stream *s) { return s->id; }
 
-/* ---- putting commands in ------------------------------------------------------------------------
- */
+/* ---- putting commands in ---- */
 
 struct command *stream_begin(struct device_stream *s, enum command_kind kind)
 {
@@ -292,8 +290,7 @@ bool command_ready(struct command *c)
     return true;
 }
 
-/* ---- taking commands off ------------------------------------------------------------------------
- */
+/* ---- taking commands off ---- */
 
 void stream_wake(struct device_stream *s)
 {
@@ -409,8 +406,7 @@ void stream_run(struct device_stream *s, struct grid_worker *w, uint64_t stop)
     }
 }
 
-/* ---- asking -------------------------------------------------------------------------------------
- */
+/* ---- asking ---- */
 
 static bool done(struct device_stream *s) { return stream_completed(s) >= stream_enqueued(s); }
 

@@ -13,13 +13,13 @@
 #include <cuda.h>
 
 #include "base/base.h"
+#include "base/slow_path.h"
 #include "base/thread_fast.h"
-#include "base/unusual.h"
 #include "device/device.h"
 #include "driver/handle.h"
-#include "grid/grid.h"
-#include "grid/nest.h"
-#include "jit/jit.h"
+#include "exec/cdp.h"
+#include "exec/grid.h"
+#include "loader/loader.h"
 #include "memory/memory.h"
 #include "pool/pool.h"
 #include "ptx/ptx.h"
@@ -133,11 +133,11 @@ struct variant {
     uint32_t grid_small;
     struct jit_code *code; /* what it began with */
     _Atomic(struct jit_code *)
-        better;              /* what runs blocks instead; NULL: not compiled, or not needed */
-    struct jit_later *later; /* which brings that, or NULL */
+        better;                /* what runs blocks instead; NULL: not compiled, or not needed */
+    struct jit_tier_up *later; /* which brings that, or NULL */
     struct grid_kernel kernel;
-    struct grid_form *forms; /* for launches by device code, under the function's lock */
-    struct variant *next;    /* published by a release store of the list head */
+    struct cdp_variant *forms; /* for launches by device code, under the function's lock */
+    struct variant *next;      /* published by a release store of the list head */
 };
 
 struct CUfunc_st {
@@ -172,7 +172,7 @@ struct CUmod_st {
     uint64_t *var_address;      /* by index of ptx->vars, 0 where none */
     uint8_t *var_bound;         /* likewise: enum var_bound */
     char *note;                 /* for messages: what was left out when it was linked; or NULL */
-    struct grid_entry *entries; /* &entries[index] is the value of a pointer to that function */
+    struct cdp_kernel *entries; /* &entries[index] is the value of a pointer to that function */
     struct CUfunc_st *functions;
     pthread_mutex_t lock;
     struct jit_resolver resolver;
@@ -195,13 +195,13 @@ struct CUlib_st {
     struct CUkern_st *kernels;
 };
 
-/* ---- init.c, error.c ------------------------------------------------------------------------- */
+/* ---- init.c, error.c ---- */
 
 /* CUDA_SUCCESS once the process is initialised; CUDA_ERROR_NOT_INITIALIZED before cuInit. */
 CUresult driver_why_not_ready(void);
 static inline CUresult driver_ready(void)
 {
-    return WEIR_LIKELY(unusual(UNUSUAL_NOT_READY) == 0) ? CUDA_SUCCESS : driver_why_not_ready();
+    return WEIR_LIKELY(slow_path(SLOW_PATH_NOT_READY) == 0) ? CUDA_SUCCESS : driver_why_not_ready();
 }
 /* Remembers a message for people (weir_last_message) and returns the code. */
 CUresult driver_error(CUresult code, const char *fmt, ...) WEIR_PRINTF(2, 3);
@@ -212,8 +212,7 @@ static inline CUresult driver_from_device(CUcontext ctx, enum device_error e)
 }
 CUresult driver_from_mem(enum mem_status s);
 
-/* ---- device.c ---------------------------------------------------------------------------------
- */
+/* ---- device.c ---- */
 
 /* The devices that CUDA_VISIBLE_DEVICES lets the program see, in its order. */
 void driver_find_devices(void); /* once, when the devices are open */
@@ -226,14 +225,12 @@ int device_bus(CUdevice dev); /* the number that PCI addresses tell the devices 
 /* Whether cuInit has been called and the device exists. */
 CUresult device_check(CUdevice dev);
 
-/* ---- array.c -----------------------------------------------------------------------------------
- */
+/* ---- array.c ---- */
 
 /* Bytes of one channel of an element; 0 when the format is none that exists here. */
 uint32_t format_bytes(CUarray_format format);
 
-/* ---- context.c --------------------------------------------------------------------------------
- */
+/* ---- context.c ---- */
 
 /* What calls of a thread begin with. */
 extern WEIR_THREAD_FAST struct driver_thread {
@@ -245,8 +242,8 @@ CUresult driver_current_asked(CUcontext *ctx);
 static inline CUresult driver_current(CUcontext *ctx)
 {
     CUcontext c = *ctx = driver_thread.current;
-    return WEIR_LIKELY(usual() && c != NULL && c->device != NULL) ? CUDA_SUCCESS
-                                                                  : driver_current_asked(ctx);
+    return WEIR_LIKELY(fast_path() && c != NULL && c->device != NULL) ? CUDA_SUCCESS
+                                                                      : driver_current_asked(ctx);
 }
 /* The same without asking for faults: for what only looks, as a GPU's driver does after one. */
 CUresult driver_current_any(CUcontext *ctx);
@@ -257,8 +254,7 @@ CUcontext driver_primary(int ordinal); /* object of a device's primary context; 
 /* The live context behind the lower rooms' one; NULL when there is none. */
 CUcontext driver_context_of(const void *owner);
 
-/* ---- stream.c, event.c ------------------------------------------------------------------------
- */
+/* ---- stream.c, event.c ---- */
 
 /* The device room's stream for a handle (NULL and the two special handles included), and the
  * context it belongs to. `per_thread`: what handle 0 means for the caller. */
@@ -292,11 +288,10 @@ static inline bool driver_last_stream(CUstream h)
 }
 /* Whether that is so and nothing is unusual. What is called often asks this first, and only when it
  * is not so all that there is to ask. */
-static inline bool driver_plain(CUstream h) { return usual() && driver_last_stream(h); }
+static inline bool driver_plain(CUstream h) { return fast_path() && driver_last_stream(h); }
 CUresult driver_event(CUevent h, struct device_event **e);
 
-/* ---- module.c ---------------------------------------------------------------------------------
- */
+/* ---- module.c ---- */
 
 /* What a module is made of. */
 struct module_source {
@@ -325,8 +320,7 @@ void module_make_entries(CUmodule m);
 CUresult launch_shape_check(CUfunction f, const uint32_t grid[3], const uint32_t block[3],
                             uint32_t shared);
 
-/* ---- variant.c --------------------------------------------------------------------------------
- */
+/* ---- variant.c ---- */
 
 /* Whether indices of threads along x cannot wrap around, which code is specialised on. */
 static inline bool grid_is_small(const uint32_t grid[3], const uint32_t block[3])

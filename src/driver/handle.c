@@ -34,7 +34,7 @@ struct kind {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* kinds, growing the range */
 static struct kind kinds[KINDS];
 
-static struct kind *kind_of_(uint32_t tag, size_t bytes)
+static struct kind *kind_of(uint32_t tag, size_t bytes)
 {
     struct kind *k = kinds;
     while (k->tag != 0 && k->tag != tag)
@@ -52,7 +52,7 @@ static struct kind *kind_of_(uint32_t tag, size_t bytes)
 }
 
 /* As much of the range as the system lets us have: less under a limit (ulimit -v) or valgrind. */
-static uintptr_t reserve_(void)
+static uintptr_t reserve(void)
 {
     for (; reserved >= reserved_least; reserved /= 2) {
         void *p =
@@ -63,10 +63,10 @@ static uintptr_t reserve_(void)
     abort();
 }
 
-static void new_slab_(struct kind *k)
+static void new_slab(struct kind *k)
 {
     if (handle_range.base == 0)
-        handle_range.base = reserve_();
+        handle_range.base = reserve();
     uint64_t used = atomic_load_explicit(&handle_range.in_use, memory_order_relaxed);
     char *slab = (char *)handle_range.base + used;
     if (used + HANDLE_SLAB > reserved || mprotect(slab, HANDLE_SLAB, PROT_READ | PROT_WRITE) != 0)
@@ -78,7 +78,7 @@ static void new_slab_(struct kind *k)
     atomic_store_explicit(&handle_range.in_use, used + HANDLE_SLAB, memory_order_release);
 }
 
-static void *take_dead_(struct kind *k)
+static void *take_dead(struct kind *k)
 {
     struct dead *d = k->first;
     k->first = d->next;
@@ -92,12 +92,12 @@ void *handle_new(uint32_t tag, size_t bytes)
 {
     char *p;
     pthread_mutex_lock(&lock);
-    struct kind *k = kind_of_(tag, bytes);
+    struct kind *k = kind_of(tag, bytes);
     if (k->dead > QUARANTINE) {
-        p = take_dead_(k);
+        p = take_dead(k);
     } else {
         if (k->fresh == NULL || (size_t)(k->end - k->fresh) < k->stride)
-            new_slab_(k);
+            new_slab(k);
         p = k->fresh;
         k->fresh += k->stride;
     }
@@ -116,7 +116,7 @@ void handle_free(void *object)
     if (tag == 0)
         return; /* two threads destroy it at once */
     pthread_mutex_lock(&lock);
-    struct kind *k = kind_of_(tag, sizeof *d);
+    struct kind *k = kind_of(tag, sizeof *d);
     d->next = NULL;
     if (k->last != NULL)
         k->last->next = d;

@@ -5,8 +5,8 @@
 
 #include "base/env.h"
 #include "driver/driver.h"
-#include "driver/fault.h"
-#include "driver/site.h"
+#include "driver/error/fault.h"
+#include "driver/error/site.h"
 #include "memory/view.h"
 #include "weir/weir.h"
 
@@ -20,11 +20,11 @@ static char open_message[1024];
 enum { MESSAGE_BYTES = 2048 };
 static pthread_key_t message_key;
 static pthread_once_t message_once = PTHREAD_ONCE_INIT;
-static void make_message_key_(void) { pthread_key_create(&message_key, free); }
+static void make_message_key(void) { pthread_key_create(&message_key, free); }
 
-static char *message_(void)
+static char *init_message(void)
 {
-    pthread_once(&message_once, make_message_key_);
+    pthread_once(&message_once, make_message_key);
     char *text = pthread_getspecific(message_key);
     if (text == NULL) {
         text = xcalloc(1, MESSAGE_BYTES);
@@ -37,17 +37,17 @@ CUresult driver_error(CUresult code, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(message_(), MESSAGE_BYTES, fmt, ap);
+    vsnprintf(init_message(), MESSAGE_BYTES, fmt, ap);
     va_end(ap);
     return code;
 }
 
-WEIR_API const char *weir_last_message(void) { return message_(); }
+WEIR_API const char *weir_last_message(void) { return init_message(); }
 
-static void on_fork_(void) { unusual_set(UNUSUAL_NOT_READY); }
+static void on_fork(void) { slow_path_set(SLOW_PATH_NOT_READY); }
 
 /* A word that is not known would be a wish that nobody hears. */
-static bool settings_valid_(struct diag *d)
+static bool settings_valid(struct diag *d)
 {
     static const char *const checks[] = {"memory", "off", NULL};
     static const char *const faults[] = {"on", "off", NULL};
@@ -56,14 +56,14 @@ static bool settings_valid_(struct diag *d)
            env_words(ENV_JIT, jit, d);
 }
 
-static void open_(void)
+static void init_open(void)
 {
     struct diag d = {0};
     mem_site_set_words(call_words);
-    pthread_atfork(NULL, NULL, on_fork_);
+    pthread_atfork(NULL, NULL, on_fork);
     if (env_lists(ENV_CHECK, "memory"))
         mem_check_begin();
-    if (settings_valid_(&d) && device_open(&d)) {
+    if (settings_valid(&d) && device_open(&d)) {
         if (mem_guarded())
             grid_set_host_touch(fault_host);
         driver_find_devices();
@@ -81,13 +81,13 @@ WEIR_API CUresult cuInit(unsigned int flags)
 {
     if (flags != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    pthread_once(&once, open_);
+    pthread_once(&once, init_open);
     atomic_store(&asked, true);
     if (device_forked())
         return driver_ready();
     if (opened != CUDA_SUCCESS)
         return driver_error(opened, "%s", open_message);
-    unusual_clear(UNUSUAL_NOT_READY);
+    slow_path_clear(SLOW_PATH_NOT_READY);
     return CUDA_SUCCESS;
 }
 

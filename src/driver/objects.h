@@ -35,8 +35,7 @@ CUresult texture_sample(const CUDA_TEXTURE_DESC *d, struct texture *t);
 CUresult reference_make(CUcontext c, const struct ptx_var *v, uint64_t *address);
 void reference_free(uint64_t address);
 
-/* ---- pool.c ------------------------------------------------------------------------------------
- */
+/* ---- pool.c ---- */
 
 /* The stream's present moment, as the pool room has it. */
 static inline struct pool_point stream_point(struct device_stream *s)
@@ -155,8 +154,7 @@ CUresult driver_from_file(enum file_status s, const char *call);
 /* The kinds of handles for other processes that mapped memory can have. (virtual.c) */
 unsigned virtual_handle_types(const struct mem_info *i);
 
-/* ---- launch.c ----------------------------------------------------------------------------------
- */
+/* ---- launch.c ---- */
 
 enum { LAUNCH_PARAM_BYTES = 32764 }; /* of all parameters together, at most */
 
@@ -181,8 +179,7 @@ CUresult launch_gather(const struct launch_request *q, uint8_t *buffer, uint32_t
  * something this version does not have are refused by name. */
 CUresult launch_attribute(struct launch_request *q, const CUlaunchAttribute *a);
 
-/* ---- copy.c ------------------------------------------------------------------------------------
- */
+/* ---- copy.c ---- */
 
 #define COPY_WHERE CUstream h, bool pt, enum device_copy_mode mode
 
@@ -206,13 +203,12 @@ CUresult set_resolve(const CUDA_MEMSET_NODE_PARAMS *p, struct device_set *out);
 CUresult copy_box(COPY_WHERE, const struct copy_side *src, const struct copy_side *dst,
                   size_t width, size_t height, size_t depth);
 
-/* ---- capture.c ---------------------------------------------------------------------------------
- */
+/* ---- capture.c ---- */
 
 /* Whether there are captures that have begun and not ended. */
 static inline bool capture_running(void)
 {
-    return WEIR_UNLIKELY(unusual(~(uint32_t)(UNUSUAL_CAPTURE - 1)) != 0);
+    return WEIR_UNLIKELY(slow_path(~(uint32_t)(SLOW_PATH_CAPTURE - 1)) != 0);
 }
 
 /* Each to be called while captures run, before something is put into a stream: adds the node when

@@ -125,8 +125,7 @@ void file_discard(const struct mem_file *f, uint64_t offset, uint64_t bytes)
     fallocate(f->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes);
 }
 
-/* ---- filling ------------------------------------------------------------------------------------
- */
+/* ---- filling ---- */
 
 static bool write_all(int fd, uint64_t offset, const char *from, uint64_t bytes)
 {
@@ -174,8 +173,7 @@ bool file_fill(const struct mem_file *f, uint64_t offset, const void *from, uint
     return fine;
 }
 
-/* ---- handles ------------------------------------------------------------------------------------
- */
+/* ---- handles ---- */
 
 static uint64_t handle_check(const struct share_handle *h)
 {
@@ -245,8 +243,7 @@ enum file_status file_open(const struct share_handle *h, struct mem_file **out)
     return FILE_OK;
 }
 
-/* ---- processes ----------------------------------------------------------------------------------
- */
+/* ---- processes ---- */
 
 /* Field 22 of /proc/<pid>/stat of a process that runs (a zombie does not); 0 when there is none.
  * The name of the program, in parentheses, may hold anything. UINT64_MAX: it is there, but the file

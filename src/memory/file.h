@@ -71,8 +71,9 @@ void file_discard(const struct mem_file *f, uint64_t offset, uint64_t bytes);
  * left out: they are zeros in the file as they are in memory. False when there is no room. */
 bool file_fill(const struct mem_file *f, uint64_t offset, const void *from, uint64_t bytes);
 
-/* ---- handles ------------------------------------------------------------------------------------
- * What goes to another process as 64 opaque bytes: where to find a file and a place in it. */
+/* ---- handles ---- */
+
+/* What goes to another process as 64 opaque bytes: where to find a file and a place in it. */
 
 struct share_handle {
     uint32_t magic;
@@ -109,8 +110,7 @@ enum file_status share_handle_read(struct share_handle *h, const void *bytes, en
 /* Opens what the (read) handle names. The handle's place lies within the file's content. */
 enum file_status file_open(const struct share_handle *h, struct mem_file **out);
 
-/* ---- processes ----------------------------------------------------------------------------------
- */
+/* ---- processes ---- */
 
 /* Two numbers that name a process for as long as the machine runs. */
 struct process {

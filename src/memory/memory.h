@@ -135,8 +135,9 @@ bool mem_reaches(const void *address, uint64_t bytes, enum mem_rights rights);
 /* Changes the caller's word of the live allocation that starts at `base`. */
 bool mem_set_user(void *base, void *user);
 
-/* ---- regions ---------------------------------------------------------------------------------
- * Whole chunks of a range for an allocator above, which hands out what is in them: the
+/* ---- regions ---- */
+
+/* Whole chunks of a range for an allocator above, which hands out what is in them: the
  * pools. They count as used memory. */
 
 enum { MEM_CHUNK = 2 << 20 };
@@ -206,8 +207,9 @@ void mem_describe(const void *address, struct strbuf *out);
  */
 void mem_visit(int device, bool (*visit)(void *self, const struct mem_info *info), void *self);
 
-/* ---- sharing with other processes (share.c)
- * ------------------------------------------------------ An allocation is private memory until it
+/* ---- sharing with other processes (share.c) ---- */
+
+/* An allocation is private memory until it
  * is exported for the first time; then its pages become those of a file (file.h), in place. Small
  * allocations share the pages around them, as on a GPU: another process sees no more than the pages
  * that hold the allocation, but may see its neighbours on the first and the last of them. */
@@ -232,8 +234,9 @@ enum file_status mem_import(const struct share_handle *h, int device, const void
 enum mem_status mem_map_part(const struct mem_file *f, uint64_t offset, uint64_t bytes,
                              const struct mem_info *like, void **out);
 
-/* ---- aliases (alias.c) --------------------------------------------------------------------------
- * Allocations whose addresses stay while the pages behind them come and go: those of graphs. */
+/* ---- aliases (alias.c) ---- */
+
+/* Allocations whose addresses stay while the pages behind them come and go: those of graphs. */
 
 /* Addresses that count as an allocation of `bytes`, of the kind, device, owner and user that `like`
  * says. They show nothing yet, and every access faults. Freed by mem_free, as of that kind. */
@@ -244,8 +247,9 @@ enum mem_status mem_alias_new(uint64_t bytes, const struct mem_info *like, void 
  * afterwards. Nobody may be using the addresses. */
 enum mem_status mem_alias_show(void *base, const struct mem_file *f, uint64_t offset);
 
-/* ---- addresses and pages apart (virtual.c) ------------------------------------------------------
- * Reservations hold addresses, files hold pages; mappings bring them together, in whole multiples
+/* ---- addresses and pages apart (virtual.c) ---- */
+
+/* Reservations hold addresses, files hold pages; mappings bring them together, in whole multiples
  * of MEM_GRANULE. */
 
 enum { MEM_GRANULE = 2 << 20 };

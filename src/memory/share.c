@@ -113,8 +113,7 @@ enum mem_status mem_export(const void *address, struct share_handle *out)
     return status;
 }
 
-/* ---- the other side ----------------------------------------------------------------------------
- */
+/* ---- the other side ---- */
 
 struct record *mapping_place(struct space *s, uint64_t bytes)
 {

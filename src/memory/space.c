@@ -17,8 +17,9 @@ static const uint64_t SLAB_MAX = 256 * 1024;
 
 static uint64_t round_up(uint64_t n, uint64_t to) { return (n + to - 1) & ~(to - 1); }
 
-/* ---- size classes ---------------------------------------------------------------------------
- * 512 to 4096 in steps of 512, then four classes for each doubling. */
+/* ---- size classes ---- */
+
+/* 512 to 4096 in steps of 512, then four classes for each doubling. */
 
 static uint32_t class_of(uint64_t bytes)
 {
@@ -38,7 +39,7 @@ static uint64_t class_bytes(uint32_t c)
     return ((uint64_t)1 << log) + step * ((uint64_t)1 << (log - 2));
 }
 
-/* ---- the system ------------------------------------------------------------------------------ */
+/* ---- the system ---- */
 
 bool space_set_access(uint64_t base, uint64_t bytes, bool access)
 {
@@ -104,7 +105,7 @@ bool space_open(struct space *s, int device, uint64_t capacity, uint64_t size, s
     return true;
 }
 
-/* ---- chunks ---------------------------------------------------------------------------------- */
+/* ---- chunks ---- */
 
 bool space_take_chunks(struct space *s, uint64_t n, uint64_t align, uint64_t *first)
 {
@@ -150,7 +151,7 @@ void space_drop_record(struct space *s, struct record *r)
     s->free_records = r;
 }
 
-/* ---- large allocations ----------------------------------------------------------------------- */
+/* ---- large allocations ---- */
 
 static uint32_t bin_of(uint64_t chunks)
 {
@@ -293,7 +294,7 @@ static struct record *large_alloc(struct space *s, uint64_t bytes)
     return r;
 }
 
-/* ---- slabs ----------------------------------------------------------------------------------- */
+/* ---- slabs ---- */
 
 static void partial_add(struct space *s, struct slab *slab)
 {
@@ -424,7 +425,7 @@ void space_trim(struct space *s, uint64_t keep)
         slabs_trim(s);
 }
 
-/* ---- finding --------------------------------------------------------------------------------- */
+/* ---- finding ---- */
 
 static bool live(const struct record *r) { return r->info.kind != MEM_PAGEABLE; }
 
@@ -501,7 +502,7 @@ void space_visit(struct space *s, bool (*visit)(void *self, struct record *r), v
     }
 }
 
-/* ---- alloc and free -------------------------------------------------------------------------- */
+/* ---- alloc and free ---- */
 
 /* Bytes to take for so many asked for. In checked mode what is small gets a margin behind it, so
  * that what runs past does not land in the next one. */

@@ -139,7 +139,7 @@ void mapping_drop(struct space *s, struct record *r);
  * there are none left. The lock is held. (share.c) */
 struct record *mapping_place(struct space *s, uint64_t bytes);
 
-/* ---- registered ranges (registered.c) -------------------------------------------------------- */
+/* ---- registered ranges (registered.c) ---- */
 
 enum mem_status registered_add(enum mem_kind kind, uint64_t base, uint64_t bytes, uint32_t flags,
                                const void *owner, uint64_t serial);
@@ -150,8 +150,7 @@ bool registered_set_user(uint64_t base, void *user);
 /* The registered range with the highest base at or above `from`; false at the end. */
 bool registered_next(uint64_t from, struct mem_info *info);
 
-/* ---- regions (region.c) -----------------------------------------------------------------------
- */
+/* ---- regions (region.c) ---- */
 
 /* Whether the address lies in a region, whose borrower then knows more. The lock is held. */
 bool space_lent(const struct space *s, uint64_t address);
@@ -160,7 +159,7 @@ uint32_t lent_devices(uint64_t address); /* that may touch it */
 /* Takes the lock itself. False: nothing is known of the address there. */
 bool lent_place(struct space *s, uint64_t address, struct mem_place *out);
 
-/* ---- the ranges (memory.c) ------------------------------------------------------------------- */
+/* ---- the ranges (memory.c) ---- */
 
 /* The next serial number. */
 uint64_t memory_serial(void);

@@ -36,48 +36,47 @@ static _Atomic uint64_t generation = 1;
  * from them are made with all devices' locks held. */
 static unsigned inside;
 
-/* ---- the register ----------------------------------------------------------------------------
- */
+/* ---- the register ---- */
 
 #if defined(__x86_64__)
-static uint32_t read_rights_(void)
+static uint32_t read_rights(void)
 {
     uint32_t rights, high;
     __asm__ volatile("rdpkru" : "=a"(rights), "=d"(high) : "c"(0));
     return rights;
 }
 
-static void write_rights_(uint32_t rights)
+static void write_rights(uint32_t rights)
 {
     __asm__ volatile("wrpkru" : : "a"(rights), "c"(0), "d"(0) : "memory");
 }
 #else /* no keys: nobody calls */
-static uint32_t read_rights_(void) { return 0; }
-static void write_rights_(uint32_t rights) {}
+static uint32_t read_rights(void) { return 0; }
+static void write_rights(uint32_t rights) {}
 #endif
 
-static uint32_t no_access_(int n) { return (uint32_t)1 << (RIGHTS_BITS * keys.key[n]); }
+static uint32_t no_access(int n) { return (uint32_t)1 << (RIGHTS_BITS * keys.key[n]); }
 
-static bool sees_(const struct mem_view *v, const struct guard *g)
+static bool sees(const struct mem_view *v, const struct guard *g)
 {
     return v->device < 0 || (g->devices >> v->device & 1) != 0 ||
            (g->owner >= 0 && (v->peers >> g->owner & 1) != 0);
 }
 
 /* The rights of a thread with that view; keys that are not ours keep theirs. */
-static uint32_t rights_of_(const struct mem_view *v, uint32_t rights)
+static uint32_t rights_of(const struct mem_view *v, uint32_t rights)
 {
     for (int i = 0; i < keys.count; i++)
-        if (sees_(v, &keys.guard[i]))
-            rights &= ~(no_access_(i) | no_access_(i) << 1);
+        if (sees(v, &keys.guard[i]))
+            rights &= ~(no_access(i) | no_access(i) << 1);
         else
-            rights |= no_access_(i);
+            rights |= no_access(i);
     return rights;
 }
 
-/* ---- keys ------------------------------------------------------------------------------------ */
+/* ---- keys ---- */
 
-static void add_key_(uint32_t devices, int owner)
+static void add_key(uint32_t devices, int owner)
 {
     int key = keys.count < KEYS_MAX ? pkey_alloc(0, PKEY_DISABLE_ACCESS) : -1;
     if (key < 0)
@@ -86,7 +85,7 @@ static void add_key_(uint32_t devices, int owner)
     keys.guard[keys.count++] = (struct guard){devices, owner};
 }
 
-static int find_key_(uint32_t devices, int owner)
+static int find_key(uint32_t devices, int owner)
 {
     for (int i = 0; i < keys.count; i++)
         if (keys.guard[i].devices == devices && keys.guard[i].owner == owner)
@@ -95,12 +94,12 @@ static int find_key_(uint32_t devices, int owner)
 }
 
 /* The key of such pages, or of the next that lets more devices see them. */
-static int key_of_(uint32_t devices, int owner)
+static int key_of(uint32_t devices, int owner)
 {
-    int key = find_key_(devices, owner);
+    int key = find_key(devices, owner);
     for (int i = 0; i < device_count && key < 0 && owner < 0; i++)
         if (devices == (uint32_t)1 << i)
-            key = find_key_(devices, i);
+            key = find_key(devices, i);
     return key >= 0 ? key : keys.key[0];
 }
 
@@ -111,22 +110,22 @@ void view_open(int devices)
     device_count = devices;
     if (!mem_checked_ && devices < 2)
         return;
-    add_key_(MEM_ALL_DEVICES, -1);
+    add_key(MEM_ALL_DEVICES, -1);
     for (int i = 0; i < devices && devices > 1; i++)
-        add_key_((uint32_t)1 << i, i);
+        add_key((uint32_t)1 << i, i);
     for (int i = 0; i < devices && devices > 1; i++)
-        add_key_((uint32_t)1 << i, -1);
+        add_key((uint32_t)1 << i, -1);
     for (uint32_t set = 3; devices <= SETS_UP_TO && set < (uint32_t)1 << devices; set++)
         if ((set & (set - 1)) != 0)
-            add_key_(set, -1);
+            add_key(set, -1);
     mem_guarded_ = mem_checked_ || keys.count > 0;
 }
 
-static bool protect_(uint32_t devices, int owner, void *base, uint64_t bytes, bool access)
+static bool protect(uint32_t devices, int owner, void *base, uint64_t bytes, bool access)
 {
     int rights = access ? PROT_READ | PROT_WRITE : PROT_NONE;
     if (keys.count > 0)
-        return pkey_mprotect(base, bytes, rights, key_of_(devices, owner)) == 0;
+        return pkey_mprotect(base, bytes, rights, key_of(devices, owner)) == 0;
     if (mem_checked() && access && inside == 0)
         return true; /* whoever enters next gets it */
     return mprotect(base, bytes, rights) == 0;
@@ -134,26 +133,25 @@ static bool protect_(uint32_t devices, int owner, void *base, uint64_t bytes, bo
 
 bool view_set_access(int device, void *base, uint64_t bytes, bool access)
 {
-    return protect_((uint32_t)1 << device, device, base, bytes, access);
+    return protect((uint32_t)1 << device, device, base, bytes, access);
 }
 
 bool view_set_access_of(uint32_t devices, void *base, uint64_t bytes, bool access)
 {
-    return protect_(devices, -1, base, bytes, access);
+    return protect(devices, -1, base, bytes, access);
 }
 
 bool view_set_rights_of(uint32_t devices, void *base, uint64_t bytes, int rights)
 {
     if (keys.count > 0 && device_count > 1)
-        return pkey_mprotect(base, bytes, rights, key_of_(devices, -1)) == 0;
+        return pkey_mprotect(base, bytes, rights, key_of(devices, -1)) == 0;
     return mprotect(base, bytes, rights) == 0;
 }
 
-/* ---- without keys ----------------------------------------------------------------------------
- */
+/* ---- without keys ---- */
 
 /* Every device's pages up to the highest used, at once. */
-static void open_pages_(bool access)
+static void open_pages(bool access)
 {
     struct space *s;
     for (int device = 0; (s = space_of(device)) != NULL; device++)
@@ -162,7 +160,7 @@ static void open_pages_(bool access)
                      access ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
-static void lock_all_(bool lock)
+static void lock_all(bool lock)
 {
     struct space *s;
     for (int device = 0; (s = space_of(device)) != NULL; device++)
@@ -172,15 +170,15 @@ static void lock_all_(bool lock)
             pthread_mutex_unlock(&s->lock);
 }
 
-static void count_inside_(bool enters)
+static void count_inside(bool enters)
 {
-    lock_all_(true);
+    lock_all(true);
     if (enters ? inside++ == 0 : --inside == 0)
-        open_pages_(enters);
-    lock_all_(false);
+        open_pages(enters);
+    lock_all(false);
 }
 
-/* ---- coming and going ------------------------------------------------------------------------ */
+/* ---- coming and going ---- */
 
 struct mem_view view_enter(int device, uint32_t peers)
 {
@@ -189,10 +187,10 @@ struct mem_view view_enter(int device, uint32_t peers)
     view = (struct mem_view){.inside = true, .device = device, .peers = peers};
     if (by_keys) {
         if (!before.inside)
-            rights_outside = read_rights_();
-        write_rights_(rights_of_(&view, rights_outside));
+            rights_outside = read_rights();
+        write_rights(rights_of(&view, rights_outside));
     } else if (!before.inside) {
-        count_inside_(true);
+        count_inside(true);
     }
     return before;
 }
@@ -201,18 +199,18 @@ void view_leave(struct mem_view before)
 {
     view = before;
     if (keys.count > 0)
-        write_rights_(before.inside ? rights_of_(&before, rights_outside) : rights_outside);
+        write_rights(before.inside ? rights_of(&before, rights_outside) : rights_outside);
     else if (!before.inside)
-        count_inside_(false);
+        count_inside(false);
 }
 
 void view_again(void)
 {
     if (view.inside && keys.count > 0)
-        write_rights_(rights_of_(&view, rights_outside));
+        write_rights(rights_of(&view, rights_outside));
 }
 
-/* ---- questions ------------------------------------------------------------------------------- */
+/* ---- questions ---- */
 
 uint64_t mem_generation(void) { return atomic_load_explicit(&generation, memory_order_acquire); }
 

@@ -65,8 +65,7 @@ static inline void mem_view_again(void)
         view_again();
 }
 
-/* ---- for the spaces ----------------------------------------------------------------------------
- */
+/* ---- for the spaces ---- */
 
 /* Once, when it is known how many devices there are. */
 void view_open(int devices);
@@ -78,8 +77,7 @@ bool view_set_access_of(uint32_t devices, void *base, uint64_t bytes, bool acces
  */
 bool view_set_rights_of(uint32_t devices, void *base, uint64_t bytes, int rights);
 
-/* ---- questions of checked code -----------------------------------------------------------------
- */
+/* ---- questions of checked code ---- */
 
 /* Addresses from base on, below end, belong to one live allocation as long as mem_generation() is
  * what it was. */

@@ -9,7 +9,7 @@
 
 #include "pool/internal.h"
 
-/* ---- spare blocks ---------------------------------------------------------------------------- */
+/* ---- spare blocks ---- */
 
 struct block *spare_take(struct pool_shard *s)
 {
@@ -28,7 +28,7 @@ void spare_put(struct pool_shard *s, struct block *b)
     s->spare = b;
 }
 
-/* ---- bins ------------------------------------------------------------------------------------ */
+/* ---- bins ---- */
 
 static uint64_t free_word(const struct pool_shard *s) { return s->id << 8 | BLOCK_FREE; }
 
@@ -199,7 +199,7 @@ void bins_visit_down(struct pool_shard *s, uint64_t granules, bins_visitor *visi
                 return;
 }
 
-/* ---- quick slots ----------------------------------------------------------------------------- */
+/* ---- quick slots ---- */
 
 void bury(struct pool_shard *s, const struct block *b)
 {

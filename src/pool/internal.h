@@ -10,7 +10,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#include "base/unusual.h"
+#include "base/slow_path.h"
 #include "pool/pool.h"
 
 enum {
@@ -26,9 +26,9 @@ enum {
     GRAVES = 64,        /* freed allocations that a shard remembers */
 };
 
-/* ---- blocks -------------------------------------------------------------------------------------
- *
- * A run of granules that is allocated or free as a whole. Blocks lie in an array that never moves
+/* ---- blocks ---- */
+
+/* A run of granules that is allocated or free as a whole. Blocks lie in an array that never moves
  * and are used again, never freed: one can be looked at by whoever has its number, and its word
  * then says whether what was looked at holds. */
 
@@ -70,8 +70,7 @@ static inline void set(_Atomic uint64_t *field, uint64_t value)
     atomic_store_explicit(field, value, memory_order_relaxed);
 }
 
-/* ---- the map of a device's range (map.c) ------------------------------------------------------
- */
+/* ---- the map of a device's range (map.c) ---- */
 
 struct map {
     uint64_t base, granules;         /* of the range; granules 0: not made yet */
@@ -129,8 +128,7 @@ static inline void map_set_edges(struct map *m, const struct block *b)
 /* The used block that holds the address; NULL when there is none. */
 struct block *map_find_used(struct map *m, uint64_t address);
 
-/* ---- shards -------------------------------------------------------------------------------------
- */
+/* ---- shards ---- */
 
 /* A freed allocation, for stories of faults. */
 struct grave {
@@ -151,9 +149,9 @@ struct quick_slot {
     uint64_t granules;  /* of each block in it */
 };
 
-/* ---- classes of sizes ---------------------------------------------------------------------------
- *
- * Below 2 * BIN_STEPS granules each size is a class, above there are BIN_STEPS to a doubling. A
+/* ---- classes of sizes ---- */
+
+/* Below 2 * BIN_STEPS granules each size is a class, above there are BIN_STEPS to a doubling. A
  * class's own size is its smallest. */
 
 static inline unsigned class_shift(uint64_t granules)
@@ -217,8 +215,7 @@ static inline void shard_unlock(struct pool_shard *s)
     atomic_store_explicit(&s->lock, 0, memory_order_release);
 }
 
-/* ---- bins and slots of a shard, whose lock is held (bins.c) -----------------------------------
- */
+/* ---- bins and slots of a shard, whose lock is held (bins.c) ---- */
 
 /* Makes a block free in the shard, joined with neighbours that are, too. */
 void bins_add(struct pool_shard *s, struct block *b);
@@ -284,8 +281,7 @@ struct block *quick_join(struct pool_shard *s, uint64_t granules);
 struct block *spare_take(struct pool_shard *s);
 void spare_put(struct pool_shard *s, struct block *b);
 
-/* ---- pools --------------------------------------------------------------------------------------
- */
+/* ---- pools ---- */
 
 struct pool {
     struct pool_config config;
@@ -312,10 +308,9 @@ struct pool {
     struct pool *next;      /* younger; under the list's lock */
 };
 
-/* ---- watching (watch.c) -----------------------------------------------------------------------
- */
+/* ---- watching (watch.c) ---- */
 
-static inline bool watched(void) { return WEIR_UNLIKELY(unusual(UNUSUAL_WATCHED) != 0); }
+static inline bool watched(void) { return WEIR_UNLIKELY(slow_path(SLOW_PATH_WATCHED) != 0); }
 void watch_tell(const struct pool_event *e);
 /* Of a block that was handed out or taken back; its shard is locked. */
 void watch_block(enum pool_event_kind kind, const struct pool *p, const struct pool_shard *s,
@@ -360,16 +355,14 @@ void pool_unlock_all(struct pool *p);
 int64_t pool_used(const struct pool *p);
 int64_t pool_live(const struct pool *p);
 
-/* ---- the long way of an allocation (reuse.c); all shards are locked ---------------------------
- */
+/* ---- the long way of an allocation (reuse.c); all shards are locked ---- */
 
 /* A block for the shard by any rule, cut to size, out of all bins; NULL: out of memory. */
 struct block *reuse_or_grow(struct pool *p, struct pool_shard *s, uint64_t granules);
 /* Puts what the host knows to be free into the common shard; drops shards of ended streams. */
 void reuse_sweep(struct pool *p);
 
-/* ---- chunks (reserve.c); all shards are locked ------------------------------------------------
- */
+/* ---- chunks (reserve.c); all shards are locked ---- */
 
 /* Whether a block of that size could be had at all, were everything else at its best. */
 bool reserve_possible(struct pool *p, uint64_t granules);

@@ -47,7 +47,7 @@ int64_t pool_live(const struct pool *p)
     return sum;
 }
 
-/* ---- shards ---------------------------------------------------------------------------------- */
+/* ---- shards ---- */
 
 static void shard_add(struct pool *p, struct pool_shard *s)
 {
@@ -118,7 +118,7 @@ void pool_stream_ended(void *stream)
     pthread_mutex_unlock(&all.lock);
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- life ---- */
 
 static const struct mem_borrower borrower;
 
@@ -273,7 +273,7 @@ void pool_destroy(struct pool *p)
     pthread_mutex_unlock(&all.lock);
 }
 
-/* ---- physical memory ------------------------------------------------------------------------- */
+/* ---- physical memory ---- */
 
 void pool_trim(struct pool *p, uint64_t keep)
 {
@@ -346,7 +346,7 @@ void pool_allow(struct pool *p, uint32_t devices)
 
 struct mem_file *pool_file(const struct pool *p) { return p->shared; }
 
-/* ---- what an address is ---------------------------------------------------------------------- */
+/* ---- what an address is ---- */
 
 bool pool_find(const void *address, struct pool_info *info)
 {

@@ -97,7 +97,7 @@ struct pool_info {
 /* The live allocation that holds the address. Takes no lock. */
 bool pool_find(const void *address, struct pool_info *info);
 
-/* ---- physical memory ------------------------------------------------------------------------- */
+/* ---- physical memory ---- */
 
 /* The host has synchronized: pools that hold more than their threshold give back what is free. */
 void pool_synchronized(void);
@@ -114,7 +114,7 @@ void pool_allow(struct pool *p, uint32_t devices);
  * when it has none. */
 struct mem_file *pool_file(const struct pool *p);
 
-/* ---- switches and figures -------------------------------------------------------------------- */
+/* ---- switches and figures ---- */
 
 enum pool_switch { POOL_FOLLOW_EVENTS, POOL_OPPORTUNISTIC, POOL_INTERNAL, POOL_SWITCHES };
 void pool_set_switch(struct pool *p, enum pool_switch which, bool on); /* all on at first */
@@ -153,8 +153,7 @@ void pool_get_usage(struct pool *p, struct pool_figures *out);
 void pool_reset_used_high(struct pool *p);
 void pool_reset_reserved_high(struct pool *p);
 
-/* ---- what happens, as it happens --------------------------------------------------------------
- */
+/* ---- what happens, as it happens ---- */
 
 enum pool_event_kind {
     POOL_ALLOCATED,

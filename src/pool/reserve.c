@@ -107,8 +107,7 @@ bool reserve_grow(struct pool *p, uint64_t granules)
     return (room && step > need && take(p, step, 0)) || take(p, need, 0);
 }
 
-/* ---- giving back ------------------------------------------------------------------------------
- */
+/* ---- giving back ---- */
 
 /* Forgets what was in the chunks and gives them back. */
 static void give_back(struct pool *p, uint64_t first, uint64_t n)

@@ -141,8 +141,7 @@ static struct block *take_common(struct pool *p, struct pool_shard *s, uint64_t 
     return b;
 }
 
-/* ---- moving free memory between shards ---------------------------------------------------------
- */
+/* ---- moving free memory between shards ---- */
 
 struct gather {
     struct search which;

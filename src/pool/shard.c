@@ -19,7 +19,7 @@ void shard_await(struct pool_shard *s)
     } while (atomic_exchange_explicit(&s->lock, 1, memory_order_acquire) != 0);
 }
 
-/* ---- figures that are exact ------------------------------------------------------------------ */
+/* ---- figures that are exact ---- */
 
 /* Counts bytes as used that are more than the shard may claim: the high mark rises, or other
  * shards give of what they may claim and do not use. All shards are locked. */
@@ -51,7 +51,7 @@ static __attribute__((noinline)) void *count_used_alone(struct pool *p, struct p
     return at;
 }
 
-/* ---- allocating ------------------------------------------------------------------------------ */
+/* ---- allocating ---- */
 
 /* What is asked for. */
 struct request {
@@ -215,7 +215,7 @@ void *pool_alloc(struct pool *p, void *stream, uint64_t bytes, struct pool_by by
     return alloc_locked(p, s, bytes, granules, slot, by);
 }
 
-/* ---- freeing --------------------------------------------------------------------------------- */
+/* ---- freeing ---- */
 
 /* The used block of the map that starts at the address, and its word. */
 static inline struct block *used_in(const struct map *m, uint64_t address, uint64_t *word)

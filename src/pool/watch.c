@@ -8,9 +8,9 @@ void pool_watch(pool_watcher *watcher)
 {
     atomic_store(&pool_watched, watcher);
     if (watcher != NULL)
-        unusual_set(UNUSUAL_WATCHED);
+        slow_path_set(SLOW_PATH_WATCHED);
     else
-        unusual_clear(UNUSUAL_WATCHED);
+        slow_path_clear(SLOW_PATH_WATCHED);
 }
 
 void watch_tell(const struct pool_event *e)

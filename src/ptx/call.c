@@ -6,8 +6,8 @@
 #include <string.h>
 
 /* ( a, b, … ), at the parenthesis; may be empty. */
-static bool list_(struct ptx_parser *p, struct ptx_instr *i, bool rets, struct ptx_operand **out,
-                  int32_t *count)
+static bool call_list(struct ptx_parser *p, struct ptx_instr *i, bool rets,
+                      struct ptx_operand **out, int32_t *count)
 {
     struct {
         struct ptx_operand *items;
@@ -44,7 +44,7 @@ static bool list_(struct ptx_parser *p, struct ptx_instr *i, bool rets, struct p
 }
 
 /* The function, or the register with its address. */
-static bool target_(struct ptx_parser *p, struct ptx_call *c)
+static bool call_target(struct ptx_parser *p, struct ptx_call *c)
 {
     struct ptx_token name = p->t;
     const struct ptx_sym *s;
@@ -69,7 +69,7 @@ static bool target_(struct ptx_parser *p, struct ptx_call *c)
 }
 
 /* The name of a .callprototype or .calltargets, last in an indirect call. */
-static bool prototype_(struct ptx_parser *p, struct ptx_call *c)
+static bool prototype(struct ptx_parser *p, struct ptx_call *c)
 {
     if (p->t.kind != T_IDENT)
         return ptx_expected(p, "the name of a .callprototype or .calltargets");
@@ -84,13 +84,14 @@ bool ptx_call_operands(struct ptx_parser *p, struct ptx_instr *i)
     struct ptx_token at = p->t;
     bool named = false;
     i->call = c;
-    if (p->t.kind == '(' && !(list_(p, i, true, &c->rets, &c->nrets) && ptx_expect(p, ',', "','")))
+    if (p->t.kind == '(' &&
+        !(call_list(p, i, true, &c->rets, &c->nrets) && ptx_expect(p, ',', "','")))
         return false;
-    if (!target_(p, c))
+    if (!call_target(p, c))
         return false;
     if (ptx_accept(p, ',')) {
         if (p->t.kind == '(') {
-            if (!list_(p, i, false, &c->args, &c->nargs))
+            if (!call_list(p, i, false, &c->args, &c->nargs))
                 return false;
             if (ptx_accept(p, ','))
                 named = true;
@@ -98,7 +99,7 @@ bool ptx_call_operands(struct ptx_parser *p, struct ptx_instr *i)
             named = true;
         if (named && c->reg < 0)
             return ptx_fail(p, &p->t, "only an indirect call names a prototype");
-        if (named && !prototype_(p, c))
+        if (named && !prototype(p, c))
             return false;
     }
     if (c->reg >= 0 && !named)

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the map ------------------------------------------------------------------------------- */
+/* ---- the map ---- */
 
-static size_t slot_(const struct ptx_linker *l, const void *from)
+static size_t copy_slot(const struct ptx_linker *l, const void *from)
 {
     size_t h = ((size_t)from >> 4) * (size_t)0x9e3779b97f4a7c15u;
     for (h ^= h >> 29; l->moved[h & (l->cap - 1)].from != NULL; h++)
@@ -25,36 +25,36 @@ void ptx_moved_put(struct ptx_linker *l, const void *from, void *to)
         l->moved = xcalloc(l->cap, sizeof *l->moved);
         for (size_t i = 0; i < n; i++)
             if (old[i].from != NULL)
-                l->moved[slot_(l, old[i].from)] = old[i];
+                l->moved[copy_slot(l, old[i].from)] = old[i];
         free(old);
     }
-    struct ptx_moved *m = &l->moved[slot_(l, from)];
+    struct ptx_moved *m = &l->moved[copy_slot(l, from)];
     l->nmoved += m->from == NULL;
     *m = (struct ptx_moved){from, to};
 }
 
 void *ptx_moved_get(const struct ptx_linker *l, const void *from)
 {
-    return from == NULL || l->cap == 0 ? NULL : l->moved[slot_(l, from)].to;
+    return from == NULL || l->cap == 0 ? NULL : l->moved[copy_slot(l, from)].to;
 }
 
-/* ---- pieces -------------------------------------------------------------------------------- */
+/* ---- pieces ---- */
 
-static const char *string_(struct ptx_linker *l, const char *s)
+static const char *copy_string(struct ptx_linker *l, const char *s)
 {
     return s == NULL ? NULL : arena_strndup(l->a, s, strlen(s));
 }
 
-static void *bytes_(struct ptx_linker *l, const void *from, size_t n)
+static void *copy_bytes(struct ptx_linker *l, const void *from, size_t n)
 {
     return n == 0 || from == NULL ? NULL : memcpy(arena_alloc(l->a, n), from, n);
 }
 
 struct ptx_var *ptx_copy_var(struct ptx_linker *l, const struct ptx_var *v)
 {
-    struct ptx_var *to = bytes_(l, v, sizeof *v);
-    to->name = string_(l, v->name);
-    to->init = bytes_(l, v->init, v->init != NULL ? v->size : 0);
+    struct ptx_var *to = copy_bytes(l, v, sizeof *v);
+    to->name = copy_string(l, v->name);
+    to->init = copy_bytes(l, v->init, v->init != NULL ? v->size : 0);
     to->relocs = NULL;
     to->nrelocs = 0;
     ptx_moved_put(l, v, to);
@@ -63,7 +63,7 @@ struct ptx_var *ptx_copy_var(struct ptx_linker *l, const struct ptx_var *v)
 
 void ptx_copy_relocs(struct ptx_linker *l, const struct ptx_var *v, struct ptx_var *to)
 {
-    to->relocs = bytes_(l, v->relocs, (size_t)v->nrelocs * sizeof *v->relocs);
+    to->relocs = copy_bytes(l, v->relocs, (size_t)v->nrelocs * sizeof *v->relocs);
     to->nrelocs = v->nrelocs;
     for (int32_t k = 0; k < to->nrelocs; k++) {
         to->relocs[k].var = ptx_moved_get(l, to->relocs[k].var);
@@ -71,10 +71,10 @@ void ptx_copy_relocs(struct ptx_linker *l, const struct ptx_var *v, struct ptx_v
     }
 }
 
-static struct ptx_var **vars_(struct ptx_linker *l, struct ptx_var *const *vars, int32_t n,
-                              struct ptx_func *scope)
+static struct ptx_var **copy_vars(struct ptx_linker *l, struct ptx_var *const *vars, int32_t n,
+                                  struct ptx_func *scope)
 {
-    struct ptx_var **out = bytes_(l, vars, (size_t)n * sizeof *vars);
+    struct ptx_var **out = copy_bytes(l, vars, (size_t)n * sizeof *vars);
     for (int32_t k = 0; k < n; k++) {
         out[k] = ptx_copy_var(l, vars[k]);
         out[k]->scope = scope;
@@ -84,55 +84,56 @@ static struct ptx_var **vars_(struct ptx_linker *l, struct ptx_var *const *vars,
 
 struct ptx_func *ptx_copy_header(struct ptx_linker *l, const struct ptx_func *f)
 {
-    struct ptx_func *to = bytes_(l, f, sizeof *f);
-    to->name = string_(l, f->name);
+    struct ptx_func *to = copy_bytes(l, f, sizeof *f);
+    to->name = copy_string(l, f->name);
     to->module = l->out;
-    to->params = vars_(l, f->params, f->nparams, to);
-    to->rets = vars_(l, f->rets, f->nrets, to);
-    to->param_regs = bytes_(l, f->param_regs, (size_t)f->nparams * sizeof *f->param_regs);
-    to->ret_regs = bytes_(l, f->ret_regs, (size_t)f->nrets * sizeof *f->ret_regs);
-    to->regs = bytes_(l, f->regs, (size_t)f->nregs * sizeof *f->regs);
+    to->params = copy_vars(l, f->params, f->nparams, to);
+    to->rets = copy_vars(l, f->rets, f->nrets, to);
+    to->param_regs = copy_bytes(l, f->param_regs, (size_t)f->nparams * sizeof *f->param_regs);
+    to->ret_regs = copy_bytes(l, f->ret_regs, (size_t)f->nrets * sizeof *f->ret_regs);
+    to->regs = copy_bytes(l, f->regs, (size_t)f->nregs * sizeof *f->regs);
     for (int32_t k = 0; k < f->nregs; k++)
-        to->regs[k].name = string_(l, f->regs[k].name);
-    to->vars = vars_(l, f->vars, f->nvars, to);
+        to->regs[k].name = copy_string(l, f->regs[k].name);
+    to->vars = copy_vars(l, f->vars, f->nvars, to);
     to->instrs = NULL;
     to->alias_of = NULL;
     ptx_moved_put(l, f, to);
     return to;
 }
 
-static struct ptx_operand *operands_(struct ptx_linker *l, const struct ptx_operand *ops, int32_t n)
+static struct ptx_operand *copy_operands(struct ptx_linker *l, const struct ptx_operand *ops,
+                                         int32_t n)
 {
-    struct ptx_operand *out = bytes_(l, ops, (size_t)n * sizeof *ops);
+    struct ptx_operand *out = copy_bytes(l, ops, (size_t)n * sizeof *ops);
     for (int32_t k = 0; k < n; k++) {
-        out[k].items = operands_(l, ops[k].items, ops[k].nitems);
+        out[k].items = copy_operands(l, ops[k].items, ops[k].nitems);
         out[k].var = ptx_moved_get(l, ops[k].var);
         out[k].func = ptx_moved_get(l, ops[k].func);
     }
     return out;
 }
 
-static struct ptx_call *call_(struct ptx_linker *l, const struct ptx_call *c)
+static struct ptx_call *copy_call(struct ptx_linker *l, const struct ptx_call *c)
 {
-    struct ptx_call *out = bytes_(l, c, sizeof *c);
+    struct ptx_call *out = copy_bytes(l, c, sizeof *c);
     out->func = ptx_moved_get(l, c->func);
-    out->rets = operands_(l, c->rets, c->nrets);
-    out->args = operands_(l, c->args, c->nargs);
+    out->rets = copy_operands(l, c->rets, c->nrets);
+    out->args = copy_operands(l, c->args, c->nargs);
     if (c->proto != NULL) {
         out->proto = ptx_moved_get(l, c->proto);
         if (out->proto == NULL)
             out->proto = ptx_copy_header(l, c->proto);
     }
-    out->candidates = bytes_(l, c->candidates, (size_t)c->ncandidates * sizeof *c->candidates);
+    out->candidates = copy_bytes(l, c->candidates, (size_t)c->ncandidates * sizeof *c->candidates);
     for (int32_t k = 0; k < c->ncandidates; k++)
         out->candidates[k] = ptx_moved_get(l, c->candidates[k]);
     return out;
 }
 
-static struct ptx_targets *targets_(struct ptx_linker *l, const struct ptx_targets *t)
+static struct ptx_targets *copy_targets(struct ptx_linker *l, const struct ptx_targets *t)
 {
-    struct ptx_targets *out = bytes_(l, t, sizeof *t);
-    out->index = bytes_(l, t->index, (size_t)t->count * sizeof *t->index);
+    struct ptx_targets *out = copy_bytes(l, t, sizeof *t);
+    out->index = copy_bytes(l, t->index, (size_t)t->count * sizeof *t->index);
     return out;
 }
 
@@ -140,14 +141,14 @@ void ptx_copy_body(struct ptx_linker *l, const struct ptx_func *f, struct ptx_fu
 {
     for (int32_t k = 0; k < f->nvars; k++)
         ptx_copy_relocs(l, f->vars[k], to->vars[k]);
-    to->instrs = bytes_(l, f->instrs, (size_t)f->ninstrs * sizeof *f->instrs);
+    to->instrs = copy_bytes(l, f->instrs, (size_t)f->ninstrs * sizeof *f->instrs);
     for (int32_t n = 0; n < f->ninstrs; n++) {
         struct ptx_instr *i = &to->instrs[n];
-        i->operands = operands_(l, i->operands, i->noperands);
+        i->operands = copy_operands(l, i->operands, i->noperands);
         if (i->call != NULL)
-            i->call = call_(l, i->call);
+            i->call = copy_call(l, i->call);
         if (i->targets != NULL)
-            i->targets = targets_(l, i->targets);
+            i->targets = copy_targets(l, i->targets);
         if (i->loc_file != 0 || i->loc_line != 0)
             i->loc_file += l->file_base;
         if (i->loc_inlined_at != 0)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- names --------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 struct ptx_sym *ptx_declare(struct ptx_parser *p, const struct ptx_token *name,
                             enum ptx_sym_kind kind)
@@ -23,12 +23,12 @@ struct ptx_sym *ptx_declare(struct ptx_parser *p, const struct ptx_token *name,
         return NULL;
     }
     if (p->depth > 1)
-        p->nested_names = true;
+        p->cdp_names = true;
     return ptx_symtab_add(&p->names, name->s, name->n, kind, p->depth);
 }
 
 /* Splits `%r12` into `%r` and 12; false when the name does not end in a plain number. */
-static bool split_number_(const char *s, size_t n, size_t *prefix, uint32_t *number)
+static bool split_number(const char *s, size_t n, size_t *prefix, uint32_t *number)
 {
     size_t k = n;
     while (k > 1 && s[k - 1] >= '0' && s[k - 1] <= '9' && n - k < 8)
@@ -53,7 +53,7 @@ int32_t ptx_find_reg(struct ptx_parser *p, const char *s, size_t n, const struct
     int32_t index = best != NULL ? best->index : -1;
     size_t prefix;
     uint32_t number;
-    if (split_number_(s, n, &prefix, &number)) {
+    if (split_number(s, n, &prefix, &number)) {
         /* a prefix may itself end in digits: x1<5> holds x10 to x14 */
         for (size_t k = prefix; k < n; k++) {
             const struct ptx_sym *range = ptx_symtab_find(&p->names, s, k, true);
@@ -73,7 +73,7 @@ int32_t ptx_find_reg(struct ptx_parser *p, const char *s, size_t n, const struct
     return index;
 }
 
-/* ---- specifiers ---------------------------------------------------------------------------- */
+/* ---- specifiers ---- */
 
 bool ptx_decl_start(struct ptx_token *t)
 {
@@ -85,7 +85,7 @@ bool ptx_decl_start(struct ptx_token *t)
     return TOKEN_IS(t, "shared::cta");
 }
 
-static bool align_(struct ptx_parser *p, uint32_t *align)
+static bool decl_align(struct ptx_parser *p, uint32_t *align)
 {
     struct ptx_token at = p->t;
     uint64_t value;
@@ -99,7 +99,7 @@ static bool align_(struct ptx_parser *p, uint32_t *align)
 }
 
 /* .attribute(.managed [, .unified(a, b)]) */
-static bool attributes_(struct ptx_parser *p, struct ptx_decl *d)
+static bool decl_attributes(struct ptx_parser *p, struct ptx_decl *d)
 {
     if (!ptx_expect(p, '(', "'('"))
         return false;
@@ -125,7 +125,7 @@ static bool attributes_(struct ptx_parser *p, struct ptx_decl *d)
 }
 
 /* .ptr [.space] [.align n] of a parameter */
-static bool pointer_(struct ptx_parser *p, struct ptx_decl *d)
+static bool decl_pointer(struct ptx_parser *p, struct ptx_decl *d)
 {
     if (d->space != PTX_SPACE_PARAM)
         return ptx_fail(p, &p->t, ".ptr belongs to parameters only");
@@ -136,7 +136,7 @@ static bool pointer_(struct ptx_parser *p, struct ptx_decl *d)
         if (!align && x.kind != PTX_SUFFIX_SPACE && !TOKEN_IS(&p->t, "generic"))
             return ptx_fail(p, &p->t, "unknown attribute '.%.*s' of .ptr", QUOTE(&p->t));
         ptx_next(p);
-        if (align && !align_(p, &d->ptr_align))
+        if (align && !decl_align(p, &d->ptr_align))
             return false;
         if (x.kind == PTX_SUFFIX_SPACE)
             d->ptr_space = (uint8_t)x.value;
@@ -144,7 +144,7 @@ static bool pointer_(struct ptx_parser *p, struct ptx_decl *d)
     return true;
 }
 
-static bool declarable_(const struct ptx_decl *d, unsigned type)
+static bool declarable(const struct ptx_decl *d, unsigned type)
 {
     switch (type) {
     case PTX_PRED: return d->space == PTX_SPACE_REG;
@@ -159,11 +159,11 @@ static bool declarable_(const struct ptx_decl *d, unsigned type)
     }
 }
 
-static bool type_(struct ptx_parser *p, struct ptx_decl *d, unsigned type)
+static bool decl_type(struct ptx_parser *p, struct ptx_decl *d, unsigned type)
 {
     if (d->has_type)
         return ptx_fail(p, &p->t, "a second type: .%.*s", QUOTE(&p->t));
-    if (!declarable_(d, type))
+    if (!declarable(d, type))
         return ptx_fail(p, &p->t, "type .%.*s cannot be declared in .%s", QUOTE(&p->t),
                         ptx_space_name((enum ptx_space)d->space));
     d->type = (uint8_t)type;
@@ -172,21 +172,21 @@ static bool type_(struct ptx_parser *p, struct ptx_decl *d, unsigned type)
 }
 
 /* After the state space: alignment, attributes, vector and type, in any order. */
-static bool specifiers_(struct ptx_parser *p, struct ptx_decl *d)
+static bool specifiers(struct ptx_parser *p, struct ptx_decl *d)
 {
     while (p->t.kind == T_DOT) {
         struct ptx_token t = p->t;
         struct ptx_suffix x = ptx_suffix_find(t.s, t.n);
-        if (x.kind == PTX_SUFFIX_TYPE && !type_(p, d, x.value))
+        if (x.kind == PTX_SUFFIX_TYPE && !decl_type(p, d, x.value))
             return false;
         ptx_next(p);
         bool ok = true;
         if (TOKEN_IS(&t, "align"))
-            ok = align_(p, &d->align);
+            ok = decl_align(p, &d->align);
         else if (TOKEN_IS(&t, "attribute"))
-            ok = attributes_(p, d);
+            ok = decl_attributes(p, d);
         else if (TOKEN_IS(&t, "ptr"))
-            ok = pointer_(p, d);
+            ok = decl_pointer(p, d);
         else if (TOKEN_IS(&t, "v2") || TOKEN_IS(&t, "v4") || TOKEN_IS(&t, "v8"))
             d->vec = (uint8_t)(t.s[1] - '0');
         else if (x.kind != PTX_SUFFIX_TYPE)
@@ -202,7 +202,7 @@ static bool specifiers_(struct ptx_parser *p, struct ptx_decl *d)
 }
 
 /* At the state space. */
-static bool decl_(struct ptx_parser *p, struct ptx_decl *d, enum ptx_linkage linkage)
+static bool decl(struct ptx_parser *p, struct ptx_decl *d, enum ptx_linkage linkage)
 {
     *d = (struct ptx_decl){.vec = 1, .linkage = (uint8_t)linkage, .at = p->t};
     struct ptx_suffix x = ptx_suffix_find(p->t.s, p->t.n);
@@ -213,12 +213,12 @@ static bool decl_(struct ptx_parser *p, struct ptx_decl *d, enum ptx_linkage lin
         if (!ptx_number(p, "a bank number", 10, &bank) || !ptx_expect(p, ']', "']'"))
             return false;
     }
-    return specifiers_(p, d);
+    return specifiers(p, d);
 }
 
-/* ---- registers ----------------------------------------------------------------------------- */
+/* ---- registers ---- */
 
-static bool room_for_regs_(struct ptx_parser *p, const struct ptx_token *name, uint64_t n)
+static bool room_for_regs(struct ptx_parser *p, const struct ptx_token *name, uint64_t n)
 {
     if (p->regs.count + n > LIMIT_FUNC_REGS)
         return ptx_fail(p, name, "'%.*s': more than %d registers in one function", QUOTE(name),
@@ -233,7 +233,7 @@ static bool room_for_regs_(struct ptx_parser *p, const struct ptx_token *name, u
 bool ptx_add_reg(struct ptx_parser *p, const struct ptx_token *name, unsigned type, unsigned vec)
 {
     static const char *const part[] = {"x", "y", "z", "w"};
-    if (!room_for_regs_(p, name, vec))
+    if (!room_for_regs(p, name, vec))
         return false;
     if (vec > 4)
         return ptx_fail(p, name, "'%.*s': a register has at most 4 components", QUOTE(name));
@@ -252,7 +252,7 @@ bool ptx_add_reg(struct ptx_parser *p, const struct ptx_token *name, unsigned ty
 }
 
 /* Writes prefix and number; gives the end. */
-static char *numbered_(char *to, const struct ptx_token *prefix, uint64_t number)
+static char *numbered(char *to, const struct ptx_token *prefix, uint64_t number)
 {
     char digits[24];
     int n = 0;
@@ -268,7 +268,7 @@ static char *numbered_(char *to, const struct ptx_token *prefix, uint64_t number
 }
 
 /* %r<100> declares %r0 to %r99. */
-static bool reg_range_(struct ptx_parser *p, const struct ptx_token *name, const struct ptx_decl *d)
+static bool reg_range(struct ptx_parser *p, const struct ptx_token *name, const struct ptx_decl *d)
 {
     uint64_t n;
     if (!ptx_number(p, "a number of registers", UINT64_MAX, &n) || !ptx_expect(p, '>', "'>'"))
@@ -280,7 +280,7 @@ static bool reg_range_(struct ptx_parser *p, const struct ptx_token *name, const
                         LIMIT_FUNC_REGS);
     if (name->n > 1024)
         return ptx_fail(p, name, "the name of these registers is too long");
-    if (!room_for_regs_(p, name, n))
+    if (!room_for_regs(p, name, n))
         return false;
     struct ptx_sym *s = ptx_declare(p, name, SYM_RANGE);
     if (s == NULL)
@@ -288,20 +288,20 @@ static bool reg_range_(struct ptx_parser *p, const struct ptx_token *name, const
     /* x1<5> and x<20> both hold an x10; so may an older single register: tell them apart by name */
     char last = name->s[name->n - 1];
     if (p->single_regs || (last >= '0' && last <= '9'))
-        p->nested_names = true;
+        p->cdp_names = true;
     s->index = (int32_t)p->regs.count;
     s->count = (int32_t)n;
     enum { DIGITS = 8 }; /* of a number up to the limit, and the terminator */
     char *text = n > 0 ? arena_alloc(p->a, n * (name->n + DIGITS)) : NULL;
     for (uint64_t k = 0; k < n; k++) {
-        char *end = numbered_(text, name, k);
+        char *end = numbered(text, name, k);
         vec_push(&p->regs, (struct ptx_reg){text, d->type, 1});
         text = end;
     }
     return true;
 }
 
-static bool registers_(struct ptx_parser *p, const struct ptx_decl *d)
+static bool decl_registers(struct ptx_parser *p, const struct ptx_decl *d)
 {
     if (p->f == NULL)
         return ptx_fail(p, &d->at, "registers are declared inside functions");
@@ -311,17 +311,17 @@ static bool registers_(struct ptx_parser *p, const struct ptx_decl *d)
             return ptx_expected(p, "a register name");
         ptx_next(p);
         bool ok =
-            ptx_accept(p, '<') ? reg_range_(p, &name, d) : ptx_add_reg(p, &name, d->type, d->vec);
+            ptx_accept(p, '<') ? reg_range(p, &name, d) : ptx_add_reg(p, &name, d->type, d->vec);
         if (!ok)
             return false;
     } while (ptx_accept(p, ','));
     return ptx_expect(p, ';', "';'");
 }
 
-/* ---- variables ----------------------------------------------------------------------------- */
+/* ---- variables ---- */
 
 /* [4][2] after a name. An empty first dimension gives 0. */
-static bool dimensions_(struct ptx_parser *p, uint64_t *dims, int *ndims)
+static bool decl_dimensions(struct ptx_parser *p, uint64_t *dims, int *ndims)
 {
     *ndims = 0;
     while (p->t.kind == '[') {
@@ -344,8 +344,8 @@ static bool dimensions_(struct ptx_parser *p, uint64_t *dims, int *ndims)
     return true;
 }
 
-static bool size_(struct ptx_parser *p, const struct ptx_token *name, const uint64_t *dims,
-                  int ndims, struct ptx_var *v)
+static bool decl_size(struct ptx_parser *p, const struct ptx_token *name, const uint64_t *dims,
+                      int ndims, struct ptx_var *v)
 {
     uint64_t size = ptx_type_bits((enum ptx_type)v->type) / 8 * v->vec;
     for (int k = 0; k < ndims; k++)
@@ -355,8 +355,8 @@ static bool size_(struct ptx_parser *p, const struct ptx_token *name, const uint
     return true;
 }
 
-static struct ptx_var *new_var_(struct ptx_parser *p, const struct ptx_decl *d,
-                                const struct ptx_token *name)
+static struct ptx_var *new_var(struct ptx_parser *p, const struct ptx_decl *d,
+                               const struct ptx_token *name)
 {
     struct ptx_var *v = arena_alloc(p->a, sizeof *v);
     uint32_t natural = ptx_type_bits((enum ptx_type)d->type) / 8 * d->vec;
@@ -374,8 +374,8 @@ static struct ptx_var *new_var_(struct ptx_parser *p, const struct ptx_decl *d,
 }
 
 /* A variable declared again: the definition's facts replace the extern's. */
-static bool redeclare_(struct ptx_parser *p, struct ptx_var *old, const struct ptx_var *v,
-                       const struct ptx_token *name)
+static bool redeclare(struct ptx_parser *p, struct ptx_var *old, const struct ptx_var *v,
+                      const struct ptx_token *name)
 {
     if (old->space != v->space || old->type != v->type || old->vec != v->vec)
         return ptx_fail(p, name, "'%.*s' was declared differently on line %d", QUOTE(name),
@@ -392,12 +392,12 @@ static bool redeclare_(struct ptx_parser *p, struct ptx_var *old, const struct p
 
 /* Puts v into the module's or the function's list and makes its name known. NULL when the name is
  * taken; an older declaration of the same variable takes its place. */
-static struct ptx_var *enter_(struct ptx_parser *p, struct ptx_var *v, const struct ptx_token *name)
+static struct ptx_var *enter(struct ptx_parser *p, struct ptx_var *v, const struct ptx_token *name)
 {
     if (p->f == NULL) {
         const struct ptx_sym *old = ptx_symtab_find(&p->names, name->s, name->n, false);
         if (old != NULL && old->kind == SYM_VAR)
-            return redeclare_(p, old->var, v, name) ? old->var : NULL;
+            return redeclare(p, old->var, v, name) ? old->var : NULL;
     }
     struct ptx_sym *s = ptx_declare(p, name, SYM_VAR);
     if (s == NULL)
@@ -412,7 +412,7 @@ static struct ptx_var *enter_(struct ptx_parser *p, struct ptx_var *v, const str
     return v;
 }
 
-static bool place_allowed_(struct ptx_parser *p, const struct ptx_decl *d)
+static bool place_allowed(struct ptx_parser *p, const struct ptx_decl *d)
 {
     bool module = p->f == NULL;
     if (module && (d->space == PTX_SPACE_PARAM || d->space == PTX_SPACE_LOCAL))
@@ -427,7 +427,7 @@ static bool place_allowed_(struct ptx_parser *p, const struct ptx_decl *d)
     return true;
 }
 
-static bool variable_(struct ptx_parser *p, const struct ptx_decl *d)
+static bool decl_variable(struct ptx_parser *p, const struct ptx_decl *d)
 {
     struct ptx_token name = p->t;
     uint64_t dims[LIMIT_DIMS];
@@ -435,8 +435,8 @@ static bool variable_(struct ptx_parser *p, const struct ptx_decl *d)
     if (name.kind != T_IDENT || TOKEN_IS(&name, "_"))
         return ptx_expected(p, "a variable name");
     ptx_next(p);
-    struct ptx_var *v = new_var_(p, d, &name);
-    if (!dimensions_(p, dims, &ndims) || !size_(p, &name, dims, ndims, v))
+    struct ptx_var *v = new_var(p, d, &name);
+    if (!decl_dimensions(p, dims, &ndims) || !decl_size(p, &name, dims, ndims, v))
         return false;
     bool open = ndims > 0 && dims[0] == 0;
     if (p->t.kind == '=') {
@@ -448,24 +448,24 @@ static bool variable_(struct ptx_parser *p, const struct ptx_decl *d)
                             ptx_space_name((enum ptx_space)d->space));
         if (d->linkage == PTX_LINK_EXTERN || d->linkage == PTX_LINK_COMMON)
             return ptx_fail(p, &at, "an extern or common variable cannot have an initial value");
-        v = enter_(p, v, &name);
+        v = enter(p, v, &name);
         return v != NULL && ptx_initializer(p, v, dims, ndims);
     }
     v->unsized = open && d->linkage == PTX_LINK_EXTERN;
-    return enter_(p, v, &name) != NULL;
+    return enter(p, v, &name) != NULL;
 }
 
 bool ptx_declaration(struct ptx_parser *p, enum ptx_linkage linkage)
 {
     struct ptx_decl d;
-    if (!decl_(p, &d, linkage))
+    if (!decl(p, &d, linkage))
         return false;
     if (d.space == PTX_SPACE_REG)
-        return registers_(p, &d);
-    if (!place_allowed_(p, &d))
+        return decl_registers(p, &d);
+    if (!place_allowed(p, &d))
         return false;
     do {
-        if (!variable_(p, &d))
+        if (!decl_variable(p, &d))
             return false;
     } while (ptx_accept(p, ','));
     return ptx_expect(p, ';', "';'");
@@ -481,7 +481,7 @@ struct ptx_var *ptx_param(struct ptx_parser *p, int32_t *reg)
         ptx_expected(p, "a parameter");
         return NULL;
     }
-    if (!decl_(p, &d, PTX_LINK_LOCAL))
+    if (!decl(p, &d, PTX_LINK_LOCAL))
         return NULL;
     struct ptx_token name = p->t;
     if (name.kind != T_IDENT) {
@@ -489,8 +489,8 @@ struct ptx_var *ptx_param(struct ptx_parser *p, int32_t *reg)
         return NULL;
     }
     ptx_next(p);
-    struct ptx_var *v = new_var_(p, &d, &name);
-    if (!dimensions_(p, dims, &ndims) || !size_(p, &name, dims, ndims, v))
+    struct ptx_var *v = new_var(p, &d, &name);
+    if (!decl_dimensions(p, dims, &ndims) || !decl_size(p, &name, dims, ndims, v))
         return NULL;
     v->unsized = ndims > 0 && dims[0] == 0;
     v->scope = p->f;

@@ -4,33 +4,33 @@
 
 #include <string.h>
 
-static struct ptx_value int_(uint64_t u, bool is_unsigned)
+static struct ptx_value expr_int(uint64_t u, bool is_unsigned)
 {
     return (struct ptx_value){.u = u, .is_unsigned = is_unsigned};
 }
 
-static struct ptx_value float_(double f)
+static struct ptx_value expr_float(double f)
 {
     return (struct ptx_value){.is_float = true, .f = f, .form = PTX_FLOAT_DECIMAL};
 }
 
-static double as_float_(const struct ptx_value *v)
+static double expr_as_float(const struct ptx_value *v)
 {
     if (v->is_float)
         return v->f;
     return v->is_unsigned ? (double)v->u : (double)(int64_t)v->u;
 }
 
-static bool truth_(const struct ptx_value *v) { return v->is_float ? v->f != 0 : v->u != 0; }
+static bool truth(const struct ptx_value *v) { return v->is_float ? v->f != 0 : v->u != 0; }
 
-static bool enter_(struct ptx_parser *p)
+static bool enter(struct ptx_parser *p)
 {
     if (++p->nesting > LIMIT_NESTING)
         return ptx_fail(p, &p->t, "constant expression nested too deep");
     return true;
 }
 
-static int precedence_(int kind)
+static int precedence(int kind)
 {
     switch (kind) {
     case '*':
@@ -55,44 +55,44 @@ static int precedence_(int kind)
     }
 }
 
-static bool float_op_(struct ptx_parser *p, const struct ptx_token *op, struct ptx_value *l,
-                      const struct ptx_value *r)
+static bool float_op(struct ptx_parser *p, const struct ptx_token *op, struct ptx_value *l,
+                     const struct ptx_value *r)
 {
-    double a = as_float_(l), b = as_float_(r);
+    double a = expr_as_float(l), b = expr_as_float(r);
     switch (op->kind) {
-    case '*': *l = float_(a * b); return true;
-    case '/': *l = float_(a / b); return true;
-    case '+': *l = float_(a + b); return true;
-    case '-': *l = float_(a - b); return true;
-    case '<': *l = int_(a < b, false); return true;
-    case '>': *l = int_(a > b, false); return true;
-    case T_LE: *l = int_(a <= b, false); return true;
-    case T_GE: *l = int_(a >= b, false); return true;
-    case T_EQ: *l = int_(a == b, false); return true;
-    case T_NE: *l = int_(a != b, false); return true;
-    case T_ANDAND: *l = int_(a != 0 && b != 0, false); return true;
-    case T_OROR: *l = int_(a != 0 || b != 0, false); return true;
+    case '*': *l = expr_float(a * b); return true;
+    case '/': *l = expr_float(a / b); return true;
+    case '+': *l = expr_float(a + b); return true;
+    case '-': *l = expr_float(a - b); return true;
+    case '<': *l = expr_int(a < b, false); return true;
+    case '>': *l = expr_int(a > b, false); return true;
+    case T_LE: *l = expr_int(a <= b, false); return true;
+    case T_GE: *l = expr_int(a >= b, false); return true;
+    case T_EQ: *l = expr_int(a == b, false); return true;
+    case T_NE: *l = expr_int(a != b, false); return true;
+    case T_ANDAND: *l = expr_int(a != 0 && b != 0, false); return true;
+    case T_OROR: *l = expr_int(a != 0 || b != 0, false); return true;
     default: return ptx_fail(p, op, "operator '%.*s' does not take a float", QUOTE(op));
     }
 }
 
-static bool divide_(struct ptx_parser *p, const struct ptx_token *op, struct ptx_value *l,
-                    const struct ptx_value *r, bool u)
+static bool divide(struct ptx_parser *p, const struct ptx_token *op, struct ptx_value *l,
+                   const struct ptx_value *r, bool u)
 {
     if (r->u == 0)
         return ptx_fail(p, op, "division by zero in a constant expression");
     bool rem = op->kind == '%';
     if (u)
-        *l = int_(rem ? l->u % r->u : l->u / r->u, true);
+        *l = expr_int(rem ? l->u % r->u : l->u / r->u, true);
     else if (r->u == UINT64_MAX) /* -1: the smallest integer has no positive twin */
-        *l = int_(rem ? 0 : 0 - l->u, false);
+        *l = expr_int(rem ? 0 : 0 - l->u, false);
     else
-        *l = int_((uint64_t)(rem ? (int64_t)l->u % (int64_t)r->u : (int64_t)l->u / (int64_t)r->u),
-                  false);
+        *l = expr_int(
+            (uint64_t)(rem ? (int64_t)l->u % (int64_t)r->u : (int64_t)l->u / (int64_t)r->u), false);
     return true;
 }
 
-static uint64_t shift_right_(const struct ptx_value *v, uint64_t by)
+static uint64_t shift_right(const struct ptx_value *v, uint64_t by)
 {
     bool negative = !v->is_unsigned && (int64_t)v->u < 0;
     if (by > 63)
@@ -101,56 +101,56 @@ static uint64_t shift_right_(const struct ptx_value *v, uint64_t by)
     return negative && by > 0 ? shifted | UINT64_MAX << (64 - by) : shifted;
 }
 
-static bool int_op_(struct ptx_parser *p, const struct ptx_token *op, struct ptx_value *l,
-                    const struct ptx_value *r)
+static bool int_op(struct ptx_parser *p, const struct ptx_token *op, struct ptx_value *l,
+                   const struct ptx_value *r)
 {
     bool u = l->is_unsigned || r->is_unsigned;
     uint64_t a = l->u, b = r->u;
     int64_t sa = (int64_t)a, sb = (int64_t)b;
     switch (op->kind) {
-    case '*': *l = int_(a * b, u); return true;
+    case '*': *l = expr_int(a * b, u); return true;
     case '/':
-    case '%': return divide_(p, op, l, r, u);
-    case '+': *l = int_(a + b, u); return true;
-    case '-': *l = int_(a - b, u); return true;
-    case T_SHL: *l = int_(b > 63 ? 0 : a << b, l->is_unsigned); return true;
-    case T_SHR: *l = int_(shift_right_(l, b), l->is_unsigned); return true;
-    case '<': *l = int_(u ? a < b : sa < sb, false); return true;
-    case '>': *l = int_(u ? a > b : sa > sb, false); return true;
-    case T_LE: *l = int_(u ? a <= b : sa <= sb, false); return true;
-    case T_GE: *l = int_(u ? a >= b : sa >= sb, false); return true;
-    case T_EQ: *l = int_(a == b, false); return true;
-    case T_NE: *l = int_(a != b, false); return true;
-    case '&': *l = int_(a & b, u); return true;
-    case '^': *l = int_(a ^ b, u); return true;
-    case '|': *l = int_(a | b, u); return true;
-    case T_ANDAND: *l = int_(a != 0 && b != 0, false); return true;
-    default: *l = int_(a != 0 || b != 0, false); return true;
+    case '%': return divide(p, op, l, r, u);
+    case '+': *l = expr_int(a + b, u); return true;
+    case '-': *l = expr_int(a - b, u); return true;
+    case T_SHL: *l = expr_int(b > 63 ? 0 : a << b, l->is_unsigned); return true;
+    case T_SHR: *l = expr_int(shift_right(l, b), l->is_unsigned); return true;
+    case '<': *l = expr_int(u ? a < b : sa < sb, false); return true;
+    case '>': *l = expr_int(u ? a > b : sa > sb, false); return true;
+    case T_LE: *l = expr_int(u ? a <= b : sa <= sb, false); return true;
+    case T_GE: *l = expr_int(u ? a >= b : sa >= sb, false); return true;
+    case T_EQ: *l = expr_int(a == b, false); return true;
+    case T_NE: *l = expr_int(a != b, false); return true;
+    case '&': *l = expr_int(a & b, u); return true;
+    case '^': *l = expr_int(a ^ b, u); return true;
+    case '|': *l = expr_int(a | b, u); return true;
+    case T_ANDAND: *l = expr_int(a != 0 && b != 0, false); return true;
+    default: *l = expr_int(a != 0 || b != 0, false); return true;
     }
 }
 
-static bool unary_(struct ptx_parser *p, struct ptx_value *v);
+static bool unary(struct ptx_parser *p, struct ptx_value *v);
 
-static bool cast_(struct ptx_parser *p, struct ptx_value *v)
+static bool cast(struct ptx_parser *p, struct ptx_value *v)
 {
     struct ptx_token type = p->t;
     bool is_unsigned = TOKEN_IS(&type, "u64");
     if (!is_unsigned && !TOKEN_IS(&type, "s64"))
         return ptx_fail(p, &type, "a cast is (.s64) or (.u64), not (.%.*s)", QUOTE(&type));
     ptx_next(p);
-    if (!ptx_expect(p, ')', "')'") || !unary_(p, v))
+    if (!ptx_expect(p, ')', "')'") || !unary(p, v))
         return false;
     if (v->is_float && !(v->f > -9.3e18 && v->f < 1.85e19))
         return ptx_fail(p, &type, "the float does not fit in 64 bits");
     if (v->is_float)
-        *v = int_(v->f < 0 ? (uint64_t)(int64_t)(v->f < -9.2e18 ? -9.2e18 : v->f)
-                           : (uint64_t)(v->f > 1.84e19 ? 1.84e19 : v->f),
-                  is_unsigned);
+        *v = expr_int(v->f < 0 ? (uint64_t)(int64_t)(v->f < -9.2e18 ? -9.2e18 : v->f)
+                               : (uint64_t)(v->f > 1.84e19 ? 1.84e19 : v->f),
+                      is_unsigned);
     v->is_unsigned = is_unsigned;
     return true;
 }
 
-static bool negate_(struct ptx_value *v)
+static bool negate(struct ptx_value *v)
 {
     if (v->is_float) {
         uint64_t bits; /* the sign alone changes, also of a NaN */
@@ -158,34 +158,34 @@ static bool negate_(struct ptx_value *v)
         bits ^= UINT64_C(1) << 63;
         memcpy(&v->f, &bits, sizeof bits);
     } else
-        *v = int_(0 - v->u, v->is_unsigned && v->u != UINT64_C(1) << 63);
+        *v = expr_int(0 - v->u, v->is_unsigned && v->u != UINT64_C(1) << 63);
     return true;
 }
 
-static bool primary_(struct ptx_parser *p, struct ptx_value *v)
+static bool expr_primary(struct ptx_parser *p, struct ptx_value *v)
 {
     struct ptx_token t = p->t;
     switch (t.kind) {
-    case T_INT: *v = int_(t.u, t.is_unsigned); break;
+    case T_INT: *v = expr_int(t.u, t.is_unsigned); break;
     case T_FLOAT: *v = (struct ptx_value){.is_float = true, .f = t.f, .form = t.form}; break;
     case T_DOT:
         if (t.n > 0 && t.s[0] >= '0' && t.s[0] <= '9') {
             if (!ptx_lexer_fraction(&p->lx, &t))
                 return p->t = t, false;
-            *v = float_(t.f);
+            *v = expr_float(t.f);
             break;
         }
         return ptx_expected(p, "a constant");
     case T_IDENT:
         if (TOKEN_IS(&t, "WARP_SZ")) {
-            *v = int_(32, false);
+            *v = expr_int(32, false);
             break;
         }
         return ptx_expected(p, "a constant");
     case '(':
         ptx_next(p);
         if (p->t.kind == T_DOT)
-            return cast_(p, v);
+            return cast(p, v);
         return ptx_expr(p, v) && ptx_expect(p, ')', "')'");
     default: return ptx_expected(p, "a constant");
     }
@@ -193,42 +193,42 @@ static bool primary_(struct ptx_parser *p, struct ptx_value *v)
     return true;
 }
 
-static bool unary_(struct ptx_parser *p, struct ptx_value *v)
+static bool unary(struct ptx_parser *p, struct ptx_value *v)
 {
     struct ptx_token op = p->t;
     if (op.kind != '-' && op.kind != '+' && op.kind != '!' && op.kind != '~')
-        return primary_(p, v);
-    if (!enter_(p))
+        return expr_primary(p, v);
+    if (!enter(p))
         return false;
     ptx_next(p);
-    bool ok = unary_(p, v);
+    bool ok = unary(p, v);
     p->nesting--;
     if (!ok)
         return false;
     if (op.kind == '-')
-        return negate_(v);
+        return negate(v);
     if (op.kind == '!')
-        *v = int_(!truth_(v), false);
+        *v = expr_int(!truth(v), false);
     else if (op.kind == '~') {
         if (v->is_float)
             return ptx_fail(p, &op, "operator '~' does not take a float");
-        *v = int_(~v->u, v->is_unsigned);
+        *v = expr_int(~v->u, v->is_unsigned);
     }
     return true;
 }
 
-static bool binary_(struct ptx_parser *p, struct ptx_value *v, int least)
+static bool expr_binary(struct ptx_parser *p, struct ptx_value *v, int least)
 {
-    if (!unary_(p, v))
+    if (!unary(p, v))
         return false;
-    for (int level; (level = precedence_(p->t.kind)) >= least && level > 0;) {
+    for (int level; (level = precedence(p->t.kind)) >= least && level > 0;) {
         struct ptx_token op = p->t;
         struct ptx_value right = {0};
         ptx_next(p);
-        if (!binary_(p, &right, level + 1))
+        if (!expr_binary(p, &right, level + 1))
             return false;
-        if (!(v->is_float || right.is_float ? float_op_(p, &op, v, &right)
-                                            : int_op_(p, &op, v, &right)))
+        if (!(v->is_float || right.is_float ? float_op(p, &op, v, &right)
+                                            : int_op(p, &op, v, &right)))
             return false;
     }
     return true;
@@ -236,13 +236,13 @@ static bool binary_(struct ptx_parser *p, struct ptx_value *v, int least)
 
 bool ptx_expr(struct ptx_parser *p, struct ptx_value *v)
 {
-    if (!enter_(p) || !binary_(p, v, 1))
+    if (!enter(p) || !expr_binary(p, v, 1))
         return false;
     if (ptx_accept(p, '?')) {
         struct ptx_value yes = {0}, no = {0};
         if (!ptx_expr(p, &yes) || !ptx_expect(p, ':', "':'") || !ptx_expr(p, &no))
             return false;
-        *v = truth_(v) ? yes : no;
+        *v = truth(v) ? yes : no;
     }
     p->nesting--;
     return true;

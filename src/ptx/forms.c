@@ -16,7 +16,7 @@
 /* What the words in capitals stand for. */
 static const struct {
     const char *name, *text;
-} sets_[] = {
+} sets[] = {
     {"INT", "u16|s16|u32|s32|u64|s64"},
     {"INTS", "u8|s8|u16|s16|u32|s32|u64|s64"},
     {"FLT", "f32|f64"},
@@ -49,29 +49,29 @@ static const struct {
 static const struct {
     enum ptx_op op;
     const char *mods, *spaces, *types, *operands;
-} rows_[] = {
+} forms_rows[] = {
 #define PTX_FORM(op, mods, spaces, types, operands) {PTX_OP_##op, mods, spaces, types, operands},
 #include "ptx/forms.def"
 #undef PTX_FORM
 };
 
-static struct ptx_form forms_[WEIR_COUNT(rows_)];
+static struct ptx_form forms_forms[WEIR_COUNT(forms_rows)];
 static struct {
     uint16_t first, count;
-} by_op_[PTX_OP_COUNT];
-static once_flag once_ = ONCE_FLAG_INIT;
+} by_op[PTX_OP_COUNT];
+static once_flag forms_once = ONCE_FLAG_INIT;
 
-/* ---- reading the table --------------------------------------------------------------------- */
+/* ---- reading the table ---- */
 
 /* A mistake in the table is a mistake of ours: stop at the first run, naming it. */
-static void bad_(const char *what, const char *s, size_t n)
+static void bad(const char *what, const char *s, size_t n)
 {
     fprintf(stderr, "weir: forms.def: bad %s '%.*s'\n", what, (int)n, s);
     abort();
 }
 
 /* The next word of a space-separated list; NULL at the end. */
-static const char *word_(const char **list, size_t *n)
+static const char *forms_word(const char **list, size_t *n)
 {
     while (**list == ' ')
         ++*list;
@@ -82,25 +82,25 @@ static const char *word_(const char **list, size_t *n)
 }
 
 /* Calls add for each alternative of `a|b|SET`. */
-static void each_(const char *s, size_t n, void (*add)(void *to, const char *s, size_t n), void *to)
+static void each(const char *s, size_t n, void (*add)(void *to, const char *s, size_t n), void *to)
 {
     const char *end = s + n;
     while (s < end) {
         const char *bar = memchr(s, '|', (size_t)(end - s));
         size_t k = (size_t)((bar != NULL ? bar : end) - s);
         const char *set = NULL;
-        for (size_t i = 0; i < WEIR_COUNT(sets_); i++)
-            if (strlen(sets_[i].name) == k && memcmp(sets_[i].name, s, k) == 0)
-                set = sets_[i].text;
+        for (size_t i = 0; i < WEIR_COUNT(sets); i++)
+            if (strlen(sets[i].name) == k && memcmp(sets[i].name, s, k) == 0)
+                set = sets[i].text;
         if (set != NULL)
-            each_(set, strlen(set), add, to);
+            each(set, strlen(set), add, to);
         else
             add(to, s, k);
         s += k + 1;
     }
 }
 
-static void add_mod_(void *to, const char *s, size_t n)
+static void add_mod(void *to, const char *s, size_t n)
 {
     uint64_t *set = to;
     if (n == 5 && memcmp(s, "WGMMA", 5) == 0) { /* every m64n…k… */
@@ -111,27 +111,27 @@ static void add_mod_(void *to, const char *s, size_t n)
     }
     struct ptx_suffix x = ptx_suffix_find(s, n);
     if (x.kind != PTX_SUFFIX_MOD)
-        bad_("modifier", s, n);
+        bad("modifier", s, n);
     set[x.value / 64] |= UINT64_C(1) << x.value % 64;
 }
 
-static void add_type_(void *to, const char *s, size_t n)
+static void add_type(void *to, const char *s, size_t n)
 {
     struct ptx_suffix x = ptx_suffix_find(s, n);
     if (x.kind != PTX_SUFFIX_TYPE)
-        bad_("type", s, n);
+        bad("type", s, n);
     *(uint64_t *)to |= UINT64_C(1) << x.value;
 }
 
-static void add_space_(void *to, const char *s, size_t n)
+static void add_space(void *to, const char *s, size_t n)
 {
     struct ptx_suffix x = ptx_suffix_find(s, n);
     if (x.kind != PTX_SUFFIX_SPACE)
-        bad_("space", s, n);
+        bad("space", s, n);
     *(uint16_t *)to |= (uint16_t)(1u << x.value);
 }
 
-static void read_operand_(struct ptx_form_operand *o, const char *s, size_t n)
+static void read_operand(struct ptx_form_operand *o, const char *s, size_t n)
 {
     const char *all = s;
     size_t alln = n;
@@ -152,18 +152,18 @@ static void read_operand_(struct ptx_form_operand *o, const char *s, size_t n)
     } else if (n > 1 && *s == ':') {
         struct ptx_suffix x = ptx_suffix_find(s + 1, n - 1);
         if (x.kind != PTX_SUFFIX_TYPE)
-            bad_("operand", all, alln);
+            bad("operand", all, alln);
         o->type = (uint8_t)x.value;
     } else if (n != 0)
-        bad_("operand", all, alln);
+        bad("operand", all, alln);
 }
 
-static void read_form_(struct ptx_form *f, size_t row)
+static void read_form(struct ptx_form *f, size_t row)
 {
     size_t n;
-    const char *list = rows_[row].mods, *s;
-    f->op = rows_[row].op;
-    while ((s = word_(&list, &n)) != NULL) {
+    const char *list = forms_rows[row].mods, *s;
+    f->op = forms_rows[row].op;
+    while ((s = forms_word(&list, &n)) != NULL) {
         struct ptx_form_group *g = &f->groups[f->ngroups++];
         assert(f->ngroups <= FORM_MAX_GROUPS);
         g->twice = s[n - 1] == '*';
@@ -172,46 +172,46 @@ static void read_form_(struct ptx_form *f, size_t row)
             n--;
         g->text = s;
         g->length = (uint8_t)n;
-        each_(s, n, add_mod_, g->set);
+        each(s, n, add_mod, g->set);
     }
-    for (list = rows_[row].spaces; (s = word_(&list, &n)) != NULL; f->nspaces++) {
+    for (list = forms_rows[row].spaces; (s = forms_word(&list, &n)) != NULL; f->nspaces++) {
         f->space_optional[f->nspaces] = s[n - 1] == '?';
-        each_(s, s[n - 1] == '?' ? n - 1 : n, add_space_, &f->spaces[f->nspaces]);
+        each(s, s[n - 1] == '?' ? n - 1 : n, add_space, &f->spaces[f->nspaces]);
     }
-    for (list = rows_[row].types; (s = word_(&list, &n)) != NULL; f->ntypes++) {
+    for (list = forms_rows[row].types; (s = forms_word(&list, &n)) != NULL; f->ntypes++) {
         f->type_optional[f->ntypes] = s[n - 1] == '?';
-        each_(s, s[n - 1] == '?' ? n - 1 : n, add_type_, &f->types[f->ntypes]);
+        each(s, s[n - 1] == '?' ? n - 1 : n, add_type, &f->types[f->ntypes]);
     }
-    for (list = rows_[row].operands; (s = word_(&list, &n)) != NULL; f->noperands++) {
+    for (list = forms_rows[row].operands; (s = forms_word(&list, &n)) != NULL; f->noperands++) {
         assert(f->noperands < FORM_MAX_OPERANDS);
-        read_operand_(&f->operands[f->noperands], s, n);
+        read_operand(&f->operands[f->noperands], s, n);
         f->required += !f->operands[f->noperands].optional;
     }
 }
 
-static void fill_(void)
+static void fill(void)
 {
-    for (size_t i = 0; i < WEIR_COUNT(rows_); i++) {
-        read_form_(&forms_[i], i);
-        if (by_op_[rows_[i].op].count++ == 0)
-            by_op_[rows_[i].op].first = (uint16_t)i;
-        else if (rows_[i - 1].op != rows_[i].op)
-            bad_("order of", ptx_op_name(rows_[i].op), strlen(ptx_op_name(rows_[i].op)));
+    for (size_t i = 0; i < WEIR_COUNT(forms_rows); i++) {
+        read_form(&forms_forms[i], i);
+        if (by_op[forms_rows[i].op].count++ == 0)
+            by_op[forms_rows[i].op].first = (uint16_t)i;
+        else if (forms_rows[i - 1].op != forms_rows[i].op)
+            bad("order of", ptx_op_name(forms_rows[i].op), strlen(ptx_op_name(forms_rows[i].op)));
     }
 }
 
 const struct ptx_form *ptx_forms(enum ptx_op op, int *count)
 {
-    call_once(&once_, fill_);
-    *count = by_op_[op].count;
-    return &forms_[by_op_[op].first];
+    call_once(&forms_once, fill);
+    *count = by_op[op].count;
+    return &forms_forms[by_op[op].first];
 }
 
-/* ---- matching ------------------------------------------------------------------------------ */
+/* ---- matching ---- */
 
-static bool has_(const uint64_t *set, unsigned m) { return (set[m / 64] >> m % 64 & 1) != 0; }
+static bool forms_has(const uint64_t *set, unsigned m) { return (set[m / 64] >> m % 64 & 1) != 0; }
 
-static bool types_fit_(const struct ptx_form *f, const struct ptx_instr *i)
+static bool types_fit(const struct ptx_form *f, const struct ptx_instr *i)
 {
     int k = 0;
     for (int t = 0; t < f->ntypes; t++) {
@@ -223,7 +223,7 @@ static bool types_fit_(const struct ptx_form *f, const struct ptx_instr *i)
     return k == i->ntypes;
 }
 
-static bool spaces_fit_(const struct ptx_form *f, const struct ptx_instr *i)
+static bool spaces_fit(const struct ptx_form *f, const struct ptx_instr *i)
 {
     int k = 0;
     for (int t = 0; t < f->nspaces; t++) {
@@ -237,14 +237,14 @@ static bool spaces_fit_(const struct ptx_form *f, const struct ptx_instr *i)
 
 /* Gives each modifier a group of its own. On failure *wrong is a modifier without a place, or
  * *missing a group that nothing fills. */
-static bool mods_fit_(const struct ptx_form *f, const struct ptx_instr *i, int *wrong,
-                      const struct ptx_form_group **missing)
+static bool mods_fit(const struct ptx_form *f, const struct ptx_instr *i, int *wrong,
+                     const struct ptx_form_group **missing)
 {
     uint8_t used[FORM_MAX_GROUPS] = {0};
     for (int k = 0; k < i->nmods; k++) {
         int g = 0;
         while (g < f->ngroups &&
-               !(has_(f->groups[g].set, i->mods[k]) && used[g] < (f->groups[g].twice ? 2 : 1)))
+               !(forms_has(f->groups[g].set, i->mods[k]) && used[g] < (f->groups[g].twice ? 2 : 1)))
             g++;
         if (g == f->ngroups) {
             *wrong = k;
@@ -264,22 +264,22 @@ bool ptx_form_fits(const struct ptx_form *f, const struct ptx_instr *i)
 {
     int wrong;
     const struct ptx_form_group *missing;
-    return types_fit_(f, i) && spaces_fit_(f, i) && mods_fit_(f, i, &wrong, &missing);
+    return types_fit(f, i) && spaces_fit(f, i) && mods_fit(f, i, &wrong, &missing);
 }
 
 /* Is modifier number k one that some form of the opcode takes? Likewise types below. */
-static bool mod_known_(const struct ptx_instr *i, int k)
+static bool mod_known(const struct ptx_instr *i, int k)
 {
     int count;
     const struct ptx_form *f = ptx_forms((enum ptx_op)i->op, &count);
     for (int n = 0; n < count; n++)
         for (int g = 0; g < f[n].ngroups; g++)
-            if (has_(f[n].groups[g].set, i->mods[k]))
+            if (forms_has(f[n].groups[g].set, i->mods[k]))
                 return true;
     return false;
 }
 
-static bool type_known_(const struct ptx_instr *i, int k)
+static bool type_known(const struct ptx_instr *i, int k)
 {
     int count;
     const struct ptx_form *f = ptx_forms((enum ptx_op)i->op, &count);
@@ -291,14 +291,14 @@ static bool type_known_(const struct ptx_instr *i, int k)
 }
 
 /* Names the alternatives, also those that a word in capitals stands for. */
-static void explain_missing_(const struct ptx_form_group *g, const char *text, int len, char *out,
-                             size_t size)
+static void explain_missing(const struct ptx_form_group *g, const char *text, int len, char *out,
+                            size_t size)
 {
     const char *words = g->text;
     int n = g->length;
-    for (size_t k = 0; k < WEIR_COUNT(sets_); k++)
-        if (strlen(sets_[k].name) == g->length && memcmp(sets_[k].name, g->text, g->length) == 0) {
-            words = sets_[k].text;
+    for (size_t k = 0; k < WEIR_COUNT(sets); k++)
+        if (strlen(sets[k].name) == g->length && memcmp(sets[k].name, g->text, g->length) == 0) {
+            words = sets[k].text;
             n = (int)strlen(words);
         }
     snprintf(out, size, "'%.*s': a modifier is missing (%.*s)", len, text, n, words);
@@ -312,13 +312,13 @@ void ptx_form_explain(const struct ptx_instr *i, const char *text, size_t n, cha
     const char *op = ptx_op_name((enum ptx_op)i->op);
     int len = n < 200 ? (int)n : 200;
     for (int k = 0; k < i->nmods; k++)
-        if (!mod_known_(i, k)) {
+        if (!mod_known(i, k)) {
             snprintf(out, size, "'%.*s': '%s' does not take the modifier '.%s'", len, text, op,
                      ptx_mod_name((enum ptx_mod)i->mods[k]));
             return;
         }
     for (int k = 0; k < i->ntypes; k++)
-        if (!type_known_(i, k)) {
+        if (!type_known(i, k)) {
             snprintf(out, size, "'%.*s': '%s' does not take the type '.%s'", len, text, op,
                      ptx_type_name((enum ptx_type)i->types[k]));
             return;
@@ -326,10 +326,10 @@ void ptx_form_explain(const struct ptx_instr *i, const char *text, size_t n, cha
     bool types = false, mods = false;
     for (int k = 0; k < count; k++) {
         const struct ptx_form_group *lacks = NULL;
-        if (!types_fit_(&f[k], i))
+        if (!types_fit(&f[k], i))
             continue;
         types = true;
-        if (mods_fit_(&f[k], i, &wrong, &lacks))
+        if (mods_fit(&f[k], i, &wrong, &lacks))
             mods = true;
         else if (lacks != NULL && missing == NULL)
             missing = lacks;
@@ -339,7 +339,7 @@ void ptx_form_explain(const struct ptx_instr *i, const char *text, size_t n, cha
     else if (mods)
         snprintf(out, size, "'%.*s': wrong or missing state space", len, text);
     else if (missing != NULL)
-        explain_missing_(missing, text, len, out, size);
+        explain_missing(missing, text, len, out, size);
     else
         snprintf(out, size, "'%.*s': these modifiers and types do not go together", len, text);
 }

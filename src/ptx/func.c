@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- parameters ---------------------------------------------------------------------------- */
+/* ---- parameters ---- */
 
 /* ( parameter, … ), at the opening parenthesis; may be empty. */
-static bool params_(struct ptx_parser *p, struct ptx_var ***vars, int32_t **regs, int32_t *count)
+static bool func_params(struct ptx_parser *p, struct ptx_var ***vars, int32_t **regs,
+                        int32_t *count)
 {
     struct {
         struct ptx_var **items;
@@ -45,9 +46,9 @@ static bool params_(struct ptx_parser *p, struct ptx_var ***vars, int32_t **regs
     return ok;
 }
 
-/* ---- performance directives ---------------------------------------------------------------- */
+/* ---- performance directives ---- */
 
-static bool triple_(struct ptx_parser *p, uint32_t out[3])
+static bool triple(struct ptx_parser *p, uint32_t out[3])
 {
     out[0] = out[1] = out[2] = 1;
     int k = 0;
@@ -62,7 +63,7 @@ static bool triple_(struct ptx_parser *p, uint32_t out[3])
     return true;
 }
 
-static bool single_(struct ptx_parser *p, uint32_t *out)
+static bool single(struct ptx_parser *p, uint32_t *out)
 {
     uint64_t v;
     if (!ptx_number(p, "a number", UINT32_MAX, &v))
@@ -72,23 +73,23 @@ static bool single_(struct ptx_parser *p, uint32_t *out)
 }
 
 /* At a directive between the parameters and the body. */
-static bool performance_(struct ptx_parser *p, struct ptx_func *f)
+static bool performance(struct ptx_parser *p, struct ptx_func *f)
 {
     struct ptx_token t = p->t;
     uint32_t ignored;
     ptx_next(p);
     if (TOKEN_IS(&t, "maxntid"))
-        return triple_(p, f->maxntid);
+        return triple(p, f->maxntid);
     if (TOKEN_IS(&t, "reqntid"))
-        return triple_(p, f->reqntid);
+        return triple(p, f->reqntid);
     if (TOKEN_IS(&t, "reqnctapercluster"))
-        return triple_(p, f->reqnctapercluster);
+        return triple(p, f->reqnctapercluster);
     if (TOKEN_IS(&t, "minnctapersm"))
-        return single_(p, &f->minnctapersm);
+        return single(p, &f->minnctapersm);
     if (TOKEN_IS(&t, "maxnreg"))
-        return single_(p, &f->maxnreg);
+        return single(p, &f->maxnreg);
     if (TOKEN_IS(&t, "maxclusterrank"))
-        return single_(p, &f->maxclusterrank);
+        return single(p, &f->maxclusterrank);
     if (TOKEN_IS(&t, "explicitcluster") || TOKEN_IS(&t, "blocksareclusters"))
         return f->explicit_cluster = true;
     if (TOKEN_IS(&t, "noreturn"))
@@ -98,14 +99,14 @@ static bool performance_(struct ptx_parser *p, struct ptx_func *f)
     /* hints that change nothing here */
     if (TOKEN_IS(&t, "maxnctapersm") || TOKEN_IS(&t, "abi_preserve") ||
         TOKEN_IS(&t, "abi_preserve_control"))
-        return single_(p, &ignored);
+        return single(p, &ignored);
     return ptx_fail(p, &t, "unknown directive '.%.*s' of a function", QUOTE(&t));
 }
 
-/* ---- labels -------------------------------------------------------------------------------- */
+/* ---- labels ---- */
 
-static bool label_(struct ptx_parser *p, const struct ptx_token *name, struct ptx_sym **out,
-                   enum ptx_sym_kind kind)
+static bool func_label(struct ptx_parser *p, const struct ptx_token *name, struct ptx_sym **out,
+                       enum ptx_sym_kind kind)
 {
     const struct ptx_sym *old = ptx_symtab_find(&p->labels, name->s, name->n, false);
     if (old != NULL && old->depth == p->depth)
@@ -129,7 +130,7 @@ bool ptx_label_ref(struct ptx_parser *p, int32_t *target)
 }
 
 /* The function of that name, now or when the module is read. */
-static bool func_ref_(struct ptx_parser *p, const struct ptx_token *name, struct ptx_func **slot)
+static bool func_ref(struct ptx_parser *p, const struct ptx_token *name, struct ptx_func **slot)
 {
     const struct ptx_sym *s = ptx_symtab_find(&p->names, name->s, name->n, false);
     if (s == NULL)
@@ -142,7 +143,7 @@ static bool func_ref_(struct ptx_parser *p, const struct ptx_token *name, struct
 }
 
 /* Gives a reference what its name stands for. */
-static bool bind_(struct ptx_parser *p, const struct ptx_ref *r, const struct ptx_sym *s)
+static bool func_bind(struct ptx_parser *p, const struct ptx_ref *r, const struct ptx_sym *s)
 {
     switch (r->kind) {
     case REF_LABEL:
@@ -170,7 +171,7 @@ static bool bind_(struct ptx_parser *p, const struct ptx_ref *r, const struct pt
 
 /* A call through a register may name, for the functions it can lead to, a variable that holds their
  * addresses. */
-static bool bind_table_(struct ptx_parser *p, const struct ptx_ref *r)
+static bool bind_table(struct ptx_parser *p, const struct ptx_ref *r)
 {
     const struct ptx_sym *s = ptx_symtab_find(&p->names, r->at.s, r->at.n, false);
     if (r->kind != REF_PROTO || s == NULL || s->kind != SYM_VAR || s->var->nrelocs == 0)
@@ -188,17 +189,17 @@ static bool bind_table_(struct ptx_parser *p, const struct ptx_ref *r)
 }
 
 /* At the end of a block: what it defines is bound, the rest is the outer block's matter. */
-static bool resolve_block_(struct ptx_parser *p)
+static bool resolve_block(struct ptx_parser *p)
 {
     size_t kept = p->blocks[p->depth].refs;
     for (size_t i = kept; i < p->refs.count; i++) {
         struct ptx_ref *r = &p->refs.items[i];
         const struct ptx_sym *s = ptx_symtab_find(&p->labels, r->at.s, r->at.n, false);
         if (s != NULL && s->depth == p->depth) {
-            if (!bind_(p, r, s))
+            if (!func_bind(p, r, s))
                 return false;
         } else if (p->depth == 1) {
-            if (!bind_table_(p, r))
+            if (!bind_table(p, r))
                 return false;
         } else
             p->refs.items[kept++] = *r;
@@ -207,9 +208,9 @@ static bool resolve_block_(struct ptx_parser *p)
     return true;
 }
 
-/* ---- blocks -------------------------------------------------------------------------------- */
+/* ---- blocks ---- */
 
-static bool open_block_(struct ptx_parser *p)
+static bool open_block(struct ptx_parser *p)
 {
     if (p->depth >= LIMIT_NESTING)
         return ptx_fail(p, &p->t, "blocks nested deeper than %d", LIMIT_NESTING);
@@ -220,9 +221,9 @@ static bool open_block_(struct ptx_parser *p)
     return true;
 }
 
-static bool close_block_(struct ptx_parser *p)
+static bool close_block(struct ptx_parser *p)
 {
-    if (!resolve_block_(p))
+    if (!resolve_block(p))
         return false;
     ptx_symtab_cut(&p->names, p->blocks[p->depth].names);
     ptx_symtab_cut(&p->labels, p->blocks[p->depth].labels);
@@ -236,7 +237,7 @@ struct name_list {
 };
 
 /* a, b, c; — the caller frees the list. */
-static bool names_(struct ptx_parser *p, struct name_list *list)
+static bool func_names(struct ptx_parser *p, struct name_list *list)
 {
     do {
         if (p->t.kind != T_IDENT)
@@ -249,11 +250,11 @@ static bool names_(struct ptx_parser *p, struct name_list *list)
 
 /* .branchtargets a, b; — after the directive. The name may be missing: then nobody uses the list.
  */
-static bool branch_targets_(struct ptx_parser *p, const struct ptx_token *name)
+static bool branch_targets(struct ptx_parser *p, const struct ptx_token *name)
 {
     struct name_list list = {0};
     struct ptx_sym *s;
-    bool ok = names_(p, &list) && (name == NULL || label_(p, name, &s, SYM_TARGETS));
+    bool ok = func_names(p, &list) && (name == NULL || func_label(p, name, &s, SYM_TARGETS));
     if (ok) {
         struct ptx_targets *targets = arena_alloc(p->a, sizeof *targets);
         targets->count = (int32_t)list.count;
@@ -270,11 +271,11 @@ static bool branch_targets_(struct ptx_parser *p, const struct ptx_token *name)
 }
 
 /* .calltargets f, g; */
-static bool call_targets_(struct ptx_parser *p, const struct ptx_token *name)
+static bool call_targets(struct ptx_parser *p, const struct ptx_token *name)
 {
     struct name_list list = {0};
     struct ptx_sym *s;
-    bool ok = names_(p, &list) && (name == NULL || label_(p, name, &s, SYM_CALLEES));
+    bool ok = func_names(p, &list) && (name == NULL || func_label(p, name, &s, SYM_CALLEES));
     if (ok) {
         struct ptx_callees *callees = arena_alloc(p->a, sizeof *callees);
         callees->count = (int32_t)list.count;
@@ -282,7 +283,7 @@ static bool call_targets_(struct ptx_parser *p, const struct ptx_token *name)
         if (name != NULL)
             s->callees = callees;
         for (size_t i = 0; i < list.count && ok; i++)
-            ok = func_ref_(p, &list.items[i], &callees->funcs[i]);
+            ok = func_ref(p, &list.items[i], &callees->funcs[i]);
     }
     free(list.items);
     return ok;
@@ -298,35 +299,35 @@ struct ptx_func *ptx_prototype(struct ptx_parser *p)
     /* names of parameters are private to the prototype; register parameters stay in the outer
      * function's list, which harms nobody */
     size_t nregs = p->regs.count;
-    bool ok = open_block_(p);
-    bool nested = p->nested_names;
+    bool ok = open_block(p);
+    bool nested = p->cdp_names;
     if (ok && p->t.kind == '(')
-        ok = params_(p, &f->rets, &f->ret_regs, &f->nrets);
+        ok = func_params(p, &f->rets, &f->ret_regs, &f->nrets);
     ok = ok && ptx_expect(p, T_IDENT, "'_'");
     if (ok && p->t.kind == '(')
-        ok = params_(p, &f->params, &f->param_regs, &f->nparams);
+        ok = func_params(p, &f->params, &f->param_regs, &f->nparams);
     while (ok && p->t.kind == T_DOT)
-        ok = performance_(p, f);
-    ok = ok && close_block_(p);
-    p->nested_names = nested || p->regs.count > nregs;
+        ok = performance(p, f);
+    ok = ok && close_block(p);
+    p->cdp_names = nested || p->regs.count > nregs;
     p->f = outer;
     return ok ? f : NULL;
 }
 
-static bool call_prototype_(struct ptx_parser *p, const struct ptx_token *name)
+static bool call_prototype(struct ptx_parser *p, const struct ptx_token *name)
 {
     struct ptx_func *f = ptx_prototype(p);
     if (f == NULL)
         return false;
     struct ptx_sym *s;
-    if (name != NULL && !label_(p, name, &s, SYM_PROTO))
+    if (name != NULL && !func_label(p, name, &s, SYM_PROTO))
         return false;
     if (name != NULL)
         s->func = f;
     return ptx_expect(p, ';', "';'");
 }
 
-static bool body_directive_(struct ptx_parser *p, const struct ptx_token *label)
+static bool body_directive(struct ptx_parser *p, const struct ptx_token *label)
 {
     struct ptx_token t = p->t;
     if (ptx_decl_start(&t))
@@ -337,83 +338,83 @@ static bool body_directive_(struct ptx_parser *p, const struct ptx_token *label)
     if (TOKEN_IS(&t, "pragma"))
         return ptx_pragma(p, &p->f->forms);
     if (TOKEN_IS(&t, "branchtargets"))
-        return branch_targets_(p, label);
+        return branch_targets(p, label);
     if (TOKEN_IS(&t, "calltargets"))
-        return call_targets_(p, label);
+        return call_targets(p, label);
     if (TOKEN_IS(&t, "callprototype"))
-        return call_prototype_(p, label);
+        return call_prototype(p, label);
     return ptx_fail(p, &t, "unknown directive '.%.*s' in a function", QUOTE(&t));
 }
 
-static bool is_list_directive_(const struct ptx_token *t)
+static bool is_list_directive(const struct ptx_token *t)
 {
     return t->kind == T_DOT && (TOKEN_IS(t, "branchtargets") || TOKEN_IS(t, "calltargets") ||
                                 TOKEN_IS(t, "callprototype"));
 }
 
-static bool body_statement_(struct ptx_parser *p)
+static bool body_statement(struct ptx_parser *p)
 {
     if (p->t.kind == T_IDENT && ptx_lexer_at_colon(&p->lx)) {
         struct ptx_token name = p->t;
         struct ptx_sym *s;
         ptx_next(p);
         ptx_next(p);
-        if (is_list_directive_(&p->t)) /* the label names the list, not a place */
-            return body_directive_(p, &name);
-        return label_(p, &name, &s, SYM_LABEL);
+        if (is_list_directive(&p->t)) /* the label names the list, not a place */
+            return body_directive(p, &name);
+        return func_label(p, &name, &s, SYM_LABEL);
     }
     switch (p->t.kind) {
     case '{':
-        if (!open_block_(p))
+        if (!open_block(p))
             return false;
         ptx_next(p);
         return true;
-    case '}': ptx_next(p); return close_block_(p);
+    case '}': ptx_next(p); return close_block(p);
     case ';': ptx_next(p); return true;
-    case T_DOT: return body_directive_(p, NULL);
+    case T_DOT: return body_directive(p, NULL);
     case T_IDENT:
     case '@': return ptx_instruction(p);
     default: return ptx_expected(p, "an instruction");
     }
 }
 
-/* ---- the end of a function ----------------------------------------------------------------- */
+/* ---- the end of a function ---- */
 
-static void *to_arena_(struct ptx_parser *p, const void *items, size_t bytes)
+static void *to_arena(struct ptx_parser *p, const void *items, size_t bytes)
 {
     return bytes == 0 ? NULL : memcpy(arena_alloc(p->a, bytes), items, bytes);
 }
 
-static void finish_(struct ptx_parser *p)
+static void finish(struct ptx_parser *p)
 {
     struct ptx_func *f = p->f;
-    f->regs = to_arena_(p, p->regs.items, p->regs.count * sizeof *p->regs.items);
+    f->regs = to_arena(p, p->regs.items, p->regs.count * sizeof *p->regs.items);
     f->nregs = (int32_t)p->regs.count;
-    f->vars = to_arena_(p, p->fvars.items, p->fvars.count * sizeof *p->fvars.items);
+    f->vars = to_arena(p, p->fvars.items, p->fvars.count * sizeof *p->fvars.items);
     f->nvars = (int32_t)p->fvars.count;
-    f->instrs = to_arena_(p, p->instrs.items, p->instrs.count * sizeof *p->instrs.items);
+    f->instrs = to_arena(p, p->instrs.items, p->instrs.count * sizeof *p->instrs.items);
     f->ninstrs = (int32_t)p->instrs.count;
-    if (p->nested_names)
+    if (p->cdp_names)
         vec_push(&p->crowded, f);
 }
 
-static bool body_(struct ptx_parser *p)
+static bool func_body(struct ptx_parser *p)
 {
     ptx_next(p);
     while (p->depth > 0) {
         if (p->t.kind == T_END)
             return ptx_fail(p, &p->t, "the body of '%s' does not end", p->f->name);
-        if (!body_statement_(p))
+        if (!body_statement(p))
             return false;
     }
-    finish_(p);
+    finish(p);
     return true;
 }
 
-/* ---- headers ------------------------------------------------------------------------------- */
+/* ---- headers ---- */
 
 /* The function of that name: a new one, or one declared before. */
-static struct ptx_func *named_(struct ptx_parser *p, const struct ptx_token *name, bool is_entry)
+static struct ptx_func *named(struct ptx_parser *p, const struct ptx_token *name, bool is_entry)
 {
     const struct ptx_sym *s = ptx_symtab_find(&p->names, name->s, name->n, false);
     if (s != NULL && s->kind != SYM_FUNC) {
@@ -439,8 +440,8 @@ static struct ptx_func *named_(struct ptx_parser *p, const struct ptx_token *nam
 }
 
 /* What this declaration says, read into a scratch function: an older one may be defined already. */
-static bool header_(struct ptx_parser *p, struct ptx_func *scratch, struct ptx_token *name,
-                    bool is_entry)
+static bool header(struct ptx_parser *p, struct ptx_func *scratch, struct ptx_token *name,
+                   bool is_entry)
 {
     if (p->t.kind == T_DOT && TOKEN_IS(&p->t, "attribute")) { /* .attribute(.unified(a, b)) */
         for (int depth = 0; p->t.kind != T_END && p->t.kind != T_ERROR;) {
@@ -458,25 +459,26 @@ static bool header_(struct ptx_parser *p, struct ptx_func *scratch, struct ptx_t
         ptx_next(p);
     }
     if (p->t.kind == '(' &&
-        (is_entry || !params_(p, &scratch->rets, &scratch->ret_regs, &scratch->nrets)))
+        (is_entry || !func_params(p, &scratch->rets, &scratch->ret_regs, &scratch->nrets)))
         return ptx_expected(p, "a function name");
     *name = p->t;
     if (name->kind != T_IDENT)
         return ptx_expected(p, "a function name");
     ptx_next(p);
-    if (p->t.kind == '(' && !params_(p, &scratch->params, &scratch->param_regs, &scratch->nparams))
+    if (p->t.kind == '(' &&
+        !func_params(p, &scratch->params, &scratch->param_regs, &scratch->nparams))
         return false;
     for (int32_t k = 0; is_entry && k < scratch->nparams; k++)
         if (scratch->params[k]->space != PTX_SPACE_PARAM)
             return ptx_fail(p, name, "'%.*s': an entry's parameters are in .param", QUOTE(name));
     while (p->t.kind == T_DOT)
-        if (!performance_(p, scratch))
+        if (!performance(p, scratch))
             return false;
     return true;
 }
 
-static bool same_shape_(struct ptx_parser *p, const struct ptx_func *old,
-                        const struct ptx_func *new, const struct ptx_token *name)
+static bool same_shape(struct ptx_parser *p, const struct ptx_func *old, const struct ptx_func *new,
+                       const struct ptx_token *name)
 {
     bool same = old->nparams == new->nparams && old->nrets == new->nrets;
     for (int32_t k = 0; same && k < old->nparams; k++)
@@ -490,10 +492,10 @@ static bool same_shape_(struct ptx_parser *p, const struct ptx_func *old,
 }
 
 /* Takes over what the header said, which also the body refers to. */
-static bool adopt_(struct ptx_parser *p, struct ptx_func *f, const struct ptx_func *scratch,
-                   const struct ptx_token *name, enum ptx_linkage linkage, bool is_new)
+static bool adopt(struct ptx_parser *p, struct ptx_func *f, const struct ptx_func *scratch,
+                  const struct ptx_token *name, enum ptx_linkage linkage, bool is_new)
 {
-    if (!is_new && !same_shape_(p, f, scratch, name))
+    if (!is_new && !same_shape(p, f, scratch, name))
         return false;
     bool body = p->t.kind == '{';
     if (body && (f->has_body || f->alias_of != NULL))
@@ -526,12 +528,12 @@ bool ptx_function(struct ptx_parser *p, enum ptx_linkage linkage, bool is_entry)
     size_t names = p->names.count;
     p->f = &scratch;
     p->regs.count = p->fvars.count = p->instrs.count = p->refs.count = 0;
-    p->nested_names = p->single_regs = false;
+    p->cdp_names = p->single_regs = false;
     if (p->ninlined > 0)
         memset(p->inlined, 0, p->inlined_cap * sizeof *p->inlined);
     p->ninlined = 0;
     p->loc = (struct ptx_loc){0};
-    if (!open_block_(p) || !header_(p, &scratch, &name, is_entry))
+    if (!open_block(p) || !header(p, &scratch, &name, is_entry))
         return false;
     /* the function's own name belongs to the module, below its parameters' names */
     size_t nparams = p->names.count - names;
@@ -540,7 +542,7 @@ bool ptx_function(struct ptx_parser *p, enum ptx_linkage linkage, bool is_entry)
         memcpy(own, p->names.items + names, nparams * sizeof *own);
     ptx_symtab_cut(&p->names, names);
     size_t before = p->funcs.count;
-    struct ptx_func *f = named_(p, &name, is_entry);
+    struct ptx_func *f = named(p, &name, is_entry);
     p->blocks[p->depth].names = p->names.count;
     for (size_t i = 0; own != NULL && i < nparams && f != NULL; i++) {
         struct ptx_sym *s = ptx_symtab_add(&p->names, own[i].name, own[i].length,
@@ -550,16 +552,16 @@ bool ptx_function(struct ptx_parser *p, enum ptx_linkage linkage, bool is_entry)
         s->var = own[i].var;
     }
     free(own);
-    if (f == NULL || !adopt_(p, f, &scratch, &name, linkage, p->funcs.count > before))
+    if (f == NULL || !adopt(p, f, &scratch, &name, linkage, p->funcs.count > before))
         return false;
     p->f = f;
     bool ok;
     if (p->t.kind == '{')
-        ok = body_(p);
+        ok = func_body(p);
     else {
-        ok = ptx_expect(p, ';', "';' or a body") && close_block_(p);
+        ok = ptx_expect(p, ';', "';' or a body") && close_block(p);
         if (ok && !f->has_body)
-            finish_(p);
+            finish(p);
     }
     p->f = NULL;
     return ok;

@@ -20,7 +20,7 @@ struct init {
 };
 
 /* Makes data[0 .. bytes) exist. */
-static bool reserve_(struct init *in, uint64_t bytes, const struct ptx_token *at)
+static bool reserve(struct init *in, uint64_t bytes, const struct ptx_token *at)
 {
     if (bytes <= in->size)
         return true;
@@ -36,7 +36,7 @@ static bool reserve_(struct init *in, uint64_t bytes, const struct ptx_token *at
     return true;
 }
 
-static bool constant_(struct init *in, uint64_t at)
+static bool constant(struct init *in, uint64_t at)
 {
     struct ptx_token t = in->p->t;
     struct ptx_value v = {0};
@@ -59,7 +59,7 @@ static bool constant_(struct init *in, uint64_t at)
             bits = ptx_f32_bits(d);
     }
     uint64_t high = v.is_float || v.is_unsigned || (int64_t)v.u >= 0 ? 0 : UINT64_MAX;
-    /* element_ made room: NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker) */
+    /* init_element made room: NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker) */
     memcpy(in->data + at, &bits, in->bytes < 8 ? in->bytes : 8);
     if (in->bytes == 16)
         memcpy(in->data + at + 8, &high, 8);
@@ -67,7 +67,7 @@ static bool constant_(struct init *in, uint64_t at)
 }
 
 /* name [+ n] [- n], or generic(name) [+ n] */
-static bool symbol_(struct init *in, uint64_t at, struct ptx_reloc *r)
+static bool init_symbol(struct init *in, uint64_t at, struct ptx_reloc *r)
 {
     struct ptx_parser *p = in->p;
     if (TOKEN_IS(&p->t, "generic")) {
@@ -110,7 +110,7 @@ static bool symbol_(struct init *in, uint64_t at, struct ptx_reloc *r)
 }
 
 /* 0xFF00(symbol): one byte of an address */
-static bool masked_(struct init *in, uint64_t at)
+static bool init_masked(struct init *in, uint64_t at)
 {
     struct ptx_parser *p = in->p;
     struct ptx_token mask = p->t;
@@ -122,34 +122,34 @@ static bool masked_(struct init *in, uint64_t at)
     struct ptx_reloc r = {.bytes = (uint8_t)bytes, .shift = (uint8_t)(shift / 8)};
     ptx_next(p); /* the mask, then the parenthesis */
     ptx_next(p);
-    return symbol_(in, at, &r) && ptx_expect(p, ')', "')'");
+    return init_symbol(in, at, &r) && ptx_expect(p, ')', "')'");
 }
 
-static bool element_(struct init *in, uint64_t index)
+static bool init_element(struct init *in, uint64_t index)
 {
     struct ptx_parser *p = in->p;
     struct ptx_token at = p->t;
     uint64_t offset = index * in->bytes;
     if (index >= in->limit)
         return ptx_fail(p, &at, "'%s' has more values than elements", in->v->name);
-    if (!reserve_(in, offset + in->bytes, &at))
+    if (!reserve(in, offset + in->bytes, &at))
         return false;
     if (in->end < index + 1)
         in->end = index + 1;
     if (p->t.kind == T_INT) {
         struct ptx_lexer ahead = p->lx;
         if (ptx_lexer_next(&ahead).kind == '(')
-            return masked_(in, offset);
+            return init_masked(in, offset);
     }
     if (p->t.kind == T_IDENT && !TOKEN_IS(&p->t, "WARP_SZ")) {
         struct ptx_reloc r = {.bytes = (uint8_t)(in->bytes < 8 ? in->bytes : 8)};
-        return symbol_(in, offset, &r);
+        return init_symbol(in, offset, &r);
     }
-    return constant_(in, offset);
+    return constant(in, offset);
 }
 
 /* { … } over elements [first, first + count of this level); dims[0] is this level's. */
-static bool braces_(struct init *in, const uint64_t *dims, int ndims, uint64_t first)
+static bool braces(struct init *in, const uint64_t *dims, int ndims, uint64_t first)
 {
     struct ptx_parser *p = in->p;
     struct ptx_token open = p->t;
@@ -171,12 +171,12 @@ static bool braces_(struct init *in, const uint64_t *dims, int ndims, uint64_t f
                 return ptx_fail(p, &p->t, "'%s' has fewer dimensions than these braces",
                                 in->v->name);
             at += (stride - (at - first) % stride) % stride;
-            if (at >= end || !braces_(in, dims + 1, ndims - 1, at))
+            if (at >= end || !braces(in, dims + 1, ndims - 1, at))
                 return ptx_fail(p, &p->t, "'%s' has more values than elements", in->v->name);
             at += stride;
             if (in->end < at)
                 in->end = at;
-        } else if (!element_(in, at++))
+        } else if (!init_element(in, at++))
             return false;
         if (!ptx_accept(p, ','))
             break;
@@ -186,7 +186,7 @@ static bool braces_(struct init *in, const uint64_t *dims, int ndims, uint64_t f
 }
 
 /* Moves what was read into the variable. */
-static bool finish_(struct init *in, bool open, uint64_t row, const struct ptx_token *at)
+static bool finish(struct init *in, bool open, uint64_t row, const struct ptx_token *at)
 {
     struct ptx_var *v = in->v;
     if (open) /* as many rows as were begun */
@@ -227,9 +227,9 @@ bool ptx_initializer(struct ptx_parser *p, struct ptx_var *v, uint64_t *dims, in
     if (huge || row == 0 || row > LIMIT_INIT_BYTES)
         return ptx_fail(p, &at, "'%s' cannot have an initial value of this size", v->name);
     in.limit = open ? UINT64_MAX / 32 : v->size / in.bytes;
-    bool ok = p->t.kind == '{' ? braces_(&in, all, ndims, 0) : element_(&in, 0);
+    bool ok = p->t.kind == '{' ? braces(&in, all, ndims, 0) : init_element(&in, 0);
     if (ok)
-        ok = finish_(&in, open, row, &at);
+        ok = finish(&in, open, row, &at);
     free(in.data);
     free(in.relocs);
     return ok;

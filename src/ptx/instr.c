@@ -7,10 +7,10 @@
 
 enum { OPINFO_SLOTS = 4096 }; /* a power of two; names beyond three quarters are not kept */
 
-/* ---- names --------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
-static bool add_suffix_(struct ptx_parser *p, struct ptx_instr *i, const struct ptx_token *at,
-                        const char *s, size_t n)
+static bool add_suffix(struct ptx_parser *p, struct ptx_instr *i, const struct ptx_token *at,
+                       const char *s, size_t n)
 {
     struct ptx_suffix x = ptx_suffix_find(s, n);
     unsigned k = i->nmods + i->ntypes + i->nspaces;
@@ -41,7 +41,7 @@ static bool add_suffix_(struct ptx_parser *p, struct ptx_instr *i, const struct 
 
 /* Names that were once without modifiers, and what the PTX ISA says they are on later devices
  * (notes on `mad`, `div`, `rcp` ...). Returns the token itself for all others. */
-static struct ptx_token early_name_(const struct ptx_parser *p, const struct ptx_token *t)
+static struct ptx_token early_name(const struct ptx_parser *p, const struct ptx_token *t)
 {
     struct old_name {
         const char *old, *now;
@@ -80,10 +80,10 @@ static struct ptx_token early_name_(const struct ptx_parser *p, const struct ptx
 }
 
 /* Splits `ld.global.f32`; `.` separates, `::` does not. */
-static bool read_name_(struct ptx_parser *p, struct ptx_opinfo *info,
-                       const struct ptx_token *written)
+static bool read_name(struct ptx_parser *p, struct ptx_opinfo *info,
+                      const struct ptx_token *written)
 {
-    const struct ptx_token name = early_name_(p, written), *t = &name;
+    const struct ptx_token name = early_name(p, written), *t = &name;
     const char *s = t->s, *end = t->s + t->n;
     const char *dot = memchr(s, '.', t->n);
     size_t n = (size_t)((dot != NULL ? dot : end) - s);
@@ -102,7 +102,7 @@ static bool read_name_(struct ptx_parser *p, struct ptx_opinfo *info,
     while (dot != NULL) {
         s = dot + 1;
         dot = memchr(s, '.', (size_t)(end - s));
-        if (!add_suffix_(p, shape, t, s, (size_t)((dot != NULL ? dot : end) - s)))
+        if (!add_suffix(p, shape, t, s, (size_t)((dot != NULL ? dot : end) - s)))
             return false;
     }
     int count;
@@ -118,7 +118,7 @@ static bool read_name_(struct ptx_parser *p, struct ptx_opinfo *info,
     return true;
 }
 
-static const struct ptx_opinfo *opinfo_(struct ptx_parser *p, const struct ptx_token *t)
+static const struct ptx_opinfo *instr_opinfo(struct ptx_parser *p, const struct ptx_token *t)
 {
     uint32_t h = 2166136261u;
     for (uint32_t k = 0; k < t->n; k++)
@@ -136,7 +136,7 @@ static const struct ptx_opinfo *opinfo_(struct ptx_parser *p, const struct ptx_t
     info->text = t->s;
     info->length = t->n;
     info->hash = h;
-    if (!read_name_(p, info, t))
+    if (!read_name(p, info, t))
         return NULL;
     if (p->nopinfo < OPINFO_SLOTS / 4 * 3) {
         p->opinfo[slot] = info;
@@ -146,7 +146,7 @@ static const struct ptx_opinfo *opinfo_(struct ptx_parser *p, const struct ptx_t
 }
 
 /* The whole name, also when blanks stand before its dots. */
-static void whole_name_(struct ptx_parser *p, struct ptx_token *t)
+static void whole_name(struct ptx_parser *p, struct ptx_token *t)
 {
     *t = p->t;
     ptx_lexer_opcode(&p->lx, t);
@@ -163,10 +163,10 @@ static void whole_name_(struct ptx_parser *p, struct ptx_token *t)
     t->n = (uint32_t)strlen(text);
 }
 
-/* ---- operands ------------------------------------------------------------------------------ */
+/* ---- operands ---- */
 
 /* `bra label` and `brx.idx index, list`. */
-static bool branch_(struct ptx_parser *p, struct ptx_instr *i)
+static bool instr_branch(struct ptx_parser *p, struct ptx_instr *i)
 {
     bool table = i->op == PTX_OP_brx;
     i->noperands = 1;
@@ -197,8 +197,8 @@ static bool branch_(struct ptx_parser *p, struct ptx_instr *i)
 
 /* Names that were not known yet are bound at the end of the module: to the operand's final place.
  */
-static void move_operands_(struct ptx_parser *p, struct ptx_instr *i, const struct ptx_operand *ops,
-                           int n)
+static void move_operands(struct ptx_parser *p, struct ptx_instr *i, const struct ptx_operand *ops,
+                          int n)
 {
     if (n == 0)
         return;
@@ -212,8 +212,8 @@ static void move_operands_(struct ptx_parser *p, struct ptx_instr *i, const stru
         }
 }
 
-static bool operands_(struct ptx_parser *p, const struct ptx_opinfo *info, struct ptx_instr *i,
-                      const struct ptx_token *at)
+static bool instr_operands(struct ptx_parser *p, const struct ptx_opinfo *info, struct ptx_instr *i,
+                           const struct ptx_token *at)
 {
     struct ptx_operand ops[LIMIT_OPERANDS];
     int n = 0;
@@ -234,12 +234,12 @@ static bool operands_(struct ptx_parser *p, const struct ptx_opinfo *info, struc
     i->noperands = (uint16_t)n;
     if (!ptx_check(p, info, i, ops, at))
         return false;
-    move_operands_(p, i, ops, n);
+    move_operands(p, i, ops, n);
     return true;
 }
 
 /* @p or @!p */
-static bool guard_(struct ptx_parser *p, struct ptx_instr *i)
+static bool instr_guard(struct ptx_parser *p, struct ptx_instr *i)
 {
     const struct ptx_sym *s;
     i->guard_neg = ptx_accept(p, '!');
@@ -259,14 +259,14 @@ bool ptx_instruction(struct ptx_parser *p)
 {
     struct ptx_instr guard = {.guard = -1};
     struct ptx_token name;
-    if (ptx_accept(p, '@') && !guard_(p, &guard))
+    if (ptx_accept(p, '@') && !instr_guard(p, &guard))
         return false;
     if (p->t.kind != T_IDENT)
         return ptx_expected(p, "an instruction");
     if (p->instrs.count >= INT32_MAX - 1)
         return ptx_fail(p, &p->t, "the function is too long");
-    whole_name_(p, &name);
-    const struct ptx_opinfo *info = opinfo_(p, &name);
+    whole_name(p, &name);
+    const struct ptx_opinfo *info = instr_opinfo(p, &name);
     if (info == NULL)
         return false;
     struct ptx_instr i = info->shape;
@@ -279,8 +279,8 @@ bool ptx_instruction(struct ptx_parser *p)
     i.loc_column = p->loc.column;
     i.loc_inlined_at = p->loc.inlined_at;
     bool ok = i.op == PTX_OP_call                          ? ptx_call_operands(p, &i)
-              : (i.op == PTX_OP_bra || i.op == PTX_OP_brx) ? branch_(p, &i)
-                                                           : operands_(p, info, &i, &name);
+              : (i.op == PTX_OP_bra || i.op == PTX_OP_brx) ? instr_branch(p, &i)
+                                                           : instr_operands(p, info, &i, &name);
     if (!ok || !ptx_expect(p, ';', "';'"))
         return false;
     vec_push(&p->instrs, i);

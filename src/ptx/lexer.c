@@ -8,7 +8,7 @@
 
 enum { FOLLOW = 1, DIGIT = 2, HEX = 4, BLANK = 8 }; /* classes of characters */
 
-static const uint8_t class_[256] = {
+static const uint8_t lexer_class[256] = {
     ['a' ... 'f'] = FOLLOW | HEX,
     ['g' ... 'z'] = FOLLOW,
     ['A' ... 'F'] = FOLLOW | HEX,
@@ -23,9 +23,9 @@ static const uint8_t class_[256] = {
     ['\f'] = BLANK,
 };
 
-static bool is_(const char *p, const char *end, int what)
+static bool is(const char *p, const char *end, int what)
 {
-    return p < end && (class_[(unsigned char)*p] & what) != 0;
+    return p < end && (lexer_class[(unsigned char)*p] & what) != 0;
 }
 
 void ptx_lexer_init(struct ptx_lexer *lx, const char *text, size_t size, struct diag *d)
@@ -42,7 +42,7 @@ void ptx_lexer_init(struct ptx_lexer *lx, const char *text, size_t size, struct 
         lx->p = lx->line_start = text + 3; /* an editor's byte order mark */
 }
 
-static struct ptx_token error_(struct ptx_lexer *lx, const char *at, const char *what)
+static struct ptx_token lexer_error(struct ptx_lexer *lx, const char *at, const char *what)
 {
     int column = (int)(at - lx->line_start) + 1;
     diag_set(lx->diag, lx->line, column, "line %d, column %d: %s", lx->line, column, what);
@@ -50,7 +50,7 @@ static struct ptx_token error_(struct ptx_lexer *lx, const char *at, const char 
     return (struct ptx_token){.kind = T_ERROR, .s = lx->end, .line = lx->line, .column = column};
 }
 
-static void newline_(struct ptx_lexer *lx)
+static void newline(struct ptx_lexer *lx)
 {
     lx->p++;
     lx->line++;
@@ -63,11 +63,11 @@ void ptx_lexer_skip_line(struct ptx_lexer *lx)
     lx->p = nl != NULL ? nl : lx->end;
 }
 
-static bool skip_comment_(struct ptx_lexer *lx)
+static bool skip_comment(struct ptx_lexer *lx)
 {
     for (lx->p += 2; lx->p < lx->end;) {
         if (*lx->p == '\n')
-            newline_(lx);
+            newline(lx);
         else if (*lx->p == '*' && lx->p + 1 < lx->end && lx->p[1] == '/')
             return lx->p += 2, true;
         else
@@ -78,18 +78,18 @@ static bool skip_comment_(struct ptx_lexer *lx)
 
 /* Blanks, comments, and lines that a preprocessor left (`# 12 "file"`). False when a comment does
  * not end. */
-static bool skip_blanks_(struct ptx_lexer *lx)
+static bool skip_blanks(struct ptx_lexer *lx)
 {
     while (lx->p < lx->end) {
         unsigned char c = (unsigned char)*lx->p;
-        if (class_[c] & BLANK)
+        if (lexer_class[c] & BLANK)
             lx->p++;
         else if (c == '\n')
-            newline_(lx);
+            newline(lx);
         else if (c == '#' || (c == '/' && lx->p + 1 < lx->end && lx->p[1] == '/'))
             ptx_lexer_skip_line(lx);
         else if (c == '/' && lx->p + 1 < lx->end && lx->p[1] == '*') {
-            if (!skip_comment_(lx))
+            if (!skip_comment(lx))
                 return false;
         } else
             break;
@@ -97,41 +97,41 @@ static bool skip_blanks_(struct ptx_lexer *lx)
     return true;
 }
 
-/* ---- numbers ------------------------------------------------------------------------------- */
+/* ---- numbers ---- */
 
-static locale_t c_locale_;
-static once_flag once_ = ONCE_FLAG_INIT;
-static void make_locale_(void) { c_locale_ = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
+static locale_t c_locale;
+static once_flag lexer_once = ONCE_FLAG_INIT;
+static void make_locale(void) { c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
 
 /* A decimal float at s, n characters: strtod wants a terminator, and a locale of its own. */
-static bool to_double_(const char *s, size_t n, double *value)
+static bool to_double(const char *s, size_t n, double *value)
 {
     char text[128];
     if (n >= sizeof text)
         return false;
     memcpy(text, s, n);
     text[n] = '\0';
-    call_once(&once_, make_locale_);
+    call_once(&lexer_once, make_locale);
     char *end;
-    *value = c_locale_ != (locale_t)0 ? strtod_l(text, &end, c_locale_) : strtod(text, &end);
+    *value = c_locale != (locale_t)0 ? strtod_l(text, &end, c_locale) : strtod(text, &end);
     return *end == '\0';
 }
 
 /* 0f and 8 hexadecimal digits, 0d and 16: the bits of the value. */
-static struct ptx_token bits_(struct ptx_lexer *lx, struct ptx_token t, unsigned digits)
+static struct ptx_token lexer_bits(struct ptx_lexer *lx, struct ptx_token t, unsigned digits)
 {
     uint64_t bits = 0;
     const char *p = t.s + 2;
     for (unsigned i = 0; i < digits; i++, p++) {
-        if (!is_(p, lx->end, HEX))
-            return error_(lx, t.s,
-                          digits == 8 ? "0f needs 8 hexadecimal digits"
-                                      : "0d needs 16 hexadecimal digits");
+        if (!is(p, lx->end, HEX))
+            return lexer_error(lx, t.s,
+                               digits == 8 ? "0f needs 8 hexadecimal digits"
+                                           : "0d needs 16 hexadecimal digits");
         unsigned char c = (unsigned char)*p;
         bits = bits << 4 | (c <= '9' ? c - '0' : (c | 32) - 'a' + 10u);
     }
-    if (is_(p, lx->end, FOLLOW))
-        return error_(lx, t.s, "malformed number");
+    if (is(p, lx->end, FOLLOW))
+        return lexer_error(lx, t.s, "malformed number");
     t.kind = T_FLOAT;
     if (digits == 8) {
         uint32_t low = (uint32_t)bits;
@@ -154,39 +154,39 @@ static struct ptx_token bits_(struct ptx_lexer *lx, struct ptx_token t, unsigned
     return t;
 }
 
-static struct ptx_token fraction_(struct ptx_lexer *lx, struct ptx_token t, const char *p)
+static struct ptx_token lexer_fraction(struct ptx_lexer *lx, struct ptx_token t, const char *p)
 {
-    while (is_(p, lx->end, DIGIT))
+    while (is(p, lx->end, DIGIT))
         p++;
     if (p < lx->end && *p == '.') {
         p++;
-        while (is_(p, lx->end, DIGIT))
+        while (is(p, lx->end, DIGIT))
             p++;
     }
     if (p < lx->end && (*p == 'e' || *p == 'E')) {
         p++;
         if (p < lx->end && (*p == '+' || *p == '-'))
             p++;
-        if (!is_(p, lx->end, DIGIT))
-            return error_(lx, t.s, "malformed number");
-        while (is_(p, lx->end, DIGIT))
+        if (!is(p, lx->end, DIGIT))
+            return lexer_error(lx, t.s, "malformed number");
+        while (is(p, lx->end, DIGIT))
             p++;
     }
     t.kind = T_FLOAT;
     t.form = PTX_FLOAT_DECIMAL;
     t.n = (uint32_t)(p - t.s);
-    if (is_(p, lx->end, FOLLOW) || !to_double_(t.s, t.n, &t.f))
-        return error_(lx, t.s, "malformed number");
+    if (is(p, lx->end, FOLLOW) || !to_double(t.s, t.n, &t.f))
+        return lexer_error(lx, t.s, "malformed number");
     lx->p = p;
     return t;
 }
 
-static struct ptx_token integer_(struct ptx_lexer *lx, struct ptx_token t, const char *p,
-                                 unsigned base)
+static struct ptx_token lexer_integer(struct ptx_lexer *lx, struct ptx_token t, const char *p,
+                                      unsigned base)
 {
     uint64_t value = 0;
     const char *first = p;
-    for (; is_(p, lx->end, HEX); p++) {
+    for (; is(p, lx->end, HEX); p++) {
         unsigned char c = (unsigned char)*p;
         unsigned digit = c <= '9' ? c - '0' : (c | 32) - 'a' + 10u;
         if (digit >= base)
@@ -194,11 +194,11 @@ static struct ptx_token integer_(struct ptx_lexer *lx, struct ptx_token t, const
         uint64_t next;
         if (__builtin_mul_overflow(value, (uint64_t)base, &next) ||
             __builtin_add_overflow(next, (uint64_t)digit, &next))
-            return error_(lx, t.s, "integer constant does not fit in 64 bits");
+            return lexer_error(lx, t.s, "integer constant does not fit in 64 bits");
         value = next;
     }
     if (p == first && base != 8)
-        return error_(lx, t.s, "malformed number");
+        return lexer_error(lx, t.s, "malformed number");
     t.kind = T_INT;
     t.u = value;
     t.is_unsigned = value > INT64_MAX;
@@ -206,54 +206,54 @@ static struct ptx_token integer_(struct ptx_lexer *lx, struct ptx_token t, const
         t.is_unsigned = true;
         p++;
     }
-    if (is_(p, lx->end, FOLLOW))
-        return error_(lx, t.s, "malformed number");
+    if (is(p, lx->end, FOLLOW))
+        return lexer_error(lx, t.s, "malformed number");
     lx->p = p;
     t.n = (uint32_t)(p - t.s);
     return t;
 }
 
-static struct ptx_token number_(struct ptx_lexer *lx, struct ptx_token t)
+static struct ptx_token lexer_number(struct ptx_lexer *lx, struct ptx_token t)
 {
     const char *p = t.s;
     char second = p + 1 < lx->end ? (char)(p[1] | 32) : '\0';
     if (*p == '0' && second == 'f')
-        return bits_(lx, t, 8);
+        return lexer_bits(lx, t, 8);
     if (*p == '0' && second == 'd')
-        return bits_(lx, t, 16);
+        return lexer_bits(lx, t, 16);
     if (*p == '0' && second == 'x')
-        return integer_(lx, t, p + 2, 16);
+        return lexer_integer(lx, t, p + 2, 16);
     if (*p == '0' && second == 'b')
-        return integer_(lx, t, p + 2, 2);
-    while (is_(p, lx->end, DIGIT))
+        return lexer_integer(lx, t, p + 2, 2);
+    while (is(p, lx->end, DIGIT))
         p++;
     if (p < lx->end && (*p == '.' || *p == 'e' || *p == 'E'))
-        return fraction_(lx, t, t.s);
-    return *t.s == '0' ? integer_(lx, t, t.s + 1, 8) : integer_(lx, t, t.s, 10);
+        return lexer_fraction(lx, t, t.s);
+    return *t.s == '0' ? lexer_integer(lx, t, t.s + 1, 8) : lexer_integer(lx, t, t.s, 10);
 }
 
 bool ptx_lexer_fraction(struct ptx_lexer *lx, struct ptx_token *t)
 {
     t->s--; /* back to the dot */
-    *t = fraction_(lx, *t, t->s);
+    *t = lexer_fraction(lx, *t, t->s);
     return t->kind == T_FLOAT;
 }
 
-/* ---- words --------------------------------------------------------------------------------- */
+/* ---- words ---- */
 
-static const char *word_end_(const char *p, const char *end)
+static const char *word_end(const char *p, const char *end)
 {
-    while (is_(p, end, FOLLOW))
+    while (is(p, end, FOLLOW))
         p++;
     return p;
 }
 
 /* A word after a dot: parts joined by `::`. */
-static const char *dotted_end_(const char *p, const char *end)
+static const char *dotted_end(const char *p, const char *end)
 {
     for (;;) {
-        p = word_end_(p, end);
-        if (end - p < 3 || p[0] != ':' || p[1] != ':' || !is_(p + 2, end, FOLLOW))
+        p = word_end(p, end);
+        if (end - p < 3 || p[0] != ':' || p[1] != ':' || !is(p + 2, end, FOLLOW))
             return p;
         p += 2;
     }
@@ -264,26 +264,26 @@ void ptx_lexer_opcode(struct ptx_lexer *lx, struct ptx_token *t)
     const char *p = t->s + t->n;
     if (p == lx->end || *p != '.')
         return; /* blanks behind it may be skipped already */
-    while (p + 1 < lx->end && *p == '.' && is_(p + 1, lx->end, FOLLOW))
-        p = dotted_end_(p + 1, lx->end);
+    while (p + 1 < lx->end && *p == '.' && is(p + 1, lx->end, FOLLOW))
+        p = dotted_end(p + 1, lx->end);
     lx->p = p;
     t->n = (uint32_t)(p - t->s);
 }
 
 bool ptx_lexer_at_colon(struct ptx_lexer *lx)
 {
-    if (!skip_blanks_(lx) || lx->p >= lx->end || *lx->p != ':')
+    if (!skip_blanks(lx) || lx->p >= lx->end || *lx->p != ':')
         return false;
     return lx->p + 1 >= lx->end || lx->p[1] != ':';
 }
 
-static struct ptx_token string_(struct ptx_lexer *lx, struct ptx_token t)
+static struct ptx_token lexer_string(struct ptx_lexer *lx, struct ptx_token t)
 {
     const char *p = t.s + 1;
     while (p < lx->end && *p != '"' && *p != '\n')
         p += *p == '\\' && p + 1 < lx->end && p[1] != '\n' ? 2 : 1;
     if (p >= lx->end || *p != '"')
-        return error_(lx, t.s, "the string does not end on its line");
+        return lexer_error(lx, t.s, "the string does not end on its line");
     t.kind = T_STRING;
     t.s++;
     t.n = (uint32_t)(p - t.s);
@@ -291,7 +291,7 @@ static struct ptx_token string_(struct ptx_lexer *lx, struct ptx_token t)
     return t;
 }
 
-static struct ptx_token punctuation_(struct ptx_lexer *lx, struct ptx_token t)
+static struct ptx_token punctuation(struct ptx_lexer *lx, struct ptx_token t)
 {
     static const struct {
         char text[3];
@@ -307,7 +307,7 @@ static struct ptx_token punctuation_(struct ptx_lexer *lx, struct ptx_token t)
                 t.n = 2;
             }
     if (t.n == 1 && strchr("@!{}[](),;:<>=|+-*/%&^~?", *t.s) == NULL)
-        return error_(lx, t.s, "unexpected character");
+        return lexer_error(lx, t.s, "unexpected character");
     lx->p = t.s + t.n;
     return t;
 }
@@ -315,9 +315,9 @@ static struct ptx_token punctuation_(struct ptx_lexer *lx, struct ptx_token t)
 struct ptx_token ptx_lexer_next(struct ptx_lexer *lx)
 {
     const char *start = lx->p;
-    if (!skip_blanks_(lx))
-        return error_(lx, start < lx->line_start ? lx->line_start : start,
-                      "the comment does not end");
+    if (!skip_blanks(lx))
+        return lexer_error(lx, start < lx->line_start ? lx->line_start : start,
+                           "the comment does not end");
     struct ptx_token t = {
         .s = lx->p, .line = lx->line, .column = (int32_t)(lx->p - lx->line_start) + 1};
     if (lx->p >= lx->end) {
@@ -326,21 +326,21 @@ struct ptx_token ptx_lexer_next(struct ptx_lexer *lx)
         return t;
     }
     char c = *lx->p;
-    if (is_(lx->p, lx->end, DIGIT))
-        return number_(lx, t);
-    if (is_(lx->p, lx->end, FOLLOW) ||
-        (c == '%' && is_(lx->p + 1, lx->end, FOLLOW) && !is_(lx->p + 1, lx->end, DIGIT))) {
+    if (is(lx->p, lx->end, DIGIT))
+        return lexer_number(lx, t);
+    if (is(lx->p, lx->end, FOLLOW) ||
+        (c == '%' && is(lx->p + 1, lx->end, FOLLOW) && !is(lx->p + 1, lx->end, DIGIT))) {
         t.kind = T_IDENT;
-        lx->p = word_end_(lx->p + 1, lx->end);
+        lx->p = word_end(lx->p + 1, lx->end);
         t.n = (uint32_t)(lx->p - t.s);
         return t;
     }
-    if (c == '.' && is_(lx->p + 1, lx->end, FOLLOW)) {
+    if (c == '.' && is(lx->p + 1, lx->end, FOLLOW)) {
         t.kind = T_DOT;
         t.s++;
-        lx->p = dotted_end_(t.s, lx->end);
+        lx->p = dotted_end(t.s, lx->end);
         t.n = (uint32_t)(lx->p - t.s);
         return t;
     }
-    return c == '"' ? string_(lx, t) : punctuation_(lx, t);
+    return c == '"' ? lexer_string(lx, t) : punctuation(lx, t);
 }

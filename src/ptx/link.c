@@ -9,38 +9,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- ranks --------------------------------------------------------------------------------- */
+/* ---- ranks ---- */
 
 enum rank { REFERENCE, COMMON, WEAK, DEFINITION };
 
-static enum rank rank_(unsigned linkage, bool defined)
+static enum rank link_rank(unsigned linkage, bool defined)
 {
     if (!defined)
         return REFERENCE;
     return linkage == PTX_LINK_WEAK ? WEAK : linkage == PTX_LINK_COMMON ? COMMON : DEFINITION;
 }
 
-static enum rank var_rank_(const struct ptx_var *v)
+static enum rank var_rank(const struct ptx_var *v)
 {
-    return rank_(v->linkage, v->linkage != PTX_LINK_EXTERN);
+    return link_rank(v->linkage, v->linkage != PTX_LINK_EXTERN);
 }
 
-static enum rank func_rank_(const struct ptx_func *f)
+static enum rank func_rank(const struct ptx_func *f)
 {
-    return rank_(f->linkage, f->has_body || f->alias_of != NULL);
+    return link_rank(f->linkage, f->has_body || f->alias_of != NULL);
 }
 
 /* Does the name reach other modules? A function without a body must come from somewhere. */
-static bool var_is_shared_(const struct ptx_var *v) { return v->linkage != PTX_LINK_LOCAL; }
-static bool func_is_shared_(const struct ptx_func *f)
+static bool var_is_shared(const struct ptx_var *v) { return v->linkage != PTX_LINK_LOCAL; }
+static bool func_is_shared(const struct ptx_func *f)
 {
-    return f->linkage != PTX_LINK_LOCAL || func_rank_(f) == REFERENCE;
+    return f->linkage != PTX_LINK_LOCAL || func_rank(f) == REFERENCE;
 }
 
 /* clang gives a unit's static variable a visible name of its own, `<name>__static__<unit>`, but may
  * have referred to it by the plain name before: then the unit holds an extern of that name, too.
  * The variable such an extern stands for, or NULL. */
-static const struct ptx_var *static_twin_(const struct ptx_module *m, const struct ptx_var *v)
+static const struct ptx_var *static_twin(const struct ptx_module *m, const struct ptx_var *v)
 {
     size_t n = strlen(v->name);
     if (v->linkage != PTX_LINK_EXTERN)
@@ -52,9 +52,9 @@ static const struct ptx_var *static_twin_(const struct ptx_module *m, const stru
     return NULL;
 }
 
-/* ---- choosing ------------------------------------------------------------------------------ */
+/* ---- choosing ---- */
 
-static bool vars_agree_(struct ptx_linker *l, const struct ptx_var *a, const struct ptx_var *b)
+static bool vars_agree(struct ptx_linker *l, const struct ptx_var *a, const struct ptx_var *b)
 {
     if (a->space != b->space)
         return diag_set(l->diag, 0, 0, "'%s' is in .%s in one module and in .%s in another",
@@ -69,29 +69,29 @@ static bool vars_agree_(struct ptx_linker *l, const struct ptx_var *a, const str
 
 /* Have parameters of two declarations one size? Where a kernel of another module is launched, clang
  * declares it as a function, whose integers have at least 32 bits. */
-static bool params_agree_(const struct ptx_func *a, const struct ptx_func *b, int32_t k)
+static bool params_agree(const struct ptx_func *a, const struct ptx_func *b, int32_t k)
 {
     uint64_t of_a = a->params[k]->size, of_b = b->params[k]->size;
     return of_a == of_b || (a->is_entry && !b->is_entry && of_a < 4 && of_b == 4) ||
            (b->is_entry && !a->is_entry && of_b < 4 && of_a == 4);
 }
 
-static bool funcs_agree_(struct ptx_linker *l, const struct ptx_func *a, const struct ptx_func *b)
+static bool funcs_agree(struct ptx_linker *l, const struct ptx_func *a, const struct ptx_func *b)
 {
     bool same = a->nparams == b->nparams && a->nrets == b->nrets;
     for (int32_t k = 0; same && k < a->nparams; k++)
-        same = params_agree_(a, b, k);
+        same = params_agree(a, b, k);
     for (int32_t k = 0; same && k < a->nrets; k++)
         same = a->rets[k]->size == b->rets[k]->size;
     return same || diag_set(l->diag, 0, 0, "'%s' has different parameters in two modules", a->name);
 }
 
-static bool twice_(struct ptx_linker *l, const char *name)
+static bool link_twice(struct ptx_linker *l, const char *name)
 {
     return diag_set(l->diag, 0, 0, "'%s' is defined in two modules", name);
 }
 
-static bool choose_var_(struct ptx_linker *l, struct ptx_symtab *names, struct ptx_var *v)
+static bool choose_var(struct ptx_linker *l, struct ptx_symtab *names, struct ptx_var *v)
 {
     struct ptx_sym *s = ptx_symtab_find(names, v->name, strlen(v->name), false);
     if (s == NULL) {
@@ -101,18 +101,18 @@ static bool choose_var_(struct ptx_linker *l, struct ptx_symtab *names, struct p
     if (s->kind != SYM_VAR)
         return diag_set(l->diag, 0, 0, "'%s' is a function in one module and a variable in another",
                         v->name);
-    if (!vars_agree_(l, s->var, v))
+    if (!vars_agree(l, s->var, v))
         return false;
-    enum rank old = var_rank_(s->var), new = var_rank_(v);
+    enum rank old = var_rank(s->var), new = var_rank(v);
     if (old == DEFINITION && new == DEFINITION)
-        return twice_(l, v->name);
+        return link_twice(l, v->name);
     bool bigger = v->size > s->var->size || v->align > s->var->align;
     if (new > old || (new == old && (new == COMMON || new == REFERENCE) && bigger))
         s->var = v;
     return true;
 }
 
-static bool choose_func_(struct ptx_linker *l, struct ptx_symtab *names, struct ptx_func *f)
+static bool choose_func(struct ptx_linker *l, struct ptx_symtab *names, struct ptx_func *f)
 {
     struct ptx_sym *s = ptx_symtab_find(names, f->name, strlen(f->name), false);
     if (s == NULL) {
@@ -122,33 +122,33 @@ static bool choose_func_(struct ptx_linker *l, struct ptx_symtab *names, struct 
     if (s->kind != SYM_FUNC)
         return diag_set(l->diag, 0, 0, "'%s' is a variable in one module and a function in another",
                         f->name);
-    if (!funcs_agree_(l, s->func, f))
+    if (!funcs_agree(l, s->func, f))
         return false;
-    enum rank old = func_rank_(s->func), new = func_rank_(f);
+    enum rank old = func_rank(s->func), new = func_rank(f);
     if (old == DEFINITION && new == DEFINITION)
-        return twice_(l, f->name);
+        return link_twice(l, f->name);
     if (new > old)
         s->func = f;
     return true;
 }
 
-static bool choose_(struct ptx_linker *l, struct ptx_symtab *names,
-                    struct ptx_module *const *modules, int count)
+static bool choose(struct ptx_linker *l, struct ptx_symtab *names,
+                   struct ptx_module *const *modules, int count)
 {
     for (int n = 0; n < count; n++) {
         for (int32_t k = 0; k < modules[n]->nvars; k++)
-            if (var_is_shared_(modules[n]->vars[k]) &&
-                static_twin_(modules[n], modules[n]->vars[k]) == NULL &&
-                !choose_var_(l, names, modules[n]->vars[k]))
+            if (var_is_shared(modules[n]->vars[k]) &&
+                static_twin(modules[n], modules[n]->vars[k]) == NULL &&
+                !choose_var(l, names, modules[n]->vars[k]))
                 return false;
         for (int32_t k = 0; k < modules[n]->nfuncs; k++)
-            if (func_is_shared_(modules[n]->funcs[k]) &&
-                !choose_func_(l, names, modules[n]->funcs[k]))
+            if (func_is_shared(modules[n]->funcs[k]) &&
+                !choose_func(l, names, modules[n]->funcs[k]))
                 return false;
     }
     for (size_t k = 0; k < names->count; k++) {
         const struct ptx_sym *s = &names->items[k];
-        if (s->kind == SYM_VAR && var_rank_(s->var) == REFERENCE &&
+        if (s->kind == SYM_VAR && var_rank(s->var) == REFERENCE &&
             s->var->space != PTX_SPACE_SHARED)
             return diag_set(l->diag, 0, 0, "'%s' is extern in every module and defined in none",
                             s->name);
@@ -156,10 +156,10 @@ static bool choose_(struct ptx_linker *l, struct ptx_symtab *names,
     return true;
 }
 
-/* ---- taking over --------------------------------------------------------------------------- */
+/* ---- taking over ---- */
 
 /* A private name that is taken already gets a number. `names` holds what is taken. */
-static const char *private_name_(struct ptx_linker *l, struct ptx_symtab *names, const char *name)
+static const char *private_name(struct ptx_linker *l, struct ptx_symtab *names, const char *name)
 {
     const char *text = name;
     for (int k = 1; ptx_symtab_find(names, text, strlen(text), false) != NULL; k++)
@@ -169,36 +169,36 @@ static const char *private_name_(struct ptx_linker *l, struct ptx_symtab *names,
 }
 
 /* The winner of the input's name, or the input itself when its name is private. */
-static const struct ptx_var *var_winner_(const struct ptx_symtab *names, const struct ptx_module *m,
-                                         const struct ptx_var *v)
+static const struct ptx_var *var_winner(const struct ptx_symtab *names, const struct ptx_module *m,
+                                        const struct ptx_var *v)
 {
-    const struct ptx_var *twin = static_twin_(m, v);
+    const struct ptx_var *twin = static_twin(m, v);
     if (twin != NULL)
         v = twin;
-    return var_is_shared_(v) ? ptx_symtab_find(names, v->name, strlen(v->name), false)->var : v;
+    return var_is_shared(v) ? ptx_symtab_find(names, v->name, strlen(v->name), false)->var : v;
 }
 
-static const struct ptx_func *func_winner_(const struct ptx_symtab *names, const struct ptx_func *f)
+static const struct ptx_func *func_winner(const struct ptx_symtab *names, const struct ptx_func *f)
 {
-    return func_is_shared_(f) ? ptx_symtab_find(names, f->name, strlen(f->name), false)->func : f;
+    return func_is_shared(f) ? ptx_symtab_find(names, f->name, strlen(f->name), false)->func : f;
 }
 
-/* First all variables and functions, then (bodies_) what refers to them. */
-static void take_module_(struct ptx_linker *l, struct ptx_symtab *names, const struct ptx_module *m)
+/* First all variables and functions, then (link_bodies) what refers to them. */
+static void take_module(struct ptx_linker *l, struct ptx_symtab *names, const struct ptx_module *m)
 {
     struct ptx_module *out = l->out;
     for (int32_t k = 0; k < m->nvars; k++)
-        if (var_winner_(names, m, m->vars[k]) == m->vars[k]) {
+        if (var_winner(names, m, m->vars[k]) == m->vars[k]) {
             struct ptx_var *v = ptx_copy_var(l, m->vars[k]);
-            if (!var_is_shared_(m->vars[k]))
-                v->name = private_name_(l, names, v->name);
+            if (!var_is_shared(m->vars[k]))
+                v->name = private_name(l, names, v->name);
             out->vars[out->nvars++] = v;
         }
     for (int32_t k = 0; k < m->nfuncs; k++)
-        if (func_winner_(names, m->funcs[k]) == m->funcs[k]) {
+        if (func_winner(names, m->funcs[k]) == m->funcs[k]) {
             struct ptx_func *f = ptx_copy_header(l, m->funcs[k]);
-            if (!func_is_shared_(m->funcs[k]))
-                f->name = private_name_(l, names, f->name);
+            if (!func_is_shared(m->funcs[k]))
+                f->name = private_name(l, names, f->name);
             out->funcs[out->nfuncs++] = f;
         }
     for (int32_t k = 0; k < m->nfiles; k++)
@@ -213,32 +213,32 @@ static void take_module_(struct ptx_linker *l, struct ptx_symtab *names, const s
     }
 }
 
-static void map_losers_(struct ptx_linker *l, struct ptx_symtab *names, const struct ptx_module *m)
+static void map_losers(struct ptx_linker *l, struct ptx_symtab *names, const struct ptx_module *m)
 {
     for (int32_t k = 0; k < m->nvars; k++) {
-        const struct ptx_var *winner = var_winner_(names, m, m->vars[k]);
+        const struct ptx_var *winner = var_winner(names, m, m->vars[k]);
         if (winner != m->vars[k])
             ptx_moved_put(l, m->vars[k], ptx_moved_get(l, winner));
     }
     for (int32_t k = 0; k < m->nfuncs; k++) {
-        const struct ptx_func *winner = func_winner_(names, m->funcs[k]);
+        const struct ptx_func *winner = func_winner(names, m->funcs[k]);
         if (winner != m->funcs[k])
             ptx_moved_put(l, m->funcs[k], ptx_moved_get(l, winner));
     }
 }
 
-static void bodies_(struct ptx_linker *l, const struct ptx_symtab *names,
-                    const struct ptx_module *m)
+static void link_bodies(struct ptx_linker *l, const struct ptx_symtab *names,
+                        const struct ptx_module *m)
 {
     for (int32_t k = 0; k < m->nvars; k++)
-        if (var_winner_(names, m, m->vars[k]) == m->vars[k])
+        if (var_winner(names, m, m->vars[k]) == m->vars[k])
             ptx_copy_relocs(l, m->vars[k], ptx_moved_get(l, m->vars[k]));
     for (int32_t k = 0; k < m->nfuncs; k++)
-        if (func_winner_(names, m->funcs[k]) == m->funcs[k])
+        if (func_winner(names, m->funcs[k]) == m->funcs[k])
             ptx_copy_body(l, m->funcs[k], ptx_moved_get(l, m->funcs[k]));
 }
 
-static void reserve_(struct ptx_linker *l, struct ptx_module *const *modules, int count)
+static void reserve(struct ptx_linker *l, struct ptx_module *const *modules, int count)
 {
     struct ptx_module *out = l->out;
     size_t vars = 0, funcs = 0, files = 0, locs = 0;
@@ -268,20 +268,20 @@ static void reserve_(struct ptx_linker *l, struct ptx_module *const *modules, in
     out->locs = arena_alloc(l->a, (locs + 1) * sizeof *out->locs);
 }
 
-static void copy_all_(struct ptx_linker *l, struct ptx_symtab *names,
-                      struct ptx_module *const *modules, int count)
+static void link_copy_all(struct ptx_linker *l, struct ptx_symtab *names,
+                          struct ptx_module *const *modules, int count)
 {
     /* shared names are all reserved by now, so that private ones step aside */
     for (int n = 0; n < count; n++) {
         l->file_base = l->out->nfiles;
         l->loc_base = l->out->nlocs;
-        take_module_(l, names, modules[n]);
+        take_module(l, names, modules[n]);
     }
     for (int n = 0; n < count; n++)
-        map_losers_(l, names, modules[n]);
+        map_losers(l, names, modules[n]);
     l->file_base = l->loc_base = 0;
     for (int n = 0; n < count; n++) {
-        bodies_(l, names, modules[n]);
+        link_bodies(l, names, modules[n]);
         l->file_base += modules[n]->nfiles;
         l->loc_base += modules[n]->nlocs;
     }
@@ -293,10 +293,10 @@ struct ptx_module *ptx_link(struct ptx_module *const *modules, int count, struct
     struct ptx_linker l = {.out = out, .a = &out->arena, .diag = d};
     struct ptx_symtab names = {0};
     bool ok = count > 0 || diag_set(d, 0, 0, "nothing to link");
-    ok = ok && choose_(&l, &names, modules, count);
+    ok = ok && choose(&l, &names, modules, count);
     if (ok) {
-        reserve_(&l, modules, count);
-        copy_all_(&l, &names, modules, count);
+        reserve(&l, modules, count);
+        link_copy_all(&l, &names, modules, count);
         ptx_index(out);
     }
     ptx_symtab_free(&names);

@@ -17,20 +17,20 @@ void ptx_index(struct ptx_module *m)
             m->funcs[i];
 }
 
-static const struct ptx_sym *find_(const struct ptx_module *m, const char *name)
+static const struct ptx_sym *module_find(const struct ptx_module *m, const char *name)
 {
     return m->names != NULL ? ptx_symtab_find(m->names, name, strlen(name), false) : NULL;
 }
 
 struct ptx_func *ptx_find_func(const struct ptx_module *m, const char *name)
 {
-    const struct ptx_sym *s = find_(m, name);
+    const struct ptx_sym *s = module_find(m, name);
     return s != NULL && s->kind == SYM_FUNC ? s->func : NULL;
 }
 
 struct ptx_var *ptx_find_var(const struct ptx_module *m, const char *name)
 {
-    const struct ptx_sym *s = find_(m, name);
+    const struct ptx_sym *s = module_find(m, name);
     return s != NULL && s->kind == SYM_VAR ? s->var : NULL;
 }
 

@@ -7,14 +7,14 @@
 #include <string.h>
 #include <threads.h>
 
-/* ---- types --------------------------------------------------------------------------------- */
+/* ---- types ---- */
 
 enum { INT_SIGNED = 1, FLOAT = 2 };
 
 static const struct {
     const char *name;
     uint8_t bits, flags;
-} types_[PTX_TYPE_COUNT] = {
+} names_types[PTX_TYPE_COUNT] = {
     [PTX_NONE] = {"", 0, 0},
     [PTX_PRED] = {"pred", 1, 0},
     [PTX_B8] = {"b8", 8, 0},
@@ -63,19 +63,22 @@ static const struct {
     [PTX_SURFREF] = {"surfref", 64, 0},
 };
 
-unsigned ptx_type_bits(enum ptx_type t) { return t < PTX_TYPE_COUNT ? types_[t].bits : 0; }
+unsigned ptx_type_bits(enum ptx_type t) { return t < PTX_TYPE_COUNT ? names_types[t].bits : 0; }
 
 bool ptx_type_is_float(enum ptx_type t)
 {
-    return t < PTX_TYPE_COUNT && (types_[t].flags & FLOAT) != 0;
+    return t < PTX_TYPE_COUNT && (names_types[t].flags & FLOAT) != 0;
 }
 
 bool ptx_type_is_signed(enum ptx_type t)
 {
-    return t < PTX_TYPE_COUNT && (types_[t].flags & INT_SIGNED) != 0;
+    return t < PTX_TYPE_COUNT && (names_types[t].flags & INT_SIGNED) != 0;
 }
 
-const char *ptx_type_name(enum ptx_type t) { return t < PTX_TYPE_COUNT ? types_[t].name : "?"; }
+const char *ptx_type_name(enum ptx_type t)
+{
+    return t < PTX_TYPE_COUNT ? names_types[t].name : "?";
+}
 
 uint32_t ptx_f32_bits(double f)
 {
@@ -91,9 +94,9 @@ uint32_t ptx_f32_bits(double f)
     return bits;
 }
 
-/* ---- spaces -------------------------------------------------------------------------------- */
+/* ---- spaces ---- */
 
-static const char *const spaces_[] = {
+static const char *const names_spaces[] = {
     [PTX_SPACE_NONE] = "",
     [PTX_SPACE_GENERIC] = "generic",
     [PTX_SPACE_GLOBAL] = "global",
@@ -106,25 +109,28 @@ static const char *const spaces_[] = {
     [PTX_SPACE_TEX] = "tex",
 };
 
-const char *ptx_space_name(enum ptx_space s) { return s < WEIR_COUNT(spaces_) ? spaces_[s] : "?"; }
+const char *ptx_space_name(enum ptx_space s)
+{
+    return s < WEIR_COUNT(names_spaces) ? names_spaces[s] : "?";
+}
 
-/* ---- opcodes and modifiers ----------------------------------------------------------------- */
+/* ---- opcodes and modifiers ---- */
 
-static const char *const ops_[PTX_OP_COUNT] = {
+static const char *const names_ops[PTX_OP_COUNT] = {
 #define PTX_OPCODE(name, ...) [PTX_OP_##name] = #name,
 #include "ptx/ops.def"
 #undef PTX_OPCODE
 };
 
-static const char *const mods_[PTX_M_COUNT] = {
+static const char *const names_mods[PTX_M_COUNT] = {
     [PTX_M_NONE] = "",
 #define PTX_MODIFIER(id, text) [PTX_M_##id] = (text),
 #include "ptx/mods.def"
 #undef PTX_MODIFIER
 };
 
-const char *ptx_op_name(enum ptx_op op) { return op < PTX_OP_COUNT ? ops_[op] : "?"; }
-const char *ptx_mod_name(enum ptx_mod m) { return m < PTX_M_COUNT ? mods_[m] : "?"; }
+const char *ptx_op_name(enum ptx_op op) { return op < PTX_OP_COUNT ? names_ops[op] : "?"; }
+const char *ptx_mod_name(enum ptx_mod m) { return m < PTX_M_COUNT ? names_mods[m] : "?"; }
 
 bool ptx_op_newer(const char *s, size_t n)
 {
@@ -135,14 +141,14 @@ bool ptx_op_newer(const char *s, size_t n)
     return false;
 }
 
-/* ---- special registers --------------------------------------------------------------------- */
+/* ---- special registers ---- */
 
 enum { VECTOR = 1, NUMBERED = 2 };
 
 static const struct {
     const char *name;
     uint8_t bits, flags;
-} sregs_[PTX_SR_COUNT] = {
+} sregs[PTX_SR_COUNT] = {
     [PTX_SR_tid] = {"tid", 32, VECTOR},
     [PTX_SR_ntid] = {"ntid", 32, VECTOR},
     [PTX_SR_laneid] = {"laneid", 32, 0},
@@ -186,14 +192,14 @@ static const struct {
     [PTX_SR_WARP_SZ] = {"WARP_SZ", 32, 0},
 };
 
-const char *ptx_sreg_name(enum ptx_sreg s) { return s < PTX_SR_COUNT ? sregs_[s].name : "?"; }
-unsigned ptx_sreg_bits(enum ptx_sreg s) { return s < PTX_SR_COUNT ? sregs_[s].bits : 0; }
+const char *ptx_sreg_name(enum ptx_sreg s) { return s < PTX_SR_COUNT ? sregs[s].name : "?"; }
+unsigned ptx_sreg_bits(enum ptx_sreg s) { return s < PTX_SR_COUNT ? sregs[s].bits : 0; }
 bool ptx_sreg_is_vector(enum ptx_sreg s)
 {
-    return s < PTX_SR_COUNT && (sregs_[s].flags & VECTOR) != 0;
+    return s < PTX_SR_COUNT && (sregs[s].flags & VECTOR) != 0;
 }
 
-/* ---- spellings to enumerators -------------------------------------------------------------- */
+/* ---- spellings to enumerators ---- */
 
 enum { TABLE_SIZE = 2048 }; /* a power of two, well above the number of words */
 
@@ -204,10 +210,10 @@ struct word {
     uint16_t value;
 };
 
-static struct word op_table_[TABLE_SIZE], suffix_table_[TABLE_SIZE], sreg_table_[TABLE_SIZE];
-static once_flag once_ = ONCE_FLAG_INIT;
+static struct word op_table[TABLE_SIZE], suffix_table[TABLE_SIZE], sreg_table[TABLE_SIZE];
+static once_flag names_once = ONCE_FLAG_INIT;
 
-static size_t slot_(const char *s, size_t n)
+static size_t names_slot(const char *s, size_t n)
 {
     uint32_t h = 2166136261u;
     for (size_t i = 0; i < n; i++)
@@ -215,56 +221,56 @@ static size_t slot_(const char *s, size_t n)
     return (h ^ h >> 15) & (TABLE_SIZE - 1);
 }
 
-static struct word *find_(struct word *table, const char *s, size_t n)
+static struct word *names_find(struct word *table, const char *s, size_t n)
 {
-    size_t i = slot_(s, n);
+    size_t i = names_slot(s, n);
     while (table[i].text != NULL && !(table[i].length == n && memcmp(table[i].text, s, n) == 0))
         i = (i + 1) & (TABLE_SIZE - 1);
     return &table[i];
 }
 
-static void put_(struct word *table, const char *text, unsigned kind, unsigned value)
+static void put(struct word *table, const char *text, unsigned kind, unsigned value)
 {
     size_t n = strlen(text);
-    *find_(table, text, n) = (struct word){text, (uint8_t)n, (uint8_t)kind, (uint16_t)value};
+    *names_find(table, text, n) = (struct word){text, (uint8_t)n, (uint8_t)kind, (uint16_t)value};
 }
 
-static void fill_(void)
+static void fill(void)
 {
     for (unsigned i = 0; i < PTX_OP_COUNT; i++)
-        put_(op_table_, ops_[i], 0, i);
+        put(op_table, names_ops[i], 0, i);
     for (unsigned i = 1; i < PTX_M_COUNT; i++)
-        put_(suffix_table_, mods_[i], PTX_SUFFIX_MOD, i);
+        put(suffix_table, names_mods[i], PTX_SUFFIX_MOD, i);
     for (unsigned i = 1; i < PTX_TYPE_COUNT; i++)
-        put_(suffix_table_, types_[i].name, PTX_SUFFIX_TYPE, i);
-    for (unsigned i = PTX_SPACE_GLOBAL; i < WEIR_COUNT(spaces_); i++)
-        put_(suffix_table_, spaces_[i], PTX_SUFFIX_SPACE, i);
-    put_(suffix_table_, "shared::cta", PTX_SUFFIX_SPACE, PTX_SPACE_SHARED);
-    put_(suffix_table_, "param::entry", PTX_SUFFIX_SPACE, PTX_SPACE_PARAM);
-    put_(suffix_table_, "param::func", PTX_SUFFIX_SPACE, PTX_SPACE_PARAM);
+        put(suffix_table, names_types[i].name, PTX_SUFFIX_TYPE, i);
+    for (unsigned i = PTX_SPACE_GLOBAL; i < WEIR_COUNT(names_spaces); i++)
+        put(suffix_table, names_spaces[i], PTX_SUFFIX_SPACE, i);
+    put(suffix_table, "shared::cta", PTX_SUFFIX_SPACE, PTX_SPACE_SHARED);
+    put(suffix_table, "param::entry", PTX_SUFFIX_SPACE, PTX_SPACE_PARAM);
+    put(suffix_table, "param::func", PTX_SUFFIX_SPACE, PTX_SPACE_PARAM);
     for (unsigned i = 0; i < PTX_SR_COUNT; i++)
-        if ((sregs_[i].flags & NUMBERED) == 0)
-            put_(sreg_table_, sregs_[i].name, 0, i);
+        if ((sregs[i].flags & NUMBERED) == 0)
+            put(sreg_table, sregs[i].name, 0, i);
 }
 
 enum ptx_op ptx_op_find(const char *s, size_t n)
 {
-    call_once(&once_, fill_);
-    const struct word *w = find_(op_table_, s, n);
+    call_once(&names_once, fill);
+    const struct word *w = names_find(op_table, s, n);
     return w->text != NULL ? (enum ptx_op)w->value : PTX_OP_COUNT;
 }
 
 struct ptx_suffix ptx_suffix_find(const char *s, size_t n)
 {
-    call_once(&once_, fill_);
-    const struct word *w = find_(suffix_table_, s, n);
+    call_once(&names_once, fill);
+    const struct word *w = names_find(suffix_table, s, n);
     if (w->text == NULL)
         return (struct ptx_suffix){PTX_SUFFIX_NONE, 0};
     return (struct ptx_suffix){w->kind, w->value};
 }
 
 /* Reads the digits of s[from..n); gives how many there were, at most 3. */
-static size_t digits_(const char *s, size_t from, size_t n, unsigned *value)
+static size_t digits(const char *s, size_t from, size_t n, unsigned *value)
 {
     size_t i = from;
     *value = 0;
@@ -274,14 +280,14 @@ static size_t digits_(const char *s, size_t from, size_t n, unsigned *value)
 }
 
 /* %envreg0..31, %pm0..7 and %pm0_64..7_64. */
-static enum ptx_sreg numbered_(const char *s, size_t n, unsigned *index)
+static enum ptx_sreg numbered(const char *s, size_t n, unsigned *index)
 {
     if (n > 6 && memcmp(s, "envreg", 6) == 0) {
-        size_t k = digits_(s, 6, n, index);
+        size_t k = digits(s, 6, n, index);
         return k > 0 && 6 + k == n && *index < 32 ? PTX_SR_envreg : PTX_SR_COUNT;
     }
     if (n > 2 && memcmp(s, "pm", 2) == 0) {
-        size_t k = digits_(s, 2, n, index);
+        size_t k = digits(s, 2, n, index);
         if (k == 0 || *index > 7)
             return PTX_SR_COUNT;
         if (2 + k == n)
@@ -294,10 +300,10 @@ static enum ptx_sreg numbered_(const char *s, size_t n, unsigned *index)
 
 enum ptx_sreg ptx_sreg_find(const char *s, size_t n, unsigned *index)
 {
-    call_once(&once_, fill_);
+    call_once(&names_once, fill);
     *index = 0;
-    const struct word *w = find_(sreg_table_, s, n);
+    const struct word *w = names_find(sreg_table, s, n);
     if (w->text != NULL)
         return (enum ptx_sreg)w->value;
-    return numbered_(s, n, index);
+    return numbered(s, n, index);
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* A constant: kept in `select` until check.c has seen it: how a float was written. */
-static bool constant_(struct ptx_parser *p, struct ptx_operand *o)
+static bool constant(struct ptx_parser *p, struct ptx_operand *o)
 {
     struct ptx_value v;
     if (!ptx_expr(p, &v))
@@ -22,7 +22,7 @@ static bool constant_(struct ptx_parser *p, struct ptx_operand *o)
     return true;
 }
 
-static int component_(const struct ptx_token *t)
+static int operand_component(const struct ptx_token *t)
 {
     static const char letters[] = "xyzwrgba";
     const char *at = t->n == 1 ? strchr(letters, t->s[0]) : NULL;
@@ -30,7 +30,7 @@ static int component_(const struct ptx_token *t)
 }
 
 /* .b0 .h1 .b3210 after a register of a video instruction */
-static bool select_(struct ptx_parser *p, struct ptx_operand *o)
+static bool operand_select(struct ptx_parser *p, struct ptx_operand *o)
 {
     struct ptx_token t = p->t;
     bool half = t.s[0] == 'h';
@@ -54,14 +54,14 @@ static bool select_(struct ptx_parser *p, struct ptx_operand *o)
 }
 
 /* At the token after a register's name. */
-static bool register_(struct ptx_parser *p, struct ptx_operand *o, const struct ptx_sym *s,
-                      int32_t index)
+static bool operand_register(struct ptx_parser *p, struct ptx_operand *o, const struct ptx_sym *s,
+                             int32_t index)
 {
     o->kind = PTX_OPR_REG;
     o->reg = index;
     int parts = s->kind == SYM_REG ? s->count : 1;
     if (p->t.kind == T_DOT && parts > 1) {
-        int k = component_(&p->t);
+        int k = operand_component(&p->t);
         if (k < 0 || k >= parts)
             return ptx_fail(p, &p->t, "'%.*s' has no component '.%.*s'", (int)s->length, s->name,
                             QUOTE(&p->t));
@@ -80,11 +80,11 @@ static bool register_(struct ptx_parser *p, struct ptx_operand *o, const struct 
         o->reg = -1;
         return true;
     }
-    return p->t.kind != T_DOT || select_(p, o);
+    return p->t.kind != T_DOT || operand_select(p, o);
 }
 
 /* %name: a special register; the token is not consumed yet. False when there is none. */
-static bool special_(struct ptx_parser *p, struct ptx_operand *o, bool *found)
+static bool special(struct ptx_parser *p, struct ptx_operand *o, bool *found)
 {
     unsigned number;
     struct ptx_token name = p->t;
@@ -100,7 +100,7 @@ static bool special_(struct ptx_parser *p, struct ptx_operand *o, bool *found)
     if (!ptx_sreg_is_vector(sr))
         return true;
     if (p->t.kind == T_DOT) {
-        int k = component_(&p->t);
+        int k = operand_component(&p->t);
         if (k < 0)
             return ptx_fail(p, &p->t, "'%.*s' has no component '.%.*s'", QUOTE(&name),
                             QUOTE(&p->t));
@@ -118,7 +118,7 @@ static bool special_(struct ptx_parser *p, struct ptx_operand *o, bool *found)
 }
 
 /* What a name that is no register stands for, as SYM or (in brackets) MEM. Steps over it. */
-static bool symbol_(struct ptx_parser *p, struct ptx_operand *o, enum ptx_operand_kind kind)
+static bool operand_symbol(struct ptx_parser *p, struct ptx_operand *o, enum ptx_operand_kind kind)
 {
     struct ptx_token name = p->t;
     const struct ptx_sym *s = ptx_symtab_find(&p->names, name.s, name.n, false);
@@ -140,13 +140,13 @@ static bool symbol_(struct ptx_parser *p, struct ptx_operand *o, enum ptx_operan
 }
 
 /* [+ n] [- n] after a name or register */
-static bool offset_(struct ptx_parser *p, struct ptx_operand *o)
+static bool operand_offset(struct ptx_parser *p, struct ptx_operand *o)
 {
     return (p->t.kind != '+' && p->t.kind != '-') || ptx_int_expr(p, &o->offset);
 }
 
 /* name[3]: the third element's address. The mark in `select` lets check.c take it for [name+…]. */
-static bool indexed_(struct ptx_parser *p, struct ptx_operand *o)
+static bool indexed(struct ptx_parser *p, struct ptx_operand *o)
 {
     int64_t index = 0;
     struct ptx_token at = p->t;
@@ -162,7 +162,7 @@ static bool indexed_(struct ptx_parser *p, struct ptx_operand *o)
     return true;
 }
 
-static bool name_(struct ptx_parser *p, struct ptx_operand *o)
+static bool operand_name(struct ptx_parser *p, struct ptx_operand *o)
 {
     struct ptx_token t = p->t;
     const struct ptx_sym *s;
@@ -174,24 +174,24 @@ static bool name_(struct ptx_parser *p, struct ptx_operand *o)
     int32_t reg = ptx_find_reg(p, t.s, t.n, &s);
     if (reg >= 0) {
         ptx_next(p);
-        return register_(p, o, s, reg);
+        return operand_register(p, o, s, reg);
     }
     bool found;
-    if (!special_(p, o, &found))
+    if (!special(p, o, &found))
         return false;
     if (found)
         return true;
     if (TOKEN_IS(&t, "WARP_SZ"))
-        return constant_(p, o);
-    if (!symbol_(p, o, PTX_OPR_SYM))
+        return constant(p, o);
+    if (!operand_symbol(p, o, PTX_OPR_SYM))
         return false;
-    return p->t.kind == '[' ? indexed_(p, o) : offset_(p, o);
+    return p->t.kind == '[' ? indexed(p, o) : operand_offset(p, o);
 }
 
-static bool vector_(struct ptx_parser *p, struct ptx_operand *o);
+static bool vector_of_operand(struct ptx_parser *p, struct ptx_operand *o);
 
 /* What may stand inside braces, or alone. */
-static bool scalar_(struct ptx_parser *p, struct ptx_operand *o)
+static bool scalar_of_operand(struct ptx_parser *p, struct ptx_operand *o)
 {
     struct ptx_token sign = p->t;
     o->reg = -1;
@@ -201,16 +201,16 @@ static bool scalar_(struct ptx_parser *p, struct ptx_operand *o)
         if (next.kind == T_IDENT && !TOKEN_IS(&next, "WARP_SZ")) {
             ptx_next(p);
             o->neg = true;
-            if (!name_(p, o))
+            if (!operand_name(p, o))
                 return false;
             return o->kind == PTX_OPR_REG ||
                    ptx_fail(p, &sign, "only a register can be negated here");
         }
     }
-    return p->t.kind == T_IDENT ? name_(p, o) : constant_(p, o);
+    return p->t.kind == T_IDENT ? operand_name(p, o) : constant(p, o);
 }
 
-static bool vector_(struct ptx_parser *p, struct ptx_operand *o)
+static bool vector_of_operand(struct ptx_parser *p, struct ptx_operand *o)
 {
     struct ptx_operand items[LIMIT_VECTOR];
     int n = 0;
@@ -221,7 +221,7 @@ static bool vector_(struct ptx_parser *p, struct ptx_operand *o)
             return ptx_fail(p, &at, "more than %d items in braces", LIMIT_VECTOR);
         items[n] = (struct ptx_operand){0};
         struct ptx_token item = p->t;
-        if (!scalar_(p, &items[n]))
+        if (!scalar_of_operand(p, &items[n]))
             return false;
         if (items[n].kind == PTX_OPR_VEC || items[n].kind == PTX_OPR_SYM)
             return ptx_fail(p, &item, "'%.*s' cannot stand in braces", QUOTE(&item));
@@ -236,7 +236,7 @@ static bool vector_(struct ptx_parser *p, struct ptx_operand *o)
 }
 
 /* [handle, sampler, coordinates]: after the handle, at the first comma. */
-static bool texture_(struct ptx_parser *p, struct ptx_operand *o)
+static bool operand_texture(struct ptx_parser *p, struct ptx_operand *o)
 {
     struct ptx_operand items[3] = {*o};
     int n = 1;
@@ -248,7 +248,7 @@ static bool texture_(struct ptx_parser *p, struct ptx_operand *o)
             return ptx_expected(p, "']'");
         items[n].reg = -1;
         struct ptx_token at = p->t;
-        if (!(p->t.kind == '{' ? vector_(p, &items[n]) : scalar_(p, &items[n])))
+        if (!(p->t.kind == '{' ? vector_of_operand(p, &items[n]) : scalar_of_operand(p, &items[n])))
             return false;
         if (n == 2 && items[1].kind != PTX_OPR_REG && items[1].kind != PTX_OPR_SYM)
             return ptx_fail(p, &at, "a sampler is needed before the coordinates");
@@ -270,7 +270,7 @@ static bool texture_(struct ptx_parser *p, struct ptx_operand *o)
 }
 
 /* [base + offset] */
-static bool memory_(struct ptx_parser *p, struct ptx_instr *i, struct ptx_operand *o)
+static bool operand_memory(struct ptx_parser *p, struct ptx_instr *i, struct ptx_operand *o)
 {
     ptx_next(p);
     o->kind = PTX_OPR_MEM;
@@ -281,18 +281,18 @@ static bool memory_(struct ptx_parser *p, struct ptx_instr *i, struct ptx_operan
         int32_t reg = ptx_find_reg(p, t.s, t.n, &s);
         if (reg >= 0) {
             ptx_next(p);
-            if (!register_(p, o, s, reg))
+            if (!operand_register(p, o, s, reg))
                 return false;
             if (o->kind != PTX_OPR_REG || o->select != 0)
                 return ptx_fail(p, &t, "'%.*s' cannot be an address", QUOTE(&t));
             o->kind = PTX_OPR_MEM;
-        } else if (!symbol_(p, o, PTX_OPR_MEM))
+        } else if (!operand_symbol(p, o, PTX_OPR_MEM))
             return false;
-        if (!offset_(p, o))
+        if (!operand_offset(p, o))
             return false;
     } else if (!ptx_int_expr(p, &o->offset))
         return false;
-    if (p->t.kind == ',' && !texture_(p, o))
+    if (p->t.kind == ',' && !operand_texture(p, o))
         return false;
     if (!ptx_expect(p, ']', "']'"))
         return false;
@@ -309,6 +309,6 @@ bool ptx_operand_parse(struct ptx_parser *p, struct ptx_instr *i, struct ptx_ope
 {
     *o = (struct ptx_operand){.reg = -1};
     if (p->t.kind == '[')
-        return memory_(p, i, o);
-    return p->t.kind == '{' ? vector_(p, o) : scalar_(p, o);
+        return operand_memory(p, i, o);
+    return p->t.kind == '{' ? vector_of_operand(p, o) : scalar_of_operand(p, o);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- messages ------------------------------------------------------------------------------ */
+/* ---- messages ---- */
 
 bool ptx_fail(struct ptx_parser *p, const struct ptx_token *at, const char *fmt, ...)
 {
@@ -46,10 +46,10 @@ bool ptx_number(struct ptx_parser *p, const char *what, uint64_t max, uint64_t *
     return true;
 }
 
-/* ---- header -------------------------------------------------------------------------------- */
+/* ---- header ---- */
 
 /* .version major.minor: two integers joined by a dot, which the lexer took for a float. */
-static bool version_(struct ptx_parser *p)
+static bool parse_version(struct ptx_parser *p)
 {
     struct ptx_token t = p->t;
     int major = 0, minor = 0, used = 0;
@@ -66,7 +66,7 @@ static bool version_(struct ptx_parser *p)
     return true;
 }
 
-static bool target_name_(struct ptx_parser *p)
+static bool target_name(struct ptx_parser *p)
 {
     struct ptx_token t = p->t;
     static const char *const modes[] = {"texmode_unified", "texmode_independent", "map_f64_to_f32"};
@@ -93,16 +93,16 @@ static bool target_name_(struct ptx_parser *p)
     return true;
 }
 
-static bool target_(struct ptx_parser *p)
+static bool parse_target(struct ptx_parser *p)
 {
     do {
-        if (!target_name_(p))
+        if (!target_name(p))
             return false;
     } while (ptx_accept(p, ','));
     return true;
 }
 
-static bool address_size_(struct ptx_parser *p)
+static bool address_size(struct ptx_parser *p)
 {
     struct ptx_token at = p->t;
     uint64_t bits = 0;
@@ -114,10 +114,10 @@ static bool address_size_(struct ptx_parser *p)
     return true;
 }
 
-/* ---- debug directives ---------------------------------------------------------------------- */
+/* ---- debug directives ---- */
 
 /* .file index "name" [, timestamp, size] */
-static bool file_(struct ptx_parser *p)
+static bool parse_file(struct ptx_parser *p)
 {
     uint64_t index = 0, ignored;
     if (!ptx_number(p, "a file number", LIMIT_FILES, &index))
@@ -135,7 +135,7 @@ static bool file_(struct ptx_parser *p)
 }
 
 /* .section .name { … }: debugger's data, which nobody here reads. */
-static bool section_(struct ptx_parser *p)
+static bool parse_section(struct ptx_parser *p)
 {
     if (p->t.kind != T_DOT && p->t.kind != T_IDENT)
         return ptx_expected(p, "a section name");
@@ -152,7 +152,7 @@ static bool section_(struct ptx_parser *p)
 }
 
 /* The record of the last .loc at this place: where it was itself inlined (index+1), or 0. */
-static struct ptx_loc *inlined_(struct ptx_parser *p, const struct ptx_loc *at)
+static struct ptx_loc *parse_inlined(struct ptx_parser *p, const struct ptx_loc *at)
 {
     if (p->inlined_cap == 0)
         return NULL;
@@ -164,7 +164,7 @@ static struct ptx_loc *inlined_(struct ptx_parser *p, const struct ptx_loc *at)
     }
 }
 
-static void remember_inlined_(struct ptx_parser *p, const struct ptx_loc *loc)
+static void remember_inlined(struct ptx_parser *p, const struct ptx_loc *loc)
 {
     if (loc->line == 0)
         return; /* line 0 marks a free slot, and names no place */
@@ -175,15 +175,15 @@ static void remember_inlined_(struct ptx_parser *p, const struct ptx_loc *loc)
         p->inlined = xcalloc(p->inlined_cap, sizeof *p->inlined);
         for (size_t i = 0; i < n; i++)
             if (old[i].line != 0)
-                *inlined_(p, &old[i]) = old[i];
+                *parse_inlined(p, &old[i]) = old[i];
         free(old);
     }
-    struct ptx_loc *slot = inlined_(p, loc);
+    struct ptx_loc *slot = parse_inlined(p, loc);
     p->ninlined += slot->line == 0;
     *slot = *loc;
 }
 
-static bool position_(struct ptx_parser *p, struct ptx_loc *loc)
+static bool parse_position(struct ptx_parser *p, struct ptx_loc *loc)
 {
     uint64_t file, line, column;
     if (!ptx_number(p, "a file number", LIMIT_FILES, &file) ||
@@ -198,7 +198,7 @@ static bool position_(struct ptx_parser *p, struct ptx_loc *loc)
 bool ptx_loc_directive(struct ptx_parser *p)
 {
     struct ptx_loc loc, at;
-    if (!position_(p, &loc))
+    if (!parse_position(p, &loc))
         return false;
     while (ptx_accept(p, ',')) {
         struct ptx_token word = p->t;
@@ -213,9 +213,9 @@ bool ptx_loc_directive(struct ptx_parser *p)
             if (ptx_accept(p, '+') && !ptx_int_expr(p, &offset))
                 return false;
         } else if (TOKEN_IS(&word, "inlined_at")) {
-            if (!position_(p, &at))
+            if (!parse_position(p, &at))
                 return false;
-            const struct ptx_loc *outer = inlined_(p, &at);
+            const struct ptx_loc *outer = parse_inlined(p, &at);
             at.inlined_at = outer != NULL && outer->line != 0 ? outer->inlined_at : 0;
             if (p->locs.count == 0 ||
                 memcmp(&p->locs.items[p->locs.count - 1], &at, sizeof at) != 0)
@@ -224,7 +224,7 @@ bool ptx_loc_directive(struct ptx_parser *p)
         } else
             return ptx_fail(p, &word, "unknown attribute '%.*s' of .loc", QUOTE(&word));
     }
-    remember_inlined_(p, &loc);
+    remember_inlined(p, &loc);
     p->loc = loc;
     return true;
 }
@@ -248,12 +248,12 @@ bool ptx_pragma(struct ptx_parser *p, uint8_t *forms)
     return ptx_expect(p, ';', "';'");
 }
 
-static bool pragma_(struct ptx_parser *p) { return ptx_pragma(p, NULL); }
+static bool parse_pragma(struct ptx_parser *p) { return ptx_pragma(p, NULL); }
 
-/* ---- module scope -------------------------------------------------------------------------- */
+/* ---- module scope ---- */
 
 /* .alias name, target; */
-static bool alias_(struct ptx_parser *p)
+static bool parse_alias(struct ptx_parser *p)
 {
     struct ptx_token name = p->t;
     if (name.kind != T_IDENT)
@@ -279,7 +279,7 @@ static bool alias_(struct ptx_parser *p)
     return ptx_expect(p, ';', "';'");
 }
 
-static bool linkage_(const struct ptx_token *t, enum ptx_linkage *linkage)
+static bool parse_linkage(const struct ptx_token *t, enum ptx_linkage *linkage)
 {
     static const struct {
         const char *name;
@@ -296,10 +296,10 @@ static bool linkage_(const struct ptx_token *t, enum ptx_linkage *linkage)
     return false;
 }
 
-static bool declaration_(struct ptx_parser *p)
+static bool declaration(struct ptx_parser *p)
 {
     enum ptx_linkage linkage = PTX_LINK_LOCAL, more;
-    while (p->t.kind == T_DOT && linkage_(&p->t, &more)) {
+    while (p->t.kind == T_DOT && parse_linkage(&p->t, &more)) {
         if (linkage != PTX_LINK_LOCAL)
             return ptx_fail(p, &p->t, "two linkage directives: .%.*s comes second", QUOTE(&p->t));
         linkage = more;
@@ -317,14 +317,15 @@ static bool declaration_(struct ptx_parser *p)
     return ptx_fail(p, &p->t, "unknown directive '.%.*s'", QUOTE(&p->t));
 }
 
-static bool statement_(struct ptx_parser *p)
+static bool statement(struct ptx_parser *p)
 {
     static const struct {
         const char *name;
         bool (*read)(struct ptx_parser *p);
-    } directives[] = {{"version", version_}, {"target", target_},   {"address_size", address_size_},
-                      {"file", file_},       {"section", section_}, {"loc", ptx_loc_directive},
-                      {"pragma", pragma_},   {"alias", alias_}};
+    } directives[] = {{"version", parse_version},     {"target", parse_target},
+                      {"address_size", address_size}, {"file", parse_file},
+                      {"section", parse_section},     {"loc", ptx_loc_directive},
+                      {"pragma", parse_pragma},       {"alias", parse_alias}};
     if (p->t.kind == '@') { /* @@DWARF: debug data of very old PTX */
         ptx_lexer_skip_line(&p->lx);
         ptx_next(p);
@@ -337,12 +338,12 @@ static bool statement_(struct ptx_parser *p)
             ptx_next(p);
             return directives[i].read(p);
         }
-    return declaration_(p);
+    return declaration(p);
 }
 
-/* ---- the end of the module ----------------------------------------------------------------- */
+/* ---- the end of the module ---- */
 
-static bool resolve_(struct ptx_parser *p, const struct ptx_ref *r)
+static bool resolve(struct ptx_parser *p, const struct ptx_ref *r)
 {
     const struct ptx_sym *s = ptx_symtab_find(&p->names, r->at.s, r->at.n, false);
     if (s == NULL || (s->kind != SYM_FUNC && s->kind != SYM_VAR))
@@ -374,8 +375,8 @@ static bool resolve_(struct ptx_parser *p, const struct ptx_ref *r)
 /* Whether an argument has the size of its parameter, as far as it has one (a constant and _ have
  * none). Compilers pass integers of less than 32 bits as such, which kernels declare as they are.
  */
-static bool argument_fits_(const struct ptx_operand *o, const struct ptx_var *param,
-                           const struct ptx_func *f, bool to_kernel)
+static bool argument_fits(const struct ptx_operand *o, const struct ptx_var *param,
+                          const struct ptx_func *f, bool to_kernel)
 {
     if (o->kind == PTX_OPR_SYM && o->var != NULL)
         return param->unsized || o->var->size == param->size ||
@@ -385,8 +386,8 @@ static bool argument_fits_(const struct ptx_operand *o, const struct ptx_var *pa
     return true;
 }
 
-static bool check_list_(struct ptx_parser *p, const struct ptx_func *f, const struct ptx_instr *i,
-                        const struct ptx_func *callee, bool rets)
+static bool check_list(struct ptx_parser *p, const struct ptx_func *f, const struct ptx_instr *i,
+                       const struct ptx_func *callee, bool rets)
 {
     struct ptx_token at = {.line = i->line, .column = i->column};
     const struct ptx_operand *ops = rets ? i->call->rets : i->call->args;
@@ -398,14 +399,14 @@ static bool check_list_(struct ptx_parser *p, const struct ptx_func *f, const st
         return ptx_fail(p, &at, "call of '%s' gives %d %s, it has %d", callee->name, n,
                         rets ? "return values" : "arguments", want);
     for (int k = 0; k < n && k < want; k++)
-        if (!argument_fits_(&ops[k], params[k], f, callee->is_entry))
+        if (!argument_fits(&ops[k], params[k], f, callee->is_entry))
             return ptx_fail(p, &at, "call of '%s': %s %d differs in size from the declaration",
                             callee->name, rets ? "return value" : "argument", k + 1);
     return true;
 }
 
 /* Calls are checked once everything is declared. */
-static bool check_calls_(struct ptx_parser *p)
+static bool check_calls(struct ptx_parser *p)
 {
     for (size_t k = 0; k < p->funcs.count; k++) {
         const struct ptx_func *f = p->funcs.items[k];
@@ -414,8 +415,8 @@ static bool check_calls_(struct ptx_parser *p)
             const struct ptx_func *callee = c == NULL ? NULL : c->func != NULL ? c->func : c->proto;
             if (c != NULL && callee == NULL && c->ncandidates > 0)
                 callee = c->candidates[0];
-            if (callee != NULL && (!check_list_(p, f, &f->instrs[n], callee, false) ||
-                                   !check_list_(p, f, &f->instrs[n], callee, true)))
+            if (callee != NULL && (!check_list(p, f, &f->instrs[n], callee, false) ||
+                                   !check_list(p, f, &f->instrs[n], callee, true)))
                 return false;
         }
     }
@@ -431,20 +432,20 @@ static bool check_calls_(struct ptx_parser *p)
         (p)->m->number = (int32_t)(p)->list.count;                                                 \
     } while (0)
 
-static bool module_(struct ptx_parser *p)
+static bool parse_module(struct ptx_parser *p)
 {
     ptx_next(p);
     if (p->t.kind != T_DOT || !TOKEN_IS(&p->t, "version"))
         return ptx_expected(p, ".version at the start of the module");
     while (p->t.kind != T_END)
-        if (!statement_(p))
+        if (!statement(p))
             return false;
     if (p->m->target_sm == 0)
         return ptx_fail(p, &p->t, "the module has no .target");
     for (size_t i = 0; i < p->unresolved.count; i++)
-        if (!resolve_(p, &p->unresolved.items[i]))
+        if (!resolve(p, &p->unresolved.items[i]))
             return false;
-    if (!check_calls_(p))
+    if (!check_calls(p))
         return false;
     for (size_t i = 0; i < p->crowded.count; i++)
         ptx_make_unique(p, p->crowded.items[i]);
@@ -456,7 +457,7 @@ static bool module_(struct ptx_parser *p)
     return true;
 }
 
-static void release_(struct ptx_parser *p)
+static void parse_release(struct ptx_parser *p)
 {
     ptx_symtab_free(&p->names);
     ptx_symtab_free(&p->labels);
@@ -486,8 +487,8 @@ struct ptx_module *ptx_parse(const char *text, size_t size, struct diag *d)
     ptx_lexer_init(&p->lx, text, size, &local);
     hash_init(&m->hash);
     hash_add(&m->hash, p->lx.p, (size_t)(p->lx.end - p->lx.p));
-    bool ok = module_(p) && local.text[0] == '\0';
-    release_(p);
+    bool ok = parse_module(p) && local.text[0] == '\0';
+    parse_release(p);
     free(p);
     if (ok)
         return m;

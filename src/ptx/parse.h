@@ -107,9 +107,9 @@ struct ptx_parser {
     struct {
         struct ptx_func **items;
         size_t count, cap;
-    } crowded;         /* functions whose names may not be unique */
-    bool nested_names; /* two things may have one name: declared in an inner block, say */
-    bool single_regs;  /* registers were declared one by one */
+    } crowded;        /* functions whose names may not be unique */
+    bool cdp_names;   /* two things may have one name: declared in an inner block, say */
+    bool single_regs; /* registers were declared one by one */
     struct {
         struct ptx_reg *items;
         size_t count, cap;
@@ -134,7 +134,7 @@ struct ptx_parser {
     size_t ninlined, inlined_cap;
 };
 
-/* ---- parse.c: tokens and messages ------------------------------------------------------------ */
+/* ---- parse.c: tokens and messages ---- */
 
 static inline void ptx_next(struct ptx_parser *p) { p->t = ptx_lexer_next(&p->lx); }
 bool ptx_fail(struct ptx_parser *p, const struct ptx_token *at, const char *fmt, ...)
@@ -158,12 +158,12 @@ bool ptx_loc_directive(struct ptx_parser *p);
 /* Behind .pragma; those known go to *forms (enum ptx_forms) unless that is NULL. */
 bool ptx_pragma(struct ptx_parser *p, uint8_t *forms);
 
-/* ---- expr.c ---------------------------------------------------------------------------------- */
+/* ---- expr.c ---- */
 bool ptx_expr(struct ptx_parser *p, struct ptx_value *v);
 /* The same, but an integer is wanted. */
 bool ptx_int_expr(struct ptx_parser *p, int64_t *value);
 
-/* ---- decl.c ---------------------------------------------------------------------------------- */
+/* ---- decl.c ---- */
 struct ptx_decl {
     uint8_t space, type, vec, linkage, ptr_space;
     bool managed, has_type;
@@ -183,22 +183,22 @@ struct ptx_sym *ptx_declare(struct ptx_parser *p, const struct ptx_token *name,
  */
 int32_t ptx_find_reg(struct ptx_parser *p, const char *s, size_t n, const struct ptx_sym **sym);
 
-/* ---- init.c ---------------------------------------------------------------------------------- */
+/* ---- init.c ---- */
 /* After `=`: reads the value of v, an array of these dimensions (the first may be 0: to be found).
  */
 bool ptx_initializer(struct ptx_parser *p, struct ptx_var *v, uint64_t *dims, int ndims);
 
-/* ---- func.c ---------------------------------------------------------------------------------- */
+/* ---- func.c ---- */
 bool ptx_function(struct ptx_parser *p, enum ptx_linkage linkage, bool is_entry);
 /* `(…) name (…)` of a .callprototype, after the directive, up to the `;`. */
 struct ptx_func *ptx_prototype(struct ptx_parser *p);
 bool ptx_label_ref(struct ptx_parser *p, int32_t *target); /* at an identifier: steps over it */
 
-/* ---- unique.c ------------------------------------------------------------------------------- */
+/* ---- unique.c ---- */
 /* Gives every register and variable of a finished function a name of its own. */
 void ptx_make_unique(struct ptx_parser *p, struct ptx_func *f);
 
-/* ---- instr.c, call.c, operand.c, check.c ----------------------------------------------------- */
+/* ---- instr.c, call.c, operand.c, check.c ---- */
 bool ptx_instruction(struct ptx_parser *p);
 bool ptx_call_operands(struct ptx_parser *p, struct ptx_instr *i);
 bool ptx_operand_parse(struct ptx_parser *p, struct ptx_instr *i, struct ptx_operand *o);

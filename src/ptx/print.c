@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static void integer_(uint64_t v, struct strbuf *out)
+static void print_integer(uint64_t v, struct strbuf *out)
 {
     int64_t s = (int64_t)v;
     if (s > INT32_MIN * INT64_C(2) && s < 1000000)
@@ -14,7 +14,7 @@ static void integer_(uint64_t v, struct strbuf *out)
         sb_printf(out, "0x%llx", (unsigned long long)v);
 }
 
-static void float_(const struct ptx_operand *o, struct strbuf *out)
+static void print_float(const struct ptx_operand *o, struct strbuf *out)
 {
     uint64_t bits;
     memcpy(&bits, &o->fimm, sizeof bits);
@@ -24,7 +24,7 @@ static void float_(const struct ptx_operand *o, struct strbuf *out)
         sb_printf(out, "0d%016llX", (unsigned long long)bits);
 }
 
-static void sreg_(const struct ptx_operand *o, struct strbuf *out)
+static void print_sreg(const struct ptx_operand *o, struct strbuf *out)
 {
     enum ptx_sreg s = (enum ptx_sreg)o->sreg;
     sb_printf(out, "%%%s", ptx_sreg_name(s));
@@ -34,7 +34,7 @@ static void sreg_(const struct ptx_operand *o, struct strbuf *out)
         sb_printf(out, ".%c", "xyzw"[o->component & 3]);
 }
 
-static void selection_(const struct ptx_operand *o, struct strbuf *out)
+static void selection(const struct ptx_operand *o, struct strbuf *out)
 {
     if (o->select >= 1 && o->select <= 4)
         sb_printf(out, ".b%d", o->select - 1);
@@ -45,15 +45,15 @@ static void selection_(const struct ptx_operand *o, struct strbuf *out)
                   (unsigned long long)o->imm);
 }
 
-static void symbol_(const struct ptx_operand *o, struct strbuf *out)
+static void print_symbol(const struct ptx_operand *o, struct strbuf *out)
 {
     sb_printf(out, "%s", o->var != NULL ? o->var->name : o->func != NULL ? o->func->name : "?");
     if (o->offset != 0)
         sb_printf(out, "+%lld", (long long)o->offset);
 }
 
-static void list_(const struct ptx_func *f, const struct ptx_operand *items, int n,
-                  struct strbuf *out)
+static void print_list(const struct ptx_func *f, const struct ptx_operand *items, int n,
+                       struct strbuf *out)
 {
     for (int k = 0; k < n; k++) {
         sb_printf(out, "%s", k > 0 ? ", " : "");
@@ -68,12 +68,12 @@ void ptx_print_operand(const struct ptx_func *f, const struct ptx_operand *o, st
         if (o->neg)
             sb_printf(out, "%c", f->regs[o->reg].type == PTX_PRED ? '!' : '-');
         sb_printf(out, "%s", f->regs[o->reg].name);
-        selection_(o, out);
+        selection(o, out);
         break;
-    case PTX_OPR_IMM: integer_(o->imm, out); break;
-    case PTX_OPR_FIMM: float_(o, out); break;
-    case PTX_OPR_SREG: sreg_(o, out); break;
-    case PTX_OPR_SYM: symbol_(o, out); break;
+    case PTX_OPR_IMM: print_integer(o->imm, out); break;
+    case PTX_OPR_FIMM: print_float(o, out); break;
+    case PTX_OPR_SREG: print_sreg(o, out); break;
+    case PTX_OPR_SYM: print_symbol(o, out); break;
     case PTX_OPR_MEM:
         sb_append(out, "[", 1);
         if (o->reg >= 0) {
@@ -81,19 +81,19 @@ void ptx_print_operand(const struct ptx_func *f, const struct ptx_operand *o, st
             if (o->offset != 0)
                 sb_printf(out, "+%lld", (long long)o->offset);
         } else if (o->var != NULL)
-            symbol_(o, out);
+            print_symbol(o, out);
         else
             sb_printf(out, "%lld", (long long)o->offset);
         sb_append(out, "]", 1);
         break;
     case PTX_OPR_VEC:
         sb_append(out, "{", 1);
-        list_(f, o->items, o->nitems, out);
+        print_list(f, o->items, o->nitems, out);
         sb_append(out, "}", 1);
         break;
     case PTX_OPR_TEXMEM:
         sb_append(out, "[", 1);
-        list_(f, o->items, o->nitems, out);
+        print_list(f, o->items, o->nitems, out);
         sb_append(out, "]", 1);
         break;
     case PTX_OPR_LABEL: sb_printf(out, "$L_%d", o->target); break;
@@ -101,7 +101,7 @@ void ptx_print_operand(const struct ptx_func *f, const struct ptx_operand *o, st
     }
 }
 
-static void name_(const struct ptx_instr *i, struct strbuf *out)
+static void print_name(const struct ptx_instr *i, struct strbuf *out)
 {
     int mod = 0, type = 0, space = 0;
     sb_printf(out, "%s", ptx_op_name((enum ptx_op)i->op));
@@ -114,13 +114,13 @@ static void name_(const struct ptx_instr *i, struct strbuf *out)
     }
 }
 
-static void call_(const struct ptx_func *f, const struct ptx_instr *i, struct strbuf *out)
+static void print_call(const struct ptx_func *f, const struct ptx_instr *i, struct strbuf *out)
 {
     const struct ptx_call *c = i->call;
     sb_append(out, " ", 1);
     if (c->nrets > 0) {
         sb_append(out, "(", 1);
-        list_(f, c->rets, c->nrets, out);
+        print_list(f, c->rets, c->nrets, out);
         sb_append(out, "), ", 3);
     }
     sb_printf(out, "%s",
@@ -129,7 +129,7 @@ static void call_(const struct ptx_func *f, const struct ptx_instr *i, struct st
                                 : "?");
     if (c->nargs > 0 || c->reg >= 0) {
         sb_append(out, ", (", 3);
-        list_(f, c->args, c->nargs, out);
+        print_list(f, c->args, c->nargs, out);
         sb_append(out, ")", 1);
     }
     if (c->reg >= 0)
@@ -140,9 +140,9 @@ void ptx_print_instr(const struct ptx_func *f, const struct ptx_instr *i, struct
 {
     if (i->guard >= 0)
         sb_printf(out, "@%s%s ", i->guard_neg ? "!" : "", f->regs[i->guard].name);
-    name_(i, out);
+    print_name(i, out);
     if (i->call != NULL)
-        call_(f, i, out);
+        print_call(f, i, out);
     for (int k = 0; k < i->noperands; k++) {
         sb_printf(out, "%s", k == 0 ? " " : k == 1 && i->pair ? "|" : ", ");
         ptx_print_operand(f, &i->operands[k], out);

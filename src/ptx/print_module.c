@@ -5,23 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- variables ----------------------------------------------------------------------------- */
+/* ---- variables ---- */
 
-static void linkage_(unsigned linkage, struct strbuf *out)
+static void print_module_linkage(unsigned linkage, struct strbuf *out)
 {
     static const char *const words[] = {"", ".visible ", ".extern ", ".weak ", ".common "};
     sb_printf(out, "%s", words[linkage]);
 }
 
-static unsigned element_bytes_(const struct ptx_var *v)
+static unsigned element_bytes(const struct ptx_var *v)
 {
     return ptx_type_bits((enum ptx_type)v->type) / 8;
 }
 
 /* Space, alignment, type, name and dimension. */
-static void declarator_(const struct ptx_var *v, const char *name, struct strbuf *out)
+static void declarator(const struct ptx_var *v, const char *name, struct strbuf *out)
 {
-    unsigned natural = element_bytes_(v) * v->vec;
+    unsigned natural = element_bytes(v) * v->vec;
     uint64_t count = natural > 0 ? v->size / natural : 1;
     sb_printf(out, ".%s ", ptx_space_name((enum ptx_space)v->space));
     if (v->managed)
@@ -45,7 +45,7 @@ static void declarator_(const struct ptx_var *v, const char *name, struct strbuf
         sb_printf(out, "[%llu]", (unsigned long long)count);
 }
 
-static void reloc_(const struct ptx_reloc *r, struct strbuf *out)
+static void print_module_reloc(const struct ptx_reloc *r, struct strbuf *out)
 {
     const char *name = r->var != NULL ? r->var->name : r->func->name;
     bool masked = r->bytes < 8;
@@ -59,9 +59,9 @@ static void reloc_(const struct ptx_reloc *r, struct strbuf *out)
         sb_append(out, ")", 1);
 }
 
-static void element_(const struct ptx_var *v, uint64_t k, struct strbuf *out)
+static void print_module_element(const struct ptx_var *v, uint64_t k, struct strbuf *out)
 {
-    unsigned bytes = element_bytes_(v);
+    unsigned bytes = element_bytes(v);
     uint64_t bits = 0, high = 0;
     memcpy(&bits, v->init + k * bytes, bytes < 8 ? bytes : 8);
     if (bytes == 16)
@@ -76,9 +76,9 @@ static void element_(const struct ptx_var *v, uint64_t k, struct strbuf *out)
         sb_printf(out, bits < 10 ? "%llu" : "0x%llx", (unsigned long long)bits);
 }
 
-static void initializer_(const struct ptx_var *v, struct strbuf *out)
+static void initializer(const struct ptx_var *v, struct strbuf *out)
 {
-    unsigned bytes = element_bytes_(v);
+    unsigned bytes = element_bytes(v);
     uint64_t count = v->size / bytes, last = 0;
     int next = 0;
     for (uint64_t k = v->size; k > 0 && last == 0; k--)
@@ -93,63 +93,64 @@ static void initializer_(const struct ptx_var *v, struct strbuf *out)
         if (k > 0)
             sb_append(out, ",", 1);
         if (next < v->nrelocs && v->relocs[next].at == k * bytes)
-            reloc_(&v->relocs[next++], out);
+            print_module_reloc(&v->relocs[next++], out);
         else
-            element_(v, k, out);
+            print_module_element(v, k, out);
     }
     sb_printf(out, braces ? "}" : "");
 }
 
-static void variable_(const struct ptx_var *v, const char *indent, struct strbuf *out)
+static void print_module_variable(const struct ptx_var *v, const char *indent, struct strbuf *out)
 {
     sb_printf(out, "%s", indent);
-    linkage_(v->linkage, out);
-    declarator_(v, v->name, out);
+    print_module_linkage(v->linkage, out);
+    declarator(v, v->name, out);
     if (v->init != NULL)
-        initializer_(v, out);
+        initializer(v, out);
     sb_append(out, ";\n", 2);
 }
 
-/* ---- function headers ---------------------------------------------------------------------- */
+/* ---- function headers ---- */
 
-static void params_(struct ptx_var *const *params, int n, bool anonymous, struct strbuf *out)
+static void print_module_params(struct ptx_var *const *params, int n, bool anonymous,
+                                struct strbuf *out)
 {
     sb_append(out, "(", 1);
     for (int k = 0; k < n; k++) {
         sb_printf(out, "%s", k > 0 ? ", " : "");
-        declarator_(params[k], anonymous ? "_" : params[k]->name, out);
+        declarator(params[k], anonymous ? "_" : params[k]->name, out);
     }
     sb_append(out, ")", 1);
 }
 
-static void triple_(const char *name, const uint32_t v[3], struct strbuf *out)
+static void triple(const char *name, const uint32_t v[3], struct strbuf *out)
 {
     if (v[0] != 0 || v[1] != 0 || v[2] != 0)
         sb_printf(out, "\n.%s %u, %u, %u", name, v[0], v[1], v[2]);
 }
 
-static void single_(const char *name, uint32_t v, struct strbuf *out)
+static void single(const char *name, uint32_t v, struct strbuf *out)
 {
     if (v != 0)
         sb_printf(out, "\n.%s %u", name, v);
 }
 
-static void header_(const struct ptx_func *f, struct strbuf *out)
+static void header(const struct ptx_func *f, struct strbuf *out)
 {
-    linkage_(f->linkage, out);
+    print_module_linkage(f->linkage, out);
     sb_printf(out, f->is_entry ? ".entry " : ".func ");
     if (f->nrets > 0) {
-        params_(f->rets, f->nrets, false, out);
+        print_module_params(f->rets, f->nrets, false, out);
         sb_append(out, " ", 1);
     }
     sb_printf(out, "%s", f->name);
-    params_(f->params, f->nparams, false, out);
-    triple_("maxntid", f->maxntid, out);
-    triple_("reqntid", f->reqntid, out);
-    triple_("reqnctapercluster", f->reqnctapercluster, out);
-    single_("minnctapersm", f->minnctapersm, out);
-    single_("maxnreg", f->maxnreg, out);
-    single_("maxclusterrank", f->maxclusterrank, out);
+    print_module_params(f->params, f->nparams, false, out);
+    triple("maxntid", f->maxntid, out);
+    triple("reqntid", f->reqntid, out);
+    triple("reqnctapercluster", f->reqnctapercluster, out);
+    single("minnctapersm", f->minnctapersm, out);
+    single("maxnreg", f->maxnreg, out);
+    single("maxclusterrank", f->maxclusterrank, out);
     if (f->explicit_cluster)
         sb_printf(out, "\n.explicitcluster");
     if (f->noreturn)
@@ -164,9 +165,9 @@ static void header_(const struct ptx_func *f, struct strbuf *out)
         sb_printf(out, "\n.pragma \"weir_relay\";");
 }
 
-/* ---- registers ----------------------------------------------------------------------------- */
+/* ---- registers ---- */
 
-static bool is_param_(const struct ptx_func *f, int32_t reg)
+static bool is_param(const struct ptx_func *f, int32_t reg)
 {
     for (int32_t k = 0; k < f->nparams; k++)
         if (f->param_regs[k] == reg)
@@ -178,7 +179,7 @@ static bool is_param_(const struct ptx_func *f, int32_t reg)
 }
 
 /* How many registers from `first` on are prefix0, prefix1 … of one type. */
-static int32_t run_(const struct ptx_func *f, int32_t first, size_t *prefix)
+static int32_t print_module_run(const struct ptx_func *f, int32_t first, size_t *prefix)
 {
     const char *name = f->regs[first].name;
     size_t n = strlen(name);
@@ -196,13 +197,13 @@ static int32_t run_(const struct ptx_func *f, int32_t first, size_t *prefix)
     return k;
 }
 
-static void registers_(const struct ptx_func *f, struct strbuf *out)
+static void print_module_registers(const struct ptx_func *f, struct strbuf *out)
 {
     for (int32_t i = 0; i < f->nregs;) {
         const char *name = f->regs[i].name, *dot = strchr(name, '.');
         size_t prefix = 0;
         int32_t n = 1;
-        if (is_param_(f, i)) {
+        if (is_param(f, i)) {
             i++;
             continue;
         }
@@ -213,7 +214,7 @@ static void registers_(const struct ptx_func *f, struct strbuf *out)
                    f->regs[i + n].name[base] != 'x')
                 n++;
             sb_printf(out, "\t.reg .v%d .%s %.*s;\n", n, type, (int)(dot - name), name);
-        } else if ((n = run_(f, i, &prefix)) > 1)
+        } else if ((n = print_module_run(f, i, &prefix)) > 1)
             sb_printf(out, "\t.reg .%s %.*s<%d>;\n", type, (int)prefix, name, n);
         else
             sb_printf(out, "\t.reg .%s %s;\n", type, name);
@@ -221,9 +222,9 @@ static void registers_(const struct ptx_func *f, struct strbuf *out)
     }
 }
 
-/* ---- bodies -------------------------------------------------------------------------------- */
+/* ---- bodies ---- */
 
-static void prototype_(const struct ptx_instr *i, int index, struct strbuf *out)
+static void prototype(const struct ptx_instr *i, int index, struct strbuf *out)
 {
     const struct ptx_call *c = i->call;
     sb_printf(out, "\t$P_%d: ", index);
@@ -234,9 +235,9 @@ static void prototype_(const struct ptx_instr *i, int index, struct strbuf *out)
     } else {
         sb_printf(out, ".callprototype ");
         if (c->proto->nrets > 0)
-            params_(c->proto->rets, c->proto->nrets, true, out);
+            print_module_params(c->proto->rets, c->proto->nrets, true, out);
         sb_printf(out, " _ ");
-        params_(c->proto->params, c->proto->nparams, true, out);
+        print_module_params(c->proto->params, c->proto->nparams, true, out);
         if (c->proto->noreturn)
             sb_printf(out, " .noreturn");
     }
@@ -245,21 +246,22 @@ static void prototype_(const struct ptx_instr *i, int index, struct strbuf *out)
 
 /* A place that inlined code was called from, with the places that one was called from. Records
  * only ever point to earlier ones. */
-static void inlined_(const struct ptx_module *m, int32_t index, struct strbuf *out)
+static void print_module_inlined(const struct ptx_module *m, int32_t index, struct strbuf *out)
 {
     const struct ptx_loc *at = &m->locs[index - 1];
     if (at->inlined_at == 0)
         return;
     const struct ptx_loc *outer = &m->locs[at->inlined_at - 1];
-    inlined_(m, at->inlined_at, out);
+    print_module_inlined(m, at->inlined_at, out);
     sb_printf(out, "\t.loc %d %d %d, inlined_at %d %d %d\n", at->file, at->line, at->column,
               outer->file, outer->line, outer->column);
 }
 
-static void location_(const struct ptx_func *f, const struct ptx_instr *i, struct strbuf *out)
+static void print_module_location(const struct ptx_func *f, const struct ptx_instr *i,
+                                  struct strbuf *out)
 {
     if (i->loc_inlined_at != 0)
-        inlined_(f->module, i->loc_inlined_at, out);
+        print_module_inlined(f->module, i->loc_inlined_at, out);
     sb_printf(out, "\t.loc %d %d %d", i->loc_file, i->loc_line, i->loc_column);
     if (i->loc_inlined_at != 0) {
         const struct ptx_loc *at = &f->module->locs[i->loc_inlined_at - 1];
@@ -269,7 +271,7 @@ static void location_(const struct ptx_func *f, const struct ptx_instr *i, struc
 }
 
 /* Marks the instructions that something jumps to. */
-static bool *labels_(const struct ptx_func *f)
+static bool *print_module_labels(const struct ptx_func *f)
 {
     bool *labels = xcalloc((size_t)f->ninstrs + 1, sizeof *labels);
     for (int32_t n = 0; n < f->ninstrs; n++) {
@@ -283,24 +285,24 @@ static bool *labels_(const struct ptx_func *f)
     return labels;
 }
 
-static void body_(const struct ptx_func *f, struct strbuf *out)
+static void print_module_body(const struct ptx_func *f, struct strbuf *out)
 {
     struct ptx_loc last = {0};
-    bool *labels = labels_(f);
+    bool *labels = print_module_labels(f);
     sb_append(out, "\n{\n", 3);
-    registers_(f, out);
+    print_module_registers(f, out);
     for (int32_t k = 0; k < f->nvars; k++)
-        variable_(f->vars[k], "\t", out);
+        print_module_variable(f->vars[k], "\t", out);
     for (int32_t n = 0; n < f->ninstrs; n++) {
         const struct ptx_instr *i = &f->instrs[n];
         struct ptx_loc loc = {i->loc_file, i->loc_line, i->loc_column, i->loc_inlined_at};
         if (labels[n])
             sb_printf(out, "$L_%d:\n", n);
         if (memcmp(&loc, &last, sizeof loc) != 0)
-            location_(f, i, out);
+            print_module_location(f, i, out);
         last = loc;
         if (i->call != NULL && i->call->reg >= 0)
-            prototype_(i, n, out);
+            prototype(i, n, out);
         if (i->targets != NULL) {
             sb_printf(out, "\t$T_%d: .branchtargets ", n);
             for (int32_t k = 0; k < i->targets->count; k++)
@@ -317,10 +319,10 @@ static void body_(const struct ptx_func *f, struct strbuf *out)
     free(labels);
 }
 
-/* ---- the module ---------------------------------------------------------------------------- */
+/* ---- the module ---- */
 
 /* Does anything refer to a function before its definition? Then all are declared first. */
-static bool wants_declarations_(const struct ptx_module *m)
+static bool wants_declarations(const struct ptx_module *m)
 {
     for (int32_t k = 0; k < m->nvars; k++)
         for (int32_t r = 0; r < m->vars[k]->nrelocs; r++)
@@ -349,19 +351,19 @@ void ptx_print(const struct ptx_module *m, struct strbuf *out)
     for (int32_t k = 0; k < m->nfiles; k++)
         if (m->files[k] != NULL)
             sb_printf(out, ".file %d \"%s\"\n", k, m->files[k]);
-    bool declared = wants_declarations_(m);
+    bool declared = wants_declarations(m);
     for (int32_t k = 0; declared && k < m->nfuncs; k++) {
-        header_(m->funcs[k], out);
+        header(m->funcs[k], out);
         sb_append(out, ";\n", 2);
     }
     for (int32_t k = 0; k < m->nvars; k++)
-        variable_(m->vars[k], "", out);
+        print_module_variable(m->vars[k], "", out);
     for (int32_t k = 0; k < m->nfuncs; k++) {
         if (declared && !m->funcs[k]->has_body)
             continue;
-        header_(m->funcs[k], out);
+        header(m->funcs[k], out);
         if (m->funcs[k]->has_body)
-            body_(m->funcs[k], out);
+            print_module_body(m->funcs[k], out);
         else
             sb_append(out, ";\n", 2);
     }

@@ -12,7 +12,7 @@
 
 #include "base/base.h"
 
-/* ---- types and spaces ---------------------------------------------------------------------- */
+/* ---- types and spaces ---- */
 
 /* clang-format off */
 enum ptx_type {
@@ -53,7 +53,7 @@ bool ptx_type_is_signed(enum ptx_type t);   /* S8..S64 and packed forms */
 const char *ptx_type_name(enum ptx_type t); /* without the dot */
 const char *ptx_space_name(enum ptx_space s);
 
-/* ---- opcodes and modifiers ----------------------------------------------------------------- */
+/* ---- opcodes and modifiers ---- */
 
 /* One enumerator per base opcode (`add`, `ld`, `bar`, `cp` ...): PTX_OP_add. The list, with what
  * the parser needs to know about each, is ops.def. */
@@ -79,7 +79,7 @@ enum ptx_mod {
 const char *ptx_op_name(enum ptx_op op);
 const char *ptx_mod_name(enum ptx_mod m); /* as written, without the dot */
 
-/* ---- operands ------------------------------------------------------------------------------ */
+/* ---- operands ---- */
 
 enum ptx_operand_kind {
     PTX_OPR_NONE,
@@ -144,7 +144,7 @@ struct ptx_operand {
     double fimm;           /* FIMM */
 };
 
-/* ---- instructions -------------------------------------------------------------------------- */
+/* ---- instructions ---- */
 
 enum { PTX_MAX_TYPES = 4, PTX_MAX_MODS = 14 };
 
@@ -197,7 +197,7 @@ static inline bool ptx_has(const struct ptx_instr *i, enum ptx_mod m)
     return false;
 }
 
-/* ---- variables and functions --------------------------------------------------------------- */
+/* ---- variables and functions ---- */
 
 enum ptx_linkage {
     PTX_LINK_LOCAL,
@@ -303,7 +303,7 @@ struct ptx_module {
     uint32_t keepers;         /* private: how many ptx_keep are not answered by ptx_free */
 };
 
-/* ---- functions ----------------------------------------------------------------------------- */
+/* ---- functions ---- */
 
 /* Parses `size` bytes of PTX (a NUL ends it early). NULL and the message on error. */
 struct ptx_module *ptx_parse(const char *text, size_t size, struct diag *d);

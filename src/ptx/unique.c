@@ -6,7 +6,8 @@
 
 /* A name like `base` that nobody in the function has yet, and nobody in the module; the symbol of
  * `base` counts the attempts. */
-static const char *fresh_(struct ptx_parser *p, struct ptx_symtab *used, const char *base, size_t n)
+static const char *unique_fresh(struct ptx_parser *p, struct ptx_symtab *used, const char *base,
+                                size_t n)
 {
     struct ptx_sym *s = ptx_symtab_find(used, base, n, false);
     if (s == NULL) {
@@ -25,15 +26,15 @@ static const char *fresh_(struct ptx_parser *p, struct ptx_symtab *used, const c
     }
 }
 
-static void use_params_(struct ptx_symtab *used, struct ptx_var *const *params, const int32_t *regs,
-                        int32_t count)
+static void use_params(struct ptx_symtab *used, struct ptx_var *const *params, const int32_t *regs,
+                       int32_t count)
 {
     for (int32_t k = 0; k < count; k++)
         if (regs[k] < 0)
             ptx_symtab_add(used, params[k]->name, strlen(params[k]->name), SYM_VAR, 1);
 }
 
-static bool is_param_(const struct ptx_func *f, int32_t reg)
+static bool is_param(const struct ptx_func *f, int32_t reg)
 {
     for (int32_t k = 0; k < f->nparams; k++)
         if (f->param_regs[k] == reg)
@@ -47,26 +48,26 @@ static bool is_param_(const struct ptx_func *f, int32_t reg)
 void ptx_make_unique(struct ptx_parser *p, struct ptx_func *f)
 {
     struct ptx_symtab used = {0};
-    use_params_(&used, f->params, f->param_regs, f->nparams);
-    use_params_(&used, f->rets, f->ret_regs, f->nrets);
+    use_params(&used, f->params, f->param_regs, f->nparams);
+    use_params(&used, f->rets, f->ret_regs, f->nrets);
     const char *base = "", *old = "";
     for (int32_t i = 0; i < f->nregs; i++) {
         const char *name = f->regs[i].name, *dot = strchr(name, '.');
         size_t n = dot != NULL ? (size_t)(dot - name) : strlen(name);
-        if (is_param_(f, i)) { /* keeps its name, which the header tells, too */
+        if (is_param(f, i)) { /* keeps its name, which the header tells, too */
             ptx_symtab_add(&used, name, n, SYM_VAR, 1);
             continue;
         }
         if (dot == NULL || dot[1] == 'x') { /* the parts of a vector follow its .x */
             old = name;
-            base = fresh_(p, &used, name, n);
+            base = unique_fresh(p, &used, name, n);
         }
         if (base != old)
             f->regs[i].name = dot != NULL ? arena_printf(p->a, "%s%s", base, dot) : base;
     }
     for (int32_t i = 0; i < f->nvars; i++) {
         const char *name = f->vars[i]->name;
-        f->vars[i]->name = fresh_(p, &used, name, strlen(name));
+        f->vars[i]->name = unique_fresh(p, &used, name, strlen(name));
     }
     ptx_symtab_free(&used);
 }

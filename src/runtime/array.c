@@ -1,7 +1,7 @@
 /* CUDA arrays: memory laid out for textures, described by a channel format. */
 #include "internal.h"
 
-/* ---- formats ------------------------------------------------------------------------------- */
+/* ---- formats ---- */
 
 static const struct {
     enum cudaChannelFormatKind kind;
@@ -66,7 +66,7 @@ PUBLIC struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, i
     return (struct cudaChannelFormatDesc){x, y, z, w, f};
 }
 
-/* ---- arrays -------------------------------------------------------------------------------- */
+/* ---- arrays ---- */
 
 cudaError_t rt_array_describe(cudaArray_const_t array, CUDA_ARRAY3D_DESCRIPTOR *out)
 {
@@ -214,7 +214,7 @@ PUBLIC cudaError_t cudaArrayGetPlane(cudaArray_t *pPlaneArray, cudaArray_t hArra
     return done(get_plane(pPlaneArray, hArray, planeIdx));
 }
 
-/* ---- mipmaps ------------------------------------------------------------------------------- */
+/* ---- mipmaps ---- */
 
 static cudaError_t create_mipmap(cudaMipmappedArray_t *array,
                                  const struct cudaChannelFormatDesc *desc, struct cudaExtent extent,

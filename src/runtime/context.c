@@ -219,7 +219,7 @@ cudaError_t rt_context_push(int device, CUcontext *previous)
 
 void rt_context_pop(CUcontext previous) { CU(cuCtxSetCurrent, previous); }
 
-/* ---- choosing ------------------------------------------------------------------------------ */
+/* ---- choosing ---- */
 
 static void choose(int device)
 {
@@ -333,7 +333,7 @@ static cudaError_t get_device_flags(unsigned *flags)
 
 PUBLIC cudaError_t cudaGetDeviceFlags(unsigned int *flags) { return done(get_device_flags(flags)); }
 
-/* ---- the whole device ---------------------------------------------------------------------- */
+/* ---- the whole device ---- */
 
 static cudaError_t synchronize(void)
 {

@@ -99,7 +99,7 @@ STREAM_API(cudaMemcpyAsync,
             cudaStream_t stream),
            rt_copy_1d(dst, src, count, kind, stream, RT_ASYNC))
 
-/* ---- two dimensions ------------------------------------------------------------------------ */
+/* ---- two dimensions ---- */
 
 static cudaError_t copy_2d(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
                            size_t height, enum cudaMemcpyKind kind, cudaStream_t stream,
@@ -157,7 +157,7 @@ void rt_copy_target(CUDA_MEMCPY3D *copy, void *ptr, size_t pitch, size_t rows,
     copy->dstHeight = rows;
 }
 
-/* ---- between devices ----------------------------------------------------------------------- */
+/* ---- between devices ---- */
 
 static cudaError_t copy_peer(void *dst, int dst_device, const void *src, int src_device,
                              size_t count, cudaStream_t stream, enum rt_wait wait)

@@ -19,7 +19,7 @@ static cudaError_t shape_of(cudaArray_const_t array, struct array_shape *out)
     return cudaSuccess;
 }
 
-/* ---- boxes --------------------------------------------------------------------------------- */
+/* ---- boxes ---- */
 
 /* Whether pitch and rows of a slice are enough for an extent, as far as a GPU's runtime looks: it
  * compares numbers, whatever they count and wherever the box starts. The rest is the driver's. */
@@ -193,7 +193,7 @@ DEFAULT_STREAM_API(cudaMemcpy3DPeer, (const struct cudaMemcpy3DPeerParms *p),
 STREAM_API(cudaMemcpy3DPeerAsync, (const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream),
            copy_box_peer(p, stream, RT_ASYNC))
 
-/* ---- rectangles ---------------------------------------------------------------------------- */
+/* ---- rectangles ---- */
 
 static cudaError_t to_array(cudaArray_t dst, size_t x, size_t y, const void *src, size_t pitch,
                             size_t width, size_t height, enum cudaMemcpyKind kind,
@@ -289,7 +289,7 @@ DEFAULT_STREAM_API(cudaMemcpy2DArrayToArray,
                    array_to_array(dst, wOffsetDst, hOffsetDst, src, wOffsetSrc, hOffsetSrc, width,
                                   height, kind, stream))
 
-/* ---- runs of bytes ------------------------------------------------------------------------- */
+/* ---- runs of bytes ---- */
 
 /* The next part of a run that is a rectangle: the rest of a row, or whole rows. */
 static void next_part(size_t row, size_t x, size_t left, size_t *width, size_t *height)

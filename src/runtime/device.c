@@ -217,7 +217,7 @@ PUBLIC cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *pr
     return done(choose(device, prop));
 }
 
-/* ---- limits and preferences ---------------------------------------------------------------- */
+/* ---- limits and preferences ---- */
 
 static cudaError_t set_limit(enum cudaLimit limit, size_t value)
 {
@@ -329,7 +329,7 @@ PUBLIC cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(size_t *maxWidthInElemen
     return done(linear_width(maxWidthInElements, fmtDesc, device));
 }
 
-/* ---- place on the bus ---------------------------------------------------------------------- */
+/* ---- place on the bus ---- */
 
 static cudaError_t by_bus_id(int *device, const char *id)
 {
@@ -364,7 +364,7 @@ PUBLIC cudaError_t cudaDeviceGetPCIBusId(char *pciBusId, int len, int device)
     return done(bus_id(pciBusId, len, device));
 }
 
-/* ---- peers --------------------------------------------------------------------------------- */
+/* ---- peers ---- */
 
 static cudaError_t p2p_attribute(int *value, enum cudaDeviceP2PAttr attr, int src, int dst)
 {

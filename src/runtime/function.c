@@ -164,7 +164,7 @@ PUBLIC cudaError_t cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const void *
     return done(by_symbol(functionPtr, symbolPtr));
 }
 
-/* ---- occupancy ----------------------------------------------------------------------------- */
+/* ---- occupancy ---- */
 
 static cudaError_t active_blocks(int *blocks, const void *func, int size, size_t shared,
                                  unsigned flags)

@@ -16,7 +16,7 @@ _Static_assert(sizeof(cudaGraphInstantiateParams) == sizeof(CUDA_GRAPH_INSTANTIA
         return done(error != cudaSuccess ? error : rt_error(CU(__VA_ARGS__)));                     \
     }
 
-/* ---- structure ----------------------------------------------------------------------------- */
+/* ---- structure ---- */
 
 GRAPH_API(cudaGraphCreate, (cudaGraph_t * pGraph, unsigned flags), cuGraphCreate, pGraph, flags)
 GRAPH_API(cudaGraphDestroy, (cudaGraph_t graph), cuGraphDestroy, graph)
@@ -80,7 +80,7 @@ GRAPH_API(cudaGraphConditionalHandleCreate,
           cuGraphConditionalHandleCreate, (CUgraphConditionalHandle *)pHandle_out, graph, NULL,
           defaultLaunchValue, flags)
 
-/* ---- objects of the program ---------------------------------------------------------------- */
+/* ---- objects of the program ---- */
 
 GRAPH_API(cudaUserObjectCreate,
           (cudaUserObject_t * object_out, void *ptr, cudaHostFn_t destroy, unsigned initialRefcount,
@@ -96,7 +96,7 @@ GRAPH_API(cudaGraphRetainUserObject,
 GRAPH_API(cudaGraphReleaseUserObject, (cudaGraph_t graph, cudaUserObject_t object, unsigned count),
           cuGraphReleaseUserObject, graph, object, count)
 
-/* ---- executable graphs --------------------------------------------------------------------- */
+/* ---- executable graphs ---- */
 
 GRAPH_API(cudaGraphInstantiate,
           (cudaGraphExec_t * pGraphExec, cudaGraph_t graph, unsigned long long flags),
@@ -163,7 +163,7 @@ STREAM_API(cudaGraphLaunch, (cudaGraphExec_t graphExec, cudaStream_t stream),
 STREAM_API(cudaGraphUpload, (cudaGraphExec_t graphExec, cudaStream_t stream),
            upload(graphExec, stream))
 
-/* ---- capture ------------------------------------------------------------------------------- */
+/* ---- capture ---- */
 
 static cudaError_t begin(cudaStream_t stream, enum cudaStreamCaptureMode mode)
 {

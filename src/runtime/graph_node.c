@@ -16,7 +16,7 @@
         return done(error != cudaSuccess ? error : rt_error(CU(__VA_ARGS__)));                     \
     } while (0)
 
-/* ---- kernels ------------------------------------------------------------------------------- */
+/* ---- kernels ---- */
 
 static cudaError_t kernel_in(const struct cudaKernelNodeParams *p, CUDA_KERNEL_NODE_PARAMS *out)
 {
@@ -100,7 +100,7 @@ PUBLIC cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t hNode,
          (const CUkernelNodeAttrValue *)value);
 }
 
-/* ---- copies -------------------------------------------------------------------------------- */
+/* ---- copies ---- */
 
 static cudaError_t copy_row(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
                             CUDA_MEMCPY3D *out)
@@ -189,7 +189,7 @@ PUBLIC cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node,
     return done(copy_out(node, params));
 }
 
-/* ---- sets ---------------------------------------------------------------------------------- */
+/* ---- sets ---- */
 
 _Static_assert(sizeof(struct cudaMemsetParams) == sizeof(CUDA_MEMSET_NODE_PARAMS), "same layout");
 
@@ -217,7 +217,7 @@ PUBLIC cudaError_t cudaGraphExecMemsetNodeSetParams(EXEC, const struct cudaMemse
          (const CUDA_MEMSET_NODE_PARAMS *)params, NULL);
 }
 
-/* ---- functions of the host, graphs, nothing, events ---------------------------------------- */
+/* ---- functions of the host, graphs, nothing, events ---- */
 
 _Static_assert(sizeof(struct cudaHostNodeParams) == sizeof(CUDA_HOST_NODE_PARAMS), "same layout");
 
@@ -286,7 +286,7 @@ PUBLIC cudaError_t cudaGraphAddEmptyNode(DEPS)
 EVENT_CALLS(Record)
 EVENT_CALLS(Wait)
 
-/* ---- memory -------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 _Static_assert(sizeof(struct cudaMemAllocNodeParams) == sizeof(CUDA_MEM_ALLOC_NODE_PARAMS) &&
                    sizeof(struct cudaMemAllocNodeParamsV2) == sizeof(CUDA_MEM_ALLOC_NODE_PARAMS_v2),
@@ -332,7 +332,7 @@ PUBLIC cudaError_t cudaDeviceGraphMemTrim(int device)
     WITH(cudaSuccess, cuDeviceGraphMemTrim, device);
 }
 
-/* ---- any kind ------------------------------------------------------------------------------ */
+/* ---- any kind ---- */
 
 static cudaError_t any_in(const struct cudaGraphNodeParams *p, CUgraphNodeParams *out)
 {

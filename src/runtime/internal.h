@@ -31,7 +31,7 @@
  * opened late has little such room. */
 #define THREAD_FAST _Thread_local __attribute__((tls_model("initial-exec")))
 
-/* ---- the driver below ---------------------------------------------------------------------- */
+/* ---- the driver below ---- */
 
 /* The driver's functions, by the names of their symbols. Each can be called: what is not loaded yet
  * fails as not initialised, what the driver lacks with the number of
@@ -66,7 +66,7 @@ cudaError_t rt_load(void);
 /* The process is on its way out: driver objects need no more cleaning up, and must get none. */
 bool rt_exiting(void);
 
-/* ---- errors -------------------------------------------------------------------------------- */
+/* ---- errors ---- */
 
 /* The runtime's code for the driver's: the same number wherever both have one. */
 cudaError_t rt_error(CUresult result);
@@ -111,7 +111,7 @@ void rt_error_reset(void);
             return (error);                                                                        \
     } while (0)
 
-/* ---- who called ---------------------------------------------------------------------------- */
+/* ---- who called ---- */
 
 /* A function that makes or frees memory begins with RT_CALLED(its name): Weir's driver then notes
  * that call, with the address it returns to, for the stories of faults. Other drivers are not
@@ -125,7 +125,7 @@ void rt_call_ends(struct rt_called *called);
     struct rt_called rt_called_ __attribute__((cleanup(rt_call_ends), unused)) =                   \
         rt_called(WEIR_CALL_##name, __builtin_return_address(0))
 
-/* ---- devices and contexts ------------------------------------------------------------------ */
+/* ---- devices and contexts ---- */
 
 enum { RT_MAX_DEVICES = 64 };
 
@@ -184,7 +184,7 @@ const struct rt_limits *rt_device_limits(int device);
         return done(call);                                                                         \
     }
 
-/* ---- what programs registered -------------------------------------------------------------- */
+/* ---- what programs registered ---- */
 
 struct rt_binary;   /* one fat binary or one set of relocatable pieces */
 struct rt_function; /* a kernel known by the address of its host stub */
@@ -208,7 +208,7 @@ cudaError_t rt_function_in(const struct rt_here *here, const void *host, CUfunct
 /* Device address and size of a registered variable in the current context. */
 cudaError_t rt_symbol(const void *host, CUdeviceptr *address, size_t *size);
 
-/* ---- copies -------------------------------------------------------------------------------- */
+/* ---- copies ---- */
 
 /* Whether the calling function waits (cudaMemcpy) or not (cudaMemcpyAsync). */
 enum rt_wait { RT_ASYNC, RT_SYNC };
@@ -229,7 +229,7 @@ cudaError_t rt_unbox(const CUDA_MEMCPY3D *copy, struct cudaMemcpy3DParms *p);
 cudaError_t rt_symbol_part(const void *symbol, size_t offset, size_t count, char **out);
 cudaError_t rt_copy_3d(const CUDA_MEMCPY3D *copy, cudaStream_t stream, enum rt_wait wait);
 
-/* ---- arrays -------------------------------------------------------------------------------- */
+/* ---- arrays ---- */
 
 /* The driver's description of an array. */
 cudaError_t rt_array_describe(cudaArray_const_t array, CUDA_ARRAY3D_DESCRIPTOR *out);

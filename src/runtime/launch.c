@@ -106,7 +106,7 @@ PUBLIC cudaError_t cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *config, co
     return done(launch_ex(config, func, args, true));
 }
 
-/* ---- what nvcc's stubs call ---------------------------------------------------------------- */
+/* ---- what nvcc's stubs call ---- */
 
 static cudaError_t get_kernel(cudaKernel_t *kernel, const void *func)
 {

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* ---- device memory ------------------------------------------------------------------------- */
+/* ---- device memory ---- */
 
 static cudaError_t device_alloc(void **ptr, size_t size)
 {
@@ -91,7 +91,7 @@ static cudaError_t info(size_t *free, size_t *total)
 
 PUBLIC cudaError_t cudaMemGetInfo(size_t *free, size_t *total) { return done(info(free, total)); }
 
-/* ---- host memory --------------------------------------------------------------------------- */
+/* ---- host memory ---- */
 
 static cudaError_t host_alloc(void **ptr, size_t size, unsigned flags)
 {
@@ -191,7 +191,7 @@ PUBLIC cudaError_t cudaHostGetFlags(unsigned int *pFlags, void *pHost)
     return done(host_flags(pFlags, pHost));
 }
 
-/* ---- managed memory ------------------------------------------------------------------------ */
+/* ---- managed memory ---- */
 
 static cudaError_t managed_alloc(void **ptr, size_t size, unsigned flags)
 {
@@ -288,7 +288,7 @@ PUBLIC cudaError_t cudaMemRangeGetAttributes(void **data, size_t *dataSizes,
     return done(range_attributes(data, dataSizes, attributes, numAttributes, devPtr, count));
 }
 
-/* ---- what an address is -------------------------------------------------------------------- */
+/* ---- what an address is ---- */
 
 static cudaError_t describe(struct cudaPointerAttributes *out, const void *ptr)
 {

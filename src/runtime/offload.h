@@ -37,7 +37,7 @@ void __cudaWeirUnregisterOffload(const void *blobs_begin);
 /* The same bounds may be told any number of times. */
 void __cudaWeirRegisterManaged(const void *begin, const void *end);
 
-/* ---- fat binaries -------------------------------------------------------------------------- */
+/* ---- fat binaries ---- */
 
 /* What __cudaRegisterFatBinary is given. */
 struct fat_wrapper {

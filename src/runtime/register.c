@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- one fat binary at a time -------------------------------------------------------------- */
+/* ---- one fat binary at a time ---- */
 
 PUBLIC void **__cudaRegisterFatBinary(void *fatCubin)
 {
@@ -95,7 +95,7 @@ PUBLIC void __cudaRegisterUnifiedTable(void **fatCubinHandle, void *table)
 /* Texture and surface references left CUDA with version 12; programs that register them are older
  * than this runtime. */
 
-/* ---- relocatable code of weircc ------------------------------------------------------------ */
+/* ---- relocatable code of weircc ---- */
 
 static struct offload_set {
     const void *begin; /* of its blobs: what it is called by */
@@ -190,7 +190,7 @@ PUBLIC void __cudaWeirUnregisterOffload(const void *blobs_begin)
     free(found);
 }
 
-/* ---- <<<>>> -------------------------------------------------------------------------------- */
+/* ---- <<<>>> ---- */
 
 struct configuration {
     dim3 grid, block;

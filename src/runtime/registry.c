@@ -125,7 +125,7 @@ static void erase(const void *key, const void *owner)
         fill(s, TOMBSTONE, NULL, NULL);
 }
 
-/* ---- binaries ------------------------------------------------------------------------------ */
+/* ---- binaries ---- */
 
 void rt_registry_lock(void) { pthread_mutex_lock(&registry.lock); }
 void rt_registry_unlock(void) { pthread_mutex_unlock(&registry.lock); }
@@ -262,7 +262,7 @@ void rt_library_forget(CUlibrary library)
     }
 }
 
-/* ---- look-ups ------------------------------------------------------------------------------ */
+/* ---- look-ups ---- */
 
 struct rt_function *rt_function_find(const void *host)
 {

@@ -47,10 +47,7 @@ static cudaError_t synchronize(cudaStream_t stream)
     WITH_CONTEXT(CU(cuStreamSynchronize, stream));
 }
 
-static cudaError_t query(cudaStream_t stream)
-{
-    WITH_CONTEXT(CU(cuStreamQuery, stream));
-}
+static cudaError_t query(cudaStream_t stream) { WITH_CONTEXT(CU(cuStreamQuery, stream)); }
 
 static cudaError_t get_flags(cudaStream_t stream, unsigned *flags)
 {

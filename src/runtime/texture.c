@@ -117,7 +117,7 @@ static void texture_from_driver(const CUDA_TEXTURE_DESC *in, struct cudaTextureD
 _Static_assert(sizeof(struct cudaResourceViewDesc) == sizeof(CUDA_RESOURCE_VIEW_DESC),
                "same layout");
 
-/* ---- textures ------------------------------------------------------------------------------ */
+/* ---- textures ---- */
 
 /* The channels of a resource's elements; none where there is no such resource. */
 static struct cudaChannelFormatDesc channels_of(const struct cudaResourceDesc *resource)
@@ -240,7 +240,7 @@ PUBLIC cudaError_t cudaGetTextureObjectResourceViewDesc(struct cudaResourceViewD
     return done(texture_view(pResViewDesc, texObject));
 }
 
-/* ---- surfaces ------------------------------------------------------------------------------ */
+/* ---- surfaces ---- */
 
 static cudaError_t create_surface(cudaSurfaceObject_t *object,
                                   const struct cudaResourceDesc *resource)

@@ -64,8 +64,7 @@ static cudaError_t leave_device(const struct device_guard *guard, cudaError_t er
     return error != cudaSuccess ? error : back;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------
- */
+/* ---- memory ---- */
 
 /* Nothing has no address of its own: every side has at least a byte. */
 static size_t allocated(const struct syncedmem *mem) { return mem->size > 0 ? mem->size : 1; }
@@ -119,8 +118,7 @@ static cudaError_t have_gpu_memory(struct syncedmem *mem)
     return error;
 }
 
-/* ---- contents ----------------------------------------------------------------------------------
- */
+/* ---- contents ---- */
 
 static cudaError_t copy_to_cpu(struct syncedmem *mem)
 {
@@ -179,8 +177,7 @@ static cudaError_t to_gpu(struct syncedmem *mem)
     return error;
 }
 
-/* ---- the functions -----------------------------------------------------------------------------
- */
+/* ---- the functions ---- */
 
 /* The device that is current, or -1 when there is none at all. */
 static cudaError_t current_device(int *out)

@@ -182,7 +182,7 @@ static WARP_CLONES void place_floats_(bool normalized, unsigned mode, bool linea
         place_mode_(true, ADDRESS_BORDER, linear, size, in, a);
 }
 
-/* ---- with offsets -------------------------------------------------------------------------- */
+/* ---- with offsets ---- */
 
 /* Four bits of an offset count: -8 to 7. */
 WARP_INLINE int32_t offset_(uint32_t in) { return (int32_t)(in << 28) >> 28; }

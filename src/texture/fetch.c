@@ -8,7 +8,7 @@
 #include "texture/axis.h"
 #include "texture/filter.h"
 
-/* ---- all axes ------------------------------------------------------------------------------ */
+/* ---- all axes ---- */
 
 /* A fetch of 32 lanes. */
 struct fetch {
@@ -23,8 +23,8 @@ struct fetch {
 
 /* Up to eight elements, the first `corners` of them. `axes` is a constant where this is inlined, so
  * that each lane's places are made in registers. */
-WARP_INLINE void inner_corners_(const struct fetch *f, unsigned axes, unsigned corners,
-                                struct texel_places *p)
+WARP_INLINE void inner_corners(const struct fetch *f, unsigned axes, unsigned corners,
+                               struct texel_places *p)
 {
     const struct texture *t = f->t;
     const uint32_t element = t->element, pitch = (uint32_t)t->pitch;
@@ -42,8 +42,8 @@ WARP_INLINE void inner_corners_(const struct fetch *f, unsigned axes, unsigned c
 }
 
 /* What lies outside on some axis is the border instead. */
-WARP_INLINE void border_corner_(const struct fetch *f, unsigned axes, unsigned corner,
-                                struct texel_places *p)
+WARP_INLINE void border_corner(const struct fetch *f, unsigned axes, unsigned corner,
+                               struct texel_places *p)
 {
     const struct texture *t = f->t;
     static const uint8_t nothing[sizeof t->border];
@@ -59,23 +59,23 @@ WARP_INLINE void border_corner_(const struct fetch *f, unsigned axes, unsigned c
     }
 }
 
-WARP_INLINE void corners_(const struct fetch *f, unsigned axes, unsigned corners,
-                          struct texel_places *p)
+WARP_INLINE void fetch_corners(const struct fetch *f, unsigned axes, unsigned corners,
+                               struct texel_places *p)
 {
-    inner_corners_(f, axes, corners, p);
+    inner_corners(f, axes, corners, p);
     for (unsigned k = 0; f->bordered && k < corners; k++)
-        border_corner_(f, axes, k, &p[k]);
+        border_corner(f, axes, k, &p[k]);
 }
 
-WARP_INLINE void filter_type_(const struct fetch *f, unsigned axes, enum texel_type type,
-                              uint32_t (*out)[LANES])
+WARP_INLINE void filter_type(const struct fetch *f, unsigned axes, enum texel_type type,
+                             uint32_t (*out)[LANES])
 {
     uint32_t channels = f->t->channels, count = LANES * channels;
     int32_t lane_weight[CORNERS][LANES];
     struct texel_values texel[CORNERS], weight[CORNERS], sum, alpha;
     weigh_(f->axis, axes, lane_weight);
     struct texel_places p[CORNERS];
-    corners_(f, axes, 1u << axes, p);
+    fetch_corners(f, axes, 1u << axes, p);
     for (unsigned corner = 0; corner < 1u << axes; corner++) {
         texel_gather(f->t, &p[corner], &texel[corner]);
         spread_(channels, lane_weight[corner], weight[corner].of);
@@ -91,80 +91,80 @@ WARP_INLINE void filter_type_(const struct fetch *f, unsigned axes, enum texel_t
 }
 
 /* Floats take no other form between memory and sum, unless there are infinities or NaN. */
-WARP_INLINE void filter_floats_(const struct fetch *f, unsigned axes, uint32_t channels,
-                                uint32_t (*out)[LANES])
+WARP_INLINE void filter_floats(const struct fetch *f, unsigned axes, uint32_t channels,
+                               uint32_t (*out)[LANES])
 {
     int32_t weight[CORNERS + 1][LANES];
     struct texel_places p[CORNERS];
     weigh_(f->axis, axes, weight);
-    corners_(f, axes, 1u << axes, p);
+    fetch_corners(f, axes, 1u << axes, p);
     if (add_direct_(f->t->base, channels, axes, p, (const int32_t(*)[LANES])weight, out))
-        filter_type_(f, axes, TEXEL_F32, out);
+        filter_type(f, axes, TEXEL_F32, out);
 }
 
 /* The commonest of formats: colours of four bytes. */
-WARP_INLINE void filter_bytes_(const struct fetch *f, unsigned axes, uint32_t (*out)[LANES])
+WARP_INLINE void filter_bytes(const struct fetch *f, unsigned axes, uint32_t (*out)[LANES])
 {
     int32_t weight[CORNERS][LANES];
     struct texel_places p[CORNERS];
     weigh_(f->axis, axes, weight);
-    corners_(f, axes, 1u << axes, p);
+    fetch_corners(f, axes, 1u << axes, p);
     add_bytes_(f->t->base, axes, p, (const int32_t(*)[LANES])weight, out);
 }
 
-WARP_INLINE void filter_axes_(const struct fetch *f, unsigned axes, uint32_t (*out)[LANES])
+WARP_INLINE void filter_axes(const struct fetch *f, unsigned axes, uint32_t (*out)[LANES])
 {
     switch (f->t->type) {
     case TEXEL_U8:
         if (f->t->channels == 4 && !f->t->srgb)
-            filter_bytes_(f, axes, out);
+            filter_bytes(f, axes, out);
         else
-            filter_type_(f, axes, TEXEL_U8, out);
+            filter_type(f, axes, TEXEL_U8, out);
         break;
-    case TEXEL_S8: filter_type_(f, axes, TEXEL_S8, out); break;
-    case TEXEL_U16: filter_type_(f, axes, TEXEL_U16, out); break;
-    case TEXEL_S16: filter_type_(f, axes, TEXEL_S16, out); break;
-    case TEXEL_F16: filter_type_(f, axes, TEXEL_F16, out); break;
+    case TEXEL_S8: filter_type(f, axes, TEXEL_S8, out); break;
+    case TEXEL_U16: filter_type(f, axes, TEXEL_U16, out); break;
+    case TEXEL_S16: filter_type(f, axes, TEXEL_S16, out); break;
+    case TEXEL_F16: filter_type(f, axes, TEXEL_F16, out); break;
     default:
         if (f->t->channels == 4)
-            filter_floats_(f, axes, 4, out);
+            filter_floats(f, axes, 4, out);
         else if (f->t->channels == 2)
-            filter_floats_(f, axes, 2, out);
+            filter_floats(f, axes, 2, out);
         else
-            filter_floats_(f, axes, 1, out);
+            filter_floats(f, axes, 1, out);
     }
 }
 
-WARP_INLINE void filter_(const struct fetch *f, uint32_t (*out)[LANES])
+WARP_INLINE void filter(const struct fetch *f, uint32_t (*out)[LANES])
 {
     memset(out[f->t->channels], 0, sizeof out[0] * (4 - f->t->channels));
     if (f->axes == 1)
-        filter_axes_(f, 1, out);
+        filter_axes(f, 1, out);
     else if (f->axes == 2)
-        filter_axes_(f, 2, out);
+        filter_axes(f, 2, out);
     else
-        filter_axes_(f, 3, out);
+        filter_axes(f, 3, out);
 }
 
 /* Without a filter. */
-WARP_INLINE void nearest_only_(const struct fetch *f, uint32_t (*out)[LANES])
+WARP_INLINE void nearest_only(const struct fetch *f, uint32_t (*out)[LANES])
 {
     struct texel_places p;
     if (f->axes == 1)
-        corners_(f, 1, 1, &p);
+        fetch_corners(f, 1, 1, &p);
     else if (f->axes == 2)
-        corners_(f, 2, 1, &p);
+        fetch_corners(f, 2, 1, &p);
     else
-        corners_(f, 3, 1, &p);
+        fetch_corners(f, 3, 1, &p);
     texel_load(f->t, &p, 4, out);
 }
 
 /* The same component of four elements, counter-clockwise from the lower left. */
-WARP_INLINE void gather_(const struct fetch *f, unsigned component, uint32_t (*out)[LANES])
+WARP_INLINE void fetch_gather(const struct fetch *f, unsigned component, uint32_t (*out)[LANES])
 {
     static const uint8_t corners[4] = {2, 3, 1, 0};
     struct texel_places p[4];
-    corners_(f, 2, 4, p);
+    fetch_corners(f, 2, 4, p);
     for (int n = 0; n < 4; n++) {
         uint32_t texel[4][LANES];
         texel_load(f->t, &p[corners[n]], component + 1, texel);
@@ -172,11 +172,11 @@ WARP_INLINE void gather_(const struct fetch *f, unsigned component, uint32_t (*o
     }
 }
 
-/* ---- cube maps ----------------------------------------------------------------------------- */
+/* ---- cube maps ---- */
 
 /* The face that each direction meets, and where on it, 0..1. Of equal coordinates z counts before
  * y before x; a direction that is none meets the middle of a face. */
-WARP_INLINE void meet_(const uint32_t (*in)[LANES], uint32_t *face, uint32_t (*where)[LANES])
+WARP_INLINE void meet(const uint32_t (*in)[LANES], uint32_t *face, uint32_t (*where)[LANES])
 {
     for (int l = 0; l < LANES; l++) {
         float x = as_float_(in[0][l]), y = as_float_(in[1][l]), z = as_float_(in[2][l]);
@@ -195,22 +195,21 @@ WARP_INLINE void meet_(const uint32_t (*in)[LANES], uint32_t *face, uint32_t (*w
     }
 }
 
-/* ---- instructions -------------------------------------------------------------------------- */
+/* ---- instructions ---- */
 
 /* Layers are indices, never filtered: what is beyond is the last. */
-WARP_INLINE void add_layers_(const uint32_t *layer, uint32_t count, uint64_t stride,
-                             uint64_t *start)
+WARP_INLINE void add_layers(const uint32_t *layer, uint32_t count, uint64_t stride, uint64_t *start)
 {
     for (int l = 0; l < LANES; l++)
         start[l] += (uint64_t)(layer[l] < count ? layer[l] : count - 1) * stride;
 }
 
-WARP_INLINE void cube_(struct fetch *f, const uint32_t (*in)[LANES])
+WARP_INLINE void fetch_cube(struct fetch *f, const uint32_t (*in)[LANES])
 {
     const struct texture *t = f->t;
     uint32_t face[LANES], where[2][LANES];
-    meet_(in, face, where);
-    add_layers_(face, t->depth < 6 ? t->depth : 6, t->slice, f->start);
+    meet(in, face, where);
+    add_layers(face, t->depth < 6 ? t->depth : 6, t->slice, f->start);
     for (int k = 0; k < 2; k++)
         place_floats_(true, ADDRESS_CLAMP, f->linear, k == 0 ? t->width : t->height, where[k],
                       &f->axis[k]);
@@ -218,7 +217,7 @@ WARP_INLINE void cube_(struct fetch *f, const uint32_t (*in)[LANES])
 }
 
 /* A row is read as a plane of height 1, at 0: between itself and the border, if there is one. */
-WARP_INLINE void beside_rows_(struct fetch *f)
+WARP_INLINE void beside_rows(struct fetch *f)
 {
     static const uint32_t zero[LANES];
     place_floats_(false, ADDRESS_BORDER, true, 1, zero, &f->axis[1]);
@@ -226,7 +225,7 @@ WARP_INLINE void beside_rows_(struct fetch *f)
     f->axes = 2;
 }
 
-WARP_INLINE void locate_(struct fetch *f, struct texture_instr i, const uint32_t (*in)[LANES])
+WARP_INLINE void locate(struct fetch *f, struct texture_instr i, const uint32_t (*in)[LANES])
 {
     const struct texture *t = f->t;
     uint32_t size[3] = {t->width, t->height, t->depth};
@@ -235,11 +234,11 @@ WARP_INLINE void locate_(struct fetch *f, struct texture_instr i, const uint32_t
     memset(f->start, 0, sizeof f->start);
     if (geometry_layered(g)) {
         uint32_t of = g == GEOMETRY_ACUBE ? 6 : 1;
-        add_layers_(in[0], t->depth / of ? t->depth / of : 1, t->slice * of, f->start);
+        add_layers(in[0], t->depth / of ? t->depth / of : 1, t->slice * of, f->start);
         in++;
     }
     if (g == GEOMETRY_CUBE || g == GEOMETRY_ACUBE) {
-        cube_(f, in);
+        fetch_cube(f, in);
         return;
     }
     unsigned axes = geometry_axes(g);
@@ -248,12 +247,12 @@ WARP_INLINE void locate_(struct fetch *f, struct texture_instr i, const uint32_t
         f->bordered |= place_(t, i, (int)k, f->linear, size[k], in[k],
                               offset != NULL ? offset[k] : NULL, &f->axis[k]);
     if (axes == 1 && f->linear && t->address[1] == ADDRESS_BORDER)
-        beside_rows_(f);
+        beside_rows(f);
 }
 
 /* Linear memory: elements by number, zeros outside, no filter, address mode or offset. */
-WARP_INLINE void buffer_(const struct texture *t, struct texture_instr i,
-                         const uint32_t (*in)[LANES], uint32_t (*out)[LANES])
+WARP_INLINE void fetch_buffer(const struct texture *t, struct texture_instr i,
+                              const uint32_t (*in)[LANES], uint32_t (*out)[LANES])
 {
     struct texel_places p;
     uint32_t inside[LANES];
@@ -269,7 +268,7 @@ WARP_INLINE void buffer_(const struct texture *t, struct texture_instr i,
             out[c][l] &= inside[l];
 }
 
-static void pack_halves_(uint32_t (*out)[LANES])
+static void pack_halves(uint32_t (*out)[LANES])
 {
     for (int r = 0; r < 2; r++)
         for (int l = 0; l < LANES; l++)
@@ -280,22 +279,22 @@ WARP_CLONES void texture_fetch(const struct texture *t, struct texture_instr i,
                                const uint32_t (*coordinates)[LANES], uint32_t (*out)[LANES])
 {
     if (t->buffer) {
-        buffer_(t, i, coordinates, out);
+        fetch_buffer(t, i, coordinates, out);
     } else {
         struct fetch f; /* large: only what is used gets a value */
         f.t = t;
         f.bordered = false;
         f.indices = i.integer;
         f.linear = i.gather != 0 || (t->linear && !i.integer && texel_is_float(t));
-        locate_(&f, i, coordinates);
+        locate(&f, i, coordinates);
         if (i.gather != 0) {
-            gather_(&f, i.gather - 1, out);
+            fetch_gather(&f, i.gather - 1, out);
         } else if (f.linear) {
-            filter_(&f, out);
+            filter(&f, out);
         } else {
-            nearest_only_(&f, out);
+            nearest_only(&f, out);
         }
     }
     if (i.halves)
-        pack_halves_(out);
+        pack_halves(out);
 }

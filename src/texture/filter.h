@@ -58,7 +58,7 @@ struct results {
 /* `yes` where the mask is all ones. */
 WARP_INLINE ints choose_(ints mask, ints yes, ints no) { return (mask & yes) | (~mask & no); }
 
-/* ---- integers ------------------------------------------------------------------------------ */
+/* ---- integers ---- */
 
 /* Sums of weighed integers as fractions. */
 WARP_INLINE words fractions_(enum texel_type type, ints sum)
@@ -84,7 +84,7 @@ WARP_INLINE words add_integers_(enum texel_type type, unsigned corners, const wo
     return fractions_(type, sum);
 }
 
-/* ---- floats -------------------------------------------------------------------------------- */
+/* ---- floats ---- */
 
 /* The products of the even elements, which are 32 bits wide, and of the odd ones. */
 WARP_INLINE longs times_even_(ints x, ints y)
@@ -205,7 +205,7 @@ WARP_INLINE words add_(enum texel_type type, bool srgb, unsigned axes, const wor
     }
 }
 
-/* ---- all ----------------------------------------------------------------------------------- */
+/* ---- all ---- */
 
 /* Every lane's weight, once for each of its channels. */
 WARP_INLINE void spread_(uint32_t channels, const int32_t *w, uint32_t *out)
@@ -258,7 +258,7 @@ WARP_INLINE void add_values_(enum texel_type type, bool srgb, unsigned axes, uin
     }
 }
 
-/* ---- four bytes, straight from where they lie ---------------------------------------------- */
+/* ---- four bytes, straight from where they lie ---- */
 
 /* Eight elements are eight words; weights below 2^15 and bytes in halves of a word are multiplied
  * and added for two channels at once: 256 * 255 fits in 16 bits, and the weights add up to 256. */
@@ -286,7 +286,7 @@ WARP_INLINE void add_bytes_(const uint8_t *base, unsigned axes, const struct tex
     }
 }
 
-/* ---- floats, straight from where they lie -------------------------------------------------- */
+/* ---- floats, straight from where they lie ---- */
 
 /* Channels of the elements of eight, four or two lanes side by side. */
 WARP_INLINE words load_floats_(const uint8_t *base, const uint64_t *at, uint32_t channels)

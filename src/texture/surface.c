@@ -9,17 +9,17 @@ enum { LANES = TEXTURE_LANES };
 /* Where one lane's access goes. */
 enum place { INSIDE, DROPPED, TRAPPED };
 
-static int64_t clamp_(int64_t v, int64_t most) { return v < 0 ? 0 : v > most ? most : v; }
+static int64_t surface_clamp(int64_t v, int64_t most) { return v < 0 ? 0 : v > most ? most : v; }
 
 /* Places an access of `bytes` bytes; *at is valid when it is INSIDE. */
-static enum place place_(const struct texture *t, struct texture_instr i, const int64_t xyz[3],
-                         uint64_t bytes, uint64_t *at)
+static enum place surface_place(const struct texture *t, struct texture_instr i,
+                                const int64_t xyz[3], uint64_t bytes, uint64_t *at)
 {
     int64_t row = (int64_t)t->width * t->element;
     int64_t most[3] = {row - (int64_t)bytes, (int64_t)t->height - 1, (int64_t)t->depth - 1};
     int64_t c[3];
     for (int k = 0; k < 3; k++) {
-        c[k] = clamp_(xyz[k], most[k]);
+        c[k] = surface_clamp(xyz[k], most[k]);
         if (c[k] != xyz[k] && i.mode != SURFACE_CLAMP)
             return i.mode == SURFACE_ZERO ? DROPPED : TRAPPED;
         if (most[k] < 0)
@@ -30,8 +30,8 @@ static enum place place_(const struct texture *t, struct texture_instr i, const 
 }
 
 /* A lane's coordinates as x in bytes, y, z; a layer stands in z's place. */
-static void coordinates_(const struct texture *t, struct texture_instr i,
-                         const uint32_t (*in)[LANES], uint32_t l, int64_t xyz[3])
+static void surface_coordinates(const struct texture *t, struct texture_instr i,
+                                const uint32_t (*in)[LANES], uint32_t l, int64_t xyz[3])
 {
     enum texture_geometry g = (enum texture_geometry)i.geometry;
     unsigned n = geometry_coordinates(g), first = geometry_layered(g) ? 1 : 0;
@@ -44,9 +44,9 @@ static void coordinates_(const struct texture *t, struct texture_instr i,
         xyz[0] *= t->element;
 }
 
-/* ---- reductions ---------------------------------------------------------------------------- */
+/* ---- reductions ---- */
 
-static uint64_t reduced_(struct texture_instr i, uint64_t old, uint64_t v)
+static uint64_t reduced(struct texture_instr i, uint64_t old, uint64_t v)
 {
     unsigned unused = 64 - (8u << i.size);
     int64_t a = (int64_t)(old << unused) >> unused, b = (int64_t)(v << unused) >> unused;
@@ -60,24 +60,25 @@ static uint64_t reduced_(struct texture_instr i, uint64_t old, uint64_t v)
     }
 }
 
-static void reduce_(struct texture_instr i, uint8_t *at, uint64_t v)
+static void surface_reduce(struct texture_instr i, uint8_t *at, uint64_t v)
 {
     if (i.size == 3) {
         uint64_t *p = (uint64_t *)at, old = __atomic_load_n(p, __ATOMIC_RELAXED);
-        while (!__atomic_compare_exchange_n(p, &old, reduced_(i, old, v), true, __ATOMIC_RELAXED,
+        while (!__atomic_compare_exchange_n(p, &old, reduced(i, old, v), true, __ATOMIC_RELAXED,
                                             __ATOMIC_RELAXED))
             ;
     } else {
         uint32_t *p = (uint32_t *)at, old = __atomic_load_n(p, __ATOMIC_RELAXED);
-        while (!__atomic_compare_exchange_n(p, &old, (uint32_t)reduced_(i, old, (uint32_t)v), true,
+        while (!__atomic_compare_exchange_n(p, &old, (uint32_t)reduced(i, old, (uint32_t)v), true,
                                             __ATOMIC_RELAXED, __ATOMIC_RELAXED))
             ;
     }
 }
 
-/* ---- one lane ------------------------------------------------------------------------------ */
+/* ---- one lane ---- */
 
-static void load_(struct texture_instr i, const uint8_t *at, uint64_t (*data)[LANES], uint32_t l)
+static void surface_load(struct texture_instr i, const uint8_t *at, uint64_t (*data)[LANES],
+                         uint32_t l)
 {
     size_t size = (size_t)1 << i.size;
     for (unsigned n = 0; n < i.count; n++) {
@@ -87,15 +88,15 @@ static void load_(struct texture_instr i, const uint8_t *at, uint64_t (*data)[LA
     }
 }
 
-static void store_(struct texture_instr i, uint8_t *at, uint64_t (*data)[LANES], uint32_t l)
+static void surface_store(struct texture_instr i, uint8_t *at, uint64_t (*data)[LANES], uint32_t l)
 {
     size_t size = (size_t)1 << i.size;
     for (unsigned n = 0; n < i.count; n++)
         memcpy(at + n * size, &data[n][l], size);
 }
 
-static void store_texel_(const struct texture *t, struct texture_instr i, uint8_t *at,
-                         uint64_t (*data)[LANES], uint32_t l)
+static void store_texel(const struct texture *t, struct texture_instr i, uint8_t *at,
+                        uint64_t (*data)[LANES], uint32_t l)
 {
     uint32_t value[4] = {0};
     for (unsigned n = 0; n < i.count; n++)
@@ -103,14 +104,14 @@ static void store_texel_(const struct texture *t, struct texture_instr i, uint8_
     texel_store(t, at, value);
 }
 
-static void act_(const struct texture *t, struct texture_instr i, uint8_t *at,
-                 uint64_t (*data)[LANES], uint32_t l)
+static void surface_act(const struct texture *t, struct texture_instr i, uint8_t *at,
+                        uint64_t (*data)[LANES], uint32_t l)
 {
     switch (i.action) {
-    case SURFACE_LOAD: load_(i, at, data, l); break;
-    case SURFACE_STORE: store_(i, at, data, l); break;
-    case SURFACE_STORE_TEXELS: store_texel_(t, i, at, data, l); break;
-    default: reduce_(i, at, data[0][l]); break;
+    case SURFACE_LOAD: surface_load(i, at, data, l); break;
+    case SURFACE_STORE: surface_store(i, at, data, l); break;
+    case SURFACE_STORE_TEXELS: store_texel(t, i, at, data, l); break;
+    default: surface_reduce(i, at, data[0][l]); break;
     }
 }
 
@@ -123,10 +124,10 @@ uint32_t surface_access(const struct texture *t, struct texture_instr i, uint32_
         uint32_t l = (uint32_t)__builtin_ctz(left);
         int64_t xyz[3];
         uint64_t at;
-        coordinates_(t, i, coordinates, l, xyz);
-        enum place p = place_(t, i, xyz, bytes, &at);
+        surface_coordinates(t, i, coordinates, l, xyz);
+        enum place p = surface_place(t, i, xyz, bytes, &at);
         if (p == INSIDE)
-            act_(t, i, (uint8_t *)t->base + at, data, l);
+            surface_act(t, i, (uint8_t *)t->base + at, data, l);
         else if (p == TRAPPED)
             trapped |= 1u << l;
         else if (i.action == SURFACE_LOAD)

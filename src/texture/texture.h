@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "texture/instr.h"
+#include "abi/texture_instr.h"
 
 enum { TEXTURE_LANES = 32 };
 
@@ -82,7 +82,7 @@ void texture_set_border(struct texture *t, const float colour[4]);
 /* txq and suq. */
 uint32_t texture_query(const struct texture *t, struct texture_instr i);
 
-/* ---- between the files of this room -------------------------------------------------------- */
+/* ---- between the files of this room ---- */
 
 /* Where 32 elements lie. */
 struct texel_places {

@@ -85,8 +85,7 @@ static void own_memory(int which, const char *words)
     has(fault(), words);
 }
 
-/* ---- errors by thread --------------------------------------------------------------------------
- */
+/* ---- errors by thread ---- */
 
 /* Each odd thread makes an error of its own, and sees that one alone, once. */
 __global__ void fail_apart()

@@ -14,7 +14,7 @@
 
 #define OK(call) CHECK_STR(cudaGetErrorName(call), "cudaSuccess")
 
-/* ---- kernels --------------------------------------------------------------------------------- */
+/* ---- kernels ---- */
 
 __global__ void store(char *p, int at) { p[at] = 1; }
 __global__ void store_wide(double *p) { *p = 1; }
@@ -76,7 +76,7 @@ __global__ void all_kinds(pair p, int *managed, int *pinned, int n)
 
 static volatile int sink;
 
-/* ---- cases: run in a child ------------------------------------------------------------------- */
+/* ---- cases: run in a child ---- */
 
 static const char *end() { return cudaGetErrorName(cudaDeviceSynchronize()); }
 
@@ -323,7 +323,7 @@ static void allowed_pages()
     allowed();
 }
 
-/* ---- the parent ------------------------------------------------------------------------------ */
+/* ---- the parent ---- */
 
 /* Runs the case in a child; what it wrote to stderr, and how it ended. */
 static std::string run(void (*fn)(), int *status)

@@ -27,7 +27,7 @@ static void all_are(int from, int first, int step)
         CHECK_EQ_INT(got[from + t], first + t * step);
 }
 
-/* ---- arguments of any size ------------------------------------------------------------------- */
+/* ---- arguments of any size ---- */
 
 template <int N> struct words {
     int value[N];
@@ -67,8 +67,7 @@ template <int N> static void arguments()
         CHECK_EQ_INT(got[t], (0x80010ff1 >> t % 32 & 1) == 0 ? 0 : N > 1 ? N - 2 + 2 * t : t);
 }
 
-/* ---- some are alike, others not ---------------------------------------------------------------
- */
+/* ---- some are alike, others not ---- */
 
 __global__ void launch_mixed(int times)
 {
@@ -99,8 +98,7 @@ static void mixed()
     }
 }
 
-/* ---- the order of a block's stream ------------------------------------------------------------
- */
+/* ---- the order of a block's stream ---- */
 
 __device__ int last[THREADS];
 __global__ void follow(int t, int n)
@@ -130,8 +128,7 @@ static void ordered()
     }
 }
 
-/* ---- children of children ----------------------------------------------------------------------
- */
+/* ---- children of children ---- */
 
 __global__ void below(int at, int depth)
 {
@@ -161,8 +158,7 @@ static void nested()
     }
 }
 
-/* ---- children that wait for each other ---------------------------------------------------------
- */
+/* ---- children that wait for each other ---- */
 
 __device__ int met;
 static __device__ __noinline__ void wait_for(int n)

@@ -15,8 +15,7 @@ static __device__ void note(int at, int value)
 }
 __global__ void put(int at, int value) { note(at, value); }
 
-/* ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ---- */
 
 namespace a
 {
@@ -129,8 +128,7 @@ __global__ void names()
 }
 __global__ void declared_only(int at, int value) { note(at, value); }
 
-/* ---- places ------------------------------------------------------------------------------------
- */
+/* ---- places ---- */
 
 static __device__ void in_return(int at, bool early)
 {
@@ -245,8 +243,7 @@ __global__ void left_behind(int n)
 }
 #endif
 
-/* ---- parameter packs --------------------------------------------------------------------------
- */
+/* ---- parameter packs ---- */
 
 template <class T> __global__ void of_type(int at) { note(at, (int)sizeof(T)); }
 template <int N> __global__ void of_number(int at) { note(at, N); }
@@ -290,8 +287,9 @@ __global__ void packs()
     [](auto... v) { (put<<<1, 1>>>(91, v), ...); }(1, 2);
 }
 
-/* ---- pointers ---------------------------------------------------------------------------------
- * that the compiler does not know the value of. */
+/* ---- pointers ---- */
+
+/* that the compiler does not know the value of. */
 
 typedef void (*kernel)(int, int);
 __device__ kernel volatile first = put, second = a::put, none;

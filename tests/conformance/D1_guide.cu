@@ -32,8 +32,7 @@ static void expect(const char *wanted)
     CHECK_STR(text, wanted);
 }
 
-/* ---- hello world: the tail is launched when the child has been --------------------------------
- */
+/* ---- hello world: the tail is launched when the child has been ---- */
 
 __global__ void put(int what) { note(what); }
 __global__ void hello_world()
@@ -45,9 +44,9 @@ __global__ void hello_world()
     note('p');
 }
 
-/* ---- tails: in the order of their launches, after all other work of the grid, and those of a
- *      child before what follows the child ------------------------------------------------------
- */
+/* ---- tails: in the order of their launches, after all other work of the grid, and those of a ---- */
+
+/*      child before what follows the child ------------------------------------------------------ */
 
 __global__ void child_with_tail(int own, int tail)
 {
@@ -63,9 +62,9 @@ __global__ void tails()
     put<<<1, 1>>>('e');
 }
 
-/* ---- pointers: variables and memory of the heap may be passed down, and what a thread wrote
- *      before is seen ----------------------------------------------------------------------------
- */
+/* ---- pointers: variables and memory of the heap may be passed down, and what a thread wrote ---- */
+
+/*      before is seen ---------------------------------------------------------------------------- */
 
 __global__ void read_pointer(const int *p, int at) { seen[at] = *p; }
 __global__ void pass_pointers(int *global)
@@ -79,8 +78,7 @@ __global__ void pass_pointers(int *global)
     read_pointer<<<1, 1>>>(heap, 2);
 }
 
-/* ---- fire and forget: complete with its parent all the same -----------------------------------
- */
+/* ---- fire and forget: complete with its parent all the same ---- */
 
 __global__ void forgotten(int levels)
 {

@@ -19,7 +19,7 @@ static void finish()
     OK(cudaMemcpyToSymbol(results, zeros, sizeof results));
 }
 
-/* ---- what is launched ---------------------------------------------------------------------- */
+/* ---- what is launched ---- */
 
 struct mixed {
     char c;
@@ -126,7 +126,7 @@ static void test_forms()
     CHECK_EQ_INT(got[16], 15);
 }
 
-/* ---- by whom ------------------------------------------------------------------------------- */
+/* ---- by whom ---- */
 
 /* Every thread with its own configuration and arguments; some in a branch of their own. */
 __global__ void from_threads()
@@ -238,7 +238,7 @@ static void test_configuration()
     CHECK_EQ_INT(got[2], 1);
 }
 
-/* ---- how deep, and when it is complete ----------------------------------------------------- */
+/* ---- how deep, and when it is complete ---- */
 
 __global__ void tree(int depth, int node)
 {

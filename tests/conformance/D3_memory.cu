@@ -18,8 +18,7 @@ static void finish()
     OK(cudaMemcpyFromSymbol(got, results, sizeof results));
 }
 
-/* ---- the guide: 256 values, a child adds one to each, a tail launch adds them up --------------
- */
+/* ---- the guide: 256 values, a child adds one to each, a tail launch adds them up ---- */
 
 __global__ void add_one(int *data) { data[threadIdx.x] += 1; }
 __global__ void sum_up(const int *data)
@@ -64,7 +63,7 @@ static void test_coherence()
     OK(cudaFreeHost(data));
 }
 
-/* ---- the guide: shared memory halves with each launch -------------------------------------- */
+/* ---- the guide: shared memory halves with each launch ---- */
 
 __global__ void permute(int n, int *data)
 {
@@ -104,7 +103,7 @@ static void test_permute()
     OK(cudaFree(data));
 }
 
-/* ---- where pointers point ------------------------------------------------------------------ */
+/* ---- where pointers point ---- */
 
 __global__ void ask(int *given)
 {
@@ -135,7 +134,7 @@ static void test_spaces()
     OK(cudaFree(memory));
 }
 
-/* ---- what is handed down ------------------------------------------------------------------- */
+/* ---- what is handed down ---- */
 
 __global__ void read_all(int *heap, cudaTextureObject_t texture)
 {

@@ -52,7 +52,7 @@ static int is_sequence(const int *expected, int n)
     return count == n && memcmp(lines, expected, (size_t)n * sizeof *expected) == 0;
 }
 
-/* ---- the implicit stream ------------------------------------------------------------------- */
+/* ---- the implicit stream ---- */
 
 /* A block's threads share it: what they launch runs one after the other. */
 __global__ void one_thread()
@@ -90,7 +90,7 @@ static void test_implicit()
         CHECK(in_order(k - 1, k));
 }
 
-/* ---- streams with names, and events -------------------------------------------------------- */
+/* ---- streams with names, and events ---- */
 
 __global__ void named()
 {
@@ -178,7 +178,7 @@ static void test_named()
     CHECK_EQ_INT(error[5], cudaSuccess);
 }
 
-/* ---- tail launches ------------------------------------------------------------------------- */
+/* ---- tail launches ---- */
 
 /* After all else that the grid launched, in the order in which they were launched; a tail launch's
  * own tail launches come before the next one of its parent. */
@@ -239,7 +239,7 @@ static void test_tails()
             CHECK_EQ_INT(lines[k], k);
 }
 
-/* ---- fire and forget ----------------------------------------------------------------------- */
+/* ---- fire and forget ---- */
 
 /* Nobody but the parent's end waits for them: they have no order, and all run. */
 __device__ int total;
@@ -256,7 +256,7 @@ static void test_fire_and_forget()
     CHECK_EQ_INT(lines[0], 4 * 128 * 129 / 2);
 }
 
-/* ---- one child while another runs ----------------------------------------------------------- */
+/* ---- one child while another runs ---- */
 
 __device__ volatile int flag;
 __global__ void wait_for_flag()

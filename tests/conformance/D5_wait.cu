@@ -20,8 +20,7 @@ static void finish()
     OK(cudaMemcpyToSymbol(results, zeros, sizeof results));
 }
 
-/* ---- the guide: 256 values, a child adds one to each, the parent sees it after waiting ---------
- */
+/* ---- the guide: 256 values, a child adds one to each, the parent sees it after waiting ---- */
 
 __global__ void add_one(int *data) { data[threadIdx.x] += 1; }
 __global__ void write_launch_wait(int *data)
@@ -49,7 +48,7 @@ static void test_coherence()
     OK(cudaFree(data));
 }
 
-/* ---- for whom it waits --------------------------------------------------------------------- */
+/* ---- for whom it waits ---- */
 
 __global__ void slow_put(int at, int value)
 {
@@ -166,7 +165,7 @@ static void test_waits()
             CHECK_EQ_INT(got[b], b);
 }
 
-/* ---- the guide: hello world ---------------------------------------------------------------- */
+/* ---- the guide: hello world ---- */
 
 __global__ void hello() { printf("Hello "); }
 __global__ void hello_world()
@@ -180,7 +179,7 @@ __global__ void hello_world()
     results[0] = 1;
 }
 
-/* ---- how deep ------------------------------------------------------------------------------ */
+/* ---- how deep ---- */
 
 __global__ void wait_deep(int depth, int last)
 {

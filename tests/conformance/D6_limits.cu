@@ -19,7 +19,7 @@ static void finish()
     OK(cudaMemcpyToSymbol(results, zeros, sizeof results));
 }
 
-/* ---- limits -------------------------------------------------------------------------------- */
+/* ---- limits ---- */
 
 __global__ void read_limits(int at)
 {
@@ -64,7 +64,7 @@ static void test_limits()
     CHECK_EQ_INT(got[19], pending);
 }
 
-/* ---- many children ------------------------------------------------------------------------- */
+/* ---- many children ---- */
 
 __global__ void add(int n) { atomicAdd(&total, (unsigned long long)n); }
 __global__ void launch_many(int each, bool fire_and_forget)
@@ -94,7 +94,7 @@ static void test_many()
     }
 }
 
-/* ---- errors -------------------------------------------------------------------------------- */
+/* ---- errors ---- */
 
 __global__ void empty() {}
 __global__ void uses_shared()
@@ -153,7 +153,7 @@ static void test_errors()
         CHECK_EQ_INT(got[32 + k], cudaSuccess);
 }
 
-/* ---- faults -------------------------------------------------------------------------------- */
+/* ---- faults ---- */
 
 __global__ void wild(int *p) { *p = 1; }
 __global__ void launches_wild() { wild<<<1, 1>>>((int *)16); }

@@ -22,7 +22,7 @@ static void finish()
     OK(cudaMemcpyToSymbol(results, zeros, sizeof results));
 }
 
-/* ---- memory -------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 __global__ void fill(int *p, int n, int value)
 {
@@ -90,7 +90,7 @@ static void test_memory()
     CHECK_EQ_INT(got[0], 2 * 96 * 16);
 }
 
-/* ---- copies -------------------------------------------------------------------------------- */
+/* ---- copies ---- */
 
 __global__ void copies(int *a, int *b)
 {
@@ -169,7 +169,7 @@ static void test_copies()
     OK(cudaFree(b));
 }
 
-/* ---- facts --------------------------------------------------------------------------------- */
+/* ---- facts ---- */
 
 __global__ void __launch_bounds__(256) bounded(int *p)
 {
@@ -229,7 +229,7 @@ static void test_facts()
     CHECK_EQ_INT(got[14], 1);
 }
 
-/* ---- errors -------------------------------------------------------------------------------- */
+/* ---- errors ---- */
 
 __device__ void put_text(const char *from, int at)
 {

@@ -132,7 +132,7 @@ __global__ void around(const int *in, int *out, int n, int rounds)
     }
 }
 
-/* ---- the same on the host -------------------------------------------------------------------- */
+/* ---- the same on the host ---- */
 
 static std::vector<unsigned char> byte;
 static std::vector<unsigned> word;

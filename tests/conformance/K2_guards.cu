@@ -235,7 +235,7 @@ template <class T, unsigned SORTED> static void exchanges()
     cudaFree(keys);
 }
 
-/* ---- a fault --------------------------------------------------------------------------------- */
+/* ---- a fault ---- */
 
 __global__ void misread(const char *bytes, const int *start, int *out)
 {

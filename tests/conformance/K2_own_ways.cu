@@ -192,7 +192,7 @@ static void run(const char *name, void (*kernel)(data *, int), function host, co
     delete got;
 }
 
-/* ---- atomics --------------------------------------------------------------------------------- */
+/* ---- atomics ---- */
 
 /* Lists of who points at whom; how often; the largest and smallest weights. */
 __global__ void invert(const data *d, int *head, int *chain, unsigned *count, int *most,
@@ -326,7 +326,7 @@ static void tallies(const data *from)
     cudaFree(out);
 }
 
-/* ---- a fault --------------------------------------------------------------------------------- */
+/* ---- a fault ---- */
 
 /* An odd array, read where `at` says, if anywhere. */
 __global__ void misread_at(const char *bytes, const int *start, int *out, int at)

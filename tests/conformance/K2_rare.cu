@@ -13,7 +13,7 @@
 
 #define OK(call) CHECK_EQ_INT((call), cudaSuccess)
 
-/* ---- red.async ------------------------------------------------------------------------------- */
+/* ---- red.async ---- */
 
 enum { SENDERS = 32, WORDS = 16 };
 
@@ -117,7 +117,7 @@ static void check_reductions()
     OK(cudaFree(out));
 }
 
-/* ---- loads ----------------------------------------------------------------------------------- */
+/* ---- loads ---- */
 
 __global__ void load_uniform(const ulonglong2 *in, ulonglong2 *out)
 {
@@ -151,7 +151,7 @@ static void check_loads()
     OK(cudaFree(out));
 }
 
-/* ---- vectors of reductions, by generic addresses -------------------------------------------------- */
+/* ---- vectors of reductions, by generic addresses ---- */
 
 __global__ void reduce_vectors(float *sums, unsigned *halves)
 {
@@ -188,7 +188,7 @@ static void check_vectors()
     OK(cudaFree(halves));
 }
 
-/* ---- kinds of references --------------------------------------------------------------------- */
+/* ---- kinds of references ---- */
 
 static const char references[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n"
@@ -220,7 +220,7 @@ static void check_kinds()
     OK(cudaFree(out));
 }
 
-/* ---- two halves at a time -------------------------------------------------------------------- */
+/* ---- two halves at a time ---- */
 
 enum { PAIRS = 4 };
 
@@ -262,7 +262,7 @@ static void check_approximations()
     OK(cudaFree(out));
 }
 
-/* ---- what has no result ---------------------------------------------------------------------- */
+/* ---- what has no result ---- */
 
 /* Lines that are discarded hold anything until they are written; their neighbours keep what they
  * hold. */

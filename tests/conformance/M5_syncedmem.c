@@ -11,8 +11,7 @@
 
 #define OK(call) CHECK_STR(cudaGetErrorName(call), "cudaSuccess")
 
-/* ---- counting ---------------------------------------------------------------------------------
- */
+/* ---- counting ---- */
 
 /* What the library asked of CUDA. */
 struct counts {
@@ -109,8 +108,7 @@ static cudaError_t counted_free_host(void *p)
 #undef cudaFree
 #undef cudaFreeHost
 
-/* ---- states and calls -------------------------------------------------------------------------
- */
+/* ---- states and calls ---- */
 
 enum { SIZE = 100 * 1000, OLD = 0x11, NEW = 0x22 };
 
@@ -181,8 +179,7 @@ static void check_contents(struct syncedmem *mem, int value)
     CHECK(holds(data, value));
 }
 
-/* ---- the table of docs/syncedmem.md -----------------------------------------------------------
- */
+/* ---- the table of docs/syncedmem.md ---- */
 
 struct row {
     enum syncedmem_head from;
@@ -278,8 +275,7 @@ static void contents_travel(void)
     OK(syncedmem_destroy(mem));
 }
 
-/* ---- memory of one's own and borrowed memory --------------------------------------------------
- */
+/* ---- memory of one's own and borrowed memory ---- */
 
 static void borrowed_sides(void)
 {
@@ -354,8 +350,7 @@ static void without_a_device(void)
     OK(syncedmem_destroy(mem));
 }
 
-/* ---- what goes wrong --------------------------------------------------------------------------
- */
+/* ---- what goes wrong ---- */
 
 static void wrong_arguments(void)
 {

@@ -47,8 +47,7 @@ __global__ void gate(volatile int *flag)
         ;
 }
 
-/* ---- what is shared ----------------------------------------------------------------------------
- */
+/* ---- what is shared ---- */
 
 /* A device buffer that any stream may use: in turn, by the event of the last use. */
 struct Mailbox {
@@ -96,8 +95,7 @@ static std::atomic<long> calls_made, calls_expected; /* host functions */
 static std::atomic<bool> stop;
 static std::atomic<long> operations;
 
-/* ---- a stream and its buffer -------------------------------------------------------------------
- */
+/* ---- a stream and its buffer ---- */
 
 /* A copy on its way to page-locked memory, and what it must be. */
 struct Arrival {
@@ -408,8 +406,7 @@ void Worker::step()
     operations++;
 }
 
-/* ---- rounds, and what they leave behind --------------------------------------------------------
- */
+/* ---- rounds, and what they leave behind ---- */
 
 static void round_of_work(double seconds, unsigned seed)
 {

@@ -53,8 +53,7 @@ static void drop_streams(std::vector<cudaStream_t> &all)
         OK(cudaStreamDestroy(s));
 }
 
-/* ---- many streams -----------------------------------------------------------------------------
- */
+/* ---- many streams ---- */
 
 __global__ void hold(volatile int *flag, volatile int *done)
 {
@@ -126,8 +125,7 @@ static void released_by_other_work()
     OK(cudaFree(device));
 }
 
-/* ---- kinds of code ----------------------------------------------------------------------------
- */
+/* ---- kinds of code ---- */
 
 /* Atomics are made on this: on memory of the host they may undo what the host writes. */
 __device__ int turns;
@@ -296,8 +294,7 @@ static void kinds_of_code()
     CHECK_EQ_INT(flags[0], 1);
 }
 
-/* ---- blocks of one grid -----------------------------------------------------------------------
- */
+/* ---- blocks of one grid ---- */
 
 /* A block waits for the one after it. */
 __global__ void chain_of_blocks(volatile int *flag)

@@ -20,7 +20,7 @@
 
 #define OK(call) CHECK_STR(cudaGetErrorName(call), "cudaSuccess")
 
-/* ---- holding a stream ------------------------------------------------------------------------ */
+/* ---- holding a stream ---- */
 
 __global__ void spin(volatile int *flag)
 {
@@ -114,7 +114,7 @@ static void release()
     OK(cudaDeviceSynchronize());
 }
 
-/* ---- a call of the table --------------------------------------------------------------------- */
+/* ---- a call of the table ---- */
 
 struct Call {
     std::string name;
@@ -182,7 +182,7 @@ static std::string row(const Call &c, const char *expected)
     return answer;
 }
 
-/* ---- memory ---------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 static const size_t most = (size_t)17 << 20;
 enum { PAGEABLE, PINNED, MANAGED, DEVICE, KINDS };
@@ -241,7 +241,7 @@ static void compare(int kind, size_t bytes, const char *what)
         printf("%s: wrong bytes arrived\n", what);
 }
 
-/* ---- the calls ------------------------------------------------------------------------------- */
+/* ---- the calls ---- */
 
 /* A copy; a pageable source is overwritten as soon as the call is back. `rows` > 1: as 2D. */
 static Call copy(int from, int to, size_t bytes, bool async, cudaMemcpyKind how, size_t rows = 1)
@@ -514,7 +514,7 @@ static std::vector<Call> others()
     };
 }
 
-/* ---- the table ------------------------------------------------------------------------------- */
+/* ---- the table ---- */
 
 /* As an H100 answers (driver API 13.0), held by a kernel and by a host function alike. */
 struct Expected {

@@ -2,8 +2,8 @@
  * compiler's own check is asked, as the driver does when it loads a module. */
 #include <stdlib.h>
 
+#include "abi/plugin.h"
 #include "check.h"
-#include "jit/plugin.h"
 
 #define HEAD ".version 8.0\n.target sm_90\n.address_size 64\n" /* three lines */
 

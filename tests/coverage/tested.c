@@ -1,7 +1,7 @@
 /* tested: the instructions that tests run against a reference, a line each as tools/coverage/key.h
- * writes them: those of the case table (tests/alu/cases.def) and of the kernels of forms
+ * writes them: those of the case table (tests/arithmetic/cases.def) and of the kernels of forms
  * (tests/fuzz/gen_forms.c). */
-#include "../alu/text.h"
+#include "../arithmetic/text.h"
 #include "../fuzz/gen.h"
 #include "key.h"
 
@@ -11,7 +11,7 @@ static const char *const table[] = {
 #define CASE(text)                   text,
 #define NEWER(text)                  text,
 #define APPROX(text, measure, bound) text,
-#include "../alu/cases.def"
+#include "../arithmetic/cases.def"
 };
 
 static void say(const struct ptx_instr *i)

@@ -7,8 +7,7 @@ enum { MOST = 200 };
 static struct grid_kernel count = KERNEL(count_block);
 static struct grid_kernel spin = {.run = spin_block, .name = "spin", .can_suspend = true};
 
-/* ---- random graphs ------------------------------------------------------------------------------
- */
+/* ---- random graphs ---- */
 
 static _Atomic int tick;
 static _Atomic int ran_at[MOST + 1]; /* when each node was last run */
@@ -83,8 +82,7 @@ static void random_graph(unsigned seed, uint32_t nodes, uint32_t density)
     device_stream_free(s);
 }
 
-/* ---- helpers ------------------------------------------------------------------------------------
- */
+/* ---- helpers ---- */
 
 static struct device_node grid_node(uint32_t id, struct grid_kernel *k, void *const *param,
                                     const uint32_t *deps, uint32_t dep_count)
@@ -100,19 +98,18 @@ static struct device_node grid_node(uint32_t id, struct grid_kernel *k, void *co
                                            .param_bytes = sizeof *param}};
 }
 
-static struct device_graph *build(const struct device_node *nodes, uint32_t count_, uint32_t total,
-                                  void (*released)(void *), void *user)
+static struct device_graph *build(const struct device_node *nodes, uint32_t graphs_count,
+                                  uint32_t total, void (*released)(void *), void *user)
 {
     struct device_graph *g = NULL;
-    struct device_graph_spec spec = {nodes, count_};
+    struct device_graph_spec spec = {nodes, graphs_count};
     CHECK_EQ_INT(device_graph_new(ctx, &spec, total, NULL, 0, released, user, &g), DEVICE_OK);
     return g;
 }
 
 static void note_released(void *user) { atomic_store((_Atomic int *)user, 1); }
 
-/* ---- cases --------------------------------------------------------------------------------------
- */
+/* ---- cases ---- */
 
 /* Eight branches that wait for each other through memory: all must be on their way at once. */
 static void branches(void)
@@ -246,8 +243,7 @@ static void series(void)
     device_stream_free(s);
 }
 
-/* ---- branches of control ------------------------------------------------------------------------
- */
+/* ---- branches of control ---- */
 
 static uint32_t again;
 static _Atomic int turns, chosen;
@@ -294,8 +290,7 @@ static void conditions(void)
     device_stream_free(s);
 }
 
-/* ---- event nodes --------------------------------------------------------------------------------
- */
+/* ---- event nodes ---- */
 
 static void events(void)
 {
@@ -337,8 +332,7 @@ static void events(void)
     device_stream_free(t);
 }
 
-/* ---- many at once, and a fault ------------------------------------------------------------------
- */
+/* ---- many at once, and a fault ---- */
 
 static struct device_graph *shared[3];
 

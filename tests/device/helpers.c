@@ -82,7 +82,7 @@ static void printing(void)
               "-5|4000000000|-1234567890123  |2.5|  text|x|3.33e+09|0x1234|4464|%|%y|end\n");
     CHECK_EQ_INT(used, 11);
     CHECK_STR(output_of(1, lanes_block, 1, NULL), "lane 00\nlane 08\nlane 31\n");
-    CHECK_EQ_INT(unusual(UNUSUAL_PRINTED), 0); /* calls are short again */
+    CHECK_EQ_INT(slow_path(SLOW_PATH_PRINTED), 0); /* calls are short again */
     /* The ring keeps the newest. */
     device_context_reset(ctx);
     struct grid_env *env = device_context_env(ctx);
@@ -140,10 +140,10 @@ static void two_contexts_print(void)
         device_stream_free(s);
     }
     for (int i = 0; i < 2; i++) {
-        CHECK(unusual(UNUSUAL_PRINTED) != 0);
+        CHECK(slow_path(SLOW_PATH_PRINTED) != 0);
         grid_flush(device_context_env(contexts[i]));
     }
-    CHECK_EQ_INT(unusual(UNUSUAL_PRINTED), 0);
+    CHECK_EQ_INT(slow_path(SLOW_PATH_PRINTED), 0);
     device_context_free(contexts[1]);
 }
 

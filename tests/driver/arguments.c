@@ -9,10 +9,11 @@
             CUresult got, wanted;                                                                  \
             const char *text;                                                                      \
         } cases[] = {__VA_ARGS__};                                                                 \
-        for (size_t n_ = 0; n_ < sizeof cases / sizeof *cases; n_++)                               \
-            if (!check_note_(cases[n_].got == cases[n_].wanted))                                   \
-                printf("%s: %s, not %s\n", cases[n_].text, result_name(cases[n_].got),             \
-                       result_name(cases[n_].wanted));                                             \
+        for (size_t arguments_n = 0; arguments_n < sizeof cases / sizeof *cases; arguments_n++)    \
+            if (!check_note_(cases[arguments_n].got == cases[arguments_n].wanted))                 \
+                printf("%s: %s, not %s\n", cases[arguments_n].text,                                \
+                       result_name(cases[arguments_n].got),                                        \
+                       result_name(cases[arguments_n].wanted));                                    \
     } while (0)
 #define CASE(code, call) {call, CUDA_ERROR_##code, #call}
 

@@ -7,7 +7,7 @@
     ABI(offsetof(type, field) == (offset) && sizeof(((type *)0)->field) == (size))
 #define VALUE(name, value) ABI((long long)(name) == (value))
 
-/* ---- layouts ------------------------------------------------------------------------------- */
+/* ---- layouts ---- */
 
 LAYOUT(CUuuid, 16, 1);
 LAYOUT(CUDA_ARRAY_DESCRIPTOR_v2, 24, 8);
@@ -91,7 +91,7 @@ LAYOUT(CUdevSmResource, 12, 4);
 LAYOUT(CUdevResource_v1, 144, 4);
 LAYOUT(CUtensorMap, 128, 128);
 
-/* ---- fields: the last of each, and those after padding ------------------------------------- */
+/* ---- fields: the last of each, and those after padding ---- */
 
 FIELD(CUDA_ARRAY_DESCRIPTOR_v2, NumChannels, 20, 4);
 FIELD(CUDA_ARRAY3D_DESCRIPTOR_v2, Flags, 32, 4);

@@ -8,8 +8,7 @@
 static const char tiny[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
                            ".visible .entry k()\n{\nret;\n}\n";
 
-/* ---- fat binaries
- * -------------------------------------------------------------------------------- */
+/* ---- fat binaries ---- */
 
 struct blob {
     unsigned char bytes[1 << 16];
@@ -177,8 +176,7 @@ static void relocatable(void)
     OK(cuLinkDestroy(s));
 }
 
-/* ---- PTX
- * ----------------------------------------------------------------------------------------- */
+/* ---- PTX ---- */
 
 #define HEAD ".version 7.0\n.target sm_70\n.address_size 64\n"
 
@@ -242,8 +240,7 @@ static void logs(void)
     CHECK_CU(cuModuleLoadDataEx(&m, tiny, 6, options, values), CUDA_ERROR_INVALID_VALUE);
 }
 
-/* ---- variables and libraries
- * --------------------------------------------------------------------- */
+/* ---- variables and libraries ---- */
 
 static void variables(void)
 {

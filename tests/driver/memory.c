@@ -82,8 +82,7 @@ static void info(void)
     CHECK(after == before);
 }
 
-/* ---- boxes
- * --------------------------------------------------------------------------------------- */
+/* ---- boxes ---- */
 
 static unsigned char model(size_t x, size_t y, size_t z)
 {
@@ -227,8 +226,7 @@ static void arrays(void)
     OK(cuArrayDestroy(row));
 }
 
-/* ---- sets and batches
- * ---------------------------------------------------------------------------- */
+/* ---- sets and batches ---- */
 
 static void sets(void)
 {
@@ -285,8 +283,7 @@ static void batches(void)
     OK(cuMemFree(d));
 }
 
-/* ---- managed memory
- * ------------------------------------------------------------------------------ */
+/* ---- managed memory ---- */
 
 static int range(CUdeviceptr p, size_t n, CUmem_range_attribute which)
 {

@@ -106,8 +106,7 @@ static void facts(CUcontext ctx)
     OK(cuStreamDestroy(s));
 }
 
-/* ---- values -------------------------------------------------------------------------------------
- */
+/* ---- values ---- */
 
 static void values(void)
 {
@@ -147,8 +146,7 @@ static void values(void)
     OK(cuMemFreeHost(w));
 }
 
-/* ---- host functions
- * ------------------------------------------------------------------------------ */
+/* ---- host functions ---- */
 
 static int calls;
 static CUresult inside[4];
@@ -191,8 +189,7 @@ static void host_functions(void)
     OK(cuStreamDestroy(s));
 }
 
-/* ---- default streams
- * ----------------------------------------------------------------------------- */
+/* ---- default streams ---- */
 
 /* The thread's own default stream does not wait for one that does not block; the legacy stream
  * waits for blocking ones. */

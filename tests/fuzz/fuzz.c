@@ -75,7 +75,7 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* ---- subjects -------------------------------------------------------------------------------- */
+/* ---- subjects ---- */
 
 static bool read_shape(struct subject *s)
 {
@@ -155,7 +155,7 @@ static enum result expect(struct subject *s)
     return r;
 }
 
-/* ---- the device ------------------------------------------------------------------------------ */
+/* ---- the device ---- */
 
 static CUdeviceptr buffers[3];
 
@@ -313,7 +313,7 @@ static enum result try_ptx(char *ptx, size_t length)
     return r;
 }
 
-/* ---- children -------------------------------------------------------------------------------- */
+/* ---- children ---- */
 
 /* Waits for the child; kills it when a kernel takes minutes. */
 static enum result watch(pid_t child)
@@ -448,7 +448,7 @@ static int run_seeds(const struct plan *p)
     return wrong != 0;
 }
 
-/* ---- files ----------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 static int run_file(const char *path)
 {

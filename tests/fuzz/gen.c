@@ -1,12 +1,12 @@
 /* gen: whole kernels, their functions and control flow, for the generator (see gen.h). */
 #include "gen_state.h"
 
-#include "../alu/values.h"
+#include "../arithmetic/values.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* ---- random numbers and text ----------------------------------------------------------------- */
+/* ---- random numbers and text ---- */
 
 uint64_t gen_bits(struct gen *g)
 {
@@ -41,7 +41,7 @@ void gen_put(struct gen *g, const char *fmt, ...)
     }
 }
 
-/* ---- statements ------------------------------------------------------------------------------ */
+/* ---- statements ---- */
 
 static void statements(struct gen *g, int most);
 
@@ -373,7 +373,7 @@ static void statements(struct gen *g, int most)
     }
 }
 
-/* ---- bodies ---------------------------------------------------------------------------------- */
+/* ---- bodies ---- */
 
 static void declare(struct gen *g)
 {
@@ -564,7 +564,7 @@ static void kernel(struct gen *g)
     sb_printf(g->out, "}\n");
 }
 
-/* ---- everything ------------------------------------------------------------------------------ */
+/* ---- everything ---- */
 
 static void choose_shape(struct gen *g)
 {
@@ -590,12 +590,12 @@ static void choose_shape(struct gen *g)
 /* What this kernel has much of. */
 static void choose_style(struct gen *g)
 {
-    static const int usual[KINDS] = {
+    static const int fast_path[KINDS] = {
         [ARITHMETIC] = 24, [INDEX] = 16, [READ] = 10, [OWN] = 10,   [LOCAL] = 3, [ATOMIC] = 4,
         [WARP] = 6,        [BRANCH] = 9, [LOOP] = 6,  [CHOICE] = 2, [CALL] = 3,  [BARRIER] = 3,
         [CARRY] = 1,       [FIX] = 3,    [SOUP] = 2,  [LEAVE] = 5};
     for (int k = 0; k < KINDS; k++)
-        g->weights[k] = gen_chance(g, 20) ? usual[k] * (int)gen_random(g, 4) : usual[k];
+        g->weights[k] = gen_chance(g, 20) ? fast_path[k] * (int)gen_random(g, 4) : fast_path[k];
     g->weights[INDEX]++;
     /* much about indices and little else: what the analysis of shapes knows, and cheap to compile
      */

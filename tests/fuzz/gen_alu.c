@@ -1,7 +1,7 @@
 /* gen_alu: registers, arithmetic and indices for the generator. */
 #include "gen_state.h"
 
-#include "../alu/text.h"
+#include "../arithmetic/text.h"
 #include "interp.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ const struct class_info gen_classes[CLASSES] = {
 
 enum { PENDING = -1, NONE_PENDING = -2 }; /* a register may begin with this instruction, or not */
 
-/* ---- registers ------------------------------------------------------------------------------- */
+/* ---- registers ---- */
 
 struct name gen_reg(struct gen *g, enum class c)
 {
@@ -129,14 +129,14 @@ bool gen_may_begin(struct gen *g, enum class c)
            all < GEN_SLOTS - 8 && gen_chance(g, g->tiny ? 95 : 50);
 }
 
-/* ---- the case table -------------------------------------------------------------------------- */
+/* ---- the case table ---- */
 
 static const char *const table[] = {
 #define CASE(text) text,
 #define SAYS(text)
 #define NEWER(text)
 #define APPROX(text, measure, bound)
-#include "../alu/cases.def"
+#include "../arithmetic/cases.def"
 };
 
 struct usable {
@@ -260,7 +260,7 @@ void gen_carry(struct gen *g)
     }
 }
 
-/* ---- floats to bits -------------------------------------------------------------------------- */
+/* ---- floats to bits ---- */
 
 void gen_fix(struct gen *g, enum class c, int n, const char *to)
 {
@@ -290,7 +290,7 @@ void gen_fix_random(struct gen *g)
                 gen_exact(g, ptx_type_bits((enum ptx_type)gen_classes[c].type)).text);
 }
 
-/* ---- indices --------------------------------------------------------------------------------- */
+/* ---- indices ---- */
 
 /* A register to write, after those that are read have been chosen. */
 static struct name target(struct gen *g, enum class c)

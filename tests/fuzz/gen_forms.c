@@ -1,6 +1,6 @@
 /* gen_forms: kernels that run, one after the other, the instructions that are more than arithmetic
- * (tests/alu/cases.def has that) in each of their forms: atomics on memory of the thread's own and
- * on memory that all share, loads and stores, moves, shuffles, votes, matches, reductions,
+ * (tests/arithmetic/cases.def has that) in each of their forms: atomics on memory of the thread's
+ * own and on memory that all share, loads and stores, moves, shuffles, votes, matches, reductions,
  * barriers. They have the parameters and the rules of random kernels (gen.h). */
 #include "gen_state.h"
 
@@ -87,7 +87,7 @@ static const char *list(char *text, unsigned bits, unsigned first, unsigned n)
     return text;
 }
 
-/* ---- atomics --------------------------------------------------------------------------------- */
+/* ---- atomics ---- */
 
 /* A state space, the thread's own bytes in it, and what all threads share. */
 static const struct {
@@ -239,7 +239,7 @@ static void all_atomics(struct forms *f)
                                scopes[s]);
 }
 
-/* ---- loads, stores and moves ----------------------------------------------------------------- */
+/* ---- loads, stores and moves ---- */
 
 static void load_store(struct forms *f, const char *type, unsigned vec, unsigned space,
                        const char *load, const char *store)
@@ -411,7 +411,7 @@ static void all_moves(struct forms *f)
         }
 }
 
-/* ---- across a warp --------------------------------------------------------------------------- */
+/* ---- across a warp ---- */
 
 static void shuffle(struct forms *f, const char *mode, const char *b, unsigned c, bool pair)
 {
@@ -545,7 +545,7 @@ static void all_barriers(struct forms *f)
         }
 }
 
-/* ---- kernels --------------------------------------------------------------------------------- */
+/* ---- kernels ---- */
 
 static void head(struct forms *f)
 {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- reading what nobody writes -------------------------------------------------------------- */
+/* ---- reading what nobody writes ---- */
 
 struct access {
     const char *type; /* of ld and st */
@@ -187,7 +187,7 @@ void gen_read(struct gen *g)
     }
 }
 
-/* ---- regions that are written ---------------------------------------------------------------- */
+/* ---- regions that are written ---- */
 
 /* %own<r> := which element is this thread's: some permutation of the block's threads. */
 static void own(struct gen *g, struct region *r)
@@ -354,7 +354,7 @@ void gen_local(struct gen *g)
         gen_put(g, "%sld%s.%s %s, [%%at];", text, direct ? ".local" : "", a->type, regs);
 }
 
-/* ---- atomics that commute -------------------------------------------------------------------- */
+/* ---- atomics that commute ---- */
 
 void gen_atomic(struct gen *g)
 {
@@ -400,7 +400,7 @@ void gen_atomic(struct gen *g)
                 bytes * 8, at, value);
 }
 
-/* ---- warps ----------------------------------------------------------------------------------- */
+/* ---- warps ---- */
 
 static void shuffle(struct gen *g)
 {

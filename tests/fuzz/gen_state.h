@@ -89,7 +89,7 @@ struct name gen_result(struct gen *g, unsigned type);
  * its shape in the compiler's eyes, so much is. */
 bool gen_may_begin(struct gen *g, enum class c);
 
-/* One instruction of the case table (tests/alu/cases.def); guard: "" or "@%p0 ". */
+/* One instruction of the case table (tests/arithmetic/cases.def); guard: "" or "@%p0 ". */
 void gen_arithmetic(struct gen *g, const char *guard);
 /* A chain of additions with carry. */
 void gen_carry(struct gen *g);

@@ -9,7 +9,7 @@ out=$(mktemp -d)
 program=$(mktemp -d)/fuzz_kernels
 ${CC:-cc} -O2 -std=gnu17 -w -Isrc -Itests -Iinclude -o "$program" \
   tests/fuzz/fuzz.c tests/fuzz/gen*.c tests/fuzz/interp*.c \
-  tests/alu/text.c tests/alu/values.c tests/alu/ref.c tests/alu/ref_cvt.c tests/alu/ref_video.c \
+  tests/arithmetic/text.c tests/arithmetic/values.c tests/arithmetic/ref.c tests/arithmetic/ref_cvt.c tests/arithmetic/ref_video.c \
   src/ptx/*.c src/base/base.c \
   -L/usr/local/cuda/lib64/stubs -L/usr/lib/x86_64-linux-gnu ${LIBS:--lcuda} -lm -lpthread
 "$program" forms first=0 2>&1 | head -n 60

@@ -1,7 +1,7 @@
 /* interp: threads, control flow, calls and arithmetic (see interp.h). */
 #include "interp_state.h"
 
-#include "../alu/ref.h"
+#include "../arithmetic/ref.h"
 #include "ptx/forms.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ _Noreturn void interp_fail(struct machine *m, const struct ptx_instr *i, const c
     longjmp(m->fail, 1);
 }
 
-/* ---- what instructions take ------------------------------------------------------------------ */
+/* ---- what instructions take ---- */
 
 static unsigned twice(unsigned type)
 {
@@ -106,7 +106,7 @@ const struct instr_info *interp_info(const struct thread *t, const struct ptx_in
     return &t->top->code->info[i - t->top->code->f->instrs];
 }
 
-/* ---- operands -------------------------------------------------------------------------------- */
+/* ---- operands ---- */
 
 static unsigned reg_bits(const struct thread *t, int reg)
 {
@@ -199,7 +199,7 @@ void interp_write(struct machine *m, struct thread *t, const struct ptx_instr *i
     set_reg(t->top, o->reg, value & ones(wide));
 }
 
-/* ---- arithmetic ------------------------------------------------------------------------------ */
+/* ---- arithmetic ---- */
 
 static void arithmetic(struct machine *m, struct thread *t, const struct ptx_instr *i)
 {
@@ -243,7 +243,7 @@ static void move(struct machine *m, struct thread *t, const struct ptx_instr *i)
             set_reg(t->top, d->items[k].reg, v >> (part * (unsigned)k) & ones(part));
 }
 
-/* ---- control flow ---------------------------------------------------------------------------- */
+/* ---- control flow ---- */
 
 static struct frame *new_frame(struct machine *m, struct code *c, struct frame *up)
 {
@@ -392,7 +392,7 @@ static bool run_thread(struct machine *m, struct thread *t)
     return moved;
 }
 
-/* ---- blocks ---------------------------------------------------------------------------------- */
+/* ---- blocks ---- */
 
 static void start_block(struct machine *m, struct code *c)
 {

@@ -3,10 +3,10 @@
  *
  * It shares the parser with the compiler and nothing else: each thread has a program counter and
  * registers of its own and runs until it exits or waits for others; arithmetic is that of the
- * reference (tests/alu/ref.h). It is strict where a GPU is not: an access out of bounds, a shuffle
- * from a lane that takes no part, an instruction that it does not know, a kernel that waits for
- * ever are errors. Threads run in their order or against it, so that a kernel whose results depend
- * on the order is found by comparing the two. */
+ * reference (tests/arithmetic/ref.h). It is strict where a GPU is not: an access out of bounds, a
+ * shuffle from a lane that takes no part, an instruction that it does not know, a kernel that waits
+ * for ever are errors. Threads run in their order or against it, so that a kernel whose results
+ * depend on the order is found by comparing the two. */
 #ifndef WEIR_TEST_FUZZ_INTERP_H
 #define WEIR_TEST_FUZZ_INTERP_H
 

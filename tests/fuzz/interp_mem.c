@@ -1,7 +1,7 @@
 /* interp_mem: loads, stores, atomics and conversions of addresses for the interpreter. */
 #include "interp_state.h"
 
-#include "../alu/ref.h"
+#include "../arithmetic/ref.h"
 
 #include <string.h>
 
@@ -51,7 +51,7 @@ uint64_t interp_address(struct machine *m, struct thread *t, const struct ptx_in
     return base + (uint64_t)o->offset;
 }
 
-/* ---- places ---------------------------------------------------------------------------------- */
+/* ---- places ---- */
 
 /* The bytes at a generic address. */
 static uint8_t *generic(struct machine *m, struct thread *t, const struct ptx_instr *i, uint64_t at,
@@ -139,7 +139,7 @@ static void store(struct machine *m, struct thread *t, const struct ptx_instr *i
     }
 }
 
-/* ---- atomics --------------------------------------------------------------------------------- */
+/* ---- atomics ---- */
 
 static uint64_t float_add(const struct format *f, bool ftz, uint64_t a, uint64_t b)
 {
@@ -225,7 +225,7 @@ static void atomic(struct machine *m, struct thread *t, const struct ptx_instr *
         interp_write(m, t, i, item(&i->operands[0], n), type, old[n]);
 }
 
-/* ---- addresses ------------------------------------------------------------------------------- */
+/* ---- addresses ---- */
 
 static uint64_t base_of(unsigned space)
 {

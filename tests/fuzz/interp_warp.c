@@ -1,7 +1,7 @@
 /* interp_warp: what the threads of a warp, or of a block, do together, for the interpreter. */
 #include "interp_state.h"
 
-#include "../alu/ref.h"
+#include "../arithmetic/ref.h"
 
 #include <string.h>
 
@@ -182,7 +182,7 @@ bool interp_warp(struct machine *m, int first)
     return moved;
 }
 
-/* ---- barriers of the block ------------------------------------------------------------------- */
+/* ---- barriers of the block ---- */
 
 static bool reduces(const struct ptx_instr *i) { return ptx_has(i, PTX_M_red); }
 

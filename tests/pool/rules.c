@@ -234,12 +234,12 @@ static void too_much(void)
     dispose(p);
 }
 
-/* ---- what is told ---------------------------------------------------------------------------- */
+/* ---- what is told ---- */
 
 static struct pool_event told[32];
 static unsigned told_count;
 
-static void listen_(const struct pool_event *e)
+static void rules_listen(const struct pool_event *e)
 {
     if (told_count < WEIR_COUNT(told))
         told[told_count++] = *e;
@@ -271,7 +271,7 @@ static void events(void)
     struct stream *a = &world[1], *b = &world[2];
     struct event e;
     pool_set_threshold(p, UINT64_MAX);
-    pool_watch(listen_);
+    pool_watch(rules_listen);
     void *x = alloc(p, a, 10 * MIB - 100);
     CHECK_EQ_INT(next_told(POOL_MAPPED)->reserved, 10 * MIB);
     check_told(POOL_ALLOCATED, x, 10 * MIB - 100, a, POOL_FRESH);

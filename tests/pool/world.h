@@ -120,7 +120,7 @@ static inline void world_sync(struct stream *s)
     world_sync_event(&e);
 }
 
-/* ---- what the pool room asks ----------------------------------------------------------------- */
+/* ---- what the pool room asks ---- */
 
 static inline struct pool_point world_mark(void *stream)
 {

@@ -97,13 +97,13 @@ static void test_references(void)
 static void test_kernels_of_others(void)
 {
     struct diag d = {0};
-    struct ptx_module *m = link(&d,
-                                ".extern .func child(.param .b32 c, .param .b64 p);\n"
-                                ".visible .global .u64 pointer = child;\n"
-                                ".visible .entry parent() { .param .b32 a; .param .b64 b;\n"
-                                "call child, (a, b); ret; }",
-                                ".visible .entry child(.param .u8 c, .param .u64 p) { ret; }\n",
-                                NULL);
+    struct ptx_module *m =
+        link(&d,
+             ".extern .func child(.param .b32 c, .param .b64 p);\n"
+             ".visible .global .u64 pointer = child;\n"
+             ".visible .entry parent() { .param .b32 a; .param .b64 b;\n"
+             "call child, (a, b); ret; }",
+             ".visible .entry child(.param .u8 c, .param .u64 p) { ret; }\n", NULL);
     CHECK(m != NULL);
     const struct ptx_func *child = ptx_find_func(m, "child");
     CHECK(child->is_entry && child->has_body);

@@ -66,7 +66,7 @@ static CUresult result_of(const char *function)
         return result_of(#name);                                                                   \
     }
 
-/* ---- devices and contexts: not in the log, they come with every call ------------------------ */
+/* ---- devices and contexts: not in the log, they come with every call ---- */
 
 static struct CUctx_st {
     int device;
@@ -151,7 +151,7 @@ EXPORT CUresult cuCtxGetId(CUcontext context, unsigned long long *id)
 
 MOCK(cuCtxSynchronize, (void), "")
 
-/* ---- modules ------------------------------------------------------------------------------- */
+/* ---- modules ---- */
 
 EXPORT CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned n,
                                    CUjit_option *options, void **values)
@@ -212,7 +212,7 @@ EXPORT CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned 
     return result_of("cuLaunchKernel");
 }
 
-/* ---- memory -------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *ptr, size_t size)
 {
@@ -257,7 +257,7 @@ EXPORT CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *d, CUarray ar
     return CUDA_SUCCESS;
 }
 
-/* ---- streams and events -------------------------------------------------------------------- */
+/* ---- streams and events ---- */
 
 EXPORT CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority)
 {

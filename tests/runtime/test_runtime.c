@@ -45,7 +45,7 @@ static void add_function(void **handle, const char *host, const char *name)
 
 static const dim3 one = {1, 1, 1};
 
-/* ---- registration -------------------------------------------------------------------------- */
+/* ---- registration ---- */
 
 static void test_lazy_loading(void)
 {
@@ -234,7 +234,7 @@ static void test_concurrent(void)
     mock_take_log();
 }
 
-/* ---- launches ------------------------------------------------------------------------------ */
+/* ---- launches ---- */
 
 static void test_launches(void)
 {
@@ -282,7 +282,7 @@ static void test_launches(void)
     cudaGetLastError();
 }
 
-/* ---- errors -------------------------------------------------------------------------------- */
+/* ---- errors ---- */
 
 static void *other_thread(void *unused)
 {
@@ -330,7 +330,7 @@ static void test_errors(void)
     cudaGetLastError();
 }
 
-/* ---- copies and sets ----------------------------------------------------------------------- */
+/* ---- copies and sets ---- */
 
 static void test_copies(void)
 {

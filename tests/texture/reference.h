@@ -1,5 +1,6 @@
-/* What fetches must give, one at a time: the CUDA C++ Programming Guide's rules and, where it leaves
- * bits open, what an H100 answers. Whole numbers and doubles that hold every step exactly. */
+/* What fetches must give, one at a time: the CUDA C++ Programming Guide's rules and, where it
+ * leaves bits open, what an H100 answers. Whole numbers and doubles that hold every step exactly.
+ */
 #ifndef WEIR_TEXTURE_REFERENCE_H
 #define WEIR_TEXTURE_REFERENCE_H
 
@@ -11,10 +12,10 @@
 
 /* An image in plain memory and how to sample it. */
 struct reference {
-    int bits;                /* of a channel */
+    int bits; /* of a channel */
     cudaChannelFormatKind kind;
     int channels;
-    int size[3];             /* width, height, depth */
+    int size[3]; /* width, height, depth */
     std::vector<uint8_t> bytes;
     cudaTextureDesc how;
 };
@@ -95,7 +96,9 @@ static double srgb_value(uint32_t level)
 static int64_t integer_value(const reference &r, uint32_t u)
 {
     int32_t s = (int32_t)(u << (32 - r.bits)) >> (32 - r.bits);
-    return r.kind == cudaChannelFormatKindSigned ? (int64_t)s : (int64_t)(uint32_t)(u << (32 - r.bits) >> (32 - r.bits));
+    return r.kind == cudaChannelFormatKindSigned
+               ? (int64_t)s
+               : (int64_t)(uint32_t)(u << (32 - r.bits) >> (32 - r.bits));
 }
 
 /* A channel without a filter. */
@@ -187,7 +190,8 @@ static double add_reals(const reference &r, const uint32_t *texel, const long *w
             }
         for (int k = 4 * z; k < 4 * z + 4 && most > -1000; k++)
             if (w[k] != 0)
-                sum += ldexp(trunc(ldexp(value_of(r, texel[k], c), kept - most)), most - kept) * (double)w[k] / 256;
+                sum += ldexp(trunc(ldexp(value_of(r, texel[k], c), kept - most)), most - kept) *
+                       (double)w[k] / 256;
     }
     return half ? rounded(sum, 11, -24) : rounded(sum, 24, -149);
 }
@@ -235,8 +239,7 @@ static double sample(const reference &r, int axes, const float *coordinate, cons
     for (int corner = 0; corner < 8; corner++) {
         int at[3] = {fixed[0], fixed[1], fixed[2]};
         bool border = false;
-        for (int k = 0; k < axes; k++)
-        {
+        for (int k = 0; k < axes; k++) {
             long i = near[k] + (corner >> k & 1);
             border |= address(r, k, turned[k] ? r.size[k] - 1 - i : i, &at[k]);
         }

@@ -9,14 +9,14 @@
 
 enum { LANES = TEXTURE_LANES, WIDTH = 7, HEIGHT = 5, DEPTH = 6 };
 
-static uint32_t bits_(float f)
+static uint32_t room_bits(float f)
 {
     uint32_t u;
     memcpy(&u, &f, 4);
     return u;
 }
 
-static float value_(uint32_t u)
+static float room_value(uint32_t u)
 {
     float f;
     memcpy(&f, &u, 4);
@@ -24,7 +24,7 @@ static float value_(uint32_t u)
 }
 
 /* Bits of every sort: small numbers, edges, infinities, NaN, anything. */
-static uint32_t wild_(void)
+static uint32_t room_wild(void)
 {
     static const float edges[] = {0.0f,       -0.0f,       1.0f,         -1.0f,    7.0f,
                                   8388608.0f, -8388609.0f, 1.0e30f,      -1.0e38f, INFINITY,
@@ -32,13 +32,13 @@ static uint32_t wild_(void)
     uint32_t any = (uint32_t)rand() << 16 ^ (uint32_t)rand();
     switch (rand() % 4) {
     case 0: return any;
-    case 1: return bits_(edges[(size_t)rand() % (sizeof edges / sizeof edges[0])]);
-    case 2: return bits_((float)(rand() % 4096 - 2048) / 64);
+    case 1: return room_bits(edges[(size_t)rand() % (sizeof edges / sizeof edges[0])]);
+    case 2: return room_bits((float)(rand() % 4096 - 2048) / 64);
     default: return (uint32_t)(rand() % 32 - 16);
     }
 }
 
-static struct texture image_(uint8_t **memory)
+static struct texture room_image(uint8_t **memory)
 {
     size_t count = (size_t)WIDTH * HEIGHT * DEPTH;
     float *elements = malloc(count * sizeof *elements);
@@ -58,23 +58,24 @@ static struct texture image_(uint8_t **memory)
                             .border = {0, 0, 0x80, 0x3f}};
 }
 
-static void check_fetch_(const struct texture *t, struct texture_instr i)
+static void check_fetch(const struct texture *t, struct texture_instr i)
 {
     uint32_t in[GEOMETRY_ROWS][LANES], out[4][LANES];
     for (int k = 0; k < GEOMETRY_ROWS; k++)
         for (int l = 0; l < LANES; l++)
-            in[k][l] = wild_();
+            in[k][l] = room_wild();
     texture_fetch(t, i, (const uint32_t(*)[LANES])in, out);
     int bad = 0;
     for (int l = 0; l < LANES; l++)
-        bad += fabsf(value_(out[0][l]) - 1) > 1e-6f && !((t->buffer || i.integer) && out[0][l] == 0);
+        bad += fabsf(room_value(out[0][l]) - 1) > 1e-6f &&
+               !((t->buffer || i.integer) && out[0][l] == 0);
     CHECK_EQ_INT(bad, 0);
 }
 
-static void test_fetches_(void)
+static void test_fetches(void)
 {
     uint8_t *memory;
-    struct texture t = image_(&memory);
+    struct texture t = room_image(&memory);
     for (int round = 0; round < 4000; round++) {
         for (int k = 0; k < 3; k++)
             t.address[k] = (uint8_t)(rand() % 4);
@@ -91,15 +92,15 @@ static void test_fetches_(void)
             i.gather = 1;
             i.integer = 0;
         }
-        check_fetch_(&t, i);
+        check_fetch(&t, i);
     }
     free(memory);
 }
 
-static void test_surfaces_(void)
+static void test_surfaces(void)
 {
     uint8_t *memory;
-    struct texture t = image_(&memory);
+    struct texture t = room_image(&memory);
     t.tag = SURFACE_TAG;
     for (int round = 0; round < 4000; round++) {
         static const uint8_t geometries[] = {GEOMETRY_1D, GEOMETRY_2D, GEOMETRY_3D, GEOMETRY_A1D,
@@ -109,11 +110,11 @@ static void test_surfaces_(void)
                                   .action = SURFACE_LOAD,
                                   .size = 2,
                                   .count = 1};
-        uint32_t in[4][LANES], mask = wild_();
+        uint32_t in[4][LANES], mask = room_wild();
         uint64_t data[4][LANES];
         for (int k = 0; k < 4; k++)
             for (int l = 0; l < LANES; l++)
-                in[k][l] = wild_() & ~3u;
+                in[k][l] = room_wild() & ~3u;
         memset(data, 0x55, sizeof data);
         uint32_t trapped = surface_access(&t, i, mask, (const uint32_t(*)[LANES])in, data);
         CHECK_EQ_INT(trapped & ~mask, 0);
@@ -122,7 +123,7 @@ static void test_surfaces_(void)
         for (int l = 0; l < LANES; l++) {
             bool done = mask >> l & 1 && !(trapped >> l & 1);
             uint64_t v = data[0][l];
-            bad += done ? v != bits_(1) && !(i.mode == SURFACE_ZERO && v == 0)
+            bad += done ? v != room_bits(1) && !(i.mode == SURFACE_ZERO && v == 0)
                         : v != 0x5555555555555555u;
         }
         CHECK_EQ_INT(bad, 0);
@@ -131,7 +132,7 @@ static void test_surfaces_(void)
 }
 
 /* Every half: to a float by loading, and back. */
-static void test_halves_(void)
+static void test_halves(void)
 {
     int bad = 0;
     for (uint32_t first = 0; first < 65536; first += LANES) {
@@ -151,20 +152,20 @@ static void test_halves_(void)
         for (uint32_t l = 0; l < LANES; l++) {
             uint16_t h = halves[l];
             bool nan = (h & 0x7fff) > 0x7c00;
-            bad += nan ? !isnan(value_(out[0][l])) : texel_half(out[0][l]) != h;
+            bad += nan ? !isnan(room_value(out[0][l])) : texel_half(out[0][l]) != h;
         }
     }
     CHECK_EQ_INT(bad, 0);
-    CHECK_EQ_INT(texel_half(bits_(65519.0f)), 0x7bff);
-    CHECK_EQ_INT(texel_half(bits_(65520.0f)), 0x7c00);
-    CHECK_EQ_INT(texel_half(bits_(1.0f + 0x1p-11f)), 0x3c00); /* ties go to even */
-    CHECK_EQ_INT(texel_half(bits_(1.0f + 3 * 0x1p-11f)), 0x3c02);
-    CHECK_EQ_INT(texel_half(bits_(0x1p-25f)), 0);
-    CHECK_EQ_INT(texel_half(bits_(-0x1.8p-25f)), 0x8001);
+    CHECK_EQ_INT(texel_half(room_bits(65519.0f)), 0x7bff);
+    CHECK_EQ_INT(texel_half(room_bits(65520.0f)), 0x7c00);
+    CHECK_EQ_INT(texel_half(room_bits(1.0f + 0x1p-11f)), 0x3c00); /* ties go to even */
+    CHECK_EQ_INT(texel_half(room_bits(1.0f + 3 * 0x1p-11f)), 0x3c02);
+    CHECK_EQ_INT(texel_half(room_bits(0x1p-25f)), 0);
+    CHECK_EQ_INT(texel_half(room_bits(-0x1.8p-25f)), 0x8001);
 }
 
 /* Every integer of 8 and 16 bits, read as a fraction: the quotient by the type's largest. */
-static void test_fractions_(void)
+static void test_fractions(void)
 {
     static const struct {
         enum texel_type type;
@@ -196,7 +197,7 @@ static void test_fractions_(void)
                     float v = (float)(first + (int32_t)((l + c) % LANES));
                     float want = v / (float)cases[k].high;
                     want = c >= channels ? 0 : want < -1 ? -1 : want;
-                    bad += bits_(want) != out[c][l];
+                    bad += room_bits(want) != out[c][l];
                 }
         }
         CHECK_EQ_INT(bad, 0);
@@ -205,9 +206,9 @@ static void test_fractions_(void)
 
 int main(void)
 {
-    test_fractions_();
-    test_fetches_();
-    test_surfaces_();
-    test_halves_();
+    test_fractions();
+    test_fetches();
+    test_surfaces();
+    test_halves();
     return check_done();
 }

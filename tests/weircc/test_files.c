@@ -25,7 +25,7 @@ static void write_text(const char *path, const char *text)
     write_bytes(path, text, strlen(text));
 }
 
-/* ---- fat binaries -------------------------------------------------------------------------- */
+/* ---- fat binaries ---- */
 
 static void check_head(const char *text, bool ok, int major, int minor, int arch, bool debug)
 {
@@ -143,7 +143,7 @@ static void test_fatbin_without_ptx(void)
     free(f);
 }
 
-/* ---- device symbols ------------------------------------------------------------------------ */
+/* ---- device symbols ---- */
 
 static void note_symbol(void *self, const char *name, enum device_linkage linkage)
 {
@@ -177,7 +177,7 @@ static void test_device_symbols(void)
     check_symbols("", "");
 }
 
-/* ---- rules for make ------------------------------------------------------------------------ */
+/* ---- rules for make ---- */
 
 static void check_rule(const char *text, const char *expected)
 {
@@ -221,7 +221,7 @@ static void test_write_rules(void)
     CHECK(strstr(d.text, "no/such/out.d") != NULL);
 }
 
-/* ---- object files -------------------------------------------------------------------------- */
+/* ---- object files ---- */
 
 __attribute__((section("weir_test_section"), used)) static int in_section = 1;
 
@@ -236,7 +236,7 @@ static void test_sections(void)
     CHECK(!elf_has_section("cut.o", ".text"));
 }
 
-/* ---- messages ------------------------------------------------------------------------------ */
+/* ---- messages ---- */
 
 /* What messages_show prints, by way of a file in the place of standard error. */
 static char *shown(struct messages *m, const char *text)
@@ -295,7 +295,7 @@ static void test_reworded_message(void)
     free(text);
 }
 
-/* ---- asm statements ------------------------------------------------------------------------ */
+/* ---- asm statements ---- */
 
 static void check_fix(const char *text, const char *expected)
 {

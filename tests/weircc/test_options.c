@@ -251,7 +251,7 @@ static void test_link_order(void)
     CHECK_EQ_INT(c.order.items[3].kind, ITEM_LINKER_OPTION);
 }
 
-/* ---- architectures ------------------------------------------------------------------------- */
+/* ---- architectures ---- */
 
 static void check_arch(const char *a, const char *b, const char *expected, unsigned warnings)
 {

@@ -34,7 +34,7 @@ static void check_host(const char *text, const char *expected)
     sb_free(&sb);
 }
 
-/* ---- what is launched ---------------------------------------------------------------------- */
+/* ---- what is launched ---- */
 
 static void test_callees(void)
 {
@@ -127,7 +127,7 @@ static void test_nested(void)
                  "(__weir_launch(1, 2), t[((__weir_launch(3, 4), l()), 0)]());");
 }
 
-/* ---- text ---------------------------------------------------------------------------------- */
+/* ---- text ---- */
 
 /* What follows a launch stays on its line. */
 static void test_lines(void)
@@ -180,7 +180,7 @@ static void test_kernels(void)
                  "static " KERNEL " " KERNEL " void k() " BODY "}");
 }
 
-/* ---- the host ------------------------------------------------------------------------------ */
+/* ---- the host ---- */
 
 #define DEVICE "__attribute__((device)) "
 #define HOST   "__attribute__((host)) "
@@ -248,7 +248,7 @@ static void test_places(void)
     check_place("} ) } void f() { ", "} } )", true);
 }
 
-/* ---- PTX ----------------------------------------------------------------------------------- */
+/* ---- PTX ---- */
 
 #define HEAD  ".version 8.5\n.target sm_75\n.address_size 64\n"
 #define MODEL "_ZL20__weir_static_kernelv__intern__0123"
@@ -363,7 +363,7 @@ static void test_pointers(void)
     check_pointer("cvta.shared.u64 %rd3, %rd1;\nld.u64 %rd9, [%rd3];\n", NULL);
 }
 
-/* ---- clusters -------------------------------------------------------------------------------- */
+/* ---- clusters ---- */
 
 /* LLVM's text for one kernel with these arguments, and PTX that has it; what becomes of the PTX. */
 static void check_clusters(const char *types, const char *values, const char *kernel,

@@ -171,7 +171,7 @@ def instructions_section(out, forms):
 
 
 def page(source, build, forms):
-    driver_refuses = refused(os.path.join(source, 'src/driver/unsupported.def'))
+    driver_refuses = refused(os.path.join(source, 'src/driver/names/unsupported.def'))
     runtime_refuses = refused(os.path.join(source, 'src/runtime/unsupported.def'))
     below = passed_on(os.path.join(source, 'src/runtime'), driver_refuses)
     out = ['# What there is and what is refused\n',

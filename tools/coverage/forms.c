@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jit/plugin.h"
+#include "abi/plugin.h"
 #include "key.h"
 #include "ptx/forms.h"
 
@@ -49,19 +49,19 @@ struct verdict {
     uint32_t parsed, accepted;
 };
 
-static const struct jit_plugin *compiler_;
-static bool compile_;    /* --compile */
-static bool list_taken_; /* --list */
+static const struct jit_plugin *compiler;
+static bool forms_compile; /* --compile */
+static bool list_taken;    /* --list */
 static struct {
     char **items;
     size_t count, cap;
-} listed_;
-static int failures_; /* accepted but not compiled */
-static int compiled_;
+} forms_listed;
+static int failures; /* accepted but not compiled */
+static int forms_compiled;
 
-/* ---- writing an instruction ------------------------------------------------------------------ */
+/* ---- writing an instruction ---- */
 
-static int chosen_(const struct form *f, enum dim_kind kind, int index)
+static int forms_chosen(const struct form *f, enum dim_kind kind, int index)
 {
     for (int d = 0; d < f->ndims; d++)
         if (f->dims[d].kind == kind && f->dims[d].index == index)
@@ -69,29 +69,29 @@ static int chosen_(const struct form *f, enum dim_kind kind, int index)
     return -1;
 }
 
-static bool has_mod_(const struct form *f, enum ptx_mod mod)
+static bool has_mod(const struct form *f, enum ptx_mod mod)
 {
     for (int g = 0; g < f->form->ngroups; g++)
-        if (chosen_(f, DIM_MOD, g) == (int)mod)
+        if (forms_chosen(f, DIM_MOD, g) == (int)mod)
             return true;
     return false;
 }
 
 /* The type of an operand, as the form's table gives it. */
-static enum ptx_type operand_type_(const struct form *f, const struct ptx_form_operand *o)
+static enum ptx_type operand_type(const struct form *f, const struct ptx_form_operand *o)
 {
     if (o->index < 0)
         return (enum ptx_type)o->type;
     int slot = 0;
     for (int t = 0; t < f->form->ntypes; t++) {
-        int type = chosen_(f, DIM_TYPE, t);
+        int type = forms_chosen(f, DIM_TYPE, t);
         if (type >= 0 && slot++ == o->index)
             return (enum ptx_type)type;
     }
     return PTX_NONE;
 }
 
-static void reg_(struct strbuf *out, unsigned bits, int number)
+static void forms_reg(struct strbuf *out, unsigned bits, int number)
 {
     const char *name = bits == 1    ? "p"
                        : bits <= 8  ? "a"
@@ -102,23 +102,23 @@ static void reg_(struct strbuf *out, unsigned bits, int number)
     sb_printf(out, "%%%s%d", name, number);
 }
 
-static void list_(struct strbuf *out, unsigned bits, int count, int *number)
+static void forms_list(struct strbuf *out, unsigned bits, int count, int *number)
 {
     sb_printf(out, "{");
     for (int k = 0; k < count; k++) {
         sb_printf(out, k ? ", " : "");
-        reg_(out, bits, (*number)++);
+        forms_reg(out, bits, (*number)++);
     }
     sb_printf(out, "}");
 }
 
-static int vector_(const struct form *f)
+static int forms_vector(const struct form *f)
 {
-    return has_mod_(f, PTX_M_v2) ? 2 : has_mod_(f, PTX_M_v4) ? 4 : has_mod_(f, PTX_M_v8) ? 8 : 1;
+    return has_mod(f, PTX_M_v2) ? 2 : has_mod(f, PTX_M_v4) ? 4 : has_mod(f, PTX_M_v8) ? 8 : 1;
 }
 
 /* How many coordinates the geometry takes. */
-static int coordinates_(const struct form *f)
+static int forms_coordinates(const struct form *f)
 {
     static const struct {
         enum ptx_mod mod;
@@ -129,16 +129,16 @@ static int coordinates_(const struct form *f)
         {PTX_M_a2dms, 4}, {PTX_M__4d, 4},  {PTX_M__5d, 5},
     };
     for (size_t k = 0; k < WEIR_COUNT(rows); k++)
-        if (has_mod_(f, rows[k].mod))
+        if (has_mod(f, rows[k].mod))
             return rows[k].mod == PTX_M__3d && f->form->op == PTX_OP_cp ? 3 : rows[k].count;
     return 1;
 }
 
-static void memory_(struct strbuf *out, const struct form *f, int nth)
+static void forms_memory(struct strbuf *out, const struct form *f, int nth)
 {
     int space = f->form->nspaces == 0
                     ? -1
-                    : chosen_(f, DIM_SPACE, f->form->nspaces == 2 && nth < 2 ? nth : 0);
+                    : forms_chosen(f, DIM_SPACE, f->form->nspaces == 2 && nth < 2 ? nth : 0);
     switch (space) {
     case PTX_SPACE_GLOBAL: sb_printf(out, "[g_]"); break;
     case PTX_SPACE_SHARED:
@@ -151,10 +151,10 @@ static void memory_(struct strbuf *out, const struct form *f, int nth)
 }
 
 /* Operand q of the form as text; false when the form leaves it out here. */
-static bool operand_(struct strbuf *out, const struct form *f, int q, int *number, int *nmem)
+static bool forms_operand(struct strbuf *out, const struct form *f, int q, int *number, int *nmem)
 {
     const struct ptx_form_operand *o = &f->form->operands[q];
-    enum ptx_type type = operand_type_(f, o);
+    enum ptx_type type = operand_type(f, o);
     unsigned bits = type == PTX_NONE ? 32 : ptx_type_bits(type);
     if (o->wide)
         bits *= 2;
@@ -162,29 +162,29 @@ static bool operand_(struct strbuf *out, const struct form *f, int q, int *numbe
     case 'v':
     case 'V':
     case 'W': {
-        int n = vector_(f);
+        int n = forms_vector(f);
         if (n > 1)
-            list_(out, bits, n, number);
+            forms_list(out, bits, n, number);
         else
-            reg_(out, bits, (*number)++);
+            forms_reg(out, bits, (*number)++);
         return true;
     }
     case 'k':
-    case 'K': list_(out, bits / 2, 2, number); return true;
+    case 'K': forms_list(out, bits / 2, 2, number); return true;
     case 'g':
     case 'G': {
-        bool f64 = f->form->ntypes > 0 && chosen_(f, DIM_TYPE, 0) == PTX_F64;
-        list_(out, type != PTX_NONE ? bits : f64 ? 64 : 32, f->list, number);
+        bool f64 = f->form->ntypes > 0 && forms_chosen(f, DIM_TYPE, 0) == PTX_F64;
+        forms_list(out, type != PTX_NONE ? bits : f64 ? 64 : 32, f->list, number);
         return true;
     }
     case 'p':
-    case 'q': reg_(out, 1, (*number)++ % 16); return true;
-    case 'm': memory_(out, f, (*nmem)++); return true;
+    case 'q': forms_reg(out, 1, (*number)++ % 16); return true;
+    case 'm': forms_memory(out, f, (*nmem)++); return true;
     case 't': {
-        int n = coordinates_(f);
+        int n = forms_coordinates(f);
         ++*nmem;
         sb_printf(out, "[%%q1, ");
-        list_(out, 32, n, number);
+        forms_list(out, 32, n, number);
         sb_printf(out, "]");
         return true;
     }
@@ -196,10 +196,10 @@ static bool operand_(struct strbuf *out, const struct form *f, int q, int *numbe
         int nth = 0;
         for (int k = 0; k < q; k++)
             nth += f->form->operands[k].kind == 'o';
-        if (has_mod_(f, PTX_M_level) && nth == 0)
-            reg_(out, 32, (*number)++);
-        else if (has_mod_(f, PTX_M_grad) && nth < 2)
-            list_(out, 32, coordinates_(f), number);
+        if (has_mod(f, PTX_M_level) && nth == 0)
+            forms_reg(out, 32, (*number)++);
+        else if (has_mod(f, PTX_M_grad) && nth < 2)
+            forms_list(out, 32, forms_coordinates(f), number);
         else
             return false;
         return true;
@@ -208,12 +208,12 @@ static bool operand_(struct strbuf *out, const struct form *f, int q, int *numbe
     case 'z':
     default:
         if (f->form->op == PTX_OP_bar || f->form->op == PTX_OP_barrier) {
-            if (o->kind == 's' && !has_mod_(f, PTX_M_warp)) { /* barrier 1, 32 threads */
+            if (o->kind == 's' && !has_mod(f, PTX_M_warp)) { /* barrier 1, 32 threads */
                 sb_printf(out, q == 0 || !o->optional ? "1" : "32");
                 return true;
             }
         }
-        reg_(out, type == PTX_PRED ? 1 : bits, (*number)++ % 48);
+        forms_reg(out, type == PTX_PRED ? 1 : bits, (*number)++ % 48);
         if (o->kind == 'Y' && f->form->op >= PTX_OP_vabsdiff && f->form->op <= PTX_OP_vsub4) {
             const char *op = ptx_op_name(f->form->op);
             char last = op[strlen(op) - 1];
@@ -224,21 +224,21 @@ static bool operand_(struct strbuf *out, const struct form *f, int q, int *numbe
 }
 
 /* The instruction's name with all suffixes. */
-static void name_(struct strbuf *out, const struct form *f)
+static void forms_name(struct strbuf *out, const struct form *f)
 {
     sb_printf(out, "%s", ptx_op_name(f->form->op));
     for (int g = 0; g < f->form->ngroups; g++)
-        if (chosen_(f, DIM_MOD, g) >= 0)
-            sb_printf(out, ".%s", ptx_mod_name((enum ptx_mod)chosen_(f, DIM_MOD, g)));
+        if (forms_chosen(f, DIM_MOD, g) >= 0)
+            sb_printf(out, ".%s", ptx_mod_name((enum ptx_mod)forms_chosen(f, DIM_MOD, g)));
     for (int s = 0; s < f->form->nspaces; s++)
-        if (chosen_(f, DIM_SPACE, s) >= 0)
-            sb_printf(out, ".%s", ptx_space_name((enum ptx_space)chosen_(f, DIM_SPACE, s)));
+        if (forms_chosen(f, DIM_SPACE, s) >= 0)
+            sb_printf(out, ".%s", ptx_space_name((enum ptx_space)forms_chosen(f, DIM_SPACE, s)));
     for (int t = 0; t < f->form->ntypes; t++)
-        if (chosen_(f, DIM_TYPE, t) >= 0)
-            sb_printf(out, ".%s", ptx_type_name((enum ptx_type)chosen_(f, DIM_TYPE, t)));
+        if (forms_chosen(f, DIM_TYPE, t) >= 0)
+            sb_printf(out, ".%s", ptx_type_name((enum ptx_type)forms_chosen(f, DIM_TYPE, t)));
 }
 
-static void write_(struct strbuf *out, const struct form *f)
+static void forms_write(struct strbuf *out, const struct form *f)
 {
     int number = 2, nmem = 0;
     bool first = true;
@@ -253,15 +253,15 @@ static void write_(struct strbuf *out, const struct form *f)
               ".param .align 16 .b8 a_[64];\nmov.u64 %%q1, g_;\n");
     if (f->form->op == PTX_OP_brx)
         sb_printf(out, "T0: .branchtargets L0;\n");
-    name_(out, f);
+    forms_name(out, f);
     if (f->form->op == PTX_OP_call)
         sb_printf(out, " f_");
     for (int q = 0; q < f->form->noperands; q++) {
         const struct ptx_form_operand *o = &f->form->operands[q];
-        if (o->optional && o->kind != 'o' && chosen_(f, DIM_OPERAND, q) < 0)
+        if (o->optional && o->kind != 'o' && forms_chosen(f, DIM_OPERAND, q) < 0)
             continue;
         struct strbuf text = {0};
-        if (operand_(&text, f, q, &number, &nmem))
+        if (forms_operand(&text, f, q, &number, &nmem))
             sb_printf(out, "%s%s", first ? " " : o->bar ? "|" : ", ", text.items);
         first = false;
         sb_free(&text);
@@ -272,28 +272,27 @@ static void write_(struct strbuf *out, const struct form *f)
     sb_printf(out, "ret;\n}\n");
 }
 
-/* ---- asking ------------------------------------------------------------------------------------
- */
+/* ---- asking ---- */
 
-static void compile_one_(const struct form *f, const struct ptx_module *m)
+static void compile_one(const struct form *f, const struct ptx_module *m)
 {
     struct jit_options options = {.ntid = {32, 1, 1}};
     struct jit_object object = {0};
     struct diag d = {0};
-    compiled_++;
-    if (compiler_->compile(ptx_find_func(m, "k"), &options, &object, &d)) {
+    forms_compiled++;
+    if (compiler->compile(ptx_find_func(m, "k"), &options, &object, &d)) {
         free(object.data);
         return;
     }
     struct strbuf name = {0};
-    name_(&name, f);
+    forms_name(&name, f);
     printf("accepted but not compiled: %s: %s\n", name.items, d.text);
     sb_free(&name);
-    failures_++;
+    failures++;
 }
 
 /* Prints the instruction's key if it has not been printed yet. */
-static void list_once_(const struct form *f, const struct ptx_module *m)
+static void list_once(const struct form *f, const struct ptx_module *m)
 {
     const struct ptx_func *k = ptx_find_func(m, "k");
     const struct ptx_instr *i = NULL;
@@ -304,33 +303,33 @@ static void list_once_(const struct form *f, const struct ptx_module *m)
     if (i == NULL)
         return;
     key_write(i, &text);
-    for (size_t n = 0; n < listed_.count; n++)
-        if (strcmp(listed_.items[n], text.items) == 0) {
+    for (size_t n = 0; n < forms_listed.count; n++)
+        if (strcmp(forms_listed.items[n], text.items) == 0) {
             sb_free(&text);
             return;
         }
     printf("%s\n", text.items);
-    vec_push(&listed_, text.items);
+    vec_push(&forms_listed, text.items);
 }
 
 enum answer { NOT_PTX, REFUSED, ACCEPTED };
 
-static enum answer ask_once_(const struct form *f, struct diag *d)
+static enum answer ask_once(const struct form *f, struct diag *d)
 {
     struct strbuf text = {0};
-    write_(&text, f);
+    forms_write(&text, f);
     struct ptx_module *m = ptx_parse(text.items, text.count, d);
-    enum answer answer = m == NULL ? NOT_PTX : compiler_->check(m, d) ? ACCEPTED : REFUSED;
+    enum answer answer = m == NULL ? NOT_PTX : compiler->check(m, d) ? ACCEPTED : REFUSED;
     if (getenv("COVERAGE_TRACE") != NULL && answer == NOT_PTX)
         fprintf(stderr, "%s\n%s\n", d->text, text.items);
-    if (answer == ACCEPTED && list_taken_)
-        list_once_(f, m);
-    if (answer == ACCEPTED && compile_) {
+    if (answer == ACCEPTED && list_taken)
+        list_once(f, m);
+    if (answer == ACCEPTED && forms_compile) {
         bool news = false; /* each choice of each form once */
         for (int k = 0; k < f->ndims; k++)
             news |= f->dims[k].accepted[f->choice[k]] == 0;
         if (news || f->accepted == 0)
-            compile_one_(f, m);
+            compile_one(f, m);
     }
     if (m != NULL)
         ptx_free(m);
@@ -338,18 +337,18 @@ static enum answer ask_once_(const struct form *f, struct diag *d)
     return answer;
 }
 
-/* As ask_once_; with more registers in the lists of matrix instructions when one is not taken. */
-static enum answer ask_(struct form *f, struct diag *d)
+/* As ask_once; with more registers in the lists of matrix instructions when one is not taken. */
+static enum answer ask(struct form *f, struct diag *d)
 {
     bool lists = false;
     for (int q = 0; q < f->form->noperands; q++)
         lists |= f->form->operands[q].kind == 'g' || f->form->operands[q].kind == 'G';
     f->list = 1;
-    enum answer best = ask_once_(f, d);
+    enum answer best = ask_once(f, d);
     while (lists && best != ACCEPTED && f->list < 8) {
         struct diag other = {0};
         f->list *= 2;
-        enum answer answer = ask_once_(f, &other);
+        enum answer answer = ask_once(f, &other);
         if (answer > best) {
             best = answer;
             *d = other;
@@ -358,10 +357,10 @@ static enum answer ask_(struct form *f, struct diag *d)
     return best;
 }
 
-static void try_(struct form *f)
+static void try(struct form *f)
 {
     struct diag d = {0};
-    enum answer answer = ask_(f, &d);
+    enum answer answer = ask(f, &d);
     if (answer == NOT_PTX)
         return;
     f->parsed++;
@@ -378,10 +377,9 @@ static void try_(struct form *f)
     }
 }
 
-/* ---- the combinations of a form ----------------------------------------------------------------
- */
+/* ---- the combinations of a form ---- */
 
-static struct dim *add_dim_(struct form *f, enum dim_kind kind, int index, bool optional)
+static struct dim *add_dim(struct form *f, enum dim_kind kind, int index, bool optional)
 {
     if (f->ndims == MAX_DIMS)
         abort();
@@ -393,65 +391,64 @@ static struct dim *add_dim_(struct form *f, enum dim_kind kind, int index, bool 
     return dim;
 }
 
-static void open_(struct form *f, const struct ptx_form *form)
+static void forms_open(struct form *f, const struct ptx_form *form)
 {
     f->form = form;
     for (int t = 0; t < form->ntypes; t++) {
-        struct dim *dim = add_dim_(f, DIM_TYPE, t, form->type_optional[t]);
+        struct dim *dim = add_dim(f, DIM_TYPE, t, form->type_optional[t]);
         for (int v = 0; v < 64; v++)
             if (form->types[t] >> v & 1)
                 dim->value[dim->count++] = (int16_t)v;
     }
     for (int s = 0; s < form->nspaces; s++) {
-        struct dim *dim = add_dim_(f, DIM_SPACE, s, form->space_optional[s]);
+        struct dim *dim = add_dim(f, DIM_SPACE, s, form->space_optional[s]);
         for (int v = 0; v < 16; v++)
             if (form->spaces[s] >> v & 1)
                 dim->value[dim->count++] = (int16_t)v;
     }
     for (int g = 0; g < form->ngroups; g++) {
-        struct dim *dim = add_dim_(f, DIM_MOD, g, form->groups[g].optional);
+        struct dim *dim = add_dim(f, DIM_MOD, g, form->groups[g].optional);
         for (int v = 1; v < PTX_M_COUNT && dim->count < MAX_CHOICES; v++)
             if (form->groups[g].set[v / 64] >> v % 64 & 1)
                 dim->value[dim->count++] = (int16_t)v;
     }
     for (int q = 0; q < form->noperands; q++)
         if (form->operands[q].optional && form->operands[q].kind != 'o')
-            add_dim_(f, DIM_OPERAND, q, true)->value[1] = 1, f->dims[f->ndims - 1].count = 2;
+            add_dim(f, DIM_OPERAND, q, true)->value[1] = 1, f->dims[f->ndims - 1].count = 2;
 }
 
 /* All combinations of the dimensions from k on. */
-static void all_(struct form *f, int k)
+static void forms_all(struct form *f, int k)
 {
     if (k == f->ndims) {
-        try_(f);
+        try(f);
         return;
     }
     for (f->choice[k] = 0; f->choice[k] < f->dims[k].count; f->choice[k]++)
-        all_(f, k + 1);
+        forms_all(f, k + 1);
     f->choice[k] = 0;
 }
 
 /* Too many to try all: every combination of types, with one other choice changed at a time. */
-static void some_(struct form *f, int k)
+static void some(struct form *f, int k)
 {
     if (k < f->ndims && f->dims[k].kind == DIM_TYPE) {
         for (f->choice[k] = 0; f->choice[k] < f->dims[k].count; f->choice[k]++)
-            some_(f, k + 1);
+            some(f, k + 1);
         f->choice[k] = 0;
         return;
     }
-    try_(f);
+    try(f);
     for (int n = k; n < f->ndims; n++) {
         for (f->choice[n] = 1; f->choice[n] < f->dims[n].count; f->choice[n]++)
-            try_(f);
+            try(f);
         f->choice[n] = 0;
     }
 }
 
-/* ---- what it adds up to ------------------------------------------------------------------------
- */
+/* ---- what it adds up to ---- */
 
-static void add_name_(struct verdict *v, char *name)
+static void add_name(struct verdict *v, char *name)
 {
     for (int n = 0; n < v->nnames; n++)
         if (strcmp(v->names[n], name) == 0) {
@@ -465,7 +462,7 @@ static void add_name_(struct verdict *v, char *name)
 }
 
 /* A form in short: its opcode and what it cannot be written without. */
-static char *form_name_(const struct ptx_form *form)
+static char *form_name(const struct ptx_form *form)
 {
     struct strbuf s = {0};
     sb_printf(&s, "`%s", ptx_op_name(form->op));
@@ -478,14 +475,14 @@ static char *form_name_(const struct ptx_form *form)
     return s.items;
 }
 
-static void judge_(struct verdict *v, struct form *f)
+static void judge(struct verdict *v, struct form *f)
 {
     v->parsed += f->parsed;
     v->accepted += f->accepted;
     if (f->parsed == 0 || f->accepted == f->parsed)
         return;
     if (f->accepted == 0) {
-        add_name_(v, form_name_(f->form));
+        add_name(v, form_name(f->form));
         return;
     }
     bool explained = false;
@@ -497,20 +494,20 @@ static void judge_(struct verdict *v, struct form *f)
             explained = true;
             int value = dim->value[c];
             if (value < 0 || dim->kind == DIM_OPERAND)
-                add_name_(v, xstrdup(dim->why[c]));
+                add_name(v, xstrdup(dim->why[c]));
             else
-                add_name_(v,
-                          xprintf("`.%s`", dim->kind == DIM_MOD ? ptx_mod_name((enum ptx_mod)value)
-                                           : dim->kind == DIM_TYPE
-                                               ? ptx_type_name((enum ptx_type)value)
-                                               : ptx_space_name((enum ptx_space)value)));
+                add_name(v,
+                         xprintf("`.%s`", dim->kind == DIM_MOD ? ptx_mod_name((enum ptx_mod)value)
+                                          : dim->kind == DIM_TYPE
+                                              ? ptx_type_name((enum ptx_type)value)
+                                              : ptx_space_name((enum ptx_space)value)));
         }
     }
     if (!explained)
-        add_name_(v, xprintf("some combinations, the first: %s", f->refusal));
+        add_name(v, xprintf("some combinations, the first: %s", f->refusal));
 }
 
-static void opcode_(enum ptx_op op, const char *family, const char *summary)
+static void opcode(enum ptx_op op, const char *family, const char *summary)
 {
     int count;
     const struct ptx_form *forms = ptx_forms(op, &count);
@@ -518,28 +515,28 @@ static void opcode_(enum ptx_op op, const char *family, const char *summary)
     struct form *f = xmalloc(sizeof *f);
     for (int n = 0; n < count; n++) {
         memset(f, 0, sizeof *f);
-        open_(f, &forms[n]);
+        forms_open(f, &forms[n]);
         double product = 1;
         for (int k = 0; k < f->ndims; k++)
             product *= f->dims[k].count;
         /* Compiling takes a thousand times as long as asking: not every combination then. */
-        if (product <= MAX_PRODUCT && !compile_)
-            all_(f, 0);
+        if (product <= MAX_PRODUCT && !forms_compile)
+            forms_all(f, 0);
         else
-            some_(f, 0);
+            some(f, 0);
         if (f->parsed == 0) {
             struct strbuf text = {0};
             memset(f->choice, 0, sizeof f->choice);
-            write_(&text, f);
+            forms_write(&text, f);
             fprintf(stderr, "coverage_forms: no instruction could be written for %s, e.g.\n%s",
                     ptx_op_name(op), text.items);
             sb_free(&text);
-            failures_++;
+            failures++;
         }
-        judge_(&v, f);
+        judge(&v, f);
     }
     free(f);
-    if (!compile_ && !list_taken_) {
+    if (!forms_compile && !list_taken) {
         const char *state = v.accepted == v.parsed ? "all" : v.accepted == 0 ? "none" : "some";
         printf("%s\t%s\t%s\t%s\t", family, ptx_op_name(op), summary, state);
         for (int n = 0; n < v.nnames && v.accepted > 0; n++)
@@ -552,13 +549,13 @@ static void opcode_(enum ptx_op op, const char *family, const char *summary)
 
 int main(int argc, char **argv)
 {
-    compile_ = argc > 1 && strcmp(argv[1], "--compile") == 0;
-    list_taken_ = argc > 1 && strcmp(argv[1], "--list") == 0;
-    compiler_ = weir_jit_plugin();
-#define PTX_OPCODE(name, family, summary) opcode_(PTX_OP_##name, #family, summary);
+    forms_compile = argc > 1 && strcmp(argv[1], "--compile") == 0;
+    list_taken = argc > 1 && strcmp(argv[1], "--list") == 0;
+    compiler = weir_jit_plugin();
+#define PTX_OPCODE(name, family, summary) opcode(PTX_OP_##name, #family, summary);
 #include "ptx/ops.def"
 #undef PTX_OPCODE
-    if (compile_)
-        printf("%d instructions compiled, %d failed\n", compiled_, failures_);
-    return failures_ != 0;
+    if (forms_compile)
+        printf("%d instructions compiled, %d failed\n", forms_compiled, failures);
+    return failures != 0;
 }

@@ -1,5 +1,5 @@
 /* weir cache: shows and empties the folder of compiled kernels. */
-#include "jit/cache.h"
+#include "loader/cache.h"
 #include "weir.h"
 
 #include <stdio.h>

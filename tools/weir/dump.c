@@ -1,6 +1,6 @@
 /* weir dump: shows the stages that a kernel goes through, from PTX to assembly. */
 #include "input.h"
-#include "jit/load.h"
+#include "loader/loader.h"
 #include "weir.h"
 
 #include <stdio.h>
@@ -35,7 +35,7 @@ struct request {
     bool block_given;
 };
 
-/* ---- the command line ---------------------------------------------------------------------- */
+/* ---- the command line ---- */
 
 static bool parse_block(const char *text, uint32_t block[3])
 {
@@ -60,10 +60,10 @@ static bool parse_block(const char *text, uint32_t block[3])
 
 static bool parse_tier(const char *text, uint32_t *tier)
 {
-    static const char *const names[] = {[JIT_BEST] = "best",
-                                        [JIT_FIRST] = "first",
-                                        [JIT_FIRST_OF_MANY] = "first-of-many",
-                                        [JIT_QUICK] = "quick"};
+    static const char *const names[] = {[JIT_TIER_OPTIMIZING] = "best",
+                                        [JIT_TIER_FIRST] = "first",
+                                        [JIT_TIER_FIRST_OF_MANY] = "first-of-many",
+                                        [JIT_TIER_BASELINE] = "quick"};
     for (uint32_t k = 0; text != NULL && k < WEIR_COUNT(names); k++)
         if (strcmp(text, names[k]) == 0) {
             *tier = k;
@@ -127,7 +127,7 @@ static int parse(int argc, char **argv, struct request *r)
     return r->file != NULL ? EXIT_OK : weir_misused("dump", "no file given");
 }
 
-/* ---- output -------------------------------------------------------------------------------- */
+/* ---- output ---- */
 
 static void list_kernel(const struct ptx_func *f)
 {

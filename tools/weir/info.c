@@ -1,7 +1,7 @@
 /* weir info: what there is, and every setting with its meaning and value. */
 #include "base/env.h"
-#include "jit/cache.h"
-#include "jit/load.h"
+#include "loader/cache.h"
+#include "loader/loader.h"
 #include "weir.h"
 
 #include <dlfcn.h>
@@ -19,7 +19,7 @@ static const char help[] = "usage: weir info [--pools PID|FILE]\n"
                            "  --pools FILE  those that a process had when it ended, if it was\n"
                            "                started with WEIR_POOLS_FILE=FILE\n";
 
-/* ---- devices, through the driver's public functions ------------------------------------------ */
+/* ---- devices, through the driver's public functions ---- */
 
 /* Device attributes by their numbers in the driver API. */
 enum { ATTRIBUTE_MULTIPROCESSORS = 16, ATTRIBUTE_MAJOR = 75, ATTRIBUTE_MINOR = 76 };
@@ -101,7 +101,7 @@ static bool print_devices(void)
     return ok;
 }
 
-/* ---- the rest ------------------------------------------------------------------------------ */
+/* ---- the rest ---- */
 
 static void print_processor(void)
 {

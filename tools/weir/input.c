@@ -1,6 +1,6 @@
 /* Finds the PTX in a file: see input.h. */
 #include "input.h"
-#include "driver/fatbin.h"
+#include "driver/module/fatbin.h"
 
 #include <elf.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 /* What the device can take (compute capability 9.0). */
 enum { DEVICE_SM = 90 };
 
-/* ---- PTX text ------------------------------------------------------------------------------ */
+/* ---- PTX text ---- */
 
 static struct ptx_module *parse_text(const char *from, const char *text, size_t size,
                                      struct diag *d)
@@ -36,7 +36,7 @@ static bool add_text(struct input *in, const char *from, const char *text, size_
     return m != NULL;
 }
 
-/* ---- fat binaries -------------------------------------------------------------------------- */
+/* ---- fat binaries ---- */
 
 /* What a run of fat binaries gave. */
 struct scan {
@@ -114,7 +114,7 @@ static bool link_modules(struct input *in, size_t first, const char *from, struc
     return true;
 }
 
-/* ---- ELF files ----------------------------------------------------------------------------- */
+/* ---- ELF files ---- */
 
 /* The sections that hold device code: whole programs, and parts to be linked. */
 static bool add_section(struct input *in, struct scan *scan, const char *from, const char *name,
@@ -163,7 +163,7 @@ static bool add_elf(struct input *in, struct scan *scan, const char *from, const
     return true;
 }
 
-/* ---- any file ------------------------------------------------------------------------------ */
+/* ---- any file ---- */
 
 static bool add_file(struct input *in, const char *path, const char *data, size_t size,
                      struct diag *d)

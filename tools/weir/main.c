@@ -1,5 +1,5 @@
 /* The tool's entry: chooses the subcommand; what subcommands share. */
-#include "jit/load.h"
+#include "loader/loader.h"
 #include "weir.h"
 
 #include <errno.h>

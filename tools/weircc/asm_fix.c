@@ -16,7 +16,7 @@ bool asm_fix_may_help(const char *messages)
            strstr(messages, "error: an attribute list cannot appear here") != NULL;
 }
 
-/* ---- tokens -------------------------------------------------------------------------------- */
+/* ---- tokens ---- */
 
 /* The text being read and what becomes of it. */
 struct fixer {
@@ -47,7 +47,7 @@ static void copy_blank(struct fixer *f)
         copy(f, *f->p == '#' ? strcspn(f->p, "\n") : 1);
 }
 
-/* ---- asm statements ------------------------------------------------------------------------ */
+/* ---- asm statements ---- */
 
 /* Whether the statement whose template begins at p has operands: then % is special in it. */
 static bool has_operands(const char *p)
@@ -130,7 +130,7 @@ static void copy_asm(struct fixer *f)
     copy_operands(f);
 }
 
-/* ---- alignment ------------------------------------------------------------------------------ */
+/* ---- alignment ---- */
 
 /* From behind the word __attribute__: an alignas that follows is written with the word that clang
  * takes in this place. */

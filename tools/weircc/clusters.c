@@ -11,7 +11,7 @@ bool clusters_are_why(const char *messages)
     return strstr(messages, "undeclared identifier '" CLUSTERS_MARK "'") != NULL;
 }
 
-/* ---- what LLVM's text says ------------------------------------------------------------------- */
+/* ---- what LLVM's text says ---- */
 
 /* A kernel that has the attribute. */
 struct clustered {
@@ -149,7 +149,7 @@ static bool read_kernels(const char *llvm, struct list *l, struct diag *d)
     return ok;
 }
 
-/* ---- PTX ------------------------------------------------------------------------------------- */
+/* ---- PTX ---- */
 
 /* The kernel that a line begins ("[.visible|.weak] .entry name("), NULL when it is none of them. */
 static struct clustered *begun_by(struct list *l, const char *line)

@@ -15,7 +15,7 @@
 static const char sdk_version[] = "-target-sdk-version=12.5";
 static const char ptx_version[] = "--cuda-feature=+ptx85";
 
-/* ---- what several commands share ----------------------------------------------------------- */
+/* ---- what several commands share ---- */
 
 static void add_search_and_macros(struct strlist *argv, const struct cmdline *c)
 {
@@ -105,7 +105,7 @@ static bool per_thread_stream(const struct cmdline *c)
     return v != NULL && strcmp(v, "per-thread") == 0;
 }
 
-/* ---- clang --------------------------------------------------------------------------------- */
+/* ---- clang ---- */
 
 /* Host compiler options change what the source says, too: macros, search paths, the dialect. The
  * device pass must see the same source, so it takes these (and the choice of warnings), but not
@@ -366,7 +366,7 @@ void command_preprocessed(struct strlist *argv, const struct strlist *command)
     }
 }
 
-/* ---- the host compiler --------------------------------------------------------------------- */
+/* ---- the host compiler ---- */
 
 void command_host(struct strlist *argv, const struct driver *dr, enum input_kind kind)
 {

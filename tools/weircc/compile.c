@@ -97,7 +97,7 @@ static bool write_rule(struct compilation *c)
     return depfile_write(job->depfile, &rule, &c->prerequisites, &dr->diag);
 }
 
-/* ---- clang --------------------------------------------------------------------------------- */
+/* ---- clang ---- */
 
 static bool rewrite(struct compilation *c, enum pass pass, const char *text)
 {
@@ -218,7 +218,7 @@ static int run_pass(struct compilation *c, enum pass pass, const struct strlist 
     return status;
 }
 
-/* ---- CUDA ---------------------------------------------------------------------------------- */
+/* ---- CUDA ---- */
 
 /* -Werror: "file:1:2: warning: text" becomes an error. */
 static void make_errors(struct strbuf *messages)
@@ -448,7 +448,7 @@ static int compile_cuda(struct compilation *c, const char *object)
     return 1;
 }
 
-/* ---- C and C++ ----------------------------------------------------------------------------- */
+/* ---- C and C++ ---- */
 
 static int compile_host(struct compilation *c, const char *object)
 {
@@ -465,7 +465,7 @@ static int compile_host(struct compilation *c, const char *object)
     return run_compiler(c, &argv, "host compiler", object, NULL);
 }
 
-/* ---- PTX and fat binaries ------------------------------------------------------------------ */
+/* ---- PTX and fat binaries ---- */
 
 static int compile_device_code(struct compilation *c, const char *object)
 {

@@ -10,7 +10,7 @@
 #include "launches.h"
 #include "ptx/ptx.h"
 
-/* ---- pointers that a launch passes ----------------------------------------------------------- */
+/* ---- pointers that a launch passes ---- */
 
 /* What a register holds as far as its definitions tell. */
 enum pointer {
@@ -171,7 +171,7 @@ static void check_function(const struct ptx_func *f, struct strbuf *warnings)
     free(regs);
 }
 
-/* ---- the names of static kernels ------------------------------------------------------------ */
+/* ---- the names of static kernels ---- */
 
 static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_' || c == '$'; }
 

@@ -18,7 +18,7 @@ bool launches_are_why(const char *messages)
                NULL;
 }
 
-/* ---- the text ------------------------------------------------------------------------------ */
+/* ---- the text ---- */
 
 enum { NONE = -1 };
 
@@ -95,7 +95,7 @@ static void match_brackets(struct rewriter *r)
     free(open.items);
 }
 
-/* ---- finding launches ---------------------------------------------------------------------- */
+/* ---- finding launches ---- */
 
 static bool is_one_of(const struct rewriter *r, int i, const char *const *words, size_t n)
 {
@@ -213,7 +213,7 @@ static void find_launches(struct rewriter *r)
     }
 }
 
-/* ---- kernels and where code runs ----------------------------------------------------------- */
+/* ---- kernels and where code runs ---- */
 
 /* What the attributes of a declaration say. */
 struct sides {
@@ -306,8 +306,9 @@ static void read_functions(struct rewriter *r)
     free(stack.items);
 }
 
-/* ---- parameter packs -----------------------------------------------------------------------
- * A launch in a pattern that `...` expands must leave its packs behind where it is taken out. */
+/* ---- parameter packs ---- */
+
+/* A launch in a pattern that `...` expands must leave its packs behind where it is taken out. */
 
 static bool is_ellipsis(const struct rewriter *r, int i)
 {
@@ -398,7 +399,7 @@ static void write_packs(struct rewriter *r, const struct launch *l)
     }
 }
 
-/* ---- writing ------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 /* The white space before token i, line markers included. */
 static void write_blank(const struct rewriter *r, int i, struct strbuf *out)

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- relocatable device code --------------------------------------------------------------- */
+/* ---- relocatable device code ---- */
 
 /* An empty file with what the host pass includes before a compiled one. */
 int wrap_device_code(struct driver *dr, const char *fatbin, const char *object)
@@ -43,7 +43,7 @@ int link_device(struct driver *dr)
     return work_run(&dr->work, &argv, "device link", NULL, &dr->diag);
 }
 
-/* ---- libraries and programs ---------------------------------------------------------------- */
+/* ---- libraries and programs ---- */
 
 int link_library(struct driver *dr)
 {

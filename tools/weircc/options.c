@@ -18,14 +18,15 @@
 // NOLINTBEGIN(bugprone-macro-parentheses): the arguments are names and initializers
 const struct option option_table[OPT_COUNT] = {
 #define SECTION(title)
-#define OPTION(id, lname_, sname_, form_, use_, arg_, values_, text_)                              \
-    [OPT_##id] = {.lname = lname_,                                                                 \
-                  .sname = sname_,                                                                 \
-                  .form = form_,                                                                   \
-                  .use = use_,                                                                     \
-                  .arg = arg_,                                                                     \
-                  .values = values_,                                                               \
-                  .text = text_},
+#define OPTION(id, options_lname, options_sname, options_form, options_use, options_arg,           \
+               options_values, options_text)                                                       \
+    [OPT_##id] = {.lname = options_lname,                                                          \
+                  .sname = options_sname,                                                          \
+                  .form = options_form,                                                            \
+                  .use = options_use,                                                              \
+                  .arg = options_arg,                                                              \
+                  .values = options_values,                                                        \
+                  .text = options_text},
 #include "options.def"
 };
 // NOLINTEND(bugprone-macro-parentheses)
@@ -38,7 +39,7 @@ int __lsan_is_turned_off(void) { return 1; }
 #endif
 #endif
 
-/* ---- lists --------------------------------------------------------------------------------- */
+/* ---- lists ---- */
 
 void list_add(struct strlist *l, const char *fmt, ...)
 {
@@ -134,7 +135,7 @@ bool args_split(struct strlist *out, const char *text, struct diag *d)
     }
 }
 
-/* ---- reading ------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 /* The arguments being read: a stack of sources would be lost on "-optf" in the middle, so response
  * files are spliced in place. */

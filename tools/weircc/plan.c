@@ -82,7 +82,7 @@ static bool check_readable(const char *path, struct diag *d)
     return true;
 }
 
-/* ---- the phase ----------------------------------------------------------------------------- */
+/* ---- the phase ---- */
 
 static enum phase choose_phase(const struct cmdline *c)
 {
@@ -127,7 +127,7 @@ static bool choose(struct driver *dr)
     return true;
 }
 
-/* ---- names of outputs ---------------------------------------------------------------------- */
+/* ---- names of outputs ---- */
 
 static bool is_linking(enum phase phase)
 {
@@ -213,7 +213,7 @@ static bool check_not_input(const struct driver *dr, const char *output, struct 
     return true;
 }
 
-/* ---- inputs -------------------------------------------------------------------------------- */
+/* ---- inputs ---- */
 
 /* Whether the phase does anything with inputs of this kind, and whether that is a job. */
 static bool takes(enum phase phase, bool rdc, enum input_kind kind, bool *job)

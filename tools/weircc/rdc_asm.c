@@ -9,7 +9,7 @@
 
 #include "fatbin.h"
 
-/* ---- the linkage of a module --------------------------------------------------------------- */
+/* ---- the linkage of a module ---- */
 
 static bool is_word(char c)
 {
@@ -104,7 +104,7 @@ void ptx_visit_symbols(const char *ptx,
     }
 }
 
-/* ---- assembler ----------------------------------------------------------------------------- */
+/* ---- assembler ---- */
 
 /* Functions that the device itself supplies, not another file. */
 static bool is_supplied(const char *name)

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- signals ------------------------------------------------------------------------------- */
+/* ---- signals ---- */
 
 static volatile sig_atomic_t caught;        /* the signal that came, 0 while none has */
 static volatile sig_atomic_t running_child; /* its pid, 0 while none runs */
@@ -48,7 +48,7 @@ static void block_signals(sigset_t *before)
     sigprocmask(SIG_BLOCK, &set, before);
 }
 
-/* ---- intermediate files -------------------------------------------------------------------- */
+/* ---- intermediate files ---- */
 
 bool work_open(struct work *w, const struct cmdline *c, struct diag *d)
 {
@@ -141,7 +141,7 @@ void work_close(struct work *w)
     }
 }
 
-/* ---- commands ------------------------------------------------------------------------------ */
+/* ---- commands ---- */
 
 /* Writes an argument so that a shell reads it back as it is. */
 static void print_quoted(FILE *f, const char *arg)

@@ -1,0 +1,62 @@
+/* compile: what one compilation is asked for, and what it says of a kernel. Shared by the compiler
+ * and all that load or run its code. */
+#ifndef WEIR_ABI_COMPILE_H
+#define WEIR_ABI_COMPILE_H
+
+#include "abi/kernel_abi.h"
+#include "ptx/ptx.h"
+
+/* How well to compile. What kernels compute does not depend on it, nor do the block's frame and the
+ * numbers of its resume points: a block may begin with one code and go on with another. */
+enum jit_tier {
+    JIT_TIER_OPTIMIZING, /* optimised: what the disk cache holds */
+    JIT_TIER_FIRST, /* the same, but quick where that would take long; not where blocks go round
+                  barriers and cannot change to better code there: such a block may be as long
+                  as its grid. The code says which it is */
+    JIT_TIER_FIRST_OF_MANY, /* as JIT_TIER_FIRST for a grid of so many blocks that each is little of
+                               it */
+    JIT_TIER_BASELINE,      /* in a fraction of the time; the code is many times slower */
+};
+
+/* What one compilation is specialised on. Part of the cache key: keep it plain data, zero padding.
+ */
+struct jit_options {
+    uint32_t ntid[3];    /* block shape; 0,0,0: any shape (slower code) */
+    uint32_t grid_small; /* 1: nctaid.x * ntid.x <= 2^31 - 1, so thread indices cannot wrap */
+    uint32_t tier;       /* enum jit_tier */
+    uint32_t checked;    /* 1: ask weir_rt_check before each access to global memory */
+    uint32_t lineinfo;   /* keep source lines */
+    uint32_t reserved;
+};
+
+/* Facts about a kernel that do not depend on how it is compiled. */
+struct jit_kernel_info {
+    uint64_t static_shared; /* bytes */
+    uint64_t local_bytes;   /* per thread: .local variables of the kernel and of what it calls;
+                               the call stack is added by the runner when `recursive` */
+    uint64_t param_bytes;
+    uint64_t const_bytes;                 /* of the module */
+    uint32_t max_threads;                 /* from .maxntid/.reqntid, else 1024 */
+    uint32_t num_regs;                    /* an estimate of 32-bit registers per thread, 16..255 */
+    uint32_t ptx_version, binary_version; /* 10 * major + minor, as cudaFuncAttributes gives */
+    bool uses_barriers, recursive, device_launch, cooperative;
+};
+
+enum jit_flag {
+    JIT_CODE_BASELINE =
+        1u << 16, /* as JIT_TIER_BASELINE gives it: there is better to be had, by jit_tier_up */
+    JIT_CODE_OSR_ENTRY =
+        1u << 17, /* blocks that have left quick code may go on in it (JIT_OSR_EXIT) */
+    JIT_CODE_STREAMS = 1u << 18, /* a call goes through its blocks row by row of their threads */
+};
+
+/* Stages to print (`weir dump`): text of each requested stage is appended to out. */
+enum jit_stage {
+    JIT_STAGE_SHAPES = 1,
+    JIT_STAGE_IR = 2,
+    JIT_STAGE_ASM = 4,
+    JIT_STAGE_IR_RAW = 8,
+    JIT_STAGE_TIMES = 16, /* how large the kernel is, and how long each stage takes */
+};
+
+#endif

@@ -1,0 +1,189 @@
+/* The contract between compiled kernels and whoever runs them (the grid room).
+ *
+ * A kernel is compiled, for one block shape, into one function that runs one whole block: every
+ * warp up to the next barrier, then the next region, until all threads are done (without barriers,
+ * several blocks: `more`). It keeps no state
+ * on the machine's stack across a suspension: what must live is in the block's frame, so a block
+ * that returns JIT_SUSPENDED can go on later, on any thread.
+ *
+ * Addresses. Global, const and generic addresses are the process's own. A shared address is an
+ * offset from `shared`; its generic form is the sum. A local address is an offset into the
+ * thread's window: thread t's starts at local + t * local_stride. An address of .shared::cluster is
+ * an offset, too, with the rank of the block whose window is meant, plus one, in the bits from
+ * JIT_CLUSTER_SHIFT on; zero there is the block's own window, so a plain shared address is one.
+ *
+ * The compiler knows this struct by the offsets of its fields: append, never reorder, and bump
+ * JIT_ABI_VERSION (it is part of the cache key) with every change. */
+#ifndef WEIR_JIT_ABI_H
+#define WEIR_JIT_ABI_H
+
+#include <stdint.h>
+
+enum { JIT_ABI_VERSION = 6, JIT_WARP = 32 };
+
+struct jit_block {
+    const uint8_t *params; /* kernel parameters at their PTX offsets */
+    uint8_t *shared;       /* static shared memory first, then the dynamic part; 128-byte aligned,
+                              at least 16 bytes readable past its end */
+    uint8_t *local;        /* local windows of all threads, or NULL if the kernel has none */
+    uint8_t *frame;        /* nwarps * kernel.frame_bytes, 64-byte aligned; zeroed never needed */
+    uint32_t *pc;          /* nwarps resume points; all 0 before the first call */
+    uint32_t ctaid[3];
+    uint32_t nctaid[3];
+    uint32_t ntid[3];
+    uint32_t nthreads, nwarps;
+    uint32_t dynamic_shared; /* bytes */
+    uint32_t total_shared;   /* bytes, static + dynamic */
+    uint64_t local_stride;   /* bytes of one thread's local window */
+    uint64_t gridid;
+    uint32_t smid, nsmid; /* the worker's number, how many there are */
+    uint32_t clusterid[3], nclusterid[3], cluster_ctaid[3], cluster_nctaid[3];
+    uint32_t envreg[4];      /* %envreg0..3; 1 and 2 form the cooperative workspace's address */
+    int32_t budget;          /* polls a spinning loop may still make before it must suspend; helpers
+                                that find nothing to go on for lower it */
+    uint32_t state;          /* owned by compiled code: where the block goes on; 0 at first */
+    void *grid;              /* the grid room's own object, for the helpers below */
+    uint32_t warp;           /* warp now running: kept up to date before helpers and faults */
+    uint32_t barrier_count;  /* owned by compiled code */
+    uint64_t scratch[16];    /* owned by compiled code: named barriers and their kin */
+    uint32_t fault_line;     /* unused by compiled code */
+    uint32_t waiting;        /* set by helpers: the block waits for the grids it has launched, and
+                                suspends; cleared by who resumes it */
+    const uint64_t *windows; /* JIT_CLUSTER_MAX + 1 addresses of shared memory: the block's own,
+                                then those of its cluster's blocks by rank (0: none such) */
+    uint32_t cluster_rank, cluster_size;
+    uint32_t explicit_cluster; /* 1: the launch or the kernel named a cluster's size */
+    uint32_t more;        /* blocks behind this one in x that the call may run as well. Code that
+                             does (kernels without barriers) lowers it to 0, and keeps ctaid[0]
+                             up to date for helpers and faults meanwhile */
+    const void *replaced; /* a 32-bit word: not 0 when there is better code for the kernel than that
+                             which runs the block, which may then return JIT_OSR_EXIT */
+};
+
+/* Addresses of .shared::cluster. */
+enum { JIT_CLUSTER_SHIFT = 24, JIT_CLUSTER_MAX = 16 };
+
+/* What pc[] holds: resume point * 2, plus a bit that says whether the warp waits for the next phase
+ * (all of the block's warps meet at every barrier) or, in kernels with numbered barriers, plus
+ * JIT_PC_WAITING and the barrier's number while the warp waits. */
+enum {
+    JIT_PC_WAITING = 1,
+    JIT_PC_BARRIER_SHIFT = 24,
+    JIT_PC_EXITED = -1, /* all threads of the warp have ended */
+};
+
+/* Numbered barriers; scratch[id] counts the threads that have arrived.
+ * uint32_t weir_rt_barrier_arrive(struct jit_block *block, uint32_t id, uint32_t count);
+ *     32 more threads arrive; at `count` those that wait go on and the barrier starts anew.
+ * uint32_t weir_rt_barrier_vote(struct jit_block *block, uint32_t id, uint32_t yes, uint32_t no);
+ *     So many threads vote at the barrier at which they arrive next.
+ * uint32_t weir_rt_barrier_votes(struct jit_block *block, uint32_t warp);
+ *     The votes at the barrier that opened last for the warp: yes below, no in the upper half.
+ * uint32_t weir_rt_barrier_open(struct jit_block *block);
+ *     No warp can run: opens the barrier at which every warp that has not ended waits; 0 when there
+ *     is none, and the block can never go on. */
+
+/* void weir_rt_spin(struct jit_block *block): a loop that waits for memory has spent the budget, in
+ * a function that is called and cannot suspend: lets others run, and sets a new budget. */
+
+/* void weir_rt_wait_here(struct jit_block *block): in such a function, behind a device-side
+ * synchronization: comes back when the grids that the block has launched are over, if `waiting` is
+ * set, and clears that. */
+
+enum jit_status {
+    JIT_DONE = 0,      /* every thread has exited */
+    JIT_SUSPENDED = 1, /* waiting for memory that others write: call again later */
+    JIT_WAITING = 2,   /* waiting for an event the grid room knows of (device-side synchronize) */
+    JIT_OSR_EXIT = 3,  /* there is better code: call that, now; never when `replaced` says 0 */
+};
+
+/* Runs the block until it is done or must wait. */
+typedef uint32_t (*jit_block_fn)(struct jit_block *block);
+
+/* ---- what compiled code calls ---- */
+
+/* Functions that PTX calls but does not define (vprintf, malloc, cudaLaunchDevice …) and that are
+ * not arithmetic are reached under the name weir_rt_<name> with this one signature:
+ *   args  [n][32]: argument k of lane l is args[k * 32 + l], zero-extended to 64 bits; an argument
+ *         of more than 8 bytes (an array in .param space) takes ceil(bytes / 8) rows
+ *   rets  likewise; only lanes in `mask` are read and written
+ * They are supplied by the grid room's table (jit_helper in jit.h). */
+typedef void (*jit_extern_fn)(struct jit_block *block, uint32_t mask, const uint64_t *args,
+                              uint64_t *rets);
+
+/* Barrier objects in shared memory (mbarrier); `address` are generic ones, results of lanes in
+ * `mask` go to out.
+ * void weir_rt_mbarrier(struct jit_block *block, uint32_t op, uint32_t mask,
+ *                       const uint64_t address[32], const uint64_t arg[32], uint64_t out[32]); */
+enum jit_mbarrier {
+    JIT_MBARRIER_INIT, /* arg: arrivals expected in each phase */
+    JIT_MBARRIER_INVAL,
+    JIT_MBARRIER_EXPECT_TX,   /* arg: bytes more to come in this phase */
+    JIT_MBARRIER_COMPLETE_TX, /* arg: bytes that have come */
+    JIT_MBARRIER_ARRIVE,      /* arg: arrivals; out: the state before */
+    JIT_MBARRIER_DROP,        /* likewise, and later phases expect so many fewer */
+    JIT_MBARRIER_TEST,        /* arg: a state; out: has its phase ended? */
+    JIT_MBARRIER_TEST_PARITY, /* arg: a phase's parity; out: has it ended? */
+};
+
+/* cp.async.bulk and cp.reduce.async.bulk; all addresses are generic, `barrier` NULL: none to tell.
+ * ctas NULL: only to `to`; else, for each lane, the set of blocks of the cluster that get the copy,
+ * and whose barrier is told, at the same places as named.
+ * void weir_rt_bulk(struct jit_block *block, uint32_t op, uint32_t mask, const uint64_t to[32],
+ *                   const uint64_t from[32], const uint64_t bytes[32], const uint64_t *barrier,
+ *                   const uint64_t *ctas);
+ * op: 0 copies; else enum jit_reduce + 1, and enum jit_element from bit 8 on. */
+enum jit_reduce {
+    JIT_REDUCE_ADD,
+    JIT_REDUCE_MIN,
+    JIT_REDUCE_MAX,
+    JIT_REDUCE_INC,
+    JIT_REDUCE_DEC,
+    JIT_REDUCE_AND,
+    JIT_REDUCE_OR,
+    JIT_REDUCE_XOR,
+};
+enum jit_element {
+    JIT_U32,
+    JIT_S32,
+    JIT_U64,
+    JIT_S64,
+    JIT_F16,
+    JIT_BF16,
+    JIT_F32,
+    JIT_F64,
+};
+
+/* Clusters: the lanes of `mask` arrive at the cluster's barrier, `live` are those of the warp that
+ * have not ended; may the warp go on behind its wait?
+ * uint32_t weir_rt_cluster_arrive(struct jit_block *block, uint32_t mask, uint32_t live);
+ * uint32_t weir_rt_cluster_wait(struct jit_block *block, uint32_t live);
+ * void weir_rt_cluster_map(struct jit_block *block, uint32_t op, uint32_t mask,
+ *                          const uint64_t address[32], const uint64_t rank[32], uint64_t out[32]);
+ */
+enum jit_cluster_map {
+    JIT_MAP_GENERIC, /* the same place in the block of that rank; both generic */
+    JIT_MAP_RANK,    /* rank of the block that a generic address belongs to */
+    JIT_MAP_OFFSET,  /* generic to .shared::cluster */
+    JIT_MAP_INSIDE,  /* 1: the generic address is in the cluster's shared memory */
+};
+
+/* Checked mode: lanes of `mask` are about to access memory at global or generic addresses; what:
+ * bytes of each lane's access, plus JIT_CHECK_WRITES.
+ * void weir_rt_check(struct jit_block *block, uint32_t mask, const uint64_t address[32],
+ *                    uint32_t what); */
+#define JIT_CHECK_WRITES 0x80000000u
+#define JIT_CHECK_WARP   0x40000000u /* the warp's access: addresses are lines of it, not lanes' */
+
+/* Traps and faults that the code itself detects: never returns to compiled code (the grid room
+ * leaves by its own way). `kind` is enum jit_fault. */
+enum jit_fault {
+    JIT_FAULT_TRAP = 1,    /* trap; brkpt outside a debugger */
+    JIT_FAULT_ILLEGAL = 2, /* reached what cannot be executed */
+    JIT_FAULT_MISALIGNED = 3,
+    JIT_FAULT_STACK = 4, /* the call stack (cudaLimitStackSize) is used up */
+    JIT_FAULT_PC = 5,    /* a call through what points to no function */
+};
+/* void weir_rt_fault(struct jit_block *block, uint32_t kind, uint32_t mask, uint64_t address); */
+
+#endif

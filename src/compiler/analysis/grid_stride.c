@@ -1,0 +1,208 @@
+/* relay: grid-stride loops, which the warps of a block go through side by side.
+ *
+ * `for (i = ...; i < n; i += gridDim.x * blockDim.x)` goes through memory in steps of the whole
+ * grid. A warp that runs such a loop to its end touches a page, often a set of the caches, once in
+ * each turn, and when the next warp comes to read the other half of a line, all of it is long gone:
+ * a histogram of bytes spent more time on translating addresses than on counting. On a GPU the
+ * warps of a block are in such a loop at the same time. So each of them goes on for a few turns and
+ * then hands over to the next (emit_relay.c), which is legal, as nothing is said about the order of
+ * warps. Unlike a loop with a pace (pace.c) this one may write, and warps may leave it whenever
+ * they like.
+ *
+ * What turns to come will read is known in such loops: the address moves in each by the same
+ * amount. So it is asked for when a warp hands over.
+ *
+ * Only in kernels with barriers: others are mostly launched with a thread for each element, so that
+ * the loop ends after a turn, and what they need is many blocks in one call (emit_row.c). */
+#include "compiler/arithmetic/arithmetic.h"
+#include "compiler/kernel.h"
+
+enum {
+    MAX_INSTRUCTIONS = 400, /* a kernel is copied for each way on from a hand-over */
+    MIN_WARPS = 2,
+    MAX_DEPTH = 24 /* of an address's expression */
+};
+
+/* ---- what grows ---- */
+
+static bool in_loop(const struct jkernel *k, int32_t h, int32_t instr)
+{
+    for (int32_t b = h; b < k->nblocks; b++) {
+        const struct jblock *blk = &k->blocks[b];
+        if (blk->loop == h && instr >= blk->first && instr < blk->first + blk->count)
+            return true;
+    }
+    return false;
+}
+
+static bool grid_stride_writes(const struct ptx_instr *i, int32_t reg)
+{
+    struct jroles r;
+    jit_roles(i, &r);
+    for (int d = 0; d < r.ndef; d++)
+        if (r.def[d] == reg)
+            return true;
+    return false;
+}
+
+enum { NOBODY = -1, SEVERAL = -2 };
+
+/* The only instruction of the loop of header h that writes the register, NOBODY or SEVERAL. */
+static int32_t writer(const struct jkernel *k, int32_t h, int32_t reg)
+{
+    int32_t found = NOBODY;
+    if (k->regs[reg].ndefs == 1)
+        return in_loop(k, h, k->regs[reg].def) ? k->regs[reg].def : NOBODY;
+    for (int32_t b = h; b < k->nblocks; b++) {
+        const struct jblock *blk = &k->blocks[b];
+        for (int32_t n = blk->first; blk->loop == h && n < blk->first + blk->count; n++)
+            if (grid_stride_writes(&k->instrs[n], reg)) {
+                if (found != NOBODY)
+                    return SEVERAL;
+                found = n;
+            }
+    }
+    return found;
+}
+
+/* Of two operands of a sum the register that the loop writes, if the other is something that it
+ * does not write; -1: it is not so. `other` is set to the other one. */
+static int32_t moving(const struct jkernel *k, int32_t h, const struct ptx_instr *i,
+                      const struct ptx_operand **other)
+{
+    const struct ptx_operand *x = &i->operands[1], *y = &i->operands[2];
+    if (x->kind != PTX_OPR_REG || writer(k, h, x->reg) == NOBODY) {
+        const struct ptx_operand *t = x;
+        x = y;
+        y = t;
+    }
+    *other = y;
+    bool fixed = y->kind != PTX_OPR_REG || writer(k, h, y->reg) == NOBODY;
+    return x->kind == PTX_OPR_REG && fixed ? x->reg : -1;
+}
+
+/* The counter itself: from what it is at a turn's end back to what it was at its beginning there
+ * are only sums with one register. */
+static bool grid_stride_counts(const struct jkernel *k, int32_t h, int32_t counter,
+                               struct jgrowth *g)
+{
+    int32_t at = counter;
+    *g = (struct jgrowth){.step = -1};
+    for (int n = 0; n < MAX_DEPTH; n++) {
+        int32_t w = writer(k, h, at);
+        if (w < 0)
+            return false;
+        const struct ptx_instr *i = &k->instrs[w];
+        if (i->op == PTX_OP_mov && i->operands[1].kind == PTX_OPR_REG) {
+            at = i->operands[1].reg;
+        } else if (i->op == PTX_OP_add) {
+            const struct ptx_operand *by;
+            at = moving(k, h, i, &by);
+            if (at < 0 || by->kind != PTX_OPR_REG || (g->step >= 0 && g->step != by->reg))
+                return false;
+            g->step = by->reg;
+            g->times++;
+        } else {
+            return false;
+        }
+        if (at == counter)
+            return g->step >= 0;
+    }
+    return false;
+}
+
+static bool grows(const struct jkernel *k, int32_t h, int32_t reg, int depth, struct jgrowth *g)
+{
+    int32_t w = writer(k, h, reg);
+    if (depth == 0 || w < 0)
+        return false;
+    if (k->regs[reg].ndefs > 1)
+        return grid_stride_counts(k, h, reg, g);
+    const struct ptx_instr *i = &k->instrs[w];
+    const struct ptx_operand *x = &i->operands[1], *y = &i->operands[2];
+    int32_t from;
+    switch (i->op) {
+    case PTX_OP_mov:
+    case PTX_OP_cvt:
+    case PTX_OP_cvta: return x->kind == PTX_OPR_REG && grows(k, h, x->reg, depth - 1, g);
+    case PTX_OP_add:
+        from = moving(k, h, i, &y);
+        return from >= 0 && grows(k, h, from, depth - 1, g);
+    case PTX_OP_mul:
+    case PTX_OP_mad:
+    case PTX_OP_shl:
+        if (x->kind != PTX_OPR_REG || y->kind != PTX_OPR_IMM || !grows(k, h, x->reg, depth - 1, g))
+            return false;
+        g->times *= i->op == PTX_OP_shl ? (int64_t)1 << (y->imm & 31) : (int64_t)y->imm;
+        return true;
+    default: return false;
+    }
+}
+
+/* Does a value follow from the size of the grid? */
+static bool from_grid(const struct jkernel *k, int32_t reg, int depth)
+{
+    if (depth == 0 || k->regs[reg].ndefs != 1 || !shape_uniform(&k->regs[reg].shape))
+        return false;
+    const struct ptx_instr *i = &k->instrs[k->regs[reg].def];
+    if (i->op != PTX_OP_mov && i->op != PTX_OP_mul && i->op != PTX_OP_mad && i->op != PTX_OP_shl &&
+        i->op != PTX_OP_cvt && i->op != PTX_OP_add)
+        return false;
+    for (int n = jit_ndst(i); n < i->noperands; n++) {
+        const struct ptx_operand *o = &i->operands[n];
+        if (o->kind == PTX_OPR_SREG && o->sreg == PTX_SR_nctaid)
+            return true;
+        if (o->kind == PTX_OPR_REG && from_grid(k, o->reg, depth - 1))
+            return true;
+    }
+    return false;
+}
+
+bool jit_grid_growth(const struct jkernel *k, int32_t h, int32_t reg, struct jgrowth *g)
+{
+    return grows(k, h, reg, MAX_DEPTH, g) && from_grid(k, g->step, MAX_DEPTH);
+}
+
+/* ---- which loop ---- */
+
+/* Does the instruction access global memory, in rows that move with the grid? */
+static bool strides(const struct jkernel *k, int32_t h, const struct ptx_instr *i)
+{
+    if (i->op != PTX_OP_ld && i->op != PTX_OP_st)
+        return false;
+    const struct ptx_operand *at = &i->operands[i->op == PTX_OP_ld ? jit_ndst(i) : 0];
+    unsigned space = i->nspaces > 0 ? i->spaces[0] : PTX_SPACE_GENERIC;
+    struct jgrowth g;
+    return (space == PTX_SPACE_GLOBAL || space == PTX_SPACE_GENERIC) && at->kind == PTX_OPR_MEM &&
+           at->reg >= 0 && jit_grid_growth(k, h, at->reg, &g);
+}
+
+/* Is the loop of header h one? Its blocks follow each other in the order. */
+static bool suits(const struct jkernel *k, int32_t h)
+{
+    int32_t last = h;
+    bool rows = k->entry->forms & PTX_FORM_RELAY;
+    for (int32_t b = h; b < k->nblocks; b++)
+        if (k->blocks[b].loop == h)
+            last = b;
+    for (int32_t b = h; b <= last; b++) {
+        const struct jblock *blk = &k->blocks[b];
+        if (blk->loop != h || blk->term == TERM_SUSPEND)
+            return false;
+        for (int32_t n = 0; n < blk->count; n++)
+            rows |= strides(k, h, &k->instrs[blk->first + n]);
+    }
+    return rows;
+}
+
+int32_t jit_find_relay(const struct jkernel *k)
+{
+    if (k->pace != 0 || k->is_function || k->has_poll || k->has_partial || k->has_calls ||
+        (!(k->entry->forms & PTX_FORM_RELAY) &&
+         (k->nwarps < MIN_WARPS || k->ninstrs > MAX_INSTRUCTIONS || k->nresume < 2)))
+        return 0;
+    for (int32_t h = 0; h < k->nblocks; h++)
+        if (k->blocks[h].loop == h && k->blocks[h].count > 0 && suits(k, h))
+            return k->blocks[h].first + 1;
+    return 0;
+}

@@ -1,0 +1,339 @@
+/* turns: which loops are run lane after lane.
+ *
+ * Where each lane loops as often as it likes over addresses of its own (a sparse row, a list of
+ * neighbours, a walk through a tree), a warp in step gains nothing: gathers cost as much as so many
+ * loads, and lanes that are done wait for the longest. Run one after the other, lanes are plain
+ * scalar loops, and the processor's own reordering makes the end of one overlap with the next. It
+ * is allowed because lanes of a warp need not be in step between warp operations; a stretch with
+ * any of these, with a barrier, a poll, or accesses that order memory is never taken apart.
+ *
+ * A stretch is the blocks on the ways from one block to another that all of them lead to, entered
+ * at the first only. It holds a loop that lanes leave at different times, and what both forms would
+ * cost is estimated; accesses of neighbours speak for lanes in step. */
+#include "compiler/arithmetic/arithmetic.h"
+#include "compiler/kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The longest stretch, in blocks. */
+enum { MAX_STRETCH = 32 };
+
+/* ---- stretches ---- */
+
+bool jit_between(const struct jkernel *k, int32_t from, int32_t until, uint64_t *set)
+{
+    int32_t stack[MAX_STRETCH], depth = 0, count = 1;
+    stack[depth++] = from;
+    bit_set(set, from);
+    while (depth > 0) {
+        const struct jblock *b = &k->blocks[stack[--depth]];
+        for (int s = 0; s < b->nsucc; s++) {
+            int32_t to = b->succ[s];
+            if (to == until || bit_get(set, to))
+                continue;
+            if (count++ == MAX_STRETCH)
+                return false;
+            bit_set(set, to);
+            stack[depth++] = to;
+        }
+    }
+    return true;
+}
+
+struct search {
+    struct jkernel *k;
+    uint8_t *fit;  /* per block: may one lane run it? */
+    uint64_t *set; /* the stretch being looked at */
+};
+
+static bool orders_memory(const struct ptx_instr *i)
+{
+    return ptx_has(i, PTX_M_volatile) || ptx_has(i, PTX_M_relaxed) || ptx_has(i, PTX_M_acquire) ||
+           ptx_has(i, PTX_M_release) || ptx_has(i, PTX_M_mmio);
+}
+
+static bool operands_fit(const struct jkernel *k, const struct ptx_instr *i)
+{
+    for (int n = 0; n < i->noperands; n++) {
+        const struct ptx_operand *o = &i->operands[n];
+        if (o->kind != PTX_OPR_SREG)
+            continue;
+        struct shape s = shape_operand(k, o);
+        if (!shape_uniform(&s) || o->sreg >= PTX_SR_clock)
+            return false;
+    }
+    return true;
+}
+
+/* May one lane alone run this? */
+static bool instr_fits(const struct jkernel *k, const struct ptx_instr *i)
+{
+    struct diag ignored = {0};
+    unsigned space = i->nspaces > 0 ? i->spaces[0] : PTX_SPACE_GENERIC;
+    switch (i->op) {
+    case PTX_OP_ld:
+    case PTX_OP_ldu:
+    case PTX_OP_st:
+        return space != PTX_SPACE_LOCAL && space != PTX_SPACE_SHARED_CLUSTER && !orders_memory(i);
+    case PTX_OP_atom:
+    case PTX_OP_red:
+        return !ptx_has(i, PTX_M_acquire) && !ptx_has(i, PTX_M_release) &&
+               !ptx_has(i, PTX_M_acq_rel) && space != PTX_SPACE_SHARED_CLUSTER;
+    case PTX_OP_cvta: return space != PTX_SPACE_LOCAL && space != PTX_SPACE_SHARED_CLUSTER;
+    case PTX_OP_mov: return operands_fit(k, i);
+    case PTX_OP_call: return false;
+    default: return operands_fit(k, i) && alu_supported(i, &ignored);
+    }
+}
+
+static bool block_fits(const struct jkernel *k, const struct jblock *b)
+{
+    if (b->suspend != 0 ||
+        (b->term != TERM_JUMP && b->term != TERM_BRANCH && b->term != TERM_SWITCH))
+        return false;
+    for (int32_t n = 0; n < b->count; n++)
+        if (!instr_fits(k, &k->instrs[b->first + n]))
+            return false;
+    return true;
+}
+
+/* Is the set entered at its first block only, and does it hold a loop that lanes leave at different
+ * times? */
+static bool is_stretch(const struct search *s, int32_t from, int32_t until)
+{
+    const struct jkernel *k = s->k;
+    bool parts = false;
+    for (int32_t b = bit_next(s->set, k->nblocks, 0); b >= 0;
+         b = bit_next(s->set, k->nblocks, b + 1)) {
+        const struct jblock *blk = &k->blocks[b];
+        if (!s->fit[b])
+            return false;
+        for (int p = 0; b != from && p < blk->npred; p++)
+            if (!bit_get(s->set, blk->pred[p]))
+                return false;
+        parts |= blk->diverges &&
+                 (blk->depth > k->blocks[until].depth || (k->entry->forms & PTX_FORM_TURNS) != 0);
+    }
+    return parts;
+}
+
+/* Can what block b writes from instruction `from` on, and block `until` reads, be collected from
+ * the lanes? */
+static bool collects_block(const struct jkernel *k, int32_t b, int32_t from, int32_t until)
+{
+    const struct jblock *blk = &k->blocks[b];
+    for (int32_t n = from; n < blk->count; n++) {
+        struct jroles r;
+        jit_roles(&k->instrs[blk->first + n], &r);
+        for (int d = 0; d < r.ndef; d++) {
+            const struct shape *sh = &k->regs[r.def[d]].shape;
+            if (bit_get(k->blocks[until].live_in, r.def[d]) && sh->seg != SEG_NONE &&
+                !shape_uniform(sh))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool collects(const struct search *s, int32_t until)
+{
+    for (int32_t b = bit_next(s->set, s->k->nblocks, 0); b >= 0;
+         b = bit_next(s->set, s->k->nblocks, b + 1))
+        if (!collects_block(s->k, b, 0, until))
+            return false;
+    return true;
+}
+
+/* ---- cost ---- */
+
+/* Tenths of cycles of a processor with vectors of 256 bits, in both forms. */
+struct cost {
+    int64_t step, turns; /* all lanes together; one after the other */
+    int64_t near, apart; /* how often neighbours' memory is accessed, and others' */
+};
+
+static void add_access(const struct jkernel *k, const struct ptx_instr *i, int64_t often,
+                       struct cost *c)
+{
+    bool load = i->op != PTX_OP_st;
+    struct shape a = shape_address(k, &i->operands[load ? 1 : 0]);
+    unsigned type = i->types[i->ntypes - 1];
+    int vec = i->vec ? i->vec : 1;
+    int64_t bytes = ptx_type_bits((enum ptx_type)type) / 8 * (int64_t)vec;
+    bool row = a.seg != SEG_NONE || a.hint_seg != SEG_NONE;
+    if (a.seg != SEG_NONE && a.stride == 0) {
+        c->step += often * 10 << (SEG_WARP - a.seg);
+        c->turns += often * JIT_WARP * 5;
+    } else if (row && a.stride == bytes) {
+        c->step += often * 60;
+        c->turns += often * JIT_WARP * 7;
+        c->near += often;
+    } else {
+        c->step += often * vec * (load ? 800 : 1000);
+        c->turns += often * vec * JIT_WARP * 7;
+        c->apart += often;
+    }
+}
+
+static bool is_long(const struct ptx_instr *i)
+{
+    switch (i->op) {
+    case PTX_OP_div:
+    case PTX_OP_rem:
+    case PTX_OP_sqrt:
+    case PTX_OP_rsqrt:
+    case PTX_OP_rcp:
+    case PTX_OP_sin:
+    case PTX_OP_cos:
+    case PTX_OP_ex2:
+    case PTX_OP_lg2:
+    case PTX_OP_tanh: return true;
+    default: return false;
+    }
+}
+
+static void add_instr(const struct jkernel *k, const struct ptx_instr *i, int64_t often,
+                      struct cost *c)
+{
+    struct jroles r;
+    if (i->op == PTX_OP_ld || i->op == PTX_OP_ldu || i->op == PTX_OP_st) {
+        add_access(k, i, often, c);
+        return;
+    }
+    if (i->op == PTX_OP_atom || i->op == PTX_OP_red) {
+        c->step += often * JIT_WARP * (i->spaces[0] == PTX_SPACE_SHARED ? 25 : 200);
+        c->turns += often * JIT_WARP * (i->spaces[0] == PTX_SPACE_SHARED ? 20 : 190);
+        return;
+    }
+    jit_roles(i, &r);
+    bool varies = r.ndef > 0 && k->regs[r.def[0]].shape.seg == SEG_NONE;
+    bool wide = r.ndef > 0 && ptx_type_bits((enum ptx_type)k->regs[r.def[0]].type) > 32;
+    int64_t one = is_long(i) ? 60 : 10;
+    c->step += often * (varies ? one * (wide ? 8 : 4) : 10);
+    c->turns += often * JIT_WARP * (is_long(i) ? 80 : 4);
+}
+
+/* A branch: masks in one form, in the other what the processor guesses wrong, which is seldom
+ * whether a loop goes on. */
+static void add_branch(const struct search *s, const struct jblock *b, int64_t often,
+                       struct cost *c)
+{
+    bool leaves = false;
+    for (int n = 0; n < b->nsucc; n++)
+        leaves |= s->k->blocks[b->succ[n]].depth != b->depth || b->succ[n] <= b->order;
+    c->step += often * (b->diverges ? 150 : 20);
+    c->turns += often * JIT_WARP * (b->diverges && !leaves ? 50 : 5);
+}
+
+static bool pays(const struct search *s, int32_t from, int32_t until)
+{
+    const struct jkernel *k = s->k;
+    if (k->entry->forms & PTX_FORM_TURNS)
+        return true;
+    struct cost c = {.turns = JIT_WARP * 250}; /* the end of a loop is a surprise */
+    for (int32_t b = bit_next(s->set, k->nblocks, 0); b >= 0;
+         b = bit_next(s->set, k->nblocks, b + 1)) {
+        const struct jblock *blk = &k->blocks[b];
+        int depth = blk->depth - k->blocks[until].depth;
+        int64_t often = 1ll << 3 * (depth < 4 ? depth : 4), near = c.near;
+        for (int32_t n = 0; n < blk->count; n++)
+            add_instr(k, &k->instrs[blk->first + n], often, &c);
+        if (blk->nsucc > 1)
+            add_branch(s, blk, often, &c);
+        if (depth == 0 && c.near > near)
+            return false; /* better done before the lanes part */
+    }
+    /* in step, a third of the lanes wait for others, or half where they have parted before */
+    return c.apart > c.near && c.turns < c.step * (k->blocks[from].alone ? 3 : 4) / 2;
+}
+
+/* ---- forks ---- */
+
+static bool is_apart(const struct jkernel *k, const struct ptx_instr *i)
+{
+    struct shape a = shape_address(k, &i->operands[i->op == PTX_OP_st ? 0 : 1]);
+    return a.seg == SEG_NONE && a.hint_seg == SEG_NONE && i->vec <= 1;
+}
+
+/* From the first load whose lanes may lie apart, is there nothing else in block b, or only stores
+ * of that kind in block `aside`, that reaches memory? How many there are; 0: there is other. */
+static int lane_serialization_apart(const struct jkernel *k, const struct jblock *b, int32_t from)
+{
+    int count = 0;
+    for (int32_t n = from; n < b->count; n++) {
+        const struct ptx_instr *i = &k->instrs[b->first + n];
+        bool memory = i->op == PTX_OP_ld || i->op == PTX_OP_ldu || i->op == PTX_OP_st;
+        if (!instr_fits(k, i) || i->op == PTX_OP_atom || i->op == PTX_OP_red || is_long(i) ||
+            (memory && !is_apart(k, i)))
+            return 0;
+        count += memory;
+    }
+    return count;
+}
+
+/* Conditional stores to scattered places (an exchange in a sort): lane after lane is faster where
+ * the machine has no scatter, but not if lanes turn out to be neighbours. */
+static void find_fork(struct jkernel *k, int32_t b)
+{
+    struct jblock *blk = &k->blocks[b];
+    if (blk->term != TERM_BRANCH || !blk->diverges || blk->until != 0 || blk->inside)
+        return;
+    for (int s = 0; s < 2; s++) {
+        int32_t aside = blk->succ[s], on = blk->succ[1 - s], from = 0;
+        const struct jblock *t = &k->blocks[aside];
+        if (t->npred != 1 || t->term != TERM_JUMP || t->suspend != 0 || t->succ[0] != on ||
+            t->until != 0 || t->inside || on <= b)
+            continue;
+        while (from < blk->count && (k->instrs[blk->first + from].op != PTX_OP_ld ||
+                                     !is_apart(k, &k->instrs[blk->first + from])))
+            from++;
+        if (from == 0 || from == blk->count || blk->count - from > 16 || t->count > 8)
+            continue;
+        int loads = lane_serialization_apart(k, blk, from),
+            stores = lane_serialization_apart(k, t, 0);
+        if (loads < 2 || stores < 2 || !collects_block(k, b, from, on) ||
+            !collects_block(k, aside, 0, on))
+            continue;
+        blk->until = on;
+        blk->fork = from + 1;
+    }
+}
+
+/* ---- the pass ---- */
+
+/* The nearest end of a stretch that starts at block `from` and pays; 0: none. */
+static int32_t lane_serialization_end(struct search *s, int32_t from)
+{
+    const struct jkernel *k = s->k;
+    size_t bytes = (size_t)bit_words(k->nblocks) * 8;
+    for (int32_t to = from + 1; to < k->nblocks && to <= from + MAX_STRETCH; to++) {
+        memset(s->set, 0, bytes);
+        if (jit_between(k, from, to, s->set) && is_stretch(s, from, to))
+            return collects(s, to) && pays(s, from, to) ? to : 0;
+    }
+    return 0;
+}
+
+bool pass_turns(struct jkernel *k)
+{
+    if (k->opt->checked)
+        return true; /* each access is a question about all lanes at once */
+    struct search s = {.k = k};
+    s.fit = xcalloc((size_t)k->nblocks, 1);
+    s.set = xcalloc((size_t)bit_words(k->nblocks), 8);
+    for (int32_t b = 0; b < k->nblocks; b++)
+        s.fit[b] = block_fits(k, &k->blocks[b]);
+    for (int32_t b = 0; b < k->nblocks; b++) {
+        int32_t to = s.fit[b] && !k->blocks[b].inside ? lane_serialization_end(&s, b) : 0;
+        k->blocks[b].until = to;
+        for (int32_t n = bit_next(s.set, k->nblocks, 0); to != 0 && n >= 0;
+             n = bit_next(s.set, k->nblocks, n + 1))
+            k->blocks[n].inside = n != b;
+    }
+    for (int32_t b = 0; b < k->nblocks; b++)
+        find_fork(k, b);
+    free(s.fit);
+    free(s.set);
+    return true;
+}

@@ -1,0 +1,86 @@
+/* live: which registers are live into and out of every block, as bit sets.
+ *
+ * A barrier's own operands are read at the end of its block; the result of a reducing barrier is
+ * written when the warp goes on, so it counts as defined at the end of the block too. */
+#include "compiler/kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void add_instr(const struct ptx_instr *i, uint64_t *gen, uint64_t *kill)
+{
+    struct jroles r;
+    jit_roles(i, &r);
+    for (int u = 0; u < r.nuse; u++)
+        if (!bit_get(kill, r.use[u]))
+            bit_set(gen, r.use[u]);
+    for (int d = 0; d < r.ndef; d++)
+        bit_set(kill, r.def[d]);
+}
+
+static void count_defs(struct jkernel *k)
+{
+    for (size_t r = 0; r < k->nregs; r++) {
+        k->regs[r].ndefs = 0;
+        k->regs[r].read = false;
+        k->regs[r].def = -1;
+    }
+    for (int32_t b = 0; b < k->nblocks; b++) {
+        const struct jblock *blk = &k->blocks[b];
+        if (blk->cond >= 0)
+            k->regs[blk->cond].read = true;
+        for (int32_t n = 0; n <= blk->count; n++) {
+            const struct ptx_instr *i =
+                n < blk->count ? &k->instrs[blk->first + n] : blk->term_instr;
+            struct jroles r;
+            if (i == NULL)
+                continue;
+            jit_roles(i, &r);
+            for (int u = 0; u < r.nuse; u++)
+                k->regs[r.use[u]].read = true;
+            for (int d = 0; d < r.ndef; d++) {
+                struct jreg *reg = &k->regs[r.def[d]];
+                reg->ndefs++;
+                reg->def = n < blk->count ? blk->first + n : -1;
+            }
+        }
+    }
+}
+
+bool pass_live(struct jkernel *k)
+{
+    size_t words = (size_t)bit_words((int32_t)k->nregs);
+    uint64_t *gen = xcalloc(words * (size_t)k->nblocks, 8);
+    uint64_t *kill = xcalloc(words * (size_t)k->nblocks, 8);
+    for (int32_t b = 0; b < k->nblocks; b++) {
+        struct jblock *blk = &k->blocks[b];
+        uint64_t *g = gen + words * (size_t)b, *kl = kill + words * (size_t)b;
+        blk->live_in = arena_alloc(&k->arena, words * 8);
+        blk->live_out = arena_alloc(&k->arena, words * 8);
+        for (int32_t n = 0; n < blk->count; n++)
+            add_instr(&k->instrs[blk->first + n], g, kl);
+        if (blk->cond >= 0 && !bit_get(kl, blk->cond))
+            bit_set(g, blk->cond);
+        if (blk->term == TERM_SUSPEND && blk->term_instr != NULL)
+            add_instr(blk->term_instr, g, kl);
+    }
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int32_t b = k->nblocks - 1; b >= 0; b--) {
+            struct jblock *blk = &k->blocks[b];
+            uint64_t *g = gen + words * (size_t)b, *kl = kill + words * (size_t)b;
+            for (int s = 0; s < blk->nsucc; s++)
+                for (size_t w = 0; w < words; w++)
+                    blk->live_out[w] |= k->blocks[blk->succ[s]].live_in[w];
+            for (size_t w = 0; w < words; w++) {
+                uint64_t in = g[w] | (blk->live_out[w] & ~kl[w]);
+                changed |= in != blk->live_in[w];
+                blk->live_in[w] = in;
+            }
+        }
+    }
+    free(gen);
+    free(kill);
+    count_defs(k);
+    return true;
+}

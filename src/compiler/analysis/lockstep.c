@@ -1,0 +1,257 @@
+/* lockstep: do all warps of a block go from barrier to barrier by the same way?
+ *
+ * In most kernels they do: a barrier must be met by all threads, and what decides how often comes
+ * from parameters and loop counters. Then what follows a barrier is known when the code is made:
+ * nobody needs to look where each warp has got to, and what is the same for the whole block (such
+ * counters, and addresses made of them) is kept once instead of in every warp's frame.
+ *
+ * A register is the *same* for the block if it is computed from such ones only, by instructions
+ * that all warps reach. Those are the ones outside the reach of branches whose condition is not the
+ * same: from the branch to the block where all its ways meet. A kernel is in lockstep when no
+ * barrier lies within such a reach. Solved from "all are the same" downwards. */
+#include "compiler/arithmetic/arithmetic.h"
+#include "compiler/kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_BLOCKS = 4000 };
+
+struct ways {
+    struct jkernel *k;
+    int32_t *meet;     /* per block: where all ways from it meet; nblocks: at the end */
+    int32_t *number;   /* per block: when a walk against the arrows leaves it */
+    int32_t *order;    /* blocks by that number */
+    int32_t count;     /* blocks from which the end can be reached */
+    uint64_t *partial; /* blocks that only some of the block's warps may reach */
+    bool lanes;        /* what differs between lanes, but not between warps, is the same, too */
+};
+
+/* ---- where ways meet: dominators of the reversed graph ---- */
+
+/* Numbers all blocks that can reach the end, which is block `nblocks`, in post-order of a walk from
+ * there against the arrows. */
+static void lockstep_number(struct ways *w)
+{
+    const struct jkernel *k = w->k;
+    int32_t n = k->nblocks, depth = 0;
+    struct {
+        int32_t block, next;
+    } *stack = xmalloc(sizeof *stack * (size_t)(n + 1));
+    for (int32_t b = 0; b <= n; b++)
+        w->number[b] = -1;
+    for (int32_t e = 0; e < n; e++) {
+        if (k->blocks[e].term != TERM_EXIT || w->number[e] >= 0)
+            continue;
+        stack[depth].block = e;
+        stack[depth++].next = 0;
+        w->number[e] = n; /* seen */
+        while (depth > 0) {
+            const struct jblock *b = &k->blocks[stack[depth - 1].block];
+            if (stack[depth - 1].next == b->npred) {
+                w->number[stack[--depth].block] = w->count;
+                w->order[w->count++] = stack[depth].block;
+                continue;
+            }
+            int32_t p = b->pred[stack[depth - 1].next++];
+            if (w->number[p] < 0) {
+                w->number[p] = n;
+                stack[depth].block = p;
+                stack[depth++].next = 0;
+            }
+        }
+    }
+    w->number[n] = w->count;
+    free(stack);
+}
+
+static int32_t lockstep_common(const struct ways *w, int32_t a, int32_t b)
+{
+    while (a != b) {
+        while (w->number[a] < w->number[b])
+            a = w->meet[a];
+        while (w->number[b] < w->number[a])
+            b = w->meet[b];
+    }
+    return a;
+}
+
+static void find_meetings(struct ways *w)
+{
+    const struct jkernel *k = w->k;
+    int32_t end = k->nblocks;
+    for (int32_t b = 0; b < end; b++)
+        w->meet[b] = -1;
+    w->meet[end] = end;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int32_t n = w->count - 1; n >= 0; n--) {
+            int32_t b = w->order[n];
+            int32_t m = k->blocks[b].term == TERM_EXIT ? end : -1;
+            for (int s = 0; s < k->blocks[b].nsucc; s++) {
+                int32_t to = k->blocks[b].succ[s];
+                if (w->number[to] >= 0 && w->meet[to] >= 0)
+                    m = m < 0 ? to : lockstep_common(w, m, to);
+            }
+            changed |= m != w->meet[b];
+            w->meet[b] = m;
+        }
+    }
+}
+
+/* ---- what is the same ---- */
+
+static bool same_operand(const struct ways *w, const struct ptx_operand *o)
+{
+    const struct jkernel *k = w->k;
+    switch (o->kind) {
+    case PTX_OPR_REG: return k->regs[o->reg].same;
+    case PTX_OPR_SREG:
+        switch (o->sreg) {
+        case PTX_SR_ntid:
+        case PTX_SR_ctaid:
+        case PTX_SR_nctaid:
+        case PTX_SR_WARP_SZ: return true;
+        case PTX_SR_laneid: return w->lanes;
+        case PTX_SR_tid: /* each warp has the same of the rows of a block */
+            return w->lanes && o->component == 0 && k->opt->ntid[0] != 0 &&
+                   JIT_WARP % k->opt->ntid[0] == 0;
+        default: return false;
+        }
+    case PTX_OPR_VEC:
+        for (int n = 0; n < o->nitems; n++)
+            if (!same_operand(w, &o->items[n]))
+                return false;
+        return true;
+    case PTX_OPR_MEM: return o->reg < 0 || k->regs[o->reg].same;
+    default: return true;
+    }
+}
+
+/* Does instruction i give the same result to all threads that execute it? */
+static bool same_result(const struct ways *w, const struct ptx_instr *i)
+{
+    struct diag ignored = {0};
+    switch (i->op) {
+    case PTX_OP_mov:
+    case PTX_OP_selp:
+    case PTX_OP_setp: break;
+    case PTX_OP_cvta:
+        if (i->nspaces > 0 && i->spaces[0] == PTX_SPACE_LOCAL)
+            return false;
+        break;
+    case PTX_OP_ld: /* what no kernel writes */
+        if (i->nspaces == 0 || (i->spaces[0] != PTX_SPACE_PARAM && i->spaces[0] != PTX_SPACE_CONST))
+            return false;
+        break;
+    case PTX_OP_bar:
+    case PTX_OP_barrier: return ptx_has(i, PTX_M_red);
+    default:
+        if (i->op == PTX_OP_call || !alu_supported(i, &ignored))
+            return false;
+    }
+    for (int n = jit_ndst(i); n < i->noperands; n++)
+        if (!same_operand(w, &i->operands[n]))
+            return false;
+    return true;
+}
+
+/* Marks the blocks between a branch and where its ways meet. */
+static bool lockstep_reach(struct ways *w, int32_t branch)
+{
+    const struct jkernel *k = w->k;
+    bool changed = false;
+    int32_t depth = 0, *stack = xmalloc(sizeof *stack * (size_t)(k->nblocks + 1));
+    uint64_t *seen = xcalloc((size_t)bit_words(k->nblocks), 8);
+    stack[depth++] = branch;
+    while (depth > 0) {
+        const struct jblock *b = &k->blocks[stack[--depth]];
+        for (int s = 0; s < b->nsucc; s++) {
+            int32_t to = b->succ[s];
+            if (to == w->meet[branch] || bit_get(seen, to))
+                continue;
+            bit_set(seen, to);
+            changed |= !bit_get(w->partial, to);
+            bit_set(w->partial, to);
+            stack[depth++] = to;
+        }
+    }
+    free(stack);
+    free(seen);
+    return changed;
+}
+
+static bool forget(const struct ways *w, const struct ptx_instr *i, bool partial)
+{
+    struct jkernel *k = w->k;
+    struct jroles r;
+    bool changed = false;
+    jit_roles(i, &r);
+    for (int d = 0; d < r.ndef; d++) {
+        struct jreg *reg = &k->regs[r.def[d]];
+        if (reg->same && (partial || !same_result(w, i))) {
+            reg->same = false;
+            changed = true;
+        }
+    }
+    return changed;
+}
+
+static bool lockstep_round(struct ways *w)
+{
+    struct jkernel *k = w->k;
+    bool changed = false;
+    for (int32_t b = 0; b < k->nblocks; b++) {
+        const struct jblock *blk = &k->blocks[b];
+        bool partial = bit_get(w->partial, b);
+        for (int32_t n = 0; n < blk->count; n++)
+            changed |= forget(w, &k->instrs[blk->first + n], partial);
+        if (blk->term == TERM_SUSPEND && blk->term_instr != NULL)
+            changed |= forget(w, blk->term_instr, partial);
+        if (blk->cond >= 0 && !k->regs[blk->cond].same)
+            changed |= lockstep_reach(w, b);
+    }
+    return changed;
+}
+
+/* Solves it: leaves the answer in `same` of the registers and in w->partial. */
+static void solve(struct ways *w, struct jkernel *k, bool lanes)
+{
+    size_t bytes = sizeof(int32_t) * (size_t)(k->nblocks + 1);
+    *w = (struct ways){.k = k,
+                       .meet = arena_alloc(&k->arena, bytes),
+                       .number = arena_alloc(&k->arena, bytes),
+                       .order = arena_alloc(&k->arena, bytes),
+                       .partial = arena_alloc(&k->arena, (size_t)bit_words(k->nblocks) * 8),
+                       .lanes = lanes};
+    lockstep_number(w);
+    find_meetings(w);
+    for (size_t r = 0; r < k->nregs; r++)
+        k->regs[r].same = true;
+    while (lockstep_round(w)) {
+    }
+}
+
+const uint64_t *jit_same_by_lane(struct jkernel *k)
+{
+    struct ways w;
+    solve(&w, k, true);
+    return w.partial;
+}
+
+bool pass_lockstep(struct jkernel *k)
+{
+    bool barriers = false;
+    for (int32_t b = 0; b < k->nblocks; b++)
+        barriers |= k->blocks[b].term == TERM_SUSPEND;
+    if (!barriers || k->has_poll || k->has_partial || k->is_function || k->nblocks > MAX_BLOCKS)
+        return true;
+    struct ways w;
+    solve(&w, k, false);
+    k->lockstep = true;
+    for (int32_t b = 0; b < k->nblocks; b++)
+        if (k->blocks[b].term == TERM_SUSPEND && k->blocks[b].suspend != SUSPEND_RELAY &&
+            bit_get(w.partial, b))
+            k->lockstep = false;
+    return true;
+}

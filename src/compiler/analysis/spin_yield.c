@@ -1,0 +1,89 @@
+/* yield: who goes first when a loop that waits for memory gets nowhere.
+ *
+ * Lanes of a warp that spin may wait for lanes of the same warp that stand elsewhere: behind the
+ * loop with a lock in their hands, say. The order of blocks runs the loop first for as long as
+ * lanes are in it, so that the others would never get there. Therefore, when a warp goes on after
+ * the polls of a divergent loop have run out, lanes that wait elsewhere may go first, for one
+ * block; then the loop looks again.
+ *
+ * Only where nobody can tell that the warp was apart: a block in which the warp's lanes do
+ * something together (barriers, shuffles, votes, matrices) has to wait for those in the loop, and
+ * so has a block from which one is reached while they are still there, which are the ones that come
+ * before the loop in the order. */
+#include <stdlib.h>
+
+#include "compiler/kernel.h"
+
+bool jit_is_warp_operation(const struct ptx_instr *i)
+{
+    switch (i->op) {
+    case PTX_OP_bar:
+    case PTX_OP_barrier:
+    case PTX_OP_shfl:
+    case PTX_OP_vote:
+    case PTX_OP_match:
+    case PTX_OP_activemask:
+    case PTX_OP_elect:
+    case PTX_OP_redux:
+    case PTX_OP_mma:
+    case PTX_OP_wmma:
+    case PTX_OP_ldmatrix:
+    case PTX_OP_stmatrix:
+    case PTX_OP_movmatrix:
+    case PTX_OP_call: return true;
+    default: return false;
+    }
+}
+
+static bool spin_yield_together(const struct jkernel *k, const struct jblock *blk)
+{
+    if (blk->term == TERM_SUSPEND && blk->suspend != SUSPEND_POLL)
+        return true;
+    for (int32_t n = 0; n < blk->count; n++)
+        if (jit_is_warp_operation(&k->instrs[blk->first + n]))
+            return true;
+    return false;
+}
+
+/* Whether one of the block's successors before the loop is in the set. */
+static bool leads_to(const struct jblock *blk, const uint64_t *set, int32_t loop)
+{
+    for (int s = 0; s < blk->nsucc; s++)
+        if (blk->succ[s] < loop && bit_get(set, blk->succ[s]))
+            return true;
+    return false;
+}
+
+void jit_find_yields(struct jkernel *k)
+{
+    size_t words = (size_t)bit_words(k->nblocks);
+    uint64_t *joint = NULL; /* blocks where lanes act together */
+    for (int32_t p = 0; p < k->nblocks && k->nblocks <= JIT_YIELD_BLOCKS; p++) {
+        struct jblock *poll = &k->blocks[p];
+        if (poll->term != TERM_SUSPEND || poll->suspend != SUSPEND_POLL)
+            continue;
+        if (joint == NULL) {
+            joint = xcalloc(words, 8);
+            for (int32_t b = 0; b < k->nblocks; b++)
+                if (spin_yield_together(k, &k->blocks[b]))
+                    bit_set(joint, b);
+        }
+        int32_t loop = poll->succ[0];
+        uint64_t *reach = xcalloc(words, 8); /* blocks before the loop that lead to a joint one */
+        for (bool changed = true; changed;) {
+            changed = false;
+            for (int32_t b = 0; b < loop; b++)
+                if (!bit_get(reach, b) &&
+                    (bit_get(joint, b) || leads_to(&k->blocks[b], reach, loop))) {
+                    bit_set(reach, b);
+                    changed = true;
+                }
+        }
+        poll->yields = arena_alloc(&k->arena, words * 8);
+        for (int32_t b = 0; b < k->nblocks; b++)
+            if (b != loop && !bit_get(joint, b) && !leads_to(&k->blocks[b], reach, loop))
+                bit_set(poll->yields, b);
+        free(reach);
+    }
+    free(joint);
+}

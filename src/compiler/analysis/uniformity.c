@@ -1,0 +1,615 @@
+/* shape: the analysis that decides speed: what an instruction makes of its sources' shapes.
+ *
+ * Three things depend on each other and are solved together (shape_solve.c), from "everything is
+ * uniform" upwards: the shape of every register (kernel.h); which branches diverge (their condition
+ * is not uniform); and each block's frontier, the blocks where other lanes may be waiting while it
+ * runs. A write of a register that some waiting lane still needs is a partial write: the register
+ * must hold a value per lane. That one rule covers values merged after a branch and values that
+ * leave a loop in different iterations alike.
+ *
+ * Indices wrap at 32 bits but addresses are 64 bits wide: widening keeps a shape only where ranges
+ * prove that no lane wraps. Otherwise the value is varying, with a hint, and the memory access that
+ * uses it looks at run time whether the lanes are neighbours after all. */
+#include "compiler/arithmetic/arithmetic.h"
+#include "compiler/kernel.h"
+
+#include <string.h>
+
+/* Strides below this stay within 31 bits over a whole warp. */
+enum { MAX_BREAK_STRIDE = 1 << 26 };
+
+static const struct shape VARYING = {.seg = SEG_NONE, .known = 1};
+
+static struct shape uniformity_uniform(unsigned align)
+{
+    return (struct shape){.seg = SEG_WARP, .known = 1, .align = (uint8_t)(align > 63 ? 63 : align)};
+}
+
+static struct shape constant(int64_t v)
+{
+    struct shape s = uniformity_uniform(v == 0 ? 63 : (unsigned)__builtin_ctzll((uint64_t)v));
+    s.ranged = v >= INT32_MIN && v <= INT32_MAX;
+    s.lo = s.hi = v;
+    return s;
+}
+
+static struct shape with_range(struct shape s, int64_t lo, int64_t hi)
+{
+    s.ranged = lo >= INT32_MIN && hi <= INT32_MAX;
+    s.lo = lo;
+    s.hi = hi;
+    return s;
+}
+
+static unsigned min_u(unsigned a, unsigned b) { return a < b ? a : b; }
+
+/* Alignment of the first-lane values once segments are cut down to `seg`. */
+static unsigned align_at(const struct shape *s, unsigned seg)
+{
+    if (s->seg == seg || s->stride == 0)
+        return s->align;
+    return min_u(s->align, (unsigned)__builtin_ctzll((uint64_t)s->stride) + seg);
+}
+
+struct shape shape_join(struct shape a, struct shape b)
+{
+    if (!a.known)
+        return b;
+    if (!b.known)
+        return a;
+    /* where one has a break and the other none, it is a break behind all lanes */
+    bool breaks = a.brk != b.brk && a.brk != 0 && b.brk != 0;
+    if (a.seg == SEG_NONE || b.seg == SEG_NONE || a.stride != b.stride || breaks) {
+        struct shape v = VARYING;
+        unsigned ha = a.seg ? a.seg : a.hint_seg, hb = b.seg ? b.seg : b.hint_seg;
+        if (ha && hb && a.stride == b.stride) { /* affine, perhaps wrapped, either way */
+            v.hint_seg = (uint8_t)min_u(ha, hb);
+            v.stride = a.stride;
+        }
+        return v;
+    }
+    struct shape s = a;
+    s.seg = (uint8_t)min_u(a.seg, b.seg);
+    s.brk = a.brk != 0 ? a.brk : b.brk;
+    s.align = (uint8_t)min_u(align_at(&a, s.seg), align_at(&b, s.seg));
+    s.ranged = a.ranged && b.ranged && a.lo == b.lo && a.hi == b.hi;
+    return s;
+}
+
+/* ---- sources ---- */
+
+/* %tid.x, .y, .z for the block's shape. */
+static struct shape uniformity_tid(const struct jkernel *k, int component)
+{
+    const uint32_t *n = k->opt->ntid;
+    if (n[component] == 1)
+        return constant(0);
+    struct shape s;
+    if (n[0] == 0) {
+        return VARYING;
+    } else if (component == 0 && n[1] == 1 && n[2] == 1) {
+        s = uniformity_uniform(SEG_WARP);
+        s.stride = 1;
+    } else {
+        unsigned g = min_u((unsigned)__builtin_ctz(n[0]), SEG_WARP);
+        if (g < SEG_MIN)
+            return VARYING;
+        s = uniformity_uniform(component == 0 ? (n[0] == 1u << g ? 63 : g) : 0);
+        s.seg = (uint8_t)g;
+        s.stride = component == 0;
+    }
+    return with_range(s, 0, n[component] - 1);
+}
+
+static struct shape uniformity_sreg(const struct jkernel *k, const struct ptx_operand *o)
+{
+    const uint32_t *n = k->opt->ntid;
+    struct shape s;
+    switch (o->sreg) {
+    case PTX_SR_tid: return o->component < 3 ? uniformity_tid(k, o->component) : constant(0);
+    case PTX_SR_ntid:
+        return o->component < 3 && n[0] != 0 ? constant(n[o->component]) : uniformity_uniform(0);
+    case PTX_SR_laneid:
+        s = with_range(uniformity_uniform(63), 0, 31);
+        s.stride = 1;
+        return s;
+    case PTX_SR_ctaid: {
+        /* with grid_small, nctaid.x * ntid.x fits in 31 bits */
+        int64_t hi = o->component != 0 ? 65534 : 2147483646;
+        if (o->component == 0 && k->opt->grid_small && n[0] != 0)
+            hi = 2147483647 / n[0] - 1;
+        return with_range(uniformity_uniform(0), 0, hi < 0 ? 0 : hi);
+    }
+    case PTX_SR_nctaid: {
+        int64_t hi = o->component != 0 ? 65535 : 2147483647;
+        if (o->component == 0 && k->opt->grid_small && n[0] != 0)
+            hi = 2147483647 / n[0];
+        return with_range(uniformity_uniform(0), 1, hi < 1 ? 1 : hi);
+    }
+    case PTX_SR_warpid: return with_range(uniformity_uniform(0), 0, 31);
+    case PTX_SR_WARP_SZ: return constant(32);
+    case PTX_SR_lanemask_eq:
+    case PTX_SR_lanemask_le:
+    case PTX_SR_lanemask_lt:
+    case PTX_SR_lanemask_ge:
+    case PTX_SR_lanemask_gt: return VARYING;
+    default: return uniformity_uniform(0);
+    }
+}
+
+/* The address of a variable, in its own space. */
+static struct shape uniformity_var_address(const struct ptx_var *v)
+{
+    /* a local address is an offset, the same in every lane */
+    return uniformity_uniform(v != NULL && v->align ? (unsigned)__builtin_ctz(v->align) : 0);
+}
+
+/* A shape with segments too short to be kept is none. */
+static struct shape long_enough(const struct jkernel *k, struct shape s)
+{
+    return s.seg != SEG_NONE && s.seg < k->seg_min ? VARYING : s;
+}
+
+struct shape shape_operand(const struct jkernel *k, const struct ptx_operand *o)
+{
+    switch (o->kind) {
+    case PTX_OPR_REG: return k->regs[o->reg].shape;
+    case PTX_OPR_IMM: return constant((int64_t)o->imm);
+    case PTX_OPR_SREG: return long_enough(k, uniformity_sreg(k, o));
+    case PTX_OPR_SYM: {
+        struct shape s = uniformity_var_address(o->var);
+        if (o->offset != 0)
+            s.align = (uint8_t)min_u(s.align, (unsigned)__builtin_ctzll((uint64_t)o->offset));
+        return s;
+    }
+    case PTX_OPR_VEC: {
+        struct shape s = {0};
+        for (int n = 0; n < o->nitems; n++) {
+            struct shape e = shape_operand(k, &o->items[n]);
+            if (e.known && !shape_uniform(&e))
+                return VARYING;
+            s = shape_join(s, e);
+        }
+        return uniformity_uniform(0);
+    }
+    default: return uniformity_uniform(0);
+    }
+}
+
+struct shape shape_address(const struct jkernel *k, const struct ptx_operand *o)
+{
+    struct shape s = o->reg >= 0 && o->kind == PTX_OPR_MEM ? k->regs[o->reg].shape
+                                                           : uniformity_var_address(o->var);
+    s.ranged = false;
+    if (o->offset != 0)
+        s.align = (uint8_t)min_u(s.align, (unsigned)__builtin_ctzll((uint64_t)o->offset));
+    return s;
+}
+
+/* ---- transfer of arithmetic ---- */
+
+/* Stride as a signed number of `bits`. */
+static int64_t uniformity_wrap(int64_t v, unsigned bits)
+{
+    return bits >= 64 ? v : (int64_t)((uint64_t)v << (64 - bits)) >> (64 - bits);
+}
+
+static bool is_int_type(unsigned t) { return t >= PTX_B8 && t <= PTX_S64 && t != PTX_B128; }
+
+static struct shape uniformity_add(struct shape a, struct shape b, int sign, unsigned bits)
+{
+    if (a.seg == SEG_NONE || b.seg == SEG_NONE) {
+        /* an affine value moved by an affine one keeps its hint */
+        struct shape v = VARYING;
+        unsigned ha = a.seg ? a.seg : a.hint_seg, hb = b.seg ? b.seg : b.hint_seg;
+        if (ha && hb) {
+            v.hint_seg = (uint8_t)min_u(ha, hb);
+            v.stride = uniformity_wrap(a.stride + sign * b.stride, bits);
+        }
+        return v;
+    }
+    struct shape s = {.known = 1};
+    s.seg = (uint8_t)min_u(a.seg, b.seg);
+    s.stride = uniformity_wrap(a.stride + sign * b.stride, bits);
+    if (a.brk != 0 || b.brk != 0) {
+        /* one break can be followed, two cannot */
+        if ((a.brk != 0 && b.brk != 0) || s.stride == 0 || bits < 64)
+            return VARYING;
+        s.brk = a.brk != 0 ? a.brk : sign * b.brk;
+    }
+    s.align = (uint8_t)min_u(align_at(&a, s.seg), align_at(&b, s.seg));
+    if (a.ranged && b.ranged)
+        s = sign > 0 ? with_range(s, a.lo + b.lo, a.hi + b.hi)
+                     : with_range(s, a.lo - b.hi, a.hi - b.lo);
+    return s;
+}
+
+static struct shape uniformity_mul(struct shape a, struct shape b, unsigned bits)
+{
+    if (shape_uniform(&a) && !shape_uniform(&b)) {
+        struct shape t = a;
+        a = b;
+        b = t;
+    }
+    struct shape s = {.known = 1};
+    bool exact = b.ranged && b.lo == b.hi; /* a constant factor */
+    if (a.seg == SEG_NONE) {
+        s = VARYING;
+        if (a.hint_seg && shape_uniform(&b) && exact) {
+            s.hint_seg = a.hint_seg;
+            s.stride = uniformity_wrap(a.stride * b.lo, bits);
+        }
+        return s;
+    }
+    if (b.seg == SEG_NONE || b.stride != 0 || (a.stride != 0 && !exact))
+        return VARYING;
+    s.seg = (uint8_t)min_u(a.seg, b.seg);
+    s.stride = a.stride == 0 ? 0 : uniformity_wrap(a.stride * b.lo, bits);
+    if (a.brk != 0) {
+        if (bits < 64 || s.stride == 0)
+            return VARYING;
+        s.brk = a.brk * b.lo;
+    }
+    s.align = (uint8_t)min_u(63, (unsigned)align_at(&a, s.seg) + align_at(&b, s.seg));
+    if (a.ranged && b.ranged) {
+        __extension__ typedef __int128 i128;
+        i128 p[4] = {(i128)a.lo * b.lo, (i128)a.lo * b.hi, (i128)a.hi * b.lo, (i128)a.hi * b.hi};
+        i128 lo = p[0], hi = p[0];
+        for (int n = 1; n < 4; n++) {
+            lo = p[n] < lo ? p[n] : lo;
+            hi = p[n] > hi ? p[n] : hi;
+        }
+        if (lo >= INT32_MIN && hi <= INT32_MAX)
+            s = with_range(s, (int64_t)lo, (int64_t)hi);
+    }
+    return s;
+}
+
+/* From 32 (or fewer) bits to more: exact only where no lane wraps. */
+static struct shape widen(struct shape a, bool is_signed, unsigned from)
+{
+    /* A range is of the narrow value taken as signed, or of a constant as it is written: what is
+     * not a value of the narrow type becomes another number. */
+    int64_t least = is_signed ? -((int64_t)1 << (from - 1)) : 0;
+    int64_t most = ((int64_t)1 << (is_signed ? from - 1 : from)) - 1;
+    if (a.ranged && (a.lo < least || a.hi > most))
+        a.ranged = false;
+    if (a.seg == SEG_NONE || a.stride == 0)
+        return a.seg == SEG_NONE && !a.hint_seg ? VARYING : a;
+    bool exact = a.ranged && a.hi - a.lo < (int64_t)1 << 31 && (is_signed || a.lo >= 0);
+    if (exact)
+        return a;
+    /* within a segment the narrow value can wrap once: the wide one then has a break */
+    if (from == 32 && a.brk == 0 && a.stride > -MAX_BREAK_STRIDE && a.stride < MAX_BREAK_STRIDE) {
+        a.brk = a.stride > 0 ? 1 : -1;
+        a.ranged = false;
+        return a;
+    }
+    struct shape v = VARYING;
+    v.hint_seg = a.seg;
+    v.stride = a.stride;
+    return v;
+}
+
+static struct shape shift_right(struct shape a, unsigned by)
+{
+    if (a.seg == SEG_NONE || by >= 32)
+        return VARYING;
+    if (a.stride == 0) {
+        a.align = (uint8_t)(a.align > by ? a.align - by : 0);
+    } else if (a.stride == 1 && a.ranged && a.lo >= 0) {
+        unsigned g = min_u(by, a.seg); /* lanes that share a result */
+        if (g < SEG_MIN || align_at(&a, g) < g)
+            return VARYING;
+        a.align = 0;
+        a.seg = (uint8_t)g;
+        a.stride = 0;
+    } else {
+        return VARYING;
+    }
+    if (a.ranged && a.lo >= 0)
+        return with_range(a, a.lo >> by, a.hi >> by);
+    a.ranged = false;
+    return a;
+}
+
+static struct shape and_mask(struct shape a, uint64_t mask)
+{
+    if (a.seg == SEG_NONE) /* not even with mask 0: there is no scalar to take it of */
+        return VARYING;
+    if (mask == 0)
+        return constant(0);
+    bool low = (mask & (mask + 1)) == 0; /* 2^k - 1 */
+    unsigned bits = (unsigned)__builtin_popcountll(mask);
+    if (a.stride == 0) {
+        a.ranged = false;
+        a.align =
+            (uint8_t)(a.align > (unsigned)__builtin_ctzll(mask) ? a.align : __builtin_ctzll(mask));
+        return mask <= INT32_MAX ? with_range(a, 0, (int64_t)mask) : a;
+    }
+    if (!low && a.stride == 1) { /* clears low bits: like a shift right and back */
+        unsigned zeros = (unsigned)__builtin_ctzll(mask), g = min_u(zeros, a.seg);
+        if (g < SEG_MIN || align_at(&a, g) < g)
+            return VARYING;
+        a.seg = (uint8_t)g;
+        a.stride = 0;
+        a.align = (uint8_t)zeros;
+        a.ranged = a.ranged && a.lo >= 0;
+        a.lo = 0;
+        return a;
+    }
+    if (!low || a.stride != 1)
+        return VARYING;
+    unsigned g = min_u(bits, a.seg);
+    if (g < SEG_MIN || align_at(&a, g) < g)
+        return VARYING;
+    struct shape s = a;
+    s.align = (uint8_t)(bits <= g ? 63 : align_at(&a, g));
+    s.seg = (uint8_t)g;
+    return mask <= INT32_MAX ? with_range(s, 0, (int64_t)mask) : s;
+}
+
+/* Comparing aligned neighbours with an aligned bound: the whole segment is on one side. */
+static bool aligned_compare(const struct ptx_instr *i, struct shape a, struct shape b)
+{
+    if (a.seg != SEG_WARP || a.stride != 1 || a.align < SEG_WARP || !a.ranged || a.lo < 0)
+        return false;
+    if (!shape_uniform(&b) || !b.ranged || b.lo < 0)
+        return false;
+    if (b.align >= SEG_WARP)
+        return ptx_has(i, PTX_M_lt) || ptx_has(i, PTX_M_ge) || ptx_has(i, PTX_M_lo) ||
+               ptx_has(i, PTX_M_hs);
+    bool exact = b.lo == b.hi && (b.lo & 31) == 31;
+    return exact && (ptx_has(i, PTX_M_gt) || ptx_has(i, PTX_M_le) || ptx_has(i, PTX_M_hi) ||
+                     ptx_has(i, PTX_M_ls));
+}
+
+static bool exact_constant(struct shape s) { return shape_uniform(&s) && s.ranged && s.lo == s.hi; }
+
+/* Operations through which a break can be followed (kernel.h, struct shape). */
+static bool follows_break(const struct ptx_instr *i)
+{
+    switch (i->op) {
+    case PTX_OP_mov:
+    case PTX_OP_cvta:
+    case PTX_OP_add:
+    case PTX_OP_sub:
+    case PTX_OP_mul:
+    case PTX_OP_mad:
+    case PTX_OP_shl:
+    case PTX_OP_cvt: return true;
+    default: return false;
+    }
+}
+
+/* Integer operations that keep or change strides. False: only the general rule applies. */
+static bool uniformity_integer(const struct ptx_instr *i, const struct shape *s, struct shape *out)
+{
+    if (i->ntypes == 0)
+        return false;
+    unsigned t = i->types[i->ntypes - 1], bits = ptx_type_bits((enum ptx_type)t);
+    if (!is_int_type(t) || bits < 16)
+        return false;
+    if (!follows_break(i) && (s[0].brk != 0 || (i->noperands > 2 && s[1].brk != 0)))
+        return false;
+    switch (i->op) {
+    case PTX_OP_mov:
+    case PTX_OP_cvta: *out = s[0]; return true;
+    case PTX_OP_add:
+    case PTX_OP_sub:
+        if (ptx_has(i, PTX_M_sat) || ptx_has(i, PTX_M_cc))
+            return false;
+        *out = uniformity_add(s[0], s[1], i->op == PTX_OP_add ? 1 : -1, bits);
+        return true;
+    case PTX_OP_mul:
+    case PTX_OP_mad: {
+        bool wide = ptx_has(i, PTX_M_wide);
+        if ((!wide && !ptx_has(i, PTX_M_lo)) || ptx_has(i, PTX_M_cc))
+            return false;
+        struct shape a = s[0], b = s[1];
+        if (wide) {
+            a = widen(a, ptx_type_is_signed((enum ptx_type)t), bits);
+            b = widen(b, ptx_type_is_signed((enum ptx_type)t), bits);
+        }
+        *out = uniformity_mul(a, b, wide ? bits * 2 : bits);
+        if (i->op == PTX_OP_mad)
+            *out = uniformity_add(*out, s[2], 1, wide ? bits * 2 : bits);
+        return true;
+    }
+    case PTX_OP_shl: {
+        if (!exact_constant(s[1]) || s[1].lo < 0 || s[1].lo >= bits)
+            return false;
+        struct shape factor = constant((int64_t)1 << s[1].lo);
+        if (s[1].lo >= 31)
+            return false;
+        *out = uniformity_mul(s[0], factor, bits);
+        return true;
+    }
+    case PTX_OP_shr:
+        if (!exact_constant(s[1]) || s[1].lo < 0)
+            return false;
+        *out = shift_right(s[0], (unsigned)s[1].lo);
+        return true;
+    case PTX_OP_and:
+        if (exact_constant(s[1]))
+            *out = and_mask(s[0], (uint64_t)s[1].lo & (bits == 64 ? ~0ull : (1ull << bits) - 1));
+        else
+            return false;
+        return true;
+    case PTX_OP_or:
+        /* adding where no bits meet: aligned first lanes, small right side */
+        if (s[0].seg == SEG_NONE || s[1].seg == SEG_NONE || !s[1].ranged || s[1].lo < 0 ||
+            s[0].stride != 0 || align_at(&s[0], s[0].seg) > 30 ||
+            s[1].hi >= (int64_t)1 << align_at(&s[0], s[0].seg))
+            return false;
+        *out = uniformity_add(s[0], s[1], 1, bits);
+        return true;
+    case PTX_OP_cvt: {
+        unsigned from = ptx_type_bits((enum ptx_type)i->types[1]);
+        unsigned to = ptx_type_bits((enum ptx_type)i->types[0]);
+        if (!is_int_type(i->types[0]) || !is_int_type(i->types[1]) || ptx_has(i, PTX_M_sat))
+            return false;
+        if (to > from) {
+            if (from < 32 && s[0].stride != 0 && s[0].seg)
+                return false;
+            *out = widen(s[0], ptx_type_is_signed((enum ptx_type)i->types[1]), from);
+        } else {
+            *out = s[0];
+            if (to == 64 && s[0].brk != 0)
+                return true;
+            out->brk = 0; /* a break is a multiple of 2^32: gone with the upper half */
+            out->stride = uniformity_wrap(s[0].stride, to);
+            if (to < 32)
+                out->ranged = false;
+        }
+        return true;
+    }
+    default: return false;
+    }
+}
+
+/* A conversion's result in a register that is wider than its type: extended, so that lanes may wrap
+ * around at the type's width. */
+static struct shape extended(const struct jkernel *k, const struct ptx_instr *i, struct shape s)
+{
+    if (i->op != PTX_OP_cvt || i->operands[0].kind != PTX_OPR_REG || s.seg == SEG_NONE)
+        return s;
+    unsigned wide = ptx_type_bits((enum ptx_type)k->regs[i->operands[0].reg].type);
+    if (ptx_type_bits((enum ptx_type)i->types[0]) >= wide)
+        return s;
+    s.ranged = false;
+    return s.stride == 0 ? s : VARYING;
+}
+
+static struct shape general(const struct shape *s, int n)
+{
+    unsigned seg = SEG_WARP;
+    for (int e = 0; e < n; e++) {
+        if (s[e].seg == SEG_NONE || s[e].stride != 0)
+            return VARYING;
+        seg = min_u(seg, s[e].seg);
+    }
+    struct shape out = uniformity_uniform(0);
+    out.seg = (uint8_t)seg;
+    return out;
+}
+
+/* The same in the whole warp if all sources are. */
+static struct shape uniformity_together(const struct shape *s, int n)
+{
+    for (int e = 0; e < n; e++)
+        if (!shape_uniform(&s[e]))
+            return VARYING;
+    return uniformity_uniform(0);
+}
+
+/* A load's result follows its address: one value per segment of equal addresses. */
+static struct shape uniformity_loaded(const struct jkernel *k, const struct ptx_instr *i)
+{
+    struct shape a = shape_address(k, &i->operands[1]);
+    if (!a.known)
+        return a;
+    bool local = i->nspaces > 0 && i->spaces[0] == PTX_SPACE_LOCAL;
+    if (local || a.seg == SEG_NONE || a.stride != 0)
+        return VARYING;
+    struct shape s = uniformity_uniform(0);
+    s.seg = a.seg;
+    return s;
+}
+
+static struct shape any_shape_of(const struct jkernel *k, const struct ptx_instr *i, int which)
+{
+    struct shape s[20];
+    int ndst = jit_ndst(i), n = 0;
+    if (i->op == PTX_OP_call) {
+        struct alu_sig sig;
+        if (i->call->func == NULL || i->call->func->has_body ||
+            !alu_math_known(i->call->func->name, &sig))
+            return VARYING;
+        for (int a = 0; a < i->call->nargs && n < 16; a++)
+            s[n++] = shape_operand(k, &i->call->args[a]);
+    } else {
+        for (int o = ndst; o < i->noperands && n < 16; o++)
+            s[n++] = shape_operand(k, &i->operands[o]);
+    }
+    bool any_unknown = false;
+    for (int e = 0; e < n; e++)
+        any_unknown |= !s[e].known;
+    if (any_unknown)
+        return (struct shape){0};
+    switch (i->op) {
+    case PTX_OP_ld:
+    case PTX_OP_ldu: return uniformity_loaded(k, i);
+    case PTX_OP_atom:
+    case PTX_OP_match:
+    case PTX_OP_elect: return i->op == PTX_OP_elect && which == 0 ? uniformity_uniform(0) : VARYING;
+    case PTX_OP_mbarrier:
+        if (ptx_has(i, PTX_M_arrive) || ptx_has(i, PTX_M_arrive_drop))
+            return VARYING; /* lanes arrive one after the other */
+        return uniformity_together(s, n);
+    case PTX_OP_mapa:
+    case PTX_OP_getctarank: return uniformity_together(s, n);
+    case PTX_OP_createpolicy: return uniformity_uniform(0);
+    case PTX_OP_isspacep:
+        if (i->spaces[0] == PTX_SPACE_SHARED_CLUSTER)
+            return uniformity_together(s, n);
+        break;
+    case PTX_OP_shfl:
+    case PTX_OP_tex:
+    case PTX_OP_tld4:
+    case PTX_OP_txq:
+    case PTX_OP_suld:
+    case PTX_OP_suq:
+    case PTX_OP_mma:
+    case PTX_OP_wmma:
+    case PTX_OP_ldmatrix:
+    case PTX_OP_movmatrix: return VARYING;
+    case PTX_OP_activemask: return uniformity_uniform(0);
+    case PTX_OP_vote:
+    case PTX_OP_redux: /* groups of lanes may name different member sets */
+        if (ptx_has(i, PTX_M_sync) && !shape_uniform(&s[n - 1]))
+            return VARYING;
+        return uniformity_uniform(0);
+    case PTX_OP_bar:
+    case PTX_OP_barrier: return uniformity_uniform(0);
+    case PTX_OP_alloca: return VARYING;
+    case PTX_OP_cvta:
+        if (i->nspaces > 0 && i->spaces[0] == PTX_SPACE_SHARED_CLUSTER)
+            return uniformity_together(s, n);
+        /* the generic address of local memory differs from lane to lane */
+        if (i->nspaces > 0 && i->spaces[0] == PTX_SPACE_LOCAL)
+            return VARYING;
+        s[0].ranged = false;
+        return s[0];
+    case PTX_OP_setp:
+        if (i->noperands - ndst == 2 && aligned_compare(i, s[0], s[1]))
+            return uniformity_uniform(0);
+        break;
+    case PTX_OP_mov:
+        if (i->operands[0].kind == PTX_OPR_VEC || i->operands[1].kind == PTX_OPR_VEC)
+            return general(s, n);
+        if (i->operands[1].kind == PTX_OPR_SYM && i->operands[1].var != NULL)
+            return s[0];
+        if (ptx_type_bits((enum ptx_type)i->types[0]) >= 32)
+            return s[0];
+        break;
+    case PTX_OP_selp:
+        if (shape_uniform(&s[2])) {
+            struct shape j = shape_join(s[0], s[1]);
+            j.ranged = false;
+            return j;
+        }
+        break;
+    default: break;
+    }
+    struct shape out;
+    if (uniformity_integer(i, s, &out) && out.seg != SEG_NONE)
+        return extended(k, i, out);
+    struct shape same = general(s, n); /* a hint is better than nothing, not than one value */
+    return same.seg == SEG_NONE && uniformity_integer(i, s, &out) ? out : same;
+}
+
+struct shape shape_of(const struct jkernel *k, const struct ptx_instr *i, int which)
+{
+    return long_enough(k, any_shape_of(k, i, which));
+}

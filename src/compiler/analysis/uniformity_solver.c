@@ -1,0 +1,216 @@
+/* shape_solve: shapes, divergence and frontiers together.
+ *
+ * What an instruction makes of its sources' shapes is shape.c's. Here that is done for all
+ * registers, along with what depends on it: which branches diverge, where lanes may wait elsewhere
+ * meanwhile, and which writes are therefore partial; round after round until nothing changes. */
+#include "compiler/kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct shape varying = {.seg = SEG_NONE, .known = 1},
+                          uniform = {.seg = SEG_WARP, .known = 1};
+
+static bool integer_type(unsigned t) { return t >= PTX_B8 && t <= PTX_S64 && t != PTX_B128; }
+
+/* ---- divergence and frontiers ---- */
+
+static bool frontier_add(struct jblock *b, const uint64_t *from, int32_t words, int32_t above,
+                         int32_t self)
+{
+    bool changed = false;
+    for (int32_t w = 0; w < words; w++) {
+        uint64_t v = from[w];
+        if (w == above >> 6)
+            v &= ~0ull << (above & 63) << 1;
+        else if (w < above >> 6)
+            v = 0;
+        if (w == self >> 6)
+            v &= ~(1ull << (self & 63));
+        changed |= (v & ~b->frontier[w]) != 0;
+        b->frontier[w] |= v;
+    }
+    return changed;
+}
+
+/* After block b, lanes may be pending at its successors and all over its frontier; each of these
+ * may run next, with the later ones pending. */
+static bool spread(struct jkernel *k, int32_t b)
+{
+    int32_t words = bit_words(k->nblocks);
+    struct jblock *blk = &k->blocks[b];
+    uint64_t *cand = xmalloc((size_t)words * 8);
+    bool changed = false;
+    bool together = blk->diverges || blk->term == TERM_EXIT;
+    for (int s = 0; s < (together ? 1 : blk->nsucc); s++) {
+        memcpy(cand, blk->frontier, (size_t)words * 8);
+        if (together)
+            for (int t = 0; t < blk->nsucc; t++)
+                bit_set(cand, blk->succ[t]);
+        else
+            bit_set(cand, blk->succ[s]);
+        for (int32_t c = bit_next(cand, k->nblocks, 0); c >= 0;
+             c = bit_next(cand, k->nblocks, c + 1))
+            changed |= frontier_add(&k->blocks[c], cand, words, c, c);
+    }
+    if (blk->yields != NULL) {
+        /* Its lanes wait on, back at the loop, while those of another block go first. */
+        memcpy(cand, blk->frontier, (size_t)words * 8);
+        bit_set(cand, blk->succ[0]);
+        for (int32_t c = bit_next(blk->frontier, k->nblocks, 0); c >= 0;
+             c = bit_next(blk->frontier, k->nblocks, c + 1))
+            if (bit_get(blk->yields, c))
+                changed |= frontier_add(&k->blocks[c], cand, words, -1, c);
+    }
+    free(cand);
+    return changed;
+}
+
+/* One round of shapes; true when any grew. */
+static bool shapes_round(struct jkernel *k)
+{
+    bool changed = false;
+    size_t words = (size_t)bit_words((int32_t)k->nregs);
+    uint64_t *waiting = xmalloc(words * 8);
+    for (int32_t b = 0; b < k->nblocks; b++) {
+        struct jblock *blk = &k->blocks[b];
+        memset(waiting, 0, words * 8);
+        for (int32_t c = bit_next(blk->frontier, k->nblocks, 0); c >= 0;
+             c = bit_next(blk->frontier, k->nblocks, c + 1))
+            for (size_t w = 0; w < words; w++)
+                waiting[w] |= k->blocks[c].live_in[w];
+        for (int32_t n = 0; n <= blk->count; n++) {
+            const struct ptx_instr *i = n < blk->count              ? &k->instrs[blk->first + n]
+                                        : blk->term == TERM_SUSPEND ? blk->term_instr
+                                                                    : NULL;
+            struct jroles r;
+            if (i == NULL)
+                continue;
+            jit_roles(i, &r);
+            for (int d = 0; d < r.ndef; d++) {
+                struct jreg *reg = &k->regs[r.def[d]];
+                struct shape s = shape_of(k, i, d);
+                if (s.known && k->entry->forms & PTX_FORM_VARYING)
+                    s = varying;
+                if (s.known && bit_get(waiting, r.def[d])) {
+                    struct shape v = varying;
+                    v.hint_seg = s.seg ? s.seg : s.hint_seg;
+                    v.stride = s.stride;
+                    s = v;
+                }
+                if (reg->type == PTX_PRED && s.known && !shape_uniform(&s))
+                    s = varying;
+                struct shape j = shape_join(reg->shape, s);
+                if (memcmp(&j, &reg->shape, sizeof j) != 0) {
+                    reg->shape = j;
+                    changed = true;
+                }
+            }
+        }
+    }
+    free(waiting);
+    return changed;
+}
+
+/* Registers cheap enough to compute again: chains of scalar integer work on values that never
+ * change while the block runs. */
+static void find_remat(struct jkernel *k)
+{
+    for (int32_t b = 0; b < k->nblocks; b++) {
+        const struct jblock *blk = &k->blocks[b];
+        for (int32_t n = 0; n < blk->count; n++) {
+            const struct ptx_instr *i = &k->instrs[blk->first + n];
+            struct jroles r;
+            jit_roles(i, &r);
+            if (r.ndef != 1 || k->regs[r.def[0]].ndefs != 1 ||
+                k->regs[r.def[0]].shape.seg == SEG_NONE)
+                continue;
+            int cost = 1;
+            for (int u = 0; u < r.nuse; u++) {
+                const struct jreg *src = &k->regs[r.use[u]];
+                cost = src->remat == 0 ? 1000 : cost + src->remat;
+            }
+            bool cheap = false;
+            switch (i->op) {
+            case PTX_OP_mov:
+                cheap = i->operands[0].kind == PTX_OPR_REG && i->operands[1].kind != PTX_OPR_VEC;
+                if (i->operands[1].kind == PTX_OPR_SREG)
+                    cheap = i->operands[1].sreg < PTX_SR_clock;
+                break;
+            case PTX_OP_ld:
+                cheap = i->nspaces > 0 && i->spaces[0] == PTX_SPACE_PARAM && r.nuse == 0;
+                break;
+            case PTX_OP_add:
+            case PTX_OP_sub:
+            case PTX_OP_mul:
+            case PTX_OP_mad:
+            case PTX_OP_shl:
+            case PTX_OP_shr:
+            case PTX_OP_and:
+            case PTX_OP_or:
+            case PTX_OP_cvt:
+            case PTX_OP_cvta:
+                cheap = i->ntypes > 0 && integer_type(i->types[0]) && !ptx_has(i, PTX_M_cc);
+                break;
+            case PTX_OP_setp: cheap = i->ntypes > 0 && integer_type(i->types[0]); break;
+            default: break;
+            }
+            if (cheap && cost < 24)
+                k->regs[r.def[0]].remat = (uint8_t)cost;
+        }
+    }
+}
+
+/* Shapes, diverging branches and frontiers, until none of them grows any more. */
+static void solve(struct jkernel *k)
+{
+    for (bool changed = true; changed;) {
+        changed = shapes_round(k);
+        for (int32_t b = 0; b < k->nblocks; b++) {
+            struct jblock *blk = &k->blocks[b];
+            if (blk->cond < 0 || blk->diverges)
+                continue;
+            const struct shape *s = &k->regs[blk->cond].shape;
+            if (s->known && !shape_uniform(s)) {
+                blk->diverges = true;
+                changed = true;
+            }
+        }
+        for (bool spreading = true; spreading;) {
+            spreading = false;
+            for (int32_t b = 0; b < k->nblocks; b++)
+                spreading |= spread(k, b);
+            changed |= spreading;
+        }
+    }
+}
+
+/* Registers that the kernel may read before it writes them hold any value: where nothing is known
+ * of one yet, it is uniform. (A loop may mix such a register with real values: x = first ? y : x.
+ * What these flow into is then solved again.) */
+static void settle_unwritten(struct jkernel *k)
+{
+    for (size_t r = 0; r < k->nregs; r++)
+        if (!k->regs[r].shape.known && bit_get(k->blocks[0].live_in, (int32_t)r))
+            k->regs[r].shape = uniform;
+}
+
+bool pass_shape(struct jkernel *k)
+{
+    int32_t words = bit_words(k->nblocks);
+    for (int32_t b = 0; b < k->nblocks; b++)
+        k->blocks[b].frontier = arena_alloc(&k->arena, (size_t)words * 8);
+    jit_find_yields(k);
+    solve(k);
+    settle_unwritten(k);
+    solve(k);
+    for (size_t r = 0; r < k->nregs; r++)
+        if (!k->regs[r].shape.known) /* in code that is never reached */
+            k->regs[r].shape = uniform;
+    for (int32_t b = 0; b < k->nblocks; b++) {
+        struct jblock *blk = &k->blocks[b];
+        blk->alone = bit_next(blk->frontier, k->nblocks, 0) < 0;
+    }
+    find_remat(k);
+    return true;
+}

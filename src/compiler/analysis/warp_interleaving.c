@@ -1,0 +1,98 @@
+/* pace: loops in which the warps of a block read the same memory.
+ *
+ * Warps run one after the other up to a barrier. In a matrix product without tiles each of them
+ * reads the same columns of B from end to end, more than the cache next to the core holds, so that
+ * every warp waits for all of it again. On a GPU the warps of a block go through such a loop side
+ * by side. The same is done here by barriers that the program did not write: one after every few
+ * turns of the loop. They are legal, as nothing is said about the order of warps, and in a kernel
+ * in lockstep (lockstep.c) they cost little: sums go to the frame and back.
+ *
+ * It is done for an innermost loop of a kernel without barriers of its own if all warps go the same
+ * way, if the loop only reads, and if it reads rows, different ones in each turn, that are the same
+ * for all warps. */
+#include "compiler/arithmetic/arithmetic.h"
+#include "compiler/kernel.h"
+
+/* A kernel is copied for each way on from a barrier: not for large ones. */
+enum { MAX_INSTRUCTIONS = 400, MIN_WARPS = 4 };
+
+/* Is this load one that all warps do at the same places, a row for the lanes of a warp? */
+static bool shared_row(const struct jkernel *k, const struct ptx_instr *i)
+{
+    const struct ptx_operand *at = &i->operands[jit_ndst(i)];
+    if (i->op != PTX_OP_ld || at->kind != PTX_OPR_MEM || at->reg < 0)
+        return false;
+    if (i->nspaces > 0 && i->spaces[0] != PTX_SPACE_GLOBAL && i->spaces[0] != PTX_SPACE_GENERIC)
+        return false;
+    const struct jreg *r = &k->regs[at->reg];
+    return r->same && !shape_uniform(&r->shape);
+}
+
+static bool only_reads(const struct ptx_instr *i)
+{
+    struct diag ignored = {0};
+    if (i->op == PTX_OP_ld)
+        return !jit_is_polling_load(i);
+    return i->op != PTX_OP_call && (i->op == PTX_OP_mov || alu_supported(i, &ignored));
+}
+
+/* Does the loop write the register of this load's address? */
+static bool warp_interleaving_moves(const struct jkernel *k, const struct ptx_instr *load,
+                                    int32_t first, int32_t last)
+{
+    int32_t reg = load->operands[jit_ndst(load)].reg;
+    for (int32_t b = first; b <= last; b++)
+        for (int32_t n = 0; n < k->blocks[b].count; n++) {
+            struct jroles r;
+            jit_roles(&k->instrs[k->blocks[b].first + n], &r);
+            for (int d = 0; d < r.ndef; d++)
+                if (r.def[d] == reg)
+                    return true;
+        }
+    return false;
+}
+
+/* Is the loop of header h worth it? Its blocks follow each other in the order. */
+static bool suits(const struct jkernel *k, int32_t h, const uint64_t *partial)
+{
+    int32_t last = h;
+    for (int32_t b = h; b < k->nblocks; b++)
+        if (k->blocks[b].loop == h)
+            last = b;
+    bool rows = false;
+    for (int32_t b = h; b <= last; b++) {
+        const struct jblock *blk = &k->blocks[b];
+        if (blk->loop != h || !blk->alone || bit_get(partial, b))
+            return false;
+        for (int32_t n = 0; n < blk->count; n++) {
+            const struct ptx_instr *i = &k->instrs[blk->first + n];
+            if (!only_reads(i))
+                return false;
+            rows |= shared_row(k, i) && warp_interleaving_moves(k, i, h, last);
+        }
+    }
+    return rows;
+}
+
+int32_t jit_find_pace(struct jkernel *k)
+{
+    if (k->pace != 0 || k->is_function || k->has_poll || k->has_partial || k->has_calls ||
+        k->nwarps < MIN_WARPS || k->ninstrs > MAX_INSTRUCTIONS)
+        return 0;
+    bool loops = false;
+    for (int32_t b = 0; b < k->nblocks; b++) {
+        if (k->blocks[b].term == TERM_SUSPEND)
+            return 0;
+        loops |= k->blocks[b].loop >= 0;
+    }
+    if (!loops)
+        return 0;
+    const uint64_t *partial = jit_same_by_lane(k);
+    int32_t found = 0;
+    for (int32_t h = 0; h < k->nblocks && found == 0; h++)
+        if (k->blocks[h].loop == h && suits(k, h, partial))
+            found = k->blocks[h].first + 1;
+    for (size_t r = 0; r < k->nregs; r++)
+        k->regs[r].same = false;
+    return found;
+}

@@ -1,0 +1,333 @@
+/* alu_cvt: cvt between all types that targets up to sm_90a have.
+ *
+ * Floats go through f32 (f64 where it is the wider side). A conversion in two steps is exact or
+ * rounds to odd first, so that the last rounding is the only one that shows. */
+#include "compiler/arithmetic/table.h"
+
+/* ---- integers ---- */
+
+static bool is_int(enum ptx_type t) { return t >= PTX_U8 && t <= PTX_S64; }
+
+static uint64_t ones(unsigned bits) { return ~0ull >> (64 - bits); }
+
+/* Clamps x, of one integer type, to the range of another. */
+static val clamp_int(struct alu *a, val x, bool from_signed, unsigned bits, bool to_signed)
+{
+    unsigned from = ir_bits(x);
+    uint64_t max = to_signed ? ones(bits) >> 1 : ones(bits);
+    if (!from_signed)
+        return max < ones(from) ? ir_min_u(a, x, ir_k(x, max)) : x;
+    if (max < ones(from) >> 1)
+        x = ir_min_s(a, x, ir_k(x, max));
+    if (!to_signed)
+        return ir_max_s(a, x, ir_k(x, 0));
+    return bits < from ? ir_max_s(a, x, ir_k(x, ~max)) : x;
+}
+
+/* Truncates and saturates; NaN gives 0, or only the top bit set. */
+val alu_float_to_int(struct alu *a, val x, unsigned bits, bool is_signed, bool nan_is_min)
+{
+    val nan = ir_isnan(a, x), r;
+    if (bits < 32) {
+        r = alu_float_to_int(a, x, 32, true, false);
+        r = ir_zext(a, clamp_int(a, r, true, bits, is_signed), bits);
+    } else {
+        double limit = is_signed ? (bits == 32 ? 0x1p31 : 0x1p63) : (bits == 32 ? 0x1p32 : 0x1p64);
+        double least = is_signed ? -limit : 0;
+        uint64_t max = is_signed ? ones(bits) >> 1 : ones(bits), min = is_signed ? max + 1 : 0;
+        LLVMTypeRef t = ir_like(x, ir_int(a, bits));
+        r = is_signed ? LLVMBuildFPToSI(a->b, x, t, "") : LLVMBuildFPToUI(a->b, x, t, "");
+        r = ir_select(a, ir_fcmp(a, LLVMRealOLT, x, ir_kf(x, least)), ir_k(r, min), r);
+        r = ir_select(a, ir_fcmp(a, LLVMRealOGE, x, ir_kf(x, limit)), ir_k(r, max), r);
+    }
+    return ir_select(a, nan, ir_k(r, nan_is_min ? 1ull << (bits - 1) : 0), r);
+}
+
+/* ---- between floats ---- */
+
+static val round_to_integral(struct emit *e, val x)
+{
+    struct alu *a = e->a;
+    if (has(e, PTX_M_rni))
+        return ir_intr1(a, "llvm.rint", x);
+    if (has(e, PTX_M_rmi))
+        return ir_intr1(a, "llvm.floor", x);
+    return ir_intr1(a, has(e, PTX_M_rpi) ? "llvm.ceil" : "llvm.trunc", x);
+}
+
+static bool rounds_to_integral(struct emit *e)
+{
+    return has(e, PTX_M_rni) || has(e, PTX_M_rzi) || has(e, PTX_M_rmi) || has(e, PTX_M_rpi);
+}
+
+/* .sat to [0, 1]; .relu: nothing negative; .satfinite: nothing beyond `max`. NaN stays but for
+ * .sat. Clamping before rounding is the same, the bounds being floats of the destination. */
+static val clamp_float(struct emit *e, val x, double max)
+{
+    struct alu *a = e->a;
+    if (has(e, PTX_M_sat))
+        return ir_saturate(a, x);
+    if (has(e, PTX_M_relu))
+        x = ir_select(a, ir_fcmp(a, LLVMRealOLE, x, ir_kf(x, 0)), ir_kf(x, 0), x);
+    if (has(e, PTX_M_satfinite)) {
+        val high = ir_kf(x, max), low = ir_kf(x, -max);
+        x = ir_select(a, ir_fcmp(a, LLVMRealOGT, x, high), high, x);
+        x = ir_select(a, ir_fcmp(a, LLVMRealOLT, x, low), low, x);
+    }
+    return x;
+}
+
+static const double max_f16 = 65504, max_bf16 = 0x1.fep127, max_tf32 = 0x1.ffcp127;
+
+/* f32 or f64 to f16 or bf16 bits. */
+static val to_half(struct emit *e, val x, bool bf16, enum rounding mode)
+{
+    struct alu *a = e->a;
+    x = clamp_float(e, x, bf16 ? max_bf16 : max_f16);
+    if (ir_bits(x) == 64)
+        x = alu_narrow(a, x, ROUND_ODD);
+    val r = bf16 ? alu_f32_to_bf16(a, x, mode) : alu_f32_to_f16(a, x, mode);
+    if (has(e, PTX_M_relu) && !bf16) /* bf16's NaN is canonical already */
+        r = ir_select(a, ir_isnan(a, x), ir_k(r, 0x7fff), r);
+    return r;
+}
+
+/* f32 to tf32, which is an f32 whose low 13 bits are 0. What becomes of a NaN is what GPUs make of
+ * it: .rna cuts its low bits off (which may leave an infinity), the others have one NaN. */
+static val to_tf32(struct emit *e, val x, enum rounding mode)
+{
+    struct alu *a = e->a;
+    x = clamp_float(e, x, max_tf32);
+    val w = ir_as_int(a, x), r = w, kept = ir_k(w, 0xffffe000);
+    if (mode == ROUND_RNA)
+        r = ir_add(a, w, ir_k(w, 0x1000));
+    else if (mode == ROUND_RN)
+        r = ir_add(a, ir_add(a, w, ir_k(w, 0xfff)),
+                   ir_and(a, ir_lshr(a, w, ir_k(w, 13)), ir_k(w, 1)));
+    val nan = mode == ROUND_RNA ? ir_and(a, w, kept) : ir_k(w, 0x7fffe000);
+    return ir_select(a, ir_isnan(a, x), nan, ir_and(a, r, kept));
+}
+
+/* Integer to f16 or bf16 bits. For f16, integers beyond 2^17 are as infinite as 2^17 itself. */
+static val int_to_half(struct emit *e, val x, bool is_signed, enum rounding mode)
+{
+    struct alu *a = e->a;
+    bool bf16 = e->t == PTX_BF16;
+    if (!bf16 && ir_bits(x) > 16) {
+        val most = ir_k(x, 1 << 17);
+        x = is_signed ? ir_max_s(a, ir_min_s(a, x, most), ir_neg(a, most)) : ir_min_u(a, x, most);
+        x = ir_zext(a, x, 32);
+    }
+    return to_half(e, alu_int_to_float(a, x, is_signed, 32, bf16 ? ROUND_ODD : ROUND_RN), bf16,
+                   mode);
+}
+
+static void int_to_float(struct emit *e)
+{
+    struct alu *a = e->a;
+    bool is_signed = ptx_type_is_signed(e->u);
+    enum rounding mode = alu_rounding(e->i);
+    if (alu_is_half(e->t)) {
+        e->d[0] = alu_from_i16(a, e->t, int_to_half(e, e->s[0], is_signed, mode));
+        return;
+    }
+    e->d[0] = clamp_float(e, alu_int_to_float(a, e->s[0], is_signed, ptx_type_bits(e->t), mode), 0);
+}
+
+static void float_to_float(struct emit *e)
+{
+    struct alu *a = e->a;
+    bool ftz = has(e, PTX_M_ftz);
+    enum rounding mode = alu_rounding(e->i);
+    val x = alu_float_load(a, e->u, e->s[0], ftz && e->u == PTX_F32);
+    if (rounds_to_integral(e))
+        x = round_to_integral(e, x);
+    if (alu_is_half(e->t)) {
+        e->d[0] = alu_from_i16(a, e->t, to_half(e, x, e->t == PTX_BF16, mode));
+        return;
+    }
+    if (e->t == PTX_F64)
+        x = ir_ftof(a, x, 64);
+    else if (ir_bits(x) == 64)
+        x = alu_narrow(a, x, mode);
+    x = clamp_float(e, x, 0);
+    e->d[0] = ftz && e->t == PTX_F32 ? ir_flush(a, x) : x;
+}
+
+/* ---- eight-bit floats ---- */
+
+struct tiny {
+    unsigned fraction; /* bits */
+    int bias;
+    double max;
+};
+static const struct tiny e4m3 = {3, 7, 448}, e5m2 = {2, 15, 57344};
+
+/* Saturating, nearest even, as 32-bit words with the code in the low byte. */
+static val to_tiny(struct emit *e, val x, const struct tiny *f)
+{
+    struct alu *a = e->a;
+    x = clamp_float(e, x, f->max);
+    unsigned drop = 23 - f->fraction;
+    val w = ir_as_int(a, x), magnitude = ir_and(a, w, ir_k(w, 0x7fffffff));
+    val sign = ir_and(a, ir_lshr(a, w, ir_k(w, 24)), ir_k(w, 0x80));
+    val odd = ir_and(a, ir_lshr(a, magnitude, ir_k(w, drop)), ir_k(w, 1));
+    val r = ir_add(a, ir_add(a, magnitude, ir_k(w, (1u << (drop - 1)) - 1)), odd);
+    r = ir_lshr(a, ir_sub(a, r, ir_k(w, (uint32_t)(127 - f->bias) << 23)), ir_k(w, drop));
+    /* subnormal: added to a power of two whose last place is theirs, the machine rounds */
+    val m = ir_as_float(a, magnitude);
+    val anchor = ir_kf(m, __builtin_ldexp(1, 1 - f->bias - (int)f->fraction + 23));
+    val tiny = ir_sub(a, ir_as_int(a, ir_fadd(a, m, anchor)), ir_as_int(a, anchor));
+    val is_tiny = ir_icmp(a, LLVMIntULT, magnitude, ir_k(w, (uint32_t)(128 - f->bias) << 23));
+    r = ir_or(a, ir_select(a, is_tiny, tiny, r), sign);
+    return ir_select(a, ir_isnan(a, x), ir_k(w, 0x7f), r);
+}
+
+/* One code in the low byte of words, to f16 bits in the low half of words. Exact. */
+static val from_tiny(struct emit *e, val w, bool is_e5m2)
+{
+    struct alu *a = e->a;
+    val r;
+    if (is_e5m2) { /* the upper byte of an f16 */
+        r = ir_shl(a, ir_and(a, w, ir_k(w, 0xff)), ir_k(w, 8));
+        val nan = ir_icmp(a, LLVMIntUGT, ir_and(a, r, ir_k(w, 0x7fff)), ir_k(w, 0x7c00));
+        r = ir_select(a, nan, ir_k(w, 0x7fff), r);
+    } else {
+        val magnitude = ir_and(a, w, ir_k(w, 0x7f));
+        val m = ir_as_float(a, ir_shl(a, magnitude, ir_k(w, 20)));
+        val h = ir_zext(a, alu_f32_to_f16(a, ir_fmul(a, m, ir_kf(m, 0x1p120)), ROUND_RN), 32);
+        r = ir_or(a, h, ir_shl(a, ir_and(a, w, ir_k(w, 0x80)), ir_k(w, 8)));
+        r = ir_select(a, ir_icmp(a, LLVMIntEQ, magnitude, ir_k(w, 0x7f)), ir_k(w, 0x7fff), r);
+    }
+    if (has(e, PTX_M_relu)) {
+        val negative = ir_icmp(a, LLVMIntUGE, r, ir_k(w, 0x8000));
+        r = ir_select(a, negative, ir_k(w, 0), r);
+    }
+    return r;
+}
+
+static const struct tiny *tiny_of(enum ptx_type t)
+{
+    return t == PTX_E4M3X2 ? &e4m3 : t == PTX_E5M2X2 ? &e5m2 : NULL;
+}
+
+/* ---- packed conversions ---- */
+
+/* hi and lo, each in the low bits of a word, side by side. */
+static val pack(struct alu *a, val hi, val lo, unsigned bits)
+{
+    return ir_or(a, ir_shl(a, hi, ir_k(hi, bits)), lo);
+}
+
+static void to_packed(struct emit *e)
+{
+    struct alu *a = e->a;
+    const struct tiny *f = tiny_of(e->t);
+    val part[2]; /* high, low */
+    for (unsigned k = 0; k < 2; k++) {
+        val x = e->s[k];
+        if (e->u == PTX_F16X2) {
+            x = k ? e->s[0] : ir_lshr(a, e->s[0], ir_k(e->s[0], 16));
+            x = alu_f16_to_f32(a, ir_zext(a, x, 16));
+        }
+        part[k] = f ? to_tiny(e, x, f)
+                    : ir_zext(a, to_half(e, x, e->t == PTX_BF16X2, alu_rounding(e->i)), 32);
+    }
+    e->d[0] = ir_zext(a, pack(a, part[0], part[1], f ? 8 : 16), f ? 16 : 32);
+}
+
+static void from_packed(struct emit *e)
+{
+    struct alu *a = e->a;
+    val w = ir_zext(a, e->s[0], 32);
+    bool is_e5m2 = e->u == PTX_E5M2X2;
+    val high = from_tiny(e, ir_lshr(a, w, ir_k(w, 8)), is_e5m2);
+    e->d[0] = pack(a, high, from_tiny(e, w, is_e5m2), 16);
+}
+
+/* cvt.pack: two integers, saturated, in the low bits; above them the low bits of the third source.
+ */
+static void emit_pack(struct emit *e)
+{
+    struct alu *a = e->a;
+    unsigned bits = ptx_type_bits(e->t);
+    val part[2];
+    for (unsigned k = 0; k < 2; k++) {
+        part[k] = clamp_int(a, e->s[k], true, bits, ptx_type_is_signed(e->t));
+        part[k] = ir_and(a, part[k], ir_k(part[k], ones(bits)));
+    }
+    val r = pack(a, part[0], part[1], bits);
+    e->d[0] = bits == 16 ? r : ir_or(a, r, ir_shl(a, e->s[2], ir_k(r, 2 * bits)));
+}
+
+/* ---- cvt ---- */
+
+static void emit_cvt(struct emit *e)
+{
+    struct alu *a = e->a;
+    unsigned bits = ptx_type_bits(e->t);
+    if (tiny_of(e->u)) {
+        from_packed(e);
+    } else if (tiny_of(e->t) || e->t == PTX_F16X2 || e->t == PTX_BF16X2) {
+        to_packed(e);
+    } else if (e->t == PTX_TF32) {
+        e->d[0] = to_tf32(e, e->s[0], alu_rounding(e->i));
+    } else if (is_int(e->t) && is_int(e->u)) {
+        bool from_signed = ptx_type_is_signed(e->u);
+        val x = e->s[0];
+        if (has(e, PTX_M_sat))
+            x = clamp_int(a, x, from_signed, bits, ptx_type_is_signed(e->t));
+        e->d[0] = ir_resize(a, x, bits, from_signed);
+    } else if (is_int(e->t)) {
+        val x = alu_float_load(a, e->u, e->s[0], has(e, PTX_M_ftz) && e->u == PTX_F32);
+        if (!has(e, PTX_M_rzi)) /* the conversion itself goes to zero */
+            x = round_to_integral(e, x);
+        e->d[0] =
+            alu_float_to_int(a, x, bits, ptx_type_is_signed(e->t), e->u == PTX_F64 || bits == 64);
+    } else if (is_int(e->u)) {
+        int_to_float(e);
+    } else {
+        float_to_float(e);
+    }
+}
+
+#define T_INT8   (T_INT | T(U8) | T(S8))
+#define T_SCALAR (T_INT8 | T(F16) | T(BF16) | T_FLOAT)
+#define T_TINY   (T(E4M3X2) | T(E5M2X2))
+
+bool alu_cvt_signature(const struct ptx_instr *i, struct alu_sig *sig, const char **why)
+{
+    enum ptx_type t = i->types[0], u = i->types[1];
+    *why = "has the wrong number of operands";
+    if (ptx_has(i, PTX_M_pack)) {
+        *sig = (struct alu_sig){.ndst = 1,
+                                .nsrc = ptx_type_bits(t) == 16 ? 2 : 3,
+                                .dst = {PTX_B32},
+                                .src = {u, u, PTX_B32},
+                                .pointer_first = 1};
+        return i->noperands == 1 + sig->nsrc;
+    }
+    if ((T(U4) | T(S4) | T(U2) | T(S2)) >> t & 1)
+        return *why = "has types of cvt.pack only", false;
+    bool two = u == PTX_F32 && (T(F16X2) | T(BF16X2) | T_TINY) >> t & 1;
+    *sig = (struct alu_sig){
+        .ndst = 1, .nsrc = two ? 2 : 1, .dst = {t}, .src = {u, u}, .pointer_first = 1};
+    return i->noperands == 1 + sig->nsrc;
+}
+
+#define M_RND      PTX_M_rn, PTX_M_rz, PTX_M_rm, PTX_M_rp
+#define M_INTEGRAL PTX_M_rni, PTX_M_rzi, PTX_M_rmi, PTX_M_rpi
+
+FORMS(cvt, {PTX_OP_cvt, T_INT8, T_INT8, MODS(PTX_M_sat), "t:u", emit_cvt},
+      {PTX_OP_cvt, T(U16) | T(S16) | T(U8) | T(S8) | T(U4) | T(S4) | T(U2) | T(S2), T(S32),
+       MODS(PTX_M_pack, PTX_M_sat), "b:ss", emit_pack},
+      {PTX_OP_cvt, T_INT8, T_SCALAR, MODS(M_INTEGRAL, PTX_M_ftz, PTX_M_sat), "t:u", emit_cvt},
+      {PTX_OP_cvt, T_SCALAR, T_SCALAR,
+       MODS(M_RND, M_INTEGRAL, PTX_M_ftz, PTX_M_sat, PTX_M_relu, PTX_M_satfinite), "t:u", emit_cvt},
+      {PTX_OP_cvt, T(F16X2) | T(BF16X2), T(F32),
+       MODS(PTX_M_rn, PTX_M_rz, PTX_M_relu, PTX_M_satfinite), "t:uu", emit_cvt},
+      {PTX_OP_cvt, T(TF32), T(F32),
+       MODS(PTX_M_rna, PTX_M_rn, PTX_M_rz, PTX_M_relu, PTX_M_satfinite), "t:u", emit_cvt},
+      {PTX_OP_cvt, T_TINY, T(F32) | T(F16X2), MODS(PTX_M_rn, PTX_M_satfinite, PTX_M_relu), "t:u",
+       emit_cvt},
+      {PTX_OP_cvt, T(F16X2), T_TINY, MODS(PTX_M_rn, PTX_M_relu), "t:u", emit_cvt})

@@ -1,0 +1,108 @@
+/* alu_div: integer division. Vector units have none, and the scalar instruction faults, so each
+ * width takes the way that suits it:
+ *   16 bits    float division: 24 bits of quotient are more than enough
+ *   32 bits    double division
+ *   64 bits    as 32 bits where both are small; a C loop over the other lanes
+ *   constants  LLVM's multiplication by the inverse
+ * The first two are exact: for integers x, y below 2^p, x / y is a multiple of 1/y away from the
+ * next integer, that is by more than the rounding error of a quotient computed with more than p
+ * bits, so truncation gives the true quotient. */
+#include "compiler/arithmetic/division.h"
+
+/* A divisor that the machine's instruction accepts, and the result put right afterwards. */
+static val scalar_div(struct alu *a, val x, val y, bool is_signed, bool remainder)
+{
+    val zero = ir_icmp(a, LLVMIntEQ, y, ir_k(y, 0)), one = ir_k(y, 1);
+    if (!is_signed) {
+        val safe = ir_select(a, zero, one, y);
+        return remainder ? ir_select(a, zero, ir_k(x, ~0ull), ir_urem(a, x, safe))
+                         : ir_select(a, zero, ir_k(x, ~0ull), ir_udiv(a, x, safe));
+    }
+    val minus_one = ir_icmp(a, LLVMIntEQ, y, ir_k(y, ~0ull));
+    val safe = ir_select(a, ir_or(a, zero, minus_one), one, y);
+    if (remainder) /* x % 1 is what x % -1 is, 0 */
+        return ir_select(a, zero, ir_k(x, ~0ull), ir_srem(a, x, safe));
+    val q = ir_select(a, minus_one, ir_neg(a, x), ir_sdiv(a, x, safe));
+    return ir_select(a, zero, ir_k(x, ~0ull), q);
+}
+
+/* Truncates a quotient of integers of x's type. */
+static val float_to_quotient(struct alu *a, val x, val q, bool is_signed)
+{
+    LLVMTypeRef t = LLVMTypeOf(x);
+    if (ir_bits(x) == 16) /* 32 bits hold every quotient, -32768 / -1 too */
+        q = ir_zext(a, LLVMBuildFPToSI(a->b, q, ir_like(x, ir_int(a, 32)), ""), 16);
+    else if (!is_signed)
+        q = LLVMBuildFPToUI(a->b, q, t, "");
+    else if (a->has_avx512) /* 2^31 is the one quotient that does not fit; it wraps in 64 bits */
+        q = ir_zext(a, LLVMBuildFPToSI(a->b, q, ir_like(x, ir_int(a, 64)), ""), 32);
+    else { /* the same through the conversion's own saturation, as no 64-bit conversion exists */
+        val overflow = ir_fcmp(a, LLVMRealOGE, q, ir_kf(q, 0x1p31));
+        q = ir_select(a, overflow, ir_kf(q, -0x1p31), q);
+        q = LLVMBuildFPToSI(a->b, q, t, "");
+    }
+    return q;
+}
+
+/* Quotient by way of floats with more bits than the integers have. */
+static val float_div(struct alu *a, val x, val y, bool is_signed)
+{
+    unsigned wide = ir_bits(x) == 16 ? 32 : 64;
+    val zero = ir_icmp(a, LLVMIntEQ, y, ir_k(y, 0));
+    val safe = ir_select(a, zero, ir_k(y, 1), y);
+    val q = ir_fdiv(a, ir_itof(a, x, wide, is_signed), ir_itof(a, safe, wide, is_signed));
+    q = float_to_quotient(a, x, q, is_signed);
+    return ir_select(a, zero, ir_k(x, ~0ull), q);
+}
+
+/* Quotient by one divisor for all lanes: a product with its inverse. The half added to the dividend
+ * keeps quotients that are integers from falling below them: their distance from the next one is
+ * then at least 1/(2y), more than the error of two roundings for dividends below 2^51. */
+static val splat_div(struct alu *a, val x, val divisor, bool is_signed)
+{
+    val one = ir_k(divisor, 1), none = ir_icmp(a, LLVMIntEQ, divisor, ir_k(divisor, 0));
+    val y = ir_itof(a, ir_select(a, none, one, divisor), 64, is_signed);
+    val inverse = ir_splat(a, ir_fdiv(a, ir_kf(y, 1), y), ir_lanes(x));
+    val wide = ir_itof(a, x, 64, is_signed), half = ir_kf(wide, 0.5);
+    if (is_signed)
+        half = ir_intr2(a, "llvm.copysign", half, wide);
+    val q = float_to_quotient(a, x, ir_fmul(a, ir_fadd(a, wide, half), inverse), is_signed);
+    return ir_select(a, ir_splat(a, none, ir_lanes(x)), ir_k(x, ~0ull), q);
+}
+
+static val lanes_div(struct alu *a, val x, val y, bool is_signed, bool remainder)
+{
+    val src[] = {x, y}, splat = ir_splat_source(y);
+    const char *symbol = is_signed ? (remainder ? "weir_alu_srem64" : "weir_alu_sdiv64")
+                                   : (remainder ? "weir_alu_urem64" : "weir_alu_udiv64");
+    /* mostly the operands are small: those lanes divide as 32-bit integers */
+    val large = ir_lshr(a, ir_or(a, x, y), ir_k(x, 32));
+    val rare =
+        ir_or(a, ir_icmp(a, LLVMIntNE, large, ir_k(x, 0)), ir_icmp(a, LLVMIntEQ, y, ir_k(y, 0)));
+    val low_x = ir_zext(a, x, 32), low_y = ir_zext(a, y, 32);
+    val q = splat ? splat_div(a, low_x, ir_zext(a, splat, 32), false)
+                  : float_div(a, low_x, low_y, false);
+    val r = ir_zext(a, remainder ? ir_sub(a, low_x, ir_mul(a, q, low_y)) : q, 64);
+    ir_patch(a, symbol, rare, src, 2, &r, 1);
+    return r;
+}
+
+val alu_int_div(struct alu *a, val x, val y, bool is_signed, bool remainder)
+{
+    uint64_t c;
+    if (ir_const(y, &c) && c != 0 && (!is_signed || c != ~0ull >> (64 - ir_bits(y)))) {
+        if (is_signed)
+            return remainder ? ir_srem(a, x, y) : ir_sdiv(a, x, y);
+        return remainder ? ir_urem(a, x, y) : ir_udiv(a, x, y);
+    }
+    if (ir_lanes(x) == 1)
+        return scalar_div(a, x, y, is_signed, remainder);
+    if (ir_bits(x) == 64)
+        return lanes_div(a, x, y, is_signed, remainder);
+    val splat = ir_splat_source(y);
+    val q = splat ? splat_div(a, x, splat, is_signed) : float_div(a, x, y, is_signed);
+    if (!remainder)
+        return q;
+    val zero = ir_icmp(a, LLVMIntEQ, y, ir_k(y, 0));
+    return ir_select(a, zero, ir_k(x, ~0ull), ir_sub(a, x, ir_mul(a, q, y)));
+}

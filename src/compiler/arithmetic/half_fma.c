@@ -1,0 +1,136 @@
+/* alu_fma16: the fused multiply-add of f16 and bf16, rounded once.
+ *
+ * The product of two f16 is exact in f32, their sum with a third is not, and rounding it to f32 and
+ * then to f16 is not what one rounding gives: the sum must be rounded to odd in between. That
+ * matters only where the f32 is just between two f16, which is hardly ever so. Kernels that compute
+ * in f16 have hundreds of these in a row, so a warp's are a function of the module, which exists
+ * once and looks whether it matters: in line each was two hundred instructions. So it is with bf16,
+ * in which programs for GPUs before 9.0 also add and multiply by this instruction. */
+#include <stdio.h>
+#include <string.h>
+
+#include "compiler/arithmetic/build.h"
+
+enum { FEWEST = 16 /* lanes that are worth a call */ };
+
+/* The f32 to be rounded to f16: x * y + z rounded to odd. */
+static val to_odd(struct alu *a, val x, val y, val z)
+{
+    val p = ir_fmul(a, x, y), sum = ir_fadd(a, p, z);
+    val c = ir_fsub(a, sum, p), p2 = ir_fsub(a, sum, c);
+    val err = ir_fadd(a, ir_fsub(a, p, p2), ir_fsub(a, z, c)), zero = ir_kf(err, 0);
+    struct exact e = {.r = sum,
+                      .below = ir_fcmp(a, LLVMRealOGT, err, zero),
+                      .above = ir_fcmp(a, LLVMRealOLT, err, zero)};
+    return alu_round_exact(a, &e, ROUND_ODD);
+}
+
+val alu_fma_f16_odd(struct alu *a, const val *s) { return to_odd(a, s[0], s[1], s[2]); }
+
+/* How lanes are computed. */
+struct way {
+    bool bf16;
+    enum { QUICKLY, WHETHER, EXACTLY } what;
+};
+
+/* i1: may a second rounding of this f32 differ? Just between two of the smaller type are zeros
+ * behind a one. Subnormal f16, which have fewer bits, are looked at closely, all but zero; bf16 has
+ * f32's exponents. */
+static val doubtful(struct alu *a, val sum, bool bf16)
+{
+    val bits = ir_as_int(a, sum), rest = ir_k(bits, bf16 ? 0xffff : 0x1fff);
+    val between = ir_icmp(a, LLVMIntEQ, ir_and(a, bits, rest), ir_k(bits, bf16 ? 0x8000 : 0x1000));
+    if (bf16)
+        return between;
+    val size = ir_and(a, bits, ir_k(bits, 0x7fffffff));
+    val below = ir_icmp(a, LLVMIntULT, ir_sub(a, size, ir_k(size, 1)), ir_k(size, 0x387fffff));
+    return ir_or(a, between, below);
+}
+
+static val rounded(struct alu *a, val sum, bool bf16)
+{
+    return bf16 ? alu_f32_to_bf16(a, sum, ROUND_RN) : alu_f32_to_f16_nearest(a, sum);
+}
+
+static val piece(struct alu *a, const val *bits, void *arg)
+{
+    const struct way *w = arg;
+    val s[3];
+    for (int k = 0; k < 3; k++)
+        s[k] = w->bf16 ? alu_bf16_to_f32(a, bits[k]) : alu_f16_to_f32(a, bits[k]);
+    if (w->what == EXACTLY)
+        return rounded(
+            a, w->bf16 ? alu_float_op(a, OP_FMA, s, ROUND_ODD) : to_odd(a, s[0], s[1], s[2]),
+            w->bf16);
+    val sum = a->has_fma ? ir_fma(a, s[0], s[1], s[2]) : ir_fadd(a, ir_fmul(a, s[0], s[1]), s[2]);
+    return w->what == QUICKLY ? rounded(a, sum, w->bf16)
+                              : ir_sext(a, doubtful(a, sum, w->bf16), 32);
+}
+
+static val pieces(struct alu *a, const val *s, struct way w)
+{
+    return ir_pieces(a, a->simd_bits / 32, s, 3, piece, &w);
+}
+
+static void body(struct alu *a, val fn, bool bf16)
+{
+    val s[3] = {LLVMGetParam(fn, 0), LLVMGetParam(fn, 1), LLVMGetParam(fn, 2)};
+    LLVMBasicBlockRef exactly = LLVMAppendBasicBlockInContext(a->ctx, fn, "exactly");
+    LLVMBasicBlockRef quickly = LLVMAppendBasicBlockInContext(a->ctx, fn, "quickly");
+    val r = pieces(a, s, (struct way){bf16, QUICKLY});
+    val any = ir_intr1(a, "llvm.vector.reduce.or", pieces(a, s, (struct way){bf16, WHETHER}));
+    LLVMBuildCondBr(a->b, ir_icmp(a, LLVMIntNE, any, ir_k(any, 0)), exactly, quickly);
+    LLVMPositionBuilderAtEnd(a->b, quickly);
+    LLVMBuildRet(a->b, r);
+    LLVMPositionBuilderAtEnd(a->b, exactly);
+    LLVMBuildRet(a->b, pieces(a, s, (struct way){bf16, EXACTLY}));
+}
+
+/* Attributes of the function at hand that say which registers arguments come in. */
+static void same_vectors(val fn, val as)
+{
+    static const char *const names[] = {"prefer-vector-width", "min-legal-vector-width"};
+    for (unsigned k = 0; k < 2; k++) {
+        LLVMAttributeRef at = LLVMGetStringAttributeAtIndex(as, LLVMAttributeFunctionIndex,
+                                                            names[k], (unsigned)strlen(names[k]));
+        if (at)
+            LLVMAddAttributeAtIndex(fn, LLVMAttributeFunctionIndex, at);
+    }
+}
+
+/* The function for so many lanes, made when it is first asked for. */
+static val function(struct alu *a, LLVMTypeRef type, unsigned lanes, bool bf16)
+{
+    char name[32];
+    snprintf(name, sizeof name, "weir_fma_%s_x%u", bf16 ? "bf16" : "f16", lanes);
+    val fn = LLVMGetNamedFunction(a->module, name);
+    if (fn)
+        return fn;
+    LLVMBasicBlockRef back = LLVMGetInsertBlock(a->b);
+    LLVMMetadataRef line = LLVMGetCurrentDebugLocation2(a->b);
+    LLVMTypeRef types[3] = {type, type, type};
+    fn = LLVMAddFunction(a->module, name, LLVMFunctionType(type, types, 3, false));
+    LLVMSetLinkage(fn, LLVMInternalLinkage);
+    same_vectors(fn, LLVMGetBasicBlockParent(back));
+    static const char *const flags[] = {"noinline", "nounwind"};
+    for (unsigned k = 0; k < 2; k++) {
+        unsigned kind = LLVMGetEnumAttributeKindForName(flags[k], strlen(flags[k]));
+        LLVMAddAttributeAtIndex(fn, LLVMAttributeFunctionIndex,
+                                LLVMCreateEnumAttribute(a->ctx, kind, 0));
+    }
+    LLVMSetCurrentDebugLocation2(a->b, NULL);
+    LLVMPositionBuilderAtEnd(a->b, LLVMAppendBasicBlockInContext(a->ctx, fn, ""));
+    body(a, fn, bf16);
+    LLVMPositionBuilderAtEnd(a->b, back);
+    LLVMSetCurrentDebugLocation2(a->b, line);
+    return fn;
+}
+
+val alu_fma_small(struct alu *a, const val *s, bool bf16)
+{
+    unsigned lanes = ir_lanes(s[0]);
+    if (lanes < FEWEST || (bf16 && !a->has_fma)) /* products of bf16 may not be exact in f32 */
+        return NULL;
+    val fn = function(a, LLVMTypeOf(s[0]), lanes, bf16);
+    return LLVMBuildCall2(a->b, LLVMGlobalGetValueType(fn), fn, (val *)s, 3, "");
+}

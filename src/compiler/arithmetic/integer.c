@@ -1,0 +1,263 @@
+/* alu_int: integer arithmetic, with and without the carry flag, and its packed forms. Division is
+ * in alu_div.c, bits are in alu_bits.c. */
+#include "compiler/arithmetic/division.h"
+#include "compiler/arithmetic/table.h"
+
+/* ---- the carry flag ---- */
+
+/* x + y + carry-in, carry-out. The sum wraps when it is below x, and again when the carry-in makes
+ * it wrap; both cannot happen. */
+static void add_carry(struct emit *e, val x, val y, val carry_in)
+{
+    struct alu *a = e->a;
+    val sum = ir_add(a, x, y), out = ir_icmp(a, LLVMIntULT, sum, x);
+    if (carry_in) {
+        val with = ir_add(a, sum, ir_zext(a, carry_in, ir_bits(sum)));
+        out = ir_or(a, out, ir_icmp(a, LLVMIntULT, with, sum));
+        sum = with;
+    }
+    e->d[0] = sum;
+    if (has(e, PTX_M_cc))
+        e->d[1] = out;
+}
+
+static void sub_borrow(struct emit *e, val x, val y, val borrow_in)
+{
+    struct alu *a = e->a;
+    val diff = ir_sub(a, x, y), out = ir_icmp(a, LLVMIntULT, x, y);
+    if (borrow_in) {
+        val b = ir_zext(a, borrow_in, ir_bits(x)), with = ir_sub(a, diff, b);
+        out = ir_or(a, out, ir_icmp(a, LLVMIntULT, diff, b));
+        diff = with;
+    }
+    e->d[0] = diff;
+    if (has(e, PTX_M_cc))
+        e->d[1] = out;
+}
+
+static void emit_addc(struct emit *e) { add_carry(e, e->s[0], e->s[1], e->s[2]); }
+static void emit_subc(struct emit *e) { sub_borrow(e, e->s[0], e->s[1], e->s[2]); }
+
+/* ---- sums ---- */
+
+static bool is_packed(enum ptx_type t) { return t == PTX_U16X2 || t == PTX_S16X2; }
+
+static void emit_add(struct emit *e)
+{
+    struct alu *a = e->a;
+    if (has(e, PTX_M_cc))
+        add_carry(e, e->s[0], e->s[1], NULL);
+    else if (has(e, PTX_M_sat))
+        e->d[0] = ir_intr2(a, "llvm.sadd.sat", e->s[0], e->s[1]);
+    else if (is_packed(e->t))
+        e->d[0] = ir_join(a, ir_add(a, ir_split(a, e->s[0], 16), ir_split(a, e->s[1], 16)), 32);
+    else
+        e->d[0] = ir_add(a, e->s[0], e->s[1]);
+}
+
+static void emit_sub(struct emit *e)
+{
+    struct alu *a = e->a;
+    if (has(e, PTX_M_cc))
+        sub_borrow(e, e->s[0], e->s[1], NULL);
+    else if (has(e, PTX_M_sat))
+        e->d[0] = ir_intr2(a, "llvm.ssub.sat", e->s[0], e->s[1]);
+    else
+        e->d[0] = ir_sub(a, e->s[0], e->s[1]);
+}
+
+/* ---- products ---- */
+
+/* High half of a 64-bit product from four 32-bit ones, which vector units have. */
+static val mul_hi_64(struct alu *a, val x, val y, bool is_signed)
+{
+    val low = ir_k(x, 0xffffffff), half = ir_k(x, 32);
+    val xl = ir_and(a, x, low), xh = ir_lshr(a, x, half);
+    val yl = ir_and(a, y, low), yh = ir_lshr(a, y, half);
+    val ll = ir_mul(a, xl, yl), lh = ir_mul(a, xl, yh), hl = ir_mul(a, xh, yl);
+    val mid = ir_add(a, ir_lshr(a, ll, half), ir_and(a, lh, low));
+    mid = ir_add(a, mid, ir_and(a, hl, low));
+    val hi = ir_add(a, ir_mul(a, xh, yh), ir_lshr(a, lh, half));
+    hi = ir_add(a, hi, ir_lshr(a, hl, half));
+    hi = ir_add(a, hi, ir_lshr(a, mid, half));
+    if (!is_signed)
+        return hi;
+    val top = ir_k(x, 63);
+    hi = ir_sub(a, hi, ir_and(a, ir_ashr(a, x, top), y));
+    return ir_sub(a, hi, ir_and(a, ir_ashr(a, y, top), x));
+}
+
+static val mul_hi(struct alu *a, val x, val y, bool is_signed)
+{
+    unsigned bits = ir_bits(x);
+    if (bits == 64 && ir_lanes(x) > 1)
+        return mul_hi_64(a, x, y, is_signed);
+    val p = ir_mul(a, ir_resize(a, x, 2 * bits, is_signed), ir_resize(a, y, 2 * bits, is_signed));
+    return ir_zext(a, ir_lshr(a, p, ir_k(p, bits)), bits);
+}
+
+static val product(struct emit *e)
+{
+    struct alu *a = e->a;
+    bool is_signed = ptx_type_is_signed(e->t);
+    if (has(e, PTX_M_hi))
+        return mul_hi(a, e->s[0], e->s[1], is_signed);
+    if (!has(e, PTX_M_wide))
+        return ir_mul(a, e->s[0], e->s[1]);
+    unsigned bits = 2 * ir_bits(e->s[0]);
+    return ir_mul(a, ir_resize(a, e->s[0], bits, is_signed),
+                  ir_resize(a, e->s[1], bits, is_signed));
+}
+
+static void emit_mul(struct emit *e) { e->d[0] = product(e); }
+
+static void emit_mad(struct emit *e)
+{
+    val p = product(e);
+    if (has(e, PTX_M_cc))
+        add_carry(e, p, e->s[2], NULL);
+    else if (has(e, PTX_M_sat))
+        e->d[0] = ir_intr2(e->a, "llvm.sadd.sat", p, e->s[2]);
+    else
+        e->d[0] = ir_add(e->a, p, e->s[2]);
+}
+
+static void emit_madc(struct emit *e) { add_carry(e, product(e), e->s[2], e->s[3]); }
+
+/* Bits 47..16 or 31..0 of a product of 24-bit integers. */
+static val product_24(struct emit *e)
+{
+    struct alu *a = e->a;
+    bool is_signed = e->t == PTX_S32;
+    val x[2];
+    for (int k = 0; k < 2; k++) {
+        if (is_signed) {
+            val shift = ir_k(e->s[k], 8);
+            x[k] = ir_ashr(a, ir_shl(a, e->s[k], shift), shift);
+        } else {
+            x[k] = ir_and(a, e->s[k], ir_k(e->s[k], 0xffffff));
+        }
+    }
+    if (!has(e, PTX_M_hi))
+        return ir_mul(a, x[0], x[1]);
+    val p = ir_mul(a, ir_resize(a, x[0], 64, is_signed), ir_resize(a, x[1], 64, is_signed));
+    return ir_zext(a, ir_lshr(a, p, ir_k(p, 16)), 32);
+}
+
+static void emit_mul24(struct emit *e) { e->d[0] = product_24(e); }
+
+static void emit_mad24(struct emit *e)
+{
+    val p = product_24(e);
+    e->d[0] =
+        has(e, PTX_M_sat) ? ir_intr2(e->a, "llvm.sadd.sat", p, e->s[2]) : ir_add(e->a, p, e->s[2]);
+}
+
+/* Part k of x, `bits` wide, extended to 32 bits. */
+static val part(struct alu *a, val x, unsigned bits, unsigned k, bool is_signed)
+{
+    if (is_signed)
+        return ir_ashr(a, ir_shl(a, x, ir_k(x, 32 - bits * (k + 1))), ir_k(x, 32 - bits));
+    val r = ir_lshr(a, x, ir_k(x, bits * k));
+    return bits * (k + 1) == 32 ? r : ir_and(a, r, ir_k(x, (1u << bits) - 1));
+}
+
+static void emit_dp4a(struct emit *e)
+{
+    struct alu *a = e->a;
+    val sum = e->s[2];
+    for (unsigned k = 0; k < 4; k++)
+        sum = ir_add(a, sum,
+                     ir_mul(a, part(a, e->s[0], 8, k, e->t == PTX_S32),
+                            part(a, e->s[1], 8, k, e->u == PTX_S32)));
+    e->d[0] = sum;
+}
+
+static void emit_dp2a(struct emit *e)
+{
+    struct alu *a = e->a;
+    unsigned first = has(e, PTX_M_hi) ? 2 : 0;
+    val sum = e->s[2];
+    for (unsigned k = 0; k < 2; k++)
+        sum = ir_add(a, sum,
+                     ir_mul(a, part(a, e->s[0], 16, k, e->t == PTX_S32),
+                            part(a, e->s[1], 8, first + k, e->u == PTX_S32)));
+    e->d[0] = sum;
+}
+
+/* ---- the rest ---- */
+
+static void emit_abs(struct emit *e)
+{
+    val wraps = LLVMConstInt(ir_int(e->a, 1), 0, false);
+    e->d[0] = ir_intr2(e->a, "llvm.abs", e->s[0], wraps);
+}
+
+static void emit_neg(struct emit *e) { e->d[0] = ir_neg(e->a, e->s[0]); }
+
+static void emit_min_max(struct emit *e)
+{
+    struct alu *a = e->a;
+    bool max = e->i->op == PTX_OP_max, is_signed = ptx_type_is_signed(e->t),
+         packed = is_packed(e->t);
+    val x = packed ? ir_split(a, e->s[0], 16) : e->s[0];
+    val y = packed ? ir_split(a, e->s[1], 16) : e->s[1];
+    val r = ir_intr2(
+        a, is_signed ? (max ? "llvm.smax" : "llvm.smin") : (max ? "llvm.umax" : "llvm.umin"), x, y);
+    if (has(e, PTX_M_relu))
+        r = ir_max_s(a, r, ir_k(r, 0));
+    e->d[0] = packed ? ir_join(a, r, 32) : r;
+}
+
+static void emit_sad(struct emit *e)
+{
+    struct alu *a = e->a;
+    bool is_signed = ptx_type_is_signed(e->t);
+    val max = ir_intr2(a, is_signed ? "llvm.smax" : "llvm.umax", e->s[0], e->s[1]);
+    val min = ir_intr2(a, is_signed ? "llvm.smin" : "llvm.umin", e->s[0], e->s[1]);
+    e->d[0] = ir_add(a, e->s[2], ir_sub(a, max, min));
+}
+
+static void emit_div(struct emit *e)
+{
+    e->d[0] = alu_int_div(e->a, e->s[0], e->s[1], ptx_type_is_signed(e->t), false);
+}
+
+static void emit_rem(struct emit *e)
+{
+    e->d[0] = alu_int_div(e->a, e->s[0], e->s[1], ptx_type_is_signed(e->t), true);
+}
+
+#define T_X2 (T(U16X2) | T(S16X2))
+
+FORMS(int, {PTX_OP_add, T(S32), 0, MODS(PTX_M_sat, PTX_M_cc), "t:tt", emit_add},
+      {PTX_OP_add, T_I3264, 0, MODS(PTX_M_cc), "t:tt", emit_add},
+      {PTX_OP_add, T_INT | T_X2, 0, MODS(), "t:tt", emit_add},
+      {PTX_OP_sub, T(S32), 0, MODS(PTX_M_sat, PTX_M_cc), "t:tt", emit_sub},
+      {PTX_OP_sub, T_I3264, 0, MODS(PTX_M_cc), "t:tt", emit_sub},
+      {PTX_OP_sub, T_INT, 0, MODS(), "t:tt", emit_sub},
+      {PTX_OP_addc, T_I3264, 0, MODS(PTX_M_cc), "t:tt", emit_addc},
+      {PTX_OP_addc, T_I16, 0, MODS(), "t:tt", emit_addc},
+      {PTX_OP_subc, T_I3264, 0, MODS(PTX_M_cc), "t:tt", emit_subc},
+      {PTX_OP_subc, T_I16, 0, MODS(), "t:tt", emit_subc},
+      {PTX_OP_mul, T_INT, 0, MODS(PTX_M_lo, PTX_M_hi), "t:tt", emit_mul},
+      {PTX_OP_mul, T_I32 | T_I16, 0, MODS(PTX_M_wide), "w:tt", emit_mul},
+      {PTX_OP_mad, T(S32), 0, MODS(PTX_M_hi, PTX_M_sat), "t:ttt", emit_mad},
+      {PTX_OP_mad, T_I3264, 0, MODS(PTX_M_lo, PTX_M_hi, PTX_M_cc), "t:ttt", emit_mad},
+      {PTX_OP_mad, T_INT, 0, MODS(PTX_M_lo, PTX_M_hi), "t:ttt", emit_mad},
+      {PTX_OP_mad, T_I32 | T_I16, 0, MODS(PTX_M_wide), "w:ttw", emit_mad},
+      {PTX_OP_madc, T_I3264, 0, MODS(PTX_M_lo, PTX_M_hi, PTX_M_cc), "t:ttt", emit_madc},
+      {PTX_OP_madc, T_I16, 0, MODS(PTX_M_lo), "t:ttt", emit_madc},
+      {PTX_OP_mul24, T_I32, 0, MODS(PTX_M_lo, PTX_M_hi), "t:tt", emit_mul24},
+      {PTX_OP_mad24, T(S32), 0, MODS(PTX_M_hi, PTX_M_sat), "t:ttt", emit_mad24},
+      {PTX_OP_mad24, T_I32, 0, MODS(PTX_M_lo, PTX_M_hi), "t:ttt", emit_mad24},
+      {PTX_OP_sad, T_INT, 0, MODS(), "t:ttt", emit_sad},
+      {PTX_OP_div, T_INT, 0, MODS(), "t:tt", emit_div},
+      {PTX_OP_rem, T_INT, 0, MODS(), "t:tt", emit_rem},
+      {PTX_OP_abs, T_S, 0, MODS(), "t:t", emit_abs}, {PTX_OP_neg, T_S, 0, MODS(), "t:t", emit_neg},
+      {PTX_OP_min, T(S32) | T(S16X2), 0, MODS(PTX_M_relu), "t:tt", emit_min_max},
+      {PTX_OP_min, T_INT | T_X2, 0, MODS(), "t:tt", emit_min_max},
+      {PTX_OP_max, T(S32) | T(S16X2), 0, MODS(PTX_M_relu), "t:tt", emit_min_max},
+      {PTX_OP_max, T_INT | T_X2, 0, MODS(), "t:tt", emit_min_max},
+      {PTX_OP_dp4a, T_I32, T_I32, MODS(), "b:bbb", emit_dp4a},
+      {PTX_OP_dp2a, T_I32, T_I32, MODS(PTX_M_lo, PTX_M_hi), "b:bbb", emit_dp2a})

@@ -1,0 +1,20 @@
+# Elementwise instructions: needs LLVM's headers and, at run time, src/loader/lane_math.c.
+set(WEIR_ARITHMETIC_SOURCES
+  ${CMAKE_CURRENT_LIST_DIR}/build.c
+  ${CMAKE_CURRENT_LIST_DIR}/table.c
+  ${CMAKE_CURRENT_LIST_DIR}/integer.c
+  ${CMAKE_CURRENT_LIST_DIR}/division.c
+  ${CMAKE_CURRENT_LIST_DIR}/bits.c
+  ${CMAKE_CURRENT_LIST_DIR}/rounding.c
+  ${CMAKE_CURRENT_LIST_DIR}/half.c
+  ${CMAKE_CURRENT_LIST_DIR}/half_fma.c
+  ${CMAKE_CURRENT_LIST_DIR}/float.c
+  ${CMAKE_CURRENT_LIST_DIR}/approximations.c
+  ${CMAKE_CURRENT_LIST_DIR}/compare.c
+  ${CMAKE_CURRENT_LIST_DIR}/convert.c
+  ${CMAKE_CURRENT_LIST_DIR}/video.c
+  ${CMAKE_CURRENT_LIST_DIR}/math_table.c
+  ${CMAKE_CURRENT_LIST_DIR}/math_calls.c
+  ${CMAKE_CURRENT_LIST_DIR}/math_inline.c
+  ${CMAKE_CURRENT_LIST_DIR}/simd_words.c
+  ${CMAKE_CURRENT_LIST_DIR}/exp_log.c)

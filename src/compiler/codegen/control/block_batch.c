@@ -1,0 +1,188 @@
+/* emit_row: blocks that follow each other in x, in one call.
+ *
+ * A block of a light kernel is over after some hundred instructions, and a good part of them are
+ * the same for its neighbours: parameters, bounds, what depends on the block's row alone. So the
+ * code of kernels without barriers goes on with the blocks behind (jit_block.more), and LLVM moves
+ * out of that loop what it does not change.
+ *
+ * Nothing is said about the order of warps, and those of one row of a block have more in common
+ * with those of the same row in the next block than with those of the row below: they read on where
+ * it has ended, as a loop over an array does that is written by hand. Where a kernel only streams
+ * (every access in the order of lanes, none in a loop), a row therefore goes through all blocks
+ * before the next row begins. Others, which may use again what they have just read, take block
+ * after block. */
+#include <stddef.h>
+
+#include "compiler/codegen/codegen.h"
+
+#define FIELD(name) offsetof(struct jit_block, name)
+
+/* ---- which kernels ---- */
+
+/* Special registers that the loop does not keep up to date. */
+static bool known_register(const struct ptx_operand *o)
+{
+    if (o->kind == PTX_OPR_SREG && o->sreg == PTX_SR_clusterid)
+        return false;
+    for (int n = 0; n < o->nitems; n++)
+        if (!known_register(&o->items[n]))
+            return false;
+    return true;
+}
+
+/* May blocks that contain this follow each other in one call? Not where the grid room keeps
+ * something for each block: what it has launched, its place in a cluster. */
+static bool may_follow(const struct ptx_instr *i)
+{
+    for (int n = 0; n < i->noperands; n++)
+        if (!known_register(&i->operands[n]))
+            return false;
+    switch (i->op) {
+    case PTX_OP_call: return i->call->func != NULL && alu_math_known(i->call->func->name, NULL);
+    case PTX_OP_bar:
+    case PTX_OP_barrier:
+    case PTX_OP_mbarrier:
+    case PTX_OP_mapa:
+    case PTX_OP_getctarank:
+    case PTX_OP_cp:
+    case PTX_OP_alloca:
+    case PTX_OP_stacksave:
+    case PTX_OP_stackrestore:
+    case PTX_OP_griddepcontrol: return false;
+    default: return true;
+    }
+}
+
+/* Does the instruction leave memory alone, or go through it in the order of lanes? */
+static bool block_batch_streams(const struct jkernel *k, const struct jblock *blk,
+                                const struct ptx_instr *i)
+{
+    struct diag ignored = {0};
+    if (i->op == PTX_OP_call || i->op == PTX_OP_mov || i->op == PTX_OP_cvta ||
+        alu_supported(i, &ignored))
+        return true;
+    if (i->op != PTX_OP_ld && i->op != PTX_OP_st)
+        return false;
+    unsigned space = mem_space(i);
+    const struct ptx_operand *at = &i->operands[i->op == PTX_OP_ld ? jit_ndst(i) : 0];
+    struct shape s = shape_address(k, at);
+    if (space == PTX_SPACE_PARAM || (space == PTX_SPACE_CONST && shape_uniform(&s)))
+        return true;
+    unsigned bytes =
+        ptx_type_bits((enum ptx_type)i->types[i->ntypes - 1]) / 8 * (i->vec ? i->vec : 1u);
+    return (space == PTX_SPACE_GLOBAL || space == PTX_SPACE_GENERIC) && blk->depth == 0 &&
+           s.seg != SEG_NONE && s.stride >= 0 && s.stride <= (int64_t)bytes;
+}
+
+/* Warps of a row of threads, or of as many rows as one warp holds; 0: neither comes out even. */
+static int32_t warps_of_row(const struct jkernel *k)
+{
+    uint32_t x = k->opt->ntid[0];
+    return x == 0 ? 0 : x % JIT_WARP == 0 ? (int32_t)(x / JIT_WARP) : JIT_WARP % x == 0 ? 1 : 0;
+}
+
+void row_plan(struct emit *e)
+{
+    const struct jkernel *k = e->k;
+    bool streams = true;
+    e->row_warps = 0;
+    if (k->is_function || k->has_calls || k->nresume > 1 || k->has_poll || k->has_partial ||
+        k->nwarps == 0)
+        return;
+    for (int32_t b = 0; b < k->nblocks; b++) {
+        const struct jblock *blk = &k->blocks[b];
+        for (int32_t n = 0; n < blk->count; n++) {
+            if (!may_follow(&k->instrs[blk->first + n]))
+                return;
+            streams = streams && block_batch_streams(k, blk, &k->instrs[blk->first + n]);
+        }
+    }
+    int32_t row = warps_of_row(k);
+    e->row_warps = streams && row > 0 && row < k->nwarps ? row : k->nwarps;
+}
+
+bool row_streams(const struct emit *e) { return e->row_warps > 0 && e->row_warps < e->k->nwarps; }
+
+/* ---- the loops ---- */
+
+/* A counter in a loop whose body is run at least once. */
+struct loop {
+    LLVMBasicBlockRef head;
+    LLVMValueRef i; /* the counter */
+};
+
+static struct loop loop_open(struct emit *e, LLVMValueRef from, const char *name)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b);
+    struct loop l = {.head = new_bb(e, name)};
+    LLVMBuildBr(b, l.head);
+    LLVMPositionBuilderAtEnd(b, l.head);
+    l.i = LLVMBuildPhi(b, e->i32, name);
+    LLVMAddIncoming(l.i, &from, &before, 1);
+    return l;
+}
+
+/* Again with the counter raised by `step` unless that makes it `end`. */
+static void loop_close(struct emit *e, struct loop *l, uint64_t step, LLVMValueRef end)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(b), out = new_bb(e, "out");
+    LLVMValueRef next = LLVMBuildAdd(b, l->i, c32(e, step), "");
+    LLVMAddIncoming(l->i, &next, &here, 1);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, next, end, ""), out, l->head);
+    LLVMPositionBuilderAtEnd(b, out);
+}
+
+/* Says for helpers and faults which block runs; see emit_note_warp. */
+static void note_block(struct emit *e, LLVMValueRef at)
+{
+    LLVMValueRef store = LLVMBuildStore(e->alu.b, e->ctaid[0], at);
+    LLVMSetVolatile(store, true);
+    LLVMSetMetadata(store, e->md_noalias, e->scope_all);
+}
+
+bool emit_row(struct emit *e, LLVMBasicBlockRef at)
+{
+    LLVMBuilderRef b = e->alu.b;
+    const struct jkernel *k = e->k;
+    int32_t row = e->row_warps;
+    struct loop rows, blocks, warps;
+    bool one = row == 1;
+    flow_open(e);
+    e->region = 0;
+    e->next_warp = new_bb(e, "warp_done");
+    LLVMPositionBuilderAtEnd(b, at);
+    LLVMValueRef here = byte_offset(e, e->blk, c64(e, FIELD(ctaid)));
+    LLVMValueRef behind = byte_offset(e, e->blk, c64(e, FIELD(more)));
+    LLVMValueRef first = LLVMBuildLoad2(b, e->i32, here, "");
+    LLVMValueRef more = LLVMBuildLoad2(b, e->i32, behind, "");
+    LLVMBuildStore(b, c32(e, 0), behind);
+    LLVMValueRef end = LLVMBuildAdd(b, LLVMBuildAdd(b, first, more, ""), c32(e, 1), "");
+    rows = loop_open(e, c32(e, 0), "rows");
+    e->w = rows.i;
+    if (one)
+        emit_note_warp(e);
+    blocks = loop_open(e, first, "blocks");
+    e->ctaid[0] = blocks.i;
+    note_block(e, here);
+    if (!one) {
+        warps = loop_open(e, rows.i, "warps");
+        e->w = warps.i;
+        emit_note_warp(e);
+    }
+    LLVMValueRef off = LLVMBuildZExt(b, e->w, e->i64, "");
+    e->frame_w = byte_offset(e, e->frame, LLVMBuildMul(b, off, c64(e, e->frame_bytes), ""));
+    place_region(e);
+    enter_region(e, 0);
+    bool ok = flow_emit(e);
+    LLVMPositionBuilderAtEnd(b, e->next_warp);
+    if (!one)
+        loop_close(e, &warps, 1,
+                   row == k->nwarps ? c32(e, (uint64_t)row)
+                                    : LLVMBuildAdd(b, rows.i, c32(e, (uint64_t)row), ""));
+    loop_close(e, &blocks, 1, end);
+    loop_close(e, &rows, (uint64_t)row, c32(e, (uint64_t)(k->nwarps + row - 1) / row * row));
+    LLVMBuildRet(b, c32(e, JIT_DONE));
+    return ok;
+}

@@ -1,0 +1,388 @@
+/* emit_ends: conditions that need not be computed for all lanes.
+ *
+ * What decides a branch is mostly made of comparisons of an index, which counts up or down from
+ * lane to lane, with a bound that the lanes share: `i < n`, `x < 1 || y < 1`, `max(x, y) >= n - 1`.
+ * Such a condition changes at most once from the first lane to the last, so all lanes agree when
+ * these two do, and these are scalars. An index may wrap around within the warp; where that cannot
+ * be ruled out beforehand the code looks, which is another comparison. */
+#include "compiler/codegen/codegen.h"
+
+/* How deep conditions are looked into. */
+enum { DEPTH = 6 };
+
+/* A condition being looked at, or made for one lane. */
+struct ends {
+    struct emit *e;
+    const struct jblock *blk; /* all of it is computed in this block */
+    LLVMValueRef fits;        /* i1: no index wraps around; NULL: none can */
+    bool failed;
+};
+
+static bool orders(const struct ptx_instr *i, bool *less)
+{
+    static const unsigned lt[] = {PTX_M_lt, PTX_M_le, PTX_M_lo, PTX_M_ls};
+    static const unsigned gt[] = {PTX_M_gt, PTX_M_ge, PTX_M_hi, PTX_M_hs};
+    for (size_t n = 0; n < WEIR_COUNT(lt); n++) {
+        *less = ptx_has(i, lt[n]);
+        if (*less || ptx_has(i, gt[n]))
+            return true;
+    }
+    return false;
+}
+
+static bool is_index(unsigned type)
+{
+    return type == PTX_S32 || type == PTX_U32 || type == PTX_S64 || type == PTX_U64;
+}
+
+/* The last instruction of the block before `before` that writes a register, -1: none. */
+static int32_t branch_conditions_written(const struct ends *c, int32_t before, int32_t reg)
+{
+    for (int32_t n = before - 1; n >= c->blk->first; n--) {
+        struct jroles r;
+        jit_roles(&c->e->k->instrs[n], &r);
+        for (int d = 0; d < r.ndef; d++)
+            if (r.def[d] == reg)
+                return n;
+    }
+    return -1;
+}
+
+/* Is an operand of the instruction at `at` still at the block's end what it was there? */
+static bool lasts(const struct ends *c, int32_t at, const struct ptx_operand *o)
+{
+    return o->kind != PTX_OPR_REG ||
+           branch_conditions_written(c, c->blk->first + c->blk->count, o->reg) < at;
+}
+
+/* In place of the number of an instruction: the value was made in another block. It can be made
+ * again if all it comes from can (struct jreg, remat). */
+enum { ELSEWHERE = -1 };
+
+/* Makes a register again that never changes while the block runs, after those it comes from. */
+static void again(struct ends *c, int32_t reg)
+{
+    const struct ptx_instr *i = &c->e->k->instrs[c->e->k->regs[reg].def];
+    struct jroles r;
+    jit_roles(i, &r);
+    for (int u = 0; u < r.nuse; u++)
+        again(c, r.use[u]);
+    c->failed |= !emit_instr(c->e, i);
+}
+
+static bool can_again(const struct jkernel *k, int32_t reg)
+{
+    const struct jreg *r = &k->regs[reg];
+    struct jroles roles;
+    if (r->remat == 0 || r->shape.brk != 0)
+        return false;
+    jit_roles(&k->instrs[r->def], &roles);
+    for (int u = 0; u < roles.nuse; u++)
+        if (!can_again(k, roles.use[u]))
+            return false;
+    return true;
+}
+
+/* The instruction that makes a value which is neither uniform nor counts, and its number in *at;
+ * NULL: it cannot be looked into. */
+static const struct ptx_instr *maker(const struct ends *c, int32_t before, int32_t reg, int32_t *at)
+{
+    const struct jreg *r = &c->e->k->regs[reg];
+    *at = before == ELSEWHERE ? ELSEWHERE : branch_conditions_written(c, before, reg);
+    if (*at < 0 && (r->ndefs != 1 || r->def < 0))
+        return NULL;
+    const struct ptx_instr *i = &c->e->k->instrs[*at < 0 ? r->def : *at];
+    if (jit_ndst(i) != 1 || i->ntypes != 1)
+        return NULL;
+    for (int n = 1; n < i->noperands; n++) /* what it reads is read again at the block's end */
+        if (i->operands[n].kind == PTX_OPR_VEC || (*at >= 0 && !lasts(c, *at, &i->operands[n])))
+            return NULL;
+    unsigned type = i->types[0];
+    switch (i->op) {
+    case PTX_OP_setp: return i->noperands == 3 ? i : NULL;
+    case PTX_OP_min:
+    case PTX_OP_max: return i->noperands == 3 && is_index(type) ? i : NULL;
+    case PTX_OP_and:
+    case PTX_OP_or:
+    case PTX_OP_not: return type == PTX_PRED ? i : NULL;
+    default: return NULL;
+    }
+}
+
+/* Can the value of an operand whose lanes are in a row be read at the block's end? */
+static bool readable(const struct ends *c, int32_t before, const struct ptx_operand *o)
+{
+    return before != ELSEWHERE || o->kind != PTX_OPR_REG || can_again(c->e->k, o->reg);
+}
+
+/* Its first lane's value. */
+static LLVMValueRef branch_conditions_first(struct ends *c, int32_t before,
+                                            const struct ptx_operand *o, unsigned type)
+{
+    if (before == ELSEWHERE && o->kind == PTX_OPR_REG)
+        again(c, o->reg);
+    return operand_scalar(c->e, o, type, SEG_WARP, 0);
+}
+
+/* Notes what must hold for a counting value of type `type` not to wrap around. */
+static void look(struct ends *c, int32_t before, const struct ptx_operand *o, const struct shape *s,
+                 unsigned type)
+{
+    LLVMBuilderRef b = c->e->alu.b;
+    bool is_signed = type == PTX_S32 || type == PTX_S64;
+    unsigned bits = ptx_type_bits((enum ptx_type)type);
+    uint64_t step = (uint64_t)(s->stride > 0 ? s->stride : -s->stride);
+    uint64_t way = step * (JIT_WARP - 1),
+             top = is_signed ? ~0ull >> (65 - bits) : ~0ull >> (64 - bits);
+    if (s->ranged && (is_signed || s->lo >= 0))
+        return;
+    if (step > top / JIT_WARP) {
+        c->failed = true;
+        return;
+    }
+    LLVMValueRef v = branch_conditions_first(c, before, o, type);
+    uint64_t end = s->stride > 0 ? top - way : is_signed ? ~top + way : way;
+    LLVMIntPredicate p = s->stride > 0 ? (is_signed ? LLVMIntSLE : LLVMIntULE)
+                                       : (is_signed ? LLVMIntSGE : LLVMIntUGE);
+    LLVMValueRef ok = LLVMBuildICmp(b, p, v, LLVMConstInt(LLVMTypeOf(v), end, false), "");
+    c->fits = c->fits ? LLVMBuildAnd(b, c->fits, ok, "") : ok;
+}
+
+/* Two directions in one: they must not be opposite. */
+static int both(struct ends *c, int a, int b)
+{
+    c->failed |= a * b < 0;
+    return a != 0 ? a : b;
+}
+
+/* How an operand of type `type`, read by the instruction at `before`, goes from lane to lane: up
+ * (1), down (-1) or not at all; false comes before true. */
+static int branch_conditions_way(struct ends *c, int32_t before, const struct ptx_operand *o,
+                                 unsigned type, int depth)
+{
+    struct shape s = shape_operand(c->e->k, o);
+    bool less = false;
+    c->failed |= s.seg == SEG_WARP && !readable(c, before, o);
+    if (c->failed || shape_uniform(&s))
+        return 0;
+    if (s.seg == SEG_WARP && s.brk == 0 && is_index(type) &&
+        (o->kind != PTX_OPR_REG || ptx_type_bits((enum ptx_type)c->e->k->regs[o->reg].type) ==
+                                       ptx_type_bits((enum ptx_type)type))) {
+        look(c, before, o, &s, type);
+        return s.stride > 0 ? 1 : -1;
+    }
+    int32_t at;
+    const struct ptx_instr *i =
+        o->kind == PTX_OPR_REG && depth < DEPTH ? maker(c, before, o->reg, &at) : NULL;
+    bool compares = i != NULL && i->op == PTX_OP_setp;
+    if (i == NULL ||
+        (compares ? !is_index(i->types[0]) || !orders(i, &less) : i->types[0] != type)) {
+        c->failed = true;
+        return 0;
+    }
+    int way = branch_conditions_way(c, at, &i->operands[1], i->types[0], depth + 1);
+    if (compares && less)
+        way = -way;
+    if (i->noperands > 2) {
+        int right = branch_conditions_way(c, at, &i->operands[2], i->types[0], depth + 1);
+        way = both(c, way, compares && !less ? -right : right);
+    }
+    if (i->op == PTX_OP_not)
+        way = -way;
+    return o->neg && type == PTX_PRED ? -way : way;
+}
+
+/* The operand's value in one lane. */
+static LLVMValueRef branch_conditions_value(struct ends *c, int32_t before,
+                                            const struct ptx_operand *o, unsigned type, int lane)
+{
+    struct emit *e = c->e;
+    struct shape s = shape_operand(e->k, o);
+    if (s.seg == SEG_WARP) {
+        LLVMValueRef v = branch_conditions_first(c, before, o, type);
+        if (s.stride == 0 || lane == 0)
+            return v;
+        LLVMValueRef far = LLVMConstInt(LLVMTypeOf(v), (uint64_t)(s.stride * lane), true);
+        return LLVMBuildAdd(e->alu.b, v, far, "");
+    }
+    int32_t at;
+    const struct ptx_instr *i = maker(c, before, o->reg, &at);
+    LLVMValueRef v[2], out[ALU_MAX_DST];
+    for (int n = 1; n < i->noperands; n++)
+        v[n - 1] = branch_conditions_value(c, at, &i->operands[n], i->types[0], lane);
+    e->alu.lanes = 1;
+    e->alu.mask = NULL;
+    if (!alu_emit(&e->alu, i, v, out)) {
+        c->failed = true;
+        return LLVMConstInt(e->i1, 0, false);
+    }
+    return o->neg && type == PTX_PRED ? LLVMBuildNot(e->alu.b, out[0], "") : out[0];
+}
+
+/* `i == n` with an index that goes up or down by one: no lane has it when the distance from the
+ * first is more than the warp is long, however indices wrap. */
+static bool branch_conditions_equal(struct ends *c, const struct ptx_operand *cond,
+                                    LLVMValueRef *all, LLVMValueRef *none)
+{
+    LLVMBuilderRef b = c->e->alu.b;
+    int32_t at;
+    const struct ptx_instr *i = maker(c, c->blk->first + c->blk->count, cond->reg, &at);
+    if (i == NULL || i->op != PTX_OP_setp || i->noperands != 3 ||
+        (!ptx_has(i, PTX_M_eq) && !ptx_has(i, PTX_M_ne)))
+        return false;
+    unsigned bits = ptx_type_bits((enum ptx_type)i->types[0]),
+             type = bits == 32 ? PTX_U32 : PTX_U64;
+    if ((bits != 32 && bits != 64) || i->types[0] == PTX_F32 || i->types[0] == PTX_F64)
+        return false;
+    struct shape s[2];
+    for (int n = 0; n < 2; n++) {
+        const struct ptx_operand *o = &i->operands[n + 1];
+        s[n] = shape_operand(c->e->k, o);
+        if (s[n].seg != SEG_WARP || s[n].brk != 0 || !readable(c, at, o) ||
+            (o->kind == PTX_OPR_REG &&
+             ptx_type_bits((enum ptx_type)c->e->k->regs[o->reg].type) != bits))
+            return false;
+    }
+    int64_t step = s[0].stride - s[1].stride;
+    if (step != 1 && step != -1)
+        return false;
+    LLVMValueRef v[2];
+    for (int n = 0; n < 2; n++)
+        v[n] = branch_conditions_first(c, at, &i->operands[n + 1], type);
+    LLVMValueRef far = step > 0 ? LLVMBuildSub(b, v[1], v[0], "") : LLVMBuildSub(b, v[0], v[1], "");
+    far = LLVMBuildICmp(b, LLVMIntUGE, far, LLVMConstInt(LLVMTypeOf(far), JIT_WARP, false), "");
+    bool differ = ptx_has(i, PTX_M_ne) != cond->neg;
+    *all = differ ? far : LLVMConstInt(c->e->i1, 0, false);
+    *none = differ ? LLVMConstInt(c->e->i1, 0, false) : far;
+    return !c->failed;
+}
+
+/* ---- all lanes at once ---- */
+
+/* `index < bound` with an index that goes up or down by one from lane to lane. */
+struct row {
+    const struct ptx_instr *i;
+    int32_t at; /* its number (maker) */
+    int index;  /* which source is the index; the other is uniform */
+    unsigned type;
+    bool up;    /* the index grows */
+    bool less;  /* it is index < bound or index <= bound, else > or >= */
+    bool equal; /* <= or >= */
+};
+
+static bool is_row(struct ends *c, const struct ptx_operand *cond, struct row *r)
+{
+    const struct jkernel *k = c->e->k;
+    r->i = maker(c, c->blk->first + c->blk->count, cond->reg, &r->at);
+    if (r->i == NULL || r->i->op != PTX_OP_setp || !is_index(r->i->types[0]) ||
+        !orders(r->i, &r->less))
+        return false;
+    r->type = r->i->types[0];
+    r->equal = ptx_has(r->i, PTX_M_le) || ptx_has(r->i, PTX_M_ge) || ptx_has(r->i, PTX_M_ls) ||
+               ptx_has(r->i, PTX_M_hs);
+    struct shape s[2];
+    for (int n = 0; n < 2; n++) {
+        const struct ptx_operand *o = &r->i->operands[n + 1];
+        s[n] = shape_operand(k, o);
+        if (s[n].seg != SEG_WARP || s[n].brk != 0 || !readable(c, r->at, o) ||
+            (o->kind == PTX_OPR_REG && ptx_type_bits((enum ptx_type)k->regs[o->reg].type) !=
+                                           ptx_type_bits((enum ptx_type)r->type)))
+            return false;
+    }
+    r->index = s[0].stride != 0 ? 0 : 1;
+    int64_t step = s[r->index].stride;
+    if (s[1 - r->index].stride != 0 || (step != 1 && step != -1))
+        return false;
+    r->up = step > 0;
+    r->less ^= r->index == 1; /* bound > index */
+    look(c, r->at, &r->i->operands[r->index + 1], &s[r->index], r->type);
+    return !c->failed;
+}
+
+/* i32: the lanes of which a row's comparison is true, no index wrapping around. */
+static LLVMValueRef row_bits(struct ends *c, const struct row *r)
+{
+    struct emit *e = c->e;
+    LLVMBuilderRef b = e->alu.b;
+    bool is_signed = r->type == PTX_S32 || r->type == PTX_S64;
+    LLVMValueRef low = branch_conditions_first(c, r->at, &r->i->operands[r->index + 1], r->type);
+    LLVMValueRef high = branch_conditions_first(c, r->at, &r->i->operands[2 - r->index], r->type);
+    if (!r->up) {
+        LLVMValueRef t = low;
+        low = high;
+        high = t;
+    }
+    /* The lanes up to high - low behind the first. Up: those of index < bound, or <=; down: those
+     * of index > bound, or >=. Else it is the others. */
+    bool others = r->less != r->up, with = r->equal != others;
+    LLVMIntPredicate p =
+        with ? (is_signed ? LLVMIntSLE : LLVMIntULE) : (is_signed ? LLVMIntSLT : LLVMIntULT);
+    LLVMTypeRef type = LLVMTypeOf(low);
+    LLVMValueRef some = LLVMBuildICmp(b, p, low, high, "");
+    LLVMValueRef args[2] = {LLVMBuildSub(b, high, low, ""),
+                            LLVMConstInt(type, with ? JIT_WARP - 1 : JIT_WARP, false)};
+    LLVMValueRef count = intrinsic(e, "llvm.umin", &type, 1, args, 2);
+    count = LLVMBuildIntCast2(b, count, e->i64, false, "");
+    LLVMValueRef end = LLVMBuildShl(b, c64(e, with ? 2 : 1), count, "");
+    LLVMValueRef bits = LLVMBuildTrunc(b, LLVMBuildSub(b, end, c64(e, 1), ""), e->i32, "");
+    bits = LLVMBuildSelect(b, some, bits, c32(e, 0), "");
+    return others ? LLVMBuildNot(b, bits, "") : bits;
+}
+
+LLVMValueRef emit_condition(struct emit *e, const struct jblock *blk)
+{
+    LLVMBuilderRef b = e->alu.b;
+    struct ends c = {.e = e, .blk = blk};
+    struct ptx_operand cond = {.kind = PTX_OPR_REG, .reg = blk->cond, .neg = blk->cond_neg};
+    struct row r;
+    if (!is_row(&c, &cond, &r))
+        return bits_of(e, operand_vector(e, &cond, PTX_PRED));
+    LLVMBasicBlockRef from, wrap = NULL, row, join = NULL;
+    LLVMValueRef wrapped = NULL;
+    if (c.fits != NULL) {
+        wrap = new_bb(e, "wrap");
+        row = new_bb(e, "row");
+        join = new_bb(e, "compared");
+        LLVMBuildCondBr(b, c.fits, row, wrap);
+        LLVMPositionBuilderAtEnd(b, wrap);
+        wrapped = bits_of(e, operand_vector(e, &cond, PTX_PRED));
+        wrap = LLVMGetInsertBlock(b);
+        LLVMBuildBr(b, join);
+        LLVMPositionBuilderAtEnd(b, row);
+    }
+    LLVMValueRef bits = row_bits(&c, &r);
+    if (cond.neg)
+        bits = LLVMBuildNot(b, bits, "");
+    if (join == NULL)
+        return bits;
+    from = LLVMGetInsertBlock(b);
+    LLVMBuildBr(b, join);
+    LLVMPositionBuilderAtEnd(b, join);
+    LLVMValueRef v = LLVMBuildPhi(b, e->i32, "");
+    LLVMAddIncoming(v, (LLVMValueRef[]){wrapped, bits}, (LLVMBasicBlockRef[]){wrap, from}, 2);
+    return v;
+}
+
+bool emit_ends(struct emit *e, const struct jblock *blk, LLVMValueRef *all, LLVMValueRef *none)
+{
+    LLVMBuilderRef b = e->alu.b;
+    struct ends c = {.e = e, .blk = blk};
+    struct ptx_operand cond = {.kind = PTX_OPR_REG, .reg = blk->cond, .neg = blk->cond_neg};
+    int32_t end = blk->first + blk->count;
+    if (branch_conditions_equal(&c, &cond, all, none))
+        return true;
+    branch_conditions_way(&c, end, &cond, PTX_PRED, 0);
+    if (c.failed)
+        return false;
+    LLVMValueRef first = branch_conditions_value(&c, end, &cond, PTX_PRED, 0);
+    LLVMValueRef last = branch_conditions_value(&c, end, &cond, PTX_PRED, JIT_WARP - 1);
+    if (c.failed)
+        return false;
+    *all = LLVMBuildAnd(b, first, last, "");
+    *none = LLVMBuildNot(b, LLVMBuildOr(b, first, last, ""), "");
+    if (c.fits != NULL) {
+        *all = LLVMBuildAnd(b, *all, c.fits, "");
+        *none = LLVMBuildAnd(b, *none, c.fits, "");
+    }
+    return true;
+}

@@ -1,0 +1,94 @@
+/* emit_debug: source positions for the machine code, from PTX's .loc, so that a fault can name a
+ * line of the user's source; where the PTX has none, a line of the PTX itself. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <llvm-c/DebugInfo.h>
+
+#include "compiler/codegen/codegen.h"
+
+struct debug_lines {
+    LLVMDIBuilderRef b;
+    LLVMMetadataRef *files; /* by index into the module's file table; 0: the PTX */
+    LLVMMetadataRef unit;
+    LLVMMetadataRef function; /* scope of the function being emitted */
+    LLVMMetadataRef *scopes;  /* by file, within that function */
+    int nfiles;
+};
+
+static LLVMMetadataRef debug_lines_file(struct debug_lines *l, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    size_t dir = slash ? (size_t)(slash - path) : 0;
+    return LLVMDIBuilderCreateFile(l->b, name, strlen(name), path, dir);
+}
+
+struct debug_lines *debug_open(struct emit *e)
+{
+    const struct ptx_module *m = e->k->entry->module;
+    struct debug_lines *l = xcalloc(1, sizeof *l);
+    l->b = LLVMCreateDIBuilder(e->alu.module);
+    l->nfiles = m->nfiles > 0 ? m->nfiles : 1;
+    l->files = xcalloc((size_t)l->nfiles + 1, sizeof *l->files);
+    l->scopes = xcalloc((size_t)l->nfiles + 1, sizeof *l->scopes);
+    l->files[0] = debug_lines_file(l, "PTX");
+    for (int n = 1; n < m->nfiles; n++)
+        if (m->files[n] != NULL)
+            l->files[n] = debug_lines_file(l, m->files[n]);
+    l->unit = LLVMDIBuilderCreateCompileUnit(l->b, LLVMDWARFSourceLanguageC, l->files[0], "weir", 4,
+                                             true, "", 0, 0, "", 0, LLVMDWARFEmissionLineTablesOnly,
+                                             0, false, false, "", 0, "", 0);
+    LLVMContextRef c = e->alu.ctx;
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(c);
+    LLVMAddModuleFlag(e->alu.module, LLVMModuleFlagBehaviorWarning, "Debug Info Version", 18,
+                      LLVMValueAsMetadata(LLVMConstInt(i32, LLVMDebugMetadataVersion(), false)));
+    LLVMAddModuleFlag(e->alu.module, LLVMModuleFlagBehaviorWarning, "Dwarf Version", 13,
+                      LLVMValueAsMetadata(LLVMConstInt(i32, 4, false)));
+    return l;
+}
+
+void debug_function(struct emit *e)
+{
+    struct debug_lines *l = e->lines;
+    if (l == NULL)
+        return;
+    LLVMMetadataRef type =
+        LLVMDIBuilderCreateSubroutineType(l->b, l->files[0], NULL, 0, LLVMDIFlagZero);
+    const char *name = e->k->entry->name;
+    l->function = LLVMDIBuilderCreateFunction(l->b, l->unit, name, strlen(name), "", 0, l->files[0],
+                                              0, type, true, true, 0, LLVMDIFlagZero, true);
+    LLVMSetSubprogram(e->fn, l->function);
+    memset(l->scopes, 0, sizeof *l->scopes * (size_t)l->nfiles);
+    l->scopes[0] = l->function;
+    /* code that belongs to no line */
+    LLVMSetCurrentDebugLocation2(
+        e->alu.b, LLVMDIBuilderCreateDebugLocation(e->alu.ctx, 0, 0, l->function, NULL));
+}
+
+void debug_at(struct emit *e, const struct ptx_instr *i)
+{
+    struct debug_lines *l = e->lines;
+    if (l == NULL)
+        return;
+    int file = i->loc_line > 0 && i->loc_file > 0 && i->loc_file < l->nfiles &&
+                       l->files[i->loc_file] != NULL
+                   ? i->loc_file
+                   : 0;
+    unsigned line = (unsigned)(file != 0 ? i->loc_line : i->line);
+    if (l->scopes[file] == NULL)
+        l->scopes[file] = LLVMDIBuilderCreateLexicalBlockFile(l->b, l->function, l->files[file], 0);
+    LLVMSetCurrentDebugLocation2(
+        e->alu.b, LLVMDIBuilderCreateDebugLocation(e->alu.ctx, line, 0, l->scopes[file], NULL));
+}
+
+void debug_close(struct debug_lines *l)
+{
+    if (l == NULL)
+        return;
+    LLVMDIBuilderFinalize(l->b);
+    LLVMDisposeDIBuilder(l->b);
+    free(l->files);
+    free(l->scopes);
+    free(l);
+}

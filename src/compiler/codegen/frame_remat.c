@@ -1,0 +1,238 @@
+/* emit_again: what need not be kept while a warp is suspended, because it follows from what is.
+ *
+ * Registers that are made in one step of arithmetic of one that is kept anyway and of what all
+ * lanes share (an element less the mean of a row) are not saved but made again behind the barrier:
+ * a step costs less than writing 32 values and reading them back.
+ *
+ * After a butterfly of shuffles lanes have the same value: a sum whose partners were 16, 8, 4 and 2
+ * lanes away is one value for each of two lanes. Of such a register only the lanes that differ are
+ * kept. */
+#include <string.h>
+
+#include "compiler/codegen/codegen.h"
+
+enum { ALL_BITS = JIT_WARP - 1, UNKNOWN = 0xff };
+
+/* What is asked of a kernel: for each instruction its block, -1 where it is in none. */
+struct again {
+    struct emit *e;
+    int32_t *block_of;
+    uint8_t *bits; /* per register: what free_bits found; UNKNOWN: not asked yet */
+};
+
+/* The only instruction that writes a register, where all of the warp's live lanes run it at once;
+ * NULL: there is no such. */
+static const struct ptx_instr *maker(const struct again *c, int32_t reg)
+{
+    const struct jkernel *k = c->e->k;
+    const struct jreg *r = &k->regs[reg];
+    if (r->ndefs != 1 || r->def < 0 || c->block_of[r->def] < 0)
+        return NULL;
+    const struct jblock *b = &k->blocks[c->block_of[r->def]];
+    return b->alone && !b->inside && b->until == 0 ? &k->instrs[r->def] : NULL;
+}
+
+/* ---- registers of which few lanes differ ---- */
+
+static bool is_imm(const struct ptx_operand *o, uint32_t v)
+{
+    return o->kind == PTX_OPR_IMM && (uint32_t)o->imm == v;
+}
+
+/* The distance of a shuffle in which each lane of the warp has a partner; 0: it is none. */
+static unsigned butterfly(const struct ptx_instr *i)
+{
+    if (i == NULL || i->op != PTX_OP_shfl || !ptx_has(i, PTX_M_bfly) || jit_ndst(i) != 1 ||
+        i->noperands < 4 || i->operands[2].kind != PTX_OPR_IMM || !is_imm(&i->operands[3], 31) ||
+        (i->noperands > 4 && !is_imm(&i->operands[4], 0xffffffffu)))
+        return 0;
+    return (unsigned)i->operands[2].imm & ALL_BITS;
+}
+
+static unsigned free_bits(struct again *c, int32_t reg);
+
+static unsigned operand_bits(struct again *c, const struct ptx_operand *o)
+{
+    if (o->kind == PTX_OPR_REG)
+        return free_bits(c, o->reg);
+    return o->kind == PTX_OPR_IMM || o->kind == PTX_OPR_FIMM ? ALL_BITS : 0;
+}
+
+/* Does x op y not depend on which is which? */
+static bool commutes(const struct ptx_instr *i)
+{
+    switch (i->op) {
+    case PTX_OP_add:
+    case PTX_OP_mul:
+    case PTX_OP_min:
+    case PTX_OP_max:
+    case PTX_OP_and:
+    case PTX_OP_or:
+    case PTX_OP_xor:
+        return i->noperands == 3 && i->operands[1].kind == PTX_OPR_REG &&
+               i->operands[2].kind == PTX_OPR_REG && !ptx_has(i, PTX_M_cc);
+    default: return false;
+    }
+}
+
+/* The bit of the lane's number that counts no longer after i, if that joins each lane's value,
+ * which does not depend on `bits`, with a partner's; else 0. */
+static unsigned joined(const struct again *c, const struct ptx_instr *i, unsigned bits)
+{
+    if (!commutes(i))
+        return 0;
+    for (int n = 1; n <= 2; n++) {
+        const struct ptx_instr *s = maker(c, i->operands[n].reg);
+        const struct ptx_operand *own = &i->operands[3 - n];
+        unsigned distance = butterfly(s) & ~bits;
+        if (distance != 0 && (distance & (distance - 1)) == 0 &&
+            s->operands[1].kind == PTX_OPR_REG && s->operands[1].reg == own->reg &&
+            maker(c, own->reg) != NULL)
+            return distance;
+    }
+    return 0;
+}
+
+/* Bits of the lane's number on which a register's value does not depend. */
+static unsigned free_bits(struct again *c, int32_t reg)
+{
+    const struct jreg *r = &c->e->k->regs[reg];
+    if (c->bits[reg] != UNKNOWN)
+        return c->bits[reg];
+    c->bits[reg] = shape_uniform(&r->shape) && r->shape.brk == 0 ? ALL_BITS : 0;
+    const struct ptx_instr *i = r->shape.seg == SEG_NONE ? maker(c, reg) : NULL;
+    struct diag ignored = {0};
+    if (i == NULL || i->op == PTX_OP_call || jit_ndst(i) != 1 || i->operands[0].kind != PTX_OPR_REG)
+        return c->bits[reg];
+    unsigned bits = i->op == PTX_OP_mov || alu_supported(i, &ignored) ? ALL_BITS : 0;
+    if (i->op == PTX_OP_shfl)
+        bits = butterfly(i) != 0 ? operand_bits(c, &i->operands[1]) : 0;
+    else
+        for (int n = 1; n < i->noperands; n++)
+            bits &= operand_bits(c, &i->operands[n]);
+    c->bits[reg] = (uint8_t)(bits | joined(c, i, bits));
+    return c->bits[reg];
+}
+
+static void find_alike(struct again *c)
+{
+    struct jkernel *k = c->e->k;
+    memset(c->bits, UNKNOWN, k->nregs);
+    for (int32_t r = 0; c->e->always_full && r < (int32_t)k->nregs; r++)
+        if (k->regs[r].shape.seg == SEG_NONE && k->regs[r].type != PTX_PRED)
+            c->e->regs[r].alike = (uint8_t)free_bits(c, r);
+}
+
+/* ---- registers that are made again ---- */
+
+static bool is_step(const struct ptx_instr *i)
+{
+    switch (i->op) {
+    case PTX_OP_add:
+    case PTX_OP_sub:
+    case PTX_OP_mul:
+    case PTX_OP_fma:
+    case PTX_OP_neg:
+    case PTX_OP_abs:
+    case PTX_OP_and:
+    case PTX_OP_or:
+    case PTX_OP_xor:
+    case PTX_OP_not:
+    case PTX_OP_shl:
+    case PTX_OP_shr: return jit_ndst(i) == 1 && !ptx_has(i, PTX_M_cc);
+    default: return false;
+    }
+}
+
+/* Is what `reg` was when `result` was made still what it is wherever that is read? */
+static bool lasts(const struct again *c, int32_t reg, int32_t result)
+{
+    const struct jkernel *k = c->e->k;
+    return maker(c, reg) != NULL &&
+           !bit_get(k->blocks[c->block_of[k->regs[reg].def]].live_in, result);
+}
+
+/* The register from which `reg` is to be made again; -1: it is to be kept. `kept` are those that
+ * are in the frame anyway. */
+static int32_t frame_remat_source(const struct again *c, int32_t reg, const uint64_t *kept)
+{
+    const struct jkernel *k = c->e->k;
+    const struct jreg *r = &k->regs[reg];
+    const struct ptx_instr *i =
+        r->shape.seg == SEG_NONE && r->type != PTX_PRED && !r->remat ? maker(c, reg) : NULL;
+    struct jroles roles;
+    int32_t source = -1;
+    if (i == NULL || !is_step(i) || !jit_roles(i, &roles) || roles.ndef != 1)
+        return -1;
+    for (int u = 0; u < roles.nuse; u++) {
+        const struct jreg *from = &k->regs[roles.use[u]];
+        bool shared = shape_uniform(&from->shape) && from->shape.brk == 0;
+        if (from->remat && from->shape.brk == 0)
+            continue;
+        if (roles.use[u] == reg || !lasts(c, roles.use[u], reg) ||
+            (!shared && source >= 0 && source != roles.use[u]))
+            return -1;
+        source = shared ? source : roles.use[u];
+    }
+    if (source < 0 || !bit_get(kept, source) || k->regs[source].shape.seg != SEG_NONE ||
+        k->regs[source].type == PTX_PRED || c->e->regs[source].alike > c->e->regs[reg].alike ||
+        ptx_type_bits((enum ptx_type)k->regs[source].type) > ptx_type_bits((enum ptx_type)r->type))
+        return -1;
+    return source;
+}
+
+/* `reg` is made again wherever it was to be restored, and what it is made of is kept there. */
+static void frame_remat_replace(struct emit *e, int32_t reg)
+{
+    struct jkernel *k = e->k;
+    struct jroles roles;
+    jit_roles(&k->instrs[k->regs[reg].def], &roles);
+    for (int32_t r = 1; r < k->nresume; r++) {
+        if (!bit_get(e->resume_live[r], reg))
+            continue;
+        bit_clear(e->resume_live[r], reg);
+        bit_set(e->resume_again[r], reg);
+        for (int u = 0; u < roles.nuse; u++)
+            bit_set(e->resume_live[r], roles.use[u]);
+    }
+}
+
+static void find_again(struct again *c)
+{
+    struct emit *e = c->e;
+    struct jkernel *k = e->k;
+    size_t words = (size_t)bit_words((int32_t)k->nregs);
+    uint64_t *kept = arena_alloc(&k->arena, words * 8), *fixed = arena_alloc(&k->arena, words * 8);
+    for (int32_t r = 1; r < k->nresume; r++)
+        for (size_t w = 0; w < words; w++)
+            kept[w] |= e->resume_live[r][w];
+    for (int32_t r = bit_next(kept, (int32_t)k->nregs, 0); r >= 0;
+         r = bit_next(kept, (int32_t)k->nregs, r + 1)) {
+        int32_t source = bit_get(fixed, r) ? -1 : frame_remat_source(c, r, kept);
+        if (source < 0)
+            continue;
+        bit_set(fixed, source); /* others are not made again of what is itself */
+        bit_clear(kept, r);
+        frame_remat_replace(e, r);
+    }
+}
+
+void again_plan(struct emit *e)
+{
+    struct jkernel *k = e->k;
+    struct again c = {.e = e};
+    e->resume_again = arena_alloc(&k->arena, sizeof(uint64_t *) * (size_t)k->nresume);
+    for (int32_t r = 1; r < k->nresume; r++)
+        e->resume_again[r] = arena_alloc(&k->arena, (size_t)bit_words((int32_t)k->nregs) * 8);
+    if (k->nresume < 2)
+        return;
+    c.block_of = arena_alloc(&k->arena, sizeof(int32_t) * (k->ninstrs + 1));
+    c.bits = arena_alloc(&k->arena, k->nregs + 1);
+    for (size_t n = 0; n < k->ninstrs; n++)
+        c.block_of[n] = -1;
+    for (int32_t b = 0; b < k->nblocks; b++)
+        for (int32_t n = 0; n < k->blocks[b].count; n++)
+            c.block_of[k->blocks[b].first + n] = b;
+    find_alike(&c);
+    find_again(&c);
+}

@@ -1,0 +1,357 @@
+/* emit_mma: matrix multiplication, mma and wmma.mma: which kinds there are, and the call of the
+ * function behind a kind (emit_mma_core.c), which is made once a module. It gets and gives its
+ * registers in memory, at their own places as far as possible. */
+#include <stdio.h>
+#include <string.h>
+
+#include "compiler/codegen/matrix/matrix.h"
+
+struct tile mma_tile(unsigned type, bool accumulator)
+{
+    switch (type) {
+    case PTX_F16:
+    case PTX_BF16: return (struct tile){16, 1, 2, 1, PTX_B32};
+    case PTX_S8:
+    case PTX_U8:
+    case PTX_E4M3:
+    case PTX_E5M2: return (struct tile){8, 1, 4, 1, PTX_B32};
+    case PTX_S4:
+    case PTX_U4: return (struct tile){32, 8, 1, 1, PTX_B32};
+    case PTX_B1: return (struct tile){32, 32, 1, 1, PTX_B32};
+    case PTX_F64: return (struct tile){64, 1, 1, accumulator ? 2 : 1, PTX_F64};
+    case PTX_F32: return (struct tile){32, 1, 1, accumulator ? 2 : 1, PTX_F32};
+    default: /* s32, tf32 */ return (struct tile){32, 1, 1, accumulator ? 2 : 1, PTX_B32};
+    }
+}
+
+bool mma_shape(const struct ptx_instr *i, struct mma *m)
+{
+    for (int n = 0; n < i->nmods; n++)
+        if (sscanf(ptx_mod_name((enum ptx_mod)i->mods[n]), "m%un%uk%u", &m->m, &m->n, &m->k) == 3)
+            return true;
+    return false;
+}
+
+const struct ptx_operand *mma_item(const struct ptx_operand *o, unsigned n)
+{
+    return o->kind == PTX_OPR_VEC ? &o->items[n] : o;
+}
+
+LLVMValueRef mma_shuffle(struct emit *e, LLVMValueRef a, LLVMValueRef b, const unsigned *idx,
+                         unsigned n)
+{
+    LLVMValueRef c[512];
+    for (unsigned l = 0; l < n; l++)
+        c[l] = c32(e, idx[l]);
+    return LLVMBuildShuffleVector(e->alu.b, a, b ? b : LLVMGetPoison(LLVMTypeOf(a)),
+                                  LLVMConstVector(c, n), "");
+}
+
+LLVMValueRef mma_read(struct emit *e, const struct ptx_operand *o, const struct tile *t)
+{
+    LLVMValueRef v = operand_vector(e, o, t->reg_type);
+    return LLVMBuildBitCast(e->alu.b, v, t->reg_type == PTX_F64 ? e->v32i64 : e->v32i32, "");
+}
+
+void mma_write(struct emit *e, const struct ptx_operand *o, LLVMValueRef v, const struct tile *t)
+{
+    if (o->kind == PTX_OPR_REG)
+        write_vector(e, o->reg, v, t->reg_type == PTX_F64 ? PTX_B64 : PTX_B32);
+}
+
+/* ---- the function ---- */
+
+static void attribute(struct emit *e, LLVMValueRef fn, const char *key, const char *value)
+{
+    LLVMAddAttributeAtIndex(fn, LLVMAttributeFunctionIndex,
+                            LLVMCreateStringAttribute(e->alu.ctx, key, (unsigned)strlen(key), value,
+                                                      (unsigned)strlen(value)));
+}
+
+LLVMValueRef mma_function(struct emit *e, const char *name, LLVMTypeRef *params, unsigned nparams,
+                          void (*body)(struct emit *e, LLVMValueRef fn, const void *arg),
+                          const void *arg)
+{
+    LLVMValueRef fn = LLVMGetNamedFunction(e->alu.module, name);
+    if (fn != NULL)
+        return fn;
+    LLVMBuilderRef b = e->alu.b;
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->alu.ctx), params, nparams, false);
+    fn = LLVMAddFunction(e->alu.module, name, type);
+    LLVMSetLinkage(fn, LLVMInternalLinkage);
+    attribute(e, fn, "prefer-vector-width", "512");
+    attribute(e, fn, "min-legal-vector-width", "512");
+    attribute(e, fn, "frame-pointer",
+              "all"); /* a fault in it is told of at the call (grid/fault.c) */
+    const char *const flags[] = {"noinline", "nounwind"};
+    for (unsigned n = 0; n < 2; n++) {
+        unsigned kind = LLVMGetEnumAttributeKindForName(flags[n], strlen(flags[n]));
+        LLVMAddAttributeAtIndex(fn, LLVMAttributeFunctionIndex,
+                                LLVMCreateEnumAttribute(e->alu.ctx, kind, 0));
+    }
+    LLVMBasicBlockRef back = LLVMGetInsertBlock(b);
+    LLVMMetadataRef line = LLVMGetCurrentDebugLocation2(b);
+    LLVMSetCurrentDebugLocation2(b, NULL);
+    LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(e->alu.ctx, fn, "entry"));
+    body(e, fn, arg);
+    LLVMBuildRetVoid(b);
+    LLVMPositionBuilderAtEnd(b, back);
+    LLVMSetCurrentDebugLocation2(b, line);
+    return fn;
+}
+
+/* ---- registers in memory ---- */
+
+static LLVMValueRef mma_memory(struct emit *e)
+{
+    if (e->mma_file == NULL) {
+        uint64_t bytes = MMA_SCRATCH + MAX_MMA_REGS * 256;
+        e->mma_file = new_slot(e, LLVMArrayType2(e->i8, bytes), "matrices");
+        LLVMSetAlignment(e->mma_file, 256);
+    }
+    return e->mma_file;
+}
+
+LLVMValueRef mma_scratch(struct emit *e) { return mma_memory(e); }
+
+static LLVMValueRef mma_spare(struct emit *e, unsigned n)
+{
+    return byte_offset(e, mma_memory(e), c64(e, MMA_SCRATCH + (uint64_t)n * 256));
+}
+
+/* Does a register of the kernel lie in memory as a fragment's does? */
+static bool has_place(struct emit *e, const struct ptx_operand *o, const struct tile *t)
+{
+    if (o->kind != PTX_OPR_REG)
+        return false;
+    const struct jreg *r = &e->k->regs[o->reg];
+    return r->shape.seg == SEG_NONE && r->type != PTX_PRED &&
+           ptx_type_bits((enum ptx_type)r->type) == ptx_type_bits((enum ptx_type)t->reg_type);
+}
+
+LLVMValueRef mma_place(struct emit *e, const struct ptx_operand *o, unsigned n,
+                       const struct tile *t)
+{
+    if (has_place(e, o, t))
+        return place_of(e, o->reg);
+    LLVMValueRef p = mma_spare(e, n);
+    LLVMSetAlignment(LLVMBuildStore(e->alu.b, mma_read(e, o, t), p), 64);
+    return p;
+}
+
+LLVMValueRef mma_target(struct emit *e, const struct ptx_operand *o, unsigned n,
+                        const struct tile *t)
+{
+    bool blends = o->kind == PTX_OPR_REG && e->mask != NULL && e->waiting != NULL &&
+                  bit_get(e->waiting, o->reg);
+    return has_place(e, o, t) && !blends ? place_of(e, o->reg) : mma_spare(e, n);
+}
+
+void mma_written(struct emit *e, const struct ptx_operand *o, LLVMValueRef place,
+                 const struct tile *t)
+{
+    if (o->kind != PTX_OPR_REG || place == place_of(e, o->reg))
+        return;
+    LLVMTypeRef held = t->reg_type == PTX_F64 ? e->v32i64 : e->v32i32;
+    LLVMValueRef v = LLVMBuildLoad2(e->alu.b, held, place, "");
+    LLVMSetAlignment(v, 64);
+    mma_write(e, o, v, t);
+}
+
+/* void (ptr scratch, ptr to each register) */
+static LLVMValueRef product_function(struct emit *e, const struct mma *m, unsigned nparams)
+{
+    char name[128];
+    LLVMTypeRef params[MAX_MMA_REGS + 2];
+    for (unsigned n = 0; n < nparams; n++)
+        params[n] = e->ptr;
+    snprintf(name, sizeof name, "weir_mma_m%un%uk%u_%s_%s_%s_%s%s%s", m->m, m->n, m->k,
+             ptx_type_name((enum ptx_type)m->d), ptx_type_name((enum ptx_type)m->a),
+             ptx_type_name((enum ptx_type)m->b), ptx_type_name((enum ptx_type)m->c),
+             m->saturate ? "_sat" : "", m->bit_and ? "_and" : "");
+    if (m->sparse)
+        snprintf(name + strlen(name), sizeof name - strlen(name), "_sp%u", m->selector);
+    if (m->rounding != 0)
+        snprintf(name + strlen(name), sizeof name - strlen(name), "_%s",
+                 ptx_mod_name((enum ptx_mod)m->rounding));
+    if (m->quads)
+        snprintf(name + strlen(name), sizeof name - strlen(name), "_%s_%s",
+                 m->a_column ? "col" : "row", m->b_row ? "row" : "col");
+    return mma_function(e, name, params, nparams, m->quads ? mma_quads_body : mma_body, m);
+}
+
+struct plan mma_plan(const struct mma *m)
+{
+    struct plan p = {.ta = mma_tile(m->a, false),
+                     .tb = mma_tile(m->b, false),
+                     .tc = mma_tile(m->c, true),
+                     .td = mma_tile(m->d, true),
+                     .groups = m->m / 8,
+                     .columns = m->n / 8};
+    if (m->quads) {
+        p.na = p.nb = 2;
+        p.nc = m->c == PTX_F16 ? 4 : 8;
+        p.nd = m->d == PTX_F16 ? 4 : 8;
+        return p;
+    }
+    p.steps = mma_steps(m, &p.tb);
+    p.a_steps = mma_steps(m, &p.ta) / (m->sparse ? 2 : 1);
+    p.na = p.groups * p.a_steps;
+    p.nb = p.columns * p.steps;
+    p.nc = p.groups * p.columns * p.tc.regs;
+    p.nd = p.groups * p.columns * p.td.regs;
+    return p;
+}
+
+/* ---- the instruction ---- */
+
+/* wmma names the types of halves' results only. */
+static bool describe(const struct ptx_instr *i, struct mma *m)
+{
+    *m = (struct mma){0};
+    if (!mma_shape(i, m))
+        return false;
+    m->d = i->types[0];
+    m->a = i->ntypes == 2 ? PTX_F16 : i->types[1];
+    m->b = i->ntypes == 2 ? PTX_F16 : i->types[2];
+    m->c = i->types[i->ntypes - 1];
+    m->saturate = ptx_has(i, PTX_M_satfinite);
+    m->bit_and = ptx_has(i, PTX_M_and);
+    m->rounding = ptx_has(i, PTX_M_rz)   ? PTX_M_rz
+                  : ptx_has(i, PTX_M_rm) ? PTX_M_rm
+                  : ptx_has(i, PTX_M_rp) ? PTX_M_rp
+                                         : 0;
+    m->sparse = ptx_has(i, PTX_M_sp) || ptx_has(i, PTX_M_sp__ordered_metadata);
+    m->quads = i->op == PTX_OP_mma && m->m == 8 && m->k == 4 && m->a == PTX_F16;
+    for (int n = 0, nth = 0; n < i->nmods; n++)
+        if (i->mods[n] == PTX_M_row || i->mods[n] == PTX_M_col) {
+            if (nth++ == 0)
+                m->a_column = i->mods[n] == PTX_M_col;
+            else
+                m->b_row = i->mods[n] == PTX_M_row;
+        }
+    if (m->sparse && i->noperands == 6)
+        m->selector = (unsigned)i->operands[5].imm;
+    return true;
+}
+
+enum { MAX_ACC = 8 };
+
+/* Kinds of factors that may be multiplied with each other: 0 none such. */
+static unsigned family(unsigned type)
+{
+    switch (type) {
+    case PTX_S8:
+    case PTX_U8: return 1;
+    case PTX_S4:
+    case PTX_U4: return 2;
+    case PTX_E4M3:
+    case PTX_E5M2: return 3;
+    default: return type;
+    }
+}
+
+/* Do the types of factors and accumulators go together? */
+static bool types_fit(const struct mma *m)
+{
+    if (family(m->a) != family(m->b))
+        return false;
+    switch (m->a) {
+    case PTX_F16:
+        return (m->d == PTX_F16 || m->d == PTX_F32) && (m->c == PTX_F16 || m->c == PTX_F32);
+    case PTX_E4M3:
+    case PTX_E5M2: return m->d == m->c && (m->d == PTX_F16 || m->d == PTX_F32);
+    case PTX_BF16:
+    case PTX_TF32: return m->d == PTX_F32 && m->c == PTX_F32;
+    case PTX_F64: return m->d == PTX_F64 && m->c == PTX_F64;
+    default: return m->d == PTX_S32 && m->c == PTX_S32;
+    }
+}
+
+static bool product_supported(const struct ptx_instr *i, struct diag *d)
+{
+    struct mma m;
+    const char *op = ptx_op_name(i->op);
+    if (!describe(i, &m) || i->noperands != (m.sparse ? 6 : 4))
+        return diag_set(d, i->line, i->column, "%s of this shape is not supported", op);
+    if (m.sparse &&
+        (i->operands[5].kind != PTX_OPR_IMM || i->operands[5].imm >= mma_sparse_selectors(&m)))
+        return diag_set(d, i->line, i->column, "%s.sp of this shape has no such selector", op);
+    bool wmma = i->op == PTX_OP_wmma, halves = wmma && m.a == PTX_F16;
+    if (m.saturate && m.d != PTX_S32)
+        return diag_set(d, i->line, i->column,
+                        "%s.satfinite of floating-point numbers is not "
+                        "supported",
+                        op);
+    struct plan p = mma_plan(&m);
+    unsigned na = mma_items(&i->operands[1]), nb = mma_items(&i->operands[2]);
+    bool fits = m.quads || (p.steps > 0 && p.a_steps * (m.sparse ? 2 : 1) == mma_steps(&m, &p.ta) &&
+                            p.steps * mma_row_elements(m.b) ==
+                                p.a_steps * (m.sparse ? 2 : 1) * mma_row_elements(m.a) &&
+                            2 * p.groups * p.columns <= MAX_ACC && p.groups > 0 && p.columns > 0);
+    fits = fits && types_fit(&m) && na == (halves ? 8 : p.na) && nb == (halves ? 8 : p.nb) &&
+           mma_items(&i->operands[3]) == p.nc && mma_items(&i->operands[0]) == p.nd;
+    if (!fits)
+        return diag_set(d, i->line, i->column, "%s of this shape and these types is not supported",
+                        op);
+    return true;
+}
+
+/* Is a register of D also one of the others', other than the one of C in its own place? */
+static bool overlaps(const struct ptx_instr *i, unsigned n)
+{
+    const struct ptx_operand *d = mma_item(&i->operands[0], n);
+    for (int o = 1; o <= 3; o++)
+        for (unsigned k = 0; k < mma_items(&i->operands[o]); k++) {
+            const struct ptx_operand *x = mma_item(&i->operands[o], k);
+            if (x->kind == PTX_OPR_REG && x->reg == d->reg && (o != 3 || k != n))
+                return true;
+        }
+    return false;
+}
+
+static void emit_product(struct emit *e, const struct ptx_instr *i)
+{
+    struct mma m;
+    describe(i, &m);
+    struct plan p = mma_plan(&m);
+    LLVMValueRef args[MAX_MMA_REGS + 2] = {mma_scratch(e)};
+    const struct tile *const tiles[3] = {&p.ta, &p.tb, &p.tc};
+    const unsigned counts[3] = {p.na, p.nb, p.nc};
+    unsigned at = 0;
+    for (unsigned o = 0; o < 3; o++)
+        for (unsigned n = 0; n < counts[o]; n++, at++)
+            args[1 + at] = mma_place(e, mma_item(&i->operands[o + 1], n), at, tiles[o]);
+    unsigned first = 1 + at;
+    for (unsigned n = 0; n < p.nd; n++, at++) {
+        struct ptx_operand none = {.kind = PTX_OPR_SINK, .reg = -1};
+        const struct ptx_operand *d = mma_item(&i->operands[0], n);
+        args[1 + at] = mma_target(e, overlaps(i, n) ? &none : d, at, &p.td);
+    }
+    unsigned count = 1 + at;
+    if (m.sparse) {
+        static const struct tile word = {32, 1, 1, 1, PTX_B32};
+        args[count++] = mma_place(e, &i->operands[4], MAX_MMA_REGS - 1, &word);
+    }
+    LLVMValueRef fn = product_function(e, &m, count);
+    LLVMBuildCall2(e->alu.b, LLVMGlobalGetValueType(fn), fn, args, count, "");
+    for (unsigned n = 0; n < p.nd; n++)
+        mma_written(e, mma_item(&i->operands[0], n), args[first + n], &p.td);
+}
+
+bool emit_mma(struct emit *e, const struct ptx_instr *i)
+{
+    if (i->op == PTX_OP_wmma && ptx_has(i, PTX_M_load))
+        return emit_wmma_load(e, i);
+    if (i->op == PTX_OP_wmma && ptx_has(i, PTX_M_store))
+        return emit_wmma_store(e, i);
+    emit_product(e, i);
+    return true;
+}
+
+bool mma_supported(const struct ptx_instr *i, struct diag *d)
+{
+    if (i->op == PTX_OP_wmma && (ptx_has(i, PTX_M_load) || ptx_has(i, PTX_M_store)))
+        return wmma_move_supported(i, d);
+    return product_supported(i, d);
+}

@@ -1,0 +1,125 @@
+/* emit_mma_sparse: the left factor of mma.sp. Two of every four elements are there (of tf32 one of
+ * two, of nibbles two pairs of four); a nibble of metadata says where they belong. The rows are
+ * spread out here, zeros between, and then multiplied like any others.
+ *
+ * Which lane has the nibble for a row and a group of four was found by asking a GPU for every one:
+ * rows r and r + 8 share a lane where elements have 16 bits and more; otherwise two lanes have
+ * them. Lanes of a quad that are not needed are chosen among by the instruction's selector. */
+#include "compiler/codegen/matrix/matrix.h"
+
+/* Groups along k that a nibble is for. */
+static unsigned mma_sparse_groups(const struct mma *m)
+{
+    unsigned unit = m->a == PTX_TF32 ? 2 : m->a == PTX_S4 || m->a == PTX_U4 ? 8 : 4;
+    return m->k / unit;
+}
+
+static bool narrow(unsigned type)
+{
+    return type != PTX_F16 && type != PTX_BF16 && type != PTX_TF32;
+}
+
+unsigned mma_sparse_selectors(const struct mma *m)
+{
+    unsigned lanes = mma_sparse_groups(m) / 4; /* of a quad that have metadata */
+    return lanes == 0 || lanes > 4 ? 0 : 4 / lanes;
+}
+
+/* The lane of a quad and the nibble that are for group q of rows in half h of the matrix. */
+static void mma_sparse_where(const struct mma *m, unsigned h, unsigned q, unsigned *lane,
+                             unsigned *nibble)
+{
+    if (narrow(m->a)) {
+        *lane = 2 * (mma_sparse_groups(m) == 8 ? m->selector : q / 8) + h;
+        *nibble = q % 8;
+    } else {
+        *lane = mma_sparse_groups(m) == 4 ? m->selector : 2 * m->selector + q / 4;
+        *nibble = 4 * h + q % 4;
+    }
+}
+
+struct spread {
+    struct emit *e;
+    const struct mma *m;
+    LLVMTypeRef elem;      /* what a nibble's two places are for */
+    unsigned bytes;        /* of that */
+    LLVMValueRef metadata; /* pointer to the quad's lane 0 */
+    LLVMValueRef row;      /* where the row goes */
+};
+
+static void store_at(struct spread *s, LLVMValueRef v, LLVMValueRef place)
+{
+    LLVMBuilderRef b = s->e->alu.b;
+    place = LLVMBuildZExt(b, place, s->e->i64, "");
+    LLVMValueRef at = LLVMBuildGEP2(b, s->elem, s->row, &place, 1, "");
+    LLVMSetAlignment(LLVMBuildStore(b, v, at), s->bytes);
+}
+
+/* The elements of group q; v: all that the register's row has, from group `first` on. */
+static void spread_group(struct spread *s, unsigned h, unsigned q, unsigned first, LLVMValueRef v)
+{
+    struct emit *e = s->e;
+    LLVMBuilderRef b = e->alu.b;
+    unsigned lane, nibble, each = s->m->a == PTX_TF32 ? 1 : 2;
+    mma_sparse_where(s->m, h, q, &lane, &nibble);
+    LLVMValueRef word =
+        LLVMBuildLoad2(b, e->i32, byte_offset(e, s->metadata, c64(e, 4 * lane)), "");
+    for (unsigned n = 0; n < each; n++) {
+        LLVMValueRef place = LLVMBuildLShr(b, word, c32(e, 4 * nibble + 2 * n), "");
+        place = LLVMBuildAnd(b, place, c32(e, 3), "");
+        if (each == 1)
+            place = LLVMBuildLShr(b, place, c32(e, 1), "");
+        place = LLVMBuildAdd(b, place, c32(e, (uint64_t)q * 2 * each), "");
+        unsigned from = (q - first) * each + n;
+        store_at(s, LLVMBuildExtractElement(b, v, c32(e, from), ""), place);
+    }
+}
+
+/* Rows 8 h .. 8 h + 7, one after the other in a loop. */
+static void spread_half(struct spread *s, LLVMValueRef fn, const struct plan *p,
+                        const LLVMValueRef *regs, LLVMValueRef metadata, LLVMValueRef buffer,
+                        unsigned h, unsigned row_bytes)
+{
+    struct emit *e = s->e;
+    LLVMBuilderRef b = e->alu.b;
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b);
+    LLVMBasicBlockRef loop = LLVMAppendBasicBlockInContext(e->alu.ctx, fn, "row");
+    LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(e->alu.ctx, fn, "spread");
+    LLVMBuildBr(b, loop);
+    LLVMPositionBuilderAtEnd(b, loop);
+    LLVMValueRef g = LLVMBuildPhi(b, e->i64, "");
+    LLVMValueRef sixteen = LLVMBuildMul(b, g, c64(e, 16), "");
+    s->metadata = byte_offset(e, metadata, sixteen);
+    s->row = byte_offset(e, buffer, LLVMBuildMul(b, g, c64(e, row_bytes), ""));
+    s->row = byte_offset(e, s->row, c64(e, (uint64_t)8 * h * row_bytes));
+    for (unsigned r = 0; r < p->a_steps; r++) {
+        LLVMValueRef at = regs[mma_a_index(s->m, p->a_steps, h, r)];
+        LLVMValueRef v = mma_row(e, s->m->a, byte_offset(e, at, sixteen));
+        unsigned total = mma_row_elements(s->m->a);
+        if (s->elem == e->i16) {
+            total *= 2;
+            v = LLVMBuildBitCast(b, v, LLVMVectorType(e->i16, total), "");
+        }
+        unsigned count = total / (s->m->a == PTX_TF32 ? 1 : 2);
+        for (unsigned q = 0; q < count; q++)
+            spread_group(s, h, r * count + q, r * count, v);
+    }
+    LLVMValueRef next = LLVMBuildAdd(b, g, c64(e, 1), "");
+    LLVMBasicBlockRef end = LLVMGetInsertBlock(b);
+    LLVMAddIncoming(g, (LLVMValueRef[]){c64(e, 0), next}, (LLVMBasicBlockRef[]){before, end}, 2);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, next, c64(e, 8), ""), loop, done);
+    LLVMPositionBuilderAtEnd(b, done);
+}
+
+void mma_sparse_rows(struct emit *e, LLVMValueRef fn, const struct mma *m, const struct plan *p,
+                     const LLVMValueRef *regs, LLVMValueRef metadata, LLVMValueRef buffer,
+                     unsigned steps_k)
+{
+    bool bytes = m->a == PTX_S8 || m->a == PTX_U8;
+    struct spread s = {.e = e, .m = m, .elem = bytes ? e->i16 : mma_element(e, m->a)};
+    s.bytes = bytes ? 2 : 4;
+    LLVMBuildMemSet(e->alu.b, buffer, LLVMConstInt(e->i8, 0, false),
+                    c64(e, (uint64_t)m->m * steps_k * 4), 16);
+    for (unsigned h = 0; h < p->groups; h++)
+        spread_half(&s, fn, p, regs, metadata, buffer, h, steps_k * 4);
+}

@@ -1,0 +1,220 @@
+/* emit_async: cp.async, copies of 4, 8 or 16 bytes a lane from global to shared memory, and
+ * cp.async.bulk, copies and reductions of ranges, which the grid room's helper makes.
+ *
+ * The copy is made where it is issued, which the ISA allows: a group that is waited for has ended
+ * then, so committing and waiting are nothing, and a barrier object that is told of a copy's end is
+ * told at once. */
+#include "compiler/codegen/codegen.h"
+
+static bool is_copy(const struct ptx_instr *i)
+{
+    return !ptx_has(i, PTX_M_commit_group) && !ptx_has(i, PTX_M_wait_group) &&
+           !ptx_has(i, PTX_M_wait_all);
+}
+
+bool async_supported(const struct ptx_instr *i, struct diag *d)
+{
+    if (ptx_has(i, PTX_M_tensor))
+        return diag_set(d, i->line, i->column, "cp%s.async.bulk with a tensor map is not supported",
+                        ptx_has(i, PTX_M_reduce) ? ".reduce" : "");
+    if (ptx_has(i, PTX_M_bulk) || ptx_has(i, PTX_M_mbarrier) || !is_copy(i))
+        return true;
+    uint64_t n = i->operands[2].imm;
+    if (i->operands[2].kind != PTX_OPR_IMM || (n != 16 && (n != 4 && n != 8)) ||
+        (ptx_has(i, PTX_M_cg) && n != 16))
+        return diag_set(d, i->line, i->column, "cp.async cannot copy %llu bytes",
+                        (unsigned long long)n);
+    return true;
+}
+
+static LLVMValueRef async_copy_number(struct emit *e, uint64_t v)
+{
+    return splat(e, c32(e, v), JIT_WARP);
+}
+
+/* Bytes that each lane reads, as <32 x i32>; NULL: all of them. */
+static LLVMValueRef bytes_read(struct emit *e, const struct ptx_instr *i, unsigned bytes)
+{
+    int last = i->noperands - (ptx_has(i, PTX_M_L2__cache_hint) ? 1 : 0);
+    if (last < 4)
+        return NULL;
+    const struct ptx_operand *o = &i->operands[3];
+    if (o->kind == PTX_OPR_REG && e->k->regs[o->reg].type == PTX_PRED) /* ignore-src */
+        return LLVMBuildSelect(e->alu.b, operand_vector(e, o, PTX_PRED), async_copy_number(e, 0),
+                               async_copy_number(e, bytes), "");
+    struct shape s = shape_operand(e->k, o);
+    if (shape_uniform(&s) && s.ranged && s.lo == s.hi && s.lo >= bytes)
+        return NULL;
+    return operand_vector(e, o, PTX_U32);
+}
+
+/* The source's words with zeros behind the bytes that are read. A word of which some bytes are read
+ * is read as a whole: it is aligned, so the rest of it exists. */
+static void load_part(struct emit *e, const struct ptx_instr *ld, const struct ptx_operand *from,
+                      LLVMValueRef count, LLVMValueRef *v)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef all = mask_bits(e), mask = e->mask, vec = e->mask_vec;
+    struct ptx_instr one = *ld;
+    struct ptx_operand at = *from;
+    one.vec = 1;
+    for (unsigned w = 0; w < ld->vec; w++, at.offset += 4) {
+        LLVMValueRef more = LLVMBuildICmp(b, LLVMIntUGT, count, async_copy_number(e, 4 * w), "");
+        e->mask = LLVMBuildAnd(b, bits_of(e, more), all, "");
+        e->mask_vec = NULL;
+        LLVMValueRef x;
+        load_lanes(e, &one, &at, &x);
+        LLVMValueRef rest = LLVMBuildSub(b, count, async_copy_number(e, 4 * w), "");
+        LLVMValueRef shift = LLVMBuildShl(b, rest, async_copy_number(e, 3), "");
+        shift = LLVMBuildAnd(b, shift, async_copy_number(e, 31), "");
+        LLVMValueRef keep = LLVMBuildShl(b, LLVMConstAllOnes(e->v32i32), shift, "");
+        keep = LLVMBuildNot(b, keep, "");
+        LLVMValueRef whole = LLVMBuildICmp(b, LLVMIntUGE, rest, async_copy_number(e, 4), "");
+        x = LLVMBuildSelect(b, whole, x, LLVMBuildAnd(b, x, keep, ""), "");
+        v[w] = LLVMBuildSelect(b, more, x, async_copy_number(e, 0), "");
+    }
+    e->mask = mask;
+    e->mask_vec = vec;
+}
+
+/* Lanes that read everything or nothing, which is nearly always all of them, load at once. */
+static void load_counted(struct emit *e, const struct ptx_instr *ld, const struct ptx_operand *from,
+                         LLVMValueRef count, unsigned bytes, LLVMValueRef *v)
+{
+    LLVMBuilderRef b = e->alu.b;
+    mask_vector(e); /* made here: it is used behind the branches */
+    LLVMValueRef mask = e->mask, vec = e->mask_vec, part[4];
+    LLVMValueRef full = LLVMBuildICmp(b, LLVMIntUGE, count, async_copy_number(e, bytes), "");
+    LLVMValueRef none = LLVMBuildICmp(b, LLVMIntEQ, count, async_copy_number(e, 0), "");
+    LLVMValueRef clear =
+        LLVMBuildAnd(b, bits_of(e, LLVMBuildOr(b, full, none, "")), mask_bits(e), "");
+    LLVMValueRef whole = LLVMBuildAnd(b, bits_of(e, full), mask_bits(e), "");
+    LLVMBasicBlockRef fast = new_bb(e, "whole"), slow = new_bb(e, "part"), join = new_bb(e, "read");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, clear, mask_bits(e), ""), fast, slow);
+    LLVMPositionBuilderAtEnd(b, fast);
+    e->mask = whole;
+    e->mask_vec = NULL;
+    load_lanes(e, ld, from, v);
+    for (unsigned w = 0; w < ld->vec; w++)
+        v[w] = LLVMBuildSelect(b, full, v[w], async_copy_number(e, 0), "");
+    e->mask = mask;
+    e->mask_vec = vec;
+    fast = LLVMGetInsertBlock(b);
+    LLVMBuildBr(b, join);
+    LLVMPositionBuilderAtEnd(b, slow);
+    load_part(e, ld, from, count, part);
+    slow = LLVMGetInsertBlock(b);
+    LLVMBuildBr(b, join);
+    LLVMPositionBuilderAtEnd(b, join);
+    for (unsigned w = 0; w < ld->vec; w++) {
+        LLVMValueRef x = LLVMBuildPhi(b, e->v32i32, "");
+        LLVMAddIncoming(x, (LLVMValueRef[]){v[w], part[w]}, (LLVMBasicBlockRef[]){fast, slow}, 2);
+        v[w] = x;
+    }
+}
+
+static enum jit_element async_copy_element(unsigned type)
+{
+    switch (type) {
+    case PTX_S32: return JIT_S32;
+    case PTX_U64:
+    case PTX_B64: return JIT_U64;
+    case PTX_S64: return JIT_S64;
+    case PTX_F16: return JIT_F16;
+    case PTX_BF16: return JIT_BF16;
+    case PTX_F32: return JIT_F32;
+    case PTX_F64: return JIT_F64;
+    default: return JIT_U32;
+    }
+}
+
+/* What cp.reduce.async.bulk does to each element, as weir_rt_bulk takes it; 0: a plain copy. */
+static uint32_t reduction(const struct ptx_instr *i)
+{
+    static const struct {
+        enum ptx_mod mod;
+        enum jit_reduce reduce;
+    } ops[] = {{PTX_M_add, JIT_REDUCE_ADD}, {PTX_M_min, JIT_REDUCE_MIN},
+               {PTX_M_max, JIT_REDUCE_MAX}, {PTX_M_inc, JIT_REDUCE_INC},
+               {PTX_M_dec, JIT_REDUCE_DEC}, {PTX_M_and, JIT_REDUCE_AND},
+               {PTX_M_or, JIT_REDUCE_OR},   {PTX_M_xor, JIT_REDUCE_XOR}};
+    for (size_t n = 0; ptx_has(i, PTX_M_reduce) && n < WEIR_COUNT(ops); n++)
+        if (ptx_has(i, ops[n].mod))
+            return (uint32_t)(ops[n].reduce + 1) | (uint32_t)async_copy_element(i->types[0]) << 8;
+    return 0;
+}
+
+/* to, from, bytes {, barrier {, set of blocks}}, all addresses generic (flatten_lower.c). */
+static void emit_bulk(struct emit *e, const struct ptx_instr *i)
+{
+    const struct ptx_operand *o = i->operands;
+    bool tells = ptx_has(i, PTX_M_mbarrier__complete_tx__bytes);
+    bool many = ptx_has(i, PTX_M_multicast__cluster);
+    if (ptx_has(i, PTX_M_prefetch) || ptx_has(i, PTX_M_commit_group) ||
+        ptx_has(i, PTX_M_wait_group))
+        return;
+    emit_row_store(e, 0, address_vector(e, &o[0], PTX_SPACE_GENERIC));
+    emit_row_store(e, 1, address_vector(e, &o[1], PTX_SPACE_GENERIC));
+    emit_row_store(e, 2, LLVMBuildZExt(e->alu.b, operand_vector(e, &o[2], PTX_U32), e->v32i64, ""));
+    if (tells)
+        emit_row_store(e, 3, address_vector(e, &o[3], PTX_SPACE_GENERIC));
+    if (many)
+        emit_row_store(e, 4,
+                       LLVMBuildZExt(e->alu.b, operand_vector(e, &o[4], PTX_U16), e->v32i64, ""));
+    LLVMValueRef none = LLVMConstNull(e->ptr);
+    LLVMValueRef args[8] = {e->blk,
+                            c32(e, reduction(i)),
+                            mask_bits(e),
+                            emit_rows(e, 0),
+                            emit_rows(e, 1),
+                            emit_rows(e, 2),
+                            tells ? emit_rows(e, 3) : none,
+                            many ? emit_rows(e, 4) : none};
+    emit_helper(e, "weir_rt_bulk", LLVMVoidTypeInContext(e->alu.ctx), args, 8);
+}
+
+/* cp.async.mbarrier.arrive: all copies so far have ended. Without .noinc the arrival expected is
+ * one more, and that one comes at once: nothing changes. */
+static bool emit_arrival(struct emit *e, const struct ptx_instr *i)
+{
+    if (!ptx_has(i, PTX_M_noinc))
+        return true;
+    struct ptx_operand ops[2] = {{.kind = PTX_OPR_SINK, .reg = -1}, i->operands[0]};
+    struct ptx_instr arrive = *i;
+    arrive.op = PTX_OP_mbarrier;
+    arrive.nmods = 1;
+    arrive.mods[0] = PTX_M_arrive;
+    arrive.operands = ops;
+    arrive.noperands = 2;
+    return emit_mbarrier(e, &arrive);
+}
+
+bool emit_async(struct emit *e, const struct ptx_instr *i)
+{
+    if (ptx_has(i, PTX_M_bulk)) {
+        emit_bulk(e, i);
+        return true;
+    }
+    if (ptx_has(i, PTX_M_mbarrier))
+        return emit_arrival(e, i);
+    if (!is_copy(i))
+        return true;
+    unsigned bytes = (unsigned)i->operands[2].imm;
+    struct ptx_instr move = {.op = PTX_OP_ld,
+                             .ntypes = 1,
+                             .nspaces = 1,
+                             .types = {PTX_B32},
+                             .spaces = {PTX_SPACE_GLOBAL},
+                             .vec = (uint8_t)(bytes / 4),
+                             .line = i->line,
+                             .column = i->column};
+    LLVMValueRef v[4], count = bytes_read(e, i, bytes);
+    if (count == NULL)
+        load_lanes(e, &move, &i->operands[1], v);
+    else
+        load_counted(e, &move, &i->operands[1], count, bytes, v);
+    move.op = PTX_OP_st;
+    move.spaces[0] = PTX_SPACE_SHARED;
+    store_lanes(e, &move, &i->operands[0], v);
+    return true;
+}

@@ -1,0 +1,513 @@
+/* emit_atom: atom and red.
+ *
+ * Lanes take turns in lane order. Shared memory is touched by one thread of the machine at a time
+ * (a block's warps run on one worker), so its atomics are plain reads and writes; the others are
+ * the machine's own, or a compare-and-swap loop where it has none. */
+#include <string.h>
+
+#include "compiler/codegen/memory/memory.h"
+
+#define FIELD(name) offsetof(struct jit_block, name)
+
+void for_active_lanes(struct emit *e, LLVMValueRef bits,
+                      void (*body)(struct emit *e, LLVMValueRef lane, void *arg), void *arg)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b);
+    LLVMBasicBlockRef loop = new_bb(e, "lane"), done = new_bb(e, "lanes_done");
+    LLVMValueRef any = LLVMBuildICmp(b, LLVMIntNE, bits, c32(e, 0), "");
+    LLVMBuildCondBr(b, any, loop, done);
+    LLVMPositionBuilderAtEnd(b, loop);
+    LLVMValueRef left = LLVMBuildPhi(b, e->i32, "");
+    LLVMValueRef args[2] = {left, LLVMConstInt(e->i1, 1, false)};
+    LLVMValueRef lane = intrinsic(e, "llvm.cttz", &e->i32, 1, args, 2);
+    body(e, lane, arg);
+    LLVMValueRef rest = LLVMBuildAnd(b, left, LLVMBuildSub(b, left, c32(e, 1), ""), "");
+    LLVMBasicBlockRef end = LLVMGetInsertBlock(b);
+    LLVMAddIncoming(left, (LLVMValueRef[]){bits, rest}, (LLVMBasicBlockRef[]){before, end}, 2);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, rest, c32(e, 0), ""), loop, done);
+    LLVMPositionBuilderAtEnd(b, done);
+}
+
+/* One atomic instruction. */
+struct atomic {
+    unsigned op;        /* enum ptx_mod: the operation */
+    unsigned type;      /* enum ptx_type */
+    LLVMTypeRef elem;   /* integer of its width, or float or double for their arithmetic */
+    LLVMTypeRef packed; /* <2 x half> and the like, NULL otherwise */
+    unsigned bytes;     /* of an element */
+    bool shared, is_signed;
+    bool flushes;               /* sums of f32: subnormals become zeros, but in shared memory */
+    bool generic;               /* which of them it is, is not known */
+    LLVMValueRef flush;         /* i1, in atomics_apply: they do become zeros */
+    LLVMValueRef at, b, c, out; /* arrays of 32: addresses, operands, old values (or NULL) */
+    LLVMValueRef base;          /* pointer that addresses are offsets from, or NULL */
+};
+
+/* The smaller or larger of halves: of a number and a NaN the number, of two NaNs the canonical one.
+ */
+static LLVMValueRef half_bound(struct emit *e, const struct atomic *a, LLVMValueRef old,
+                               LLVMValueRef x)
+{
+    LLVMBuilderRef b = e->alu.b;
+    bool pair = LLVMGetTypeKind(a->packed) == LLVMVectorTypeKind;
+    LLVMTypeRef wide = pair ? LLVMVectorType(e->f32, 2) : e->f32;
+    LLVMTypeRef bits = pair ? LLVMVectorType(e->i16, 2) : e->i16;
+    LLVMValueRef args[2] = {LLVMBuildFPExt(b, LLVMBuildBitCast(b, old, a->packed, ""), wide, ""),
+                            LLVMBuildFPExt(b, LLVMBuildBitCast(b, x, a->packed, ""), wide, "")};
+    LLVMValueRef lt =
+        LLVMBuildFCmp(b, a->op == PTX_M_min ? LLVMRealOLT : LLVMRealOGT, args[0], args[1], "");
+    LLVMValueRef eq = LLVMBuildFCmp(b, LLVMRealOEQ, args[0], args[1], "");
+    LLVMValueRef old_nan = LLVMBuildFCmp(b, LLVMRealUNO, args[0], args[0], "");
+    LLVMValueRef x_nan = LLVMBuildFCmp(b, LLVMRealUNO, args[1], args[1], "");
+    LLVMValueRef o = LLVMBuildBitCast(b, old, bits, ""), y = LLVMBuildBitCast(b, x, bits, "");
+    LLVMValueRef both = a->op == PTX_M_min ? LLVMBuildOr(b, o, y, "") : LLVMBuildAnd(b, o, y, "");
+    LLVMValueRef r = LLVMBuildSelect(b, LLVMBuildOr(b, lt, x_nan, ""), o, y, "");
+    r = LLVMBuildSelect(b, eq, both, r, "");
+    LLVMValueRef nan = LLVMConstInt(e->i16, 0x7fff, false);
+    r = LLVMBuildSelect(b, LLVMBuildAnd(b, old_nan, x_nan, ""), pair ? splat(e, nan, 2) : nan, r,
+                        "");
+    return LLVMBuildBitCast(b, r, a->elem, "");
+}
+
+/* Subnormals among the bits of a float become zeros where a->flush says so. */
+static LLVMValueRef flushed(struct emit *e, const struct atomic *a, LLVMValueRef v)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef exponent = LLVMBuildAnd(b, v, c32(e, 0x7f800000), "");
+    LLVMValueRef small = LLVMBuildICmp(b, LLVMIntEQ, exponent, c32(e, 0), "");
+    return LLVMBuildSelect(b, LLVMBuildAnd(b, small, a->flush, ""),
+                           LLVMBuildAnd(b, v, c32(e, 0x80000000), ""), v, "");
+}
+
+static LLVMValueRef flushed_sum(struct emit *e, const struct atomic *a, LLVMValueRef old,
+                                LLVMValueRef x)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef s = LLVMBuildFAdd(b, LLVMBuildBitCast(b, flushed(e, a, old), e->f32, ""),
+                                   LLVMBuildBitCast(b, flushed(e, a, x), e->f32, ""), "");
+    return flushed(e, a, LLVMBuildBitCast(b, s, e->i32, ""));
+}
+
+/* The new value, from the old one and the operand. */
+static LLVMValueRef atomics_apply(struct emit *e, const struct atomic *a, LLVMValueRef old,
+                                  LLVMValueRef x, LLVMValueRef c)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMTypeRef t = a->elem;
+    LLVMValueRef one, cmp;
+    switch (a->op) {
+    case PTX_M_add:
+        if (a->flushes)
+            return flushed_sum(e, a, old, x);
+        if (a->packed != NULL) {
+            LLVMValueRef s = LLVMBuildFAdd(b, LLVMBuildBitCast(b, old, a->packed, ""),
+                                           LLVMBuildBitCast(b, x, a->packed, ""), "");
+            return LLVMBuildBitCast(b, s, t, "");
+        }
+        return LLVMGetTypeKind(t) == LLVMIntegerTypeKind ? LLVMBuildAdd(b, old, x, "")
+                                                         : LLVMBuildFAdd(b, old, x, "");
+    case PTX_M_and: return LLVMBuildAnd(b, old, x, "");
+    case PTX_M_or: return LLVMBuildOr(b, old, x, "");
+    case PTX_M_xor: return LLVMBuildXor(b, old, x, "");
+    case PTX_M_exch: return x;
+    case PTX_M_cas: return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntEQ, old, x, ""), c, old, "");
+    case PTX_M_min:
+    case PTX_M_max: {
+        if (a->packed != NULL)
+            return half_bound(e, a, old, x);
+        LLVMIntPredicate p = a->op == PTX_M_min ? (a->is_signed ? LLVMIntSLT : LLVMIntULT)
+                                                : (a->is_signed ? LLVMIntSGT : LLVMIntUGT);
+        return LLVMBuildSelect(b, LLVMBuildICmp(b, p, old, x, ""), old, x, "");
+    }
+    case PTX_M_inc: /* old >= x ? 0 : old + 1 */
+        one = LLVMConstInt(t, 1, false);
+        cmp = LLVMBuildICmp(b, LLVMIntUGE, old, x, "");
+        return LLVMBuildSelect(b, cmp, LLVMConstNull(t), LLVMBuildAdd(b, old, one, ""), "");
+    default: /* dec: old == 0 || old > x ? x : old - 1 */
+        one = LLVMConstInt(t, 1, false);
+        cmp = LLVMBuildOr(b, LLVMBuildICmp(b, LLVMIntEQ, old, LLVMConstNull(t), ""),
+                          LLVMBuildICmp(b, LLVMIntUGT, old, x, ""), "");
+        return LLVMBuildSelect(b, cmp, x, LLVMBuildSub(b, old, one, ""), "");
+    }
+}
+
+static int machine_op(const struct atomic *a)
+{
+    if (a->packed != NULL || a->bytes > 8 || a->flushes)
+        return -1;
+    bool is_int = LLVMGetTypeKind(a->elem) == LLVMIntegerTypeKind;
+    switch (a->op) {
+    case PTX_M_add: return is_int ? LLVMAtomicRMWBinOpAdd : LLVMAtomicRMWBinOpFAdd;
+    case PTX_M_and: return LLVMAtomicRMWBinOpAnd;
+    case PTX_M_or: return LLVMAtomicRMWBinOpOr;
+    case PTX_M_xor: return LLVMAtomicRMWBinOpXor;
+    case PTX_M_exch: return LLVMAtomicRMWBinOpXchg;
+    case PTX_M_min: return a->is_signed ? LLVMAtomicRMWBinOpMin : LLVMAtomicRMWBinOpUMin;
+    case PTX_M_max: return a->is_signed ? LLVMAtomicRMWBinOpMax : LLVMAtomicRMWBinOpUMax;
+    case PTX_M_inc: return LLVMAtomicRMWBinOpUIncWrap;
+    case PTX_M_dec: return LLVMAtomicRMWBinOpUDecWrap;
+    default: return -1;
+    }
+}
+
+/* Compare-and-swap loop around atomics_apply; the element is an integer. */
+static LLVMValueRef swap_loop(struct emit *e, const struct atomic *a, LLVMValueRef p,
+                              LLVMValueRef x)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef first = LLVMBuildLoad2(b, a->elem, p, "");
+    LLVMSetAlignment(first, a->bytes);
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b), loop = new_bb(e, "cas"),
+                      done = new_bb(e, "casd");
+    LLVMBuildBr(b, loop);
+    LLVMPositionBuilderAtEnd(b, loop);
+    LLVMValueRef old = LLVMBuildPhi(b, a->elem, "");
+    LLVMValueRef r = LLVMBuildAtomicCmpXchg(b, p, old, atomics_apply(e, a, old, x, NULL),
+                                            LLVMAtomicOrderingSequentiallyConsistent,
+                                            LLVMAtomicOrderingSequentiallyConsistent, false);
+    LLVMValueRef seen = LLVMBuildExtractValue(b, r, 0, "");
+    LLVMAddIncoming(old, (LLVMValueRef[]){first, seen}, (LLVMBasicBlockRef[]){before, loop}, 2);
+    LLVMBuildCondBr(b, LLVMBuildExtractValue(b, r, 1, ""), done, loop);
+    LLVMPositionBuilderAtEnd(b, done);
+    return old;
+}
+
+/* i1: does a sum of floats at p flush subnormals? Yes, but for shared memory. */
+static LLVMValueRef flushes_at(struct emit *e, const struct atomic *a, LLVMValueRef p)
+{
+    LLVMBuilderRef b = e->alu.b;
+    if (!a->generic)
+        return LLVMConstInt(e->i1, 1, false);
+    LLVMValueRef size =
+        LLVMBuildZExt(b, block_field(e, FIELD(total_shared), e->i32, false), e->i64, "");
+    LLVMValueRef off = LLVMBuildSub(b, LLVMBuildPtrToInt(b, p, e->i64, ""),
+                                    LLVMBuildPtrToInt(b, e->shared, e->i64, ""), "");
+    return LLVMBuildICmp(b, LLVMIntUGE, off, size, "");
+}
+
+static LLVMValueRef atomics_one(struct emit *e, const struct atomic *what, LLVMValueRef p,
+                                LLVMValueRef x, LLVMValueRef c)
+{
+    LLVMBuilderRef b = e->alu.b;
+    struct atomic here = *what, *a = &here;
+    if (a->flushes)
+        a->flush = flushes_at(e, a, p);
+    if (a->shared) {
+        LLVMValueRef old = LLVMBuildLoad2(b, a->elem, p, "");
+        LLVMSetAlignment(old, a->bytes);
+        LLVMSetAlignment(LLVMBuildStore(b, atomics_apply(e, a, old, x, c), p), a->bytes);
+        return old;
+    }
+    if (a->op == PTX_M_cas) {
+        LLVMValueRef r =
+            LLVMBuildAtomicCmpXchg(b, p, x, c, LLVMAtomicOrderingSequentiallyConsistent,
+                                   LLVMAtomicOrderingSequentiallyConsistent, false);
+        return LLVMBuildExtractValue(b, r, 0, "");
+    }
+    int op = machine_op(a);
+    if (op < 0)
+        return swap_loop(e, a, p, x);
+    return LLVMBuildAtomicRMW(b, (LLVMAtomicRMWBinOp)op, p, x,
+                              LLVMAtomicOrderingSequentiallyConsistent, false);
+}
+
+static LLVMValueRef atomics_row(struct emit *e, LLVMValueRef array, LLVMTypeRef t,
+                                LLVMValueRef lane)
+{
+    return LLVMBuildGEP2(e->alu.b, t, array, &lane, 1, "");
+}
+
+static void lane_body(struct emit *e, LLVMValueRef lane, void *arg)
+{
+    const struct atomic *a = arg;
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef at = LLVMBuildLoad2(b, e->i64, atomics_row(e, a->at, e->i64, lane), "");
+    LLVMValueRef p = a->base ? byte_offset(e, a->base, at) : LLVMBuildIntToPtr(b, at, e->ptr, "");
+    LLVMValueRef x = LLVMBuildLoad2(b, a->elem, atomics_row(e, a->b, a->elem, lane), "");
+    LLVMValueRef c =
+        a->c ? LLVMBuildLoad2(b, a->elem, atomics_row(e, a->c, a->elem, lane), "") : NULL;
+    LLVMValueRef old = atomics_one(e, a, p, x, c);
+    if (a->out != NULL)
+        LLVMBuildStore(b, old, atomics_row(e, a->out, a->elem, lane));
+}
+
+static LLVMValueRef array_of(struct emit *e, LLVMValueRef v)
+{
+    LLVMValueRef slot = new_slot(e, LLVMTypeOf(v), "lanes");
+    LLVMBuildStore(e->alu.b, v, slot);
+    return slot;
+}
+
+/* Bits of a vector of any type, as the atomic's element type. */
+static LLVMValueRef as_elem(struct emit *e, LLVMValueRef v, LLVMTypeRef elem)
+{
+    return LLVMBuildBitCast(e->alu.b, v, LLVMVectorType(elem, JIT_WARP), "");
+}
+
+/* The identity of a reduction, or NULL when lanes cannot be combined before the memory operation.
+ */
+static LLVMValueRef identity(struct emit *e, const struct atomic *a)
+{
+    if (LLVMGetTypeKind(a->elem) != LLVMIntegerTypeKind || a->packed != NULL || a->flushes)
+        return NULL;
+    unsigned bits = LLVMGetIntTypeWidth(a->elem);
+    switch (a->op) {
+    case PTX_M_add:
+    case PTX_M_or:
+    case PTX_M_xor: return LLVMConstNull(a->elem);
+    case PTX_M_and: return LLVMConstAllOnes(a->elem);
+    case PTX_M_min:
+        return a->is_signed ? LLVMConstInt(a->elem, (1ull << (bits - 1)) - 1, false)
+                            : LLVMConstAllOnes(a->elem);
+    case PTX_M_max:
+        return a->is_signed ? LLVMConstInt(a->elem, 1ull << (bits - 1), false)
+                            : LLVMConstNull(a->elem);
+    default: return NULL;
+    }
+}
+
+static LLVMValueRef atomics_reduce(struct emit *e, const struct atomic *a, LLVMValueRef v)
+{
+    const char *name = a->op == PTX_M_add   ? "llvm.vector.reduce.add"
+                       : a->op == PTX_M_or  ? "llvm.vector.reduce.or"
+                       : a->op == PTX_M_xor ? "llvm.vector.reduce.xor"
+                       : a->op == PTX_M_and ? "llvm.vector.reduce.and"
+                       : a->op == PTX_M_min
+                           ? (a->is_signed ? "llvm.vector.reduce.smin" : "llvm.vector.reduce.umin")
+                           : (a->is_signed ? "llvm.vector.reduce.smax" : "llvm.vector.reduce.umax");
+    LLVMTypeRef t = LLVMTypeOf(v);
+    return intrinsic(e, name, &t, 1, &v, 1);
+}
+
+/* All lanes reduce into one address and nobody wants the old values: one memory operation. */
+static bool combined(struct emit *e, struct atomic *a, const struct ptx_operand *at, LLVMValueRef v,
+                     LLVMValueRef addr)
+{
+    struct shape sh = shape_address(e->k, at);
+    LLVMValueRef id = identity(e, a);
+    if (id == NULL || !shape_uniform(&sh))
+        return false;
+    if (e->mask != NULL)
+        v = LLVMBuildSelect(e->alu.b, mask_vector(e), v, splat(e, id, JIT_WARP), "");
+    LLVMValueRef p = LLVMBuildIntToPtr(
+        e->alu.b, LLVMBuildExtractElement(e->alu.b, addr, c32(e, 0), ""), e->ptr, "");
+    atomics_one(e, a, p, atomics_reduce(e, a, v), NULL);
+    return true;
+}
+
+static unsigned atomics_operation(const struct ptx_instr *i)
+{
+    static const enum ptx_mod ops[] = {PTX_M_add, PTX_M_and, PTX_M_or,  PTX_M_xor, PTX_M_exch,
+                                       PTX_M_cas, PTX_M_min, PTX_M_max, PTX_M_inc, PTX_M_dec};
+    for (size_t n = 0; n < WEIR_COUNT(ops); n++)
+        if (ptx_has(i, ops[n]))
+            return ops[n];
+    return PTX_M_NONE;
+}
+
+/* Faults where an active lane's address is not a multiple of `bytes`. Shared memory starts at a
+ * multiple of 128: `at` may be offsets, which say it all. */
+static void check_aligned(struct emit *e, LLVMValueRef at, LLVMValueRef addresses, unsigned bytes)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef low = LLVMBuildAnd(b, at, splat(e, c64(e, bytes - 1), JIT_WARP), "");
+    LLVMValueRef odd = bits_of(e, LLVMBuildICmp(b, LLVMIntNE, low, LLVMConstNull(e->v32i64), ""));
+    fault_odd_lanes(e, LLVMBuildAnd(b, odd, mask_bits(e), ""), addresses);
+}
+
+/* What the instruction does to one element, as far as that is the same for all of a vector. */
+static bool describe(struct emit *e, const struct ptx_instr *i, struct atomic *a)
+{
+    *a = (struct atomic){.op = atomics_operation(i), .type = i->types[i->ntypes - 1]};
+    bool is_half =
+        a->type == PTX_F16 || a->type == PTX_BF16 || a->type == PTX_F16X2 || a->type == PTX_BF16X2;
+    bool is_float = a->type == PTX_F32 || a->type == PTX_F64;
+    if (a->op == PTX_M_NONE || (is_float && a->op != PTX_M_add))
+        return diag_set(e->k->diag, i->line, i->column, "this form of %s is not supported",
+                        ptx_op_name(i->op));
+    unsigned bits = ptx_type_bits((enum ptx_type)a->type);
+    a->bytes = bits / 8;
+    a->shared = mem_space(i) == PTX_SPACE_SHARED;
+    a->generic = mem_space(i) == PTX_SPACE_GENERIC;
+    a->flushes = a->type == PTX_F32 && !a->shared && a->op == PTX_M_add;
+    a->elem =
+        is_float && !a->flushes ? scalar_type(e, a->type) : LLVMIntTypeInContext(e->alu.ctx, bits);
+    if (is_half) {
+        LLVMTypeRef h = a->type == PTX_F16 || a->type == PTX_F16X2
+                            ? LLVMHalfTypeInContext(e->alu.ctx)
+                            : LLVMBFloatTypeInContext(e->alu.ctx);
+        a->packed = bits == 32 ? LLVMVectorType(h, 2) : h;
+    }
+    a->is_signed = ptx_type_is_signed((enum ptx_type)a->type);
+    return true;
+}
+
+static const struct ptx_operand *atomics_element(const struct ptx_operand *o, unsigned k)
+{
+    return o->kind == PTX_OPR_VEC ? &o->items[k] : o;
+}
+
+/* ---- one lane, and all of them unrolled ---- */
+
+/* While lanes take turns: the same for the one whose turn it is. */
+static void atomic_alone(struct emit *e, const struct ptx_instr *i, const struct atomic *a,
+                         const struct ptx_operand *at)
+{
+    LLVMBuilderRef b = e->alu.b;
+    unsigned vec = i->vec > 1 ? i->vec : 1;
+    LLVMValueRef address = mem_base(e, at, SEG_WARP, 0);
+    mem_fault_if_odd(e, mem_space(i), address, a->bytes * vec);
+    LLVMValueRef p =
+        a->shared ? byte_offset(e, e->shared, address) : LLVMBuildIntToPtr(b, address, e->ptr, "");
+    for (unsigned k = 0; k < vec; k++) {
+        LLVMValueRef v[2] = {NULL, NULL};
+        for (int n = 0; n < (a->op == PTX_M_cas ? 2 : 1); n++) {
+            v[n] = operand_scalar(e, atomics_element(at + 1 + n, k), a->type, SEG_WARP, 0);
+            v[n] = LLVMBuildBitCast(b, v[n], a->elem, "");
+        }
+        LLVMValueRef old =
+            atomics_one(e, a, byte_offset(e, p, c64(e, (uint64_t)k * a->bytes)), v[0], v[1]);
+        if (i->op == PTX_OP_atom && atomics_element(&i->operands[0], k)->kind == PTX_OPR_REG)
+            write_uniform(e, atomics_element(&i->operands[0], k)->reg, old, a->type);
+    }
+}
+
+/* The elements of a vector of small integers, each taken out of the 64 bits that it shares with
+ * others. That takes LLVM an instruction or two for each; with elements stored and loaded again it
+ * takes processors longer, since what is loaded is a part of what has just been stored. out[] is as
+ * wide as the elements, or 64 bits with those of 32 bits sign-extended where `wide`. */
+static void taken_apart(struct emit *e, LLVMValueRef v, bool wide, LLVMValueRef *out)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMTypeRef elem = LLVMGetElementType(LLVMTypeOf(v));
+    unsigned bits = LLVMGetIntTypeWidth(elem), each = 64 / bits;
+    LLVMValueRef whole = LLVMBuildBitCast(b, v, LLVMVectorType(e->i64, JIT_WARP / each), "");
+    for (unsigned p = 0; p < JIT_WARP / each; p++) {
+        LLVMValueRef x = opaque(e, LLVMBuildExtractElement(b, whole, c32(e, p), ""));
+        for (unsigned n = 0; n < each; n++) {
+            LLVMValueRef y = n > 0 ? LLVMBuildLShr(b, x, c64(e, (uint64_t)n * bits), "") : x;
+            y = LLVMBuildTrunc(b, y, elem, "");
+            if (wide)
+                y = bits == 32 ? LLVMBuildSExt(b, y, e->i64, "") : LLVMBuildZExt(b, y, e->i64, "");
+            out[p * each + n] = y;
+        }
+    }
+}
+
+/* Where in shared memory each lane's element of 2^shift bytes lies, as an offset from what is
+ * returned. Offsets that are known to be few are numbered, so that they take few bits. */
+static LLVMValueRef atomics_places(struct emit *e, const struct ptx_operand *at, unsigned shift,
+                                   LLVMValueRef *out)
+{
+    LLVMBuilderRef b = e->alu.b;
+    struct ptx_operand reg = {.kind = PTX_OPR_REG, .reg = at->reg};
+    LLVMValueRef v = operand_vector(e, &reg, PTX_U32);
+    int64_t lo, hi, size = (int64_t)1 << shift;
+    uint64_t most = 0;
+    bool known = at->offset % size == 0 && jit_range(e->k, at->reg, &lo, &hi);
+    if (known) {
+        lo &= -size;
+        most = (uint64_t)(hi - lo) >> shift;
+    }
+    if (!known || most > UINT16_MAX) {
+        taken_apart(e, v, true, out);
+        return byte_offset(e, e->shared, c64(e, (uint64_t)at->offset));
+    }
+    LLVMTypeRef small = most > UINT8_MAX ? e->i16 : e->i8;
+    v = LLVMBuildSub(b, v, splat(e, c32(e, (uint64_t)lo), JIT_WARP), "");
+    v = LLVMBuildLShr(b, v, splat(e, c32(e, shift), JIT_WARP), "");
+    taken_apart(e, LLVMBuildTrunc(b, v, LLVMVectorType(small, JIT_WARP), ""), true, out);
+    for (int l = 0; l < JIT_WARP; l++)
+        out[l] = LLVMBuildShl(b, out[l], c64(e, shift), "");
+    return byte_offset(e, e->shared, c64(e, (uint64_t)(at->offset + lo)));
+}
+
+/* All 32 lanes update shared memory and nobody wants the old values: what counts then is the number
+ * of instructions a lane takes, and a lane needs no more than its offset and the update. */
+static bool unrolled(struct emit *e, const struct atomic *a, const struct ptx_operand *at,
+                     const struct ptx_operand *data)
+{
+    LLVMBuilderRef b = e->alu.b;
+    if (e->mask != NULL || !a->shared || at->reg < 0)
+        return false;
+    struct shape s = shape_operand(e->k, data);
+    LLVMValueRef offset[JIT_WARP], values[JIT_WARP];
+    if (shape_uniform(&s)) {
+        values[0] = LLVMBuildBitCast(b, operand_scalar(e, data, a->type, SEG_WARP, 0), a->elem, "");
+        for (int l = 1; l < JIT_WARP; l++)
+            values[l] = values[0];
+    } else {
+        LLVMValueRef v = as_elem(e, operand_vector(e, data, a->type), a->elem);
+        if (LLVMGetTypeKind(a->elem) == LLVMIntegerTypeKind && a->bytes < 8)
+            taken_apart(e, v, false, values);
+        else
+            for (uint64_t l = 0; l < JIT_WARP; l++)
+                values[l] = LLVMBuildExtractElement(b, v, c32(e, l), "");
+    }
+    LLVMValueRef base = atomics_places(e, at, (unsigned)__builtin_ctz(a->bytes), offset);
+    for (int l = 0; l < JIT_WARP; l++)
+        atomics_one(e, a, byte_offset(e, base, offset[l]), values[l], NULL);
+    return true;
+}
+
+/* ---- the instruction ---- */
+
+/* Does anybody read what the memory held before? */
+static bool wants_old(const struct emit *e, const struct ptx_instr *i, unsigned vec)
+{
+    for (unsigned k = 0; i->op == PTX_OP_atom && k < vec; k++) {
+        const struct ptx_operand *d = atomics_element(&i->operands[0], k);
+        if (d->kind == PTX_OPR_REG && e->k->regs[d->reg].read)
+            return true;
+    }
+    return false;
+}
+
+/* The elements of a vector are atomics of their own, one after the other. */
+bool emit_atomic(struct emit *e, const struct ptx_instr *i)
+{
+    struct atomic a;
+    const struct ptx_operand *at = &i->operands[i->op == PTX_OP_atom ? 1 : 0], *data = at + 1;
+    unsigned vec = i->vec > 1 ? i->vec : 1;
+    LLVMValueRef v[8], c = NULL, out[8] = {NULL};
+    bool wants = wants_old(e, i, vec);
+    if (!describe(e, i, &a))
+        return false;
+    if (e->one_lane) {
+        atomic_alone(e, i, &a, at);
+        return true;
+    }
+    for (unsigned k = 0; k < vec; k++)
+        v[k] = as_elem(e, operand_vector(e, atomics_element(data, k), a.type), a.elem);
+    if (a.op == PTX_M_cas)
+        c = as_elem(e, operand_vector(e, data + 1, a.type), a.elem);
+    LLVMValueRef addr = address_vector(e, at, mem_space(i));
+    check_access(e, at, mem_space(i), a.bytes * vec, true);
+    check_aligned(e, a.shared ? address_vector(e, at, PTX_SPACE_GENERIC) : addr, addr,
+                  a.bytes * vec);
+    if (!wants && vec == 1 && combined(e, &a, at, v[0], addr))
+        return true;
+    if (!wants && vec == 1 && a.op != PTX_M_cas && unrolled(e, &a, at, data))
+        return true;
+    for (unsigned k = 0; k < vec; k++) {
+        if (k > 0)
+            addr = LLVMBuildAdd(e->alu.b, addr, splat(e, c64(e, a.bytes), JIT_WARP), "");
+        a.at = array_of(e, addr);
+        a.b = array_of(e, v[k]);
+        a.c = c != NULL ? array_of(e, c) : NULL;
+        if (wants && atomics_element(&i->operands[0], k)->kind == PTX_OPR_REG)
+            a.out = out[k] = new_slot(e, LLVMVectorType(a.elem, JIT_WARP), "old");
+        else
+            a.out = NULL;
+        for_active_lanes(e, mask_bits(e), lane_body, &a);
+    }
+    for (unsigned k = 0; k < vec; k++) {
+        if (out[k] == NULL)
+            continue;
+        LLVMTypeRef t = LLVMVectorType(a.elem, JIT_WARP);
+        write_vector(e, atomics_element(&i->operands[0], k)->reg,
+                     LLVMBuildLoad2(e->alu.b, t, out[k], ""), a.type);
+    }
+    return true;
+}

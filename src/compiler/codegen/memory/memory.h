@@ -1,0 +1,107 @@
+/* emit_mem: what the emitters of loads and stores share. Private to emit_mem.c and emit_apart.c. */
+#ifndef WEIR_JIT_EMIT_MEM_H
+#define WEIR_JIT_EMIT_MEM_H
+
+#include "compiler/codegen/codegen.h"
+
+/* One memory instruction, taken apart. */
+struct access {
+    const struct ptx_instr *i;
+    const struct ptx_operand *at; /* the address */
+    unsigned space, type, bytes;  /* bytes of one element */
+    int vec;                      /* elements a lane */
+    bool is_volatile;
+    bool windowed;      /* local memory, at one offset in all lanes' windows */
+    struct shape shape; /* of the address */
+    LLVMTypeRef elem;   /* an element as it lies in memory */
+};
+
+/* Bytes that a lane accesses, which is what its address should be a multiple of. */
+static inline unsigned mem_natural(const struct access *a) { return a->bytes * (unsigned)a->vec; }
+
+/* What an address must be a multiple of. In local memory any word may be accessed as a vector,
+ * which a GPU would refuse: nvcc lays out local arrays for the accesses that it finds, clang by
+ * their type alone, and programs that treat an array of floats as one of float4 rely on the former.
+ */
+static inline unsigned mem_due(const struct access *a)
+{
+    if (a->space == PTX_SPACE_LOCAL)
+        return a->bytes < 4 ? a->bytes : 1;
+    return mem_natural(a);
+}
+
+/* ---- emit_mem.c ---- */
+
+/* Faults where `address` (an i64, as it is in its space) is not a multiple of `due`: the same for
+ * all active lanes. */
+void mem_fault_if_odd(struct emit *e, unsigned space, LLVMValueRef address, unsigned due);
+/* i1: is any lane of segment s active? There is a mask. */
+LLVMValueRef mem_segment_active(struct emit *e, unsigned seg, int s);
+/* Base of an address operand for one segment, as an i64 in its own space. */
+LLVMValueRef mem_base(struct emit *e, const struct ptx_operand *o, unsigned seg, int s);
+/* The same as a pointer. Of what is `windowed`: lane 0's, the others' lie a window each further. */
+LLVMValueRef mem_pointer(struct emit *e, const struct access *a, unsigned seg, int s);
+
+/* ---- emit_apart.c ---- */
+
+/* Where lanes that lie apart access memory, in the first of these forms that fits:
+ *   base, index   base + index[lane] * scale, with 32-bit indices: what x86 gathers fastest
+ *   offsets       <32 x i32> into the shared window
+ *   addresses     <32 x i64> */
+struct apart {
+    LLVMValueRef base, index; /* i64 and <32 x i32>, or NULL */
+    unsigned scale;           /* 1, 2, 4 or 8 bytes an index */
+    bool is_signed;           /* how indices become 64 bits wide */
+    LLVMValueRef at;          /* offsets or addresses; NULL: not computed yet */
+};
+
+/* How lanes that are likely neighbours access memory: i1 `near` says whether they are, first[] are
+ * the segments' pointers then, `at` is where lanes are otherwise. */
+struct likely {
+    LLVMValueRef near, first[MAX_SEGS];
+    struct apart at;
+    unsigned seg;
+};
+
+/* False: lanes are known to be apart, and likely->at says where. */
+bool apart_likely(struct emit *e, const struct access *a, struct likely *l);
+/* The elements at `at` (nothing in it: it is found out first). */
+void apart_gather(struct emit *e, const struct access *a, struct apart *at, LLVMValueRef *out);
+void apart_scatter(struct emit *e, const struct access *a, struct apart *at, LLVMValueRef *v);
+
+/* ---- emit_masked.c ---- */
+
+/* Does the machine load and store elements of this size under a mask, by instructions? */
+bool masked_native(const struct emit *e, unsigned bytes);
+/* The elements of `lanes` neighbouring lanes from `first` on, at p; zero in inactive ones. By a
+ * function, where the machine cannot. */
+LLVMValueRef masked_load(struct emit *e, const struct access *a, LLVMValueRef p, int first,
+                         int lanes);
+void masked_store(struct emit *e, const struct access *a, LLVMValueRef v, LLVMValueRef p, int first,
+                  int lanes);
+
+/* ---- emit_piece.c ---- */
+
+/* Does each lane access up to 16 bytes as a vector, or does it store where the machine cannot
+ * scatter? Then the active lanes' bytes at <32 x ptr> can be moved in one piece each. */
+bool piece_fits(const struct emit *e, const struct access *a, bool load);
+/* Do the lanes' pieces lie a fixed way apart? Then `where` below is lane 0's pointer, else the
+ * pointers of all. */
+bool piece_stepped(const struct access *a);
+void piece_load(struct emit *e, const struct access *a, LLVMValueRef where, LLVMValueRef *out);
+void piece_store(struct emit *e, const struct access *a, LLVMValueRef where, LLVMValueRef *v);
+/* Is this one of so many accesses that the function is to look itself where and how the lanes lie?
+ */
+bool piece_looked(struct emit *e, const struct access *a);
+void piece_load_looking(struct emit *e, const struct access *a, LLVMValueRef *out);
+void piece_store_looking(struct emit *e, const struct access *a, LLVMValueRef *v);
+
+/* ---- emit_window.c ---- */
+
+/* Do the lanes lie in shared memory in a pattern that is known now? */
+bool window_fits(struct emit *e, const struct access *a);
+/* One element each from there and to there; false: they do not. */
+bool window_load(struct emit *e, const struct access *a, LLVMValueRef *out);
+bool window_store(struct emit *e, const struct access *a, LLVMValueRef v);
+
+#endif

@@ -1,0 +1,247 @@
+/* emit_window: shared memory whose addresses are known, but for where they begin, when the kernel
+ * is compiled: `part[2 * t - (t & 3)]`, a stride of two, a reversed row. The lanes of a warp then
+ * lie in a window of neighbours, in one and the same pattern in every warp. The window is loaded as
+ * vectors, out of which a fixed permutation takes the lanes; to store, it is loaded, lanes'
+ * elements are put in place, and it is stored again, which is right since shared memory is this
+ * thread's alone.
+ *
+ * Addresses are followed back to thread indices and constants, and worked out for each thread. */
+#include "compiler/codegen/memory/memory.h"
+
+/* Operations that are followed for an address. */
+enum { STEPS = 48 };
+
+struct eval {
+    const struct jkernel *k;
+    uint32_t thread; /* in the block */
+    int left;        /* steps */
+};
+
+static bool shared_permutation_reg(struct eval *v, int32_t reg, uint64_t *out);
+
+static uint64_t cut(uint64_t x, unsigned bits) { return bits >= 64 ? x : x & ((1ull << bits) - 1); }
+
+static uint64_t extend(uint64_t x, unsigned bits, bool is_signed)
+{
+    if (bits >= 64)
+        return x;
+    return is_signed ? (uint64_t)((int64_t)(x << (64 - bits)) >> (64 - bits)) : cut(x, bits);
+}
+
+static bool shared_permutation_operand(struct eval *v, const struct ptx_operand *o, uint64_t *out)
+{
+    const uint32_t *n = v->k->opt->ntid;
+    switch (o->kind) {
+    case PTX_OPR_IMM: *out = o->imm; return true;
+    case PTX_OPR_REG: return !o->neg && shared_permutation_reg(v, o->reg, out);
+    case PTX_OPR_SYM: {
+        int64_t at = o->var != NULL ? jkernel_shared_offset(v->k, o->var) : -1;
+        *out = (uint64_t)(at + o->offset);
+        return at >= 0 && o->var->space == PTX_SPACE_SHARED;
+    }
+    case PTX_OPR_SREG:
+        if (o->sreg == PTX_SR_laneid)
+            *out = v->thread % JIT_WARP;
+        else if (o->sreg == PTX_SR_tid && o->component < 3)
+            *out = o->component == 0   ? v->thread % n[0]
+                   : o->component == 1 ? v->thread / n[0] % n[1]
+                                       : v->thread / n[0] / n[1];
+        else
+            return false;
+        return true;
+    default: return false;
+    }
+}
+
+/* The value that thread v->thread has in a register that is written once; false: it depends on more
+ * than the thread's index. */
+static bool shared_permutation_reg(struct eval *v, int32_t reg, uint64_t *out)
+{
+    const struct jreg *r = &v->k->regs[reg];
+    if (r->ndefs != 1 || r->def < 0 || v->left-- <= 0)
+        return false;
+    const struct ptx_instr *i = &v->k->instrs[r->def];
+    unsigned t = i->ntypes > 0 ? i->types[i->ntypes - 1] : PTX_NONE;
+    unsigned bits = ptx_type_bits((enum ptx_type)t), width = ptx_type_bits((enum ptx_type)r->type);
+    bool is_signed = ptx_type_is_signed((enum ptx_type)t), wide = ptx_has(i, PTX_M_wide);
+    uint64_t s[3] = {0};
+    if (ptx_type_is_float((enum ptx_type)t) || (bits != 32 && bits != 64) || i->noperands > 4 ||
+        i->operands[0].kind != PTX_OPR_REG || ptx_has(i, PTX_M_cc) || ptx_has(i, PTX_M_sat) ||
+        ptx_has(i, PTX_M_hi))
+        return false;
+    switch (i->op) {
+    case PTX_OP_mov:
+    case PTX_OP_cvt:
+    case PTX_OP_add:
+    case PTX_OP_sub:
+    case PTX_OP_mul:
+    case PTX_OP_mad:
+    case PTX_OP_shl:
+    case PTX_OP_shr:
+    case PTX_OP_and:
+    case PTX_OP_or:
+    case PTX_OP_xor: break;
+    default: return false;
+    }
+    for (int n = 1; n < i->noperands; n++) {
+        if (!shared_permutation_operand(v, &i->operands[n], &s[n - 1]))
+            return false;
+        bool addend = n == 3 && wide; /* of mad.wide */
+        s[n - 1] = extend(s[n - 1], addend ? 2 * bits : bits, is_signed);
+    }
+    if ((i->op == PTX_OP_shl || i->op == PTX_OP_shr) && s[1] >= bits)
+        return false;
+    switch (i->op) {
+    case PTX_OP_add: s[0] += s[1]; break;
+    case PTX_OP_sub: s[0] -= s[1]; break;
+    case PTX_OP_mul: s[0] *= s[1]; break;
+    case PTX_OP_mad: s[0] = s[0] * s[1] + s[2]; break;
+    case PTX_OP_shl: s[0] <<= s[1]; break;
+    case PTX_OP_shr: s[0] = is_signed ? (uint64_t)((int64_t)s[0] >> s[1]) : s[0] >> s[1]; break;
+    case PTX_OP_and: s[0] &= s[1]; break;
+    case PTX_OP_or: s[0] |= s[1]; break;
+    case PTX_OP_xor: s[0] ^= s[1]; break;
+    case PTX_OP_cvt: /* from types[1]; the destination's own width is cut to below */
+        bits = ptx_type_bits((enum ptx_type)i->types[0]);
+        if (bits != 32 && bits != 64)
+            return false;
+        break;
+    default: break;
+    }
+    *out = cut(s[0], wide ? 2 * bits : bits);
+    return width >= (wide ? 2 * bits : bits);
+}
+
+/* Where the warp's lanes lie: first(w) + at[lane] elements, first(w) = start + w * step bytes. */
+struct window {
+    uint8_t at[JIT_WARP];
+    unsigned elements; /* of the window, which is aligned to its size */
+    uint64_t start, step;
+};
+
+/* The lanes of warp w: in the smallest aligned window of so many elements? */
+static bool shared_permutation_warp(const struct emit *e, const struct access *a, int32_t w,
+                                    unsigned elements, uint8_t *at, uint64_t *first)
+{
+    uint64_t bytes = (uint64_t)elements * a->bytes;
+    for (unsigned lane = 0; lane < JIT_WARP; lane++) {
+        struct eval v = {.k = e->k, .thread = (uint32_t)w * JIT_WARP + lane, .left = STEPS};
+        uint64_t x;
+        if (!shared_permutation_reg(&v, a->at->reg, &x))
+            return false;
+        x = extend(x, ptx_type_bits((enum ptx_type)e->k->regs[a->at->reg].type), false) +
+            (uint64_t)a->at->offset;
+        if (lane == 0)
+            *first = x & ~(bytes - 1);
+        if (x < *first || x - *first >= bytes || x % a->bytes != 0)
+            return false;
+        at[lane] = (uint8_t)((x - *first) / a->bytes);
+    }
+    return *first + bytes <= e->k->shared_bytes;
+}
+
+static bool fits(const struct emit *e, const struct access *a, unsigned elements,
+                 struct window *win)
+{
+    uint8_t at[JIT_WARP];
+    uint64_t first;
+    win->elements = elements;
+    win->step = 0;
+    if (!shared_permutation_warp(e, a, 0, elements, win->at, &win->start))
+        return false;
+    for (int32_t w = 1; w < e->k->nwarps; w++) {
+        if (!shared_permutation_warp(e, a, w, elements, at, &first))
+            return false;
+        if (w == 1)
+            win->step = first - win->start;
+        for (unsigned lane = 0; lane < JIT_WARP; lane++)
+            if (at[lane] != win->at[lane])
+                return false;
+        if (first != win->start + (uint64_t)w * win->step)
+            return false;
+    }
+    return true;
+}
+
+/* Windows of 64 elements before those of 32: accesses to one window had better agree. */
+static bool shared_permutation_find(const struct emit *e, const struct access *a,
+                                    struct window *win)
+{
+    const struct jkernel *k = e->k;
+    return a->space == PTX_SPACE_SHARED && a->vec == 1 && a->bytes == 4 && !a->is_volatile &&
+           a->at->reg >= 0 && !e->one_lane && !e->alu.has_avx512 && !k->is_function &&
+           k->full_warps && k->opt->ntid[0] != 0 && k->ninstrs < 2000 &&
+           (fits(e, a, 64, win) || fits(e, a, 32, win));
+}
+
+bool window_fits(struct emit *e, const struct access *a)
+{
+    struct window w;
+    return shared_permutation_find(e, a, &w);
+}
+
+static LLVMValueRef shared_permutation_pointer(struct emit *e, const struct window *w)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef at = LLVMBuildMul(b, LLVMBuildZExt(b, e->w, e->i64, ""), c64(e, w->step), "");
+    return byte_offset(e, e->shared, LLVMBuildAdd(b, at, c64(e, w->start), ""));
+}
+
+static LLVMValueRef shared_permutation_whole(struct emit *e, const struct access *a,
+                                             const struct window *w, LLVMValueRef p)
+{
+    LLVMValueRef v = LLVMBuildLoad2(e->alu.b, LLVMVectorType(a->elem, w->elements), p, "");
+    LLVMSetAlignment(v, 64);
+    tag_memory(e, v, a->space);
+    return v;
+}
+
+/* The lanes' elements out of a window. */
+static LLVMValueRef take(struct emit *e, const struct window *w, LLVMValueRef v)
+{
+    LLVMValueRef idx[JIT_WARP];
+    for (unsigned l = 0; l < JIT_WARP; l++)
+        idx[l] = c32(e, w->at[l]);
+    return LLVMBuildShuffleVector(e->alu.b, v, LLVMGetPoison(LLVMTypeOf(v)),
+                                  LLVMConstVector(idx, JIT_WARP), "");
+}
+
+bool window_load(struct emit *e, const struct access *a, LLVMValueRef *out)
+{
+    struct window w;
+    if (!shared_permutation_find(e, a, &w))
+        return false;
+    *out = take(e, &w, shared_permutation_whole(e, a, &w, shared_permutation_pointer(e, &w)));
+    return true;
+}
+
+bool window_store(struct emit *e, const struct access *a, LLVMValueRef v)
+{
+    LLVMBuilderRef b = e->alu.b;
+    LLVMValueRef spread[64], merge[64], m = mask_vector(e);
+    struct window w;
+    if (!shared_permutation_find(e, a, &w))
+        return false;
+    LLVMValueRef p = shared_permutation_pointer(e, &w), old = shared_permutation_whole(e, a, &w, p);
+    for (unsigned l = 0; m != NULL && l < JIT_WARP; l++)
+        for (unsigned other = 0; other < l; other++)
+            if (w.at[l] == w.at[other])
+                return false; /* which of them is active decides */
+    if (m != NULL)
+        v = LLVMBuildSelect(b, m, v, take(e, &w, old), "");
+    for (unsigned n = 0; n < w.elements; n++) {
+        spread[n] = LLVMGetPoison(e->i32);
+        merge[n] = c32(e, n);
+    }
+    for (unsigned l = 0; l < JIT_WARP; l++) {
+        spread[w.at[l]] = c32(e, l);
+        merge[w.at[l]] = c32(e, w.elements + w.at[l]);
+    }
+    v = LLVMBuildShuffleVector(b, v, LLVMGetPoison(LLVMTypeOf(v)),
+                               LLVMConstVector(spread, w.elements), "");
+    v = LLVMBuildShuffleVector(b, old, v, LLVMConstVector(merge, w.elements), "");
+    LLVMValueRef st = LLVMBuildStore(b, v, p);
+    LLVMSetAlignment(st, 64);
+    tag_memory(e, st, a->space);
+    return true;
+}

@@ -1,0 +1,375 @@
+/* emit_tex: textures and surfaces: a call of a helper for the whole warp, with the handles and
+ * coordinates of 32 lanes in rows, and a word that describes the instruction (texture/instr.h). */
+#include "abi/texture_instr.h"
+#include "compiler/codegen/codegen.h"
+
+/* ---- what an instruction says ---- */
+
+static bool geometry_of_texture(const struct ptx_instr *i, unsigned *g)
+{
+    static const struct {
+        uint16_t mod;
+        uint8_t geometry;
+    } known[] = {{PTX_M__1d, GEOMETRY_1D},     {PTX_M__2d, GEOMETRY_2D},
+                 {PTX_M__3d, GEOMETRY_3D},     {PTX_M_a1d, GEOMETRY_A1D},
+                 {PTX_M_a2d, GEOMETRY_A2D},    {PTX_M_cube, GEOMETRY_CUBE},
+                 {PTX_M_acube, GEOMETRY_ACUBE}};
+    for (size_t n = 0; n < WEIR_COUNT(known); n++)
+        if (ptx_has(i, known[n].mod)) {
+            *g = known[n].geometry;
+            return true;
+        }
+    return false;
+}
+
+/* Which operand is [handle, {coordinates}]. */
+static int texture_place(const struct ptx_instr *i)
+{
+    for (int n = 0; n < i->noperands; n++)
+        if (i->operands[n].kind == PTX_OPR_TEXMEM)
+            return n;
+    return -1;
+}
+
+static const struct ptx_operand *item(const struct ptx_operand *v, unsigned n)
+{
+    if (v->kind != PTX_OPR_VEC)
+        return n == 0 ? v : NULL;
+    return n < (unsigned)v->nitems ? &v->items[n] : NULL;
+}
+
+static const struct ptx_operand *texture_coordinate(const struct ptx_operand *mem, unsigned n)
+{
+    return item(&mem->items[mem->nitems - 1], n);
+}
+
+/* What may follow the place and the level of detail or gradients: an offset, and a value that
+ * elements of a depth texture are compared with. There are no depth textures; of others the element
+ * is read as without such a value, as a GPU does. */
+struct extras {
+    const struct ptx_operand *offset, *compare; /* NULL: none */
+    bool too_many;
+};
+
+/* Where they begin; noperands if there are none. */
+static int first_extra(const struct ptx_instr *i)
+{
+    return texture_place(i) + 1 + (ptx_has(i, PTX_M_level) ? 1 : ptx_has(i, PTX_M_grad) ? 2 : 0);
+}
+
+/* A single value is an offset only along the one axis there is, and no float. */
+static struct extras texture_extras(const struct ptx_instr *i, unsigned axes)
+{
+    int first = first_extra(i), count = i->noperands - first;
+    struct extras x = {.too_many = count > 2};
+    if (count <= 0)
+        return x;
+    const struct ptx_operand *o = &i->operands[first];
+    bool is_float = o->kind == PTX_OPR_FIMM || (o->kind == PTX_OPR_REG && o->is_f32);
+    if (count > 1 || o->kind == PTX_OPR_VEC || (axes == 1 && !is_float))
+        x.offset = o;
+    else
+        x.compare = o;
+    if (count > 1)
+        x.compare = o + 1;
+    return x;
+}
+
+static unsigned texture_surface_mode(const struct ptx_instr *i)
+{
+    return ptx_has(i, PTX_M_clamp)  ? SURFACE_CLAMP
+           : ptx_has(i, PTX_M_zero) ? SURFACE_ZERO
+                                    : SURFACE_TRAP;
+}
+
+static unsigned texture_surface_action(const struct ptx_instr *i)
+{
+    static const struct {
+        uint16_t mod;
+        uint8_t action;
+    } ops[] = {{PTX_M_add, SURFACE_ADD},
+               {PTX_M_min, SURFACE_MIN},
+               {PTX_M_max, SURFACE_MAX},
+               {PTX_M_and, SURFACE_AND},
+               {PTX_M_or, SURFACE_OR}};
+    if (i->op == PTX_OP_suld)
+        return SURFACE_LOAD;
+    if (i->op == PTX_OP_sust)
+        return ptx_has(i, PTX_M_p) ? SURFACE_STORE_TEXELS : SURFACE_STORE;
+    for (size_t n = 0; n < WEIR_COUNT(ops); n++)
+        if (ptx_has(i, ops[n].mod))
+            return ops[n].action;
+    return SURFACE_OR;
+}
+
+static bool question_of_texture(const struct ptx_instr *i, unsigned *q)
+{
+    static const struct {
+        uint16_t mod;
+        uint8_t question;
+    } known[] = {{PTX_M_width, QUERY_WIDTH},
+                 {PTX_M_height, QUERY_HEIGHT},
+                 {PTX_M_depth, QUERY_DEPTH},
+                 {PTX_M_channel_data_type, QUERY_DATA_TYPE},
+                 {PTX_M_channel_order, QUERY_ORDER},
+                 {PTX_M_normalized_coords, QUERY_NORMALIZED},
+                 {PTX_M_array_size, QUERY_LAYERS},
+                 {PTX_M_num_mipmap_levels, QUERY_LEVELS},
+                 {PTX_M_num_samples, QUERY_SAMPLES},
+                 {PTX_M_force_unnormalized_coords, QUERY_FORCED_UNNORMALIZED},
+                 {PTX_M_filter_mode, QUERY_FILTER},
+                 {PTX_M_addr_mode_0, QUERY_ADDRESS_0},
+                 {PTX_M_addr_mode_1, QUERY_ADDRESS_1},
+                 {PTX_M_addr_mode_2, QUERY_ADDRESS_2},
+                 {PTX_M_memory_layout, QUERY_MEMORY_LAYOUT}};
+    for (size_t n = 0; n < WEIR_COUNT(known); n++)
+        if (ptx_has(i, known[n].mod)) {
+            *q = known[n].question;
+            return true;
+        }
+    return false;
+}
+
+static unsigned texture_gathered(const struct ptx_instr *i)
+{
+    if (i->op != PTX_OP_tld4)
+        return 0;
+    return ptx_has(i, PTX_M_r) ? 1 : ptx_has(i, PTX_M_g) ? 2 : ptx_has(i, PTX_M_b) ? 3 : 4;
+}
+
+static struct texture_instr describe(const struct ptx_instr *i)
+{
+    unsigned g = GEOMETRY_1D, q = QUERY_WIDTH, type = i->types[i->ntypes - 1];
+    geometry_of_texture(i, &g);
+    struct texture_instr t = {.geometry = g & 7};
+    if (i->op == PTX_OP_tex || i->op == PTX_OP_tld4) {
+        t.integer = type == PTX_S32;
+        t.halves = i->types[0] == PTX_F16X2 || i->types[0] == PTX_F16;
+        t.gather = texture_gathered(i) & 7;
+    } else if (i->op == PTX_OP_txq || i->op == PTX_OP_suq) {
+        question_of_texture(i, &q);
+        t.question = q & 15;
+        t.surface = i->op == PTX_OP_suq;
+    } else {
+        unsigned bytes = ptx_type_bits((enum ptx_type)type) / 8;
+        t.mode = texture_surface_mode(i) & 3;
+        t.action = texture_surface_action(i) & 7;
+        t.texels = i->op == PTX_OP_sured && ptx_has(i, PTX_M_p);
+        t.is_signed = type == PTX_S32 || type == PTX_S64;
+        t.size = (unsigned)__builtin_ctz(bytes) & 3;
+        t.count = i->vec & 7;
+    }
+    return t;
+}
+
+/* ---- what is refused ---- */
+
+/* A variable of type .texref or .surfref: what its address leads to is what an object's handle is.
+ */
+static bool is_reference(const struct ptx_operand *o)
+{
+    return o->var != NULL && (o->var->type == PTX_TEXREF || o->var->type == PTX_SURFREF);
+}
+
+/* Offsets and comparisons. */
+static bool extras_supported(const struct ptx_instr *i, unsigned g, struct diag *d)
+{
+#define REFUSE(...) diag_set(d, i->line, i->column, __VA_ARGS__)
+    const char *name = ptx_op_name(i->op);
+    unsigned axes = geometry_axes((enum texture_geometry)g);
+    struct extras x = texture_extras(i, axes);
+    if (x.too_many)
+        return REFUSE("%s has too many operands", name);
+    bool by_index = i->types[i->ntypes - 1] == PTX_S32;
+    if (x.compare != NULL && (by_index || g == GEOMETRY_3D))
+        return REFUSE("%s of volumes or by indices takes no value to compare with", name);
+    if (x.offset == NULL)
+        return true;
+    if (g == GEOMETRY_CUBE || g == GEOMETRY_ACUBE)
+        return REFUSE("%s of a cube map takes no offset", name);
+    return item(x.offset, axes - 1) != NULL || REFUSE("%s has too few offsets", name);
+#undef REFUSE
+}
+
+bool texture_supported(const struct ptx_instr *i, struct diag *d)
+{
+#define REFUSE(...) diag_set(d, i->line, i->column, __VA_ARGS__)
+    const char *name = ptx_op_name(i->op);
+    unsigned g;
+    if (i->op == PTX_OP_txq || i->op == PTX_OP_suq) {
+        const struct ptx_operand *h = &i->operands[1];
+        return h->kind == PTX_OPR_MEM && (h->reg >= 0 || is_reference(h))
+                   ? true
+                   : REFUSE("this form of %s is not supported", name);
+    }
+    int at = texture_place(i);
+    if (ptx_has(i, PTX_M__2dms) || ptx_has(i, PTX_M_a2dms))
+        return REFUSE("%s of textures with several samples is not supported", name);
+    if (at < 0 || !geometry_of_texture(i, &g))
+        return REFUSE("this form of %s is not supported", name);
+    const struct ptx_operand *mem = &i->operands[at];
+    if (mem->nitems != 2)
+        return REFUSE("%s with a separate sampler is not supported", name);
+    if (mem->items[0].kind != PTX_OPR_REG && !is_reference(&mem->items[0]))
+        return REFUSE("%s needs a texture or surface", name);
+    if (texture_coordinate(mem, geometry_coordinates((enum texture_geometry)g) - 1) == NULL)
+        return REFUSE("%s has too few coordinates", name);
+    if (i->op != PTX_OP_tex && i->op != PTX_OP_tld4)
+        return true;
+    return extras_supported(i, g, d);
+#undef REFUSE
+}
+
+/* ---- code ---- */
+
+/* Rows of 32 values on the stack. */
+static LLVMValueRef texture_rows(struct emit *e, LLVMTypeRef row, unsigned n, const char *name)
+{
+    return new_slot(e, LLVMArrayType2(row, n), name);
+}
+
+static LLVMValueRef row_at(struct emit *e, LLVMValueRef rows, unsigned n, unsigned bytes)
+{
+    return byte_offset(e, rows, c64(e, (uint64_t)n * JIT_WARP * bytes));
+}
+
+static LLVMValueRef texture_handles(struct emit *e, const struct ptx_operand *o)
+{
+    LLVMValueRef slot = texture_rows(e, e->v32i64, 1, "handles");
+    LLVMBuildStore(e->alu.b, operand_vector(e, o, PTX_B64), slot);
+    return slot;
+}
+
+/* `offset`: NULL for none. */
+static LLVMValueRef texture_coordinates(struct emit *e, const struct ptx_operand *mem,
+                                        unsigned geometry, const struct ptx_operand *offset)
+{
+    enum texture_geometry g = (enum texture_geometry)geometry;
+    LLVMValueRef slot = texture_rows(
+        e, e->v32i32, offset != NULL ? GEOMETRY_ROWS : GEOMETRY_OFFSETS, "coordinates");
+    for (unsigned k = 0; k < geometry_coordinates(g); k++)
+        LLVMBuildStore(e->alu.b, operand_vector(e, texture_coordinate(mem, k), PTX_B32),
+                       row_at(e, slot, k, 4));
+    for (unsigned k = 0; offset != NULL && k < geometry_axes(g); k++)
+        LLVMBuildStore(e->alu.b, operand_vector(e, item(offset, k), PTX_B32),
+                       row_at(e, slot, GEOMETRY_OFFSETS + k, 4));
+    return slot;
+}
+
+/* void name(block, i32 instruction, i32 mask, handles [, coordinates], results or data) */
+static void texture_call(struct emit *e, const char *name, struct texture_instr t,
+                         LLVMValueRef handles, LLVMValueRef coordinates, LLVMValueRef data)
+{
+    LLVMTypeRef params[6] = {e->ptr, e->i32, e->i32, e->ptr, e->ptr, e->ptr};
+    LLVMValueRef args[6] = {e->blk, c32(e, texture_instr_word(t)), mask_bits(e), handles};
+    unsigned n = 4;
+    if (coordinates != NULL)
+        args[n++] = coordinates;
+    args[n++] = data;
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->alu.ctx), params, n, false);
+    LLVMValueRef f = LLVMGetNamedFunction(e->alu.module, name);
+    if (f == NULL)
+        f = LLVMAddFunction(e->alu.module, name, type);
+    LLVMBuildCall2(e->alu.b, type, f, args, n, "");
+}
+
+/* Rows into the registers of an operand. */
+static void write_rows(struct emit *e, const struct ptx_operand *d, LLVMValueRef rows,
+                       LLVMTypeRef row, unsigned bytes, unsigned type)
+{
+    int n = d->kind == PTX_OPR_VEC ? d->nitems : 1;
+    for (int k = 0; k < n; k++) {
+        const struct ptx_operand *o = d->kind == PTX_OPR_VEC ? &d->items[k] : d;
+        if (o->kind != PTX_OPR_REG)
+            continue;
+        LLVMValueRef v = LLVMBuildLoad2(e->alu.b, row, row_at(e, rows, (unsigned)k, bytes), "");
+        write_vector(e, o->reg, v, type);
+    }
+}
+
+/* The halves of two rows into four registers of 16 bits. */
+static void write_halves(struct emit *e, const struct ptx_operand *d, LLVMValueRef rows)
+{
+    LLVMTypeRef narrow = LLVMVectorType(LLVMInt16TypeInContext(e->alu.ctx), JIT_WARP);
+    for (int k = 0; k < d->nitems; k++) {
+        if (d->items[k].kind != PTX_OPR_REG)
+            continue;
+        LLVMValueRef v =
+            LLVMBuildLoad2(e->alu.b, e->v32i32, row_at(e, rows, (unsigned)k / 2, 4), "");
+        if (k % 2 != 0)
+            v = LLVMBuildLShr(e->alu.b, v, splat(e, c32(e, 16), JIT_WARP), "");
+        write_vector(e, d->items[k].reg, LLVMBuildTrunc(e->alu.b, v, narrow, ""), PTX_B16);
+    }
+}
+
+static bool emit_fetch(struct emit *e, const struct ptx_instr *i)
+{
+    struct texture_instr t = describe(i);
+    const struct ptx_operand *mem = &i->operands[texture_place(i)];
+    struct extras x = texture_extras(i, geometry_axes((enum texture_geometry)t.geometry));
+    t.moved = x.offset != NULL;
+    LLVMValueRef out = texture_rows(e, e->v32i32, 4, "texels");
+    LLVMValueRef where = texture_coordinates(e, mem, t.geometry, x.offset);
+    texture_call(e, "weir_rt_tex", t, texture_handles(e, &mem->items[0]), where, out);
+    if (i->types[0] == PTX_F16)
+        write_halves(e, &i->operands[0], out);
+    else
+        write_rows(e, &i->operands[0], out, e->v32i32, 4, PTX_B32);
+    if (i->pair && i->operands[1].kind == PTX_OPR_REG) /* all of it is in memory */
+        write_vector(e, i->operands[1].reg, LLVMConstAllOnes(e->v32i1), PTX_PRED);
+    return true;
+}
+
+/* Sizes at a level of detail: no texture has more than the first level, of others a GPU says 0. */
+static void only_first(struct emit *e, LLVMValueRef row, LLVMValueRef level)
+{
+    LLVMValueRef none = LLVMConstNull(e->v32i32);
+    LLVMValueRef size = LLVMBuildLoad2(e->alu.b, e->v32i32, row, "");
+    LLVMValueRef first = LLVMBuildICmp(e->alu.b, LLVMIntEQ, level, none, "");
+    LLVMBuildStore(e->alu.b, LLVMBuildSelect(e->alu.b, first, size, none, ""), row);
+}
+
+static bool emit_query(struct emit *e, const struct ptx_instr *i)
+{
+    struct ptx_operand handle = i->operands[1];
+    handle.kind = handle.var != NULL ? PTX_OPR_SYM : PTX_OPR_REG;
+    LLVMValueRef out = texture_rows(e, e->v32i32, 1, "answers");
+    texture_call(e, "weir_rt_texture_query", describe(i), texture_handles(e, &handle), NULL, out);
+    if (ptx_has(i, PTX_M_level))
+        only_first(e, out, operand_vector(e, &i->operands[2], PTX_S32));
+    write_rows(e, &i->operands[0], out, e->v32i32, 4, PTX_B32);
+    return true;
+}
+
+static bool emit_surface(struct emit *e, const struct ptx_instr *i)
+{
+    struct texture_instr t = describe(i);
+    int at = texture_place(i);
+    const struct ptx_operand *mem = &i->operands[at];
+    unsigned type = i->types[i->ntypes - 1];
+    LLVMValueRef data = texture_rows(e, e->v32i64, 4, "data");
+    if (i->op != PTX_OP_suld) {
+        const struct ptx_operand *s = &i->operands[at + 1];
+        for (unsigned k = 0; k < t.count; k++) {
+            const struct ptx_operand *o = s->kind == PTX_OPR_VEC ? &s->items[k] : s;
+            LLVMValueRef v = coerce(e, operand_vector(e, o, type), PTX_U64, false);
+            LLVMBuildStore(e->alu.b, v, row_at(e, data, k, 8));
+        }
+    }
+    LLVMValueRef where = texture_coordinates(e, mem, t.geometry, NULL);
+    texture_call(e, "weir_rt_surface", t, texture_handles(e, &mem->items[0]), where, data);
+    if (i->op == PTX_OP_suld)
+        write_rows(e, &i->operands[0], data, e->v32i64, 8, PTX_B64);
+    return true;
+}
+
+bool emit_texture(struct emit *e, const struct ptx_instr *i)
+{
+    switch (i->op) {
+    case PTX_OP_tex:
+    case PTX_OP_tld4: return emit_fetch(e, i);
+    case PTX_OP_txq:
+    case PTX_OP_suq: return emit_query(e, i);
+    default: return emit_surface(e, i);
+    }
+}

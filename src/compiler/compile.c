@@ -1,0 +1,643 @@
+/* compile: the library's outside: PTX entry in, ELF object out, and the stages printed on demand.
+ *
+ * Optimisation is LLVM's, by a pipeline of our own: no vectoriser and no unroller (kernels come
+ * vectorised, and nvcc and clang have unrolled what their source asked for). */
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Core.h>
+#include <llvm-c/Support.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "abi/plugin.h"
+#include "compiler/codegen/codegen.h"
+#include "compiler/llvm/baseline.h"
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static char *host_cpu, *host_features, *cpu_text, *host_triple;
+
+/* What LLVM decides for the process, by options and not for a machine or a function. Its second
+ * scheduler runs for some processors (AMD's Zen, whose cores reorder all of that themselves) and
+ * takes time with the square of the loads and stores in a row, of which kernels that spill, or copy
+ * structures of kilobytes, have thousands: a half to nine tenths of their compilation. And short
+ * loops begin at multiples of 32 bytes: one that lies across two lines of decoded instructions
+ * takes twice the time to fetch, and at multiples of 16 that is chance. */
+static void choose(void)
+{
+    static const char *const options[] = {
+        "weir",
+        "-disable-post-ra",
+#ifdef __x86_64__
+        "-x86-experimental-pref-innermost-loop-alignment=5",
+#endif
+    };
+    LLVMParseCommandLineOptions((int)WEIR_COUNT(options), options, "");
+}
+
+/* The processor's features, but for:
+ * - gathers, which beat what LLVM does without: a test, a branch and a load for each of 32 lanes;
+ * - bf16 instructions, whose conversions make subnormal numbers zeros;
+ * - f16 instructions: LLVM 19 swaps the operands of a masked comparison of halves to take one from
+ *   memory, and leaves the comparison as it was. */
+static char *compile_features(const char *host)
+{
+    return xprintf("%s%s", host,
+                   strstr(host, "+avx512f,") ? ",+fast-gather,-avx512bf16,-avx512fp16"
+                   : strstr(host, "+avx2")   ? ",+fast-gather"
+                                             : "");
+}
+
+static void compile_start(void)
+{
+    choose();
+    LLVMInitializeNativeTarget();
+    LLVMInitializeNativeAsmPrinter();
+    host_cpu = LLVMGetHostCPUName();
+    char *features = LLVMGetHostCPUFeatures();
+    host_features = compile_features(features);
+    LLVMDisposeMessage(features);
+    host_triple = LLVMGetDefaultTargetTriple();
+    cpu_text = xprintf("%s", host_cpu);
+}
+
+static const char *compile_cpu(void)
+{
+    pthread_once(&once, compile_start);
+    return cpu_text;
+}
+
+/* ---- building the kernel ---- */
+
+static bool compile_passes(struct jkernel *k)
+{
+    return pass_flatten(k) && pass_cfg(k) && pass_live(k) && pass_shape(k) && pass_repeat(k) &&
+           pass_lockstep(k);
+}
+
+/* Begins anew, with a loop that warps go through together, or in which they hand over. */
+static bool passes_again(struct jkernel *k, int32_t pace, int32_t relay)
+{
+    struct jkernel fresh = {.entry = k->entry,
+                            .opt = k->opt,
+                            .diag = k->diag,
+                            .is_function = k->is_function,
+                            .nwarps = k->nwarps,
+                            .full_warps = k->full_warps,
+                            .seg_min = k->seg_min,
+                            .pace = pace,
+                            .relay = relay};
+    arena_free(&k->arena);
+    *k = fresh;
+    return compile_passes(k);
+}
+
+bool jkernel_build(struct jkernel *k, const struct ptx_func *entry, const struct jit_options *opt,
+                   struct diag *d)
+{
+    k->entry = entry;
+    k->opt = opt;
+    k->diag = d;
+    uint32_t threads = opt->ntid[0] * opt->ntid[1] * opt->ntid[2];
+    k->nwarps = (int32_t)((threads + JIT_WARP - 1) / JIT_WARP);
+    k->full_warps = threads != 0 && threads % JIT_WARP == 0;
+    if (!compile_passes(k))
+        return false;
+    if (!jit_narrow_pays(k)) {
+        k->seg_min = SEG_KEPT;
+        if (!passes_again(k, 0, 0))
+            return false;
+    }
+    int32_t pace = jit_find_pace(k), relay = jit_find_relay(k);
+    pace = relay != 0 ? 0 : pace;
+    if ((pace != 0 || relay != 0) &&
+        (!passes_again(k, pace, relay) || (!k->lockstep && !passes_again(k, 0, 0))))
+        return false;
+    return pass_turns(k);
+}
+
+void jkernel_free(struct jkernel *k) { arena_free(&k->arena); }
+
+void jkernel_print_shapes(const struct jkernel *k, struct strbuf *out)
+{
+    if (k->lockstep)
+        sb_printf(out, "lockstep: all warps go from barrier to barrier by the same way\n");
+    for (int32_t b = 0; b < k->nblocks; b++) {
+        const struct jblock *blk = &k->blocks[b];
+        sb_printf(out, "block %d%s%s depth %d", b, blk->alone ? "" : " (partial)",
+                  blk->diverges ? " (diverges)" : "", blk->depth);
+        for (int s = 0; s < blk->nsucc; s++)
+            sb_printf(out, "%s%d", s ? " " : " -> ", blk->succ[s]);
+        if (blk->term == TERM_SUSPEND)
+            sb_printf(out, " (%s)",
+                      blk->suspend == SUSPEND_BARRIER ? "barrier"
+                      : blk->suspend == SUSPEND_SYNC  ? "device synchronize"
+                      : blk->suspend == SUSPEND_RELAY ? "hand over"
+                                                      : "poll");
+        if (blk->fork)
+            sb_printf(out, " (lanes apart take turns until %d)", blk->until);
+        else if (blk->until)
+            sb_printf(out, " (lanes take turns until %d)", blk->until);
+        else if (blk->inside)
+            sb_printf(out, " (one lane)");
+        sb_printf(out, "\n");
+        for (int32_t n = 0; n < blk->count; n++) {
+            const struct ptx_instr *i = &k->instrs[blk->first + n];
+            struct jroles r;
+            jit_roles(i, &r);
+            sb_printf(out, "  %s", ptx_op_name((enum ptx_op)i->op));
+            for (int t = 0; t < i->ntypes; t++)
+                sb_printf(out, ".%s", ptx_type_name((enum ptx_type)i->types[t]));
+            sb_printf(out, " (line %d)", i->line);
+            for (int d = 0; d < r.ndef; d++) {
+                const struct jreg *reg = &k->regs[r.def[d]];
+                const struct shape *s = &reg->shape;
+                sb_printf(out, "  %s:", reg->name);
+                if (shape_uniform(s))
+                    sb_printf(out, " uniform");
+                else if (s->seg)
+                    sb_printf(out, " seg %d stride %lld%s", 1 << s->seg, (long long)s->stride,
+                              s->brk ? " unless wrapped" : "");
+                else
+                    sb_printf(out, " varying");
+                if (!s->seg && s->hint_seg)
+                    sb_printf(out, " (likely stride %lld)", (long long)s->stride);
+                if (reg->remat)
+                    sb_printf(out, " remat");
+                else if (k->lockstep && reg->same)
+                    sb_printf(out, " same");
+            }
+            sb_printf(out, "\n");
+        }
+    }
+}
+
+/* ---- checks and facts ---- */
+
+static bool check_func(const struct ptx_func *f, struct diag *d)
+{
+    for (int n = 0; n < f->ninstrs; n++)
+        if (!emit_supported(&f->instrs[n], d))
+            return false;
+    return true;
+}
+
+static void add_callee(struct callees *list, const struct ptx_func *f)
+{
+    for (size_t n = 0; n < list->count; n++)
+        if (list->items[n] == f)
+            return;
+    vec_push(list, f);
+}
+
+/* The calls that flattening has left: what they call must exist; what has a body is listed. */
+static bool check_calls(const struct jkernel *k, struct callees *list)
+{
+    const struct ptx_module *m = k->entry->module;
+    for (size_t n = 0; n < k->ninstrs; n++) {
+        const struct ptx_instr *i = &k->instrs[n];
+        if (i->op != PTX_OP_call)
+            continue;
+        const struct ptx_func *f = i->call->func;
+        if (f != NULL && f->has_body)
+            add_callee(list, f);
+        else if (f != NULL && !alu_math_known(f->name, NULL) && !jit_is_helper(f->name))
+            return diag_set(k->diag, i->line, i->column, "call of %s, which is defined nowhere",
+                            f->name);
+        /* through a pointer: as emit_call finds the targets */
+        const struct ptx_call *call = i->call;
+        for (int c = 0; f == NULL && c < (call->proto ? m->nfuncs : call->ncandidates); c++) {
+            const struct ptx_func *to = call->proto ? m->funcs[c] : call->candidates[c];
+            if (to->has_body && !to->is_entry &&
+                (call->proto == NULL ||
+                 (jit_same_prototype(to, call->proto) && jit_address_taken(m, to))))
+                add_callee(list, to);
+        }
+    }
+    return true;
+}
+
+/* An entry and the functions that it calls and that are not inlined, as far as the passes go that
+ * refuse anything. */
+static bool check_entry(const struct ptx_func *entry, struct diag *d)
+{
+    struct jit_options opt = {.ntid = {32, 1, 1}};
+    struct callees list = {0};
+    bool ok = true;
+    for (size_t n = 0; ok && n <= list.count; n++) {
+        struct jkernel k = {.entry = n == 0 ? entry : list.items[n - 1], .opt = &opt, .diag = d};
+        k.is_function = n > 0;
+        ok = pass_flatten(&k) && pass_cfg(&k) && check_calls(&k, &list);
+        jkernel_free(&k);
+    }
+    free(list.items);
+    return ok;
+}
+
+static bool compile_check(const struct ptx_module *m, struct diag *d)
+{
+    for (int n = 0; n < m->nfuncs; n++) {
+        const struct ptx_func *f = m->funcs[n];
+        if (f->has_body && !check_func(f, d))
+            return false;
+        if (f->is_entry && f->has_body && !check_entry(f, d))
+            return false;
+    }
+    return true;
+}
+
+uint64_t jit_param_bytes(const struct ptx_func *f)
+{
+    uint64_t at = 0;
+    for (int n = 0; n < f->nparams; n++) {
+        uint64_t align = f->params[n]->align ? f->params[n]->align : 1;
+        at = (at + align - 1) / align * align + f->params[n]->size;
+    }
+    return at;
+}
+
+/* 32-bit registers that are live at once at the worst block boundary: the estimate that occupancy
+ * calculations are given. */
+static uint32_t pressure(const struct jkernel *k)
+{
+    uint32_t worst = 0;
+    for (int32_t b = 0; b < k->nblocks; b++) {
+        uint32_t sum = 0;
+        for (int32_t r = bit_next(k->blocks[b].live_in, (int32_t)k->nregs, 0); r >= 0;
+             r = bit_next(k->blocks[b].live_in, (int32_t)k->nregs, r + 1))
+            sum += (ptx_type_bits((enum ptx_type)k->regs[r].type) + 31) / 32;
+        worst = sum > worst ? sum : worst;
+    }
+    worst += 10; /* addresses and temporaries inside a block */
+    return worst < 16 ? 16 : worst > 255 ? 255 : worst;
+}
+
+static bool compile_kernel_info(const struct ptx_func *entry, struct jit_kernel_info *info,
+                                struct diag *d)
+{
+    struct jit_options opt = {.ntid = {32, 1, 1}};
+    struct jkernel k = {.entry = entry, .opt = &opt, .diag = d};
+    bool ok = pass_flatten(&k) && pass_cfg(&k) && pass_live(&k);
+    if (ok) {
+        memset(info, 0, sizeof *info);
+        info->static_shared = k.shared_bytes;
+        info->local_bytes = k.local_bytes;
+        info->recursive = k.has_calls;
+        info->param_bytes = jit_param_bytes(entry);
+        for (int n = 0; n < entry->module->nvars; n++)
+            if (entry->module->vars[n]->space == PTX_SPACE_CONST)
+                info->const_bytes += entry->module->vars[n]->size;
+        info->max_threads = 1024;
+        uint32_t bound = entry->maxntid[0] * (entry->maxntid[1] ? entry->maxntid[1] : 1) *
+                         (entry->maxntid[2] ? entry->maxntid[2] : 1);
+        uint32_t exact = entry->reqntid[0] * (entry->reqntid[1] ? entry->reqntid[1] : 1) *
+                         (entry->reqntid[2] ? entry->reqntid[2] : 1);
+        if (bound != 0 && bound < info->max_threads)
+            info->max_threads = bound;
+        if (exact != 0 && exact < info->max_threads)
+            info->max_threads = exact;
+        info->num_regs = pressure(&k);
+        info->ptx_version = (uint32_t)entry->module->target_sm;
+        info->binary_version = (uint32_t)entry->module->target_sm;
+        for (int32_t b = 0; b < k.nblocks; b++)
+            info->uses_barriers |= k.blocks[b].suspend == SUSPEND_BARRIER;
+    }
+    jkernel_free(&k);
+    return ok;
+}
+
+/* ---- LLVM ---- */
+
+#define FIRST_PASSES                                                                               \
+    "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"                 \
+    "loop-mssa(loop-rotate,licm),loop(indvars,loop-unroll-full),simplifycfg,gvn,"                  \
+    "instcombine<no-verify-fixpoint>,"
+#define LAST_PASSES "adce,dse,simplifycfg,instcombine<no-verify-fixpoint>,sink)"
+static const char *const PIPELINE = FIRST_PASSES "loop-mssa(licm)," LAST_PASSES;
+/* Loops that look at the same thing in every turn, such as whether an array is aligned, are doubled
+ * instead. Between barriers that costs more than it brings: what was seen is kept and spilled. */
+static const char *const UNSWITCHING_PIPELINE =
+    FIRST_PASSES "loop-mssa(licm,simple-loop-unswitch<nontrivial;trivial>)," LAST_PASSES;
+
+/* Without what costs more than linear time. */
+static const char *const LARGE_PIPELINE =
+    "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
+    "early-cse<memssa>,adce,simplifycfg)";
+/* After cold_move. */
+static const char *const COLD_PIPELINE = "function(mem2reg,simplifycfg)";
+/* After ahead_insert: how far to look ahead is computed once. */
+static const char *const AHEAD_PIPELINE = "function(early-cse,loop-mssa(licm))";
+enum {
+    LARGE_INSTRUCTIONS = 60000,
+    QUICK_INSTRUCTIONS =
+        7000, /* as emitted: from here on optimised code may take more than a second */
+};
+
+/* Instructions of the module. */
+static size_t count_instructions(LLVMModuleRef m)
+{
+    size_t n = 0;
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f != NULL; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b != NULL;
+             b = LLVMGetNextBasicBlock(b))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i != NULL;
+                 i = LLVMGetNextInstruction(i))
+                n++;
+    return n;
+}
+
+static bool is_large(LLVMModuleRef m) { return count_instructions(m) > LARGE_INSTRUCTIONS; }
+
+static void attribute(struct emit *e, const char *key, const char *value)
+{
+    LLVMAttributeRef a = LLVMCreateStringAttribute(e->alu.ctx, key, (unsigned)strlen(key), value,
+                                                   (unsigned)strlen(value));
+    LLVMAddAttributeAtIndex(e->fn, LLVMAttributeFunctionIndex, a);
+}
+
+static LLVMTargetMachineRef compile_machine(bool quick, struct diag *d)
+{
+    LLVMTargetRef target;
+    char *why = NULL;
+    if (LLVMGetTargetFromTriple(host_triple, &target, &why)) {
+        diag_set(d, 0, 0, "no code generator for %s: %s", host_triple, why);
+        LLVMDisposeMessage(why);
+        return NULL;
+    }
+    return LLVMCreateTargetMachine(target, host_triple, host_cpu, host_features,
+                                   quick ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault,
+                                   LLVMRelocPIC, LLVMCodeModelSmall);
+}
+
+/* One compilation: everything that must be released at its end. */
+struct session {
+    struct jkernel k;
+    struct callees callees;
+    struct emit e;
+    LLVMTargetMachineRef tm;
+    LLVMTargetDataRef data;
+    bool quick;   /* JIT_TIER_BASELINE, chosen or asked for */
+    bool entered; /* by blocks that have begun in other code */
+};
+
+static void finish_function(struct emit *e)
+{
+    attribute(e, "prefer-vector-width", "512");
+    attribute(e, "min-legal-vector-width", "512");
+    unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", 8);
+    LLVMAddAttributeAtIndex(e->fn, LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(e->alu.ctx, nounwind, 0));
+}
+
+/* A function that is called and not inlined, into the same module. */
+static bool emit_callee(struct session *s, const struct ptx_func *func,
+                        const struct jit_options *opt, struct diag *d)
+{
+    struct jkernel k = {.is_function = true};
+    bool ok = jkernel_build(&k, func, opt, d);
+    if (ok) {
+        struct emit e = {.k = &k, .alu = s->e.alu, .callees = &s->callees, .lines = s->e.lines};
+        ok = emit_function(&e);
+        finish_function(&e);
+    }
+    jkernel_free(&k);
+    return ok;
+}
+
+/* Whether a block of this kernel may go round a barrier. */
+static bool goes_round(const struct jkernel *k)
+{
+    for (int32_t b = 0; b < k->nblocks; b++)
+        if (k->blocks[b].depth > 0 && k->blocks[b].term == TERM_SUSPEND &&
+            k->blocks[b].suspend == SUSPEND_BARRIER)
+            return true;
+    return false;
+}
+
+/* Decides how to go on from here: up to here tiers do not differ. */
+static bool choose_tier(struct session *s, const struct jit_options *opt, struct diag *d)
+{
+    bool may = opt->tier == JIT_TIER_FIRST_OF_MANY ||
+               (opt->tier == JIT_TIER_FIRST && (s->e.can_move || !goes_round(&s->k)));
+    bool large = count_instructions(s->e.alu.module) > QUICK_INSTRUCTIONS;
+    s->quick = opt->tier == JIT_TIER_BASELINE || (may && large);
+    s->entered = s->e.can_move && (s->quick || large || !s->k.lockstep);
+    move_decide(s->e.alu.module, MOVE_LEAVES, s->quick);
+    move_decide(s->e.alu.module, MOVE_ENTERS, s->entered);
+    if (!s->quick)
+        return true;
+    LLVMDisposeTargetMachine(s->tm);
+    s->tm = compile_machine(true, d);
+    return s->tm != NULL;
+}
+
+static bool session_open(struct session *s, const struct ptx_func *entry,
+                         const struct jit_options *opt, struct diag *d)
+{
+    pthread_once(&once, compile_start);
+    if (!jkernel_build(&s->k, entry, opt, d))
+        return false;
+    s->tm = compile_machine(false, d);
+    if (s->tm == NULL)
+        return false;
+    s->e.k = &s->k;
+    s->e.callees = &s->callees;
+    s->e.alu.ctx = LLVMContextCreate();
+    s->e.alu.module = LLVMModuleCreateWithNameInContext("weir", s->e.alu.ctx);
+    s->e.alu.b = LLVMCreateBuilderInContext(s->e.alu.ctx);
+    alu_host(&s->e.alu, host_features);
+    s->data = LLVMCreateTargetDataLayout(s->tm);
+    LLVMSetModuleDataLayout(s->e.alu.module, s->data);
+    LLVMSetTarget(s->e.alu.module, host_triple);
+    if (opt->lineinfo)
+        s->e.lines = debug_open(&s->e);
+    bool ok = emit_kernel(&s->e);
+    if (ok)
+        finish_function(&s->e);
+    for (size_t n = 0; ok && n < s->callees.count; n++)
+        ok = emit_callee(s, s->callees.items[n], opt, d);
+    debug_close(s->e.lines);
+    if (!ok && d->text[0] == '\0')
+        diag_set(d, 0, 0, "%s cannot be compiled", entry->name);
+    return ok && choose_tier(s, opt, d);
+}
+
+static void session_close(struct session *s)
+{
+    if (s->e.alu.b != NULL)
+        LLVMDisposeBuilder(s->e.alu.b);
+    if (s->e.alu.module != NULL)
+        LLVMDisposeModule(s->e.alu.module);
+    if (s->e.alu.ctx != NULL)
+        LLVMContextDispose(s->e.alu.ctx);
+    if (s->data != NULL)
+        LLVMDisposeTargetData(s->data);
+    if (s->tm != NULL)
+        LLVMDisposeTargetMachine(s->tm);
+    free(s->callees.items);
+    jkernel_free(&s->k);
+}
+
+static bool run_passes(struct session *s, const char *passes, struct diag *d)
+{
+    LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef err = LLVMRunPasses(s->e.alu.module, passes, s->tm, o);
+    LLVMDisposePassBuilderOptions(o);
+    if (err == NULL)
+        return true;
+    char *text = LLVMGetErrorMessage(err);
+    diag_set(d, 0, 0, "optimising %s: %s", s->k.entry->name, text);
+    LLVMDisposeErrorMessage(text);
+    return false;
+}
+
+static bool verify(struct session *s, struct diag *d)
+{
+    char *why = NULL;
+    bool bad = LLVMVerifyModule(s->e.alu.module, LLVMReturnStatusAction, &why);
+    if (bad)
+        diag_set(d, 0, 0, "internal error: bad code for %s: %s", s->k.entry->name, why);
+    LLVMDisposeMessage(why);
+    return !bad;
+}
+
+static bool compile_optimize(struct session *s, struct diag *d)
+{
+    if (s->quick) {
+        if (!run_passes(s, QUICK_PASSES, d))
+            return false;
+        quick_prepare(s->e.alu.module);
+        if (!run_passes(s, QUICK_LATER, d))
+            return false;
+        quick_calls(s->e.alu.module, s->data);
+        return verify(s, d);
+    }
+    bool large = is_large(s->e.alu.module);
+    const char *passes = s->k.nresume > 1 ? PIPELINE : UNSWITCHING_PIPELINE;
+    if (!run_passes(s, large ? LARGE_PIPELINE : passes, d))
+        return false;
+    if (!large && (!run_passes(s, "function(break-crit-edges)", d) ||
+                   (cold_move(s->e.alu.module), !run_passes(s, COLD_PIPELINE, d))))
+        return false;
+    if (!large && ahead_insert(s->e.alu.module, s->data) && !run_passes(s, AHEAD_PIPELINE, d))
+        return false;
+    if (!large && s->k.lockstep)
+        homes_use(s->e.alu.module, s->data, s->k.shared_bytes, s->e.alu.simd_bits);
+    strips_split(s->e.alu.module, s->e.alu.simd_bits, s->k.entry->forms & PTX_FORM_STRIPS);
+    return true;
+}
+
+static LLVMMemoryBufferRef generate(struct session *s, LLVMCodeGenFileType type, struct diag *d)
+{
+    LLVMMemoryBufferRef out = NULL;
+    char *why = NULL;
+    if (LLVMTargetMachineEmitToMemoryBuffer(s->tm, s->e.alu.module, type, &why, &out)) {
+        diag_set(d, 0, 0, "generating code for %s: %s", s->k.entry->name, why);
+        LLVMDisposeMessage(why);
+        return NULL;
+    }
+    return out;
+}
+
+static bool compile_compile(const struct ptx_func *entry, const struct jit_options *options,
+                            struct jit_object *out, struct diag *d)
+{
+    struct session s = {0};
+    bool ok = session_open(&s, entry, options, d) && verify(&s, d) && compile_optimize(&s, d);
+    LLVMMemoryBufferRef code = ok ? generate(&s, LLVMObjectFile, d) : NULL;
+    if (code != NULL) {
+        out->size = LLVMGetBufferSize(code);
+        out->data = xmalloc(out->size);
+        memcpy(out->data, LLVMGetBufferStart(code), out->size);
+        LLVMDisposeMemoryBuffer(code);
+        out->meta = (struct jit_meta){.local_bytes = s.k.local_bytes,
+                                      .frame_bytes = s.e.frame_bytes,
+                                      .pc_count = (uint32_t)s.k.nresume,
+                                      .can_suspend = s.k.has_poll,
+                                      .flags = (s.quick ? JIT_CODE_BASELINE : 0u) |
+                                               (s.entered ? JIT_CODE_OSR_ENTRY : 0u) |
+                                               (row_streams(&s.e) ? JIT_CODE_STREAMS : 0u)};
+    }
+    session_close(&s);
+    return code != NULL;
+}
+
+static void print_module(struct session *s, struct strbuf *out)
+{
+    char *text = LLVMPrintModuleToString(s->e.alu.module);
+    sb_printf(out, "%s", text);
+    LLVMDisposeMessage(text);
+}
+
+/* Milliseconds of processor time that this thread has used. */
+static double thread_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* Compiles, and says how long that took; the session is open. */
+static bool print_times(struct session *s, double start, struct strbuf *out, struct diag *d)
+{
+    double emitted = thread_ms(), optimized;
+    size_t before = count_instructions(s->e.alu.module);
+    if (!verify(s, d) || !compile_optimize(s, d))
+        return false;
+    optimized = thread_ms();
+    size_t after = count_instructions(s->e.alu.module);
+    LLVMMemoryBufferRef code = generate(s, LLVMObjectFile, d);
+    if (code == NULL)
+        return false;
+    double end = thread_ms();
+    sb_printf(out,
+              "// %zu instructions, %zu of LLVM, %zu optimised, %zu bytes; "
+              "ms: emit %.1f, optimise %.1f, generate %.1f, all %.1f%s\n",
+              s->k.ninstrs, before, after, LLVMGetBufferSize(code), emitted - start,
+              optimized - emitted, end - optimized, end - start, s->quick ? " (quick)" : "");
+    LLVMDisposeMemoryBuffer(code);
+    return true;
+}
+
+static bool compile_dump(const struct ptx_func *entry, const struct jit_options *options,
+                         unsigned stages, struct strbuf *out, struct diag *d)
+{
+    struct session s = {0};
+    double start = thread_ms();
+    bool ok = session_open(&s, entry, options, d);
+    if (ok && (stages & JIT_STAGE_TIMES) != 0) {
+        ok = print_times(&s, start, out, d);
+        session_close(&s);
+        return ok;
+    }
+    if (ok && (stages & JIT_STAGE_SHAPES))
+        jkernel_print_shapes(&s.k, out);
+    if (ok && (stages & JIT_STAGE_IR_RAW))
+        print_module(&s, out);
+    ok = ok && verify(&s, d) && compile_optimize(&s, d);
+    if (ok && (stages & JIT_STAGE_IR))
+        print_module(&s, out);
+    if (ok && (stages & JIT_STAGE_ASM)) {
+        LLVMMemoryBufferRef text = generate(&s, LLVMAssemblyFile, d);
+        ok = text != NULL;
+        if (ok) {
+            sb_append(out, LLVMGetBufferStart(text), LLVMGetBufferSize(text));
+            LLVMDisposeMemoryBuffer(text);
+        }
+    }
+    session_close(&s);
+    return ok;
+}
+
+const struct jit_plugin *weir_jit_plugin(void)
+{
+    static const struct jit_plugin plugin = {
+        JIT_PLUGIN_HEAD,        .cpu = compile_cpu,
+        .check = compile_check, .kernel_info = compile_kernel_info,
+        .dump = compile_dump,   .compile = compile_compile};
+    return &plugin;
+}

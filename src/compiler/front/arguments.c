@@ -1,0 +1,463 @@
+/* flatten_areas: argument areas. PTX passes arguments through `.param` variables; after inlining
+ * most are just names for values, and become registers, one per offset at which they are accessed.
+ * The others lie in memory. Functions that are called and not inlined find their arguments at the
+ * start of their frame, in the thread's local window, where the caller has put them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/arithmetic/arithmetic.h"
+#include "compiler/front/flatten.h"
+
+/* Areas of more bytes lie in memory. As registers, structures of kilobytes would be thousands of
+ * values that live at once, for which LLVM takes minutes and has no place but memory. */
+enum { MOST_BYTES = 256 };
+
+struct area *flat_area_of(struct flattener *f, const struct ptx_operand *o)
+{
+    return o->var == NULL ? NULL : ptr_map_get(&f->area_of, o->var);
+}
+
+/* The register for `bytes` at `offset`; marks the area in_memory when accesses overlap. */
+static struct slot *arguments_slot(struct flattener *f, struct area *a, int64_t offset,
+                                   uint32_t bytes, uint8_t type)
+{
+    for (size_t n = 0; n < a->nslots; n++) {
+        struct slot *s = &a->slots[n];
+        if (s->offset == offset && s->bytes == bytes)
+            return s;
+        if (offset < s->offset + s->bytes && s->offset < offset + bytes)
+            a->in_memory = true;
+    }
+    a->slots = arena_grow(&f->k->arena, a->slots, a->nslots, &a->slots_cap, sizeof *a->slots);
+    a->slots[a->nslots] = (struct slot){
+        offset, bytes,
+        flat_reg(f->k, arena_printf(&f->k->arena, "%s+%lld", a->var.name, (long long)offset),
+                 type)};
+    return &a->slots[a->nslots++];
+}
+
+/* First look: which areas are accessed how. */
+static void survey(struct flattener *f)
+{
+    struct jkernel *k = f->k;
+    for (size_t n = 0; n < f->nareas; n++)
+        f->areas[n]->in_memory |= f->areas[n]->var.size > MOST_BYTES;
+    for (size_t n = 0; n < k->ninstrs; n++) {
+        struct ptx_instr *i = &k->instrs[n];
+        if (i->op == PTX_OP_call)
+            continue; /* areas of calls keep the slots that their loads and stores give them */
+        for (int o = 0; o < i->noperands; o++) {
+            struct area *a = flat_area_of(f, &i->operands[o]);
+            if (a == NULL)
+                continue;
+            bool access = i->operands[o].kind == PTX_OPR_MEM && i->operands[o].reg < 0 &&
+                          (i->op == PTX_OP_ld || i->op == PTX_OP_st);
+            if (!access) {
+                a->in_memory = true;
+                continue;
+            }
+            uint32_t bytes = ptx_type_bits(i->types[0]) / 8;
+            for (int e = 0; e < i->vec; e++)
+                arguments_slot(f, a, i->operands[o].offset + e * (int64_t)bytes, bytes,
+                               i->types[0]);
+        }
+    }
+}
+
+/* ld.param / st.param of an area in registers: one move per element. */
+static void rewrite_access(struct flattener *f, const struct ptx_instr *i, struct area *a)
+{
+    struct jkernel *k = f->k;
+    bool load = i->op == PTX_OP_ld;
+    const struct ptx_operand *mem = &i->operands[load ? 1 : 0], *data = &i->operands[load ? 0 : 1];
+    uint32_t bytes = ptx_type_bits(i->types[0]) / 8;
+    for (int e = 0; e < i->vec; e++) {
+        const struct ptx_operand *v = data->kind == PTX_OPR_VEC ? &data->items[e] : data;
+        if (v->kind == PTX_OPR_SINK)
+            continue;
+        struct slot *s = arguments_slot(f, a, mem->offset + e * (int64_t)bytes, bytes, i->types[0]);
+        if (load)
+            flat_push_mov(k, i, v->reg, flat_reg_operand(s->reg), i->types[0]);
+        else
+            flat_push_mov(k, i, s->reg, *v, i->types[0]);
+    }
+}
+
+/* ---- calls that stay ---- */
+
+uint64_t jit_frame_layout(const struct ptx_func *f, uint64_t *offsets)
+{
+    uint64_t at = 0;
+    for (int n = 0; n < f->nparams + f->nrets; n++) {
+        const struct ptx_var *v = n < f->nparams ? f->params[n] : f->rets[n - f->nparams];
+        uint64_t align = v->align ? v->align : 1;
+        at = (at + align - 1) / align * align;
+        if (offsets != NULL)
+            offsets[n] = at;
+        at += v->size;
+    }
+    return at;
+}
+
+/* One element to or from the memory where arguments are handed over. */
+static void push_outgoing(struct flattener *f, const struct ptx_instr *at, struct ptx_var *memory,
+                          bool load, struct ptx_operand value, uint64_t offset, uint8_t type)
+{
+    struct jkernel *k = f->k;
+    struct ptx_instr *i = flat_push(k);
+    struct ptx_operand mem = {
+        .kind = PTX_OPR_MEM, .reg = -1, .var = memory, .offset = (int64_t)offset};
+    i->op = load ? PTX_OP_ld : PTX_OP_st;
+    i->types[0] = type;
+    i->ntypes = 1;
+    i->spaces[0] = PTX_SPACE_LOCAL;
+    i->nspaces = 1;
+    i->operands = arena_alloc(&k->arena, 2 * sizeof *i->operands);
+    i->noperands = 2;
+    i->operands[0] = load ? value : mem;
+    i->operands[1] = load ? mem : value;
+    i->line = at->line;
+    i->column = at->column;
+    i->loc_file = at->loc_file;
+    i->loc_line = at->loc_line;
+}
+
+static uint8_t bits_type(uint64_t bytes)
+{
+    return bytes == 1 ? PTX_B8 : bytes == 2 ? PTX_B16 : bytes == 4 ? PTX_B32 : PTX_B64;
+}
+
+void flat_transfer(struct flattener *f, const struct ptx_instr *at, struct ptx_var *memory,
+                   bool load, const struct ptx_operand *o, const struct ptx_var *formal,
+                   uint64_t offset)
+{
+    struct jkernel *k = f->k;
+    struct area *a = flat_area_of(f, o);
+    if (a == NULL) {
+        push_outgoing(f, at, memory, load, *o, offset, formal->type);
+        return;
+    }
+    if (!a->in_memory) {
+        for (size_t n = 0; n < a->nslots; n++) {
+            const struct slot *s = &a->slots[n];
+            push_outgoing(f, at, memory, load, flat_reg_operand(s->reg),
+                          offset + (uint64_t)s->offset, bits_type(s->bytes));
+        }
+        return;
+    }
+    /* memory to memory, in pieces as wide as the alignment allows */
+    uint64_t piece = formal->align >= 8 ? 8 : formal->align >= 4 ? 4 : 1;
+    a->var.space = PTX_SPACE_LOCAL;
+    for (uint64_t done = 0; done < formal->size; done += piece) {
+        uint64_t bytes = formal->size - done < piece ? 1 : piece;
+        int32_t temp = flat_reg(k, "copy", bits_type(bytes));
+        struct ptx_operand value = flat_reg_operand(temp);
+        if (load)
+            push_outgoing(f, at, memory, true, value, offset + done, bits_type(bytes));
+        struct ptx_instr *i = flat_push(k);
+        *i = (struct ptx_instr){.op = load ? PTX_OP_st : PTX_OP_ld,
+                                .ntypes = 1,
+                                .nspaces = 1,
+                                .vec = 1,
+                                .guard = -1,
+                                .noperands = 2,
+                                .line = at->line};
+        i->types[0] = bits_type(bytes);
+        i->spaces[0] = PTX_SPACE_LOCAL;
+        i->operands = arena_alloc(&k->arena, 2 * sizeof *i->operands);
+        struct ptx_operand mem = {
+            .kind = PTX_OPR_MEM, .reg = -1, .var = &a->var, .offset = (int64_t)done};
+        i->operands[0] = load ? mem : value;
+        i->operands[1] = load ? value : mem;
+        if (!load)
+            push_outgoing(f, at, memory, false, value, offset + done, bits_type(bytes));
+        if (bytes == 1 && piece != 1)
+            done -= piece - 1;
+    }
+}
+
+/* A call of a function of the module: arguments into the outgoing area, results out of it. */
+static bool lower_call(struct flattener *f, const struct ptx_instr *src)
+{
+    struct jkernel *k = f->k;
+    const struct ptx_call *c = src->call;
+    const struct ptx_func *formal = c->func ? c->func : c->proto ? c->proto : c->candidates[0];
+    if (c->nargs != formal->nparams || c->nrets != formal->nrets)
+        return diag_set(k->diag, src->line, src->column,
+                        "call with %d arguments and %d results; %s has %d and %d", c->nargs,
+                        c->nrets, formal->name, formal->nparams, formal->nrets);
+    uint64_t *offsets =
+        arena_alloc(&k->arena, sizeof *offsets * (size_t)(formal->nparams + formal->nrets + 1));
+    jit_frame_layout(formal, offsets);
+    for (int n = 0; n < c->nargs; n++)
+        flat_transfer(f, src, &k->outgoing, false, &c->args[n], formal->params[n], offsets[n]);
+    struct ptx_instr *i = flat_push(k);
+    *i = *src;
+    i->call = arena_alloc(&k->arena, sizeof *i->call);
+    *i->call = *c;
+    i->call->nargs = i->call->nrets = 0;
+    if (c->func == NULL && c->nrets == 0 && flat_launches(k)) { /* it may be a kernel */
+        i->call->args = flat_launch_config(f);
+        i->call->nargs = FLAT_CONFIG;
+    }
+    for (int n = 0; n < c->nrets; n++)
+        flat_transfer(f, src, &k->outgoing, true, &c->rets[n], formal->rets[n],
+                      offsets[formal->nparams + n]);
+    return true;
+}
+
+/* The arguments of a function that is compiled on its own lie at the start of its frame. */
+void flat_place_formals(struct flattener *f, struct activation *act)
+{
+    struct jkernel *k = f->k;
+    const struct ptx_func *func = act->func;
+    for (int n = 0; n < func->nparams + func->nrets; n++) {
+        bool is_ret = n >= func->nparams;
+        struct ptx_var *v = is_ret ? func->rets[n - func->nparams] : func->params[n];
+        struct area *a = flat_area(f, v);
+        a->in_memory = true;
+        a->var.space = PTX_SPACE_LOCAL;
+        ptr_map_put(&act->vars, v, &a->var);
+        k->locals = arena_grow(&k->arena, k->locals, k->nlocals, &k->locals_cap, sizeof *k->locals);
+        uint64_t align = v->align ? v->align : 1;
+        k->local_bytes = (k->local_bytes + align - 1) / align * align;
+        k->locals[k->nlocals++] = (struct jvar){&a->var, k->local_bytes};
+        k->local_bytes += v->size;
+        int32_t reg = is_ret ? (func->ret_regs ? func->ret_regs[n - func->nparams] : -1)
+                             : (func->param_regs ? func->param_regs[n] : -1);
+        if (reg < 0 || is_ret)
+            continue;
+        struct ptx_instr *ld = flat_push(k);
+        *ld = (struct ptx_instr){.op = PTX_OP_ld,
+                                 .ntypes = 1,
+                                 .nspaces = 1,
+                                 .vec = 1,
+                                 .guard = -1,
+                                 .noperands = 2,
+                                 .line = func->line};
+        ld->types[0] = v->type;
+        ld->spaces[0] = PTX_SPACE_LOCAL;
+        ld->operands = arena_alloc(&k->arena, 2 * sizeof *ld->operands);
+        ld->operands[0] = flat_reg_operand(reg);
+        ld->operands[1] = (struct ptx_operand){.kind = PTX_OPR_MEM, .reg = -1, .var = &a->var};
+    }
+}
+
+/* Register-style results go to the frame at the end. */
+void flat_store_results(struct flattener *f, struct activation *act)
+{
+    const struct ptx_func *func = act->func;
+    for (int n = 0; n < func->nrets; n++) {
+        if (func->ret_regs == NULL || func->ret_regs[n] < 0)
+            continue;
+        struct ptx_instr *st = flat_push(f->k);
+        *st = (struct ptx_instr){.op = PTX_OP_st,
+                                 .ntypes = 1,
+                                 .nspaces = 1,
+                                 .vec = 1,
+                                 .guard = -1,
+                                 .noperands = 2,
+                                 .line = func->line};
+        st->types[0] = func->rets[n]->type;
+        st->spaces[0] = PTX_SPACE_LOCAL;
+        st->operands = arena_alloc(&f->k->arena, 2 * sizeof *st->operands);
+        st->operands[0] = (struct ptx_operand){
+            .kind = PTX_OPR_MEM, .reg = -1, .var = ptr_map_get(&act->vars, func->rets[n])};
+        st->operands[1] = flat_reg_operand(func->ret_regs[n]);
+    }
+}
+
+static bool is_symbol_of(const struct ptx_instr *i, const struct ptx_func *f)
+{
+    for (int o = 0; o < i->noperands; o++)
+        if (i->operands[o].kind == PTX_OPR_SYM && i->operands[o].func == f)
+            return true;
+    return false;
+}
+
+bool jit_address_taken(const struct ptx_module *m, const struct ptx_func *f)
+{
+    for (int n = 0; n < m->nvars; n++)
+        for (int r = 0; r < m->vars[n]->nrelocs; r++)
+            if (m->vars[n]->relocs[r].func == f)
+                return true;
+    for (int n = 0; n < m->nfuncs; n++)
+        for (int k = 0; k < m->funcs[n]->ninstrs; k++)
+            if (is_symbol_of(&m->funcs[n]->instrs[k], f))
+                return true;
+    return false;
+}
+
+bool jit_same_prototype(const struct ptx_func *a, const struct ptx_func *b)
+{
+    if (a->nparams != b->nparams || a->nrets != b->nrets)
+        return false;
+    for (int n = 0; n < a->nparams; n++)
+        if (a->params[n]->size != b->params[n]->size)
+            return false;
+    for (int n = 0; n < a->nrets; n++)
+        if (a->rets[n]->size != b->rets[n]->size)
+            return false;
+    return true;
+}
+
+/* Results of a function that nobody defines are the areas' registers. */
+static bool rewrite_results(struct flattener *f, const struct ptx_instr *at)
+{
+    const struct ptx_call *c = at->call;
+    for (int n = 0; n < c->nrets; n++) {
+        struct area *a = flat_area_of(f, &c->rets[n]);
+        if (a == NULL)
+            continue;
+        uint8_t type = c->func->rets[n]->type;
+        uint32_t bytes = (uint32_t)(a->var.size ? a->var.size : ptx_type_bits(type) / 8);
+        if (a->in_memory || a->nslots > 1 || bytes > 8)
+            return diag_set(f->k->diag, at->line, at->column,
+                            "call of %s: a result of %u bytes is not supported", c->func->name,
+                            bytes);
+        struct slot *s = a->nslots ? &a->slots[0] : arguments_slot(f, a, 0, bytes, type);
+        c->rets[n] = flat_reg_operand(s->reg);
+    }
+    return true;
+}
+
+/* A call that was not inlined. */
+static bool rewrite_call(struct flattener *f, struct ptx_instr *i)
+{
+    const struct ptx_func *func = i->call->func;
+    if (func != NULL && func->is_entry)
+        return flat_launch(f, i);
+    if (func == NULL || func->has_body)
+        return lower_call(f, i);
+    if (strcmp(func->name, JIT_LAUNCH_CONFIGURE) == 0)
+        return flat_configure(f, i);
+    if (!rewrite_results(f, i) || !flat_helper_operands(f, i))
+        return false;
+    *flat_push(f->k) = *i;
+    return true;
+}
+
+void flat_retarget(struct jkernel *k, const int32_t *moved)
+{
+    for (size_t n = 0; n < k->ninstrs; n++) {
+        struct ptx_instr *i = &k->instrs[n];
+        for (int o = 0; o < i->noperands; o++)
+            if (i->operands[o].kind == PTX_OPR_LABEL)
+                i->operands[o].target = moved[i->operands[o].target];
+        if (i->op == PTX_OP_brx && i->targets != NULL)
+            for (int t = 0; t < i->targets->count; t++)
+                i->targets->index[t] = moved[i->targets->index[t]];
+    }
+}
+
+bool flat_lower_areas(struct flattener *f)
+{
+    struct jkernel *k = f->k;
+    survey(f);
+    struct ptx_instr *old = k->instrs;
+    size_t nold = k->ninstrs;
+    int32_t *moved = xmalloc(sizeof *moved * (nold + 1));
+    k->instrs = NULL;
+    k->ninstrs = k->instrs_cap = 0;
+    bool ok = true;
+    for (size_t n = 0; ok && n < nold; n++) {
+        struct ptx_instr *i = &old[n];
+        moved[n] = (int32_t)k->ninstrs;
+        if (i->op == PTX_OP_call) {
+            ok = rewrite_call(f, i);
+            continue;
+        }
+        struct area *a = NULL;
+        for (int o = 0; o < i->noperands && a == NULL; o++)
+            a = flat_area_of(f, &i->operands[o]);
+        if (a == NULL) {
+            *flat_push(k) = *i;
+        } else if (!a->in_memory) {
+            rewrite_access(f, i, a);
+        } else {
+            /* the area is a .local variable now */
+            a->var.space = PTX_SPACE_LOCAL;
+            struct ptx_instr *copy = flat_push(k);
+            *copy = *i;
+            if (copy->nspaces > 0 && copy->spaces[0] == PTX_SPACE_PARAM)
+                copy->spaces[0] = PTX_SPACE_LOCAL;
+        }
+    }
+    moved[nold] = (int32_t)k->ninstrs;
+    if (ok)
+        flat_retarget(k, moved);
+    free(moved);
+    return ok;
+}
+
+/* ---- .shared and .local windows ---- */
+
+static void arguments_place(struct jkernel *k, struct jvar **list, size_t *count, size_t *cap,
+                            uint64_t *bytes, const struct ptx_var *v)
+{
+    for (size_t n = 0; n < *count; n++)
+        if ((*list)[n].var == v)
+            return;
+    *list = arena_grow(&k->arena, *list, *count, cap, sizeof **list);
+    uint64_t align = v->align ? v->align : 1;
+    uint64_t offset = (*bytes + align - 1) / align * align;
+    if (v->unsized)
+        offset = UINT64_MAX; /* dynamic: placed after all static ones */
+    else
+        *bytes = offset + v->size;
+    (*list)[(*count)++] = (struct jvar){v, offset};
+}
+
+static void place_operand(struct jkernel *k, const struct ptx_operand *o)
+{
+    if (o->var != NULL && o->var->space == PTX_SPACE_SHARED) {
+        arguments_place(k, &k->shared, &k->nshared, &k->shared_cap, &k->shared_bytes, o->var);
+        if (o->var->unsized && o->var->align > k->dynamic_align)
+            k->dynamic_align = o->var->align;
+    }
+    if (o->var != NULL && o->var->space == PTX_SPACE_LOCAL)
+        arguments_place(k, &k->locals, &k->nlocals, &k->locals_cap, &k->local_bytes, o->var);
+    for (int n = 0; n < o->nitems; n++)
+        place_operand(k, &o->items[n]);
+}
+
+void flat_place_variables(struct jkernel *k)
+{
+    k->dynamic_align = 16;
+    for (size_t n = 0; n < k->ninstrs; n++) {
+        const struct ptx_instr *i = &k->instrs[n];
+        for (int o = 0; o < i->noperands; o++)
+            place_operand(k, &i->operands[o]);
+        for (int o = 0; i->op == PTX_OP_call && o < i->call->nargs; o++)
+            place_operand(k, &i->call->args[o]);
+    }
+    uint64_t dynamic =
+        (k->shared_bytes + k->dynamic_align - 1) / k->dynamic_align * k->dynamic_align;
+    for (size_t n = 0; n < k->nshared; n++)
+        if (k->shared[n].offset == UINT64_MAX) {
+            k->shared[n].offset = dynamic;
+            k->shared_bytes = dynamic;
+        }
+    k->local_bytes = (k->local_bytes + 15) & ~(uint64_t)15;
+    for (size_t n = 0; n < k->nlocals; n++)
+        if (k->locals[n].var == &k->outgoing)
+            k->locals[n].offset = k->local_bytes;
+}
+
+static int64_t offset_of(const struct jvar *list, size_t count, const struct ptx_var *v)
+{
+    for (size_t n = 0; n < count; n++)
+        if (list[n].var == v)
+            return (int64_t)list[n].offset;
+    return -1;
+}
+
+int64_t jkernel_shared_offset(const struct jkernel *k, const struct ptx_var *v)
+{
+    return offset_of(k->shared, k->nshared, v);
+}
+
+int64_t jkernel_local_offset(const struct jkernel *k, const struct ptx_var *v)
+{
+    return offset_of(k->locals, k->nlocals, v);
+}

@@ -1,0 +1,119 @@
+/* flatten, private to its files: one function and all it calls on their way to one flat list. */
+#ifndef WEIR_JIT_FLATTEN_H
+#define WEIR_JIT_FLATTEN_H
+
+#include "compiler/kernel.h"
+
+/* A map from pointers to pointers; {0} is empty. */
+struct ptr_map {
+    const void **keys;
+    void **values;
+    size_t cap, count;
+};
+void *ptr_map_get(const struct ptr_map *m, const void *key); /* NULL when absent */
+void ptr_map_put(struct ptr_map *m, const void *key, void *value);
+void ptr_map_free(struct ptr_map *m);
+
+/* One access pattern of an argument area: `bytes` at `offset`, kept in a register. */
+struct slot {
+    int64_t offset;
+    uint32_t bytes;
+    int32_t reg;
+};
+
+/* An argument area of one activation (a clone of the PTX variable). */
+struct area {
+    struct ptx_var var; /* the clone that rewritten operands name */
+    struct slot *slots;
+    size_t nslots, slots_cap;
+    bool in_memory; /* its address is taken, or accesses overlap: a .local variable instead */
+};
+
+/* One activation of a function being flattened. */
+struct activation {
+    const struct ptx_func *func;
+    struct activation *caller;
+    int32_t reg_base;
+    struct ptr_map vars; /* the function's .param and .local variables -> clones */
+    int32_t *new_index;  /* instruction index -> flattened index, ninstrs + 1 entries */
+    int32_t fixup_first; /* flattened instructions of this activation start here */
+};
+
+/* Parts of a launch configuration: grid x, y, z; block x, y, z; bytes of shared memory; stream. */
+enum { FLAT_CONFIG = 8 };
+
+struct flattener {
+    struct jkernel *k;
+    struct ptr_map area_of; /* clone ptx_var* -> struct area* */
+    struct area **areas;
+    size_t nareas, areas_cap;
+    int32_t cc; /* the carry flag's register, -1 until used */
+    int32_t sp; /* the register of alloca's stack, -1 until used */
+    int depth;
+    int32_t config[FLAT_CONFIG]; /* 1 + the registers of the launch configuration; 0 until used */
+    struct ptx_var *launch_area; /* where arguments of launches lie, NULL until used */
+};
+
+/* ---- building (flatten.c) ---- */
+
+int32_t flat_reg(struct jkernel *k, const char *name, uint8_t type);
+struct ptx_instr *flat_push(struct jkernel *k); /* an empty, unguarded instruction at the end */
+struct ptx_operand flat_reg_operand(int32_t reg);
+/* mov dst, src of the register's own type, placed where `at` stands in the source. */
+void flat_push_mov(struct jkernel *k, const struct ptx_instr *at, int32_t dst,
+                   struct ptx_operand src, uint8_t type);
+/* A new argument area, a clone of `from`. */
+struct area *flat_area(struct flattener *f, const struct ptx_var *from);
+
+/* The last instruction pushed becomes the simpler ones that it stands for, if it does
+ * (flatten_lower.c). */
+bool flat_lower(struct flattener *f);
+/* Where the stack of alloca stands, as an offset behind the kernel's local variables; its register
+ * is made when first asked for. */
+int32_t flat_stack(struct flattener *f);
+
+/* ---- argument areas (flatten_areas.c) ---- */
+
+/* Once everything is inlined: areas become registers, or memory; calls that stay get their
+ * arguments moved to where the callee looks for them. */
+bool flat_lower_areas(struct flattener *f);
+/* Branches go to where what they went to has moved: moved[n] is where instruction n was put. */
+void flat_retarget(struct jkernel *k, const int32_t *moved);
+/* A function that is compiled on its own: its arguments lie at the start of its frame; its
+ * register-style results go there at the end. */
+void flat_place_formals(struct flattener *f, struct activation *act);
+void flat_store_results(struct flattener *f, struct activation *act);
+/* Offsets of .shared and .local variables in their windows. */
+void flat_place_variables(struct jkernel *k);
+/* The area that an operand names, or NULL. */
+struct area *flat_area_of(struct flattener *f, const struct ptx_operand *o);
+/* Moves one argument or result (`load`) between where the caller has it, `o`, and `offset` of the
+ * .local variable `memory`. */
+void flat_transfer(struct flattener *f, const struct ptx_instr *at, struct ptx_var *memory,
+                   bool load, const struct ptx_operand *o, const struct ptx_var *formal,
+                   uint64_t offset);
+
+/* ---- copies (flatten_copies.c) ---- */
+
+/* In the flat code: structures that are copied word by word are copied by one instruction. */
+void flat_copies(struct jkernel *k);
+
+/* ---- launches (flatten_launch.c) ---- */
+
+extern const char *const JIT_LAUNCH_CONFIGURE; /* sets the thread's launch configuration */
+
+/* Can code of this module launch by calling kernels? */
+bool flat_launches(const struct jkernel *k);
+/* FLAT_CONFIG operands: the registers of the configuration. */
+struct ptx_operand *flat_launch_config(struct flattener *f);
+/* The call of JIT_LAUNCH_CONFIGURE: moves to those registers. */
+bool flat_configure(struct flattener *f, const struct ptx_instr *src);
+/* The call of a kernel: arguments to local memory, then a call of the helper `launch`. */
+bool flat_launch(struct flattener *f, const struct ptx_instr *src);
+/* In the flat code: a configuration is not lost to launches between it and the launch it is for.
+ * False and a message: too many in each other. */
+bool flat_separate_launches(struct flattener *f);
+/* Gives a helper's call its arguments in rows of up to 8 bytes. */
+bool flat_helper_operands(struct flattener *f, struct ptx_instr *call);
+
+#endif

@@ -1,0 +1,220 @@
+/* flatten_lower: instructions that stand for simpler ones. Addresses in the shared memory of a
+ * cluster become generic ones, so that no later pass knows that space; a wait for the cluster is a
+ * loop, which gets its polls like any loop that waits for others; stores that tell a barrier object
+ * of their bytes are a store and the telling; alloca moves a stack pointer that is a register. */
+#include "abi/texture_instr.h"
+#include "compiler/front/flatten.h"
+
+/* The last instruction leaves the list, to come back behind others. */
+static struct ptx_instr pop(struct jkernel *k) { return k->instrs[--k->ninstrs]; }
+
+/* An instruction without operands yet, placed where `at` stands in the source. */
+static struct ptx_instr *push(struct jkernel *k, const struct ptx_instr *at, enum ptx_op op,
+                              int noperands)
+{
+    struct ptx_instr *i = flat_push(k);
+    i->op = (uint16_t)op;
+    i->line = at->line;
+    i->column = at->column;
+    i->loc_file = at->loc_file;
+    i->loc_line = at->loc_line;
+    i->noperands = (uint16_t)noperands;
+    i->operands = arena_alloc(&k->arena, sizeof *i->operands * (size_t)(noperands ? noperands : 1));
+    return i;
+}
+
+/* What stands in the brackets of a memory operand, as a value. */
+static struct ptx_operand lower_inside(const struct ptx_operand *m)
+{
+    struct ptx_operand o = *m;
+    if (m->reg >= 0) {
+        o = flat_reg_operand(m->reg);
+    } else if (m->var != NULL) {
+        o.kind = PTX_OPR_SYM;
+    } else {
+        o.kind = PTX_OPR_IMM;
+        o.imm = (uint64_t)m->offset;
+    }
+    return o;
+}
+
+/* Makes a memory operand of a state space a generic one. */
+static void lower_generic(struct jkernel *k, const struct ptx_instr *at, struct ptx_operand *m,
+                          unsigned space)
+{
+    if (m->kind != PTX_OPR_MEM || space == PTX_SPACE_GENERIC || space == PTX_SPACE_NONE ||
+        (space == PTX_SPACE_GLOBAL && m->reg >= 0))
+        return;
+    int32_t reg = flat_reg(k, "generic", PTX_B64);
+    struct ptx_instr *i = push(k, at, PTX_OP_cvta, 2);
+    i->types[i->ntypes++] = PTX_U64;
+    i->spaces[i->nspaces++] = (uint8_t)space;
+    i->operands[0] = flat_reg_operand(reg);
+    i->operands[1] = lower_inside(m);
+    *m = (struct ptx_operand){
+        .kind = PTX_OPR_MEM, .reg = reg, .offset = m->reg >= 0 ? m->offset : 0};
+}
+
+static void drop_mod(struct ptx_instr *i, enum ptx_mod m)
+{
+    int n = 0;
+    for (int o = 0; o < i->nmods; o++)
+        if (i->mods[o] != m)
+            i->mods[n++] = i->mods[o];
+    i->nmods = (uint8_t)n;
+}
+
+/* barrier.cluster.wait: asks until the answer is yes. */
+static void lower_wait(struct jkernel *k)
+{
+    struct ptx_instr i = pop(k);
+    int32_t reg = flat_reg(k, "arrived", PTX_PRED), from = (int32_t)k->ninstrs;
+    struct ptx_instr *ask = push(k, &i, PTX_OP_barrier, 1);
+    struct ptx_operand *ops = ask->operands;
+    *ask = i;
+    ask->operands = ops;
+    ask->noperands = 1;
+    ops[0] = flat_reg_operand(reg);
+    struct ptx_instr *back = push(k, &i, PTX_OP_bra, 1);
+    back->guard = reg;
+    back->guard_neg = true;
+    back->operands[0] = (struct ptx_operand){.kind = PTX_OPR_LABEL, .reg = -1, .target = from};
+}
+
+/* st.async and red.async: the access, then the news of its bytes to the barrier object. */
+static void lower_telling(struct jkernel *k)
+{
+    struct ptx_instr i = pop(k);
+    struct ptx_operand to = i.operands[0], barrier = i.operands[2];
+    lower_generic(k, &i, &to, PTX_SPACE_SHARED_CLUSTER);
+    lower_generic(k, &i, &barrier, PTX_SPACE_SHARED_CLUSTER);
+    struct ptx_instr *access = push(k, &i, (enum ptx_op)i.op, 2);
+    struct ptx_operand *ops = access->operands;
+    *access = i;
+    access->operands = ops;
+    access->noperands = 2;
+    access->nspaces = 0;
+    drop_mod(access, PTX_M_async);
+    drop_mod(access, PTX_M_mbarrier__complete_tx__bytes);
+    ops[0] = to;
+    ops[1] = i.operands[1];
+    struct ptx_instr *tell = push(k, &i, PTX_OP_mbarrier, 2);
+    tell->types[tell->ntypes++] = PTX_B64;
+    tell->mods[tell->nmods++] = PTX_M_complete_tx;
+    tell->operands[0] = barrier;
+    uint64_t bytes = (uint64_t)ptx_type_bits((enum ptx_type)i.types[0]) / 8 * i.vec;
+    tell->operands[1] = (struct ptx_operand){.kind = PTX_OPR_IMM, .reg = -1, .imm = bytes};
+}
+
+/* All memory operands become generic: the first of the space that is written first and so on; what
+ * is behind those (a barrier object) lies in the cluster's shared memory. */
+static void lower_addresses(struct jkernel *k)
+{
+    struct ptx_instr i = pop(k);
+    int nth = 0;
+    for (int o = 0; o < i.noperands; o++) {
+        if (i.operands[o].kind != PTX_OPR_MEM)
+            continue;
+        unsigned space = nth < i.nspaces ? i.spaces[nth]
+                         : nth == 0      ? PTX_SPACE_GENERIC
+                                         : PTX_SPACE_SHARED_CLUSTER;
+        lower_generic(k, &i, &i.operands[o], space);
+        nth++;
+    }
+    i.nspaces = 0;
+    *flat_push(k) = i;
+}
+
+int32_t flat_stack(struct flattener *f)
+{
+    if (f->sp < 0)
+        f->sp = flat_reg(f->k, "stack", PTX_B64);
+    return f->sp;
+}
+
+/* alloca d, size, align; the stack pointer is a second result and a last source. */
+static void lower_alloca(struct flattener *f)
+{
+    struct jkernel *k = f->k;
+    struct ptx_instr i = pop(k);
+    int32_t sp = flat_stack(f);
+    struct ptx_instr *a = push(k, &i, PTX_OP_alloca, 5);
+    struct ptx_operand *ops = a->operands;
+    *a = i;
+    a->operands = ops;
+    a->noperands = 5;
+    ops[0] = i.operands[0];
+    ops[1] = flat_reg_operand(sp);
+    ops[2] = i.operands[1];
+    ops[3] = (struct ptx_operand){.kind = PTX_OPR_IMM, .reg = -1, .imm = 8};
+    if (i.noperands > 2)
+        ops[3] = i.operands[2];
+    ops[4] = flat_reg_operand(sp);
+}
+
+/* istypep: which kind of description does the address lead to? */
+static void lower_istypep(struct jkernel *k)
+{
+    struct ptx_instr i = pop(k);
+    uint32_t tag = i.types[0] == PTX_TEXREF    ? TEXTURE_TAG
+                   : i.types[0] == PTX_SURFREF ? SURFACE_TAG
+                                               : SAMPLER_TAG;
+    int32_t reg = flat_reg(k, "tag", PTX_B32);
+    struct ptx_instr *load = push(k, &i, PTX_OP_ld, 2);
+    load->types[load->ntypes++] = PTX_U32;
+    load->vec = 1;
+    load->operands[0] = flat_reg_operand(reg);
+    load->operands[1] = (struct ptx_operand){.kind = PTX_OPR_MEM, .reg = i.operands[1].reg};
+    struct ptx_instr *compare = push(k, &i, PTX_OP_setp, 3);
+    compare->types[compare->ntypes++] = PTX_U32;
+    compare->vec = 1;
+    compare->mods[compare->nmods++] = PTX_M_eq;
+    compare->operands[0] = i.operands[0];
+    compare->operands[1] = flat_reg_operand(reg);
+    compare->operands[2] = (struct ptx_operand){.kind = PTX_OPR_IMM, .reg = -1, .imm = tag};
+}
+
+bool flat_lower(struct flattener *f)
+{
+    struct jkernel *k = f->k;
+    struct ptx_instr *i = &k->instrs[k->ninstrs - 1];
+    bool cluster = false;
+    for (int n = 0; n < i->nspaces; n++)
+        cluster |= i->spaces[n] == PTX_SPACE_SHARED_CLUSTER;
+    switch (i->op) {
+    case PTX_OP_barrier:
+        if (ptx_has(i, PTX_M_cluster) && ptx_has(i, PTX_M_wait))
+            lower_wait(k);
+        return true;
+    case PTX_OP_st:
+    case PTX_OP_red:
+        if (ptx_has(i, PTX_M_async))
+            lower_telling(k);
+        else if (cluster)
+            lower_addresses(k);
+        return true;
+    case PTX_OP_cp:
+        if (ptx_has(i, PTX_M_bulk))
+            lower_addresses(k);
+        return true;
+    case PTX_OP_ld:
+    case PTX_OP_atom:
+    case PTX_OP_mbarrier:
+        if (cluster)
+            lower_addresses(k);
+        return true;
+    case PTX_OP_alloca: lower_alloca(f); return true;
+    case PTX_OP_istypep: lower_istypep(k); return true;
+    case PTX_OP_stacksave: {
+        struct ptx_instr at = pop(k);
+        flat_push_mov(k, &at, at.operands[0].reg, flat_reg_operand(flat_stack(f)), at.types[0]);
+        return true;
+    }
+    case PTX_OP_stackrestore: {
+        struct ptx_instr at = pop(k);
+        flat_push_mov(k, &at, flat_stack(f), at.operands[0], at.types[0]);
+        return true;
+    }
+    default: return true;
+    }
+}

@@ -1,0 +1,247 @@
+/* The compiler's own form of one kernel, and the passes over it in their order:
+ *
+ *   flatten   calls inlined, predication made control flow, argument areas made registers
+ *   cfg       basic blocks in an order that keeps loops together
+ *   live      which registers live where
+ *   shape     what every register looks like across a warp; which branches diverge; which lanes
+ *             may be waiting elsewhere while a block runs (its frontier); which writes must blend
+ *   narrow    whether values that count in each 2 or 4 lanes are kept as scalars
+ *   repeat    which of the shaped registers have the same values in all segments
+ *   lockstep  whether all warps go from barrier to barrier by the same way
+ *   turns     which loops are run lane after lane
+ *   emit      LLVM IR: one function that runs a whole block
+ *
+ * A warp is one SIMD thread of 32 lanes. Control flow needs no structure: blocks have a fixed
+ * order, every divergent branch leaves masks of lanes pending at its targets, and the pending block
+ * that comes first in the order runs next. Where no lane can be pending elsewhere (an empty
+ * frontier) branches are plain branches. */
+#ifndef WEIR_JIT_KERNEL_H
+#define WEIR_JIT_KERNEL_H
+
+#include "abi/compile.h"
+
+/* ---- shapes ---- */
+
+/* How a value differs between the lanes of a warp. Lanes fall into segments of 2^seg neighbours;
+ * within a segment lane i's value is the first lane's plus i * stride (modulo the width). Uniform
+ * is seg 5, stride 0. A segment's first-lane value is kept as a scalar, so shaped values are
+ * 1, 2 or 4 scalars; SHAPE_VARYING ones are vectors of 32. Segments of 2 or 4 lanes (8 or 16
+ * scalars) pay where they are addresses of neighbours, and are kept in kernels in which that is so
+ * more often than not (narrow.c). */
+enum {
+    SEG_NONE = 0,
+    SEG_MIN = 1,
+    SEG_KEPT = 3,
+    SEG_WARP = 5,
+    MAX_SEGS = 1 << (SEG_WARP - SEG_MIN)
+};
+
+struct shape {
+    uint8_t seg;      /* SEG_MIN..SEG_WARP, SEG_NONE: varying */
+    uint8_t known;    /* 0: no definition seen yet (the lattice's bottom) */
+    uint8_t align;    /* first-lane values are multiples of 2^align */
+    uint8_t hint_seg; /* varying, but affine except where a narrower index wrapped around: */
+    int64_t stride;   /* (also the hint's stride) */
+    int64_t brk;      /* not 0: a narrower index may have wrapped, once in a segment. Lanes from a
+                         number on that is known at run time are brk * 2^32 below the affine value */
+    int64_t lo, hi;   /* all lanes' values lie in lo..hi (signed), when `ranged` */
+    bool ranged;
+};
+
+static inline bool shape_uniform(const struct shape *s)
+{
+    return s->seg == SEG_WARP && s->stride == 0;
+}
+
+/* ---- the flattened kernel ---- */
+
+struct jreg {
+    const char *name;
+    uint8_t type;  /* enum ptx_type as declared */
+    uint8_t remat; /* cheap to compute again after a suspension, from what never changes */
+    bool same;     /* one value for the whole block, in kernels in lockstep */
+    bool repeats;  /* all of its segments have the same values (repeat.c) */
+    bool read;     /* some instruction or branch reads it */
+    int32_t ndefs;
+    int32_t def; /* the only defining instruction when ndefs == 1 */
+    struct shape shape;
+};
+
+/* Storage for a .shared, .local or argument variable of this kernel. */
+struct jvar {
+    const struct ptx_var *var;
+    uint64_t offset; /* in its window */
+};
+
+enum jterm {
+    TERM_JUMP,    /* succ[0] */
+    TERM_BRANCH,  /* cond ? succ[0] : succ[1] */
+    TERM_SWITCH,  /* brx.idx: succ[index], last one also for an index out of range */
+    TERM_EXIT,    /* the active threads end */
+    TERM_SUSPEND, /* barrier, poll of a spinning loop, wait for launches, warps that relieve each
+                     other in a loop: goes on at succ[0] */
+};
+
+enum jsuspend { SUSPEND_BARRIER = 1, SUSPEND_POLL = 2, SUSPEND_SYNC = 3, SUSPEND_RELAY = 4 };
+
+struct jblock {
+    int32_t first, count; /* instructions; the terminator's is not among them */
+    uint8_t term,
+        suspend; /* of a jump: a poll or a wait for launches in a function, which cannot suspend */
+    bool cond_neg;
+    int32_t cond; /* register of the condition or index */
+    int32_t *succ, nsucc;
+    int32_t *pred, npred;
+    const struct ptx_instr *term_instr; /* the branch or barrier itself, NULL if fallen through */
+    int32_t order;                      /* position in the order = its own index after cfg_order */
+    int32_t loop;                       /* innermost loop header's block index, -1 when in none */
+    int32_t depth;                      /* loop nesting */
+    bool diverges;                      /* the branch's condition differs between lanes */
+    uint64_t *live_in, *live_out;       /* bit sets over registers */
+    uint64_t *frontier; /* bit set over blocks: lanes may be pending there while this runs */
+    bool alone;         /* empty frontier: every live lane is here */
+    uint64_t *yields; /* of a poll: blocks whose lanes may go first when it has run out (yield.c) */
+    int32_t resume;   /* resume point that starts at this block, 0 when none */
+    int32_t until;    /* lanes take turns from here to that block (turns.c), 0: they do not */
+    bool inside;      /* one of the blocks between: run by one lane at a time */
+    int32_t fork;     /* not 0: turns begin at instruction fork - 1 of the block, and only if lanes
+                         are found not to be neighbours there */
+};
+
+struct jkernel {
+    struct arena arena;
+    const struct ptx_func *entry;
+    const struct jit_options *opt;
+    struct diag *diag;
+
+    struct jreg *regs;
+    size_t nregs, regs_cap;
+    struct ptx_instr *instrs; /* own copies, registers renumbered */
+    size_t ninstrs, instrs_cap;
+
+    struct jvar *shared, *locals;
+    size_t nshared, shared_cap, nlocals, locals_cap;
+    uint64_t shared_bytes, local_bytes, dynamic_align;
+
+    struct jblock *blocks; /* in order */
+    int32_t nblocks;
+    int32_t *resume_block; /* resume point (1..) -> block */
+    int32_t nresume;       /* count including 0, the start */
+    bool has_poll;
+    bool lockstep;           /* all warps go from barrier to barrier by the same way */
+    bool has_partial;        /* barriers for part of the block, or arrivals: kept by id and count */
+    bool is_function;        /* `entry` is a function that could not be inlined */
+    bool has_calls;          /* it calls such functions: the threads need a call stack */
+    struct ptx_var outgoing; /* where a call's arguments and results go: behind the own locals,
+                                which is where the callee's frame starts */
+    int32_t nwarps;          /* of the block shape, 0 when unknown */
+    bool full_warps;         /* every warp has 32 threads */
+    unsigned seg_min;        /* segments shorter than this are not kept; 0: all are */
+    int32_t pace;            /* 1 + first instruction of the loop through which the block's warps go
+                                together (pace.c), 0: none */
+    int32_t relay;           /* 1 + first instruction of the loop in which they hand over to each
+                                other (relay.c), 0: none */
+};
+
+/* Bit sets. */
+static inline bool bit_get(const uint64_t *s, int32_t i) { return s[i >> 6] >> (i & 63) & 1; }
+static inline void bit_set(uint64_t *s, int32_t i) { s[i >> 6] |= 1ull << (i & 63); }
+static inline void bit_clear(uint64_t *s, int32_t i) { s[i >> 6] &= ~(1ull << (i & 63)); }
+static inline int32_t bit_words(int32_t n) { return (n + 63) >> 6; }
+/* First set bit at or after `from`, -1 when none. */
+int32_t bit_next(const uint64_t *s, int32_t n, int32_t from);
+
+/* ---- operands' roles ---- */
+
+/* Registers an instruction writes and reads, the same for every pass. */
+struct jroles {
+    int32_t def[20], ndef; /* registers written */
+    int32_t use[48], nuse; /* registers read (addresses included) */
+};
+bool jit_roles(const struct ptx_instr *i, struct jroles *r);
+/* How many leading operands are destinations. */
+int jit_ndst(const struct ptx_instr *i);
+
+/* ---- passes ---- */
+
+bool pass_flatten(struct jkernel *k);
+bool pass_cfg(struct jkernel *k);
+bool pass_live(struct jkernel *k);
+bool pass_shape(struct jkernel *k);
+/* Do the values whose segments are short serve accesses of neighbours, more than anything else?
+ * Also when there are none. */
+bool jit_narrow_pays(const struct jkernel *k);
+bool pass_repeat(struct jkernel *k);
+bool pass_lockstep(struct jkernel *k);
+bool pass_turns(struct jkernel *k);
+/* Marks in `set` the blocks on the ways from block `from` to `until`, without the latter. False:
+ * there are too many. */
+bool jit_between(const struct jkernel *k, int32_t from, int32_t until, uint64_t *set);
+/* Bytes of a function's arguments and results at the start of its frame; offsets[n] of argument n,
+ * then of result n - nparams. */
+uint64_t jit_frame_layout(const struct ptx_func *f, uint64_t *offsets);
+/* Bytes of an entry's parameters. */
+uint64_t jit_param_bytes(const struct ptx_func *f);
+/* Functions whose address the module takes: what a pointer may point to. */
+bool jit_address_taken(const struct ptx_module *m, const struct ptx_func *f);
+/* Could a call with this prototype reach this function? */
+bool jit_same_prototype(const struct ptx_func *a, const struct ptx_func *b);
+
+/* Solves lockstep's question for warps instead of threads: afterwards a register is `same` if each
+ * lane of it has one value in all warps. Returns the blocks that only some warps may reach. */
+const uint64_t *jit_same_by_lane(struct jkernel *k);
+/* The loop that the warps of a block should go through together (pace.c): 1 + the first instruction
+ * of its header, 0: there is none. Analysed kernels only. */
+int32_t jit_find_pace(struct jkernel *k);
+/* The loop in which they should hand over to each other (relay.c), in the same terms. */
+int32_t jit_find_relay(const struct jkernel *k);
+
+/* What a register of a loop grows by in each turn: `times` the value of register `step`, which the
+ * loop does not write. */
+struct jgrowth {
+    int32_t step;
+    int64_t times;
+};
+/* Does the register grow, in each turn of the innermost loop of header h, by an amount that follows
+ * from the size of the grid? */
+bool jit_grid_growth(const struct jkernel *k, int32_t h, int32_t reg, struct jgrowth *g);
+
+/* Between which numbers, from 0 to INT32_MAX, a register lies, as its instructions tell (range.c).
+ * False: they do not. */
+bool jit_range(const struct jkernel *k, int32_t reg, int64_t *lo, int64_t *hi);
+
+/* Runs all of the above on an entry or function: k is zeroed by the caller, who frees it with
+ * jkernel_free. */
+bool jkernel_build(struct jkernel *k, const struct ptx_func *entry, const struct jit_options *opt,
+                   struct diag *d);
+void jkernel_free(struct jkernel *k);
+void jkernel_print_shapes(const struct jkernel *k, struct strbuf *out);
+
+/* Helpers that programs may call (externs.c): those of the grid room's table (grid/helpers.c). */
+bool jit_is_helper(const char *name);
+/* Does this helper wait for the grids that the block has launched? */
+bool jit_is_device_sync(const char *name);
+
+/* Do the lanes of a warp do this together? Then all must have come. */
+bool jit_is_warp_operation(const struct ptx_instr *i);
+/* Larger kernels have no `yields`: they make every such block a place to go on at. */
+enum { JIT_YIELD_BLOCKS = 48 };
+/* Finds the `yields` of the polls, for pass_shape. */
+void jit_find_yields(struct jkernel *k);
+
+/* True when the polls of a loop matter; used by pass_cfg. */
+bool jit_is_polling_load(const struct ptx_instr *i);
+
+/* The shape that instruction i gives to its result (operand `which` among the destinations). */
+struct shape shape_of(const struct jkernel *k, const struct ptx_instr *i, int which);
+struct shape shape_join(struct shape a, struct shape b);
+/* The shape of an operand's value, for its register, immediate or symbol. */
+struct shape shape_operand(const struct jkernel *k, const struct ptx_operand *o);
+/* Address of a memory operand: the base's shape moved by its offset. */
+struct shape shape_address(const struct jkernel *k, const struct ptx_operand *o);
+
+/* Offset of a .shared or .local variable in its window, -1 when it is not one of the kernel's. */
+int64_t jkernel_shared_offset(const struct jkernel *k, const struct ptx_var *v);
+int64_t jkernel_local_offset(const struct jkernel *k, const struct ptx_var *v);
+
+#endif

@@ -1,0 +1,459 @@
+/* quick: kernels made small for the code generator.
+ *
+ * Selecting instructions for vectors of 32 lanes is where compilation takes its time: one addition
+ * of LLVM's is up to sixteen of the machine, each found by long search. Quick code
+ * (JIT_TIER_BASELINE) has each kind of operation once, as a function that takes its operands from
+ * memory and leaves its result there, and kernels call it. Masks, vectors of i1, become integers.
+ * What remains are calls, branches and scalars, which LLVM translates fast; the code is many times
+ * slower.
+ *
+ * LLVM has brought values that outlive a block into variables (its pass reg2mem), so that every
+ * vector here is a variable, or lives in one block. */
+#include <llvm-c/DebugInfo.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/llvm/baseline_functions.h"
+
+enum { LEAST = 500 /* instructions of a function that is worth it */, ALIGN = 64 };
+
+/* ---- facts ---- */
+
+static size_t baseline_place(const struct quick *q, LLVMValueRef v)
+{
+    size_t at = ((uintptr_t)v >> 4) * 0x9e3779b97f4a7c15u >> 20 & (q->facts.cap - 1);
+    while (q->facts.items[at].value != NULL && q->facts.items[at].value != v)
+        at = (at + 1) & (q->facts.cap - 1);
+    return at;
+}
+
+/* NULL: nothing is known of it (constants, arguments, what was made here). */
+struct fact *quick_fact(const struct quick *q, LLVMValueRef v)
+{
+    struct fact *f = &q->facts.items[baseline_place(q, v)];
+    return f->value != NULL ? f : NULL;
+}
+
+/* Lanes of a mask that is an integer here; 0: no such mask. */
+unsigned quick_lanes(LLVMTypeRef t)
+{
+    if (!quick_is_vector(t) || LLVMGetTypeKind(LLVMGetElementType(t)) != LLVMIntegerTypeKind ||
+        LLVMGetIntTypeWidth(LLVMGetElementType(t)) != 1)
+        return 0;
+    unsigned n = LLVMGetVectorSize(t);
+    return n == 8 || n == 16 || n == 32 || n == 64 ? n : 0;
+}
+
+/* A vector that is kept in memory. */
+bool quick_in_memory(LLVMTypeRef t)
+{
+    if (!quick_is_vector(t) || (LLVMGetVectorSize(t) & (LLVMGetVectorSize(t) - 1)) != 0)
+        return false;
+    LLVMTypeRef element = LLVMGetElementType(t);
+    switch (LLVMGetTypeKind(element)) {
+    case LLVMIntegerTypeKind: {
+        unsigned bits = LLVMGetIntTypeWidth(element);
+        return bits == 8 || bits == 16 || bits == 32 || bits == 64;
+    }
+    case LLVMPointerTypeKind:
+    case LLVMHalfTypeKind:
+    case LLVMBFloatTypeKind:
+    case LLVMFloatTypeKind:
+    case LLVMDoubleTypeKind: return true;
+    default: return false;
+    }
+}
+
+LLVMTypeRef quick_bits_type(const struct quick *q, LLVMTypeRef mask)
+{
+    return LLVMIntTypeInContext(q->ctx, quick_lanes(mask));
+}
+
+/* The variable that a load or store accesses as a whole; NULL: none. */
+static struct fact *variable_of(const struct quick *q, LLVMValueRef i)
+{
+    LLVMValueRef p = LLVMIsALoadInst(i)    ? LLVMGetOperand(i, 0)
+                     : LLVMIsAStoreInst(i) ? LLVMGetOperand(i, 1)
+                                           : NULL;
+    struct fact *f = p != NULL && LLVMIsAAllocaInst(p) ? quick_fact(q, p) : NULL;
+    return f != NULL && f->variable ? f : NULL;
+}
+
+/* Is it an alloca of a vector, which is only loaded and stored as a whole? */
+static bool is_variable(LLVMValueRef alloca)
+{
+    LLVMTypeRef t = LLVMGetAllocatedType(alloca);
+    if (quick_lanes(t) == 0 && !quick_in_memory(t))
+        return false;
+    for (LLVMUseRef u = LLVMGetFirstUse(alloca); u != NULL; u = LLVMGetNextUse(u)) {
+        LLVMValueRef user = LLVMGetUser(u);
+        bool load = LLVMIsALoadInst(user) != NULL && LLVMTypeOf(user) == t;
+        bool store = LLVMIsAStoreInst(user) != NULL && LLVMGetOperand(user, 1) == alloca &&
+                     LLVMGetOperand(user, 0) != alloca && LLVMTypeOf(LLVMGetOperand(user, 0)) == t;
+        if ((!load && !store) || LLVMGetVolatile(user))
+            return false;
+    }
+    return true;
+}
+
+/* Notes all instructions. False: one is of a kind that reg2mem should have removed. */
+static bool baseline_note(struct quick *q)
+{
+    size_t n = 0;
+    for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(q->fn); bb; bb = LLVMGetNextBasicBlock(bb))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i)) {
+            if (LLVMIsAPHINode(i) && quick_is_vector(LLVMTypeOf(i)))
+                return false;
+            n++;
+        }
+    for (q->facts.cap = 64; q->facts.cap < n * 2; q->facts.cap *= 2)
+        ;
+    q->facts.items = xcalloc(q->facts.cap, sizeof *q->facts.items);
+    for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(q->fn); bb; bb = LLVMGetNextBasicBlock(bb)) {
+        uint32_t at = 0;
+        for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i))
+            q->facts.items[baseline_place(q, i)] =
+                (struct fact){.value = i,
+                              .at = ++at,
+                              .temp = -1,
+                              .variable = LLVMIsAAllocaInst(i) && is_variable(i)};
+    }
+    return true;
+}
+
+/* The number of the last instruction of its block that uses it; UINT32_MAX: others do, too. */
+static uint32_t last_use(const struct quick *q, LLVMValueRef i)
+{
+    uint32_t last = 0;
+    for (LLVMUseRef u = LLVMGetFirstUse(i); u != NULL; u = LLVMGetNextUse(u)) {
+        const struct fact *f = quick_fact(q, LLVMGetUser(u));
+        if (f == NULL || LLVMGetInstructionParent(f->value) != LLVMGetInstructionParent(i))
+            return UINT32_MAX;
+        last = f->at > last ? f->at : last;
+    }
+    return last;
+}
+
+/* ---- temporaries ---- */
+
+static LLVMValueRef new_memory(struct quick *q, uint64_t bytes)
+{
+    LLVMPositionBuilderBefore(q->body, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(q->fn)));
+    LLVMSetCurrentDebugLocation2(q->body, NULL);
+    LLVMValueRef a = LLVMBuildAlloca(q->body, LLVMArrayType2(q->i8, bytes), "");
+    LLVMSetAlignment(a, ALIGN);
+    return a;
+}
+
+/* A place for what instruction i gives. */
+static void give_place(struct quick *q, struct fact *f)
+{
+    if (f->slot != NULL) {
+        f->memory = f->slot;
+        return;
+    }
+    uint64_t bytes = LLVMABISizeOfType(q->data, LLVMTypeOf(f->value));
+    f->last = last_use(q, f->value);
+    if (f->last == UINT32_MAX) {
+        f->memory = new_memory(q, bytes);
+        return;
+    }
+    size_t n = 0;
+    while (n < q->temps.count && (q->temps.items[n].used || q->temps.items[n].bytes != bytes))
+        n++;
+    if (n == q->temps.count)
+        vec_push(&q->temps, (struct temp){.memory = new_memory(q, bytes), .bytes = bytes});
+    q->temps.items[n].used = true;
+    f->temp = (int32_t)n;
+    f->memory = q->temps.items[n].memory;
+}
+
+/* Instruction i has read its operands: those that it reads last are free. */
+static void baseline_release(struct quick *q, const struct fact *f)
+{
+    int n = LLVMGetNumOperands(f->value);
+    for (int k = 0; k < n; k++) {
+        struct fact *o = quick_fact(q, LLVMGetOperand(f->value, (unsigned)k));
+        if (o != NULL && o->temp >= 0 && o->last == f->at) {
+            q->temps.items[o->temp].used = false;
+            o->temp = -1;
+        }
+    }
+}
+
+/* ---- instructions ---- */
+
+static void known_bits(struct fact *f, LLVMValueRef bits)
+{
+    f->bits = bits;
+    f->done = true;
+}
+
+/* As an integer, which LLVM would only leave to be computed. */
+static LLVMValueRef constant_bits(const struct quick *q, LLVMValueRef mask)
+{
+    unsigned n = quick_lanes(LLVMTypeOf(mask));
+    LLVMTypeRef t = quick_bits_type(q, LLVMTypeOf(mask));
+    uint64_t bits = 0;
+    for (unsigned k = 0; k < n; k++) {
+        LLVMValueRef lane = LLVMGetAggregateElement(mask, k);
+        if (lane == NULL || !(LLVMIsAConstantInt(lane) || LLVMIsUndef(lane)))
+            return LLVMConstBitCast(mask, t);
+        if (LLVMIsAConstantInt(lane))
+            bits |= (uint64_t)LLVMConstIntGetZExtValue(lane) << k;
+    }
+    return LLVMConstInt(t, bits, false);
+}
+
+/* A mask as an integer; NULL: it is none that is known. */
+static LLVMValueRef baseline_bits(const struct quick *q, LLVMValueRef v)
+{
+    if (LLVMIsConstant(v))
+        return constant_bits(q, v);
+    const struct fact *f = quick_fact(q, v);
+    return f != NULL ? f->bits : NULL;
+}
+
+/* An operation on masks, done on integers. False: it is something else. */
+static bool on_masks(struct quick *q, struct fact *f)
+{
+    LLVMValueRef i = f->value, a, c, d;
+    LLVMTypeRef t = LLVMTypeOf(i);
+    LLVMOpcode op = LLVMGetInstructionOpcode(i);
+    if (op == LLVMStore && quick_lanes(LLVMTypeOf(LLVMGetOperand(i, 0))) != 0 &&
+        variable_of(q, i) != NULL && (a = baseline_bits(q, LLVMGetOperand(i, 0))) != NULL) {
+        LLVMBuildStore(q->b, a, LLVMGetOperand(i, 1));
+        f->done = true;
+        return true;
+    }
+    if (op == LLVMBitCast && quick_lanes(LLVMTypeOf(LLVMGetOperand(i, 0))) != 0 &&
+        LLVMGetTypeKind(t) == LLVMIntegerTypeKind &&
+        (a = baseline_bits(q, LLVMGetOperand(i, 0))) != NULL) {
+        LLVMReplaceAllUsesWith(i, a);
+        f->done = true;
+        return true;
+    }
+    if (quick_lanes(t) == 0)
+        return false;
+    switch (op) {
+    case LLVMLoad:
+        if (variable_of(q, i) == NULL)
+            return false;
+        known_bits(f, LLVMBuildLoad2(q->b, quick_bits_type(q, t), LLVMGetOperand(i, 0), ""));
+        return true;
+    case LLVMBitCast:
+        if (LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(i, 0))) != LLVMIntegerTypeKind)
+            return false;
+        known_bits(f, LLVMGetOperand(i, 0));
+        return true;
+    case LLVMAnd:
+    case LLVMOr:
+    case LLVMXor:
+        a = baseline_bits(q, LLVMGetOperand(i, 0));
+        c = baseline_bits(q, LLVMGetOperand(i, 1));
+        if (a == NULL || c == NULL)
+            return false;
+        known_bits(f, LLVMBuildBinOp(q->b, op, a, c, ""));
+        return true;
+    case LLVMSelect:
+        c = LLVMGetOperand(i, 0);
+        a = baseline_bits(q, LLVMGetOperand(i, 1));
+        d = baseline_bits(q, LLVMGetOperand(i, 2));
+        if (a == NULL || d == NULL || quick_is_vector(LLVMTypeOf(c)))
+            return false;
+        known_bits(f, LLVMBuildSelect(q->b, c, a, d, ""));
+        return true;
+    default: return false;
+    }
+}
+
+/* What stays as it is takes its operands from where they are, and leaves its result there. */
+static void in_place(struct quick *q, struct fact *f)
+{
+    LLVMValueRef i = f->value;
+    LLVMTypeRef t = LLVMTypeOf(i);
+    int n = LLVMGetNumOperands(i);
+    baseline_release(q, f); /* they are read before anything is written */
+    for (int k = 0; k < n; k++) {
+        LLVMValueRef v = LLVMGetOperand(i, (unsigned)k);
+        const struct fact *o = quick_fact(q, v);
+        if (o != NULL && o->bits != NULL && quick_lanes(LLVMTypeOf(v)) != 0)
+            v = LLVMBuildBitCast(q->b, o->bits, LLVMTypeOf(v), "");
+        else if (o != NULL && o->memory != NULL)
+            v = quick_load(q->b, LLVMTypeOf(v), o->memory);
+        else
+            continue;
+        LLVMSetOperand(i, (unsigned)k, v);
+    }
+    LLVMValueRef next = LLVMGetNextInstruction(i);
+    if (next == NULL || (quick_lanes(t) == 0 && !quick_in_memory(t)))
+        return;
+    if (quick_in_memory(t))
+        give_place(q, f);
+    LLVMPositionBuilderBefore(q->b, next);
+    if (quick_in_memory(t))
+        LLVMSetAlignment(LLVMBuildStore(q->b, i, f->memory), 1);
+    else
+        f->bits = LLVMBuildBitCast(q->b, i, quick_bits_type(q, t), "");
+}
+
+static void baseline_call(struct quick *q, struct fact *f, const struct operation *o)
+{
+    LLVMValueRef args[QUICK_OPERANDS + 1];
+    unsigned n = 0;
+    baseline_release(q, f);
+    if (quick_in_memory(o->type)) {
+        give_place(q, f);
+        args[n++] = f->memory;
+    }
+    for (int k = 0; k < o->n; k++)
+        if (o->how[k] != GIVEN_CONSTANT)
+            args[n++] = o->v[k];
+    LLVMTypeRef type = quick_function_type(q, o);
+    LLVMValueRef r = LLVMBuildCall2(q->b, type, quick_function(q, o, type), args, n, "");
+    f->done = true;
+    if (quick_lanes(o->type))
+        f->bits = r;
+    else if (!quick_in_memory(o->type) && LLVMGetTypeKind(o->type) != LLVMVoidTypeKind)
+        LLVMReplaceAllUsesWith(f->value, r);
+}
+
+/* ---- blocks ---- */
+
+/* Whether the variable is written by instruction i of the block. */
+static bool baseline_writes(const struct quick *q, LLVMValueRef i, const struct fact *variable)
+{
+    const struct fact *f = quick_fact(q, i);
+    return f->slot == variable->value ||
+           (LLVMIsAStoreInst(i) && !f->done && variable_of(q, i) == variable);
+}
+
+/* A load of a variable need not be made, if nobody writes it before its last use. */
+static bool stays(const struct quick *q, const struct fact *load, const struct fact *variable)
+{
+    uint32_t last = last_use(q, load->value);
+    if (last == UINT32_MAX)
+        return false;
+    for (uint32_t at = load->at + 1; at < last; at++)
+        if (baseline_writes(q, q->block.items[at - 1], variable))
+            return false;
+    return true;
+}
+
+/* Values that are only stored into a variable are made there, unless it is accessed in between. */
+static void choose_slots(struct quick *q)
+{
+    for (size_t n = 0; n < q->block.count; n++) {
+        LLVMValueRef store = q->block.items[n], v;
+        struct fact *f = quick_fact(q, store), *variable = variable_of(q, store), *o;
+        if (variable == NULL || !LLVMIsAStoreInst(store))
+            continue;
+        v = LLVMGetOperand(store, 0);
+        o = quick_fact(q, v);
+        if (o == NULL || !quick_in_memory(LLVMTypeOf(v)) || LLVMIsALoadInst(v) ||
+            LLVMGetInstructionParent(v) != LLVMGetInstructionParent(store) ||
+            LLVMGetNextUse(LLVMGetFirstUse(v)) != NULL)
+            continue;
+        bool free = true;
+        for (uint32_t at = o->at + 1; free && at < f->at; at++)
+            free = variable_of(q, q->block.items[at - 1]) != variable;
+        if (free) {
+            o->slot = variable->value;
+            f->done = true;
+        }
+    }
+}
+
+static bool concerns_vectors(LLVMValueRef i)
+{
+    if (LLVMIsAPHINode(i) || LLVMIsAAllocaInst(i))
+        return false;
+    int n = LLVMGetNumOperands(i);
+    bool yes = quick_is_vector(LLVMTypeOf(i));
+    for (int k = 0; k < n && !yes; k++) {
+        LLVMValueRef v = LLVMGetOperand(i, (unsigned)k);
+        yes = !LLVMIsAFunction(v) && !LLVMIsABasicBlock(v) && quick_is_vector(LLVMTypeOf(v));
+    }
+    return yes;
+}
+
+static void instruction(struct quick *q, LLVMValueRef i)
+{
+    struct fact *f = quick_fact(q, i);
+    struct operation o;
+    if (f->done || (!concerns_vectors(i) && !quick_is_slow(i)))
+        return;
+    if (quick_half_a_splat(i)) {
+        f->done = true;
+        return;
+    }
+    LLVMPositionBuilderBefore(q->b, i);
+    LLVMSetCurrentDebugLocation2(q->b, LLVMInstructionGetDebugLoc(i));
+    const struct fact *variable = variable_of(q, i);
+    if (on_masks(q, f)) {
+        baseline_release(q, f);
+    } else if (LLVMIsALoadInst(i) && variable != NULL && quick_in_memory(LLVMTypeOf(i)) &&
+               stays(q, f, variable)) {
+        f->memory = variable->value;
+        f->done = true;
+    } else if (quick_describe(q, i, &o)) {
+        baseline_call(q, f, &o);
+    } else {
+        in_place(q, f);
+    }
+}
+
+static void baseline_block(struct quick *q, LLVMBasicBlockRef bb)
+{
+    q->block.count = 0;
+    for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i != NULL; i = LLVMGetNextInstruction(i))
+        vec_push(&q->block, i);
+    choose_slots(q);
+    for (size_t n = 0; n < q->block.count; n++)
+        instruction(q, q->block.items[n]);
+    for (size_t n = 0; n < q->temps.count; n++)
+        q->temps.items[n].used = false;
+    for (size_t n = q->block.count; n-- > 0;)
+        if (quick_fact(q, q->block.items[n])->done)
+            LLVMInstructionEraseFromParent(q->block.items[n]);
+}
+
+void quick_calls(LLVMModuleRef m, LLVMTargetDataRef data)
+{
+    LLVMContextRef ctx = LLVMGetModuleContext(m);
+    struct quick q = {.m = m,
+                      .ctx = ctx,
+                      .data = data,
+                      .b = LLVMCreateBuilderInContext(ctx),
+                      .body = LLVMCreateBuilderInContext(ctx),
+                      .i8 = LLVMInt8TypeInContext(ctx),
+                      .ptr = LLVMPointerTypeInContext(ctx, 0),
+                      .md_scope = LLVMGetMDKindIDInContext(ctx, "alias.scope", 11),
+                      .made = xcalloc(QUICK_MADE, sizeof *q.made)};
+    for (LLVMValueRef fn = LLVMGetFirstFunction(m); fn != NULL; fn = LLVMGetNextFunction(fn)) {
+        size_t n = 0;
+        for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i))
+                n++;
+        q.fn = fn;
+        q.temps.count = 0;
+        if (n < LEAST)
+            continue;
+        /* a stack that is too small is to be noticed */
+        LLVMAddAttributeAtIndex(
+            fn, LLVMAttributeFunctionIndex,
+            LLVMCreateStringAttribute(ctx, "probe-stack", 11, "inline-asm", 10));
+        if (baseline_note(&q))
+            for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb;
+                 bb = LLVMGetNextBasicBlock(bb))
+                baseline_block(&q, bb);
+        free(q.facts.items);
+        q.facts.items = NULL;
+    }
+    free(q.block.items);
+    free(q.temps.items);
+    free(q.made);
+    LLVMDisposeBuilder(q.b);
+    LLVMDisposeBuilder(q.body);
+}

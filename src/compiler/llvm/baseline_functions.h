@@ -1,0 +1,100 @@
+/* quick_made: what the two halves of quick code share (quick.c: a kernel's instructions;
+ * quick_made.c: the functions that they become calls of). Private to these. */
+#ifndef WEIR_JIT_QUICK_MADE_H
+#define WEIR_JIT_QUICK_MADE_H
+
+#include "compiler/codegen/codegen.h"
+#include "compiler/llvm/baseline.h"
+
+enum {
+    QUICK_MADE = 4096 /* places for functions, a half of which are used */
+};
+
+/* What is known of a value; found by its address. */
+struct fact {
+    LLVMValueRef value;
+    LLVMValueRef bits;   /* a mask as an integer; NULL: none */
+    LLVMValueRef memory; /* a vector's place; NULL: none */
+    LLVMValueRef slot; /* instruction: the variable it writes by itself, instead of a later store */
+    uint32_t at;       /* an instruction's number in its block, from 1 on */
+    uint32_t last;     /* the number of the last instruction that uses it */
+    int32_t temp;      /* which of the temporaries `memory` is, or -1 */
+    bool variable;     /* an alloca of one vector that is only loaded and stored */
+    bool done;         /* a store that an operation makes itself; anything that is to go */
+};
+
+struct quick {
+    LLVMModuleRef m;
+    LLVMContextRef ctx;
+    LLVMBuilderRef b, body; /* in the kernel; in functions that are made */
+    LLVMTypeRef i8, ptr;
+    LLVMValueRef fn;
+    struct {
+        struct fact *items;
+        size_t count, cap; /* cap: a power of two */
+    } facts;
+    struct made {
+        struct hash128 key;
+        LLVMValueRef fn;
+    } *made; /* functions by key, a table of open addresses */
+    size_t nmade;
+    struct {
+        struct temp {
+            LLVMValueRef memory;
+            uint64_t bytes;
+            bool used;
+        } *items;
+        size_t count, cap;
+    } temps;
+    struct {
+        LLVMValueRef *items;
+        size_t count, cap;
+    } block; /* instructions of the block at hand, as they were */
+    LLVMTargetDataRef data;
+    unsigned md_scope; /* kind of metadata: alias.scope */
+};
+
+/* How an operand is given to a function. */
+enum given { GIVEN_CONSTANT, GIVEN_SPLAT, GIVEN_MEMORY, GIVEN_BITS, GIVEN_VALUE };
+
+enum { QUICK_OPERANDS = 6 };
+struct operation {
+    LLVMValueRef i;
+    LLVMTypeRef type; /* of the result */
+    bool accesses;    /* memory of the program, which may fault */
+    LLVMOpcode op;
+    int n;
+    enum given how[QUICK_OPERANDS];
+    LLVMValueRef v[QUICK_OPERANDS];
+    LLVMTypeRef t[QUICK_OPERANDS];
+};
+
+/* ---- quick.c ---- */
+
+static inline bool quick_is_vector(LLVMTypeRef t)
+{
+    return LLVMGetTypeKind(t) == LLVMVectorTypeKind;
+}
+
+/* NULL: nothing is known of it (constants, arguments, what was made here). */
+struct fact *quick_fact(const struct quick *q, LLVMValueRef v);
+/* Lanes of a mask that is an integer here; 0: no such mask. */
+unsigned quick_lanes(LLVMTypeRef t);
+/* A vector that is kept in memory. */
+bool quick_in_memory(LLVMTypeRef t);
+LLVMTypeRef quick_bits_type(const struct quick *q, LLVMTypeRef mask);
+
+/* ---- quick_made.c ---- */
+
+/* Is it an instruction that is only there for shuffles that give all lanes the same? */
+bool quick_half_a_splat(LLVMValueRef i);
+/* Is it none of vectors, and yet better called? */
+bool quick_is_slow(LLVMValueRef i);
+/* False: it stays an instruction. */
+bool quick_describe(const struct quick *q, LLVMValueRef i, struct operation *o);
+LLVMTypeRef quick_function_type(const struct quick *q, const struct operation *o);
+/* The function for such an operation: the one there is, or a new one. */
+LLVMValueRef quick_function(struct quick *q, const struct operation *o, LLVMTypeRef type);
+LLVMValueRef quick_load(LLVMBuilderRef b, LLVMTypeRef t, LLVMValueRef memory);
+
+#endif

@@ -1,0 +1,346 @@
+/* strips_make: the loop over strips of lanes that a stretch of arithmetic becomes (strips.c).
+ *
+ * The block is cut in three: what comes before (a new block), the loop, and what comes after, which
+ * stays the block that it was, so that what is known of its successors holds. */
+#include <llvm-c/DebugInfo.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/plugin.h"
+#include "compiler/codegen/codegen.h"
+#include "compiler/llvm/strip_mining.h"
+
+enum {
+    MAX_ARGUMENTS = 4, /* of an intrinsic */
+    ALIGN = 64         /* of what lies in memory, in bytes: the widest registers' */
+};
+
+static LLVMTypeRef narrow(const struct body *y, LLVMTypeRef row)
+{
+    return strips_is_vector(row) ? LLVMVectorType(LLVMGetElementType(row), y->lanes) : row;
+}
+
+static LLVMValueRef strip_loops_offset(struct strips *s, LLVMValueRef base, LLVMValueRef bytes)
+{
+    return LLVMBuildGEP2(s->b, LLVMInt8TypeInContext(s->ctx), base, &bytes, 1, "");
+}
+
+static LLVMValueRef number64(const struct strips *s, uint64_t v)
+{
+    return LLVMConstInt(LLVMInt64TypeInContext(s->ctx), v, false);
+}
+
+/* A place for a row in the area; the builder is anywhere in the function. Predicates are bytes. */
+static uint64_t strip_loops_place_of(struct strips *s, struct body *y, LLVMTypeRef row)
+{
+    int bytes = strips_bytes(LLVMGetElementType(row));
+    uint64_t at = y->used, size = (uint64_t)(bytes > 0 ? bytes : 1) * JIT_WARP;
+    y->used += (size + ALIGN - 1) / ALIGN * ALIGN;
+    if (s->area == NULL) {
+        LLVMBasicBlockRef back = LLVMGetInsertBlock(s->b);
+        LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(s->fn);
+        LLVMPositionBuilderBefore(s->b, LLVMGetFirstInstruction(entry));
+        s->area =
+            LLVMBuildArrayAlloca(s->b, LLVMInt8TypeInContext(s->ctx), number64(s, 0), "strips");
+        LLVMSetAlignment(s->area, ALIGN);
+        LLVMPositionBuilderAtEnd(s->b, back);
+    }
+    s->area_bytes = y->used > s->area_bytes ? y->used : s->area_bytes;
+    return at;
+}
+
+/* The type in memory of a vector of `lanes` elements like row's. */
+static LLVMTypeRef stored(const struct strips *s, LLVMTypeRef row, unsigned lanes)
+{
+    LLVMTypeRef t = LLVMGetElementType(row);
+    return LLVMVectorType(strips_bytes(t) > 0 ? t : LLVMInt8TypeInContext(s->ctx), lanes);
+}
+
+/* The address of lane `lane` (i64) of a row in memory. */
+static LLVMValueRef strip_loops_element(struct strips *s, LLVMTypeRef row, LLVMValueRef base,
+                                        LLVMValueRef lane)
+{
+    int bytes = strips_bytes(LLVMGetElementType(row));
+    LLVMTypeRef t = LLVMIntTypeInContext(s->ctx, bytes > 0 ? (unsigned)bytes * 8 : 8);
+    return LLVMBuildGEP2(s->b, t, base, &lane, 1, "");
+}
+
+/* Of a strip, or all lanes, in the area: of type t there. */
+static unsigned strip_loops_alignment(LLVMTypeRef t)
+{
+    unsigned size = LLVMGetVectorSize(t) * (unsigned)strips_bytes(LLVMGetElementType(t));
+    return size < ALIGN ? size : ALIGN;
+}
+
+static LLVMValueRef take(struct strips *s, LLVMTypeRef row, LLVMValueRef at, unsigned lanes)
+{
+    LLVMTypeRef t = stored(s, row, lanes);
+    LLVMValueRef v = LLVMBuildLoad2(s->b, t, at, "");
+    LLVMSetAlignment(v, strip_loops_alignment(t));
+    if (strips_bytes(LLVMGetElementType(row)) == 0)
+        v = LLVMBuildICmp(s->b, LLVMIntNE, v, LLVMConstNull(t), "");
+    return v;
+}
+
+static void put(struct strips *s, LLVMTypeRef row, LLVMValueRef v, LLVMValueRef at, unsigned lanes)
+{
+    LLVMTypeRef t = stored(s, row, lanes);
+    if (strips_bytes(LLVMGetElementType(row)) == 0)
+        v = LLVMBuildSExt(s->b, v, t, "");
+    LLVMSetAlignment(LLVMBuildStore(s->b, v, at), strip_loops_alignment(t));
+}
+
+/* A value from outside, or a constant, that has been brought into the loop. */
+struct entered {
+    LLVMValueRef row, piece;
+};
+
+/* What a loop is made with. */
+struct loop {
+    LLVMBasicBlockRef head, body; /* before the loop; the loop */
+    LLVMValueRef lane;            /* i64: a strip's first */
+    struct {
+        struct entered *items;
+        size_t count, cap;
+    } in;
+};
+
+/* A row that lies in memory, in the loop. */
+static LLVMValueRef strip_of(struct strips *s, const struct body *y, const struct loop *l,
+                             LLVMTypeRef row, LLVMValueRef base)
+{
+    return take(s, row, strip_loops_element(s, row, base, l->lane), y->lanes);
+}
+
+/* A constant whose lanes differ becomes a table. */
+static LLVMValueRef strip_loops_table(struct strips *s, LLVMValueRef row)
+{
+    LLVMTypeRef t = LLVMTypeOf(row);
+    if (strips_bytes(LLVMGetElementType(t)) == 0) {
+        LLVMValueRef lane[JIT_WARP];
+        for (unsigned k = 0; k < JIT_WARP; k++) {
+            LLVMValueRef v = LLVMGetAggregateElement(row, k);
+            bool set = LLVMIsAConstantInt(v) && LLVMConstIntGetZExtValue(v) != 0;
+            lane[k] = LLVMConstInt(LLVMInt8TypeInContext(s->ctx), set ? 0xff : 0, false);
+        }
+        row = LLVMConstVector(lane, JIT_WARP);
+        t = LLVMTypeOf(row);
+    }
+    LLVMValueRef g = LLVMAddGlobal(s->m, t, "strips.lanes");
+    LLVMSetInitializer(g, row);
+    LLVMSetGlobalConstant(g, true);
+    LLVMSetLinkage(g, LLVMPrivateLinkage);
+    LLVMSetUnnamedAddress(g, LLVMGlobalUnnamedAddr);
+    LLVMSetAlignment(g, ALIGN);
+    return g;
+}
+
+static LLVMValueRef constant(struct strips *s, const struct body *y, const struct loop *l,
+                             LLVMValueRef row)
+{
+    LLVMTypeRef t = LLVMTypeOf(row);
+    if (LLVMIsPoison(row))
+        return LLVMGetPoison(narrow(y, t));
+    if (LLVMIsUndef(row))
+        return LLVMGetUndef(narrow(y, t));
+    LLVMValueRef lane[JIT_WARP], first = LLVMGetAggregateElement(row, 0);
+    bool alike = true;
+    for (unsigned k = 0; k < JIT_WARP; k++) {
+        lane[k] = LLVMGetAggregateElement(row, k);
+        alike &= lane[k] == first;
+    }
+    return alike ? LLVMConstVector(lane, y->lanes)
+                 : strip_of(s, y, l, t, strip_loops_table(s, row));
+}
+
+/* The strip of an operand; scalars are what they are. */
+static LLVMValueRef strip_loops_piece(struct strips *s, struct body *y, struct loop *l,
+                                      LLVMValueRef v)
+{
+    if (!strips_is_vector(LLVMTypeOf(v)))
+        return v;
+    int32_t at = strips_number(y, v);
+    if (at >= 0 && at < y->to && y->place[at] == PLACE_STRIP)
+        return y->piece[at];
+    for (size_t k = 0; k < l->in.count; k++)
+        if (l->in.items[k].row == v)
+            return l->in.items[k].piece;
+    LLVMValueRef piece;
+    if (LLVMIsAConstant(v) && LLVMGetAggregateElement(v, 0) != NULL) { /* else an expression */
+        piece = constant(s, y, l, v);
+    } else {
+        uint64_t bytes = strip_loops_place_of(s, y, LLVMTypeOf(v));
+        LLVMPositionBuilderAtEnd(s->b, l->head);
+        LLVMValueRef base = strip_loops_offset(s, s->area, number64(s, bytes));
+        put(s, LLVMTypeOf(v), v, base, JIT_WARP);
+        LLVMPositionBuilderAtEnd(s->b, l->body);
+        piece = strip_of(s, y, l, LLVMTypeOf(v), base);
+    }
+    vec_push(&l->in, ((struct entered){v, piece}));
+    return piece;
+}
+
+/* The same intrinsic for fewer lanes: it is known by its name, in which vectors are ".v32...". */
+static LLVMValueRef strip_loops_call(struct strips *s, struct body *y, struct loop *l,
+                                     LLVMValueRef v)
+{
+    LLVMValueRef args[MAX_ARGUMENTS];
+    LLVMTypeRef types[MAX_ARGUMENTS];
+    unsigned n = LLVMGetNumArgOperands(v);
+    const char *name = strips_callee(v);
+    for (unsigned k = 0; k < n; k++) {
+        args[k] = strip_loops_piece(s, y, l, LLVMGetOperand(v, k));
+        if (k == 0 && !strncmp(name, "llvm.masked.load", 16))
+            args[k] = strip_loops_element(s, LLVMTypeOf(v), args[k], l->lane);
+        types[k] = LLVMTypeOf(args[k]);
+    }
+    struct strbuf text = {0};
+    for (const char *next; (next = strstr(name, ".v32")) != NULL; name = next + 4) {
+        sb_append(&text, name, (size_t)(next - name));
+        sb_printf(&text, ".v%u", y->lanes);
+    }
+    sb_printf(&text, "%s", name);
+    LLVMTypeRef t = LLVMFunctionType(narrow(y, LLVMTypeOf(v)), types, n, false);
+    LLVMValueRef f = LLVMGetNamedFunction(s->m, text.items);
+    if (f == NULL)
+        f = LLVMAddFunction(s->m, text.items, t);
+    sb_free(&text);
+    return LLVMBuildCall2(s->b, t, f, args, n, "");
+}
+
+static LLVMValueRef strip_loops_load(struct strips *s, struct body *y, struct loop *l,
+                                     LLVMValueRef v)
+{
+    LLVMTypeRef t = LLVMTypeOf(v);
+    unsigned align = LLVMGetAlignment(v);
+    unsigned most = y->lanes * (unsigned)strips_bytes(LLVMGetElementType(t));
+    LLVMValueRef at = strip_loops_element(s, t, LLVMGetOperand(v, 0), l->lane);
+    LLVMValueRef piece = LLVMBuildLoad2(s->b, narrow(y, t), at, "");
+    LLVMSetAlignment(piece, align < most ? align : most);
+    return piece;
+}
+
+/* What tells LLVM which accesses cannot meet, and which source line this is. */
+static void copy_notes(struct strips *s, LLVMValueRef from, LLVMValueRef to)
+{
+    static const char *const kinds[] = {"alias.scope", "noalias", "invariant.load"};
+    if (!LLVMIsAInstruction(to))
+        return;
+    for (size_t k = 0; k < WEIR_COUNT(kinds); k++) {
+        unsigned kind = LLVMGetMDKindIDInContext(s->ctx, kinds[k], (unsigned)strlen(kinds[k]));
+        LLVMValueRef node = LLVMGetMetadata(from, kind);
+        if (node != NULL)
+            LLVMSetMetadata(to, kind, node);
+    }
+    LLVMMetadataRef line = LLVMInstructionGetDebugLoc(from);
+    if (line != NULL)
+        LLVMInstructionSetDebugLoc(to, line);
+}
+
+/* What an instruction of the stretch becomes in the loop. */
+static LLVMValueRef strip_loops_make(struct strips *s, struct body *y, struct loop *l,
+                                     LLVMValueRef v)
+{
+    LLVMOpcode op = LLVMGetInstructionOpcode(v);
+    if (op == LLVMCall)
+        return strip_loops_call(s, y, l, v);
+    if (op == LLVMLoad)
+        return strip_loops_load(s, y, l, v);
+    LLVMTypeRef t = narrow(y, LLVMTypeOf(v));
+    if (op == LLVMShuffleVector) {
+        LLVMTypeRef i32 = LLVMInt32TypeInContext(s->ctx);
+        LLVMValueRef none = LLVMGetPoison(t);
+        LLVMValueRef first =
+            LLVMBuildInsertElement(s->b, none, strips_spread(v), LLVMConstInt(i32, 0, false), "");
+        LLVMTypeRef mask = LLVMVectorType(i32, y->lanes);
+        return LLVMBuildShuffleVector(s->b, first, none, LLVMConstNull(mask), "");
+    }
+    LLVMValueRef o[3] = {0};
+    unsigned n = (unsigned)LLVMGetNumOperands(v);
+    for (unsigned k = 0; k < n && k < 3; k++)
+        o[k] = strip_loops_piece(s, y, l, LLVMGetOperand(v, k));
+    if (LLVMIsACastInst(v))
+        return LLVMBuildCast(s->b, op, o[0], t, "");
+    switch (op) {
+    case LLVMSelect: return LLVMBuildSelect(s->b, o[0], o[1], o[2], "");
+    case LLVMICmp: return LLVMBuildICmp(s->b, LLVMGetICmpPredicate(v), o[0], o[1], "");
+    case LLVMFCmp: return LLVMBuildFCmp(s->b, LLVMGetFCmpPredicate(v), o[0], o[1], "");
+    case LLVMFNeg: return LLVMBuildFNeg(s->b, o[0], "");
+    case LLVMFreeze: return LLVMBuildFreeze(s->b, o[0], "");
+    case LLVMGetElementPtr:
+        return LLVMBuildGEP2(s->b, LLVMGetGEPSourceElementType(v), o[0], o + 1, n - 1, "");
+    default: return LLVMBuildBinOp(s->b, op, o[0], o[1], "");
+    }
+}
+
+/* Makes a new block in front of y->bb, to which all lead that led there, and moves into it what
+ * the stretch does not include and comes before it. */
+static LLVMBasicBlockRef strip_loops_head(struct strips *s, struct body *y)
+{
+    LLVMBasicBlockRef head = LLVMInsertBasicBlockInContext(s->ctx, y->bb, "");
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(s->fn); b; b = LLVMGetNextBasicBlock(b)) {
+        LLVMValueRef term = LLVMGetBasicBlockTerminator(b);
+        for (unsigned k = 0; term != NULL && k < LLVMGetNumSuccessors(term); k++)
+            if (LLVMGetSuccessor(term, k) == y->bb)
+                LLVMSetSuccessor(term, k, head);
+    }
+    LLVMPositionBuilderAtEnd(s->b, head);
+    LLVMValueRef next, first = y->instr[y->from];
+    for (LLVMValueRef v = LLVMGetFirstInstruction(y->bb); v != first; v = next) {
+        next = LLVMGetNextInstruction(v);
+        LLVMInstructionRemoveFromParent(v);
+        LLVMInsertIntoBuilder(s->b, v);
+    }
+    for (int32_t k = y->from; k < y->to; k++)
+        if (y->place[k] == PLACE_BEFORE) {
+            LLVMInstructionRemoveFromParent(y->instr[k]);
+            LLVMInsertIntoBuilder(s->b, y->instr[k]);
+        }
+    return head;
+}
+
+/* What is needed later passes through memory; the stretch itself goes. */
+static void leave(struct strips *s, struct body *y, const struct loop *l)
+{
+    for (int32_t k = y->from; k < y->to; k++) {
+        if (y->place[k] != PLACE_STRIP || !strips_leaves(y, k))
+            continue;
+        LLVMTypeRef t = LLVMTypeOf(y->instr[k]);
+        uint64_t bytes = strip_loops_place_of(s, y, t);
+        LLVMValueRef base = strip_loops_offset(s, s->area, number64(s, bytes));
+        put(s, t, y->piece[k], strip_loops_element(s, t, base, l->lane), y->lanes);
+        LLVMPositionBuilderBefore(s->b, LLVMGetFirstInstruction(y->bb));
+        base = strip_loops_offset(s, s->area, number64(s, bytes));
+        LLVMReplaceAllUsesWith(y->instr[k], take(s, t, base, JIT_WARP));
+        LLVMPositionBuilderAtEnd(s->b, l->body);
+    }
+    for (int32_t k = y->to - 1; k >= y->from; k--)
+        if (y->place[k] == PLACE_STRIP)
+            LLVMInstructionEraseFromParent(y->instr[k]);
+}
+
+void strips_make(struct strips *s, struct body *y)
+{
+    struct loop l = {.head = strip_loops_head(s, y)};
+    LLVMTypeRef i64 = LLVMInt64TypeInContext(s->ctx);
+    l.body = LLVMInsertBasicBlockInContext(s->ctx, y->bb, "");
+    LLVMPositionBuilderAtEnd(s->b, l.body);
+    l.lane = LLVMBuildPhi(s->b, i64, "");
+    y->used = 0;
+    for (int32_t k = y->from; k < y->to; k++)
+        if (y->place[k] == PLACE_STRIP) {
+            y->piece[k] = strip_loops_make(s, y, &l, y->instr[k]);
+            copy_notes(s, y->instr[k], y->piece[k]);
+        }
+    leave(s, y, &l);
+    LLVMPositionBuilderAtEnd(s->b, l.head);
+    LLVMBuildBr(s->b, l.body);
+    LLVMPositionBuilderAtEnd(s->b, l.body);
+    LLVMValueRef next = LLVMBuildAdd(s->b, l.lane, number64(s, y->lanes), "");
+    LLVMValueRef done = LLVMBuildICmp(s->b, LLVMIntEQ, next, number64(s, JIT_WARP), "");
+    LLVMBuildCondBr(s->b, done, y->bb, l.body);
+    LLVMAddIncoming(l.lane, (LLVMValueRef[]){number64(s, 0), next},
+                    (LLVMBasicBlockRef[]){l.head, l.body}, 2);
+    free(l.in.items);
+}

@@ -1,0 +1,470 @@
+/* strips: long stretches of arithmetic are done for a few lanes at a time.
+ *
+ * A value of a warp is 32 lanes: on a processor with sixteen registers of 256 bits, four registers.
+ * Where more than a handful of such values live at once (the state of a hash, an approximation of a
+ * function), nearly all of them are spilled, and each operation loads and stores. But most of what
+ * kernels do, they do lane by lane. So a stretch of such operations within one basic block becomes
+ * a loop over strips of lanes, as many as one register holds: what is needed from outside is put
+ * into memory before the loop, and what is needed later is taken from there behind it. The same
+ * values then fit into registers, and there is less code: LLVM is done with it in a fraction of the
+ * time.
+ *
+ * Each lane computes what it did before, in the same order. Nothing that writes memory is part of a
+ * stretch, and what reads memory keeps its place between the writes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/plugin.h"
+#include "compiler/codegen/codegen.h"
+#include "compiler/llvm/strip_mining.h"
+
+enum {
+    LEAST_WORK = 150,   /* instructions of the processor in a stretch that is looked at */
+    WORTH_PERCENT = 90, /* a loop must take less than so much of the time without */
+    /* of processors today, about: */
+    LOOK_AHEAD = 200, /* instructions that wait for their operands while later ones run */
+    DECODED = 4000    /* that are kept decoded, without fetching them anew in each turn */
+};
+
+/* Vector instructions that a processor does in a cycle, beside loads and stores. */
+static const double PER_CYCLE = 2.5;
+
+/* ---- values ---- */
+
+int strips_bytes(LLVMTypeRef t)
+{
+    switch (LLVMGetTypeKind(t)) {
+    case LLVMIntegerTypeKind: {
+        unsigned bits = LLVMGetIntTypeWidth(t);
+        return bits == 1                                             ? 0
+               : bits == 8 || bits == 16 || bits == 32 || bits == 64 ? (int)bits / 8
+                                                                     : -1;
+    }
+    case LLVMHalfTypeKind:
+    case LLVMBFloatTypeKind: return 2;
+    case LLVMFloatTypeKind: return 4;
+    case LLVMDoubleTypeKind:
+    case LLVMPointerTypeKind: return 8;
+    default: return -1;
+    }
+}
+
+/* A value of a warp: 32 lanes. */
+static bool is_row(LLVMTypeRef t)
+{
+    return strips_is_vector(t) && LLVMGetVectorSize(t) == JIT_WARP &&
+           strips_bytes(LLVMGetElementType(t)) >= 0;
+}
+
+/* Vector registers that such a value takes. */
+static unsigned strip_mining_registers(const struct strips *s, LLVMTypeRef t)
+{
+    unsigned bits = (unsigned)strips_bytes(LLVMGetElementType(t)) * 8 * JIT_WARP;
+    return bits <= s->simd_bits ? 1 : bits / s->simd_bits;
+}
+
+LLVMValueRef strips_spread(LLVMValueRef v)
+{
+    LLVMValueRef insert = LLVMGetOperand(v, 0);
+    if (!LLVMIsAInsertElementInst(insert) || !LLVMIsAConstantInt(LLVMGetOperand(insert, 2)) ||
+        LLVMConstIntGetZExtValue(LLVMGetOperand(insert, 2)) != 0)
+        return NULL;
+    for (unsigned k = 0; k < LLVMGetNumMaskElements(v); k++)
+        if (LLVMGetMaskValue(v, k) != 0)
+            return NULL;
+    return LLVMGetOperand(insert, 1);
+}
+
+const char *strips_callee(LLVMValueRef call)
+{
+    LLVMValueRef f = LLVMGetCalledValue(call);
+    size_t length;
+    return LLVMIsAFunction(f) ? LLVMGetValueName2(f, &length) : "";
+}
+
+/* Intrinsics that do for each lane the same. Of one of them, what follows its name (".v32f32");
+ * else NULL. */
+static const char *known_call(LLVMValueRef call)
+{
+    static const char *const known[] = {
+        "abs",   "bitreverse", "bswap",    "ceil",    "copysign",   "ctlz",          "ctpop",
+        "cttz",  "fabs",       "floor",    "fma",     "fptosi.sat", "fptoui.sat",    "fshl",
+        "fshr",  "maximum",    "maxnum",   "minimum", "minnum",     "nearbyint",     "rint",
+        "round", "roundeven",  "sadd.sat", "smax",    "smin",       "sqrt",          "ssub.sat",
+        "trunc", "uadd.sat",   "umax",     "umin",    "usub.sat",   "masked.gather", "masked.load"};
+    const char *name = strips_callee(call);
+    if (strncmp(name, "llvm.", 5) != 0)
+        return NULL;
+    for (size_t k = 0; k < WEIR_COUNT(known); k++) {
+        size_t length = 5 + strlen(known[k]);
+        if (strncmp(name + 5, known[k], length - 5) == 0 && name[length] == '.' &&
+            name[length + 1] != 's') /* round.sat */
+            return name + length;
+    }
+    return NULL;
+}
+
+static bool strip_mining_reads(LLVMValueRef v)
+{
+    return LLVMIsALoadInst(v) ||
+           (LLVMIsACallInst(v) && !strncmp(strips_callee(v), "llvm.masked.", 12));
+}
+
+/* Can strips be taken of a constant? Not where lanes have addresses of their own: those are only
+ * known to the loader. */
+static bool known_constant(LLVMValueRef v)
+{
+    if (LLVMIsAConstantDataVector(v) || LLVMIsAConstantAggregateZero(v) || LLVMIsUndef(v))
+        return true;
+    LLVMValueRef first = LLVMGetAggregateElement(v, 0);
+    for (unsigned k = 0; first != NULL && k < JIT_WARP; k++) {
+        LLVMValueRef lane = LLVMGetAggregateElement(v, k);
+        bool plain = LLVMIsAConstantInt(lane) || LLVMIsAConstantFP(lane) || LLVMIsUndef(lane) ||
+                     LLVMIsAConstantPointerNull(lane);
+        if (lane != first && !plain)
+            return false;
+    }
+    return first != NULL;
+}
+
+/* Is an instruction done lane by lane, so that it can be done strip by strip? */
+static bool by_lanes(LLVMValueRef v)
+{
+    if (!is_row(LLVMTypeOf(v)))
+        return false;
+    LLVMOpcode op = LLVMGetInstructionOpcode(v);
+    switch (op) {
+    case LLVMShuffleVector: return strips_spread(v) != NULL;
+    case LLVMLoad:
+        return !LLVMGetVolatile(v) && LLVMGetOrdering(v) == LLVMAtomicOrderingNotAtomic &&
+               strips_bytes(LLVMGetElementType(LLVMTypeOf(v))) > 0;
+    case LLVMCall:
+        if (known_call(v) == NULL || strncmp(known_call(v), ".v32", 4) != 0)
+            return false;
+        break;
+    case LLVMSelect:
+    case LLVMGetElementPtr:
+    case LLVMICmp:
+    case LLVMFCmp:
+    case LLVMFNeg:
+    case LLVMFreeze: break;
+    default:
+        if (!LLVMIsABinaryOperator(v) && !LLVMIsACastInst(v))
+            return false;
+    }
+    unsigned n = op == LLVMCall ? LLVMGetNumArgOperands(v) : (unsigned)LLVMGetNumOperands(v);
+    for (unsigned k = 0; k < n; k++) {
+        LLVMValueRef o = LLVMGetOperand(v, k);
+        LLVMTypeRef t = LLVMTypeOf(o);
+        if (strips_is_vector(t) ? !is_row(t) : LLVMIsACastInst(v) != NULL)
+            return false;
+        if (strips_is_vector(t) && LLVMIsAConstant(o) && !known_constant(o))
+            return false;
+    }
+    return true;
+}
+
+/* A call that neither reads nor writes memory, and does nothing else but its result. */
+static bool is_pure(LLVMValueRef call)
+{
+    return !strncmp(strips_callee(call), "llvm.prefetch", 13) ||
+           !strncmp(strips_callee(call), "llvm.vector.reduce", 18) ||
+           (known_call(call) != NULL && !strip_mining_reads(call));
+}
+
+/* Of an instruction that is not done lane by lane: may it read or write memory, or do more? */
+static bool strip_mining_touches(LLVMValueRef v, bool *writes)
+{
+    switch (LLVMGetInstructionOpcode(v)) {
+    case LLVMLoad:
+        *writes = LLVMGetVolatile(v) || LLVMGetOrdering(v) != LLVMAtomicOrderingNotAtomic;
+        return true;
+    case LLVMCall: return *writes = !is_pure(v);
+    case LLVMStore:
+    case LLVMFence:
+    case LLVMAtomicRMW:
+    case LLVMAtomicCmpXchg:
+    case LLVMInvoke:
+    case LLVMVAArg: *writes = true; return true;
+    default: *writes = false; return false;
+    }
+}
+
+/* ---- the block ---- */
+
+static size_t strip_mining_slot(const struct body *y, LLVMValueRef v)
+{
+    size_t at = (size_t)((uintptr_t)v >> 4) * 0x9e3779b97f4a7c15u >> 20 & (y->slots - 1);
+    while (y->keys[at] != NULL && y->keys[at] != v)
+        at = (at + 1) & (y->slots - 1);
+    return at;
+}
+
+int32_t strips_number(const struct body *y, LLVMValueRef v)
+{
+    size_t at = strip_mining_slot(y, v);
+    return y->keys[at] != NULL && y->numbers[at] >= y->from ? y->numbers[at] : -1;
+}
+
+static void body_open(struct body *y, LLVMBasicBlockRef bb)
+{
+    *y = (struct body){.bb = bb};
+    for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i))
+        y->n++;
+    size_t n = (size_t)y->n;
+    for (y->slots = 16; y->slots < n * 2; y->slots *= 2)
+        ;
+    y->instr = xcalloc(n, sizeof *y->instr);
+    y->place = xcalloc(n, sizeof *y->place);
+    y->row = xcalloc(n, sizeof *y->row);
+    y->piece = xcalloc(n, sizeof(LLVMValueRef));
+    y->keys = xcalloc(y->slots, sizeof *y->keys);
+    y->numbers = xcalloc(y->slots, sizeof *y->numbers);
+    int32_t k = 0;
+    for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i), k++) {
+        size_t at = strip_mining_slot(y, i);
+        y->keys[at] = i;
+        y->numbers[at] = k;
+        y->instr[k] = i;
+        y->row[k] = by_lanes(i);
+        if (LLVMIsAPHINode(i))
+            y->from = k + 1;
+    }
+}
+
+static void body_close(struct body *y)
+{
+    free(y->instr);
+    free(y->place);
+    free(y->row);
+    free(y->piece);
+    free(y->keys);
+    free(y->numbers);
+}
+
+/* Does an instruction use one of the stretch that has this place? */
+static bool uses(const struct body *y, LLVMValueRef v, enum place p)
+{
+    for (unsigned k = 0; k < (unsigned)LLVMGetNumOperands(v); k++) {
+        int32_t at = strips_number(y, LLVMGetOperand(v, k));
+        if (at >= 0 && at < y->to && y->place[at] == p)
+            return true;
+    }
+    return false;
+}
+
+/* Extends the stretch from y->from as far as it goes: what is done lane by lane is done at once,
+ * behind what that may need and before what needs it. Ends at what cannot be in such an order. */
+static void stretch(struct body *y)
+{
+    bool reads = false, wrote = false, touched = false;
+    for (y->to = y->from; y->to < y->n - 1; y->to++) {
+        LLVMValueRef v = y->instr[y->to];
+        bool late = uses(y, v, PLACE_AFTER), writes = false;
+        if (y->row[y->to]) {
+            if (late || (strip_mining_reads(v) && wrote))
+                return;
+            reads |= strip_mining_reads(v);
+            y->place[y->to] = PLACE_STRIP;
+            continue;
+        }
+        bool touches = strip_mining_touches(v, &writes);
+        late |= uses(y, v, PLACE_STRIP) || (writes && reads) || (touches && touched);
+        y->place[y->to] = late ? PLACE_AFTER : PLACE_BEFORE;
+        touched |= late && touches;
+        wrote |= late && writes;
+    }
+}
+
+/* Is it computed at no cost, wherever it is needed? */
+static bool is_free(LLVMValueRef v)
+{
+    return LLVMGetInstructionOpcode(v) == LLVMShuffleVector ||
+           LLVMGetInstructionOpcode(v) == LLVMBitCast;
+}
+
+bool strips_leaves(const struct body *y, int32_t k)
+{
+    for (LLVMUseRef u = LLVMGetFirstUse(y->instr[k]); u != NULL; u = LLVMGetNextUse(u)) {
+        int32_t at = strips_number(y, LLVMGetUser(u));
+        if (at < 0 || at >= y->to || y->place[at] != PLACE_STRIP)
+            return true;
+    }
+    return false;
+}
+
+/* Is operand `o` one that must be brought into the loop through memory? */
+static bool enters(const struct body *y, LLVMValueRef o)
+{
+    if (!strips_is_vector(LLVMTypeOf(o)) || LLVMIsAConstant(o))
+        return false;
+    int32_t at = strips_number(y, o);
+    return at < 0 || at >= y->to || y->place[at] != PLACE_STRIP;
+}
+
+/* What is known of a stretch. Registers are vector registers, at full width. */
+struct measure {
+    unsigned work;    /* instructions of the processor: registers written */
+    unsigned wide;    /* ... with elements of 64 bits */
+    unsigned moves;   /* registers that would pass through memory, in and out */
+    unsigned live;    /* at the most */
+    unsigned latency; /* cycles from the first to the last result of one lane */
+};
+
+/* Cycles from operands to result. */
+static unsigned strip_mining_latency(LLVMValueRef v)
+{
+    if (is_free(v))
+        return 0;
+    switch (LLVMGetInstructionOpcode(v)) {
+    case LLVMFDiv:
+    case LLVMFRem: return 12;
+    case LLVMUDiv:
+    case LLVMSDiv:
+    case LLVMURem:
+    case LLVMSRem: return 40;
+    case LLVMFAdd:
+    case LLVMFSub:
+    case LLVMFMul:
+    case LLVMMul:
+    case LLVMFPToSI:
+    case LLVMFPToUI:
+    case LLVMSIToFP:
+    case LLVMUIToFP:
+    case LLVMFPExt:
+    case LLVMFPTrunc: return 4;
+    case LLVMLoad: return 7;
+    case LLVMCall:
+        return strip_mining_reads(v)                                                       ? 20
+               : LLVMGetTypeKind(LLVMGetElementType(LLVMTypeOf(v))) == LLVMIntegerTypeKind ? 2
+                                                                                           : 5;
+    default: return 1;
+    }
+}
+
+/* What the operands of instruction k say: which values live until here, what comes from outside.
+ * Returns when the last of them is there. */
+static unsigned measure_operands(const struct strips *s, const struct body *y, int32_t k,
+                                 const unsigned *ready, int32_t *last, struct measure *m)
+{
+    LLVMValueRef v = y->instr[k];
+    unsigned latest = 0;
+    for (unsigned o = 0; o < (unsigned)LLVMGetNumOperands(v); o++) {
+        LLVMValueRef operand = LLVMGetOperand(v, o);
+        int32_t at = strips_number(y, operand);
+        if (at >= 0 && at < k && y->place[at] == PLACE_STRIP) {
+            last[at - y->from] = k;
+            latest = ready[at - y->from] > latest ? ready[at - y->from] : latest;
+        } else if (!is_free(v) && enters(y, operand)) {
+            /* one that several need counts more than once: it may have to be loaded more than once
+             */
+            m->moves += strip_mining_registers(s, LLVMTypeOf(operand));
+        }
+    }
+    return latest;
+}
+
+static struct measure strip_mining_measure(const struct strips *s, const struct body *y)
+{
+    struct measure m = {0};
+    size_t n = (size_t)(y->to - y->from) + 1;
+    int32_t *last = xcalloc(n, sizeof *last);
+    unsigned *ends = xcalloc(n, sizeof *ends), *ready = xcalloc(n, sizeof *ready), live = 0;
+    for (int32_t k = y->from; k < y->to; k++) {
+        LLVMValueRef v = y->instr[k];
+        if (y->place[k] != PLACE_STRIP)
+            continue;
+        unsigned regs = strip_mining_registers(s, LLVMTypeOf(v));
+        unsigned at = measure_operands(s, y, k, ready, last, &m) + strip_mining_latency(v);
+        ready[k - y->from] = at;
+        m.latency = at > m.latency ? at : m.latency;
+        m.moves += strips_leaves(y, k) ? regs : 0;
+        if (is_free(v))
+            continue;
+        m.work += regs;
+        m.wide += strips_bytes(LLVMGetElementType(LLVMTypeOf(v))) == 8 ? regs : 0;
+    }
+    for (int32_t k = y->from; k < y->to; k++) {
+        live -= ends[k - y->from];
+        if (y->place[k] != PLACE_STRIP || is_free(y->instr[k]) || last[k - y->from] == 0)
+            continue;
+        live += strip_mining_registers(s, LLVMTypeOf(y->instr[k]));
+        ends[last[k - y->from] - y->from] += strip_mining_registers(s, LLVMTypeOf(y->instr[k]));
+        m.live = live > m.live ? live : m.live;
+    }
+    free(last);
+    free(ends);
+    free(ready);
+    return m;
+}
+
+/* Cycles that a stretch takes for a row in strips of so many lanes, about: what keeps it is either
+ * the number of instructions, with those for what is spilled, or that they wait for each other,
+ * since a processor looks ahead for so many only. */
+static double strip_mining_cost(const struct strips *s, const struct measure *m, unsigned lanes)
+{
+    double strips = JIT_WARP / (double)lanes, live = m->live / strips;
+    double spilled = live > s->registers ? 1 - s->registers / live : 0;
+    double instructions = m->work * (1 + spilled) / strips;
+    double issue = instructions * strips / PER_CYCLE;
+    if (instructions > DECODED)
+        issue *= 2;
+    double side_by_side = 1 + LOOK_AHEAD / instructions;
+    double wait = m->latency * (side_by_side < strips ? strips / side_by_side : 1);
+    double moves = lanes < JIT_WARP ? m->moves * 2.0 / PER_CYCLE : 0;
+    return (issue > wait ? issue : wait) + moves;
+}
+
+/* Whether a loop is worth it, and with how many lanes at a time. */
+static bool pays(const struct strips *s, struct body *y)
+{
+    struct measure m = strip_mining_measure(s, y);
+    y->lanes = s->simd_bits / 32;
+    if (s->always)
+        return m.work > 0;
+    if (m.work < LEAST_WORK || m.live <= s->registers)
+        return false;
+    double best = strip_mining_cost(s, &m, JIT_WARP) * WORTH_PERCENT / 100;
+    unsigned least = s->simd_bits / (m.wide * 2 > m.work ? 64 : 32);
+    y->lanes = JIT_WARP;
+    for (unsigned lanes = JIT_WARP / 2; lanes >= least; lanes /= 2) {
+        double cost = strip_mining_cost(s, &m, lanes);
+        if (cost < best) {
+            best = cost;
+            y->lanes = lanes;
+        }
+    }
+    return y->lanes < JIT_WARP;
+}
+
+void strips_split(LLVMModuleRef m, unsigned simd_bits, bool always)
+{
+    struct strips s = {.m = m,
+                       .ctx = LLVMGetModuleContext(m),
+                       .simd_bits = simd_bits,
+                       .always = always,
+                       .registers = simd_bits == 512 ? 32 : 16};
+    s.b = LLVMCreateBuilderInContext(s.ctx);
+    for (s.fn = LLVMGetFirstFunction(m); s.fn != NULL; s.fn = LLVMGetNextFunction(s.fn)) {
+        if (LLVMCountBasicBlocks(s.fn) == 0)
+            continue;
+        s.area = NULL;
+        s.area_bytes = 0;
+        LLVMBasicBlockRef next, entry = LLVMGetEntryBasicBlock(s.fn);
+        for (LLVMBasicBlockRef bb = LLVMGetNextBasicBlock(entry); bb != NULL; bb = next) {
+            next = LLVMGetNextBasicBlock(bb);
+            struct body y;
+            body_open(&y, bb);
+            for (; y.from < y.n - 1; y.from = y.to) {
+                stretch(&y);
+                if (pays(&s, &y))
+                    strips_make(&s, &y);
+            }
+            body_close(&y);
+        }
+        if (s.area != NULL)
+            LLVMSetOperand(s.area, 0,
+                           LLVMConstInt(LLVMInt64TypeInContext(s.ctx), s.area_bytes, false));
+    }
+    LLVMDisposeBuilder(s.b);
+}

@@ -1,0 +1,614 @@
+/* context: the primary context of each device, others, and which one a host thread uses. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/thread_fast.h"
+#include "driver/driver.h"
+#include "driver/error/fault.h"
+#include "driver/error/site.h"
+#include "driver/objects.h"
+
+enum { STACK_DEPTH = 16 }; /* thread-local storage of a library opened late must stay small */
+
+static CUcontext primary[MEM_MAX_DEVICES];
+static pthread_once_t primary_once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t primary_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Current contexts of a host thread, innermost last. */
+static WEIR_THREAD_FAST struct {
+    CUcontext items[STACK_DEPTH];
+    int count;
+} stack;
+WEIR_THREAD_FAST struct driver_thread driver_thread;
+/* To be called after each change of the stack. */
+static void changed(void)
+{
+    driver_thread.current = stack.count > 0 ? stack.items[stack.count - 1] : NULL;
+    driver_thread.plain = NULL;
+}
+
+/* All contexts there ever were: objects stay when contexts go, since any thread may have one as its
+ * current context. */
+static struct {
+    pthread_mutex_t lock;
+    CUcontext newest;
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static CUcontext new_context(int ordinal)
+{
+    CUcontext c = handle_new(TAG_CONTEXT, sizeof *c);
+    pthread_mutex_lock(&all.lock);
+    c->older = all.newest;
+    all.newest = c;
+    pthread_mutex_unlock(&all.lock);
+    c->ordinal = ordinal;
+    c->fetch_granularity = 64;
+    c->memory = device_ordinal(driver_device(ordinal));
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_mutex_init(&c->fault_lock, NULL);
+    return c;
+}
+
+static void primaries(void)
+{
+    for (int n = 0; n < driver_device_count(); n++) {
+        primary[n] = new_context(n);
+        primary[n]->primary = true;
+    }
+}
+
+CUcontext driver_primary(int ordinal)
+{
+    pthread_once(&primary_once, primaries);
+    return primary[ordinal];
+}
+
+CUcontext driver_context_of(const void *owner)
+{
+    pthread_mutex_lock(&all.lock);
+    CUcontext c = all.newest;
+    while (c != NULL && (c->device == NULL || c->device != owner))
+        c = c->older;
+    pthread_mutex_unlock(&all.lock);
+    return c;
+}
+
+/* ---- errors ---- */
+
+CUresult driver_from_device_error(CUcontext ctx, enum device_error e)
+{
+    if (e >= DEVICE_FAULT_ADDRESS && ctx != NULL)
+        fault_tell(ctx);
+    switch (e) {
+    case DEVICE_OK: return CUDA_SUCCESS;
+    case DEVICE_NOT_READY: return CUDA_ERROR_NOT_READY;
+    case DEVICE_OUT_OF_MEMORY: return CUDA_ERROR_OUT_OF_MEMORY;
+    case DEVICE_INVALID_VALUE: return CUDA_ERROR_INVALID_VALUE;
+    case DEVICE_NOT_PERMITTED: return CUDA_ERROR_NOT_PERMITTED;
+    case DEVICE_NOT_RECORDED: return CUDA_ERROR_INVALID_HANDLE;
+    case DEVICE_FORKED: return CUDA_ERROR_NOT_INITIALIZED;
+    case DEVICE_FAULT_ADDRESS: return CUDA_ERROR_ILLEGAL_ADDRESS;
+    case DEVICE_FAULT_MISALIGNED: return CUDA_ERROR_MISALIGNED_ADDRESS;
+    case DEVICE_FAULT_ILLEGAL: return CUDA_ERROR_ILLEGAL_INSTRUCTION;
+    case DEVICE_FAULT_PC: return CUDA_ERROR_INVALID_PC;
+    case DEVICE_FAULT_ASSERT: return CUDA_ERROR_ASSERT;
+    case DEVICE_FAULT_STACK: return CUDA_ERROR_HARDWARE_STACK_ERROR;
+    case DEVICE_FAULT_HANDLE: return CUDA_ERROR_INVALID_HANDLE;
+    case DEVICE_FAULT_MEMORY: return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    default: return CUDA_ERROR_LAUNCH_FAILED;
+    }
+}
+
+/* ---- the current context ---- */
+
+CUresult context_check(CUcontext ctx)
+{
+    /* A current context was live once, and objects of contexts stay. */
+    if (WEIR_UNLIKELY(ctx != driver_thread.current || ctx == NULL) &&
+        !handle_live(ctx, TAG_CONTEXT))
+        return CUDA_ERROR_INVALID_CONTEXT;
+    return ctx->device == NULL ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_SUCCESS;
+}
+
+CUresult driver_current_any(CUcontext *ctx)
+{
+    CUresult r = driver_ready();
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (device_in_host_function())
+        return CUDA_ERROR_NOT_PERMITTED;
+    CUcontext c = *ctx = driver_thread.current;
+    return context_check(c);
+}
+
+CUresult driver_current_asked(CUcontext *ctx)
+{
+    CUresult r = driver_current_any(ctx);
+    if (r != CUDA_SUCCESS)
+        return r;
+    enum device_error e = device_context_status((*ctx)->device);
+    return driver_from_device(*ctx, e);
+}
+
+WEIR_API CUresult cuCtxGetCurrent(CUcontext *out)
+{
+    CUresult r = driver_ready();
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *out = driver_thread.current;
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuCtxSetCurrent(CUcontext ctx)
+{
+    CUresult r = driver_ready();
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (ctx == NULL) {
+        stack.count -= stack.count > 0;
+        changed();
+        return CUDA_SUCCESS;
+    }
+    if (!handle_live(ctx, TAG_CONTEXT))
+        return CUDA_ERROR_INVALID_CONTEXT;
+    if (stack.count == 0)
+        stack.count = 1;
+    stack.items[stack.count - 1] = ctx;
+    changed();
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuCtxPushCurrent_v2(CUcontext ctx)
+{
+    CUresult r = driver_ready();
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (!handle_live(ctx, TAG_CONTEXT))
+        return CUDA_ERROR_INVALID_CONTEXT;
+    if (stack.count == STACK_DEPTH)
+        return CUDA_ERROR_INVALID_VALUE;
+    stack.items[stack.count++] = ctx;
+    changed();
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuCtxPopCurrent_v2(CUcontext *out)
+{
+    CUresult r = driver_ready();
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (stack.count == 0)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    stack.count--;
+    if (out != NULL)
+        *out = stack.items[stack.count];
+    changed();
+    return CUDA_SUCCESS;
+}
+
+/* ---- life ---- */
+
+static _Atomic uint64_t context_ids;
+
+bool context_flags_valid(unsigned flags)
+{
+    unsigned how = flags & CU_CTX_SCHED_MASK;
+    return (flags & ~(unsigned)CU_CTX_FLAGS_MASK) == 0 && how <= CU_CTX_SCHED_BLOCKING_SYNC &&
+           how != (CU_CTX_SCHED_SPIN | CU_CTX_SCHED_YIELD);
+}
+
+static enum device_wait wait_of(unsigned flags)
+{
+    switch (flags & CU_CTX_SCHED_MASK) {
+    case CU_CTX_SCHED_SPIN: return DEVICE_WAIT_SPIN;
+    case CU_CTX_SCHED_YIELD: return DEVICE_WAIT_YIELD;
+    case CU_CTX_SCHED_BLOCKING_SYNC: return DEVICE_WAIT_BLOCK;
+    default: return DEVICE_WAIT_AUTO;
+    }
+}
+
+void context_set_flags(CUcontext c, unsigned flags)
+{
+    c->flags = flags;
+    if (c->device != NULL)
+        device_context_set_wait(c->device, wait_of(flags));
+}
+
+static bool activate(CUcontext c)
+{
+    if (c->device == NULL) {
+        c->device = device_context_new(driver_device(c->ordinal));
+        device_context_set_wait(c->device, wait_of(c->flags));
+        atomic_store(&c->id, atomic_fetch_add(&context_ids, 1) + 1);
+    }
+    return c->device != NULL;
+}
+
+/* Frees all objects of the context; with `keep` the context goes on as new (device reset). */
+static void context_empty(CUcontext c, bool keep)
+{
+    device_context_sync(c->device);
+    while (c->modules != NULL)
+        module_unload(c->modules);
+    while (c->arrays != NULL)
+        array_destroy(c->arrays);
+    textures_destroy(c);
+    while (c->streams != NULL)
+        stream_destroy(c->streams);
+    while (c->events != NULL)
+        event_destroy(c->events);
+    if (c->primary)
+        pools_reset(c->ordinal);
+    if (keep) {
+        device_context_reset(c->device);
+    } else {
+        device_context_free(c->device);
+        c->device = NULL;
+    }
+    atomic_store(&c->id, atomic_fetch_add(&context_ids, 1) + 1);
+    atomic_store(&c->peers, 0);
+    if (keep)
+        grid_env_set_peers(device_context_env(c->device), 0);
+    fault_forget(c);
+}
+
+/* A device's primary context, with the lock of all primary ones held. Not for host functions: a
+ * reset waits for them, holding it. */
+static CUresult lock_primary(CUdevice dev, CUcontext *c)
+{
+    CUresult r = device_check(dev);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (device_in_host_function())
+        return CUDA_ERROR_NOT_PERMITTED;
+    *c = driver_primary(dev);
+    pthread_mutex_lock(&primary_lock);
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice dev)
+{
+    CUcontext c;
+    if (ctx == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult r = lock_primary(dev, &c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    bool ok = activate(c);
+    if (ok)
+        atomic_fetch_add(&c->retains, 1);
+    pthread_mutex_unlock(&primary_lock);
+    *ctx = c;
+    return ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+WEIR_API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev)
+{
+    CUcontext c;
+    CUresult r = lock_primary(dev, &c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (atomic_load(&c->retains) == 0)
+        r = CUDA_ERROR_INVALID_CONTEXT;
+    else if (atomic_fetch_sub(&c->retains, 1) == 1 && c->device != NULL)
+        context_empty(c, false);
+    pthread_mutex_unlock(&primary_lock);
+    return r;
+}
+
+WEIR_API CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
+{
+    CUcontext c;
+    CUresult r = lock_primary(dev, &c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    CALLED(cuDevicePrimaryCtxReset);
+    if (c->device != NULL)
+        context_empty(c, true);
+    pthread_mutex_unlock(&primary_lock);
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags)
+{
+    CUcontext c;
+    if (!context_flags_valid(flags))
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult r = lock_primary(dev, &c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    context_set_flags(c, flags);
+    pthread_mutex_unlock(&primary_lock);
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active)
+{
+    CUresult r = device_check(dev);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (flags == NULL || active == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *flags = driver_primary(dev)->flags;
+    *active = driver_primary(dev)->device != NULL;
+    return CUDA_SUCCESS;
+}
+
+/* CUDA 13's form; the parameters ask for execution affinity, which is refused when given. */
+WEIR_API CUresult cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *params, unsigned int flags,
+                                 CUdevice dev)
+{
+    CUresult r = driver_ready();
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (dev < 0 || dev >= driver_device_count())
+        return CUDA_ERROR_INVALID_DEVICE;
+    if (params != NULL && params->numExecAffinityParams > 0)
+        return driver_error(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY,
+                            "cuCtxCreate: execution affinity is not supported");
+    if (!context_flags_valid(flags))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (device_in_host_function())
+        return CUDA_ERROR_NOT_PERMITTED;
+    if (stack.count == STACK_DEPTH)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUcontext c = new_context(dev);
+    c->flags = flags;
+    if (!activate(c))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    stack.items[stack.count++] = c;
+    changed();
+    *out = c;
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuCtxCreate_v2(CUcontext *out, unsigned int flags, CUdevice dev)
+{
+    return cuCtxCreate_v4(out, NULL, flags, dev);
+}
+
+WEIR_API CUresult cuCtxDestroy_v2(CUcontext ctx)
+{
+    CUresult r = driver_ready();
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (!handle_live(ctx, TAG_CONTEXT) || ctx->primary)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    if (ctx->device == NULL)
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    if (device_in_host_function())
+        return CUDA_ERROR_NOT_PERMITTED;
+    for (int n = stack.count - 1; n >= 0; n--)
+        if (stack.items[n] == ctx)
+            memmove(&stack.items[n], &stack.items[n + 1],
+                    sizeof(CUcontext) * (size_t)(--stack.count - n));
+    changed();
+    CALLED(cuCtxDestroy);
+    context_empty(ctx,
+                  false); /* the object stays: other threads may have it as their current context */
+    return CUDA_SUCCESS;
+}
+
+/* CUDA 11.4's form. */
+WEIR_API CUresult cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *affinity, int count,
+                                 unsigned int flags, CUdevice dev);
+WEIR_API CUresult cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *affinity, int count,
+                                 unsigned int flags, CUdevice dev)
+{
+    CUctxCreateParams params = {.execAffinityParams = affinity, .numExecAffinityParams = count};
+    return cuCtxCreate_v4(out, &params, flags, dev);
+}
+
+/* ---- questions ---- */
+
+/* A context that the caller names. */
+static CUresult named(CUcontext ctx, CUcontext *out)
+{
+    CUresult r = driver_ready();
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (device_in_host_function())
+        return CUDA_ERROR_NOT_PERMITTED;
+    *out = ctx;
+    return context_check(ctx);
+}
+
+WEIR_API CUresult cuCtxGetDevice(CUdevice *dev)
+{
+    CUcontext c;
+    CUresult r = driver_current_any(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (dev == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *dev = c->ordinal;
+    return CUDA_SUCCESS;
+}
+
+/* Of a context that need not be current; NULL: the current one. */
+WEIR_API CUresult cuCtxGetDevice_v2(CUdevice *dev, CUcontext ctx)
+{
+    CUcontext c;
+    if (ctx == NULL)
+        return cuCtxGetDevice(dev);
+    CUresult r = named(ctx, &c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (dev == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *dev = c->ordinal;
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuCtxSynchronize_v2(CUcontext ctx)
+{
+    CUcontext c;
+    CUresult r = ctx == NULL ? driver_current_any(&c) : named(ctx, &c);
+    if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running())) {
+        r = capture_unsafe();
+        if (r == CUDA_SUCCESS)
+            r = capture_forbid_all(c);
+    }
+    if (r != CUDA_SUCCESS)
+        return r;
+    r = driver_from_device(c, device_context_sync(c->device));
+    pool_synchronized();
+    return r;
+}
+
+WEIR_API CUresult cuCtxSynchronize(void) { return cuCtxSynchronize_v2(NULL); }
+
+WEIR_API CUresult cuCtxGetFlags(unsigned int *flags)
+{
+    CUcontext c;
+    CUresult r = driver_current_any(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (flags == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *flags = c->flags;
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuCtxGetApiVersion(CUcontext ctx, unsigned int *version)
+{
+    CUresult r = driver_ready();
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (version == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (ctx != NULL && !handle_live(ctx, TAG_CONTEXT))
+        return CUDA_ERROR_INVALID_CONTEXT;
+    *version = 3020;
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
+{
+    CUcontext c;
+    CUresult r = driver_current(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (least != NULL)
+        *least = DEVICE_PRIORITY_LOWEST;
+    if (greatest != NULL)
+        *greatest = DEVICE_PRIORITY_HIGHEST;
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuCtxGetCacheConfig(CUfunc_cache *config)
+{
+    CUcontext c;
+    CUresult r = driver_current(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (config == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *config = c->cache_config;
+    return CUDA_SUCCESS;
+}
+
+/* A preference: there is one cache here, so keeping it in mind is all that can be done. */
+WEIR_API CUresult cuCtxSetCacheConfig(CUfunc_cache config)
+{
+    CUcontext c;
+    CUresult r = driver_current(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if ((unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL)
+        return CUDA_ERROR_INVALID_VALUE;
+    c->cache_config = config;
+    return CUDA_SUCCESS;
+}
+
+static bool env_limit(CUlimit limit, enum grid_limit *out)
+{
+    switch (limit) {
+    case CU_LIMIT_STACK_SIZE: *out = GRID_LIMIT_STACK; return true;
+    case CU_LIMIT_PRINTF_FIFO_SIZE: *out = GRID_LIMIT_PRINTF; return true;
+    case CU_LIMIT_MALLOC_HEAP_SIZE: *out = GRID_LIMIT_HEAP; return true;
+    case CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH: *out = GRID_LIMIT_SYNC_DEPTH; return true;
+    case CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT: *out = GRID_LIMIT_PENDING; return true;
+    default: return false;
+    }
+}
+
+/* Limits of caches that are not here: kept or refused as a GPU with a cache of its own would. */
+static bool cache_limit(CUcontext c, CUlimit limit, size_t **kept)
+{
+    *kept = limit == CU_LIMIT_MAX_L2_FETCH_GRANULARITY ? &c->fetch_granularity : NULL;
+    return *kept != NULL || limit == CU_LIMIT_PERSISTING_L2_CACHE_SIZE;
+}
+
+WEIR_API CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
+{
+    CUcontext c;
+    size_t *kept;
+    enum grid_limit which;
+    CUresult r = driver_current(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (value == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    if ((unsigned)limit >= CU_LIMIT_MAX)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (cache_limit(c, limit, &kept)) {
+        *value = kept != NULL ? *kept : 0;
+        return CUDA_SUCCESS;
+    }
+    if (!env_limit(limit, &which))
+        return driver_error(CUDA_ERROR_UNSUPPORTED_LIMIT, "limit %d is not supported", (int)limit);
+    *value = grid_limit_get(device_context_env(c->device), which);
+    return CUDA_SUCCESS;
+}
+
+/* What there is no room for is cut, as on GPUs; how much of its memory an H100 lets the heap have
+ * is about as much. */
+static size_t cut_limit(CUcontext c, enum grid_limit which, size_t value)
+{
+    static const size_t printf_least = (size_t)512 << 10, printf_most = (size_t)2 << 30;
+    uint64_t unused, total;
+    switch (which) {
+    case GRID_LIMIT_PRINTF:
+        return value < printf_least ? printf_least : value > printf_most ? printf_most : value;
+    case GRID_LIMIT_HEAP:
+        mem_usage(c->memory, &unused, &total);
+        return value > total / 4 ? total / 4 : value;
+    default: return value;
+    }
+}
+
+WEIR_API CUresult cuCtxSetLimit(CUlimit limit, size_t value)
+{
+    CUcontext c;
+    size_t *kept;
+    enum grid_limit which;
+    CUresult r = driver_current(&c);
+    if (r == CUDA_SUCCESS)
+        r = capture_unsafe();
+    if (r != CUDA_SUCCESS)
+        return r;
+    if ((unsigned)limit >= CU_LIMIT_MAX)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (cache_limit(c, limit, &kept)) {
+        if (value > (kept != NULL ? 128 : 0)) /* bytes of a line; of what may be set aside */
+            return CUDA_ERROR_INVALID_VALUE;
+        if (kept != NULL)
+            *kept = value;
+        return CUDA_SUCCESS;
+    }
+    if (!env_limit(limit, &which))
+        return driver_error(CUDA_ERROR_UNSUPPORTED_LIMIT, "limit %d is not supported", (int)limit);
+    if (which == GRID_LIMIT_STACK) { /* as GPUs do: kernels that run have the old one */
+        r = driver_from_device(c, device_context_sync(c->device));
+        if (r != CUDA_SUCCESS)
+            return r;
+    }
+    value = cut_limit(c, which, value);
+    return grid_limit_set(device_context_env(c->device), which, value) ? CUDA_SUCCESS
+                                                                       : CUDA_ERROR_INVALID_VALUE;
+}

@@ -1,0 +1,241 @@
+/* symbols: lines and functions of host code; see symbols.h. */
+#include "driver/error/symbols.h"
+
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+
+/* ---- strings that stay: faults are few ---- */
+
+struct kept {
+    struct kept *next;
+    char text[];
+};
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* all of this file */
+static struct kept *kept;
+
+/* One copy of each text. The lock is held. */
+static const char *symbols_keep(const char *text)
+{
+    if (text == NULL)
+        return NULL;
+    for (struct kept *k = kept; k != NULL; k = k->next)
+        if (strcmp(k->text, text) == 0)
+            return k->text;
+    size_t bytes = strlen(text) + 1;
+    struct kept *k = xmalloc(sizeof *k + bytes);
+    memcpy(k->text, text, bytes);
+    k->next = kept;
+    kept = k;
+    return k->text;
+}
+
+/* The program's own C++ library knows how; a program without one has no such names. */
+static const char *demangle(const char *name)
+{
+    typedef char *demangle_fn(const char *, char *, size_t *, int *);
+    if (name == NULL || strncmp(name, "_Z", 2) != 0)
+        return symbols_keep(name);
+    demangle_fn *fn = (demangle_fn *)dlsym(RTLD_DEFAULT, "__cxa_demangle");
+    void *library = NULL;
+    if (fn == NULL && (library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL)) != NULL)
+        fn = (demangle_fn *)dlsym(library, "__cxa_demangle");
+    int status = -1;
+    char *text = fn != NULL ? fn(name, NULL, NULL, &status) : NULL;
+    const char *result = symbols_keep(status == 0 && text != NULL ? text : name);
+    free(text);
+    if (library != NULL)
+        dlclose(library);
+    return result;
+}
+
+const char *symbol_demangle(const char *name)
+{
+    pthread_mutex_lock(&lock);
+    const char *result = demangle(name);
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+/* ---- libdw ---- */
+
+#define DW_FUNCTIONS(X)                                                                            \
+    X(dwfl_begin)                                                                                  \
+    X(dwfl_end)                                                                                    \
+    X(dwfl_linux_proc_report)                                                                      \
+    X(dwfl_linux_proc_find_elf)                                                                    \
+    X(dwfl_standard_find_debuginfo)                                                                \
+    X(dwfl_report_end)                                                                             \
+    X(dwfl_addrmodule)                                                                             \
+    X(dwfl_module_addrname)                                                                        \
+    X(dwfl_module_nextcu)                                                                          \
+    X(dwarf_haspc)                                                                                 \
+    X(dwarf_getsrc_die)                                                                            \
+    X(dwarf_linesrc)                                                                               \
+    X(dwarf_lineno)                                                                                \
+    X(dwarf_getscopes)                                                                             \
+    X(dwarf_tag)                                                                                   \
+    X(dwarf_attr)                                                                                  \
+    X(dwarf_formudata)                                                                             \
+    X(dwarf_getsrcfiles)                                                                           \
+    X(dwarf_filesrc)
+
+static struct {
+#define DW_(name) __typeof__(&name) name;
+    DW_FUNCTIONS(DW_)
+#undef DW_
+    bool tried, there;
+} dw;
+
+static bool open_dw(void)
+{
+    if (dw.tried)
+        return dw.there;
+    dw.tried = true;
+    void *library = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL)
+        return false;
+    dw.there = true;
+#define DW_(name)                                                                                  \
+    dw.name = (__typeof__(&name))dlsym(library, #name);                                            \
+    dw.there &= dw.name != NULL;
+    DW_FUNCTIONS(DW_)
+#undef DW_
+    return dw.there;
+}
+
+/* Where the function that inlined `scope` called it. */
+static void caller_of(Dwarf_Die *unit, Dwarf_Die *scope, struct symbol *out)
+{
+    Dwarf_Attribute attr;
+    Dwarf_Word file, line;
+    Dwarf_Files *files;
+    size_t count;
+    if (dw.dwarf_formudata(dw.dwarf_attr(scope, DW_AT_call_file, &attr), &file) != 0 ||
+        dw.dwarf_formudata(dw.dwarf_attr(scope, DW_AT_call_line, &attr), &line) != 0 ||
+        dw.dwarf_getsrcfiles(unit, &files, &count) != 0)
+        return;
+    out->file = symbols_keep(dw.dwarf_filesrc(files, file, NULL, NULL));
+    out->line = (int)line;
+}
+
+/* The typed forms of the API's functions are templates in a header: whoever uses them is meant. */
+static bool in_wrapper(const struct symbol *s)
+{
+    const char *slash = s->file != NULL ? strrchr(s->file, '/') : NULL;
+    return slash != NULL && strcmp(slash, "/cuda_runtime.h") == 0;
+}
+
+static void find_line(Dwarf_Die *unit, Dwarf_Addr at, struct symbol *out)
+{
+    Dwarf_Line *line = dw.dwarf_getsrc_die(unit, at);
+    Dwarf_Die *scopes = NULL;
+    if (line == NULL)
+        return;
+    out->file = symbols_keep(dw.dwarf_linesrc(line, NULL, NULL));
+    dw.dwarf_lineno(line, &out->line);
+    if (!in_wrapper(out))
+        return;
+    int count = dw.dwarf_getscopes(unit, at, &scopes);
+    for (int n = 0; n < count && in_wrapper(out); n++)
+        if (dw.dwarf_tag(&scopes[n]) == DW_TAG_inlined_subroutine)
+            caller_of(unit, &scopes[n], out);
+    free(scopes);
+}
+
+static void find_with_dw(uint64_t address, struct symbol *out)
+{
+    static char *debug_path; /* the system's */
+    const Dwfl_Callbacks callbacks = {.find_elf = dw.dwfl_linux_proc_find_elf,
+                                      .find_debuginfo = dw.dwfl_standard_find_debuginfo,
+                                      .debuginfo_path = &debug_path};
+    /* Fresh each time: libraries come and go. */
+    Dwfl *dwfl = dw.dwfl_begin(&callbacks);
+    if (dwfl == NULL)
+        return;
+    if (dw.dwfl_linux_proc_report(dwfl, getpid()) == 0 &&
+        dw.dwfl_report_end(dwfl, NULL, NULL) == 0) {
+        Dwfl_Module *module = dw.dwfl_addrmodule(dwfl, address);
+        const char *name = module != NULL ? dw.dwfl_module_addrname(module, address) : NULL;
+        Dwarf_Die *unit = NULL;
+        Dwarf_Addr bias = 0;
+        if (name != NULL)
+            out->function = demangle(name);
+        /* Each unit is asked itself: clang writes no index of addresses. */
+        while (module != NULL && out->file == NULL &&
+               (unit = dw.dwfl_module_nextcu(module, unit, &bias)) != NULL)
+            if (dw.dwarf_haspc(unit, address - bias) > 0)
+                find_line(unit, address - bias, out);
+    }
+    dw.dwfl_end(dwfl);
+}
+
+/* ---- public ---- */
+
+bool symbol_find(const void *address, struct symbol *out)
+{
+    uint64_t at = (uint64_t)(uintptr_t)address - 1;
+    Dl_info info;
+    memset(out, 0, sizeof *out);
+    pthread_mutex_lock(&lock);
+    if (dladdr((const void *)(uintptr_t)at, &info) != 0) {
+        const char *slash = info.dli_fname != NULL ? strrchr(info.dli_fname, '/') : NULL;
+        out->object = symbols_keep(slash != NULL ? slash + 1 : info.dli_fname);
+        out->offset = at - (uint64_t)(uintptr_t)info.dli_fbase;
+        if (info.dli_sname != NULL) {
+            out->function = demangle(info.dli_sname);
+            out->offset = at - (uint64_t)(uintptr_t)info.dli_saddr;
+        }
+    }
+    if (open_dw())
+        find_with_dw(at, out);
+    pthread_mutex_unlock(&lock);
+    return out->object != NULL || out->function != NULL || out->file != NULL;
+}
+
+void symbol_words(const struct symbol *s, struct strbuf *out)
+{
+    if (s->file != NULL)
+        sb_printf(out, " at %s:%d", s->file, s->line);
+    else if (s->function != NULL)
+        sb_printf(out, " in %s", s->function);
+    else
+        sb_printf(out, " in %s+0x%llx", s->object, (unsigned long long)s->offset);
+}
+
+/* ---- callers of the system's functions ---- */
+
+static bool is_system(const void *at)
+{
+    static const char *const names[] = {"libc.so",     "libm.so",       "libstdc++.so",
+                                        "libgcc_s.so", "libpthread.so", "ld-linux"};
+    Dl_info info;
+    if (dladdr(at, &info) == 0 || info.dli_fname == NULL)
+        return false;
+    const char *slash = strrchr(info.dli_fname, '/');
+    const char *base = slash != NULL ? slash + 1 : info.dli_fname;
+    for (size_t n = 0; n < WEIR_COUNT(names); n++)
+        if (strncmp(base, names[n], strlen(names[n])) == 0)
+            return true;
+    return false;
+}
+
+const void *symbol_program_pc(const void *pc)
+{
+    void *frames[64];
+    if (!is_system(pc))
+        return pc;
+    int count = backtrace(frames, WEIR_COUNT(frames)), n = 0;
+    while (n < count && frames[n] != pc)
+        n++; /* the handler's own frames */
+    while (n < count && is_system(frames[n]))
+        n++;
+    return n < count ? (const char *)frames[n] - 1 : pc; /* it returns to the frame's address */
+}

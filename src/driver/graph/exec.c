@@ -1,0 +1,620 @@
+/* graph_exec: graphs made executable. A graph is cloned, flattened into nodes of the device room
+ * (child graphs are put in place, between two empty nodes that keep their edges together), and
+ * launched as one command. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/graph/graph.h"
+
+CUresult exec_check(CUgraphExec e)
+{
+    if (!handle_live(e, TAG_GRAPH_EXEC))
+        return CUDA_ERROR_INVALID_VALUE;
+    return e->ctx_id == e->ctx->id ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+/* ---- one node ---- */
+
+static CUresult fill_kernel(const struct kernel_node *k, struct device_node *d)
+{
+    struct launch_request q;
+    struct variant *v;
+    if (!handle_live(k->f, TAG_FUNCTION))
+        return driver_error(CUDA_ERROR_INVALID_VALUE, "a kernel of the graph has been unloaded");
+    kernel_request(k, &q);
+    CUresult r = launch_check(&q);
+    if (r == CUDA_SUCCESS)
+        r = cluster_resolve(k->f, k->grid, q.cluster);
+    if (r == CUDA_SUCCESS)
+        r = function_variant(k->f, k->block, k->grid, &v);
+    if (r != CUDA_SUCCESS)
+        return r;
+    d->kind = DEVICE_NODE_GRID;
+    d->prioritized = k->prioritized;
+    d->priority = k->priority;
+    d->launch = (struct grid_launch){.kernel = &v->kernel,
+                                     .dynamic_shared = k->shared,
+                                     .param_bytes = (uint32_t)k->f->info.param_bytes,
+                                     .cooperative = k->cooperative,
+                                     .params = k->buffer};
+    memcpy(d->launch.grid, k->grid, sizeof k->grid);
+    memcpy(d->launch.block, k->block, sizeof k->block);
+    memcpy(d->launch.cluster, q.cluster, sizeof q.cluster);
+    return CUDA_SUCCESS;
+}
+
+static void fill_word(const CUstreamBatchMemOpParams *op, struct device_node *d)
+{
+    static const enum device_value_test tests[] = {DEVICE_VALUE_GEQ, DEVICE_VALUE_EQ,
+                                                   DEVICE_VALUE_AND, DEVICE_VALUE_NOR};
+    switch (op->operation) {
+    case CU_STREAM_MEM_OP_WAIT_VALUE_32:
+    case CU_STREAM_MEM_OP_WAIT_VALUE_64:
+        d->kind = DEVICE_NODE_WAIT_VALUE;
+        d->word.address = (void *)(uintptr_t)op->waitValue.address;
+        d->word.bytes = op->operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 ? 4 : 8;
+        d->word.value = d->word.bytes == 4 ? op->waitValue.value : op->waitValue.value64;
+        d->word.test = tests[op->waitValue.flags];
+        break;
+    case CU_STREAM_MEM_OP_WRITE_VALUE_32:
+    case CU_STREAM_MEM_OP_WRITE_VALUE_64:
+        d->kind = DEVICE_NODE_WRITE_VALUE;
+        d->word.address = (void *)(uintptr_t)op->writeValue.address;
+        d->word.bytes = op->operation == CU_STREAM_MEM_OP_WRITE_VALUE_32 ? 4 : 8;
+        d->word.value = d->word.bytes == 4 ? op->writeValue.value : op->writeValue.value64;
+        break;
+    default: d->kind = DEVICE_NODE_EMPTY; break; /* a barrier: every node is one */
+    }
+}
+
+CUresult node_fill(CUgraphNode n, unsigned part, struct device_node *d)
+{
+    const struct node_params *p = &n->p;
+    d->disabled = n->disabled;
+    switch (p->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL: return fill_kernel(&p->kernel, d);
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+        d->kind = DEVICE_NODE_COPY;
+        return copy_resolve(&p->copy, &d->copy);
+    case CU_GRAPH_NODE_TYPE_MEMSET: d->kind = DEVICE_NODE_SET; return set_resolve(&p->set, &d->set);
+    case CU_GRAPH_NODE_TYPE_HOST:
+        d->kind = DEVICE_NODE_HOST;
+        d->host.fn = p->host.fn;
+        d->host.user = p->host.userData;
+        return CUDA_SUCCESS;
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+        d->kind = p->type == CU_GRAPH_NODE_TYPE_WAIT_EVENT ? DEVICE_NODE_WAIT : DEVICE_NODE_RECORD;
+        return driver_event(p->event, &d->event);
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+        d->kind = DEVICE_NODE_EMPTY;
+        if (part < p->batch.count)
+            fill_word(&p->batch.ops[part], d);
+        return CUDA_SUCCESS;
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+        d->kind = DEVICE_NODE_BRANCH;
+        d->branch.value = &p->conditional.condition->value;
+        d->branch.loop = p->conditional.type == CU_GRAPH_COND_TYPE_WHILE;
+        d->branch.number = p->conditional.type == CU_GRAPH_COND_TYPE_SWITCH;
+        return CUDA_SUCCESS;
+    default: d->kind = DEVICE_NODE_EMPTY; return CUDA_SUCCESS;
+    }
+}
+
+/* ---- flattening ---- */
+
+/* What is being built. */
+struct build {
+    struct arena arena; /* of descriptions, until the device room has made its own of them */
+    uint32_t total;     /* device nodes so far: the next id */
+    struct {
+        struct device_graph_reset *items;
+        size_t count, cap;
+    } resets;
+    CUgraphNode culprit; /* the node that something is wrong with */
+    CUgraphInstantiateResult result;
+};
+
+/* The device nodes of one graph, with the child graphs in place. */
+struct flat {
+    struct device_node *items;
+    size_t count, cap;
+};
+
+static CUresult flatten(struct build *b, CUgraph g, struct flat *f, const uint32_t *entry);
+
+/* Adds a device node that follows `deps`; returns its place. */
+static uint32_t push(struct build *b, struct flat *f, struct device_node *d, const uint32_t *deps,
+                     size_t count)
+{
+    uint32_t *own = arena_alloc(&b->arena, (count + 1) * sizeof *own);
+    if (count > 0)
+        memcpy(own, deps, count * sizeof *own);
+    d->deps = own;
+    d->dep_count = (uint32_t)count;
+    d->id = b->total++;
+    vec_push(f, *d);
+    return (uint32_t)f->count - 1;
+}
+
+/* Of a node that does nothing and follows nothing: it has no device node. */
+static const uint32_t NOWHERE = UINT32_MAX;
+
+/* Adds a place to a list that has room, once. */
+static void add_place(uint32_t *places, size_t *count, uint32_t place)
+{
+    for (size_t n = 0; n < *count; n++)
+        if (places[n] == place)
+            return;
+    if (place != NOWHERE)
+        places[(*count)++] = place;
+}
+
+/* The places of what a node depends on: where each of those ends. */
+static uint32_t *exec_places(struct build *b, CUgraphNode n, const uint32_t *entry, size_t *count)
+{
+    *count = 0;
+    uint32_t *deps = arena_alloc(&b->arena, (n->in.count + 1) * sizeof *deps);
+    for (size_t e = 0; e < n->in.count; e++)
+        add_place(deps, count, n->in.items[e].node->place);
+    if (n->in.count == 0 && entry != NULL) {
+        deps[0] = *entry;
+        *count = 1;
+    }
+    return deps;
+}
+
+/* A child graph: an empty node, its nodes, and an empty node after all of them that are last. */
+static CUresult push_child(struct build *b, CUgraphNode n, struct flat *f, const uint32_t *deps,
+                           size_t count)
+{
+    struct device_node empty = {.kind = DEVICE_NODE_EMPTY};
+    CUgraph child = n->p.child;
+    uint32_t entry = push(b, f, &empty, deps, count);
+    n->first_id = f->items[entry].id;
+    CUresult r = flatten(b, child, f, &entry);
+    if (r != CUDA_SUCCESS)
+        return r;
+    uint32_t *last = arena_alloc(&b->arena, (child->nodes.count + 1) * sizeof *last);
+    size_t ends = 0;
+    for (size_t k = 0; k < child->nodes.count; k++)
+        if (child->nodes.items[k]->out.count == 0)
+            add_place(last, &ends, child->nodes.items[k]->place);
+    if (ends == 0)
+        last[ends++] = entry;
+    n->place = push(b, f, &empty, last, ends);
+    return CUDA_SUCCESS;
+}
+
+/* What a conditional node's bodies may hold (programming guide, conditional node body graphs). */
+static bool allowed_in_body(const struct node_params *p)
+{
+    switch (p->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+    case CU_GRAPH_NODE_TYPE_EMPTY:
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL: return true;
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+        for (size_t n = 0; n < p->child->nodes.count; n++)
+            if (!allowed_in_body(&p->child->nodes.items[n]->p))
+                return false;
+        return true;
+    default: return false;
+    }
+}
+
+static CUresult check_body(struct build *b, CUgraph body)
+{
+    for (size_t n = 0; n < body->nodes.count; n++)
+        if (!allowed_in_body(&body->nodes.items[n]->p)) {
+            b->culprit = body->nodes.items[n];
+            return driver_error(CUDA_ERROR_INVALID_VALUE,
+                                "the body of a conditional node cannot hold a node of this kind");
+        }
+    return CUDA_SUCCESS;
+}
+
+static CUresult fill_bodies(struct build *b, const struct conditional_node *c,
+                            struct device_node *d)
+{
+    struct device_graph_spec *specs = arena_alloc(&b->arena, c->size * sizeof *specs);
+    for (unsigned k = 0; k < c->size; k++) {
+        struct flat body = {0};
+        CUresult r = check_body(b, c->bodies[k]);
+        if (r == CUDA_SUCCESS)
+            r = flatten(b, c->bodies[k], &body, NULL);
+        struct device_node *nodes = arena_alloc(&b->arena, (body.count + 1) * sizeof *nodes);
+        if (body.count > 0)
+            memcpy(nodes, body.items, body.count * sizeof *nodes);
+        specs[k] = (struct device_graph_spec){nodes, (uint32_t)body.count};
+        free(body.items);
+        if (r != CUDA_SUCCESS)
+            return r;
+    }
+    d->branch.bodies = specs;
+    d->branch.body_count = c->size;
+    return CUDA_SUCCESS;
+}
+
+/* The device nodes of one node. */
+static CUresult push_node(struct build *b, CUgraphNode n, struct flat *f, const uint32_t *deps,
+                          size_t count)
+{
+    if (n->p.type == CU_GRAPH_NODE_TYPE_GRAPH)
+        return push_child(b, n, f, deps, count);
+    /* What does nothing when it is reached, and joins nothing, is left out: so chains stay whole.
+     */
+    if ((n->p.type == CU_GRAPH_NODE_TYPE_EMPTY || is_memory_node(n->p.type)) && count <= 1) {
+        n->place = count == 1 ? deps[0] : NOWHERE;
+        return CUDA_SUCCESS;
+    }
+    unsigned parts =
+        n->p.type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP && n->p.batch.count > 0 ? n->p.batch.count : 1;
+    for (unsigned part = 0; part < parts; part++) {
+        struct device_node d = {0};
+        CUresult r = node_fill(n, part, &d);
+        if (r == CUDA_SUCCESS && n->p.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+            r = fill_bodies(b, &n->p.conditional, &d);
+        if (r != CUDA_SUCCESS)
+            return r;
+        n->place = push(b, f, &d, part == 0 ? deps : &n->place, part == 0 ? count : 1);
+        if (part == 0)
+            n->first_id = f->items[n->place].id;
+    }
+    return CUDA_SUCCESS;
+}
+
+/* `entry`: the place of the node that the graph's first nodes follow, or NULL. */
+static CUresult flatten(struct build *b, CUgraph g, struct flat *f, const uint32_t *entry)
+{
+    CUgraphNode *order = graph_order(g);
+    if (order == NULL) {
+        b->result = CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE;
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    CUresult r = CUDA_SUCCESS;
+    for (size_t k = 0; k < g->nodes.count && r == CUDA_SUCCESS; k++) {
+        size_t count;
+        uint32_t *deps = exec_places(b, order[k], entry, &count);
+        r = push_node(b, order[k], f, deps, count);
+        if (r != CUDA_SUCCESS && b->culprit == NULL)
+            b->culprit = order[k];
+    }
+    free(order);
+    for (size_t k = 0; k < g->conditions.count && r == CUDA_SUCCESS; k++) {
+        struct graph_condition *c = g->conditions.items[k];
+        struct device_graph_reset reset = {&c->value, c->default_value};
+        if (!c->used) {
+            b->result = CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED;
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+        if (c->flags & CU_GRAPH_COND_ASSIGN_DEFAULT)
+            vec_push(&b->resets, reset);
+    }
+    return r;
+}
+
+/* ---- instantiating ---- */
+
+/* The context that kernels run in: one for all of them. */
+static CUresult find_context(CUgraph g, CUcontext *ctx, struct build *b)
+{
+    for (size_t n = 0; n < g->nodes.count; n++) {
+        CUgraphNode node = g->nodes.items[n];
+        CUresult r = CUDA_SUCCESS;
+        if (node->p.type == CU_GRAPH_NODE_TYPE_GRAPH)
+            r = find_context(node->p.child, ctx, b);
+        if (node->p.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+            for (unsigned k = 0; k < node->p.conditional.size && r == CUDA_SUCCESS; k++)
+                r = find_context(node->p.conditional.bodies[k], ctx, b);
+        if (node->p.type == CU_GRAPH_NODE_TYPE_KERNEL) {
+            if (*ctx != NULL && *ctx != node->p.ctx) {
+                b->culprit = node;
+                b->result = CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED;
+                r = driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                                 "a graph with kernels of several contexts is not supported");
+            }
+            *ctx = node->p.ctx;
+        }
+        if (r != CUDA_SUCCESS)
+            return r;
+    }
+    return CUDA_SUCCESS;
+}
+
+/* What a copy of a graph for the device may name: device memory, or page-locked memory. */
+static bool copy_allowed(struct build *b, const CUDA_MEMCPY3D *m)
+{
+    b->result = CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED;
+    if (m->srcMemoryType == CU_MEMORYTYPE_ARRAY || m->dstMemoryType == CU_MEMORYTYPE_ARRAY)
+        return false;
+    const void *src =
+        m->srcMemoryType == CU_MEMORYTYPE_HOST ? m->srcHost : (void *)(uintptr_t)m->srcDevice;
+    const void *dst =
+        m->dstMemoryType == CU_MEMORYTYPE_HOST ? m->dstHost : (void *)(uintptr_t)m->dstDevice;
+    b->result = CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED; /* as a GPU calls it */
+    return mem_kind_of(src, NULL) != MEM_PAGEABLE && mem_kind_of(dst, NULL) != MEM_PAGEABLE;
+}
+
+/* What graphs that kernels launch may hold (programming guide, device graph creation): kernels,
+ * copies, sets, and child graphs of those; at least one. */
+static CUresult check_for_device(struct build *b, CUgraph g)
+{
+    if (g->nodes.count == 0)
+        return driver_error(CUDA_ERROR_INVALID_VALUE,
+                            "a graph that kernels launch has at least one node");
+    for (size_t n = 0; n < g->nodes.count; n++) {
+        CUgraphNode node = g->nodes.items[n];
+        CUresult r = CUDA_SUCCESS;
+        switch (node->p.type) {
+        case CU_GRAPH_NODE_TYPE_KERNEL:
+        case CU_GRAPH_NODE_TYPE_MEMSET: continue;
+        case CU_GRAPH_NODE_TYPE_GRAPH: r = check_for_device(b, node->p.child); break;
+        case CU_GRAPH_NODE_TYPE_MEMCPY:
+            r = copy_allowed(b, &node->p.copy) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+            break;
+        default:
+            b->result = CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED;
+            r = CUDA_ERROR_INVALID_VALUE;
+        }
+        if (r == CUDA_SUCCESS)
+            continue;
+        if (b->culprit == NULL)
+            b->culprit = node;
+        return driver_error(r, "a graph that kernels launch cannot have such a node");
+    }
+    b->result = CUDA_GRAPH_INSTANTIATE_SUCCESS;
+    return CUDA_SUCCESS;
+}
+
+static size_t count_nodes(CUgraph g)
+{
+    size_t count = g->nodes.count;
+    for (size_t n = 0; n < g->nodes.count; n++) {
+        const struct node_params *p = &g->nodes.items[n]->p;
+        if (p->type == CU_GRAPH_NODE_TYPE_GRAPH)
+            count += count_nodes(p->child);
+        if (p->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+            for (unsigned b = 0; b < p->conditional.size; b++)
+                count += count_nodes(p->conditional.bodies[b]);
+    }
+    return count;
+}
+
+static void list_nodes(CUgraph g, struct shadow_entry *out, size_t *count)
+{
+    for (size_t n = 0; n < g->nodes.count; n++) {
+        CUgraphNode node = g->nodes.items[n];
+        out[(*count)++] = (struct shadow_entry){node->origin, node};
+        if (node->p.type == CU_GRAPH_NODE_TYPE_GRAPH)
+            list_nodes(node->p.child, out, count);
+        if (node->p.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+            for (unsigned b = 0; b < node->p.conditional.size; b++)
+                list_nodes(node->p.conditional.bodies[b], out, count);
+    }
+}
+
+static int by_origin(const void *a, const void *b)
+{
+    uint64_t x = ((const struct shadow_entry *)a)->origin;
+    uint64_t y = ((const struct shadow_entry *)b)->origin;
+    return (x > y) - (x < y);
+}
+
+CUgraphNode exec_node(CUgraphExec e, CUgraphNode node)
+{
+    struct shadow_entry key = {node->id, NULL}, *found;
+    found = bsearch(&key, e->entries, e->entry_count, sizeof key, by_origin);
+    return found != NULL ? found->node : NULL;
+}
+
+static void mark_instantiated(CUgraph shadow, bool instantiated)
+{
+    for (size_t n = 0; n < shadow->conditions.count; n++)
+        shadow->conditions.items[n]->instantiated = instantiated;
+    memory_set_instantiated(shadow, instantiated);
+}
+
+static void release_shadow(void *shadow) { graph_free(shadow); }
+
+/* Makes the executable graph of a clone that becomes its shadow. */
+static CUresult exec_build(struct build *b, CUgraph shadow, CUcontext ctx, uint64_t flags,
+                           CUgraphExec *out)
+{
+    struct flat f = {0};
+    struct exec_memory *memory = NULL;
+    CUresult r = flatten(b, shadow, &f, NULL);
+    struct device_graph *device = NULL;
+    if (r == CUDA_SUCCESS)
+        r = exec_memory_new(shadow, &memory);
+    if (r == CUDA_SUCCESS) {
+        struct device_graph_spec spec = {f.items, (uint32_t)f.count};
+        r = driver_from_device(ctx, device_graph_new(ctx->device, &spec, b->total, b->resets.items,
+                                                     (uint32_t)b->resets.count, release_shadow,
+                                                     shadow, &device));
+    }
+    free(f.items);
+    if (r != CUDA_SUCCESS) {
+        exec_memory_free(memory);
+        return r;
+    }
+    CUgraphExec e = handle_new(TAG_GRAPH_EXEC, sizeof *e);
+    e->ctx = ctx;
+    e->ctx_id = ctx->id;
+    e->shadow = shadow;
+    e->device = device;
+    device_graph_set_handle(device, e);
+    e->flags = flags;
+    e->memory = memory;
+    e->entries = xcalloc(count_nodes(shadow) + 1, sizeof *e->entries);
+    mark_instantiated(shadow, true);
+    list_nodes(shadow, e->entries, &e->entry_count);
+    qsort(e->entries, e->entry_count, sizeof *e->entries, by_origin);
+    *out = e;
+    return CUDA_SUCCESS;
+}
+
+static const uint64_t all_flags =
+    CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
+    CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+
+static CUresult instantiate(CUgraphExec *out, CUgraph g, uint64_t flags, struct build *b)
+{
+    CUcontext ctx = NULL, current;
+    CUgraph shadow;
+    CUresult r = driver_current(&current);
+    if (r == CUDA_SUCCESS)
+        r = graph_check(g);
+    if (r == CUDA_SUCCESS)
+        r = capture_unsafe();
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL || (flags & ~all_flags) != 0 ||
+        ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0 &&
+         (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0))
+        return CUDA_ERROR_INVALID_VALUE;
+    for (size_t n = 0; n < g->conditions.count; n++)
+        if (g->conditions.items[n]->instantiated)
+            return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                                "a graph with conditional nodes is instantiated once at a time");
+    if (memory_instantiated(g))
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                            "a graph with memory nodes is instantiated once at a time");
+    if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0)
+        r = check_for_device(b, g);
+    if (r == CUDA_SUCCESS)
+        r = find_context(g, &ctx, b);
+    if (r == CUDA_SUCCESS)
+        r = graph_clone(g, &shadow);
+    if (r != CUDA_SUCCESS)
+        return r;
+    r = exec_build(b, shadow, ctx != NULL ? ctx : current, flags, out);
+    if (r != CUDA_SUCCESS) {
+        if (b->culprit != NULL) /* as the program knows it */
+            for (size_t n = 0; n < g->nodes.count; n++)
+                if (g->nodes.items[n]->id == b->culprit->origin)
+                    b->culprit = g->nodes.items[n];
+        graph_free(shadow);
+    }
+    return r;
+}
+
+static void build_end(struct build *b)
+{
+    arena_free(&b->arena);
+    free(b->resets.items);
+}
+
+WEIR_API CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph g, unsigned long long flags)
+{
+    struct build b = {0};
+    if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD) != 0)
+        return CUDA_ERROR_INVALID_VALUE; /* there is no stream to upload in */
+    CUresult r = instantiate(out, g, flags, &b);
+    build_end(&b);
+    return r;
+}
+
+static CUresult cuGraphInstantiateWithParams_(bool pt, CUgraphExec *out, CUgraph g,
+                                              CUDA_GRAPH_INSTANTIATE_PARAMS *params)
+{
+    struct build b = {0};
+    CUcontext ctx;
+    CUgraphExec made = NULL;
+    struct device_stream *s;
+    if (params == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult r = instantiate(out != NULL ? &made : NULL, g, params->flags, &b);
+    if (r == CUDA_SUCCESS && (params->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD) != 0) {
+        ctx = made->ctx;
+        r = driver_stream(params->hUploadStream, pt, &s, &ctx);
+        if (r != CUDA_SUCCESS)
+            cuGraphExecDestroy(made);
+    }
+    if (r == CUDA_SUCCESS)
+        *out = made;
+    params->hErrNode_out = r == CUDA_SUCCESS ? NULL : b.culprit;
+    params->result_out = r == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS
+                         : b.result != CUDA_GRAPH_INSTANTIATE_SUCCESS
+                             ? b.result
+                             : CUDA_GRAPH_INSTANTIATE_ERROR;
+    build_end(&b);
+    return r;
+}
+BOTH(cuGraphInstantiateWithParams,
+     (CUgraphExec * out, CUgraph g, CUDA_GRAPH_INSTANTIATE_PARAMS *params), out, g, params)
+
+/* ---- the rest of its life ---- */
+
+WEIR_API CUresult cuGraphExecDestroy(CUgraphExec e)
+{
+    CUresult r = driver_ready();
+    if (r == CUDA_SUCCESS)
+        r = capture_unsafe();
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (!handle_live(e, TAG_GRAPH_EXEC))
+        return CUDA_ERROR_INVALID_VALUE;
+    mark_instantiated(e->shadow, false);
+    device_graph_free(e->device);
+    exec_memory_free(e->memory);
+    free(e->entries);
+    handle_free(e);
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuGraphExecGetFlags(CUgraphExec e, cuuint64_t *flags)
+{
+    CUresult r = driver_ready();
+    if (r == CUDA_SUCCESS)
+        r = exec_check(e);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (flags == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *flags = e->flags;
+    return CUDA_SUCCESS;
+}
+
+/* Stream and context of a call about an executable graph. */
+static CUresult exec_find(CUgraphExec e, CUstream h, bool pt, struct device_stream **s,
+                          CUcontext *c)
+{
+    CUresult r = driver_current(c);
+    if (r == CUDA_SUCCESS)
+        r = exec_check(e);
+    if (r == CUDA_SUCCESS)
+        r = driver_stream(h, pt, s, c);
+    return r;
+}
+
+static CUresult cuGraphUpload_(bool pt, CUgraphExec e, CUstream h)
+{
+    CUcontext c;
+    struct device_stream *s;
+    CUresult r = exec_find(e, h, pt, &s, &c);
+    if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running()))
+        r = capture_forbid(s, c);
+    return r; /* everything is where it is needed since the graph was instantiated */
+}
+BOTH(cuGraphUpload, (CUgraphExec e, CUstream h), e, h)
+
+static CUresult cuGraphLaunch_(bool pt, CUgraphExec e, CUstream h)
+{
+    CUcontext c;
+    struct device_stream *s;
+    CUresult r = exec_find(e, h, pt, &s, &c);
+    if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running()))
+        r = capture_forbid(s, c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (c != e->ctx)
+        return driver_error(CUDA_ERROR_INVALID_CONTEXT,
+                            "cuGraphLaunch: the graph's kernels and the stream belong to different "
+                            "contexts");
+    if (e->memory != NULL)
+        return exec_memory_launch(e, s);
+    return driver_from_device(c, device_graph_launch(e->device, s));
+}
+BOTH(cuGraphLaunch, (CUgraphExec e, CUstream h), e, h)

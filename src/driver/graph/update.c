@@ -1,0 +1,356 @@
+/* graph_update: changes of executable graphs: one node's parameters, switching nodes off, and
+ * everything at once from another graph of the same shape. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/graph/graph.h"
+
+/* ---- one node ---- */
+
+/* Finds the shadow of a node of that kind, whatever the state of the context. */
+static CUresult look(CUgraphExec e, CUgraphNode node, CUgraphNodeType type, CUgraphNode *shadow)
+{
+    CUcontext c;
+    CUresult r = driver_current_any(&c);
+    if (r == CUDA_SUCCESS)
+        r = exec_check(e);
+    if (r == CUDA_SUCCESS)
+        r = node_check(node);
+    if (r != CUDA_SUCCESS)
+        return r;
+    *shadow = exec_node(e, node);
+    return *shadow != NULL && (*shadow)->p.type == type ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* The same, to change it. */
+static CUresult update_find(CUgraphExec e, CUgraphNode node, CUgraphNodeType type,
+                            CUgraphNode *shadow)
+{
+    CUcontext c;
+    CUresult r = driver_current(&c);
+    return r == CUDA_SUCCESS ? look(e, node, type, shadow) : r;
+}
+
+/* Tells the device room what the shadow does now. */
+static CUresult hand_down(CUgraphExec e, CUgraphNode shadow)
+{
+    unsigned parts = shadow->p.type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP && shadow->p.batch.count > 0
+                         ? shadow->p.batch.count
+                         : 1;
+    for (unsigned part = 0; part < parts; part++) {
+        struct device_node d = {.id = shadow->first_id + part};
+        CUresult r = node_fill(shadow, part, &d);
+        if (r == CUDA_SUCCESS)
+            r = driver_from_device(e->ctx, device_graph_change(e->device, &d));
+        if (r != CUDA_SUCCESS)
+            return r;
+    }
+    return CUDA_SUCCESS;
+}
+
+/* An array stays an array on both sides of a copy; other memory may be of any kind. */
+static bool same_sides(const CUDA_MEMCPY3D *a, const CUDA_MEMCPY3D *b)
+{
+    return (a->srcMemoryType == CU_MEMORYTYPE_ARRAY) == (b->srcMemoryType == CU_MEMORYTYPE_ARRAY) &&
+           (a->dstMemoryType == CU_MEMORYTYPE_ARRAY) == (b->dstMemoryType == CU_MEMORYTYPE_ARRAY);
+}
+
+static bool is_row(const CUDA_MEMCPY3D *m) { return m->Height <= 1 && m->Depth <= 1; }
+
+/* What an executable graph's node may become (CUDA's rules of graph updates). */
+CUgraphExecUpdateResult update_allowed(const struct node_params *now, const struct node_params *to)
+{
+    if (now->type != to->type)
+        return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
+    switch (now->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+        if (now->kernel.f->module->ctx != to->kernel.f->module->ctx)
+            return CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE;
+        return CU_GRAPH_EXEC_UPDATE_SUCCESS;
+    case CU_GRAPH_NODE_TYPE_MEMCPY: {
+        const CUDA_MEMCPY3D *a = &now->copy, *b = &to->copy;
+        bool boxes = a->WidthInBytes == b->WidthInBytes && a->Height == b->Height &&
+                     a->Depth == b->Depth && a->srcPitch == b->srcPitch &&
+                     a->dstPitch == b->dstPitch && a->srcHeight == b->srcHeight &&
+                     a->dstHeight == b->dstHeight;
+        bool fine = now->ctx == to->ctx && same_sides(a, b) && (boxes || (is_row(a) && is_row(b)));
+        return fine ? CU_GRAPH_EXEC_UPDATE_SUCCESS : CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+    }
+    case CU_GRAPH_NODE_TYPE_MEMSET: {
+        const CUDA_MEMSET_NODE_PARAMS *a = &now->set, *b = &to->set;
+        bool row = a->height == 1 && b->height == 1;
+        bool fine = now->ctx == to->ctx &&
+                    (row || (a->width == b->width && a->height == b->height &&
+                             a->elementSize == b->elementSize && a->pitch == b->pitch));
+        return fine ? CU_GRAPH_EXEC_UPDATE_SUCCESS : CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+    }
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+        if (now->batch.count != to->batch.count)
+            return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+        for (unsigned n = 0; n < now->batch.count; n++)
+            if (now->batch.ops[n].operation != to->batch.ops[n].operation)
+                return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+        return CU_GRAPH_EXEC_UPDATE_SUCCESS;
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+        return now->conditional.type == to->conditional.type &&
+                       now->conditional.size == to->conditional.size &&
+                       now->conditional.condition == to->conditional.condition
+                   ? CU_GRAPH_EXEC_UPDATE_SUCCESS
+                   : CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+    default: return CU_GRAPH_EXEC_UPDATE_SUCCESS;
+    }
+}
+
+/* Puts parameters, which are taken, in the shadow's place. Attributes of a kernel stay, unless
+ * `attributes`: then they are the new ones. */
+static void take(CUgraphNode shadow, struct node_params *p, bool attributes)
+{
+    if (p->type == CU_GRAPH_NODE_TYPE_KERNEL && !attributes) {
+        p->kernel.hints = shadow->p.kernel.hints;
+        p->kernel.hinted = shadow->p.kernel.hinted;
+        p->kernel.cooperative = shadow->p.kernel.cooperative;
+        memcpy(p->kernel.cluster, shadow->p.kernel.cluster, sizeof p->kernel.cluster);
+        p->kernel.prioritized = shadow->p.kernel.prioritized;
+        p->kernel.priority = shadow->p.kernel.priority;
+        shadow->p.kernel.hints = NULL;
+    }
+    if (is_memory_node(p->type))
+        exec_memory_retire(shadow->graph, shadow->p.memory.memory);
+    params_clear(&shadow->p);
+    shadow->p = *p;
+}
+
+static CUresult change(CUgraphExec e, CUgraphNode shadow, struct node_params *p)
+{
+    if (update_allowed(&shadow->p, p) != CU_GRAPH_EXEC_UPDATE_SUCCESS) {
+        params_clear(p);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    take(shadow, p, false);
+    return hand_down(e, shadow);
+}
+
+#define EXEC CUgraphExec e, CUgraphNode node
+
+/* The changes of one kind: how its parameters are made is the last argument. */
+#define CHANGE(name, kind, params, make)                                                           \
+    WEIR_API CUresult name params                                                                  \
+    {                                                                                              \
+        struct node_params p;                                                                      \
+        CUgraphNode shadow;                                                                        \
+        CUresult r = update_find(e, node, kind, &shadow);                                          \
+        if (r == CUDA_SUCCESS)                                                                     \
+            r = (make);                                                                            \
+        return r != CUDA_SUCCESS ? r : change(e, shadow, &p);                                      \
+    }
+
+CHANGE(cuGraphExecKernelNodeSetParams_v2, CU_GRAPH_NODE_TYPE_KERNEL,
+       (EXEC, const CUDA_KERNEL_NODE_PARAMS *params), params_kernel_node(params, &p))
+CHANGE(cuGraphExecMemcpyNodeSetParams, CU_GRAPH_NODE_TYPE_MEMCPY,
+       (EXEC, const CUDA_MEMCPY3D *copy, CUcontext ctx), params_copy(copy, ctx, &p))
+CHANGE(cuGraphExecMemsetNodeSetParams, CU_GRAPH_NODE_TYPE_MEMSET,
+       (EXEC, const CUDA_MEMSET_NODE_PARAMS *set, CUcontext ctx), params_set_node(set, ctx, &p))
+CHANGE(cuGraphExecHostNodeSetParams, CU_GRAPH_NODE_TYPE_HOST,
+       (EXEC, const CUDA_HOST_NODE_PARAMS *host), params_host_node(host, &p))
+CHANGE(cuGraphExecEventRecordNodeSetEvent, CU_GRAPH_NODE_TYPE_EVENT_RECORD, (EXEC, CUevent event),
+       params_event(CU_GRAPH_NODE_TYPE_EVENT_RECORD, event, &p))
+CHANGE(cuGraphExecEventWaitNodeSetEvent, CU_GRAPH_NODE_TYPE_WAIT_EVENT, (EXEC, CUevent event),
+       params_event(CU_GRAPH_NODE_TYPE_WAIT_EVENT, event, &p))
+CHANGE(cuGraphExecBatchMemOpNodeSetParams, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
+       (EXEC, const CUDA_BATCH_MEM_OP_NODE_PARAMS *b), params_batch_node(b, &p))
+
+/* ---- switching nodes off ---- */
+
+static CUresult find_switch(CUgraphExec e, CUgraphNode node, CUgraphNode *shadow)
+{
+    CUresult r = node_check(node);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (node->p.type != CU_GRAPH_NODE_TYPE_KERNEL && node->p.type != CU_GRAPH_NODE_TYPE_MEMCPY &&
+        node->p.type != CU_GRAPH_NODE_TYPE_MEMSET)
+        return CUDA_ERROR_INVALID_VALUE;
+    return look(e, node, node->p.type, shadow);
+}
+
+WEIR_API CUresult cuGraphNodeSetEnabled(EXEC, unsigned int enabled)
+{
+    CUgraphNode shadow;
+    CUcontext c;
+    CUresult r = driver_current(&c);
+    if (r == CUDA_SUCCESS)
+        r = find_switch(e, node, &shadow);
+    if (r != CUDA_SUCCESS)
+        return r;
+    shadow->disabled = enabled == 0;
+    return hand_down(e, shadow);
+}
+
+WEIR_API CUresult cuGraphNodeGetEnabled(EXEC, unsigned int *enabled)
+{
+    CUgraphNode shadow;
+    CUresult r = find_switch(e, node, &shadow);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (enabled == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *enabled = !shadow->disabled;
+    return CUDA_SUCCESS;
+}
+
+/* ---- everything at once ---- */
+
+/* Pairs of nodes, shadow and new, and where they do not fit. */
+struct pairing {
+    struct pair {
+        CUgraphNode shadow, node;
+    } *items;
+    size_t count, cap;
+    CUgraphExecUpdateResultInfo info;
+};
+
+static bool update_differ(struct pairing *p, CUgraphExecUpdateResult result, CUgraphNode node,
+                          CUgraphNode from)
+{
+    p->info = (CUgraphExecUpdateResultInfo){result, node, from};
+    return false;
+}
+
+static bool pair_graphs(struct pairing *p, CUgraph a, CUgraph b);
+
+/* Pairs two nodes and, in order, what they depend on. Marks hold 1 + the place of the pair. */
+static bool pair_nodes(struct pairing *p, CUgraphNode a, CUgraphNode b, CUgraphNode from)
+{
+    if (a->mark != 0 || b->mark != 0) {
+        if (a->mark == b->mark)
+            return true;
+        return update_differ(p, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, b, from);
+    }
+    struct pair pair = {a, b};
+    vec_push(p, pair);
+    a->mark = b->mark = (uint32_t)p->count;
+    CUgraphExecUpdateResult fits = update_allowed(&a->p, &b->p);
+    if (fits != CU_GRAPH_EXEC_UPDATE_SUCCESS)
+        return update_differ(p, fits, b, NULL);
+    if (a->in.count != b->in.count)
+        return update_differ(p, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, b, NULL);
+    for (size_t e = 0; e < a->in.count; e++)
+        if (!pair_nodes(p, a->in.items[e].node, b->in.items[e].node, b))
+            return false;
+    if (a->p.type == CU_GRAPH_NODE_TYPE_GRAPH)
+        return pair_graphs(p, a->p.child, b->p.child);
+    if (a->p.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+        for (unsigned k = 0; k < a->p.conditional.size; k++)
+            if (!pair_graphs(p, a->p.conditional.bodies[k], b->p.conditional.bodies[k]))
+                return false;
+    return true;
+}
+
+/* From the last nodes, in order, back to the first. */
+static bool pair_graphs(struct pairing *p, CUgraph a, CUgraph b)
+{
+    if (a->nodes.count != b->nodes.count)
+        return update_differ(p, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, NULL, NULL);
+    for (size_t n = 0; n < a->nodes.count; n++)
+        a->nodes.items[n]->mark = b->nodes.items[n]->mark = 0;
+    size_t i = 0, j = 0;
+    for (;; i++, j++) {
+        while (i < a->nodes.count && a->nodes.items[i]->out.count > 0)
+            i++;
+        while (j < b->nodes.count && b->nodes.items[j]->out.count > 0)
+            j++;
+        if (i == a->nodes.count || j == b->nodes.count)
+            break;
+        if (!pair_nodes(p, a->nodes.items[i], b->nodes.items[j], NULL))
+            return false;
+    }
+    if (i < a->nodes.count || j < b->nodes.count)
+        return update_differ(p, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED,
+                             j < b->nodes.count ? b->nodes.items[j] : NULL, NULL);
+    return true;
+}
+
+static CUresult update_apply(CUgraphExec e, const struct pairing *p)
+{
+    for (size_t n = 0; n < p->count; n++) {
+        CUgraphNode shadow = p->items[n].shadow, node = p->items[n].node;
+        struct node_params params;
+        if (node->p.type == CU_GRAPH_NODE_TYPE_GRAPH ||
+            node->p.type == CU_GRAPH_NODE_TYPE_CONDITIONAL ||
+            node->p.type == CU_GRAPH_NODE_TYPE_EMPTY)
+            continue;
+        CUresult r = params_clone(&node->p, &params);
+        if (r != CUDA_SUCCESS)
+            return r;
+        take(shadow, &params, true);
+        shadow->disabled = false;
+        if (!is_memory_node(node->p.type)) /* those have nothing to do on the device */
+            r = hand_down(e, shadow);
+        if (r != CUDA_SUCCESS)
+            return r;
+    }
+    for (size_t n = 0; n < p->count; n++)
+        if (p->items[n].node->p.type == CU_GRAPH_NODE_TYPE_GRAPH)
+            memory_follow(p->items[n].shadow->p.child, p->items[n].node->p.child);
+    return e->memory != NULL ? exec_memory_renew(e) : CUDA_SUCCESS;
+}
+
+static CUresult update(CUgraphExec e, CUgraph shadow, CUgraph g, CUgraphExecUpdateResultInfo *info)
+{
+    struct pairing p = {.info = {CU_GRAPH_EXEC_UPDATE_SUCCESS, NULL, NULL}};
+    CUresult r = CUDA_SUCCESS;
+    if (!pair_graphs(&p, shadow, g)) {
+        r = CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    } else if (g->once != shadow->once && memory_instantiated(g)) {
+        p.info.result = CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED; /* another one has its memory */
+        r = CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    } else if ((r = update_apply(e, &p)) != CUDA_SUCCESS) {
+        p.info.result = CU_GRAPH_EXEC_UPDATE_ERROR;
+    } else {
+        memory_follow(shadow, g);
+    }
+    if (info != NULL)
+        *info = p.info;
+    free(p.items);
+    return r;
+}
+
+WEIR_API CUresult cuGraphExecUpdate_v2(CUgraphExec e, CUgraph g, CUgraphExecUpdateResultInfo *info)
+{
+    CUcontext c;
+    CUresult r = driver_current_any(&c);
+    if (r == CUDA_SUCCESS)
+        r = exec_check(e);
+    if (r == CUDA_SUCCESS)
+        r = graph_check(g);
+    return r != CUDA_SUCCESS ? r : update(e, e->shadow, g, info);
+}
+
+WEIR_API CUresult cuGraphExecChildGraphNodeSetParams(EXEC, CUgraph child)
+{
+    CUgraphNode shadow;
+    CUresult r = update_find(e, node, CU_GRAPH_NODE_TYPE_GRAPH, &shadow);
+    if (r == CUDA_SUCCESS)
+        r = graph_check(child);
+    if (r == CUDA_SUCCESS)
+        r = update(e, shadow->p.child, child, NULL);
+    return r;
+}
+
+WEIR_API CUresult cuGraphExecNodeSetParams(EXEC, CUgraphNodeParams *any)
+{
+    CUgraphNode shadow;
+    struct node_params p;
+    if (any == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult r = update_find(e, node, any->type, &shadow);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (any->type == CU_GRAPH_NODE_TYPE_GRAPH)
+        return cuGraphExecChildGraphNodeSetParams(e, node, any->graph.graph);
+    if (any->type == CU_GRAPH_NODE_TYPE_CONDITIONAL || any->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ||
+        any->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                            "cuGraphExecNodeSetParams: nodes of this kind cannot be changed");
+    r = params_any(node->graph, any, &p);
+    return r != CUDA_SUCCESS ? r : change(e, shadow, &p);
+}

@@ -1,0 +1,145 @@
+/* user_object: objects of the program's that live as long as anyone, graphs included, holds them;
+ * and the words behind conditional handles, which live the same way. */
+#include <stdlib.h>
+
+#include "driver/graph/graph.h"
+
+struct CUuserObject_st {
+    uint32_t tag;
+    atomic_uint refs;
+    CUhostFn destroy;
+    void *ptr;
+};
+
+static CUresult user_object_check(CUuserObject o, unsigned count)
+{
+    CUresult r = driver_ready();
+    if (r != CUDA_SUCCESS)
+        return r;
+    return handle_live(o, TAG_USER_OBJECT) && count > 0 && count <= INT32_MAX
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_INVALID_VALUE;
+}
+
+void user_object_hold(CUuserObject o, unsigned count) { atomic_fetch_add(&o->refs, count); }
+
+void user_object_drop(CUuserObject o, unsigned count)
+{
+    if (atomic_fetch_sub(&o->refs, count) != count)
+        return;
+    o->destroy(o->ptr);
+    handle_free(o);
+}
+
+WEIR_API CUresult cuUserObjectCreate(CUuserObject *out, void *ptr, CUhostFn destroy, unsigned count,
+                                     unsigned flags)
+{
+    CUresult r = driver_ready();
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL || destroy == NULL || count == 0 || flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUuserObject o = handle_new(TAG_USER_OBJECT, sizeof *o);
+    atomic_init(&o->refs, count);
+    o->destroy = destroy;
+    o->ptr = ptr;
+    *out = o;
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuUserObjectRetain(CUuserObject o, unsigned count)
+{
+    CUresult r = user_object_check(o, count);
+    if (r == CUDA_SUCCESS)
+        user_object_hold(o, count);
+    return r;
+}
+
+WEIR_API CUresult cuUserObjectRelease(CUuserObject o, unsigned count)
+{
+    CUresult r = user_object_check(o, count);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (atomic_load(&o->refs) < count)
+        return CUDA_ERROR_INVALID_VALUE;
+    user_object_drop(o, count);
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuGraphRetainUserObject(CUgraph g, CUuserObject o, unsigned count, unsigned flags)
+{
+    CUresult r = user_object_check(o, count);
+    if (r == CUDA_SUCCESS)
+        r = graph_check(g);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if ((flags & ~(unsigned)CU_GRAPH_USER_OBJECT_MOVE) != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    if ((flags & CU_GRAPH_USER_OBJECT_MOVE) == 0)
+        user_object_hold(o, count);
+    for (size_t n = 0; n < g->objects.count; n++)
+        if (g->objects.items[n].object == o) {
+            g->objects.items[n].count += count;
+            return CUDA_SUCCESS;
+        }
+    struct user_hold hold = {o, count};
+    vec_push(&g->objects, hold);
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuGraphReleaseUserObject(CUgraph g, CUuserObject o, unsigned count)
+{
+    CUresult r = user_object_check(o, count);
+    if (r == CUDA_SUCCESS)
+        r = graph_check(g);
+    for (size_t n = 0; r == CUDA_SUCCESS && n < g->objects.count; n++) {
+        struct user_hold *hold = &g->objects.items[n];
+        if (hold->object != o || hold->count < count)
+            continue;
+        hold->count -= count;
+        if (hold->count == 0)
+            *hold = g->objects.items[--g->objects.count];
+        user_object_drop(o, count);
+        return CUDA_SUCCESS;
+    }
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+/* ---- conditional handles ---- */
+
+void condition_hold(struct graph_condition *c) { atomic_fetch_add(&c->refs, 1); }
+
+void condition_drop(struct graph_condition *c)
+{
+    if (atomic_fetch_sub(&c->refs, 1) == 1)
+        free(c);
+}
+
+WEIR_API CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *out, CUgraph g,
+                                                 CUcontext ctx, unsigned default_value,
+                                                 unsigned flags)
+{
+    CUresult r = ctx != NULL ? context_check(ctx) : driver_current(&ctx);
+    if (r == CUDA_SUCCESS)
+        r = graph_check(g);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL || (flags & ~(unsigned)CU_GRAPH_COND_ASSIGN_DEFAULT) != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct graph_condition *c = xcalloc(1, sizeof *c);
+    c->default_value = c->value = default_value;
+    c->flags = flags;
+    atomic_init(&c->refs, 1);
+    vec_push(&g->conditions, c);
+    *out = (CUgraphConditionalHandle)(uintptr_t)c;
+    return CUDA_SUCCESS;
+}
+
+struct graph_condition *condition_find(CUgraph g, CUgraphConditionalHandle h)
+{
+    for (; g != NULL; g = g->owner != NULL ? g->owner->graph : NULL)
+        for (size_t n = 0; n < g->conditions.count; n++)
+            if ((CUgraphConditionalHandle)(uintptr_t)g->conditions.items[n] == h)
+                return g->conditions.items[n];
+    return NULL;
+}

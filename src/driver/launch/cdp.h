@@ -1,0 +1,9 @@
+/* What device code needs of the driver (nested.c, cdp_api.c). */
+#ifndef WEIR_DRIVER_CDP_H
+#define WEIR_DRIVER_CDP_H
+
+/* Address of the helper behind "cuda<name>" or "__cudaCDP2<name>" called by device code, NULL: it
+ * is none of the driver's. */
+void *cdp_api_helper(const char *name);
+
+#endif

@@ -1,0 +1,284 @@
+/* array: CUDA arrays. A GPU keeps their elements in an order of its own; here they are rows and
+ * slices of device memory, every row on a boundary of its own, so that copies to and from them are
+ * copies of boxes. */
+#include <stdlib.h>
+
+#include "driver/error/site.h"
+#include "driver/objects.h"
+
+enum { ROW_ALIGNMENT = 64 };
+
+uint32_t format_bytes(CUarray_format format)
+{
+    switch (format) {
+    case CU_AD_FORMAT_UNSIGNED_INT8:
+    case CU_AD_FORMAT_SIGNED_INT8: return 1;
+    case CU_AD_FORMAT_UNSIGNED_INT16:
+    case CU_AD_FORMAT_SIGNED_INT16:
+    case CU_AD_FORMAT_HALF: return 2;
+    case CU_AD_FORMAT_UNSIGNED_INT32:
+    case CU_AD_FORMAT_SIGNED_INT32:
+    case CU_AD_FORMAT_FLOAT: return 4;
+    default: return 0;
+    }
+}
+
+/* ---- what may be asked for ---- */
+
+static int array_limit(CUdevice_attribute which)
+{
+    int value = 0;
+    cuDeviceGetAttribute(&value, which, 0);
+    return value;
+}
+
+enum { UNLIMITED = CU_DEVICE_ATTRIBUTE_MAX }; /* a dimension that has no limit of its own */
+
+static bool within(const CUDA_ARRAY3D_DESCRIPTOR *d, CUdevice_attribute width,
+                   CUdevice_attribute height, CUdevice_attribute depth)
+{
+    return d->Width <= (size_t)array_limit(width) &&
+           (height == UNLIMITED || d->Height <= (size_t)array_limit(height)) &&
+           (depth == UNLIMITED || d->Depth <= (size_t)array_limit(depth));
+}
+
+/* The dimensions against the device's limits for an array of that kind. */
+static bool size_valid(const CUDA_ARRAY3D_DESCRIPTOR *d)
+{
+    bool layered = (d->Flags & CUDA_ARRAY3D_LAYERED) != 0;
+    if (d->Width == 0)
+        return false;
+    if (d->Flags & CUDA_ARRAY3D_CUBEMAP)
+        return d->Width == d->Height &&
+               (layered ? d->Depth > 0 && d->Depth % 6 == 0 : d->Depth == 6) &&
+               within(d, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_WIDTH, UNLIMITED,
+                      CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_LAYERS);
+    if (layered && d->Depth == 0)
+        return false;
+    if (layered && d->Height == 0)
+        return within(d, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_WIDTH, UNLIMITED,
+                      CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_LAYERS);
+    if (layered)
+        return within(d, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_WIDTH,
+                      CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_HEIGHT,
+                      CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_LAYERS);
+    if (d->Height == 0)
+        return d->Depth == 0 &&
+               within(d, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH, UNLIMITED, UNLIMITED);
+    if (d->Depth == 0)
+        return within(d, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH,
+                      CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_HEIGHT, UNLIMITED);
+    return within(d, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH,
+                  CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT,
+                  CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH) ||
+           within(d, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH_ALTERNATE,
+                  CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT_ALTERNATE,
+                  CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE);
+}
+
+static CUresult check_of_array(const CUDA_ARRAY3D_DESCRIPTOR *d)
+{
+    static const unsigned known = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST |
+                                  CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_TEXTURE_GATHER;
+    /* depth textures (CUDA_ARRAY3D_DEPTH_TEXTURE) no CUDA device makes: unknown */
+    static const unsigned foreign =
+        CUDA_ARRAY3D_COLOR_ATTACHMENT | CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING;
+    if ((d->Flags & ~(known | foreign)) != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (d->Flags & foreign)
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED, "arrays with flags 0x%x are not supported",
+                            d->Flags & foreign);
+    if (format_bytes(d->Format) == 0 && d->Format >= CU_AD_FORMAT_UNORM_INT_101010_2 &&
+        d->Format <= CU_AD_FORMAT_SNORM_INT16X4)
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED, "arrays of format 0x%x are not supported",
+                            (unsigned)d->Format);
+    if (format_bytes(d->Format) == 0 ||
+        (d->NumChannels != 1 && d->NumChannels != 2 && d->NumChannels != 4))
+        return CUDA_ERROR_INVALID_VALUE;
+    if ((d->Flags & CUDA_ARRAY3D_TEXTURE_GATHER) && (d->Height == 0 || d->Depth != 0))
+        return CUDA_ERROR_INVALID_VALUE;
+    return size_valid(d) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* ---- life ---- */
+
+static uint64_t at_least_one(size_t n) { return n > 0 ? n : 1; }
+
+static CUresult create(CUcontext c, const CUDA_ARRAY3D_DESCRIPTOR *d, CUarray *out)
+{
+    CUresult r = capture_unsafe();
+    if (r != CUDA_SUCCESS)
+        return r;
+    uint32_t element = format_bytes(d->Format) * d->NumChannels;
+    uint64_t pitch = (d->Width * element + ROW_ALIGNMENT - 1) / ROW_ALIGNMENT * ROW_ALIGNMENT;
+    uint64_t slice = pitch * at_least_one(d->Height);
+    struct mem_request q = {.device = c->memory,
+                            .kind = MEM_ARRAY,
+                            .owner = c->device,
+                            .bytes = slice * at_least_one(d->Depth)};
+    void *p;
+    r = driver_from_mem(memory_alloc(&q, &p));
+    if (r != CUDA_SUCCESS)
+        return r;
+    CUarray a = handle_new(TAG_ARRAY, sizeof *a);
+    a->ctx = c;
+    a->desc = *d;
+    a->base = p;
+    a->element = element;
+    a->pitch = pitch;
+    a->slice = slice;
+    pthread_mutex_lock(&c->lock);
+    a->next = c->arrays;
+    a->link = &c->arrays;
+    if (a->next != NULL)
+        a->next->link = &a->next;
+    c->arrays = a;
+    pthread_mutex_unlock(&c->lock);
+    *out = a;
+    return CUDA_SUCCESS;
+}
+
+void array_destroy(CUarray a)
+{
+    pthread_mutex_lock(&a->ctx->lock);
+    *a->link = a->next;
+    if (a->next != NULL)
+        a->next->link = a->link;
+    pthread_mutex_unlock(&a->ctx->lock);
+    mem_free(a->base, MEM_ARRAY);
+    handle_free(a);
+}
+
+WEIR_API CUresult cuArray3DCreate_v2(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *d)
+{
+    CALLED(cuArray3DCreate);
+    CUcontext c;
+    CUresult r = driver_current(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL || d == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    r = check_of_array(d);
+    return r == CUDA_SUCCESS ? create(c, d, out) : r;
+}
+
+WEIR_API CUresult cuArrayCreate_v2(CUarray *out, const CUDA_ARRAY_DESCRIPTOR *d)
+{
+    CALLED(cuArrayCreate);
+    if (d == NULL)
+        return cuArray3DCreate_v2(out, NULL);
+    CUDA_ARRAY3D_DESCRIPTOR box = {
+        .Width = d->Width, .Height = d->Height, .Format = d->Format, .NumChannels = d->NumChannels};
+    return cuArray3DCreate_v2(out, &box);
+}
+
+/* As cuMemFree: what still uses it is waited for. */
+WEIR_API CUresult cuArrayDestroy(CUarray a)
+{
+    CALLED(cuArrayDestroy);
+    CUcontext c;
+    CUresult r = driver_current(&c);
+    if (r == CUDA_SUCCESS)
+        r = array_check(a);
+    if (r == CUDA_SUCCESS)
+        r = capture_unsafe();
+    if (r == CUDA_SUCCESS)
+        r = driver_from_device(a->ctx, device_context_sync(a->ctx->device));
+    if (r == CUDA_SUCCESS)
+        array_destroy(a);
+    return r;
+}
+
+/* ---- questions ---- */
+
+CUresult array_check(CUarray a)
+{
+    return handle_live(a, TAG_ARRAY) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+WEIR_API CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *out, CUarray a)
+{
+    CUcontext c;
+    CUresult r = driver_current(&c);
+    if (r == CUDA_SUCCESS)
+        r = array_check(a);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *out = a->desc;
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *out, CUarray a)
+{
+    CUDA_ARRAY3D_DESCRIPTOR d;
+    CUresult r = cuArray3DGetDescriptor_v2(&d, a);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL || d.Depth != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    *out = (CUDA_ARRAY_DESCRIPTOR){
+        .Width = d.Width, .Height = d.Height, .Format = d.Format, .NumChannels = d.NumChannels};
+    return CUDA_SUCCESS;
+}
+
+/* First byte of the box that starts at byte x of row y of slice z; the box must lie in the array.
+ */
+CUresult array_locate(CUarray a, uint64_t x, uint64_t y, uint64_t z, uint64_t width, uint64_t rows,
+                      uint64_t slices, char **at)
+{
+    CUresult r = array_check(a);
+    if (r != CUDA_SUCCESS)
+        return r;
+    uint64_t row = a->desc.Width * a->element, height = at_least_one(a->desc.Height);
+    uint64_t depth = at_least_one(a->desc.Depth);
+    if (x > row || width > row - x || y > height || rows > height - y || z > depth ||
+        slices > depth - z)
+        return driver_error(
+            CUDA_ERROR_INVALID_VALUE,
+            "a copy of %llu x %llu x %llu bytes at %llu, %llu, %llu leaves an array "
+            "of %zu x %zu x %zu elements of %u bytes",
+            (unsigned long long)width, (unsigned long long)rows, (unsigned long long)slices,
+            (unsigned long long)x, (unsigned long long)y, (unsigned long long)z, a->desc.Width,
+            a->desc.Height, a->desc.Depth, a->element);
+    *at = a->base + z * a->slice + y * a->pitch + x;
+    return CUDA_SUCCESS;
+}
+
+/* Arrays of several planes (video formats) cannot be made here, and others have none to give. */
+WEIR_API CUresult cuArrayGetPlane(CUarray *out, CUarray a, unsigned int plane)
+{
+    CUcontext c;
+    CUresult r = driver_current(&c);
+    if (r == CUDA_SUCCESS)
+        r = array_check(a);
+    if (r != CUDA_SUCCESS)
+        return r;
+    return driver_error(CUDA_ERROR_INVALID_VALUE, "the array has no plane %u", plane);
+}
+
+/* Arrays that get their memory later, or in tiles, cannot be made here, and others have nothing to
+ * say of that. */
+static CUresult array_plain(const void *out, CUarray a, const char *what)
+{
+    CUcontext c;
+    CUresult r = driver_current(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL || array_check(a) != CUDA_SUCCESS)
+        return CUDA_ERROR_INVALID_VALUE;
+    return driver_error(CUDA_ERROR_INVALID_VALUE, "the array was not made with %s", what);
+}
+
+WEIR_API CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *out, CUarray a,
+                                               CUdevice dev)
+{
+    (void)dev;
+    return array_plain(out, a, "CUDA_ARRAY3D_DEFERRED_MAPPING");
+}
+
+WEIR_API CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *out, CUarray a)
+{
+    return array_plain(out, a, "CUDA_ARRAY3D_SPARSE");
+}

@@ -1,0 +1,318 @@
+/* library: libraries as the API shows them: images of no context, loaded in one when something of
+ * them is first used there; and their kernels, which are functions in whatever context uses them.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/objects.h"
+
+/* A kernel of a library: a name that becomes a function in whatever context uses it. */
+enum { TAG_KERNEL = 0x574b4552 };
+struct CUkern_st {
+    uint32_t tag;
+    CUlibrary library;
+    char *name;
+    struct CUkern_st *next;
+};
+
+/* ---- loading ---- */
+
+/* Parses and checks the image, so that loading it in a context later needs it no more. */
+static CUresult library_load(CUlibrary *out, const void *code, size_t size, struct jit_request *q)
+{
+    struct diag d = {0}, note = {0};
+    CUresult r = CUDA_SUCCESS;
+    struct ptx_module *ptx = module_read(code, size, &r, &note);
+    if (ptx == NULL)
+        d = note;
+    if (ptx != NULL && !jit_check(ptx, &d)) {
+        ptx_free(ptx);
+        ptx = NULL;
+        r = CUDA_ERROR_INVALID_PTX;
+    }
+    if (ptx == NULL)
+        return module_refuse(r, &d, &q->text);
+    CUlibrary lib = handle_new(TAG_LIBRARY, sizeof *lib);
+    lib->ptx = ptx;
+    pthread_mutex_init(&lib->lock, NULL);
+    *out = lib;
+    return CUDA_SUCCESS;
+}
+
+static CUresult check_options(const CUlibraryOption *options, void *const *values, unsigned count)
+{
+    if (count > 0 && (options == NULL || values == NULL))
+        return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned n = 0; n < count; n++) {
+        if (options[n] == CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE)
+            return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                                "libraries with host functions are not supported");
+        if (options[n] != CU_LIBRARY_BINARY_IS_PRESERVED)
+            return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuLibraryLoadData(CUlibrary *out, const void *code, CUjit_option *jit,
+                                    void **jit_values, unsigned int njit, CUlibraryOption *options,
+                                    void **values, unsigned int noptions)
+{
+    struct jit_request q;
+    CUresult r = driver_ready();
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL || code == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    r = check_options(options, values, noptions);
+    if (r == CUDA_SUCCESS)
+        r = jit_request_read(&q, njit, jit, jit_values);
+    if (r != CUDA_SUCCESS)
+        return r;
+    r = library_load(out, code, SIZE_MAX, &q);
+    jit_request_answer(&q, njit, jit, jit_values);
+    return r;
+}
+
+WEIR_API CUresult cuLibraryLoadFromFile(CUlibrary *out, const char *path, CUjit_option *jit,
+                                        void **jit_values, unsigned int njit,
+                                        CUlibraryOption *options, void **values,
+                                        unsigned int noptions)
+{
+    struct jit_request q;
+    char *text;
+    size_t size;
+    CUresult r = driver_ready();
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (path == NULL || out == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    r = jit_request_read(&q, njit, jit, jit_values);
+    if (r == CUDA_SUCCESS)
+        r = driver_read_file(path, &text, &size);
+    if (r != CUDA_SUCCESS)
+        return r;
+    r = check_options(options, values, noptions);
+    if (r == CUDA_SUCCESS)
+        r = library_load(out, text, size, &q);
+    free(text);
+    jit_request_answer(&q, njit, jit, jit_values);
+    return r;
+}
+
+static CUresult check_library(CUlibrary lib)
+{
+    return handle_live(lib, TAG_LIBRARY) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+/* The library's module in a context, loaded there at first use. */
+static CUresult library_library_module(CUlibrary lib, CUcontext c, CUmodule *out)
+{
+    CUresult r = CUDA_SUCCESS;
+    pthread_mutex_lock(&lib->lock);
+    struct library_module **at = &lib->modules;
+    while (*at != NULL && ((*at)->ctx != c || (*at)->id != atomic_load(&c->id)))
+        at = &(*at)->next;
+    if (*at == NULL) {
+        CUmodule m;
+        struct module_source source = {.ptx = lib->ptx};
+        r = module_load(c, &source, NULL, &m);
+        if (r == CUDA_SUCCESS) {
+            struct library_module *lm = xcalloc(1, sizeof *lm);
+            *lm = (struct library_module){c, atomic_load(&c->id), m, NULL};
+            *at = lm;
+        }
+    }
+    *out = *at != NULL ? (*at)->module : NULL;
+    pthread_mutex_unlock(&lib->lock);
+    return r;
+}
+
+WEIR_API CUresult cuLibraryUnload(CUlibrary lib)
+{
+    CUresult r = driver_ready();
+    if (r == CUDA_SUCCESS && device_in_host_function())
+        r = CUDA_ERROR_NOT_PERMITTED;
+    if (r == CUDA_SUCCESS)
+        r = check_library(lib);
+    if (r != CUDA_SUCCESS)
+        return r;
+    for (struct library_module *m = lib->modules, *next; m != NULL; m = next) {
+        next = m->next;
+        if (m->ctx->device != NULL && atomic_load(&m->ctx->id) == m->id)
+            module_unload(m->module);
+        free(m);
+    }
+    for (CUkernel k = lib->kernels, next; k != NULL; k = next) {
+        next = k->next;
+        free(k->name);
+        handle_free(k);
+    }
+    ptx_free(lib->ptx);
+    handle_free(lib);
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuLibraryGetModule(CUmodule *out, CUlibrary lib)
+{
+    CUcontext c;
+    CUresult r = driver_current(&c);
+    if (r == CUDA_SUCCESS)
+        r = check_library(lib);
+    if (r != CUDA_SUCCESS)
+        return r;
+    return out == NULL ? CUDA_ERROR_INVALID_VALUE : library_library_module(lib, c, out);
+}
+
+/* ---- kernels ---- */
+
+/* The one handle of the library's kernel of that name. */
+static CUkernel library_kernel(CUlibrary lib, const char *name)
+{
+    pthread_mutex_lock(&lib->lock);
+    CUkernel k = lib->kernels;
+    while (k != NULL && strcmp(k->name, name) != 0)
+        k = k->next;
+    if (k == NULL) {
+        k = handle_new(TAG_KERNEL, sizeof *k);
+        k->library = lib;
+        k->name = xstrdup(name);
+        k->next = lib->kernels;
+        lib->kernels = k;
+    }
+    pthread_mutex_unlock(&lib->lock);
+    return k;
+}
+
+static bool is_kernel(const struct ptx_func *f) { return f->is_entry && f->has_body; }
+
+WEIR_API CUresult cuLibraryGetKernel(CUkernel *out, CUlibrary lib, const char *name)
+{
+    CUresult r = driver_ready();
+    if (r == CUDA_SUCCESS)
+        r = check_library(lib);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL || name == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct ptx_func *f = ptx_find_func(lib->ptx, name);
+    if (f == NULL || !is_kernel(f))
+        return driver_error(CUDA_ERROR_NOT_FOUND, "the library has no kernel named %s", name);
+    *out = library_kernel(lib, name);
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib)
+{
+    CUresult r = driver_ready();
+    if (r == CUDA_SUCCESS)
+        r = check_library(lib);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (count == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *count = 0;
+    for (int32_t n = 0; n < lib->ptx->nfuncs; n++)
+        *count += is_kernel(lib->ptx->funcs[n]);
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuLibraryEnumerateKernels(CUkernel *out, unsigned int room, CUlibrary lib)
+{
+    CUresult r = driver_ready();
+    if (r == CUDA_SUCCESS)
+        r = check_library(lib);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL || room == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    unsigned used = 0;
+    for (int32_t n = 0; n < lib->ptx->nfuncs && used < room; n++)
+        if (is_kernel(lib->ptx->funcs[n]))
+            out[used++] = library_kernel(lib, lib->ptx->funcs[n]->name);
+    return CUDA_SUCCESS;
+}
+
+CUresult kernel_to_function(CUkernel k, CUfunction *out)
+{
+    CUcontext c;
+    CUmodule m;
+    if (!handle_live(k, TAG_KERNEL))
+        return CUDA_ERROR_INVALID_HANDLE;
+    CUresult r = driver_current(&c);
+    if (r == CUDA_SUCCESS)
+        r = library_library_module(k->library, c, &m);
+    return r == CUDA_SUCCESS ? module_function(m, k->name, out) : r;
+}
+
+WEIR_API CUresult cuKernelGetFunction(CUfunction *out, CUkernel k)
+{
+    return out == NULL ? CUDA_ERROR_INVALID_VALUE : kernel_to_function(k, out);
+}
+
+WEIR_API CUresult cuKernelGetName(const char **name, CUkernel k)
+{
+    if (!handle_live(k, TAG_KERNEL))
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (name == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *name = k->name;
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuKernelGetLibrary(CUlibrary *lib, CUkernel k)
+{
+    if (!handle_live(k, TAG_KERNEL))
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (lib == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *lib = k->library;
+    return CUDA_SUCCESS;
+}
+
+/* ---- variables ---- */
+
+static CUresult library_variable(CUdeviceptr *at, size_t *bytes, CUlibrary lib, const char *name,
+                                 bool managed)
+{
+    CUcontext c;
+    CUmodule m;
+    CUresult r = driver_current(&c);
+    if (r == CUDA_SUCCESS)
+        r = check_library(lib);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (name == NULL || (at == NULL && bytes == NULL))
+        return CUDA_ERROR_INVALID_VALUE;
+    r = library_library_module(lib, c, &m);
+    if (r != CUDA_SUCCESS)
+        return r;
+    struct ptx_var *v = ptx_find_var(m->ptx, name);
+    if (v != NULL && managed && !v->managed)
+        return CUDA_ERROR_NOT_FOUND;
+    return module_global(m, name, at, bytes);
+}
+
+WEIR_API CUresult cuLibraryGetGlobal(CUdeviceptr *at, size_t *bytes, CUlibrary lib,
+                                     const char *name)
+{
+    return library_variable(at, bytes, lib, name, false);
+}
+
+WEIR_API CUresult cuLibraryGetManaged(CUdeviceptr *at, size_t *bytes, CUlibrary lib,
+                                      const char *name)
+{
+    return library_variable(at, bytes, lib, name, true);
+}
+
+/* Functions of both sides come with a table that is given when the library is loaded, which is
+ * refused there: no library has any. */
+WEIR_API CUresult cuLibraryGetUnifiedFunction(void **out, CUlibrary lib, const char *symbol)
+{
+    CUresult r = driver_ready();
+    if (r == CUDA_SUCCESS)
+        r = check_library(lib);
+    if (r != CUDA_SUCCESS)
+        return r;
+    return driver_error(CUDA_ERROR_INVALID_VALUE, "the library has no unified function %s",
+                        symbol != NULL ? symbol : "without a name");
+}

@@ -1,0 +1,145 @@
+/* link: cuLink*: PTX and fat binaries of relocatable device code become one module. What comes out
+ * is PTX text again: the one form that everything here loads. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/driver.h"
+#include "driver/objects.h"
+
+enum { TAG_LINK = 0x574c4e4b };
+struct CUlinkState_st {
+    uint32_t tag;
+    struct {
+        struct ptx_module **items;
+        size_t count, cap;
+    } units;
+    struct strbuf image; /* what came out */
+    /* the options are the caller's until the state is destroyed: logs are written at the end */
+    struct jit_request request;
+    unsigned count;
+    CUjit_option *options;
+    void **values;
+};
+
+static CUresult link_check(CUlinkState s)
+{
+    CUcontext c;
+    CUresult r = driver_current(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    return handle_live(s, TAG_LINK) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+WEIR_API CUresult cuLinkCreate_v2(unsigned int count, CUjit_option *options, void **values,
+                                  CUlinkState *out)
+{
+    CUcontext c;
+    struct jit_request q;
+    CUresult r = driver_current(&c);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (out == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    r = jit_request_read(&q, count, options, values);
+    if (r != CUDA_SUCCESS)
+        return r;
+    CUlinkState s = handle_new(TAG_LINK, sizeof *s);
+    s->request = q;
+    s->count = count;
+    s->options = options;
+    s->values = values;
+    *out = s;
+    return CUDA_SUCCESS;
+}
+
+/* Writes the logs after each step, so that they can be read whatever comes next. */
+static CUresult link_answer(CUlinkState s, CUresult r, const struct diag *d)
+{
+    if (r != CUDA_SUCCESS)
+        module_refuse(r, d, &s->request.text);
+    jit_request_answer(&s->request, s->count, s->options, s->values);
+    return r;
+}
+
+WEIR_API CUresult cuLinkAddData_v2(CUlinkState s, CUjitInputType type, void *data, size_t size,
+                                   const char *name, unsigned int count, CUjit_option *options,
+                                   void **values)
+{
+    struct diag d = {0};
+    CUresult r = link_check(s);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (data == NULL || size == 0 || (unsigned)type >= CU_JIT_NUM_INPUT_TYPES ||
+        (count > 0 && (options == NULL || values == NULL)))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (type != CU_JIT_INPUT_PTX && type != CU_JIT_INPUT_FATBINARY)
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
+                            "cuLinkAddData: %s: only PTX and fat binaries can be linked",
+                            name != NULL ? name : "input");
+    struct ptx_module *unit = module_read(data, size, &r, &d);
+    if (unit == NULL) {
+        struct diag named = d;
+        if (name != NULL) {
+            named = (struct diag){.line = d.line};
+            diag_set(&named, d.line, 0, "%s: %s", name, d.text);
+        }
+        return link_answer(s, r, &named);
+    }
+    vec_push(&s->units, unit);
+    return CUDA_SUCCESS;
+}
+
+WEIR_API CUresult cuLinkAddFile_v2(CUlinkState s, CUjitInputType type, const char *path,
+                                   unsigned int count, CUjit_option *options, void **values)
+{
+    char *text;
+    size_t size;
+    CUresult r = link_check(s);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (path == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    r = driver_read_file(path, &text, &size);
+    if (r != CUDA_SUCCESS)
+        return r;
+    r = cuLinkAddData_v2(s, type, text, size, path, count, options, values);
+    free(text);
+    return r;
+}
+
+WEIR_API CUresult cuLinkComplete(CUlinkState s, void **image, size_t *size)
+{
+    struct diag d = {0};
+    CUresult r = link_check(s);
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (s->image.items == NULL) {
+        if (s->units.count == 0)
+            return driver_error(CUDA_ERROR_INVALID_VALUE, "cuLinkComplete: nothing was added");
+        struct ptx_module *m = ptx_link(s->units.items, (int)s->units.count, &d);
+        if (m == NULL)
+            return link_answer(s, CUDA_ERROR_INVALID_PTX, &d);
+        ptx_print(m, &s->image);
+        ptx_free(m);
+    }
+    if (image != NULL)
+        *image = s->image.items;
+    if (size != NULL)
+        *size = s->image.count + 1;
+    return link_answer(s, CUDA_SUCCESS, &d);
+}
+
+WEIR_API CUresult cuLinkDestroy(CUlinkState s)
+{
+    CUresult r = driver_ready();
+    if (r != CUDA_SUCCESS)
+        return r;
+    if (!handle_live(s, TAG_LINK))
+        return CUDA_ERROR_INVALID_HANDLE;
+    for (size_t n = 0; n < s->units.count; n++)
+        ptx_free(s->units.items[n]);
+    free(s->units.items);
+    sb_free(&s->image);
+    handle_free(s);
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,150 @@
+/* variant: code for a kernel and a block's shape. A kernel that takes long to compile gets quick
+ * code first, and better code from the background compiler (jit_tier_up) when that has come to it.
+ * Both run blocks in the same frames, so replacing the function that runs a block is all there is
+ * to do: what is launched by then, graphs and grids in flight included, goes on with the better
+ * one, and so do blocks that are running when they come to a barrier. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/env.h"
+#include "driver/objects.h"
+#include "loader/loader.h"
+#include "memory/view.h"
+
+/* Of a grid, for each worker: from here on what quick code does of it is little. */
+enum { MANY_BLOCKS = 16 };
+enum { STACK_QUICK = 4 << 20 }; /* least stack of threads that launch quick code */
+
+static struct variant *find_variant(CUfunction f, const uint32_t ntid[3], bool grid_small)
+{
+    for (struct variant *v = atomic_load_explicit(&f->variants, memory_order_acquire); v != NULL;
+         v = v->next)
+        if (v->ntid[0] == ntid[0] && v->ntid[1] == ntid[1] && v->ntid[2] == ntid[2] &&
+            v->grid_small == grid_small)
+            return v;
+    return NULL;
+}
+
+/* Has this thread too small a stack for quick code, which takes up to a megabyte? Who launches a
+ * kernel often waits for it, and who waits runs blocks. */
+static bool stack_is_small(void)
+{
+    pthread_attr_t attr;
+    void *start;
+    size_t bytes = SIZE_MAX;
+    if (pthread_getattr_np(pthread_self(), &attr) != 0)
+        return false;
+    if (pthread_attr_getstack(&attr, &start, &bytes) != 0)
+        bytes = SIZE_MAX;
+    pthread_attr_destroy(&attr);
+    return bytes < STACK_QUICK;
+}
+
+/* What WEIR_JIT asks for: how to compile first, and whether better code is to follow quick code. */
+static uint32_t first_tier(CUfunction f, const uint32_t grid[3], bool *follow)
+{
+    uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
+    bool both = env_lists(ENV_JIT, "both"), quick = env_lists(ENV_JIT, "quick");
+    *follow = !quick;
+    if (env_lists(ENV_JIT, "best"))
+        return JIT_TIER_OPTIMIZING;
+    if (both || quick)
+        return JIT_TIER_BASELINE;
+    if (stack_is_small())
+        return JIT_TIER_OPTIMIZING;
+    struct device_facts facts;
+    device_facts(driver_device(f->module->ctx->ordinal), &facts);
+    return blocks >= (uint64_t)MANY_BLOCKS * facts.workers ? JIT_TIER_FIRST_OF_MANY
+                                                           : JIT_TIER_FIRST;
+}
+
+/* On the background compiler's thread; the variant is there until jit_tier_up_end has returned. */
+static void variant_better(void *self, struct jit_code *code)
+{
+    struct variant *v = self;
+    const struct jit_code *first = v->code;
+    if (code->frame_bytes != first->frame_bytes || code->pc_count != first->pc_count ||
+        code->local_bytes != first->local_bytes || code->can_suspend != first->can_suspend) {
+        jit_release(code); /* made by a compiler that is not the first one's: never seen */
+        return;
+    }
+    v->kernel.later_bytes = code->text_bytes;
+    atomic_store_explicit(&v->kernel.later_text, code->text, memory_order_release);
+    atomic_store_explicit(&v->better, code, memory_order_release);
+    atomic_store_explicit(&v->kernel.run, code->run, memory_order_release);
+    if ((code->flags & JIT_CODE_OSR_ENTRY) != 0)
+        atomic_store_explicit(&v->kernel.replaced, 1, memory_order_release);
+}
+
+static CUresult compile_variant(CUfunction f, const uint32_t ntid[3], const uint32_t grid[3],
+                                struct variant **out)
+{
+    bool follow;
+    struct jit_options opt = {.ntid = {ntid[0], ntid[1], ntid[2]},
+                              .grid_small = grid_is_small(grid, ntid),
+                              .tier = first_tier(f, grid, &follow),
+                              .checked = mem_checked(),
+                              .lineinfo = 1};
+    struct diag d = {0};
+    struct jit_code *code = jit_get(f->func, &opt, &f->module->resolver, &d);
+    if (code == NULL)
+        return driver_error(jit_plugin_path() == NULL ? CUDA_ERROR_JIT_COMPILER_NOT_FOUND
+                                                      : CUDA_ERROR_INVALID_PTX,
+                            "kernel %s: %s", f->func->name, d.text);
+    struct variant *v = xcalloc(1, sizeof *v);
+    memcpy(v->ntid, ntid, sizeof v->ntid);
+    v->grid_small = opt.grid_small;
+    v->code = code;
+    v->kernel = (struct grid_kernel){.run = code->run,
+                                     .name = f->func->name,
+                                     .replaced = !follow, /* by itself, to be tested */
+                                     .frame_bytes = code->frame_bytes,
+                                     .pc_count = code->pc_count,
+                                     .static_shared = f->info.static_shared,
+                                     .local_bytes = code->local_bytes,
+                                     .can_suspend = code->can_suspend != 0,
+                                     .streams = (code->flags & JIT_CODE_STREAMS) != 0,
+                                     .recursive = f->info.recursive,
+                                     .text = code->text,
+                                     .text_bytes = code->text_bytes,
+                                     .user = v};
+    if ((code->flags & JIT_CODE_BASELINE) != 0 && follow)
+        v->later = jit_tier_up(f->func, &opt, &f->module->resolver, variant_better, v);
+    v->next = atomic_load(&f->variants);
+    atomic_store_explicit(&f->variants, v, memory_order_release);
+    *out = v;
+    return CUDA_SUCCESS;
+}
+
+CUresult function_variant(CUfunction f, const uint32_t ntid[3], const uint32_t grid[3],
+                          struct variant **out)
+{
+    bool small = grid_is_small(grid, ntid);
+    *out = find_variant(f, ntid, small);
+    if (WEIR_LIKELY(*out != NULL))
+        return CUDA_SUCCESS;
+    pthread_mutex_lock(&f->lock);
+    *out = find_variant(f, ntid, small);
+    CUresult r = *out != NULL ? CUDA_SUCCESS : compile_variant(f, ntid, grid, out);
+    pthread_mutex_unlock(&f->lock);
+    return r;
+}
+
+void variants_free(CUfunction f)
+{
+    for (struct variant *v = atomic_load(&f->variants), *next; v != NULL; v = next) {
+        next = v->next;
+        jit_tier_up_end(v->later);
+        jit_release(atomic_load(&v->better));
+        jit_release(v->code);
+        variant_free_forms(v);
+        free(v);
+    }
+}
+
+bool variant_find_line(const struct variant *v, const void *address, const char **file, int *line)
+{
+    const struct jit_code *better = atomic_load_explicit(&v->better, memory_order_acquire);
+    return jit_find_line(v->code, address, file, line) ||
+           (better != NULL && jit_find_line(better, address, file, line));
+}

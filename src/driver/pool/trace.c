@@ -1,0 +1,149 @@
+/* pool_trace: what happens in memory pools, to the file that WEIR_POOLS_TRACE names, as it happens:
+ * in the trace event format that chrome://tracing and Perfetto open. Each stream is a row; what a
+ * pool has in use and holds are curves.
+ *
+ * The file is an array that is complete once the process ends as it should; the format allows for
+ * the end to be missing. A forked child, in which no call succeeds, writes nothing to it. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/env.h"
+#include "driver/objects.h"
+#include "pool/pool.h"
+
+enum { POOLS_SHOWN = 64 }; /* whose curves are kept; of more, there are events only */
+
+static struct {
+    pthread_mutex_t lock; /* of all here */
+    FILE *file;           /* NULL: not asked for, or the process is a fork */
+    double begin;         /* µs: the times in the file count from here */
+    uint64_t used[POOLS_SHOWN], reserved[POOLS_SHOWN];
+} trace = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static double now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+/* The pool's curves as they are now. */
+static void put_curves(const struct pool_event *e, double at)
+{
+    uint64_t n = e->pool;
+    if (n < POOLS_SHOWN)
+        fprintf(trace.file,
+                ",\n{\"name\":\"pool %llu\",\"ph\":\"C\",\"ts\":%.3f,\"pid\":%d,\"args\":"
+                "{\"used\":%llu,\"reserved\":%llu}}",
+                (unsigned long long)n, at, (int)getpid(), (unsigned long long)trace.used[n],
+                (unsigned long long)trace.reserved[n]);
+}
+
+static void trace_count(const struct pool_event *e)
+{
+    if (e->pool >= POOLS_SHOWN)
+        return;
+    switch (e->kind) {
+    case POOL_ALLOCATED: trace.used[e->pool] += e->bytes; break;
+    case POOL_FREED: trace.used[e->pool] -= e->bytes; break;
+    case POOL_MAPPED:
+    case POOL_UNMAPPED: trace.reserved[e->pool] = e->reserved; break;
+    default: break;
+    }
+}
+
+static void put(const struct pool_event *e)
+{
+    static const char *const names[] = {[POOL_ALLOCATED] = "allocate",
+                                        [POOL_FREED] = "free",
+                                        [POOL_MAPPED] = "map",
+                                        [POOL_UNMAPPED] = "unmap",
+                                        [POOL_TRIMMED] = "trim"};
+    static const char *const rules[] = {[POOL_RULE_SAME_STREAM] = "same stream",
+                                        [POOL_RULE_SYNCHRONIZED] = "synchronized",
+                                        [POOL_RULE_EVENT] = "event",
+                                        [POOL_RULE_OPPORTUNISTIC] = "opportunistic",
+                                        [POOL_RULE_INTERNAL] = "internal",
+                                        [POOL_FRESH] = "fresh"};
+    double at = now_us() - trace.begin;
+    fprintf(trace.file,
+            ",\n{\"name\":\"%s\",\"ph\":\"i\",\"s\":\"t\",\"ts\":%.3f,\"pid\":%d,\"tid\":%llu,"
+            "\"args\":{\"pool\":%llu,\"bytes\":%llu",
+            names[e->kind], at, (int)getpid(), (unsigned long long)e->stream,
+            (unsigned long long)e->pool, (unsigned long long)e->bytes);
+    if (e->kind != POOL_TRIMMED)
+        fprintf(trace.file, ",\"address\":\"0x%llx\"", (unsigned long long)e->address);
+    if (e->kind == POOL_ALLOCATED)
+        fprintf(trace.file, ",\"rule\":\"%s\"", rules[e->rule]);
+    if (e->has_stream)
+        fprintf(trace.file, ",\"stream\":%llu", (unsigned long long)e->stream);
+    fprintf(trace.file, "}}");
+    put_curves(e, at);
+}
+
+static void trace_watch(const struct pool_event *e)
+{
+    pthread_mutex_lock(&trace.lock);
+    if (trace.file != NULL) {
+        trace_count(e);
+        put(e);
+    }
+    pthread_mutex_unlock(&trace.lock);
+}
+
+static void trace_end(void)
+{
+    pool_watch(NULL);
+    pthread_mutex_lock(&trace.lock);
+    if (trace.file != NULL) {
+        fputs("\n]\n", trace.file);
+        fclose(trace.file);
+    }
+    trace.file = NULL;
+    pthread_mutex_unlock(&trace.lock);
+}
+
+/* What is in the file's buffer must not be written by the child as well, nor may the child find the
+ * lock taken by a thread that it has not. */
+static void before_fork(void)
+{
+    pthread_mutex_lock(&trace.lock);
+    if (trace.file != NULL)
+        fflush(trace.file);
+}
+
+static void after_fork(void) { pthread_mutex_unlock(&trace.lock); }
+
+static void after_fork_in_child(void)
+{
+    if (trace.file != NULL)
+        fclose(trace.file);
+    trace.file = NULL;
+    pool_watch(NULL);
+    pthread_mutex_unlock(&trace.lock);
+}
+
+void pool_trace_begin(void)
+{
+    const char *path = env_get(ENV_POOLS_TRACE);
+    if (path == NULL || *path == '\0')
+        return;
+    trace.file = fopen(path, "we");
+    if (trace.file == NULL) {
+        fprintf(stderr, "weir: WEIR_POOLS_TRACE: %s: %s\n", path, strerror(errno));
+        return;
+    }
+    trace.begin = now_us();
+    fprintf(trace.file,
+            "[\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":\"memory "
+            "pools\"}}",
+            (int)getpid());
+    pthread_atfork(before_fork, after_fork, after_fork_in_child);
+    atexit(trace_end);
+    pool_watch(trace_watch);
+}

@@ -1,0 +1,777 @@
+/* Launches by device code: from a helper's call to the device room's queues. See nest.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/internal.h"
+
+static const uint64_t SHORT_NS = 1000; /* launches alike that take longer go apart */
+
+enum {
+    NEST_WAITING = 1,
+    DRAIN_AT = 512,  /* launches of a block after which children are run in between; */
+    ALIKE = 8,       /* those that share a record are so much cheaper to keep */
+    DRAIN_DEPTH = 3, /* and how deep such runs may nest on one machine stack */
+    LEVELS_MAX = 40  /* runs of children in runs of children; deeper ones wait for these to end */
+};
+
+/* Codes of cudaError_t. */
+enum {
+    ERROR_INVALID_VALUE = 1,
+    ERROR_MEMORY = 2,
+    ERROR_CONFIGURATION = 9,
+    ERROR_LAUNCH_DEPTH = 65,
+    ERROR_SYNC_DEPTH = 68,
+    ERROR_PENDING = 69,
+    ERROR_DEVICE_FUNCTION = 98
+};
+
+static const struct cdp_ops *ops;
+
+void cdp_set_ops(const struct cdp_ops *o) { ops = o; }
+
+void cdp_free_pools(struct grid_worker *w)
+{
+    children_free_pools(w);
+    for (struct cdp_block *n = w->nests, *next; n != NULL; n = next) {
+        next = n->next;
+        pthread_mutex_destroy(&n->queue.lock);
+        free(n);
+    }
+    if (ops != NULL && w->nesting.device != NULL)
+        ops->gone(w);
+}
+
+/* ---- blocks that launch ---- */
+
+void cdp_queue_init(struct cdp_queue *q, struct cdp_block *nest)
+{
+    *q = (struct cdp_queue){.nest = nest};
+    pthread_mutex_init(&q->lock, NULL);
+    atomic_init(&q->refs, 1);
+}
+
+struct cdp_block *cdp_of_block(struct grid_worker *w, struct grid_block *b)
+{
+    if (b->nest != NULL)
+        return b->nest;
+    struct cdp_block *n = w->nests;
+    if (n != NULL) {
+        w->nests = n->next;
+    } else {
+        n = xcalloc(1, sizeof *n);
+        cdp_queue_init(&n->queue, n);
+    }
+    n->launched = 0;
+    atomic_store_explicit(&n->state, 2, memory_order_relaxed);
+    b->nest = n;
+    return n;
+}
+
+static void cdp_free(struct grid_worker *w, struct cdp_block *n)
+{
+    free(n->errors);
+    n->errors = NULL;
+    n->next = w->nests;
+    w->nests = n;
+}
+
+struct grid_block *grid_current_block(void) { return worker_of_thread()->current; }
+
+struct grid_run *grid_run_of_block(struct grid_block *b) { return b->run; }
+
+void cdp_block_hold(struct cdp_block *nest, uint64_t n)
+{
+    atomic_fetch_add_explicit(&nest->state, 2 * n, memory_order_relaxed);
+}
+
+void cdp_block_release(struct grid_worker *w, struct cdp_block *nest, uint64_t n)
+{
+    uint64_t left = atomic_fetch_sub_explicit(&nest->state, 2 * n, memory_order_acq_rel) - 2 * n;
+    if (left == 0) {
+        cdp_free(w, nest);
+    } else if (left == 2 + NEST_WAITING) {
+        /* only the block is left, and it waits: nobody else can see that */
+        struct grid_block *b = nest->waiter;
+        atomic_store_explicit(&nest->state, 2, memory_order_relaxed);
+        ops->ready(w, b);
+    }
+}
+
+bool cdp_idle(const struct grid_block *b)
+{
+    return b->nest == NULL || atomic_load_explicit(&b->nest->state, memory_order_acquire) == 2;
+}
+
+void cdp_park(struct grid_worker *w, struct grid_block *b)
+{
+    struct cdp_block *nest = b->nest;
+    nest->waiter = b;
+    uint64_t old = atomic_fetch_or_explicit(&nest->state, NEST_WAITING, memory_order_acq_rel);
+    if (old == 2) { /* its children have ended in the meantime */
+        atomic_store_explicit(&nest->state, 2, memory_order_relaxed);
+        ops->ready(w, b);
+    }
+}
+
+/* ---- parameter buffers ---- */
+
+/* Device code gets them, fills them in, and need not launch them: then they end with the block. */
+
+static uint64_t hand_out(struct grid_block *b, struct cdp_child *c)
+{
+    struct cdp_block *nest = b->nest;
+    c->next = nest->buffers;
+    c->before = &nest->buffers;
+    if (c->next != NULL)
+        c->next->before = &c->next;
+    nest->buffers = c;
+    mem_permit(c->params, c->capacity);
+    return (uint64_t)c->params;
+}
+
+/* The buffer that device code launches as the thread's: the child to be launched. NULL: it is none,
+ * or there is no memory. Another block's is copied, and stays its block's. */
+static struct cdp_child *take_buffer(struct grid_block *b, uint32_t thread, uint64_t params)
+{
+    if (params == 0 || params % 64 != 0)
+        return NULL;
+    struct cdp_child *c = (struct cdp_child *)(params - offsetof(struct cdp_child, params));
+    if (c->tag != CDP_CHILD_TAG)
+        return NULL;
+    if (c->nest != b->nest) {
+        struct cdp_child *copy = cdp_child_new(b->worker, b, thread, c->capacity);
+        if (copy == NULL)
+            return NULL;
+        copy->launch = c->launch;
+        copy->form = c->form;
+        copy->launch.params = copy->params;
+        memcpy(copy->params, c->params, c->capacity);
+        c->tag = CDP_CHILD_SENT;
+        return copy;
+    }
+    *c->before = c->next;
+    if (c->next != NULL)
+        c->next->before = c->before;
+    c->before = NULL;
+    c->thread = thread; /* not always the one that got the buffer */
+    return c;
+}
+
+void cdp_block_over(struct grid_worker *w, struct grid_block *b)
+{
+    struct cdp_block *nest = b->nest;
+    while (nest->buffers != NULL) {
+        struct cdp_child *c = nest->buffers;
+        nest->buffers = c->next;
+        cdp_child_free(w, c);
+    }
+    b->nest = NULL;
+    cdp_block_release(w, nest, 1);
+}
+
+/* Something of the device room's that may run blocks, between blocks or in the middle of one. */
+static void apart(struct grid_worker *w, void (*what_for)(struct grid_worker *w))
+{
+    struct grid_block *mine = w->current;
+    struct grid_env *env = w->env;
+    const char *what = w->what;
+    w->current = NULL;
+    w->what = NULL;
+    what_for(w);
+    w->current = mine;
+    w->env = env;
+    w->what = what;
+}
+
+void cdp_drain(struct grid_worker *w)
+{
+    if (w->levels >= LEVELS_MAX)
+        return;
+    w->levels++;
+    apart(w, ops->drain);
+    w->levels--;
+}
+
+/* In the middle of a block: runs children now, so that memory stays bounded. */
+static void drain_between(struct grid_worker *w)
+{
+    if (w->nesting.between >= DRAIN_DEPTH)
+        return; /* the list grows instead */
+    w->nesting.between++;
+    w->armed = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    cdp_drain(w);
+    atomic_signal_fence(memory_order_seq_cst);
+    w->armed = 1;
+    w->nesting.between--;
+}
+
+void cdp_drain_here(struct grid_block *b) { drain_between(b->worker); }
+
+void cdp_give(struct grid_worker *w)
+{
+    if (ops == NULL || w->nesting.device == NULL)
+        return;
+    w->armed = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    apart(w, ops->give);
+    atomic_signal_fence(memory_order_seq_cst);
+    w->armed = 1;
+}
+
+/* ---- errors by thread ---- */
+
+static void set_error(struct grid_block *b, uint32_t thread, int code)
+{
+    struct cdp_block *n = cdp_of_block(b->worker, b);
+    if (n->errors == NULL)
+        n->errors = xcalloc(b->jit.nthreads, sizeof *n->errors);
+    n->errors[thread] = (uint32_t)code;
+}
+
+static uint32_t get_error(struct grid_block *b, uint32_t thread, bool clear)
+{
+    if (b->nest == NULL || b->nest->errors == NULL)
+        return 0;
+    uint32_t code = b->nest->errors[thread];
+    if (clear)
+        b->nest->errors[thread] = 0;
+    return code;
+}
+
+/* ---- launching ---- */
+
+/* A launch asked for by a lane. */
+struct request {
+    struct cdp_kernel *entry;
+    uint32_t grid[3], block[3], shared;
+    struct cdp_variant *form;
+};
+
+static bool form_fits(const struct cdp_variant *f, const struct request *q)
+{
+    return f->block[0] == q->block[0] && f->block[1] == q->block[1] && f->block[2] == q->block[2] &&
+           q->shared <= f->dynamic_max && q->grid[0] > 0 && q->grid[1] - 1 < 65535 &&
+           q->grid[2] - 1 < 65535 &&
+           (uint64_t)q->grid[0] * q->block[0] <= (f->small ? 2147483647u : UINT64_MAX) &&
+           (f->cluster[0] == 0 ||
+            (q->grid[0] % f->cluster[0] == 0 && q->grid[1] % f->cluster[1] == 0 &&
+             q->grid[2] % f->cluster[2] == 0));
+}
+
+/* Finds the form, perhaps by compiling it. 0 or a code of cudaError_t.
+ *
+ * GPUs of today know no limit of depth: a chain of launches ends when the pool of pending ones is
+ * used up, each level taking one. So it is here, and memory stays bounded. */
+static int find_form(struct grid_block *b, struct request *q)
+{
+    if (b->run->depth >= b->run->env->pending_max)
+        return ERROR_PENDING;
+    if (q->entry == NULL || q->entry->tag != CDP_KERNEL_TAG)
+        return ERROR_DEVICE_FUNCTION;
+    q->form = atomic_load_explicit(&q->entry->recent, memory_order_acquire);
+    if (q->form != NULL && form_fits(q->form, q))
+        return 0;
+    struct grid_worker *w = b->worker;
+    w->armed = 0; /* what follows holds locks */
+    atomic_signal_fence(memory_order_seq_cst);
+    int code = q->entry->find(q->entry, q->grid, q->block, q->shared, &q->form);
+    atomic_signal_fence(memory_order_seq_cst);
+    w->armed = 1;
+    if (code == 0)
+        atomic_store_explicit(&q->entry->recent, q->form, memory_order_release);
+    return code;
+}
+
+static struct grid_launch launch_of(const struct request *q, const void *params)
+{
+    struct grid_launch l = {.kernel = q->form->kernel,
+                            .dynamic_shared = q->shared,
+                            .param_bytes = q->form->param_bytes,
+                            .params = params};
+    memcpy(l.grid, q->grid, sizeof l.grid);
+    memcpy(l.block, q->block, sizeof l.block);
+    memcpy(l.cluster, q->form->cluster, sizeof l.cluster);
+    return l;
+}
+
+static void set_launch(struct cdp_child *c, const struct request *q)
+{
+    c->form = q->form;
+    c->launch = launch_of(q, c->params);
+}
+
+static struct cdp_child *make_child(struct grid_block *b, uint32_t thread, const struct request *q)
+{
+    struct cdp_child *c = cdp_child_new(b->worker, b, thread, q->form->param_bytes);
+    if (c == NULL)
+        return NULL;
+    set_launch(c, q);
+    return c;
+}
+
+/* Launches of one call that go into the same stream. */
+struct batch {
+    struct cdp_child *first, *last;
+    uint32_t count;  /* launches, */
+    uint32_t weight; /* and what they are for memory */
+    uint64_t stream;
+    uint64_t *rets; /* codes by lane, NULL: the call has none */
+};
+
+/* Every launch of the batch fails. */
+static void refuse_batch(struct grid_block *b, struct batch *l, int code)
+{
+    for (struct cdp_child *c = l->first, *next; c != NULL; c = next) {
+        next = c->next;
+        for (uint32_t n = 0; n < cdp_child_count(c); n++) {
+            set_error(b, cdp_child_thread(c, n), code);
+            if (l->rets != NULL)
+                l->rets[cdp_child_thread(c, n) % JIT_WARP] = (uint64_t)code;
+        }
+        cdp_child_free(b->worker, c);
+    }
+}
+
+static bool misuses(struct grid_block *b, uint64_t stream)
+{
+    return mem_checked() && stream > CDP_STREAM_FIRE_AND_FORGET &&
+           ops->misuses(b, stream, grid_text(&b->jit));
+}
+
+static void send(struct grid_block *b, struct batch *l)
+{
+    if (l->count == 0)
+        return;
+    struct cdp_block *nest = b->nest;
+    if (misuses(b, l->stream)) {
+        uint32_t lane = cdp_child_thread(l->first, 0) % JIT_WARP;
+        refuse_batch(b, l, ERROR_INVALID_VALUE);
+        grid_fail_handle(&b->jit, lane);
+    }
+    if (!ops->submit(b->worker, b, l->first, l->last, l->count, l->stream))
+        refuse_batch(b, l, ERROR_INVALID_VALUE);
+    else if ((nest->launched += l->weight) >= DRAIN_AT) {
+        nest->launched = 0;
+        drain_between(b->worker);
+    }
+    l->count = l->weight = 0;
+}
+
+static void add(struct grid_block *b, struct batch *l, struct cdp_child *c, uint64_t stream)
+{
+    c->tag = CDP_CHILD_SENT;
+    if (l->count > 0 && l->stream != stream)
+        send(b, l);
+    if (l->count == 0)
+        l->first = c;
+    else
+        l->last->next = c;
+    l->count += cdp_child_count(c);
+    l->weight += 1 + cdp_child_count(c) / ALIKE;
+    l->last = c;
+    l->stream = stream;
+}
+
+/* A child cannot use its parent's shared or local memory: says which argument points there. */
+static void check_pointers(struct grid_block *b, uint32_t lane, struct cdp_child *c,
+                           const uint8_t *params, struct batch *before)
+{
+    const struct cdp_variant *form = c->form;
+    for (uint32_t n = 0; n < form->pointers; n++) {
+        uint64_t value;
+        memcpy(&value, params + form->pointer[n], 8);
+        if (value - (uint64_t)b->memory >= b->capacity)
+            continue;
+        cdp_child_free(b->worker, c);
+        send(b, before); /* those are launched; what they print uses the same text */
+        struct strbuf *text = &b->worker->text;
+        text->count = 0;
+        sb_printf(
+            text,
+            "argument %u of the launch of kernel %s points to %s memory of the block that launches "
+            "it, which the launched grid cannot use",
+            form->argument[n] + 1u, form->kernel->name,
+            value >= (uint64_t)b->jit.shared ? "shared" : "local");
+        fault_leave(b->worker, &(struct trouble){.kind = GRID_FAULT_ADDRESS,
+                                                 .mask = (uint32_t)1 << lane,
+                                                 .text = text->items});
+    }
+}
+
+static uint64_t arg(const uint64_t *args, int row, uint32_t lane)
+{
+    return args[row * JIT_WARP + (int)lane];
+}
+
+/* A dim3 in two rows. */
+static void get_dim3(uint32_t out[3], const uint64_t *args, int row, uint32_t lane)
+{
+    uint64_t xy = arg(args, row, lane);
+    out[0] = (uint32_t)xy;
+    out[1] = (uint32_t)(xy >> 32);
+    out[2] = (uint32_t)arg(args, row + 1, lane);
+}
+
+static uint32_t thread_number(const struct jit_block *j, uint32_t lane)
+{
+    return j->warp * JIT_WARP + lane;
+}
+
+/* The rows of a launch's arguments: kernel, grid x, y, z, block x, y, z, shared bytes, stream,
+ * the arguments' offset in local memory. */
+enum { ROW_KERNEL, ROW_GRID, ROW_BLOCK = 4, ROW_SHARED = 7, ROW_STREAM, ROW_ARGUMENTS };
+
+/* Whether the launch is one of the first generation, whose depth has a limit: our header sets the
+ * highest bit of the bytes of shared memory. */
+static bool is_first_generation(const uint64_t *args, uint32_t lane)
+{
+    return arg(args, ROW_SHARED, lane) >> 63 != 0;
+}
+
+/* The lanes whose launches differ from the lane's in their arguments alone, itself included. */
+static uint32_t lanes_alike(const uint64_t *args, uint32_t mask, uint32_t lane)
+{
+    uint64_t differ[JIT_WARP] = {0};
+    uint32_t alike = 0;
+    for (int row = ROW_KERNEL; row < ROW_ARGUMENTS; row++) {
+        uint64_t value = arg(args, row, lane);
+        for (uint32_t n = 0; n < JIT_WARP; n++)
+            differ[n] |= arg(args, row, n) ^ value;
+    }
+    for (uint32_t n = 0; n < JIT_WARP; n++)
+        alike |= (uint32_t)(differ[n] == 0) << n;
+    return alike & mask;
+}
+
+/* Can launches like this one share a record, and be run in one go? Only where that is not long, so
+ * that none waits long for another, or for a worker. */
+static bool is_short(const struct request *q, uint64_t stream)
+{
+    struct grid_launch l = launch_of(q, NULL);
+    uint64_t ns = atomic_load_explicit(&l.kernel->block_ns, memory_order_relaxed);
+    return ns != 0 && stream != CDP_STREAM_TAIL && grid_launch_is_quick(&l) &&
+           (uint64_t)l.grid[0] * l.grid[1] <= SHORT_NS &&
+           (uint64_t)l.grid[0] * l.grid[1] * l.grid[2] * ns <= SHORT_NS;
+}
+
+/* The first of the lanes that one record has room for. */
+static uint32_t lanes_that_fit(uint32_t lanes, uint32_t stride)
+{
+    uint32_t most = stride > 0 ? CDP_CHILD_WIDE / stride : JIT_WARP, fit = 0, n = 0;
+    do /* one has a record of its size, however large */
+        fit |= lanes & -lanes;
+    while (++n < most && (lanes &= lanes - 1) != 0);
+    return fit;
+}
+
+/* Where the lane's arguments lie. NULL: not in its local memory. */
+static const uint8_t *arguments_of(const struct jit_block *j, uint32_t lane, const uint64_t *args,
+                                   uint32_t bytes)
+{
+    uint64_t offset = arg(args, ROW_ARGUMENTS, lane);
+    if (offset + bytes > j->local_stride)
+        return NULL;
+    return j->local + thread_number(j, lane) * j->local_stride + offset;
+}
+
+/* Launches for `lanes`, of which there is one, or which are alike. Returns those it was done for.
+ */
+static uint32_t launch_lanes(struct grid_block *b, uint32_t lanes, const struct request *q,
+                             const uint64_t *args, struct batch *batch)
+{
+    struct jit_block *j = &b->jit;
+    uint32_t bytes = q->form->param_bytes, stride = cdp_child_stride(bytes), n = 0;
+    uint32_t first = (uint32_t)__builtin_ctz(lanes);
+    lanes = lanes_that_fit(lanes, stride);
+    uint32_t count = (uint32_t)__builtin_popcount(lanes);
+    struct cdp_child *c = cdp_child_new(b->worker, b, thread_number(j, count > 1 ? 0 : first),
+                                        count > 1 ? count * stride : bytes);
+    if (c == NULL) {
+        EACH_LANE(lane, lanes) set_error(b, thread_number(j, lane), ERROR_MEMORY);
+        return lanes;
+    }
+    set_launch(c, q);
+    if (count > 1)
+        cdp_child_share(c, lanes);
+    EACH_LANE(lane, lanes)
+    {
+        const uint8_t *params = arguments_of(j, lane, args, bytes);
+        if (params == NULL) {
+            cdp_child_free(b->worker, c);
+            send(b, batch);
+            fault_leave(b->worker, &(struct trouble){.kind = GRID_FAULT_STACK, .mask = 1u << lane});
+        }
+        memcpy(c->params + (size_t)stride * n++, params, bytes);
+        check_pointers(b, lane, c, params, batch);
+    }
+    add(b, batch, c, arg(args, ROW_STREAM, first));
+    return lanes;
+}
+
+/* launch(...), with a row for each argument; see above. */
+static void weir_rt_launch(struct jit_block *j, uint32_t mask, const uint64_t *args, uint64_t *rets)
+{
+    (void)rets;
+    struct grid_block *b = j->grid;
+    struct batch batch = {0};
+    cdp_of_block(b->worker, b);
+    for (uint32_t left = mask, alike = 0; left != 0;) {
+        uint32_t lane = (uint32_t)__builtin_ctz(left), one = (uint32_t)1 << lane;
+        struct request q = {.entry = (struct cdp_kernel *)arg(args, ROW_KERNEL, lane),
+                            .shared = (uint32_t)arg(args, ROW_SHARED, lane)};
+        for (int d = 0; d < 3; d++) {
+            q.grid[d] = (uint32_t)arg(args, ROW_GRID + d, lane);
+            q.block[d] = (uint32_t)arg(args, ROW_BLOCK + d, lane);
+        }
+        bool deep = is_first_generation(args, lane) && b->run->depth >= CDP_MAX_DEPTH;
+        int code = deep ? ERROR_LAUNCH_DEPTH : find_form(b, &q);
+        if (code != 0) {
+            set_error(b, thread_number(j, lane), code);
+            left &= ~one;
+            continue;
+        }
+        if ((alike & one) == 0)
+            alike = left != one && is_short(&q, arg(args, ROW_STREAM, lane))
+                        ? lanes_alike(args, left, lane)
+                        : one;
+        left &= ~launch_lanes(b, alike & left, &q, args, &batch);
+    }
+    send(b, &batch);
+}
+
+/* void *cudaGetParameterBufferV2(void *kernel, dim3 grid, dim3 block, unsigned shared) */
+static void get_parameter_buffer_v2(struct jit_block *j, uint32_t mask, const uint64_t *args,
+                                    uint64_t *rets)
+{
+    struct grid_block *b = j->grid;
+    cdp_of_block(b->worker, b);
+    EACH_LANE(lane, mask)
+    {
+        struct request q = {.entry = (struct cdp_kernel *)arg(args, 0, lane),
+                            .shared = (uint32_t)arg(args, 5, lane)};
+        get_dim3(q.grid, args, 1, lane);
+        get_dim3(q.block, args, 3, lane);
+        int code = find_form(b, &q);
+        struct cdp_child *c = code == 0 ? make_child(b, thread_number(j, lane), &q) : NULL;
+        if (c == NULL)
+            set_error(b, thread_number(j, lane), code == 0 ? ERROR_MEMORY : code);
+        rets[lane] = c != NULL ? hand_out(b, c) : 0;
+    }
+}
+
+/* cudaError_t cudaLaunchDeviceV2(void *parameters, cudaStream_t stream) */
+static void launch_device_v2(struct jit_block *j, uint32_t mask, const uint64_t *args,
+                             uint64_t *rets)
+{
+    struct grid_block *b = j->grid;
+    struct batch batch = {.rets = rets};
+    cdp_of_block(b->worker, b);
+    EACH_LANE(lane, mask)
+    {
+        struct cdp_child *c = take_buffer(b, thread_number(j, lane), arg(args, 0, lane));
+        rets[lane] = c != NULL ? 0 : ERROR_INVALID_VALUE;
+        if (c == NULL) {
+            set_error(b, thread_number(j, lane), ERROR_INVALID_VALUE);
+            continue;
+        }
+        check_pointers(b, lane, c, c->params, &batch);
+        add(b, &batch, c, arg(args, 1, lane));
+    }
+    send(b, &batch);
+}
+
+/* void *cudaGetParameterBuffer(size_t alignment, size_t bytes) */
+static void get_parameter_buffer(struct jit_block *j, uint32_t mask, const uint64_t *args,
+                                 uint64_t *rets)
+{
+    enum { PARAMS_MAX = 4096 };
+    struct grid_block *b = j->grid;
+    cdp_of_block(b->worker, b);
+    EACH_LANE(lane, mask)
+    {
+        uint64_t bytes = arg(args, 1, lane);
+        struct cdp_child *c = NULL;
+        if (bytes <= PARAMS_MAX && arg(args, 0, lane) <= 64)
+            c = cdp_child_new(b->worker, b, thread_number(j, lane), (uint32_t)bytes);
+        if (c == NULL)
+            set_error(b, thread_number(j, lane), ERROR_INVALID_VALUE);
+        rets[lane] = c != NULL ? hand_out(b, c) : 0;
+    }
+}
+
+/* cudaError_t cudaLaunchDevice(void *kernel, void *parameters, dim3 grid, dim3 block,
+ *                              unsigned shared, cudaStream_t stream) */
+static void launch_device(struct jit_block *j, uint32_t mask, const uint64_t *args, uint64_t *rets)
+{
+    struct grid_block *b = j->grid;
+    struct batch batch = {.rets = rets};
+    cdp_of_block(b->worker, b);
+    EACH_LANE(lane, mask)
+    {
+        struct request q = {.entry = (struct cdp_kernel *)arg(args, 0, lane),
+                            .shared = (uint32_t)arg(args, 6, lane)};
+        uint32_t thread = thread_number(j, lane);
+        get_dim3(q.grid, args, 2, lane);
+        get_dim3(q.block, args, 4, lane);
+        int code = b->run->depth >= CDP_MAX_DEPTH ? ERROR_LAUNCH_DEPTH : find_form(b, &q);
+        struct cdp_child *c = NULL;
+        uint64_t params = arg(args, 1, lane);
+        if (code == 0 && params == 0 && q.form->param_bytes == 0) {
+            c = make_child(b, thread, &q); /* a kernel without parameters needs no buffer */
+        } else if (code == 0 && (c = take_buffer(b, thread, params)) != NULL) {
+            if (c->capacity >= q.form->param_bytes) {
+                set_launch(c, &q);
+            } else {
+                cdp_child_free(b->worker, c);
+                c = NULL;
+            }
+        }
+        if (c == NULL && code == 0)
+            code = ERROR_INVALID_VALUE;
+        rets[lane] = (uint64_t)code;
+        if (code != 0) {
+            set_error(b, thread, code);
+            continue;
+        }
+        check_pointers(b, lane, c, c->params, &batch);
+        add(b, &batch, c, arg(args, 7, lane));
+    }
+    send(b, &batch);
+}
+
+/* cudaError_t cudaDeviceSynchronize(): the block waits for what it has launched so far. */
+static void device_synchronize(struct jit_block *j, uint32_t mask, const uint64_t *args,
+                               uint64_t *rets)
+{
+    (void)args;
+    struct grid_block *b = j->grid;
+    bool deep = b->run->depth >= b->run->env->sync_depth;
+    EACH_LANE(lane, mask)
+    {
+        rets[lane] = deep ? ERROR_SYNC_DEPTH : 0;
+        if (deep)
+            set_error(b, thread_number(j, lane), ERROR_SYNC_DEPTH);
+    }
+    if (!deep && b->nest != NULL && atomic_load_explicit(&b->nest->state, memory_order_acquire) > 2)
+        j->waiting = 1;
+}
+
+static void last_error(struct jit_block *j, uint32_t mask, const uint64_t *args, uint64_t *rets)
+{
+    (void)args;
+    EACH_LANE(lane, mask)
+    rets[lane] = get_error(j->grid, thread_number(j, lane), true);
+}
+
+static void peek_error(struct jit_block *j, uint32_t mask, const uint64_t *args, uint64_t *rets)
+{
+    (void)args;
+    EACH_LANE(lane, mask)
+    rets[lane] = get_error(j->grid, thread_number(j, lane), false);
+}
+
+/* ---- for helpers of the rooms above ---- */
+
+int grid_thread_error(struct jit_block *j, uint32_t lane, int code)
+{
+    if (code != 0)
+        set_error(j->grid, thread_number(j, lane), code);
+    return code;
+}
+
+struct strbuf *grid_text(struct jit_block *j)
+{
+    const struct grid_block *b = j->grid;
+    b->worker->text.count = 0;
+    return &b->worker->text;
+}
+
+void grid_fail_handle(struct jit_block *j, uint32_t lane)
+{
+    const struct grid_block *b = j->grid;
+    fault_leave(b->worker, &(struct trouble){.kind = GRID_FAULT_HANDLE,
+                                             .mask = (uint32_t)1 << lane,
+                                             .text = b->worker->text.items});
+}
+
+struct grid_env *grid_env_of(struct jit_block *j)
+{
+    struct grid_block *b = j->grid;
+    return b->run->env;
+}
+
+bool grid_own_memory(struct jit_block *j, const void *address)
+{
+    const struct grid_block *b = j->grid;
+    return (uint64_t)address - (uint64_t)b->memory < b->capacity;
+}
+
+int cdp_submit_work(struct jit_block *j, uint32_t lane, enum cdp_work work,
+                    const struct grid_launch *launch, const void *params, uint32_t bytes,
+                    uint64_t stream)
+{
+    struct grid_block *b = j->grid;
+    if (misuses(b, stream))
+        grid_fail_handle(j, lane);
+    cdp_of_block(b->worker, b);
+    struct cdp_child *c = cdp_child_new(b->worker, b, thread_number(j, lane), bytes);
+    if (c == NULL)
+        return ERROR_MEMORY;
+    c->work = (uint16_t)work;
+    c->launch = launch != NULL ? *launch : (struct grid_launch){0};
+    c->launch.params = c->params;
+    memcpy(c->params, params, bytes);
+    if (ops->submit(b->worker, b, c, c, 1, stream))
+        return 0;
+    cdp_child_free(b->worker, c);
+    return ERROR_INVALID_VALUE;
+}
+
+void grid_helper_begin(struct jit_block *j)
+{
+    struct grid_block *b = j->grid;
+    b->worker->armed = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
+void grid_helper_end(struct jit_block *j)
+{
+    struct grid_block *b = j->grid;
+    atomic_signal_fence(memory_order_seq_cst);
+    b->worker->armed = 1;
+}
+
+static const struct {
+    const char *name;
+    jit_extern_fn function;
+} table[] = {
+    {"GetParameterBuffer", get_parameter_buffer},
+    {"GetParameterBufferV2", get_parameter_buffer_v2},
+    {"LaunchDevice", launch_device},
+    {"LaunchDeviceV2", launch_device_v2},
+    {"DeviceSynchronize", device_synchronize},
+    {"GetLastError", last_error},
+    {"PeekAtLastError", peek_error},
+};
+
+void *cdp_launch_helper(const char *name)
+{
+    if (strcmp(name, "launch") == 0)
+        return (void *)weir_rt_launch;
+    if (strcmp(name, "__cudaDeviceSynchronizeDeprecationAvoidance") == 0)
+        return (void *)device_synchronize;
+    if (strncmp(name, "__cudaCDP2", 10) == 0)
+        name += 10;
+    else if (strncmp(name, "cuda", 4) == 0)
+        name += 4;
+    else
+        return NULL;
+    size_t length = strlen(name);
+    if (length > 5 && strcmp(name + length - 5, "_ptsz") == 0)
+        length -= 5;
+    for (size_t n = 0; n < WEIR_COUNT(table); n++)
+        if (strlen(table[n].name) == length && strncmp(table[n].name, name, length) == 0)
+            return (void *)table[n].function;
+    return NULL;
+}

@@ -1,0 +1,77 @@
+/* check: what kernels compiled for checked mode ask before they touch global memory. */
+#include "exec/check.h"
+
+#include "exec/internal.h"
+#include "memory/view.h"
+
+static bool within(uint64_t address, uint64_t bytes, uint64_t base, uint64_t size)
+{
+    return address - base < size && bytes <= size - (address - base);
+}
+
+/* This library's own image: strings and constants that device functions return. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
+static bool is_ours(uint64_t address, uint64_t bytes, uint32_t what)
+{
+    return (what & JIT_CHECK_WRITES) == 0 &&
+           within(address, bytes, (uint64_t)__ehdr_start, (uint64_t)(_end - __ehdr_start));
+}
+
+/* Memory of the block itself, which generic addresses may point to. */
+static bool is_own(const struct jit_block *j, uint64_t address, uint64_t bytes)
+{
+    const struct grid_block *b = j->grid;
+    if (within(address, bytes, (uint64_t)j->shared, j->total_shared) ||
+        within(address, bytes, (uint64_t)j->local, j->local_stride * j->nthreads) ||
+        within(address, bytes, (uint64_t)j->params, b->run->launch.param_bytes) ||
+        (b->run->workspace != NULL &&
+         within(address, bytes, (uint64_t)b->run->workspace, GRID_WORKSPACE_BYTES)))
+        return true;
+    for (uint32_t r = 1; r <= j->cluster_size && r <= JIT_CLUSTER_MAX; r++)
+        if (j->windows[r] != 0 && within(address, bytes, j->windows[r], j->total_shared))
+            return true;
+    return false;
+}
+
+_Noreturn static void refuse(struct grid_worker *w, uint64_t address, int lane, uint32_t what,
+                             const struct mem_span *partly, const void *pc)
+{
+    uint32_t bytes = what & ~(JIT_CHECK_WRITES | JIT_CHECK_WARP);
+    /* What begins inside and ends outside: its first byte outside is the one to tell of. */
+    bool inside = partly->end != 0 && address - partly->base < partly->end - partly->base;
+    w->text.count = 0;
+    sb_printf(&w->text, "%s of %u byte%s", (what & JIT_CHECK_WRITES) != 0 ? "write" : "read", bytes,
+              bytes == 1 ? "" : "s");
+    if (inside)
+        sb_printf(&w->text, " from 0x%llx on", (unsigned long long)address);
+    fault_leave(w, &(struct trouble){.kind = GRID_FAULT_ADDRESS,
+                                     .has_address = true,
+                                     .address = inside ? partly->end : address,
+                                     .pc = (uint64_t)pc,
+                                     .mask = (what & JIT_CHECK_WARP) != 0 ? 0 : (uint32_t)1 << lane,
+                                     .text = w->text.items});
+}
+
+void weir_rt_check(struct jit_block *j, uint32_t mask, const uint64_t *address, uint32_t what)
+{
+    struct grid_worker *w = ((struct grid_block *)j->grid)->worker;
+    uint64_t bytes = what & ~(JIT_CHECK_WRITES | JIT_CHECK_WARP);
+    /* Lanes mostly touch one allocation, and the same as last time. */
+    struct mem_span span = w->checked;
+    if (span.generation != mem_generation())
+        span = (struct mem_span){0};
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        int lane = __builtin_ctz(left);
+        uint64_t at = address[lane];
+        if (within(at, bytes, span.base, span.end - span.base) || is_own(j, at, bytes) ||
+            is_ours(at, bytes, what))
+            continue;
+        struct mem_span found = {0};
+        if (!mem_usable(w->env->device, atomic_load(&w->env->peers), at, bytes, &found))
+            refuse(w, at, lane, what, &found, __builtin_return_address(0));
+        span = found;
+    }
+    w->checked = span;
+}

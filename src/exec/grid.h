@@ -1,0 +1,292 @@
+/* grid: runs one grid of blocks on the threads that offer themselves (the device room's workers
+ * and host threads that wait).
+ *
+ * Blocks are handed out in runs by an atomic counter. A block that must wait for memory that others
+ * write comes back suspended: its context (frame, shared and local memory) leaves the worker and
+ * goes to the end of a queue of parked blocks, from which any worker resumes it; the worker goes on
+ * with a fresh context. So a kernel that spins never holds a worker.
+ *
+ * What goes wrong in a kernel (wild pointers, traps, failed assertions) leaves the compiled code
+ * through a signal handler or a helper, by siglongjmp to the worker, becomes a struct grid_fault in
+ * the environment and ends the grid; the process lives on. Signals that do not come from device
+ * code go to the handlers that were there before.
+ *
+ * Helpers that compiled code calls (printf, assert, malloc, free, faults) live here, too. */
+#ifndef WEIR_GRID_H
+#define WEIR_GRID_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "abi/kernel_abi.h"
+#include "base/base.h"
+#include "memory/memory.h"
+
+/* ---- what is launched ---- */
+
+/* A kernel as the grid room sees it. The driver fills it from jit_code and jit_kernel_info and
+ * keeps it alive until every launch of it is complete. */
+struct grid_kernel {
+    _Atomic(jit_block_fn)
+        run; /* may be replaced at any time by one that keeps to the same frames */
+    _Atomic(const uint8_t *) later_text; /* of what has replaced it; NULL: nothing has */
+    size_t later_bytes;                  /* written before later_text */
+    _Atomic uint32_t replaced; /* 1: it has been, and blocks that run the one before may leave it */
+    const char *name;          /* for messages */
+    uint32_t frame_bytes;      /* per warp */
+    uint32_t pc_count;         /* resume points, informative */
+    uint64_t static_shared;    /* bytes */
+    uint64_t local_bytes;      /* per thread, fixed part */
+    bool can_suspend;          /* has polling loops */
+    bool streams;              /* goes through the blocks of a call row by row of their threads */
+    bool builtin;              /* ours, not the program's: copies and the like */
+    bool recursive;            /* its threads need the context's stack limit behind local_bytes */
+    const uint8_t *text;       /* compiled code as at first, for fault addresses; may be NULL */
+    size_t text_bytes;
+    void *user; /* the driver's own: struct jit_code, function handle … */
+    _Atomic uint32_t
+        block_ns; /* owned by the grid room: how long a block took lately; 0 at first */
+};
+
+/* One launch. Copied by whoever takes it, parameters included. One cache line. */
+struct grid_launch {
+    struct grid_kernel *kernel;
+    uint32_t grid[3];        /* blocks */
+    uint32_t block[3];       /* threads */
+    uint32_t cluster[3];     /* blocks of a cluster, which divide the grid; 0,0,0 means 1,1,1 */
+    uint32_t dynamic_shared; /* bytes */
+    uint32_t param_bytes;
+    bool cooperative;   /* all blocks are resident together; grid barriers allowed */
+    const void *params; /* at PTX offsets */
+};
+
+/* ---- where it runs: one per context ---- */
+
+enum grid_fault_kind {
+    GRID_FAULT_NONE = 0,
+    GRID_FAULT_ADDRESS,    /* SIGSEGV, SIGBUS: cudaErrorIllegalAddress */
+    GRID_FAULT_MISALIGNED, /* cudaErrorMisalignedAddress */
+    GRID_FAULT_ILLEGAL,    /* cudaErrorIllegalInstruction */
+    GRID_FAULT_PC,         /* a call through what points to no function: cudaErrorInvalidPc */
+    GRID_FAULT_TRAP,       /* trap, brkpt, SIGFPE: cudaErrorLaunchFailure */
+    GRID_FAULT_ASSERT,     /* cudaErrorAssert */
+    GRID_FAULT_STACK,      /* cudaErrorHardwareStackError */
+    GRID_FAULT_HANDLE,     /* checked mode: a stream or an event of another block or grid */
+    GRID_FAULT_MEMORY,     /* no memory for a block's frame, shared and local memory */
+};
+
+enum { GRID_FAULT_LAUNCHES = 6 }; /* that are told of a chain */
+
+/* A launch by device code. */
+struct grid_fault_launch {
+    char kernel[256]; /* the launching one's name, cut if longer */
+    uint64_t gridid;
+    uint32_t block[3], thread[3]; /* that launched */
+};
+
+/* The first fault of a context. */
+struct grid_fault {
+    enum grid_fault_kind kind;
+    char kernel[256];               /* name, cut if longer; "memcpy"/"memset" for copies */
+    struct grid_kernel *kernel_ref; /* NULL for copies; valid while the driver keeps the kernel */
+    uint64_t gridid;
+    uint32_t block[3];  /* ctaid */
+    uint32_t warp;      /* in the block */
+    int lane;           /* -1 when it cannot be told */
+    uint32_t thread[3]; /* tid of the lane, or of lane 0 of the warp */
+    bool has_address;
+    uint64_t address;       /* what was touched */
+    struct mem_place place; /* where that lies; MEM_NOWHERE also when it is shared memory */
+    uint64_t pc;            /* code offset from the kernel's text; UINT64_MAX outside it */
+    const void *pc_address; /* machine address, for jit_find_line */
+    const void *caller;     /* likewise, where pc_address lies in a function of the kernel's, which
+                               has no lines; else anything */
+    char text[2048];        /* the whole story, one line */
+    uint32_t place_end;     /* in text: where the source line belongs, behind the thread */
+    uint32_t launch_count;  /* launches that led to the grid, the latest first */
+    struct grid_fault_launch launches[GRID_FAULT_LAUNCHES];
+};
+
+enum {
+    GRID_PRINTF_BYTES = 1 << 20, /* default of cudaLimitPrintfFifoSize */
+    GRID_HEAP_BYTES = 8 << 20,   /* default of cudaLimitMallocHeapSize */
+    GRID_STACK_BYTES = 1024,     /* default of cudaLimitStackSize */
+    GRID_WORKSPACE_BYTES = 256,  /* of a cooperative launch */
+};
+
+struct grid_env; /* printf FIFO, device heap, fault of one context */
+
+/* `device` is the ordinal whose memory the heap is taken from; `nsm` what %nsmid says; `owner` the
+ * owner of the memory allocated. Never NULL. */
+struct grid_env *grid_env_new(int device, uint32_t nsm, const void *owner);
+void grid_env_free(struct grid_env *env); /* nothing may run in it any more */
+
+/* Back to the state after grid_env_new, limits included. Nothing may run; the heap's memory goes
+ * with mem_free_owned. */
+void grid_env_reset(struct grid_env *env);
+
+int grid_env_device(const struct grid_env *env); /* the ordinal it was made for */
+const void *grid_env_owner(const struct grid_env *env);
+/* Whose plain memory kernels may touch besides their own device's, a bit by ordinal; none at first.
+ * Kernels that run already keep what they have. */
+void grid_env_set_peers(struct grid_env *env, uint32_t devices);
+uint32_t grid_env_peers(const struct grid_env *env);
+
+enum grid_limit {
+    GRID_LIMIT_STACK,
+    GRID_LIMIT_PRINTF,
+    GRID_LIMIT_HEAP,
+    GRID_LIMIT_SYNC_DEPTH, /* cudaLimitDevRuntimeSyncDepth */
+    GRID_LIMIT_PENDING     /* cudaLimitDevRuntimePendingLaunchCount */
+};
+uint64_t grid_limit_get(struct grid_env *env, enum grid_limit limit);
+/* False when it is too late (printf and heap are fixed by first use) or cannot be had. */
+bool grid_limit_set(struct grid_env *env, enum grid_limit limit, uint64_t value);
+
+/* Writes what kernels have printed to stdout and failed assertions to stderr. Called at
+ * synchronization points. */
+void grid_flush(struct grid_env *env);
+
+/* GRID_FAULT_NONE or the kind of the first fault; cheap. */
+enum grid_fault_kind grid_faulted(struct grid_env *env);
+/* The first fault; valid until reset. NULL when there is none. */
+const struct grid_fault *grid_fault(struct grid_env *env);
+
+/* Address of weir_rt_<name> for jit_resolver.helper; `name` without the prefix. NULL: none such. */
+void *grid_helper(const char *name);
+
+/* ---- running ---- */
+
+struct grid_block;  /* the context of one block */
+struct cdp_child;   /* a launch by device code (nest.h) */
+struct grid_worker; /* what a thread needs to run blocks: contexts, signal stack */
+
+struct grid_run;
+
+/* Blocks that wait for memory to change, oldest first. One for all workers. */
+struct grid_parking {
+    pthread_mutex_t lock;
+    struct grid_block *head, *tail;
+    _Atomic uint32_t count;
+    /* Lets others run while a block of the run waits for memory in a place where it cannot be
+     * parked: inside a function that is called. Comes back after a moment. Set by the owner. */
+    void (*give_way)(struct grid_run *run);
+};
+void grid_parking_init(struct grid_parking *p);
+
+/* A grid in flight. The owner embeds it and keeps it until GRID_COMPLETE has been said.
+ *
+ * A thread that works on it must have entered it; blocks that have not ended and threads inside
+ * keep it alive. The owner lists it for others to find for as long as blocks are left to hand out,
+ * and unlists it when it is complete. */
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): counters have cache lines of their own
+struct grid_run {
+    struct grid_launch launch; /* params point to memory that lives as long as the run */
+    struct grid_env *env;
+    struct grid_parking *parking;
+    uint64_t gridid;
+    uint64_t total;                  /* blocks, or clusters of them */
+    uint32_t cluster_size;           /* blocks of a cluster: what is counted, parked, handed out */
+    uint64_t local_stride;           /* bytes per thread */
+    uint64_t resident_max;           /* parked blocks it may have before it takes no new ones */
+    uint32_t nthreads, nwarps;       /* per block */
+    uint32_t shared_bytes;           /* static + dynamic */
+    uint32_t workers;                /* threads that may share it */
+    void *workspace;                 /* cooperative launches: what envreg 1 and 2 point to */
+    uint32_t depth;                  /* launches by device code that led to it */
+    const struct cdp_child *origin;  /* who launched it, NULL: the host; */
+    uint32_t origin_index;           /* which of the launches that it is */
+    struct cdp_child *tail_next;     /* tail launches in order, once all else is done */
+    struct cdp_child *_Atomic tails; /* tail launches so far, the latest first */
+    void *_Atomic handles;           /* the device room's: streams and events made by it */
+    _Alignas(64) _Atomic uint64_t next;    /* first block not handed out; may pass total */
+    _Alignas(64) _Atomic uint64_t pending; /* blocks that have not ended + threads inside */
+    _Atomic uint64_t parked;               /* blocks suspended now */
+};
+
+/* What the layout of a block's context and the constant fields of its struct jit_block depend on.
+ */
+struct layout_key {
+    uint32_t shape[10]; /* grid, block, cluster, dynamic shared memory, as in struct grid_launch */
+    uint32_t frame_bytes, shared_bytes;
+    uint64_t local_stride;
+};
+
+/* A launch that is made again and again: what a run needs of it is worked out once. */
+struct grid_quick {
+    struct grid_launch launch; /* params as in struct grid_run */
+    struct layout_key key;
+    uint64_t total, local_stride; /* as in struct grid_run */
+    uint32_t nthreads, nwarps, shared_bytes;
+    bool follows; /* one that is laid out alike, in the array that they are run from */
+};
+/* Whether launches can be run one after the other in one go: they do not wait for others, have no
+ * clusters, and depend on no limits that may change. */
+bool grid_launch_is_quick(const struct grid_launch *launch);
+/* Prepares it; false when it is not quick. */
+bool grid_quick_make(struct grid_quick *q, const struct grid_launch *launch);
+/* Compares it with the one before it in the array, NULL: none. To be asked again after either was
+ * made anew. */
+void grid_quick_follow(struct grid_quick *q, const struct grid_quick *before);
+
+/* Runs grids one after the other on this thread, from quick[*at] on and below `end`, until there
+ * is none (NULL), the next one is not known to be short, or they have taken about `budget_ns`
+ * altogether; *at counts those that are complete. `run` is prepared here, for each.
+ * GRID_MORE: that is all. Otherwise quick[*at] was begun, is `run` now, and not counted: it is
+ * complete (GRID_COMPLETE), but may have launched tails, or others go on with it (GRID_HANDED). */
+enum grid_progress grid_run_batch(struct grid_run *run, struct grid_worker *w,
+                                  struct grid_quick *const *quick, uint32_t *at, uint32_t end,
+                                  uint64_t budget_ns, struct grid_env *env,
+                                  struct grid_parking *parking, uint32_t workers);
+
+/* Prepares a run; false when the machine has no memory for it. `params` must outlive the run. */
+bool grid_run_init(struct grid_run *run, const struct grid_launch *launch, struct grid_env *env,
+                   struct grid_parking *parking, uint32_t workers);
+
+/* Whether all blocks are handed out: it need not be listed any more. */
+bool grid_run_exhausted(struct grid_run *run);
+/* Whether a block can be handed out now (not while as many are parked as may be). */
+bool grid_run_open(struct grid_run *run);
+/* About how long the blocks that are left will take, in ns; 0 when nothing is known. */
+uint64_t grid_run_estimate(struct grid_run *run);
+
+/* Enters the run: false when it is complete already. The run must still be listed. */
+bool grid_run_enter(struct grid_run *run);
+
+enum grid_progress {
+    GRID_MORE,     /* blocks are left to hand out: the time was up, or too many are parked */
+    GRID_HANDED,   /* every block is handed out; those not ended are parked or on other threads */
+    GRID_COMPLETE, /* everything has ended: exactly one caller hears that */
+};
+
+/* Runs blocks until none can be handed out or CLOCK_MONOTONIC passes `until` (ns), and leaves the
+ * run: unless it is complete, it may be gone afterwards. */
+enum grid_progress grid_run_blocks(struct grid_run *run, struct grid_worker *w, uint64_t until);
+
+/* Resumes the oldest parked block. False when there is none. *progress: whether it got anywhere (it
+ * ended, or waits at another place, or took its time); *complete: the run that is complete now, or
+ * NULL. */
+bool grid_resume(struct grid_parking *parking, struct grid_worker *w, bool *progress,
+                 struct grid_run **complete);
+
+/* The calling thread's worker, made at first use and freed when the thread ends. `smid` counts only
+ * at the first call. */
+struct grid_worker *grid_worker_self(uint32_t smid);
+
+/* Runs fn(arg) with the same protection as a block: a fault in it becomes the environment's fault,
+ * named `what`. False when it faulted. fn must hold no locks and own nothing. */
+bool grid_protected(struct grid_env *env, struct grid_worker *w, const char *what,
+                    void (*fn)(void *), void *arg);
+
+/* Makes a fault that no code ran into, named `what`, the environment's. */
+void grid_raise(struct grid_env *env, enum grid_fault_kind kind, const char *what);
+
+/* Checked mode: who is told that a thread of the host touched memory of a device, in a signal
+ * handler of that thread, before the signal takes its course. `pc`: of the instruction. */
+typedef void (*grid_host_touch_fn)(uint64_t address, uint64_t pc, bool write);
+void grid_set_host_touch(grid_host_touch_fn fn);
+
+/* Installs the signal handlers (once per process; further calls do nothing). */
+void grid_install_handlers(void);
+
+#endif

@@ -1,0 +1,255 @@
+/* What the files of the grid room share: the context of a block, the worker of a thread, the
+ * environment of a context. */
+#ifndef WEIR_GRID_INTERNAL_H
+#define WEIR_GRID_INTERNAL_H
+
+#include <setjmp.h>
+#include <signal.h>
+#include <string.h>
+
+#include "exec/cdp.h"
+#include "exec/grid.h"
+#include "memory/view.h"
+
+/* ---- the context of one block ---- */
+
+/* How a warp stands to its cluster's barrier. */
+struct arrival {
+    uint32_t arrived; /* lanes that have arrived in this phase */
+    uint32_t live;    /* lanes that had not ended when last seen */
+    uint32_t phase;   /* of the cluster, when they arrived */
+};
+
+enum { JIT_MAX_WARPS = 32 };
+
+/* How threads voted at a barrier. */
+struct votes {
+    uint16_t yes, no;
+};
+
+/* Everything a block needs to go on, on any thread. Its memory is one mapping: frame, resume points
+ * and local windows from the start, shared memory at the very end, so that an overrun of shared
+ * memory runs into pages without access. */
+struct grid_block {
+    struct jit_block jit; /* first: compiled code passes its address to the helpers */
+    struct grid_run *run;
+    struct grid_worker *worker; /* who runs it now */
+    struct grid_block *next;    /* in a parking or in the pool */
+    uint64_t laid_out;          /* gridid that the pointers in `jit` were set up for */
+    uint8_t *memory;
+    size_t capacity;                 /* accessible bytes of memory */
+    struct votes votes[16];          /* at barriers by number: of the threads that have arrived */
+    struct votes met[JIT_MAX_WARPS]; /* of those that a warp met at the last barrier it waited at */
+    uint64_t events; /* barrier objects told of something: a sign that the block moves */
+    uint64_t windows[JIT_CLUSTER_MAX + 1]; /* what jit.windows points to */
+    struct grid_block *leader;             /* of its cluster; NULL: no cluster, or not taken */
+    bool ended;                            /* in a cluster of which others still run */
+    bool cluster_touched;                  /* the next four are not as a block finds them */
+    uint32_t cluster_phase;                /* leaders: of the cluster's barrier */
+    struct arrival arrivals[JIT_MAX_WARPS];
+    struct grid_block *members[JIT_CLUSTER_MAX]; /* leaders: the cluster's blocks by rank */
+    uint32_t nmembers;                           /* 1: itself */
+    struct cdp_block *nest;                      /* what it has launched, NULL: nothing */
+    struct layout_key key;                       /* what `jit` was laid out for */
+};
+
+/* A context whose pointers and constant fields are set for the run; NULL when the machine has no
+ * memory. */
+struct grid_block *block_take(struct grid_worker *w, struct grid_run *run);
+void block_drop(struct grid_worker *w, struct grid_block *b);
+struct layout_key layout_key_of(const struct grid_run *run);
+/* A key is all words without gaps, and comparing is in the way of every small grid. */
+static inline bool layout_key_same(const struct layout_key *a, const struct layout_key *b)
+{
+    uint64_t x[sizeof *a / 8], y[sizeof *b / 8], differ = 0;
+    memcpy(x, a, sizeof x);
+    memcpy(y, b, sizeof y);
+    for (size_t n = 0; n < WEIR_COUNT(x); n++)
+        differ |= x[n] ^ y[n];
+    return differ == 0;
+}
+
+/* Something happened that others may wait for. */
+static inline void block_event(struct grid_block *b) { b->events++; }
+/* Where a block stands, as far as that can be seen from outside. */
+uint64_t block_position(const struct grid_block *b);
+
+/* ---- clusters (cluster.c) ---- */
+
+/* Taken, placed, run and dropped like a block; the first block stands for all. */
+
+static inline bool cluster_used(const struct grid_run *run) { return run->cluster_size > 1; }
+struct grid_block *cluster_take(struct grid_worker *w, struct grid_run *run); /* NULL: no memory */
+void cluster_drop(struct grid_worker *w, struct grid_block *any);
+void cluster_place(struct grid_run *run, struct grid_block *lead, uint64_t index);
+uint32_t cluster_go(struct grid_worker *w, struct grid_block *lead);
+/* A block starts: nobody has arrived at a barrier of the cluster. */
+void cluster_forget(struct grid_block *b);
+static inline void cluster_begin(struct grid_block *b)
+{
+    if (WEIR_UNLIKELY(b->cluster_touched))
+        cluster_forget(b);
+}
+/* The same place in the shared memory of the cluster's block `rank`; 0: none such. */
+uint64_t cluster_map(const struct jit_block *j, uint64_t address, uint32_t rank);
+
+void parking_add(struct grid_parking *p, struct grid_block *b);
+struct grid_block *parking_take(struct grid_parking *p);
+
+/* ---- the worker of a thread ---- */
+
+enum { CHILD_POOLS = 2 };
+
+/* What a signal handler or a helper found wrong, before it is put into words. */
+struct trouble {
+    enum grid_fault_kind kind;
+    int signal; /* 0: found by a helper */
+    bool has_address;
+    uint64_t address;
+    uint64_t pc;      /* machine address, 0 when unknown */
+    uint64_t caller;  /* where the function that pc is in returns to, if it has a frame pointer */
+    uint32_t mask;    /* lanes concerned, 0 when unknown */
+    const char *text; /* more about it, or NULL */
+};
+
+/* Blocks that a thread has taken to run one after the other. Those that it has not begun wait for
+ * the one that it is in; if that waits for one of them and cannot be parked, others must run them.
+ * On the thread's stack. */
+struct rest {
+    struct grid_run *run;
+    uint64_t next, end;      /* not begun; who hands over lowers `end` */
+    struct outcome *outcome; /* which counts what was handed over as parked */
+    struct rest *outer;      /* of a block in the middle of which this thread runs these */
+};
+
+struct grid_worker {
+    struct cdp_thread nesting; /* first: see cdp_thread() */
+    sigjmp_buf *escape;        /* where trouble leads while armed */
+    volatile sig_atomic_t armed;
+    struct grid_env *env;       /* of what runs now */
+    struct grid_block *current; /* runs now; NULL in protected functions */
+    const char *what;           /* name of the protected function, else NULL */
+    struct trouble trouble;
+    struct grid_block *spare; /* the context used last */
+    struct strbuf text;       /* for helpers; kept so that a fault in them leaks nothing */
+    void *signal_stack;       /* ours, or NULL when the thread had one */
+    uint64_t stack_end, stack_end_bytes; /* the pages that a full stack runs into */
+    uint32_t smid;
+    struct child_pool {
+        struct cdp_child *free;
+        uint32_t count;
+    } children[CHILD_POOLS];       /* free ones, by size (child.c) */
+    struct cdp_block *nests;       /* likewise */
+    uint32_t alone;                /* grids run on this thread only, to time some of them */
+    uint32_t levels;               /* runs of children that are under way, one in another */
+    bool fp_set;                   /* the floating-point environment is that of compiled code */
+    uint64_t gridid, gridid_limit; /* numbers for runs, not given to others */
+    struct mem_span checked;       /* checked mode: where the last access was allowed */
+    struct rest *rest;             /* blocks taken and not begun, the innermost first */
+};
+
+/* The thread is stuck in a block: some of the blocks that it was to run behind it are parked, so
+ * that others run them (park.c). */
+void rest_hand_over(struct grid_worker *w);
+
+/* The worker of the calling thread, NULL when it has none. May be called from signal handlers. */
+struct grid_worker *worker_of_thread(void);
+
+/* Leaves the device code of this thread. */
+_Noreturn void fault_leave(struct grid_worker *w, const struct trouble *t);
+
+/* Turns w->trouble into the environment's fault, if it has none yet. */
+void fault_record(struct grid_worker *w);
+
+/* ---- launches (nest.c) ---- */
+
+bool cdp_idle(const struct grid_block *b);                        /* its children are over */
+void cdp_park(struct grid_worker *w, struct grid_block *b);       /* it waits for its children */
+void cdp_block_over(struct grid_worker *w, struct grid_block *b); /* b->nest is not NULL */
+void cdp_drain(struct grid_worker *w);                            /* between blocks */
+/* In the middle of a block: runs what it has launched as far as that can be done here. */
+void cdp_drain_here(struct grid_block *b);
+/* The thread is stuck in a block: others do what it has to do. */
+void cdp_give(struct grid_worker *w);
+void cdp_free_pools(struct grid_worker *w);
+void children_free_pools(struct grid_worker *w);
+/* The child, with room for the parameters of all, is the launches of these lanes of the warp. */
+void cdp_child_share(struct cdp_child *c, uint32_t lanes);
+
+// NOLINTBEGIN(bugprone-macro-parentheses): `lane` is a name to declare
+#define EACH_LANE(lane, mask)                                                                      \
+    for (uint32_t left_ = (mask), lane = 0; left_ != 0; left_ &= left_ - 1)                        \
+        if (lane = (uint32_t)__builtin_ctz(left_), true)
+// NOLINTEND(bugprone-macro-parentheses)
+
+/* ---- the environment of a context ---- */
+
+/* Text waiting to be printed: a ring of records {uint32_t length; text}. Full: the oldest go. */
+struct fifo {
+    pthread_mutex_t lock;
+    uint8_t *bytes; /* NULL until first use */
+    size_t size, head, used;
+};
+/* Adds a text, in the place of the oldest ones if need be; what is longer than `limit` bytes is
+ * dropped. False: there is no memory for the FIFO. */
+bool fifo_add(struct fifo *f, size_t limit, const char *text, size_t length);
+void fifo_flush(struct fifo *f, int to_stderr);
+void fifo_free(struct fifo *f);
+/* There is text in a FIFO for the next synchronization or launch to print. */
+void env_text_waits(struct grid_env *env);
+
+struct heap;
+struct heap *heap_new(int device, const void *owner, uint64_t bytes); /* NULL: no memory */
+void heap_free_all(struct heap *h, bool memory_too);
+void *heap_alloc(struct heap *h, uint64_t bytes);
+bool heap_free(struct heap *h, void *p);
+
+struct grid_env {
+    int device;
+    uint32_t nsm;
+    const void *owner;
+    _Atomic uint32_t peers; /* other devices whose memory its kernels may touch */
+    uint64_t stack_bytes, printf_bytes, heap_bytes; /* limits */
+    uint64_t sync_depth, pending_max;               /* likewise */
+    struct fifo printed, asserted;
+    _Atomic bool waiting;      /* texts in the FIFOs, to make a flush of nothing cheap */
+    pthread_mutex_t lock;      /* heap creation, limits, fault */
+    struct heap *_Atomic heap; /* NULL until the first malloc */
+    _Atomic int faulted;       /* enum grid_fault_kind, set after `fault` is filled */
+    struct grid_fault fault;
+};
+
+/* ---- helpers of compiled code that have a file of their own ---- */
+
+/* Textures and surfaces: `instr` is a struct texture_instr, handles and coordinates come in rows of
+ * 32 lanes, and so do the results. */
+void weir_rt_tex(struct jit_block *j, uint32_t instr, uint32_t mask, const uint64_t *handles,
+                 const uint32_t (*coordinates)[JIT_WARP], uint32_t (*out)[JIT_WARP]);
+void weir_rt_texture_query(struct jit_block *j, uint32_t instr, uint32_t mask,
+                           const uint64_t *handles, uint32_t *out);
+void weir_rt_surface(struct jit_block *j, uint32_t instr, uint32_t mask, const uint64_t *handles,
+                     const uint32_t (*coordinates)[JIT_WARP], uint64_t (*data)[JIT_WARP]);
+
+/* Numbered barriers (abi.h). */
+uint32_t weir_rt_barrier_arrive(struct jit_block *j, uint32_t id, uint32_t count);
+uint32_t weir_rt_barrier_open(struct jit_block *j);
+uint32_t weir_rt_barrier_vote(struct jit_block *j, uint32_t id, uint32_t yes, uint32_t no);
+uint32_t weir_rt_barrier_votes(struct jit_block *j, uint32_t warp);
+
+/* Barrier objects, bulk copies, clusters (abi.h). */
+void weir_rt_mbarrier(struct jit_block *j, uint32_t op, uint32_t mask,
+                      const uint64_t address[JIT_WARP], const uint64_t arg[JIT_WARP],
+                      uint64_t out[JIT_WARP]);
+void weir_rt_bulk(struct jit_block *j, uint32_t op, uint32_t mask, const uint64_t to[JIT_WARP],
+                  const uint64_t from[JIT_WARP], const uint64_t bytes[JIT_WARP],
+                  const uint64_t *barrier, const uint64_t *ctas);
+uint32_t weir_rt_cluster_arrive(struct jit_block *j, uint32_t mask, uint32_t live);
+uint32_t weir_rt_cluster_wait(struct jit_block *j, uint32_t live);
+void weir_rt_cluster_map(struct jit_block *j, uint32_t op, uint32_t mask,
+                         const uint64_t address[JIT_WARP], const uint64_t rank[JIT_WARP],
+                         uint64_t out[JIT_WARP]);
+
+/* Formats like CUDA's printf; returns the number of arguments used. Reads the program's memory. */
+int print_format(struct strbuf *out, const char *format, const uint8_t *args);
+
+#endif

@@ -1,0 +1,241 @@
+/* Blocks that do not end at once: parking, resuming, failing; and protected functions. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/run.h"
+
+enum { PROGRESS_NS = 20000 /* a resumed block that took longer did more than to look again */ };
+
+/* ---- parking ---- */
+
+void grid_parking_init(struct grid_parking *p)
+{
+    *p = (struct grid_parking){0};
+    pthread_mutex_init(&p->lock, NULL);
+}
+
+void parking_add(struct grid_parking *p, struct grid_block *b)
+{
+    pthread_mutex_lock(&p->lock);
+    b->next = NULL;
+    if (p->tail != NULL)
+        p->tail->next = b;
+    else
+        p->head = b;
+    p->tail = b;
+    atomic_fetch_add_explicit(&p->count, 1, memory_order_release);
+    pthread_mutex_unlock(&p->lock);
+}
+
+struct grid_block *parking_take(struct grid_parking *p)
+{
+    pthread_mutex_lock(&p->lock);
+    struct grid_block *b = p->head;
+    if (b != NULL) {
+        p->head = b->next;
+        if (p->head == NULL)
+            p->tail = NULL;
+        atomic_fetch_sub_explicit(&p->count, 1, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return b;
+}
+
+void block_park(struct grid_worker *w)
+{
+    struct grid_block *b = w->current;
+    w->current = NULL;
+    b->worker = NULL;
+    atomic_fetch_add_explicit(&b->run->parked, 1, memory_order_relaxed);
+    if (b->jit.waiting != 0 && b->nmembers == 1)
+        cdp_park(w, b);
+    else
+        parking_add(b->run->parking, b);
+}
+
+uint64_t block_position(const struct grid_block *b)
+{
+    const struct jit_block *j = &b->jit;
+    uint64_t h = (((uint64_t)j->state << 32) ^ j->barrier_count) + b->events;
+    for (uint32_t i = 0; i < j->nwarps; i++)
+        h = h * 0x9e3779b97f4a7c15u + j->pc[i];
+    return h;
+}
+
+/* The same for a cluster, or a block alone. */
+uint64_t unit_position(const struct grid_block *lead)
+{
+    uint64_t h = 0;
+    for (uint32_t r = 0; r < lead->nmembers; r++)
+        h = h * 31 + block_position(lead->members[r]);
+    return h;
+}
+
+void block_give_up(struct grid_worker *w)
+{
+    if (w->current == NULL)
+        return;
+    release_nests(w, w->current);
+    unit_drop(w, w->current);
+    w->current = NULL;
+}
+
+void block_fail(struct grid_worker *w)
+{
+    fault_record(w);
+    block_give_up(w);
+}
+
+/* ---- blocks not begun ---- */
+
+/* Parks a block at its beginning. False: no memory for it. */
+static bool park_unbegun(struct grid_worker *w, struct grid_run *run, uint64_t index)
+{
+    bool cluster = cluster_used(run);
+    struct grid_block *b = cluster ? cluster_take(w, run) : block_take(w, run);
+    if (b == NULL)
+        return false;
+    if (cluster) {
+        cluster_start(run, b, index);
+    } else {
+        place(run, &b->jit, index);
+        block_begin_alone(run, &b->jit);
+    }
+    b->worker = NULL;
+    atomic_fetch_add_explicit(&run->parked, 1, memory_order_relaxed);
+    parking_add(run->parking, b);
+    return true;
+}
+
+/* A few at a time, the last ones first: contexts take memory, and mostly this thread goes on soon.
+ */
+void rest_hand_over(struct grid_worker *w)
+{
+    enum { AT_ONCE = 16 };
+    uint32_t n = 0;
+    w->armed = 0; /* what follows holds locks */
+    atomic_signal_fence(memory_order_seq_cst);
+    for (struct rest *r = w->rest; r != NULL; r = r->outer)
+        for (; r->end > r->next && n < AT_ONCE && park_unbegun(w, r->run, r->end - 1); n++) {
+            r->end--;
+            r->outcome->parked++;
+        }
+    atomic_signal_fence(memory_order_seq_cst);
+    w->armed = 1;
+}
+
+/* ---- going on ---- */
+
+/* Lets w->current go on. */
+static void resume_armed(struct grid_worker *w, struct outcome *o)
+{
+    if (sigsetjmp(*w->escape, 0) != 0) {
+        mem_view_again();
+        block_fail(w);
+        o->trouble = true;
+        return;
+    }
+    if (w->current->nmembers == 1)
+        w->current->jit.waiting = 0;
+    block_run(w, o);
+    if (w->current != NULL)
+        unit_drop(w, w->current);
+    w->current = NULL;
+}
+
+static void resume_one(struct grid_worker *w, struct outcome *o)
+{
+    sigjmp_buf here, *outer = w->escape;
+    uint32_t mark = w->nesting.mark;
+    w->escape = &here;
+    w->nesting.mark = w->nesting.height;
+    resume_armed(w, o);
+    run_launched(w);
+    w->nesting.mark = mark;
+    w->escape = outer;
+}
+
+/* Lets the block go on, whose run is held. True: the run is complete. */
+static bool resume(struct grid_block *b, struct grid_worker *w, bool *progress)
+{
+    struct grid_run *run = b->run;
+    atomic_fetch_add_explicit(&run->pending, 1, memory_order_relaxed); /* this thread is inside */
+    atomic_fetch_sub_explicit(&run->parked, 1, memory_order_relaxed);
+    struct outcome o = {0};
+    w->env = run->env;
+    w->current = b;
+    *progress = false;
+    if (grid_faulted(run->env) != GRID_FAULT_NONE) {
+        block_give_up(w);
+    } else {
+        unsigned fp = fp_enter(w);
+        struct mem_view before = see(run);
+        uint64_t begin = now_ns();
+        o.before = unit_position(b);
+        resume_one(w, &o);
+        *progress = o.moved || now_ns() - begin > PROGRESS_NS;
+        mem_view_leave(before);
+        fp_leave(w, fp);
+    }
+    bool ended = o.parked == 0;
+    *progress = *progress || ended;
+    uint64_t lost = o.trouble || grid_faulted(run->env) != GRID_FAULT_NONE ? run_abandon(run) : 0;
+    return run_finish(run, 1 + (ended ? 1 : 0) + lost);
+}
+
+bool grid_resume(struct grid_parking *parking, struct grid_worker *w, bool *progress,
+                 struct grid_run **complete)
+{
+    *complete = NULL;
+    struct grid_block *b = parking_take(parking);
+    if (b == NULL)
+        return false;
+    struct grid_run *run = b->run;
+    if (resume(b, w, progress))
+        *complete = run;
+    return true;
+}
+
+struct grid_run *grid_resume_block(struct grid_block *b, struct grid_worker *w)
+{
+    struct grid_run *run = b->run;
+    bool progress;
+    return resume(b, w, &progress) ? run : NULL;
+}
+
+void grid_park_ready(struct grid_block *b) { parking_add(b->run->parking, b); }
+
+bool grid_protected(struct grid_env *env, struct grid_worker *w, const char *what,
+                    void (*fn)(void *), void *arg)
+{
+    sigjmp_buf here, *outer = w->escape;
+    w->env = env;
+    w->what = what;
+    w->escape = &here;
+    struct mem_view before = mem_view_enter();
+    bool fine = sigsetjmp(here, 0) == 0;
+    if (fine) {
+        w->armed = 1;
+        atomic_signal_fence(memory_order_seq_cst);
+        fn(arg);
+        atomic_signal_fence(memory_order_seq_cst);
+        w->armed = 0;
+    } else {
+        mem_view_again();
+        fault_record(w);
+    }
+    mem_view_leave(before);
+    w->what = NULL;
+    w->escape = outer;
+    return fine;
+}
+
+void grid_raise(struct grid_env *env, enum grid_fault_kind kind, const char *what)
+{
+    struct grid_worker *w = grid_worker_self(0);
+    w->env = env;
+    w->what = what;
+    w->trouble = (struct trouble){.kind = kind};
+    fault_record(w);
+    w->what = NULL;
+}

@@ -1,0 +1,249 @@
+/* Running the blocks of a grid: preparing, handing out, completing. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/run.h"
+
+enum { CHUNK_NS = 20000 /* how long one handed-out run of blocks should take */ };
+
+static _Atomic uint64_t gridids;
+
+/* Numbers are handed to threads in lots, so that they do not meet at the counter. */
+uint64_t run_next_gridid(void)
+{
+    enum { LOT = 256 };
+    struct grid_worker *w = worker_of_thread();
+    if (w == NULL)
+        return atomic_fetch_add_explicit(&gridids, 1, memory_order_relaxed) + 1;
+    if (w->gridid == w->gridid_limit) {
+        w->gridid = atomic_fetch_add_explicit(&gridids, LOT, memory_order_relaxed);
+        w->gridid_limit = w->gridid + LOT;
+    }
+    return ++w->gridid;
+}
+
+bool grid_run_init(struct grid_run *run, const struct grid_launch *launch, struct grid_env *env,
+                   struct grid_parking *parking, uint32_t workers)
+{
+    const struct grid_kernel *k = launch->kernel;
+    if (launch != &run->launch)
+        run->launch = *launch;
+    run_begin(run, env, parking, workers);
+    run->gridid = run_next_gridid();
+    run->total = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    run->cluster_size = 1;
+    for (int d = 0; d < 3; d++)
+        run->cluster_size *= launch->cluster[d] > 0 ? launch->cluster[d] : 1;
+    if (run->cluster_size > 1)
+        run->total /= run->cluster_size;
+    run->nthreads = launch->block[0] * launch->block[1] * launch->block[2];
+    run->nwarps = (run->nthreads + JIT_WARP - 1) / JIT_WARP;
+    run->shared_bytes = (uint32_t)k->static_shared + launch->dynamic_shared;
+    run->local_stride =
+        (k->local_bytes + (k->recursive ? env->stack_bytes : 0) + 15) & ~(uint64_t)15;
+    /* Windows a page apart would fight for the same cache sets. */
+    if (run->local_stride > 0 && run->local_stride % 4096 == 0)
+        run->local_stride += 64;
+    atomic_store_explicit(&run->next, 0, memory_order_relaxed);
+    atomic_store_explicit(&run->pending, run->total, memory_order_relaxed);
+    if (WEIR_UNLIKELY(launch->cooperative)) {
+        run->resident_max = run->total;
+        run->workspace = calloc(1, GRID_WORKSPACE_BYTES);
+        return run->workspace != NULL;
+    }
+    return true;
+}
+
+bool grid_run_exhausted(struct grid_run *run)
+{
+    return atomic_load_explicit(&run->next, memory_order_relaxed) >= run->total;
+}
+
+bool grid_run_open(struct grid_run *run)
+{
+    return !grid_run_exhausted(run) &&
+           atomic_load_explicit(&run->parked, memory_order_relaxed) < run->resident_max;
+}
+
+uint64_t grid_run_estimate(struct grid_run *run)
+{
+    uint64_t next = atomic_load_explicit(&run->next, memory_order_relaxed);
+    uint64_t block_ns = atomic_load_explicit(&run->launch.kernel->block_ns, memory_order_relaxed);
+    return next < run->total ? (run->total - next) * block_ns : 0;
+}
+
+bool grid_run_enter(struct grid_run *run)
+{
+    uint64_t n = atomic_load_explicit(&run->pending, memory_order_relaxed);
+    while (n != 0)
+        if (atomic_compare_exchange_weak_explicit(&run->pending, &n, n + 1, memory_order_acquire,
+                                                  memory_order_relaxed))
+            return true;
+    return false;
+}
+
+void grid_run_hold(struct grid_run *run, uint64_t n)
+{
+    atomic_fetch_add_explicit(&run->pending, n, memory_order_relaxed);
+}
+
+bool grid_run_leave(struct grid_run *run, uint64_t n) { return run_finish(run, n); }
+/* Takes all blocks that were not handed out, so that nobody runs them. */
+uint64_t run_abandon(struct grid_run *run)
+{
+    uint64_t next = atomic_exchange(&run->next, run->total);
+    return next < run->total ? run->total - next : 0;
+}
+
+/* Whole rows of the grid, where that is about as many and code goes through the blocks of a row in
+ * one call: it reads memory in one piece then. */
+static uint64_t whole_rows(const struct grid_run *run, uint64_t n, uint64_t most)
+{
+    uint64_t row = run->launch.grid[0];
+    bool serves = run->launch.kernel->streams && row < run->total && !cluster_used(run);
+    if (!serves || n <= row / 2 || row > most)
+        return n;
+    return n < row ? row : n / row * row;
+}
+
+/* How many blocks to hand out at once: as many as take CHUNK_NS, fewer towards the end so that all
+ * workers finish together. */
+static uint64_t chunk_size(struct grid_run *run)
+{
+    uint64_t block_ns = atomic_load_explicit(&run->launch.kernel->block_ns, memory_order_relaxed);
+    uint64_t next = atomic_load_explicit(&run->next, memory_order_relaxed);
+    uint64_t left = next < run->total ? run->total - next : 0;
+    if (block_ns == 0 || left == 0)
+        return 1;
+    uint64_t n = CHUNK_NS / block_ns + 1, fair = left / (2 * (uint64_t)run->workers) + 1;
+    return n < fair ? whole_rows(run, n, fair) : fair;
+}
+
+/* Learns how long a block takes: a moving average, cheap to read for everyone. */
+void run_learn(struct grid_kernel *k, uint64_t one)
+{
+    uint64_t old = atomic_load_explicit(&k->block_ns, memory_order_relaxed);
+    uint64_t mean = old == 0 ? one : (old * 7 + one) / 8;
+    mean = mean == 0 ? 1 : mean > UINT32_MAX ? UINT32_MAX : mean;
+    if (mean > old + old / 16 || mean < old - old / 16)
+        atomic_store_explicit(&k->block_ns, (uint32_t)mean, memory_order_relaxed);
+}
+
+static void learn(struct grid_run *run, uint64_t ns, uint64_t blocks)
+{
+    run_learn(run->launch.kernel, blocks > 0 ? ns / blocks : ns);
+}
+
+/* Runs the blocks of the rest. */
+static void run_chunk_armed(struct grid_run *run, struct grid_worker *w, struct rest *rest,
+                            struct outcome *o)
+{
+    if (sigsetjmp(*w->escape, 0) != 0) {
+        mem_view_again();
+        block_fail(w);
+        o->trouble = true;
+        return;
+    }
+    while (rest->next < rest->end) {
+        uint64_t at = rest->next++;
+        bool fresh = w->current == NULL;
+        if (fresh)
+            w->current = cluster_used(run) ? cluster_take(w, run) : block_take(w, run);
+        if (w->current == NULL) {
+            w->trouble = (struct trouble){.kind = GRID_FAULT_MEMORY};
+            block_fail(w);
+            o->trouble = true;
+            return;
+        }
+        struct grid_block *b = w->current;
+        if (WEIR_UNLIKELY(cluster_used(run))) {
+            cluster_start(run, b, at);
+            block_run(w, o);
+        } else {
+            if (fresh)
+                place(run, &b->jit, at);
+            else
+                place_next(run, &b->jit);
+            block_begin_alone(run, &b->jit);
+            rest->next += row_run(run, w, rest->end - rest->next, o) - 1;
+        }
+        run_launched(w);
+    }
+    if (w->current != NULL)
+        unit_drop(w, w->current);
+    w->current = NULL;
+}
+
+static void run_chunk(struct grid_run *run, struct grid_worker *w, uint64_t first, uint64_t count,
+                      struct outcome *o)
+{
+    sigjmp_buf here, *outer = w->escape;
+    uint32_t mark = w->nesting.mark;
+    struct rest rest = {
+        .run = run, .next = first, .end = first + count, .outcome = o, .outer = w->rest};
+    w->escape = &here;
+    w->nesting.mark = w->nesting.height;
+    w->rest = &rest;
+    run_chunk_armed(run, w, &rest, o);
+    w->rest = rest.outer;
+    run_launched(w); /* after trouble, too: what was launched is counted */
+    w->nesting.mark = mark;
+    w->escape = outer;
+}
+
+enum grid_progress grid_run_alone(struct grid_run *run, struct grid_worker *w)
+{
+    enum { TIMED_EACH = 16 }; /* looking at the clock costs as much as a small grid */
+    struct outcome o = {0};
+    uint64_t total = run->total, begin = 0;
+    if (atomic_load_explicit(&run->launch.kernel->block_ns, memory_order_relaxed) == 0 ||
+        ++w->alone % TIMED_EACH == 0)
+        begin = now_ns();
+    unsigned fp = fp_enter(w);
+    w->env = run->env;
+    atomic_store_explicit(&run->pending, total + 1, memory_order_relaxed);
+    atomic_store_explicit(&run->next, total, memory_order_relaxed);
+    struct mem_view before = see(run);
+    run_chunk(run, w, 0, total, &o);
+    mem_view_leave(before);
+    fp_leave(w, fp);
+    if (begin != 0 && !o.trouble && o.parked == 0)
+        learn(run, now_ns() - begin, total);
+    if (o.parked == 0 && atomic_load_explicit(&run->pending, memory_order_acquire) == total + 1) {
+        free(run->workspace); /* nobody else knows of the run */
+        return GRID_COMPLETE;
+    }
+    return run_finish(run, total - o.parked + 1) ? GRID_COMPLETE : GRID_HANDED;
+}
+
+enum grid_progress grid_run_blocks(struct grid_run *run, struct grid_worker *w, uint64_t until)
+{
+    unsigned fp = fp_enter(w);
+    struct mem_view before = see(run);
+    uint64_t begin = now_ns(), ended = 0;
+    w->env = run->env;
+    while (grid_run_open(run)) {
+        if (grid_faulted(run->env) != GRID_FAULT_NONE) {
+            ended += run_abandon(run);
+            break;
+        }
+        uint64_t count = chunk_size(run);
+        uint64_t first = atomic_fetch_add_explicit(&run->next, count, memory_order_relaxed);
+        if (first >= run->total)
+            break;
+        count = run->total - first < count ? run->total - first : count;
+        struct outcome o = {0};
+        run_chunk(run, w, first, count, &o);
+        ended += count - o.parked + (o.trouble ? run_abandon(run) : 0);
+        uint64_t end = now_ns();
+        if (!o.trouble && o.parked == 0)
+            learn(run, end - begin, count);
+        begin = end;
+        if (end >= until)
+            break;
+    }
+    mem_view_leave(before);
+    fp_leave(w, fp);
+    bool more = !grid_run_exhausted(run);
+    return run_finish(run, ended + 1) ? GRID_COMPLETE : more ? GRID_MORE : GRID_HANDED;
+}

@@ -1,0 +1,304 @@
+/* How a thread runs the blocks of a grid: the steps that all ways of running grids are made of
+ * (run.c: shared or alone; series.c: many small ones; park.c: blocks that were parked). In a
+ * header because for small grids each of them is a good part of the time. */
+#ifndef WEIR_GRID_RUN_H
+#define WEIR_GRID_RUN_H
+
+#include <time.h>
+
+#include "exec/internal.h"
+
+enum {
+    BUDGET = 200,         /* polls of a spinning loop before its block is parked */
+    RESIDENT_PER_SM = 32, /* parked blocks per worker that a grid may have, as on a GPU; */
+    RESIDENT_MIN = 256    /* altogether at least */
+};
+
+static inline uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- the floating-point environment ---- */
+
+/* Compiled code expects round to nearest and no traps; a host thread that helps may have set
+ * something else. */
+
+enum { FP_NORMAL = 0x1f80 };
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+static inline unsigned fp_read(void) { return _mm_getcsr(); }
+static inline void fp_write(unsigned value) { _mm_setcsr(value); }
+#else
+static inline unsigned fp_read(void) { return FP_NORMAL; }
+static inline void fp_write(unsigned value) { (void)value; }
+#endif
+
+/* What was set before. Children that run between blocks find it done: reading it takes a while. */
+static inline unsigned fp_enter(struct grid_worker *w)
+{
+    if (w->fp_set)
+        return 0;
+    unsigned old = fp_read();
+    if ((old & ~0x3fu) != FP_NORMAL)
+        fp_write(FP_NORMAL);
+    w->fp_set = true;
+    return old | 1u << 31;
+}
+
+static inline void fp_leave(struct grid_worker *w, unsigned old)
+{
+    if (old == 0)
+        return;
+    w->fp_set = false;
+    old &= ~(1u << 31);
+    if ((old & ~0x3fu) != FP_NORMAL)
+        fp_write(old);
+}
+
+/* ---- counting (run.c) ---- */
+
+/* A number that no other run has. */
+uint64_t run_next_gridid(void);
+/* Learns how long a block takes: a moving average, cheap to read for everyone. */
+void run_learn(struct grid_kernel *k, uint64_t one);
+/* Takes all blocks that were not handed out, so that nobody runs them; how many. */
+uint64_t run_abandon(struct grid_run *run);
+
+/* Counts blocks as ended, or a thread as gone. True: that was the last; the run is the caller's
+ * alone. Otherwise it may be gone when this returns. */
+static inline bool run_finish(struct grid_run *run, uint64_t n)
+{
+    void *workspace = run->workspace;
+    if (atomic_fetch_sub_explicit(&run->pending, n, memory_order_acq_rel) != n)
+        return false;
+    free(workspace);
+    return true;
+}
+
+/* ---- a run ---- */
+
+/* What of a run is the same for all grids but cooperative ones. */
+static inline void run_begin(struct grid_run *run, struct grid_env *env,
+                             struct grid_parking *parking, uint32_t workers)
+{
+    run->env = env;
+    run->parking = parking;
+    run->workers = workers > 0 ? workers : 1;
+    run->resident_max = (uint64_t)RESIDENT_PER_SM * run->workers;
+    if (run->resident_max < RESIDENT_MIN)
+        run->resident_max = RESIDENT_MIN;
+    run->workspace = NULL;
+    run->depth = 0;
+    run->origin = NULL;
+    run->origin_index = 0;
+    run->tail_next = NULL;
+    atomic_store_explicit(&run->tails, NULL, memory_order_relaxed);
+    atomic_store_explicit(&run->handles, NULL, memory_order_relaxed);
+    atomic_store_explicit(&run->parked, 0, memory_order_relaxed);
+}
+
+/* ---- one block ---- */
+
+/* A cluster of one block has the block's place. */
+static inline void set_place(struct jit_block *j, uint32_t x, uint32_t y, uint32_t z)
+{
+    j->ctaid[0] = j->clusterid[0] = x;
+    j->ctaid[1] = j->clusterid[1] = y;
+    j->ctaid[2] = j->clusterid[2] = z;
+}
+
+static inline void place(struct grid_run *run, struct jit_block *j, uint64_t index)
+{
+    const uint32_t *g = run->launch.grid;
+    if (index < g[0]) /* divisions are a good part of what a small grid costs */
+        set_place(j, (uint32_t)index, 0, 0);
+    else
+        set_place(j, (uint32_t)(index % g[0]), (uint32_t)(index / g[0] % g[1]),
+                  (uint32_t)(index / g[0] / g[1]));
+}
+
+static inline void place_next(struct grid_run *run, struct jit_block *j)
+{
+    const uint32_t *g = run->launch.grid;
+    uint32_t x = j->ctaid[0] + 1, y = j->ctaid[1], z = j->ctaid[2];
+    if (x == g[0]) {
+        x = 0;
+        y++;
+    }
+    if (y == g[1]) {
+        y = 0;
+        z++;
+    }
+    set_place(j, x, y, z);
+}
+
+/* A block in no cluster is about to run. */
+static inline void block_begin_alone(const struct grid_run *run, struct jit_block *j)
+{
+    j->state = 0;
+    j->warp = 0;
+    j->barrier_count = 0;
+    j->waiting = 0;
+    j->more = 0;
+    /* the ends apart: then no store goes across a line of the cache, which takes its time */
+    volatile uint64_t *first = &j->scratch[0], *last = &j->scratch[WEIR_COUNT(j->scratch) - 1];
+    *first = 0;
+    *last = 0;
+    memset(&j->scratch[1], 0, sizeof j->scratch - 2 * sizeof j->scratch[0]);
+    if (run->nwarps == 1)
+        j->pc[0] = 0;
+    else
+        memset(j->pc, 0, run->nwarps * sizeof *j->pc);
+    cluster_begin((struct grid_block *)j);
+}
+
+static inline void block_begin(const struct grid_run *run, struct jit_block *j)
+{
+    block_begin_alone(run, j);
+    for (int d = 0; d < 3 && run->cluster_size > 1; d++) {
+        uint32_t c = j->cluster_nctaid[d];
+        j->clusterid[d] = c > 1 ? j->ctaid[d] / c : j->ctaid[d];
+        j->cluster_ctaid[d] = c > 1 ? j->ctaid[d] % c : 0;
+    }
+}
+
+/* The blocks of a cluster are about to run. */
+static inline void cluster_start(struct grid_run *run, struct grid_block *lead, uint64_t index)
+{
+    cluster_place(run, lead, index);
+    for (uint32_t r = 0; r < lead->nmembers; r++)
+        block_begin(run, &lead->members[r]->jit);
+}
+
+uint64_t unit_position(const struct grid_block *lead); /* of a cluster, or a block alone */
+/* Parks w->current; the worker goes on without it. */
+void block_park(struct grid_worker *w);
+/* The block that w->current is does not go on: its context is free again. */
+void block_give_up(struct grid_worker *w);
+/* The block that w->current is fails. */
+void block_fail(struct grid_worker *w);
+
+/* Runs what w->current is until it ends, waits, or leaves by fault_leave: enum jit_status. */
+static inline uint32_t block_go(struct grid_worker *w)
+{
+    struct grid_block *b = w->current;
+    b->jit.budget = BUDGET;
+    b->jit.smid = w->smid;
+    b->worker = w;
+    uint32_t status;
+    do
+        status = atomic_load_explicit(&b->run->launch.kernel->run, memory_order_acquire)(&b->jit);
+    while (WEIR_UNLIKELY(status == JIT_OSR_EXIT));
+    return status;
+}
+
+/* The blocks are over: their launches need them no more. */
+static inline void release_nests(struct grid_worker *w, struct grid_block *lead)
+{
+    for (uint32_t r = 0; r < lead->nmembers; r++)
+        if (WEIR_UNLIKELY(lead->members[r]->nest != NULL))
+            cdp_block_over(w, lead->members[r]);
+}
+
+/* What came of handing out some blocks. */
+struct outcome {
+    uint64_t parked; /* blocks that go on later; all others have ended, or never will run */
+    bool trouble;
+    uint64_t before; /* position of a resumed block, to see whether it moved */
+    bool moved;
+};
+
+/* w->current has come back without having ended. */
+static inline void block_waits(struct grid_worker *w, struct outcome *o)
+{
+    o->parked++;
+    o->moved = unit_position(w->current) != o->before;
+    block_park(w);
+}
+
+/* Runs w->current under protection. It is NULL afterwards if the block was parked. */
+static inline void block_run(struct grid_worker *w, struct outcome *o)
+{
+    w->armed = 1;
+    atomic_signal_fence(memory_order_seq_cst);
+    struct grid_block *b = w->current;
+    uint32_t status = b->nmembers > 1 ? cluster_go(w, b) : block_go(w);
+    atomic_signal_fence(memory_order_seq_cst);
+    w->armed = 0;
+    if (status != JIT_DONE)
+        block_waits(w, o);
+    else
+        release_nests(w, w->current);
+}
+
+/* The same for a block in no cluster. */
+static inline void block_run_alone(struct grid_worker *w, struct outcome *o)
+{
+    w->armed = 1;
+    atomic_signal_fence(memory_order_seq_cst);
+    uint32_t status = block_go(w);
+    atomic_signal_fence(memory_order_seq_cst);
+    w->armed = 0;
+    if (WEIR_UNLIKELY(status != JIT_DONE))
+        block_waits(w, o);
+    else if (WEIR_UNLIKELY(w->current->nest != NULL))
+        cdp_block_over(w, w->current);
+}
+
+/* Blocks behind the first that one call may run. What streams goes through a row of threads of all
+ * of them: the longer, the better for the processor's prefetching. */
+enum { ROW_BLOCKS = 31, STREAM_BLOCKS = 127 };
+
+/* How many of `left` blocks more may be run in the call that runs this one: they follow it in x. */
+static inline uint32_t row_more(const struct grid_run *run, const struct jit_block *j,
+                                uint64_t left)
+{
+    uint32_t x = run->launch.grid[0] - 1 - j->ctaid[0];
+    uint32_t most = run->launch.kernel->streams ? STREAM_BLOCKS : ROW_BLOCKS;
+    x = x < most ? x : most;
+    return left < x ? (uint32_t)left : x;
+}
+
+/* Runs w->current, in no cluster, and up to `left` blocks more in the same call if the code does
+ * that. Returns how many it ran; the context is at the last one's place. */
+static inline uint64_t row_run(struct grid_run *run, struct grid_worker *w, uint64_t left,
+                               struct outcome *o)
+{
+    struct jit_block *j = &w->current->jit;
+    uint32_t x = j->ctaid[0], more = j->more = row_more(run, j, left);
+    block_run_alone(w, o);
+    if (more == 0 || w->current == NULL || j->more != 0)
+        return 1;
+    j->ctaid[0] = j->clusterid[0] = x + more;
+    return 1 + (uint64_t)more;
+}
+
+static inline void unit_drop(struct grid_worker *w, struct grid_block *b)
+{
+    if (b->leader != NULL)
+        cluster_drop(w, b);
+    else
+        block_drop(w, b);
+}
+
+/* Runs what blocks have launched on this thread. */
+static inline void run_launched(struct grid_worker *w)
+{
+    if (WEIR_UNLIKELY(w->nesting.height > w->nesting.mark))
+        cdp_drain(w);
+}
+
+/* Ours see all memory, the program's what their device may see. */
+static inline struct mem_view see(const struct grid_run *run)
+{
+    if (run->launch.kernel->builtin)
+        return mem_view_enter();
+    return mem_view_enter_as(run->env->device,
+                             atomic_load_explicit(&run->env->peers, memory_order_relaxed));
+}
+
+#endif

@@ -1,0 +1,271 @@
+/* The worker of a thread, and the contexts of blocks: made once, used again and again.
+ *
+ * A worker keeps the context it used last; others wait in a pool for all threads, since a context
+ * that was parked may end on another thread than it began on. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "exec/internal.h"
+
+enum {
+    SIGNAL_STACK = 256 * 1024, /* AVX-512 and AMX state alone can take 11 KiB of it */
+    PAGE = 4096
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct grid_block *free;
+    size_t bytes; /* memory of the contexts in it */
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static const size_t POOL_MAX = (size_t)256 << 20; /* bytes kept */
+
+/* ---- contexts ---- */
+
+/* Where the parts of a context lie. */
+struct layout {
+    size_t frame, pc, local, shared, bytes;
+};
+
+static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
+
+static struct layout layout_of(const struct grid_run *run)
+{
+    struct layout l;
+    size_t frame_bytes = (size_t)run->nwarps * run->launch.kernel->frame_bytes;
+    size_t shared_bytes = round_up((size_t)run->shared_bytes + 16, 128);
+    l.frame = 0;
+    l.pc = round_up(frame_bytes, 64);
+    l.local = round_up(l.pc + run->nwarps * sizeof(uint32_t), 64);
+    l.bytes = round_up(l.local + run->nthreads * run->local_stride + 64 + shared_bytes, PAGE);
+    l.shared = l.bytes - shared_bytes;
+    return l;
+}
+
+static void block_free(struct grid_block *b)
+{
+    if (b->memory != NULL)
+        munmap(b->memory, b->capacity + PAGE);
+    free(b);
+}
+
+/* Gives the context memory of at least that size: accessible pages, then one that is not. */
+static bool block_grow(struct grid_block *b, size_t bytes)
+{
+    if (b->capacity >= bytes)
+        return true;
+    if (b->memory != NULL)
+        munmap(b->memory, b->capacity + PAGE);
+    b->capacity = 0;
+    b->memory =
+        mmap(NULL, bytes + PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (b->memory == MAP_FAILED) {
+        b->memory = NULL;
+        return false;
+    }
+    if (mprotect(b->memory, bytes, PROT_READ | PROT_WRITE) != 0) {
+        munmap(b->memory, bytes + PAGE);
+        b->memory = NULL;
+        return false;
+    }
+    if (bytes >= (size_t)2 << 20)
+        madvise(b->memory, bytes, MADV_HUGEPAGE);
+    b->capacity = bytes;
+    return true;
+}
+
+static struct grid_block *pool_take(void)
+{
+    pthread_mutex_lock(&pool.lock);
+    struct grid_block *b = pool.free;
+    if (b != NULL) {
+        pool.free = b->next;
+        pool.bytes -= b->capacity;
+    }
+    pthread_mutex_unlock(&pool.lock);
+    return b != NULL ? b : xcalloc(1, sizeof *b);
+}
+
+static void pool_add(struct grid_block *b)
+{
+    pthread_mutex_lock(&pool.lock);
+    bool keep = pool.bytes + b->capacity <= POOL_MAX;
+    if (keep) {
+        b->next = pool.free;
+        pool.free = b;
+        pool.bytes += b->capacity;
+    }
+    pthread_mutex_unlock(&pool.lock);
+    if (!keep)
+        block_free(b);
+}
+
+struct layout_key layout_key_of(const struct grid_run *run)
+{
+    struct layout_key k = {.frame_bytes = run->launch.kernel->frame_bytes,
+                           .shared_bytes = run->shared_bytes,
+                           .local_stride = run->local_stride};
+    memcpy(k.shape, run->launch.grid, sizeof k.shape);
+    return k;
+}
+
+static void lay_out(struct grid_block *b, struct grid_run *run, const struct layout *l)
+{
+    const struct grid_launch *launch = &run->launch;
+    struct jit_block *j = &b->jit;
+    *j = (struct jit_block){
+        .params = launch->params,
+        .frame = b->memory + l->frame,
+        .pc = (uint32_t *)(b->memory + l->pc),
+        .local = run->local_stride > 0 ? b->memory + l->local : NULL,
+        /* at the end of what is accessible, however much that is */
+        .shared = b->memory + b->capacity - (l->bytes - l->shared),
+        .nthreads = run->nthreads,
+        .nwarps = run->nwarps,
+        .dynamic_shared = launch->dynamic_shared,
+        .total_shared = run->shared_bytes,
+        .local_stride = run->local_stride,
+        .gridid = run->gridid,
+        .nsmid = run->env->nsm,
+        .grid = b,
+        .windows = b->windows,
+        .cluster_size = run->cluster_size,
+        .explicit_cluster = launch->cluster[0] > 0,
+        .replaced = &launch->kernel->replaced,
+    };
+    memset(b->windows, 0, sizeof b->windows);
+    b->windows[0] = b->windows[1] = (uint64_t)j->shared;
+    b->leader = NULL;
+    b->members[0] = b;
+    b->nmembers = 1;
+    for (int d = 0; d < 3; d++) {
+        uint32_t cluster = launch->cluster[d] > 0 ? launch->cluster[d] : 1;
+        j->ntid[d] = launch->block[d];
+        j->nctaid[d] = launch->grid[d];
+        j->cluster_nctaid[d] = cluster;
+        j->nclusterid[d] = (launch->grid[d] + cluster - 1) / cluster;
+    }
+    uint64_t workspace = (uint64_t)run->workspace;
+    j->envreg[1] = (uint32_t)(workspace >> 32);
+    j->envreg[2] = (uint32_t)workspace;
+    b->run = run;
+    b->laid_out = run->gridid;
+    b->nest = NULL;
+}
+
+/* As lay_out, where only the grid itself is another one: small grids are launched in great numbers.
+ */
+static bool lay_out_alike(struct grid_block *b, struct grid_run *run, const struct layout_key *key)
+{
+    if (b->laid_out == 0 || !layout_key_same(&b->key, key) || run->workspace != NULL ||
+        (b->jit.envreg[1] | b->jit.envreg[2]) != 0)
+        return false;
+    b->jit.params = run->launch.params;
+    b->jit.replaced = &run->launch.kernel->replaced;
+    b->jit.gridid = run->gridid;
+    b->run = run;
+    b->laid_out = run->gridid;
+    return true;
+}
+
+struct grid_block *block_take(struct grid_worker *w, struct grid_run *run)
+{
+    struct grid_block *b = w->spare;
+    w->spare = NULL;
+    if (b == NULL)
+        b = pool_take();
+    if (b->laid_out == run->gridid)
+        return b;
+    struct layout_key key = layout_key_of(run);
+    if (lay_out_alike(b, run, &key))
+        return b;
+    struct layout l = layout_of(run);
+    if (!block_grow(b, l.bytes)) {
+        block_free(b);
+        return NULL;
+    }
+    lay_out(b, run, &l);
+    b->key = key;
+    return b;
+}
+
+void block_drop(struct grid_worker *w, struct grid_block *b)
+{
+    if (w->spare != NULL)
+        pool_add(w->spare);
+    w->spare = b;
+}
+
+/* ---- threads ---- */
+
+static _Thread_local struct grid_worker *self __attribute__((tls_model("initial-exec")));
+
+static pthread_key_t key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void worker_free(void *arg)
+{
+    struct grid_worker *w = arg;
+    cdp_free_pools(w);
+    self = NULL;
+    if (w->signal_stack != NULL) {
+        sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
+        munmap(w->signal_stack, SIGNAL_STACK);
+    }
+    if (w->spare != NULL)
+        pool_add(w->spare);
+    sb_free(&w->text);
+    free(w);
+}
+
+static void make_key(void) { pthread_key_create(&key, worker_free); }
+
+/* A stack for the signal handlers, unless the thread has a good one: a kernel may have used up the
+ * normal one. */
+static void give_signal_stack(struct grid_worker *w)
+{
+    stack_t old;
+    if (sigaltstack(NULL, &old) == 0 && (old.ss_flags & SS_DISABLE) == 0 &&
+        old.ss_size >= 16 * 1024)
+        return;
+    void *p = mmap(NULL, SIGNAL_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        return; /* faults still work unless the stack itself is used up */
+    w->signal_stack = p;
+    sigaltstack(&(stack_t){.ss_sp = p, .ss_size = SIGNAL_STACK}, NULL);
+}
+
+/* Finds out where the thread's stack ends. */
+static void find_stack_end(struct grid_worker *w)
+{
+    pthread_attr_t attr;
+    void *low;
+    size_t size, guard;
+    if (pthread_getattr_np(pthread_self(), &attr) != 0)
+        return;
+    if (pthread_attr_getstack(&attr, &low, &size) == 0 &&
+        pthread_attr_getguardsize(&attr, &guard) == 0) {
+        guard = guard < PAGE ? PAGE : guard;
+        w->stack_end = (uint64_t)low - guard;
+        w->stack_end_bytes = 2 * guard; /* systems differ in whether the guard is part of it */
+    }
+    pthread_attr_destroy(&attr);
+}
+
+struct grid_worker *grid_worker_self(uint32_t smid)
+{
+    if (WEIR_LIKELY(self != NULL))
+        return self;
+    pthread_once(&once, make_key);
+    struct grid_worker *w = xcalloc(1, sizeof *w);
+    w->smid = smid;
+    give_signal_stack(w);
+    find_stack_end(w);
+    pthread_setspecific(key, w);
+    self = w;
+    return w;
+}
+
+struct grid_worker *worker_of_thread(void) { return self; }

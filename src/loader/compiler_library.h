@@ -1,0 +1,25 @@
+/* load_plugin: finds, identifies and opens libweir-jit.so. */
+#ifndef WEIR_JIT_LOAD_PLUGIN_H
+#define WEIR_JIT_LOAD_PLUGIN_H
+
+#include "abi/plugin.h"
+
+/* The compiler's table; opens the library the first time. NULL and a message when it cannot. */
+const struct jit_plugin *plugin_open(struct diag *d);
+
+bool plugin_is_open(void);
+
+/* Adds to a key what tells one build of the library from another, read from the file without
+ * opening the library. */
+void plugin_hash(struct hash128 *h);
+
+/* Runs call(arg) on a stack large enough for LLVM, with signals blocked, and waits for it. The
+ * program's threads may have small stacks, and its signal handlers have no business there. */
+void plugin_call(void (*call)(void *arg), void *arg);
+/* This thread's stack is, and its signals are blocked: plugin_call need not make another. */
+void plugin_stack_is_large(void);
+
+/* Whether that is the address of code of the compiler's or of LLVM. For signal handlers, too. */
+bool plugin_has_code(uintptr_t pc);
+
+#endif

@@ -1,0 +1,20 @@
+/* lines: from an address in compiled code to the source line it came from.
+ *
+ * The compiler leaves DWARF line tables (.debug_line, versions 2 to 5) in the object. They are read
+ * when the first fault asks, never before. Not for signal handlers: it allocates. */
+#ifndef WEIR_JIT_LINES_H
+#define WEIR_JIT_LINES_H
+
+#include "loader/image.h"
+
+struct jit_lines;
+
+/* Remembers where to read; NULL when the object has no line table. Object and image are borrowed
+ * and must outlive it. */
+struct jit_lines *lines_new(const struct elf_object *o, const struct image *im);
+void lines_free(struct jit_lines *l);
+
+/* The line of the instruction at `address`. The file's name lives as long as `l`. Thread-safe. */
+bool lines_find(struct jit_lines *l, uint64_t address, const char **file, int *line);
+
+#endif
