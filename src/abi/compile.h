@@ -52,7 +52,7 @@ enum jit_flag {
 
 /* Stages to print (`weir dump`): text of each requested stage is appended to out. */
 enum jit_stage {
-    JIT_STAGE_SHAPES = 1,
+    JIT_STAGE_UNIFORMITY = 1,
     JIT_STAGE_IR = 2,
     JIT_STAGE_ASM = 4,
     JIT_STAGE_IR_RAW = 8,

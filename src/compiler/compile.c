@@ -75,7 +75,7 @@ static const char *compile_cpu(void)
 
 static bool compile_passes(struct jkernel *k)
 {
-    return pass_flatten(k) && pass_cfg(k) && pass_live(k) && pass_shape(k) && pass_repeat(k) &&
+    return pass_flatten(k) && pass_cfg(k) && pass_live(k) && pass_uniformity(k) && pass_repeat(k) &&
            pass_lockstep(k);
 }
 
@@ -122,7 +122,7 @@ bool jkernel_build(struct jkernel *k, const struct ptx_func *entry, const struct
 
 void jkernel_free(struct jkernel *k) { arena_free(&k->arena); }
 
-void jkernel_print_shapes(const struct jkernel *k, struct strbuf *out)
+void jkernel_print_uniformity(const struct jkernel *k, struct strbuf *out)
 {
     if (k->lockstep)
         sb_printf(out, "lockstep: all warps go from barrier to barrier by the same way\n");
@@ -155,9 +155,9 @@ void jkernel_print_shapes(const struct jkernel *k, struct strbuf *out)
             sb_printf(out, " (line %d)", i->line);
             for (int d = 0; d < r.ndef; d++) {
                 const struct jreg *reg = &k->regs[r.def[d]];
-                const struct shape *s = &reg->shape;
+                const struct uniformity *s = &reg->uniformity;
                 sb_printf(out, "  %s:", reg->name);
-                if (shape_uniform(s))
+                if (is_uniform(s))
                     sb_printf(out, " uniform");
                 else if (s->seg)
                     sb_printf(out, " seg %d stride %lld%s", 1 << s->seg, (long long)s->stride,
@@ -352,11 +352,11 @@ static size_t count_instructions(LLVMModuleRef m)
 
 static bool is_large(LLVMModuleRef m) { return count_instructions(m) > LARGE_INSTRUCTIONS; }
 
-static void attribute(struct emit *e, const char *key, const char *value)
+static void attribute(struct codegen *cg, const char *key, const char *value)
 {
-    LLVMAttributeRef a = LLVMCreateStringAttribute(e->alu.ctx, key, (unsigned)strlen(key), value,
+    LLVMAttributeRef a = LLVMCreateStringAttribute(cg->alu.ctx, key, (unsigned)strlen(key), value,
                                                    (unsigned)strlen(value));
-    LLVMAddAttributeAtIndex(e->fn, LLVMAttributeFunctionIndex, a);
+    LLVMAddAttributeAtIndex(cg->fn, LLVMAttributeFunctionIndex, a);
 }
 
 static LLVMTargetMachineRef compile_machine(bool quick, struct diag *d)
@@ -377,20 +377,20 @@ static LLVMTargetMachineRef compile_machine(bool quick, struct diag *d)
 struct session {
     struct jkernel k;
     struct callees callees;
-    struct emit e;
+    struct codegen cg;
     LLVMTargetMachineRef tm;
     LLVMTargetDataRef data;
     bool quick;   /* JIT_TIER_BASELINE, chosen or asked for */
     bool entered; /* by blocks that have begun in other code */
 };
 
-static void finish_function(struct emit *e)
+static void finish_function(struct codegen *cg)
 {
-    attribute(e, "prefer-vector-width", "512");
-    attribute(e, "min-legal-vector-width", "512");
+    attribute(cg, "prefer-vector-width", "512");
+    attribute(cg, "min-legal-vector-width", "512");
     unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", 8);
-    LLVMAddAttributeAtIndex(e->fn, LLVMAttributeFunctionIndex,
-                            LLVMCreateEnumAttribute(e->alu.ctx, nounwind, 0));
+    LLVMAddAttributeAtIndex(cg->fn, LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(cg->alu.ctx, nounwind, 0));
 }
 
 /* A function that is called and not inlined, into the same module. */
@@ -400,9 +400,9 @@ static bool emit_callee(struct session *s, const struct ptx_func *func,
     struct jkernel k = {.is_function = true};
     bool ok = jkernel_build(&k, func, opt, d);
     if (ok) {
-        struct emit e = {.k = &k, .alu = s->e.alu, .callees = &s->callees, .lines = s->e.lines};
-        ok = emit_function(&e);
-        finish_function(&e);
+        struct codegen cg = {.k = &k, .alu = s->e.alu, .callees = &s->callees, .lines = s->e.lines};
+        ok = emit_function(&cg);
+        finish_function(&cg);
     }
     jkernel_free(&k);
     return ok;
@@ -614,8 +614,8 @@ static bool compile_dump(const struct ptx_func *entry, const struct jit_options 
         session_close(&s);
         return ok;
     }
-    if (ok && (stages & JIT_STAGE_SHAPES))
-        jkernel_print_shapes(&s.k, out);
+    if (ok && (stages & JIT_STAGE_UNIFORMITY))
+        jkernel_print_uniformity(&s.k, out);
     if (ok && (stages & JIT_STAGE_IR_RAW))
         print_module(&s, out);
     ok = ok && verify(&s, d) && compile_optimize(&s, d);

@@ -25,7 +25,7 @@
 /* How a value differs between the lanes of a warp. Lanes fall into segments of 2^seg neighbours;
  * within a segment lane i's value is the first lane's plus i * stride (modulo the width). Uniform
  * is seg 5, stride 0. A segment's first-lane value is kept as a scalar, so shaped values are
- * 1, 2 or 4 scalars; SHAPE_VARYING ones are vectors of 32. Segments of 2 or 4 lanes (8 or 16
+ * 1, 2 or 4 scalars; DIVERGENT ones are vectors of 32. Segments of 2 or 4 lanes (8 or 16
  * scalars) pay where they are addresses of neighbours, and are kept in kernels in which that is so
  * more often than not (narrow.c). */
 enum {
@@ -36,7 +36,7 @@ enum {
     MAX_SEGS = 1 << (SEG_WARP - SEG_MIN)
 };
 
-struct shape {
+struct uniformity {
     uint8_t seg;      /* SEG_MIN..SEG_WARP, SEG_NONE: varying */
     uint8_t known;    /* 0: no definition seen yet (the lattice's bottom) */
     uint8_t align;    /* first-lane values are multiples of 2^align */
@@ -48,7 +48,7 @@ struct shape {
     bool ranged;
 };
 
-static inline bool shape_uniform(const struct shape *s)
+static inline bool is_uniform(const struct uniformity *s)
 {
     return s->seg == SEG_WARP && s->stride == 0;
 }
@@ -64,7 +64,7 @@ struct jreg {
     bool read;     /* some instruction or branch reads it */
     int32_t ndefs;
     int32_t def; /* the only defining instruction when ndefs == 1 */
-    struct shape shape;
+    struct uniformity uniformity;
 };
 
 /* Storage for a .shared, .local or argument variable of this kernel. */
@@ -167,7 +167,7 @@ int jit_ndst(const struct ptx_instr *i);
 bool pass_flatten(struct jkernel *k);
 bool pass_cfg(struct jkernel *k);
 bool pass_live(struct jkernel *k);
-bool pass_shape(struct jkernel *k);
+bool pass_uniformity(struct jkernel *k);
 /* Do the values whose segments are short serve accesses of neighbours, more than anything else?
  * Also when there are none. */
 bool jit_narrow_pays(const struct jkernel *k);
@@ -215,7 +215,7 @@ bool jit_range(const struct jkernel *k, int32_t reg, int64_t *lo, int64_t *hi);
 bool jkernel_build(struct jkernel *k, const struct ptx_func *entry, const struct jit_options *opt,
                    struct diag *d);
 void jkernel_free(struct jkernel *k);
-void jkernel_print_shapes(const struct jkernel *k, struct strbuf *out);
+void jkernel_print_uniformity(const struct jkernel *k, struct strbuf *out);
 
 /* Helpers that programs may call (externs.c): those of the grid room's table (grid/helpers.c). */
 bool jit_is_helper(const char *name);
@@ -226,19 +226,19 @@ bool jit_is_device_sync(const char *name);
 bool jit_is_warp_operation(const struct ptx_instr *i);
 /* Larger kernels have no `yields`: they make every such block a place to go on at. */
 enum { JIT_YIELD_BLOCKS = 48 };
-/* Finds the `yields` of the polls, for pass_shape. */
+/* Finds the `yields` of the polls, for pass_uniformity. */
 void jit_find_yields(struct jkernel *k);
 
 /* True when the polls of a loop matter; used by pass_cfg. */
 bool jit_is_polling_load(const struct ptx_instr *i);
 
 /* The shape that instruction i gives to its result (operand `which` among the destinations). */
-struct shape shape_of(const struct jkernel *k, const struct ptx_instr *i, int which);
-struct shape shape_join(struct shape a, struct shape b);
+struct uniformity uniformity_of(const struct jkernel *k, const struct ptx_instr *i, int which);
+struct uniformity uniformity_join(struct uniformity a, struct uniformity b);
 /* The shape of an operand's value, for its register, immediate or symbol. */
-struct shape shape_operand(const struct jkernel *k, const struct ptx_operand *o);
+struct uniformity operand_uniformity(const struct jkernel *k, const struct ptx_operand *o);
 /* Address of a memory operand: the base's shape moved by its offset. */
-struct shape shape_address(const struct jkernel *k, const struct ptx_operand *o);
+struct uniformity address_uniformity(const struct jkernel *k, const struct ptx_operand *o);
 
 /* Offset of a .shared or .local variable in its window, -1 when it is not one of the kernel's. */
 int64_t jkernel_shared_offset(const struct jkernel *k, const struct ptx_var *v);

@@ -77,7 +77,7 @@ static bool parse_stage(const char *arg, struct request *r)
     static const struct {
         const char *name;
         unsigned stage;
-    } stages[] = {{"--shapes", JIT_STAGE_SHAPES},
+    } stages[] = {{"--shapes", JIT_STAGE_UNIFORMITY},
                   {"--ir", JIT_STAGE_IR},
                   {"--ir-raw", JIT_STAGE_IR_RAW},
                   {"--asm", JIT_STAGE_ASM},

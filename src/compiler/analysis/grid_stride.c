@@ -142,7 +142,7 @@ static bool grows(const struct jkernel *k, int32_t h, int32_t reg, int depth, st
 /* Does a value follow from the size of the grid? */
 static bool from_grid(const struct jkernel *k, int32_t reg, int depth)
 {
-    if (depth == 0 || k->regs[reg].ndefs != 1 || !shape_uniform(&k->regs[reg].shape))
+    if (depth == 0 || k->regs[reg].ndefs != 1 || !is_uniform(&k->regs[reg].uniformity))
         return false;
     const struct ptx_instr *i = &k->instrs[k->regs[reg].def];
     if (i->op != PTX_OP_mov && i->op != PTX_OP_mul && i->op != PTX_OP_mad && i->op != PTX_OP_shl &&

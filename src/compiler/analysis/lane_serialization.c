@@ -59,8 +59,8 @@ static bool operands_fit(const struct jkernel *k, const struct ptx_instr *i)
         const struct ptx_operand *o = &i->operands[n];
         if (o->kind != PTX_OPR_SREG)
             continue;
-        struct shape s = shape_operand(k, o);
-        if (!shape_uniform(&s) || o->sreg >= PTX_SR_clock)
+        struct uniformity s = operand_uniformity(k, o);
+        if (!is_uniform(&s) || o->sreg >= PTX_SR_clock)
             return false;
     }
     return true;
@@ -127,9 +127,9 @@ static bool collects_block(const struct jkernel *k, int32_t b, int32_t from, int
         struct jroles r;
         jit_roles(&k->instrs[blk->first + n], &r);
         for (int d = 0; d < r.ndef; d++) {
-            const struct shape *sh = &k->regs[r.def[d]].shape;
+            const struct uniformity *sh = &k->regs[r.def[d]].uniformity;
             if (bit_get(k->blocks[until].live_in, r.def[d]) && sh->seg != SEG_NONE &&
-                !shape_uniform(sh))
+                !is_uniform(sh))
                 return false;
         }
     }
@@ -157,7 +157,7 @@ static void add_access(const struct jkernel *k, const struct ptx_instr *i, int64
                        struct cost *c)
 {
     bool load = i->op != PTX_OP_st;
-    struct shape a = shape_address(k, &i->operands[load ? 1 : 0]);
+    struct uniformity a = address_uniformity(k, &i->operands[load ? 1 : 0]);
     unsigned type = i->types[i->ntypes - 1];
     int vec = i->vec ? i->vec : 1;
     int64_t bytes = ptx_type_bits((enum ptx_type)type) / 8 * (int64_t)vec;
@@ -207,7 +207,7 @@ static void add_instr(const struct jkernel *k, const struct ptx_instr *i, int64_
         return;
     }
     jit_roles(i, &r);
-    bool varies = r.ndef > 0 && k->regs[r.def[0]].shape.seg == SEG_NONE;
+    bool varies = r.ndef > 0 && k->regs[r.def[0]].uniformity.seg == SEG_NONE;
     bool wide = r.ndef > 0 && ptx_type_bits((enum ptx_type)k->regs[r.def[0]].type) > 32;
     int64_t one = is_long(i) ? 60 : 10;
     c->step += often * (varies ? one * (wide ? 8 : 4) : 10);
@@ -252,7 +252,7 @@ static bool pays(const struct search *s, int32_t from, int32_t until)
 
 static bool is_apart(const struct jkernel *k, const struct ptx_instr *i)
 {
-    struct shape a = shape_address(k, &i->operands[i->op == PTX_OP_st ? 0 : 1]);
+    struct uniformity a = address_uniformity(k, &i->operands[i->op == PTX_OP_st ? 0 : 1]);
     return a.seg == SEG_NONE && a.hint_seg == SEG_NONE && i->vec <= 1;
 }
 

@@ -16,8 +16,8 @@
 static uint8_t repeated_segments_operand(const struct jkernel *k, const uint8_t *period,
                                          const struct ptx_operand *o)
 {
-    struct shape s = shape_operand(k, o);
-    if (shape_uniform(&s))
+    struct uniformity s = operand_uniformity(k, o);
+    if (is_uniform(&s))
         return 0;
     if (o->kind == PTX_OPR_REG)
         return period[o->reg];
@@ -63,7 +63,7 @@ bool pass_repeat(struct jkernel *k)
             }
     }
     for (size_t r = 0; r < k->nregs; r++) {
-        const struct shape *s = &k->regs[r].shape;
+        const struct uniformity *s = &k->regs[r].uniformity;
         k->regs[r].repeats = s->seg >= SEG_MIN && s->seg < SEG_WARP && period[r] <= s->seg;
     }
     free(period);

@@ -10,7 +10,7 @@
  * If these are as many, the kernel is analysed again without (jkernel.seg_min). */
 #include "compiler/kernel.h"
 
-static bool narrow(const struct shape *s) { return s->seg != SEG_NONE && s->seg < SEG_KEPT; }
+static bool narrow(const struct uniformity *s) { return s->seg != SEG_NONE && s->seg < SEG_KEPT; }
 
 /* The operand that is the address of a load or store of neighbours, -1: it is none. */
 static int short_segments_access(const struct jkernel *k, const struct ptx_instr *i)
@@ -21,7 +21,7 @@ static int short_segments_access(const struct jkernel *k, const struct ptx_instr
     if (i->nspaces > 0 && (i->spaces[0] == PTX_SPACE_LOCAL || i->spaces[0] == PTX_SPACE_PARAM))
         return -1;
     unsigned bytes = ptx_type_bits((enum ptx_type)i->types[i->ntypes - 1]) / 8;
-    struct shape s = shape_address(k, &i->operands[at]);
+    struct uniformity s = address_uniformity(k, &i->operands[at]);
     return s.stride == (int64_t)bytes * (i->vec ? i->vec : 1) ? at : -1;
 }
 
@@ -29,7 +29,7 @@ static int short_segments_access(const struct jkernel *k, const struct ptx_instr
 static bool short_segments_scalars(const struct jkernel *k, const struct jroles *r)
 {
     for (int d = 0; d < r->ndef; d++)
-        if (k->regs[r->def[d]].shape.seg == SEG_NONE)
+        if (k->regs[r->def[d]].uniformity.seg == SEG_NONE)
             return false;
     return r->ndef > 0;
 }
@@ -46,7 +46,7 @@ bool jit_narrow_pays(const struct jkernel *k)
             int32_t base = at < 0 ? -1 : i->operands[at].reg;
             bool scalars = short_segments_scalars(k, &r);
             for (int u = 0; u < r.nuse; u++) {
-                if (!narrow(&k->regs[r.use[u]].shape))
+                if (!narrow(&k->regs[r.use[u]].uniformity))
                     continue;
                 if (r.use[u] == base)
                     gain++;

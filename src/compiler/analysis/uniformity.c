@@ -18,22 +18,23 @@
 /* Strides below this stay within 31 bits over a whole warp. */
 enum { MAX_BREAK_STRIDE = 1 << 26 };
 
-static const struct shape VARYING = {.seg = SEG_NONE, .known = 1};
+static const struct uniformity VARYING = {.seg = SEG_NONE, .known = 1};
 
-static struct shape uniformity_uniform(unsigned align)
+static struct uniformity uniformity_uniform(unsigned align)
 {
-    return (struct shape){.seg = SEG_WARP, .known = 1, .align = (uint8_t)(align > 63 ? 63 : align)};
+    return (struct uniformity){
+        .seg = SEG_WARP, .known = 1, .align = (uint8_t)(align > 63 ? 63 : align)};
 }
 
-static struct shape constant(int64_t v)
+static struct uniformity constant(int64_t v)
 {
-    struct shape s = uniformity_uniform(v == 0 ? 63 : (unsigned)__builtin_ctzll((uint64_t)v));
+    struct uniformity s = uniformity_uniform(v == 0 ? 63 : (unsigned)__builtin_ctzll((uint64_t)v));
     s.ranged = v >= INT32_MIN && v <= INT32_MAX;
     s.lo = s.hi = v;
     return s;
 }
 
-static struct shape with_range(struct shape s, int64_t lo, int64_t hi)
+static struct uniformity with_range(struct uniformity s, int64_t lo, int64_t hi)
 {
     s.ranged = lo >= INT32_MIN && hi <= INT32_MAX;
     s.lo = lo;
@@ -44,14 +45,14 @@ static struct shape with_range(struct shape s, int64_t lo, int64_t hi)
 static unsigned min_u(unsigned a, unsigned b) { return a < b ? a : b; }
 
 /* Alignment of the first-lane values once segments are cut down to `seg`. */
-static unsigned align_at(const struct shape *s, unsigned seg)
+static unsigned align_at(const struct uniformity *s, unsigned seg)
 {
     if (s->seg == seg || s->stride == 0)
         return s->align;
     return min_u(s->align, (unsigned)__builtin_ctzll((uint64_t)s->stride) + seg);
 }
 
-struct shape shape_join(struct shape a, struct shape b)
+struct uniformity uniformity_join(struct uniformity a, struct uniformity b)
 {
     if (!a.known)
         return b;
@@ -60,7 +61,7 @@ struct shape shape_join(struct shape a, struct shape b)
     /* where one has a break and the other none, it is a break behind all lanes */
     bool breaks = a.brk != b.brk && a.brk != 0 && b.brk != 0;
     if (a.seg == SEG_NONE || b.seg == SEG_NONE || a.stride != b.stride || breaks) {
-        struct shape v = VARYING;
+        struct uniformity v = VARYING;
         unsigned ha = a.seg ? a.seg : a.hint_seg, hb = b.seg ? b.seg : b.hint_seg;
         if (ha && hb && a.stride == b.stride) { /* affine, perhaps wrapped, either way */
             v.hint_seg = (uint8_t)min_u(ha, hb);
@@ -68,7 +69,7 @@ struct shape shape_join(struct shape a, struct shape b)
         }
         return v;
     }
-    struct shape s = a;
+    struct uniformity s = a;
     s.seg = (uint8_t)min_u(a.seg, b.seg);
     s.brk = a.brk != 0 ? a.brk : b.brk;
     s.align = (uint8_t)min_u(align_at(&a, s.seg), align_at(&b, s.seg));
@@ -79,12 +80,12 @@ struct shape shape_join(struct shape a, struct shape b)
 /* ---- sources ---- */
 
 /* %tid.x, .y, .z for the block's shape. */
-static struct shape uniformity_tid(const struct jkernel *k, int component)
+static struct uniformity uniformity_tid(const struct jkernel *k, int component)
 {
     const uint32_t *n = k->opt->ntid;
     if (n[component] == 1)
         return constant(0);
-    struct shape s;
+    struct uniformity s;
     if (n[0] == 0) {
         return VARYING;
     } else if (component == 0 && n[1] == 1 && n[2] == 1) {
@@ -101,10 +102,10 @@ static struct shape uniformity_tid(const struct jkernel *k, int component)
     return with_range(s, 0, n[component] - 1);
 }
 
-static struct shape uniformity_sreg(const struct jkernel *k, const struct ptx_operand *o)
+static struct uniformity uniformity_sreg(const struct jkernel *k, const struct ptx_operand *o)
 {
     const uint32_t *n = k->opt->ntid;
-    struct shape s;
+    struct uniformity s;
     switch (o->sreg) {
     case PTX_SR_tid: return o->component < 3 ? uniformity_tid(k, o->component) : constant(0);
     case PTX_SR_ntid:
@@ -138,37 +139,37 @@ static struct shape uniformity_sreg(const struct jkernel *k, const struct ptx_op
 }
 
 /* The address of a variable, in its own space. */
-static struct shape uniformity_var_address(const struct ptx_var *v)
+static struct uniformity uniformity_var_address(const struct ptx_var *v)
 {
     /* a local address is an offset, the same in every lane */
     return uniformity_uniform(v != NULL && v->align ? (unsigned)__builtin_ctz(v->align) : 0);
 }
 
 /* A shape with segments too short to be kept is none. */
-static struct shape long_enough(const struct jkernel *k, struct shape s)
+static struct uniformity long_enough(const struct jkernel *k, struct uniformity s)
 {
     return s.seg != SEG_NONE && s.seg < k->seg_min ? VARYING : s;
 }
 
-struct shape shape_operand(const struct jkernel *k, const struct ptx_operand *o)
+struct uniformity operand_uniformity(const struct jkernel *k, const struct ptx_operand *o)
 {
     switch (o->kind) {
-    case PTX_OPR_REG: return k->regs[o->reg].shape;
+    case PTX_OPR_REG: return k->regs[o->reg].uniformity;
     case PTX_OPR_IMM: return constant((int64_t)o->imm);
     case PTX_OPR_SREG: return long_enough(k, uniformity_sreg(k, o));
     case PTX_OPR_SYM: {
-        struct shape s = uniformity_var_address(o->var);
+        struct uniformity s = uniformity_var_address(o->var);
         if (o->offset != 0)
             s.align = (uint8_t)min_u(s.align, (unsigned)__builtin_ctzll((uint64_t)o->offset));
         return s;
     }
     case PTX_OPR_VEC: {
-        struct shape s = {0};
+        struct uniformity s = {0};
         for (int n = 0; n < o->nitems; n++) {
-            struct shape e = shape_operand(k, &o->items[n]);
-            if (e.known && !shape_uniform(&e))
+            struct uniformity e = operand_uniformity(k, &o->items[n]);
+            if (e.known && !is_uniform(&e))
                 return VARYING;
-            s = shape_join(s, e);
+            s = uniformity_join(s, e);
         }
         return uniformity_uniform(0);
     }
@@ -176,10 +177,10 @@ struct shape shape_operand(const struct jkernel *k, const struct ptx_operand *o)
     }
 }
 
-struct shape shape_address(const struct jkernel *k, const struct ptx_operand *o)
+struct uniformity address_uniformity(const struct jkernel *k, const struct ptx_operand *o)
 {
-    struct shape s = o->reg >= 0 && o->kind == PTX_OPR_MEM ? k->regs[o->reg].shape
-                                                           : uniformity_var_address(o->var);
+    struct uniformity s = o->reg >= 0 && o->kind == PTX_OPR_MEM ? k->regs[o->reg].uniformity
+                                                                : uniformity_var_address(o->var);
     s.ranged = false;
     if (o->offset != 0)
         s.align = (uint8_t)min_u(s.align, (unsigned)__builtin_ctzll((uint64_t)o->offset));
@@ -196,11 +197,12 @@ static int64_t uniformity_wrap(int64_t v, unsigned bits)
 
 static bool is_int_type(unsigned t) { return t >= PTX_B8 && t <= PTX_S64 && t != PTX_B128; }
 
-static struct shape uniformity_add(struct shape a, struct shape b, int sign, unsigned bits)
+static struct uniformity uniformity_add(struct uniformity a, struct uniformity b, int sign,
+                                        unsigned bits)
 {
     if (a.seg == SEG_NONE || b.seg == SEG_NONE) {
         /* an affine value moved by an affine one keeps its hint */
-        struct shape v = VARYING;
+        struct uniformity v = VARYING;
         unsigned ha = a.seg ? a.seg : a.hint_seg, hb = b.seg ? b.seg : b.hint_seg;
         if (ha && hb) {
             v.hint_seg = (uint8_t)min_u(ha, hb);
@@ -208,7 +210,7 @@ static struct shape uniformity_add(struct shape a, struct shape b, int sign, uns
         }
         return v;
     }
-    struct shape s = {.known = 1};
+    struct uniformity s = {.known = 1};
     s.seg = (uint8_t)min_u(a.seg, b.seg);
     s.stride = uniformity_wrap(a.stride + sign * b.stride, bits);
     if (a.brk != 0 || b.brk != 0) {
@@ -224,18 +226,18 @@ static struct shape uniformity_add(struct shape a, struct shape b, int sign, uns
     return s;
 }
 
-static struct shape uniformity_mul(struct shape a, struct shape b, unsigned bits)
+static struct uniformity uniformity_mul(struct uniformity a, struct uniformity b, unsigned bits)
 {
-    if (shape_uniform(&a) && !shape_uniform(&b)) {
-        struct shape t = a;
+    if (is_uniform(&a) && !is_uniform(&b)) {
+        struct uniformity t = a;
         a = b;
         b = t;
     }
-    struct shape s = {.known = 1};
+    struct uniformity s = {.known = 1};
     bool exact = b.ranged && b.lo == b.hi; /* a constant factor */
     if (a.seg == SEG_NONE) {
         s = VARYING;
-        if (a.hint_seg && shape_uniform(&b) && exact) {
+        if (a.hint_seg && is_uniform(&b) && exact) {
             s.hint_seg = a.hint_seg;
             s.stride = uniformity_wrap(a.stride * b.lo, bits);
         }
@@ -266,7 +268,7 @@ static struct shape uniformity_mul(struct shape a, struct shape b, unsigned bits
 }
 
 /* From 32 (or fewer) bits to more: exact only where no lane wraps. */
-static struct shape widen(struct shape a, bool is_signed, unsigned from)
+static struct uniformity widen(struct uniformity a, bool is_signed, unsigned from)
 {
     /* A range is of the narrow value taken as signed, or of a constant as it is written: what is
      * not a value of the narrow type becomes another number. */
@@ -285,13 +287,13 @@ static struct shape widen(struct shape a, bool is_signed, unsigned from)
         a.ranged = false;
         return a;
     }
-    struct shape v = VARYING;
+    struct uniformity v = VARYING;
     v.hint_seg = a.seg;
     v.stride = a.stride;
     return v;
 }
 
-static struct shape shift_right(struct shape a, unsigned by)
+static struct uniformity shift_right(struct uniformity a, unsigned by)
 {
     if (a.seg == SEG_NONE || by >= 32)
         return VARYING;
@@ -313,7 +315,7 @@ static struct shape shift_right(struct shape a, unsigned by)
     return a;
 }
 
-static struct shape and_mask(struct shape a, uint64_t mask)
+static struct uniformity and_mask(struct uniformity a, uint64_t mask)
 {
     if (a.seg == SEG_NONE) /* not even with mask 0: there is no scalar to take it of */
         return VARYING;
@@ -343,18 +345,18 @@ static struct shape and_mask(struct shape a, uint64_t mask)
     unsigned g = min_u(bits, a.seg);
     if (g < SEG_MIN || align_at(&a, g) < g)
         return VARYING;
-    struct shape s = a;
+    struct uniformity s = a;
     s.align = (uint8_t)(bits <= g ? 63 : align_at(&a, g));
     s.seg = (uint8_t)g;
     return mask <= INT32_MAX ? with_range(s, 0, (int64_t)mask) : s;
 }
 
 /* Comparing aligned neighbours with an aligned bound: the whole segment is on one side. */
-static bool aligned_compare(const struct ptx_instr *i, struct shape a, struct shape b)
+static bool aligned_compare(const struct ptx_instr *i, struct uniformity a, struct uniformity b)
 {
     if (a.seg != SEG_WARP || a.stride != 1 || a.align < SEG_WARP || !a.ranged || a.lo < 0)
         return false;
-    if (!shape_uniform(&b) || !b.ranged || b.lo < 0)
+    if (!is_uniform(&b) || !b.ranged || b.lo < 0)
         return false;
     if (b.align >= SEG_WARP)
         return ptx_has(i, PTX_M_lt) || ptx_has(i, PTX_M_ge) || ptx_has(i, PTX_M_lo) ||
@@ -364,9 +366,12 @@ static bool aligned_compare(const struct ptx_instr *i, struct shape a, struct sh
                      ptx_has(i, PTX_M_ls));
 }
 
-static bool exact_constant(struct shape s) { return shape_uniform(&s) && s.ranged && s.lo == s.hi; }
+static bool exact_constant(struct uniformity s)
+{
+    return is_uniform(&s) && s.ranged && s.lo == s.hi;
+}
 
-/* Operations through which a break can be followed (kernel.h, struct shape). */
+/* Operations through which a break can be followed (kernel.h, struct uniformity). */
 static bool follows_break(const struct ptx_instr *i)
 {
     switch (i->op) {
@@ -383,7 +388,8 @@ static bool follows_break(const struct ptx_instr *i)
 }
 
 /* Integer operations that keep or change strides. False: only the general rule applies. */
-static bool uniformity_integer(const struct ptx_instr *i, const struct shape *s, struct shape *out)
+static bool uniformity_integer(const struct ptx_instr *i, const struct uniformity *s,
+                               struct uniformity *out)
 {
     if (i->ntypes == 0)
         return false;
@@ -406,7 +412,7 @@ static bool uniformity_integer(const struct ptx_instr *i, const struct shape *s,
         bool wide = ptx_has(i, PTX_M_wide);
         if ((!wide && !ptx_has(i, PTX_M_lo)) || ptx_has(i, PTX_M_cc))
             return false;
-        struct shape a = s[0], b = s[1];
+        struct uniformity a = s[0], b = s[1];
         if (wide) {
             a = widen(a, ptx_type_is_signed((enum ptx_type)t), bits);
             b = widen(b, ptx_type_is_signed((enum ptx_type)t), bits);
@@ -419,7 +425,7 @@ static bool uniformity_integer(const struct ptx_instr *i, const struct shape *s,
     case PTX_OP_shl: {
         if (!exact_constant(s[1]) || s[1].lo < 0 || s[1].lo >= bits)
             return false;
-        struct shape factor = constant((int64_t)1 << s[1].lo);
+        struct uniformity factor = constant((int64_t)1 << s[1].lo);
         if (s[1].lo >= 31)
             return false;
         *out = uniformity_mul(s[0], factor, bits);
@@ -470,7 +476,8 @@ static bool uniformity_integer(const struct ptx_instr *i, const struct shape *s,
 
 /* A conversion's result in a register that is wider than its type: extended, so that lanes may wrap
  * around at the type's width. */
-static struct shape extended(const struct jkernel *k, const struct ptx_instr *i, struct shape s)
+static struct uniformity extended(const struct jkernel *k, const struct ptx_instr *i,
+                                  struct uniformity s)
 {
     if (i->op != PTX_OP_cvt || i->operands[0].kind != PTX_OPR_REG || s.seg == SEG_NONE)
         return s;
@@ -481,7 +488,7 @@ static struct shape extended(const struct jkernel *k, const struct ptx_instr *i,
     return s.stride == 0 ? s : VARYING;
 }
 
-static struct shape general(const struct shape *s, int n)
+static struct uniformity general(const struct uniformity *s, int n)
 {
     unsigned seg = SEG_WARP;
     for (int e = 0; e < n; e++) {
@@ -489,37 +496,37 @@ static struct shape general(const struct shape *s, int n)
             return VARYING;
         seg = min_u(seg, s[e].seg);
     }
-    struct shape out = uniformity_uniform(0);
+    struct uniformity out = uniformity_uniform(0);
     out.seg = (uint8_t)seg;
     return out;
 }
 
 /* The same in the whole warp if all sources are. */
-static struct shape uniformity_together(const struct shape *s, int n)
+static struct uniformity uniformity_together(const struct uniformity *s, int n)
 {
     for (int e = 0; e < n; e++)
-        if (!shape_uniform(&s[e]))
+        if (!is_uniform(&s[e]))
             return VARYING;
     return uniformity_uniform(0);
 }
 
 /* A load's result follows its address: one value per segment of equal addresses. */
-static struct shape uniformity_loaded(const struct jkernel *k, const struct ptx_instr *i)
+static struct uniformity uniformity_loaded(const struct jkernel *k, const struct ptx_instr *i)
 {
-    struct shape a = shape_address(k, &i->operands[1]);
+    struct uniformity a = address_uniformity(k, &i->operands[1]);
     if (!a.known)
         return a;
     bool local = i->nspaces > 0 && i->spaces[0] == PTX_SPACE_LOCAL;
     if (local || a.seg == SEG_NONE || a.stride != 0)
         return VARYING;
-    struct shape s = uniformity_uniform(0);
+    struct uniformity s = uniformity_uniform(0);
     s.seg = a.seg;
     return s;
 }
 
-static struct shape any_shape_of(const struct jkernel *k, const struct ptx_instr *i, int which)
+static struct uniformity any_shape_of(const struct jkernel *k, const struct ptx_instr *i, int which)
 {
-    struct shape s[20];
+    struct uniformity s[20];
     int ndst = jit_ndst(i), n = 0;
     if (i->op == PTX_OP_call) {
         struct alu_sig sig;
@@ -527,16 +534,16 @@ static struct shape any_shape_of(const struct jkernel *k, const struct ptx_instr
             !alu_math_known(i->call->func->name, &sig))
             return VARYING;
         for (int a = 0; a < i->call->nargs && n < 16; a++)
-            s[n++] = shape_operand(k, &i->call->args[a]);
+            s[n++] = operand_uniformity(k, &i->call->args[a]);
     } else {
         for (int o = ndst; o < i->noperands && n < 16; o++)
-            s[n++] = shape_operand(k, &i->operands[o]);
+            s[n++] = operand_uniformity(k, &i->operands[o]);
     }
     bool any_unknown = false;
     for (int e = 0; e < n; e++)
         any_unknown |= !s[e].known;
     if (any_unknown)
-        return (struct shape){0};
+        return (struct uniformity){0};
     switch (i->op) {
     case PTX_OP_ld:
     case PTX_OP_ldu: return uniformity_loaded(k, i);
@@ -567,7 +574,7 @@ static struct shape any_shape_of(const struct jkernel *k, const struct ptx_instr
     case PTX_OP_activemask: return uniformity_uniform(0);
     case PTX_OP_vote:
     case PTX_OP_redux: /* groups of lanes may name different member sets */
-        if (ptx_has(i, PTX_M_sync) && !shape_uniform(&s[n - 1]))
+        if (ptx_has(i, PTX_M_sync) && !is_uniform(&s[n - 1]))
             return VARYING;
         return uniformity_uniform(0);
     case PTX_OP_bar:
@@ -594,22 +601,22 @@ static struct shape any_shape_of(const struct jkernel *k, const struct ptx_instr
             return s[0];
         break;
     case PTX_OP_selp:
-        if (shape_uniform(&s[2])) {
-            struct shape j = shape_join(s[0], s[1]);
+        if (is_uniform(&s[2])) {
+            struct uniformity j = uniformity_join(s[0], s[1]);
             j.ranged = false;
             return j;
         }
         break;
     default: break;
     }
-    struct shape out;
+    struct uniformity out;
     if (uniformity_integer(i, s, &out) && out.seg != SEG_NONE)
         return extended(k, i, out);
-    struct shape same = general(s, n); /* a hint is better than nothing, not than one value */
+    struct uniformity same = general(s, n); /* a hint is better than nothing, not than one value */
     return same.seg == SEG_NONE && uniformity_integer(i, s, &out) ? out : same;
 }
 
-struct shape shape_of(const struct jkernel *k, const struct ptx_instr *i, int which)
+struct uniformity uniformity_of(const struct jkernel *k, const struct ptx_instr *i, int which)
 {
     return long_enough(k, any_shape_of(k, i, which));
 }

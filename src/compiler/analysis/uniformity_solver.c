@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct shape varying = {.seg = SEG_NONE, .known = 1},
-                          uniform = {.seg = SEG_WARP, .known = 1};
+static const struct uniformity varying = {.seg = SEG_NONE, .known = 1},
+                               uniform = {.seg = SEG_WARP, .known = 1};
 
 static bool integer_type(unsigned t) { return t >= PTX_B8 && t <= PTX_S64 && t != PTX_B128; }
 
@@ -89,20 +89,20 @@ static bool shapes_round(struct jkernel *k)
             jit_roles(i, &r);
             for (int d = 0; d < r.ndef; d++) {
                 struct jreg *reg = &k->regs[r.def[d]];
-                struct shape s = shape_of(k, i, d);
+                struct uniformity s = uniformity_of(k, i, d);
                 if (s.known && k->entry->forms & PTX_FORM_VARYING)
                     s = varying;
                 if (s.known && bit_get(waiting, r.def[d])) {
-                    struct shape v = varying;
+                    struct uniformity v = varying;
                     v.hint_seg = s.seg ? s.seg : s.hint_seg;
                     v.stride = s.stride;
                     s = v;
                 }
-                if (reg->type == PTX_PRED && s.known && !shape_uniform(&s))
+                if (reg->type == PTX_PRED && s.known && !is_uniform(&s))
                     s = varying;
-                struct shape j = shape_join(reg->shape, s);
-                if (memcmp(&j, &reg->shape, sizeof j) != 0) {
-                    reg->shape = j;
+                struct uniformity j = uniformity_join(reg->uniformity, s);
+                if (memcmp(&j, &reg->uniformity, sizeof j) != 0) {
+                    reg->uniformity = j;
                     changed = true;
                 }
             }
@@ -123,7 +123,7 @@ static void find_remat(struct jkernel *k)
             struct jroles r;
             jit_roles(i, &r);
             if (r.ndef != 1 || k->regs[r.def[0]].ndefs != 1 ||
-                k->regs[r.def[0]].shape.seg == SEG_NONE)
+                k->regs[r.def[0]].uniformity.seg == SEG_NONE)
                 continue;
             int cost = 1;
             for (int u = 0; u < r.nuse; u++) {
@@ -170,8 +170,8 @@ static void solve(struct jkernel *k)
             struct jblock *blk = &k->blocks[b];
             if (blk->cond < 0 || blk->diverges)
                 continue;
-            const struct shape *s = &k->regs[blk->cond].shape;
-            if (s->known && !shape_uniform(s)) {
+            const struct uniformity *s = &k->regs[blk->cond].uniformity;
+            if (s->known && !is_uniform(s)) {
                 blk->diverges = true;
                 changed = true;
             }
@@ -191,11 +191,11 @@ static void solve(struct jkernel *k)
 static void settle_unwritten(struct jkernel *k)
 {
     for (size_t r = 0; r < k->nregs; r++)
-        if (!k->regs[r].shape.known && bit_get(k->blocks[0].live_in, (int32_t)r))
-            k->regs[r].shape = uniform;
+        if (!k->regs[r].uniformity.known && bit_get(k->blocks[0].live_in, (int32_t)r))
+            k->regs[r].uniformity = uniform;
 }
 
-bool pass_shape(struct jkernel *k)
+bool pass_uniformity(struct jkernel *k)
 {
     int32_t words = bit_words(k->nblocks);
     for (int32_t b = 0; b < k->nblocks; b++)
@@ -205,8 +205,8 @@ bool pass_shape(struct jkernel *k)
     settle_unwritten(k);
     solve(k);
     for (size_t r = 0; r < k->nregs; r++)
-        if (!k->regs[r].shape.known) /* in code that is never reached */
-            k->regs[r].shape = uniform;
+        if (!k->regs[r].uniformity.known) /* in code that is never reached */
+            k->regs[r].uniformity = uniform;
     for (int32_t b = 0; b < k->nblocks; b++) {
         struct jblock *blk = &k->blocks[b];
         blk->alone = bit_next(blk->frontier, k->nblocks, 0) < 0;

@@ -25,7 +25,7 @@ static bool shared_row(const struct jkernel *k, const struct ptx_instr *i)
     if (i->nspaces > 0 && i->spaces[0] != PTX_SPACE_GLOBAL && i->spaces[0] != PTX_SPACE_GENERIC)
         return false;
     const struct jreg *r = &k->regs[at->reg];
-    return r->same && !shape_uniform(&r->shape);
+    return r->same && !is_uniform(&r->uniformity);
 }
 
 static bool only_reads(const struct ptx_instr *i)

@@ -67,7 +67,7 @@ val alu_div_approx(struct alu *a, val x, val y)
     return ir_fmul(a, x, ir_select(a, huge, zero, r));
 }
 
-static void emit_div(struct emit *e)
+static void emit_div(struct builder *e)
 {
     struct alu *a = e->a;
     bool ftz = has(e, PTX_M_ftz);
@@ -78,7 +78,7 @@ static void emit_div(struct emit *e)
 }
 
 /* rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64: the upper words alone count. */
-static void upper_word(struct emit *e)
+static void upper_word(struct builder *e)
 {
     struct alu *a = e->a;
     val bits = ir_as_int(a, e->s[0]), upper = ir_k(bits, 0xffffffff00000000);
@@ -88,7 +88,7 @@ static void upper_word(struct emit *e)
     e->d[0] = ir_as_float(a, ir_and(a, ir_as_int(a, r), upper));
 }
 
-static void emit_rcp(struct emit *e)
+static void emit_rcp(struct builder *e)
 {
     struct alu *a = e->a;
     bool ftz = has(e, PTX_M_ftz) && e->t == PTX_F32; /* of doubles a GPU flushes nothing */
@@ -98,7 +98,7 @@ static void emit_rcp(struct emit *e)
     e->d[0] = alu_float_store(a, e->t, r, ftz);
 }
 
-static void emit_sqrt(struct emit *e)
+static void emit_sqrt(struct builder *e)
 {
     struct alu *a = e->a;
     bool ftz = has(e, PTX_M_ftz);
@@ -123,7 +123,7 @@ static val rsqrt_64(struct alu *a, val x)
     return ir_canonical_nan(a, refined(a, y, err, ir_fmul(a, y, ir_kf(y, 0.5))));
 }
 
-static void emit_rsqrt(struct emit *e)
+static void emit_rsqrt(struct builder *e)
 {
     struct alu *a = e->a;
     bool ftz = has(e, PTX_M_ftz);
@@ -162,7 +162,7 @@ val alu_ex2(struct alu *a, val x)
     return alu_scale(a, alu_poly(a, f, c, WEIR_COUNT(c)), k, k_int);
 }
 
-static void emit_ex2(struct emit *e)
+static void emit_ex2(struct builder *e)
 {
     struct alu *a = e->a;
     bool ftz = has(e, PTX_M_ftz);
@@ -202,7 +202,7 @@ val alu_lg2(struct alu *a, val x)
     return alu_log_special(a, x, r);
 }
 
-static void emit_lg2(struct emit *e)
+static void emit_lg2(struct builder *e)
 {
     struct alu *a = e->a;
     bool ftz = has(e, PTX_M_ftz);
@@ -243,7 +243,7 @@ val alu_sin_cos(struct alu *a, val x, bool cosine)
     return ir_select(a, finite, p, ir_kbits(a, x, 0x7fffffff));
 }
 
-static void emit_sin_cos(struct emit *e)
+static void emit_sin_cos(struct builder *e)
 {
     struct alu *a = e->a;
     bool ftz = has(e, PTX_M_ftz);
@@ -265,7 +265,7 @@ val alu_tanh_approx(struct alu *a, val x)
     return ir_select(a, ir_fcmp(a, LLVMRealOLT, m, ir_kf(x, 0.1)), small, big);
 }
 
-static void emit_tanh(struct emit *e)
+static void emit_tanh(struct builder *e)
 {
     struct alu *a = e->a;
     val x = alu_float_load(a, e->t, e->s[0], false);

@@ -3,12 +3,12 @@
 
 /* ---- logic ---- */
 
-static void emit_and(struct emit *e) { e->d[0] = ir_and(e->a, e->s[0], e->s[1]); }
-static void emit_or(struct emit *e) { e->d[0] = ir_or(e->a, e->s[0], e->s[1]); }
-static void emit_xor(struct emit *e) { e->d[0] = ir_xor(e->a, e->s[0], e->s[1]); }
-static void emit_not(struct emit *e) { e->d[0] = ir_not(e->a, e->s[0]); }
+static void emit_and(struct builder *e) { e->d[0] = ir_and(e->a, e->s[0], e->s[1]); }
+static void emit_or(struct builder *e) { e->d[0] = ir_or(e->a, e->s[0], e->s[1]); }
+static void emit_xor(struct builder *e) { e->d[0] = ir_xor(e->a, e->s[0], e->s[1]); }
+static void emit_not(struct builder *e) { e->d[0] = ir_not(e->a, e->s[0]); }
 
-static void emit_cnot(struct emit *e)
+static void emit_cnot(struct builder *e)
 {
     struct alu *a = e->a;
     val zero = ir_icmp(a, LLVMIntEQ, e->s[0], ir_k(e->s[0], 0));
@@ -44,7 +44,7 @@ static val lut_variable(struct alu *a, const val *v, val lut)
     return r;
 }
 
-static void emit_lop3(struct emit *e)
+static void emit_lop3(struct builder *e)
 {
     struct alu *a = e->a;
     uint64_t lut;
@@ -66,12 +66,12 @@ static val shift_count(struct alu *a, val x, val n)
     return ir_zext(a, n, ir_bits(x));
 }
 
-static void emit_shl(struct emit *e)
+static void emit_shl(struct builder *e)
 {
     e->d[0] = ir_shl_clamp(e->a, e->s[0], shift_count(e->a, e->s[0], e->s[1]));
 }
 
-static void emit_shr(struct emit *e)
+static void emit_shr(struct builder *e)
 {
     val n = shift_count(e->a, e->s[0], e->s[1]);
     e->d[0] = ptx_type_is_signed(e->t) ? ir_ashr_clamp(e->a, e->s[0], n)
@@ -79,7 +79,7 @@ static void emit_shr(struct emit *e)
 }
 
 /* LLVM's funnel shifts wrap the count; a clamped count of 32 moves one whole word. */
-static void emit_shf(struct emit *e)
+static void emit_shf(struct builder *e)
 {
     struct alu *a = e->a;
     bool left = has(e, PTX_M_l);
@@ -100,16 +100,19 @@ static val leading_zeros(struct alu *a, val x)
     return ir_intr2(a, "llvm.ctlz", x, poison);
 }
 
-static void emit_popc(struct emit *e)
+static void emit_popc(struct builder *e)
 {
     e->d[0] = ir_zext(e->a, ir_intr1(e->a, "llvm.ctpop", e->s[0]), 32);
 }
 
-static void emit_clz(struct emit *e) { e->d[0] = ir_zext(e->a, leading_zeros(e->a, e->s[0]), 32); }
+static void emit_clz(struct builder *e)
+{
+    e->d[0] = ir_zext(e->a, leading_zeros(e->a, e->s[0]), 32);
+}
 
-static void emit_brev(struct emit *e) { e->d[0] = ir_intr1(e->a, "llvm.bitreverse", e->s[0]); }
+static void emit_brev(struct builder *e) { e->d[0] = ir_intr1(e->a, "llvm.bitreverse", e->s[0]); }
 
-static void emit_bfind(struct emit *e)
+static void emit_bfind(struct builder *e)
 {
     struct alu *a = e->a;
     val x = e->s[0];
@@ -123,7 +126,7 @@ static void emit_bfind(struct emit *e)
     e->d[0] = ir_zext(a, n, 32);
 }
 
-static void emit_fns(struct emit *e)
+static void emit_fns(struct builder *e)
 {
     val r = ir_k(e->s[0], 0);
     ir_call_lanes(e->a, "weir_alu_fns", NULL, e->s, 3, &r, 1);
@@ -141,7 +144,7 @@ static val amount_of(struct alu *a, val x, unsigned bits)
 
 /* The field goes to the top of the word by a left shift, then down by an arithmetic or logical one
  * that repeats its sign. A field that reaches beyond the word needs no left shift. */
-static void emit_bfe(struct emit *e)
+static void emit_bfe(struct builder *e)
 {
     struct alu *a = e->a;
     val x = e->s[0];
@@ -153,7 +156,7 @@ static void emit_bfe(struct emit *e)
     e->d[0] = ir_select(a, ir_icmp(a, LLVMIntEQ, len, ir_k(x, 0)), ir_k(x, 0), r);
 }
 
-static void emit_bfi(struct emit *e)
+static void emit_bfi(struct builder *e)
 {
     struct alu *a = e->a;
     val into = e->s[1];
@@ -165,7 +168,7 @@ static void emit_bfi(struct emit *e)
     e->d[0] = ir_or(a, ir_and(a, into, ir_not(a, mask)), ir_and(a, moved, mask));
 }
 
-static void emit_szext(struct emit *e)
+static void emit_szext(struct builder *e)
 {
     struct alu *a = e->a;
     val x = e->s[0], n = e->s[1], width = ir_k(x, 32);
@@ -177,7 +180,7 @@ static void emit_szext(struct emit *e)
 }
 
 /* Ones at and above a1, less those at and above a1 + b1. */
-static void emit_bmsk(struct emit *e)
+static void emit_bmsk(struct builder *e)
 {
     struct alu *a = e->a;
     val pos = e->s[0], width = e->s[1], ones = ir_k(pos, ~0ull);
@@ -239,7 +242,7 @@ static val prmt_variable(struct alu *a, val x, val y, val select, bool with_sign
     return r;
 }
 
-static void emit_prmt(struct emit *e)
+static void emit_prmt(struct builder *e)
 {
     struct alu *a = e->a;
     val control = e->s[2];

@@ -11,7 +11,7 @@
 typedef LLVMValueRef val;
 
 /* One instruction being emitted. */
-struct emit {
+struct builder {
     struct alu *a;
     const struct ptx_instr *i;
     const val *s;    /* sources, as the signature says */
@@ -20,7 +20,7 @@ struct emit {
     enum ptx_type u; /* i->types[1], or PTX_NONE */
 };
 
-static inline bool has(const struct emit *e, enum ptx_mod m) { return ptx_has(e->i, m); }
+static inline bool has(const struct builder *e, enum ptx_mod m) { return ptx_has(e->i, m); }
 
 /* Rounding of a result. */
 enum rounding { ROUND_RN, ROUND_RZ, ROUND_RM, ROUND_RP, ROUND_ODD, ROUND_RNA };

@@ -74,7 +74,7 @@ val alu_compare(struct alu *a, enum ptx_mod cmp, val x, val y, bool is_float, bo
 }
 
 /* With the boolean source, which is there only when one of these modifiers is. */
-static val combine(struct emit *e, val t)
+static val combine(struct builder *e, val t)
 {
     if (has(e, PTX_M_and))
         return ir_and(e->a, t, e->s[2]);
@@ -98,7 +98,7 @@ static enum ptx_type unpacked(enum ptx_type t)
 static bool is_pair(enum ptx_type t) { return t == PTX_F16X2 || t == PTX_BF16X2; }
 
 /* The comparison of the first two sources, of half k of packed ones. */
-static val compare_sources(struct emit *e, enum ptx_type t, unsigned k)
+static val compare_sources(struct builder *e, enum ptx_type t, unsigned k)
 {
     struct alu *a = e->a;
     val s[2];
@@ -111,7 +111,7 @@ static val compare_sources(struct emit *e, enum ptx_type t, unsigned k)
                        ptx_type_is_signed(t));
 }
 
-static void emit_setp(struct emit *e)
+static void emit_setp(struct builder *e)
 {
     struct alu *a = e->a;
     bool second =
@@ -123,7 +123,7 @@ static void emit_setp(struct emit *e)
 }
 
 /* True and false in the destination type's form, 16 bits of it where it is one of a pair. */
-static val truth(struct emit *e, val t, unsigned bits)
+static val truth(struct builder *e, val t, unsigned bits)
 {
     struct alu *a = e->a;
     uint64_t yes;
@@ -140,7 +140,7 @@ static val truth(struct emit *e, val t, unsigned bits)
     return e->t == PTX_F16 ? ir_as_float(a, r) : r;
 }
 
-static void emit_set(struct emit *e)
+static void emit_set(struct builder *e)
 {
     struct alu *a = e->a;
     val r[2];
@@ -155,9 +155,9 @@ static void emit_set(struct emit *e)
 
 /* ---- selecting ---- */
 
-static void emit_selp(struct emit *e) { e->d[0] = ir_select(e->a, e->s[2], e->s[0], e->s[1]); }
+static void emit_selp(struct builder *e) { e->d[0] = ir_select(e->a, e->s[2], e->s[0], e->s[1]); }
 
-static void emit_slct(struct emit *e)
+static void emit_slct(struct builder *e)
 {
     struct alu *a = e->a;
     val c = e->s[2], first;

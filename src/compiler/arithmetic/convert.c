@@ -45,7 +45,7 @@ val alu_float_to_int(struct alu *a, val x, unsigned bits, bool is_signed, bool n
 
 /* ---- between floats ---- */
 
-static val round_to_integral(struct emit *e, val x)
+static val round_to_integral(struct builder *e, val x)
 {
     struct alu *a = e->a;
     if (has(e, PTX_M_rni))
@@ -55,14 +55,14 @@ static val round_to_integral(struct emit *e, val x)
     return ir_intr1(a, has(e, PTX_M_rpi) ? "llvm.ceil" : "llvm.trunc", x);
 }
 
-static bool rounds_to_integral(struct emit *e)
+static bool rounds_to_integral(struct builder *e)
 {
     return has(e, PTX_M_rni) || has(e, PTX_M_rzi) || has(e, PTX_M_rmi) || has(e, PTX_M_rpi);
 }
 
 /* .sat to [0, 1]; .relu: nothing negative; .satfinite: nothing beyond `max`. NaN stays but for
  * .sat. Clamping before rounding is the same, the bounds being floats of the destination. */
-static val clamp_float(struct emit *e, val x, double max)
+static val clamp_float(struct builder *e, val x, double max)
 {
     struct alu *a = e->a;
     if (has(e, PTX_M_sat))
@@ -80,7 +80,7 @@ static val clamp_float(struct emit *e, val x, double max)
 static const double max_f16 = 65504, max_bf16 = 0x1.fep127, max_tf32 = 0x1.ffcp127;
 
 /* f32 or f64 to f16 or bf16 bits. */
-static val to_half(struct emit *e, val x, bool bf16, enum rounding mode)
+static val to_half(struct builder *e, val x, bool bf16, enum rounding mode)
 {
     struct alu *a = e->a;
     x = clamp_float(e, x, bf16 ? max_bf16 : max_f16);
@@ -94,7 +94,7 @@ static val to_half(struct emit *e, val x, bool bf16, enum rounding mode)
 
 /* f32 to tf32, which is an f32 whose low 13 bits are 0. What becomes of a NaN is what GPUs make of
  * it: .rna cuts its low bits off (which may leave an infinity), the others have one NaN. */
-static val to_tf32(struct emit *e, val x, enum rounding mode)
+static val to_tf32(struct builder *e, val x, enum rounding mode)
 {
     struct alu *a = e->a;
     x = clamp_float(e, x, max_tf32);
@@ -109,7 +109,7 @@ static val to_tf32(struct emit *e, val x, enum rounding mode)
 }
 
 /* Integer to f16 or bf16 bits. For f16, integers beyond 2^17 are as infinite as 2^17 itself. */
-static val int_to_half(struct emit *e, val x, bool is_signed, enum rounding mode)
+static val int_to_half(struct builder *e, val x, bool is_signed, enum rounding mode)
 {
     struct alu *a = e->a;
     bool bf16 = e->t == PTX_BF16;
@@ -122,7 +122,7 @@ static val int_to_half(struct emit *e, val x, bool is_signed, enum rounding mode
                    mode);
 }
 
-static void int_to_float(struct emit *e)
+static void int_to_float(struct builder *e)
 {
     struct alu *a = e->a;
     bool is_signed = ptx_type_is_signed(e->u);
@@ -134,7 +134,7 @@ static void int_to_float(struct emit *e)
     e->d[0] = clamp_float(e, alu_int_to_float(a, e->s[0], is_signed, ptx_type_bits(e->t), mode), 0);
 }
 
-static void float_to_float(struct emit *e)
+static void float_to_float(struct builder *e)
 {
     struct alu *a = e->a;
     bool ftz = has(e, PTX_M_ftz);
@@ -164,7 +164,7 @@ struct tiny {
 static const struct tiny e4m3 = {3, 7, 448}, e5m2 = {2, 15, 57344};
 
 /* Saturating, nearest even, as 32-bit words with the code in the low byte. */
-static val to_tiny(struct emit *e, val x, const struct tiny *f)
+static val to_tiny(struct builder *e, val x, const struct tiny *f)
 {
     struct alu *a = e->a;
     x = clamp_float(e, x, f->max);
@@ -184,7 +184,7 @@ static val to_tiny(struct emit *e, val x, const struct tiny *f)
 }
 
 /* One code in the low byte of words, to f16 bits in the low half of words. Exact. */
-static val from_tiny(struct emit *e, val w, bool is_e5m2)
+static val from_tiny(struct builder *e, val w, bool is_e5m2)
 {
     struct alu *a = e->a;
     val r;
@@ -219,7 +219,7 @@ static val pack(struct alu *a, val hi, val lo, unsigned bits)
     return ir_or(a, ir_shl(a, hi, ir_k(hi, bits)), lo);
 }
 
-static void to_packed(struct emit *e)
+static void to_packed(struct builder *e)
 {
     struct alu *a = e->a;
     const struct tiny *f = tiny_of(e->t);
@@ -236,7 +236,7 @@ static void to_packed(struct emit *e)
     e->d[0] = ir_zext(a, pack(a, part[0], part[1], f ? 8 : 16), f ? 16 : 32);
 }
 
-static void from_packed(struct emit *e)
+static void from_packed(struct builder *e)
 {
     struct alu *a = e->a;
     val w = ir_zext(a, e->s[0], 32);
@@ -247,7 +247,7 @@ static void from_packed(struct emit *e)
 
 /* cvt.pack: two integers, saturated, in the low bits; above them the low bits of the third source.
  */
-static void emit_pack(struct emit *e)
+static void emit_pack(struct builder *e)
 {
     struct alu *a = e->a;
     unsigned bits = ptx_type_bits(e->t);
@@ -262,7 +262,7 @@ static void emit_pack(struct emit *e)
 
 /* ---- cvt ---- */
 
-static void emit_cvt(struct emit *e)
+static void emit_cvt(struct builder *e)
 {
     struct alu *a = e->a;
     unsigned bits = ptx_type_bits(e->t);

@@ -4,7 +4,7 @@
 /* ---- sums and products ---- */
 
 /* Clamps of a result: .sat to [0, 1], .relu below at 0 with NaN canonical. */
-static val clamp_result(struct emit *e, val r)
+static val clamp_result(struct builder *e, val r)
 {
     struct alu *a = e->a;
     if (has(e, PTX_M_sat))
@@ -15,7 +15,7 @@ static val clamp_result(struct emit *e, val r)
     return ir_canonical_nan(a, ir_select(a, positive, r, ir_kf(r, 0)));
 }
 
-static void binary(struct emit *e, enum round_op op)
+static void binary(struct builder *e, enum round_op op)
 {
     struct alu *a = e->a;
     bool ftz = has(e, PTX_M_ftz);
@@ -24,12 +24,12 @@ static void binary(struct emit *e, enum round_op op)
     e->d[0] = alu_float_store(a, e->t, clamp_result(e, r), ftz);
 }
 
-static void emit_add(struct emit *e) { binary(e, OP_ADD); }
-static void emit_sub(struct emit *e) { binary(e, OP_SUB); }
-static void emit_mul(struct emit *e) { binary(e, OP_MUL); }
+static void emit_add(struct builder *e) { binary(e, OP_ADD); }
+static void emit_sub(struct builder *e) { binary(e, OP_SUB); }
+static void emit_mul(struct builder *e) { binary(e, OP_MUL); }
 
 /* f16 and bf16 without modifiers, of a warp: a call. NULL: not that. */
-static val fma_called(struct emit *e)
+static val fma_called(struct builder *e)
 {
     struct alu *a = e->a;
     if (!alu_is_half(e->t) || has(e, PTX_M_ftz) || has(e, PTX_M_sat) || has(e, PTX_M_relu) ||
@@ -44,7 +44,7 @@ static val fma_called(struct emit *e)
 
 /* A factor that stands for an element outside of a tensor (the NaN 0x7ff7 or 0xfff7, which is what
  * an H100 takes for it in f16 and bf16 alike) makes the result zero, whatever is added. */
-static val zero_outside(struct emit *e, val r)
+static val zero_outside(struct builder *e, val r)
 {
     struct alu *a = e->a;
     val is_outside = NULL;
@@ -57,7 +57,7 @@ static val zero_outside(struct emit *e, val r)
     return alu_from_i16(a, e->t, ir_select(a, is_outside, ir_k(bits, 0), bits));
 }
 
-static void emit_fma(struct emit *e)
+static void emit_fma(struct builder *e)
 {
     struct alu *a = e->a;
     bool ftz = has(e, PTX_M_ftz);
@@ -89,7 +89,7 @@ static void emit_fma(struct emit *e)
 /* ---- signs ---- */
 
 /* abs and neg of 16-bit floats work on the bits. */
-static void half_sign(struct emit *e, bool negate)
+static void half_sign(struct builder *e, bool negate)
 {
     struct alu *a = e->a;
     val v = alu_i16(a, e->t, e->s[0]), sign = ir_k(v, 0x8000);
@@ -101,7 +101,7 @@ static void half_sign(struct emit *e, bool negate)
     e->d[0] = alu_from_i16(a, e->t, v);
 }
 
-static void emit_abs(struct emit *e)
+static void emit_abs(struct builder *e)
 {
     if (alu_is_half(e->t))
         half_sign(e, false);
@@ -109,7 +109,7 @@ static void emit_abs(struct emit *e)
         e->d[0] = ir_fabs(e->a, alu_float_load(e->a, e->t, e->s[0], has(e, PTX_M_ftz)));
 }
 
-static void emit_neg(struct emit *e)
+static void emit_neg(struct builder *e)
 {
     if (alu_is_half(e->t))
         half_sign(e, true);
@@ -117,12 +117,12 @@ static void emit_neg(struct emit *e)
         e->d[0] = ir_fneg(e->a, alu_float_load(e->a, e->t, e->s[0], has(e, PTX_M_ftz)));
 }
 
-static void emit_copysign(struct emit *e)
+static void emit_copysign(struct builder *e)
 {
     e->d[0] = ir_intr2(e->a, "llvm.copysign", e->s[1], e->s[0]);
 }
 
-static void emit_testp(struct emit *e)
+static void emit_testp(struct builder *e)
 {
     struct alu *a = e->a;
     val x = e->s[0], bits = ir_as_int(a, x), r;
@@ -196,7 +196,7 @@ val alu_min_max(struct alu *a, val x, val y, bool is_max, bool nan)
     return known ? r : ir_select(a, ir_isnan(a, y), x, r);
 }
 
-static void emit_min_max(struct emit *e)
+static void emit_min_max(struct builder *e)
 {
     struct alu *a = e->a;
     bool ftz = has(e, PTX_M_ftz), is_max = e->i->op == PTX_OP_max, nan = has(e, PTX_M_NaN);

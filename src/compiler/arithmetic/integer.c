@@ -7,7 +7,7 @@
 
 /* x + y + carry-in, carry-out. The sum wraps when it is below x, and again when the carry-in makes
  * it wrap; both cannot happen. */
-static void add_carry(struct emit *e, val x, val y, val carry_in)
+static void add_carry(struct builder *e, val x, val y, val carry_in)
 {
     struct alu *a = e->a;
     val sum = ir_add(a, x, y), out = ir_icmp(a, LLVMIntULT, sum, x);
@@ -21,7 +21,7 @@ static void add_carry(struct emit *e, val x, val y, val carry_in)
         e->d[1] = out;
 }
 
-static void sub_borrow(struct emit *e, val x, val y, val borrow_in)
+static void sub_borrow(struct builder *e, val x, val y, val borrow_in)
 {
     struct alu *a = e->a;
     val diff = ir_sub(a, x, y), out = ir_icmp(a, LLVMIntULT, x, y);
@@ -35,14 +35,14 @@ static void sub_borrow(struct emit *e, val x, val y, val borrow_in)
         e->d[1] = out;
 }
 
-static void emit_addc(struct emit *e) { add_carry(e, e->s[0], e->s[1], e->s[2]); }
-static void emit_subc(struct emit *e) { sub_borrow(e, e->s[0], e->s[1], e->s[2]); }
+static void emit_addc(struct builder *e) { add_carry(e, e->s[0], e->s[1], e->s[2]); }
+static void emit_subc(struct builder *e) { sub_borrow(e, e->s[0], e->s[1], e->s[2]); }
 
 /* ---- sums ---- */
 
 static bool is_packed(enum ptx_type t) { return t == PTX_U16X2 || t == PTX_S16X2; }
 
-static void emit_add(struct emit *e)
+static void emit_add(struct builder *e)
 {
     struct alu *a = e->a;
     if (has(e, PTX_M_cc))
@@ -55,7 +55,7 @@ static void emit_add(struct emit *e)
         e->d[0] = ir_add(a, e->s[0], e->s[1]);
 }
 
-static void emit_sub(struct emit *e)
+static void emit_sub(struct builder *e)
 {
     struct alu *a = e->a;
     if (has(e, PTX_M_cc))
@@ -96,7 +96,7 @@ static val mul_hi(struct alu *a, val x, val y, bool is_signed)
     return ir_zext(a, ir_lshr(a, p, ir_k(p, bits)), bits);
 }
 
-static val product(struct emit *e)
+static val product(struct builder *e)
 {
     struct alu *a = e->a;
     bool is_signed = ptx_type_is_signed(e->t);
@@ -109,9 +109,9 @@ static val product(struct emit *e)
                   ir_resize(a, e->s[1], bits, is_signed));
 }
 
-static void emit_mul(struct emit *e) { e->d[0] = product(e); }
+static void emit_mul(struct builder *e) { e->d[0] = product(e); }
 
-static void emit_mad(struct emit *e)
+static void emit_mad(struct builder *e)
 {
     val p = product(e);
     if (has(e, PTX_M_cc))
@@ -122,10 +122,10 @@ static void emit_mad(struct emit *e)
         e->d[0] = ir_add(e->a, p, e->s[2]);
 }
 
-static void emit_madc(struct emit *e) { add_carry(e, product(e), e->s[2], e->s[3]); }
+static void emit_madc(struct builder *e) { add_carry(e, product(e), e->s[2], e->s[3]); }
 
 /* Bits 47..16 or 31..0 of a product of 24-bit integers. */
-static val product_24(struct emit *e)
+static val product_24(struct builder *e)
 {
     struct alu *a = e->a;
     bool is_signed = e->t == PTX_S32;
@@ -144,9 +144,9 @@ static val product_24(struct emit *e)
     return ir_zext(a, ir_lshr(a, p, ir_k(p, 16)), 32);
 }
 
-static void emit_mul24(struct emit *e) { e->d[0] = product_24(e); }
+static void emit_mul24(struct builder *e) { e->d[0] = product_24(e); }
 
-static void emit_mad24(struct emit *e)
+static void emit_mad24(struct builder *e)
 {
     val p = product_24(e);
     e->d[0] =
@@ -162,7 +162,7 @@ static val part(struct alu *a, val x, unsigned bits, unsigned k, bool is_signed)
     return bits * (k + 1) == 32 ? r : ir_and(a, r, ir_k(x, (1u << bits) - 1));
 }
 
-static void emit_dp4a(struct emit *e)
+static void emit_dp4a(struct builder *e)
 {
     struct alu *a = e->a;
     val sum = e->s[2];
@@ -173,7 +173,7 @@ static void emit_dp4a(struct emit *e)
     e->d[0] = sum;
 }
 
-static void emit_dp2a(struct emit *e)
+static void emit_dp2a(struct builder *e)
 {
     struct alu *a = e->a;
     unsigned first = has(e, PTX_M_hi) ? 2 : 0;
@@ -187,15 +187,15 @@ static void emit_dp2a(struct emit *e)
 
 /* ---- the rest ---- */
 
-static void emit_abs(struct emit *e)
+static void emit_abs(struct builder *e)
 {
     val wraps = LLVMConstInt(ir_int(e->a, 1), 0, false);
     e->d[0] = ir_intr2(e->a, "llvm.abs", e->s[0], wraps);
 }
 
-static void emit_neg(struct emit *e) { e->d[0] = ir_neg(e->a, e->s[0]); }
+static void emit_neg(struct builder *e) { e->d[0] = ir_neg(e->a, e->s[0]); }
 
-static void emit_min_max(struct emit *e)
+static void emit_min_max(struct builder *e)
 {
     struct alu *a = e->a;
     bool max = e->i->op == PTX_OP_max, is_signed = ptx_type_is_signed(e->t),
@@ -209,7 +209,7 @@ static void emit_min_max(struct emit *e)
     e->d[0] = packed ? ir_join(a, r, 32) : r;
 }
 
-static void emit_sad(struct emit *e)
+static void emit_sad(struct builder *e)
 {
     struct alu *a = e->a;
     bool is_signed = ptx_type_is_signed(e->t);
@@ -218,12 +218,12 @@ static void emit_sad(struct emit *e)
     e->d[0] = ir_add(a, e->s[2], ir_sub(a, max, min));
 }
 
-static void emit_div(struct emit *e)
+static void emit_div(struct builder *e)
 {
     e->d[0] = alu_int_div(e->a, e->s[0], e->s[1], ptx_type_is_signed(e->t), false);
 }
 
-static void emit_rem(struct emit *e)
+static void emit_rem(struct builder *e)
 {
     e->d[0] = alu_int_div(e->a, e->s[0], e->s[1], ptx_type_is_signed(e->t), true);
 }

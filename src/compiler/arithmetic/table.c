@@ -168,7 +168,7 @@ bool alu_emit(struct alu *a, const struct ptx_instr *i, const LLVMValueRef *src,
     const char *why;
     if (!signature(i, &sig, &form, &why))
         return false;
-    struct emit e = {.a = a, .i = i, .s = src, .d = dst, .t = type_at(i, 0), .u = type_at(i, 1)};
+    struct builder e = {.a = a, .i = i, .s = src, .d = dst, .t = type_at(i, 0), .u = type_at(i, 1)};
     form->emit(&e);
     return true;
 }

@@ -16,7 +16,7 @@ struct alu_form {
      *   b b32   h b16   f f32   x like u but packed pairs of the width of t
      * after a '?': operands that may be left out, from the end; a '|' before an optional result. */
     const char *operands;
-    void (*emit)(struct emit *e);
+    void (*emit)(struct builder *e);
 };
 
 const struct alu_form *alu_find_form(const struct ptx_instr *i, const char **why);

@@ -28,7 +28,7 @@ static val clamp_to(struct alu *a, val x, unsigned bits, bool is_signed)
 }
 
 /* Saturation, secondary operation and merge of a 64-bit intermediate result. */
-static val finish(struct emit *e, val t, bool is_signed)
+static val finish(struct builder *e, val t, bool is_signed)
 {
     struct alu *a = e->a;
     unsigned dsel = e->i->operands[0].select, bits = dsel == 0 ? 32 : dsel <= 4 ? 8 : 16;
@@ -55,7 +55,7 @@ static val abs_diff(struct alu *a, val x, val y)
     return ir_sub(a, ir_max_s(a, x, y), ir_min_s(a, x, y));
 }
 
-static void emit_video(struct emit *e)
+static void emit_video(struct builder *e)
 {
     struct alu *a = e->a;
     val x = part_of(a, &e->i->operands[1], e->s[0], e->u == PTX_S32);
@@ -77,7 +77,7 @@ static void emit_video(struct emit *e)
     e->d[0] = finish(e, x, e->t == PTX_S32);
 }
 
-static void emit_vset(struct emit *e)
+static void emit_vset(struct builder *e)
 {
     struct alu *a = e->a;
     val x = part_of(a, &e->i->operands[1], e->s[0], e->t == PTX_S32);
@@ -86,7 +86,7 @@ static void emit_vset(struct emit *e)
     e->d[0] = finish(e, ir_zext(a, t, 64), false);
 }
 
-static void emit_vmad(struct emit *e)
+static void emit_vmad(struct builder *e)
 {
     struct alu *a = e->a;
     const struct ptx_operand *o = e->i->operands;
@@ -137,7 +137,7 @@ static unsigned destination_mask(const struct ptx_operand *o, unsigned n)
 }
 
 /* The selected parts as i32 elements, n for each lane. */
-static val select_parts(struct emit *e, const struct ptx_operand *o, unsigned n, bool second,
+static val select_parts(struct builder *e, const struct ptx_operand *o, unsigned n, bool second,
                         bool is_signed)
 {
     struct alu *a = e->a;
@@ -167,7 +167,7 @@ static val pick(struct alu *a, val v, unsigned n, unsigned k)
 }
 
 /* Adds the written parts to c, or replaces c's parts by them. */
-static val finish_simd(struct emit *e, val t, unsigned n)
+static val finish_simd(struct builder *e, val t, unsigned n)
 {
     struct alu *a = e->a;
     unsigned written = destination_mask(&e->i->operands[0], n), count = ir_lanes(t);
@@ -186,7 +186,7 @@ static val finish_simd(struct emit *e, val t, unsigned n)
     return ir_join(a, r, 32);
 }
 
-static void video_simd(struct emit *e, unsigned n)
+static void video_simd(struct builder *e, unsigned n)
 {
     struct alu *a = e->a;
     val x = select_parts(e, &e->i->operands[1], n, false, e->u == PTX_S32);
@@ -214,10 +214,10 @@ static void video_simd(struct emit *e, unsigned n)
     e->d[0] = finish_simd(e, x, n);
 }
 
-static void emit_video2(struct emit *e) { video_simd(e, 2); }
-static void emit_video4(struct emit *e) { video_simd(e, 4); }
+static void emit_video2(struct builder *e) { video_simd(e, 2); }
+static void emit_video4(struct builder *e) { video_simd(e, 4); }
 
-static void vset_simd(struct emit *e, unsigned n)
+static void vset_simd(struct builder *e, unsigned n)
 {
     struct alu *a = e->a;
     val x = select_parts(e, &e->i->operands[1], n, false, e->t == PTX_S32);
@@ -226,8 +226,8 @@ static void vset_simd(struct emit *e, unsigned n)
     e->d[0] = finish_simd(e, ir_zext(a, t, 32), n);
 }
 
-static void emit_vset2(struct emit *e) { vset_simd(e, 2); }
-static void emit_vset4(struct emit *e) { vset_simd(e, 4); }
+static void emit_vset2(struct builder *e) { vset_simd(e, 2); }
+static void emit_vset4(struct builder *e) { vset_simd(e, 4); }
 
 #define M_SECOND  PTX_M_add, PTX_M_min, PTX_M_max
 #define M_CMP     PTX_M_eq, PTX_M_ne, PTX_M_lt, PTX_M_le, PTX_M_gt, PTX_M_ge

@@ -6,27 +6,27 @@
 
 #include "compiler/codegen/codegen.h"
 
-static bool emit_math(struct emit *e, const struct ptx_instr *i, const struct alu_sig *sig)
+static bool emit_math(struct codegen *cg, const struct ptx_instr *i, const struct alu_sig *sig)
 {
-    struct shape sh = shape_of(e->k, i, 0);
+    struct uniformity sh = uniformity_of(cg->k, i, 0);
     LLVMValueRef src[ALU_MAX_SRC], dst[MAX_SEGS][ALU_MAX_DST];
     if (i->call->nargs != sig->nsrc + sig->ndst - sig->pointer_first ||
         i->call->nrets != (sig->pointer_first > 0))
-        return diag_set(e->k->diag, i->line, i->column, "call of %s with wrong arguments",
+        return diag_set(cg->k->diag, i->line, i->column, "call of %s with wrong arguments",
                         i->call->func->name);
     bool pointers = sig->pointer_first < sig->ndst;
     bool vec = sh.seg == SEG_NONE || pointers;
     int parts = vec ? 1 : nsegs(sh.seg);
-    e->alu.lanes = vec ? JIT_WARP : 1;
+    cg->alu.lanes = vec ? JIT_WARP : 1;
     for (int p = 0; p < parts; p++) {
         for (int n = 0; n < sig->nsrc; n++) {
             const struct ptx_operand *o = &i->call->args[n];
-            src[n] = vec ? operand_vector(e, o, sig->src[n])
-                         : operand_scalar(e, o, sig->src[n], sh.seg, p);
+            src[n] = vec ? operand_vector(cg, o, sig->src[n])
+                         : operand_scalar(cg, o, sig->src[n], sh.seg, p);
         }
-        e->alu.mask = vec ? mask_vector(e) : NULL;
-        if (!alu_math_emit(&e->alu, i->call->func->name, src, dst[p]))
-            return diag_set(e->k->diag, i->line, i->column, "call of %s is not supported",
+        cg->alu.mask = vec ? mask_vector(cg) : NULL;
+        if (!alu_math_emit(&cg->alu, i->call->func->name, src, dst[p]))
+            return diag_set(cg->k->diag, i->line, i->column, "call of %s is not supported",
                             i->call->func->name);
     }
     if (sig->pointer_first > 0) {
@@ -34,139 +34,141 @@ static bool emit_math(struct emit *e, const struct ptx_instr *i, const struct al
             sh.seg = SEG_NONE;
         const struct ptx_operand *d = &i->call->rets[0];
         if (d->kind == PTX_OPR_REG && sh.seg == SEG_NONE &&
-            e->k->regs[d->reg].shape.seg != SEG_NONE)
-            write_uniform(e, d->reg, LLVMBuildExtractElement(e->alu.b, dst[0][0], c32(e, 0), ""),
+            cg->k->regs[d->reg].uniformity.seg != SEG_NONE)
+            write_uniform(cg, d->reg, LLVMBuildExtractElement(cg->alu.b, dst[0][0], c32(cg, 0), ""),
                           sig->dst[0]);
         else
-            write_results(e, d, 0, sh, dst, sig->dst[0]);
+            write_results(cg, d, 0, sh, dst, sig->dst[0]);
     }
     for (int n = sig->pointer_first; n < sig->ndst; n++) {
         /* results through pointers: scattered to generic addresses */
         const struct ptx_operand *o = &i->call->args[sig->nsrc + n - sig->pointer_first];
-        LLVMValueRef at = operand_vector(e, o, PTX_U64);
+        LLVMValueRef at = operand_vector(cg, o, PTX_U64);
         LLVMTypeRef t = LLVMTypeOf(dst[0][n]);
-        LLVMTypeRef pv = LLVMVectorType(e->ptr, JIT_WARP);
-        LLVMValueRef m = mask_vector(e);
-        LLVMValueRef args[4] = {dst[0][n], LLVMBuildIntToPtr(e->alu.b, at, pv, ""),
-                                c32(e, ptx_type_bits((enum ptx_type)sig->dst[n]) / 8),
-                                m ? m : LLVMConstAllOnes(e->v32i1)};
-        intrinsic(e, "llvm.masked.scatter", (LLVMTypeRef[]){t, pv}, 2, args, 4);
+        LLVMTypeRef pv = LLVMVectorType(cg->ptr, JIT_WARP);
+        LLVMValueRef m = mask_vector(cg);
+        LLVMValueRef args[4] = {dst[0][n], LLVMBuildIntToPtr(cg->alu.b, at, pv, ""),
+                                c32(cg, ptx_type_bits((enum ptx_type)sig->dst[n]) / 8),
+                                m ? m : LLVMConstAllOnes(cg->v32i1)};
+        intrinsic(cg, "llvm.masked.scatter", (LLVMTypeRef[]){t, pv}, 2, args, 4);
     }
     return true;
 }
 
 /* An argument of a helper: 32 lanes, extended to 64 bits. */
-static LLVMValueRef calls_row(struct emit *e, const struct ptx_operand *o)
+static LLVMValueRef calls_row(struct codegen *cg, const struct ptx_operand *o)
 {
-    unsigned type = o->kind == PTX_OPR_REG ? e->k->regs[o->reg].type : PTX_B64;
-    return coerce(e, operand_vector(e, o, type), PTX_U64, false);
+    unsigned type = o->kind == PTX_OPR_REG ? cg->k->regs[o->reg].type : PTX_B64;
+    return coerce(cg, operand_vector(cg, o, type), PTX_U64, false);
 }
 
-static void call_helper(struct emit *e, const char *name, LLVMValueRef args[4])
+static void call_helper(struct codegen *cg, const char *name, LLVMValueRef args[4])
 {
-    LLVMTypeRef params[4] = {e->ptr, e->i32, e->ptr, e->ptr};
-    LLVMTypeRef t = LLVMFunctionType(LLVMVoidTypeInContext(e->alu.ctx), params, 4, false);
-    LLVMValueRef f = LLVMGetNamedFunction(e->alu.module, name);
+    LLVMTypeRef params[4] = {cg->ptr, cg->i32, cg->ptr, cg->ptr};
+    LLVMTypeRef t = LLVMFunctionType(LLVMVoidTypeInContext(cg->alu.ctx), params, 4, false);
+    LLVMValueRef f = LLVMGetNamedFunction(cg->alu.module, name);
     if (f == NULL)
-        f = LLVMAddFunction(e->alu.module, name, t);
-    LLVMBuildCall2(e->alu.b, t, f, args, 4, "");
+        f = LLVMAddFunction(cg->alu.module, name, t);
+    LLVMBuildCall2(cg->alu.b, t, f, args, 4, "");
 }
 
 /* A function that the grid room supplies: arguments and results by rows of 32 lanes (abi.h). */
-static bool emit_extern(struct emit *e, const struct ptx_instr *i)
+static bool emit_extern(struct codegen *cg, const struct ptx_instr *i)
 {
-    LLVMBuilderRef b = e->alu.b;
+    LLVMBuilderRef b = cg->alu.b;
     const struct ptx_call *c = i->call;
     char name[256];
     snprintf(name, sizeof name, "weir_rt_%s", c->func->name);
     int rows = c->nargs > 0 ? c->nargs : 1, rets = c->nrets > 0 ? c->nrets : 1;
-    LLVMTypeRef row = e->v32i64;
-    LLVMValueRef args = new_slot(e, LLVMArrayType2(row, (uint64_t)rows), "args");
-    LLVMValueRef out = new_slot(e, LLVMArrayType2(row, (uint64_t)rets), "rets");
+    LLVMTypeRef row = cg->v32i64;
+    LLVMValueRef args = new_slot(cg, LLVMArrayType2(row, (uint64_t)rows), "args");
+    LLVMValueRef out = new_slot(cg, LLVMArrayType2(row, (uint64_t)rets), "rets");
     for (int n = 0; n < c->nargs; n++) {
-        LLVMValueRef v = calls_row(e, &c->args[n]);
-        LLVMBuildStore(b, v, byte_offset(e, args, c64(e, (uint64_t)n * 256)));
+        LLVMValueRef v = calls_row(cg, &c->args[n]);
+        LLVMBuildStore(b, v, byte_offset(cg, args, c64(cg, (uint64_t)n * 256)));
     }
-    LLVMValueRef call[4] = {e->blk, mask_bits(e), args, out};
-    call_helper(e, name, call);
+    LLVMValueRef call[4] = {cg->blk, mask_bits(cg), args, out};
+    call_helper(cg, name, call);
     for (int n = 0; n < c->nrets; n++) {
-        LLVMValueRef v = LLVMBuildLoad2(b, row, byte_offset(e, out, c64(e, (uint64_t)n * 256)), "");
+        LLVMValueRef v =
+            LLVMBuildLoad2(b, row, byte_offset(cg, out, c64(cg, (uint64_t)n * 256)), "");
         if (c->rets[n].kind == PTX_OPR_REG)
-            write_vector(e, c->rets[n].reg, v, PTX_U64);
+            write_vector(cg, c->rets[n].reg, v, PTX_U64);
     }
     return true;
 }
 
 /* ---- calls of the module's own functions ---- */
 
-LLVMValueRef callee_function(struct emit *e, const struct ptx_func *f)
+LLVMValueRef callee_function(struct codegen *cg, const struct ptx_func *f)
 {
     size_t n = 0;
-    while (n < e->callees->count && e->callees->items[n] != f)
+    while (n < cg->callees->count && cg->callees->items[n] != f)
         n++;
-    if (n == e->callees->count)
-        vec_push(e->callees, f);
+    if (n == cg->callees->count)
+        vec_push(cg->callees, f);
     char name[32];
     snprintf(name, sizeof name, "weir_call_%zu", n);
-    LLVMValueRef fn = LLVMGetNamedFunction(e->alu.module, name);
+    LLVMValueRef fn = LLVMGetNamedFunction(cg->alu.module, name);
     if (fn == NULL) {
-        LLVMTypeRef params[4] = {e->ptr, e->i32, e->i32, e->i64};
-        fn = LLVMAddFunction(e->alu.module, name,
-                             LLVMFunctionType(LLVMVoidTypeInContext(e->alu.ctx), params, 4, false));
+        LLVMTypeRef params[4] = {cg->ptr, cg->i32, cg->i32, cg->i64};
+        fn =
+            LLVMAddFunction(cg->alu.module, name,
+                            LLVMFunctionType(LLVMVoidTypeInContext(cg->alu.ctx), params, 4, false));
         LLVMSetLinkage(fn, LLVMInternalLinkage);
     }
     return fn;
 }
 
-static void calls_call(struct emit *e, const struct ptx_func *f, LLVMValueRef mask)
+static void calls_call(struct codegen *cg, const struct ptx_func *f, LLVMValueRef mask)
 {
-    LLVMValueRef fn = callee_function(e, f);
-    LLVMValueRef at = c64(e, e->k->local_bytes);
-    if (e->sp != NULL)
-        at = LLVMBuildAdd(e->alu.b, e->sp, at, "");
-    LLVMValueRef args[4] = {e->blk, e->w, mask, at};
-    LLVMBuildCall2(e->alu.b, LLVMGlobalGetValueType(fn), fn, args, 4, "");
+    LLVMValueRef fn = callee_function(cg, f);
+    LLVMValueRef at = c64(cg, cg->k->local_bytes);
+    if (cg->sp != NULL)
+        at = LLVMBuildAdd(cg->alu.b, cg->sp, at, "");
+    LLVMValueRef args[4] = {cg->blk, cg->w, mask, at};
+    LLVMBuildCall2(cg->alu.b, LLVMGlobalGetValueType(fn), fn, args, 4, "");
 }
 
 /* The lanes of `same` launch the kernel at address `to`: as a direct launch, but the arguments lie
  * where a function's would (flatten_launch.c). */
-static void calls_launch(struct emit *e, const struct ptx_call *c, LLVMValueRef to,
+static void calls_launch(struct codegen *cg, const struct ptx_call *c, LLVMValueRef to,
                          LLVMValueRef same)
 {
-    LLVMBuilderRef b = e->alu.b;
-    LLVMValueRef offset = c64(e, e->k->local_bytes);
-    if (e->sp != NULL)
-        offset = LLVMBuildAdd(b, e->sp, offset, "");
-    LLVMValueRef args = new_slot(e, LLVMArrayType2(e->v32i64, (uint64_t)c->nargs + 2), "args");
-    LLVMValueRef out = new_slot(e, e->v32i64, "rets");
-    LLVMBuildStore(b, splat(e, to, JIT_WARP), args);
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef offset = c64(cg, cg->k->local_bytes);
+    if (cg->sp != NULL)
+        offset = LLVMBuildAdd(b, cg->sp, offset, "");
+    LLVMValueRef args = new_slot(cg, LLVMArrayType2(cg->v32i64, (uint64_t)c->nargs + 2), "args");
+    LLVMValueRef out = new_slot(cg, cg->v32i64, "rets");
+    LLVMBuildStore(b, splat(cg, to, JIT_WARP), args);
     for (int n = 0; n < c->nargs; n++)
-        LLVMBuildStore(b, calls_row(e, &c->args[n]),
-                       byte_offset(e, args, c64(e, (uint64_t)(n + 1) * 256)));
-    LLVMBuildStore(b, splat(e, offset, JIT_WARP),
-                   byte_offset(e, args, c64(e, (uint64_t)(c->nargs + 1) * 256)));
-    LLVMValueRef call[4] = {e->blk, same, args, out};
-    call_helper(e, "weir_rt_launch", call);
+        LLVMBuildStore(b, calls_row(cg, &c->args[n]),
+                       byte_offset(cg, args, c64(cg, (uint64_t)(n + 1) * 256)));
+    LLVMBuildStore(b, splat(cg, offset, JIT_WARP),
+                   byte_offset(cg, args, c64(cg, (uint64_t)(c->nargs + 1) * 256)));
+    LLVMValueRef call[4] = {cg->blk, same, args, out};
+    call_helper(cg, "weir_rt_launch", call);
 }
 
 /* Through a pointer: lanes with the same target go together, the targets take turns. */
-static bool emit_indirect(struct emit *e, const struct ptx_instr *i)
+static bool emit_indirect(struct codegen *cg, const struct ptx_instr *i)
 {
-    LLVMBuilderRef b = e->alu.b;
-    const struct ptx_module *m = e->k->entry->module;
+    LLVMBuilderRef b = cg->alu.b;
+    const struct ptx_module *m = cg->k->entry->module;
     const struct ptx_call *c = i->call;
     struct ptx_operand target = {.kind = PTX_OPR_REG, .reg = c->reg};
-    LLVMValueRef v = operand_vector(e, &target, PTX_U64);
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(b), loop = new_bb(e, "targets");
-    LLVMBasicBlockRef done = new_bb(e, "called"), next = new_bb(e, "next_target");
-    LLVMValueRef all = mask_bits(e);
+    LLVMValueRef v = operand_vector(cg, &target, PTX_U64);
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b), loop = new_bb(cg, "targets");
+    LLVMBasicBlockRef done = new_bb(cg, "called"), next = new_bb(cg, "next_target");
+    LLVMValueRef all = mask_bits(cg);
     LLVMBuildBr(b, loop);
     LLVMPositionBuilderAtEnd(b, loop);
-    LLVMValueRef left = LLVMBuildPhi(b, e->i32, "");
-    LLVMValueRef args[2] = {left, LLVMConstInt(e->i1, 1, false)};
-    LLVMValueRef lane = intrinsic(e, "llvm.cttz", &e->i32, 1, args, 2);
+    LLVMValueRef left = LLVMBuildPhi(b, cg->i32, "");
+    LLVMValueRef args[2] = {left, LLVMConstInt(cg->i1, 1, false)};
+    LLVMValueRef lane = intrinsic(cg, "llvm.cttz", &cg->i32, 1, args, 2);
     LLVMValueRef to = LLVMBuildExtractElement(b, v, lane, "");
-    LLVMValueRef same = bits_of(e, LLVMBuildICmp(b, LLVMIntEQ, v, splat(e, to, JIT_WARP), ""));
+    LLVMValueRef same = bits_of(cg, LLVMBuildICmp(b, LLVMIntEQ, v, splat(cg, to, JIT_WARP), ""));
     same = LLVMBuildAnd(b, same, left, "");
     for (int n = 0; n < (c->proto ? m->nfuncs : c->ncandidates); n++) {
         struct ptx_func *f = c->proto ? m->funcs[n] : c->candidates[n];
@@ -175,45 +177,45 @@ static bool emit_indirect(struct emit *e, const struct ptx_instr *i)
             continue;
         struct ptx_operand sym = {.kind = PTX_OPR_SYM, .reg = -1, .func = f};
         LLVMValueRef hit =
-            LLVMBuildICmp(b, LLVMIntEQ, to, operand_scalar(e, &sym, PTX_U64, SEG_WARP, 0), "");
-        LLVMBasicBlockRef yes = new_bb(e, "target"), no = new_bb(e, "other");
+            LLVMBuildICmp(b, LLVMIntEQ, to, operand_scalar(cg, &sym, PTX_U64, SEG_WARP, 0), "");
+        LLVMBasicBlockRef yes = new_bb(cg, "target"), no = new_bb(cg, "other");
         LLVMBuildCondBr(b, hit, yes, no);
         LLVMPositionBuilderAtEnd(b, yes);
         if (f->is_entry)
-            calls_launch(e, c, to, same);
+            calls_launch(cg, c, to, same);
         else
-            calls_call(e, f, same);
+            calls_call(cg, f, same);
         LLVMBuildBr(b, next);
         LLVMPositionBuilderAtEnd(b, no);
     }
     if (c->configured) { /* launching no kernel is an error of the thread's, not a fault */
-        LLVMBasicBlockRef null = new_bb(e, "no_kernel"), no = new_bb(e, "no_function");
-        LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, to, c64(e, 0), ""), null, no);
+        LLVMBasicBlockRef null = new_bb(cg, "no_kernel"), no = new_bb(cg, "no_function");
+        LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, to, c64(cg, 0), ""), null, no);
         LLVMPositionBuilderAtEnd(b, null);
-        calls_launch(e, c, to, same);
+        calls_launch(cg, c, to, same);
         LLVMBuildBr(b, next);
         LLVMPositionBuilderAtEnd(b, no);
     }
-    emit_fault(e, JIT_FAULT_PC, same, NULL);
+    emit_fault(cg, JIT_FAULT_PC, same, NULL);
     LLVMBuildBr(b, next);
     LLVMPositionBuilderAtEnd(b, next);
     LLVMValueRef rest = LLVMBuildXor(b, left, same, "");
     LLVMAddIncoming(left, (LLVMValueRef[]){all, rest}, (LLVMBasicBlockRef[]){before, next}, 2);
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, rest, c32(e, 0), ""), loop, done);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, rest, c32(cg, 0), ""), loop, done);
     LLVMPositionBuilderAtEnd(b, done);
     return true;
 }
 
-bool emit_call(struct emit *e, const struct ptx_instr *i)
+bool emit_call(struct codegen *cg, const struct ptx_instr *i)
 {
     struct alu_sig sig;
     if (i->call->func == NULL)
-        return emit_indirect(e, i);
+        return emit_indirect(cg, i);
     if (i->call->func->has_body) {
-        calls_call(e, i->call->func, mask_bits(e));
+        calls_call(cg, i->call->func, mask_bits(cg));
         return true;
     }
     if (alu_math_known(i->call->func->name, &sig))
-        return emit_math(e, i, &sig);
-    return emit_extern(e, i);
+        return emit_math(cg, i, &sig);
+    return emit_extern(cg, i);
 }

@@ -37,7 +37,7 @@ struct storage {
 /* Memory of which LLVM is told that none of it is the other's: frames, and that of state spaces. */
 enum { SCOPE_FRAME, SCOPE_SHARED, SCOPE_GLOBAL, SCOPE_LOCAL, SCOPE_ANY, SCOPES };
 
-struct emit {
+struct codegen {
     struct jkernel *k;
     struct alu alu; /* context, module and builder too */
     LLVMTypeRef i1, i8, i16, i32, i64, f32, f64, ptr, v32i1, v32i32, v32i64;
@@ -117,91 +117,93 @@ struct emit {
 
 static inline int nsegs(unsigned seg) { return 1 << (SEG_WARP - seg); }
 
-LLVMValueRef c32(struct emit *e, uint64_t v);
-LLVMValueRef c64(struct emit *e, uint64_t v);
+LLVMValueRef c32(struct codegen *cg, uint64_t v);
+LLVMValueRef c64(struct codegen *cg, uint64_t v);
 /* Scalar LLVM type of a PTX type; its 32-lane vector. */
-LLVMTypeRef scalar_type(struct emit *e, unsigned ptx_type);
-LLVMTypeRef vector_type(struct emit *e, unsigned ptx_type);
+LLVMTypeRef scalar_type(struct codegen *cg, unsigned ptx_type);
+LLVMTypeRef vector_type(struct codegen *cg, unsigned ptx_type);
 /* Value as PTX type `want`: bits reinterpreted, wider integers cut, narrower ones extended. */
-LLVMValueRef coerce(struct emit *e, LLVMValueRef v, unsigned want, bool is_signed);
-LLVMValueRef splat(struct emit *e, LLVMValueRef scalar, unsigned lanes);
+LLVMValueRef coerce(struct codegen *cg, LLVMValueRef v, unsigned want, bool is_signed);
+LLVMValueRef splat(struct codegen *cg, LLVMValueRef scalar, unsigned lanes);
 /* <32 x T> from per-segment scalars plus a stride within segments. */
-LLVMValueRef from_segments(struct emit *e, const LLVMValueRef *v, unsigned seg, int64_t stride);
+LLVMValueRef from_segments(struct codegen *cg, const LLVMValueRef *v, unsigned seg, int64_t stride);
 /* An operand for segment `s` of 2^seg lanes: its first lane's value, as PTX type `want`. */
-LLVMValueRef operand_scalar(struct emit *e, const struct ptx_operand *o, unsigned want,
+LLVMValueRef operand_scalar(struct codegen *cg, const struct ptx_operand *o, unsigned want,
                             unsigned seg, int s);
-LLVMValueRef operand_vector(struct emit *e, const struct ptx_operand *o, unsigned want);
+LLVMValueRef operand_vector(struct codegen *cg, const struct ptx_operand *o, unsigned want);
 /* Writes a register: with one value a segment of shape `s`, or a whole vector. Values are of PTX
  * type `type` and extended to the register's width by its signedness. */
-void write_segments(struct emit *e, int32_t reg, struct shape s, const LLVMValueRef *v,
+void write_segments(struct codegen *cg, int32_t reg, struct uniformity s, const LLVMValueRef *v,
                     unsigned type);
-void write_vector(struct emit *e, int32_t reg, LLVMValueRef v, unsigned type);
+void write_vector(struct codegen *cg, int32_t reg, LLVMValueRef v, unsigned type);
 /* write_segments for a shape with a break; before[s] is the number of lanes of segment s before it.
  */
-void write_broken(struct emit *e, int32_t reg, struct shape s, const LLVMValueRef *v,
+void write_broken(struct codegen *cg, int32_t reg, struct uniformity s, const LLVMValueRef *v,
                   const LLVMValueRef *before, unsigned type);
 /* Lanes before the break of a register operand's segment, i32: 2^seg when there is none in it. */
-LLVMValueRef operand_break(struct emit *e, const struct ptx_operand *o, unsigned seg, int s);
+LLVMValueRef operand_break(struct codegen *cg, const struct ptx_operand *o, unsigned seg, int s);
 /* The same for a 32-bit index about to be widened: how many lanes do not wrap. */
-LLVMValueRef lanes_before_wrap(struct emit *e, LLVMValueRef first, int64_t stride, unsigned seg,
+LLVMValueRef lanes_before_wrap(struct codegen *cg, LLVMValueRef first, int64_t stride, unsigned seg,
                                bool is_signed);
-void write_uniform(struct emit *e, int32_t reg, LLVMValueRef v, unsigned type);
-LLVMValueRef read_slot(struct emit *e, int32_t reg, int s);
+void write_uniform(struct codegen *cg, int32_t reg, LLVMValueRef v, unsigned type);
+LLVMValueRef read_slot(struct codegen *cg, int32_t reg, int s);
 /* <32 x i1> of active lanes, or NULL for all. */
-LLVMValueRef mask_vector(struct emit *e);
+LLVMValueRef mask_vector(struct codegen *cg);
 /* i32 of active lanes, a constant when all. */
-LLVMValueRef mask_bits(struct emit *e);
+LLVMValueRef mask_bits(struct codegen *cg);
 /* A vector's value in the first active lane. */
-LLVMValueRef first_active(struct emit *e, LLVMValueRef v);
-LLVMValueRef bits_of(struct emit *e, LLVMValueRef v32i1);
-LLVMValueRef lanes_of(struct emit *e, LLVMValueRef bits);
+LLVMValueRef first_active(struct codegen *cg, LLVMValueRef v);
+LLVMValueRef bits_of(struct codegen *cg, LLVMValueRef v32i1);
+LLVMValueRef lanes_of(struct codegen *cg, LLVMValueRef bits);
 /* <count x i1> of the bits from `first` on. */
-LLVMValueRef some_lanes_of(struct emit *e, LLVMValueRef bits, unsigned first, unsigned count);
-LLVMValueRef block_field(struct emit *e, size_t offset, LLVMTypeRef type, bool invariant);
-LLVMValueRef intrinsic(struct emit *e, const char *name, LLVMTypeRef *types, int ntypes,
+LLVMValueRef some_lanes_of(struct codegen *cg, LLVMValueRef bits, unsigned first, unsigned count);
+LLVMValueRef block_field(struct codegen *cg, size_t offset, LLVMTypeRef type, bool invariant);
+LLVMValueRef intrinsic(struct codegen *cg, const char *name, LLVMTypeRef *types, int ntypes,
                        LLVMValueRef *args, int nargs);
-LLVMValueRef new_slot(struct emit *e, LLVMTypeRef type, const char *name);
-LLVMValueRef lane_constants(struct emit *e, LLVMTypeRef elem, int64_t stride, unsigned period_log2);
-LLVMValueRef byte_offset(struct emit *e, LLVMValueRef base, LLVMValueRef offset);
-LLVMBasicBlockRef new_bb(struct emit *e, const char *name);
+LLVMValueRef new_slot(struct codegen *cg, LLVMTypeRef type, const char *name);
+LLVMValueRef lane_constants(struct codegen *cg, LLVMTypeRef elem, int64_t stride,
+                            unsigned period_log2);
+LLVMValueRef byte_offset(struct codegen *cg, LLVMValueRef base, LLVMValueRef offset);
+LLVMBasicBlockRef new_bb(struct codegen *cg, const char *name);
 /* A branch that is expected to be taken to `yes`; cold.c relies on it. */
-void branch_likely(struct emit *e, LLVMValueRef cond, LLVMBasicBlockRef yes, LLVMBasicBlockRef no);
+void branch_likely(struct codegen *cg, LLVMValueRef cond, LLVMBasicBlockRef yes,
+                   LLVMBasicBlockRef no);
 /* The same integer or pointer, of which LLVM knows nothing. Costs no instruction. */
-LLVMValueRef opaque(struct emit *e, LLVMValueRef v);
-void tag_frame(struct emit *e, LLVMValueRef access);
-void tag_memory(struct emit *e, LLVMValueRef access, unsigned space);
+LLVMValueRef opaque(struct codegen *cg, LLVMValueRef v);
+void tag_frame(struct codegen *cg, LLVMValueRef access);
+void tag_memory(struct codegen *cg, LLVMValueRef access, unsigned space);
 
 /* ---- emit_op.c, emit_call.c, emit_mem.c, emit_warp.c ---- */
 
-bool emit_instr(struct emit *e, const struct ptx_instr *i);
-bool emit_load(struct emit *e, const struct ptx_instr *i);
-bool emit_store(struct emit *e, const struct ptx_instr *i);
-bool emit_atomic(struct emit *e, const struct ptx_instr *i);
-bool emit_warp_op(struct emit *e, const struct ptx_instr *i);
-bool emit_call(struct emit *e, const struct ptx_instr *i);
+bool emit_instr(struct codegen *cg, const struct ptx_instr *i);
+bool emit_load(struct codegen *cg, const struct ptx_instr *i);
+bool emit_store(struct codegen *cg, const struct ptx_instr *i);
+bool emit_atomic(struct codegen *cg, const struct ptx_instr *i);
+bool emit_warp_op(struct codegen *cg, const struct ptx_instr *i);
+bool emit_call(struct codegen *cg, const struct ptx_instr *i);
 /* Writes result `which` of an elementwise operation to `d`: where `sh` has segments, dst[s][which]
  * to segment s, else the vector dst[0][which]. Nothing where `d` is no register. */
-void write_results(struct emit *e, const struct ptx_operand *d, int which, struct shape sh,
+void write_results(struct codegen *cg, const struct ptx_operand *d, int which, struct uniformity sh,
                    LLVMValueRef dst[MAX_SEGS][ALU_MAX_DST], unsigned type);
 /* The active lanes of `mask` fault; what follows is not reached. */
-void emit_fault(struct emit *e, unsigned kind, LLVMValueRef mask, LLVMValueRef address);
+void emit_fault(struct codegen *cg, unsigned kind, LLVMValueRef mask, LLVMValueRef address);
 /* Faults as misaligned where `lanes` (active ones) is not 0, with the first one's element of `at`:
  * <32 x i64> addresses, or <32 x i32> offsets into shared memory; code goes on behind. */
-void fault_odd_lanes(struct emit *e, LLVMValueRef lanes, LLVMValueRef at);
-LLVMValueRef sreg_scalar(struct emit *e, const struct ptx_operand *o, unsigned seg, int s);
-LLVMValueRef sreg_vector(struct emit *e, const struct ptx_operand *o);
+void fault_odd_lanes(struct codegen *cg, LLVMValueRef lanes, LLVMValueRef at);
+LLVMValueRef sreg_scalar(struct codegen *cg, const struct ptx_operand *o, unsigned seg, int s);
+LLVMValueRef sreg_vector(struct codegen *cg, const struct ptx_operand *o);
 /* Every active lane's generic or window address as <32 x i64>. */
-LLVMValueRef address_vector(struct emit *e, const struct ptx_operand *o, unsigned space);
+LLVMValueRef address_vector(struct codegen *cg, const struct ptx_operand *o, unsigned space);
 unsigned mem_space(const struct ptx_instr *i);
 /* What a load or store like `i` does at another address, with the lanes' elements as vectors: type,
  * state space and vector size are i's, the active lanes the emitter's. */
-void load_lanes(struct emit *e, const struct ptx_instr *i, const struct ptx_operand *at,
+void load_lanes(struct codegen *cg, const struct ptx_instr *i, const struct ptx_operand *at,
                 LLVMValueRef *out);
-void store_lanes(struct emit *e, const struct ptx_instr *i, const struct ptx_operand *at,
+void store_lanes(struct codegen *cg, const struct ptx_instr *i, const struct ptx_operand *at,
                  LLVMValueRef *v);
 /* Iterates over active lanes: body(e, lane, arg) is emitted once, inside a loop. */
-void for_active_lanes(struct emit *e, LLVMValueRef bits,
-                      void (*body)(struct emit *e, LLVMValueRef lane, void *arg), void *arg);
+void for_active_lanes(struct codegen *cg, LLVMValueRef bits,
+                      void (*body)(struct codegen *cg, LLVMValueRef lane, void *arg), void *arg);
 
 /* What the emitter (not alu) can do; the reason when it cannot. */
 bool emit_supported(const struct ptx_instr *i, struct diag *d);
@@ -209,57 +211,57 @@ bool emit_supported(const struct ptx_instr *i, struct diag *d);
 /* ---- emit_tex.c ---- */
 
 /* tex, tld4, txq, suld, sust, sured, suq. */
-bool emit_texture(struct emit *e, const struct ptx_instr *i);
+bool emit_texture(struct codegen *cg, const struct ptx_instr *i);
 bool texture_supported(const struct ptx_instr *i, struct diag *d);
 
-/* For what only may happen (e->guess, i1): `yes` if it does, else `no`. */
-LLVMValueRef guess_select(struct emit *e, LLVMValueRef yes, LLVMValueRef no);
+/* For what only may happen (cg->guess, i1): `yes` if it does, else `no`. */
+LLVMValueRef guess_select(struct codegen *cg, LLVMValueRef yes, LLVMValueRef no);
 /* Does this load or store reach shared memory in a pattern that is known now (emit_window.c)? */
-bool mem_in_window(struct emit *e, const struct ptx_instr *i);
+bool mem_in_window(struct codegen *cg, const struct ptx_instr *i);
 /* In front of a load, i1: are its active lanes likely to be neighbours? */
-LLVMValueRef likely_near(struct emit *e, const struct ptx_instr *load);
+LLVMValueRef likely_near(struct codegen *cg, const struct ptx_instr *load);
 
 /* ---- emit_mma.c, emit_mma_move.c, emit_async.c ---- */
 
 /* mma, wmma. */
-bool emit_mma(struct emit *e, const struct ptx_instr *i);
+bool emit_mma(struct codegen *cg, const struct ptx_instr *i);
 bool mma_supported(const struct ptx_instr *i, struct diag *d);
 /* ldmatrix, stmatrix, movmatrix. */
-bool emit_matrix_move(struct emit *e, const struct ptx_instr *i);
+bool emit_matrix_move(struct codegen *cg, const struct ptx_instr *i);
 /* cp.async and its groups: copies are made at once, so that there is never one to wait for. */
-bool emit_async(struct emit *e, const struct ptx_instr *i);
+bool emit_async(struct codegen *cg, const struct ptx_instr *i);
 bool async_supported(const struct ptx_instr *i, struct diag *d);
 /* A structure copied into local memory (flatten_copies.c). */
-bool emit_copy(struct emit *e, const struct ptx_instr *i);
+bool emit_copy(struct codegen *cg, const struct ptx_instr *i);
 
 /* ---- emit_barrier.c, emit_cluster.c ---- */
 
 /* Checked mode (emit_check.c): asks whether the active lanes may access `bytes` each. Nothing
  * otherwise. */
-void check_access(struct emit *e, const struct ptx_operand *at, unsigned space, unsigned bytes,
+void check_access(struct codegen *cg, const struct ptx_operand *at, unsigned space, unsigned bytes,
                   bool writes);
 /* The same for a matrix of the whole warp: lines of `bytes`, `pitch` (i64) apart, from `start`. */
-void check_lines(struct emit *e, unsigned space, LLVMValueRef start, LLVMValueRef pitch,
+void check_lines(struct codegen *cg, unsigned space, LLVMValueRef start, LLVMValueRef pitch,
                  unsigned lines, unsigned bytes, bool writes);
 
 /* Rows of 32 numbers of 64 bits that helpers of the grid room are given and give back. */
 enum { HELPER_ROWS = 6 };
-LLVMValueRef emit_rows(struct emit *e, unsigned first);
-void emit_row_store(struct emit *e, unsigned row, LLVMValueRef v32i64);
-LLVMValueRef emit_row_load(struct emit *e, unsigned row);
+LLVMValueRef emit_rows(struct codegen *cg, unsigned first);
+void emit_row_store(struct codegen *cg, unsigned row, LLVMValueRef v32i64);
+LLVMValueRef emit_row_load(struct codegen *cg, unsigned row);
 /* Writes a register from a row; a predicate is what is not zero. */
-void emit_row_result(struct emit *e, const struct ptx_operand *d, unsigned row, unsigned type);
+void emit_row_result(struct codegen *cg, const struct ptx_operand *d, unsigned row, unsigned type);
 /* Calls a helper by its whole name. */
-LLVMValueRef emit_helper(struct emit *e, const char *name, LLVMTypeRef result, LLVMValueRef *args,
-                         unsigned n);
+LLVMValueRef emit_helper(struct codegen *cg, const char *name, LLVMTypeRef result,
+                         LLVMValueRef *args, unsigned n);
 
-bool emit_mbarrier(struct emit *e, const struct ptx_instr *i);
+bool emit_mbarrier(struct codegen *cg, const struct ptx_instr *i);
 /* barrier.cluster.arrive, and the question that .wait has become: may the warp go on? */
-void emit_cluster_barrier(struct emit *e, const struct ptx_instr *i);
+void emit_cluster_barrier(struct codegen *cg, const struct ptx_instr *i);
 /* cvta and isspacep of .shared::cluster; mapa, getctarank. */
-bool emit_cluster_cvta(struct emit *e, const struct ptx_instr *i);
-bool emit_cluster_isspacep(struct emit *e, const struct ptx_instr *i);
-bool emit_cluster_address(struct emit *e, const struct ptx_instr *i);
+bool emit_cluster_cvta(struct codegen *cg, const struct ptx_instr *i);
+bool emit_cluster_isspacep(struct codegen *cg, const struct ptx_instr *i);
+bool emit_cluster_address(struct codegen *cg, const struct ptx_instr *i);
 
 /* ---- emit.c ---- */
 
@@ -269,84 +271,84 @@ struct callees {
     size_t count, cap;
 };
 /* The LLVM function of one: void (block, i32 warp, i32 mask, i64 frame start). */
-LLVMValueRef callee_function(struct emit *e, const struct ptx_func *f);
+LLVMValueRef callee_function(struct codegen *cg, const struct ptx_func *f);
 
 /* The warp arrives at barrier `id`, which opens when `count` threads have. */
-void emit_arrive(struct emit *e, const struct ptx_instr *i);
+void emit_arrive(struct codegen *cg, const struct ptx_instr *i);
 
 /* Ends a block that suspends. */
-void emit_suspend(struct emit *e, const struct jblock *blk);
-void emit_spin(struct emit *e);
+void emit_suspend(struct codegen *cg, const struct jblock *blk);
+void emit_spin(struct codegen *cg);
 
-/* Emits "weir_block" for an analysed kernel into e->alu.module, or a function called by it. */
-bool emit_kernel(struct emit *e);
-bool emit_function(struct emit *e);
+/* Emits "weir_block" for an analysed kernel into cg->alu.module, or a function called by it. */
+bool emit_kernel(struct codegen *cg);
+bool emit_function(struct codegen *cg);
 
 /* Start of a warp's work in region r: masks, registers, and the first block. */
-void enter_region(struct emit *e, int32_t r);
+void enter_region(struct codegen *cg, int32_t r);
 
 /* ---- emit_row.c ---- */
 
 /* Whether, and in what order, a call runs several blocks; after frame_resume_points. */
-void row_plan(struct emit *e);
+void row_plan(struct codegen *cg);
 /* Does a call go through one row of threads of all its blocks before the next row begins? */
-bool row_streams(const struct emit *e);
+bool row_streams(const struct codegen *cg);
 /* The only region of such a kernel, which begins at `at`. */
-bool emit_row(struct emit *e, LLVMBasicBlockRef at);
+bool emit_row(struct codegen *cg, LLVMBasicBlockRef at);
 
 /* ---- emit_relay.c ---- */
 
 /* Makes room for what follows; before frame_plan. */
-void relay_plan(struct emit *e);
+void relay_plan(struct codegen *cg);
 /* Is resume point r one where warps hand over? */
-bool relay_point(const struct emit *e, int32_t r);
+bool relay_point(const struct codegen *cg, int32_t r);
 /* Does a register outlive such a point? */
-bool relay_needs(const struct emit *e, int32_t reg);
+bool relay_needs(const struct codegen *cg, int32_t reg);
 /* i1: does the warp wait at such a point? */
-LLVMValueRef relay_waits(struct emit *e, int32_t r);
+LLVMValueRef relay_waits(struct codegen *cg, int32_t r);
 /* A warp begins to run. */
-void relay_begin(struct emit *e);
+void relay_begin(struct codegen *cg);
 /* Ends a block on the way back to such a loop's header. */
-void relay_hand_over(struct emit *e, const struct jblock *blk);
+void relay_hand_over(struct codegen *cg, const struct jblock *blk);
 /* All warps have run: those that have handed over go on; code goes on behind when there are none.
  */
-void relay_go_on(struct emit *e, LLVMBasicBlockRef *regions);
+void relay_go_on(struct codegen *cg, LLVMBasicBlockRef *regions);
 /* In front of a load of `bytes` at each of the n pointers: asks for what the turns that follow the
  * next hand-over will load. */
-void relay_ahead(struct emit *e, const struct ptx_operand *at, unsigned space,
+void relay_ahead(struct codegen *cg, const struct ptx_operand *at, unsigned space,
                  const LLVMValueRef *p, int n, uint64_t bytes);
 
 /* ---- emit_flow.c ---- */
 
 /* A new region: no block has been emitted in it. */
-void flow_open(struct emit *e);
+void flow_open(struct codegen *cg);
 /* Emits all blocks that were asked for, and those that they lead to. */
-bool flow_emit(struct emit *e);
+bool flow_emit(struct codegen *cg);
 /* All of a warp's lanes begin at one block. */
-void flow_start(struct emit *e, int32_t block, LLVMValueRef lanes);
+void flow_start(struct codegen *cg, int32_t block, LLVMValueRef lanes);
 /* All active lanes go on at block `to`. */
-void flow_goto(struct emit *e, int32_t to);
+void flow_goto(struct codegen *cg, int32_t to);
 /* Runs the first of the candidate blocks that has lanes waiting; `last` is where to go when none
  * before it has: a candidate that then must have some, or -1 for "the warp is done". */
-void flow_chain(struct emit *e, const uint64_t *cand, int32_t last);
+void flow_chain(struct codegen *cg, const uint64_t *cand, int32_t last);
 /* The same after the polls of a loop have run out: others may go first (yield.c). */
-void flow_resume(struct emit *e, const struct jblock *poll, const uint64_t *cand);
+void flow_resume(struct codegen *cg, const struct jblock *poll, const uint64_t *cand);
 /* A poll has run out: lanes that may go first do; the builder goes on where there are none. */
-void flow_yield(struct emit *e, const struct jblock *poll);
+void flow_yield(struct codegen *cg, const struct jblock *poll);
 /* The active lanes of a block that suspends are noted as waiting at its successor. */
-void flow_wait(struct emit *e, const struct jblock *blk);
+void flow_wait(struct codegen *cg, const struct jblock *blk);
 /* Goes to the whole copy of block b if `lanes` (NULL: known to be) are all 32 and no value that b
  * reads is broken; code goes on behind for all other cases. False: there are none. */
-bool flow_whole(struct emit *e, int32_t b, LLVMValueRef lanes);
+bool flow_whole(struct codegen *cg, int32_t b, LLVMValueRef lanes);
 /* In a whole copy, before instruction i writes: if not `unbroken` (i1) the general copies go on. */
-void flow_keep_whole(struct emit *e, const struct ptx_instr *i, LLVMValueRef unbroken);
+void flow_keep_whole(struct codegen *cg, const struct ptx_instr *i, LLVMValueRef unbroken);
 
 /* ---- emit_note.c ---- */
 
 /* Says which warp runs. */
-void emit_note_warp(struct emit *e);
-/* A warp begins region r: it is said now, or e->notes will tell which blocks do. */
-void emit_note_region(struct emit *e, int32_t r);
+void emit_note_warp(struct codegen *cg);
+/* A warp begins region r: it is said now, or cg->notes will tell which blocks do. */
+void emit_note_region(struct codegen *cg, int32_t r);
 /* Before which instruction of a block that says it: what is before it can neither fault nor call,
  * so that LLVM may move it out of the loop over warps. */
 int32_t note_at(const struct jkernel *k, const struct jblock *b);
@@ -356,22 +358,22 @@ int32_t note_at(const struct jkernel *k, const struct jblock *b);
 /* Whole warps: i1 of whether the branch that ends blk is taken by all lanes, and by none, found
  * from the first and the last. Both false: they part, or it cannot be said. False, and nothing is
  * written: it takes all lanes to know. */
-bool emit_ends(struct emit *e, const struct jblock *blk, LLVMValueRef *all, LLVMValueRef *none);
+bool emit_ends(struct codegen *cg, const struct jblock *blk, LLVMValueRef *all, LLVMValueRef *none);
 
 /* i32: the lanes, active or not, for which the condition of the branch that ends blk holds. */
-LLVMValueRef emit_condition(struct emit *e, const struct jblock *blk);
+LLVMValueRef emit_condition(struct codegen *cg, const struct jblock *blk);
 
 /* ---- emit_turns.c ---- */
 
 /* The active lanes run from block `first` (or where it forks) to where it says, one after the
  * other.
  */
-bool emit_turns(struct emit *e, const struct jblock *first);
+bool emit_turns(struct codegen *cg, const struct jblock *first);
 
 /* ---- ahead.c ---- */
 
 /* Notes that a block makes this load or store once, if it may be worth to look ahead for it. */
-void ahead_mark(struct emit *e, LLVMValueRef access, unsigned space);
+void ahead_mark(struct codegen *cg, LLVMValueRef access, unsigned space);
 /* After the optimiser: puts prefetches for later blocks before the loads noted. False: none. */
 bool ahead_insert(LLVMModuleRef m, LLVMTargetDataRef data);
 
@@ -397,22 +399,22 @@ void strips_split(LLVMModuleRef m, unsigned simd_bits, bool always);
 /* ---- emit_frame.c ---- */
 
 /* Numbers the resume points and finds what outlives each. */
-void frame_resume_points(struct emit *e);
+void frame_resume_points(struct codegen *cg);
 /* Gives every register that outlives one a place in the frame. */
-void frame_plan(struct emit *e);
+void frame_plan(struct codegen *cg);
 /* Is a register that outlives a resume point kept once for the whole block? */
-bool frame_once(const struct emit *e, int32_t reg);
+bool frame_once(const struct codegen *cg, int32_t reg);
 /* Registers that are read between resume point r and the next barrier, as a bit set. */
-const uint64_t *frame_reads(struct emit *e, int32_t r);
+const uint64_t *frame_reads(struct codegen *cg, int32_t r);
 /* Saves or restores all that resume point r needs. */
-void frame_move(struct emit *e, int32_t r, bool save);
+void frame_move(struct codegen *cg, int32_t r, bool save);
 /* Behind that: computes again what is not saved and is read. */
-void frame_recompute(struct emit *e, int32_t r);
+void frame_recompute(struct codegen *cg, int32_t r);
 
 /* ---- emit_again.c ---- */
 
 /* Decides what need not be kept at resume points, as it follows from what is; before frame_plan. */
-void again_plan(struct emit *e);
+void again_plan(struct codegen *cg);
 
 /* ---- emit_move.c ---- */
 
@@ -422,13 +424,13 @@ void again_plan(struct emit *e);
 #define MOVE_ENTERS "weir_move_enters"
 
 /* Where blocks may leave for better code; after frame_plan. */
-void move_plan(struct emit *e);
+void move_plan(struct codegen *cg);
 /* With a dispatcher: warps have run, it is asked next, and the block may leave before. */
-void move_dispatch(struct emit *e);
+void move_dispatch(struct codegen *cg);
 /* In lockstep: all warps have passed the barrier of resume point r, and the block may leave. */
-void move_passed(struct emit *e, int32_t r);
+void move_passed(struct codegen *cg, int32_t r);
 /* In lockstep: at `at` a block begins, or goes on that has begun in other code. */
-void move_begin(struct emit *e, LLVMBasicBlockRef at, LLVMBasicBlockRef *regions);
+void move_begin(struct codegen *cg, LLVMBasicBlockRef at, LLVMBasicBlockRef *regions);
 /* Answers one of the questions above, everywhere in the module. */
 void move_decide(LLVMModuleRef m, const char *name, bool yes);
 
@@ -436,17 +438,17 @@ void move_decide(LLVMModuleRef m, const char *name, bool yes);
 
 /* Gives fragments of matrices their places, and decides which registers stay in the frame; after
  * frame_plan. */
-void place_plan(struct emit *e);
-/* A region begins: places in the frame are those of its warp, e->frame_w. */
-void place_region(struct emit *e);
+void place_plan(struct codegen *cg);
+/* A region begins: places in the frame are those of its warp, cg->frame_w. */
+void place_region(struct codegen *cg);
 /* Where a register that is a vector lies. */
-LLVMValueRef place_of(struct emit *e, int32_t reg);
+LLVMValueRef place_of(struct codegen *cg, int32_t reg);
 
 /* ---- emit_debug.c ---- */
 
-struct debug_lines *debug_open(struct emit *e);
-void debug_function(struct emit *e); /* e->fn gets a scope of its own */
-void debug_at(struct emit *e, const struct ptx_instr *i);
+struct debug_lines *debug_open(struct codegen *cg);
+void debug_function(struct codegen *cg); /* cg->fn gets a scope of its own */
+void debug_at(struct codegen *cg, const struct ptx_instr *i);
 void debug_close(struct debug_lines *lines);
 
 #endif

@@ -24,11 +24,11 @@ static LLVMMetadataRef debug_lines_file(struct debug_lines *l, const char *path)
     return LLVMDIBuilderCreateFile(l->b, name, strlen(name), path, dir);
 }
 
-struct debug_lines *debug_open(struct emit *e)
+struct debug_lines *debug_open(struct codegen *cg)
 {
-    const struct ptx_module *m = e->k->entry->module;
+    const struct ptx_module *m = cg->k->entry->module;
     struct debug_lines *l = xcalloc(1, sizeof *l);
-    l->b = LLVMCreateDIBuilder(e->alu.module);
+    l->b = LLVMCreateDIBuilder(cg->alu.module);
     l->nfiles = m->nfiles > 0 ? m->nfiles : 1;
     l->files = xcalloc((size_t)l->nfiles + 1, sizeof *l->files);
     l->scopes = xcalloc((size_t)l->nfiles + 1, sizeof *l->scopes);
@@ -39,36 +39,36 @@ struct debug_lines *debug_open(struct emit *e)
     l->unit = LLVMDIBuilderCreateCompileUnit(l->b, LLVMDWARFSourceLanguageC, l->files[0], "weir", 4,
                                              true, "", 0, 0, "", 0, LLVMDWARFEmissionLineTablesOnly,
                                              0, false, false, "", 0, "", 0);
-    LLVMContextRef c = e->alu.ctx;
+    LLVMContextRef c = cg->alu.ctx;
     LLVMTypeRef i32 = LLVMInt32TypeInContext(c);
-    LLVMAddModuleFlag(e->alu.module, LLVMModuleFlagBehaviorWarning, "Debug Info Version", 18,
+    LLVMAddModuleFlag(cg->alu.module, LLVMModuleFlagBehaviorWarning, "Debug Info Version", 18,
                       LLVMValueAsMetadata(LLVMConstInt(i32, LLVMDebugMetadataVersion(), false)));
-    LLVMAddModuleFlag(e->alu.module, LLVMModuleFlagBehaviorWarning, "Dwarf Version", 13,
+    LLVMAddModuleFlag(cg->alu.module, LLVMModuleFlagBehaviorWarning, "Dwarf Version", 13,
                       LLVMValueAsMetadata(LLVMConstInt(i32, 4, false)));
     return l;
 }
 
-void debug_function(struct emit *e)
+void debug_function(struct codegen *cg)
 {
-    struct debug_lines *l = e->lines;
+    struct debug_lines *l = cg->lines;
     if (l == NULL)
         return;
     LLVMMetadataRef type =
         LLVMDIBuilderCreateSubroutineType(l->b, l->files[0], NULL, 0, LLVMDIFlagZero);
-    const char *name = e->k->entry->name;
+    const char *name = cg->k->entry->name;
     l->function = LLVMDIBuilderCreateFunction(l->b, l->unit, name, strlen(name), "", 0, l->files[0],
                                               0, type, true, true, 0, LLVMDIFlagZero, true);
-    LLVMSetSubprogram(e->fn, l->function);
+    LLVMSetSubprogram(cg->fn, l->function);
     memset(l->scopes, 0, sizeof *l->scopes * (size_t)l->nfiles);
     l->scopes[0] = l->function;
     /* code that belongs to no line */
     LLVMSetCurrentDebugLocation2(
-        e->alu.b, LLVMDIBuilderCreateDebugLocation(e->alu.ctx, 0, 0, l->function, NULL));
+        cg->alu.b, LLVMDIBuilderCreateDebugLocation(cg->alu.ctx, 0, 0, l->function, NULL));
 }
 
-void debug_at(struct emit *e, const struct ptx_instr *i)
+void debug_at(struct codegen *cg, const struct ptx_instr *i)
 {
-    struct debug_lines *l = e->lines;
+    struct debug_lines *l = cg->lines;
     if (l == NULL)
         return;
     int file = i->loc_line > 0 && i->loc_file > 0 && i->loc_file < l->nfiles &&
@@ -79,7 +79,7 @@ void debug_at(struct emit *e, const struct ptx_instr *i)
     if (l->scopes[file] == NULL)
         l->scopes[file] = LLVMDIBuilderCreateLexicalBlockFile(l->b, l->function, l->files[file], 0);
     LLVMSetCurrentDebugLocation2(
-        e->alu.b, LLVMDIBuilderCreateDebugLocation(e->alu.ctx, line, 0, l->scopes[file], NULL));
+        cg->alu.b, LLVMDIBuilderCreateDebugLocation(cg->alu.ctx, line, 0, l->scopes[file], NULL));
 }
 
 void debug_close(struct debug_lines *l)

@@ -15,7 +15,7 @@ enum { ALL_BITS = JIT_WARP - 1, UNKNOWN = 0xff };
 
 /* What is asked of a kernel: for each instruction its block, -1 where it is in none. */
 struct again {
-    struct emit *e;
+    struct codegen *cg;
     int32_t *block_of;
     uint8_t *bits; /* per register: what free_bits found; UNKNOWN: not asked yet */
 };
@@ -24,7 +24,7 @@ struct again {
  * NULL: there is no such. */
 static const struct ptx_instr *maker(const struct again *c, int32_t reg)
 {
-    const struct jkernel *k = c->e->k;
+    const struct jkernel *k = c->cg->k;
     const struct jreg *r = &k->regs[reg];
     if (r->ndefs != 1 || r->def < 0 || c->block_of[r->def] < 0)
         return NULL;
@@ -96,11 +96,11 @@ static unsigned joined(const struct again *c, const struct ptx_instr *i, unsigne
 /* Bits of the lane's number on which a register's value does not depend. */
 static unsigned free_bits(struct again *c, int32_t reg)
 {
-    const struct jreg *r = &c->e->k->regs[reg];
+    const struct jreg *r = &c->cg->k->regs[reg];
     if (c->bits[reg] != UNKNOWN)
         return c->bits[reg];
-    c->bits[reg] = shape_uniform(&r->shape) && r->shape.brk == 0 ? ALL_BITS : 0;
-    const struct ptx_instr *i = r->shape.seg == SEG_NONE ? maker(c, reg) : NULL;
+    c->bits[reg] = is_uniform(&r->uniformity) && r->uniformity.brk == 0 ? ALL_BITS : 0;
+    const struct ptx_instr *i = r->uniformity.seg == SEG_NONE ? maker(c, reg) : NULL;
     struct diag ignored = {0};
     if (i == NULL || i->op == PTX_OP_call || jit_ndst(i) != 1 || i->operands[0].kind != PTX_OPR_REG)
         return c->bits[reg];
@@ -116,11 +116,11 @@ static unsigned free_bits(struct again *c, int32_t reg)
 
 static void find_alike(struct again *c)
 {
-    struct jkernel *k = c->e->k;
+    struct jkernel *k = c->cg->k;
     memset(c->bits, UNKNOWN, k->nregs);
-    for (int32_t r = 0; c->e->always_full && r < (int32_t)k->nregs; r++)
-        if (k->regs[r].shape.seg == SEG_NONE && k->regs[r].type != PTX_PRED)
-            c->e->regs[r].alike = (uint8_t)free_bits(c, r);
+    for (int32_t r = 0; c->cg->always_full && r < (int32_t)k->nregs; r++)
+        if (k->regs[r].uniformity.seg == SEG_NONE && k->regs[r].type != PTX_PRED)
+            c->cg->regs[r].alike = (uint8_t)free_bits(c, r);
 }
 
 /* ---- registers that are made again ---- */
@@ -147,7 +147,7 @@ static bool is_step(const struct ptx_instr *i)
 /* Is what `reg` was when `result` was made still what it is wherever that is read? */
 static bool lasts(const struct again *c, int32_t reg, int32_t result)
 {
-    const struct jkernel *k = c->e->k;
+    const struct jkernel *k = c->cg->k;
     return maker(c, reg) != NULL &&
            !bit_get(k->blocks[c->block_of[k->regs[reg].def]].live_in, result);
 }
@@ -156,56 +156,56 @@ static bool lasts(const struct again *c, int32_t reg, int32_t result)
  * are in the frame anyway. */
 static int32_t frame_remat_source(const struct again *c, int32_t reg, const uint64_t *kept)
 {
-    const struct jkernel *k = c->e->k;
+    const struct jkernel *k = c->cg->k;
     const struct jreg *r = &k->regs[reg];
     const struct ptx_instr *i =
-        r->shape.seg == SEG_NONE && r->type != PTX_PRED && !r->remat ? maker(c, reg) : NULL;
+        r->uniformity.seg == SEG_NONE && r->type != PTX_PRED && !r->remat ? maker(c, reg) : NULL;
     struct jroles roles;
     int32_t source = -1;
     if (i == NULL || !is_step(i) || !jit_roles(i, &roles) || roles.ndef != 1)
         return -1;
     for (int u = 0; u < roles.nuse; u++) {
         const struct jreg *from = &k->regs[roles.use[u]];
-        bool shared = shape_uniform(&from->shape) && from->shape.brk == 0;
-        if (from->remat && from->shape.brk == 0)
+        bool shared = is_uniform(&from->uniformity) && from->uniformity.brk == 0;
+        if (from->remat && from->uniformity.brk == 0)
             continue;
         if (roles.use[u] == reg || !lasts(c, roles.use[u], reg) ||
             (!shared && source >= 0 && source != roles.use[u]))
             return -1;
         source = shared ? source : roles.use[u];
     }
-    if (source < 0 || !bit_get(kept, source) || k->regs[source].shape.seg != SEG_NONE ||
-        k->regs[source].type == PTX_PRED || c->e->regs[source].alike > c->e->regs[reg].alike ||
+    if (source < 0 || !bit_get(kept, source) || k->regs[source].uniformity.seg != SEG_NONE ||
+        k->regs[source].type == PTX_PRED || c->cg->regs[source].alike > c->cg->regs[reg].alike ||
         ptx_type_bits((enum ptx_type)k->regs[source].type) > ptx_type_bits((enum ptx_type)r->type))
         return -1;
     return source;
 }
 
 /* `reg` is made again wherever it was to be restored, and what it is made of is kept there. */
-static void frame_remat_replace(struct emit *e, int32_t reg)
+static void frame_remat_replace(struct codegen *cg, int32_t reg)
 {
-    struct jkernel *k = e->k;
+    struct jkernel *k = cg->k;
     struct jroles roles;
     jit_roles(&k->instrs[k->regs[reg].def], &roles);
     for (int32_t r = 1; r < k->nresume; r++) {
-        if (!bit_get(e->resume_live[r], reg))
+        if (!bit_get(cg->resume_live[r], reg))
             continue;
-        bit_clear(e->resume_live[r], reg);
-        bit_set(e->resume_again[r], reg);
+        bit_clear(cg->resume_live[r], reg);
+        bit_set(cg->resume_again[r], reg);
         for (int u = 0; u < roles.nuse; u++)
-            bit_set(e->resume_live[r], roles.use[u]);
+            bit_set(cg->resume_live[r], roles.use[u]);
     }
 }
 
 static void find_again(struct again *c)
 {
-    struct emit *e = c->e;
-    struct jkernel *k = e->k;
+    struct codegen *cg = c->cg;
+    struct jkernel *k = cg->k;
     size_t words = (size_t)bit_words((int32_t)k->nregs);
     uint64_t *kept = arena_alloc(&k->arena, words * 8), *fixed = arena_alloc(&k->arena, words * 8);
     for (int32_t r = 1; r < k->nresume; r++)
         for (size_t w = 0; w < words; w++)
-            kept[w] |= e->resume_live[r][w];
+            kept[w] |= cg->resume_live[r][w];
     for (int32_t r = bit_next(kept, (int32_t)k->nregs, 0); r >= 0;
          r = bit_next(kept, (int32_t)k->nregs, r + 1)) {
         int32_t source = bit_get(fixed, r) ? -1 : frame_remat_source(c, r, kept);
@@ -213,17 +213,17 @@ static void find_again(struct again *c)
             continue;
         bit_set(fixed, source); /* others are not made again of what is itself */
         bit_clear(kept, r);
-        frame_remat_replace(e, r);
+        frame_remat_replace(cg, r);
     }
 }
 
-void again_plan(struct emit *e)
+void again_plan(struct codegen *cg)
 {
-    struct jkernel *k = e->k;
-    struct again c = {.e = e};
-    e->resume_again = arena_alloc(&k->arena, sizeof(uint64_t *) * (size_t)k->nresume);
+    struct jkernel *k = cg->k;
+    struct again c = {.cg = cg};
+    cg->resume_again = arena_alloc(&k->arena, sizeof(uint64_t *) * (size_t)k->nresume);
     for (int32_t r = 1; r < k->nresume; r++)
-        e->resume_again[r] = arena_alloc(&k->arena, (size_t)bit_words((int32_t)k->nregs) * 8);
+        cg->resume_again[r] = arena_alloc(&k->arena, (size_t)bit_words((int32_t)k->nregs) * 8);
     if (k->nresume < 2)
         return;
     c.block_of = arena_alloc(&k->arena, sizeof(int32_t) * (k->ninstrs + 1));

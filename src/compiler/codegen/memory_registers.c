@@ -24,9 +24,9 @@ enum { PLACE_BYTES = 256 };
 enum { CROWD_BYTES = 8192 };
 
 /* Registers that matrix instructions read or write, as a bit set. */
-static uint64_t *fragments(struct emit *e)
+static uint64_t *fragments(struct codegen *cg)
 {
-    struct jkernel *k = e->k;
+    struct jkernel *k = cg->k;
     uint64_t *set = arena_alloc(&k->arena, (size_t)bit_words((int32_t)k->nregs) * 8);
     for (int32_t b = 0; b < k->nblocks; b++)
         for (int32_t n = 0; n < k->blocks[b].count; n++) {
@@ -42,7 +42,7 @@ static uint64_t *fragments(struct emit *e)
         }
     for (int32_t r = bit_next(set, (int32_t)k->nregs, 0); r >= 0;
          r = bit_next(set, (int32_t)k->nregs, r + 1))
-        if (k->regs[r].shape.seg != SEG_NONE ||
+        if (k->regs[r].uniformity.seg != SEG_NONE ||
             ptx_type_bits((enum ptx_type)k->regs[r].type) < 32 ||
             ptx_type_bits((enum ptx_type)k->regs[r].type) > 64)
             bit_clear(set, r);
@@ -59,21 +59,21 @@ struct pool {
     } free;
 };
 
-static LLVMValueRef take(struct emit *e, struct pool *p)
+static LLVMValueRef take(struct codegen *cg, struct pool *p)
 {
     if (p->free.count > 0)
         return p->free.items[--p->free.count];
-    LLVMValueRef v = new_slot(e, LLVMArrayType2(e->i8, PLACE_BYTES), "fragment");
+    LLVMValueRef v = new_slot(cg, LLVMArrayType2(cg->i8, PLACE_BYTES), "fragment");
     LLVMSetAlignment(v, PLACE_BYTES);
     vec_push(p, v);
     return v;
 }
 
 /* Gives the registers of `set` that live within block b places of the pool. */
-static void place_block(struct emit *e, const struct jblock *b, const uint64_t *set, int32_t *last,
-                        struct pool *pool)
+static void place_block(struct codegen *cg, const struct jblock *b, const uint64_t *set,
+                        int32_t *last, struct pool *pool)
 {
-    struct jkernel *k = e->k;
+    struct jkernel *k = cg->k;
     struct jroles r;
     for (int32_t n = 0; n < b->count; n++) {
         jit_roles(&k->instrs[b->first + n], &r);
@@ -90,13 +90,13 @@ static void place_block(struct emit *e, const struct jblock *b, const uint64_t *
         for (int d = 0; d < r.ndef; d++) {
             int32_t reg = r.def[d];
             bool local = bit_get(set, reg) && k->regs[reg].ndefs == 1 && !bit_get(b->live_out, reg);
-            if (local && !e->regs[reg].framed)
-                e->regs[reg].slot[0] = e->regs[reg].pooled = take(e, pool);
+            if (local && !cg->regs[reg].framed)
+                cg->regs[reg].slot[0] = cg->regs[reg].pooled = take(cg, pool);
         }
         /* results first: they never share a place with what is read */
         for (int u = 0; u < r.ndef + r.nuse; u++) {
-            struct storage *s = &e->regs[u < r.ndef ? r.def[u] : r.use[u - r.ndef]];
-            if (s->pooled != NULL && last[s - e->regs] == n) {
+            struct storage *s = &cg->regs[u < r.ndef ? r.def[u] : r.use[u - r.ndef]];
+            if (s->pooled != NULL && last[s - cg->regs] == n) {
                 vec_push(&pool->free, s->pooled);
                 s->pooled = NULL;
             }
@@ -104,76 +104,76 @@ static void place_block(struct emit *e, const struct jblock *b, const uint64_t *
     }
 }
 
-static void fragments_plan(struct emit *e)
+static void fragments_plan(struct codegen *cg)
 {
-    struct jkernel *k = e->k;
-    const uint64_t *set = fragments(e);
+    struct jkernel *k = cg->k;
+    const uint64_t *set = fragments(cg);
     struct pool pool = {0};
     if (bit_next(set, (int32_t)k->nregs, 0) < 0)
         return;
     for (int32_t r = bit_next(set, (int32_t)k->nregs, 0); r >= 0;
          r = bit_next(set, (int32_t)k->nregs, r + 1))
-        e->regs[r].framed = e->regs[r].frame_offset != UINT32_MAX && e->regs[r].alike == 0;
+        cg->regs[r].framed = cg->regs[r].frame_offset != UINT32_MAX && cg->regs[r].alike == 0;
     int32_t *last = xcalloc(k->nregs, sizeof *last);
     for (int32_t b = 0; b < k->nblocks; b++)
-        place_block(e, &k->blocks[b], set, last, &pool);
+        place_block(cg, &k->blocks[b], set, last, &pool);
     free(last);
     free(pool.items);
     free(pool.free.items);
 }
 
 /* Bytes of a register in the frame that could be its only place; 0: it could not. */
-static uint32_t homely(const struct emit *e, int32_t reg)
+static uint32_t homely(const struct codegen *cg, int32_t reg)
 {
-    const struct jreg *r = &e->k->regs[reg];
+    const struct jreg *r = &cg->k->regs[reg];
     unsigned bits = ptx_type_bits((enum ptx_type)r->type);
-    if (r->shape.seg != SEG_NONE || r->type == PTX_PRED || bits < 16 || bits > 64 ||
-        e->regs[reg].frame_offset == UINT32_MAX || e->regs[reg].alike != 0)
+    if (r->uniformity.seg != SEG_NONE || r->type == PTX_PRED || bits < 16 || bits > 64 ||
+        cg->regs[reg].frame_offset == UINT32_MAX || cg->regs[reg].alike != 0)
         return 0;
     return bits / 8 * JIT_WARP;
 }
 
 /* Where more vectors outlive a resume point than any processor has registers for, all that do so
  * are kept in the frame. */
-static void crowd_plan(struct emit *e)
+static void crowd_plan(struct codegen *cg)
 {
-    struct jkernel *k = e->k;
+    struct jkernel *k = cg->k;
     uint32_t most = 0;
     for (int32_t r = 1; r < k->nresume; r++) {
         uint32_t sum = 0;
-        for (int32_t reg = bit_next(e->resume_live[r], (int32_t)k->nregs, 0); reg >= 0;
-             reg = bit_next(e->resume_live[r], (int32_t)k->nregs, reg + 1))
-            sum += homely(e, reg);
+        for (int32_t reg = bit_next(cg->resume_live[r], (int32_t)k->nregs, 0); reg >= 0;
+             reg = bit_next(cg->resume_live[r], (int32_t)k->nregs, reg + 1))
+            sum += homely(cg, reg);
         most = sum > most ? sum : most;
     }
     if (most <= CROWD_BYTES)
         return;
     for (size_t reg = 0; reg < k->nregs; reg++)
-        if (homely(e, (int32_t)reg) > 0 && !e->regs[reg].framed)
-            e->regs[reg].framed = e->regs[reg].crowd = true;
+        if (homely(cg, (int32_t)reg) > 0 && !cg->regs[reg].framed)
+            cg->regs[reg].framed = cg->regs[reg].crowd = true;
 }
 
-void place_plan(struct emit *e)
+void place_plan(struct codegen *cg)
 {
-    fragments_plan(e);
-    crowd_plan(e);
+    fragments_plan(cg);
+    crowd_plan(cg);
 }
 
-void place_region(struct emit *e)
+void place_region(struct codegen *cg)
 {
-    for (size_t r = 0; r < e->k->nregs; r++)
-        if (e->regs[r].framed)
-            e->regs[r].slot[0] = NULL;
+    for (size_t r = 0; r < cg->k->nregs; r++)
+        if (cg->regs[r].framed)
+            cg->regs[r].slot[0] = NULL;
 }
 
-LLVMValueRef place_of(struct emit *e, int32_t reg)
+LLVMValueRef place_of(struct codegen *cg, int32_t reg)
 {
-    struct storage *s = &e->regs[reg];
+    struct storage *s = &cg->regs[reg];
     if (s->slot[0] == NULL) {
-        LLVMBuilderRef b = LLVMCreateBuilderInContext(e->alu.ctx);
-        LLVMPositionBuilderBefore(b, LLVMGetNextInstruction(e->frame_w));
-        LLVMValueRef offset = c64(e, s->frame_offset);
-        s->slot[0] = LLVMBuildGEP2(b, e->i8, e->frame_w, &offset, 1, "");
+        LLVMBuilderRef b = LLVMCreateBuilderInContext(cg->alu.ctx);
+        LLVMPositionBuilderBefore(b, LLVMGetNextInstruction(cg->frame_w));
+        LLVMValueRef offset = c64(cg, s->frame_offset);
+        s->slot[0] = LLVMBuildGEP2(b, cg->i8, cg->frame_w, &offset, 1, "");
         LLVMDisposeBuilder(b);
     }
     return s->slot[0];

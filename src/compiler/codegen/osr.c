@@ -30,33 +30,33 @@ enum {
 /* ---- where ---- */
 
 /* The resume points that region r may lead to. */
-static void find_next(struct emit *e, int32_t r, uint64_t *next)
+static void find_next(struct codegen *cg, int32_t r, uint64_t *next)
 {
-    struct jkernel *k = e->k;
+    struct jkernel *k = cg->k;
     uint64_t *seen = arena_alloc(&k->arena, (size_t)bit_words(k->nblocks) * 8);
     int32_t n = 0;
     for (int32_t c = 0; c < k->nblocks; c++)
-        if (r == 0 ? c == 0 : bit_get(e->resume_cand[r], c)) {
+        if (r == 0 ? c == 0 : bit_get(cg->resume_cand[r], c)) {
             bit_set(seen, c);
-            e->work[n++] = c;
+            cg->work[n++] = c;
         }
     while (n > 0) {
-        const struct jblock *blk = &k->blocks[e->work[--n]];
+        const struct jblock *blk = &k->blocks[cg->work[--n]];
         if (blk->term == TERM_SUSPEND && blk->suspend != SUSPEND_RELAY)
             bit_set(next, blk->resume);
         for (int s = 0; s < blk->nsucc && blk->suspend != SUSPEND_BARRIER; s++)
             if (!bit_get(seen, blk->succ[s])) {
                 bit_set(seen, blk->succ[s]);
-                e->work[n++] = blk->succ[s];
+                cg->work[n++] = blk->succ[s];
             }
     }
 }
 
 /* Whether a way leads from r back to r, by none of the points chosen. */
-static bool comes_back(const struct emit *e, uint64_t *const *next, int32_t r)
+static bool comes_back(const struct codegen *cg, uint64_t *const *next, int32_t r)
 {
     uint64_t seen[MOST_RESUME / 64] = {0};
-    int32_t stack[MOST_RESUME], n = 0, count = e->k->nresume;
+    int32_t stack[MOST_RESUME], n = 0, count = cg->k->nresume;
     stack[n++] = r;
     while (n > 0) {
         int32_t at = stack[--n];
@@ -64,7 +64,7 @@ static bool comes_back(const struct emit *e, uint64_t *const *next, int32_t r)
              to = bit_next(next[at], count, to + 1)) {
             if (to == r)
                 return true;
-            if (bit_get(e->moves, to) || bit_get(seen, to))
+            if (bit_get(cg->moves, to) || bit_get(seen, to))
                 continue;
             bit_set(seen, to);
             stack[n++] = to;
@@ -75,166 +75,167 @@ static bool comes_back(const struct emit *e, uint64_t *const *next, int32_t r)
 
 /* Chooses so many points that no way goes round without one of them, in the order of the program:
  * loops first are met where they begin. */
-static void choose(struct emit *e)
+static void choose(struct codegen *cg)
 {
-    struct jkernel *k = e->k;
+    struct jkernel *k = cg->k;
     uint64_t *next[MOST_RESUME];
     for (int32_t r = 0; r < k->nresume; r++) {
         next[r] = arena_alloc(&k->arena, (size_t)bit_words(k->nresume) * 8);
-        find_next(e, r, next[r]);
+        find_next(cg, r, next[r]);
     }
     for (int32_t r = 1; r < k->nresume; r++)
-        if (comes_back(e, next, r))
-            bit_set(e->moves, r);
+        if (comes_back(cg, next, r))
+            bit_set(cg->moves, r);
 }
 
 /* Is a register among those that the block keeps once and needs at resume point r? */
-static bool carried(const struct emit *e, int32_t r, int32_t reg)
+static bool carried(const struct codegen *cg, int32_t r, int32_t reg)
 {
-    return bit_get(e->resume_live[r], reg) && frame_once(e, reg);
+    return bit_get(cg->resume_live[r], reg) && frame_once(cg, reg);
 }
 
 /* Places for what is kept once, 8 bytes each: what is free of scratch[], then some more in every
  * frame, of which the first one's are used. */
-static void make_room(struct emit *e)
+static void make_room(struct codegen *cg)
 {
     uint32_t n = 0;
-    e->kept_offset = e->frame_bytes;
-    for (int32_t r = bit_next(e->moves, e->k->nresume, 0); r >= 0;
-         r = bit_next(e->moves, e->k->nresume, r + 1))
-        for (int32_t reg = 0; reg < (int32_t)e->k->nregs; reg++)
-            if (carried(e, r, reg) && e->regs[reg].kept == 0)
-                e->regs[reg].kept = ++n;
+    cg->kept_offset = cg->frame_bytes;
+    for (int32_t r = bit_next(cg->moves, cg->k->nresume, 0); r >= 0;
+         r = bit_next(cg->moves, cg->k->nresume, r + 1))
+        for (int32_t reg = 0; reg < (int32_t)cg->k->nregs; reg++)
+            if (carried(cg, r, reg) && cg->regs[reg].kept == 0)
+                cg->regs[reg].kept = ++n;
     if (n > WORDS)
-        e->frame_bytes = (e->kept_offset + (n - WORDS) * 8 + 63) & ~63u;
+        cg->frame_bytes = (cg->kept_offset + (n - WORDS) * 8 + 63) & ~63u;
 }
 
-void move_plan(struct emit *e)
+void move_plan(struct codegen *cg)
 {
-    struct jkernel *k = e->k;
+    struct jkernel *k = cg->k;
     if (k->nresume < 2)
         return;
     if (!k->lockstep) {
-        e->can_move = true;
+        cg->can_move = true;
         return;
     }
     if (k->nresume > MOST_RESUME)
         return;
-    e->moves = arena_alloc(&k->arena, (size_t)bit_words(k->nresume) * 8);
-    choose(e);
-    make_room(e);
-    e->can_move = true;
+    cg->moves = arena_alloc(&k->arena, (size_t)bit_words(k->nresume) * 8);
+    choose(cg);
+    make_room(cg);
+    cg->can_move = true;
 }
 
 /* ---- code ---- */
 
 /* i1, decided later. */
-static LLVMValueRef undecided(struct emit *e, const char *name)
+static LLVMValueRef undecided(struct codegen *cg, const char *name)
 {
-    return emit_helper(e, name, e->i1, NULL, 0);
+    return emit_helper(cg, name, cg->i1, NULL, 0);
 }
 
 /* Branches to the block given back if this is quick code and has been replaced, else goes on
  * behind. */
-static LLVMBasicBlockRef osr_leave(struct emit *e)
+static LLVMBasicBlockRef osr_leave(struct codegen *cg)
 {
-    LLVMBuilderRef b = e->alu.b;
-    LLVMBasicBlockRef look = new_bb(e, "look"), leave = new_bb(e, "move"), on = new_bb(e, "stay");
-    LLVMBuildCondBr(b, undecided(e, MOVE_LEAVES), look, on);
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMBasicBlockRef look = new_bb(cg, "look"), leave = new_bb(cg, "move"),
+                      on = new_bb(cg, "stay");
+    LLVMBuildCondBr(b, undecided(cg, MOVE_LEAVES), look, on);
     LLVMPositionBuilderAtEnd(b, look);
     LLVMValueRef at =
-        LLVMBuildLoad2(b, e->ptr, byte_offset(e, e->blk, c64(e, FIELD(replaced))), "");
-    LLVMValueRef replaced = LLVMBuildLoad2(b, e->i32, at, "");
+        LLVMBuildLoad2(b, cg->ptr, byte_offset(cg, cg->blk, c64(cg, FIELD(replaced))), "");
+    LLVMValueRef replaced = LLVMBuildLoad2(b, cg->i32, at, "");
     LLVMSetVolatile(replaced, true);
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, replaced, c32(e, 0), ""), leave, on);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, replaced, c32(cg, 0), ""), leave, on);
     LLVMPositionBuilderAtEnd(b, on);
     return leave;
 }
 
-void move_dispatch(struct emit *e)
+void move_dispatch(struct codegen *cg)
 {
-    LLVMBuilderRef b = e->alu.b;
-    if (e->k->has_poll) { /* how many have spun in vain would be forgotten */
-        LLVMBasicBlockRef none = new_bb(e, "unspun");
-        LLVMValueRef spun = LLVMBuildLoad2(b, e->i32, e->spun_slot, "");
-        spun = LLVMBuildICmp(b, LLVMIntEQ, spun, c32(e, 0), "");
-        LLVMBuildCondBr(b, spun, none, e->dispatch);
+    LLVMBuilderRef b = cg->alu.b;
+    if (cg->k->has_poll) { /* how many have spun in vain would be forgotten */
+        LLVMBasicBlockRef none = new_bb(cg, "unspun");
+        LLVMValueRef spun = LLVMBuildLoad2(b, cg->i32, cg->spun_slot, "");
+        spun = LLVMBuildICmp(b, LLVMIntEQ, spun, c32(cg, 0), "");
+        LLVMBuildCondBr(b, spun, none, cg->dispatch);
         LLVMPositionBuilderAtEnd(b, none);
     }
-    LLVMBasicBlockRef leave = osr_leave(e);
-    LLVMBuildBr(b, e->dispatch);
+    LLVMBasicBlockRef leave = osr_leave(cg);
+    LLVMBuildBr(b, cg->dispatch);
     LLVMPositionBuilderAtEnd(b, leave);
-    LLVMBuildRet(b, c32(e, JIT_OSR_EXIT));
+    LLVMBuildRet(b, c32(cg, JIT_OSR_EXIT));
 }
 
-static LLVMValueRef osr_state(struct emit *e)
+static LLVMValueRef osr_state(struct codegen *cg)
 {
-    return byte_offset(e, e->blk, c64(e, FIELD(state)));
+    return byte_offset(cg, cg->blk, c64(cg, FIELD(state)));
 }
 
 /* Where the block keeps a register while it moves. */
-static LLVMValueRef osr_kept(struct emit *e, int32_t reg)
+static LLVMValueRef osr_kept(struct codegen *cg, int32_t reg)
 {
-    uint32_t n = e->regs[reg].kept - 1;
+    uint32_t n = cg->regs[reg].kept - 1;
     if (n < WORDS)
-        return byte_offset(e, e->blk, c64(e, FIELD(scratch) + (VOTES + n) * sizeof(uint64_t)));
-    return byte_offset(e, e->frame, c64(e, e->kept_offset + (n - WORDS) * sizeof(uint64_t)));
+        return byte_offset(cg, cg->blk, c64(cg, FIELD(scratch) + (VOTES + n) * sizeof(uint64_t)));
+    return byte_offset(cg, cg->frame, c64(cg, cg->kept_offset + (n - WORDS) * sizeof(uint64_t)));
 }
 
-static LLVMTypeRef kept_type(struct emit *e, int32_t reg, LLVMTypeRef *stored)
+static LLVMTypeRef kept_type(struct codegen *cg, int32_t reg, LLVMTypeRef *stored)
 {
-    LLVMTypeRef t = scalar_type(e, e->k->regs[reg].type);
-    *stored = e->k->regs[reg].type == PTX_PRED ? e->i8 : t;
+    LLVMTypeRef t = scalar_type(cg, cg->k->regs[reg].type);
+    *stored = cg->k->regs[reg].type == PTX_PRED ? cg->i8 : t;
     return t;
 }
 
-void move_passed(struct emit *e, int32_t r)
+void move_passed(struct codegen *cg, int32_t r)
 {
-    LLVMBuilderRef b = e->alu.b;
-    if (e->moves == NULL || !bit_get(e->moves, r))
+    LLVMBuilderRef b = cg->alu.b;
+    if (cg->moves == NULL || !bit_get(cg->moves, r))
         return;
-    LLVMBasicBlockRef leave = osr_leave(e), on = LLVMGetInsertBlock(b);
+    LLVMBasicBlockRef leave = osr_leave(cg), on = LLVMGetInsertBlock(b);
     LLVMPositionBuilderAtEnd(b, leave);
-    for (int32_t reg = 0; reg < (int32_t)e->k->nregs; reg++)
-        if (carried(e, r, reg)) {
-            LLVMTypeRef stored, t = kept_type(e, reg, &stored);
-            LLVMValueRef v = LLVMBuildLoad2(b, t, e->regs[reg].in, "");
+    for (int32_t reg = 0; reg < (int32_t)cg->k->nregs; reg++)
+        if (carried(cg, r, reg)) {
+            LLVMTypeRef stored, t = kept_type(cg, reg, &stored);
+            LLVMValueRef v = LLVMBuildLoad2(b, t, cg->regs[reg].in, "");
             if (stored != t)
                 v = LLVMBuildZExt(b, v, stored, "");
-            LLVMBuildStore(b, v, osr_kept(e, reg));
+            LLVMBuildStore(b, v, osr_kept(cg, reg));
         }
-    LLVMValueRef phase = LLVMBuildLoad2(b, e->i32, e->phase_slot, "");
-    LLVMBuildStore(b, LLVMBuildOr(b, phase, c32(e, (uint64_t)r * 2), ""), osr_state(e));
-    LLVMBuildRet(b, c32(e, JIT_OSR_EXIT));
+    LLVMValueRef phase = LLVMBuildLoad2(b, cg->i32, cg->phase_slot, "");
+    LLVMBuildStore(b, LLVMBuildOr(b, phase, c32(cg, (uint64_t)r * 2), ""), osr_state(cg));
+    LLVMBuildRet(b, c32(cg, JIT_OSR_EXIT));
     LLVMPositionBuilderAtEnd(b, on);
 }
 
-void move_begin(struct emit *e, LLVMBasicBlockRef at, LLVMBasicBlockRef *regions)
+void move_begin(struct codegen *cg, LLVMBasicBlockRef at, LLVMBasicBlockRef *regions)
 {
-    LLVMBuilderRef b = e->alu.b;
+    LLVMBuilderRef b = cg->alu.b;
     LLVMPositionBuilderAtEnd(b, at);
-    if (e->moves == NULL || bit_next(e->moves, e->k->nresume, 0) < 0) {
+    if (cg->moves == NULL || bit_next(cg->moves, cg->k->nresume, 0) < 0) {
         LLVMBuildBr(b, regions[0]);
         return;
     }
-    LLVMBasicBlockRef moved = new_bb(e, "moved");
-    LLVMBuildCondBr(b, undecided(e, MOVE_ENTERS), moved, regions[0]);
+    LLVMBasicBlockRef moved = new_bb(cg, "moved");
+    LLVMBuildCondBr(b, undecided(cg, MOVE_ENTERS), moved, regions[0]);
     LLVMPositionBuilderAtEnd(b, moved);
-    LLVMValueRef state = LLVMBuildLoad2(b, e->i32, osr_state(e), "");
-    LLVMBuildStore(b, LLVMBuildAnd(b, state, c32(e, 1), ""), e->phase_slot);
-    LLVMValueRef sw = LLVMBuildSwitch(b, LLVMBuildLShr(b, state, c32(e, 1), ""), regions[0], 4);
-    for (int32_t r = bit_next(e->moves, e->k->nresume, 0); r >= 0;
-         r = bit_next(e->moves, e->k->nresume, r + 1)) {
-        LLVMBasicBlockRef in = new_bb(e, "enter");
-        LLVMAddCase(sw, c32(e, (uint64_t)r), in);
+    LLVMValueRef state = LLVMBuildLoad2(b, cg->i32, osr_state(cg), "");
+    LLVMBuildStore(b, LLVMBuildAnd(b, state, c32(cg, 1), ""), cg->phase_slot);
+    LLVMValueRef sw = LLVMBuildSwitch(b, LLVMBuildLShr(b, state, c32(cg, 1), ""), regions[0], 4);
+    for (int32_t r = bit_next(cg->moves, cg->k->nresume, 0); r >= 0;
+         r = bit_next(cg->moves, cg->k->nresume, r + 1)) {
+        LLVMBasicBlockRef in = new_bb(cg, "enter");
+        LLVMAddCase(sw, c32(cg, (uint64_t)r), in);
         LLVMPositionBuilderAtEnd(b, in);
-        for (int32_t reg = 0; reg < (int32_t)e->k->nregs; reg++)
-            if (carried(e, r, reg) && e->regs[reg].in != NULL) {
-                LLVMTypeRef stored, t = kept_type(e, reg, &stored);
-                LLVMValueRef v = LLVMBuildLoad2(b, stored, osr_kept(e, reg), "");
+        for (int32_t reg = 0; reg < (int32_t)cg->k->nregs; reg++)
+            if (carried(cg, r, reg) && cg->regs[reg].in != NULL) {
+                LLVMTypeRef stored, t = kept_type(cg, reg, &stored);
+                LLVMValueRef v = LLVMBuildLoad2(b, stored, osr_kept(cg, reg), "");
                 if (stored != t)
                     v = LLVMBuildTrunc(b, v, t, "");
-                LLVMBuildStore(b, v, e->regs[reg].in);
+                LLVMBuildStore(b, v, cg->regs[reg].in);
             }
         LLVMBuildBr(b, regions[r]);
     }

@@ -223,58 +223,58 @@ bool texture_supported(const struct ptx_instr *i, struct diag *d)
 /* ---- code ---- */
 
 /* Rows of 32 values on the stack. */
-static LLVMValueRef texture_rows(struct emit *e, LLVMTypeRef row, unsigned n, const char *name)
+static LLVMValueRef texture_rows(struct codegen *cg, LLVMTypeRef row, unsigned n, const char *name)
 {
-    return new_slot(e, LLVMArrayType2(row, n), name);
+    return new_slot(cg, LLVMArrayType2(row, n), name);
 }
 
-static LLVMValueRef row_at(struct emit *e, LLVMValueRef rows, unsigned n, unsigned bytes)
+static LLVMValueRef row_at(struct codegen *cg, LLVMValueRef rows, unsigned n, unsigned bytes)
 {
-    return byte_offset(e, rows, c64(e, (uint64_t)n * JIT_WARP * bytes));
+    return byte_offset(cg, rows, c64(cg, (uint64_t)n * JIT_WARP * bytes));
 }
 
-static LLVMValueRef texture_handles(struct emit *e, const struct ptx_operand *o)
+static LLVMValueRef texture_handles(struct codegen *cg, const struct ptx_operand *o)
 {
-    LLVMValueRef slot = texture_rows(e, e->v32i64, 1, "handles");
-    LLVMBuildStore(e->alu.b, operand_vector(e, o, PTX_B64), slot);
+    LLVMValueRef slot = texture_rows(cg, cg->v32i64, 1, "handles");
+    LLVMBuildStore(cg->alu.b, operand_vector(cg, o, PTX_B64), slot);
     return slot;
 }
 
 /* `offset`: NULL for none. */
-static LLVMValueRef texture_coordinates(struct emit *e, const struct ptx_operand *mem,
+static LLVMValueRef texture_coordinates(struct codegen *cg, const struct ptx_operand *mem,
                                         unsigned geometry, const struct ptx_operand *offset)
 {
     enum texture_geometry g = (enum texture_geometry)geometry;
     LLVMValueRef slot = texture_rows(
-        e, e->v32i32, offset != NULL ? GEOMETRY_ROWS : GEOMETRY_OFFSETS, "coordinates");
+        cg, cg->v32i32, offset != NULL ? GEOMETRY_ROWS : GEOMETRY_OFFSETS, "coordinates");
     for (unsigned k = 0; k < geometry_coordinates(g); k++)
-        LLVMBuildStore(e->alu.b, operand_vector(e, texture_coordinate(mem, k), PTX_B32),
-                       row_at(e, slot, k, 4));
+        LLVMBuildStore(cg->alu.b, operand_vector(cg, texture_coordinate(mem, k), PTX_B32),
+                       row_at(cg, slot, k, 4));
     for (unsigned k = 0; offset != NULL && k < geometry_axes(g); k++)
-        LLVMBuildStore(e->alu.b, operand_vector(e, item(offset, k), PTX_B32),
-                       row_at(e, slot, GEOMETRY_OFFSETS + k, 4));
+        LLVMBuildStore(cg->alu.b, operand_vector(cg, item(offset, k), PTX_B32),
+                       row_at(cg, slot, GEOMETRY_OFFSETS + k, 4));
     return slot;
 }
 
 /* void name(block, i32 instruction, i32 mask, handles [, coordinates], results or data) */
-static void texture_call(struct emit *e, const char *name, struct texture_instr t,
+static void texture_call(struct codegen *cg, const char *name, struct texture_instr t,
                          LLVMValueRef handles, LLVMValueRef coordinates, LLVMValueRef data)
 {
-    LLVMTypeRef params[6] = {e->ptr, e->i32, e->i32, e->ptr, e->ptr, e->ptr};
-    LLVMValueRef args[6] = {e->blk, c32(e, texture_instr_word(t)), mask_bits(e), handles};
+    LLVMTypeRef params[6] = {cg->ptr, cg->i32, cg->i32, cg->ptr, cg->ptr, cg->ptr};
+    LLVMValueRef args[6] = {cg->blk, c32(cg, texture_instr_word(t)), mask_bits(cg), handles};
     unsigned n = 4;
     if (coordinates != NULL)
         args[n++] = coordinates;
     args[n++] = data;
-    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->alu.ctx), params, n, false);
-    LLVMValueRef f = LLVMGetNamedFunction(e->alu.module, name);
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(cg->alu.ctx), params, n, false);
+    LLVMValueRef f = LLVMGetNamedFunction(cg->alu.module, name);
     if (f == NULL)
-        f = LLVMAddFunction(e->alu.module, name, type);
-    LLVMBuildCall2(e->alu.b, type, f, args, n, "");
+        f = LLVMAddFunction(cg->alu.module, name, type);
+    LLVMBuildCall2(cg->alu.b, type, f, args, n, "");
 }
 
 /* Rows into the registers of an operand. */
-static void write_rows(struct emit *e, const struct ptx_operand *d, LLVMValueRef rows,
+static void write_rows(struct codegen *cg, const struct ptx_operand *d, LLVMValueRef rows,
                        LLVMTypeRef row, unsigned bytes, unsigned type)
 {
     int n = d->kind == PTX_OPR_VEC ? d->nitems : 1;
@@ -282,94 +282,94 @@ static void write_rows(struct emit *e, const struct ptx_operand *d, LLVMValueRef
         const struct ptx_operand *o = d->kind == PTX_OPR_VEC ? &d->items[k] : d;
         if (o->kind != PTX_OPR_REG)
             continue;
-        LLVMValueRef v = LLVMBuildLoad2(e->alu.b, row, row_at(e, rows, (unsigned)k, bytes), "");
-        write_vector(e, o->reg, v, type);
+        LLVMValueRef v = LLVMBuildLoad2(cg->alu.b, row, row_at(cg, rows, (unsigned)k, bytes), "");
+        write_vector(cg, o->reg, v, type);
     }
 }
 
 /* The halves of two rows into four registers of 16 bits. */
-static void write_halves(struct emit *e, const struct ptx_operand *d, LLVMValueRef rows)
+static void write_halves(struct codegen *cg, const struct ptx_operand *d, LLVMValueRef rows)
 {
-    LLVMTypeRef narrow = LLVMVectorType(LLVMInt16TypeInContext(e->alu.ctx), JIT_WARP);
+    LLVMTypeRef narrow = LLVMVectorType(LLVMInt16TypeInContext(cg->alu.ctx), JIT_WARP);
     for (int k = 0; k < d->nitems; k++) {
         if (d->items[k].kind != PTX_OPR_REG)
             continue;
         LLVMValueRef v =
-            LLVMBuildLoad2(e->alu.b, e->v32i32, row_at(e, rows, (unsigned)k / 2, 4), "");
+            LLVMBuildLoad2(cg->alu.b, cg->v32i32, row_at(cg, rows, (unsigned)k / 2, 4), "");
         if (k % 2 != 0)
-            v = LLVMBuildLShr(e->alu.b, v, splat(e, c32(e, 16), JIT_WARP), "");
-        write_vector(e, d->items[k].reg, LLVMBuildTrunc(e->alu.b, v, narrow, ""), PTX_B16);
+            v = LLVMBuildLShr(cg->alu.b, v, splat(cg, c32(cg, 16), JIT_WARP), "");
+        write_vector(cg, d->items[k].reg, LLVMBuildTrunc(cg->alu.b, v, narrow, ""), PTX_B16);
     }
 }
 
-static bool emit_fetch(struct emit *e, const struct ptx_instr *i)
+static bool emit_fetch(struct codegen *cg, const struct ptx_instr *i)
 {
     struct texture_instr t = describe(i);
     const struct ptx_operand *mem = &i->operands[texture_place(i)];
     struct extras x = texture_extras(i, geometry_axes((enum texture_geometry)t.geometry));
     t.moved = x.offset != NULL;
-    LLVMValueRef out = texture_rows(e, e->v32i32, 4, "texels");
-    LLVMValueRef where = texture_coordinates(e, mem, t.geometry, x.offset);
-    texture_call(e, "weir_rt_tex", t, texture_handles(e, &mem->items[0]), where, out);
+    LLVMValueRef out = texture_rows(cg, cg->v32i32, 4, "texels");
+    LLVMValueRef where = texture_coordinates(cg, mem, t.geometry, x.offset);
+    texture_call(cg, "weir_rt_tex", t, texture_handles(cg, &mem->items[0]), where, out);
     if (i->types[0] == PTX_F16)
-        write_halves(e, &i->operands[0], out);
+        write_halves(cg, &i->operands[0], out);
     else
-        write_rows(e, &i->operands[0], out, e->v32i32, 4, PTX_B32);
+        write_rows(cg, &i->operands[0], out, cg->v32i32, 4, PTX_B32);
     if (i->pair && i->operands[1].kind == PTX_OPR_REG) /* all of it is in memory */
-        write_vector(e, i->operands[1].reg, LLVMConstAllOnes(e->v32i1), PTX_PRED);
+        write_vector(cg, i->operands[1].reg, LLVMConstAllOnes(cg->v32i1), PTX_PRED);
     return true;
 }
 
 /* Sizes at a level of detail: no texture has more than the first level, of others a GPU says 0. */
-static void only_first(struct emit *e, LLVMValueRef row, LLVMValueRef level)
+static void only_first(struct codegen *cg, LLVMValueRef row, LLVMValueRef level)
 {
-    LLVMValueRef none = LLVMConstNull(e->v32i32);
-    LLVMValueRef size = LLVMBuildLoad2(e->alu.b, e->v32i32, row, "");
-    LLVMValueRef first = LLVMBuildICmp(e->alu.b, LLVMIntEQ, level, none, "");
-    LLVMBuildStore(e->alu.b, LLVMBuildSelect(e->alu.b, first, size, none, ""), row);
+    LLVMValueRef none = LLVMConstNull(cg->v32i32);
+    LLVMValueRef size = LLVMBuildLoad2(cg->alu.b, cg->v32i32, row, "");
+    LLVMValueRef first = LLVMBuildICmp(cg->alu.b, LLVMIntEQ, level, none, "");
+    LLVMBuildStore(cg->alu.b, LLVMBuildSelect(cg->alu.b, first, size, none, ""), row);
 }
 
-static bool emit_query(struct emit *e, const struct ptx_instr *i)
+static bool emit_query(struct codegen *cg, const struct ptx_instr *i)
 {
     struct ptx_operand handle = i->operands[1];
     handle.kind = handle.var != NULL ? PTX_OPR_SYM : PTX_OPR_REG;
-    LLVMValueRef out = texture_rows(e, e->v32i32, 1, "answers");
-    texture_call(e, "weir_rt_texture_query", describe(i), texture_handles(e, &handle), NULL, out);
+    LLVMValueRef out = texture_rows(cg, cg->v32i32, 1, "answers");
+    texture_call(cg, "weir_rt_texture_query", describe(i), texture_handles(cg, &handle), NULL, out);
     if (ptx_has(i, PTX_M_level))
-        only_first(e, out, operand_vector(e, &i->operands[2], PTX_S32));
-    write_rows(e, &i->operands[0], out, e->v32i32, 4, PTX_B32);
+        only_first(cg, out, operand_vector(cg, &i->operands[2], PTX_S32));
+    write_rows(cg, &i->operands[0], out, cg->v32i32, 4, PTX_B32);
     return true;
 }
 
-static bool emit_surface(struct emit *e, const struct ptx_instr *i)
+static bool emit_surface(struct codegen *cg, const struct ptx_instr *i)
 {
     struct texture_instr t = describe(i);
     int at = texture_place(i);
     const struct ptx_operand *mem = &i->operands[at];
     unsigned type = i->types[i->ntypes - 1];
-    LLVMValueRef data = texture_rows(e, e->v32i64, 4, "data");
+    LLVMValueRef data = texture_rows(cg, cg->v32i64, 4, "data");
     if (i->op != PTX_OP_suld) {
         const struct ptx_operand *s = &i->operands[at + 1];
         for (unsigned k = 0; k < t.count; k++) {
             const struct ptx_operand *o = s->kind == PTX_OPR_VEC ? &s->items[k] : s;
-            LLVMValueRef v = coerce(e, operand_vector(e, o, type), PTX_U64, false);
-            LLVMBuildStore(e->alu.b, v, row_at(e, data, k, 8));
+            LLVMValueRef v = coerce(cg, operand_vector(cg, o, type), PTX_U64, false);
+            LLVMBuildStore(cg->alu.b, v, row_at(cg, data, k, 8));
         }
     }
-    LLVMValueRef where = texture_coordinates(e, mem, t.geometry, NULL);
-    texture_call(e, "weir_rt_surface", t, texture_handles(e, &mem->items[0]), where, data);
+    LLVMValueRef where = texture_coordinates(cg, mem, t.geometry, NULL);
+    texture_call(cg, "weir_rt_surface", t, texture_handles(cg, &mem->items[0]), where, data);
     if (i->op == PTX_OP_suld)
-        write_rows(e, &i->operands[0], data, e->v32i64, 8, PTX_B64);
+        write_rows(cg, &i->operands[0], data, cg->v32i64, 8, PTX_B64);
     return true;
 }
 
-bool emit_texture(struct emit *e, const struct ptx_instr *i)
+bool emit_texture(struct codegen *cg, const struct ptx_instr *i)
 {
     switch (i->op) {
     case PTX_OP_tex:
-    case PTX_OP_tld4: return emit_fetch(e, i);
+    case PTX_OP_tld4: return emit_fetch(cg, i);
     case PTX_OP_txq:
-    case PTX_OP_suq: return emit_query(e, i);
-    default: return emit_surface(e, i);
+    case PTX_OP_suq: return emit_query(cg, i);
+    default: return emit_surface(cg, i);
     }
 }

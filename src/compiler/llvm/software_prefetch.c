@@ -28,13 +28,13 @@ static unsigned software_prefetch_kind(LLVMModuleRef m)
     return LLVMGetMDKindIDInContext(LLVMGetModuleContext(m), name, sizeof name - 1);
 }
 
-void ahead_mark(struct emit *e, LLVMValueRef access, unsigned space)
+void ahead_mark(struct codegen *cg, LLVMValueRef access, unsigned space)
 {
-    const struct jkernel *k = e->k;
+    const struct jkernel *k = cg->k;
     if (space == PTX_SPACE_GLOBAL && k->lockstep && k->pace == 0 && !k->opt->checked &&
-        e->cur != NULL && e->cur->depth == 0 &&
+        cg->cur != NULL && cg->cur->depth == 0 &&
         (LLVMIsALoadInst(access) || LLVMIsAStoreInst(access)))
-        LLVMSetMetadata(access, software_prefetch_kind(e->alu.module), e->md_empty);
+        LLVMSetMetadata(access, software_prefetch_kind(cg->alu.module), cg->md_empty);
 }
 
 /* ---- derivatives ---- */

@@ -65,8 +65,8 @@ static bool block_batch_streams(const struct jkernel *k, const struct jblock *bl
         return false;
     unsigned space = mem_space(i);
     const struct ptx_operand *at = &i->operands[i->op == PTX_OP_ld ? jit_ndst(i) : 0];
-    struct shape s = shape_address(k, at);
-    if (space == PTX_SPACE_PARAM || (space == PTX_SPACE_CONST && shape_uniform(&s)))
+    struct uniformity s = address_uniformity(k, at);
+    if (space == PTX_SPACE_PARAM || (space == PTX_SPACE_CONST && is_uniform(&s)))
         return true;
     unsigned bytes =
         ptx_type_bits((enum ptx_type)i->types[i->ntypes - 1]) / 8 * (i->vec ? i->vec : 1u);
@@ -81,11 +81,11 @@ static int32_t warps_of_row(const struct jkernel *k)
     return x == 0 ? 0 : x % JIT_WARP == 0 ? (int32_t)(x / JIT_WARP) : JIT_WARP % x == 0 ? 1 : 0;
 }
 
-void row_plan(struct emit *e)
+void row_plan(struct codegen *cg)
 {
-    const struct jkernel *k = e->k;
+    const struct jkernel *k = cg->k;
     bool streams = true;
-    e->row_warps = 0;
+    cg->row_warps = 0;
     if (k->is_function || k->has_calls || k->nresume > 1 || k->has_poll || k->has_partial ||
         k->nwarps == 0)
         return;
@@ -98,10 +98,13 @@ void row_plan(struct emit *e)
         }
     }
     int32_t row = warps_of_row(k);
-    e->row_warps = streams && row > 0 && row < k->nwarps ? row : k->nwarps;
+    cg->row_warps = streams && row > 0 && row < k->nwarps ? row : k->nwarps;
 }
 
-bool row_streams(const struct emit *e) { return e->row_warps > 0 && e->row_warps < e->k->nwarps; }
+bool row_streams(const struct codegen *cg)
+{
+    return cg->row_warps > 0 && cg->row_warps < cg->k->nwarps;
+}
 
 /* ---- the loops ---- */
 
@@ -111,78 +114,78 @@ struct loop {
     LLVMValueRef i; /* the counter */
 };
 
-static struct loop loop_open(struct emit *e, LLVMValueRef from, const char *name)
+static struct loop loop_open(struct codegen *cg, LLVMValueRef from, const char *name)
 {
-    LLVMBuilderRef b = e->alu.b;
+    LLVMBuilderRef b = cg->alu.b;
     LLVMBasicBlockRef before = LLVMGetInsertBlock(b);
-    struct loop l = {.head = new_bb(e, name)};
+    struct loop l = {.head = new_bb(cg, name)};
     LLVMBuildBr(b, l.head);
     LLVMPositionBuilderAtEnd(b, l.head);
-    l.i = LLVMBuildPhi(b, e->i32, name);
+    l.i = LLVMBuildPhi(b, cg->i32, name);
     LLVMAddIncoming(l.i, &from, &before, 1);
     return l;
 }
 
 /* Again with the counter raised by `step` unless that makes it `end`. */
-static void loop_close(struct emit *e, struct loop *l, uint64_t step, LLVMValueRef end)
+static void loop_close(struct codegen *cg, struct loop *l, uint64_t step, LLVMValueRef end)
 {
-    LLVMBuilderRef b = e->alu.b;
-    LLVMBasicBlockRef here = LLVMGetInsertBlock(b), out = new_bb(e, "out");
-    LLVMValueRef next = LLVMBuildAdd(b, l->i, c32(e, step), "");
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(b), out = new_bb(cg, "out");
+    LLVMValueRef next = LLVMBuildAdd(b, l->i, c32(cg, step), "");
     LLVMAddIncoming(l->i, &next, &here, 1);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, next, end, ""), out, l->head);
     LLVMPositionBuilderAtEnd(b, out);
 }
 
 /* Says for helpers and faults which block runs; see emit_note_warp. */
-static void note_block(struct emit *e, LLVMValueRef at)
+static void note_block(struct codegen *cg, LLVMValueRef at)
 {
-    LLVMValueRef store = LLVMBuildStore(e->alu.b, e->ctaid[0], at);
+    LLVMValueRef store = LLVMBuildStore(cg->alu.b, cg->ctaid[0], at);
     LLVMSetVolatile(store, true);
-    LLVMSetMetadata(store, e->md_noalias, e->scope_all);
+    LLVMSetMetadata(store, cg->md_noalias, cg->scope_all);
 }
 
-bool emit_row(struct emit *e, LLVMBasicBlockRef at)
+bool emit_row(struct codegen *cg, LLVMBasicBlockRef at)
 {
-    LLVMBuilderRef b = e->alu.b;
-    const struct jkernel *k = e->k;
-    int32_t row = e->row_warps;
+    LLVMBuilderRef b = cg->alu.b;
+    const struct jkernel *k = cg->k;
+    int32_t row = cg->row_warps;
     struct loop rows, blocks, warps;
     bool one = row == 1;
-    flow_open(e);
-    e->region = 0;
-    e->next_warp = new_bb(e, "warp_done");
+    flow_open(cg);
+    cg->region = 0;
+    cg->next_warp = new_bb(cg, "warp_done");
     LLVMPositionBuilderAtEnd(b, at);
-    LLVMValueRef here = byte_offset(e, e->blk, c64(e, FIELD(ctaid)));
-    LLVMValueRef behind = byte_offset(e, e->blk, c64(e, FIELD(more)));
-    LLVMValueRef first = LLVMBuildLoad2(b, e->i32, here, "");
-    LLVMValueRef more = LLVMBuildLoad2(b, e->i32, behind, "");
-    LLVMBuildStore(b, c32(e, 0), behind);
-    LLVMValueRef end = LLVMBuildAdd(b, LLVMBuildAdd(b, first, more, ""), c32(e, 1), "");
-    rows = loop_open(e, c32(e, 0), "rows");
-    e->w = rows.i;
+    LLVMValueRef here = byte_offset(cg, cg->blk, c64(cg, FIELD(ctaid)));
+    LLVMValueRef behind = byte_offset(cg, cg->blk, c64(cg, FIELD(more)));
+    LLVMValueRef first = LLVMBuildLoad2(b, cg->i32, here, "");
+    LLVMValueRef more = LLVMBuildLoad2(b, cg->i32, behind, "");
+    LLVMBuildStore(b, c32(cg, 0), behind);
+    LLVMValueRef end = LLVMBuildAdd(b, LLVMBuildAdd(b, first, more, ""), c32(cg, 1), "");
+    rows = loop_open(cg, c32(cg, 0), "rows");
+    cg->w = rows.i;
     if (one)
-        emit_note_warp(e);
-    blocks = loop_open(e, first, "blocks");
-    e->ctaid[0] = blocks.i;
-    note_block(e, here);
+        emit_note_warp(cg);
+    blocks = loop_open(cg, first, "blocks");
+    cg->ctaid[0] = blocks.i;
+    note_block(cg, here);
     if (!one) {
-        warps = loop_open(e, rows.i, "warps");
-        e->w = warps.i;
-        emit_note_warp(e);
+        warps = loop_open(cg, rows.i, "warps");
+        cg->w = warps.i;
+        emit_note_warp(cg);
     }
-    LLVMValueRef off = LLVMBuildZExt(b, e->w, e->i64, "");
-    e->frame_w = byte_offset(e, e->frame, LLVMBuildMul(b, off, c64(e, e->frame_bytes), ""));
-    place_region(e);
-    enter_region(e, 0);
-    bool ok = flow_emit(e);
-    LLVMPositionBuilderAtEnd(b, e->next_warp);
+    LLVMValueRef off = LLVMBuildZExt(b, cg->w, cg->i64, "");
+    cg->frame_w = byte_offset(cg, cg->frame, LLVMBuildMul(b, off, c64(cg, cg->frame_bytes), ""));
+    place_region(cg);
+    enter_region(cg, 0);
+    bool ok = flow_emit(cg);
+    LLVMPositionBuilderAtEnd(b, cg->next_warp);
     if (!one)
-        loop_close(e, &warps, 1,
-                   row == k->nwarps ? c32(e, (uint64_t)row)
-                                    : LLVMBuildAdd(b, rows.i, c32(e, (uint64_t)row), ""));
-    loop_close(e, &blocks, 1, end);
-    loop_close(e, &rows, (uint64_t)row, c32(e, (uint64_t)(k->nwarps + row - 1) / row * row));
-    LLVMBuildRet(b, c32(e, JIT_DONE));
+        loop_close(cg, &warps, 1,
+                   row == k->nwarps ? c32(cg, (uint64_t)row)
+                                    : LLVMBuildAdd(b, rows.i, c32(cg, (uint64_t)row), ""));
+    loop_close(cg, &blocks, 1, end);
+    loop_close(cg, &rows, (uint64_t)row, c32(cg, (uint64_t)(k->nwarps + row - 1) / row * row));
+    LLVMBuildRet(b, c32(cg, JIT_DONE));
     return ok;
 }

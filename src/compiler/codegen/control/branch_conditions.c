@@ -12,7 +12,7 @@ enum { DEPTH = 6 };
 
 /* A condition being looked at, or made for one lane. */
 struct ends {
-    struct emit *e;
+    struct codegen *cg;
     const struct jblock *blk; /* all of it is computed in this block */
     LLVMValueRef fits;        /* i1: no index wraps around; NULL: none can */
     bool failed;
@@ -40,7 +40,7 @@ static int32_t branch_conditions_written(const struct ends *c, int32_t before, i
 {
     for (int32_t n = before - 1; n >= c->blk->first; n--) {
         struct jroles r;
-        jit_roles(&c->e->k->instrs[n], &r);
+        jit_roles(&c->cg->k->instrs[n], &r);
         for (int d = 0; d < r.ndef; d++)
             if (r.def[d] == reg)
                 return n;
@@ -62,19 +62,19 @@ enum { ELSEWHERE = -1 };
 /* Makes a register again that never changes while the block runs, after those it comes from. */
 static void again(struct ends *c, int32_t reg)
 {
-    const struct ptx_instr *i = &c->e->k->instrs[c->e->k->regs[reg].def];
+    const struct ptx_instr *i = &c->cg->k->instrs[c->cg->k->regs[reg].def];
     struct jroles r;
     jit_roles(i, &r);
     for (int u = 0; u < r.nuse; u++)
         again(c, r.use[u]);
-    c->failed |= !emit_instr(c->e, i);
+    c->failed |= !emit_instr(c->cg, i);
 }
 
 static bool can_again(const struct jkernel *k, int32_t reg)
 {
     const struct jreg *r = &k->regs[reg];
     struct jroles roles;
-    if (r->remat == 0 || r->shape.brk != 0)
+    if (r->remat == 0 || r->uniformity.brk != 0)
         return false;
     jit_roles(&k->instrs[r->def], &roles);
     for (int u = 0; u < roles.nuse; u++)
@@ -87,11 +87,11 @@ static bool can_again(const struct jkernel *k, int32_t reg)
  * NULL: it cannot be looked into. */
 static const struct ptx_instr *maker(const struct ends *c, int32_t before, int32_t reg, int32_t *at)
 {
-    const struct jreg *r = &c->e->k->regs[reg];
+    const struct jreg *r = &c->cg->k->regs[reg];
     *at = before == ELSEWHERE ? ELSEWHERE : branch_conditions_written(c, before, reg);
     if (*at < 0 && (r->ndefs != 1 || r->def < 0))
         return NULL;
-    const struct ptx_instr *i = &c->e->k->instrs[*at < 0 ? r->def : *at];
+    const struct ptx_instr *i = &c->cg->k->instrs[*at < 0 ? r->def : *at];
     if (jit_ndst(i) != 1 || i->ntypes != 1)
         return NULL;
     for (int n = 1; n < i->noperands; n++) /* what it reads is read again at the block's end */
@@ -112,7 +112,7 @@ static const struct ptx_instr *maker(const struct ends *c, int32_t before, int32
 /* Can the value of an operand whose lanes are in a row be read at the block's end? */
 static bool readable(const struct ends *c, int32_t before, const struct ptx_operand *o)
 {
-    return before != ELSEWHERE || o->kind != PTX_OPR_REG || can_again(c->e->k, o->reg);
+    return before != ELSEWHERE || o->kind != PTX_OPR_REG || can_again(c->cg->k, o->reg);
 }
 
 /* Its first lane's value. */
@@ -121,14 +121,14 @@ static LLVMValueRef branch_conditions_first(struct ends *c, int32_t before,
 {
     if (before == ELSEWHERE && o->kind == PTX_OPR_REG)
         again(c, o->reg);
-    return operand_scalar(c->e, o, type, SEG_WARP, 0);
+    return operand_scalar(c->cg, o, type, SEG_WARP, 0);
 }
 
 /* Notes what must hold for a counting value of type `type` not to wrap around. */
-static void look(struct ends *c, int32_t before, const struct ptx_operand *o, const struct shape *s,
-                 unsigned type)
+static void look(struct ends *c, int32_t before, const struct ptx_operand *o,
+                 const struct uniformity *s, unsigned type)
 {
-    LLVMBuilderRef b = c->e->alu.b;
+    LLVMBuilderRef b = c->cg->alu.b;
     bool is_signed = type == PTX_S32 || type == PTX_S64;
     unsigned bits = ptx_type_bits((enum ptx_type)type);
     uint64_t step = (uint64_t)(s->stride > 0 ? s->stride : -s->stride);
@@ -160,13 +160,13 @@ static int both(struct ends *c, int a, int b)
 static int branch_conditions_way(struct ends *c, int32_t before, const struct ptx_operand *o,
                                  unsigned type, int depth)
 {
-    struct shape s = shape_operand(c->e->k, o);
+    struct uniformity s = operand_uniformity(c->cg->k, o);
     bool less = false;
     c->failed |= s.seg == SEG_WARP && !readable(c, before, o);
-    if (c->failed || shape_uniform(&s))
+    if (c->failed || is_uniform(&s))
         return 0;
     if (s.seg == SEG_WARP && s.brk == 0 && is_index(type) &&
-        (o->kind != PTX_OPR_REG || ptx_type_bits((enum ptx_type)c->e->k->regs[o->reg].type) ==
+        (o->kind != PTX_OPR_REG || ptx_type_bits((enum ptx_type)c->cg->k->regs[o->reg].type) ==
                                        ptx_type_bits((enum ptx_type)type))) {
         look(c, before, o, &s, type);
         return s.stride > 0 ? 1 : -1;
@@ -196,27 +196,27 @@ static int branch_conditions_way(struct ends *c, int32_t before, const struct pt
 static LLVMValueRef branch_conditions_value(struct ends *c, int32_t before,
                                             const struct ptx_operand *o, unsigned type, int lane)
 {
-    struct emit *e = c->e;
-    struct shape s = shape_operand(e->k, o);
+    struct codegen *cg = c->cg;
+    struct uniformity s = operand_uniformity(cg->k, o);
     if (s.seg == SEG_WARP) {
         LLVMValueRef v = branch_conditions_first(c, before, o, type);
         if (s.stride == 0 || lane == 0)
             return v;
         LLVMValueRef far = LLVMConstInt(LLVMTypeOf(v), (uint64_t)(s.stride * lane), true);
-        return LLVMBuildAdd(e->alu.b, v, far, "");
+        return LLVMBuildAdd(cg->alu.b, v, far, "");
     }
     int32_t at;
     const struct ptx_instr *i = maker(c, before, o->reg, &at);
     LLVMValueRef v[2], out[ALU_MAX_DST];
     for (int n = 1; n < i->noperands; n++)
         v[n - 1] = branch_conditions_value(c, at, &i->operands[n], i->types[0], lane);
-    e->alu.lanes = 1;
-    e->alu.mask = NULL;
-    if (!alu_emit(&e->alu, i, v, out)) {
+    cg->alu.lanes = 1;
+    cg->alu.mask = NULL;
+    if (!alu_emit(&cg->alu, i, v, out)) {
         c->failed = true;
-        return LLVMConstInt(e->i1, 0, false);
+        return LLVMConstInt(cg->i1, 0, false);
     }
-    return o->neg && type == PTX_PRED ? LLVMBuildNot(e->alu.b, out[0], "") : out[0];
+    return o->neg && type == PTX_PRED ? LLVMBuildNot(cg->alu.b, out[0], "") : out[0];
 }
 
 /* `i == n` with an index that goes up or down by one: no lane has it when the distance from the
@@ -224,7 +224,7 @@ static LLVMValueRef branch_conditions_value(struct ends *c, int32_t before,
 static bool branch_conditions_equal(struct ends *c, const struct ptx_operand *cond,
                                     LLVMValueRef *all, LLVMValueRef *none)
 {
-    LLVMBuilderRef b = c->e->alu.b;
+    LLVMBuilderRef b = c->cg->alu.b;
     int32_t at;
     const struct ptx_instr *i = maker(c, c->blk->first + c->blk->count, cond->reg, &at);
     if (i == NULL || i->op != PTX_OP_setp || i->noperands != 3 ||
@@ -234,13 +234,13 @@ static bool branch_conditions_equal(struct ends *c, const struct ptx_operand *co
              type = bits == 32 ? PTX_U32 : PTX_U64;
     if ((bits != 32 && bits != 64) || i->types[0] == PTX_F32 || i->types[0] == PTX_F64)
         return false;
-    struct shape s[2];
+    struct uniformity s[2];
     for (int n = 0; n < 2; n++) {
         const struct ptx_operand *o = &i->operands[n + 1];
-        s[n] = shape_operand(c->e->k, o);
+        s[n] = operand_uniformity(c->cg->k, o);
         if (s[n].seg != SEG_WARP || s[n].brk != 0 || !readable(c, at, o) ||
             (o->kind == PTX_OPR_REG &&
-             ptx_type_bits((enum ptx_type)c->e->k->regs[o->reg].type) != bits))
+             ptx_type_bits((enum ptx_type)c->cg->k->regs[o->reg].type) != bits))
             return false;
     }
     int64_t step = s[0].stride - s[1].stride;
@@ -252,8 +252,8 @@ static bool branch_conditions_equal(struct ends *c, const struct ptx_operand *co
     LLVMValueRef far = step > 0 ? LLVMBuildSub(b, v[1], v[0], "") : LLVMBuildSub(b, v[0], v[1], "");
     far = LLVMBuildICmp(b, LLVMIntUGE, far, LLVMConstInt(LLVMTypeOf(far), JIT_WARP, false), "");
     bool differ = ptx_has(i, PTX_M_ne) != cond->neg;
-    *all = differ ? far : LLVMConstInt(c->e->i1, 0, false);
-    *none = differ ? LLVMConstInt(c->e->i1, 0, false) : far;
+    *all = differ ? far : LLVMConstInt(c->cg->i1, 0, false);
+    *none = differ ? LLVMConstInt(c->cg->i1, 0, false) : far;
     return !c->failed;
 }
 
@@ -272,7 +272,7 @@ struct row {
 
 static bool is_row(struct ends *c, const struct ptx_operand *cond, struct row *r)
 {
-    const struct jkernel *k = c->e->k;
+    const struct jkernel *k = c->cg->k;
     r->i = maker(c, c->blk->first + c->blk->count, cond->reg, &r->at);
     if (r->i == NULL || r->i->op != PTX_OP_setp || !is_index(r->i->types[0]) ||
         !orders(r->i, &r->less))
@@ -280,10 +280,10 @@ static bool is_row(struct ends *c, const struct ptx_operand *cond, struct row *r
     r->type = r->i->types[0];
     r->equal = ptx_has(r->i, PTX_M_le) || ptx_has(r->i, PTX_M_ge) || ptx_has(r->i, PTX_M_ls) ||
                ptx_has(r->i, PTX_M_hs);
-    struct shape s[2];
+    struct uniformity s[2];
     for (int n = 0; n < 2; n++) {
         const struct ptx_operand *o = &r->i->operands[n + 1];
-        s[n] = shape_operand(k, o);
+        s[n] = operand_uniformity(k, o);
         if (s[n].seg != SEG_WARP || s[n].brk != 0 || !readable(c, r->at, o) ||
             (o->kind == PTX_OPR_REG && ptx_type_bits((enum ptx_type)k->regs[o->reg].type) !=
                                            ptx_type_bits((enum ptx_type)r->type)))
@@ -302,8 +302,8 @@ static bool is_row(struct ends *c, const struct ptx_operand *cond, struct row *r
 /* i32: the lanes of which a row's comparison is true, no index wrapping around. */
 static LLVMValueRef row_bits(struct ends *c, const struct row *r)
 {
-    struct emit *e = c->e;
-    LLVMBuilderRef b = e->alu.b;
+    struct codegen *cg = c->cg;
+    LLVMBuilderRef b = cg->alu.b;
     bool is_signed = r->type == PTX_S32 || r->type == PTX_S64;
     LLVMValueRef low = branch_conditions_first(c, r->at, &r->i->operands[r->index + 1], r->type);
     LLVMValueRef high = branch_conditions_first(c, r->at, &r->i->operands[2 - r->index], r->type);
@@ -321,31 +321,31 @@ static LLVMValueRef row_bits(struct ends *c, const struct row *r)
     LLVMValueRef some = LLVMBuildICmp(b, p, low, high, "");
     LLVMValueRef args[2] = {LLVMBuildSub(b, high, low, ""),
                             LLVMConstInt(type, with ? JIT_WARP - 1 : JIT_WARP, false)};
-    LLVMValueRef count = intrinsic(e, "llvm.umin", &type, 1, args, 2);
-    count = LLVMBuildIntCast2(b, count, e->i64, false, "");
-    LLVMValueRef end = LLVMBuildShl(b, c64(e, with ? 2 : 1), count, "");
-    LLVMValueRef bits = LLVMBuildTrunc(b, LLVMBuildSub(b, end, c64(e, 1), ""), e->i32, "");
-    bits = LLVMBuildSelect(b, some, bits, c32(e, 0), "");
+    LLVMValueRef count = intrinsic(cg, "llvm.umin", &type, 1, args, 2);
+    count = LLVMBuildIntCast2(b, count, cg->i64, false, "");
+    LLVMValueRef end = LLVMBuildShl(b, c64(cg, with ? 2 : 1), count, "");
+    LLVMValueRef bits = LLVMBuildTrunc(b, LLVMBuildSub(b, end, c64(cg, 1), ""), cg->i32, "");
+    bits = LLVMBuildSelect(b, some, bits, c32(cg, 0), "");
     return others ? LLVMBuildNot(b, bits, "") : bits;
 }
 
-LLVMValueRef emit_condition(struct emit *e, const struct jblock *blk)
+LLVMValueRef emit_condition(struct codegen *cg, const struct jblock *blk)
 {
-    LLVMBuilderRef b = e->alu.b;
-    struct ends c = {.e = e, .blk = blk};
+    LLVMBuilderRef b = cg->alu.b;
+    struct ends c = {.cg = cg, .blk = blk};
     struct ptx_operand cond = {.kind = PTX_OPR_REG, .reg = blk->cond, .neg = blk->cond_neg};
     struct row r;
     if (!is_row(&c, &cond, &r))
-        return bits_of(e, operand_vector(e, &cond, PTX_PRED));
+        return bits_of(cg, operand_vector(cg, &cond, PTX_PRED));
     LLVMBasicBlockRef from, wrap = NULL, row, join = NULL;
     LLVMValueRef wrapped = NULL;
     if (c.fits != NULL) {
-        wrap = new_bb(e, "wrap");
-        row = new_bb(e, "row");
-        join = new_bb(e, "compared");
+        wrap = new_bb(cg, "wrap");
+        row = new_bb(cg, "row");
+        join = new_bb(cg, "compared");
         LLVMBuildCondBr(b, c.fits, row, wrap);
         LLVMPositionBuilderAtEnd(b, wrap);
-        wrapped = bits_of(e, operand_vector(e, &cond, PTX_PRED));
+        wrapped = bits_of(cg, operand_vector(cg, &cond, PTX_PRED));
         wrap = LLVMGetInsertBlock(b);
         LLVMBuildBr(b, join);
         LLVMPositionBuilderAtEnd(b, row);
@@ -358,15 +358,15 @@ LLVMValueRef emit_condition(struct emit *e, const struct jblock *blk)
     from = LLVMGetInsertBlock(b);
     LLVMBuildBr(b, join);
     LLVMPositionBuilderAtEnd(b, join);
-    LLVMValueRef v = LLVMBuildPhi(b, e->i32, "");
+    LLVMValueRef v = LLVMBuildPhi(b, cg->i32, "");
     LLVMAddIncoming(v, (LLVMValueRef[]){wrapped, bits}, (LLVMBasicBlockRef[]){wrap, from}, 2);
     return v;
 }
 
-bool emit_ends(struct emit *e, const struct jblock *blk, LLVMValueRef *all, LLVMValueRef *none)
+bool emit_ends(struct codegen *cg, const struct jblock *blk, LLVMValueRef *all, LLVMValueRef *none)
 {
-    LLVMBuilderRef b = e->alu.b;
-    struct ends c = {.e = e, .blk = blk};
+    LLVMBuilderRef b = cg->alu.b;
+    struct ends c = {.cg = cg, .blk = blk};
     struct ptx_operand cond = {.kind = PTX_OPR_REG, .reg = blk->cond, .neg = blk->cond_neg};
     int32_t end = blk->first + blk->count;
     if (branch_conditions_equal(&c, &cond, all, none))

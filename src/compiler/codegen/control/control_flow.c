@@ -5,8 +5,8 @@
  * warp all of whose 32 lanes are there: it needs no mask, and accesses of neighbours are plain
  * vector accesses. A branch on which the lanes disagree leaves the whole copies for the general
  * ones, and general copies of blocks where ways meet go back once the warp is whole again. The same
- * way out is taken where an index wraps around within a warp (struct shape, `brk`), which whole
- * copies therefore need not look for at every access. */
+ * way out is taken where an index wraps around within a warp (struct uniformity, `brk`), which
+ * whole copies therefore need not look for at every access. */
 #include "compiler/codegen/codegen.h"
 
 #include <stdlib.h>
@@ -14,342 +14,342 @@
 
 /* Block b's general or whole copy, which is put on the list of those to be emitted when first asked
  * for. */
-static LLVMBasicBlockRef control_flow_copy(struct emit *e, int32_t b, bool whole)
+static LLVMBasicBlockRef control_flow_copy(struct codegen *cg, int32_t b, bool whole)
 {
-    LLVMBasicBlockRef *bb = whole ? &e->whole_bb[b] : &e->bb[b];
+    LLVMBasicBlockRef *bb = whole ? &cg->whole_bb[b] : &cg->bb[b];
     if (*bb == NULL) {
-        *bb = new_bb(e, whole ? "whole" : "b");
-        e->work[e->nwork++] = whole ? b + e->k->nblocks : b;
+        *bb = new_bb(cg, whole ? "whole" : "b");
+        cg->work[cg->nwork++] = whole ? b + cg->k->nblocks : b;
     }
     return *bb;
 }
 
-static LLVMValueRef control_flow_pending(struct emit *e, int32_t b)
+static LLVMValueRef control_flow_pending(struct codegen *cg, int32_t b)
 {
-    return LLVMBuildLoad2(e->alu.b, e->i32, e->pending_slot[b], "");
+    return LLVMBuildLoad2(cg->alu.b, cg->i32, cg->pending_slot[b], "");
 }
 
 /* Lanes go to wait at block b, which joins the candidates. Masks are written where lanes come to
  * wait and nowhere else: a slot that lived from the start would cost a phi at every join. */
-static void add_pending(struct emit *e, uint64_t *cand, int32_t b, LLVMValueRef lanes)
+static void add_pending(struct codegen *cg, uint64_t *cand, int32_t b, LLVMValueRef lanes)
 {
     bool waiting = bit_get(cand, b);
     bit_set(cand, b);
-    if (e->k->blocks[b].alone)
+    if (cg->k->blocks[b].alone)
         return; /* everybody is there, or nobody */
     if (waiting)
-        lanes = LLVMBuildOr(e->alu.b, control_flow_pending(e, b), lanes, "");
-    LLVMBuildStore(e->alu.b, lanes, e->pending_slot[b]);
+        lanes = LLVMBuildOr(cg->alu.b, control_flow_pending(cg, b), lanes, "");
+    LLVMBuildStore(cg->alu.b, lanes, cg->pending_slot[b]);
 }
 
 /* Nobody waits at the blocks of `set` that are not in `cand`. */
-static void clear_waiting(struct emit *e, const uint64_t *set, const uint64_t *cand)
+static void clear_waiting(struct codegen *cg, const uint64_t *set, const uint64_t *cand)
 {
-    struct jkernel *k = e->k;
+    struct jkernel *k = cg->k;
     for (int32_t c = bit_next(set, k->nblocks, 0); c >= 0; c = bit_next(set, k->nblocks, c + 1))
         if (!k->blocks[c].alone && !k->blocks[c].inside && !bit_get(cand, c))
-            LLVMBuildStore(e->alu.b, c32(e, 0), e->pending_slot[c]);
+            LLVMBuildStore(cg->alu.b, c32(cg, 0), cg->pending_slot[c]);
 }
 
 /* The candidates' frontiers may name blocks at which, on this path, nobody waits. */
-static void clear_others(struct emit *e, const uint64_t *cand)
+static void clear_others(struct codegen *cg, const uint64_t *cand)
 {
-    struct jkernel *k = e->k;
+    struct jkernel *k = cg->k;
     size_t words = (size_t)bit_words(k->nblocks);
     uint64_t *others = xcalloc(words, 8);
     for (int32_t c = bit_next(cand, k->nblocks, 0); c >= 0; c = bit_next(cand, k->nblocks, c + 1))
         for (size_t w = 0; w < words; w++)
             others[w] |= k->blocks[c].frontier[w];
-    clear_waiting(e, others, cand);
+    clear_waiting(cg, others, cand);
     free(others);
 }
 
 /* The blocks at which lanes may wait while the current one runs, as a set of its own. */
-static uint64_t *control_flow_candidates(struct emit *e)
+static uint64_t *control_flow_candidates(struct codegen *cg)
 {
-    size_t words = (size_t)bit_words(e->k->nblocks);
+    size_t words = (size_t)bit_words(cg->k->nblocks);
     uint64_t *cand = xcalloc(words, 8);
-    if (!e->in_whole)
-        memcpy(cand, e->cur->frontier, words * 8);
+    if (!cg->in_whole)
+        memcpy(cand, cg->cur->frontier, words * 8);
     return cand;
 }
 
 /* Runs the first of the candidate blocks that has lanes waiting; `last` is where to go when none
  * before it has: a candidate that then must have some, or -1 for "the warp is done". */
-static void chain(struct emit *e, const uint64_t *cand, int32_t last)
+static void chain(struct codegen *cg, const uint64_t *cand, int32_t last)
 {
-    LLVMBuilderRef b = e->alu.b;
-    int32_t n = e->k->nblocks;
+    LLVMBuilderRef b = cg->alu.b;
+    int32_t n = cg->k->nblocks;
     for (int32_t c = bit_next(cand, n, 0); c >= 0; c = bit_next(cand, n, c + 1)) {
-        if (e->k->blocks[c].inside)
+        if (cg->k->blocks[c].inside)
             continue; /* nobody ever waits where lanes take turns */
-        if (c == last || (last >= 0 && e->k->blocks[c].alone)) {
-            LLVMBuildBr(b, control_flow_copy(e, c, false));
+        if (c == last || (last >= 0 && cg->k->blocks[c].alone)) {
+            LLVMBuildBr(b, control_flow_copy(cg, c, false));
             return;
         }
-        LLVMBasicBlockRef next = new_bb(e, "skip");
-        LLVMValueRef lanes = e->k->blocks[c].alone ? LLVMBuildLoad2(b, e->i32, e->live_slot, "")
-                                                   : control_flow_pending(e, c);
-        LLVMValueRef any = LLVMBuildICmp(b, LLVMIntNE, lanes, c32(e, 0), "");
-        LLVMBuildCondBr(b, any, control_flow_copy(e, c, false), next);
+        LLVMBasicBlockRef next = new_bb(cg, "skip");
+        LLVMValueRef lanes = cg->k->blocks[c].alone ? LLVMBuildLoad2(b, cg->i32, cg->live_slot, "")
+                                                    : control_flow_pending(cg, c);
+        LLVMValueRef any = LLVMBuildICmp(b, LLVMIntNE, lanes, c32(cg, 0), "");
+        LLVMBuildCondBr(b, any, control_flow_copy(cg, c, false), next);
         LLVMPositionBuilderAtEnd(b, next);
     }
-    LLVMBuildBr(b, e->next_warp);
+    LLVMBuildBr(b, cg->next_warp);
 }
 
-void flow_chain(struct emit *e, const uint64_t *cand, int32_t last)
+void flow_chain(struct codegen *cg, const uint64_t *cand, int32_t last)
 {
-    clear_others(e, cand);
-    chain(e, cand, last);
+    clear_others(cg, cand);
+    chain(cg, cand, last);
 }
 
 /* Goes to the next block with lanes waiting that may go before the poll's loop; the builder goes on
  * where there is none. The search begins behind the loop and comes round to what lies before it:
  * several loops that wait take turns then, and nobody who waits elsewhere is passed over. */
-static void yield(struct emit *e, const struct jblock *poll)
+static void yield(struct codegen *cg, const struct jblock *poll)
 {
-    LLVMBuilderRef b = e->alu.b;
-    int32_t n = e->k->nblocks, loop = poll->succ[0];
+    LLVMBuilderRef b = cg->alu.b;
+    int32_t n = cg->k->nblocks, loop = poll->succ[0];
     for (int32_t step = 1; step < n; step++) {
         int32_t c = (loop + step) % n;
-        if (!bit_get(poll->frontier, c) || !bit_get(poll->yields, c) || e->k->blocks[c].inside)
+        if (!bit_get(poll->frontier, c) || !bit_get(poll->yields, c) || cg->k->blocks[c].inside)
             continue;
-        LLVMBasicBlockRef next = new_bb(e, "skip");
-        LLVMValueRef any = LLVMBuildICmp(b, LLVMIntNE, control_flow_pending(e, c), c32(e, 0), "");
-        LLVMBuildCondBr(b, any, control_flow_copy(e, c, false), next);
+        LLVMBasicBlockRef next = new_bb(cg, "skip");
+        LLVMValueRef any = LLVMBuildICmp(b, LLVMIntNE, control_flow_pending(cg, c), c32(cg, 0), "");
+        LLVMBuildCondBr(b, any, control_flow_copy(cg, c, false), next);
         LLVMPositionBuilderAtEnd(b, next);
     }
 }
 
-void flow_resume(struct emit *e, const struct jblock *poll, const uint64_t *cand)
+void flow_resume(struct codegen *cg, const struct jblock *poll, const uint64_t *cand)
 {
-    clear_others(e, cand);
-    yield(e, poll);
-    chain(e, cand, poll->succ[0]);
+    clear_others(cg, cand);
+    yield(cg, poll);
+    chain(cg, cand, poll->succ[0]);
 }
 
-void flow_yield(struct emit *e, const struct jblock *poll)
+void flow_yield(struct codegen *cg, const struct jblock *poll)
 {
-    uint64_t *cand = control_flow_candidates(e);
-    add_pending(e, cand, poll->succ[0], mask_bits(e));
-    clear_others(e, cand);
+    uint64_t *cand = control_flow_candidates(cg);
+    add_pending(cg, cand, poll->succ[0], mask_bits(cg));
+    clear_others(cg, cand);
     free(cand);
-    yield(e, poll);
+    yield(cg, poll);
 }
 
 /* All active lanes go on at block `to`. */
-void flow_goto(struct emit *e, int32_t to)
+void flow_goto(struct codegen *cg, int32_t to)
 {
-    if (e->in_whole) {
-        LLVMBuildBr(e->alu.b, control_flow_copy(e, to, true));
+    if (cg->in_whole) {
+        LLVMBuildBr(cg->alu.b, control_flow_copy(cg, to, true));
         return;
     }
-    uint64_t *cand = control_flow_candidates(e);
-    add_pending(e, cand, to, mask_bits(e));
-    flow_chain(e, cand, to);
+    uint64_t *cand = control_flow_candidates(cg);
+    add_pending(cg, cand, to, mask_bits(cg));
+    flow_chain(cg, cand, to);
     free(cand);
 }
 
-void flow_wait(struct emit *e, const struct jblock *blk)
+void flow_wait(struct codegen *cg, const struct jblock *blk)
 {
-    uint64_t *cand = control_flow_candidates(e);
-    add_pending(e, cand, blk->succ[0], mask_bits(e));
-    if (e->in_whole) /* the frame has a place for all who might wait */
-        clear_waiting(e, e->resume_cand[blk->resume], cand);
+    uint64_t *cand = control_flow_candidates(cg);
+    add_pending(cg, cand, blk->succ[0], mask_bits(cg));
+    if (cg->in_whole) /* the frame has a place for all who might wait */
+        clear_waiting(cg, cg->resume_cand[blk->resume], cand);
     free(cand);
 }
 
 /* i1: no value that block b may read is broken; NULL: none can be. */
-static LLVMValueRef control_flow_unbroken(struct emit *e, int32_t b)
+static LLVMValueRef control_flow_unbroken(struct codegen *cg, int32_t b)
 {
-    const struct jkernel *k = e->k;
+    const struct jkernel *k = cg->k;
     LLVMValueRef all = NULL;
     for (int32_t r = bit_next(k->blocks[b].live_in, (int32_t)k->nregs, 0); r >= 0;
          r = bit_next(k->blocks[b].live_in, (int32_t)k->nregs, r + 1)) {
-        const struct shape *s = &k->regs[r].shape;
-        if (k->regs[r].remat && e->reads != NULL && !bit_get(e->reads, r))
+        const struct uniformity *s = &k->regs[r].uniformity;
+        if (k->regs[r].remat && cg->reads != NULL && !bit_get(cg->reads, r))
             continue; /* it is not computed in this region */
         for (int n = 0; s->brk != 0 && n < nsegs(s->seg); n++) {
-            LLVMValueRef v = LLVMBuildLoad2(e->alu.b, e->i32, e->regs[r].brk[n], "");
-            v = LLVMBuildICmp(e->alu.b, LLVMIntEQ, v, c32(e, 1u << s->seg), "");
-            all = all ? LLVMBuildAnd(e->alu.b, all, v, "") : v;
+            LLVMValueRef v = LLVMBuildLoad2(cg->alu.b, cg->i32, cg->regs[r].brk[n], "");
+            v = LLVMBuildICmp(cg->alu.b, LLVMIntEQ, v, c32(cg, 1u << s->seg), "");
+            all = all ? LLVMBuildAnd(cg->alu.b, all, v, "") : v;
         }
     }
     return all;
 }
 
-bool flow_whole(struct emit *e, int32_t b, LLVMValueRef lanes)
+bool flow_whole(struct codegen *cg, int32_t b, LLVMValueRef lanes)
 {
-    LLVMBuilderRef ir = e->alu.b;
-    if (!e->wholes)
+    LLVMBuilderRef ir = cg->alu.b;
+    if (!cg->wholes)
         return true;
-    LLVMValueRef ok = control_flow_unbroken(e, b);
+    LLVMValueRef ok = control_flow_unbroken(cg, b);
     if (lanes != NULL) {
-        LLVMValueRef all = LLVMBuildICmp(ir, LLVMIntEQ, lanes, c32(e, 0xffffffffu), "");
+        LLVMValueRef all = LLVMBuildICmp(ir, LLVMIntEQ, lanes, c32(cg, 0xffffffffu), "");
         ok = ok ? LLVMBuildAnd(ir, all, ok, "") : all;
     }
     if (ok == NULL) {
-        LLVMBuildBr(ir, control_flow_copy(e, b, true));
+        LLVMBuildBr(ir, control_flow_copy(cg, b, true));
         return false;
     }
-    LLVMBasicBlockRef no = new_bb(e, "partial");
-    branch_likely(e, ok, control_flow_copy(e, b, true), no);
+    LLVMBasicBlockRef no = new_bb(cg, "partial");
+    branch_likely(cg, ok, control_flow_copy(cg, b, true), no);
     LLVMPositionBuilderAtEnd(ir, no);
     return true;
 }
 
 /* A branch of a whole warp: the ways on which all lanes go together. Code goes on behind for lanes
  * that part. Returns those that branch, NULL: they were not needed so far. */
-static LLVMValueRef control_flow_together(struct emit *e, const struct jblock *blk)
+static LLVMValueRef control_flow_together(struct codegen *cg, const struct jblock *blk)
 {
-    LLVMBuilderRef b = e->alu.b;
+    LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef all, none, taken = NULL;
-    if (!emit_ends(e, blk, &all, &none)) {
-        taken = emit_condition(e, blk);
-        all = LLVMBuildICmp(b, LLVMIntEQ, taken, c32(e, 0xffffffffu), "");
-        none = LLVMBuildICmp(b, LLVMIntEQ, taken, c32(e, 0), "");
+    if (!emit_ends(cg, blk, &all, &none)) {
+        taken = emit_condition(cg, blk);
+        all = LLVMBuildICmp(b, LLVMIntEQ, taken, c32(cg, 0xffffffffu), "");
+        none = LLVMBuildICmp(b, LLVMIntEQ, taken, c32(cg, 0), "");
     }
-    LLVMBasicBlockRef differ = new_bb(e, "differ"), mixed = new_bb(e, "mixed");
-    LLVMBuildCondBr(b, all, control_flow_copy(e, blk->succ[0], true), differ);
+    LLVMBasicBlockRef differ = new_bb(cg, "differ"), mixed = new_bb(cg, "mixed");
+    LLVMBuildCondBr(b, all, control_flow_copy(cg, blk->succ[0], true), differ);
     LLVMPositionBuilderAtEnd(b, differ);
-    branch_likely(e, none, control_flow_copy(e, blk->succ[1], true), mixed);
+    branch_likely(cg, none, control_flow_copy(cg, blk->succ[1], true), mixed);
     LLVMPositionBuilderAtEnd(b, mixed);
     return taken;
 }
 
-static void control_flow_branch(struct emit *e, const struct jblock *blk)
+static void control_flow_branch(struct codegen *cg, const struct jblock *blk)
 {
-    LLVMBuilderRef b = e->alu.b;
+    LLVMBuilderRef b = cg->alu.b;
     struct ptx_operand cond = {.kind = PTX_OPR_REG, .reg = blk->cond, .neg = blk->cond_neg};
     if (!blk->diverges) {
-        LLVMValueRef c = operand_scalar(e, &cond, PTX_PRED, SEG_WARP, 0);
-        LLVMBasicBlockRef yes = new_bb(e, "yes"), no = new_bb(e, "no");
+        LLVMValueRef c = operand_scalar(cg, &cond, PTX_PRED, SEG_WARP, 0);
+        LLVMBasicBlockRef yes = new_bb(cg, "yes"), no = new_bb(cg, "no");
         LLVMBuildCondBr(b, c, yes, no);
         LLVMPositionBuilderAtEnd(b, yes);
-        flow_goto(e, blk->succ[0]);
+        flow_goto(cg, blk->succ[0]);
         LLVMPositionBuilderAtEnd(b, no);
-        flow_goto(e, blk->succ[1]);
+        flow_goto(cg, blk->succ[1]);
         return;
     }
-    LLVMValueRef taken = e->in_whole ? control_flow_together(e, blk) : NULL;
-    taken = LLVMBuildAnd(b, taken ? taken : emit_condition(e, blk), mask_bits(e), "");
-    LLVMValueRef other = LLVMBuildXor(b, mask_bits(e), taken, "");
-    uint64_t *cand = control_flow_candidates(e);
-    add_pending(e, cand, blk->succ[0], taken);
-    add_pending(e, cand, blk->succ[1], other);
+    LLVMValueRef taken = cg->in_whole ? control_flow_together(cg, blk) : NULL;
+    taken = LLVMBuildAnd(b, taken ? taken : emit_condition(cg, blk), mask_bits(cg), "");
+    LLVMValueRef other = LLVMBuildXor(b, mask_bits(cg), taken, "");
+    uint64_t *cand = control_flow_candidates(cg);
+    add_pending(cg, cand, blk->succ[0], taken);
+    add_pending(cg, cand, blk->succ[1], other);
     int32_t last = blk->succ[0] > blk->succ[1] ? blk->succ[0] : blk->succ[1];
-    flow_chain(e, cand, last);
+    flow_chain(cg, cand, last);
     free(cand);
 }
 
-static void control_flow_switch(struct emit *e, const struct jblock *blk)
+static void control_flow_switch(struct codegen *cg, const struct jblock *blk)
 {
-    LLVMBuilderRef b = e->alu.b;
+    LLVMBuilderRef b = cg->alu.b;
     struct ptx_operand index = {.kind = PTX_OPR_REG, .reg = blk->cond};
     if (!blk->diverges) {
-        LLVMBasicBlockRef other = new_bb(e, "case");
-        LLVMValueRef v = operand_scalar(e, &index, PTX_B32, SEG_WARP, 0);
+        LLVMBasicBlockRef other = new_bb(cg, "case");
+        LLVMValueRef v = operand_scalar(cg, &index, PTX_B32, SEG_WARP, 0);
         LLVMValueRef sw = LLVMBuildSwitch(b, v, other, (unsigned)blk->nsucc);
         LLVMPositionBuilderAtEnd(b, other);
-        flow_goto(e, blk->succ[blk->nsucc - 1]);
+        flow_goto(cg, blk->succ[blk->nsucc - 1]);
         for (int n = 0; n + 1 < blk->nsucc; n++) {
-            LLVMBasicBlockRef to = new_bb(e, "case");
-            LLVMAddCase(sw, c32(e, (uint64_t)n), to);
+            LLVMBasicBlockRef to = new_bb(cg, "case");
+            LLVMAddCase(sw, c32(cg, (uint64_t)n), to);
             LLVMPositionBuilderAtEnd(b, to);
-            flow_goto(e, blk->succ[n]);
+            flow_goto(cg, blk->succ[n]);
         }
         return;
     }
-    LLVMValueRef v = operand_vector(e, &index, PTX_B32), left = mask_bits(e);
-    uint64_t *cand = control_flow_candidates(e);
+    LLVMValueRef v = operand_vector(cg, &index, PTX_B32), left = mask_bits(cg);
+    uint64_t *cand = control_flow_candidates(cg);
     int32_t last = -1;
     for (int n = 0; n < blk->nsucc; n++) {
         LLVMValueRef here = left;
         if (n + 1 < blk->nsucc) {
             LLVMValueRef eq =
-                LLVMBuildICmp(b, LLVMIntEQ, v, splat(e, c32(e, (uint64_t)n), JIT_WARP), "");
-            here = LLVMBuildAnd(b, left, bits_of(e, eq), "");
+                LLVMBuildICmp(b, LLVMIntEQ, v, splat(cg, c32(cg, (uint64_t)n), JIT_WARP), "");
+            here = LLVMBuildAnd(b, left, bits_of(cg, eq), "");
             left = LLVMBuildXor(b, left, here, "");
         }
-        add_pending(e, cand, blk->succ[n], here);
+        add_pending(cg, cand, blk->succ[n], here);
         last = blk->succ[n] > last ? blk->succ[n] : last;
     }
-    flow_chain(e, cand, last);
+    flow_chain(cg, cand, last);
     free(cand);
 }
 
-static void control_flow_exit(struct emit *e, const struct jblock *blk)
+static void control_flow_exit(struct codegen *cg, const struct jblock *blk)
 {
-    LLVMBuilderRef b = e->alu.b;
-    if (blk->alone || e->in_whole) {
-        LLVMBuildBr(b, e->next_warp);
+    LLVMBuilderRef b = cg->alu.b;
+    if (blk->alone || cg->in_whole) {
+        LLVMBuildBr(b, cg->next_warp);
         return;
     }
     /* in a function `exit` is its return: the lanes that have reached it wait for the others */
-    LLVMValueRef live = LLVMBuildLoad2(b, e->i32, e->live_slot, "");
-    live = LLVMBuildAnd(b, live, LLVMBuildNot(b, mask_bits(e), ""), "");
-    LLVMBuildStore(b, live, e->live_slot);
-    flow_chain(e, blk->frontier, -1);
+    LLVMValueRef live = LLVMBuildLoad2(b, cg->i32, cg->live_slot, "");
+    live = LLVMBuildAnd(b, live, LLVMBuildNot(b, mask_bits(cg), ""), "");
+    LLVMBuildStore(b, live, cg->live_slot);
+    flow_chain(cg, blk->frontier, -1);
 }
 
 /* The lanes that the general copy of the current block runs for. */
-static void take_mask(struct emit *e)
+static void take_mask(struct codegen *cg)
 {
-    const struct jblock *blk = e->cur;
-    e->mask_vec = NULL;
+    const struct jblock *blk = cg->cur;
+    cg->mask_vec = NULL;
     if (!blk->alone)
-        e->mask = control_flow_pending(e, (int32_t)(blk - e->k->blocks));
+        cg->mask = control_flow_pending(cg, (int32_t)(blk - cg->k->blocks));
     else
-        e->mask = e->always_full ? NULL : LLVMBuildLoad2(e->alu.b, e->i32, e->live_slot, "");
+        cg->mask = cg->always_full ? NULL : LLVMBuildLoad2(cg->alu.b, cg->i32, cg->live_slot, "");
 }
 
 /* Does instruction i widen an index that may wrap around? */
-static bool may_break(struct emit *e, const struct ptx_instr *i)
+static bool may_break(struct codegen *cg, const struct ptx_instr *i)
 {
     int ndst = jit_ndst(i);
-    if (ndst != 1 || i->op == PTX_OP_call || shape_of(e->k, i, 0).brk == 0)
+    if (ndst != 1 || i->op == PTX_OP_call || uniformity_of(cg->k, i, 0).brk == 0)
         return false;
     for (int n = ndst; n < i->noperands; n++)
-        if (shape_operand(e->k, &i->operands[n]).brk != 0)
+        if (operand_uniformity(cg->k, &i->operands[n]).brk != 0)
             return false;
     return true;
 }
 
 /* Where the general copies go on at instruction i. */
-static LLVMBasicBlockRef control_flow_split(struct emit *e, const struct ptx_instr *i)
+static LLVMBasicBlockRef control_flow_split(struct codegen *cg, const struct ptx_instr *i)
 {
-    LLVMBasicBlockRef *at = &e->split[i - e->k->instrs];
+    LLVMBasicBlockRef *at = &cg->split[i - cg->k->instrs];
     if (*at == NULL)
-        *at = new_bb(e, "again");
+        *at = new_bb(cg, "again");
     return *at;
 }
 
-void flow_keep_whole(struct emit *e, const struct ptx_instr *i, LLVMValueRef unbroken)
+void flow_keep_whole(struct codegen *cg, const struct ptx_instr *i, LLVMValueRef unbroken)
 {
-    LLVMBuilderRef b = e->alu.b;
-    int32_t cur = (int32_t)(e->cur - e->k->blocks);
-    LLVMBasicBlockRef on = new_bb(e, "unbroken"), out = new_bb(e, "broken");
-    branch_likely(e, unbroken, on, out);
+    LLVMBuilderRef b = cg->alu.b;
+    int32_t cur = (int32_t)(cg->cur - cg->k->blocks);
+    LLVMBasicBlockRef on = new_bb(cg, "unbroken"), out = new_bb(cg, "broken");
+    branch_likely(cg, unbroken, on, out);
     LLVMPositionBuilderAtEnd(b, out);
-    uint64_t *cand = control_flow_candidates(e);
-    add_pending(e, cand, cur, c32(e, 0xffffffffu));
-    clear_waiting(e, e->cur->frontier, cand);
+    uint64_t *cand = control_flow_candidates(cg);
+    add_pending(cg, cand, cur, c32(cg, 0xffffffffu));
+    clear_waiting(cg, cg->cur->frontier, cand);
     free(cand);
-    LLVMBuildBr(b, control_flow_split(e, i));
-    control_flow_copy(e, cur, false);
+    LLVMBuildBr(b, control_flow_split(cg, i));
+    control_flow_copy(cg, cur, false);
     LLVMPositionBuilderAtEnd(b, on);
 }
 
-static bool emit_instrs(struct emit *e, const struct jblock *blk, int32_t from, int32_t to)
+static bool emit_instrs(struct codegen *cg, const struct jblock *blk, int32_t from, int32_t to)
 {
     for (int32_t n = from; n < to; n++) {
-        const struct ptx_instr *i = &e->k->instrs[blk->first + n];
-        if (e->wholes && !e->in_whole && may_break(e, i)) {
-            LLVMBuildBr(e->alu.b, control_flow_split(e, i));
-            LLVMPositionBuilderAtEnd(e->alu.b, control_flow_split(e, i));
-            take_mask(e);
+        const struct ptx_instr *i = &cg->k->instrs[blk->first + n];
+        if (cg->wholes && !cg->in_whole && may_break(cg, i)) {
+            LLVMBuildBr(cg->alu.b, control_flow_split(cg, i));
+            LLVMPositionBuilderAtEnd(cg->alu.b, control_flow_split(cg, i));
+            take_mask(cg);
         }
-        if (!emit_instr(e, i))
+        if (!emit_instr(cg, i))
             return false;
     }
     return true;
@@ -357,112 +357,114 @@ static bool emit_instrs(struct emit *e, const struct jblock *blk, int32_t from, 
 
 /* In the middle of a block: lanes take turns from here on unless they are neighbours, for whom code
  * goes on behind. */
-static bool control_flow_fork(struct emit *e, const struct jblock *blk)
+static bool control_flow_fork(struct codegen *cg, const struct jblock *blk)
 {
-    LLVMBuilderRef b = e->alu.b;
-    LLVMBasicBlockRef near = new_bb(e, "together"), apart = new_bb(e, "apart");
-    mask_vector(e); /* made here, so that both sides may use it */
-    branch_likely(e, likely_near(e, &e->k->instrs[blk->first + blk->fork - 1]), near, apart);
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMBasicBlockRef near = new_bb(cg, "together"), apart = new_bb(cg, "apart");
+    mask_vector(cg); /* made here, so that both sides may use it */
+    branch_likely(cg, likely_near(cg, &cg->k->instrs[blk->first + blk->fork - 1]), near, apart);
     LLVMPositionBuilderAtEnd(b, apart);
-    bool ok = emit_turns(e, blk);
-    flow_goto(e, blk->until);
+    bool ok = emit_turns(cg, blk);
+    flow_goto(cg, blk->until);
     LLVMPositionBuilderAtEnd(b, near);
     return ok;
 }
 
 /* Have all that would be apart places that are known now? Then they stay together. */
-static bool in_windows(struct emit *e, const struct jblock *blk)
+static bool in_windows(struct codegen *cg, const struct jblock *blk)
 {
     for (int s = -1; s < 2; s++) {
-        const struct jblock *x = s < 0 ? blk : &e->k->blocks[blk->succ[s]];
-        if (x - e->k->blocks == blk->until)
+        const struct jblock *x = s < 0 ? blk : &cg->k->blocks[blk->succ[s]];
+        if (x - cg->k->blocks == blk->until)
             continue;
         for (int32_t n = s < 0 ? blk->fork - 1 : 0; n < x->count; n++) {
-            const struct ptx_instr *i = &e->k->instrs[x->first + n];
-            if ((i->op == PTX_OP_ld || i->op == PTX_OP_st) && !mem_in_window(e, i))
+            const struct ptx_instr *i = &cg->k->instrs[x->first + n];
+            if ((i->op == PTX_OP_ld || i->op == PTX_OP_st) && !mem_in_window(cg, i))
                 return false;
         }
     }
     return true;
 }
 
-static bool emit_block(struct emit *e, int32_t index)
+static bool emit_block(struct codegen *cg, int32_t index)
 {
-    bool whole = index >= e->k->nblocks;
-    index -= whole ? e->k->nblocks : 0;
-    const struct jblock *blk = &e->k->blocks[index];
-    LLVMPositionBuilderAtEnd(e->alu.b, control_flow_copy(e, index, whole));
-    e->cur = blk;
-    e->in_whole = whole;
-    e->waiting = blk->alone || whole ? NULL : e->waiting_of[index];
-    e->mask = e->mask_vec = NULL;
+    bool whole = index >= cg->k->nblocks;
+    index -= whole ? cg->k->nblocks : 0;
+    const struct jblock *blk = &cg->k->blocks[index];
+    LLVMPositionBuilderAtEnd(cg->alu.b, control_flow_copy(cg, index, whole));
+    cg->cur = blk;
+    cg->in_whole = whole;
+    cg->waiting = blk->alone || whole ? NULL : cg->waiting_of[index];
+    cg->mask = cg->mask_vec = NULL;
     if (!whole) {
-        take_mask(e);
-        if (blk->npred > 1 && !flow_whole(e, index, e->mask)) {
+        take_mask(cg);
+        if (blk->npred > 1 && !flow_whole(cg, index, cg->mask)) {
             /* what follows serves those who leave the whole copy half way */
-            LLVMPositionBuilderAtEnd(e->alu.b, new_bb(e, "never"));
-            take_mask(e);
+            LLVMPositionBuilderAtEnd(cg->alu.b, new_bb(cg, "never"));
+            take_mask(cg);
         }
     }
-    int32_t note = e->notes[index] == 1 && blk->until == 0 ? note_at(e->k, blk) : 0;
-    if (e->notes[index] == 1 && note == 0)
-        emit_note_warp(e);
+    int32_t note = cg->notes[index] == 1 && blk->until == 0 ? note_at(cg->k, blk) : 0;
+    if (cg->notes[index] == 1 && note == 0)
+        emit_note_warp(cg);
     if (blk->until != 0 && blk->fork == 0) {
-        bool done = emit_turns(e, blk);
-        flow_goto(e, blk->until);
-        e->in_whole = false;
+        bool done = emit_turns(cg, blk);
+        flow_goto(cg, blk->until);
+        cg->in_whole = false;
         return done;
     }
-    int32_t fork = blk->fork != 0 && !e->alu.has_avx512 && !in_windows(e, blk) ? blk->fork - 1 : 0;
+    int32_t fork =
+        blk->fork != 0 && !cg->alu.has_avx512 && !in_windows(cg, blk) ? blk->fork - 1 : 0;
     bool ok = true;
     if (note > 0) {
-        ok = emit_instrs(e, blk, 0, note);
-        emit_note_warp(e);
+        ok = emit_instrs(cg, blk, 0, note);
+        emit_note_warp(cg);
     }
-    ok = ok && emit_instrs(e, blk, note, fork) && (fork == 0 || control_flow_fork(e, blk)) &&
-         emit_instrs(e, blk, fork > note ? fork : note, blk->count);
+    ok = ok && emit_instrs(cg, blk, note, fork) && (fork == 0 || control_flow_fork(cg, blk)) &&
+         emit_instrs(cg, blk, fork > note ? fork : note, blk->count);
     if (ok) {
         switch (blk->term) {
         case TERM_JUMP:
             if (blk->suspend == SUSPEND_POLL)
-                emit_spin(e);
+                emit_spin(cg);
             else if (blk->suspend == SUSPEND_SYNC)
-                emit_helper(e, "weir_rt_wait_here", LLVMVoidTypeInContext(e->alu.ctx), &e->blk, 1);
-            flow_goto(e, blk->succ[0]);
+                emit_helper(cg, "weir_rt_wait_here", LLVMVoidTypeInContext(cg->alu.ctx), &cg->blk,
+                            1);
+            flow_goto(cg, blk->succ[0]);
             break;
-        case TERM_BRANCH: control_flow_branch(e, blk); break;
-        case TERM_SWITCH: control_flow_switch(e, blk); break;
-        case TERM_EXIT: control_flow_exit(e, blk); break;
-        default: emit_suspend(e, blk); break;
+        case TERM_BRANCH: control_flow_branch(cg, blk); break;
+        case TERM_SWITCH: control_flow_switch(cg, blk); break;
+        case TERM_EXIT: control_flow_exit(cg, blk); break;
+        default: emit_suspend(cg, blk); break;
         }
     }
-    e->in_whole = false;
+    cg->in_whole = false;
     return ok;
 }
 
-bool flow_emit(struct emit *e)
+bool flow_emit(struct codegen *cg)
 {
-    bool ok = !e->failed;
-    while (ok && e->nwork > 0)
-        ok = emit_block(e, e->work[--e->nwork]) && !e->failed;
+    bool ok = !cg->failed;
+    while (ok && cg->nwork > 0)
+        ok = emit_block(cg, cg->work[--cg->nwork]) && !cg->failed;
     return ok;
 }
 
-void flow_open(struct emit *e)
+void flow_open(struct codegen *cg)
 {
-    struct jkernel *k = e->k;
-    memset(e->bb, 0, sizeof *e->bb * (size_t)k->nblocks);
-    memset(e->whole_bb, 0, sizeof *e->whole_bb * (size_t)k->nblocks);
-    memset(e->split, 0, sizeof *e->split * k->ninstrs);
-    e->nwork = 0;
+    struct jkernel *k = cg->k;
+    memset(cg->bb, 0, sizeof *cg->bb * (size_t)k->nblocks);
+    memset(cg->whole_bb, 0, sizeof *cg->whole_bb * (size_t)k->nblocks);
+    memset(cg->split, 0, sizeof *cg->split * k->ninstrs);
+    cg->nwork = 0;
 }
 
-void flow_start(struct emit *e, int32_t block, LLVMValueRef lanes)
+void flow_start(struct codegen *cg, int32_t block, LLVMValueRef lanes)
 {
-    if (!flow_whole(e, block, e->always_full ? NULL : lanes))
+    if (!flow_whole(cg, block, cg->always_full ? NULL : lanes))
         return;
-    uint64_t *cand = xcalloc((size_t)bit_words(e->k->nblocks), 8);
-    add_pending(e, cand, block, lanes);
-    flow_chain(e, cand, block);
+    uint64_t *cand = xcalloc((size_t)bit_words(cg->k->nblocks), 8);
+    add_pending(cg, cand, block, lanes);
+    flow_chain(cg, cand, block);
     free(cand);
 }

@@ -18,7 +18,7 @@ struct turn_reg {
     LLVMValueRef in;   /* what lanes bring: the first lane's value, their bits, or an array of 32 */
     LLVMValueRef slot; /* the lane's own */
     LLVMValueRef out;  /* what lanes leave: a slot for a value, for bits, or for 32 values */
-    struct shape shape; /* as it is otherwise */
+    struct uniformity uniformity; /* as it is otherwise */
     struct storage home;
 };
 
@@ -31,15 +31,15 @@ struct turns {
     bool ok;
 };
 
-static bool is_bit(const struct emit *e, const struct turn_reg *t)
+static bool is_bit(const struct codegen *cg, const struct turn_reg *t)
 {
-    return e->k->regs[t->reg].type == PTX_PRED && t->shape.seg == SEG_NONE;
+    return cg->k->regs[t->reg].type == PTX_PRED && t->uniformity.seg == SEG_NONE;
 }
 
 /* One scalar says it all: the warp's lanes lie in one row. */
 static bool in_row(const struct turn_reg *t)
 {
-    return t->shape.seg == SEG_WARP && t->shape.brk == 0;
+    return t->uniformity.seg == SEG_WARP && t->uniformity.brk == 0;
 }
 
 /* The first instruction of a block that belongs to the turns. */
@@ -50,9 +50,9 @@ static int32_t serialized_lanes_first(const struct turns *s, const struct jblock
 
 /* ---- which registers ---- */
 
-static void find_registers(struct emit *e, struct turns *s)
+static void find_registers(struct codegen *cg, struct turns *s)
 {
-    const struct jkernel *k = e->k;
+    const struct jkernel *k = cg->k;
     size_t words = (size_t)bit_words((int32_t)k->nregs);
     uint64_t *used = xcalloc(words, 8), *written = xcalloc(words, 8), *made = xcalloc(words, 8);
     struct jroles r;
@@ -75,9 +75,9 @@ static void find_registers(struct emit *e, struct turns *s)
     for (int32_t n = 0; n < (int32_t)k->nregs; n++) {
         const struct jreg *reg = &k->regs[n];
         bool w = bit_get(written, n);
-        if (!w && (!bit_get(used, n) || shape_uniform(&reg->shape)))
+        if (!w && (!bit_get(used, n) || is_uniform(&reg->uniformity)))
             continue;
-        struct turn_reg t = {.reg = n, .shape = reg->shape, .home = e->regs[n]};
+        struct turn_reg t = {.reg = n, .uniformity = reg->uniformity, .home = cg->regs[n]};
         t.comes = bit_get(s->first->live_in, n) || bit_get(made, n);
         t.stays = w && bit_get(k->blocks[s->first->until].live_in, n);
         vec_push(s, t);
@@ -89,117 +89,118 @@ static void find_registers(struct emit *e, struct turns *s)
 
 /* ---- what goes in and out ---- */
 
-static LLVMValueRef serialized_lanes_element(struct emit *e, const struct turn_reg *t,
+static LLVMValueRef serialized_lanes_element(struct codegen *cg, const struct turn_reg *t,
                                              LLVMValueRef array, LLVMValueRef lane)
 {
-    LLVMTypeRef type = scalar_type(e, e->k->regs[t->reg].type);
-    return LLVMBuildGEP2(e->alu.b, type, array, &lane, 1, "");
+    LLVMTypeRef type = scalar_type(cg, cg->k->regs[t->reg].type);
+    return LLVMBuildGEP2(cg->alu.b, type, array, &lane, 1, "");
 }
 
 /* Room for 32 values. Stretches share it, as only one is run at a time; kernels with very many
  * would need more memory than the first cache holds. */
-static LLVMValueRef serialized_lanes_array(struct emit *e, LLVMTypeRef type)
+static LLVMValueRef serialized_lanes_array(struct codegen *cg, LLVMTypeRef type)
 {
-    int n = e->arrays.used, most = (int)WEIR_COUNT(e->arrays.items);
-    while (n < e->arrays.count && LLVMGetAllocatedType(e->arrays.items[n]) != type)
+    int n = cg->arrays.used, most = (int)WEIR_COUNT(cg->arrays.items);
+    while (n < cg->arrays.count && LLVMGetAllocatedType(cg->arrays.items[n]) != type)
         n++;
     if (n == most)
-        return new_slot(e, type, "turns");
-    if (n == e->arrays.count)
-        e->arrays.items[e->arrays.count++] = new_slot(e, type, "turns");
-    LLVMValueRef found = e->arrays.items[n];
-    e->arrays.items[n] = e->arrays.items[e->arrays.used];
-    e->arrays.items[e->arrays.used++] = found;
+        return new_slot(cg, type, "turns");
+    if (n == cg->arrays.count)
+        cg->arrays.items[cg->arrays.count++] = new_slot(cg, type, "turns");
+    LLVMValueRef found = cg->arrays.items[n];
+    cg->arrays.items[n] = cg->arrays.items[cg->arrays.used];
+    cg->arrays.items[cg->arrays.used++] = found;
     return found;
 }
 
 /* In front of the turns: what lanes bring, and room for what they leave. */
-static void lay_down(struct emit *e, struct turn_reg *t)
+static void lay_down(struct codegen *cg, struct turn_reg *t)
 {
-    LLVMBuilderRef b = e->alu.b;
-    unsigned type = e->k->regs[t->reg].type;
-    LLVMTypeRef scalar = scalar_type(e, type), vector = vector_type(e, type);
+    LLVMBuilderRef b = cg->alu.b;
+    unsigned type = cg->k->regs[t->reg].type;
+    LLVMTypeRef scalar = scalar_type(cg, type), vector = vector_type(cg, type);
     struct ptx_operand o = {.kind = PTX_OPR_REG, .reg = t->reg};
     if (t->comes && in_row(t)) {
-        t->in = read_slot(e, t->reg, 0);
-    } else if (t->comes && is_bit(e, t)) {
-        t->in = bits_of(e, operand_vector(e, &o, PTX_PRED));
+        t->in = read_slot(cg, t->reg, 0);
+    } else if (t->comes && is_bit(cg, t)) {
+        t->in = bits_of(cg, operand_vector(cg, &o, PTX_PRED));
     } else if (t->comes) {
-        t->in = serialized_lanes_array(e, vector);
-        LLVMBuildStore(b, operand_vector(e, &o, type), t->in);
+        t->in = serialized_lanes_array(cg, vector);
+        LLVMBuildStore(b, operand_vector(cg, &o, type), t->in);
     }
-    t->slot = new_slot(e, scalar, e->k->regs[t->reg].name);
-    if (t->stays && is_bit(e, t)) {
-        t->out = new_slot(e, e->i32, "leave");
-        LLVMBuildStore(b, c32(e, 0), t->out);
+    t->slot = new_slot(cg, scalar, cg->k->regs[t->reg].name);
+    if (t->stays && is_bit(cg, t)) {
+        t->out = new_slot(cg, cg->i32, "leave");
+        LLVMBuildStore(b, c32(cg, 0), t->out);
     } else if (t->stays) {
-        t->out = t->shape.seg == SEG_NONE ? serialized_lanes_array(e, vector)
-                                          : new_slot(e, scalar, "leave");
+        t->out = t->uniformity.seg == SEG_NONE ? serialized_lanes_array(cg, vector)
+                                               : new_slot(cg, scalar, "leave");
     }
 }
 
 /* Does a lane find its own value in an array? */
-static bool in_array(const struct emit *e, const struct turn_reg *t)
+static bool in_array(const struct codegen *cg, const struct turn_reg *t)
 {
-    return t->comes && !in_row(t) && !is_bit(e, t);
+    return t->comes && !in_row(t) && !is_bit(cg, t);
 }
 
 /* What a lane brings. */
-static LLVMValueRef brought(struct emit *e, const struct turn_reg *t, LLVMValueRef lane)
+static LLVMValueRef brought(struct codegen *cg, const struct turn_reg *t, LLVMValueRef lane)
 {
-    LLVMBuilderRef b = e->alu.b;
-    LLVMTypeRef type = scalar_type(e, e->k->regs[t->reg].type);
-    if (in_array(e, t))
-        return LLVMBuildLoad2(b, type, serialized_lanes_element(e, t, t->in, lane), "");
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMTypeRef type = scalar_type(cg, cg->k->regs[t->reg].type);
+    if (in_array(cg, t))
+        return LLVMBuildLoad2(b, type, serialized_lanes_element(cg, t, t->in, lane), "");
     if (!in_row(t))
-        return LLVMBuildTrunc(b, LLVMBuildLShr(b, t->in, LLVMBuildTrunc(b, lane, e->i32, ""), ""),
-                              e->i1, "");
-    if (t->shape.stride == 0) /* also what is no integer */
+        return LLVMBuildTrunc(b, LLVMBuildLShr(b, t->in, LLVMBuildTrunc(b, lane, cg->i32, ""), ""),
+                              cg->i1, "");
+    if (t->uniformity.stride == 0) /* also what is no integer */
         return t->in;
-    LLVMValueRef step = LLVMConstInt(type, (uint64_t)t->shape.stride, true);
+    LLVMValueRef step = LLVMConstInt(type, (uint64_t)t->uniformity.stride, true);
     LLVMValueRef n = LLVMBuildIntCast2(b, lane, type, false, "");
     return LLVMBuildAdd(b, t->in, LLVMBuildMul(b, n, step, ""), "");
 }
 
 /* A turn ends. */
-static void leave(struct emit *e, const struct turn_reg *t, LLVMValueRef lane)
+static void leave(struct codegen *cg, const struct turn_reg *t, LLVMValueRef lane)
 {
-    LLVMBuilderRef b = e->alu.b;
+    LLVMBuilderRef b = cg->alu.b;
     if (!t->stays)
         return;
-    LLVMValueRef v = LLVMBuildLoad2(b, scalar_type(e, e->k->regs[t->reg].type), t->slot, "");
+    LLVMValueRef v = LLVMBuildLoad2(b, scalar_type(cg, cg->k->regs[t->reg].type), t->slot, "");
     LLVMValueRef to = t->out;
-    if (is_bit(e, t)) {
-        lane = LLVMBuildTrunc(b, lane, e->i32, "");
-        v = LLVMBuildShl(b, LLVMBuildZExt(b, v, e->i32, ""), lane, "");
-        v = LLVMBuildOr(b, v, LLVMBuildLoad2(b, e->i32, to, ""), "");
-    } else if (t->shape.seg == SEG_NONE) {
-        to = serialized_lanes_element(e, t, to, lane);
+    if (is_bit(cg, t)) {
+        lane = LLVMBuildTrunc(b, lane, cg->i32, "");
+        v = LLVMBuildShl(b, LLVMBuildZExt(b, v, cg->i32, ""), lane, "");
+        v = LLVMBuildOr(b, v, LLVMBuildLoad2(b, cg->i32, to, ""), "");
+    } else if (t->uniformity.seg == SEG_NONE) {
+        to = serialized_lanes_element(cg, t, to, lane);
     }
     LLVMBuildStore(b, v, to);
 }
 
 /* Behind the turns: the registers get what lanes have left. */
-static void collect(struct emit *e, const struct turn_reg *t)
+static void collect(struct codegen *cg, const struct turn_reg *t)
 {
-    LLVMBuilderRef b = e->alu.b;
-    unsigned type = e->k->regs[t->reg].type;
+    LLVMBuilderRef b = cg->alu.b;
+    unsigned type = cg->k->regs[t->reg].type;
     if (!t->stays)
         return;
-    if (is_bit(e, t))
-        write_vector(e, t->reg, lanes_of(e, LLVMBuildLoad2(b, e->i32, t->out, "")), type);
-    else if (t->shape.seg == SEG_NONE)
-        write_vector(e, t->reg, LLVMBuildLoad2(b, vector_type(e, type), t->out, ""), type);
+    if (is_bit(cg, t))
+        write_vector(cg, t->reg, lanes_of(cg, LLVMBuildLoad2(b, cg->i32, t->out, "")), type);
+    else if (t->uniformity.seg == SEG_NONE)
+        write_vector(cg, t->reg, LLVMBuildLoad2(b, vector_type(cg, type), t->out, ""), type);
     else
-        write_uniform(e, t->reg, LLVMBuildLoad2(b, scalar_type(e, type), t->out, ""), type);
+        write_uniform(cg, t->reg, LLVMBuildLoad2(b, scalar_type(cg, type), t->out, ""), type);
 }
 
 /* ---- a turn ---- */
 
 /* For one lane every value is uniform. What is known of all lanes' values still holds. */
-static struct shape serialized_lanes_alone(const struct shape *s)
+static struct uniformity serialized_lanes_alone(const struct uniformity *s)
 {
-    struct shape one = {.seg = SEG_WARP, .known = 1, .lo = s->lo, .hi = s->hi, .ranged = s->ranged};
+    struct uniformity one = {
+        .seg = SEG_WARP, .known = 1, .lo = s->lo, .hi = s->hi, .ranged = s->ranged};
     if (s->seg != SEG_NONE) {
         unsigned step = s->stride ? (unsigned)__builtin_ctzll((uint64_t)s->stride) : 63;
         one.align = (uint8_t)(s->align < step ? s->align : step);
@@ -207,21 +208,22 @@ static struct shape serialized_lanes_alone(const struct shape *s)
     return one;
 }
 
-static void swap(struct emit *e, struct turns *s, bool in)
+static void swap(struct codegen *cg, struct turns *s, bool in)
 {
     for (size_t n = 0; n < s->count; n++) {
         struct turn_reg *t = &s->items[n];
-        e->k->regs[t->reg].shape = in ? serialized_lanes_alone(&t->shape) : t->shape;
-        e->regs[t->reg] =
+        cg->k->regs[t->reg].uniformity =
+            in ? serialized_lanes_alone(&t->uniformity) : t->uniformity;
+        cg->regs[t->reg] =
             in ? (struct storage){.slot = {t->slot}, .frame_offset = UINT32_MAX} : t->home;
     }
 }
 
-static bool emit_instrs(struct emit *e, const struct jblock *blk, int32_t from)
+static bool emit_instrs(struct codegen *cg, const struct jblock *blk, int32_t from)
 {
-    e->cur = blk;
+    cg->cur = blk;
     for (int32_t n = from; n < blk->count; n++)
-        if (!emit_instr(e, &e->k->instrs[blk->first + n]))
+        if (!emit_instr(cg, &cg->k->instrs[blk->first + n]))
             return false;
     return true;
 }
@@ -257,16 +259,16 @@ static bool can_guess(const struct jkernel *k, const struct jblock *blk, bool fo
 
 /* The block that a branch goes round or not, if the processor's guess would be worth less than
  * doing it in any case; -1: none. *when: the branch's outcome that leads there. */
-static int32_t serialized_lanes_aside(const struct emit *e, const struct turns *s,
+static int32_t serialized_lanes_aside(const struct codegen *cg, const struct turns *s,
                                       const struct jblock *blk, bool *when)
 {
     for (int n = 0; n < 2 && blk->term == TERM_BRANCH; n++) {
         int32_t to = blk->succ[n];
-        const struct jblock *t = &e->k->blocks[to];
+        const struct jblock *t = &cg->k->blocks[to];
         *when = n == 0;
         if (bit_get(s->inside, to) && t->npred == 1 && t->term == TERM_JUMP &&
             t->succ[0] == blk->succ[1 - n] && t != s->first &&
-            can_guess(e->k, t, s->first->fork != 0))
+            can_guess(cg->k, t, s->first->fork != 0))
             return to;
     }
     return -1;
@@ -274,9 +276,9 @@ static int32_t serialized_lanes_aside(const struct emit *e, const struct turns *
 
 /* Block `aside` is run whether or not: its accesses go elsewhere and its results are dropped if the
  * branch does not lead there. */
-static bool emit_aside(struct emit *e, const struct jblock *aside, LLVMValueRef happens)
+static bool emit_aside(struct codegen *cg, const struct jblock *aside, LLVMValueRef happens)
 {
-    LLVMBuilderRef b = e->alu.b;
+    LLVMBuilderRef b = cg->alu.b;
     struct jroles r;
     size_t count = 0;
     struct {
@@ -284,7 +286,7 @@ static bool emit_aside(struct emit *e, const struct jblock *aside, LLVMValueRef 
         LLVMValueRef old;
     } *regs = xcalloc((size_t)aside->count * 20 + 1, sizeof *regs);
     for (int32_t n = 0; n < aside->count; n++) {
-        jit_roles(&e->k->instrs[aside->first + n], &r);
+        jit_roles(&cg->k->instrs[aside->first + n], &r);
         for (int d = 0; d < r.ndef; d++) {
             bool known = !bit_get(aside->live_out, r.def[d]);
             for (size_t m = 0; m < count; m++)
@@ -292,47 +294,47 @@ static bool emit_aside(struct emit *e, const struct jblock *aside, LLVMValueRef 
             if (known)
                 continue;
             regs[count].reg = r.def[d];
-            regs[count++].old = read_slot(e, r.def[d], 0);
+            regs[count++].old = read_slot(cg, r.def[d], 0);
         }
     }
-    e->guess = happens;
-    bool ok = emit_instrs(e, aside, 0);
+    cg->guess = happens;
+    bool ok = emit_instrs(cg, aside, 0);
     for (size_t m = 0; m < count; m++) {
-        LLVMValueRef v = read_slot(e, regs[m].reg, 0);
-        v = guess_select(e, v, regs[m].old);
-        LLVMBuildStore(b, v, e->regs[regs[m].reg].slot[0]);
+        LLVMValueRef v = read_slot(cg, regs[m].reg, 0);
+        v = guess_select(cg, v, regs[m].old);
+        LLVMBuildStore(b, v, cg->regs[regs[m].reg].slot[0]);
     }
-    e->guess = NULL;
+    cg->guess = NULL;
     free(regs);
     return ok;
 }
 
-static bool emit_lane_block(struct emit *e, const struct turns *s, const struct jblock *blk)
+static bool emit_lane_block(struct codegen *cg, const struct turns *s, const struct jblock *blk)
 {
-    LLVMBuilderRef b = e->alu.b;
+    LLVMBuilderRef b = cg->alu.b;
     bool when;
-    LLVMPositionBuilderAtEnd(b, s->bb[blk - e->k->blocks]);
-    if (!emit_instrs(e, blk, serialized_lanes_first(s, blk)))
+    LLVMPositionBuilderAtEnd(b, s->bb[blk - cg->k->blocks]);
+    if (!emit_instrs(cg, blk, serialized_lanes_first(s, blk)))
         return false;
     struct ptx_operand cond = {.kind = PTX_OPR_REG, .reg = blk->cond, .neg = blk->cond_neg};
-    int32_t aside = serialized_lanes_aside(e, s, blk, &when);
+    int32_t aside = serialized_lanes_aside(cg, s, blk, &when);
     if (aside >= 0) {
-        LLVMValueRef c = operand_scalar(e, &cond, PTX_PRED, SEG_WARP, 0);
-        bool ok = emit_aside(e, &e->k->blocks[aside], when ? c : LLVMBuildNot(b, c, ""));
+        LLVMValueRef c = operand_scalar(cg, &cond, PTX_PRED, SEG_WARP, 0);
+        bool ok = emit_aside(cg, &cg->k->blocks[aside], when ? c : LLVMBuildNot(b, c, ""));
         LLVMBuildBr(b, s->bb[blk->succ[when]]);
         return ok;
     }
     if (blk->term == TERM_JUMP) {
         LLVMBuildBr(b, s->bb[blk->succ[0]]);
     } else if (blk->term == TERM_BRANCH) {
-        LLVMValueRef c = operand_scalar(e, &cond, PTX_PRED, SEG_WARP, 0);
+        LLVMValueRef c = operand_scalar(cg, &cond, PTX_PRED, SEG_WARP, 0);
         LLVMBuildCondBr(b, c, s->bb[blk->succ[0]], s->bb[blk->succ[1]]);
     } else {
-        LLVMValueRef v = operand_scalar(e, &cond, PTX_B32, SEG_WARP, 0);
+        LLVMValueRef v = operand_scalar(cg, &cond, PTX_B32, SEG_WARP, 0);
         LLVMBasicBlockRef other = s->bb[blk->succ[blk->nsucc - 1]];
         LLVMValueRef sw = LLVMBuildSwitch(b, v, other, (unsigned)blk->nsucc);
         for (int n = 0; n + 1 < blk->nsucc; n++)
-            LLVMAddCase(sw, c32(e, (uint64_t)n), s->bb[blk->succ[n]]);
+            LLVMAddCase(sw, c32(cg, (uint64_t)n), s->bb[blk->succ[n]]);
     }
     return true;
 }
@@ -340,41 +342,41 @@ static bool emit_lane_block(struct emit *e, const struct turns *s, const struct 
 /* ---- all turns ---- */
 
 /* A lane's turn, which has all it brings; what it leaves is stored in block `over`. */
-static void serialized_lanes_turn(struct emit *e, struct turns *s, LLVMValueRef lane,
+static void serialized_lanes_turn(struct codegen *cg, struct turns *s, LLVMValueRef lane,
                                   LLVMBasicBlockRef over)
 {
-    LLVMBuilderRef b = e->alu.b;
-    const struct jkernel *k = e->k;
-    e->mask = LLVMBuildShl(b, c32(e, 1), LLVMBuildTrunc(b, lane, e->i32, ""), "");
-    e->mask_vec = NULL;
-    swap(e, s, true);
+    LLVMBuilderRef b = cg->alu.b;
+    const struct jkernel *k = cg->k;
+    cg->mask = LLVMBuildShl(b, c32(cg, 1), LLVMBuildTrunc(b, lane, cg->i32, ""), "");
+    cg->mask_vec = NULL;
+    swap(cg, s, true);
     s->bb[s->first->until] = over;
     for (int32_t n = bit_next(s->inside, k->nblocks, 0); n >= 0;
          n = bit_next(s->inside, k->nblocks, n + 1))
-        s->bb[n] = new_bb(e, "turn");
+        s->bb[n] = new_bb(cg, "turn");
     LLVMBuildBr(b, s->bb[s->first - k->blocks]);
     for (int32_t n = bit_next(s->inside, k->nblocks, 0); s->ok && n >= 0;
          n = bit_next(s->inside, k->nblocks, n + 1))
-        s->ok = emit_lane_block(e, s, &k->blocks[n]);
+        s->ok = emit_lane_block(cg, s, &k->blocks[n]);
     LLVMPositionBuilderAtEnd(b, over);
     for (size_t n = 0; n < s->count; n++)
-        leave(e, &s->items[n], lane);
-    swap(e, s, false);
+        leave(cg, &s->items[n], lane);
+    swap(cg, s, false);
 }
 
 /* The first lane of a set, any lane if it is empty; i64, as addresses are. */
-static LLVMValueRef first_lane(struct emit *e, LLVMValueRef bits)
+static LLVMValueRef first_lane(struct codegen *cg, LLVMValueRef bits)
 {
-    bits = LLVMBuildOr(e->alu.b, bits, c32(e, 1u << (JIT_WARP - 1)), "");
-    LLVMValueRef args[2] = {bits, LLVMConstInt(e->i1, 1, false)};
-    LLVMValueRef lane = intrinsic(e, "llvm.cttz", &e->i32, 1, args, 2);
-    return LLVMBuildZExt(e->alu.b, lane, e->i64, "");
+    bits = LLVMBuildOr(cg->alu.b, bits, c32(cg, 1u << (JIT_WARP - 1)), "");
+    LLVMValueRef args[2] = {bits, LLVMConstInt(cg->i1, 1, false)};
+    LLVMValueRef lane = intrinsic(cg, "llvm.cttz", &cg->i32, 1, args, 2);
+    return LLVMBuildZExt(cg->alu.b, lane, cg->i64, "");
 }
 
 /* A phi with the first of its values. */
-static LLVMValueRef serialized_lanes_phi(struct emit *e, LLVMValueRef v, LLVMBasicBlockRef from)
+static LLVMValueRef serialized_lanes_phi(struct codegen *cg, LLVMValueRef v, LLVMBasicBlockRef from)
 {
-    LLVMValueRef phi = LLVMBuildPhi(e->alu.b, LLVMTypeOf(v), "");
+    LLVMValueRef phi = LLVMBuildPhi(cg->alu.b, LLVMTypeOf(v), "");
     LLVMAddIncoming(phi, &v, &from, 1);
     return phi;
 }
@@ -384,32 +386,32 @@ enum { MOST_AHEAD = 4 };
 
 /* The lanes one after the other. Where a loop ends is mostly a surprise to the processor, which
  * then waits for what the next turn needs to find its own end: that is fetched a turn ahead. */
-static void serialized_lanes_turns(struct emit *e, struct turns *s)
+static void serialized_lanes_turns(struct codegen *cg, struct turns *s)
 {
-    LLVMBuilderRef b = e->alu.b;
+    LLVMBuilderRef b = cg->alu.b;
     size_t ahead = 0;
-    LLVMValueRef bits = mask_bits(e), now[MOST_AHEAD], next[MOST_AHEAD];
+    LLVMValueRef bits = mask_bits(cg), now[MOST_AHEAD], next[MOST_AHEAD];
     const struct turn_reg *which[MOST_AHEAD];
-    LLVMBasicBlockRef some = new_bb(e, "lanes"), loop = new_bb(e, "lane"),
-                      over = new_bb(e, "turn_over"), done = new_bb(e, "lanes_done");
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, bits, c32(e, 0), ""), some, done);
+    LLVMBasicBlockRef some = new_bb(cg, "lanes"), loop = new_bb(cg, "lane"),
+                      over = new_bb(cg, "turn_over"), done = new_bb(cg, "lanes_done");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, bits, c32(cg, 0), ""), some, done);
     LLVMPositionBuilderAtEnd(b, some);
-    LLVMValueRef first = first_lane(e, bits);
+    LLVMValueRef first = first_lane(cg, bits);
     for (size_t n = 0; n < s->count && ahead < MOST_AHEAD; n++)
-        if (in_array(e, &s->items[n])) {
+        if (in_array(cg, &s->items[n])) {
             which[ahead] = &s->items[n];
-            next[ahead++] = brought(e, &s->items[n], first);
+            next[ahead++] = brought(cg, &s->items[n], first);
         }
     LLVMBuildBr(b, loop);
     LLVMPositionBuilderAtEnd(b, loop);
-    LLVMValueRef left = serialized_lanes_phi(e, bits, some),
-                 lane = serialized_lanes_phi(e, first, some);
+    LLVMValueRef left = serialized_lanes_phi(cg, bits, some),
+                 lane = serialized_lanes_phi(cg, first, some);
     for (size_t n = 0; n < ahead; n++)
-        now[n] = serialized_lanes_phi(e, next[n], some);
-    LLVMValueRef rest = LLVMBuildAnd(b, left, LLVMBuildSub(b, left, c32(e, 1), ""), "");
-    LLVMValueRef coming = first_lane(e, rest);
+        now[n] = serialized_lanes_phi(cg, next[n], some);
+    LLVMValueRef rest = LLVMBuildAnd(b, left, LLVMBuildSub(b, left, c32(cg, 1), ""), "");
+    LLVMValueRef coming = first_lane(cg, rest);
     for (size_t n = 0; n < ahead; n++) {
-        next[n] = brought(e, which[n], coming);
+        next[n] = brought(cg, which[n], coming);
         LLVMBuildStore(b, now[n], which[n]->slot);
     }
     for (size_t n = 0; n < s->count; n++) {
@@ -418,43 +420,43 @@ static void serialized_lanes_turns(struct emit *e, struct turns *s)
         for (size_t m = 0; m < ahead; m++)
             has |= which[m] == t;
         if (!has)
-            LLVMBuildStore(b, brought(e, t, lane), t->slot);
+            LLVMBuildStore(b, brought(cg, t, lane), t->slot);
     }
-    serialized_lanes_turn(e, s, lane, over);
+    serialized_lanes_turn(cg, s, lane, over);
     LLVMAddIncoming(left, &rest, &over, 1);
     LLVMAddIncoming(lane, &coming, &over, 1);
     for (size_t n = 0; n < ahead; n++)
         LLVMAddIncoming(now[n], &next[n], &over, 1);
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, rest, c32(e, 0), ""), loop, done);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, rest, c32(cg, 0), ""), loop, done);
     LLVMPositionBuilderAtEnd(b, done);
 }
 
-bool emit_turns(struct emit *e, const struct jblock *first)
+bool emit_turns(struct codegen *cg, const struct jblock *first)
 {
-    struct jkernel *k = e->k;
+    struct jkernel *k = cg->k;
     struct turns s = {.first = first, .ok = true};
     s.inside = xcalloc((size_t)bit_words(k->nblocks), 8);
     s.bb = xcalloc((size_t)k->nblocks, sizeof(LLVMBasicBlockRef));
     s.ok = jit_between(k, (int32_t)(first - k->blocks), first->until, s.inside);
-    find_registers(e, &s);
-    e->arrays.used = 0;
+    find_registers(cg, &s);
+    cg->arrays.used = 0;
     for (size_t n = 0; n < s.count; n++)
-        lay_down(e, &s.items[n]);
-    LLVMValueRef mask = e->mask, mask_vec = e->mask_vec;
-    const uint64_t *waiting = e->waiting;
-    bool whole = e->in_whole;
-    e->waiting = NULL;
-    e->in_whole = false;
-    e->one_lane = true;
-    serialized_lanes_turns(e, &s);
-    e->mask = mask;
-    e->mask_vec = mask_vec;
-    e->waiting = waiting;
-    e->in_whole = whole;
-    e->one_lane = false;
-    e->cur = first;
+        lay_down(cg, &s.items[n]);
+    LLVMValueRef mask = cg->mask, mask_vec = cg->mask_vec;
+    const uint64_t *waiting = cg->waiting;
+    bool whole = cg->in_whole;
+    cg->waiting = NULL;
+    cg->in_whole = false;
+    cg->one_lane = true;
+    serialized_lanes_turns(cg, &s);
+    cg->mask = mask;
+    cg->mask_vec = mask_vec;
+    cg->waiting = waiting;
+    cg->in_whole = whole;
+    cg->one_lane = false;
+    cg->cur = first;
     for (size_t n = 0; n < s.count; n++)
-        collect(e, &s.items[n]);
+        collect(cg, &s.items[n]);
     free(s.inside);
     free(s.bb);
     free(s.items);

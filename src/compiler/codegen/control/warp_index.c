@@ -7,14 +7,14 @@
 
 #include "compiler/codegen/codegen.h"
 
-void emit_note_warp(struct emit *e)
+void emit_note_warp(struct codegen *cg)
 {
-    LLVMValueRef at = byte_offset(e, e->blk, c64(e, offsetof(struct jit_block, warp)));
-    LLVMValueRef store = LLVMBuildStore(e->alu.b, e->w, at);
+    LLVMValueRef at = byte_offset(cg, cg->blk, c64(cg, offsetof(struct jit_block, warp)));
+    LLVMValueRef store = LLVMBuildStore(cg->alu.b, cg->w, at);
     LLVMSetVolatile(store, true);
     /* it lies neither in a frame nor in the program's memory: what is only read from a frame and
      * put back need not be, then */
-    LLVMSetMetadata(store, e->md_noalias, e->scope_all);
+    LLVMSetMetadata(store, cg->md_noalias, cg->scope_all);
 }
 
 /* A plain load at a place in a static shared variable: it cannot fault. */
@@ -53,31 +53,31 @@ int32_t note_at(const struct jkernel *k, const struct jblock *b)
 
 /* Which blocks say that their warp runs, on the ways from block b on: the first that have something
  * to say it for. Warps that a barrier's other side has no work for then cost next to nothing. */
-static void plan_notes(struct emit *e, int32_t b, int32_t depth)
+static void plan_notes(struct codegen *cg, int32_t b, int32_t depth)
 {
-    const struct jblock *blk = &e->k->blocks[b];
-    bool here = note_at(e->k, blk) < blk->count || blk->term == TERM_SWITCH,
+    const struct jblock *blk = &cg->k->blocks[b];
+    bool here = note_at(cg->k, blk) < blk->count || blk->term == TERM_SWITCH,
          last = blk->suspend == SUSPEND_BARRIER;
     for (int s = 0; s < blk->nsucc && !last; s++)
-        here |= e->k->blocks[blk->succ[s]].depth > depth || blk->succ[s] <= b;
-    if (e->notes[b])
+        here |= cg->k->blocks[blk->succ[s]].depth > depth || blk->succ[s] <= b;
+    if (cg->notes[b])
         return;
-    e->notes[b] = here ? 1 : 2; /* 2: has been here */
+    cg->notes[b] = here ? 1 : 2; /* 2: has been here */
     for (int s = 0; s < blk->nsucc && !here && !last; s++)
-        plan_notes(e, blk->succ[s], depth);
+        plan_notes(cg, blk->succ[s], depth);
 }
 
-void emit_note_region(struct emit *e, int32_t r)
+void emit_note_region(struct codegen *cg, int32_t r)
 {
-    struct jkernel *k = e->k;
-    memset(e->notes, 0, (size_t)k->nblocks);
+    struct jkernel *k = cg->k;
+    memset(cg->notes, 0, (size_t)k->nblocks);
     if (!k->lockstep) {
-        emit_note_warp(e);
+        emit_note_warp(cg);
         return;
     }
     int32_t from = r == 0 ? 0 : k->blocks[k->resume_block[r]].succ[0];
-    plan_notes(e, from, k->blocks[from].depth);
+    plan_notes(cg, from, k->blocks[from].depth);
     for (int32_t c = 0; r > 0 && c < k->nblocks; c++)
-        if (bit_get(e->resume_cand[r], c))
-            plan_notes(e, c, k->blocks[c].depth);
+        if (bit_get(cg->resume_cand[r], c))
+            plan_notes(cg, c, k->blocks[c].depth);
 }

@@ -11,116 +11,117 @@
  * which has eight places. */
 enum { TURNS = 4, LINE = 64 };
 
-bool relay_point(const struct emit *e, int32_t r)
+bool relay_point(const struct codegen *cg, int32_t r)
 {
-    return e->k->lockstep && r > 0 && e->k->blocks[e->k->resume_block[r]].suspend == SUSPEND_RELAY;
+    return cg->k->lockstep && r > 0 &&
+           cg->k->blocks[cg->k->resume_block[r]].suspend == SUSPEND_RELAY;
 }
 
-static LLVMValueRef waits_word(struct emit *e)
+static LLVMValueRef waits_word(struct codegen *cg)
 {
-    return byte_offset(e, e->frame_w, c64(e, e->relay_offset));
+    return byte_offset(cg, cg->frame_w, c64(cg, cg->relay_offset));
 }
 
-void relay_plan(struct emit *e)
+void relay_plan(struct codegen *cg)
 {
     bool any = false;
-    for (int32_t r = 1; r < e->k->nresume; r++)
-        any |= relay_point(e, r);
+    for (int32_t r = 1; r < cg->k->nresume; r++)
+        any |= relay_point(cg, r);
     if (!any)
         return;
-    e->relay_offset = e->frame_bytes;
-    e->frame_bytes += 4;
-    e->relay_left = new_slot(e, e->i32, "turns");
-    e->relay_next = new_slot(e, e->i32, "relay");
-    LLVMBuildStore(e->alu.b, c32(e, 0), e->relay_next);
+    cg->relay_offset = cg->frame_bytes;
+    cg->frame_bytes += 4;
+    cg->relay_left = new_slot(cg, cg->i32, "turns");
+    cg->relay_next = new_slot(cg, cg->i32, "relay");
+    LLVMBuildStore(cg->alu.b, c32(cg, 0), cg->relay_next);
 }
 
-bool relay_needs(const struct emit *e, int32_t reg)
+bool relay_needs(const struct codegen *cg, int32_t reg)
 {
-    for (int32_t r = 1; r < e->k->nresume; r++)
-        if (relay_point(e, r) && bit_get(e->resume_live[r], reg))
+    for (int32_t r = 1; r < cg->k->nresume; r++)
+        if (relay_point(cg, r) && bit_get(cg->resume_live[r], reg))
             return true;
     return false;
 }
 
-LLVMValueRef relay_waits(struct emit *e, int32_t r)
+LLVMValueRef relay_waits(struct codegen *cg, int32_t r)
 {
-    LLVMValueRef at = LLVMBuildLoad2(e->alu.b, e->i32, waits_word(e), "");
-    tag_frame(e, at);
-    return LLVMBuildICmp(e->alu.b, LLVMIntEQ, at, c32(e, (uint64_t)r), "");
+    LLVMValueRef at = LLVMBuildLoad2(cg->alu.b, cg->i32, waits_word(cg), "");
+    tag_frame(cg, at);
+    return LLVMBuildICmp(cg->alu.b, LLVMIntEQ, at, c32(cg, (uint64_t)r), "");
 }
 
-void relay_begin(struct emit *e)
+void relay_begin(struct codegen *cg)
 {
-    if (e->relay_left == NULL)
+    if (cg->relay_left == NULL)
         return;
-    bool always = e->k->entry->forms & PTX_FORM_RELAY;
-    LLVMBuildStore(e->alu.b, c32(e, always ? 1 : TURNS), e->relay_left);
-    tag_frame(e, LLVMBuildStore(e->alu.b, c32(e, 0), waits_word(e)));
+    bool always = cg->k->entry->forms & PTX_FORM_RELAY;
+    LLVMBuildStore(cg->alu.b, c32(cg, always ? 1 : TURNS), cg->relay_left);
+    tag_frame(cg, LLVMBuildStore(cg->alu.b, c32(cg, 0), waits_word(cg)));
 }
 
-void relay_hand_over(struct emit *e, const struct jblock *blk)
+void relay_hand_over(struct codegen *cg, const struct jblock *blk)
 {
-    LLVMBuilderRef b = e->alu.b;
-    if (!e->k->lockstep) {
-        flow_goto(e, blk->succ[0]);
+    LLVMBuilderRef b = cg->alu.b;
+    if (!cg->k->lockstep) {
+        flow_goto(cg, blk->succ[0]);
         return;
     }
-    if (e->region == blk->resume) {
-        LLVMBasicBlockRef out = new_bb(e, "hand_over"), on = new_bb(e, "turn");
-        LLVMValueRef left = LLVMBuildLoad2(b, e->i32, e->relay_left, "");
-        left = LLVMBuildSub(b, left, c32(e, 1), "");
-        LLVMBuildStore(b, left, e->relay_left);
-        LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, left, c32(e, 0), ""), out, on);
+    if (cg->region == blk->resume) {
+        LLVMBasicBlockRef out = new_bb(cg, "hand_over"), on = new_bb(cg, "turn");
+        LLVMValueRef left = LLVMBuildLoad2(b, cg->i32, cg->relay_left, "");
+        left = LLVMBuildSub(b, left, c32(cg, 1), "");
+        LLVMBuildStore(b, left, cg->relay_left);
+        LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, left, c32(cg, 0), ""), out, on);
         LLVMPositionBuilderAtEnd(b, on);
-        flow_goto(e, blk->succ[0]);
+        flow_goto(cg, blk->succ[0]);
         LLVMPositionBuilderAtEnd(b, out);
     }
-    flow_wait(e, blk);
-    frame_move(e, blk->resume, true);
-    LLVMValueRef r = c32(e, (uint64_t)blk->resume);
-    tag_frame(e, LLVMBuildStore(b, r, waits_word(e)));
-    LLVMBuildStore(b, r, e->relay_next);
-    LLVMBuildBr(b, e->suspend);
+    flow_wait(cg, blk);
+    frame_move(cg, blk->resume, true);
+    LLVMValueRef r = c32(cg, (uint64_t)blk->resume);
+    tag_frame(cg, LLVMBuildStore(b, r, waits_word(cg)));
+    LLVMBuildStore(b, r, cg->relay_next);
+    LLVMBuildBr(b, cg->suspend);
 }
 
-void relay_go_on(struct emit *e, LLVMBasicBlockRef *regions)
+void relay_go_on(struct codegen *cg, LLVMBasicBlockRef *regions)
 {
-    LLVMBuilderRef b = e->alu.b;
-    if (e->relay_left == NULL)
+    LLVMBuilderRef b = cg->alu.b;
+    if (cg->relay_left == NULL)
         return;
-    LLVMBasicBlockRef none = new_bb(e, "through");
-    LLVMValueRef next = LLVMBuildLoad2(b, e->i32, e->relay_next, "");
-    LLVMBuildStore(b, c32(e, 0), e->relay_next);
+    LLVMBasicBlockRef none = new_bb(cg, "through");
+    LLVMValueRef next = LLVMBuildLoad2(b, cg->i32, cg->relay_next, "");
+    LLVMBuildStore(b, c32(cg, 0), cg->relay_next);
     LLVMValueRef sw = LLVMBuildSwitch(b, next, none, 1);
-    for (int32_t r = 1; r < e->k->nresume; r++)
-        if (relay_point(e, r))
-            LLVMAddCase(sw, c32(e, (uint64_t)r), regions[r]);
+    for (int32_t r = 1; r < cg->k->nresume; r++)
+        if (relay_point(cg, r))
+            LLVMAddCase(sw, c32(cg, (uint64_t)r), regions[r]);
     LLVMPositionBuilderAtEnd(b, none);
 }
 
-void relay_ahead(struct emit *e, const struct ptx_operand *at, unsigned space,
+void relay_ahead(struct codegen *cg, const struct ptx_operand *at, unsigned space,
                  const LLVMValueRef *p, int n, uint64_t bytes)
 {
-    const struct jkernel *k = e->k;
-    LLVMBuilderRef b = e->alu.b;
+    const struct jkernel *k = cg->k;
+    LLVMBuilderRef b = cg->alu.b;
     struct jgrowth g;
-    if (e->relay_left == NULL || !e->in_whole || e->cur == NULL || e->cur->loop < 0 ||
-        k->blocks[e->cur->loop].first != k->relay - 1 ||
+    if (cg->relay_left == NULL || !cg->in_whole || cg->cur == NULL || cg->cur->loop < 0 ||
+        k->blocks[cg->cur->loop].first != k->relay - 1 ||
         (space != PTX_SPACE_GLOBAL && space != PTX_SPACE_GENERIC) || at->reg < 0 ||
-        !jit_grid_growth(k, e->cur->loop, at->reg, &g))
+        !jit_grid_growth(k, cg->cur->loop, at->reg, &g))
         return;
     struct ptx_operand o = {.kind = PTX_OPR_REG, .reg = g.step};
     bool wide = ptx_type_bits((enum ptx_type)k->regs[g.step].type) == 64;
-    LLVMValueRef step = operand_scalar(e, &o, wide ? PTX_S64 : PTX_S32, SEG_WARP, 0);
+    LLVMValueRef step = operand_scalar(cg, &o, wide ? PTX_S64 : PTX_S32, SEG_WARP, 0);
     if (!wide)
-        step = LLVMBuildSExt(b, step, e->i64, "");
-    step = LLVMBuildMul(b, step, c64(e, (uint64_t)(g.times * TURNS)), "");
+        step = LLVMBuildSExt(b, step, cg->i64, "");
+    step = LLVMBuildMul(b, step, c64(cg, (uint64_t)(g.times * TURNS)), "");
     for (int s = 0; s < n; s++)
         for (uint64_t line = 0; line < bytes; line += LINE) {
-            LLVMValueRef args[4] = {byte_offset(e, byte_offset(e, p[s], step), c64(e, line)),
-                                    c32(e, 0) /* to be read */,
-                                    c32(e, 3) /* into the first cache */, c32(e, 1) /* data */};
-            intrinsic(e, "llvm.prefetch", &e->ptr, 1, args, 4);
+            LLVMValueRef args[4] = {byte_offset(cg, byte_offset(cg, p[s], step), c64(cg, line)),
+                                    c32(cg, 0) /* to be read */,
+                                    c32(cg, 3) /* into the first cache */, c32(cg, 1) /* data */};
+            intrinsic(cg, "llvm.prefetch", &cg->ptr, 1, args, 4);
         }
 }

@@ -63,7 +63,7 @@ static inline unsigned mma_a_index(const struct mma *m, unsigned steps, unsigned
     return group / pair * pair * steps + step * pair + group % pair;
 }
 
-LLVMValueRef mma_shuffle(struct emit *e, LLVMValueRef a, LLVMValueRef b, const unsigned *idx,
+LLVMValueRef mma_shuffle(struct codegen *cg, LLVMValueRef a, LLVMValueRef b, const unsigned *idx,
                          unsigned n);
 const struct ptx_operand *mma_item(const struct ptx_operand *o, unsigned n);
 static inline unsigned mma_items(const struct ptx_operand *o)
@@ -71,48 +71,50 @@ static inline unsigned mma_items(const struct ptx_operand *o)
     return o->kind == PTX_OPR_VEC ? (unsigned)o->nitems : 1;
 }
 /* A register as <32 x iN>, and back. */
-LLVMValueRef mma_read(struct emit *e, const struct ptx_operand *o, const struct tile *t);
-void mma_write(struct emit *e, const struct ptx_operand *o, LLVMValueRef v, const struct tile *t);
+LLVMValueRef mma_read(struct codegen *cg, const struct ptx_operand *o, const struct tile *t);
+void mma_write(struct codegen *cg, const struct ptx_operand *o, LLVMValueRef v,
+               const struct tile *t);
 
 /* An internal void function of this module, made by `body` when it is first asked for. */
-LLVMValueRef mma_function(struct emit *e, const char *name, LLVMTypeRef *params, unsigned nparams,
-                          void (*body)(struct emit *e, LLVMValueRef fn, const void *arg),
+LLVMValueRef mma_function(struct codegen *cg, const char *name, LLVMTypeRef *params,
+                          unsigned nparams,
+                          void (*body)(struct codegen *cg, LLVMValueRef fn, const void *arg),
                           const void *arg);
 /* Where operand o is in memory, as a register of a fragment: its own place if that can be used,
  * else number n of some set aside for the purpose, to which a value read is copied. What is written
  * goes there; mma_written then puts it where it belongs. */
-LLVMValueRef mma_place(struct emit *e, const struct ptx_operand *o, unsigned n,
+LLVMValueRef mma_place(struct codegen *cg, const struct ptx_operand *o, unsigned n,
                        const struct tile *t);
-LLVMValueRef mma_target(struct emit *e, const struct ptx_operand *o, unsigned n,
+LLVMValueRef mma_target(struct codegen *cg, const struct ptx_operand *o, unsigned n,
                         const struct tile *t);
-void mma_written(struct emit *e, const struct ptx_operand *o, LLVMValueRef place,
+void mma_written(struct codegen *cg, const struct ptx_operand *o, LLVMValueRef place,
                  const struct tile *t);
 /* The memory that functions work in: MMA_SCRATCH bytes. */
-LLVMValueRef mma_scratch(struct emit *e);
+LLVMValueRef mma_scratch(struct codegen *cg);
 
 /* emit_mma_core.c: the body of void (ptr scratch, ptr to each register of A, B, C, D {, ptr to
  * the metadata}); `arg` is the
  * struct mma. */
-void mma_body(struct emit *e, LLVMValueRef fn, const void *arg);
+void mma_body(struct codegen *cg, LLVMValueRef fn, const void *arg);
 /* Elements of a row of a register, as they are multiplied, their type, and that row (at p). */
 unsigned mma_row_elements(unsigned type);
-LLVMTypeRef mma_element(struct emit *e, unsigned type);
-LLVMValueRef mma_row(struct emit *e, unsigned type, LLVMValueRef p);
+LLVMTypeRef mma_element(struct codegen *cg, unsigned type);
+LLVMValueRef mma_row(struct codegen *cg, unsigned type, LLVMValueRef p);
 
 /* emit_mma_quads.c: the same for m8n8k4 of halves. */
-void mma_quads_body(struct emit *e, LLVMValueRef fn, const void *arg);
+void mma_quads_body(struct codegen *cg, LLVMValueRef fn, const void *arg);
 
 /* emit_mma_sparse.c: a sparse A as whole rows of `steps_k` elements each, in the buffer;
  * `metadata`: pointer to that register. How many selectors there are for a kind; 0: it does not
  * exist. */
-void mma_sparse_rows(struct emit *e, LLVMValueRef fn, const struct mma *m, const struct plan *p,
+void mma_sparse_rows(struct codegen *cg, LLVMValueRef fn, const struct mma *m, const struct plan *p,
                      const LLVMValueRef *regs, LLVMValueRef metadata, LLVMValueRef buffer,
                      unsigned steps_k);
 unsigned mma_sparse_selectors(const struct mma *m);
 
 /* emit_mma_move.c: wmma.load, wmma.store. */
-bool emit_wmma_load(struct emit *e, const struct ptx_instr *i);
-bool emit_wmma_store(struct emit *e, const struct ptx_instr *i);
+bool emit_wmma_load(struct codegen *cg, const struct ptx_instr *i);
+bool emit_wmma_store(struct codegen *cg, const struct ptx_instr *i);
 bool wmma_move_supported(const struct ptx_instr *i, struct diag *d);
 
 #endif

@@ -11,20 +11,20 @@
 /* Units of the widest tile, eight rows of sixteen bytes' bytes. */
 enum { MAX_UNITS = 128, MAX_LINES = 16 };
 
-static LLVMTypeRef unit_type(struct emit *e, const struct tile *t)
+static LLVMTypeRef unit_type(struct codegen *cg, const struct tile *t)
 {
-    return LLVMIntTypeInContext(e->alu.ctx, t->unit_bits);
+    return LLVMIntTypeInContext(cg->alu.ctx, t->unit_bits);
 }
 
 /* Joins n vectors of equal length, in order; n is a power of two. */
-static LLVMValueRef join(struct emit *e, LLVMValueRef *v, unsigned n)
+static LLVMValueRef join(struct codegen *cg, LLVMValueRef *v, unsigned n)
 {
     unsigned idx[2 * MAX_UNITS];
     for (unsigned l = 0; l < 2 * MAX_UNITS; l++)
         idx[l] = l;
     for (; n > 1; n /= 2)
         for (unsigned k = 0; k < n / 2; k++)
-            v[k] = mma_shuffle(e, v[2 * k], v[2 * k + 1], idx,
+            v[k] = mma_shuffle(cg, v[2 * k], v[2 * k + 1], idx,
                                2 * LLVMGetVectorSize(LLVMTypeOf(v[2 * k])));
     return v[0];
 }
@@ -38,34 +38,34 @@ static unsigned matrix_move_place(const struct tile *t, bool columns, unsigned r
 }
 
 /* Registers (<32 x iN>) of a tile from its lines. */
-static void from_lines(struct emit *e, const struct tile *t, bool columns, LLVMValueRef *line,
+static void from_lines(struct codegen *cg, const struct tile *t, bool columns, LLVMValueRef *line,
                        LLVMValueRef *reg)
 {
-    LLVMValueRef all = join(e, line, columns ? tile_width(t) : 8);
+    LLVMValueRef all = join(cg, line, columns ? tile_width(t) : 8);
     unsigned idx[MAX_UNITS], n = JIT_WARP * t->per_reg;
     for (unsigned r = 0; r < t->regs; r++) {
         for (unsigned l = 0; l < n; l++)
             idx[l] = matrix_move_place(t, columns, r, l / t->per_reg, l % t->per_reg);
-        reg[r] = LLVMBuildBitCast(e->alu.b, mma_shuffle(e, all, NULL, idx, n),
-                                  t->unit_bits == 64 ? e->v32i64 : e->v32i32, "");
+        reg[r] = LLVMBuildBitCast(cg->alu.b, mma_shuffle(cg, all, NULL, idx, n),
+                                  t->unit_bits == 64 ? cg->v32i64 : cg->v32i32, "");
     }
 }
 
 /* The other way. */
-static void to_lines(struct emit *e, const struct tile *t, bool columns, const LLVMValueRef *reg,
-                     LLVMValueRef *line)
+static void to_lines(struct codegen *cg, const struct tile *t, bool columns,
+                     const LLVMValueRef *reg, LLVMValueRef *line)
 {
     unsigned n = JIT_WARP * t->per_reg, idx[MAX_LINES * MAX_UNITS];
-    LLVMTypeRef flat = LLVMVectorType(unit_type(e, t), n);
+    LLVMTypeRef flat = LLVMVectorType(unit_type(cg, t), n);
     LLVMValueRef v[2] = {NULL, NULL};
     for (unsigned r = 0; r < t->regs; r++) {
-        v[r] = LLVMBuildBitCast(e->alu.b, reg[r], flat, "");
+        v[r] = LLVMBuildBitCast(cg->alu.b, reg[r], flat, "");
         for (unsigned l = 0; l < n; l++)
             idx[matrix_move_place(t, columns, r, l / t->per_reg, l % t->per_reg)] = r * n + l;
     }
     unsigned lines = columns ? tile_width(t) : 8, len = columns ? 8 : tile_width(t);
     for (unsigned k = 0; k < lines; k++)
-        line[k] = mma_shuffle(e, v[0], v[1], &idx[k * len], len);
+        line[k] = mma_shuffle(cg, v[0], v[1], &idx[k * len], len);
 }
 
 /* ---- wmma ---- */
@@ -121,59 +121,60 @@ bool wmma_move_supported(const struct ptx_instr *i, struct diag *d)
 }
 
 /* A value that is the same in every lane: the first active one's. */
-static LLVMValueRef matrix_move_same(struct emit *e, const struct ptx_operand *o, unsigned type)
+static LLVMValueRef matrix_move_same(struct codegen *cg, const struct ptx_operand *o, unsigned type)
 {
-    struct shape s = shape_operand(e->k, o);
-    if (shape_uniform(&s))
-        return operand_scalar(e, o, type, SEG_WARP, 0);
-    LLVMValueRef args[2] = {mask_bits(e), LLVMConstInt(e->i1, 0, false)};
-    LLVMValueRef lane = intrinsic(e, "llvm.cttz", &e->i32, 1, args, 2);
-    return LLVMBuildExtractElement(e->alu.b, operand_vector(e, o, type), lane, "");
+    struct uniformity s = operand_uniformity(cg->k, o);
+    if (is_uniform(&s))
+        return operand_scalar(cg, o, type, SEG_WARP, 0);
+    LLVMValueRef args[2] = {mask_bits(cg), LLVMConstInt(cg->i1, 0, false)};
+    LLVMValueRef lane = intrinsic(cg, "llvm.cttz", &cg->i32, 1, args, 2);
+    return LLVMBuildExtractElement(cg->alu.b, operand_vector(cg, o, type), lane, "");
 }
 
-static LLVMValueRef matrix_start(struct emit *e, const struct ptx_instr *i, const struct matrix *x)
+static LLVMValueRef matrix_start(struct codegen *cg, const struct ptx_instr *i,
+                                 const struct matrix *x)
 {
-    LLVMBuilderRef b = e->alu.b;
+    LLVMBuilderRef b = cg->alu.b;
     struct ptx_operand o = *x->at;
     LLVMValueRef at;
     if (o.reg >= 0) {
         o.kind = PTX_OPR_REG;
-        at = matrix_move_same(e, &o, PTX_U64);
+        at = matrix_move_same(cg, &o, PTX_U64);
         if (o.offset)
-            at = LLVMBuildAdd(b, at, c64(e, (uint64_t)o.offset), "");
+            at = LLVMBuildAdd(b, at, c64(cg, (uint64_t)o.offset), "");
     } else if (o.var != NULL) {
         o.kind = PTX_OPR_SYM;
-        at = operand_scalar(e, &o, PTX_U64, SEG_WARP, 0);
+        at = operand_scalar(cg, &o, PTX_U64, SEG_WARP, 0);
     } else {
-        at = c64(e, (uint64_t)o.offset);
+        at = c64(cg, (uint64_t)o.offset);
     }
-    return mem_space(i) == PTX_SPACE_SHARED ? byte_offset(e, e->shared, at)
-                                            : LLVMBuildIntToPtr(b, at, e->ptr, "");
+    return mem_space(i) == PTX_SPACE_SHARED ? byte_offset(cg, cg->shared, at)
+                                            : LLVMBuildIntToPtr(b, at, cg->ptr, "");
 }
 
 /* Bytes from one line of memory to the next. */
-static LLVMValueRef matrix_move_pitch(struct emit *e, const struct matrix *x)
+static LLVMValueRef matrix_move_pitch(struct codegen *cg, const struct matrix *x)
 {
     unsigned bits = x->tile.unit_bits / x->tile.unit_elems;
     if (x->stride != NULL) {
         LLVMValueRef n =
-            LLVMBuildZExt(e->alu.b, matrix_move_same(e, x->stride, PTX_U32), e->i64, "");
-        n = LLVMBuildMul(e->alu.b, n, c64(e, bits), "");
-        return LLVMBuildLShr(e->alu.b, n, c64(e, 3), "");
+            LLVMBuildZExt(cg->alu.b, matrix_move_same(cg, x->stride, PTX_U32), cg->i64, "");
+        n = LLVMBuildMul(cg->alu.b, n, c64(cg, bits), "");
+        return LLVMBuildLShr(cg->alu.b, n, c64(cg, 3), "");
     }
     unsigned across = x->which == 'a' || x->which == 'b' ? x->shape.k : x->shape.n;
     unsigned down = x->which == 'b' ? x->shape.n : x->shape.m;
-    return c64(e, (uint64_t)(x->columns ? down : across) * bits / 8);
+    return c64(cg, (uint64_t)(x->columns ? down : across) * bits / 8);
 }
 
 /* Pointer to line k of a tile that starts at row `row` and unit `unit` of that row. */
-static LLVMValueRef matrix_move_line(struct emit *e, const struct matrix *x, LLVMValueRef start,
+static LLVMValueRef matrix_move_line(struct codegen *cg, const struct matrix *x, LLVMValueRef start,
                                      LLVMValueRef pitch, unsigned row, unsigned unit, unsigned k)
 {
     unsigned major = (x->columns ? unit : row) + k, minor = x->columns ? row : unit;
-    LLVMValueRef off = LLVMBuildMul(e->alu.b, pitch, c64(e, major), "");
-    return byte_offset(e, byte_offset(e, start, off),
-                       c64(e, (uint64_t)minor * x->tile.unit_bits / 8));
+    LLVMValueRef off = LLVMBuildMul(cg->alu.b, pitch, c64(cg, major), "");
+    return byte_offset(cg, byte_offset(cg, start, off),
+                       c64(cg, (uint64_t)minor * x->tile.unit_bits / 8));
 }
 
 /* First register, row and unit of a tile of a factor (group, step along k) or of an accumulator
@@ -200,106 +201,107 @@ static struct spot matrix_move_spot(const struct matrix *x, unsigned n)
     return s;
 }
 
-static void load_body(struct emit *e, LLVMValueRef fn, const void *arg)
+static void load_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
 {
     const struct matrix *x = arg;
     LLVMValueRef start = LLVMGetParam(fn, 0), pitch = LLVMGetParam(fn, 1);
     unsigned width = tile_width(&x->tile), lines = x->columns ? width : 8;
-    LLVMTypeRef t = LLVMVectorType(unit_type(e, &x->tile), x->columns ? 8 : width);
+    LLVMTypeRef t = LLVMVectorType(unit_type(cg, &x->tile), x->columns ? 8 : width);
     for (unsigned n = 0; n < tile_count(x); n++) {
         struct spot s = matrix_move_spot(x, n);
         LLVMValueRef v[MAX_LINES], out[2];
         for (unsigned k = 0; k < lines; k++) {
-            v[k] = LLVMBuildLoad2(e->alu.b, t,
-                                  matrix_move_line(e, x, start, pitch, s.row, s.unit, k), "");
+            v[k] = LLVMBuildLoad2(cg->alu.b, t,
+                                  matrix_move_line(cg, x, start, pitch, s.row, s.unit, k), "");
             LLVMSetAlignment(v[k], x->tile.unit_bits / 8);
         }
-        from_lines(e, &x->tile, x->columns, v, out);
+        from_lines(cg, &x->tile, x->columns, v, out);
         for (unsigned r = 0; r < x->tile.regs; r++)
-            LLVMSetAlignment(LLVMBuildStore(e->alu.b, out[r], LLVMGetParam(fn, 2 + s.reg + r)), 64);
+            LLVMSetAlignment(LLVMBuildStore(cg->alu.b, out[r], LLVMGetParam(fn, 2 + s.reg + r)),
+                             64);
     }
 }
 
-static void store_body(struct emit *e, LLVMValueRef fn, const void *arg)
+static void store_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
 {
     const struct matrix *x = arg;
     LLVMValueRef start = LLVMGetParam(fn, 0), pitch = LLVMGetParam(fn, 1);
-    LLVMTypeRef t = x->tile.unit_bits == 64 ? e->v32i64 : e->v32i32;
+    LLVMTypeRef t = x->tile.unit_bits == 64 ? cg->v32i64 : cg->v32i32;
     unsigned lines = x->columns ? tile_width(&x->tile) : 8;
     for (unsigned n = 0; n < tile_count(x); n++) {
         struct spot s = matrix_move_spot(x, n);
         LLVMValueRef v[MAX_LINES], reg[2];
         for (unsigned r = 0; r < x->tile.regs; r++) {
-            reg[r] = LLVMBuildLoad2(e->alu.b, t, LLVMGetParam(fn, 2 + s.reg + r), "");
+            reg[r] = LLVMBuildLoad2(cg->alu.b, t, LLVMGetParam(fn, 2 + s.reg + r), "");
             LLVMSetAlignment(reg[r], 64);
         }
-        to_lines(e, &x->tile, x->columns, reg, v);
+        to_lines(cg, &x->tile, x->columns, reg, v);
         for (unsigned k = 0; k < lines; k++) {
             LLVMValueRef st = LLVMBuildStore(
-                e->alu.b, v[k], matrix_move_line(e, x, start, pitch, s.row, s.unit, k));
+                cg->alu.b, v[k], matrix_move_line(cg, x, start, pitch, s.row, s.unit, k));
             LLVMSetAlignment(st, x->tile.unit_bits / 8);
         }
     }
 }
 
-static void matrix_move_check(struct emit *e, const struct ptx_instr *i, const struct matrix *x,
+static void matrix_move_check(struct codegen *cg, const struct ptx_instr *i, const struct matrix *x,
                               LLVMValueRef start, LLVMValueRef pitch)
 {
     unsigned bits = x->tile.unit_bits / x->tile.unit_elems;
     unsigned across = x->which == 'a' || x->which == 'b' ? x->shape.k : x->shape.n;
     unsigned down = x->which == 'b' ? x->shape.n : x->shape.m;
-    check_lines(e, mem_space(i), start, pitch, x->columns ? across : down,
+    check_lines(cg, mem_space(i), start, pitch, x->columns ? across : down,
                 (x->columns ? down : across) * bits / 8, x->which == 'd');
 }
 
 /* Calls the function for this kind of matrix: void (ptr start, i64 pitch, ptr to each register). */
-static void move(struct emit *e, const struct ptx_instr *i, const struct matrix *x,
+static void move(struct codegen *cg, const struct ptx_instr *i, const struct matrix *x,
                  const LLVMValueRef *place, unsigned regs)
 {
     char name[96];
     snprintf(name, sizeof name, "weir_wmma_%c_m%un%uk%u_%s_%s", x->which, x->shape.m, x->shape.n,
              x->shape.k, ptx_type_name((enum ptx_type)i->types[0]), x->columns ? "lines" : "rows");
-    LLVMTypeRef params[2 + MAX_MMA_REGS] = {e->ptr, e->i64};
-    LLVMValueRef args[2 + MAX_MMA_REGS] = {matrix_start(e, i, x), matrix_move_pitch(e, x)};
-    matrix_move_check(e, i, x, args[0], args[1]);
+    LLVMTypeRef params[2 + MAX_MMA_REGS] = {cg->ptr, cg->i64};
+    LLVMValueRef args[2 + MAX_MMA_REGS] = {matrix_start(cg, i, x), matrix_move_pitch(cg, x)};
+    matrix_move_check(cg, i, x, args[0], args[1]);
     for (unsigned n = 0; n < regs; n++) {
-        params[2 + n] = e->ptr;
+        params[2 + n] = cg->ptr;
         args[2 + n] = place[n];
     }
     LLVMValueRef fn =
-        mma_function(e, name, params, 2 + regs, x->which == 'd' ? store_body : load_body, x);
-    LLVMBuildCall2(e->alu.b, LLVMGlobalGetValueType(fn), fn, args, 2 + regs, "");
+        mma_function(cg, name, params, 2 + regs, x->which == 'd' ? store_body : load_body, x);
+    LLVMBuildCall2(cg->alu.b, LLVMGlobalGetValueType(fn), fn, args, 2 + regs, "");
 }
 
-bool emit_wmma_load(struct emit *e, const struct ptx_instr *i)
+bool emit_wmma_load(struct codegen *cg, const struct ptx_instr *i)
 {
     struct matrix x;
     matrix_move_matrix(i, &x);
-    LLVMTypeRef t = x.tile.unit_bits == 64 ? e->v32i64 : e->v32i32;
+    LLVMTypeRef t = x.tile.unit_bits == 64 ? cg->v32i64 : cg->v32i32;
     LLVMValueRef place[MAX_MMA_REGS];
     unsigned regs = tile_count(&x) * x.tile.regs;
     for (unsigned n = 0; n < regs; n++)
-        place[n] = mma_target(e, mma_item(x.regs, n), n, &x.tile);
-    move(e, i, &x, place, regs);
+        place[n] = mma_target(cg, mma_item(x.regs, n), n, &x.tile);
+    move(cg, i, &x, place, regs);
     for (unsigned n = 0; n < regs; n++)
-        mma_written(e, mma_item(x.regs, n), place[n], &x.tile);
+        mma_written(cg, mma_item(x.regs, n), place[n], &x.tile);
     for (unsigned n = regs; n < regs * x.repeat; n++) {
-        LLVMValueRef v = LLVMBuildLoad2(e->alu.b, t, place[n % regs], "");
+        LLVMValueRef v = LLVMBuildLoad2(cg->alu.b, t, place[n % regs], "");
         LLVMSetAlignment(v, 64);
-        mma_write(e, mma_item(x.regs, n), v, &x.tile);
+        mma_write(cg, mma_item(x.regs, n), v, &x.tile);
     }
     return true;
 }
 
-bool emit_wmma_store(struct emit *e, const struct ptx_instr *i)
+bool emit_wmma_store(struct codegen *cg, const struct ptx_instr *i)
 {
     struct matrix x;
     matrix_move_matrix(i, &x);
     LLVMValueRef place[MAX_MMA_REGS];
     unsigned regs = tile_count(&x) * x.tile.regs;
     for (unsigned n = 0; n < regs; n++)
-        place[n] = mma_place(e, mma_item(x.regs, n), n, &x.tile);
-    move(e, i, &x, place, regs);
+        place[n] = mma_place(cg, mma_item(x.regs, n), n, &x.tile);
+    move(cg, i, &x, place, regs);
     return true;
 }
 
@@ -309,28 +311,28 @@ static const struct tile matrix_move_halves = {16, 1, 2, 1, PTX_B32};
 
 /* Every lane's row address; those of lanes that are not active point to scratch. Faults where one
  * that is used is not a multiple of 16. */
-static LLVMValueRef matrix_move_rows(struct emit *e, const struct ptx_instr *i,
+static LLVMValueRef matrix_move_rows(struct codegen *cg, const struct ptx_instr *i,
                                      const struct ptx_operand *at, unsigned count,
                                      LLVMValueRef scratch)
 {
-    LLVMBuilderRef b = e->alu.b;
-    LLVMValueRef v = address_vector(e, at, mem_space(i));
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef v = address_vector(cg, at, mem_space(i));
     uint32_t used = count == 4 ? 0xffffffffu : (1u << (8 * count)) - 1;
-    LLVMValueRef low = LLVMBuildAnd(b, v, splat(e, c64(e, 15), JIT_WARP), "");
-    LLVMValueRef odd = bits_of(e, LLVMBuildICmp(b, LLVMIntNE, low, LLVMConstNull(e->v32i64), ""));
-    odd = LLVMBuildAnd(b, LLVMBuildAnd(b, odd, mask_bits(e), ""), c32(e, used), "");
-    fault_odd_lanes(e, odd, v);
-    if (e->mask != NULL) {
-        LLVMValueRef rest = splat(e, LLVMBuildPtrToInt(b, scratch, e->i64, ""), JIT_WARP);
-        v = LLVMBuildSelect(b, mask_vector(e), v, rest, "");
+    LLVMValueRef low = LLVMBuildAnd(b, v, splat(cg, c64(cg, 15), JIT_WARP), "");
+    LLVMValueRef odd = bits_of(cg, LLVMBuildICmp(b, LLVMIntNE, low, LLVMConstNull(cg->v32i64), ""));
+    odd = LLVMBuildAnd(b, LLVMBuildAnd(b, odd, mask_bits(cg), ""), c32(cg, used), "");
+    fault_odd_lanes(cg, odd, v);
+    if (cg->mask != NULL) {
+        LLVMValueRef rest = splat(cg, LLVMBuildPtrToInt(b, scratch, cg->i64, ""), JIT_WARP);
+        v = LLVMBuildSelect(b, mask_vector(cg), v, rest, "");
     }
     return v;
 }
 
-static LLVMValueRef row_pointer(struct emit *e, LLVMValueRef rows, unsigned lane)
+static LLVMValueRef row_pointer(struct codegen *cg, LLVMValueRef rows, unsigned lane)
 {
-    LLVMValueRef p = LLVMBuildExtractElement(e->alu.b, rows, c32(e, lane), "");
-    return LLVMBuildIntToPtr(e->alu.b, p, e->ptr, "");
+    LLVMValueRef p = LLVMBuildExtractElement(cg->alu.b, rows, c32(cg, lane), "");
+    return LLVMBuildIntToPtr(cg->alu.b, p, cg->ptr, "");
 }
 
 static unsigned matrix_move_count(const struct ptx_instr *i)
@@ -338,45 +340,45 @@ static unsigned matrix_move_count(const struct ptx_instr *i)
     return ptx_has(i, PTX_M_x4) ? 4 : ptx_has(i, PTX_M_x2) ? 2 : 1;
 }
 
-bool emit_matrix_move(struct emit *e, const struct ptx_instr *i)
+bool emit_matrix_move(struct codegen *cg, const struct ptx_instr *i)
 {
-    LLVMBuilderRef b = e->alu.b;
-    LLVMTypeRef row = LLVMVectorType(e->i16, 8);
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMTypeRef row = LLVMVectorType(cg->i16, 8);
     bool trans = ptx_has(i, PTX_M_trans);
     LLVMValueRef line[8], reg;
     if (i->op == PTX_OP_movmatrix) {
-        reg = mma_read(e, &i->operands[1], &matrix_move_halves);
-        to_lines(e, &matrix_move_halves, false, &reg, line);
-        from_lines(e, &matrix_move_halves, true, line, &reg);
-        mma_write(e, &i->operands[0], reg, &matrix_move_halves);
+        reg = mma_read(cg, &i->operands[1], &matrix_move_halves);
+        to_lines(cg, &matrix_move_halves, false, &reg, line);
+        from_lines(cg, &matrix_move_halves, true, line, &reg);
+        mma_write(cg, &i->operands[0], reg, &matrix_move_halves);
         return true;
     }
     unsigned count = matrix_move_count(i);
     bool load = i->op == PTX_OP_ldmatrix;
     const struct ptx_operand *regs = &i->operands[load ? 0 : 1];
-    LLVMValueRef scratch = e->safe, out[4];
-    if (!load && e->mask != NULL)
-        scratch = new_slot(e, row, "row");
+    LLVMValueRef scratch = cg->safe, out[4];
+    if (!load && cg->mask != NULL)
+        scratch = new_slot(cg, row, "row");
     LLVMSetAlignment(scratch, 16);
-    LLVMValueRef rows = matrix_move_rows(e, i, &i->operands[load ? 1 : 0], count, scratch);
+    LLVMValueRef rows = matrix_move_rows(cg, i, &i->operands[load ? 1 : 0], count, scratch);
     for (unsigned n = 0; n < count; n++) {
         if (!load) {
-            reg = mma_read(e, mma_item(regs, n), &matrix_move_halves);
-            to_lines(e, &matrix_move_halves, trans, &reg, line);
+            reg = mma_read(cg, mma_item(regs, n), &matrix_move_halves);
+            to_lines(cg, &matrix_move_halves, trans, &reg, line);
         }
         for (unsigned g = 0; g < 8; g++) {
-            LLVMValueRef p = row_pointer(e, rows, 8 * n + g);
+            LLVMValueRef p = row_pointer(cg, rows, 8 * n + g);
             LLVMValueRef x = load ? LLVMBuildLoad2(b, row, p, "") : LLVMBuildStore(b, line[g], p);
             LLVMSetAlignment(x, 16);
-            if (e->mask == NULL)
-                tag_memory(e, x, mem_space(i));
+            if (cg->mask == NULL)
+                tag_memory(cg, x, mem_space(i));
             if (load)
                 line[g] = x;
         }
         if (load)
-            from_lines(e, &matrix_move_halves, trans, line, &out[n]);
+            from_lines(cg, &matrix_move_halves, trans, line, &out[n]);
     }
     for (unsigned n = 0; load && n < count; n++)
-        mma_write(e, mma_item(regs, n), out[n], &matrix_move_halves);
+        mma_write(cg, mma_item(regs, n), out[n], &matrix_move_halves);
     return true;
 }

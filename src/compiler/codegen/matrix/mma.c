@@ -37,63 +37,65 @@ const struct ptx_operand *mma_item(const struct ptx_operand *o, unsigned n)
     return o->kind == PTX_OPR_VEC ? &o->items[n] : o;
 }
 
-LLVMValueRef mma_shuffle(struct emit *e, LLVMValueRef a, LLVMValueRef b, const unsigned *idx,
+LLVMValueRef mma_shuffle(struct codegen *cg, LLVMValueRef a, LLVMValueRef b, const unsigned *idx,
                          unsigned n)
 {
     LLVMValueRef c[512];
     for (unsigned l = 0; l < n; l++)
-        c[l] = c32(e, idx[l]);
-    return LLVMBuildShuffleVector(e->alu.b, a, b ? b : LLVMGetPoison(LLVMTypeOf(a)),
+        c[l] = c32(cg, idx[l]);
+    return LLVMBuildShuffleVector(cg->alu.b, a, b ? b : LLVMGetPoison(LLVMTypeOf(a)),
                                   LLVMConstVector(c, n), "");
 }
 
-LLVMValueRef mma_read(struct emit *e, const struct ptx_operand *o, const struct tile *t)
+LLVMValueRef mma_read(struct codegen *cg, const struct ptx_operand *o, const struct tile *t)
 {
-    LLVMValueRef v = operand_vector(e, o, t->reg_type);
-    return LLVMBuildBitCast(e->alu.b, v, t->reg_type == PTX_F64 ? e->v32i64 : e->v32i32, "");
+    LLVMValueRef v = operand_vector(cg, o, t->reg_type);
+    return LLVMBuildBitCast(cg->alu.b, v, t->reg_type == PTX_F64 ? cg->v32i64 : cg->v32i32, "");
 }
 
-void mma_write(struct emit *e, const struct ptx_operand *o, LLVMValueRef v, const struct tile *t)
+void mma_write(struct codegen *cg, const struct ptx_operand *o, LLVMValueRef v,
+               const struct tile *t)
 {
     if (o->kind == PTX_OPR_REG)
-        write_vector(e, o->reg, v, t->reg_type == PTX_F64 ? PTX_B64 : PTX_B32);
+        write_vector(cg, o->reg, v, t->reg_type == PTX_F64 ? PTX_B64 : PTX_B32);
 }
 
 /* ---- the function ---- */
 
-static void attribute(struct emit *e, LLVMValueRef fn, const char *key, const char *value)
+static void attribute(struct codegen *cg, LLVMValueRef fn, const char *key, const char *value)
 {
     LLVMAddAttributeAtIndex(fn, LLVMAttributeFunctionIndex,
-                            LLVMCreateStringAttribute(e->alu.ctx, key, (unsigned)strlen(key), value,
-                                                      (unsigned)strlen(value)));
+                            LLVMCreateStringAttribute(cg->alu.ctx, key, (unsigned)strlen(key),
+                                                      value, (unsigned)strlen(value)));
 }
 
-LLVMValueRef mma_function(struct emit *e, const char *name, LLVMTypeRef *params, unsigned nparams,
-                          void (*body)(struct emit *e, LLVMValueRef fn, const void *arg),
+LLVMValueRef mma_function(struct codegen *cg, const char *name, LLVMTypeRef *params,
+                          unsigned nparams,
+                          void (*body)(struct codegen *cg, LLVMValueRef fn, const void *arg),
                           const void *arg)
 {
-    LLVMValueRef fn = LLVMGetNamedFunction(e->alu.module, name);
+    LLVMValueRef fn = LLVMGetNamedFunction(cg->alu.module, name);
     if (fn != NULL)
         return fn;
-    LLVMBuilderRef b = e->alu.b;
-    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->alu.ctx), params, nparams, false);
-    fn = LLVMAddFunction(e->alu.module, name, type);
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(cg->alu.ctx), params, nparams, false);
+    fn = LLVMAddFunction(cg->alu.module, name, type);
     LLVMSetLinkage(fn, LLVMInternalLinkage);
-    attribute(e, fn, "prefer-vector-width", "512");
-    attribute(e, fn, "min-legal-vector-width", "512");
-    attribute(e, fn, "frame-pointer",
+    attribute(cg, fn, "prefer-vector-width", "512");
+    attribute(cg, fn, "min-legal-vector-width", "512");
+    attribute(cg, fn, "frame-pointer",
               "all"); /* a fault in it is told of at the call (grid/fault.c) */
     const char *const flags[] = {"noinline", "nounwind"};
     for (unsigned n = 0; n < 2; n++) {
         unsigned kind = LLVMGetEnumAttributeKindForName(flags[n], strlen(flags[n]));
         LLVMAddAttributeAtIndex(fn, LLVMAttributeFunctionIndex,
-                                LLVMCreateEnumAttribute(e->alu.ctx, kind, 0));
+                                LLVMCreateEnumAttribute(cg->alu.ctx, kind, 0));
     }
     LLVMBasicBlockRef back = LLVMGetInsertBlock(b);
     LLVMMetadataRef line = LLVMGetCurrentDebugLocation2(b);
     LLVMSetCurrentDebugLocation2(b, NULL);
-    LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(e->alu.ctx, fn, "entry"));
-    body(e, fn, arg);
+    LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(cg->alu.ctx, fn, "entry"));
+    body(cg, fn, arg);
     LLVMBuildRetVoid(b);
     LLVMPositionBuilderAtEnd(b, back);
     LLVMSetCurrentDebugLocation2(b, line);
@@ -102,69 +104,69 @@ LLVMValueRef mma_function(struct emit *e, const char *name, LLVMTypeRef *params,
 
 /* ---- registers in memory ---- */
 
-static LLVMValueRef mma_memory(struct emit *e)
+static LLVMValueRef mma_memory(struct codegen *cg)
 {
-    if (e->mma_file == NULL) {
+    if (cg->mma_file == NULL) {
         uint64_t bytes = MMA_SCRATCH + MAX_MMA_REGS * 256;
-        e->mma_file = new_slot(e, LLVMArrayType2(e->i8, bytes), "matrices");
-        LLVMSetAlignment(e->mma_file, 256);
+        cg->mma_file = new_slot(cg, LLVMArrayType2(cg->i8, bytes), "matrices");
+        LLVMSetAlignment(cg->mma_file, 256);
     }
-    return e->mma_file;
+    return cg->mma_file;
 }
 
-LLVMValueRef mma_scratch(struct emit *e) { return mma_memory(e); }
+LLVMValueRef mma_scratch(struct codegen *cg) { return mma_memory(cg); }
 
-static LLVMValueRef mma_spare(struct emit *e, unsigned n)
+static LLVMValueRef mma_spare(struct codegen *cg, unsigned n)
 {
-    return byte_offset(e, mma_memory(e), c64(e, MMA_SCRATCH + (uint64_t)n * 256));
+    return byte_offset(cg, mma_memory(cg), c64(cg, MMA_SCRATCH + (uint64_t)n * 256));
 }
 
 /* Does a register of the kernel lie in memory as a fragment's does? */
-static bool has_place(struct emit *e, const struct ptx_operand *o, const struct tile *t)
+static bool has_place(struct codegen *cg, const struct ptx_operand *o, const struct tile *t)
 {
     if (o->kind != PTX_OPR_REG)
         return false;
-    const struct jreg *r = &e->k->regs[o->reg];
+    const struct jreg *r = &cg->k->regs[o->reg];
     return r->shape.seg == SEG_NONE && r->type != PTX_PRED &&
            ptx_type_bits((enum ptx_type)r->type) == ptx_type_bits((enum ptx_type)t->reg_type);
 }
 
-LLVMValueRef mma_place(struct emit *e, const struct ptx_operand *o, unsigned n,
+LLVMValueRef mma_place(struct codegen *cg, const struct ptx_operand *o, unsigned n,
                        const struct tile *t)
 {
-    if (has_place(e, o, t))
-        return place_of(e, o->reg);
-    LLVMValueRef p = mma_spare(e, n);
-    LLVMSetAlignment(LLVMBuildStore(e->alu.b, mma_read(e, o, t), p), 64);
+    if (has_place(cg, o, t))
+        return place_of(cg, o->reg);
+    LLVMValueRef p = mma_spare(cg, n);
+    LLVMSetAlignment(LLVMBuildStore(cg->alu.b, mma_read(cg, o, t), p), 64);
     return p;
 }
 
-LLVMValueRef mma_target(struct emit *e, const struct ptx_operand *o, unsigned n,
+LLVMValueRef mma_target(struct codegen *cg, const struct ptx_operand *o, unsigned n,
                         const struct tile *t)
 {
-    bool blends = o->kind == PTX_OPR_REG && e->mask != NULL && e->waiting != NULL &&
-                  bit_get(e->waiting, o->reg);
-    return has_place(e, o, t) && !blends ? place_of(e, o->reg) : mma_spare(e, n);
+    bool blends = o->kind == PTX_OPR_REG && cg->mask != NULL && cg->waiting != NULL &&
+                  bit_get(cg->waiting, o->reg);
+    return has_place(cg, o, t) && !blends ? place_of(cg, o->reg) : mma_spare(cg, n);
 }
 
-void mma_written(struct emit *e, const struct ptx_operand *o, LLVMValueRef place,
+void mma_written(struct codegen *cg, const struct ptx_operand *o, LLVMValueRef place,
                  const struct tile *t)
 {
-    if (o->kind != PTX_OPR_REG || place == place_of(e, o->reg))
+    if (o->kind != PTX_OPR_REG || place == place_of(cg, o->reg))
         return;
-    LLVMTypeRef held = t->reg_type == PTX_F64 ? e->v32i64 : e->v32i32;
-    LLVMValueRef v = LLVMBuildLoad2(e->alu.b, held, place, "");
+    LLVMTypeRef held = t->reg_type == PTX_F64 ? cg->v32i64 : cg->v32i32;
+    LLVMValueRef v = LLVMBuildLoad2(cg->alu.b, held, place, "");
     LLVMSetAlignment(v, 64);
-    mma_write(e, o, v, t);
+    mma_write(cg, o, v, t);
 }
 
 /* void (ptr scratch, ptr to each register) */
-static LLVMValueRef product_function(struct emit *e, const struct mma *m, unsigned nparams)
+static LLVMValueRef product_function(struct codegen *cg, const struct mma *m, unsigned nparams)
 {
     char name[128];
     LLVMTypeRef params[MAX_MMA_REGS + 2];
     for (unsigned n = 0; n < nparams; n++)
-        params[n] = e->ptr;
+        params[n] = cg->ptr;
     snprintf(name, sizeof name, "weir_mma_m%un%uk%u_%s_%s_%s_%s%s%s", m->m, m->n, m->k,
              ptx_type_name((enum ptx_type)m->d), ptx_type_name((enum ptx_type)m->a),
              ptx_type_name((enum ptx_type)m->b), ptx_type_name((enum ptx_type)m->c),
@@ -177,7 +179,7 @@ static LLVMValueRef product_function(struct emit *e, const struct mma *m, unsign
     if (m->quads)
         snprintf(name + strlen(name), sizeof name - strlen(name), "_%s_%s",
                  m->a_column ? "col" : "row", m->b_row ? "row" : "col");
-    return mma_function(e, name, params, nparams, m->quads ? mma_quads_body : mma_body, m);
+    return mma_function(cg, name, params, nparams, m->quads ? mma_quads_body : mma_body, m);
 }
 
 struct plan mma_plan(const struct mma *m)
@@ -310,42 +312,42 @@ static bool overlaps(const struct ptx_instr *i, unsigned n)
     return false;
 }
 
-static void emit_product(struct emit *e, const struct ptx_instr *i)
+static void emit_product(struct codegen *cg, const struct ptx_instr *i)
 {
     struct mma m;
     describe(i, &m);
     struct plan p = mma_plan(&m);
-    LLVMValueRef args[MAX_MMA_REGS + 2] = {mma_scratch(e)};
+    LLVMValueRef args[MAX_MMA_REGS + 2] = {mma_scratch(cg)};
     const struct tile *const tiles[3] = {&p.ta, &p.tb, &p.tc};
     const unsigned counts[3] = {p.na, p.nb, p.nc};
     unsigned at = 0;
     for (unsigned o = 0; o < 3; o++)
         for (unsigned n = 0; n < counts[o]; n++, at++)
-            args[1 + at] = mma_place(e, mma_item(&i->operands[o + 1], n), at, tiles[o]);
+            args[1 + at] = mma_place(cg, mma_item(&i->operands[o + 1], n), at, tiles[o]);
     unsigned first = 1 + at;
     for (unsigned n = 0; n < p.nd; n++, at++) {
         struct ptx_operand none = {.kind = PTX_OPR_SINK, .reg = -1};
         const struct ptx_operand *d = mma_item(&i->operands[0], n);
-        args[1 + at] = mma_target(e, overlaps(i, n) ? &none : d, at, &p.td);
+        args[1 + at] = mma_target(cg, overlaps(i, n) ? &none : d, at, &p.td);
     }
     unsigned count = 1 + at;
     if (m.sparse) {
         static const struct tile word = {32, 1, 1, 1, PTX_B32};
-        args[count++] = mma_place(e, &i->operands[4], MAX_MMA_REGS - 1, &word);
+        args[count++] = mma_place(cg, &i->operands[4], MAX_MMA_REGS - 1, &word);
     }
-    LLVMValueRef fn = product_function(e, &m, count);
-    LLVMBuildCall2(e->alu.b, LLVMGlobalGetValueType(fn), fn, args, count, "");
+    LLVMValueRef fn = product_function(cg, &m, count);
+    LLVMBuildCall2(cg->alu.b, LLVMGlobalGetValueType(fn), fn, args, count, "");
     for (unsigned n = 0; n < p.nd; n++)
-        mma_written(e, mma_item(&i->operands[0], n), args[first + n], &p.td);
+        mma_written(cg, mma_item(&i->operands[0], n), args[first + n], &p.td);
 }
 
-bool emit_mma(struct emit *e, const struct ptx_instr *i)
+bool emit_mma(struct codegen *cg, const struct ptx_instr *i)
 {
     if (i->op == PTX_OP_wmma && ptx_has(i, PTX_M_load))
-        return emit_wmma_load(e, i);
+        return emit_wmma_load(cg, i);
     if (i->op == PTX_OP_wmma && ptx_has(i, PTX_M_store))
-        return emit_wmma_store(e, i);
-    emit_product(e, i);
+        return emit_wmma_store(cg, i);
+    emit_product(cg, i);
     return true;
 }
 

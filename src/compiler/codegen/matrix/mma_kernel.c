@@ -32,34 +32,35 @@ unsigned mma_row_elements(unsigned type)
     }
 }
 
-LLVMTypeRef mma_element(struct emit *e, unsigned type)
+LLVMTypeRef mma_element(struct codegen *cg, unsigned type)
 {
     switch (type) {
-    case PTX_F64: return e->f64;
+    case PTX_F64: return cg->f64;
     case PTX_S8:
     case PTX_U8:
     case PTX_S4:
     case PTX_U4:
-    case PTX_B1: return e->i32;
-    default: return e->f32;
+    case PTX_B1: return cg->i32;
+    default: return cg->f32;
     }
 }
 
-static LLVMValueRef mma_kernel_load(struct emit *e, LLVMTypeRef elem, unsigned n, LLVMValueRef p)
+static LLVMValueRef mma_kernel_load(struct codegen *cg, LLVMTypeRef elem, unsigned n,
+                                    LLVMValueRef p)
 {
-    LLVMValueRef v = LLVMBuildLoad2(e->alu.b, n > 1 ? LLVMVectorType(elem, n) : elem, p, "");
+    LLVMValueRef v = LLVMBuildLoad2(cg->alu.b, n > 1 ? LLVMVectorType(elem, n) : elem, p, "");
     LLVMSetAlignment(v, LLVMGetTypeKind(elem) == LLVMDoubleTypeKind ? 8 : n > 1 ? 16 : 4);
     return v;
 }
 
-static void mma_kernel_store(struct emit *e, LLVMValueRef v, LLVMValueRef p)
+static void mma_kernel_store(struct codegen *cg, LLVMValueRef v, LLVMValueRef p)
 {
-    LLVMSetAlignment(LLVMBuildStore(e->alu.b, v, p), 16);
+    LLVMSetAlignment(LLVMBuildStore(cg->alu.b, v, p), 16);
 }
 
-static LLVMValueRef mma_kernel_at(struct emit *e, LLVMValueRef p, unsigned bytes)
+static LLVMValueRef mma_kernel_at(struct codegen *cg, LLVMValueRef p, unsigned bytes)
 {
-    return byte_offset(e, p, c64(e, bytes));
+    return byte_offset(cg, p, c64(cg, bytes));
 }
 
 /* ---- rows of a factor as numbers ---- */
@@ -73,67 +74,69 @@ static LLVMValueRef constant(LLVMTypeRef elem, uint64_t v, unsigned n)
 }
 
 /* Sixteen bytes of e4m3: a half's fraction one place lower, a bias of 7, no infinities. */
-static LLVMValueRef e4m3(struct emit *e, LLVMValueRef bytes)
+static LLVMValueRef e4m3(struct codegen *cg, LLVMValueRef bytes)
 {
-    LLVMBuilderRef b = e->alu.b;
-    LLVMTypeRef v16 = LLVMVectorType(e->i16, 16);
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMTypeRef v16 = LLVMVectorType(cg->i16, 16);
     LLVMValueRef w = LLVMBuildZExt(b, bytes, v16, "");
-    LLVMValueRef low = LLVMBuildAnd(b, w, constant(e->i16, 0x7f, 16), "");
-    LLVMValueRef sign = LLVMBuildAnd(b, w, constant(e->i16, 0x80, 16), "");
-    sign = LLVMBuildShl(b, sign, constant(e->i16, 8, 16), "");
-    LLVMValueRef half = LLVMBuildOr(b, sign, LLVMBuildShl(b, low, constant(e->i16, 7, 16), ""), "");
-    LLVMValueRef f = alu_f16_to_f32(&e->alu, half);
-    f = LLVMBuildFMul(b, f, splat(e, LLVMConstReal(e->f32, 256), 16), "");
-    LLVMValueRef is_nan = LLVMBuildICmp(b, LLVMIntEQ, low, constant(e->i16, 0x7f, 16), "");
-    LLVMValueRef nan = LLVMConstBitCast(constant(e->i32, 0x7fffffff, 16), LLVMTypeOf(f));
+    LLVMValueRef low = LLVMBuildAnd(b, w, constant(cg->i16, 0x7f, 16), "");
+    LLVMValueRef sign = LLVMBuildAnd(b, w, constant(cg->i16, 0x80, 16), "");
+    sign = LLVMBuildShl(b, sign, constant(cg->i16, 8, 16), "");
+    LLVMValueRef half =
+        LLVMBuildOr(b, sign, LLVMBuildShl(b, low, constant(cg->i16, 7, 16), ""), "");
+    LLVMValueRef f = alu_f16_to_f32(&cg->alu, half);
+    f = LLVMBuildFMul(b, f, splat(cg, LLVMConstReal(cg->f32, 256), 16), "");
+    LLVMValueRef is_nan = LLVMBuildICmp(b, LLVMIntEQ, low, constant(cg->i16, 0x7f, 16), "");
+    LLVMValueRef nan = LLVMConstBitCast(constant(cg->i32, 0x7fffffff, 16), LLVMTypeOf(f));
     return LLVMBuildSelect(b, is_nan, nan, f, "");
 }
 
 /* Sixteen bytes of nibbles as 32 numbers of 16 bits. */
-static LLVMValueRef nibbles(struct emit *e, LLVMValueRef bytes, bool is_signed)
+static LLVMValueRef nibbles(struct codegen *cg, LLVMValueRef bytes, bool is_signed)
 {
-    LLVMBuilderRef b = e->alu.b;
-    LLVMValueRef part[2] = {LLVMBuildAnd(b, bytes, constant(e->i8, 15, 16), ""),
-                            LLVMBuildLShr(b, bytes, constant(e->i8, 4, 16), "")};
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef part[2] = {LLVMBuildAnd(b, bytes, constant(cg->i8, 15, 16), ""),
+                            LLVMBuildLShr(b, bytes, constant(cg->i8, 4, 16), "")};
     unsigned idx[32];
     for (unsigned n = 0; n < 2 && is_signed; n++) {
-        part[n] = LLVMBuildXor(b, part[n], constant(e->i8, 8, 16), "");
-        part[n] = LLVMBuildSub(b, part[n], constant(e->i8, 8, 16), "");
+        part[n] = LLVMBuildXor(b, part[n], constant(cg->i8, 8, 16), "");
+        part[n] = LLVMBuildSub(b, part[n], constant(cg->i8, 8, 16), "");
     }
     for (unsigned l = 0; l < 32; l++)
         idx[l] = (l & 1) * 16 + l / 2;
-    LLVMValueRef v = mma_shuffle(e, part[0], part[1], idx, 32);
-    LLVMTypeRef wide = LLVMVectorType(e->i16, 32);
+    LLVMValueRef v = mma_shuffle(cg, part[0], part[1], idx, 32);
+    LLVMTypeRef wide = LLVMVectorType(cg->i16, 32);
     return is_signed ? LLVMBuildSExt(b, v, wide, "") : LLVMBuildZExt(b, v, wide, "");
 }
 
-LLVMValueRef mma_row(struct emit *e, unsigned type, LLVMValueRef p)
+LLVMValueRef mma_row(struct codegen *cg, unsigned type, LLVMValueRef p)
 {
-    LLVMBuilderRef b = e->alu.b;
+    LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef v;
     switch (type) {
-    case PTX_F64: return mma_kernel_load(e, e->f64, 4, p);
-    case PTX_F16: return alu_f16_to_f32(&e->alu, mma_kernel_load(e, e->i16, 8, p));
-    case PTX_BF16: return alu_bf16_to_f32(&e->alu, mma_kernel_load(e, e->i16, 8, p));
+    case PTX_F64: return mma_kernel_load(cg, cg->f64, 4, p);
+    case PTX_F16: return alu_f16_to_f32(&cg->alu, mma_kernel_load(cg, cg->i16, 8, p));
+    case PTX_BF16: return alu_bf16_to_f32(&cg->alu, mma_kernel_load(cg, cg->i16, 8, p));
     case PTX_TF32: /* the lower 13 bits are not looked at */
-        v = LLVMBuildAnd(b, mma_kernel_load(e, e->i32, 4, p), constant(e->i32, 0xffffe000u, 4), "");
-        return LLVMBuildBitCast(b, v, LLVMVectorType(e->f32, 4), "");
+        v = LLVMBuildAnd(b, mma_kernel_load(cg, cg->i32, 4, p), constant(cg->i32, 0xffffe000u, 4),
+                         "");
+        return LLVMBuildBitCast(b, v, LLVMVectorType(cg->f32, 4), "");
     case PTX_S8:
     case PTX_U8: {
-        LLVMTypeRef wide = LLVMVectorType(e->i16, 16);
-        v = mma_kernel_load(e, e->i8, 16, p);
+        LLVMTypeRef wide = LLVMVectorType(cg->i16, 16);
+        v = mma_kernel_load(cg, cg->i8, 16, p);
         v = type == PTX_S8 ? LLVMBuildSExt(b, v, wide, "") : LLVMBuildZExt(b, v, wide, "");
-        return LLVMBuildBitCast(b, v, LLVMVectorType(e->i32, 8), "");
+        return LLVMBuildBitCast(b, v, LLVMVectorType(cg->i32, 8), "");
     }
     case PTX_S4:
     case PTX_U4:
-        v = nibbles(e, mma_kernel_load(e, e->i8, 16, p), type == PTX_S4);
-        return LLVMBuildBitCast(b, v, LLVMVectorType(e->i32, 16), "");
-    case PTX_E4M3: return e4m3(e, mma_kernel_load(e, e->i8, 16, p));
+        v = nibbles(cg, mma_kernel_load(cg, cg->i8, 16, p), type == PTX_S4);
+        return LLVMBuildBitCast(b, v, LLVMVectorType(cg->i32, 16), "");
+    case PTX_E4M3: return e4m3(cg, mma_kernel_load(cg, cg->i8, 16, p));
     case PTX_E5M2: /* a half's upper byte */
-        v = LLVMBuildZExt(b, mma_kernel_load(e, e->i8, 16, p), LLVMVectorType(e->i16, 16), "");
-        return alu_f16_to_f32(&e->alu, LLVMBuildShl(b, v, constant(e->i16, 8, 16), ""));
-    default: return mma_kernel_load(e, e->i32, 4, p); /* b1 */
+        v = LLVMBuildZExt(b, mma_kernel_load(cg, cg->i8, 16, p), LLVMVectorType(cg->i16, 16), "");
+        return alu_f16_to_f32(&cg->alu, LLVMBuildShl(b, v, constant(cg->i16, 8, 16), ""));
+    default: return mma_kernel_load(cg, cg->i32, 4, p); /* b1 */
     }
 }
 
@@ -141,55 +144,56 @@ LLVMValueRef mma_row(struct emit *e, unsigned type, LLVMValueRef p)
 
 /* Shuffles of two vectors with the same pattern of four in every four lanes; picks of 4 and more
  * are from the second. */
-static LLVMValueRef each_four(struct emit *e, LLVMValueRef x, LLVMValueRef y, const unsigned *pick)
+static LLVMValueRef each_four(struct codegen *cg, LLVMValueRef x, LLVMValueRef y,
+                              const unsigned *pick)
 {
     unsigned n = LLVMGetVectorSize(LLVMTypeOf(x)), idx[16];
     for (unsigned l = 0; l < n; l++) {
         unsigned p = pick[l & 3];
         idx[l] = (l & ~3u) + (p & 3) + (p >= 4 ? n : 0);
     }
-    return mma_shuffle(e, x, y, idx, n);
+    return mma_shuffle(cg, x, y, idx, n);
 }
 
 /* 4x4 in every four lanes of four vectors. */
-static void turn_fours(struct emit *e, LLVMValueRef *v)
+static void turn_fours(struct codegen *cg, LLVMValueRef *v)
 {
     static const unsigned low[4] = {0, 4, 1, 5}, high[4] = {2, 6, 3, 7};
     static const unsigned front[4] = {0, 1, 4, 5}, back[4] = {2, 3, 6, 7};
-    LLVMValueRef a = each_four(e, v[0], v[1], low), b = each_four(e, v[0], v[1], high);
-    LLVMValueRef c = each_four(e, v[2], v[3], low), d = each_four(e, v[2], v[3], high);
-    v[0] = each_four(e, a, c, front);
-    v[1] = each_four(e, a, c, back);
-    v[2] = each_four(e, b, d, front);
-    v[3] = each_four(e, b, d, back);
+    LLVMValueRef a = each_four(cg, v[0], v[1], low), b = each_four(cg, v[0], v[1], high);
+    LLVMValueRef c = each_four(cg, v[2], v[3], low), d = each_four(cg, v[2], v[3], high);
+    v[0] = each_four(cg, a, c, front);
+    v[1] = each_four(cg, a, c, back);
+    v[2] = each_four(cg, b, d, front);
+    v[3] = each_four(cg, b, d, back);
 }
 
-static LLVMValueRef mma_kernel_part(struct emit *e, LLVMValueRef v, unsigned first, unsigned n)
+static LLVMValueRef mma_kernel_part(struct codegen *cg, LLVMValueRef v, unsigned first, unsigned n)
 {
     unsigned idx[16];
     for (unsigned l = 0; l < n; l++)
         idx[l] = first + l;
-    return mma_shuffle(e, v, NULL, idx, n);
+    return mma_shuffle(cg, v, NULL, idx, n);
 }
 
-static LLVMValueRef join(struct emit *e, LLVMValueRef x, LLVMValueRef y)
+static LLVMValueRef join(struct codegen *cg, LLVMValueRef x, LLVMValueRef y)
 {
     unsigned n = LLVMGetVectorSize(LLVMTypeOf(x)), idx[16];
     for (unsigned l = 0; l < 2 * n; l++)
         idx[l] = l;
-    return mma_shuffle(e, x, y, idx, 2 * n);
+    return mma_shuffle(cg, x, y, idx, 2 * n);
 }
 
 /* row[n]: the w elements along k of column n; out[k]: the eight columns' elements. */
-static void mma_kernel_turn(struct emit *e, LLVMValueRef *row, unsigned w, LLVMValueRef *out)
+static void mma_kernel_turn(struct codegen *cg, LLVMValueRef *row, unsigned w, LLVMValueRef *out)
 {
     for (unsigned k = 0; k < w; k += 4) {
         LLVMValueRef v[4];
         for (unsigned n = 0; n < 4; n++) /* columns n and n + 4 side by side */
-            v[n] = w == 4 ? join(e, row[n], row[n + 4])
-                          : join(e, mma_kernel_part(e, row[n], k, 4),
-                                 mma_kernel_part(e, row[n + 4], k, 4));
-        turn_fours(e, v);
+            v[n] = w == 4 ? join(cg, row[n], row[n + 4])
+                          : join(cg, mma_kernel_part(cg, row[n], k, 4),
+                                 mma_kernel_part(cg, row[n + 4], k, 4));
+        turn_fours(cg, v);
         for (unsigned n = 0; n < 4; n++)
             out[k + n] = v[n];
     }
@@ -199,7 +203,7 @@ static void mma_kernel_turn(struct emit *e, LLVMValueRef *row, unsigned w, LLVMV
 
 /* What the function works with. */
 struct core {
-    struct emit *e;
+    struct codegen *cg;
     const struct mma *m;
     struct plan p;
     unsigned steps_k; /* elements along k, in all */
@@ -218,48 +222,48 @@ static unsigned mma_kernel_column(const struct mma *m, unsigned i)
 
 static void widen_a(struct core *x)
 {
-    struct emit *e = x->e;
+    struct codegen *cg = x->cg;
     unsigned w = mma_row_elements(x->m->a);
     for (unsigned g = 0; g < x->p.groups; g++)
         for (unsigned s = 0; s < x->p.steps; s++)
             for (unsigned r = 0; r < 8; r++) {
                 unsigned reg = mma_a_index(x->m, x->p.steps, g, s);
-                LLVMValueRef p = mma_kernel_at(e, x->a[reg], r * (x->m->a == PTX_F64 ? 32 : 16));
+                LLVMValueRef p = mma_kernel_at(cg, x->a[reg], r * (x->m->a == PTX_F64 ? 32 : 16));
                 unsigned to = ((8 * g + r) * w * x->p.steps + s * w) * x->bytes;
-                mma_kernel_store(e, mma_row(e, x->m->a, p), mma_kernel_at(e, x->a_buffer, to));
+                mma_kernel_store(cg, mma_row(cg, x->m->a, p), mma_kernel_at(cg, x->a_buffer, to));
             }
 }
 
 static void widen_b(struct core *x)
 {
-    struct emit *e = x->e;
+    struct codegen *cg = x->cg;
     unsigned w = mma_row_elements(x->m->b);
     LLVMValueRef row[8], out[16];
     for (unsigned c = 0; c < x->p.columns; c++)
         for (unsigned s = 0; s < x->p.steps; s++) {
             for (unsigned n = 0; n < 8; n++) {
                 LLVMValueRef p =
-                    mma_kernel_at(e, x->b[c * x->p.steps + s],
+                    mma_kernel_at(cg, x->b[c * x->p.steps + s],
                                   mma_kernel_column(x->m, n) * (x->m->b == PTX_F64 ? 32 : 16));
-                row[n] = mma_row(e, x->m->b, p);
+                row[n] = mma_row(cg, x->m->b, p);
             }
-            mma_kernel_turn(e, row, w, out);
+            mma_kernel_turn(cg, row, w, out);
             for (unsigned k = 0; k < w; k++)
                 mma_kernel_store(
-                    e, out[k],
-                    mma_kernel_at(e, x->b_buffer, (c * x->steps_k + s * w + k) * 8 * x->bytes));
+                    cg, out[k],
+                    mma_kernel_at(cg, x->b_buffer, (c * x->steps_k + s * w + k) * 8 * x->bytes));
         }
 }
 
 /* Pairs of 16-bit numbers multiplied, both products added. */
-static LLVMValueRef dot_pairs(struct emit *e, LLVMValueRef x, LLVMValueRef y)
+static LLVMValueRef dot_pairs(struct codegen *cg, LLVMValueRef x, LLVMValueRef y)
 {
-    LLVMBuilderRef b = e->alu.b;
-    LLVMTypeRef v16 = LLVMVectorType(e->i16, 16);
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMTypeRef v16 = LLVMVectorType(cg->i16, 16);
     LLVMValueRef args[2] = {LLVMBuildBitCast(b, x, v16, ""), LLVMBuildBitCast(b, y, v16, "")};
-    if (e->alu.has_avx2)
-        return intrinsic(e, "llvm.x86.avx2.pmadd.wd", NULL, 0, args, 2);
-    LLVMValueRef half = constant(e->i32, 16, 8), sum = NULL;
+    if (cg->alu.has_avx2)
+        return intrinsic(cg, "llvm.x86.avx2.pmadd.wd", NULL, 0, args, 2);
+    LLVMValueRef half = constant(cg->i32, 16, 8), sum = NULL;
     for (unsigned n = 0; n < 2; n++) {
         LLVMValueRef p = n ? x : LLVMBuildShl(b, x, half, ""),
                      q = n ? y : LLVMBuildShl(b, y, half, "");
@@ -274,50 +278,50 @@ static LLVMValueRef dot_pairs(struct emit *e, LLVMValueRef x, LLVMValueRef y)
  * would be as many as there are products. */
 static LLVMValueRef mma_kernel_rounded(struct core *x, const LLVMValueRef args[3])
 {
-    struct emit *e = x->e;
+    struct codegen *cg = x->cg;
     const unsigned m = x->m->rounding;
     LLVMTypeRef v = LLVMTypeOf(args[0]), params[3] = {v, v, v};
     LLVMTypeRef type = LLVMFunctionType(v, params, 3, false);
     char name[32];
     snprintf(name, sizeof name, "weir_fma_%s", ptx_mod_name((enum ptx_mod)m));
-    LLVMValueRef fn = LLVMGetNamedFunction(e->alu.module, name);
+    LLVMValueRef fn = LLVMGetNamedFunction(cg->alu.module, name);
     if (fn == NULL) {
-        LLVMBasicBlockRef back = LLVMGetInsertBlock(e->alu.b);
-        LLVMValueRef mask = e->alu.mask, s[3];
-        fn = LLVMAddFunction(e->alu.module, name, type);
+        LLVMBasicBlockRef back = LLVMGetInsertBlock(cg->alu.b);
+        LLVMValueRef mask = cg->alu.mask, s[3];
+        fn = LLVMAddFunction(cg->alu.module, name, type);
         LLVMSetLinkage(fn, LLVMInternalLinkage);
         unsigned kind = LLVMGetEnumAttributeKindForName("noinline", 8);
         LLVMAddAttributeAtIndex(fn, LLVMAttributeFunctionIndex,
-                                LLVMCreateEnumAttribute(e->alu.ctx, kind, 0));
-        LLVMPositionBuilderAtEnd(e->alu.b, LLVMAppendBasicBlockInContext(e->alu.ctx, fn, ""));
+                                LLVMCreateEnumAttribute(cg->alu.ctx, kind, 0));
+        LLVMPositionBuilderAtEnd(cg->alu.b, LLVMAppendBasicBlockInContext(cg->alu.ctx, fn, ""));
         for (unsigned n = 0; n < 3; n++)
             s[n] = LLVMGetParam(fn, n);
-        e->alu.mask = NULL; /* all of them */
-        LLVMBuildRet(e->alu.b, alu_fma_rounded(&e->alu, s, (enum ptx_mod)m));
-        e->alu.mask = mask;
-        LLVMPositionBuilderAtEnd(e->alu.b, back);
+        cg->alu.mask = NULL; /* all of them */
+        LLVMBuildRet(cg->alu.b, alu_fma_rounded(&cg->alu, s, (enum ptx_mod)m));
+        cg->alu.mask = mask;
+        LLVMPositionBuilderAtEnd(cg->alu.b, back);
     }
-    return LLVMBuildCall2(e->alu.b, type, fn, (LLVMValueRef *)args, 3, "");
+    return LLVMBuildCall2(cg->alu.b, type, fn, (LLVMValueRef *)args, 3, "");
 }
 
 static LLVMValueRef accumulate(struct core *x, LLVMValueRef acc, LLVMValueRef a, LLVMValueRef b)
 {
-    struct emit *e = x->e;
+    struct codegen *cg = x->cg;
     LLVMTypeRef t = LLVMTypeOf(acc);
-    if (x->elem != e->i32) {
+    if (x->elem != cg->i32) {
         LLVMValueRef args[3] = {a, b, acc};
         if (x->m->rounding != 0)
             return mma_kernel_rounded(x, args);
-        return intrinsic(e, "llvm.fma", &t, 1, args, 3);
+        return intrinsic(cg, "llvm.fma", &t, 1, args, 3);
     }
     LLVMValueRef p;
     if (x->m->a == PTX_B1) {
-        p = x->m->bit_and ? LLVMBuildAnd(e->alu.b, a, b, "") : LLVMBuildXor(e->alu.b, a, b, "");
-        p = intrinsic(e, "llvm.ctpop", &t, 1, &p, 1);
+        p = x->m->bit_and ? LLVMBuildAnd(cg->alu.b, a, b, "") : LLVMBuildXor(cg->alu.b, a, b, "");
+        p = intrinsic(cg, "llvm.ctpop", &t, 1, &p, 1);
     } else {
-        p = dot_pairs(e, a, b);
+        p = dot_pairs(cg, a, b);
     }
-    return LLVMBuildAdd(e->alu.b, acc, p, "");
+    return LLVMBuildAdd(cg->alu.b, acc, p, "");
 }
 
 /* Row r of a tile of C, `part` of its vectors. The tile's first register is `reg`. */
@@ -325,51 +329,52 @@ static LLVMValueRef load_c(struct core *x, unsigned tile, unsigned r, unsigned p
 {
     static const unsigned to_pairs[8] = {0, 2, 4, 6, 1, 3, 5, 7};
     static const unsigned to_order[8] = {0, 4, 1, 5, 2, 6, 3, 7};
-    struct emit *e = x->e;
+    struct codegen *cg = x->cg;
     if (x->m->c == PTX_F64)
-        return mma_kernel_load(e, e->f64, 4, mma_kernel_at(e, x->c[2 * tile + part], 32 * r));
+        return mma_kernel_load(cg, cg->f64, 4, mma_kernel_at(cg, x->c[2 * tile + part], 32 * r));
     if (x->m->c == PTX_F16) {
         LLVMValueRef v = alu_f16_to_f32(
-            &e->alu, mma_kernel_load(e, e->i16, 8, mma_kernel_at(e, x->c[tile], 16 * r)));
-        return x->m->d == PTX_F16 ? v : mma_shuffle(e, v, NULL, to_pairs, 8);
+            &cg->alu, mma_kernel_load(cg, cg->i16, 8, mma_kernel_at(cg, x->c[tile], 16 * r)));
+        return x->m->d == PTX_F16 ? v : mma_shuffle(cg, v, NULL, to_pairs, 8);
     }
-    LLVMTypeRef t = x->m->c == PTX_S32 ? e->i32 : e->f32;
-    LLVMValueRef v = join(e, mma_kernel_load(e, t, 4, mma_kernel_at(e, x->c[2 * tile], 16 * r)),
-                          mma_kernel_load(e, t, 4, mma_kernel_at(e, x->c[2 * tile + 1], 16 * r)));
-    return x->m->d == PTX_F16 ? mma_shuffle(e, v, NULL, to_order, 8) : v;
+    LLVMTypeRef t = x->m->c == PTX_S32 ? cg->i32 : cg->f32;
+    LLVMValueRef v = join(cg, mma_kernel_load(cg, t, 4, mma_kernel_at(cg, x->c[2 * tile], 16 * r)),
+                          mma_kernel_load(cg, t, 4, mma_kernel_at(cg, x->c[2 * tile + 1], 16 * r)));
+    return x->m->d == PTX_F16 ? mma_shuffle(cg, v, NULL, to_order, 8) : v;
 }
 
 static void store_d(struct core *x, unsigned tile, unsigned r, unsigned part, LLVMValueRef v)
 {
-    struct emit *e = x->e;
+    struct codegen *cg = x->cg;
     if (x->m->d == PTX_F64) {
-        mma_kernel_store(e, v, mma_kernel_at(e, x->d[2 * tile + part], 32 * r));
+        mma_kernel_store(cg, v, mma_kernel_at(cg, x->d[2 * tile + part], 32 * r));
     } else if (x->m->d == PTX_F16) {
-        mma_kernel_store(e, alu_f32_to_f16_nearest(&e->alu, v),
-                         mma_kernel_at(e, x->d[tile], 16 * r));
+        mma_kernel_store(cg, alu_f32_to_f16_nearest(&cg->alu, v),
+                         mma_kernel_at(cg, x->d[tile], 16 * r));
     } else {
-        mma_kernel_store(e, mma_kernel_part(e, v, 0, 4), mma_kernel_at(e, x->d[2 * tile], 16 * r));
-        mma_kernel_store(e, mma_kernel_part(e, v, 4, 4),
-                         mma_kernel_at(e, x->d[2 * tile + 1], 16 * r));
+        mma_kernel_store(cg, mma_kernel_part(cg, v, 0, 4),
+                         mma_kernel_at(cg, x->d[2 * tile], 16 * r));
+        mma_kernel_store(cg, mma_kernel_part(cg, v, 4, 4),
+                         mma_kernel_at(cg, x->d[2 * tile + 1], 16 * r));
     }
 }
 
 /* Sums of integers start at zero and meet C at the end: that is where they may saturate. */
 static LLVMValueRef finish(struct core *x, unsigned tile, unsigned r, LLVMValueRef v)
 {
-    struct emit *e = x->e;
+    struct codegen *cg = x->cg;
     if (x->m->d != PTX_S32)
         return v;
     LLVMTypeRef t = LLVMTypeOf(v);
     LLVMValueRef args[2] = {load_c(x, tile, r, 0), v};
-    return x->m->saturate ? intrinsic(e, "llvm.sadd.sat", &t, 1, args, 2)
-                          : LLVMBuildAdd(e->alu.b, args[0], v, "");
+    return x->m->saturate ? intrinsic(cg, "llvm.sadd.sat", &t, 1, args, 2)
+                          : LLVMBuildAdd(cg->alu.b, args[0], v, "");
 }
 
 /* Rows first .. first + count - 1 of the tile of row group g and column group c. */
 static void mma_kernel_rows(struct core *x, unsigned g, unsigned c, unsigned first, unsigned count)
 {
-    struct emit *e = x->e;
+    struct codegen *cg = x->cg;
     unsigned parts = 8 / x->width, tile = c * x->p.groups + g;
     LLVMTypeRef t = LLVMVectorType(x->elem, x->width);
     LLVMValueRef acc[8], b[2];
@@ -379,13 +384,13 @@ static void mma_kernel_rows(struct core *x, unsigned g, unsigned c, unsigned fir
     for (unsigned k = 0; k < x->steps_k; k++) {
         for (unsigned n = 0; n < parts; n++)
             b[n] = mma_kernel_load(
-                e, x->elem, x->width,
-                mma_kernel_at(e, x->b_buffer,
+                cg, x->elem, x->width,
+                mma_kernel_at(cg, x->b_buffer,
                               ((c * x->steps_k + k) * 8 + n * x->width) * x->bytes));
         for (unsigned r = 0; r < count; r++) {
             unsigned from = ((8 * g + first + r) * x->steps_k + k) * x->bytes;
-            LLVMValueRef a = mma_kernel_load(e, x->elem, 1, mma_kernel_at(e, x->a_buffer, from));
-            a = splat(e, a, x->width);
+            LLVMValueRef a = mma_kernel_load(cg, x->elem, 1, mma_kernel_at(cg, x->a_buffer, from));
+            a = splat(cg, a, x->width);
             for (unsigned n = 0; n < parts; n++)
                 acc[r * parts + n] = accumulate(x, acc[r * parts + n], a, b[n]);
         }
@@ -394,10 +399,10 @@ static void mma_kernel_rows(struct core *x, unsigned g, unsigned c, unsigned fir
         store_d(x, tile, first + q / parts, q % parts, finish(x, tile, first + q / parts, acc[q]));
 }
 
-void mma_body(struct emit *e, LLVMValueRef fn, const void *arg)
+void mma_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
 {
     const struct mma *m = arg;
-    struct core x = {.e = e, .m = m, .p = mma_plan(m), .elem = mma_element(e, m->a)};
+    struct core x = {.cg = cg, .m = m, .p = mma_plan(m), .elem = mma_element(cg, m->a)};
     LLVMValueRef regs[MAX_MMA_REGS];
     unsigned all = x.p.na + x.p.nb + x.p.nc + x.p.nd;
     for (unsigned n = 0; n < all; n++)
@@ -406,18 +411,18 @@ void mma_body(struct emit *e, LLVMValueRef fn, const void *arg)
     x.b = x.a + x.p.na;
     x.c = x.b + x.p.nb;
     x.d = x.c + x.p.nc;
-    x.bytes = x.elem == e->f64 ? 8 : 4;
-    x.width = x.elem == e->f64 ? 4 : 8;
+    x.bytes = x.elem == cg->f64 ? 8 : 4;
+    x.width = x.elem == cg->f64 ? 4 : 8;
     x.steps_k = x.p.steps * mma_row_elements(m->b);
     x.a_buffer = LLVMGetParam(fn, 0);
-    x.b_buffer = mma_kernel_at(e, x.a_buffer, m->m * x.steps_k * x.bytes);
+    x.b_buffer = mma_kernel_at(cg, x.a_buffer, m->m * x.steps_k * x.bytes);
     if (m->sparse)
-        mma_sparse_rows(e, fn, m, &x.p, x.a, LLVMGetParam(fn, all + 1), x.a_buffer, x.steps_k);
+        mma_sparse_rows(cg, fn, m, &x.p, x.a, LLVMGetParam(fn, all + 1), x.a_buffer, x.steps_k);
     else
         widen_a(&x);
     widen_b(&x);
     /* what was stored as vectors is to be loaded again, not taken from them piece by piece */
-    LLVMBuildFence(e->alu.b, LLVMAtomicOrderingSequentiallyConsistent, true, "");
+    LLVMBuildFence(cg->alu.b, LLVMAtomicOrderingSequentiallyConsistent, true, "");
     unsigned at_once = x.width; /* eight vectors of accumulators */
     for (unsigned c = 0; c < x.p.columns; c++)
         for (unsigned g = 0; g < x.p.groups; g++)

@@ -39,7 +39,7 @@ static void mma_sparse_where(const struct mma *m, unsigned h, unsigned q, unsign
 }
 
 struct spread {
-    struct emit *e;
+    struct codegen *cg;
     const struct mma *m;
     LLVMTypeRef elem;      /* what a nibble's two places are for */
     unsigned bytes;        /* of that */
@@ -49,8 +49,8 @@ struct spread {
 
 static void store_at(struct spread *s, LLVMValueRef v, LLVMValueRef place)
 {
-    LLVMBuilderRef b = s->e->alu.b;
-    place = LLVMBuildZExt(b, place, s->e->i64, "");
+    LLVMBuilderRef b = s->cg->alu.b;
+    place = LLVMBuildZExt(b, place, s->cg->i64, "");
     LLVMValueRef at = LLVMBuildGEP2(b, s->elem, s->row, &place, 1, "");
     LLVMSetAlignment(LLVMBuildStore(b, v, at), s->bytes);
 }
@@ -58,20 +58,20 @@ static void store_at(struct spread *s, LLVMValueRef v, LLVMValueRef place)
 /* The elements of group q; v: all that the register's row has, from group `first` on. */
 static void spread_group(struct spread *s, unsigned h, unsigned q, unsigned first, LLVMValueRef v)
 {
-    struct emit *e = s->e;
-    LLVMBuilderRef b = e->alu.b;
+    struct codegen *cg = s->cg;
+    LLVMBuilderRef b = cg->alu.b;
     unsigned lane, nibble, each = s->m->a == PTX_TF32 ? 1 : 2;
     mma_sparse_where(s->m, h, q, &lane, &nibble);
     LLVMValueRef word =
-        LLVMBuildLoad2(b, e->i32, byte_offset(e, s->metadata, c64(e, 4 * lane)), "");
+        LLVMBuildLoad2(b, cg->i32, byte_offset(cg, s->metadata, c64(cg, 4 * lane)), "");
     for (unsigned n = 0; n < each; n++) {
-        LLVMValueRef place = LLVMBuildLShr(b, word, c32(e, 4 * nibble + 2 * n), "");
-        place = LLVMBuildAnd(b, place, c32(e, 3), "");
+        LLVMValueRef place = LLVMBuildLShr(b, word, c32(cg, 4 * nibble + 2 * n), "");
+        place = LLVMBuildAnd(b, place, c32(cg, 3), "");
         if (each == 1)
-            place = LLVMBuildLShr(b, place, c32(e, 1), "");
-        place = LLVMBuildAdd(b, place, c32(e, (uint64_t)q * 2 * each), "");
+            place = LLVMBuildLShr(b, place, c32(cg, 1), "");
+        place = LLVMBuildAdd(b, place, c32(cg, (uint64_t)q * 2 * each), "");
         unsigned from = (q - first) * each + n;
-        store_at(s, LLVMBuildExtractElement(b, v, c32(e, from), ""), place);
+        store_at(s, LLVMBuildExtractElement(b, v, c32(cg, from), ""), place);
     }
 }
 
@@ -80,46 +80,46 @@ static void spread_half(struct spread *s, LLVMValueRef fn, const struct plan *p,
                         const LLVMValueRef *regs, LLVMValueRef metadata, LLVMValueRef buffer,
                         unsigned h, unsigned row_bytes)
 {
-    struct emit *e = s->e;
-    LLVMBuilderRef b = e->alu.b;
+    struct codegen *cg = s->cg;
+    LLVMBuilderRef b = cg->alu.b;
     LLVMBasicBlockRef before = LLVMGetInsertBlock(b);
-    LLVMBasicBlockRef loop = LLVMAppendBasicBlockInContext(e->alu.ctx, fn, "row");
-    LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(e->alu.ctx, fn, "spread");
+    LLVMBasicBlockRef loop = LLVMAppendBasicBlockInContext(cg->alu.ctx, fn, "row");
+    LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(cg->alu.ctx, fn, "spread");
     LLVMBuildBr(b, loop);
     LLVMPositionBuilderAtEnd(b, loop);
-    LLVMValueRef g = LLVMBuildPhi(b, e->i64, "");
-    LLVMValueRef sixteen = LLVMBuildMul(b, g, c64(e, 16), "");
-    s->metadata = byte_offset(e, metadata, sixteen);
-    s->row = byte_offset(e, buffer, LLVMBuildMul(b, g, c64(e, row_bytes), ""));
-    s->row = byte_offset(e, s->row, c64(e, (uint64_t)8 * h * row_bytes));
+    LLVMValueRef g = LLVMBuildPhi(b, cg->i64, "");
+    LLVMValueRef sixteen = LLVMBuildMul(b, g, c64(cg, 16), "");
+    s->metadata = byte_offset(cg, metadata, sixteen);
+    s->row = byte_offset(cg, buffer, LLVMBuildMul(b, g, c64(cg, row_bytes), ""));
+    s->row = byte_offset(cg, s->row, c64(cg, (uint64_t)8 * h * row_bytes));
     for (unsigned r = 0; r < p->a_steps; r++) {
         LLVMValueRef at = regs[mma_a_index(s->m, p->a_steps, h, r)];
-        LLVMValueRef v = mma_row(e, s->m->a, byte_offset(e, at, sixteen));
+        LLVMValueRef v = mma_row(cg, s->m->a, byte_offset(cg, at, sixteen));
         unsigned total = mma_row_elements(s->m->a);
-        if (s->elem == e->i16) {
+        if (s->elem == cg->i16) {
             total *= 2;
-            v = LLVMBuildBitCast(b, v, LLVMVectorType(e->i16, total), "");
+            v = LLVMBuildBitCast(b, v, LLVMVectorType(cg->i16, total), "");
         }
         unsigned count = total / (s->m->a == PTX_TF32 ? 1 : 2);
         for (unsigned q = 0; q < count; q++)
             spread_group(s, h, r * count + q, r * count, v);
     }
-    LLVMValueRef next = LLVMBuildAdd(b, g, c64(e, 1), "");
+    LLVMValueRef next = LLVMBuildAdd(b, g, c64(cg, 1), "");
     LLVMBasicBlockRef end = LLVMGetInsertBlock(b);
-    LLVMAddIncoming(g, (LLVMValueRef[]){c64(e, 0), next}, (LLVMBasicBlockRef[]){before, end}, 2);
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, next, c64(e, 8), ""), loop, done);
+    LLVMAddIncoming(g, (LLVMValueRef[]){c64(cg, 0), next}, (LLVMBasicBlockRef[]){before, end}, 2);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, next, c64(cg, 8), ""), loop, done);
     LLVMPositionBuilderAtEnd(b, done);
 }
 
-void mma_sparse_rows(struct emit *e, LLVMValueRef fn, const struct mma *m, const struct plan *p,
+void mma_sparse_rows(struct codegen *cg, LLVMValueRef fn, const struct mma *m, const struct plan *p,
                      const LLVMValueRef *regs, LLVMValueRef metadata, LLVMValueRef buffer,
                      unsigned steps_k)
 {
     bool bytes = m->a == PTX_S8 || m->a == PTX_U8;
-    struct spread s = {.e = e, .m = m, .elem = bytes ? e->i16 : mma_element(e, m->a)};
+    struct spread s = {.cg = cg, .m = m, .elem = bytes ? cg->i16 : mma_element(cg, m->a)};
     s.bytes = bytes ? 2 : 4;
-    LLVMBuildMemSet(e->alu.b, buffer, LLVMConstInt(e->i8, 0, false),
-                    c64(e, (uint64_t)m->m * steps_k * 4), 16);
+    LLVMBuildMemSet(cg->alu.b, buffer, LLVMConstInt(cg->i8, 0, false),
+                    c64(cg, (uint64_t)m->m * steps_k * 4), 16);
     for (unsigned h = 0; h < p->groups; h++)
         spread_half(&s, fn, p, regs, metadata, buffer, h, steps_k * 4);
 }

@@ -27,87 +27,89 @@ bool async_supported(const struct ptx_instr *i, struct diag *d)
     return true;
 }
 
-static LLVMValueRef async_copy_number(struct emit *e, uint64_t v)
+static LLVMValueRef async_copy_number(struct codegen *cg, uint64_t v)
 {
-    return splat(e, c32(e, v), JIT_WARP);
+    return splat(cg, c32(cg, v), JIT_WARP);
 }
 
 /* Bytes that each lane reads, as <32 x i32>; NULL: all of them. */
-static LLVMValueRef bytes_read(struct emit *e, const struct ptx_instr *i, unsigned bytes)
+static LLVMValueRef bytes_read(struct codegen *cg, const struct ptx_instr *i, unsigned bytes)
 {
     int last = i->noperands - (ptx_has(i, PTX_M_L2__cache_hint) ? 1 : 0);
     if (last < 4)
         return NULL;
     const struct ptx_operand *o = &i->operands[3];
-    if (o->kind == PTX_OPR_REG && e->k->regs[o->reg].type == PTX_PRED) /* ignore-src */
-        return LLVMBuildSelect(e->alu.b, operand_vector(e, o, PTX_PRED), async_copy_number(e, 0),
-                               async_copy_number(e, bytes), "");
-    struct shape s = shape_operand(e->k, o);
-    if (shape_uniform(&s) && s.ranged && s.lo == s.hi && s.lo >= bytes)
+    if (o->kind == PTX_OPR_REG && cg->k->regs[o->reg].type == PTX_PRED) /* ignore-src */
+        return LLVMBuildSelect(cg->alu.b, operand_vector(cg, o, PTX_PRED), async_copy_number(cg, 0),
+                               async_copy_number(cg, bytes), "");
+    struct uniformity s = operand_uniformity(cg->k, o);
+    if (is_uniform(&s) && s.ranged && s.lo == s.hi && s.lo >= bytes)
         return NULL;
-    return operand_vector(e, o, PTX_U32);
+    return operand_vector(cg, o, PTX_U32);
 }
 
 /* The source's words with zeros behind the bytes that are read. A word of which some bytes are read
  * is read as a whole: it is aligned, so the rest of it exists. */
-static void load_part(struct emit *e, const struct ptx_instr *ld, const struct ptx_operand *from,
-                      LLVMValueRef count, LLVMValueRef *v)
+static void load_part(struct codegen *cg, const struct ptx_instr *ld,
+                      const struct ptx_operand *from, LLVMValueRef count, LLVMValueRef *v)
 {
-    LLVMBuilderRef b = e->alu.b;
-    LLVMValueRef all = mask_bits(e), mask = e->mask, vec = e->mask_vec;
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef all = mask_bits(cg), mask = cg->mask, vec = cg->mask_vec;
     struct ptx_instr one = *ld;
     struct ptx_operand at = *from;
     one.vec = 1;
     for (unsigned w = 0; w < ld->vec; w++, at.offset += 4) {
-        LLVMValueRef more = LLVMBuildICmp(b, LLVMIntUGT, count, async_copy_number(e, 4 * w), "");
-        e->mask = LLVMBuildAnd(b, bits_of(e, more), all, "");
-        e->mask_vec = NULL;
+        LLVMValueRef more = LLVMBuildICmp(b, LLVMIntUGT, count, async_copy_number(cg, 4 * w), "");
+        cg->mask = LLVMBuildAnd(b, bits_of(cg, more), all, "");
+        cg->mask_vec = NULL;
         LLVMValueRef x;
-        load_lanes(e, &one, &at, &x);
-        LLVMValueRef rest = LLVMBuildSub(b, count, async_copy_number(e, 4 * w), "");
-        LLVMValueRef shift = LLVMBuildShl(b, rest, async_copy_number(e, 3), "");
-        shift = LLVMBuildAnd(b, shift, async_copy_number(e, 31), "");
-        LLVMValueRef keep = LLVMBuildShl(b, LLVMConstAllOnes(e->v32i32), shift, "");
+        load_lanes(cg, &one, &at, &x);
+        LLVMValueRef rest = LLVMBuildSub(b, count, async_copy_number(cg, 4 * w), "");
+        LLVMValueRef shift = LLVMBuildShl(b, rest, async_copy_number(cg, 3), "");
+        shift = LLVMBuildAnd(b, shift, async_copy_number(cg, 31), "");
+        LLVMValueRef keep = LLVMBuildShl(b, LLVMConstAllOnes(cg->v32i32), shift, "");
         keep = LLVMBuildNot(b, keep, "");
-        LLVMValueRef whole = LLVMBuildICmp(b, LLVMIntUGE, rest, async_copy_number(e, 4), "");
+        LLVMValueRef whole = LLVMBuildICmp(b, LLVMIntUGE, rest, async_copy_number(cg, 4), "");
         x = LLVMBuildSelect(b, whole, x, LLVMBuildAnd(b, x, keep, ""), "");
-        v[w] = LLVMBuildSelect(b, more, x, async_copy_number(e, 0), "");
+        v[w] = LLVMBuildSelect(b, more, x, async_copy_number(cg, 0), "");
     }
-    e->mask = mask;
-    e->mask_vec = vec;
+    cg->mask = mask;
+    cg->mask_vec = vec;
 }
 
 /* Lanes that read everything or nothing, which is nearly always all of them, load at once. */
-static void load_counted(struct emit *e, const struct ptx_instr *ld, const struct ptx_operand *from,
-                         LLVMValueRef count, unsigned bytes, LLVMValueRef *v)
+static void load_counted(struct codegen *cg, const struct ptx_instr *ld,
+                         const struct ptx_operand *from, LLVMValueRef count, unsigned bytes,
+                         LLVMValueRef *v)
 {
-    LLVMBuilderRef b = e->alu.b;
-    mask_vector(e); /* made here: it is used behind the branches */
-    LLVMValueRef mask = e->mask, vec = e->mask_vec, part[4];
-    LLVMValueRef full = LLVMBuildICmp(b, LLVMIntUGE, count, async_copy_number(e, bytes), "");
-    LLVMValueRef none = LLVMBuildICmp(b, LLVMIntEQ, count, async_copy_number(e, 0), "");
+    LLVMBuilderRef b = cg->alu.b;
+    mask_vector(cg); /* made here: it is used behind the branches */
+    LLVMValueRef mask = cg->mask, vec = cg->mask_vec, part[4];
+    LLVMValueRef full = LLVMBuildICmp(b, LLVMIntUGE, count, async_copy_number(cg, bytes), "");
+    LLVMValueRef none = LLVMBuildICmp(b, LLVMIntEQ, count, async_copy_number(cg, 0), "");
     LLVMValueRef clear =
-        LLVMBuildAnd(b, bits_of(e, LLVMBuildOr(b, full, none, "")), mask_bits(e), "");
-    LLVMValueRef whole = LLVMBuildAnd(b, bits_of(e, full), mask_bits(e), "");
-    LLVMBasicBlockRef fast = new_bb(e, "whole"), slow = new_bb(e, "part"), join = new_bb(e, "read");
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, clear, mask_bits(e), ""), fast, slow);
+        LLVMBuildAnd(b, bits_of(cg, LLVMBuildOr(b, full, none, "")), mask_bits(cg), "");
+    LLVMValueRef whole = LLVMBuildAnd(b, bits_of(cg, full), mask_bits(cg), "");
+    LLVMBasicBlockRef fast = new_bb(cg, "whole"), slow = new_bb(cg, "part"),
+                      join = new_bb(cg, "read");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, clear, mask_bits(cg), ""), fast, slow);
     LLVMPositionBuilderAtEnd(b, fast);
-    e->mask = whole;
-    e->mask_vec = NULL;
-    load_lanes(e, ld, from, v);
+    cg->mask = whole;
+    cg->mask_vec = NULL;
+    load_lanes(cg, ld, from, v);
     for (unsigned w = 0; w < ld->vec; w++)
-        v[w] = LLVMBuildSelect(b, full, v[w], async_copy_number(e, 0), "");
-    e->mask = mask;
-    e->mask_vec = vec;
+        v[w] = LLVMBuildSelect(b, full, v[w], async_copy_number(cg, 0), "");
+    cg->mask = mask;
+    cg->mask_vec = vec;
     fast = LLVMGetInsertBlock(b);
     LLVMBuildBr(b, join);
     LLVMPositionBuilderAtEnd(b, slow);
-    load_part(e, ld, from, count, part);
+    load_part(cg, ld, from, count, part);
     slow = LLVMGetInsertBlock(b);
     LLVMBuildBr(b, join);
     LLVMPositionBuilderAtEnd(b, join);
     for (unsigned w = 0; w < ld->vec; w++) {
-        LLVMValueRef x = LLVMBuildPhi(b, e->v32i32, "");
+        LLVMValueRef x = LLVMBuildPhi(b, cg->v32i32, "");
         LLVMAddIncoming(x, (LLVMValueRef[]){v[w], part[w]}, (LLVMBasicBlockRef[]){fast, slow}, 2);
         v[w] = x;
     }
@@ -145,7 +147,7 @@ static uint32_t reduction(const struct ptx_instr *i)
 }
 
 /* to, from, bytes {, barrier {, set of blocks}}, all addresses generic (flatten_lower.c). */
-static void emit_bulk(struct emit *e, const struct ptx_instr *i)
+static void emit_bulk(struct codegen *cg, const struct ptx_instr *i)
 {
     const struct ptx_operand *o = i->operands;
     bool tells = ptx_has(i, PTX_M_mbarrier__complete_tx__bytes);
@@ -153,29 +155,30 @@ static void emit_bulk(struct emit *e, const struct ptx_instr *i)
     if (ptx_has(i, PTX_M_prefetch) || ptx_has(i, PTX_M_commit_group) ||
         ptx_has(i, PTX_M_wait_group))
         return;
-    emit_row_store(e, 0, address_vector(e, &o[0], PTX_SPACE_GENERIC));
-    emit_row_store(e, 1, address_vector(e, &o[1], PTX_SPACE_GENERIC));
-    emit_row_store(e, 2, LLVMBuildZExt(e->alu.b, operand_vector(e, &o[2], PTX_U32), e->v32i64, ""));
+    emit_row_store(cg, 0, address_vector(cg, &o[0], PTX_SPACE_GENERIC));
+    emit_row_store(cg, 1, address_vector(cg, &o[1], PTX_SPACE_GENERIC));
+    emit_row_store(cg, 2,
+                   LLVMBuildZExt(cg->alu.b, operand_vector(cg, &o[2], PTX_U32), cg->v32i64, ""));
     if (tells)
-        emit_row_store(e, 3, address_vector(e, &o[3], PTX_SPACE_GENERIC));
+        emit_row_store(cg, 3, address_vector(cg, &o[3], PTX_SPACE_GENERIC));
     if (many)
-        emit_row_store(e, 4,
-                       LLVMBuildZExt(e->alu.b, operand_vector(e, &o[4], PTX_U16), e->v32i64, ""));
-    LLVMValueRef none = LLVMConstNull(e->ptr);
-    LLVMValueRef args[8] = {e->blk,
-                            c32(e, reduction(i)),
-                            mask_bits(e),
-                            emit_rows(e, 0),
-                            emit_rows(e, 1),
-                            emit_rows(e, 2),
-                            tells ? emit_rows(e, 3) : none,
-                            many ? emit_rows(e, 4) : none};
-    emit_helper(e, "weir_rt_bulk", LLVMVoidTypeInContext(e->alu.ctx), args, 8);
+        emit_row_store(
+            cg, 4, LLVMBuildZExt(cg->alu.b, operand_vector(cg, &o[4], PTX_U16), cg->v32i64, ""));
+    LLVMValueRef none = LLVMConstNull(cg->ptr);
+    LLVMValueRef args[8] = {cg->blk,
+                            c32(cg, reduction(i)),
+                            mask_bits(cg),
+                            emit_rows(cg, 0),
+                            emit_rows(cg, 1),
+                            emit_rows(cg, 2),
+                            tells ? emit_rows(cg, 3) : none,
+                            many ? emit_rows(cg, 4) : none};
+    emit_helper(cg, "weir_rt_bulk", LLVMVoidTypeInContext(cg->alu.ctx), args, 8);
 }
 
 /* cp.async.mbarrier.arrive: all copies so far have ended. Without .noinc the arrival expected is
  * one more, and that one comes at once: nothing changes. */
-static bool emit_arrival(struct emit *e, const struct ptx_instr *i)
+static bool emit_arrival(struct codegen *cg, const struct ptx_instr *i)
 {
     if (!ptx_has(i, PTX_M_noinc))
         return true;
@@ -186,17 +189,17 @@ static bool emit_arrival(struct emit *e, const struct ptx_instr *i)
     arrive.mods[0] = PTX_M_arrive;
     arrive.operands = ops;
     arrive.noperands = 2;
-    return emit_mbarrier(e, &arrive);
+    return emit_mbarrier(cg, &arrive);
 }
 
-bool emit_async(struct emit *e, const struct ptx_instr *i)
+bool emit_async(struct codegen *cg, const struct ptx_instr *i)
 {
     if (ptx_has(i, PTX_M_bulk)) {
-        emit_bulk(e, i);
+        emit_bulk(cg, i);
         return true;
     }
     if (ptx_has(i, PTX_M_mbarrier))
-        return emit_arrival(e, i);
+        return emit_arrival(cg, i);
     if (!is_copy(i))
         return true;
     unsigned bytes = (unsigned)i->operands[2].imm;
@@ -208,13 +211,13 @@ bool emit_async(struct emit *e, const struct ptx_instr *i)
                              .vec = (uint8_t)(bytes / 4),
                              .line = i->line,
                              .column = i->column};
-    LLVMValueRef v[4], count = bytes_read(e, i, bytes);
+    LLVMValueRef v[4], count = bytes_read(cg, i, bytes);
     if (count == NULL)
-        load_lanes(e, &move, &i->operands[1], v);
+        load_lanes(cg, &move, &i->operands[1], v);
     else
-        load_counted(e, &move, &i->operands[1], count, bytes, v);
+        load_counted(cg, &move, &i->operands[1], count, bytes, v);
     move.op = PTX_OP_st;
     move.spaces[0] = PTX_SPACE_SHARED;
-    store_lanes(e, &move, &i->operands[0], v);
+    store_lanes(cg, &move, &i->operands[0], v);
     return true;
 }

@@ -9,23 +9,23 @@
 
 #define FIELD(name) offsetof(struct jit_block, name)
 
-void for_active_lanes(struct emit *e, LLVMValueRef bits,
-                      void (*body)(struct emit *e, LLVMValueRef lane, void *arg), void *arg)
+void for_active_lanes(struct codegen *cg, LLVMValueRef bits,
+                      void (*body)(struct codegen *cg, LLVMValueRef lane, void *arg), void *arg)
 {
-    LLVMBuilderRef b = e->alu.b;
+    LLVMBuilderRef b = cg->alu.b;
     LLVMBasicBlockRef before = LLVMGetInsertBlock(b);
-    LLVMBasicBlockRef loop = new_bb(e, "lane"), done = new_bb(e, "lanes_done");
-    LLVMValueRef any = LLVMBuildICmp(b, LLVMIntNE, bits, c32(e, 0), "");
+    LLVMBasicBlockRef loop = new_bb(cg, "lane"), done = new_bb(cg, "lanes_done");
+    LLVMValueRef any = LLVMBuildICmp(b, LLVMIntNE, bits, c32(cg, 0), "");
     LLVMBuildCondBr(b, any, loop, done);
     LLVMPositionBuilderAtEnd(b, loop);
-    LLVMValueRef left = LLVMBuildPhi(b, e->i32, "");
-    LLVMValueRef args[2] = {left, LLVMConstInt(e->i1, 1, false)};
-    LLVMValueRef lane = intrinsic(e, "llvm.cttz", &e->i32, 1, args, 2);
-    body(e, lane, arg);
-    LLVMValueRef rest = LLVMBuildAnd(b, left, LLVMBuildSub(b, left, c32(e, 1), ""), "");
+    LLVMValueRef left = LLVMBuildPhi(b, cg->i32, "");
+    LLVMValueRef args[2] = {left, LLVMConstInt(cg->i1, 1, false)};
+    LLVMValueRef lane = intrinsic(cg, "llvm.cttz", &cg->i32, 1, args, 2);
+    body(cg, lane, arg);
+    LLVMValueRef rest = LLVMBuildAnd(b, left, LLVMBuildSub(b, left, c32(cg, 1), ""), "");
     LLVMBasicBlockRef end = LLVMGetInsertBlock(b);
     LLVMAddIncoming(left, (LLVMValueRef[]){bits, rest}, (LLVMBasicBlockRef[]){before, end}, 2);
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, rest, c32(e, 0), ""), loop, done);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, rest, c32(cg, 0), ""), loop, done);
     LLVMPositionBuilderAtEnd(b, done);
 }
 
@@ -46,13 +46,13 @@ struct atomic {
 
 /* The smaller or larger of halves: of a number and a NaN the number, of two NaNs the canonical one.
  */
-static LLVMValueRef half_bound(struct emit *e, const struct atomic *a, LLVMValueRef old,
+static LLVMValueRef half_bound(struct codegen *cg, const struct atomic *a, LLVMValueRef old,
                                LLVMValueRef x)
 {
-    LLVMBuilderRef b = e->alu.b;
+    LLVMBuilderRef b = cg->alu.b;
     bool pair = LLVMGetTypeKind(a->packed) == LLVMVectorTypeKind;
-    LLVMTypeRef wide = pair ? LLVMVectorType(e->f32, 2) : e->f32;
-    LLVMTypeRef bits = pair ? LLVMVectorType(e->i16, 2) : e->i16;
+    LLVMTypeRef wide = pair ? LLVMVectorType(cg->f32, 2) : cg->f32;
+    LLVMTypeRef bits = pair ? LLVMVectorType(cg->i16, 2) : cg->i16;
     LLVMValueRef args[2] = {LLVMBuildFPExt(b, LLVMBuildBitCast(b, old, a->packed, ""), wide, ""),
                             LLVMBuildFPExt(b, LLVMBuildBitCast(b, x, a->packed, ""), wide, "")};
     LLVMValueRef lt =
@@ -64,42 +64,42 @@ static LLVMValueRef half_bound(struct emit *e, const struct atomic *a, LLVMValue
     LLVMValueRef both = a->op == PTX_M_min ? LLVMBuildOr(b, o, y, "") : LLVMBuildAnd(b, o, y, "");
     LLVMValueRef r = LLVMBuildSelect(b, LLVMBuildOr(b, lt, x_nan, ""), o, y, "");
     r = LLVMBuildSelect(b, eq, both, r, "");
-    LLVMValueRef nan = LLVMConstInt(e->i16, 0x7fff, false);
-    r = LLVMBuildSelect(b, LLVMBuildAnd(b, old_nan, x_nan, ""), pair ? splat(e, nan, 2) : nan, r,
+    LLVMValueRef nan = LLVMConstInt(cg->i16, 0x7fff, false);
+    r = LLVMBuildSelect(b, LLVMBuildAnd(b, old_nan, x_nan, ""), pair ? splat(cg, nan, 2) : nan, r,
                         "");
     return LLVMBuildBitCast(b, r, a->elem, "");
 }
 
 /* Subnormals among the bits of a float become zeros where a->flush says so. */
-static LLVMValueRef flushed(struct emit *e, const struct atomic *a, LLVMValueRef v)
+static LLVMValueRef flushed(struct codegen *cg, const struct atomic *a, LLVMValueRef v)
 {
-    LLVMBuilderRef b = e->alu.b;
-    LLVMValueRef exponent = LLVMBuildAnd(b, v, c32(e, 0x7f800000), "");
-    LLVMValueRef small = LLVMBuildICmp(b, LLVMIntEQ, exponent, c32(e, 0), "");
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef exponent = LLVMBuildAnd(b, v, c32(cg, 0x7f800000), "");
+    LLVMValueRef small = LLVMBuildICmp(b, LLVMIntEQ, exponent, c32(cg, 0), "");
     return LLVMBuildSelect(b, LLVMBuildAnd(b, small, a->flush, ""),
-                           LLVMBuildAnd(b, v, c32(e, 0x80000000), ""), v, "");
+                           LLVMBuildAnd(b, v, c32(cg, 0x80000000), ""), v, "");
 }
 
-static LLVMValueRef flushed_sum(struct emit *e, const struct atomic *a, LLVMValueRef old,
+static LLVMValueRef flushed_sum(struct codegen *cg, const struct atomic *a, LLVMValueRef old,
                                 LLVMValueRef x)
 {
-    LLVMBuilderRef b = e->alu.b;
-    LLVMValueRef s = LLVMBuildFAdd(b, LLVMBuildBitCast(b, flushed(e, a, old), e->f32, ""),
-                                   LLVMBuildBitCast(b, flushed(e, a, x), e->f32, ""), "");
-    return flushed(e, a, LLVMBuildBitCast(b, s, e->i32, ""));
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef s = LLVMBuildFAdd(b, LLVMBuildBitCast(b, flushed(cg, a, old), cg->f32, ""),
+                                   LLVMBuildBitCast(b, flushed(cg, a, x), cg->f32, ""), "");
+    return flushed(cg, a, LLVMBuildBitCast(b, s, cg->i32, ""));
 }
 
 /* The new value, from the old one and the operand. */
-static LLVMValueRef atomics_apply(struct emit *e, const struct atomic *a, LLVMValueRef old,
+static LLVMValueRef atomics_apply(struct codegen *cg, const struct atomic *a, LLVMValueRef old,
                                   LLVMValueRef x, LLVMValueRef c)
 {
-    LLVMBuilderRef b = e->alu.b;
+    LLVMBuilderRef b = cg->alu.b;
     LLVMTypeRef t = a->elem;
     LLVMValueRef one, cmp;
     switch (a->op) {
     case PTX_M_add:
         if (a->flushes)
-            return flushed_sum(e, a, old, x);
+            return flushed_sum(cg, a, old, x);
         if (a->packed != NULL) {
             LLVMValueRef s = LLVMBuildFAdd(b, LLVMBuildBitCast(b, old, a->packed, ""),
                                            LLVMBuildBitCast(b, x, a->packed, ""), "");
@@ -115,7 +115,7 @@ static LLVMValueRef atomics_apply(struct emit *e, const struct atomic *a, LLVMVa
     case PTX_M_min:
     case PTX_M_max: {
         if (a->packed != NULL)
-            return half_bound(e, a, old, x);
+            return half_bound(cg, a, old, x);
         LLVMIntPredicate p = a->op == PTX_M_min ? (a->is_signed ? LLVMIntSLT : LLVMIntULT)
                                                 : (a->is_signed ? LLVMIntSGT : LLVMIntUGT);
         return LLVMBuildSelect(b, LLVMBuildICmp(b, p, old, x, ""), old, x, "");
@@ -152,18 +152,18 @@ static int machine_op(const struct atomic *a)
 }
 
 /* Compare-and-swap loop around atomics_apply; the element is an integer. */
-static LLVMValueRef swap_loop(struct emit *e, const struct atomic *a, LLVMValueRef p,
+static LLVMValueRef swap_loop(struct codegen *cg, const struct atomic *a, LLVMValueRef p,
                               LLVMValueRef x)
 {
-    LLVMBuilderRef b = e->alu.b;
+    LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef first = LLVMBuildLoad2(b, a->elem, p, "");
     LLVMSetAlignment(first, a->bytes);
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(b), loop = new_bb(e, "cas"),
-                      done = new_bb(e, "casd");
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b), loop = new_bb(cg, "cas"),
+                      done = new_bb(cg, "casd");
     LLVMBuildBr(b, loop);
     LLVMPositionBuilderAtEnd(b, loop);
     LLVMValueRef old = LLVMBuildPhi(b, a->elem, "");
-    LLVMValueRef r = LLVMBuildAtomicCmpXchg(b, p, old, atomics_apply(e, a, old, x, NULL),
+    LLVMValueRef r = LLVMBuildAtomicCmpXchg(b, p, old, atomics_apply(cg, a, old, x, NULL),
                                             LLVMAtomicOrderingSequentiallyConsistent,
                                             LLVMAtomicOrderingSequentiallyConsistent, false);
     LLVMValueRef seen = LLVMBuildExtractValue(b, r, 0, "");
@@ -174,29 +174,29 @@ static LLVMValueRef swap_loop(struct emit *e, const struct atomic *a, LLVMValueR
 }
 
 /* i1: does a sum of floats at p flush subnormals? Yes, but for shared memory. */
-static LLVMValueRef flushes_at(struct emit *e, const struct atomic *a, LLVMValueRef p)
+static LLVMValueRef flushes_at(struct codegen *cg, const struct atomic *a, LLVMValueRef p)
 {
-    LLVMBuilderRef b = e->alu.b;
+    LLVMBuilderRef b = cg->alu.b;
     if (!a->generic)
-        return LLVMConstInt(e->i1, 1, false);
+        return LLVMConstInt(cg->i1, 1, false);
     LLVMValueRef size =
-        LLVMBuildZExt(b, block_field(e, FIELD(total_shared), e->i32, false), e->i64, "");
-    LLVMValueRef off = LLVMBuildSub(b, LLVMBuildPtrToInt(b, p, e->i64, ""),
-                                    LLVMBuildPtrToInt(b, e->shared, e->i64, ""), "");
+        LLVMBuildZExt(b, block_field(cg, FIELD(total_shared), cg->i32, false), cg->i64, "");
+    LLVMValueRef off = LLVMBuildSub(b, LLVMBuildPtrToInt(b, p, cg->i64, ""),
+                                    LLVMBuildPtrToInt(b, cg->shared, cg->i64, ""), "");
     return LLVMBuildICmp(b, LLVMIntUGE, off, size, "");
 }
 
-static LLVMValueRef atomics_one(struct emit *e, const struct atomic *what, LLVMValueRef p,
+static LLVMValueRef atomics_one(struct codegen *cg, const struct atomic *what, LLVMValueRef p,
                                 LLVMValueRef x, LLVMValueRef c)
 {
-    LLVMBuilderRef b = e->alu.b;
+    LLVMBuilderRef b = cg->alu.b;
     struct atomic here = *what, *a = &here;
     if (a->flushes)
-        a->flush = flushes_at(e, a, p);
+        a->flush = flushes_at(cg, a, p);
     if (a->shared) {
         LLVMValueRef old = LLVMBuildLoad2(b, a->elem, p, "");
         LLVMSetAlignment(old, a->bytes);
-        LLVMSetAlignment(LLVMBuildStore(b, atomics_apply(e, a, old, x, c), p), a->bytes);
+        LLVMSetAlignment(LLVMBuildStore(b, atomics_apply(cg, a, old, x, c), p), a->bytes);
         return old;
     }
     if (a->op == PTX_M_cas) {
@@ -207,47 +207,47 @@ static LLVMValueRef atomics_one(struct emit *e, const struct atomic *what, LLVMV
     }
     int op = machine_op(a);
     if (op < 0)
-        return swap_loop(e, a, p, x);
+        return swap_loop(cg, a, p, x);
     return LLVMBuildAtomicRMW(b, (LLVMAtomicRMWBinOp)op, p, x,
                               LLVMAtomicOrderingSequentiallyConsistent, false);
 }
 
-static LLVMValueRef atomics_row(struct emit *e, LLVMValueRef array, LLVMTypeRef t,
+static LLVMValueRef atomics_row(struct codegen *cg, LLVMValueRef array, LLVMTypeRef t,
                                 LLVMValueRef lane)
 {
-    return LLVMBuildGEP2(e->alu.b, t, array, &lane, 1, "");
+    return LLVMBuildGEP2(cg->alu.b, t, array, &lane, 1, "");
 }
 
-static void lane_body(struct emit *e, LLVMValueRef lane, void *arg)
+static void lane_body(struct codegen *cg, LLVMValueRef lane, void *arg)
 {
     const struct atomic *a = arg;
-    LLVMBuilderRef b = e->alu.b;
-    LLVMValueRef at = LLVMBuildLoad2(b, e->i64, atomics_row(e, a->at, e->i64, lane), "");
-    LLVMValueRef p = a->base ? byte_offset(e, a->base, at) : LLVMBuildIntToPtr(b, at, e->ptr, "");
-    LLVMValueRef x = LLVMBuildLoad2(b, a->elem, atomics_row(e, a->b, a->elem, lane), "");
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef at = LLVMBuildLoad2(b, cg->i64, atomics_row(cg, a->at, cg->i64, lane), "");
+    LLVMValueRef p = a->base ? byte_offset(cg, a->base, at) : LLVMBuildIntToPtr(b, at, cg->ptr, "");
+    LLVMValueRef x = LLVMBuildLoad2(b, a->elem, atomics_row(cg, a->b, a->elem, lane), "");
     LLVMValueRef c =
-        a->c ? LLVMBuildLoad2(b, a->elem, atomics_row(e, a->c, a->elem, lane), "") : NULL;
-    LLVMValueRef old = atomics_one(e, a, p, x, c);
+        a->c ? LLVMBuildLoad2(b, a->elem, atomics_row(cg, a->c, a->elem, lane), "") : NULL;
+    LLVMValueRef old = atomics_one(cg, a, p, x, c);
     if (a->out != NULL)
-        LLVMBuildStore(b, old, atomics_row(e, a->out, a->elem, lane));
+        LLVMBuildStore(b, old, atomics_row(cg, a->out, a->elem, lane));
 }
 
-static LLVMValueRef array_of(struct emit *e, LLVMValueRef v)
+static LLVMValueRef array_of(struct codegen *cg, LLVMValueRef v)
 {
-    LLVMValueRef slot = new_slot(e, LLVMTypeOf(v), "lanes");
-    LLVMBuildStore(e->alu.b, v, slot);
+    LLVMValueRef slot = new_slot(cg, LLVMTypeOf(v), "lanes");
+    LLVMBuildStore(cg->alu.b, v, slot);
     return slot;
 }
 
 /* Bits of a vector of any type, as the atomic's element type. */
-static LLVMValueRef as_elem(struct emit *e, LLVMValueRef v, LLVMTypeRef elem)
+static LLVMValueRef as_elem(struct codegen *cg, LLVMValueRef v, LLVMTypeRef elem)
 {
-    return LLVMBuildBitCast(e->alu.b, v, LLVMVectorType(elem, JIT_WARP), "");
+    return LLVMBuildBitCast(cg->alu.b, v, LLVMVectorType(elem, JIT_WARP), "");
 }
 
 /* The identity of a reduction, or NULL when lanes cannot be combined before the memory operation.
  */
-static LLVMValueRef identity(struct emit *e, const struct atomic *a)
+static LLVMValueRef identity(struct codegen *cg, const struct atomic *a)
 {
     if (LLVMGetTypeKind(a->elem) != LLVMIntegerTypeKind || a->packed != NULL || a->flushes)
         return NULL;
@@ -267,7 +267,7 @@ static LLVMValueRef identity(struct emit *e, const struct atomic *a)
     }
 }
 
-static LLVMValueRef atomics_reduce(struct emit *e, const struct atomic *a, LLVMValueRef v)
+static LLVMValueRef atomics_reduce(struct codegen *cg, const struct atomic *a, LLVMValueRef v)
 {
     const char *name = a->op == PTX_M_add   ? "llvm.vector.reduce.add"
                        : a->op == PTX_M_or  ? "llvm.vector.reduce.or"
@@ -277,22 +277,22 @@ static LLVMValueRef atomics_reduce(struct emit *e, const struct atomic *a, LLVMV
                            ? (a->is_signed ? "llvm.vector.reduce.smin" : "llvm.vector.reduce.umin")
                            : (a->is_signed ? "llvm.vector.reduce.smax" : "llvm.vector.reduce.umax");
     LLVMTypeRef t = LLVMTypeOf(v);
-    return intrinsic(e, name, &t, 1, &v, 1);
+    return intrinsic(cg, name, &t, 1, &v, 1);
 }
 
 /* All lanes reduce into one address and nobody wants the old values: one memory operation. */
-static bool combined(struct emit *e, struct atomic *a, const struct ptx_operand *at, LLVMValueRef v,
-                     LLVMValueRef addr)
+static bool combined(struct codegen *cg, struct atomic *a, const struct ptx_operand *at,
+                     LLVMValueRef v, LLVMValueRef addr)
 {
-    struct shape sh = shape_address(e->k, at);
-    LLVMValueRef id = identity(e, a);
-    if (id == NULL || !shape_uniform(&sh))
+    struct uniformity sh = address_uniformity(cg->k, at);
+    LLVMValueRef id = identity(cg, a);
+    if (id == NULL || !is_uniform(&sh))
         return false;
-    if (e->mask != NULL)
-        v = LLVMBuildSelect(e->alu.b, mask_vector(e), v, splat(e, id, JIT_WARP), "");
+    if (cg->mask != NULL)
+        v = LLVMBuildSelect(cg->alu.b, mask_vector(cg), v, splat(cg, id, JIT_WARP), "");
     LLVMValueRef p = LLVMBuildIntToPtr(
-        e->alu.b, LLVMBuildExtractElement(e->alu.b, addr, c32(e, 0), ""), e->ptr, "");
-    atomics_one(e, a, p, atomics_reduce(e, a, v), NULL);
+        cg->alu.b, LLVMBuildExtractElement(cg->alu.b, addr, c32(cg, 0), ""), cg->ptr, "");
+    atomics_one(cg, a, p, atomics_reduce(cg, a, v), NULL);
     return true;
 }
 
@@ -308,35 +308,36 @@ static unsigned atomics_operation(const struct ptx_instr *i)
 
 /* Faults where an active lane's address is not a multiple of `bytes`. Shared memory starts at a
  * multiple of 128: `at` may be offsets, which say it all. */
-static void check_aligned(struct emit *e, LLVMValueRef at, LLVMValueRef addresses, unsigned bytes)
+static void check_aligned(struct codegen *cg, LLVMValueRef at, LLVMValueRef addresses,
+                          unsigned bytes)
 {
-    LLVMBuilderRef b = e->alu.b;
-    LLVMValueRef low = LLVMBuildAnd(b, at, splat(e, c64(e, bytes - 1), JIT_WARP), "");
-    LLVMValueRef odd = bits_of(e, LLVMBuildICmp(b, LLVMIntNE, low, LLVMConstNull(e->v32i64), ""));
-    fault_odd_lanes(e, LLVMBuildAnd(b, odd, mask_bits(e), ""), addresses);
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef low = LLVMBuildAnd(b, at, splat(cg, c64(cg, bytes - 1), JIT_WARP), "");
+    LLVMValueRef odd = bits_of(cg, LLVMBuildICmp(b, LLVMIntNE, low, LLVMConstNull(cg->v32i64), ""));
+    fault_odd_lanes(cg, LLVMBuildAnd(b, odd, mask_bits(cg), ""), addresses);
 }
 
 /* What the instruction does to one element, as far as that is the same for all of a vector. */
-static bool describe(struct emit *e, const struct ptx_instr *i, struct atomic *a)
+static bool describe(struct codegen *cg, const struct ptx_instr *i, struct atomic *a)
 {
     *a = (struct atomic){.op = atomics_operation(i), .type = i->types[i->ntypes - 1]};
     bool is_half =
         a->type == PTX_F16 || a->type == PTX_BF16 || a->type == PTX_F16X2 || a->type == PTX_BF16X2;
     bool is_float = a->type == PTX_F32 || a->type == PTX_F64;
     if (a->op == PTX_M_NONE || (is_float && a->op != PTX_M_add))
-        return diag_set(e->k->diag, i->line, i->column, "this form of %s is not supported",
+        return diag_set(cg->k->diag, i->line, i->column, "this form of %s is not supported",
                         ptx_op_name(i->op));
     unsigned bits = ptx_type_bits((enum ptx_type)a->type);
     a->bytes = bits / 8;
     a->shared = mem_space(i) == PTX_SPACE_SHARED;
     a->generic = mem_space(i) == PTX_SPACE_GENERIC;
     a->flushes = a->type == PTX_F32 && !a->shared && a->op == PTX_M_add;
-    a->elem =
-        is_float && !a->flushes ? scalar_type(e, a->type) : LLVMIntTypeInContext(e->alu.ctx, bits);
+    a->elem = is_float && !a->flushes ? scalar_type(cg, a->type)
+                                      : LLVMIntTypeInContext(cg->alu.ctx, bits);
     if (is_half) {
         LLVMTypeRef h = a->type == PTX_F16 || a->type == PTX_F16X2
-                            ? LLVMHalfTypeInContext(e->alu.ctx)
-                            : LLVMBFloatTypeInContext(e->alu.ctx);
+                            ? LLVMHalfTypeInContext(cg->alu.ctx)
+                            : LLVMBFloatTypeInContext(cg->alu.ctx);
         a->packed = bits == 32 ? LLVMVectorType(h, 2) : h;
     }
     a->is_signed = ptx_type_is_signed((enum ptx_type)a->type);
@@ -351,25 +352,25 @@ static const struct ptx_operand *atomics_element(const struct ptx_operand *o, un
 /* ---- one lane, and all of them unrolled ---- */
 
 /* While lanes take turns: the same for the one whose turn it is. */
-static void atomic_alone(struct emit *e, const struct ptx_instr *i, const struct atomic *a,
+static void atomic_alone(struct codegen *cg, const struct ptx_instr *i, const struct atomic *a,
                          const struct ptx_operand *at)
 {
-    LLVMBuilderRef b = e->alu.b;
+    LLVMBuilderRef b = cg->alu.b;
     unsigned vec = i->vec > 1 ? i->vec : 1;
-    LLVMValueRef address = mem_base(e, at, SEG_WARP, 0);
-    mem_fault_if_odd(e, mem_space(i), address, a->bytes * vec);
-    LLVMValueRef p =
-        a->shared ? byte_offset(e, e->shared, address) : LLVMBuildIntToPtr(b, address, e->ptr, "");
+    LLVMValueRef address = mem_base(cg, at, SEG_WARP, 0);
+    mem_fault_if_odd(cg, mem_space(i), address, a->bytes * vec);
+    LLVMValueRef p = a->shared ? byte_offset(cg, cg->shared, address)
+                               : LLVMBuildIntToPtr(b, address, cg->ptr, "");
     for (unsigned k = 0; k < vec; k++) {
         LLVMValueRef v[2] = {NULL, NULL};
         for (int n = 0; n < (a->op == PTX_M_cas ? 2 : 1); n++) {
-            v[n] = operand_scalar(e, atomics_element(at + 1 + n, k), a->type, SEG_WARP, 0);
+            v[n] = operand_scalar(cg, atomics_element(at + 1 + n, k), a->type, SEG_WARP, 0);
             v[n] = LLVMBuildBitCast(b, v[n], a->elem, "");
         }
         LLVMValueRef old =
-            atomics_one(e, a, byte_offset(e, p, c64(e, (uint64_t)k * a->bytes)), v[0], v[1]);
+            atomics_one(cg, a, byte_offset(cg, p, c64(cg, (uint64_t)k * a->bytes)), v[0], v[1]);
         if (i->op == PTX_OP_atom && atomics_element(&i->operands[0], k)->kind == PTX_OPR_REG)
-            write_uniform(e, atomics_element(&i->operands[0], k)->reg, old, a->type);
+            write_uniform(cg, atomics_element(&i->operands[0], k)->reg, old, a->type);
     }
 }
 
@@ -377,19 +378,20 @@ static void atomic_alone(struct emit *e, const struct ptx_instr *i, const struct
  * others. That takes LLVM an instruction or two for each; with elements stored and loaded again it
  * takes processors longer, since what is loaded is a part of what has just been stored. out[] is as
  * wide as the elements, or 64 bits with those of 32 bits sign-extended where `wide`. */
-static void taken_apart(struct emit *e, LLVMValueRef v, bool wide, LLVMValueRef *out)
+static void taken_apart(struct codegen *cg, LLVMValueRef v, bool wide, LLVMValueRef *out)
 {
-    LLVMBuilderRef b = e->alu.b;
+    LLVMBuilderRef b = cg->alu.b;
     LLVMTypeRef elem = LLVMGetElementType(LLVMTypeOf(v));
     unsigned bits = LLVMGetIntTypeWidth(elem), each = 64 / bits;
-    LLVMValueRef whole = LLVMBuildBitCast(b, v, LLVMVectorType(e->i64, JIT_WARP / each), "");
+    LLVMValueRef whole = LLVMBuildBitCast(b, v, LLVMVectorType(cg->i64, JIT_WARP / each), "");
     for (unsigned p = 0; p < JIT_WARP / each; p++) {
-        LLVMValueRef x = opaque(e, LLVMBuildExtractElement(b, whole, c32(e, p), ""));
+        LLVMValueRef x = opaque(cg, LLVMBuildExtractElement(b, whole, c32(cg, p), ""));
         for (unsigned n = 0; n < each; n++) {
-            LLVMValueRef y = n > 0 ? LLVMBuildLShr(b, x, c64(e, (uint64_t)n * bits), "") : x;
+            LLVMValueRef y = n > 0 ? LLVMBuildLShr(b, x, c64(cg, (uint64_t)n * bits), "") : x;
             y = LLVMBuildTrunc(b, y, elem, "");
             if (wide)
-                y = bits == 32 ? LLVMBuildSExt(b, y, e->i64, "") : LLVMBuildZExt(b, y, e->i64, "");
+                y = bits == 32 ? LLVMBuildSExt(b, y, cg->i64, "")
+                               : LLVMBuildZExt(b, y, cg->i64, "");
             out[p * each + n] = y;
         }
     }
@@ -397,117 +399,118 @@ static void taken_apart(struct emit *e, LLVMValueRef v, bool wide, LLVMValueRef 
 
 /* Where in shared memory each lane's element of 2^shift bytes lies, as an offset from what is
  * returned. Offsets that are known to be few are numbered, so that they take few bits. */
-static LLVMValueRef atomics_places(struct emit *e, const struct ptx_operand *at, unsigned shift,
+static LLVMValueRef atomics_places(struct codegen *cg, const struct ptx_operand *at, unsigned shift,
                                    LLVMValueRef *out)
 {
-    LLVMBuilderRef b = e->alu.b;
+    LLVMBuilderRef b = cg->alu.b;
     struct ptx_operand reg = {.kind = PTX_OPR_REG, .reg = at->reg};
-    LLVMValueRef v = operand_vector(e, &reg, PTX_U32);
+    LLVMValueRef v = operand_vector(cg, &reg, PTX_U32);
     int64_t lo, hi, size = (int64_t)1 << shift;
     uint64_t most = 0;
-    bool known = at->offset % size == 0 && jit_range(e->k, at->reg, &lo, &hi);
+    bool known = at->offset % size == 0 && jit_range(cg->k, at->reg, &lo, &hi);
     if (known) {
         lo &= -size;
         most = (uint64_t)(hi - lo) >> shift;
     }
     if (!known || most > UINT16_MAX) {
-        taken_apart(e, v, true, out);
-        return byte_offset(e, e->shared, c64(e, (uint64_t)at->offset));
+        taken_apart(cg, v, true, out);
+        return byte_offset(cg, cg->shared, c64(cg, (uint64_t)at->offset));
     }
-    LLVMTypeRef small = most > UINT8_MAX ? e->i16 : e->i8;
-    v = LLVMBuildSub(b, v, splat(e, c32(e, (uint64_t)lo), JIT_WARP), "");
-    v = LLVMBuildLShr(b, v, splat(e, c32(e, shift), JIT_WARP), "");
-    taken_apart(e, LLVMBuildTrunc(b, v, LLVMVectorType(small, JIT_WARP), ""), true, out);
+    LLVMTypeRef small = most > UINT8_MAX ? cg->i16 : cg->i8;
+    v = LLVMBuildSub(b, v, splat(cg, c32(cg, (uint64_t)lo), JIT_WARP), "");
+    v = LLVMBuildLShr(b, v, splat(cg, c32(cg, shift), JIT_WARP), "");
+    taken_apart(cg, LLVMBuildTrunc(b, v, LLVMVectorType(small, JIT_WARP), ""), true, out);
     for (int l = 0; l < JIT_WARP; l++)
-        out[l] = LLVMBuildShl(b, out[l], c64(e, shift), "");
-    return byte_offset(e, e->shared, c64(e, (uint64_t)(at->offset + lo)));
+        out[l] = LLVMBuildShl(b, out[l], c64(cg, shift), "");
+    return byte_offset(cg, cg->shared, c64(cg, (uint64_t)(at->offset + lo)));
 }
 
 /* All 32 lanes update shared memory and nobody wants the old values: what counts then is the number
  * of instructions a lane takes, and a lane needs no more than its offset and the update. */
-static bool unrolled(struct emit *e, const struct atomic *a, const struct ptx_operand *at,
+static bool unrolled(struct codegen *cg, const struct atomic *a, const struct ptx_operand *at,
                      const struct ptx_operand *data)
 {
-    LLVMBuilderRef b = e->alu.b;
-    if (e->mask != NULL || !a->shared || at->reg < 0)
+    LLVMBuilderRef b = cg->alu.b;
+    if (cg->mask != NULL || !a->shared || at->reg < 0)
         return false;
-    struct shape s = shape_operand(e->k, data);
+    struct uniformity s = operand_uniformity(cg->k, data);
     LLVMValueRef offset[JIT_WARP], values[JIT_WARP];
-    if (shape_uniform(&s)) {
-        values[0] = LLVMBuildBitCast(b, operand_scalar(e, data, a->type, SEG_WARP, 0), a->elem, "");
+    if (is_uniform(&s)) {
+        values[0] =
+            LLVMBuildBitCast(b, operand_scalar(cg, data, a->type, SEG_WARP, 0), a->elem, "");
         for (int l = 1; l < JIT_WARP; l++)
             values[l] = values[0];
     } else {
-        LLVMValueRef v = as_elem(e, operand_vector(e, data, a->type), a->elem);
+        LLVMValueRef v = as_elem(cg, operand_vector(cg, data, a->type), a->elem);
         if (LLVMGetTypeKind(a->elem) == LLVMIntegerTypeKind && a->bytes < 8)
-            taken_apart(e, v, false, values);
+            taken_apart(cg, v, false, values);
         else
             for (uint64_t l = 0; l < JIT_WARP; l++)
-                values[l] = LLVMBuildExtractElement(b, v, c32(e, l), "");
+                values[l] = LLVMBuildExtractElement(b, v, c32(cg, l), "");
     }
-    LLVMValueRef base = atomics_places(e, at, (unsigned)__builtin_ctz(a->bytes), offset);
+    LLVMValueRef base = atomics_places(cg, at, (unsigned)__builtin_ctz(a->bytes), offset);
     for (int l = 0; l < JIT_WARP; l++)
-        atomics_one(e, a, byte_offset(e, base, offset[l]), values[l], NULL);
+        atomics_one(cg, a, byte_offset(cg, base, offset[l]), values[l], NULL);
     return true;
 }
 
 /* ---- the instruction ---- */
 
 /* Does anybody read what the memory held before? */
-static bool wants_old(const struct emit *e, const struct ptx_instr *i, unsigned vec)
+static bool wants_old(const struct codegen *cg, const struct ptx_instr *i, unsigned vec)
 {
     for (unsigned k = 0; i->op == PTX_OP_atom && k < vec; k++) {
         const struct ptx_operand *d = atomics_element(&i->operands[0], k);
-        if (d->kind == PTX_OPR_REG && e->k->regs[d->reg].read)
+        if (d->kind == PTX_OPR_REG && cg->k->regs[d->reg].read)
             return true;
     }
     return false;
 }
 
 /* The elements of a vector are atomics of their own, one after the other. */
-bool emit_atomic(struct emit *e, const struct ptx_instr *i)
+bool emit_atomic(struct codegen *cg, const struct ptx_instr *i)
 {
     struct atomic a;
     const struct ptx_operand *at = &i->operands[i->op == PTX_OP_atom ? 1 : 0], *data = at + 1;
     unsigned vec = i->vec > 1 ? i->vec : 1;
     LLVMValueRef v[8], c = NULL, out[8] = {NULL};
-    bool wants = wants_old(e, i, vec);
-    if (!describe(e, i, &a))
+    bool wants = wants_old(cg, i, vec);
+    if (!describe(cg, i, &a))
         return false;
-    if (e->one_lane) {
-        atomic_alone(e, i, &a, at);
+    if (cg->one_lane) {
+        atomic_alone(cg, i, &a, at);
         return true;
     }
     for (unsigned k = 0; k < vec; k++)
-        v[k] = as_elem(e, operand_vector(e, atomics_element(data, k), a.type), a.elem);
+        v[k] = as_elem(cg, operand_vector(cg, atomics_element(data, k), a.type), a.elem);
     if (a.op == PTX_M_cas)
-        c = as_elem(e, operand_vector(e, data + 1, a.type), a.elem);
-    LLVMValueRef addr = address_vector(e, at, mem_space(i));
-    check_access(e, at, mem_space(i), a.bytes * vec, true);
-    check_aligned(e, a.shared ? address_vector(e, at, PTX_SPACE_GENERIC) : addr, addr,
+        c = as_elem(cg, operand_vector(cg, data + 1, a.type), a.elem);
+    LLVMValueRef addr = address_vector(cg, at, mem_space(i));
+    check_access(cg, at, mem_space(i), a.bytes * vec, true);
+    check_aligned(cg, a.shared ? address_vector(cg, at, PTX_SPACE_GENERIC) : addr, addr,
                   a.bytes * vec);
-    if (!wants && vec == 1 && combined(e, &a, at, v[0], addr))
+    if (!wants && vec == 1 && combined(cg, &a, at, v[0], addr))
         return true;
-    if (!wants && vec == 1 && a.op != PTX_M_cas && unrolled(e, &a, at, data))
+    if (!wants && vec == 1 && a.op != PTX_M_cas && unrolled(cg, &a, at, data))
         return true;
     for (unsigned k = 0; k < vec; k++) {
         if (k > 0)
-            addr = LLVMBuildAdd(e->alu.b, addr, splat(e, c64(e, a.bytes), JIT_WARP), "");
-        a.at = array_of(e, addr);
-        a.b = array_of(e, v[k]);
-        a.c = c != NULL ? array_of(e, c) : NULL;
+            addr = LLVMBuildAdd(cg->alu.b, addr, splat(cg, c64(cg, a.bytes), JIT_WARP), "");
+        a.at = array_of(cg, addr);
+        a.b = array_of(cg, v[k]);
+        a.c = c != NULL ? array_of(cg, c) : NULL;
         if (wants && atomics_element(&i->operands[0], k)->kind == PTX_OPR_REG)
-            a.out = out[k] = new_slot(e, LLVMVectorType(a.elem, JIT_WARP), "old");
+            a.out = out[k] = new_slot(cg, LLVMVectorType(a.elem, JIT_WARP), "old");
         else
             a.out = NULL;
-        for_active_lanes(e, mask_bits(e), lane_body, &a);
+        for_active_lanes(cg, mask_bits(cg), lane_body, &a);
     }
     for (unsigned k = 0; k < vec; k++) {
         if (out[k] == NULL)
             continue;
         LLVMTypeRef t = LLVMVectorType(a.elem, JIT_WARP);
-        write_vector(e, atomics_element(&i->operands[0], k)->reg,
-                     LLVMBuildLoad2(e->alu.b, t, out[k], ""), a.type);
+        write_vector(cg, atomics_element(&i->operands[0], k)->reg,
+                     LLVMBuildLoad2(cg->alu.b, t, out[k], ""), a.type);
     }
     return true;
 }

@@ -11,9 +11,9 @@ struct access {
     unsigned space, type, bytes;  /* bytes of one element */
     int vec;                      /* elements a lane */
     bool is_volatile;
-    bool windowed;      /* local memory, at one offset in all lanes' windows */
-    struct shape shape; /* of the address */
-    LLVMTypeRef elem;   /* an element as it lies in memory */
+    bool windowed;                /* local memory, at one offset in all lanes' windows */
+    struct uniformity uniformity; /* of the address */
+    LLVMTypeRef elem;             /* an element as it lies in memory */
 };
 
 /* Bytes that a lane accesses, which is what its address should be a multiple of. */
@@ -34,13 +34,13 @@ static inline unsigned mem_due(const struct access *a)
 
 /* Faults where `address` (an i64, as it is in its space) is not a multiple of `due`: the same for
  * all active lanes. */
-void mem_fault_if_odd(struct emit *e, unsigned space, LLVMValueRef address, unsigned due);
+void mem_fault_if_odd(struct codegen *cg, unsigned space, LLVMValueRef address, unsigned due);
 /* i1: is any lane of segment s active? There is a mask. */
-LLVMValueRef mem_segment_active(struct emit *e, unsigned seg, int s);
+LLVMValueRef mem_segment_active(struct codegen *cg, unsigned seg, int s);
 /* Base of an address operand for one segment, as an i64 in its own space. */
-LLVMValueRef mem_base(struct emit *e, const struct ptx_operand *o, unsigned seg, int s);
+LLVMValueRef mem_base(struct codegen *cg, const struct ptx_operand *o, unsigned seg, int s);
 /* The same as a pointer. Of what is `windowed`: lane 0's, the others' lie a window each further. */
-LLVMValueRef mem_pointer(struct emit *e, const struct access *a, unsigned seg, int s);
+LLVMValueRef mem_pointer(struct codegen *cg, const struct access *a, unsigned seg, int s);
 
 /* ---- emit_apart.c ---- */
 
@@ -64,44 +64,44 @@ struct likely {
 };
 
 /* False: lanes are known to be apart, and likely->at says where. */
-bool apart_likely(struct emit *e, const struct access *a, struct likely *l);
+bool apart_likely(struct codegen *cg, const struct access *a, struct likely *l);
 /* The elements at `at` (nothing in it: it is found out first). */
-void apart_gather(struct emit *e, const struct access *a, struct apart *at, LLVMValueRef *out);
-void apart_scatter(struct emit *e, const struct access *a, struct apart *at, LLVMValueRef *v);
+void apart_gather(struct codegen *cg, const struct access *a, struct apart *at, LLVMValueRef *out);
+void apart_scatter(struct codegen *cg, const struct access *a, struct apart *at, LLVMValueRef *v);
 
 /* ---- emit_masked.c ---- */
 
 /* Does the machine load and store elements of this size under a mask, by instructions? */
-bool masked_native(const struct emit *e, unsigned bytes);
+bool masked_native(const struct codegen *cg, unsigned bytes);
 /* The elements of `lanes` neighbouring lanes from `first` on, at p; zero in inactive ones. By a
  * function, where the machine cannot. */
-LLVMValueRef masked_load(struct emit *e, const struct access *a, LLVMValueRef p, int first,
+LLVMValueRef masked_load(struct codegen *cg, const struct access *a, LLVMValueRef p, int first,
                          int lanes);
-void masked_store(struct emit *e, const struct access *a, LLVMValueRef v, LLVMValueRef p, int first,
-                  int lanes);
+void masked_store(struct codegen *cg, const struct access *a, LLVMValueRef v, LLVMValueRef p,
+                  int first, int lanes);
 
 /* ---- emit_piece.c ---- */
 
 /* Does each lane access up to 16 bytes as a vector, or does it store where the machine cannot
  * scatter? Then the active lanes' bytes at <32 x ptr> can be moved in one piece each. */
-bool piece_fits(const struct emit *e, const struct access *a, bool load);
+bool piece_fits(const struct codegen *cg, const struct access *a, bool load);
 /* Do the lanes' pieces lie a fixed way apart? Then `where` below is lane 0's pointer, else the
  * pointers of all. */
 bool piece_stepped(const struct access *a);
-void piece_load(struct emit *e, const struct access *a, LLVMValueRef where, LLVMValueRef *out);
-void piece_store(struct emit *e, const struct access *a, LLVMValueRef where, LLVMValueRef *v);
+void piece_load(struct codegen *cg, const struct access *a, LLVMValueRef where, LLVMValueRef *out);
+void piece_store(struct codegen *cg, const struct access *a, LLVMValueRef where, LLVMValueRef *v);
 /* Is this one of so many accesses that the function is to look itself where and how the lanes lie?
  */
-bool piece_looked(struct emit *e, const struct access *a);
-void piece_load_looking(struct emit *e, const struct access *a, LLVMValueRef *out);
-void piece_store_looking(struct emit *e, const struct access *a, LLVMValueRef *v);
+bool piece_looked(struct codegen *cg, const struct access *a);
+void piece_load_looking(struct codegen *cg, const struct access *a, LLVMValueRef *out);
+void piece_store_looking(struct codegen *cg, const struct access *a, LLVMValueRef *v);
 
 /* ---- emit_window.c ---- */
 
 /* Do the lanes lie in shared memory in a pattern that is known now? */
-bool window_fits(struct emit *e, const struct access *a);
+bool window_fits(struct codegen *cg, const struct access *a);
 /* One element each from there and to there; false: they do not. */
-bool window_load(struct emit *e, const struct access *a, LLVMValueRef *out);
-bool window_store(struct emit *e, const struct access *a, LLVMValueRef v);
+bool window_load(struct codegen *cg, const struct access *a, LLVMValueRef *out);
+bool window_store(struct codegen *cg, const struct access *a, LLVMValueRef v);
 
 #endif

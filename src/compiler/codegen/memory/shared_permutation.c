@@ -120,16 +120,16 @@ struct window {
 };
 
 /* The lanes of warp w: in the smallest aligned window of so many elements? */
-static bool shared_permutation_warp(const struct emit *e, const struct access *a, int32_t w,
+static bool shared_permutation_warp(const struct codegen *cg, const struct access *a, int32_t w,
                                     unsigned elements, uint8_t *at, uint64_t *first)
 {
     uint64_t bytes = (uint64_t)elements * a->bytes;
     for (unsigned lane = 0; lane < JIT_WARP; lane++) {
-        struct eval v = {.k = e->k, .thread = (uint32_t)w * JIT_WARP + lane, .left = STEPS};
+        struct eval v = {.k = cg->k, .thread = (uint32_t)w * JIT_WARP + lane, .left = STEPS};
         uint64_t x;
         if (!shared_permutation_reg(&v, a->at->reg, &x))
             return false;
-        x = extend(x, ptx_type_bits((enum ptx_type)e->k->regs[a->at->reg].type), false) +
+        x = extend(x, ptx_type_bits((enum ptx_type)cg->k->regs[a->at->reg].type), false) +
             (uint64_t)a->at->offset;
         if (lane == 0)
             *first = x & ~(bytes - 1);
@@ -137,20 +137,20 @@ static bool shared_permutation_warp(const struct emit *e, const struct access *a
             return false;
         at[lane] = (uint8_t)((x - *first) / a->bytes);
     }
-    return *first + bytes <= e->k->shared_bytes;
+    return *first + bytes <= cg->k->shared_bytes;
 }
 
-static bool fits(const struct emit *e, const struct access *a, unsigned elements,
+static bool fits(const struct codegen *cg, const struct access *a, unsigned elements,
                  struct window *win)
 {
     uint8_t at[JIT_WARP];
     uint64_t first;
     win->elements = elements;
     win->step = 0;
-    if (!shared_permutation_warp(e, a, 0, elements, win->at, &win->start))
+    if (!shared_permutation_warp(cg, a, 0, elements, win->at, &win->start))
         return false;
-    for (int32_t w = 1; w < e->k->nwarps; w++) {
-        if (!shared_permutation_warp(e, a, w, elements, at, &first))
+    for (int32_t w = 1; w < cg->k->nwarps; w++) {
+        if (!shared_permutation_warp(cg, a, w, elements, at, &first))
             return false;
         if (w == 1)
             win->step = first - win->start;
@@ -164,84 +164,85 @@ static bool fits(const struct emit *e, const struct access *a, unsigned elements
 }
 
 /* Windows of 64 elements before those of 32: accesses to one window had better agree. */
-static bool shared_permutation_find(const struct emit *e, const struct access *a,
+static bool shared_permutation_find(const struct codegen *cg, const struct access *a,
                                     struct window *win)
 {
-    const struct jkernel *k = e->k;
+    const struct jkernel *k = cg->k;
     return a->space == PTX_SPACE_SHARED && a->vec == 1 && a->bytes == 4 && !a->is_volatile &&
-           a->at->reg >= 0 && !e->one_lane && !e->alu.has_avx512 && !k->is_function &&
+           a->at->reg >= 0 && !cg->one_lane && !cg->alu.has_avx512 && !k->is_function &&
            k->full_warps && k->opt->ntid[0] != 0 && k->ninstrs < 2000 &&
-           (fits(e, a, 64, win) || fits(e, a, 32, win));
+           (fits(cg, a, 64, win) || fits(cg, a, 32, win));
 }
 
-bool window_fits(struct emit *e, const struct access *a)
+bool window_fits(struct codegen *cg, const struct access *a)
 {
     struct window w;
-    return shared_permutation_find(e, a, &w);
+    return shared_permutation_find(cg, a, &w);
 }
 
-static LLVMValueRef shared_permutation_pointer(struct emit *e, const struct window *w)
+static LLVMValueRef shared_permutation_pointer(struct codegen *cg, const struct window *w)
 {
-    LLVMBuilderRef b = e->alu.b;
-    LLVMValueRef at = LLVMBuildMul(b, LLVMBuildZExt(b, e->w, e->i64, ""), c64(e, w->step), "");
-    return byte_offset(e, e->shared, LLVMBuildAdd(b, at, c64(e, w->start), ""));
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef at = LLVMBuildMul(b, LLVMBuildZExt(b, cg->w, cg->i64, ""), c64(cg, w->step), "");
+    return byte_offset(cg, cg->shared, LLVMBuildAdd(b, at, c64(cg, w->start), ""));
 }
 
-static LLVMValueRef shared_permutation_whole(struct emit *e, const struct access *a,
+static LLVMValueRef shared_permutation_whole(struct codegen *cg, const struct access *a,
                                              const struct window *w, LLVMValueRef p)
 {
-    LLVMValueRef v = LLVMBuildLoad2(e->alu.b, LLVMVectorType(a->elem, w->elements), p, "");
+    LLVMValueRef v = LLVMBuildLoad2(cg->alu.b, LLVMVectorType(a->elem, w->elements), p, "");
     LLVMSetAlignment(v, 64);
-    tag_memory(e, v, a->space);
+    tag_memory(cg, v, a->space);
     return v;
 }
 
 /* The lanes' elements out of a window. */
-static LLVMValueRef take(struct emit *e, const struct window *w, LLVMValueRef v)
+static LLVMValueRef take(struct codegen *cg, const struct window *w, LLVMValueRef v)
 {
     LLVMValueRef idx[JIT_WARP];
     for (unsigned l = 0; l < JIT_WARP; l++)
-        idx[l] = c32(e, w->at[l]);
-    return LLVMBuildShuffleVector(e->alu.b, v, LLVMGetPoison(LLVMTypeOf(v)),
+        idx[l] = c32(cg, w->at[l]);
+    return LLVMBuildShuffleVector(cg->alu.b, v, LLVMGetPoison(LLVMTypeOf(v)),
                                   LLVMConstVector(idx, JIT_WARP), "");
 }
 
-bool window_load(struct emit *e, const struct access *a, LLVMValueRef *out)
+bool window_load(struct codegen *cg, const struct access *a, LLVMValueRef *out)
 {
     struct window w;
-    if (!shared_permutation_find(e, a, &w))
+    if (!shared_permutation_find(cg, a, &w))
         return false;
-    *out = take(e, &w, shared_permutation_whole(e, a, &w, shared_permutation_pointer(e, &w)));
+    *out = take(cg, &w, shared_permutation_whole(cg, a, &w, shared_permutation_pointer(cg, &w)));
     return true;
 }
 
-bool window_store(struct emit *e, const struct access *a, LLVMValueRef v)
+bool window_store(struct codegen *cg, const struct access *a, LLVMValueRef v)
 {
-    LLVMBuilderRef b = e->alu.b;
-    LLVMValueRef spread[64], merge[64], m = mask_vector(e);
+    LLVMBuilderRef b = cg->alu.b;
+    LLVMValueRef spread[64], merge[64], m = mask_vector(cg);
     struct window w;
-    if (!shared_permutation_find(e, a, &w))
+    if (!shared_permutation_find(cg, a, &w))
         return false;
-    LLVMValueRef p = shared_permutation_pointer(e, &w), old = shared_permutation_whole(e, a, &w, p);
+    LLVMValueRef p = shared_permutation_pointer(cg, &w),
+                 old = shared_permutation_whole(cg, a, &w, p);
     for (unsigned l = 0; m != NULL && l < JIT_WARP; l++)
         for (unsigned other = 0; other < l; other++)
             if (w.at[l] == w.at[other])
                 return false; /* which of them is active decides */
     if (m != NULL)
-        v = LLVMBuildSelect(b, m, v, take(e, &w, old), "");
+        v = LLVMBuildSelect(b, m, v, take(cg, &w, old), "");
     for (unsigned n = 0; n < w.elements; n++) {
-        spread[n] = LLVMGetPoison(e->i32);
-        merge[n] = c32(e, n);
+        spread[n] = LLVMGetPoison(cg->i32);
+        merge[n] = c32(cg, n);
     }
     for (unsigned l = 0; l < JIT_WARP; l++) {
-        spread[w.at[l]] = c32(e, l);
-        merge[w.at[l]] = c32(e, w.elements + w.at[l]);
+        spread[w.at[l]] = c32(cg, l);
+        merge[w.at[l]] = c32(cg, w.elements + w.at[l]);
     }
     v = LLVMBuildShuffleVector(b, v, LLVMGetPoison(LLVMTypeOf(v)),
                                LLVMConstVector(spread, w.elements), "");
     v = LLVMBuildShuffleVector(b, old, v, LLVMConstVector(merge, w.elements), "");
     LLVMValueRef st = LLVMBuildStore(b, v, p);
     LLVMSetAlignment(st, 64);
-    tag_memory(e, st, a->space);
+    tag_memory(cg, st, a->space);
     return true;
 }
