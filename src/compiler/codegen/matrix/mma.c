@@ -127,7 +127,7 @@ static bool has_place(struct codegen *cg, const struct ptx_operand *o, const str
     if (o->kind != PTX_OPR_REG)
         return false;
     const struct jreg *r = &cg->k->regs[o->reg];
-    return r->shape.seg == SEG_NONE && r->type != PTX_PRED &&
+    return r->uniformity.seg == SEG_NONE && r->type != PTX_PRED &&
            ptx_type_bits((enum ptx_type)r->type) == ptx_type_bits((enum ptx_type)t->reg_type);
 }
 
