@@ -400,7 +400,8 @@ static bool emit_callee(struct session *s, const struct ptx_func *func,
     struct jkernel k = {.is_function = true};
     bool ok = jkernel_build(&k, func, opt, d);
     if (ok) {
-        struct codegen cg = {.k = &k, .alu = s->e.alu, .callees = &s->callees, .lines = s->e.lines};
+        struct codegen cg = {
+            .k = &k, .alu = s->cg.alu, .callees = &s->callees, .lines = s->cg.lines};
         ok = emit_function(&cg);
         finish_function(&cg);
     }
@@ -422,12 +423,12 @@ static bool goes_round(const struct jkernel *k)
 static bool choose_tier(struct session *s, const struct jit_options *opt, struct diag *d)
 {
     bool may = opt->tier == JIT_TIER_FIRST_OF_MANY ||
-               (opt->tier == JIT_TIER_FIRST && (s->e.can_move || !goes_round(&s->k)));
-    bool large = count_instructions(s->e.alu.module) > QUICK_INSTRUCTIONS;
+               (opt->tier == JIT_TIER_FIRST && (s->cg.can_move || !goes_round(&s->k)));
+    bool large = count_instructions(s->cg.alu.module) > QUICK_INSTRUCTIONS;
     s->quick = opt->tier == JIT_TIER_BASELINE || (may && large);
-    s->entered = s->e.can_move && (s->quick || large || !s->k.lockstep);
-    move_decide(s->e.alu.module, MOVE_LEAVES, s->quick);
-    move_decide(s->e.alu.module, MOVE_ENTERS, s->entered);
+    s->entered = s->cg.can_move && (s->quick || large || !s->k.lockstep);
+    move_decide(s->cg.alu.module, MOVE_LEAVES, s->quick);
+    move_decide(s->cg.alu.module, MOVE_ENTERS, s->entered);
     if (!s->quick)
         return true;
     LLVMDisposeTargetMachine(s->tm);
@@ -444,23 +445,23 @@ static bool session_open(struct session *s, const struct ptx_func *entry,
     s->tm = compile_machine(false, d);
     if (s->tm == NULL)
         return false;
-    s->e.k = &s->k;
-    s->e.callees = &s->callees;
-    s->e.alu.ctx = LLVMContextCreate();
-    s->e.alu.module = LLVMModuleCreateWithNameInContext("weir", s->e.alu.ctx);
-    s->e.alu.b = LLVMCreateBuilderInContext(s->e.alu.ctx);
-    alu_host(&s->e.alu, host_features);
+    s->cg.k = &s->k;
+    s->cg.callees = &s->callees;
+    s->cg.alu.ctx = LLVMContextCreate();
+    s->cg.alu.module = LLVMModuleCreateWithNameInContext("weir", s->cg.alu.ctx);
+    s->cg.alu.b = LLVMCreateBuilderInContext(s->cg.alu.ctx);
+    alu_host(&s->cg.alu, host_features);
     s->data = LLVMCreateTargetDataLayout(s->tm);
-    LLVMSetModuleDataLayout(s->e.alu.module, s->data);
-    LLVMSetTarget(s->e.alu.module, host_triple);
+    LLVMSetModuleDataLayout(s->cg.alu.module, s->data);
+    LLVMSetTarget(s->cg.alu.module, host_triple);
     if (opt->lineinfo)
-        s->e.lines = debug_open(&s->e);
-    bool ok = emit_kernel(&s->e);
+        s->cg.lines = debug_open(&s->cg);
+    bool ok = emit_kernel(&s->cg);
     if (ok)
-        finish_function(&s->e);
+        finish_function(&s->cg);
     for (size_t n = 0; ok && n < s->callees.count; n++)
         ok = emit_callee(s, s->callees.items[n], opt, d);
-    debug_close(s->e.lines);
+    debug_close(s->cg.lines);
     if (!ok && d->text[0] == '\0')
         diag_set(d, 0, 0, "%s cannot be compiled", entry->name);
     return ok && choose_tier(s, opt, d);
@@ -468,12 +469,12 @@ static bool session_open(struct session *s, const struct ptx_func *entry,
 
 static void session_close(struct session *s)
 {
-    if (s->e.alu.b != NULL)
-        LLVMDisposeBuilder(s->e.alu.b);
-    if (s->e.alu.module != NULL)
-        LLVMDisposeModule(s->e.alu.module);
-    if (s->e.alu.ctx != NULL)
-        LLVMContextDispose(s->e.alu.ctx);
+    if (s->cg.alu.b != NULL)
+        LLVMDisposeBuilder(s->cg.alu.b);
+    if (s->cg.alu.module != NULL)
+        LLVMDisposeModule(s->cg.alu.module);
+    if (s->cg.alu.ctx != NULL)
+        LLVMContextDispose(s->cg.alu.ctx);
     if (s->data != NULL)
         LLVMDisposeTargetData(s->data);
     if (s->tm != NULL)
@@ -485,7 +486,7 @@ static void session_close(struct session *s)
 static bool run_passes(struct session *s, const char *passes, struct diag *d)
 {
     LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef err = LLVMRunPasses(s->e.alu.module, passes, s->tm, o);
+    LLVMErrorRef err = LLVMRunPasses(s->cg.alu.module, passes, s->tm, o);
     LLVMDisposePassBuilderOptions(o);
     if (err == NULL)
         return true;
@@ -498,7 +499,7 @@ static bool run_passes(struct session *s, const char *passes, struct diag *d)
 static bool verify(struct session *s, struct diag *d)
 {
     char *why = NULL;
-    bool bad = LLVMVerifyModule(s->e.alu.module, LLVMReturnStatusAction, &why);
+    bool bad = LLVMVerifyModule(s->cg.alu.module, LLVMReturnStatusAction, &why);
     if (bad)
         diag_set(d, 0, 0, "internal error: bad code for %s: %s", s->k.entry->name, why);
     LLVMDisposeMessage(why);
@@ -510,24 +511,24 @@ static bool compile_optimize(struct session *s, struct diag *d)
     if (s->quick) {
         if (!run_passes(s, QUICK_PASSES, d))
             return false;
-        quick_prepare(s->e.alu.module);
+        quick_prepare(s->cg.alu.module);
         if (!run_passes(s, QUICK_LATER, d))
             return false;
-        quick_calls(s->e.alu.module, s->data);
+        quick_calls(s->cg.alu.module, s->data);
         return verify(s, d);
     }
-    bool large = is_large(s->e.alu.module);
+    bool large = is_large(s->cg.alu.module);
     const char *passes = s->k.nresume > 1 ? PIPELINE : UNSWITCHING_PIPELINE;
     if (!run_passes(s, large ? LARGE_PIPELINE : passes, d))
         return false;
     if (!large && (!run_passes(s, "function(break-crit-edges)", d) ||
-                   (cold_move(s->e.alu.module), !run_passes(s, COLD_PIPELINE, d))))
+                   (cold_move(s->cg.alu.module), !run_passes(s, COLD_PIPELINE, d))))
         return false;
-    if (!large && ahead_insert(s->e.alu.module, s->data) && !run_passes(s, AHEAD_PIPELINE, d))
+    if (!large && ahead_insert(s->cg.alu.module, s->data) && !run_passes(s, AHEAD_PIPELINE, d))
         return false;
     if (!large && s->k.lockstep)
-        homes_use(s->e.alu.module, s->data, s->k.shared_bytes, s->e.alu.simd_bits);
-    strips_split(s->e.alu.module, s->e.alu.simd_bits, s->k.entry->forms & PTX_FORM_STRIPS);
+        homes_use(s->cg.alu.module, s->data, s->k.shared_bytes, s->cg.alu.simd_bits);
+    strips_split(s->cg.alu.module, s->cg.alu.simd_bits, s->k.entry->forms & PTX_FORM_STRIPS);
     return true;
 }
 
@@ -535,7 +536,7 @@ static LLVMMemoryBufferRef generate(struct session *s, LLVMCodeGenFileType type,
 {
     LLVMMemoryBufferRef out = NULL;
     char *why = NULL;
-    if (LLVMTargetMachineEmitToMemoryBuffer(s->tm, s->e.alu.module, type, &why, &out)) {
+    if (LLVMTargetMachineEmitToMemoryBuffer(s->tm, s->cg.alu.module, type, &why, &out)) {
         diag_set(d, 0, 0, "generating code for %s: %s", s->k.entry->name, why);
         LLVMDisposeMessage(why);
         return NULL;
@@ -555,12 +556,12 @@ static bool compile_compile(const struct ptx_func *entry, const struct jit_optio
         memcpy(out->data, LLVMGetBufferStart(code), out->size);
         LLVMDisposeMemoryBuffer(code);
         out->meta = (struct jit_meta){.local_bytes = s.k.local_bytes,
-                                      .frame_bytes = s.e.frame_bytes,
+                                      .frame_bytes = s.cg.frame_bytes,
                                       .pc_count = (uint32_t)s.k.nresume,
                                       .can_suspend = s.k.has_poll,
                                       .flags = (s.quick ? JIT_CODE_BASELINE : 0u) |
                                                (s.entered ? JIT_CODE_OSR_ENTRY : 0u) |
-                                               (row_streams(&s.e) ? JIT_CODE_STREAMS : 0u)};
+                                               (row_streams(&s.cg) ? JIT_CODE_STREAMS : 0u)};
     }
     session_close(&s);
     return code != NULL;
@@ -568,7 +569,7 @@ static bool compile_compile(const struct ptx_func *entry, const struct jit_optio
 
 static void print_module(struct session *s, struct strbuf *out)
 {
-    char *text = LLVMPrintModuleToString(s->e.alu.module);
+    char *text = LLVMPrintModuleToString(s->cg.alu.module);
     sb_printf(out, "%s", text);
     LLVMDisposeMessage(text);
 }
@@ -585,11 +586,11 @@ static double thread_ms(void)
 static bool print_times(struct session *s, double start, struct strbuf *out, struct diag *d)
 {
     double emitted = thread_ms(), optimized;
-    size_t before = count_instructions(s->e.alu.module);
+    size_t before = count_instructions(s->cg.alu.module);
     if (!verify(s, d) || !compile_optimize(s, d))
         return false;
     optimized = thread_ms();
-    size_t after = count_instructions(s->e.alu.module);
+    size_t after = count_instructions(s->cg.alu.module);
     LLVMMemoryBufferRef code = generate(s, LLVMObjectFile, d);
     if (code == NULL)
         return false;
