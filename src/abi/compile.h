@@ -18,13 +18,20 @@ enum jit_tier {
     JIT_TIER_BASELINE,      /* in a fraction of the time; the code is many times slower */
 };
 
+/* What code asks before each access to global memory. */
+enum jit_checks {
+    JIT_CHECKS_NONE,
+    JIT_CHECKS_ALL,     /* weir_rt_check, each time */
+    JIT_CHECKS_DEVICES, /* the same, where the address may be another device's memory */
+};
+
 /* What one compilation is specialised on. Part of the cache key: keep it plain data, zero padding.
  */
 struct jit_options {
     uint32_t ntid[3];    /* block shape; 0,0,0: any shape (slower code) */
     uint32_t grid_small; /* 1: nctaid.x * ntid.x <= 2^31 - 1, so thread indices cannot wrap */
     uint32_t tier;       /* enum jit_tier */
-    uint32_t checked;    /* 1: ask weir_rt_check before each access to global memory */
+    uint32_t checked;    /* enum jit_checks */
     uint32_t lineinfo;   /* keep source lines */
     uint32_t reserved;
 };

@@ -174,6 +174,14 @@ enum jit_cluster_map {
  *                    uint32_t what); */
 #define JIT_CHECK_WRITES 0x80000000u
 #define JIT_CHECK_WARP   0x40000000u /* the warp's access: addresses are lines of it, not lanes' */
+#define JIT_CHECK_OTHERS 0x20000000u /* asks only whether it is another device's memory */
+
+/* Several devices that compiled code keeps apart: numbers that are the same for all blocks of a
+ * device. No byte of [a, a + JIT_OTHERS_REACH] is another device's memory if `a` is outside
+ * [base, base + bytes) or in [own base, own base + own bytes); else weir_rt_check knows.
+ * const uint64_t *weir_rt_others(const struct jit_block *block); */
+enum { JIT_OTHERS_BASE, JIT_OTHERS_BYTES, JIT_OTHERS_OWN_BASE, JIT_OTHERS_OWN_BYTES };
+enum { JIT_OTHERS_REACH = 1 << 20 };
 
 /* Traps and faults that the code itself detects: never returns to compiled code (the grid room
  * leaves by its own way). `kind` is enum jit_fault. */

@@ -17,6 +17,9 @@ static const struct env_entry entries[ENV_COUNT] = {
         {"WEIR_CHECK", "off",
          "Run-time checks to make, with commas between: \"memory\" (each access of kernels "
          "exactly, and device memory that the host touches)."},
+    [ENV_KEYS] = {"WEIR_KEYS", "on",
+                  "Whether the CPU's memory protection keys keep device memory apart, if it has "
+                  "any; \"off\": as on a CPU without them."},
     [ENV_FAULTS] = {"WEIR_FAULTS", "on",
                     "Whether what a kernel's fault has to say is written to stderr; \"off\": not."},
     [ENV_JIT] = {"WEIR_JIT", "quick code first where optimised code takes long",

@@ -16,6 +16,7 @@ enum env_variable {
     ENV_DEVICES,
     ENV_MEMORY,
     ENV_CHECK,
+    ENV_KEYS,
     ENV_FAULTS,
     ENV_JIT,
     ENV_POOLS_FILE,

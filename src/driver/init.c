@@ -50,10 +50,10 @@ static void on_fork(void) { slow_path_set(SLOW_PATH_NOT_READY); }
 static bool settings_valid(struct diag *d)
 {
     static const char *const checks[] = {"memory", "off", NULL};
-    static const char *const faults[] = {"on", "off", NULL};
+    static const char *const on_off[] = {"on", "off", NULL};
     static const char *const jit[] = {"best", "both", "quick", NULL};
-    return env_words(ENV_CHECK, checks, d) && env_words(ENV_FAULTS, faults, d) &&
-           env_words(ENV_JIT, jit, d);
+    return env_words(ENV_CHECK, checks, d) && env_words(ENV_KEYS, on_off, d) &&
+           env_words(ENV_FAULTS, on_off, d) && env_words(ENV_JIT, jit, d);
 }
 
 static void init_open(void)

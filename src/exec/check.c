@@ -1,8 +1,11 @@
-/* check: what kernels compiled for checked mode ask before they touch global memory. */
+/* check: what kernels compiled with checks ask before they touch global memory. */
 #include "exec/check.h"
 
 #include "exec/internal.h"
+#include "memory/memory.h"
 #include "memory/view.h"
+
+#define BYTES (~(JIT_CHECK_WRITES | JIT_CHECK_WARP | JIT_CHECK_OTHERS))
 
 static bool within(uint64_t address, uint64_t bytes, uint64_t base, uint64_t size)
 {
@@ -38,7 +41,7 @@ static bool is_own(const struct jit_block *j, uint64_t address, uint64_t bytes)
 _Noreturn static void refuse(struct grid_worker *w, uint64_t address, int lane, uint32_t what,
                              const struct mem_span *partly, const void *pc)
 {
-    uint32_t bytes = what & ~(JIT_CHECK_WRITES | JIT_CHECK_WARP);
+    uint32_t bytes = what & BYTES;
     /* What begins inside and ends outside: its first byte outside is the one to tell of. */
     bool inside = partly->end != 0 && address - partly->base < partly->end - partly->base;
     w->text.count = 0;
@@ -54,14 +57,67 @@ _Noreturn static void refuse(struct grid_worker *w, uint64_t address, int lane, 
                                      .text = w->text.items});
 }
 
+static uint32_t peers_of(const struct grid_worker *w)
+{
+    return atomic_load_explicit(&w->env->peers, memory_order_relaxed);
+}
+
+/* The host's memory, pageable or not, is no device's. */
+static bool is_others(const struct grid_worker *w, uint64_t address)
+{
+    return mem_in_device_range((void *)address) &&
+           mem_foreign(w->env->device, peers_of(w), address);
+}
+
+/* *found is the allocation, if the whole access lies in one. */
+static bool is_allowed(const struct grid_worker *w, uint64_t address, uint32_t what,
+                       struct mem_span *found)
+{
+    if ((what & JIT_CHECK_OTHERS) != 0 && is_others(w, address))
+        return false;
+    return mem_usable(w->env->device, peers_of(w), address, what & BYTES, found) ||
+           (what & JIT_CHECK_OTHERS) != 0;
+}
+
+const uint64_t *weir_rt_others(const struct jit_block *j)
+{
+    const struct grid_block *b = j->grid;
+    return mem_others(b->run->env->device);
+}
+
+void check_others(struct jit_block *j, uint32_t mask, uint64_t address, const void *pc)
+{
+    struct grid_worker *w = ((struct grid_block *)j->grid)->worker;
+    if (mem_needs_checks() && is_others(w, address))
+        fault_leave(w, &(struct trouble){.kind = GRID_FAULT_ADDRESS,
+                                         .has_address = true,
+                                         .address = address,
+                                         .pc = (uint64_t)pc,
+                                         .mask = mask});
+}
+
+/* Lanes mostly touch one allocation, and that of one of the last times; but the worker may have run
+ * another device's kernels since. */
+static struct mem_span recall(const struct grid_worker *w, uint64_t address)
+{
+    uint64_t now = mem_generation();
+    uint32_t peers = peers_of(w);
+    for (int i = 0; i < WORKER_SPANS; i++) {
+        const struct mem_span *s = &w->checked[i];
+        if (address - s->base < s->end - s->base && s->generation == now &&
+            s->device == w->env->device && s->peers == peers)
+            return *s;
+    }
+    return (struct mem_span){0};
+}
+
 void weir_rt_check(struct jit_block *j, uint32_t mask, const uint64_t *address, uint32_t what)
 {
     struct grid_worker *w = ((struct grid_block *)j->grid)->worker;
-    uint64_t bytes = what & ~(JIT_CHECK_WRITES | JIT_CHECK_WARP);
-    /* Lanes mostly touch one allocation, and the same as last time. */
-    struct mem_span span = w->checked;
-    if (span.generation != mem_generation())
-        span = (struct mem_span){0};
+    uint64_t bytes = what & BYTES;
+    struct mem_span span = {0};
+    if (mask != 0)
+        span = recall(w, address[__builtin_ctz(mask)]);
     for (uint32_t left = mask; left != 0; left &= left - 1) {
         int lane = __builtin_ctz(left);
         uint64_t at = address[lane];
@@ -69,9 +125,10 @@ void weir_rt_check(struct jit_block *j, uint32_t mask, const uint64_t *address, 
             is_ours(at, bytes, what))
             continue;
         struct mem_span found = {0};
-        if (!mem_usable(w->env->device, atomic_load(&w->env->peers), at, bytes, &found))
+        if (!is_allowed(w, at, what, &found))
             refuse(w, at, lane, what, &found, __builtin_return_address(0));
         span = found;
+        if (span.generation != 0)
+            w->checked[w->checked_next++ % WORKER_SPANS] = span;
     }
-    w->checked = span;
 }

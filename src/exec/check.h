@@ -1,4 +1,4 @@
-/* check: the helper that checked kernels call before each access to global memory. */
+/* check: the helpers that kernels with checks call before accesses to global memory. */
 #ifndef WEIR_GRID_CHECK_H
 #define WEIR_GRID_CHECK_H
 
@@ -7,5 +7,12 @@
 /* The lanes of `mask` are about to touch bytes at address[lane]; what: how many, plus
  * JIT_CHECK_WRITES. Faults for the first lane that must not. */
 void weir_rt_check(struct jit_block *j, uint32_t mask, const uint64_t *address, uint32_t what);
+
+/* See abi/kernel_abi.h. */
+const uint64_t *weir_rt_others(const struct jit_block *j);
+
+/* For helpers that access global memory for the lanes of `mask`, called by code at `pc`: faults if
+ * that is another device's memory and no protection keys keep devices apart. */
+void check_others(struct jit_block *j, uint32_t mask, uint64_t address, const void *pc);
 
 #endif

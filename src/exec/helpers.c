@@ -212,6 +212,7 @@ static const struct {
     {"cudaGraphSetConditional", (void *)weir_rt_cudaGraphSetConditional},
     {"fault", (void *)weir_rt_fault},
     {"check", (void *)weir_rt_check},
+    {"others", (void *)weir_rt_others},
     {"globaltimer", (void *)weir_rt_globaltimer},
     {"barrier_arrive", (void *)weir_rt_barrier_arrive},
     {"barrier_open", (void *)weir_rt_barrier_open},

@@ -122,6 +122,8 @@ struct rest {
     struct rest *outer;      /* of a block in the middle of which this thread runs these */
 };
 
+enum { WORKER_SPANS = 4 };
+
 struct grid_worker {
     struct cdp_thread nesting; /* first: see cdp_thread() */
     sigjmp_buf *escape;        /* where trouble leads while armed */
@@ -144,8 +146,9 @@ struct grid_worker {
     uint32_t levels;               /* runs of children that are under way, one in another */
     bool fp_set;                   /* the floating-point environment is that of compiled code */
     uint64_t gridid, gridid_limit; /* numbers for runs, not given to others */
-    struct mem_span checked;       /* checked mode: where the last access was allowed */
-    struct rest *rest;             /* blocks taken and not begun, the innermost first */
+    struct mem_span checked[WORKER_SPANS]; /* code with checks: where accesses were allowed, */
+    uint32_t checked_next;                 /* and which of them is to be forgotten first */
+    struct rest *rest;                     /* blocks taken and not begun, the innermost first */
 };
 
 /* The thread is stuck in a block: some of the blocks that it was to run behind it are parked, so

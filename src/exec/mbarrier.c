@@ -8,6 +8,7 @@
  * program's: an access may fault, so nothing is held. */
 #include <string.h>
 
+#include "exec/check.h"
 #include "exec/internal.h"
 
 /* An object's fields. */
@@ -237,6 +238,8 @@ void weir_rt_bulk(struct jit_block *j, uint32_t op, uint32_t mask, const uint64_
     for (uint32_t left = mask; left != 0; left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
         check_aligned(j, to[lane] | from[lane] | bytes[lane], 16, lane);
+        check_others(j, (uint32_t)1 << lane, to[lane], __builtin_return_address(0));
+        check_others(j, (uint32_t)1 << lane, from[lane], __builtin_return_address(0));
         if (ctas == NULL) {
             move(op, to[lane], from[lane], bytes[lane]);
             if (barrier != NULL)

@@ -2,6 +2,7 @@
  * (texture/texture.h); lanes of a warp normally hold the same one, otherwise they take turns. */
 #include <string.h>
 
+#include "exec/check.h"
 #include "exec/internal.h"
 #include "texture/texture.h"
 
@@ -54,6 +55,7 @@ void weir_rt_tex(struct jit_block *j, uint32_t instr, uint32_t mask, const uint6
     for (uint32_t left = mask; left != 0; left &= ~same) {
         same = sharing(handles, left);
         const struct texture *t = described(j, same, handles[__builtin_ctz(left)], TEXTURE_TAG);
+        check_others(j, same, (uint64_t)t->base, __builtin_return_address(0));
         if (same == mask) {
             texture_fetch(t, i, coordinates, out);
             return;
@@ -87,6 +89,7 @@ void weir_rt_surface(struct jit_block *j, uint32_t instr, uint32_t mask, const u
     for (uint32_t left = mask; left != 0; left &= ~same) {
         same = sharing(handles, left);
         const struct texture *t = described(j, same, handles[__builtin_ctz(left)], SURFACE_TAG);
+        check_others(j, same, (uint64_t)t->base, __builtin_return_address(0));
         uint32_t trapped = surface_access(t, i, same, coordinates, data);
         if (trapped == 0)
             continue;

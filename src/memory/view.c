@@ -2,8 +2,10 @@
 #include "memory/view.h"
 
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/mman.h>
 
+#include "base/env.h"
 #include "memory/space.h"
 
 enum {
@@ -12,7 +14,7 @@ enum {
     SETS_UP_TO = 3,  /* devices, whose every set has a key */
 };
 
-bool mem_checked_, mem_guarded_;
+bool mem_checked_, mem_guarded_, mem_needs_checks_;
 
 /* What the pages with a key are. */
 struct guard {
@@ -28,6 +30,7 @@ static struct {
 } keys;
 
 static int device_count;
+static uint64_t others[MEM_MAX_DEVICES][4];   /* see mem_others */
 static _Thread_local struct mem_view view;    /* of this thread, */
 static _Thread_local uint32_t rights_outside; /* and its register before it entered */
 static _Atomic uint64_t generation = 1;
@@ -105,11 +108,8 @@ static int key_of(uint32_t devices, int owner)
 
 void mem_check_begin(void) { mem_checked_ = mem_guarded_ = true; }
 
-void view_open(int devices)
+static void add_keys(int devices)
 {
-    device_count = devices;
-    if (!mem_checked_ && devices < 2)
-        return;
     add_key(MEM_ALL_DEVICES, -1);
     for (int i = 0; i < devices && devices > 1; i++)
         add_key((uint32_t)1 << i, i);
@@ -118,6 +118,39 @@ void view_open(int devices)
     for (uint32_t set = 3; devices <= SETS_UP_TO && set < (uint32_t)1 << devices; set++)
         if ((set & (set - 1)) != 0)
             add_key(set, -1);
+}
+
+/* One range that holds the devices' and the mappings'. Code looks at the lowest of several
+ * addresses, so the one range begins before that, and what is the device's own ends before its end.
+ */
+static void find_others(int devices)
+{
+    uint64_t base = UINT64_MAX, end = 0;
+    for (int i = MEM_MAPPINGS; i < devices; i++) {
+        const struct space *s = space_of(i);
+        if (i == MEM_HOST)
+            continue;
+        base = s->base < base ? s->base : base;
+        end = s->base + s->size > end ? s->base + s->size : end;
+    }
+    for (int i = 0; i < devices; i++) {
+        const struct space *s = space_of(i);
+        const uint64_t ranges[] = {base - SPACE_CHUNK, end - base + SPACE_CHUNK, s->base,
+                                   s->size - SPACE_CHUNK};
+        memcpy(others[i], ranges, sizeof ranges);
+    }
+}
+
+void view_open(int devices)
+{
+    device_count = devices;
+    if (!mem_checked_ && devices < 2)
+        return;
+    if (!env_lists(ENV_KEYS, "off"))
+        add_keys(devices);
+    mem_needs_checks_ = devices > 1 && keys.count == 0;
+    if (mem_needs_checks_)
+        find_others(devices);
     mem_guarded_ = mem_checked_ || keys.count > 0;
 }
 
@@ -266,6 +299,8 @@ bool mem_foreign(int device, uint32_t peers, uint64_t address)
     return devices != 0 && (devices >> device & 1) == 0;
 }
 
+const uint64_t *mem_others(int device) { return others[device]; }
+
 bool mem_usable(int device, uint32_t peers, uint64_t address, uint64_t bytes, struct mem_span *out)
 {
     struct mem_info info;
@@ -278,6 +313,10 @@ bool mem_usable(int device, uint32_t peers, uint64_t address, uint64_t bytes, st
     }
     if (!mem_find((const void *)address, &info))
         return false;
-    *out = (struct mem_span){.base = info.base, .end = info.base + info.size, .generation = now};
+    *out = (struct mem_span){.base = info.base,
+                             .end = info.base + info.size,
+                             .generation = now,
+                             .device = device,
+                             .peers = peers};
     return bytes <= out->end - address;
 }

@@ -11,7 +11,8 @@
  * devices, beyond that what a pool shares with some is shared with all, and from eight devices on a
  * pool is seen by peers, too. The host then sees no device memory, checked mode or not. Without
  * keys, checked mode takes all rights from the pages while no device work runs (then what the host
- * does meanwhile is not seen), and only its compiled checks (grid/check.h) tell devices apart.
+ * does meanwhile is not seen), and where there are several devices, kernels are compiled with
+ * checks that tell them apart, checked mode or not (exec/check.h).
  *
  * All of this holds for memory that is the devices' alone; page-locked and managed memory are the
  * host's, too, and what cudaIpcOpenMemHandle has opened is every device's.
@@ -25,10 +26,12 @@
 /* Turns checked mode on; once, before mem_open. */
 void mem_check_begin(void);
 
-extern bool mem_checked_, mem_guarded_; /* for the inline functions only */
+extern bool mem_checked_, mem_guarded_, mem_needs_checks_; /* for the inline functions only */
 static inline bool mem_checked(void) { return WEIR_UNLIKELY(mem_checked_); }
 /* Checked mode, or several devices and protection keys. */
 static inline bool mem_guarded(void) { return WEIR_UNLIKELY(mem_guarded_); }
+/* Several devices and no protection keys: only checks in compiled code tell them apart. */
+static inline bool mem_needs_checks(void) { return WEIR_UNLIKELY(mem_needs_checks_); }
 
 /* Whose memory a thread sees. */
 struct mem_view {
@@ -79,15 +82,17 @@ bool view_set_rights_of(uint32_t devices, void *base, uint64_t bytes, int rights
 
 /* ---- questions of checked code ---- */
 
-/* Addresses from base on, below end, belong to one live allocation as long as mem_generation() is
- * what it was. */
+/* Addresses from base on, below end, belong to one live allocation, which a kernel of the device
+ * with these peers may touch, as long as mem_generation() is what it was. */
 struct mem_span {
     uint64_t base, end;
     uint64_t generation;
+    int device;
+    uint32_t peers;
 };
-/* Counts everything that allocates or frees. */
+/* Counts everything that allocates, frees, or changes whose kernels may touch what. */
 uint64_t mem_generation(void);
-void mem_changed(void); /* by whoever allocates or frees */
+void mem_changed(void); /* by whoever does */
 
 /* Memory of ours that kernels were given a pointer to / no longer; nothing outside checked mode. */
 void mem_permit(void *base, uint64_t bytes);
@@ -101,5 +106,10 @@ bool mem_usable(int device, uint32_t peers, uint64_t address, uint64_t bytes, st
 /* Whether the address lies in memory of another device that a kernel of this one has no access to.
  */
 bool mem_foreign(int device, uint32_t peers, uint64_t address);
+
+/* Where mem_needs_checks(), of two ranges the bases and sizes, which do not change: an address
+ * outside the first, or in the second, is not memory of another device, nor is any within
+ * SPACE_CHUNK above it. */
+const uint64_t *mem_others(int device);
 
 #endif

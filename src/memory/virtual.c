@@ -122,6 +122,7 @@ void mapping_drop(struct space *s, struct record *r)
 {
     uint64_t base = r->info.base & ~(SPACE_PAGE - 1);
     space_bury(s, r);
+    mem_changed();
     r->info.kind = MEM_PAGEABLE;
     space_clear_mapping(base, r->chunks * SPACE_CHUNK);
     if (r->range == r)
@@ -189,6 +190,7 @@ static bool protect(struct record *r, enum mem_rights rights, uint32_t devices)
         return false;
     r->info.flags = rights;
     r->devices = devices;
+    mem_changed();
     return true;
 }
 

@@ -28,6 +28,10 @@ __global__ void gather(const int *p, const int *index, int *out)
 {
     out[threadIdx.x] = p[index[threadIdx.x]];
 }
+__global__ void fetch(cudaTextureObject_t t, float *out)
+{
+    out[threadIdx.x] = tex1Dfetch<float>(t, threadIdx.x);
+}
 __global__ void count(int *p, int at) { atomicAdd(p + at, 1); }
 
 /* A matrix of 16 x 16 halves, rows `pitch` elements apart. */
@@ -208,6 +212,26 @@ static void other_device()
     say(cudaGetErrorName(cudaDeviceSynchronize()));
 }
 
+/* A texture of device 0's memory. */
+static void other_device_texture()
+{
+    setenv("WEIR_DEVICES", "2", 1);
+    float *p, *out;
+    cudaResourceDesc r = {};
+    cudaTextureDesc how = {};
+    cudaTextureObject_t t;
+    OK(cudaMalloc(&p, 512));
+    r.resType = cudaResourceTypeLinear;
+    r.res.linear.devPtr = p;
+    r.res.linear.desc = cudaCreateChannelDesc<float>();
+    r.res.linear.sizeInBytes = 512;
+    OK(cudaCreateTextureObject(&t, &r, &how, nullptr));
+    OK(cudaSetDevice(1));
+    OK(cudaMalloc(&out, 512));
+    fetch<<<1, 32>>>(t, out);
+    say(cudaGetErrorName(cudaDeviceSynchronize()));
+}
+
 static void host_pool()
 {
     cudaMemPoolProps props = {};
@@ -269,12 +293,8 @@ static void host_copy()
 }
 static void host_free() { free(device(4096)); }
 
-/* As on processors without protection keys. */
-static void without_keys()
-{
-    while (pkey_alloc(0, 0) >= 0)
-        ;
-}
+/* As on CPUs without protection keys; nothing has been asked of CUDA yet. */
+static void without_keys() { setenv("WEIR_KEYS", "off", 1); }
 static void host_read_pages()
 {
     without_keys();
@@ -282,6 +302,17 @@ static void host_read_pages()
     add<<<8, 128>>>((int *)p, 1024);
     OK(cudaDeviceSynchronize());
     sink = *(volatile int *)p;
+}
+
+static void other_device_pages()
+{
+    without_keys();
+    other_device();
+}
+static void other_device_texture_pages()
+{
+    without_keys();
+    other_device_texture();
 }
 
 static void allowed()
@@ -398,6 +429,15 @@ int main()
     EXPECT(pageable, false, "pageable memory of the host" FAULT);
     EXPECT(other_device, false,
            "thread (0,0,0)|byte 0 of the 512-byte|memory of device 0 that device 1 has no "
+           "access to" FAULT);
+    EXPECT(other_device_pages, false,
+           "thread (0,0,0)|byte 0 of the 512-byte|memory of device 0 that device 1 has no "
+           "access to" FAULT);
+    EXPECT(other_device_texture, false,
+           "in kernel fetch(|of the 512-byte|memory of device 0 that device 1 has no "
+           "access to" FAULT);
+    EXPECT(other_device_texture_pages, false,
+           "in kernel fetch(|of the 512-byte|memory of device 0 that device 1 has no "
            "access to" FAULT);
     EXPECT(host_pool, false,
            "byte 0 of the 512-byte|cudaMallocFromPoolAsync|that device 0 has no access to" FAULT);

@@ -4,8 +4,10 @@
 //
 // A fault stays with its process, so each case is a process of its own. What needs two devices is
 // left out where there is one.
+#include <cstdint>
 #include <cuda.h>
 #include <cuda_runtime.h>
+#include <mma.h>
 
 #include "check.h"
 #include "processes.h"
@@ -285,10 +287,122 @@ static void shared_by_all()
     CHECK_EQ_INT(*pinned, 7);
 }
 
-static void (*const cases[])() = {
-    plain,           plain_revoked, a_variable,       pool,
-    pool_with_peers, pool_revoked,  pool_after_reset, pool_in_other_stream,
-    copies,          shared_by_all, mapped_for_0,     mapped_for_1};
+// ---- however a warp gets there ------------------------------------------------------------------
+
+enum way { READ, ATOMIC, NEIGHBOURS, BACKWARDS, GATHER, ONE_LANE, VECTORS, MATRIX, BULK };
+
+// The warp of device 1, whose own memory is at `own`, makes one access to p's, of another device.
+template <way how> __global__ void reach(int *p, int *own)
+{
+    int t = threadIdx.x;
+    if (how == READ)
+        own[t] = *p;
+    if (how == ATOMIC)
+        atomicAdd(p + t, 1);
+    if (how == NEIGHBOURS)
+        p[t] = 7;
+    if (how == BACKWARDS)
+        p[31 - t] = 7;
+    if (how == GATHER)
+        own[t] = p[own[t]];
+    if (how == ONE_LANE)
+        *(t == 17 ? p : own + t) = 7;
+    if (how == VECTORS)
+        ((int4 *)p)[t] = make_int4(7, 7, 7, 7);
+    if (how == MATRIX) {
+        using namespace nvcuda;
+        wmma::fragment<wmma::accumulator, 16, 16, 16, float> c;
+        wmma::fill_fragment(c, 7);
+        wmma::store_matrix_sync((float *)p, c, 16, wmma::mem_row_major);
+    }
+    if (how == BULK && t == 0) {
+        __shared__ __align__(16) int line[4];
+        asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 16;\n\t"
+                     "cp.async.bulk.commit_group;\n\t"
+                     "cp.async.bulk.wait_group 0;" ::"l"(p),
+                     "r"((uint32_t)__cvta_generic_to_shared(line))
+                     : "memory");
+    }
+}
+
+// As ONE_LANE, but the lane does nothing.
+__global__ void spare(int *p, int *own)
+{
+    int t = threadIdx.x;
+    int *q = t == 17 ? p : own + t;
+    if (t != 17)
+        *q += 7;
+}
+
+static int *own_of_1()
+{
+    int *own = nullptr;
+    OK(cudaSetDevice(1));
+    OK(cudaMalloc(&own, 4096));
+    OK(cudaMemset(own, 0, 4096));
+    return own;
+}
+
+template <way how> static void reached()
+{
+    int *p = plain_on_0(4096), *own = own_of_1();
+    reach<how><<<1, 32>>>(own + 512, own); // compiled, and right where it may go
+    OK(cudaDeviceSynchronize());
+    reach<how><<<1, 32>>>(p, own);
+    OK(cudaGetLastError());
+    CHECK_EQ_INT(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+    check_owner(p);
+}
+
+static void spared()
+{
+    int *p = plain_on_0(4096), *own = own_of_1(), values[32];
+    spare<<<1, 32>>>(p, own);
+    OK(cudaMemcpy(values, own, sizeof values, cudaMemcpyDefault));
+    for (int t = 0; t < 32; t++)
+        CHECK_EQ_INT(values[t], t == 17 ? 0 : 7);
+    check_owner(p);
+}
+
+// The same kernel by both devices in turn: what one of them may do is not the other's.
+static void in_turn()
+{
+    int *p = plain_on_0(), *own = own_of_1();
+    OK(cudaSetDevice(1));
+    OK(cudaDeviceEnablePeerAccess(0, 0));
+    for (int i = 0; i < 10; i++) {
+        OK(write_from_1(p));
+        OK(cudaSetDevice(0));
+        put<<<1, 1>>>(p, 1);
+        OK(cudaDeviceSynchronize());
+    }
+    put<<<1, 1>>>(own, 1); // of device 0, which has no access to device 1's
+    CHECK_EQ_INT(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+}
+
+static void (*const cases[])() = {plain,
+                                  plain_revoked,
+                                  a_variable,
+                                  pool,
+                                  pool_with_peers,
+                                  pool_revoked,
+                                  pool_after_reset,
+                                  pool_in_other_stream,
+                                  copies,
+                                  shared_by_all,
+                                  mapped_for_0,
+                                  mapped_for_1,
+                                  reached<READ>,
+                                  reached<ATOMIC>,
+                                  reached<NEIGHBOURS>,
+                                  reached<BACKWARDS>,
+                                  reached<GATHER>,
+                                  reached<ONE_LANE>,
+                                  reached<VECTORS>,
+                                  reached<MATRIX>,
+                                  reached<BULK>,
+                                  spared,
+                                  in_turn};
 static const int CASES = sizeof cases / sizeof *cases;
 
 int main(int argc, char **argv)

@@ -60,6 +60,7 @@ if [ -e "$(dirname "$weir")/../lib/libcuda.so.1" ]; then
     check 1 'WEIR_CHECK=memroy: must be "memory" or "off"' env WEIR_CHECK=memroy "$weir" info
     check 1 "WEIR_JIT=fast: must be" env WEIR_JIT=fast "$weir" info
     check 1 "WEIR_FAULTS=no: must be" env WEIR_FAULTS=no "$weir" info
+    check 1 "WEIR_KEYS=none: must be" env WEIR_KEYS=none "$weir" info
     check 0 "7 workers" "$weir" run --workers 7 sh -c 'echo $WEIR_WORKERS workers'
     check 3 "" "$weir" run -- sh -c 'exit 3'
     check 127 "cannot run /nonexistent/program" "$weir" run /nonexistent/program

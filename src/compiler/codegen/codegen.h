@@ -57,6 +57,7 @@ struct codegen {
     bool apart_counted;     /* (emit_piece.c) */
     LLVMValueRef rows;      /* what helpers are given and give, NULL: none yet */
     LLVMValueRef safe;      /* 16 readable bytes for lanes not active */
+    LLVMValueRef others;    /* what weir_rt_others gives; only in code that asks for it */
     LLVMValueRef elsewhere; /* the same, unknown to LLVM, which would rather branch than load from a
                                variable that nobody writes */
     struct {
@@ -236,8 +237,9 @@ bool emit_copy(struct codegen *cg, const struct ptx_instr *i);
 
 /* ---- emit_barrier.c, emit_cluster.c ---- */
 
-/* Checked mode (emit_check.c): asks whether the active lanes may access `bytes` each. Nothing
- * otherwise. */
+/* As jit_options.checked says (access_check.c). At a function's start. */
+void check_begin(struct codegen *cg);
+/* Asks whether the active lanes may access `bytes` each. */
 void check_access(struct codegen *cg, const struct ptx_operand *at, unsigned space, unsigned bytes,
                   bool writes);
 /* The same for a matrix of the whole warp: lines of `bytes`, `pitch` (i64) apart, from `start`. */

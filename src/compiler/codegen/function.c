@@ -649,6 +649,7 @@ static void prologue(struct codegen *cg)
     cg->nwarps =
         k->nwarps ? c32(cg, (uint64_t)k->nwarps) : block_field(cg, FIELD(nwarps), cg->i32, true);
     cg->nthreads = block_field(cg, FIELD(nthreads), cg->i32, true);
+    check_begin(cg);
     cg->safe = new_slot(cg, LLVMArrayType2(cg->i64, 16), "safe");
     LLVMSetAlignment(cg->safe, 16); /* vectors that are moved in one piece may go there */
     cg->elsewhere = opaque(cg, cg->safe);

@@ -76,6 +76,13 @@ static void variant_better(void *self, struct jit_code *code)
         atomic_store_explicit(&v->kernel.replaced, 1, memory_order_release);
 }
 
+static enum jit_checks checks(void)
+{
+    return mem_checked()        ? JIT_CHECKS_ALL
+           : mem_needs_checks() ? JIT_CHECKS_DEVICES
+                                : JIT_CHECKS_NONE;
+}
+
 static CUresult compile_variant(CUfunction f, const uint32_t ntid[3], const uint32_t grid[3],
                                 struct variant **out)
 {
@@ -83,7 +90,7 @@ static CUresult compile_variant(CUfunction f, const uint32_t ntid[3], const uint
     struct jit_options opt = {.ntid = {ntid[0], ntid[1], ntid[2]},
                               .grid_small = grid_is_small(grid, ntid),
                               .tier = first_tier(f, grid, &follow),
-                              .checked = mem_checked(),
+                              .checked = checks(),
                               .lineinfo = 1};
     struct diag d = {0};
     struct jit_code *code = jit_get(f->func, &opt, &f->module->resolver, &d);
