@@ -405,10 +405,9 @@ void gen_atomic(struct gen *g)
 static void shuffle(struct gen *g)
 {
     static const char *const modes[] = {"up", "down", "bfly", "idx"};
-    bool whole = g->threads % 32 == 0 && !g->left && strcmp(g->mask, "0xffffffff") == 0;
     struct name d = gen_reg(g, gen_chance(g, 80) ? C_R : C_I),
                 a = gen_reg(g, gen_chance(g, 60) ? C_R : C_I), p = gen_reg(g, C_P);
-    if (whole && gen_chance(g, 70)) {
+    if (gen_chance(g, 70)) {
         uint32_t mode = gen_random(g, 4), segments[] = {0, 0x10, 0x18, 0x1c, 0x1e};
         uint32_t c = segments[gen_random(g, 5)] << 8 | (mode == 0 ? 0 : 0x1f);
         char b[24];
@@ -416,8 +415,8 @@ static void shuffle(struct gen *g)
             snprintf(b, sizeof b, "%u", gen_random(g, 32));
         else
             snprintf(b, sizeof b, "%s", gen_reg(g, C_I).text);
-        gen_put(g, "shfl.sync.%s.b32 %s|%s, %s, %s, 0x%x, 0xffffffff;", modes[mode], d.text, p.text,
-                a.text, b, c);
+        gen_put(g, "shfl.sync.%s.b32 %s|%s, %s, %s, 0x%x, %s;", modes[mode], d.text, p.text, a.text,
+                b, c, g->mask);
         return;
     }
     gen_put(g,

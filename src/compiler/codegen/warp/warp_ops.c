@@ -68,13 +68,18 @@ static LLVMValueRef vec32(struct codegen *cg, uint32_t v)
     return splat(cg, c32(cg, v), JIT_WARP);
 }
 
-/* PTX ISA, shfl: segments of lanes by the mask in c's bits 8..12, a bound in its bits 0..4. */
+/* PTX ISA, shfl: segments of lanes by the mask in c's bits 8..12, a bound in its bits 0..4. A lane
+ * that does not execute the instruction (it diverged, has exited, or the block is smaller than the
+ * warp) gives 0: PTX leaves that open, GPUs do so and programs rely on it. */
 static bool emit_shfl(struct codegen *cg, const struct ptx_instr *i)
 {
     LLVMBuilderRef b = cg->alu.b;
     int nd = jit_ndst(i);
     const struct ptx_operand *o = &i->operands[nd];
     LLVMValueRef a = operand_vector(cg, &o[0], PTX_B32);
+    LLVMValueRef active = mask_vector(cg);
+    if (active != NULL)
+        a = LLVMBuildSelect(b, active, a, LLVMConstNull(cg->v32i32), "");
     LLVMValueRef bv = LLVMBuildAnd(b, operand_vector(cg, &o[1], PTX_B32), vec32(cg, 31), "");
     LLVMValueRef c = operand_vector(cg, &o[2], PTX_B32);
     LLVMValueRef lane = warp_ops_lanes(cg);
