@@ -69,6 +69,15 @@ static bool is_others(const struct grid_worker *w, uint64_t address)
            mem_foreign(w->env->device, peers_of(w), address);
 }
 
+/* In code that asks for other devices' memory only: is it in the range of the device's own? */
+static bool is_devices(const struct grid_worker *w, uint64_t address, uint32_t what)
+{
+    if ((what & JIT_CHECK_OTHERS) == 0)
+        return false;
+    const uint64_t *range = mem_others(w->env->device) + JIT_OTHERS_OWN_BASE;
+    return address - range[0] < range[1];
+}
+
 /* *found is the allocation, if the whole access lies in one. */
 static bool is_allowed(const struct grid_worker *w, uint64_t address, uint32_t what,
                        struct mem_span *found)
@@ -121,8 +130,8 @@ void weir_rt_check(struct jit_block *j, uint32_t mask, const uint64_t *address, 
     for (uint32_t left = mask; left != 0; left &= left - 1) {
         int lane = __builtin_ctz(left);
         uint64_t at = address[lane];
-        if (within(at, bytes, span.base, span.end - span.base) || is_own(j, at, bytes) ||
-            is_ours(at, bytes, what))
+        if (within(at, bytes, span.base, span.end - span.base) || is_devices(w, at, what) ||
+            is_own(j, at, bytes) || is_ours(at, bytes, what))
             continue;
         struct mem_span found = {0};
         if (!is_allowed(w, at, what, &found))

@@ -289,7 +289,18 @@ static void shared_by_all()
 
 // ---- however a warp gets there ------------------------------------------------------------------
 
-enum way { READ, ATOMIC, NEIGHBOURS, BACKWARDS, GATHER, ONE_LANE, VECTORS, MATRIX, BULK };
+enum way {
+    READ,
+    ATOMIC,
+    NEIGHBOURS,
+    BACKWARDS,
+    GATHER,
+    MANY_GATHERS,
+    ONE_LANE,
+    VECTORS,
+    MATRIX,
+    BULK
+};
 
 // The warp of device 1, whose own memory is at `own`, makes one access to p's, of another device.
 template <way how> __global__ void reach(int *p, int *own)
@@ -305,6 +316,13 @@ template <way how> __global__ void reach(int *p, int *own)
         p[31 - t] = 7;
     if (how == GATHER)
         own[t] = p[own[t]];
+    if (how == MANY_GATHERS) { // the last one only is of p
+        int sum = 0;
+#pragma unroll
+        for (int i = 1; i <= 100; i++)
+            sum += own[(own[t] + i * t * t) % 512];
+        own[t] = sum + p[own[t]];
+    }
     if (how == ONE_LANE)
         *(t == 17 ? p : own + t) = 7;
     if (how == VECTORS)
@@ -401,6 +419,7 @@ static void (*const cases[])() = {plain,
                                   reached<VECTORS>,
                                   reached<MATRIX>,
                                   reached<BULK>,
+                                  reached<MANY_GATHERS>,
                                   spared,
                                   in_turn};
 static const int CASES = sizeof cases / sizeof *cases;

@@ -58,6 +58,7 @@ struct codegen {
     LLVMValueRef rows;      /* what helpers are given and give, NULL: none yet */
     LLVMValueRef safe;      /* 16 readable bytes for lanes not active */
     LLVMValueRef others;    /* what weir_rt_others gives; only in code that asks for it */
+    uint32_t looks;         /* at all lanes' addresses, in line (access_check.c) */
     LLVMValueRef elsewhere; /* the same, unknown to LLVM, which would rather branch than load from a
                                variable that nobody writes */
     struct {

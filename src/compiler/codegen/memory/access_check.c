@@ -9,7 +9,11 @@
  * another device's. */
 #include "compiler/codegen/memory/memory.h"
 
-enum { SEG_FEW = 3 /* lanes of a segment, as a power of two: fewer are many segments */ };
+enum {
+    SEG_FEW = 3,    /* lanes of a segment, as a power of two: fewer are many segments */
+    MANY_LOOKS = 32 /* at every lane's address; a function with more leaves them to the helper, as
+                       each is many instructions, which take long to compile */
+};
 
 /* Variables that are named are the kernel's own module's. */
 static bool is_looked_at(const struct codegen *cg, unsigned space, bool named)
@@ -106,7 +110,10 @@ void check_access(struct codegen *cg, const struct ptx_operand *at, unsigned spa
         return;
     }
     suspect = segments_maybe_others(cg, at, bytes);
-    ask_if(cg, suspect != NULL ? suspect : maybe_others(cg, all), mask_bits(cg), all, what);
+    if (suspect == NULL && cg->looks++ >= MANY_LOOKS)
+        ask_helper(cg, mask_bits(cg), all, what | JIT_CHECK_OTHERS);
+    else
+        ask_if(cg, suspect != NULL ? suspect : maybe_others(cg, all), mask_bits(cg), all, what);
 }
 
 void check_lines(struct codegen *cg, unsigned space, LLVMValueRef start, LLVMValueRef pitch,
