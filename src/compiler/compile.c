@@ -75,12 +75,12 @@ static const char *compile_cpu(void)
 
 static bool compile_passes(struct jkernel *k)
 {
-    return pass_flatten(k) && pass_cfg(k) && pass_live(k) && pass_uniformity(k) && pass_repeat(k) &&
-           pass_lockstep(k);
+    return pass_flatten(k) && pass_cfg(k) && pass_liveness(k) && pass_uniformity(k) &&
+           pass_repeated_segments(k) && pass_lockstep(k);
 }
 
-/* Begins anew, with a loop that warps go through together, or in which they hand over. */
-static bool passes_again(struct jkernel *k, int32_t pace, int32_t relay)
+/* Begins anew, with a loop in which warps interleave, by barriers or by yielding. */
+static bool passes_again(struct jkernel *k, int32_t barrier_loop, int32_t yield_loop)
 {
     struct jkernel fresh = {.entry = k->entry,
                             .opt = k->opt,
@@ -89,8 +89,8 @@ static bool passes_again(struct jkernel *k, int32_t pace, int32_t relay)
                             .nwarps = k->nwarps,
                             .full_warps = k->full_warps,
                             .seg_min = k->seg_min,
-                            .pace = pace,
-                            .relay = relay};
+                            .barrier_loop = barrier_loop,
+                            .yield_loop = yield_loop};
     arena_free(&k->arena);
     *k = fresh;
     return compile_passes(k);
@@ -107,17 +107,17 @@ bool jkernel_build(struct jkernel *k, const struct ptx_func *entry, const struct
     k->full_warps = threads != 0 && threads % JIT_WARP == 0;
     if (!compile_passes(k))
         return false;
-    if (!jit_narrow_pays(k)) {
+    if (!jit_short_segments_pay(k)) {
         k->seg_min = SEG_KEPT;
         if (!passes_again(k, 0, 0))
             return false;
     }
-    int32_t pace = jit_find_pace(k), relay = jit_find_relay(k);
-    pace = relay != 0 ? 0 : pace;
-    if ((pace != 0 || relay != 0) &&
-        (!passes_again(k, pace, relay) || (!k->lockstep && !passes_again(k, 0, 0))))
+    int32_t barriers = jit_find_barrier_loop(k), yields = jit_find_yield_loop(k);
+    barriers = yields != 0 ? 0 : barriers;
+    if ((barriers != 0 || yields != 0) &&
+        (!passes_again(k, barriers, yields) || (!k->lockstep && !passes_again(k, 0, 0))))
         return false;
-    return pass_turns(k);
+    return pass_lane_serialization(k);
 }
 
 void jkernel_free(struct jkernel *k) { arena_free(&k->arena); }
@@ -128,7 +128,7 @@ void jkernel_print_uniformity(const struct jkernel *k, struct strbuf *out)
         sb_printf(out, "lockstep: all warps go from barrier to barrier by the same way\n");
     for (int32_t b = 0; b < k->nblocks; b++) {
         const struct jblock *blk = &k->blocks[b];
-        sb_printf(out, "block %d%s%s depth %d", b, blk->alone ? "" : " (partial)",
+        sb_printf(out, "block %d%s%s depth %d", b, blk->converged ? "" : " (partial)",
                   blk->diverges ? " (diverges)" : "", blk->depth);
         for (int s = 0; s < blk->nsucc; s++)
             sb_printf(out, "%s%d", s ? " " : " -> ", blk->succ[s]);
@@ -136,13 +136,13 @@ void jkernel_print_uniformity(const struct jkernel *k, struct strbuf *out)
             sb_printf(out, " (%s)",
                       blk->suspend == SUSPEND_BARRIER ? "barrier"
                       : blk->suspend == SUSPEND_SYNC  ? "device synchronize"
-                      : blk->suspend == SUSPEND_RELAY ? "hand over"
+                      : blk->suspend == SUSPEND_YIELD ? "hand over"
                                                       : "poll");
-        if (blk->fork)
-            sb_printf(out, " (lanes apart take turns until %d)", blk->until);
-        else if (blk->until)
-            sb_printf(out, " (lanes take turns until %d)", blk->until);
-        else if (blk->inside)
+        if (blk->serial_from)
+            sb_printf(out, " (lanes apart take turns until %d)", blk->serial_end);
+        else if (blk->serial_end)
+            sb_printf(out, " (lanes take turns until %d)", blk->serial_end);
+        else if (blk->serialized)
             sb_printf(out, " (one lane)");
         sb_printf(out, "\n");
         for (int32_t n = 0; n < blk->count; n++) {
@@ -281,7 +281,7 @@ static bool compile_kernel_info(const struct ptx_func *entry, struct jit_kernel_
 {
     struct jit_options opt = {.ntid = {32, 1, 1}};
     struct jkernel k = {.entry = entry, .opt = &opt, .diag = d};
-    bool ok = pass_flatten(&k) && pass_cfg(&k) && pass_live(&k);
+    bool ok = pass_flatten(&k) && pass_cfg(&k) && pass_liveness(&k);
     if (ok) {
         memset(info, 0, sizeof *info);
         info->static_shared = k.shared_bytes;

@@ -19,6 +19,7 @@
 #define WEIR_JIT_KERNEL_H
 
 #include "abi/compile.h"
+#include "base/bits.h"
 
 /* ---- shapes ---- */
 
@@ -78,11 +79,11 @@ enum jterm {
     TERM_BRANCH,  /* cond ? succ[0] : succ[1] */
     TERM_SWITCH,  /* brx.idx: succ[index], last one also for an index out of range */
     TERM_EXIT,    /* the active threads end */
-    TERM_SUSPEND, /* barrier, poll of a spinning loop, wait for launches, warps that relieve each
-                     other in a loop: goes on at succ[0] */
+    TERM_SUSPEND, /* barrier, poll of a spinning loop, wait for launches, yield point of warps that
+                     interleave: goes on at succ[0] */
 };
 
-enum jsuspend { SUSPEND_BARRIER = 1, SUSPEND_POLL = 2, SUSPEND_SYNC = 3, SUSPEND_RELAY = 4 };
+enum jsuspend { SUSPEND_BARRIER = 1, SUSPEND_POLL = 2, SUSPEND_SYNC = 3, SUSPEND_YIELD = 4 };
 
 struct jblock {
     int32_t first, count; /* instructions; the terminator's is not among them */
@@ -98,14 +99,16 @@ struct jblock {
     int32_t depth;                      /* loop nesting */
     bool diverges;                      /* the branch's condition differs between lanes */
     uint64_t *live_in, *live_out;       /* bit sets over registers */
-    uint64_t *frontier; /* bit set over blocks: lanes may be pending there while this runs */
-    bool alone;         /* empty frontier: every live lane is here */
-    uint64_t *yields; /* of a poll: blocks whose lanes may go first when it has run out (yield.c) */
-    int32_t resume;   /* resume point that starts at this block, 0 when none */
-    int32_t until;    /* lanes take turns from here to that block (turns.c), 0: they do not */
-    bool inside;      /* one of the blocks between: run by one lane at a time */
-    int32_t fork;     /* not 0: turns begin at instruction fork - 1 of the block, and only if lanes
-                         are found not to be neighbours there */
+    uint64_t *frontier;    /* bit set over blocks: lanes may be pending there while this runs */
+    bool converged;        /* empty frontier: every live lane is here */
+    uint64_t *spin_yields; /* of a poll: blocks whose lanes may go first when it has run out
+                              (spin_yield.c) */
+    int32_t resume;        /* resume point that starts at this block, 0 when none */
+    int32_t serial_end;    /* lanes are serialized from here to that block (lane_serialization.c),
+                              0: they are not */
+    bool serialized;       /* one of the blocks between: run by one lane at a time */
+    int32_t serial_from;   /* not 0: serialization begins at instruction serial_from - 1 of the
+                              block, and only if lanes are found not to be neighbours there */
 };
 
 struct jkernel {
@@ -137,19 +140,11 @@ struct jkernel {
     int32_t nwarps;          /* of the block shape, 0 when unknown */
     bool full_warps;         /* every warp has 32 threads */
     unsigned seg_min;        /* segments shorter than this are not kept; 0: all are */
-    int32_t pace;            /* 1 + first instruction of the loop through which the block's warps go
-                                together (pace.c), 0: none */
-    int32_t relay;           /* 1 + first instruction of the loop in which they hand over to each
-                                other (relay.c), 0: none */
+    int32_t barrier_loop;    /* 1 + first instruction of the loop that is given barriers so that the
+                                block's warps interleave (warp_interleaving.c), 0: none */
+    int32_t yield_loop;      /* 1 + first instruction of the loop in which warps yield to each other
+                                (grid_stride.c), 0: none */
 };
-
-/* Bit sets. */
-static inline bool bit_get(const uint64_t *s, int32_t i) { return s[i >> 6] >> (i & 63) & 1; }
-static inline void bit_set(uint64_t *s, int32_t i) { s[i >> 6] |= 1ull << (i & 63); }
-static inline void bit_clear(uint64_t *s, int32_t i) { s[i >> 6] &= ~(1ull << (i & 63)); }
-static inline int32_t bit_words(int32_t n) { return (n + 63) >> 6; }
-/* First set bit at or after `from`, -1 when none. */
-int32_t bit_next(const uint64_t *s, int32_t n, int32_t from);
 
 /* ---- operands' roles ---- */
 
@@ -166,14 +161,14 @@ int jit_ndst(const struct ptx_instr *i);
 
 bool pass_flatten(struct jkernel *k);
 bool pass_cfg(struct jkernel *k);
-bool pass_live(struct jkernel *k);
+bool pass_liveness(struct jkernel *k);
 bool pass_uniformity(struct jkernel *k);
 /* Do the values whose segments are short serve accesses of neighbours, more than anything else?
  * Also when there are none. */
-bool jit_narrow_pays(const struct jkernel *k);
-bool pass_repeat(struct jkernel *k);
+bool jit_short_segments_pay(const struct jkernel *k);
+bool pass_repeated_segments(struct jkernel *k);
 bool pass_lockstep(struct jkernel *k);
-bool pass_turns(struct jkernel *k);
+bool pass_lane_serialization(struct jkernel *k);
 /* Marks in `set` the blocks on the ways from block `from` to `until`, without the latter. False:
  * there are too many. */
 bool jit_between(const struct jkernel *k, int32_t from, int32_t until, uint64_t *set);
@@ -190,11 +185,12 @@ bool jit_same_prototype(const struct ptx_func *a, const struct ptx_func *b);
 /* Solves lockstep's question for warps instead of threads: afterwards a register is `same` if each
  * lane of it has one value in all warps. Returns the blocks that only some warps may reach. */
 const uint64_t *jit_same_by_lane(struct jkernel *k);
-/* The loop that the warps of a block should go through together (pace.c): 1 + the first instruction
- * of its header, 0: there is none. Analysed kernels only. */
-int32_t jit_find_pace(struct jkernel *k);
-/* The loop in which they should hand over to each other (relay.c), in the same terms. */
-int32_t jit_find_relay(const struct jkernel *k);
+/* The loop through which the warps of a block should go side by side, by barriers
+ * (warp_interleaving.c): 1 + the first instruction of its header, 0: there is none. Analysed
+ * kernels only. */
+int32_t jit_find_barrier_loop(struct jkernel *k);
+/* The loop in which they should yield to each other (grid_stride.c), in the same terms. */
+int32_t jit_find_yield_loop(const struct jkernel *k);
 
 /* What a register of a loop grows by in each turn: `times` the value of register `step`, which the
  * loop does not write. */
@@ -225,9 +221,9 @@ bool jit_is_device_sync(const char *name);
 /* Do the lanes of a warp do this together? Then all must have come. */
 bool jit_is_warp_operation(const struct ptx_instr *i);
 /* Larger kernels have no `yields`: they make every such block a place to go on at. */
-enum { JIT_YIELD_BLOCKS = 48 };
+enum { JIT_SPIN_YIELD_BLOCKS = 48 };
 /* Finds the `yields` of the polls, for pass_uniformity. */
-void jit_find_yields(struct jkernel *k);
+void jit_find_spin_yields(struct jkernel *k);
 
 /* True when the polls of a loop matter; used by pass_cfg. */
 bool jit_is_polling_load(const struct ptx_instr *i);

@@ -24,18 +24,6 @@ struct cfg {
     int32_t *header; /* block -> innermost loop header, -1 */
 };
 
-int32_t bit_next(const uint64_t *s, int32_t n, int32_t from)
-{
-    for (int32_t i = from; i < n; i = (i | 63) + 1) {
-        uint64_t w = s[i >> 6] >> (i & 63);
-        if (w != 0) {
-            i += __builtin_ctzll(w);
-            return i < n ? i : -1;
-        }
-    }
-    return -1;
-}
-
 static bool is_barrier(const struct ptx_instr *i)
 {
     return (i->op == PTX_OP_bar || i->op == PTX_OP_barrier) && !ptx_has(i, PTX_M_warp) &&
@@ -503,7 +491,7 @@ static void insert_relay(struct cfg *c, int32_t h)
 {
     int32_t at = add_block(c, (struct jblock){.first = c->blocks[h].first,
                                               .term = TERM_SUSPEND,
-                                              .suspend = SUSPEND_RELAY,
+                                              .suspend = SUSPEND_YIELD,
                                               .cond = -1,
                                               .loop = -1});
     for (int32_t b = 0; b < at; b++)
@@ -617,24 +605,24 @@ bool pass_cfg(struct jkernel *k)
     if (!find_partial(k))
         return false;
     struct cfg c = {.k = k};
-    if (k->pace != 0)
+    if (k->barrier_loop != 0)
         reserve_extra(k);
     if (!make_blocks(&c))
         return false;
-    int32_t counter = k->pace != 0 ? start_counter(&c) : -1;
+    int32_t counter = k->barrier_loop != 0 ? start_counter(&c) : -1;
     analyse(&c);
     uint64_t **body = find_loops(&c);
     int32_t before = c.n;
     for (int32_t h = 0; h < before; h++)
         if (body[h] != NULL && loop_polls(&c, body[h], before))
             insert_polls(&c, h, body[h], before);
-    for (int32_t h = 0; h < before && k->pace != 0; h++)
-        if (body[h] != NULL && c.blocks[h].first == k->pace - 1)
+    for (int32_t h = 0; h < before && k->barrier_loop != 0; h++)
+        if (body[h] != NULL && c.blocks[h].first == k->barrier_loop - 1)
             insert_pace(&c, h, body[h], before, counter);
-    for (int32_t h = 0; h < before && k->relay != 0; h++)
-        if (body[h] != NULL && c.blocks[h].first == k->relay - 1)
+    for (int32_t h = 0; h < before && k->yield_loop != 0; h++)
+        if (body[h] != NULL && c.blocks[h].first == k->yield_loop - 1)
             insert_relay(&c, h);
-    if (k->has_poll && c.n <= JIT_YIELD_BLOCKS)
+    if (k->has_poll && c.n <= JIT_SPIN_YIELD_BLOCKS)
         split_joint(&c);
     if (c.n != before) {
         struct cfg old = {.n = before};

@@ -195,9 +195,9 @@ static bool suits(const struct jkernel *k, int32_t h)
     return rows;
 }
 
-int32_t jit_find_relay(const struct jkernel *k)
+int32_t jit_find_yield_loop(const struct jkernel *k)
 {
-    if (k->pace != 0 || k->is_function || k->has_poll || k->has_partial || k->has_calls ||
+    if (k->barrier_loop != 0 || k->is_function || k->has_poll || k->has_partial || k->has_calls ||
         (!(k->entry->forms & PTX_FORM_RELAY) &&
          (k->nwarps < MIN_WARPS || k->ninstrs > MAX_INSTRUCTIONS || k->nresume < 2)))
         return 0;

@@ -245,7 +245,7 @@ static bool pays(const struct search *s, int32_t from, int32_t until)
             return false; /* better done before the lanes part */
     }
     /* in step, a third of the lanes wait for others, or half where they have parted before */
-    return c.apart > c.near && c.turns < c.step * (k->blocks[from].alone ? 3 : 4) / 2;
+    return c.apart > c.near && c.turns < c.step * (k->blocks[from].converged ? 3 : 4) / 2;
 }
 
 /* ---- forks ---- */
@@ -277,13 +277,13 @@ static int lane_serialization_apart(const struct jkernel *k, const struct jblock
 static void find_fork(struct jkernel *k, int32_t b)
 {
     struct jblock *blk = &k->blocks[b];
-    if (blk->term != TERM_BRANCH || !blk->diverges || blk->until != 0 || blk->inside)
+    if (blk->term != TERM_BRANCH || !blk->diverges || blk->serial_end != 0 || blk->serialized)
         return;
     for (int s = 0; s < 2; s++) {
         int32_t aside = blk->succ[s], on = blk->succ[1 - s], from = 0;
         const struct jblock *t = &k->blocks[aside];
         if (t->npred != 1 || t->term != TERM_JUMP || t->suspend != 0 || t->succ[0] != on ||
-            t->until != 0 || t->inside || on <= b)
+            t->serial_end != 0 || t->serialized || on <= b)
             continue;
         while (from < blk->count && (k->instrs[blk->first + from].op != PTX_OP_ld ||
                                      !is_apart(k, &k->instrs[blk->first + from])))
@@ -295,8 +295,8 @@ static void find_fork(struct jkernel *k, int32_t b)
         if (loads < 2 || stores < 2 || !collects_block(k, b, from, on) ||
             !collects_block(k, aside, 0, on))
             continue;
-        blk->until = on;
-        blk->fork = from + 1;
+        blk->serial_end = on;
+        blk->serial_from = from + 1;
     }
 }
 
@@ -315,7 +315,7 @@ static int32_t lane_serialization_end(struct search *s, int32_t from)
     return 0;
 }
 
-bool pass_turns(struct jkernel *k)
+bool pass_lane_serialization(struct jkernel *k)
 {
     if (k->opt->checked)
         return true; /* each access is a question about all lanes at once */
@@ -325,11 +325,11 @@ bool pass_turns(struct jkernel *k)
     for (int32_t b = 0; b < k->nblocks; b++)
         s.fit[b] = block_fits(k, &k->blocks[b]);
     for (int32_t b = 0; b < k->nblocks; b++) {
-        int32_t to = s.fit[b] && !k->blocks[b].inside ? lane_serialization_end(&s, b) : 0;
-        k->blocks[b].until = to;
+        int32_t to = s.fit[b] && !k->blocks[b].serialized ? lane_serialization_end(&s, b) : 0;
+        k->blocks[b].serial_end = to;
         for (int32_t n = bit_next(s.set, k->nblocks, 0); to != 0 && n >= 0;
              n = bit_next(s.set, k->nblocks, n + 1))
-            k->blocks[n].inside = n != b;
+            k->blocks[n].serialized = n != b;
     }
     for (int32_t b = 0; b < k->nblocks; b++)
         find_fork(k, b);

@@ -47,7 +47,7 @@ static void count_defs(struct jkernel *k)
     }
 }
 
-bool pass_live(struct jkernel *k)
+bool pass_liveness(struct jkernel *k)
 {
     size_t words = (size_t)bit_words((int32_t)k->nregs);
     uint64_t *gen = xcalloc(words * (size_t)k->nblocks, 8);

@@ -250,7 +250,7 @@ bool pass_lockstep(struct jkernel *k)
     solve(&w, k, false);
     k->lockstep = true;
     for (int32_t b = 0; b < k->nblocks; b++)
-        if (k->blocks[b].term == TERM_SUSPEND && k->blocks[b].suspend != SUSPEND_RELAY &&
+        if (k->blocks[b].term == TERM_SUSPEND && k->blocks[b].suspend != SUSPEND_YIELD &&
             bit_get(w.partial, b))
             k->lockstep = false;
     return true;

@@ -42,7 +42,7 @@ static uint8_t repeated_segments_result(const struct jkernel *k, const uint8_t *
     return most;
 }
 
-bool pass_repeat(struct jkernel *k)
+bool pass_repeated_segments(struct jkernel *k)
 {
     if (k->opt->ntid[0] == 0 || k->opt->ntid[0] >= JIT_WARP)
         return true;

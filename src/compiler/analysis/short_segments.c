@@ -34,7 +34,7 @@ static bool short_segments_scalars(const struct jkernel *k, const struct jroles 
     return r->ndef > 0;
 }
 
-bool jit_narrow_pays(const struct jkernel *k)
+bool jit_short_segments_pay(const struct jkernel *k)
 {
     int32_t gain = 0, loss = 0;
     for (int32_t b = 0; b < k->nblocks; b++)

@@ -54,11 +54,11 @@ static bool leads_to(const struct jblock *blk, const uint64_t *set, int32_t loop
     return false;
 }
 
-void jit_find_yields(struct jkernel *k)
+void jit_find_spin_yields(struct jkernel *k)
 {
     size_t words = (size_t)bit_words(k->nblocks);
     uint64_t *joint = NULL; /* blocks where lanes act together */
-    for (int32_t p = 0; p < k->nblocks && k->nblocks <= JIT_YIELD_BLOCKS; p++) {
+    for (int32_t p = 0; p < k->nblocks && k->nblocks <= JIT_SPIN_YIELD_BLOCKS; p++) {
         struct jblock *poll = &k->blocks[p];
         if (poll->term != TERM_SUSPEND || poll->suspend != SUSPEND_POLL)
             continue;
@@ -79,10 +79,10 @@ void jit_find_yields(struct jkernel *k)
                     changed = true;
                 }
         }
-        poll->yields = arena_alloc(&k->arena, words * 8);
+        poll->spin_yields = arena_alloc(&k->arena, words * 8);
         for (int32_t b = 0; b < k->nblocks; b++)
             if (b != loop && !bit_get(joint, b) && !leads_to(&k->blocks[b], reach, loop))
-                bit_set(poll->yields, b);
+                bit_set(poll->spin_yields, b);
         free(reach);
     }
     free(joint);

@@ -53,13 +53,13 @@ static bool spread(struct jkernel *k, int32_t b)
              c = bit_next(cand, k->nblocks, c + 1))
             changed |= frontier_add(&k->blocks[c], cand, words, c, c);
     }
-    if (blk->yields != NULL) {
+    if (blk->spin_yields != NULL) {
         /* Its lanes wait on, back at the loop, while those of another block go first. */
         memcpy(cand, blk->frontier, (size_t)words * 8);
         bit_set(cand, blk->succ[0]);
         for (int32_t c = bit_next(blk->frontier, k->nblocks, 0); c >= 0;
              c = bit_next(blk->frontier, k->nblocks, c + 1))
-            if (bit_get(blk->yields, c))
+            if (bit_get(blk->spin_yields, c))
                 changed |= frontier_add(&k->blocks[c], cand, words, -1, c);
     }
     free(cand);
@@ -200,7 +200,7 @@ bool pass_uniformity(struct jkernel *k)
     int32_t words = bit_words(k->nblocks);
     for (int32_t b = 0; b < k->nblocks; b++)
         k->blocks[b].frontier = arena_alloc(&k->arena, (size_t)words * 8);
-    jit_find_yields(k);
+    jit_find_spin_yields(k);
     solve(k);
     settle_unwritten(k);
     solve(k);
@@ -209,7 +209,7 @@ bool pass_uniformity(struct jkernel *k)
             k->regs[r].uniformity = uniform;
     for (int32_t b = 0; b < k->nblocks; b++) {
         struct jblock *blk = &k->blocks[b];
-        blk->alone = bit_next(blk->frontier, k->nblocks, 0) < 0;
+        blk->converged = bit_next(blk->frontier, k->nblocks, 0) < 0;
     }
     find_remat(k);
     return true;

@@ -62,7 +62,7 @@ static bool suits(const struct jkernel *k, int32_t h, const uint64_t *partial)
     bool rows = false;
     for (int32_t b = h; b <= last; b++) {
         const struct jblock *blk = &k->blocks[b];
-        if (blk->loop != h || !blk->alone || bit_get(partial, b))
+        if (blk->loop != h || !blk->converged || bit_get(partial, b))
             return false;
         for (int32_t n = 0; n < blk->count; n++) {
             const struct ptx_instr *i = &k->instrs[blk->first + n];
@@ -74,9 +74,9 @@ static bool suits(const struct jkernel *k, int32_t h, const uint64_t *partial)
     return rows;
 }
 
-int32_t jit_find_pace(struct jkernel *k)
+int32_t jit_find_barrier_loop(struct jkernel *k)
 {
-    if (k->pace != 0 || k->is_function || k->has_poll || k->has_partial || k->has_calls ||
+    if (k->barrier_loop != 0 || k->is_function || k->has_poll || k->has_partial || k->has_calls ||
         k->nwarps < MIN_WARPS || k->ninstrs > MAX_INSTRUCTIONS)
         return 0;
     bool loops = false;

@@ -36,7 +36,7 @@ void frame_resume_points(struct codegen *cg)
              c = bit_next(cand, k->nblocks, c + 1)) {
             for (size_t w = 0; w < words; w++)
                 live[w] |= k->blocks[c].live_in[w];
-            if (!k->blocks[c].alone && cg->pending_offset[c] == UINT32_MAX) {
+            if (!k->blocks[c].converged && cg->pending_offset[c] == UINT32_MAX) {
                 cg->pending_offset[c] = at;
                 at += 4;
             }
@@ -267,7 +267,7 @@ void frame_move(struct codegen *cg, int32_t r, bool save)
         frame_word(cg, cg->live_slot, cg->live_offset, save);
     for (int32_t c = bit_next(cg->resume_cand[r], k->nblocks, 0); c >= 0;
          c = bit_next(cg->resume_cand[r], k->nblocks, c + 1))
-        if (!k->blocks[c].alone)
+        if (!k->blocks[c].converged)
             frame_word(cg, cg->pending_slot[c], cg->pending_offset[c], save);
     for (int32_t reg = bit_next(cg->resume_live[r], (int32_t)k->nregs, 0); reg >= 0;
          reg = bit_next(cg->resume_live[r], (int32_t)k->nregs, reg + 1))

@@ -29,7 +29,7 @@ static const struct ptx_instr *maker(const struct again *c, int32_t reg)
     if (r->ndefs != 1 || r->def < 0 || c->block_of[r->def] < 0)
         return NULL;
     const struct jblock *b = &k->blocks[c->block_of[r->def]];
-    return b->alone && !b->inside && b->until == 0 ? &k->instrs[r->def] : NULL;
+    return b->converged && !b->serialized && b->serial_end == 0 ? &k->instrs[r->def] : NULL;
 }
 
 /* ---- registers of which few lanes differ ---- */

@@ -202,7 +202,7 @@ void emit_suspend(struct codegen *cg, const struct jblock *blk)
         function_leave(cg, blk, true);
         return;
     }
-    if (blk->suspend == SUSPEND_RELAY) {
+    if (blk->suspend == SUSPEND_YIELD) {
         relay_hand_over(cg, blk);
         return;
     }
@@ -216,7 +216,7 @@ void emit_suspend(struct codegen *cg, const struct jblock *blk)
         left = spend_poll(cg, out, on);
     }
     LLVMPositionBuilderAtEnd(b, out);
-    if (left != NULL && blk->yields != NULL && !cg->in_whole) {
+    if (left != NULL && blk->spin_yields != NULL && !cg->in_whole) {
         LLVMBasicBlockRef yield = new_bb(cg, "yield"), leave = new_bb(cg, "leave");
         LLVMValueRef more = LLVMBuildICmp(b, LLVMIntSGT, left, c32(cg, (uint64_t)-YIELDS), "");
         LLVMBuildCondBr(b, more, yield, leave);
@@ -271,13 +271,13 @@ void enter_region(struct codegen *cg, int32_t r)
         read_votes(cg, from->term_instr);
     const struct jblock *to = &k->blocks[from->succ[0]];
     LLVMValueRef lanes = NULL;
-    if (!to->alone)
+    if (!to->converged)
         lanes = LLVMBuildLoad2(b, cg->i32, cg->pending_slot[from->succ[0]], "");
     else if (!cg->always_full)
         lanes = LLVMBuildLoad2(b, cg->i32, cg->live_slot, "");
     if (!flow_whole(cg, from->succ[0], lanes))
         return;
-    if (from->yields != NULL)
+    if (from->spin_yields != NULL)
         flow_resume(cg, from, cg->resume_cand[r]);
     else
         flow_chain(cg, cg->resume_cand[r], from->succ[0]);
@@ -661,7 +661,7 @@ static void prologue(struct codegen *cg)
     LLVMBuildStore(b, c32(cg, 0), cg->phase_slot);
     LLVMBuildStore(b, c32(cg, 0xffffffffu), cg->live_slot);
     for (int32_t n = 0; n < k->nblocks; n++)
-        if (!k->blocks[n].alone)
+        if (!k->blocks[n].converged)
             cg->pending_slot[n] = new_slot(cg, cg->i32, "pending");
     for (size_t r = 0; r < k->nregs; r++) {
         const struct jreg *reg = &k->regs[r];
@@ -690,12 +690,12 @@ static void find_waiting(struct codegen *cg)
     cg->waiting_of = arena_alloc(&k->arena, sizeof(uint64_t *) * (size_t)k->nblocks);
     for (int32_t b = 0; b < k->nblocks; b++) {
         const struct jblock *blk = &k->blocks[b];
-        if (blk->alone)
+        if (blk->converged)
             continue;
         cg->waiting_of[b] = arena_alloc(&k->arena, words * 8);
         for (int32_t c = bit_next(blk->frontier, k->nblocks, 0); c >= 0;
              c = bit_next(blk->frontier, k->nblocks, c + 1))
-            for (size_t w = 0; w < words && !k->blocks[c].inside; w++)
+            for (size_t w = 0; w < words && !k->blocks[c].serialized; w++)
                 cg->waiting_of[b][w] |= k->blocks[c].live_in[w];
     }
 }
@@ -721,7 +721,7 @@ static void function_open(struct codegen *cg)
     cg->notes = arena_alloc(&k->arena, (size_t)k->nblocks);
     bool early = false;
     for (int32_t b = 0; b < k->nblocks; b++)
-        early |= k->blocks[b].term == TERM_EXIT && !k->blocks[b].alone;
+        early |= k->blocks[b].term == TERM_EXIT && !k->blocks[b].converged;
     cg->always_full = k->full_warps && !early && !k->is_function;
     prologue(cg);
     frame_resume_points(cg);
@@ -732,8 +732,8 @@ static void function_open(struct codegen *cg)
 static bool function_yields(const struct jkernel *k)
 {
     for (int32_t b = 0; b < k->nblocks; b++)
-        for (int32_t w = 0; k->blocks[b].yields != NULL && w < bit_words(k->nblocks); w++)
-            if ((k->blocks[b].frontier[w] & k->blocks[b].yields[w]) != 0)
+        for (int32_t w = 0; k->blocks[b].spin_yields != NULL && w < bit_words(k->nblocks); w++)
+            if ((k->blocks[b].frontier[w] & k->blocks[b].spin_yields[w]) != 0)
                 return true;
     return false;
 }

@@ -42,7 +42,7 @@ static void find_next(struct codegen *cg, int32_t r, uint64_t *next)
         }
     while (n > 0) {
         const struct jblock *blk = &k->blocks[cg->work[--n]];
-        if (blk->term == TERM_SUSPEND && blk->suspend != SUSPEND_RELAY)
+        if (blk->term == TERM_SUSPEND && blk->suspend != SUSPEND_YIELD)
             bit_set(next, blk->resume);
         for (int s = 0; s < blk->nsucc && blk->suspend != SUSPEND_BARRIER; s++)
             if (!bit_get(seen, blk->succ[s])) {

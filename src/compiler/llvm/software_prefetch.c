@@ -31,7 +31,7 @@ static unsigned software_prefetch_kind(LLVMModuleRef m)
 void ahead_mark(struct codegen *cg, LLVMValueRef access, unsigned space)
 {
     const struct jkernel *k = cg->k;
-    if (space == PTX_SPACE_GLOBAL && k->lockstep && k->pace == 0 && !k->opt->checked &&
+    if (space == PTX_SPACE_GLOBAL && k->lockstep && k->barrier_loop == 0 && !k->opt->checked &&
         cg->cur != NULL && cg->cur->depth == 0 &&
         (LLVMIsALoadInst(access) || LLVMIsAStoreInst(access)))
         LLVMSetMetadata(access, software_prefetch_kind(cg->alu.module), cg->md_empty);

@@ -35,7 +35,7 @@ static void add_pending(struct codegen *cg, uint64_t *cand, int32_t b, LLVMValue
 {
     bool waiting = bit_get(cand, b);
     bit_set(cand, b);
-    if (cg->k->blocks[b].alone)
+    if (cg->k->blocks[b].converged)
         return; /* everybody is there, or nobody */
     if (waiting)
         lanes = LLVMBuildOr(cg->alu.b, control_flow_pending(cg, b), lanes, "");
@@ -47,7 +47,7 @@ static void clear_waiting(struct codegen *cg, const uint64_t *set, const uint64_
 {
     struct jkernel *k = cg->k;
     for (int32_t c = bit_next(set, k->nblocks, 0); c >= 0; c = bit_next(set, k->nblocks, c + 1))
-        if (!k->blocks[c].alone && !k->blocks[c].inside && !bit_get(cand, c))
+        if (!k->blocks[c].converged && !k->blocks[c].serialized && !bit_get(cand, c))
             LLVMBuildStore(cg->alu.b, c32(cg, 0), cg->pending_slot[c]);
 }
 
@@ -81,15 +81,16 @@ static void chain(struct codegen *cg, const uint64_t *cand, int32_t last)
     LLVMBuilderRef b = cg->alu.b;
     int32_t n = cg->k->nblocks;
     for (int32_t c = bit_next(cand, n, 0); c >= 0; c = bit_next(cand, n, c + 1)) {
-        if (cg->k->blocks[c].inside)
+        if (cg->k->blocks[c].serialized)
             continue; /* nobody ever waits where lanes take turns */
-        if (c == last || (last >= 0 && cg->k->blocks[c].alone)) {
+        if (c == last || (last >= 0 && cg->k->blocks[c].converged)) {
             LLVMBuildBr(b, control_flow_copy(cg, c, false));
             return;
         }
         LLVMBasicBlockRef next = new_bb(cg, "skip");
-        LLVMValueRef lanes = cg->k->blocks[c].alone ? LLVMBuildLoad2(b, cg->i32, cg->live_slot, "")
-                                                    : control_flow_pending(cg, c);
+        LLVMValueRef lanes = cg->k->blocks[c].converged
+                                 ? LLVMBuildLoad2(b, cg->i32, cg->live_slot, "")
+                                 : control_flow_pending(cg, c);
         LLVMValueRef any = LLVMBuildICmp(b, LLVMIntNE, lanes, c32(cg, 0), "");
         LLVMBuildCondBr(b, any, control_flow_copy(cg, c, false), next);
         LLVMPositionBuilderAtEnd(b, next);
@@ -112,7 +113,8 @@ static void yield(struct codegen *cg, const struct jblock *poll)
     int32_t n = cg->k->nblocks, loop = poll->succ[0];
     for (int32_t step = 1; step < n; step++) {
         int32_t c = (loop + step) % n;
-        if (!bit_get(poll->frontier, c) || !bit_get(poll->yields, c) || cg->k->blocks[c].inside)
+        if (!bit_get(poll->frontier, c) || !bit_get(poll->spin_yields, c) ||
+            cg->k->blocks[c].serialized)
             continue;
         LLVMBasicBlockRef next = new_bb(cg, "skip");
         LLVMValueRef any = LLVMBuildICmp(b, LLVMIntNE, control_flow_pending(cg, c), c32(cg, 0), "");
@@ -281,7 +283,7 @@ static void control_flow_switch(struct codegen *cg, const struct jblock *blk)
 static void control_flow_exit(struct codegen *cg, const struct jblock *blk)
 {
     LLVMBuilderRef b = cg->alu.b;
-    if (blk->alone || cg->in_whole) {
+    if (blk->converged || cg->in_whole) {
         LLVMBuildBr(b, cg->next_warp);
         return;
     }
@@ -297,7 +299,7 @@ static void take_mask(struct codegen *cg)
 {
     const struct jblock *blk = cg->cur;
     cg->mask_vec = NULL;
-    if (!blk->alone)
+    if (!blk->converged)
         cg->mask = control_flow_pending(cg, (int32_t)(blk - cg->k->blocks));
     else
         cg->mask = cg->always_full ? NULL : LLVMBuildLoad2(cg->alu.b, cg->i32, cg->live_slot, "");
@@ -362,10 +364,11 @@ static bool control_flow_fork(struct codegen *cg, const struct jblock *blk)
     LLVMBuilderRef b = cg->alu.b;
     LLVMBasicBlockRef near = new_bb(cg, "together"), apart = new_bb(cg, "apart");
     mask_vector(cg); /* made here, so that both sides may use it */
-    branch_likely(cg, likely_near(cg, &cg->k->instrs[blk->first + blk->fork - 1]), near, apart);
+    branch_likely(cg, likely_near(cg, &cg->k->instrs[blk->first + blk->serial_from - 1]), near,
+                  apart);
     LLVMPositionBuilderAtEnd(b, apart);
     bool ok = emit_turns(cg, blk);
-    flow_goto(cg, blk->until);
+    flow_goto(cg, blk->serial_end);
     LLVMPositionBuilderAtEnd(b, near);
     return ok;
 }
@@ -375,9 +378,9 @@ static bool in_windows(struct codegen *cg, const struct jblock *blk)
 {
     for (int s = -1; s < 2; s++) {
         const struct jblock *x = s < 0 ? blk : &cg->k->blocks[blk->succ[s]];
-        if (x - cg->k->blocks == blk->until)
+        if (x - cg->k->blocks == blk->serial_end)
             continue;
-        for (int32_t n = s < 0 ? blk->fork - 1 : 0; n < x->count; n++) {
+        for (int32_t n = s < 0 ? blk->serial_from - 1 : 0; n < x->count; n++) {
             const struct ptx_instr *i = &cg->k->instrs[x->first + n];
             if ((i->op == PTX_OP_ld || i->op == PTX_OP_st) && !mem_in_window(cg, i))
                 return false;
@@ -394,7 +397,7 @@ static bool emit_block(struct codegen *cg, int32_t index)
     LLVMPositionBuilderAtEnd(cg->alu.b, control_flow_copy(cg, index, whole));
     cg->cur = blk;
     cg->in_whole = whole;
-    cg->waiting = blk->alone || whole ? NULL : cg->waiting_of[index];
+    cg->waiting = blk->converged || whole ? NULL : cg->waiting_of[index];
     cg->mask = cg->mask_vec = NULL;
     if (!whole) {
         take_mask(cg);
@@ -404,17 +407,18 @@ static bool emit_block(struct codegen *cg, int32_t index)
             take_mask(cg);
         }
     }
-    int32_t note = cg->notes[index] == 1 && blk->until == 0 ? note_at(cg->k, blk) : 0;
+    int32_t note = cg->notes[index] == 1 && blk->serial_end == 0 ? note_at(cg->k, blk) : 0;
     if (cg->notes[index] == 1 && note == 0)
         emit_note_warp(cg);
-    if (blk->until != 0 && blk->fork == 0) {
+    if (blk->serial_end != 0 && blk->serial_from == 0) {
         bool done = emit_turns(cg, blk);
-        flow_goto(cg, blk->until);
+        flow_goto(cg, blk->serial_end);
         cg->in_whole = false;
         return done;
     }
-    int32_t fork =
-        blk->fork != 0 && !cg->alu.has_avx512 && !in_windows(cg, blk) ? blk->fork - 1 : 0;
+    int32_t fork = blk->serial_from != 0 && !cg->alu.has_avx512 && !in_windows(cg, blk)
+                       ? blk->serial_from - 1
+                       : 0;
     bool ok = true;
     if (note > 0) {
         ok = emit_instrs(cg, blk, 0, note);

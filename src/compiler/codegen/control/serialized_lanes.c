@@ -45,7 +45,7 @@ static bool in_row(const struct turn_reg *t)
 /* The first instruction of a block that belongs to the turns. */
 static int32_t serialized_lanes_first(const struct turns *s, const struct jblock *blk)
 {
-    return blk == s->first && blk->fork != 0 ? blk->fork - 1 : 0;
+    return blk == s->first && blk->serial_from != 0 ? blk->serial_from - 1 : 0;
 }
 
 /* ---- which registers ---- */
@@ -79,7 +79,7 @@ static void find_registers(struct codegen *cg, struct turns *s)
             continue;
         struct turn_reg t = {.reg = n, .uniformity = reg->uniformity, .home = cg->regs[n]};
         t.comes = bit_get(s->first->live_in, n) || bit_get(made, n);
-        t.stays = w && bit_get(k->blocks[s->first->until].live_in, n);
+        t.stays = w && bit_get(k->blocks[s->first->serial_end].live_in, n);
         vec_push(s, t);
     }
     free(used);
@@ -268,7 +268,7 @@ static int32_t serialized_lanes_aside(const struct codegen *cg, const struct tur
         *when = n == 0;
         if (bit_get(s->inside, to) && t->npred == 1 && t->term == TERM_JUMP &&
             t->succ[0] == blk->succ[1 - n] && t != s->first &&
-            can_guess(cg->k, t, s->first->fork != 0))
+            can_guess(cg->k, t, s->first->serial_from != 0))
             return to;
     }
     return -1;
@@ -350,7 +350,7 @@ static void serialized_lanes_turn(struct codegen *cg, struct turns *s, LLVMValue
     cg->mask = LLVMBuildShl(b, c32(cg, 1), LLVMBuildTrunc(b, lane, cg->i32, ""), "");
     cg->mask_vec = NULL;
     swap(cg, s, true);
-    s->bb[s->first->until] = over;
+    s->bb[s->first->serial_end] = over;
     for (int32_t n = bit_next(s->inside, k->nblocks, 0); n >= 0;
          n = bit_next(s->inside, k->nblocks, n + 1))
         s->bb[n] = new_bb(cg, "turn");
@@ -437,7 +437,7 @@ bool emit_turns(struct codegen *cg, const struct jblock *first)
     struct turns s = {.first = first, .ok = true};
     s.inside = xcalloc((size_t)bit_words(k->nblocks), 8);
     s.bb = xcalloc((size_t)k->nblocks, sizeof(LLVMBasicBlockRef));
-    s.ok = jit_between(k, (int32_t)(first - k->blocks), first->until, s.inside);
+    s.ok = jit_between(k, (int32_t)(first - k->blocks), first->serial_end, s.inside);
     find_registers(cg, &s);
     cg->arrays.used = 0;
     for (size_t n = 0; n < s.count; n++)

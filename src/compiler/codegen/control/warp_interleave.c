@@ -14,7 +14,7 @@ enum { TURNS = 4, LINE = 64 };
 bool relay_point(const struct codegen *cg, int32_t r)
 {
     return cg->k->lockstep && r > 0 &&
-           cg->k->blocks[cg->k->resume_block[r]].suspend == SUSPEND_RELAY;
+           cg->k->blocks[cg->k->resume_block[r]].suspend == SUSPEND_YIELD;
 }
 
 static LLVMValueRef waits_word(struct codegen *cg)
@@ -107,7 +107,7 @@ void relay_ahead(struct codegen *cg, const struct ptx_operand *at, unsigned spac
     LLVMBuilderRef b = cg->alu.b;
     struct jgrowth g;
     if (cg->relay_left == NULL || !cg->in_whole || cg->cur == NULL || cg->cur->loop < 0 ||
-        k->blocks[cg->cur->loop].first != k->relay - 1 ||
+        k->blocks[cg->cur->loop].first != k->yield_loop - 1 ||
         (space != PTX_SPACE_GLOBAL && space != PTX_SPACE_GENERIC) || at->reg < 0 ||
         !jit_grid_growth(k, cg->cur->loop, at->reg, &g))
         return;

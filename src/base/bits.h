@@ -1,0 +1,72 @@
+/* Bit sets: arrays of 64-bit words, which the caller allocates (bit_words) and clears. Sets over
+ * the same n elements have the same number of words, and bits from n on are 0. */
+#ifndef WEIR_BASE_BITS_H
+#define WEIR_BASE_BITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Words of a set over n elements. */
+static inline int32_t bit_words(int32_t n) { return (n + 63) >> 6; }
+
+static inline bool bit_get(const uint64_t *s, int32_t i) { return s[i >> 6] >> (i & 63) & 1; }
+static inline void bit_set(uint64_t *s, int32_t i) { s[i >> 6] |= 1ull << (i & 63); }
+static inline void bit_clear(uint64_t *s, int32_t i) { s[i >> 6] &= ~(1ull << (i & 63)); }
+
+/* The first element at or after `from` of a set over n elements, -1 when there is none. */
+static inline int32_t bit_next(const uint64_t *s, int32_t n, int32_t from)
+{
+    for (int32_t i = from; i < n; i = (i | 63) + 1) {
+        uint64_t w = s[i >> 6] >> (i & 63);
+        if (w != 0) {
+            i += __builtin_ctzll(w);
+            return i < n ? i : -1;
+        }
+    }
+    return -1;
+}
+
+/* A loop over the elements, in ascending order, of a set over n elements: `i` is an int32_t that
+ * the loop declares. The body may add and remove elements; those behind i are seen as they then
+ * are. */
+#define EACH_BIT(i, set, n)                                                                        \
+    for (int32_t i = bit_next(set, n, 0); i >= 0; i = bit_next(set, n, i + 1))
+
+/* Adds the elements of `from`; true when there were new ones. */
+static inline bool bit_union(uint64_t *to, const uint64_t *from, int32_t n)
+{
+    uint64_t added = 0;
+    for (int32_t w = 0; w < bit_words(n); w++) {
+        added |= from[w] & ~to[w];
+        to[w] |= from[w];
+    }
+    return added != 0;
+}
+
+static inline void bit_copy(uint64_t *to, const uint64_t *from, int32_t n)
+{
+    memcpy(to, from, (size_t)bit_words(n) * 8);
+}
+
+static inline void bit_clear_all(uint64_t *s, int32_t n) { memset(s, 0, (size_t)bit_words(n) * 8); }
+
+static inline bool bit_empty(const uint64_t *s, int32_t n) { return bit_next(s, n, 0) < 0; }
+
+static inline bool bit_intersects(const uint64_t *a, const uint64_t *b, int32_t n)
+{
+    for (int32_t w = 0; w < bit_words(n); w++)
+        if ((a[w] & b[w]) != 0)
+            return true;
+    return false;
+}
+
+static inline int32_t bit_count(const uint64_t *s, int32_t n)
+{
+    int32_t count = 0;
+    for (int32_t w = 0; w < bit_words(n); w++)
+        count += __builtin_popcountll(s[w]);
+    return count;
+}
+
+#endif
