@@ -46,7 +46,7 @@ struct jit_kernel_info {
     uint32_t max_threads;                 /* from .maxntid/.reqntid, else 1024 */
     uint32_t num_regs;                    /* an estimate of 32-bit registers per thread, 16..255 */
     uint32_t ptx_version, binary_version; /* 10 * major + minor, as cudaFuncAttributes gives */
-    bool uses_barriers, recursive, device_launch, cooperative;
+    bool uses_barriers, recursive;
 };
 
 enum jit_flag {

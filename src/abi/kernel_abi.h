@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-enum { JIT_ABI_VERSION = 6, JIT_WARP = 32 };
+enum { JIT_ABI_VERSION = 7, JIT_WARP = 32 };
 
 struct jit_block {
     const uint8_t *params; /* kernel parameters at their PTX offsets */
@@ -44,9 +44,7 @@ struct jit_block {
     uint32_t state;          /* owned by compiled code: where the block goes on; 0 at first */
     void *grid;              /* the grid room's own object, for the helpers below */
     uint32_t warp;           /* warp now running: kept up to date before helpers and faults */
-    uint32_t barrier_count;  /* owned by compiled code */
     uint64_t scratch[16];    /* owned by compiled code: named barriers and their kin */
-    uint32_t fault_line;     /* unused by compiled code */
     uint32_t waiting;        /* set by helpers: the block waits for the grids it has launched, and
                                 suspends; cleared by who resumes it */
     const uint64_t *windows; /* JIT_CLUSTER_MAX + 1 addresses of shared memory: the block's own,

@@ -363,9 +363,4 @@ void device_graph_set_handle(struct device_graph *g, void *handle);
 /* Asynchronous. Parameters are those the graph has now. */
 enum device_error device_graph_launch(struct device_graph *g, struct device_stream *s);
 
-/* ---- words ---- */
-
-/* Short name of an error, for messages and tests. */
-const char *device_error_name(enum device_error error);
-
 #endif

@@ -51,26 +51,3 @@ struct device *device_get(int ordinal)
 }
 
 int device_ordinal(const struct device *dev) { return dev->ordinal; }
-
-const char *device_error_name(enum device_error error)
-{
-    switch (error) {
-    case DEVICE_OK: return "ok";
-    case DEVICE_NOT_READY: return "not ready";
-    case DEVICE_OUT_OF_MEMORY: return "out of memory";
-    case DEVICE_INVALID_VALUE: return "invalid value";
-    case DEVICE_NOT_PERMITTED: return "not permitted";
-    case DEVICE_NOT_RECORDED: return "event without recording or timing";
-    case DEVICE_FORKED: return "forked process";
-    case DEVICE_FAULT_ADDRESS: return "illegal address";
-    case DEVICE_FAULT_MISALIGNED: return "misaligned address";
-    case DEVICE_FAULT_ILLEGAL: return "illegal instruction";
-    case DEVICE_FAULT_PC: return "call through a pointer to no function";
-    case DEVICE_FAULT_TRAP: return "trap";
-    case DEVICE_FAULT_ASSERT: return "assertion failed";
-    case DEVICE_FAULT_STACK: return "call stack used up";
-    case DEVICE_FAULT_HANDLE: return "a handle used where it is not valid";
-    case DEVICE_FAULT_MEMORY: return "no memory for a block";
-    }
-    return "unknown error";
-}

@@ -56,7 +56,7 @@ void block_park(struct grid_worker *w)
 uint64_t block_position(const struct grid_block *b)
 {
     const struct jit_block *j = &b->jit;
-    uint64_t h = (((uint64_t)j->state << 32) ^ j->barrier_count) + b->events;
+    uint64_t h = ((uint64_t)j->state << 32) + b->events;
     for (uint32_t i = 0; i < j->nwarps; i++)
         h = h * 0x9e3779b97f4a7c15u + j->pc[i];
     return h;

@@ -120,11 +120,6 @@ void *file_map(const struct mem_file *f, void *at, uint64_t offset, uint64_t byt
     return p;
 }
 
-void file_discard(const struct mem_file *f, uint64_t offset, uint64_t bytes)
-{
-    fallocate(f->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes);
-}
-
 /* ---- filling ---- */
 
 static bool write_all(int fd, uint64_t offset, const char *from, uint64_t bytes)

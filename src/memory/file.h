@@ -64,9 +64,6 @@ void file_close(struct mem_file *f);
  * Readable and writable if `access`, else without rights. NULL when the system refuses. */
 void *file_map(const struct mem_file *f, void *at, uint64_t offset, uint64_t bytes, bool access);
 
-/* Gives the pages of a part of the content back to the system: it reads as zeros afterwards. */
-void file_discard(const struct mem_file *f, uint64_t offset, uint64_t bytes);
-
 /* Copies memory to the content at `offset`. Pages of private memory that were never touched are
  * left out: they are zeros in the file as they are in memory. False when there is no room. */
 bool file_fill(const struct mem_file *f, uint64_t offset, const void *from, uint64_t bytes);

@@ -277,16 +277,6 @@ void mem_uncharge(int device, uint64_t bytes)
     pthread_mutex_unlock(&s->lock);
 }
 
-void mem_trim(int device)
-{
-    struct space *s = space_of(device);
-    if (s == NULL)
-        return;
-    pthread_mutex_lock(&s->lock);
-    space_trim(s, 0);
-    pthread_mutex_unlock(&s->lock);
-}
-
 struct visitor {
     bool (*visit)(void *self, const struct mem_info *info);
     void *self;

@@ -177,9 +177,6 @@ void mem_region_drop(int device, uint64_t base, uint64_t bytes, int fd);
 /* Figures for cudaMemGetInfo: memory kept for reuse counts as free. */
 void mem_usage(int device, uint64_t *free_bytes, uint64_t *total_bytes);
 
-/* Gives the pages of freed memory back to the operating system. */
-void mem_trim(int device);
-
 /* How an address lies to an allocation, live or freed. */
 enum mem_relation {
     MEM_NOWHERE, /* not in a range of ours and not registered */

@@ -30,14 +30,6 @@ void call_leave(struct call_guard *g)
         mem_site_set(&(struct mem_site){0});
 }
 
-void call_stream(uint64_t id)
-{
-    struct mem_site site = mem_site_now();
-    site.stream = id;
-    if (site.call != 0)
-        mem_site_set(&site);
-}
-
 const char *call_name(uint32_t call)
 {
     static const char *const names[] = {NULL,

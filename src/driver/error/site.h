@@ -17,8 +17,6 @@ struct call_guard {
 };
 struct call_guard call_enter(enum weir_call call, const void *caller);
 void call_leave(struct call_guard *g);
-/* The stream that the current call was given (device_stream_id). */
-void call_stream(uint64_t id);
 
 /* What a layer above has announced for the thread's next call. */
 extern WEIR_THREAD_FAST struct call_note {
