@@ -38,7 +38,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT INT TERM
 mkdir "$scratch/weir" "$scratch/pocl"
 # What is measured is optimised code, not what may run until that is there.
-[ "$section" != kernels ] || export WEIR_JIT=best
+[ "$section" != kernels ] || export WEIR_JIT=optimizing
 export WEIR_CACHE_DIR="$scratch/weir" POCL_CACHE_DIR="$scratch/pocl"
 
 sh "$root/bench/machine.sh" "$build" >"$scratch/machine"

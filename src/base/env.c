@@ -1,15 +1,19 @@
 /* The table of environment variables: see env.h. */
 #include "base/env.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/auxv.h>
+#include <unistd.h>
 
 static const struct env_entry entries[ENV_COUNT] = {
-    [ENV_WORKERS] = {"WEIR_WORKERS", "the processors this process may use",
+    [ENV_WORKERS] = {"WEIR_WORKERS", "the CPUs this process may use",
                      "Number of worker threads that run kernels (1 or more)."},
     [ENV_CACHE_DIR] = {"WEIR_CACHE_DIR", "$XDG_CACHE_HOME/weir, else ~/.cache/weir",
-                       "Folder of compiled kernels. Empty or \"off\": keep none."},
+                       "Directory of compiled kernels. Empty or \"off\": keep none."},
     [ENV_DEVICES] = {"WEIR_DEVICES", "1", "Number of devices (1 to 16), all on this machine."},
     [ENV_MEMORY] = {"WEIR_DEVICE_MEMORY", "half of this machine's memory, shared by the devices",
                     "Size of each device's memory, in bytes or with K, M, G or T (\"8G\")."},
@@ -22,14 +26,14 @@ static const struct env_entry entries[ENV_COUNT] = {
                   "any; \"off\": as on a CPU without them."},
     [ENV_FAULTS] = {"WEIR_FAULTS", "on",
                     "Whether what a kernel's fault has to say is written to stderr; \"off\": not."},
-    [ENV_JIT] = {"WEIR_JIT", "quick code first where optimised code takes long",
-                 "How kernels are compiled that are in no cache. \"best\": optimised before their "
-                 "first launch; \"both\": quick first, however small; \"quick\": never optimised, "
-                 "and not cached; blocks leave and enter such code wherever they could go on in "
-                 "optimised code."},
+    [ENV_JIT] = {"WEIR_JIT", "baseline code first where optimized code takes long",
+                 "How kernels are compiled that are in no cache. \"optimizing\": by the optimizing "
+                 "tier, before their first launch. \"both\": by the baseline tier first, however "
+                 "small they are. \"baseline\": by the baseline tier only, and not cached; blocks "
+                 "leave and enter such code wherever they could go on in optimized code."},
     [ENV_POOLS_FILE] = {"WEIR_POOLS_FILE", "no file is written",
-                        "File that a process writes the figures of its memory pools to when it "
-                        "ends (weir info --pools FILE)."},
+                        "File that a process writes the statistics of its memory pools to when "
+                        "it ends (weir info --pools FILE)."},
     [ENV_POOLS_TRACE] = {"WEIR_POOLS_TRACE", "no file is written",
                          "File that a process writes to, as it happens, what memory pools do: "
                          "allocations and how they came to their memory, frees, chunks "
@@ -144,4 +148,72 @@ bool env_words(enum env_variable v, const char *const *words, struct diag *d)
             return refuse_words(v, words, d);
     }
     return true;
+}
+
+/* ---- names that are in no table ---- */
+
+enum { NAME_MAX_LENGTH = 64 }; /* of a name that is compared and shown */
+
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+/* How many letters must be added, left out or replaced to turn one name into the other. */
+static size_t distance(const char *a, size_t a_length, const char *b)
+{
+    size_t row[NAME_MAX_LENGTH + 1];
+    size_t b_length = least(strlen(b), NAME_MAX_LENGTH);
+    for (size_t k = 0; k <= b_length; k++)
+        row[k] = k;
+    for (size_t i = 0; i < a_length; i++) {
+        size_t diagonal = row[0]++;
+        for (size_t k = 0; k < b_length; k++) {
+            size_t replaced = diagonal + (toupper((unsigned char)a[i]) != b[k]);
+            diagonal = row[k + 1];
+            row[k + 1] = least(replaced, least(diagonal, row[k]) + 1);
+        }
+    }
+    return row[b_length];
+}
+
+/* The name of the table that is meant, NULL when none is near. */
+static const char *nearest(const char *name, size_t length)
+{
+    const char *found = NULL;
+    size_t nearest_by = length / 3;
+    for (int v = 0; v < ENV_COUNT; v++) {
+        size_t by = distance(name, length, entries[v].name);
+        if (by < nearest_by) {
+            nearest_by = by;
+            found = entries[v].name;
+        }
+    }
+    return found;
+}
+
+static bool is_known(const char *name, size_t length)
+{
+    for (int v = 0; v < ENV_COUNT; v++)
+        if (is_word(name, length, entries[v].name))
+            return true;
+    return strncmp(name, ENV_TEST_PREFIX, strlen(ENV_TEST_PREFIX)) == 0;
+}
+
+void env_unknown(void (*tell)(void *self, const char *line), void *self)
+{
+    if (getauxval(AT_SECURE) != 0 || environ == NULL)
+        return;
+    for (char **e = environ; *e != NULL; e++) {
+        size_t length = strcspn(*e, "=");
+        if (strncasecmp(*e, "WEIR_", 5) != 0 || is_known(*e, length))
+            continue;
+        char name[NAME_MAX_LENGTH + 1];
+        length = least(length, NAME_MAX_LENGTH);
+        for (size_t i = 0; i < length; i++)
+            name[i] = isprint((unsigned char)(*e)[i]) ? (*e)[i] : '?';
+        name[length] = '\0';
+        const char *meant = nearest(name, length);
+        char *line = meant != NULL ? xprintf("%s is no setting: is %s meant?", name, meant)
+                                   : xprintf("%s is no setting (weir info lists them)", name);
+        tell(self, line);
+        free(line);
+    }
 }

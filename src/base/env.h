@@ -1,5 +1,5 @@
 /* Every environment variable that Weir reads, in one table: its name, what it means, what holds
- * when it is not set. All rooms read their variables through here, and `weir info` prints it, so
+ * when it is not set. All modules read their variables through here, and `weir info` prints it, so
  * nothing can be configured that is not documented.
  *
  * A variable is read from the environment each time it is asked for; whoever needs a setting that
@@ -48,6 +48,15 @@ bool env_words(enum env_variable v, const char *const *words, struct diag *d);
  * message that names the variable when it is set to something else. */
 bool env_int(enum env_variable v, int64_t min, int64_t max, int64_t fallback, int64_t *out,
              struct diag *d);
+
+/* Variables that tests and builds may use for themselves begin with this. */
+#define ENV_TEST_PREFIX "WEIR_TEST_"
+
+/* Calls tell(self, line) for each variable of the environment that begins with WEIR_ (in any case)
+ * and is neither in the table nor a test's: its name is most likely misspelt, and what it asks for
+ * would silently not happen. The line, which has no newline, names the variable that is meant if
+ * one is near. */
+void env_unknown(void (*tell)(void *self, const char *line), void *self);
 
 /* The value as a number of bytes: digits with an optional K, M, G or T (powers of 1024; a
  * following B or iB is allowed). As env_int otherwise. */

@@ -51,14 +51,21 @@ static bool settings_valid(struct diag *d)
 {
     static const char *const checks[] = {"memory", "off", NULL};
     static const char *const on_off[] = {"on", "off", NULL};
-    static const char *const jit[] = {"best", "both", "quick", NULL};
+    static const char *const jit[] = {"baseline", "optimizing", "both", NULL};
     return env_words(ENV_CHECK, checks, d) && env_words(ENV_KEYS, on_off, d) &&
            env_words(ENV_FAULTS, on_off, d) && env_words(ENV_JIT, jit, d);
+}
+
+static void tell_setting(void *self, const char *line)
+{
+    (void)self;
+    fprintf(stderr, "weir: %s\n", line);
 }
 
 static void init_open(void)
 {
     struct diag d = {0};
+    env_unknown(tell_setting, NULL);
     mem_site_set_words(call_words);
     pthread_atfork(NULL, NULL, on_fork);
     if (env_lists(ENV_CHECK, "memory"))

@@ -141,7 +141,6 @@ static inline void block_begin_alone(const struct grid_run *run, struct jit_bloc
 {
     j->state = 0;
     j->warp = 0;
-    j->barrier_count = 0;
     j->waiting = 0;
     j->more = 0;
     /* the ends apart: then no store goes across a line of the cache, which takes its time */

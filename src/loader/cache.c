@@ -35,16 +35,16 @@ enum { CACHE_MAX_RECORD = 1 << 28 };
 /* A record that was used is marked so (its time of change is set to now) at most this often. */
 enum { CACHE_TOUCH_SECONDS = 3600 };
 
-/* How many bytes a process may add before it looks at the folder's size again. */
+/* How many bytes a process may add before it looks at the directory's size again. */
 enum { CACHE_TRIM_EVERY = 64 << 20 };
 
-/* ---- the folder ---- */
+/* ---- the directory ---- */
 
-static char *folder;              /* NULL: none */
+static char *directory;           /* NULL: none */
 static atomic_bool store_refused; /* a store failed: do not try again in this process */
 
-/* mkdir -p. New folders are the user's alone. */
-static bool make_folders(const char *path)
+/* mkdir -p. New directories are the user's alone. */
+static bool make_directories(const char *path)
 {
     char *copy = xstrdup(path);
     bool ok = true;
@@ -54,7 +54,7 @@ static bool make_folders(const char *path)
         char kept = *p;
         *p = '\0';
         ok = mkdir(copy, 0700) == 0 || errno == EEXIST || errno == EISDIR;
-        /* A folder higher up may refuse us a mkdir though it is there (EROFS, EACCES). */
+        /* A directory higher up may refuse us a mkdir though it is there (EROFS, EACCES). */
         struct stat st;
         ok = ok || (stat(copy, &st) == 0 && S_ISDIR(st.st_mode));
         *p = kept;
@@ -67,8 +67,8 @@ static bool make_folders(const char *path)
     return ok;
 }
 
-/* The folder's name by the environment; NULL: no cache wanted, or nowhere to put it. */
-static char *folder_name(void)
+/* The directory's name by the environment; NULL: no cache wanted, or nowhere to put it. */
+static char *directory_name(void)
 {
     const char *own = env_get(ENV_CACHE_DIR);
     if (own != NULL) {
@@ -81,46 +81,47 @@ static char *folder_name(void)
         return xprintf("%s/weir", xdg);
     if (home != NULL && home[0] == '/')
         return xprintf("%s/.cache/weir", home);
-    notice_once(NOTICE_CACHE_DIR, "no folder for compiled kernels (HOME is not set): they are not "
-                                  "kept; set WEIR_CACHE_DIR to a folder, or to \"off\"");
+    notice_once(NOTICE_CACHE_DIR,
+                "no directory for compiled kernels (HOME is not set): they are not "
+                "kept; set WEIR_CACHE_DIR to a directory, or to \"off\"");
     return NULL;
 }
 
-static void choose_folder(void)
+static void choose_directory(void)
 {
-    char *name = folder_name();
+    char *name = directory_name();
     if (name == NULL)
         return;
     struct stat st;
-    bool made = make_folders(name);
+    bool made = make_directories(name);
     if (made && (stat(name, &st) != 0 || !S_ISDIR(st.st_mode))) {
         made = false;
         errno = ENOTDIR;
     }
     if (made) {
-        folder = realpath(name, NULL); /* the program may change its working directory */
-        made = folder != NULL;
+        directory = realpath(name, NULL); /* the program may change its working directory */
+        made = directory != NULL;
     }
     if (!made)
         notice_once(NOTICE_CACHE_DIR,
-                    "the cache folder %s cannot be used (%s): compiled kernels are not kept", name,
-                    strerror(errno));
+                    "the cache directory %s cannot be used (%s): compiled kernels are not kept",
+                    name, strerror(errno));
     free(name);
 }
 
 const char *cache_dir(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, choose_folder);
-    return folder;
+    pthread_once(&once, choose_directory);
+    return directory;
 }
 
-/* The file of a record: <folder>/<first two digits>/<the others>. */
+/* The file of a record: <directory>/<first two digits>/<the others>. */
 static char *record_path(const struct hash128 *key)
 {
     char hex[33];
     hash_hex(key, hex);
-    return xprintf("%s/%.2s/%s", folder, hex, hex + 2);
+    return xprintf("%s/%.2s/%s", directory, hex, hex + 2);
 }
 
 /* ---- reading ---- */
@@ -214,8 +215,8 @@ static bool write_all(int fd, const void *from, size_t bytes)
     return true;
 }
 
-/* Opens a new file in the folder of `path`, making that folder if it is not there (somebody may
- * clear the cache at any moment, hence more than one try). */
+/* Opens a new file in the directory of `path`, making that directory if it is not there (somebody
+ * may clear the cache at any moment, hence more than one try). */
 static int open_temporary(const char *path, char **name)
 {
     size_t parent = (size_t)(strrchr(path, '/') - path);
@@ -230,7 +231,7 @@ static int open_temporary(const char *path, char **name)
         if (reason != ENOENT)
             break;
         char *shard = xprintf("%.*s", (int)parent, path);
-        bool made = make_folders(shard);
+        bool made = make_directories(shard);
         free(shard);
         if (!made)
             break;
@@ -262,7 +263,7 @@ static bool write_file(const char *path, const void *data, size_t bytes)
     return ok;
 }
 
-/* Looks at the folder's size at the first store of a process and every so many bytes after. */
+/* Looks at the directory's size at the first store of a process and every so many bytes after. */
 static void bound_size(size_t added)
 {
     static atomic_size_t pending = CACHE_TRIM_EVERY;
@@ -299,8 +300,8 @@ void cache_store(enum cache_kind kind, const struct hash128 *key, const struct c
     } else {
         atomic_store(&store_refused, true);
         notice_once(NOTICE_CACHE_WRITE,
-                    "the cache folder %s cannot be written (%s): compiled kernels are not kept",
-                    folder, strerror(errno));
+                    "the cache directory %s cannot be written (%s): compiled kernels are not kept",
+                    directory, strerror(errno));
     }
     free(path);
     free(file);

@@ -1,10 +1,10 @@
 /* cache: compiled kernels on disk, shared by all processes of a user.
  *
  * A record is found by a 128-bit key that covers everything it depends on; a record is never
- * changed, only added or removed. Each is one file, <folder>/<xx>/<30 more digits>, with a header
- * that repeats the key and holds a checksum: whatever is not whole counts as missing and is made
- * anew. Files are written under another name and renamed, so readers never see half of one, and any
- * number of processes may share a folder.
+ * changed, only added or removed. Each is one file, <directory>/<xx>/<30 more digits>, with a
+ * header that repeats the key and holds a checksum: whatever is not whole counts as missing and is
+ * made anew. Files are written under another name and renamed, so readers never see half of one,
+ * and any number of processes may share a directory.
  *
  * A cache that cannot be used is not an error: loads miss, stores do nothing, and the reason is
  * reported once (jit_set_notice). */
@@ -13,7 +13,7 @@
 
 #include "base/base.h"
 
-/* When the files of a folder together are larger, the ones unused for longest are removed. */
+/* When the files of a directory together are larger, the ones unused for longest are removed. */
 #define CACHE_LIMIT_BYTES ((uint64_t)1 << 30)
 
 enum cache_kind {
@@ -23,7 +23,7 @@ enum cache_kind {
 
 enum cache_result { CACHE_MISS, CACHE_HIT, CACHE_DAMAGED };
 
-/* The folder in use, created if need be; NULL when there is none. */
+/* The directory in use, created if need be; NULL when there is none. */
 const char *cache_dir(void);
 
 /* Reads a record; the payload is from malloc. Only CACHE_HIT sets *data and *size. */
@@ -38,7 +38,7 @@ struct cache_piece {
 void cache_store(enum cache_kind kind, const struct hash128 *key, const struct cache_piece *pieces,
                  int count);
 
-/* Files and bytes in the folder. */
+/* Files and bytes in the directory. */
 struct cache_usage {
     uint64_t files, bytes;
 };

@@ -1,4 +1,4 @@
-/* What cache.c and cache_trim.c agree on about the names in the cache folder. */
+/* What cache.c and cache_trim.c agree on about the names in the cache directory. */
 #ifndef WEIR_JIT_CACHE_FILES_H
 #define WEIR_JIT_CACHE_FILES_H
 

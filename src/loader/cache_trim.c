@@ -1,4 +1,4 @@
-/* Measures the cache folder and removes from it what was unused for longest.
+/* Measures the cache directory and removes from it what was unused for longest.
  *
  * Several processes may do so at once: each works on what it saw, a file that is already gone is
  * none of its business, and at worst a little too much is removed. */
@@ -35,7 +35,7 @@ static bool all_hex(const char *s, size_t digits)
     return n == digits && s[n] == '\0';
 }
 
-/* Adds the files of one of the 256 folders. Names that are not ours are left alone. */
+/* Adds the files of one of the 256 directories. Names that are not ours are left alone. */
 static void list_shard(int root, const char *shard, struct found_list *list)
 {
     int fd = openat(root, shard, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -62,19 +62,19 @@ static void list_shard(int root, const char *shard, struct found_list *list)
     closedir(dir);
 }
 
-/* Opens the folder and lists what is in it; -1 and a message when it cannot. */
-static int list_folder(struct found_list *list, struct diag *d)
+/* Opens the directory and lists what is in it; -1 and a message when it cannot. */
+static int list_directory(struct found_list *list, struct diag *d)
 {
-    const char *folder = cache_dir();
-    if (folder == NULL) {
-        diag_set(d, 0, 0, "there is no cache folder");
+    const char *directory = cache_dir();
+    if (directory == NULL) {
+        diag_set(d, 0, 0, "there is no cache directory");
         return -1;
     }
-    int root = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int root = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int copy = root >= 0 ? openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
     if (dir == NULL) {
-        diag_set(d, 0, 0, "cannot read the cache folder %s: %s", folder, strerror(errno));
+        diag_set(d, 0, 0, "cannot read the cache directory %s: %s", directory, strerror(errno));
         if (copy >= 0)
             close(copy);
         if (root >= 0)
@@ -92,7 +92,7 @@ bool cache_usage(struct cache_usage *out, struct diag *d)
 {
     *out = (struct cache_usage){0};
     struct found_list list = {0};
-    int root = list_folder(&list, d);
+    int root = list_directory(&list, d);
     if (root < 0)
         return false;
     for (size_t i = 0; i < list.count; i++) {
@@ -125,7 +125,7 @@ bool cache_trim(uint64_t keep, struct cache_usage *removed, struct diag *d)
 {
     struct cache_usage gone = {0};
     struct found_list list = {0};
-    int root = list_folder(&list, d);
+    int root = list_directory(&list, d);
     if (root < 0)
         return false;
     if (list.count > 0)
@@ -141,7 +141,7 @@ bool cache_trim(uint64_t keep, struct cache_usage *removed, struct diag *d)
         remove_found(root, f, &gone);
     }
     if (keep == 0)
-        for (size_t i = 0; i < list.count; i++) { /* folders that are now empty */
+        for (size_t i = 0; i < list.count; i++) { /* directories that are now empty */
             char shard[3] = {list.items[i].name[0], list.items[i].name[1], '\0'};
             unlinkat(root, shard, AT_REMOVEDIR);
         }

@@ -65,9 +65,42 @@ static void test_words(void)
     expect_words("memory,all", "WEIR_CHECK=memory,all: must be \"memory\", \"races\" or \"off\"");
 }
 
+static void append(void *text, const char *line) { sb_printf(text, "%s\n", line); }
+
+static void expect_unknown(const char *name, const char *want)
+{
+    struct strbuf told = {0};
+    CHECK_EQ_INT(setenv(name, "1", 1), 0);
+    env_unknown(append, &told);
+    CHECK_STR(told.items, want);
+    unsetenv(name);
+    sb_free(&told);
+}
+
+/* Names that are nearly those of the table are told; others' names and tests' own are not. */
+static void test_unknown(void)
+{
+    char large[300] = "WEIR_";
+    memset(large + 5, 'X', sizeof large - 6);
+    expect_unknown("WEIR_WORKERS", NULL);
+    expect_unknown("WEIR_WORKER", "WEIR_WORKER is no setting: is WEIR_WORKERS meant?\n");
+    expect_unknown("weir_workers", "weir_workers is no setting: is WEIR_WORKERS meant?\n");
+    expect_unknown("WEIR_CACHEDIR", "WEIR_CACHEDIR is no setting: is WEIR_CACHE_DIR meant?\n");
+    expect_unknown("WEIR_CHEKC", "WEIR_CHEKC is no setting: is WEIR_CHECK meant?\n");
+    expect_unknown("WEIR_POOL_FILE", "WEIR_POOL_FILE is no setting: is WEIR_POOLS_FILE meant?\n");
+    expect_unknown("WEIR_ELEPHANTS", "WEIR_ELEPHANTS is no setting (weir info lists them)\n");
+    expect_unknown("WEIR_\n\033", "WEIR_?? is no setting (weir info lists them)\n");
+    char *want = xprintf("%.64s is no setting (weir info lists them)\n", large);
+    expect_unknown(large, want);
+    free(want);
+    expect_unknown("WEIR_TEST_TOOL", NULL);
+    expect_unknown("WEIRD_NAME", NULL);
+}
+
 int main(void)
 {
     test_table();
+    test_unknown();
     test_words();
     unsetenv("WEIR_WORKERS");
     int64_t value;

@@ -65,7 +65,7 @@ static void words(void)
 /* Another process asks, by this one's number. */
 static void asked(void)
 {
-    const char *tool = getenv("WEIR_TOOL");
+    const char *tool = getenv("WEIR_TEST_TOOL");
     char command[1024], text[4096] = "";
     if (tool == NULL)
         return;

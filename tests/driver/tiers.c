@@ -132,13 +132,14 @@ static void await_cached(int before)
     nap();
 }
 
-/* Quick, best, and what a launch gets: the same results, before and after the better code has come,
- * and of a block that began with one and ended with the other. */
+/* The baseline tier, the optimizing tier, and what a launch gets: the same results, before and
+ * after the optimized code has come, and of a block that began with one and ended with the other.
+ */
 static void same(void)
 {
     struct kernel k = make(7);
-    setenv("WEIR_JIT", "quick", 1);
-    struct run quick = run(&k);
+    setenv("WEIR_JIT", "baseline", 1);
+    struct run baseline = run(&k);
     setenv("WEIR_JIT", "both", 1);
     struct kernel fresh = make(7);
     int before = cached();
@@ -149,19 +150,19 @@ static void same(void)
     await_cached(before);
     *fresh.go = 1;
     first = result(&fresh);
-    CHECK(memcmp(&first, &quick, sizeof quick) == 0);
+    CHECK(memcmp(&first, &baseline, sizeof baseline) == 0);
     for (int n = 0; n < 20; n++) {
         struct run later = run(&fresh);
-        CHECK(memcmp(&later, &quick, sizeof quick) == 0);
+        CHECK(memcmp(&later, &baseline, sizeof baseline) == 0);
     }
-    setenv("WEIR_JIT", "best", 1);
+    setenv("WEIR_JIT", "optimizing", 1);
     struct kernel again = make(7);
-    struct run best = run(&again);
-    CHECK(memcmp(&best, &quick, sizeof quick) == 0);
+    struct run optimized = run(&again);
+    CHECK(memcmp(&optimized, &baseline, sizeof baseline) == 0);
     OK(cuModuleUnload(again.module));
     OK(cuModuleUnload(fresh.module));
     struct run last = run(&k);
-    CHECK(memcmp(&last, &quick, sizeof quick) == 0);
+    CHECK(memcmp(&last, &baseline, sizeof baseline) == 0);
 }
 
 /* Modules that go while their kernels are compiled or wait for that, and the device's reset. */
@@ -209,13 +210,13 @@ static void forked(void)
     run(&two);
 }
 
-/* Faults in quick code have the line they happen in, whatever the access. Lanes that read are every
- * other one, so that the access is masked; `step` bytes apart: neighbours, or not. */
+/* Faults in baseline code have the line they happen in, whatever the access. Lanes that read are
+ * every other one, so that the access is masked; `step` bytes apart: neighbours, or not. */
 static void fault_at(const char *access, const char *type, unsigned step, int line)
 {
     struct strbuf s = {0};
     sb_printf(&s,
-              ".version 8.0\n.target sm_80\n.address_size 64\n.file 1 \"quick.cu\"\n"
+              ".version 8.0\n.target sm_80\n.address_size 64\n.file 1 \"baseline.cu\"\n"
               ".visible .entry wild(.param .u64 out)\n{\n.reg .b64 %%d<4>;\n.reg .b32 %%r<4>;\n"
               ".reg .pred %%p<2>;\n.loc 1 3 1\nld.param.u64 %%d0, [out];\nmov.u32 %%r0, %%tid.x;\n"
               "mul.wide.u32 %%d1, %%r0, %u;\nadd.u64 %%d2, %%d0, %%d1;\nmov.u32 %%r1, %%r0;\n"
@@ -238,7 +239,7 @@ static void fault_at(const char *access, const char *type, unsigned step, int li
     struct weir_fault f = {.bytes = sizeof f};
     CHECK(weir_last_fault(&f));
     CHECK_EQ_INT(f.frames[0].line, line);
-    CHECK(f.frames[0].file != NULL && strcmp(f.frames[0].file, "quick.cu") == 0);
+    CHECK(f.frames[0].file != NULL && strcmp(f.frames[0].file, "baseline.cu") == 0);
     CHECK(strstr(f.text, "code offset") != NULL);
     sb_free(&s);
     OK(cuDevicePrimaryCtxReset(0));
@@ -247,7 +248,7 @@ static void fault_at(const char *access, const char *type, unsigned step, int li
 
 static void lines(void)
 {
-    setenv("WEIR_JIT", "quick", 1);
+    setenv("WEIR_JIT", "baseline", 1);
     fault_at("ld", "u32", 4, 71);
     fault_at("ld", "u32", 40, 72);
     fault_at("ld", "u8", 1, 73);
@@ -265,8 +266,8 @@ static void *on_small_stack(void *out)
     return NULL;
 }
 
-/* A thread whose stack has no room for quick code launches a large kernel, and waits for it, which
- * means that it runs it. */
+/* A thread whose stack is too small for baseline code launches a large kernel, and waits for it,
+ * which means that it runs it. */
 static void stack(void)
 {
     unsetenv("WEIR_JIT");
@@ -279,7 +280,7 @@ static void stack(void)
     CHECK(pthread_create(&thread, &attr, on_small_stack, &small) == 0);
     pthread_join(thread, NULL);
     pthread_attr_destroy(&attr);
-    setenv("WEIR_JIT", "quick", 1);
+    setenv("WEIR_JIT", "baseline", 1);
     struct kernel k = make(8);
     struct run large = run(&k);
     CHECK(memcmp(&small, &large, sizeof small) == 0);

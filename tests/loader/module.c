@@ -67,29 +67,29 @@ uint32_t fake_run(const struct jit_code *code, void *out)
     return code->run(&b);
 }
 
-char *make_folder(void)
+char *make_directory(void)
 {
     const char *parent = getenv("TMPDIR");
-    char *folder = xprintf("%s/weir-test-XXXXXX", parent ? parent : "/tmp");
-    if (mkdtemp(folder) == NULL) {
-        perror(folder);
+    char *directory = xprintf("%s/weir-test-XXXXXX", parent ? parent : "/tmp");
+    if (mkdtemp(directory) == NULL) {
+        perror(directory);
         exit(2);
     }
-    return folder;
+    return directory;
 }
 
-void remove_folder(char *folder)
+void remove_directory(char *directory)
 {
-    char *command = xprintf("rm -rf '%s'", folder);
+    char *command = xprintf("rm -rf '%s'", directory);
     if (system(command) != 0)
         perror(command);
     free(command);
-    free(folder);
+    free(directory);
 }
 
-void fake_environment(const char *folder)
+void fake_environment(const char *directory)
 {
-    char *cache = xprintf("%s/cache", folder), *log = xprintf("%s/log", folder);
+    char *cache = xprintf("%s/cache", directory), *log = xprintf("%s/log", directory);
     setenv("WEIR_CACHE_DIR", cache, 1);
     setenv("FAKE_LOG", log, 1);
     setenv("FAKE_OBJECTS", OBJECTS, 1);
@@ -100,9 +100,9 @@ void fake_environment(const char *folder)
     free(log);
 }
 
-int log_count(const char *folder, const char *what)
+int log_count(const char *directory, const char *what)
 {
-    char *path = xprintf("%s/log", folder);
+    char *path = xprintf("%s/log", directory);
     char *text = file_read(path, NULL, NULL);
     int count = 0;
     for (char *line = text ? strtok(text, "\n") : NULL; line != NULL; line = strtok(NULL, "\n"))

@@ -1,4 +1,4 @@
-/* A module, a resolver and a cache folder for the tests of the loader. */
+/* A module, a resolver and a cache directory for the tests of the loader. */
 #ifndef WEIR_TESTS_JITLOAD_MODULE_H
 #define WEIR_TESTS_JITLOAD_MODULE_H
 
@@ -26,15 +26,15 @@ const struct ptx_func *fake_kernel(struct fake *f, const char *name);
 /* Runs code with `out` as its parameter and returns its status. */
 uint32_t fake_run(const struct jit_code *code, void *out);
 
-/* Points the plugin at its objects, the log at `folder`/log, the cache at `folder`/cache. */
-void fake_environment(const char *folder);
+/* Points the plugin at its objects, the log at `directory`/log, the cache at `directory`/cache. */
+void fake_environment(const char *directory);
 
-/* A new folder under $TMPDIR or /tmp, removed by remove_folder. */
-char *make_folder(void);
-void remove_folder(char *folder);
+/* A new directory under $TMPDIR or /tmp, removed by remove_directory. */
+char *make_directory(void);
+void remove_directory(char *directory);
 
-/* Lines of `folder`/log that begin with `what`. */
-int log_count(const char *folder, const char *what);
+/* Lines of `directory`/log that begin with `what`. */
+int log_count(const char *directory, const char *what);
 
 /* One line of text per notice, for jit_set_notice; self is a struct strbuf. */
 void collect_notice(void *self, const char *text);

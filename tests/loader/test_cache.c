@@ -1,6 +1,6 @@
-/* The disk cache alone: what is stored comes back, what is damaged does not, and a folder that
+/* The disk cache alone: what is stored comes back, what is damaged does not, and a directory that
  * cannot be used costs nothing but one notice. Each case runs in a process of its own, since a
- * process chooses its folder once. */
+ * process chooses its directory once. */
 #include "check.h"
 #include "loader/cache.h"
 #include "loader/loader.h"
@@ -71,7 +71,7 @@ static void expect(uint64_t n, enum cache_result want)
 
 /* ---- the cases ---- */
 
-static void case_roundtrip(const char *folder)
+static void case_roundtrip(const char *directory)
 {
     expect(1, CACHE_MISS);
     store(1, "hello, cache", 12);
@@ -95,7 +95,7 @@ static void case_roundtrip(const char *folder)
     CHECK_STR(notices.items, NULL);
 }
 
-static void case_damaged(const char *folder)
+static void case_damaged(const char *directory)
 {
     enum { SIZE = 40 };
     char data[SIZE];
@@ -132,7 +132,7 @@ static void case_damaged(const char *folder)
     free(path);
 }
 
-static void case_trim(const char *folder)
+static void case_trim(const char *directory)
 {
     char data[1000] = {0};
     struct timespec old[2] = {{1000, 0}, {1000, 0}};
@@ -167,14 +167,14 @@ static void case_trim(const char *folder)
     CHECK_EQ_INT(gone.files, 12);
     CHECK_EQ_INT(access(young, F_OK), 0);
     CHECK(access(dead, F_OK) != 0);
-    store(30, data, sizeof data); /* its folder is gone: made anew */
+    store(30, data, sizeof data); /* its directory is gone: made anew */
     expect_hit(30, data, sizeof data);
     free(path);
     free(young);
     free(dead);
 }
 
-static void case_off(const char *folder)
+static void case_off(const char *directory)
 {
     setenv("WEIR_CACHE_DIR", "off", 1);
     CHECK_STR(jit_cache_dir(), NULL);
@@ -184,32 +184,32 @@ static void case_off(const char *folder)
     struct diag d = {0};
     struct cache_usage use;
     CHECK(!cache_usage(&use, &d));
-    CHECK_STR(d.text, "there is no cache folder");
+    CHECK_STR(d.text, "there is no cache directory");
 }
 
-static void case_empty(const char *folder)
+static void case_empty(const char *directory)
 {
     setenv("WEIR_CACHE_DIR", "", 1);
     CHECK_STR(jit_cache_dir(), NULL);
     CHECK_STR(notices.items, NULL);
 }
 
-static void case_defaults(const char *folder)
+static void case_defaults(const char *directory)
 {
     unsetenv("WEIR_CACHE_DIR");
     setenv("XDG_CACHE_HOME", "relative/is/ignored", 1);
-    setenv("HOME", folder, 1);
-    char *want = xprintf("%s/.cache/weir", folder);
+    setenv("HOME", directory, 1);
+    char *want = xprintf("%s/.cache/weir", directory);
     CHECK_STR(jit_cache_dir(), want);
     store(1, "x", 1);
     expect_hit(1, "x", 1);
     free(want);
 }
 
-static void case_xdg(const char *folder)
+static void case_xdg(const char *directory)
 {
     unsetenv("WEIR_CACHE_DIR");
-    char *xdg = xprintf("%s/xdg", folder), *want = xprintf("%s/xdg/weir", folder);
+    char *xdg = xprintf("%s/xdg", directory), *want = xprintf("%s/xdg/weir", directory);
     setenv("XDG_CACHE_HOME", xdg, 1);
     CHECK_STR(jit_cache_dir(), want);
     struct stat st;
@@ -218,7 +218,7 @@ static void case_xdg(const char *folder)
     free(xdg);
 }
 
-static void case_no_home(const char *folder)
+static void case_no_home(const char *directory)
 {
     unsetenv("WEIR_CACHE_DIR");
     unsetenv("XDG_CACHE_HOME");
@@ -227,10 +227,10 @@ static void case_no_home(const char *folder)
     CHECK(notices.items != NULL && strstr(notices.items, "HOME is not set") != NULL);
 }
 
-/* A folder that cannot be: below a file. */
-static void case_not_a_folder(const char *folder)
+/* A directory that cannot be: below a file. */
+static void case_not_a_directory(const char *directory)
 {
-    char *file = xprintf("%s/file", folder), *below = xprintf("%s/file/cache", folder);
+    char *file = xprintf("%s/file", directory), *below = xprintf("%s/file/cache", directory);
     close(open(file, O_CREAT | O_WRONLY, 0600));
     setenv("WEIR_CACHE_DIR", below, 1);
     CHECK_STR(jit_cache_dir(), NULL);
@@ -244,12 +244,12 @@ static void case_not_a_folder(const char *folder)
     free(below);
 }
 
-/* A folder that exists and refuses new files. Root is refused nothing, so it becomes nobody. */
-static void case_unwritable(const char *folder)
+/* A directory that exists and refuses new files. Root is refused nothing, so it becomes nobody. */
+static void case_unwritable(const char *directory)
 {
     store(1, "kept", 4);
     const char *cache = cache_dir();
-    CHECK_EQ_INT(chmod(folder, 0755), 0);
+    CHECK_EQ_INT(chmod(directory, 0755), 0);
     if (geteuid() == 0) {
         CHECK_EQ_INT(setresuid(65534, 65534, 65534), 0);
     } else {
@@ -266,11 +266,11 @@ static void case_unwritable(const char *folder)
 }
 
 /* A disk without room for the second record. */
-static void case_full(const char *folder)
+static void case_full(const char *directory)
 {
     if (geteuid() != 0 || unshare(CLONE_NEWNS) != 0 ||
         mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
-        mount("tmpfs", folder, "tmpfs", 0, "size=64k") != 0) {
+        mount("tmpfs", directory, "tmpfs", 0, "size=64k") != 0) {
         printf("skipped: full disk (needs the right to mount)\n");
         return;
     }
@@ -289,19 +289,19 @@ static void case_full(const char *folder)
 
 static int failures;
 
-static void run_case(const char *name, void (*test)(const char *folder))
+static void run_case(const char *name, void (*test)(const char *directory))
 {
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        char *folder = make_folder();
-        fake_environment(folder);
+        char *directory = make_directory();
+        fake_environment(directory);
         jit_set_notice(collect_notice, &notices);
-        test(folder);
+        test(directory);
         printf("%s: ", name);
         int failed = check_done();
         fflush(stdout);
-        remove_folder(folder);
+        remove_directory(directory);
         _exit(failed);
     }
     int status;
@@ -322,7 +322,7 @@ int main(void)
     run_case("defaults", case_defaults);
     run_case("xdg", case_xdg);
     run_case("no home", case_no_home);
-    run_case("not a folder", case_not_a_folder);
+    run_case("not a directory", case_not_a_directory);
     run_case("unwritable", case_unwritable);
     run_case("full", case_full);
     return check_done();

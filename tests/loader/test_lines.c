@@ -92,14 +92,14 @@ static void test_garbage(void)
 
 int main(void)
 {
-    char *folder = make_folder();
-    fake_environment(folder);
+    char *directory = make_directory();
+    fake_environment(directory);
     static struct fake f;
     fake_init(&f, 4);
     test_lines(&f, "lines");
     test_lines(&f, "lines4");
     test_without(&f);
     test_garbage();
-    remove_folder(folder);
+    remove_directory(directory);
     return check_done();
 }

@@ -103,7 +103,7 @@ static void test_refused(struct fake *f, const char *name, const char *message)
 }
 
 /* Two loads of one module: own data, own addresses, one compilation. */
-static void test_twice(const char *folder)
+static void test_twice(const char *directory)
 {
     static struct fake a, b;
     fake_init(&a, 77);
@@ -112,12 +112,12 @@ static void test_twice(const char *folder)
         fake_kernel(&a, "filler");
         fake_kernel(&b, "filler");
     }
-    int before = log_count(folder, "compile outside@twice");
+    int before = log_count(directory, "compile outside@twice");
     struct jit_code *one = jit_get(fake_kernel(&a, "outside@twice"), &options, &a.resolver, NULL);
     struct jit_code *two = jit_get(fake_kernel(&b, "outside@twice"), &options, &b.resolver, NULL);
     struct jit_code *again = jit_get(&a.funcs[3], &options, &a.resolver, NULL);
     CHECK(one != NULL && two != NULL && one != two && one == again);
-    CHECK_EQ_INT(log_count(folder, "compile outside@twice"), before + 1);
+    CHECK_EQ_INT(log_count(directory, "compile outside@twice"), before + 1);
     if (one == NULL || two == NULL)
         return;
     double out[12];
@@ -177,7 +177,7 @@ static void *get_and_run(void *arg)
 }
 
 /* Threads with stacks far too small for a compiler want one kernel: one compilation. */
-static void test_single_flight(const char *folder)
+static void test_single_flight(const char *directory)
 {
     static struct fake f;
     fake_init(&f, 9);
@@ -196,7 +196,7 @@ static void test_single_flight(const char *folder)
         CHECK(codes[i] == codes[0]);
         jit_release(codes[i]);
     }
-    CHECK_EQ_INT(log_count(folder, "compile basic@flight"), 1);
+    CHECK_EQ_INT(log_count(directory, "compile basic@flight"), 1);
     setenv("FAKE_DELAY_MS", "0", 1);
 }
 
@@ -220,7 +220,7 @@ static void test_parallel(void)
     unsetenv("FAKE_MEET");
 }
 
-static void test_facts(const char *folder)
+static void test_facts(const char *directory)
 {
     static struct fake good, bad;
     fake_init(&good, 1000);
@@ -233,10 +233,10 @@ static void test_facts(const char *folder)
     struct diag d = {0};
     CHECK(jit_check(&good.module, &d));
     CHECK(jit_check(&good.module, &d));
-    CHECK_EQ_INT(log_count(folder, "check"), 1);
+    CHECK_EQ_INT(log_count(directory, "check"), 1);
     struct jit_kernel_info info;
     CHECK(jit_kernel_info(&good.funcs[1], &info, &d) && info.static_shared == 4);
-    CHECK_EQ_INT(log_count(folder, "info abcd"), 1);
+    CHECK_EQ_INT(log_count(directory, "info abcd"), 1);
     CHECK_STR(d.text, "");
     CHECK(!jit_kernel_info(&good.funcs[2], &info, &d));
     CHECK_STR(d.text, "no_info has none");
@@ -248,8 +248,8 @@ static void test_facts(const char *folder)
 
 int main(void)
 {
-    char *folder = make_folder();
-    fake_environment(folder);
+    char *directory = make_directory();
+    fake_environment(directory);
     test_watch();
     test_parallel(); /* first: it counts compilations */
     static struct fake f;
@@ -269,10 +269,10 @@ int main(void)
     test_refused(&f, "no_entry", "weir_block");
     test_refused(&f, "far", "out of reach");
     test_refused(&f, "missing", "no such test object");
-    test_twice(folder);
+    test_twice(directory);
     test_packing();
-    test_single_flight(folder);
-    test_facts(folder);
-    remove_folder(folder);
+    test_single_flight(directory);
+    test_facts(directory);
+    remove_directory(directory);
     return check_done();
 }

@@ -1,5 +1,6 @@
-/* Many processes on one cache folder, and what a later process finds there: the same code without
- * the compiler library; other code after the compiler was rebuilt; whole code after damage. */
+/* Many processes on one cache directory, and what a later process finds there: the same code
+ * without the compiler library; other code after the compiler was rebuilt; whole code after damage.
+ */
 #include "check.h"
 #include "loader/loader.h"
 #include "module.h"
@@ -113,30 +114,30 @@ static void damaged(int number)
 
 int main(void)
 {
-    char *folder = make_folder();
-    fake_environment(folder);
+    char *directory = make_directory();
+    fake_environment(directory);
     setenv("FAKE_DELAY_MS", "3", 1);
     run_processes(PROCESSES, crowd);
-    int compiled = log_count(folder, "compile");
+    int compiled = log_count(directory, "compile");
     CHECK(compiled >= KERNELS && compiled <= KERNELS * PROCESSES);
-    char *leftovers = xprintf("test -z \"$(find '%s' -name 'tmp-*')\"", folder);
+    char *leftovers = xprintf("test -z \"$(find '%s' -name 'tmp-*')\"", directory);
     CHECK_EQ_INT(system(leftovers), 0);
     free(leftovers);
     run_processes(PROCESSES, later);
-    CHECK_EQ_INT(log_count(folder, "compile"), compiled);
+    CHECK_EQ_INT(log_count(directory, "compile"), compiled);
     run_processes(1, missing);
 
     /* One byte in the middle of every file. */
     char *damage = xprintf("for f in $(find '%s/cache' -type f); do "
                            "printf '\\251' | dd of=$f bs=1 seek=500 conv=notrunc status=none; "
                            "done",
-                           folder);
+                           directory);
     /* The facts of 12 kernels take more than 500 bytes too. */
     CHECK_EQ_INT(system(damage), 0);
     free(damage);
     run_processes(1, damaged);
     run_processes(1, later);
     run_processes(1, rebuilt);
-    remove_folder(folder);
+    remove_directory(directory);
     return check_done();
 }

@@ -46,8 +46,9 @@ echo x >"$work/cache/ab/not-ours"
 check 0 "1 file," "$weir" cache
 check 0 "removed 1 file," "$weir" cache --clear
 check 0 "" test -f "$work/cache/ab/not-ours"
-check 0 "no cache folder" env WEIR_CACHE_DIR=off "$weir" cache
-check 1 "no cache folder" env WEIR_CACHE_DIR=off "$weir" cache --clear
+check 0 "is WEIR_CACHE_DIR meant" env WEIR_CACHEDIR=off "$weir" cache
+check 0 "no cache directory" env WEIR_CACHE_DIR=off "$weir" cache
+check 1 "no cache directory" env WEIR_CACHE_DIR=off "$weir" cache --clear
 check 0 "cannot be used (Not a directory)" env WEIR_CACHE_DIR=/dev/null/x "$weir" cache
 
 check 2 "no program" "$weir" run
@@ -58,6 +59,8 @@ check 2 "the one check there is" "$weir" run --check=everything true
 check 0 "" "$weir" run --check=memory true
 if [ -e "$(dirname "$weir")/../lib/libcuda.so.1" ]; then
     check 1 'WEIR_CHECK=memroy: must be "memory" or "off"' env WEIR_CHECK=memroy "$weir" info
+    check 1 'WEIR_JIT=quick: must be "baseline", "optimizing" or "both"' env WEIR_JIT=quick "$weir" info
+    check 0 "WEIR_WORKER is no setting: is WEIR_WORKERS meant?" env WEIR_WORKER=2 "$weir" info
     check 1 "WEIR_JIT=fast: must be" env WEIR_JIT=fast "$weir" info
     check 1 "WEIR_FAULTS=no: must be" env WEIR_FAULTS=no "$weir" info
     check 1 "WEIR_KEYS=none: must be" env WEIR_KEYS=none "$weir" info
@@ -69,6 +72,8 @@ if [ -e "$(dirname "$weir")/../lib/libcuda.so.1" ]; then
     check 0 "device 0:" "$weir" info
 fi
 timeout 60 "$weir" info >"$work/info" 2>&1
+WEIR_CHEKC=memory timeout 60 "$weir" info >"$work/unread" 2>&1
+check 0 "is WEIR_CHECK meant" grep -A1 "not read" "$work/unread"
 check 0 "Not set" grep -A2 WEIR_WORKERS "$work/info"
 check 0 "Now: \"$work/cache\"" grep -A2 WEIR_CACHE_DIR "$work/info"
 
@@ -101,10 +106,13 @@ check 2 "more than one file" "$weir" dump a b
 check 2 "needs a shape" "$weir" dump --block 16x16 "$work/good.ptx"
 check 2 "needs a shape" "$weir" dump --block 32,32,32 "$work/good.ptx"
 check 2 "needs a shape" "$weir" dump --block
-for tier in best first first-of-many quick; do
+for tier in optimizing first first-of-many baseline; do
     check 0 "instructions" "$weir" dump --times --tier $tier "$work/good.ptx"
 done
-check 2 "tier" "$weir" dump --tier good "$work/good.ptx"
+check 2 "--tier is optimizing, baseline" "$weir" dump --tier good "$work/good.ptx"
+check 2 "--tier best is called optimizing now" "$weir" dump --tier best "$work/good.ptx"
+check 2 "--tier quick is called baseline now" "$weir" dump --tier quick "$work/good.ptx"
+check 2 "--shapes is called --uniformity now" "$weir" dump --shapes "$work/good.ptx"
 check 1 "No such file" "$weir" dump "$work/nothing"
 check 1 "Is a directory" "$weir" dump "$work"
 check 1 "bad.ptx: line 13" "$weir" dump "$work/bad.ptx"
@@ -116,7 +124,7 @@ check 0 "ld.global.u32" "$weir" dump --ptx "$work/good.ptx"
 check 1 "no kernel named paste" "$weir" dump --ptx --kernel paste "$work/good.ptx"
 if [ -e "$(dirname "$weir")/../lib/weir/libweir-jit.so" ]; then
     check 0 "16 bytes of parameters" "$weir" dump "$work/good.ptx"
-    check 0 "block 64 x 1 x 1" "$weir" dump --shapes --block 64 "$work/good.ptx"
+    check 0 "block 64 x 1 x 1" "$weir" dump --uniformity --block 64 "$work/good.ptx"
     check 0 "weir_block" "$weir" dump --ir --kernel=copy "$work/good.ptx"
     check 0 "weir_block" "$weir" dump --ir-raw "$work/good.ptx"
     check 0 "weir_block" "$weir" dump --asm "$work/good.ptx"

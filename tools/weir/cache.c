@@ -1,4 +1,4 @@
-/* weir cache: shows and empties the folder of compiled kernels. */
+/* weir cache: shows and empties the directory of compiled kernels. */
 #include "loader/cache.h"
 #include "weir.h"
 
@@ -8,8 +8,10 @@
 static const char help[] =
     "usage: weir cache [--clear]\n"
     "\n"
-    "Kernels are compiled when they are first launched and kept in a folder, so that the next run\n"
-    "of any program starts at once. The folder is WEIR_CACHE_DIR, else $XDG_CACHE_HOME/weir, else\n"
+    "Kernels are compiled when they are first launched and kept in a directory, so that the next "
+    "run\n"
+    "of any program starts at once. The directory is WEIR_CACHE_DIR, else $XDG_CACHE_HOME/weir, "
+    "else\n"
     "~/.cache/weir. What was unused for longest is removed when it grows beyond its limit.\n"
     "\n"
     "  --clear   remove all compiled kernels\n";
@@ -30,16 +32,16 @@ int weir_cache(int argc, char **argv)
             return weir_misused("cache", "unknown argument '%s'", argv[i]);
         clear = true;
     }
-    const char *folder = cache_dir();
-    if (folder == NULL) {
-        printf("no cache folder is in use\n");
+    const char *directory = cache_dir();
+    if (directory == NULL) {
+        printf("no cache directory is in use\n");
         return clear ? EXIT_FAILED : EXIT_OK;
     }
     struct diag d = {0};
     struct cache_usage use;
     if (!(clear ? cache_trim(0, &use, &d) : cache_usage(&use, &d)))
         return weir_failed("cache", "%s", d.text);
-    printf("%s: ", folder);
+    printf("%s: ", directory);
     print_usage(clear ? "removed " : "", &use);
     if (clear)
         printf("\n");

@@ -14,18 +14,20 @@ static const char help[] =
     "library or object that nvcc, clang or weircc made. Without a stage: lists the kernels.\n"
     "\n"
     "  --ptx         the module as it was understood\n"
-    "  --shapes      each register's shape across a warp, and which branches diverge\n"
+    "  --uniformity  which registers are uniform, affine or divergent across a warp, and which\n"
+    "                branches diverge\n"
     "  --ir-raw      LLVM IR as generated\n"
-    "  --ir          LLVM IR after optimisation\n"
-    "  --asm         assembly for this processor\n"
+    "  --ir          LLVM IR after optimization\n"
+    "  --asm         assembly for this CPU\n"
     "  --times       how large the kernel is, and how long each stage takes (nothing else is "
     "shown)\n"
     "  --kernel NAME only this kernel (as named in PTX; default: all)\n"
     "  --block X,Y,Z the block's shape to compile for (default: the kernel's own, else 256,1,1)\n"
     "  --any-block   compile for any shape of block\n"
     "  --lineinfo    keep source lines\n"
-    "  --tier TIER   best (default), quick, or what a first launch gets, which is quick only\n"
-    "                where best would take long: first, or first-of-many for many blocks\n";
+    "  --tier TIER   optimizing (default), baseline, or what a first launch gets, which is\n"
+    "                baseline only where optimizing would take long: first, or first-of-many for\n"
+    "                many blocks\n";
 
 struct request {
     bool ptx;
@@ -60,10 +62,10 @@ static bool parse_block(const char *text, uint32_t block[3])
 
 static bool parse_tier(const char *text, uint32_t *tier)
 {
-    static const char *const names[] = {[JIT_TIER_OPTIMIZING] = "best",
+    static const char *const names[] = {[JIT_TIER_OPTIMIZING] = "optimizing",
                                         [JIT_TIER_FIRST] = "first",
                                         [JIT_TIER_FIRST_OF_MANY] = "first-of-many",
-                                        [JIT_TIER_BASELINE] = "quick"};
+                                        [JIT_TIER_BASELINE] = "baseline"};
     for (uint32_t k = 0; text != NULL && k < WEIR_COUNT(names); k++)
         if (strcmp(text, names[k]) == 0) {
             *tier = k;
@@ -72,12 +74,37 @@ static bool parse_tier(const char *text, uint32_t *tier)
     return false;
 }
 
+/* What a word of the command line is called now; NULL when it never had another name. */
+static const char *renamed(const char *word)
+{
+    static const char *const names[][2] = {
+        {"--shapes", "--uniformity"}, {"best", "optimizing"}, {"quick", "baseline"}};
+    for (size_t i = 0; word != NULL && i < WEIR_COUNT(names); i++)
+        if (strcmp(word, names[i][0]) == 0)
+            return names[i][1];
+    return NULL;
+}
+
+static int refuse_tier(const char *tier)
+{
+    if (renamed(tier) != NULL)
+        return weir_misused("dump", "--tier %s is called %s now", tier, renamed(tier));
+    return weir_misused("dump", "--tier is optimizing, baseline, first or first-of-many");
+}
+
+static int refuse_option(const char *option)
+{
+    if (renamed(option) != NULL)
+        return weir_misused("dump", "%s is called %s now", option, renamed(option));
+    return weir_misused("dump", "unknown option '%s'", option);
+}
+
 static bool parse_stage(const char *arg, struct request *r)
 {
     static const struct {
         const char *name;
         unsigned stage;
-    } stages[] = {{"--shapes", JIT_STAGE_UNIFORMITY},
+    } stages[] = {{"--uniformity", JIT_STAGE_UNIFORMITY},
                   {"--ir", JIT_STAGE_IR},
                   {"--ir-raw", JIT_STAGE_IR_RAW},
                   {"--asm", JIT_STAGE_ASM},
@@ -115,9 +142,9 @@ static int parse(int argc, char **argv, struct request *r)
             r->block_given = true;
         } else if (weir_option(argc, argv, &i, "--tier", &value)) {
             if (!parse_tier(value, &r->options.tier))
-                return weir_misused("dump", "--tier is best, quick, first or first-of-many");
+                return refuse_tier(value);
         } else if (argv[i][0] == '-' && argv[i][1] != '\0') {
-            return weir_misused("dump", "unknown option '%s'", argv[i]);
+            return refuse_option(argv[i]);
         } else if (r->file != NULL) {
             return weir_misused("dump", "more than one file: '%s' and '%s'", r->file, argv[i]);
         } else {

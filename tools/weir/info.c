@@ -12,7 +12,7 @@
 
 static const char help[] = "usage: weir info [--pools PID|FILE]\n"
                            "\n"
-                           "Shows the devices, the processor, the kernel compiler, the cache of\n"
+                           "Shows the devices, the CPU, the kernel compiler, the cache of\n"
                            "compiled kernels and every environment variable that Weir reads.\n"
                            "\n"
                            "  --pools PID   the memory pools of a running process instead\n"
@@ -36,8 +36,8 @@ struct driver {
 
 static void *open_driver(struct driver *drv, char **path)
 {
-    const char *folder = weir_library_folder();
-    *path = xprintf("%s/libcuda.so.1", folder ? folder : "../lib");
+    const char *directory = weir_library_directory();
+    *path = xprintf("%s/libcuda.so.1", directory ? directory : "../lib");
     void *handle = dlopen(*path, RTLD_NOW | RTLD_LOCAL);
     if (handle == NULL)
         return NULL;
@@ -103,13 +103,13 @@ static bool print_devices(void)
 
 /* ---- the rest ---- */
 
-static void print_processor(void)
+static void print_cpu(void)
 {
     cpu_set_t set;
     int allowed = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
-    printf("processor:  %s\n", jit_cpu());
+    printf("CPU:        %s\n", jit_cpu());
     if (allowed > 0)
-        printf("            %d logical processor%s usable by this process\n", allowed,
+        printf("            %d logical CPU%s usable by this process\n", allowed,
                allowed == 1 ? "" : "s");
 }
 
@@ -125,17 +125,25 @@ static void print_compiler(void)
 
 static void print_cache(void)
 {
-    const char *folder = cache_dir();
+    const char *directory = cache_dir();
     struct cache_usage use;
     struct diag d = {0};
-    if (folder == NULL)
+    if (directory == NULL)
         printf("cache:      none\n");
     else if (!cache_usage(&use, &d))
         printf("cache:      %s\n", d.text);
     else
-        printf("cache:      %s: %llu file%s, %.1f of %llu MiB\n", folder,
+        printf("cache:      %s: %llu file%s, %.1f of %llu MiB\n", directory,
                (unsigned long long)use.files, use.files == 1 ? "" : "s",
                (double)use.bytes / (1 << 20), (unsigned long long)(CACHE_LIMIT_BYTES >> 20));
+}
+
+static void print_unknown(void *any, const char *line)
+{
+    if (!*(bool *)any)
+        printf("\nVariables that are not read:\n");
+    *(bool *)any = true;
+    printf("  %s\n", line);
 }
 
 static void print_variables(void)
@@ -150,6 +158,8 @@ static void print_variables(void)
         else
             printf("      Not set: %s.\n", e->fallback);
     }
+    bool any = false;
+    env_unknown(print_unknown, &any);
 }
 
 int weir_info(int argc, char **argv)
@@ -167,7 +177,7 @@ int weir_info(int argc, char **argv)
         return weir_misused("info", "unknown argument '%s'", argv[0]);
     printf("weir %s\n", WEIR_VERSION);
     bool ok = print_devices();
-    print_processor();
+    print_cpu();
     print_compiler();
     print_cache();
     print_variables();

@@ -1,4 +1,5 @@
 /* The tool's entry: chooses the subcommand; what subcommands share. */
+#include "base/env.h"
 #include "loader/loader.h"
 #include "weir.h"
 
@@ -10,7 +11,7 @@
 static const char usage[] =
     "usage: weir <command> [options]\n"
     "\n"
-    "Weir runs CUDA programs on this machine's processors.\n"
+    "Weir runs CUDA programs on this machine's CPUs.\n"
     "\n"
     "  weir run [options] program [arguments]   run a program on Weir's libraries\n"
     "  weir info [--pools PID|FILE]             show devices, cache and settings, or memory pools\n"
@@ -68,20 +69,28 @@ bool weir_help(int argc, char **argv, const char *text)
     return false;
 }
 
+static void tell_setting(void *command, const char *line) { weir_failed(command, "%s", line); }
+
 static int dispatch(int argc, char **argv)
 {
     static const struct {
         const char *name;
         int (*run)(int argc, char **argv);
-    } commands[] = {
-        {"run", weir_run}, {"info", weir_info}, {"dump", weir_dump}, {"cache", weir_cache}};
+        bool alone; /* does not load libcuda.so, which tells of misspelt settings itself */
+    } commands[] = {{"run", weir_run, false},
+                    {"info", weir_info, false},
+                    {"dump", weir_dump, true},
+                    {"cache", weir_cache, true}};
     if (argc < 2) {
         fputs(usage, stderr);
         return EXIT_USAGE;
     }
     for (size_t i = 0; i < WEIR_COUNT(commands); i++)
-        if (strcmp(argv[1], commands[i].name) == 0)
+        if (strcmp(argv[1], commands[i].name) == 0) {
+            if (commands[i].alone)
+                env_unknown(tell_setting, argv[1]);
             return commands[i].run(argc - 2, argv + 2);
+        }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0) {
         fputs(usage, stdout);
@@ -98,8 +107,8 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    if (weir_library_folder() != NULL) {
-        char *compiler = xprintf("%s/weir/libweir-jit.so", weir_library_folder());
+    if (weir_library_directory() != NULL) {
+        char *compiler = xprintf("%s/weir/libweir-jit.so", weir_library_directory());
         jit_set_plugin_path(compiler);
         free(compiler);
     }

@@ -24,20 +24,20 @@ static const char help[] =
 /* What a shell gives for a program that is not there, or cannot be run. */
 enum { EXIT_NOT_FOUND = 127, EXIT_NOT_RUNNABLE = 126 };
 
-/* Puts our folder in front of the loader's search path. */
-static int set_library_path(void)
+/* Puts our directory in front of the loader's search path. */
+static int prepend_library_path(void)
 {
-    const char *folder = weir_library_folder();
+    const char *directory = weir_library_directory();
     const char *before = getenv("LD_LIBRARY_PATH");
-    if (folder == NULL)
+    if (directory == NULL)
         return weir_failed("run", "Weir's libraries are not where they belong (../lib)");
-    char *driver = xprintf("%s/libcuda.so.1", folder);
+    char *driver = xprintf("%s/libcuda.so.1", directory);
     bool there = access(driver, R_OK) == 0;
     free(driver);
     if (!there)
-        return weir_failed("run", "%s/libcuda.so.1: %s", folder, strerror(errno));
-    char *path =
-        before != NULL && *before != '\0' ? xprintf("%s:%s", folder, before) : xstrdup(folder);
+        return weir_failed("run", "%s/libcuda.so.1: %s", directory, strerror(errno));
+    char *path = before != NULL && *before != '\0' ? xprintf("%s:%s", directory, before)
+                                                   : xstrdup(directory);
     setenv("LD_LIBRARY_PATH", path, 1);
     free(path);
     return EXIT_OK;
@@ -94,7 +94,7 @@ int weir_run(int argc, char **argv)
     }
     if (i == argc)
         return weir_misused("run", "no program given");
-    int status = set_library_path();
+    int status = prepend_library_path();
     if (status != EXIT_OK)
         return status;
     execvp(argv[i], argv + i);

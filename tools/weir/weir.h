@@ -29,7 +29,7 @@ bool weir_option(int argc, char **argv, int *i, const char *name, char **value);
 /* Whether a call asks for help: --help or -h among its options. Prints the text if so. */
 bool weir_help(int argc, char **argv, const char *text);
 
-/* The folder of the libraries that belong to this tool, absolute; NULL when it is not there. */
-const char *weir_library_folder(void);
+/* The directory of the libraries that belong to this tool, absolute; NULL when it is not there. */
+const char *weir_library_directory(void);
 
 #endif

@@ -1,4 +1,5 @@
-/* Where the tool's libraries are: ../lib from its own folder, in the build tree and installed. */
+/* Where the tool's libraries are: ../lib from its own directory, in the build tree and installed.
+ */
 #include "weir.h"
 
 #include <pthread.h>
@@ -6,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static char *folder;
+static char *directory;
 
 static void find(void)
 {
@@ -16,14 +17,14 @@ static void find(void)
         return;
     *slash = '\0';
     char *beside = xprintf("%s/../lib", self);
-    folder = realpath(beside, NULL);
+    directory = realpath(beside, NULL);
     free(beside);
     free(self);
 }
 
-const char *weir_library_folder(void)
+const char *weir_library_directory(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, find);
-    return folder;
+    return directory;
 }
