@@ -635,8 +635,6 @@ void sched_open(uint32_t workers)
 struct grid_worker *sched_worker(void)
 {
     static _Atomic uint32_t helpers;
-    static _Thread_local struct grid_worker *mine;
-    if (mine == NULL)
-        mine = grid_worker_self(atomic_fetch_add(&helpers, 1) % sched.workers);
-    return mine;
+    struct grid_worker *w = worker_of_thread();
+    return w != NULL ? w : grid_worker_self(atomic_fetch_add(&helpers, 1) % sched.workers);
 }

@@ -272,6 +272,8 @@ bool grid_resume(struct grid_parking *parking, struct grid_worker *w, bool *prog
 /* The calling thread's worker, made at first use and freed when the thread ends. `smid` counts only
  * at the first call. */
 struct grid_worker *grid_worker_self(uint32_t smid);
+/* The worker of the calling thread, NULL when it has none. May be called from signal handlers. */
+struct grid_worker *worker_of_thread(void);
 
 /* Runs fn(arg) with the same protection as a block: a fault in it becomes the environment's fault,
  * named `what`. False when it faulted. fn must hold no locks and own nothing. */

@@ -155,9 +155,6 @@ struct grid_worker {
  * that others run them (park.c). */
 void rest_hand_over(struct grid_worker *w);
 
-/* The worker of the calling thread, NULL when it has none. May be called from signal handlers. */
-struct grid_worker *worker_of_thread(void);
-
 /* Leaves the device code of this thread. */
 _Noreturn void fault_leave(struct grid_worker *w, const struct trouble *t);
 

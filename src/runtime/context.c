@@ -3,7 +3,7 @@
  * A thread that made a context current through the driver API keeps it; otherwise it uses the
  * primary context of its device, retained here at first use and kept for the life of the process.
  */
-#include "internal.h"
+#include "thread.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -21,7 +21,7 @@ static int device_count;
 static _Atomic uint32_t all_resets; /* of all devices: what threads know of contexts may be over */
 static cudaError_t count_result;
 
-static THREAD_FAST int thread_device;
+static int thread_device(void) { return rt_thread_seen()->device; }
 
 const struct rt_limits *rt_device_limits(int device) { return &devices[device].limits; }
 
@@ -112,7 +112,7 @@ cudaError_t rt_context(void)
     CU_TRY(CU(cuCtxGetCurrent, &context));
     if (LIKELY(context != NULL))
         return cudaSuccess;
-    RT_TRY(rt_primary(thread_device, &context));
+    RT_TRY(rt_primary(thread_device(), &context));
     CU_TRY(CU(cuCtxSetCurrent, context));
     return cudaSuccess;
 }
@@ -131,8 +131,8 @@ static cudaError_t device_of(CUcontext context, int *device)
 {
     CUdevice handle;
 
-    *device = thread_device;
-    if (context && context != atomic_load(&devices[thread_device].primary)) {
+    *device = thread_device();
+    if (context && context != atomic_load(&devices[thread_device()].primary)) {
         CU_TRY(CU(cuCtxGetDevice, &handle));
         *device = (int)handle;
     }
@@ -148,27 +148,24 @@ cudaError_t rt_device(int *device)
     return device_of(context, device);
 }
 
-/* What the thread found last, and of which context, told by the driver's number for it. */
-static THREAD_FAST struct {
-    unsigned long long number;
-    uint32_t resets;
-    struct rt_here here;
-} seen;
-
-static cudaError_t look_around(CUcontext context, unsigned long long number, uint32_t resets)
+static cudaError_t look_around(CUcontext context, unsigned long long number, uint32_t resets,
+                               const struct rt_here **here)
 {
+    struct rt_thread *t = rt_thread();
     int count;
 
-    seen.here.context = NULL;
+    RT_CHECK(t, cudaErrorMemoryAllocation);
+    *here = &t->here;
+    t->here.context = NULL;
     RT_TRY(rt_device_count(&count)); /* a driver's context may be the first thing met */
-    RT_TRY(device_of(context, &seen.here.device));
-    seen.number = number;
-    seen.resets = resets;
-    seen.here.id = number;
+    RT_TRY(device_of(context, &t->here.device));
+    t->number = number;
+    t->resets = resets;
+    t->here.id = number;
     for (int i = 0; i < count; i++)
         if (context == atomic_load_explicit(&devices[i].primary, memory_order_relaxed))
-            seen.here.id += (unsigned long long)atomic_load(&devices[i].resets) << 48;
-    seen.here.context = context;
+            t->here.id += (unsigned long long)atomic_load(&devices[i].resets) << 48;
+    t->here.context = context;
     return cudaSuccess;
 }
 
@@ -193,15 +190,16 @@ cudaError_t rt_find_here(const struct rt_here **here)
     void *current = NULL; /* stays so when the driver is not Weir's */
     unsigned long long number = CU(weir_current_context, &current);
     CUcontext context = current;
+    const struct rt_thread *t = rt_thread_seen();
     uint32_t resets;
 
     if (!LIKELY(current != NULL && number != 0))
         RT_TRY(find_current(&context, &number));
-    *here = &seen.here;
+    *here = &t->here;
     resets = atomic_load_explicit(&all_resets, memory_order_acquire);
-    if (LIKELY(seen.here.context == context && seen.number == number && seen.resets == resets))
+    if (LIKELY(t->here.context == context && t->number == number && t->resets == resets))
         return cudaSuccess;
-    return look_around(context, number, resets);
+    return look_around(context, number, resets, here);
 }
 
 cudaError_t rt_context_push(int device, CUcontext *previous)
@@ -221,10 +219,14 @@ void rt_context_pop(CUcontext previous) { CU(cuCtxSetCurrent, previous); }
 
 /* ---- choosing ---- */
 
-static void choose(int device)
+static cudaError_t choose(int device)
 {
-    thread_device = device;
-    seen.here.context = NULL; /* what is known of it says which device it is */
+    struct rt_thread *t = rt_thread();
+
+    RT_CHECK(t, cudaErrorMemoryAllocation);
+    t->device = device;
+    t->here.context = NULL; /* what is known of it says which device it is */
+    return cudaSuccess;
 }
 
 static cudaError_t set_device(int device)
@@ -235,8 +237,7 @@ static cudaError_t set_device(int device)
     RT_TRY(rt_check_device(device, &handle));
     RT_TRY(rt_primary(device, &context));
     CU_TRY(CU(cuCtxSetCurrent, context));
-    choose(device);
-    return cudaSuccess;
+    return choose(device);
 }
 
 PUBLIC cudaError_t cudaSetDevice(int device) { return done(set_device(device)); }
@@ -279,17 +280,14 @@ PUBLIC cudaError_t cudaSetValidDevices(int *device_arr, int len)
 
     if (error != cudaSuccess)
         return done(error);
-    if (len == 0) {
-        choose(0);
-        return done(cudaSuccess);
-    }
+    if (len == 0)
+        return done(choose(0));
     if (!device_arr || len < 0 || len > count)
         return done(cudaErrorInvalidValue);
     for (int i = 0; i < len; i++)
         if (device_arr[i] < 0 || device_arr[i] >= count)
             return done(cudaErrorInvalidDevice);
-    choose(device_arr[0]);
-    return done(cudaSuccess);
+    return done(choose(device_arr[0]));
 }
 
 static cudaError_t valid_device_flags(unsigned flags)
@@ -306,7 +304,7 @@ static cudaError_t set_device_flags(unsigned flags)
     CUdevice handle;
 
     RT_TRY(valid_device_flags(flags));
-    RT_TRY(rt_check_device(thread_device, &handle));
+    RT_TRY(rt_check_device(thread_device(), &handle));
     /* Mapping of host memory is always on; the driver has no switch for it. */
     CU_TRY(CU(cuDevicePrimaryCtxSetFlags_v2, handle, flags & ~(unsigned)cudaDeviceMapHost));
     return cudaSuccess;
@@ -321,7 +319,7 @@ static cudaError_t get_device_flags(unsigned *flags)
     int active;
 
     RT_CHECK(flags, cudaErrorInvalidValue);
-    RT_TRY(rt_check_device(thread_device, &handle));
+    RT_TRY(rt_check_device(thread_device(), &handle));
     CU_TRY(CU(cuCtxGetCurrent, &context));
     if (context)
         CU_TRY(CU(cuCtxGetFlags, flags));

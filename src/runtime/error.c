@@ -1,5 +1,5 @@
 /* Errors: names and texts of every code, and the last error of each thread. */
-#include "internal.h"
+#include "thread.h"
 
 struct error_text {
     cudaError_t code;
@@ -10,8 +10,6 @@ static const struct error_text texts[] = {
 #define RT_ERROR(name, text) {name, #name, text},
 #include "base/errors.def"
 };
-
-static THREAD_FAST cudaError_t last_error;
 
 /* The table is sorted by code. */
 static const struct error_text *find(cudaError_t code)
@@ -37,22 +35,29 @@ cudaError_t rt_error(CUresult result)
 
 cudaError_t rt_error_keep(cudaError_t error)
 {
-    if (error != cudaSuccess && error != cudaErrorNotReady)
-        last_error = error;
+    if (error != cudaSuccess && error != cudaErrorNotReady) {
+        struct rt_thread *t = rt_thread();
+        if (t)
+            t->last_error = error;
+    }
     return error;
 }
 
-void rt_error_reset(void) { last_error = cudaSuccess; }
+void rt_error_reset(void)
+{
+    if (rt_thread_own)
+        rt_thread_own->last_error = cudaSuccess;
+}
 
 PUBLIC cudaError_t cudaGetLastError(void)
 {
-    cudaError_t error = last_error;
+    cudaError_t error = rt_thread_seen()->last_error;
 
-    last_error = cudaSuccess;
+    rt_error_reset();
     return error;
 }
 
-PUBLIC cudaError_t cudaPeekAtLastError(void) { return last_error; }
+PUBLIC cudaError_t cudaPeekAtLastError(void) { return rt_thread_seen()->last_error; }
 
 PUBLIC const char *cudaGetErrorName(cudaError_t error)
 {

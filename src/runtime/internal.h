@@ -26,10 +26,6 @@
 #define PUBLIC    __attribute__((visibility("default")))
 #define COUNT(a)  (sizeof(a) / sizeof((a)[0]))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
-/* Of a thread-local variable that every call looks at: at a fixed distance from the thread's
- * pointer, so that no function is called to find it. For a few bytes only, since a library that is
- * opened late has little such room. */
-#define THREAD_FAST _Thread_local __attribute__((tls_model("initial-exec")))
 
 /* ---- the driver below ---- */
 

@@ -3,6 +3,7 @@
  * configuration that <<<>>> leaves for the launch behind it. Nothing is parsed here. */
 #include "offload.h"
 #include "registry.h"
+#include "thread.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -192,24 +193,16 @@ PUBLIC void __cudaWeirUnregisterOffload(const void *blobs_begin)
 
 /* ---- <<<>>> ---- */
 
-struct configuration {
-    dim3 grid, block;
-    size_t shared;
-    cudaStream_t stream;
-};
-
-/* A stack: the arguments of a launch may launch, too. */
-static _Thread_local struct {
-    struct configuration items[32];
-    unsigned count;
-} configurations;
-
 PUBLIC unsigned __cudaPushCallConfiguration(dim3 gridDim, dim3 blockDim, size_t sharedMem,
                                             struct CUstream_st *stream)
 {
-    if (configurations.count == COUNT(configurations.items))
+    struct rt_thread *t = rt_thread();
+
+    if (!t)
+        return (unsigned)cudaErrorMemoryAllocation; /* nor could it be kept */
+    if (t->configured == COUNT(t->configurations))
         return (unsigned)done(cudaErrorMissingConfiguration);
-    configurations.items[configurations.count++] =
+    t->configurations[t->configured++] =
         (struct configuration){gridDim, blockDim, sharedMem, stream};
     return cudaSuccess;
 }
@@ -217,11 +210,12 @@ PUBLIC unsigned __cudaPushCallConfiguration(dim3 gridDim, dim3 blockDim, size_t 
 PUBLIC cudaError_t __cudaPopCallConfiguration(dim3 *gridDim, dim3 *blockDim, size_t *sharedMem,
                                               void *stream)
 {
+    struct rt_thread *t = rt_thread_own;
     struct configuration *c;
 
-    if (configurations.count == 0)
+    if (!t || t->configured == 0)
         return done(cudaErrorMissingConfiguration);
-    c = &configurations.items[--configurations.count];
+    c = &t->configurations[--t->configured];
     *gridDim = c->grid;
     *blockDim = c->block;
     *sharedMem = c->shared;

@@ -8,23 +8,49 @@
 #include "driver/error/site.h"
 #include "driver/objects.h"
 
-enum { STACK_DEPTH = 16 }; /* thread-local storage of a library opened late must stay small */
+enum { STACK_DEPTH = 16 };
 
 static CUcontext primary[MEM_MAX_DEVICES];
 static pthread_once_t primary_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t primary_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Current contexts of a host thread, innermost last. */
-static WEIR_THREAD_FAST struct {
-    CUcontext items[STACK_DEPTH];
+/* Current contexts of a host thread, innermost last. On the heap, until the thread ends: static
+ * thread-local storage, which libraries that are opened late share, must stay small. */
+struct context_stack {
     int count;
-} stack;
+    CUcontext items[STACK_DEPTH];
+};
+static WEIR_THREAD_FAST struct context_stack *own_stack; /* NULL: empty */
+static pthread_key_t stack_key;
+static pthread_once_t stack_once = PTHREAD_ONCE_INIT;
 WEIR_THREAD_FAST struct driver_thread driver_thread;
+
 /* To be called after each change of the stack. */
-static void changed(void)
+static void changed(const struct context_stack *s)
 {
-    driver_thread.current = stack.count > 0 ? stack.items[stack.count - 1] : NULL;
+    driver_thread.current = s->count > 0 ? s->items[s->count - 1] : NULL;
     driver_thread.plain = NULL;
+}
+
+static void stack_free(void *stack)
+{
+    own_stack = NULL;
+    driver_thread = (struct driver_thread){0};
+    free(stack);
+}
+
+static void make_stack_key(void) { pthread_key_create(&stack_key, stack_free); }
+
+/* NULL when there is no memory for it. */
+static struct context_stack *stack_of_thread(void)
+{
+    if (own_stack == NULL) {
+        pthread_once(&stack_once, make_stack_key);
+        own_stack = calloc(1, sizeof *own_stack);
+        if (own_stack != NULL)
+            pthread_setspecific(stack_key, own_stack);
+    }
+    return own_stack;
 }
 
 /* All contexts there ever were: objects stay when contexts go, since any thread may have one as its
@@ -146,17 +172,20 @@ WEIR_API CUresult cuCtxSetCurrent(CUcontext ctx)
     CUresult r = driver_ready();
     if (r != CUDA_SUCCESS)
         return r;
+    struct context_stack *s = stack_of_thread();
+    if (s == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
     if (ctx == NULL) {
-        stack.count -= stack.count > 0;
-        changed();
+        s->count -= s->count > 0;
+        changed(s);
         return CUDA_SUCCESS;
     }
     if (!handle_live(ctx, TAG_CONTEXT))
         return CUDA_ERROR_INVALID_CONTEXT;
-    if (stack.count == 0)
-        stack.count = 1;
-    stack.items[stack.count - 1] = ctx;
-    changed();
+    if (s->count == 0)
+        s->count = 1;
+    s->items[s->count - 1] = ctx;
+    changed(s);
     return CUDA_SUCCESS;
 }
 
@@ -167,10 +196,13 @@ WEIR_API CUresult cuCtxPushCurrent_v2(CUcontext ctx)
         return r;
     if (!handle_live(ctx, TAG_CONTEXT))
         return CUDA_ERROR_INVALID_CONTEXT;
-    if (stack.count == STACK_DEPTH)
+    struct context_stack *s = stack_of_thread();
+    if (s == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (s->count == STACK_DEPTH)
         return CUDA_ERROR_INVALID_VALUE;
-    stack.items[stack.count++] = ctx;
-    changed();
+    s->items[s->count++] = ctx;
+    changed(s);
     return CUDA_SUCCESS;
 }
 
@@ -179,12 +211,13 @@ WEIR_API CUresult cuCtxPopCurrent_v2(CUcontext *out)
     CUresult r = driver_ready();
     if (r != CUDA_SUCCESS)
         return r;
-    if (stack.count == 0)
+    struct context_stack *s = own_stack;
+    if (s == NULL || s->count == 0)
         return CUDA_ERROR_INVALID_CONTEXT;
-    stack.count--;
+    s->count--;
     if (out != NULL)
-        *out = stack.items[stack.count];
-    changed();
+        *out = s->items[s->count];
+    changed(s);
     return CUDA_SUCCESS;
 }
 
@@ -354,14 +387,15 @@ WEIR_API CUresult cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *params, unsi
         return CUDA_ERROR_INVALID_VALUE;
     if (device_in_host_function())
         return CUDA_ERROR_NOT_PERMITTED;
-    if (stack.count == STACK_DEPTH)
+    struct context_stack *s = stack_of_thread();
+    if (s == NULL || s->count == STACK_DEPTH)
         return CUDA_ERROR_OUT_OF_MEMORY;
     CUcontext c = new_context(dev);
     c->flags = flags;
     if (!activate(c))
         return CUDA_ERROR_OUT_OF_MEMORY;
-    stack.items[stack.count++] = c;
-    changed();
+    s->items[s->count++] = c;
+    changed(s);
     *out = c;
     return CUDA_SUCCESS;
 }
@@ -382,11 +416,12 @@ WEIR_API CUresult cuCtxDestroy_v2(CUcontext ctx)
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     if (device_in_host_function())
         return CUDA_ERROR_NOT_PERMITTED;
-    for (int n = stack.count - 1; n >= 0; n--)
-        if (stack.items[n] == ctx)
-            memmove(&stack.items[n], &stack.items[n + 1],
-                    sizeof(CUcontext) * (size_t)(--stack.count - n));
-    changed();
+    struct context_stack *s = own_stack;
+    for (int n = s != NULL ? s->count - 1 : -1; n >= 0; n--)
+        if (s->items[n] == ctx)
+            memmove(&s->items[n], &s->items[n + 1], sizeof(CUcontext) * (size_t)(--s->count - n));
+    if (s != NULL)
+        changed(s);
     CALLED(cuCtxDestroy);
     context_empty(ctx,
                   false); /* the object stays: other threads may have it as their current context */

@@ -1,0 +1,81 @@
+/* What the runtime keeps for each thread: made late, freed when the thread ends or the library is
+ * closed, whichever is first. */
+#include "thread.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+THREAD_FAST struct rt_thread *rt_thread_own;
+const struct rt_thread rt_thread_initial;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rt_thread *all;
+static pthread_key_t key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool has_key; /* without one, the states of threads that end stay until the library goes */
+static bool exiting; /* the process ends */
+
+static void unlink_locked(struct rt_thread *t)
+{
+    *t->link = t->next;
+    if (t->next)
+        t->next->link = t->link;
+}
+
+/* The thread ends. Should another of its destructors call the runtime, it gets a new state. */
+static void at_thread_end(void *state)
+{
+    pthread_mutex_lock(&lock);
+    unlink_locked(state);
+    pthread_mutex_unlock(&lock);
+    rt_thread_own = NULL;
+    free(state);
+}
+
+static void before_fork(void) { pthread_mutex_lock(&lock); }
+static void after_fork(void) { pthread_mutex_unlock(&lock); }
+static void at_exit(void) { exiting = true; }
+
+static void prepare(void)
+{
+    has_key = pthread_key_create(&key, at_thread_end) == 0;
+    pthread_atfork(before_fork, after_fork, after_fork);
+    atexit(at_exit);
+}
+
+/* The library is closed: threads that go on must not call a destructor that is no longer there. At
+ * the end of the process, when at_exit has been called before this, they may still be calling the
+ * runtime, and keep what they have. When a library is closed at_exit comes after. */
+static __attribute__((destructor)) void at_close(void)
+{
+    if (exiting)
+        return;
+    if (has_key)
+        pthread_key_delete(key);
+    has_key = false;
+    while (all) {
+        struct rt_thread *t = all;
+        all = t->next;
+        free(t);
+    }
+}
+
+struct rt_thread *rt_thread_new(void)
+{
+    struct rt_thread *t = calloc(1, sizeof *t);
+
+    if (!t)
+        return NULL;
+    pthread_once(&once, prepare);
+    pthread_mutex_lock(&lock);
+    t->next = all;
+    t->link = &all;
+    if (all)
+        all->link = &t->next;
+    all = t;
+    pthread_mutex_unlock(&lock);
+    if (has_key)
+        pthread_setspecific(key, t);
+    rt_thread_own = t;
+    return t;
+}
