@@ -182,6 +182,8 @@ struct ptx_call {
     struct ptx_func **candidates; /* indirect with .calltargets */
     int32_t ncandidates;
     bool configured; /* indirect, the compiler's: a launch is configured, so it may be one */
+    int32_t ended;   /* the compiler's: 1 + register of a predicate that says whose thread the
+                        function has ended; 0: it ends none */
 };
 
 struct ptx_targets {

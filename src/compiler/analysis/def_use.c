@@ -81,6 +81,8 @@ bool jit_roles(const struct ptx_instr *i, struct jroles *r)
             r->use[r->nuse++] = i->call->reg;
         for (int k = 0; k < i->call->nrets; k++)
             add_defs(&i->call->rets[k], r);
+        if (i->call->ended != 0)
+            r->def[r->ndef++] = i->call->ended - 1;
         return true;
     }
     int ndst = jit_ndst(i);

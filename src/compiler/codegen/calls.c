@@ -112,22 +112,28 @@ LLVMValueRef callee_function(struct codegen *cg, const struct ptx_func *f)
     LLVMValueRef fn = LLVMGetNamedFunction(cg->alu.module, name);
     if (fn == NULL) {
         LLVMTypeRef params[4] = {cg->ptr, cg->i32, cg->i32, cg->i64};
-        fn =
-            LLVMAddFunction(cg->alu.module, name,
-                            LLVMFunctionType(LLVMVoidTypeInContext(cg->alu.ctx), params, 4, false));
+        fn = LLVMAddFunction(cg->alu.module, name, LLVMFunctionType(cg->i32, params, 4, false));
         LLVMSetLinkage(fn, LLVMInternalLinkage);
     }
     return fn;
 }
 
-static void calls_call(struct codegen *cg, const struct ptx_func *f, LLVMValueRef mask)
+/* The lanes whose threads it has ended. */
+static LLVMValueRef calls_call(struct codegen *cg, const struct ptx_func *f, LLVMValueRef mask)
 {
     LLVMValueRef fn = callee_function(cg, f);
     LLVMValueRef at = c64(cg, cg->k->local_bytes);
     if (cg->sp != NULL)
         at = LLVMBuildAdd(cg->alu.b, cg->sp, at, "");
     LLVMValueRef args[4] = {cg->blk, cg->w, mask, at};
-    LLVMBuildCall2(cg->alu.b, LLVMGlobalGetValueType(fn), fn, args, 4, "");
+    return LLVMBuildCall2(cg->alu.b, LLVMGlobalGetValueType(fn), fn, args, 4, "");
+}
+
+/* Writes down which lanes' threads a call has ended, where that is asked. */
+static void write_ended(struct codegen *cg, const struct ptx_call *c, LLVMValueRef ended)
+{
+    if (c->ended != 0)
+        write_vector(cg, c->ended - 1, lanes_of(cg, ended), PTX_PRED);
 }
 
 /* The lanes of `same` launch the kernel at address `to`: as a direct launch, but the arguments lie
@@ -161,7 +167,8 @@ static bool emit_indirect(struct codegen *cg, const struct ptx_instr *i)
     LLVMValueRef v = operand_vector(cg, &target, PTX_U64);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(b), loop = new_bb(cg, "targets");
     LLVMBasicBlockRef done = new_bb(cg, "called"), next = new_bb(cg, "next_target");
-    LLVMValueRef all = mask_bits(cg);
+    LLVMValueRef all = mask_bits(cg), ended = new_slot(cg, cg->i32, "ended");
+    LLVMBuildStore(b, c32(cg, 0), ended);
     LLVMBuildBr(b, loop);
     LLVMPositionBuilderAtEnd(b, loop);
     LLVMValueRef left = LLVMBuildPhi(b, cg->i32, "");
@@ -184,7 +191,10 @@ static bool emit_indirect(struct codegen *cg, const struct ptx_instr *i)
         if (f->is_entry)
             calls_launch(cg, c, to, same);
         else
-            calls_call(cg, f, same);
+            LLVMBuildStore(
+                b,
+                LLVMBuildOr(b, LLVMBuildLoad2(b, cg->i32, ended, ""), calls_call(cg, f, same), ""),
+                ended);
         LLVMBuildBr(b, next);
         LLVMPositionBuilderAtEnd(b, no);
     }
@@ -203,6 +213,7 @@ static bool emit_indirect(struct codegen *cg, const struct ptx_instr *i)
     LLVMAddIncoming(left, (LLVMValueRef[]){all, rest}, (LLVMBasicBlockRef[]){before, next}, 2);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, rest, c32(cg, 0), ""), loop, done);
     LLVMPositionBuilderAtEnd(b, done);
+    write_ended(cg, c, LLVMBuildLoad2(b, cg->i32, ended, ""));
     return true;
 }
 
@@ -212,7 +223,7 @@ bool emit_call(struct codegen *cg, const struct ptx_instr *i)
     if (i->call->func == NULL)
         return emit_indirect(cg, i);
     if (i->call->func->has_body) {
-        calls_call(cg, i->call->func, mask_bits(cg));
+        write_ended(cg, i->call, calls_call(cg, i->call->func, mask_bits(cg)));
         return true;
     }
     if (alu_math_known(i->call->func->name, &sig))

@@ -66,6 +66,7 @@ struct codegen {
         int count, used; /* the first `used` are what a stretch being emitted has */
     } arrays;            /* of emit_turns.c */
     LLVMValueRef sp;     /* functions: where this frame starts in the local window (i64) */
+    LLVMValueRef ended;  /* functions: i32, lanes whose threads have ended in it */
     struct storage *regs;
     LLVMValueRef live_slot;     /* i32: threads of the warp that have not ended */
     LLVMValueRef *pending_slot; /* per block: i32 lanes waiting there; NULL where `alone` */
@@ -273,7 +274,8 @@ struct callees {
     const struct ptx_func **items;
     size_t count, cap;
 };
-/* The LLVM function of one: void (block, i32 warp, i32 mask, i64 frame start). */
+/* The LLVM function of one: i32 (block, i32 warp, i32 mask, i64 frame start): the lanes
+ * whose threads it has ended. */
 LLVMValueRef callee_function(struct codegen *cg, const struct ptx_func *f);
 
 /* The warp arrives at barrier `id`, which opens when `count` threads have. */

@@ -793,6 +793,8 @@ bool emit_function(struct codegen *cg)
     cg->sp = LLVMGetParam(cg->fn, 3);
     function_open(cg);
     LLVMBuildStore(b, LLVMGetParam(cg->fn, 2), cg->live_slot);
+    cg->ended = new_slot(cg, cg->i32, "ended");
+    LLVMBuildStore(b, c32(cg, 0), cg->ended);
     /* the frame must fit into the thread's local window */
     LLVMValueRef end = LLVMBuildAdd(b, cg->sp, c64(cg, cg->k->local_bytes), "");
     LLVMBasicBlockRef over = new_bb(cg, "overflow"), fits = new_bb(cg, "fits");
@@ -807,6 +809,6 @@ bool emit_function(struct codegen *cg)
     if (!flow_emit(cg))
         return false;
     LLVMPositionBuilderAtEnd(b, cg->next_warp);
-    LLVMBuildRetVoid(b);
+    LLVMBuildRet(b, LLVMBuildLoad2(b, cg->i32, cg->ended, ""));
     return !cg->failed;
 }

@@ -281,6 +281,46 @@ static bool inline_call(struct flattener *f, struct activation *act, const struc
     return ok;
 }
 
+/* May a function of the module that is called, and not inlined, end threads? An exit behind a trap
+ * (how compilers mark what is never reached) does not. */
+static bool may_end_threads(struct flattener *f)
+{
+    const struct ptx_module *m = f->k->entry->module;
+    if (f->ends_threads >= 0)
+        return f->ends_threads;
+    f->ends_threads = 0;
+    for (int n = 0; n < m->nfuncs && !f->ends_threads; n++) {
+        const struct ptx_func *func = m->funcs[n];
+        bool dead = false;
+        for (int i = 0; i < func->ninstrs && !func->is_entry; i++) {
+            unsigned op = func->instrs[i].op;
+            dead = op == PTX_OP_trap || (dead && op == PTX_OP_exit);
+            f->ends_threads |= op == PTX_OP_exit && !dead;
+        }
+    }
+    return f->ends_threads;
+}
+
+/* A call of a function that is not inlined; threads that it has ended exit behind it. */
+static void push_call(struct flattener *f, const struct ptx_instr *call, struct ptx_call *c)
+{
+    struct jkernel *k = f->k;
+    if (!may_end_threads(f)) {
+        *flat_push(k) = *call;
+        return;
+    }
+    int32_t ended = flat_reg(k, "ended", PTX_PRED);
+    c->ended = 1 + ended;
+    *flat_push(k) = *call;
+    push_branch(k, call, ended, true, (int32_t)k->ninstrs + 2);
+    struct ptx_instr *i = flat_push(k);
+    i->op = PTX_OP_exit;
+    i->line = call->line;
+    i->column = call->column;
+    i->loc_file = call->loc_file;
+    i->loc_line = call->loc_line;
+}
+
 static bool copy_call(struct flattener *f, struct activation *act, const struct ptx_instr *src)
 {
     struct jkernel *k = f->k;
@@ -314,7 +354,10 @@ static bool copy_call(struct flattener *f, struct activation *act, const struct 
         return diag_set(k->diag, src->line, src->column,
                         "a call through a register needs a .callprototype or .calltargets");
     k->has_calls |= func == NULL || func->has_body;
-    *flat_push(k) = as;
+    if (func == NULL || func->has_body)
+        push_call(f, &as, copy);
+    else
+        *flat_push(k) = as;
     return true;
 }
 
@@ -504,23 +547,6 @@ static void add_carry(struct flattener *f)
     }
 }
 
-/* A function that is compiled on its own cannot end threads. An exit behind a trap (how compilers
- * mark what is never reached) is no matter. */
-static bool check_exits(const struct jkernel *k)
-{
-    bool dead = false;
-    for (size_t n = 0; n < k->ninstrs; n++) {
-        const struct ptx_instr *i = &k->instrs[n];
-        dead = i->op == PTX_OP_trap || (dead && i->op == PTX_OP_exit);
-        if (i->op == PTX_OP_exit && !dead)
-            return diag_set(k->diag, i->line, i->column,
-                            "exit in %s, which is recursive or called through a pointer, is not "
-                            "supported",
-                            k->entry->name);
-    }
-    return true;
-}
-
 /* Does any function of the module use alloca or its stack? */
 static bool allocates(const struct ptx_module *m)
 {
@@ -552,7 +578,7 @@ static bool check_stack(struct jkernel *k)
 
 bool pass_flatten(struct jkernel *k)
 {
-    struct flattener f = {.k = k, .cc = -1, .sp = -1};
+    struct flattener f = {.k = k, .cc = -1, .sp = -1, .ends_threads = -1};
     struct activation act = {.func = k->entry};
     for (int n = 0; n < k->entry->nregs; n++)
         flat_reg(k, k->entry->regs[n].name, k->entry->regs[n].type);
@@ -569,13 +595,16 @@ bool pass_flatten(struct jkernel *k)
     bool ok = flatten_func(&f, &act);
     if (ok && f.sp >= 0)
         ok = check_stack(k);
-    if (ok && k->is_function) {
-        ok = check_exits(k);
+    if (ok && k->is_function)
         flat_store_results(&f, &act);
-    }
     if (ok) {
         struct ptx_instr *end = flat_push(k);
         end->op = PTX_OP_exit;
+        if (k->is_function) { /* an operand tells the return from exits of threads */
+            end->operands = arena_alloc(&k->arena, sizeof *end->operands);
+            end->operands[0] = (struct ptx_operand){.kind = PTX_OPR_IMM, .reg = -1};
+            end->noperands = 1;
+        }
         ok = flat_lower_areas(&f) && flat_separate_launches(&f);
     }
     if (ok) {

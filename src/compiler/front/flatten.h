@@ -50,6 +50,7 @@ struct flattener {
     int32_t cc; /* the carry flag's register, -1 until used */
     int32_t sp; /* the register of alloca's stack, -1 until used */
     int depth;
+    int8_t ends_threads; /* may calls of the module's functions end threads? -1: not known yet */
     int32_t config[FLAT_CONFIG]; /* 1 + the registers of the launch configuration; 0 until used */
     struct ptx_var *launch_area; /* where arguments of launches lie, NULL until used */
 };

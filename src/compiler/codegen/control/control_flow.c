@@ -283,6 +283,10 @@ static void control_flow_switch(struct codegen *cg, const struct jblock *blk)
 static void control_flow_exit(struct codegen *cg, const struct jblock *blk)
 {
     LLVMBuilderRef b = cg->alu.b;
+    if (cg->k->is_function && blk->term_instr->noperands == 0) { /* no return: threads end */
+        LLVMValueRef ended = LLVMBuildLoad2(b, cg->i32, cg->ended, "");
+        LLVMBuildStore(b, LLVMBuildOr(b, ended, mask_bits(cg), ""), cg->ended);
+    }
     if (blk->converged || cg->in_whole) {
         LLVMBuildBr(b, cg->next_warp);
         return;
