@@ -1,4 +1,4 @@
-/* Tables of wrong calls and their codes, for the programs tests/conformance/E1_*.cu.
+/* Tables of wrong calls and their codes, for the programs tests/conformance/errors/*.cu.
  *
  *   static void rows(void)           // runs in a child process, maybe several times
  *   {

@@ -1,5 +1,5 @@
 /* table: writes the case table as a module of PTX and a file of operands and results from the
- * reference, for any libcuda to run (run_table.c). Usage: alu_table FILE.ptx FILE.bin
+ * reference, for any libcuda to run (run_table.c). Usage: arithmetic_table FILE.ptx FILE.bin
  *
  * A kernel has some dozens of cases, one after the other; thread t of its block takes each case's
  * t-th operands. Registers are untyped ones of the operand's width. */
