@@ -1,4 +1,4 @@
-/* Tables of wrong calls and their codes, for the programs tests/conformance/errors/*.cu.
+/* Tables of wrong calls and their codes, for the programs in tests/conformance/errors.
  *
  *   static void rows(void)           // runs in a child process, maybe several times
  *   {
