@@ -1,16 +1,15 @@
-/* Reads and writes records of the disk cache: see cache.h. cache_trim.c keeps its size in bounds.
- */
+/* Reads and writes records of the disk cache: see cache.h. cache_directory.c chooses the directory,
+ * cache_trim.c keeps its size in bounds. */
 #include "loader/cache.h"
-#include "base/env.h"
 #include "loader/cache_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -38,91 +37,7 @@ enum { CACHE_TOUCH_SECONDS = 3600 };
 /* How many bytes a process may add before it looks at the directory's size again. */
 enum { CACHE_TRIM_EVERY = 64 << 20 };
 
-/* ---- the directory ---- */
-
-static char *directory;           /* NULL: none */
 static atomic_bool store_refused; /* a store failed: do not try again in this process */
-
-/* mkdir -p. New directories are the user's alone. */
-static bool make_directories(const char *path)
-{
-    char *copy = xstrdup(path);
-    bool ok = true;
-    for (char *p = copy + 1; ok; p++) {
-        if (*p != '/' && *p != '\0')
-            continue;
-        char kept = *p;
-        *p = '\0';
-        ok = mkdir(copy, 0700) == 0 || errno == EEXIST || errno == EISDIR;
-        /* A directory higher up may refuse us a mkdir though it is there (EROFS, EACCES). */
-        struct stat st;
-        ok = ok || (stat(copy, &st) == 0 && S_ISDIR(st.st_mode));
-        *p = kept;
-        if (kept == '\0')
-            break;
-    }
-    int reason = errno;
-    free(copy);
-    errno = reason;
-    return ok;
-}
-
-/* The directory's name by the environment; NULL: no cache wanted, or nowhere to put it. */
-static char *directory_name(void)
-{
-    const char *own = env_get(ENV_CACHE_DIR);
-    if (own != NULL) {
-        if (*own == '\0' || strcmp(own, "off") == 0)
-            return NULL;
-        return xstrdup(own);
-    }
-    const char *xdg = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
-    if (xdg != NULL && xdg[0] == '/')
-        return xprintf("%s/weir", xdg);
-    if (home != NULL && home[0] == '/')
-        return xprintf("%s/.cache/weir", home);
-    notice_once(NOTICE_CACHE_DIR,
-                "no directory for compiled kernels (HOME is not set): they are not "
-                "kept; set WEIR_CACHE_DIR to a directory, or to \"off\"");
-    return NULL;
-}
-
-static void choose_directory(void)
-{
-    char *name = directory_name();
-    if (name == NULL)
-        return;
-    struct stat st;
-    bool made = make_directories(name);
-    if (made && (stat(name, &st) != 0 || !S_ISDIR(st.st_mode))) {
-        made = false;
-        errno = ENOTDIR;
-    }
-    if (made) {
-        directory = realpath(name, NULL); /* the program may change its working directory */
-        made = directory != NULL;
-    }
-    if (!made)
-        notice_once(NOTICE_CACHE_DIR,
-                    "the cache directory %s cannot be used (%s): compiled kernels are not kept",
-                    name, strerror(errno));
-    free(name);
-}
-
-const char *cache_dir(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, choose_directory);
-    return directory;
-}
-
-/* The file of a record: <directory>/<first two digits>/<the others>. */
-static char *record_path(const struct hash128 *key)
-{
-    char hex[33];
-    hash_hex(key, hex);
-    return xprintf("%s/%.2s/%s", directory, hex, hex + 2);
-}
 
 /* ---- reading ---- */
 
@@ -147,13 +62,6 @@ static bool read_all(int fd, void *to, size_t bytes)
     return true;
 }
 
-/* Code is run, so a file counts only when nobody but this user (or root) can have written it. */
-static bool trustworthy(const struct stat *st)
-{
-    return S_ISREG(st->st_mode) && (st->st_uid == geteuid() || st->st_uid == 0) &&
-           (st->st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
 static enum cache_result read_record(int fd, const struct stat *st, enum cache_kind kind,
                                      const struct hash128 *key, void **data, size_t *size)
 {
@@ -163,7 +71,9 @@ static enum cache_result read_record(int fd, const struct stat *st, enum cache_k
         h.kind != (uint32_t)kind || memcmp(&h.key, key, sizeof *key) != 0 ||
         h.payload > CACHE_MAX_RECORD || (uint64_t)st->st_size != sizeof h + h.payload)
         return CACHE_DAMAGED;
-    void *payload = xmalloc(h.payload);
+    void *payload = malloc(h.payload + 1); /* the file says how much: no reason to abort */
+    if (payload == NULL)
+        return CACHE_MISS;
     struct hash128 sum;
     if (read_all(fd, payload, h.payload)) {
         checksum(&h, payload, &sum);
@@ -177,25 +87,42 @@ static enum cache_result read_record(int fd, const struct stat *st, enum cache_k
     return CACHE_DAMAGED;
 }
 
+/* Opens a record's file. Never waits (for the writer of a FIFO, for a lease), and opens nothing
+ * that does something when it is opened. */
+static int open_record(int shard, const char *name, struct stat *st)
+{
+    if (fstatat(shard, name, st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st->st_mode))
+        return -1;
+    int fd = openat(shard, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (fd >= 0 && (fstat(fd, st) != 0 || !cache_file_is_ours(st))) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
 enum cache_result cache_load(enum cache_kind kind, const struct hash128 *key, void **data,
                              size_t *size)
 {
+    char hex[33], *name = hex + CACHE_SHARD_DIGITS;
     if (cache_dir() == NULL)
         return CACHE_MISS;
-    char *path = record_path(key);
+    hash_hex(key, hex);
+    int shard = cache_open_shard(hex, false);
+    if (shard < 0)
+        return CACHE_MISS;
     enum cache_result result = CACHE_MISS;
     struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd >= 0 && fstat(fd, &st) == 0 && trustworthy(&st)) {
+    int fd = open_record(shard, name, &st);
+    if (fd >= 0) {
         result = read_record(fd, &st, kind, key, data, size);
         if (result == CACHE_DAMAGED)
-            unlink(path);
+            unlinkat(shard, name, 0);
         else if (time(NULL) - st.st_mtime > CACHE_TOUCH_SECONDS)
             futimens(fd, NULL); /* fails where we may only read: then it just ages */
-    }
-    if (fd >= 0)
         close(fd);
-    free(path);
+    }
+    close(shard);
     return result;
 }
 
@@ -215,35 +142,49 @@ static bool write_all(int fd, const void *from, size_t bytes)
     return true;
 }
 
-/* Opens a new file in the directory of `path`, making that directory if it is not there (somebody
- * may clear the cache at any moment, hence more than one try). */
-static int open_temporary(const char *path, char **name)
+/* Makes a file of a new name, written to `name`; -1 and errno when it cannot. */
+static int open_temporary(int shard, char name[32])
 {
-    size_t parent = (size_t)(strrchr(path, '/') - path);
-    for (int attempt = 0; attempt < 3; attempt++) {
-        *name = xprintf("%.*s/" CACHE_TEMPORARY "XXXXXX", (int)parent, path);
-        int fd = mkostemp(*name, O_CLOEXEC);
-        if (fd >= 0)
+    static atomic_uint count;
+    for (int attempt = 0; attempt < 100; attempt++) {
+        struct timespec t;
+        clock_gettime(CLOCK_REALTIME, &t);
+        snprintf(name, 32, CACHE_TEMPORARY "%08x%08x%04x", (unsigned)getpid(),
+                 (unsigned)t.tv_nsec ^ (unsigned)t.tv_sec << 20,
+                 atomic_fetch_add(&count, 1) & 0xffff);
+        int fd = openat(shard, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd >= 0 || errno != EEXIST)
             return fd;
-        int reason = errno;
-        free(*name);
-        *name = NULL;
-        if (reason != ENOENT)
-            break;
-        char *shard = xprintf("%.*s", (int)parent, path);
-        bool made = make_directories(shard);
-        free(shard);
-        if (!made)
-            break;
     }
     return -1;
 }
 
-/* Writes the file beside its place and moves it there in one step. errno says why it failed. */
-static bool write_file(const char *path, const void *data, size_t bytes)
+/* A write beyond the limit on the size of files (ulimit -f) would raise SIGXFSZ, which ends the
+ * process. The signal's disposition is the program's, so the limit is asked for instead. */
+static bool beyond_limit(size_t bytes)
 {
-    char *temporary;
-    int fd = open_temporary(path, &temporary);
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+           bytes > limit.rlim_cur;
+}
+
+/* Gives a written file its name, in one step. A directory of that name goes if it is empty. */
+static bool rename_to(int shard, const char *temporary, const char *name)
+{
+    return renameat(shard, temporary, shard, name) == 0 ||
+           (errno == EISDIR && unlinkat(shard, name, AT_REMOVEDIR) == 0 &&
+            renameat(shard, temporary, shard, name) == 0);
+}
+
+/* Writes a file beside its place and moves it there in one step. errno says why it failed. */
+static bool write_file(int shard, const char *name, const void *data, size_t bytes)
+{
+    char temporary[32];
+    if (beyond_limit(bytes)) {
+        errno = EFBIG;
+        return false;
+    }
+    int fd = open_temporary(shard, temporary);
     if (fd < 0)
         return false;
     bool ok = write_all(fd, data, bytes);
@@ -252,15 +193,39 @@ static bool write_file(const char *path, const void *data, size_t bytes)
         ok = false;
         reason = errno;
     }
-    if (ok && rename(temporary, path) != 0) {
+    if (ok && !rename_to(shard, temporary, name)) {
         ok = false;
         reason = errno;
     }
     if (!ok)
-        unlink(temporary);
-    free(temporary);
+        unlinkat(shard, temporary, 0);
     errno = reason;
     return ok;
+}
+
+/* Writes a record's file. Somebody may clear the cache at any moment, hence more than one try. */
+static bool write_record(const struct hash128 *key, const void *data, size_t bytes)
+{
+    char hex[33];
+    hash_hex(key, hex);
+    for (int attempt = 0; attempt < 3; attempt++) {
+        int shard = cache_open_shard(hex, true);
+        if (shard < 0)
+            return false;
+        bool ok = write_file(shard, hex + CACHE_SHARD_DIGITS, data, bytes);
+        int reason = errno;
+        close(shard);
+        errno = reason;
+        if (ok || reason != ENOENT)
+            return ok;
+    }
+    return false;
+}
+
+/* Would the next store fail for the same reason, and take as long? */
+static bool is_lasting(int reason)
+{
+    return reason == ENOSPC || reason == EDQUOT || reason == EROFS || reason == EIO;
 }
 
 /* Looks at the directory's size at the first store of a process and every so many bytes after. */
@@ -286,7 +251,9 @@ void cache_store(enum cache_kind kind, const struct hash128 *key, const struct c
         h.payload += pieces[i].size;
     if (h.payload > CACHE_MAX_RECORD)
         return;
-    char *file = xmalloc(sizeof h + h.payload), *to = file + sizeof h;
+    char *file = malloc(sizeof h + h.payload), *to = file + sizeof h;
+    if (file == NULL)
+        return;
     for (int i = 0; i < count; i++) {
         memcpy(to, pieces[i].data, pieces[i].size);
         to += pieces[i].size;
@@ -294,15 +261,15 @@ void cache_store(enum cache_kind kind, const struct hash128 *key, const struct c
     checksum(&h, file + sizeof h, &h.checksum);
     memcpy(file, &h, sizeof h);
 
-    char *path = record_path(key);
-    if (write_file(path, file, sizeof h + h.payload)) {
+    if (write_record(key, file, sizeof h + h.payload)) {
         bound_size(sizeof h + h.payload);
     } else {
-        atomic_store(&store_refused, true);
+        int reason = errno;
+        if (is_lasting(reason))
+            atomic_store(&store_refused, true);
         notice_once(NOTICE_CACHE_WRITE,
                     "the cache directory %s cannot be written (%s): compiled kernels are not kept",
-                    directory, strerror(errno));
+                    cache_dir(), cache_reason(reason));
     }
-    free(path);
     free(file);
 }

@@ -6,10 +6,18 @@
  * made anew. Files are written under another name and renamed, so readers never see half of one,
  * and any number of processes may share a directory.
  *
+ * Code from a record is executed, so a record counts only if nobody but this user and root can
+ * write to its file, to the shard that the file is in and to the cache directory: each is owned by
+ * one of the two, without write permission for group or others (which includes what access control
+ * lists grant), and is no symbolic link. These are looked at on open descriptors, so that nothing
+ * can be exchanged between the look and the use. A directory that others can write to, such as one
+ * of mode 1777, is used by way of a subdirectory of the user's own, user-<uid>. Whatever else has a
+ * record's name (a FIFO, a device, a directory) counts as missing.
+ *
  * A cache that cannot be used is not an error: loads miss, stores do nothing, and the reason is
  * reported once (jit_set_notice). */
-#ifndef WEIR_JIT_CACHE_H
-#define WEIR_JIT_CACHE_H
+#ifndef WEIR_LOADER_CACHE_H
+#define WEIR_LOADER_CACHE_H
 
 #include "base/base.h"
 

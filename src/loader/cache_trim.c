@@ -49,8 +49,8 @@ static void list_shard(int root, const char *shard, struct found_list *list)
         bool temporary = strncmp(e->d_name, CACHE_TEMPORARY, strlen(CACHE_TEMPORARY)) == 0;
         size_t length = strlen(e->d_name);
         struct stat st;
-        if ((!temporary && !all_hex(e->d_name, 30)) || length > 30 ||
-            fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
+        if ((!temporary && !all_hex(e->d_name, CACHE_NAME_DIGITS)) || length > CACHE_NAME_DIGITS ||
+            fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || S_ISDIR(st.st_mode))
             continue;
         struct found f = {
             .used = st.st_mtim, .bytes = (uint64_t)st.st_size, .temporary = temporary};
@@ -70,7 +70,7 @@ static int list_directory(struct found_list *list, struct diag *d)
         diag_set(d, 0, 0, "there is no cache directory");
         return -1;
     }
-    int root = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int root = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     int copy = root >= 0 ? openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
     if (dir == NULL) {
@@ -82,7 +82,7 @@ static int list_directory(struct found_list *list, struct diag *d)
         return -1;
     }
     for (struct dirent *e; (e = readdir(dir)) != NULL;)
-        if (all_hex(e->d_name, 2))
+        if (all_hex(e->d_name, CACHE_SHARD_DIGITS))
             list_shard(root, e->d_name, list);
     closedir(dir);
     return root;
@@ -136,7 +136,7 @@ bool cache_trim(uint64_t keep, struct cache_usage *removed, struct diag *d)
     time_t stale = time(NULL) - CACHE_TEMPORARY_SECONDS;
     for (size_t i = 0; i < list.count; i++) {
         const struct found *f = &list.items[i];
-        if (f->temporary ? f->used.tv_sec > stale : total - gone.bytes <= keep)
+        if (f->temporary ? f->used.tv_sec > stale : keep > 0 && total - gone.bytes <= keep)
             continue;
         remove_found(root, f, &gone);
     }

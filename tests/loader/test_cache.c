@@ -1,6 +1,7 @@
 /* The disk cache alone: what is stored comes back, what is damaged does not, and a directory that
  * cannot be used costs nothing but one notice. Each case runs in a process of its own, since a
  * process chooses its directory once. */
+#include "cache_cases.h"
 #include "check.h"
 #include "loader/cache.h"
 #include "loader/loader.h"
@@ -16,83 +17,30 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static struct strbuf notices;
-
-static struct hash128 key_of(uint64_t n)
-{
-    struct hash128 h;
-    hash_init(&h);
-    hash_add(&h, &n, sizeof n);
-    return h;
-}
-
-static void store(uint64_t n, const void *data, size_t size)
-{
-    struct hash128 key = key_of(n);
-    struct cache_piece pieces[2] = {{data, size / 2},
-                                    {(const char *)data + size / 2, size - size / 2}};
-    cache_store(CACHE_CODE, &key, pieces, 2);
-}
-
-static enum cache_result load(uint64_t n, char **data, size_t *size)
-{
-    struct hash128 key = key_of(n);
-    void *p = NULL;
-    enum cache_result r = cache_load(CACHE_CODE, &key, &p, size);
-    *data = p;
-    return r;
-}
-
-static char *path_of(uint64_t n)
-{
-    struct hash128 key = key_of(n);
-    char hex[33];
-    hash_hex(&key, hex);
-    return xprintf("%s/%.2s/%s", cache_dir(), hex, hex + 2);
-}
-
-static void expect_hit(uint64_t n, const char *want, size_t bytes)
-{
-    char *data;
-    size_t size = 0;
-    CHECK_EQ_INT(load(n, &data, &size), CACHE_HIT);
-    CHECK_EQ_INT(size, bytes);
-    CHECK(data != NULL && size == bytes && memcmp(data, want, bytes) == 0);
-    free(data);
-}
-
-static void expect(uint64_t n, enum cache_result want)
-{
-    char *data = NULL;
-    size_t size;
-    CHECK_EQ_INT(load(n, &data, &size), want);
-    free(data);
-}
-
 /* ---- the cases ---- */
 
 static void case_roundtrip(const char *directory)
 {
-    expect(1, CACHE_MISS);
-    store(1, "hello, cache", 12);
-    expect_hit(1, "hello, cache", 12);
-    store(1, "hello, again", 12);
-    expect_hit(1, "hello, again", 12);
+    case_expect(1, CACHE_MISS);
+    case_store(1, "hello, cache", 12);
+    case_expect_hit(1, "hello, cache", 12);
+    case_store(1, "hello, again", 12);
+    case_expect_hit(1, "hello, again", 12);
     struct hash128 key = key_of(1);
     void *data;
     size_t size;
     CHECK_EQ_INT(cache_load(CACHE_FACTS, &key, &data, &size), CACHE_DAMAGED); /* another kind */
-    expect(1, CACHE_MISS); /* a file that is not what its name says is removed */
+    case_expect(1, CACHE_MISS); /* a file that is not what its name says is removed */
     char *big = xmalloc(3 << 20);
     memset(big, 'x', 3 << 20);
-    store(2, big, 3 << 20);
-    expect_hit(2, big, 3 << 20);
+    case_store(2, big, 3 << 20);
+    case_expect_hit(2, big, 3 << 20);
     free(big);
     struct cache_usage use;
     CHECK(cache_usage(&use, NULL));
     CHECK_EQ_INT(use.files, 1);
     CHECK(use.bytes > 3 << 20 && use.bytes < (3 << 20) + 200);
-    CHECK_STR(notices.items, NULL);
+    CHECK_STR(case_notices.items, NULL);
 }
 
 static void case_damaged(const char *directory)
@@ -100,34 +48,34 @@ static void case_damaged(const char *directory)
     enum { SIZE = 40 };
     char data[SIZE];
     memset(data, 'd', SIZE);
-    store(5, data, SIZE);
-    char *path = path_of(5);
+    case_store(5, data, SIZE);
+    char *path = case_path(5);
     size_t whole;
     char *file = file_read(path, &whole, NULL);
     CHECK(file != NULL && whole > SIZE);
     if (file == NULL)
         return;
     for (size_t i = 0; i < whole; i++) { /* one byte wrong anywhere */
-        store(5, data, SIZE);
+        case_store(5, data, SIZE);
         int fd = open(path, O_WRONLY);
         char wrong = (char)(file[i] ^ 0x40);
         CHECK_EQ_INT(pwrite(fd, &wrong, 1, (off_t)i), 1);
         close(fd);
-        expect(5, CACHE_DAMAGED);
-        expect(5, CACHE_MISS);
+        case_expect(5, CACHE_DAMAGED);
+        case_expect(5, CACHE_MISS);
     }
     for (size_t n = 0; n < whole; n += 7) { /* cut off anywhere */
-        store(5, data, SIZE);
+        case_store(5, data, SIZE);
         CHECK_EQ_INT(truncate(path, (off_t)n), 0);
-        expect(5, CACHE_DAMAGED);
+        case_expect(5, CACHE_DAMAGED);
     }
-    store(5, data, SIZE);
-    expect_hit(5, data, SIZE);
+    case_store(5, data, SIZE);
+    case_expect_hit(5, data, SIZE);
     CHECK_EQ_INT(chmod(path, 0666), 0); /* anybody may have written it: not trusted */
-    expect(5, CACHE_MISS);
+    case_expect(5, CACHE_MISS);
     CHECK_EQ_INT(unlink(path), 0);
     CHECK_EQ_INT(symlink("/etc/passwd", path), 0);
-    expect(5, CACHE_MISS);
+    case_expect(5, CACHE_MISS);
     free(file);
     free(path);
 }
@@ -137,27 +85,27 @@ static void case_trim(const char *directory)
     char data[1000] = {0};
     struct timespec old[2] = {{1000, 0}, {1000, 0}};
     for (uint64_t n = 0; n < 20; n++) {
-        store(n, data, sizeof data);
-        char *path = path_of(n);
+        case_store(n, data, sizeof data);
+        char *path = case_path(n);
         old[0].tv_sec = old[1].tv_sec = 1000 + (time_t)n;
         if (n < 10)
             CHECK_EQ_INT(utimensat(AT_FDCWD, path, old, 0), 0);
         free(path);
     }
-    expect_hit(3, data, sizeof data); /* used now: no longer old */
+    case_expect_hit(3, data, sizeof data); /* used now: no longer old */
     struct cache_usage use, gone;
     CHECK(cache_usage(&use, NULL));
     CHECK_EQ_INT(use.files, 20);
     CHECK(cache_trim(use.bytes * 12 / 20, &gone, NULL));
     CHECK_EQ_INT(gone.files, 8);
-    expect(0, CACHE_MISS);
-    expect_hit(3, data, sizeof data);
-    expect(7, CACHE_MISS);
-    expect_hit(9, data, sizeof data);
-    expect_hit(15, data, sizeof data);
+    case_expect(0, CACHE_MISS);
+    case_expect_hit(3, data, sizeof data);
+    case_expect(7, CACHE_MISS);
+    case_expect_hit(9, data, sizeof data);
+    case_expect_hit(15, data, sizeof data);
 
     /* Temporary files: young ones belong to somebody, old ones to nobody. */
-    char *path = path_of(15);
+    char *path = case_path(15);
     char *young = xprintf("%.*s/tmp-young", (int)(strrchr(path, '/') - path), path);
     char *dead = xprintf("%.*s/tmp-dead", (int)(strrchr(path, '/') - path), path);
     close(open(young, O_CREAT | O_WRONLY, 0600));
@@ -167,8 +115,8 @@ static void case_trim(const char *directory)
     CHECK_EQ_INT(gone.files, 12);
     CHECK_EQ_INT(access(young, F_OK), 0);
     CHECK(access(dead, F_OK) != 0);
-    store(30, data, sizeof data); /* its directory is gone: made anew */
-    expect_hit(30, data, sizeof data);
+    case_store(30, data, sizeof data); /* its directory is gone: made anew */
+    case_expect_hit(30, data, sizeof data);
     free(path);
     free(young);
     free(dead);
@@ -178,9 +126,9 @@ static void case_off(const char *directory)
 {
     setenv("WEIR_CACHE_DIR", "off", 1);
     CHECK_STR(jit_cache_dir(), NULL);
-    store(1, "x", 1);
-    expect(1, CACHE_MISS);
-    CHECK_STR(notices.items, NULL);
+    case_store(1, "x", 1);
+    case_expect(1, CACHE_MISS);
+    CHECK_STR(case_notices.items, NULL);
     struct diag d = {0};
     struct cache_usage use;
     CHECK(!cache_usage(&use, &d));
@@ -191,7 +139,7 @@ static void case_empty(const char *directory)
 {
     setenv("WEIR_CACHE_DIR", "", 1);
     CHECK_STR(jit_cache_dir(), NULL);
-    CHECK_STR(notices.items, NULL);
+    CHECK_STR(case_notices.items, NULL);
 }
 
 static void case_defaults(const char *directory)
@@ -201,8 +149,8 @@ static void case_defaults(const char *directory)
     setenv("HOME", directory, 1);
     char *want = xprintf("%s/.cache/weir", directory);
     CHECK_STR(jit_cache_dir(), want);
-    store(1, "x", 1);
-    expect_hit(1, "x", 1);
+    case_store(1, "x", 1);
+    case_expect_hit(1, "x", 1);
     free(want);
 }
 
@@ -224,7 +172,7 @@ static void case_no_home(const char *directory)
     unsetenv("XDG_CACHE_HOME");
     unsetenv("HOME");
     CHECK_STR(jit_cache_dir(), NULL);
-    CHECK(notices.items != NULL && strstr(notices.items, "HOME is not set") != NULL);
+    CHECK(case_notices.items != NULL && strstr(case_notices.items, "HOME is not set") != NULL);
 }
 
 /* A directory that cannot be: below a file. */
@@ -235,11 +183,12 @@ static void case_not_a_directory(const char *directory)
     setenv("WEIR_CACHE_DIR", below, 1);
     CHECK_STR(jit_cache_dir(), NULL);
     for (uint64_t n = 0; n < 3; n++) {
-        store(n, "x", 1);
-        expect(n, CACHE_MISS);
+        case_store(n, "x", 1);
+        case_expect(n, CACHE_MISS);
     }
-    CHECK(notices.items != NULL && strstr(notices.items, "cannot be used (Not a directory)") &&
-          strchr(notices.items, '\n')[1] == '\0'); /* once */
+    CHECK(case_notices.items != NULL &&
+          strstr(case_notices.items, "cannot be used (Not a directory)") &&
+          strchr(case_notices.items, '\n')[1] == '\0'); /* once */
     free(file);
     free(below);
 }
@@ -247,7 +196,7 @@ static void case_not_a_directory(const char *directory)
 /* A directory that exists and refuses new files. Root is refused nothing, so it becomes nobody. */
 static void case_unwritable(const char *directory)
 {
-    store(1, "kept", 4);
+    case_store(1, "kept", 4);
     const char *cache = cache_dir();
     CHECK_EQ_INT(chmod(directory, 0755), 0);
     if (geteuid() == 0) {
@@ -258,11 +207,12 @@ static void case_unwritable(const char *directory)
         free(command);
     }
     for (uint64_t n = 2; n < 5; n++) {
-        store(n, "x", 1);
-        expect(n, CACHE_MISS);
+        case_store(n, "x", 1);
+        case_expect(n, CACHE_MISS);
     }
-    CHECK(notices.items != NULL && strstr(notices.items, "cannot be written (Permission denied)") &&
-          strchr(notices.items, '\n')[1] == '\0');
+    CHECK(case_notices.items != NULL &&
+          strstr(case_notices.items, "cannot be written (Permission denied)") &&
+          strchr(case_notices.items, '\n')[1] == '\0');
 }
 
 /* A disk without room for the second record. */
@@ -275,11 +225,11 @@ static void case_full(const char *directory)
         return;
     }
     char *big = xcalloc(1, 100000);
-    store(1, "small", 5);
-    store(2, big, 100000);
-    expect_hit(1, "small", 5);
-    expect(2, CACHE_MISS);
-    CHECK(notices.items != NULL && strstr(notices.items, "No space left on device"));
+    case_store(1, "small", 5);
+    case_store(2, big, 100000);
+    case_expect_hit(1, "small", 5);
+    case_expect(2, CACHE_MISS);
+    CHECK(case_notices.items != NULL && strstr(case_notices.items, "No space left on device"));
     struct cache_usage use;
     CHECK(cache_usage(&use, NULL));
     CHECK_EQ_INT(use.files, 1);
@@ -287,43 +237,18 @@ static void case_full(const char *directory)
     free(big);
 }
 
-static int failures;
-
-static void run_case(const char *name, void (*test)(const char *directory))
-{
-    fflush(stdout);
-    pid_t child = fork();
-    if (child == 0) {
-        char *directory = make_directory();
-        fake_environment(directory);
-        jit_set_notice(collect_notice, &notices);
-        test(directory);
-        printf("%s: ", name);
-        int failed = check_done();
-        fflush(stdout);
-        remove_directory(directory);
-        _exit(failed);
-    }
-    int status;
-    waitpid(child, &status, 0);
-    if (status != 0)
-        printf("%s: failed\n", name);
-    failures += status != 0;
-    CHECK_EQ_INT(status, 0);
-}
-
 int main(void)
 {
-    run_case("roundtrip", case_roundtrip);
-    run_case("damaged", case_damaged);
-    run_case("trim", case_trim);
-    run_case("off", case_off);
-    run_case("empty", case_empty);
-    run_case("defaults", case_defaults);
-    run_case("xdg", case_xdg);
-    run_case("no home", case_no_home);
-    run_case("not a directory", case_not_a_directory);
-    run_case("unwritable", case_unwritable);
-    run_case("full", case_full);
-    return check_done();
+    case_run("roundtrip", case_roundtrip);
+    case_run("damaged", case_damaged);
+    case_run("trim", case_trim);
+    case_run("off", case_off);
+    case_run("empty", case_empty);
+    case_run("defaults", case_defaults);
+    case_run("xdg", case_xdg);
+    case_run("no home", case_no_home);
+    case_run("not a directory", case_not_a_directory);
+    case_run("unwritable", case_unwritable);
+    case_run("full", case_full);
+    return cases_done();
 }
