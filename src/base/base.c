@@ -1,4 +1,4 @@
-/* The implementation of base.h: see there for what each function promises. */
+/* base: the implementation of base.h: see there for what each function promises. */
 #include "base/base.h"
 #include "base/slow_path.h"
 

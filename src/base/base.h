@@ -1,9 +1,9 @@
-/* base: the few things every room needs and no library gives in C: an arena, string slices,
+/* base: the few things every layer needs and no library gives in C: an arena, string slices,
  * a diagnostic that is returned instead of printed, and a 128-bit content hash.
  *
  * Nothing here knows about CUDA. Nothing here prints. */
-#ifndef WEIR_BASE_H
-#define WEIR_BASE_H
+#ifndef WEIR_BASE_BASE_H
+#define WEIR_BASE_BASE_H
 
 #include <stdarg.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* The table of environment variables: see env.h. */
+/* env: the table of environment variables: see env.h. */
 #include "base/env.h"
 
 #include <ctype.h>

@@ -1,12 +1,12 @@
-/* Every environment variable that Weir reads, in one table: its name, what it means, what holds
- * when it is not set. All modules read their variables through here, and `weir info` prints it, so
- * nothing can be configured that is not documented.
+/* env: every environment variable that Weir reads, in one table: its name, what it means, what
+ * holds when it is not set. All layers read their variables through here, and `weir info` prints
+ * it, so nothing can be configured that is not documented.
  *
  * A variable is read from the environment each time it is asked for; whoever needs a setting that
  * cannot change while the process runs reads it once and keeps it. In a set-user-id program all
  * variables count as not set. */
-#ifndef WEIR_ENV_H
-#define WEIR_ENV_H
+#ifndef WEIR_BASE_ENV_H
+#define WEIR_BASE_ENV_H
 
 #include "base/base.h"
 

@@ -1,20 +1,22 @@
-/* unusual: what every call must ask about and what hardly ever is so, in one word. The rooms set
- * their bits; a call that finds the word 0 need not ask anyone. A bit says "perhaps": who finds it
- * set asks the room that it belongs to. */
-#ifndef WEIR_SLOW_PATH_H
-#define WEIR_SLOW_PATH_H
+/* slow_path: the slow-path flags: conditions that every call must test and that hardly ever hold,
+ * as bits of one word. Each layer sets its own bits; a call that finds the word 0 takes the fast
+ * path at the cost of one load. A set bit says "perhaps": who finds it asks the layer that it
+ * belongs to. */
+#ifndef WEIR_BASE_SLOW_PATH_H
+#define WEIR_BASE_SLOW_PATH_H
 
 #include <stdatomic.h>
 
 #include "base/base.h"
 
+/* The comment names the layer that sets the bit. */
 enum slow_path {
     SLOW_PATH_NOT_READY = 1 << 0,     /* driver: not initialised; set from the start */
     SLOW_PATH_FORKED = 1 << 1,        /* device: the process is a fork */
-    SLOW_PATH_FAULT = 1 << 2,         /* grid: some context has had a fault */
+    SLOW_PATH_FAULT = 1 << 2,         /* exec: some context has had a fault */
     SLOW_PATH_HOST_FUNCTION = 1 << 3, /* device: a host function runs */
     SLOW_PATH_WATCHED = 1 << 4,       /* pool: someone watches pools */
-    SLOW_PATH_PRINTED = 1 << 5,       /* grid: printed texts wait; a launch asks, other calls not */
+    SLOW_PATH_PRINTED = 1 << 5,       /* exec: printed texts wait; a launch asks, other calls not */
     SLOW_PATH_CAPTURE = 1 << 8,       /* driver: captures that run are counted from this bit on */
 };
 
@@ -29,10 +31,10 @@ static inline uint32_t slow_path(uint32_t bits)
     return atomic_load_explicit(&slow_path_word.bits, memory_order_acquire) & bits;
 }
 
-/* None is, printing included. */
+/* None is set, printing included. */
 static inline bool fast_path_launch(void) { return WEIR_LIKELY(slow_path(~(uint32_t)0) == 0); }
 
-/* None is that all calls must ask about. */
+/* None is set that all calls must ask about. */
 static inline bool fast_path(void)
 {
     return WEIR_LIKELY(slow_path(~(uint32_t)SLOW_PATH_PRINTED) == 0);

@@ -1,7 +1,7 @@
-/* Stream waits for recordings of other processes: a thread sleeps for all of them, so that none
- * holds a worker. It sleeps on the futexes of the events and on a word of its own that rings when a
- * wait is added; where the system cannot wait for several words, it looks at short intervals. Now
- * and then it asks which of the other processes are still there. */
+/* await: stream waits for recordings of other processes: a thread sleeps for all of them, so that
+ * none holds a worker. It sleeps on the futexes of the events and on a word of its own that rings
+ * when a wait is added; where the system cannot wait for several words, it looks at short
+ * intervals. Now and then it asks which of the other processes are still there. */
 #include <errno.h>
 #include <linux/futex.h>
 #include <stdlib.h>

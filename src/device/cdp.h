@@ -1,4 +1,5 @@
-/* What kernels launch: between nested.c and the rest of the device room. */
+/* cdp: dynamic parallelism in the device layer: what cdp_queue.c and cdp_streams.c offer to the
+ * other files here. exec/cdp.h has the whole path of a launch. */
 #ifndef WEIR_DEVICE_CDP_H
 #define WEIR_DEVICE_CDP_H
 

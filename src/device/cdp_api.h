@@ -1,6 +1,7 @@
-/* Streams, events and copies of device code, for the driver's helpers. Handles are those of the
- * grid that the block belongs to, or the NULL stream; all return 0 or a code of cudaError_t and are
- * called by the thread that runs the block, between grid_helper_begin and grid_helper_end. */
+/* cdp_api: streams, events, copies and graphs of device code, for the driver's helpers. Handles are
+ * those of the grid that the block belongs to, or the NULL stream; all functions return 0 or a code
+ * of cudaError_t and are called by the thread that runs the block, between grid_helper_begin and
+ * grid_helper_end. */
 #ifndef WEIR_DEVICE_CDP_API_H
 #define WEIR_DEVICE_CDP_API_H
 

@@ -1,4 +1,4 @@
-/* Graphs that device code launches.
+/* cdp_graph: graphs that device code launches.
  *
  * A launch of a graph from which others are launched has an **environment**, made at the first of
  * them. It counts what was launched below it (fire and forget) beside its own nodes; when all that
@@ -35,8 +35,8 @@ struct graph_env {
 static struct graph_plan *root_of(struct grid_run *run)
 {
     struct command *c = command_of_run(run);
-    while (c->kind == COMMAND_CHILD)
-        c = command_of_run(c->nested.child->parent);
+    while (c->kind == COMMAND_CDP)
+        c = command_of_run(c->cdp.child->parent);
     if (c->kind != COMMAND_GRAPH)
         return NULL;
     struct graph_plan *plan = c->graph.plan;

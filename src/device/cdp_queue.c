@@ -1,4 +1,4 @@
-/* Running what kernels have launched.
+/* cdp_queue: runs what kernels have launched.
  *
  * Each thread has a stack of things to do: queues of children, and blocks whose wait is over.
  * Blocks push while they run; between blocks, and in the middle of blocks that launch very much,
@@ -34,13 +34,13 @@ struct item {
 /* Children that are over and not yet counted off, all of one grid and block. */
 struct owed {
     struct grid_run *run;
-    struct cdp_block *nest;
-    uint64_t runs, nests;
+    struct cdp_block *cdp;
+    uint64_t runs, cdps;
 };
 
-/* A thread's. */
-struct nested {
-    struct item *items; /* nesting.height of them are things to do */
+/* What a thread keeps for dynamic parallelism (cdp_thread.device). */
+struct thread_work {
+    struct item *items; /* cdp_thread.height of them are things to do */
     size_t cap;
     struct command *pool;
     uint32_t pooled;
@@ -48,17 +48,17 @@ struct nested {
     struct cdp_queue *unordered; /* fire-and-forget queues that it is in the middle of */
 };
 
-static struct nested *of(struct grid_worker *w)
+static struct thread_work *of(struct grid_worker *w)
 {
     struct cdp_thread *n = cdp_thread(w);
     if (n->device == NULL)
-        n->device = xcalloc(1, sizeof(struct nested));
+        n->device = xcalloc(1, sizeof(struct thread_work));
     return n->device;
 }
 
 static void push(struct grid_worker *w, struct item item)
 {
-    struct nested *t = of(w);
+    struct thread_work *t = of(w);
     struct cdp_thread *n = cdp_thread(w);
     if (n->height == t->cap) {
         t->cap = t->cap > 0 ? 2 * t->cap : 64;
@@ -77,31 +77,31 @@ static void run_over(struct command *c, struct grid_worker *w);
  * has been paid, so that it takes no more machine stack the deeper they are. */
 static void pay(struct grid_worker *w)
 {
-    struct nested *t = of(w);
-    while (t->owed.nests > 0 || t->owed.runs > 0) {
+    struct thread_work *t = of(w);
+    while (t->owed.cdps > 0 || t->owed.runs > 0) {
         struct owed o = t->owed;
         t->owed = (struct owed){0};
-        if (o.nests > 0)
-            cdp_block_release(w, o.nest, o.nests);
+        if (o.cdps > 0)
+            cdp_block_release(w, o.cdp, o.cdps);
         if (o.runs > 0 && grid_run_leave(o.run, o.runs))
             run_over(command_of_run(o.run), w);
     }
 }
 
-/* `n` launches of a child are over, or a queue of a nest is no longer active (run NULL). */
-static void owe(struct grid_worker *w, struct grid_run *run, struct cdp_block *nest, uint32_t n)
+/* `n` launches of a child are over, or a queue of the block is no longer active (run NULL). */
+static void owe(struct grid_worker *w, struct grid_run *run, struct cdp_block *cdp, uint32_t n)
 {
-    struct nested *t = of(w);
+    struct thread_work *t = of(w);
     if ((run != NULL && t->owed.runs > 0 && t->owed.run != run) ||
-        (nest != NULL && t->owed.nests > 0 && t->owed.nest != nest))
+        (cdp != NULL && t->owed.cdps > 0 && t->owed.cdp != cdp))
         pay(w);
     if (run != NULL) {
         t->owed.run = run;
         t->owed.runs += n;
     }
-    if (nest != NULL) {
-        t->owed.nest = nest;
-        t->owed.nests += n;
+    if (cdp != NULL) {
+        t->owed.cdp = cdp;
+        t->owed.cdps += n;
     }
 }
 
@@ -109,7 +109,7 @@ static void owe(struct grid_worker *w, struct grid_run *run, struct cdp_block *n
 
 static struct command *take_command(struct grid_worker *w)
 {
-    struct nested *t = of(w);
+    struct thread_work *t = of(w);
     struct command *c = t->pool;
     if (c != NULL) {
         t->pool = atomic_load_explicit(&c->next, memory_order_relaxed);
@@ -120,7 +120,7 @@ static struct command *take_command(struct grid_worker *w)
     if (c == NULL)
         abort();
     c->deps = c->few;
-    c->kind = COMMAND_CHILD;
+    c->kind = COMMAND_CDP;
     c->dep_count = c->dep_next = 0;
     c->params = NULL;
     return c;
@@ -128,7 +128,7 @@ static struct command *take_command(struct grid_worker *w)
 
 static void free_command(struct grid_worker *w, struct command *c)
 {
-    struct nested *t = of(w);
+    struct thread_work *t = of(w);
     if (t->pooled == POOL_MAX) {
         free(c);
         return;
@@ -146,12 +146,12 @@ static struct command *prepare(struct grid_worker *w, struct cdp_child *child, s
     struct command *parent = command_of_run(child->parent), *c = take_command(w);
     c->stream = parent->stream;
     c->listed = c->published = false;
-    c->nested.child = child;
-    c->nested.queue = q;
+    c->cdp.child = child;
+    c->cdp.queue = q;
     c->run.launch = child->launch;
     grid_run_init(&c->run, &c->run.launch, parent->stream->ctx->env, &sched.parking, sched.workers);
     /* a tail launch takes its parent's place */
-    c->run.depth = child->parent->depth + (child->nest != NULL ? 1 : 0);
+    c->run.depth = child->parent->depth + (child->cdp != NULL ? 1 : 0);
     c->run.origin = child;
     return c;
 }
@@ -168,7 +168,7 @@ static bool start(struct grid_worker *w, struct cdp_child *child, struct cdp_que
     if (is_faulted(child))
         return true;
     struct command *c = prepare(w, child, q);
-    bool over = command_run_child(c, w);
+    bool over = command_run_cdp(c, w);
     if (over)
         free_command(w, c);
     return over;
@@ -179,7 +179,7 @@ static void child_over(struct grid_worker *w, struct cdp_child *child, uint32_t 
 {
     if (n == 0)
         return;
-    owe(w, child->parent, child->nest, n);
+    owe(w, child->parent, child->cdp, n);
     if (child->lanes == 0 ||
         atomic_fetch_sub_explicit(&child->left, (uint8_t)n, memory_order_acq_rel) == n)
         cdp_child_free(w, child);
@@ -234,10 +234,10 @@ static void take_tails(struct grid_run *from, struct grid_run *to)
 static bool run_tails(struct command *c, struct grid_worker *w)
 {
     struct grid_run *run = &c->run;
-    if (c->kind == COMMAND_CHILD && c->nested.child->nest == NULL) {
+    if (c->kind == COMMAND_CDP && c->cdp.child->cdp == NULL) {
         /* Its own tail launches come before its parent's next, and nobody waits for it but those:
          * they become its parent's, so that a chain of them, however long, needs no more. */
-        take_tails(run, c->nested.child->parent);
+        take_tails(run, c->cdp.child->parent);
         return true;
     }
     take_tails(run, run);
@@ -272,7 +272,7 @@ static void run_over(struct command *c, struct grid_worker *w)
         sched_unlist(c);
     if (!cdp_tails(c, w))
         return;
-    if (c->kind == COMMAND_CHILD)
+    if (c->kind == COMMAND_CDP)
         cdp_child_over(c, w);
     else if (command_end(c))
         sched_push(c->stream);
@@ -280,8 +280,8 @@ static void run_over(struct command *c, struct grid_worker *w)
 
 void cdp_child_over(struct command *c, struct grid_worker *w)
 {
-    struct cdp_child *child = c->nested.child;
-    struct cdp_queue *q = c->nested.queue;
+    struct cdp_child *child = c->cdp.child;
+    struct cdp_queue *q = c->cdp.queue;
     free_command(w, c);
     child_over(w, child, 1);
     if (q != NULL)
@@ -357,7 +357,7 @@ static void run_queue(struct grid_worker *w, struct cdp_queue *q)
         if (!run_first(w, child, q))
             return;
     }
-    owe(w, q->run, q->nest, 1); /* one of them */
+    owe(w, q->run, q->cdp, 1); /* one of them */
 }
 
 /* Whether others have nothing to do. What was given and waits is theirs already: a machine that is
@@ -437,7 +437,7 @@ static void give_all_of(struct cdp_queue *q)
 
 static void run_unordered(struct grid_worker *w, struct cdp_queue *q)
 {
-    struct nested *t = of(w);
+    struct thread_work *t = of(w);
     uint64_t looked = 0;
     uint32_t until_look = 0;
     q->next = t->unordered;
@@ -488,7 +488,7 @@ void cdp_run_queue(struct cdp_queue *q, struct grid_worker *w)
 /* Gives away the older half of what there is to do above the mark. */
 static void share(struct grid_worker *w)
 {
-    struct nested *t = of(w);
+    struct thread_work *t = of(w);
     struct cdp_thread *n = cdp_thread(w);
     uint32_t half = (n->height - n->mark) / 2, kept = n->mark;
     for (uint32_t i = n->mark; i < n->height; i++) {
@@ -504,7 +504,7 @@ static void share(struct grid_worker *w)
  * thread will not come back to before others have run them, perhaps. */
 static void give_all(struct grid_worker *w)
 {
-    struct nested *t = of(w);
+    struct thread_work *t = of(w);
     pay(w);
     for (uint32_t i = 0; i < cdp_thread(w)->height; i++) {
         struct item item = t->items[i];
@@ -524,7 +524,7 @@ static void give_all(struct grid_worker *w)
 
 static void drain(struct grid_worker *w)
 {
-    struct nested *t = of(w);
+    struct thread_work *t = of(w);
     struct cdp_thread *n = cdp_thread(w);
     for (pay(w); n->height > n->mark; pay(w)) {
         if (n->height - n->mark > 1 && others_idle())
@@ -544,8 +544,8 @@ static void drain(struct grid_worker *w)
 
 void cdp_settle(struct grid_worker *w)
 {
-    struct nested *t = cdp_thread(w)->device;
-    if (WEIR_UNLIKELY(t != NULL && (cdp_thread(w)->height > 0 || t->owed.nests + t->owed.runs > 0)))
+    struct thread_work *t = cdp_thread(w)->device;
+    if (WEIR_UNLIKELY(t != NULL && (cdp_thread(w)->height > 0 || t->owed.cdps + t->owed.runs > 0)))
         drain(w);
 }
 
@@ -566,8 +566,8 @@ static void append(struct grid_worker *w, struct cdp_queue *q, struct cdp_child 
     pthread_mutex_unlock(&q->lock);
     if (!activate)
         return;
-    if (q->nest != NULL)
-        cdp_block_hold(q->nest, 1);
+    if (q->cdp != NULL)
+        cdp_block_hold(q->cdp, 1);
     else
         grid_run_hold(q->run, 1);
     push(w, (struct item){.queue = q});
@@ -575,7 +575,7 @@ static void append(struct grid_worker *w, struct cdp_queue *q, struct cdp_child 
 
 static void append_unordered(struct grid_worker *w, struct cdp_child *first, struct cdp_child *last)
 {
-    struct nested *t = of(w);
+    struct thread_work *t = of(w);
     struct cdp_thread *n = cdp_thread(w);
     struct cdp_queue *q = n->height > n->mark ? t->items[n->height - 1].queue : NULL;
     if (q == NULL || !q->unordered) {
@@ -594,7 +594,7 @@ static void append_tails(struct grid_run *run, struct cdp_child *first, struct c
     last->next = NULL;
     for (struct cdp_child *c = first, *next; c != NULL; c = next) {
         next = c->next;
-        c->nest = NULL;
+        c->cdp = NULL;
         c->next = list;
         list = c;
     }
@@ -609,17 +609,17 @@ static bool submit(struct grid_worker *w, struct grid_block *b, struct cdp_child
                    struct cdp_child *last, uint32_t n, uint64_t stream)
 {
     struct grid_run *run = grid_run_of_block(b);
-    struct cdp_block *nest = cdp_of_block(w, b);
+    struct cdp_block *cdp = cdp_of_block(w, b);
     if (stream == CDP_STREAM_TAIL) {
         append_tails(run, first, last);
         return true;
     }
-    struct cdp_queue *q = &nest->queue; /* 1 and 2 are the host's default streams */
+    struct cdp_queue *q = &cdp->queue; /* 1 and 2 are the host's default streams */
     if (stream > 2 && stream != CDP_STREAM_FIRE_AND_FORGET &&
         (q = cdp_stream_queue(run, stream)) == NULL)
         return false;
     grid_run_hold(run, n);
-    cdp_block_hold(nest, n);
+    cdp_block_hold(cdp, n);
     if (stream == CDP_STREAM_FIRE_AND_FORGET)
         append_unordered(w, first, last);
     else
@@ -634,7 +634,7 @@ static void ready(struct grid_worker *w, struct grid_block *b)
 
 static void gone(struct grid_worker *w)
 {
-    struct nested *t = of(w);
+    struct thread_work *t = of(w);
     for (struct command *c = t->pool, *next; c != NULL; c = next) {
         next = atomic_load_explicit(&c->next, memory_order_relaxed);
         free(c);

@@ -1,7 +1,8 @@
-/* Streams and events that device code makes. They belong to the grid that makes them: its threads
- * alone may use them, and they end with it. In the first generation of dynamic parallelism they
- * belong to the block that makes them ("CUDA C++ Programming Guide", dynamic parallelism, streams
- * and events of either generation); the difference is looked at in checked mode only.
+/* cdp_streams: streams and events that device code makes. They belong to the grid that makes them:
+ * its threads alone may use them, and they end with it. In the first generation of dynamic
+ * parallelism they belong to the block that makes them ("CUDA C++ Programming Guide", dynamic
+ * parallelism, streams and events of either generation); the difference is looked at in checked
+ * mode only.
  *
  * Their objects come from a pool that gives nothing back, so that a handle can be looked at safely
  * however old it is. What an event's recording is, and what waits for it, is an object of its own:
@@ -276,33 +277,33 @@ int cdp_stream_wait_event(struct jit_block *j, uint32_t lane, uint64_t stream, u
 
 /* Pieces of a copy or a fill are the blocks of a grid of ours. */
 static int submit_pieces(struct jit_block *j, uint32_t lane, struct grid_kernel *k, uint64_t pieces,
-                         const void *plan, uint32_t bytes, uint64_t stream)
+                         const void *args, uint32_t bytes, uint64_t stream)
 {
     struct grid_launch launch = {
         .kernel = k, .grid = {(uint32_t)pieces, 1, 1}, .block = {1, 1, 1}, .param_bytes = bytes};
-    int code = cdp_submit_work(j, lane, CDP_WORK_GRID, &launch, plan, bytes, stream);
+    int code = cdp_submit_work(j, lane, CDP_WORK_GRID, &launch, args, bytes, stream);
     return code == ERROR_INVALID_VALUE ? ERROR_UNKNOWN : code; /* there is no such stream */
 }
 
 int cdp_copy(struct jit_block *j, uint32_t lane, const struct device_copy *copy, uint64_t stream)
 {
-    struct copy_plan plan;
+    struct copy_args args;
     if (copy->width == 0)
         return 0;
     if (copy->dst == NULL || copy->src == NULL || grid_own_memory(j, copy->dst) ||
         grid_own_memory(j, copy->src))
         return ERROR_INVALID_VALUE;
-    copy_plan_make(&plan, copy);
-    return submit_pieces(j, lane, &copy_kernel, plan.pieces, &plan, sizeof plan, stream);
+    copy_args_make(&args, copy);
+    return submit_pieces(j, lane, &copy_kernel, args.pieces, &args, sizeof args, stream);
 }
 
 int cdp_set(struct jit_block *j, uint32_t lane, const struct device_set *set, uint64_t stream)
 {
-    struct set_plan plan;
+    struct set_args args;
     if (set->width == 0)
         return 0;
     if (set->dst == NULL || grid_own_memory(j, set->dst))
         return ERROR_INVALID_VALUE;
-    set_plan_make(&plan, set);
-    return submit_pieces(j, lane, &set_kernel, plan.pieces, &plan, sizeof plan, stream);
+    set_args_make(&args, set);
+    return submit_pieces(j, lane, &set_kernel, args.pieces, &args, sizeof args, stream);
 }

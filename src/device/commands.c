@@ -1,4 +1,4 @@
-/* The calls that put commands into streams, and which of them wait (spec Y). */
+/* commands: the calls that enqueue commands, and which of them wait (spec Y). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,17 +69,17 @@ static enum side side_of(const void *address)
                                         : SIDE_PAGEABLE; /* a wild pointer faults there */
 }
 
-static uint64_t enqueue_copy(struct device_stream *s, const struct copy_plan *plan)
+static uint64_t enqueue_copy(struct device_stream *s, const struct copy_args *args)
 {
     struct command *c = stream_begin(s, COMMAND_COPY);
-    c->copy = *plan;
+    c->copy = *args;
     return stream_enqueue(s, c);
 }
 
 static void unstage(void *bytes) { atomic_fetch_sub(&staged_bytes, (uint64_t)(uintptr_t)bytes); }
 
 /* Copies the source aside and makes the copy start from there; false when it is too much. */
-static bool stage(struct copy_plan *plan, const struct device_copy *copy, uint64_t *bytes)
+static bool stage(struct copy_args *args, const struct device_copy *copy, uint64_t *bytes)
 {
     uint64_t rows = copy->height > 0 ? copy->height : 1, slices = copy->depth > 0 ? copy->depth : 1;
     if (copy->width > STAGE_MAX || rows > STAGE_MAX || slices > STAGE_MAX ||
@@ -99,19 +99,19 @@ static bool stage(struct copy_plan *plan, const struct device_copy *copy, uint64
     packed.dst = buffer;
     packed.dst_pitch = copy->width;
     packed.dst_slice = copy->width * rows;
-    copy_plan_make(plan, &packed);
-    copy_all(plan);
+    copy_args_make(args, &packed);
+    copy_all(args);
     packed = *copy;
     packed.src = buffer;
     packed.src_pitch = copy->width;
     packed.src_slice = copy->width * rows;
-    copy_plan_make(plan, &packed);
-    plan->staged = buffer;
+    copy_args_make(args, &packed);
+    args->staged = buffer;
     *bytes = size;
     return true;
 }
 
-/* Whether a command put in now would have to wait for others. */
+/* Whether a command enqueued now would have to wait for others. */
 static bool would_wait(struct device_stream *s)
 {
     struct device_stream *legacy = s->ctx->legacy;
@@ -122,15 +122,15 @@ static bool would_wait(struct device_stream *s)
 /* From pageable to device memory, without the caller's waiting for the stream if possible. */
 static void copy_from_pageable(struct device_stream *s, const struct device_copy *copy)
 {
-    struct copy_plan plan;
+    struct copy_args args;
     uint64_t bytes;
-    if (would_wait(s) && stage(&plan, copy, &bytes)) {
-        enqueue_copy(s, &plan);
+    if (would_wait(s) && stage(&args, copy, &bytes)) {
+        enqueue_copy(s, &args);
         device_call(s, unstage, (void *)bytes);
         return;
     }
-    copy_plan_make(&plan, copy);
-    wait_count(s, enqueue_copy(s, &plan), false);
+    copy_args_make(&args, copy);
+    wait_count(s, enqueue_copy(s, &args), false);
 }
 
 enum device_error device_copy(struct device_stream *s, const struct device_copy *copy,
@@ -144,10 +144,10 @@ enum device_error device_copy(struct device_stream *s, const struct device_copy 
     if (copy->dst == NULL || copy->src == NULL || copy->width > (uint64_t)1 << 48 ||
         copy->height > (uint64_t)1 << 48 || copy->depth > (uint64_t)1 << 48)
         return DEVICE_INVALID_VALUE;
-    struct copy_plan plan;
-    copy_plan_make(&plan, copy);
+    struct copy_args args;
+    copy_args_make(&args, copy);
     if (mode == DEVICE_COPY_QUEUED) {
-        enqueue_copy(s, &plan);
+        enqueue_copy(s, &args);
         return DEVICE_OK;
     }
     enum side src = side_of(copy->src), dst = side_of(copy->dst);
@@ -165,7 +165,7 @@ enum device_error device_copy(struct device_stream *s, const struct device_copy 
         copy_from_pageable(s, copy);
         return device_context_status(s->ctx);
     }
-    uint64_t count = enqueue_copy(s, &plan);
+    uint64_t count = enqueue_copy(s, &args);
     bool wait = mode == DEVICE_COPY_SYNC ? src != SIDE_DEVICE || dst != SIDE_DEVICE
                                          : host_to_host || dst == SIDE_PAGEABLE;
     if (!wait)
@@ -189,7 +189,7 @@ enum device_error device_set(struct device_stream *s, const struct device_set *s
         set->depth > (uint64_t)1 << 48)
         return DEVICE_INVALID_VALUE;
     struct command *c = stream_begin(s, COMMAND_SET);
-    set_plan_make(&c->set, set);
+    set_args_make(&c->set, set);
     uint64_t count = stream_enqueue(s, c);
     if (!wait)
         return DEVICE_OK;
@@ -230,16 +230,16 @@ enum device_error device_call(struct device_stream *s, void (*fn)(void *user), v
 }
 
 static enum device_error value_command(struct device_stream *s, enum command_kind kind,
-                                       const struct value_plan *plan)
+                                       const struct value_args *args)
 {
     enum device_error status = device_context_status(s->ctx);
     if (status != DEVICE_OK)
         return status;
-    if (plan->address == NULL || (plan->bytes != 4 && plan->bytes != 8) ||
-        (uint64_t)plan->address % plan->bytes != 0 || plan->test > DEVICE_VALUE_NOR)
+    if (args->address == NULL || (args->bytes != 4 && args->bytes != 8) ||
+        (uint64_t)args->address % args->bytes != 0 || args->test > DEVICE_VALUE_NOR)
         return DEVICE_INVALID_VALUE;
     struct command *c = stream_begin(s, kind);
-    c->value = *plan;
+    c->value = *args;
     stream_enqueue(s, c);
     return DEVICE_OK;
 }
@@ -248,11 +248,11 @@ enum device_error device_wait_value(struct device_stream *s, const void *address
                                     uint64_t value, enum device_value_test test)
 {
     return value_command(s, COMMAND_WAIT_VALUE,
-                         &(struct value_plan){(void *)address, value, bytes, (uint32_t)test});
+                         &(struct value_args){(void *)address, value, bytes, (uint32_t)test});
 }
 
 enum device_error device_write_value(struct device_stream *s, void *address, unsigned bytes,
                                      uint64_t value)
 {
-    return value_command(s, COMMAND_WRITE, &(struct value_plan){address, value, bytes, 0});
+    return value_command(s, COMMAND_WRITE, &(struct value_args){address, value, bytes, 0});
 }

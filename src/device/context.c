@@ -1,4 +1,4 @@
-/* Contexts: the list of their streams, their fault, their end. */
+/* context: the streams of a context, its fault, its end. */
 #include <stdlib.h>
 
 #include "device/internal.h"
@@ -64,14 +64,14 @@ static void wait_for_all(struct device_context *ctx)
     size_t count;
     struct device_stream **streams = context_streams(ctx, &count);
     uint64_t *counts = xcalloc(count, sizeof *counts);
-    struct order_view *noted = order_note_all(streams, count); /* before the counts */
+    struct vector_clock *after = order_snapshot_all(streams, count); /* before the counts */
     for (size_t i = 0; i < count; i++)
         counts[i] = stream_enqueued(streams[i]);
     for (size_t i = 0; i < count; i++) {
         wait_count(streams[i], counts[i], true);
         stream_unref(streams[i]);
     }
-    order_prove(noted);
+    order_prove(after);
     free(counts);
     free(streams);
 }

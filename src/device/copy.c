@@ -1,5 +1,5 @@
-/* Copies and fills of every shape, cut into pieces that several workers can share, and waits for
- * and writes of single values.
+/* copy: copies and fills of every shape, cut into pieces that several workers can share, and waits
+ * for and writes of single values.
  *
  * A shape is three nested loops; what is contiguous is folded first, so that most copies are one
  * row. Rows longer than a piece are cut, shorter ones are put together. */
@@ -69,9 +69,9 @@ static uint64_t streamed_min(void)
     return bytes;
 }
 
-void copy_plan_make(struct copy_plan *plan, const struct device_copy *copy)
+void copy_args_make(struct copy_args *args, const struct device_copy *copy)
 {
-    *plan = (struct copy_plan){.dst = copy->dst,
+    *args = (struct copy_args){.dst = copy->dst,
                                .src = copy->src,
                                .dst_pitch = copy->dst_pitch,
                                .src_pitch = copy->src_pitch,
@@ -81,17 +81,17 @@ void copy_plan_make(struct copy_plan *plan, const struct device_copy *copy)
                                .height = at_least_one(copy->height),
                                .depth = at_least_one(copy->depth)};
     /* Slices that follow each other are rows of one slice; rows that do are one row. */
-    if (plan->depth > 1 && plan->dst_slice == plan->height * plan->dst_pitch &&
-        plan->src_slice == plan->height * plan->src_pitch) {
-        plan->height *= plan->depth;
-        plan->depth = 1;
+    if (args->depth > 1 && args->dst_slice == args->height * args->dst_pitch &&
+        args->src_slice == args->height * args->src_pitch) {
+        args->height *= args->depth;
+        args->depth = 1;
     }
-    if (plan->depth == 1 && plan->dst_pitch == plan->width && plan->src_pitch == plan->width) {
-        plan->width *= plan->height;
-        plan->height = 1;
+    if (args->depth == 1 && args->dst_pitch == args->width && args->src_pitch == args->width) {
+        args->width *= args->height;
+        args->height = 1;
     }
-    cut(plan->width, plan->height * plan->depth, &plan->segments, &plan->rows_each, &plan->pieces);
-    plan->streamed = plan->width * plan->height * plan->depth >= streamed_min();
+    cut(args->width, args->height * args->depth, &args->segments, &args->rows_each, &args->pieces);
+    args->streamed = args->width * args->height * args->depth >= streamed_min();
 }
 
 #if defined(__SSE2__)
@@ -127,7 +127,7 @@ static void copy_past(char *dst, const char *src, uint64_t bytes)
 static void copy_past(char *dst, const char *src, uint64_t bytes) { memmove(dst, src, bytes); }
 #endif
 
-static void copy_piece(const struct copy_plan *p, uint64_t index)
+static void copy_piece(const struct copy_args *p, uint64_t index)
 {
     struct piece q = piece_of(index, p->segments, p->rows_each, p->height * p->depth, p->width);
     for (uint64_t row = q.first_row; row < q.end_row; row++) {
@@ -141,16 +141,16 @@ static void copy_piece(const struct copy_plan *p, uint64_t index)
     }
 }
 
-void copy_all(void *plan)
+void copy_all(void *args)
 {
-    const struct copy_plan *p = plan;
+    const struct copy_args *p = args;
     for (uint64_t i = 0; i < p->pieces; i++)
         copy_piece(p, i);
 }
 
 static uint32_t copy_block(struct jit_block *block)
 {
-    copy_piece((const struct copy_plan *)block->params, block->ctaid[0]);
+    copy_piece((const struct copy_args *)block->params, block->ctaid[0]);
     return JIT_DONE;
 }
 
@@ -158,9 +158,9 @@ struct grid_kernel copy_kernel = {.run = copy_block, .name = "memcpy", .builtin 
 
 /* ---- fills ---- */
 
-void set_plan_make(struct set_plan *plan, const struct device_set *set)
+void set_args_make(struct set_args *args, const struct device_set *set)
 {
-    *plan = (struct set_plan){.dst = set->dst,
+    *args = (struct set_args){.dst = set->dst,
                               .pitch = set->pitch,
                               .slice = set->slice,
                               .width = set->width * set->element,
@@ -168,15 +168,15 @@ void set_plan_make(struct set_plan *plan, const struct device_set *set)
                               .depth = at_least_one(set->depth),
                               .element = set->element,
                               .value = set->value};
-    if (plan->depth > 1 && plan->slice == plan->height * plan->pitch) {
-        plan->height *= plan->depth;
-        plan->depth = 1;
+    if (args->depth > 1 && args->slice == args->height * args->pitch) {
+        args->height *= args->depth;
+        args->depth = 1;
     }
-    if (plan->depth == 1 && plan->pitch == plan->width) {
-        plan->width *= plan->height;
-        plan->height = 1;
+    if (args->depth == 1 && args->pitch == args->width) {
+        args->width *= args->height;
+        args->height = 1;
     }
-    cut(plan->width, plan->height * plan->depth, &plan->segments, &plan->rows_each, &plan->pieces);
+    cut(args->width, args->height * args->depth, &args->segments, &args->rows_each, &args->pieces);
 }
 
 /* Types without alignment, so that a program's odd pointer does no more than run slower. */
@@ -198,7 +198,7 @@ static void set_row(char *dst, uint64_t bytes, uint32_t element, uint32_t value)
     }
 }
 
-static void set_piece(const struct set_plan *p, uint64_t index)
+static void set_piece(const struct set_args *p, uint64_t index)
 {
     struct piece q = piece_of(index, p->segments, p->rows_each, p->height * p->depth, p->width);
     for (uint64_t row = q.first_row; row < q.end_row; row++) {
@@ -207,16 +207,16 @@ static void set_piece(const struct set_plan *p, uint64_t index)
     }
 }
 
-void set_all(void *plan)
+void set_all(void *args)
 {
-    const struct set_plan *p = plan;
+    const struct set_args *p = args;
     for (uint64_t i = 0; i < p->pieces; i++)
         set_piece(p, i);
 }
 
 static uint32_t set_block(struct jit_block *block)
 {
-    set_piece((const struct set_plan *)block->params, block->ctaid[0]);
+    set_piece((const struct set_args *)block->params, block->ctaid[0]);
     return JIT_DONE;
 }
 
@@ -224,7 +224,7 @@ struct grid_kernel set_kernel = {.run = set_block, .name = "memset", .builtin = 
 
 /* ---- values ---- */
 
-static bool value_met(const struct value_plan *p)
+static bool value_met(const struct value_args *p)
 {
     uint64_t now;
     int64_t ahead;
@@ -248,16 +248,16 @@ static bool value_met(const struct value_plan *p)
 /* A block that waits: it is parked as a kernel that spins would be. */
 static uint32_t wait_value_block(struct jit_block *block)
 {
-    return value_met((const struct value_plan *)block->params) ? JIT_DONE : JIT_SUSPENDED;
+    return value_met((const struct value_args *)block->params) ? JIT_DONE : JIT_SUSPENDED;
 }
 
 struct grid_kernel wait_value_kernel = {
     .run = wait_value_block, .name = "wait for a value", .builtin = true, .can_suspend = true};
 
-void value_write(const struct value_plan *plan)
+void value_write(const struct value_args *args)
 {
-    if (plan->bytes == 4)
-        __atomic_store_n((uint32_t *)plan->address, (uint32_t)plan->value, __ATOMIC_RELEASE);
+    if (args->bytes == 4)
+        __atomic_store_n((uint32_t *)args->address, (uint32_t)args->value, __ATOMIC_RELEASE);
     else
-        __atomic_store_n((uint64_t *)plan->address, plan->value, __ATOMIC_RELEASE);
+        __atomic_store_n((uint64_t *)args->address, args->value, __ATOMIC_RELEASE);
 }

@@ -1,6 +1,6 @@
 /* device: streams, events, the commands in them, and the threads that run them. What the driver
- * room is written against, together with memory.h (allocation) and grid.h (struct grid_kernel,
- * struct grid_launch, struct grid_fault).
+ * is written against, together with memory/memory.h (allocation) and exec/grid.h (struct
+ * grid_kernel, struct grid_launch, struct grid_fault).
  *
  * A device has contexts (its primary one and those of cuCtxCreate); a context has a legacy default
  * stream, other streams, events, limits, a printf buffer, a heap and, once a kernel went wrong, a
@@ -10,12 +10,12 @@
  * of an event is such a pair, a wait on it a dependency on that pair. Streams are queues of pooled
  * nodes; a stream whose first command may run is in the ready queue, from which workers, and host
  * threads that wait, take it. Grids and large copies are shared by several workers; blocks that
- * spin are parked (grid.h).
+ * spin are parked (exec/grid.h).
  *
  * Every function may be called from any number of threads. Nothing blocks unless it says so.
  * Handles are pointers; whether a pointer is a live handle is the driver's to check. */
-#ifndef WEIR_DEVICE_H
-#define WEIR_DEVICE_H
+#ifndef WEIR_DEVICE_DEVICE_H
+#define WEIR_DEVICE_DEVICE_H
 
 #include "base/base.h"
 #include "base/slow_path.h"
@@ -51,7 +51,7 @@ enum device_error {
 /* ---- the machine ---- */
 
 /* Opens everything: memory ranges, WEIR_DEVICES devices (default 1), WEIR_WORKERS worker threads
- * (default: the processors this process may use). Once per process; later calls return the first
+ * (default: the CPUs this process may use). Once per process; later calls return the first
  * one's result. Zero or nonsense in a variable is refused with a message. The threads start with
  * the first command. */
 bool device_open(struct diag *d);
@@ -70,9 +70,9 @@ void device_resume(void);
 
 /* Facts of the machine, the same for each device unless said otherwise. */
 struct device_facts {
-    char name[128];        /* the processor, e.g. "AMD EPYC 9B14" */
+    char name[128];        /* the CPU, e.g. "AMD EPYC 9B14" */
     uint32_t workers;      /* worker threads: the multiprocessors of the device */
-    uint32_t cores;        /* processors this process may run on */
+    uint32_t cores;        /* CPUs this process may run on */
     uint32_t clock_khz;    /* highest known clock; 0 when the system does not tell */
     uint64_t memory_bytes; /* of this device: mem_usage's total */
     uint64_t host_memory_bytes;
@@ -181,25 +181,26 @@ enum device_error device_stream_wait_event(struct device_stream *s, struct devic
 
 /* ---- order ---- */
 
-/* For an allocator that hands memory from stream to stream: it labels the moments at which memory
- * was freed and asks later what is ordered after them, and what has passed. */
+/* For an allocator that hands memory from stream to stream: it takes timestamps of the moments at
+ * which memory was freed, and asks later what is ordered after them and what has passed. */
 
 /* A moment of a stream, after all that is in it. */
 struct device_point {
-    uint64_t label; /* for questions of order; more than 0 */
-    uint64_t count; /* passed when the stream's completed count has reached it */
+    uint64_t timestamp; /* for questions of order; more than 0 */
+    uint64_t count;     /* passed when the stream's completed count has reached it */
 };
 
 /* From now on order is followed. `end` is told of each stream whose handle goes, once; the stream
  * itself stays while it is kept. */
 void device_follow_order(void (*end)(struct device_stream *s));
-/* The present moment of the stream. A few loads; now and then it puts in a command. */
+/* The present moment of the stream. A few loads; now and then it enqueues a command. */
 struct device_point device_stream_mark(struct device_stream *s);
 uint64_t device_stream_completed(struct device_stream *s);
-/* Labels of the stream below this have passed, and a synchronization of the host has shown it. */
+/* Timestamps of the stream below this have passed, and a synchronization of the host has shown it.
+ */
 uint64_t device_stream_proven(struct device_stream *s);
-/* What is put into `s` from now on comes after the labels of `on` below this: by events waited for,
- * whatever number of streams they went through, and by the default stream's rule. */
+/* What is enqueued in `s` from now on comes after the timestamps of `on` below this: by events
+ * waited for, whatever number of streams they went through, and by the default stream's rule. */
 uint64_t device_stream_ordered(struct device_stream *s, struct device_stream *on);
 /* The stream's later work waits for that count of the other. */
 void device_stream_wait_count(struct device_stream *s, struct device_stream *on, uint64_t count);
@@ -235,7 +236,8 @@ enum device_copy_mode {
     DEVICE_COPY_QUEUED, /* always only enqueued, nothing staged: the caller owns both sides until
                            it is done (graphs, tests) */
 };
-/* Direction is told from the addresses (memory.h). Overlapping copies are undefined, not unsafe. */
+/* Direction is told from the addresses (memory/memory.h). Overlapping copies are undefined, not
+ * unsafe. */
 enum device_error device_copy(struct device_stream *s, const struct device_copy *copy,
                               enum device_copy_mode mode);
 
@@ -307,7 +309,7 @@ struct device_node {
     bool disabled;        /* does nothing; what depends on it runs */
     int priority;         /* of the work, like a stream's; only with `prioritized` */
     bool prioritized;     /* else that of the stream launched in */
-    const uint32_t *deps; /* places, in the array, of nodes before this one that it waits for */
+    const uint32_t *deps; /* indices, in the array, of nodes before this one that it waits for */
     uint32_t dep_count;
     union {
         struct grid_launch launch;

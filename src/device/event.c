@@ -1,4 +1,4 @@
-/* Events: a recording is a count of a stream, and for timing the moment that count was reached.
+/* event: a recording is a count of a stream, and for timing the moment that count was reached.
  *
  * Recording costs a command only when something must happen at that point of the stream: a time to
  * be taken later, or a wait that no command of the stream has made yet. */
@@ -17,7 +17,7 @@ struct device_event {
     uint64_t time_ns;             /* when it was complete */
     struct shared_event *shared;  /* of an interprocess event; else NULL */
     uint64_t shared_number;       /* which of its recordings `stream` and `count` are */
-    struct order_view *noted;     /* what the recording comes after, or NULL */
+    struct vector_clock *after;   /* what the recording comes after, or NULL */
 };
 
 static struct device_event *event_make(struct device_context *ctx, unsigned flags,
@@ -67,7 +67,7 @@ void event_unref(struct device_event *e)
         stream_unref(e->stream);
     if (e->shared != NULL)
         shared_event_close(e->shared);
-    order_view_unref(e->noted);
+    vector_clock_unref(e->after);
     context_unref(e->ctx);
     pthread_mutex_destroy(&e->lock);
     free(e);
@@ -149,7 +149,7 @@ uint64_t event_promise(struct device_event *e, struct device_stream *s, struct d
                        uint64_t *count)
 {
     pthread_mutex_lock(&e->lock);
-    e->noted = order_note(s, e->noted);
+    e->after = order_snapshot(s, e->after);
     struct device_stream *before = set_stream(e, clock);
     e->time_ns = 0;
     *count = e->count = atomic_fetch_add(&clock->enqueued, 1) + 1;
@@ -177,7 +177,7 @@ static enum device_error record_shared(struct device_event *e, struct device_str
     if (!shared_event_begin(e->shared, &r))
         return DEVICE_OUT_OF_MEMORY;
     pthread_mutex_lock(&e->lock);
-    e->noted = order_note(s, e->noted);
+    e->after = order_snapshot(s, e->after);
     struct device_stream *before = set_stream(e, s);
     e->count = enqueue_shared(s, COMMAND_SIGNAL, e, r);
     e->shared_number = r.number;
@@ -195,7 +195,7 @@ enum device_error device_event_record(struct device_event *e, struct device_stre
         return record_shared(e, s);
     bool timing = (e->flags & DEVICE_EVENT_NO_TIMING) == 0;
     pthread_mutex_lock(&e->lock);
-    e->noted = order_note(s, e->noted);
+    e->after = order_snapshot(s, e->after);
     struct device_stream *before = set_stream(e, s);
     e->recording++;
     e->count = stream_enqueued(s);
@@ -232,12 +232,12 @@ static bool recorded_elsewhere(struct device_event *e, struct recording *r)
 /* The recording's stream, count and what it comes after, with references; NULL when there is none.
  */
 struct device_stream *event_recording(struct device_event *e, uint64_t *count,
-                                      struct order_view **noted)
+                                      struct vector_clock **after)
 {
     pthread_mutex_lock(&e->lock);
     struct device_stream *s = e->stream != NULL ? stream_ref(e->stream) : NULL;
     *count = e->count;
-    *noted = order_view_keep(e->noted);
+    *after = vector_clock_ref(e->after);
     pthread_mutex_unlock(&e->lock);
     return s;
 }
@@ -283,8 +283,8 @@ enum device_error device_event_sync(struct device_event *e)
         shared_event_wait(e->shared, r);
         return device_context_status(e->ctx);
     }
-    struct order_view *noted;
-    struct device_stream *s = event_recording(e, &count, &noted);
+    struct vector_clock *after;
+    struct device_stream *s = event_recording(e, &count, &after);
     if (s != NULL) {
         if ((e->flags & DEVICE_EVENT_BLOCKING_SYNC) != 0)
             wait_count_by(s, count, false, DEVICE_WAIT_BLOCK);
@@ -292,7 +292,7 @@ enum device_error device_event_sync(struct device_event *e)
             wait_count(s, count, false);
         stream_unref(s);
     }
-    order_prove(noted);
+    order_prove(after);
     grid_flush(e->ctx->env);
     return device_context_status(e->ctx);
 }
@@ -334,8 +334,8 @@ enum device_error device_stream_wait_event(struct device_stream *s, struct devic
             enqueue_shared(s, COMMAND_AWAIT, e, r);
         return DEVICE_OK;
     }
-    struct order_view *noted;
-    struct device_stream *on = event_recording(e, &count, &noted);
+    struct vector_clock *after;
+    struct device_stream *on = event_recording(e, &count, &after);
     if (on == NULL)
         return DEVICE_OK;
     if (on != s && stream_completed(on) < count) {
@@ -343,9 +343,9 @@ enum device_error device_stream_wait_event(struct device_stream *s, struct devic
         command_depend(c, on, count);
         stream_enqueue(s, c);
     }
-    if (on != s) /* now that it does: who takes note of the stream may do so at any time */
-        order_wait(s, noted);
-    order_view_unref(noted);
+    if (on != s) /* now that it does: a snapshot of the stream may be taken at any time */
+        order_wait(s, after);
+    vector_clock_unref(after);
     stream_unref(on);
     return DEVICE_OK;
 }

@@ -1,5 +1,5 @@
-/* Executing commands. After a fault in the context nothing that touches memory is executed any
- * more: the queues drain. */
+/* exec: execution of commands. After a fault in the context nothing that touches memory is executed
+ * any more: the queues drain. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,10 +77,10 @@ void run_give_way(struct grid_run *run)
 
 /* A run of our own: the pieces of a copy and the like. */
 bool command_pieces(struct command *c, struct grid_worker *w, struct grid_kernel *k,
-                    uint64_t pieces, const void *plan)
+                    uint64_t pieces, const void *args)
 {
     struct grid_launch launch = {
-        .kernel = k, .grid = {(uint32_t)pieces, 1, 1}, .block = {1, 1, 1}, .params = plan};
+        .kernel = k, .grid = {(uint32_t)pieces, 1, 1}, .block = {1, 1, 1}, .params = args};
     grid_run_init(&c->run, &launch, c->stream->ctx->env, &sched.parking, sched.workers);
     return run_shared(c, w);
 }
@@ -97,7 +97,7 @@ bool command_grid(struct command *c, struct grid_worker *w, const struct grid_la
     return over;
 }
 
-bool command_run_child(struct command *c, struct grid_worker *w)
+bool command_run_cdp(struct command *c, struct grid_worker *w)
 {
     uint64_t estimate = grid_run_estimate(&c->run);
     if (c->run.total == 1 || (estimate != 0 && estimate <= SHARE_NS))
@@ -111,7 +111,7 @@ bool command_run_child(struct command *c, struct grid_worker *w)
     return cdp_tails(c, w);
 }
 
-static void write_value(void *plan) { value_write(plan); }
+static void write_value(void *args) { value_write(args); }
 
 /* Commands that a faulted context does not execute. */
 static bool touches_memory(const struct command *c)
@@ -157,7 +157,7 @@ bool command_execute(struct command *c, struct grid_worker *w)
         return true;
     case COMMAND_AWAIT: return await_begin(c);
     case COMMAND_HOST: host_submit(c); return false;
-    case COMMAND_CHILD: break; /* never in a stream */
+    case COMMAND_CDP: break; /* never in a stream */
     case COMMAND_GRAPH: return graph_execute(c, w);
     }
     return true;
@@ -177,7 +177,7 @@ void command_run_complete(struct command *c, struct grid_worker *w, uint64_t sto
     if (c->published)
         sched_unlist(c);
     if (cdp_tails(c, w)) {
-        if (c->kind == COMMAND_CHILD)
+        if (c->kind == COMMAND_CDP)
             cdp_child_over(c, w);
         else if (command_end(c))
             stream_run(s, w, stop);

@@ -1,4 +1,4 @@
-/* Facts of the machine, read from the system: what a device's properties are made of. */
+/* facts: facts of the machine, read from the system: what a device's properties are made of. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static bool read_line(const char *path, char *line, size_t size)
     return fine;
 }
 
-/* The value behind "key : " in /proc/cpuinfo; the first processor's. */
+/* The value behind "key : " in /proc/cpuinfo; the first CPU's. */
 static bool cpuinfo(const char *key, char *value, size_t size)
 {
     FILE *f = fopen("/proc/cpuinfo", "r");

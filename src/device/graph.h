@@ -1,4 +1,4 @@
-/* Graphs as the device runs them, shared by graph_plan.c (building, changing, launching) and
+/* graph: graphs as the device runs them, shared by graph_plan.c (building, changing, launching) and
  * graph_run.c (running).
  *
  * A **plan** is what one launch runs: nodes with their parameters, put together to **segments**,
@@ -39,13 +39,13 @@ struct graph_node {
     bool disabled;
     int level;               /* of the scheduler; -1: the launching stream's */
     uint32_t id;             /* of all nodes of the graph */
-    uint32_t slot;           /* of an event node: its place among them */
+    uint32_t slot;           /* of an event node: its index among them */
     struct graph_plan *plan; /* that it is in */
     union {
         struct grid_launch launch; /* its params are the node's */
-        struct copy_plan copy;
-        struct set_plan set;
-        struct value_plan word;
+        struct copy_args copy;
+        struct set_args set;
+        struct value_args word;
         struct {
             void (*fn)(void *user);
             void *user;
@@ -92,8 +92,8 @@ struct graph_plan {
     struct device_context *ctx;
     struct graph_owner *owner_of_graph; /* of a graph's own plan, not of bodies */
     struct graph_node *nodes;           /* by segments */
-    struct grid_quick **quick;          /* of each node that may be run in a series; else NULL */
-    struct grid_quick *quick_of;        /* of each node: what that points to */
+    struct grid_prepared **prepared;    /* of each node that may be run in a batch; else NULL */
+    struct grid_prepared *prepared_of;  /* of each node: what that points to */
     struct graph_segment *segments;
     uint32_t *nexts;
     uint32_t node_count, segment_count, next_count;
@@ -135,7 +135,7 @@ enum device_error graph_launch_below(struct device_graph *g, struct device_strea
 void graph_forget_launch(struct graph_owner *owner, const struct command *c);
 
 /* The nodes of a launch are over. True: so is its command. False: graphs launched by its kernels
- * are not, and whoever ends them ends it. (graph_nested.c) */
+ * are not, and whoever ends them ends it. (cdp_graph.c) */
 bool graph_over(struct graph_plan *plan, struct command *caller);
 
 #endif

@@ -1,4 +1,4 @@
-/* Plans of graphs: made from descriptions, copied, changed, launched. See graph.h. */
+/* graph_plan: plans of graphs: made from descriptions, copied, changed, launched. See graph.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,8 +31,8 @@ static bool node_fill(struct graph_node *n, const struct device_node *from)
         n->launch.params = params;
         break;
     }
-    case DEVICE_NODE_COPY: copy_plan_make(&n->copy, &from->copy); break;
-    case DEVICE_NODE_SET: set_plan_make(&n->set, &from->set); break;
+    case DEVICE_NODE_COPY: copy_args_make(&n->copy, &from->copy); break;
+    case DEVICE_NODE_SET: set_args_make(&n->set, &from->set); break;
     case DEVICE_NODE_HOST:
         n->host.fn = from->host.fn;
         n->host.user = from->host.user;
@@ -43,7 +43,7 @@ static bool node_fill(struct graph_node *n, const struct device_node *from)
         break;
     case DEVICE_NODE_WRITE_VALUE:
     case DEVICE_NODE_WAIT_VALUE:
-        n->word = (struct value_plan){from->word.address, from->word.value, from->word.bytes,
+        n->word = (struct value_args){from->word.address, from->word.value, from->word.bytes,
                                       (uint32_t)from->word.test};
         break;
     case DEVICE_NODE_RECORD:
@@ -72,23 +72,23 @@ static void node_clear(struct graph_node *n)
     }
 }
 
-/* Compares what is in this place with what is before it. */
-static void quick_compare(struct graph_plan *plan, size_t place)
+/* Compares the launch at this index with the one before it. */
+static void compare_with_previous(struct graph_plan *plan, size_t index)
 {
-    if (plan->quick[place] != NULL)
-        grid_quick_follow(plan->quick[place], place > 0 ? plan->quick[place - 1] : NULL);
+    if (plan->prepared[index] != NULL)
+        grid_prepared_follow(plan->prepared[index], index > 0 ? plan->prepared[index - 1] : NULL);
 }
 
-/* Notes whether the node, which is in its place, can be run in a series with others. */
-static void quick_set(struct graph_plan *plan, struct graph_node *n)
+/* Prepares the node, which is at its index, for a batch if it can be one of it. */
+static void prepare_node(struct graph_plan *plan, struct graph_node *n)
 {
-    size_t place = (size_t)(n - plan->nodes);
-    struct grid_quick *q = &plan->quick_of[place];
+    size_t index = (size_t)(n - plan->nodes);
+    struct grid_prepared *q = &plan->prepared_of[index];
     bool fits = n->kind == DEVICE_NODE_GRID && !n->disabled && n->level < 0;
     n->plan = plan;
-    plan->quick[place] = fits && grid_quick_make(q, &n->launch) ? q : NULL;
-    quick_compare(plan, place);
-    quick_compare(plan, place + 1); /* there is a NULL behind the last one */
+    plan->prepared[index] = fits && grid_prepare(q, &n->launch) ? q : NULL;
+    compare_with_previous(plan, index);
+    compare_with_previous(plan, index + 1); /* there is a NULL behind the last one */
 }
 
 static void plan_free(struct graph_plan *plan);
@@ -107,7 +107,7 @@ static void bodies_free(struct graph_branch *b)
 struct layout {
     uint32_t *out, *after; /* of each node: how many follow it, and one that does */
     uint32_t *segment;     /* of each node */
-    uint32_t *place;       /* in the plan's nodes, of each node */
+    uint32_t *index;       /* in the plan's nodes, of each node */
 };
 
 static void layout_free(struct layout *l)
@@ -115,7 +115,7 @@ static void layout_free(struct layout *l)
     free(l->out);
     free(l->after);
     free(l->segment);
-    free(l->place);
+    free(l->index);
 }
 
 /* Whether the node goes on with the chain of the one before it. */
@@ -124,7 +124,7 @@ static bool continues(const struct device_graph_spec *spec, const struct layout 
     return spec->nodes[i].dep_count == 1 && l->out[spec->nodes[i].deps[0]] == 1;
 }
 
-/* Puts nodes together to chains: numbers the segments, places the nodes. */
+/* Joins nodes to chains: numbers the segments, gives the nodes their indices. */
 static void lay_out(struct graph_plan *plan, const struct device_graph_spec *spec, struct layout *l)
 {
     uint32_t n = spec->count;
@@ -133,15 +133,15 @@ static void lay_out(struct graph_plan *plan, const struct device_graph_spec *spe
             l->out[spec->nodes[i].deps[d]]++;
             l->after[spec->nodes[i].deps[d]] = i;
         }
-    uint32_t place = 0;
+    uint32_t index = 0;
     for (uint32_t i = 0; i < n; i++) {
         if (continues(spec, l, i))
             continue;
         struct graph_segment *s = &plan->segments[plan->segment_count];
-        s->first = place;
+        s->first = index;
         for (uint32_t at = i;; at = l->after[at]) {
             l->segment[at] = plan->segment_count;
-            l->place[at] = place++;
+            l->index[at] = index++;
             s->count++;
             if (l->out[at] != 1 || !continues(spec, l, l->after[at]))
                 break;
@@ -203,8 +203,8 @@ static void plan_free(struct graph_plan *plan)
     }
     pthread_mutex_destroy(&plan->lock);
     free(plan->nodes);
-    free(plan->quick);
-    free(plan->quick_of);
+    free(plan->prepared);
+    free(plan->prepared_of);
     free(plan->segments);
     free(plan->nexts);
     free(plan->before);
@@ -232,7 +232,7 @@ void graph_plan_unref(struct graph_plan *plan)
     owner_unref(o);
 }
 
-/* A plan of one description; its nodes, and those of bodies, are noted in by_id. NULL: no memory.
+/* A plan of one description; its nodes, and those of bodies, are listed in by_id. NULL: no memory.
  */
 static struct graph_plan *plan_new(struct device_context *ctx, const struct device_graph_spec *spec,
                                    struct graph_node **by_id)
@@ -242,8 +242,8 @@ static struct graph_plan *plan_new(struct device_context *ctx, const struct devi
     plan->ctx = ctx;
     plan->node_count = n;
     plan->nodes = xcalloc(n + 1, sizeof *plan->nodes);
-    plan->quick = xcalloc(n + 1, sizeof(struct grid_quick *));
-    plan->quick_of = xcalloc(n + 1, sizeof *plan->quick_of);
+    plan->prepared = xcalloc(n + 1, sizeof(struct grid_prepared *));
+    plan->prepared_of = xcalloc(n + 1, sizeof *plan->prepared_of);
     plan->segments = xcalloc(n + 1, sizeof *plan->segments);
     struct layout l = {xcalloc(n + 1, sizeof(uint32_t)), xcalloc(n + 1, sizeof(uint32_t)),
                        xcalloc(n + 1, sizeof(uint32_t)), xcalloc(n + 1, sizeof(uint32_t))};
@@ -253,13 +253,13 @@ static struct graph_plan *plan_new(struct device_context *ctx, const struct devi
     bool fine = true;
     for (uint32_t i = 0; i < n && fine; i++) {
         const struct device_node *from = &spec->nodes[i];
-        struct graph_node *node = &plan->nodes[l.place[i]];
+        struct graph_node *node = &plan->nodes[l.index[i]];
         fine = node_fill(node, from);
         if (!fine)
             break;
         node->id = from->id;
         by_id[from->id] = node;
-        quick_set(plan, node);
+        prepare_node(plan, node);
         if (from->kind == DEVICE_NODE_RECORD)
             node->event.clock = stream_new(ctx, DEVICE_STREAM_NONBLOCKING, 0, STREAM_UNLISTED);
         if (from->kind == DEVICE_NODE_RECORD || from->kind == DEVICE_NODE_WAIT)
@@ -289,7 +289,7 @@ static void *dup_array(const void *from, size_t count, size_t size)
     return to;
 }
 
-static struct graph_plan *copy_plan(const struct graph_plan *plan, struct graph_node **by_id);
+static struct graph_plan *copy_args(const struct graph_plan *plan, struct graph_node **by_id);
 
 /* Makes what the node holds the copy's own. */
 static bool node_own(struct graph_node *n, struct graph_node **by_id)
@@ -310,7 +310,7 @@ static bool node_own(struct graph_node *n, struct graph_node **by_id)
         struct graph_plan **from = n->branch.bodies;
         n->branch.bodies = xcalloc(n->branch.body_count + 1, sizeof(struct graph_plan *));
         for (uint32_t b = 0; b < n->branch.body_count; b++)
-            if ((n->branch.bodies[b] = copy_plan(from[b], by_id)) == NULL)
+            if ((n->branch.bodies[b] = copy_args(from[b], by_id)) == NULL)
                 return false;
         return true;
     }
@@ -318,7 +318,7 @@ static bool node_own(struct graph_node *n, struct graph_node **by_id)
     }
 }
 
-static struct graph_plan *copy_plan(const struct graph_plan *plan, struct graph_node **by_id)
+static struct graph_plan *copy_args(const struct graph_plan *plan, struct graph_node **by_id)
 {
     struct graph_plan *p = xcalloc(1, sizeof *p);
     p->ctx = plan->ctx;
@@ -331,8 +331,8 @@ static struct graph_plan *copy_plan(const struct graph_plan *plan, struct graph_
     p->nexts = dup_array(plan->nexts, plan->next_count, sizeof *plan->nexts);
     p->resets = dup_array(plan->resets, plan->reset_count, sizeof *plan->resets);
     p->nodes = xcalloc(plan->node_count + 1, sizeof *plan->nodes);
-    p->quick = xcalloc(plan->node_count + 1, sizeof(struct grid_quick *));
-    p->quick_of = xcalloc(plan->node_count + 1, sizeof *p->quick_of);
+    p->prepared = xcalloc(plan->node_count + 1, sizeof(struct grid_prepared *));
+    p->prepared_of = xcalloc(plan->node_count + 1, sizeof *p->prepared_of);
     prepare_run(p);
     for (; p->node_count < plan->node_count; p->node_count++) {
         p->nodes[p->node_count] = plan->nodes[p->node_count];
@@ -342,7 +342,7 @@ static struct graph_plan *copy_plan(const struct graph_plan *plan, struct graph_
             plan_free(p);
             return NULL;
         }
-        quick_set(p, &p->nodes[p->node_count]);
+        prepare_node(p, &p->nodes[p->node_count]);
     }
     return p;
 }
@@ -351,7 +351,7 @@ static struct graph_plan *copy_plan(const struct graph_plan *plan, struct graph_
 static struct graph_plan *root_copy(const struct graph_plan *plan)
 {
     struct graph_node **by_id = xcalloc(plan->total + 1, sizeof(struct graph_node *));
-    struct graph_plan *p = copy_plan(plan, by_id);
+    struct graph_plan *p = copy_args(plan, by_id);
     if (p == NULL) {
         free(by_id);
         return NULL;
@@ -443,14 +443,14 @@ enum device_error device_graph_change(struct device_graph *g, const struct devic
                 stream_ref(n->event.clock); /* stays the node's */
             node_clear(n);
             *n = now;
-            quick_set(n->plan, n);
+            prepare_node(n->plan, n);
         }
     }
     pthread_mutex_unlock(&g->lock);
     return error;
 }
 
-/* Marks what a launch records, and notes what it waits for. */
+/* Marks what a launch records, and keeps what it waits for. */
 static struct graph_slot *slots_new(struct graph_plan *plan, struct device_stream *s)
 {
     if (plan->slot_count == 0)
@@ -465,9 +465,9 @@ static struct graph_slot *slots_new(struct graph_plan *plan, struct device_strea
             slot->stream = stream_ref(n->event.clock);
             slot->recording = event_promise(slot->event, s, slot->stream, &slot->count);
         } else if (n->kind == DEVICE_NODE_WAIT && !n->disabled) {
-            struct order_view *noted;
-            slots[n->slot].stream = event_recording(n->event.event, &slots[n->slot].count, &noted);
-            order_view_unref(noted);
+            struct vector_clock *after;
+            slots[n->slot].stream = event_recording(n->event.event, &slots[n->slot].count, &after);
+            vector_clock_unref(after);
         }
     }
     return slots;

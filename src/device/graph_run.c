@@ -1,4 +1,4 @@
-/* Running plans of graphs: runners, lanes, nodes. See graph.h. */
+/* graph_run: running plans of graphs: runners, lanes, nodes. See graph.h. */
 #include <stdlib.h>
 
 #include "device/cdp.h"
@@ -8,7 +8,7 @@ enum {
     SHORT_COPY = 16384, /* bytes */
 };
 /* How long small grids may take before the runner looks up. */
-static const uint64_t SERIES_NS = 4000;
+static const uint64_t BATCH_NS = 4000;
 /* How long one runner works alone while segments are ready. */
 static const uint64_t ALONE_NS = 6000;
 
@@ -311,14 +311,14 @@ static bool turn_over(struct command *c, uint64_t *end)
 
 /* Runs small grids from the present node on, as many as there are and may be run without looking
  * up. STEP_DONE: the present node is the next to be run, in whatever way. */
-static enum step run_series(struct command *c, const struct graph_segment *s, struct grid_worker *w)
+static enum step run_batch(struct command *c, const struct graph_segment *s, struct grid_worker *w)
 {
     struct grid_env *env = c->stream->ctx->env;
     if (grid_faulted(env) != GRID_FAULT_NONE)
         return STEP_DONE;
     c->published = false;
-    switch (grid_run_batch(&c->run, w, c->graph.plan->quick + s->first, &c->graph.at, s->count,
-                           SERIES_NS, env, &sched.parking, sched.workers)) {
+    switch (grid_run_batch(&c->run, w, c->graph.plan->prepared + s->first, &c->graph.at, s->count,
+                           BATCH_NS, env, &sched.parking, sched.workers)) {
     case GRID_MORE: return STEP_DONE;
     case GRID_HANDED: cdp_settle(w); return STEP_AWAY;
     case GRID_COMPLETE: break;
@@ -341,9 +341,9 @@ static enum outcome run_segments(struct command *c, struct grid_worker *w, uint6
         while (c->graph.at < s->count) {
             if (turn_over(c, end))
                 return RUN_AWAY;
-            if (plan->quick[s->first + c->graph.at] != NULL) {
+            if (plan->prepared[s->first + c->graph.at] != NULL) {
                 uint32_t at = c->graph.at;
-                if (run_series(c, s, w) == STEP_AWAY)
+                if (run_batch(c, s, w) == STEP_AWAY)
                     return RUN_AWAY;
                 if (c->graph.at != at)
                     continue;

@@ -1,5 +1,5 @@
-/* Host functions: called in stream order on a thread of their own, so that one that blocks holds no
- * worker. One thread for all: they run one after the other. */
+/* host: host functions: called in stream order on a thread of their own, so that one that blocks
+ * holds no worker. One thread for all: they run one after the other. */
 #include <stdlib.h>
 
 #include "base/thread_fast.h"

@@ -1,4 +1,4 @@
-/* What the files of the device room share: streams, commands, contexts, the scheduler.
+/* internal: what the files of the device layer share: streams, commands, contexts, the scheduler.
  *
  * Locks, outermost first: a stream's, a context's list, the scheduler's. Never two streams' at
  * once.
@@ -37,7 +37,7 @@ enum command_kind {
     COMMAND_AWAIT,  /* waits for one of theirs */
     COMMAND_WRITE,
     COMMAND_WAIT_VALUE,
-    COMMAND_CHILD, /* a grid launched by device code: in no stream of its own (nested.c) */
+    COMMAND_CDP,   /* a grid launched by device code: in no stream of its own (cdp_queue.c) */
     COMMAND_GRAPH, /* runs segments of a graph (graph.h) */
 };
 
@@ -48,7 +48,7 @@ struct dep {
 };
 
 /* A copy with all cases folded away: rows of width bytes, cut into pieces. */
-struct copy_plan {
+struct copy_args {
     char *dst;
     const char *src;
     uint64_t dst_pitch, src_pitch, dst_slice, src_slice;
@@ -60,7 +60,7 @@ struct copy_plan {
     void *staged;  /* to free when done, or NULL */
 };
 
-struct set_plan {
+struct set_args {
     char *dst;
     uint64_t pitch, slice;
     uint64_t width, height, depth; /* width in bytes */
@@ -68,7 +68,7 @@ struct set_plan {
     uint64_t segments, rows_each, pieces;
 };
 
-struct value_plan {
+struct value_args {
     void *address;
     uint64_t value;
     uint32_t bytes, test;
@@ -92,9 +92,9 @@ struct command {
     struct dep few[INLINE_DEPS];
     struct command *job_next, *job_prev; /* while listed as a shared run */
     union {
-        struct copy_plan copy;
-        struct set_plan set;
-        struct value_plan value;
+        struct copy_args copy;
+        struct set_args set;
+        struct value_args value;
         struct {
             device_host_fn fn;
             void *user;
@@ -115,7 +115,7 @@ struct command {
         struct {
             struct cdp_child *child;
             struct cdp_queue *queue; /* goes on when it is over; NULL: none */
-        } nested;
+        } cdp;
         struct {
             struct graph_plan *plan;  /* a stream's own command holds a reference */
             struct graph_slot *slots; /* of this launch's event nodes, or NULL */
@@ -129,7 +129,7 @@ struct command {
 
 /* ---- streams ---- */
 
-/* Three parts: what never changes; what putting in uses; what running uses. The latter two are on
+/* Three parts: what never changes; what enqueueing uses; what running uses. The latter two are on
  * cache lines of their own, since different threads are at them at the same time. */
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding)
 struct device_stream {
@@ -139,10 +139,10 @@ struct device_stream {
     uint64_t id;
     struct device_stream *next, *prev; /* on the context's list, under its lock */
     struct order_clock *clock;         /* see order.c */
-    pthread_mutex_t view_lock;         /* of the view */
-    struct order_view *view;           /* the notes it comes after, or NULL */
-    _Atomic uint64_t view_stamp;       /* another one each time the view changes; 0: it has none */
-    _Atomic uint64_t noted_by_legacy;  /* the legacy stream comes after its labels below this */
+    pthread_mutex_t vector_lock;       /* of the vector */
+    struct vector_clock *vector;       /* the ticks it comes after (order.c), or NULL */
+    _Atomic uint64_t vector_version;   /* another one each time the vector changes; 0: none */
+    _Atomic uint64_t tick_of_legacy;   /* the legacy stream comes after its timestamps below this */
     _Atomic bool ended;                /* its handle is gone, and was said to be */
     _Atomic(void *) slot;              /* the allocator's */
 
@@ -152,11 +152,11 @@ struct device_stream {
     uint32_t pool_count;
     bool active;                  /* has commands; then it holds a reference to itself */
     bool freed, unlisted;         /* its handle is gone; it is off the context's list */
-    _Atomic uint64_t enqueued;    /* the stream's clock: commands put in */
+    _Atomic uint64_t enqueued;    /* the stream's clock: commands enqueued */
     _Atomic uint64_t legacy_seen; /* this stream is ordered after that count of the legacy one */
     uint64_t seen_by_legacy;      /* and the legacy one after that count of this (its lock) */
     struct command *waiters;      /* commands of other streams that wait for counts of this one */
-    _Atomic bool host_runs;       /* a host thread is likely to come and run what is put in */
+    _Atomic bool host_runs;       /* a host thread is likely to come and run what is enqueued */
 
     _Alignas(128) _Atomic uint64_t completed; /* commands done, in order */
     struct command *current;       /* the first command not done: belongs to who runs the stream */
@@ -198,7 +198,7 @@ struct command *stream_begin(struct device_stream *s, enum command_kind kind);
 void stream_cancel(struct device_stream *s, struct command *c);
 /* Adds a dependency to a command that is being filled (dropped when met already). */
 void command_depend(struct command *c, struct device_stream *on, uint64_t count);
-/* Puts the filled command in, unlocks, and sees to it that it runs; returns its number. */
+/* Enqueues the filled command, unlocks, and sees to it that it runs; returns its number. */
 uint64_t stream_enqueue(struct device_stream *s, struct command *c);
 
 /* Whether all dependencies of the stream's first command are met; if not, it is on a waiters' list
@@ -226,30 +226,30 @@ void stream_run(struct device_stream *s, struct grid_worker *w, uint64_t stop);
 
 struct order_clock *order_clock_new(void);
 void order_clock_free(struct order_clock *c);
-/* What a moment of the stream, this one, comes after, itself included: to be carried by an event.
- * Uses up the reference to an earlier answer, or NULL, that the event had. A reference; NULL:
- * nothing. */
-struct order_view *order_note(struct device_stream *s, struct order_view *old);
+/* A snapshot of what this moment of the stream comes after, itself included: to be carried by an
+ * event. Uses up the reference to an earlier one, or NULL, that the event had. Returns a reference;
+ * NULL: it comes after nothing. */
+struct vector_clock *order_snapshot(struct device_stream *s, struct vector_clock *old);
 /* What a host that waits for the stream from now on will have seen pass: of the default stream's
  * rule only what the stream itself waits for. */
 struct order_awaited {
-    struct order_clock *clock; /* of the stream, which must stay alive, */
-    uint64_t now;              /* and the note; 0: none was taken */
-    struct order_view *noted;  /* with a reference, or NULL */
+    struct order_clock *clock;  /* of the stream, which must stay alive, */
+    uint64_t now;               /* and the tick; 0: none was taken */
+    struct vector_clock *after; /* with a reference, or NULL */
 };
 void order_await(struct order_awaited *a, struct device_stream *s);
 /* It has waited. */
 void order_seen(const struct order_awaited *a);
 /* Of all these streams. A new reference; NULL: nothing. */
-struct order_view *order_note_all(struct device_stream *const *streams, size_t count);
-struct order_view *order_view_keep(struct order_view *v); /* NULL is fine, here and below */
-void order_view_unref(struct order_view *v);
-/* The stream comes after what was noted, from now on. */
-void order_wait(struct device_stream *s, const struct order_view *v);
+struct vector_clock *order_snapshot_all(struct device_stream *const *streams, size_t count);
+struct vector_clock *vector_clock_ref(struct vector_clock *v); /* NULL is fine, here and below */
+void vector_clock_unref(struct vector_clock *v);
+/* The stream comes after the vector, from now on. */
+void order_wait(struct device_stream *s, const struct vector_clock *v);
 /* The legacy stream, which begins a command, comes after this blocking stream's present moment. */
 void order_legacy_follows(struct device_stream *b);
-/* The host has waited for what was noted; uses up the reference. */
-void order_prove(struct order_view *v);
+/* The host has waited for all that the vector comes after; uses up the reference. */
+void order_prove(struct vector_clock *v);
 /* The stream's handle is gone. No lock is held. */
 void order_stream_ends(struct device_stream *s);
 bool order_followed(void);
@@ -260,7 +260,7 @@ bool order_followed(void);
  * True: it is done; false: others will end it, and the command may be gone. */
 bool command_grid(struct command *c, struct grid_worker *w, const struct grid_launch *launch);
 bool command_pieces(struct command *c, struct grid_worker *w, struct grid_kernel *k,
-                    uint64_t pieces, const void *plan);
+                    uint64_t pieces, const void *args);
 /* A grid expected to take less (ns) is not worth another worker. */
 enum { COMMAND_SHORT_NS = 4000 };
 
@@ -275,19 +275,19 @@ void command_run_complete(struct command *c, struct grid_worker *w, uint64_t sto
 /* The command that a run belongs to. */
 struct command *command_of_run(struct grid_run *run);
 /* Runs the prepared run of a child. True: it is over, tail launches included. */
-bool command_run_child(struct command *c, struct grid_worker *w);
+bool command_run_cdp(struct command *c, struct grid_worker *w);
 /* Called by a block of the run that waits where it cannot be parked: lets others have the run's
  * other blocks, and everything else (grid_parking.give_way). */
 void run_give_way(struct grid_run *run);
 /* Frees what the command owns, dependencies too. */
 void command_release(struct command *c);
 
-void copy_plan_make(struct copy_plan *plan, const struct device_copy *copy);
-void set_plan_make(struct set_plan *plan, const struct device_set *set);
-void copy_all(void *plan); /* struct copy_plan */
-void set_all(void *plan);  /* struct set_plan */
+void copy_args_make(struct copy_args *args, const struct device_copy *copy);
+void set_args_make(struct set_args *args, const struct device_set *set);
+void copy_all(void *args); /* struct copy_args */
+void set_all(void *args);  /* struct set_args */
 extern struct grid_kernel copy_kernel, set_kernel, wait_value_kernel;
-void value_write(const struct value_plan *plan);
+void value_write(const struct value_args *args);
 
 /* Makes `clock` the stream of a new recording that is complete when its next count is, and comes
  * after what is in `s` now; returns the recording. The clock is no stream that runs: event_reach
@@ -301,7 +301,7 @@ void event_unref(struct device_event *e);
 /* The recording's stream, count and what it comes after, with references; NULL when there is none.
  */
 struct device_stream *event_recording(struct device_event *e, uint64_t *count,
-                                      struct order_view **noted);
+                                      struct vector_clock **after);
 
 /* Writes the time of a recording, if the event has not been recorded again, and drops the
  * reference. (event.c) */

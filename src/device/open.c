@@ -1,4 +1,4 @@
-/* Opening the devices, once per process. */
+/* open: opening the devices, once per process. */
 #include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,19 +1,23 @@
-/* Order: which moments of other streams a stream comes after, and which the host has seen pass.
+/* order: happens-before between streams, by vector clocks; and what the host has seen pass.
  *
- * Each stream has a clock that is advanced whenever someone takes note of the stream: an event is
- * recorded, the legacy stream begins a command, the host begins to wait. A label taken from the
- * clock is before all notes taken later, and only those: who has note n comes after the labels
- * below n. Notes are passed on by events: each stream has a view, the notes it comes after, and an
- * event carries the one that its stream had when it was recorded. A view changes only while one
- * party has it; a recording that finds its event's view to be its own, and nothing but clocks to
- * have moved, writes the new notes into it.
+ * Each stream has a logical clock that ticks whenever someone looks at the stream: an event is
+ * recorded, the legacy stream begins a command, the host begins to wait. A **timestamp** is read
+ * from the clock without a tick. A tick comes after all timestamps read before it, and after no
+ * other: who has seen tick n of a stream comes after that stream's timestamps below n.
  *
- * Whoever takes note of a stream does so before reading how many commands it has, and a stream that
- * is made to wait is told so after the waiting command is in: then no note ever says more than the
- * count that goes with it, whatever other threads do meanwhile.
+ * A **vector clock** holds the latest tick of each stream that something comes after, as entries
+ * (clock, tick). Each stream has one, and an event carries a snapshot of its stream's, taken when
+ * it was recorded; a stream that waits for the event joins the snapshot to its own. A vector
+ * changes only while one party holds it. A recording that finds the event's vector to be from the
+ * same stream, with nothing but ticks to renew, renews them in place.
  *
- * This says what is ordered, not what is done: done is what the stream's count of commands says.
- * Nothing is noted before device_follow_order, and streams that gave no labels are left out. */
+ * A tick is taken before the stream's count of commands is read, and a waiting stream's vector is
+ * raised after the waiting command is enqueued. So no tick ever says more than the count that goes
+ * with it, whatever other threads do meanwhile.
+ *
+ * All of this says what is ordered, not what is done: the stream's count of completed commands says
+ * what is done. Nothing is tracked before device_follow_order, and streams of which no timestamp
+ * was taken are left out. */
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -39,32 +43,32 @@ void order_stream_ends(struct device_stream *s)
 /* ---- clocks and views ---- */
 
 struct order_clock {
-    _Atomic uint32_t refs;   /* the stream, notes */
-    _Atomic bool labelled;   /* a label was taken */
-    _Atomic bool gone;       /* the stream is: notes of it are of no use */
+    _Atomic uint32_t refs;   /* the stream, entries */
+    _Atomic bool observed;   /* a timestamp was taken */
+    _Atomic bool gone;       /* the stream is: entries of it are of no use */
     uint64_t serial;         /* that no other clock has */
-    _Atomic uint64_t now;    /* starts at 1: the label 0 is before everything */
-    _Atomic uint64_t proven; /* the host has seen the labels below pass */
+    _Atomic uint64_t now;    /* starts at 1: timestamp 0 is before everything */
+    _Atomic uint64_t proven; /* the host has seen the timestamps below pass */
 };
 
-/* The notes of a moment. Those of the streams whose moment it is come first: when they alone have
- * moved on, the view can be made the present moment's in place. */
-struct order_view {
+/* Entries of the streams that the snapshot was taken of come first: when they alone have moved on,
+ * the vector is renewed in place. */
+struct vector_clock {
     _Atomic uint32_t refs;
-    uint32_t count, room;
-    uint32_t own;    /* notes that come first */
-    uint64_t serial; /* of the clock of the stream whose moment it is; 0: no stream's */
-    uint64_t stamp;  /* of the latest change of what it and those it follows came after */
-    struct note {
+    uint32_t count, capacity;
+    uint32_t own;     /* entries that come first */
+    uint64_t serial;  /* of the clock of the stream that it was taken of; 0: of none */
+    uint64_t version; /* of the latest change of the vectors that it was made from */
+    struct entry {
         struct order_clock *clock;
         uint64_t now;
-    } notes[];
+    } entries[];
 };
 
-/* Serials and stamps are counted together, from 1. */
+/* Serials and versions are counted together, from 1. */
 static _Atomic uint64_t counted;
 
-static uint64_t count_on(void)
+static uint64_t count_up(void)
 {
     return atomic_fetch_add_explicit(&counted, 1, memory_order_relaxed) + 1;
 }
@@ -75,7 +79,7 @@ struct order_clock *order_clock_new(void)
     atomic_init(&c->refs, 1);
     atomic_init(&c->now, 1);
     atomic_init(&c->proven, 1);
-    c->serial = count_on();
+    c->serial = count_up();
     return c;
 }
 
@@ -91,174 +95,175 @@ void order_clock_free(struct order_clock *c)
     clock_unref(c);
 }
 
-static void view_clear(struct order_view *v)
+static void vector_clear(struct vector_clock *v)
 {
     for (uint32_t i = 0; i < v->count; i++)
-        clock_unref(v->notes[i].clock);
+        clock_unref(v->entries[i].clock);
     v->count = v->own = 0;
 }
 
-void order_view_unref(struct order_view *v)
+void vector_clock_unref(struct vector_clock *v)
 {
     if (v == NULL || atomic_fetch_sub_explicit(&v->refs, 1, memory_order_acq_rel) != 1)
         return;
-    view_clear(v);
+    vector_clear(v);
     free(v);
 }
 
-static struct order_view *view_ref(struct order_view *v)
+static struct vector_clock *vector_ref(struct vector_clock *v)
 {
     if (v != NULL)
         atomic_fetch_add_explicit(&v->refs, 1, memory_order_relaxed);
     return v;
 }
 
-/* Whether nobody but the caller has the view, who may change it then. */
-static bool view_is_alone(const struct order_view *v)
+/* Whether nobody but the caller has the vector: then the caller may change it. */
+static bool vector_is_unshared(const struct vector_clock *v)
 {
     return v != NULL && atomic_load_explicit(&v->refs, memory_order_acquire) == 1;
 }
 
-static struct note *view_find(struct order_view *v, const struct order_clock *c)
+static struct entry *vector_find(struct vector_clock *v, const struct order_clock *c)
 {
     for (uint32_t i = 0; v != NULL && i < v->count; i++)
-        if (v->notes[i].clock == c)
-            return &v->notes[i];
+        if (v->entries[i].clock == c)
+            return &v->entries[i];
     return NULL;
 }
 
-static uint64_t view_of(struct order_view *v, const struct order_clock *c)
+static uint64_t vector_get(struct vector_clock *v, const struct order_clock *c)
 {
-    const struct note *n = view_find(v, c);
+    const struct entry *n = vector_find(v, c);
     return n != NULL ? n->now : 1;
 }
 
-/* Makes room for another note, from those of streams that are gone if there are many. The view is
- * the caller's alone, NULL: none yet, and may be at another place afterwards. */
-static struct order_view *view_grow(struct order_view *v)
+/* Makes room for another entry, from those of streams that are gone if there are many. The vector
+ * is the caller's alone, or NULL, and may be at another address afterwards. */
+static struct vector_clock *vector_grow(struct vector_clock *v)
 {
-    uint32_t kept = 0, room = 2;
+    uint32_t kept = 0, capacity = 2;
     for (uint32_t i = 0; v != NULL && i < v->count; i++) {
-        struct note n = v->notes[i];
+        struct entry n = v->entries[i];
         if (atomic_load_explicit(&n.clock->gone, memory_order_relaxed))
             clock_unref(n.clock);
         else
-            v->notes[kept++] = n;
+            v->entries[kept++] = n;
     }
     if (v != NULL)
         v->count = kept;
-    if (v != NULL && 2 * kept <= v->room)
+    if (v != NULL && 2 * kept <= v->capacity)
         return v;
     if (v != NULL)
-        room = 2 * v->room;
-    struct order_view *more = xrealloc(v, sizeof *v + room * sizeof *v->notes);
+        capacity = 2 * v->capacity;
+    struct vector_clock *more = xrealloc(v, sizeof *v + capacity * sizeof *v->entries);
     if (v == NULL) {
-        *more = (struct order_view){0};
+        *more = (struct vector_clock){0};
         atomic_init(&more->refs, 1);
     }
-    more->room = room;
+    more->capacity = capacity;
     return more;
 }
 
-/* Adds a note to such a view. */
-static struct order_view *view_note(struct order_view *v, struct order_clock *c, uint64_t now)
+/* Raises the entry of the clock in such a vector to the tick. */
+static struct vector_clock *vector_raise(struct vector_clock *v, struct order_clock *c,
+                                         uint64_t now)
 {
-    struct note *known = view_find(v, c);
+    struct entry *known = vector_find(v, c);
     if (known != NULL) {
         known->now = known->now > now ? known->now : now;
         return v;
     }
     if (now <= 1 || atomic_load_explicit(&c->gone, memory_order_relaxed))
         return v;
-    if (v == NULL || v->count == v->room)
-        v = view_grow(v);
+    if (v == NULL || v->count == v->capacity)
+        v = vector_grow(v);
     atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
-    v->notes[v->count++] = (struct note){c, now};
+    v->entries[v->count++] = (struct entry){c, now};
     return v;
 }
 
-/* Adds all notes of the other, which may be NULL. */
-static struct order_view *view_join(struct order_view *v, const struct order_view *other)
+/* Raises all entries to those of the other, which may be NULL. */
+static struct vector_clock *vector_join(struct vector_clock *v, const struct vector_clock *other)
 {
     for (uint32_t i = 0; other != NULL && i < other->count; i++)
-        v = view_note(v, other->notes[i].clock, other->notes[i].now);
+        v = vector_raise(v, other->entries[i].clock, other->entries[i].now);
     return v;
 }
 
-static struct order_view *view_of_stream(struct device_stream *s)
+static struct vector_clock *vector_of_stream(struct device_stream *s)
 {
-    if (atomic_load_explicit(&s->view_stamp, memory_order_acquire) == 0)
+    if (atomic_load_explicit(&s->vector_version, memory_order_acquire) == 0)
         return NULL; /* it never had one */
-    pthread_mutex_lock(&s->view_lock);
-    struct order_view *v = view_ref(s->view);
-    pthread_mutex_unlock(&s->view_lock);
+    pthread_mutex_lock(&s->vector_lock);
+    struct vector_clock *v = vector_ref(s->vector);
+    pthread_mutex_unlock(&s->vector_lock);
     return v;
 }
 
-/* ---- taking note ---- */
+/* ---- snapshots ---- */
 
-/* The clock's note of the moment, and the clock moves on; 0: nobody would ask. */
-static inline uint64_t take_note(struct device_stream *s)
+/* Advances the clock and returns the tick; 0: no timestamp was ever taken, nobody would ask. */
+static inline uint64_t clock_tick(struct device_stream *s)
 {
-    if (!atomic_load_explicit(&s->clock->labelled, memory_order_relaxed))
+    if (!atomic_load_explicit(&s->clock->observed, memory_order_relaxed))
         return 0;
     return atomic_fetch_add(&s->clock->now, 1) + 1;
 }
 
-/* A view that is made, or made anew. */
-struct noting {
-    struct order_view *view;
-    uint32_t own;   /* notes taken of streams whose moment it is */
-    uint64_t stamp; /* the latest of theirs */
-    bool same;      /* so far the view has these notes already */
+/* A vector that is made, or renewed. */
+struct snapshot {
+    struct vector_clock *vector;
+    uint32_t own;     /* ticks taken of the streams that it is a snapshot of */
+    uint64_t version; /* the latest of their vectors */
+    bool same;        /* so far the vector has the same entries, in order */
 };
 
-static inline void note_stamp(struct noting *n, struct device_stream *s)
+static inline void snapshot_version(struct snapshot *n, struct device_stream *s)
 {
-    uint64_t stamp = atomic_load_explicit(&s->view_stamp, memory_order_acquire);
-    n->stamp = n->stamp > stamp ? n->stamp : stamp;
+    uint64_t version = atomic_load_explicit(&s->vector_version, memory_order_acquire);
+    n->version = n->version > version ? n->version : version;
 }
 
-static inline void note_renewed(struct noting *n, struct device_stream *s)
+static inline void snapshot_renew(struct snapshot *n, struct device_stream *s)
 {
-    note_stamp(n, s);
-    uint64_t now = take_note(s);
+    snapshot_version(n, s);
+    uint64_t now = clock_tick(s);
     if (now == 0)
         return;
-    n->same = n->same && n->own < n->view->own && n->view->notes[n->own].clock == s->clock;
+    n->same = n->same && n->own < n->vector->own && n->vector->entries[n->own].clock == s->clock;
     if (n->same)
-        n->view->notes[n->own].now = now;
+        n->vector->entries[n->own].now = now;
     n->own++;
 }
 
-static inline void note_own(struct noting *n, struct device_stream *s)
+static inline void snapshot_own(struct snapshot *n, struct device_stream *s)
 {
-    note_stamp(n, s);
-    uint64_t now = take_note(s);
+    snapshot_version(n, s);
+    uint64_t now = clock_tick(s);
     if (now == 0)
         return;
-    n->view = view_note(n->view, s->clock, now);
+    n->vector = vector_raise(n->vector, s->clock, now);
     n->own++;
 }
 
-static inline void note_known(struct noting *n, struct device_stream *s)
+static inline void snapshot_known(struct snapshot *n, struct device_stream *s)
 {
-    struct order_view *known = view_of_stream(s);
-    n->view = view_join(n->view, known);
-    order_view_unref(known);
+    struct vector_clock *known = vector_of_stream(s);
+    n->vector = vector_join(n->vector, known);
+    vector_clock_unref(known);
 }
 
 /* For the stream and those that it is in order with by the default stream's rule. */
 static inline __attribute__((always_inline)) void
-each_of_moment(struct device_stream *s, void (*note)(struct noting *, struct device_stream *),
-               struct noting *n)
+each_in_snapshot(struct device_stream *s, void (*visit)(struct snapshot *, struct device_stream *),
+                 struct snapshot *n)
 {
     struct device_context *ctx = s->ctx;
-    note(n, s);
+    visit(n, s);
     if ((s->flags & DEVICE_STREAM_NONBLOCKING) != 0)
         return;
     if (s != ctx->legacy) {
-        note(n, ctx->legacy);
+        visit(n, ctx->legacy);
         return;
     }
     if (atomic_load_explicit(&ctx->blocking, memory_order_acquire) == 0)
@@ -266,41 +271,41 @@ each_of_moment(struct device_stream *s, void (*note)(struct noting *, struct dev
     pthread_mutex_lock(&ctx->lock);
     for (struct device_stream *b = ctx->streams; b != NULL; b = b->next)
         if ((b->flags & DEVICE_STREAM_NONBLOCKING) == 0)
-            note(n, b);
+            visit(n, b);
     pthread_mutex_unlock(&ctx->lock);
 }
 
-/* Takes note in a view of the caller's alone, or NULL, whose notes are dropped. */
-static __attribute__((noinline)) struct order_view *note_anew(struct device_stream *s,
-                                                              struct order_view *v)
+/* Takes a snapshot in a vector of the caller's alone, or NULL, whose entries are dropped. */
+static __attribute__((noinline)) struct vector_clock *snapshot_new(struct device_stream *s,
+                                                                   struct vector_clock *v)
 {
-    struct noting n = {.view = v};
+    struct snapshot n = {.vector = v};
     if (v != NULL)
-        view_clear(v);
-    each_of_moment(s, note_own, &n);
-    each_of_moment(s, note_known, &n);
-    if (n.view == NULL)
+        vector_clear(v);
+    each_in_snapshot(s, snapshot_own, &n);
+    each_in_snapshot(s, snapshot_known, &n);
+    if (n.vector == NULL)
         return NULL;
-    n.view->own = n.own;
-    n.view->serial = s->clock->serial;
-    n.view->stamp = n.stamp; /* read before what it is the stamp of */
-    return n.view;
+    n.vector->own = n.own;
+    n.vector->serial = s->clock->serial;
+    n.vector->version = n.version; /* read before the vectors that it is the version of */
+    return n.vector;
 }
 
-struct order_view *order_note(struct device_stream *s, struct order_view *old)
+struct vector_clock *order_snapshot(struct device_stream *s, struct vector_clock *old)
 {
     if (!order_followed())
         return old;
-    if (!view_is_alone(old)) {
-        order_view_unref(old);
-        return note_anew(s, NULL);
+    if (!vector_is_unshared(old)) {
+        vector_clock_unref(old);
+        return snapshot_new(s, NULL);
     }
-    struct noting n = {.view = old, .same = old->serial == s->clock->serial};
+    struct snapshot n = {.vector = old, .same = old->serial == s->clock->serial};
     if (n.same)
-        each_of_moment(s, note_renewed, &n);
-    if (WEIR_LIKELY(n.same && n.own == old->own && n.stamp == old->stamp))
+        each_in_snapshot(s, snapshot_renew, &n);
+    if (WEIR_LIKELY(n.same && n.own == old->own && n.version == old->version))
         return old;
-    return note_anew(s, old);
+    return snapshot_new(s, old);
 }
 
 void order_await(struct order_awaited *a, struct device_stream *s)
@@ -309,56 +314,57 @@ void order_await(struct order_awaited *a, struct device_stream *s)
     if (!order_followed())
         return;
     if (s == s->ctx->legacy && atomic_load_explicit(&s->ctx->blocking, memory_order_acquire) > 0) {
-        a->noted = order_note(s, NULL);
+        a->after = order_snapshot(s, NULL);
         return;
     }
     a->clock = s->clock;
-    a->now = take_note(s);
-    a->noted = view_of_stream(s);
+    a->now = clock_tick(s);
+    a->after = vector_of_stream(s);
 }
 
-struct order_view *order_note_all(struct device_stream *const *streams, size_t count)
+struct vector_clock *order_snapshot_all(struct device_stream *const *streams, size_t count)
 {
-    struct noting n = {0};
+    struct snapshot n = {0};
     for (size_t i = 0; order_followed() && i < count; i++) {
-        note_own(&n, streams[i]);
-        note_known(&n, streams[i]);
+        snapshot_own(&n, streams[i]);
+        snapshot_known(&n, streams[i]);
     }
-    return n.view;
+    return n.vector;
 }
 
-/* Whether what was noted is known already. */
-static bool view_has(struct order_view *v, const struct order_view *noted)
+/* Whether the vector is nowhere behind the other. */
+static bool vector_covers(struct vector_clock *v, const struct vector_clock *other)
 {
-    for (uint32_t i = 0; i < noted->count; i++)
-        if (view_of(v, noted->notes[i].clock) < noted->notes[i].now &&
-            !atomic_load_explicit(&noted->notes[i].clock->gone, memory_order_relaxed))
+    for (uint32_t i = 0; i < other->count; i++)
+        if (vector_get(v, other->entries[i].clock) < other->entries[i].now &&
+            !atomic_load_explicit(&other->entries[i].clock->gone, memory_order_relaxed))
             return false;
     return true;
 }
 
-void order_wait(struct device_stream *s, const struct order_view *v)
+void order_wait(struct device_stream *s, const struct vector_clock *v)
 {
     if (v == NULL)
         return;
-    struct order_view *before = NULL;
-    pthread_mutex_lock(&s->view_lock);
-    if (!view_has(s->view, v)) {
-        if (s->view != NULL && !view_is_alone(s->view)) { /* who has it keeps it as it is */
-            before = s->view;
-            s->view = view_join(NULL, before);
+    struct vector_clock *before = NULL;
+    pthread_mutex_lock(&s->vector_lock);
+    if (!vector_covers(s->vector, v)) {
+        if (s->vector != NULL &&
+            !vector_is_unshared(s->vector)) { /* who holds it keeps it as it is */
+            before = s->vector;
+            s->vector = vector_join(NULL, before);
         }
-        s->view = view_join(s->view, v);
-        atomic_store_explicit(&s->view_stamp, count_on(), memory_order_release);
+        s->vector = vector_join(s->vector, v);
+        atomic_store_explicit(&s->vector_version, count_up(), memory_order_release);
     }
-    pthread_mutex_unlock(&s->view_lock);
-    order_view_unref(before);
+    pthread_mutex_unlock(&s->vector_lock);
+    vector_clock_unref(before);
 }
 
 void order_legacy_follows(struct device_stream *b)
 {
-    if (order_followed() && atomic_load_explicit(&b->clock->labelled, memory_order_relaxed))
-        atomic_store(&b->noted_by_legacy, atomic_fetch_add(&b->clock->now, 1) + 1);
+    if (order_followed() && atomic_load_explicit(&b->clock->observed, memory_order_relaxed))
+        atomic_store(&b->tick_of_legacy, atomic_fetch_add(&b->clock->now, 1) + 1);
 }
 
 static void prove(struct order_clock *c, uint64_t now)
@@ -368,21 +374,21 @@ static void prove(struct order_clock *c, uint64_t now)
         ;
 }
 
-void order_prove(struct order_view *v)
+void order_prove(struct vector_clock *v)
 {
     for (uint32_t i = 0; v != NULL && i < v->count; i++)
-        prove(v->notes[i].clock, v->notes[i].now);
-    order_view_unref(v);
+        prove(v->entries[i].clock, v->entries[i].now);
+    vector_clock_unref(v);
 }
 
 void order_seen(const struct order_awaited *a)
 {
     if (a->now != 0)
         prove(a->clock, a->now);
-    order_prove(a->noted);
+    order_prove(a->after);
 }
 
-struct order_view *order_view_keep(struct order_view *v) { return view_ref(v); }
+struct vector_clock *vector_clock_ref(struct vector_clock *v) { return vector_ref(v); }
 
 /* ---- asking ---- */
 
@@ -402,20 +408,21 @@ static void settle(struct device_stream *s)
         stream_enqueue(s, stream_begin(s, COMMAND_NOTHING));
 }
 
-static inline struct device_point mark(struct device_stream *s)
+static inline struct device_point timestamp_now(struct device_stream *s)
 {
     struct order_clock *c = s->clock;
-    if (WEIR_UNLIKELY(!atomic_load_explicit(&c->labelled, memory_order_relaxed)))
-        atomic_store_explicit(&c->labelled, true, memory_order_relaxed);
+    if (WEIR_UNLIKELY(!atomic_load_explicit(&c->observed, memory_order_relaxed)))
+        atomic_store_explicit(&c->observed, true, memory_order_relaxed);
     struct device_point p = {.count = stream_enqueued(s)};
-    p.label = atomic_load(&c->now); /* after the count: a note beyond the label counts as much */
+    p.timestamp =
+        atomic_load(&c->now); /* after the count: a tick beyond the timestamp has seen that count */
     return p;
 }
 
-static __attribute__((noinline)) struct device_point settle_and_mark(struct device_stream *s)
+static __attribute__((noinline)) struct device_point settle_and_timestamp(struct device_stream *s)
 {
     settle(s);
-    return mark(s);
+    return timestamp_now(s);
 }
 
 struct device_point device_stream_mark(struct device_stream *s)
@@ -423,8 +430,8 @@ struct device_point device_stream_mark(struct device_stream *s)
     struct device_stream *legacy = s->ctx->legacy;
     if (WEIR_LIKELY((s->flags & DEVICE_STREAM_NONBLOCKING) != 0 ||
                     (s != legacy && stream_enqueued(legacy) <= s->legacy_seen)))
-        return mark(s);
-    return settle_and_mark(s);
+        return timestamp_now(s);
+    return settle_and_timestamp(s);
 }
 
 uint64_t device_stream_completed(struct device_stream *s) { return stream_completed(s); }
@@ -441,19 +448,19 @@ static bool blocking(const struct device_stream *s)
 
 static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-static uint64_t noted(struct device_stream *s, const struct order_clock *c)
+static uint64_t ticks_seen(struct device_stream *s, const struct order_clock *c)
 {
-    pthread_mutex_lock(&s->view_lock);
-    uint64_t now = view_of(s->view, c);
-    pthread_mutex_unlock(&s->view_lock);
+    pthread_mutex_lock(&s->vector_lock);
+    uint64_t now = vector_get(s->vector, c);
+    pthread_mutex_unlock(&s->vector_lock);
     return now;
 }
 
-/* The note that a command of the legacy stream took of the blocking stream. It is taken while the
+/* The tick that a command of the legacy stream took of the blocking stream. It is taken while the
  * legacy stream is locked: once that is over, the command is one that other streams wait for. */
-static uint64_t noted_by_legacy(struct device_stream *legacy, struct device_stream *on)
+static uint64_t tick_of_legacy(struct device_stream *legacy, struct device_stream *on)
 {
-    uint64_t now = atomic_load(&on->noted_by_legacy);
+    uint64_t now = atomic_load(&on->tick_of_legacy);
     if (now == 0)
         return 0;
     pthread_mutex_lock(&legacy->lock);
@@ -466,15 +473,15 @@ uint64_t device_stream_ordered(struct device_stream *s, struct device_stream *on
     struct device_context *ctx = s->ctx;
     if (s == on)
         return UINT64_MAX;
-    uint64_t now = noted(s, on->clock);
+    uint64_t now = ticks_seen(s, on->clock);
     if (!blocking(s))
         return now;
     if (s != ctx->legacy) {
         if (on == ctx->legacy)
             return UINT64_MAX;
-        now = larger(now, noted(ctx->legacy, on->clock));
+        now = larger(now, ticks_seen(ctx->legacy, on->clock));
         if (on->ctx == ctx && blocking(on))
-            now = larger(now, noted_by_legacy(ctx->legacy, on));
+            now = larger(now, tick_of_legacy(ctx->legacy, on));
         return now;
     }
     if (on->ctx == ctx && blocking(on))
@@ -482,7 +489,7 @@ uint64_t device_stream_ordered(struct device_stream *s, struct device_stream *on
     pthread_mutex_lock(&ctx->lock);
     for (struct device_stream *b = ctx->streams; b != NULL; b = b->next)
         if (blocking(b))
-            now = larger(now, noted(b, on->clock));
+            now = larger(now, ticks_seen(b, on->clock));
     pthread_mutex_unlock(&ctx->lock);
     return now;
 }

@@ -1,4 +1,5 @@
-/* The scheduler: worker threads, the ready queue, the runs that several threads share, and waking.
+/* sched: the scheduler: worker threads, the ready queue, the runs that several threads share, and
+ * waking.
  *
  * Waking costs the waker a system call and the work some microseconds, so it is done only when it
  * must be: not while a worker is still looking for work ("spinning"), and one at a time; whoever
@@ -9,7 +10,7 @@
  *
  * A stream whose work a host thread has waited for may see the same again: launch, wait, launch,
  * wait. That thread runs the work soonest, so workers leave the stream to it for a moment, until it
- * has not come once, or puts in more without waiting.
+ * has not come once, or enqueues more without waiting.
  *
  * Parked blocks (kernels that spin) are resumed in turn with other work. When nothing else is there
  * and they get nowhere for a while, workers give way to other threads, and later sleep in between:
@@ -27,14 +28,14 @@
 #include "device/internal.h"
 
 static const uint64_t SPIN_NS = 20000; /* how long a worker looks before it sleeps */
-/* How often it looks, a pause of the processor apart, before it takes what was left to a host
+/* How often it looks, a pause of the CPU apart, before it takes what was left to a host
  * thread: about the time from a launch to the wait for it. */
 static const uint32_t LEFT_LOOKS = 64;
 static const uint64_t PATIENCE_NS = 2000000; /* of parked blocks going nowhere, before sleeping */
 static const uint64_t NAP_NS = 50000;        /* how long then */
 
 /* A run is worth as many workers at a time as it is expected to take of this, up to a few: waking
- * one takes some 50 µs where processors sleep deeply, and the waker some 5. */
+ * one takes some 50 µs where CPUs sleep deeply, and the waker some 5. */
 static const uint64_t HELPER_NS = 100000;
 enum { HELPERS = 3 };
 
@@ -96,7 +97,7 @@ static struct sleeper *idle_take(uint32_t wanted)
 }
 
 /* Wakes those taken. They may be gone as soon as they know. */
-static void rouse(struct sleeper *taken)
+static void wake_taken(struct sleeper *taken)
 {
     for (struct sleeper *s = taken, *next; s != NULL; s = next) {
         next = s->next;
@@ -121,7 +122,7 @@ void sched_wake_one(void)
     pthread_mutex_lock(&sched.lock);
     struct sleeper *s = idle_take(1);
     pthread_mutex_unlock(&sched.lock);
-    rouse(s);
+    wake_taken(s);
 }
 
 static bool anything(void)
@@ -182,7 +183,7 @@ void sched_push(struct device_stream *s)
     if (host)
         stream_ref(s);
     pthread_mutex_unlock(&sched.lock);
-    rouse(sleeper);
+    wake_taken(sleeper);
     if (host) {
         stream_wake(s);
         stream_unref(s);
@@ -245,7 +246,7 @@ void sched_list(struct command *c, bool wake)
     atomic_fetch_add(&sched.listed, 1);
     struct sleeper *s = wake ? idle_take(helpers(c)) : NULL;
     pthread_mutex_unlock(&sched.lock);
-    rouse(s);
+    wake_taken(s);
 }
 
 void sched_unlist(struct command *c)
@@ -285,7 +286,7 @@ void sched_give(struct cdp_queue *q)
     atomic_fetch_add(&sched.listed, 1);
     struct sleeper *s = idle_take(1);
     pthread_mutex_unlock(&sched.lock);
-    rouse(s);
+    wake_taken(s);
 }
 
 /* The oldest queue given, or NULL. The lock is held. */
@@ -371,7 +372,7 @@ static bool pick(struct seeker *k, struct device_stream **s, struct command **c,
             sleeper = idle_take(*c != NULL ? helpers(*c) : 1);
     }
     pthread_mutex_unlock(&sched.lock);
-    rouse(sleeper);
+    wake_taken(sleeper);
     return found;
 }
 

@@ -1,4 +1,4 @@
-/* Events that several processes share: see shared_event.h. */
+/* shared_event: events that several processes share: see shared_event.h. */
 #include "device/shared_event.h"
 
 #include <limits.h>
@@ -9,15 +9,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PLACE_BITS = 12, PLACES = 1 << PLACE_BITS };
+enum { SLOT_BITS = 12, SLOTS = 1 << SLOT_BITS };
 
 static const uint64_t LOOK_NS = 20000;          /* before sleeping */
 static const uint64_t REAP_EVERY_NS = 50000000; /* how often a waiter asks who is still alive */
 
-/* A place for a pending recording. Who made it is written after the place is taken and before the
+/* A slot for a pending recording. Who made it is written after the slot is taken and before the
  * recording is published: until then nobody waits for it, and nobody can tell whether its maker
- * lives. One that is killed just there leaves a place that is never used again. */
-struct place {
+ * lives. One that is killed just there leaves a slot that is never used again. */
+struct slot {
     _Atomic uint64_t state; /* number * 2, + 1 when done; 0: never used, as good as done */
     _Atomic uint64_t made;  /* the number of the recording that the process below has made */
     _Atomic uint64_t start; /* the process */
@@ -28,8 +28,8 @@ struct place {
 struct shared_state {
     _Atomic uint32_t word;   /* futex */
     _Atomic uint64_t begun;  /* the highest number given */
-    _Atomic uint64_t latest; /* number * PLACES + place */
-    struct place places[PLACES];
+    _Atomic uint64_t latest; /* number * SLOTS + slot */
+    struct slot slots[SLOTS];
 };
 
 struct shared_event {
@@ -82,10 +82,10 @@ void shared_event_handle(const struct shared_event *e, struct share_handle *out)
 
 /* ---- recordings ---- */
 
-static bool free_place(uint64_t state) { return state == 0 || (state & 1) != 0; }
+static bool slot_is_free(uint64_t state) { return state == 0 || (state & 1) != 0; }
 
-/* The process that has the place; valid while the place's state does not change. */
-static struct process maker(struct place *p)
+/* The process that has the slot; valid while the slot's state does not change. */
+static struct process maker(struct slot *p)
 {
     return (struct process){atomic_load(&p->pid), atomic_load(&p->start)};
 }
@@ -94,14 +94,14 @@ bool shared_event_begin(struct shared_event *e, struct recording *out)
 {
     uint64_t number = atomic_fetch_add(&e->state->begun, 1) + 1;
     for (int round = 0; round < 2; round++)
-        for (uint32_t i = 0; i < PLACES; i++) {
-            uint32_t at = (uint32_t)(number + i) % PLACES;
-            struct place *p = &e->state->places[at];
+        for (uint32_t i = 0; i < SLOTS; i++) {
+            uint32_t at = (uint32_t)(number + i) % SLOTS;
+            struct slot *p = &e->state->slots[at];
             uint64_t state = atomic_load(&p->state);
-            if (round == 1 && !free_place(state) &&
+            if (round == 1 && !slot_is_free(state) &&
                 shared_event_reap(e, (struct recording){state / 2, at}))
                 state = atomic_load(&p->state);
-            if (!free_place(state) ||
+            if (!slot_is_free(state) ||
                 !atomic_compare_exchange_strong(&p->state, &state, number * 2))
                 continue;
             struct process self = process_self();
@@ -116,7 +116,7 @@ bool shared_event_begin(struct shared_event *e, struct recording *out)
 
 void shared_event_publish(struct shared_event *e, struct recording r)
 {
-    uint64_t mine = r.number * PLACES + r.place, seen = atomic_load(&e->state->latest);
+    uint64_t mine = r.number * SLOTS + r.slot, seen = atomic_load(&e->state->latest);
     while (seen < mine && !atomic_compare_exchange_weak(&e->state->latest, &seen, mine))
         ;
 }
@@ -124,7 +124,7 @@ void shared_event_publish(struct shared_event *e, struct recording r)
 void shared_event_complete(struct shared_event *e, struct recording r)
 {
     uint64_t pending = r.number * 2;
-    if (!atomic_compare_exchange_strong(&e->state->places[r.place].state, &pending, pending + 1))
+    if (!atomic_compare_exchange_strong(&e->state->slots[r.slot].state, &pending, pending + 1))
         return;
     atomic_fetch_add(&e->state->word, 1);
     syscall(SYS_futex, &e->state->word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
@@ -133,22 +133,22 @@ void shared_event_complete(struct shared_event *e, struct recording r)
 struct recording shared_event_latest(const struct shared_event *e)
 {
     uint64_t latest = atomic_load(&e->state->latest);
-    return (struct recording){latest / PLACES, (uint32_t)(latest % PLACES)};
+    return (struct recording){latest / SLOTS, (uint32_t)(latest % SLOTS)};
 }
 
 bool shared_event_done(const struct shared_event *e, struct recording r)
 {
-    return r.number == 0 || atomic_load(&e->state->places[r.place].state) != r.number * 2;
+    return r.number == 0 || atomic_load(&e->state->slots[r.slot].state) != r.number * 2;
 }
 
 bool shared_event_reap(struct shared_event *e, struct recording r)
 {
-    struct place *place = &e->state->places[r.place];
+    struct slot *slot = &e->state->slots[r.slot];
     if (shared_event_done(e, r))
         return true;
-    if (atomic_load(&place->made) != r.number)
+    if (atomic_load(&slot->made) != r.number)
         return false; /* the process there is still that of an older recording */
-    struct process p = maker(place);
+    struct process p = maker(slot);
     if (process_alive(&p))
         return false;
     shared_event_complete(e, r);

@@ -1,15 +1,15 @@
-/* shared_event: what processes that share an event know of it. Internal to the device room.
+/* shared_event: what processes that share an event know of it. Internal to the device layer.
  *
  * The state lies in a file in memory (memory/file.h) that each of them maps. A recording takes a
- * number, 1, 2, 3 …, and a place among those still pending; the event remembers its latest one. So
+ * number, 1, 2, 3 …, and a slot among those still pending; the event remembers its latest one. So
  * recordings of several processes and streams may complete in any order, and each wait ends with
  * the recording that it saw.
  *
  * There are no locks: a process may be killed between any two instructions. What a dead process has
  * left pending is completed by whoever notices: its work will never end, and nobody waits for ever.
  */
-#ifndef WEIR_SHARED_EVENT_H
-#define WEIR_SHARED_EVENT_H
+#ifndef WEIR_DEVICE_SHARED_EVENT_H
+#define WEIR_DEVICE_SHARED_EVENT_H
 
 #include "memory/file.h"
 
@@ -18,7 +18,7 @@ struct shared_event; /* one process's view */
 /* One recording. */
 struct recording {
     uint64_t number; /* 0: none */
-    uint32_t place;
+    uint32_t slot;
 };
 
 struct shared_event *shared_event_new(int device); /* NULL: the system has no more */

@@ -1,10 +1,10 @@
-/* Streams: queues of commands with a clock.
+/* stream: queues of commands with a clock.
  *
- * The default stream's rule (spec S3) is a matter of dependencies found when a command is put in: a
- * legacy-stream command waits for what is in all blocking streams at that moment, a blocking
+ * The default stream's rule (spec S3) is a matter of dependencies found when a command is enqueued:
+ * a legacy-stream command waits for what is in all blocking streams at that moment, a blocking
  * stream's command for what is in the legacy stream. Each side reads the other's clock before it
- * advances its own, so two commands put in at once may miss each other, but can never wait for each
- * other. */
+ * advances its own, so two commands enqueued at once may miss each other, but can never wait for
+ * each other. */
 #include <stdlib.h>
 
 #include "device/internal.h"
@@ -52,7 +52,7 @@ struct device_stream *stream_new(struct device_context *ctx, unsigned flags, int
         s->id = atomic_fetch_add_explicit(&stream_ids, 1, memory_order_relaxed);
     atomic_init(&s->refs, 1);
     mutex_init(&s->lock);
-    mutex_init(&s->view_lock);
+    mutex_init(&s->vector_lock);
     s->clock = order_clock_new();
     atomic_fetch_add_explicit(&ctx->refs, 1, memory_order_relaxed);
     if (id == 1 || id == STREAM_UNLISTED) { /* the legacy stream, and what only we know of */
@@ -81,8 +81,8 @@ void stream_unref(struct device_stream *s)
         free(c);
     }
     order_clock_free(s->clock);
-    order_view_unref(s->view);
-    pthread_mutex_destroy(&s->view_lock);
+    vector_clock_unref(s->vector);
+    pthread_mutex_destroy(&s->vector_lock);
     pthread_mutex_destroy(&s->lock);
     free(s);
     context_unref(ctx);
@@ -367,7 +367,7 @@ struct command *stream_complete(struct device_stream *s, struct command *c)
         s->active = false;
     }
     bool gone = next == NULL && s->freed;
-    /* While locked: once it is not, another thread may run, and count, what is put in next. */
+    /* While locked: once it is not, another thread may run, and count, what is enqueued next. */
     atomic_store_explicit(&s->completed, count, memory_order_seq_cst);
     struct command *met = s->waiters != NULL ? take_waiters(s, count) : NULL;
     pthread_mutex_unlock(&s->lock);

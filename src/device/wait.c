@@ -1,5 +1,5 @@
-/* A host thread that waits, works: it runs what it waits for itself, as long as it finds any of it
- * ready, then looks for a moment, then sleeps. */
+/* wait: a host thread that waits, works: it runs what it waits for itself, as long as it finds any
+ * of it ready, then looks for a moment, then sleeps. */
 #include <sched.h>
 
 #include "device/internal.h"
@@ -28,7 +28,7 @@ static bool help(struct device_stream *s, uint64_t count, struct grid_worker *w,
         hand_over();
         return true;
     }
-    /* More threads than processors would only get in each other's way. */
+    /* More threads than CPUs would only get in each other's way. */
     if (atomic_load_explicit(&sched.running, memory_order_relaxed) >= sched.workers)
         return false;
     struct command *c = sched_join(s);

@@ -1,11 +1,11 @@
 /* driver: libcuda on the software device. Handles of the API are pointers to the objects below;
- * every function checks its handles and arguments, asks the lower rooms, and translates what they
+ * every function checks its handles and arguments, asks the lower layers, and translates what they
  * say into a CUresult. Private to src/driver.
  *
  * Objects start with a tag that names their kind and lie in memory that is never given back
  * (handle.h), so that NULL, foreign and stale handles are refused instead of followed. */
-#ifndef WEIR_DRIVER_H
-#define WEIR_DRIVER_H
+#ifndef WEIR_DRIVER_DRIVER_H
+#define WEIR_DRIVER_DRIVER_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -65,7 +65,7 @@ struct stream_attributes {
 struct CUctx_st {
     uint32_t tag;
     int ordinal;         /* of the device, as the program counts those it sees */
-    int memory;          /* the same device's number in the memory room */
+    int memory;          /* the same device's number in the memory layer */
     unsigned flags;      /* CU_CTX_* */
     atomic_uint retains; /* primary: cuDevicePrimaryCtxRetain's count */
     atomic_uint peers;   /* bit n: access to device n's memory was asked for */
@@ -126,8 +126,8 @@ struct CUmemPoolHandle_st {
     struct CUmemPoolHandle_st *next;               /* older */
 };
 
-/* One compiled form of a kernel. Immutable once published, but for what is atomic; found without a
- * lock. */
+/* One compiled variant of a kernel. Immutable once published, but for what is atomic; found without
+ * a lock. */
 struct variant {
     uint32_t ntid[3];
     uint32_t grid_small;
@@ -136,8 +136,8 @@ struct variant {
         better;                /* what runs blocks instead; NULL: not compiled, or not needed */
     struct jit_tier_up *later; /* which brings that, or NULL */
     struct grid_kernel kernel;
-    struct cdp_variant *forms; /* for launches by device code, under the function's lock */
-    struct variant *next;      /* published by a release store of the list head */
+    struct cdp_variant *cdp_variants; /* for launches by device code, under the function's lock */
+    struct variant *next;             /* published by a release store of the list head */
 };
 
 struct CUfunc_st {
@@ -195,7 +195,7 @@ struct CUlib_st {
     struct CUkern_st *kernels;
 };
 
-/* ---- init.c, error.c ---- */
+/* ---- init.c, error/error.c ---- */
 
 /* CUDA_SUCCESS once the process is initialised; CUDA_ERROR_NOT_INITIALIZED before cuInit. */
 CUresult driver_why_not_ready(void);
@@ -212,25 +212,25 @@ static inline CUresult driver_from_device(CUcontext ctx, enum device_error e)
 }
 CUresult driver_from_mem(enum mem_status s);
 
-/* ---- device.c ---- */
+/* ---- context/device.c ---- */
 
 /* The devices that CUDA_VISIBLE_DEVICES lets the program see, in its order. */
 void driver_find_devices(void); /* once, when the devices are open */
 int driver_device_count(void);
 struct device *driver_device(CUdevice dev);
-/* The program's number of a device of the lower rooms; -1 when it sees it not. */
+/* The program's number of a device of the lower layers; -1 when it sees it not. */
 CUdevice driver_device_number(int ordinal);
 int device_bus(CUdevice dev); /* the number that PCI addresses tell the devices apart by */
 
 /* Whether cuInit has been called and the device exists. */
 CUresult device_check(CUdevice dev);
 
-/* ---- array.c ---- */
+/* ---- memory/array.c ---- */
 
 /* Bytes of one channel of an element; 0 when the format is none that exists here. */
 uint32_t format_bytes(CUarray_format format);
 
-/* ---- context.c ---- */
+/* ---- context/context.c ---- */
 
 /* What calls of a thread begin with. */
 extern WEIR_THREAD_FAST struct driver_thread {
@@ -251,12 +251,12 @@ CUresult context_check(CUcontext ctx);
 bool context_flags_valid(unsigned flags);
 void context_set_flags(CUcontext ctx, unsigned flags);
 CUcontext driver_primary(int ordinal); /* object of a device's primary context; may be inactive */
-/* The live context behind the lower rooms' one; NULL when there is none. */
+/* The live context behind the lower layers' one; NULL when there is none. */
 CUcontext driver_context_of(const void *owner);
 
-/* ---- stream.c, event.c ---- */
+/* ---- stream/stream.c, stream/event.c ---- */
 
-/* The device room's stream for a handle (NULL and the two special handles included), and the
+/* The device layer's stream for a handle (NULL and the two special handles included), and the
  * context it belongs to. `per_thread`: what handle 0 means for the caller. */
 CUresult driver_stream_special(CUstream h, bool per_thread, struct device_stream **s,
                                CUcontext *ctx);
@@ -286,12 +286,12 @@ static inline bool driver_last_stream(CUstream h)
 {
     return WEIR_LIKELY(h == driver_thread.plain && h != NULL && h->tag == TAG_STREAM);
 }
-/* Whether that is so and nothing is unusual. What is called often asks this first, and only when it
- * is not so all that there is to ask. */
+/* Whether that is so and no slow-path flag is set. What is called often asks this first, and only
+ * when it is not so all that there is to ask. */
 static inline bool driver_plain(CUstream h) { return fast_path() && driver_last_stream(h); }
 CUresult driver_event(CUevent h, struct device_event **e);
 
-/* ---- module.c ---- */
+/* ---- module/module.c ---- */
 
 /* What a module is made of. */
 struct module_source {
@@ -313,14 +313,15 @@ CUresult module_refuse(CUresult code, const struct diag *d, struct strbuf *log);
 struct ptx_module *module_read(const void *image, size_t size, CUresult *code, struct diag *d);
 void module_unload(CUmodule m);
 CUresult module_function(CUmodule m, const char *name, CUfunction *out);
-void variant_free_forms(struct variant *v); /* (nested.c) */
-/* The objects behind pointers to the module's functions. (nested.c) */
+void variant_free_cdp(struct variant *v); /* (launch/cdp.c) */
+/* The objects behind pointers to the module's functions. (launch/cdp.c) */
 void module_make_entries(CUmodule m);
-/* Whether a launch of this shape is within the device's limits and the function's. (launch.c) */
+/* Whether a launch of this shape is within the device's limits and the function's.
+ * (launch/launch.c) */
 CUresult launch_shape_check(CUfunction f, const uint32_t grid[3], const uint32_t block[3],
                             uint32_t shared);
 
-/* ---- variant.c ---- */
+/* ---- module/variant.c ---- */
 
 /* Whether indices of threads along x cannot wrap around, which code is specialised on. */
 static inline bool grid_is_small(const uint32_t grid[3], const uint32_t block[3])

@@ -1,4 +1,4 @@
-/* init: cuInit, versions, messages, and the translation of lower rooms' errors. */
+/* init: cuInit, versions, messages, and the translation of lower layers' errors. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What files of the driver room ask of each other's objects, beyond driver.h. */
+/* objects: what the files of the driver ask of each other's objects, beyond driver.h. */
 #ifndef WEIR_DRIVER_OBJECTS_H
 #define WEIR_DRIVER_OBJECTS_H
 
@@ -35,35 +35,36 @@ CUresult texture_sample(const CUDA_TEXTURE_DESC *d, struct texture *t);
 CUresult reference_make(CUcontext c, const struct ptx_var *v, uint64_t *address);
 void reference_free(uint64_t address);
 
-/* ---- pool.c ---- */
+/* ---- pool/pool.c ---- */
 
-/* The stream's present moment, as the pool room has it. */
+/* The stream's present moment, as the pool layer has it. */
 static inline struct pool_point stream_point(struct device_stream *s)
 {
     struct device_point at = device_stream_mark(s);
-    return (struct pool_point){at.label, at.count};
+    return (struct pool_point){at.timestamp, at.count};
 }
 CUresult pool_check(CUmemoryPool h);
 /* A pool of this process, which has memory to give. */
 CUresult pool_check_own(CUmemoryPool h);
-/* As mem_alloc; when the device has no more, its pools give back what they hold unused. (memory.c)
+/* As mem_alloc; when the device has no more, its pools give back what they hold unused.
+ * (memory/memory.c)
  */
 enum mem_status memory_alloc(const struct mem_request *q, void **out);
-/* The pool that an allocation is of; NULL: none, or one that is destroyed. (memory.c) */
+/* The pool that an allocation is of; NULL: none, or one that is destroyed. (memory/memory.c) */
 CUmemoryPool pool_of_memory(const struct mem_info *i);
-/* Whether the context's device has access to what lies there. (memory.c) */
+/* Whether the context's device has access to what lies there. (memory/memory.c) */
 bool driver_sees(CUcontext c, const void *address);
 CUresult pool_make(CUmemoryPool *out, const CUmemPoolProps *props); /* checked ones */
 
-/* Where pools lie (pool_place.c): whether such a pool can be, what it is for the room below,
+/* Where pools lie (pool/location.c): whether such a pool can be, what it is for the layer below,
  * whether its memory is a device's own. */
 struct pool_config;
 CUresult pool_check_props(const CUmemPoolProps *p);
 void pool_configure(struct pool_config *out, const CUmemPoolProps *p);
 bool pool_is_devices(const CUmemPoolProps *p);
-/* A pool that is no device's own ends: it is no place's current one any more. False: it is one's
+/* A pool that is no device's own ends: it is no location's current one any more. False: it is one's
  * default, and may not. */
-bool pool_place_ends(CUmemoryPool h);
+bool pool_location_ends(CUmemoryPool h);
 
 /* A handle for another process's pool, which owns its file from now on; the one there is. */
 CUmemoryPool pool_adopt(struct mem_file *f, CUdevice dev); /* dev: -1: the host's */
@@ -73,18 +74,18 @@ bool imported_free(const void *base);
 bool imported_any(CUmemoryPool h);   /* whether anything of the pool's is not freed yet */
 void imported_clear(CUmemoryPool h); /* unmaps all of a pool's */
 void imported_allow(CUmemoryPool h); /* lets the pool's devices touch all of it, and no others */
-/* The devices that have access to the pool's memory, as the lower rooms count them. */
+/* The devices that have access to the pool's memory, as the lower layers count them. */
 uint32_t pool_accessors(CUmemoryPool h);
 /* A device's default pool, made at first use. */
 CUresult pool_standard(CUdevice dev, CUmemoryPool *out);
 CUmemoryPool pool_standard_if_made(CUdevice dev); /* else NULL */
-/* A device's pool for what graphs allocate (graph_pages.c), made at first use. Its memory is a
+/* A device's pool for what graphs allocate (graph/pages.c), made at first use. Its memory is a
  * file.
  */
 CUresult pool_of_graphs(CUdevice dev, struct pool **out);
 struct pool *pool_of_graphs_if_made(CUdevice dev); /* else NULL */
 /* Addresses of graphs are memory only for nodes of graphs while they are not left allocated by a
- * launch: nothing else may be told of them (graph_memory.c). */
+ * launch: nothing else may be told of them (graph/memory.c). */
 extern atomic_uint graph_memories; /* how many there are */
 bool graph_memory_hides(const struct mem_info *info);
 bool graph_memory_hides_at(const void *address);
@@ -95,7 +96,7 @@ static inline bool graph_memory_hidden(const void *address)
 }
 /* The device begins anew: the program's pools are gone, the default one is empty. */
 void pools_reset(CUdevice dev);
-/* From now on the process tells others of its pools. Once. (pool_report.c) */
+/* From now on the process tells others of its pools. Once. (pool/report.c) */
 void pool_report_begin(void);
 void pool_trace_begin(void); /* likewise: writes what happens, if that is asked for */
 
@@ -108,9 +109,9 @@ CUresult function_ready(CUfunction *f);
 /* Blocks of `threads` threads and `shared` dynamic bytes that an SM can hold at once. */
 uint32_t function_blocks_per_sm(CUfunction f, uint32_t threads, uint64_t shared);
 
-/* cluster.c: the cluster of a launch from what the launch names (0,0,0: nothing) and what the
- * kernel and its function say; CUDA_ERROR_INVALID_CLUSTER_SIZE where they do not fit each other,
- * the grid or the device. Attributes of functions that are about clusters. */
+/* launch/cluster.c: the cluster of a launch from what the launch names (0,0,0: nothing) and what
+ * the kernel and its function say; CUDA_ERROR_INVALID_CLUSTER_SIZE where they do not fit each
+ * other, the grid or the device. Attributes of functions that are about clusters. */
 CUresult cluster_resolve(CUfunction f, const uint32_t grid[3], uint32_t cluster[3]);
 /* Whether neither kernel nor function nor launch names a size, and none must: nothing to resolve.
  */
@@ -148,13 +149,13 @@ CUresult module_global(CUmodule m, const char *name, CUdeviceptr *at, size_t *by
 /* Forgets what was advised for these addresses: they are another allocation's now. */
 void managed_forget(uint64_t base, uint64_t bytes);
 
-/* What trouble with another process's handle is to the caller, with a message. (ipc.c) */
+/* What trouble with another process's handle is to the caller, with a message. (memory/ipc.c) */
 CUresult driver_from_file(enum file_status s, const char *call);
 
-/* The kinds of handles for other processes that mapped memory can have. (virtual.c) */
+/* The kinds of handles for other processes that mapped memory can have. (memory/virtual.c) */
 unsigned virtual_handle_types(const struct mem_info *i);
 
-/* ---- launch.c ---- */
+/* ---- launch/launch.c ---- */
 
 enum { LAUNCH_PARAM_BYTES = 32764 }; /* of all parameters together, at most */
 
@@ -179,7 +180,7 @@ CUresult launch_gather(const struct launch_request *q, uint8_t *buffer, uint32_t
  * something this version does not have are refused by name. */
 CUresult launch_attribute(struct launch_request *q, const CUlaunchAttribute *a);
 
-/* ---- copy.c ---- */
+/* ---- memory/copy.c ---- */
 
 #define COPY_WHERE CUstream h, bool pt, enum device_copy_mode mode
 
@@ -203,7 +204,7 @@ CUresult set_resolve(const CUDA_MEMSET_NODE_PARAMS *p, struct device_set *out);
 CUresult copy_box(COPY_WHERE, const struct copy_side *src, const struct copy_side *dst,
                   size_t width, size_t height, size_t depth);
 
-/* ---- capture.c ---- */
+/* ---- stream/capture.c ---- */
 
 /* Whether there are captures that have begun and not ended. */
 static inline bool capture_running(void)

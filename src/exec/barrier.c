@@ -1,6 +1,6 @@
 /* barrier: barriers of a block that are kept by number, for kernels in which not every warp takes
- * part in every barrier (bar.sync with a thread count, bar.arrive). abi.h has the protocol; a block
- * runs on one thread at a time, so nothing here is atomic. */
+ * part in every barrier (bar.sync with a thread count, bar.arrive). abi/kernel_abi.h has the
+ * protocol; a block runs on one thread at a time, so nothing here is atomic. */
 #include "exec/internal.h"
 
 enum { BARRIERS = 16 };

@@ -1,22 +1,22 @@
-/* Small grids one after the other, on one thread, in one block's context: those of a graph, and
- * launches alike that threads of a warp made together. */
+/* batch: small grids one after the other, on one thread, in one block's context: those of a graph,
+ * and launches alike that threads of a warp made together. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "exec/run.h"
 
 /* The same for grids that were timed together: each is thought to have taken its share. */
-static void learn_series(struct grid_quick *const *quick, uint32_t count, uint64_t ns)
+static void learn_batch(struct grid_prepared *const *prepared, uint32_t count, uint64_t ns)
 {
     uint64_t expected = 0;
     for (uint32_t i = 0; i < count; i++)
-        expected += quick[i]->total *
-                    atomic_load_explicit(&quick[i]->launch.kernel->block_ns, memory_order_relaxed);
+        expected += prepared[i]->total * atomic_load_explicit(&prepared[i]->launch.kernel->block_ns,
+                                                              memory_order_relaxed);
     if (expected == 0)
         return;
     for (uint32_t i = 0; i < count; i++) {
-        struct grid_kernel *k = quick[i]->launch.kernel;
-        if (i > 0 && quick[i - 1]->launch.kernel == k)
+        struct grid_kernel *k = prepared[i]->launch.kernel;
+        if (i > 0 && prepared[i - 1]->launch.kernel == k)
             continue;
         uint64_t old = atomic_load_explicit(&k->block_ns, memory_order_relaxed);
         uint64_t one = (uint64_t)((double)old * (double)ns / (double)expected);
@@ -24,44 +24,44 @@ static void learn_series(struct grid_quick *const *quick, uint32_t count, uint64
     }
 }
 
-bool grid_launch_is_quick(const struct grid_launch *launch)
+bool grid_launch_can_batch(const struct grid_launch *launch)
 {
     const struct grid_kernel *k = launch->kernel;
     return !launch->cooperative && !k->builtin && !k->can_suspend && !k->recursive &&
            launch->cluster[0] == 0;
 }
 
-bool grid_quick_make(struct grid_quick *q, const struct grid_launch *launch)
+bool grid_prepare(struct grid_prepared *q, const struct grid_launch *launch)
 {
-    if (!grid_launch_is_quick(launch))
+    if (!grid_launch_can_batch(launch))
         return false;
     struct grid_run run;
     static struct grid_env env; /* its limits count for recursive kernels only */
     grid_run_init(&run, launch, &env, NULL, 1);
-    *q = (struct grid_quick){.launch = *launch,
-                             .key = layout_key_of(&run),
-                             .total = run.total,
-                             .local_stride = run.local_stride,
-                             .nthreads = run.nthreads,
-                             .nwarps = run.nwarps,
-                             .shared_bytes = run.shared_bytes};
+    *q = (struct grid_prepared){.launch = *launch,
+                                .key = layout_key_of(&run),
+                                .total = run.total,
+                                .local_stride = run.local_stride,
+                                .nthreads = run.nthreads,
+                                .nwarps = run.nwarps,
+                                .shared_bytes = run.shared_bytes};
     return true;
 }
 
-void grid_quick_follow(struct grid_quick *q, const struct grid_quick *before)
+void grid_prepared_follow(struct grid_prepared *q, const struct grid_prepared *before)
 {
     q->follows = before != NULL && layout_key_same(&before->key, &q->key);
 }
 
-/* A series under way. What changes is in memory, for a fault to find it. */
-struct series {
+/* A batch under way. What changes is in memory, for a fault to find it. */
+struct batch {
     struct grid_run *run;
-    struct grid_quick *const *quick;
+    struct grid_prepared *const *prepared;
     uint32_t *at;
     uint32_t end;
     uint64_t left; /* ns */
     struct outcome o;
-    bool open; /* quick[*at] has begun and is not counted */
+    bool open; /* prepared[*at] has begun and is not counted */
 };
 
 static inline uint64_t next_gridid(struct grid_worker *w)
@@ -79,7 +79,8 @@ static inline void take_context(struct grid_run *run, struct grid_worker *w)
 }
 
 /* What is the grid's own. Everything is handed out, to this thread, which counts as inside. */
-static void series_prepare(struct grid_run *run, const struct grid_quick *q, struct grid_worker *w)
+static void batch_prepare(struct grid_run *run, const struct grid_prepared *q,
+                          struct grid_worker *w)
 {
     run->launch = q->launch;
     run->gridid = next_gridid(w);
@@ -94,8 +95,8 @@ static void series_prepare(struct grid_run *run, const struct grid_quick *q, str
 
 /* The same where the run was the grid before, which was laid out alike and has left nothing; its
  * context is the run's now. */
-static inline void series_go_on(struct grid_run *run, const struct grid_quick *q,
-                                struct grid_worker *w)
+static inline void batch_go_on(struct grid_run *run, const struct grid_prepared *q,
+                               struct grid_worker *w)
 {
     run->launch.kernel = q->launch.kernel;
     run->launch.param_bytes = q->launch.param_bytes;
@@ -111,7 +112,7 @@ static inline bool is_clean(const struct grid_run *run, const struct outcome *o,
     uintptr_t left = (uintptr_t)run->tail_next |
                      (uintptr_t)atomic_load_explicit(&run->tails, memory_order_relaxed) |
                      (uintptr_t)atomic_load_explicit(&run->handles, memory_order_relaxed) |
-                     (w->nesting.height ^ w->nesting.mark) | o->parked;
+                     (w->cdp.height ^ w->cdp.mark) | o->parked;
     return left == 0 && atomic_load_explicit(&run->pending, memory_order_relaxed) == run->total + 1;
 }
 
@@ -134,11 +135,11 @@ run_blocks(struct grid_run *run, struct grid_worker *w, struct outcome *o)
             return false;
         }
         if (i == 0)
-            set_place(&b->jit, 0, 0, 0); /* to divide takes its time */
+            set_ctaid(&b->jit, 0, 0, 0); /* to divide takes its time */
         else if (fresh)
-            place(run, &b->jit, i);
+            set_block_index(run, &b->jit, i);
         else
-            place_next(run, &b->jit);
+            set_next_block(run, &b->jit);
         block_begin_alone(run, &b->jit);
         rest->next += row_run(run, w, rest->end - rest->next, o) - 1;
         run_launched(w);
@@ -146,7 +147,7 @@ run_blocks(struct grid_run *run, struct grid_worker *w, struct outcome *o)
     return true;
 }
 
-static void series_armed(struct series *s, struct grid_worker *w)
+static void batch_armed(struct batch *s, struct grid_worker *w)
 {
     if (sigsetjmp(*w->escape, 0) != 0) {
         mem_view_again();
@@ -154,8 +155,8 @@ static void series_armed(struct series *s, struct grid_worker *w)
         s->o.trouble = true;
         return;
     }
-    while (*s->at < s->end && s->quick[*s->at] != NULL) {
-        const struct grid_quick *q = s->quick[*s->at];
+    while (*s->at < s->end && s->prepared[*s->at] != NULL) {
+        const struct grid_prepared *q = s->prepared[*s->at];
         uint64_t ns =
             q->total * atomic_load_explicit(&q->launch.kernel->block_ns, memory_order_relaxed);
         if (ns == 0 || ns > s->left)
@@ -163,12 +164,12 @@ static void series_armed(struct series *s, struct grid_worker *w)
         s->left -= ns;
         s->open = true;
         if (w->current != NULL && q->follows) {
-            series_go_on(s->run, q, w);
+            batch_go_on(s->run, q, w);
         } else {
             if (w->current != NULL)
                 unit_drop(w, w->current);
             w->current = NULL;
-            series_prepare(s->run, q, w);
+            batch_prepare(s->run, q, w);
         }
         if (!run_blocks(s->run, w, &s->o)) {
             block_fail(w);
@@ -200,13 +201,13 @@ static inline void stretch_begin(struct stretch *t, struct grid_worker *w, struc
 {
     enum { TIMED_EACH = 16 }; /* to look at the clock takes as long as a small grid */
     t->outer = w->escape;
-    t->mark = w->nesting.mark;
+    t->mark = w->cdp.mark;
     t->begin = ++w->alone % TIMED_EACH == 0 ? now_ns() : 0;
     t->fp = fp_enter(w);
     t->rest = (struct rest){.run = run, .outcome = o, .outer = w->rest};
     w->env = env;
     w->escape = &t->here;
-    w->nesting.mark = w->nesting.height;
+    w->cdp.mark = w->cdp.height;
     w->rest = &t->rest;
     t->view =
         mem_view_enter_as(env->device, atomic_load_explicit(&env->peers, memory_order_relaxed));
@@ -218,7 +219,7 @@ static inline uint64_t stretch_end(struct stretch *t, struct grid_worker *w)
     w->rest = t->rest.outer;
     run_launched(w); /* after trouble, too: what was launched is counted */
     mem_view_leave(t->view);
-    w->nesting.mark = t->mark;
+    w->cdp.mark = t->mark;
     w->escape = t->outer;
     fp_leave(w, t->fp);
     return t->begin != 0 ? now_ns() - t->begin : 0;
@@ -234,20 +235,20 @@ static enum grid_progress leave(struct grid_run *run, const struct outcome *o)
 }
 
 enum grid_progress grid_run_batch(struct grid_run *run, struct grid_worker *w,
-                                  struct grid_quick *const *quick, uint32_t *at, uint32_t end,
+                                  struct grid_prepared *const *prepared, uint32_t *at, uint32_t end,
                                   uint64_t budget_ns, struct grid_env *env,
                                   struct grid_parking *parking, uint32_t workers)
 {
-    struct series s = {.run = run, .quick = quick, .at = at, .end = end, .left = budget_ns};
+    struct batch s = {.run = run, .prepared = prepared, .at = at, .end = end, .left = budget_ns};
     struct stretch stretch;
     uint32_t first = *at;
     stretch_begin(&stretch, w, run, env, &s.o);
     run_begin(run, env, parking, workers);
     run->cluster_size = 1;
-    series_armed(&s, w);
+    batch_armed(&s, w);
     uint64_t ns = stretch_end(&stretch, w);
     if (ns != 0 && !s.open && *at > first)
-        learn_series(quick + first, *at - first, ns);
+        learn_batch(prepared + first, *at - first, ns);
     return s.open ? leave(run, &s.o) : GRID_MORE;
 }
 

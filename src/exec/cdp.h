@@ -1,9 +1,24 @@
-/* nest: kernels that launch kernels.
+/* cdp: dynamic parallelism (CUDA's "CDP"): kernels that launch kernels.
  *
- * What one block does is this room's: a pointer to a kernel leads to a struct cdp_kernel, a launch
- * becomes a struct cdp_child with its parameters, errors are kept by thread, and a block that
- * waits for its children is suspended. When and where children run is the device room's matter,
- * which gives its functions in a struct cdp_ops.
+ * What one block does belongs to this layer: a pointer to a kernel leads to a struct cdp_kernel, a
+ * launch becomes a struct cdp_child with its parameters, errors are kept by thread, and a block
+ * that waits for its children is suspended. When and where children run is decided by the device
+ * layer, which registers its functions in a struct cdp_ops.
+ *
+ * The path of a launch, in order:
+ *   1. compiler/front/cdp_launch.c  the launch in PTX becomes a call of a helper
+ *   2. exec/cdp_launch.c     the helper, for all lanes of the warp: reads kernel, shape and stream,
+ *                            asks cdp_kernel.find for the code of that shape
+ *   3. driver/launch/cdp.c   answers: checks the shape, compiles or finds the struct cdp_variant
+ *   4. exec/cdp_child.c      gives the record of the launch, from a pool of the worker's
+ *   5. exec/cdp_launch.c     cdp_ops.submit, the one call into the device layer
+ *   6. device/cdp_queue.c    queues the children by stream (cdp_streams.c: streams and events of
+ *                            device code; cdp_graph.c: graphs), runs them, or gives them away
+ *   7. exec/run.c, batch.c   run the blocks of a child: one grid, or the launches of a warp
+ *   8. device/cdp_queue.c    counts the child off (cdp_child_over, cdp_block_release); a block that
+ *                            waited is made ready (exec/park.c resumes it)
+ * The other calls of the device runtime (memory, streams, events, questions) are helpers in
+ * driver/launch/cdp_api.c, which call device/cdp_api.h.
  *
  * A child counts twice from its launch to its completion: in its parent's grid_run.pending, so that
  * a grid is complete only when its descendants are; and in the struct cdp_block of the block that
@@ -28,7 +43,8 @@ enum { CDP_STREAM_NULL = 0, CDP_STREAM_TAIL = 3, CDP_STREAM_FIRE_AND_FORGET = 4 
 
 /* ---- kernels by pointer ---- */
 
-/* One compiled form of a kernel, for one block shape. Made and kept by the driver. */
+/* One compiled variant of a kernel, for one block shape, as launches by device code need it. The
+ * driver makes and keeps it beside its own struct variant. */
 struct cdp_variant {
     struct grid_kernel *kernel;
     uint32_t block[3];    /* the shape */
@@ -46,8 +62,8 @@ struct cdp_variant {
 struct cdp_kernel {
     uint64_t tag; /* CDP_KERNEL_TAG */
     const char *name;
-    _Atomic(struct cdp_variant *) recent; /* the form found last */
-    /* Finds or compiles the form for a launch; 0 or a code of cudaError_t. May take its time. */
+    _Atomic(struct cdp_variant *) recent; /* the variant found last */
+    /* Finds or compiles the variant for a launch; 0 or a code of cudaError_t. May take its time. */
     int (*find)(struct cdp_kernel *entry, const uint32_t grid[3], const uint32_t block[3],
                 uint32_t dynamic_shared, struct cdp_variant **out);
     void *owner; /* the driver's */
@@ -58,7 +74,7 @@ struct cdp_kernel {
 
 enum cdp_work {
     CDP_WORK_GRID,
-    CDP_WORK_RECORD, /* an event is reached; params hold a pointer to the device room's object */
+    CDP_WORK_RECORD, /* an event is reached; params hold a pointer to the device layer's object */
     CDP_WORK_WAIT,   /* for an event; likewise */
 };
 
@@ -69,20 +85,20 @@ enum cdp_work {
  * they are, and their parameters stand one after the other. Most of what a short child costs is its
  * record, the more so where another worker runs it. */
 struct cdp_child {
-    struct cdp_child *next;         /* in a queue, a pool, or a list of launches */
-    struct grid_launch launch;      /* params point to the parameters below */
-    struct grid_run *parent;        /* the grid that launched it */
-    struct cdp_block *nest;         /* the block that did; NULL for tail launches */
-    uint32_t block[3];              /* where: ctaid, */
-    uint16_t thread;                /* number of the thread in its block; of several: of lane 0 */
-    uint16_t capacity;              /* bytes of parameters */
-    uint32_t lanes;                 /* launches of several threads; 0: it is one */
-    uint8_t work;                   /* enum cdp_work */
-    _Atomic uint8_t left;           /* of several: those not over, + 1 while in a queue */
-    uint16_t tag;                   /* CDP_CHILD_TAG once made, CDP_CHILD_SENT once launched */
-    const struct cdp_variant *form; /* of launches of the program's */
-    struct cdp_child **before;      /* buffers: what points to it in its block's list, else NULL */
-    _Alignas(64) uint8_t params[];  /* or the plan of a copy and the like */
+    struct cdp_child *next;    /* in a queue, a pool, or a list of launches */
+    struct grid_launch launch; /* params point to the parameters below */
+    struct grid_run *parent;   /* the grid that launched it */
+    struct cdp_block *cdp;     /* the block that did; NULL for tail launches */
+    uint32_t block[3];         /* where: ctaid, */
+    uint16_t thread;           /* number of the thread in its block; of several: of lane 0 */
+    uint16_t capacity;         /* bytes of parameters */
+    uint32_t lanes;            /* launches of several threads; 0: it is one */
+    uint8_t work;              /* enum cdp_work */
+    _Atomic uint8_t left;      /* of several: those not over, + 1 while in a queue */
+    uint16_t tag;              /* CDP_CHILD_TAG once made, CDP_CHILD_SENT once launched */
+    const struct cdp_variant *variant; /* of launches of the program's */
+    struct cdp_child **before;     /* buffers: what points to it in its block's list, else NULL */
+    _Alignas(64) uint8_t params[]; /* or a struct copy_args and the like */
 };
 enum {
     CDP_CHILD_TAG = 0x4348,
@@ -107,7 +123,7 @@ struct cdp_queue {
     bool active;                   /* under the lock: someone is responsible */
     struct cdp_child *mine;        /* the responsible one's: to be done next, */
     uint32_t at;                   /* and how many of its launches are begun */
-    struct cdp_block *nest;        /* the block whose NULL stream this is, or NULL: then */
+    struct cdp_block *cdp;         /* the block whose NULL stream this is, or NULL: then */
     struct grid_run *run;          /* the grid that made the stream, held while it is active */
     struct cdp_queue *next;        /* in a list of queues to be run */
     bool unordered;                /* fire and forget: belongs to one thread, then is gone */
@@ -117,8 +133,8 @@ struct cdp_queue {
 /* A block that has launched something, made at the first launch. */
 struct cdp_block {
     _Atomic uint64_t state;    /* 2 * (children not over + the block + its queue being active)
-                                  + NEST_WAITING */
-    struct grid_block *waiter; /* the block, while NEST_WAITING */
+                                  + CDP_WAITING */
+    struct grid_block *waiter; /* the block, while CDP_WAITING */
     struct cdp_queue queue;    /* the NULL stream */
     uint32_t *errors;          /* last error by thread, NULL: none yet */
     uint32_t launched;         /* since children were last run in between */
@@ -126,12 +142,12 @@ struct cdp_block {
     struct cdp_block *next;    /* in a pool */
 };
 
-/* What the device room keeps in each worker, at its start. */
+/* What the device layer keeps in each worker, at its start. */
 struct cdp_thread {
     uint32_t height;  /* things that this thread has to do */
     uint32_t mark;    /* how many of them are not for those that run now */
     uint32_t between; /* blocks of this thread in the middle of which it runs children */
-    void *device;     /* the device room's */
+    void *device;     /* the device layer's */
 };
 static inline struct cdp_thread *cdp_thread(struct grid_worker *w)
 {
@@ -156,7 +172,7 @@ struct cdp_ops {
 };
 void cdp_set_ops(const struct cdp_ops *ops); /* once, before anything runs */
 
-/* ---- for the device room ---- */
+/* ---- for the device layer ---- */
 
 /* A child with room for `bytes` of parameters, its fields but launch and params filled in for a
  * launch by `thread` of the block. NULL: no memory. */
@@ -170,9 +186,9 @@ struct grid_block *grid_current_block(void);
 struct cdp_block *cdp_of_block(struct grid_worker *w, struct grid_block *b);
 
 /* Adds `n` references. */
-void cdp_block_hold(struct cdp_block *nest, uint64_t n);
+void cdp_block_hold(struct cdp_block *cdp, uint64_t n);
 /* `n` references are gone. If that was what the block waited for, it is made ready. */
-void cdp_block_release(struct grid_worker *w, struct cdp_block *nest, uint64_t n);
+void cdp_block_release(struct grid_worker *w, struct cdp_block *cdp, uint64_t n);
 
 /* Adds launches, takes them off again. True: the run is complete, and the caller's. */
 void grid_run_hold(struct grid_run *run, uint64_t n);
@@ -195,9 +211,9 @@ struct grid_run *grid_resume_block(struct grid_block *b, struct grid_worker *w);
 /* A block that was waiting goes on when a thread looks at what is parked. */
 void grid_park_ready(struct grid_block *b);
 
-void cdp_queue_init(struct cdp_queue *q, struct cdp_block *nest);
+void cdp_queue_init(struct cdp_queue *q, struct cdp_block *cdp);
 
-/* ---- for helpers of the rooms above ---- */
+/* ---- for helpers of the layers above ---- */
 
 /* Helpers get a struct jit_block; `lane` is a lane of the warp that runs now. */
 

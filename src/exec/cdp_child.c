@@ -1,6 +1,6 @@
-/* The records of launches by device code: pools of free ones by size, and which of a warp's
- * launches share one. Workers that launch more than they run get theirs from workers that run more
- * than they launch, in lots. */
+/* cdp_child: the records of launches by device code: pools of free ones by size, and which of a
+ * warp's launches share one. Workers that launch more than they run get theirs from workers that
+ * run more than they launch, in lots. */
 #include <stdlib.h>
 
 #include "exec/internal.h"
@@ -14,14 +14,15 @@ enum {
 /* Of a size: bytes of parameters, and free children that change hands at once. */
 static const struct {
     uint32_t bytes, lot;
-} sizes[CHILD_POOLS] = {{CDP_CHILD_PARAMS, LOT_LARGEST}, {CDP_CHILD_WIDE, 16}};
+} sizes[CDP_CHILD_POOLS] = {{CDP_CHILD_PARAMS, LOT_LARGEST}, {CDP_CHILD_WIDE, 16}};
 
 /* Lots that wait. */
 static struct {
     pthread_mutex_t lock;
     struct cdp_child *lots[LOTS_MAX]; /* linked */
     uint32_t count;
-} spare[CHILD_POOLS] = {{.lock = PTHREAD_MUTEX_INITIALIZER}, {.lock = PTHREAD_MUTEX_INITIALIZER}};
+} spare[CDP_CHILD_POOLS] = {{.lock = PTHREAD_MUTEX_INITIALIZER},
+                            {.lock = PTHREAD_MUTEX_INITIALIZER}};
 
 static void free_list(struct cdp_child *c)
 {
@@ -36,8 +37,8 @@ static void take_spare(struct grid_worker *w, int size)
 {
     pthread_mutex_lock(&spare[size].lock);
     if (spare[size].count > 0) {
-        w->children[size].free = spare[size].lots[--spare[size].count];
-        w->children[size].count = sizes[size].lot;
+        w->cdp_children[size].free = spare[size].lots[--spare[size].count];
+        w->cdp_children[size].count = sizes[size].lot;
     }
     pthread_mutex_unlock(&spare[size].lock);
 }
@@ -45,7 +46,7 @@ static void take_spare(struct grid_worker *w, int size)
 /* Half of the worker's free children of the size go. */
 static void give_spare(struct grid_worker *w, int size)
 {
-    struct child_pool *pool = &w->children[size];
+    struct cdp_child_pool *pool = &w->cdp_children[size];
     uint32_t lot = sizes[size].lot;
     while (pool->count > lot * LOTS_KEPT / 2) {
         struct cdp_child *first = pool->free, *last = first;
@@ -68,10 +69,10 @@ static void give_spare(struct grid_worker *w, int size)
 static struct cdp_child *take(struct grid_worker *w, uint32_t bytes)
 {
     int size = 0;
-    while (size < CHILD_POOLS && sizes[size].bytes < bytes)
+    while (size < CDP_CHILD_POOLS && sizes[size].bytes < bytes)
         size++;
-    if (size < CHILD_POOLS) {
-        struct child_pool *pool = &w->children[size];
+    if (size < CDP_CHILD_POOLS) {
+        struct cdp_child_pool *pool = &w->cdp_children[size];
         if (pool->free == NULL)
             take_spare(w, size);
         struct cdp_child *c = pool->free;
@@ -81,7 +82,7 @@ static struct cdp_child *take(struct grid_worker *w, uint32_t bytes)
             return c;
         }
     }
-    uint32_t room = size < CHILD_POOLS ? sizes[size].bytes : (bytes + 63) / 64 * 64;
+    uint32_t room = size < CDP_CHILD_POOLS ? sizes[size].bytes : (bytes + 63) / 64 * 64;
     struct cdp_child *c = room <= UINT16_MAX ? aligned_alloc(64, sizeof *c + room) : NULL;
     if (c != NULL)
         c->capacity = (uint16_t)room;
@@ -97,7 +98,7 @@ struct cdp_child *cdp_child_new(struct grid_worker *w, struct grid_block *b, uin
     c->next = NULL;
     c->before = NULL;
     c->parent = b->run;
-    c->nest = b->nest;
+    c->cdp = b->cdp;
     memcpy(c->block, b->jit.ctaid, sizeof c->block);
     c->thread = (uint16_t)thread;
     c->lanes = 0;
@@ -110,10 +111,10 @@ void cdp_child_free(struct grid_worker *w, struct cdp_child *c)
 {
     mem_forbid(c->params);
     c->tag = 0;
-    for (int size = 0; size < CHILD_POOLS; size++) {
+    for (int size = 0; size < CDP_CHILD_POOLS; size++) {
         if (c->capacity != sizes[size].bytes)
             continue;
-        struct child_pool *pool = &w->children[size];
+        struct cdp_child_pool *pool = &w->cdp_children[size];
         c->next = pool->free;
         pool->free = c;
         if (++pool->count == sizes[size].lot * LOTS_KEPT)
@@ -123,10 +124,10 @@ void cdp_child_free(struct grid_worker *w, struct cdp_child *c)
     free(c);
 }
 
-void children_free_pools(struct grid_worker *w)
+void cdp_child_free_pools(struct grid_worker *w)
 {
-    for (int size = 0; size < CHILD_POOLS; size++)
-        free_list(w->children[size].free);
+    for (int size = 0; size < CDP_CHILD_POOLS; size++)
+        free_list(w->cdp_children[size].free);
 }
 
 void cdp_child_share(struct cdp_child *c, uint32_t lanes)

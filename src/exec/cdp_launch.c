@@ -1,4 +1,5 @@
-/* Launches by device code: from a helper's call to the device room's queues. See nest.h. */
+/* cdp_launch: launches by device code, from the helper that compiled code calls to the queues of
+ * the device layer. exec/cdp.h has the whole path. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +8,7 @@
 static const uint64_t SHORT_NS = 1000; /* launches alike that take longer go apart */
 
 enum {
-    NEST_WAITING = 1,
+    CDP_WAITING = 1,
     DRAIN_AT = 512,  /* launches of a block after which children are run in between; */
     ALIKE = 8,       /* those that share a record are so much cheaper to keep */
     DRAIN_DEPTH = 3, /* and how deep such runs may nest on one machine stack */
@@ -31,39 +32,39 @@ void cdp_set_ops(const struct cdp_ops *o) { ops = o; }
 
 void cdp_free_pools(struct grid_worker *w)
 {
-    children_free_pools(w);
-    for (struct cdp_block *n = w->nests, *next; n != NULL; n = next) {
+    cdp_child_free_pools(w);
+    for (struct cdp_block *n = w->cdp_blocks, *next; n != NULL; n = next) {
         next = n->next;
         pthread_mutex_destroy(&n->queue.lock);
         free(n);
     }
-    if (ops != NULL && w->nesting.device != NULL)
+    if (ops != NULL && w->cdp.device != NULL)
         ops->gone(w);
 }
 
 /* ---- blocks that launch ---- */
 
-void cdp_queue_init(struct cdp_queue *q, struct cdp_block *nest)
+void cdp_queue_init(struct cdp_queue *q, struct cdp_block *cdp)
 {
-    *q = (struct cdp_queue){.nest = nest};
+    *q = (struct cdp_queue){.cdp = cdp};
     pthread_mutex_init(&q->lock, NULL);
     atomic_init(&q->refs, 1);
 }
 
 struct cdp_block *cdp_of_block(struct grid_worker *w, struct grid_block *b)
 {
-    if (b->nest != NULL)
-        return b->nest;
-    struct cdp_block *n = w->nests;
+    if (b->cdp != NULL)
+        return b->cdp;
+    struct cdp_block *n = w->cdp_blocks;
     if (n != NULL) {
-        w->nests = n->next;
+        w->cdp_blocks = n->next;
     } else {
         n = xcalloc(1, sizeof *n);
         cdp_queue_init(&n->queue, n);
     }
     n->launched = 0;
     atomic_store_explicit(&n->state, 2, memory_order_relaxed);
-    b->nest = n;
+    b->cdp = n;
     return n;
 }
 
@@ -71,44 +72,44 @@ static void cdp_free(struct grid_worker *w, struct cdp_block *n)
 {
     free(n->errors);
     n->errors = NULL;
-    n->next = w->nests;
-    w->nests = n;
+    n->next = w->cdp_blocks;
+    w->cdp_blocks = n;
 }
 
 struct grid_block *grid_current_block(void) { return worker_of_thread()->current; }
 
 struct grid_run *grid_run_of_block(struct grid_block *b) { return b->run; }
 
-void cdp_block_hold(struct cdp_block *nest, uint64_t n)
+void cdp_block_hold(struct cdp_block *cdp, uint64_t n)
 {
-    atomic_fetch_add_explicit(&nest->state, 2 * n, memory_order_relaxed);
+    atomic_fetch_add_explicit(&cdp->state, 2 * n, memory_order_relaxed);
 }
 
-void cdp_block_release(struct grid_worker *w, struct cdp_block *nest, uint64_t n)
+void cdp_block_release(struct grid_worker *w, struct cdp_block *cdp, uint64_t n)
 {
-    uint64_t left = atomic_fetch_sub_explicit(&nest->state, 2 * n, memory_order_acq_rel) - 2 * n;
+    uint64_t left = atomic_fetch_sub_explicit(&cdp->state, 2 * n, memory_order_acq_rel) - 2 * n;
     if (left == 0) {
-        cdp_free(w, nest);
-    } else if (left == 2 + NEST_WAITING) {
+        cdp_free(w, cdp);
+    } else if (left == 2 + CDP_WAITING) {
         /* only the block is left, and it waits: nobody else can see that */
-        struct grid_block *b = nest->waiter;
-        atomic_store_explicit(&nest->state, 2, memory_order_relaxed);
+        struct grid_block *b = cdp->waiter;
+        atomic_store_explicit(&cdp->state, 2, memory_order_relaxed);
         ops->ready(w, b);
     }
 }
 
 bool cdp_idle(const struct grid_block *b)
 {
-    return b->nest == NULL || atomic_load_explicit(&b->nest->state, memory_order_acquire) == 2;
+    return b->cdp == NULL || atomic_load_explicit(&b->cdp->state, memory_order_acquire) == 2;
 }
 
 void cdp_park(struct grid_worker *w, struct grid_block *b)
 {
-    struct cdp_block *nest = b->nest;
-    nest->waiter = b;
-    uint64_t old = atomic_fetch_or_explicit(&nest->state, NEST_WAITING, memory_order_acq_rel);
+    struct cdp_block *cdp = b->cdp;
+    cdp->waiter = b;
+    uint64_t old = atomic_fetch_or_explicit(&cdp->state, CDP_WAITING, memory_order_acq_rel);
     if (old == 2) { /* its children have ended in the meantime */
-        atomic_store_explicit(&nest->state, 2, memory_order_relaxed);
+        atomic_store_explicit(&cdp->state, 2, memory_order_relaxed);
         ops->ready(w, b);
     }
 }
@@ -119,12 +120,12 @@ void cdp_park(struct grid_worker *w, struct grid_block *b)
 
 static uint64_t hand_out(struct grid_block *b, struct cdp_child *c)
 {
-    struct cdp_block *nest = b->nest;
-    c->next = nest->buffers;
-    c->before = &nest->buffers;
+    struct cdp_block *cdp = b->cdp;
+    c->next = cdp->buffers;
+    c->before = &cdp->buffers;
     if (c->next != NULL)
         c->next->before = &c->next;
-    nest->buffers = c;
+    cdp->buffers = c;
     mem_permit(c->params, c->capacity);
     return (uint64_t)c->params;
 }
@@ -138,12 +139,12 @@ static struct cdp_child *take_buffer(struct grid_block *b, uint32_t thread, uint
     struct cdp_child *c = (struct cdp_child *)(params - offsetof(struct cdp_child, params));
     if (c->tag != CDP_CHILD_TAG)
         return NULL;
-    if (c->nest != b->nest) {
+    if (c->cdp != b->cdp) {
         struct cdp_child *copy = cdp_child_new(b->worker, b, thread, c->capacity);
         if (copy == NULL)
             return NULL;
         copy->launch = c->launch;
-        copy->form = c->form;
+        copy->variant = c->variant;
         copy->launch.params = copy->params;
         memcpy(copy->params, c->params, c->capacity);
         c->tag = CDP_CHILD_SENT;
@@ -159,17 +160,17 @@ static struct cdp_child *take_buffer(struct grid_block *b, uint32_t thread, uint
 
 void cdp_block_over(struct grid_worker *w, struct grid_block *b)
 {
-    struct cdp_block *nest = b->nest;
-    while (nest->buffers != NULL) {
-        struct cdp_child *c = nest->buffers;
-        nest->buffers = c->next;
+    struct cdp_block *cdp = b->cdp;
+    while (cdp->buffers != NULL) {
+        struct cdp_child *c = cdp->buffers;
+        cdp->buffers = c->next;
         cdp_child_free(w, c);
     }
-    b->nest = NULL;
-    cdp_block_release(w, nest, 1);
+    b->cdp = NULL;
+    cdp_block_release(w, cdp, 1);
 }
 
-/* Something of the device room's that may run blocks, between blocks or in the middle of one. */
+/* Something of the device layer's that may run blocks, between blocks or in the middle of one. */
 static void apart(struct grid_worker *w, void (*what_for)(struct grid_worker *w))
 {
     struct grid_block *mine = w->current;
@@ -195,22 +196,22 @@ void cdp_drain(struct grid_worker *w)
 /* In the middle of a block: runs children now, so that memory stays bounded. */
 static void drain_between(struct grid_worker *w)
 {
-    if (w->nesting.between >= DRAIN_DEPTH)
+    if (w->cdp.between >= DRAIN_DEPTH)
         return; /* the list grows instead */
-    w->nesting.between++;
+    w->cdp.between++;
     w->armed = 0;
     atomic_signal_fence(memory_order_seq_cst);
     cdp_drain(w);
     atomic_signal_fence(memory_order_seq_cst);
     w->armed = 1;
-    w->nesting.between--;
+    w->cdp.between--;
 }
 
 void cdp_drain_here(struct grid_block *b) { drain_between(b->worker); }
 
 void cdp_give(struct grid_worker *w)
 {
-    if (ops == NULL || w->nesting.device == NULL)
+    if (ops == NULL || w->cdp.device == NULL)
         return;
     w->armed = 0;
     atomic_signal_fence(memory_order_seq_cst);
@@ -231,11 +232,11 @@ static void set_error(struct grid_block *b, uint32_t thread, int code)
 
 static uint32_t get_error(struct grid_block *b, uint32_t thread, bool clear)
 {
-    if (b->nest == NULL || b->nest->errors == NULL)
+    if (b->cdp == NULL || b->cdp->errors == NULL)
         return 0;
-    uint32_t code = b->nest->errors[thread];
+    uint32_t code = b->cdp->errors[thread];
     if (clear)
-        b->nest->errors[thread] = 0;
+        b->cdp->errors[thread] = 0;
     return code;
 }
 
@@ -245,10 +246,10 @@ static uint32_t get_error(struct grid_block *b, uint32_t thread, bool clear)
 struct request {
     struct cdp_kernel *entry;
     uint32_t grid[3], block[3], shared;
-    struct cdp_variant *form;
+    struct cdp_variant *variant;
 };
 
-static bool form_fits(const struct cdp_variant *f, const struct request *q)
+static bool variant_fits(const struct cdp_variant *f, const struct request *q)
 {
     return f->block[0] == q->block[0] && f->block[1] == q->block[1] && f->block[2] == q->block[2] &&
            q->shared <= f->dynamic_max && q->grid[0] > 0 && q->grid[1] - 1 < 65535 &&
@@ -263,47 +264,47 @@ static bool form_fits(const struct cdp_variant *f, const struct request *q)
  *
  * GPUs of today know no limit of depth: a chain of launches ends when the pool of pending ones is
  * used up, each level taking one. So it is here, and memory stays bounded. */
-static int find_form(struct grid_block *b, struct request *q)
+static int find_variant(struct grid_block *b, struct request *q)
 {
     if (b->run->depth >= b->run->env->pending_max)
         return ERROR_PENDING;
     if (q->entry == NULL || q->entry->tag != CDP_KERNEL_TAG)
         return ERROR_DEVICE_FUNCTION;
-    q->form = atomic_load_explicit(&q->entry->recent, memory_order_acquire);
-    if (q->form != NULL && form_fits(q->form, q))
+    q->variant = atomic_load_explicit(&q->entry->recent, memory_order_acquire);
+    if (q->variant != NULL && variant_fits(q->variant, q))
         return 0;
     struct grid_worker *w = b->worker;
     w->armed = 0; /* what follows holds locks */
     atomic_signal_fence(memory_order_seq_cst);
-    int code = q->entry->find(q->entry, q->grid, q->block, q->shared, &q->form);
+    int code = q->entry->find(q->entry, q->grid, q->block, q->shared, &q->variant);
     atomic_signal_fence(memory_order_seq_cst);
     w->armed = 1;
     if (code == 0)
-        atomic_store_explicit(&q->entry->recent, q->form, memory_order_release);
+        atomic_store_explicit(&q->entry->recent, q->variant, memory_order_release);
     return code;
 }
 
 static struct grid_launch launch_of(const struct request *q, const void *params)
 {
-    struct grid_launch l = {.kernel = q->form->kernel,
+    struct grid_launch l = {.kernel = q->variant->kernel,
                             .dynamic_shared = q->shared,
-                            .param_bytes = q->form->param_bytes,
+                            .param_bytes = q->variant->param_bytes,
                             .params = params};
     memcpy(l.grid, q->grid, sizeof l.grid);
     memcpy(l.block, q->block, sizeof l.block);
-    memcpy(l.cluster, q->form->cluster, sizeof l.cluster);
+    memcpy(l.cluster, q->variant->cluster, sizeof l.cluster);
     return l;
 }
 
 static void set_launch(struct cdp_child *c, const struct request *q)
 {
-    c->form = q->form;
+    c->variant = q->variant;
     c->launch = launch_of(q, c->params);
 }
 
 static struct cdp_child *make_child(struct grid_block *b, uint32_t thread, const struct request *q)
 {
-    struct cdp_child *c = cdp_child_new(b->worker, b, thread, q->form->param_bytes);
+    struct cdp_child *c = cdp_child_new(b->worker, b, thread, q->variant->param_bytes);
     if (c == NULL)
         return NULL;
     set_launch(c, q);
@@ -343,7 +344,7 @@ static void send(struct grid_block *b, struct batch *l)
 {
     if (l->count == 0)
         return;
-    struct cdp_block *nest = b->nest;
+    struct cdp_block *cdp = b->cdp;
     if (misuses(b, l->stream)) {
         uint32_t lane = cdp_child_thread(l->first, 0) % JIT_WARP;
         refuse_batch(b, l, ERROR_INVALID_VALUE);
@@ -351,8 +352,8 @@ static void send(struct grid_block *b, struct batch *l)
     }
     if (!ops->submit(b->worker, b, l->first, l->last, l->count, l->stream))
         refuse_batch(b, l, ERROR_INVALID_VALUE);
-    else if ((nest->launched += l->weight) >= DRAIN_AT) {
-        nest->launched = 0;
+    else if ((cdp->launched += l->weight) >= DRAIN_AT) {
+        cdp->launched = 0;
         drain_between(b->worker);
     }
     l->count = l->weight = 0;
@@ -377,10 +378,10 @@ static void add(struct grid_block *b, struct batch *l, struct cdp_child *c, uint
 static void check_pointers(struct grid_block *b, uint32_t lane, struct cdp_child *c,
                            const uint8_t *params, struct batch *before)
 {
-    const struct cdp_variant *form = c->form;
-    for (uint32_t n = 0; n < form->pointers; n++) {
+    const struct cdp_variant *variant = c->variant;
+    for (uint32_t n = 0; n < variant->pointers; n++) {
         uint64_t value;
-        memcpy(&value, params + form->pointer[n], 8);
+        memcpy(&value, params + variant->pointer[n], 8);
         if (value - (uint64_t)b->memory >= b->capacity)
             continue;
         cdp_child_free(b->worker, c);
@@ -391,7 +392,7 @@ static void check_pointers(struct grid_block *b, uint32_t lane, struct cdp_child
             text,
             "argument %u of the launch of kernel %s points to %s memory of the block that launches "
             "it, which the launched grid cannot use",
-            form->argument[n] + 1u, form->kernel->name,
+            variant->argument[n] + 1u, variant->kernel->name,
             value >= (uint64_t)b->jit.shared ? "shared" : "local");
         fault_leave(b->worker, &(struct trouble){.kind = GRID_FAULT_ADDRESS,
                                                  .mask = (uint32_t)1 << lane,
@@ -450,7 +451,7 @@ static bool is_short(const struct request *q, uint64_t stream)
 {
     struct grid_launch l = launch_of(q, NULL);
     uint64_t ns = atomic_load_explicit(&l.kernel->block_ns, memory_order_relaxed);
-    return ns != 0 && stream != CDP_STREAM_TAIL && grid_launch_is_quick(&l) &&
+    return ns != 0 && stream != CDP_STREAM_TAIL && grid_launch_can_batch(&l) &&
            (uint64_t)l.grid[0] * l.grid[1] <= SHORT_NS &&
            (uint64_t)l.grid[0] * l.grid[1] * l.grid[2] * ns <= SHORT_NS;
 }
@@ -481,7 +482,7 @@ static uint32_t launch_lanes(struct grid_block *b, uint32_t lanes, const struct 
                              const uint64_t *args, struct batch *batch)
 {
     struct jit_block *j = &b->jit;
-    uint32_t bytes = q->form->param_bytes, stride = cdp_child_stride(bytes), n = 0;
+    uint32_t bytes = q->variant->param_bytes, stride = cdp_child_stride(bytes), n = 0;
     uint32_t first = (uint32_t)__builtin_ctz(lanes);
     lanes = lanes_that_fit(lanes, stride);
     uint32_t count = (uint32_t)__builtin_popcount(lanes);
@@ -525,7 +526,7 @@ static void weir_rt_launch(struct jit_block *j, uint32_t mask, const uint64_t *a
             q.block[d] = (uint32_t)arg(args, ROW_BLOCK + d, lane);
         }
         bool deep = is_first_generation(args, lane) && b->run->depth >= CDP_MAX_DEPTH;
-        int code = deep ? ERROR_LAUNCH_DEPTH : find_form(b, &q);
+        int code = deep ? ERROR_LAUNCH_DEPTH : find_variant(b, &q);
         if (code != 0) {
             set_error(b, thread_number(j, lane), code);
             left &= ~one;
@@ -552,7 +553,7 @@ static void get_parameter_buffer_v2(struct jit_block *j, uint32_t mask, const ui
                             .shared = (uint32_t)arg(args, 5, lane)};
         get_dim3(q.grid, args, 1, lane);
         get_dim3(q.block, args, 3, lane);
-        int code = find_form(b, &q);
+        int code = find_variant(b, &q);
         struct cdp_child *c = code == 0 ? make_child(b, thread_number(j, lane), &q) : NULL;
         if (c == NULL)
             set_error(b, thread_number(j, lane), code == 0 ? ERROR_MEMORY : code);
@@ -614,13 +615,13 @@ static void launch_device(struct jit_block *j, uint32_t mask, const uint64_t *ar
         uint32_t thread = thread_number(j, lane);
         get_dim3(q.grid, args, 2, lane);
         get_dim3(q.block, args, 4, lane);
-        int code = b->run->depth >= CDP_MAX_DEPTH ? ERROR_LAUNCH_DEPTH : find_form(b, &q);
+        int code = b->run->depth >= CDP_MAX_DEPTH ? ERROR_LAUNCH_DEPTH : find_variant(b, &q);
         struct cdp_child *c = NULL;
         uint64_t params = arg(args, 1, lane);
-        if (code == 0 && params == 0 && q.form->param_bytes == 0) {
+        if (code == 0 && params == 0 && q.variant->param_bytes == 0) {
             c = make_child(b, thread, &q); /* a kernel without parameters needs no buffer */
         } else if (code == 0 && (c = take_buffer(b, thread, params)) != NULL) {
-            if (c->capacity >= q.form->param_bytes) {
+            if (c->capacity >= q.variant->param_bytes) {
                 set_launch(c, &q);
             } else {
                 cdp_child_free(b->worker, c);
@@ -653,7 +654,7 @@ static void device_synchronize(struct jit_block *j, uint32_t mask, const uint64_
         if (deep)
             set_error(b, thread_number(j, lane), ERROR_SYNC_DEPTH);
     }
-    if (!deep && b->nest != NULL && atomic_load_explicit(&b->nest->state, memory_order_acquire) > 2)
+    if (!deep && b->cdp != NULL && atomic_load_explicit(&b->cdp->state, memory_order_acquire) > 2)
         j->waiting = 1;
 }
 
@@ -671,7 +672,7 @@ static void peek_error(struct jit_block *j, uint32_t mask, const uint64_t *args,
     rets[lane] = get_error(j->grid, thread_number(j, lane), false);
 }
 
-/* ---- for helpers of the rooms above ---- */
+/* ---- for helpers of the layers above ---- */
 
 int grid_thread_error(struct jit_block *j, uint32_t lane, int code)
 {

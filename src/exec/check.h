@@ -1,6 +1,6 @@
 /* check: the helpers that kernels with checks call before accesses to global memory. */
-#ifndef WEIR_GRID_CHECK_H
-#define WEIR_GRID_CHECK_H
+#ifndef WEIR_EXEC_CHECK_H
+#define WEIR_EXEC_CHECK_H
 
 #include "abi/kernel_abi.h"
 

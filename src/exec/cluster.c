@@ -1,7 +1,7 @@
 /* cluster: blocks that run together and reach each other's shared memory.
  *
  * A cluster is handed out, parked and resumed as a whole, and one thread of the machine runs its
- * blocks in turns, each until it must wait. So shared memory of a cluster is touched by one thread
+ * blocks in turn, each until it must wait. So shared memory of a cluster is touched by one thread
  * at a time, like that of a single block, and no block can wait for one that does not run. */
 #include <string.h>
 
@@ -52,7 +52,7 @@ void cluster_drop(struct grid_worker *w, struct grid_block *any)
     }
 }
 
-void cluster_place(struct grid_run *run, struct grid_block *lead, uint64_t index)
+void cluster_set_index(struct grid_run *run, struct grid_block *lead, uint64_t index)
 {
     const uint32_t *c = run->launch.cluster, *g = run->launch.grid;
     uint32_t nx = g[0] / c[0], ny = g[1] / c[1];

@@ -1,4 +1,4 @@
-/* The environment of a context: limits, the texts that kernels print, the fault. */
+/* env: the environment of a context: limits, the texts that kernels print, the fault. */
 #include <stdlib.h>
 #include <string.h>
 

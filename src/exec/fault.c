@@ -1,4 +1,4 @@
-/* What goes wrong in device code: the signal handlers, the way out, and the fault's story. */
+/* fault: what goes wrong in device code: the signal handlers, the way out, and the fault report. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static uint64_t pc_of(const void *context)
 #elif defined(__aarch64__)
     return u->uc_mcontext.pc;
 #else
-#error "say where a signal context keeps the program counter on this processor"
+#error "say where a signal context keeps the program counter on this CPU"
 #endif
 }
 
@@ -61,7 +61,7 @@ static struct trouble trouble_of(const struct grid_worker *w, int signal, const 
     } else {
         t.kind = signal == SIGBUS && info->si_code == BUS_ADRALN ? GRID_FAULT_MISALIGNED
                                                                  : GRID_FAULT_ADDRESS;
-        /* Addresses outside the 48 bits that processors have are not told by x86. */
+        /* Addresses outside the 48 bits that CPUs have are not told by x86. */
         t.has_address = info->si_code != SI_KERNEL;
         t.address = (uint64_t)info->si_addr;
         if (t.has_address && t.address - w->stack_end < w->stack_end_bytes)
@@ -120,7 +120,7 @@ static bool is_devices(const char *address)
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
     struct grid_worker *w = worker_of_thread();
-    /* A code above 0 comes from the processor, not from kill(). */
+    /* A code above 0 comes from the CPU, not from kill(). */
     if (w != NULL && w->armed && info->si_code > 0) {
         struct trouble t = trouble_of(w, signal, info, context);
         pthread_sigmask(SIG_SETMASK, &((ucontext_t *)context)->uc_sigmask, NULL);
@@ -144,7 +144,7 @@ void grid_install_handlers(void)
     pthread_once(&once, install);
 }
 
-/* ---- the story ---- */
+/* ---- the fault report ---- */
 
 static const char *kind_words(enum grid_fault_kind kind)
 {

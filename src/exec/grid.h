@@ -1,4 +1,4 @@
-/* grid: runs one grid of blocks on the threads that offer themselves (the device room's workers
+/* grid: runs one grid of blocks on the threads that offer themselves (the device layer's workers
  * and host threads that wait).
  *
  * Blocks are handed out in runs by an atomic counter. A block that must wait for memory that others
@@ -12,8 +12,8 @@
  * code go to the handlers that were there before.
  *
  * Helpers that compiled code calls (printf, assert, malloc, free, faults) live here, too. */
-#ifndef WEIR_GRID_H
-#define WEIR_GRID_H
+#ifndef WEIR_EXEC_GRID_H
+#define WEIR_EXEC_GRID_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -24,7 +24,7 @@
 
 /* ---- what is launched ---- */
 
-/* A kernel as the grid room sees it. The driver fills it from jit_code and jit_kernel_info and
+/* A kernel as the exec layer sees it. The driver fills it from jit_code and jit_kernel_info and
  * keeps it alive until every launch of it is complete. */
 struct grid_kernel {
     _Atomic(jit_block_fn)
@@ -45,7 +45,7 @@ struct grid_kernel {
     size_t text_bytes;
     void *user; /* the driver's own: struct jit_code, function handle … */
     _Atomic uint32_t
-        block_ns; /* owned by the grid room: how long a block took lately; 0 at first */
+        block_ns; /* owned by the exec layer: how long a block took lately; 0 at first */
 };
 
 /* One launch. Copied by whoever takes it, parameters included. One cache line. */
@@ -101,7 +101,7 @@ struct grid_fault {
     const void *pc_address; /* machine address, for jit_find_line */
     const void *caller;     /* likewise, where pc_address lies in a function of the kernel's, which
                                has no lines; else anything */
-    char text[2048];        /* the whole story, one line */
+    char text[2048];        /* the fault report, one line */
     uint32_t place_end;     /* in text: where the source line belongs, behind the thread */
     uint32_t launch_count;  /* launches that led to the grid, the latest first */
     struct grid_fault_launch launches[GRID_FAULT_LAUNCHES];
@@ -158,7 +158,7 @@ void *grid_helper(const char *name);
 /* ---- running ---- */
 
 struct grid_block;  /* the context of one block */
-struct cdp_child;   /* a launch by device code (nest.h) */
+struct cdp_child;   /* a launch by device code (cdp.h) */
 struct grid_worker; /* what a thread needs to run blocks: contexts, signal stack */
 
 struct grid_run;
@@ -198,7 +198,7 @@ struct grid_run {
     uint32_t origin_index;           /* which of the launches that it is */
     struct cdp_child *tail_next;     /* tail launches in order, once all else is done */
     struct cdp_child *_Atomic tails; /* tail launches so far, the latest first */
-    void *_Atomic handles;           /* the device room's: streams and events made by it */
+    void *_Atomic handles;           /* the device layer's: streams and events made by it */
     _Alignas(64) _Atomic uint64_t next;    /* first block not handed out; may pass total */
     _Alignas(64) _Atomic uint64_t pending; /* blocks that have not ended + threads inside */
     _Atomic uint64_t parked;               /* blocks suspended now */
@@ -212,30 +212,31 @@ struct layout_key {
     uint64_t local_stride;
 };
 
-/* A launch that is made again and again: what a run needs of it is worked out once. */
-struct grid_quick {
+/* A launch prepared for batches: it is made again and again, so what a run needs of it is worked
+ * out once. */
+struct grid_prepared {
     struct grid_launch launch; /* params as in struct grid_run */
     struct layout_key key;
     uint64_t total, local_stride; /* as in struct grid_run */
     uint32_t nthreads, nwarps, shared_bytes;
     bool follows; /* one that is laid out alike, in the array that they are run from */
 };
-/* Whether launches can be run one after the other in one go: they do not wait for others, have no
- * clusters, and depend on no limits that may change. */
-bool grid_launch_is_quick(const struct grid_launch *launch);
-/* Prepares it; false when it is not quick. */
-bool grid_quick_make(struct grid_quick *q, const struct grid_launch *launch);
+/* Whether the launch can be one of a batch: it does not wait for others, has no clusters, and
+ * depends on no limits that may change. */
+bool grid_launch_can_batch(const struct grid_launch *launch);
+/* Prepares it; false when it cannot be part of a batch. */
+bool grid_prepare(struct grid_prepared *q, const struct grid_launch *launch);
 /* Compares it with the one before it in the array, NULL: none. To be asked again after either was
  * made anew. */
-void grid_quick_follow(struct grid_quick *q, const struct grid_quick *before);
+void grid_prepared_follow(struct grid_prepared *q, const struct grid_prepared *before);
 
-/* Runs grids one after the other on this thread, from quick[*at] on and below `end`, until there
+/* Runs grids one after the other on this thread, from prepared[*at] on and below `end`, until there
  * is none (NULL), the next one is not known to be short, or they have taken about `budget_ns`
  * altogether; *at counts those that are complete. `run` is prepared here, for each.
- * GRID_MORE: that is all. Otherwise quick[*at] was begun, is `run` now, and not counted: it is
+ * GRID_MORE: that is all. Otherwise prepared[*at] was begun, is `run` now, and not counted: it is
  * complete (GRID_COMPLETE), but may have launched tails, or others go on with it (GRID_HANDED). */
 enum grid_progress grid_run_batch(struct grid_run *run, struct grid_worker *w,
-                                  struct grid_quick *const *quick, uint32_t *at, uint32_t end,
+                                  struct grid_prepared *const *prepared, uint32_t *at, uint32_t end,
                                   uint64_t budget_ns, struct grid_env *env,
                                   struct grid_parking *parking, uint32_t workers);
 

@@ -1,4 +1,4 @@
-/* The heap behind malloc() and free() in kernels: a fixed piece of device memory, used by all
+/* heap: the heap behind malloc() and free() in kernels: a fixed piece of device memory, used by all
  * blocks at once.
  *
  * Pages of 4 KiB. A small size class takes runs of four pages and cuts them into equal objects; a

@@ -1,5 +1,5 @@
-/* What compiled code calls: printf, assert, malloc, free, faults, the clock. See abi.h for the
- * signature; the last two have their own.
+/* helpers: what compiled code calls: printf, assert, malloc, free, faults, the clock. See
+ * abi/kernel_abi.h for the signature; the last two have their own.
  *
  * They read the program's memory by the program's pointers, so they may fault at any such access:
  * no lock is held there, and what they build is kept in the worker. */
@@ -174,7 +174,7 @@ static uint64_t weir_rt_globaltimer(void)
 /* Polls before a block that cannot be parked gives way again: it has to look now and then only. */
 enum { SPIN_BUDGET = 64 };
 
-/* See abi.h. A context with a fault ends what still waits in it. */
+/* See abi/kernel_abi.h. A context with a fault ends what still waits in it. */
 static void weir_rt_spin(struct jit_block *j)
 {
     struct grid_block *b = block_of(j);
@@ -190,7 +190,7 @@ static void weir_rt_spin(struct jit_block *j)
         sched_yield();
 }
 
-/* See abi.h. */
+/* See abi/kernel_abi.h. */
 static void weir_rt_wait_here(struct jit_block *j)
 {
     if (j->waiting == 0)

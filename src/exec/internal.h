@@ -1,7 +1,7 @@
-/* What the files of the grid room share: the context of a block, the worker of a thread, the
- * environment of a context. */
-#ifndef WEIR_GRID_INTERNAL_H
-#define WEIR_GRID_INTERNAL_H
+/* internal: what the files of the exec layer share: the context of a block, the worker of a thread,
+ * the environment of a context. */
+#ifndef WEIR_EXEC_INTERNAL_H
+#define WEIR_EXEC_INTERNAL_H
 
 #include <setjmp.h>
 #include <signal.h>
@@ -49,7 +49,7 @@ struct grid_block {
     struct arrival arrivals[JIT_MAX_WARPS];
     struct grid_block *members[JIT_CLUSTER_MAX]; /* leaders: the cluster's blocks by rank */
     uint32_t nmembers;                           /* 1: itself */
-    struct cdp_block *nest;                      /* what it has launched, NULL: nothing */
+    struct cdp_block *cdp;                       /* what it has launched, NULL: nothing */
     struct layout_key key;                       /* what `jit` was laid out for */
 };
 
@@ -81,7 +81,7 @@ uint64_t block_position(const struct grid_block *b);
 static inline bool cluster_used(const struct grid_run *run) { return run->cluster_size > 1; }
 struct grid_block *cluster_take(struct grid_worker *w, struct grid_run *run); /* NULL: no memory */
 void cluster_drop(struct grid_worker *w, struct grid_block *any);
-void cluster_place(struct grid_run *run, struct grid_block *lead, uint64_t index);
+void cluster_set_index(struct grid_run *run, struct grid_block *lead, uint64_t index);
 uint32_t cluster_go(struct grid_worker *w, struct grid_block *lead);
 /* A block starts: nobody has arrived at a barrier of the cluster. */
 void cluster_forget(struct grid_block *b);
@@ -98,7 +98,7 @@ struct grid_block *parking_take(struct grid_parking *p);
 
 /* ---- the worker of a thread ---- */
 
-enum { CHILD_POOLS = 2 };
+enum { CDP_CHILD_POOLS = 2 };
 
 /* What a signal handler or a helper found wrong, before it is put into words. */
 struct trouble {
@@ -125,8 +125,8 @@ struct rest {
 enum { WORKER_SPANS = 4 };
 
 struct grid_worker {
-    struct cdp_thread nesting; /* first: see cdp_thread() */
-    sigjmp_buf *escape;        /* where trouble leads while armed */
+    struct cdp_thread cdp; /* first: see cdp_thread() */
+    sigjmp_buf *escape;    /* where trouble leads while armed */
     volatile sig_atomic_t armed;
     struct grid_env *env;       /* of what runs now */
     struct grid_block *current; /* runs now; NULL in protected functions */
@@ -137,15 +137,15 @@ struct grid_worker {
     void *signal_stack;       /* ours, or NULL when the thread had one */
     uint64_t stack_end, stack_end_bytes; /* the pages that a full stack runs into */
     uint32_t smid;
-    struct child_pool {
+    struct cdp_child_pool {
         struct cdp_child *free;
         uint32_t count;
-    } children[CHILD_POOLS];       /* free ones, by size (child.c) */
-    struct cdp_block *nests;       /* likewise */
-    uint32_t alone;                /* grids run on this thread only, to time some of them */
-    uint32_t levels;               /* runs of children that are under way, one in another */
-    bool fp_set;                   /* the floating-point environment is that of compiled code */
-    uint64_t gridid, gridid_limit; /* numbers for runs, not given to others */
+    } cdp_children[CDP_CHILD_POOLS]; /* free ones, by size (cdp_child.c) */
+    struct cdp_block *cdp_blocks;    /* likewise */
+    uint32_t alone;                  /* grids run on this thread only, to time some of them */
+    uint32_t levels;                 /* runs of children that are under way, one in another */
+    bool fp_set;                     /* the floating-point environment is that of compiled code */
+    uint64_t gridid, gridid_limit;   /* numbers for runs, not given to others */
     struct mem_span checked[WORKER_SPANS]; /* code with checks: where accesses were allowed, */
     uint32_t checked_next;                 /* and which of them is to be forgotten first */
     struct rest *rest;                     /* blocks taken and not begun, the innermost first */
@@ -161,18 +161,18 @@ _Noreturn void fault_leave(struct grid_worker *w, const struct trouble *t);
 /* Turns w->trouble into the environment's fault, if it has none yet. */
 void fault_record(struct grid_worker *w);
 
-/* ---- launches (nest.c) ---- */
+/* ---- launches (cdp_launch.c) ---- */
 
 bool cdp_idle(const struct grid_block *b);                        /* its children are over */
 void cdp_park(struct grid_worker *w, struct grid_block *b);       /* it waits for its children */
-void cdp_block_over(struct grid_worker *w, struct grid_block *b); /* b->nest is not NULL */
+void cdp_block_over(struct grid_worker *w, struct grid_block *b); /* b->cdp is not NULL */
 void cdp_drain(struct grid_worker *w);                            /* between blocks */
 /* In the middle of a block: runs what it has launched as far as that can be done here. */
 void cdp_drain_here(struct grid_block *b);
 /* The thread is stuck in a block: others do what it has to do. */
 void cdp_give(struct grid_worker *w);
 void cdp_free_pools(struct grid_worker *w);
-void children_free_pools(struct grid_worker *w);
+void cdp_child_free_pools(struct grid_worker *w);
 /* The child, with room for the parameters of all, is the launches of these lanes of the warp. */
 void cdp_child_share(struct cdp_child *c, uint32_t lanes);
 
@@ -230,13 +230,13 @@ void weir_rt_texture_query(struct jit_block *j, uint32_t instr, uint32_t mask,
 void weir_rt_surface(struct jit_block *j, uint32_t instr, uint32_t mask, const uint64_t *handles,
                      const uint32_t (*coordinates)[JIT_WARP], uint64_t (*data)[JIT_WARP]);
 
-/* Numbered barriers (abi.h). */
+/* Numbered barriers (abi/kernel_abi.h). */
 uint32_t weir_rt_barrier_arrive(struct jit_block *j, uint32_t id, uint32_t count);
 uint32_t weir_rt_barrier_open(struct jit_block *j);
 uint32_t weir_rt_barrier_vote(struct jit_block *j, uint32_t id, uint32_t yes, uint32_t no);
 uint32_t weir_rt_barrier_votes(struct jit_block *j, uint32_t warp);
 
-/* Barrier objects, bulk copies, clusters (abi.h). */
+/* Barrier objects, bulk copies, clusters (abi/kernel_abi.h). */
 void weir_rt_mbarrier(struct jit_block *j, uint32_t op, uint32_t mask,
                       const uint64_t address[JIT_WARP], const uint64_t arg[JIT_WARP],
                       uint64_t out[JIT_WARP]);

@@ -1,4 +1,4 @@
-/* Blocks that do not end at once: parking, resuming, failing; and protected functions. */
+/* park: blocks that do not end at once: parking, resuming, failing; and protected functions. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,7 +75,7 @@ void block_give_up(struct grid_worker *w)
 {
     if (w->current == NULL)
         return;
-    release_nests(w, w->current);
+    release_cdp_blocks(w, w->current);
     unit_drop(w, w->current);
     w->current = NULL;
 }
@@ -98,7 +98,7 @@ static bool park_unbegun(struct grid_worker *w, struct grid_run *run, uint64_t i
     if (cluster) {
         cluster_start(run, b, index);
     } else {
-        place(run, &b->jit, index);
+        set_block_index(run, &b->jit, index);
         block_begin_alone(run, &b->jit);
     }
     b->worker = NULL;
@@ -146,12 +146,12 @@ static void resume_armed(struct grid_worker *w, struct outcome *o)
 static void resume_one(struct grid_worker *w, struct outcome *o)
 {
     sigjmp_buf here, *outer = w->escape;
-    uint32_t mark = w->nesting.mark;
+    uint32_t mark = w->cdp.mark;
     w->escape = &here;
-    w->nesting.mark = w->nesting.height;
+    w->cdp.mark = w->cdp.height;
     resume_armed(w, o);
     run_launched(w);
-    w->nesting.mark = mark;
+    w->cdp.mark = mark;
     w->escape = outer;
 }
 

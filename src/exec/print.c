@@ -1,5 +1,5 @@
-/* printf of kernels: CUDA's formatting of a packed argument buffer, and the ring that holds the
- * text until the host synchronizes.
+/* print: printf of kernels: CUDA's formatting of a packed argument buffer, and the ring that holds
+ * the text until the host synchronizes.
  *
  * Kernels' texts are formatted at once, where their pointers are known to be valid, and each call's
  * text is one record of the ring, so that what is overwritten when the ring is full is whole calls,

@@ -1,4 +1,4 @@
-/* Running the blocks of a grid: preparing, handing out, completing. */
+/* run: the blocks of a grid: preparing, handing out, completing. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,9 +161,9 @@ static void run_chunk_armed(struct grid_run *run, struct grid_worker *w, struct 
             block_run(w, o);
         } else {
             if (fresh)
-                place(run, &b->jit, at);
+                set_block_index(run, &b->jit, at);
             else
-                place_next(run, &b->jit);
+                set_next_block(run, &b->jit);
             block_begin_alone(run, &b->jit);
             rest->next += row_run(run, w, rest->end - rest->next, o) - 1;
         }
@@ -178,16 +178,16 @@ static void run_chunk(struct grid_run *run, struct grid_worker *w, uint64_t firs
                       struct outcome *o)
 {
     sigjmp_buf here, *outer = w->escape;
-    uint32_t mark = w->nesting.mark;
+    uint32_t mark = w->cdp.mark;
     struct rest rest = {
         .run = run, .next = first, .end = first + count, .outcome = o, .outer = w->rest};
     w->escape = &here;
-    w->nesting.mark = w->nesting.height;
+    w->cdp.mark = w->cdp.height;
     w->rest = &rest;
     run_chunk_armed(run, w, &rest, o);
     w->rest = rest.outer;
     run_launched(w); /* after trouble, too: what was launched is counted */
-    w->nesting.mark = mark;
+    w->cdp.mark = mark;
     w->escape = outer;
 }
 

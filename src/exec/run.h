@@ -1,8 +1,8 @@
-/* How a thread runs the blocks of a grid: the steps that all ways of running grids are made of
- * (run.c: shared or alone; series.c: many small ones; park.c: blocks that were parked). In a
+/* run: how a thread runs the blocks of a grid: the steps that all launch paths are made of
+ * (run.c: shared or alone; batch.c: many small ones; park.c: blocks that were parked). In a
  * header because for small grids each of them is a good part of the time. */
-#ifndef WEIR_GRID_RUN_H
-#define WEIR_GRID_RUN_H
+#ifndef WEIR_EXEC_RUN_H
+#define WEIR_EXEC_RUN_H
 
 #include <time.h>
 
@@ -103,25 +103,25 @@ static inline void run_begin(struct grid_run *run, struct grid_env *env,
 
 /* ---- one block ---- */
 
-/* A cluster of one block has the block's place. */
-static inline void set_place(struct jit_block *j, uint32_t x, uint32_t y, uint32_t z)
+/* A cluster of one block has the block's index. */
+static inline void set_ctaid(struct jit_block *j, uint32_t x, uint32_t y, uint32_t z)
 {
     j->ctaid[0] = j->clusterid[0] = x;
     j->ctaid[1] = j->clusterid[1] = y;
     j->ctaid[2] = j->clusterid[2] = z;
 }
 
-static inline void place(struct grid_run *run, struct jit_block *j, uint64_t index)
+static inline void set_block_index(struct grid_run *run, struct jit_block *j, uint64_t index)
 {
     const uint32_t *g = run->launch.grid;
     if (index < g[0]) /* divisions are a good part of what a small grid costs */
-        set_place(j, (uint32_t)index, 0, 0);
+        set_ctaid(j, (uint32_t)index, 0, 0);
     else
-        set_place(j, (uint32_t)(index % g[0]), (uint32_t)(index / g[0] % g[1]),
+        set_ctaid(j, (uint32_t)(index % g[0]), (uint32_t)(index / g[0] % g[1]),
                   (uint32_t)(index / g[0] / g[1]));
 }
 
-static inline void place_next(struct grid_run *run, struct jit_block *j)
+static inline void set_next_block(struct grid_run *run, struct jit_block *j)
 {
     const uint32_t *g = run->launch.grid;
     uint32_t x = j->ctaid[0] + 1, y = j->ctaid[1], z = j->ctaid[2];
@@ -133,7 +133,7 @@ static inline void place_next(struct grid_run *run, struct jit_block *j)
         y = 0;
         z++;
     }
-    set_place(j, x, y, z);
+    set_ctaid(j, x, y, z);
 }
 
 /* A block in no cluster is about to run. */
@@ -168,7 +168,7 @@ static inline void block_begin(const struct grid_run *run, struct jit_block *j)
 /* The blocks of a cluster are about to run. */
 static inline void cluster_start(struct grid_run *run, struct grid_block *lead, uint64_t index)
 {
-    cluster_place(run, lead, index);
+    cluster_set_index(run, lead, index);
     for (uint32_t r = 0; r < lead->nmembers; r++)
         block_begin(run, &lead->members[r]->jit);
 }
@@ -196,10 +196,10 @@ static inline uint32_t block_go(struct grid_worker *w)
 }
 
 /* The blocks are over: their launches need them no more. */
-static inline void release_nests(struct grid_worker *w, struct grid_block *lead)
+static inline void release_cdp_blocks(struct grid_worker *w, struct grid_block *lead)
 {
     for (uint32_t r = 0; r < lead->nmembers; r++)
-        if (WEIR_UNLIKELY(lead->members[r]->nest != NULL))
+        if (WEIR_UNLIKELY(lead->members[r]->cdp != NULL))
             cdp_block_over(w, lead->members[r]);
 }
 
@@ -231,7 +231,7 @@ static inline void block_run(struct grid_worker *w, struct outcome *o)
     if (status != JIT_DONE)
         block_waits(w, o);
     else
-        release_nests(w, w->current);
+        release_cdp_blocks(w, w->current);
 }
 
 /* The same for a block in no cluster. */
@@ -244,12 +244,12 @@ static inline void block_run_alone(struct grid_worker *w, struct outcome *o)
     w->armed = 0;
     if (WEIR_UNLIKELY(status != JIT_DONE))
         block_waits(w, o);
-    else if (WEIR_UNLIKELY(w->current->nest != NULL))
+    else if (WEIR_UNLIKELY(w->current->cdp != NULL))
         cdp_block_over(w, w->current);
 }
 
 /* Blocks behind the first that one call may run. What streams goes through a row of threads of all
- * of them: the longer, the better for the processor's prefetching. */
+ * of them: the longer, the better for the CPU's prefetching. */
 enum { ROW_BLOCKS = 31, STREAM_BLOCKS = 127 };
 
 /* How many of `left` blocks more may be run in the call that runs this one: they follow it in x. */
@@ -287,7 +287,7 @@ static inline void unit_drop(struct grid_worker *w, struct grid_block *b)
 /* Runs what blocks have launched on this thread. */
 static inline void run_launched(struct grid_worker *w)
 {
-    if (WEIR_UNLIKELY(w->nesting.height > w->nesting.mark))
+    if (WEIR_UNLIKELY(w->cdp.height > w->cdp.mark))
         cdp_drain(w);
 }
 

@@ -1,5 +1,6 @@
-/* What compiled code calls for textures and surfaces. A handle is the address of a description
- * (texture/texture.h); lanes of a warp normally hold the same one, otherwise they take turns. */
+/* texture: what compiled code calls for textures and surfaces. A handle is the address of a
+ * description (texture/texture.h); lanes of a warp normally hold the same one, otherwise the lanes
+ * are served one handle at a time. */
 #include <string.h>
 
 #include "exec/check.h"

@@ -1,4 +1,4 @@
-/* The worker of a thread, and the contexts of blocks: made once, used again and again.
+/* worker: the worker of a thread, and the contexts of blocks: made once, used again and again.
  *
  * A worker keeps the context it used last; others wait in a pool for all threads, since a context
  * that was parked may end on another thread than it began on. */
@@ -152,7 +152,7 @@ static void lay_out(struct grid_block *b, struct grid_run *run, const struct lay
     j->envreg[2] = (uint32_t)workspace;
     b->run = run;
     b->laid_out = run->gridid;
-    b->nest = NULL;
+    b->cdp = NULL;
 }
 
 /* As lay_out, where only the grid itself is another one: small grids are launched in great numbers.

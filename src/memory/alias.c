@@ -1,5 +1,5 @@
-/* Aliases: allocations without pages of their own. Several of them may show the same pages of a
- * file one after the other; who sees to it that they do not meet is the room above. */
+/* alias: allocations without pages of their own. Several of them may show the same pages of a
+ * file one after the other; the layer above sees to it that they do not overlap. */
 #include "memory/space.h"
 
 enum mem_status mem_alias_new(uint64_t bytes, const struct mem_info *like, void **out)

@@ -1,4 +1,4 @@
-/* What an address is or was, in words, for the messages of faults. */
+/* describe: what an address is or was, in words, for the messages of faults. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-/* Files without a name in memory: see file.h. */
+/* file: files without a name in memory: see file.h. */
 #include "memory/file.h"
 
 #include <errno.h>
@@ -12,31 +12,31 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const uint64_t NOTE_MAGIC = 0x31746f4e72696557; /* "WeirNot1" */
-static const uint32_t HANDLE_MAGIC = 0x48726957;       /* "WirH" */
-static const char NAME[] = "weir";                     /* /proc shows it as /memfd:weir */
-static const char LINK[] = "/memfd:weir";              /* what the link of a descriptor reads */
+static const uint64_t TRAILER_MAGIC = 0x31746f4e72696557; /* "WeirNot1" */
+static const uint32_t HANDLE_MAGIC = 0x48726957;          /* "WirH" */
+static const char NAME[] = "weir";                        /* /proc shows it as /memfd:weir */
+static const char LINK[] = "/memfd:weir";                 /* what the link of a descriptor reads */
 static const int SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 static const uint64_t PAGE = 4096;
 static const uint64_t SLOTS_MAX = 1 << 16;
 
 static uint64_t whole_pages(uint64_t bytes) { return (bytes + PAGE - 1) & ~(PAGE - 1); }
 
-static uint64_t note_size(uint64_t slots)
+static uint64_t trailer_size(uint64_t slots)
 {
-    return whole_pages(sizeof(struct file_note) + slots * sizeof(uint64_t));
+    return whole_pages(sizeof(struct file_trailer) + slots * sizeof(uint64_t));
 }
 
-static struct file_note *map_note(int fd, uint64_t at, uint64_t bytes)
+static struct file_trailer *map_trailer(int fd, uint64_t at, uint64_t bytes)
 {
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at);
     return p != MAP_FAILED ? p : NULL;
 }
 
-static struct mem_file *wrap(int fd, uint64_t bytes, uint64_t slots, struct file_note *note)
+static struct mem_file *wrap(int fd, uint64_t bytes, uint64_t slots, struct file_trailer *trailer)
 {
     struct mem_file *f = xcalloc(1, sizeof *f);
-    *f = (struct mem_file){fd, bytes, note_size(slots), slots, note};
+    *f = (struct mem_file){fd, bytes, trailer_size(slots), slots, trailer};
     return f;
 }
 
@@ -50,27 +50,27 @@ static uint64_t random_number(void)
 
 struct mem_file *file_new(enum file_kind kind, int device, uint64_t bytes, uint64_t slots)
 {
-    uint64_t content = whole_pages(bytes), note_bytes = note_size(slots);
+    uint64_t content = whole_pages(bytes), trailer_bytes = trailer_size(slots);
     int fd = memfd_create(NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
         return NULL;
-    struct file_note *note = NULL;
-    if (ftruncate(fd, (off_t)(content + note_bytes)) == 0 && fcntl(fd, F_ADD_SEALS, SEALS) == 0)
-        note = map_note(fd, content, note_bytes);
-    if (note == NULL) {
+    struct file_trailer *trailer = NULL;
+    if (ftruncate(fd, (off_t)(content + trailer_bytes)) == 0 && fcntl(fd, F_ADD_SEALS, SEALS) == 0)
+        trailer = map_trailer(fd, content, trailer_bytes);
+    if (trailer == NULL) {
         close(fd);
         return NULL;
     }
-    note->id = random_number();
-    note->bytes = content;
-    note->kind = (uint32_t)kind;
-    atomic_init(&note->device, device);
-    atomic_init(&note->slots, slots);
-    note->magic = NOTE_MAGIC;
-    return wrap(fd, content, slots, note);
+    trailer->id = random_number();
+    trailer->bytes = content;
+    trailer->kind = (uint32_t)kind;
+    atomic_init(&trailer->device, device);
+    atomic_init(&trailer->slots, slots);
+    trailer->magic = TRAILER_MAGIC;
+    return wrap(fd, content, slots, trailer);
 }
 
-/* Takes the descriptor over, whatever comes of it. A note says how long the content is, and lies
+/* Takes the descriptor over, whatever comes of it. A trailer says how long the content is, and lies
  * behind it: its place is found from the end, page by page, as few files have more than one. */
 static struct mem_file *adopt(int fd, enum file_kind kind)
 {
@@ -82,15 +82,15 @@ static struct mem_file *adopt(int fd, enum file_kind kind)
         return NULL;
     }
     uint64_t size = (uint64_t)st.st_size;
-    for (uint64_t back = PAGE; back <= note_size(SLOTS_MAX) && back <= size; back += PAGE) {
-        struct file_note *note = map_note(fd, size - back, back);
-        if (note == NULL)
+    for (uint64_t back = PAGE; back <= trailer_size(SLOTS_MAX) && back <= size; back += PAGE) {
+        struct file_trailer *trailer = map_trailer(fd, size - back, back);
+        if (trailer == NULL)
             break;
-        uint64_t slots = atomic_load(&note->slots);
-        if (note->magic == NOTE_MAGIC && note->bytes == size - back &&
-            note->kind == (uint32_t)kind && slots <= SLOTS_MAX && note_size(slots) == back)
-            return wrap(fd, size - back, slots, note);
-        munmap(note, back);
+        uint64_t slots = atomic_load(&trailer->slots);
+        if (trailer->magic == TRAILER_MAGIC && trailer->bytes == size - back &&
+            trailer->kind == (uint32_t)kind && slots <= SLOTS_MAX && trailer_size(slots) == back)
+            return wrap(fd, size - back, slots, trailer);
+        munmap(trailer, back);
     }
     close(fd);
     return NULL;
@@ -104,7 +104,7 @@ struct mem_file *file_from_descriptor(int fd, enum file_kind kind)
 
 void file_close(struct mem_file *f)
 {
-    munmap(f->note, f->note_bytes);
+    munmap(f->trailer, f->trailer_bytes);
     close(f->fd);
     free(f);
 }
@@ -183,10 +183,10 @@ void share_handle_make(struct share_handle *h, const struct mem_file *f, uint64_
 {
     memset(h, 0, sizeof *h);
     h->magic = HANDLE_MAGIC;
-    h->kind = (uint8_t)f->note->kind;
+    h->kind = (uint8_t)f->trailer->kind;
     h->pid = (int32_t)getpid();
     h->fd = f->fd;
-    h->id = f->note->id;
+    h->id = f->trailer->id;
     h->offset = offset;
     h->bytes = bytes;
     h->slot = slot;
@@ -228,8 +228,9 @@ enum file_status file_open(const struct share_handle *h, struct mem_file **out)
     struct mem_file *f = adopt(fd, (enum file_kind)h->kind);
     if (f == NULL)
         return FILE_GONE;
-    bool same = f->note->id == h->id && h->offset <= f->bytes && h->bytes <= f->bytes - h->offset &&
-                h->slot < f->slots && atomic_load(&f->note->live[h->slot]) == h->serial;
+    bool same = f->trailer->id == h->id && h->offset <= f->bytes &&
+                h->bytes <= f->bytes - h->offset && h->slot < f->slots &&
+                atomic_load(&f->trailer->live[h->slot]) == h->serial;
     if (!same) {
         file_close(f);
         return FILE_GONE;

@@ -6,14 +6,14 @@
  * it through /proc/<pid>/fd/<number>, which works for processes of the same user, or is given a
  * descriptor of it (SCM_RIGHTS, inheritance).
  *
- * The content is followed by a note that says what the file is. It carries a random number that a
- * handle repeats: so a handle opens the very file it was made for, or nothing, whatever has
+ * The content is followed by a trailer that says what the file is. It carries a random number that
+ * a handle repeats: so a handle opens the very file it was made for, or nothing, whatever has
  * happened to the process and its descriptors meanwhile. The size is sealed: no process can make
  * the memory of another vanish.
  *
  * Functions may be called from any thread. */
-#ifndef WEIR_FILE_H
-#define WEIR_FILE_H
+#ifndef WEIR_MEMORY_FILE_H
+#define WEIR_MEMORY_FILE_H
 
 #include <stdatomic.h>
 
@@ -28,7 +28,7 @@ enum file_kind {
 
 /* At the end of each file, shared by all who map it. Foreign processes can write it: nothing in it
  * is trusted with addresses or lengths beyond what is checked when the file is opened. */
-struct file_note {
+struct file_trailer {
     uint64_t magic;
     uint64_t id;    /* random: of this file and no other */
     uint64_t bytes; /* of content */
@@ -45,9 +45,9 @@ struct file_note {
 struct mem_file {
     int fd;
     uint64_t bytes;         /* of content: whole pages */
-    uint64_t note_bytes;    /* mapped for the note */
-    uint64_t slots;         /* that fit in there: what the note says may have changed since */
-    struct file_note *note; /* mapped */
+    uint64_t trailer_bytes; /* mapped for the trailer */
+    uint64_t slots;         /* that fit in there: what the trailer says may have changed since */
+    struct file_trailer *trailer; /* mapped */
 };
 
 /* A new file of `bytes` (rounded up to pages) of zeros; NULL when the system has no more. */
@@ -78,10 +78,10 @@ struct share_handle {
     uint8_t zero[3];
     int32_t pid;     /* of the process that has the file open, */
     int32_t fd;      /* its descriptor there */
-    uint64_t id;     /* the note's */
+    uint64_t id;     /* the trailer's */
     uint64_t offset; /* first byte of the content that is meant */
     uint64_t bytes;  /* how many */
-    uint32_t slot;   /* of note->live, which holds */
+    uint32_t slot;   /* of trailer->live, which holds */
     uint32_t spare;
     uint64_t serial; /* this while what is meant exists */
     uint64_t check;  /* hash of all before */

@@ -1,4 +1,4 @@
-/* The memory room's front: the ranges of the devices and of the host, and the functions of
+/* memory: the memory layer's front: the ranges of the devices and of the host, and the functions of
  * memory.h, each of which finds the range and leaves the rest to it. */
 #include "memory/memory.h"
 

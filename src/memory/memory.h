@@ -17,8 +17,8 @@
  *
  * Every function may be called from any thread. Addresses are the process's own: a device pointer
  * and a host pointer to the same byte are equal. */
-#ifndef WEIR_MEMORY_H
-#define WEIR_MEMORY_H
+#ifndef WEIR_MEMORY_MEMORY_H
+#define WEIR_MEMORY_MEMORY_H
 
 #include "base/base.h"
 #include "memory/file.h"
@@ -144,7 +144,7 @@ enum { MEM_CHUNK = 2 << 20 };
 
 struct mem_place;
 /* What the borrower of regions answers about addresses in them. Called from any thread, without a
- * lock of this room's. */
+ * lock of this layer's. */
 struct mem_borrower {
     /* As mem_find. */
     bool (*find)(const void *address, struct mem_info *info);
@@ -174,7 +174,7 @@ void mem_region_allow(int device, uint64_t base, uint64_t bytes, uint32_t device
  * may use them any more. */
 void mem_region_drop(int device, uint64_t base, uint64_t bytes, int fd);
 
-/* Figures for cudaMemGetInfo: memory kept for reuse counts as free. */
+/* Numbers for cudaMemGetInfo: memory kept for reuse counts as free. */
 void mem_usage(int device, uint64_t *free_bytes, uint64_t *total_bytes);
 
 /* How an address lies to an allocation, live or freed. */

@@ -1,4 +1,4 @@
-/* Regions: whole chunks of a range, lent to an allocator above this room (the pools). The room
+/* region: whole chunks of a range, lent to an allocator above this layer (the pools). The layer
  * keeps the books of addresses and capacity and asks the borrower what lies at an address; what is
  * in the chunks is the borrower's business.
  *

@@ -1,6 +1,6 @@
-/* Ranges of the program's own memory that it has registered (cudaHostRegister) or that are its
- * managed variables: a sorted array, since there are few of them, they do not overlap, and they are
- * looked up far more often than changed. */
+/* registered: ranges of the program's own memory that it has registered (cudaHostRegister) or that
+ * are its managed variables: a sorted array, since there are few of them, they do not overlap, and
+ * they are looked up far more often than changed. */
 #include <stdlib.h>
 #include <string.h>
 

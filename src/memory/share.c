@@ -1,4 +1,4 @@
-/* Giving memory to other processes and taking theirs.
+/* share: giving memory to other processes and taking theirs.
  *
  * What is exported for the first time is copied to a file, which is then mapped over the very same
  * addresses: pointers stay, and whoever maps the file has the same pages. It is done in pieces, so
@@ -104,7 +104,7 @@ enum mem_status mem_export(const void *address, struct share_handle *out)
         struct region g = region_of(s, r);
         status = *g.file != NULL || make_shared(s, &g) ? MEM_OK : MEM_OUT_OF_MEMORY;
         if (status == MEM_OK) {
-            atomic_store(&(*g.file)->note->live[g.slot], r->info.serial);
+            atomic_store(&(*g.file)->trailer->live[g.slot], r->info.serial);
             share_handle_make(out, *g.file, r->info.base - g.base, r->info.size, g.slot,
                               r->info.serial);
         }
@@ -169,7 +169,7 @@ enum file_status mem_import(const struct share_handle *h, int device, const void
     if (status != FILE_OK)
         return status;
     struct mem_info like = {.kind = MEM_IMPORTED, .device = device, .owner = owner};
-    int maker = atomic_load(&f->note->device);
+    int maker = atomic_load(&f->trailer->device);
     if (maker >= 0 && space_of(maker) != NULL)
         like.device = maker; /* the same device, as both processes count them */
     if (mem_map_part(f, h->offset, h->bytes, &like, out) != MEM_OK)

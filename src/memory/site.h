@@ -1,4 +1,4 @@
-/* site: which call of the API memory was made or freed by. The rooms above say which call a thread
+/* site: which call of the API memory was made or freed by. The layers above say which call a thread
  * is in; allocating and freeing note it with the allocation. A call is a return address and no
  * more: names and lines are looked up when a fault is told. */
 #ifndef WEIR_MEMORY_SITE_H
@@ -10,7 +10,7 @@
 
 struct mem_site {
     const void *at;  /* the call returns to it; NULL: unknown */
-    uint32_t call;   /* which function of the API, as the rooms above count them; 0: unknown */
+    uint32_t call;   /* which function of the API, as the layers above count them; 0: unknown */
     uint64_t stream; /* id of the stream given to it; 0: none */
 };
 

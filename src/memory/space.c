@@ -1,4 +1,4 @@
-/* The allocator of one reserved range: see space.h for its shape.
+/* space: the allocator of one reserved range: see space.h for its shape.
  *
  * Address space is plenty (several times the device's memory), so ranges are placed by first fit
  * over chunks and never moved. What costs is the system: changing the rights of a range takes
@@ -558,7 +558,7 @@ static void record_free(struct space *s, struct record *r, bool keep)
     struct chunk *c = &s->chunks[(r->info.base - s->base) / SPACE_CHUNK];
     if (c->state == CHUNK_SLAB) {
         if (c->slab->file != NULL)
-            atomic_store(&c->slab->file->note->live[r - c->slab->records], 0);
+            atomic_store(&c->slab->file->trailer->live[r - c->slab->records], 0);
         slab_free(s, c->slab, r);
         return;
     }

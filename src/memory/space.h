@@ -1,12 +1,12 @@
-/* space: one reserved address range and the allocator in it. Internal to the memory room.
+/* space: one reserved address range and the allocator in it. Internal to the memory layer.
  *
  * The range is cut into chunks of 2 MiB. A chunk is free, or part of a large allocation (which
  * starts at a chunk and owns whole ones), or a slab of objects of one size class. What follows an
  * allocation up to its end of chunk or slot has no access rights, as long as the system's limit on
  * the number of mappings allows. Freed large ranges wait in a cache, freed objects in their slab.
  */
-#ifndef WEIR_SPACE_H
-#define WEIR_SPACE_H
+#ifndef WEIR_MEMORY_SPACE_H
+#define WEIR_MEMORY_SPACE_H
 
 #include <pthread.h>
 
@@ -120,7 +120,7 @@ const struct grave *space_find_grave(const struct space *s, uint64_t address);
 /* Calls visit for every live record in address order until it returns false. The lock is held. */
 void space_visit(struct space *s, bool (*visit)(void *self, struct record *r), void *self);
 
-/* For the other files of the room; the lock is held. */
+/* For the other files of the layer; the lock is held. */
 /* The first free run of n chunks whose address is a multiple of `align` bytes. */
 bool space_take_chunks(struct space *s, uint64_t n, uint64_t align, uint64_t *first);
 void space_drop_chunks(struct space *s, uint64_t base, uint64_t n);

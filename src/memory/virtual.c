@@ -1,4 +1,4 @@
-/* Addresses and pages apart: reservations, and mappings of files in them.
+/* virtual: addresses and pages apart: reservations, and mappings of files in them.
  *
  * All of it happens in a range of its own. A reservation is a record that is never live and owns
  * chunks; a mapping takes chunks of it over with a live record, and gives them back. What another

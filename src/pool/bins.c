@@ -1,4 +1,4 @@
-/* A shard's free blocks: slots for sizes that come again, bins for all others.
+/* bins: a shard's free blocks: slots for sizes that come again, bins for all others.
  *
  * A freed block goes into the slot of its size as it is, and an allocation of that size takes it
  * from there: a pair of calls moves one pointer. Small sizes are rounded up to a class's, so that
@@ -66,7 +66,7 @@ void bins_remove(struct pool_shard *s, struct block *b)
 /* The later of both moments. */
 static void join_points(struct block *b, const struct block *with)
 {
-    b->label = b->label > with->label ? b->label : with->label;
+    b->timestamp = b->timestamp > with->timestamp ? b->timestamp : with->timestamp;
     b->count = b->count > with->count ? b->count : with->count;
 }
 
@@ -151,7 +151,7 @@ struct block *bins_cut(struct pool_shard *s, struct block *b, uint64_t granules)
         set(&rest->first, get(&b->first) + granules);
         set(&rest->granules, size - granules);
         set(&rest->asked, 0);
-        rest->label = b->label;
+        rest->timestamp = b->timestamp;
         rest->count = b->count;
         set(&b->granules, granules);
         map_set_edges(s->map, rest);

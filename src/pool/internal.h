@@ -1,4 +1,5 @@
-/* What the files of the pool room share: blocks and the map they are found by, shards, pools.
+/* internal: what the files of the pool layer share: blocks and the map they are found by, shards,
+ * pools.
  *
  * Locks, outermost first: that of the list of pools, a pool's, its shards', a map's. Who has a
  * pool's lock may take any number of its shards'; everyone else takes one and nothing under it but
@@ -46,8 +47,8 @@ struct block {
     _Atomic uint64_t first;    /* granule of the range */
     _Atomic uint64_t granules; /* how many */
     _Atomic uint64_t asked;    /* bytes, of the allocation that is or was last */
-    uint64_t label, count;     /* free: the moment of the shard's stream; label 0: never used since
-                                  it was free for everyone */
+    uint64_t timestamp, count; /* free: the moment of the shard's stream; timestamp 0: never used
+                              since it was free for everyone */
     struct block *next;        /* in its bin or slot, or among the spare ones */
     union {
         struct block *prev; /* in its bin */
@@ -130,7 +131,7 @@ struct block *map_find_used(struct map *m, uint64_t address);
 
 /* ---- shards ---- */
 
-/* A freed allocation, for stories of faults. */
+/* A freed allocation, for fault reports. */
 struct grave {
     uint64_t first, asked, serial; /* granule, bytes, number */
     struct mem_site made, freed;
@@ -177,8 +178,8 @@ static inline uint64_t class_up(uint64_t granules)
  *
  * `used` counts the bytes allocated on the stream less those freed on it: only the sum over all
  * shards is the pool's. `claim` bounds it, and the claims of all shards together are never more
- * than the pool's high mark: so a call that stays within its shard's claim cannot raise the mark,
- * and need not look at other shards. */
+ * than the pool's high-water mark: so a call that stays within its shard's claim cannot raise the
+ * mark, and need not look at other shards. */
 struct pool_shard {
     /* Others look at these while the shard gets another pool. */
     _Atomic uint8_t lock;

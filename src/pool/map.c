@@ -1,5 +1,5 @@
-/* The map of a device's range: where blocks begin and end. Its tables are as long as the range and
- * take memory only where it is used. */
+/* map: the map of a device's range: where blocks begin and end. Its tables are as long as the range
+ * and take memory only where it is used. */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>

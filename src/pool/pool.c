@@ -1,4 +1,4 @@
-/* Pools: their life, their shards, what an address in them is. */
+/* pool: the life of pools, their shards, what an address in them is. */
 #include "pool/pool.h"
 
 #include <errno.h>

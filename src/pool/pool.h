@@ -1,20 +1,20 @@
 /* pool: the stream-ordered allocator. Memory is handed out and taken back in the order of streams,
  * mostly without asking anyone.
  *
- * A pool owns whole chunks of a device's address range (memory.h) and cuts them into blocks of
- * whole granules. Each stream that uses a pool has a *shard* in it: the blocks that were freed on
- * that stream, and are therefore its to use again at once. An allocation looks in its shard first,
- * under a lock that no other stream's calls take. Only when that has nothing does it go over the
- * whole pool, by the rules of spec A7; only when that has nothing either, new chunks are taken.
+ * A pool owns whole chunks of a device's address range (memory/memory.h) and cuts them into blocks
+ * of whole granules. Each stream that uses a pool has a *shard* in it: the blocks that were freed
+ * on that stream, and are therefore its to use again at once. An allocation looks in its shard
+ * first, under a lock that no other stream's calls take. Only when that has nothing does it go over
+ * the whole pool, by the rules of spec A7; only when that has nothing either, new chunks are taken.
  *
- * The room knows nothing of streams but what it may ask by struct pool_order: a stream is a
- * pointer, a moment of it a label and a count. Kernels, contexts and the API are unknown here.
+ * The layer knows nothing of streams but what it may ask by struct pool_order: a stream is a
+ * pointer, a moment of it a timestamp and a count. Kernels, contexts and the API are unknown here.
  *
- * Figures are exact in the order of calls, their high marks too (see claim in internal.h).
+ * Statistics are exact in the order of calls, their high-water marks too (see claim in internal.h).
  *
  * Every function may be called from any thread. */
-#ifndef WEIR_POOL_H
-#define WEIR_POOL_H
+#ifndef WEIR_POOL_POOL_H
+#define WEIR_POOL_POOL_H
 
 #include "base/base.h"
 #include "memory/memory.h"
@@ -28,21 +28,21 @@ enum pool_status {
 
 /* A moment of a stream: after all that is in it. */
 struct pool_point {
-    uint64_t label; /* for order; more than 0, never less than the stream's labels before */
-    uint64_t count; /* passed when the stream's completed count has reached it */
+    uint64_t timestamp; /* for order; more than 0, never less than the stream's timestamps before */
+    uint64_t count;     /* passed when the stream's completed count has reached it */
 };
 
-/* What the allocator asks about streams, answered by the room that has them. */
+/* What the allocator asks about streams, answered by the layer that has them. */
 struct pool_order {
     struct pool_point (*mark)(void *stream);     /* its present moment */
     uint64_t (*completed)(void *stream);         /* counts up to this have passed */
-    uint64_t (*proven)(void *stream);            /* labels below this: the host knows */
-    uint64_t (*ordered)(void *stream, void *on); /* labels of `on` below this come before */
+    uint64_t (*proven)(void *stream);            /* timestamps below this: the host knows */
+    uint64_t (*ordered)(void *stream, void *on); /* timestamps of `on` below this come before */
     void (*wait)(void *stream, void *on, uint64_t count); /* makes it so, for its later work */
     void (*keep)(void *stream);                           /* it can be asked until it is released */
     void (*release)(void *stream);
     uint64_t (*id)(void *stream); /* its number, for people */
-    size_t slot; /* where in a stream's memory a word for this room lies: an _Atomic(void *), NULL
+    size_t slot; /* where in a stream's memory a word for this layer lies: an _Atomic(void *), NULL
                     at first */
 };
 /* Once, before anything else. */
@@ -70,7 +70,7 @@ void pool_clear_device(int device);
 /* The stream's handle is gone: what was freed on it stays, by its last moments. */
 void pool_stream_ended(void *stream);
 
-/* The call that allocates or frees, for stories of faults (see struct mem_site); all zero: not
+/* The call that allocates or frees, for fault reports (see struct mem_site); all zero: not
  * known. Small enough to be passed in registers. */
 struct pool_by {
     const void *at;
@@ -114,7 +114,7 @@ void pool_allow(struct pool *p, uint32_t devices);
  * when it has none. */
 struct mem_file *pool_file(const struct pool *p);
 
-/* ---- switches and figures ---- */
+/* ---- switches and statistics ---- */
 
 enum pool_switch { POOL_FOLLOW_EVENTS, POOL_OPPORTUNISTIC, POOL_INTERNAL, POOL_SWITCHES };
 void pool_set_switch(struct pool *p, enum pool_switch which, bool on); /* all on at first */
@@ -134,7 +134,7 @@ enum pool_rule {
 
 enum { POOL_SIZES = 40 }; /* classes of free blocks: up to 512 bytes, 1 KiB, 2 KiB … */
 
-struct pool_figures {
+struct pool_statistics {
     uint64_t reserved, reserved_high, used, used_high; /* bytes */
     uint64_t max_bytes, threshold;
     uint64_t live;                     /* allocations */
@@ -146,10 +146,10 @@ struct pool_figures {
     uint64_t taken, released;          /* bytes, from and to the system, over all time */
     uint64_t streams;                  /* shards */
 };
-void pool_get_figures(struct pool *p, struct pool_figures *out);
+void pool_get_statistics(struct pool *p, struct pool_statistics *out);
 /* The four that programs ask for, and no more. */
-void pool_get_usage(struct pool *p, struct pool_figures *out);
-/* The high marks fall to the present. */
+void pool_get_usage(struct pool *p, struct pool_statistics *out);
+/* The high-water marks fall to the present values. */
 void pool_reset_used_high(struct pool *p);
 void pool_reset_reserved_high(struct pool *p);
 
@@ -177,7 +177,7 @@ struct pool_event {
 };
 
 /* From now on that is called for each event, in the order in which they happen to a stream; NULL:
- * nothing is. It is called with locks held and must not call this room. */
+ * nothing is. It is called with locks held and must not call this layer. */
 typedef void pool_watcher(const struct pool_event *e);
 void pool_watch(pool_watcher *watcher);
 

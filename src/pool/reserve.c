@@ -1,4 +1,4 @@
-/* Chunks: from the system and back to it. All shards of the pool are locked.
+/* reserve: chunks, from the system and back to it. All shards of the pool are locked.
  *
  * A pool does not let holes make it grow: once it holds an eighth more than was ever in use at
  * once, chunks that are free and passed are given back before new ones are taken, so that memory in
@@ -57,7 +57,7 @@ static bool take(struct pool *p, uint64_t bytes, uint64_t at)
     set(&b->first, (base - m->base) >> GRANULE_SHIFT);
     set(&b->granules, bytes >> GRANULE_SHIFT);
     set(&b->asked, 0);
-    b->label = b->count = 0;
+    b->timestamp = b->count = 0;
     bins_add(common, b);
     if (watched())
         watch_chunks(POOL_MAPPED, p, base, bytes);
@@ -138,7 +138,7 @@ struct release {
 static void keep_part(struct pool_shard *s, const struct block *of, struct block *part,
                       uint64_t first, uint64_t granules)
 {
-    part->label = of->label;
+    part->timestamp = of->timestamp;
     part->count = of->count;
     set(&part->first, first);
     set(&part->granules, granules);

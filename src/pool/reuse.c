@@ -1,5 +1,5 @@
-/* The long way: memory that was freed on other streams, by the rules of spec A7, then new chunks,
- * then memory that has to be waited for. All shards of the pool are locked throughout. */
+/* reuse: the long way: memory that was freed on other streams, by the rules of spec A7, then new
+ * chunks, then memory that has to be waited for. All shards of the pool are locked throughout. */
 #include <stdlib.h>
 
 #include "pool/internal.h"
@@ -10,15 +10,15 @@ enum { REFILL_BELOW = CHUNK_GRANULES / 2 };
 /* What an allocation looks for in another stream's shard. */
 struct search {
     uint64_t granules;
-    uint64_t labels; /* usable: a label below this, */
-    uint64_t count;  /* or this count, or less */
+    uint64_t timestamps; /* usable: a timestamp below this, */
+    uint64_t count;      /* or this count, or less */
     bool by_count;
     struct block *found;
 };
 
 static bool usable(const struct search *q, const struct block *b)
 {
-    return q->by_count ? b->count <= q->count : b->label < q->labels;
+    return q->by_count ? b->count <= q->count : b->timestamp < q->timestamps;
 }
 
 static bool look_at(void *self, struct pool_shard *s, struct block *b)
@@ -37,7 +37,7 @@ static void find_proven(struct pool_shard *from, struct search *q)
     if (q->by_count)
         q->count = pool_order.completed(from->stream);
     else
-        q->labels = pool_order.proven(from->stream);
+        q->timestamps = pool_order.proven(from->stream);
 }
 
 /* Which blocks of a shard the rule lets this one use. False: none. */
@@ -48,7 +48,7 @@ static bool search_by(struct pool *p, struct pool_shard *s, struct pool_shard *f
     switch (rule) {
     case POOL_RULE_SYNCHRONIZED: find_proven(from, q); return true;
     case POOL_RULE_EVENT:
-        q->labels = pool_order.ordered(s->stream, from->stream);
+        q->timestamps = pool_order.ordered(s->stream, from->stream);
         return pool_get_switch(p, POOL_FOLLOW_EVENTS);
     case POOL_RULE_OPPORTUNISTIC:
         q->count = pool_order.completed(from->stream);
@@ -76,10 +76,10 @@ static struct block *search_slot(struct pool_shard *from, const struct search *q
     return b;
 }
 
-/* For the figures. What was never used has no moment. */
+/* For the statistics. What was never used has no moment. */
 static void count_take(struct pool *p, const struct block *b, enum pool_rule rule)
 {
-    bool fresh = b->label == 0 && b->count == 0;
+    bool fresh = b->timestamp == 0 && b->count == 0;
     p->took = fresh ? (enum pool_rule)POOL_FRESH : rule;
     if (fresh)
         p->fresh++;
@@ -146,7 +146,7 @@ static struct block *take_common(struct pool *p, struct pool_shard *s, uint64_t 
 struct gather {
     struct search which;
     struct pool_shard *to;
-    struct pool_point point; /* of the blocks there; label 0: everyone's */
+    struct pool_point point; /* of the blocks there; timestamp 0: everyone's */
     uint64_t moved;          /* blocks */
 };
 
@@ -155,8 +155,8 @@ static bool move(void *self, struct pool_shard *from, struct block *b)
     struct gather *g = self;
     if (usable(&g->which, b)) {
         bins_remove(from, b);
-        b->count = g->point.label == 0 ? b->count > 0 : g->point.count;
-        b->label = g->point.label;
+        b->count = g->point.timestamp == 0 ? b->count > 0 : g->point.count;
+        b->timestamp = g->point.timestamp;
         /* Out of both lists while it changes hands. */
         atomic_store_explicit(&b->word, BLOCK_NONE, memory_order_relaxed);
         bins_add(g->to, b);

@@ -1,4 +1,4 @@
-/* The short way: an allocation that finds memory of its own stream, and every free. */
+/* shard: the short way: an allocation that finds memory of its own stream, and every free. */
 #include "pool/internal.h"
 
 /* What is inlined in the straight way and in the rare one. */
@@ -15,13 +15,13 @@ void shard_await(struct pool_shard *s)
     do {
         while (atomic_load_explicit(&s->lock, memory_order_relaxed) != 0)
             if (++tries > 100)
-                sched_yield(); /* who holds it may need this processor */
+                sched_yield(); /* who holds it may need this CPU */
     } while (atomic_exchange_explicit(&s->lock, 1, memory_order_acquire) != 0);
 }
 
-/* ---- figures that are exact ---- */
+/* ---- statistics that are exact ---- */
 
-/* Counts bytes as used that are more than the shard may claim: the high mark rises, or other
+/* Counts bytes as used that are more than the shard may claim: the high-water mark rises, or other
  * shards give of what they may claim and do not use. All shards are locked. */
 static void count_used(struct pool *p, struct pool_shard *s, uint64_t bytes)
 {
@@ -89,7 +89,7 @@ static struct block *take_bins(struct pool_shard *s, uint64_t granules)
 
 static enum pool_rule own_rule(const struct block *b)
 {
-    return b->label == 0 ? (enum pool_rule)POOL_FRESH : POOL_RULE_SAME_STREAM;
+    return b->timestamp == 0 ? (enum pool_rule)POOL_FRESH : POOL_RULE_SAME_STREAM;
 }
 
 /* Counts bytes of the shard, which is locked and is not any more afterwards. */
@@ -129,7 +129,7 @@ static void *alloc_slowly(struct pool *p, struct pool_shard *s, const struct req
         b = reuse_or_grow(p, s, r->granules);
     if (b != NULL) {
         enum pool_rule rule = own ? own_rule(b) : p->took;
-        s->fresh += own && b->label == 0;
+        s->fresh += own && b->timestamp == 0;
         s->others += !own;
         at = hand_out_new(p, s, b, r);
         count_used(p, s, r->bytes);
@@ -150,7 +150,7 @@ static __attribute__((noinline)) void *alloc_bins(struct pool *p, struct pool_sh
         shard_unlock(s);
         return possible ? alloc_slowly(p, s, r) : NULL;
     }
-    s->fresh += b->label == 0;
+    s->fresh += b->timestamp == 0;
     void *at = hand_out_new(p, s, b, r);
     if (watched())
         watch_block(POOL_ALLOCATED, p, s, b, own_rule(b));
@@ -185,7 +185,7 @@ ALWAYS_INLINE void *alloc_locked(struct pool *p, struct pool_shard *s, uint64_t 
     struct block *b = quick_take(s, slot, granules);
     if (WEIR_UNLIKELY(b == NULL))
         return alloc_bins(p, s, &(struct request){bytes, granules, slot, by});
-    s->fresh += b->label == 0;
+    s->fresh += b->timestamp == 0;
     hand_out(s, b, bytes, by);
     void *at = address_of(s, b);
     if (watched())
@@ -289,7 +289,7 @@ ALWAYS_INLINE enum pool_status free_locked(struct pool *p, struct pool_shard *s,
         shard_unlock(s);
         return POOL_INVALID;
     }
-    b->label = now.label;
+    b->timestamp = now.timestamp;
     b->count = now.count;
     b->serial = word >> 8;
     b->freed = by;
@@ -336,7 +336,7 @@ enum pool_status pool_free_now(void *address, struct pool_by by)
     shard_lock(s);
     bool mine = take_back(s, b, word, BLOCK_QUICK);
     if (mine) {
-        b->label = 0;
+        b->timestamp = 0;
         b->count = 1;
         b->serial = word >> 8;
         b->freed = by;

@@ -1,4 +1,4 @@
-/* Switches and figures of a pool. */
+/* statistics: the switches of a pool, and what it counts. */
 #include <string.h>
 
 #include "pool/internal.h"
@@ -21,7 +21,7 @@ void pool_set_threshold(struct pool *p, uint64_t bytes)
 
 uint64_t pool_get_threshold(const struct pool *p) { return atomic_load(&p->threshold); }
 
-static void usage(struct pool *p, struct pool_figures *out)
+static void usage(struct pool *p, struct pool_statistics *out)
 {
     memset(out, 0, sizeof *out);
     out->reserved = p->reserved;
@@ -30,14 +30,14 @@ static void usage(struct pool *p, struct pool_figures *out)
     out->used_high = (uint64_t)p->used_high;
 }
 
-void pool_get_usage(struct pool *p, struct pool_figures *out)
+void pool_get_usage(struct pool *p, struct pool_statistics *out)
 {
     pool_lock_all(p);
     usage(p, out);
     pool_unlock_all(p);
 }
 
-static void count_block(const struct block *b, struct pool_figures *f)
+static void count_block(const struct block *b, struct pool_statistics *f)
 {
     uint64_t granules = get(&b->granules), bytes = granules << GRANULE_SHIFT;
     unsigned class = granules > 1 ? 64 - (unsigned)__builtin_clzll(granules - 1) : 0;
@@ -53,7 +53,7 @@ static bool count_free(void *self, struct pool_shard *s, struct block *b)
     return true;
 }
 
-void pool_get_figures(struct pool *p, struct pool_figures *out)
+void pool_get_statistics(struct pool *p, struct pool_statistics *out)
 {
     pool_lock_all(p);
     usage(p, out);

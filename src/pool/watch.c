@@ -1,5 +1,5 @@
-/* What is told to who watches: see pool_watch. That somebody does is one of the unusual things
- * (base/unusual.h), so that it costs nothing while nobody does. */
+/* watch: reports of what happens in pools to the one who watches them (pool_watch). That somebody
+ * watches is a slow-path flag (base/slow_path.h), so that it costs nothing while nobody does. */
 #include "pool/internal.h"
 
 static _Atomic(pool_watcher *) pool_watched;

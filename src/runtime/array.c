@@ -1,4 +1,4 @@
-/* CUDA arrays: memory laid out for textures, described by a channel format. */
+/* array: CUDA arrays: memory laid out for textures, described by a channel format. */
 #include "internal.h"
 
 /* ---- formats ---- */

@@ -1,5 +1,5 @@
-/* Many copies, prefetches or discards in one call. The driver's descriptions have the same layouts;
- * the legacy default stream is refused, as documented. */
+/* batch: many copies, prefetches or discards in one call. The driver's descriptions have the same
+ * layouts; the legacy default stream is refused, as documented. */
 #include "internal.h"
 
 _Static_assert(sizeof(struct cudaMemcpyAttributes) == sizeof(CUmemcpyAttributes), "same layout");
@@ -40,13 +40,13 @@ STREAM_API(cudaMemcpy3DBatchAsync,
            boxes(numOps, opList, flags, stream))
 
 static cudaError_t prefetches(void **ptrs, size_t *sizes, size_t count,
-                              struct cudaMemLocation *places, size_t *first, size_t place_count,
-                              unsigned long long flags, cudaStream_t stream)
+                              struct cudaMemLocation *locations, size_t *first,
+                              size_t location_count, unsigned long long flags, cudaStream_t stream)
 {
-    RT_CHECK(ptrs && sizes && places && first && named(stream), cudaErrorInvalidValue);
+    RT_CHECK(ptrs && sizes && locations && first && named(stream), cudaErrorInvalidValue);
     RT_TRY(rt_context());
-    CU_TRY(CU(cuMemPrefetchBatchAsync, (CUdeviceptr *)ptrs, sizes, count, (CUmemLocation *)places,
-              first, place_count, flags, stream));
+    CU_TRY(CU(cuMemPrefetchBatchAsync, (CUdeviceptr *)ptrs, sizes, count,
+              (CUmemLocation *)locations, first, location_count, flags, stream));
     return cudaSuccess;
 }
 
@@ -72,14 +72,14 @@ STREAM_API(cudaMemDiscardBatchAsync,
            discards(dptrs, sizes, count, flags, stream))
 
 static cudaError_t discard_prefetches(void **ptrs, size_t *sizes, size_t count,
-                                      struct cudaMemLocation *places, size_t *first,
-                                      size_t place_count, unsigned long long flags,
+                                      struct cudaMemLocation *locations, size_t *first,
+                                      size_t location_count, unsigned long long flags,
                                       cudaStream_t stream)
 {
-    RT_CHECK(ptrs && sizes && places && first && named(stream), cudaErrorInvalidValue);
+    RT_CHECK(ptrs && sizes && locations && first && named(stream), cudaErrorInvalidValue);
     RT_TRY(rt_context());
     CU_TRY(CU(cuMemDiscardAndPrefetchBatchAsync, (CUdeviceptr *)ptrs, sizes, count,
-              (CUmemLocation *)places, first, place_count, flags, stream));
+              (CUmemLocation *)locations, first, location_count, flags, stream));
     return cudaSuccess;
 }
 

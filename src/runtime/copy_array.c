@@ -1,5 +1,6 @@
-/* Copies in three dimensions and with CUDA arrays, in the order of the API's own history: boxes
- * (cudaMemcpy3D), rectangles to and from arrays, and runs of bytes that wrap at an array's width.
+/* copy_array: copies in three dimensions and with CUDA arrays, in the order of the API's own
+ * history: boxes (cudaMemcpy3D), rectangles to and from arrays, and runs of bytes that wrap at an
+ * array's width.
  */
 #include "internal.h"
 

@@ -1,4 +1,4 @@
-/* What a device is: attributes, properties, limits, place on the bus, peers. */
+/* device: what a device is: attributes, properties, limits, place on the bus, peers. */
 #include "internal.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The table of driver functions: finding libcuda, filling the table, initialising once.
+/* driver: the table of driver functions: finding libcuda, filling the table, initialising once.
  *
  * libcuda.so.1 is looked for beside the object that this code is in (so that a toolkit works from
  * wherever it lies), then where the loader looks: the run path of that object, LD_LIBRARY_PATH, the
@@ -42,7 +42,7 @@ static void *open_beside(void)
     return n > 0 && (size_t)n < sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 }
 
-/* The library folder of the toolkit that compiled the program: weircc notes it in every CUDA
+/* The library directory of the toolkit that compiled the program: weircc notes it in every CUDA
  * object, for programs that hold the runtime and were linked by another compiler, without a search
  * path. */
 extern const char weir_toolkit_lib[] __attribute__((weak));
@@ -50,12 +50,12 @@ extern const char weir_toolkit_lib[] __attribute__((weak));
 static void *open_of_toolkit(void)
 {
     char path[4096];
-    const char *folder = weir_toolkit_lib;
+    const char *directory = weir_toolkit_lib;
     int n;
 
-    if (!folder)
+    if (!directory)
         return NULL;
-    n = snprintf(path, sizeof path, "%s/libcuda.so.1", folder);
+    n = snprintf(path, sizeof path, "%s/libcuda.so.1", directory);
     return n > 0 && (size_t)n < sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 }
 

@@ -1,4 +1,4 @@
-/* The driver's own functions for programs that ask for them, and the profiler's switch. */
+/* entry: the driver's own functions for programs that ask for them, and the profiler's switch. */
 #include "internal.h"
 
 static cudaError_t entry_point(const char *symbol, void **function, unsigned version,

@@ -1,4 +1,4 @@
-/* Errors: names and texts of every code, and the last error of each thread. */
+/* error: names and texts of every code, and the last error of each thread. */
 #include "thread.h"
 
 struct error_text {

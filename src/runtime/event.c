@@ -1,4 +1,4 @@
-/* Events: marks in streams that can be waited for and timed. */
+/* event: marks in streams that can be waited for and timed. */
 #include "internal.h"
 
 static cudaError_t create(cudaEvent_t *event, unsigned flags)

@@ -1,4 +1,4 @@
-/* Kernels: their attributes, and how many blocks of one fit on a multiprocessor. */
+/* function: attributes of kernels, and how many blocks of one fit on a multiprocessor. */
 #include "internal.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Graphs: their structure and life, executable ones, what they own. Kinds of nodes are in
+/* graph: the structure and life of graphs, executable ones, what they own. Kinds of nodes are in
  * graph_node.c. Handles, edges and results are those of the driver. */
 #include "internal.h"
 

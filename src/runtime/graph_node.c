@@ -1,4 +1,4 @@
-/* Nodes of graphs: parameters in the runtime's words and the driver's, both ways. */
+/* graph_node: nodes of graphs: parameters in the runtime's words and the driver's, both ways. */
 #include "internal.h"
 
 #include <limits.h>

@@ -1,4 +1,4 @@
-/* runtime: libcudart, the runtime API. A thin layer: every entry checks what the driver cannot
+/* internal: libcudart, the runtime API. A thin layer: every entry checks what the driver cannot
  * check, translates, and calls the driver through a table of cu* functions. It knows nothing of
  * what lies below the table, so the same runtime runs on Weir's driver and on any other libcuda.
  *
@@ -110,7 +110,7 @@ void rt_error_reset(void);
 /* ---- who called ---- */
 
 /* A function that makes or frees memory begins with RT_CALLED(its name): Weir's driver then notes
- * that call, with the address it returns to, for the stories of faults. Other drivers are not
+ * that call, with the address it returns to, for fault reports. Other drivers are not
  * asked. */
 struct rt_called {
     bool noted;

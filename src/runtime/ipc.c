@@ -1,4 +1,4 @@
-/* Memory and events shared with other processes: passed on to the driver. */
+/* ipc: memory and events shared with other processes: passed on to the driver. */
 #include "internal.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
-/* Launches in all their forms. The shape of grid and block is checked here against the device's
- * limits. A shape that no device has is cudaErrorInvalidValue (asked of an H200 with CUDA 13;
- * earlier runtimes said cudaErrorInvalidConfiguration). */
+/* launch: launches in all their forms. The shape of grid and block is checked here against the
+ * device's limits. A shape that no device has is cudaErrorInvalidValue (asked of an H200 with CUDA
+ * 13; earlier runtimes said cudaErrorInvalidConfiguration). */
 #include "internal.h"
 
 #include <limits.h>

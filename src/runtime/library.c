@@ -1,4 +1,4 @@
-/* Libraries: device code that a program loads itself, in no particular context. Kernels taken from
+/* library: device code that a program loads itself, in no particular context. Kernels taken from
  * them can be launched like any other. */
 #include "internal.h"
 

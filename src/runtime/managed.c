@@ -1,7 +1,7 @@
-/* __managed__ variables. Code compiled by clang keeps them in a section of the program, whose
- * bounds it tells before anything is registered; kernels use the same memory. Their initial values
- * are in the device code, so binaries that have such variables are loaded as soon as they are
- * registered: the host may read a managed variable before it calls anything. */
+/* managed: __managed__ variables. Code compiled by clang keeps them in a section of the program,
+ * whose bounds it tells before anything is registered; kernels use the same memory. Their initial
+ * values are in the device code, so binaries that have such variables are loaded as soon as they
+ * are registered: the host may read a managed variable before it calls anything. */
 #include "offload.h"
 #include "registry.h"
 

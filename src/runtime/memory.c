@@ -1,4 +1,4 @@
-/* Memory: allocating and freeing it on either side, and asking what an address is. */
+/* memory: allocating and freeing it on either side, and asking what an address is. */
 #include "internal.h"
 
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* Loading a registered binary into a context, at the first use of anything in it.
+/* module: loading a registered binary into a context, at the first use of anything in it.
  *
  * The driver is given the fat binary as it is, or the wrapper that holds the pieces of relocatable
  * code, which it links. Managed variables of clang-compiled programs are bound to their host

@@ -1,4 +1,4 @@
-/* How a program compiled by weircc hands over what clang does not register by itself.
+/* offload: how a program compiled by weircc hands over what clang does not register by itself.
  *
  * Relocatable device code (-rdc=true): each object carries a fat binary in the section weir_rdc and
  * clang's entries in cuda_offloading_entries; one start-up object per executable or shared library

@@ -1,4 +1,5 @@
-/* The stream-ordered allocator: passed on to the driver, whose layouts and numbers are the same. */
+/* pool: the stream-ordered allocator: passed on to the driver, whose layouts and numbers are the
+ * same. */
 #include "internal.h"
 
 _Static_assert(sizeof(struct cudaMemPoolProps) == sizeof(CUmemPoolProps), "same layout");
@@ -13,7 +14,7 @@ static CUresult alloc_plain(void **ptr, size_t size, cudaMemPool_t pool, cudaStr
                 : CU(cuMemAllocAsync, (CUdeviceptr *)ptr, size, stream);
 }
 
-/* Weir's driver is told who calls, for the stories of faults (see RT_CALLED); others just called.
+/* Weir's driver is told who calls, for fault reports (see RT_CALLED); others just called.
  */
 static __attribute__((noinline)) cudaError_t alloc_again(void **ptr, size_t size,
                                                          cudaMemPool_t pool, cudaStream_t stream,
@@ -141,8 +142,8 @@ PUBLIC cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *memPool, int device)
     }                                                                                              \
     PUBLIC cudaError_t name parameters
 
-/* The pools of places; the two APIs say where in the same words. */
-static CUmemLocation *place(struct cudaMemLocation *location)
+/* The pools of locations; the two APIs describe locations alike. */
+static CUmemLocation *driver_location(struct cudaMemLocation *location)
 {
     return (CUmemLocation *)(void *)location;
 }
@@ -151,7 +152,7 @@ POOL_API(cudaMemGetDefaultMemPool,
          (cudaMemPool_t * memPool, struct cudaMemLocation *location,
           enum cudaMemAllocationType type),
          memPool &&location,
-         CU(cuMemGetDefaultMemPool, memPool, place(location), (CUmemAllocationType)type))
+         CU(cuMemGetDefaultMemPool, memPool, driver_location(location), (CUmemAllocationType)type))
 {
     return done(cudaMemGetDefaultMemPool_checked(memPool, location, type));
 }
@@ -160,7 +161,7 @@ POOL_API(cudaMemGetMemPool,
          (cudaMemPool_t * memPool, struct cudaMemLocation *location,
           enum cudaMemAllocationType type),
          memPool &&location,
-         CU(cuMemGetMemPool, memPool, place(location), (CUmemAllocationType)type))
+         CU(cuMemGetMemPool, memPool, driver_location(location), (CUmemAllocationType)type))
 {
     return done(cudaMemGetMemPool_checked(memPool, location, type));
 }
@@ -169,7 +170,7 @@ POOL_API(cudaMemSetMemPool,
          (struct cudaMemLocation * location, enum cudaMemAllocationType type,
           cudaMemPool_t memPool),
          memPool &&location,
-         CU(cuMemSetMemPool, place(location), (CUmemAllocationType)type, memPool))
+         CU(cuMemSetMemPool, driver_location(location), (CUmemAllocationType)type, memPool))
 {
     return done(cudaMemSetMemPool_checked(location, type, memPool));
 }

@@ -1,6 +1,6 @@
-/* What programs registered: a table from host addresses to kernels and variables, and the lists of
- * each binary. Registration happens in constructors of executables and shared libraries, look-ups
- * in every launch of every thread: they take no lock. */
+/* registry: what programs registered: a table from host addresses to kernels and variables, and the
+ * lists of each binary. Registration happens in constructors of executables and shared libraries,
+ * look-ups in every launch of every thread: they take no lock. */
 #include "registry.h"
 
 #include <stdlib.h>

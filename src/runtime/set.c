@@ -1,4 +1,4 @@
-/* Memory sets: rows, rectangles and boxes of one byte value. */
+/* set: memory sets: rows, rectangles and boxes of one byte value. */
 #include "internal.h"
 
 /* Waits after a synchronous set in the thread's own stream: page-locked and managed memory are

@@ -1,5 +1,5 @@
-/* Variables of device code, by the addresses of their host shadows: where they are, and copies to
- * and from them. */
+/* symbol: variables of device code, by the addresses of their host shadows: where they are, and
+ * copies to and from them. */
 #include "internal.h"
 
 static cudaError_t address_of(void **ptr, const void *symbol)

@@ -1,4 +1,5 @@
-/* Texture and surface objects: the runtime's descriptions in the driver's words, and back. */
+/* texture: texture and surface objects: the runtime's descriptions in the driver's words, and back.
+ */
 #include "internal.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
-/* The functions that this version refuses: each exists, so that programs that hold it but do not
- * need it run, and says so when it is called. The headers with their arguments are not included
- * here: no argument is looked at. */
+/* unsupported: the functions that this version refuses: each exists, so that programs that hold it
+ * but do not need it run, and says so when it is called. The headers with their arguments are not
+ * included here: no argument is looked at. */
 typedef int cudaError_t;
 
 cudaError_t rt_error_keep(cudaError_t error);

@@ -1,4 +1,4 @@
-/* Functions that work on rows of 32 lanes are compiled for several generations of processors and
+/* clones: functions that work on rows of 32 lanes are compiled for several generations of CPUs and
  * picked when the library is loaded. */
 #ifndef WEIR_TEXTURE_CLONES_H
 #define WEIR_TEXTURE_CLONES_H

@@ -5,11 +5,11 @@
  * bits are safe for tex: whatever the address mode, an index ends inside the texture, so lanes that
  * are not active may be computed along.
  *
- * Results agree on every processor, and with a GPU's texture unit: how that reads coordinates,
+ * Results agree on every CPU, and with a GPU's texture unit: how that reads coordinates,
  * makes weights, adds and rounds was found by asking an H100 (tests/texture/reference.h has it as
  * plain arithmetic, and runs there, too). */
-#ifndef WEIR_TEXTURE_H
-#define WEIR_TEXTURE_H
+#ifndef WEIR_TEXTURE_TEXTURE_H
+#define WEIR_TEXTURE_TEXTURE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,7 +82,7 @@ void texture_set_border(struct texture *t, const float colour[4]);
 /* txq and suq. */
 uint32_t texture_query(const struct texture *t, struct texture_instr i);
 
-/* ---- between the files of this room ---- */
+/* ---- between the files of this layer ---- */
 
 /* Where 32 elements lie. */
 struct texel_places {

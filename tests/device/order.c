@@ -17,12 +17,12 @@ static void nothing(void *user) {}
 /* Whether what `on` was marked with comes before what is put into `s` from now on. */
 static bool after(struct device_stream *s, struct device_stream *on, struct device_point p)
 {
-    return p.label < device_stream_ordered(s, on);
+    return p.timestamp < device_stream_ordered(s, on);
 }
 
 static bool proven(struct device_stream *s, struct device_point p)
 {
-    return p.label < device_stream_proven(s);
+    return p.timestamp < device_stream_proven(s);
 }
 
 static struct device_stream *nonblocking(void)
@@ -35,7 +35,7 @@ static void by_events(void)
     struct device_stream *a = nonblocking(), *b = nonblocking(), *c = nonblocking();
     struct device_event *e = device_event_new(ctx, DEVICE_EVENT_NO_TIMING);
     struct device_point first = device_stream_mark(a);
-    CHECK(first.label > 0);
+    CHECK(first.timestamp > 0);
     CHECK(after(a, a, first));
     CHECK(!after(b, a, first));
     CHECK(device_event_record(e, a) == DEVICE_OK);

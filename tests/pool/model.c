@@ -13,7 +13,7 @@ enum { STREAMS = 16, LIVE = 600, EVENTS = 32, GRANULES = 1 << 20, KIB = 1 << 10,
 static struct {
     int live;   /* allocation that holds it, or -1 */
     int stream; /* that it was freed on; -1: for everyone; -2: never used */
-    uint64_t label, count;
+    uint64_t timestamp, count;
     uint64_t changes; /* how often memory had changed hands otherwise by then */
 } granule[GRANULES];
 
@@ -72,9 +72,9 @@ static bool legal(int s, uint64_t g, uint64_t internal_before, uint64_t changes)
     bool safe = passed || world[s].waits[t] >= granule[g].count;
     if (!safe)
         return false;
-    if (granule[g].label < world[t].proven)
+    if (granule[g].timestamp < world[t].proven)
         return true;
-    if (switches[POOL_FOLLOW_EVENTS] && granule[g].label < world[s].after[t])
+    if (switches[POOL_FOLLOW_EVENTS] && granule[g].timestamp < world[s].after[t])
         return true;
     if (switches[POOL_OPPORTUNISTIC] && passed)
         return true;
@@ -87,7 +87,7 @@ static bool legal(int s, uint64_t g, uint64_t internal_before, uint64_t changes)
 
 static void check_figures(void)
 {
-    struct pool_figures f;
+    struct pool_statistics f;
     pool_get_usage(pool, &f);
     CHECK_EQ_INT(f.used, used);
     CHECK_EQ_INT(f.used_high, used_high);
@@ -97,8 +97,8 @@ static void check_figures(void)
 
 static uint64_t changes_now(void)
 {
-    struct pool_figures f;
-    pool_get_figures(pool, &f);
+    struct pool_statistics f;
+    pool_get_statistics(pool, &f);
     return f.released + f.gathered;
 }
 
@@ -164,7 +164,7 @@ static void release(int n, int s)
     for (uint64_t g = first; g < end; g++) {
         granule[g].live = -1;
         granule[g].stream = for_all ? -1 : s;
-        granule[g].label = world[s].now;
+        granule[g].timestamp = world[s].now;
         granule[g].count = world[s].enqueued;
         granule[g].changes = changes;
     }
@@ -235,7 +235,7 @@ static void one(uint64_t step)
 static void run(uint64_t operations, uint64_t max)
 {
     uint64_t bytes;
-    struct pool_figures f;
+    struct pool_statistics f;
     max_bytes = max;
     pool = world_pool(max);
     CHECK(mem_range(0, &base, &bytes));
@@ -252,14 +252,14 @@ static void run(uint64_t operations, uint64_t max)
         if (live[n].at != NULL)
             release(n, n % STREAMS);
     check_figures();
-    pool_get_figures(pool, &f);
+    pool_get_statistics(pool, &f);
     CHECK_EQ_INT(f.live, 0);
     for (int i = 0; i < POOL_RULES; i++)
         by_rule[i] += f.reused[i];
     for (int i = 0; i < STREAMS; i++)
         world_sync(&world[i]);
     pool_trim(pool, 0);
-    pool_get_figures(pool, &f);
+    pool_get_statistics(pool, &f);
     CHECK_EQ_INT(f.reserved, 0);
     pool_destroy(pool);
 }

@@ -102,12 +102,12 @@ static void joining(void)
     void *piece[64];
     for (int i = 0; i < 64; i++)
         piece[i] = alloc(p, a, MIB);
-    struct pool_figures before, after;
-    pool_get_figures(p, &before);
+    struct pool_statistics before, after;
+    pool_get_statistics(p, &before);
     for (int i = 0; i < 64; i++)
         CHECK(world_free(piece[i * 37 % 64], a) == POOL_OK);
     void *whole = alloc(p, a, 64 * MIB);
-    pool_get_figures(p, &after);
+    pool_get_statistics(p, &after);
     CHECK_EQ_INT(after.reserved, before.reserved);
     CHECK(world_free(whole, a) == POOL_OK);
     dispose(p);
@@ -179,15 +179,15 @@ static void ended_streams(void)
     CHECK(world_free(x, a) == POOL_OK);
     pool_stream_ended(a); /* nobody can synchronize with it any more: passed is enough */
     CHECK(alloc(p, b, 8 * MIB) == x);
-    struct pool_figures f;
-    pool_get_figures(p, &f);
+    struct pool_statistics f;
+    pool_get_statistics(p, &f);
     CHECK_EQ_INT(f.used, 9 * MIB);
     CHECK_EQ_INT(f.live, 2);
     CHECK(world_free(x, b) == POOL_OK);
     CHECK(world_free(y, b) == POOL_OK);
     world_sync(b);
     pool_trim(p, 0);
-    pool_get_figures(p, &f);
+    pool_get_statistics(p, &f);
     CHECK_EQ_INT(f.reserved, 0);
     CHECK_EQ_INT(f.streams, 1); /* the ended one's part is gone */
     dispose(p);
@@ -197,7 +197,7 @@ static void ended_streams(void)
 static void many_streams(void)
 {
     struct pool *p = world_pool(0);
-    struct pool_figures f;
+    struct pool_statistics f;
     pool_set_threshold(p, UINT64_MAX);
     for (int i = 0; i < 500; i++) {
         struct stream *a = &world[12];
@@ -207,7 +207,7 @@ static void many_streams(void)
         pool_stream_ended(a);
         atomic_store(&a->slot, NULL); /* another one from now on */
     }
-    pool_get_figures(p, &f);
+    pool_get_statistics(p, &f);
     CHECK(f.streams < 40);
     CHECK_EQ_INT(f.used, 0);
     CHECK(f.reserved <= 16 * MIB);
@@ -219,14 +219,14 @@ static void too_much(void)
 {
     struct pool *p = world_pool(0);
     struct stream *a = &world[13], *b = &world[14];
-    struct pool_figures before, after;
+    struct pool_statistics before, after;
     pool_set_threshold(p, UINT64_MAX);
     CHECK(world_free(alloc(p, a, 100 * MIB), a) == POOL_OK);
-    pool_get_figures(p, &before);
+    pool_get_statistics(p, &before);
     CHECK(alloc(p, b, (uint64_t)2048 * MIB) == NULL);
     CHECK(alloc(p, b, UINT64_MAX) == NULL);
     CHECK(alloc(p, b, UINT64_MAX / 2) == NULL);
-    pool_get_figures(p, &after);
+    pool_get_statistics(p, &after);
     CHECK_EQ_INT(after.reserved, before.reserved);
     CHECK_EQ_INT(after.released, before.released);
     CHECK_EQ_INT(after.gathered, before.gathered);

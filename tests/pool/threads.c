@@ -54,8 +54,8 @@ static void *work(void *arg)
         if (next(&state) % 256 == 0)
             pool_synchronized();
         if (next(&state) % 256 == 0) {
-            struct pool_figures f;
-            pool_get_figures(pool, &f);
+            struct pool_statistics f;
+            pool_get_statistics(pool, &f);
             CHECK(f.used <= f.used_high && f.used <= f.reserved);
         }
         if (next(&state) % 256 == 0) { /* a pool of the thread's own */
@@ -88,8 +88,8 @@ int main(void)
         if (left != NULL)
             CHECK(pool_free_now(left, BY) == POOL_OK);
     }
-    struct pool_figures f;
-    pool_get_figures(pool, &f);
+    struct pool_statistics f;
+    pool_get_statistics(pool, &f);
     CHECK_EQ_INT(f.used, 0);
     CHECK_EQ_INT(f.live, 0);
     pool_destroy(pool);

@@ -1,7 +1,7 @@
-/* device: which devices there are and what they say of themselves. The figures of the machine come
- * from the device room, those of the programming model are a GPU's of compute capability 9.0, since
- * that is what programs are written for; a feature that does not exist here is 0 whatever a 9.0 GPU
- * has. */
+/* device: which devices there are and what they say of themselves. The numbers of the machine come
+ * from the device layer, those of the programming model are a GPU's of compute capability 9.0,
+ * since that is what programs are written for; a feature that does not exist here is 0 whatever
+ * a 9.0 GPU has. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 static struct {
     int count;
-    int ordinal[MEM_MAX_DEVICES]; /* in the rooms below */
+    int ordinal[MEM_MAX_DEVICES]; /* in the layers below */
 } visible;
 
 /* Numbers separated by commas; the list ends before the first entry that names no device, as on a

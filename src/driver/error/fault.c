@@ -1,4 +1,4 @@
-/* fault: stories of faults, as text and as struct weir_fault; see fault.h. */
+/* fault: fault reports, as text and as struct weir_fault; see fault.h. */
 #include "driver/error/fault.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "driver/error/symbols.h"
 #include "weir/fault.h"
 
-enum { HOST_SECONDS = 10 }; /* until a story that cannot be told is given up */
+enum { HOST_SECONDS = 10 }; /* until a report that cannot be written is given up */
 
 /* All faults of the process, newest first; they stay, so that what programs were handed stays
  * valid. Each is of another life of a context, so there are few. */
@@ -148,8 +148,8 @@ static void append_demangled(struct strbuf *sb, const char *text)
     sb_printf(sb, "%s", text);
 }
 
-/* The whole story: the grid room's, with the source line behind the thread and the kernel's name as
- * people write it. */
+/* The whole report: the exec layer's, with the source line behind the thread and the kernel's name
+ * as people write it. */
 static char *text_of(const struct grid_fault *f, const struct weir_frame *frame)
 {
     struct strbuf sb = {0};
@@ -186,7 +186,7 @@ static void fault_print(const char *text)
         fprintf(stderr, "weir: %s\n", text);
 }
 
-/* Makes the story of the context's fault and keeps it. NULL: there is none. */
+/* Makes the report of the context's fault and keeps it. NULL: there is none. */
 static const char *tell(CUcontext c)
 {
     const struct grid_fault *f = device_context_fault(c->device);

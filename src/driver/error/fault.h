@@ -1,8 +1,8 @@
-/* fault: what happened in a context's kernels, told to people and programs. The device room keeps
+/* fault: what happened in a context's kernels, told to people and programs. The device layer keeps
  * the fault; here it gets names: source lines of kernels, lines of the host code that made and
  * freed the memory; once, when a call first returns its code. */
-#ifndef WEIR_DRIVER_FAULT_H
-#define WEIR_DRIVER_FAULT_H
+#ifndef WEIR_DRIVER_ERROR_FAULT_H
+#define WEIR_DRIVER_ERROR_FAULT_H
 
 #include "driver/driver.h"
 

@@ -1,12 +1,12 @@
-/* site: which call of the API the calling thread is in, for the stories of faults.
+/* site: which call of the API the calling thread is in, for fault reports.
  *
  * A function that makes or frees memory begins with CALLED(name, stream): until it returns, what
- * the memory room makes and frees is noted as done by that call, with the address it returns to. A
+ * the memory layer makes and frees is noted as done by that call, with the address it returns to. A
  * layer above (the runtime) announces its own call with weir_note_call; then that one counts. Calls
  * inside calls change nothing. This costs a few thread-local words, no more: names and lines are
  * looked up when a fault is told (symbols.h). */
-#ifndef WEIR_DRIVER_SITE_H
-#define WEIR_DRIVER_SITE_H
+#ifndef WEIR_DRIVER_ERROR_SITE_H
+#define WEIR_DRIVER_ERROR_SITE_H
 
 #include "base/thread_fast.h"
 #include "memory/site.h"

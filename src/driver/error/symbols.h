@@ -3,8 +3,8 @@
  * Lines come from the program's debug information (compiled with -g), read by elfutils' libdw when
  * that is installed, which is opened only when a fault is told. Without it, or without debug
  * information, the function and the offset in it are named, or the file and the offset. */
-#ifndef WEIR_DRIVER_SYMBOLS_H
-#define WEIR_DRIVER_SYMBOLS_H
+#ifndef WEIR_DRIVER_ERROR_SYMBOLS_H
+#define WEIR_DRIVER_ERROR_SYMBOLS_H
 
 #include "base/base.h"
 

@@ -1,4 +1,4 @@
-/* graph_dot: a graph as text in Graphviz's language: a cluster for the graph and for each graph
+/* graph/dot: a graph as text in Graphviz's language: a cluster for the graph and for each graph
  * within, a box for each node. */
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* graph_exec: graphs made executable. A graph is cloned, flattened into nodes of the device room
- * (child graphs are put in place, between two empty nodes that keep their edges together), and
+/* graph/exec: graphs made executable. A graph is cloned, flattened into nodes of the device layer
+ * (child graphs are inlined, between two empty nodes that keep their edges together), and
  * launched as one command. */
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +105,7 @@ CUresult node_fill(CUgraphNode n, unsigned part, struct device_node *d)
 
 /* What is being built. */
 struct build {
-    struct arena arena; /* of descriptions, until the device room has made its own of them */
+    struct arena arena; /* of descriptions, until the device layer has made its own of them */
     uint32_t total;     /* device nodes so far: the next id */
     struct {
         struct device_graph_reset *items;
@@ -115,7 +115,7 @@ struct build {
     CUgraphInstantiateResult result;
 };
 
-/* The device nodes of one graph, with the child graphs in place. */
+/* The device nodes of one graph, with the child graphs inlined. */
 struct flat {
     struct device_node *items;
     size_t count, cap;
@@ -123,7 +123,7 @@ struct flat {
 
 static CUresult flatten(struct build *b, CUgraph g, struct flat *f, const uint32_t *entry);
 
-/* Adds a device node that follows `deps`; returns its place. */
+/* Adds a device node that follows `deps`; returns its index. */
 static uint32_t push(struct build *b, struct flat *f, struct device_node *d, const uint32_t *deps,
                      size_t count)
 {
@@ -140,23 +140,24 @@ static uint32_t push(struct build *b, struct flat *f, struct device_node *d, con
 /* Of a node that does nothing and follows nothing: it has no device node. */
 static const uint32_t NOWHERE = UINT32_MAX;
 
-/* Adds a place to a list that has room, once. */
-static void add_place(uint32_t *places, size_t *count, uint32_t place)
+/* Adds an index to a list that has room, once. */
+static void add_index(uint32_t *indices, size_t *count, uint32_t index)
 {
     for (size_t n = 0; n < *count; n++)
-        if (places[n] == place)
+        if (indices[n] == index)
             return;
-    if (place != NOWHERE)
-        places[(*count)++] = place;
+    if (index != NOWHERE)
+        indices[(*count)++] = index;
 }
 
-/* The places of what a node depends on: where each of those ends. */
-static uint32_t *exec_places(struct build *b, CUgraphNode n, const uint32_t *entry, size_t *count)
+/* The indices of what a node depends on: where each of those ends. */
+static uint32_t *indices_before(struct build *b, CUgraphNode n, const uint32_t *entry,
+                                size_t *count)
 {
     *count = 0;
     uint32_t *deps = arena_alloc(&b->arena, (n->in.count + 1) * sizeof *deps);
     for (size_t e = 0; e < n->in.count; e++)
-        add_place(deps, count, n->in.items[e].node->place);
+        add_index(deps, count, n->in.items[e].node->index);
     if (n->in.count == 0 && entry != NULL) {
         deps[0] = *entry;
         *count = 1;
@@ -179,10 +180,10 @@ static CUresult push_child(struct build *b, CUgraphNode n, struct flat *f, const
     size_t ends = 0;
     for (size_t k = 0; k < child->nodes.count; k++)
         if (child->nodes.items[k]->out.count == 0)
-            add_place(last, &ends, child->nodes.items[k]->place);
+            add_index(last, &ends, child->nodes.items[k]->index);
     if (ends == 0)
         last[ends++] = entry;
-    n->place = push(b, f, &empty, last, ends);
+    n->index = push(b, f, &empty, last, ends);
     return CUDA_SUCCESS;
 }
 
@@ -246,7 +247,7 @@ static CUresult push_node(struct build *b, CUgraphNode n, struct flat *f, const 
     /* What does nothing when it is reached, and joins nothing, is left out: so chains stay whole.
      */
     if ((n->p.type == CU_GRAPH_NODE_TYPE_EMPTY || is_memory_node(n->p.type)) && count <= 1) {
-        n->place = count == 1 ? deps[0] : NOWHERE;
+        n->index = count == 1 ? deps[0] : NOWHERE;
         return CUDA_SUCCESS;
     }
     unsigned parts =
@@ -258,14 +259,14 @@ static CUresult push_node(struct build *b, CUgraphNode n, struct flat *f, const 
             r = fill_bodies(b, &n->p.conditional, &d);
         if (r != CUDA_SUCCESS)
             return r;
-        n->place = push(b, f, &d, part == 0 ? deps : &n->place, part == 0 ? count : 1);
+        n->index = push(b, f, &d, part == 0 ? deps : &n->index, part == 0 ? count : 1);
         if (part == 0)
-            n->first_id = f->items[n->place].id;
+            n->first_id = f->items[n->index].id;
     }
     return CUDA_SUCCESS;
 }
 
-/* `entry`: the place of the node that the graph's first nodes follow, or NULL. */
+/* `entry`: the index of the node that the graph's first nodes follow, or NULL. */
 static CUresult flatten(struct build *b, CUgraph g, struct flat *f, const uint32_t *entry)
 {
     CUgraphNode *order = graph_order(g);
@@ -276,7 +277,7 @@ static CUresult flatten(struct build *b, CUgraph g, struct flat *f, const uint32
     CUresult r = CUDA_SUCCESS;
     for (size_t k = 0; k < g->nodes.count && r == CUDA_SUCCESS; k++) {
         size_t count;
-        uint32_t *deps = exec_places(b, order[k], entry, &count);
+        uint32_t *deps = indices_before(b, order[k], entry, &count);
         r = push_node(b, order[k], f, deps, count);
         if (r != CUDA_SUCCESS && b->culprit == NULL)
             b->culprit = order[k];

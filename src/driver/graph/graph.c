@@ -101,7 +101,7 @@ void graph_free(CUgraph g)
     for (size_t n = 0; n < g->retired.count; n++)
         memory_drop(g->retired.items[n]);
     free(g->retired.items);
-    free(g->places.items);
+    free(g->addresses.items);
     once_drop(g->once);
     handle_free(g);
 }
@@ -185,12 +185,12 @@ CUresult graph_clone(CUgraph g, CUgraph *out)
         CUgraphNode to = node_new(c, &p);
         to->origin = from->id;
         to->disabled = from->disabled;
-        from->place = (uint32_t)n;
+        from->index = (uint32_t)n;
     }
     for (size_t n = 0; n < g->nodes.count; n++)
         for (size_t e = 0; e < g->nodes.items[n]->in.count; e++) {
             const struct graph_edge *edge = &g->nodes.items[n]->in.items[e];
-            graph_connect(c->nodes.items[edge->node->place], c->nodes.items[n], &edge->data);
+            graph_connect(c->nodes.items[edge->node->index], c->nodes.items[n], &edge->data);
         }
     for (size_t n = 0; n < g->objects.count; n++) {
         user_object_hold(g->objects.items[n].object, g->objects.items[n].count);

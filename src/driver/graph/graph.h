@@ -1,22 +1,22 @@
-/* graph.h: graphs of the driver: their objects, and what the files about them share.
+/* graph/graph: graphs of the driver: their objects, and what the files about them share.
  *
  *   graph.c        graphs, nodes and edges: making, cloning, asking, destroying
- *   graph_node.c   what nodes do: checking, keeping and showing parameters
- *   graph_params.c the calls that add, read and change nodes of one kind
- *   graph_exec.c   graphs made executable: flattening into what the device room runs, launching
- *   graph_update.c changes of executable graphs
- *   graph_memory.c allocations of graphs: addresses, nodes that allocate and free
- *   graph_pages.c  what is behind those addresses while executable graphs run
- *   graph_dot.c    graphs as text
+ *   node.c         what nodes do: checking, keeping and showing parameters
+ *   params.c       the calls that add, read and change nodes of one kind
+ *   exec.c         graphs made executable: flattening into what the device layer runs, launching
+ *   update.c       changes of executable graphs
+ *   memory.c       allocations of graphs: addresses, nodes that allocate and free
+ *   pages.c        what is behind those addresses while executable graphs run
+ *   dot.c          graphs as text
  *   user_object.c  objects that graphs keep
- *   capture.c      streams whose work becomes nodes
+ *   stream/capture.c  streams whose work becomes nodes
  *
  * An executable graph holds a clone of the graph it was made of, its **shadow**: changes are made
  * there, checked by the same code as those of graphs, and handed down. As on a GPU one graph must
  * not be used by two threads at once; captures are guarded, since their streams may be used from
  * several threads. */
-#ifndef WEIR_DRIVER_GRAPH_H
-#define WEIR_DRIVER_GRAPH_H
+#ifndef WEIR_DRIVER_GRAPH_GRAPH_H
+#define WEIR_DRIVER_GRAPH_GRAPH_H
 
 #include "driver/objects.h"
 
@@ -48,10 +48,10 @@ struct graph_memory {
     uint32_t tag;
     atomic_uint refs; /* nodes that name it, an allocation that lives, work that is under way */
     CUdevice device;
-    void *base;         /* an alias (memory.h), which has this as its user */
+    void *base;         /* an alias (memory/memory.h), which has this as its user */
     uint64_t bytes;     /* of the first allocation here, the largest */
     atomic_bool inside; /* the graph that allocates it frees it: nobody else may */
-    /* Changed under the lock of graph_pages.c: */
+    /* Changed under the lock of pages.c: */
     atomic_bool live;           /* allocated by a launch, and not freed since */
     void *block;                /* live: its pages, in the pool */
     const void *shown;          /* what of the pool it shows when all that is enqueued is done */
@@ -67,7 +67,7 @@ struct memory_node {
 };
 
 /* Addresses that a graph's nodes allocate, and the latest of those nodes. */
-struct graph_place {
+struct graph_address {
     struct graph_memory *memory;
     CUgraphNode freed; /* the node that frees it; NULL: none yet */
 };
@@ -124,9 +124,9 @@ struct CUgraphNode_st {
     struct graph_edges in, out;
     struct node_params p;
     /* While a graph is walked. */
-    uint32_t mark, place;
+    uint32_t mark, index;
     /* In an executable graph's shadow. */
-    uint32_t first_id; /* of the device room's nodes that do this one's work */
+    uint32_t first_id; /* of the device layer's nodes that do this one's work */
     bool disabled;
 };
 
@@ -164,9 +164,9 @@ struct CUgraph_st {
         size_t count, cap;
     } conditions;
     struct {
-        struct graph_place *items;
+        struct graph_address *items;
         size_t count, cap;
-    } places;                /* of its allocation nodes */
+    } addresses;             /* of its allocation nodes */
     struct graph_once *once; /* of a graph with memory nodes; else NULL */
     struct {
         struct graph_memory **items;
@@ -184,7 +184,7 @@ struct CUgraphExec_st {
     uint32_t tag;
     CUcontext ctx;
     uint64_t ctx_id; /* of the context then: after a reset this is of no use any more */
-    CUgraph shadow;  /* freed when the device room is done with the graph */
+    CUgraph shadow;  /* freed when the device layer is done with the graph */
     struct shadow_entry *entries; /* sorted */
     size_t entry_count;
     struct device_graph *device;
@@ -226,7 +226,7 @@ void condition_drop(struct graph_condition *c);
 /* The condition of that handle, of the graph or one that it is within; NULL: there is none. */
 struct graph_condition *condition_find(CUgraph g, CUgraphConditionalHandle h);
 
-/* ---- graph_node.c ---- */
+/* ---- node.c ---- */
 
 /* Make parameters of what programs say; checked. They hold copies of everything. */
 CUresult params_kernel(const struct launch_request *q, struct node_params *out);
@@ -250,15 +250,15 @@ CUresult params_any(CUgraph g, CUgraphNodeParams *any, struct node_params *out);
 /* A kernel node as a launch. */
 void kernel_request(const struct kernel_node *k, struct launch_request *q);
 
-/* ---- graph_exec.c ---- */
+/* ---- exec.c ---- */
 
 CUresult exec_check(CUgraphExec e);
 /* The shadow of a graph's node; NULL: the executable graph was not made of it. */
 CUgraphNode exec_node(CUgraphExec e, CUgraphNode node);
-/* A node as the device room's; `part` of those that become several. */
+/* A node as the device layer's; `part` of those that become several. */
 CUresult node_fill(CUgraphNode n, unsigned part, struct device_node *d);
 
-/* ---- graph_memory.c ---- */
+/* ---- memory.c ---- */
 
 /* A node that allocates, checked but without addresses: graph_add gives it some. */
 CUresult params_alloc(const CUDA_MEM_ALLOC_NODE_PARAMS *alloc, struct node_params *out);
@@ -285,7 +285,7 @@ void once_drop(struct graph_once *once);
 void memory_hold(struct graph_memory *m);
 void memory_drop(void *memory); /* for device_call, too */
 
-/* ---- graph_pages.c ---- */
+/* ---- pages.c ---- */
 
 /* What launches of a graph allocate and free; NULL when it has no memory nodes. */
 CUresult exec_memory_new(CUgraph shadow, struct exec_memory **out);
@@ -301,7 +301,7 @@ bool graph_memory_free(CUdeviceptr at, struct device_stream *s, CUresult *r);
 /* The device begins anew: nothing is allocated. */
 void graph_memory_reset(CUdevice device);
 
-/* ---- stream_ops.c ---- */
+/* ---- stream/stream_ops.c ---- */
 
 /* Whether one of many memory operations is allowed. */
 CUresult batch_check(const CUstreamBatchMemOpParams *p);

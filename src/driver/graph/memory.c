@@ -1,5 +1,5 @@
-/* graph_memory: allocations of graphs: their addresses, and the nodes that make and free them. What
- * is behind the addresses while a graph runs is in graph_pages.c.
+/* graph/memory: allocations of graphs: their addresses, and the nodes that make and free them. What
+ * is behind the addresses while a graph runs is in pages.c.
  *
  * An address is known when its node is made, and stays. A node that comes after the node that frees
  * an earlier allocation of the graph, at least as large, gets that one's addresses again; nodes and
@@ -205,11 +205,11 @@ void memory_clear(struct memory_node *m)
 
 /* ---- nodes of a graph ---- */
 
-static struct graph_place *memory_place_of(CUgraph g, const struct graph_memory *m)
+static struct graph_address *address_of_memory(CUgraph g, const struct graph_memory *m)
 {
-    for (size_t n = 0; n < g->places.count; n++)
-        if (g->places.items[n].memory == m)
-            return &g->places.items[n];
+    for (size_t n = 0; n < g->addresses.count; n++)
+        if (g->addresses.items[n].memory == m)
+            return &g->addresses.items[n];
     return NULL;
 }
 
@@ -239,8 +239,8 @@ static struct graph_memory *find_free(CUgraph g, const CUgraphNode *deps, size_t
 {
     struct graph_memory *best = NULL;
     bool marked = false;
-    for (size_t n = 0; n < g->places.count; n++) {
-        const struct graph_place *p = &g->places.items[n];
+    for (size_t n = 0; n < g->addresses.count; n++) {
+        const struct graph_address *p = &g->addresses.items[n];
         if (p->freed == NULL || p->memory->device != device || p->memory->bytes < bytes ||
             (best != NULL && best->bytes <= p->memory->bytes))
             continue;
@@ -272,7 +272,7 @@ static CUresult claim_alloc(CUgraph g, const CUgraphNode *deps, size_t count, st
 /* An allocation is freed once: in its own graph, or not there. */
 static CUresult claim_free(CUgraph g, const struct graph_memory *m)
 {
-    const struct graph_place *own = memory_place_of(g, m);
+    const struct graph_address *own = address_of_memory(g, m);
     if (own != NULL ? own->freed != NULL : atomic_load(&m->inside))
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "a node of the graph that allocates this memory frees it");
@@ -293,7 +293,7 @@ void memory_added(CUgraphNode n)
 {
     CUgraph g = n->graph;
     struct graph_memory *m = n->p.memory.memory;
-    struct graph_place *p = memory_place_of(g, m);
+    struct graph_address *p = address_of_memory(g, m);
     if (g->once == NULL) {
         g->once = xcalloc(1, sizeof *g->once);
         atomic_init(&g->once->refs, 1);
@@ -307,8 +307,8 @@ void memory_added(CUgraphNode n)
         p->freed = NULL;
         atomic_store(&m->inside, false);
     } else {
-        struct graph_place place = {.memory = m};
-        vec_push(&g->places, place);
+        struct graph_address place = {.memory = m};
+        vec_push(&g->addresses, place);
     }
 }
 

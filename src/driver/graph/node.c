@@ -1,4 +1,4 @@
-/* graph_node: what nodes do: checking, keeping and showing parameters. Everything that a program
+/* graph/node: what nodes do: checking, keeping and showing parameters. Everything that a program
  * hands over is copied: it may go when the call is back. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* graph_pages: what is behind the addresses of graphs' allocations while executable graphs run.
+/* graph/pages: what is behind the addresses of graphs' allocations while executable graphs run.
  *
  * Each device has a pool (pool/pool.h) for its graphs, whose memory is a file. A launch allocates
  * from it in the order of its stream, has the addresses of the graph show what it got, and frees it
@@ -416,9 +416,9 @@ CUresult exec_memory_launch(CUgraphExec e, struct device_stream *s)
     return r;
 }
 
-/* ---- figures ---- */
+/* ---- statistics ---- */
 
-static void figures(CUdevice device, struct pool_figures *out)
+static void statistics(CUdevice device, struct pool_statistics *out)
 {
     struct pool *p = pool_of_graphs_if_made(device);
     memset(out, 0, sizeof *out);
@@ -432,14 +432,14 @@ static void figures(CUdevice device, struct pool_figures *out)
 WEIR_API CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute which,
                                                void *value)
 {
-    struct pool_figures f;
+    struct pool_statistics f;
     CUresult r = device_check(device);
     if (r == CUDA_SUCCESS && (value == NULL || which > CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH))
         r = CUDA_ERROR_INVALID_VALUE;
     if (r != CUDA_SUCCESS)
         return r;
     pthread_mutex_lock(&pages_lock);
-    figures(device, &f);
+    statistics(device, &f);
     *(cuuint64_t *)value = which == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH ? f.reserved_high
                            : which == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH   ? pages_used_high[device]
                                                                         : f.reserved;
@@ -447,11 +447,11 @@ WEIR_API CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attri
     return CUDA_SUCCESS;
 }
 
-/* The high marks can be reset to the present, by the value 0. */
+/* The high-water marks can be reset to the present values, by the value 0. */
 WEIR_API CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute which,
                                                void *value)
 {
-    struct pool_figures f;
+    struct pool_statistics f;
     CUresult r = device_check(device);
     if (r == CUDA_SUCCESS && (value == NULL ||
                               (which != CU_GRAPH_MEM_ATTR_USED_MEM_HIGH &&
@@ -462,7 +462,7 @@ WEIR_API CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attri
         return r;
     pthread_mutex_lock(&pages_lock);
     struct pool *p = pool_of_graphs_if_made(device);
-    figures(device, &f);
+    statistics(device, &f);
     if (which == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH)
         pages_used_high[device] = f.reserved;
     else if (p != NULL)
@@ -473,13 +473,13 @@ WEIR_API CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attri
 
 WEIR_API CUresult cuDeviceGraphMemTrim(CUdevice device)
 {
-    struct pool_figures f;
+    struct pool_statistics f;
     CUresult r = device_check(device);
     if (r != CUDA_SUCCESS)
         return r;
     pthread_mutex_lock(&pages_lock);
     struct pool *p = pool_of_graphs_if_made(device);
-    figures(device, &f);
+    statistics(device, &f);
     if (p != NULL)
         pool_trim(p, 0);
     pthread_mutex_unlock(&pages_lock);

@@ -1,5 +1,5 @@
-/* graph_params: the calls that add nodes of one kind, and show and change their parameters. All of
- * them make a struct node_params (graph_node.c) and hand it on. */
+/* graph/params: the calls that add nodes of one kind, and show and change their parameters. All of
+ * them make a struct node_params (node.c) and hand it on. */
 #include <stdlib.h>
 #include <string.h>
 

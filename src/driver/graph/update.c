@@ -1,4 +1,4 @@
-/* graph_update: changes of executable graphs: one node's parameters, switching nodes off, and
+/* graph/update: changes of executable graphs: one node's parameters, switching nodes off, and
  * everything at once from another graph of the same shape. */
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static CUresult update_find(CUgraphExec e, CUgraphNode node, CUgraphNodeType typ
     return r == CUDA_SUCCESS ? look(e, node, type, shadow) : r;
 }
 
-/* Tells the device room what the shadow does now. */
+/* Tells the device layer what the shadow does now. */
 static CUresult hand_down(CUgraphExec e, CUgraphNode shadow)
 {
     unsigned parts = shadow->p.type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP && shadow->p.batch.count > 0
@@ -217,7 +217,7 @@ static bool update_differ(struct pairing *p, CUgraphExecUpdateResult result, CUg
 
 static bool pair_graphs(struct pairing *p, CUgraph a, CUgraph b);
 
-/* Pairs two nodes and, in order, what they depend on. Marks hold 1 + the place of the pair. */
+/* Pairs two nodes and, in order, what they depend on. Marks hold 1 + the index of the pair. */
 static bool pair_nodes(struct pairing *p, CUgraphNode a, CUgraphNode b, CUgraphNode from)
 {
     if (a->mark != 0 || b->mark != 0) {

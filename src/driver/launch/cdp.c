@@ -1,5 +1,5 @@
-/* nested: what device code needs of the driver to launch kernels: the objects that pointers to
- * kernels point to, and code for the shapes that it launches. */
+/* launch/cdp: what launches by device code need of the driver: the objects that pointers to kernels
+ * point to, and compiled code for the shapes that they launch. exec/cdp.h has the whole path. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,8 @@
 
 /* A variant's side for launches by device code. The function is locked. What is found once stays as
  * it is, for others read it: when the host has changed an attribute there is a new one. */
-static struct cdp_variant *form_of(CUfunction f, struct variant *v, const uint32_t cluster[3])
+static struct cdp_variant *cdp_variant_of(CUfunction f, struct variant *v,
+                                          const uint32_t cluster[3])
 {
     uint64_t limit =
         f->info.static_shared > SHARED_DEFAULT_MAX ? 0 : SHARED_DEFAULT_MAX - f->info.static_shared;
@@ -19,23 +20,23 @@ static struct cdp_variant *form_of(CUfunction f, struct variant *v, const uint32
         .pointers = (uint16_t)f->pointers,
         .pointer = f->pointer_offsets,
         .argument = f->pointer_arguments,
-        .older = v->forms};
+        .older = v->cdp_variants};
     memcpy(now.block, v->ntid, sizeof now.block);
     memcpy(now.cluster, cluster, sizeof now.cluster);
-    for (struct cdp_variant *form = v->forms; form != NULL; form = form->older)
-        if (form->dynamic_max == now.dynamic_max &&
-            memcmp(form->cluster, cluster, sizeof now.cluster) == 0)
-            return form;
-    v->forms = xmalloc(sizeof now);
-    *v->forms = now;
-    return v->forms;
+    for (struct cdp_variant *variant = v->cdp_variants; variant != NULL; variant = variant->older)
+        if (variant->dynamic_max == now.dynamic_max &&
+            memcmp(variant->cluster, cluster, sizeof now.cluster) == 0)
+            return variant;
+    v->cdp_variants = xmalloc(sizeof now);
+    *v->cdp_variants = now;
+    return v->cdp_variants;
 }
 
-void variant_free_forms(struct variant *v)
+void variant_free_cdp(struct variant *v)
 {
-    for (struct cdp_variant *form = v->forms, *older; form != NULL; form = older) {
-        older = form->older;
-        free(form);
+    for (struct cdp_variant *variant = v->cdp_variants, *older; variant != NULL; variant = older) {
+        older = variant->older;
+        free(variant);
     }
 }
 
@@ -71,7 +72,7 @@ static int cdp_find(struct cdp_kernel *entry, const uint32_t grid[3], const uint
     pthread_mutex_lock(&f->lock);
     if (f->pointer_offsets == NULL)
         find_pointers(f);
-    *out = form_of(f, v, cluster);
+    *out = cdp_variant_of(f, v, cluster);
     pthread_mutex_unlock(&f->lock);
     return 0;
 }

@@ -1,7 +1,7 @@
 /* ipc: memory and events of one process in another, by handles of 64 bytes.
  *
  * A handle says where the other process finds the file in memory that holds the pages (or the
- * event's state): see memory/file.h. The memory room makes and maps it; here is what CUDA's rules
+ * event's state): see memory/file.h. The memory layer makes and maps it; here is what CUDA's rules
  * add: a context that opens the same memory twice gets the same pointer, which counts. */
 #include <string.h>
 

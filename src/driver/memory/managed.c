@@ -313,7 +313,7 @@ BOTH(cuMemPrefetchAsync, (CUdeviceptr at, size_t bytes, CUdevice dev, CUstream s
 
 /* ---- questions ---- */
 
-static bool same_place(const CUmemLocation *a, const CUmemLocation *b)
+static bool same_location(const CUmemLocation *a, const CUmemLocation *b)
 {
     return a->type == b->type && a->id == b->id;
 }
@@ -334,9 +334,9 @@ static struct advice managed_common(uint64_t begin, uint64_t end)
             all = *a;
         all.read_mostly &= a->read_mostly;
         all.accessed_by &= a->accessed_by;
-        if (!same_place(&all.preferred, &a->preferred))
+        if (!same_location(&all.preferred, &a->preferred))
             all.preferred = (CUmemLocation){0};
-        if (!same_place(&all.prefetched, &a->prefetched))
+        if (!same_location(&all.prefetched, &a->prefetched))
             all.prefetched = (CUmemLocation){0};
         if (heard)
             begin = advised.items[n++].end;
@@ -347,8 +347,8 @@ static struct advice managed_common(uint64_t begin, uint64_t end)
     return all;
 }
 
-/* A location in the older form. */
-static int place_number(const CUmemLocation *l)
+/* A location as the older calls name it. */
+static int location_number(const CUmemLocation *l)
 {
     switch (l->type) {
     case CU_MEM_LOCATION_TYPE_DEVICE: return l->id;
@@ -379,9 +379,9 @@ static CUresult tell(const struct advice *a, CUmem_range_attribute which, void *
     int *p = out;
     switch (which) {
     case CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY: *p = a->read_mostly; break;
-    case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION: *p = place_number(&a->preferred); break;
+    case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION: *p = location_number(&a->preferred); break;
     case CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY: accessors(a, p, bytes / 4); break;
-    case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION: *p = place_number(&a->prefetched); break;
+    case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION: *p = location_number(&a->prefetched); break;
     case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE: *p = (int)a->preferred.type; break;
     case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID: *p = a->preferred.id; break;
     case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE: *p = (int)a->prefetched.type; break;

@@ -2,7 +2,7 @@
  *
  * Memory without addresses is a file in memory (memory/file.h), so that any process that is given
  * its descriptor maps the same pages. It lives while it has handles or mappings. Rights are those
- * of the processor's page tables: what no device was given access to faults when it is touched.
+ * of the CPU's page tables: what no device was given access to faults when it is touched.
  * They hold for the process, so that a device has access wherever another one has; each device's
  * own is kept to answer cuMemGetAccess. */
 #include <fcntl.h>
@@ -19,16 +19,16 @@ struct physical {
     uint32_t mappings; /* but still mapped */
     struct mem_file *file;
     CUmemAllocationProp prop;
-    int charged; /* device of the lower rooms whose memory it takes; -1: another process's does */
+    int charged; /* device of the lower layers whose memory it takes; -1: another process's does */
 };
 
-/* One mapping: what the memory room keeps for us with it. */
+/* One mapping: what the memory layer keeps for us with it. */
 struct mapping {
     struct physical *memory;
     uint8_t access[MEM_MAX_DEVICES]; /* enum mem_rights, by the program's number of the device */
 };
 
-/* Of counts and mappings. The memory room's lock is taken inside it. */
+/* Of counts and mappings. The memory layer's lock is taken inside it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct physical *virtual_physical(CUmemGenericAllocationHandle h)
@@ -238,7 +238,7 @@ WEIR_API CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *o
                             "%d is not one of memory of cuMemCreate",
                             (int)(intptr_t)os_handle);
     }
-    CUdevice device = driver_device_number(f->note->device);
+    CUdevice device = driver_device_number(f->trailer->device);
     CUmemAllocationProp prop = {
         .type = CU_MEM_ALLOCATION_TYPE_PINNED, /* no handle types: it is not exported again */
         .location = {CU_MEM_LOCATION_TYPE_DEVICE, device >= 0 ? device : 0}};
@@ -321,7 +321,7 @@ struct wanted {
     size_t count;
 };
 
-/* Keeps what each device gets, and says what the processor must allow for all of them. */
+/* Keeps what each device gets, and says what the CPU must allow for all of them. */
 static enum mem_rights virtual_give(void *user, void *arg, uint32_t *devices)
 {
     struct mapping *m = user;

@@ -144,7 +144,7 @@ void variants_free(CUfunction f)
         jit_tier_up_end(v->later);
         jit_release(atomic_load(&v->better));
         jit_release(v->code);
-        variant_free_forms(v);
+        variant_free_cdp(v);
         free(v);
     }
 }

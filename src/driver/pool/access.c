@@ -1,4 +1,4 @@
-/* pool_access: who may reach the memory of a pool. Which requests are refused, and how, is a GPU's:
+/* pool/access: who may reach the memory of a pool. Which requests are refused, and how, is a GPU's:
  * devices can be given access to pools of devices and of the host, and lose it again, but for the
  * owner; the host keeps its own; managed memory keeps what is set and is everyone's nonetheless. */
 #include "driver/objects.h"
@@ -66,7 +66,7 @@ static CUresult access_check(CUmemoryPool h, const CUmemAccessDesc *d)
                : check_host(h, d->location.type, d->flags);
 }
 
-/* Where what a place was given is kept. */
+/* Where the access of a location is kept. */
 static _Atomic unsigned char *access_kept(CUmemoryPool h, const CUmemLocation *where)
 {
     return where->type == CU_MEM_LOCATION_TYPE_DEVICE

@@ -1,10 +1,10 @@
-/* pool_ipc: pools of other processes. A pool made for it has its memory in a file (memory/file.h);
+/* pool/ipc: pools of other processes. A pool made for it has its memory in a file (memory/file.h);
  * the descriptor makes the pool known to another process, 64 bytes each of its allocations. An
  * imported pool is a handle without an allocator: what is imported from it is mapped piece by
  * piece.
  *
  * The rules are CUDA's: the process that imports frees first; an imported pool gives no memory out
- * and has neither policies nor figures. */
+ * and has neither policies nor statistics. */
 #include <fcntl.h>
 #include <string.h>
 
@@ -77,8 +77,8 @@ WEIR_API CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *out, void *os
             CUDA_ERROR_UNKNOWN,
             "cuMemPoolImportFromShareableHandle: descriptor %d is not one of a pool",
             (int)(intptr_t)os_handle);
-    CUdevice device = f->note->device >= 0 ? driver_device_number(f->note->device) : -1;
-    *out = pool_adopt(f, device >= 0 || f->note->device < 0 ? device : 0);
+    CUdevice device = f->trailer->device >= 0 ? driver_device_number(f->trailer->device) : -1;
+    *out = pool_adopt(f, device >= 0 || f->trailer->device < 0 ? device : 0);
     return CUDA_SUCCESS;
 }
 
@@ -132,7 +132,7 @@ WEIR_API CUresult cuMemPoolImportPointer(CUdeviceptr *out, CUmemoryPool h,
     if (out == NULL || data == NULL || h->imported == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     enum file_status status = share_handle_read(&s, data, FILE_POOL);
-    if ((status != FILE_OK && status != FILE_OWN) || s.id != h->imported->note->id)
+    if ((status != FILE_OK && status != FILE_OWN) || s.id != h->imported->trailer->id)
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "cuMemPoolImportPointer: these bytes name no memory of this pool");
     pthread_mutex_lock(&imports.lock);

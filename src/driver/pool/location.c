@@ -1,5 +1,5 @@
-/* pool_place: where pools have their memory: on a device, on the host, or nowhere in particular
- * (managed). What may be asked for, which pool each place uses by default, who may reach it.
+/* pool/location: where pools have their memory: on a device, on the host, or nowhere in particular
+ * (managed). What may be asked for, which pool each location uses by default, who may reach it.
  *
  * Devices' own pools are pool.c's; the others lie in the host's range of addresses. What which call
  * answers is a GPU's. */
@@ -10,19 +10,19 @@
 #include "driver/objects.h"
 #include "pool/pool.h"
 
-/* The pools of a place that is no device's own memory. */
-struct place {
+/* The pools of a location that is no device's own memory. */
+struct location {
     CUmemAllocationType type;
     CUmemLocationType where;
     int id;                         /* of the device or the NUMA node, else 0 */
     CUmemoryPool standard, current; /* current NULL: the standard one */
-    struct place *next;
+    struct location *next;
 };
 
 static struct {
     pthread_mutex_t lock;
-    struct place *all;
-} places = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct location *all;
+} locations = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- what there is ---- */
 
@@ -59,7 +59,7 @@ static bool exists(CUmemAllocationType type, const CUmemLocation *where)
     }
 }
 
-/* Of handle types only descriptors exist, and only memory of one place can be given away. */
+/* Of handle types only descriptors exist, and only memory of one location can be given away. */
 static CUresult check_handles(const CUmemPoolProps *p)
 {
     if (p->handleTypes == CU_MEM_HANDLE_TYPE_NONE)
@@ -117,10 +117,11 @@ void pool_configure(struct pool_config *out, const CUmemPoolProps *p)
     }
 }
 
-/* ---- which pool a place uses ---- */
+/* ---- which pool a location uses ---- */
 
 /* Whether there can be pools there by default. */
-static CUresult check_place(const void *out, const CUmemLocation *where, CUmemAllocationType type)
+static CUresult check_location(const void *out, const CUmemLocation *where,
+                               CUmemAllocationType type)
 {
     CUresult r = driver_ready();
     if (r != CUDA_SUCCESS)
@@ -141,25 +142,25 @@ static bool is_own(const CUmemLocation *where, CUmemAllocationType type)
     return type == CU_MEM_ALLOCATION_TYPE_PINNED && where->type == CU_MEM_LOCATION_TYPE_DEVICE;
 }
 
-/* The place, made when there is none. The lock is held. */
-static struct place *location_place_of(const CUmemLocation *where, CUmemAllocationType type)
+/* The location, made when there is none. The lock is held. */
+static struct location *location_find(const CUmemLocation *where, CUmemAllocationType type)
 {
     bool numbered =
         where->type == CU_MEM_LOCATION_TYPE_DEVICE || where->type == CU_MEM_LOCATION_TYPE_HOST_NUMA;
     int id = numbered ? where->id : 0;
-    struct place *p = places.all;
+    struct location *p = locations.all;
     while (p != NULL && (p->type != type || p->where != where->type || p->id != id))
         p = p->next;
     if (p == NULL) {
         p = xcalloc(1, sizeof *p);
-        *p = (struct place){.type = type, .where = where->type, .id = id, .next = places.all};
-        places.all = p;
+        *p = (struct location){.type = type, .where = where->type, .id = id, .next = locations.all};
+        locations.all = p;
     }
     return p;
 }
 
 /* The lock is held. */
-static CUresult location_standard(struct place *p, CUmemoryPool *out)
+static CUresult location_standard(struct location *p, CUmemoryPool *out)
 {
     CUmemPoolProps props = {.allocType = p->type, .location = {p->where, p->id}};
     CUresult r = p->standard == NULL ? pool_make(&p->standard, &props) : CUDA_SUCCESS;
@@ -170,37 +171,37 @@ static CUresult location_standard(struct place *p, CUmemoryPool *out)
 WEIR_API CUresult cuMemGetDefaultMemPool(CUmemoryPool *out, CUmemLocation *where,
                                          CUmemAllocationType type)
 {
-    CUresult r = check_place(out, where, type);
+    CUresult r = check_location(out, where, type);
     if (r != CUDA_SUCCESS)
         return r;
     if (is_own(where, type))
         return cuDeviceGetDefaultMemPool(out, where->id);
-    pthread_mutex_lock(&places.lock);
-    r = location_standard(location_place_of(where, type), out);
-    pthread_mutex_unlock(&places.lock);
+    pthread_mutex_lock(&locations.lock);
+    r = location_standard(location_find(where, type), out);
+    pthread_mutex_unlock(&locations.lock);
     return r;
 }
 
 WEIR_API CUresult cuMemGetMemPool(CUmemoryPool *out, CUmemLocation *where, CUmemAllocationType type)
 {
-    CUresult r = check_place(out, where, type);
+    CUresult r = check_location(out, where, type);
     if (r != CUDA_SUCCESS)
         return r;
     if (is_own(where, type))
         return cuDeviceGetMemPool(out, where->id);
-    pthread_mutex_lock(&places.lock);
-    struct place *p = location_place_of(where, type);
+    pthread_mutex_lock(&locations.lock);
+    struct location *p = location_find(where, type);
     *out = p->current;
     if (p->current == NULL)
         r = location_standard(p, out);
-    pthread_mutex_unlock(&places.lock);
+    pthread_mutex_unlock(&locations.lock);
     return r;
 }
 
-/* The pool must be of that type and place. */
+/* The pool must be of that type and location. */
 WEIR_API CUresult cuMemSetMemPool(CUmemLocation *where, CUmemAllocationType type, CUmemoryPool h)
 {
-    CUresult r = check_place(h, where, type);
+    CUresult r = check_location(h, where, type);
     if (r == CUDA_SUCCESS)
         r = pool_check_own(h);
     if (r != CUDA_SUCCESS)
@@ -213,21 +214,21 @@ WEIR_API CUresult cuMemSetMemPool(CUmemLocation *where, CUmemAllocationType type
                             "cuMemSetMemPool: the pool's memory is of another kind or place");
     if (is_own(where, type))
         return cuDeviceSetMemPool(where->id, h);
-    pthread_mutex_lock(&places.lock);
-    location_place_of(where, type)->current = h;
-    pthread_mutex_unlock(&places.lock);
+    pthread_mutex_lock(&locations.lock);
+    location_find(where, type)->current = h;
+    pthread_mutex_unlock(&locations.lock);
     return CUDA_SUCCESS;
 }
 
-bool pool_place_ends(CUmemoryPool h)
+bool pool_location_ends(CUmemoryPool h)
 {
     bool may = true;
-    pthread_mutex_lock(&places.lock);
-    for (struct place *p = places.all; p != NULL && may; p = p->next) {
+    pthread_mutex_lock(&locations.lock);
+    for (struct location *p = locations.all; p != NULL && may; p = p->next) {
         may = p->standard != h;
         if (p->current == h && may)
             p->current = NULL;
     }
-    pthread_mutex_unlock(&places.lock);
+    pthread_mutex_unlock(&locations.lock);
     return may;
 }

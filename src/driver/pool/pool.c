@@ -1,5 +1,5 @@
 /* pool: the stream-ordered allocator as the driver API has it: pools as handles, which pool a
- * device uses, allocating and freeing in streams. What is in a pool is the pool room's
+ * device uses, allocating and freeing in streams. What is in a pool is the pool layer's
  * (pool/pool.h). */
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "driver/graph/graph.h"
 #include "pool/pool.h"
 
-/* ---- what the pool room asks of streams ---- */
+/* ---- what the pool layer asks of streams ---- */
 
 static struct pool_point pool_mark(void *stream) { return stream_point(stream); }
 static uint64_t pool_completed(void *stream) { return device_stream_completed(stream); }
@@ -28,7 +28,7 @@ static void stream_ended(struct device_stream *s) { pool_stream_ended(s); }
 static struct {
     pthread_mutex_t lock; /* of the list and of making default pools */
     struct CUmemPoolHandle_st *pools;
-    bool following; /* the rooms below know of each other */
+    bool following; /* the layers below know of each other */
     struct {
         _Atomic(CUmemoryPool) standard; /* the default pool; NULL: not made yet */
         _Atomic(CUmemoryPool) current;  /* NULL: the default one */
@@ -36,7 +36,7 @@ static struct {
     } device[MEM_MAX_DEVICES];          /* as the program counts them */
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Has the rooms below know of each other. The lock is held. */
+/* Has the layers below know of each other. The lock is held. */
 static void follow(void)
 {
     if (all.following)
@@ -154,7 +154,7 @@ CUresult pool_check_own(CUmemoryPool h)
     return pool_check(h) == CUDA_SUCCESS
                ? driver_error(
                      CUDA_ERROR_INVALID_VALUE,
-                     "an imported pool gives no memory out, and has no policies and figures")
+                     "an imported pool gives no memory out, and has no policies and statistics")
                : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -162,7 +162,7 @@ CUresult pool_check_own(CUmemoryPool h)
 static CUmemoryPool find_imported(uint64_t file)
 {
     for (CUmemoryPool h = all.pools; h != NULL; h = h->next)
-        if (h->imported != NULL && h->imported->note->id == file)
+        if (h->imported != NULL && h->imported->trailer->id == file)
             return h;
     return NULL;
 }
@@ -170,7 +170,7 @@ static CUmemoryPool find_imported(uint64_t file)
 CUmemoryPool pool_adopt(struct mem_file *f, CUdevice dev)
 {
     pthread_mutex_lock(&all.lock);
-    CUmemoryPool h = find_imported(f->note->id);
+    CUmemoryPool h = find_imported(f->trailer->id);
     if (h != NULL) {
         file_close(f);
     } else {
@@ -253,7 +253,8 @@ WEIR_API CUresult cuMemPoolDestroy(CUmemoryPool h)
         r = pool_check(h);
     if (r != CUDA_SUCCESS)
         return r;
-    if (h->ordinal >= 0 ? h == atomic_load(&all.device[h->ordinal].standard) : !pool_place_ends(h))
+    if (h->ordinal >= 0 ? h == atomic_load(&all.device[h->ordinal].standard)
+                        : !pool_location_ends(h))
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "cuMemPoolDestroy: a default pool cannot be destroyed");
     if (h->imported != NULL && imported_any(h))
@@ -549,7 +550,7 @@ WEIR_API CUresult cuMemPoolGetAttribute(CUmemoryPool h, CUmemPool_attribute whic
         return r;
     if (value == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    struct pool_figures f;
+    struct pool_statistics f;
     pool_get_usage(h->pool, &f);
     switch (which) {
     case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:

@@ -1,9 +1,9 @@
-/* pool_report: the figures of pools for the program (weir/pools.h) and for people who ask from
+/* pool/report: the statistics of pools for the program (weir/pools.h) and for people who ask from
  * outside.
  *
  * From the first pool on, a thread answers whoever connects to the process's socket: one of Linux's
- * abstract names, which lie in no folder and go with the process. It tells the same user and root
- * only. What a process had at its end, it writes to WEIR_POOLS_FILE. */
+ * abstract names, which lie in no directory and go with the process. It tells the same user and
+ * root only. What a process had at its end, it writes to WEIR_POOLS_FILE. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,8 +29,8 @@ WEIR_API int weir_pool_get_figures(void *pool, struct weir_pool_figures *out)
         r = CUDA_ERROR_INVALID_VALUE;
     if (r != CUDA_SUCCESS)
         return (int)r;
-    struct pool_figures f;
-    pool_get_figures(((CUmemoryPool)pool)->pool, &f);
+    struct pool_statistics f;
+    pool_get_statistics(((CUmemoryPool)pool)->pool, &f);
     *out = (struct weir_pool_figures){
         .reserved = f.reserved,
         .reserved_high = f.reserved_high,
@@ -68,7 +68,7 @@ static void put_bytes(struct strbuf *out, uint64_t bytes)
         sb_printf(out, "%.1f %s", n, units[unit]);
 }
 
-static void put_sizes(struct strbuf *out, const struct pool_figures *f)
+static void put_sizes(struct strbuf *out, const struct pool_statistics *f)
 {
     for (int i = 0; i < POOL_SIZES; i++)
         if (f->free_blocks[i] > 0) {
@@ -83,11 +83,11 @@ static void put_pool(void *self, struct pool *p, const struct pool_config *confi
     static const char *const rules[] = {"same stream", "synchronized", "event", "opportunistic",
                                         "internal"};
     struct strbuf *out = self;
-    struct pool_figures f;
+    struct pool_statistics f;
     CUmemoryPool standard = NULL;
     bool graphs = false;
     int number = driver_device_number(config->device);
-    pool_get_figures(p, &f);
+    pool_get_statistics(p, &f);
     if (number >= 0) {
         standard = pool_standard_if_made(number);
         graphs = pool_of_graphs_if_made(number) == p;

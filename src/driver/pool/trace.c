@@ -1,4 +1,4 @@
-/* pool_trace: what happens in memory pools, to the file that WEIR_POOLS_TRACE names, as it happens:
+/* pool/trace: what happens in memory pools, to the file that WEIR_POOLS_TRACE names, as it happens:
  * in the trace event format that chrome://tracing and Perfetto open. Each stream is a row; what a
  * pool has in use and holds are curves.
  *

@@ -1,7 +1,8 @@
-/* capture.h: captures, for the two files about them: capture.c (who is captured, what that forbids,
- * beginning and ending) and capture_nodes.c (what becomes nodes). One lock guards all of it. */
-#ifndef WEIR_DRIVER_CAPTURE_H
-#define WEIR_DRIVER_CAPTURE_H
+/* stream/capture: captures, for the two files about them: capture.c (who is captured, what that
+ * forbids, beginning and ending) and capture_nodes.c (what becomes nodes). One lock guards all of
+ * it. */
+#ifndef WEIR_DRIVER_STREAM_CAPTURE_H
+#define WEIR_DRIVER_STREAM_CAPTURE_H
 
 #include "driver/graph/graph.h"
 

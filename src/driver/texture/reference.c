@@ -1,5 +1,5 @@
-/* texture_ref: texture and surface references: variables of a module (.texref, .surfref) that the
- * program binds to arrays and memory by name, as was done before there were objects.
+/* texture/reference: texture and surface references: variables of a module (.texref, .surfref) that
+ * the program binds to arrays and memory by name, as was done before there were objects.
  *
  * A reference holds what the program said of it, piece by piece and in any order, and the
  * description that kernels read, made of these pieces again whenever one changes. A kernel sees the
