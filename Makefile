@@ -62,6 +62,7 @@ coverage: all
 demo: all
 	@sh examples/demo.sh $(BUILD)
 
+# Draws BUILD/performance.svg, too.
 bench: all
 	@sh bench/run.sh $(BUILD)
 

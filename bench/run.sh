@@ -4,7 +4,8 @@
 # --quick compares results on small sizes only; --api measures what calls cost, in time and, if there
 # is valgrind, in instructions (which repeat nearly exactly), --counts the latter alone, --pools the
 # stream-ordered allocator (beside mimalloc and jemalloc, and on traces), --nested launches from
-# kernels; --write also puts the table and what was measured on into docs/performance.md.
+# kernels; --write also puts the table and what was measured on into docs/performance.md. The table of
+# kernels is drawn, too: BUILD/performance.svg, with --write docs/figures/performance.svg.
 set -eu
 
 build=${1:?"usage: bench/run.sh BUILD [--quick | --api | --counts | --pools | --nested] [--write] [--kernel ROW]"}
@@ -76,4 +77,14 @@ if [ -n "$write" ] && [ -n "$section" ] && [ "$status" = 0 ]; then
     ' "$root/docs/performance.md" >"$scratch/page"
     cp "$scratch/page" "$root/docs/performance.md"
 fi
+case "$section$arguments" in
+kernels*--quick*) ;;
+kernels*)
+    figure=$build/performance.svg
+    [ -z "$write" ] || figure=$root/docs/figures/performance.svg
+    if [ "$status" = 0 ] && python3 "$root/bench/plot.py" "$scratch/table" "$figure"; then
+        echo "bench: drawn in $figure"
+    fi
+    ;;
+esac
 exit $status
