@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""That documents point to what exists: relative links with their anchors, and paths of this tree.
+"""That documents point to what exists: relative links with their anchors, and paths of this tree; and
+that the specification names every conformance program.
 
     docs.py SOURCE-DIRECTORY
 
@@ -95,6 +96,17 @@ def wrong_paths(tree, text, words):
             yield line, f"there is no {word}"
 
 
+def unnamed_programs(tree):
+    """Conformance programs that no row of the specification names."""
+    text = tree.read("docs/specification.md")
+    named = [word for _, word in positions(r"`([^`\n]+)`", text)]
+    for path in sorted(tree.files):
+        below = path.removeprefix("tests/conformance/")
+        if below != path and path.endswith((".c", ".cu")):
+            if not any(fnmatch.fnmatch(below, word) for word in named):
+                yield below
+
+
 def positions(pattern, text):
     for match in re.finditer(pattern, text):
         yield text.count("\n", 0, match.start()) + 1, match.group(1)
@@ -116,6 +128,9 @@ def main():
         for line, what in found:
             print(f"{document}:{line}: {what}")
             wrong += 1
+    for program in unnamed_programs(tree):
+        print(f"docs/specification.md: no row names {program}")
+        wrong += 1
     sys.exit(1 if wrong else 0)
 
 
