@@ -149,12 +149,12 @@ def launch():
     f.text(738, 96, "running grid; a waiting host", size=11, color=FAINT)
     f.text(738, 112, "thread does the same.", size=11, color=FAINT)
     f.arrow((844, 255), (852, 255), (852, 513), (846, 513))
-    step(632, 482, 212, "last block: the clock advances", ["device/stream.c"], RUN)
+    step(632, 482, 212, "last block: completed count + 1", ["device/stream.c"], RUN)
     f.arrow((738, 544), (738, 564))
     f.box(632, 566, 212, 46, "wake what waited for it", ["commands, events, hosts"], fill=RUN)
     step(20, 558, 330, "cudaStreamSynchronize", ["runs ready work, then looks, then sleeps", "device/wait.c"], HOST)
     f.arrow((185, 458), (185, 556), dashed=True)
-    f.arrow((630, 589), (352, 589), label="clock has reached the command's number", at=(380, 582))
+    f.arrow((630, 589), (352, 589), label="completed count has reached it", at=(380, 582))
     f.save("launch")
 
 
