@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""That the layers of src/ hold, and that docs/upcalls.md lists what goes up through them.
+
+    layers.py SOURCE-DIRECTORY
+
+1. No file includes a header of a layer that its own must not know (ALLOWED).
+2. Each thread-local variable, and each function type or struct with function pointers that a header
+   offers, is named in docs/upcalls.md; and what is named there exists.
+3. No source file is longer, and no directory holds more files, than a reader can survey.
+"""
+import os
+import re
+import sys
+
+# What the files of a layer may include besides their own, from the lowest layer to the highest.
+ALLOWED = {
+    "base": set(),
+    "ptx": {"base"},
+    "abi": {"base", "ptx"},
+    "compiler": {"base", "ptx", "abi"},
+    "loader": {"base", "ptx", "abi"},
+    "memory": {"base"},
+    "pool": {"base", "memory"},
+    "texture": {"base", "abi"},
+    "exec": {"base", "abi", "memory", "texture"},
+    "device": {"base", "abi", "memory", "exec"},
+    "driver": {"base", "ptx", "abi", "loader", "memory", "pool", "texture", "exec", "device"},
+    "runtime": set(),
+    "syncedmem": set(),
+    "devlib": set(),
+}
+# Single headers beyond that.
+ALSO = {("runtime", "base/errors.def")}
+MAX_LINES, MAX_FILES = 820, 46
+# Arguments of a call that returns after the last use: nothing is registered.
+ARGUMENTS = {"mem_visit", "space_visit", "pool_visit", "env_unknown", "plugin_call",
+             "grid_protected", "mem_unmap", "mem_set_rights", "thread_start"}
+
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
+POINTER = r"\(\s*\*\s*(?:_Atomic\s*)?\w+\)\s*\("
+
+
+def sources(root):
+    """Paths of the layers' files, relative to the root."""
+    for folder, _, names in os.walk(os.path.join(root, "src")):
+        for name in sorted(names):
+            if name.endswith((".c", ".h", ".cpp", ".def", ".inc")):
+                yield os.path.relpath(os.path.join(folder, name), root)
+
+
+def read(root, path):
+    with open(os.path.join(root, path), encoding="utf-8") as f:
+        return f.read()
+
+
+def check_includes(path, text, errors):
+    layer = path.split(os.sep)[1]
+    if layer not in ALLOWED:
+        errors.append(f"{path}: layer {layer} is not known; add it to ALLOWED")
+        return
+    for header in re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.M):
+        other = header.split("/")[0]
+        if "/" in header and other in ALLOWED and other != layer \
+                and other not in ALLOWED[layer] and (layer, header) not in ALSO:
+            errors.append(f"{path}: {layer} must not know {header}")
+
+
+def thread_words(code):
+    """Names of the thread-local variables that the code defines."""
+    for m in re.finditer(r"(?<!\w)(?:_Thread_local|(?:WEIR_)?THREAD_FAST)\b", code):
+        line = code.rfind("\n", 0, m.start()) + 1
+        if "extern" in code[line:m.start()] or code[line:].startswith("#"):
+            continue
+        end = code.index(";", m.end())
+        brace = code.find("{", m.end())
+        if 0 <= brace < end and "=" not in code[m.end():brace]:  # a struct is defined with it
+            end = code.index(";", code.index("}", brace))
+            rest = code[code.index("}", brace) + 1:end]
+        else:
+            rest = code[m.end():end]
+        rest = re.sub(r"__attribute__\s*\(\(.*?\)\)+", "", rest).split("=")[0]
+        yield re.findall(r"\w+", re.sub(r"\[.*?\]", "", rest))[-1]
+
+
+def upcalls(code):
+    """Names of function types and structs with function pointers, and functions that take some."""
+    for m in re.finditer(r"^typedef\s[^;{]*?\(\s*\*\s*(\w+)\)\s*\(", code, re.M):
+        yield m.group(1)
+    for m in re.finditer(r"^typedef\s+void\s+(\w+)\(", code, re.M):
+        yield m.group(1)
+    for m in re.finditer(r"^(?:extern\s+\w+\s+)?struct\s+(\w+)\s*\{(.*?)^\}", code, re.M | re.S):
+        if re.search(POINTER, m.group(2)):
+            yield m.group(1)
+    for m in re.finditer(r"^(?!typedef|\s|struct\s+\w+\s*\{)[^;{}#]*?\b(\w+)\(([^;{}]*)\);", code,
+                         re.M):
+        if re.search(POINTER, m.group(2)) and m.group(1) not in ARGUMENTS:
+            yield m.group(1)
+
+
+def check_listed(root, texts, errors):
+    page = read(root, os.path.join("docs", "upcalls.md"))
+    rows = [row.split("|")[1:4] for row in page.splitlines() if row.startswith("| `")]
+    calls = {(n, path) for names, where, *_ in rows for n in re.findall(r"`(\w+)`", names)
+             for path in re.findall(r"`(src/[^`]+)`", where)}
+    found = set()
+    for path, text in texts.items():
+        code = STRING.sub('""', COMMENT.sub(lambda m: "\n" * m.group().count("\n"), text))
+        for name in thread_words(code):
+            found.add((name, path))
+        # Headers that only their own layer includes offer nothing to a higher one.
+        if path.endswith(".h") and not path.endswith("/internal.h") \
+                and path.split("/")[1] not in ("compiler", "driver", "runtime"):
+            found.update((name, path) for name in upcalls(code))
+    for name, path in sorted(found - calls):
+        errors.append(f"{path}: {name} is not listed in docs/upcalls.md")
+    for name, path in sorted(calls - found):
+        errors.append(f"docs/upcalls.md: {name} is not defined in {path}")
+
+
+def check_sizes(texts, errors):
+    folders = {}
+    for path, text in texts.items():
+        lines = text.count("\n")
+        if lines > MAX_LINES:
+            errors.append(f"{path}: {lines} lines, more than {MAX_LINES}")
+        folders[os.path.dirname(path)] = folders.get(os.path.dirname(path), 0) + 1
+    for folder, count in folders.items():
+        if count > MAX_FILES:
+            errors.append(f"{folder}: {count} files, more than {MAX_FILES}")
+
+
+def main():
+    root = sys.argv[1]
+    texts = {path: read(root, path) for path in sources(root)}
+    errors = []
+    for path, text in texts.items():
+        check_includes(path, COMMENT.sub("", text), errors)
+    check_listed(root, texts, errors)
+    check_sizes(texts, errors)
+    for e in errors:
+        print(e)
+    print(f"{len(texts)} files, {len(errors)} complaints")
+    return 1 if errors or len(texts) < 100 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
