@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws the figures of docs/architecture.md as SVG: layers, launch and memory.
+"""Draws the figures of the documents as SVG: layers, launch, memory and warps.
 
     python3 docs/figures/draw.py        rewrites docs/figures/*.svg beside this file
 
@@ -198,7 +198,48 @@ def memory():
     f.save("memory")
 
 
+def lanes(f, x, y, name, values, fills, note):
+    """A row of 32 lanes: what each holds, coloured by segment."""
+    f.text(x - 10, y + 15, name, anchor="end", size=12, mono=True)
+    for lane, (value, fill) in enumerate(zip(values, fills)):
+        f.items.append(f"<rect x='{x + 17 * lane}' y='{y}' width='17' height='22' fill='{fill}' "
+                       f"stroke='{FAINT}' stroke-width='0.6'/>")
+        f.text(x + 17 * lane + 8.5, y + 15, str(value), size=9)
+    f.text(x + 17 * 32 + 10, y + 15, note, anchor="start", size=11, color=FAINT)
+
+
+def warps():
+    f = Figure(900, 560, "Values of a warp, and regions of a block")
+    f.text(20, 28, "What 32 lanes hold (block of 16 × 16 threads)", bold=True, anchor="start", size=14)
+    one, two = [HOST] * 32, [HOST] * 16 + [MEM] * 16
+    lanes(f, 110, 44, "n", ["n"] * 32, one, "uniform: 1 scalar")
+    lanes(f, 110, 74, "tid.x", [i % 16 for i in range(32)], two, "affine, 2 segments: 2 scalars, stride 1")
+    lanes(f, 110, 104, "tid.y", [i // 16 for i in range(32)], two, "affine, 2 segments, stride 0")
+    lanes(f, 110, 134, "a[k]", [(i * 37 + 11) % 97 for i in range(32)], [TOOL] * 32, "divergent: a vector")
+    f.text(20, 202, "A kernel with a barrier", bold=True, anchor="start", size=14)
+    f.box(20, 216, 250, 320, "", fill=PAPER)
+    code = ["s[t] = a[i];", "__syncthreads();", "for (k = 0; k < 16; k++)", "    sum += s[k];", "__syncthreads();",
+            "c[i] = sum;"]
+    for n, (line, y) in enumerate(zip(code, (262, 310, 362, 382, 430, 480))):
+        f.text(66 if line[0] == " " else 36, y, line.strip(), anchor="start", size=12, mono=True, bold="sync" in line)
+    f.text(320, 202, "One function runs the block", bold=True, anchor="start", size=14)
+    for n, (y, h, name) in enumerate([(216, 86, "region 1"), (322, 100, "region 2"), (442, 94, "region 3")]):
+        f.box(320, y, 540, h, name, fill=CORE, top=True)
+        f.text(420, y + 18, "a loop over the block's warps, on one thread", anchor="start", size=11, color=FAINT)
+        for w in range(4):
+            f.box(336 + 130 * w, y + 30, 104, h - 42, f"warp {w}", ["32 lanes, in step"], fill=RUN, size=12)
+            if w:
+                f.arrow((336 + 130 * w - 26, y + 9 + h / 2), (336 + 130 * w - 2, y + 9 + h / 2))
+    for y in (302, 422):
+        f.arrow((590, y), (590, y + 18), label="live values wait in the warps' frames", at=(600, y + 14))
+    f.arrow((270, 259), (318, 259))
+    f.arrow((270, 372), (318, 372))
+    f.arrow((270, 476), (318, 476))
+    f.save("warps")
+
+
 if __name__ == "__main__":
+    warps()
     layers()
     launch()
     memory()
