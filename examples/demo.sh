@@ -1,6 +1,6 @@
 #!/bin/sh
 # `make demo`: compiles the examples with weircc, runs them, and says what is to be seen.
-# Usage: demo.sh [build folder]
+# Usage: demo.sh [build directory]
 set -eu
 examples=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${1:-build}" && pwd)
@@ -13,7 +13,7 @@ build_one() {
     "$build/bin/weircc" -O2 "$examples/$1.cu" -o "$out/$1"
 }
 
-title "A CUDA program, compiled and run on this machine's $(nproc) processor cores"
+title "A CUDA program, compiled and run on this machine's $(nproc) CPU cores"
 build_one vector_add
 "$out/vector_add"
 

@@ -4,7 +4,7 @@ that the specification names every conformance program.
 
     docs.py SOURCE-DIRECTORY
 
-Looked at are all Markdown files at the top and under docs/, and the text of the figures. A link
+Looked at are all Markdown files and the text of the figures. A link
 `[...](target)` must name a file, and a heading where it has an anchor. A path is what stands between
 backticks and begins with a directory of the tree, or ends in a source file's suffix: the latter may
 leave out leading directories (`analysis/cfg.c`). `*` stands for anything; what contains <, $ or
@@ -116,8 +116,7 @@ def main():
     tree = Tree(sys.argv[1])
     wrong = 0
     for document in sorted(tree.files):
-        top = "/" not in document
-        if document.endswith(".md") and (top or document.startswith("docs/")):
+        if document.endswith(".md"):
             text = tree.read(document)
             found = [*wrong_links(tree, document, text),
                      *wrong_paths(tree, prose(text), r"`([^`\n]+)`")]
