@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Draws the figures of the documents as SVG: layers, launch, memory and warps.
 
-    python3 docs/figures/draw.py        rewrites docs/figures/*.svg beside this file
+    python3 docs/figures/draw.py [DIRECTORY]        default: beside this file
 
 A figure is a list of boxes, arrows and labels at given places. Nothing but the standard library is
 needed; the files are committed, so that readers need not run this.
 """
 import pathlib
+import sys
 from xml.sax.saxutils import escape
 
 INK, FAINT, PAPER = "#1f2933", "#6b7785", "#ffffff"
@@ -63,7 +64,8 @@ class Figure:
                 f"markerHeight='8' orient='auto'><path d='M8,0 L0,4 L8,8 z' fill='{INK}'/></marker>"
                 "</defs>\n"
                 f"<rect width='{self.width}' height='{self.height}' fill='{PAPER}'/>\n")
-        path = pathlib.Path(__file__).parent / f"{name}.svg"
+        directory = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parent
+        path = directory / f"{name}.svg"
         path.write_text(head + "\n".join(self.items) + "\n</svg>\n", encoding="utf-8")
 
 
