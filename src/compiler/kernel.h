@@ -97,6 +97,7 @@ struct jblock {
     int32_t order;                      /* position in the order = its own index after cfg_order */
     int32_t loop;                       /* innermost loop header's block index, -1 when in none */
     int32_t depth;                      /* loop nesting */
+    bool irreducible;                   /* that innermost loop is entered at other blocks, too */
     bool diverges;                      /* the branch's condition differs between lanes */
     uint64_t *live_in, *live_out;       /* bit sets over registers */
     uint64_t *frontier;    /* bit set over blocks: lanes may be pending there while this runs */

@@ -1,12 +1,47 @@
-/* cfg: instructions become basic blocks, in an order that keeps every loop together.
+/* cfg: instructions become basic blocks, in a weak topological order.
  *
- * The order decides which lanes wait for which: among blocks with lanes pending, the first in the
- * order runs. So a loop's exits come after all of its blocks (lanes that have left wait until the
- * last one leaves), and the point where two branches meet comes after both. Correct code comes out
- * of any order; this one reconverges early.
+ * The order decides which lanes wait for which: a warp that has diverged runs, of the blocks at
+ * which lanes are pending, the first in the order. Any order gives code that follows the program;
+ * this one reconverges, so that a block whose lanes act together (a barrier, a shuffle, a vote) is
+ * not run by a part of the warp while the rest is on its way there. It is Bourdoncle's weak
+ * topological order, which exists for every graph, be it irreducible:
+ *
+ * - The blocks are nested in loops (graph_find_loops): a loop is a strongly connected component,
+ *   its head is one of the blocks at which it is entered, and the loops inside are those of the
+ *   component without the edges to that head.
+ * - Each loop is contiguous and begins with its head.
+ * - Every edge leads forwards, or back to the head of a loop that its source is in.
+ *
+ * From this follows what the rest of the compiler relies on: *when block B runs, a lane that is
+ * pending at another block C can reach B only by way of the head of a loop that has both, that is
+ * in a later iteration.* For C comes after B, as B was the first. Take the first edge on the path
+ * from C to B that leads from behind B to B or before it. It leads backwards, hence to the head of
+ * a loop L that its source is in. L is contiguous, begins at or before B and reaches behind it, so
+ * B is in L. Were C not in L, C would come after all of L, and the path would have entered L before
+ * that edge, from behind L to a place behind B: that is an edge backwards to a block that is not
+ * the head of a loop around its source, and there is none. In particular a lane pending anywhere
+ * while a block that is in no loop runs never gets to that block.
+ *
+ * In a loop with warp operations lanes meet in each iteration. For that, one block, the *latch*, is
+ * the source of all edges back to the head, and leads nowhere else in the loop; where the program
+ * has no such block, one is inserted. As every path through the loop ends there, it is the loop's
+ * last in the order. It runs when no lane is pending at any other block of the loop, so that all
+ * lanes in the loop are in the same iteration: block B of the loop runs when all lanes that can get
+ * there in this iteration have come.
+ *
+ * What an iteration of an irreducible loop is depends on the head. choose_head prefers a head such
+ * that lanes get to the loop's warp operations from wherever they have entered it, by every path,
+ * and once in an iteration. If there is one warp operation that all cycles pass, what follows it
+ * is such a head, and the operation is then the last of the loop: it runs when no lane that can
+ * still reach it is pending elsewhere.
+ *
+ * The order comes from a depth-first walk: reverse post-order of a graph in which every loop's head
+ * leads to the loop's exits first, which puts them behind all of the loop, and in which a loop that
+ * is entered elsewhere is entered at its head, which leads on to that block.
  *
  * Loops that wait for memory that others write, or for a clock, get a poll on their back edges, so
  * that no kernel can hold a worker for ever (spec S8). */
+#include "compiler/analysis/graph.h"
 #include "compiler/arithmetic/arithmetic.h"
 #include "compiler/front/flatten.h"
 
@@ -17,11 +52,11 @@ struct cfg {
     struct jkernel *k;
     struct jblock *blocks;
     int32_t n;
-    int32_t *rpo; /* position -> block */
-    int32_t *pos; /* block -> position, -1: unreachable */
-    int32_t *idom;
-    int32_t nreach;
-    int32_t *header; /* block -> innermost loop header, -1 */
+    int32_t cap;
+    struct graph_loops loops;
+    uint64_t **body; /* per block: the blocks of the loop whose head it is, NULL: it is none */
+    int32_t *heads, nheads; /* per block, of so many: the depth of the irreducible loop whose head
+                               it has been chosen as, 0: it has not */
 };
 
 static bool is_barrier(const struct ptx_instr *i)
@@ -71,6 +106,18 @@ static void set_succ(struct jkernel *k, struct jblock *b, int n, const int32_t *
     b->succ = arena_alloc(&k->arena, sizeof *succ * (size_t)n);
     memcpy(b->succ, succ, sizeof *succ * (size_t)n);
     b->nsucc = n;
+}
+
+static int32_t add_block(struct cfg *c, struct jblock block)
+{
+    if (c->n >= c->cap) {
+        c->cap = c->n + c->n / 2 + 16;
+        struct jblock *grown = arena_alloc(&c->k->arena, sizeof *grown * (size_t)c->cap);
+        memcpy(grown, c->blocks, sizeof *grown * (size_t)c->n);
+        c->blocks = grown;
+    }
+    c->blocks[c->n] = block;
+    return c->n++;
 }
 
 /* Splits the instruction list at leaders. */
@@ -158,168 +205,223 @@ static bool make_blocks(struct cfg *c)
     return ok;
 }
 
-/* ---- orders, dominators, loops ---- */
+/* ---- loops ---- */
 
-/* Reverse post-order. With `header` known, every loop header visits its loop's exits first, which
- * puts them behind the whole loop. */
-static void cfg_rpo(struct cfg *c, uint64_t *const *loop_body)
+/* Do lanes act together in the block? (A poll only looks.) */
+static bool is_joint(const struct jkernel *k, const struct jblock *b)
 {
-    struct frame {
-        int32_t block, next;
-    } *stack = xmalloc(sizeof *stack * (size_t)(c->n + 1));
-    uint8_t *seen = xcalloc((size_t)c->n, 1);
-    int32_t *post = xmalloc(sizeof *post * (size_t)c->n), npost = 0;
-    /* extra successors of loop headers: the exits of the loop */
-    int32_t **extra = xcalloc((size_t)c->n, sizeof *extra), *nextra = xcalloc((size_t)c->n, 4);
-    for (int32_t h = 0; loop_body != NULL && h < c->n; h++) {
-        if (loop_body[h] == NULL)
+    if (b->term == TERM_SUSPEND && b->suspend != SUSPEND_POLL)
+        return true;
+    for (int32_t n = 0; n < b->count; n++)
+        if (jit_is_warp_operation(&k->instrs[b->first + n]))
+            return true;
+    return false;
+}
+
+/* Of how many blocks of each kind the choice of a head takes notice, and in large loops. */
+enum { MAX_CHOICE = 8, MAX_CHOICE_LARGE = 2, LARGE_LOOP = 500 };
+
+struct choice {
+    const struct graph *g;
+    const uint64_t *nodes;
+    uint64_t *seen; /* scratch */
+    int32_t joint[MAX_CHOICE], njoint, entries[MAX_CHOICE], nentries;
+};
+
+/* Can lanes at node `from` of the loop get to `to`, which may be the same, without passing
+ * `around`? */
+static bool leads(const struct choice *c, int32_t from, int32_t to, int32_t around)
+{
+    for (int32_t w = 0; w < bit_words(c->g->n); w++)
+        c->seen[w] = ~c->nodes[w];
+    graph_reach(c->g, from, around, c->seen);
+    return bit_get(c->seen, to);
+}
+
+/* How good a head is: for each block with a warp operation, whether lanes that begin at an entry or
+ * at the head get there before they pass the head again, whether they must, and whether none comes
+ * there twice in between. */
+static int32_t rate_head(const struct choice *c, int32_t head)
+{
+    int32_t rate = 0;
+    for (int32_t j = 0; j < c->njoint; j++) {
+        int32_t joint = c->joint[j];
+        if (joint == head)
             continue;
-        size_t cap = 0;
-        for (int32_t b = bit_next(loop_body[h], c->n, 0); b >= 0;
-             b = bit_next(loop_body[h], c->n, b + 1))
-            for (int s = 0; s < c->blocks[b].nsucc; s++)
-                if (!bit_get(loop_body[h], c->blocks[b].succ[s])) {
-                    if ((size_t)nextra[h] == cap)
-                        extra[h] = vec_grow_(extra[h], &cap, sizeof(int32_t));
-                    extra[h][nextra[h]++] = c->blocks[b].succ[s];
-                }
-    }
-    int32_t sp = 0;
-    stack[sp++] = (struct frame){0, 0};
-    seen[0] = 1;
-    while (sp > 0) {
-        struct frame *f = &stack[sp - 1];
-        const struct jblock *b = &c->blocks[f->block];
-        int32_t total = nextra[f->block] + b->nsucc;
-        if (f->next == total) {
-            post[npost++] = f->block;
-            sp--;
-            continue;
-        }
-        /* later successors first: the fall-through path ends up right behind its branch */
-        int32_t n = f->next++;
-        int32_t to = n < nextra[f->block] ? extra[f->block][n] : b->succ[n - nextra[f->block]];
-        if (!seen[to]) {
-            seen[to] = 1;
-            stack[sp++] = (struct frame){to, 0};
-        }
-    }
-    for (int32_t b = 0; b < c->n; b++)
-        c->pos[b] = -1;
-    c->nreach = npost;
-    for (int32_t n = 0; n < npost; n++) {
-        c->rpo[n] = post[npost - 1 - n];
-        c->pos[c->rpo[n]] = n;
-    }
-    for (int32_t b = 0; b < c->n; b++)
-        free(extra[b]);
-    free(extra);
-    free(nextra);
-    free(stack);
-    free(seen);
-    free(post);
-}
-
-static int32_t meet(const struct cfg *c, int32_t a, int32_t b)
-{
-    while (a != b) {
-        while (c->pos[a] > c->pos[b])
-            a = c->idom[a];
-        while (c->pos[b] > c->pos[a])
-            b = c->idom[b];
-    }
-    return a;
-}
-
-static void find_preds(struct cfg *c)
-{
-    for (int32_t b = 0; b < c->n; b++)
-        c->blocks[b].npred = 0;
-    for (int pass = 0; pass < 2; pass++)
-        for (int32_t n = 0; n < c->nreach; n++) {
-            int32_t from = c->rpo[n];
-            for (int s = 0; s < c->blocks[from].nsucc; s++) {
-                struct jblock *to = &c->blocks[c->blocks[from].succ[s]];
-                if (pass == 1)
-                    to->pred[to->npred] = from;
-                to->npred++;
-            }
-            if (n + 1 == c->nreach && pass == 0)
-                for (int32_t b = 0; b < c->n; b++) {
-                    c->blocks[b].pred =
-                        arena_alloc(&c->k->arena, sizeof(int32_t) * (size_t)c->blocks[b].npred + 4);
-                    c->blocks[b].npred = 0;
-                }
-        }
-}
-
-static void dominators(struct cfg *c)
-{
-    for (int32_t b = 0; b < c->n; b++)
-        c->idom[b] = -1;
-    c->idom[0] = 0;
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (int32_t n = 1; n < c->nreach; n++) {
-            int32_t b = c->rpo[n], d = -1;
-            for (int p = 0; p < c->blocks[b].npred; p++) {
-                int32_t from = c->blocks[b].pred[p];
-                if (c->idom[from] >= 0)
-                    d = d < 0 ? from : meet(c, d, from);
-            }
-            changed |= d != c->idom[b];
-            c->idom[b] = d;
-        }
-    }
-}
-
-static bool dominates(const struct cfg *c, int32_t a, int32_t b)
-{
-    while (c->pos[b] > c->pos[a])
-        b = c->idom[b];
-    return a == b;
-}
-
-/* Natural loops: bodies as bit sets by header; NULL where a block heads none. */
-static uint64_t **find_loops(struct cfg *c)
-{
-    uint64_t **body = xcalloc((size_t)c->n, sizeof *body);
-    int32_t *work = xmalloc(sizeof *work * (size_t)c->n);
-    for (int32_t n = 0; n < c->nreach; n++) {
-        int32_t latch = c->rpo[n];
-        for (int s = 0; s < c->blocks[latch].nsucc; s++) {
-            int32_t h = c->blocks[latch].succ[s];
-            if (!dominates(c, h, latch))
+        for (int32_t e = -1; e < c->nentries; e++) {
+            int32_t from = e < 0 ? head : c->entries[e];
+            if (from != joint && !leads(c, from, joint, head))
                 continue;
-            if (body[h] == NULL)
-                body[h] = xcalloc((size_t)bit_words(c->n), 8);
-            bit_set(body[h], h);
-            int32_t sp = 0;
-            if (!bit_get(body[h], latch)) {
-                bit_set(body[h], latch);
-                work[sp++] = latch;
-            }
-            while (sp > 0) {
-                int32_t b = work[--sp];
-                for (int p = 0; p < c->blocks[b].npred; p++) {
-                    int32_t from = c->blocks[b].pred[p];
-                    if (!bit_get(body[h], from)) {
-                        bit_set(body[h], from);
-                        work[sp++] = from;
-                    }
-                }
-            }
+            rate += from == joint || !leads(c, from, head, joint) ? 2 : 1;
         }
+        if (!leads(c, joint, joint, head))
+            rate += c->nentries + 1;
     }
-    free(work);
-    return body;
+    return rate;
 }
 
-static void free_loops(struct cfg *c, uint64_t **body)
+/* The head of an irreducible loop: the same as when loops were found before, or one at which a
+ * round through the loop begins such that lanes meet at its warp operations in each round. Entries
+ * and what follows a warp operation are considered. */
+static int32_t choose_head(void *self, const struct graph *g, const uint64_t *nodes,
+                           const int32_t *entries, int32_t nentries)
 {
+    const struct cfg *c = self;
+    int32_t most = bit_count(nodes, g->n) > LARGE_LOOP ? MAX_CHOICE_LARGE : MAX_CHOICE;
+    int32_t best = entries[0], known = -1, highest = -1;
+    struct choice choice = {.g = g, .nodes = nodes};
+    EACH_BIT (b, nodes, g->n) {
+        if (b < c->nheads && c->heads[b] != 0 && (known < 0 || c->heads[b] < c->heads[known]))
+            known = b;
+        if (choice.njoint < most && is_joint(c->k, &c->blocks[b]))
+            choice.joint[choice.njoint++] = b;
+    }
+    if (known >= 0)
+        return known;
+    if (choice.njoint == 0 || best == 0)
+        return best; /* (the first block of all stays the first) */
+    choice.seen = xmalloc((size_t)bit_words(g->n) * 8);
+    int32_t heads[2 * MAX_CHOICE], nheads = 0;
+    for (int32_t e = 0; e < nentries && e < most; e++)
+        heads[nheads++] = choice.entries[choice.nentries++] = entries[e];
+    for (int32_t j = 0; j < choice.njoint; j++) {
+        int32_t after = g->succ[g->succ_at[choice.joint[j]]];
+        if (bit_get(nodes, after))
+            heads[nheads++] = after;
+    }
+    for (int32_t h = 0; h < nheads; h++) {
+        int32_t rate = rate_head(&choice, heads[h]);
+        if (rate > highest) {
+            highest = rate;
+            best = heads[h];
+        }
+    }
+    free(choice.seen);
+    return best;
+}
+
+/* Finds the loops of the blocks as they are now. */
+static void find_loops(struct cfg *c)
+{
+    struct graph g;
+    graph_init(&g, c->n);
     for (int32_t b = 0; b < c->n; b++)
-        free(body[b]);
-    free(body);
+        for (int s = 0; s < c->blocks[b].nsucc; s++)
+            graph_edge(&g, b, c->blocks[b].succ[s]);
+    graph_close(&g);
+    graph_find_loops(&g, 0, choose_head, c, &c->loops);
+    graph_free(&g);
+    c->body = xcalloc((size_t)c->n, sizeof *c->body);
+    for (int32_t b = 0; b < c->n; b++)
+        for (int32_t l = c->loops.loop_of[b]; l >= 0; l = c->loops.loops[l].parent) {
+            uint64_t **body = &c->body[c->loops.loops[l].head];
+            if (*body == NULL)
+                *body = xcalloc((size_t)bit_words(c->n), 8);
+            bit_set(*body, b);
+        }
+}
+
+/* Keeps the heads that have been chosen, for when the loops are found again. */
+static void keep_heads(struct cfg *c)
+{
+    free(c->heads);
+    c->nheads = c->n;
+    c->heads = xcalloc((size_t)c->n, sizeof *c->heads);
+    for (int32_t l = 0; l < c->loops.count; l++)
+        if (c->loops.loops[l].irreducible)
+            c->heads[c->loops.loops[l].head] = c->loops.loops[l].depth;
+}
+
+/* `n`: how many blocks there were when they were found. */
+static void free_loops(struct cfg *c, int32_t n)
+{
+    for (int32_t b = 0; b < n; b++)
+        free(c->body[b]);
+    free(c->body);
+    graph_loops_free(&c->loops);
+}
+
+/* ---- rounds ---- */
+
+/* Makes what follows instruction `at` of a block a block of its own. */
+static void cfg_split(struct cfg *c, int32_t b, int32_t at)
+{
+    struct jblock rest = c->blocks[b];
+    rest.first += at;
+    rest.count -= at;
+    int32_t tail = add_block(c, rest);
+    struct jblock *head = &c->blocks[b];
+    *head = (struct jblock){
+        .first = head->first, .count = at, .term = TERM_JUMP, .cond = -1, .loop = -1};
+    set_succ(c->k, head, 1, &tail);
+}
+
+/* In irreducible loops, ends each block with a warp operation behind it, so that a round can begin
+ * where its lanes go on. True: some were split. */
+static bool split_behind(struct cfg *c)
+{
+    int32_t n = c->n;
+    for (int32_t b = 0; b < n; b++) {
+        bool irreducible = false;
+        for (int32_t l = c->loops.loop_of[b]; l >= 0; l = c->loops.loops[l].parent)
+            irreducible |= c->loops.loops[l].irreducible;
+        if (irreducible && c->blocks[b].nsucc > 1 && is_joint(c->k, &c->blocks[b]))
+            cfg_split(c, b, c->blocks[b].count);
+    }
+    return c->n > n;
+}
+
+static bool has_joint(const struct cfg *c, const uint64_t *body, int32_t nblocks)
+{
+    EACH_BIT (b, body, nblocks)
+        if (is_joint(c->k, &c->blocks[b]))
+            return true;
+    return false;
+}
+
+/* Does one block end each round of the loop: do its edges alone lead back to the head, and lead
+ * nowhere else in the loop? */
+static bool has_latch(const struct cfg *c, int32_t loop, const uint64_t *body, int32_t nblocks)
+{
+    int32_t head = c->loops.loops[loop].head, latch = -1;
+    EACH_BIT (b, body, nblocks)
+        for (int s = 0; s < c->blocks[b].nsucc; s++)
+            if (c->blocks[b].succ[s] == head) {
+                if (latch >= 0 && latch != b)
+                    return false;
+                latch = b;
+            }
+    for (int s = 0; s < c->blocks[latch].nsucc; s++)
+        if (c->blocks[latch].succ[s] != head && bit_get(body, c->blocks[latch].succ[s]))
+            return false;
+    return c->loops.loop_of[latch] == loop;
+}
+
+/* Gives the loops in which lanes act together a block that all ways back to the head lead by. */
+static bool insert_latches(struct cfg *c)
+{
+    int32_t n = c->n;
+    for (int32_t l = 0; l < c->loops.count; l++) {
+        int32_t head = c->loops.loops[l].head;
+        const uint64_t *body = c->body[head];
+        if (!has_joint(c, body, n) || has_latch(c, l, body, n))
+            continue;
+        int32_t latch = add_block(
+            c, (struct jblock){
+                   .first = c->blocks[head].first, .term = TERM_JUMP, .cond = -1, .loop = -1});
+        set_succ(c->k, &c->blocks[latch], 1, &head);
+        EACH_BIT (b, body, n)
+            for (int s = 0; s < c->blocks[b].nsucc; s++)
+                if (c->blocks[b].succ[s] == head)
+                    c->blocks[b].succ[s] = latch;
+    }
+    return c->n > n;
+}
+
+static void find_loops_again(struct cfg *c, int32_t before)
+{
+    free_loops(c, before);
+    find_loops(c);
 }
 
 /* ---- polls ---- */
@@ -372,26 +474,24 @@ static void insert_polls(struct cfg *c, int32_t h, const uint64_t *body, int32_t
         for (int s = 0; s < c->blocks[b].nsucc; s++) {
             if (c->blocks[b].succ[s] != h)
                 continue;
-            struct jblock *grown = arena_alloc(&k->arena, sizeof *grown * (size_t)(c->n + 1));
-            memcpy(grown, c->blocks, sizeof *grown * (size_t)c->n);
-            c->blocks = grown;
-            c->blocks[c->n] = (struct jblock){.first = c->blocks[b].first,
-                                              .term = k->is_function ? TERM_JUMP : TERM_SUSPEND,
-                                              .suspend = SUSPEND_POLL,
-                                              .cond = -1,
-                                              .loop = -1};
-            set_succ(k, &c->blocks[c->n], 1, &h);
-            c->blocks[b].succ[s] = c->n++;
+            int32_t poll =
+                add_block(c, (struct jblock){.first = c->blocks[b].first,
+                                             .term = k->is_function ? TERM_JUMP : TERM_SUSPEND,
+                                             .suspend = SUSPEND_POLL,
+                                             .cond = -1,
+                                             .loop = -1});
+            set_succ(k, &c->blocks[poll], 1, &h);
+            c->blocks[b].succ[s] = poll;
             k->has_poll = !k->is_function;
         }
     }
 }
 
-/* ---- pace ---- */
+/* ---- loops in which warps interleave ---- */
 
 /* Turns of a loop from barrier to barrier. What is read meanwhile must stay in the first cache, and
  * rows of a matrix often share a set of it, which has eight places. */
-enum { PACE = 4 };
+enum { BARRIER_TURNS = 4 };
 
 /* An instruction behind all others, which no way leads to but that of the block that is given it.
  */
@@ -409,15 +509,6 @@ static struct ptx_instr *cfg_extra(struct jkernel *k, enum ptx_op op, unsigned t
 static struct ptx_operand cfg_number(uint64_t v)
 {
     return (struct ptx_operand){.kind = PTX_OPR_IMM, .reg = -1, .imm = v};
-}
-
-static int32_t add_block(struct cfg *c, struct jblock block)
-{
-    struct jblock *grown = arena_alloc(&c->k->arena, sizeof *grown * (size_t)(c->n + 1));
-    memcpy(grown, c->blocks, sizeof *grown * (size_t)c->n);
-    c->blocks = grown;
-    c->blocks[c->n] = block;
-    return c->n++;
 }
 
 /* The instructions' array must not move any more once blocks point into it. */
@@ -447,9 +538,10 @@ static int32_t start_counter(struct cfg *c)
     return reg;
 }
 
-/* Puts before every way back to header h: one turn more; at each PACE-th a barrier (pace.c). */
-static void insert_pace(struct cfg *c, int32_t h, const uint64_t *body, int32_t nblocks,
-                        int32_t counter)
+/* Puts before every way back to header h: one turn more; at each BARRIER_TURNS-th a barrier
+ * (warp_interleaving.c). */
+static void insert_barriers(struct cfg *c, int32_t h, const uint64_t *body, int32_t nblocks,
+                            int32_t counter)
 {
     struct jkernel *k = c->k;
     int32_t pred = flat_reg(k, "paced", PTX_PRED), rest = flat_reg(k, "turn", PTX_U32);
@@ -460,7 +552,7 @@ static void insert_pace(struct cfg *c, int32_t h, const uint64_t *body, int32_t 
     struct ptx_instr *low = cfg_extra(k, PTX_OP_and, PTX_B32, 3);
     low->operands[0] = flat_reg_operand(rest);
     low->operands[1] = flat_reg_operand(counter);
-    low->operands[2] = cfg_number(PACE - 1);
+    low->operands[2] = cfg_number(BARRIER_TURNS - 1);
     struct ptx_instr *is = cfg_extra(k, PTX_OP_setp, PTX_U32, 3);
     is->mods[is->nmods++] = PTX_M_ne;
     is->operands[0] = flat_reg_operand(pred);
@@ -485,9 +577,9 @@ static void insert_pace(struct cfg *c, int32_t h, const uint64_t *body, int32_t 
                 c->blocks[b].succ[s] = turn;
 }
 
-/* Puts before header h, on all ways to it, the place where warps hand over (relay.c): so only what
- * follows it has the loop. */
-static void insert_relay(struct cfg *c, int32_t h)
+/* Puts before header h, on all ways to it, the yield point (grid_stride.c): so only what follows it
+ * has the loop. */
+static void insert_yield_point(struct cfg *c, int32_t h)
 {
     int32_t at = add_block(c, (struct jblock){.first = c->blocks[h].first,
                                               .term = TERM_SUSPEND,
@@ -502,23 +594,7 @@ static void insert_relay(struct cfg *c, int32_t h)
 }
 
 /* A block of its own for what lanes do together, so that lanes can do what is before it while
- * others spin (yield.c). */
-static void cfg_split(struct cfg *c, int32_t b, int32_t at)
-{
-    struct jkernel *k = c->k;
-    struct jblock *grown = arena_alloc(&k->arena, sizeof *grown * (size_t)(c->n + 1));
-    memcpy(grown, c->blocks, sizeof *grown * (size_t)c->n);
-    c->blocks = grown;
-    struct jblock *head = &c->blocks[b], *tail = &c->blocks[c->n];
-    *tail = *head;
-    tail->first += at;
-    tail->count -= at;
-    *head = (struct jblock){
-        .first = head->first, .count = at, .term = TERM_JUMP, .cond = -1, .loop = -1};
-    set_succ(k, head, 1, &c->n);
-    c->n++;
-}
-
+ * others spin (spin_yield.c). */
 static void split_joint(struct cfg *c)
 {
     for (int32_t b = 0; b < c->n; b++) {
@@ -526,59 +602,98 @@ static void split_joint(struct cfg *c)
         int32_t at = 0;
         while (at < blk->count && !jit_is_warp_operation(&c->k->instrs[blk->first + at]))
             at++;
-        bool joint = at < blk->count || (blk->term == TERM_SUSPEND && blk->suspend != SUSPEND_POLL);
-        if (joint && at > 0)
+        if (at > 0 && is_joint(c->k, blk))
             cfg_split(c, b, at);
     }
 }
 
-static void alloc_orders(struct cfg *c)
+/* ---- the order ---- */
+
+/* Adds the edges by which the walk follows the edge from one block to another: as it is, or by the
+ * heads of the loops that it enters. */
+static void add_walk(const struct cfg *c, struct graph *g, int32_t from, int32_t to)
 {
-    size_t bytes = sizeof(int32_t) * (size_t)(c->n + 1);
-    c->rpo = arena_alloc(&c->k->arena, bytes);
-    c->pos = arena_alloc(&c->k->arena, bytes);
-    c->idom = arena_alloc(&c->k->arena, bytes);
+    const struct graph_loops *l = &c->loops;
+    int32_t outer = graph_loop_entered(l, from, to);
+    while (outer >= 0 && l->loops[outer].head != to) {
+        graph_edge(g, from, l->loops[outer].head);
+        from = l->loops[outer].head;
+        outer = graph_loop_entered(l, from, to);
+    }
+    graph_edge(g, from, to);
 }
 
-static void analyse(struct cfg *c)
+/* Where the walk goes first on an edge: that block, or the head of the outermost loop entered. */
+static int32_t walk_target(const struct cfg *c, int32_t from, int32_t to)
 {
-    alloc_orders(c);
-    cfg_rpo(c, NULL);
-    find_preds(c);
-    dominators(c);
+    int32_t outer = graph_loop_entered(&c->loops, from, to);
+    return outer >= 0 ? c->loops.loops[outer].head : to;
+}
+
+/* The weak topological order: order[] gets the blocks that are reached, position[] where each block
+ * is in it, -1: nowhere. */
+static int32_t find_order(const struct cfg *c, int32_t *order, int32_t *position)
+{
+    const struct graph_loops *l = &c->loops;
+    struct graph walk;
+    graph_init(&walk, c->n);
+    for (int32_t b = 0; b < c->n; b++)
+        for (int s = 0; s < c->blocks[b].nsucc; s++) {
+            int32_t to = c->blocks[b].succ[s];
+            for (int32_t of = l->loop_of[b]; of >= 0 && !graph_in_loop(l, of, to);
+                 of = l->loops[of].parent)
+                graph_edge(&walk, l->loops[of].head, walk_target(c, b, to));
+        }
+    for (int32_t b = 0; b < c->n; b++)
+        for (int s = 0; s < c->blocks[b].nsucc; s++)
+            add_walk(c, &walk, b, c->blocks[b].succ[s]);
+    graph_close(&walk);
+    int32_t count = graph_reverse_postorder(&walk, 0, order, position);
+    graph_free(&walk);
+    return count;
+}
+
+static void find_preds(struct jkernel *k)
+{
+    for (int32_t b = 0; b < k->nblocks; b++)
+        k->blocks[b].npred = 0;
+    for (int32_t b = 0; b < k->nblocks; b++)
+        for (int s = 0; s < k->blocks[b].nsucc; s++)
+            k->blocks[k->blocks[b].succ[s]].npred++;
+    for (int32_t b = 0; b < k->nblocks; b++) {
+        struct jblock *blk = &k->blocks[b];
+        blk->pred = arena_alloc(&k->arena, sizeof *blk->pred * (size_t)blk->npred + 4);
+        blk->npred = 0;
+    }
+    for (int32_t b = 0; b < k->nblocks; b++)
+        for (int s = 0; s < k->blocks[b].nsucc; s++) {
+            struct jblock *to = &k->blocks[k->blocks[b].succ[s]];
+            to->pred[to->npred++] = b;
+        }
 }
 
 /* Renumbers the blocks into the order and drops unreachable ones. */
-static void cfg_place(struct cfg *c, uint64_t *const *body)
+static void cfg_place(struct cfg *c)
 {
     struct jkernel *k = c->k;
-    struct jblock *out = arena_alloc(&k->arena, sizeof *out * (size_t)c->nreach);
-    for (int32_t n = 0; n < c->nreach; n++) {
-        int32_t from = c->rpo[n];
-        out[n] = c->blocks[from];
-        out[n].order = n;
-        for (int s = 0; s < out[n].nsucc; s++)
-            out[n].succ[s] = c->pos[out[n].succ[s]];
-        for (int32_t h = 0, best = 0; h < c->n; h++) {
-            if (body[h] == NULL || c->pos[h] < 0 || !bit_get(body[h], from))
-                continue;
-            out[n].depth++;
-            int32_t size = 0;
-            for (int32_t w = 0; w < bit_words(c->n); w++)
-                size += __builtin_popcountll(body[h][w]);
-            if (out[n].loop < 0 || size < best) {
-                best = size;
-                out[n].loop = c->pos[h];
-            }
-        }
+    int32_t *order = xmalloc(sizeof *order * ((size_t)c->n + 1));
+    int32_t *position = xmalloc(sizeof *position * ((size_t)c->n + 1));
+    k->nblocks = find_order(c, order, position);
+    k->blocks = arena_alloc(&k->arena, sizeof *k->blocks * (size_t)k->nblocks);
+    for (int32_t n = 0; n < k->nblocks; n++) {
+        struct jblock *out = &k->blocks[n];
+        int32_t loop = c->loops.loop_of[order[n]];
+        *out = c->blocks[order[n]];
+        out->order = n;
+        for (int s = 0; s < out->nsucc; s++)
+            out->succ[s] = position[out->succ[s]];
+        out->loop = loop < 0 ? -1 : position[c->loops.loops[loop].head];
+        out->depth = loop < 0 ? 0 : c->loops.loops[loop].depth;
+        out->irreducible = loop >= 0 && c->loops.loops[loop].irreducible;
     }
-    c->blocks = out;
-    c->n = c->nreach;
-    for (int32_t n = 0; n < c->n; n++)
-        c->rpo[n] = c->pos[n] = n;
-    find_preds(c);
-    k->blocks = out;
-    k->nblocks = c->n;
+    free(order);
+    free(position);
+    find_preds(k);
 }
 
 /* Does the kernel have barriers that not every warp of the block takes part in? Then all of its
@@ -610,29 +725,30 @@ bool pass_cfg(struct jkernel *k)
     if (!make_blocks(&c))
         return false;
     int32_t counter = k->barrier_loop != 0 ? start_counter(&c) : -1;
-    analyse(&c);
-    uint64_t **body = find_loops(&c);
+    find_loops(&c);
     int32_t before = c.n;
+    if (split_behind(&c))
+        find_loops_again(&c, before);
+    keep_heads(&c);
+    before = c.n;
+    if (insert_latches(&c))
+        find_loops_again(&c, before);
+    before = c.n;
     for (int32_t h = 0; h < before; h++)
-        if (body[h] != NULL && loop_polls(&c, body[h], before))
-            insert_polls(&c, h, body[h], before);
+        if (c.body[h] != NULL && loop_polls(&c, c.body[h], before))
+            insert_polls(&c, h, c.body[h], before);
     for (int32_t h = 0; h < before && k->barrier_loop != 0; h++)
-        if (body[h] != NULL && c.blocks[h].first == k->barrier_loop - 1)
-            insert_pace(&c, h, body[h], before, counter);
+        if (c.body[h] != NULL && c.blocks[h].first == k->barrier_loop - 1)
+            insert_barriers(&c, h, c.body[h], before, counter);
     for (int32_t h = 0; h < before && k->yield_loop != 0; h++)
-        if (body[h] != NULL && c.blocks[h].first == k->yield_loop - 1)
-            insert_relay(&c, h);
+        if (c.body[h] != NULL && c.blocks[h].first == k->yield_loop - 1)
+            insert_yield_point(&c, h);
     if (k->has_poll && c.n <= JIT_SPIN_YIELD_BLOCKS)
         split_joint(&c);
-    if (c.n != before) {
-        struct cfg old = {.n = before};
-        free_loops(&old, body);
-        analyse(&c);
-        body = find_loops(&c);
-    }
-    struct cfg whole = {.n = c.n}; /* cfg_place drops unreachable blocks from the count */
-    cfg_rpo(&c, body);
-    cfg_place(&c, body);
-    free_loops(&whole, body);
+    if (c.n != before)
+        find_loops_again(&c, before);
+    cfg_place(&c);
+    free_loops(&c, c.n);
+    free(c.heads);
     return true;
 }

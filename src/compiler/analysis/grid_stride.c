@@ -187,7 +187,7 @@ static bool suits(const struct jkernel *k, int32_t h)
             last = b;
     for (int32_t b = h; b <= last; b++) {
         const struct jblock *blk = &k->blocks[b];
-        if (blk->loop != h || blk->term == TERM_SUSPEND)
+        if (blk->loop != h || blk->irreducible || blk->term == TERM_SUSPEND)
             return false;
         for (int32_t n = 0; n < blk->count; n++)
             rows |= strides(k, h, &k->instrs[blk->first + n]);

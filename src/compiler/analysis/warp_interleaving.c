@@ -62,7 +62,7 @@ static bool suits(const struct jkernel *k, int32_t h, const uint64_t *partial)
     bool rows = false;
     for (int32_t b = h; b <= last; b++) {
         const struct jblock *blk = &k->blocks[b];
-        if (blk->loop != h || !blk->converged || bit_get(partial, b))
+        if (blk->loop != h || blk->irreducible || !blk->converged || bit_get(partial, b))
             return false;
         for (int32_t n = 0; n < blk->count; n++) {
             const struct ptx_instr *i = &k->instrs[blk->first + n];

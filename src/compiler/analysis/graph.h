@@ -1,0 +1,89 @@
+/* Directed graphs, for control flow of PTX and of LLVM IR: orders, dominators, reachability and the
+ * loop nesting forest. Nodes are numbers from 0; what they stand for is the caller's.
+ *
+ * A graph is made by graph_init, an edge at a time by graph_edge, and graph_close; afterwards the
+ * successors of node v are succ[succ_at[v]] .. succ[succ_at[v + 1] - 1], in the order in which the
+ * edges were added, and the predecessors likewise. Post-dominators are the dominators of the
+ * reversed graph. */
+#ifndef WEIR_COMPILER_GRAPH_H
+#define WEIR_COMPILER_GRAPH_H
+
+#include "base/base.h"
+#include "base/bits.h"
+
+struct graph {
+    int32_t n, nedges;
+    int32_t *succ_at, *succ, *pred_at, *pred;
+    struct graph_edge {
+        int32_t from, to;
+    } *edges;
+    size_t edges_cap;
+};
+
+void graph_init(struct graph *g, int32_t n);
+void graph_edge(struct graph *g, int32_t from, int32_t to);
+void graph_close(struct graph *g);
+void graph_free(struct graph *g);
+
+/* Reverse post-order of a depth-first walk from `entry` that visits successors in their order:
+ * order[] gets the nodes, number[] each node's position, -1 where none leads to it. Returns how
+ * many are reached. */
+int32_t graph_reverse_postorder(const struct graph *g, int32_t entry, int32_t *order,
+                                int32_t *number);
+
+/* Immediate dominators, for nodes in the reverse postorder given: the entry's is itself, -1 for
+ * what is not reached (Cooper, Harvey and Kennedy). */
+void graph_dominators(const struct graph *g, const int32_t *order, const int32_t *number,
+                      int32_t count, int32_t *idom);
+
+/* Does a dominate b? Both are reached. */
+static inline bool graph_dominates(const int32_t *idom, const int32_t *number, int32_t a, int32_t b)
+{
+    while (number[b] > number[a])
+        b = idom[b];
+    return a == b;
+}
+
+/* Adds to `set` what can be reached from node `from` by paths of at least one edge that do not go
+ * on behind node `without` (-1: there is none), which itself is not added. Nodes that are in `set`
+ * already are not looked behind. */
+void graph_reach(const struct graph *g, int32_t from, int32_t without, uint64_t *set);
+
+/* ---- loops ---- */
+
+/* The loop nesting forest. A loop is a strongly connected component: of the graph, or of what is
+ * left of the loop around it without the edges to that one's head. An irreducible loop is entered
+ * at other nodes than its head, too. In a reducible graph these are the natural loops, those of one
+ * header as one. */
+struct graph_loops {
+    int32_t count;
+    struct graph_loop {
+        int32_t head, parent, depth; /* the loop around it, -1: none; 1 for the outermost */
+        bool irreducible;
+    } *loops; /* parents come before their children */
+    size_t cap;
+    int32_t *loop_of; /* per node: the innermost loop, -1: none */
+};
+
+/* Chooses the head of an irreducible loop: `nodes` are all of its nodes, `entries` some of them, in
+ * ascending order of the reverse postorder. NULL: the first entry. */
+typedef int32_t graph_choose_head(void *self, const struct graph *g, const uint64_t *nodes,
+                                  const int32_t *entries, int32_t nentries);
+
+void graph_find_loops(const struct graph *g, int32_t entry, graph_choose_head *choose, void *self,
+                      struct graph_loops *out);
+void graph_loops_free(struct graph_loops *l);
+
+/* Is the node in the loop? */
+static inline bool graph_in_loop(const struct graph_loops *l, int32_t loop, int32_t node)
+{
+    int32_t of = l->loop_of[node];
+    while (of >= 0 && l->loops[of].depth > l->loops[loop].depth)
+        of = l->loops[of].parent;
+    return of == loop;
+}
+
+/* The outermost loop that has node `to` but not node `from`, -1: there is none. */
+int32_t graph_loop_entered(const struct graph_loops *l, int32_t from, int32_t to);
+
+#endif
