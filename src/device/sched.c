@@ -529,6 +529,7 @@ static void *worker_main(void *arg)
     struct seeker k = {0};
     uint64_t progress = sched_now();
     for (;;) {
+        grid_signals_enter(w);
         enum sched_result r = sched_work(w, &k);
         if (r == SCHED_NOTHING) {
             rest(&k);

@@ -90,7 +90,9 @@ void wait_count_by(struct device_stream *s, uint64_t count, bool any, enum devic
     struct grid_worker *w = sched_worker();
     struct seeker k = {0};
     atomic_store_explicit(&s->host_runs, true, memory_order_relaxed);
+    grid_signals_enter(w);
     while (!reached(s, count))
         if (!help(s, count, w, any ? &k : NULL) && !look(s, count, mode))
             sleep_on(s, count);
+    grid_signals_leave(w);
 }

@@ -9,9 +9,6 @@
 #include "memory/memory.h"
 #include "memory/view.h"
 
-static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
-static struct sigaction before[NSIG];
-
 void fault_leave(struct grid_worker *w, const struct trouble *t)
 {
     w->trouble = *t;
@@ -70,33 +67,6 @@ static struct trouble trouble_of(const struct grid_worker *w, int signal, const 
     return t;
 }
 
-/* Not ours: whoever was there before gets it. */
-static void pass_on(int signal, siginfo_t *info, void *context)
-{
-    const struct sigaction *old = &before[signal];
-    if ((old->sa_flags & SA_SIGINFO) == 0 && old->sa_handler == SIG_IGN && info->si_code <= 0)
-        return;
-    if ((old->sa_flags & SA_SIGINFO) == 0 &&
-        (old->sa_handler == SIG_DFL || old->sa_handler == SIG_IGN)) {
-        /* Back to the default; the instruction faults again at the return. */
-        struct sigaction action = {.sa_handler = SIG_DFL};
-        sigaction(signal, &action, NULL);
-        if (info->si_code <= 0)
-            raise(signal); /* sent by someone: it does not come again by itself */
-        return;
-    }
-    sigset_t mask, now; /* what the system would have blocked for it */
-    sigorset(&mask, &((ucontext_t *)context)->uc_sigmask, &old->sa_mask);
-    if ((old->sa_flags & SA_NODEFER) == 0)
-        sigaddset(&mask, signal);
-    pthread_sigmask(SIG_SETMASK, &mask, &now);
-    if ((old->sa_flags & SA_SIGINFO) != 0)
-        old->sa_sigaction(signal, info, context);
-    else
-        old->sa_handler(signal);
-    pthread_sigmask(SIG_SETMASK, &now, NULL);
-}
-
 static grid_host_touch_fn host_touch;
 
 void grid_set_host_touch(grid_host_touch_fn fn) { host_touch = fn; }
@@ -117,7 +87,7 @@ static bool is_devices(const char *address)
     return mem_in_device_range(address) || mem_in_device_range(address + 64);
 }
 
-static void on_signal(int signal, siginfo_t *info, void *context)
+void fault_on_signal(int signal, siginfo_t *info, void *context)
 {
     struct grid_worker *w = worker_of_thread();
     /* A code above 0 comes from the CPU, not from kill(). */
@@ -128,20 +98,6 @@ static void on_signal(int signal, siginfo_t *info, void *context)
     }
     if (mem_guarded() && info->si_code > 0 && host_touch != NULL && is_devices(info->si_addr))
         host_touch((uint64_t)info->si_addr, pc_of(context), is_write(context));
-    pass_on(signal, info, context);
-}
-
-static void install(void)
-{
-    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    for (size_t i = 0; i < WEIR_COUNT(signals); i++)
-        sigaction(signals[i], &action, &before[signals[i]]);
-}
-
-void grid_install_handlers(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, install);
 }
 
 /* ---- the fault report ---- */

@@ -291,5 +291,10 @@ void grid_set_host_touch(grid_host_touch_fn fn);
 
 /* Installs the signal handlers (once per process; further calls do nothing). */
 void grid_install_handlers(void);
+/* Around device work that a thread of the program runs, and before what one of ours runs: the
+ * signals of faults are not blocked in the thread, and are handled here, whatever the program has
+ * done with them since. Leaving gives them back to the program. */
+void grid_signals_enter(struct grid_worker *w);
+void grid_signals_leave(struct grid_worker *w);
 
 #endif

@@ -122,12 +122,23 @@ struct rest {
     struct rest *outer;      /* of a block in the middle of which this thread runs these */
 };
 
-enum { WORKER_SPANS = 4 };
+enum { WORKER_SPANS = 4, FAULT_SIGNALS = 4 };
+
+/* What signals.c knows of a thread. */
+struct thread_signals {
+    uint64_t asked_at; /* when the thread last asked, in ticks; 0: never */
+    uint32_t asked;    /* how often */
+    bool lifted;       /* some were blocked, and are not until the thread returns to the program: */
+    sigset_t lifted_set;
+    bool is_held[FAULT_SIGNALS]; /* came from elsewhere meanwhile */
+    siginfo_t held[FAULT_SIGNALS];
+};
 
 struct grid_worker {
     struct cdp_thread cdp; /* first: see cdp_thread() */
     sigjmp_buf *escape;    /* where trouble leads while armed */
     volatile sig_atomic_t armed;
+    struct thread_signals signals;
     struct grid_env *env;       /* of what runs now */
     struct grid_block *current; /* runs now; NULL in protected functions */
     const char *what;           /* name of the protected function, else NULL */
@@ -154,6 +165,9 @@ struct grid_worker {
 /* The thread is stuck in a block: some of the blocks that it was to run behind it are parked, so
  * that others run them (park.c). */
 void rest_hand_over(struct grid_worker *w);
+
+/* A fault's signal: does not return if it is device code's. */
+void fault_on_signal(int signal, siginfo_t *info, void *context);
 
 /* Leaves the device code of this thread. */
 _Noreturn void fault_leave(struct grid_worker *w, const struct trouble *t);

@@ -1,0 +1,219 @@
+/* The signals of faults, in a process whose signals belong to the program.
+ *
+ * A fault in device code must reach our handler whatever the program has done. Two things can keep
+ * it from that: the thread blocks the signal (the system then ends the process), or the program has
+ * installed a handler of its own after ours. Neither is told to a library, and to ask takes a
+ * system call each, longer than a small kernel. So a thread asks when it begins to run device work
+ * and has not asked for ASK_TICKS: what it finds blocked is unblocked until it returns to the
+ * program, what it finds replaced is installed again, and what came instead gets the faults that
+ * are not ours.
+ *
+ * A program may put a handler back that it has saved, ours included. So each time ours is installed
+ * again it is another function, which knows what was there before it: handlers form the chain that
+ * the program believes in, and one that it has put back stands for what there was then. */
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "exec/internal.h"
+
+enum {
+    ASK_TICKS = 1 << 16, /* some 20 µs */
+    OTHERS_EACH = 8,     /* times that SIGSEGV was asked about, the rarer ones are, too */
+    LEVELS = 8           /* more replaced handlers than that are told no more from the last one */
+};
+
+static const int signals[FAULT_SIGNALS] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
+
+/* What each level's handler found in its place, and so passes on to. */
+static struct sigaction before[LEVELS][NSIG];
+
+/* ---- passing on ---- */
+
+/* Not ours: whoever was there before gets it. */
+static void pass_on(struct sigaction *old, int signal, siginfo_t *info, void *context)
+{
+    if ((old->sa_flags & SA_SIGINFO) == 0 && old->sa_handler == SIG_IGN && info->si_code <= 0)
+        return;
+    if ((old->sa_flags & SA_SIGINFO) == 0 &&
+        (old->sa_handler == SIG_DFL || old->sa_handler == SIG_IGN)) {
+        /* Back to the default; the instruction faults again at the return. */
+        struct sigaction action = {.sa_handler = SIG_DFL};
+        sigaction(signal, &action, NULL);
+        if (info->si_code <= 0)
+            raise(signal); /* sent by someone: it does not come again by itself */
+        return;
+    }
+    sigset_t mask, now; /* what the system would have blocked for it */
+    sigorset(&mask, &((ucontext_t *)context)->uc_sigmask, &old->sa_mask);
+    if ((old->sa_flags & SA_NODEFER) == 0)
+        sigaddset(&mask, signal);
+    pthread_sigmask(SIG_SETMASK, &mask, &now);
+    struct sigaction action = *old;
+    if ((action.sa_flags & SA_RESETHAND) != 0)
+        *old = (struct sigaction){.sa_handler = SIG_DFL};
+    if ((action.sa_flags & SA_SIGINFO) != 0)
+        action.sa_sigaction(signal, info, context);
+    else
+        action.sa_handler(signal);
+    pthread_sigmask(SIG_SETMASK, &now, NULL);
+}
+
+/* Someone sent it while the thread had it unblocked for us: it gets it when it is blocked again. */
+static bool hold(int signal, const siginfo_t *info)
+{
+    struct grid_worker *w = worker_of_thread();
+    if (w == NULL || info->si_code > 0 || !w->signals.lifted ||
+        !sigismember(&w->signals.lifted_set, signal))
+        return false;
+    for (int i = 0; i < FAULT_SIGNALS; i++)
+        if (signals[i] == signal) {
+            w->signals.held[i] = *info;
+            w->signals.is_held[i] = true;
+        }
+    return true;
+}
+
+static void at_level(int level, int signal, siginfo_t *info, void *context)
+{
+    fault_on_signal(signal, info, context);
+    if (!hold(signal, info))
+        pass_on(&before[level][signal], signal, info, context);
+}
+
+#define LEVEL(n)                                                                                   \
+    static void on_signal_##n(int signal, siginfo_t *info, void *context)                          \
+    {                                                                                              \
+        at_level(n, signal, info, context);                                                        \
+    }
+LEVEL(0)
+LEVEL(1) LEVEL(2) LEVEL(3) LEVEL(4) LEVEL(5) LEVEL(6) LEVEL(7)
+
+    static void (*const handlers[LEVELS])(int, siginfo_t *, void *) = {
+        on_signal_0, on_signal_1, on_signal_2, on_signal_3,
+        on_signal_4, on_signal_5, on_signal_6, on_signal_7};
+
+/* ---- installing ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int levels; /* that were installed once; signals that have fewer skip some */
+
+static bool is_ours(const struct sigaction *a)
+{
+    for (int n = 0; n < LEVELS; n++)
+        if ((a->sa_flags & SA_SIGINFO) != 0 && a->sa_sigaction == handlers[n])
+            return true;
+    return false;
+}
+
+static bool is_same(const struct sigaction *a, const struct sigaction *b)
+{
+    return a->sa_flags == b->sa_flags && a->sa_sigaction == b->sa_sigaction;
+}
+
+/* The level whose handler came after this one, or a new one. */
+static int level_after(const struct sigaction *found, int signal)
+{
+    for (int n = 0; n < levels; n++)
+        if (is_same(&before[n][signal], found))
+            return n;
+    if (levels < LEVELS)
+        levels++;
+    return levels - 1;
+}
+
+static void install(int signal)
+{
+    struct sigaction found, ours = {.sa_flags = SA_SIGINFO | SA_ONSTACK};
+    if (sigaction(signal, NULL, &found) != 0 || is_ours(&found))
+        return;
+    pthread_mutex_lock(&lock);
+    if (sigaction(signal, NULL, &found) == 0 && !is_ours(&found)) {
+        int level = level_after(&found, signal);
+        before[level][signal] = found;
+        ours.sa_sigaction = handlers[level];
+        sigaction(signal, &ours, NULL);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static void before_fork(void) { pthread_mutex_lock(&lock); }
+static void after_fork(void) { pthread_mutex_unlock(&lock); }
+
+static void install_all(void)
+{
+    for (int i = 0; i < FAULT_SIGNALS; i++)
+        install(signals[i]);
+    pthread_atfork(before_fork, after_fork, after_fork);
+}
+
+void grid_install_handlers(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, install_all);
+}
+
+/* ---- before and after device work ---- */
+
+static uint64_t ticks(void)
+{
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    uint64_t t;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(t));
+    return t << 6; /* it counts slowly */
+#endif
+}
+
+static void ask(struct grid_worker *w)
+{
+    sigset_t faults, old;
+    sigemptyset(&faults);
+    sigemptyset(&w->signals.lifted_set);
+    for (int i = 0; i < FAULT_SIGNALS; i++)
+        sigaddset(&faults, signals[i]);
+    pthread_sigmask(SIG_UNBLOCK, &faults, &old);
+    for (int i = 0; i < FAULT_SIGNALS; i++)
+        if (sigismember(&old, signals[i])) {
+            sigaddset(&w->signals.lifted_set, signals[i]);
+            w->signals.lifted = true;
+        }
+    install(SIGSEGV);
+    for (int i = 0; w->signals.asked % OTHERS_EACH == 0 && i < FAULT_SIGNALS; i++)
+        install(signals[i]);
+    w->signals.asked++;
+}
+
+void grid_signals_enter(struct grid_worker *w)
+{
+    uint64_t now = ticks();
+    if (WEIR_LIKELY(now - w->signals.asked_at < ASK_TICKS))
+        return;
+    w->signals.asked_at = now;
+    ask(w);
+}
+
+static void restore(struct grid_worker *w)
+{
+    w->signals.lifted = false;
+    w->signals.asked_at = 0; /* and asks again the next time */
+    pthread_sigmask(SIG_BLOCK, &w->signals.lifted_set, NULL);
+    for (int i = 0; i < FAULT_SIGNALS; i++) {
+        if (!w->signals.is_held[i])
+            continue;
+        w->signals.is_held[i] = false;
+        if (w->signals.held[i].si_code == SI_TKILL)
+            syscall(SYS_rt_tgsigqueueinfo, getpid(), (pid_t)syscall(SYS_gettid), signals[i],
+                    &w->signals.held[i]);
+        else
+            syscall(SYS_rt_sigqueueinfo, getpid(), signals[i], &w->signals.held[i]);
+    }
+}
+
+void grid_signals_leave(struct grid_worker *w)
+{
+    if (WEIR_UNLIKELY(w->signals.lifted))
+        restore(w);
+}
