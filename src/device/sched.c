@@ -24,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/own_threads.h"
 #include "device/cdp.h"
 #include "device/internal.h"
 
@@ -389,6 +390,7 @@ static enum sched_result resume(struct grid_worker *w, struct seeker *k)
         return SCHED_NOTHING;
     }
     stop_spinning(k);
+    grid_signals_enter(w);
     bool any = grid_resume(&sched.parking, w, &progress, &complete);
     if (complete != NULL)
         command_run_complete(command_of_run(complete), w, UINT64_MAX);
@@ -413,6 +415,7 @@ enum sched_result sched_work(struct grid_worker *w, struct seeker *k)
             return r;
     }
     if (pick(k, &s, &c, &q)) {
+        grid_signals_enter(w);
         if (s != NULL)
             stream_run(s, w, UINT64_MAX);
         else if (c != NULL)
@@ -529,7 +532,6 @@ static void *worker_main(void *arg)
     struct seeker k = {0};
     uint64_t progress = sched_now();
     for (;;) {
-        grid_signals_enter(w);
         enum sched_result r = sched_work(w, &k);
         if (r == SCHED_NOTHING) {
             rest(&k);
@@ -562,8 +564,25 @@ void mutex_init(pthread_mutex_t *lock)
 /* Code of large kernels that is not optimised takes a megabyte, whatever limit the user has set. */
 enum { STACK_LEAST = 8 << 20 };
 
+struct start {
+    void *(*main)(void *);
+    void *arg;
+};
+
+static void *begin(void *arg)
+{
+    struct start s = *(struct start *)arg;
+    free(arg);
+    own_thread_begins();
+    return s.main(s.arg);
+}
+
 bool thread_start(void *(*main)(void *), void *arg, const char *name)
 {
+    struct start *s = malloc(sizeof *s);
+    if (s == NULL)
+        return false;
+    *s = (struct start){main, arg};
     /* The program's signals are for the program's threads. Those of faults must not be blocked: the
      * system ends a process that has a blocked one. */
     sigset_t mask, old;
@@ -578,11 +597,13 @@ bool thread_start(void *(*main)(void *), void *arg, const char *name)
     if (pthread_attr_getstacksize(&attr, &stack) == 0 && stack < STACK_LEAST)
         pthread_attr_setstacksize(&attr, STACK_LEAST);
     pthread_sigmask(SIG_SETMASK, &mask, &old);
-    bool fine = pthread_create(&thread, &attr, main, arg) == 0;
+    bool fine = pthread_create(&thread, &attr, begin, s) == 0;
     pthread_attr_destroy(&attr);
     if (fine) {
         pthread_setname_np(thread, name);
         pthread_detach(thread);
+    } else {
+        free(s);
     }
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     return fine;

@@ -16,6 +16,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "base/own_threads.h"
 #include "exec/internal.h"
 
 enum {
@@ -75,10 +76,32 @@ static bool hold(int signal, const siginfo_t *info)
     return true;
 }
 
+/* Sends it again, to the process or to one thread; as it was, where the system lets us. */
+static void send_again(int signal, siginfo_t *info, pid_t thread)
+{
+    pid_t self = getpid();
+    if (thread == 0) {
+        if (syscall(SYS_rt_sigqueueinfo, self, signal, info) != 0)
+            kill(self, signal);
+    } else if (syscall(SYS_rt_tgsigqueueinfo, self, thread, signal, info) != 0) {
+        syscall(SYS_tgkill, self, thread, signal);
+    }
+}
+
+/* Sent to the process, and taken by a thread of ours, which cannot block it: the main thread gets
+ * it, as it would have without us. */
+static bool forward(int signal, siginfo_t *info)
+{
+    if (!own_thread() || (info->si_code != SI_USER && info->si_code != SI_QUEUE))
+        return false;
+    send_again(signal, info, getpid());
+    return true;
+}
+
 static void at_level(int level, int signal, siginfo_t *info, void *context)
 {
     fault_on_signal(signal, info, context);
-    if (!hold(signal, info))
+    if (!hold(signal, info) && !forward(signal, info))
         pass_on(&before[level][signal], signal, info, context);
 }
 
@@ -88,7 +111,8 @@ static void at_level(int level, int signal, siginfo_t *info, void *context)
         at_level(n, signal, info, context);                                                        \
     }
 LEVEL(0)
-LEVEL(1) LEVEL(2) LEVEL(3) LEVEL(4) LEVEL(5) LEVEL(6) LEVEL(7)
+LEVEL(1)
+LEVEL(2) LEVEL(3) LEVEL(4) LEVEL(5) LEVEL(6) LEVEL(7)
 
     static void (*const handlers[LEVELS])(int, siginfo_t *, void *) = {
         on_signal_0, on_signal_1, on_signal_2, on_signal_3,
@@ -167,23 +191,44 @@ static uint64_t ticks(void)
 #endif
 }
 
-static void ask(struct grid_worker *w)
+/* What came meanwhile takes its course. */
+static void release_held(struct thread_signals *t)
 {
-    sigset_t faults, old;
+    for (int i = 0; i < FAULT_SIGNALS; i++) {
+        if (!t->is_held[i])
+            continue;
+        t->is_held[i] = false;
+        bool to_thread = t->held[i].si_code == SI_TKILL;
+        send_again(signals[i], &t->held[i], to_thread ? (pid_t)syscall(SYS_gettid) : 0);
+    }
+}
+
+static void ask(struct thread_signals *t)
+{
+    sigset_t faults, old, lifted;
+    sigemptyset(&lifted);
     sigemptyset(&faults);
-    sigemptyset(&w->signals.lifted_set);
-    for (int i = 0; i < FAULT_SIGNALS; i++)
+    for (int i = 0; i < FAULT_SIGNALS; i++) {
         sigaddset(&faults, signals[i]);
+        if (t->lifted && sigismember(&t->lifted_set, signals[i]))
+            sigaddset(&lifted, signals[i]); /* by an earlier call */
+    }
+    t->lifted_set = faults; /* until it is known: one that was sent may come at once */
+    t->lifted = true;
+    atomic_signal_fence(memory_order_seq_cst);
     pthread_sigmask(SIG_UNBLOCK, &faults, &old);
     for (int i = 0; i < FAULT_SIGNALS; i++)
-        if (sigismember(&old, signals[i])) {
-            sigaddset(&w->signals.lifted_set, signals[i]);
-            w->signals.lifted = true;
-        }
+        if (sigismember(&old, signals[i]))
+            sigaddset(&lifted, signals[i]);
+    t->lifted_set = lifted;
+    t->lifted = !sigisemptyset(&lifted);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (!t->lifted)
+        release_held(t);
     install(SIGSEGV);
-    for (int i = 0; w->signals.asked % OTHERS_EACH == 0 && i < FAULT_SIGNALS; i++)
+    for (int i = 0; t->asked % OTHERS_EACH == 0 && i < FAULT_SIGNALS; i++)
         install(signals[i]);
-    w->signals.asked++;
+    t->asked++;
 }
 
 void grid_signals_enter(struct grid_worker *w)
@@ -192,28 +237,20 @@ void grid_signals_enter(struct grid_worker *w)
     if (WEIR_LIKELY(now - w->signals.asked_at < ASK_TICKS))
         return;
     w->signals.asked_at = now;
-    ask(w);
+    ask(&w->signals);
 }
 
-static void restore(struct grid_worker *w)
+static void restore(struct thread_signals *t)
 {
-    w->signals.lifted = false;
-    w->signals.asked_at = 0; /* and asks again the next time */
-    pthread_sigmask(SIG_BLOCK, &w->signals.lifted_set, NULL);
-    for (int i = 0; i < FAULT_SIGNALS; i++) {
-        if (!w->signals.is_held[i])
-            continue;
-        w->signals.is_held[i] = false;
-        if (w->signals.held[i].si_code == SI_TKILL)
-            syscall(SYS_rt_tgsigqueueinfo, getpid(), (pid_t)syscall(SYS_gettid), signals[i],
-                    &w->signals.held[i]);
-        else
-            syscall(SYS_rt_sigqueueinfo, getpid(), signals[i], &w->signals.held[i]);
-    }
+    t->asked_at = 0; /* and asks again the next time */
+    pthread_sigmask(SIG_BLOCK, &t->lifted_set, NULL);
+    t->lifted = false;
+    atomic_signal_fence(memory_order_seq_cst);
+    release_held(t);
 }
 
 void grid_signals_leave(struct grid_worker *w)
 {
     if (WEIR_UNLIKELY(w->signals.lifted))
-        restore(w);
+        restore(&w->signals);
 }

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/own_threads.h"
 #include "loader/cache.h"
 #include "loader/compiler_library.h"
 #include "loader/loader.h"
@@ -70,6 +71,7 @@ static void work_locked(struct jit_tier_up *l)
 static void *later_main(void *arg)
 {
     (void)arg;
+    own_thread_begins();
     plugin_stack_is_large();
     pthread_mutex_lock(&lock);
     for (;;) {

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/thread_fast.h"
+#include "base/own_threads.h"
 #include "driver/driver.h"
 #include "driver/error/fault.h"
 #include "driver/error/site.h"
@@ -37,6 +37,7 @@ static void stack_free(void *stack)
     own_stack = NULL;
     driver_thread = (struct driver_thread){0};
     free(stack);
+    own_threads_program_thread_ends();
 }
 
 static void make_stack_key(void) { pthread_key_create(&stack_key, stack_free); }
