@@ -9,10 +9,10 @@
 /* How well to compile. What kernels compute does not depend on it, nor do the block's frame and the
  * numbers of its resume points: a block may begin with one code and go on with another. */
 enum jit_tier {
-    JIT_TIER_OPTIMIZING, /* optimised: what the disk cache holds */
-    JIT_TIER_FIRST, /* the same, but quick where that would take long; not where blocks go round
-                  barriers and cannot change to better code there: such a block may be as long
-                  as its grid. The code says which it is */
+    JIT_TIER_OPTIMIZING, /* optimized: what the disk cache holds */
+    JIT_TIER_FIRST, /* the same, but baseline where that would take long; not where blocks loop over
+                  barriers and cannot change to optimized code there: such a block may be as
+                  long as its grid. The code says which it is */
     JIT_TIER_FIRST_OF_MANY, /* as JIT_TIER_FIRST for a grid of so many blocks that each is little of
                                it */
     JIT_TIER_BASELINE,      /* in a fraction of the time; the code is many times slower */
@@ -51,9 +51,9 @@ struct jit_kernel_info {
 
 enum jit_flag {
     JIT_CODE_BASELINE =
-        1u << 16, /* as JIT_TIER_BASELINE gives it: there is better to be had, by jit_tier_up */
+        1u << 16, /* as JIT_TIER_BASELINE gives it: optimized code is to be had, by jit_tier_up */
     JIT_CODE_OSR_ENTRY =
-        1u << 17, /* blocks that have left quick code may go on in it (JIT_OSR_EXIT) */
+        1u << 17, /* blocks that have left baseline code may go on in it (JIT_OSR_EXIT) */
     JIT_CODE_STREAMS = 1u << 18, /* a call goes through its blocks row by row of their threads */
 };
 

@@ -1,4 +1,4 @@
-/* The contract between compiled kernels and whoever runs them (the grid room).
+/* The contract between compiled kernels and whoever runs them (src/exec).
  *
  * A kernel is compiled, for one block shape, into one function that runs one whole block: every
  * warp up to the next barrier, then the next region, until all threads are done (without barriers,
@@ -14,8 +14,8 @@
  *
  * The compiler knows this struct by the offsets of its fields: append, never reorder, and bump
  * JIT_ABI_VERSION (it is part of the cache key) with every change. */
-#ifndef WEIR_JIT_ABI_H
-#define WEIR_JIT_ABI_H
+#ifndef WEIR_ABI_KERNEL_ABI_H
+#define WEIR_ABI_KERNEL_ABI_H
 
 #include <stdint.h>
 
@@ -42,7 +42,7 @@ struct jit_block {
     int32_t budget;          /* polls a spinning loop may still make before it must suspend; helpers
                                 that find nothing to go on for lower it */
     uint32_t state;          /* owned by compiled code: where the block goes on; 0 at first */
-    void *grid;              /* the grid room's own object, for the helpers below */
+    void *grid;              /* src/exec's own object, for the helpers below */
     uint32_t warp;           /* warp now running: kept up to date before helpers and faults */
     uint64_t scratch[16];    /* owned by compiled code: named barriers and their kin */
     uint32_t waiting;        /* set by helpers: the block waits for the grids it has launched, and
@@ -54,7 +54,7 @@ struct jit_block {
     uint32_t more;        /* blocks behind this one in x that the call may run as well. Code that
                              does (kernels without barriers) lowers it to 0, and keeps ctaid[0]
                              up to date for helpers and faults meanwhile */
-    const void *replaced; /* a 32-bit word: not 0 when there is better code for the kernel than that
+    const void *replaced; /* a 32-bit word: not 0 when there is optimized code for the kernel: that
                              which runs the block, which may then return JIT_OSR_EXIT */
 };
 
@@ -91,8 +91,8 @@ enum {
 enum jit_status {
     JIT_DONE = 0,      /* every thread has exited */
     JIT_SUSPENDED = 1, /* waiting for memory that others write: call again later */
-    JIT_WAITING = 2,   /* waiting for an event the grid room knows of (device-side synchronize) */
-    JIT_OSR_EXIT = 3,  /* there is better code: call that, now; never when `replaced` says 0 */
+    JIT_WAITING = 2,   /* waiting for an event src/exec knows of (device-side synchronize) */
+    JIT_OSR_EXIT = 3,  /* there is optimized code: call that, now; never when `replaced` says 0 */
 };
 
 /* Runs the block until it is done or must wait. */
@@ -105,7 +105,7 @@ typedef uint32_t (*jit_block_fn)(struct jit_block *block);
  *   args  [n][32]: argument k of lane l is args[k * 32 + l], zero-extended to 64 bits; an argument
  *         of more than 8 bytes (an array in .param space) takes ceil(bytes / 8) rows
  *   rets  likewise; only lanes in `mask` are read and written
- * They are supplied by the grid room's table (jit_helper in jit.h). */
+ * They are supplied by src/exec's table (jit_helper in loader.h). */
 typedef void (*jit_extern_fn)(struct jit_block *block, uint32_t mask, const uint64_t *args,
                               uint64_t *rets);
 
@@ -181,7 +181,7 @@ enum jit_cluster_map {
 enum { JIT_OTHERS_BASE, JIT_OTHERS_BYTES, JIT_OTHERS_OWN_BASE, JIT_OTHERS_OWN_BYTES };
 enum { JIT_OTHERS_REACH = 1 << 20 };
 
-/* Traps and faults that the code itself detects: never returns to compiled code (the grid room
+/* Traps and faults that the code itself detects: never returns to compiled code (src/exec
  * leaves by its own way). `kind` is enum jit_fault. */
 enum jit_fault {
     JIT_FAULT_TRAP = 1,    /* trap; brkpt outside a debugger */

@@ -1,14 +1,14 @@
 /* The seam between libcuda and the compiler.
  *
  * LLVM is large and slow to start, so all that needs it lives in libweir-jit.so, which the loader
- * (load.c) opens the first time something is neither in memory nor in the disk cache. The library
+ * (loader.c) opens the first time something is neither in memory nor in the disk cache. The library
  * exports one function, weir_jit_plugin, that returns the table below; nothing else crosses.
  *
  * Both sides are built together. The sizes at the head of the table are there to refuse a library
  * of another build with a message instead of a crash. The loader makes the library's build id part
  * of every cache key: a rebuilt compiler never meets what an older one produced. */
-#ifndef WEIR_JIT_PLUGIN_H
-#define WEIR_JIT_PLUGIN_H
+#ifndef WEIR_ABI_PLUGIN_H
+#define WEIR_ABI_PLUGIN_H
 
 #include "abi/compile.h"
 
@@ -48,11 +48,11 @@ struct jit_plugin {
     uint32_t sizeof_module;  /* sizeof(struct ptx_module) */
     uint32_t vocabulary; /* JIT_VOCABULARY: instructions are numbers, which shift with new ones */
 
-    /* The processor and features that LLVM compiles for, for people ("sapphirerapids +avx512f…").
+    /* The CPU and features that LLVM compiles for, for people ("sapphirerapids +avx512f…").
      */
     const char *(*cpu)(void);
 
-    /* As jit_check, jit_kernel_info and jit_dump in jit.h. */
+    /* As jit_check, jit_kernel_info and jit_dump in loader.h. */
     bool (*check)(const struct ptx_module *m, struct diag *d);
     bool (*kernel_info)(const struct ptx_func *entry, struct jit_kernel_info *info, struct diag *d);
     bool (*dump)(const struct ptx_func *entry, const struct jit_options *options, unsigned stages,

@@ -1,4 +1,4 @@
-/* The word that describes a texture or surface instruction to the functions of this room. The
+/* The word that describes a texture or surface instruction to the functions of src/texture. The
  * compiler makes it once per instruction; every call of a helper brings it along. */
 #ifndef WEIR_TEXTURE_INSTR_H
 #define WEIR_TEXTURE_INSTR_H

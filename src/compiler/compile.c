@@ -1,6 +1,6 @@
 /* compile: the library's outside: PTX entry in, ELF object out, and the stages printed on demand.
  *
- * Optimisation is LLVM's, by a pipeline of our own: no vectoriser and no unroller (kernels come
+ * Optimization is LLVM's, by a pipeline of our own: no vectoriser and no unroller (kernels come
  * vectorised, and nvcc and clang have unrolled what their source asked for). */
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Core.h>
@@ -22,7 +22,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char *host_cpu, *host_features, *cpu_text, *host_triple;
 
 /* What LLVM decides for the process, by options and not for a machine or a function. Its second
- * scheduler runs for some processors (AMD's Zen, whose cores reorder all of that themselves) and
+ * scheduler runs for some CPUs (AMD's Zen, whose cores reorder all of that themselves) and
  * takes time with the square of the loads and stores in a row, of which kernels that spill, or copy
  * structures of kilobytes, have thousands: a half to nine tenths of their compilation. And short
  * loops begin at multiples of 32 bytes: one that lies across two lines of decoded instructions
@@ -39,7 +39,7 @@ static void choose(void)
     LLVMParseCommandLineOptions((int)WEIR_COUNT(options), options, "");
 }
 
-/* The processor's features, but for:
+/* The CPU's features, but for:
  * - gathers, which beat what LLVM does without: a test, a branch and a load for each of 32 lanes;
  * - bf16 instructions, whose conversions make subnormal numbers zeros;
  * - f16 instructions: LLVM 19 swaps the operands of a masked comparison of halves to take one from
@@ -330,11 +330,11 @@ static const char *const LARGE_PIPELINE =
 /* After cold_move. */
 static const char *const COLD_PIPELINE = "function(mem2reg,simplifycfg)";
 /* After ahead_insert: how far to look ahead is computed once. */
-static const char *const AHEAD_PIPELINE = "function(early-cse,loop-mssa(licm))";
+static const char *const PREFETCH_PIPELINE = "function(early-cse,loop-mssa(licm))";
 enum {
     LARGE_INSTRUCTIONS = 60000,
     QUICK_INSTRUCTIONS =
-        7000, /* as emitted: from here on optimised code may take more than a second */
+        7000, /* as emitted: from here on optimized code may take more than a second */
 };
 
 /* Instructions of the module. */
@@ -359,7 +359,7 @@ static void attribute(struct codegen *cg, const char *key, const char *value)
     LLVMAddAttributeAtIndex(cg->fn, LLVMAttributeFunctionIndex, a);
 }
 
-static LLVMTargetMachineRef compile_machine(bool quick, struct diag *d)
+static LLVMTargetMachineRef compile_machine(bool baseline, struct diag *d)
 {
     LLVMTargetRef target;
     char *why = NULL;
@@ -369,7 +369,7 @@ static LLVMTargetMachineRef compile_machine(bool quick, struct diag *d)
         return NULL;
     }
     return LLVMCreateTargetMachine(target, host_triple, host_cpu, host_features,
-                                   quick ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault,
+                                   baseline ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault,
                                    LLVMRelocPIC, LLVMCodeModelSmall);
 }
 
@@ -491,7 +491,7 @@ static bool run_passes(struct session *s, const char *passes, struct diag *d)
     if (err == NULL)
         return true;
     char *text = LLVMGetErrorMessage(err);
-    diag_set(d, 0, 0, "optimising %s: %s", s->k.entry->name, text);
+    diag_set(d, 0, 0, "optimizing %s: %s", s->k.entry->name, text);
     LLVMDisposeErrorMessage(text);
     return false;
 }
@@ -509,12 +509,12 @@ static bool verify(struct session *s, struct diag *d)
 static bool compile_optimize(struct session *s, struct diag *d)
 {
     if (s->quick) {
-        if (!run_passes(s, QUICK_PASSES, d))
+        if (!run_passes(s, BASELINE_PASSES, d))
             return false;
-        quick_prepare(s->cg.alu.module);
-        if (!run_passes(s, QUICK_LATER, d))
+        baseline_prepare(s->cg.alu.module);
+        if (!run_passes(s, BASELINE_SECOND_PASSES, d))
             return false;
-        quick_calls(s->cg.alu.module, s->data);
+        baseline_calls(s->cg.alu.module, s->data);
         return verify(s, d);
     }
     bool large = is_large(s->cg.alu.module);
@@ -524,7 +524,7 @@ static bool compile_optimize(struct session *s, struct diag *d)
     if (!large && (!run_passes(s, "function(break-crit-edges)", d) ||
                    (cold_move(s->cg.alu.module), !run_passes(s, COLD_PIPELINE, d))))
         return false;
-    if (!large && ahead_insert(s->cg.alu.module, s->data) && !run_passes(s, AHEAD_PIPELINE, d))
+    if (!large && ahead_insert(s->cg.alu.module, s->data) && !run_passes(s, PREFETCH_PIPELINE, d))
         return false;
     if (!large && s->k.lockstep)
         homes_use(s->cg.alu.module, s->data, s->k.shared_bytes, s->cg.alu.simd_bits);
@@ -574,7 +574,7 @@ static void print_module(struct session *s, struct strbuf *out)
     LLVMDisposeMessage(text);
 }
 
-/* Milliseconds of processor time that this thread has used. */
+/* Milliseconds of CPU time that this thread has used. */
 static double thread_ms(void)
 {
     struct timespec t;
@@ -596,10 +596,10 @@ static bool print_times(struct session *s, double start, struct strbuf *out, str
         return false;
     double end = thread_ms();
     sb_printf(out,
-              "// %zu instructions, %zu of LLVM, %zu optimised, %zu bytes; "
-              "ms: emit %.1f, optimise %.1f, generate %.1f, all %.1f%s\n",
+              "// %zu instructions, %zu of LLVM, %zu optimized, %zu bytes; "
+              "ms: emit %.1f, optimize %.1f, generate %.1f, all %.1f%s\n",
               s->k.ninstrs, before, after, LLVMGetBufferSize(code), emitted - start,
-              optimized - emitted, end - optimized, end - start, s->quick ? " (quick)" : "");
+              optimized - emitted, end - optimized, end - start, s->quick ? " (baseline)" : "");
     LLVMDisposeMemoryBuffer(code);
     return true;
 }

@@ -133,8 +133,8 @@ struct variant {
     uint32_t grid_small;
     struct jit_code *code; /* what it began with */
     _Atomic(struct jit_code *)
-        better;                /* what runs blocks instead; NULL: not compiled, or not needed */
-    struct jit_tier_up *later; /* which brings that, or NULL */
+        optimized;               /* what runs blocks instead; NULL: not compiled, or not needed */
+    struct jit_tier_up *tier_up; /* which brings that, or NULL */
     struct grid_kernel kernel;
     struct cdp_variant *cdp_variants; /* for launches by device code, under the function's lock */
     struct variant *next;             /* published by a release store of the list head */

@@ -137,10 +137,10 @@ static void fill_place(struct grid_fault *f, const struct grid_worker *w)
     f->thread[0] = thread % j->ntid[0];
     f->thread[1] = thread / j->ntid[0] % j->ntid[1];
     f->thread[2] = thread / j->ntid[0] / j->ntid[1];
-    const uint8_t *later = atomic_load_explicit(&k->later_text, memory_order_acquire);
+    const uint8_t *later = atomic_load_explicit(&k->optimized_text, memory_order_acquire);
     if (k->text != NULL && t->pc - (uint64_t)k->text < k->text_bytes)
         f->pc = t->pc - (uint64_t)k->text;
-    else if (later != NULL && t->pc - (uint64_t)later < k->later_bytes)
+    else if (later != NULL && t->pc - (uint64_t)later < k->optimized_bytes)
         f->pc = t->pc - (uint64_t)later;
 }
 

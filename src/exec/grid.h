@@ -29,8 +29,8 @@
 struct grid_kernel {
     _Atomic(jit_block_fn)
         run; /* may be replaced at any time by one that keeps to the same frames */
-    _Atomic(const uint8_t *) later_text; /* of what has replaced it; NULL: nothing has */
-    size_t later_bytes;                  /* written before later_text */
+    _Atomic(const uint8_t *) optimized_text; /* of what has replaced it; NULL: nothing has */
+    size_t optimized_bytes;                  /* written before optimized_text */
     _Atomic uint32_t replaced; /* 1: it has been, and blocks that run the one before may leave it */
     const char *name;          /* for messages */
     uint32_t frame_bytes;      /* per warp */

@@ -1,4 +1,4 @@
-/* Binds undefined symbols: see load_bind.h for the names and where each comes from. */
+/* Binds undefined symbols: see bind.h for the names and where each comes from. */
 #include "loader/bind.h"
 
 #include <dlfcn.h>
@@ -28,7 +28,7 @@ void wants_free(struct wants *w)
 
 /* ---- run-time functions of the compiler ---- */
 
-/* Code generators call these for operations that the processor lacks. All but bfloat16's come from
+/* Code generators call these for operations that the CPU lacks. All but bfloat16's come from
  * libgcc, linked into this library. Only the address is used here, so the type does not matter. */
 #define COMPILER_FUNCTIONS(X)                                                                      \
     X(__extendhfsf2)                                                                               \
@@ -37,9 +37,10 @@ void wants_free(struct wants *w)
     X(__truncdfhf2)                                                                                \
     X(__multi3)                                                                                    \
     X(__divti3)                                                                                    \
-    X(__udivti3) X(__modti3) X(__umodti3) X(__ashlti3) X(__ashrti3) X(__lshrti3) X(__fixsfti)      \
-        X(__fixdfti) X(__fixunssfti) X(__fixunsdfti) X(__floattisf) X(__floattidf)                 \
-            X(__floatuntisf) X(__floatuntidf) X(__popcountdi2) X(__powisf2) X(__powidf2)
+    X(__udivti3)                                                                                   \
+    X(__modti3) X(__umodti3) X(__ashlti3) X(__ashrti3) X(__lshrti3) X(__fixsfti) X(__fixdfti)      \
+        X(__fixunssfti) X(__fixunsdfti) X(__floattisf) X(__floattidf) X(__floatuntisf)             \
+            X(__floatuntidf) X(__popcountdi2) X(__powisf2) X(__powidf2)
 
 #if defined(__x86_64__)
 #define DECLARE(name) extern void name(void);

@@ -1,4 +1,4 @@
-/* Memory for code: pages handed out from large reserved ranges (see load_image.h). */
+/* Memory for code: pages handed out from large reserved ranges (see image.h). */
 #include "loader/image.h"
 
 #include <errno.h>

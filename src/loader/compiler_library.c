@@ -1,4 +1,4 @@
-/* Finds, identifies and opens libweir-jit.so: see load_plugin.h. */
+/* Finds, identifies and opens libweir-jit.so: see compiler_library.h. */
 #include "loader/compiler_library.h"
 #include "loader/loader.h"
 

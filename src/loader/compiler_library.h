@@ -1,6 +1,6 @@
-/* load_plugin: finds, identifies and opens libweir-jit.so. */
-#ifndef WEIR_JIT_LOAD_PLUGIN_H
-#define WEIR_JIT_LOAD_PLUGIN_H
+/* compiler_library: finds, identifies and opens libweir-jit.so. */
+#ifndef WEIR_LOADER_COMPILER_LIBRARY_H
+#define WEIR_LOADER_COMPILER_LIBRARY_H
 
 #include "abi/plugin.h"
 

@@ -1,4 +1,4 @@
-/* Reads the processor's identity and features: see load_cpu.h. */
+/* Reads the CPU's identity and features: see cpu.h. */
 #include "loader/cpu.h"
 
 #include <pthread.h>
@@ -67,7 +67,7 @@ static void read_identity(struct identity *id)
     read_brand(id->brand);
 }
 
-/* Features that people look for, and whether this processor and operating system have them. */
+/* Features that people look for, and whether this CPU and operating system have them. */
 static void add_features(struct strbuf *sb)
 {
 #define FEATURE(name)                                                                              \
@@ -120,7 +120,7 @@ void cpu_hash(struct hash128 *h)
 
 #else
 
-static char description[] = "unknown processor";
+static char description[] = "unknown CPU";
 static void describe(void) {}
 void cpu_hash(struct hash128 *h) { hash_add(h, description, sizeof description); }
 

@@ -1,11 +1,11 @@
-/* load_cpu: which processor this is, found without LLVM, so that a start from the cache needs none
+/* cpu: which CPU this is, found without LLVM, so that a start from the cache needs none
  * of it. */
-#ifndef WEIR_JIT_LOAD_CPU_H
-#define WEIR_JIT_LOAD_CPU_H
+#ifndef WEIR_LOADER_CPU_H
+#define WEIR_LOADER_CPU_H
 
 #include "base/base.h"
 
-/* The processor for people: name, family and the features that matter to compiled code. */
+/* The CPU for people: name, family and the features that matter to compiled code. */
 const char *cpu_description(void);
 
 /* Adds to a key everything that decides which code a compiler makes for "the host": maker, family,

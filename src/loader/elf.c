@@ -1,4 +1,4 @@
-/* Checks and reads ELF relocatable objects: see load_elf.h. */
+/* Checks and reads ELF relocatable objects: see elf.h. */
 #include "loader/elf.h"
 
 #include <string.h>

@@ -1,11 +1,11 @@
-/* load_elf: a checked view of an ELF relocatable object (64-bit, little-endian).
+/* elf: a checked view of an ELF relocatable object (64-bit, little-endian).
  *
  * elf_open walks all that the loader will ever look at (sections, symbols, relocations, strings)
  * and refuses an object of which any part lies outside the file; after that the accessors cannot
  * leave it, whatever the bytes are. Objects come from our own compiler or from a checksummed cache
  * file, but a loader that trusts its input is a hole the day one of them is wrong. */
-#ifndef WEIR_JIT_LOAD_ELF_H
-#define WEIR_JIT_LOAD_ELF_H
+#ifndef WEIR_LOADER_ELF_H
+#define WEIR_LOADER_ELF_H
 
 #include "base/base.h"
 

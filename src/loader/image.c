@@ -255,7 +255,7 @@ static bool check_machine(const struct elf_object *o, const struct load_machine 
     Elf64_Ehdr h;
     memcpy(&h, o->data, sizeof h);
     return h.e_machine == m->elf ||
-           diag_set(d, 0, 0, "the object is for another processor (machine %u, this one is %s)",
+           diag_set(d, 0, 0, "the object is for another CPU (machine %u, this one is %s)",
                     h.e_machine, m->name);
 }
 

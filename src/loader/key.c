@@ -1,4 +1,4 @@
-/* Keys and counters: see load_key.h. */
+/* Keys and counters: see key.h. */
 #include "loader/key.h"
 #include "loader/compiler_library.h"
 #include "loader/cpu.h"

@@ -1,10 +1,10 @@
-/* load_key: the keys that compiled code and facts are found by, and counters of what was found. */
-#ifndef WEIR_JIT_LOAD_KEY_H
-#define WEIR_JIT_LOAD_KEY_H
+/* key: the keys that compiled code and facts are found by, and counters of what was found. */
+#ifndef WEIR_LOADER_KEY_H
+#define WEIR_LOADER_KEY_H
 
 #include "loader/loader.h"
 
-/* Of a kernel compiled with these options: module, name, options, processor, compiler, version. */
+/* Of a kernel compiled with these options: module, name, options, CPU, compiler, version. */
 void key_of_code(const struct ptx_func *entry, const struct jit_options *options,
                  struct hash128 *key);
 

@@ -1,4 +1,4 @@
-/* math_lanes: C functions that emitted code calls for what is too rare or too long for inline
+/* lane_math: C functions that emitted code calls for what is too rare or too long for inline
  * vector code, one lane after the other. They belong to the loading half: no LLVM here.
  *
  * f(mask, x, y, z, r0, r1): sources and results are arrays with an element per lane; only lanes in

@@ -1,12 +1,12 @@
-/* math_lanes: functions of the run time that emitted arithmetic calls. Part of the loading half;
+/* lane_math: functions of the run time that emitted arithmetic calls. Part of the loading half;
  * knows nothing of LLVM. */
-#ifndef WEIR_JIT_MATH_LANES_H
-#define WEIR_JIT_MATH_LANES_H
+#ifndef WEIR_LOADER_LANE_MATH_H
+#define WEIR_LOADER_LANE_MATH_H
 
 /* Address of the function of that name (weir_alu_<name>), NULL when there is none. All of them are
  * leaf functions without side effects. What else emitted arithmetic may call are SLEEF's functions
  * (Sleef_finz_..., Sleef_cinz_...) and the C library's rint, floor, ceil, trunc, round, fma and
- * sqrt with their f variants, on processors without the instruction. */
+ * sqrt with their f variants, on CPUs without the instruction. */
 void *alu_symbol(const char *symbol);
 
 #endif

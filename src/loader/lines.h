@@ -2,8 +2,8 @@
  *
  * The compiler leaves DWARF line tables (.debug_line, versions 2 to 5) in the object. They are read
  * when the first fault asks, never before. Not for signal handlers: it allocates. */
-#ifndef WEIR_JIT_LINES_H
-#define WEIR_JIT_LINES_H
+#ifndef WEIR_LOADER_LINES_H
+#define WEIR_LOADER_LINES_H
 
 #include "loader/image.h"
 

@@ -2,8 +2,8 @@
  *
  * Our own reader instead of libdw: it is small, it is all that is needed here, and libcuda must not
  * pull libelf, zlib, lzma and bzip2 into every program that uses it. */
-#ifndef WEIR_JIT_LINES_DWARF_H
-#define WEIR_JIT_LINES_DWARF_H
+#ifndef WEIR_LOADER_LINES_DWARF_H
+#define WEIR_LOADER_LINES_DWARF_H
 
 #include "base/base.h"
 

@@ -1,10 +1,11 @@
-/* jit_get and its kin: code for kernels, each compiled once and mapped where it is wanted.
+/* loader: jit_get and its kin: code for kernels, each compiled once and mapped where it is wanted.
  *
- * Two levels. A *unit* is one compilation (module text, kernel, options): its ELF object, from the
- * disk cache or the compiler; the first thread that wants one makes it, others wait, and different
- * units are made in parallel. A *mapping* is a unit's object in memory with its names bound; since
- * a module may be loaded twice, with its variables at different addresses, a unit may have several.
- * Both live until the last jit_release. */
+ * Two levels. A *compilation* is code for a module's text, a kernel and options: its ELF object,
+ * from the disk cache or the compiler; the first thread that wants one makes it, others wait, and
+ * different ones are made in parallel. A *mapping* is a compilation's object in memory with its
+ * names bound; since a module may be loaded twice, with its variables at different addresses, a
+ * compilation may have several. Both live until the last jit_release. src/driver/module/variant.c
+ * shows the records above them. */
 #include "loader/loader.h"
 #include "loader/bind.h"
 #include "loader/cache.h"
@@ -22,21 +23,22 @@
 
 struct mapping {
     struct jit_code code; /* first: what callers see */
-    struct mapping *next; /* of the same unit */
-    struct unit *unit;
+    struct mapping *next; /* of the same compilation */
+    struct compilation *compilation;
     unsigned references;
     struct image image;
-    uint64_t *bound; /* addresses of the unit's undefined symbols, in the order of unit->wants */
+    uint64_t
+        *bound; /* addresses of the compilation's undefined symbols, in the order of its wants */
 };
 
-enum unit_state { UNIT_MAKING, UNIT_READY, UNIT_FAILED };
+enum compilation_state { COMPILATION_MAKING, COMPILATION_READY, COMPILATION_FAILED };
 
-struct unit {
-    struct unit *next; /* in its bucket */
+struct compilation {
+    struct compilation *next; /* in its bucket */
     struct hash128 key;
     struct hash128
-        kept; /* the key of its record on disk: JIT_TIER_FIRST is JIT_TIER_OPTIMIZING there */
-    enum unit_state state;
+        disk_key; /* the key of its record on disk: JIT_TIER_FIRST is JIT_TIER_OPTIMIZING there */
+    enum compilation_state state;
     unsigned references; /* threads inside jit_get, and mappings */
     void *data;          /* the record: struct jit_meta, then the object */
     size_t size;
@@ -48,61 +50,66 @@ struct unit {
 };
 
 enum { BUCKETS = 256 };
-static struct unit *buckets[BUCKETS];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all units' and mappings' links */
-static pthread_cond_t made = PTHREAD_COND_INITIALIZER;   /* some unit left UNIT_MAKING */
+static struct compilation *buckets[BUCKETS];
+static pthread_mutex_t lock =
+    PTHREAD_MUTEX_INITIALIZER; /* guards the links of all compilations and mappings */
+static pthread_cond_t made =
+    PTHREAD_COND_INITIALIZER; /* some compilation left COMPILATION_MAKING */
 
-/* ---- units ---- */
+/* ---- compilations ---- */
 
-static struct unit **bucket_of(const struct hash128 *key) { return &buckets[key->lo % BUCKETS]; }
-
-static void unit_free(struct unit *u)
+static struct compilation **bucket_of(const struct hash128 *key)
 {
-    wants_free(&u->wants);
-    free(u->data);
-    free(u);
+    return &buckets[key->lo % BUCKETS];
 }
 
-static void unit_release_locked(struct unit *u)
+static void compilation_free(struct compilation *c)
 {
-    if (--u->references > 0)
+    wants_free(&c->wants);
+    free(c->data);
+    free(c);
+}
+
+static void compilation_release_locked(struct compilation *c)
+{
+    if (--c->references > 0)
         return;
-    struct unit **link = bucket_of(&u->key);
-    while (*link != u)
+    struct compilation **link = bucket_of(&c->key);
+    while (*link != c)
         link = &(*link)->next;
-    *link = u->next;
-    unit_free(u);
+    *link = c->next;
+    compilation_free(c);
 }
 
-void unit_release(struct unit *u)
+void compilation_release(struct compilation *c)
 {
     pthread_mutex_lock(&lock);
-    unit_release_locked(u);
+    compilation_release_locked(c);
     pthread_mutex_unlock(&lock);
 }
 
 /* Takes over a record; false when it is not a proper object (then the record is still the
  * caller's). */
-static bool unit_adopt(struct unit *u, void *data, size_t size, struct diag *d)
+static bool compilation_adopt(struct compilation *c, void *data, size_t size, struct diag *d)
 {
-    if (size < sizeof u->meta)
+    if (size < sizeof c->meta)
         return diag_set(d, 0, 0, "compiled code is truncated");
-    const char *object = (const char *)data + sizeof u->meta;
-    if (!elf_open(&u->object, object, size - sizeof u->meta, d))
+    const char *object = (const char *)data + sizeof c->meta;
+    if (!elf_open(&c->object, object, size - sizeof c->meta, d))
         return false;
-    memcpy(&u->meta, data, sizeof u->meta);
-    u->data = data;
-    u->size = size;
-    wants_find(&u->wants, &u->object);
+    memcpy(&c->meta, data, sizeof c->meta);
+    c->data = data;
+    c->size = size;
+    wants_find(&c->wants, &c->object);
     return true;
 }
 
-static bool unit_from_disk(struct unit *u)
+static bool compilation_from_disk(struct compilation *c)
 {
     void *data;
     size_t size;
-    enum cache_result r = cache_load(CACHE_CODE, &u->kept, &data, &size);
-    if (r == CACHE_HIT && !unit_adopt(u, data, size, NULL)) {
+    enum cache_result r = cache_load(CACHE_CODE, &c->disk_key, &data, &size);
+    if (r == CACHE_HIT && !compilation_adopt(c, data, size, NULL)) {
         free(data);
         r = CACHE_DAMAGED;
     }
@@ -112,7 +119,7 @@ static bool unit_from_disk(struct unit *u)
 }
 
 /* One call of the compiler, for plugin_call. */
-struct compilation {
+struct compile_call {
     const struct ptx_func *entry;
     const struct jit_options *options;
     struct jit_object object;
@@ -122,85 +129,86 @@ struct compilation {
 
 static void compile(void *arg)
 {
-    struct compilation *c = arg;
+    struct compile_call *c = arg;
     const struct jit_plugin *p = plugin_open(c->d);
     c->ok = p != NULL && p->compile(c->entry, c->options, &c->object, c->d);
 }
 
 /* `waited`: someone waits for it, and may be told why. */
-static bool unit_from_compiler(struct unit *u, const struct ptx_func *entry,
-                               const struct jit_options *options, bool waited, struct diag *d)
+static bool compilation_from_compiler(struct compilation *c, const struct ptx_func *entry,
+                                      const struct jit_options *options, bool waited,
+                                      struct diag *d)
 {
-    struct compilation c = {.entry = entry, .options = options, .d = d};
+    struct compile_call call = {.entry = entry, .options = options, .d = d};
     struct watch w = {0};
     if (waited)
         watch_begin(&w, entry->name);
-    plugin_call(compile, &c);
+    plugin_call(compile, &call);
     watch_end(&w);
-    if (!c.ok)
+    if (!call.ok)
         return diag_set(d, 0, 0, "kernel %s cannot be compiled", entry->name);
     stats_add(STAT_COMPILED);
-    size_t size = sizeof c.object.meta + c.object.size;
+    size_t size = sizeof call.object.meta + call.object.size;
     char *record = xmalloc(size);
-    memcpy(record, &c.object.meta, sizeof c.object.meta);
-    memcpy(record + sizeof c.object.meta, c.object.data, c.object.size);
-    free(c.object.data);
-    if (!unit_adopt(u, record, size, d)) {
+    memcpy(record, &call.object.meta, sizeof call.object.meta);
+    memcpy(record + sizeof call.object.meta, call.object.data, call.object.size);
+    free(call.object.data);
+    if (!compilation_adopt(c, record, size, d)) {
         free(record);
         return false;
     }
     struct cache_piece piece = {record, size};
-    if ((u->meta.flags & JIT_CODE_BASELINE) == 0)
-        cache_store(CACHE_CODE, &u->kept, &piece, 1);
+    if ((c->meta.flags & JIT_CODE_BASELINE) == 0)
+        cache_store(CACHE_CODE, &c->disk_key, &piece, 1);
     return true;
 }
 
-static struct unit *unit_find_locked(const struct hash128 *key)
+static struct compilation *compilation_find_locked(const struct hash128 *key)
 {
-    struct unit *u = *bucket_of(key);
-    while (u != NULL && (u->key.lo != key->lo || u->key.hi != key->hi))
-        u = u->next;
-    return u;
+    struct compilation *c = *bucket_of(key);
+    while (c != NULL && (c->key.lo != key->lo || c->key.hi != key->hi))
+        c = c->next;
+    return c;
 }
 
-struct unit *unit_get(const struct ptx_func *entry, const struct jit_options *options, bool waited,
-                      struct diag *d)
+struct compilation *compilation_get(const struct ptx_func *entry, const struct jit_options *options,
+                                    bool waited, struct diag *d)
 {
-    struct hash128 key, best;
-    struct jit_options optimised = *options;
-    optimised.tier = JIT_TIER_OPTIMIZING;
+    struct hash128 key, optimized_key;
+    struct jit_options optimized = *options;
+    optimized.tier = JIT_TIER_OPTIMIZING;
     key_of_code(entry, options, &key);
-    key_of_code(entry, &optimised, &best);
+    key_of_code(entry, &optimized, &optimized_key);
     pthread_mutex_lock(&lock);
-    struct unit *u = unit_find_locked(&best);
-    if (options->tier == JIT_TIER_BASELINE || u == NULL || u->state != UNIT_READY)
-        u = unit_find_locked(&key);
-    if (u != NULL) {
-        u->references++;
-        while (u->state == UNIT_MAKING)
+    struct compilation *c = compilation_find_locked(&optimized_key);
+    if (options->tier == JIT_TIER_BASELINE || c == NULL || c->state != COMPILATION_READY)
+        c = compilation_find_locked(&key);
+    if (c != NULL) {
+        c->references++;
+        while (c->state == COMPILATION_MAKING)
             pthread_cond_wait(&made, &lock);
         stats_add(STAT_MEMORY);
     } else {
-        u = xcalloc(1, sizeof *u);
-        u->key = key;
-        u->kept = best;
-        u->references = 1;
-        u->next = *bucket_of(&key);
-        *bucket_of(&key) = u;
+        c = xcalloc(1, sizeof *c);
+        c->key = key;
+        c->disk_key = optimized_key;
+        c->references = 1;
+        c->next = *bucket_of(&key);
+        *bucket_of(&key) = c;
         pthread_mutex_unlock(&lock);
-        bool ok = (options->tier != JIT_TIER_BASELINE && unit_from_disk(u)) ||
-                  unit_from_compiler(u, entry, options, waited, &u->failure);
+        bool ok = (options->tier != JIT_TIER_BASELINE && compilation_from_disk(c)) ||
+                  compilation_from_compiler(c, entry, options, waited, &c->failure);
         pthread_mutex_lock(&lock);
-        u->state = ok ? UNIT_READY : UNIT_FAILED;
+        c->state = ok ? COMPILATION_READY : COMPILATION_FAILED;
         pthread_cond_broadcast(&made);
     }
-    if (u->state == UNIT_FAILED) {
-        diag_set(d, u->failure.line, u->failure.column, "%s", u->failure.text);
-        unit_release_locked(u);
-        u = NULL;
+    if (c->state == COMPILATION_FAILED) {
+        diag_set(d, c->failure.line, c->failure.column, "%s", c->failure.text);
+        compilation_release_locked(c);
+        c = NULL;
     }
     pthread_mutex_unlock(&lock);
-    return u;
+    return c;
 }
 
 /* ---- mappings ---- */
@@ -213,18 +221,18 @@ static void mapping_free(struct mapping *m)
     free(m);
 }
 
-/* Maps the unit's object with these addresses. Takes over `bound`. */
-static struct mapping *mapping_new(struct unit *u, uint64_t *bound, struct diag *d)
+/* Maps the compilation's object with these addresses. Takes over `bound`. */
+static struct mapping *mapping_new(struct compilation *c, uint64_t *bound, struct diag *d)
 {
     struct mapping *m = xcalloc(1, sizeof *m);
-    m->unit = u;
+    m->compilation = c;
     m->bound = bound;
-    uint64_t *undefined = xcalloc(u->object.nsymbols, sizeof *undefined);
-    for (uint32_t k = 0; k < u->wants.count; k++)
-        undefined[u->wants.symbols[k]] = bound[k];
-    bool ok = image_load(&m->image, &u->object, undefined, d);
+    uint64_t *undefined = xcalloc(c->object.nsymbols, sizeof *undefined);
+    for (uint32_t k = 0; k < c->wants.count; k++)
+        undefined[c->wants.symbols[k]] = bound[k];
+    bool ok = image_load(&m->image, &c->object, undefined, d);
     free(undefined);
-    uint64_t run = ok ? image_find(&m->image, &u->object, JIT_ENTRY_SYMBOL) : 0;
+    uint64_t run = ok ? image_find(&m->image, &c->object, JIT_ENTRY_SYMBOL) : 0;
     if (ok && run == 0)
         diag_set(d, 0, 0, "compiled code does not define %s", JIT_ENTRY_SYMBOL);
     if (run == 0) {
@@ -233,23 +241,24 @@ static struct mapping *mapping_new(struct unit *u, uint64_t *bound, struct diag 
     }
     m->code = (struct jit_code){
         .run = (jit_block_fn)(uintptr_t)run,
-        .frame_bytes = u->meta.frame_bytes,
-        .pc_count = u->meta.pc_count,
-        .local_bytes = u->meta.local_bytes,
-        .can_suspend = u->meta.can_suspend,
-        .flags = u->meta.flags,
+        .frame_bytes = c->meta.frame_bytes,
+        .pc_count = c->meta.pc_count,
+        .local_bytes = c->meta.local_bytes,
+        .can_suspend = c->meta.can_suspend,
+        .flags = c->meta.flags,
         .text = m->image.text,
         .text_bytes = m->image.text_bytes,
-        .lines = lines_new(&u->object, &m->image),
+        .lines = lines_new(&c->object, &m->image),
     };
     return m;
 }
 
-/* The unit's mapping with these addresses, with one more reference; NULL when there is none. */
-static struct mapping *mapping_find_locked(struct unit *u, const uint64_t *bound)
+/* The compilation's mapping with these addresses, with one more reference; NULL when there is none.
+ */
+static struct mapping *mapping_find_locked(struct compilation *c, const uint64_t *bound)
 {
-    size_t bytes = u->wants.count * sizeof *bound;
-    for (struct mapping *m = u->mappings; m != NULL; m = m->next)
+    size_t bytes = c->wants.count * sizeof *bound;
+    for (struct mapping *m = c->mappings; m != NULL; m = m->next)
         if (bytes == 0 || memcmp(m->bound, bound, bytes) == 0) {
             m->references++;
             return m;
@@ -258,16 +267,16 @@ static struct mapping *mapping_find_locked(struct unit *u, const uint64_t *bound
 }
 
 /* Adds a new mapping, unless another thread was faster: then that one is taken. */
-static struct mapping *mapping_add(struct unit *u, struct mapping *fresh)
+static struct mapping *mapping_add(struct compilation *c, struct mapping *fresh)
 {
     pthread_mutex_lock(&lock);
-    struct mapping *m = mapping_find_locked(u, fresh->bound);
+    struct mapping *m = mapping_find_locked(c, fresh->bound);
     if (m == NULL) {
         m = fresh;
         m->references = 1;
-        m->next = u->mappings;
-        u->mappings = m;
-        u->references++;
+        m->next = c->mappings;
+        c->mappings = m;
+        c->references++;
     }
     pthread_mutex_unlock(&lock);
     if (m != fresh)
@@ -275,23 +284,23 @@ static struct mapping *mapping_add(struct unit *u, struct mapping *fresh)
     return m;
 }
 
-static struct mapping *mapping_get(struct unit *u, const struct ptx_module *module,
+static struct mapping *mapping_get(struct compilation *c, const struct ptx_module *module,
                                    const struct jit_resolver *resolver, struct diag *d)
 {
-    uint64_t *bound = xcalloc(u->wants.count, sizeof *bound);
-    if (!bind_wants(&u->wants, &u->object, module, resolver, bound, d)) {
+    uint64_t *bound = xcalloc(c->wants.count, sizeof *bound);
+    if (!bind_wants(&c->wants, &c->object, module, resolver, bound, d)) {
         free(bound);
         return NULL;
     }
     pthread_mutex_lock(&lock);
-    struct mapping *m = mapping_find_locked(u, bound);
+    struct mapping *m = mapping_find_locked(c, bound);
     pthread_mutex_unlock(&lock);
     if (m != NULL) {
         free(bound);
         return m;
     }
-    struct mapping *fresh = mapping_new(u, bound, d);
-    return fresh ? mapping_add(u, fresh) : NULL;
+    struct mapping *fresh = mapping_new(c, bound, d);
+    return fresh ? mapping_add(c, fresh) : NULL;
 }
 
 /* ---- public ---- */
@@ -299,11 +308,11 @@ static struct mapping *mapping_get(struct unit *u, const struct ptx_module *modu
 struct jit_code *jit_get(const struct ptx_func *entry, const struct jit_options *options,
                          const struct jit_resolver *resolver, struct diag *d)
 {
-    struct unit *u = unit_get(entry, options, true, d);
-    if (u == NULL)
+    struct compilation *c = compilation_get(entry, options, true, d);
+    if (c == NULL)
         return NULL;
-    struct mapping *m = mapping_get(u, entry->module, resolver, d);
-    unit_release(u);
+    struct mapping *m = mapping_get(c, entry->module, resolver, d);
+    compilation_release(c);
     if (m == NULL)
         diag_set(d, 0, 0, "kernel %s cannot be loaded", entry->name);
     return m ? &m->code : NULL;
@@ -317,7 +326,7 @@ void jit_release(struct jit_code *code)
     pthread_mutex_lock(&lock);
     bool last = --m->references == 0;
     if (last) {
-        struct mapping **link = &m->unit->mappings;
+        struct mapping **link = &m->compilation->mappings;
         while (*link != m)
             link = &(*link)->next;
         *link = m->next;
@@ -325,9 +334,9 @@ void jit_release(struct jit_code *code)
     pthread_mutex_unlock(&lock);
     if (!last)
         return;
-    struct unit *u = m->unit;
-    mapping_free(m); /* before the unit: its lines read the unit's object */
-    unit_release(u);
+    struct compilation *c = m->compilation;
+    mapping_free(m); /* before the compilation: its lines read that object */
+    compilation_release(c);
 }
 
 bool jit_find_line(const struct jit_code *code, const void *address, const char **file, int *line)

@@ -51,15 +51,15 @@ struct jit_code *jit_get(const struct ptx_func *entry, const struct jit_options 
 void jit_release(struct jit_code *code);
 
 /* One background thread of the process, of low priority, compiles kernels of which there is only
- * quick code so far. What it has compiled goes to the disk cache; then it calls better(self, code),
- * which takes over `code`, JIT_TIER_OPTIMIZING for these options. NULL: the process is about to
- * end, or has no thread to spare. The module is kept for as long as it takes, the resolver until
+ * baseline code so far. What it has compiled goes to the disk cache; then it calls replace(self,
+ * code), which takes over `code`, JIT_TIER_OPTIMIZING for these options. NULL: the process is about
+ * to end, or has no thread to spare. The module is kept for as long as it takes, the resolver until
  * jit_tier_up_end. */
 struct jit_tier_up;
 struct jit_tier_up *jit_tier_up(const struct ptx_func *entry, const struct jit_options *options,
                                 const struct jit_resolver *resolver,
-                                void (*better)(void *self, struct jit_code *code), void *self);
-/* better is not called any more, nor running. What is being compiled may still go to the disk
+                                void (*replace)(void *self, struct jit_code *code), void *self);
+/* replace is not called any more, nor running. What is being compiled may still go to the disk
  * cache. Also when it has been called; NULL is ignored. */
 void jit_tier_up_end(struct jit_tier_up *l);
 
@@ -70,23 +70,23 @@ bool jit_find_line(const struct jit_code *code, const void *address, const char 
 bool jit_dump(const struct ptx_func *entry, const struct jit_options *options, unsigned stages,
               struct strbuf *out, struct diag *d);
 
-/* The processor the code is for, and the cache folder in use (NULL: none), for `weir info`. */
+/* The CPU the code is for, and the cache directory in use (NULL: none), for `weir info`. */
 const char *jit_cpu(void);
 const char *jit_cache_dir(void);
 
 /* ---- for libcuda and `weir` ---- */
 
-/* Where things worth telling the user go that are no error of any call: the cache folder cannot be
- * written, the disk is full. Each kind is said at most once per process, as one line without a
+/* Where things worth telling the user go that are no error of any call: the cache directory cannot
+ * be written, the disk is full. Each kind is said at most once per process, as one line without a
  * newline. Without a receiver it is written to stderr as "weir: <text>". */
 typedef void (*jit_notice_fn)(void *self, const char *text);
 void jit_set_notice(jit_notice_fn fn, void *self);
 
 /* Opens this file instead of weir/libweir-jit.so beside the library that holds this code (or
- * ../lib/weir/libweir-jit.so, for a tool in bin/). Only before the first use of the room. */
+ * ../lib/weir/libweir-jit.so, for a tool in bin/). Only before the loader is used. */
 void jit_set_plugin_path(const char *path);
 
-/* How often each way was taken so far in this process. */
+/* How often code was found where, so far in this process. */
 struct jit_stats {
     uint64_t memory_hits; /* code was already mapped, or being prepared by another thread */
     uint64_t disk_hits;   /* came from the disk cache */

@@ -1,7 +1,7 @@
-/* load_machine: all that the loader needs to know about a processor family. One table per family
- * (load_x86.c); the rest of the loader is the same for all. */
-#ifndef WEIR_JIT_LOAD_MACHINE_H
-#define WEIR_JIT_LOAD_MACHINE_H
+/* machine: all that the loader needs to know about a CPU family. One table per family
+ * (machine_x86_64.c); the rest of the loader is the same for all. */
+#ifndef WEIR_LOADER_MACHINE_H
+#define WEIR_LOADER_MACHINE_H
 
 #include "base/base.h"
 

@@ -142,7 +142,7 @@ const struct load_machine *load_machine_host(struct diag *d)
 
 const struct load_machine *load_machine_host(struct diag *d)
 {
-    diag_set(d, 0, 0, "this version of Weir runs kernels on x86-64 processors only");
+    diag_set(d, 0, 0, "this version of Weir runs kernels on x86-64 CPUs only");
     return NULL;
 }
 

@@ -1,4 +1,4 @@
-/* load_watch: a thread for the time of a compilation that says what takes so long. Most
+/* progress: a thread for the time of a compilation that says what takes so long. Most
  * compilations are over before it has anything to say, and where no terminal watches there is no
  * thread. */
 #include "loader/progress.h"

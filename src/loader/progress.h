@@ -1,6 +1,6 @@
-/* load_watch: who sits before a terminal and waits for a large kernel to be compiled is told so. */
-#ifndef WEIR_JIT_LOAD_WATCH_H
-#define WEIR_JIT_LOAD_WATCH_H
+/* progress: who sits before a terminal and waits for a large kernel to be compiled is told so. */
+#ifndef WEIR_LOADER_PROGRESS_H
+#define WEIR_LOADER_PROGRESS_H
 
 #include <pthread.h>
 #include <stdbool.h>

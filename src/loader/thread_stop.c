@@ -1,4 +1,4 @@
-/* load_stop: stops a thread for good where it holds nothing that anyone waits for.
+/* thread_stop: stops a thread for good where it holds nothing that anyone waits for.
  *
  * A signal makes the thread look where it is. In code of the compiler it holds neither a lock of
  * ours nor one of the C library, such as that of malloc or of a file, so it can stay there while

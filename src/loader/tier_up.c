@@ -1,4 +1,4 @@
-/* load_later: the background compiler: see jit_tier_up in jit.h. */
+/* tier_up: the background compiler: see jit_tier_up in loader.h. */
 #include "loader/tier_up.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ struct jit_tier_up {
     const struct ptx_func *entry;
     struct jit_options options;
     const struct jit_resolver *resolver;
-    void (*better)(void *self, struct jit_code *code);
+    void (*replace)(void *self, struct jit_code *code);
     void *self;
     bool ended; /* by its owner, who knows it no more */
 };
@@ -32,43 +32,43 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct jit_tier_up *first, **last = &first; /* to be compiled */
 static struct jit_tier_up *now;                    /* being compiled */
-static struct jit_tier_up *telling;                /* whose better is being called */
+static struct jit_tier_up *notifying;              /* whose replace is being called */
 static pthread_t thread;
 static bool started, stopped; /* the thread; the process is about to end */
 
 /* ---- the thread ---- */
 
 /* Nobody knows it any more. */
-static void forget(struct jit_tier_up *l)
+static void forget(struct jit_tier_up *t)
 {
-    ptx_free(l->entry->module);
-    free(l);
+    ptx_free(t->entry->module);
+    free(t);
 }
 
 /* The object is made without the lock. Names are bound, and the owner is told, only while there is
  * an owner. */
-static void work_locked(struct jit_tier_up *l)
+static void work_locked(struct jit_tier_up *t)
 {
     struct diag ignored = {0};
     pthread_mutex_unlock(&lock);
-    struct unit *u = unit_get(l->entry, &l->options, false, &ignored);
+    struct compilation *c = compilation_get(t->entry, &t->options, false, &ignored);
     pthread_mutex_lock(&lock);
-    if (u == NULL)
+    if (c == NULL)
         return;
-    if (!l->ended && !stopped) {
-        telling = l;
+    if (!t->ended && !stopped) {
+        notifying = t;
         pthread_mutex_unlock(&lock);
-        struct jit_code *code = jit_get(l->entry, &l->options, l->resolver, &ignored);
+        struct jit_code *code = jit_get(t->entry, &t->options, t->resolver, &ignored);
         if (code != NULL)
-            l->better(l->self, code);
+            t->replace(t->self, code);
         pthread_mutex_lock(&lock);
-        telling = NULL;
+        notifying = NULL;
         pthread_cond_broadcast(&changed);
     }
-    unit_release(u);
+    compilation_release(c);
 }
 
-static void *later_main(void *arg)
+static void *tier_up_main(void *arg)
 {
     (void)arg;
     own_thread_begins();
@@ -77,14 +77,14 @@ static void *later_main(void *arg)
     for (;;) {
         while (first == NULL)
             pthread_cond_wait(&changed, &lock);
-        struct jit_tier_up *l = now = first;
-        first = l->next;
+        struct jit_tier_up *t = now = first;
+        first = t->next;
         if (first == NULL)
             last = &first;
-        work_locked(l);
+        work_locked(t);
         now = NULL;
-        if (l->ended)
-            forget(l);
+        if (t->ended)
+            forget(t);
         pthread_cond_broadcast(&changed);
     }
     return NULL;
@@ -113,7 +113,8 @@ static bool over_locked(unsigned ms)
 }
 
 /* Before LLVM's own destructors, which were registered before this. What is compiled now, the next
- * process finds in the cache; the program would have waited for it, had there been no quick code.
+ * process finds in the cache; the program would have waited for it, had there been no baseline
+ * code.
  */
 static void at_exit(void)
 {
@@ -121,12 +122,12 @@ static void at_exit(void)
     stopped = true;
     if (cache_dir() != NULL && !over_locked(TOLD_AFTER_MS)) {
         if (isatty(STDERR_FILENO))
-            notice_say("optimising kernels for the next run ...");
+            notice_say("optimizing kernels for the next run ...");
         over_locked(EXIT_PATIENCE_MS - TOLD_AFTER_MS);
     }
     first = NULL; /* what waits there is its owners' */
     last = &first;
-    /* The thread must run to be stopped, which takes a while where processors are taken. */
+    /* The thread must run to be stopped, which takes a while where CPUs are taken. */
     while (started && now != NULL) {
         pthread_mutex_unlock(&lock);
         if (stop_thread(thread))
@@ -144,7 +145,7 @@ static void in_child(void)
 {
     started = false;
     stopped = true;
-    now = telling = NULL;
+    now = notifying = NULL;
     first = NULL;
     last = &first;
     pthread_mutex_unlock(&lock);
@@ -165,7 +166,7 @@ static bool start_locked(void)
     pthread_attr_setstacksize(&attr, STACK_BYTES);
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     pthread_sigmask(SIG_SETMASK, &blocked, &before);
-    started = pthread_create(&thread, &attr, later_main, NULL) == 0;
+    started = pthread_create(&thread, &attr, tier_up_main, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);
     if (started && !registered) {
@@ -178,45 +179,48 @@ static bool start_locked(void)
 
 struct jit_tier_up *jit_tier_up(const struct ptx_func *entry, const struct jit_options *options,
                                 const struct jit_resolver *resolver,
-                                void (*better)(void *self, struct jit_code *code), void *self)
+                                void (*replace)(void *self, struct jit_code *code), void *self)
 {
-    struct jit_tier_up *l = xcalloc(1, sizeof *l);
-    *l = (struct jit_tier_up){
-        .entry = entry, .options = *options, .resolver = resolver, .better = better, .self = self};
-    l->options.tier = JIT_TIER_OPTIMIZING;
+    struct jit_tier_up *t = xcalloc(1, sizeof *t);
+    *t = (struct jit_tier_up){.entry = entry,
+                              .options = *options,
+                              .resolver = resolver,
+                              .replace = replace,
+                              .self = self};
+    t->options.tier = JIT_TIER_OPTIMIZING;
     pthread_mutex_lock(&lock);
     bool ok = start_locked();
     if (ok) {
         ptx_keep(entry->module);
-        *last = l;
-        last = &l->next;
+        *last = t;
+        last = &t->next;
         pthread_cond_broadcast(&changed);
     }
     pthread_mutex_unlock(&lock);
     if (!ok) {
-        free(l);
-        l = NULL;
+        free(t);
+        t = NULL;
     }
-    return l;
+    return t;
 }
 
-void jit_tier_up_end(struct jit_tier_up *l)
+void jit_tier_up_end(struct jit_tier_up *t)
 {
-    if (l == NULL)
+    if (t == NULL)
         return;
     pthread_mutex_lock(&lock);
-    while (telling == l)
+    while (notifying == t)
         pthread_cond_wait(&changed, &lock);
     struct jit_tier_up **link = &first;
-    while (*link != NULL && *link != l)
+    while (*link != NULL && *link != t)
         link = &(*link)->next;
-    if (*link == l) {
-        *link = l->next;
-        if (l->next == NULL)
+    if (*link == t) {
+        *link = t->next;
+        if (t->next == NULL)
             last = link;
     }
-    l->ended = true;
-    if (now != l)
-        forget(l);
+    t->ended = true;
+    if (now != t)
+        forget(t);
     pthread_mutex_unlock(&lock);
 }

@@ -1,29 +1,30 @@
-/* load_later: what the background compiler (jit_tier_up in jit.h) and the loader ask of each other.
+/* tier_up: what the background compiler (jit_tier_up in loader.h) and the loader ask of each other.
  *
  * Compiling cannot be stopped, and LLVM must not run on while exit() destroys what it uses. So at
  * exit the thread is given ten seconds, in which nearly all compilations end and reach the disk
  * cache; then it is stopped for good at a place where it holds nothing that others wait for: inside
- * LLVM's own code (load_stop.c). A child made by fork has no such thread and waits for nothing. */
-#ifndef WEIR_JIT_LOAD_LATER_H
-#define WEIR_JIT_LOAD_LATER_H
+ * LLVM's own code (thread_stop.c). A child made by fork has no such thread and waits for nothing.
+ */
+#ifndef WEIR_LOADER_TIER_UP_H
+#define WEIR_LOADER_TIER_UP_H
 
 #include <pthread.h>
 
 #include "loader/loader.h"
 
-/* ---- load.c ---- */
+/* ---- loader.c ---- */
 
-/* One compilation, in memory. */
-struct unit;
+/* Code for a kernel and options: see loader.c. */
+struct compilation;
 
-/* Finds the unit or makes it, waiting for another thread that is already at it. The caller owns a
- * reference. NULL and a message when it cannot be made. `waited`: a user waits for it, and may be
- * told so. */
-struct unit *unit_get(const struct ptx_func *entry, const struct jit_options *options, bool waited,
-                      struct diag *d);
-void unit_release(struct unit *u);
+/* Finds the compilation or makes it, waiting for another thread that is already at it. The caller
+ * owns a reference. NULL and a message when it cannot be made. `waited`: a user waits for it, and
+ * may be told so. */
+struct compilation *compilation_get(const struct ptx_func *entry, const struct jit_options *options,
+                                    bool waited, struct diag *d);
+void compilation_release(struct compilation *c);
 
-/* ---- load_stop.c ---- */
+/* ---- thread_stop.c ---- */
 
 /* Stops a thread for ever if it is found in the compiler's code; else false, after a millisecond.
  * Only one thread, which has SIGSEGV not blocked, and only at exit. */

@@ -1,4 +1,4 @@
-/* jit: compiles test functions (see jit.h). */
+/* jit: compiles test functions (see loader.h). */
 #include "jit.h"
 
 #include "loader/lane_math.h"
@@ -55,7 +55,7 @@ static LLVMErrorRef find_symbols(LLVMOrcDefinitionGeneratorRef g, void *ctx,
     return LLVMErrorSuccess;
 }
 
-/* Turns off what a lesser processor lacks. */
+/* Turns off what a lesser CPU lacks. */
 static char *masked_features(const char *simd)
 {
     char *host = LLVMGetHostCPUFeatures(), *out = malloc(strlen(host) * 2 + 200);

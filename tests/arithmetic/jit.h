@@ -17,7 +17,7 @@ struct compiled {
     lane_fn lane;
 };
 
-/* "host", "avx2" or "sse2": which processor to pretend. */
+/* "host", "avx2" or "sse2": which CPU to pretend. */
 void jit_init(const char *simd);
 const char *jit_features(void);
 

@@ -119,7 +119,7 @@ enum mode mode_of(const struct ptx_instr *i)
                              : RN;
 }
 
-/* ---- f32 and f64 by the processor ---- */
+/* ---- f32 and f64 by the CPU ---- */
 
 static const int hardware_mode[] = {
     [RN] = FE_TONEAREST, [RZ] = FE_TOWARDZERO, [RM] = FE_DOWNWARD, [RP] = FE_UPWARD};

@@ -1,6 +1,6 @@
 /* ref: what an instruction gives for one lane, in plain C, written from the text of the PTX ISA.
  * It shares nothing with the emitter: float formats are rounded from 113-bit values, directed
- * rounding comes from the processor's mode, bits are moved one by one. */
+ * rounding comes from the CPU's mode, bits are moved one by one. */
 #ifndef WEIR_TEST_ALU_REF_H
 #define WEIR_TEST_ALU_REF_H
 

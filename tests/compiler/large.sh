@@ -40,7 +40,7 @@ kernel()
 compile()
 {
     "$weir" dump --times "$dir/kernel.ptx" > "$dir/out"
-    # // N instructions, N of LLVM, N optimised, N bytes; ms: ...
+    # // N instructions, N of LLVM, N optimized, N bytes; ms: ...
     set -- $(grep ' of LLVM, ' "$dir/out" | tr -d ',')
     llvm=$4 bytes=$9
 }

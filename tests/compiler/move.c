@@ -1,4 +1,4 @@
-/* A block may leave quick code wherever it comes round, and go on in optimised code or in quick
+/* A block may leave baseline code wherever it comes round, and go on in optimized code or in quick
  * code again: what it computes is the same. Kernels in lockstep, with more kept once for the block
  * than jit_block.scratch holds, loops in loops and barriers that vote; and one with a dispatcher.
  */
@@ -92,7 +92,7 @@ static struct jit_code *compile(const struct ptx_func *entry, uint32_t tier)
 
 struct result {
     uint32_t out[THREADS];
-    int moves; /* how often the block has left quick code */
+    int moves; /* how often the block has left baseline code */
 };
 
 /* Runs one block: `first` until it has left that often, then `then`. */

@@ -1,6 +1,6 @@
-/* Kernels that take long to compile: quick code first, better code from the background compiler, in
- * whichever state the program unloads modules, resets the device, forks or ends. usage: tiers MODE;
- * the modes are below. WEIR_CACHE_DIR is an empty folder. */
+/* Kernels that take long to compile: baseline code first, better code from the background compiler,
+ * in whichever state the program unloads modules, resets the device, forks or ends. usage: tiers
+ * MODE; the modes are below. WEIR_CACHE_DIR is an empty folder. */
 #include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -12,12 +12,12 @@
 #include "common.h"
 #include "weir/fault.h"
 
-enum { THREADS = 96, SMALL = 20, LARGE = 140 }; /* LARGE: a second to optimise */
+enum { THREADS = 96, SMALL = 20, LARGE = 140 }; /* LARGE: a second to optimize */
 
 static unsigned steps = SMALL;
 
 /* PTX of a kernel large(out, go, seed): waits until *go is not 0, which suspends its blocks, and
- * goes through steps groups of instructions of many kinds; lanes part, and meet at barriers. */
+ * goes through steps groups of instructions of many kinds; lanes diverge, and meet at barriers. */
 static char *source(unsigned seed)
 {
     struct strbuf s = {0};

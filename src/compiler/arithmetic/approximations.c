@@ -1,5 +1,5 @@
-/* alu_approx: division, reciprocals and roots, and the fast approximations sin, cos, lg2, ex2 and
- * tanh.
+/* approximations: division, reciprocals and roots, and the fast approximations sin, cos, lg2, ex2
+ * and tanh.
  *
  * The approximations are inline polynomials, within the errors that the PTX ISA states for each
  * (the polynomials are minimax fits made for this file; tests/arithmetic measures the errors).
@@ -67,44 +67,44 @@ val alu_div_approx(struct alu *a, val x, val y)
     return ir_fmul(a, x, ir_select(a, huge, zero, r));
 }
 
-static void emit_div(struct builder *e)
+static void emit_div(struct builder *b)
 {
-    struct alu *a = e->a;
-    bool ftz = has(e, PTX_M_ftz);
-    val s[] = {alu_float_load(a, e->t, e->s[0], ftz), alu_float_load(a, e->t, e->s[1], ftz)};
-    val r = has(e, PTX_M_approx) ? alu_div_approx(a, s[0], s[1])
-                                 : alu_float_op(a, OP_DIV, s, alu_rounding(e->i));
-    e->d[0] = alu_float_store(a, e->t, ir_canonical_nan(a, r), ftz);
+    struct alu *a = b->a;
+    bool ftz = has(b, PTX_M_ftz);
+    val s[] = {alu_float_load(a, b->t, b->s[0], ftz), alu_float_load(a, b->t, b->s[1], ftz)};
+    val r = has(b, PTX_M_approx) ? alu_div_approx(a, s[0], s[1])
+                                 : alu_float_op(a, OP_DIV, s, alu_rounding(b->i));
+    b->d[0] = alu_float_store(a, b->t, ir_canonical_nan(a, r), ftz);
 }
 
 /* rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64: the upper words alone count. */
-static void upper_word(struct builder *e)
+static void upper_word(struct builder *b)
 {
-    struct alu *a = e->a;
-    val bits = ir_as_int(a, e->s[0]), upper = ir_k(bits, 0xffffffff00000000);
+    struct alu *a = b->a;
+    val bits = ir_as_int(a, b->s[0]), upper = ir_k(bits, 0xffffffff00000000);
     val x = ir_flush(a, ir_as_float(a, ir_and(a, bits, upper))), one = ir_kf(x, 1);
-    val r = ir_fdiv(a, one, e->i->op == PTX_OP_rsqrt ? ir_sqrt(a, x) : x);
+    val r = ir_fdiv(a, one, b->i->op == PTX_OP_rsqrt ? ir_sqrt(a, x) : x);
     r = ir_canonical_nan(a, ir_flush(a, r));
-    e->d[0] = ir_as_float(a, ir_and(a, ir_as_int(a, r), upper));
+    b->d[0] = ir_as_float(a, ir_and(a, ir_as_int(a, r), upper));
 }
 
-static void emit_rcp(struct builder *e)
+static void emit_rcp(struct builder *b)
 {
-    struct alu *a = e->a;
-    bool ftz = has(e, PTX_M_ftz) && e->t == PTX_F32; /* of doubles a GPU flushes nothing */
-    val x = alu_float_load(a, e->t, e->s[0], ftz), s[] = {ir_kf(x, 1), x};
-    val r = has(e, PTX_M_approx) ? alu_rcp_approx(a, x)
-                                 : alu_float_op(a, OP_DIV, s, alu_rounding(e->i));
-    e->d[0] = alu_float_store(a, e->t, r, ftz);
+    struct alu *a = b->a;
+    bool ftz = has(b, PTX_M_ftz) && b->t == PTX_F32; /* of doubles a GPU flushes nothing */
+    val x = alu_float_load(a, b->t, b->s[0], ftz), s[] = {ir_kf(x, 1), x};
+    val r = has(b, PTX_M_approx) ? alu_rcp_approx(a, x)
+                                 : alu_float_op(a, OP_DIV, s, alu_rounding(b->i));
+    b->d[0] = alu_float_store(a, b->t, r, ftz);
 }
 
-static void emit_sqrt(struct builder *e)
+static void emit_sqrt(struct builder *b)
 {
-    struct alu *a = e->a;
-    bool ftz = has(e, PTX_M_ftz);
-    val x = alu_float_load(a, e->t, e->s[0], ftz);
-    val r = alu_float_op(a, OP_SQRT, &x, alu_rounding(e->i));
-    e->d[0] = alu_float_store(a, e->t, ir_canonical_nan(a, r), ftz);
+    struct alu *a = b->a;
+    bool ftz = has(b, PTX_M_ftz);
+    val x = alu_float_load(a, b->t, b->s[0], ftz);
+    val r = alu_float_op(a, OP_SQRT, &x, alu_rounding(b->i));
+    b->d[0] = alu_float_store(a, b->t, ir_canonical_nan(a, r), ftz);
 }
 
 /* Root and quotient, each rounded, miss by up to 1.02 units; a Newton step from the exact residual
@@ -123,13 +123,13 @@ static val rsqrt_64(struct alu *a, val x)
     return ir_canonical_nan(a, refined(a, y, err, ir_fmul(a, y, ir_kf(y, 0.5))));
 }
 
-static void emit_rsqrt(struct builder *e)
+static void emit_rsqrt(struct builder *b)
 {
-    struct alu *a = e->a;
-    bool ftz = has(e, PTX_M_ftz);
-    val x = alu_float_load(a, e->t, e->s[0], ftz);
-    val r = e->t == PTX_F32 ? alu_rsqrt_approx(a, x) : rsqrt_64(a, x);
-    e->d[0] = alu_float_store(a, e->t, r, ftz);
+    struct alu *a = b->a;
+    bool ftz = has(b, PTX_M_ftz);
+    val x = alu_float_load(a, b->t, b->s[0], ftz);
+    val r = b->t == PTX_F32 ? alu_rsqrt_approx(a, x) : rsqrt_64(a, x);
+    b->d[0] = alu_float_store(a, b->t, r, ftz);
 }
 
 /* ---- ex2 ---- */
@@ -162,11 +162,11 @@ val alu_ex2(struct alu *a, val x)
     return alu_scale(a, alu_poly(a, f, c, WEIR_COUNT(c)), k, k_int);
 }
 
-static void emit_ex2(struct builder *e)
+static void emit_ex2(struct builder *b)
 {
-    struct alu *a = e->a;
-    bool ftz = has(e, PTX_M_ftz);
-    e->d[0] = alu_float_store(a, e->t, alu_ex2(a, alu_float_load(a, e->t, e->s[0], ftz)), ftz);
+    struct alu *a = b->a;
+    bool ftz = has(b, PTX_M_ftz);
+    b->d[0] = alu_float_store(a, b->t, alu_ex2(a, alu_float_load(a, b->t, b->s[0], ftz)), ftz);
 }
 
 /* ---- lg2 ---- */
@@ -202,11 +202,11 @@ val alu_lg2(struct alu *a, val x)
     return alu_log_special(a, x, r);
 }
 
-static void emit_lg2(struct builder *e)
+static void emit_lg2(struct builder *b)
 {
-    struct alu *a = e->a;
-    bool ftz = has(e, PTX_M_ftz);
-    e->d[0] = alu_float_store(a, e->t, alu_lg2(a, alu_float_load(a, e->t, e->s[0], ftz)), ftz);
+    struct alu *a = b->a;
+    bool ftz = has(b, PTX_M_ftz);
+    b->d[0] = alu_float_store(a, b->t, alu_lg2(a, alu_float_load(a, b->t, b->s[0], ftz)), ftz);
 }
 
 /* ---- sin and cos ---- */
@@ -243,12 +243,12 @@ val alu_sin_cos(struct alu *a, val x, bool cosine)
     return ir_select(a, finite, p, ir_kbits(a, x, 0x7fffffff));
 }
 
-static void emit_sin_cos(struct builder *e)
+static void emit_sin_cos(struct builder *b)
 {
-    struct alu *a = e->a;
-    bool ftz = has(e, PTX_M_ftz);
-    val x = alu_float_load(a, e->t, e->s[0], ftz);
-    e->d[0] = alu_float_store(a, e->t, alu_sin_cos(a, x, e->i->op == PTX_OP_cos), ftz);
+    struct alu *a = b->a;
+    bool ftz = has(b, PTX_M_ftz);
+    val x = alu_float_load(a, b->t, b->s[0], ftz);
+    b->d[0] = alu_float_store(a, b->t, alu_sin_cos(a, x, b->i->op == PTX_OP_cos), ftz);
 }
 
 /* ---- tanh ---- */
@@ -265,11 +265,11 @@ val alu_tanh_approx(struct alu *a, val x)
     return ir_select(a, ir_fcmp(a, LLVMRealOLT, m, ir_kf(x, 0.1)), small, big);
 }
 
-static void emit_tanh(struct builder *e)
+static void emit_tanh(struct builder *b)
 {
-    struct alu *a = e->a;
-    val x = alu_float_load(a, e->t, e->s[0], false);
-    e->d[0] = alu_float_store(a, e->t, alu_tanh_approx(a, x), false);
+    struct alu *a = b->a;
+    val x = alu_float_load(a, b->t, b->s[0], false);
+    b->d[0] = alu_float_store(a, b->t, alu_tanh_approx(a, x), false);
 }
 
 #define M_RND  PTX_M_rn, PTX_M_rz, PTX_M_rm, PTX_M_rp

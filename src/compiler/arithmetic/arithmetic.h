@@ -1,4 +1,4 @@
-/* alu: one PTX elementwise instruction into LLVM IR.
+/* arithmetic: one PTX elementwise instruction into LLVM IR.
  *
  * "Elementwise" means that lane l of every result depends on lane l of the sources alone: all of
  * PTX's integer, float, half, logic, comparison, conversion and video arithmetic. The same code
@@ -21,8 +21,8 @@
  * ptx_operand.neg to predicates; ptx_operand.select and the minus signs of vmad's operands are
  * applied here. A destination wider than the signature's type is extended by the caller, by that
  * type's signedness; a source wider than it is truncated by the caller. */
-#ifndef WEIR_JIT_ALU_H
-#define WEIR_JIT_ALU_H
+#ifndef WEIR_COMPILER_H
+#define WEIR_COMPILER_H
 
 #include <llvm-c/Core.h>
 
@@ -78,7 +78,7 @@ bool alu_emit(struct alu *a, const struct ptx_instr *i, const LLVMValueRef *src,
 
 /* Device math functions that PTX calls and nobody defines (`__nv_sinf`, ...). Emitting one may end
  * the builder's block, too. The object then refers to functions of SLEEF, of the C library and of
- * math_lanes.h. */
+ * lane_math.h. */
 bool alu_math_known(const char *name, struct alu_sig *sig); /* sig may be NULL */
 bool alu_math_emit(struct alu *a, const char *name, const LLVMValueRef *src, LLVMValueRef *dst);
 

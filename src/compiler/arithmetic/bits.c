@@ -1,18 +1,18 @@
-/* alu_bits: logic, shifts, bit fields, counts and permutations of bytes. */
+/* bits: logic, shifts, bit fields, counts and permutations of bytes. */
 #include "compiler/arithmetic/table.h"
 
 /* ---- logic ---- */
 
-static void emit_and(struct builder *e) { e->d[0] = ir_and(e->a, e->s[0], e->s[1]); }
-static void emit_or(struct builder *e) { e->d[0] = ir_or(e->a, e->s[0], e->s[1]); }
-static void emit_xor(struct builder *e) { e->d[0] = ir_xor(e->a, e->s[0], e->s[1]); }
-static void emit_not(struct builder *e) { e->d[0] = ir_not(e->a, e->s[0]); }
+static void emit_and(struct builder *b) { b->d[0] = ir_and(b->a, b->s[0], b->s[1]); }
+static void emit_or(struct builder *b) { b->d[0] = ir_or(b->a, b->s[0], b->s[1]); }
+static void emit_xor(struct builder *b) { b->d[0] = ir_xor(b->a, b->s[0], b->s[1]); }
+static void emit_not(struct builder *b) { b->d[0] = ir_not(b->a, b->s[0]); }
 
-static void emit_cnot(struct builder *e)
+static void emit_cnot(struct builder *b)
 {
-    struct alu *a = e->a;
-    val zero = ir_icmp(a, LLVMIntEQ, e->s[0], ir_k(e->s[0], 0));
-    e->d[0] = ir_zext(a, zero, ir_bits(e->s[0]));
+    struct alu *a = b->a;
+    val zero = ir_icmp(a, LLVMIntEQ, b->s[0], ir_k(b->s[0], 0));
+    b->d[0] = ir_zext(a, zero, ir_bits(b->s[0]));
 }
 
 /* A logical function of v[0..n-1] given by its table: the half where v[0] is 0, changed where v[0]
@@ -44,16 +44,16 @@ static val lut_variable(struct alu *a, const val *v, val lut)
     return r;
 }
 
-static void emit_lop3(struct builder *e)
+static void emit_lop3(struct builder *b)
 {
-    struct alu *a = e->a;
+    struct alu *a = b->a;
     uint64_t lut;
-    e->d[0] = ir_const(e->s[3], &lut) ? lut_function(a, e->s, 3, (unsigned)lut & 255)
-                                      : lut_variable(a, e->s, e->s[3]);
-    if (!has(e, PTX_M_and) && !has(e, PTX_M_or))
+    b->d[0] = ir_const(b->s[3], &lut) ? lut_function(a, b->s, 3, (unsigned)lut & 255)
+                                      : lut_variable(a, b->s, b->s[3]);
+    if (!has(b, PTX_M_and) && !has(b, PTX_M_or))
         return;
-    val some = ir_icmp(a, LLVMIntNE, e->d[0], ir_k(e->d[0], 0));
-    e->d[1] = has(e, PTX_M_and) ? ir_and(a, some, e->s[4]) : ir_or(a, some, e->s[4]);
+    val some = ir_icmp(a, LLVMIntNE, b->d[0], ir_k(b->d[0], 0));
+    b->d[1] = has(b, PTX_M_and) ? ir_and(a, some, b->s[4]) : ir_or(a, some, b->s[4]);
 }
 
 /* ---- shifts ---- */
@@ -66,30 +66,30 @@ static val shift_count(struct alu *a, val x, val n)
     return ir_zext(a, n, ir_bits(x));
 }
 
-static void emit_shl(struct builder *e)
+static void emit_shl(struct builder *b)
 {
-    e->d[0] = ir_shl_clamp(e->a, e->s[0], shift_count(e->a, e->s[0], e->s[1]));
+    b->d[0] = ir_shl_clamp(b->a, b->s[0], shift_count(b->a, b->s[0], b->s[1]));
 }
 
-static void emit_shr(struct builder *e)
+static void emit_shr(struct builder *b)
 {
-    val n = shift_count(e->a, e->s[0], e->s[1]);
-    e->d[0] = ptx_type_is_signed(e->t) ? ir_ashr_clamp(e->a, e->s[0], n)
-                                       : ir_lshr_clamp(e->a, e->s[0], n);
+    val n = shift_count(b->a, b->s[0], b->s[1]);
+    b->d[0] = ptx_type_is_signed(b->t) ? ir_ashr_clamp(b->a, b->s[0], n)
+                                       : ir_lshr_clamp(b->a, b->s[0], n);
 }
 
 /* LLVM's funnel shifts wrap the count; a clamped count of 32 moves one whole word. */
-static void emit_shf(struct builder *e)
+static void emit_shf(struct builder *b)
 {
-    struct alu *a = e->a;
-    bool left = has(e, PTX_M_l);
-    val lo = e->s[0], hi = e->s[1], n = e->s[2];
+    struct alu *a = b->a;
+    bool left = has(b, PTX_M_l);
+    val lo = b->s[0], hi = b->s[1], n = b->s[2];
     val r = ir_intr3(a, left ? "llvm.fshl" : "llvm.fshr", hi, lo, n);
-    if (!has(e, PTX_M_wrap)) {
+    if (!has(b, PTX_M_wrap)) {
         val all = ir_icmp(a, LLVMIntUGE, n, ir_k(n, 32));
         r = ir_select(a, all, left ? lo : hi, r);
     }
-    e->d[0] = r;
+    b->d[0] = r;
 }
 
 /* ---- counts ---- */
@@ -100,37 +100,37 @@ static val leading_zeros(struct alu *a, val x)
     return ir_intr2(a, "llvm.ctlz", x, poison);
 }
 
-static void emit_popc(struct builder *e)
+static void emit_popc(struct builder *b)
 {
-    e->d[0] = ir_zext(e->a, ir_intr1(e->a, "llvm.ctpop", e->s[0]), 32);
+    b->d[0] = ir_zext(b->a, ir_intr1(b->a, "llvm.ctpop", b->s[0]), 32);
 }
 
-static void emit_clz(struct builder *e)
+static void emit_clz(struct builder *b)
 {
-    e->d[0] = ir_zext(e->a, leading_zeros(e->a, e->s[0]), 32);
+    b->d[0] = ir_zext(b->a, leading_zeros(b->a, b->s[0]), 32);
 }
 
-static void emit_brev(struct builder *e) { e->d[0] = ir_intr1(e->a, "llvm.bitreverse", e->s[0]); }
+static void emit_brev(struct builder *b) { b->d[0] = ir_intr1(b->a, "llvm.bitreverse", b->s[0]); }
 
-static void emit_bfind(struct builder *e)
+static void emit_bfind(struct builder *b)
 {
-    struct alu *a = e->a;
-    val x = e->s[0];
-    if (ptx_type_is_signed(e->t)) /* negative ones are complemented */
+    struct alu *a = b->a;
+    val x = b->s[0];
+    if (ptx_type_is_signed(b->t)) /* negative ones are complemented */
         x = ir_xor(a, x, ir_ashr(a, x, ir_k(x, ir_bits(x) - 1)));
     val n = leading_zeros(a, x);
-    if (has(e, PTX_M_shiftamt))
+    if (has(b, PTX_M_shiftamt))
         n = ir_select(a, ir_icmp(a, LLVMIntEQ, x, ir_k(x, 0)), ir_k(n, ~0ull), n);
     else /* of nothing: width - 1 - width, that is all ones */
         n = ir_sub(a, ir_k(n, ir_bits(x) - 1), n);
-    e->d[0] = ir_zext(a, n, 32);
+    b->d[0] = ir_zext(a, n, 32);
 }
 
-static void emit_fns(struct builder *e)
+static void emit_fns(struct builder *b)
 {
-    val r = ir_k(e->s[0], 0);
-    ir_call_lanes(e->a, "weir_alu_fns", NULL, e->s, 3, &r, 1);
-    e->d[0] = r;
+    val r = ir_k(b->s[0], 0);
+    ir_call_lanes(b->a, "weir_alu_fns", NULL, b->s, 3, &r, 1);
+    b->d[0] = r;
 }
 
 /* ---- bit fields ---- */
@@ -144,52 +144,52 @@ static val amount_of(struct alu *a, val x, unsigned bits)
 
 /* The field goes to the top of the word by a left shift, then down by an arithmetic or logical one
  * that repeats its sign. A field that reaches beyond the word needs no left shift. */
-static void emit_bfe(struct builder *e)
+static void emit_bfe(struct builder *b)
 {
-    struct alu *a = e->a;
-    val x = e->s[0];
+    struct alu *a = b->a;
+    val x = b->s[0];
     unsigned bits = ir_bits(x);
-    val pos = amount_of(a, e->s[1], bits), len = amount_of(a, e->s[2], bits), width = ir_k(x, bits);
+    val pos = amount_of(a, b->s[1], bits), len = amount_of(a, b->s[2], bits), width = ir_k(x, bits);
     val end = ir_min_u(a, ir_add(a, pos, len), width), up = ir_sub(a, width, end);
     val top = ir_shl_clamp(a, x, up), down = ir_add(a, pos, up);
-    val r = ptx_type_is_signed(e->t) ? ir_ashr_clamp(a, top, down) : ir_lshr_clamp(a, top, down);
-    e->d[0] = ir_select(a, ir_icmp(a, LLVMIntEQ, len, ir_k(x, 0)), ir_k(x, 0), r);
+    val r = ptx_type_is_signed(b->t) ? ir_ashr_clamp(a, top, down) : ir_lshr_clamp(a, top, down);
+    b->d[0] = ir_select(a, ir_icmp(a, LLVMIntEQ, len, ir_k(x, 0)), ir_k(x, 0), r);
 }
 
-static void emit_bfi(struct builder *e)
+static void emit_bfi(struct builder *b)
 {
-    struct alu *a = e->a;
-    val into = e->s[1];
+    struct alu *a = b->a;
+    val into = b->s[1];
     unsigned bits = ir_bits(into);
-    val pos = amount_of(a, e->s[2], bits), len = amount_of(a, e->s[3], bits),
+    val pos = amount_of(a, b->s[2], bits), len = amount_of(a, b->s[3], bits),
         ones = ir_k(into, ~0ull);
     val field = ir_not(a, ir_shl_clamp(a, ones, len));
-    val mask = ir_shl_clamp(a, field, pos), moved = ir_shl_clamp(a, e->s[0], pos);
-    e->d[0] = ir_or(a, ir_and(a, into, ir_not(a, mask)), ir_and(a, moved, mask));
+    val mask = ir_shl_clamp(a, field, pos), moved = ir_shl_clamp(a, b->s[0], pos);
+    b->d[0] = ir_or(a, ir_and(a, into, ir_not(a, mask)), ir_and(a, moved, mask));
 }
 
-static void emit_szext(struct builder *e)
+static void emit_szext(struct builder *b)
 {
-    struct alu *a = e->a;
-    val x = e->s[0], n = e->s[1], width = ir_k(x, 32);
-    if (has(e, PTX_M_wrap))
+    struct alu *a = b->a;
+    val x = b->s[0], n = b->s[1], width = ir_k(x, 32);
+    if (has(b, PTX_M_wrap))
         n = ir_and(a, n, ir_k(n, 31));
     val up = ir_sub(a, width, ir_min_u(a, n, width)), top = ir_shl_clamp(a, x, up);
     /* n == 0 shifts everything out, so that both kinds of shift leave 0. */
-    e->d[0] = e->t == PTX_S32 ? ir_ashr_clamp(a, top, up) : ir_lshr_clamp(a, top, up);
+    b->d[0] = b->t == PTX_S32 ? ir_ashr_clamp(a, top, up) : ir_lshr_clamp(a, top, up);
 }
 
 /* Ones at and above a1, less those at and above a1 + b1. */
-static void emit_bmsk(struct builder *e)
+static void emit_bmsk(struct builder *b)
 {
-    struct alu *a = e->a;
-    val pos = e->s[0], width = e->s[1], ones = ir_k(pos, ~0ull);
-    if (has(e, PTX_M_wrap)) {
+    struct alu *a = b->a;
+    val pos = b->s[0], width = b->s[1], ones = ir_k(pos, ~0ull);
+    if (has(b, PTX_M_wrap)) {
         pos = ir_and(a, pos, ir_k(pos, 31));
         width = ir_and(a, width, ir_k(width, 31));
     }
     val field = ir_not(a, ir_shl_clamp(a, ones, width));
-    e->d[0] = ir_shl_clamp(a, field, pos);
+    b->d[0] = ir_shl_clamp(a, field, pos);
 }
 
 /* ---- prmt ---- */
@@ -242,14 +242,14 @@ static val prmt_variable(struct alu *a, val x, val y, val select, bool with_sign
     return r;
 }
 
-static void emit_prmt(struct builder *e)
+static void emit_prmt(struct builder *b)
 {
-    struct alu *a = e->a;
-    val control = e->s[2];
+    struct alu *a = b->a;
+    val control = b->s[2];
     uint64_t c;
     bool known = ir_const(control, &c), generic = true;
     for (size_t m = 0; m < WEIR_COUNT(prmt_modes); m++) {
-        if (!has(e, prmt_modes[m].mod))
+        if (!has(b, prmt_modes[m].mod))
             continue;
         const uint16_t *select = prmt_modes[m].select;
         generic = false;
@@ -263,8 +263,8 @@ static void emit_prmt(struct builder *e)
         control = r;
         break;
     }
-    e->d[0] = known ? prmt_constant(a, e->s[0], e->s[1], (unsigned)c & 0xffff)
-                    : prmt_variable(a, e->s[0], e->s[1], control, generic);
+    b->d[0] = known ? prmt_constant(a, b->s[0], b->s[1], (unsigned)c & 0xffff)
+                    : prmt_variable(a, b->s[0], b->s[1], control, generic);
 }
 
 #define T_B3264 (T(B32) | T(B64))

@@ -1,4 +1,4 @@
-/* alu_build: helpers that emit LLVM IR for values of any shape (see alu_build.h). */
+/* build: helpers that emit LLVM IR for values of any shape (see build.h). */
 #include "compiler/arithmetic/build.h"
 
 #include <string.h>

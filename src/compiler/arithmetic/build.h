@@ -1,10 +1,11 @@
-/* alu_build: the vocabulary that the alu's files emit code with.
+/* build: short names for building LLVM IR, with which the files of this directory are written, and
+ * the record of the instruction that is being built.
  *
  * Every helper takes its shape (scalar or vector, and of how many lanes) from the values it gets,
  * so one piece of code serves scalars, warps of 32 and packed types, which are seen as vectors of
- * twice or four times as many lanes. Private to alu_*.c and math_*.c. */
-#ifndef WEIR_JIT_ALU_BUILD_H
-#define WEIR_JIT_ALU_BUILD_H
+ * twice or four times as many lanes. Private to this directory. */
+#ifndef WEIR_COMPILER_BUILD_H
+#define WEIR_COMPILER_BUILD_H
 
 #include "compiler/arithmetic/arithmetic.h"
 
@@ -20,7 +21,7 @@ struct builder {
     enum ptx_type u; /* i->types[1], or PTX_NONE */
 };
 
-static inline bool has(const struct builder *e, enum ptx_mod m) { return ptx_has(e->i, m); }
+static inline bool has(const struct builder *b, enum ptx_mod m) { return ptx_has(b->i, m); }
 
 /* Rounding of a result. */
 enum rounding { ROUND_RN, ROUND_RZ, ROUND_RM, ROUND_RP, ROUND_ODD, ROUND_RNA };
@@ -154,7 +155,7 @@ val ir_saturate(struct alu *a, val x);
 /* 0x7fffffff in f32 lanes that are NaN (other types alike). */
 val ir_canonical_nan(struct alu *a, val x);
 
-/* ---- rounding (alu_round.c) ---- */
+/* ---- rounding (rounding.c) ---- */
 
 /* A float (or its bits) rounded to nearest, and where the exact value lies. */
 struct exact {
@@ -172,9 +173,9 @@ val alu_float_op(struct alu *a, enum round_op op, const val *s, enum rounding mo
 val alu_narrow(struct alu *a, val x, enum rounding mode);
 val alu_int_to_float(struct alu *a, val x, bool is_signed, unsigned bits, enum rounding mode);
 
-/* ---- small floats (alu_half.c) ---- */
+/* ---- small floats (half.c) ---- */
 
-/* f32 to f16/bf16 bits (i16); ROUND_RN and the directed ones. The other way: alu.h. */
+/* f32 to f16/bf16 bits (i16); ROUND_RN and the directed ones. The other way: arithmetic.h. */
 val alu_f32_to_f16(struct alu *a, val x, enum rounding mode);
 val alu_f32_to_bf16(struct alu *a, val x, enum rounding mode);
 
@@ -190,7 +191,7 @@ static inline bool alu_is_half(enum ptx_type t)
 }
 static inline bool alu_is_bf16(enum ptx_type t) { return t == PTX_BF16 || t == PTX_BF16X2; }
 
-/* ---- small floats' fused multiply-add (alu_fma16.c) ---- */
+/* ---- small floats' fused multiply-add (half_fma.c) ---- */
 
 /* s[0] * s[1] + s[2] of f16 or bf16 bits (i16), rounded to nearest, by a function; NULL: not by
  * one, where lanes are few or the machine has no such instruction for f32. */

@@ -1,4 +1,4 @@
-/* alu_cmp: comparisons and selections. */
+/* compare: comparisons and selections. */
 #include "compiler/arithmetic/table.h"
 
 /* ---- comparing ---- */
@@ -74,13 +74,13 @@ val alu_compare(struct alu *a, enum ptx_mod cmp, val x, val y, bool is_float, bo
 }
 
 /* With the boolean source, which is there only when one of these modifiers is. */
-static val combine(struct builder *e, val t)
+static val combine(struct builder *b, val t)
 {
-    if (has(e, PTX_M_and))
-        return ir_and(e->a, t, e->s[2]);
-    if (has(e, PTX_M_or))
-        return ir_or(e->a, t, e->s[2]);
-    return has(e, PTX_M_xor) ? ir_xor(e->a, t, e->s[2]) : t;
+    if (has(b, PTX_M_and))
+        return ir_and(b->a, t, b->s[2]);
+    if (has(b, PTX_M_or))
+        return ir_or(b->a, t, b->s[2]);
+    return has(b, PTX_M_xor) ? ir_xor(b->a, t, b->s[2]) : t;
 }
 
 /* Half k (0 low, 1 high) of a packed pair, as the unpacked type's canonical value. */
@@ -98,36 +98,36 @@ static enum ptx_type unpacked(enum ptx_type t)
 static bool is_pair(enum ptx_type t) { return t == PTX_F16X2 || t == PTX_BF16X2; }
 
 /* The comparison of the first two sources, of half k of packed ones. */
-static val compare_sources(struct builder *e, enum ptx_type t, unsigned k)
+static val compare_sources(struct builder *b, enum ptx_type t, unsigned k)
 {
-    struct alu *a = e->a;
+    struct alu *a = b->a;
     val s[2];
     for (int j = 0; j < 2; j++) {
-        s[j] = is_pair(t) ? half_of(a, t, e->s[j], k) : e->s[j];
+        s[j] = is_pair(t) ? half_of(a, t, b->s[j], k) : b->s[j];
         if (ptx_type_is_float(t))
-            s[j] = alu_float_load(a, unpacked(t), s[j], has(e, PTX_M_ftz));
+            s[j] = alu_float_load(a, unpacked(t), s[j], has(b, PTX_M_ftz));
     }
-    return alu_compare(a, alu_comparison(e->i), s[0], s[1], ptx_type_is_float(t),
+    return alu_compare(a, alu_comparison(b->i), s[0], s[1], ptx_type_is_float(t),
                        ptx_type_is_signed(t));
 }
 
-static void emit_setp(struct builder *e)
+static void emit_setp(struct builder *b)
 {
-    struct alu *a = e->a;
+    struct alu *a = b->a;
     bool second =
-        e->i->noperands > 3u + (has(e, PTX_M_and) || has(e, PTX_M_or) || has(e, PTX_M_xor));
-    val t = compare_sources(e, e->t, 0);
-    e->d[0] = combine(e, t);
+        b->i->noperands > 3u + (has(b, PTX_M_and) || has(b, PTX_M_or) || has(b, PTX_M_xor));
+    val t = compare_sources(b, b->t, 0);
+    b->d[0] = combine(b, t);
     if (second)
-        e->d[1] = combine(e, is_pair(e->t) ? compare_sources(e, e->t, 1) : ir_not(a, t));
+        b->d[1] = combine(b, is_pair(b->t) ? compare_sources(b, b->t, 1) : ir_not(a, t));
 }
 
 /* True and false in the destination type's form, 16 bits of it where it is one of a pair. */
-static val truth(struct builder *e, val t, unsigned bits)
+static val truth(struct builder *b, val t, unsigned bits)
 {
-    struct alu *a = e->a;
+    struct alu *a = b->a;
     uint64_t yes;
-    switch (e->t) {
+    switch (b->t) {
     case PTX_F32:
         return ir_as_float(a, ir_select(a, t, ir_kn(a, t, 32, 0x3f800000), ir_kn(a, t, 32, 0)));
     case PTX_F16:
@@ -137,35 +137,35 @@ static val truth(struct builder *e, val t, unsigned bits)
     default: return ir_sext(a, t, bits);
     }
     val r = ir_select(a, t, ir_kn(a, t, 16, yes), ir_kn(a, t, 16, 0));
-    return e->t == PTX_F16 ? ir_as_float(a, r) : r;
+    return b->t == PTX_F16 ? ir_as_float(a, r) : r;
 }
 
-static void emit_set(struct builder *e)
+static void emit_set(struct builder *b)
 {
-    struct alu *a = e->a;
+    struct alu *a = b->a;
     val r[2];
-    if (!is_pair(e->u)) {
-        e->d[0] = truth(e, combine(e, compare_sources(e, e->u, 0)), ptx_type_bits(e->t));
+    if (!is_pair(b->u)) {
+        b->d[0] = truth(b, combine(b, compare_sources(b, b->u, 0)), ptx_type_bits(b->t));
         return;
     }
     for (unsigned k = 0; k < 2; k++)
-        r[k] = ir_zext(a, truth(e, combine(e, compare_sources(e, e->u, k)), 16), 32);
-    e->d[0] = ir_or(a, r[0], ir_shl(a, r[1], ir_k(r[1], 16)));
+        r[k] = ir_zext(a, truth(b, combine(b, compare_sources(b, b->u, k)), 16), 32);
+    b->d[0] = ir_or(a, r[0], ir_shl(a, r[1], ir_k(r[1], 16)));
 }
 
 /* ---- selecting ---- */
 
-static void emit_selp(struct builder *e) { e->d[0] = ir_select(e->a, e->s[2], e->s[0], e->s[1]); }
+static void emit_selp(struct builder *b) { b->d[0] = ir_select(b->a, b->s[2], b->s[0], b->s[1]); }
 
-static void emit_slct(struct builder *e)
+static void emit_slct(struct builder *b)
 {
-    struct alu *a = e->a;
-    val c = e->s[2], first;
-    if (e->u == PTX_S32)
+    struct alu *a = b->a;
+    val c = b->s[2], first;
+    if (b->u == PTX_S32)
         first = ir_icmp(a, LLVMIntSGE, c, ir_k(c, 0));
     else
-        first = ir_fcmp(a, LLVMRealOGE, has(e, PTX_M_ftz) ? ir_flush(a, c) : c, ir_kf(c, 0));
-    e->d[0] = ir_select(a, first, e->s[0], e->s[1]);
+        first = ir_fcmp(a, LLVMRealOGE, has(b, PTX_M_ftz) ? ir_flush(a, c) : c, ir_kf(c, 0));
+    b->d[0] = ir_select(a, first, b->s[0], b->s[1]);
 }
 
 #define M_ORDERED PTX_M_eq, PTX_M_ne, PTX_M_lt, PTX_M_le, PTX_M_gt, PTX_M_ge

@@ -1,4 +1,4 @@
-/* alu_cvt: cvt between all types that targets up to sm_90a have.
+/* convert: cvt between all types that targets up to sm_90a have.
  *
  * Floats go through f32 (f64 where it is the wider side). A conversion in two steps is exact or
  * rounds to odd first, so that the last rounding is the only one that shows. */
@@ -45,31 +45,31 @@ val alu_float_to_int(struct alu *a, val x, unsigned bits, bool is_signed, bool n
 
 /* ---- between floats ---- */
 
-static val round_to_integral(struct builder *e, val x)
+static val round_to_integral(struct builder *b, val x)
 {
-    struct alu *a = e->a;
-    if (has(e, PTX_M_rni))
+    struct alu *a = b->a;
+    if (has(b, PTX_M_rni))
         return ir_intr1(a, "llvm.rint", x);
-    if (has(e, PTX_M_rmi))
+    if (has(b, PTX_M_rmi))
         return ir_intr1(a, "llvm.floor", x);
-    return ir_intr1(a, has(e, PTX_M_rpi) ? "llvm.ceil" : "llvm.trunc", x);
+    return ir_intr1(a, has(b, PTX_M_rpi) ? "llvm.ceil" : "llvm.trunc", x);
 }
 
-static bool rounds_to_integral(struct builder *e)
+static bool rounds_to_integral(struct builder *b)
 {
-    return has(e, PTX_M_rni) || has(e, PTX_M_rzi) || has(e, PTX_M_rmi) || has(e, PTX_M_rpi);
+    return has(b, PTX_M_rni) || has(b, PTX_M_rzi) || has(b, PTX_M_rmi) || has(b, PTX_M_rpi);
 }
 
 /* .sat to [0, 1]; .relu: nothing negative; .satfinite: nothing beyond `max`. NaN stays but for
  * .sat. Clamping before rounding is the same, the bounds being floats of the destination. */
-static val clamp_float(struct builder *e, val x, double max)
+static val clamp_float(struct builder *b, val x, double max)
 {
-    struct alu *a = e->a;
-    if (has(e, PTX_M_sat))
+    struct alu *a = b->a;
+    if (has(b, PTX_M_sat))
         return ir_saturate(a, x);
-    if (has(e, PTX_M_relu))
+    if (has(b, PTX_M_relu))
         x = ir_select(a, ir_fcmp(a, LLVMRealOLE, x, ir_kf(x, 0)), ir_kf(x, 0), x);
-    if (has(e, PTX_M_satfinite)) {
+    if (has(b, PTX_M_satfinite)) {
         val high = ir_kf(x, max), low = ir_kf(x, -max);
         x = ir_select(a, ir_fcmp(a, LLVMRealOGT, x, high), high, x);
         x = ir_select(a, ir_fcmp(a, LLVMRealOLT, x, low), low, x);
@@ -80,24 +80,24 @@ static val clamp_float(struct builder *e, val x, double max)
 static const double max_f16 = 65504, max_bf16 = 0x1.fep127, max_tf32 = 0x1.ffcp127;
 
 /* f32 or f64 to f16 or bf16 bits. */
-static val to_half(struct builder *e, val x, bool bf16, enum rounding mode)
+static val to_half(struct builder *b, val x, bool bf16, enum rounding mode)
 {
-    struct alu *a = e->a;
-    x = clamp_float(e, x, bf16 ? max_bf16 : max_f16);
+    struct alu *a = b->a;
+    x = clamp_float(b, x, bf16 ? max_bf16 : max_f16);
     if (ir_bits(x) == 64)
         x = alu_narrow(a, x, ROUND_ODD);
     val r = bf16 ? alu_f32_to_bf16(a, x, mode) : alu_f32_to_f16(a, x, mode);
-    if (has(e, PTX_M_relu) && !bf16) /* bf16's NaN is canonical already */
+    if (has(b, PTX_M_relu) && !bf16) /* bf16's NaN is canonical already */
         r = ir_select(a, ir_isnan(a, x), ir_k(r, 0x7fff), r);
     return r;
 }
 
 /* f32 to tf32, which is an f32 whose low 13 bits are 0. What becomes of a NaN is what GPUs make of
  * it: .rna cuts its low bits off (which may leave an infinity), the others have one NaN. */
-static val to_tf32(struct builder *e, val x, enum rounding mode)
+static val to_tf32(struct builder *b, val x, enum rounding mode)
 {
-    struct alu *a = e->a;
-    x = clamp_float(e, x, max_tf32);
+    struct alu *a = b->a;
+    x = clamp_float(b, x, max_tf32);
     val w = ir_as_int(a, x), r = w, kept = ir_k(w, 0xffffe000);
     if (mode == ROUND_RNA)
         r = ir_add(a, w, ir_k(w, 0x1000));
@@ -109,49 +109,49 @@ static val to_tf32(struct builder *e, val x, enum rounding mode)
 }
 
 /* Integer to f16 or bf16 bits. For f16, integers beyond 2^17 are as infinite as 2^17 itself. */
-static val int_to_half(struct builder *e, val x, bool is_signed, enum rounding mode)
+static val int_to_half(struct builder *b, val x, bool is_signed, enum rounding mode)
 {
-    struct alu *a = e->a;
-    bool bf16 = e->t == PTX_BF16;
+    struct alu *a = b->a;
+    bool bf16 = b->t == PTX_BF16;
     if (!bf16 && ir_bits(x) > 16) {
         val most = ir_k(x, 1 << 17);
         x = is_signed ? ir_max_s(a, ir_min_s(a, x, most), ir_neg(a, most)) : ir_min_u(a, x, most);
         x = ir_zext(a, x, 32);
     }
-    return to_half(e, alu_int_to_float(a, x, is_signed, 32, bf16 ? ROUND_ODD : ROUND_RN), bf16,
+    return to_half(b, alu_int_to_float(a, x, is_signed, 32, bf16 ? ROUND_ODD : ROUND_RN), bf16,
                    mode);
 }
 
-static void int_to_float(struct builder *e)
+static void int_to_float(struct builder *b)
 {
-    struct alu *a = e->a;
-    bool is_signed = ptx_type_is_signed(e->u);
-    enum rounding mode = alu_rounding(e->i);
-    if (alu_is_half(e->t)) {
-        e->d[0] = alu_from_i16(a, e->t, int_to_half(e, e->s[0], is_signed, mode));
+    struct alu *a = b->a;
+    bool is_signed = ptx_type_is_signed(b->u);
+    enum rounding mode = alu_rounding(b->i);
+    if (alu_is_half(b->t)) {
+        b->d[0] = alu_from_i16(a, b->t, int_to_half(b, b->s[0], is_signed, mode));
         return;
     }
-    e->d[0] = clamp_float(e, alu_int_to_float(a, e->s[0], is_signed, ptx_type_bits(e->t), mode), 0);
+    b->d[0] = clamp_float(b, alu_int_to_float(a, b->s[0], is_signed, ptx_type_bits(b->t), mode), 0);
 }
 
-static void float_to_float(struct builder *e)
+static void float_to_float(struct builder *b)
 {
-    struct alu *a = e->a;
-    bool ftz = has(e, PTX_M_ftz);
-    enum rounding mode = alu_rounding(e->i);
-    val x = alu_float_load(a, e->u, e->s[0], ftz && e->u == PTX_F32);
-    if (rounds_to_integral(e))
-        x = round_to_integral(e, x);
-    if (alu_is_half(e->t)) {
-        e->d[0] = alu_from_i16(a, e->t, to_half(e, x, e->t == PTX_BF16, mode));
+    struct alu *a = b->a;
+    bool ftz = has(b, PTX_M_ftz);
+    enum rounding mode = alu_rounding(b->i);
+    val x = alu_float_load(a, b->u, b->s[0], ftz && b->u == PTX_F32);
+    if (rounds_to_integral(b))
+        x = round_to_integral(b, x);
+    if (alu_is_half(b->t)) {
+        b->d[0] = alu_from_i16(a, b->t, to_half(b, x, b->t == PTX_BF16, mode));
         return;
     }
-    if (e->t == PTX_F64)
+    if (b->t == PTX_F64)
         x = ir_ftof(a, x, 64);
     else if (ir_bits(x) == 64)
         x = alu_narrow(a, x, mode);
-    x = clamp_float(e, x, 0);
-    e->d[0] = ftz && e->t == PTX_F32 ? ir_flush(a, x) : x;
+    x = clamp_float(b, x, 0);
+    b->d[0] = ftz && b->t == PTX_F32 ? ir_flush(a, x) : x;
 }
 
 /* ---- eight-bit floats ---- */
@@ -164,10 +164,10 @@ struct tiny {
 static const struct tiny e4m3 = {3, 7, 448}, e5m2 = {2, 15, 57344};
 
 /* Saturating, nearest even, as 32-bit words with the code in the low byte. */
-static val to_tiny(struct builder *e, val x, const struct tiny *f)
+static val to_tiny(struct builder *b, val x, const struct tiny *f)
 {
-    struct alu *a = e->a;
-    x = clamp_float(e, x, f->max);
+    struct alu *a = b->a;
+    x = clamp_float(b, x, f->max);
     unsigned drop = 23 - f->fraction;
     val w = ir_as_int(a, x), magnitude = ir_and(a, w, ir_k(w, 0x7fffffff));
     val sign = ir_and(a, ir_lshr(a, w, ir_k(w, 24)), ir_k(w, 0x80));
@@ -184,9 +184,9 @@ static val to_tiny(struct builder *e, val x, const struct tiny *f)
 }
 
 /* One code in the low byte of words, to f16 bits in the low half of words. Exact. */
-static val from_tiny(struct builder *e, val w, bool is_e5m2)
+static val from_tiny(struct builder *b, val w, bool is_e5m2)
 {
-    struct alu *a = e->a;
+    struct alu *a = b->a;
     val r;
     if (is_e5m2) { /* the upper byte of an f16 */
         r = ir_shl(a, ir_and(a, w, ir_k(w, 0xff)), ir_k(w, 8));
@@ -199,7 +199,7 @@ static val from_tiny(struct builder *e, val w, bool is_e5m2)
         r = ir_or(a, h, ir_shl(a, ir_and(a, w, ir_k(w, 0x80)), ir_k(w, 8)));
         r = ir_select(a, ir_icmp(a, LLVMIntEQ, magnitude, ir_k(w, 0x7f)), ir_k(w, 0x7fff), r);
     }
-    if (has(e, PTX_M_relu)) {
+    if (has(b, PTX_M_relu)) {
         val negative = ir_icmp(a, LLVMIntUGE, r, ir_k(w, 0x8000));
         r = ir_select(a, negative, ir_k(w, 0), r);
     }
@@ -219,75 +219,75 @@ static val pack(struct alu *a, val hi, val lo, unsigned bits)
     return ir_or(a, ir_shl(a, hi, ir_k(hi, bits)), lo);
 }
 
-static void to_packed(struct builder *e)
+static void to_packed(struct builder *b)
 {
-    struct alu *a = e->a;
-    const struct tiny *f = tiny_of(e->t);
+    struct alu *a = b->a;
+    const struct tiny *f = tiny_of(b->t);
     val part[2]; /* high, low */
     for (unsigned k = 0; k < 2; k++) {
-        val x = e->s[k];
-        if (e->u == PTX_F16X2) {
-            x = k ? e->s[0] : ir_lshr(a, e->s[0], ir_k(e->s[0], 16));
+        val x = b->s[k];
+        if (b->u == PTX_F16X2) {
+            x = k ? b->s[0] : ir_lshr(a, b->s[0], ir_k(b->s[0], 16));
             x = alu_f16_to_f32(a, ir_zext(a, x, 16));
         }
-        part[k] = f ? to_tiny(e, x, f)
-                    : ir_zext(a, to_half(e, x, e->t == PTX_BF16X2, alu_rounding(e->i)), 32);
+        part[k] = f ? to_tiny(b, x, f)
+                    : ir_zext(a, to_half(b, x, b->t == PTX_BF16X2, alu_rounding(b->i)), 32);
     }
-    e->d[0] = ir_zext(a, pack(a, part[0], part[1], f ? 8 : 16), f ? 16 : 32);
+    b->d[0] = ir_zext(a, pack(a, part[0], part[1], f ? 8 : 16), f ? 16 : 32);
 }
 
-static void from_packed(struct builder *e)
+static void from_packed(struct builder *b)
 {
-    struct alu *a = e->a;
-    val w = ir_zext(a, e->s[0], 32);
-    bool is_e5m2 = e->u == PTX_E5M2X2;
-    val high = from_tiny(e, ir_lshr(a, w, ir_k(w, 8)), is_e5m2);
-    e->d[0] = pack(a, high, from_tiny(e, w, is_e5m2), 16);
+    struct alu *a = b->a;
+    val w = ir_zext(a, b->s[0], 32);
+    bool is_e5m2 = b->u == PTX_E5M2X2;
+    val high = from_tiny(b, ir_lshr(a, w, ir_k(w, 8)), is_e5m2);
+    b->d[0] = pack(a, high, from_tiny(b, w, is_e5m2), 16);
 }
 
 /* cvt.pack: two integers, saturated, in the low bits; above them the low bits of the third source.
  */
-static void emit_pack(struct builder *e)
+static void emit_pack(struct builder *b)
 {
-    struct alu *a = e->a;
-    unsigned bits = ptx_type_bits(e->t);
+    struct alu *a = b->a;
+    unsigned bits = ptx_type_bits(b->t);
     val part[2];
     for (unsigned k = 0; k < 2; k++) {
-        part[k] = clamp_int(a, e->s[k], true, bits, ptx_type_is_signed(e->t));
+        part[k] = clamp_int(a, b->s[k], true, bits, ptx_type_is_signed(b->t));
         part[k] = ir_and(a, part[k], ir_k(part[k], ones(bits)));
     }
     val r = pack(a, part[0], part[1], bits);
-    e->d[0] = bits == 16 ? r : ir_or(a, r, ir_shl(a, e->s[2], ir_k(r, 2 * bits)));
+    b->d[0] = bits == 16 ? r : ir_or(a, r, ir_shl(a, b->s[2], ir_k(r, 2 * bits)));
 }
 
 /* ---- cvt ---- */
 
-static void emit_cvt(struct builder *e)
+static void emit_cvt(struct builder *b)
 {
-    struct alu *a = e->a;
-    unsigned bits = ptx_type_bits(e->t);
-    if (tiny_of(e->u)) {
-        from_packed(e);
-    } else if (tiny_of(e->t) || e->t == PTX_F16X2 || e->t == PTX_BF16X2) {
-        to_packed(e);
-    } else if (e->t == PTX_TF32) {
-        e->d[0] = to_tf32(e, e->s[0], alu_rounding(e->i));
-    } else if (is_int(e->t) && is_int(e->u)) {
-        bool from_signed = ptx_type_is_signed(e->u);
-        val x = e->s[0];
-        if (has(e, PTX_M_sat))
-            x = clamp_int(a, x, from_signed, bits, ptx_type_is_signed(e->t));
-        e->d[0] = ir_resize(a, x, bits, from_signed);
-    } else if (is_int(e->t)) {
-        val x = alu_float_load(a, e->u, e->s[0], has(e, PTX_M_ftz) && e->u == PTX_F32);
-        if (!has(e, PTX_M_rzi)) /* the conversion itself goes to zero */
-            x = round_to_integral(e, x);
-        e->d[0] =
-            alu_float_to_int(a, x, bits, ptx_type_is_signed(e->t), e->u == PTX_F64 || bits == 64);
-    } else if (is_int(e->u)) {
-        int_to_float(e);
+    struct alu *a = b->a;
+    unsigned bits = ptx_type_bits(b->t);
+    if (tiny_of(b->u)) {
+        from_packed(b);
+    } else if (tiny_of(b->t) || b->t == PTX_F16X2 || b->t == PTX_BF16X2) {
+        to_packed(b);
+    } else if (b->t == PTX_TF32) {
+        b->d[0] = to_tf32(b, b->s[0], alu_rounding(b->i));
+    } else if (is_int(b->t) && is_int(b->u)) {
+        bool from_signed = ptx_type_is_signed(b->u);
+        val x = b->s[0];
+        if (has(b, PTX_M_sat))
+            x = clamp_int(a, x, from_signed, bits, ptx_type_is_signed(b->t));
+        b->d[0] = ir_resize(a, x, bits, from_signed);
+    } else if (is_int(b->t)) {
+        val x = alu_float_load(a, b->u, b->s[0], has(b, PTX_M_ftz) && b->u == PTX_F32);
+        if (!has(b, PTX_M_rzi)) /* the conversion itself goes to zero */
+            x = round_to_integral(b, x);
+        b->d[0] =
+            alu_float_to_int(a, x, bits, ptx_type_is_signed(b->t), b->u == PTX_F64 || bits == 64);
+    } else if (is_int(b->u)) {
+        int_to_float(b);
     } else {
-        float_to_float(e);
+        float_to_float(b);
     }
 }
 

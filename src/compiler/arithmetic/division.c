@@ -1,4 +1,4 @@
-/* alu_div: integer division. Vector units have none, and the scalar instruction faults, so each
+/* division: integer division. Vector units have none, and the scalar instruction faults, so each
  * width takes the way that suits it:
  *   16 bits    float division: 24 bits of quotient are more than enough
  *   32 bits    double division

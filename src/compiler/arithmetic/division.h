@@ -1,6 +1,6 @@
-/* alu_div: integer quotients and remainders that cannot fault. Private to the alu. */
-#ifndef WEIR_JIT_ALU_DIV_H
-#define WEIR_JIT_ALU_DIV_H
+/* division: integer quotients and remainders that cannot fault. Private to this directory. */
+#ifndef WEIR_COMPILER_DIVISION_H
+#define WEIR_COMPILER_DIVISION_H
 
 #include "compiler/arithmetic/build.h"
 

@@ -1,4 +1,4 @@
-/* math_explog: the f32 exponentials and logarithms, inline: programs spend their time in them, and
+/* exp_log: the f32 exponentials and logarithms, inline: programs spend their time in them, and
  * a call would spill every vector register. Their errors (tests/arithmetic measures them) stay
  * within CUDA's 2 units for exp, exp2, exp10 and log10 and 1 unit for log and log2. The polynomials
  * are minimax fits made for this file. Without fused multiply-add SLEEF's functions are called
@@ -6,7 +6,7 @@
  */
 #include "compiler/arithmetic/math_table.h"
 
-static const double magic_value = 0x1.8p23; /* see alu_approx.c */
+static const double magic_value = 0x1.8p23; /* see approximations.c */
 
 /* e^(r + low) 2^n for |r| <= ln 2 / 2; t is n plus the rounding constant. */
 static val exp_of(struct alu *a, val r, val low, val t)

@@ -1,76 +1,76 @@
-/* alu_float: sums, products, signs, minima and maxima of all float types. */
+/* float: sums, products, signs, minima and maxima of all float types. */
 #include "compiler/arithmetic/table.h"
 
 /* ---- sums and products ---- */
 
 /* Clamps of a result: .sat to [0, 1], .relu below at 0 with NaN canonical. */
-static val clamp_result(struct builder *e, val r)
+static val clamp_result(struct builder *b, val r)
 {
-    struct alu *a = e->a;
-    if (has(e, PTX_M_sat))
+    struct alu *a = b->a;
+    if (has(b, PTX_M_sat))
         return ir_saturate(a, r);
-    if (!has(e, PTX_M_relu))
+    if (!has(b, PTX_M_relu))
         return r;
     val positive = ir_fcmp(a, LLVMRealUGT, r, ir_kf(r, 0)); /* or NaN */
     return ir_canonical_nan(a, ir_select(a, positive, r, ir_kf(r, 0)));
 }
 
-static void binary(struct builder *e, enum round_op op)
+static void binary(struct builder *b, enum round_op op)
 {
-    struct alu *a = e->a;
-    bool ftz = has(e, PTX_M_ftz);
-    val s[] = {alu_float_load(a, e->t, e->s[0], ftz), alu_float_load(a, e->t, e->s[1], ftz)};
-    val r = alu_float_op(a, op, s, alu_rounding(e->i));
-    e->d[0] = alu_float_store(a, e->t, clamp_result(e, r), ftz);
+    struct alu *a = b->a;
+    bool ftz = has(b, PTX_M_ftz);
+    val s[] = {alu_float_load(a, b->t, b->s[0], ftz), alu_float_load(a, b->t, b->s[1], ftz)};
+    val r = alu_float_op(a, op, s, alu_rounding(b->i));
+    b->d[0] = alu_float_store(a, b->t, clamp_result(b, r), ftz);
 }
 
-static void emit_add(struct builder *e) { binary(e, OP_ADD); }
-static void emit_sub(struct builder *e) { binary(e, OP_SUB); }
-static void emit_mul(struct builder *e) { binary(e, OP_MUL); }
+static void emit_add(struct builder *b) { binary(b, OP_ADD); }
+static void emit_sub(struct builder *b) { binary(b, OP_SUB); }
+static void emit_mul(struct builder *b) { binary(b, OP_MUL); }
 
 /* f16 and bf16 without modifiers, of a warp: a call. NULL: not that. */
-static val fma_called(struct builder *e)
+static val fma_called(struct builder *b)
 {
-    struct alu *a = e->a;
-    if (!alu_is_half(e->t) || has(e, PTX_M_ftz) || has(e, PTX_M_sat) || has(e, PTX_M_relu) ||
-        has(e, PTX_M_oob) || alu_rounding(e->i) != ROUND_RN)
+    struct alu *a = b->a;
+    if (!alu_is_half(b->t) || has(b, PTX_M_ftz) || has(b, PTX_M_sat) || has(b, PTX_M_relu) ||
+        has(b, PTX_M_oob) || alu_rounding(b->i) != ROUND_RN)
         return NULL;
     val s[3];
     for (int k = 0; k < 3; k++)
-        s[k] = alu_i16(a, e->t, e->s[k]);
-    val r = alu_fma_small(a, s, alu_is_bf16(e->t));
-    return r ? alu_from_i16(a, e->t, r) : NULL;
+        s[k] = alu_i16(a, b->t, b->s[k]);
+    val r = alu_fma_small(a, s, alu_is_bf16(b->t));
+    return r ? alu_from_i16(a, b->t, r) : NULL;
 }
 
 /* A factor that stands for an element outside of a tensor (the NaN 0x7ff7 or 0xfff7, which is what
  * an H100 takes for it in f16 and bf16 alike) makes the result zero, whatever is added. */
-static val zero_outside(struct builder *e, val r)
+static val zero_outside(struct builder *b, val r)
 {
-    struct alu *a = e->a;
+    struct alu *a = b->a;
     val is_outside = NULL;
     for (int k = 0; k < 2; k++) {
-        val v = alu_i16(a, e->t, e->s[k]), size = ir_and(a, v, ir_k(v, 0x7fff));
+        val v = alu_i16(a, b->t, b->s[k]), size = ir_and(a, v, ir_k(v, 0x7fff));
         val is = ir_icmp(a, LLVMIntEQ, size, ir_k(v, 0x7ff7));
         is_outside = k == 0 ? is : ir_or(a, is_outside, is);
     }
-    val bits = alu_i16(a, e->t, r);
-    return alu_from_i16(a, e->t, ir_select(a, is_outside, ir_k(bits, 0), bits));
+    val bits = alu_i16(a, b->t, r);
+    return alu_from_i16(a, b->t, ir_select(a, is_outside, ir_k(bits, 0), bits));
 }
 
-static void emit_fma(struct builder *e)
+static void emit_fma(struct builder *b)
 {
-    struct alu *a = e->a;
-    bool ftz = has(e, PTX_M_ftz);
-    val s[3], r = fma_called(e);
+    struct alu *a = b->a;
+    bool ftz = has(b, PTX_M_ftz);
+    val s[3], r = fma_called(b);
     if (r) {
-        e->d[0] = r;
+        b->d[0] = r;
         return;
     }
     for (int k = 0; k < 3; k++)
-        s[k] = alu_float_load(a, e->t, e->s[k], ftz);
-    if (alu_is_bf16(e->t))
+        s[k] = alu_float_load(a, b->t, b->s[k], ftz);
+    if (alu_is_bf16(b->t))
         r = alu_float_op(a, OP_FMA, s, ROUND_ODD);
-    else if (alu_is_half(e->t))
+    else if (alu_is_half(b->t))
         r = alu_fma_f16_odd(a, s);
     else {
         /* x86 puts the sum in a factor's place. For a sum that goes round in a loop LLVM needs a
@@ -80,73 +80,73 @@ static void emit_fma(struct builder *e)
         val factors[2] = {s[0], s[1]};
         s[0] = factors[scalar];
         s[1] = factors[!scalar];
-        r = alu_float_op(a, OP_FMA, s, alu_rounding(e->i));
+        r = alu_float_op(a, OP_FMA, s, alu_rounding(b->i));
     }
-    r = alu_float_store(a, e->t, clamp_result(e, r), ftz);
-    e->d[0] = has(e, PTX_M_oob) ? zero_outside(e, r) : r;
+    r = alu_float_store(a, b->t, clamp_result(b, r), ftz);
+    b->d[0] = has(b, PTX_M_oob) ? zero_outside(b, r) : r;
 }
 
 /* ---- signs ---- */
 
 /* abs and neg of 16-bit floats work on the bits. */
-static void half_sign(struct builder *e, bool negate)
+static void half_sign(struct builder *b, bool negate)
 {
-    struct alu *a = e->a;
-    val v = alu_i16(a, e->t, e->s[0]), sign = ir_k(v, 0x8000);
-    if (has(e, PTX_M_ftz)) {
+    struct alu *a = b->a;
+    val v = alu_i16(a, b->t, b->s[0]), sign = ir_k(v, 0x8000);
+    if (has(b, PTX_M_ftz)) {
         val subnormal = ir_icmp(a, LLVMIntEQ, ir_and(a, v, ir_k(v, 0x7c00)), ir_k(v, 0));
         v = ir_select(a, subnormal, ir_and(a, v, sign), v);
     }
     v = negate ? ir_xor(a, v, sign) : ir_and(a, v, ir_k(v, 0x7fff));
-    e->d[0] = alu_from_i16(a, e->t, v);
+    b->d[0] = alu_from_i16(a, b->t, v);
 }
 
-static void emit_abs(struct builder *e)
+static void emit_abs(struct builder *b)
 {
-    if (alu_is_half(e->t))
-        half_sign(e, false);
+    if (alu_is_half(b->t))
+        half_sign(b, false);
     else
-        e->d[0] = ir_fabs(e->a, alu_float_load(e->a, e->t, e->s[0], has(e, PTX_M_ftz)));
+        b->d[0] = ir_fabs(b->a, alu_float_load(b->a, b->t, b->s[0], has(b, PTX_M_ftz)));
 }
 
-static void emit_neg(struct builder *e)
+static void emit_neg(struct builder *b)
 {
-    if (alu_is_half(e->t))
-        half_sign(e, true);
+    if (alu_is_half(b->t))
+        half_sign(b, true);
     else
-        e->d[0] = ir_fneg(e->a, alu_float_load(e->a, e->t, e->s[0], has(e, PTX_M_ftz)));
+        b->d[0] = ir_fneg(b->a, alu_float_load(b->a, b->t, b->s[0], has(b, PTX_M_ftz)));
 }
 
-static void emit_copysign(struct builder *e)
+static void emit_copysign(struct builder *b)
 {
-    e->d[0] = ir_intr2(e->a, "llvm.copysign", e->s[1], e->s[0]);
+    b->d[0] = ir_intr2(b->a, "llvm.copysign", b->s[1], b->s[0]);
 }
 
-static void emit_testp(struct builder *e)
+static void emit_testp(struct builder *b)
 {
-    struct alu *a = e->a;
-    val x = e->s[0], bits = ir_as_int(a, x), r;
+    struct alu *a = b->a;
+    val x = b->s[0], bits = ir_as_int(a, x), r;
     unsigned width = ir_bits(x);
     uint64_t infinity = width == 32 ? 0x7f800000 : 0x7ff0000000000000;
     uint64_t least = width == 32 ? 0x00800000 : 0x0010000000000000;
     val magnitude = ir_and(a, bits, ir_k(bits, (1ull << (width - 1)) - 1)),
         inf = ir_k(bits, infinity);
-    if (has(e, PTX_M_finite))
+    if (has(b, PTX_M_finite))
         r = ir_icmp(a, LLVMIntULT, magnitude, inf);
-    else if (has(e, PTX_M_infinite))
+    else if (has(b, PTX_M_infinite))
         r = ir_icmp(a, LLVMIntEQ, magnitude, inf);
-    else if (has(e, PTX_M_number))
+    else if (has(b, PTX_M_number))
         r = ir_icmp(a, LLVMIntULE, magnitude, inf);
-    else if (has(e, PTX_M_notanumber))
+    else if (has(b, PTX_M_notanumber))
         r = ir_icmp(a, LLVMIntUGT, magnitude, inf);
-    else if (has(e, PTX_M_subnormal))
+    else if (has(b, PTX_M_subnormal))
         r = ir_icmp(a, LLVMIntULT, ir_sub(a, magnitude, ir_k(bits, 1)), ir_k(bits, least - 1));
     else { /* normal; zeros count as such */
         val in_range = ir_icmp(a, LLVMIntULT, ir_sub(a, magnitude, ir_k(bits, least)),
                                ir_k(bits, infinity - least));
         r = ir_or(a, in_range, ir_icmp(a, LLVMIntEQ, magnitude, ir_k(bits, 0)));
     }
-    e->d[0] = r;
+    b->d[0] = r;
 }
 
 /* ---- minima and maxima ---- */
@@ -196,19 +196,19 @@ val alu_min_max(struct alu *a, val x, val y, bool is_max, bool nan)
     return known ? r : ir_select(a, ir_isnan(a, y), x, r);
 }
 
-static void emit_min_max(struct builder *e)
+static void emit_min_max(struct builder *b)
 {
-    struct alu *a = e->a;
-    bool ftz = has(e, PTX_M_ftz), is_max = e->i->op == PTX_OP_max, nan = has(e, PTX_M_NaN);
-    unsigned n = e->i->noperands > 3 ? 3 : 2;
+    struct alu *a = b->a;
+    bool ftz = has(b, PTX_M_ftz), is_max = b->i->op == PTX_OP_max, nan = has(b, PTX_M_NaN);
+    unsigned n = b->i->noperands > 3 ? 3 : 2;
     val s[3], sign = NULL;
     for (unsigned k = 0; k < n; k++)
-        s[k] = alu_float_load(a, e->t, e->s[k], ftz);
-    if (has(e, PTX_M_xorsign)) {
+        s[k] = alu_float_load(a, b->t, b->s[k], ftz);
+    if (has(b, PTX_M_xorsign)) {
         val both = ir_xor(a, ir_as_int(a, s[0]), ir_as_int(a, s[1]));
         sign = ir_and(a, both, ir_k(both, 1ull << (ir_bits(both) - 1)));
     }
-    if (has(e, PTX_M_abs))
+    if (has(b, PTX_M_abs))
         for (unsigned k = 0; k < n; k++)
             s[k] = ir_fabs(a, s[k]);
     val r = alu_min_max(a, s[0], s[1], is_max, nan);
@@ -219,7 +219,7 @@ static void emit_min_max(struct builder *e)
         val signed_r = ir_as_float(a, ir_or(a, ir_and(a, bits, magnitude), sign));
         r = ir_select(a, ir_isnan(a, r), r, signed_r);
     }
-    e->d[0] = alu_float_store(a, e->t, r, false);
+    b->d[0] = alu_float_store(a, b->t, r, false);
 }
 
 #define M_RND PTX_M_rn, PTX_M_rz, PTX_M_rm, PTX_M_rp

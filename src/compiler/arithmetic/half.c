@@ -1,4 +1,4 @@
-/* alu_half: 16-bit floats (f16, bf16), alone and packed.
+/* half: 16-bit floats (f16, bf16), alone and packed.
  *
  * They are computed with as f32: for sums, products, quotients and roots, rounding to 24 bits and
  * then to 11 or 8 gives what one rounding gives. A fused multiply-add does not have that property

@@ -1,4 +1,4 @@
-/* alu_fma16: the fused multiply-add of f16 and bf16, rounded once.
+/* half_fma: the fused multiply-add of f16 and bf16, rounded once.
  *
  * The product of two f16 is exact in f32, their sum with a third is not, and rounding it to f32 and
  * then to f16 is not what one rounding gives: the sum must be rounded to odd in between. That

@@ -1,5 +1,5 @@
-/* alu_int: integer arithmetic, with and without the carry flag, and its packed forms. Division is
- * in alu_div.c, bits are in alu_bits.c. */
+/* integer: integer arithmetic, with and without the carry flag, and its packed forms. Division is
+ * in division.c, bits are in bits.c. */
 #include "compiler/arithmetic/division.h"
 #include "compiler/arithmetic/table.h"
 
@@ -7,63 +7,63 @@
 
 /* x + y + carry-in, carry-out. The sum wraps when it is below x, and again when the carry-in makes
  * it wrap; both cannot happen. */
-static void add_carry(struct builder *e, val x, val y, val carry_in)
+static void add_carry(struct builder *b, val x, val y, val carry_in)
 {
-    struct alu *a = e->a;
+    struct alu *a = b->a;
     val sum = ir_add(a, x, y), out = ir_icmp(a, LLVMIntULT, sum, x);
     if (carry_in) {
         val with = ir_add(a, sum, ir_zext(a, carry_in, ir_bits(sum)));
         out = ir_or(a, out, ir_icmp(a, LLVMIntULT, with, sum));
         sum = with;
     }
-    e->d[0] = sum;
-    if (has(e, PTX_M_cc))
-        e->d[1] = out;
+    b->d[0] = sum;
+    if (has(b, PTX_M_cc))
+        b->d[1] = out;
 }
 
-static void sub_borrow(struct builder *e, val x, val y, val borrow_in)
+static void sub_borrow(struct builder *builder, val x, val y, val borrow_in)
 {
-    struct alu *a = e->a;
+    struct alu *a = builder->a;
     val diff = ir_sub(a, x, y), out = ir_icmp(a, LLVMIntULT, x, y);
     if (borrow_in) {
         val b = ir_zext(a, borrow_in, ir_bits(x)), with = ir_sub(a, diff, b);
         out = ir_or(a, out, ir_icmp(a, LLVMIntULT, diff, b));
         diff = with;
     }
-    e->d[0] = diff;
-    if (has(e, PTX_M_cc))
-        e->d[1] = out;
+    builder->d[0] = diff;
+    if (has(builder, PTX_M_cc))
+        builder->d[1] = out;
 }
 
-static void emit_addc(struct builder *e) { add_carry(e, e->s[0], e->s[1], e->s[2]); }
-static void emit_subc(struct builder *e) { sub_borrow(e, e->s[0], e->s[1], e->s[2]); }
+static void emit_addc(struct builder *b) { add_carry(b, b->s[0], b->s[1], b->s[2]); }
+static void emit_subc(struct builder *b) { sub_borrow(b, b->s[0], b->s[1], b->s[2]); }
 
 /* ---- sums ---- */
 
 static bool is_packed(enum ptx_type t) { return t == PTX_U16X2 || t == PTX_S16X2; }
 
-static void emit_add(struct builder *e)
+static void emit_add(struct builder *b)
 {
-    struct alu *a = e->a;
-    if (has(e, PTX_M_cc))
-        add_carry(e, e->s[0], e->s[1], NULL);
-    else if (has(e, PTX_M_sat))
-        e->d[0] = ir_intr2(a, "llvm.sadd.sat", e->s[0], e->s[1]);
-    else if (is_packed(e->t))
-        e->d[0] = ir_join(a, ir_add(a, ir_split(a, e->s[0], 16), ir_split(a, e->s[1], 16)), 32);
+    struct alu *a = b->a;
+    if (has(b, PTX_M_cc))
+        add_carry(b, b->s[0], b->s[1], NULL);
+    else if (has(b, PTX_M_sat))
+        b->d[0] = ir_intr2(a, "llvm.sadd.sat", b->s[0], b->s[1]);
+    else if (is_packed(b->t))
+        b->d[0] = ir_join(a, ir_add(a, ir_split(a, b->s[0], 16), ir_split(a, b->s[1], 16)), 32);
     else
-        e->d[0] = ir_add(a, e->s[0], e->s[1]);
+        b->d[0] = ir_add(a, b->s[0], b->s[1]);
 }
 
-static void emit_sub(struct builder *e)
+static void emit_sub(struct builder *b)
 {
-    struct alu *a = e->a;
-    if (has(e, PTX_M_cc))
-        sub_borrow(e, e->s[0], e->s[1], NULL);
-    else if (has(e, PTX_M_sat))
-        e->d[0] = ir_intr2(a, "llvm.ssub.sat", e->s[0], e->s[1]);
+    struct alu *a = b->a;
+    if (has(b, PTX_M_cc))
+        sub_borrow(b, b->s[0], b->s[1], NULL);
+    else if (has(b, PTX_M_sat))
+        b->d[0] = ir_intr2(a, "llvm.ssub.sat", b->s[0], b->s[1]);
     else
-        e->d[0] = ir_sub(a, e->s[0], e->s[1]);
+        b->d[0] = ir_sub(a, b->s[0], b->s[1]);
 }
 
 /* ---- products ---- */
@@ -96,61 +96,61 @@ static val mul_hi(struct alu *a, val x, val y, bool is_signed)
     return ir_zext(a, ir_lshr(a, p, ir_k(p, bits)), bits);
 }
 
-static val product(struct builder *e)
+static val product(struct builder *b)
 {
-    struct alu *a = e->a;
-    bool is_signed = ptx_type_is_signed(e->t);
-    if (has(e, PTX_M_hi))
-        return mul_hi(a, e->s[0], e->s[1], is_signed);
-    if (!has(e, PTX_M_wide))
-        return ir_mul(a, e->s[0], e->s[1]);
-    unsigned bits = 2 * ir_bits(e->s[0]);
-    return ir_mul(a, ir_resize(a, e->s[0], bits, is_signed),
-                  ir_resize(a, e->s[1], bits, is_signed));
+    struct alu *a = b->a;
+    bool is_signed = ptx_type_is_signed(b->t);
+    if (has(b, PTX_M_hi))
+        return mul_hi(a, b->s[0], b->s[1], is_signed);
+    if (!has(b, PTX_M_wide))
+        return ir_mul(a, b->s[0], b->s[1]);
+    unsigned bits = 2 * ir_bits(b->s[0]);
+    return ir_mul(a, ir_resize(a, b->s[0], bits, is_signed),
+                  ir_resize(a, b->s[1], bits, is_signed));
 }
 
-static void emit_mul(struct builder *e) { e->d[0] = product(e); }
+static void emit_mul(struct builder *b) { b->d[0] = product(b); }
 
-static void emit_mad(struct builder *e)
+static void emit_mad(struct builder *b)
 {
-    val p = product(e);
-    if (has(e, PTX_M_cc))
-        add_carry(e, p, e->s[2], NULL);
-    else if (has(e, PTX_M_sat))
-        e->d[0] = ir_intr2(e->a, "llvm.sadd.sat", p, e->s[2]);
+    val p = product(b);
+    if (has(b, PTX_M_cc))
+        add_carry(b, p, b->s[2], NULL);
+    else if (has(b, PTX_M_sat))
+        b->d[0] = ir_intr2(b->a, "llvm.sadd.sat", p, b->s[2]);
     else
-        e->d[0] = ir_add(e->a, p, e->s[2]);
+        b->d[0] = ir_add(b->a, p, b->s[2]);
 }
 
-static void emit_madc(struct builder *e) { add_carry(e, product(e), e->s[2], e->s[3]); }
+static void emit_madc(struct builder *b) { add_carry(b, product(b), b->s[2], b->s[3]); }
 
 /* Bits 47..16 or 31..0 of a product of 24-bit integers. */
-static val product_24(struct builder *e)
+static val product_24(struct builder *b)
 {
-    struct alu *a = e->a;
-    bool is_signed = e->t == PTX_S32;
+    struct alu *a = b->a;
+    bool is_signed = b->t == PTX_S32;
     val x[2];
     for (int k = 0; k < 2; k++) {
         if (is_signed) {
-            val shift = ir_k(e->s[k], 8);
-            x[k] = ir_ashr(a, ir_shl(a, e->s[k], shift), shift);
+            val shift = ir_k(b->s[k], 8);
+            x[k] = ir_ashr(a, ir_shl(a, b->s[k], shift), shift);
         } else {
-            x[k] = ir_and(a, e->s[k], ir_k(e->s[k], 0xffffff));
+            x[k] = ir_and(a, b->s[k], ir_k(b->s[k], 0xffffff));
         }
     }
-    if (!has(e, PTX_M_hi))
+    if (!has(b, PTX_M_hi))
         return ir_mul(a, x[0], x[1]);
     val p = ir_mul(a, ir_resize(a, x[0], 64, is_signed), ir_resize(a, x[1], 64, is_signed));
     return ir_zext(a, ir_lshr(a, p, ir_k(p, 16)), 32);
 }
 
-static void emit_mul24(struct builder *e) { e->d[0] = product_24(e); }
+static void emit_mul24(struct builder *b) { b->d[0] = product_24(b); }
 
-static void emit_mad24(struct builder *e)
+static void emit_mad24(struct builder *b)
 {
-    val p = product_24(e);
-    e->d[0] =
-        has(e, PTX_M_sat) ? ir_intr2(e->a, "llvm.sadd.sat", p, e->s[2]) : ir_add(e->a, p, e->s[2]);
+    val p = product_24(b);
+    b->d[0] =
+        has(b, PTX_M_sat) ? ir_intr2(b->a, "llvm.sadd.sat", p, b->s[2]) : ir_add(b->a, p, b->s[2]);
 }
 
 /* Part k of x, `bits` wide, extended to 32 bits. */
@@ -162,70 +162,70 @@ static val part(struct alu *a, val x, unsigned bits, unsigned k, bool is_signed)
     return bits * (k + 1) == 32 ? r : ir_and(a, r, ir_k(x, (1u << bits) - 1));
 }
 
-static void emit_dp4a(struct builder *e)
+static void emit_dp4a(struct builder *b)
 {
-    struct alu *a = e->a;
-    val sum = e->s[2];
+    struct alu *a = b->a;
+    val sum = b->s[2];
     for (unsigned k = 0; k < 4; k++)
         sum = ir_add(a, sum,
-                     ir_mul(a, part(a, e->s[0], 8, k, e->t == PTX_S32),
-                            part(a, e->s[1], 8, k, e->u == PTX_S32)));
-    e->d[0] = sum;
+                     ir_mul(a, part(a, b->s[0], 8, k, b->t == PTX_S32),
+                            part(a, b->s[1], 8, k, b->u == PTX_S32)));
+    b->d[0] = sum;
 }
 
-static void emit_dp2a(struct builder *e)
+static void emit_dp2a(struct builder *b)
 {
-    struct alu *a = e->a;
-    unsigned first = has(e, PTX_M_hi) ? 2 : 0;
-    val sum = e->s[2];
+    struct alu *a = b->a;
+    unsigned first = has(b, PTX_M_hi) ? 2 : 0;
+    val sum = b->s[2];
     for (unsigned k = 0; k < 2; k++)
         sum = ir_add(a, sum,
-                     ir_mul(a, part(a, e->s[0], 16, k, e->t == PTX_S32),
-                            part(a, e->s[1], 8, first + k, e->u == PTX_S32)));
-    e->d[0] = sum;
+                     ir_mul(a, part(a, b->s[0], 16, k, b->t == PTX_S32),
+                            part(a, b->s[1], 8, first + k, b->u == PTX_S32)));
+    b->d[0] = sum;
 }
 
 /* ---- the rest ---- */
 
-static void emit_abs(struct builder *e)
+static void emit_abs(struct builder *b)
 {
-    val wraps = LLVMConstInt(ir_int(e->a, 1), 0, false);
-    e->d[0] = ir_intr2(e->a, "llvm.abs", e->s[0], wraps);
+    val wraps = LLVMConstInt(ir_int(b->a, 1), 0, false);
+    b->d[0] = ir_intr2(b->a, "llvm.abs", b->s[0], wraps);
 }
 
-static void emit_neg(struct builder *e) { e->d[0] = ir_neg(e->a, e->s[0]); }
+static void emit_neg(struct builder *b) { b->d[0] = ir_neg(b->a, b->s[0]); }
 
-static void emit_min_max(struct builder *e)
+static void emit_min_max(struct builder *b)
 {
-    struct alu *a = e->a;
-    bool max = e->i->op == PTX_OP_max, is_signed = ptx_type_is_signed(e->t),
-         packed = is_packed(e->t);
-    val x = packed ? ir_split(a, e->s[0], 16) : e->s[0];
-    val y = packed ? ir_split(a, e->s[1], 16) : e->s[1];
+    struct alu *a = b->a;
+    bool max = b->i->op == PTX_OP_max, is_signed = ptx_type_is_signed(b->t),
+         packed = is_packed(b->t);
+    val x = packed ? ir_split(a, b->s[0], 16) : b->s[0];
+    val y = packed ? ir_split(a, b->s[1], 16) : b->s[1];
     val r = ir_intr2(
         a, is_signed ? (max ? "llvm.smax" : "llvm.smin") : (max ? "llvm.umax" : "llvm.umin"), x, y);
-    if (has(e, PTX_M_relu))
+    if (has(b, PTX_M_relu))
         r = ir_max_s(a, r, ir_k(r, 0));
-    e->d[0] = packed ? ir_join(a, r, 32) : r;
+    b->d[0] = packed ? ir_join(a, r, 32) : r;
 }
 
-static void emit_sad(struct builder *e)
+static void emit_sad(struct builder *b)
 {
-    struct alu *a = e->a;
-    bool is_signed = ptx_type_is_signed(e->t);
-    val max = ir_intr2(a, is_signed ? "llvm.smax" : "llvm.umax", e->s[0], e->s[1]);
-    val min = ir_intr2(a, is_signed ? "llvm.smin" : "llvm.umin", e->s[0], e->s[1]);
-    e->d[0] = ir_add(a, e->s[2], ir_sub(a, max, min));
+    struct alu *a = b->a;
+    bool is_signed = ptx_type_is_signed(b->t);
+    val max = ir_intr2(a, is_signed ? "llvm.smax" : "llvm.umax", b->s[0], b->s[1]);
+    val min = ir_intr2(a, is_signed ? "llvm.smin" : "llvm.umin", b->s[0], b->s[1]);
+    b->d[0] = ir_add(a, b->s[2], ir_sub(a, max, min));
 }
 
-static void emit_div(struct builder *e)
+static void emit_div(struct builder *b)
 {
-    e->d[0] = alu_int_div(e->a, e->s[0], e->s[1], ptx_type_is_signed(e->t), false);
+    b->d[0] = alu_int_div(b->a, b->s[0], b->s[1], ptx_type_is_signed(b->t), false);
 }
 
-static void emit_rem(struct builder *e)
+static void emit_rem(struct builder *b)
 {
-    e->d[0] = alu_int_div(e->a, e->s[0], e->s[1], ptx_type_is_signed(e->t), true);
+    b->d[0] = alu_int_div(b->a, b->s[0], b->s[1], ptx_type_is_signed(b->t), true);
 }
 
 #define T_X2 (T(U16X2) | T(S16X2))

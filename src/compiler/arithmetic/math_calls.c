@@ -1,5 +1,5 @@
-/* math_emit: makes calls of device math functions: as a PTX instruction, as calls of SLEEF's vector
- * functions, as a C function over the lanes, or inline.
+/* math_calls: makes calls of device math functions: as a PTX instruction, as calls of SLEEF's
+ * vector functions, as a C function over the lanes, or inline.
  *
  * SLEEF's deterministic functions are used (Sleef_finz_, with fused multiply-add, and Sleef_cinz_
  * without): a lane's result depends on that lane alone and is the same at every vector width, so a

@@ -1,6 +1,6 @@
-/* math_table: the device math functions and how each is made. Private to math_*.c. */
-#ifndef WEIR_JIT_MATH_TABLE_H
-#define WEIR_JIT_MATH_TABLE_H
+/* math_table: the device math functions and how each is made. Private to this directory. */
+#ifndef WEIR_COMPILER_MATH_TABLE_H
+#define WEIR_COMPILER_MATH_TABLE_H
 
 #include "compiler/arithmetic/build.h"
 

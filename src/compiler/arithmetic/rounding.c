@@ -1,4 +1,4 @@
-/* alu_round: float operations in the rounding modes that PTX names per instruction.
+/* rounding: float operations in the rounding modes that PTX names per instruction.
  *
  * Round to nearest is the machine's own. For the others AVX-512 has instructions with the mode
  * inside; elsewhere the result rounded to nearest is stepped to its neighbour where the exact

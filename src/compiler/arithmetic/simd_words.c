@@ -1,4 +1,4 @@
-/* math_simd: CUDA's SIMD-in-a-word functions (__nv_vaddss4 and ninety others): two halves or four
+/* simd_words: CUDA's SIMD-in-a-word functions (__nv_vaddss4 and ninety others): two halves or four
  * bytes of a word at once. The name says it all: v, the operation, how it saturates or which sign
  * it compares with, and the number of parts. */
 #include "compiler/arithmetic/math_table.h"

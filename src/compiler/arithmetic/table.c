@@ -1,4 +1,4 @@
-/* alu_table: finds the form of an instruction, derives its signature from it, and runs its
+/* table: finds the form of an instruction, derives its signature from it, and runs its
  * emitter. Everything that is not in a table is refused here, by name. */
 #include "compiler/arithmetic/table.h"
 
@@ -8,7 +8,7 @@
 static const struct {
     const struct alu_form *forms;
     const size_t *count;
-} rooms[] = {
+} families[] = {
     {alu_int_forms, &alu_int_nforms},     {alu_bit_forms, &alu_bit_nforms},
     {alu_float_forms, &alu_float_nforms}, {alu_approx_forms, &alu_approx_nforms},
     {alu_cmp_forms, &alu_cmp_nforms},     {alu_cvt_forms, &alu_cvt_nforms},
@@ -35,9 +35,9 @@ static unsigned type_at(const struct ptx_instr *i, unsigned k)
 const struct alu_form *alu_find_form(const struct ptx_instr *i, const char **why)
 {
     *why = "is not supported";
-    for (size_t r = 0; r < WEIR_COUNT(rooms); r++) {
-        for (size_t k = 0; k < *rooms[r].count; k++) {
-            const struct alu_form *f = &rooms[r].forms[k];
+    for (size_t r = 0; r < WEIR_COUNT(families); r++) {
+        for (size_t k = 0; k < *families[r].count; k++) {
+            const struct alu_form *f = &families[r].forms[k];
             if (f->op != i->op)
                 continue;
             if (!(f->types >> type_at(i, 0) & 1) ||

@@ -1,7 +1,7 @@
-/* alu_table: which instructions the alu knows, one row per form, and the emitters behind them.
- * Private to alu_*.c and math_*.c. */
-#ifndef WEIR_JIT_ALU_TABLE_H
-#define WEIR_JIT_ALU_TABLE_H
+/* table: which instructions the alu knows, one row per form, and the emitters behind them.
+ * Private to this directory. */
+#ifndef WEIR_COMPILER_TABLE_H
+#define WEIR_COMPILER_TABLE_H
 
 #include "compiler/arithmetic/build.h"
 
@@ -16,7 +16,7 @@ struct alu_form {
      *   b b32   h b16   f f32   x like u but packed pairs of the width of t
      * after a '?': operands that may be left out, from the end; a '|' before an optional result. */
     const char *operands;
-    void (*emit)(struct builder *e);
+    void (*emit)(struct builder *b);
 };
 
 const struct alu_form *alu_find_form(const struct ptx_instr *i, const char **why);

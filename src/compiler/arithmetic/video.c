@@ -1,4 +1,4 @@
-/* alu_video: the video instructions. The scalar ones take a byte, half or word of each source,
+/* video: the video instructions. The scalar ones take a byte, half or word of each source,
  * compute in 64 bits, and saturate, combine or merge the result; the SIMD ones do two halves or
  * four bytes, selected from both sources, at once.
  *
@@ -28,25 +28,25 @@ static val clamp_to(struct alu *a, val x, unsigned bits, bool is_signed)
 }
 
 /* Saturation, secondary operation and merge of a 64-bit intermediate result. */
-static val finish(struct builder *e, val t, bool is_signed)
+static val finish(struct builder *b, val t, bool is_signed)
 {
-    struct alu *a = e->a;
-    unsigned dsel = e->i->operands[0].select, bits = dsel == 0 ? 32 : dsel <= 4 ? 8 : 16;
-    if (has(e, PTX_M_sat))
+    struct alu *a = b->a;
+    unsigned dsel = b->i->operands[0].select, bits = dsel == 0 ? 32 : dsel <= 4 ? 8 : 16;
+    if (has(b, PTX_M_sat))
         t = clamp_to(a, t, bits, is_signed);
     if (dsel) {
         unsigned at = bits == 8 ? 8 * (dsel - 1) : 16 * (dsel - 5);
         uint32_t mask = (bits == 8 ? 0xffu : 0xffffu) << at;
         val moved = ir_shl(a, ir_zext(a, t, 32), ir_kn(a, t, 32, at));
         return ir_or(a, ir_and(a, moved, ir_kn(a, t, 32, mask)),
-                     ir_and(a, e->s[2], ir_kn(a, t, 32, ~mask)));
+                     ir_and(a, b->s[2], ir_kn(a, t, 32, ~mask)));
     }
-    if (has(e, PTX_M_add))
-        t = ir_add(a, t, ir_resize(a, e->s[2], 64, is_signed));
-    else if (has(e, PTX_M_min))
-        t = ir_min_s(a, t, ir_resize(a, e->s[2], 64, is_signed));
-    else if (has(e, PTX_M_max))
-        t = ir_max_s(a, t, ir_resize(a, e->s[2], 64, is_signed));
+    if (has(b, PTX_M_add))
+        t = ir_add(a, t, ir_resize(a, b->s[2], 64, is_signed));
+    else if (has(b, PTX_M_min))
+        t = ir_min_s(a, t, ir_resize(a, b->s[2], 64, is_signed));
+    else if (has(b, PTX_M_max))
+        t = ir_max_s(a, t, ir_resize(a, b->s[2], 64, is_signed));
     return ir_zext(a, t, 32);
 }
 
@@ -55,46 +55,46 @@ static val abs_diff(struct alu *a, val x, val y)
     return ir_sub(a, ir_max_s(a, x, y), ir_min_s(a, x, y));
 }
 
-static void emit_video(struct builder *e)
+static void emit_video(struct builder *b)
 {
-    struct alu *a = e->a;
-    val x = part_of(a, &e->i->operands[1], e->s[0], e->u == PTX_S32);
-    val y = part_of(a, &e->i->operands[2], e->s[1], e->i->types[2] == PTX_S32);
-    switch (e->i->op) {
+    struct alu *a = b->a;
+    val x = part_of(a, &b->i->operands[1], b->s[0], b->u == PTX_S32);
+    val y = part_of(a, &b->i->operands[2], b->s[1], b->i->types[2] == PTX_S32);
+    switch (b->i->op) {
     case PTX_OP_vadd: x = ir_add(a, x, y); break;
     case PTX_OP_vsub: x = ir_sub(a, x, y); break;
     case PTX_OP_vabsdiff: x = abs_diff(a, x, y); break;
     case PTX_OP_vmin: x = ir_min_s(a, x, y); break;
     case PTX_OP_vmax: x = ir_max_s(a, x, y); break;
     default: /* shifts */
-        y = has(e, PTX_M_wrap) ? ir_and(a, y, ir_k(y, 31)) : ir_min_u(a, y, ir_k(y, 32));
-        if (e->i->op == PTX_OP_vshr)
+        y = has(b, PTX_M_wrap) ? ir_and(a, y, ir_k(y, 31)) : ir_min_u(a, y, ir_k(y, 32));
+        if (b->i->op == PTX_OP_vshr)
             x = ir_ashr(a, x, y);
         else /* 33 bits by 32 need 65: what does not fit saturates here already */
-            x = has(e, PTX_M_sat) ? ir_intr2(a, "llvm.sshl.sat", x, y) : ir_shl(a, x, y);
+            x = has(b, PTX_M_sat) ? ir_intr2(a, "llvm.sshl.sat", x, y) : ir_shl(a, x, y);
         break;
     }
-    e->d[0] = finish(e, x, e->t == PTX_S32);
+    b->d[0] = finish(b, x, b->t == PTX_S32);
 }
 
-static void emit_vset(struct builder *e)
+static void emit_vset(struct builder *b)
 {
-    struct alu *a = e->a;
-    val x = part_of(a, &e->i->operands[1], e->s[0], e->t == PTX_S32);
-    val y = part_of(a, &e->i->operands[2], e->s[1], e->u == PTX_S32);
-    val t = alu_compare(a, alu_comparison(e->i), x, y, false, true);
-    e->d[0] = finish(e, ir_zext(a, t, 64), false);
+    struct alu *a = b->a;
+    val x = part_of(a, &b->i->operands[1], b->s[0], b->t == PTX_S32);
+    val y = part_of(a, &b->i->operands[2], b->s[1], b->u == PTX_S32);
+    val t = alu_compare(a, alu_comparison(b->i), x, y, false, true);
+    b->d[0] = finish(b, ir_zext(a, t, 64), false);
 }
 
-static void emit_vmad(struct builder *e)
+static void emit_vmad(struct builder *b)
 {
-    struct alu *a = e->a;
-    const struct ptx_operand *o = e->i->operands;
-    bool sx = e->u == PTX_S32, sy = e->i->types[2] == PTX_S32, po = has(e, PTX_M_po);
+    struct alu *a = b->a;
+    const struct ptx_operand *o = b->i->operands;
+    bool sx = b->u == PTX_S32, sy = b->i->types[2] == PTX_S32, po = has(b, PTX_M_po);
     bool minus_product = o[1].neg != o[2].neg, minus_c = o[3].neg;
     bool is_signed = sx || sy || minus_product || minus_c;
-    val x = ir_resize(a, part_of(a, &o[1], e->s[0], sx), 128, sx);
-    val y = ir_resize(a, part_of(a, &o[2], e->s[1], sy), 128, sy), c = e->s[2];
+    val x = ir_resize(a, part_of(a, &o[1], b->s[0], sx), 128, sx);
+    val y = ir_resize(a, part_of(a, &o[2], b->s[1], sy), 128, sy), c = b->s[2];
     val t = ir_mul(a, x, y);
     if (minus_product && !po)
         t = ir_not(a, t);
@@ -103,13 +103,13 @@ static void emit_vmad(struct builder *e)
     t = ir_add(a, t, ir_resize(a, c, 128, is_signed));
     if (po || minus_product || minus_c)
         t = ir_add(a, t, ir_k(t, 1));
-    if (has(e, PTX_M_shr7) || has(e, PTX_M_shr15)) {
-        val n = ir_k(t, has(e, PTX_M_shr7) ? 7 : 15);
+    if (has(b, PTX_M_shr7) || has(b, PTX_M_shr15)) {
+        val n = ir_k(t, has(b, PTX_M_shr7) ? 7 : 15);
         t = is_signed ? ir_ashr(a, t, n) : ir_lshr(a, t, n);
     }
-    if (has(e, PTX_M_sat))
+    if (has(b, PTX_M_sat))
         t = clamp_to(a, t, 32, is_signed);
-    e->d[0] = ir_zext(a, t, 32);
+    b->d[0] = ir_zext(a, t, 32);
 }
 
 /* ---- SIMD ---- */
@@ -137,12 +137,12 @@ static unsigned destination_mask(const struct ptx_operand *o, unsigned n)
 }
 
 /* The selected parts as i32 elements, n for each lane. */
-static val select_parts(struct builder *e, const struct ptx_operand *o, unsigned n, bool second,
+static val select_parts(struct builder *b, const struct ptx_operand *o, unsigned n, bool second,
                         bool is_signed)
 {
-    struct alu *a = e->a;
+    struct alu *a = b->a;
     unsigned bits = 32 / n, from[4];
-    val x = ir_split(a, e->s[0], bits), y = ir_split(a, e->s[1], bits), mask[128];
+    val x = ir_split(a, b->s[0], bits), y = ir_split(a, b->s[1], bits), mask[128];
     unsigned count = ir_lanes(x);
     source_list(o, n, second, from);
     for (unsigned k = 0; k < count; k++) {
@@ -167,18 +167,18 @@ static val pick(struct alu *a, val v, unsigned n, unsigned k)
 }
 
 /* Adds the written parts to c, or replaces c's parts by them. */
-static val finish_simd(struct builder *e, val t, unsigned n)
+static val finish_simd(struct builder *b, val t, unsigned n)
 {
-    struct alu *a = e->a;
-    unsigned written = destination_mask(&e->i->operands[0], n), count = ir_lanes(t);
-    if (has(e, PTX_M_add)) {
-        val sum = e->s[2];
+    struct alu *a = b->a;
+    unsigned written = destination_mask(&b->i->operands[0], n), count = ir_lanes(t);
+    if (has(b, PTX_M_add)) {
+        val sum = b->s[2];
         for (unsigned k = 0; k < n; k++)
             if (written >> k & 1)
                 sum = ir_add(a, sum, pick(a, t, n, k));
         return sum;
     }
-    val old = ir_split(a, e->s[2], 32 / n), mask[128];
+    val old = ir_split(a, b->s[2], 32 / n), mask[128];
     for (unsigned k = 0; k < count; k++)
         mask[k] = LLVMConstInt(ir_int(a, 32), written >> k % n & 1 ? k : k + count, false);
     val r =
@@ -186,12 +186,12 @@ static val finish_simd(struct builder *e, val t, unsigned n)
     return ir_join(a, r, 32);
 }
 
-static void video_simd(struct builder *e, unsigned n)
+static void video_simd(struct builder *b, unsigned n)
 {
-    struct alu *a = e->a;
-    val x = select_parts(e, &e->i->operands[1], n, false, e->u == PTX_S32);
-    val y = select_parts(e, &e->i->operands[2], n, true, e->i->types[2] == PTX_S32);
-    switch (e->i->op) {
+    struct alu *a = b->a;
+    val x = select_parts(b, &b->i->operands[1], n, false, b->u == PTX_S32);
+    val y = select_parts(b, &b->i->operands[2], n, true, b->i->types[2] == PTX_S32);
+    switch (b->i->op) {
     case PTX_OP_vadd2:
     case PTX_OP_vadd4: x = ir_add(a, x, y); break;
     case PTX_OP_vsub2:
@@ -209,25 +209,25 @@ static void video_simd(struct builder *e, unsigned n)
         break;
     }
     }
-    if (has(e, PTX_M_sat))
-        x = clamp_to(a, x, 32 / n, e->t == PTX_S32);
-    e->d[0] = finish_simd(e, x, n);
+    if (has(b, PTX_M_sat))
+        x = clamp_to(a, x, 32 / n, b->t == PTX_S32);
+    b->d[0] = finish_simd(b, x, n);
 }
 
-static void emit_video2(struct builder *e) { video_simd(e, 2); }
-static void emit_video4(struct builder *e) { video_simd(e, 4); }
+static void emit_video2(struct builder *b) { video_simd(b, 2); }
+static void emit_video4(struct builder *b) { video_simd(b, 4); }
 
-static void vset_simd(struct builder *e, unsigned n)
+static void vset_simd(struct builder *b, unsigned n)
 {
-    struct alu *a = e->a;
-    val x = select_parts(e, &e->i->operands[1], n, false, e->t == PTX_S32);
-    val y = select_parts(e, &e->i->operands[2], n, true, e->u == PTX_S32);
-    val t = alu_compare(a, alu_comparison(e->i), x, y, false, true);
-    e->d[0] = finish_simd(e, ir_zext(a, t, 32), n);
+    struct alu *a = b->a;
+    val x = select_parts(b, &b->i->operands[1], n, false, b->t == PTX_S32);
+    val y = select_parts(b, &b->i->operands[2], n, true, b->u == PTX_S32);
+    val t = alu_compare(a, alu_comparison(b->i), x, y, false, true);
+    b->d[0] = finish_simd(b, ir_zext(a, t, 32), n);
 }
 
-static void emit_vset2(struct builder *e) { vset_simd(e, 2); }
-static void emit_vset4(struct builder *e) { vset_simd(e, 4); }
+static void emit_vset2(struct builder *b) { vset_simd(b, 2); }
+static void emit_vset4(struct builder *b) { vset_simd(b, 4); }
 
 #define M_SECOND  PTX_M_add, PTX_M_min, PTX_M_max
 #define M_CMP     PTX_M_eq, PTX_M_ne, PTX_M_lt, PTX_M_le, PTX_M_gt, PTX_M_ge

@@ -1,7 +1,7 @@
-/* quick: kernels made small for the code generator.
+/* baseline: kernels made small for the code generator.
  *
  * Selecting instructions for vectors of 32 lanes is where compilation takes its time: one addition
- * of LLVM's is up to sixteen of the machine, each found by long search. Quick code
+ * of LLVM's is up to sixteen of the machine, each found by long search. Baseline code
  * (JIT_TIER_BASELINE) has each kind of operation once, as a function that takes its operands from
  * memory and leaves its result there, and kernels call it. Masks, vectors of i1, become integers.
  * What remains are calls, branches and scalars, which LLVM translates fast; the code is many times
@@ -20,7 +20,7 @@ enum { LEAST = 500 /* instructions of a function that is worth it */, ALIGN = 64
 
 /* ---- facts ---- */
 
-static size_t baseline_place(const struct quick *q, LLVMValueRef v)
+static size_t fact_index(const struct baseline *q, LLVMValueRef v)
 {
     size_t at = ((uintptr_t)v >> 4) * 0x9e3779b97f4a7c15u >> 20 & (q->facts.cap - 1);
     while (q->facts.items[at].value != NULL && q->facts.items[at].value != v)
@@ -29,9 +29,9 @@ static size_t baseline_place(const struct quick *q, LLVMValueRef v)
 }
 
 /* NULL: nothing is known of it (constants, arguments, what was made here). */
-struct fact *quick_fact(const struct quick *q, LLVMValueRef v)
+struct fact *baseline_fact(const struct baseline *q, LLVMValueRef v)
 {
-    struct fact *f = &q->facts.items[baseline_place(q, v)];
+    struct fact *f = &q->facts.items[fact_index(q, v)];
     return f->value != NULL ? f : NULL;
 }
 
@@ -65,18 +65,18 @@ bool quick_in_memory(LLVMTypeRef t)
     }
 }
 
-LLVMTypeRef quick_bits_type(const struct quick *q, LLVMTypeRef mask)
+LLVMTypeRef baseline_bits_type(const struct baseline *q, LLVMTypeRef mask)
 {
     return LLVMIntTypeInContext(q->ctx, quick_lanes(mask));
 }
 
 /* The variable that a load or store accesses as a whole; NULL: none. */
-static struct fact *variable_of(const struct quick *q, LLVMValueRef i)
+static struct fact *variable_of(const struct baseline *q, LLVMValueRef i)
 {
     LLVMValueRef p = LLVMIsALoadInst(i)    ? LLVMGetOperand(i, 0)
                      : LLVMIsAStoreInst(i) ? LLVMGetOperand(i, 1)
                                            : NULL;
-    struct fact *f = p != NULL && LLVMIsAAllocaInst(p) ? quick_fact(q, p) : NULL;
+    struct fact *f = p != NULL && LLVMIsAAllocaInst(p) ? baseline_fact(q, p) : NULL;
     return f != NULL && f->variable ? f : NULL;
 }
 
@@ -98,7 +98,7 @@ static bool is_variable(LLVMValueRef alloca)
 }
 
 /* Notes all instructions. False: one is of a kind that reg2mem should have removed. */
-static bool baseline_note(struct quick *q)
+static bool collect_facts(struct baseline *q)
 {
     size_t n = 0;
     for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(q->fn); bb; bb = LLVMGetNextBasicBlock(bb))
@@ -113,7 +113,7 @@ static bool baseline_note(struct quick *q)
     for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(q->fn); bb; bb = LLVMGetNextBasicBlock(bb)) {
         uint32_t at = 0;
         for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i))
-            q->facts.items[baseline_place(q, i)] =
+            q->facts.items[fact_index(q, i)] =
                 (struct fact){.value = i,
                               .at = ++at,
                               .temp = -1,
@@ -123,11 +123,11 @@ static bool baseline_note(struct quick *q)
 }
 
 /* The number of the last instruction of its block that uses it; UINT32_MAX: others do, too. */
-static uint32_t last_use(const struct quick *q, LLVMValueRef i)
+static uint32_t last_use(const struct baseline *q, LLVMValueRef i)
 {
     uint32_t last = 0;
     for (LLVMUseRef u = LLVMGetFirstUse(i); u != NULL; u = LLVMGetNextUse(u)) {
-        const struct fact *f = quick_fact(q, LLVMGetUser(u));
+        const struct fact *f = baseline_fact(q, LLVMGetUser(u));
         if (f == NULL || LLVMGetInstructionParent(f->value) != LLVMGetInstructionParent(i))
             return UINT32_MAX;
         last = f->at > last ? f->at : last;
@@ -137,7 +137,7 @@ static uint32_t last_use(const struct quick *q, LLVMValueRef i)
 
 /* ---- temporaries ---- */
 
-static LLVMValueRef new_memory(struct quick *q, uint64_t bytes)
+static LLVMValueRef new_memory(struct baseline *q, uint64_t bytes)
 {
     LLVMPositionBuilderBefore(q->body, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(q->fn)));
     LLVMSetCurrentDebugLocation2(q->body, NULL);
@@ -147,7 +147,7 @@ static LLVMValueRef new_memory(struct quick *q, uint64_t bytes)
 }
 
 /* A place for what instruction i gives. */
-static void give_place(struct quick *q, struct fact *f)
+static void give_place(struct baseline *q, struct fact *f)
 {
     if (f->slot != NULL) {
         f->memory = f->slot;
@@ -170,11 +170,11 @@ static void give_place(struct quick *q, struct fact *f)
 }
 
 /* Instruction i has read its operands: those that it reads last are free. */
-static void baseline_release(struct quick *q, const struct fact *f)
+static void release_place(struct baseline *q, const struct fact *f)
 {
     int n = LLVMGetNumOperands(f->value);
     for (int k = 0; k < n; k++) {
-        struct fact *o = quick_fact(q, LLVMGetOperand(f->value, (unsigned)k));
+        struct fact *o = baseline_fact(q, LLVMGetOperand(f->value, (unsigned)k));
         if (o != NULL && o->temp >= 0 && o->last == f->at) {
             q->temps.items[o->temp].used = false;
             o->temp = -1;
@@ -191,10 +191,10 @@ static void known_bits(struct fact *f, LLVMValueRef bits)
 }
 
 /* As an integer, which LLVM would only leave to be computed. */
-static LLVMValueRef constant_bits(const struct quick *q, LLVMValueRef mask)
+static LLVMValueRef constant_bits(const struct baseline *q, LLVMValueRef mask)
 {
     unsigned n = quick_lanes(LLVMTypeOf(mask));
-    LLVMTypeRef t = quick_bits_type(q, LLVMTypeOf(mask));
+    LLVMTypeRef t = baseline_bits_type(q, LLVMTypeOf(mask));
     uint64_t bits = 0;
     for (unsigned k = 0; k < n; k++) {
         LLVMValueRef lane = LLVMGetAggregateElement(mask, k);
@@ -207,29 +207,29 @@ static LLVMValueRef constant_bits(const struct quick *q, LLVMValueRef mask)
 }
 
 /* A mask as an integer; NULL: it is none that is known. */
-static LLVMValueRef baseline_bits(const struct quick *q, LLVMValueRef v)
+static LLVMValueRef mask_as_integer(const struct baseline *q, LLVMValueRef v)
 {
     if (LLVMIsConstant(v))
         return constant_bits(q, v);
-    const struct fact *f = quick_fact(q, v);
+    const struct fact *f = baseline_fact(q, v);
     return f != NULL ? f->bits : NULL;
 }
 
 /* An operation on masks, done on integers. False: it is something else. */
-static bool on_masks(struct quick *q, struct fact *f)
+static bool on_masks(struct baseline *q, struct fact *f)
 {
     LLVMValueRef i = f->value, a, c, d;
     LLVMTypeRef t = LLVMTypeOf(i);
     LLVMOpcode op = LLVMGetInstructionOpcode(i);
     if (op == LLVMStore && quick_lanes(LLVMTypeOf(LLVMGetOperand(i, 0))) != 0 &&
-        variable_of(q, i) != NULL && (a = baseline_bits(q, LLVMGetOperand(i, 0))) != NULL) {
+        variable_of(q, i) != NULL && (a = mask_as_integer(q, LLVMGetOperand(i, 0))) != NULL) {
         LLVMBuildStore(q->b, a, LLVMGetOperand(i, 1));
         f->done = true;
         return true;
     }
     if (op == LLVMBitCast && quick_lanes(LLVMTypeOf(LLVMGetOperand(i, 0))) != 0 &&
         LLVMGetTypeKind(t) == LLVMIntegerTypeKind &&
-        (a = baseline_bits(q, LLVMGetOperand(i, 0))) != NULL) {
+        (a = mask_as_integer(q, LLVMGetOperand(i, 0))) != NULL) {
         LLVMReplaceAllUsesWith(i, a);
         f->done = true;
         return true;
@@ -240,7 +240,7 @@ static bool on_masks(struct quick *q, struct fact *f)
     case LLVMLoad:
         if (variable_of(q, i) == NULL)
             return false;
-        known_bits(f, LLVMBuildLoad2(q->b, quick_bits_type(q, t), LLVMGetOperand(i, 0), ""));
+        known_bits(f, LLVMBuildLoad2(q->b, baseline_bits_type(q, t), LLVMGetOperand(i, 0), ""));
         return true;
     case LLVMBitCast:
         if (LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(i, 0))) != LLVMIntegerTypeKind)
@@ -250,16 +250,16 @@ static bool on_masks(struct quick *q, struct fact *f)
     case LLVMAnd:
     case LLVMOr:
     case LLVMXor:
-        a = baseline_bits(q, LLVMGetOperand(i, 0));
-        c = baseline_bits(q, LLVMGetOperand(i, 1));
+        a = mask_as_integer(q, LLVMGetOperand(i, 0));
+        c = mask_as_integer(q, LLVMGetOperand(i, 1));
         if (a == NULL || c == NULL)
             return false;
         known_bits(f, LLVMBuildBinOp(q->b, op, a, c, ""));
         return true;
     case LLVMSelect:
         c = LLVMGetOperand(i, 0);
-        a = baseline_bits(q, LLVMGetOperand(i, 1));
-        d = baseline_bits(q, LLVMGetOperand(i, 2));
+        a = mask_as_integer(q, LLVMGetOperand(i, 1));
+        d = mask_as_integer(q, LLVMGetOperand(i, 2));
         if (a == NULL || d == NULL || quick_is_vector(LLVMTypeOf(c)))
             return false;
         known_bits(f, LLVMBuildSelect(q->b, c, a, d, ""));
@@ -269,15 +269,15 @@ static bool on_masks(struct quick *q, struct fact *f)
 }
 
 /* What stays as it is takes its operands from where they are, and leaves its result there. */
-static void in_place(struct quick *q, struct fact *f)
+static void in_place(struct baseline *q, struct fact *f)
 {
     LLVMValueRef i = f->value;
     LLVMTypeRef t = LLVMTypeOf(i);
     int n = LLVMGetNumOperands(i);
-    baseline_release(q, f); /* they are read before anything is written */
+    release_place(q, f); /* they are read before anything is written */
     for (int k = 0; k < n; k++) {
         LLVMValueRef v = LLVMGetOperand(i, (unsigned)k);
-        const struct fact *o = quick_fact(q, v);
+        const struct fact *o = baseline_fact(q, v);
         if (o != NULL && o->bits != NULL && quick_lanes(LLVMTypeOf(v)) != 0)
             v = LLVMBuildBitCast(q->b, o->bits, LLVMTypeOf(v), "");
         else if (o != NULL && o->memory != NULL)
@@ -295,14 +295,14 @@ static void in_place(struct quick *q, struct fact *f)
     if (quick_in_memory(t))
         LLVMSetAlignment(LLVMBuildStore(q->b, i, f->memory), 1);
     else
-        f->bits = LLVMBuildBitCast(q->b, i, quick_bits_type(q, t), "");
+        f->bits = LLVMBuildBitCast(q->b, i, baseline_bits_type(q, t), "");
 }
 
-static void baseline_call(struct quick *q, struct fact *f, const struct operation *o)
+static void call_operation(struct baseline *q, struct fact *f, const struct operation *o)
 {
     LLVMValueRef args[QUICK_OPERANDS + 1];
     unsigned n = 0;
-    baseline_release(q, f);
+    release_place(q, f);
     if (quick_in_memory(o->type)) {
         give_place(q, f);
         args[n++] = f->memory;
@@ -310,8 +310,8 @@ static void baseline_call(struct quick *q, struct fact *f, const struct operatio
     for (int k = 0; k < o->n; k++)
         if (o->how[k] != GIVEN_CONSTANT)
             args[n++] = o->v[k];
-    LLVMTypeRef type = quick_function_type(q, o);
-    LLVMValueRef r = LLVMBuildCall2(q->b, type, quick_function(q, o, type), args, n, "");
+    LLVMTypeRef type = baseline_function_type(q, o);
+    LLVMValueRef r = LLVMBuildCall2(q->b, type, baseline_function(q, o, type), args, n, "");
     f->done = true;
     if (quick_lanes(o->type))
         f->bits = r;
@@ -322,35 +322,35 @@ static void baseline_call(struct quick *q, struct fact *f, const struct operatio
 /* ---- blocks ---- */
 
 /* Whether the variable is written by instruction i of the block. */
-static bool baseline_writes(const struct quick *q, LLVMValueRef i, const struct fact *variable)
+static bool writes_variable(const struct baseline *q, LLVMValueRef i, const struct fact *variable)
 {
-    const struct fact *f = quick_fact(q, i);
+    const struct fact *f = baseline_fact(q, i);
     return f->slot == variable->value ||
            (LLVMIsAStoreInst(i) && !f->done && variable_of(q, i) == variable);
 }
 
 /* A load of a variable need not be made, if nobody writes it before its last use. */
-static bool stays(const struct quick *q, const struct fact *load, const struct fact *variable)
+static bool stays(const struct baseline *q, const struct fact *load, const struct fact *variable)
 {
     uint32_t last = last_use(q, load->value);
     if (last == UINT32_MAX)
         return false;
     for (uint32_t at = load->at + 1; at < last; at++)
-        if (baseline_writes(q, q->block.items[at - 1], variable))
+        if (writes_variable(q, q->block.items[at - 1], variable))
             return false;
     return true;
 }
 
 /* Values that are only stored into a variable are made there, unless it is accessed in between. */
-static void choose_slots(struct quick *q)
+static void choose_slots(struct baseline *q)
 {
     for (size_t n = 0; n < q->block.count; n++) {
         LLVMValueRef store = q->block.items[n], v;
-        struct fact *f = quick_fact(q, store), *variable = variable_of(q, store), *o;
+        struct fact *f = baseline_fact(q, store), *variable = variable_of(q, store), *o;
         if (variable == NULL || !LLVMIsAStoreInst(store))
             continue;
         v = LLVMGetOperand(store, 0);
-        o = quick_fact(q, v);
+        o = baseline_fact(q, v);
         if (o == NULL || !quick_in_memory(LLVMTypeOf(v)) || LLVMIsALoadInst(v) ||
             LLVMGetInstructionParent(v) != LLVMGetInstructionParent(store) ||
             LLVMGetNextUse(LLVMGetFirstUse(v)) != NULL)
@@ -378,9 +378,9 @@ static bool concerns_vectors(LLVMValueRef i)
     return yes;
 }
 
-static void instruction(struct quick *q, LLVMValueRef i)
+static void instruction(struct baseline *q, LLVMValueRef i)
 {
-    struct fact *f = quick_fact(q, i);
+    struct fact *f = baseline_fact(q, i);
     struct operation o;
     if (f->done || (!concerns_vectors(i) && !quick_is_slow(i)))
         return;
@@ -392,19 +392,19 @@ static void instruction(struct quick *q, LLVMValueRef i)
     LLVMSetCurrentDebugLocation2(q->b, LLVMInstructionGetDebugLoc(i));
     const struct fact *variable = variable_of(q, i);
     if (on_masks(q, f)) {
-        baseline_release(q, f);
+        release_place(q, f);
     } else if (LLVMIsALoadInst(i) && variable != NULL && quick_in_memory(LLVMTypeOf(i)) &&
                stays(q, f, variable)) {
         f->memory = variable->value;
         f->done = true;
-    } else if (quick_describe(q, i, &o)) {
-        baseline_call(q, f, &o);
+    } else if (baseline_describe(q, i, &o)) {
+        call_operation(q, f, &o);
     } else {
         in_place(q, f);
     }
 }
 
-static void baseline_block(struct quick *q, LLVMBasicBlockRef bb)
+static void transform_block(struct baseline *q, LLVMBasicBlockRef bb)
 {
     q->block.count = 0;
     for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i != NULL; i = LLVMGetNextInstruction(i))
@@ -415,22 +415,22 @@ static void baseline_block(struct quick *q, LLVMBasicBlockRef bb)
     for (size_t n = 0; n < q->temps.count; n++)
         q->temps.items[n].used = false;
     for (size_t n = q->block.count; n-- > 0;)
-        if (quick_fact(q, q->block.items[n])->done)
+        if (baseline_fact(q, q->block.items[n])->done)
             LLVMInstructionEraseFromParent(q->block.items[n]);
 }
 
-void quick_calls(LLVMModuleRef m, LLVMTargetDataRef data)
+void baseline_calls(LLVMModuleRef m, LLVMTargetDataRef data)
 {
     LLVMContextRef ctx = LLVMGetModuleContext(m);
-    struct quick q = {.m = m,
-                      .ctx = ctx,
-                      .data = data,
-                      .b = LLVMCreateBuilderInContext(ctx),
-                      .body = LLVMCreateBuilderInContext(ctx),
-                      .i8 = LLVMInt8TypeInContext(ctx),
-                      .ptr = LLVMPointerTypeInContext(ctx, 0),
-                      .md_scope = LLVMGetMDKindIDInContext(ctx, "alias.scope", 11),
-                      .made = xcalloc(QUICK_MADE, sizeof *q.made)};
+    struct baseline q = {.m = m,
+                         .ctx = ctx,
+                         .data = data,
+                         .b = LLVMCreateBuilderInContext(ctx),
+                         .body = LLVMCreateBuilderInContext(ctx),
+                         .i8 = LLVMInt8TypeInContext(ctx),
+                         .ptr = LLVMPointerTypeInContext(ctx, 0),
+                         .md_scope = LLVMGetMDKindIDInContext(ctx, "alias.scope", 11),
+                         .made = xcalloc(BASELINE_FUNCTIONS, sizeof *q.made)};
     for (LLVMValueRef fn = LLVMGetFirstFunction(m); fn != NULL; fn = LLVMGetNextFunction(fn)) {
         size_t n = 0;
         for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb))
@@ -444,10 +444,10 @@ void quick_calls(LLVMModuleRef m, LLVMTargetDataRef data)
         LLVMAddAttributeAtIndex(
             fn, LLVMAttributeFunctionIndex,
             LLVMCreateStringAttribute(ctx, "probe-stack", 11, "inline-asm", 10));
-        if (baseline_note(&q))
+        if (collect_facts(&q))
             for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb;
                  bb = LLVMGetNextBasicBlock(bb))
-                baseline_block(&q, bb);
+                transform_block(&q, bb);
         free(q.facts.items);
         q.facts.items = NULL;
     }

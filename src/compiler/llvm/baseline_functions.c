@@ -1,7 +1,7 @@
-/* quick_made: functions that hold one kind of operation on vectors each: see quick.c.
+/* baseline_functions: functions that hold one kind of operation on vectors each: see baseline.c.
  *
- * Those that access memory of the program keep a frame pointer, by which the grid room finds who
- * called them, and so the line of a fault (grid/fault.c). */
+ * Those that access memory of the program keep a frame pointer, by which src/exec finds who
+ * called them, and so the line of a fault (exec/fault.c). */
 #include "compiler/llvm/baseline_functions.h"
 
 #include <string.h>
@@ -51,7 +51,7 @@ static bool own_memory(LLVMValueRef p)
 }
 
 /* Is it an access to the block's frames (tag_frame)? */
-static bool in_frame(const struct quick *q, LLVMValueRef i)
+static bool in_frame(const struct baseline *q, LLVMValueRef i)
 {
     LLVMValueRef list = LLVMGetMetadata(i, q->md_scope), scope, parts[2];
     unsigned length;
@@ -79,7 +79,7 @@ static bool is_masked_access(LLVMValueRef i)
 }
 
 /* Does it access what the program sees? */
-static bool baseline_functions_accesses(const struct quick *q, LLVMValueRef i)
+static bool accesses_memory(const struct baseline *q, LLVMValueRef i)
 {
     if (LLVMIsALoadInst(i) || LLVMIsAStoreInst(i))
         return !own_memory(LLVMGetOperand(i, LLVMIsAStoreInst(i) != NULL)) && !in_frame(q, i);
@@ -87,7 +87,7 @@ static bool baseline_functions_accesses(const struct quick *q, LLVMValueRef i)
 }
 
 /* Intrinsics that the code generator's fast way does not know, and that touch no memory. */
-static bool baseline_functions_is_function(LLVMValueRef i)
+static bool is_function(LLVMValueRef i)
 {
     LLVMValueRef to = LLVMGetCalledValue(i);
     int n = LLVMGetNumOperands(i) - 1;
@@ -104,13 +104,13 @@ static bool baseline_functions_is_function(LLVMValueRef i)
 
 bool quick_is_slow(LLVMValueRef i)
 {
-    return LLVMIsAFenceInst(i) || (LLVMIsACallInst(i) && baseline_functions_is_function(i));
+    return LLVMIsAFenceInst(i) || (LLVMIsACallInst(i) && is_function(i));
 }
 
 static bool can_call(LLVMValueRef i)
 {
     switch (LLVMGetInstructionOpcode(i)) {
-    case LLVMCall: return baseline_functions_is_function(i) || is_masked_access(i);
+    case LLVMCall: return is_function(i) || is_masked_access(i);
     case LLVMLoad:
     case LLVMStore:
     case LLVMFence: return true;
@@ -153,10 +153,10 @@ bool quick_half_a_splat(LLVMValueRef i)
     return true;
 }
 
-bool quick_describe(const struct quick *q, LLVMValueRef i, struct operation *o)
+bool baseline_describe(const struct baseline *q, LLVMValueRef i, struct operation *o)
 {
     LLVMOpcode op = LLVMGetInstructionOpcode(i);
-    bool accesses = baseline_functions_accesses(q, i);
+    bool accesses = accesses_memory(q, i);
     bool pointer = accesses || op == LLVMLoad || op == LLVMStore || op == LLVMGetElementPtr;
     *o = (struct operation){.i = i, .op = op, .type = LLVMTypeOf(i), .accesses = accesses};
     LLVMTypeKind result = LLVMGetTypeKind(o->type);
@@ -177,7 +177,7 @@ bool quick_describe(const struct quick *q, LLVMValueRef i, struct operation *o)
         LLVMValueRef v = o->v[k] = LLVMGetOperand(i, (unsigned)k);
         LLVMTypeRef t = o->t[k] = LLVMTypeOf(v);
         LLVMTypeKind kind = LLVMGetTypeKind(t);
-        struct fact *f = quick_fact(q, v);
+        struct fact *f = baseline_fact(q, v);
         LLVMValueRef splat =
             LLVMIsConstant(v) && quick_in_memory(t) && takes_splats(op) ? splat_of(v) : NULL;
         if (kind == LLVMMetadataTypeKind || (kind == LLVMPointerTypeKind && !pointer))
@@ -203,7 +203,7 @@ bool quick_describe(const struct quick *q, LLVMValueRef i, struct operation *o)
 }
 
 /* What tells its function from others. */
-static void baseline_functions_key(const struct operation *o, struct strbuf *key)
+static void operation_key(const struct operation *o, struct strbuf *key)
 {
     LLVMOpcode op = o->op;
     sb_printf(key, "%d %p", (int)op, (void *)o->type);
@@ -226,7 +226,7 @@ static void baseline_functions_key(const struct operation *o, struct strbuf *key
                   o->how[k] == GIVEN_CONSTANT ? (void *)o->v[k] : NULL);
 }
 
-static LLVMValueRef shuffle_mask(const struct quick *q, LLVMValueRef i)
+static LLVMValueRef shuffle_mask(const struct baseline *q, LLVMValueRef i)
 {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(q->ctx);
     LLVMValueRef lanes[128];
@@ -239,7 +239,7 @@ static LLVMValueRef shuffle_mask(const struct quick *q, LLVMValueRef i)
 }
 
 /* The operation on values, in the function being made. */
-static LLVMValueRef perform(const struct quick *q, const struct operation *o, LLVMValueRef *v)
+static LLVMValueRef perform(const struct baseline *q, const struct operation *o, LLVMValueRef *v)
 {
     LLVMBuilderRef b = q->body;
     switch (o->op) {
@@ -280,7 +280,7 @@ static LLVMValueRef perform(const struct quick *q, const struct operation *o, LL
     }
 }
 
-static LLVMValueRef splat_value(const struct quick *q, LLVMValueRef scalar, LLVMTypeRef t)
+static LLVMValueRef splat_value(const struct baseline *q, LLVMValueRef scalar, LLVMTypeRef t)
 {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(q->ctx);
     LLVMValueRef one =
@@ -297,14 +297,14 @@ LLVMValueRef quick_load(LLVMBuilderRef b, LLVMTypeRef t, LLVMValueRef memory)
 }
 
 /* What the function returns. */
-static LLVMTypeRef returned(const struct quick *q, LLVMTypeRef result)
+static LLVMTypeRef returned(const struct baseline *q, LLVMTypeRef result)
 {
     return quick_in_memory(result) ? LLVMVoidTypeInContext(q->ctx)
-           : quick_lanes(result)   ? quick_bits_type(q, result)
+           : quick_lanes(result)   ? baseline_bits_type(q, result)
                                    : result;
 }
 
-LLVMTypeRef quick_function_type(const struct quick *q, const struct operation *o)
+LLVMTypeRef baseline_function_type(const struct baseline *q, const struct operation *o)
 {
     LLVMTypeRef params[QUICK_OPERANDS + 1];
     unsigned n = 0;
@@ -316,8 +316,7 @@ LLVMTypeRef quick_function_type(const struct quick *q, const struct operation *o
     return LLVMFunctionType(returned(q, o->type), params, n, false);
 }
 
-static LLVMValueRef baseline_functions_make(struct quick *q, const struct operation *o,
-                                            LLVMTypeRef type)
+static LLVMValueRef make_function(struct baseline *q, const struct operation *o, LLVMTypeRef type)
 {
     LLVMValueRef fn = LLVMAddFunction(q->m, "weir_quick", type);
     LLVMSetLinkage(fn, LLVMInternalLinkage);
@@ -347,27 +346,27 @@ static LLVMValueRef baseline_functions_make(struct quick *q, const struct operat
         LLVMBuildRetVoid(q->body);
     else
         LLVMBuildRet(q->body, quick_lanes(o->type)
-                                  ? LLVMBuildBitCast(q->body, r, quick_bits_type(q, o->type), "")
+                                  ? LLVMBuildBitCast(q->body, r, baseline_bits_type(q, o->type), "")
                                   : r);
     return fn;
 }
 
 /* The function for such an operation: the one there is, or a new one. */
-LLVMValueRef quick_function(struct quick *q, const struct operation *o, LLVMTypeRef type)
+LLVMValueRef baseline_function(struct baseline *q, const struct operation *o, LLVMTypeRef type)
 {
     struct strbuf key = {0};
-    baseline_functions_key(o, &key);
+    operation_key(o, &key);
     struct hash128 h;
     hash_init(&h);
     hash_add(&h, key.items, key.count);
     sb_free(&key);
-    for (size_t n = h.lo % QUICK_MADE;; n = (n + 1) % QUICK_MADE) {
+    for (size_t n = h.lo % BASELINE_FUNCTIONS;; n = (n + 1) % BASELINE_FUNCTIONS) {
         struct made *m = &q->made[n];
         if (m->fn != NULL && m->key.lo == h.lo && m->key.hi == h.hi)
             return m->fn;
         if (m->fn == NULL) {
-            LLVMValueRef fn = baseline_functions_make(q, o, type);
-            if (q->nmade < QUICK_MADE / 2) {
+            LLVMValueRef fn = make_function(q, o, type);
+            if (q->nmade < BASELINE_FUNCTIONS / 2) {
                 q->nmade++;
                 *m = (struct made){h, fn};
             }

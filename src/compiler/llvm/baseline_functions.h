@@ -1,13 +1,14 @@
-/* quick_made: what the two halves of quick code share (quick.c: a kernel's instructions;
- * quick_made.c: the functions that they become calls of). Private to these. */
-#ifndef WEIR_JIT_QUICK_MADE_H
-#define WEIR_JIT_QUICK_MADE_H
+/* baseline_functions: what the two halves of baseline code share (baseline.c: a kernel's
+ * instructions; baseline_functions.c: the functions that they become calls of). Private to these.
+ */
+#ifndef WEIR_COMPILER_BASELINE_FUNCTIONS_H
+#define WEIR_COMPILER_BASELINE_FUNCTIONS_H
 
 #include "compiler/codegen/codegen.h"
 #include "compiler/llvm/baseline.h"
 
 enum {
-    QUICK_MADE = 4096 /* places for functions, a half of which are used */
+    BASELINE_FUNCTIONS = 4096 /* places for functions, a half of which are used */
 };
 
 /* What is known of a value; found by its address. */
@@ -23,7 +24,7 @@ struct fact {
     bool done;         /* a store that an operation makes itself; anything that is to go */
 };
 
-struct quick {
+struct baseline {
     LLVMModuleRef m;
     LLVMContextRef ctx;
     LLVMBuilderRef b, body; /* in the kernel; in functions that are made */
@@ -69,7 +70,7 @@ struct operation {
     LLVMTypeRef t[QUICK_OPERANDS];
 };
 
-/* ---- quick.c ---- */
+/* ---- baseline.c ---- */
 
 static inline bool quick_is_vector(LLVMTypeRef t)
 {
@@ -77,24 +78,24 @@ static inline bool quick_is_vector(LLVMTypeRef t)
 }
 
 /* NULL: nothing is known of it (constants, arguments, what was made here). */
-struct fact *quick_fact(const struct quick *q, LLVMValueRef v);
+struct fact *baseline_fact(const struct baseline *q, LLVMValueRef v);
 /* Lanes of a mask that is an integer here; 0: no such mask. */
 unsigned quick_lanes(LLVMTypeRef t);
 /* A vector that is kept in memory. */
 bool quick_in_memory(LLVMTypeRef t);
-LLVMTypeRef quick_bits_type(const struct quick *q, LLVMTypeRef mask);
+LLVMTypeRef baseline_bits_type(const struct baseline *q, LLVMTypeRef mask);
 
-/* ---- quick_made.c ---- */
+/* ---- baseline_functions.c ---- */
 
 /* Is it an instruction that is only there for shuffles that give all lanes the same? */
 bool quick_half_a_splat(LLVMValueRef i);
 /* Is it none of vectors, and yet better called? */
 bool quick_is_slow(LLVMValueRef i);
 /* False: it stays an instruction. */
-bool quick_describe(const struct quick *q, LLVMValueRef i, struct operation *o);
-LLVMTypeRef quick_function_type(const struct quick *q, const struct operation *o);
+bool baseline_describe(const struct baseline *q, LLVMValueRef i, struct operation *o);
+LLVMTypeRef baseline_function_type(const struct baseline *q, const struct operation *o);
 /* The function for such an operation: the one there is, or a new one. */
-LLVMValueRef quick_function(struct quick *q, const struct operation *o, LLVMTypeRef type);
+LLVMValueRef baseline_function(struct baseline *q, const struct operation *o, LLVMTypeRef type);
 LLVMValueRef quick_load(LLVMBuilderRef b, LLVMTypeRef t, LLVMValueRef memory);
 
 #endif

@@ -1,5 +1,5 @@
-/* quick_prepare: what is done for quick code (quick.c) before values that outlive a block are
- * brought into variables: patterns of several instructions are only seen while they are in one
+/* baseline_prepare: what is done for baseline code (baseline.c) before values that outlive a block
+ * are brought into variables: patterns of several instructions are only seen while they are in one
  * piece. */
 #include "compiler/llvm/baseline.h"
 
@@ -8,7 +8,7 @@
 
 /* The integer of which a mask's lanes are the bits, as emitters write that: lane k is whether
  * x & 1 << k is not 0. NULL: it is something else. *inverse: whether it is 0. */
-static LLVMValueRef baseline_prepare_lanes_of(LLVMValueRef i, bool *inverse)
+static LLVMValueRef mask_source(LLVMValueRef i, bool *inverse)
 {
     LLVMIntPredicate p = LLVMGetICmpPredicate(i);
     LLVMValueRef x = LLVMGetOperand(i, 0), zero = LLVMGetOperand(i, 1), bit, splat, one;
@@ -40,7 +40,7 @@ static void mask_from_bits(LLVMBuilderRef b, LLVMValueRef i)
     bool inverse;
     if (!LLVMIsAICmpInst(i) || LLVMGetTypeKind(LLVMTypeOf(i)) != LLVMVectorTypeKind)
         return;
-    LLVMValueRef bits = baseline_prepare_lanes_of(i, &inverse), and = LLVMGetOperand(i, 0);
+    LLVMValueRef bits = mask_source(i, &inverse), and = LLVMGetOperand(i, 0);
     if (bits == NULL)
         return;
     LLVMPositionBuilderBefore(b, i);
@@ -83,7 +83,7 @@ static void plain_logic(LLVMBuilderRef b, LLVMValueRef i)
     LLVMInstructionEraseFromParent(i);
 }
 
-void quick_prepare(LLVMModuleRef m)
+void baseline_prepare(LLVMModuleRef m)
 {
     LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m));
     for (LLVMValueRef fn = LLVMGetFirstFunction(m); fn != NULL; fn = LLVMGetNextFunction(fn))

@@ -1,11 +1,11 @@
-/* cold: what is only needed where lanes part is computed there.
+/* cold_sinking: what is only needed where lanes diverge is computed there.
  *
  * Code for warps whose lanes go together, and for accesses of neighbours, is followed by ways out
  * for those that do not (branch_likely). Masks and vectors of addresses that only such ways need
  * are computed before it is known whether they are taken, and LLVM leaves them there: it moves an
  * instruction to where it is needed, but not to two places. Here it is computed anew at each
  * entrance from the expected blocks (hot) to the others (cold) behind which it is needed. That
- * saves instructions, and what is worth more on processors with few registers, values to be kept.
+ * saves instructions, and what is worth more on CPUs with few registers, values to be kept.
  *
  * A value that moves is put into a variable at the entrances and taken from there; promoting these
  * is LLVM's business. Critical edges must be split. */
@@ -53,7 +53,7 @@ static int by_address(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int32_t cold_sinking_index(const struct graph *g, LLVMBasicBlockRef bb)
+static int32_t node_index(const struct graph *g, LLVMBasicBlockRef bb)
 {
     int32_t lo = 0, hi = g->n - 1;
     while (lo < hi) {
@@ -83,12 +83,12 @@ static bool unlikely(const struct graph *g, LLVMValueRef term, unsigned s)
 
 /* ---- the graph ---- */
 
-static void cold_sinking_visit(struct graph *g, int32_t at, uint8_t *seen)
+static void visit_node(struct graph *g, int32_t at, uint8_t *seen)
 {
     seen[at] = 1;
     for (int32_t s = 0; s < g->nodes[at].nsucc; s++)
         if (!seen[g->nodes[at].succ[s]])
-            cold_sinking_visit(g, g->nodes[at].succ[s], seen);
+            visit_node(g, g->nodes[at].succ[s], seen);
     g->order[--g->norder] = at;
 }
 
@@ -113,7 +113,7 @@ static void reach_cold(const struct graph *g, int32_t at, uint64_t *set)
         reach_cold(g, g->nodes[at].succ[s], set);
 }
 
-static int32_t cold_sinking_common(const struct graph *g, int32_t a, int32_t b)
+static int32_t common_dominator(const struct graph *g, int32_t a, int32_t b)
 {
     while (a != b)
         if (g->nodes[a].number > g->nodes[b].number)
@@ -137,7 +137,7 @@ static void dominate(struct graph *g)
                 struct node *to = &g->nodes[g->nodes[from].succ[s]];
                 if (to == &g->nodes[0])
                     continue;
-                int32_t dom = to->idom < 0 ? from : cold_sinking_common(g, to->idom, from);
+                int32_t dom = to->idom < 0 ? from : common_dominator(g, to->idom, from);
                 changed |= dom != to->idom;
                 to->idom = dom;
             }
@@ -174,10 +174,10 @@ static bool graph_open(struct graph *g)
         g->nodes[i].nsucc = (int32_t)LLVMGetNumSuccessors(term);
         g->nodes[i].succ = xcalloc((size_t)g->nodes[i].nsucc + 1, sizeof(int32_t));
         for (int32_t s = 0; s < g->nodes[i].nsucc; s++)
-            g->nodes[i].succ[s] = cold_sinking_index(g, LLVMGetSuccessor(term, (unsigned)s));
+            g->nodes[i].succ[s] = node_index(g, LLVMGetSuccessor(term, (unsigned)s));
     }
     g->norder = g->n;
-    cold_sinking_visit(g, 0, seen);
+    visit_node(g, 0, seen);
     free(seen);
     for (i = g->norder; i < g->n; i++)
         g->nodes[g->order[i]].number = i;
@@ -245,10 +245,10 @@ static bool pure(LLVMValueRef v)
 }
 
 /* The block in which a use of a value takes place: for a phi, the one it comes from. */
-static int32_t cold_sinking_place(const struct graph *g, LLVMValueRef user, unsigned operand)
+static int32_t sink_place(const struct graph *g, LLVMValueRef user, unsigned operand)
 {
-    return cold_sinking_index(g, LLVMIsAPHINode(user) ? LLVMGetIncomingBlock(user, operand)
-                                                      : LLVMGetInstructionParent(user));
+    return node_index(g, LLVMIsAPHINode(user) ? LLVMGetIncomingBlock(user, operand)
+                                              : LLVMGetInstructionParent(user));
 }
 
 /* The blocks of a value's uses, as a set; false if one of them is hot, or there is none. */
@@ -262,7 +262,7 @@ static bool only_cold(const struct graph *g, LLVMValueRef v, uint64_t *uses)
         for (unsigned k = 0; k < (unsigned)LLVMGetNumOperands(user); k++) {
             if (LLVMGetOperand(user, k) != v)
                 continue;
-            int32_t at = cold_sinking_place(g, user, k);
+            int32_t at = sink_place(g, user, k);
             if (g->nodes[at].hot || g->nodes[at].number < 0)
                 return false;
             bit_set(uses, at);
@@ -272,7 +272,7 @@ static bool only_cold(const struct graph *g, LLVMValueRef v, uint64_t *uses)
 }
 
 /* Is there a way from `at` to itself that does not pass `around`? */
-static bool cold_sinking_loops(const struct graph *g, int32_t at, int32_t around)
+static bool in_deeper_loop(const struct graph *g, int32_t at, int32_t around)
 {
     uint8_t *seen = xcalloc((size_t)g->n, 1);
     int32_t *stack = xcalloc((size_t)g->n + 1, sizeof *stack), count = 0;
@@ -305,7 +305,7 @@ static int entrances(struct graph *g, int32_t home, const uint64_t *uses, int32_
         if (!needed || g->nodes[e].number < 0 || !dominates(g, home, e))
             continue;
         if (g->nodes[e].loops < 0)
-            g->nodes[e].loops = cold_sinking_loops(g, e, home);
+            g->nodes[e].loops = in_deeper_loop(g, e, home);
         if (n == MAX_ENTRANCES || g->nodes[e].loops != 0)
             return 0;
         found[n++] = e;
@@ -361,7 +361,7 @@ static void move(struct graph *g, int32_t home, LLVMValueRef v, uint64_t *uses)
 /* ---- single lanes ---- */
 
 /* Lane `lane` (a constant) of a vector. */
-static LLVMValueRef cold_sinking_lane(struct graph *g, LLVMValueRef v, LLVMValueRef lane)
+static LLVMValueRef single_lane(struct graph *g, LLVMValueRef v, LLVMValueRef lane)
 {
     bool splat = LLVMIsAShuffleVectorInst(v) && LLVMIsAInsertElementInst(LLVMGetOperand(v, 0));
     for (unsigned k = 0; splat && k < LLVMGetNumMaskElements(v); k++)
@@ -399,17 +399,17 @@ static void single_out(struct graph *g, LLVMValueRef v)
             continue;
         }
         for (unsigned k = 0; k < (unsigned)LLVMGetNumOperands(user); k++)
-            if (LLVMGetOperand(user, k) == v && g->nodes[cold_sinking_place(g, user, k)].hot)
+            if (LLVMGetOperand(user, k) == v && g->nodes[sink_place(g, user, k)].hot)
                 return;
     }
     for (int k = 0; k < n; k++) {
         LLVMValueRef lane = LLVMGetOperand(users[k], 1), x, y;
         LLVMPositionBuilderBefore(g->b, users[k]);
-        x = cold_sinking_lane(g, LLVMGetOperand(v, 0), lane);
+        x = single_lane(g, LLVMGetOperand(v, 0), lane);
         if (cast) {
             x = LLVMBuildCast(g->b, op, x, LLVMTypeOf(users[k]), "");
         } else {
-            y = cold_sinking_lane(g, LLVMGetOperand(v, 1), lane);
+            y = single_lane(g, LLVMGetOperand(v, 1), lane);
             x = LLVMBuildBinOp(g->b, op, x, y, "");
         }
         LLVMReplaceAllUsesWith(users[k], x);

@@ -1,13 +1,13 @@
-/* homes: values that are in shared memory already are taken from there again.
+/* shared_reload: values that are in shared memory already are taken from there again.
  *
  * In kernels in lockstep LLVM unrolls the loops over warps, and what a warp stored before a barrier
  * and reads behind it stays in registers. That is what makes a tree of sums fast, but where a block
  * has more values than there are registers they are spilled: each is stored once into shared memory
- * and once more on the stack, and processors store one vector in each cycle. So a value that was
+ * and once more on the stack, and CPUs store one vector in each cycle. So a value that was
  * used so long ago that it will have left the registers is loaded from its place in shared memory
  * instead, if nothing has been written there since.
  *
- * The same walk drops notes of which warp runs (emit_note.c) that are followed by the next warp's
+ * The same walk drops notes of which warp runs (warp_index.c) that are followed by the next warp's
  * before anything could fault.
  *
  * Both look at one basic block at a time: unrolled loops are long ones. */
@@ -55,7 +55,7 @@ struct walk {
 /* ---- where memory is ---- */
 
 /* The offset in the block's record from which a pointer was loaded, -1: it was not. */
-static int64_t shared_reload_field(const struct walk *w, LLVMValueRef v)
+static int64_t block_field_offset(const struct walk *w, LLVMValueRef v)
 {
     if (!LLVMIsALoadInst(v))
         return -1;
@@ -70,7 +70,7 @@ static int64_t shared_reload_field(const struct walk *w, LLVMValueRef v)
     return LLVMConstIntGetSExtValue(LLVMGetOperand(p, 1));
 }
 
-static struct place shared_reload_place(const struct walk *w, LLVMValueRef p, LLVMTypeRef type)
+static struct place memory_place(const struct walk *w, LLVMValueRef p, LLVMTypeRef type)
 {
     struct place at = {.root = ELSEWHERE, .known = true};
     at.bytes = LLVMABISizeOfType(w->data, type);
@@ -83,7 +83,7 @@ static struct place shared_reload_place(const struct walk *w, LLVMValueRef p, LL
             at.known = false;
         p = LLVMGetOperand(p, 0);
     }
-    int64_t field = shared_reload_field(w, p);
+    int64_t field = block_field_offset(w, p);
     if (p == w->block || LLVMIsAAllocaInst(p) || field == offsetof(struct jit_block, frame) ||
         field == offsetof(struct jit_block, params))
         at.root = OWN;
@@ -99,7 +99,7 @@ static bool overlap(const struct home *h, const struct place *p)
 
 /* ---- homes ---- */
 
-static void shared_reload_written(struct walk *w, const struct place *p)
+static void forget_written(struct walk *w, const struct place *p)
 {
     int kept = 0;
     if (p->root == OWN)
@@ -112,7 +112,7 @@ static void shared_reload_written(struct walk *w, const struct place *p)
 
 static void settle(struct walk *w, LLVMValueRef value, LLVMValueRef pointer, unsigned align)
 {
-    struct place p = shared_reload_place(w, pointer, LLVMTypeOf(value));
+    struct place p = memory_place(w, pointer, LLVMTypeOf(value));
     if (p.root != SHARED || !p.known || p.bytes < LEAST_BYTES || !LLVMIsAInstruction(value) ||
         LLVMGetTypeKind(LLVMTypeOf(value)) != LLVMVectorTypeKind)
         return;
@@ -151,7 +151,7 @@ static void take(struct walk *w, LLVMValueRef i)
 static bool is_note(const struct walk *w, LLVMValueRef store)
 {
     LLVMValueRef p = LLVMGetOperand(store, 1);
-    struct place at = shared_reload_place(w, p, LLVMTypeOf(LLVMGetOperand(store, 0)));
+    struct place at = memory_place(w, p, LLVMTypeOf(LLVMGetOperand(store, 0)));
     return LLVMIsAGetElementPtrInst(p) && LLVMGetOperand(p, 0) == w->block && at.known &&
            at.offset == offsetof(struct jit_block, warp) && at.bytes == 4;
 }
@@ -172,7 +172,7 @@ static bool begins(const char *name, const char *const *with, size_t n)
     return false;
 }
 
-static void shared_reload_call(struct walk *w, LLVMValueRef call)
+static void forget_by_call(struct walk *w, LLVMValueRef call)
 {
     static const char *const reads[] = {"llvm.masked.load", "llvm.masked.gather"};
     static const char *const harmless[] = {
@@ -191,7 +191,7 @@ static void shared_reload_call(struct walk *w, LLVMValueRef call)
         w->count = 0;
 }
 
-static void shared_reload_step(struct walk *w, LLVMValueRef i)
+static void walk_instruction(struct walk *w, LLVMValueRef i)
 {
     struct place p;
     if (LLVMIsAPHINode(i))
@@ -199,12 +199,12 @@ static void shared_reload_step(struct walk *w, LLVMValueRef i)
     take(w, i);
     switch (LLVMGetInstructionOpcode(i)) {
     case LLVMLoad:
-        p = shared_reload_place(w, LLVMGetOperand(i, 0), LLVMTypeOf(i));
+        p = memory_place(w, LLVMGetOperand(i, 0), LLVMTypeOf(i));
         if (may_fault(w, &p))
             w->note = NULL;
         break;
     case LLVMStore:
-        p = shared_reload_place(w, LLVMGetOperand(i, 1), LLVMTypeOf(LLVMGetOperand(i, 0)));
+        p = memory_place(w, LLVMGetOperand(i, 1), LLVMTypeOf(LLVMGetOperand(i, 0)));
         if (is_note(w, i)) {
             if (w->note != NULL) {
                 LLVMInstructionEraseFromParent(w->note);
@@ -215,11 +215,11 @@ static void shared_reload_step(struct walk *w, LLVMValueRef i)
         }
         if (may_fault(w, &p))
             w->note = NULL;
-        shared_reload_written(w, &p);
+        forget_written(w, &p);
         if (!LLVMGetVolatile(i) && LLVMGetOrdering(i) == LLVMAtomicOrderingNotAtomic)
             settle(w, LLVMGetOperand(i, 0), LLVMGetOperand(i, 1), LLVMGetAlignment(i));
         break;
-    case LLVMCall: shared_reload_call(w, i); break;
+    case LLVMCall: forget_by_call(w, i); break;
     case LLVMUDiv:
     case LLVMSDiv:
     case LLVMURem:
@@ -250,7 +250,7 @@ bool homes_use(LLVMModuleRef m, LLVMTargetDataRef data, uint64_t shared_bytes, u
         w.note = NULL;
         for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i != NULL; i = next) {
             next = LLVMGetNextInstruction(i);
-            shared_reload_step(&w, i);
+            walk_instruction(&w, i);
         }
     }
     LLVMDisposeBuilder(w.b);

@@ -1,12 +1,12 @@
-/* ahead: what the next block will read or write is fetched while this one runs.
+/* software_prefetch: what the next block will read or write is fetched while this one runs.
  *
  * A block of a reduction, or of one row of a matrix, is short: it reads, and then it is busy with
- * barriers and sums while memory has nothing to do. The processor fetches ahead by itself only as
+ * barriers and sums while memory has nothing to do. The CPU fetches ahead by itself only as
  * far as it sees a pattern, which ends with the block or at the end of a page. But a thread gets
  * blocks of a grid in order, and it is known how far their addresses lie apart: the derivative of
- * an address by ctaid.x, which is taken here on LLVM's form of it, after the optimiser.
+ * an address by ctaid.x, which is taken here on LLVM's form of it, after the optimizer.
  *
- * Only for accesses that a block does once (those in loops are many, and streams that the processor
+ * Only for accesses that a block does once (those in loops are many, and streams that the CPU
  * does see) in kernels with barriers. A prefetch never faults, so it does not matter that the last
  * blocks look beyond the end. */
 #include <stddef.h>
@@ -22,7 +22,7 @@ enum {
     MAX_PREFETCHES = 64 /* of a kernel */
 };
 
-static unsigned software_prefetch_kind(LLVMModuleRef m)
+static unsigned metadata_kind(LLVMModuleRef m)
 {
     static const char name[] = "weir.once";
     return LLVMGetMDKindIDInContext(LLVMGetModuleContext(m), name, sizeof name - 1);
@@ -34,7 +34,7 @@ void ahead_mark(struct codegen *cg, LLVMValueRef access, unsigned space)
     if (space == PTX_SPACE_GLOBAL && k->lockstep && k->barrier_loop == 0 && !k->opt->checked &&
         cg->cur != NULL && cg->cur->depth == 0 &&
         (LLVMIsALoadInst(access) || LLVMIsAStoreInst(access)))
-        LLVMSetMetadata(access, software_prefetch_kind(cg->alu.module), cg->md_empty);
+        LLVMSetMetadata(access, metadata_kind(cg->alu.module), cg->md_empty);
 }
 
 /* ---- derivatives ---- */
@@ -56,8 +56,7 @@ static bool is_ctaid(const struct taker *t, LLVMValueRef load)
 static LLVMValueRef derive(const struct taker *t, LLVMValueRef v, int depth);
 
 /* Of a sum or difference; NULL is zero. */
-static LLVMValueRef software_prefetch_sum(const struct taker *t, LLVMValueRef v, bool minus,
-                                          int depth)
+static LLVMValueRef stride_sum(const struct taker *t, LLVMValueRef v, bool minus, int depth)
 {
     LLVMValueRef x = derive(t, LLVMGetOperand(v, 0), depth);
     LLVMValueRef y = derive(t, LLVMGetOperand(v, 1), depth);
@@ -90,8 +89,8 @@ static LLVMValueRef derive(const struct taker *t, LLVMValueRef v, int depth)
     switch (LLVMGetInstructionOpcode(v)) {
     case LLVMLoad: return is_ctaid(t, v) ? LLVMConstInt(type, 1, false) : NULL;
     case LLVMAdd:
-    case LLVMOr: return software_prefetch_sum(t, v, false, depth - 1);
-    case LLVMSub: return software_prefetch_sum(t, v, true, depth - 1);
+    case LLVMOr: return stride_sum(t, v, false, depth - 1);
+    case LLVMSub: return stride_sum(t, v, true, depth - 1);
     case LLVMMul: return product(t, v, depth - 1);
     case LLVMShl: {
         LLVMValueRef x = derive(t, LLVMGetOperand(v, 0), depth - 1);
@@ -111,7 +110,7 @@ static LLVMValueRef derive(const struct taker *t, LLVMValueRef v, int depth)
         if (LLVMGetNumOperands(v) != 2 ||
             LLVMGetGEPSourceElementType(v) != LLVMInt8TypeInContext(LLVMGetTypeContext(type)))
             return NULL;
-        return software_prefetch_sum(t, v, false, depth - 1);
+        return stride_sum(t, v, false, depth - 1);
     default: return NULL;
     }
 }
@@ -119,7 +118,7 @@ static LLVMValueRef derive(const struct taker *t, LLVMValueRef v, int depth)
 /* ---- prefetches ---- */
 
 /* From blocks that lie close the one is fetched that is about a page away. */
-static LLVMValueRef software_prefetch_distance(const struct taker *t, LLVMValueRef d)
+static LLVMValueRef block_stride(const struct taker *t, LLVMValueRef d)
 {
     if (!LLVMIsAConstantInt(d))
         return d;
@@ -144,7 +143,7 @@ static unsigned fetch(const struct taker *t, LLVMModuleRef m, LLVMValueRef acces
     unsigned id = LLVMLookupIntrinsicID("llvm.prefetch", 13), count = 0;
     LLVMValueRef f = LLVMGetIntrinsicDeclaration(m, id, &ptr, 1);
     LLVMTypeRef type = LLVMIntrinsicGetType(c, id, &ptr, 1);
-    d = software_prefetch_distance(t, LLVMBuildIntCast2(t->b, d, i64, true, ""));
+    d = block_stride(t, LLVMBuildIntCast2(t->b, d, i64, true, ""));
     p = LLVMBuildGEP2(t->b, LLVMInt8TypeInContext(c), p, &d, 1, "");
     for (uint64_t at = 0; at < bytes; at += LINE, count++) {
         LLVMValueRef offset = LLVMConstInt(i64, at, false);
@@ -160,7 +159,7 @@ static unsigned fetch(const struct taker *t, LLVMModuleRef m, LLVMValueRef acces
 bool ahead_insert(LLVMModuleRef m, LLVMTargetDataRef data)
 {
     LLVMValueRef fn = LLVMGetNamedFunction(m, JIT_ENTRY_SYMBOL);
-    unsigned kind = software_prefetch_kind(m), count = 0;
+    unsigned kind = metadata_kind(m), count = 0;
     struct taker t = {LLVMCreateBuilderInContext(LLVMGetModuleContext(m)), LLVMGetParam(fn, 0)};
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b != NULL; b = LLVMGetNextBasicBlock(b))
         for (LLVMValueRef i = LLVMGetFirstInstruction(b); i != NULL && count < MAX_PREFETCHES;

@@ -1,4 +1,4 @@
-/* strips_make: the loop over strips of lanes that a stretch of arithmetic becomes (strips.c).
+/* strip_loops: the loop over strips of lanes that a stretch of arithmetic becomes (strip_mining.c).
  *
  * The block is cut in three: what comes before (a new block), the loop, and what comes after, which
  * stays the block that it was, so that what is known of its successors holds. */
@@ -21,7 +21,7 @@ static LLVMTypeRef narrow(const struct body *y, LLVMTypeRef row)
     return strips_is_vector(row) ? LLVMVectorType(LLVMGetElementType(row), y->lanes) : row;
 }
 
-static LLVMValueRef strip_loops_offset(struct strips *s, LLVMValueRef base, LLVMValueRef bytes)
+static LLVMValueRef byte_address(struct strips *s, LLVMValueRef base, LLVMValueRef bytes)
 {
     return LLVMBuildGEP2(s->b, LLVMInt8TypeInContext(s->ctx), base, &bytes, 1, "");
 }
@@ -32,7 +32,7 @@ static LLVMValueRef number64(const struct strips *s, uint64_t v)
 }
 
 /* A place for a row in the area; the builder is anywhere in the function. Predicates are bytes. */
-static uint64_t strip_loops_place_of(struct strips *s, struct body *y, LLVMTypeRef row)
+static uint64_t area_offset(struct strips *s, struct body *y, LLVMTypeRef row)
 {
     int bytes = strips_bytes(LLVMGetElementType(row));
     uint64_t at = y->used, size = (uint64_t)(bytes > 0 ? bytes : 1) * JIT_WARP;
@@ -58,8 +58,8 @@ static LLVMTypeRef stored(const struct strips *s, LLVMTypeRef row, unsigned lane
 }
 
 /* The address of lane `lane` (i64) of a row in memory. */
-static LLVMValueRef strip_loops_element(struct strips *s, LLVMTypeRef row, LLVMValueRef base,
-                                        LLVMValueRef lane)
+static LLVMValueRef row_element(struct strips *s, LLVMTypeRef row, LLVMValueRef base,
+                                LLVMValueRef lane)
 {
     int bytes = strips_bytes(LLVMGetElementType(row));
     LLVMTypeRef t = LLVMIntTypeInContext(s->ctx, bytes > 0 ? (unsigned)bytes * 8 : 8);
@@ -67,7 +67,7 @@ static LLVMValueRef strip_loops_element(struct strips *s, LLVMTypeRef row, LLVMV
 }
 
 /* Of a strip, or all lanes, in the area: of type t there. */
-static unsigned strip_loops_alignment(LLVMTypeRef t)
+static unsigned alignment_of(LLVMTypeRef t)
 {
     unsigned size = LLVMGetVectorSize(t) * (unsigned)strips_bytes(LLVMGetElementType(t));
     return size < ALIGN ? size : ALIGN;
@@ -77,7 +77,7 @@ static LLVMValueRef take(struct strips *s, LLVMTypeRef row, LLVMValueRef at, uns
 {
     LLVMTypeRef t = stored(s, row, lanes);
     LLVMValueRef v = LLVMBuildLoad2(s->b, t, at, "");
-    LLVMSetAlignment(v, strip_loops_alignment(t));
+    LLVMSetAlignment(v, alignment_of(t));
     if (strips_bytes(LLVMGetElementType(row)) == 0)
         v = LLVMBuildICmp(s->b, LLVMIntNE, v, LLVMConstNull(t), "");
     return v;
@@ -88,7 +88,7 @@ static void put(struct strips *s, LLVMTypeRef row, LLVMValueRef v, LLVMValueRef 
     LLVMTypeRef t = stored(s, row, lanes);
     if (strips_bytes(LLVMGetElementType(row)) == 0)
         v = LLVMBuildSExt(s->b, v, t, "");
-    LLVMSetAlignment(LLVMBuildStore(s->b, v, at), strip_loops_alignment(t));
+    LLVMSetAlignment(LLVMBuildStore(s->b, v, at), alignment_of(t));
 }
 
 /* A value from outside, or a constant, that has been brought into the loop. */
@@ -110,11 +110,11 @@ struct loop {
 static LLVMValueRef strip_of(struct strips *s, const struct body *y, const struct loop *l,
                              LLVMTypeRef row, LLVMValueRef base)
 {
-    return take(s, row, strip_loops_element(s, row, base, l->lane), y->lanes);
+    return take(s, row, row_element(s, row, base, l->lane), y->lanes);
 }
 
 /* A constant whose lanes differ becomes a table. */
-static LLVMValueRef strip_loops_table(struct strips *s, LLVMValueRef row)
+static LLVMValueRef lane_table(struct strips *s, LLVMValueRef row)
 {
     LLVMTypeRef t = LLVMTypeOf(row);
     if (strips_bytes(LLVMGetElementType(t)) == 0) {
@@ -150,13 +150,11 @@ static LLVMValueRef constant(struct strips *s, const struct body *y, const struc
         lane[k] = LLVMGetAggregateElement(row, k);
         alike &= lane[k] == first;
     }
-    return alike ? LLVMConstVector(lane, y->lanes)
-                 : strip_of(s, y, l, t, strip_loops_table(s, row));
+    return alike ? LLVMConstVector(lane, y->lanes) : strip_of(s, y, l, t, lane_table(s, row));
 }
 
 /* The strip of an operand; scalars are what they are. */
-static LLVMValueRef strip_loops_piece(struct strips *s, struct body *y, struct loop *l,
-                                      LLVMValueRef v)
+static LLVMValueRef strip_operand(struct strips *s, struct body *y, struct loop *l, LLVMValueRef v)
 {
     if (!strips_is_vector(LLVMTypeOf(v)))
         return v;
@@ -170,9 +168,9 @@ static LLVMValueRef strip_loops_piece(struct strips *s, struct body *y, struct l
     if (LLVMIsAConstant(v) && LLVMGetAggregateElement(v, 0) != NULL) { /* else an expression */
         piece = constant(s, y, l, v);
     } else {
-        uint64_t bytes = strip_loops_place_of(s, y, LLVMTypeOf(v));
+        uint64_t bytes = area_offset(s, y, LLVMTypeOf(v));
         LLVMPositionBuilderAtEnd(s->b, l->head);
-        LLVMValueRef base = strip_loops_offset(s, s->area, number64(s, bytes));
+        LLVMValueRef base = byte_address(s, s->area, number64(s, bytes));
         put(s, LLVMTypeOf(v), v, base, JIT_WARP);
         LLVMPositionBuilderAtEnd(s->b, l->body);
         piece = strip_of(s, y, l, LLVMTypeOf(v), base);
@@ -182,17 +180,16 @@ static LLVMValueRef strip_loops_piece(struct strips *s, struct body *y, struct l
 }
 
 /* The same intrinsic for fewer lanes: it is known by its name, in which vectors are ".v32...". */
-static LLVMValueRef strip_loops_call(struct strips *s, struct body *y, struct loop *l,
-                                     LLVMValueRef v)
+static LLVMValueRef strip_call(struct strips *s, struct body *y, struct loop *l, LLVMValueRef v)
 {
     LLVMValueRef args[MAX_ARGUMENTS];
     LLVMTypeRef types[MAX_ARGUMENTS];
     unsigned n = LLVMGetNumArgOperands(v);
     const char *name = strips_callee(v);
     for (unsigned k = 0; k < n; k++) {
-        args[k] = strip_loops_piece(s, y, l, LLVMGetOperand(v, k));
+        args[k] = strip_operand(s, y, l, LLVMGetOperand(v, k));
         if (k == 0 && !strncmp(name, "llvm.masked.load", 16))
-            args[k] = strip_loops_element(s, LLVMTypeOf(v), args[k], l->lane);
+            args[k] = row_element(s, LLVMTypeOf(v), args[k], l->lane);
         types[k] = LLVMTypeOf(args[k]);
     }
     struct strbuf text = {0};
@@ -209,13 +206,12 @@ static LLVMValueRef strip_loops_call(struct strips *s, struct body *y, struct lo
     return LLVMBuildCall2(s->b, t, f, args, n, "");
 }
 
-static LLVMValueRef strip_loops_load(struct strips *s, struct body *y, struct loop *l,
-                                     LLVMValueRef v)
+static LLVMValueRef strip_load(struct strips *s, struct body *y, struct loop *l, LLVMValueRef v)
 {
     LLVMTypeRef t = LLVMTypeOf(v);
     unsigned align = LLVMGetAlignment(v);
     unsigned most = y->lanes * (unsigned)strips_bytes(LLVMGetElementType(t));
-    LLVMValueRef at = strip_loops_element(s, t, LLVMGetOperand(v, 0), l->lane);
+    LLVMValueRef at = row_element(s, t, LLVMGetOperand(v, 0), l->lane);
     LLVMValueRef piece = LLVMBuildLoad2(s->b, narrow(y, t), at, "");
     LLVMSetAlignment(piece, align < most ? align : most);
     return piece;
@@ -239,14 +235,14 @@ static void copy_notes(struct strips *s, LLVMValueRef from, LLVMValueRef to)
 }
 
 /* What an instruction of the stretch becomes in the loop. */
-static LLVMValueRef strip_loops_make(struct strips *s, struct body *y, struct loop *l,
-                                     LLVMValueRef v)
+static LLVMValueRef strip_instruction(struct strips *s, struct body *y, struct loop *l,
+                                      LLVMValueRef v)
 {
     LLVMOpcode op = LLVMGetInstructionOpcode(v);
     if (op == LLVMCall)
-        return strip_loops_call(s, y, l, v);
+        return strip_call(s, y, l, v);
     if (op == LLVMLoad)
-        return strip_loops_load(s, y, l, v);
+        return strip_load(s, y, l, v);
     LLVMTypeRef t = narrow(y, LLVMTypeOf(v));
     if (op == LLVMShuffleVector) {
         LLVMTypeRef i32 = LLVMInt32TypeInContext(s->ctx);
@@ -259,7 +255,7 @@ static LLVMValueRef strip_loops_make(struct strips *s, struct body *y, struct lo
     LLVMValueRef o[3] = {0};
     unsigned n = (unsigned)LLVMGetNumOperands(v);
     for (unsigned k = 0; k < n && k < 3; k++)
-        o[k] = strip_loops_piece(s, y, l, LLVMGetOperand(v, k));
+        o[k] = strip_operand(s, y, l, LLVMGetOperand(v, k));
     if (LLVMIsACastInst(v))
         return LLVMBuildCast(s->b, op, o[0], t, "");
     switch (op) {
@@ -276,7 +272,7 @@ static LLVMValueRef strip_loops_make(struct strips *s, struct body *y, struct lo
 
 /* Makes a new block in front of y->bb, to which all lead that led there, and moves into it what
  * the stretch does not include and comes before it. */
-static LLVMBasicBlockRef strip_loops_head(struct strips *s, struct body *y)
+static LLVMBasicBlockRef loop_head(struct strips *s, struct body *y)
 {
     LLVMBasicBlockRef head = LLVMInsertBasicBlockInContext(s->ctx, y->bb, "");
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(s->fn); b; b = LLVMGetNextBasicBlock(b)) {
@@ -307,11 +303,11 @@ static void leave(struct strips *s, struct body *y, const struct loop *l)
         if (y->place[k] != PLACE_STRIP || !strips_leaves(y, k))
             continue;
         LLVMTypeRef t = LLVMTypeOf(y->instr[k]);
-        uint64_t bytes = strip_loops_place_of(s, y, t);
-        LLVMValueRef base = strip_loops_offset(s, s->area, number64(s, bytes));
-        put(s, t, y->piece[k], strip_loops_element(s, t, base, l->lane), y->lanes);
+        uint64_t bytes = area_offset(s, y, t);
+        LLVMValueRef base = byte_address(s, s->area, number64(s, bytes));
+        put(s, t, y->piece[k], row_element(s, t, base, l->lane), y->lanes);
         LLVMPositionBuilderBefore(s->b, LLVMGetFirstInstruction(y->bb));
-        base = strip_loops_offset(s, s->area, number64(s, bytes));
+        base = byte_address(s, s->area, number64(s, bytes));
         LLVMReplaceAllUsesWith(y->instr[k], take(s, t, base, JIT_WARP));
         LLVMPositionBuilderAtEnd(s->b, l->body);
     }
@@ -320,9 +316,9 @@ static void leave(struct strips *s, struct body *y, const struct loop *l)
             LLVMInstructionEraseFromParent(y->instr[k]);
 }
 
-void strips_make(struct strips *s, struct body *y)
+void strip_loop_make(struct strips *s, struct body *y)
 {
-    struct loop l = {.head = strip_loops_head(s, y)};
+    struct loop l = {.head = loop_head(s, y)};
     LLVMTypeRef i64 = LLVMInt64TypeInContext(s->ctx);
     l.body = LLVMInsertBasicBlockInContext(s->ctx, y->bb, "");
     LLVMPositionBuilderAtEnd(s->b, l.body);
@@ -330,7 +326,7 @@ void strips_make(struct strips *s, struct body *y)
     y->used = 0;
     for (int32_t k = y->from; k < y->to; k++)
         if (y->place[k] == PLACE_STRIP) {
-            y->piece[k] = strip_loops_make(s, y, &l, y->instr[k]);
+            y->piece[k] = strip_instruction(s, y, &l, y->instr[k]);
             copy_notes(s, y->instr[k], y->piece[k]);
         }
     leave(s, y, &l);

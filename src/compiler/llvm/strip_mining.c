@@ -1,6 +1,6 @@
-/* strips: long stretches of arithmetic are done for a few lanes at a time.
+/* strip_mining: long stretches of arithmetic are done for a few lanes at a time.
  *
- * A value of a warp is 32 lanes: on a processor with sixteen registers of 256 bits, four registers.
+ * A value of a warp is 32 lanes: on a CPU with sixteen registers of 256 bits, four registers.
  * Where more than a handful of such values live at once (the state of a hash, an approximation of a
  * function), nearly all of them are spilled, and each operation loads and stores. But most of what
  * kernels do, they do lane by lane. So a stretch of such operations within one basic block becomes
@@ -19,14 +19,14 @@
 #include "compiler/llvm/strip_mining.h"
 
 enum {
-    LEAST_WORK = 150,   /* instructions of the processor in a stretch that is looked at */
+    LEAST_WORK = 150,   /* instructions of the CPU in a stretch that is looked at */
     WORTH_PERCENT = 90, /* a loop must take less than so much of the time without */
-    /* of processors today, about: */
+    /* of CPUs today, about: */
     LOOK_AHEAD = 200, /* instructions that wait for their operands while later ones run */
     DECODED = 4000    /* that are kept decoded, without fetching them anew in each turn */
 };
 
-/* Vector instructions that a processor does in a cycle, beside loads and stores. */
+/* Vector instructions that a CPU does in a cycle, beside loads and stores. */
 static const double PER_CYCLE = 2.5;
 
 /* ---- values ---- */
@@ -57,7 +57,7 @@ static bool is_row(LLVMTypeRef t)
 }
 
 /* Vector registers that such a value takes. */
-static unsigned strip_mining_registers(const struct strips *s, LLVMTypeRef t)
+static unsigned registers_of(const struct strips *s, LLVMTypeRef t)
 {
     unsigned bits = (unsigned)strips_bytes(LLVMGetElementType(t)) * 8 * JIT_WARP;
     return bits <= s->simd_bits ? 1 : bits / s->simd_bits;
@@ -104,7 +104,7 @@ static const char *known_call(LLVMValueRef call)
     return NULL;
 }
 
-static bool strip_mining_reads(LLVMValueRef v)
+static bool reads_memory(LLVMValueRef v)
 {
     return LLVMIsALoadInst(v) ||
            (LLVMIsACallInst(v) && !strncmp(strips_callee(v), "llvm.masked.", 12));
@@ -169,11 +169,11 @@ static bool is_pure(LLVMValueRef call)
 {
     return !strncmp(strips_callee(call), "llvm.prefetch", 13) ||
            !strncmp(strips_callee(call), "llvm.vector.reduce", 18) ||
-           (known_call(call) != NULL && !strip_mining_reads(call));
+           (known_call(call) != NULL && !reads_memory(call));
 }
 
 /* Of an instruction that is not done lane by lane: may it read or write memory, or do more? */
-static bool strip_mining_touches(LLVMValueRef v, bool *writes)
+static bool touches_memory(LLVMValueRef v, bool *writes)
 {
     switch (LLVMGetInstructionOpcode(v)) {
     case LLVMLoad:
@@ -192,7 +192,7 @@ static bool strip_mining_touches(LLVMValueRef v, bool *writes)
 
 /* ---- the block ---- */
 
-static size_t strip_mining_slot(const struct body *y, LLVMValueRef v)
+static size_t slot_of(const struct body *y, LLVMValueRef v)
 {
     size_t at = (size_t)((uintptr_t)v >> 4) * 0x9e3779b97f4a7c15u >> 20 & (y->slots - 1);
     while (y->keys[at] != NULL && y->keys[at] != v)
@@ -202,7 +202,7 @@ static size_t strip_mining_slot(const struct body *y, LLVMValueRef v)
 
 int32_t strips_number(const struct body *y, LLVMValueRef v)
 {
-    size_t at = strip_mining_slot(y, v);
+    size_t at = slot_of(y, v);
     return y->keys[at] != NULL && y->numbers[at] >= y->from ? y->numbers[at] : -1;
 }
 
@@ -222,7 +222,7 @@ static void body_open(struct body *y, LLVMBasicBlockRef bb)
     y->numbers = xcalloc(y->slots, sizeof *y->numbers);
     int32_t k = 0;
     for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i), k++) {
-        size_t at = strip_mining_slot(y, i);
+        size_t at = slot_of(y, i);
         y->keys[at] = i;
         y->numbers[at] = k;
         y->instr[k] = i;
@@ -262,13 +262,13 @@ static void stretch(struct body *y)
         LLVMValueRef v = y->instr[y->to];
         bool late = uses(y, v, PLACE_AFTER), writes = false;
         if (y->row[y->to]) {
-            if (late || (strip_mining_reads(v) && wrote))
+            if (late || (reads_memory(v) && wrote))
                 return;
-            reads |= strip_mining_reads(v);
+            reads |= reads_memory(v);
             y->place[y->to] = PLACE_STRIP;
             continue;
         }
-        bool touches = strip_mining_touches(v, &writes);
+        bool touches = touches_memory(v, &writes);
         late |= uses(y, v, PLACE_STRIP) || (writes && reads) || (touches && touched);
         y->place[y->to] = late ? PLACE_AFTER : PLACE_BEFORE;
         touched |= late && touches;
@@ -304,7 +304,7 @@ static bool enters(const struct body *y, LLVMValueRef o)
 
 /* What is known of a stretch. Registers are vector registers, at full width. */
 struct measure {
-    unsigned work;    /* instructions of the processor: registers written */
+    unsigned work;    /* instructions of the CPU: registers written */
     unsigned wide;    /* ... with elements of 64 bits */
     unsigned moves;   /* registers that would pass through memory, in and out */
     unsigned live;    /* at the most */
@@ -312,7 +312,7 @@ struct measure {
 };
 
 /* Cycles from operands to result. */
-static unsigned strip_mining_latency(LLVMValueRef v)
+static unsigned latency_of(LLVMValueRef v)
 {
     if (is_free(v))
         return 0;
@@ -335,7 +335,7 @@ static unsigned strip_mining_latency(LLVMValueRef v)
     case LLVMFPTrunc: return 4;
     case LLVMLoad: return 7;
     case LLVMCall:
-        return strip_mining_reads(v)                                                       ? 20
+        return reads_memory(v)                                                             ? 20
                : LLVMGetTypeKind(LLVMGetElementType(LLVMTypeOf(v))) == LLVMIntegerTypeKind ? 2
                                                                                            : 5;
     default: return 1;
@@ -358,13 +358,13 @@ static unsigned measure_operands(const struct strips *s, const struct body *y, i
         } else if (!is_free(v) && enters(y, operand)) {
             /* one that several need counts more than once: it may have to be loaded more than once
              */
-            m->moves += strip_mining_registers(s, LLVMTypeOf(operand));
+            m->moves += registers_of(s, LLVMTypeOf(operand));
         }
     }
     return latest;
 }
 
-static struct measure strip_mining_measure(const struct strips *s, const struct body *y)
+static struct measure measure_stretch(const struct strips *s, const struct body *y)
 {
     struct measure m = {0};
     size_t n = (size_t)(y->to - y->from) + 1;
@@ -374,8 +374,8 @@ static struct measure strip_mining_measure(const struct strips *s, const struct 
         LLVMValueRef v = y->instr[k];
         if (y->place[k] != PLACE_STRIP)
             continue;
-        unsigned regs = strip_mining_registers(s, LLVMTypeOf(v));
-        unsigned at = measure_operands(s, y, k, ready, last, &m) + strip_mining_latency(v);
+        unsigned regs = registers_of(s, LLVMTypeOf(v));
+        unsigned at = measure_operands(s, y, k, ready, last, &m) + latency_of(v);
         ready[k - y->from] = at;
         m.latency = at > m.latency ? at : m.latency;
         m.moves += strips_leaves(y, k) ? regs : 0;
@@ -388,8 +388,8 @@ static struct measure strip_mining_measure(const struct strips *s, const struct 
         live -= ends[k - y->from];
         if (y->place[k] != PLACE_STRIP || is_free(y->instr[k]) || last[k - y->from] == 0)
             continue;
-        live += strip_mining_registers(s, LLVMTypeOf(y->instr[k]));
-        ends[last[k - y->from] - y->from] += strip_mining_registers(s, LLVMTypeOf(y->instr[k]));
+        live += registers_of(s, LLVMTypeOf(y->instr[k]));
+        ends[last[k - y->from] - y->from] += registers_of(s, LLVMTypeOf(y->instr[k]));
         m.live = live > m.live ? live : m.live;
     }
     free(last);
@@ -400,8 +400,8 @@ static struct measure strip_mining_measure(const struct strips *s, const struct 
 
 /* Cycles that a stretch takes for a row in strips of so many lanes, about: what keeps it is either
  * the number of instructions, with those for what is spilled, or that they wait for each other,
- * since a processor looks ahead for so many only. */
-static double strip_mining_cost(const struct strips *s, const struct measure *m, unsigned lanes)
+ * since a CPU looks ahead for so many only. */
+static double stretch_cost(const struct strips *s, const struct measure *m, unsigned lanes)
 {
     double strips = JIT_WARP / (double)lanes, live = m->live / strips;
     double spilled = live > s->registers ? 1 - s->registers / live : 0;
@@ -418,17 +418,17 @@ static double strip_mining_cost(const struct strips *s, const struct measure *m,
 /* Whether a loop is worth it, and with how many lanes at a time. */
 static bool pays(const struct strips *s, struct body *y)
 {
-    struct measure m = strip_mining_measure(s, y);
+    struct measure m = measure_stretch(s, y);
     y->lanes = s->simd_bits / 32;
     if (s->always)
         return m.work > 0;
     if (m.work < LEAST_WORK || m.live <= s->registers)
         return false;
-    double best = strip_mining_cost(s, &m, JIT_WARP) * WORTH_PERCENT / 100;
+    double best = stretch_cost(s, &m, JIT_WARP) * WORTH_PERCENT / 100;
     unsigned least = s->simd_bits / (m.wide * 2 > m.work ? 64 : 32);
     y->lanes = JIT_WARP;
     for (unsigned lanes = JIT_WARP / 2; lanes >= least; lanes /= 2) {
-        double cost = strip_mining_cost(s, &m, lanes);
+        double cost = stretch_cost(s, &m, lanes);
         if (cost < best) {
             best = cost;
             y->lanes = lanes;
@@ -458,7 +458,7 @@ void strips_split(LLVMModuleRef m, unsigned simd_bits, bool always)
             for (; y.from < y.n - 1; y.from = y.to) {
                 stretch(&y);
                 if (pays(&s, &y))
-                    strips_make(&s, &y);
+                    strip_loop_make(&s, &y);
             }
             body_close(&y);
         }

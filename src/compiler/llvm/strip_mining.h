@@ -1,7 +1,7 @@
-/* What the two halves of doing arithmetic a few lanes at a time share: strips.c finds stretches for
- * which it pays, strips_make.c makes loops of them. */
-#ifndef WEIR_JIT_STRIPS_H
-#define WEIR_JIT_STRIPS_H
+/* What the two halves of doing arithmetic a few lanes at a time share: strip_mining.c finds
+ * stretches for which it pays, strip_loop_make.c makes loops of them. */
+#ifndef WEIR_COMPILER_STRIP_MINING_H
+#define WEIR_COMPILER_STRIP_MINING_H
 
 #include "compiler/codegen/codegen.h"
 
@@ -55,6 +55,6 @@ int32_t strips_number(const struct body *y, LLVMValueRef v);
 bool strips_leaves(const struct body *y, int32_t k);
 
 /* Makes the stretch a loop over strips of y->lanes. */
-void strips_make(struct strips *s, struct body *y);
+void strip_loop_make(struct strips *s, struct body *y);
 
 #endif

@@ -1,8 +1,28 @@
-/* variant: code for a kernel and a block's shape. A kernel that takes long to compile gets quick
- * code first, and better code from the background compiler (jit_tier_up) when that has come to it.
- * Both run blocks in the same frames, so replacing the function that runs a block is all there is
- * to do: what is launched by then, graphs and grids in flight included, goes on with the better
- * one, and so do blocks that are running when they come to a barrier. */
+/* variant: code for a kernel and a block's shape. A kernel that takes long to compile gets baseline
+ * code first, and optimized code from the background compiler (jit_tier_up) when that has come to
+ * it. Both run blocks in the same frames, so replacing the function that runs a block is all there
+ * is to do: what is launched by then, graphs and grids in flight included, goes on with the
+ * optimized code, and so do blocks that are running when they come to a barrier (on-stack
+ * replacement).
+ *
+ * The records of one compiled kernel, who owns which (=>), and who only points where (->):
+ *
+ *   CUfunc_st                a kernel of a loaded module; until the module is unloaded
+ *     => variant             one for each block shape it was launched with; as long
+ *          == grid_kernel    embedded: what src/exec needs to run blocks; launches, graphs and
+ *          |                 cdp_variants point to it
+ *          => cdp_variant    what device code needs to launch it, one for each cluster size and
+ *          |                 limit of shared memory that is in force; until the module is unloaded
+ *          -> jit_code       two references, `code` and `optimized`, until jit_release
+ *   ---------------------------------------------------------------- driver above, loader below
+ *   compilation              code for a module's text, kernel and options, whoever loaded it: its
+ *     |                      ELF object. One in the process; until its last mapping goes
+ *     => mapping             the object in memory with one loaded module's addresses; until the
+ * last
+ *          == jit_code       jit_release. Embedded: the part of a mapping that the driver sees
+ *
+ * They are six because they have six lives: shapes of one module, launches by the device, code that
+ * two loads of a module share, and code whose addresses they cannot share. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,9 +31,9 @@
 #include "loader/loader.h"
 #include "memory/view.h"
 
-/* Of a grid, for each worker: from here on what quick code does of it is little. */
+/* Of a grid, for each worker: from here on baseline code does little of it. */
 enum { MANY_BLOCKS = 16 };
-enum { STACK_QUICK = 4 << 20 }; /* least stack of threads that launch quick code */
+enum { BASELINE_STACK = 4 << 20 }; /* least stack of threads that launch baseline code */
 
 static struct variant *find_variant(CUfunction f, const uint32_t ntid[3], bool grid_small)
 {
@@ -25,7 +45,7 @@ static struct variant *find_variant(CUfunction f, const uint32_t ntid[3], bool g
     return NULL;
 }
 
-/* Has this thread too small a stack for quick code, which takes up to a megabyte? Who launches a
+/* Has this thread too small a stack for baseline code, which takes up to a megabyte? Who launches a
  * kernel often waits for it, and who waits runs blocks. */
 static bool stack_is_small(void)
 {
@@ -37,18 +57,19 @@ static bool stack_is_small(void)
     if (pthread_attr_getstack(&attr, &start, &bytes) != 0)
         bytes = SIZE_MAX;
     pthread_attr_destroy(&attr);
-    return bytes < STACK_QUICK;
+    return bytes < BASELINE_STACK;
 }
 
-/* What WEIR_JIT asks for: how to compile first, and whether better code is to follow quick code. */
+/* What WEIR_JIT asks for: how to compile first, and whether optimized code is to follow baseline
+ * code. */
 static uint32_t first_tier(CUfunction f, const uint32_t grid[3], bool *follow)
 {
     uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
-    bool both = env_lists(ENV_JIT, "both"), quick = env_lists(ENV_JIT, "quick");
-    *follow = !quick;
-    if (env_lists(ENV_JIT, "best"))
+    bool both = env_lists(ENV_JIT, "both"), baseline = env_lists(ENV_JIT, "baseline");
+    *follow = !baseline;
+    if (env_lists(ENV_JIT, "optimizing"))
         return JIT_TIER_OPTIMIZING;
-    if (both || quick)
+    if (both || baseline)
         return JIT_TIER_BASELINE;
     if (stack_is_small())
         return JIT_TIER_OPTIMIZING;
@@ -59,7 +80,7 @@ static uint32_t first_tier(CUfunction f, const uint32_t grid[3], bool *follow)
 }
 
 /* On the background compiler's thread; the variant is there until jit_tier_up_end has returned. */
-static void variant_better(void *self, struct jit_code *code)
+static void variant_optimized(void *self, struct jit_code *code)
 {
     struct variant *v = self;
     const struct jit_code *first = v->code;
@@ -68,9 +89,9 @@ static void variant_better(void *self, struct jit_code *code)
         jit_release(code); /* made by a compiler that is not the first one's: never seen */
         return;
     }
-    v->kernel.later_bytes = code->text_bytes;
-    atomic_store_explicit(&v->kernel.later_text, code->text, memory_order_release);
-    atomic_store_explicit(&v->better, code, memory_order_release);
+    v->kernel.optimized_bytes = code->text_bytes;
+    atomic_store_explicit(&v->kernel.optimized_text, code->text, memory_order_release);
+    atomic_store_explicit(&v->optimized, code, memory_order_release);
     atomic_store_explicit(&v->kernel.run, code->run, memory_order_release);
     if ((code->flags & JIT_CODE_OSR_ENTRY) != 0)
         atomic_store_explicit(&v->kernel.replaced, 1, memory_order_release);
@@ -116,7 +137,7 @@ static CUresult compile_variant(CUfunction f, const uint32_t ntid[3], const uint
                                      .text_bytes = code->text_bytes,
                                      .user = v};
     if ((code->flags & JIT_CODE_BASELINE) != 0 && follow)
-        v->later = jit_tier_up(f->func, &opt, &f->module->resolver, variant_better, v);
+        v->tier_up = jit_tier_up(f->func, &opt, &f->module->resolver, variant_optimized, v);
     v->next = atomic_load(&f->variants);
     atomic_store_explicit(&f->variants, v, memory_order_release);
     *out = v;
@@ -141,8 +162,8 @@ void variants_free(CUfunction f)
 {
     for (struct variant *v = atomic_load(&f->variants), *next; v != NULL; v = next) {
         next = v->next;
-        jit_tier_up_end(v->later);
-        jit_release(atomic_load(&v->better));
+        jit_tier_up_end(v->tier_up);
+        jit_release(atomic_load(&v->optimized));
         jit_release(v->code);
         variant_free_cdp(v);
         free(v);
@@ -151,7 +172,7 @@ void variants_free(CUfunction f)
 
 bool variant_find_line(const struct variant *v, const void *address, const char **file, int *line)
 {
-    const struct jit_code *better = atomic_load_explicit(&v->better, memory_order_acquire);
+    const struct jit_code *optimized = atomic_load_explicit(&v->optimized, memory_order_acquire);
     return jit_find_line(v->code, address, file, line) ||
-           (better != NULL && jit_find_line(better, address, file, line));
+           (optimized != NULL && jit_find_line(optimized, address, file, line));
 }
