@@ -18,6 +18,8 @@
 #define WEIR_OWN          __attribute__((visibility("hidden")))
 #define WEIR_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+enum { WEIR_PAGE = 4096 }; /* bytes of a page of memory */
+
 /* ---- diagnostics ---- */
 
 /* What went wrong, for people. Functions that can fail take one (NULL is allowed), fill it and

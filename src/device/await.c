@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "device/internal.h"
 
 enum { WORDS_MAX = 128 }; /* the system's limit */
@@ -63,7 +64,7 @@ static void collect(struct words *w, const struct command *list)
 /* Sleeps until one of the words changes, or for a while. */
 static void sleep_on(struct words *w, bool waiting)
 {
-    uint64_t until = sched_now() + (w->all ? REAP_NS : NAP_NS);
+    uint64_t until = clock_ns() + (w->all ? REAP_NS : NAP_NS);
     struct timespec t = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
     long r = syscall(SYS_futex_waitv, w->items, w->count, 0, waiting ? &t : NULL, CLOCK_MONOTONIC);
     if (r >= 0 || errno != ENOSYS)
@@ -96,9 +97,9 @@ static void *await_main(void *unused)
     for (;;) {
         list = take_added(list);
         collect(&words, list);
-        bool reap = sched_now() - reaped >= REAP_NS, any = false;
+        bool reap = clock_ns() - reaped >= REAP_NS, any = false;
         if (reap)
-            reaped = sched_now();
+            reaped = clock_ns();
         for (struct command **at = &list, *c; (c = *at) != NULL;) {
             if (!over(c, reap)) {
                 at = &c->waiter_next;

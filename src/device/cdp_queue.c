@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "device/cdp.h"
 #include "device/internal.h"
 
@@ -450,7 +451,7 @@ static void run_unordered(struct grid_worker *w, struct cdp_queue *q)
             break;
         }
         if (until_look < count || is_slow(child)) {
-            uint64_t now = others_idle() ? sched_now() : 0;
+            uint64_t now = others_idle() ? clock_ns() : 0;
             if (now > looked + LOOK_NS) {
                 if (is_worth_a_gift(child))
                     give_half(q);

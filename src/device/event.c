@@ -4,6 +4,7 @@
  * be taken later, or a wait that no command of the stream has made yet. */
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "device/internal.h"
 
 struct device_event {
@@ -112,7 +113,7 @@ void event_reach(struct device_event *e, struct device_stream *clock, uint64_t r
 {
     pthread_mutex_lock(&e->lock);
     if (e->recording == recording && (e->flags & DEVICE_EVENT_NO_TIMING) == 0)
-        e->time_ns = sched_now();
+        e->time_ns = clock_ns();
     pthread_mutex_unlock(&e->lock);
     stream_announce(clock, count);
 }
@@ -201,7 +202,7 @@ enum device_error device_event_record(struct device_event *e, struct device_stre
     e->count = stream_enqueued(s);
     bool idle = stream_completed(s) >= e->count;
     if (nothing_else_pending(s) && (idle || !timing)) {
-        e->time_ns = timing ? sched_now() : 0;
+        e->time_ns = timing ? clock_ns() : 0;
     } else {
         struct command *c = stream_begin(s, timing ? COMMAND_STAMP : COMMAND_NOTHING);
         if (timing) {
@@ -246,7 +247,7 @@ struct device_stream *event_recording(struct device_event *e, uint64_t *count,
 static bool reap_seldom(struct device_event *e, struct recording r)
 {
     static const uint64_t SELDOM_NS = 10000000;
-    uint64_t now = sched_now();
+    uint64_t now = clock_ns();
     pthread_mutex_lock(&e->lock);
     bool ask = now - e->time_ns >= SELDOM_NS; /* the field is free: there is no timing */
     if (ask)

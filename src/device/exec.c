@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "device/cdp.h"
 #include "device/internal.h"
 
@@ -45,7 +46,7 @@ static bool run_shared(struct command *c, struct grid_worker *w)
     if (run->total > 1 && (estimate == 0 || estimate > SHARE_NS))
         sched_list(c, true);
     if (run->total > 1)
-        until = sched_now() + (c->published ? (uint64_t)SLICE_NS : ALONE_NS);
+        until = clock_ns() + (c->published ? (uint64_t)SLICE_NS : ALONE_NS);
     bool published = c->published;
     listed_here = false;
     enum grid_progress progress = grid_run_blocks(run, w, until);
@@ -151,7 +152,7 @@ bool command_execute(struct command *c, struct grid_worker *w)
         return true;
     case COMMAND_WAIT_VALUE: return command_pieces(c, w, &wait_value_kernel, 1, &c->value);
     case COMMAND_CALL: c->call.fn(c->call.user); return true;
-    case COMMAND_STAMP: event_stamp(c->stamp.event, c->stamp.recording, sched_now()); return true;
+    case COMMAND_STAMP: event_stamp(c->stamp.event, c->stamp.recording, clock_ns()); return true;
     case COMMAND_SIGNAL:
         shared_event_complete(event_shared(c->await.event), c->await.recording);
         return true;

@@ -1,6 +1,7 @@
 /* graph_run: running plans of graphs: runners, lanes, nodes. See graph.h. */
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "device/cdp.h"
 #include "device/graph.h"
 
@@ -300,7 +301,7 @@ static bool turn_over(struct command *c, uint64_t *end)
 {
     if (!sched_busy())
         return false;
-    uint64_t now = sched_now();
+    uint64_t now = clock_ns();
     if (*end == 0)
         *end = now + SLICE_NS;
     if (now < *end)
@@ -371,7 +372,7 @@ static enum outcome run_segments(struct command *c, struct grid_worker *w, uint6
             return l == LEFT_LAST ? RUN_ENDED : RUN_AWAY;
         if (++rounds % LOOK_EACH == 0 &&
             atomic_load_explicit(&plan->ready_count, memory_order_relaxed) > 0) {
-            uint64_t now = sched_now();
+            uint64_t now = clock_ns();
             if (begun == 0)
                 begun = now;
             else if (now - begun > ALONE_NS)

@@ -437,7 +437,6 @@ static inline bool sched_busy(void)
 void mutex_init(pthread_mutex_t *lock);
 /* Starts a detached thread of ours, which the program's signals do not reach. */
 bool thread_start(void *(*main)(void *), void *arg, const char *name);
-uint64_t sched_now(void); /* CLOCK_MONOTONIC in ns */
 /* The calling thread's worker. */
 struct grid_worker *sched_worker(void);
 

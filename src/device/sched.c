@@ -24,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/own_threads.h"
 #include "device/cdp.h"
 #include "device/internal.h"
@@ -44,13 +45,6 @@ static const uint32_t STUCK_MAX = 2048; /* threads at most, with those started f
 static const unsigned STUCK_US = 50;    /* how long a stuck thread sleeps before it looks again */
 
 struct sched sched;
-
-uint64_t sched_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static inline void pause_cpu(void)
 {
@@ -419,7 +413,7 @@ enum sched_result sched_work(struct grid_worker *w, struct seeker *k)
         if (s != NULL)
             stream_run(s, w, UINT64_MAX);
         else if (c != NULL)
-            command_share(c, w, sched_now() + SLICE_NS, UINT64_MAX);
+            command_share(c, w, clock_ns() + SLICE_NS, UINT64_MAX);
         else
             cdp_run_queue(q, w);
         cdp_settle(w);
@@ -512,7 +506,7 @@ static void rest(struct seeker *k)
         k->spinning = true;
         atomic_fetch_add(&sched.spinning, 1);
     }
-    uint64_t end = sched_now() + SPIN_NS;
+    uint64_t end = clock_ns() + SPIN_NS;
     uint32_t left = 0;
     do
         for (int i = 0; i < 32; i++) {
@@ -522,7 +516,7 @@ static void rest(struct seeker *k)
                 return;
             pause_cpu();
         }
-    while (left > 0 || sched_now() < end);
+    while (left > 0 || clock_ns() < end);
     fall_asleep(k, 0, false);
 }
 
@@ -530,7 +524,7 @@ static void *worker_main(void *arg)
 {
     struct grid_worker *w = grid_worker_self((uint32_t)(uintptr_t)arg);
     struct seeker k = {0};
-    uint64_t progress = sched_now();
+    uint64_t progress = clock_ns();
     for (;;) {
         enum sched_result r = sched_work(w, &k);
         if (r == SCHED_NOTHING) {
@@ -540,14 +534,14 @@ static void *worker_main(void *arg)
             if (++k.fruitless <= atomic_load_explicit(&sched.parking.count, memory_order_relaxed))
                 continue;
             k.fruitless = 0;
-            if (sched_now() - progress < PATIENCE_NS)
+            if (clock_ns() - progress < PATIENCE_NS)
                 sched_yield();
             else
                 fall_asleep(&k, NAP_NS, true);
             continue;
         }
         k.fruitless = 0;
-        progress = sched_now();
+        progress = clock_ns();
     }
     return NULL;
 }

@@ -1,5 +1,6 @@
 /* shared_event: events that several processes share: see shared_event.h. */
 #include "device/shared_event.h"
+#include "base/clock.h"
 
 #include <limits.h>
 #include <linux/futex.h>
@@ -159,26 +160,19 @@ bool shared_event_reap(struct shared_event *e, struct recording r)
 
 _Atomic uint32_t *shared_event_word(struct shared_event *e) { return &e->state->word; }
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 void shared_event_wait(struct shared_event *e, struct recording r)
 {
-    for (uint64_t end = now_ns() + LOOK_NS; now_ns() < end;)
+    for (uint64_t end = clock_ns() + LOOK_NS; clock_ns() < end;)
         if (shared_event_done(e, r))
             return;
     for (uint64_t asked = 0;;) {
         uint32_t seen = atomic_load(&e->state->word);
         if (shared_event_done(e, r))
             return;
-        if (now_ns() - asked >= REAP_EVERY_NS) {
+        if (clock_ns() - asked >= REAP_EVERY_NS) {
             if (shared_event_reap(e, r))
                 return;
-            asked = now_ns();
+            asked = clock_ns();
         }
         struct timespec t = {0, (long)REAP_EVERY_NS};
         syscall(SYS_futex, &e->state->word, FUTEX_WAIT, seen, &t, NULL, 0);

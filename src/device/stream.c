@@ -7,6 +7,7 @@
  * each other. */
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "device/internal.h"
 
 enum {
@@ -389,7 +390,7 @@ void stream_run(struct device_stream *s, struct grid_worker *w, uint64_t stop)
             return;
         bool turn_over = c->count > stop || sched_paused();
         if (!turn_over && sched_busy()) {
-            uint64_t now = sched_now();
+            uint64_t now = clock_ns();
             end = end == 0 ? now + SLICE_NS : end;
             turn_over = now > end;
         }

@@ -2,6 +2,7 @@
  * of it ready, then looks for a moment, then sleeps. */
 #include <sched.h>
 
+#include "base/clock.h"
 #include "device/internal.h"
 
 static const uint64_t LOOK_NS = 20000; /* before sleeping */
@@ -33,7 +34,7 @@ static bool help(struct device_stream *s, uint64_t count, struct grid_worker *w,
         return false;
     struct command *c = sched_join(s);
     if (c != NULL) {
-        command_share(c, w, sched_now() + SLICE_NS, count);
+        command_share(c, w, clock_ns() + SLICE_NS, count);
         hand_over();
         return true;
     }
@@ -53,7 +54,7 @@ static bool reached(struct device_stream *s, uint64_t count)
 /* Looks for a while; true when there is something new. */
 static bool look(struct device_stream *s, uint64_t count, enum device_wait mode)
 {
-    uint64_t end = mode == DEVICE_WAIT_BLOCK ? 0 : sched_now() + LOOK_NS;
+    uint64_t end = mode == DEVICE_WAIT_BLOCK ? 0 : clock_ns() + LOOK_NS;
     do {
         for (int i = 0; i < 32; i++) {
             if (reached(s, count) || atomic_load_explicit(&s->queued, memory_order_relaxed))
@@ -64,7 +65,7 @@ static bool look(struct device_stream *s, uint64_t count, enum device_wait mode)
         }
         if (mode == DEVICE_WAIT_YIELD)
             sched_yield();
-    } while (mode == DEVICE_WAIT_SPIN || sched_now() < end);
+    } while (mode == DEVICE_WAIT_SPIN || clock_ns() < end);
     return false;
 }
 

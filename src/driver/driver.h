@@ -40,6 +40,14 @@ enum {
 
 #define WEIR_API __attribute__((visibility("default")))
 
+/* Leaves the calling function with the code of the call unless that is CUDA_SUCCESS. */
+#define CU_TRY(call)                                                                               \
+    do {                                                                                           \
+        CUresult cu_try = (call);                                                                  \
+        if (WEIR_UNLIKELY(cu_try != CUDA_SUCCESS))                                                 \
+            return cu_try;                                                                         \
+    } while (0)
+
 enum tag {
     TAG_CONTEXT = 0x57435458,
     TAG_MODULE = 0x574d4f44,
@@ -289,6 +297,19 @@ static inline bool driver_last_stream(CUstream h)
 /* Whether that is so and no slow-path flag is set. What is called often asks this first, and only
  * when it is not so all that there is to ask. */
 static inline bool driver_plain(CUstream h) { return fast_path() && driver_last_stream(h); }
+/* driver_find_stream, which is too long to stand in the callers of stream_find. */
+CUresult driver_find_stream_asked(CUstream h, bool per_thread, struct device_stream **s,
+                                  CUcontext *ctx);
+/* Context and stream of a call that needs both. */
+static inline CUresult stream_find(CUstream h, bool per_thread, struct device_stream **s,
+                                   CUcontext *ctx)
+{
+    if (WEIR_UNLIKELY(!driver_plain(h)))
+        return driver_find_stream_asked(h, per_thread, s, ctx);
+    *s = h->device;
+    *ctx = h->ctx;
+    return CUDA_SUCCESS;
+}
 CUresult driver_event(CUevent h, struct device_event **e);
 
 /* ---- module/module.c ---- */

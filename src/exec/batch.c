@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "exec/run.h"
 
 /* The same for grids that were timed together: each is thought to have taken its share. */
@@ -202,7 +203,7 @@ static inline void stretch_begin(struct stretch *t, struct grid_worker *w, struc
     enum { TIMED_EACH = 16 }; /* to look at the clock takes as long as a small grid */
     t->outer = w->escape;
     t->mark = w->cdp.mark;
-    t->begin = ++w->alone % TIMED_EACH == 0 ? now_ns() : 0;
+    t->begin = ++w->alone % TIMED_EACH == 0 ? clock_ns() : 0;
     t->fp = fp_enter(w);
     t->rest = (struct rest){.run = run, .outcome = o, .outer = w->rest};
     w->env = env;
@@ -222,7 +223,7 @@ static inline uint64_t stretch_end(struct stretch *t, struct grid_worker *w)
     w->cdp.mark = t->mark;
     w->escape = t->outer;
     fp_leave(w, t->fp);
-    return t->begin != 0 ? now_ns() - t->begin : 0;
+    return t->begin != 0 ? clock_ns() - t->begin : 0;
 }
 
 /* This thread is done with the run, whose blocks were all its own. */

@@ -400,18 +400,13 @@ static void check_pointers(struct grid_block *b, uint32_t lane, struct cdp_child
     }
 }
 
-static uint64_t arg(const uint64_t *args, int row, uint32_t lane)
-{
-    return args[row * JIT_WARP + (int)lane];
-}
-
 /* A dim3 in two rows. */
 static void get_dim3(uint32_t out[3], const uint64_t *args, int row, uint32_t lane)
 {
-    uint64_t xy = arg(args, row, lane);
+    uint64_t xy = lane_arg(args, row, lane);
     out[0] = (uint32_t)xy;
     out[1] = (uint32_t)(xy >> 32);
-    out[2] = (uint32_t)arg(args, row + 1, lane);
+    out[2] = (uint32_t)lane_arg(args, row + 1, lane);
 }
 
 static uint32_t thread_number(const struct jit_block *j, uint32_t lane)
@@ -427,7 +422,7 @@ enum { ROW_KERNEL, ROW_GRID, ROW_BLOCK = 4, ROW_SHARED = 7, ROW_STREAM, ROW_ARGU
  * highest bit of the bytes of shared memory. */
 static bool is_first_generation(const uint64_t *args, uint32_t lane)
 {
-    return arg(args, ROW_SHARED, lane) >> 63 != 0;
+    return lane_arg(args, ROW_SHARED, lane) >> 63 != 0;
 }
 
 /* The lanes whose launches differ from the lane's in their arguments alone, itself included. */
@@ -436,9 +431,9 @@ static uint32_t lanes_alike(const uint64_t *args, uint32_t mask, uint32_t lane)
     uint64_t differ[JIT_WARP] = {0};
     uint32_t alike = 0;
     for (int row = ROW_KERNEL; row < ROW_ARGUMENTS; row++) {
-        uint64_t value = arg(args, row, lane);
+        uint64_t value = lane_arg(args, row, lane);
         for (uint32_t n = 0; n < JIT_WARP; n++)
-            differ[n] |= arg(args, row, n) ^ value;
+            differ[n] |= lane_arg(args, row, n) ^ value;
     }
     for (uint32_t n = 0; n < JIT_WARP; n++)
         alike |= (uint32_t)(differ[n] == 0) << n;
@@ -470,7 +465,7 @@ static uint32_t lanes_that_fit(uint32_t lanes, uint32_t stride)
 static const uint8_t *arguments_of(const struct jit_block *j, uint32_t lane, const uint64_t *args,
                                    uint32_t bytes)
 {
-    uint64_t offset = arg(args, ROW_ARGUMENTS, lane);
+    uint64_t offset = lane_arg(args, ROW_ARGUMENTS, lane);
     if (offset + bytes > j->local_stride)
         return NULL;
     return j->local + thread_number(j, lane) * j->local_stride + offset;
@@ -506,7 +501,7 @@ static uint32_t launch_lanes(struct grid_block *b, uint32_t lanes, const struct 
         memcpy(c->params + (size_t)stride * n++, params, bytes);
         check_pointers(b, lane, c, params, batch);
     }
-    add(b, batch, c, arg(args, ROW_STREAM, first));
+    add(b, batch, c, lane_arg(args, ROW_STREAM, first));
     return lanes;
 }
 
@@ -519,11 +514,11 @@ static void weir_rt_launch(struct jit_block *j, uint32_t mask, const uint64_t *a
     cdp_of_block(b->worker, b);
     for (uint32_t left = mask, alike = 0; left != 0;) {
         uint32_t lane = (uint32_t)__builtin_ctz(left), one = (uint32_t)1 << lane;
-        struct request q = {.entry = (struct cdp_kernel *)arg(args, ROW_KERNEL, lane),
-                            .shared = (uint32_t)arg(args, ROW_SHARED, lane)};
+        struct request q = {.entry = (struct cdp_kernel *)lane_arg(args, ROW_KERNEL, lane),
+                            .shared = (uint32_t)lane_arg(args, ROW_SHARED, lane)};
         for (int d = 0; d < 3; d++) {
-            q.grid[d] = (uint32_t)arg(args, ROW_GRID + d, lane);
-            q.block[d] = (uint32_t)arg(args, ROW_BLOCK + d, lane);
+            q.grid[d] = (uint32_t)lane_arg(args, ROW_GRID + d, lane);
+            q.block[d] = (uint32_t)lane_arg(args, ROW_BLOCK + d, lane);
         }
         bool deep = is_first_generation(args, lane) && b->run->depth >= CDP_MAX_DEPTH;
         int code = deep ? ERROR_LAUNCH_DEPTH : find_variant(b, &q);
@@ -533,7 +528,7 @@ static void weir_rt_launch(struct jit_block *j, uint32_t mask, const uint64_t *a
             continue;
         }
         if ((alike & one) == 0)
-            alike = left != one && is_short(&q, arg(args, ROW_STREAM, lane))
+            alike = left != one && is_short(&q, lane_arg(args, ROW_STREAM, lane))
                         ? lanes_alike(args, left, lane)
                         : one;
         left &= ~launch_lanes(b, alike & left, &q, args, &batch);
@@ -549,8 +544,8 @@ static void get_parameter_buffer_v2(struct jit_block *j, uint32_t mask, const ui
     cdp_of_block(b->worker, b);
     EACH_LANE(lane, mask)
     {
-        struct request q = {.entry = (struct cdp_kernel *)arg(args, 0, lane),
-                            .shared = (uint32_t)arg(args, 5, lane)};
+        struct request q = {.entry = (struct cdp_kernel *)lane_arg(args, 0, lane),
+                            .shared = (uint32_t)lane_arg(args, 5, lane)};
         get_dim3(q.grid, args, 1, lane);
         get_dim3(q.block, args, 3, lane);
         int code = find_variant(b, &q);
@@ -570,14 +565,14 @@ static void launch_device_v2(struct jit_block *j, uint32_t mask, const uint64_t 
     cdp_of_block(b->worker, b);
     EACH_LANE(lane, mask)
     {
-        struct cdp_child *c = take_buffer(b, thread_number(j, lane), arg(args, 0, lane));
+        struct cdp_child *c = take_buffer(b, thread_number(j, lane), lane_arg(args, 0, lane));
         rets[lane] = c != NULL ? 0 : ERROR_INVALID_VALUE;
         if (c == NULL) {
             set_error(b, thread_number(j, lane), ERROR_INVALID_VALUE);
             continue;
         }
         check_pointers(b, lane, c, c->params, &batch);
-        add(b, &batch, c, arg(args, 1, lane));
+        add(b, &batch, c, lane_arg(args, 1, lane));
     }
     send(b, &batch);
 }
@@ -591,9 +586,9 @@ static void get_parameter_buffer(struct jit_block *j, uint32_t mask, const uint6
     cdp_of_block(b->worker, b);
     EACH_LANE(lane, mask)
     {
-        uint64_t bytes = arg(args, 1, lane);
+        uint64_t bytes = lane_arg(args, 1, lane);
         struct cdp_child *c = NULL;
-        if (bytes <= PARAMS_MAX && arg(args, 0, lane) <= 64)
+        if (bytes <= PARAMS_MAX && lane_arg(args, 0, lane) <= 64)
             c = cdp_child_new(b->worker, b, thread_number(j, lane), (uint32_t)bytes);
         if (c == NULL)
             set_error(b, thread_number(j, lane), ERROR_INVALID_VALUE);
@@ -610,14 +605,14 @@ static void launch_device(struct jit_block *j, uint32_t mask, const uint64_t *ar
     cdp_of_block(b->worker, b);
     EACH_LANE(lane, mask)
     {
-        struct request q = {.entry = (struct cdp_kernel *)arg(args, 0, lane),
-                            .shared = (uint32_t)arg(args, 6, lane)};
+        struct request q = {.entry = (struct cdp_kernel *)lane_arg(args, 0, lane),
+                            .shared = (uint32_t)lane_arg(args, 6, lane)};
         uint32_t thread = thread_number(j, lane);
         get_dim3(q.grid, args, 2, lane);
         get_dim3(q.block, args, 4, lane);
         int code = b->run->depth >= CDP_MAX_DEPTH ? ERROR_LAUNCH_DEPTH : find_variant(b, &q);
         struct cdp_child *c = NULL;
-        uint64_t params = arg(args, 1, lane);
+        uint64_t params = lane_arg(args, 1, lane);
         if (code == 0 && params == 0 && q.variant->param_bytes == 0) {
             c = make_child(b, thread, &q); /* a kernel without parameters needs no buffer */
         } else if (code == 0 && (c = take_buffer(b, thread, params)) != NULL) {
@@ -636,7 +631,7 @@ static void launch_device(struct jit_block *j, uint32_t mask, const uint64_t *ar
             continue;
         }
         check_pointers(b, lane, c, c->params, &batch);
-        add(b, &batch, c, arg(args, 7, lane));
+        add(b, &batch, c, lane_arg(args, 7, lane));
     }
     send(b, &batch);
 }

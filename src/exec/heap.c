@@ -8,10 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "exec/internal.h"
 #include "memory/memory.h"
 
-enum { PAGE = 4096, RUN_PAGES = 4, RUN_BYTES = PAGE * RUN_PAGES, CLASSES = 20, NONE = UINT16_MAX };
+enum { RUN_PAGES = 4, RUN_BYTES = WEIR_PAGE * RUN_PAGES, CLASSES = 20, NONE = UINT16_MAX };
 
 /* Object sizes; the last leaves five objects in a run. */
 static const uint16_t class_bytes[CLASSES] = {16,  32,   48,   64,   80,   96,  112,
@@ -50,14 +51,14 @@ struct heap {
 struct heap *heap_new(int device, const void *owner, uint64_t bytes)
 {
     void *base;
-    bytes = (bytes + PAGE - 1) / PAGE * PAGE;
+    bytes = (bytes + WEIR_PAGE - 1) / WEIR_PAGE * WEIR_PAGE;
     struct mem_request request = {
         .device = device, .kind = MEM_HEAP, .bytes = bytes, .owner = owner};
-    if (bytes / PAGE > UINT32_MAX || mem_alloc(&request, &base) != MEM_OK)
+    if (bytes / WEIR_PAGE > UINT32_MAX || mem_alloc(&request, &base) != MEM_OK)
         return NULL;
     struct heap *h = xcalloc(1, sizeof *h);
     h->base = base;
-    h->pages_count = (uint32_t)(bytes / PAGE);
+    h->pages_count = (uint32_t)(bytes / WEIR_PAGE);
     h->pages = xcalloc(h->pages_count, sizeof *h->pages);
     pthread_mutex_init(&h->lock, NULL);
     for (int c = 0; c < CLASSES; c++)
@@ -182,7 +183,7 @@ static void *small_alloc(struct heap *h, int c)
         r->live++;
         if (r->free_head == NONE)
             list_remove(&h->classes[c].partial, r);
-        p = h->base + (uint64_t)r->page * PAGE + (uint64_t)object * class_bytes[c];
+        p = h->base + (uint64_t)r->page * WEIR_PAGE + (uint64_t)object * class_bytes[c];
     }
     pthread_mutex_unlock(&h->classes[c].lock);
     return p;
@@ -190,20 +191,20 @@ static void *small_alloc(struct heap *h, int c)
 
 void *heap_alloc(struct heap *h, uint64_t bytes)
 {
-    if (bytes == 0 || bytes > (uint64_t)h->pages_count * PAGE)
+    if (bytes == 0 || bytes > (uint64_t)h->pages_count * WEIR_PAGE)
         return NULL;
     int c = class_of(bytes);
     if (c < CLASSES)
         return small_alloc(h, c);
-    uint32_t first = take_pages(h, (uint32_t)((bytes + PAGE - 1) / PAGE), NULL);
-    return first != UINT32_MAX ? h->base + (uint64_t)first * PAGE : NULL;
+    uint32_t first = take_pages(h, (uint32_t)((bytes + WEIR_PAGE - 1) / WEIR_PAGE), NULL);
+    return first != UINT32_MAX ? h->base + (uint64_t)first * WEIR_PAGE : NULL;
 }
 
 /* Ends an object of the run, whose class is locked; false: there is none at that place. */
 static bool run_free(struct heap *h, struct run *r, uint64_t offset)
 {
     int c = r->size_class;
-    uint64_t inside = offset - (uint64_t)r->page * PAGE, object = inside / class_bytes[c];
+    uint64_t inside = offset - (uint64_t)r->page * WEIR_PAGE, object = inside / class_bytes[c];
     if (inside % class_bytes[c] != 0 || object >= r->objects || r->link[object] != LIVE)
         return false;
     if (r->free_head == NONE)
@@ -224,7 +225,7 @@ static bool run_free(struct heap *h, struct run *r, uint64_t offset)
 static struct page page_at(struct heap *h, uint64_t offset)
 {
     pthread_mutex_lock(&h->lock);
-    struct page page = h->pages[offset / PAGE];
+    struct page page = h->pages[offset / WEIR_PAGE];
     pthread_mutex_unlock(&h->lock);
     return page;
 }
@@ -245,10 +246,10 @@ static bool small_free(struct heap *h, const struct page *page, uint64_t offset)
 static bool large_free(struct heap *h, uint64_t offset)
 {
     pthread_mutex_lock(&h->lock);
-    const struct page *page = &h->pages[offset / PAGE];
-    bool fine = page->state == PAGE_LARGE && offset % PAGE == 0;
+    const struct page *page = &h->pages[offset / WEIR_PAGE];
+    bool fine = page->state == PAGE_LARGE && offset % WEIR_PAGE == 0;
     if (fine)
-        drop_pages(h, (uint32_t)(offset / PAGE), page->count);
+        drop_pages(h, (uint32_t)(offset / WEIR_PAGE), page->count);
     pthread_mutex_unlock(&h->lock);
     return fine;
 }
@@ -256,7 +257,7 @@ static bool large_free(struct heap *h, uint64_t offset)
 bool heap_free(struct heap *h, void *p)
 {
     uint64_t offset = (uint64_t)p - (uint64_t)h->base;
-    if (offset >= (uint64_t)h->pages_count * PAGE)
+    if (offset >= (uint64_t)h->pages_count * WEIR_PAGE)
         return false;
     struct page page = page_at(h, offset);
     return page.state == PAGE_RUN ? small_free(h, &page, offset) : large_free(h, offset);

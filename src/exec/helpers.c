@@ -10,8 +10,6 @@
 #include "exec/check.h"
 #include "exec/internal.h"
 
-static uint64_t arg(const uint64_t *args, int k, int lane) { return args[k * JIT_WARP + lane]; }
-
 static struct grid_block *block_of(struct jit_block *j) { return j->grid; }
 
 /* int vprintf(const char *format, const void *args): -1 without a format, -2 where printing fails
@@ -24,13 +22,14 @@ static void weir_rt_vprintf(struct jit_block *j, uint32_t mask, const uint64_t *
     struct strbuf *text = &b->worker->text;
     EACH_LANE(lane, mask)
     {
-        const char *format = (const char *)arg(args, 0, (int)lane);
+        const char *format = (const char *)lane_arg(args, 0, (int)lane);
         if (format == NULL) {
             rets[lane] = (uint32_t)-1;
             continue;
         }
         text->count = 0;
-        rets[lane] = (uint32_t)print_format(text, format, (const uint8_t *)arg(args, 1, (int)lane));
+        rets[lane] =
+            (uint32_t)print_format(text, format, (const uint8_t *)lane_arg(args, 1, (int)lane));
         if (!fifo_add(&env->printed, env->printf_bytes, text->items != NULL ? text->items : "",
                       text->count))
             rets[lane] = (uint32_t)-2;
@@ -62,9 +61,10 @@ static void weir_rt___assertfail(struct jit_block *j, uint32_t mask, const uint6
         thread_of(j, lane, tid);
         text->count = 0;
         sb_printf(text, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
-                  (const char *)arg(args, 1, (int)lane), (unsigned)arg(args, 2, (int)lane),
-                  (const char *)arg(args, 3, (int)lane), j->ctaid[0], j->ctaid[1], j->ctaid[2],
-                  tid[0], tid[1], tid[2], (const char *)arg(args, 0, (int)lane));
+                  (const char *)lane_arg(args, 1, (int)lane),
+                  (unsigned)lane_arg(args, 2, (int)lane),
+                  (const char *)lane_arg(args, 3, (int)lane), j->ctaid[0], j->ctaid[1], j->ctaid[2],
+                  tid[0], tid[1], tid[2], (const char *)lane_arg(args, 0, (int)lane));
         fifo_add(&env->asserted, limit, text->items, text->count);
     }
     env_text_waits(env);
@@ -107,7 +107,7 @@ static void weir_rt_malloc(struct jit_block *j, uint32_t mask, const uint64_t *a
 {
     struct heap *h = heap_of(block_of(j)->run->env);
     EACH_LANE(lane, mask)
-    rets[lane] = h != NULL ? (uint64_t)heap_alloc(h, arg(args, 0, (int)lane)) : 0;
+    rets[lane] = h != NULL ? (uint64_t)heap_alloc(h, lane_arg(args, 0, (int)lane)) : 0;
 }
 
 /* void free(void *) */
@@ -117,7 +117,7 @@ static void weir_rt_free(struct jit_block *j, uint32_t mask, const uint64_t *arg
     struct heap *h = heap_of(block_of(j)->run->env);
     EACH_LANE(lane, mask)
     {
-        void *p = (void *)arg(args, 0, (int)lane);
+        void *p = (void *)lane_arg(args, 0, (int)lane);
         if (p == NULL || (h != NULL && heap_free(h, p)))
             continue;
         fault_leave(block_of(j)->worker,
@@ -149,8 +149,8 @@ static void weir_rt_cudaGraphSetConditional(struct jit_block *j, uint32_t mask,
     (void)rets;
     EACH_LANE(lane, mask)
     {
-        uint32_t *word = (uint32_t *)arg(args, 0, (int)lane);
-        __atomic_store_n(word, (uint32_t)arg(args, 1, (int)lane), __ATOMIC_RELEASE);
+        uint32_t *word = (uint32_t *)lane_arg(args, 0, (int)lane);
+        __atomic_store_n(word, (uint32_t)lane_arg(args, 1, (int)lane), __ATOMIC_RELEASE);
     }
 }
 

@@ -9,6 +9,7 @@
 
 #include "exec/cdp.h"
 #include "exec/grid.h"
+#include "exec/lanes.h"
 #include "memory/view.h"
 
 /* ---- the context of one block ---- */
@@ -189,12 +190,6 @@ void cdp_free_pools(struct grid_worker *w);
 void cdp_child_free_pools(struct grid_worker *w);
 /* The child, with room for the parameters of all, is the launches of these lanes of the warp. */
 void cdp_child_share(struct cdp_child *c, uint32_t lanes);
-
-// NOLINTBEGIN(bugprone-macro-parentheses): `lane` is a name to declare
-#define EACH_LANE(lane, mask)                                                                      \
-    for (uint32_t left_ = (mask), lane = 0; left_ != 0; left_ &= left_ - 1)                        \
-        if (lane = (uint32_t)__builtin_ctz(left_), true)
-// NOLINTEND(bugprone-macro-parentheses)
 
 /* ---- the environment of a context ---- */
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "exec/run.h"
 
 enum { PROGRESS_NS = 20000 /* a resumed block that took longer did more than to look again */ };
@@ -170,10 +171,10 @@ static bool resume(struct grid_block *b, struct grid_worker *w, bool *progress)
     } else {
         unsigned fp = fp_enter(w);
         struct mem_view before = see(run);
-        uint64_t begin = now_ns();
+        uint64_t begin = clock_ns();
         o.before = unit_position(b);
         resume_one(w, &o);
-        *progress = o.moved || now_ns() - begin > PROGRESS_NS;
+        *progress = o.moved || clock_ns() - begin > PROGRESS_NS;
         mem_view_leave(before);
         fp_leave(w, fp);
     }

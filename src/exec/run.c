@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "exec/run.h"
 
 enum { CHUNK_NS = 20000 /* how long one handed-out run of blocks should take */ };
@@ -198,7 +199,7 @@ enum grid_progress grid_run_alone(struct grid_run *run, struct grid_worker *w)
     uint64_t total = run->total, begin = 0;
     if (atomic_load_explicit(&run->launch.kernel->block_ns, memory_order_relaxed) == 0 ||
         ++w->alone % TIMED_EACH == 0)
-        begin = now_ns();
+        begin = clock_ns();
     unsigned fp = fp_enter(w);
     w->env = run->env;
     atomic_store_explicit(&run->pending, total + 1, memory_order_relaxed);
@@ -208,7 +209,7 @@ enum grid_progress grid_run_alone(struct grid_run *run, struct grid_worker *w)
     mem_view_leave(before);
     fp_leave(w, fp);
     if (begin != 0 && !o.trouble && o.parked == 0)
-        learn(run, now_ns() - begin, total);
+        learn(run, clock_ns() - begin, total);
     if (o.parked == 0 && atomic_load_explicit(&run->pending, memory_order_acquire) == total + 1) {
         free(run->workspace); /* nobody else knows of the run */
         return GRID_COMPLETE;
@@ -220,7 +221,7 @@ enum grid_progress grid_run_blocks(struct grid_run *run, struct grid_worker *w, 
 {
     unsigned fp = fp_enter(w);
     struct mem_view before = see(run);
-    uint64_t begin = now_ns(), ended = 0;
+    uint64_t begin = clock_ns(), ended = 0;
     w->env = run->env;
     while (grid_run_open(run)) {
         if (grid_faulted(run->env) != GRID_FAULT_NONE) {
@@ -235,7 +236,7 @@ enum grid_progress grid_run_blocks(struct grid_run *run, struct grid_worker *w, 
         struct outcome o = {0};
         run_chunk(run, w, first, count, &o);
         ended += count - o.parked + (o.trouble ? run_abandon(run) : 0);
-        uint64_t end = now_ns();
+        uint64_t end = clock_ns();
         if (!o.trouble && o.parked == 0)
             learn(run, end - begin, count);
         begin = end;

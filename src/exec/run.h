@@ -14,13 +14,6 @@ enum {
     RESIDENT_MIN = 256    /* altogether at least */
 };
 
-static inline uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* ---- the floating-point environment ---- */
 
 /* Compiled code expects round to nearest and no traps; a host thread that helps may have set

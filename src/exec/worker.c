@@ -7,11 +7,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/base.h"
 #include "exec/internal.h"
 
 enum {
     SIGNAL_STACK = 256 * 1024, /* AVX-512 and AMX state alone can take 11 KiB of it */
-    PAGE = 4096
 };
 
 static struct {
@@ -39,7 +39,7 @@ static struct layout layout_of(const struct grid_run *run)
     l.frame = 0;
     l.pc = round_up(frame_bytes, 64);
     l.local = round_up(l.pc + run->nwarps * sizeof(uint32_t), 64);
-    l.bytes = round_up(l.local + run->nthreads * run->local_stride + 64 + shared_bytes, PAGE);
+    l.bytes = round_up(l.local + run->nthreads * run->local_stride + 64 + shared_bytes, WEIR_PAGE);
     l.shared = l.bytes - shared_bytes;
     return l;
 }
@@ -47,7 +47,7 @@ static struct layout layout_of(const struct grid_run *run)
 static void block_free(struct grid_block *b)
 {
     if (b->memory != NULL)
-        munmap(b->memory, b->capacity + PAGE);
+        munmap(b->memory, b->capacity + WEIR_PAGE);
     free(b);
 }
 
@@ -57,16 +57,16 @@ static bool block_grow(struct grid_block *b, size_t bytes)
     if (b->capacity >= bytes)
         return true;
     if (b->memory != NULL)
-        munmap(b->memory, b->capacity + PAGE);
+        munmap(b->memory, b->capacity + WEIR_PAGE);
     b->capacity = 0;
-    b->memory =
-        mmap(NULL, bytes + PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    b->memory = mmap(NULL, bytes + WEIR_PAGE, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (b->memory == MAP_FAILED) {
         b->memory = NULL;
         return false;
     }
     if (mprotect(b->memory, bytes, PROT_READ | PROT_WRITE) != 0) {
-        munmap(b->memory, bytes + PAGE);
+        munmap(b->memory, bytes + WEIR_PAGE);
         b->memory = NULL;
         return false;
     }
@@ -247,7 +247,7 @@ static void find_stack_end(struct grid_worker *w)
         return;
     if (pthread_attr_getstack(&attr, &low, &size) == 0 &&
         pthread_attr_getguardsize(&attr, &guard) == 0) {
-        guard = guard < PAGE ? PAGE : guard;
+        guard = guard < WEIR_PAGE ? WEIR_PAGE : guard;
         w->stack_end = (uint64_t)low - guard;
         w->stack_end_bytes = 2 * guard; /* systems differ in whether the guard is part of it */
     }

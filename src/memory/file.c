@@ -1,5 +1,6 @@
 /* file: files without a name in memory: see file.h. */
 #include "memory/file.h"
+#include "base/base.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,10 +18,9 @@ static const uint32_t HANDLE_MAGIC = 0x48726957;          /* "WirH" */
 static const char NAME[] = "weir";                        /* /proc shows it as /memfd:weir */
 static const char LINK[] = "/memfd:weir";                 /* what the link of a descriptor reads */
 static const int SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-static const uint64_t PAGE = 4096;
 static const uint64_t SLOTS_MAX = 1 << 16;
 
-static uint64_t whole_pages(uint64_t bytes) { return (bytes + PAGE - 1) & ~(PAGE - 1); }
+static uint64_t whole_pages(uint64_t bytes) { return (bytes + WEIR_PAGE - 1) & ~(WEIR_PAGE - 1); }
 
 static uint64_t trailer_size(uint64_t slots)
 {
@@ -76,13 +76,14 @@ static struct mem_file *adopt(int fd, enum file_kind kind)
 {
     struct stat st;
     int seals = fcntl(fd, F_GET_SEALS);
-    if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &st) != 0 || st.st_size < (off_t)PAGE ||
-        (uint64_t)st.st_size % PAGE != 0) {
+    if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &st) != 0 ||
+        st.st_size < (off_t)WEIR_PAGE || (uint64_t)st.st_size % WEIR_PAGE != 0) {
         close(fd);
         return NULL;
     }
     uint64_t size = (uint64_t)st.st_size;
-    for (uint64_t back = PAGE; back <= trailer_size(SLOTS_MAX) && back <= size; back += PAGE) {
+    for (uint64_t back = WEIR_PAGE; back <= trailer_size(SLOTS_MAX) && back <= size;
+         back += WEIR_PAGE) {
         struct file_trailer *trailer = map_trailer(fd, size - back, back);
         if (trailer == NULL)
             break;
@@ -143,22 +144,22 @@ static bool touched(uint64_t entry) { return entry >> 62 != 0; }
 bool file_fill(const struct mem_file *f, uint64_t offset, const void *from, uint64_t bytes)
 {
     enum { AT_ONCE = 1024 };
-    uint64_t entries[AT_ONCE], pages = whole_pages(bytes) / PAGE;
+    uint64_t entries[AT_ONCE], pages = whole_pages(bytes) / WEIR_PAGE;
     const char *at = from;
     int map = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     bool fine = true;
     for (uint64_t done = 0; done < pages && fine;) {
         uint64_t n = pages - done < AT_ONCE ? pages - done : AT_ONCE;
         ssize_t want = (ssize_t)(n * sizeof entries[0]);
-        off_t place = (off_t)(((uint64_t)at / PAGE + done) * sizeof entries[0]);
+        off_t place = (off_t)(((uint64_t)at / WEIR_PAGE + done) * sizeof entries[0]);
         if (map < 0 || pread(map, entries, (size_t)want, place) != want)
             memset(entries, 0xff, sizeof entries); /* not to be known: all of it is copied */
         for (uint64_t i = 0, run; i < n && fine; i += run) {
             bool copy = touched(entries[i]);
             for (run = 1; i + run < n && touched(entries[i + run]) == copy; run++)
                 ;
-            uint64_t first = (done + i) * PAGE;
-            uint64_t length = run * PAGE < bytes - first ? run * PAGE : bytes - first;
+            uint64_t first = (done + i) * WEIR_PAGE;
+            uint64_t length = run * WEIR_PAGE < bytes - first ? run * WEIR_PAGE : bytes - first;
             fine = !copy || write_all(f->fd, offset + first, at + first, length);
         }
         done += n;

@@ -139,9 +139,7 @@ CUresult context_check(CUcontext ctx)
 
 CUresult driver_current_any(CUcontext *ctx)
 {
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     if (device_in_host_function())
         return CUDA_ERROR_NOT_PERMITTED;
     CUcontext c = *ctx = driver_thread.current;
@@ -150,18 +148,14 @@ CUresult driver_current_any(CUcontext *ctx)
 
 CUresult driver_current_asked(CUcontext *ctx)
 {
-    CUresult r = driver_current_any(ctx);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current_any(ctx));
     enum device_error e = device_context_status((*ctx)->device);
     return driver_from_device(*ctx, e);
 }
 
 WEIR_API CUresult cuCtxGetCurrent(CUcontext *out)
 {
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     if (out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *out = driver_thread.current;
@@ -170,9 +164,7 @@ WEIR_API CUresult cuCtxGetCurrent(CUcontext *out)
 
 WEIR_API CUresult cuCtxSetCurrent(CUcontext ctx)
 {
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     struct context_stack *s = stack_of_thread();
     if (s == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -192,9 +184,7 @@ WEIR_API CUresult cuCtxSetCurrent(CUcontext ctx)
 
 WEIR_API CUresult cuCtxPushCurrent_v2(CUcontext ctx)
 {
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     if (!handle_live(ctx, TAG_CONTEXT))
         return CUDA_ERROR_INVALID_CONTEXT;
     struct context_stack *s = stack_of_thread();
@@ -209,9 +199,7 @@ WEIR_API CUresult cuCtxPushCurrent_v2(CUcontext ctx)
 
 WEIR_API CUresult cuCtxPopCurrent_v2(CUcontext *out)
 {
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     struct context_stack *s = own_stack;
     if (s == NULL || s->count == 0)
         return CUDA_ERROR_INVALID_CONTEXT;
@@ -292,9 +280,7 @@ static void context_empty(CUcontext c, bool keep)
  * reset waits for them, holding it. */
 static CUresult lock_primary(CUdevice dev, CUcontext *c)
 {
-    CUresult r = device_check(dev);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(device_check(dev));
     if (device_in_host_function())
         return CUDA_ERROR_NOT_PERMITTED;
     *c = driver_primary(dev);
@@ -307,9 +293,7 @@ WEIR_API CUresult cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice dev)
     CUcontext c;
     if (ctx == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult r = lock_primary(dev, &c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(lock_primary(dev, &c));
     bool ok = activate(c);
     if (ok)
         atomic_fetch_add(&c->retains, 1);
@@ -335,9 +319,7 @@ WEIR_API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev)
 WEIR_API CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
 {
     CUcontext c;
-    CUresult r = lock_primary(dev, &c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(lock_primary(dev, &c));
     CALLED(cuDevicePrimaryCtxReset);
     if (c->device != NULL)
         context_empty(c, true);
@@ -350,9 +332,7 @@ WEIR_API CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags
     CUcontext c;
     if (!context_flags_valid(flags))
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult r = lock_primary(dev, &c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(lock_primary(dev, &c));
     context_set_flags(c, flags);
     pthread_mutex_unlock(&primary_lock);
     return CUDA_SUCCESS;
@@ -360,9 +340,7 @@ WEIR_API CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags
 
 WEIR_API CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active)
 {
-    CUresult r = device_check(dev);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(device_check(dev));
     if (flags == NULL || active == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *flags = driver_primary(dev)->flags;
@@ -374,9 +352,7 @@ WEIR_API CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, 
 WEIR_API CUresult cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *params, unsigned int flags,
                                  CUdevice dev)
 {
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     if (out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     if (dev < 0 || dev >= driver_device_count())
@@ -408,9 +384,7 @@ WEIR_API CUresult cuCtxCreate_v2(CUcontext *out, unsigned int flags, CUdevice de
 
 WEIR_API CUresult cuCtxDestroy_v2(CUcontext ctx)
 {
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     if (!handle_live(ctx, TAG_CONTEXT) || ctx->primary)
         return CUDA_ERROR_INVALID_CONTEXT;
     if (ctx->device == NULL)
@@ -444,9 +418,7 @@ WEIR_API CUresult cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *affinity, 
 /* A context that the caller names. */
 static CUresult named(CUcontext ctx, CUcontext *out)
 {
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     if (device_in_host_function())
         return CUDA_ERROR_NOT_PERMITTED;
     *out = ctx;
@@ -456,9 +428,7 @@ static CUresult named(CUcontext ctx, CUcontext *out)
 WEIR_API CUresult cuCtxGetDevice(CUdevice *dev)
 {
     CUcontext c;
-    CUresult r = driver_current_any(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current_any(&c));
     if (dev == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *dev = c->ordinal;
@@ -471,9 +441,7 @@ WEIR_API CUresult cuCtxGetDevice_v2(CUdevice *dev, CUcontext ctx)
     CUcontext c;
     if (ctx == NULL)
         return cuCtxGetDevice(dev);
-    CUresult r = named(ctx, &c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(named(ctx, &c));
     if (dev == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *dev = c->ordinal;
@@ -501,9 +469,7 @@ WEIR_API CUresult cuCtxSynchronize(void) { return cuCtxSynchronize_v2(NULL); }
 WEIR_API CUresult cuCtxGetFlags(unsigned int *flags)
 {
     CUcontext c;
-    CUresult r = driver_current_any(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current_any(&c));
     if (flags == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *flags = c->flags;
@@ -512,9 +478,7 @@ WEIR_API CUresult cuCtxGetFlags(unsigned int *flags)
 
 WEIR_API CUresult cuCtxGetApiVersion(CUcontext ctx, unsigned int *version)
 {
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     if (version == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     if (ctx != NULL && !handle_live(ctx, TAG_CONTEXT))
@@ -526,9 +490,7 @@ WEIR_API CUresult cuCtxGetApiVersion(CUcontext ctx, unsigned int *version)
 WEIR_API CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
 {
     CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
     if (least != NULL)
         *least = DEVICE_PRIORITY_LOWEST;
     if (greatest != NULL)
@@ -539,9 +501,7 @@ WEIR_API CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
 WEIR_API CUresult cuCtxGetCacheConfig(CUfunc_cache *config)
 {
     CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
     if (config == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *config = c->cache_config;
@@ -552,9 +512,7 @@ WEIR_API CUresult cuCtxGetCacheConfig(CUfunc_cache *config)
 WEIR_API CUresult cuCtxSetCacheConfig(CUfunc_cache config)
 {
     CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
     if ((unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL)
         return CUDA_ERROR_INVALID_VALUE;
     c->cache_config = config;
@@ -585,9 +543,7 @@ WEIR_API CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
     CUcontext c;
     size_t *kept;
     enum grid_limit which;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
     if (value == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     if ((unsigned)limit >= CU_LIMIT_MAX)

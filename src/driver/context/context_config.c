@@ -28,9 +28,7 @@ WEIR_API CUresult cuCtxGetId(CUcontext ctx, unsigned long long *id)
 WEIR_API CUresult cuCtxSetFlags(unsigned int flags)
 {
     CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
     if (!context_flags_valid(flags))
         return CUDA_ERROR_INVALID_VALUE;
     context_set_flags(c, flags);
@@ -40,9 +38,7 @@ WEIR_API CUresult cuCtxSetFlags(unsigned int flags)
 WEIR_API CUresult cuCtxGetSharedMemConfig(CUsharedconfig *config)
 {
     CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
     if (config == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *config = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;
@@ -53,9 +49,7 @@ WEIR_API CUresult cuCtxGetSharedMemConfig(CUsharedconfig *config)
 WEIR_API CUresult cuCtxSetSharedMemConfig(CUsharedconfig config)
 {
     CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
     return (unsigned)config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE ? CUDA_SUCCESS
                                                                          : CUDA_ERROR_INVALID_VALUE;
 }
@@ -70,9 +64,7 @@ WEIR_API CUresult cuCtxResetPersistingL2Cache(void)
 WEIR_API CUresult cuCtxGetExecAffinity(CUexecAffinityParam *out, CUexecAffinityType type)
 {
     CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
     if (out == NULL || type != CU_EXEC_AFFINITY_TYPE_SM_COUNT)
         return CUDA_ERROR_INVALID_VALUE;
     return driver_error(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY,
@@ -83,11 +75,8 @@ WEIR_API CUresult cuCtxGetExecAffinity(CUexecAffinityParam *out, CUexecAffinityT
 
 WEIR_API CUresult cuDeviceCanAccessPeer(int *can, CUdevice dev, CUdevice peer)
 {
-    CUresult r = device_check(dev);
-    if (r == CUDA_SUCCESS)
-        r = device_check(peer);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(device_check(dev));
+    CU_TRY(device_check(peer));
     if (can == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *can = dev != peer;
@@ -97,11 +86,8 @@ WEIR_API CUresult cuDeviceCanAccessPeer(int *can, CUdevice dev, CUdevice peer)
 WEIR_API CUresult cuDeviceGetP2PAttribute(int *out, CUdevice_P2PAttribute which, CUdevice from,
                                           CUdevice to)
 {
-    CUresult r = device_check(from);
-    if (r == CUDA_SUCCESS)
-        r = device_check(to);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(device_check(from));
+    CU_TRY(device_check(to));
     if (from == to)
         return CUDA_ERROR_INVALID_DEVICE;
     if (out == NULL)
@@ -120,11 +106,8 @@ WEIR_API CUresult cuDeviceGetP2PAttribute(int *out, CUdevice_P2PAttribute which,
 
 static CUresult context_config_peer(CUcontext peer, CUcontext *c, unsigned *bit)
 {
-    CUresult r = driver_current(c);
-    if (r == CUDA_SUCCESS)
-        r = context_check(peer);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(c));
+    CU_TRY(context_check(peer));
     *bit = 1u << peer->ordinal;
     return CUDA_SUCCESS;
 }
@@ -143,9 +126,7 @@ WEIR_API CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags)
 {
     CUcontext c;
     unsigned bit;
-    CUresult r = context_config_peer(peer, &c, &bit);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(context_config_peer(peer, &c, &bit));
     if (flags != 0)
         return CUDA_ERROR_INVALID_VALUE;
     if (c->ordinal == peer->ordinal) /* itself, for one */
@@ -161,9 +142,7 @@ WEIR_API CUresult cuCtxDisablePeerAccess(CUcontext peer)
 {
     CUcontext c;
     unsigned bit;
-    CUresult r = context_config_peer(peer, &c, &bit);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(context_config_peer(peer, &c, &bit));
     if ((atomic_fetch_and(&c->peers, ~bit) & bit) == 0)
         return CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
     apply_peers(c);

@@ -56,9 +56,7 @@ int device_bus(CUdevice dev) { return visible.ordinal[dev] + 1; }
 
 CUresult device_check(CUdevice dev)
 {
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     return dev < 0 || dev >= visible.count ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
 }
 
@@ -66,9 +64,7 @@ CUresult device_check(CUdevice dev)
 
 WEIR_API CUresult cuDeviceGetCount(int *count)
 {
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     if (count == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *count = visible.count;
@@ -87,9 +83,7 @@ WEIR_API CUresult cuDeviceGet(CUdevice *dev, int ordinal)
 
 WEIR_API CUresult cuDeviceGetName(char *name, int len, CUdevice dev)
 {
-    CUresult r = device_check(dev);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(device_check(dev));
     if (name == NULL || len <= 0)
         return CUDA_ERROR_INVALID_VALUE;
     struct device_facts f;
@@ -100,9 +94,7 @@ WEIR_API CUresult cuDeviceGetName(char *name, int len, CUdevice dev)
 
 WEIR_API CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev)
 {
-    CUresult r = device_check(dev);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(device_check(dev));
     if (bytes == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     struct device_facts f;
@@ -113,9 +105,7 @@ WEIR_API CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev)
 
 WEIR_API CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev)
 {
-    CUresult r = device_check(dev);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(device_check(dev));
     if (major == NULL || minor == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *major = DEVICE_SM / 10;
@@ -128,9 +118,7 @@ WEIR_API CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev
 /* The same for the same device of the same machine, whichever process asks. */
 WEIR_API CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev)
 {
-    CUresult r = device_check(dev);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(device_check(dev));
     if (uuid == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     static const char salt[] = "weir device";
@@ -163,9 +151,7 @@ WEIR_API CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice dev)
 
 WEIR_API CUresult cuDeviceGetLuid(char *luid, unsigned int *mask, CUdevice dev)
 {
-    CUresult r = device_check(dev);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(device_check(dev));
     if (luid == NULL || mask == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     return driver_error(CUDA_ERROR_NOT_SUPPORTED, "cuDeviceGetLuid: LUIDs exist on Windows only");
@@ -175,9 +161,7 @@ WEIR_API CUresult cuDeviceGetLuid(char *luid, unsigned int *mask, CUdevice dev)
  * own: bus 1 for device 0, 2 for device 1 and so on. */
 WEIR_API CUresult cuDeviceGetPCIBusId(char *text, int len, CUdevice dev)
 {
-    CUresult r = device_check(dev);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(device_check(dev));
     if (text == NULL || len <= 0)
         return CUDA_ERROR_INVALID_VALUE;
     snprintf(text, (size_t)len, "0000:%02X:00.0", (unsigned)device_bus(dev));
@@ -186,9 +170,7 @@ WEIR_API CUresult cuDeviceGetPCIBusId(char *text, int len, CUdevice dev)
 
 WEIR_API CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *text)
 {
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     if (dev == NULL || text == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     unsigned domain = 0, bus = 0, device = 0, function = 0;

@@ -132,9 +132,7 @@ static int device_attr_clock(const struct device_facts *f)
 
 WEIR_API CUresult cuDeviceGetAttribute(int *out, CUdevice_attribute which, CUdevice dev)
 {
-    CUresult r = device_check(dev);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(device_check(dev));
     if (out == NULL || which < 1 || which >= CU_DEVICE_ATTRIBUTE_MAX)
         return CUDA_ERROR_INVALID_VALUE;
     struct device_facts f;
@@ -159,9 +157,7 @@ WEIR_API CUresult cuDeviceGetAttribute(int *out, CUdevice_attribute which, CUdev
 
 WEIR_API CUresult cuDeviceGetProperties(CUdevprop *p, CUdevice dev)
 {
-    CUresult r = device_check(dev);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(device_check(dev));
     if (p == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     struct device_facts f;
@@ -188,9 +184,7 @@ WEIR_API CUresult cuDeviceGetProperties(CUdevprop *p, CUdevice dev)
 WEIR_API CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t *width, CUarray_format format,
                                                      unsigned channels, CUdevice dev)
 {
-    CUresult r = device_check(dev);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(device_check(dev));
     uint32_t element = format_bytes(format) * channels;
     if (width == NULL || element == 0 || (channels != 1 && channels != 2 && channels != 4))
         return CUDA_ERROR_INVALID_VALUE;
@@ -200,9 +194,7 @@ WEIR_API CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t *width, CUarray_form
 
 WEIR_API CUresult cuDeviceGetExecAffinitySupport(int *out, CUexecAffinityType type, CUdevice dev)
 {
-    CUresult r = device_check(dev);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(device_check(dev));
     if (out == NULL || (unsigned)type >= CU_EXEC_AFFINITY_TYPE_MAX)
         return CUDA_ERROR_INVALID_VALUE;
     *out = 0;

@@ -107,11 +107,8 @@ static void print_graph(FILE *f, CUgraph g, unsigned flags)
 
 WEIR_API CUresult cuGraphDebugDotPrint(CUgraph g, const char *path, unsigned int flags)
 {
-    CUresult r = driver_ready();
-    if (r == CUDA_SUCCESS)
-        r = graph_check(g);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
+    CU_TRY(graph_check(g));
     if (path == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     FILE *f = fopen(path, "w");

@@ -22,13 +22,9 @@ static CUresult fill_kernel(const struct kernel_node *k, struct device_node *d)
     if (!handle_live(k->f, TAG_FUNCTION))
         return driver_error(CUDA_ERROR_INVALID_VALUE, "a kernel of the graph has been unloaded");
     kernel_request(k, &q);
-    CUresult r = launch_check(&q);
-    if (r == CUDA_SUCCESS)
-        r = cluster_resolve(k->f, k->grid, q.cluster);
-    if (r == CUDA_SUCCESS)
-        r = function_variant(k->f, k->block, k->grid, &v);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(launch_check(&q));
+    CU_TRY(cluster_resolve(k->f, k->grid, q.cluster));
+    CU_TRY(function_variant(k->f, k->block, k->grid, &v));
     d->kind = DEVICE_NODE_GRID;
     d->prioritized = k->prioritized;
     d->priority = k->priority;
@@ -173,9 +169,7 @@ static CUresult push_child(struct build *b, CUgraphNode n, struct flat *f, const
     CUgraph child = n->p.child;
     uint32_t entry = push(b, f, &empty, deps, count);
     n->first_id = f->items[entry].id;
-    CUresult r = flatten(b, child, f, &entry);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(flatten(b, child, f, &entry));
     uint32_t *last = arena_alloc(&b->arena, (child->nodes.count + 1) * sizeof *last);
     size_t ends = 0;
     for (size_t k = 0; k < child->nodes.count; k++)
@@ -550,11 +544,8 @@ BOTH(cuGraphInstantiateWithParams,
 
 WEIR_API CUresult cuGraphExecDestroy(CUgraphExec e)
 {
-    CUresult r = driver_ready();
-    if (r == CUDA_SUCCESS)
-        r = capture_unsafe();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
+    CU_TRY(capture_unsafe());
     if (!handle_live(e, TAG_GRAPH_EXEC))
         return CUDA_ERROR_INVALID_VALUE;
     mark_instantiated(e->shadow, false);
@@ -567,11 +558,8 @@ WEIR_API CUresult cuGraphExecDestroy(CUgraphExec e)
 
 WEIR_API CUresult cuGraphExecGetFlags(CUgraphExec e, cuuint64_t *flags)
 {
-    CUresult r = driver_ready();
-    if (r == CUDA_SUCCESS)
-        r = exec_check(e);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
+    CU_TRY(exec_check(e));
     if (flags == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *flags = e->flags;

@@ -229,9 +229,7 @@ CUgraphNode *graph_order(CUgraph g)
 
 WEIR_API CUresult cuGraphCreate(CUgraph *out, unsigned int flags)
 {
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     if (out == NULL || flags != 0)
         return CUDA_ERROR_INVALID_VALUE;
     *out = graph_new();
@@ -240,11 +238,8 @@ WEIR_API CUresult cuGraphCreate(CUgraph *out, unsigned int flags)
 
 WEIR_API CUresult cuGraphDestroy(CUgraph g)
 {
-    CUresult r = driver_ready();
-    if (r == CUDA_SUCCESS)
-        r = graph_check(g);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
+    CU_TRY(graph_check(g));
     if (g->owner != NULL)
         return CUDA_ERROR_INVALID_VALUE;
     if (g->capturing)
@@ -255,11 +250,8 @@ WEIR_API CUresult cuGraphDestroy(CUgraph g)
 
 WEIR_API CUresult cuGraphClone(CUgraph *out, CUgraph g)
 {
-    CUresult r = driver_ready();
-    if (r == CUDA_SUCCESS)
-        r = graph_check(g);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
+    CU_TRY(graph_check(g));
     if (out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     if (graph_has(g, CU_GRAPH_NODE_TYPE_MEM_ALLOC) || graph_has(g, CU_GRAPH_NODE_TYPE_MEM_FREE) ||
@@ -285,13 +277,9 @@ static CUgraphNode find_clone(CUgraph g, uint64_t origin)
 
 WEIR_API CUresult cuGraphNodeFindInClone(CUgraphNode *out, CUgraphNode node, CUgraph clone)
 {
-    CUresult r = driver_ready();
-    if (r == CUDA_SUCCESS)
-        r = node_check(node);
-    if (r == CUDA_SUCCESS)
-        r = graph_check(clone);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
+    CU_TRY(node_check(node));
+    CU_TRY(graph_check(clone));
     if (out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     CUgraphNode found = find_clone(clone, node->id);
@@ -342,11 +330,8 @@ static CUresult list_end(struct list_out *l, size_t *count)
 
 static CUresult graph_list(CUgraph g, bool roots, CUgraphNode *nodes, size_t *count)
 {
-    CUresult r = driver_ready();
-    if (r == CUDA_SUCCESS)
-        r = graph_check(g);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
+    CU_TRY(graph_check(g));
     if (count == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     struct list_out l = {.nodes = nodes, .room = nodes != NULL ? *count : 0};
@@ -383,11 +368,8 @@ static bool lossy(const struct graph_edges *edges)
 WEIR_API CUresult cuGraphGetEdges_v2(CUgraph g, CUgraphNode *from, CUgraphNode *to,
                                      CUgraphEdgeData *data, size_t *count)
 {
-    CUresult r = driver_ready();
-    if (r == CUDA_SUCCESS)
-        r = graph_check(g);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
+    CU_TRY(graph_check(g));
     if (count == NULL || (from == NULL) != (to == NULL))
         return CUDA_ERROR_INVALID_VALUE;
     struct list_out l = {
@@ -405,11 +387,8 @@ WEIR_API CUresult cuGraphGetEdges_v2(CUgraph g, CUgraphNode *from, CUgraphNode *
 static CUresult neighbours(CUgraphNode node, bool out, CUgraphNode *nodes, CUgraphEdgeData *data,
                            size_t *count)
 {
-    CUresult r = driver_ready();
-    if (r == CUDA_SUCCESS)
-        r = node_check(node);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
+    CU_TRY(node_check(node));
     if (count == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     if (nodes == NULL && data != NULL)
@@ -437,11 +416,8 @@ WEIR_API CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode 
 
 WEIR_API CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type)
 {
-    CUresult r = driver_ready();
-    if (r == CUDA_SUCCESS)
-        r = node_check(node);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
+    CU_TRY(node_check(node));
     if (type == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *type = node->p.type;
@@ -452,11 +428,8 @@ WEIR_API CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type)
 
 static CUresult check_ends(CUgraph g, const CUgraphNode *from, const CUgraphNode *to, size_t count)
 {
-    CUresult r = driver_ready();
-    if (r == CUDA_SUCCESS)
-        r = graph_check(g);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
+    CU_TRY(graph_check(g));
     if (count > 0 && (from == NULL || to == NULL))
         return CUDA_ERROR_INVALID_VALUE;
     for (size_t n = 0; n < count; n++)
@@ -470,9 +443,7 @@ WEIR_API CUresult cuGraphAddDependencies_v2(CUgraph g, const CUgraphNode *from,
                                             const CUgraphNode *to, const CUgraphEdgeData *data,
                                             size_t count)
 {
-    CUresult r = check_ends(g, from, to, count);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(check_ends(g, from, to, count));
     for (size_t n = 0; n < count; n++)
         if (find_edge(&to[n]->in, from[n]) != NULL ||
             !edge_valid(from[n]->p.type, to[n]->p.type, data != NULL ? &data[n] : NULL))
@@ -486,9 +457,7 @@ WEIR_API CUresult cuGraphRemoveDependencies_v2(CUgraph g, const CUgraphNode *fro
                                                const CUgraphNode *to, const CUgraphEdgeData *data,
                                                size_t count)
 {
-    CUresult r = check_ends(g, from, to, count);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(check_ends(g, from, to, count));
     if (g->once != NULL)
         return driver_error(CUDA_ERROR_NOT_SUPPORTED,
                             "edges cannot be taken out of a graph with memory nodes");
@@ -507,11 +476,8 @@ WEIR_API CUresult cuGraphRemoveDependencies_v2(CUgraph g, const CUgraphNode *fro
 
 WEIR_API CUresult cuGraphDestroyNode(CUgraphNode node)
 {
-    CUresult r = driver_ready();
-    if (r == CUDA_SUCCESS)
-        r = node_check(node);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
+    CU_TRY(node_check(node));
     CUgraph g = node->graph;
     if (g->once != NULL || node->p.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
         return driver_error(CUDA_ERROR_NOT_SUPPORTED,

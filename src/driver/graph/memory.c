@@ -128,9 +128,7 @@ static CUresult memory_check_access(const CUDA_MEM_ALLOC_NODE_PARAMS *a)
 CUresult params_alloc(const CUDA_MEM_ALLOC_NODE_PARAMS *alloc, struct node_params *out)
 {
     CUcontext ctx;
-    CUresult r = driver_current(&ctx);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&ctx));
     if (alloc == NULL || alloc->bytesize == 0)
         return CUDA_ERROR_INVALID_VALUE;
     const CUmemPoolProps *p = &alloc->poolProps;
@@ -145,9 +143,7 @@ CUresult params_alloc(const CUDA_MEM_ALLOC_NODE_PARAMS *alloc, struct node_param
         p->location.type != CU_MEM_LOCATION_TYPE_DEVICE || p->location.id < 0 ||
         p->location.id >= driver_device_count())
         return CUDA_ERROR_INVALID_VALUE;
-    r = memory_check_access(alloc);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(memory_check_access(alloc));
     *out = (struct node_params){.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC, .ctx = ctx};
     out->memory.params = *alloc;
     out->memory.params.dptr = 0;
@@ -168,9 +164,7 @@ static struct graph_memory *memory_find(CUdeviceptr at)
 CUresult params_free(CUdeviceptr at, struct node_params *out)
 {
     CUcontext ctx;
-    CUresult r = driver_current(&ctx);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&ctx));
     struct graph_memory *m = memory_find(at);
     if (m == NULL)
         return driver_error(CUDA_ERROR_INVALID_VALUE,
@@ -260,9 +254,7 @@ static CUresult claim_alloc(CUgraph g, const CUgraphNode *deps, size_t count, st
     if (found != NULL) {
         memory_hold(found);
     } else {
-        CUresult r = memory_new(device, m->params.bytesize, &found);
-        if (r != CUDA_SUCCESS)
-            return r;
+        CU_TRY(memory_new(device, m->params.bytesize, &found));
     }
     m->memory = found;
     m->params.dptr = (CUdeviceptr)(uintptr_t)found->base;

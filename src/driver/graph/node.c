@@ -16,11 +16,8 @@ static void point(struct kernel_node *k)
 CUresult params_kernel(const struct launch_request *q, struct node_params *out)
 {
     struct launch_request own = *q;
-    CUresult r = launch_function(q->f, &own.f);
-    if (r == CUDA_SUCCESS)
-        r = launch_check(&own);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(launch_function(q->f, &own.f));
+    CU_TRY(launch_check(&own));
     CUfunction f = own.f;
     *out = (struct node_params){.type = CU_GRAPH_NODE_TYPE_KERNEL, .ctx = f->module->ctx};
     struct kernel_node *k = &out->kernel;
@@ -35,7 +32,7 @@ CUresult params_kernel(const struct launch_request *q, struct node_params *out)
     k->buffer = xcalloc(f->info.param_bytes + 1, 1);
     k->pointers = xcalloc((size_t)f->func->nparams + 1, sizeof *k->pointers);
     uint32_t bytes;
-    r = launch_gather(&own, k->buffer, &bytes);
+    CUresult r = launch_gather(&own, k->buffer, &bytes);
     if (r != CUDA_SUCCESS) {
         params_clear(out);
         return r;
@@ -61,9 +58,7 @@ static CUresult clone_kernel(const struct kernel_node *from, struct node_params 
 {
     struct launch_request q;
     kernel_request(from, &q);
-    CUresult r = params_kernel(&q, out);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(params_kernel(&q, out));
     out->kernel.hinted = from->hinted;
     if (from->hints != NULL) {
         size_t bytes = 32 * sizeof *from->hints;
@@ -78,9 +73,7 @@ static CUresult clone_kernel(const struct kernel_node *from, struct node_params 
 static CUresult node_context(CUcontext *ctx)
 {
     CUcontext current;
-    CUresult r = driver_current(&current);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&current));
     if (*ctx == NULL)
         *ctx = current;
     return context_check(*ctx);
@@ -209,9 +202,7 @@ static CUresult params_conditional(CUgraph g, CUDA_CONDITIONAL_NODE_PARAMS *c,
                                    struct node_params *out)
 {
     CUcontext ctx = c->ctx;
-    CUresult r = node_context(&ctx);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(node_context(&ctx));
     unsigned most = c->type == CU_GRAPH_COND_TYPE_IF      ? 2
                     : c->type == CU_GRAPH_COND_TYPE_WHILE ? 1
                                                           : UINT16_MAX;

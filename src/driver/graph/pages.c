@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "driver/graph/graph.h"
 
 static pthread_mutex_t pages_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -22,7 +23,6 @@ static struct graph_memory *pages_live; /* all that is allocated */
 static uint64_t pages_used_high[MEM_MAX_DEVICES];
 
 enum {
-    PAGE = 4096,
     UNIT = MEM_CHUNK, /* what launches ask the pool for is a multiple of this, and lies on one */
 };
 
@@ -104,8 +104,8 @@ static void pages_place(struct exec_memory *e, const struct use *u)
 {
     struct graph_memory *m = u->memory;
     struct memory_block *b = block_for(e, m->device, u->frees < u->allocations);
-    struct memory_part part = {m, round_up(b->bytes, m->bytes < UNIT ? PAGE : UNIT)};
-    b->bytes = part.offset + round_up(m->bytes, PAGE);
+    struct memory_part part = {m, round_up(b->bytes, m->bytes < UNIT ? WEIR_PAGE : UNIT)};
+    b->bytes = part.offset + round_up(m->bytes, WEIR_PAGE);
     vec_push(b, part);
 }
 
@@ -350,9 +350,7 @@ static CUresult check_life(CUgraphExec e, struct device_stream *s)
                                 "cuGraphLaunch: memory that the graph has allocated in an earlier "
                                 "launch is not freed");
         order_after(b->items[0].memory, s);
-        CUresult r = end_life(b->items[0].memory, s);
-        if (r != CUDA_SUCCESS)
-            return r;
+        CU_TRY(end_life(b->items[0].memory, s));
     }
     return CUDA_SUCCESS;
 }
@@ -474,9 +472,7 @@ WEIR_API CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attri
 WEIR_API CUresult cuDeviceGraphMemTrim(CUdevice device)
 {
     struct pool_statistics f;
-    CUresult r = device_check(device);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(device_check(device));
     pthread_mutex_lock(&pages_lock);
     struct pool *p = pool_of_graphs_if_made(device);
     statistics(device, &f);

@@ -83,9 +83,7 @@ WEIR_API CUresult cuGraphAddKernelNode_v2(DEPS, const CUDA_KERNEL_NODE_PARAMS *p
 
 WEIR_API CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *out)
 {
-    CUresult r = node_check_type(node, CU_GRAPH_NODE_TYPE_KERNEL);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(node_check_type(node, CU_GRAPH_NODE_TYPE_KERNEL));
     if (out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     const struct kernel_node *k = &node->p.kernel;
@@ -152,9 +150,7 @@ WEIR_API CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAt
 WEIR_API CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID which,
                                                 CUkernelNodeAttrValue *out)
 {
-    CUresult r = node_check_type(node, CU_GRAPH_NODE_TYPE_KERNEL);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(node_check_type(node, CU_GRAPH_NODE_TYPE_KERNEL));
     if (out == NULL || which <= CU_LAUNCH_ATTRIBUTE_IGNORE ||
         which > CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING)
         return CUDA_ERROR_INVALID_VALUE;
@@ -379,17 +375,14 @@ WEIR_API CUresult cuGraphAddNode_v2(CUgraphNode *out, CUgraph g, const CUgraphNo
 WEIR_API CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *any)
 {
     struct node_params p;
-    CUresult r = driver_ready();
-    if (r == CUDA_SUCCESS)
-        r = node_check(node);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
+    CU_TRY(node_check(node));
     if (any == NULL || any->type != node->p.type)
         return CUDA_ERROR_INVALID_VALUE;
     if (any->type == CU_GRAPH_NODE_TYPE_CONDITIONAL || any->type == CU_GRAPH_NODE_TYPE_GRAPH ||
         any->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || any->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
         return driver_error(CUDA_ERROR_NOT_SUPPORTED,
                             "cuGraphNodeSetParams: nodes of this kind cannot be changed");
-    r = params_any(node->graph, any, &p);
+    CUresult r = params_any(node->graph, any, &p);
     return r != CUDA_SUCCESS ? r : params_replace(node, &p);
 }

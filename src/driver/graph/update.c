@@ -11,13 +11,9 @@
 static CUresult look(CUgraphExec e, CUgraphNode node, CUgraphNodeType type, CUgraphNode *shadow)
 {
     CUcontext c;
-    CUresult r = driver_current_any(&c);
-    if (r == CUDA_SUCCESS)
-        r = exec_check(e);
-    if (r == CUDA_SUCCESS)
-        r = node_check(node);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current_any(&c));
+    CU_TRY(exec_check(e));
+    CU_TRY(node_check(node));
     *shadow = exec_node(e, node);
     return *shadow != NULL && (*shadow)->p.type == type ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
@@ -163,9 +159,7 @@ CHANGE(cuGraphExecBatchMemOpNodeSetParams, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
 
 static CUresult find_switch(CUgraphExec e, CUgraphNode node, CUgraphNode *shadow)
 {
-    CUresult r = node_check(node);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(node_check(node));
     if (node->p.type != CU_GRAPH_NODE_TYPE_KERNEL && node->p.type != CU_GRAPH_NODE_TYPE_MEMCPY &&
         node->p.type != CU_GRAPH_NODE_TYPE_MEMSET)
         return CUDA_ERROR_INVALID_VALUE;
@@ -176,11 +170,8 @@ WEIR_API CUresult cuGraphNodeSetEnabled(EXEC, unsigned int enabled)
 {
     CUgraphNode shadow;
     CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r == CUDA_SUCCESS)
-        r = find_switch(e, node, &shadow);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
+    CU_TRY(find_switch(e, node, &shadow));
     shadow->disabled = enabled == 0;
     return hand_down(e, shadow);
 }
@@ -188,9 +179,7 @@ WEIR_API CUresult cuGraphNodeSetEnabled(EXEC, unsigned int enabled)
 WEIR_API CUresult cuGraphNodeGetEnabled(EXEC, unsigned int *enabled)
 {
     CUgraphNode shadow;
-    CUresult r = find_switch(e, node, &shadow);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(find_switch(e, node, &shadow));
     if (enabled == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *enabled = !shadow->disabled;
@@ -342,15 +331,13 @@ WEIR_API CUresult cuGraphExecNodeSetParams(EXEC, CUgraphNodeParams *any)
     struct node_params p;
     if (any == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult r = update_find(e, node, any->type, &shadow);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(update_find(e, node, any->type, &shadow));
     if (any->type == CU_GRAPH_NODE_TYPE_GRAPH)
         return cuGraphExecChildGraphNodeSetParams(e, node, any->graph.graph);
     if (any->type == CU_GRAPH_NODE_TYPE_CONDITIONAL || any->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ||
         any->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
         return driver_error(CUDA_ERROR_NOT_SUPPORTED,
                             "cuGraphExecNodeSetParams: nodes of this kind cannot be changed");
-    r = params_any(node->graph, any, &p);
+    CUresult r = params_any(node->graph, any, &p);
     return r != CUDA_SUCCESS ? r : change(e, shadow, &p);
 }

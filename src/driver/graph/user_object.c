@@ -13,9 +13,7 @@ struct CUuserObject_st {
 
 static CUresult user_object_check(CUuserObject o, unsigned count)
 {
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     return handle_live(o, TAG_USER_OBJECT) && count > 0 && count <= INT32_MAX
                ? CUDA_SUCCESS
                : CUDA_ERROR_INVALID_VALUE;
@@ -34,9 +32,7 @@ void user_object_drop(CUuserObject o, unsigned count)
 WEIR_API CUresult cuUserObjectCreate(CUuserObject *out, void *ptr, CUhostFn destroy, unsigned count,
                                      unsigned flags)
 {
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     if (out == NULL || destroy == NULL || count == 0 || flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)
         return CUDA_ERROR_INVALID_VALUE;
     CUuserObject o = handle_new(TAG_USER_OBJECT, sizeof *o);
@@ -57,9 +53,7 @@ WEIR_API CUresult cuUserObjectRetain(CUuserObject o, unsigned count)
 
 WEIR_API CUresult cuUserObjectRelease(CUuserObject o, unsigned count)
 {
-    CUresult r = user_object_check(o, count);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(user_object_check(o, count));
     if (atomic_load(&o->refs) < count)
         return CUDA_ERROR_INVALID_VALUE;
     user_object_drop(o, count);
@@ -68,11 +62,8 @@ WEIR_API CUresult cuUserObjectRelease(CUuserObject o, unsigned count)
 
 WEIR_API CUresult cuGraphRetainUserObject(CUgraph g, CUuserObject o, unsigned count, unsigned flags)
 {
-    CUresult r = user_object_check(o, count);
-    if (r == CUDA_SUCCESS)
-        r = graph_check(g);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(user_object_check(o, count));
+    CU_TRY(graph_check(g));
     if ((flags & ~(unsigned)CU_GRAPH_USER_OBJECT_MOVE) != 0)
         return CUDA_ERROR_INVALID_VALUE;
     if ((flags & CU_GRAPH_USER_OBJECT_MOVE) == 0)
@@ -119,11 +110,8 @@ WEIR_API CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *out, 
                                                  CUcontext ctx, unsigned default_value,
                                                  unsigned flags)
 {
-    CUresult r = ctx != NULL ? context_check(ctx) : driver_current(&ctx);
-    if (r == CUDA_SUCCESS)
-        r = graph_check(g);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(ctx != NULL ? context_check(ctx) : driver_current(&ctx));
+    CU_TRY(graph_check(g));
     if (out == NULL || (flags & ~(unsigned)CU_GRAPH_COND_ASSIGN_DEFAULT) != 0)
         return CUDA_ERROR_INVALID_VALUE;
     struct graph_condition *c = xcalloc(1, sizeof *c);

@@ -12,6 +12,7 @@
 #include "driver/graph/graph.h"
 #include "driver/launch/cdp.h"
 #include "driver/objects.h"
+#include "exec/lanes.h"
 
 /* cuda.h's and the runtime's version are one. */
 enum { RUNTIME_VERSION = CUDA_VERSION };
@@ -19,17 +20,6 @@ enum { RUNTIME_VERSION = CUDA_VERSION };
 /* cudaStreamGraphTailLaunch and its kin. */
 static const uint64_t GRAPH_TAIL = 0x0100000000000000, GRAPH_FORGET = 0x0200000000000000,
                       GRAPH_SIBLING = 0x0300000000000000;
-
-static uint64_t arg(const uint64_t *args, int row, uint32_t lane)
-{
-    return args[row * JIT_WARP + (int)lane];
-}
-
-// NOLINTBEGIN(bugprone-macro-parentheses): `lane` is a name to declare
-#define EACH_LANE(lane, mask)                                                                      \
-    for (uint32_t left_ = (mask), lane = 0; left_ != 0; left_ &= left_ - 1)                        \
-        if (lane = (uint32_t)__builtin_ctz(left_), true)
-// NOLINTEND(bugprone-macro-parentheses)
 
 /* Most functions: one lane after the other, the result is a code. */
 typedef int (*lane_fn)(struct jit_block *j, uint32_t lane, const uint64_t *args);
@@ -54,8 +44,8 @@ static void each(struct jit_block *j, uint32_t mask, const uint64_t *args, uint6
 /* cudaMalloc(void **p, size_t bytes): from the heap of device code */
 HELPER(cdp_api_malloc)
 {
-    void **out = (void **)arg(args, 0, lane);
-    uint64_t bytes = arg(args, 1, lane);
+    void **out = (void **)lane_arg(args, 0, lane);
+    uint64_t bytes = lane_arg(args, 1, lane);
     if (out == NULL)
         return cudaErrorInvalidValue;
     grid_helper_begin(j);
@@ -70,7 +60,7 @@ HELPER(cdp_api_malloc)
 /* cudaFree(void *p) */
 HELPER(cdp_api_free)
 {
-    void *p = (void *)arg(args, 0, lane);
+    void *p = (void *)lane_arg(args, 0, lane);
     if (p == NULL)
         return cudaSuccess;
     grid_helper_begin(j);
@@ -111,26 +101,26 @@ static bool is_copy_kind(uint64_t kind)
 /* cudaMemcpyAsync(void *dst, const void *src, size_t bytes, kind, stream) */
 HELPER(cdp_api_memcpy)
 {
-    if (!is_copy_kind(arg(args, 3, lane)))
+    if (!is_copy_kind(lane_arg(args, 3, lane)))
         return cudaErrorInvalidMemcpyDirection;
-    struct device_copy c = {.dst = (void *)arg(args, 0, lane),
-                            .src = (void *)arg(args, 1, lane),
-                            .width = arg(args, 2, lane)};
-    return cdp_api_copy(j, lane, &c, arg(args, 4, lane));
+    struct device_copy c = {.dst = (void *)lane_arg(args, 0, lane),
+                            .src = (void *)lane_arg(args, 1, lane),
+                            .width = lane_arg(args, 2, lane)};
+    return cdp_api_copy(j, lane, &c, lane_arg(args, 4, lane));
 }
 
 /* cudaMemcpy2DAsync(dst, dpitch, src, spitch, width, height, kind, stream) */
 HELPER(memcpy_2d)
 {
-    if (!is_copy_kind(arg(args, 6, lane)))
+    if (!is_copy_kind(lane_arg(args, 6, lane)))
         return cudaErrorInvalidMemcpyDirection;
-    struct device_copy c = {.dst = (void *)arg(args, 0, lane),
-                            .dst_pitch = arg(args, 1, lane),
-                            .src = (void *)arg(args, 2, lane),
-                            .src_pitch = arg(args, 3, lane),
-                            .width = arg(args, 4, lane),
-                            .height = arg(args, 5, lane)};
-    return c.height == 0 ? cudaSuccess : cdp_api_copy(j, lane, &c, arg(args, 7, lane));
+    struct device_copy c = {.dst = (void *)lane_arg(args, 0, lane),
+                            .dst_pitch = lane_arg(args, 1, lane),
+                            .src = (void *)lane_arg(args, 2, lane),
+                            .src_pitch = lane_arg(args, 3, lane),
+                            .width = lane_arg(args, 4, lane),
+                            .height = lane_arg(args, 5, lane)};
+    return c.height == 0 ? cudaSuccess : cdp_api_copy(j, lane, &c, lane_arg(args, 7, lane));
 }
 
 /* Where a box of pitched memory starts. */
@@ -142,7 +132,7 @@ static char *corner(const struct cudaPitchedPtr *p, const struct cudaPos *at)
 /* cudaMemcpy3DAsync(const cudaMemcpy3DParms *p, stream) */
 HELPER(memcpy_3d)
 {
-    const struct cudaMemcpy3DParms *given = (void *)arg(args, 0, lane);
+    const struct cudaMemcpy3DParms *given = (void *)lane_arg(args, 0, lane);
     if (given == NULL)
         return cudaErrorInvalidValue;
     struct cudaMemcpy3DParms p;
@@ -162,46 +152,46 @@ HELPER(memcpy_3d)
                             .width = p.extent.width,
                             .height = p.extent.height,
                             .depth = p.extent.depth};
-    return cdp_api_copy(j, lane, &c, arg(args, 1, lane));
+    return cdp_api_copy(j, lane, &c, lane_arg(args, 1, lane));
 }
 
 /* cudaMemsetAsync(void *p, int value, size_t bytes, stream) */
 HELPER(cdp_api_memset)
 {
-    struct device_set s = {.dst = (void *)arg(args, 0, lane),
-                           .value = (uint8_t)arg(args, 1, lane),
-                           .width = arg(args, 2, lane),
+    struct device_set s = {.dst = (void *)lane_arg(args, 0, lane),
+                           .value = (uint8_t)lane_arg(args, 1, lane),
+                           .width = lane_arg(args, 2, lane),
                            .element = 1};
-    return cdp_api_set(j, lane, &s, arg(args, 3, lane));
+    return cdp_api_set(j, lane, &s, lane_arg(args, 3, lane));
 }
 
 /* cudaMemset2DAsync(p, pitch, value, width, height, stream) */
 HELPER(memset_2d)
 {
-    struct device_set s = {.dst = (void *)arg(args, 0, lane),
-                           .pitch = arg(args, 1, lane),
-                           .value = (uint8_t)arg(args, 2, lane),
-                           .width = arg(args, 3, lane),
-                           .height = arg(args, 4, lane),
+    struct device_set s = {.dst = (void *)lane_arg(args, 0, lane),
+                           .pitch = lane_arg(args, 1, lane),
+                           .value = (uint8_t)lane_arg(args, 2, lane),
+                           .width = lane_arg(args, 3, lane),
+                           .height = lane_arg(args, 4, lane),
                            .element = 1};
-    return s.height == 0 ? cudaSuccess : cdp_api_set(j, lane, &s, arg(args, 5, lane));
+    return s.height == 0 ? cudaSuccess : cdp_api_set(j, lane, &s, lane_arg(args, 5, lane));
 }
 
 /* cudaMemset3DAsync(cudaPitchedPtr p, int value, cudaExtent extent, stream): structs by value, in
  * rows of 8 bytes */
 HELPER(memset_3d)
 {
-    struct device_set s = {.dst = (void *)arg(args, 0, lane),
-                           .pitch = arg(args, 1, lane),
-                           .slice = arg(args, 1, lane) * arg(args, 3, lane),
-                           .value = (uint8_t)arg(args, 4, lane),
-                           .width = arg(args, 5, lane),
-                           .height = arg(args, 6, lane),
-                           .depth = arg(args, 7, lane),
+    struct device_set s = {.dst = (void *)lane_arg(args, 0, lane),
+                           .pitch = lane_arg(args, 1, lane),
+                           .slice = lane_arg(args, 1, lane) * lane_arg(args, 3, lane),
+                           .value = (uint8_t)lane_arg(args, 4, lane),
+                           .width = lane_arg(args, 5, lane),
+                           .height = lane_arg(args, 6, lane),
+                           .depth = lane_arg(args, 7, lane),
                            .element = 1};
     if (s.height == 0 || s.depth == 0)
         return cudaSuccess;
-    return cdp_api_set(j, lane, &s, arg(args, 8, lane));
+    return cdp_api_set(j, lane, &s, lane_arg(args, 8, lane));
 }
 
 /* ---- streams and events ---- */
@@ -209,8 +199,8 @@ HELPER(memset_3d)
 static int cdp_api_stream_create(struct jit_block *j, uint32_t lane, const uint64_t *args,
                                  bool of_block)
 {
-    uint64_t *out = (uint64_t *)arg(args, 0, lane);
-    if (out == NULL || (uint32_t)arg(args, 1, lane) > cudaStreamNonBlocking)
+    uint64_t *out = (uint64_t *)lane_arg(args, 0, lane);
+    if (out == NULL || (uint32_t)lane_arg(args, 1, lane) > cudaStreamNonBlocking)
         return cudaErrorInvalidValue;
     grid_helper_begin(j);
     uint64_t handle = cdp_stream_create(j, of_block);
@@ -224,19 +214,19 @@ HELPER(stream_create) { return cdp_api_stream_create(j, lane, args, true); }
 HELPER(stream_create_2) { return cdp_api_stream_create(j, lane, args, false); }
 
 /* cudaStreamDestroy(cudaStream_t) */
-HELPER(destroy_stream) { return cdp_stream_destroy(j, lane, arg(args, 0, lane)); }
+HELPER(destroy_stream) { return cdp_stream_destroy(j, lane, lane_arg(args, 0, lane)); }
 
 /* cudaStreamWaitEvent(stream, event, unsigned flags): an H100 takes any flags */
 HELPER(stream_wait_event)
 {
-    return cdp_stream_wait_event(j, lane, arg(args, 0, lane), arg(args, 1, lane));
+    return cdp_stream_wait_event(j, lane, lane_arg(args, 0, lane), lane_arg(args, 1, lane));
 }
 
 static int cdp_api_event_create(struct jit_block *j, uint32_t lane, const uint64_t *args,
                                 bool of_block)
 {
-    uint64_t *out = (uint64_t *)arg(args, 0, lane);
-    uint32_t flags = (uint32_t)arg(args, 1, lane); /* how the host would wait has no meaning */
+    uint64_t *out = (uint64_t *)lane_arg(args, 0, lane);
+    uint32_t flags = (uint32_t)lane_arg(args, 1, lane); /* how the host would wait has no meaning */
     if (out == NULL || (flags & ~(uint32_t)cudaEventBlockingSync) != cudaEventDisableTiming)
         return cudaErrorInvalidValue;
     grid_helper_begin(j);
@@ -250,24 +240,27 @@ static int cdp_api_event_create(struct jit_block *j, uint32_t lane, const uint64
 HELPER(event_create) { return cdp_api_event_create(j, lane, args, true); }
 HELPER(event_create_2) { return cdp_api_event_create(j, lane, args, false); }
 
-HELPER(destroy_event) { return cdp_event_destroy(j, lane, arg(args, 0, lane)); }
+HELPER(destroy_event) { return cdp_event_destroy(j, lane, lane_arg(args, 0, lane)); }
 
 /* cudaEventRecord(event, stream) */
-HELPER(event_record) { return cdp_event_record(j, lane, arg(args, 0, lane), arg(args, 1, lane)); }
+HELPER(event_record)
+{
+    return cdp_event_record(j, lane, lane_arg(args, 0, lane), lane_arg(args, 1, lane));
+}
 
 /* cudaEventRecordWithFlags(event, stream, unsigned flags) */
 HELPER(event_record_flags)
 {
-    return (uint32_t)arg(args, 2, lane) != 0
+    return (uint32_t)lane_arg(args, 2, lane) != 0
                ? (int)cudaErrorInvalidValue
-               : cdp_event_record(j, lane, arg(args, 0, lane), arg(args, 1, lane));
+               : cdp_event_record(j, lane, lane_arg(args, 0, lane), lane_arg(args, 1, lane));
 }
 
 /* cudaGraphLaunch(cudaGraphExec_t, cudaStream_t): one of three streams that say how */
 HELPER(graph_launch)
 {
-    CUgraphExec e = (CUgraphExec)arg(args, 0, lane);
-    uint64_t stream = arg(args, 1, lane);
+    CUgraphExec e = (CUgraphExec)lane_arg(args, 0, lane);
+    uint64_t stream = lane_arg(args, 1, lane);
     enum cdp_graph how = stream == GRAPH_TAIL     ? CDP_GRAPH_TAIL
                          : stream == GRAPH_FORGET ? CDP_GRAPH_BELOW
                                                   : CDP_GRAPH_SIBLING;
@@ -297,7 +290,7 @@ static int ordinal_of(struct jit_block *j)
 /* cudaGetDevice(int *) */
 HELPER(get_device)
 {
-    int *out = (int *)arg(args, 0, lane);
+    int *out = (int *)lane_arg(args, 0, lane);
     if (out == NULL)
         return cudaErrorInvalidValue;
     *out = ordinal_of(j);
@@ -308,7 +301,7 @@ HELPER(get_device)
 HELPER(get_device_count)
 {
     (void)j;
-    int *out = (int *)arg(args, 0, lane);
+    int *out = (int *)lane_arg(args, 0, lane);
     if (out == NULL)
         return cudaErrorInvalidValue;
     *out = driver_device_count();
@@ -318,12 +311,12 @@ HELPER(get_device_count)
 /* cudaDeviceGetAttribute(int *value, cudaDeviceAttr, int device) */
 HELPER(device_attribute)
 {
-    int *out = (int *)arg(args, 0, lane), value = 0;
+    int *out = (int *)lane_arg(args, 0, lane), value = 0;
     if (out == NULL)
         return cudaErrorInvalidValue;
     grid_helper_begin(j);
-    CUresult r = cuDeviceGetAttribute(&value, (CUdevice_attribute)arg(args, 1, lane),
-                                      (CUdevice)(int)arg(args, 2, lane));
+    CUresult r = cuDeviceGetAttribute(&value, (CUdevice_attribute)lane_arg(args, 1, lane),
+                                      (CUdevice)(int)lane_arg(args, 2, lane));
     grid_helper_end(j);
     if (r == CUDA_SUCCESS)
         *out = value;
@@ -341,11 +334,11 @@ HELPER(device_limit)
                   {cudaLimitMallocHeapSize, GRID_LIMIT_HEAP},
                   {cudaLimitDevRuntimeSyncDepth, GRID_LIMIT_SYNC_DEPTH},
                   {cudaLimitDevRuntimePendingLaunchCount, GRID_LIMIT_PENDING}};
-    size_t *out = (size_t *)arg(args, 0, lane);
+    size_t *out = (size_t *)lane_arg(args, 0, lane);
     if (out == NULL)
         return cudaErrorInvalidValue;
     for (size_t n = 0; n < WEIR_COUNT(limits); n++)
-        if (limits[n].name == (enum cudaLimit)arg(args, 1, lane)) {
+        if (limits[n].name == (enum cudaLimit)lane_arg(args, 1, lane)) {
             grid_helper_begin(j);
             uint64_t value = grid_limit_get(grid_env_of(j), limits[n].limit);
             grid_helper_end(j);
@@ -358,7 +351,7 @@ HELPER(device_limit)
 /* cudaDeviceGetCacheConfig(cudaFuncCache *): what the host has told the context */
 HELPER(device_config)
 {
-    int *out = (int *)arg(args, 0, lane);
+    int *out = (int *)lane_arg(args, 0, lane);
     if (out == NULL)
         return cudaErrorInvalidValue;
     grid_helper_begin(j);
@@ -373,7 +366,7 @@ HELPER(device_config)
 HELPER(device_bank_config)
 {
     (void)j;
-    int *out = (int *)arg(args, 0, lane);
+    int *out = (int *)lane_arg(args, 0, lane);
     if (out == NULL)
         return cudaErrorInvalidValue;
     *out = cudaSharedMemBankSizeFourByte;
@@ -384,7 +377,7 @@ HELPER(device_bank_config)
 HELPER(runtime_version)
 {
     (void)j;
-    int *out = (int *)arg(args, 0, lane);
+    int *out = (int *)lane_arg(args, 0, lane);
     if (out == NULL)
         return cudaErrorInvalidValue;
     *out = RUNTIME_VERSION;
@@ -406,11 +399,11 @@ static int function_of(struct jit_block *j, uint64_t pointer, CUfunction *f)
 /* cudaFuncGetAttributes(cudaFuncAttributes *, const void *kernel) */
 HELPER(function_attributes)
 {
-    struct cudaFuncAttributes *out = (void *)arg(args, 0, lane), a = {0};
+    struct cudaFuncAttributes *out = (void *)lane_arg(args, 0, lane), a = {0};
     CUfunction f;
     if (out == NULL)
         return cudaErrorInvalidValue;
-    int code = function_of(j, arg(args, 1, lane), &f);
+    int code = function_of(j, lane_arg(args, 1, lane), &f);
     if (code != 0)
         return code;
     a.sharedSizeBytes = f->info.static_shared;
@@ -432,14 +425,14 @@ HELPER(function_attributes)
  * and with flags behind */
 HELPER(occupancy)
 {
-    int *out = (int *)arg(args, 0, lane);
-    int threads = (int)arg(args, 2, lane);
+    int *out = (int *)lane_arg(args, 0, lane);
+    int threads = (int)lane_arg(args, 2, lane);
     CUfunction f;
     if (out == NULL || threads <= 0)
         return cudaErrorInvalidValue;
-    int code = function_of(j, arg(args, 1, lane), &f);
+    int code = function_of(j, lane_arg(args, 1, lane), &f);
     if (code == 0)
-        *out = (int)function_blocks_per_sm(f, (uint32_t)threads, arg(args, 3, lane));
+        *out = (int)function_blocks_per_sm(f, (uint32_t)threads, lane_arg(args, 3, lane));
     return code;
 }
 
@@ -459,7 +452,7 @@ static void error_words(uint32_t mask, const uint64_t *args, uint64_t *rets, boo
     {
         const char *text = "unrecognized error code";
         for (size_t n = 0; n < WEIR_COUNT(words); n++)
-            if (words[n].code == (enum cudaError)arg(args, 0, lane))
+            if (words[n].code == (enum cudaError)lane_arg(args, 0, lane))
                 text = name ? words[n].name : words[n].text;
         rets[lane] = (uint64_t)text;
     }

@@ -145,14 +145,10 @@ WEIR_API CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction f,
 {
     uint32_t c[3] = {0, 0, 0};
     bool beyond;
-    CUresult r = function_ready(&f);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(function_ready(&f));
     if (size == NULL || config == NULL || (config->numAttrs > 0 && config->attrs == NULL))
         return CUDA_ERROR_INVALID_VALUE;
-    r = cluster_configured(f, config, c, &beyond);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(cluster_configured(f, config, c, &beyond));
     *size = blocks_per_sm(f, config) > 0 ? (int)cluster_most(f) : 0;
     return CUDA_SUCCESS;
 }
@@ -162,14 +158,10 @@ WEIR_API CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction f,
 {
     uint32_t c[3] = {0, 0, 0};
     bool beyond;
-    CUresult r = function_ready(&f);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(function_ready(&f));
     if (clusters == NULL || config == NULL || (config->numAttrs > 0 && config->attrs == NULL))
         return CUDA_ERROR_INVALID_VALUE;
-    r = cluster_configured(f, config, c, &beyond);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(cluster_configured(f, config, c, &beyond));
     uint32_t blocks = named(c) ? c[0] * c[1] * c[2] : 1;
     struct device_facts facts;
     device_facts(driver_device(f->module->ctx->ordinal), &facts);

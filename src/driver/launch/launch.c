@@ -288,9 +288,7 @@ static CUresult launch_ex(const CUlaunchConfig *c, CUfunction f, void **params, 
                                .params = params,
                                .extra = extra};
     for (unsigned n = 0; n < c->numAttrs; n++) {
-        CUresult r = launch_attribute(&q, &c->attrs[n]);
-        if (r != CUDA_SUCCESS)
-            return r;
+        CU_TRY(launch_attribute(&q, &c->attrs[n]));
     }
     return launch_launch(&q);
 }

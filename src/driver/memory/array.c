@@ -106,9 +106,7 @@ static uint64_t at_least_one(size_t n) { return n > 0 ? n : 1; }
 
 static CUresult create(CUcontext c, const CUDA_ARRAY3D_DESCRIPTOR *d, CUarray *out)
 {
-    CUresult r = capture_unsafe();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(capture_unsafe());
     uint32_t element = format_bytes(d->Format) * d->NumChannels;
     uint64_t pitch = (d->Width * element + ROW_ALIGNMENT - 1) / ROW_ALIGNMENT * ROW_ALIGNMENT;
     uint64_t slice = pitch * at_least_one(d->Height);
@@ -117,9 +115,7 @@ static CUresult create(CUcontext c, const CUDA_ARRAY3D_DESCRIPTOR *d, CUarray *o
                             .owner = c->device,
                             .bytes = slice * at_least_one(d->Depth)};
     void *p;
-    r = driver_from_mem(memory_alloc(&q, &p));
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_from_mem(memory_alloc(&q, &p)));
     CUarray a = handle_new(TAG_ARRAY, sizeof *a);
     a->ctx = c;
     a->desc = *d;
@@ -153,12 +149,10 @@ WEIR_API CUresult cuArray3DCreate_v2(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR
 {
     CALLED(cuArray3DCreate);
     CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
     if (out == NULL || d == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    r = check_of_array(d);
+    CUresult r = check_of_array(d);
     return r == CUDA_SUCCESS ? create(c, d, out) : r;
 }
 
@@ -199,11 +193,8 @@ CUresult array_check(CUarray a)
 WEIR_API CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *out, CUarray a)
 {
     CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r == CUDA_SUCCESS)
-        r = array_check(a);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
+    CU_TRY(array_check(a));
     if (out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *out = a->desc;
@@ -213,9 +204,7 @@ WEIR_API CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *out, CUarra
 WEIR_API CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *out, CUarray a)
 {
     CUDA_ARRAY3D_DESCRIPTOR d;
-    CUresult r = cuArray3DGetDescriptor_v2(&d, a);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(cuArray3DGetDescriptor_v2(&d, a));
     if (out == NULL || d.Depth != 0)
         return CUDA_ERROR_INVALID_VALUE;
     *out = (CUDA_ARRAY_DESCRIPTOR){
@@ -228,9 +217,7 @@ WEIR_API CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *out, CUarray a)
 CUresult array_locate(CUarray a, uint64_t x, uint64_t y, uint64_t z, uint64_t width, uint64_t rows,
                       uint64_t slices, char **at)
 {
-    CUresult r = array_check(a);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(array_check(a));
     uint64_t row = a->desc.Width * a->element, height = at_least_one(a->desc.Height);
     uint64_t depth = at_least_one(a->desc.Depth);
     if (x > row || width > row - x || y > height || rows > height - y || z > depth ||
@@ -250,11 +237,8 @@ CUresult array_locate(CUarray a, uint64_t x, uint64_t y, uint64_t z, uint64_t wi
 WEIR_API CUresult cuArrayGetPlane(CUarray *out, CUarray a, unsigned int plane)
 {
     CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r == CUDA_SUCCESS)
-        r = array_check(a);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
+    CU_TRY(array_check(a));
     return driver_error(CUDA_ERROR_INVALID_VALUE, "the array has no plane %u", plane);
 }
 
@@ -263,9 +247,7 @@ WEIR_API CUresult cuArrayGetPlane(CUarray *out, CUarray a, unsigned int plane)
 static CUresult array_plain(const void *out, CUarray a, const char *what)
 {
     CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
     if (out == NULL || array_check(a) != CUDA_SUCCESS)
         return CUDA_ERROR_INVALID_VALUE;
     return driver_error(CUDA_ERROR_INVALID_VALUE, "the array was not made with %s", what);

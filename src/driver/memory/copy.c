@@ -255,11 +255,8 @@ static CUresult resolve(const struct copy_side *src, const struct copy_side *dst
                                .src_host = src->type == CU_MEMORYTYPE_HOST,
                                .dst_host = dst->type == CU_MEMORYTYPE_HOST};
     char *from, *to;
-    CUresult r = locate(src, width, height, depth, &from, &copy.src_pitch, &copy.src_slice);
-    if (r == CUDA_SUCCESS)
-        r = locate(dst, width, height, depth, &to, &copy.dst_pitch, &copy.dst_slice);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(locate(src, width, height, depth, &from, &copy.src_pitch, &copy.src_slice));
+    CU_TRY(locate(dst, width, height, depth, &to, &copy.dst_pitch, &copy.dst_slice));
     copy.src = from;
     copy.dst = to;
     if (!box_inside(src, from, copy.src_pitch, copy.src_slice, &copy, MEM_READ) ||

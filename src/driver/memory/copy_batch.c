@@ -95,11 +95,8 @@ static CUresult check_op(const CUDA_MEMCPY3D_BATCH_OP *op)
     if (!order_valid(op->srcAccessOrder, op->flags) || op->extent.width == 0 ||
         op->extent.height == 0 || op->extent.depth == 0 || op->extent.width > ROW_MAX)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult r = check_operand(&op->src);
-    if (r == CUDA_SUCCESS)
-        r = check_operand(&op->dst);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(check_operand(&op->src));
+    CU_TRY(check_operand(&op->dst));
     uint32_t a = copy_batch_element(&op->src), b = copy_batch_element(&op->dst);
     bool both = op->src.type == CU_MEMCPY_OPERAND_TYPE_ARRAY && op->dst.type == op->src.type;
     return both && a != b ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;

@@ -61,9 +61,7 @@ CUresult driver_from_file(enum file_status s, const char *call)
 WEIR_API CUresult cuIpcGetMemHandle(CUipcMemHandle *out, CUdeviceptr at)
 {
     CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
     const void *p = (const void *)(uintptr_t)at;
     if (out == NULL || mem_kind_of(p, NULL) != MEM_DEVICE)
         return CUDA_ERROR_INVALID_VALUE;
@@ -84,9 +82,7 @@ WEIR_API CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *out, CUipcMemHandle handle,
     CALLED(cuIpcOpenMemHandle);
     CUcontext c;
     struct share_handle h;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
     if (out == NULL || flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS)
         return CUDA_ERROR_INVALID_VALUE;
     enum file_status status = share_handle_read(&h, &handle, FILE_ALLOCATION);
@@ -132,9 +128,7 @@ WEIR_API CUresult cuIpcCloseMemHandle(CUdeviceptr at)
 {
     CALLED(cuIpcCloseMemHandle);
     CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
     pthread_mutex_lock(&opened.lock);
     sweep();
     size_t i = 0;
@@ -151,7 +145,7 @@ WEIR_API CUresult cuIpcCloseMemHandle(CUdeviceptr at)
                             (unsigned long long)at);
     if (!last)
         return CUDA_SUCCESS;
-    r = driver_from_device(owner, device_context_sync(owner->device));
+    CUresult r = driver_from_device(owner, device_context_sync(owner->device));
     mem_free((void *)(uintptr_t)at, MEM_IMPORTED);
     return r;
 }
@@ -162,11 +156,8 @@ WEIR_API CUresult cuIpcGetEventHandle(CUipcEventHandle *out, CUevent event)
 {
     CUcontext c;
     struct device_event *e;
-    CUresult r = driver_current(&c);
-    if (r == CUDA_SUCCESS)
-        r = driver_event(event, &e);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
+    CU_TRY(driver_event(event, &e));
     if (out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     if ((event->flags & CU_EVENT_INTERPROCESS) == 0 || event->foreign)
@@ -184,9 +175,7 @@ WEIR_API CUresult cuIpcOpenEventHandle(CUevent *out, CUipcEventHandle handle)
 {
     CUcontext c;
     struct share_handle h;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
     if (out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     struct device_event *e;

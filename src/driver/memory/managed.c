@@ -4,10 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "driver/objects.h"
 #include "memory/view.h"
-
-enum { PAGE = 4096 };
 
 /* What was said of pages. Zero: nothing. */
 struct advice {
@@ -60,8 +59,8 @@ static void managed_split(uint64_t at)
 
 void managed_forget(uint64_t base, uint64_t bytes)
 {
-    uint64_t end = (base + bytes + PAGE - 1) / PAGE * PAGE;
-    base = base / PAGE * PAGE;
+    uint64_t end = (base + bytes + WEIR_PAGE - 1) / WEIR_PAGE * WEIR_PAGE;
+    base = base / WEIR_PAGE * WEIR_PAGE;
     pthread_mutex_lock(&advised.lock);
     managed_split(base);
     managed_split(end);
@@ -79,8 +78,8 @@ void managed_forget(uint64_t base, uint64_t bytes)
 static void managed_change(uint64_t begin, uint64_t end,
                            void (*change)(struct advice *a, const void *arg), const void *arg)
 {
-    begin = begin / PAGE * PAGE;
-    end = (end + PAGE - 1) / PAGE * PAGE;
+    begin = begin / WEIR_PAGE * WEIR_PAGE;
+    end = (end + WEIR_PAGE - 1) / WEIR_PAGE * WEIR_PAGE;
     pthread_mutex_lock(&advised.lock);
     managed_split(begin);
     managed_split(end);
@@ -166,15 +165,13 @@ WEIR_API CUresult cuMemAdvise_v2(CUdeviceptr at, size_t bytes, CUmem_advise advi
 {
     CUcontext c;
     bool managed;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
     if (advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY)
         return CUDA_ERROR_INVALID_VALUE;
     bool local = advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION ||
                  advice == CU_MEM_ADVISE_SET_ACCESSED_BY ||
                  advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
-    r = check_range(at, bytes, &managed);
+    CUresult r = check_range(at, bytes, &managed);
     if (r == CUDA_SUCCESS && local && check_location(&location) != CUDA_SUCCESS)
         r = CUDA_ERROR_INVALID_VALUE; /* a missing device too, unlike for prefetches */
     struct mem_info i;
@@ -217,9 +214,7 @@ static CUresult check_stream(CUstream h, bool per_thread)
 static CUresult cuMemPrefetchAsync_v2_(bool pt, CUdeviceptr at, size_t bytes,
                                        CUmemLocation location, unsigned int flags, CUstream stream)
 {
-    CUresult r = check_stream(stream, pt);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(check_stream(stream, pt));
     return flags != 0 ? CUDA_ERROR_INVALID_VALUE : prefetch_range(at, bytes, location);
 }
 BOTH(cuMemPrefetchAsync_v2,
@@ -324,8 +319,8 @@ static struct advice managed_common(uint64_t begin, uint64_t end)
     static const struct advice nothing;
     struct advice all = nothing;
     bool first = true;
-    begin = begin / PAGE * PAGE;
-    end = (end + PAGE - 1) / PAGE * PAGE;
+    begin = begin / WEIR_PAGE * WEIR_PAGE;
+    end = (end + WEIR_PAGE - 1) / WEIR_PAGE * WEIR_PAGE;
     pthread_mutex_lock(&advised.lock);
     for (size_t n = first_after(begin); begin < end; first = false) {
         bool heard = n < advised.count && advised.items[n].begin <= begin;
@@ -396,12 +391,10 @@ WEIR_API CUresult cuMemRangeGetAttributes(void **out, size_t *bytes, CUmem_range
 {
     CUcontext c;
     bool managed;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
     if (out == NULL || bytes == NULL || which == NULL || count == 0)
         return CUDA_ERROR_INVALID_VALUE;
-    r = check_range(at, range, &managed);
+    CUresult r = check_range(at, range, &managed);
     if (r != CUDA_SUCCESS)
         return r;
     struct advice a = {0};
@@ -426,9 +419,7 @@ static CUresult cuStreamAttachMemAsync_(bool pt, CUstream stream, CUdeviceptr at
                                         unsigned int flags)
 {
     struct mem_info i;
-    CUresult r = check_stream(stream, pt);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(check_stream(stream, pt));
     bool own = stream != NULL && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD;
     if ((flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST &&
          flags != CU_MEM_ATTACH_SINGLE) ||

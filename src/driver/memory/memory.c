@@ -54,9 +54,7 @@ WEIR_API CUresult cuMemAllocPitch_v2(CUdeviceptr *out, size_t *pitch, size_t wid
                                      unsigned int element)
 {
     CALLED(cuMemAllocPitch);
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     if (out == NULL || pitch == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *out = 0;
@@ -97,9 +95,7 @@ WEIR_API CUresult cuMemFree_v2(CUdeviceptr at)
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "cuMemFree: 0x%llx is not the start of an allocation of this kind",
                             (unsigned long long)at);
-    r = driver_from_device(c, device_context_sync(c->device));
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_from_device(c, device_context_sync(c->device)));
     return driver_from_mem(mem_free((void *)(uintptr_t)at, kinds));
 }
 
@@ -129,9 +125,7 @@ WEIR_API CUresult cuMemHostAlloc(void **out, size_t bytes, unsigned int flags)
 {
     CALLED(cuMemHostAlloc);
     CUcontext c;
-    CUresult r = unsafe(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(unsafe(&c));
     if (out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *out = NULL;
@@ -174,9 +168,7 @@ WEIR_API CUresult cuMemHostRegister_v2(void *p, size_t bytes, unsigned int flags
 {
     CALLED(cuMemHostRegister);
     CUcontext c;
-    CUresult r = unsafe(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(unsafe(&c));
     if (p == NULL || bytes == 0 || (flags & ~15u) != 0)
         return CUDA_ERROR_INVALID_VALUE;
     if (flags & CU_MEMHOSTREGISTER_IOMEMORY)
@@ -195,24 +187,20 @@ WEIR_API CUresult cuMemHostUnregister(void *p)
 {
     CALLED(cuMemHostUnregister);
     CUcontext c;
-    CUresult r = unsafe(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(unsafe(&c));
     if (p == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     struct mem_info i;
     if (mem_find(p, &i) && (i.kind != MEM_REGISTERED || i.base != (uintptr_t)p))
         return CUDA_ERROR_INVALID_VALUE;
-    r = driver_from_device(c, device_context_sync(c->device)); /* copies may be at it */
+    CUresult r = driver_from_device(c, device_context_sync(c->device)); /* copies may be at it */
     return r != CUDA_SUCCESS ? r : driver_from_mem(mem_unregister(p));
 }
 
 WEIR_API CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *out, void *p, unsigned int flags)
 {
     CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
     if (out == NULL || flags != 0)
         return CUDA_ERROR_INVALID_VALUE;
     *out = 0;
@@ -227,9 +215,7 @@ WEIR_API CUresult cuMemHostGetFlags(unsigned int *flags, void *p)
 {
     CUcontext c;
     struct mem_info info;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
     if (flags == NULL || !mem_find(p, &info) || !(info.kind & (MEM_PINNED | MEM_REGISTERED)) ||
         pool_of_memory(&info) != NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -242,9 +228,7 @@ WEIR_API CUresult cuMemHostGetFlags(unsigned int *flags, void *p)
 WEIR_API CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
 {
     CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
     if (free_bytes == NULL || total == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     uint64_t f, t;
@@ -264,9 +248,7 @@ WEIR_API CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUde
 {
     CUcontext c;
     struct mem_info info;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
     if (!memory_find(at, &info))
         return CUDA_ERROR_NOT_FOUND;
     if (base != NULL)
@@ -355,9 +337,7 @@ WEIR_API CUresult cuPointerGetAttribute(void *out, CUpointer_attribute which, CU
 {
     CUcontext c;
     struct mem_info info;
-    CUresult r = driver_current_any(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current_any(&c));
     if (out == NULL || !memory_find(at, &info))
         return CUDA_ERROR_INVALID_VALUE;
     return pointer_attribute(out, which, &info, at);
@@ -407,9 +387,7 @@ WEIR_API CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute w
 {
     CUcontext c;
     struct mem_info info;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
     if (value == NULL || !memory_find(at, &info))
         return CUDA_ERROR_INVALID_VALUE;
     if (which != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)

@@ -90,9 +90,7 @@ static CUresult check_prop(const CUmemAllocationProp *prop)
 WEIR_API CUresult cuMemGetAllocationGranularity(size_t *out, const CUmemAllocationProp *prop,
                                                 CUmemAllocationGranularity_flags option)
 {
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     if (out == NULL || prop == NULL || (unsigned)option > CU_MEM_ALLOC_GRANULARITY_RECOMMENDED)
         return CUDA_ERROR_INVALID_VALUE;
     *out = MEM_GRANULE;
@@ -113,20 +111,15 @@ static struct physical *virtual_make(struct mem_file *f, const CUmemAllocationPr
 WEIR_API CUresult cuMemCreate(CUmemGenericAllocationHandle *out, size_t size,
                               const CUmemAllocationProp *prop, unsigned long long flags)
 {
-    CUresult r = driver_ready();
-    if (r == CUDA_SUCCESS)
-        r = out == NULL || flags != 0 ? CUDA_ERROR_INVALID_VALUE : check_prop(prop);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
+    CU_TRY(out == NULL || flags != 0 ? CUDA_ERROR_INVALID_VALUE : check_prop(prop));
     if (size == 0 || size % MEM_GRANULE != 0)
         return CUDA_ERROR_INVALID_VALUE;
     int device = device_ordinal(driver_device(prop->location.id));
     enum mem_status charged = mem_charge(device, size);
     if (charged == MEM_OUT_OF_MEMORY && pool_give_back(device))
         charged = mem_charge(device, size);
-    r = driver_from_mem(charged);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_from_mem(charged));
     struct mem_file *f = file_new(FILE_BLOCK, device, size, 1);
     if (f == NULL) {
         mem_uncharge(device, size);
@@ -140,9 +133,7 @@ WEIR_API CUresult cuMemCreate(CUmemGenericAllocationHandle *out, size_t size,
 
 WEIR_API CUresult cuMemRelease(CUmemGenericAllocationHandle h)
 {
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     pthread_mutex_lock(&lock);
     struct physical *p = virtual_physical(h);
     if (p != NULL) {
@@ -162,9 +153,7 @@ static struct mapping *mapping_at(const void *at, struct mem_info *info)
 WEIR_API CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *out, void *at)
 {
     struct mem_info info;
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     if (out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&lock);
@@ -180,9 +169,7 @@ WEIR_API CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *out,
 WEIR_API CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *out,
                                                          CUmemGenericAllocationHandle h)
 {
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     pthread_mutex_lock(&lock);
     struct physical *p = virtual_physical(h);
     if (p != NULL && out != NULL)
@@ -221,9 +208,7 @@ WEIR_API CUresult cuMemExportToShareableHandle(void *out, CUmemGenericAllocation
 WEIR_API CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *out, void *os_handle,
                                                  CUmemAllocationHandleType type)
 {
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     if (out == NULL || os_handle == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
@@ -251,13 +236,11 @@ WEIR_API CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *o
 WEIR_API CUresult cuMemAddressReserve(CUdeviceptr *out, size_t size, size_t alignment,
                                       CUdeviceptr at, unsigned long long flags)
 {
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     void *p;
     if (out == NULL || flags != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    r = driver_from_mem(mem_reserve(size, alignment, at, &p));
+    CUresult r = driver_from_mem(mem_reserve(size, alignment, at, &p));
     if (r == CUDA_SUCCESS)
         *out = (CUdeviceptr)(uintptr_t)p;
     return r;
@@ -305,11 +288,9 @@ static void unmapped(void *user)
 /* What still runs and uses the addresses faults, as on a GPU. */
 WEIR_API CUresult cuMemUnmap(CUdeviceptr at, size_t size)
 {
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     pthread_mutex_lock(&lock);
-    r = driver_from_mem(mem_unmap(virtual_pointer(at), size, unmapped));
+    CUresult r = driver_from_mem(mem_unmap(virtual_pointer(at), size, unmapped));
     pthread_mutex_unlock(&lock);
     return r;
 }
@@ -340,9 +321,7 @@ static enum mem_rights virtual_give(void *user, void *arg, uint32_t *devices)
 WEIR_API CUresult cuMemSetAccess(CUdeviceptr at, size_t size, const CUmemAccessDesc *desc,
                                  size_t count)
 {
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     if (desc == NULL || count == 0)
         return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < count; i++) {
@@ -359,7 +338,7 @@ WEIR_API CUresult cuMemSetAccess(CUdeviceptr at, size_t size, const CUmemAccessD
     }
     struct wanted w = {desc, count};
     pthread_mutex_lock(&lock);
-    r = driver_from_mem(mem_set_rights(virtual_pointer(at), size, virtual_give, &w));
+    CUresult r = driver_from_mem(mem_set_rights(virtual_pointer(at), size, virtual_give, &w));
     pthread_mutex_unlock(&lock);
     return r;
 }
@@ -367,9 +346,7 @@ WEIR_API CUresult cuMemSetAccess(CUdeviceptr at, size_t size, const CUmemAccessD
 WEIR_API CUresult cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location,
                                  CUdeviceptr at)
 {
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     if (flags == NULL || location == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     bool host = location->type != CU_MEM_LOCATION_TYPE_DEVICE;

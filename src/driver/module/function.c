@@ -12,9 +12,7 @@ CUresult function_ready(CUfunction *f)
 
 WEIR_API CUresult cuFuncGetAttribute(int *value, CUfunction_attribute which, CUfunction f)
 {
-    CUresult r = function_ready(&f);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(function_ready(&f));
     if (value == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     switch (which) {
@@ -38,9 +36,7 @@ WEIR_API CUresult cuFuncGetAttribute(int *value, CUfunction_attribute which, CUf
 
 WEIR_API CUresult cuFuncSetAttribute(CUfunction f, CUfunction_attribute which, int value)
 {
-    CUresult r = function_ready(&f);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(function_ready(&f));
     switch (which) {
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
         if (value < 0 || (uint64_t)value + f->info.static_shared > SHARED_OPTIN_MAX)
@@ -58,9 +54,7 @@ WEIR_API CUresult cuFuncSetAttribute(CUfunction f, CUfunction_attribute which, i
 
 WEIR_API CUresult cuFuncSetCacheConfig(CUfunction f, CUfunc_cache config)
 {
-    CUresult r = function_ready(&f);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(function_ready(&f));
     if ((unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL)
         return CUDA_ERROR_INVALID_VALUE;
     f->cache_config = config; /* a preference; there is one cache here */
@@ -69,9 +63,7 @@ WEIR_API CUresult cuFuncSetCacheConfig(CUfunction f, CUfunc_cache config)
 
 WEIR_API CUresult cuFuncGetModule(CUmodule *out, CUfunction f)
 {
-    CUresult r = function_ready(&f);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(function_ready(&f));
     if (out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *out = f->module;
@@ -80,9 +72,7 @@ WEIR_API CUresult cuFuncGetModule(CUmodule *out, CUfunction f)
 
 WEIR_API CUresult cuFuncGetName(const char **name, CUfunction f)
 {
-    CUresult r = function_ready(&f);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(function_ready(&f));
     if (name == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *name = f->func->name;
@@ -91,9 +81,7 @@ WEIR_API CUresult cuFuncGetName(const char **name, CUfunction f)
 
 WEIR_API CUresult cuFuncGetParamInfo(CUfunction f, size_t index, size_t *offset, size_t *size)
 {
-    CUresult r = function_ready(&f);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(function_ready(&f));
     if (offset == NULL || index >= (size_t)f->func->nparams)
         return CUDA_ERROR_INVALID_VALUE;
     *offset = f->param_offsets[index];
@@ -152,9 +140,7 @@ WEIR_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *bloc
                                                                        int threads, size_t shared,
                                                                        unsigned int flags)
 {
-    CUresult r = function_ready(&f);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(function_ready(&f));
     if (blocks == NULL || threads <= 0 || (flags & ~1u) != 0)
         return CUDA_ERROR_INVALID_VALUE;
     *blocks = (int)function_blocks_per_sm(f, (uint32_t)threads, shared);
@@ -172,9 +158,7 @@ WEIR_API CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int *
                                                             size_t shared, int limit,
                                                             unsigned int flags)
 {
-    CUresult r = function_ready(&f);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(function_ready(&f));
     if (min_grid == NULL || block == NULL || limit < 0 || (flags & ~1u) != 0)
         return CUDA_ERROR_INVALID_VALUE;
     int top = (int)f->info.max_threads, best = 0;
@@ -210,9 +194,7 @@ WEIR_API CUresult cuOccupancyMaxPotentialBlockSize(int *min_grid, int *block, CU
 WEIR_API CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunction f, int blocks,
                                                           int threads)
 {
-    CUresult r = function_ready(&f);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(function_ready(&f));
     if (bytes == NULL || blocks <= 0 || threads <= 0 ||
         blocks > (int)function_blocks_per_sm(f, (uint32_t)threads, 0))
         return CUDA_ERROR_INVALID_VALUE;
@@ -231,9 +213,7 @@ WEIR_API CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunct
  * having its function is all the loading there is. */
 WEIR_API CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction f)
 {
-    CUresult r = function_ready(&f);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(function_ready(&f));
     if (state == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *state = CU_FUNCTION_LOADING_STATE_LOADED;
@@ -245,9 +225,7 @@ WEIR_API CUresult cuFuncLoad(CUfunction f) { return function_ready(&f); }
 /* See cuCtxSetSharedMemConfig. */
 WEIR_API CUresult cuFuncSetSharedMemConfig(CUfunction f, CUsharedconfig config)
 {
-    CUresult r = function_ready(&f);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(function_ready(&f));
     return (unsigned)config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE ? CUDA_SUCCESS
                                                                          : CUDA_ERROR_INVALID_VALUE;
 }

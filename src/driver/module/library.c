@@ -58,17 +58,12 @@ WEIR_API CUresult cuLibraryLoadData(CUlibrary *out, const void *code, CUjit_opti
                                     void **values, unsigned int noptions)
 {
     struct jit_request q;
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     if (out == NULL || code == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    r = check_options(options, values, noptions);
-    if (r == CUDA_SUCCESS)
-        r = jit_request_read(&q, njit, jit, jit_values);
-    if (r != CUDA_SUCCESS)
-        return r;
-    r = library_load(out, code, SIZE_MAX, &q);
+    CU_TRY(check_options(options, values, noptions));
+    CU_TRY(jit_request_read(&q, njit, jit, jit_values));
+    CUresult r = library_load(out, code, SIZE_MAX, &q);
     jit_request_answer(&q, njit, jit, jit_values);
     return r;
 }
@@ -81,17 +76,12 @@ WEIR_API CUresult cuLibraryLoadFromFile(CUlibrary *out, const char *path, CUjit_
     struct jit_request q;
     char *text;
     size_t size;
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     if (path == NULL || out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    r = jit_request_read(&q, njit, jit, jit_values);
-    if (r == CUDA_SUCCESS)
-        r = driver_read_file(path, &text, &size);
-    if (r != CUDA_SUCCESS)
-        return r;
-    r = check_options(options, values, noptions);
+    CU_TRY(jit_request_read(&q, njit, jit, jit_values));
+    CU_TRY(driver_read_file(path, &text, &size));
+    CUresult r = check_options(options, values, noptions);
     if (r == CUDA_SUCCESS)
         r = library_load(out, text, size, &q);
     free(text);
@@ -155,11 +145,8 @@ WEIR_API CUresult cuLibraryUnload(CUlibrary lib)
 WEIR_API CUresult cuLibraryGetModule(CUmodule *out, CUlibrary lib)
 {
     CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r == CUDA_SUCCESS)
-        r = check_library(lib);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
+    CU_TRY(check_library(lib));
     return out == NULL ? CUDA_ERROR_INVALID_VALUE : library_library_module(lib, c, out);
 }
 
@@ -187,11 +174,8 @@ static bool is_kernel(const struct ptx_func *f) { return f->is_entry && f->has_b
 
 WEIR_API CUresult cuLibraryGetKernel(CUkernel *out, CUlibrary lib, const char *name)
 {
-    CUresult r = driver_ready();
-    if (r == CUDA_SUCCESS)
-        r = check_library(lib);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
+    CU_TRY(check_library(lib));
     if (out == NULL || name == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     struct ptx_func *f = ptx_find_func(lib->ptx, name);
@@ -203,11 +187,8 @@ WEIR_API CUresult cuLibraryGetKernel(CUkernel *out, CUlibrary lib, const char *n
 
 WEIR_API CUresult cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib)
 {
-    CUresult r = driver_ready();
-    if (r == CUDA_SUCCESS)
-        r = check_library(lib);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
+    CU_TRY(check_library(lib));
     if (count == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *count = 0;
@@ -218,11 +199,8 @@ WEIR_API CUresult cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib)
 
 WEIR_API CUresult cuLibraryEnumerateKernels(CUkernel *out, unsigned int room, CUlibrary lib)
 {
-    CUresult r = driver_ready();
-    if (r == CUDA_SUCCESS)
-        r = check_library(lib);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
+    CU_TRY(check_library(lib));
     if (out == NULL || room == 0)
         return CUDA_ERROR_INVALID_VALUE;
     unsigned used = 0;
@@ -276,16 +254,11 @@ static CUresult library_variable(CUdeviceptr *at, size_t *bytes, CUlibrary lib, 
 {
     CUcontext c;
     CUmodule m;
-    CUresult r = driver_current(&c);
-    if (r == CUDA_SUCCESS)
-        r = check_library(lib);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
+    CU_TRY(check_library(lib));
     if (name == NULL || (at == NULL && bytes == NULL))
         return CUDA_ERROR_INVALID_VALUE;
-    r = library_library_module(lib, c, &m);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(library_library_module(lib, c, &m));
     struct ptx_var *v = ptx_find_var(m->ptx, name);
     if (v != NULL && managed && !v->managed)
         return CUDA_ERROR_NOT_FOUND;
@@ -308,11 +281,8 @@ WEIR_API CUresult cuLibraryGetManaged(CUdeviceptr *at, size_t *bytes, CUlibrary 
  * refused there: no library has any. */
 WEIR_API CUresult cuLibraryGetUnifiedFunction(void **out, CUlibrary lib, const char *symbol)
 {
-    CUresult r = driver_ready();
-    if (r == CUDA_SUCCESS)
-        r = check_library(lib);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
+    CU_TRY(check_library(lib));
     return driver_error(CUDA_ERROR_INVALID_VALUE, "the library has no unified function %s",
                         symbol != NULL ? symbol : "without a name");
 }

@@ -24,9 +24,7 @@ struct CUlinkState_st {
 static CUresult link_check(CUlinkState s)
 {
     CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
     return handle_live(s, TAG_LINK) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
@@ -35,14 +33,10 @@ WEIR_API CUresult cuLinkCreate_v2(unsigned int count, CUjit_option *options, voi
 {
     CUcontext c;
     struct jit_request q;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
     if (out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    r = jit_request_read(&q, count, options, values);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(jit_request_read(&q, count, options, values));
     CUlinkState s = handle_new(TAG_LINK, sizeof *s);
     s->request = q;
     s->count = count;
@@ -94,15 +88,11 @@ WEIR_API CUresult cuLinkAddFile_v2(CUlinkState s, CUjitInputType type, const cha
 {
     char *text;
     size_t size;
-    CUresult r = link_check(s);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(link_check(s));
     if (path == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    r = driver_read_file(path, &text, &size);
-    if (r != CUDA_SUCCESS)
-        return r;
-    r = cuLinkAddData_v2(s, type, text, size, path, count, options, values);
+    CU_TRY(driver_read_file(path, &text, &size));
+    CUresult r = cuLinkAddData_v2(s, type, text, size, path, count, options, values);
     free(text);
     return r;
 }
@@ -110,9 +100,7 @@ WEIR_API CUresult cuLinkAddFile_v2(CUlinkState s, CUjitInputType type, const cha
 WEIR_API CUresult cuLinkComplete(CUlinkState s, void **image, size_t *size)
 {
     struct diag d = {0};
-    CUresult r = link_check(s);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(link_check(s));
     if (s->image.items == NULL) {
         if (s->units.count == 0)
             return driver_error(CUDA_ERROR_INVALID_VALUE, "cuLinkComplete: nothing was added");
@@ -131,9 +119,7 @@ WEIR_API CUresult cuLinkComplete(CUlinkState s, void **image, size_t *size)
 
 WEIR_API CUresult cuLinkDestroy(CUlinkState s)
 {
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     if (!handle_live(s, TAG_LINK))
         return CUDA_ERROR_INVALID_HANDLE;
     for (size_t n = 0; n < s->units.count; n++)

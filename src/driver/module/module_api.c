@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "driver/objects.h"
 
 static CUresult check_module(CUmodule m)
@@ -13,18 +14,13 @@ static CUresult check_module(CUmodule m)
 
 /* ---- options of loading and linking ---- */
 
-static double module_api_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
+static double now_ms(void) { return (double)clock_ns() / 1e6; }
 
 /* What tunes code (registers, optimization, targets) is Weir's own business and passes unread. */
 CUresult jit_request_read(struct jit_request *q, unsigned count, const CUjit_option *options,
                           void *const *values)
 {
-    *q = (struct jit_request){.started = module_api_now()};
+    *q = (struct jit_request){.started = now_ms()};
     if (count > 0 && (options == NULL || values == NULL))
         return CUDA_ERROR_INVALID_VALUE;
     for (unsigned n = 0; n < count; n++) {
@@ -60,7 +56,7 @@ void jit_request_answer(struct jit_request *q, unsigned count, const CUjit_optio
         if (wrote >= q->error_bytes)
             wrote = q->error_bytes - 1;
     }
-    float ms = (float)(module_api_now() - q->started);
+    float ms = (float)(now_ms() - q->started);
     for (unsigned n = 0; n < count; n++) {
         if (options[n] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES)
             values[n] = (void *)wrote;
@@ -79,17 +75,13 @@ static CUresult module_api_load(CUmodule *out, const void *image, size_t size, u
 {
     CUcontext c;
     struct jit_request q;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
     if (out == NULL || image == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    r = jit_request_read(&q, count, options, values);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(jit_request_read(&q, count, options, values));
     q.source.image = image;
     q.source.size = size;
-    r = module_load(c, &q.source, &q.text, out);
+    CUresult r = module_load(c, &q.source, &q.text, out);
     jit_request_answer(&q, count, options, values);
     return r;
 }
@@ -122,15 +114,11 @@ WEIR_API CUresult cuModuleLoad(CUmodule *out, const char *path)
     CUcontext c;
     char *text;
     size_t size;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
     if (path == NULL || out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    r = driver_read_file(path, &text, &size);
-    if (r != CUDA_SUCCESS)
-        return r;
-    r = module_api_load(out, text, size, 0, NULL, NULL);
+    CU_TRY(driver_read_file(path, &text, &size));
+    CUresult r = module_api_load(out, text, size, 0, NULL, NULL);
     free(text);
     return r;
 }
@@ -149,11 +137,8 @@ WEIR_API CUresult cuModuleUnload(CUmodule m)
 WEIR_API CUresult cuModuleGetFunction(CUfunction *out, CUmodule m, const char *name)
 {
     CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r == CUDA_SUCCESS)
-        r = check_module(m);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
+    CU_TRY(check_module(m));
     if (out == NULL || name == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     return module_function(m, name, out);
@@ -162,11 +147,8 @@ WEIR_API CUresult cuModuleGetFunction(CUfunction *out, CUmodule m, const char *n
 WEIR_API CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule m)
 {
     CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r == CUDA_SUCCESS)
-        r = check_module(m);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
+    CU_TRY(check_module(m));
     if (count == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *count = 0;
@@ -210,11 +192,8 @@ CUresult module_global(CUmodule m, const char *name, CUdeviceptr *at, size_t *by
 WEIR_API CUresult cuModuleGetGlobal_v2(CUdeviceptr *at, size_t *bytes, CUmodule m, const char *name)
 {
     CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r == CUDA_SUCCESS)
-        r = check_module(m);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
+    CU_TRY(check_module(m));
     if (name == NULL || (at == NULL && bytes == NULL))
         return CUDA_ERROR_INVALID_VALUE;
     return module_global(m, name, at, bytes);

@@ -104,9 +104,7 @@ static CUresult module_vars_place(CUmodule m, const struct module_source *source
             return driver_error(CUDA_ERROR_INVALID_PTX,
                                 "line %d: the extern variable %s is not defined", v->line, v->name);
         if (is_reference(v)) {
-            CUresult r = reference_make(m->ctx, v, &m->var_address[n]);
-            if (r != CUDA_SUCCESS)
-                return r;
+            CU_TRY(reference_make(m->ctx, v, &m->var_address[n]));
             continue;
         }
         if (!has_memory(v))
@@ -148,9 +146,7 @@ CUresult module_make_variables(CUmodule m, const struct module_source *source)
 {
     m->var_address = xcalloc((size_t)m->ptx->nvars + 1, sizeof *m->var_address);
     m->var_bound = xcalloc((size_t)m->ptx->nvars + 1, sizeof *m->var_bound);
-    CUresult r = module_vars_place(m, source);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(module_vars_place(m, source));
     for (int32_t n = 0; n < m->ptx->nvars; n++) {
         const struct ptx_var *v = m->ptx->vars[n];
         if (m->var_address[n] != 0 && m->var_bound[n] != VAR_BOUND &&

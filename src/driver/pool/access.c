@@ -100,11 +100,8 @@ WEIR_API CUresult cuMemPoolSetAccess(CUmemoryPool h, const CUmemAccessDesc *map,
 
 WEIR_API CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool h, CUmemLocation *where)
 {
-    CUresult r = driver_ready();
-    if (r == CUDA_SUCCESS)
-        r = pool_check(h);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
+    CU_TRY(pool_check(h));
     if (flags == NULL || where == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     bool device = where->type == CU_MEM_LOCATION_TYPE_DEVICE;

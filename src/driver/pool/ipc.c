@@ -19,11 +19,8 @@ WEIR_API CUresult cuMemPoolExportToShareableHandle(void *out, CUmemoryPool h,
                                                    CUmemAllocationHandleType type,
                                                    unsigned long long flags)
 {
-    CUresult r = driver_ready();
-    if (r == CUDA_SUCCESS)
-        r = pool_check(h);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
+    CU_TRY(pool_check(h));
     if (out == NULL || flags != 0 || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
         return CUDA_ERROR_INVALID_VALUE;
     struct mem_file *f = h->pool != NULL ? pool_file(h->pool) : NULL;
@@ -43,9 +40,7 @@ WEIR_API CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *out, CUdevicept
 {
     struct pool_info info;
     uint64_t base, bytes;
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     if (out == NULL || !pool_find((void *)(uintptr_t)at, &info) || info.base != at ||
         pool_file(info.pool) == NULL || !mem_range(info.device, &base, &bytes))
         return driver_error(CUDA_ERROR_INVALID_VALUE,
@@ -65,9 +60,7 @@ WEIR_API CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *out, void *os
                                                      CUmemAllocationHandleType type,
                                                      unsigned long long flags)
 {
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     if (out == NULL || os_handle == NULL || flags != 0 ||
         type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
         return CUDA_ERROR_INVALID_VALUE;
@@ -124,11 +117,8 @@ WEIR_API CUresult cuMemPoolImportPointer(CUdeviceptr *out, CUmemoryPool h,
 {
     struct share_handle s;
     void *p;
-    CUresult r = driver_ready();
-    if (r == CUDA_SUCCESS)
-        r = pool_check(h);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
+    CU_TRY(pool_check(h));
     if (out == NULL || data == NULL || h->imported == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     enum file_status status = share_handle_read(&s, data, FILE_POOL);
@@ -136,7 +126,7 @@ WEIR_API CUresult cuMemPoolImportPointer(CUdeviceptr *out, CUmemoryPool h,
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "cuMemPoolImportPointer: these bytes name no memory of this pool");
     pthread_mutex_lock(&imports.lock);
-    r = ipc_import(h, &s, &p);
+    CUresult r = ipc_import(h, &s, &p);
     pthread_mutex_unlock(&imports.lock);
     if (r == CUDA_SUCCESS)
         *out = (CUdeviceptr)(uintptr_t)p;

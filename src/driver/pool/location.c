@@ -87,9 +87,7 @@ CUresult pool_check_props(const CUmemPoolProps *p)
     if (managed && p->maxSize > 0)
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "cuMemPoolCreate: a pool of managed memory has no size of its own");
-    CUresult r = check_handles(p);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(check_handles(p));
     if ((p->usage & CU_MEM_POOL_CREATE_USAGE_HW_DECOMPRESS) != 0)
         return driver_error(CUDA_ERROR_NOT_SUPPORTED,
                             "cuMemPoolCreate: decompression is not supported");
@@ -123,9 +121,7 @@ void pool_configure(struct pool_config *out, const CUmemPoolProps *p)
 static CUresult check_location(const void *out, const CUmemLocation *where,
                                CUmemAllocationType type)
 {
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     if (out == NULL || where == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     if (where->type > CU_MEM_LOCATION_TYPE_HOST_NUMA)
@@ -171,13 +167,11 @@ static CUresult location_standard(struct location *p, CUmemoryPool *out)
 WEIR_API CUresult cuMemGetDefaultMemPool(CUmemoryPool *out, CUmemLocation *where,
                                          CUmemAllocationType type)
 {
-    CUresult r = check_location(out, where, type);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(check_location(out, where, type));
     if (is_own(where, type))
         return cuDeviceGetDefaultMemPool(out, where->id);
     pthread_mutex_lock(&locations.lock);
-    r = location_standard(location_find(where, type), out);
+    CUresult r = location_standard(location_find(where, type), out);
     pthread_mutex_unlock(&locations.lock);
     return r;
 }
@@ -201,11 +195,8 @@ WEIR_API CUresult cuMemGetMemPool(CUmemoryPool *out, CUmemLocation *where, CUmem
 /* The pool must be of that type and location. */
 WEIR_API CUresult cuMemSetMemPool(CUmemLocation *where, CUmemAllocationType type, CUmemoryPool h)
 {
-    CUresult r = check_location(h, where, type);
-    if (r == CUDA_SUCCESS)
-        r = pool_check_own(h);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(check_location(h, where, type));
+    CU_TRY(pool_check_own(h));
     const CUmemPoolProps *p = &h->props;
     if (p->allocType != type || p->location.type != where->type ||
         (where->type != CU_MEM_LOCATION_TYPE_NONE && where->type != CU_MEM_LOCATION_TYPE_HOST &&

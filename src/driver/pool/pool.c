@@ -237,22 +237,17 @@ void pools_reset(CUdevice dev)
 
 WEIR_API CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props)
 {
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     if (out == NULL || props == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    r = pool_check_props(props);
+    CUresult r = pool_check_props(props);
     return r == CUDA_SUCCESS ? pool_make(out, props) : r;
 }
 
 WEIR_API CUresult cuMemPoolDestroy(CUmemoryPool h)
 {
-    CUresult r = driver_ready();
-    if (r == CUDA_SUCCESS)
-        r = pool_check(h);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
+    CU_TRY(pool_check(h));
     if (h->ordinal >= 0 ? h == atomic_load(&all.device[h->ordinal].standard)
                         : !pool_location_ends(h))
         return driver_error(CUDA_ERROR_INVALID_VALUE,
@@ -287,11 +282,8 @@ WEIR_API CUresult cuDeviceGetMemPool(CUmemoryPool *out, CUdevice dev)
 
 WEIR_API CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool h)
 {
-    CUresult r = device_check(dev);
-    if (r == CUDA_SUCCESS)
-        r = pool_check_own(h);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(device_check(dev));
+    CU_TRY(pool_check_own(h));
     if (h->ordinal < 0 && h->props.location.type == CU_MEM_LOCATION_TYPE_DEVICE)
         return cuMemSetMemPool(&(CUmemLocation){CU_MEM_LOCATION_TYPE_DEVICE, dev},
                                h->props.allocType, h); /* the one for managed memory */
@@ -512,11 +504,8 @@ static const enum pool_switch switches[] = {
 
 WEIR_API CUresult cuMemPoolSetAttribute(CUmemoryPool h, CUmemPool_attribute which, void *value)
 {
-    CUresult r = driver_ready();
-    if (r == CUDA_SUCCESS)
-        r = pool_check_own(h);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
+    CU_TRY(pool_check_own(h));
     if (value == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     switch (which) {
@@ -543,11 +532,8 @@ WEIR_API CUresult cuMemPoolSetAttribute(CUmemoryPool h, CUmemPool_attribute whic
 
 WEIR_API CUresult cuMemPoolGetAttribute(CUmemoryPool h, CUmemPool_attribute which, void *value)
 {
-    CUresult r = driver_ready();
-    if (r == CUDA_SUCCESS)
-        r = pool_check_own(h);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
+    CU_TRY(pool_check_own(h));
     if (value == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     struct pool_statistics f;

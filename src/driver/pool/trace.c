@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/env.h"
 #include "driver/objects.h"
 #include "pool/pool.h"
@@ -25,12 +26,7 @@ static struct {
     uint64_t used[POOLS_SHOWN], reserved[POOLS_SHOWN];
 } trace = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static double now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
+static double now_us(void) { return (double)clock_ns() / 1e3; }
 
 /* The pool's curves as they are now. */
 static void put_curves(const struct pool_event *e, double at)

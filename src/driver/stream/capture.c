@@ -154,9 +154,7 @@ CUresult capture_wait(struct device_stream *s, CUcontext c)
 
 WEIR_API CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 {
-    CUresult r = driver_ready();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
     if (mode == NULL || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
         return CUDA_ERROR_INVALID_VALUE;
     CUstreamCaptureMode before = own_mode;
@@ -321,9 +319,7 @@ static CUresult capture_begin(CUstream h, bool pt, CUgraph g, const struct point
 {
     CUcontext ctx;
     struct device_stream *s;
-    CUresult r = driver_find_stream(h, pt, &s, &ctx);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_find_stream(h, pt, &s, &ctx));
     if ((unsigned)mode > CU_STREAM_CAPTURE_MODE_RELAXED)
         return CUDA_ERROR_INVALID_VALUE;
     if (s == device_stream_legacy(ctx->device))
@@ -501,15 +497,13 @@ static CUresult cuStreamEndCapture_(bool pt, CUstream h, CUgraph *out)
 {
     CUcontext ctx;
     struct device_stream *s;
-    CUresult r = driver_find_stream(h, pt, &s, &ctx);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_find_stream(h, pt, &s, &ctx));
     if (out != NULL)
         *out = NULL;
     pthread_mutex_lock(&capture_lock);
     struct captured *c = capture_find(s);
-    r = c == NULL ? driver_error(CUDA_ERROR_ILLEGAL_STATE, "the stream is not captured")
-                  : capture_end(c, out);
+    CUresult r = c == NULL ? driver_error(CUDA_ERROR_ILLEGAL_STATE, "the stream is not captured")
+                           : capture_end(c, out);
     pthread_mutex_unlock(&capture_lock);
     return r;
 }

@@ -142,9 +142,7 @@ CUresult capture_alloc(struct device_stream *s, CUcontext c, CUdevice device, si
                       .location = {CU_MEM_LOCATION_TYPE_DEVICE, device}},
         .bytesize = bytes};
     CUgraphNode node;
-    CUresult r = look(s, c, captured);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(look(s, c, captured));
     if (!*captured)
         return capture_wait(s, c);
     if (device < 0)
@@ -156,7 +154,7 @@ CUresult capture_alloc(struct device_stream *s, CUcontext c, CUdevice device, si
         *out = 0;
         return CUDA_SUCCESS;
     }
-    r = put(s, c, params_alloc(&alloc, &p), &p, &node, captured);
+    CUresult r = put(s, c, params_alloc(&alloc, &p), &p, &node, captured);
     if (r == CUDA_SUCCESS && *captured)
         *out = node->p.memory.params.dptr;
     return r;
@@ -165,9 +163,7 @@ CUresult capture_alloc(struct device_stream *s, CUcontext c, CUdevice device, si
 CUresult capture_free(struct device_stream *s, CUcontext c, CUdeviceptr at, bool *captured)
 {
     struct node_params p = {.type = CU_GRAPH_NODE_TYPE_EMPTY};
-    CUresult r = look(s, c, captured);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(look(s, c, captured));
     if (!*captured)
         return capture_wait(s, c);
     return at == 0 ? CUDA_SUCCESS : capture_nodes_capture(s, c, params_free(at, &p), &p, captured);

@@ -1,9 +1,7 @@
-/* stream: streams and events as handles. */
+/* stream: streams as handles; events are in event.c. */
 #include <stdlib.h>
 
 #include "driver/objects.h"
-
-/* ---- streams ---- */
 
 CUresult driver_stream_special(CUstream h, bool per_thread, struct device_stream **s,
                                CUcontext *ctx)
@@ -21,29 +19,17 @@ CUresult driver_stream_special(CUstream h, bool per_thread, struct device_stream
     return CUDA_ERROR_INVALID_HANDLE;
 }
 
-static __attribute__((noinline)) CUresult find_any(CUstream h, bool per_thread,
-                                                   struct device_stream **s, CUcontext *ctx)
+__attribute__((noinline)) CUresult driver_find_stream_asked(CUstream h, bool per_thread,
+                                                            struct device_stream **s,
+                                                            CUcontext *ctx)
 {
     return driver_find_stream(h, per_thread, s, ctx);
-}
-
-/* Context and stream of a call that needs both. */
-static inline CUresult stream_find(CUstream h, bool per_thread, struct device_stream **s,
-                                   CUcontext *ctx)
-{
-    if (WEIR_UNLIKELY(!driver_plain(h)))
-        return find_any(h, per_thread, s, ctx);
-    *s = h->device;
-    *ctx = h->ctx;
-    return CUDA_SUCCESS;
 }
 
 WEIR_API CUresult cuStreamCreateWithPriority(CUstream *out, unsigned int flags, int priority)
 {
     CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
     if (out == NULL || (flags & ~1u) != 0)
         return CUDA_ERROR_INVALID_VALUE;
     CUstream s = handle_new(TAG_STREAM, sizeof *s);
@@ -85,9 +71,7 @@ void stream_destroy(CUstream s)
 WEIR_API CUresult cuStreamDestroy_v2(CUstream s)
 {
     CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
     if (!handle_live(s, TAG_STREAM))
         return CUDA_ERROR_INVALID_HANDLE;
     stream_destroy(s);
@@ -125,9 +109,7 @@ static CUresult cuStreamGetPriority_(bool pt, CUstream h, int *priority)
 {
     CUcontext c;
     struct device_stream *s;
-    CUresult r = stream_find(h, pt, &s, &c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(stream_find(h, pt, &s, &c));
     if (priority == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *priority = device_stream_priority(s);
@@ -171,9 +153,7 @@ static CUresult cuStreamGetCtx_(bool pt, CUstream h, CUcontext *out)
 {
     CUcontext c;
     struct device_stream *s;
-    CUresult r = stream_find(h, pt, &s, &c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(stream_find(h, pt, &s, &c));
     if (out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *out = c;
@@ -192,192 +172,3 @@ static CUresult cuStreamGetDevice_(bool pt, CUstream h, CUdevice *out)
     return r;
 }
 BOTH(cuStreamGetDevice, (CUstream h, CUdevice *out), h, out)
-
-/* ---- events ---- */
-
-CUresult driver_event(CUevent h, struct device_event **e)
-{
-    if (!handle_live(h, TAG_EVENT))
-        return CUDA_ERROR_INVALID_HANDLE;
-    *e = h->device;
-    return CUDA_SUCCESS;
-}
-
-CUevent event_make(CUcontext c, struct device_event *d, unsigned flags)
-{
-    CUevent e = handle_new(TAG_EVENT, sizeof *e);
-    e->ctx = c;
-    e->flags = flags;
-    e->device = d;
-    pthread_mutex_lock(&c->lock);
-    e->next = c->events;
-    e->link = &c->events;
-    if (e->next != NULL)
-        e->next->link = &e->next;
-    c->events = e;
-    pthread_mutex_unlock(&c->lock);
-    return e;
-}
-
-WEIR_API CUresult cuEventCreate(CUevent *out, unsigned int flags)
-{
-    CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
-    bool interprocess = (flags & CU_EVENT_INTERPROCESS) != 0;
-    if (out == NULL || (flags & ~7u) != 0 ||
-        (interprocess && (flags & CU_EVENT_DISABLE_TIMING) == 0))
-        return CUDA_ERROR_INVALID_VALUE;
-    struct device_event *d = device_event_new(c->device, flags);
-    if (d == NULL)
-        return driver_error(CUDA_ERROR_OUT_OF_MEMORY,
-                            "cuEventCreate: no descriptor is left for an interprocess event");
-    *out = event_make(c, d, flags);
-    return CUDA_SUCCESS;
-}
-
-void event_destroy(CUevent e)
-{
-    pthread_mutex_lock(&e->ctx->lock);
-    *e->link = e->next;
-    if (e->next != NULL)
-        e->next->link = e->link;
-    pthread_mutex_unlock(&e->ctx->lock);
-    if (e->captured != NULL)
-        capture_forget_event(e);
-    device_event_free(e->device);
-    handle_free(e);
-}
-
-WEIR_API CUresult cuEventDestroy_v2(CUevent e)
-{
-    CUcontext c;
-    struct device_event *d;
-    CUresult r = driver_current(&c);
-    if (r == CUDA_SUCCESS)
-        r = driver_event(e, &d);
-    if (r == CUDA_SUCCESS)
-        event_destroy(e);
-    return r;
-}
-
-static CUresult cuEventRecordWithFlags_(bool pt, CUevent h, CUstream stream, unsigned int flags)
-{
-    CUcontext c;
-    struct device_stream *s;
-    struct device_event *e;
-    CUresult r = stream_find(stream, pt, &s, &c);
-    if (r == CUDA_SUCCESS)
-        r = driver_event(h, &e);
-    if (r != CUDA_SUCCESS)
-        return r;
-    if ((flags & ~1u) != 0)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (h->ctx != c)
-        return driver_error(CUDA_ERROR_INVALID_HANDLE,
-                            "cuEventRecord: event and stream belong to different contexts");
-    if (WEIR_UNLIKELY(capture_running() || h->captured != NULL)) {
-        bool captured;
-        r = capture_event_record(s, c, h, (flags & CU_EVENT_RECORD_EXTERNAL) != 0, &captured);
-        if (r != CUDA_SUCCESS || captured)
-            return r;
-    }
-    if (flags != 0) /* external: for streams that are being captured */
-        return CUDA_ERROR_ILLEGAL_STATE;
-    return driver_from_device(c, device_event_record(e, s));
-}
-BOTH(cuEventRecordWithFlags, (CUevent h, CUstream s, unsigned int flags), h, s, flags)
-
-static CUresult cuEventRecord_(bool pt, CUevent h, CUstream s)
-{
-    return cuEventRecordWithFlags_(pt, h, s, 0);
-}
-BOTH(cuEventRecord, (CUevent h, CUstream s), h, s)
-
-static CUresult cuStreamWaitEvent_(bool pt, CUstream stream, CUevent h, unsigned int flags)
-{
-    CUcontext c;
-    struct device_stream *s;
-    struct device_event *e;
-    CUresult r = stream_find(stream, pt, &s, &c);
-    if (r == CUDA_SUCCESS)
-        r = driver_event(h, &e);
-    if (r != CUDA_SUCCESS)
-        return r;
-    if ((flags & ~1u) != 0)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (WEIR_UNLIKELY(capture_running() || h->captured != NULL)) {
-        bool captured;
-        r = capture_event_wait(s, c, h, (flags & CU_EVENT_WAIT_EXTERNAL) != 0, &captured);
-        if (r != CUDA_SUCCESS || captured)
-            return r;
-    }
-    if (flags != 0) /* external: for streams that are being captured */
-        return CUDA_ERROR_ILLEGAL_STATE;
-    return driver_from_device(c, device_stream_wait_event(s, e));
-}
-BOTH(cuStreamWaitEvent, (CUstream s, CUevent h, unsigned int flags), s, h, flags)
-
-/* Looking at an event is permitted in host functions, which have no context. */
-static CUresult look_current(CUcontext *c)
-{
-    CUresult r = driver_current(c);
-    return r == CUDA_ERROR_NOT_PERMITTED ? CUDA_SUCCESS : r;
-}
-
-WEIR_API CUresult cuEventQuery(CUevent h)
-{
-    CUcontext c;
-    struct device_event *e;
-    CUresult r = look_current(&c);
-    if (r == CUDA_SUCCESS)
-        r = driver_event(h, &e);
-    if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running() || h->captured != NULL))
-        r = capture_forbid_event(h);
-    return r != CUDA_SUCCESS ? r : driver_from_device(h->ctx, device_event_query(e));
-}
-
-WEIR_API CUresult cuEventSynchronize(CUevent h)
-{
-    CUcontext c;
-    struct device_event *e;
-    CUresult r = look_current(&c);
-    if (r == CUDA_SUCCESS)
-        r = driver_event(h, &e);
-    if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running() || h->captured != NULL))
-        r = capture_forbid_event(h);
-    if (r != CUDA_SUCCESS)
-        return r;
-    r = driver_from_device(h->ctx, device_event_sync(e));
-    pool_synchronized();
-    return r;
-}
-
-WEIR_API CUresult cuEventElapsedTime_v2(float *ms, CUevent from, CUevent to)
-{
-    CUcontext c;
-    struct device_event *a, *b;
-    CUresult r = look_current(&c);
-    if (r == CUDA_SUCCESS)
-        r = driver_event(from, &a);
-    if (r == CUDA_SUCCESS)
-        r = driver_event(to, &b);
-    if (r != CUDA_SUCCESS)
-        return r;
-    if (ms == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (WEIR_UNLIKELY(from->captured != NULL || to->captured != NULL)) {
-        r = capture_elapsed(from);
-        return r != CUDA_SUCCESS ? r : capture_elapsed(to);
-    }
-    return driver_from_device(from->ctx, device_event_elapsed(a, b, ms));
-}
-
-/* The older name, for programs compiled with older headers. */
-#undef cuEventElapsedTime
-WEIR_API CUresult cuEventElapsedTime(float *ms, CUevent from, CUevent to);
-WEIR_API CUresult cuEventElapsedTime(float *ms, CUevent from, CUevent to)
-{
-    return cuEventElapsedTime_v2(ms, from, to);
-}

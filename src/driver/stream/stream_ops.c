@@ -179,9 +179,7 @@ static CUresult stream_ops_attributes(CUstream h, bool pt, struct stream_attribu
 {
     CUcontext c;
     struct device_stream *s;
-    CUresult r = driver_find_stream(h, pt, &s, &c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_find_stream(h, pt, &s, &c));
     if (h == NULL || h == CU_STREAM_LEGACY || h == CU_STREAM_PER_THREAD)
         *out = &c->attributes[h == CU_STREAM_PER_THREAD || (h == NULL && pt)];
     else
@@ -195,11 +193,8 @@ static CUresult cuStreamGetAttribute_(bool pt, CUstream h, CUstreamAttrID which,
     CUcontext c;
     struct device_stream *s;
     struct stream_attributes *a;
-    CUresult r = driver_find_stream(h, pt, &s, &c);
-    if (r == CUDA_SUCCESS)
-        r = stream_ops_attributes(h, pt, &a);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_find_stream(h, pt, &s, &c));
+    CU_TRY(stream_ops_attributes(h, pt, &a));
     if (out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     switch (which) {
@@ -279,9 +274,7 @@ static CUresult cuStreamGetCtx_v2_(bool pt, CUstream h, CUcontext *out, CUgreenC
 {
     CUcontext c;
     struct device_stream *s;
-    CUresult r = driver_find_stream(h, pt, &s, &c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_find_stream(h, pt, &s, &c));
     if (out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *out = c;

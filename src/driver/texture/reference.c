@@ -154,9 +154,7 @@ void reference_free(uint64_t address) { handle_free(of_variable(address)); }
 static CUresult reference_find(CUmodule m, const char *name, unsigned type, struct reference **out)
 {
     CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
     if (!handle_live(m, TAG_MODULE))
         return CUDA_ERROR_INVALID_HANDLE;
     if (name == NULL)
@@ -245,9 +243,7 @@ static size_t reference_limit(CUdevice_attribute which)
 /* With `format` the reference's elements become what the array's are; else they must be already. */
 static CUresult bind_array(struct reference *ref, CUarray a, bool format)
 {
-    CUresult r = array_check(a);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(array_check(a));
     struct reference to = *ref;
     to.bound = BOUND_ARRAY;
     to.array = a;
@@ -268,9 +264,7 @@ WEIR_API CUresult cuTexRefSetArray(CUtexref t, CUarray a, unsigned int flags)
 
 WEIR_API CUresult cuTexRefSetMipmappedArray(CUtexref t, CUmipmappedArray a, unsigned int flags)
 {
-    CUresult r = check_texture(t);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(check_texture(t));
     if (flags != CU_TRSA_OVERRIDE_FORMAT)
         return CUDA_ERROR_INVALID_VALUE;
     if (a == NULL)

@@ -167,9 +167,7 @@ static struct object *texture_find(uint64_t handle, uint32_t tag)
 static CUresult with(uint64_t handle, uint32_t tag, struct object *copy)
 {
     CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
     pthread_mutex_lock(&all.lock);
     struct object *o = texture_find(handle, tag);
     if (o != NULL && copy != NULL) {
@@ -208,9 +206,7 @@ static uint32_t at_least_one(size_t n) { return n > 0 ? (uint32_t)n : 1; }
 
 static CUresult describe_array(CUarray a, struct texture *t)
 {
-    CUresult r = array_check(a);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(array_check(a));
     const CUDA_ARRAY3D_DESCRIPTOR *d = &a->desc;
     if (!texel_of(d->Format, d->NumChannels, t))
         return CUDA_ERROR_INVALID_VALUE;
@@ -365,9 +361,7 @@ WEIR_API CUresult cuTexObjectCreate(CUtexObject *out, const CUDA_RESOURCE_DESC *
                                     const CUDA_RESOURCE_VIEW_DESC *view)
 {
     CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
     if (out == NULL || resource == NULL || sampling == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     struct object o = {.texture = {.tag = TEXTURE_TAG},
@@ -375,7 +369,7 @@ WEIR_API CUresult cuTexObjectCreate(CUtexObject *out, const CUDA_RESOURCE_DESC *
                        .resource = *resource,
                        .sampling = *sampling,
                        .viewed = view != NULL};
-    r = texture_describe(resource, &o.texture);
+    CUresult r = texture_describe(resource, &o.texture);
     if (r == CUDA_SUCCESS && view != NULL) {
         o.view = *view;
         r = resource->resType == CU_RESOURCE_TYPE_ARRAY
@@ -423,15 +417,11 @@ WEIR_API CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *out, C
 WEIR_API CUresult cuSurfObjectCreate(CUsurfObject *out, const CUDA_RESOURCE_DESC *resource)
 {
     CUcontext c;
-    CUresult r = driver_current(&c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
     if (out == NULL || resource == NULL || resource->resType != CU_RESOURCE_TYPE_ARRAY)
         return CUDA_ERROR_INVALID_VALUE;
     struct object o = {.texture = {.tag = SURFACE_TAG}, .ctx = c, .resource = *resource};
-    r = texture_describe(resource, &o.texture);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(texture_describe(resource, &o.texture));
     *out = publish(&o);
     return CUDA_SUCCESS;
 }

@@ -1,0 +1,20 @@
+/* lanes: how helpers of compiled code go over the lanes of a warp and read their arguments, which
+ * come in rows of 32 (abi/kernel_abi.h). */
+#ifndef WEIR_EXEC_LANES_H
+#define WEIR_EXEC_LANES_H
+
+#include "abi/kernel_abi.h"
+
+// NOLINTBEGIN(bugprone-macro-parentheses): `lane` is a name to declare
+#define EACH_LANE(lane, mask)                                                                      \
+    for (uint32_t left_ = (mask), lane = 0; left_ != 0; left_ &= left_ - 1)                        \
+        if (lane = (uint32_t)__builtin_ctz(left_), true)
+// NOLINTEND(bugprone-macro-parentheses)
+
+/* A lane's argument in that row. */
+static inline uint64_t lane_arg(const uint64_t *args, int row, uint32_t lane)
+{
+    return args[row * JIT_WARP + (int)lane];
+}
+
+#endif
