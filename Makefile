@@ -1,6 +1,8 @@
 # The front door: CMake and Ninja do the work. `make` builds, `make check` tests, `make demo` shows.
 #
 #   make [BUILD=build] [PRESET=release|debug|asan|tsan]
+#   make check                      the tests: some minutes on two CPUs
+#   make check-long                 what costs more than it usually finds: new seeds, every combination
 #   make check-asan | check-tsan    the tests under sanitizers, in builds of their own
 #   make model                      the allocator against a reference, 10 million operations
 #   make kill                       processes that share memory, each killed 200 times at any point
@@ -14,7 +16,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 PRESET ?= release
 
-.PHONY: all deps configure check check-asan check-tsan model kill fuzz-kernels coverage demo bench bench-api bench-counts bench-scaling bench-pools bench-nested bench-deps install clean
+.PHONY: all deps configure check check-long check-asan check-tsan model kill fuzz-kernels coverage demo bench bench-api bench-counts bench-scaling bench-pools bench-nested bench-deps install clean
 all: configure
 	@cmake --build $(BUILD)
 
@@ -26,6 +28,10 @@ configure: deps
 
 check: all
 	@ctest --test-dir $(BUILD) --output-on-failure -j$$(nproc)
+
+# Only those of the label "long" (long_test in tests/CMakeLists.txt), which `make check` leaves out.
+check-long: all
+	@ctest --test-dir $(BUILD) --output-on-failure -j$$(nproc) -C long -L '^long$$'
 
 # Address and undefined-behaviour sanitizers: everything but what only looks at the compiler, the
 # headers or the names (see WEIR_SANITIZE under tests/). CUDA programs are linked with them too.

@@ -23,8 +23,13 @@ for argument; do
     esac
 done
 
-cmake --build "$build" --target weir_bench >/dev/null || {
-    echo "bench: does not build; see cmake --build $build --target weir_bench" >&2
+# --quick is a test, and needs one program of all.
+target=weir_bench
+case "$section$arguments" in
+kernels*--quick*) target=weir_bench_kernels ;;
+esac
+cmake --build "$build" --target $target >/dev/null || {
+    echo "bench: does not build; see cmake --build $build --target $target" >&2
     exit 1
 }
 # shellcheck disable=SC2086 # says nothing of PoCL when only results or calls are measured

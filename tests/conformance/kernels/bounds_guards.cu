@@ -1,3 +1,4 @@
+// SANITIZERS: faults of kernels (src/exec/fault.c)
 /* K2: guards of indices, up to where these wrap around: counting up and down, strides of a grid,
  * neighbours at any distance, exchanges between places at all distances. What is read and written
  * must be what the same source, or a plain loop, gives on the host. At last a fault beyond a guard.

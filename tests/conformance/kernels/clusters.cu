@@ -1,3 +1,4 @@
+// SANITIZERS: clusters (src/exec/cluster.c)
 /* K2: clusters of blocks: their registers, their barrier, shared memory of other blocks by every
  * kind of access, copies to many blocks; and what launches refuse. */
 #include <cstdint>

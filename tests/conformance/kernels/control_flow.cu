@@ -1,3 +1,4 @@
+// SANITIZERS: the compiler on control flow of any shape (src/compiler)
 /* K2: control flow of any shape. Each function below runs for every thread on the device and, as
  * the same source, on the host: the results must be equal. Block sizes that do and do not fill
  * their last warp, one and more dimensions. */

@@ -1,3 +1,4 @@
+// SANITIZERS: barriers (src/exec/barrier.c)
 /* K2: barriers between code in which lanes part, end early, meet again, or use indices that wrap
  * around within a warp. The host computes the same step by step. */
 #include <cstdio>

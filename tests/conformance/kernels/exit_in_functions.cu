@@ -1,3 +1,4 @@
+// SANITIZERS: exits of threads (src/exec/run.c)
 /* K2: `exit` in functions that recurse or are called through pointers ends the thread: the kernel's
  * other threads go on, pass barriers, vote and shuffle without it. */
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SANITIZERS: every form of a launch (src/runtime, src/driver)
 /* K1: launches in all their forms: <<<>>> with every kind of argument, the C functions, attributes,
  * kernels by handle and through the driver; what a kernel says of itself. */
 #include <cstring>

@@ -1,3 +1,4 @@
+// SANITIZERS: barrier objects (src/exec/mbarrier.c)
 /* K2: barrier objects (mbarrier): phases by state and by parity, drops, byte counts, and the copies
  * that tell them of their end (cp.async, cp.async.bulk, reductions). */
 #include <cstdint>

@@ -1,4 +1,5 @@
 // FLAGS: -arch=sm_90a
+// SANITIZERS: helpers of compiled code (src/exec/helpers.c)
 /* K2: instructions that programs hardly ever have: reductions in another block's shared memory that
  * tell a barrier object of their bytes, uniform loads of 128 bits, approximations of two halves at a
  * time, discarded lines, register budgets, breakpoints. */

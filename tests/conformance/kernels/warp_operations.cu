@@ -1,3 +1,4 @@
+// SANITIZERS: the compiler on calls and warp operations (src/compiler)
 /* K2: barriers, shared memory, votes, shuffles, matches, atomics, calls that cannot be inlined. */
 #include <cstdio>
 #include <cstring>

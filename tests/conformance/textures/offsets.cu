@@ -1,3 +1,4 @@
+// SANITIZERS: offsets of fetches (src/exec/texture.c)
 /* K2: tex and tld4 with what may follow the coordinates.
  *
  * An offset moves the place by whole elements before the address mode counts, whatever the

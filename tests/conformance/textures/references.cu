@@ -1,3 +1,4 @@
+// SANITIZERS: fetches and surfaces (src/texture)
 /* K2: texture and surface references, which a program binds by name: what kernels read through them
  * under every setting, what the calls refuse, and that a kernel sees the binding of its launch. */
 #include <cuda.h>
