@@ -15,7 +15,9 @@
 #include <time.h>
 
 #include "abi/plugin.h"
-#include "compiler/codegen/codegen.h"
+#include "compiler/codegen/control/control.h"
+#include "compiler/codegen/frame.h"
+#include "compiler/codegen/instructions.h"
 #include "compiler/llvm/baseline.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -423,12 +425,12 @@ static bool goes_round(const struct jkernel *k)
 static bool choose_tier(struct session *s, const struct jit_options *opt, struct diag *d)
 {
     bool may = opt->tier == JIT_TIER_FIRST_OF_MANY ||
-               (opt->tier == JIT_TIER_FIRST && (s->cg.can_move || !goes_round(&s->k)));
+               (opt->tier == JIT_TIER_FIRST && (osr_possible(&s->cg) || !goes_round(&s->k)));
     bool large = count_instructions(s->cg.alu.module) > QUICK_INSTRUCTIONS;
     s->quick = opt->tier == JIT_TIER_BASELINE || (may && large);
-    s->entered = s->cg.can_move && (s->quick || large || !s->k.lockstep);
-    move_decide(s->cg.alu.module, MOVE_LEAVES, s->quick);
-    move_decide(s->cg.alu.module, MOVE_ENTERS, s->entered);
+    s->entered = osr_possible(&s->cg) && (s->quick || large || !s->k.lockstep);
+    osr_decide(s->cg.alu.module, OSR_LEAVES, s->quick);
+    osr_decide(s->cg.alu.module, OSR_ENTERS, s->entered);
     if (!s->quick)
         return true;
     LLVMDisposeTargetMachine(s->tm);
@@ -556,12 +558,12 @@ static bool compile_compile(const struct ptx_func *entry, const struct jit_optio
         memcpy(out->data, LLVMGetBufferStart(code), out->size);
         LLVMDisposeMemoryBuffer(code);
         out->meta = (struct jit_meta){.local_bytes = s.k.local_bytes,
-                                      .frame_bytes = s.cg.frame_bytes,
+                                      .frame_bytes = s.cg.frame->bytes,
                                       .pc_count = (uint32_t)s.k.nresume,
                                       .can_suspend = s.k.has_poll,
                                       .flags = (s.quick ? JIT_CODE_BASELINE : 0u) |
                                                (s.entered ? JIT_CODE_OSR_ENTRY : 0u) |
-                                               (row_streams(&s.cg) ? JIT_CODE_STREAMS : 0u)};
+                                               (batch_streams(&s.cg) ? JIT_CODE_STREAMS : 0u)};
     }
     session_close(&s);
     return code != NULL;

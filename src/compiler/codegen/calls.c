@@ -1,10 +1,13 @@
-/* emit_call: calls. What a call instruction names is one of four things: a math function, computed
- * in place like an elementwise instruction; a function that the grid room supplies, which is given
- * rows of 32 lanes; a function of the module that was not inlined, called once for all active
- * lanes; or a pointer to one, whose lanes go target by target. */
+/* calls.c: the call instruction.
+ *
+ * The callee is one of four: a math function, computed inline like an elementwise instruction; a
+ * function that the exec module supplies, which is passed rows of 32 lanes; a function of the
+ * module that was not inlined, called once for all active lanes; or a pointer to one, for which
+ * lanes with the same target are called together. */
 #include <stdio.h>
 
-#include "compiler/codegen/codegen.h"
+#include "compiler/codegen/instructions.h"
+#include "compiler/codegen/values.h"
 
 static bool emit_math(struct codegen *cg, const struct ptx_instr *i, const struct alu_sig *sig)
 {
@@ -56,23 +59,14 @@ static bool emit_math(struct codegen *cg, const struct ptx_instr *i, const struc
 }
 
 /* An argument of a helper: 32 lanes, extended to 64 bits. */
-static LLVMValueRef calls_row(struct codegen *cg, const struct ptx_operand *o)
+static LLVMValueRef argument_row(struct codegen *cg, const struct ptx_operand *o)
 {
     unsigned type = o->kind == PTX_OPR_REG ? cg->k->regs[o->reg].type : PTX_B64;
     return coerce(cg, operand_vector(cg, o, type), PTX_U64, false);
 }
 
-static void call_helper(struct codegen *cg, const char *name, LLVMValueRef args[4])
-{
-    LLVMTypeRef params[4] = {cg->ptr, cg->i32, cg->ptr, cg->ptr};
-    LLVMTypeRef t = LLVMFunctionType(LLVMVoidTypeInContext(cg->alu.ctx), params, 4, false);
-    LLVMValueRef f = LLVMGetNamedFunction(cg->alu.module, name);
-    if (f == NULL)
-        f = LLVMAddFunction(cg->alu.module, name, t);
-    LLVMBuildCall2(cg->alu.b, t, f, args, 4, "");
-}
-
-/* A function that the grid room supplies: arguments and results by rows of 32 lanes (abi.h). */
+/* A function that the exec module supplies: arguments and results are rows of 32 lanes
+ * (abi/kernel_abi.h). */
 static bool emit_extern(struct codegen *cg, const struct ptx_instr *i)
 {
     LLVMBuilderRef b = cg->alu.b;
@@ -84,11 +78,11 @@ static bool emit_extern(struct codegen *cg, const struct ptx_instr *i)
     LLVMValueRef args = new_slot(cg, LLVMArrayType2(row, (uint64_t)rows), "args");
     LLVMValueRef out = new_slot(cg, LLVMArrayType2(row, (uint64_t)rets), "rets");
     for (int n = 0; n < c->nargs; n++) {
-        LLVMValueRef v = calls_row(cg, &c->args[n]);
+        LLVMValueRef v = argument_row(cg, &c->args[n]);
         LLVMBuildStore(b, v, byte_offset(cg, args, c64(cg, (uint64_t)n * 256)));
     }
-    LLVMValueRef call[4] = {cg->blk, mask_bits(cg), args, out};
-    call_helper(cg, name, call);
+    LLVMValueRef call[4] = {cg->block.ptr, mask_bits(cg), args, out};
+    call_helper(cg, name, LLVMVoidTypeInContext(cg->alu.ctx), call, 4);
     for (int n = 0; n < c->nrets; n++) {
         LLVMValueRef v =
             LLVMBuildLoad2(b, row, byte_offset(cg, out, c64(cg, (uint64_t)n * 256)), "");
@@ -118,18 +112,18 @@ LLVMValueRef callee_function(struct codegen *cg, const struct ptx_func *f)
     return fn;
 }
 
-/* The lanes whose threads it has ended. */
-static LLVMValueRef calls_call(struct codegen *cg, const struct ptx_func *f, LLVMValueRef mask)
+/* Returns the lanes whose threads it has ended. */
+static LLVMValueRef call_function(struct codegen *cg, const struct ptx_func *f, LLVMValueRef mask)
 {
     LLVMValueRef fn = callee_function(cg, f);
     LLVMValueRef at = c64(cg, cg->k->local_bytes);
     if (cg->sp != NULL)
         at = LLVMBuildAdd(cg->alu.b, cg->sp, at, "");
-    LLVMValueRef args[4] = {cg->blk, cg->w, mask, at};
+    LLVMValueRef args[4] = {cg->block.ptr, cg->w, mask, at};
     return LLVMBuildCall2(cg->alu.b, LLVMGlobalGetValueType(fn), fn, args, 4, "");
 }
 
-/* Writes down which lanes' threads a call has ended, where that is asked. */
+/* Writes which lanes' threads a call has ended, where that is asked for. */
 static void write_ended(struct codegen *cg, const struct ptx_call *c, LLVMValueRef ended)
 {
     if (c->ended != 0)
@@ -137,9 +131,9 @@ static void write_ended(struct codegen *cg, const struct ptx_call *c, LLVMValueR
 }
 
 /* The lanes of `same` launch the kernel at address `to`: as a direct launch, but the arguments lie
- * where a function's would (flatten_launch.c). */
-static void calls_launch(struct codegen *cg, const struct ptx_call *c, LLVMValueRef to,
-                         LLVMValueRef same)
+ * where a function's would (front/cdp_launch.c). */
+static void call_launch(struct codegen *cg, const struct ptx_call *c, LLVMValueRef to,
+                        LLVMValueRef same)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef offset = c64(cg, cg->k->local_bytes);
@@ -149,15 +143,15 @@ static void calls_launch(struct codegen *cg, const struct ptx_call *c, LLVMValue
     LLVMValueRef out = new_slot(cg, cg->v32i64, "rets");
     LLVMBuildStore(b, splat(cg, to, JIT_WARP), args);
     for (int n = 0; n < c->nargs; n++)
-        LLVMBuildStore(b, calls_row(cg, &c->args[n]),
+        LLVMBuildStore(b, argument_row(cg, &c->args[n]),
                        byte_offset(cg, args, c64(cg, (uint64_t)(n + 1) * 256)));
     LLVMBuildStore(b, splat(cg, offset, JIT_WARP),
                    byte_offset(cg, args, c64(cg, (uint64_t)(c->nargs + 1) * 256)));
-    LLVMValueRef call[4] = {cg->blk, same, args, out};
-    call_helper(cg, "weir_rt_launch", call);
+    LLVMValueRef call[4] = {cg->block.ptr, same, args, out};
+    call_helper(cg, "weir_rt_launch", LLVMVoidTypeInContext(cg->alu.ctx), call, 4);
 }
 
-/* Through a pointer: lanes with the same target go together, the targets take turns. */
+/* Through a pointer: lanes with the same target are called together, one target after the other. */
 static bool emit_indirect(struct codegen *cg, const struct ptx_instr *i)
 {
     LLVMBuilderRef b = cg->alu.b;
@@ -172,8 +166,7 @@ static bool emit_indirect(struct codegen *cg, const struct ptx_instr *i)
     LLVMBuildBr(b, loop);
     LLVMPositionBuilderAtEnd(b, loop);
     LLVMValueRef left = LLVMBuildPhi(b, cg->i32, "");
-    LLVMValueRef args[2] = {left, LLVMConstInt(cg->i1, 1, false)};
-    LLVMValueRef lane = intrinsic(cg, "llvm.cttz", &cg->i32, 1, args, 2);
+    LLVMValueRef lane = lowest_lane(cg, left);
     LLVMValueRef to = LLVMBuildExtractElement(b, v, lane, "");
     LLVMValueRef same = bits_of(cg, LLVMBuildICmp(b, LLVMIntEQ, v, splat(cg, to, JIT_WARP), ""));
     same = LLVMBuildAnd(b, same, left, "");
@@ -189,12 +182,12 @@ static bool emit_indirect(struct codegen *cg, const struct ptx_instr *i)
         LLVMBuildCondBr(b, hit, yes, no);
         LLVMPositionBuilderAtEnd(b, yes);
         if (f->is_entry)
-            calls_launch(cg, c, to, same);
+            call_launch(cg, c, to, same);
         else
-            LLVMBuildStore(
-                b,
-                LLVMBuildOr(b, LLVMBuildLoad2(b, cg->i32, ended, ""), calls_call(cg, f, same), ""),
-                ended);
+            LLVMBuildStore(b,
+                           LLVMBuildOr(b, LLVMBuildLoad2(b, cg->i32, ended, ""),
+                                       call_function(cg, f, same), ""),
+                           ended);
         LLVMBuildBr(b, next);
         LLVMPositionBuilderAtEnd(b, no);
     }
@@ -202,7 +195,7 @@ static bool emit_indirect(struct codegen *cg, const struct ptx_instr *i)
         LLVMBasicBlockRef null = new_bb(cg, "no_kernel"), no = new_bb(cg, "no_function");
         LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, to, c64(cg, 0), ""), null, no);
         LLVMPositionBuilderAtEnd(b, null);
-        calls_launch(cg, c, to, same);
+        call_launch(cg, c, to, same);
         LLVMBuildBr(b, next);
         LLVMPositionBuilderAtEnd(b, no);
     }
@@ -223,7 +216,7 @@ bool emit_call(struct codegen *cg, const struct ptx_instr *i)
     if (i->call->func == NULL)
         return emit_indirect(cg, i);
     if (i->call->func->has_body) {
-        write_ended(cg, i->call, calls_call(cg, i->call->func, mask_bits(cg)));
+        write_ended(cg, i->call, call_function(cg, i->call->func, mask_bits(cg)));
         return true;
     }
     if (alu_math_known(i->call->func->name, &sig))

@@ -1,11 +1,11 @@
-/* emit_debug: source positions for the machine code, from PTX's .loc, so that a fault can name a
- * line of the user's source; where the PTX has none, a line of the PTX itself. */
+/* debug_lines.c: source positions of the machine code, from PTX's .loc, so that a fault report can
+ * name a line of the user's source; where the PTX has none, a line of the PTX itself. */
 #include <stdlib.h>
 #include <string.h>
 
 #include <llvm-c/DebugInfo.h>
 
-#include "compiler/codegen/codegen.h"
+#include "compiler/codegen/instructions.h"
 
 struct debug_lines {
     LLVMDIBuilderRef b;
@@ -16,7 +16,7 @@ struct debug_lines {
     int nfiles;
 };
 
-static LLVMMetadataRef debug_lines_file(struct debug_lines *l, const char *path)
+static LLVMMetadataRef debug_file(struct debug_lines *l, const char *path)
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
@@ -32,10 +32,10 @@ struct debug_lines *debug_open(struct codegen *cg)
     l->nfiles = m->nfiles > 0 ? m->nfiles : 1;
     l->files = xcalloc((size_t)l->nfiles + 1, sizeof *l->files);
     l->scopes = xcalloc((size_t)l->nfiles + 1, sizeof *l->scopes);
-    l->files[0] = debug_lines_file(l, "PTX");
+    l->files[0] = debug_file(l, "PTX");
     for (int n = 1; n < m->nfiles; n++)
         if (m->files[n] != NULL)
-            l->files[n] = debug_lines_file(l, m->files[n]);
+            l->files[n] = debug_file(l, m->files[n]);
     l->unit = LLVMDIBuilderCreateCompileUnit(l->b, LLVMDWARFSourceLanguageC, l->files[0], "weir", 4,
                                              true, "", 0, 0, "", 0, LLVMDWARFEmissionLineTablesOnly,
                                              0, false, false, "", 0, "", 0);

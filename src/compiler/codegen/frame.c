@@ -1,12 +1,17 @@
-/* emit_frame: what a warp keeps while it is suspended: which registers and masks, where in its
- * frame, and the code that moves them there and back. */
-#include "compiler/codegen/codegen.h"
-
+/* frame.c: what a warp keeps while it is suspended.
+ *
+ * Decides which registers and masks outlive each resume point and where in the warp's frame they
+ * lie, and emits the code that saves and restores them. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/codegen/control/control.h"
+#include "compiler/codegen/frame.h"
+#include "compiler/codegen/instructions.h"
+#include "compiler/codegen/values.h"
+
 /* Registers that must be in the frame at resume point r: those live into any block that may run
- * next, not cheap to compute again and not the same for all warps. */
+ * next, unless they are cheap to compute again or the same for all warps. */
 void frame_resume_points(struct codegen *cg)
 {
     struct jkernel *k = cg->k;
@@ -18,14 +23,14 @@ void frame_resume_points(struct codegen *cg)
             k->blocks[b].resume = k->nresume;
             k->resume_block[k->nresume++] = b;
         }
-    cg->resume_live = arena_alloc(&k->arena, sizeof(uint64_t *) * (size_t)k->nresume);
-    cg->resume_cand = arena_alloc(&k->arena, sizeof(uint64_t *) * (size_t)k->nresume);
-    cg->pending_offset = arena_alloc(&k->arena, sizeof(uint32_t) * (size_t)k->nblocks);
+    cg->frame->resume_live = arena_alloc(&k->arena, sizeof(uint64_t *) * (size_t)k->nresume);
+    cg->frame->resume_blocks = arena_alloc(&k->arena, sizeof(uint64_t *) * (size_t)k->nresume);
+    cg->frame->pending_offset = arena_alloc(&k->arena, sizeof(uint32_t) * (size_t)k->nblocks);
     uint32_t at = 0;
-    cg->live_offset = at;
+    cg->frame->live_offset = at;
     at += 4;
     for (int32_t b = 0; b < k->nblocks; b++)
-        cg->pending_offset[b] = UINT32_MAX;
+        cg->frame->pending_offset[b] = UINT32_MAX;
     for (int32_t r = 1; r < k->nresume; r++) {
         const struct jblock *blk = &k->blocks[k->resume_block[r]];
         uint64_t *cand = arena_alloc(&k->arena, (size_t)bit_words(k->nblocks) * 8);
@@ -36,15 +41,15 @@ void frame_resume_points(struct codegen *cg)
              c = bit_next(cand, k->nblocks, c + 1)) {
             for (size_t w = 0; w < words; w++)
                 live[w] |= k->blocks[c].live_in[w];
-            if (!k->blocks[c].converged && cg->pending_offset[c] == UINT32_MAX) {
-                cg->pending_offset[c] = at;
+            if (!k->blocks[c].converged && cg->frame->pending_offset[c] == UINT32_MAX) {
+                cg->frame->pending_offset[c] = at;
                 at += 4;
             }
         }
-        cg->resume_live[r] = live;
-        cg->resume_cand[r] = cand;
+        cg->frame->resume_live[r] = live;
+        cg->frame->resume_blocks[r] = cand;
     }
-    cg->frame_bytes = at;
+    cg->frame->bytes = at;
 }
 
 static void add_reads(const struct ptx_instr *i, uint64_t *set)
@@ -56,14 +61,14 @@ static void add_reads(const struct ptx_instr *i, uint64_t *set)
 }
 
 /* Registers that a block reads, as a bit set. */
-static const uint64_t *frame_block_reads(struct codegen *cg, int32_t b)
+static const uint64_t *block_reads(struct codegen *cg, int32_t b)
 {
     struct jkernel *k = cg->k;
     const struct jblock *blk = &k->blocks[b];
-    if (cg->block_reads == NULL)
-        cg->block_reads = arena_alloc(&k->arena, sizeof(uint64_t *) * (size_t)k->nblocks);
-    if (cg->block_reads[b] != NULL)
-        return cg->block_reads[b];
+    if (cg->frame->block_reads == NULL)
+        cg->frame->block_reads = arena_alloc(&k->arena, sizeof(uint64_t *) * (size_t)k->nblocks);
+    if (cg->frame->block_reads[b] != NULL)
+        return cg->frame->block_reads[b];
     uint64_t *set = arena_alloc(&k->arena, (size_t)bit_words((int32_t)k->nregs) * 8);
     for (int32_t n = 0; n < blk->count; n++)
         add_reads(&k->instrs[blk->first + n], set);
@@ -71,7 +76,7 @@ static const uint64_t *frame_block_reads(struct codegen *cg, int32_t b)
         add_reads(blk->term_instr, set);
     if (blk->cond >= 0)
         bit_set(set, blk->cond);
-    return cg->block_reads[b] = set;
+    return cg->frame->block_reads[b] = set;
 }
 
 const uint64_t *frame_reads(struct codegen *cg, int32_t r)
@@ -81,14 +86,14 @@ const uint64_t *frame_reads(struct codegen *cg, int32_t r)
     uint64_t *set = arena_alloc(&k->arena, words * 8);
     uint64_t *seen = xcalloc((size_t)bit_words(k->nblocks), 8);
     int32_t n = 0, *work = xmalloc(sizeof *work * (size_t)k->nblocks);
-    for (int32_t c = bit_next(cg->resume_cand[r], k->nblocks, 0); c >= 0;
-         c = bit_next(cg->resume_cand[r], k->nblocks, c + 1)) {
+    for (int32_t c = bit_next(cg->frame->resume_blocks[r], k->nblocks, 0); c >= 0;
+         c = bit_next(cg->frame->resume_blocks[r], k->nblocks, c + 1)) {
         bit_set(seen, c);
         work[n++] = c;
     }
     while (n > 0) {
         const struct jblock *blk = &k->blocks[work[--n]];
-        const uint64_t *reads = frame_block_reads(cg, (int32_t)(blk - k->blocks));
+        const uint64_t *reads = block_reads(cg, (int32_t)(blk - k->blocks));
         for (size_t w = 0; w < words; w++)
             set[w] |= reads[w];
         for (int s = 0; s < blk->nsucc && blk->suspend != SUSPEND_BARRIER; s++)
@@ -109,13 +114,13 @@ bool frame_once(const struct codegen *cg, int32_t reg)
            r->uniformity.brk == 0;
 }
 
-/* Lanes of a vector that the frame has: those whose numbers have none of the bits that make no
- * difference. Their numbers go to at[], if that is wanted. */
-static unsigned kept_lanes(const struct codegen *cg, int32_t reg, LLVMValueRef *at)
+/* Lanes of a vector that the frame has: those whose numbers have none of the ignored bits. Their
+ * numbers go to at[], if that is wanted. */
+static unsigned stored_lanes(const struct codegen *cg, int32_t reg, LLVMValueRef *at)
 {
     unsigned n = 0;
     for (unsigned lane = 0; lane < JIT_WARP; lane++)
-        if ((lane & cg->regs[reg].alike) == 0) {
+        if ((lane & cg->regs[reg].ignored_bits) == 0) {
             if (at != NULL)
                 at[n] = LLVMConstInt(cg->i32, lane, false);
             n++;
@@ -128,11 +133,11 @@ void frame_plan(struct codegen *cg)
     struct jkernel *k = cg->k;
     size_t words = (size_t)bit_words((int32_t)k->nregs);
     uint64_t *any = arena_alloc(&k->arena, words * 8);
-    uint32_t at = cg->frame_bytes;
+    uint32_t at = cg->frame->bytes;
     for (int32_t r = 1; r < k->nresume; r++)
         for (size_t w = 0; w < words; w++)
-            any[w] |= cg->resume_live[r][w];
-    /* what is small first, then vectors on lines of their own */
+            any[w] |= cg->frame->resume_live[r][w];
+    /* small registers first, then vectors on cache lines of their own */
     for (int pass = 0; pass < 2; pass++) {
         for (int32_t r = bit_next(any, (int32_t)k->nregs, 0); r >= 0;
              r = bit_next(any, (int32_t)k->nregs, r + 1)) {
@@ -142,9 +147,9 @@ void frame_plan(struct codegen *cg)
             if (vec && reg->type == PTX_PRED)
                 bytes = 4;
             else if (vec)
-                bytes *= kept_lanes(cg, r, NULL);
+                bytes *= stored_lanes(cg, r, NULL);
             if (reg->remat || (vec && bytes >= 64) != (pass == 1) ||
-                (frame_once(cg, r) && !relay_needs(cg, r)))
+                (frame_once(cg, r) && !interleave_needs(cg, r)))
                 continue;
             uint32_t align = vec && bytes >= 64 ? 64 : bytes;
             at = (at + align - 1) / align * align;
@@ -154,10 +159,10 @@ void frame_plan(struct codegen *cg)
                 at += 4 * (uint32_t)nsegs(reg->uniformity.seg);
         }
     }
-    cg->frame_bytes = (at + 63) & ~63u;
+    cg->frame->bytes = (at + 63) & ~63u;
 }
 
-static void frame_word(struct codegen *cg, LLVMValueRef slot, uint32_t offset, bool save)
+static void transfer_word(struct codegen *cg, LLVMValueRef slot, uint32_t offset, bool save)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef p = byte_offset(cg, cg->frame_w, c64(cg, offset)), v;
@@ -172,17 +177,18 @@ static void frame_word(struct codegen *cg, LLVMValueRef slot, uint32_t offset, b
     }
 }
 
-/* Moves a vector of which the frame has some lanes. */
-static void frame_lanes(struct codegen *cg, int32_t reg, bool save)
+/* Saves or restores a vector of which the frame has some lanes. */
+static void transfer_lanes(struct codegen *cg, int32_t reg, bool save)
 {
     LLVMBuilderRef b = cg->alu.b;
     struct storage *s = &cg->regs[reg];
     LLVMTypeRef t = scalar_type(cg, cg->k->regs[reg].type), all = LLVMVectorType(t, JIT_WARP);
     LLVMValueRef at[JIT_WARP], place[JIT_WARP], p, v;
-    unsigned n = kept_lanes(cg, reg, at);
+    unsigned n = stored_lanes(cg, reg, at);
     LLVMTypeRef some = LLVMVectorType(t, n);
     for (unsigned lane = 0, next = 0; lane < JIT_WARP; lane++)
-        place[lane] = (lane & s->alike) == 0 ? c32(cg, next++) : place[lane & ~s->alike];
+        place[lane] =
+            (lane & s->ignored_bits) == 0 ? c32(cg, next++) : place[lane & ~s->ignored_bits];
     p = byte_offset(cg, cg->frame_w, c64(cg, s->frame_offset));
     if (save) {
         v = LLVMBuildLoad2(b, all, s->slot[0], "");
@@ -200,8 +206,8 @@ static void frame_lanes(struct codegen *cg, int32_t reg, bool save)
     LLVMBuildStore(b, v, s->slot[0]);
 }
 
-/* Moves one register between its slots and the frame. */
-static void frame_register(struct codegen *cg, int32_t reg, bool save)
+/* Saves or restores one register. */
+static void transfer_register(struct codegen *cg, int32_t reg, bool save)
 {
     LLVMBuilderRef b = cg->alu.b;
     const struct jreg *r = &cg->k->regs[reg];
@@ -211,8 +217,8 @@ static void frame_register(struct codegen *cg, int32_t reg, bool save)
     bool vec = r->uniformity.seg == SEG_NONE;
     if (s->framed)
         return;
-    if (s->alike != 0) {
-        frame_lanes(cg, reg, save);
+    if (s->ignored_bits != 0) {
+        transfer_lanes(cg, reg, save);
         return;
     }
     LLVMTypeRef held = vec ? LLVMVectorType(t, JIT_WARP) : t;
@@ -240,14 +246,14 @@ static void frame_register(struct codegen *cg, int32_t reg, bool save)
         }
     }
     for (int n = 0; r->uniformity.brk != 0 && n < nsegs(r->uniformity.seg); n++)
-        frame_word(cg, s->brk[n],
-                   s->frame_offset + (uint32_t)nsegs(r->uniformity.seg) * bytes + 4 * (uint32_t)n,
-                   save);
+        transfer_word(
+            cg, s->brk[n],
+            s->frame_offset + (uint32_t)nsegs(r->uniformity.seg) * bytes + 4 * (uint32_t)n, save);
 }
 
-/* Moves a register that is kept once: all warps find what the block had when the region began, and
- * leave the same behind. */
-static void once_of_frame(struct codegen *cg, int32_t reg, bool save)
+/* Saves or restores a register that is kept once: all warps find what the block had when the region
+ * began, and leave the same value. */
+static void transfer_once(struct codegen *cg, int32_t reg, bool save)
 {
     struct storage *s = &cg->regs[reg];
     LLVMTypeRef t = scalar_type(cg, cg->k->regs[reg].type);
@@ -260,50 +266,50 @@ static void once_of_frame(struct codegen *cg, int32_t reg, bool save)
 }
 
 /* Saves or restores all that resume point r needs. */
-void frame_move(struct codegen *cg, int32_t r, bool save)
+void frame_transfer(struct codegen *cg, int32_t r, bool save)
 {
     struct jkernel *k = cg->k;
     if (!cg->always_full)
-        frame_word(cg, cg->live_slot, cg->live_offset, save);
-    for (int32_t c = bit_next(cg->resume_cand[r], k->nblocks, 0); c >= 0;
-         c = bit_next(cg->resume_cand[r], k->nblocks, c + 1))
+        transfer_word(cg, cg->live_slot, cg->frame->live_offset, save);
+    for (int32_t c = bit_next(cg->frame->resume_blocks[r], k->nblocks, 0); c >= 0;
+         c = bit_next(cg->frame->resume_blocks[r], k->nblocks, c + 1))
         if (!k->blocks[c].converged)
-            frame_word(cg, cg->pending_slot[c], cg->pending_offset[c], save);
-    for (int32_t reg = bit_next(cg->resume_live[r], (int32_t)k->nregs, 0); reg >= 0;
-         reg = bit_next(cg->resume_live[r], (int32_t)k->nregs, reg + 1))
-        if (frame_once(cg, reg) && !relay_point(cg, r))
-            once_of_frame(cg, reg, save);
+            transfer_word(cg, cg->flow->pending_slot[c], cg->frame->pending_offset[c], save);
+    for (int32_t reg = bit_next(cg->frame->resume_live[r], (int32_t)k->nregs, 0); reg >= 0;
+         reg = bit_next(cg->frame->resume_live[r], (int32_t)k->nregs, reg + 1))
+        if (frame_once(cg, reg) && !interleave_point(cg, r))
+            transfer_once(cg, reg, save);
         else if (!k->regs[reg].remat)
-            frame_register(cg, reg, save);
+            transfer_register(cg, reg, save);
 }
 
-/* Computes a register again, after those it comes from that were not restored. */
-static void frame_remat(struct codegen *cg, int32_t reg, bool restored)
+/* Rematerializes a register, after those that it is computed from and that were not restored. */
+static void rematerialize(struct codegen *cg, int32_t reg, bool restored)
 {
     const struct jreg *r = &cg->k->regs[reg];
-    if (cg->remat_done[reg] || (restored && !r->remat))
+    if (cg->frame->remat_done[reg] || (restored && !r->remat))
         return;
-    cg->remat_done[reg] = 1;
+    cg->frame->remat_done[reg] = 1;
     const struct ptx_instr *i = &cg->k->instrs[r->def];
     struct jroles roles;
     jit_roles(i, &roles);
     for (int u = 0; u < roles.nuse; u++)
-        frame_remat(cg, roles.use[u], true);
+        rematerialize(cg, roles.use[u], true);
     if (!emit_instr(cg, i))
         cg->failed = true;
 }
 
-void frame_recompute(struct codegen *cg, int32_t r)
+void frame_rematerialize(struct codegen *cg, int32_t r)
 {
     struct jkernel *k = cg->k;
-    const uint64_t *read = cg->reads != NULL ? cg->reads : frame_reads(cg, r);
-    for (int32_t reg = bit_next(cg->resume_live[r], (int32_t)k->nregs, 0); reg >= 0;
-         reg = bit_next(cg->resume_live[r], (int32_t)k->nregs, reg + 1))
+    const uint64_t *read = cg->frame->reads != NULL ? cg->frame->reads : frame_reads(cg, r);
+    for (int32_t reg = bit_next(cg->frame->resume_live[r], (int32_t)k->nregs, 0); reg >= 0;
+         reg = bit_next(cg->frame->resume_live[r], (int32_t)k->nregs, reg + 1))
         if (k->regs[reg].remat &&
-            (bit_get(read, reg) || (cg->reads == NULL && k->regs[reg].uniformity.brk != 0)))
-            frame_remat(cg, reg, false);
-    for (int32_t reg = bit_next(cg->resume_again[r], (int32_t)k->nregs, 0); reg >= 0;
-         reg = bit_next(cg->resume_again[r], (int32_t)k->nregs, reg + 1))
+            (bit_get(read, reg) || (cg->frame->reads == NULL && k->regs[reg].uniformity.brk != 0)))
+            rematerialize(cg, reg, false);
+    for (int32_t reg = bit_next(cg->frame->resume_remat[r], (int32_t)k->nregs, 0); reg >= 0;
+         reg = bit_next(cg->frame->resume_remat[r], (int32_t)k->nregs, reg + 1))
         if (bit_get(read, reg))
-            frame_remat(cg, reg, false);
+            rematerialize(cg, reg, false);
 }

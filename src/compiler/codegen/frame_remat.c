@@ -1,28 +1,28 @@
-/* emit_again: what need not be kept while a warp is suspended, because it follows from what is.
+/* frame_remat.c: rematerialization at resume points, and vectors with equal lanes.
  *
- * Registers that are made in one step of arithmetic of one that is kept anyway and of what all
- * lanes share (an element less the mean of a row) are not saved but made again behind the barrier:
- * a step costs less than writing 32 values and reading them back.
+ * A register that is one arithmetic instruction away from another that is kept anyway and from
+ * values that all lanes share (an element minus the mean of a row) is not saved. It is computed
+ * again after the barrier: an instruction costs less than writing 32 values and reading them back.
  *
- * After a butterfly of shuffles lanes have the same value: a sum whose partners were 16, 8, 4 and 2
- * lanes away is one value for each of two lanes. Of such a register only the lanes that differ are
- * kept. */
+ * After a butterfly of shuffles lanes have equal values: a sum whose partners were 16, 8, 4 and 2
+ * lanes away has one value for each two lanes. Of such a register only the lanes that differ are
+ * saved. */
 #include <string.h>
 
-#include "compiler/codegen/codegen.h"
+#include "compiler/codegen/frame.h"
 
 enum { ALL_BITS = JIT_WARP - 1, UNKNOWN = 0xff };
 
-/* What is asked of a kernel: for each instruction its block, -1 where it is in none. */
-struct again {
+/* What is known of a kernel: for each instruction its block, -1 where it is in none. */
+struct remat_analysis {
     struct codegen *cg;
     int32_t *block_of;
-    uint8_t *bits; /* per register: what free_bits found; UNKNOWN: not asked yet */
+    uint8_t *bits; /* per register: what ignored_bits found; UNKNOWN: not computed yet */
 };
 
 /* The only instruction that writes a register, where all of the warp's live lanes run it at once;
- * NULL: there is no such. */
-static const struct ptx_instr *maker(const struct again *c, int32_t reg)
+ * NULL: there is none. */
+static const struct ptx_instr *defining_instr(const struct remat_analysis *c, int32_t reg)
 {
     const struct jkernel *k = c->cg->k;
     const struct jreg *r = &k->regs[reg];
@@ -32,7 +32,7 @@ static const struct ptx_instr *maker(const struct again *c, int32_t reg)
     return b->converged && !b->serialized && b->serial_end == 0 ? &k->instrs[r->def] : NULL;
 }
 
-/* ---- registers of which few lanes differ ---- */
+/* ---- vectors with equal lanes ---- */
 
 static bool is_imm(const struct ptx_operand *o, uint32_t v)
 {
@@ -49,16 +49,16 @@ static unsigned butterfly(const struct ptx_instr *i)
     return (unsigned)i->operands[2].imm & ALL_BITS;
 }
 
-static unsigned free_bits(struct again *c, int32_t reg);
+static unsigned ignored_bits(struct remat_analysis *c, int32_t reg);
 
-static unsigned operand_bits(struct again *c, const struct ptx_operand *o)
+static unsigned operand_ignored_bits(struct remat_analysis *c, const struct ptx_operand *o)
 {
     if (o->kind == PTX_OPR_REG)
-        return free_bits(c, o->reg);
+        return ignored_bits(c, o->reg);
     return o->kind == PTX_OPR_IMM || o->kind == PTX_OPR_FIMM ? ALL_BITS : 0;
 }
 
-/* Does x op y not depend on which is which? */
+/* Is the operation commutative, on two registers? */
 static bool commutes(const struct ptx_instr *i)
 {
     switch (i->op) {
@@ -75,55 +75,56 @@ static bool commutes(const struct ptx_instr *i)
     }
 }
 
-/* The bit of the lane's number that counts no longer after i, if that joins each lane's value,
- * which does not depend on `bits`, with a partner's; else 0. */
-static unsigned joined(const struct again *c, const struct ptx_instr *i, unsigned bits)
+/* The bit of the lane's number that is ignored after i, if i joins each lane's value, which does
+ * not depend on `bits`, with a partner's; else 0. */
+static unsigned butterfly_bit(const struct remat_analysis *c, const struct ptx_instr *i,
+                              unsigned bits)
 {
     if (!commutes(i))
         return 0;
     for (int n = 1; n <= 2; n++) {
-        const struct ptx_instr *s = maker(c, i->operands[n].reg);
+        const struct ptx_instr *s = defining_instr(c, i->operands[n].reg);
         const struct ptx_operand *own = &i->operands[3 - n];
         unsigned distance = butterfly(s) & ~bits;
         if (distance != 0 && (distance & (distance - 1)) == 0 &&
             s->operands[1].kind == PTX_OPR_REG && s->operands[1].reg == own->reg &&
-            maker(c, own->reg) != NULL)
+            defining_instr(c, own->reg) != NULL)
             return distance;
     }
     return 0;
 }
 
 /* Bits of the lane's number on which a register's value does not depend. */
-static unsigned free_bits(struct again *c, int32_t reg)
+static unsigned ignored_bits(struct remat_analysis *c, int32_t reg)
 {
     const struct jreg *r = &c->cg->k->regs[reg];
     if (c->bits[reg] != UNKNOWN)
         return c->bits[reg];
     c->bits[reg] = is_uniform(&r->uniformity) && r->uniformity.brk == 0 ? ALL_BITS : 0;
-    const struct ptx_instr *i = r->uniformity.seg == SEG_NONE ? maker(c, reg) : NULL;
+    const struct ptx_instr *i = r->uniformity.seg == SEG_NONE ? defining_instr(c, reg) : NULL;
     struct diag ignored = {0};
     if (i == NULL || i->op == PTX_OP_call || jit_ndst(i) != 1 || i->operands[0].kind != PTX_OPR_REG)
         return c->bits[reg];
     unsigned bits = i->op == PTX_OP_mov || alu_supported(i, &ignored) ? ALL_BITS : 0;
     if (i->op == PTX_OP_shfl)
-        bits = butterfly(i) != 0 ? operand_bits(c, &i->operands[1]) : 0;
+        bits = butterfly(i) != 0 ? operand_ignored_bits(c, &i->operands[1]) : 0;
     else
         for (int n = 1; n < i->noperands; n++)
-            bits &= operand_bits(c, &i->operands[n]);
-    c->bits[reg] = (uint8_t)(bits | joined(c, i, bits));
+            bits &= operand_ignored_bits(c, &i->operands[n]);
+    c->bits[reg] = (uint8_t)(bits | butterfly_bit(c, i, bits));
     return c->bits[reg];
 }
 
-static void find_alike(struct again *c)
+static void find_ignored_bits(struct remat_analysis *c)
 {
     struct jkernel *k = c->cg->k;
     memset(c->bits, UNKNOWN, k->nregs);
     for (int32_t r = 0; c->cg->always_full && r < (int32_t)k->nregs; r++)
         if (k->regs[r].uniformity.seg == SEG_NONE && k->regs[r].type != PTX_PRED)
-            c->cg->regs[r].alike = (uint8_t)free_bits(c, r);
+            c->cg->regs[r].ignored_bits = (uint8_t)ignored_bits(c, r);
 }
 
-/* ---- registers that are made again ---- */
+/* ---- rematerialized registers ---- */
 
 static bool is_step(const struct ptx_instr *i)
 {
@@ -144,22 +145,23 @@ static bool is_step(const struct ptx_instr *i)
     }
 }
 
-/* Is what `reg` was when `result` was made still what it is wherever that is read? */
-static bool lasts(const struct again *c, int32_t reg, int32_t result)
+/* Does `reg` still have the value from which `result` was computed wherever that is read? */
+static bool unchanged(const struct remat_analysis *c, int32_t reg, int32_t result)
 {
     const struct jkernel *k = c->cg->k;
-    return maker(c, reg) != NULL &&
+    return defining_instr(c, reg) != NULL &&
            !bit_get(k->blocks[c->block_of[k->regs[reg].def]].live_in, result);
 }
 
-/* The register from which `reg` is to be made again; -1: it is to be kept. `kept` are those that
- * are in the frame anyway. */
-static int32_t frame_remat_source(const struct again *c, int32_t reg, const uint64_t *kept)
+/* The register from which `reg` is rematerialized; -1: it is to be kept. `kept` are those that are
+ * in the frame anyway. */
+static int32_t remat_source(const struct remat_analysis *c, int32_t reg, const uint64_t *kept)
 {
     const struct jkernel *k = c->cg->k;
     const struct jreg *r = &k->regs[reg];
-    const struct ptx_instr *i =
-        r->uniformity.seg == SEG_NONE && r->type != PTX_PRED && !r->remat ? maker(c, reg) : NULL;
+    const struct ptx_instr *i = r->uniformity.seg == SEG_NONE && r->type != PTX_PRED && !r->remat
+                                    ? defining_instr(c, reg)
+                                    : NULL;
     struct jroles roles;
     int32_t source = -1;
     if (i == NULL || !is_step(i) || !jit_roles(i, &roles) || roles.ndef != 1)
@@ -169,35 +171,36 @@ static int32_t frame_remat_source(const struct again *c, int32_t reg, const uint
         bool shared = is_uniform(&from->uniformity) && from->uniformity.brk == 0;
         if (from->remat && from->uniformity.brk == 0)
             continue;
-        if (roles.use[u] == reg || !lasts(c, roles.use[u], reg) ||
+        if (roles.use[u] == reg || !unchanged(c, roles.use[u], reg) ||
             (!shared && source >= 0 && source != roles.use[u]))
             return -1;
         source = shared ? source : roles.use[u];
     }
     if (source < 0 || !bit_get(kept, source) || k->regs[source].uniformity.seg != SEG_NONE ||
-        k->regs[source].type == PTX_PRED || c->cg->regs[source].alike > c->cg->regs[reg].alike ||
+        k->regs[source].type == PTX_PRED ||
+        c->cg->regs[source].ignored_bits > c->cg->regs[reg].ignored_bits ||
         ptx_type_bits((enum ptx_type)k->regs[source].type) > ptx_type_bits((enum ptx_type)r->type))
         return -1;
     return source;
 }
 
-/* `reg` is made again wherever it was to be restored, and what it is made of is kept there. */
-static void frame_remat_replace(struct codegen *cg, int32_t reg)
+/* Rematerializes `reg` wherever it was to be restored, and keeps what it is computed from. */
+static void replace_register(struct codegen *cg, int32_t reg)
 {
     struct jkernel *k = cg->k;
     struct jroles roles;
     jit_roles(&k->instrs[k->regs[reg].def], &roles);
     for (int32_t r = 1; r < k->nresume; r++) {
-        if (!bit_get(cg->resume_live[r], reg))
+        if (!bit_get(cg->frame->resume_live[r], reg))
             continue;
-        bit_clear(cg->resume_live[r], reg);
-        bit_set(cg->resume_again[r], reg);
+        bit_clear(cg->frame->resume_live[r], reg);
+        bit_set(cg->frame->resume_remat[r], reg);
         for (int u = 0; u < roles.nuse; u++)
-            bit_set(cg->resume_live[r], roles.use[u]);
+            bit_set(cg->frame->resume_live[r], roles.use[u]);
     }
 }
 
-static void find_again(struct again *c)
+static void find_remat(struct remat_analysis *c)
 {
     struct codegen *cg = c->cg;
     struct jkernel *k = cg->k;
@@ -205,25 +208,26 @@ static void find_again(struct again *c)
     uint64_t *kept = arena_alloc(&k->arena, words * 8), *fixed = arena_alloc(&k->arena, words * 8);
     for (int32_t r = 1; r < k->nresume; r++)
         for (size_t w = 0; w < words; w++)
-            kept[w] |= cg->resume_live[r][w];
+            kept[w] |= cg->frame->resume_live[r][w];
     for (int32_t r = bit_next(kept, (int32_t)k->nregs, 0); r >= 0;
          r = bit_next(kept, (int32_t)k->nregs, r + 1)) {
-        int32_t source = bit_get(fixed, r) ? -1 : frame_remat_source(c, r, kept);
+        int32_t source = bit_get(fixed, r) ? -1 : remat_source(c, r, kept);
         if (source < 0)
             continue;
-        bit_set(fixed, source); /* others are not made again of what is itself */
+        bit_set(fixed, source); /* nothing is rematerialized from what is rematerialized itself */
         bit_clear(kept, r);
-        frame_remat_replace(cg, r);
+        replace_register(cg, r);
     }
 }
 
-void again_plan(struct codegen *cg)
+void remat_plan(struct codegen *cg)
 {
     struct jkernel *k = cg->k;
-    struct again c = {.cg = cg};
-    cg->resume_again = arena_alloc(&k->arena, sizeof(uint64_t *) * (size_t)k->nresume);
+    struct remat_analysis c = {.cg = cg};
+    cg->frame->resume_remat = arena_alloc(&k->arena, sizeof(uint64_t *) * (size_t)k->nresume);
     for (int32_t r = 1; r < k->nresume; r++)
-        cg->resume_again[r] = arena_alloc(&k->arena, (size_t)bit_words((int32_t)k->nregs) * 8);
+        cg->frame->resume_remat[r] =
+            arena_alloc(&k->arena, (size_t)bit_words((int32_t)k->nregs) * 8);
     if (k->nresume < 2)
         return;
     c.block_of = arena_alloc(&k->arena, sizeof(int32_t) * (k->ninstrs + 1));
@@ -233,6 +237,6 @@ void again_plan(struct codegen *cg)
     for (int32_t b = 0; b < k->nblocks; b++)
         for (int32_t n = 0; n < k->blocks[b].count; n++)
             c.block_of[k->blocks[b].first + n] = b;
-    find_alike(&c);
-    find_again(&c);
+    find_ignored_bits(&c);
+    find_remat(&c);
 }

@@ -1,17 +1,22 @@
-/* emit_op: one instruction: elementwise ones through alu.h at the narrowest shape their operands
- * allow, moves and address conversions here, calls (emit_call.c), memory and warp operations in
- * their own files. */
-#include <stddef.h>
+/* instructions.c: one instruction.
+ *
+ * Elementwise instructions are computed here, by arithmetic.h, at the narrowest uniformity that
+ * their operands allow, as are moves and address conversions. All others are passed to their own
+ * files.
+ */
 #include <string.h>
 
-#include "compiler/codegen/codegen.h"
-
-#define FIELD(name) offsetof(struct jit_block, name)
+#include "compiler/codegen/control/control.h"
+#include "compiler/codegen/instructions.h"
+#include "compiler/codegen/matrix/matrix.h"
+#include "compiler/codegen/memory/memory.h"
+#include "compiler/codegen/values.h"
+#include "compiler/codegen/warp/warp.h"
 
 /* ---- special registers ---- */
 
 /* Linear thread index of the first lane of a segment. */
-static LLVMValueRef instructions_linear(struct codegen *cg, unsigned seg, int s)
+static LLVMValueRef linear_index(struct codegen *cg, unsigned seg, int s)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef t = LLVMBuildShl(b, cg->w, c32(cg, SEG_WARP), "");
@@ -20,7 +25,7 @@ static LLVMValueRef instructions_linear(struct codegen *cg, unsigned seg, int s)
 }
 
 /* tid component from a linear thread index (scalar or vector). */
-static LLVMValueRef instructions_tid(struct codegen *cg, LLVMValueRef linear, int component)
+static LLVMValueRef tid_component(struct codegen *cg, LLVMValueRef linear, int component)
 {
     LLVMBuilderRef b = cg->alu.b;
     const uint32_t *n = cg->k->opt->ntid;
@@ -36,7 +41,7 @@ static LLVMValueRef instructions_tid(struct codegen *cg, LLVMValueRef linear, in
 #undef CONST
 }
 
-static LLVMValueRef instructions_clock(struct codegen *cg)
+static LLVMValueRef read_clock(struct codegen *cg)
 {
     return intrinsic(cg, "llvm.readcyclecounter", NULL, 0, NULL, 0);
 }
@@ -50,7 +55,7 @@ static LLVMValueRef helper_u64(struct codegen *cg, const char *name)
     return LLVMBuildCall2(cg->alu.b, t, f, NULL, 0, "");
 }
 
-/* Special registers that are the same for the whole warp, or per segment. */
+/* Special registers that are uniform, or affine in each segment. */
 LLVMValueRef sreg_scalar(struct codegen *cg, const struct ptx_operand *o, unsigned seg, int s)
 {
     LLVMBuilderRef b = cg->alu.b;
@@ -58,26 +63,27 @@ LLVMValueRef sreg_scalar(struct codegen *cg, const struct ptx_operand *o, unsign
     size_t at = c < 3 ? c * 4u : 0;
     switch (o->sreg) {
     case PTX_SR_tid:
-        return c < 3 ? instructions_tid(cg, instructions_linear(cg, seg, s), (int)c) : c32(cg, 0);
+        return c < 3 ? tid_component(cg, linear_index(cg, seg, s), (int)c) : c32(cg, 0);
     case PTX_SR_ntid: return c < 3 ? c32(cg, cg->k->opt->ntid[c]) : c32(cg, 0);
     case PTX_SR_laneid: return c32(cg, (uint64_t)(s << seg));
     case PTX_SR_warpid: return cg->w;
     case PTX_SR_nwarpid: return c32(cg, 64);
-    case PTX_SR_ctaid: return c < 3 ? cg->ctaid[c] : c32(cg, 0);
-    case PTX_SR_nctaid: return c < 3 ? cg->nctaid[c] : c32(cg, 0);
-    case PTX_SR_smid: return block_field(cg, FIELD(smid), cg->i32, false);
-    case PTX_SR_nsmid: return block_field(cg, FIELD(nsmid), cg->i32, false);
-    case PTX_SR_gridid: return block_field(cg, FIELD(gridid), cg->i64, false);
-    case PTX_SR_clusterid: return block_field(cg, FIELD(clusterid) + at, cg->i32, false);
-    case PTX_SR_nclusterid: return block_field(cg, FIELD(nclusterid) + at, cg->i32, false);
-    case PTX_SR_cluster_ctaid: return block_field(cg, FIELD(cluster_ctaid) + at, cg->i32, false);
-    case PTX_SR_cluster_nctaid: return block_field(cg, FIELD(cluster_nctaid) + at, cg->i32, false);
-    case PTX_SR_envreg: return block_field(cg, FIELD(envreg) + (c & 3) * 4u, cg->i32, false);
+    case PTX_SR_ctaid: return c < 3 ? cg->block.ctaid[c] : c32(cg, 0);
+    case PTX_SR_nctaid: return c < 3 ? cg->block.nctaid[c] : c32(cg, 0);
+    case PTX_SR_smid: return block_field(cg, BLOCK_FIELD(smid), cg->i32, false);
+    case PTX_SR_nsmid: return block_field(cg, BLOCK_FIELD(nsmid), cg->i32, false);
+    case PTX_SR_gridid: return block_field(cg, BLOCK_FIELD(gridid), cg->i64, false);
+    case PTX_SR_clusterid: return block_field(cg, BLOCK_FIELD(clusterid) + at, cg->i32, false);
+    case PTX_SR_nclusterid: return block_field(cg, BLOCK_FIELD(nclusterid) + at, cg->i32, false);
+    case PTX_SR_cluster_ctaid:
+        return block_field(cg, BLOCK_FIELD(cluster_ctaid) + at, cg->i32, false);
+    case PTX_SR_cluster_nctaid:
+        return block_field(cg, BLOCK_FIELD(cluster_nctaid) + at, cg->i32, false);
+    case PTX_SR_envreg: return block_field(cg, BLOCK_FIELD(envreg) + (c & 3) * 4u, cg->i32, false);
     case PTX_SR_clock:
-    case PTX_SR_clock64: return instructions_clock(cg);
+    case PTX_SR_clock64: return read_clock(cg);
     case PTX_SR_clock_hi:
-        return LLVMBuildTrunc(b, LLVMBuildLShr(b, instructions_clock(cg), c64(cg, 32), ""), cg->i32,
-                              "");
+        return LLVMBuildTrunc(b, LLVMBuildLShr(b, read_clock(cg), c64(cg, 32), ""), cg->i32, "");
     case PTX_SR_globaltimer:
     case PTX_SR_globaltimer_lo: return helper_u64(cg, "weir_rt_globaltimer");
     case PTX_SR_current_graph_exec: return helper_u64(cg, "weir_rt_current_graph_exec");
@@ -85,15 +91,16 @@ LLVMValueRef sreg_scalar(struct codegen *cg, const struct ptx_operand *o, unsign
         return LLVMBuildTrunc(
             b, LLVMBuildLShr(b, helper_u64(cg, "weir_rt_globaltimer"), c64(cg, 32), ""), cg->i32,
             "");
-    case PTX_SR_total_smem_size: return block_field(cg, FIELD(total_shared), cg->i32, false);
-    case PTX_SR_dynamic_smem_size: return block_field(cg, FIELD(dynamic_shared), cg->i32, false);
+    case PTX_SR_total_smem_size: return block_field(cg, BLOCK_FIELD(total_shared), cg->i32, false);
+    case PTX_SR_dynamic_smem_size:
+        return block_field(cg, BLOCK_FIELD(dynamic_shared), cg->i32, false);
     case PTX_SR_WARP_SZ: return c32(cg, JIT_WARP);
-    case PTX_SR_aggr_smem_size: return block_field(cg, FIELD(total_shared), cg->i32, false);
-    case PTX_SR_cluster_ctarank: return block_field(cg, FIELD(cluster_rank), cg->i32, false);
-    case PTX_SR_cluster_nctarank: return block_field(cg, FIELD(cluster_size), cg->i32, false);
+    case PTX_SR_aggr_smem_size: return block_field(cg, BLOCK_FIELD(total_shared), cg->i32, false);
+    case PTX_SR_cluster_ctarank: return block_field(cg, BLOCK_FIELD(cluster_rank), cg->i32, false);
+    case PTX_SR_cluster_nctarank: return block_field(cg, BLOCK_FIELD(cluster_size), cg->i32, false);
     case PTX_SR_is_explicit_cluster:
-        return LLVMBuildTrunc(b, block_field(cg, FIELD(explicit_cluster), cg->i32, false), cg->i1,
-                              "");
+        return LLVMBuildTrunc(b, block_field(cg, BLOCK_FIELD(explicit_cluster), cg->i32, false),
+                              cg->i1, "");
     default: return c32(cg, 0);
     }
 }
@@ -123,15 +130,15 @@ LLVMValueRef sreg_vector(struct codegen *cg, const struct ptx_operand *o)
         return from_segments(cg, v, s.seg, s.stride);
     }
     if (o->sreg == PTX_SR_tid) {
-        LLVMValueRef first = instructions_linear(cg, SEG_WARP, 0);
-        return instructions_tid(cg, from_segments(cg, &first, SEG_WARP, 1), o->component);
+        LLVMValueRef first = linear_index(cg, SEG_WARP, 0);
+        return tid_component(cg, from_segments(cg, &first, SEG_WARP, 1), o->component);
     }
     return lanemask(cg, o->sreg);
 }
 
 /* ---- moves ---- */
 
-/* mov.b64 {a, b}, d and mov.b64 d, {a, b}: pieces of a wider register, lowest first. */
+/* mov.b64 {a, b}, d and mov.b64 d, {a, b}: parts of a wider register, lowest first. */
 static bool emit_pack(struct codegen *cg, const struct ptx_instr *i)
 {
     LLVMBuilderRef b = cg->alu.b;
@@ -218,18 +225,18 @@ static bool emit_mov(struct codegen *cg, const struct ptx_instr *i)
 static LLVMValueRef local_bases(struct codegen *cg)
 {
     LLVMBuilderRef b = cg->alu.b;
-    LLVMValueRef first = LLVMBuildZExt(b, instructions_linear(cg, SEG_WARP, 0), cg->i64, "");
+    LLVMValueRef first = LLVMBuildZExt(b, linear_index(cg, SEG_WARP, 0), cg->i64, "");
     LLVMValueRef lane = from_segments(cg, &first, SEG_WARP, 1);
-    LLVMValueRef base = LLVMBuildPtrToInt(b, cg->local, cg->i64, "");
-    lane = LLVMBuildMul(b, lane, splat(cg, cg->local_stride, JIT_WARP), "");
+    LLVMValueRef base = LLVMBuildPtrToInt(b, cg->block.local, cg->i64, "");
+    lane = LLVMBuildMul(b, lane, splat(cg, cg->block.local_stride, JIT_WARP), "");
     return LLVMBuildAdd(b, lane, splat(cg, base, JIT_WARP), "");
 }
 
 /* Start of the window of a space: NULL for spaces whose addresses are the process's. */
-static LLVMValueRef instructions_window(struct codegen *cg, unsigned space)
+static LLVMValueRef window_base(struct codegen *cg, unsigned space)
 {
     if (space == PTX_SPACE_SHARED)
-        return LLVMBuildPtrToInt(cg->alu.b, cg->shared, cg->i64, "");
+        return LLVMBuildPtrToInt(cg->alu.b, cg->block.shared, cg->i64, "");
     return NULL;
 }
 
@@ -245,14 +252,14 @@ static bool emit_cvta(struct codegen *cg, const struct ptx_instr *i)
     LLVMValueRef v[MAX_SEGS];
     if (sh.seg == SEG_NONE) {
         v[0] = operand_vector(cg, s, PTX_U64);
-        LLVMValueRef base = instructions_window(cg, space);
+        LLVMValueRef base = window_base(cg, space);
         base = space == PTX_SPACE_LOCAL ? local_bases(cg) : base ? splat(cg, base, JIT_WARP) : NULL;
         if (base != NULL)
             v[0] = to ? LLVMBuildSub(b, v[0], base, "") : LLVMBuildAdd(b, v[0], base, "");
         write_vector(cg, i->operands[0].reg, v[0], type);
         return true;
     }
-    LLVMValueRef base = instructions_window(cg, space), before[MAX_SEGS];
+    LLVMValueRef base = window_base(cg, space), before[MAX_SEGS];
     for (int n = 0; n < nsegs(sh.seg); n++) {
         if (sh.brk != 0)
             before[n] = operand_break(cg, s, sh.seg, n);
@@ -264,7 +271,8 @@ static bool emit_cvta(struct codegen *cg, const struct ptx_instr *i)
     return true;
 }
 
-/* Which lanes' addresses lie in a constant? They are variables of the module: each is asked. */
+/* The lanes whose addresses lie in a constant. Constants are variables of the module, so each is
+ * compared with. */
 static LLVMValueRef in_constants(struct codegen *cg, LLVMValueRef address)
 {
     LLVMBuilderRef b = cg->alu.b;
@@ -290,16 +298,16 @@ static bool emit_isspacep(struct codegen *cg, const struct ptx_instr *i)
     LLVMBuilderRef b = cg->alu.b;
     unsigned space = i->spaces[0];
     LLVMValueRef a = operand_vector(cg, &i->operands[1], PTX_U64);
-    LLVMValueRef shared = LLVMBuildPtrToInt(b, cg->shared, cg->i64, "");
+    LLVMValueRef shared = LLVMBuildPtrToInt(b, cg->block.shared, cg->i64, "");
     LLVMValueRef size =
-        LLVMBuildZExt(b, block_field(cg, FIELD(total_shared), cg->i32, false), cg->i64, "");
+        LLVMBuildZExt(b, block_field(cg, BLOCK_FIELD(total_shared), cg->i32, false), cg->i64, "");
     LLVMValueRef off = LLVMBuildSub(b, a, splat(cg, shared, JIT_WARP), "");
     LLVMValueRef in_shared = LLVMBuildICmp(b, LLVMIntULT, off, splat(cg, size, JIT_WARP), "");
     off = LLVMBuildSub(b, a, local_bases(cg), "");
     LLVMValueRef in_local =
-        LLVMBuildICmp(b, LLVMIntULT, off, splat(cg, cg->local_stride, JIT_WARP), "");
+        LLVMBuildICmp(b, LLVMIntULT, off, splat(cg, cg->block.local_stride, JIT_WARP), "");
     uint64_t param_bytes = 4096;
-    LLVMValueRef params = LLVMBuildPtrToInt(b, cg->params, cg->i64, "");
+    LLVMValueRef params = LLVMBuildPtrToInt(b, cg->block.params, cg->i64, "");
     off = LLVMBuildSub(b, a, splat(cg, params, JIT_WARP), "");
     LLVMValueRef in_param =
         LLVMBuildICmp(b, LLVMIntULT, off, splat(cg, c64(cg, param_bytes), JIT_WARP), "");
@@ -366,22 +374,22 @@ static LLVMValueRef result_break(struct codegen *cg, const struct ptx_instr *i,
     return before;
 }
 
-/* In a whole copy no value is broken: where that is not known, the general copies go on. */
-static void stay_whole(struct codegen *cg, const struct ptx_instr *i, unsigned seg,
-                       LLVMValueRef *before)
+/* In a converged copy no value is broken: where that is not known, the divergent copies go on. */
+static void stay_converged(struct codegen *cg, const struct ptx_instr *i, unsigned seg,
+                           LLVMValueRef *before)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef all = NULL, whole = c32(cg, 1u << seg);
     bool known = false;
     for (int n = jit_ndst(i); n < i->noperands; n++)
         if (operand_uniformity(cg->k, &i->operands[n]).brk != 0)
-            known = true; /* was looked at when that was written */
+            known = true; /* was tested when that was written */
     for (int p = 0; !known && p < nsegs(seg); p++) {
         LLVMValueRef ok = LLVMBuildICmp(b, LLVMIntEQ, before[p], whole, "");
         all = all ? LLVMBuildAnd(b, all, ok, "") : ok;
     }
     if (!known)
-        flow_keep_whole(cg, i, all);
+        flow_stay_converged(cg, i, all);
     for (int p = 0; p < nsegs(seg); p++)
         before[p] = whole;
 }
@@ -413,8 +421,8 @@ static bool emit_alu(struct codegen *cg, const struct ptx_instr *i)
         LLVMValueRef v[MAX_SEGS];
         for (int p = 0; p < parts; p++)
             v[p] = dst[p][0];
-        if (cg->in_whole)
-            stay_whole(cg, i, sh.seg, before);
+        if (cg->converged)
+            stay_converged(cg, i, sh.seg, before);
         write_broken(cg, i->operands[0].reg, sh, v, before, sig.dst[0]);
         return true;
     }
@@ -425,7 +433,7 @@ static bool emit_alu(struct codegen *cg, const struct ptx_instr *i)
 
 /* ---- the rest ---- */
 
-static void cold(struct codegen *cg, LLVMValueRef f, const char *name)
+static void add_attribute(struct codegen *cg, LLVMValueRef f, const char *name)
 {
     unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
     LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex,
@@ -439,14 +447,14 @@ void emit_fault(struct codegen *cg, unsigned kind, LLVMValueRef mask, LLVMValueR
     LLVMValueRef f = LLVMGetNamedFunction(cg->alu.module, "weir_rt_fault");
     if (f == NULL) {
         f = LLVMAddFunction(cg->alu.module, "weir_rt_fault", t);
-        cold(cg, f, "cold");
+        add_attribute(cg, f, "cold");
     }
-    LLVMValueRef args[4] = {cg->blk, c32(cg, kind), mask, address ? address : c64(cg, 0)};
+    LLVMValueRef args[4] = {cg->block.ptr, c32(cg, kind), mask, address ? address : c64(cg, 0)};
     LLVMBuildCall2(cg->alu.b, t, f, args, 4, "");
 }
 
-/* alloca d, sp, size, align, sp (flatten_lower.c): addresses of the local window, behind the
- * kernel's variables. */
+/* alloca d, sp, size, align, sp (front/lower.c): addresses of the local window, after the kernel's
+ * variables. */
 static bool emit_alloca(struct codegen *cg, const struct ptx_instr *i)
 {
     LLVMBuilderRef b = cg->alu.b;
@@ -460,7 +468,7 @@ static bool emit_alloca(struct codegen *cg, const struct ptx_instr *i)
         size = LLVMBuildAnd(b, size, splat(cg, c64(cg, 0xffffffff), JIT_WARP), "");
     LLVMValueRef end = LLVMBuildAdd(b, sp, size, "");
     LLVMValueRef over =
-        LLVMBuildICmp(b, LLVMIntUGT, end, splat(cg, cg->local_stride, JIT_WARP), "");
+        LLVMBuildICmp(b, LLVMIntUGT, end, splat(cg, cg->block.local_stride, JIT_WARP), "");
     over = LLVMBuildOr(b, over, LLVMBuildICmp(b, LLVMIntULT, end, sp, ""), "");
     LLVMValueRef lanes = LLVMBuildAnd(b, bits_of(cg, over), mask_bits(cg), "");
     LLVMBasicBlockRef bad = new_bb(cg, "overflow"), fits = new_bb(cg, "fits");
@@ -544,7 +552,8 @@ bool emit_instr(struct codegen *cg, const struct ptx_instr *i)
     case PTX_OP_ldmatrix:
     case PTX_OP_stmatrix:
     case PTX_OP_movmatrix: return emit_matrix_move(cg, i);
-    case PTX_OP_cp: return mem_space(i) == PTX_SPACE_LOCAL ? emit_copy(cg, i) : emit_async(cg, i);
+    case PTX_OP_cp:
+        return mem_space(i) == PTX_SPACE_LOCAL ? emit_struct_copy(cg, i) : emit_async_copy(cg, i);
     default: return emit_alu(cg, i);
     }
 }
@@ -610,7 +619,7 @@ bool emit_supported(const struct ptx_instr *i, struct diag *d)
     case PTX_OP_ldmatrix:
     case PTX_OP_stmatrix:
     case PTX_OP_movmatrix: return true;
-    case PTX_OP_cp: return async_supported(i, d);
+    case PTX_OP_cp: return async_copy_supported(i, d);
     default: return alu_supported(i, d);
     }
 }

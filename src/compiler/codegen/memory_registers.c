@@ -1,27 +1,26 @@
-/* emit_place: registers that lie in memory: fragments of matrices, and what a crowd of registers is
- * that outlives resume points.
+/* memory_registers.c: registers that lie in memory, and are no values to LLVM.
  *
- * The functions behind matrix instructions find their registers in memory, so each such register
- * has one place there, and LLVM never sees it as a value:
+ * Functions behind matrix instructions find their registers in memory. Each such register lies
  *
- *   in the warp's frame, if it outlives a resume point; it is not moved then
- *   in one of a few places on the stack, if it lives within a block: compilers give every product's
- *   result a register of its own, thousands in an unrolled kernel, of which few live at a time
- *   in a place of its own otherwise
+ *   in the warp's frame, if it outlives a resume point; it is not saved and restored then
+ *   in one of a few slots on the stack, if it lives within a block: compilers give the result of
+ * every product a register of its own, thousands in an unrolled kernel, of which few are live at a
+ * time in a slot of its own otherwise
  *
- * Registers that outlive a resume point are moved into the frame and back by each region that they
- * live through. A few are values in between. Hundreds (the accumulators and addresses of an
- * unrolled product, as CUTLASS has them) would only be moved to the stack by LLVM, which takes it
- * minutes: its selection of instructions and its scheduling take time with the square of the loads
- * in a row. They stay in the frame, too, and each is read where it is used. */
+ * Other registers that outlive a resume point are restored and saved by each region that they live
+ * through. A few of them are values in between. Hundreds (the accumulators and addresses of an
+ * unrolled product, as CUTLASS has them) would only be spilled to the stack by LLVM, and take it
+ * minutes: instruction selection and scheduling are quadratic in the number of loads in a row. They
+ * stay in the frame, too, and each is loaded where it is used. */
 #include <stdlib.h>
 
-#include "compiler/codegen/codegen.h"
+#include "compiler/codegen/frame.h"
+#include "compiler/codegen/values.h"
 
-enum { PLACE_BYTES = 256 };
+enum { FRAGMENT_BYTES = 256 };
 /* Vectors that outlive a resume point are values if they are no more bytes than this, which is four
- * times the registers of a processor with AVX-512. */
-enum { CROWD_BYTES = 8192 };
+ * times the registers of a CPU with AVX-512. */
+enum { MAX_LIVE_BYTES = 8192 };
 
 /* Registers that matrix instructions read or write, as a bit set. */
 static uint64_t *fragments(struct codegen *cg)
@@ -49,8 +48,8 @@ static uint64_t *fragments(struct codegen *cg)
     return set;
 }
 
-/* The places on the stack, and which of them are free. */
-struct pool {
+/* The slots on the stack, and which of them are free. */
+struct fragment_slots {
     LLVMValueRef *items;
     size_t count, cap;
     struct {
@@ -59,19 +58,19 @@ struct pool {
     } free;
 };
 
-static LLVMValueRef take(struct codegen *cg, struct pool *p)
+static LLVMValueRef take_slot(struct codegen *cg, struct fragment_slots *p)
 {
     if (p->free.count > 0)
         return p->free.items[--p->free.count];
-    LLVMValueRef v = new_slot(cg, LLVMArrayType2(cg->i8, PLACE_BYTES), "fragment");
-    LLVMSetAlignment(v, PLACE_BYTES);
+    LLVMValueRef v = new_slot(cg, LLVMArrayType2(cg->i8, FRAGMENT_BYTES), "fragment");
+    LLVMSetAlignment(v, FRAGMENT_BYTES);
     vec_push(p, v);
     return v;
 }
 
-/* Gives the registers of `set` that live within block b places of the pool. */
-static void place_block(struct codegen *cg, const struct jblock *b, const uint64_t *set,
-                        int32_t *last, struct pool *pool)
+/* Assigns slots to the registers of `set` that live within block b. */
+static void assign_block(struct codegen *cg, const struct jblock *b, const uint64_t *set,
+                         int32_t *last, LLVMValueRef *held, struct fragment_slots *fragment_slots)
 {
     struct jkernel *k = cg->k;
     struct jroles r;
@@ -82,91 +81,94 @@ static void place_block(struct codegen *cg, const struct jblock *b, const uint64
         for (int u = 0; u < r.nuse; u++)
             last[r.use[u]] = n;
     }
-    pool->free.count = 0;
-    for (size_t n = 0; n < pool->count; n++)
-        vec_push(&pool->free, pool->items[n]);
+    fragment_slots->free.count = 0;
+    for (size_t n = 0; n < fragment_slots->count; n++)
+        vec_push(&fragment_slots->free, fragment_slots->items[n]);
     for (int32_t n = 0; n < b->count; n++) {
         jit_roles(&k->instrs[b->first + n], &r);
         for (int d = 0; d < r.ndef; d++) {
             int32_t reg = r.def[d];
             bool local = bit_get(set, reg) && k->regs[reg].ndefs == 1 && !bit_get(b->live_out, reg);
             if (local && !cg->regs[reg].framed)
-                cg->regs[reg].slot[0] = cg->regs[reg].pooled = take(cg, pool);
+                cg->regs[reg].slot[0] = held[reg] = take_slot(cg, fragment_slots);
         }
-        /* results first: they never share a place with what is read */
+        /* results first: they never share a slot with what is read */
         for (int u = 0; u < r.ndef + r.nuse; u++) {
-            struct storage *s = &cg->regs[u < r.ndef ? r.def[u] : r.use[u - r.ndef]];
-            if (s->pooled != NULL && last[s - cg->regs] == n) {
-                vec_push(&pool->free, s->pooled);
-                s->pooled = NULL;
+            int32_t reg = u < r.ndef ? r.def[u] : r.use[u - r.ndef];
+            if (held[reg] != NULL && last[reg] == n) {
+                vec_push(&fragment_slots->free, held[reg]);
+                held[reg] = NULL;
             }
         }
     }
 }
 
-static void fragments_plan(struct codegen *cg)
+static void plan_fragments(struct codegen *cg)
 {
     struct jkernel *k = cg->k;
     const uint64_t *set = fragments(cg);
-    struct pool pool = {0};
+    struct fragment_slots fragment_slots = {0};
     if (bit_next(set, (int32_t)k->nregs, 0) < 0)
         return;
     for (int32_t r = bit_next(set, (int32_t)k->nregs, 0); r >= 0;
          r = bit_next(set, (int32_t)k->nregs, r + 1))
-        cg->regs[r].framed = cg->regs[r].frame_offset != UINT32_MAX && cg->regs[r].alike == 0;
+        cg->regs[r].framed =
+            cg->regs[r].frame_offset != UINT32_MAX && cg->regs[r].ignored_bits == 0;
     int32_t *last = xcalloc(k->nregs, sizeof *last);
+    LLVMValueRef *held = xcalloc(k->nregs, sizeof(LLVMValueRef)); /* by register: its slot */
     for (int32_t b = 0; b < k->nblocks; b++)
-        place_block(cg, &k->blocks[b], set, last, &pool);
+        assign_block(cg, &k->blocks[b], set, last, held, &fragment_slots);
     free(last);
-    free(pool.items);
-    free(pool.free.items);
+    free(held);
+    free(fragment_slots.items);
+    free(fragment_slots.free.items);
 }
 
-/* Bytes of a register in the frame that could be its only place; 0: it could not. */
-static uint32_t homely(const struct codegen *cg, int32_t reg)
+/* Bytes of a register for which the frame could have the only copy; 0: it could not. */
+static uint32_t frame_vector_bytes(const struct codegen *cg, int32_t reg)
 {
     const struct jreg *r = &cg->k->regs[reg];
     unsigned bits = ptx_type_bits((enum ptx_type)r->type);
     if (r->uniformity.seg != SEG_NONE || r->type == PTX_PRED || bits < 16 || bits > 64 ||
-        cg->regs[reg].frame_offset == UINT32_MAX || cg->regs[reg].alike != 0)
+        cg->regs[reg].frame_offset == UINT32_MAX || cg->regs[reg].ignored_bits != 0)
         return 0;
     return bits / 8 * JIT_WARP;
 }
 
-/* Where more vectors outlive a resume point than any processor has registers for, all that do so
- * are kept in the frame. */
-static void crowd_plan(struct codegen *cg)
+/* Where more vectors outlive a resume point than any CPU has registers for, all that do so stay in
+ * the frame. */
+static void plan_framed(struct codegen *cg)
 {
     struct jkernel *k = cg->k;
     uint32_t most = 0;
     for (int32_t r = 1; r < k->nresume; r++) {
         uint32_t sum = 0;
-        for (int32_t reg = bit_next(cg->resume_live[r], (int32_t)k->nregs, 0); reg >= 0;
-             reg = bit_next(cg->resume_live[r], (int32_t)k->nregs, reg + 1))
-            sum += homely(cg, reg);
+        for (int32_t reg = bit_next(cg->frame->resume_live[r], (int32_t)k->nregs, 0); reg >= 0;
+             reg = bit_next(cg->frame->resume_live[r], (int32_t)k->nregs, reg + 1))
+            sum += frame_vector_bytes(cg, reg);
         most = sum > most ? sum : most;
     }
-    if (most <= CROWD_BYTES)
+    if (most <= MAX_LIVE_BYTES)
         return;
     for (size_t reg = 0; reg < k->nregs; reg++)
-        if (homely(cg, (int32_t)reg) > 0 && !cg->regs[reg].framed)
-            cg->regs[reg].framed = cg->regs[reg].crowd = true;
+        if (frame_vector_bytes(cg, (int32_t)reg) > 0 && !cg->regs[reg].framed)
+            cg->regs[reg].framed = cg->regs[reg].no_function = true;
 }
 
-void place_plan(struct codegen *cg)
+void memory_registers_plan(struct codegen *cg)
 {
-    fragments_plan(cg);
-    crowd_plan(cg);
+    plan_fragments(cg);
+    plan_framed(cg);
 }
 
-void place_region(struct codegen *cg)
+void memory_registers_region(struct codegen *cg)
 {
     for (size_t r = 0; r < cg->k->nregs; r++)
         if (cg->regs[r].framed)
             cg->regs[r].slot[0] = NULL;
 }
 
-LLVMValueRef place_of(struct codegen *cg, int32_t reg)
+LLVMValueRef register_pointer(struct codegen *cg, int32_t reg)
 {
     struct storage *s = &cg->regs[reg];
     if (s->slot[0] == NULL) {

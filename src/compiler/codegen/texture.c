@@ -1,11 +1,13 @@
-/* emit_tex: textures and surfaces: a call of a helper for the whole warp, with the handles and
- * coordinates of 32 lanes in rows, and a word that describes the instruction (texture/instr.h). */
+/* texture.c: textures and surfaces: a call of a helper for the whole warp, with the handles and
+ * coordinates of 32 lanes in rows, and a word that describes the instruction (abi/texture_instr.h).
+ */
 #include "abi/texture_instr.h"
-#include "compiler/codegen/codegen.h"
+#include "compiler/codegen/instructions.h"
+#include "compiler/codegen/values.h"
 
 /* ---- what an instruction says ---- */
 
-static bool geometry_of_texture(const struct ptx_instr *i, unsigned *g)
+static bool texture_geometry_of(const struct ptx_instr *i, unsigned *g)
 {
     static const struct {
         uint16_t mod;
@@ -23,7 +25,7 @@ static bool geometry_of_texture(const struct ptx_instr *i, unsigned *g)
 }
 
 /* Which operand is [handle, {coordinates}]. */
-static int texture_place(const struct ptx_instr *i)
+static int handle_operand(const struct ptx_instr *i)
 {
     for (int n = 0; n < i->noperands; n++)
         if (i->operands[n].kind == PTX_OPR_TEXMEM)
@@ -38,7 +40,7 @@ static const struct ptx_operand *item(const struct ptx_operand *v, unsigned n)
     return n < (unsigned)v->nitems ? &v->items[n] : NULL;
 }
 
-static const struct ptx_operand *texture_coordinate(const struct ptx_operand *mem, unsigned n)
+static const struct ptx_operand *coordinate_operand(const struct ptx_operand *mem, unsigned n)
 {
     return item(&mem->items[mem->nitems - 1], n);
 }
@@ -54,11 +56,11 @@ struct extras {
 /* Where they begin; noperands if there are none. */
 static int first_extra(const struct ptx_instr *i)
 {
-    return texture_place(i) + 1 + (ptx_has(i, PTX_M_level) ? 1 : ptx_has(i, PTX_M_grad) ? 2 : 0);
+    return handle_operand(i) + 1 + (ptx_has(i, PTX_M_level) ? 1 : ptx_has(i, PTX_M_grad) ? 2 : 0);
 }
 
 /* A single value is an offset only along the one axis there is, and no float. */
-static struct extras texture_extras(const struct ptx_instr *i, unsigned axes)
+static struct extras find_extras(const struct ptx_instr *i, unsigned axes)
 {
     int first = first_extra(i), count = i->noperands - first;
     struct extras x = {.too_many = count > 2};
@@ -102,7 +104,7 @@ static unsigned texture_surface_action(const struct ptx_instr *i)
     return SURFACE_OR;
 }
 
-static bool question_of_texture(const struct ptx_instr *i, unsigned *q)
+static bool texture_question(const struct ptx_instr *i, unsigned *q)
 {
     static const struct {
         uint16_t mod;
@@ -130,7 +132,7 @@ static bool question_of_texture(const struct ptx_instr *i, unsigned *q)
     return false;
 }
 
-static unsigned texture_gathered(const struct ptx_instr *i)
+static unsigned gathered_component(const struct ptx_instr *i)
 {
     if (i->op != PTX_OP_tld4)
         return 0;
@@ -140,14 +142,14 @@ static unsigned texture_gathered(const struct ptx_instr *i)
 static struct texture_instr describe(const struct ptx_instr *i)
 {
     unsigned g = GEOMETRY_1D, q = QUERY_WIDTH, type = i->types[i->ntypes - 1];
-    geometry_of_texture(i, &g);
+    texture_geometry_of(i, &g);
     struct texture_instr t = {.geometry = g & 7};
     if (i->op == PTX_OP_tex || i->op == PTX_OP_tld4) {
         t.integer = type == PTX_S32;
         t.halves = i->types[0] == PTX_F16X2 || i->types[0] == PTX_F16;
-        t.gather = texture_gathered(i) & 7;
+        t.gather = gathered_component(i) & 7;
     } else if (i->op == PTX_OP_txq || i->op == PTX_OP_suq) {
-        question_of_texture(i, &q);
+        texture_question(i, &q);
         t.question = q & 15;
         t.surface = i->op == PTX_OP_suq;
     } else {
@@ -177,7 +179,7 @@ static bool extras_supported(const struct ptx_instr *i, unsigned g, struct diag 
 #define REFUSE(...) diag_set(d, i->line, i->column, __VA_ARGS__)
     const char *name = ptx_op_name(i->op);
     unsigned axes = geometry_axes((enum texture_geometry)g);
-    struct extras x = texture_extras(i, axes);
+    struct extras x = find_extras(i, axes);
     if (x.too_many)
         return REFUSE("%s has too many operands", name);
     bool by_index = i->types[i->ntypes - 1] == PTX_S32;
@@ -202,17 +204,17 @@ bool texture_supported(const struct ptx_instr *i, struct diag *d)
                    ? true
                    : REFUSE("this form of %s is not supported", name);
     }
-    int at = texture_place(i);
+    int at = handle_operand(i);
     if (ptx_has(i, PTX_M__2dms) || ptx_has(i, PTX_M_a2dms))
         return REFUSE("%s of textures with several samples is not supported", name);
-    if (at < 0 || !geometry_of_texture(i, &g))
+    if (at < 0 || !texture_geometry_of(i, &g))
         return REFUSE("this form of %s is not supported", name);
     const struct ptx_operand *mem = &i->operands[at];
     if (mem->nitems != 2)
         return REFUSE("%s with a separate sampler is not supported", name);
     if (mem->items[0].kind != PTX_OPR_REG && !is_reference(&mem->items[0]))
         return REFUSE("%s needs a texture or surface", name);
-    if (texture_coordinate(mem, geometry_coordinates((enum texture_geometry)g) - 1) == NULL)
+    if (coordinate_operand(mem, geometry_coordinates((enum texture_geometry)g) - 1) == NULL)
         return REFUSE("%s has too few coordinates", name);
     if (i->op != PTX_OP_tex && i->op != PTX_OP_tld4)
         return true;
@@ -223,7 +225,7 @@ bool texture_supported(const struct ptx_instr *i, struct diag *d)
 /* ---- code ---- */
 
 /* Rows of 32 values on the stack. */
-static LLVMValueRef texture_rows(struct codegen *cg, LLVMTypeRef row, unsigned n, const char *name)
+static LLVMValueRef new_rows(struct codegen *cg, LLVMTypeRef row, unsigned n, const char *name)
 {
     return new_slot(cg, LLVMArrayType2(row, n), name);
 }
@@ -233,22 +235,22 @@ static LLVMValueRef row_at(struct codegen *cg, LLVMValueRef rows, unsigned n, un
     return byte_offset(cg, rows, c64(cg, (uint64_t)n * JIT_WARP * bytes));
 }
 
-static LLVMValueRef texture_handles(struct codegen *cg, const struct ptx_operand *o)
+static LLVMValueRef store_handles(struct codegen *cg, const struct ptx_operand *o)
 {
-    LLVMValueRef slot = texture_rows(cg, cg->v32i64, 1, "handles");
+    LLVMValueRef slot = new_rows(cg, cg->v32i64, 1, "handles");
     LLVMBuildStore(cg->alu.b, operand_vector(cg, o, PTX_B64), slot);
     return slot;
 }
 
 /* `offset`: NULL for none. */
-static LLVMValueRef texture_coordinates(struct codegen *cg, const struct ptx_operand *mem,
-                                        unsigned geometry, const struct ptx_operand *offset)
+static LLVMValueRef store_coordinates(struct codegen *cg, const struct ptx_operand *mem,
+                                      unsigned geometry, const struct ptx_operand *offset)
 {
     enum texture_geometry g = (enum texture_geometry)geometry;
-    LLVMValueRef slot = texture_rows(
-        cg, cg->v32i32, offset != NULL ? GEOMETRY_ROWS : GEOMETRY_OFFSETS, "coordinates");
+    LLVMValueRef slot =
+        new_rows(cg, cg->v32i32, offset != NULL ? GEOMETRY_ROWS : GEOMETRY_OFFSETS, "coordinates");
     for (unsigned k = 0; k < geometry_coordinates(g); k++)
-        LLVMBuildStore(cg->alu.b, operand_vector(cg, texture_coordinate(mem, k), PTX_B32),
+        LLVMBuildStore(cg->alu.b, operand_vector(cg, coordinate_operand(mem, k), PTX_B32),
                        row_at(cg, slot, k, 4));
     for (unsigned k = 0; offset != NULL && k < geometry_axes(g); k++)
         LLVMBuildStore(cg->alu.b, operand_vector(cg, item(offset, k), PTX_B32),
@@ -257,11 +259,11 @@ static LLVMValueRef texture_coordinates(struct codegen *cg, const struct ptx_ope
 }
 
 /* void name(block, i32 instruction, i32 mask, handles [, coordinates], results or data) */
-static void texture_call(struct codegen *cg, const char *name, struct texture_instr t,
+static void call_texture(struct codegen *cg, const char *name, struct texture_instr t,
                          LLVMValueRef handles, LLVMValueRef coordinates, LLVMValueRef data)
 {
     LLVMTypeRef params[6] = {cg->ptr, cg->i32, cg->i32, cg->ptr, cg->ptr, cg->ptr};
-    LLVMValueRef args[6] = {cg->blk, c32(cg, texture_instr_word(t)), mask_bits(cg), handles};
+    LLVMValueRef args[6] = {cg->block.ptr, c32(cg, texture_instr_word(t)), mask_bits(cg), handles};
     unsigned n = 4;
     if (coordinates != NULL)
         args[n++] = coordinates;
@@ -305,12 +307,12 @@ static void write_halves(struct codegen *cg, const struct ptx_operand *d, LLVMVa
 static bool emit_fetch(struct codegen *cg, const struct ptx_instr *i)
 {
     struct texture_instr t = describe(i);
-    const struct ptx_operand *mem = &i->operands[texture_place(i)];
-    struct extras x = texture_extras(i, geometry_axes((enum texture_geometry)t.geometry));
+    const struct ptx_operand *mem = &i->operands[handle_operand(i)];
+    struct extras x = find_extras(i, geometry_axes((enum texture_geometry)t.geometry));
     t.moved = x.offset != NULL;
-    LLVMValueRef out = texture_rows(cg, cg->v32i32, 4, "texels");
-    LLVMValueRef where = texture_coordinates(cg, mem, t.geometry, x.offset);
-    texture_call(cg, "weir_rt_tex", t, texture_handles(cg, &mem->items[0]), where, out);
+    LLVMValueRef out = new_rows(cg, cg->v32i32, 4, "texels");
+    LLVMValueRef where = store_coordinates(cg, mem, t.geometry, x.offset);
+    call_texture(cg, "weir_rt_tex", t, store_handles(cg, &mem->items[0]), where, out);
     if (i->types[0] == PTX_F16)
         write_halves(cg, &i->operands[0], out);
     else
@@ -321,7 +323,7 @@ static bool emit_fetch(struct codegen *cg, const struct ptx_instr *i)
 }
 
 /* Sizes at a level of detail: no texture has more than the first level, of others a GPU says 0. */
-static void only_first(struct codegen *cg, LLVMValueRef row, LLVMValueRef level)
+static void clear_other_levels(struct codegen *cg, LLVMValueRef row, LLVMValueRef level)
 {
     LLVMValueRef none = LLVMConstNull(cg->v32i32);
     LLVMValueRef size = LLVMBuildLoad2(cg->alu.b, cg->v32i32, row, "");
@@ -333,10 +335,10 @@ static bool emit_query(struct codegen *cg, const struct ptx_instr *i)
 {
     struct ptx_operand handle = i->operands[1];
     handle.kind = handle.var != NULL ? PTX_OPR_SYM : PTX_OPR_REG;
-    LLVMValueRef out = texture_rows(cg, cg->v32i32, 1, "answers");
-    texture_call(cg, "weir_rt_texture_query", describe(i), texture_handles(cg, &handle), NULL, out);
+    LLVMValueRef out = new_rows(cg, cg->v32i32, 1, "answers");
+    call_texture(cg, "weir_rt_texture_query", describe(i), store_handles(cg, &handle), NULL, out);
     if (ptx_has(i, PTX_M_level))
-        only_first(cg, out, operand_vector(cg, &i->operands[2], PTX_S32));
+        clear_other_levels(cg, out, operand_vector(cg, &i->operands[2], PTX_S32));
     write_rows(cg, &i->operands[0], out, cg->v32i32, 4, PTX_B32);
     return true;
 }
@@ -344,10 +346,10 @@ static bool emit_query(struct codegen *cg, const struct ptx_instr *i)
 static bool emit_surface(struct codegen *cg, const struct ptx_instr *i)
 {
     struct texture_instr t = describe(i);
-    int at = texture_place(i);
+    int at = handle_operand(i);
     const struct ptx_operand *mem = &i->operands[at];
     unsigned type = i->types[i->ntypes - 1];
-    LLVMValueRef data = texture_rows(cg, cg->v32i64, 4, "data");
+    LLVMValueRef data = new_rows(cg, cg->v32i64, 4, "data");
     if (i->op != PTX_OP_suld) {
         const struct ptx_operand *s = &i->operands[at + 1];
         for (unsigned k = 0; k < t.count; k++) {
@@ -356,8 +358,8 @@ static bool emit_surface(struct codegen *cg, const struct ptx_instr *i)
             LLVMBuildStore(cg->alu.b, v, row_at(cg, data, k, 8));
         }
     }
-    LLVMValueRef where = texture_coordinates(cg, mem, t.geometry, NULL);
-    texture_call(cg, "weir_rt_surface", t, texture_handles(cg, &mem->items[0]), where, data);
+    LLVMValueRef where = store_coordinates(cg, mem, t.geometry, NULL);
+    call_texture(cg, "weir_rt_surface", t, store_handles(cg, &mem->items[0]), where, data);
     if (i->op == PTX_OP_suld)
         write_rows(cg, &i->operands[0], data, cg->v32i64, 8, PTX_B64);
     return true;

@@ -1,11 +1,14 @@
-/* emit_value: values and their shapes: reading operands as scalars or vectors, writing registers,
- * masks, and the small IR idioms that every other emitter uses. */
+/* values.c: values and their uniformity: reading operands as scalars or vectors, writing registers,
+ * masks, and the small IR idioms that all of code generation uses. */
 #include <stdio.h>
 #include <string.h>
 
-#include "compiler/codegen/codegen.h"
+#include "compiler/codegen/control/control.h"
+#include "compiler/codegen/frame.h"
+#include "compiler/codegen/instructions.h"
+#include "compiler/codegen/values.h"
 
-/* How often what is expected happens for each time that it does not. */
+/* How often the expected happens for each time that it does not. */
 enum { LIKELY = 15 };
 
 LLVMValueRef c32(struct codegen *cg, uint64_t v)
@@ -16,17 +19,17 @@ LLVMValueRef c64(struct codegen *cg, uint64_t v) { return LLVMConstInt(cg->i64, 
 
 static bool is_vector(LLVMTypeRef t) { return LLVMGetTypeKind(t) == LLVMVectorTypeKind; }
 
-static LLVMTypeRef values_elem(LLVMTypeRef t) { return is_vector(t) ? LLVMGetElementType(t) : t; }
+static LLVMTypeRef element_type(LLVMTypeRef t) { return is_vector(t) ? LLVMGetElementType(t) : t; }
 
 /* `t`, with as many lanes as `like` has. */
-static LLVMTypeRef values_like(LLVMTypeRef like, LLVMTypeRef t)
+static LLVMTypeRef with_lanes_of(LLVMTypeRef like, LLVMTypeRef t)
 {
     return is_vector(like) ? LLVMVectorType(t, LLVMGetVectorSize(like)) : t;
 }
 
-static unsigned values_bits(struct codegen *cg, LLVMTypeRef t)
+static unsigned element_bits(struct codegen *cg, LLVMTypeRef t)
 {
-    t = values_elem(t);
+    t = element_type(t);
     switch (LLVMGetTypeKind(t)) {
     case LLVMHalfTypeKind:
     case LLVMBFloatTypeKind: return 16;
@@ -35,6 +38,29 @@ static unsigned values_bits(struct codegen *cg, LLVMTypeRef t)
     case LLVMIntegerTypeKind: return LLVMGetIntTypeWidth(t);
     default: return 0;
     }
+}
+
+LLVMValueRef shuffle(struct codegen *cg, LLVMValueRef a, LLVMValueRef b, const unsigned *idx,
+                     unsigned n)
+{
+    LLVMValueRef c[512];
+    for (unsigned l = 0; l < n; l++)
+        c[l] = c32(cg, idx[l]);
+    return LLVMBuildShuffleVector(cg->alu.b, a, b ? b : LLVMGetPoison(LLVMTypeOf(a)),
+                                  LLVMConstVector(c, n), "");
+}
+
+LLVMValueRef join_vectors(struct codegen *cg, LLVMValueRef *v, unsigned n)
+{
+    unsigned idx[512];
+    for (; n > 1; n /= 2)
+        for (unsigned k = 0; k < n / 2; k++) {
+            unsigned len = LLVMGetVectorSize(LLVMTypeOf(v[2 * k]));
+            for (unsigned l = 0; l < 2 * len; l++)
+                idx[l] = l;
+            v[k] = shuffle(cg, v[2 * k], v[2 * k + 1], idx, 2 * len);
+        }
+    return v[0];
 }
 
 LLVMTypeRef scalar_type(struct codegen *cg, unsigned ptx_type)
@@ -54,15 +80,15 @@ LLVMTypeRef vector_type(struct codegen *cg, unsigned ptx_type)
 LLVMValueRef coerce(struct codegen *cg, LLVMValueRef v, unsigned want, bool is_signed)
 {
     LLVMBuilderRef b = cg->alu.b;
-    LLVMTypeRef from = LLVMTypeOf(v), to = values_like(from, scalar_type(cg, want));
+    LLVMTypeRef from = LLVMTypeOf(v), to = with_lanes_of(from, scalar_type(cg, want));
     if (from == to)
         return v;
-    unsigned fb = values_bits(cg, from), tb = values_bits(cg, to);
-    if (LLVMGetTypeKind(values_elem(from)) != LLVMIntegerTypeKind) {
-        from = values_like(from, LLVMIntTypeInContext(cg->alu.ctx, fb));
+    unsigned fb = element_bits(cg, from), tb = element_bits(cg, to);
+    if (LLVMGetTypeKind(element_type(from)) != LLVMIntegerTypeKind) {
+        from = with_lanes_of(from, LLVMIntTypeInContext(cg->alu.ctx, fb));
         v = LLVMBuildBitCast(b, v, from, "");
     }
-    LLVMTypeRef mid = values_like(from, LLVMIntTypeInContext(cg->alu.ctx, tb));
+    LLVMTypeRef mid = with_lanes_of(from, LLVMIntTypeInContext(cg->alu.ctx, tb));
     if (tb < fb)
         v = LLVMBuildTrunc(b, v, mid, "");
     else if (tb > fb)
@@ -122,6 +148,16 @@ LLVMValueRef new_slot(struct codegen *cg, LLVMTypeRef type, const char *name)
     return slot;
 }
 
+LLVMValueRef shared_slot(struct codegen *cg, enum shared_slot which, LLVMTypeRef type,
+                         unsigned align, const char *name)
+{
+    if (cg->slots[which] == NULL) {
+        cg->slots[which] = new_slot(cg, type, name);
+        LLVMSetAlignment(cg->slots[which], align);
+    }
+    return cg->slots[which];
+}
+
 LLVMBasicBlockRef new_bb(struct codegen *cg, const char *name)
 {
     return LLVMAppendBasicBlockInContext(cg->alu.ctx, cg->fn, name);
@@ -142,9 +178,10 @@ LLVMValueRef byte_offset(struct codegen *cg, LLVMValueRef base, LLVMValueRef off
 
 LLVMValueRef block_field(struct codegen *cg, size_t offset, LLVMTypeRef type, bool invariant)
 {
-    LLVMValueRef v = LLVMBuildLoad2(cg->alu.b, type, byte_offset(cg, cg->blk, c64(cg, offset)), "");
+    LLVMValueRef v =
+        LLVMBuildLoad2(cg->alu.b, type, byte_offset(cg, cg->block.ptr, c64(cg, offset)), "");
     if (invariant)
-        LLVMSetMetadata(v, cg->md_invariant, cg->md_empty);
+        LLVMSetMetadata(v, cg->md.invariant, cg->md.empty);
     return v;
 }
 
@@ -168,23 +205,23 @@ LLVMValueRef opaque(struct codegen *cg, LLVMValueRef v)
     return LLVMBuildCall2(cg->alu.b, fn, nothing, &v, 1, "");
 }
 
-static void values_tag(struct codegen *cg, LLVMValueRef access, int scope)
+static void tag_scope(struct codegen *cg, LLVMValueRef access, int scope)
 {
-    LLVMSetMetadata(access, cg->md_scope, cg->scope_of[scope]);
-    LLVMSetMetadata(access, cg->md_noalias, cg->scope_not[scope]);
+    LLVMSetMetadata(access, cg->md.scope, cg->md.scope_of[scope]);
+    LLVMSetMetadata(access, cg->md.noalias, cg->md.scope_not[scope]);
 }
 
-void tag_frame(struct codegen *cg, LLVMValueRef access) { values_tag(cg, access, SCOPE_FRAME); }
+void tag_frame(struct codegen *cg, LLVMValueRef access) { tag_scope(cg, access, SCOPE_FRAME); }
 
 void tag_memory(struct codegen *cg, LLVMValueRef access, unsigned space)
 {
     ahead_mark(cg, access, space);
     switch (space) {
-    case PTX_SPACE_SHARED: values_tag(cg, access, SCOPE_SHARED); break;
+    case PTX_SPACE_SHARED: tag_scope(cg, access, SCOPE_SHARED); break;
     case PTX_SPACE_GLOBAL:
-    case PTX_SPACE_CONST: values_tag(cg, access, SCOPE_GLOBAL); break;
-    case PTX_SPACE_LOCAL: values_tag(cg, access, SCOPE_LOCAL); break;
-    default: values_tag(cg, access, SCOPE_ANY); break;
+    case PTX_SPACE_CONST: tag_scope(cg, access, SCOPE_GLOBAL); break;
+    case PTX_SPACE_LOCAL: tag_scope(cg, access, SCOPE_LOCAL); break;
+    default: tag_scope(cg, access, SCOPE_ANY); break;
     }
 }
 
@@ -195,8 +232,9 @@ LLVMValueRef bits_of(struct codegen *cg, LLVMValueRef v32i1)
     return LLVMBuildBitCast(cg->alu.b, v32i1, cg->i32, "");
 }
 
-/* Where masks are no registers of their own, LLVM would take a number's bits out one by one. With
- * AVX2 each lane's bit is moved to its sign, which is where masked accesses and selections look. */
+/* Where masks are not registers of their own, LLVM would extract the bits of a number one by one.
+ * With AVX2 each lane's bit is shifted to its sign, which is what masked accesses and selections
+ * test. */
 LLVMValueRef some_lanes_of(struct codegen *cg, LLVMValueRef bits, unsigned first, unsigned count)
 {
     LLVMBuilderRef b = cg->alu.b;
@@ -230,25 +268,41 @@ LLVMValueRef mask_vector(struct codegen *cg)
 
 LLVMValueRef mask_bits(struct codegen *cg) { return cg->mask ? cg->mask : c32(cg, 0xffffffffu); }
 
+LLVMValueRef lowest_lane(struct codegen *cg, LLVMValueRef bits)
+{
+    LLVMValueRef args[2] = {bits, LLVMConstInt(cg->i1, 1, false)};
+    return intrinsic(cg, "llvm.cttz", &cg->i32, 1, args, 2);
+}
+
 LLVMValueRef first_active(struct codegen *cg, LLVMValueRef v)
 {
-    LLVMValueRef args[2] = {mask_bits(cg), LLVMConstInt(cg->i1, 1, false)};
-    return LLVMBuildExtractElement(cg->alu.b, v, intrinsic(cg, "llvm.cttz", &cg->i32, 1, args, 2),
-                                   "");
+    return LLVMBuildExtractElement(cg->alu.b, v, lowest_lane(cg, mask_bits(cg)), "");
 }
 
 /* ---- operands ---- */
+
+int32_t last_write(const struct jkernel *k, const struct jblock *blk, int32_t before, int32_t reg)
+{
+    for (int32_t n = before - 1; n >= blk->first; n--) {
+        struct jroles r;
+        jit_roles(&k->instrs[n], &r);
+        for (int d = 0; d < r.ndef; d++)
+            if (r.def[d] == reg)
+                return n;
+    }
+    return -1;
+}
 
 LLVMValueRef read_slot(struct codegen *cg, int32_t reg, int s)
 {
     LLVMTypeRef t = scalar_type(cg, cg->k->regs[reg].type);
     if (cg->k->regs[reg].uniformity.seg == SEG_NONE)
         t = LLVMVectorType(t, JIT_WARP);
-    LLVMValueRef at = s == 0 ? place_of(cg, reg) : cg->regs[reg].slot[s];
+    LLVMValueRef at = s == 0 ? register_pointer(cg, reg) : cg->regs[reg].slot[s];
     LLVMValueRef v = LLVMBuildLoad2(cg->alu.b, t, at, "");
     if (cg->regs[reg].framed)
         LLVMSetAlignment(v, 64);
-    if (cg->regs[reg].crowd)
+    if (cg->regs[reg].no_function)
         tag_frame(cg, v);
     return v;
 }
@@ -282,7 +336,7 @@ static LLVMValueRef constant(struct codegen *cg, const struct ptx_operand *o, un
 }
 
 /* The address of a variable in its own space: symbol or offset. */
-static LLVMValueRef values_symbol(struct codegen *cg, const struct ptx_operand *o)
+static LLVMValueRef symbol_address(struct codegen *cg, const struct ptx_operand *o)
 {
     char name[48];
     LLVMValueRef at;
@@ -307,7 +361,7 @@ static LLVMValueRef values_symbol(struct codegen *cg, const struct ptx_operand *
                 break;
             at_param += p->size;
         }
-        LLVMValueRef base = LLVMBuildPtrToInt(cg->alu.b, cg->params, cg->i64, "");
+        LLVMValueRef base = LLVMBuildPtrToInt(cg->alu.b, cg->block.params, cg->i64, "");
         return LLVMBuildAdd(cg->alu.b, base, c64(cg, at_param + (uint64_t)o->offset), "");
     } else {
         snprintf(name, sizeof name, "weir_var_%d", o->var->index);
@@ -350,8 +404,8 @@ static LLVMValueRef advance(struct codegen *cg, const struct uniformity *sh, LLV
 }
 
 /* Lanes before the break for the 2^seg lanes that start `lanes` behind a segment's first. */
-static LLVMValueRef rest_before(struct codegen *cg, LLVMValueRef before, unsigned seg,
-                                int64_t lanes)
+static LLVMValueRef lanes_before(struct codegen *cg, LLVMValueRef before, unsigned seg,
+                                 int64_t lanes)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef all = c32(cg, 1u << seg), k = c32(cg, (uint64_t)lanes);
@@ -364,14 +418,14 @@ LLVMValueRef operand_break(struct codegen *cg, const struct ptx_operand *o, unsi
     const struct uniformity *sh = &cg->k->regs[o->reg].uniformity;
     int in = (s << seg) >> sh->seg;
     LLVMValueRef before = LLVMBuildLoad2(cg->alu.b, cg->i32, cg->regs[o->reg].brk[in], "");
-    return sh->seg == seg ? before : rest_before(cg, before, seg, (s << seg) - (in << sh->seg));
+    return sh->seg == seg ? before : lanes_before(cg, before, seg, (s << seg) - (in << sh->seg));
 }
 
 LLVMValueRef lanes_before_wrap(struct codegen *cg, LLVMValueRef first, int64_t stride, unsigned seg,
                                bool is_signed)
 {
     LLVMBuilderRef b = cg->alu.b;
-    LLVMValueRef room; /* how far the first lane is from the end it moves to */
+    LLVMValueRef room; /* distance of the first lane from the end that it moves to */
     if (stride > 0)
         room = LLVMBuildSub(b, c32(cg, is_signed ? 0x7fffffffu : 0xffffffffu), first, "");
     else
@@ -409,7 +463,7 @@ LLVMValueRef operand_scalar(struct codegen *cg, const struct ptx_operand *o, uns
         return coerce(cg, not_if(cg, o, v), want, false);
     }
     case PTX_OPR_SREG: return coerce(cg, sreg_scalar(cg, o, seg, s), want, false);
-    case PTX_OPR_SYM: return coerce(cg, values_symbol(cg, o), want, false);
+    case PTX_OPR_SYM: return coerce(cg, symbol_address(cg, o), want, false);
     default: return constant(cg, o, want);
     }
 }
@@ -443,17 +497,18 @@ LLVMValueRef operand_vector(struct codegen *cg, const struct ptx_operand *o, uns
 
 void write_vector(struct codegen *cg, int32_t reg, LLVMValueRef v, unsigned type)
 {
-    if (cg->one_lane) { /* made of what is uniform for the time: all elements are alike */
+    if (cg->serialized->active) { /* made of what is uniform in this section: all elements are
+                                     equal */
         write_uniform(cg, reg, LLVMBuildExtractElement(cg->alu.b, v, c32(cg, 0), ""), type);
         return;
     }
     v = coerce(cg, v, cg->k->regs[reg].type, ptx_type_is_signed((enum ptx_type)type));
     if (cg->mask != NULL && cg->waiting != NULL && bit_get(cg->waiting, reg))
         v = LLVMBuildSelect(cg->alu.b, mask_vector(cg), v, read_slot(cg, reg, 0), "");
-    v = LLVMBuildStore(cg->alu.b, v, place_of(cg, reg));
+    v = LLVMBuildStore(cg->alu.b, v, register_pointer(cg, reg));
     if (cg->regs[reg].framed)
         LLVMSetAlignment(v, 64);
-    if (cg->regs[reg].crowd)
+    if (cg->regs[reg].no_function)
         tag_frame(cg, v);
 }
 
@@ -478,7 +533,7 @@ void write_broken(struct codegen *cg, int32_t reg, struct uniformity s, const LL
         LLVMBuildStore(cg->alu.b, advance(cg, &s, wide[in], at, lanes), cg->regs[reg].slot[n]);
         LLVMValueRef rest = c32(cg, 1u << r->uniformity.seg); /* no break: behind all lanes */
         if (s.brk != 0)
-            rest = s.seg == r->uniformity.seg ? at : rest_before(cg, at, r->uniformity.seg, lanes);
+            rest = s.seg == r->uniformity.seg ? at : lanes_before(cg, at, r->uniformity.seg, lanes);
         if (r->uniformity.brk != 0)
             LLVMBuildStore(cg->alu.b, rest, cg->regs[reg].brk[n]);
     }

@@ -34,7 +34,7 @@ void ahead_mark(struct codegen *cg, LLVMValueRef access, unsigned space)
     if (space == PTX_SPACE_GLOBAL && k->lockstep && k->barrier_loop == 0 && !k->opt->checked &&
         cg->cur != NULL && cg->cur->depth == 0 &&
         (LLVMIsALoadInst(access) || LLVMIsAStoreInst(access)))
-        LLVMSetMetadata(access, metadata_kind(cg->alu.module), cg->md_empty);
+        LLVMSetMetadata(access, metadata_kind(cg->alu.module), cg->md.empty);
 }
 
 /* ---- derivatives ---- */

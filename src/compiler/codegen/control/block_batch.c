@@ -1,41 +1,43 @@
-/* emit_row: blocks that follow each other in x, in one call.
+/* block_batch.c: blocks that follow each other in x, in one call.
  *
- * A block of a light kernel is over after some hundred instructions, and a good part of them are
- * the same for its neighbours: parameters, bounds, what depends on the block's row alone. So the
- * code of kernels without barriers goes on with the blocks behind (jit_block.more), and LLVM moves
- * out of that loop what it does not change.
+ * A block of a light kernel ends after some hundred instructions, and many of them are the same for
+ * its neighbours: parameters, bounds, what depends on ctaid.y alone. So the code of kernels without
+ * barriers continues with the blocks that follow (jit_block.more), and LLVM hoists what is
+ * invariant out of that loop.
  *
- * Nothing is said about the order of warps, and those of one row of a block have more in common
- * with those of the same row in the next block than with those of the row below: they read on where
- * it has ended, as a loop over an array does that is written by hand. Where a kernel only streams
- * (every access in the order of lanes, none in a loop), a row therefore goes through all blocks
- * before the next row begins. Others, which may use again what they have just read, take block
- * after block. */
-#include <stddef.h>
+ * The order of warps is free, and the warps of one row of threads have more in common with those of
+ * the same row in the next block than with those of the row below: they read on where it has ended,
+ * as a loop over an array does. Where a kernel only streams (every access in the order of lanes,
+ * none in a loop), a row therefore goes through all blocks before the next row begins. Other
+ * kernels, which may reuse what they have just read, take block after block. */
+#include "compiler/codegen/control/control.h"
+#include "compiler/codegen/frame.h"
+#include "compiler/codegen/memory/memory.h"
+#include "compiler/codegen/values.h"
 
-#include "compiler/codegen/codegen.h"
-
-#define FIELD(name) offsetof(struct jit_block, name)
+struct block_batch {
+    int32_t warps; /* after which the next block goes on */
+};
 
 /* ---- which kernels ---- */
 
-/* Special registers that the loop does not keep up to date. */
-static bool known_register(const struct ptx_operand *o)
+/* False for special registers that the loop does not update. */
+static bool updated_register(const struct ptx_operand *o)
 {
     if (o->kind == PTX_OPR_SREG && o->sreg == PTX_SR_clusterid)
         return false;
     for (int n = 0; n < o->nitems; n++)
-        if (!known_register(&o->items[n]))
+        if (!updated_register(&o->items[n]))
             return false;
     return true;
 }
 
-/* May blocks that contain this follow each other in one call? Not where the grid room keeps
- * something for each block: what it has launched, its place in a cluster. */
-static bool may_follow(const struct ptx_instr *i)
+/* May blocks that contain this follow each other in one call? Not where the exec module keeps
+ * something for each block: what it has launched, its rank in a cluster. */
+static bool may_batch(const struct ptx_instr *i)
 {
     for (int n = 0; n < i->noperands; n++)
-        if (!known_register(&i->operands[n]))
+        if (!updated_register(&i->operands[n]))
             return false;
     switch (i->op) {
     case PTX_OP_call: return i->call->func != NULL && alu_math_known(i->call->func->name, NULL);
@@ -53,9 +55,9 @@ static bool may_follow(const struct ptx_instr *i)
     }
 }
 
-/* Does the instruction leave memory alone, or go through it in the order of lanes? */
-static bool block_batch_streams(const struct jkernel *k, const struct jblock *blk,
-                                const struct ptx_instr *i)
+/* Does the instruction not access memory, or go through it in the order of lanes? */
+static bool instr_streams(const struct jkernel *k, const struct jblock *blk,
+                          const struct ptx_instr *i)
 {
     struct diag ignored = {0};
     if (i->op == PTX_OP_call || i->op == PTX_OP_mov || i->op == PTX_OP_cvta ||
@@ -74,51 +76,51 @@ static bool block_batch_streams(const struct jkernel *k, const struct jblock *bl
            s.seg != SEG_NONE && s.stride >= 0 && s.stride <= (int64_t)bytes;
 }
 
-/* Warps of a row of threads, or of as many rows as one warp holds; 0: neither comes out even. */
-static int32_t warps_of_row(const struct jkernel *k)
+/* Warps of a row of threads, or of as many rows as one warp holds; 0: neither is a whole number. */
+static int32_t warps_per_row(const struct jkernel *k)
 {
     uint32_t x = k->opt->ntid[0];
     return x == 0 ? 0 : x % JIT_WARP == 0 ? (int32_t)(x / JIT_WARP) : JIT_WARP % x == 0 ? 1 : 0;
 }
 
-void row_plan(struct codegen *cg)
+void batch_plan(struct codegen *cg)
 {
-    const struct jkernel *k = cg->k;
+    struct jkernel *k = cg->k;
     bool streams = true;
-    cg->row_warps = 0;
     if (k->is_function || k->has_calls || k->nresume > 1 || k->has_poll || k->has_partial ||
         k->nwarps == 0)
         return;
     for (int32_t b = 0; b < k->nblocks; b++) {
         const struct jblock *blk = &k->blocks[b];
         for (int32_t n = 0; n < blk->count; n++) {
-            if (!may_follow(&k->instrs[blk->first + n]))
+            if (!may_batch(&k->instrs[blk->first + n]))
                 return;
-            streams = streams && block_batch_streams(k, blk, &k->instrs[blk->first + n]);
+            streams = streams && instr_streams(k, blk, &k->instrs[blk->first + n]);
         }
     }
-    int32_t row = warps_of_row(k);
-    cg->row_warps = streams && row > 0 && row < k->nwarps ? row : k->nwarps;
+    int32_t row = warps_per_row(k);
+    cg->batch = arena_alloc(&k->arena, sizeof *cg->batch);
+    cg->batch->warps = streams && row > 0 && row < k->nwarps ? row : k->nwarps;
 }
 
-bool row_streams(const struct codegen *cg)
+bool batch_streams(const struct codegen *cg)
 {
-    return cg->row_warps > 0 && cg->row_warps < cg->k->nwarps;
+    return cg->batch != NULL && cg->batch->warps < cg->k->nwarps;
 }
 
 /* ---- the loops ---- */
 
 /* A counter in a loop whose body is run at least once. */
-struct loop {
+struct counted_loop {
     LLVMBasicBlockRef head;
     LLVMValueRef i; /* the counter */
 };
 
-static struct loop loop_open(struct codegen *cg, LLVMValueRef from, const char *name)
+static struct counted_loop loop_open(struct codegen *cg, LLVMValueRef from, const char *name)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMBasicBlockRef before = LLVMGetInsertBlock(b);
-    struct loop l = {.head = new_bb(cg, name)};
+    struct counted_loop l = {.head = new_bb(cg, name)};
     LLVMBuildBr(b, l.head);
     LLVMPositionBuilderAtEnd(b, l.head);
     l.i = LLVMBuildPhi(b, cg->i32, name);
@@ -126,8 +128,8 @@ static struct loop loop_open(struct codegen *cg, LLVMValueRef from, const char *
     return l;
 }
 
-/* Again with the counter raised by `step` unless that makes it `end`. */
-static void loop_close(struct codegen *cg, struct loop *l, uint64_t step, LLVMValueRef end)
+/* Iterates with the counter raised by `step` unless that makes it `end`. */
+static void loop_close(struct codegen *cg, struct counted_loop *l, uint64_t step, LLVMValueRef end)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMBasicBlockRef here = LLVMGetInsertBlock(b), out = new_bb(cg, "out");
@@ -137,27 +139,27 @@ static void loop_close(struct codegen *cg, struct loop *l, uint64_t step, LLVMVa
     LLVMPositionBuilderAtEnd(b, out);
 }
 
-/* Says for helpers and faults which block runs; see emit_note_warp. */
-static void note_block(struct codegen *cg, LLVMValueRef at)
+/* Stores, for helpers and faults, which block runs; see store_warp_index. */
+static void store_block_index(struct codegen *cg, LLVMValueRef at)
 {
-    LLVMValueRef store = LLVMBuildStore(cg->alu.b, cg->ctaid[0], at);
+    LLVMValueRef store = LLVMBuildStore(cg->alu.b, cg->block.ctaid[0], at);
     LLVMSetVolatile(store, true);
-    LLVMSetMetadata(store, cg->md_noalias, cg->scope_all);
+    LLVMSetMetadata(store, cg->md.noalias, cg->md.scope_all);
 }
 
-bool emit_row(struct codegen *cg, LLVMBasicBlockRef at)
+bool emit_batch(struct codegen *cg, LLVMBasicBlockRef at)
 {
     LLVMBuilderRef b = cg->alu.b;
     const struct jkernel *k = cg->k;
-    int32_t row = cg->row_warps;
-    struct loop rows, blocks, warps;
+    int32_t row = cg->batch->warps;
+    struct counted_loop rows, blocks, warps;
     bool one = row == 1;
     flow_open(cg);
-    cg->region = 0;
-    cg->next_warp = new_bb(cg, "warp_done");
+    cg->regions->current = 0;
+    cg->flow->next_warp = new_bb(cg, "warp_done");
     LLVMPositionBuilderAtEnd(b, at);
-    LLVMValueRef here = byte_offset(cg, cg->blk, c64(cg, FIELD(ctaid)));
-    LLVMValueRef behind = byte_offset(cg, cg->blk, c64(cg, FIELD(more)));
+    LLVMValueRef here = byte_offset(cg, cg->block.ptr, c64(cg, BLOCK_FIELD(ctaid)));
+    LLVMValueRef behind = byte_offset(cg, cg->block.ptr, c64(cg, BLOCK_FIELD(more)));
     LLVMValueRef first = LLVMBuildLoad2(b, cg->i32, here, "");
     LLVMValueRef more = LLVMBuildLoad2(b, cg->i32, behind, "");
     LLVMBuildStore(b, c32(cg, 0), behind);
@@ -165,21 +167,22 @@ bool emit_row(struct codegen *cg, LLVMBasicBlockRef at)
     rows = loop_open(cg, c32(cg, 0), "rows");
     cg->w = rows.i;
     if (one)
-        emit_note_warp(cg);
+        store_warp_index(cg);
     blocks = loop_open(cg, first, "blocks");
-    cg->ctaid[0] = blocks.i;
-    note_block(cg, here);
+    cg->block.ctaid[0] = blocks.i;
+    store_block_index(cg, here);
     if (!one) {
         warps = loop_open(cg, rows.i, "warps");
         cg->w = warps.i;
-        emit_note_warp(cg);
+        store_warp_index(cg);
     }
     LLVMValueRef off = LLVMBuildZExt(b, cg->w, cg->i64, "");
-    cg->frame_w = byte_offset(cg, cg->frame, LLVMBuildMul(b, off, c64(cg, cg->frame_bytes), ""));
-    place_region(cg);
+    cg->frame_w =
+        byte_offset(cg, cg->block.frames, LLVMBuildMul(b, off, c64(cg, cg->frame->bytes), ""));
+    memory_registers_region(cg);
     enter_region(cg, 0);
     bool ok = flow_emit(cg);
-    LLVMPositionBuilderAtEnd(b, cg->next_warp);
+    LLVMPositionBuilderAtEnd(b, cg->flow->next_warp);
     if (!one)
         loop_close(cg, &warps, 1,
                    row == k->nwarps ? c32(cg, (uint64_t)row)

@@ -1,20 +1,22 @@
-/* emit_ends: conditions that need not be computed for all lanes.
+/* branch_conditions.c: branch conditions that need not be computed for all lanes.
  *
- * What decides a branch is mostly made of comparisons of an index, which counts up or down from
- * lane to lane, with a bound that the lanes share: `i < n`, `x < 1 || y < 1`, `max(x, y) >= n - 1`.
- * Such a condition changes at most once from the first lane to the last, so all lanes agree when
- * these two do, and these are scalars. An index may wrap around within the warp; where that cannot
- * be ruled out beforehand the code looks, which is another comparison. */
-#include "compiler/codegen/codegen.h"
+ * Most branch conditions are comparisons of an index that is affine in the lane with a uniform
+ * bound: `i < n`, `x < 1 || y < 1`, `max(x, y) >= n - 1`. Such a condition changes at most once
+ * from the first lane to the last, so all lanes agree when these two do, and those are scalars. An
+ * index may wrap around within the warp; where that cannot be ruled out at compile time the code
+ * tests for it, which is another comparison. */
+#include "compiler/codegen/control/control.h"
+#include "compiler/codegen/instructions.h"
+#include "compiler/codegen/values.h"
 
 /* How deep conditions are looked into. */
 enum { DEPTH = 6 };
 
 /* A condition being looked at, or made for one lane. */
-struct ends {
+struct bound_condition {
     struct codegen *cg;
     const struct jblock *blk; /* all of it is computed in this block */
-    LLVMValueRef fits;        /* i1: no index wraps around; NULL: none can */
+    LLVMValueRef no_wrap;     /* i1: no index wraps around; NULL: none can */
     bool failed;
 };
 
@@ -35,42 +37,29 @@ static bool is_index(unsigned type)
     return type == PTX_S32 || type == PTX_U32 || type == PTX_S64 || type == PTX_U64;
 }
 
-/* The last instruction of the block before `before` that writes a register, -1: none. */
-static int32_t branch_conditions_written(const struct ends *c, int32_t before, int32_t reg)
-{
-    for (int32_t n = before - 1; n >= c->blk->first; n--) {
-        struct jroles r;
-        jit_roles(&c->cg->k->instrs[n], &r);
-        for (int d = 0; d < r.ndef; d++)
-            if (r.def[d] == reg)
-                return n;
-    }
-    return -1;
-}
-
 /* Is an operand of the instruction at `at` still at the block's end what it was there? */
-static bool lasts(const struct ends *c, int32_t at, const struct ptx_operand *o)
+static bool unchanged(const struct bound_condition *c, int32_t at, const struct ptx_operand *o)
 {
     return o->kind != PTX_OPR_REG ||
-           branch_conditions_written(c, c->blk->first + c->blk->count, o->reg) < at;
+           last_write(c->cg->k, c->blk, c->blk->first + c->blk->count, o->reg) < at;
 }
 
 /* In place of the number of an instruction: the value was made in another block. It can be made
  * again if all it comes from can (struct jreg, remat). */
-enum { ELSEWHERE = -1 };
+enum { OTHER_BLOCK = -1 };
 
 /* Makes a register again that never changes while the block runs, after those it comes from. */
-static void again(struct ends *c, int32_t reg)
+static void rematerialize(struct bound_condition *c, int32_t reg)
 {
     const struct ptx_instr *i = &c->cg->k->instrs[c->cg->k->regs[reg].def];
     struct jroles r;
     jit_roles(i, &r);
     for (int u = 0; u < r.nuse; u++)
-        again(c, r.use[u]);
+        rematerialize(c, r.use[u]);
     c->failed |= !emit_instr(c->cg, i);
 }
 
-static bool can_again(const struct jkernel *k, int32_t reg)
+static bool can_rematerialize(const struct jkernel *k, int32_t reg)
 {
     const struct jreg *r = &k->regs[reg];
     struct jroles roles;
@@ -78,24 +67,25 @@ static bool can_again(const struct jkernel *k, int32_t reg)
         return false;
     jit_roles(&k->instrs[r->def], &roles);
     for (int u = 0; u < roles.nuse; u++)
-        if (!can_again(k, roles.use[u]))
+        if (!can_rematerialize(k, roles.use[u]))
             return false;
     return true;
 }
 
 /* The instruction that makes a value which is neither uniform nor counts, and its number in *at;
  * NULL: it cannot be looked into. */
-static const struct ptx_instr *maker(const struct ends *c, int32_t before, int32_t reg, int32_t *at)
+static const struct ptx_instr *defining_instr(const struct bound_condition *c, int32_t before,
+                                              int32_t reg, int32_t *at)
 {
     const struct jreg *r = &c->cg->k->regs[reg];
-    *at = before == ELSEWHERE ? ELSEWHERE : branch_conditions_written(c, before, reg);
+    *at = before == OTHER_BLOCK ? OTHER_BLOCK : last_write(c->cg->k, c->blk, before, reg);
     if (*at < 0 && (r->ndefs != 1 || r->def < 0))
         return NULL;
     const struct ptx_instr *i = &c->cg->k->instrs[*at < 0 ? r->def : *at];
     if (jit_ndst(i) != 1 || i->ntypes != 1)
         return NULL;
     for (int n = 1; n < i->noperands; n++) /* what it reads is read again at the block's end */
-        if (i->operands[n].kind == PTX_OPR_VEC || (*at >= 0 && !lasts(c, *at, &i->operands[n])))
+        if (i->operands[n].kind == PTX_OPR_VEC || (*at >= 0 && !unchanged(c, *at, &i->operands[n])))
             return NULL;
     unsigned type = i->types[0];
     switch (i->op) {
@@ -110,23 +100,23 @@ static const struct ptx_instr *maker(const struct ends *c, int32_t before, int32
 }
 
 /* Can the value of an operand whose lanes are in a row be read at the block's end? */
-static bool readable(const struct ends *c, int32_t before, const struct ptx_operand *o)
+static bool readable(const struct bound_condition *c, int32_t before, const struct ptx_operand *o)
 {
-    return before != ELSEWHERE || o->kind != PTX_OPR_REG || can_again(c->cg->k, o->reg);
+    return before != OTHER_BLOCK || o->kind != PTX_OPR_REG || can_rematerialize(c->cg->k, o->reg);
 }
 
 /* Its first lane's value. */
-static LLVMValueRef branch_conditions_first(struct ends *c, int32_t before,
-                                            const struct ptx_operand *o, unsigned type)
+static LLVMValueRef first_lane_value(struct bound_condition *c, int32_t before,
+                                     const struct ptx_operand *o, unsigned type)
 {
-    if (before == ELSEWHERE && o->kind == PTX_OPR_REG)
-        again(c, o->reg);
+    if (before == OTHER_BLOCK && o->kind == PTX_OPR_REG)
+        rematerialize(c, o->reg);
     return operand_scalar(c->cg, o, type, SEG_WARP, 0);
 }
 
 /* Notes what must hold for a counting value of type `type` not to wrap around. */
-static void look(struct ends *c, int32_t before, const struct ptx_operand *o,
-                 const struct uniformity *s, unsigned type)
+static void require_no_wrap(struct bound_condition *c, int32_t before, const struct ptx_operand *o,
+                            const struct uniformity *s, unsigned type)
 {
     LLVMBuilderRef b = c->cg->alu.b;
     bool is_signed = type == PTX_S32 || type == PTX_S64;
@@ -140,16 +130,16 @@ static void look(struct ends *c, int32_t before, const struct ptx_operand *o,
         c->failed = true;
         return;
     }
-    LLVMValueRef v = branch_conditions_first(c, before, o, type);
+    LLVMValueRef v = first_lane_value(c, before, o, type);
     uint64_t end = s->stride > 0 ? top - way : is_signed ? ~top + way : way;
     LLVMIntPredicate p = s->stride > 0 ? (is_signed ? LLVMIntSLE : LLVMIntULE)
                                        : (is_signed ? LLVMIntSGE : LLVMIntUGE);
     LLVMValueRef ok = LLVMBuildICmp(b, p, v, LLVMConstInt(LLVMTypeOf(v), end, false), "");
-    c->fits = c->fits ? LLVMBuildAnd(b, c->fits, ok, "") : ok;
+    c->no_wrap = c->no_wrap ? LLVMBuildAnd(b, c->no_wrap, ok, "") : ok;
 }
 
 /* Two directions in one: they must not be opposite. */
-static int both(struct ends *c, int a, int b)
+static int join_directions(struct bound_condition *c, int a, int b)
 {
     c->failed |= a * b < 0;
     return a != 0 ? a : b;
@@ -157,8 +147,8 @@ static int both(struct ends *c, int a, int b)
 
 /* How an operand of type `type`, read by the instruction at `before`, goes from lane to lane: up
  * (1), down (-1) or not at all; false comes before true. */
-static int branch_conditions_way(struct ends *c, int32_t before, const struct ptx_operand *o,
-                                 unsigned type, int depth)
+static int direction(struct bound_condition *c, int32_t before, const struct ptx_operand *o,
+                     unsigned type, int depth)
 {
     struct uniformity s = operand_uniformity(c->cg->k, o);
     bool less = false;
@@ -168,24 +158,24 @@ static int branch_conditions_way(struct ends *c, int32_t before, const struct pt
     if (s.seg == SEG_WARP && s.brk == 0 && is_index(type) &&
         (o->kind != PTX_OPR_REG || ptx_type_bits((enum ptx_type)c->cg->k->regs[o->reg].type) ==
                                        ptx_type_bits((enum ptx_type)type))) {
-        look(c, before, o, &s, type);
+        require_no_wrap(c, before, o, &s, type);
         return s.stride > 0 ? 1 : -1;
     }
     int32_t at;
     const struct ptx_instr *i =
-        o->kind == PTX_OPR_REG && depth < DEPTH ? maker(c, before, o->reg, &at) : NULL;
+        o->kind == PTX_OPR_REG && depth < DEPTH ? defining_instr(c, before, o->reg, &at) : NULL;
     bool compares = i != NULL && i->op == PTX_OP_setp;
     if (i == NULL ||
         (compares ? !is_index(i->types[0]) || !orders(i, &less) : i->types[0] != type)) {
         c->failed = true;
         return 0;
     }
-    int way = branch_conditions_way(c, at, &i->operands[1], i->types[0], depth + 1);
+    int way = direction(c, at, &i->operands[1], i->types[0], depth + 1);
     if (compares && less)
         way = -way;
     if (i->noperands > 2) {
-        int right = branch_conditions_way(c, at, &i->operands[2], i->types[0], depth + 1);
-        way = both(c, way, compares && !less ? -right : right);
+        int right = direction(c, at, &i->operands[2], i->types[0], depth + 1);
+        way = join_directions(c, way, compares && !less ? -right : right);
     }
     if (i->op == PTX_OP_not)
         way = -way;
@@ -193,23 +183,23 @@ static int branch_conditions_way(struct ends *c, int32_t before, const struct pt
 }
 
 /* The operand's value in one lane. */
-static LLVMValueRef branch_conditions_value(struct ends *c, int32_t before,
-                                            const struct ptx_operand *o, unsigned type, int lane)
+static LLVMValueRef value_in_lane(struct bound_condition *c, int32_t before,
+                                  const struct ptx_operand *o, unsigned type, int lane)
 {
     struct codegen *cg = c->cg;
     struct uniformity s = operand_uniformity(cg->k, o);
     if (s.seg == SEG_WARP) {
-        LLVMValueRef v = branch_conditions_first(c, before, o, type);
+        LLVMValueRef v = first_lane_value(c, before, o, type);
         if (s.stride == 0 || lane == 0)
             return v;
         LLVMValueRef far = LLVMConstInt(LLVMTypeOf(v), (uint64_t)(s.stride * lane), true);
         return LLVMBuildAdd(cg->alu.b, v, far, "");
     }
     int32_t at;
-    const struct ptx_instr *i = maker(c, before, o->reg, &at);
+    const struct ptx_instr *i = defining_instr(c, before, o->reg, &at);
     LLVMValueRef v[2], out[ALU_MAX_DST];
     for (int n = 1; n < i->noperands; n++)
-        v[n - 1] = branch_conditions_value(c, at, &i->operands[n], i->types[0], lane);
+        v[n - 1] = value_in_lane(c, at, &i->operands[n], i->types[0], lane);
     cg->alu.lanes = 1;
     cg->alu.mask = NULL;
     if (!alu_emit(&cg->alu, i, v, out)) {
@@ -221,12 +211,12 @@ static LLVMValueRef branch_conditions_value(struct ends *c, int32_t before,
 
 /* `i == n` with an index that goes up or down by one: no lane has it when the distance from the
  * first is more than the warp is long, however indices wrap. */
-static bool branch_conditions_equal(struct ends *c, const struct ptx_operand *cond,
-                                    LLVMValueRef *all, LLVMValueRef *none)
+static bool equality_from_bounds(struct bound_condition *c, const struct ptx_operand *cond,
+                                 LLVMValueRef *all, LLVMValueRef *none)
 {
     LLVMBuilderRef b = c->cg->alu.b;
     int32_t at;
-    const struct ptx_instr *i = maker(c, c->blk->first + c->blk->count, cond->reg, &at);
+    const struct ptx_instr *i = defining_instr(c, c->blk->first + c->blk->count, cond->reg, &at);
     if (i == NULL || i->op != PTX_OP_setp || i->noperands != 3 ||
         (!ptx_has(i, PTX_M_eq) && !ptx_has(i, PTX_M_ne)))
         return false;
@@ -248,7 +238,7 @@ static bool branch_conditions_equal(struct ends *c, const struct ptx_operand *co
         return false;
     LLVMValueRef v[2];
     for (int n = 0; n < 2; n++)
-        v[n] = branch_conditions_first(c, at, &i->operands[n + 1], type);
+        v[n] = first_lane_value(c, at, &i->operands[n + 1], type);
     LLVMValueRef far = step > 0 ? LLVMBuildSub(b, v[1], v[0], "") : LLVMBuildSub(b, v[0], v[1], "");
     far = LLVMBuildICmp(b, LLVMIntUGE, far, LLVMConstInt(LLVMTypeOf(far), JIT_WARP, false), "");
     bool differ = ptx_has(i, PTX_M_ne) != cond->neg;
@@ -270,10 +260,11 @@ struct row {
     bool equal; /* <= or >= */
 };
 
-static bool is_row(struct ends *c, const struct ptx_operand *cond, struct row *r)
+static bool is_index_compare(struct bound_condition *c, const struct ptx_operand *cond,
+                             struct row *r)
 {
     const struct jkernel *k = c->cg->k;
-    r->i = maker(c, c->blk->first + c->blk->count, cond->reg, &r->at);
+    r->i = defining_instr(c, c->blk->first + c->blk->count, cond->reg, &r->at);
     if (r->i == NULL || r->i->op != PTX_OP_setp || !is_index(r->i->types[0]) ||
         !orders(r->i, &r->less))
         return false;
@@ -295,18 +286,18 @@ static bool is_row(struct ends *c, const struct ptx_operand *cond, struct row *r
         return false;
     r->up = step > 0;
     r->less ^= r->index == 1; /* bound > index */
-    look(c, r->at, &r->i->operands[r->index + 1], &s[r->index], r->type);
+    require_no_wrap(c, r->at, &r->i->operands[r->index + 1], &s[r->index], r->type);
     return !c->failed;
 }
 
 /* i32: the lanes of which a row's comparison is true, no index wrapping around. */
-static LLVMValueRef row_bits(struct ends *c, const struct row *r)
+static LLVMValueRef index_compare_bits(struct bound_condition *c, const struct row *r)
 {
     struct codegen *cg = c->cg;
     LLVMBuilderRef b = cg->alu.b;
     bool is_signed = r->type == PTX_S32 || r->type == PTX_S64;
-    LLVMValueRef low = branch_conditions_first(c, r->at, &r->i->operands[r->index + 1], r->type);
-    LLVMValueRef high = branch_conditions_first(c, r->at, &r->i->operands[2 - r->index], r->type);
+    LLVMValueRef low = first_lane_value(c, r->at, &r->i->operands[r->index + 1], r->type);
+    LLVMValueRef high = first_lane_value(c, r->at, &r->i->operands[2 - r->index], r->type);
     if (!r->up) {
         LLVMValueRef t = low;
         low = high;
@@ -329,28 +320,28 @@ static LLVMValueRef row_bits(struct ends *c, const struct row *r)
     return others ? LLVMBuildNot(b, bits, "") : bits;
 }
 
-LLVMValueRef emit_condition(struct codegen *cg, const struct jblock *blk)
+LLVMValueRef branch_condition_bits(struct codegen *cg, const struct jblock *blk)
 {
     LLVMBuilderRef b = cg->alu.b;
-    struct ends c = {.cg = cg, .blk = blk};
+    struct bound_condition c = {.cg = cg, .blk = blk};
     struct ptx_operand cond = {.kind = PTX_OPR_REG, .reg = blk->cond, .neg = blk->cond_neg};
     struct row r;
-    if (!is_row(&c, &cond, &r))
+    if (!is_index_compare(&c, &cond, &r))
         return bits_of(cg, operand_vector(cg, &cond, PTX_PRED));
     LLVMBasicBlockRef from, wrap = NULL, row, join = NULL;
     LLVMValueRef wrapped = NULL;
-    if (c.fits != NULL) {
+    if (c.no_wrap != NULL) {
         wrap = new_bb(cg, "wrap");
         row = new_bb(cg, "row");
         join = new_bb(cg, "compared");
-        LLVMBuildCondBr(b, c.fits, row, wrap);
+        LLVMBuildCondBr(b, c.no_wrap, row, wrap);
         LLVMPositionBuilderAtEnd(b, wrap);
         wrapped = bits_of(cg, operand_vector(cg, &cond, PTX_PRED));
         wrap = LLVMGetInsertBlock(b);
         LLVMBuildBr(b, join);
         LLVMPositionBuilderAtEnd(b, row);
     }
-    LLVMValueRef bits = row_bits(&c, &r);
+    LLVMValueRef bits = index_compare_bits(&c, &r);
     if (cond.neg)
         bits = LLVMBuildNot(b, bits, "");
     if (join == NULL)
@@ -363,26 +354,27 @@ LLVMValueRef emit_condition(struct codegen *cg, const struct jblock *blk)
     return v;
 }
 
-bool emit_ends(struct codegen *cg, const struct jblock *blk, LLVMValueRef *all, LLVMValueRef *none)
+bool branch_from_bounds(struct codegen *cg, const struct jblock *blk, LLVMValueRef *all,
+                        LLVMValueRef *none)
 {
     LLVMBuilderRef b = cg->alu.b;
-    struct ends c = {.cg = cg, .blk = blk};
+    struct bound_condition c = {.cg = cg, .blk = blk};
     struct ptx_operand cond = {.kind = PTX_OPR_REG, .reg = blk->cond, .neg = blk->cond_neg};
     int32_t end = blk->first + blk->count;
-    if (branch_conditions_equal(&c, &cond, all, none))
+    if (equality_from_bounds(&c, &cond, all, none))
         return true;
-    branch_conditions_way(&c, end, &cond, PTX_PRED, 0);
+    direction(&c, end, &cond, PTX_PRED, 0);
     if (c.failed)
         return false;
-    LLVMValueRef first = branch_conditions_value(&c, end, &cond, PTX_PRED, 0);
-    LLVMValueRef last = branch_conditions_value(&c, end, &cond, PTX_PRED, JIT_WARP - 1);
+    LLVMValueRef first = value_in_lane(&c, end, &cond, PTX_PRED, 0);
+    LLVMValueRef last = value_in_lane(&c, end, &cond, PTX_PRED, JIT_WARP - 1);
     if (c.failed)
         return false;
     *all = LLVMBuildAnd(b, first, last, "");
     *none = LLVMBuildNot(b, LLVMBuildOr(b, first, last, ""), "");
-    if (c.fits != NULL) {
-        *all = LLVMBuildAnd(b, *all, c.fits, "");
-        *none = LLVMBuildAnd(b, *none, c.fits, "");
+    if (c.no_wrap != NULL) {
+        *all = LLVMBuildAnd(b, *all, c.no_wrap, "");
+        *none = LLVMBuildAnd(b, *none, c.no_wrap, "");
     }
     return true;
 }

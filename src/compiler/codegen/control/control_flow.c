@@ -1,57 +1,61 @@
-/* emit_flow: control flow between the blocks of a region: masks, who waits where, who runs next.
+/* control_flow.c: control flow between the blocks of a region: masks, pending lanes, and which
+ * block runs next.
  *
  * Most warps of most kernels never diverge although they could: a guard like `if (i < n)` holds for
- * all lanes but those of the last warp. So a block may be emitted twice. Its *whole* copy is for a
- * warp all of whose 32 lanes are there: it needs no mask, and accesses of neighbours are plain
- * vector accesses. A branch on which the lanes disagree leaves the whole copies for the general
- * ones, and general copies of blocks where ways meet go back once the warp is whole again. The same
- * way out is taken where an index wraps around within a warp (struct uniformity, `brk`), which
- * whole copies therefore need not look for at every access. */
-#include "compiler/codegen/codegen.h"
-
+ * all lanes but those of the last warp. So a block may be emitted twice. Its converged copy is for
+ * a warp all of whose 32 lanes are active: it needs no mask, and accesses of neighbours are plain
+ * vector accesses. A branch on which lanes disagree leaves the converged copies for the divergent
+ * ones, and divergent copies of blocks with several predecessors return once the warp has
+ * reconverged. Code leaves the same way where an index wraps around within a warp (struct
+ * uniformity, `brk`), so converged copies need no test for that at every access. */
 #include <stdlib.h>
 #include <string.h>
 
-/* Block b's general or whole copy, which is put on the list of those to be emitted when first asked
- * for. */
-static LLVMBasicBlockRef control_flow_copy(struct codegen *cg, int32_t b, bool whole)
+#include "compiler/codegen/control/control.h"
+#include "compiler/codegen/frame.h"
+#include "compiler/codegen/instructions.h"
+#include "compiler/codegen/memory/memory.h"
+#include "compiler/codegen/values.h"
+
+/* Block b's divergent or converged copy, which is put on the worklist when first asked for. */
+static LLVMBasicBlockRef block_copy(struct codegen *cg, int32_t b, bool whole)
 {
-    LLVMBasicBlockRef *bb = whole ? &cg->whole_bb[b] : &cg->bb[b];
+    LLVMBasicBlockRef *bb = whole ? &cg->flow->converged_bb[b] : &cg->flow->divergent_bb[b];
     if (*bb == NULL) {
         *bb = new_bb(cg, whole ? "whole" : "b");
-        cg->work[cg->nwork++] = whole ? b + cg->k->nblocks : b;
+        cg->flow->work[cg->flow->nwork++] = whole ? b + cg->k->nblocks : b;
     }
     return *bb;
 }
 
-static LLVMValueRef control_flow_pending(struct codegen *cg, int32_t b)
+static LLVMValueRef pending_lanes(struct codegen *cg, int32_t b)
 {
-    return LLVMBuildLoad2(cg->alu.b, cg->i32, cg->pending_slot[b], "");
+    return LLVMBuildLoad2(cg->alu.b, cg->i32, cg->flow->pending_slot[b], "");
 }
 
-/* Lanes go to wait at block b, which joins the candidates. Masks are written where lanes come to
+/* Lanes go to wait at block b, which becomes a candidate. Masks are written where lanes come to
  * wait and nowhere else: a slot that lived from the start would cost a phi at every join. */
 static void add_pending(struct codegen *cg, uint64_t *cand, int32_t b, LLVMValueRef lanes)
 {
     bool waiting = bit_get(cand, b);
     bit_set(cand, b);
     if (cg->k->blocks[b].converged)
-        return; /* everybody is there, or nobody */
+        return; /* all lanes are there, or none */
     if (waiting)
-        lanes = LLVMBuildOr(cg->alu.b, control_flow_pending(cg, b), lanes, "");
-    LLVMBuildStore(cg->alu.b, lanes, cg->pending_slot[b]);
+        lanes = LLVMBuildOr(cg->alu.b, pending_lanes(cg, b), lanes, "");
+    LLVMBuildStore(cg->alu.b, lanes, cg->flow->pending_slot[b]);
 }
 
-/* Nobody waits at the blocks of `set` that are not in `cand`. */
+/* No lane waits at the blocks of `set` that are not in `cand`. */
 static void clear_waiting(struct codegen *cg, const uint64_t *set, const uint64_t *cand)
 {
     struct jkernel *k = cg->k;
     for (int32_t c = bit_next(set, k->nblocks, 0); c >= 0; c = bit_next(set, k->nblocks, c + 1))
         if (!k->blocks[c].converged && !k->blocks[c].serialized && !bit_get(cand, c))
-            LLVMBuildStore(cg->alu.b, c32(cg, 0), cg->pending_slot[c]);
+            LLVMBuildStore(cg->alu.b, c32(cg, 0), cg->flow->pending_slot[c]);
 }
 
-/* The candidates' frontiers may name blocks at which, on this path, nobody waits. */
+/* The candidates' frontiers may name blocks at which, on this path, no lane waits. */
 static void clear_others(struct codegen *cg, const uint64_t *cand)
 {
     struct jkernel *k = cg->k;
@@ -65,49 +69,49 @@ static void clear_others(struct codegen *cg, const uint64_t *cand)
 }
 
 /* The blocks at which lanes may wait while the current one runs, as a set of its own. */
-static uint64_t *control_flow_candidates(struct codegen *cg)
+static uint64_t *candidates(struct codegen *cg)
 {
     size_t words = (size_t)bit_words(cg->k->nblocks);
     uint64_t *cand = xcalloc(words, 8);
-    if (!cg->in_whole)
+    if (!cg->converged)
         memcpy(cand, cg->cur->frontier, words * 8);
     return cand;
 }
 
 /* Runs the first of the candidate blocks that has lanes waiting; `last` is where to go when none
  * before it has: a candidate that then must have some, or -1 for "the warp is done". */
-static void chain(struct codegen *cg, const uint64_t *cand, int32_t last)
+static void run_first_waiting(struct codegen *cg, const uint64_t *cand, int32_t last)
 {
     LLVMBuilderRef b = cg->alu.b;
     int32_t n = cg->k->nblocks;
     for (int32_t c = bit_next(cand, n, 0); c >= 0; c = bit_next(cand, n, c + 1)) {
         if (cg->k->blocks[c].serialized)
-            continue; /* nobody ever waits where lanes take turns */
+            continue; /* no lane ever waits where lanes are serialized */
         if (c == last || (last >= 0 && cg->k->blocks[c].converged)) {
-            LLVMBuildBr(b, control_flow_copy(cg, c, false));
+            LLVMBuildBr(b, block_copy(cg, c, false));
             return;
         }
         LLVMBasicBlockRef next = new_bb(cg, "skip");
         LLVMValueRef lanes = cg->k->blocks[c].converged
                                  ? LLVMBuildLoad2(b, cg->i32, cg->live_slot, "")
-                                 : control_flow_pending(cg, c);
+                                 : pending_lanes(cg, c);
         LLVMValueRef any = LLVMBuildICmp(b, LLVMIntNE, lanes, c32(cg, 0), "");
-        LLVMBuildCondBr(b, any, control_flow_copy(cg, c, false), next);
+        LLVMBuildCondBr(b, any, block_copy(cg, c, false), next);
         LLVMPositionBuilderAtEnd(b, next);
     }
-    LLVMBuildBr(b, cg->next_warp);
+    LLVMBuildBr(b, cg->flow->next_warp);
 }
 
 void flow_chain(struct codegen *cg, const uint64_t *cand, int32_t last)
 {
     clear_others(cg, cand);
-    chain(cg, cand, last);
+    run_first_waiting(cg, cand, last);
 }
 
-/* Goes to the next block with lanes waiting that may go before the poll's loop; the builder goes on
- * where there is none. The search begins behind the loop and comes round to what lies before it:
- * several loops that wait take turns then, and nobody who waits elsewhere is passed over. */
-static void yield(struct codegen *cg, const struct jblock *poll)
+/* Goes to the next block with lanes waiting that may run before the poll's loop; the builder goes
+ * on where there is none. The search begins after the loop and wraps around to what lies before it:
+ * several loops that wait alternate then, and no lane that waits elsewhere is passed over. */
+static void run_yield_targets(struct codegen *cg, const struct jblock *poll)
 {
     LLVMBuilderRef b = cg->alu.b;
     int32_t n = cg->k->nblocks, loop = poll->succ[0];
@@ -117,8 +121,8 @@ static void yield(struct codegen *cg, const struct jblock *poll)
             cg->k->blocks[c].serialized)
             continue;
         LLVMBasicBlockRef next = new_bb(cg, "skip");
-        LLVMValueRef any = LLVMBuildICmp(b, LLVMIntNE, control_flow_pending(cg, c), c32(cg, 0), "");
-        LLVMBuildCondBr(b, any, control_flow_copy(cg, c, false), next);
+        LLVMValueRef any = LLVMBuildICmp(b, LLVMIntNE, pending_lanes(cg, c), c32(cg, 0), "");
+        LLVMBuildCondBr(b, any, block_copy(cg, c, false), next);
         LLVMPositionBuilderAtEnd(b, next);
     }
 }
@@ -126,27 +130,27 @@ static void yield(struct codegen *cg, const struct jblock *poll)
 void flow_resume(struct codegen *cg, const struct jblock *poll, const uint64_t *cand)
 {
     clear_others(cg, cand);
-    yield(cg, poll);
-    chain(cg, cand, poll->succ[0]);
+    run_yield_targets(cg, poll);
+    run_first_waiting(cg, cand, poll->succ[0]);
 }
 
 void flow_yield(struct codegen *cg, const struct jblock *poll)
 {
-    uint64_t *cand = control_flow_candidates(cg);
+    uint64_t *cand = candidates(cg);
     add_pending(cg, cand, poll->succ[0], mask_bits(cg));
     clear_others(cg, cand);
     free(cand);
-    yield(cg, poll);
+    run_yield_targets(cg, poll);
 }
 
 /* All active lanes go on at block `to`. */
 void flow_goto(struct codegen *cg, int32_t to)
 {
-    if (cg->in_whole) {
-        LLVMBuildBr(cg->alu.b, control_flow_copy(cg, to, true));
+    if (cg->converged) {
+        LLVMBuildBr(cg->alu.b, block_copy(cg, to, true));
         return;
     }
-    uint64_t *cand = control_flow_candidates(cg);
+    uint64_t *cand = candidates(cg);
     add_pending(cg, cand, to, mask_bits(cg));
     flow_chain(cg, cand, to);
     free(cand);
@@ -154,22 +158,22 @@ void flow_goto(struct codegen *cg, int32_t to)
 
 void flow_wait(struct codegen *cg, const struct jblock *blk)
 {
-    uint64_t *cand = control_flow_candidates(cg);
+    uint64_t *cand = candidates(cg);
     add_pending(cg, cand, blk->succ[0], mask_bits(cg));
-    if (cg->in_whole) /* the frame has a place for all who might wait */
-        clear_waiting(cg, cg->resume_cand[blk->resume], cand);
+    if (cg->converged) /* the frame has masks for all who might wait */
+        clear_waiting(cg, cg->frame->resume_blocks[blk->resume], cand);
     free(cand);
 }
 
 /* i1: no value that block b may read is broken; NULL: none can be. */
-static LLVMValueRef control_flow_unbroken(struct codegen *cg, int32_t b)
+static LLVMValueRef unbroken_values(struct codegen *cg, int32_t b)
 {
     const struct jkernel *k = cg->k;
     LLVMValueRef all = NULL;
     for (int32_t r = bit_next(k->blocks[b].live_in, (int32_t)k->nregs, 0); r >= 0;
          r = bit_next(k->blocks[b].live_in, (int32_t)k->nregs, r + 1)) {
         const struct uniformity *s = &k->regs[r].uniformity;
-        if (k->regs[r].remat && cg->reads != NULL && !bit_get(cg->reads, r))
+        if (k->regs[r].remat && cg->frame->reads != NULL && !bit_get(cg->frame->reads, r))
             continue; /* it is not computed in this region */
         for (int n = 0; s->brk != 0 && n < nsegs(s->seg); n++) {
             LLVMValueRef v = LLVMBuildLoad2(cg->alu.b, cg->i32, cg->regs[r].brk[n], "");
@@ -180,46 +184,46 @@ static LLVMValueRef control_flow_unbroken(struct codegen *cg, int32_t b)
     return all;
 }
 
-bool flow_whole(struct codegen *cg, int32_t b, LLVMValueRef lanes)
+bool flow_enter_converged(struct codegen *cg, int32_t b, LLVMValueRef lanes)
 {
     LLVMBuilderRef ir = cg->alu.b;
-    if (!cg->wholes)
+    if (!cg->flow->has_converged)
         return true;
-    LLVMValueRef ok = control_flow_unbroken(cg, b);
+    LLVMValueRef ok = unbroken_values(cg, b);
     if (lanes != NULL) {
         LLVMValueRef all = LLVMBuildICmp(ir, LLVMIntEQ, lanes, c32(cg, 0xffffffffu), "");
         ok = ok ? LLVMBuildAnd(ir, all, ok, "") : all;
     }
     if (ok == NULL) {
-        LLVMBuildBr(ir, control_flow_copy(cg, b, true));
+        LLVMBuildBr(ir, block_copy(cg, b, true));
         return false;
     }
     LLVMBasicBlockRef no = new_bb(cg, "partial");
-    branch_likely(cg, ok, control_flow_copy(cg, b, true), no);
+    branch_likely(cg, ok, block_copy(cg, b, true), no);
     LLVMPositionBuilderAtEnd(ir, no);
     return true;
 }
 
-/* A branch of a whole warp: the ways on which all lanes go together. Code goes on behind for lanes
- * that part. Returns those that branch, NULL: they were not needed so far. */
-static LLVMValueRef control_flow_together(struct codegen *cg, const struct jblock *blk)
+/* A branch in a converged copy: the edges on which all lanes stay together. Code goes on for lanes
+ * that diverge. Returns those that branch, NULL: they have not been computed. */
+static LLVMValueRef converged_branch(struct codegen *cg, const struct jblock *blk)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef all, none, taken = NULL;
-    if (!emit_ends(cg, blk, &all, &none)) {
-        taken = emit_condition(cg, blk);
+    if (!branch_from_bounds(cg, blk, &all, &none)) {
+        taken = branch_condition_bits(cg, blk);
         all = LLVMBuildICmp(b, LLVMIntEQ, taken, c32(cg, 0xffffffffu), "");
         none = LLVMBuildICmp(b, LLVMIntEQ, taken, c32(cg, 0), "");
     }
     LLVMBasicBlockRef differ = new_bb(cg, "differ"), mixed = new_bb(cg, "mixed");
-    LLVMBuildCondBr(b, all, control_flow_copy(cg, blk->succ[0], true), differ);
+    LLVMBuildCondBr(b, all, block_copy(cg, blk->succ[0], true), differ);
     LLVMPositionBuilderAtEnd(b, differ);
-    branch_likely(cg, none, control_flow_copy(cg, blk->succ[1], true), mixed);
+    branch_likely(cg, none, block_copy(cg, blk->succ[1], true), mixed);
     LLVMPositionBuilderAtEnd(b, mixed);
     return taken;
 }
 
-static void control_flow_branch(struct codegen *cg, const struct jblock *blk)
+static void emit_branch(struct codegen *cg, const struct jblock *blk)
 {
     LLVMBuilderRef b = cg->alu.b;
     struct ptx_operand cond = {.kind = PTX_OPR_REG, .reg = blk->cond, .neg = blk->cond_neg};
@@ -233,10 +237,10 @@ static void control_flow_branch(struct codegen *cg, const struct jblock *blk)
         flow_goto(cg, blk->succ[1]);
         return;
     }
-    LLVMValueRef taken = cg->in_whole ? control_flow_together(cg, blk) : NULL;
-    taken = LLVMBuildAnd(b, taken ? taken : emit_condition(cg, blk), mask_bits(cg), "");
+    LLVMValueRef taken = cg->converged ? converged_branch(cg, blk) : NULL;
+    taken = LLVMBuildAnd(b, taken ? taken : branch_condition_bits(cg, blk), mask_bits(cg), "");
     LLVMValueRef other = LLVMBuildXor(b, mask_bits(cg), taken, "");
-    uint64_t *cand = control_flow_candidates(cg);
+    uint64_t *cand = candidates(cg);
     add_pending(cg, cand, blk->succ[0], taken);
     add_pending(cg, cand, blk->succ[1], other);
     int32_t last = blk->succ[0] > blk->succ[1] ? blk->succ[0] : blk->succ[1];
@@ -244,7 +248,7 @@ static void control_flow_branch(struct codegen *cg, const struct jblock *blk)
     free(cand);
 }
 
-static void control_flow_switch(struct codegen *cg, const struct jblock *blk)
+static void emit_switch(struct codegen *cg, const struct jblock *blk)
 {
     LLVMBuilderRef b = cg->alu.b;
     struct ptx_operand index = {.kind = PTX_OPR_REG, .reg = blk->cond};
@@ -263,7 +267,7 @@ static void control_flow_switch(struct codegen *cg, const struct jblock *blk)
         return;
     }
     LLVMValueRef v = operand_vector(cg, &index, PTX_B32), left = mask_bits(cg);
-    uint64_t *cand = control_flow_candidates(cg);
+    uint64_t *cand = candidates(cg);
     int32_t last = -1;
     for (int n = 0; n < blk->nsucc; n++) {
         LLVMValueRef here = left;
@@ -280,15 +284,15 @@ static void control_flow_switch(struct codegen *cg, const struct jblock *blk)
     free(cand);
 }
 
-static void control_flow_exit(struct codegen *cg, const struct jblock *blk)
+static void emit_exit(struct codegen *cg, const struct jblock *blk)
 {
     LLVMBuilderRef b = cg->alu.b;
     if (cg->k->is_function && blk->term_instr->noperands == 0) { /* no return: threads end */
         LLVMValueRef ended = LLVMBuildLoad2(b, cg->i32, cg->ended, "");
         LLVMBuildStore(b, LLVMBuildOr(b, ended, mask_bits(cg), ""), cg->ended);
     }
-    if (blk->converged || cg->in_whole) {
-        LLVMBuildBr(b, cg->next_warp);
+    if (blk->converged || cg->converged) {
+        LLVMBuildBr(b, cg->flow->next_warp);
         return;
     }
     /* in a function `exit` is its return: the lanes that have reached it wait for the others */
@@ -298,13 +302,13 @@ static void control_flow_exit(struct codegen *cg, const struct jblock *blk)
     flow_chain(cg, blk->frontier, -1);
 }
 
-/* The lanes that the general copy of the current block runs for. */
+/* The lanes that the divergent copy of the current block runs for. */
 static void take_mask(struct codegen *cg)
 {
     const struct jblock *blk = cg->cur;
     cg->mask_vec = NULL;
     if (!blk->converged)
-        cg->mask = control_flow_pending(cg, (int32_t)(blk - cg->k->blocks));
+        cg->mask = pending_lanes(cg, (int32_t)(blk - cg->k->blocks));
     else
         cg->mask = cg->always_full ? NULL : LLVMBuildLoad2(cg->alu.b, cg->i32, cg->live_slot, "");
 }
@@ -321,28 +325,28 @@ static bool may_break(struct codegen *cg, const struct ptx_instr *i)
     return true;
 }
 
-/* Where the general copies go on at instruction i. */
-static LLVMBasicBlockRef control_flow_split(struct codegen *cg, const struct ptx_instr *i)
+/* Where the divergent copies resume at instruction i. */
+static LLVMBasicBlockRef split_point(struct codegen *cg, const struct ptx_instr *i)
 {
-    LLVMBasicBlockRef *at = &cg->split[i - cg->k->instrs];
+    LLVMBasicBlockRef *at = &cg->flow->split[i - cg->k->instrs];
     if (*at == NULL)
         *at = new_bb(cg, "again");
     return *at;
 }
 
-void flow_keep_whole(struct codegen *cg, const struct ptx_instr *i, LLVMValueRef unbroken)
+void flow_stay_converged(struct codegen *cg, const struct ptx_instr *i, LLVMValueRef unbroken)
 {
     LLVMBuilderRef b = cg->alu.b;
     int32_t cur = (int32_t)(cg->cur - cg->k->blocks);
     LLVMBasicBlockRef on = new_bb(cg, "unbroken"), out = new_bb(cg, "broken");
     branch_likely(cg, unbroken, on, out);
     LLVMPositionBuilderAtEnd(b, out);
-    uint64_t *cand = control_flow_candidates(cg);
+    uint64_t *cand = candidates(cg);
     add_pending(cg, cand, cur, c32(cg, 0xffffffffu));
     clear_waiting(cg, cg->cur->frontier, cand);
     free(cand);
-    LLVMBuildBr(b, control_flow_split(cg, i));
-    control_flow_copy(cg, cur, false);
+    LLVMBuildBr(b, split_point(cg, i));
+    block_copy(cg, cur, false);
     LLVMPositionBuilderAtEnd(b, on);
 }
 
@@ -350,9 +354,9 @@ static bool emit_instrs(struct codegen *cg, const struct jblock *blk, int32_t fr
 {
     for (int32_t n = from; n < to; n++) {
         const struct ptx_instr *i = &cg->k->instrs[blk->first + n];
-        if (cg->wholes && !cg->in_whole && may_break(cg, i)) {
-            LLVMBuildBr(cg->alu.b, control_flow_split(cg, i));
-            LLVMPositionBuilderAtEnd(cg->alu.b, control_flow_split(cg, i));
+        if (cg->flow->has_converged && !cg->converged && may_break(cg, i)) {
+            LLVMBuildBr(cg->alu.b, split_point(cg, i));
+            LLVMPositionBuilderAtEnd(cg->alu.b, split_point(cg, i));
             take_mask(cg);
         }
         if (!emit_instr(cg, i))
@@ -361,24 +365,25 @@ static bool emit_instrs(struct codegen *cg, const struct jblock *blk, int32_t fr
     return true;
 }
 
-/* In the middle of a block: lanes take turns from here on unless they are neighbours, for whom code
- * goes on behind. */
-static bool control_flow_fork(struct codegen *cg, const struct jblock *blk)
+/* In the middle of a block: lanes are serialized from here on unless they are neighbours, for whom
+ * code goes on. */
+static bool emit_fork(struct codegen *cg, const struct jblock *blk)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMBasicBlockRef near = new_bb(cg, "together"), apart = new_bb(cg, "apart");
     mask_vector(cg); /* made here, so that both sides may use it */
-    branch_likely(cg, likely_near(cg, &cg->k->instrs[blk->first + blk->serial_from - 1]), near,
+    branch_likely(cg, likely_adjacent(cg, &cg->k->instrs[blk->first + blk->serial_from - 1]), near,
                   apart);
     LLVMPositionBuilderAtEnd(b, apart);
-    bool ok = emit_turns(cg, blk);
+    bool ok = serialize_lanes(cg, blk);
     flow_goto(cg, blk->serial_end);
     LLVMPositionBuilderAtEnd(b, near);
     return ok;
 }
 
-/* Have all that would be apart places that are known now? Then they stay together. */
-static bool in_windows(struct codegen *cg, const struct jblock *blk)
+/* Do all accesses that would need gathers have patterns that are known at compile time? Then lanes
+ * stay together. */
+static bool all_permute(struct codegen *cg, const struct jblock *blk)
 {
     for (int s = -1; s < 2; s++) {
         const struct jblock *x = s < 0 ? blk : &cg->k->blocks[blk->succ[s]];
@@ -386,7 +391,7 @@ static bool in_windows(struct codegen *cg, const struct jblock *blk)
             continue;
         for (int32_t n = s < 0 ? blk->serial_from - 1 : 0; n < x->count; n++) {
             const struct ptx_instr *i = &cg->k->instrs[x->first + n];
-            if ((i->op == PTX_OP_ld || i->op == PTX_OP_st) && !mem_in_window(cg, i))
+            if ((i->op == PTX_OP_ld || i->op == PTX_OP_st) && !mem_permutes(cg, i))
                 return false;
         }
     }
@@ -398,37 +403,38 @@ static bool emit_block(struct codegen *cg, int32_t index)
     bool whole = index >= cg->k->nblocks;
     index -= whole ? cg->k->nblocks : 0;
     const struct jblock *blk = &cg->k->blocks[index];
-    LLVMPositionBuilderAtEnd(cg->alu.b, control_flow_copy(cg, index, whole));
+    LLVMPositionBuilderAtEnd(cg->alu.b, block_copy(cg, index, whole));
     cg->cur = blk;
-    cg->in_whole = whole;
-    cg->waiting = blk->converged || whole ? NULL : cg->waiting_of[index];
+    cg->converged = whole;
+    cg->waiting = blk->converged || whole ? NULL : cg->flow->waiting_of[index];
     cg->mask = cg->mask_vec = NULL;
     if (!whole) {
         take_mask(cg);
-        if (blk->npred > 1 && !flow_whole(cg, index, cg->mask)) {
-            /* what follows serves those who leave the whole copy half way */
+        if (blk->npred > 1 && !flow_enter_converged(cg, index, cg->mask)) {
+            /* what follows serves warps that leave the converged copy half-way */
             LLVMPositionBuilderAtEnd(cg->alu.b, new_bb(cg, "never"));
             take_mask(cg);
         }
     }
-    int32_t note = cg->notes[index] == 1 && blk->serial_end == 0 ? note_at(cg->k, blk) : 0;
-    if (cg->notes[index] == 1 && note == 0)
-        emit_note_warp(cg);
+    int32_t note =
+        warp_index_missing(cg, index) && blk->serial_end == 0 ? warp_index_position(cg->k, blk) : 0;
+    if (warp_index_missing(cg, index) && note == 0)
+        store_warp_index(cg);
     if (blk->serial_end != 0 && blk->serial_from == 0) {
-        bool done = emit_turns(cg, blk);
+        bool done = serialize_lanes(cg, blk);
         flow_goto(cg, blk->serial_end);
-        cg->in_whole = false;
+        cg->converged = false;
         return done;
     }
-    int32_t fork = blk->serial_from != 0 && !cg->alu.has_avx512 && !in_windows(cg, blk)
+    int32_t fork = blk->serial_from != 0 && !cg->alu.has_avx512 && !all_permute(cg, blk)
                        ? blk->serial_from - 1
                        : 0;
     bool ok = true;
     if (note > 0) {
         ok = emit_instrs(cg, blk, 0, note);
-        emit_note_warp(cg);
+        store_warp_index(cg);
     }
-    ok = ok && emit_instrs(cg, blk, note, fork) && (fork == 0 || control_flow_fork(cg, blk)) &&
+    ok = ok && emit_instrs(cg, blk, note, fork) && (fork == 0 || emit_fork(cg, blk)) &&
          emit_instrs(cg, blk, fork > note ? fork : note, blk->count);
     if (ok) {
         switch (blk->term) {
@@ -436,40 +442,40 @@ static bool emit_block(struct codegen *cg, int32_t index)
             if (blk->suspend == SUSPEND_POLL)
                 emit_spin(cg);
             else if (blk->suspend == SUSPEND_SYNC)
-                emit_helper(cg, "weir_rt_wait_here", LLVMVoidTypeInContext(cg->alu.ctx), &cg->blk,
-                            1);
+                call_helper(cg, "weir_rt_wait_here", LLVMVoidTypeInContext(cg->alu.ctx),
+                            &cg->block.ptr, 1);
             flow_goto(cg, blk->succ[0]);
             break;
-        case TERM_BRANCH: control_flow_branch(cg, blk); break;
-        case TERM_SWITCH: control_flow_switch(cg, blk); break;
-        case TERM_EXIT: control_flow_exit(cg, blk); break;
+        case TERM_BRANCH: emit_branch(cg, blk); break;
+        case TERM_SWITCH: emit_switch(cg, blk); break;
+        case TERM_EXIT: emit_exit(cg, blk); break;
         default: emit_suspend(cg, blk); break;
         }
     }
-    cg->in_whole = false;
+    cg->converged = false;
     return ok;
 }
 
 bool flow_emit(struct codegen *cg)
 {
     bool ok = !cg->failed;
-    while (ok && cg->nwork > 0)
-        ok = emit_block(cg, cg->work[--cg->nwork]) && !cg->failed;
+    while (ok && cg->flow->nwork > 0)
+        ok = emit_block(cg, cg->flow->work[--cg->flow->nwork]) && !cg->failed;
     return ok;
 }
 
 void flow_open(struct codegen *cg)
 {
     struct jkernel *k = cg->k;
-    memset(cg->bb, 0, sizeof *cg->bb * (size_t)k->nblocks);
-    memset(cg->whole_bb, 0, sizeof *cg->whole_bb * (size_t)k->nblocks);
-    memset(cg->split, 0, sizeof *cg->split * k->ninstrs);
-    cg->nwork = 0;
+    memset(cg->flow->divergent_bb, 0, sizeof *cg->flow->divergent_bb * (size_t)k->nblocks);
+    memset(cg->flow->converged_bb, 0, sizeof *cg->flow->converged_bb * (size_t)k->nblocks);
+    memset(cg->flow->split, 0, sizeof *cg->flow->split * k->ninstrs);
+    cg->flow->nwork = 0;
 }
 
 void flow_start(struct codegen *cg, int32_t block, LLVMValueRef lanes)
 {
-    if (!flow_whole(cg, block, cg->always_full ? NULL : lanes))
+    if (!flow_enter_converged(cg, block, cg->always_full ? NULL : lanes))
         return;
     uint64_t *cand = xcalloc((size_t)bit_words(cg->k->nblocks), 8);
     add_pending(cg, cand, block, lanes);

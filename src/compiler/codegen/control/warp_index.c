@@ -1,24 +1,33 @@
-/* emit_note: which warp runs. The block says so in memory, where helpers and the handler of faults
- * look, and LLVM sees no reason for it. In kernels in lockstep it is said late: warps for which
- * there is nothing to do behind a barrier, as in a reduction by a tree, then cost next to nothing.
- */
-#include <stddef.h>
+/* warp_index.c: the store of the index of the warp that runs.
+ *
+ * Helpers and the fault handler read it from the block; LLVM sees no reason for the store. In
+ * kernels in lockstep it is made late: warps that have nothing to do after a barrier, as in a tree
+ * reduction, then cost next to nothing. */
 #include <string.h>
 
-#include "compiler/codegen/codegen.h"
+#include "compiler/codegen/control/control.h"
+#include "compiler/codegen/frame.h"
+#include "compiler/codegen/memory/memory.h"
+#include "compiler/codegen/values.h"
 
-void emit_note_warp(struct codegen *cg)
+void store_warp_index(struct codegen *cg)
 {
-    LLVMValueRef at = byte_offset(cg, cg->blk, c64(cg, offsetof(struct jit_block, warp)));
+    LLVMValueRef at = byte_offset(cg, cg->block.ptr, c64(cg, BLOCK_FIELD(warp)));
     LLVMValueRef store = LLVMBuildStore(cg->alu.b, cg->w, at);
     LLVMSetVolatile(store, true);
-    /* it lies neither in a frame nor in the program's memory: what is only read from a frame and
-     * put back need not be, then */
-    LLVMSetMetadata(store, cg->md_noalias, cg->scope_all);
+    /* it is neither in a frame nor in the program's memory: LLVM may remove loads from a frame
+     * whose values are stored back unchanged */
+    LLVMSetMetadata(store, cg->md.noalias, cg->md.scope_all);
 }
 
-/* A plain load at a place in a static shared variable: it cannot fault. */
-static bool loads_variable(const struct jkernel *k, const struct ptx_instr *i)
+struct warp_index {
+    uint8_t *stores; /* per block: does it store the index? */
+};
+
+enum { UNSEEN, STORES, PASSES };
+
+/* A plain load from a static shared variable: it cannot fault. */
+static bool loads_shared_variable(const struct jkernel *k, const struct ptx_instr *i)
 {
     if (i->op != PTX_OP_ld || mem_space(i) != PTX_SPACE_SHARED)
         return false;
@@ -33,51 +42,60 @@ static bool loads_variable(const struct jkernel *k, const struct ptx_instr *i)
 }
 
 /* Can it fault, or call a helper? */
-static bool needs_note(const struct jkernel *k, const struct ptx_instr *i)
+static bool needs_warp_index(const struct jkernel *k, const struct ptx_instr *i)
 {
     struct diag ignored = {0};
     if (i->op == PTX_OP_mov || i->op == PTX_OP_cvta || i->op == PTX_OP_shfl)
         return false;
     if (i->op == PTX_OP_ld && i->nspaces > 0 && i->spaces[0] == PTX_SPACE_PARAM)
         return false;
-    return !loads_variable(k, i) && !alu_supported(i, &ignored);
+    return !loads_shared_variable(k, i) && !alu_supported(i, &ignored);
 }
 
-int32_t note_at(const struct jkernel *k, const struct jblock *b)
+int32_t warp_index_position(const struct jkernel *k, const struct jblock *b)
 {
     for (int32_t n = 0; n < b->count; n++)
-        if (needs_note(k, &k->instrs[b->first + n]))
+        if (needs_warp_index(k, &k->instrs[b->first + n]))
             return n;
     return b->count;
 }
 
-/* Which blocks say that their warp runs, on the ways from block b on: the first that have something
- * to say it for. Warps that a barrier's other side has no work for then cost next to nothing. */
-static void plan_notes(struct codegen *cg, int32_t b, int32_t depth)
+/* Decides which blocks store the index, on the paths from block b on: the first that may fault,
+ * call or loop. */
+static void plan_stores(struct codegen *cg, int32_t b, int32_t depth)
 {
     const struct jblock *blk = &cg->k->blocks[b];
-    bool here = note_at(cg->k, blk) < blk->count || blk->term == TERM_SWITCH,
+    bool here = warp_index_position(cg->k, blk) < blk->count || blk->term == TERM_SWITCH,
          last = blk->suspend == SUSPEND_BARRIER;
     for (int s = 0; s < blk->nsucc && !last; s++)
         here |= cg->k->blocks[blk->succ[s]].depth > depth || blk->succ[s] <= b;
-    if (cg->notes[b])
+    if (cg->warp_index->stores[b])
         return;
-    cg->notes[b] = here ? 1 : 2; /* 2: has been here */
+    cg->warp_index->stores[b] = here ? STORES : PASSES;
     for (int s = 0; s < blk->nsucc && !here && !last; s++)
-        plan_notes(cg, blk->succ[s], depth);
+        plan_stores(cg, blk->succ[s], depth);
 }
 
-void emit_note_region(struct codegen *cg, int32_t r)
+void warp_index_region(struct codegen *cg, int32_t r)
 {
     struct jkernel *k = cg->k;
-    memset(cg->notes, 0, (size_t)k->nblocks);
+    if (cg->warp_index == NULL) {
+        cg->warp_index = arena_alloc(&k->arena, sizeof *cg->warp_index);
+        cg->warp_index->stores = arena_alloc(&k->arena, (size_t)k->nblocks);
+    }
+    memset(cg->warp_index->stores, UNSEEN, (size_t)k->nblocks);
     if (!k->lockstep) {
-        emit_note_warp(cg);
+        store_warp_index(cg);
         return;
     }
     int32_t from = r == 0 ? 0 : k->blocks[k->resume_block[r]].succ[0];
-    plan_notes(cg, from, k->blocks[from].depth);
+    plan_stores(cg, from, k->blocks[from].depth);
     for (int32_t c = 0; r > 0 && c < k->nblocks; c++)
-        if (bit_get(cg->resume_cand[r], c))
-            plan_notes(cg, c, k->blocks[c].depth);
+        if (bit_get(cg->frame->resume_blocks[r], c))
+            plan_stores(cg, c, k->blocks[c].depth);
+}
+
+bool warp_index_missing(const struct codegen *cg, int32_t b)
+{
+    return cg->warp_index != NULL && cg->warp_index->stores[b] == STORES;
 }

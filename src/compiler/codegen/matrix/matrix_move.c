@@ -1,12 +1,16 @@
-/* emit_mma_move: matrices between memory and the registers of a warp: wmma.load, wmma.store,
+/* matrix_move.c: matrices between memory and the registers of a warp: wmma.load, wmma.store,
  * ldmatrix, stmatrix, movmatrix.
  *
- * A tile comes from memory in lines (its rows, or its columns where memory has the other order),
- * each one load; joined, they are one long vector that a constant shuffle puts into the lanes'
- * order. Rows of a factor are in that order as they lie in memory. */
+ * A tile is loaded in lines (its rows, or its columns where memory has the other order), each one
+ * load; joined, they are one long vector, which a constant shuffle brings into the order of lanes.
+ * Rows of a factor are in that order as they lie in memory. */
 #include <stdio.h>
 
 #include "compiler/codegen/matrix/matrix.h"
+#include "compiler/codegen/matrix/mma.h"
+#include "compiler/codegen/memory/memory.h"
+#include "compiler/codegen/module_function.h"
+#include "compiler/codegen/values.h"
 
 /* Units of the widest tile, eight rows of sixteen bytes' bytes. */
 enum { MAX_UNITS = 128, MAX_LINES = 16 };
@@ -16,22 +20,8 @@ static LLVMTypeRef unit_type(struct codegen *cg, const struct tile *t)
     return LLVMIntTypeInContext(cg->alu.ctx, t->unit_bits);
 }
 
-/* Joins n vectors of equal length, in order; n is a power of two. */
-static LLVMValueRef join(struct codegen *cg, LLVMValueRef *v, unsigned n)
-{
-    unsigned idx[2 * MAX_UNITS];
-    for (unsigned l = 0; l < 2 * MAX_UNITS; l++)
-        idx[l] = l;
-    for (; n > 1; n /= 2)
-        for (unsigned k = 0; k < n / 2; k++)
-            v[k] = mma_shuffle(cg, v[2 * k], v[2 * k + 1], idx,
-                               2 * LLVMGetVectorSize(LLVMTypeOf(v[2 * k])));
-    return v[0];
-}
-
 /* Place in the lines' order of unit s of lane l in register r of a tile. */
-static unsigned matrix_move_place(const struct tile *t, bool columns, unsigned r, unsigned l,
-                                  unsigned s)
+static unsigned unit_index(const struct tile *t, bool columns, unsigned r, unsigned l, unsigned s)
 {
     unsigned c = (l & 3) * t->per_reg * t->regs + r * t->per_reg + s, g = l >> 2;
     return columns ? c * 8 + g : g * tile_width(t) + c;
@@ -41,17 +31,17 @@ static unsigned matrix_move_place(const struct tile *t, bool columns, unsigned r
 static void from_lines(struct codegen *cg, const struct tile *t, bool columns, LLVMValueRef *line,
                        LLVMValueRef *reg)
 {
-    LLVMValueRef all = join(cg, line, columns ? tile_width(t) : 8);
+    LLVMValueRef all = join_vectors(cg, line, columns ? tile_width(t) : 8);
     unsigned idx[MAX_UNITS], n = JIT_WARP * t->per_reg;
     for (unsigned r = 0; r < t->regs; r++) {
         for (unsigned l = 0; l < n; l++)
-            idx[l] = matrix_move_place(t, columns, r, l / t->per_reg, l % t->per_reg);
-        reg[r] = LLVMBuildBitCast(cg->alu.b, mma_shuffle(cg, all, NULL, idx, n),
+            idx[l] = unit_index(t, columns, r, l / t->per_reg, l % t->per_reg);
+        reg[r] = LLVMBuildBitCast(cg->alu.b, shuffle(cg, all, NULL, idx, n),
                                   t->unit_bits == 64 ? cg->v32i64 : cg->v32i32, "");
     }
 }
 
-/* The other way. */
+/* Lines of a tile from its registers. */
 static void to_lines(struct codegen *cg, const struct tile *t, bool columns,
                      const LLVMValueRef *reg, LLVMValueRef *line)
 {
@@ -61,16 +51,16 @@ static void to_lines(struct codegen *cg, const struct tile *t, bool columns,
     for (unsigned r = 0; r < t->regs; r++) {
         v[r] = LLVMBuildBitCast(cg->alu.b, reg[r], flat, "");
         for (unsigned l = 0; l < n; l++)
-            idx[matrix_move_place(t, columns, r, l / t->per_reg, l % t->per_reg)] = r * n + l;
+            idx[unit_index(t, columns, r, l / t->per_reg, l % t->per_reg)] = r * n + l;
     }
     unsigned lines = columns ? tile_width(t) : 8, len = columns ? 8 : tile_width(t);
     for (unsigned k = 0; k < lines; k++)
-        line[k] = mma_shuffle(cg, v[0], v[1], &idx[k * len], len);
+        line[k] = shuffle(cg, v[0], v[1], &idx[k * len], len);
 }
 
 /* ---- wmma ---- */
 
-/* A matrix in memory, taken apart. */
+/* A matrix in memory. */
 struct matrix {
     struct mma shape;
     struct tile tile;
@@ -80,7 +70,7 @@ struct matrix {
     const struct ptx_operand *at, *regs, *stride; /* stride NULL: the matrix is dense */
 };
 
-static bool matrix_move_matrix(const struct ptx_instr *i, struct matrix *x)
+static bool describe_matrix(const struct ptx_instr *i, struct matrix *x)
 {
     bool store = ptx_has(i, PTX_M_store);
     *x = (struct matrix){.repeat = 1};
@@ -100,7 +90,7 @@ static bool matrix_move_matrix(const struct ptx_instr *i, struct matrix *x)
         x->steps = mma_steps(&x->shape, &x->tile);
         x->groups = groups;
         tiles = groups * x->steps;
-        if (tiles != 0 && i->types[0] == PTX_F16) /* eight registers, whatever the shape */
+        if (tiles != 0 && i->types[0] == PTX_F16) /* eight registers, whatever the dimensions */
             x->repeat = 8 / tiles;
     } else {
         x->groups = x->shape.m / 8;
@@ -114,14 +104,14 @@ static bool matrix_move_matrix(const struct ptx_instr *i, struct matrix *x)
 bool wmma_move_supported(const struct ptx_instr *i, struct diag *d)
 {
     struct matrix x;
-    if (!matrix_move_matrix(i, &x))
+    if (!describe_matrix(i, &x))
         return diag_set(d, i->line, i->column, "wmma.%s of this shape and type is not supported",
                         ptx_has(i, PTX_M_store) ? "store" : "load");
     return true;
 }
 
 /* A value that is the same in every lane: the first active one's. */
-static LLVMValueRef matrix_move_same(struct codegen *cg, const struct ptx_operand *o, unsigned type)
+static LLVMValueRef uniform_value(struct codegen *cg, const struct ptx_operand *o, unsigned type)
 {
     struct uniformity s = operand_uniformity(cg->k, o);
     if (is_uniform(&s))
@@ -139,7 +129,7 @@ static LLVMValueRef matrix_start(struct codegen *cg, const struct ptx_instr *i,
     LLVMValueRef at;
     if (o.reg >= 0) {
         o.kind = PTX_OPR_REG;
-        at = matrix_move_same(cg, &o, PTX_U64);
+        at = uniform_value(cg, &o, PTX_U64);
         if (o.offset)
             at = LLVMBuildAdd(b, at, c64(cg, (uint64_t)o.offset), "");
     } else if (o.var != NULL) {
@@ -148,17 +138,17 @@ static LLVMValueRef matrix_start(struct codegen *cg, const struct ptx_instr *i,
     } else {
         at = c64(cg, (uint64_t)o.offset);
     }
-    return mem_space(i) == PTX_SPACE_SHARED ? byte_offset(cg, cg->shared, at)
+    return mem_space(i) == PTX_SPACE_SHARED ? byte_offset(cg, cg->block.shared, at)
                                             : LLVMBuildIntToPtr(b, at, cg->ptr, "");
 }
 
 /* Bytes from one line of memory to the next. */
-static LLVMValueRef matrix_move_pitch(struct codegen *cg, const struct matrix *x)
+static LLVMValueRef line_pitch(struct codegen *cg, const struct matrix *x)
 {
     unsigned bits = x->tile.unit_bits / x->tile.unit_elems;
     if (x->stride != NULL) {
         LLVMValueRef n =
-            LLVMBuildZExt(cg->alu.b, matrix_move_same(cg, x->stride, PTX_U32), cg->i64, "");
+            LLVMBuildZExt(cg->alu.b, uniform_value(cg, x->stride, PTX_U32), cg->i64, "");
         n = LLVMBuildMul(cg->alu.b, n, c64(cg, bits), "");
         return LLVMBuildLShr(cg->alu.b, n, c64(cg, 3), "");
     }
@@ -168,8 +158,8 @@ static LLVMValueRef matrix_move_pitch(struct codegen *cg, const struct matrix *x
 }
 
 /* Pointer to line k of a tile that starts at row `row` and unit `unit` of that row. */
-static LLVMValueRef matrix_move_line(struct codegen *cg, const struct matrix *x, LLVMValueRef start,
-                                     LLVMValueRef pitch, unsigned row, unsigned unit, unsigned k)
+static LLVMValueRef line_pointer(struct codegen *cg, const struct matrix *x, LLVMValueRef start,
+                                 LLVMValueRef pitch, unsigned row, unsigned unit, unsigned k)
 {
     unsigned major = (x->columns ? unit : row) + k, minor = x->columns ? row : unit;
     LLVMValueRef off = LLVMBuildMul(cg->alu.b, pitch, c64(cg, major), "");
@@ -179,7 +169,7 @@ static LLVMValueRef matrix_move_line(struct codegen *cg, const struct matrix *x,
 
 /* First register, row and unit of a tile of a factor (group, step along k) or of an accumulator
  * (group of rows, of columns). */
-struct spot {
+struct tile_origin {
     unsigned reg, row, unit;
 };
 
@@ -188,10 +178,10 @@ static unsigned tile_count(const struct matrix *x)
     return x->groups * (x->columns8 ? x->columns8 : x->steps);
 }
 
-static struct spot matrix_move_spot(const struct matrix *x, unsigned n)
+static struct tile_origin tile_origin_of(const struct matrix *x, unsigned n)
 {
     unsigned group = n % x->groups, other = n / x->groups;
-    struct spot s = {.row = group * 8, .unit = other * tile_width(&x->tile)};
+    struct tile_origin s = {.row = group * 8, .unit = other * tile_width(&x->tile)};
     if (x->which == 'a')
         s.reg = mma_a_index(&x->shape, x->steps, group, other);
     else if (x->which == 'b')
@@ -208,11 +198,11 @@ static void load_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
     unsigned width = tile_width(&x->tile), lines = x->columns ? width : 8;
     LLVMTypeRef t = LLVMVectorType(unit_type(cg, &x->tile), x->columns ? 8 : width);
     for (unsigned n = 0; n < tile_count(x); n++) {
-        struct spot s = matrix_move_spot(x, n);
+        struct tile_origin s = tile_origin_of(x, n);
         LLVMValueRef v[MAX_LINES], out[2];
         for (unsigned k = 0; k < lines; k++) {
-            v[k] = LLVMBuildLoad2(cg->alu.b, t,
-                                  matrix_move_line(cg, x, start, pitch, s.row, s.unit, k), "");
+            v[k] = LLVMBuildLoad2(cg->alu.b, t, line_pointer(cg, x, start, pitch, s.row, s.unit, k),
+                                  "");
             LLVMSetAlignment(v[k], x->tile.unit_bits / 8);
         }
         from_lines(cg, &x->tile, x->columns, v, out);
@@ -229,7 +219,7 @@ static void store_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
     LLVMTypeRef t = x->tile.unit_bits == 64 ? cg->v32i64 : cg->v32i32;
     unsigned lines = x->columns ? tile_width(&x->tile) : 8;
     for (unsigned n = 0; n < tile_count(x); n++) {
-        struct spot s = matrix_move_spot(x, n);
+        struct tile_origin s = tile_origin_of(x, n);
         LLVMValueRef v[MAX_LINES], reg[2];
         for (unsigned r = 0; r < x->tile.regs; r++) {
             reg[r] = LLVMBuildLoad2(cg->alu.b, t, LLVMGetParam(fn, 2 + s.reg + r), "");
@@ -237,15 +227,15 @@ static void store_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
         }
         to_lines(cg, &x->tile, x->columns, reg, v);
         for (unsigned k = 0; k < lines; k++) {
-            LLVMValueRef st = LLVMBuildStore(
-                cg->alu.b, v[k], matrix_move_line(cg, x, start, pitch, s.row, s.unit, k));
+            LLVMValueRef st = LLVMBuildStore(cg->alu.b, v[k],
+                                             line_pointer(cg, x, start, pitch, s.row, s.unit, k));
             LLVMSetAlignment(st, x->tile.unit_bits / 8);
         }
     }
 }
 
-static void matrix_move_check(struct codegen *cg, const struct ptx_instr *i, const struct matrix *x,
-                              LLVMValueRef start, LLVMValueRef pitch)
+static void check_matrix(struct codegen *cg, const struct ptx_instr *i, const struct matrix *x,
+                         LLVMValueRef start, LLVMValueRef pitch)
 {
     unsigned bits = x->tile.unit_bits / x->tile.unit_elems;
     unsigned across = x->which == 'a' || x->which == 'b' ? x->shape.k : x->shape.n;
@@ -255,34 +245,34 @@ static void matrix_move_check(struct codegen *cg, const struct ptx_instr *i, con
 }
 
 /* Calls the function for this kind of matrix: void (ptr start, i64 pitch, ptr to each register). */
-static void move(struct codegen *cg, const struct ptx_instr *i, const struct matrix *x,
-                 const LLVMValueRef *place, unsigned regs)
+static void call_move(struct codegen *cg, const struct ptx_instr *i, const struct matrix *x,
+                      const LLVMValueRef *place, unsigned regs)
 {
     char name[96];
     snprintf(name, sizeof name, "weir_wmma_%c_m%un%uk%u_%s_%s", x->which, x->shape.m, x->shape.n,
              x->shape.k, ptx_type_name((enum ptx_type)i->types[0]), x->columns ? "lines" : "rows");
     LLVMTypeRef params[2 + MAX_MMA_REGS] = {cg->ptr, cg->i64};
-    LLVMValueRef args[2 + MAX_MMA_REGS] = {matrix_start(cg, i, x), matrix_move_pitch(cg, x)};
-    matrix_move_check(cg, i, x, args[0], args[1]);
+    LLVMValueRef args[2 + MAX_MMA_REGS] = {matrix_start(cg, i, x), line_pitch(cg, x)};
+    check_matrix(cg, i, x, args[0], args[1]);
     for (unsigned n = 0; n < regs; n++) {
         params[2 + n] = cg->ptr;
         args[2 + n] = place[n];
     }
     LLVMValueRef fn =
-        mma_function(cg, name, params, 2 + regs, x->which == 'd' ? store_body : load_body, x);
+        module_function(cg, name, params, 2 + regs, x->which == 'd' ? store_body : load_body, x);
     LLVMBuildCall2(cg->alu.b, LLVMGlobalGetValueType(fn), fn, args, 2 + regs, "");
 }
 
 bool emit_wmma_load(struct codegen *cg, const struct ptx_instr *i)
 {
     struct matrix x;
-    matrix_move_matrix(i, &x);
+    describe_matrix(i, &x);
     LLVMTypeRef t = x.tile.unit_bits == 64 ? cg->v32i64 : cg->v32i32;
     LLVMValueRef place[MAX_MMA_REGS];
     unsigned regs = tile_count(&x) * x.tile.regs;
     for (unsigned n = 0; n < regs; n++)
         place[n] = mma_target(cg, mma_item(x.regs, n), n, &x.tile);
-    move(cg, i, &x, place, regs);
+    call_move(cg, i, &x, place, regs);
     for (unsigned n = 0; n < regs; n++)
         mma_written(cg, mma_item(x.regs, n), place[n], &x.tile);
     for (unsigned n = regs; n < regs * x.repeat; n++) {
@@ -296,24 +286,23 @@ bool emit_wmma_load(struct codegen *cg, const struct ptx_instr *i)
 bool emit_wmma_store(struct codegen *cg, const struct ptx_instr *i)
 {
     struct matrix x;
-    matrix_move_matrix(i, &x);
+    describe_matrix(i, &x);
     LLVMValueRef place[MAX_MMA_REGS];
     unsigned regs = tile_count(&x) * x.tile.regs;
     for (unsigned n = 0; n < regs; n++)
-        place[n] = mma_place(cg, mma_item(x.regs, n), n, &x.tile);
-    move(cg, i, &x, place, regs);
+        place[n] = mma_source(cg, mma_item(x.regs, n), n, &x.tile);
+    call_move(cg, i, &x, place, regs);
     return true;
 }
 
 /* ---- eight by eight halves ---- */
 
-static const struct tile matrix_move_halves = {16, 1, 2, 1, PTX_B32};
+static const struct tile halves_tile = {16, 1, 2, 1, PTX_B32};
 
 /* Every lane's row address; those of lanes that are not active point to scratch. Faults where one
  * that is used is not a multiple of 16. */
-static LLVMValueRef matrix_move_rows(struct codegen *cg, const struct ptx_instr *i,
-                                     const struct ptx_operand *at, unsigned count,
-                                     LLVMValueRef scratch)
+static LLVMValueRef row_pointers(struct codegen *cg, const struct ptx_instr *i,
+                                 const struct ptx_operand *at, unsigned count, LLVMValueRef scratch)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef v = address_vector(cg, at, mem_space(i));
@@ -321,7 +310,7 @@ static LLVMValueRef matrix_move_rows(struct codegen *cg, const struct ptx_instr 
     LLVMValueRef low = LLVMBuildAnd(b, v, splat(cg, c64(cg, 15), JIT_WARP), "");
     LLVMValueRef odd = bits_of(cg, LLVMBuildICmp(b, LLVMIntNE, low, LLVMConstNull(cg->v32i64), ""));
     odd = LLVMBuildAnd(b, LLVMBuildAnd(b, odd, mask_bits(cg), ""), c32(cg, used), "");
-    fault_odd_lanes(cg, odd, v);
+    fault_misaligned_lanes(cg, odd, v);
     if (cg->mask != NULL) {
         LLVMValueRef rest = splat(cg, LLVMBuildPtrToInt(b, scratch, cg->i64, ""), JIT_WARP);
         v = LLVMBuildSelect(b, mask_vector(cg), v, rest, "");
@@ -335,7 +324,7 @@ static LLVMValueRef row_pointer(struct codegen *cg, LLVMValueRef rows, unsigned 
     return LLVMBuildIntToPtr(cg->alu.b, p, cg->ptr, "");
 }
 
-static unsigned matrix_move_count(const struct ptx_instr *i)
+static unsigned matrix_count(const struct ptx_instr *i)
 {
     return ptx_has(i, PTX_M_x4) ? 4 : ptx_has(i, PTX_M_x2) ? 2 : 1;
 }
@@ -347,24 +336,24 @@ bool emit_matrix_move(struct codegen *cg, const struct ptx_instr *i)
     bool trans = ptx_has(i, PTX_M_trans);
     LLVMValueRef line[8], reg;
     if (i->op == PTX_OP_movmatrix) {
-        reg = mma_read(cg, &i->operands[1], &matrix_move_halves);
-        to_lines(cg, &matrix_move_halves, false, &reg, line);
-        from_lines(cg, &matrix_move_halves, true, line, &reg);
-        mma_write(cg, &i->operands[0], reg, &matrix_move_halves);
+        reg = mma_read(cg, &i->operands[1], &halves_tile);
+        to_lines(cg, &halves_tile, false, &reg, line);
+        from_lines(cg, &halves_tile, true, line, &reg);
+        mma_write(cg, &i->operands[0], reg, &halves_tile);
         return true;
     }
-    unsigned count = matrix_move_count(i);
+    unsigned count = matrix_count(i);
     bool load = i->op == PTX_OP_ldmatrix;
     const struct ptx_operand *regs = &i->operands[load ? 0 : 1];
     LLVMValueRef scratch = cg->safe, out[4];
     if (!load && cg->mask != NULL)
         scratch = new_slot(cg, row, "row");
     LLVMSetAlignment(scratch, 16);
-    LLVMValueRef rows = matrix_move_rows(cg, i, &i->operands[load ? 1 : 0], count, scratch);
+    LLVMValueRef rows = row_pointers(cg, i, &i->operands[load ? 1 : 0], count, scratch);
     for (unsigned n = 0; n < count; n++) {
         if (!load) {
-            reg = mma_read(cg, mma_item(regs, n), &matrix_move_halves);
-            to_lines(cg, &matrix_move_halves, trans, &reg, line);
+            reg = mma_read(cg, mma_item(regs, n), &halves_tile);
+            to_lines(cg, &halves_tile, trans, &reg, line);
         }
         for (unsigned g = 0; g < 8; g++) {
             LLVMValueRef p = row_pointer(cg, rows, 8 * n + g);
@@ -376,9 +365,9 @@ bool emit_matrix_move(struct codegen *cg, const struct ptx_instr *i)
                 line[g] = x;
         }
         if (load)
-            from_lines(cg, &matrix_move_halves, trans, line, &out[n]);
+            from_lines(cg, &halves_tile, trans, line, &out[n]);
     }
     for (unsigned n = 0; load && n < count; n++)
-        mma_write(cg, mma_item(regs, n), out[n], &matrix_move_halves);
+        mma_write(cg, mma_item(regs, n), out[n], &halves_tile);
     return true;
 }

@@ -1,10 +1,14 @@
-/* emit_mma: matrix multiplication, mma and wmma.mma: which kinds there are, and the call of the
- * function behind a kind (emit_mma_core.c), which is made once a module. It gets and gives its
- * registers in memory, at their own places as far as possible. */
+/* mma.c: matrix multiplication, mma and wmma.mma: which kinds are supported, and the call of the
+ * function behind a kind (mma_kernel.c), which is made once a module. It is passed its registers in
+ * memory, in their own slots as far as possible. */
 #include <stdio.h>
 #include <string.h>
 
+#include "compiler/codegen/frame.h"
 #include "compiler/codegen/matrix/matrix.h"
+#include "compiler/codegen/matrix/mma.h"
+#include "compiler/codegen/module_function.h"
+#include "compiler/codegen/values.h"
 
 struct tile mma_tile(unsigned type, bool accumulator)
 {
@@ -37,16 +41,6 @@ const struct ptx_operand *mma_item(const struct ptx_operand *o, unsigned n)
     return o->kind == PTX_OPR_VEC ? &o->items[n] : o;
 }
 
-LLVMValueRef mma_shuffle(struct codegen *cg, LLVMValueRef a, LLVMValueRef b, const unsigned *idx,
-                         unsigned n)
-{
-    LLVMValueRef c[512];
-    for (unsigned l = 0; l < n; l++)
-        c[l] = c32(cg, idx[l]);
-    return LLVMBuildShuffleVector(cg->alu.b, a, b ? b : LLVMGetPoison(LLVMTypeOf(a)),
-                                  LLVMConstVector(c, n), "");
-}
-
 LLVMValueRef mma_read(struct codegen *cg, const struct ptx_operand *o, const struct tile *t)
 {
     LLVMValueRef v = operand_vector(cg, o, t->reg_type);
@@ -60,69 +54,23 @@ void mma_write(struct codegen *cg, const struct ptx_operand *o, LLVMValueRef v,
         write_vector(cg, o->reg, v, t->reg_type == PTX_F64 ? PTX_B64 : PTX_B32);
 }
 
-/* ---- the function ---- */
-
-static void attribute(struct codegen *cg, LLVMValueRef fn, const char *key, const char *value)
-{
-    LLVMAddAttributeAtIndex(fn, LLVMAttributeFunctionIndex,
-                            LLVMCreateStringAttribute(cg->alu.ctx, key, (unsigned)strlen(key),
-                                                      value, (unsigned)strlen(value)));
-}
-
-LLVMValueRef mma_function(struct codegen *cg, const char *name, LLVMTypeRef *params,
-                          unsigned nparams,
-                          void (*body)(struct codegen *cg, LLVMValueRef fn, const void *arg),
-                          const void *arg)
-{
-    LLVMValueRef fn = LLVMGetNamedFunction(cg->alu.module, name);
-    if (fn != NULL)
-        return fn;
-    LLVMBuilderRef b = cg->alu.b;
-    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(cg->alu.ctx), params, nparams, false);
-    fn = LLVMAddFunction(cg->alu.module, name, type);
-    LLVMSetLinkage(fn, LLVMInternalLinkage);
-    attribute(cg, fn, "prefer-vector-width", "512");
-    attribute(cg, fn, "min-legal-vector-width", "512");
-    attribute(cg, fn, "frame-pointer",
-              "all"); /* a fault in it is told of at the call (grid/fault.c) */
-    const char *const flags[] = {"noinline", "nounwind"};
-    for (unsigned n = 0; n < 2; n++) {
-        unsigned kind = LLVMGetEnumAttributeKindForName(flags[n], strlen(flags[n]));
-        LLVMAddAttributeAtIndex(fn, LLVMAttributeFunctionIndex,
-                                LLVMCreateEnumAttribute(cg->alu.ctx, kind, 0));
-    }
-    LLVMBasicBlockRef back = LLVMGetInsertBlock(b);
-    LLVMMetadataRef line = LLVMGetCurrentDebugLocation2(b);
-    LLVMSetCurrentDebugLocation2(b, NULL);
-    LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(cg->alu.ctx, fn, "entry"));
-    body(cg, fn, arg);
-    LLVMBuildRetVoid(b);
-    LLVMPositionBuilderAtEnd(b, back);
-    LLVMSetCurrentDebugLocation2(b, line);
-    return fn;
-}
-
 /* ---- registers in memory ---- */
 
-static LLVMValueRef mma_memory(struct codegen *cg)
+static LLVMValueRef matrix_memory(struct codegen *cg)
 {
-    if (cg->mma_file == NULL) {
-        uint64_t bytes = MMA_SCRATCH + MAX_MMA_REGS * 256;
-        cg->mma_file = new_slot(cg, LLVMArrayType2(cg->i8, bytes), "matrices");
-        LLVMSetAlignment(cg->mma_file, 256);
-    }
-    return cg->mma_file;
+    LLVMTypeRef type = LLVMArrayType2(cg->i8, MMA_SCRATCH + MAX_MMA_REGS * 256);
+    return shared_slot(cg, SLOT_MATRIX, type, 256, "matrices");
 }
 
-LLVMValueRef mma_scratch(struct codegen *cg) { return mma_memory(cg); }
+LLVMValueRef mma_scratch(struct codegen *cg) { return matrix_memory(cg); }
 
-static LLVMValueRef mma_spare(struct codegen *cg, unsigned n)
+static LLVMValueRef spare_register(struct codegen *cg, unsigned n)
 {
-    return byte_offset(cg, mma_memory(cg), c64(cg, MMA_SCRATCH + (uint64_t)n * 256));
+    return byte_offset(cg, matrix_memory(cg), c64(cg, MMA_SCRATCH + (uint64_t)n * 256));
 }
 
 /* Does a register of the kernel lie in memory as a fragment's does? */
-static bool has_place(struct codegen *cg, const struct ptx_operand *o, const struct tile *t)
+static bool in_memory(struct codegen *cg, const struct ptx_operand *o, const struct tile *t)
 {
     if (o->kind != PTX_OPR_REG)
         return false;
@@ -131,12 +79,12 @@ static bool has_place(struct codegen *cg, const struct ptx_operand *o, const str
            ptx_type_bits((enum ptx_type)r->type) == ptx_type_bits((enum ptx_type)t->reg_type);
 }
 
-LLVMValueRef mma_place(struct codegen *cg, const struct ptx_operand *o, unsigned n,
-                       const struct tile *t)
+LLVMValueRef mma_source(struct codegen *cg, const struct ptx_operand *o, unsigned n,
+                        const struct tile *t)
 {
-    if (has_place(cg, o, t))
-        return place_of(cg, o->reg);
-    LLVMValueRef p = mma_spare(cg, n);
+    if (in_memory(cg, o, t))
+        return register_pointer(cg, o->reg);
+    LLVMValueRef p = spare_register(cg, n);
     LLVMSetAlignment(LLVMBuildStore(cg->alu.b, mma_read(cg, o, t), p), 64);
     return p;
 }
@@ -146,13 +94,13 @@ LLVMValueRef mma_target(struct codegen *cg, const struct ptx_operand *o, unsigne
 {
     bool blends = o->kind == PTX_OPR_REG && cg->mask != NULL && cg->waiting != NULL &&
                   bit_get(cg->waiting, o->reg);
-    return has_place(cg, o, t) && !blends ? place_of(cg, o->reg) : mma_spare(cg, n);
+    return in_memory(cg, o, t) && !blends ? register_pointer(cg, o->reg) : spare_register(cg, n);
 }
 
 void mma_written(struct codegen *cg, const struct ptx_operand *o, LLVMValueRef place,
                  const struct tile *t)
 {
-    if (o->kind != PTX_OPR_REG || place == place_of(cg, o->reg))
+    if (o->kind != PTX_OPR_REG || place == register_pointer(cg, o->reg))
         return;
     LLVMTypeRef held = t->reg_type == PTX_F64 ? cg->v32i64 : cg->v32i32;
     LLVMValueRef v = LLVMBuildLoad2(cg->alu.b, held, place, "");
@@ -179,7 +127,7 @@ static LLVMValueRef product_function(struct codegen *cg, const struct mma *m, un
     if (m->quads)
         snprintf(name + strlen(name), sizeof name - strlen(name), "_%s_%s",
                  m->a_column ? "col" : "row", m->b_row ? "row" : "col");
-    return mma_function(cg, name, params, nparams, m->quads ? mma_quads_body : mma_body, m);
+    return module_function(cg, name, params, nparams, m->quads ? mma_quads_body : mma_body, m);
 }
 
 struct plan mma_plan(const struct mma *m)
@@ -299,7 +247,7 @@ static bool product_supported(const struct ptx_instr *i, struct diag *d)
     return true;
 }
 
-/* Is a register of D also one of the others', other than the one of C in its own place? */
+/* Is register n of D also one of A, B or C, other than the same one of C? */
 static bool overlaps(const struct ptx_instr *i, unsigned n)
 {
     const struct ptx_operand *d = mma_item(&i->operands[0], n);
@@ -323,7 +271,7 @@ static void emit_product(struct codegen *cg, const struct ptx_instr *i)
     unsigned at = 0;
     for (unsigned o = 0; o < 3; o++)
         for (unsigned n = 0; n < counts[o]; n++, at++)
-            args[1 + at] = mma_place(cg, mma_item(&i->operands[o + 1], n), at, tiles[o]);
+            args[1 + at] = mma_source(cg, mma_item(&i->operands[o + 1], n), at, tiles[o]);
     unsigned first = 1 + at;
     for (unsigned n = 0; n < p.nd; n++, at++) {
         struct ptx_operand none = {.kind = PTX_OPR_SINK, .reg = -1};
@@ -333,7 +281,7 @@ static void emit_product(struct codegen *cg, const struct ptx_instr *i)
     unsigned count = 1 + at;
     if (m.sparse) {
         static const struct tile word = {32, 1, 1, 1, PTX_B32};
-        args[count++] = mma_place(cg, &i->operands[4], MAX_MMA_REGS - 1, &word);
+        args[count++] = mma_source(cg, &i->operands[4], MAX_MMA_REGS - 1, &word);
     }
     LLVMValueRef fn = product_function(cg, &m, count);
     LLVMBuildCall2(cg->alu.b, LLVMGlobalGetValueType(fn), fn, args, count, "");

@@ -1,20 +1,20 @@
-/* emit_mma_core: the function behind a kind of matrix multiplication, D = A B + C.
+/* mma_kernel.c: the function behind a kind of matrix multiplication, D = A B + C.
  *
- * Its registers come by pointers, which keeps them in memory: a kernel that unrolls thousands of
- * products is compiled in a time that grows with their number only. A fragment's register, 32 lanes
- * in memory, is eight rows of four lanes side by side, and each row the elements of a matrix's row
- * (of the right factor: column) in order. So the factors are first widened to numbers that the
- * machine multiplies: A row by row, B turned around so that all eight columns of one k are a
- * vector. Then eight rows of the accumulator stay in registers, a vector each, over all of k: every
- * step spreads one number of A and multiplies it with a vector of B.
+ * Its registers are passed by pointers, which keeps them in memory: the compile time of a kernel
+ * that unrolls thousands of products then grows with their number only. A fragment's register, 32
+ * lanes in memory, is eight rows of four lanes side by side, and each row has the elements of a row
+ * of the matrix (of the right factor: a column) in order. So the factors are first widened to
+ * numbers that the machine multiplies: A row by row, B transposed so that all eight columns of one
+ * k are a vector. Then eight rows of the accumulator stay in registers, a vector each, over all of
+ * k: every step broadcasts one number of A and multiplies it with a vector of B.
  *
- * Integers of at most 8 bits go in pairs of 16-bit numbers through the machine's multiply-add of
- * pairs, single bits by words. The columns of an accumulator of 32 or 64 bits are in the order 0 2
- * 4 6 1 3 5 7: as its two registers have them. */
+ * Integers of at most 8 bits are multiplied in pairs of 16-bit numbers by the machine's
+ * multiply-add of pairs, single bits by words. The columns of an accumulator of 32 or 64 bits are
+ * in the order 0 2 4 6 1 3 5 7, as its two registers have them. */
 #include <stdio.h>
-#include <string.h>
 
-#include "compiler/codegen/matrix/matrix.h"
+#include "compiler/codegen/matrix/mma.h"
+#include "compiler/codegen/values.h"
 
 /* Elements that a row of a factor's register (four lanes) holds, as they are multiplied. */
 unsigned mma_row_elements(unsigned type)
@@ -45,20 +45,19 @@ LLVMTypeRef mma_element(struct codegen *cg, unsigned type)
     }
 }
 
-static LLVMValueRef mma_kernel_load(struct codegen *cg, LLVMTypeRef elem, unsigned n,
-                                    LLVMValueRef p)
+static LLVMValueRef load_vector(struct codegen *cg, LLVMTypeRef elem, unsigned n, LLVMValueRef p)
 {
     LLVMValueRef v = LLVMBuildLoad2(cg->alu.b, n > 1 ? LLVMVectorType(elem, n) : elem, p, "");
     LLVMSetAlignment(v, LLVMGetTypeKind(elem) == LLVMDoubleTypeKind ? 8 : n > 1 ? 16 : 4);
     return v;
 }
 
-static void mma_kernel_store(struct codegen *cg, LLVMValueRef v, LLVMValueRef p)
+static void store_vector(struct codegen *cg, LLVMValueRef v, LLVMValueRef p)
 {
     LLVMSetAlignment(LLVMBuildStore(cg->alu.b, v, p), 16);
 }
 
-static LLVMValueRef mma_kernel_at(struct codegen *cg, LLVMValueRef p, unsigned bytes)
+static LLVMValueRef offset_pointer(struct codegen *cg, LLVMValueRef p, unsigned bytes)
 {
     return byte_offset(cg, p, c64(cg, bytes));
 }
@@ -104,7 +103,7 @@ static LLVMValueRef nibbles(struct codegen *cg, LLVMValueRef bytes, bool is_sign
     }
     for (unsigned l = 0; l < 32; l++)
         idx[l] = (l & 1) * 16 + l / 2;
-    LLVMValueRef v = mma_shuffle(cg, part[0], part[1], idx, 32);
+    LLVMValueRef v = shuffle(cg, part[0], part[1], idx, 32);
     LLVMTypeRef wide = LLVMVectorType(cg->i16, 32);
     return is_signed ? LLVMBuildSExt(b, v, wide, "") : LLVMBuildZExt(b, v, wide, "");
 }
@@ -114,29 +113,28 @@ LLVMValueRef mma_row(struct codegen *cg, unsigned type, LLVMValueRef p)
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef v;
     switch (type) {
-    case PTX_F64: return mma_kernel_load(cg, cg->f64, 4, p);
-    case PTX_F16: return alu_f16_to_f32(&cg->alu, mma_kernel_load(cg, cg->i16, 8, p));
-    case PTX_BF16: return alu_bf16_to_f32(&cg->alu, mma_kernel_load(cg, cg->i16, 8, p));
-    case PTX_TF32: /* the lower 13 bits are not looked at */
-        v = LLVMBuildAnd(b, mma_kernel_load(cg, cg->i32, 4, p), constant(cg->i32, 0xffffe000u, 4),
-                         "");
+    case PTX_F64: return load_vector(cg, cg->f64, 4, p);
+    case PTX_F16: return alu_f16_to_f32(&cg->alu, load_vector(cg, cg->i16, 8, p));
+    case PTX_BF16: return alu_bf16_to_f32(&cg->alu, load_vector(cg, cg->i16, 8, p));
+    case PTX_TF32: /* the lower 13 bits are ignored */
+        v = LLVMBuildAnd(b, load_vector(cg, cg->i32, 4, p), constant(cg->i32, 0xffffe000u, 4), "");
         return LLVMBuildBitCast(b, v, LLVMVectorType(cg->f32, 4), "");
     case PTX_S8:
     case PTX_U8: {
         LLVMTypeRef wide = LLVMVectorType(cg->i16, 16);
-        v = mma_kernel_load(cg, cg->i8, 16, p);
+        v = load_vector(cg, cg->i8, 16, p);
         v = type == PTX_S8 ? LLVMBuildSExt(b, v, wide, "") : LLVMBuildZExt(b, v, wide, "");
         return LLVMBuildBitCast(b, v, LLVMVectorType(cg->i32, 8), "");
     }
     case PTX_S4:
     case PTX_U4:
-        v = nibbles(cg, mma_kernel_load(cg, cg->i8, 16, p), type == PTX_S4);
+        v = nibbles(cg, load_vector(cg, cg->i8, 16, p), type == PTX_S4);
         return LLVMBuildBitCast(b, v, LLVMVectorType(cg->i32, 16), "");
-    case PTX_E4M3: return e4m3(cg, mma_kernel_load(cg, cg->i8, 16, p));
+    case PTX_E4M3: return e4m3(cg, load_vector(cg, cg->i8, 16, p));
     case PTX_E5M2: /* a half's upper byte */
-        v = LLVMBuildZExt(b, mma_kernel_load(cg, cg->i8, 16, p), LLVMVectorType(cg->i16, 16), "");
+        v = LLVMBuildZExt(b, load_vector(cg, cg->i8, 16, p), LLVMVectorType(cg->i16, 16), "");
         return alu_f16_to_f32(&cg->alu, LLVMBuildShl(b, v, constant(cg->i16, 8, 16), ""));
-    default: return mma_kernel_load(cg, cg->i32, 4, p); /* b1 */
+    default: return load_vector(cg, cg->i32, 4, p); /* b1 */
     }
 }
 
@@ -152,11 +150,11 @@ static LLVMValueRef each_four(struct codegen *cg, LLVMValueRef x, LLVMValueRef y
         unsigned p = pick[l & 3];
         idx[l] = (l & ~3u) + (p & 3) + (p >= 4 ? n : 0);
     }
-    return mma_shuffle(cg, x, y, idx, n);
+    return shuffle(cg, x, y, idx, n);
 }
 
 /* 4x4 in every four lanes of four vectors. */
-static void turn_fours(struct codegen *cg, LLVMValueRef *v)
+static void transpose_fours(struct codegen *cg, LLVMValueRef *v)
 {
     static const unsigned low[4] = {0, 4, 1, 5}, high[4] = {2, 6, 3, 7};
     static const unsigned front[4] = {0, 1, 4, 5}, back[4] = {2, 3, 6, 7};
@@ -168,12 +166,12 @@ static void turn_fours(struct codegen *cg, LLVMValueRef *v)
     v[3] = each_four(cg, b, d, back);
 }
 
-static LLVMValueRef mma_kernel_part(struct codegen *cg, LLVMValueRef v, unsigned first, unsigned n)
+static LLVMValueRef subvector(struct codegen *cg, LLVMValueRef v, unsigned first, unsigned n)
 {
     unsigned idx[16];
     for (unsigned l = 0; l < n; l++)
         idx[l] = first + l;
-    return mma_shuffle(cg, v, NULL, idx, n);
+    return shuffle(cg, v, NULL, idx, n);
 }
 
 static LLVMValueRef join(struct codegen *cg, LLVMValueRef x, LLVMValueRef y)
@@ -181,19 +179,18 @@ static LLVMValueRef join(struct codegen *cg, LLVMValueRef x, LLVMValueRef y)
     unsigned n = LLVMGetVectorSize(LLVMTypeOf(x)), idx[16];
     for (unsigned l = 0; l < 2 * n; l++)
         idx[l] = l;
-    return mma_shuffle(cg, x, y, idx, 2 * n);
+    return shuffle(cg, x, y, idx, 2 * n);
 }
 
 /* row[n]: the w elements along k of column n; out[k]: the eight columns' elements. */
-static void mma_kernel_turn(struct codegen *cg, LLVMValueRef *row, unsigned w, LLVMValueRef *out)
+static void transpose(struct codegen *cg, LLVMValueRef *row, unsigned w, LLVMValueRef *out)
 {
     for (unsigned k = 0; k < w; k += 4) {
         LLVMValueRef v[4];
         for (unsigned n = 0; n < 4; n++) /* columns n and n + 4 side by side */
             v[n] = w == 4 ? join(cg, row[n], row[n + 4])
-                          : join(cg, mma_kernel_part(cg, row[n], k, 4),
-                                 mma_kernel_part(cg, row[n + 4], k, 4));
-        turn_fours(cg, v);
+                          : join(cg, subvector(cg, row[n], k, 4), subvector(cg, row[n + 4], k, 4));
+        transpose_fours(cg, v);
         for (unsigned n = 0; n < 4; n++)
             out[k + n] = v[n];
     }
@@ -202,7 +199,7 @@ static void mma_kernel_turn(struct codegen *cg, LLVMValueRef *row, unsigned w, L
 /* ---- the product ---- */
 
 /* What the function works with. */
-struct core {
+struct mma_kernel {
     struct codegen *cg;
     const struct mma *m;
     struct plan p;
@@ -215,12 +212,12 @@ struct core {
 };
 
 /* Column of the accumulator in place i of its vectors. */
-static unsigned mma_kernel_column(const struct mma *m, unsigned i)
+static unsigned accumulator_column(const struct mma *m, unsigned i)
 {
     return m->d == PTX_F16 ? i : i < 4 ? 2 * i : 2 * (i - 4) + 1;
 }
 
-static void widen_a(struct core *x)
+static void widen_a(struct mma_kernel *x)
 {
     struct codegen *cg = x->cg;
     unsigned w = mma_row_elements(x->m->a);
@@ -228,13 +225,13 @@ static void widen_a(struct core *x)
         for (unsigned s = 0; s < x->p.steps; s++)
             for (unsigned r = 0; r < 8; r++) {
                 unsigned reg = mma_a_index(x->m, x->p.steps, g, s);
-                LLVMValueRef p = mma_kernel_at(cg, x->a[reg], r * (x->m->a == PTX_F64 ? 32 : 16));
+                LLVMValueRef p = offset_pointer(cg, x->a[reg], r * (x->m->a == PTX_F64 ? 32 : 16));
                 unsigned to = ((8 * g + r) * w * x->p.steps + s * w) * x->bytes;
-                mma_kernel_store(cg, mma_row(cg, x->m->a, p), mma_kernel_at(cg, x->a_buffer, to));
+                store_vector(cg, mma_row(cg, x->m->a, p), offset_pointer(cg, x->a_buffer, to));
             }
 }
 
-static void widen_b(struct core *x)
+static void widen_b(struct mma_kernel *x)
 {
     struct codegen *cg = x->cg;
     unsigned w = mma_row_elements(x->m->b);
@@ -243,15 +240,15 @@ static void widen_b(struct core *x)
         for (unsigned s = 0; s < x->p.steps; s++) {
             for (unsigned n = 0; n < 8; n++) {
                 LLVMValueRef p =
-                    mma_kernel_at(cg, x->b[c * x->p.steps + s],
-                                  mma_kernel_column(x->m, n) * (x->m->b == PTX_F64 ? 32 : 16));
+                    offset_pointer(cg, x->b[c * x->p.steps + s],
+                                   accumulator_column(x->m, n) * (x->m->b == PTX_F64 ? 32 : 16));
                 row[n] = mma_row(cg, x->m->b, p);
             }
-            mma_kernel_turn(cg, row, w, out);
+            transpose(cg, row, w, out);
             for (unsigned k = 0; k < w; k++)
-                mma_kernel_store(
+                store_vector(
                     cg, out[k],
-                    mma_kernel_at(cg, x->b_buffer, (c * x->steps_k + s * w + k) * 8 * x->bytes));
+                    offset_pointer(cg, x->b_buffer, (c * x->steps_k + s * w + k) * 8 * x->bytes));
         }
 }
 
@@ -276,7 +273,7 @@ static LLVMValueRef dot_pairs(struct codegen *cg, LLVMValueRef x, LLVMValueRef y
 /* A function for a vector of fused multiply-adds in another rounding than to nearest: where the
  * machine has no instruction for that, they are calls with memory for arguments, of which there
  * would be as many as there are products. */
-static LLVMValueRef mma_kernel_rounded(struct core *x, const LLVMValueRef args[3])
+static LLVMValueRef fma_rounded(struct mma_kernel *x, const LLVMValueRef args[3])
 {
     struct codegen *cg = x->cg;
     const unsigned m = x->m->rounding;
@@ -304,14 +301,15 @@ static LLVMValueRef mma_kernel_rounded(struct core *x, const LLVMValueRef args[3
     return LLVMBuildCall2(cg->alu.b, type, fn, (LLVMValueRef *)args, 3, "");
 }
 
-static LLVMValueRef accumulate(struct core *x, LLVMValueRef acc, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef accumulate(struct mma_kernel *x, LLVMValueRef acc, LLVMValueRef a,
+                               LLVMValueRef b)
 {
     struct codegen *cg = x->cg;
     LLVMTypeRef t = LLVMTypeOf(acc);
     if (x->elem != cg->i32) {
         LLVMValueRef args[3] = {a, b, acc};
         if (x->m->rounding != 0)
-            return mma_kernel_rounded(x, args);
+            return fma_rounded(x, args);
         return intrinsic(cg, "llvm.fma", &t, 1, args, 3);
     }
     LLVMValueRef p;
@@ -325,42 +323,40 @@ static LLVMValueRef accumulate(struct core *x, LLVMValueRef acc, LLVMValueRef a,
 }
 
 /* Row r of a tile of C, `part` of its vectors. The tile's first register is `reg`. */
-static LLVMValueRef load_c(struct core *x, unsigned tile, unsigned r, unsigned part)
+static LLVMValueRef load_c(struct mma_kernel *x, unsigned tile, unsigned r, unsigned part)
 {
     static const unsigned to_pairs[8] = {0, 2, 4, 6, 1, 3, 5, 7};
     static const unsigned to_order[8] = {0, 4, 1, 5, 2, 6, 3, 7};
     struct codegen *cg = x->cg;
     if (x->m->c == PTX_F64)
-        return mma_kernel_load(cg, cg->f64, 4, mma_kernel_at(cg, x->c[2 * tile + part], 32 * r));
+        return load_vector(cg, cg->f64, 4, offset_pointer(cg, x->c[2 * tile + part], 32 * r));
     if (x->m->c == PTX_F16) {
         LLVMValueRef v = alu_f16_to_f32(
-            &cg->alu, mma_kernel_load(cg, cg->i16, 8, mma_kernel_at(cg, x->c[tile], 16 * r)));
-        return x->m->d == PTX_F16 ? v : mma_shuffle(cg, v, NULL, to_pairs, 8);
+            &cg->alu, load_vector(cg, cg->i16, 8, offset_pointer(cg, x->c[tile], 16 * r)));
+        return x->m->d == PTX_F16 ? v : shuffle(cg, v, NULL, to_pairs, 8);
     }
     LLVMTypeRef t = x->m->c == PTX_S32 ? cg->i32 : cg->f32;
-    LLVMValueRef v = join(cg, mma_kernel_load(cg, t, 4, mma_kernel_at(cg, x->c[2 * tile], 16 * r)),
-                          mma_kernel_load(cg, t, 4, mma_kernel_at(cg, x->c[2 * tile + 1], 16 * r)));
-    return x->m->d == PTX_F16 ? mma_shuffle(cg, v, NULL, to_order, 8) : v;
+    LLVMValueRef v = join(cg, load_vector(cg, t, 4, offset_pointer(cg, x->c[2 * tile], 16 * r)),
+                          load_vector(cg, t, 4, offset_pointer(cg, x->c[2 * tile + 1], 16 * r)));
+    return x->m->d == PTX_F16 ? shuffle(cg, v, NULL, to_order, 8) : v;
 }
 
-static void store_d(struct core *x, unsigned tile, unsigned r, unsigned part, LLVMValueRef v)
+static void store_d(struct mma_kernel *x, unsigned tile, unsigned r, unsigned part, LLVMValueRef v)
 {
     struct codegen *cg = x->cg;
     if (x->m->d == PTX_F64) {
-        mma_kernel_store(cg, v, mma_kernel_at(cg, x->d[2 * tile + part], 32 * r));
+        store_vector(cg, v, offset_pointer(cg, x->d[2 * tile + part], 32 * r));
     } else if (x->m->d == PTX_F16) {
-        mma_kernel_store(cg, alu_f32_to_f16_nearest(&cg->alu, v),
-                         mma_kernel_at(cg, x->d[tile], 16 * r));
+        store_vector(cg, alu_f32_to_f16_nearest(&cg->alu, v),
+                     offset_pointer(cg, x->d[tile], 16 * r));
     } else {
-        mma_kernel_store(cg, mma_kernel_part(cg, v, 0, 4),
-                         mma_kernel_at(cg, x->d[2 * tile], 16 * r));
-        mma_kernel_store(cg, mma_kernel_part(cg, v, 4, 4),
-                         mma_kernel_at(cg, x->d[2 * tile + 1], 16 * r));
+        store_vector(cg, subvector(cg, v, 0, 4), offset_pointer(cg, x->d[2 * tile], 16 * r));
+        store_vector(cg, subvector(cg, v, 4, 4), offset_pointer(cg, x->d[2 * tile + 1], 16 * r));
     }
 }
 
 /* Sums of integers start at zero and meet C at the end: that is where they may saturate. */
-static LLVMValueRef finish(struct core *x, unsigned tile, unsigned r, LLVMValueRef v)
+static LLVMValueRef finish(struct mma_kernel *x, unsigned tile, unsigned r, LLVMValueRef v)
 {
     struct codegen *cg = x->cg;
     if (x->m->d != PTX_S32)
@@ -372,7 +368,8 @@ static LLVMValueRef finish(struct core *x, unsigned tile, unsigned r, LLVMValueR
 }
 
 /* Rows first .. first + count - 1 of the tile of row group g and column group c. */
-static void mma_kernel_rows(struct core *x, unsigned g, unsigned c, unsigned first, unsigned count)
+static void multiply_rows(struct mma_kernel *x, unsigned g, unsigned c, unsigned first,
+                          unsigned count)
 {
     struct codegen *cg = x->cg;
     unsigned parts = 8 / x->width, tile = c * x->p.groups + g;
@@ -383,13 +380,13 @@ static void mma_kernel_rows(struct core *x, unsigned g, unsigned c, unsigned fir
             x->m->d == PTX_S32 ? LLVMConstNull(t) : load_c(x, tile, first + q / parts, q % parts);
     for (unsigned k = 0; k < x->steps_k; k++) {
         for (unsigned n = 0; n < parts; n++)
-            b[n] = mma_kernel_load(
-                cg, x->elem, x->width,
-                mma_kernel_at(cg, x->b_buffer,
-                              ((c * x->steps_k + k) * 8 + n * x->width) * x->bytes));
+            b[n] =
+                load_vector(cg, x->elem, x->width,
+                            offset_pointer(cg, x->b_buffer,
+                                           ((c * x->steps_k + k) * 8 + n * x->width) * x->bytes));
         for (unsigned r = 0; r < count; r++) {
             unsigned from = ((8 * g + first + r) * x->steps_k + k) * x->bytes;
-            LLVMValueRef a = mma_kernel_load(cg, x->elem, 1, mma_kernel_at(cg, x->a_buffer, from));
+            LLVMValueRef a = load_vector(cg, x->elem, 1, offset_pointer(cg, x->a_buffer, from));
             a = splat(cg, a, x->width);
             for (unsigned n = 0; n < parts; n++)
                 acc[r * parts + n] = accumulate(x, acc[r * parts + n], a, b[n]);
@@ -402,7 +399,7 @@ static void mma_kernel_rows(struct core *x, unsigned g, unsigned c, unsigned fir
 void mma_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
 {
     const struct mma *m = arg;
-    struct core x = {.cg = cg, .m = m, .p = mma_plan(m), .elem = mma_element(cg, m->a)};
+    struct mma_kernel x = {.cg = cg, .m = m, .p = mma_plan(m), .elem = mma_element(cg, m->a)};
     LLVMValueRef regs[MAX_MMA_REGS];
     unsigned all = x.p.na + x.p.nb + x.p.nc + x.p.nd;
     for (unsigned n = 0; n < all; n++)
@@ -415,17 +412,17 @@ void mma_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
     x.width = x.elem == cg->f64 ? 4 : 8;
     x.steps_k = x.p.steps * mma_row_elements(m->b);
     x.a_buffer = LLVMGetParam(fn, 0);
-    x.b_buffer = mma_kernel_at(cg, x.a_buffer, m->m * x.steps_k * x.bytes);
+    x.b_buffer = offset_pointer(cg, x.a_buffer, m->m * x.steps_k * x.bytes);
     if (m->sparse)
         mma_sparse_rows(cg, fn, m, &x.p, x.a, LLVMGetParam(fn, all + 1), x.a_buffer, x.steps_k);
     else
         widen_a(&x);
     widen_b(&x);
-    /* what was stored as vectors is to be loaded again, not taken from them piece by piece */
+    /* what was stored as vectors is to be loaded, not extracted from them element by element */
     LLVMBuildFence(cg->alu.b, LLVMAtomicOrderingSequentiallyConsistent, true, "");
     unsigned at_once = x.width; /* eight vectors of accumulators */
     for (unsigned c = 0; c < x.p.columns; c++)
         for (unsigned g = 0; g < x.p.groups; g++)
             for (unsigned r = 0; r < 8; r += at_once)
-                mma_kernel_rows(&x, g, c, r, at_once);
+                multiply_rows(&x, g, c, r, at_once);
 }

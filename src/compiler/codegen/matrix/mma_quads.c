@@ -1,24 +1,24 @@
-/* emit_mma_quads: mma.m8n8k4 of halves, which makes four products at once: each by eight lanes, the
- * quad q of the warp's lower half and the one of the upper half. Fragments are in an order of their
- * own (the ISA's section on m8n8k4), so elements are gathered one by one; the products themselves
- * are made a row at a time, like all others. */
-#include "compiler/codegen/matrix/matrix.h"
+/* mma_quads.c: mma.m8n8k4 of halves, which makes four products at once: each by eight lanes, quad q
+ * of the warp's lower half and that of the upper half. Fragments are in an order of their own (the
+ * ISA's section on m8n8k4), so elements are gathered one by one; the products themselves are made a
+ * row at a time, like all others. */
+#include "compiler/codegen/matrix/mma.h"
+#include "compiler/codegen/values.h"
 
 /* Element i of a lane in registers of two halves each, or of one float. */
-static LLVMValueRef mma_quads_at(struct codegen *cg, const LLVMValueRef *regs, bool halves,
-                                 unsigned lane, unsigned i)
+static LLVMValueRef element_pointer(struct codegen *cg, const LLVMValueRef *regs, bool halves,
+                                    unsigned lane, unsigned i)
 {
     return halves ? byte_offset(cg, regs[i / 2], c64(cg, lane * 4 + i % 2 * 2))
                   : byte_offset(cg, regs[i], c64(cg, lane * 4));
 }
 
-static unsigned mma_quads_lane(unsigned q, unsigned upper, unsigned in_quad)
+static unsigned quad_lane(unsigned q, unsigned upper, unsigned in_quad)
 {
     return 4 * q + (upper ? 16 : 0) + in_quad;
 }
 
-static LLVMValueRef mma_quads_load(struct codegen *cg, LLVMTypeRef t, LLVMValueRef p,
-                                   unsigned align)
+static LLVMValueRef load_element(struct codegen *cg, LLVMTypeRef t, LLVMValueRef p, unsigned align)
 {
     LLVMValueRef v = LLVMBuildLoad2(cg->alu.b, t, p, "");
     LLVMSetAlignment(v, align);
@@ -29,19 +29,19 @@ static LLVMValueRef mma_quads_load(struct codegen *cg, LLVMTypeRef t, LLVMValueR
 static LLVMValueRef factor_at(struct codegen *cg, const LLVMValueRef *regs, unsigned q,
                               unsigned major, unsigned k, bool lanes_are_major)
 {
-    unsigned lane = mma_quads_lane(q, major >= 4, lanes_are_major ? major % 4 : k);
-    return mma_quads_at(cg, regs, true, lane, lanes_are_major ? k : major % 4);
+    unsigned lane = quad_lane(q, major >= 4, lanes_are_major ? major % 4 : k);
+    return element_pointer(cg, regs, true, lane, lanes_are_major ? k : major % 4);
 }
 
 /* Place of element (r, c) of an accumulator. */
-static LLVMValueRef mma_quads_place(struct codegen *cg, const LLVMValueRef *regs, bool halves,
-                                    unsigned q, unsigned r, unsigned c)
+static LLVMValueRef accumulator_pointer(struct codegen *cg, const LLVMValueRef *regs, bool halves,
+                                        unsigned q, unsigned r, unsigned c)
 {
     unsigned x = r % 4;
     if (halves)
-        return mma_quads_at(cg, regs, true, mma_quads_lane(q, r >= 4, x), c);
-    return mma_quads_at(cg, regs, false, mma_quads_lane(q, r >= 4, (x & 1) + (c & 2)),
-                        (x & 2) + (c & 4) + (c & 1));
+        return element_pointer(cg, regs, true, quad_lane(q, r >= 4, x), c);
+    return element_pointer(cg, regs, false, quad_lane(q, r >= 4, (x & 1) + (c & 2)),
+                           (x & 2) + (c & 4) + (c & 1));
 }
 
 static LLVMValueRef put(struct codegen *cg, LLVMValueRef v, LLVMValueRef x, unsigned n)
@@ -58,7 +58,8 @@ static LLVMValueRef load_c(struct codegen *cg, const struct mma *m, const LLVMVa
     LLVMValueRef v = LLVMGetPoison(LLVMVectorType(t, 8));
     for (unsigned n = 0; n < 8; n++)
         v = put(cg, v,
-                mma_quads_load(cg, t, mma_quads_place(cg, c, halves, q, r, n), halves ? 2 : 4), n);
+                load_element(cg, t, accumulator_pointer(cg, c, halves, q, r, n), halves ? 2 : 4),
+                n);
     return halves ? alu_f16_to_f32(&cg->alu, v) : v;
 }
 
@@ -70,7 +71,7 @@ static void store_d(struct codegen *cg, const struct mma *m, const LLVMValueRef 
         v = alu_f32_to_f16_nearest(&cg->alu, v);
     for (unsigned n = 0; n < 8; n++) {
         LLVMValueRef x = LLVMBuildExtractElement(cg->alu.b, v, c32(cg, n), "");
-        x = LLVMBuildStore(cg->alu.b, x, mma_quads_place(cg, d, halves, q, r, n));
+        x = LLVMBuildStore(cg->alu.b, x, accumulator_pointer(cg, d, halves, q, r, n));
         LLVMSetAlignment(x, halves ? 2 : 4);
     }
 }
@@ -89,14 +90,14 @@ void mma_quads_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
             for (unsigned n = 0; n < 8; n++)
                 b[k] = put(
                     cg, b[k],
-                    mma_quads_load(cg, cg->i16, factor_at(cg, regs + 2, q, n, k, !m->b_row), 2), n);
+                    load_element(cg, cg->i16, factor_at(cg, regs + 2, q, n, k, !m->b_row), 2), n);
             b[k] = alu_f16_to_f32(&cg->alu, b[k]);
         }
         for (unsigned r = 0; r < 8; r++) {
             LLVMValueRef a = LLVMGetPoison(LLVMVectorType(cg->i16, 4));
             for (unsigned k = 0; k < 4; k++)
                 a = put(cg, a,
-                        mma_quads_load(cg, cg->i16, factor_at(cg, regs, q, r, k, !m->a_column), 2),
+                        load_element(cg, cg->i16, factor_at(cg, regs, q, r, k, !m->a_column), 2),
                         k);
             a = alu_f16_to_f32(&cg->alu, a);
             acc[r] = load_c(cg, m, regs + 4, q, r);

@@ -1,14 +1,15 @@
-/* emit_mma_sparse: the left factor of mma.sp. Two of every four elements are there (of tf32 one of
- * two, of nibbles two pairs of four); a nibble of metadata says where they belong. The rows are
- * spread out here, zeros between, and then multiplied like any others.
+/* mma_sparse.c: the left factor of mma.sp. Two of every four elements are present (of tf32 one of
+ * two, of nibbles two pairs of four); a nibble of metadata says which. Here the rows are expanded,
+ * with zeros between, and then multiplied like any others.
  *
- * Which lane has the nibble for a row and a group of four was found by asking a GPU for every one:
+ * The lane that has the nibble for a row and a group of four was determined on a GPU for every one:
  * rows r and r + 8 share a lane where elements have 16 bits and more; otherwise two lanes have
- * them. Lanes of a quad that are not needed are chosen among by the instruction's selector. */
-#include "compiler/codegen/matrix/matrix.h"
+ * them. The instruction's selector chooses among the lanes of a quad that are not needed. */
+#include "compiler/codegen/matrix/mma.h"
+#include "compiler/codegen/values.h"
 
 /* Groups along k that a nibble is for. */
-static unsigned mma_sparse_groups(const struct mma *m)
+static unsigned groups_per_nibble(const struct mma *m)
 {
     unsigned unit = m->a == PTX_TF32 ? 2 : m->a == PTX_S4 || m->a == PTX_U4 ? 8 : 4;
     return m->k / unit;
@@ -21,19 +22,19 @@ static bool narrow(unsigned type)
 
 unsigned mma_sparse_selectors(const struct mma *m)
 {
-    unsigned lanes = mma_sparse_groups(m) / 4; /* of a quad that have metadata */
+    unsigned lanes = groups_per_nibble(m) / 4; /* of a quad that have metadata */
     return lanes == 0 || lanes > 4 ? 0 : 4 / lanes;
 }
 
 /* The lane of a quad and the nibble that are for group q of rows in half h of the matrix. */
-static void mma_sparse_where(const struct mma *m, unsigned h, unsigned q, unsigned *lane,
-                             unsigned *nibble)
+static void metadata_position(const struct mma *m, unsigned h, unsigned q, unsigned *lane,
+                              unsigned *nibble)
 {
     if (narrow(m->a)) {
-        *lane = 2 * (mma_sparse_groups(m) == 8 ? m->selector : q / 8) + h;
+        *lane = 2 * (groups_per_nibble(m) == 8 ? m->selector : q / 8) + h;
         *nibble = q % 8;
     } else {
-        *lane = mma_sparse_groups(m) == 4 ? m->selector : 2 * m->selector + q / 4;
+        *lane = groups_per_nibble(m) == 4 ? m->selector : 2 * m->selector + q / 4;
         *nibble = 4 * h + q % 4;
     }
 }
@@ -61,7 +62,7 @@ static void spread_group(struct spread *s, unsigned h, unsigned q, unsigned firs
     struct codegen *cg = s->cg;
     LLVMBuilderRef b = cg->alu.b;
     unsigned lane, nibble, each = s->m->a == PTX_TF32 ? 1 : 2;
-    mma_sparse_where(s->m, h, q, &lane, &nibble);
+    metadata_position(s->m, h, q, &lane, &nibble);
     LLVMValueRef word =
         LLVMBuildLoad2(b, cg->i32, byte_offset(cg, s->metadata, c64(cg, 4 * lane)), "");
     for (unsigned n = 0; n < each; n++) {

@@ -7,12 +7,20 @@
  * Where there are several devices and the CPU has no protection keys, code tells devices apart: two
  * comparisons of each address, of one for neighbouring lanes, and the question only if it may be
  * another device's. */
+#include "compiler/codegen/instructions.h"
+#include "compiler/codegen/memory/access.h"
 #include "compiler/codegen/memory/memory.h"
+#include "compiler/codegen/values.h"
 
 enum {
     SEG_FEW = 3,    /* lanes of a segment, as a power of two: fewer are many segments */
     MANY_LOOKS = 32 /* at every lane's address; a function with more leaves them to the helper, as
                        each is many instructions, which take long to compile */
+};
+
+struct access_check {
+    LLVMValueRef others;    /* what weir_rt_others gives */
+    uint32_t inline_checks; /* so far, of all lanes' addresses */
 };
 
 /* Variables that are named are the kernel's own module's. */
@@ -25,8 +33,10 @@ static bool is_looked_at(const struct codegen *cg, unsigned space, bool named)
 
 void check_begin(struct codegen *cg)
 {
-    if (cg->k->opt->checked == JIT_CHECKS_DEVICES)
-        cg->others = emit_helper(cg, "weir_rt_others", cg->ptr, &cg->blk, 1);
+    if (cg->k->opt->checked != JIT_CHECKS_DEVICES)
+        return;
+    cg->check = arena_alloc(&cg->k->arena, sizeof *cg->check);
+    cg->check->others = call_helper(cg, "weir_rt_others", cg->ptr, &cg->block.ptr, 1);
 }
 
 /* For an address, or a vector of them: is it in the range that begins with number `which`? */
@@ -35,9 +45,10 @@ static LLVMValueRef inside(struct codegen *cg, LLVMValueRef at, unsigned which)
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef v[2];
     for (unsigned n = 0; n < 2; n++) {
-        LLVMValueRef from = byte_offset(cg, cg->others, c64(cg, (which + n) * sizeof(uint64_t)));
+        LLVMValueRef from =
+            byte_offset(cg, cg->check->others, c64(cg, (which + n) * sizeof(uint64_t)));
         v[n] = LLVMBuildLoad2(b, cg->i64, from, "");
-        LLVMSetMetadata(v[n], cg->md_invariant, cg->md_empty);
+        LLVMSetMetadata(v[n], cg->md.invariant, cg->md.empty);
         if (LLVMTypeOf(at) != cg->i64)
             v[n] = splat(cg, v[n], JIT_WARP);
     }
@@ -61,7 +72,7 @@ static LLVMValueRef segments_maybe_others(struct codegen *cg, const struct ptx_o
     LLVMBuilderRef b = cg->alu.b;
     struct uniformity s = address_uniformity(cg->k, at);
     LLVMValueRef any = NULL;
-    if (s.seg < SEG_FEW || (s.brk != 0 && !cg->in_whole) || s.stride > JIT_OTHERS_REACH / 64 ||
+    if (s.seg < SEG_FEW || (s.brk != 0 && !cg->converged) || s.stride > JIT_OTHERS_REACH / 64 ||
         s.stride < -JIT_OTHERS_REACH / 64 || bytes > JIT_OTHERS_REACH / 2)
         return NULL;
     for (int n = 0; n < nsegs(s.seg); n++) {
@@ -75,9 +86,9 @@ static LLVMValueRef segments_maybe_others(struct codegen *cg, const struct ptx_o
 
 static void ask_helper(struct codegen *cg, LLVMValueRef mask, LLVMValueRef at, uint32_t what)
 {
-    emit_row_store(cg, 0, at);
-    LLVMValueRef args[4] = {cg->blk, mask, emit_rows(cg, 0), c32(cg, what)};
-    emit_helper(cg, "weir_rt_check", LLVMVoidTypeInContext(cg->alu.ctx), args, 4);
+    helper_row_store(cg, 0, at);
+    LLVMValueRef args[4] = {cg->block.ptr, mask, helper_rows(cg, 0), c32(cg, what)};
+    call_helper(cg, "weir_rt_check", LLVMVoidTypeInContext(cg->alu.ctx), args, 4);
 }
 
 /* Only where a lane's address is suspect. */
@@ -110,7 +121,7 @@ void check_access(struct codegen *cg, const struct ptx_operand *at, unsigned spa
         return;
     }
     suspect = segments_maybe_others(cg, at, bytes);
-    if (suspect == NULL && cg->looks++ >= MANY_LOOKS)
+    if (suspect == NULL && cg->check->inline_checks++ >= MANY_LOOKS)
         ask_helper(cg, mask_bits(cg), all, what | JIT_CHECK_OTHERS);
     else
         ask_if(cg, suspect != NULL ? suspect : maybe_others(cg, all), mask_bits(cg), all, what);

@@ -1,10 +1,12 @@
-/* emit_async: cp.async, copies of 4, 8 or 16 bytes a lane from global to shared memory, and
- * cp.async.bulk, copies and reductions of ranges, which the grid room's helper makes.
+/* async_copy.c: cp.async, copies of 4, 8 or 16 bytes a lane from global to shared memory, and
+ * cp.async.bulk, copies and reductions of ranges, which a helper of the exec module makes.
  *
- * The copy is made where it is issued, which the ISA allows: a group that is waited for has ended
- * then, so committing and waiting are nothing, and a barrier object that is told of a copy's end is
- * told at once. */
-#include "compiler/codegen/codegen.h"
+ * The copy is made where it is issued, which the ISA allows. A group that is waited for has ended
+ * then, so commits and waits are no operations, and an mbarrier is told of a copy's end at once. */
+#include "compiler/codegen/instructions.h"
+#include "compiler/codegen/memory/memory.h"
+#include "compiler/codegen/values.h"
+#include "compiler/codegen/warp/warp.h"
 
 static bool is_copy(const struct ptx_instr *i)
 {
@@ -12,7 +14,7 @@ static bool is_copy(const struct ptx_instr *i)
            !ptx_has(i, PTX_M_wait_all);
 }
 
-bool async_supported(const struct ptx_instr *i, struct diag *d)
+bool async_copy_supported(const struct ptx_instr *i, struct diag *d)
 {
     if (ptx_has(i, PTX_M_tensor))
         return diag_set(d, i->line, i->column, "cp%s.async.bulk with a tensor map is not supported",
@@ -27,7 +29,7 @@ bool async_supported(const struct ptx_instr *i, struct diag *d)
     return true;
 }
 
-static LLVMValueRef async_copy_number(struct codegen *cg, uint64_t v)
+static LLVMValueRef lane_constant(struct codegen *cg, uint64_t v)
 {
     return splat(cg, c32(cg, v), JIT_WARP);
 }
@@ -40,8 +42,8 @@ static LLVMValueRef bytes_read(struct codegen *cg, const struct ptx_instr *i, un
         return NULL;
     const struct ptx_operand *o = &i->operands[3];
     if (o->kind == PTX_OPR_REG && cg->k->regs[o->reg].type == PTX_PRED) /* ignore-src */
-        return LLVMBuildSelect(cg->alu.b, operand_vector(cg, o, PTX_PRED), async_copy_number(cg, 0),
-                               async_copy_number(cg, bytes), "");
+        return LLVMBuildSelect(cg->alu.b, operand_vector(cg, o, PTX_PRED), lane_constant(cg, 0),
+                               lane_constant(cg, bytes), "");
     struct uniformity s = operand_uniformity(cg->k, o);
     if (is_uniform(&s) && s.ranged && s.lo == s.hi && s.lo >= bytes)
         return NULL;
@@ -50,8 +52,8 @@ static LLVMValueRef bytes_read(struct codegen *cg, const struct ptx_instr *i, un
 
 /* The source's words with zeros behind the bytes that are read. A word of which some bytes are read
  * is read as a whole: it is aligned, so the rest of it exists. */
-static void load_part(struct codegen *cg, const struct ptx_instr *ld,
-                      const struct ptx_operand *from, LLVMValueRef count, LLVMValueRef *v)
+static void load_partial(struct codegen *cg, const struct ptx_instr *ld,
+                         const struct ptx_operand *from, LLVMValueRef count, LLVMValueRef *v)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef all = mask_bits(cg), mask = cg->mask, vec = cg->mask_vec;
@@ -59,19 +61,19 @@ static void load_part(struct codegen *cg, const struct ptx_instr *ld,
     struct ptx_operand at = *from;
     one.vec = 1;
     for (unsigned w = 0; w < ld->vec; w++, at.offset += 4) {
-        LLVMValueRef more = LLVMBuildICmp(b, LLVMIntUGT, count, async_copy_number(cg, 4 * w), "");
+        LLVMValueRef more = LLVMBuildICmp(b, LLVMIntUGT, count, lane_constant(cg, 4 * w), "");
         cg->mask = LLVMBuildAnd(b, bits_of(cg, more), all, "");
         cg->mask_vec = NULL;
         LLVMValueRef x;
         load_lanes(cg, &one, &at, &x);
-        LLVMValueRef rest = LLVMBuildSub(b, count, async_copy_number(cg, 4 * w), "");
-        LLVMValueRef shift = LLVMBuildShl(b, rest, async_copy_number(cg, 3), "");
-        shift = LLVMBuildAnd(b, shift, async_copy_number(cg, 31), "");
+        LLVMValueRef rest = LLVMBuildSub(b, count, lane_constant(cg, 4 * w), "");
+        LLVMValueRef shift = LLVMBuildShl(b, rest, lane_constant(cg, 3), "");
+        shift = LLVMBuildAnd(b, shift, lane_constant(cg, 31), "");
         LLVMValueRef keep = LLVMBuildShl(b, LLVMConstAllOnes(cg->v32i32), shift, "");
         keep = LLVMBuildNot(b, keep, "");
-        LLVMValueRef whole = LLVMBuildICmp(b, LLVMIntUGE, rest, async_copy_number(cg, 4), "");
+        LLVMValueRef whole = LLVMBuildICmp(b, LLVMIntUGE, rest, lane_constant(cg, 4), "");
         x = LLVMBuildSelect(b, whole, x, LLVMBuildAnd(b, x, keep, ""), "");
-        v[w] = LLVMBuildSelect(b, more, x, async_copy_number(cg, 0), "");
+        v[w] = LLVMBuildSelect(b, more, x, lane_constant(cg, 0), "");
     }
     cg->mask = mask;
     cg->mask_vec = vec;
@@ -85,8 +87,8 @@ static void load_counted(struct codegen *cg, const struct ptx_instr *ld,
     LLVMBuilderRef b = cg->alu.b;
     mask_vector(cg); /* made here: it is used behind the branches */
     LLVMValueRef mask = cg->mask, vec = cg->mask_vec, part[4];
-    LLVMValueRef full = LLVMBuildICmp(b, LLVMIntUGE, count, async_copy_number(cg, bytes), "");
-    LLVMValueRef none = LLVMBuildICmp(b, LLVMIntEQ, count, async_copy_number(cg, 0), "");
+    LLVMValueRef full = LLVMBuildICmp(b, LLVMIntUGE, count, lane_constant(cg, bytes), "");
+    LLVMValueRef none = LLVMBuildICmp(b, LLVMIntEQ, count, lane_constant(cg, 0), "");
     LLVMValueRef clear =
         LLVMBuildAnd(b, bits_of(cg, LLVMBuildOr(b, full, none, "")), mask_bits(cg), "");
     LLVMValueRef whole = LLVMBuildAnd(b, bits_of(cg, full), mask_bits(cg), "");
@@ -98,13 +100,13 @@ static void load_counted(struct codegen *cg, const struct ptx_instr *ld,
     cg->mask_vec = NULL;
     load_lanes(cg, ld, from, v);
     for (unsigned w = 0; w < ld->vec; w++)
-        v[w] = LLVMBuildSelect(b, full, v[w], async_copy_number(cg, 0), "");
+        v[w] = LLVMBuildSelect(b, full, v[w], lane_constant(cg, 0), "");
     cg->mask = mask;
     cg->mask_vec = vec;
     fast = LLVMGetInsertBlock(b);
     LLVMBuildBr(b, join);
     LLVMPositionBuilderAtEnd(b, slow);
-    load_part(cg, ld, from, count, part);
+    load_partial(cg, ld, from, count, part);
     slow = LLVMGetInsertBlock(b);
     LLVMBuildBr(b, join);
     LLVMPositionBuilderAtEnd(b, join);
@@ -115,7 +117,7 @@ static void load_counted(struct codegen *cg, const struct ptx_instr *ld,
     }
 }
 
-static enum jit_element async_copy_element(unsigned type)
+static enum jit_element bulk_element(unsigned type)
 {
     switch (type) {
     case PTX_S32: return JIT_S32;
@@ -142,11 +144,11 @@ static uint32_t reduction(const struct ptx_instr *i)
                {PTX_M_or, JIT_REDUCE_OR},   {PTX_M_xor, JIT_REDUCE_XOR}};
     for (size_t n = 0; ptx_has(i, PTX_M_reduce) && n < WEIR_COUNT(ops); n++)
         if (ptx_has(i, ops[n].mod))
-            return (uint32_t)(ops[n].reduce + 1) | (uint32_t)async_copy_element(i->types[0]) << 8;
+            return (uint32_t)(ops[n].reduce + 1) | (uint32_t)bulk_element(i->types[0]) << 8;
     return 0;
 }
 
-/* to, from, bytes {, barrier {, set of blocks}}, all addresses generic (flatten_lower.c). */
+/* to, from, bytes {, barrier {, set of blocks}}, all addresses generic (lower.c). */
 static void emit_bulk(struct codegen *cg, const struct ptx_instr *i)
 {
     const struct ptx_operand *o = i->operands;
@@ -155,25 +157,25 @@ static void emit_bulk(struct codegen *cg, const struct ptx_instr *i)
     if (ptx_has(i, PTX_M_prefetch) || ptx_has(i, PTX_M_commit_group) ||
         ptx_has(i, PTX_M_wait_group))
         return;
-    emit_row_store(cg, 0, address_vector(cg, &o[0], PTX_SPACE_GENERIC));
-    emit_row_store(cg, 1, address_vector(cg, &o[1], PTX_SPACE_GENERIC));
-    emit_row_store(cg, 2,
-                   LLVMBuildZExt(cg->alu.b, operand_vector(cg, &o[2], PTX_U32), cg->v32i64, ""));
+    helper_row_store(cg, 0, address_vector(cg, &o[0], PTX_SPACE_GENERIC));
+    helper_row_store(cg, 1, address_vector(cg, &o[1], PTX_SPACE_GENERIC));
+    helper_row_store(cg, 2,
+                     LLVMBuildZExt(cg->alu.b, operand_vector(cg, &o[2], PTX_U32), cg->v32i64, ""));
     if (tells)
-        emit_row_store(cg, 3, address_vector(cg, &o[3], PTX_SPACE_GENERIC));
+        helper_row_store(cg, 3, address_vector(cg, &o[3], PTX_SPACE_GENERIC));
     if (many)
-        emit_row_store(
+        helper_row_store(
             cg, 4, LLVMBuildZExt(cg->alu.b, operand_vector(cg, &o[4], PTX_U16), cg->v32i64, ""));
     LLVMValueRef none = LLVMConstNull(cg->ptr);
-    LLVMValueRef args[8] = {cg->blk,
+    LLVMValueRef args[8] = {cg->block.ptr,
                             c32(cg, reduction(i)),
                             mask_bits(cg),
-                            emit_rows(cg, 0),
-                            emit_rows(cg, 1),
-                            emit_rows(cg, 2),
-                            tells ? emit_rows(cg, 3) : none,
-                            many ? emit_rows(cg, 4) : none};
-    emit_helper(cg, "weir_rt_bulk", LLVMVoidTypeInContext(cg->alu.ctx), args, 8);
+                            helper_rows(cg, 0),
+                            helper_rows(cg, 1),
+                            helper_rows(cg, 2),
+                            tells ? helper_rows(cg, 3) : none,
+                            many ? helper_rows(cg, 4) : none};
+    call_helper(cg, "weir_rt_bulk", LLVMVoidTypeInContext(cg->alu.ctx), args, 8);
 }
 
 /* cp.async.mbarrier.arrive: all copies so far have ended. Without .noinc the arrival expected is
@@ -192,7 +194,7 @@ static bool emit_arrival(struct codegen *cg, const struct ptx_instr *i)
     return emit_mbarrier(cg, &arrive);
 }
 
-bool emit_async(struct codegen *cg, const struct ptx_instr *i)
+bool emit_async_copy(struct codegen *cg, const struct ptx_instr *i)
 {
     if (ptx_has(i, PTX_M_bulk)) {
         emit_bulk(cg, i);

@@ -1,33 +1,13 @@
-/* emit_atom: atom and red.
+/* atomics.c: atom and red.
  *
- * Lanes take turns in lane order. Shared memory is touched by one thread of the machine at a time
- * (a block's warps run on one worker), so its atomics are plain reads and writes; the others are
- * the machine's own, or a compare-and-swap loop where it has none. */
-#include <string.h>
-
+ * Lanes are updated one after the other, in lane order. One thread of the machine runs all warps of
+ * a block, so atomics on shared memory are plain reads and writes; the others are the machine's
+ * own, or a compare-and-swap loop where it has none. */
+#include "compiler/codegen/control/control.h"
+#include "compiler/codegen/memory/access.h"
 #include "compiler/codegen/memory/memory.h"
-
-#define FIELD(name) offsetof(struct jit_block, name)
-
-void for_active_lanes(struct codegen *cg, LLVMValueRef bits,
-                      void (*body)(struct codegen *cg, LLVMValueRef lane, void *arg), void *arg)
-{
-    LLVMBuilderRef b = cg->alu.b;
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(b);
-    LLVMBasicBlockRef loop = new_bb(cg, "lane"), done = new_bb(cg, "lanes_done");
-    LLVMValueRef any = LLVMBuildICmp(b, LLVMIntNE, bits, c32(cg, 0), "");
-    LLVMBuildCondBr(b, any, loop, done);
-    LLVMPositionBuilderAtEnd(b, loop);
-    LLVMValueRef left = LLVMBuildPhi(b, cg->i32, "");
-    LLVMValueRef args[2] = {left, LLVMConstInt(cg->i1, 1, false)};
-    LLVMValueRef lane = intrinsic(cg, "llvm.cttz", &cg->i32, 1, args, 2);
-    body(cg, lane, arg);
-    LLVMValueRef rest = LLVMBuildAnd(b, left, LLVMBuildSub(b, left, c32(cg, 1), ""), "");
-    LLVMBasicBlockRef end = LLVMGetInsertBlock(b);
-    LLVMAddIncoming(left, (LLVMValueRef[]){bits, rest}, (LLVMBasicBlockRef[]){before, end}, 2);
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, rest, c32(cg, 0), ""), loop, done);
-    LLVMPositionBuilderAtEnd(b, done);
-}
+#include "compiler/codegen/module_function.h"
+#include "compiler/codegen/values.h"
 
 /* One atomic instruction. */
 struct atomic {
@@ -90,8 +70,8 @@ static LLVMValueRef flushed_sum(struct codegen *cg, const struct atomic *a, LLVM
 }
 
 /* The new value, from the old one and the operand. */
-static LLVMValueRef atomics_apply(struct codegen *cg, const struct atomic *a, LLVMValueRef old,
-                                  LLVMValueRef x, LLVMValueRef c)
+static LLVMValueRef apply_operation(struct codegen *cg, const struct atomic *a, LLVMValueRef old,
+                                    LLVMValueRef x, LLVMValueRef c)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMTypeRef t = a->elem;
@@ -163,7 +143,7 @@ static LLVMValueRef swap_loop(struct codegen *cg, const struct atomic *a, LLVMVa
     LLVMBuildBr(b, loop);
     LLVMPositionBuilderAtEnd(b, loop);
     LLVMValueRef old = LLVMBuildPhi(b, a->elem, "");
-    LLVMValueRef r = LLVMBuildAtomicCmpXchg(b, p, old, atomics_apply(cg, a, old, x, NULL),
+    LLVMValueRef r = LLVMBuildAtomicCmpXchg(b, p, old, apply_operation(cg, a, old, x, NULL),
                                             LLVMAtomicOrderingSequentiallyConsistent,
                                             LLVMAtomicOrderingSequentiallyConsistent, false);
     LLVMValueRef seen = LLVMBuildExtractValue(b, r, 0, "");
@@ -180,14 +160,14 @@ static LLVMValueRef flushes_at(struct codegen *cg, const struct atomic *a, LLVMV
     if (!a->generic)
         return LLVMConstInt(cg->i1, 1, false);
     LLVMValueRef size =
-        LLVMBuildZExt(b, block_field(cg, FIELD(total_shared), cg->i32, false), cg->i64, "");
+        LLVMBuildZExt(b, block_field(cg, BLOCK_FIELD(total_shared), cg->i32, false), cg->i64, "");
     LLVMValueRef off = LLVMBuildSub(b, LLVMBuildPtrToInt(b, p, cg->i64, ""),
-                                    LLVMBuildPtrToInt(b, cg->shared, cg->i64, ""), "");
+                                    LLVMBuildPtrToInt(b, cg->block.shared, cg->i64, ""), "");
     return LLVMBuildICmp(b, LLVMIntUGE, off, size, "");
 }
 
-static LLVMValueRef atomics_one(struct codegen *cg, const struct atomic *what, LLVMValueRef p,
-                                LLVMValueRef x, LLVMValueRef c)
+static LLVMValueRef update_element(struct codegen *cg, const struct atomic *what, LLVMValueRef p,
+                                   LLVMValueRef x, LLVMValueRef c)
 {
     LLVMBuilderRef b = cg->alu.b;
     struct atomic here = *what, *a = &here;
@@ -196,7 +176,7 @@ static LLVMValueRef atomics_one(struct codegen *cg, const struct atomic *what, L
     if (a->shared) {
         LLVMValueRef old = LLVMBuildLoad2(b, a->elem, p, "");
         LLVMSetAlignment(old, a->bytes);
-        LLVMSetAlignment(LLVMBuildStore(b, atomics_apply(cg, a, old, x, c), p), a->bytes);
+        LLVMSetAlignment(LLVMBuildStore(b, apply_operation(cg, a, old, x, c), p), a->bytes);
         return old;
     }
     if (a->op == PTX_M_cas) {
@@ -212,8 +192,8 @@ static LLVMValueRef atomics_one(struct codegen *cg, const struct atomic *what, L
                               LLVMAtomicOrderingSequentiallyConsistent, false);
 }
 
-static LLVMValueRef atomics_row(struct codegen *cg, LLVMValueRef array, LLVMTypeRef t,
-                                LLVMValueRef lane)
+static LLVMValueRef element_pointer(struct codegen *cg, LLVMValueRef array, LLVMTypeRef t,
+                                    LLVMValueRef lane)
 {
     return LLVMBuildGEP2(cg->alu.b, t, array, &lane, 1, "");
 }
@@ -222,14 +202,14 @@ static void lane_body(struct codegen *cg, LLVMValueRef lane, void *arg)
 {
     const struct atomic *a = arg;
     LLVMBuilderRef b = cg->alu.b;
-    LLVMValueRef at = LLVMBuildLoad2(b, cg->i64, atomics_row(cg, a->at, cg->i64, lane), "");
+    LLVMValueRef at = LLVMBuildLoad2(b, cg->i64, element_pointer(cg, a->at, cg->i64, lane), "");
     LLVMValueRef p = a->base ? byte_offset(cg, a->base, at) : LLVMBuildIntToPtr(b, at, cg->ptr, "");
-    LLVMValueRef x = LLVMBuildLoad2(b, a->elem, atomics_row(cg, a->b, a->elem, lane), "");
+    LLVMValueRef x = LLVMBuildLoad2(b, a->elem, element_pointer(cg, a->b, a->elem, lane), "");
     LLVMValueRef c =
-        a->c ? LLVMBuildLoad2(b, a->elem, atomics_row(cg, a->c, a->elem, lane), "") : NULL;
-    LLVMValueRef old = atomics_one(cg, a, p, x, c);
+        a->c ? LLVMBuildLoad2(b, a->elem, element_pointer(cg, a->c, a->elem, lane), "") : NULL;
+    LLVMValueRef old = update_element(cg, a, p, x, c);
     if (a->out != NULL)
-        LLVMBuildStore(b, old, atomics_row(cg, a->out, a->elem, lane));
+        LLVMBuildStore(b, old, element_pointer(cg, a->out, a->elem, lane));
 }
 
 static LLVMValueRef array_of(struct codegen *cg, LLVMValueRef v)
@@ -267,7 +247,7 @@ static LLVMValueRef identity(struct codegen *cg, const struct atomic *a)
     }
 }
 
-static LLVMValueRef atomics_reduce(struct codegen *cg, const struct atomic *a, LLVMValueRef v)
+static LLVMValueRef reduce_lanes(struct codegen *cg, const struct atomic *a, LLVMValueRef v)
 {
     const char *name = a->op == PTX_M_add   ? "llvm.vector.reduce.add"
                        : a->op == PTX_M_or  ? "llvm.vector.reduce.or"
@@ -280,7 +260,7 @@ static LLVMValueRef atomics_reduce(struct codegen *cg, const struct atomic *a, L
     return intrinsic(cg, name, &t, 1, &v, 1);
 }
 
-/* All lanes reduce into one address and nobody wants the old values: one memory operation. */
+/* All lanes reduce into one address and the old values are not needed: one memory operation. */
 static bool combined(struct codegen *cg, struct atomic *a, const struct ptx_operand *at,
                      LLVMValueRef v, LLVMValueRef addr)
 {
@@ -292,11 +272,11 @@ static bool combined(struct codegen *cg, struct atomic *a, const struct ptx_oper
         v = LLVMBuildSelect(cg->alu.b, mask_vector(cg), v, splat(cg, id, JIT_WARP), "");
     LLVMValueRef p = LLVMBuildIntToPtr(
         cg->alu.b, LLVMBuildExtractElement(cg->alu.b, addr, c32(cg, 0), ""), cg->ptr, "");
-    atomics_one(cg, a, p, atomics_reduce(cg, a, v), NULL);
+    update_element(cg, a, p, reduce_lanes(cg, a, v), NULL);
     return true;
 }
 
-static unsigned atomics_operation(const struct ptx_instr *i)
+static unsigned operation_of(const struct ptx_instr *i)
 {
     static const enum ptx_mod ops[] = {PTX_M_add, PTX_M_and, PTX_M_or,  PTX_M_xor, PTX_M_exch,
                                        PTX_M_cas, PTX_M_min, PTX_M_max, PTX_M_inc, PTX_M_dec};
@@ -314,13 +294,13 @@ static void check_aligned(struct codegen *cg, LLVMValueRef at, LLVMValueRef addr
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef low = LLVMBuildAnd(b, at, splat(cg, c64(cg, bytes - 1), JIT_WARP), "");
     LLVMValueRef odd = bits_of(cg, LLVMBuildICmp(b, LLVMIntNE, low, LLVMConstNull(cg->v32i64), ""));
-    fault_odd_lanes(cg, LLVMBuildAnd(b, odd, mask_bits(cg), ""), addresses);
+    fault_misaligned_lanes(cg, LLVMBuildAnd(b, odd, mask_bits(cg), ""), addresses);
 }
 
 /* What the instruction does to one element, as far as that is the same for all of a vector. */
 static bool describe(struct codegen *cg, const struct ptx_instr *i, struct atomic *a)
 {
-    *a = (struct atomic){.op = atomics_operation(i), .type = i->types[i->ntypes - 1]};
+    *a = (struct atomic){.op = operation_of(i), .type = i->types[i->ntypes - 1]};
     bool is_half =
         a->type == PTX_F16 || a->type == PTX_BF16 || a->type == PTX_F16X2 || a->type == PTX_BF16X2;
     bool is_float = a->type == PTX_F32 || a->type == PTX_F64;
@@ -344,41 +324,41 @@ static bool describe(struct codegen *cg, const struct ptx_instr *i, struct atomi
     return true;
 }
 
-static const struct ptx_operand *atomics_element(const struct ptx_operand *o, unsigned k)
+static const struct ptx_operand *vector_element(const struct ptx_operand *o, unsigned k)
 {
     return o->kind == PTX_OPR_VEC ? &o->items[k] : o;
 }
 
 /* ---- one lane, and all of them unrolled ---- */
 
-/* While lanes take turns: the same for the one whose turn it is. */
-static void atomic_alone(struct codegen *cg, const struct ptx_instr *i, const struct atomic *a,
-                         const struct ptx_operand *at)
+/* While lanes are serialized: the same for the lane that runs. */
+static void emit_one_lane(struct codegen *cg, const struct ptx_instr *i, const struct atomic *a,
+                          const struct ptx_operand *at)
 {
     LLVMBuilderRef b = cg->alu.b;
     unsigned vec = i->vec > 1 ? i->vec : 1;
     LLVMValueRef address = mem_base(cg, at, SEG_WARP, 0);
-    mem_fault_if_odd(cg, mem_space(i), address, a->bytes * vec);
-    LLVMValueRef p = a->shared ? byte_offset(cg, cg->shared, address)
+    mem_fault_if_misaligned(cg, mem_space(i), address, a->bytes * vec);
+    LLVMValueRef p = a->shared ? byte_offset(cg, cg->block.shared, address)
                                : LLVMBuildIntToPtr(b, address, cg->ptr, "");
     for (unsigned k = 0; k < vec; k++) {
         LLVMValueRef v[2] = {NULL, NULL};
         for (int n = 0; n < (a->op == PTX_M_cas ? 2 : 1); n++) {
-            v[n] = operand_scalar(cg, atomics_element(at + 1 + n, k), a->type, SEG_WARP, 0);
+            v[n] = operand_scalar(cg, vector_element(at + 1 + n, k), a->type, SEG_WARP, 0);
             v[n] = LLVMBuildBitCast(b, v[n], a->elem, "");
         }
         LLVMValueRef old =
-            atomics_one(cg, a, byte_offset(cg, p, c64(cg, (uint64_t)k * a->bytes)), v[0], v[1]);
-        if (i->op == PTX_OP_atom && atomics_element(&i->operands[0], k)->kind == PTX_OPR_REG)
-            write_uniform(cg, atomics_element(&i->operands[0], k)->reg, old, a->type);
+            update_element(cg, a, byte_offset(cg, p, c64(cg, (uint64_t)k * a->bytes)), v[0], v[1]);
+        if (i->op == PTX_OP_atom && vector_element(&i->operands[0], k)->kind == PTX_OPR_REG)
+            write_uniform(cg, vector_element(&i->operands[0], k)->reg, old, a->type);
     }
 }
 
-/* The elements of a vector of small integers, each taken out of the 64 bits that it shares with
+/* The elements of a vector of small integers, each extracted from the 64 bits that it shares with
  * others. That takes LLVM an instruction or two for each; with elements stored and loaded again it
- * takes processors longer, since what is loaded is a part of what has just been stored. out[] is as
- * wide as the elements, or 64 bits with those of 32 bits sign-extended where `wide`. */
-static void taken_apart(struct codegen *cg, LLVMValueRef v, bool wide, LLVMValueRef *out)
+ * takes CPUs longer, since what is loaded is a part of what has just been stored. out[] is as wide
+ * as the elements, or 64 bits with those of 32 bits sign-extended where `wide`. */
+static void extract_elements(struct codegen *cg, LLVMValueRef v, bool wide, LLVMValueRef *out)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMTypeRef elem = LLVMGetElementType(LLVMTypeOf(v));
@@ -399,7 +379,7 @@ static void taken_apart(struct codegen *cg, LLVMValueRef v, bool wide, LLVMValue
 
 /* Where in shared memory each lane's element of 2^shift bytes lies, as an offset from what is
  * returned. Offsets that are known to be few are numbered, so that they take few bits. */
-static LLVMValueRef atomics_places(struct codegen *cg, const struct ptx_operand *at, unsigned shift,
+static LLVMValueRef shared_offsets(struct codegen *cg, const struct ptx_operand *at, unsigned shift,
                                    LLVMValueRef *out)
 {
     LLVMBuilderRef b = cg->alu.b;
@@ -413,20 +393,20 @@ static LLVMValueRef atomics_places(struct codegen *cg, const struct ptx_operand 
         most = (uint64_t)(hi - lo) >> shift;
     }
     if (!known || most > UINT16_MAX) {
-        taken_apart(cg, v, true, out);
-        return byte_offset(cg, cg->shared, c64(cg, (uint64_t)at->offset));
+        extract_elements(cg, v, true, out);
+        return byte_offset(cg, cg->block.shared, c64(cg, (uint64_t)at->offset));
     }
     LLVMTypeRef small = most > UINT8_MAX ? cg->i16 : cg->i8;
     v = LLVMBuildSub(b, v, splat(cg, c32(cg, (uint64_t)lo), JIT_WARP), "");
     v = LLVMBuildLShr(b, v, splat(cg, c32(cg, shift), JIT_WARP), "");
-    taken_apart(cg, LLVMBuildTrunc(b, v, LLVMVectorType(small, JIT_WARP), ""), true, out);
+    extract_elements(cg, LLVMBuildTrunc(b, v, LLVMVectorType(small, JIT_WARP), ""), true, out);
     for (int l = 0; l < JIT_WARP; l++)
         out[l] = LLVMBuildShl(b, out[l], c64(cg, shift), "");
-    return byte_offset(cg, cg->shared, c64(cg, (uint64_t)(at->offset + lo)));
+    return byte_offset(cg, cg->block.shared, c64(cg, (uint64_t)(at->offset + lo)));
 }
 
-/* All 32 lanes update shared memory and nobody wants the old values: what counts then is the number
- * of instructions a lane takes, and a lane needs no more than its offset and the update. */
+/* All 32 lanes update shared memory and the old values are not needed: what counts then is the
+ * number of instructions a lane takes, and a lane needs no more than its offset and the update. */
 static bool unrolled(struct codegen *cg, const struct atomic *a, const struct ptx_operand *at,
                      const struct ptx_operand *data)
 {
@@ -443,24 +423,24 @@ static bool unrolled(struct codegen *cg, const struct atomic *a, const struct pt
     } else {
         LLVMValueRef v = as_elem(cg, operand_vector(cg, data, a->type), a->elem);
         if (LLVMGetTypeKind(a->elem) == LLVMIntegerTypeKind && a->bytes < 8)
-            taken_apart(cg, v, false, values);
+            extract_elements(cg, v, false, values);
         else
             for (uint64_t l = 0; l < JIT_WARP; l++)
                 values[l] = LLVMBuildExtractElement(b, v, c32(cg, l), "");
     }
-    LLVMValueRef base = atomics_places(cg, at, (unsigned)__builtin_ctz(a->bytes), offset);
+    LLVMValueRef base = shared_offsets(cg, at, (unsigned)__builtin_ctz(a->bytes), offset);
     for (int l = 0; l < JIT_WARP; l++)
-        atomics_one(cg, a, byte_offset(cg, base, offset[l]), values[l], NULL);
+        update_element(cg, a, byte_offset(cg, base, offset[l]), values[l], NULL);
     return true;
 }
 
 /* ---- the instruction ---- */
 
-/* Does anybody read what the memory held before? */
+/* Is the old value read? */
 static bool wants_old(const struct codegen *cg, const struct ptx_instr *i, unsigned vec)
 {
     for (unsigned k = 0; i->op == PTX_OP_atom && k < vec; k++) {
-        const struct ptx_operand *d = atomics_element(&i->operands[0], k);
+        const struct ptx_operand *d = vector_element(&i->operands[0], k);
         if (d->kind == PTX_OPR_REG && cg->k->regs[d->reg].read)
             return true;
     }
@@ -477,12 +457,12 @@ bool emit_atomic(struct codegen *cg, const struct ptx_instr *i)
     bool wants = wants_old(cg, i, vec);
     if (!describe(cg, i, &a))
         return false;
-    if (cg->one_lane) {
-        atomic_alone(cg, i, &a, at);
+    if (cg->serialized->active) {
+        emit_one_lane(cg, i, &a, at);
         return true;
     }
     for (unsigned k = 0; k < vec; k++)
-        v[k] = as_elem(cg, operand_vector(cg, atomics_element(data, k), a.type), a.elem);
+        v[k] = as_elem(cg, operand_vector(cg, vector_element(data, k), a.type), a.elem);
     if (a.op == PTX_M_cas)
         c = as_elem(cg, operand_vector(cg, data + 1, a.type), a.elem);
     LLVMValueRef addr = address_vector(cg, at, mem_space(i));
@@ -499,7 +479,7 @@ bool emit_atomic(struct codegen *cg, const struct ptx_instr *i)
         a.at = array_of(cg, addr);
         a.b = array_of(cg, v[k]);
         a.c = c != NULL ? array_of(cg, c) : NULL;
-        if (wants && atomics_element(&i->operands[0], k)->kind == PTX_OPR_REG)
+        if (wants && vector_element(&i->operands[0], k)->kind == PTX_OPR_REG)
             a.out = out[k] = new_slot(cg, LLVMVectorType(a.elem, JIT_WARP), "old");
         else
             a.out = NULL;
@@ -509,7 +489,7 @@ bool emit_atomic(struct codegen *cg, const struct ptx_instr *i)
         if (out[k] == NULL)
             continue;
         LLVMTypeRef t = LLVMVectorType(a.elem, JIT_WARP);
-        write_vector(cg, atomics_element(&i->operands[0], k)->reg,
+        write_vector(cg, vector_element(&i->operands[0], k)->reg,
                      LLVMBuildLoad2(cg->alu.b, t, out[k], ""), a.type);
     }
     return true;

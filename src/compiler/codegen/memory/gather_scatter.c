@@ -1,28 +1,18 @@
-/* emit_apart: loads and stores whose lanes lie apart, or are not known to be neighbours: gathers,
- * scatters, and the look at run time that saves them. */
+/* gather_scatter.c: accesses whose lanes are not known to be neighbours: gathers, scatters, and the
+ * run-time test that avoids them. */
 #include <string.h>
 
+#include "compiler/codegen/instructions.h"
+#include "compiler/codegen/memory/access.h"
 #include "compiler/codegen/memory/memory.h"
+#include "compiler/codegen/values.h"
 
 /* ---- base and index ---- */
 
-/* The last instruction of the current block before `before` that writes a register, -1: none. */
-static int32_t gather_scatter_written(const struct codegen *cg, int32_t before, int32_t reg)
-{
-    for (int32_t n = before - 1; n >= cg->cur->first; n--) {
-        struct jroles r;
-        jit_roles(&cg->k->instrs[n], &r);
-        for (int d = 0; d < r.ndef; d++)
-            if (r.def[d] == reg)
-                return n;
-    }
-    return -1;
-}
-
 /* Has the register still the value at instruction `to` that it had at `from`? */
-static bool still(const struct codegen *cg, int32_t from, int32_t to, int32_t reg)
+static bool unchanged(const struct codegen *cg, int32_t from, int32_t to, int32_t reg)
 {
-    return gather_scatter_written(cg, to, reg) < from;
+    return last_write(cg->k, cg->cur, to, reg) < from;
 }
 
 static bool constant(const struct ptx_operand *o, uint64_t *v)
@@ -33,8 +23,8 @@ static bool constant(const struct ptx_operand *o, uint64_t *v)
 
 /* Does the instruction at `at` widen a 32-bit index and scale it? The index's operand, and in *read
  * the instruction that reads it. */
-static const struct ptx_operand *gather_scatter_scaled(const struct codegen *cg, int32_t at,
-                                                       struct apart *w, int32_t *read)
+static const struct ptx_operand *scaled_index(const struct codegen *cg, int32_t at,
+                                              struct lane_addresses *w, int32_t *read)
 {
     const struct ptx_instr *i = &cg->k->instrs[at];
     uint64_t v = 1;
@@ -46,7 +36,7 @@ static const struct ptx_operand *gather_scatter_scaled(const struct codegen *cg,
             return NULL;
     } else if (i->op == PTX_OP_shl && t == PTX_B64 && constant(&i->operands[2], &v) && v < 4 &&
                i->operands[1].kind == PTX_OPR_REG) {
-        int32_t from = gather_scatter_written(cg, at, i->operands[1].reg);
+        int32_t from = last_write(cg->k, cg->cur, at, i->operands[1].reg);
         const struct ptx_instr *c = from < 0 ? NULL : &cg->k->instrs[from];
         if (c == NULL || c->op != PTX_OP_cvt || c->ntypes != 2 || ptx_has(c, PTX_M_sat) ||
             ptx_type_bits((enum ptx_type)c->types[0]) != 64)
@@ -68,7 +58,7 @@ static const struct ptx_operand *gather_scatter_scaled(const struct codegen *cg,
 /* Is the address a uniform base plus a widened 32-bit index? Then x86 needs no 64-bit addresses for
  * 32 lanes, which fill many registers. The sum is looked for in the current block only, where it is
  * plain that the operands have not changed since. */
-static bool indexed(struct codegen *cg, const struct access *a, struct apart *w)
+static bool find_index(struct codegen *cg, const struct access *a, struct lane_addresses *w)
 {
     const struct jkernel *k = cg->k;
     const struct ptx_operand *base = NULL, *index = NULL;
@@ -76,27 +66,27 @@ static bool indexed(struct codegen *cg, const struct access *a, struct apart *w)
     if (a->at->reg < 0 || a->space == PTX_SPACE_LOCAL || cg->cur == NULL || here < cg->cur->first ||
         here >= cg->cur->first + cg->cur->count)
         return false;
-    int32_t sum = gather_scatter_written(cg, here, a->at->reg), read = sum;
+    int32_t sum = last_write(cg->k, cg->cur, here, a->at->reg), read = sum;
     if (sum < 0)
         return false;
     const struct ptx_instr *i = &k->instrs[sum];
     if (i->op == PTX_OP_mad) {
-        index = gather_scatter_scaled(cg, sum, w, &read);
+        index = scaled_index(cg, sum, w, &read);
         base = &i->operands[3];
     } else if (i->op == PTX_OP_add && i->ntypes == 1 &&
                ptx_type_bits((enum ptx_type)i->types[0]) == 64 && !ptx_has(i, PTX_M_cc)) {
         for (int n = 1; n < 3 && index == NULL; n++) {
             int32_t from = i->operands[n].kind == PTX_OPR_REG
-                               ? gather_scatter_written(cg, sum, i->operands[n].reg)
+                               ? last_write(cg->k, cg->cur, sum, i->operands[n].reg)
                                : -1;
-            index = from < 0 ? NULL : gather_scatter_scaled(cg, from, w, &read);
+            index = from < 0 ? NULL : scaled_index(cg, from, w, &read);
             base = &i->operands[3 - n];
         }
     }
-    if (index == NULL || !still(cg, read, here, index->reg))
+    if (index == NULL || !unchanged(cg, read, here, index->reg))
         return false;
     struct uniformity s = operand_uniformity(k, base);
-    if (!is_uniform(&s) || (base->kind == PTX_OPR_REG && !still(cg, sum, here, base->reg)))
+    if (!is_uniform(&s) || (base->kind == PTX_OPR_REG && !unchanged(cg, sum, here, base->reg)))
         return false;
     w->base = operand_scalar(cg, base, PTX_U64, SEG_WARP, 0);
     if (a->at->offset != 0)
@@ -106,10 +96,10 @@ static bool indexed(struct codegen *cg, const struct access *a, struct apart *w)
 }
 
 /* One offset into the windows of all lanes, which lie one behind the other. */
-static void gather_scatter_windows(struct codegen *cg, const struct access *a, struct apart *w)
+static void window_addresses(struct codegen *cg, const struct access *a, struct lane_addresses *w)
 {
     LLVMBuilderRef b = cg->alu.b;
-    LLVMValueRef step = LLVMBuildTrunc(b, cg->local_stride, cg->i32, "");
+    LLVMValueRef step = LLVMBuildTrunc(b, cg->block.local_stride, cg->i32, "");
     w->base = LLVMBuildPtrToInt(b, mem_pointer(cg, a, SEG_WARP, 0), cg->i64, "");
     w->index =
         LLVMBuildMul(b, splat(cg, step, JIT_WARP), lane_constants(cg, cg->i32, 1, SEG_WARP), "");
@@ -119,12 +109,9 @@ static void gather_scatter_windows(struct codegen *cg, const struct access *a, s
 
 /* ---- where ---- */
 
-static bool gather_scatter_empty(const struct apart *w)
-{
-    return w->index == NULL && w->at == NULL;
-}
+static bool is_empty(const struct lane_addresses *w) { return w->index == NULL && w->at == NULL; }
 
-static LLVMValueRef widened(struct codegen *cg, const struct apart *w, LLVMValueRef index)
+static LLVMValueRef widened(struct codegen *cg, const struct lane_addresses *w, LLVMValueRef index)
 {
     LLVMTypeRef t = LLVMTypeOf(index);
     t = LLVMGetTypeKind(t) == LLVMVectorTypeKind ? LLVMVectorType(cg->i64, LLVMGetVectorSize(t))
@@ -133,16 +120,16 @@ static LLVMValueRef widened(struct codegen *cg, const struct apart *w, LLVMValue
                         : LLVMBuildZExt(cg->alu.b, index, t, "");
 }
 
-static void gather_scatter_find(struct codegen *cg, const struct access *a, struct apart *w)
+static void find_addresses(struct codegen *cg, const struct access *a, struct lane_addresses *w)
 {
     LLVMBuilderRef b = cg->alu.b;
-    *w = (struct apart){0};
+    *w = (struct lane_addresses){0};
     if (a->windowed) {
-        gather_scatter_windows(cg, a, w);
+        window_addresses(cg, a, w);
         return;
     }
     if (a->space != PTX_SPACE_SHARED) {
-        if (!indexed(cg, a, w))
+        if (!find_index(cg, a, w))
             w->at = address_vector(cg, a->at, a->space);
         return;
     }
@@ -158,7 +145,7 @@ static void gather_scatter_find(struct codegen *cg, const struct access *a, stru
 }
 
 /* Offsets or addresses, whatever form `w` has. */
-static LLVMValueRef gather_scatter_all(struct codegen *cg, const struct apart *w)
+static LLVMValueRef all_addresses(struct codegen *cg, const struct lane_addresses *w)
 {
     LLVMBuilderRef b = cg->alu.b;
     if (w->at != NULL)
@@ -169,8 +156,8 @@ static LLVMValueRef gather_scatter_all(struct codegen *cg, const struct apart *w
 }
 
 /* Pointers to bytes `plus` behind. */
-static LLVMValueRef gather_scatter_pointers(struct codegen *cg, const struct access *a,
-                                            const struct apart *w, uint64_t plus)
+static LLVMValueRef lane_pointers(struct codegen *cg, const struct access *a,
+                                  const struct lane_addresses *w, uint64_t plus)
 {
     LLVMBuilderRef b = cg->alu.b;
     bool offsets = a->space == PTX_SPACE_SHARED;
@@ -185,15 +172,15 @@ static LLVMValueRef gather_scatter_pointers(struct codegen *cg, const struct acc
     if (plus != 0)
         at = LLVMBuildAdd(b, at, splat(cg, offsets ? c32(cg, plus) : c64(cg, plus), lanes), "");
     if (offsets)
-        return LLVMBuildGEP2(b, cg->i8, cg->shared, &at, 1, "");
+        return LLVMBuildGEP2(b, cg->i8, cg->block.shared, &at, 1, "");
     return LLVMBuildIntToPtr(b, at, LLVMVectorType(cg->ptr, lanes), "");
 }
 
 /* Lanes a known way apart that keeps them aligned alike: the first lane of each segment tells. */
-static void check_segments(struct codegen *cg, const struct access *a)
+static void check_segment_alignment(struct codegen *cg, const struct access *a)
 {
     LLVMBuilderRef b = cg->alu.b;
-    unsigned due = mem_due(a), seg = a->uniformity.seg;
+    unsigned due = mem_alignment(a), seg = a->uniformity.seg;
     if ((1ull << (a->uniformity.align & 63)) >= due)
         return;
     LLVMValueRef any = NULL, at[MAX_SEGS], bad[MAX_SEGS];
@@ -212,7 +199,7 @@ static void check_segments(struct codegen *cg, const struct access *a)
     for (int s = nsegs(seg) - 2; s >= 0; s--)
         first = LLVMBuildSelect(b, bad[s], at[s], first, "");
     if (a->space == PTX_SPACE_SHARED)
-        first = LLVMBuildAdd(b, first, LLVMBuildPtrToInt(b, cg->shared, cg->i64, ""), "");
+        first = LLVMBuildAdd(b, first, LLVMBuildPtrToInt(b, cg->block.shared, cg->i64, ""), "");
     emit_fault(cg, JIT_FAULT_MISALIGNED, mask_bits(cg), first);
     LLVMBuildUnreachable(b);
     LLVMPositionBuilderAtEnd(b, no);
@@ -220,7 +207,7 @@ static void check_segments(struct codegen *cg, const struct access *a)
 
 /* All active lanes fault if the base they share is `bad`. What is told of it is found out behind
  * the branch: the widened index is part of a gather only in the block where it is made. */
-static void fault_base(struct codegen *cg, const struct apart *w, LLVMValueRef bad)
+static void fault_if_base(struct codegen *cg, const struct lane_addresses *w, LLVMValueRef bad)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMBasicBlockRef yes = new_bb(cg, "misaligned"), no = new_bb(cg, "aligned");
@@ -234,23 +221,24 @@ static void fault_base(struct codegen *cg, const struct apart *w, LLVMValueRef b
 }
 
 /* Lanes apart are aligned each, or together where base and scale say so. */
-static void gather_scatter_check(struct codegen *cg, const struct access *a, const struct apart *w)
+static void check_alignment(struct codegen *cg, const struct access *a,
+                            const struct lane_addresses *w)
 {
     LLVMBuilderRef b = cg->alu.b;
-    unsigned due = mem_due(a);
+    unsigned due = mem_alignment(a);
     if (due == 1 || (a->windowed && (1ull << (a->uniformity.align & 63)) >= due))
         return;
     if (a->uniformity.seg != SEG_NONE && a->uniformity.stride % due == 0) {
-        check_segments(cg, a);
+        check_segment_alignment(cg, a);
         return;
     }
     if (w->index != NULL && w->scale % due == 0) {
         LLVMValueRef low = LLVMBuildAnd(b, w->base, c64(cg, due - 1), "");
-        fault_base(cg, w, LLVMBuildICmp(b, LLVMIntNE, low, c64(cg, 0), ""));
+        fault_if_base(cg, w, LLVMBuildICmp(b, LLVMIntNE, low, c64(cg, 0), ""));
         return;
     }
     /* first all lanes at once, active or not */
-    LLVMValueRef at = gather_scatter_all(cg, w);
+    LLVMValueRef at = all_addresses(cg, w);
     LLVMTypeRef v = LLVMTypeOf(at), t = LLVMGetElementType(v);
     LLVMValueRef any = intrinsic(cg, "llvm.vector.reduce.or", &v, 1, &at, 1);
     any = LLVMBuildAnd(b, any, LLVMConstInt(t, due - 1, false), "");
@@ -260,15 +248,15 @@ static void gather_scatter_check(struct codegen *cg, const struct access *a, con
     LLVMValueRef low = splat(cg, LLVMConstInt(t, due - 1, false), JIT_WARP);
     LLVMValueRef odd =
         LLVMBuildICmp(b, LLVMIntNE, LLVMBuildAnd(b, at, low, ""), LLVMConstNull(v), "");
-    fault_odd_lanes(cg, LLVMBuildAnd(b, bits_of(cg, odd), mask_bits(cg), ""), at);
+    fault_misaligned_lanes(cg, LLVMBuildAnd(b, bits_of(cg, odd), mask_bits(cg), ""), at);
     LLVMBuildBr(b, none);
     LLVMPositionBuilderAtEnd(b, none);
 }
 
 /* What an element of a vector lies at a multiple of. */
-static unsigned element_due(const struct access *a)
+static unsigned element_alignment(const struct access *a)
 {
-    return mem_due(a) < a->bytes ? mem_due(a) : a->bytes;
+    return mem_alignment(a) < a->bytes ? mem_alignment(a) : a->bytes;
 }
 
 /* ---- gather and scatter ---- */
@@ -283,8 +271,8 @@ static LLVMValueRef gather_small(struct codegen *cg, const struct access *a, LLV
     LLVMValueRef low = offsets ? c32(cg, ~3ull) : c64(cg, ~3ull);
     LLVMValueRef word = LLVMBuildAnd(b, at, splat(cg, low, JIT_WARP), "");
     LLVMValueRef m = mask_vector(cg);
-    struct apart words = {.at = word};
-    LLVMValueRef args[4] = {gather_scatter_pointers(cg, a, &words, 0), c32(cg, 4),
+    struct lane_addresses words = {.at = word};
+    LLVMValueRef args[4] = {lane_pointers(cg, a, &words, 0), c32(cg, 4),
                             m ? m : LLVMConstAllOnes(cg->v32i1), LLVMConstNull(cg->v32i32)};
     LLVMValueRef v =
         intrinsic(cg, "llvm.masked.gather", (LLVMTypeRef[]){cg->v32i32, pv}, 2, args, 4);
@@ -317,22 +305,8 @@ static LLVMValueRef strip_mask(struct codegen *cg, int s)
     return some_lanes_of(cg, cg->mask, (unsigned)(s * STRIP), STRIP);
 }
 
-static LLVMValueRef gather_scatter_join(struct codegen *cg, LLVMValueRef *v, unsigned count,
-                                        unsigned len)
-{
-    LLVMValueRef idx[JIT_WARP];
-    for (; count > 1; count /= 2, len *= 2)
-        for (unsigned k = 0; k < count / 2; k++) {
-            for (unsigned l = 0; l < 2 * len; l++)
-                idx[l] = c32(cg, l);
-            v[k] = LLVMBuildShuffleVector(cg->alu.b, v[2 * k], v[2 * k + 1],
-                                          LLVMConstVector(idx, 2 * len), "");
-        }
-    return v[0];
-}
-
 /* Worth it where lanes are mostly apart: no hint says otherwise. */
-static bool gather_scatter_strips(const struct codegen *cg, const struct access *a)
+static bool pays_in_strips(const struct codegen *cg, const struct access *a)
 {
     return cg->mask != NULL && !cg->alu.has_avx512 && a->uniformity.seg == SEG_NONE &&
            a->uniformity.hint_seg == SEG_NONE && cg->k->ninstrs < MOST_STRIPPED;
@@ -340,8 +314,8 @@ static bool gather_scatter_strips(const struct codegen *cg, const struct access 
 
 /* A gather costs the same for one lane as for all: strips of lanes none of which is active go
  * without. */
-static LLVMValueRef gather_strips(struct codegen *cg, const struct access *a, const struct apart *w,
-                                  uint64_t plus)
+static LLVMValueRef gather_strips(struct codegen *cg, const struct access *a,
+                                  const struct lane_addresses *w, uint64_t plus)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef out[STRIPS];
@@ -352,13 +326,13 @@ static LLVMValueRef gather_strips(struct codegen *cg, const struct access *a, co
         LLVMValueRef lanes = LLVMBuildAnd(b, cg->mask, c32(cg, 0xffull << s * STRIP), "");
         LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, lanes, c32(cg, 0), ""), some, join);
         LLVMPositionBuilderAtEnd(b, some);
-        struct apart part = *w;
+        struct lane_addresses part = *w;
         if (w->index != NULL)
             part.index = strip(cg, w->index, s);
         else
             part.at = strip(cg, w->at, s);
-        LLVMValueRef args[4] = {gather_scatter_pointers(cg, a, &part, plus),
-                                c32(cg, element_due(a)), strip_mask(cg, s), LLVMConstNull(t)};
+        LLVMValueRef args[4] = {lane_pointers(cg, a, &part, plus), c32(cg, element_alignment(a)),
+                                strip_mask(cg, s), LLVMConstNull(t)};
         LLVMValueRef v = intrinsic(cg, "llvm.masked.gather", (LLVMTypeRef[]){t, pv}, 2, args, 4);
         tag_memory(cg, v, a->space);
         LLVMBuildBr(b, join);
@@ -367,26 +341,26 @@ static LLVMValueRef gather_strips(struct codegen *cg, const struct access *a, co
         LLVMAddIncoming(out[s], (LLVMValueRef[]){LLVMConstNull(t), v},
                         (LLVMBasicBlockRef[]){from, some}, 2);
     }
-    return gather_scatter_join(cg, out, STRIPS, STRIP);
+    return join_vectors(cg, out, STRIPS);
 }
 
-/* What piece_load and piece_store are told. */
-static LLVMValueRef gather_scatter_where(struct codegen *cg, const struct access *a,
-                                         struct apart *at)
+/* What vector_gather and vector_scatter are told. */
+static LLVMValueRef vector_gather_pointers(struct codegen *cg, const struct access *a,
+                                           struct lane_addresses *at)
 {
-    return piece_stepped(a) ? mem_pointer(cg, a, SEG_WARP, 0)
-                            : gather_scatter_pointers(cg, a, at, 0);
+    return vector_gather_strided(a) ? mem_pointer(cg, a, SEG_WARP, 0) : lane_pointers(cg, a, at, 0);
 }
 
-void apart_gather(struct codegen *cg, const struct access *a, struct apart *at, LLVMValueRef *out)
+void gather_lanes(struct codegen *cg, const struct access *a, struct lane_addresses *at,
+                  LLVMValueRef *out)
 {
-    if (gather_scatter_empty(at))
-        gather_scatter_find(cg, a, at);
+    if (is_empty(at))
+        find_addresses(cg, a, at);
     LLVMTypeRef t = LLVMVectorType(a->elem, JIT_WARP), pv = LLVMVectorType(cg->ptr, JIT_WARP);
     LLVMValueRef m = mask_vector(cg);
-    gather_scatter_check(cg, a, at);
-    if (piece_fits(cg, a, true)) {
-        piece_load(cg, a, gather_scatter_where(cg, a, at), out);
+    check_alignment(cg, a, at);
+    if (vector_gather_fits(cg, a, true)) {
+        vector_gather(cg, a, vector_gather_pointers(cg, a, at), out);
         return;
     }
     for (int k = 0; k < a->vec; k++) {
@@ -394,35 +368,35 @@ void apart_gather(struct codegen *cg, const struct access *a, struct apart *at, 
         if (a->bytes < 4) {
             bool offsets = a->space == PTX_SPACE_SHARED;
             LLVMValueRef by = splat(cg, offsets ? c32(cg, plus) : c64(cg, plus), JIT_WARP);
-            out[k] =
-                gather_small(cg, a, LLVMBuildAdd(cg->alu.b, gather_scatter_all(cg, at), by, ""));
+            out[k] = gather_small(cg, a, LLVMBuildAdd(cg->alu.b, all_addresses(cg, at), by, ""));
             continue;
         }
-        if (gather_scatter_strips(cg, a)) {
+        if (pays_in_strips(cg, a)) {
             out[k] = gather_strips(cg, a, at, plus);
             continue;
         }
-        LLVMValueRef args[4] = {gather_scatter_pointers(cg, a, at, plus), c32(cg, element_due(a)),
+        LLVMValueRef args[4] = {lane_pointers(cg, a, at, plus), c32(cg, element_alignment(a)),
                                 m ? m : LLVMConstAllOnes(cg->v32i1), LLVMConstNull(t)};
         out[k] = intrinsic(cg, "llvm.masked.gather", (LLVMTypeRef[]){t, pv}, 2, args, 4);
         tag_memory(cg, out[k], a->space);
     }
 }
 
-void apart_scatter(struct codegen *cg, const struct access *a, struct apart *at, LLVMValueRef *v)
+void scatter_lanes(struct codegen *cg, const struct access *a, struct lane_addresses *at,
+                   LLVMValueRef *v)
 {
-    if (gather_scatter_empty(at))
-        gather_scatter_find(cg, a, at);
+    if (is_empty(at))
+        find_addresses(cg, a, at);
     LLVMTypeRef pv = LLVMVectorType(cg->ptr, JIT_WARP);
     LLVMValueRef m = mask_vector(cg);
-    gather_scatter_check(cg, a, at);
-    if (piece_fits(cg, a, false)) {
-        piece_store(cg, a, gather_scatter_where(cg, a, at), v);
+    check_alignment(cg, a, at);
+    if (vector_gather_fits(cg, a, false)) {
+        vector_scatter(cg, a, vector_gather_pointers(cg, a, at), v);
         return;
     }
     for (int k = 0; k < a->vec; k++) {
-        LLVMValueRef args[4] = {v[k], gather_scatter_pointers(cg, a, at, (uint64_t)k * a->bytes),
-                                c32(cg, element_due(a)), m ? m : LLVMConstAllOnes(cg->v32i1)};
+        LLVMValueRef args[4] = {v[k], lane_pointers(cg, a, at, (uint64_t)k * a->bytes),
+                                c32(cg, element_alignment(a)), m ? m : LLVMConstAllOnes(cg->v32i1)};
         LLVMValueRef st =
             intrinsic(cg, "llvm.masked.scatter", (LLVMTypeRef[]){LLVMTypeOf(v[k]), pv}, 2, args, 4);
         tag_memory(cg, st, a->space);
@@ -434,7 +408,7 @@ void apart_scatter(struct codegen *cg, const struct access *a, struct apart *at,
 /* The segments worth a look at run time whether their lanes are neighbours: as the hint says, else
  * the whole warp (a look costs little beside a gather); SEG_NONE when lanes are known to be apart.
  */
-static unsigned likely_segment(const struct access *a)
+static unsigned probe_segment(const struct access *a)
 {
     if (a->space == PTX_SPACE_LOCAL || a->uniformity.seg != SEG_NONE)
         return SEG_NONE;
@@ -444,8 +418,8 @@ static unsigned likely_segment(const struct access *a)
 }
 
 /* The same by their indices: each is one more than its left neighbour's, and none wraps. */
-static LLVMValueRef counting(struct codegen *cg, const struct apart *w, unsigned seg,
-                             LLVMValueRef *first)
+static LLVMValueRef adjacent_indices(struct codegen *cg, const struct lane_addresses *w,
+                                     unsigned seg, LLVMValueRef *first)
 {
     LLVMBuilderRef b = cg->alu.b;
     uint64_t top = (w->is_signed ? 0x7fffffffu : 0xffffffffu) - ((1u << seg) - 1);
@@ -470,13 +444,14 @@ static LLVMValueRef counting(struct codegen *cg, const struct apart *w, unsigned
 
 /* i1: are all active lanes of every segment neighbours, counted from the segment's first lane,
  * whose pointer goes to first[]? */
-static LLVMValueRef neighbours(struct codegen *cg, const struct access *a, const struct apart *w,
-                               unsigned seg, LLVMValueRef *first)
+static LLVMValueRef adjacent_addresses(struct codegen *cg, const struct access *a,
+                                       const struct lane_addresses *w, unsigned seg,
+                                       LLVMValueRef *first)
 {
     LLVMBuilderRef b = cg->alu.b;
     if (w->index != NULL && w->scale == a->bytes * (unsigned)a->vec)
-        return counting(cg, w, seg, first);
-    LLVMValueRef at = gather_scatter_all(cg, w);
+        return adjacent_indices(cg, w, seg, first);
+    LLVMValueRef at = all_addresses(cg, w);
     for (int s = 0; s < nsegs(seg); s++)
         first[s] = LLVMBuildExtractElement(b, at, c32(cg, (uint64_t)(s << seg)), "");
     LLVMValueRef want = from_segments(cg, first, seg, (int64_t)a->bytes * a->vec);
@@ -485,7 +460,7 @@ static LLVMValueRef neighbours(struct codegen *cg, const struct access *a, const
         same = LLVMBuildOr(b, same, LLVMBuildNot(b, cg->mask, ""), "");
     for (int s = 0; s < nsegs(seg); s++)
         first[s] = a->space == PTX_SPACE_SHARED
-                       ? byte_offset(cg, cg->shared, LLVMBuildSExt(b, first[s], cg->i64, ""))
+                       ? byte_offset(cg, cg->block.shared, LLVMBuildSExt(b, first[s], cg->i64, ""))
                        : LLVMBuildIntToPtr(b, first[s], cg->ptr, "");
     return LLVMBuildICmp(b, LLVMIntEQ, same, c32(cg, 0xffffffff), "");
 }
@@ -493,7 +468,7 @@ static LLVMValueRef neighbours(struct codegen *cg, const struct access *a, const
 /* i1: in each segment of an affine address the active lanes lie on one side of the break, and so
  * are neighbours; first[] are the segments' pointers then. A guard like `t >= 1 ? x[t - 1] : 0` is
  * the usual reason for a break, and rules out the lanes before it. */
-static LLVMValueRef one_side(struct codegen *cg, const struct access *a, LLVMValueRef *first)
+static LLVMValueRef on_one_side(struct codegen *cg, const struct access *a, LLVMValueRef *first)
 {
     LLVMBuilderRef b = cg->alu.b;
     struct ptx_operand p = {.kind = PTX_OPR_REG, .reg = a->at->reg};
@@ -517,21 +492,21 @@ static LLVMValueRef one_side(struct codegen *cg, const struct access *a, LLVMVal
     return all;
 }
 
-bool apart_likely(struct codegen *cg, const struct access *a, struct likely *l)
+bool probe_adjacent(struct codegen *cg, const struct access *a, struct likely *l)
 {
     mask_vector(cg); /* made here, so that both sides may use it */
     if (a->uniformity.brk != 0 && a->uniformity.stride == (int64_t)a->bytes * a->vec) {
         l->seg = a->uniformity.seg;
-        l->at = (struct apart){0};
-        l->near = one_side(cg, a, l->first);
+        l->at = (struct lane_addresses){0};
+        l->near = on_one_side(cg, a, l->first);
         return true;
     }
-    gather_scatter_find(cg, a, &l->at);
-    l->seg = likely_segment(a);
+    find_addresses(cg, a, &l->at);
+    l->seg = probe_segment(a);
     if (l->seg == SEG_NONE)
         return false;
     if (a->uniformity.hint_seg != SEG_NONE) {
-        l->near = neighbours(cg, a, &l->at, l->seg, l->first);
+        l->near = adjacent_addresses(cg, a, &l->at, l->seg, l->first);
         return true;
     }
     /* nothing speaks for it: a look at two lanes comes first */
@@ -548,7 +523,7 @@ bool apart_likely(struct codegen *cg, const struct access *a, struct likely *l)
         l->first[s] = LLVMGetPoison(cg->ptr);
     LLVMBuildCondBr(b, near, look, join);
     LLVMPositionBuilderAtEnd(b, look);
-    LLVMValueRef first[MAX_SEGS], all = neighbours(cg, a, &l->at, l->seg, first);
+    LLVMValueRef first[MAX_SEGS], all = adjacent_addresses(cg, a, &l->at, l->seg, first);
     look = LLVMGetInsertBlock(b);
     LLVMBuildBr(b, join);
     LLVMPositionBuilderAtEnd(b, join);

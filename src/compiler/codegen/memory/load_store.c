@@ -1,17 +1,20 @@
-/* emit_mem: loads, stores and atomics, each in the cheapest form that the address's shape allows:
- * one scalar access, one vector access a segment, or gathers and scatters. */
-#include <stddef.h>
+/* load_store.c: loads and stores, each in the cheapest form that the uniformity of its address
+ * allows: one scalar access, one vector access a segment, or gathers and scatters. */
 #include <string.h>
 
+#include "compiler/codegen/control/control.h"
+#include "compiler/codegen/instructions.h"
+#include "compiler/codegen/memory/access.h"
 #include "compiler/codegen/memory/memory.h"
+#include "compiler/codegen/values.h"
 
 unsigned mem_space(const struct ptx_instr *i)
 {
     return i->nspaces > 0 && i->spaces[0] != PTX_SPACE_NONE ? i->spaces[0] : PTX_SPACE_GENERIC;
 }
 
-static struct access load_store_access(struct codegen *cg, const struct ptx_instr *i,
-                                       const struct ptx_operand *at)
+static struct access describe_access(struct codegen *cg, const struct ptx_instr *i,
+                                     const struct ptx_operand *at)
 {
     struct access a = {.i = i, .at = at, .space = mem_space(i), .type = i->types[i->ntypes - 1]};
     a.vec = i->vec ? i->vec : 1;
@@ -33,13 +36,13 @@ static struct access load_store_access(struct codegen *cg, const struct ptx_inst
 /* Other threads may look: then the elements of a lane's vector are to be moved in one go, as GPUs
  * do. PTX does not promise that, but programs rely on it: a value and its state are written as a
  * pair, and one that is read is not half of another. */
-static bool load_store_together(const struct access *a)
+static bool is_atomic_vector(const struct access *a)
 {
     return a->vec > 1 && a->is_volatile && mem_natural(a) <= 16;
 }
 
 /* What such a vector is moved as: a type that the machine loads and stores by one instruction. */
-static LLVMTypeRef whole_type(struct codegen *cg, const struct access *a)
+static LLVMTypeRef atomic_vector_type(struct codegen *cg, const struct access *a)
 {
     unsigned bits = mem_natural(a) * 8;
     return bits == 128 ? LLVMVectorType(cg->i64, 2) : LLVMIntTypeInContext(cg->alu.ctx, bits);
@@ -48,8 +51,9 @@ static LLVMTypeRef whole_type(struct codegen *cg, const struct access *a)
 /* Is the alignment known without looking? */
 static bool known_aligned(const struct access *a)
 {
-    return mem_due(a) == 1 || (a->space == PTX_SPACE_PARAM && a->at->reg < 0) ||
-           (a->uniformity.seg != SEG_NONE && (1ull << (a->uniformity.align & 63)) >= mem_due(a));
+    return mem_alignment(a) == 1 || (a->space == PTX_SPACE_PARAM && a->at->reg < 0) ||
+           (a->uniformity.seg != SEG_NONE &&
+            (1ull << (a->uniformity.align & 63)) >= mem_alignment(a));
 }
 
 /* Faults when `bad` (i1) holds; code goes on behind. */
@@ -63,28 +67,28 @@ static void fault_if(struct codegen *cg, LLVMValueRef bad, LLVMValueRef mask, LL
     LLVMPositionBuilderAtEnd(cg->alu.b, no);
 }
 
-void mem_fault_if_odd(struct codegen *cg, unsigned space, LLVMValueRef address, unsigned due)
+void mem_fault_if_misaligned(struct codegen *cg, unsigned space, LLVMValueRef address, unsigned due)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef low = LLVMBuildAnd(b, address, c64(cg, due - 1), "");
     LLVMValueRef bad = LLVMBuildICmp(b, LLVMIntNE, low, c64(cg, 0), "");
     if (space == PTX_SPACE_SHARED)
-        address = LLVMBuildAdd(b, address, LLVMBuildPtrToInt(b, cg->shared, cg->i64, ""), "");
+        address = LLVMBuildAdd(b, address, LLVMBuildPtrToInt(b, cg->block.shared, cg->i64, ""), "");
     fault_if(cg, bad, mask_bits(cg), address);
 }
 
-void fault_odd_lanes(struct codegen *cg, LLVMValueRef lanes, LLVMValueRef at)
+void fault_misaligned_lanes(struct codegen *cg, LLVMValueRef lanes, LLVMValueRef at)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMBasicBlockRef yes = new_bb(cg, "misaligned"), no = new_bb(cg, "aligned");
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, lanes, c32(cg, 0), ""), yes, no);
     LLVMPositionBuilderAtEnd(b, yes);
-    LLVMValueRef args[2] = {lanes, LLVMConstInt(cg->i1, 1, false)};
-    LLVMValueRef lane = intrinsic(cg, "llvm.cttz", &cg->i32, 1, args, 2);
+    LLVMValueRef lane = lowest_lane(cg, lanes);
     LLVMValueRef address = LLVMBuildExtractElement(b, at, lane, "");
     if (LLVMTypeOf(address) != cg->i64) /* an offset into shared memory */
         address = LLVMBuildPtrToInt(
-            b, byte_offset(cg, cg->shared, LLVMBuildZExt(b, address, cg->i64, "")), cg->i64, "");
+            b, byte_offset(cg, cg->block.shared, LLVMBuildZExt(b, address, cg->i64, "")), cg->i64,
+            "");
     emit_fault(cg, JIT_FAULT_MISALIGNED, lanes, address);
     LLVMBuildUnreachable(b);
     LLVMPositionBuilderAtEnd(b, no);
@@ -106,12 +110,12 @@ static void check_pointer(struct codegen *cg, const struct access *a, LLVMValueR
     if (known_aligned(a))
         return;
     LLVMValueRef v = LLVMBuildPtrToInt(cg->alu.b, p, cg->i64, "");
-    LLVMValueRef low = LLVMBuildAnd(cg->alu.b, v, c64(cg, mem_due(a) - 1), "");
+    LLVMValueRef low = LLVMBuildAnd(cg->alu.b, v, c64(cg, mem_alignment(a) - 1), "");
     LLVMValueRef bad = LLVMBuildICmp(cg->alu.b, LLVMIntNE, low, c64(cg, 0), "");
     if (seg != SEG_WARP && cg->mask != NULL) /* the pointer of a segment at rest says nothing */
         bad = LLVMBuildAnd(cg->alu.b, bad, mem_segment_active(cg, seg, s), "");
-    if (cg->guess != NULL)
-        bad = LLVMBuildAnd(cg->alu.b, bad, cg->guess, "");
+    if (cg->serialized->executes != NULL)
+        bad = LLVMBuildAnd(cg->alu.b, bad, cg->serialized->executes, "");
     fault_if(cg, bad, mask_bits(cg), v);
 }
 
@@ -133,31 +137,31 @@ LLVMValueRef mem_base(struct codegen *cg, const struct ptx_operand *o, unsigned 
 }
 
 /* Where the window of the warp's lane 0 starts. */
-static LLVMValueRef load_store_window(struct codegen *cg)
+static LLVMValueRef local_window(struct codegen *cg)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef lane =
         LLVMBuildZExt(b, LLVMBuildShl(b, cg->w, c32(cg, SEG_WARP), ""), cg->i64, "");
-    return byte_offset(cg, cg->local, LLVMBuildMul(b, lane, cg->local_stride, ""));
+    return byte_offset(cg, cg->block.local, LLVMBuildMul(b, lane, cg->block.local_stride, ""));
 }
 
 LLVMValueRef mem_pointer(struct codegen *cg, const struct access *a, unsigned seg, int s)
 {
     LLVMValueRef v = mem_base(cg, a->at, seg, s);
     if (a->windowed)
-        return byte_offset(cg, load_store_window(cg), v);
+        return byte_offset(cg, local_window(cg), v);
     if (a->space == PTX_SPACE_SHARED)
-        return byte_offset(cg, cg->shared, v);
+        return byte_offset(cg, cg->block.shared, v);
     if (a->space == PTX_SPACE_PARAM && a->at->reg < 0 && a->at->var != NULL) {
         /* stay based on the parameter pointer, which LLVM can follow */
-        LLVMValueRef off =
-            LLVMBuildSub(cg->alu.b, v, LLVMBuildPtrToInt(cg->alu.b, cg->params, cg->i64, ""), "");
-        return byte_offset(cg, cg->params, off);
+        LLVMValueRef off = LLVMBuildSub(
+            cg->alu.b, v, LLVMBuildPtrToInt(cg->alu.b, cg->block.params, cg->i64, ""), "");
+        return byte_offset(cg, cg->block.params, off);
     }
     return LLVMBuildIntToPtr(cg->alu.b, v, cg->ptr, "");
 }
 
-LLVMValueRef guess_select(struct codegen *cg, LLVMValueRef yes, LLVMValueRef no)
+LLVMValueRef speculative_select(struct codegen *cg, LLVMValueRef yes, LLVMValueRef no)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMTypeRef type = LLVMTypeOf(yes);
@@ -166,20 +170,20 @@ LLVMValueRef guess_select(struct codegen *cg, LLVMValueRef yes, LLVMValueRef no)
         yes = LLVMBuildBitCast(b, yes, f32 ? cg->i32 : cg->i64, "");
         no = LLVMBuildBitCast(b, no, f32 ? cg->i32 : cg->i64, "");
     }
-    LLVMValueRef v = LLVMBuildSelect(b, cg->guess, yes, no, "");
+    LLVMValueRef v = LLVMBuildSelect(b, cg->serialized->executes, yes, no, "");
     if (LLVMIsASelectInst(v)) /* not to become the branch again that it is in place of */
-        LLVMSetMetadata(v, cg->md_unpredictable, cg->md_empty);
+        LLVMSetMetadata(v, cg->md.unpredictable, cg->md.empty);
     if (f32 || f64)
         v = opaque(cg, v);
     return LLVMBuildBitCast(b, v, type, "");
 }
 
 /* What only may happen goes elsewhere if it does not. */
-static LLVMValueRef guessed(struct codegen *cg, const struct access *a, LLVMValueRef p)
+static LLVMValueRef speculative_pointer(struct codegen *cg, const struct access *a, LLVMValueRef p)
 {
-    if (cg->guess == NULL || (a->space == PTX_SPACE_PARAM && a->at->reg < 0))
+    if (cg->serialized->executes == NULL || (a->space == PTX_SPACE_PARAM && a->at->reg < 0))
         return p;
-    return guess_select(cg, p, cg->elsewhere);
+    return speculative_select(cg, p, cg->safe_opaque);
 }
 
 LLVMValueRef address_vector(struct codegen *cg, const struct ptx_operand *o, unsigned space)
@@ -196,15 +200,15 @@ LLVMValueRef address_vector(struct codegen *cg, const struct ptx_operand *o, uns
         v = splat(cg, mem_base(cg, o, SEG_WARP, 0), JIT_WARP);
     }
     if (space == PTX_SPACE_SHARED)
-        v = LLVMBuildAdd(b, v, splat(cg, LLVMBuildPtrToInt(b, cg->shared, cg->i64, ""), JIT_WARP),
-                         "");
+        v = LLVMBuildAdd(
+            b, v, splat(cg, LLVMBuildPtrToInt(b, cg->block.shared, cg->i64, ""), JIT_WARP), "");
     if (space == PTX_SPACE_LOCAL) {
         LLVMValueRef first =
             LLVMBuildZExt(b, LLVMBuildShl(b, cg->w, c32(cg, SEG_WARP), ""), cg->i64, "");
         LLVMValueRef lane = from_segments(cg, &first, SEG_WARP, 1);
-        LLVMValueRef base = LLVMBuildPtrToInt(b, cg->local, cg->i64, "");
-        v = LLVMBuildAdd(b, v, LLVMBuildMul(b, lane, splat(cg, cg->local_stride, JIT_WARP), ""),
-                         "");
+        LLVMValueRef base = LLVMBuildPtrToInt(b, cg->block.local, cg->i64, "");
+        v = LLVMBuildAdd(
+            b, v, LLVMBuildMul(b, lane, splat(cg, cg->block.local_stride, JIT_WARP), ""), "");
         v = LLVMBuildAdd(b, v, splat(cg, base, JIT_WARP), "");
     }
     return v;
@@ -213,7 +217,7 @@ LLVMValueRef address_vector(struct codegen *cg, const struct ptx_operand *o, uns
 /* ---- shuffles for vector elements ---- */
 
 /* Every vec-th element from `first` of a vector of lanes * vec. */
-static LLVMValueRef take(struct codegen *cg, LLVMValueRef v, int lanes, int vec, int first)
+static LLVMValueRef deinterleave(struct codegen *cg, LLVMValueRef v, int lanes, int vec, int first)
 {
     LLVMValueRef idx[JIT_WARP];
     for (int l = 0; l < lanes; l++)
@@ -223,8 +227,8 @@ static LLVMValueRef take(struct codegen *cg, LLVMValueRef v, int lanes, int vec,
 }
 
 /* Lanes first .. first + count - 1 of a vector, each repeated `times`. */
-static LLVMValueRef load_store_part(struct codegen *cg, LLVMValueRef v, int first, int count,
-                                    int times)
+static LLVMValueRef repeat_lanes(struct codegen *cg, LLVMValueRef v, int first, int count,
+                                 int times)
 {
     LLVMValueRef idx[JIT_WARP * 8];
     for (int l = 0; l < count * times; l++)
@@ -233,28 +237,12 @@ static LLVMValueRef load_store_part(struct codegen *cg, LLVMValueRef v, int firs
                                   LLVMConstVector(idx, (unsigned)(count * times)), "");
 }
 
-/* Joins n vectors of equal length, in order; n is a power of two. */
-static LLVMValueRef load_store_join(struct codegen *cg, LLVMValueRef *v, int n)
-{
-    for (; n > 1; n /= 2) {
-        for (int k = 0; k < n / 2; k++) {
-            LLVMValueRef idx[JIT_WARP * 8];
-            unsigned len = LLVMGetVectorSize(LLVMTypeOf(v[2 * k]));
-            for (unsigned l = 0; l < 2 * len; l++)
-                idx[l] = c32(cg, l);
-            v[k] = LLVMBuildShuffleVector(cg->alu.b, v[2 * k], v[2 * k + 1],
-                                          LLVMConstVector(idx, 2 * len), "");
-        }
-    }
-    return v[0];
-}
-
 /* out[l * vec + k] = v[k][l]; vec is 1, 2, 4 or 8. */
 static LLVMValueRef interleave(struct codegen *cg, LLVMValueRef *v, int lanes, int vec)
 {
     if (vec == 1)
         return v[0];
-    LLVMValueRef all = load_store_join(cg, v, vec), idx[JIT_WARP * 8];
+    LLVMValueRef all = join_vectors(cg, v, (unsigned)vec), idx[JIT_WARP * 8];
     for (int l = 0; l < lanes; l++)
         for (int k = 0; k < vec; k++)
             idx[l * vec + k] = c32(cg, (uint64_t)(k * lanes + l));
@@ -277,7 +265,7 @@ static LLVMValueRef load_wide(struct codegen *cg, const struct access *a, LLVMVa
     } else if (!masked_native(cg, a->bytes)) {
         return masked_load(cg, a, p, first, lanes);
     } else {
-        LLVMValueRef args[4] = {p, c32(cg, align), load_store_part(cg, m, first, lanes, a->vec),
+        LLVMValueRef args[4] = {p, c32(cg, align), repeat_lanes(cg, m, first, lanes, a->vec),
                                 LLVMConstNull(t)};
         v = intrinsic(cg, "llvm.masked.load", (LLVMTypeRef[]){t, cg->ptr}, 2, args, 4);
     }
@@ -291,38 +279,38 @@ static void load_contiguous(struct codegen *cg, const struct access *a, unsigned
 {
     LLVMValueRef parts[8][MAX_SEGS];
     int lanes = 1 << seg;
-    relay_ahead(cg, a->at, a->space, p, nsegs(seg), (uint64_t)mem_natural(a) << seg);
+    interleave_prefetch(cg, a->at, a->space, p, nsegs(seg), (uint64_t)mem_natural(a) << seg);
     for (int s = 0; s < nsegs(seg); s++) {
         check_pointer(cg, a, p[s], seg, s);
         LLVMValueRef v = load_wide(cg, a, p[s], s << seg, lanes);
         for (int k = 0; k < a->vec; k++)
-            parts[k][s] = a->vec == 1 ? v : take(cg, v, lanes, a->vec, k);
+            parts[k][s] = a->vec == 1 ? v : deinterleave(cg, v, lanes, a->vec, k);
     }
     for (int k = 0; k < a->vec; k++)
-        out[k] = load_store_join(cg, parts[k], nsegs(seg));
+        out[k] = join_vectors(cg, parts[k], (unsigned)nsegs(seg));
 }
 
 /* Segments are known to be contiguous; p[s] points to each. */
 static bool contiguous(struct codegen *cg, const struct access *a, LLVMValueRef *p)
 {
     if (a->uniformity.seg == SEG_NONE || a->uniformity.stride != (int64_t)a->bytes * a->vec ||
-        (a->uniformity.brk != 0 && !cg->in_whole))
+        (a->uniformity.brk != 0 && !cg->converged))
         return false;
     for (int s = 0; s < nsegs(a->uniformity.seg); s++)
         p[s] = mem_pointer(cg, a, a->uniformity.seg, s);
     return true;
 }
 
-static void load_varying(struct codegen *cg, const struct access *a, LLVMValueRef *out)
+static void load_divergent(struct codegen *cg, const struct access *a, LLVMValueRef *out)
 {
     LLVMBuilderRef b = cg->alu.b;
     struct likely l;
-    if (piece_looked(cg, a)) {
-        piece_load_looking(cg, a, out);
+    if (vector_gather_probes(cg, a)) {
+        vector_gather_probing(cg, a, out);
         return;
     }
-    if (!apart_likely(cg, a, &l)) {
-        apart_gather(cg, a, &l.at, out);
+    if (!probe_adjacent(cg, a, &l)) {
+        gather_lanes(cg, a, &l.at, out);
         return;
     }
     LLVMValueRef fast[8], slow[8];
@@ -333,7 +321,7 @@ static void load_varying(struct codegen *cg, const struct access *a, LLVMValueRe
     yes = LLVMGetInsertBlock(b);
     LLVMBuildBr(b, join);
     LLVMPositionBuilderAtEnd(b, no);
-    apart_gather(cg, a, &l.at, slow);
+    gather_lanes(cg, a, &l.at, slow);
     no = LLVMGetInsertBlock(b);
     LLVMBuildBr(b, join);
     LLVMPositionBuilderAtEnd(b, join);
@@ -344,7 +332,7 @@ static void load_varying(struct codegen *cg, const struct access *a, LLVMValueRe
     }
 }
 
-static const struct ptx_operand *load_store_element(const struct ptx_operand *o, int k)
+static const struct ptx_operand *vector_element(const struct ptx_operand *o, int k)
 {
     return o->kind == PTX_OPR_VEC ? &o->items[k] : o;
 }
@@ -363,28 +351,28 @@ static void load_vectors(struct codegen *cg, const struct access *a, LLVMValueRe
     LLVMValueRef p[MAX_SEGS];
     if (contiguous(cg, a, p))
         load_contiguous(cg, a, a->uniformity.seg, p, out);
-    else if (!window_load(cg, a, out))
-        load_varying(cg, a, out);
+    else if (!permutation_load(cg, a, out))
+        load_divergent(cg, a, out);
 }
 
 void load_lanes(struct codegen *cg, const struct ptx_instr *i, const struct ptx_operand *at,
                 LLVMValueRef *out)
 {
-    struct access a = load_store_access(cg, i, at);
+    struct access a = describe_access(cg, i, at);
     check_access(cg, a.at, a.space, mem_natural(&a), false);
     load_vectors(cg, &a, out);
 }
 
-bool mem_in_window(struct codegen *cg, const struct ptx_instr *i)
+bool mem_permutes(struct codegen *cg, const struct ptx_instr *i)
 {
-    struct access a = load_store_access(cg, i, &i->operands[i->op == PTX_OP_st ? 0 : 1]);
-    return window_fits(cg, &a);
+    struct access a = describe_access(cg, i, &i->operands[i->op == PTX_OP_st ? 0 : 1]);
+    return permutation_fits(cg, &a);
 }
 
-LLVMValueRef likely_near(struct codegen *cg, const struct ptx_instr *load)
+LLVMValueRef likely_adjacent(struct codegen *cg, const struct ptx_instr *load)
 {
     LLVMBuilderRef b = cg->alu.b;
-    struct access a = load_store_access(cg, load, &load->operands[1]);
+    struct access a = describe_access(cg, load, &load->operands[1]);
     LLVMValueRef at = address_vector(cg, a.at, PTX_SPACE_GENERIC), first, far, d[2];
     static const int lanes[2] = {1, JIT_WARP - 1};
     first = LLVMBuildExtractElement(b, at, c32(cg, 0), "");
@@ -396,10 +384,10 @@ LLVMValueRef likely_near(struct codegen *cg, const struct ptx_instr *load)
     return LLVMBuildAnd(b, d[0], d[1], "");
 }
 
-static LLVMValueRef load_together(struct codegen *cg, const struct access *a, LLVMValueRef p)
+static LLVMValueRef load_atomic_vector(struct codegen *cg, const struct access *a, LLVMValueRef p)
 {
-    LLVMValueRef v = LLVMBuildLoad2(cg->alu.b, whole_type(cg, a), p, "");
-    LLVMSetAlignment(v, mem_due(a) < mem_natural(a) ? 1 : mem_natural(a));
+    LLVMValueRef v = LLVMBuildLoad2(cg->alu.b, atomic_vector_type(cg, a), p, "");
+    LLVMSetAlignment(v, mem_alignment(a) < mem_natural(a) ? 1 : mem_natural(a));
     LLVMSetVolatile(v, true);
     tag_memory(cg, v, a->space);
     return LLVMBuildBitCast(cg->alu.b, v, LLVMVectorType(a->elem, (unsigned)a->vec), "");
@@ -407,7 +395,7 @@ static LLVMValueRef load_together(struct codegen *cg, const struct access *a, LL
 
 bool emit_load(struct codegen *cg, const struct ptx_instr *i)
 {
-    struct access a = load_store_access(cg, i, &i->operands[1]);
+    struct access a = describe_access(cg, i, &i->operands[1]);
     check_access(cg, a.at, a.space, mem_natural(&a), false);
     keep_in_place(cg, &a);
     const struct ptx_operand *d = &i->operands[0];
@@ -417,11 +405,11 @@ bool emit_load(struct codegen *cg, const struct ptx_instr *i)
         for (int s = 0; s < nsegs(a.uniformity.seg); s++) {
             LLVMValueRef p = mem_pointer(cg, &a, a.uniformity.seg, s);
             check_pointer(cg, &a, p, a.uniformity.seg, s);
-            p = guessed(cg, &a, p);
+            p = speculative_pointer(cg, &a, p);
             if (a.uniformity.seg != SEG_WARP && cg->mask != NULL)
                 p = LLVMBuildSelect(cg->alu.b, mem_segment_active(cg, a.uniformity.seg, s), p,
                                     cg->safe, "");
-            LLVMValueRef all = load_store_together(&a) ? load_together(cg, &a, p) : NULL;
+            LLVMValueRef all = is_atomic_vector(&a) ? load_atomic_vector(cg, &a, p) : NULL;
             for (int k = 0; all != NULL && k < a.vec; k++)
                 v[k][s] = LLVMBuildExtractElement(cg->alu.b, all, c32(cg, (uint64_t)k), "");
             for (int k = 0; all == NULL && k < a.vec; k++) {
@@ -430,7 +418,7 @@ bool emit_load(struct codegen *cg, const struct ptx_instr *i)
                 LLVMSetAlignment(x, a.bytes);
                 LLVMSetVolatile(x, a.is_volatile);
                 if (a.space == PTX_SPACE_PARAM && a.at->reg < 0)
-                    LLVMSetMetadata(x, cg->md_invariant, cg->md_empty);
+                    LLVMSetMetadata(x, cg->md.invariant, cg->md.empty);
                 else
                     tag_memory(cg, x, a.space);
                 v[k][s] = x;
@@ -438,13 +426,13 @@ bool emit_load(struct codegen *cg, const struct ptx_instr *i)
         }
         struct uniformity sh = {.seg = a.uniformity.seg, .known = 1};
         for (int k = 0; k < a.vec; k++)
-            if (load_store_element(d, k)->kind == PTX_OPR_REG)
-                write_segments(cg, load_store_element(d, k)->reg, sh, v[k], a.type);
+            if (vector_element(d, k)->kind == PTX_OPR_REG)
+                write_segments(cg, vector_element(d, k)->reg, sh, v[k], a.type);
     } else {
         load_vectors(cg, &a, out);
         for (int k = 0; k < a.vec; k++)
-            if (load_store_element(d, k)->kind == PTX_OPR_REG)
-                write_vector(cg, load_store_element(d, k)->reg, out[k], a.type);
+            if (vector_element(d, k)->kind == PTX_OPR_REG)
+                write_vector(cg, vector_element(d, k)->reg, out[k], a.type);
     }
     if (ptx_has(i, PTX_M_acquire))
         LLVMBuildFence(cg->alu.b, LLVMAtomicOrderingAcquire, false, "");
@@ -460,7 +448,7 @@ static void store_masked(struct codegen *cg, const struct access *a, LLVMValueRe
         masked_store(cg, a, x, p, first, lanes);
         return;
     }
-    LLVMValueRef mask = load_store_part(cg, mask_vector(cg), first, lanes, a->vec);
+    LLVMValueRef mask = repeat_lanes(cg, mask_vector(cg), first, lanes, a->vec);
     LLVMValueRef args[4] = {x, p, c32(cg, a->bytes * (unsigned)a->vec), mask};
     LLVMValueRef st =
         intrinsic(cg, "llvm.masked.store", (LLVMTypeRef[]){LLVMTypeOf(x), cg->ptr}, 2, args, 4);
@@ -474,13 +462,13 @@ static void store_blended(struct codegen *cg, const struct access *a, LLVMValueR
                           LLVMValueRef p, int first, int lanes)
 {
     LLVMBuilderRef b = cg->alu.b;
-    LLVMValueRef mask = load_store_part(cg, mask_vector(cg), first, lanes, a->vec);
+    LLVMValueRef mask = repeat_lanes(cg, mask_vector(cg), first, lanes, a->vec);
     LLVMBasicBlockRef in = new_bb(cg, "inside"), out = new_bb(cg, "beyond"),
                       done = new_bb(cg, "blended");
-    LLVMValueRef total = LLVMBuildZExt(
-        b, block_field(cg, offsetof(struct jit_block, total_shared), cg->i32, true), cg->i64, "");
+    LLVMValueRef total =
+        LLVMBuildZExt(b, block_field(cg, BLOCK_FIELD(total_shared), cg->i32, true), cg->i64, "");
     LLVMValueRef from = LLVMBuildSub(b, LLVMBuildPtrToInt(b, p, cg->i64, ""),
-                                     LLVMBuildPtrToInt(b, cg->shared, cg->i64, ""), "");
+                                     LLVMBuildPtrToInt(b, cg->block.shared, cg->i64, ""), "");
     unsigned elements = LLVMGetVectorSize(LLVMTypeOf(x));
     LLVMValueRef room[2] = {LLVMBuildAdd(b, total, c64(cg, 1), ""),
                             c64(cg, (uint64_t)elements * a->bytes)};
@@ -511,7 +499,7 @@ static void store_contiguous(struct codegen *cg, const struct access *a, unsigne
         check_pointer(cg, a, p[s], seg, s);
         LLVMValueRef part[8];
         for (int k = 0; k < a->vec; k++)
-            part[k] = seg == SEG_WARP ? v[k] : load_store_part(cg, v[k], s << seg, lanes, 1);
+            part[k] = seg == SEG_WARP ? v[k] : repeat_lanes(cg, v[k], s << seg, lanes, 1);
         LLVMValueRef x = interleave(cg, part, lanes, a->vec);
         if (m == NULL) {
             LLVMValueRef st = LLVMBuildStore(cg->alu.b, x, p[s]);
@@ -526,16 +514,16 @@ static void store_contiguous(struct codegen *cg, const struct access *a, unsigne
     }
 }
 
-static void store_varying(struct codegen *cg, const struct access *a, LLVMValueRef *v)
+static void store_divergent(struct codegen *cg, const struct access *a, LLVMValueRef *v)
 {
     LLVMBuilderRef b = cg->alu.b;
     struct likely l;
-    if (piece_looked(cg, a)) {
-        piece_store_looking(cg, a, v);
+    if (vector_gather_probes(cg, a)) {
+        vector_scatter_probing(cg, a, v);
         return;
     }
-    if (!apart_likely(cg, a, &l)) {
-        apart_scatter(cg, a, &l.at, v);
+    if (!probe_adjacent(cg, a, &l)) {
+        scatter_lanes(cg, a, &l.at, v);
         return;
     }
     LLVMBasicBlockRef yes = new_bb(cg, "near"), no = new_bb(cg, "far"), join = new_bb(cg, "stored");
@@ -546,13 +534,14 @@ static void store_varying(struct codegen *cg, const struct access *a, LLVMValueR
     store_contiguous(cg, a, l.seg, l.first, copy);
     LLVMBuildBr(b, join);
     LLVMPositionBuilderAtEnd(b, no);
-    apart_scatter(cg, a, &l.at, v);
+    scatter_lanes(cg, a, &l.at, v);
     LLVMBuildBr(b, join);
     LLVMPositionBuilderAtEnd(b, join);
 }
 
 /* One element of what a store to one address writes. */
-static LLVMValueRef stored(struct codegen *cg, const struct access *a, const struct ptx_operand *o)
+static LLVMValueRef stored_element(struct codegen *cg, const struct access *a,
+                                   const struct ptx_operand *o)
 {
     LLVMBuilderRef b = cg->alu.b;
     struct uniformity sh = operand_uniformity(cg->k, o);
@@ -574,20 +563,21 @@ static void store_uniform(struct codegen *cg, const struct access *a,
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef p = mem_pointer(cg, a, SEG_WARP, 0);
     check_pointer(cg, a, p, SEG_WARP, 0);
-    p = guessed(cg, a, p);
-    if (load_store_together(a)) {
+    p = speculative_pointer(cg, a, p);
+    if (is_atomic_vector(a)) {
         LLVMValueRef all = LLVMGetPoison(LLVMVectorType(a->elem, (unsigned)a->vec));
         for (int k = 0; k < a->vec; k++)
-            all = LLVMBuildInsertElement(b, all, stored(cg, a, load_store_element(data, k)),
+            all = LLVMBuildInsertElement(b, all, stored_element(cg, a, vector_element(data, k)),
                                          c32(cg, (uint64_t)k), "");
-        LLVMValueRef st = LLVMBuildStore(b, LLVMBuildBitCast(b, all, whole_type(cg, a), ""), p);
-        LLVMSetAlignment(st, mem_due(a) < mem_natural(a) ? 1 : mem_natural(a));
+        LLVMValueRef st =
+            LLVMBuildStore(b, LLVMBuildBitCast(b, all, atomic_vector_type(cg, a), ""), p);
+        LLVMSetAlignment(st, mem_alignment(a) < mem_natural(a) ? 1 : mem_natural(a));
         LLVMSetVolatile(st, true);
         tag_memory(cg, st, a->space);
         return;
     }
     for (int k = 0; k < a->vec; k++) {
-        LLVMValueRef v = stored(cg, a, load_store_element(data, k));
+        LLVMValueRef v = stored_element(cg, a, vector_element(data, k));
         LLVMValueRef st = LLVMBuildStore(b, v, byte_offset(cg, p, c64(cg, (uint64_t)k * a->bytes)));
         LLVMSetAlignment(st, a->bytes);
         LLVMSetVolatile(st, a->is_volatile);
@@ -600,21 +590,21 @@ static void store_vectors(struct codegen *cg, const struct access *a, LLVMValueR
     LLVMValueRef p[MAX_SEGS];
     if (contiguous(cg, a, p))
         store_contiguous(cg, a, a->uniformity.seg, p, v);
-    else if (!window_store(cg, a, v[0]))
-        store_varying(cg, a, v);
+    else if (!permutation_store(cg, a, v[0]))
+        store_divergent(cg, a, v);
 }
 
 void store_lanes(struct codegen *cg, const struct ptx_instr *i, const struct ptx_operand *at,
                  LLVMValueRef *v)
 {
-    struct access a = load_store_access(cg, i, at);
+    struct access a = describe_access(cg, i, at);
     check_access(cg, a.at, a.space, mem_natural(&a), true);
     store_vectors(cg, &a, v);
 }
 
 bool emit_store(struct codegen *cg, const struct ptx_instr *i)
 {
-    struct access a = load_store_access(cg, i, &i->operands[0]);
+    struct access a = describe_access(cg, i, &i->operands[0]);
     check_access(cg, a.at, a.space, mem_natural(&a), true);
     const struct ptx_operand *data = &i->operands[1];
     if (ptx_has(i, PTX_M_release))
@@ -626,7 +616,7 @@ bool emit_store(struct codegen *cg, const struct ptx_instr *i)
     }
     LLVMValueRef v[8];
     for (int k = 0; k < a.vec; k++)
-        v[k] = operand_vector(cg, load_store_element(data, k), a.type);
+        v[k] = operand_vector(cg, vector_element(data, k), a.type);
     store_vectors(cg, &a, v);
     return true;
 }

@@ -1,107 +1,55 @@
-/* emit_mem: what the emitters of loads and stores share. Private to emit_mem.c and emit_apart.c. */
-#ifndef WEIR_JIT_EMIT_MEM_H
-#define WEIR_JIT_EMIT_MEM_H
+/* memory.h: instructions that access memory. */
+#ifndef WEIR_COMPILER_MEMORY_H
+#define WEIR_COMPILER_MEMORY_H
 
 #include "compiler/codegen/codegen.h"
 
-/* One memory instruction, taken apart. */
-struct access {
-    const struct ptx_instr *i;
-    const struct ptx_operand *at; /* the address */
-    unsigned space, type, bytes;  /* bytes of one element */
-    int vec;                      /* elements a lane */
-    bool is_volatile;
-    bool windowed;                /* local memory, at one offset in all lanes' windows */
-    struct uniformity uniformity; /* of the address */
-    LLVMTypeRef elem;             /* an element as it lies in memory */
-};
+/* ---- load_store.c ---- */
 
-/* Bytes that a lane accesses, which is what its address should be a multiple of. */
-static inline unsigned mem_natural(const struct access *a) { return a->bytes * (unsigned)a->vec; }
+/* ld, ldu and st. */
+bool emit_load(struct codegen *cg, const struct ptx_instr *i);
+bool emit_store(struct codegen *cg, const struct ptx_instr *i);
+/* The state space that an instruction accesses. */
+unsigned mem_space(const struct ptx_instr *i);
+/* Every active lane's generic address, or its address within a window, as <32 x i64>. */
+LLVMValueRef address_vector(struct codegen *cg, const struct ptx_operand *o, unsigned space);
+/* What a load or store like `i` does at another address, with the lanes' elements as vectors: type,
+ * state space and vector size are i's, the active lanes the current ones. */
+void load_lanes(struct codegen *cg, const struct ptx_instr *i, const struct ptx_operand *at,
+                LLVMValueRef *out);
+void store_lanes(struct codegen *cg, const struct ptx_instr *i, const struct ptx_operand *at,
+                 LLVMValueRef *v);
+/* Does this load or store reach shared memory in a pattern that is known at compile time
+ * (shared_permutation.c)? */
+bool mem_permutes(struct codegen *cg, const struct ptx_instr *i);
+/* In front of a load, i1: are its active lanes likely to be neighbours? */
+LLVMValueRef likely_adjacent(struct codegen *cg, const struct ptx_instr *load);
+/* Faults as misaligned where `lanes` (active ones) is not 0, with the first one's element of `at`:
+ * <32 x i64> addresses, or <32 x i32> offsets into shared memory; code goes on behind. */
+void fault_misaligned_lanes(struct codegen *cg, LLVMValueRef lanes, LLVMValueRef at);
 
-/* What an address must be a multiple of. In local memory any word may be accessed as a vector,
- * which a GPU would refuse: nvcc lays out local arrays for the accesses that it finds, clang by
- * their type alone, and programs that treat an array of floats as one of float4 rely on the former.
- */
-static inline unsigned mem_due(const struct access *a)
-{
-    if (a->space == PTX_SPACE_LOCAL)
-        return a->bytes < 4 ? a->bytes : 1;
-    return mem_natural(a);
-}
+/* ---- atomics.c ---- */
 
-/* ---- emit_mem.c ---- */
+/* atom and red. */
+bool emit_atomic(struct codegen *cg, const struct ptx_instr *i);
 
-/* Faults where `address` (an i64, as it is in its space) is not a multiple of `due`: the same for
- * all active lanes. */
-void mem_fault_if_odd(struct codegen *cg, unsigned space, LLVMValueRef address, unsigned due);
-/* i1: is any lane of segment s active? There is a mask. */
-LLVMValueRef mem_segment_active(struct codegen *cg, unsigned seg, int s);
-/* Base of an address operand for one segment, as an i64 in its own space. */
-LLVMValueRef mem_base(struct codegen *cg, const struct ptx_operand *o, unsigned seg, int s);
-/* The same as a pointer. Of what is `windowed`: lane 0's, the others' lie a window each further. */
-LLVMValueRef mem_pointer(struct codegen *cg, const struct access *a, unsigned seg, int s);
+/* ---- async_copy.c, struct_copy.c ---- */
 
-/* ---- emit_apart.c ---- */
+/* cp.async and its groups: copies are made at once, so that there is never one to wait for. */
+bool emit_async_copy(struct codegen *cg, const struct ptx_instr *i);
+bool async_copy_supported(const struct ptx_instr *i, struct diag *d);
+/* A structure copied into local memory (front/struct_copies.c). */
+bool emit_struct_copy(struct codegen *cg, const struct ptx_instr *i);
 
-/* Where lanes that lie apart access memory, in the first of these forms that fits:
- *   base, index   base + index[lane] * scale, with 32-bit indices: what x86 gathers fastest
- *   offsets       <32 x i32> into the shared window
- *   addresses     <32 x i64> */
-struct apart {
-    LLVMValueRef base, index; /* i64 and <32 x i32>, or NULL */
-    unsigned scale;           /* 1, 2, 4 or 8 bytes an index */
-    bool is_signed;           /* how indices become 64 bits wide */
-    LLVMValueRef at;          /* offsets or addresses; NULL: not computed yet */
-};
+/* ---- access_check.c ---- */
 
-/* How lanes that are likely neighbours access memory: i1 `near` says whether they are, first[] are
- * the segments' pointers then, `at` is where lanes are otherwise. */
-struct likely {
-    LLVMValueRef near, first[MAX_SEGS];
-    struct apart at;
-    unsigned seg;
-};
-
-/* False: lanes are known to be apart, and likely->at says where. */
-bool apart_likely(struct codegen *cg, const struct access *a, struct likely *l);
-/* The elements at `at` (nothing in it: it is found out first). */
-void apart_gather(struct codegen *cg, const struct access *a, struct apart *at, LLVMValueRef *out);
-void apart_scatter(struct codegen *cg, const struct access *a, struct apart *at, LLVMValueRef *v);
-
-/* ---- emit_masked.c ---- */
-
-/* Does the machine load and store elements of this size under a mask, by instructions? */
-bool masked_native(const struct codegen *cg, unsigned bytes);
-/* The elements of `lanes` neighbouring lanes from `first` on, at p; zero in inactive ones. By a
- * function, where the machine cannot. */
-LLVMValueRef masked_load(struct codegen *cg, const struct access *a, LLVMValueRef p, int first,
-                         int lanes);
-void masked_store(struct codegen *cg, const struct access *a, LLVMValueRef v, LLVMValueRef p,
-                  int first, int lanes);
-
-/* ---- emit_piece.c ---- */
-
-/* Does each lane access up to 16 bytes as a vector, or does it store where the machine cannot
- * scatter? Then the active lanes' bytes at <32 x ptr> can be moved in one piece each. */
-bool piece_fits(const struct codegen *cg, const struct access *a, bool load);
-/* Do the lanes' pieces lie a fixed way apart? Then `where` below is lane 0's pointer, else the
- * pointers of all. */
-bool piece_stepped(const struct access *a);
-void piece_load(struct codegen *cg, const struct access *a, LLVMValueRef where, LLVMValueRef *out);
-void piece_store(struct codegen *cg, const struct access *a, LLVMValueRef where, LLVMValueRef *v);
-/* Is this one of so many accesses that the function is to look itself where and how the lanes lie?
- */
-bool piece_looked(struct codegen *cg, const struct access *a);
-void piece_load_looking(struct codegen *cg, const struct access *a, LLVMValueRef *out);
-void piece_store_looking(struct codegen *cg, const struct access *a, LLVMValueRef *v);
-
-/* ---- emit_window.c ---- */
-
-/* Do the lanes lie in shared memory in a pattern that is known now? */
-bool window_fits(struct codegen *cg, const struct access *a);
-/* One element each from there and to there; false: they do not. */
-bool window_load(struct codegen *cg, const struct access *a, LLVMValueRef *out);
-bool window_store(struct codegen *cg, const struct access *a, LLVMValueRef v);
+/* Checks as jit_options.checked says. Begins those of a function. */
+void check_begin(struct codegen *cg);
+/* Checks that the active lanes may access `bytes` each. */
+void check_access(struct codegen *cg, const struct ptx_operand *at, unsigned space, unsigned bytes,
+                  bool writes);
+/* The same for a matrix of the whole warp: lines of `bytes`, `pitch` (i64) apart, from `start`. */
+void check_lines(struct codegen *cg, unsigned space, LLVMValueRef start, LLVMValueRef pitch,
+                 unsigned lines, unsigned bytes, bool writes);
 
 #endif

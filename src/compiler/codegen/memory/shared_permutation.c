@@ -1,12 +1,15 @@
-/* emit_window: shared memory whose addresses are known, but for where they begin, when the kernel
- * is compiled: `part[2 * t - (t & 3)]`, a stride of two, a reversed row. The lanes of a warp then
- * lie in a window of neighbours, in one and the same pattern in every warp. The window is loaded as
- * vectors, out of which a fixed permutation takes the lanes; to store, it is loaded, lanes'
- * elements are put in place, and it is stored again, which is right since shared memory is this
- * thread's alone.
+/* shared_permutation.c: accesses to shared memory whose pattern is known at compile time:
+ * `part[2 * t - (t & 3)]`, a stride of two, a reversed row.
  *
- * Addresses are followed back to thread indices and constants, and worked out for each thread. */
-#include "compiler/codegen/memory/memory.h"
+ * The lanes of a warp then access a range of neighbours, permuted in the same way in every warp. To
+ * load, the range is loaded as vectors and a constant shuffle takes the lanes' elements. To store,
+ * it is loaded, the lanes' elements are put in place, and it is stored again, which is right since
+ * one thread of the machine runs all of the block.
+ *
+ * Addresses are followed back to thread indices and constants, and computed for each thread. */
+#include "compiler/codegen/control/control.h"
+#include "compiler/codegen/memory/access.h"
+#include "compiler/codegen/values.h"
 
 /* Operations that are followed for an address. */
 enum { STEPS = 48 };
@@ -17,7 +20,7 @@ struct eval {
     int left;        /* steps */
 };
 
-static bool shared_permutation_reg(struct eval *v, int32_t reg, uint64_t *out);
+static bool eval_register(struct eval *v, int32_t reg, uint64_t *out);
 
 static uint64_t cut(uint64_t x, unsigned bits) { return bits >= 64 ? x : x & ((1ull << bits) - 1); }
 
@@ -28,12 +31,12 @@ static uint64_t extend(uint64_t x, unsigned bits, bool is_signed)
     return is_signed ? (uint64_t)((int64_t)(x << (64 - bits)) >> (64 - bits)) : cut(x, bits);
 }
 
-static bool shared_permutation_operand(struct eval *v, const struct ptx_operand *o, uint64_t *out)
+static bool eval_operand(struct eval *v, const struct ptx_operand *o, uint64_t *out)
 {
     const uint32_t *n = v->k->opt->ntid;
     switch (o->kind) {
     case PTX_OPR_IMM: *out = o->imm; return true;
-    case PTX_OPR_REG: return !o->neg && shared_permutation_reg(v, o->reg, out);
+    case PTX_OPR_REG: return !o->neg && eval_register(v, o->reg, out);
     case PTX_OPR_SYM: {
         int64_t at = o->var != NULL ? jkernel_shared_offset(v->k, o->var) : -1;
         *out = (uint64_t)(at + o->offset);
@@ -55,7 +58,7 @@ static bool shared_permutation_operand(struct eval *v, const struct ptx_operand 
 
 /* The value that thread v->thread has in a register that is written once; false: it depends on more
  * than the thread's index. */
-static bool shared_permutation_reg(struct eval *v, int32_t reg, uint64_t *out)
+static bool eval_register(struct eval *v, int32_t reg, uint64_t *out)
 {
     const struct jreg *r = &v->k->regs[reg];
     if (r->ndefs != 1 || r->def < 0 || v->left-- <= 0)
@@ -84,7 +87,7 @@ static bool shared_permutation_reg(struct eval *v, int32_t reg, uint64_t *out)
     default: return false;
     }
     for (int n = 1; n < i->noperands; n++) {
-        if (!shared_permutation_operand(v, &i->operands[n], &s[n - 1]))
+        if (!eval_operand(v, &i->operands[n], &s[n - 1]))
             return false;
         bool addend = n == 3 && wide; /* of mad.wide */
         s[n - 1] = extend(s[n - 1], addend ? 2 * bits : bits, is_signed);
@@ -113,21 +116,21 @@ static bool shared_permutation_reg(struct eval *v, int32_t reg, uint64_t *out)
 }
 
 /* Where the warp's lanes lie: first(w) + at[lane] elements, first(w) = start + w * step bytes. */
-struct window {
+struct permutation {
     uint8_t at[JIT_WARP];
     unsigned elements; /* of the window, which is aligned to its size */
     uint64_t start, step;
 };
 
 /* The lanes of warp w: in the smallest aligned window of so many elements? */
-static bool shared_permutation_warp(const struct codegen *cg, const struct access *a, int32_t w,
-                                    unsigned elements, uint8_t *at, uint64_t *first)
+static bool warp_offsets(const struct codegen *cg, const struct access *a, int32_t w,
+                         unsigned elements, uint8_t *at, uint64_t *first)
 {
     uint64_t bytes = (uint64_t)elements * a->bytes;
     for (unsigned lane = 0; lane < JIT_WARP; lane++) {
         struct eval v = {.k = cg->k, .thread = (uint32_t)w * JIT_WARP + lane, .left = STEPS};
         uint64_t x;
-        if (!shared_permutation_reg(&v, a->at->reg, &x))
+        if (!eval_register(&v, a->at->reg, &x))
             return false;
         x = extend(x, ptx_type_bits((enum ptx_type)cg->k->regs[a->at->reg].type), false) +
             (uint64_t)a->at->offset;
@@ -140,17 +143,17 @@ static bool shared_permutation_warp(const struct codegen *cg, const struct acces
     return *first + bytes <= cg->k->shared_bytes;
 }
 
-static bool fits(const struct codegen *cg, const struct access *a, unsigned elements,
-                 struct window *win)
+static bool find_permutation(const struct codegen *cg, const struct access *a, unsigned elements,
+                             struct permutation *win)
 {
     uint8_t at[JIT_WARP];
     uint64_t first;
     win->elements = elements;
     win->step = 0;
-    if (!shared_permutation_warp(cg, a, 0, elements, win->at, &win->start))
+    if (!warp_offsets(cg, a, 0, elements, win->at, &win->start))
         return false;
     for (int32_t w = 1; w < cg->k->nwarps; w++) {
-        if (!shared_permutation_warp(cg, a, w, elements, at, &first))
+        if (!warp_offsets(cg, a, w, elements, at, &first))
             return false;
         if (w == 1)
             win->step = first - win->start;
@@ -164,31 +167,31 @@ static bool fits(const struct codegen *cg, const struct access *a, unsigned elem
 }
 
 /* Windows of 64 elements before those of 32: accesses to one window had better agree. */
-static bool shared_permutation_find(const struct codegen *cg, const struct access *a,
-                                    struct window *win)
+static bool permutation_of(const struct codegen *cg, const struct access *a,
+                           struct permutation *win)
 {
     const struct jkernel *k = cg->k;
     return a->space == PTX_SPACE_SHARED && a->vec == 1 && a->bytes == 4 && !a->is_volatile &&
-           a->at->reg >= 0 && !cg->one_lane && !cg->alu.has_avx512 && !k->is_function &&
+           a->at->reg >= 0 && !cg->serialized->active && !cg->alu.has_avx512 && !k->is_function &&
            k->full_warps && k->opt->ntid[0] != 0 && k->ninstrs < 2000 &&
-           (fits(cg, a, 64, win) || fits(cg, a, 32, win));
+           (find_permutation(cg, a, 64, win) || find_permutation(cg, a, 32, win));
 }
 
-bool window_fits(struct codegen *cg, const struct access *a)
+bool permutation_fits(struct codegen *cg, const struct access *a)
 {
-    struct window w;
-    return shared_permutation_find(cg, a, &w);
+    struct permutation w;
+    return permutation_of(cg, a, &w);
 }
 
-static LLVMValueRef shared_permutation_pointer(struct codegen *cg, const struct window *w)
+static LLVMValueRef window_pointer(struct codegen *cg, const struct permutation *w)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef at = LLVMBuildMul(b, LLVMBuildZExt(b, cg->w, cg->i64, ""), c64(cg, w->step), "");
-    return byte_offset(cg, cg->shared, LLVMBuildAdd(b, at, c64(cg, w->start), ""));
+    return byte_offset(cg, cg->block.shared, LLVMBuildAdd(b, at, c64(cg, w->start), ""));
 }
 
-static LLVMValueRef shared_permutation_whole(struct codegen *cg, const struct access *a,
-                                             const struct window *w, LLVMValueRef p)
+static LLVMValueRef load_window(struct codegen *cg, const struct access *a,
+                                const struct permutation *w, LLVMValueRef p)
 {
     LLVMValueRef v = LLVMBuildLoad2(cg->alu.b, LLVMVectorType(a->elem, w->elements), p, "");
     LLVMSetAlignment(v, 64);
@@ -197,7 +200,7 @@ static LLVMValueRef shared_permutation_whole(struct codegen *cg, const struct ac
 }
 
 /* The lanes' elements out of a window. */
-static LLVMValueRef take(struct codegen *cg, const struct window *w, LLVMValueRef v)
+static LLVMValueRef permute(struct codegen *cg, const struct permutation *w, LLVMValueRef v)
 {
     LLVMValueRef idx[JIT_WARP];
     for (unsigned l = 0; l < JIT_WARP; l++)
@@ -206,30 +209,29 @@ static LLVMValueRef take(struct codegen *cg, const struct window *w, LLVMValueRe
                                   LLVMConstVector(idx, JIT_WARP), "");
 }
 
-bool window_load(struct codegen *cg, const struct access *a, LLVMValueRef *out)
+bool permutation_load(struct codegen *cg, const struct access *a, LLVMValueRef *out)
 {
-    struct window w;
-    if (!shared_permutation_find(cg, a, &w))
+    struct permutation w;
+    if (!permutation_of(cg, a, &w))
         return false;
-    *out = take(cg, &w, shared_permutation_whole(cg, a, &w, shared_permutation_pointer(cg, &w)));
+    *out = permute(cg, &w, load_window(cg, a, &w, window_pointer(cg, &w)));
     return true;
 }
 
-bool window_store(struct codegen *cg, const struct access *a, LLVMValueRef v)
+bool permutation_store(struct codegen *cg, const struct access *a, LLVMValueRef v)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef spread[64], merge[64], m = mask_vector(cg);
-    struct window w;
-    if (!shared_permutation_find(cg, a, &w))
+    struct permutation w;
+    if (!permutation_of(cg, a, &w))
         return false;
-    LLVMValueRef p = shared_permutation_pointer(cg, &w),
-                 old = shared_permutation_whole(cg, a, &w, p);
+    LLVMValueRef p = window_pointer(cg, &w), old = load_window(cg, a, &w, p);
     for (unsigned l = 0; m != NULL && l < JIT_WARP; l++)
         for (unsigned other = 0; other < l; other++)
             if (w.at[l] == w.at[other])
                 return false; /* which of them is active decides */
     if (m != NULL)
-        v = LLVMBuildSelect(b, m, v, take(cg, &w, old), "");
+        v = LLVMBuildSelect(b, m, v, permute(cg, &w, old), "");
     for (unsigned n = 0; n < w.elements; n++) {
         spread[n] = LLVMGetPoison(cg->i32);
         merge[n] = c32(cg, n);

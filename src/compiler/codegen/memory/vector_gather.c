@@ -1,52 +1,57 @@
-/* emit_piece: lanes that lie apart and access 8 or 16 bytes each, as vectors (ld.v4.f32 and the
- * like). A gather of every element would touch each lane's memory once an element; here each lane's
- * bytes are moved in one piece, by a function of the module that exists once for each size, since
- * such accesses come in large numbers in kernels that copy tiles. A scatter, where the machine has
- * none, is lane after lane anyway, and shares that function's form.
+/* vector_gather.c: gathers and scatters of vectors, of 8 or 16 bytes a lane (ld.v4.f32 and the
+ * like).
  *
- * Kernels with very many accesses whose lanes may be apart or neighbours (tiles copied by unrolled
- * loops) leave the look at the addresses to the function, too: in line it is a hundred instructions
- * an access, and compiling takes ten times as long. */
+ * A gather of every element would access each lane's memory once an element. Here each lane's bytes
+ * are moved at once, by a function of the module that exists once for each size, since such
+ * accesses come in large numbers in kernels that copy tiles. A scatter, where the machine has none,
+ * is a loop over lanes anyway, and uses the same function.
+ *
+ * Kernels with very many accesses whose lanes may or may not be neighbours (tiles copied by
+ * unrolled loops) leave the test of the addresses to the function, too: inline it is a hundred
+ * instructions an access, and compiling takes ten times as long. */
 #include <stdio.h>
 
-#include "compiler/codegen/matrix/matrix.h"
+#include "compiler/codegen/instructions.h"
+#include "compiler/codegen/memory/access.h"
 #include "compiler/codegen/memory/memory.h"
+#include "compiler/codegen/module_function.h"
+#include "compiler/codegen/values.h"
 
 /* The memory that the function shares with its callers: addresses, pieces by lane, elements by
  * number, and the lanes found misaligned. */
 enum {
-    PIECES = 256,
-    ELEMENTS = PIECES + 512,
-    ODD_LANES = ELEMENTS + 512,
-    SHARED_BYTES = ODD_LANES + 64
+    VECTORS = 256,
+    ELEMENTS = VECTORS + 512,
+    MISALIGNED = ELEMENTS + 512,
+    SHARED_BYTES = MISALIGNED + 64
 };
 
 /* Kernels of more instructions than these are to become code that is small. */
 enum { MANY_INSTRUCTIONS = 2000 };
 /* Kernels of more accesses with lanes apart than these leave the look at them to a function. */
-enum { MANY_APART = 96 };
+enum { MANY_DIVERGENT = 96 };
 
 /* What the function is told of where the pieces are. */
-enum where {
-    PLACED,  /* each lane's address, which has been looked at */
-    STEPPED, /* lane 0's address, which has been looked at, and how far apart the lanes' are */
-    LOOKED,  /* each lane's address */
-    OFFSETS, /* an address, and each lane's offset from there */
+enum address_form {
+    ADDRESSES, /* each lane's address, which has been looked at */
+    STRIDED,   /* lane 0's address, which has been looked at, and how far apart the lanes' are */
+    PROBED,    /* each lane's address */
+    OFFSETS,   /* an address, and each lane's offset from there */
 };
-static const char *const where_names[] = {"", "_stepped", "_looked", "_offsets"};
+static const char *const form_names[] = {"", "_stepped", "_looked", "_offsets"};
 
-struct piece {
+struct lane_vector {
     unsigned bytes, vec; /* of an element; elements */
     bool load;
-    enum where where;
+    enum address_form address_form;
 };
 
-static LLVMValueRef vector_gather_at(struct codegen *cg, LLVMValueRef p, uint64_t bytes)
+static LLVMValueRef scratch_at(struct codegen *cg, LLVMValueRef p, uint64_t bytes)
 {
     return byte_offset(cg, p, c64(cg, bytes));
 }
 
-static LLVMTypeRef vector_gather_row(struct codegen *cg, const struct piece *p)
+static LLVMTypeRef element_row(struct codegen *cg, const struct lane_vector *p)
 {
     return LLVMVectorType(LLVMIntTypeInContext(cg->alu.ctx, p->bytes * 8), JIT_WARP);
 }
@@ -55,7 +60,7 @@ static LLVMTypeRef vector_gather_row(struct codegen *cg, const struct piece *p)
 static unsigned row_align(unsigned bytes) { return bytes > 1 ? 64 : 32; }
 
 /* Pieces by lane to elements by number, or back. */
-static void vector_gather_turn(struct codegen *cg, const struct piece *p, LLVMValueRef memory)
+static void transpose(struct codegen *cg, const struct lane_vector *p, LLVMValueRef memory)
 {
     LLVMBuilderRef b = cg->alu.b;
     unsigned idx[JIT_WARP * 4], n = JIT_WARP * p->vec;
@@ -64,22 +69,22 @@ static void vector_gather_turn(struct codegen *cg, const struct piece *p, LLVMVa
     LLVMTypeRef all = LLVMVectorType(LLVMIntTypeInContext(cg->alu.ctx, p->bytes * 8), n);
     LLVMValueRef v[4], x;
     if (p->load) {
-        x = LLVMBuildLoad2(b, all, vector_gather_at(cg, memory, PIECES), "");
+        x = LLVMBuildLoad2(b, all, scratch_at(cg, memory, VECTORS), "");
         LLVMSetAlignment(x, 64);
         for (unsigned k = 0; k < p->vec; k++) {
             for (unsigned l = 0; l < JIT_WARP; l++)
                 idx[l] = l * p->vec + k;
             LLVMValueRef st = LLVMBuildStore(
-                b, mma_shuffle(cg, x, NULL, idx, JIT_WARP),
-                vector_gather_at(cg, memory, ELEMENTS + (uint64_t)k * p->bytes * JIT_WARP));
+                b, shuffle(cg, x, NULL, idx, JIT_WARP),
+                scratch_at(cg, memory, ELEMENTS + (uint64_t)k * p->bytes * JIT_WARP));
             LLVMSetAlignment(st, row_align(p->bytes));
         }
         return;
     }
     for (unsigned k = 0; k < p->vec; k++) {
-        v[k] = LLVMBuildLoad2(
-            b, vector_gather_row(cg, p),
-            vector_gather_at(cg, memory, ELEMENTS + (uint64_t)k * p->bytes * JIT_WARP), "");
+        v[k] = LLVMBuildLoad2(b, element_row(cg, p),
+                              scratch_at(cg, memory, ELEMENTS + (uint64_t)k * p->bytes * JIT_WARP),
+                              "");
         LLVMSetAlignment(v[k], row_align(p->bytes));
     }
     for (unsigned l = 0; l < 2 * JIT_WARP; l++)
@@ -89,21 +94,20 @@ static void vector_gather_turn(struct codegen *cg, const struct piece *p, LLVMVa
             unsigned len = LLVMGetVectorSize(LLVMTypeOf(v[2 * k]));
             for (unsigned l = 0; l < 2 * len; l++)
                 idx[l] = l;
-            v[k] = mma_shuffle(cg, v[2 * k], v[2 * k + 1], idx, 2 * len);
+            v[k] = shuffle(cg, v[2 * k], v[2 * k + 1], idx, 2 * len);
         }
     for (unsigned l = 0; l < n; l++)
         idx[l] = l % p->vec * JIT_WARP + l / p->vec;
-    x = LLVMBuildStore(b, mma_shuffle(cg, v[0], NULL, idx, n),
-                       vector_gather_at(cg, memory, PIECES));
+    x = LLVMBuildStore(b, shuffle(cg, v[0], NULL, idx, n), scratch_at(cg, memory, VECTORS));
     LLVMSetAlignment(x, 64);
 }
 
 /* Where the lane's piece lies. */
-static LLVMValueRef vector_gather_place(struct codegen *cg, LLVMValueRef fn, const struct piece *p,
-                                        LLVMValueRef lane)
+static LLVMValueRef lane_pointer(struct codegen *cg, LLVMValueRef fn, const struct lane_vector *p,
+                                 LLVMValueRef lane)
 {
     LLVMBuilderRef b = cg->alu.b;
-    if (p->where != STEPPED)
+    if (p->address_form != STRIDED)
         return LLVMBuildLoad2(b, cg->ptr,
                               LLVMBuildGEP2(b, cg->ptr, LLVMGetParam(fn, 0), &lane, 1, ""), "");
     LLVMValueRef by = LLVMBuildMul(b, LLVMBuildZExt(b, lane, cg->i64, ""), LLVMGetParam(fn, 3), "");
@@ -111,12 +115,11 @@ static LLVMValueRef vector_gather_place(struct codegen *cg, LLVMValueRef fn, con
 }
 
 /* The lanes' addresses, which are put where vector_gather_place finds them. */
-static LLVMValueRef vector_gather_addresses(struct codegen *cg, LLVMValueRef fn,
-                                            const struct piece *p)
+static LLVMValueRef lane_addresses(struct codegen *cg, LLVMValueRef fn, const struct lane_vector *p)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef memory = LLVMGetParam(fn, 0);
-    bool offsets = p->where == OFFSETS;
+    bool offsets = p->address_form == OFFSETS;
     LLVMValueRef v = LLVMBuildLoad2(b, offsets ? cg->v32i32 : cg->v32i64, memory, "");
     LLVMSetAlignment(v, 64);
     if (!offsets)
@@ -127,28 +130,21 @@ static LLVMValueRef vector_gather_addresses(struct codegen *cg, LLVMValueRef fn,
     return v;
 }
 
-static LLVMBasicBlockRef vector_gather_block(struct codegen *cg, LLVMValueRef fn, const char *name)
-{
-    return LLVMAppendBasicBlockInContext(cg->alu.ctx, fn, name);
-}
-
 /* Looks at the addresses: tells of misaligned ones and does nothing more; moves the pieces of 32
  * active neighbours all at once and goes to `done`; goes on here with any others. */
-static void look(struct codegen *cg, LLVMValueRef fn, const struct piece *p, LLVMBasicBlockRef done)
+static void probe_addresses(struct codegen *cg, LLVMValueRef fn, const struct lane_vector *p,
+                            LLVMBasicBlockRef done)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef memory = LLVMGetParam(fn, 0), lanes = LLVMGetParam(fn, 1);
     unsigned bytes = p->bytes * p->vec;
-    LLVMBasicBlockRef odd_bb = vector_gather_block(cg, fn, "odd"),
-                      even = vector_gather_block(cg, fn, "even");
-    LLVMBasicBlockRef near = vector_gather_block(cg, fn, "near"),
-                      far = vector_gather_block(cg, fn, "far");
-    LLVMValueRef at = vector_gather_addresses(cg, fn, p),
-                 low = splat(cg, c64(cg, bytes - 1), JIT_WARP);
+    LLVMBasicBlockRef odd_bb = append_bb(cg, fn, "odd"), even = append_bb(cg, fn, "even");
+    LLVMBasicBlockRef near = append_bb(cg, fn, "near"), far = append_bb(cg, fn, "far");
+    LLVMValueRef at = lane_addresses(cg, fn, p), low = splat(cg, c64(cg, bytes - 1), JIT_WARP);
     LLVMValueRef odd =
         LLVMBuildICmp(b, LLVMIntNE, LLVMBuildAnd(b, at, low, ""), LLVMConstNull(cg->v32i64), "");
     odd = LLVMBuildAnd(b, bits_of(cg, odd), lanes, "");
-    LLVMBuildStore(b, odd, vector_gather_at(cg, memory, ODD_LANES));
+    LLVMBuildStore(b, odd, scratch_at(cg, memory, MISALIGNED));
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, odd, c32(cg, 0), ""), even, odd_bb);
     LLVMPositionBuilderAtEnd(b, odd_bb);
     LLVMBuildRetVoid(b);
@@ -161,7 +157,7 @@ static void look(struct codegen *cg, LLVMValueRef fn, const struct piece *p, LLV
     LLVMBuildCondBr(b, same, near, far);
     LLVMPositionBuilderAtEnd(b, near);
     LLVMTypeRef all = LLVMVectorType(cg->i8, JIT_WARP * bytes);
-    LLVMValueRef here = vector_gather_at(cg, memory, p->vec == 1 ? ELEMENTS : PIECES);
+    LLVMValueRef here = scratch_at(cg, memory, p->vec == 1 ? ELEMENTS : VECTORS);
     LLVMValueRef there = LLVMBuildIntToPtr(b, first, cg->ptr, "");
     LLVMValueRef v = LLVMBuildLoad2(b, all, p->load ? there : here, "");
     LLVMSetAlignment(v, p->load ? bytes : 64);
@@ -172,76 +168,69 @@ static void look(struct codegen *cg, LLVMValueRef fn, const struct piece *p, LLV
 }
 
 /* void (ptr memory, i32 lanes), and if stepped, ptr of lane 0, i64 step; of offsets, ptr */
-static void vector_gather_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
+static void gather_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
 {
-    const struct piece *p = arg;
+    const struct lane_vector *p = arg;
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef memory = LLVMGetParam(fn, 0), lanes = LLVMGetParam(fn, 1);
     unsigned bytes = p->bytes * p->vec;
     LLVMTypeRef whole = bytes < 4 ? LLVMIntTypeInContext(cg->alu.ctx, bytes * 8)
                                   : LLVMVectorType(cg->i32, bytes / 4);
-    LLVMBasicBlockRef before, loop = vector_gather_block(cg, fn, "lane"),
-                              done = vector_gather_block(cg, fn, "done");
+    LLVMBasicBlockRef loop = append_bb(cg, fn, "lane"), done = append_bb(cg, fn, "done");
     if (!p->load)
-        vector_gather_turn(cg, p, memory);
-    if (p->where == LOOKED || p->where == OFFSETS)
-        look(cg, fn, p, done);
-    before = LLVMGetInsertBlock(b);
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, lanes, c32(cg, 0), ""), loop, done);
-    LLVMPositionBuilderAtEnd(b, loop);
-    LLVMValueRef left = LLVMBuildPhi(b, cg->i32, "");
-    LLVMValueRef args[2] = {left, LLVMConstInt(cg->i1, 1, false)};
-    LLVMValueRef lane = intrinsic(cg, "llvm.cttz", &cg->i32, 1, args, 2);
-    LLVMValueRef there = vector_gather_place(cg, fn, p, lane);
+        transpose(cg, p, memory);
+    if (p->address_form == PROBED || p->address_form == OFFSETS)
+        probe_addresses(cg, fn, p, done);
+    struct lane_loop l = lane_loop_open(cg, lanes, loop, done);
+    LLVMValueRef there = lane_pointer(cg, fn, p, l.lane);
     LLVMValueRef here = LLVMBuildGEP2(
-        b, whole, vector_gather_at(cg, memory, p->vec == 1 ? ELEMENTS : PIECES), &lane, 1, "");
-    /* local memory has pieces anywhere (mem_due) */
+        b, whole, scratch_at(cg, memory, p->vec == 1 ? ELEMENTS : VECTORS), &l.lane, 1, "");
+    /* local memory has pieces anywhere (mem_alignment) */
     LLVMValueRef v = LLVMBuildLoad2(b, whole, p->load ? there : here, "");
     LLVMSetAlignment(v, p->load ? 1 : bytes);
     v = LLVMBuildStore(b, v, p->load ? here : there);
     LLVMSetAlignment(v, p->load ? bytes : 1);
-    LLVMValueRef rest = LLVMBuildAnd(b, left, LLVMBuildSub(b, left, c32(cg, 1), ""), "");
-    LLVMAddIncoming(left, (LLVMValueRef[]){lanes, rest}, (LLVMBasicBlockRef[]){before, loop}, 2);
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, rest, c32(cg, 0), ""), loop, done);
-    LLVMPositionBuilderAtEnd(b, done);
+    lane_loop_close(cg, &l);
     if (p->load)
-        vector_gather_turn(cg, p, memory);
+        transpose(cg, p, memory);
+}
+
+static LLVMValueRef gather_scratch(struct codegen *cg)
+{
+    LLVMTypeRef type = LLVMArrayType2(cg->i8, SHARED_BYTES);
+    return shared_slot(cg, SLOT_GATHER, type, 64, "pieces");
 }
 
 /* `at` is each lane's address or offset, or for STEPPED, lane 0's. */
-static void vector_gather_call(struct codegen *cg, const struct access *a, enum where where,
-                               LLVMValueRef at, LLVMValueRef *v, bool load)
+static void call_gather(struct codegen *cg, const struct access *a, enum address_form address_form,
+                        LLVMValueRef at, LLVMValueRef *v, bool load)
 {
-    struct piece p = {a->bytes, (unsigned)a->vec, load, where};
+    struct lane_vector p = {a->bytes, (unsigned)a->vec, load, address_form};
     char name[48];
-    if (cg->pieces == NULL) {
-        cg->pieces = new_slot(cg, LLVMArrayType2(cg->i8, SHARED_BYTES), "pieces");
-        LLVMSetAlignment(cg->pieces, 64);
-    }
-    if (where != STEPPED)
-        LLVMSetAlignment(LLVMBuildStore(cg->alu.b, at, cg->pieces), 64);
+    LLVMValueRef scratch = gather_scratch(cg);
+    if (address_form != STRIDED)
+        LLVMSetAlignment(LLVMBuildStore(cg->alu.b, at, scratch), 64);
     for (unsigned k = 0; !load && k < p.vec; k++) {
-        LLVMValueRef row =
-            vector_gather_at(cg, cg->pieces, ELEMENTS + (uint64_t)k * p.bytes * JIT_WARP);
+        LLVMValueRef row = scratch_at(cg, scratch, ELEMENTS + (uint64_t)k * p.bytes * JIT_WARP);
         LLVMSetAlignment(LLVMBuildStore(cg->alu.b, v[k], row), row_align(p.bytes));
     }
     snprintf(name, sizeof name, "weir_%s_%ux%u%s", load ? "load" : "store", p.vec, p.bytes,
-             where_names[where]);
+             form_names[address_form]);
     LLVMTypeRef params[4] = {cg->ptr, cg->i32, cg->ptr, cg->i64};
-    unsigned count = where == STEPPED ? 4 : where == OFFSETS ? 3 : 2;
-    LLVMValueRef fn = mma_function(cg, name, params, count, vector_gather_body, &p);
-    LLVMValueRef args[4] = {cg->pieces, mask_bits(cg), where == OFFSETS ? cg->shared : at,
-                            a->windowed ? cg->local_stride
+    unsigned count = address_form == STRIDED ? 4 : address_form == OFFSETS ? 3 : 2;
+    LLVMValueRef fn = module_function(cg, name, params, count, gather_body, &p);
+    LLVMValueRef args[4] = {scratch, mask_bits(cg), address_form == OFFSETS ? cg->block.shared : at,
+                            a->windowed ? cg->block.local_stride
                                         : c64(cg, (uint64_t)a->uniformity.stride)};
     LLVMBuildCall2(cg->alu.b, LLVMGlobalGetValueType(fn), fn, args, count, "");
 }
 
-bool piece_stepped(const struct access *a)
+bool vector_gather_strided(const struct access *a)
 {
     return a->windowed || (a->uniformity.seg == SEG_WARP && a->uniformity.brk == 0);
 }
 
-bool piece_fits(const struct codegen *cg, const struct access *a, bool load)
+bool vector_gather_fits(const struct codegen *cg, const struct access *a, bool load)
 {
     unsigned whole = mem_natural(a);
     if (a->bytes < 4 && (a->vec > 1 || !load)) /* no machine gathers or scatters these */
@@ -250,37 +239,43 @@ bool piece_fits(const struct codegen *cg, const struct access *a, bool load)
         return a->bytes <= 8;
     if (a->vec == 1 && !cg->alu.has_avx512) /* a gather of 32 quadwords is a hundred instructions */
         return a->bytes == 8 && cg->k->ninstrs > MANY_INSTRUCTIONS;
-    if (a->is_volatile && a->vec > 1) /* an element at a time would not do (emit_mem.c) */
+    if (a->is_volatile && a->vec > 1) /* an element at a time would not do (load_store.c) */
         return whole <= 16;
     return a->vec > 1 && (whole == 8 || whole == 16);
 }
 
 /* What a function has left, by element. */
-static void vector_gather_results(struct codegen *cg, const struct access *a, LLVMValueRef *out)
+static void gather_results(struct codegen *cg, const struct access *a, LLVMValueRef *out)
 {
     for (int k = 0; k < a->vec; k++) {
         LLVMValueRef at =
-            vector_gather_at(cg, cg->pieces, ELEMENTS + (uint64_t)k * a->bytes * JIT_WARP);
+            scratch_at(cg, gather_scratch(cg), ELEMENTS + (uint64_t)k * a->bytes * JIT_WARP);
         out[k] = LLVMBuildLoad2(cg->alu.b, LLVMVectorType(a->elem, JIT_WARP), at, "");
         LLVMSetAlignment(out[k], row_align(a->bytes));
     }
 }
 
-void piece_load(struct codegen *cg, const struct access *a, LLVMValueRef where, LLVMValueRef *out)
+void vector_gather(struct codegen *cg, const struct access *a, LLVMValueRef address_form,
+                   LLVMValueRef *out)
 {
-    vector_gather_call(cg, a, piece_stepped(a) ? STEPPED : PLACED, where, NULL, true);
-    vector_gather_results(cg, a, out);
+    call_gather(cg, a, vector_gather_strided(a) ? STRIDED : ADDRESSES, address_form, NULL, true);
+    gather_results(cg, a, out);
 }
 
-void piece_store(struct codegen *cg, const struct access *a, LLVMValueRef where, LLVMValueRef *v)
+void vector_scatter(struct codegen *cg, const struct access *a, LLVMValueRef address_form,
+                    LLVMValueRef *v)
 {
-    vector_gather_call(cg, a, piece_stepped(a) ? STEPPED : PLACED, where, v, false);
+    call_gather(cg, a, vector_gather_strided(a) ? STRIDED : ADDRESSES, address_form, v, false);
 }
 
 /* ---- the look, too ---- */
 
+struct vector_gather {
+    uint32_t divergent; /* accesses whose lanes are not known to be neighbours */
+};
+
 /* Accesses of the kernel whose lanes are not known to be neighbours. */
-static uint32_t count_apart(const struct jkernel *k)
+static uint32_t count_divergent(const struct jkernel *k)
 {
     uint32_t count = 0;
     for (size_t n = 0; n < k->ninstrs; n++) {
@@ -295,52 +290,52 @@ static uint32_t count_apart(const struct jkernel *k)
     return count;
 }
 
-bool piece_looked(struct codegen *cg, const struct access *a)
+bool vector_gather_probes(struct codegen *cg, const struct access *a)
 {
     if (a->is_volatile || a->space == PTX_SPACE_LOCAL || a->uniformity.seg != SEG_NONE ||
         mem_natural(a) > 16 || (a->vec > 1 && a->bytes < 4))
         return false;
-    if (!cg->apart_counted) {
-        cg->apart = count_apart(cg->k);
-        cg->apart_counted = true;
+    if (cg->gather == NULL) {
+        cg->gather = arena_alloc(&cg->k->arena, sizeof *cg->gather);
+        cg->gather->divergent = count_divergent(cg->k);
     }
-    return cg->apart > MANY_APART;
+    return cg->gather->divergent > MANY_DIVERGENT;
 }
 
 /* What the function has found to be misaligned is a fault of the access. */
-static void fault_if_odd(struct codegen *cg)
+static void fault_if_misaligned(struct codegen *cg)
 {
     LLVMBuilderRef b = cg->alu.b;
-    LLVMValueRef odd = LLVMBuildLoad2(b, cg->i32, vector_gather_at(cg, cg->pieces, ODD_LANES), "");
+    LLVMValueRef odd =
+        LLVMBuildLoad2(b, cg->i32, scratch_at(cg, gather_scratch(cg), MISALIGNED), "");
     LLVMBasicBlockRef yes = new_bb(cg, "misaligned"), no = new_bb(cg, "aligned");
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, odd, c32(cg, 0), ""), yes, no);
     LLVMPositionBuilderAtEnd(b, yes);
-    LLVMValueRef args[2] = {odd, LLVMConstInt(cg->i1, 1, false)};
-    LLVMValueRef lane = intrinsic(cg, "llvm.cttz", &cg->i32, 1, args, 2);
-    LLVMValueRef at = LLVMBuildGEP2(b, cg->i64, cg->pieces, &lane, 1, "");
+    LLVMValueRef lane = lowest_lane(cg, odd);
+    LLVMValueRef at = LLVMBuildGEP2(b, cg->i64, gather_scratch(cg), &lane, 1, "");
     emit_fault(cg, JIT_FAULT_MISALIGNED, odd, LLVMBuildLoad2(b, cg->i64, at, ""));
     LLVMBuildUnreachable(b);
     LLVMPositionBuilderAtEnd(b, no);
 }
 
-static void call_looking(struct codegen *cg, const struct access *a, LLVMValueRef *v, bool load)
+static void call_probing(struct codegen *cg, const struct access *a, LLVMValueRef *v, bool load)
 {
     bool offsets = a->space == PTX_SPACE_SHARED;
     LLVMValueRef at = address_vector(cg, a->at, offsets ? PTX_SPACE_GENERIC : a->space);
     if (offsets)
         at = LLVMBuildTrunc(cg->alu.b, at, cg->v32i32, "");
-    vector_gather_call(cg, a, offsets ? OFFSETS : LOOKED, at, v, load);
+    call_gather(cg, a, offsets ? OFFSETS : PROBED, at, v, load);
     if (mem_natural(a) > 1)
-        fault_if_odd(cg);
+        fault_if_misaligned(cg);
 }
 
-void piece_load_looking(struct codegen *cg, const struct access *a, LLVMValueRef *out)
+void vector_gather_probing(struct codegen *cg, const struct access *a, LLVMValueRef *out)
 {
-    call_looking(cg, a, NULL, true);
-    vector_gather_results(cg, a, out);
+    call_probing(cg, a, NULL, true);
+    gather_results(cg, a, out);
 }
 
-void piece_store_looking(struct codegen *cg, const struct access *a, LLVMValueRef *v)
+void vector_scatter_probing(struct codegen *cg, const struct access *a, LLVMValueRef *v)
 {
-    call_looking(cg, a, v, false);
+    call_probing(cg, a, v, false);
 }

@@ -1,17 +1,17 @@
-/* emit_warp: operations among the lanes of a warp. A warp is one vector, so a vote is a look at a
- * mask, a reduction is one, and a shuffle is a permutation. */
-#include <string.h>
-
-#include "compiler/codegen/codegen.h"
+/* warp_ops.c: operations among the lanes of a warp. A warp is one vector, so a vote is a test of a
+ * mask, a reduction is a vector reduction, and a shuffle is a permutation. */
+#include "compiler/codegen/module_function.h"
+#include "compiler/codegen/values.h"
+#include "compiler/codegen/warp/warp.h"
 
 /* Lane indices 0..31 as <32 x i32>. */
-static LLVMValueRef warp_ops_lanes(struct codegen *cg)
+static LLVMValueRef lane_indices(struct codegen *cg)
 {
     return lane_constants(cg, cg->i32, 1, SEG_WARP);
 }
 
 /* Lanes that take part: those active and named by the instruction's member mask. */
-static LLVMValueRef warp_ops_members(struct codegen *cg, const struct ptx_operand *mask)
+static LLVMValueRef member_lanes(struct codegen *cg, const struct ptx_operand *mask)
 {
     struct uniformity s = operand_uniformity(cg->k, mask);
     LLVMValueRef active = mask_bits(cg);
@@ -23,7 +23,7 @@ static LLVMValueRef warp_ops_members(struct codegen *cg, const struct ptx_operan
     } else {
         /* each lane names its own set; a lane takes part if it is in its own */
         LLVMValueRef v = operand_vector(cg, mask, PTX_B32);
-        v = LLVMBuildLShr(cg->alu.b, v, warp_ops_lanes(cg), "");
+        v = LLVMBuildLShr(cg->alu.b, v, lane_indices(cg), "");
         m = bits_of(cg, LLVMBuildTrunc(cg->alu.b, v, cg->v32i1, ""));
     }
     return LLVMBuildAnd(cg->alu.b, m, active, "");
@@ -82,7 +82,7 @@ static bool emit_shfl(struct codegen *cg, const struct ptx_instr *i)
         a = LLVMBuildSelect(b, active, a, LLVMConstNull(cg->v32i32), "");
     LLVMValueRef bv = LLVMBuildAnd(b, operand_vector(cg, &o[1], PTX_B32), vec32(cg, 31), "");
     LLVMValueRef c = operand_vector(cg, &o[2], PTX_B32);
-    LLVMValueRef lane = warp_ops_lanes(cg);
+    LLVMValueRef lane = lane_indices(cg);
     LLVMValueRef bound = LLVMBuildAnd(b, c, vec32(cg, 31), "");
     LLVMValueRef segmask = LLVMBuildLShr(b, c, vec32(cg, 8), "");
     segmask = LLVMBuildAnd(b, segmask, vec32(cg, 31), "");
@@ -113,7 +113,8 @@ static bool emit_shfl(struct codegen *cg, const struct ptx_instr *i)
 }
 
 /* Active lanes for which a predicate operand holds, among `members`. */
-static LLVMValueRef voters(struct codegen *cg, const struct ptx_operand *p, LLVMValueRef members)
+static LLVMValueRef voting_lanes(struct codegen *cg, const struct ptx_operand *p,
+                                 LLVMValueRef members)
 {
     LLVMBuilderRef b = cg->alu.b;
     struct uniformity s = operand_uniformity(cg->k, p);
@@ -130,7 +131,7 @@ static bool emit_group_vote(struct codegen *cg, const struct ptx_instr *i)
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef own = operand_vector(cg, &i->operands[i->noperands - 1], PTX_B32);
     own = LLVMBuildAnd(b, own, splat(cg, mask_bits(cg), JIT_WARP), "");
-    LLVMValueRef yes = splat(cg, voters(cg, &i->operands[1], mask_bits(cg)), JIT_WARP);
+    LLVMValueRef yes = splat(cg, voting_lanes(cg, &i->operands[1], mask_bits(cg)), JIT_WARP);
     yes = LLVMBuildAnd(b, yes, own, "");
     LLVMValueRef none = LLVMConstNull(cg->v32i32);
     LLVMValueRef all = LLVMBuildICmp(b, LLVMIntEQ, yes, own, "");
@@ -154,8 +155,8 @@ static bool emit_vote(struct codegen *cg, const struct ptx_instr *i)
         return emit_group_vote(cg, i);
     LLVMValueRef members = mask_bits(cg);
     if (ptx_has(i, PTX_M_sync))
-        members = warp_ops_members(cg, &i->operands[i->noperands - 1]);
-    LLVMValueRef yes = voters(cg, &i->operands[1], members), r;
+        members = member_lanes(cg, &i->operands[i->noperands - 1]);
+    LLVMValueRef yes = voting_lanes(cg, &i->operands[1], members), r;
     unsigned type = PTX_PRED;
     if (ptx_has(i, PTX_M_ballot)) {
         r = yes;
@@ -259,7 +260,7 @@ static bool emit_redux(struct codegen *cg, const struct ptx_instr *i)
         write_vector(cg, i->operands[0].reg, LLVMBuildLoad2(b, cg->v32i32, r.out, ""), t);
         return true;
     }
-    LLVMValueRef members = warp_ops_members(cg, &i->operands[2]);
+    LLVMValueRef members = member_lanes(cg, &i->operands[2]);
     v = LLVMBuildSelect(b, lanes_of(cg, members), v, vec32(cg, id), "");
     write_uniform(cg, i->operands[0].reg, intrinsic(cg, name, &cg->v32i32, 1, &v, 1), t);
     return true;
@@ -269,14 +270,14 @@ static bool emit_elect(struct codegen *cg, const struct ptx_instr *i)
 {
     LLVMBuilderRef b = cg->alu.b;
     int nd = jit_ndst(i);
-    LLVMValueRef members = warp_ops_members(cg, &i->operands[nd]);
+    LLVMValueRef members = member_lanes(cg, &i->operands[nd]);
     LLVMValueRef args[2] = {members, LLVMConstInt(cg->i1, 0, false)};
     LLVMValueRef leader = intrinsic(cg, "llvm.cttz", &cg->i32, 1, args, 2);
     if (i->operands[0].kind == PTX_OPR_REG)
         write_uniform(cg, i->operands[0].reg, leader, PTX_B32);
     if (nd > 1 && i->operands[1].kind == PTX_OPR_REG) {
         LLVMValueRef me =
-            LLVMBuildICmp(b, LLVMIntEQ, warp_ops_lanes(cg), splat(cg, leader, JIT_WARP), "");
+            LLVMBuildICmp(b, LLVMIntEQ, lane_indices(cg), splat(cg, leader, JIT_WARP), "");
         write_vector(cg, i->operands[1].reg, me, PTX_PRED);
     }
     return true;

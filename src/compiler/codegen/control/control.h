@@ -1,0 +1,138 @@
+/* control.h: control flow between the basic blocks of a kernel, and the order in which warps and
+ * lanes run. */
+#ifndef WEIR_COMPILER_CONTROL_H
+#define WEIR_COMPILER_CONTROL_H
+
+#include "compiler/codegen/codegen.h"
+
+/* How warps go from region to region (function.c). */
+struct regions {
+    int32_t current;            /* the region being emitted */
+    LLVMBasicBlockRef dispatch; /* NULL: there is no dispatcher */
+    LLVMBasicBlockRef suspend;  /* where a warp that suspends goes */
+    LLVMValueRef next_slot;     /* in lockstep: the resume point that follows, 0: done */
+    uint64_t *next_set;         /* ... those that may follow the current region */
+    LLVMValueRef phase_slot;    /* barrier phase */
+    LLVMValueRef spun_slot;     /* how often polls ran out in this call */
+};
+
+/* ---- function.c ---- */
+
+/* Start of a warp's work in region r: masks, registers, and the first block. */
+void enter_region(struct codegen *cg, int32_t r);
+/* Ends a block that suspends. */
+void emit_suspend(struct codegen *cg, const struct jblock *blk);
+/* A poll in a function: the thread yields and comes back. */
+void emit_spin(struct codegen *cg);
+/* Stores where the current warp goes on: its entry of the block's pc[]. */
+void store_pc(struct codegen *cg, LLVMValueRef v);
+
+/* ---- control_flow.c ---- */
+
+/* The blocks of the region being emitted. */
+struct control_flow {
+    LLVMBasicBlockRef *divergent_bb; /* block -> its divergent copy */
+    LLVMBasicBlockRef *converged_bb; /* block -> its converged copy */
+    LLVMBasicBlockRef *split;    /* instruction -> where divergent copies go on at it, or NULL */
+    int32_t *work, nwork;        /* blocks to be emitted; + nblocks: the converged copy */
+    bool has_converged;          /* are there converged copies? */
+    LLVMBasicBlockRef next_warp; /* where a warp goes that has ended */
+    LLVMValueRef *pending_slot;  /* per block: i32 lanes waiting there; NULL where converged */
+    uint64_t **waiting_of;       /* per block: registers that lanes pending elsewhere still need */
+};
+
+/* A new region: no block has been emitted in it. */
+void flow_open(struct codegen *cg);
+/* Emits all blocks that were asked for, and those that they lead to. */
+bool flow_emit(struct codegen *cg);
+/* All of a warp's lanes begin at one block. */
+void flow_start(struct codegen *cg, int32_t block, LLVMValueRef lanes);
+/* All active lanes go on at block `to`. */
+void flow_goto(struct codegen *cg, int32_t to);
+/* Runs the first of the candidate blocks that has lanes waiting; `last` is where to go when none
+ * before it has: a candidate that then must have some, or -1 for "the warp is done". */
+void flow_chain(struct codegen *cg, const uint64_t *cand, int32_t last);
+/* The same after the polls of a loop have run out: others may go first (spin_yield.c). */
+void flow_resume(struct codegen *cg, const struct jblock *poll, const uint64_t *cand);
+/* A poll has run out: lanes that may go first do; the builder goes on where there are none. */
+void flow_yield(struct codegen *cg, const struct jblock *poll);
+/* The active lanes of a block that suspends are recorded as waiting at its successor. */
+void flow_wait(struct codegen *cg, const struct jblock *blk);
+/* Goes to the converged copy of block b if `lanes` (NULL: known to be) are all 32 and no value that
+ * b reads is broken; code goes on behind for all other cases. False: there are none. */
+bool flow_enter_converged(struct codegen *cg, int32_t b, LLVMValueRef lanes);
+/* In a converged copy, before instruction i writes: if not `unbroken` (i1) the divergent copies go
+ * on. */
+void flow_stay_converged(struct codegen *cg, const struct ptx_instr *i, LLVMValueRef unbroken);
+
+/* ---- branch_conditions.c ---- */
+
+/* In converged copies: i1 of whether the branch that ends blk is taken by all lanes, and by none,
+ * found from the first lane and the last. Both false: they diverge, or it cannot be said. Returns
+ * false, and writes nothing, where it takes all lanes to know. */
+bool branch_from_bounds(struct codegen *cg, const struct jblock *blk, LLVMValueRef *all,
+                        LLVMValueRef *none);
+/* i32: the lanes, active or not, for which the condition of the branch that ends blk holds. */
+LLVMValueRef branch_condition_bits(struct codegen *cg, const struct jblock *blk);
+
+/* ---- serialized_lanes.c ---- */
+
+struct serialized_lanes {
+    bool active;           /* lanes run one after the other: cg->mask is the one that runs */
+    LLVMValueRef executes; /* i1: are the effects of speculated code wanted? NULL: yes */
+    struct {
+        LLVMValueRef items[24];
+        int count, used; /* the first `used` belong to the section being emitted */
+    } arrays;            /* of 32 values, which sections share */
+};
+
+/* The active lanes run from block `first` (or where it forks) to where it says, one after the
+ * other. */
+bool serialize_lanes(struct codegen *cg, const struct jblock *first);
+/* For speculated code: `yes` if its effects are wanted, else `no`. */
+LLVMValueRef speculative_select(struct codegen *cg, LLVMValueRef yes, LLVMValueRef no);
+
+/* ---- block_batch.c ---- */
+
+/* Decides whether, and in what order, a call runs several blocks; after frame_resume_points. */
+void batch_plan(struct codegen *cg);
+/* Does a call go through one row of threads of all its blocks before the next row begins? */
+bool batch_streams(const struct codegen *cg);
+/* The only region of such a kernel, which begins at `at`. */
+bool emit_batch(struct codegen *cg, LLVMBasicBlockRef at);
+
+/* ---- warp_interleave.c ---- */
+
+/* Adds to the frame what follows; before frame_plan. */
+void interleave_plan(struct codegen *cg);
+/* Is resume point r one where warps yield to each other? */
+bool interleave_point(const struct codegen *cg, int32_t r);
+/* Does a register outlive such a point? */
+bool interleave_needs(const struct codegen *cg, int32_t reg);
+/* i1: does the warp wait at such a point? */
+LLVMValueRef interleave_waits(struct codegen *cg, int32_t r);
+/* A warp begins to run. */
+void interleave_begin(struct codegen *cg);
+/* Ends a block that branches back to such a loop's header: the warp may yield. */
+void interleave_yield(struct codegen *cg, const struct jblock *blk);
+/* All warps have run: those that have yielded go on; code goes on behind when there are none. */
+void interleave_resume(struct codegen *cg, LLVMBasicBlockRef *regions);
+/* In front of a load of `bytes` at each of the n pointers: prefetches what the iterations after the
+ * next yield will load. */
+void interleave_prefetch(struct codegen *cg, const struct ptx_operand *at, unsigned space,
+                         const LLVMValueRef *p, int n, uint64_t bytes);
+
+/* ---- warp_index.c ---- */
+
+/* Stores the index of the warp that runs. */
+void store_warp_index(struct codegen *cg);
+/* A warp begins region r: the index is stored now, or by the blocks for which warp_index_missing
+ * will hold. */
+void warp_index_region(struct codegen *cg, int32_t r);
+/* Does block b have to store the index? */
+bool warp_index_missing(const struct codegen *cg, int32_t b);
+/* Before which instruction of a block it does: what is before it can neither fault nor call, so
+ * that LLVM may move it out of the loop over warps. */
+int32_t warp_index_position(const struct jkernel *k, const struct jblock *b);
+
+#endif

@@ -1,0 +1,112 @@
+/* access.h: what the files of memory/ share about one access. */
+#ifndef WEIR_COMPILER_MEMORY_ACCESS_H
+#define WEIR_COMPILER_MEMORY_ACCESS_H
+
+#include "compiler/codegen/codegen.h"
+
+/* One memory instruction, taken apart. */
+struct access {
+    const struct ptx_instr *i;
+    const struct ptx_operand *at; /* the address */
+    unsigned space, type, bytes;  /* bytes of one element */
+    int vec;                      /* elements a lane */
+    bool is_volatile;
+    bool windowed;                /* local memory, at one offset in all lanes' windows */
+    struct uniformity uniformity; /* of the address */
+    LLVMTypeRef elem;             /* an element as it lies in memory */
+};
+
+/* Bytes that a lane accesses, which is what its address should be a multiple of. */
+static inline unsigned mem_natural(const struct access *a) { return a->bytes * (unsigned)a->vec; }
+
+/* What an address must be a multiple of. In local memory any word may be accessed as a vector,
+ * which a GPU would refuse: nvcc lays out local arrays for the accesses that it finds, clang by
+ * their type alone, and programs that treat an array of floats as one of float4 rely on the former.
+ */
+static inline unsigned mem_alignment(const struct access *a)
+{
+    if (a->space == PTX_SPACE_LOCAL)
+        return a->bytes < 4 ? a->bytes : 1;
+    return mem_natural(a);
+}
+
+/* ---- load_store.c ---- */
+
+/* Faults where `address` (an i64, as it is in its space) is not a multiple of `due`: the same for
+ * all active lanes. */
+void mem_fault_if_misaligned(struct codegen *cg, unsigned space, LLVMValueRef address,
+                             unsigned due);
+/* i1: is any lane of segment s active? There is a mask. */
+LLVMValueRef mem_segment_active(struct codegen *cg, unsigned seg, int s);
+/* Base of an address operand for one segment, as an i64 in its own space. */
+LLVMValueRef mem_base(struct codegen *cg, const struct ptx_operand *o, unsigned seg, int s);
+/* The same as a pointer. Of what is `windowed`: lane 0's, the others' lie a window each further. */
+LLVMValueRef mem_pointer(struct codegen *cg, const struct access *a, unsigned seg, int s);
+
+/* ---- gather_scatter.c ---- */
+
+/* Where lanes that lie apart access memory, in the first of these forms that fits:
+ *   base, index   base + index[lane] * scale, with 32-bit indices: what x86 gathers fastest
+ *   offsets       <32 x i32> into the shared window
+ *   addresses     <32 x i64> */
+struct lane_addresses {
+    LLVMValueRef base, index; /* i64 and <32 x i32>, or NULL */
+    unsigned scale;           /* 1, 2, 4 or 8 bytes an index */
+    bool is_signed;           /* how indices become 64 bits wide */
+    LLVMValueRef at;          /* offsets or addresses; NULL: not computed yet */
+};
+
+/* How lanes that are likely neighbours access memory: i1 `near` says whether they are, first[] are
+ * the segments' pointers then, `at` is where lanes are otherwise. */
+struct likely {
+    LLVMValueRef near, first[MAX_SEGS];
+    struct lane_addresses at;
+    unsigned seg;
+};
+
+/* False: lanes are known to be apart, and likely->at says where. */
+bool probe_adjacent(struct codegen *cg, const struct access *a, struct likely *l);
+/* The elements at `at` (nothing in it: it is found out first). */
+void gather_lanes(struct codegen *cg, const struct access *a, struct lane_addresses *at,
+                  LLVMValueRef *out);
+void scatter_lanes(struct codegen *cg, const struct access *a, struct lane_addresses *at,
+                   LLVMValueRef *v);
+
+/* ---- masked.c ---- */
+
+/* Does the machine load and store elements of this size under a mask, by instructions? */
+bool masked_native(const struct codegen *cg, unsigned bytes);
+/* The elements of `lanes` neighbouring lanes from `first` on, at p; zero in inactive ones. By a
+ * function, where the machine cannot. */
+LLVMValueRef masked_load(struct codegen *cg, const struct access *a, LLVMValueRef p, int first,
+                         int lanes);
+void masked_store(struct codegen *cg, const struct access *a, LLVMValueRef v, LLVMValueRef p,
+                  int first, int lanes);
+
+/* ---- vector_gather.c ---- */
+
+/* Does each lane access up to 16 bytes as a vector, or does it store where the machine cannot
+ * scatter? Then the active lanes' bytes at <32 x ptr> can be moved in one piece each. */
+bool vector_gather_fits(const struct codegen *cg, const struct access *a, bool load);
+/* Do the lanes' pieces lie a fixed way apart? Then `where` below is lane 0's pointer, else the
+ * pointers of all. */
+bool vector_gather_strided(const struct access *a);
+void vector_gather(struct codegen *cg, const struct access *a, LLVMValueRef where,
+                   LLVMValueRef *out);
+void vector_scatter(struct codegen *cg, const struct access *a, LLVMValueRef where,
+                    LLVMValueRef *v);
+/* Is this one of so many accesses that the function is to look itself where and how the lanes lie?
+ */
+bool vector_gather_probes(struct codegen *cg, const struct access *a);
+void vector_gather_probing(struct codegen *cg, const struct access *a, LLVMValueRef *out);
+void vector_scatter_probing(struct codegen *cg, const struct access *a, LLVMValueRef *v);
+
+/* ---- shared_permutation.c ---- */
+
+/* Do the lanes lie in shared memory in a pattern that is known now? */
+bool permutation_fits(struct codegen *cg, const struct access *a);
+/* One element each from there and to there; false: they do not. */
+bool permutation_load(struct codegen *cg, const struct access *a, LLVMValueRef *out);
+bool permutation_store(struct codegen *cg, const struct access *a, LLVMValueRef v);
+
+#endif
