@@ -19,6 +19,7 @@
 #include "compiler/codegen/frame.h"
 #include "compiler/codegen/instructions.h"
 #include "compiler/llvm/baseline.h"
+#include "compiler/passes.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char *host_cpu, *host_features, *cpu_text, *host_triple;

@@ -1,34 +1,24 @@
-/* The compiler's own form of one kernel, and the passes over it in their order:
+/* The compiler's own form of one kernel: its data structures, which the passes (passes.h) fill in,
+ * and questions about instructions and values that several of them ask.
  *
- *   flatten   calls inlined, predication made control flow, argument areas made registers
- *   cfg       basic blocks in an order that keeps loops together
- *   live      which registers live where
- *   shape     what every register looks like across a warp; which branches diverge; which lanes
- *             may be waiting elsewhere while a block runs (its frontier); which writes must blend
- *   narrow    whether values that count in each 2 or 4 lanes are kept as scalars
- *   repeat    which of the shaped registers have the same values in all segments
- *   lockstep  whether all warps go from barrier to barrier by the same way
- *   turns     which loops are run lane after lane
- *   emit      LLVM IR: one function that runs a whole block
- *
- * A warp is one SIMD thread of 32 lanes. Control flow needs no structure: blocks have a fixed
- * order, every divergent branch leaves masks of lanes pending at its targets, and the pending block
- * that comes first in the order runs next. Where no lane can be pending elsewhere (an empty
- * frontier) branches are plain branches. */
+ * A warp is one SIMD thread of 32 lanes. Control flow needs no structure: blocks have a fixed order
+ * (analysis/cfg.c), every divergent branch leaves masks of lanes pending at its targets, and the
+ * pending block that comes first in the order runs next. Where no lane can be pending elsewhere (an
+ * empty frontier) branches are plain branches. */
 #ifndef WEIR_JIT_KERNEL_H
 #define WEIR_JIT_KERNEL_H
 
 #include "abi/compile.h"
 #include "base/bits.h"
 
-/* ---- shapes ---- */
+/* ---- uniformity ---- */
 
 /* How a value differs between the lanes of a warp. Lanes fall into segments of 2^seg neighbours;
  * within a segment lane i's value is the first lane's plus i * stride (modulo the width). Uniform
  * is seg 5, stride 0. A segment's first-lane value is kept as a scalar, so shaped values are
  * 1, 2 or 4 scalars; DIVERGENT ones are vectors of 32. Segments of 2 or 4 lanes (8 or 16
  * scalars) pay where they are addresses of neighbours, and are kept in kernels in which that is so
- * more often than not (narrow.c). */
+ * more often than not (short_segments.c). */
 enum {
     SEG_NONE = 0,
     SEG_MIN = 1,
@@ -38,10 +28,10 @@ enum {
 };
 
 struct uniformity {
-    uint8_t seg;      /* SEG_MIN..SEG_WARP, SEG_NONE: varying */
+    uint8_t seg;      /* SEG_MIN..SEG_WARP, SEG_NONE: divergent */
     uint8_t known;    /* 0: no definition seen yet (the lattice's bottom) */
     uint8_t align;    /* first-lane values are multiples of 2^align */
-    uint8_t hint_seg; /* varying, but affine except where a narrower index wrapped around: */
+    uint8_t hint_seg; /* divergent, but affine except where a narrower index wrapped around: */
     int64_t stride;   /* (also the hint's stride) */
     int64_t brk;      /* not 0: a narrower index may have wrapped, once in a segment. Lanes from a
                          number on that is known at run time are brk * 2^32 below the affine value */
@@ -61,7 +51,7 @@ struct jreg {
     uint8_t type;  /* enum ptx_type as declared */
     uint8_t remat; /* cheap to compute again after a suspension, from what never changes */
     bool same;     /* one value for the whole block, in kernels in lockstep */
-    bool repeats;  /* all of its segments have the same values (repeat.c) */
+    bool repeats;  /* all of its segments have the same values (repeated_segments.c) */
     bool read;     /* some instruction or branch reads it */
     int32_t ndefs;
     int32_t def; /* the only defining instruction when ndefs == 1 */
@@ -158,18 +148,8 @@ bool jit_roles(const struct ptx_instr *i, struct jroles *r);
 /* How many leading operands are destinations. */
 int jit_ndst(const struct ptx_instr *i);
 
-/* ---- passes ---- */
+/* ---- questions ---- */
 
-bool pass_flatten(struct jkernel *k);
-bool pass_cfg(struct jkernel *k);
-bool pass_liveness(struct jkernel *k);
-bool pass_uniformity(struct jkernel *k);
-/* Do the values whose segments are short serve accesses of neighbours, more than anything else?
- * Also when there are none. */
-bool jit_short_segments_pay(const struct jkernel *k);
-bool pass_repeated_segments(struct jkernel *k);
-bool pass_lockstep(struct jkernel *k);
-bool pass_lane_serialization(struct jkernel *k);
 /* Marks in `set` the blocks on the ways from block `from` to `until`, without the latter. False:
  * there are too many. */
 bool jit_between(const struct jkernel *k, int32_t from, int32_t until, uint64_t *set);
@@ -183,16 +163,6 @@ bool jit_address_taken(const struct ptx_module *m, const struct ptx_func *f);
 /* Could a call with this prototype reach this function? */
 bool jit_same_prototype(const struct ptx_func *a, const struct ptx_func *b);
 
-/* Solves lockstep's question for warps instead of threads: afterwards a register is `same` if each
- * lane of it has one value in all warps. Returns the blocks that only some warps may reach. */
-const uint64_t *jit_same_by_lane(struct jkernel *k);
-/* The loop through which the warps of a block should go side by side, by barriers
- * (warp_interleaving.c): 1 + the first instruction of its header, 0: there is none. Analysed
- * kernels only. */
-int32_t jit_find_barrier_loop(struct jkernel *k);
-/* The loop in which they should yield to each other (grid_stride.c), in the same terms. */
-int32_t jit_find_yield_loop(const struct jkernel *k);
-
 /* What a register of a loop grows by in each turn: `times` the value of register `step`, which the
  * loop does not write. */
 struct jgrowth {
@@ -203,12 +173,12 @@ struct jgrowth {
  * from the size of the grid? */
 bool jit_grid_growth(const struct jkernel *k, int32_t h, int32_t reg, struct jgrowth *g);
 
-/* Between which numbers, from 0 to INT32_MAX, a register lies, as its instructions tell (range.c).
+/* Between which numbers, from 0 to INT32_MAX, a register lies, as its instructions tell (ranges.c).
  * False: they do not. */
 bool jit_range(const struct jkernel *k, int32_t reg, int64_t *lo, int64_t *hi);
 
-/* Runs all of the above on an entry or function: k is zeroed by the caller, who frees it with
- * jkernel_free. */
+/* Runs all passes over PTX (passes.h) on an entry or function: k is zeroed by the caller, who frees
+ * it with jkernel_free. */
 bool jkernel_build(struct jkernel *k, const struct ptx_func *entry, const struct jit_options *opt,
                    struct diag *d);
 void jkernel_free(struct jkernel *k);
@@ -221,20 +191,19 @@ bool jit_is_device_sync(const char *name);
 
 /* Do the lanes of a warp do this together? Then all must have come. */
 bool jit_is_warp_operation(const struct ptx_instr *i);
-/* Larger kernels have no `yields`: they make every such block a place to go on at. */
+/* Larger kernels have no `spin_yields`: they make every such block a place to go on at. */
 enum { JIT_SPIN_YIELD_BLOCKS = 48 };
-/* Finds the `yields` of the polls, for pass_uniformity. */
-void jit_find_spin_yields(struct jkernel *k);
 
 /* True when the polls of a loop matter; used by pass_cfg. */
 bool jit_is_polling_load(const struct ptx_instr *i);
 
-/* The shape that instruction i gives to its result (operand `which` among the destinations). */
+/* The uniformity that instruction i gives to its result (operand `which` among the destinations).
+ */
 struct uniformity uniformity_of(const struct jkernel *k, const struct ptx_instr *i, int which);
 struct uniformity uniformity_join(struct uniformity a, struct uniformity b);
-/* The shape of an operand's value, for its register, immediate or symbol. */
+/* The uniformity of an operand's value, for its register, immediate or symbol. */
 struct uniformity operand_uniformity(const struct jkernel *k, const struct ptx_operand *o);
-/* Address of a memory operand: the base's shape moved by its offset. */
+/* Address of a memory operand: the base's uniformity moved by its offset. */
 struct uniformity address_uniformity(const struct jkernel *k, const struct ptx_operand *o);
 
 /* Offset of a .shared or .local variable in its window, -1 when it is not one of the kernel's. */

@@ -44,6 +44,7 @@
 #include "compiler/analysis/graph.h"
 #include "compiler/arithmetic/arithmetic.h"
 #include "compiler/front/flatten.h"
+#include "compiler/passes.h"
 
 #include <stdlib.h>
 #include <string.h>

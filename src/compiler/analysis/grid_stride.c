@@ -15,7 +15,7 @@
  * Only in kernels with barriers: others are mostly launched with a thread for each element, so that
  * the loop ends after a turn, and what they need is many blocks in one call (emit_row.c). */
 #include "compiler/arithmetic/arithmetic.h"
-#include "compiler/kernel.h"
+#include "compiler/passes.h"
 
 enum {
     MAX_INSTRUCTIONS = 400, /* a kernel is copied for each way on from a hand-over */

@@ -11,7 +11,7 @@
  * at the first only. It holds a loop that lanes leave at different times, and what both forms would
  * cost is estimated; accesses of neighbours speak for lanes in step. */
 #include "compiler/arithmetic/arithmetic.h"
-#include "compiler/kernel.h"
+#include "compiler/passes.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  *
  * A barrier's own operands are read at the end of its block; the result of a reducing barrier is
  * written when the warp goes on, so it counts as defined at the end of the block too. */
-#include "compiler/kernel.h"
+#include "compiler/passes.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,7 @@
  * same: from the branch to the block where all its ways meet. A kernel is in lockstep when no
  * barrier lies within such a reach. Solved from "all are the same" downwards. */
 #include "compiler/arithmetic/arithmetic.h"
-#include "compiler/kernel.h"
+#include "compiler/passes.h"
 
 #include <stdlib.h>
 #include <string.h>

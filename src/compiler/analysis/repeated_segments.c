@@ -8,7 +8,7 @@
  * A register *repeats* after 2^p lanes if lane l's value depends on l mod 2^p only. Solved from
  * "nothing depends on the lane" upwards. */
 #include "compiler/arithmetic/arithmetic.h"
-#include "compiler/kernel.h"
+#include "compiler/passes.h"
 
 #include <stdlib.h>
 

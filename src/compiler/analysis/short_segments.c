@@ -8,7 +8,7 @@
  *
  * So accesses of neighbours are counted against all that must first make vectors of such scalars.
  * If these are as many, the kernel is analysed again without (jkernel.seg_min). */
-#include "compiler/kernel.h"
+#include "compiler/passes.h"
 
 static bool narrow(const struct uniformity *s) { return s->seg != SEG_NONE && s->seg < SEG_KEPT; }
 

@@ -12,7 +12,7 @@
  * before the loop in the order. */
 #include <stdlib.h>
 
-#include "compiler/kernel.h"
+#include "compiler/passes.h"
 
 bool jit_is_warp_operation(const struct ptx_instr *i)
 {

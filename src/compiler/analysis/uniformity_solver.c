@@ -3,7 +3,7 @@
  * What an instruction makes of its sources' shapes is shape.c's. Here that is done for all
  * registers, along with what depends on it: which branches diverge, where lanes may wait elsewhere
  * meanwhile, and which writes are therefore partial; round after round until nothing changes. */
-#include "compiler/kernel.h"
+#include "compiler/passes.h"
 
 #include <stdlib.h>
 #include <string.h>

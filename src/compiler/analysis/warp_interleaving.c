@@ -11,7 +11,7 @@
  * way, if the loop only reads, and if it reads rows, different ones in each turn, that are the same
  * for all warps. */
 #include "compiler/arithmetic/arithmetic.h"
-#include "compiler/kernel.h"
+#include "compiler/passes.h"
 
 /* A kernel is copied for each way on from a barrier: not for large ones. */
 enum { MAX_INSTRUCTIONS = 400, MIN_WARPS = 4 };

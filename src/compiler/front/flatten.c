@@ -8,6 +8,7 @@
  * results are registers. */
 #include "compiler/front/flatten.h"
 #include "compiler/arithmetic/arithmetic.h"
+#include "compiler/passes.h"
 
 #include <stdlib.h>
 #include <string.h>
