@@ -9,6 +9,7 @@
  * that all warps reach. Those are the ones outside the reach of branches whose condition is not the
  * same: from the branch to the block where all its ways meet. A kernel is in lockstep when no
  * barrier lies within such a reach. Solved from "all are the same" downwards. */
+#include "compiler/analysis/graph.h"
 #include "compiler/arithmetic/arithmetic.h"
 #include "compiler/passes.h"
 
@@ -19,84 +20,34 @@ enum { MAX_BLOCKS = 4000 };
 
 struct ways {
     struct jkernel *k;
-    int32_t *meet;     /* per block: where all ways from it meet; nblocks: at the end */
-    int32_t *number;   /* per block: when a walk against the arrows leaves it */
-    int32_t *order;    /* blocks by that number */
-    int32_t count;     /* blocks from which the end can be reached */
+    int32_t *meet;     /* per block: its immediate post-dominator, where all paths from it meet:
+                          nblocks: at the end; -1: the end cannot be reached */
     uint64_t *partial; /* blocks that only some of the block's warps may reach */
     bool lanes;        /* what differs between lanes, but not between warps, is the same, too */
 };
 
-/* ---- where ways meet: dominators of the reversed graph ---- */
-
-/* Numbers all blocks that can reach the end, which is block `nblocks`, in post-order of a walk from
- * there against the arrows. */
-static void lockstep_number(struct ways *w)
-{
-    const struct jkernel *k = w->k;
-    int32_t n = k->nblocks, depth = 0;
-    struct {
-        int32_t block, next;
-    } *stack = xmalloc(sizeof *stack * (size_t)(n + 1));
-    for (int32_t b = 0; b <= n; b++)
-        w->number[b] = -1;
-    for (int32_t e = 0; e < n; e++) {
-        if (k->blocks[e].term != TERM_EXIT || w->number[e] >= 0)
-            continue;
-        stack[depth].block = e;
-        stack[depth++].next = 0;
-        w->number[e] = n; /* seen */
-        while (depth > 0) {
-            const struct jblock *b = &k->blocks[stack[depth - 1].block];
-            if (stack[depth - 1].next == b->npred) {
-                w->number[stack[--depth].block] = w->count;
-                w->order[w->count++] = stack[depth].block;
-                continue;
-            }
-            int32_t p = b->pred[stack[depth - 1].next++];
-            if (w->number[p] < 0) {
-                w->number[p] = n;
-                stack[depth].block = p;
-                stack[depth++].next = 0;
-            }
-        }
-    }
-    w->number[n] = w->count;
-    free(stack);
-}
-
-static int32_t lockstep_common(const struct ways *w, int32_t a, int32_t b)
-{
-    while (a != b) {
-        while (w->number[a] < w->number[b])
-            a = w->meet[a];
-        while (w->number[b] < w->number[a])
-            b = w->meet[b];
-    }
-    return a;
-}
-
+/* Immediate post-dominators: dominators of the reversed graph from its end, which is block
+ * `nblocks`. */
 static void find_meetings(struct ways *w)
 {
     const struct jkernel *k = w->k;
-    int32_t end = k->nblocks;
-    for (int32_t b = 0; b < end; b++)
-        w->meet[b] = -1;
-    w->meet[end] = end;
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (int32_t n = w->count - 1; n >= 0; n--) {
-            int32_t b = w->order[n];
-            int32_t m = k->blocks[b].term == TERM_EXIT ? end : -1;
-            for (int s = 0; s < k->blocks[b].nsucc; s++) {
-                int32_t to = k->blocks[b].succ[s];
-                if (w->number[to] >= 0 && w->meet[to] >= 0)
-                    m = m < 0 ? to : lockstep_common(w, m, to);
-            }
-            changed |= m != w->meet[b];
-            w->meet[b] = m;
-        }
+    int32_t n = k->nblocks;
+    struct graph g;
+    graph_init(&g, n + 1);
+    for (int32_t b = 0; b < n; b++) {
+        if (k->blocks[b].term == TERM_EXIT)
+            graph_edge(&g, n, b);
+        for (int s = 0; s < k->blocks[b].nsucc; s++)
+            graph_edge(&g, k->blocks[b].succ[s], b);
     }
+    graph_close(&g);
+    int32_t *order = xmalloc(sizeof *order * ((size_t)n + 1));
+    int32_t *number = xmalloc(sizeof *number * ((size_t)n + 1));
+    int32_t count = graph_reverse_postorder(&g, n, order, number);
+    graph_dominators(&g, order, number, count, w->meet);
+    free(order);
+    free(number);
+    graph_free(&g);
 }
 
 /* ---- what is the same ---- */
@@ -217,14 +168,10 @@ static bool lockstep_round(struct ways *w)
 /* Solves it: leaves the answer in `same` of the registers and in w->partial. */
 static void solve(struct ways *w, struct jkernel *k, bool lanes)
 {
-    size_t bytes = sizeof(int32_t) * (size_t)(k->nblocks + 1);
     *w = (struct ways){.k = k,
-                       .meet = arena_alloc(&k->arena, bytes),
-                       .number = arena_alloc(&k->arena, bytes),
-                       .order = arena_alloc(&k->arena, bytes),
+                       .meet = arena_alloc(&k->arena, sizeof *w->meet * ((size_t)k->nblocks + 1)),
                        .partial = arena_alloc(&k->arena, (size_t)bit_words(k->nblocks) * 8),
                        .lanes = lanes};
-    lockstep_number(w);
     find_meetings(w);
     for (size_t r = 0; r < k->nregs; r++)
         k->regs[r].same = true;
