@@ -40,8 +40,8 @@
     X(sha256)                                                                                      \
     X(bfs)                                                                                         \
     X(gemm_blas)
-#define DECLARE(name) extern const struct bench main_bench##name;
-#define ADDRESS(name) &main_bench##name,
+#define DECLARE(name) extern const struct bench bench_##name;
+#define ADDRESS(name) &bench_##name,
 BENCHES(DECLARE)
 static const struct bench *const benches[] = {BENCHES(ADDRESS)};
 enum {
