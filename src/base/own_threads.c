@@ -82,7 +82,7 @@ static void start_watch(void)
 
 void own_threads_program_thread_ends(void)
 {
-    if (own_thread_here || atomic_load(&ours) == 0)
+    if (own_thread_here)
         return;
     if (syscall(SYS_gettid) == getpid() || main_has_ended())
         pthread_once(&watch_once, start_watch);
