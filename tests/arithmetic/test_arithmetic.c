@@ -1,7 +1,9 @@
-/* test_arithmetic: every instruction of cases.def, as a warp and as a scalar, against the reference in C.
- * Exact results must agree bit for bit (any NaN for a NaN); approximations within their bound. The
- * scalar's result must be the warp's in every lane.
+/* test_arithmetic: every instruction of cases.def, as a warp and as a scalar, against the reference
+ * in C. Exact results must agree bit for bit (any NaN for a NaN); approximations within their
+ * bound. The scalar's result must be the warp's in every lane.
+ *
  *   test_arithmetic [host | avx2 | sse2 [PREFIX [N]]]
+ *
  * checks the instructions whose text begins with PREFIX, every N-th of them. */
 #include "jit.h"
 #include "ref.h"

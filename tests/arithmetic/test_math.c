@@ -1,6 +1,8 @@
 /* test_math: device math functions as a warp and as a scalar: errors against long double, the same
  * bits either way, and every name that clang's CUDA headers declare.
+ *
  *   test_math [host | avx2 | sse2 [TEXT [N]]]
+ *
  * checks the functions whose name contains TEXT, every N-th of them. */
 #include "jit.h"
 #include "ref.h"

@@ -102,9 +102,10 @@ static void at_the_same_time(void)
     CHECK(met >= 2); /* blocks of one grid may, but need not, run at the same time */
     met = 0;
     launch(a, &meet, 2, &met); /* without a host thread that helps */
-    sleep_ms(200);
-    CHECK_EQ_INT(device_stream_query(a), DEVICE_OK);
+    for (int ms = 0; ms < 60000 && met < 2; ms++)
+        sleep_ms(1);
     CHECK(met >= 2);
+    CHECK_EQ_INT(device_context_sync(ctx), DEVICE_OK);
     device_stream_free(a);
     device_stream_free(b);
 }

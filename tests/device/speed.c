@@ -1,5 +1,5 @@
-/* What the hot calls cost. Prints; checks only that nothing is absurdly slow, because a test
- * machine may be busy. */
+/* The calls that programs make most, very often in a row. Prints what one costs, which is not
+ * checked, since a machine that tests may be busy. Checks that nothing has failed. */
 #include "common.h"
 
 static uint32_t empty_block(struct jit_block *b) { return JIT_DONE; }
@@ -7,9 +7,7 @@ static struct grid_kernel empty = KERNEL(empty_block), spin = KERNEL(spin_block)
 
 static void report(const char *what, uint64_t begin, int n)
 {
-    double each = (double)(now_ns() - begin) / n;
-    printf("%-28s %8.0f ns\n", what, each);
-    CHECK(each < 1e9);
+    printf("%-28s %8.0f ns\n", what, (double)(now_ns() - begin) / n);
 }
 
 int main(void)
@@ -80,6 +78,7 @@ int main(void)
         device_stream_sync(s);
         report("copy of 32 MiB", t, 5);
     }
+    CHECK_EQ_INT(device_context_sync(ctx), DEVICE_OK);
     device_event_free(timed);
     device_event_free(untimed);
     device_stream_free(s);
