@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "base/base.h"
 
@@ -13,7 +14,7 @@ enum {
     QUARANTINE = 64, /* destroyed objects of a kind that wait before one is used again */
 };
 static uint64_t reserved = (uint64_t)64 << 30;            /* addresses, not memory */
-static const uint64_t reserved_least = (uint64_t)1 << 28; /* where addresses are few */
+static const uint64_t reserved_least = (uint64_t)1 << 20; /* where addresses are few */
 
 struct handle_range handle_range;
 
@@ -54,6 +55,10 @@ static struct kind *kind_of(uint32_t tag, size_t bytes)
 /* As much of the range as the system lets us have: less under a limit (ulimit -v) or valgrind. */
 static uintptr_t reserve(void)
 {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) == 0) /* most of what is there is for others */
+        while (reserved / 2 >= reserved_least && reserved > limit.rlim_cur / 32)
+            reserved /= 2;
     for (; reserved >= reserved_least; reserved /= 2) {
         void *p =
             mmap(NULL, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

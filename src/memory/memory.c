@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/env.h"
@@ -34,6 +35,18 @@ static uint64_t machine_memory(void)
     return bytes;
 }
 
+/* Address space that the process may still take, where that is limited (ulimit -v). */
+static uint64_t address_space_left(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return UINT64_MAX;
+    char *text = file_read("/proc/self/statm", NULL, NULL);
+    uint64_t used = text != NULL ? strtoull(text, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+    free(text);
+    return used < limit.rlim_cur ? limit.rlim_cur - used : 0;
+}
+
 /* How much address space a range of that capacity takes: several times as much, because large
  * allocations are rounded to chunks; less where many devices would use up the processor's. */
 static uint64_t address_space(uint64_t capacity, int devices)
@@ -45,12 +58,15 @@ static uint64_t address_space(uint64_t capacity, int devices)
 }
 
 /* Opens a range as large as wanted, or, where the process's address space is limited (ulimit -v),
- * as large as possible. */
-static bool reserve(struct space *s, int device, uint64_t capacity, int devices, struct diag *d)
+ * as large as its share of half of what is left: the other half is for threads, compiled code, the
+ * compiler and the program. */
+static bool reserve(struct space *s, int device, uint64_t capacity, int devices, uint64_t left,
+                    struct diag *d)
 {
     const uint64_t least = (uint64_t)64 << 20;
+    uint64_t share = left / 2 / ((uint64_t)devices + 2);
     for (uint64_t size = address_space(capacity, devices); size / 2 >= least; size /= 2)
-        if (space_open(s, device, capacity < size ? capacity : size, size, NULL))
+        if (size <= share && space_open(s, device, capacity < size ? capacity : size, size, NULL))
             return true;
     return space_open(s, device, least, least, d);
 }
@@ -68,12 +84,13 @@ bool mem_open(int devices, uint64_t capacity, struct diag *d)
     if (capacity < SPACE_CHUNK)
         return diag_set(d, 0, 0, "%llu bytes of device memory: at least 2 MiB are needed",
                         (unsigned long long)capacity);
-    if (!reserve(&memory.host, MEM_HOST, machine, devices, d))
+    uint64_t left = address_space_left();
+    if (!reserve(&memory.host, MEM_HOST, machine, devices, left, d))
         return false;
-    if (!reserve(&memory.mappings, MEM_MAPPINGS, machine, devices, d))
+    if (!reserve(&memory.mappings, MEM_MAPPINGS, machine, devices, left, d))
         return false;
     for (int i = 0; i < devices; i++)
-        if (!reserve(&memory.device[i], i, capacity, devices, d))
+        if (!reserve(&memory.device[i], i, capacity, devices, left, d))
             return false;
     memory.devices = devices;
     view_open(devices);

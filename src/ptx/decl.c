@@ -351,6 +351,9 @@ static bool decl_size(struct ptx_parser *p, const struct ptx_token *name, const 
     for (int k = 0; k < ndims; k++)
         if (__builtin_mul_overflow(size, dims[k], &size) || size > LIMIT_VAR_BYTES)
             return ptx_fail(p, name, "'%.*s' is larger than a device's memory", QUOTE(name));
+    if (v->space == PTX_SPACE_PARAM && size > LIMIT_PARAM_BYTES)
+        return ptx_fail(p, name, "'%.*s': a parameter has at most %d bytes", QUOTE(name),
+                        LIMIT_PARAM_BYTES);
     v->size = size;
     return true;
 }

@@ -439,6 +439,23 @@ static struct ptx_func *named(struct ptx_parser *p, const struct ptx_token *name
     return f;
 }
 
+static bool entry_params_valid(struct ptx_parser *p, const struct ptx_func *f,
+                               const struct ptx_token *name)
+{
+    uint64_t end = 0;
+    for (int32_t k = 0; k < f->nparams; k++) {
+        const struct ptx_var *v = f->params[k];
+        if (v->space != PTX_SPACE_PARAM)
+            return ptx_fail(p, name, "'%.*s': an entry's parameters are in .param", QUOTE(name));
+        uint64_t align = v->align > 0 ? v->align : 1;
+        end = (end + align - 1) / align * align + v->size;
+        if (end > LIMIT_ENTRY_BYTES)
+            return ptx_fail(p, name, "'%.*s': an entry's parameters take more than %d bytes",
+                            QUOTE(name), LIMIT_ENTRY_BYTES);
+    }
+    return true;
+}
+
 /* What this declaration says, read into a scratch function: an older one may be defined already. */
 static bool header(struct ptx_parser *p, struct ptx_func *scratch, struct ptx_token *name,
                    bool is_entry)
@@ -468,9 +485,8 @@ static bool header(struct ptx_parser *p, struct ptx_func *scratch, struct ptx_to
     if (p->t.kind == '(' &&
         !func_params(p, &scratch->params, &scratch->param_regs, &scratch->nparams))
         return false;
-    for (int32_t k = 0; is_entry && k < scratch->nparams; k++)
-        if (scratch->params[k]->space != PTX_SPACE_PARAM)
-            return ptx_fail(p, name, "'%.*s': an entry's parameters are in .param", QUOTE(name));
+    if (is_entry && !entry_params_valid(p, scratch, name))
+        return false;
     while (p->t.kind == T_DOT)
         if (!performance(p, scratch))
             return false;

@@ -21,6 +21,8 @@ enum {
     LIMIT_FILES = 1 << 16,        /* .file numbers */
     LIMIT_DIMS = 16,              /* dimensions of an array */
     LIMIT_INIT_BYTES = 512 << 20, /* initial values of a module */
+    LIMIT_PARAM_BYTES = 1 << 20,  /* one parameter of a function */
+    LIMIT_ENTRY_BYTES = 32764,    /* all parameters of a kernel, as on GPUs */
 };
 #define LIMIT_VAR_BYTES (UINT64_C(1) << 40) /* one variable */
 

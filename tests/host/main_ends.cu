@@ -48,6 +48,10 @@ int main(int argc, char **argv)
     pthread_t t;
     const char *mode = argc == 2 ? argv[1] : "";
     atexit([] { puts("exit"); });
+    if (strcmp(mode, "plain") == 0) { // returns
+        use();
+        return 0;
+    }
     if (strcmp(mode, "alone") == 0) {
         use();
     } else if (strcmp(mode, "thread") == 0) {

@@ -243,6 +243,12 @@ static void test_limits(void)
     repeated(".func f { .reg .b32 ", "", 0, "%r<1000000000>; }", "more than 1048576 registers");
     repeated(".func f { .reg .b32 ", "", 0, "%r<18446744073709551615>; }", "more than 1048576");
     repeated(".func f { ", ".reg .b32 %ra<1000000>; { ", 3, "}", "more than 1048576 registers");
+    repeated(".entry k(.param .b8 p[99999999999]) { ret; }", "", 0, "", "has at most 1048576 bytes");
+    repeated(".entry k(.param .b8 p[32765]) { ret; }", "", 0, "", "take more than 32764 bytes");
+    repeated(".entry k(.param .b8 p[20000], .param .b8 q[12768]) { ret; }", "", 0, "",
+             "take more than 32764 bytes");
+    repeated(".func f(.param .b8 p[99999999999]) { ret; }", "", 0, "", "has at most");
+    repeated(".func f { .param .b8 p[99999999999]; ret; }", "", 0, "", "has at most");
     repeated(".global .b8 x[1099511627776] = {1};", "", 0, "", "more than 512 MiB");
     repeated(".global .b8 x[][1099511627776] = {{1}};", "", 0, "", "of this size");
     repeated(".global .b8 x[0][4294967296][4294967296][2] = {1};", "", 0, "", "of this size");
