@@ -173,7 +173,7 @@ const struct bench bench_gemm_blas = {
 };
 
 #define ROW(row, text, launches)                                                                   \
-    const struct bench native_bench##row = {                                                       \
+    const struct bench bench_##row = {                                                       \
         .name = #row,                                                                              \
         .title = text,                                                                             \
         .cl = "matmul",                                                                            \
