@@ -15,7 +15,7 @@ bad "Unknown option '-fPIC'" -fPIC a.cu
 bad "Cannot read 'missing.cu': No such file" missing.cu
 bad "Cannot read 'missing.o': No such file" a.cu missing.o
 mkdir folder.cu
-bad "it is a folder" -c folder.cu
+bad "it is a directory" -c folder.cu
 bad "Don't know what to do with 'a.foo'" a.foo
 bad "argument expected after '-o'" a.cu -o
 bad "no argument expected after '--keep'" a.cu --keep=true
@@ -40,7 +40,7 @@ echo '"open' >opts
 bad "is not closed" -optf opts
 bad "missing.opt" -optf missing.opt
 bad "'no-such-compiler' not found (-ccbin)" -ccbin no-such-compiler a.cu
-bad "no folder for intermediate files" -c a.cu --keep-dir nowhere
+bad "no directory for intermediate files" -c a.cu --keep-dir nowhere
 bad "nowhere/x.o" -c a.cu -o nowhere/x.o
 bad "nowhere/x.d" -c b.cpp -MD -MF nowhere/x.d
 run env TMPDIR=/nonexistent weircc -c a.cu

@@ -8,18 +8,11 @@ dry() { run weircc --dryrun "$@"; ok; }
 dry -c a.cu
 says '--cuda-device-only'
 says '--cuda-host-only'
-says '-fatbin'
+says '--step=fatbin'
 says '-o a.o'
 says '--cuda-gpu-arch=sm_75'
 says '-D__CUDA_ARCH_LIST__=750'
 missing a.o
-
-# The listing is a script: what it lists can be run.
-run weircc --dryrun -c a.cu -o "listed name.o"
-sed -n 's/^#\$ \([^A-Z_]\)/\1/p' out | sed "s,/[^ \"]*weircc-XXXXXX,.,g" >script
-run sh -e script
-ok
-exists "listed name.o"
 
 # Long and short spellings of the same thing.
 for pair in '-o x.o|--output-file=x.o' '-D=A=1|--define-macro=A=1' '-I d|--include-path=d' \
@@ -32,11 +25,12 @@ for pair in '-o x.o|--output-file=x.o' '-D=A=1|--define-macro=A=1' '-I d|--inclu
     # shellcheck disable=SC2086
     run weircc --dryrun -c a.cu ${pair%|*}
     ok
-    mv out first
+    sed 's/weircc-[A-Za-z0-9]*//g' out >first
     # shellcheck disable=SC2086
     run weircc --dryrun -c a.cu ${pair#*|}
     ok
-    cmp -s first out
+    sed 's/weircc-[A-Za-z0-9]*//g' out >second
+    cmp -s first second
     note $? "the spellings differ: $pair"
 done
 

@@ -2,11 +2,10 @@
 #include "asm_fix.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "files.h"
 #include "tokens.h"
 
 bool asm_fix_may_help(const char *messages)
@@ -183,15 +182,7 @@ bool asm_fix_file(const char *path, struct diag *d)
     struct strbuf out = {0};
     int changes = asm_fix_text(text, &out);
     free(text);
-    bool ok = changes > 0;
-    if (ok) {
-        FILE *f = fopen(path, "w");
-        ok = f != NULL && fwrite(out.items, 1, out.count, f) == out.count;
-        if ((f != NULL && fclose(f) != 0) || !ok) {
-            diag_set(d, 0, 0, "Cannot write '%s': %s", path, strerror(errno));
-            ok = false;
-        }
-    }
+    bool ok = changes > 0 && file_write(path, out.items, out.count, d);
     sb_free(&out);
     return ok;
 }

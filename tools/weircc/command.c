@@ -17,7 +17,8 @@ static const char ptx_version[] = "--cuda-feature=+ptx85";
 
 /* ---- what several commands share ---- */
 
-static void add_search_and_macros(struct strlist *argv, const struct cmdline *c)
+static void add_search_and_macros(struct strlist *argv, const struct cmdline *c,
+                                  const struct plan *p)
 {
     for (size_t i = 0; i < c->list[OPT_define_macro].count; i++)
         list_add(argv, "-D%s", c->list[OPT_define_macro].items[i]);
@@ -26,6 +27,10 @@ static void add_search_and_macros(struct strlist *argv, const struct cmdline *c)
     list_add_all(argv, "-I", &c->list[OPT_include_path]);
     list_add_all(argv, "-isystem", &c->list[OPT_system_include]);
     list_add_all(argv, "-include", &c->list[OPT_pre_include]);
+    if (p->stdin_path != NULL) { /* it lies elsewhere than its includes */
+        list_add(argv, "-iquote");
+        list_add(argv, ".");
+    }
 }
 
 /* Warnings as nvcc's own options ask for them. */
@@ -173,16 +178,10 @@ bool command_has_lines(const struct cmdline *c)
     return c->given[OPT_device_debug] || c->given[OPT_generate_line_info];
 }
 
-static void add_device_pass(struct strlist *argv, const struct driver *dr)
+/* What the front end and LLVM's passes must both be told. */
+static void add_device_optimization(struct strlist *argv, const struct cmdline *c)
 {
-    const struct cmdline *c = &dr->options;
-    bool debug = c->given[OPT_device_debug];
-    list_add(argv, "--cuda-device-only");
-    /* A function that ends without the return it should have goes on, as nvcc's do, instead of
-     * being taken for one that is never called. (Of references clang keeps thinking so.) */
-    list_add(argv, "-fno-strict-return");
-    list_add(argv, "%s", ptx_version);
-    list_add(argv, debug && !c->given[OPT_dopt] ? "-O1" : "-O2");
+    list_add(argv, c->given[OPT_device_debug] && !c->given[OPT_dopt] ? "-O1" : "-O2");
     /* Small loops over arrays of a thread's own (fragments of matrices, say) must be unrolled: only
      * then do the arrays become registers, as they do with nvcc. */
     list_add(argv, "-mllvm");
@@ -191,6 +190,19 @@ static void add_device_pass(struct strlist *argv, const struct driver *dr)
      * calls in the end, but only here do arrays become registers thereby. */
     list_add(argv, "-mllvm");
     list_add(argv, "-inline-threshold=2000");
+    if (list_has(&c->list[OPT_optimization_info], "inline"))
+        list_add(argv, "-Rpass=inline");
+}
+
+static void add_device_pass(struct strlist *argv, const struct driver *dr)
+{
+    const struct cmdline *c = &dr->options;
+    list_add(argv, "--cuda-device-only");
+    /* A function that ends without the return it should have goes on, as nvcc's do, instead of
+     * being taken for one that is never called. (Of references clang keeps thinking so.) */
+    list_add(argv, "-fno-strict-return");
+    list_add(argv, "%s", ptx_version);
+    add_device_optimization(argv, c);
     /* Kernels read words as vectors and halves as words, by casts of pointers. nvcc compiles what
      * they say; by the letter of C++ such accesses do not concern each other. */
     list_add(argv, "-fno-strict-aliasing");
@@ -205,8 +217,6 @@ static void add_device_pass(struct strlist *argv, const struct driver *dr)
         list_add(argv, "%s", library);
     }
     free(library);
-    if (list_has(&c->list[OPT_optimization_info], "inline"))
-        list_add(argv, "-Rpass=inline");
     if (c->value[OPT_fdevice_time_trace] != NULL)
         list_add(argv, "-ftime-trace=%s",
                  strcmp(c->value[OPT_fdevice_time_trace], "-") != 0
@@ -229,6 +239,8 @@ static void add_compilation_id(struct strlist *argv, const struct driver *dr, co
     } else {
         char *path = realpath(input, NULL);
         const char *name = path != NULL ? path : input;
+        if (dr->plan.stdin_path != NULL && strcmp(input, dr->plan.stdin_path) == 0)
+            name = dr->plan.stdin_hash;
         hash_add(&h, name, strlen(name));
         free(path);
         const struct strlist *macros = &c->list[OPT_define_macro];
@@ -278,6 +290,42 @@ static void add_cuda_namespace(struct strlist *argv, const struct toolchain *t)
     list_add(argv, "%s/cccl", t->include);
 }
 
+/* How messages look. */
+static void add_message_options(struct strlist *argv, const struct cmdline *c)
+{
+    list_add(argv, "-Qunused-arguments");
+    list_add(argv, "-Wno-unknown-warning-option");
+    list_add(argv, "-Wno-ignored-optimization-argument");
+    list_add(argv, "-Wno-unknown-pragmas"); /* nvcc's pragmas are everywhere */
+    list_add(argv, "-Wno-pass-failed");     /* #pragma unroll is a wish */
+    if (isatty(STDERR_FILENO))
+        list_add(argv, "-fcolor-diagnostics");
+    if (cmdline_bool(c, OPT_brief_diagnostics, false))
+        list_add(argv, "-fno-caret-diagnostics");
+}
+
+/* Appends text as it stands between the quotes of a string. */
+static void add_escaped(struct strbuf *out, const char *text)
+{
+    sb_append(out, "", 0);
+    for (; *text != '\0'; text++) {
+        if (*text == '"' || *text == '\\')
+            sb_append(out, "\\", 1);
+        sb_append(out, text, 1);
+    }
+}
+
+void command_define_string(struct strlist *argv, const char *macro, const char *text,
+                           enum reader reader)
+{
+    struct strbuf inner = {0}, outer = {0};
+    add_escaped(&inner, text);
+    add_escaped(&outer, reader == READER_ASSEMBLER ? inner.items : text);
+    list_add(argv, "-D%s=\"%s\"", macro, outer.items);
+    sb_free(&inner);
+    sb_free(&outer);
+}
+
 void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass, const char *input)
 {
     const struct cmdline *c = &dr->options;
@@ -293,15 +341,7 @@ void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass,
     list_add(argv, "%s", sdk_version);
     list_add(argv, "-Xclang"); /* declared, as overloads to choose from, they may be */
     list_add(argv, "-fcuda-allow-variadic-functions");
-    list_add(argv, "-Qunused-arguments");
-    list_add(argv, "-Wno-unknown-warning-option");
-    list_add(argv, "-Wno-ignored-optimization-argument");
-    list_add(argv, "-Wno-unknown-pragmas"); /* nvcc's pragmas are everywhere */
-    list_add(argv, "-Wno-pass-failed");     /* #pragma unroll is a wish */
-    if (isatty(STDERR_FILENO))
-        list_add(argv, "-fcolor-diagnostics");
-    if (cmdline_bool(c, OPT_brief_diagnostics, false))
-        list_add(argv, "-fno-caret-diagnostics");
+    add_message_options(argv, c);
     add_our_headers(argv, t);
     list_add(argv, "-include");
     list_add(argv, "weir/prelude.h");
@@ -321,7 +361,7 @@ void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass,
         list_add(argv, "-std=%s", c->value[OPT_std]);
     add_warnings(argv, c);
     add_templates(argv, c);
-    add_search_and_macros(argv, c);
+    add_search_and_macros(argv, c, &dr->plan);
     add_cuda_namespace(argv, t);
     if (dr->plan.rdc)
         add_compilation_id(argv, dr, input);
@@ -335,13 +375,39 @@ void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass,
     list_add(argv, "-fwrapv");
     list_add(argv, "-include");
     list_add(argv, "%s/host.h", t->support);
-    list_add(argv, "-D__WEIR_TOOLKIT_LIB__=\"%s\"", t->lib);
+    command_define_string(argv, "__WEIR_TOOLKIT_LIB__", t->lib, READER_C);
     if (dr->plan.rdc) {
         list_add(argv, "--offload-new-driver");
         list_add(argv, "-include");
         list_add(argv, "%s/rdc.h", t->support);
     }
     add_host_code(argv, c, true);
+}
+
+void command_llvm(struct strlist *argv, const struct driver *dr)
+{
+    const struct cmdline *c = &dr->options;
+    list_add(argv, "%s", dr->tools.clang);
+    list_add(argv, "-x");
+    list_add(argv, "ir");
+    list_add(argv, "--target=nvptx64-nvidia-cuda");
+    list_add(argv, "--cuda-path=/nonexistent");
+    list_add(argv, "-nocudalib");
+    list_add(argv, "-march=%s", arch_name(&dr->plan.arch));
+    list_add(argv, "-Xclang");
+    list_add(argv, "-target-feature");
+    list_add(argv, "-Xclang");
+    list_add(argv, "%s", strchr(ptx_version, '=') + 1);
+    add_message_options(argv, c);
+    add_warnings(argv, c);
+    add_device_optimization(argv, c);
+    if (cmdline_bool(c, OPT_fmad, true)) { /* -ffp-contract is for sources */
+        list_add(argv, "-mllvm");
+        list_add(argv, "-nvptx-fma-level=2");
+    }
+    add_device_math(argv, c);
+    if (c->given[OPT_source_in_ptx])
+        list_add(argv, "-fverbose-asm");
 }
 
 void command_preprocessed(struct strlist *argv, const struct strlist *command)
@@ -396,16 +462,7 @@ void command_host(struct strlist *argv, const struct driver *dr, enum input_kind
     add_warnings(argv, c);
     if (cxx)
         add_templates(argv, c);
-    add_search_and_macros(argv, c);
+    add_search_and_macros(argv, c, &dr->plan);
     add_cuda_namespace(argv, &dr->tools);
     add_host_code(argv, c, false);
-}
-
-void command_fatbin(struct strlist *argv, const struct driver *dr, const char *ptx, const char *out)
-{
-    list_add(argv, "%s", dr->tools.self);
-    list_add(argv, "-fatbin");
-    list_add(argv, "%s", ptx);
-    list_add(argv, "-o");
-    list_add(argv, "%s", out);
 }

@@ -5,13 +5,12 @@
 #include "driver.h"
 #include "elf.h"
 #include "excerpts.h"
-#include "fatbin.h"
+#include "files.h"
 #include "launch_ptx.h"
 #include "launches.h"
 #include "messages.h"
-#include "rdc_asm.h"
+#include "steps.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +90,7 @@ static bool write_rule(struct compilation *c)
         return true;
     struct depfile_rule rule = {
         .target = job->target,
+        .skip_file = dr->plan.stdin_path,
         .skip_folders = {dr->tools.support, dr->plan.skip_system ? dr->tools.include : NULL},
         .phony_targets = dr->options.given[OPT_generate_dependency_targets],
     };
@@ -236,42 +236,20 @@ static void make_errors(struct strbuf *messages)
     *messages = out;
 }
 
-/* Writes a file anew. */
-static bool rewrite_file(const char *path, const struct strbuf *text, struct diag *d)
+/* What is left to do for the PTX of a file whose kernels have __cluster_dims__: the LLVM text says
+ * of each kernel what the PTX must have. */
+static int finish_clusters(struct driver *dr, const char *llvm_path, const char *path)
 {
-    FILE *f = fopen(path, "w");
-    bool ok = f != NULL && fwrite(text->items, 1, text->count, f) == text->count;
-    if ((f != NULL && fclose(f) != 0) || !ok)
-        return diag_set(d, 0, 0, "Cannot write '%s': %s", path, strerror(errno));
-    return true;
-}
-
-/* What is left to do for the PTX of a file whose kernels have __cluster_dims__: clang's front end
- * makes LLVM's text of it, which says of each kernel what the PTX must have. */
-static int finish_clusters(struct compilation *c, const struct strlist *command, const char *path)
-{
-    struct driver *dr = c->dr;
     if (dr->plan.arch.number < 90) {
         diag_set(&dr->diag, 0, 0, "__cluster_dims__ needs -arch=sm_90 or newer; this is for %s",
                  arch_name(&dr->plan.arch));
         return 1;
     }
-    char *file = intermediate(dr, c->job->input, ".ll");
-    if (file == NULL)
-        return 1;
-    struct strlist argv = {0};
-    list_add_all(&argv, NULL, command);
-    list_add(&argv, "-emit-llvm");
-    list_add(&argv, "-Xclang");
-    list_add(&argv, "-disable-llvm-passes");
-    int status = run_pass(c, PASS_DEVICE, &argv, &(struct run){"-S", "clang (clusters)", file});
-    if (status != 0)
-        return status;
     char *ptx = file_read(path, NULL, &dr->diag);
-    char *llvm = ptx != NULL ? file_read(file, NULL, &dr->diag) : NULL;
+    char *llvm = ptx != NULL ? file_read(llvm_path, NULL, &dr->diag) : NULL;
     struct strbuf out = {0};
     bool ok = llvm != NULL && clusters_finish(ptx, llvm, &out, &dr->diag) &&
-              rewrite_file(path, &out, &dr->diag);
+              file_write(path, out.items, out.count, &dr->diag);
     sb_free(&out);
     free(llvm);
     free(ptx);
@@ -287,7 +265,7 @@ static int finish_launches(struct compilation *c, const char *path)
     struct strbuf out = {0}, warnings = {0};
     bool ok =
         ptx != NULL && launch_ptx_finish(ptx, command_has_lines(o), &out, &warnings, &dr->diag);
-    ok = ok && rewrite_file(path, &out, &dr->diag);
+    ok = ok && file_write(path, out.items, out.count, &dr->diag);
     if (list_has(&o->list[OPT_Werror], "all-warnings"))
         make_errors(&warnings);
     if (!o->given[OPT_disable_warnings])
@@ -299,39 +277,61 @@ static int finish_launches(struct compilation *c, const char *path)
     return ok ? 0 : 1;
 }
 
+/* LLVM's passes and the PTX backend, on the text that the front end made. */
+static int make_ptx(struct compilation *c, const char *llvm, const char *ptx)
+{
+    struct driver *dr = c->dr;
+    struct strlist argv = {0};
+    struct strbuf errors = {0};
+    command_llvm(&argv, dr);
+    if (c->launches)
+        add_launch_options(&argv, &dr->options);
+    list_add(&argv, "-S");
+    list_add(&argv, "%s", llvm);
+    list_add(&argv, "-o");
+    list_add(&argv, "%s", ptx);
+    int status = work_run(&dr->work, &argv, "clang (PTX)", &errors, &dr->diag);
+    show(c, &errors);
+    return status;
+}
+
+/* The device pass: the front end makes LLVM text, in which bools are rewritten (bools.h), and the
+ * rest of clang makes PTX of it. */
 static int device_pass(struct compilation *c, const char *ptx)
 {
+    struct driver *dr = c->dr;
     struct strlist command = {0};
-    command_cuda(&command, c->dr, PASS_DEVICE, c->job->input);
-    if (c->dr->options.given[OPT_source_in_ptx])
-        list_add(&command, "-fverbose-asm");
-    bool syntax = c->dr->plan.phase == PHASE_SYNTAX;
-    int status = run_pass(c, PASS_DEVICE, &command,
-                          &(struct run){syntax ? "-fsyntax-only" : "-S", "clang (device)", ptx});
-    if (status == 0 && c->clusters && ptx != NULL && !c->dr->work.dryrun)
-        status = finish_clusters(c, &command, ptx);
-    if (status == 0 && c->launches && ptx != NULL && !c->dr->work.dryrun)
+    command_cuda(&command, dr, PASS_DEVICE, c->job->input);
+    if (dr->plan.phase == PHASE_SYNTAX)
+        return run_pass(c, PASS_DEVICE, &command,
+                        &(struct run){"-fsyntax-only", "clang (device)", NULL});
+    char *llvm = intermediate(dr, c->job->input, ".ll");
+    if (llvm == NULL)
+        return 1;
+    list_add(&command, "-emit-llvm");
+    list_add(&command, "-Xclang");
+    list_add(&command, "-disable-llvm-passes");
+    int status = run_pass(c, PASS_DEVICE, &command, &(struct run){"-S", "clang (device)", llvm});
+    if (status == 0)
+        status = step_run(dr, STEP_BOOLS, llvm, NULL);
+    if (status == 0)
+        status = make_ptx(c, llvm, ptx);
+    if (status == 0 && c->clusters && !dr->work.dryrun)
+        status = finish_clusters(dr, llvm, ptx);
+    if (status == 0 && c->launches && !dr->work.dryrun)
         status = finish_launches(c, ptx);
     return status;
 }
 
 static int make_fatbin(struct driver *dr, const char *ptx, const char *fatbin)
 {
-    struct strlist argv = {0};
-    command_fatbin(&argv, dr, ptx, fatbin);
-    if (!work_show(&dr->work, &argv))
-        return 0;
-    return fatbin_write(ptx, fatbin, &dr->diag) ? 0 : 1;
+    return step_run(dr, STEP_FATBIN, ptx, fatbin);
 }
 
 char *rdc_text(struct driver *dr, const char *fatbin)
 {
     char *text = intermediate(dr, fatbin, ".rdc.s");
-    if (text == NULL)
-        return NULL;
-    if (dr->work.list)
-        fprintf(stderr, "#$ -- Device symbols of %s -- > %s\n", fatbin, text);
-    return dr->work.dryrun || rdc_asm_write(fatbin, text, &dr->diag) ? text : NULL;
+    return text != NULL && step_run(dr, STEP_DEVICE_SYMBOLS, fatbin, text) == 0 ? text : NULL;
 }
 
 /* The host pass, with the device code of the file given. */
@@ -348,7 +348,7 @@ static int host_pass(struct compilation *c, const char *ptx, const char *object)
         char *text = rdc_text(dr, fatbin);
         if (text == NULL)
             return 1;
-        list_add(&argv, "-D__WEIR_RDC_ASM__=\"%s\"", text);
+        command_define_string(&argv, "__WEIR_RDC_ASM__", text, READER_ASSEMBLER);
     } else {
         list_add(&argv, "-Xclang");
         list_add(&argv, "-fcuda-include-gpubinary");
@@ -358,42 +358,72 @@ static int host_pass(struct compilation *c, const char *ptx, const char *object)
     return run_pass(c, PASS_HOST, &argv, &(struct run){"-c", "clang (host)", object});
 }
 
+static void command_move(struct strlist *argv, const char *from, const char *to)
+{
+    list_add(argv, "mv");
+    list_add(argv, "%s", from);
+    list_add(argv, "%s", to);
+}
+
+static void command_join(struct strlist *argv, const struct driver *dr, const char *bare,
+                         const char *object)
+{
+    list_add(argv, "%s", dr->tools.cxx);
+    list_add(argv, "-r");
+    list_add(argv, "-nostdlib");
+    list_add(argv, "%s", bare);
+    list_add(argv, "%s/weir-managed.o", dr->tools.support);
+    list_add(argv, "-o");
+    list_add(argv, "%s", object);
+}
+
+/* With --dryrun there is no object to look into: the script does that. */
+static void list_managed(const struct driver *dr, const struct strlist *move,
+                         const struct strlist *join, const char *object)
+{
+    struct strlist file = {0};
+    list_add(&file, "%s", object);
+    char *lines[] = {work_quoted(&file), work_quoted(move), work_quoted(join)};
+    char *line = xprintf("if readelf -SW %s | grep -q ' weir_managed '; then %s; %s; fi", lines[0],
+                         lines[1], lines[2]);
+    fprintf(stderr, "#$ %s\n", line);
+    work_script(&dr->work, line);
+    for (size_t i = 0; i < WEIR_COUNT(lines); i++)
+        free(lines[i]);
+    free(line);
+}
+
 /* An object with __managed__ variables must say where they are; only now it is known whether it has
  * any. */
-static int join_managed(struct driver *dr, const char *bare, const char *object)
+static int join_managed(struct compilation *c, const char *object)
 {
-    struct strlist argv = {0};
-    list_add(&argv, "%s", dr->tools.cxx);
-    list_add(&argv, "-r");
-    list_add(&argv, "-nostdlib");
-    list_add(&argv, "%s", bare);
-    list_add(&argv, "%s/weir-managed.o", dr->tools.support);
-    list_add(&argv, "-o");
-    list_add(&argv, "%s", object);
-    return work_run(&dr->work, &argv, "join", NULL, &dr->diag);
+    struct driver *dr = c->dr;
+    if (!dr->work.dryrun && !elf_has_section(object, "weir_managed"))
+        return 0;
+    char *bare = intermediate(dr, c->job->input, ".bare.o");
+    if (bare == NULL)
+        return 1;
+    struct strlist move = {0}, join = {0};
+    command_move(&move, object, bare);
+    command_join(&join, dr, bare, object);
+    if (dr->work.dryrun) {
+        list_managed(dr, &move, &join, object);
+        return 0;
+    }
+    int status = work_run(&dr->work, &move, "move", NULL, &dr->diag);
+    return status != 0 ? status : work_run(&dr->work, &join, "join", NULL, &dr->diag);
 }
 
 /* Runs both passes and makes an object. */
 static int cuda_object(struct compilation *c, const char *object)
 {
-    struct driver *dr = c->dr;
-    char *ptx = intermediate(dr, c->job->input, ".ptx");
+    char *ptx = intermediate(c->dr, c->job->input, ".ptx");
     if (ptx == NULL)
         return 1;
     int status = device_pass(c, ptx);
     if (status == 0)
         status = host_pass(c, ptx, object);
-    if (status != 0 || dr->work.dryrun || !elf_has_section(object, "weir_managed"))
-        return status;
-    char *bare = intermediate(dr, c->job->input, ".bare.o");
-    if (bare == NULL)
-        return 1;
-    struct strlist move = {0};
-    list_add(&move, "mv");
-    list_add(&move, "%s", object);
-    list_add(&move, "%s", bare);
-    status = work_run(&dr->work, &move, "move", NULL, &dr->diag);
-    return status != 0 ? status : join_managed(dr, bare, object);
+    return status != 0 ? status : join_managed(c, object);
 }
 
 static int cuda_fatbin(struct compilation *c)
@@ -504,6 +534,6 @@ int compile_job(struct driver *dr, const struct job *job, char **object)
         status = 1;
     if (status != 0 && c.messages.errors > 0)
         fprintf(stderr, "\n%d error%s detected in the compilation of \"%s\".\n", c.messages.errors,
-                c.messages.errors == 1 ? "" : "s", job->input);
+                c.messages.errors == 1 ? "" : "s", job->name);
     return status;
 }

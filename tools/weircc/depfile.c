@@ -63,6 +63,8 @@ static void put_name(FILE *f, const char *name)
 
 static bool is_skipped(const struct depfile_rule *rule, const char *file)
 {
+    if (rule->skip_file != NULL && strcmp(file, rule->skip_file) == 0)
+        return true;
     for (size_t i = 0; i < WEIR_COUNT(rule->skip_folders); i++) {
         const char *folder = rule->skip_folders[i];
         size_t n = folder != NULL ? strlen(folder) : 0;

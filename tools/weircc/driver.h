@@ -40,6 +40,7 @@ enum input_kind {
 /* One input that is compiled. */
 struct job {
     const char *input;
+    const char *name; /* of the input, for people and for names of outputs: "stdin" for "-" */
     enum input_kind kind;
     char *output;  /* what the phase makes of it: object, PTX, fat binary; NULL for standard output
                       or when it is an intermediate object */
@@ -56,6 +57,8 @@ struct plan {
     const char *program; /* -run of a program that is already built, else NULL */
     struct arch arch;    /* of device code */
     char *output;        /* of the linking phases */
+    const char *stdin_path; /* where the text of the input "-" is kept, else NULL */
+    char stdin_hash[33];    /* of that text */
     struct {
         struct job *items;
         size_t count, cap;
@@ -106,8 +109,13 @@ bool command_has_lines(const struct cmdline *c);
 /* The same command for text that is preprocessed already. */
 void command_preprocessed(struct strlist *argv, const struct strlist *command);
 void command_host(struct strlist *argv, const struct driver *dr, enum input_kind kind);
-void command_fatbin(struct strlist *argv, const struct driver *dr, const char *ptx,
-                    const char *out);
+/* Defines a macro as a string in C, with `text` as its value, or as an assembler reads it from
+ * there. */
+enum reader { READER_C, READER_ASSEMBLER };
+void command_define_string(struct strlist *argv, const char *macro, const char *text,
+                           enum reader reader);
+/* LLVM's passes and the PTX backend, for text that the front end made. */
+void command_llvm(struct strlist *argv, const struct driver *dr);
 
 /* --help, --version. */
 void print_help(void);

@@ -6,7 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "files.h"
 
 enum {
     FATBIN_VERSION = 1,
@@ -68,9 +71,13 @@ bool ptx_read_head(const char *text, struct ptx_head *head, struct diag *d)
     return true;
 }
 
-/* Writes to a file of another name first, so that a reader never sees half of it. */
+/* Writes to a file of another name first, so that a reader never sees half of it. What is no file,
+ * /dev/stdout or a pipe, is written as it is and not replaced. */
 static bool write_whole(const char *path, const struct strbuf *content, struct diag *d)
 {
+    struct stat st;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return file_write(path, content->items, content->count, d);
     char *temporary = xprintf("%s.tmp%ld", path, (long)getpid());
     FILE *f = fopen(temporary, "wb");
     bool ok = f != NULL && fwrite(content->items, 1, content->count, f) == content->count;

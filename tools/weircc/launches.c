@@ -2,11 +2,10 @@
 #include "launches.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "files.h"
 #include "tokens.h"
 
 bool launches_are_why(const char *messages)
@@ -520,10 +519,7 @@ bool launches_rewrite_file(const char *path, enum launch_side side, struct diag 
     struct strbuf out = {0};
     launches_rewrite(text, side, &out);
     free(text);
-    FILE *f = fopen(path, "w");
-    bool ok = f != NULL && fwrite(out.items, 1, out.count, f) == out.count;
-    if ((f != NULL && fclose(f) != 0) || !ok)
-        ok = diag_set(d, 0, 0, "Cannot write '%s': %s", path, strerror(errno));
+    bool ok = file_write(path, out.items, out.count, d);
     sb_free(&out);
     return ok;
 }

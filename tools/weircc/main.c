@@ -1,7 +1,10 @@
 /* weircc: compiles CUDA programs for this machine's processor, with nvcc's command line. */
 #include "driver.h"
+#include "standard_input.h"
+#include "steps.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int fail(const struct driver *dr)
@@ -10,23 +13,44 @@ static int fail(const struct driver *dr)
     return 1;
 }
 
-/* What scripts that read nvcc's listing look for before the commands. CMake takes that command for
- * the link which holds the text of LIBRARIES as it stands here. */
+/* A line of the listing that sets a variable. nvcc does not quote the value of a list. CMake
+ * depends on that with --verbose: it takes the command for the link which holds the text of
+ * LIBRARIES as it stands here. With --dryrun the listing is for shells. */
+static void list_variable(const struct driver *dr, const char *name, const char *value)
+{
+    struct strlist one = {0};
+    list_add(&one, "%s", value);
+    char *quoted = dr->options.given[OPT_dryrun] ? work_quoted(&one) : xstrdup(value);
+    fprintf(stderr, "#$ %s=%s\n", name, *value != '\0' ? quoted : "");
+    free(quoted);
+}
+
+/* What scripts that read nvcc's listing look for before the commands. */
 static void list_places(const struct driver *dr)
 {
     const struct toolchain *t = &dr->tools;
-    fprintf(stderr, "#$ _SPACE_= \n#$ _HERE_=%s/bin\n#$ TOP=%s\n", t->root, t->root);
-    fprintf(stderr, "#$ NVVMIR_LIBRARY_DIR=%s/cuda/nvvm/libdevice\n", t->support);
-    fprintf(stderr, "#$ INCLUDES=\"-I%s\"\n#$ LIBRARIES=", t->include);
+    char *bin = xprintf("%s/bin", t->root), *nvvm = xprintf("%s/cuda/nvvm/libdevice", t->support);
+    char *include = xprintf("-I%s", t->include), *lib = xprintf("-L%s", t->lib);
     struct strlist libraries = {0};
-    list_add(&libraries, "-L%s", t->lib);
-    work_print(&libraries);
+    list_add(&libraries, "%s", lib);
+    char *quoted = work_quoted(&libraries);
+    fprintf(stderr, "#$ _SPACE_= \n");
+    list_variable(dr, "_HERE_", bin);
+    list_variable(dr, "TOP", t->root);
+    list_variable(dr, "NVVMIR_LIBRARY_DIR", nvvm);
+    fprintf(stderr, "#$ INCLUDES=\"%s\"\n", include);
+    fprintf(stderr, "#$ LIBRARIES=%s%s\n", dr->options.given[OPT_dryrun] ? "" : " ", quoted);
 }
 
 /* The one architecture, as nvcc's compiler of device code is told it: CMake looks for this. */
 static void list_architecture(const struct driver *dr)
 {
-    fprintf(stderr, "#$ DEVICE_CODE= -arch compute_%d\n", dr->plan.arch.number);
+    char *value = xprintf("-arch compute_%d", dr->plan.arch.number);
+    if (dr->options.given[OPT_dryrun])
+        list_variable(dr, "DEVICE_CODE", value);
+    else
+        fprintf(stderr, "#$ DEVICE_CODE= %s\n", value);
+    free(value);
 }
 
 static int finish(struct driver *dr)
@@ -49,6 +73,8 @@ static int finish(struct driver *dr)
 static int carry_out(struct driver *dr)
 {
     struct plan *p = &dr->plan;
+    if (!standard_input_read(dr))
+        return 1;
     for (size_t i = 0; i < p->jobs.count; i++) {
         char *object;
         int status = compile_job(dr, &p->jobs.items[i], &object);
@@ -64,6 +90,9 @@ int main(int argc, char **argv)
 {
     static struct driver dr;
     struct cmdline *c = &dr.options;
+    int step = step_command(argc, argv);
+    if (step >= 0)
+        return step;
     if (!cmdline_parse(c, argc - 1, argv + 1, &dr.diag))
         return fail(&dr);
     if (c->given[OPT_help]) {
@@ -85,7 +114,8 @@ int main(int argc, char **argv)
     if (!plan_make(&dr))
         return fail(&dr);
     for (size_t i = 0; !c->given[OPT_disable_warnings] && i < c->warnings.count; i++)
-        fprintf(stderr, "weircc warning : %s\n", c->warnings.items[i]);
+        fprintf(stderr, "%sweircc warning : %s\n", c->given[OPT_dryrun] ? "# " : "",
+                c->warnings.items[i]);
     if (c->given[OPT_clean_targets]) {
         plan_clean(&dr.plan);
         return 0;

@@ -213,7 +213,8 @@ static bool check_value(enum option_id id, const char *value, struct diag *d)
     if (strcmp(o->values, "#number") == 0)
         return is_number(value) || diag_set(d, 0, 0, "'%s': expected a number", value);
     if (!in_alternatives(value, o->values))
-        return diag_set(d, 0, 0, "Value '%s' is not defined for option '%s'", value, o->lname);
+        return diag_set(d, 0, 0, "Value '%s' is not defined for option '%s': it takes {%s}", value,
+                        o->lname, o->values);
     return true;
 }
 
@@ -310,6 +311,69 @@ static bool store_value(struct reader *r, enum option_id id, const char *value)
     return true;
 }
 
+/* How many characters must be added, removed, changed or swapped with their neighbour to make `a`,
+ * of `n` characters, into `b`. At most LIMIT characters of each are looked at. */
+static size_t distance(const char *a, size_t n, const char *b)
+{
+    enum { LIMIT = 48 };
+    size_t m = strlen(b), rows[3][LIMIT + 1];
+    n = n < LIMIT ? n : LIMIT;
+    m = m < LIMIT ? m : LIMIT;
+    for (size_t j = 0; j <= m; j++)
+        rows[0][j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        size_t *row = rows[i % 3], *above = rows[(i - 1) % 3], *two_above = rows[(i + 1) % 3];
+        row[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            size_t best = above[j - 1] + (a[i - 1] != b[j - 1]);
+            best = above[j] + 1 < best ? above[j] + 1 : best;
+            best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                two_above[j - 2] + 1 < best)
+                best = two_above[j - 2] + 1;
+            row[j] = best;
+        }
+    }
+    return rows[n % 3][m];
+}
+
+/* The option whose name is nearest to `arg`, spelt with its dashes; NULL: none is near. */
+static char *nearest_option(const char *arg)
+{
+    const char *name = arg + strspn(arg, "-"), *nearest = NULL;
+    size_t n = strcspn(name, "="), least = n / 4 + 1;
+    if (n < 3)
+        return NULL;
+    bool is_short = false;
+    for (int id = 0; id < OPT_COUNT; id++) {
+        const char *names[] = {option_table[id].lname, option_table[id].sname};
+        for (size_t k = 0; k < WEIR_COUNT(names); k++) {
+            size_t far = names[k] != NULL && strlen(names[k]) > 1 ? distance(name, n, names[k]) : n;
+            if (far < least || (far == least && nearest == NULL)) {
+                least = far;
+                nearest = names[k];
+                is_short = k == 1 && strcmp(names[1], names[0]) != 0;
+            }
+        }
+    }
+    return nearest != NULL ? xprintf("%s%s", is_short ? "-" : "--", nearest) : NULL;
+}
+
+static bool unknown_option(const char *arg, struct diag *d)
+{
+    char *nearest = nearest_option(arg);
+    bool host = arg[1] != '\0' && arg[1] != '-' && strchr("fmW", arg[1]) != NULL;
+    if (nearest != NULL)
+        diag_set(d, 0, 0, "Unknown option '%s': did you mean '%s'?", arg, nearest);
+    else if (host)
+        diag_set(d, 0, 0, "Unknown option '%s': the host compiler's options follow -Xcompiler",
+                 arg);
+    else
+        diag_set(d, 0, 0, "Unknown option '%s'", arg);
+    free(nearest);
+    return false;
+}
+
 static bool read_option(struct reader *r, const char *arg)
 {
     const char *value;
@@ -320,7 +384,7 @@ static bool read_option(struct reader *r, const char *arg)
         bool compiler = both || c->given[OPT_forward_unknown_to_host_compiler];
         bool linker = both || c->given[OPT_forward_unknown_to_host_linker];
         if (!compiler && !linker)
-            return diag_set(r->d, 0, 0, "Unknown option '%s'", arg);
+            return unknown_option(arg, r->d);
         if (compiler)
             list_add(&c->unknown_compiler, "%s", arg);
         if (linker)

@@ -1,5 +1,6 @@
 /* From the command line to a plan; see driver.h. */
 #include "driver.h"
+#include "standard_input.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -46,6 +47,10 @@ static bool input_kind(const struct driver *dr, const char *path, enum input_kin
     const char *suffix = suffix_of(path);
     const char *language = dr->options.value[OPT_x];
     bool known = false;
+    if (language == NULL && strcmp(path, "-") == 0)
+        return diag_set(d, 0, 0,
+                        "Standard input ('-') needs an option that says its language: -x cu, "
+                        "-x c++ or -x c");
     for (size_t i = 0; i < WEIR_COUNT(suffixes); i++)
         if (strcmp(suffix, suffixes[i].suffix) == 0) {
             *kind = suffixes[i].kind;
@@ -76,7 +81,7 @@ static bool check_readable(const char *path, struct diag *d)
     if (stat(path, &st) != 0)
         return diag_set(d, 0, 0, "Cannot read '%s': %s", path, strerror(errno));
     if (S_ISDIR(st.st_mode))
-        return diag_set(d, 0, 0, "Cannot read '%s': it is a folder", path);
+        return diag_set(d, 0, 0, "Cannot read '%s': it is a directory", path);
     if (access(path, R_OK) != 0)
         return diag_set(d, 0, 0, "Cannot read '%s': %s", path, strerror(errno));
     return true;
@@ -155,7 +160,7 @@ static void name_outputs(struct driver *dr, struct job *job)
     const char *suffix = p->phase == PHASE_PTX      ? ".ptx"
                          : p->phase == PHASE_FATBIN ? ".fatbin"
                                                     : ".o";
-    char *by_input = in_output_directory(dr, stem_of(job->input), suffix);
+    char *by_input = in_output_directory(dr, stem_of(job->name), suffix);
     bool one_each = p->phase == PHASE_COMPILE || p->phase == PHASE_PTX || p->phase == PHASE_FATBIN;
     if (one_each)
         job->output = wish != NULL ? xstrdup(wish) : by_input;
@@ -174,6 +179,11 @@ static void name_outputs(struct driver *dr, struct job *job)
     job->depfile = file != NULL ? xstrdup(file) : NULL;
 }
 
+static bool same(const char *a, const char *b)
+{
+    return a != NULL && b != NULL && strcmp(a, b) == 0;
+}
+
 static bool check_single_output(const struct driver *dr)
 {
     const struct cmdline *c = &dr->options;
@@ -186,6 +196,23 @@ static bool check_single_output(const struct driver *dr)
             (struct diag *)&dr->diag, 0, 0,
             "A single input file is required for a non-link phase when an outputfile is "
             "specified");
+    return true;
+}
+
+/* Outputs are named after inputs without their directories, so two inputs may name one output. nvcc
+ * keeps what is written last. */
+static bool check_distinct(const struct driver *dr, const struct job *job, struct diag *d)
+{
+    for (const struct job *other = dr->plan.jobs.items; other < job; other++) {
+        const char *both = same(job->output, other->output)     ? job->output
+                           : same(job->depfile, other->depfile) ? job->depfile
+                                                                : NULL;
+        if (both != NULL)
+            return diag_set(d, 0, 0,
+                            "'%s' and '%s' would both be written to '%s': compile them one by one, "
+                            "with -o or -odir",
+                            other->name, job->name, both);
+    }
     return true;
 }
 
@@ -248,7 +275,8 @@ static bool add_input(struct driver *dr, const char *path)
     } else if (!input_kind(dr, path, &kind, d)) {
         return false;
     }
-    if (!check_readable(path, d))
+    bool is_stdin = strcmp(path, "-") == 0;
+    if (!is_stdin && !check_readable(path, d))
         return false;
     if (!takes(p->phase, p->rdc, kind, &is_job))
         return diag_set(d, 0, 0,
@@ -257,10 +285,14 @@ static bool add_input(struct driver *dr, const char *path)
                         path, kind == INPUT_PTX ? ".ptx" : ".fatbin",
                         kind == INPUT_PTX ? " or '--fatbin (-fatbin)'" : "");
     if (is_job) {
-        struct job job = {.input = path, .kind = kind};
+        struct job job = {
+            .input = path, .name = is_stdin ? STANDARD_INPUT_NAME : path, .kind = kind};
         vec_push(&p->jobs, job);
         vec_push(&p->link_job, p->link_inputs.count);
     }
+    for (size_t i = 0; is_stdin && i < p->link_inputs.count; i++)
+        if (strcmp(p->link_inputs.items[i], "-") == 0)
+            return diag_set(d, 0, 0, "Standard input ('-') is named twice");
     list_add(&p->link_inputs, "%s", path);
     return true;
 }
@@ -292,7 +324,8 @@ bool plan_make(struct driver *dr)
         return false;
     for (size_t i = 0; i < p->jobs.count; i++) {
         name_outputs(dr, &p->jobs.items[i]);
-        if (!check_not_input(dr, p->jobs.items[i].output, &dr->diag))
+        if (!check_not_input(dr, p->jobs.items[i].output, &dr->diag) ||
+            !check_distinct(dr, &p->jobs.items[i], &dr->diag))
             return false;
     }
     if (is_linking(p->phase) && p->program == NULL) {
@@ -302,14 +335,19 @@ bool plan_make(struct driver *dr)
     return true;
 }
 
+/* Deletes a file that a compiler may have written: no device, no pipe. */
+static void clean(const char *path)
+{
+    struct stat st;
+    if (path != NULL && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+        unlink(path);
+}
+
 void plan_clean(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->jobs.count; i++) {
-        if (plan->jobs.items[i].output != NULL)
-            unlink(plan->jobs.items[i].output);
-        if (plan->jobs.items[i].depfile != NULL)
-            unlink(plan->jobs.items[i].depfile);
+        clean(plan->jobs.items[i].output);
+        clean(plan->jobs.items[i].depfile);
     }
-    if (plan->output != NULL)
-        unlink(plan->output);
+    clean(plan->output);
 }

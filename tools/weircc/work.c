@@ -48,6 +48,61 @@ static void block_signals(sigset_t *before)
     sigprocmask(SIG_BLOCK, &set, before);
 }
 
+/* ---- lists of commands ---- */
+
+/* Appends an argument so that a shell reads it back as it is. */
+static void add_quoted(struct strbuf *out, const char *arg)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-+=./,:@%";
+    if (*arg != '\0' && strspn(arg, plain) == strlen(arg)) {
+        sb_printf(out, "%s", arg);
+        return;
+    }
+    sb_append(out, "\"", 1);
+    for (; *arg != '\0'; arg++) {
+        if (strchr("\"\\$`", *arg) != NULL)
+            sb_append(out, "\\", 1);
+        sb_append(out, arg, 1);
+    }
+    sb_append(out, "\"", 1);
+}
+
+char *work_quoted(const struct strlist *argv)
+{
+    struct strbuf line = {0};
+    sb_append(&line, "", 0);
+    for (size_t i = 0; i < argv->count; i++) {
+        if (i > 0)
+            sb_append(&line, " ", 1);
+        add_quoted(&line, argv->items[i]);
+    }
+    return line.items;
+}
+
+/* --dryrun writes a script to standard output. Those who read standard error, as nvcc's listing is
+ * read, see no commands twice on a terminal. */
+static bool has_script(const struct work *w) { return w->dryrun && !isatty(STDOUT_FILENO); }
+
+void work_script(const struct work *w, const char *text)
+{
+    if (!has_script(w))
+        return;
+    puts(text);
+    fflush(stdout);
+}
+
+bool work_show(const struct work *w, const struct strlist *argv)
+{
+    if (w->list) {
+        char *line = work_quoted(argv);
+        fprintf(stderr, "#$ %s\n", line);
+        work_script(w, line);
+        free(line);
+    }
+    return !w->dryrun;
+}
+
 /* ---- intermediate files ---- */
 
 bool work_open(struct work *w, const struct cmdline *c, struct diag *d)
@@ -57,32 +112,60 @@ bool work_open(struct work *w, const struct cmdline *c, struct diag *d)
     w->time_file = c->value[OPT_time];
     w->keep = c->given[OPT_keep] || c->given[OPT_save_temps] || c->given[OPT_keep_dir];
     if (w->keep) {
-        w->folder = xstrdup(c->given[OPT_keep_dir] ? c->value[OPT_keep_dir] : ".");
+        w->directory = xstrdup(c->given[OPT_keep_dir] ? c->value[OPT_keep_dir] : ".");
         struct stat st;
-        if (stat(w->folder, &st) != 0 || !S_ISDIR(st.st_mode))
-            return diag_set(d, 0, 0, "'%s' is no folder for intermediate files (--keep-dir)",
-                            w->folder);
+        if (stat(w->directory, &st) != 0 || !S_ISDIR(st.st_mode))
+            return diag_set(d, 0, 0, "'%s' is no directory for intermediate files (--keep-dir)",
+                            w->directory);
     }
+    work_script(w, "set -e");
     take_signals();
     return true;
 }
 
-static bool make_folder(struct work *w, struct diag *d)
+/* Lists what a script must do to have the directory, and to remove it however the script ends. */
+static void list_directory(const struct work *w)
 {
-    if (w->folder != NULL)
+    struct strlist make = {0}, trap = {0};
+    struct strbuf remove = {0};
+    sb_printf(&remove, "rm -rf ");
+    add_quoted(&remove, w->directory);
+    list_add(&make, "mkdir");
+    list_add(&make, "-p");
+    list_add(&make, "-m");
+    list_add(&make, "700");
+    list_add(&make, "%s", w->directory);
+    work_show(w, &make);
+    list_add(&trap, "trap");
+    list_add(&trap, "%s", remove.items);
+    list_add(&trap, "EXIT");
+    work_show(w, &trap);
+    sb_free(&remove);
+}
+
+static bool make_directory(struct work *w, struct diag *d)
+{
+    if (w->directory != NULL)
         return true;
     const char *base = getenv("TMPDIR");
     if (base == NULL || *base == '\0')
         base = "/tmp";
-    w->folder = xprintf("%s/weircc-XXXXXX", base);
-    if (w->dryrun) /* the listed commands name the folder that a run would make */
-        return true;
+    char *path = xprintf("%s/weircc-XXXXXX", base);
     sigset_t before;
     block_signals(&before);
-    bool made = mkdtemp(w->folder) != NULL;
+    if (mkdtemp(path) == NULL) {
+        diag_set(d, 0, 0, "Cannot make a directory for intermediate files in '%s': %s", base,
+                 strerror(errno));
+        free(path);
+        path = NULL;
+    }
+    w->directory = path;
     sigprocmask(SIG_SETMASK, &before, NULL);
-    return made || diag_set(d, 0, 0, "Cannot make a folder for intermediate files in '%s': %s",
-                            base, strerror(errno));
+    if (path != NULL && w->dryrun) { /* only its name is wanted: no other run has the same */
+        rmdir(path);
+        list_directory(w);
+    }
+    return path != NULL;
 }
 
 char *stem_of(const char *path)
@@ -96,13 +179,13 @@ char *stem_of(const char *path)
 
 char *work_file(struct work *w, const char *source, const char *suffix, struct diag *d)
 {
-    if (!make_folder(w, d))
+    if (!make_directory(w, d))
         return NULL;
     char *stem = stem_of(source);
-    char *path = xprintf("%s/%s%s", w->folder, stem, suffix);
+    char *path = xprintf("%s/%s%s", w->directory, stem, suffix);
     for (int n = 2; list_has(&w->files, path); n++) {
         free(path);
-        path = xprintf("%s/%s-%d%s", w->folder, stem, n, suffix);
+        path = xprintf("%s/%s-%d%s", w->directory, stem, n, suffix);
     }
     list_add(&w->files, "%s", path);
     free(stem);
@@ -128,10 +211,17 @@ static void write_times(const struct work *w)
 
 void work_close(struct work *w)
 {
-    if (!w->keep && !w->dryrun && w->folder != NULL) {
+    if (!w->keep && w->dryrun && w->directory != NULL) {
+        struct strlist remove = {0};
+        list_add(&remove, "rm");
+        list_add(&remove, "-rf");
+        list_add(&remove, "%s", w->directory);
+        work_show(w, &remove);
+    }
+    if (!w->keep && !w->dryrun && w->directory != NULL) {
         for (size_t i = 0; i < w->files.count; i++)
             unlink(w->files.items[i]);
-        rmdir(w->folder);
+        rmdir(w->directory);
     }
     if (w->time_file != NULL && !w->dryrun && caught == 0)
         write_times(w);
@@ -142,42 +232,6 @@ void work_close(struct work *w)
 }
 
 /* ---- commands ---- */
-
-/* Writes an argument so that a shell reads it back as it is. */
-static void print_quoted(FILE *f, const char *arg)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_-+=./,:@%";
-    if (*arg != '\0' && strspn(arg, plain) == strlen(arg)) {
-        fputs(arg, f);
-        return;
-    }
-    fputc('"', f);
-    for (; *arg != '\0'; arg++) {
-        if (strchr("\"\\$`", *arg) != NULL)
-            fputc('\\', f);
-        fputc(*arg, f);
-    }
-    fputc('"', f);
-}
-
-void work_print(const struct strlist *argv)
-{
-    for (size_t i = 0; i < argv->count; i++) {
-        fputc(' ', stderr);
-        print_quoted(stderr, argv->items[i]);
-    }
-    fputc('\n', stderr);
-}
-
-bool work_show(const struct work *w, const struct strlist *argv)
-{
-    if (w->list) {
-        fputs("#$", stderr);
-        work_print(argv);
-    }
-    return !w->dryrun;
-}
 
 /* In the child: becomes the command, or tells the parent why not. */
 static void become(const struct strlist *argv, int error_pipe, int start_pipe,

@@ -1,7 +1,9 @@
 /* work: running commands, and the intermediate files between them.
  *
- * Every command is listed with -v and --dryrun; intermediate files lie in a folder of this process
- * alone, which is removed at the end, however the end comes (a signal included). */
+ * Every command is listed with --verbose and --dryrun, on standard error as nvcc lists it ("#$ "
+ * and the command). --dryrun also writes the commands to standard output as a script for sh, unless
+ * that is a terminal. Intermediate files lie in a directory of this process alone, which is removed
+ * at the end, however the end comes (a signal included). */
 #ifndef WEIRCC_WORK_H
 #define WEIRCC_WORK_H
 
@@ -10,8 +12,8 @@
 struct work {
     bool dryrun;           /* list, do not run */
     bool list;             /* list */
-    char *folder;          /* of intermediate files; NULL until one is needed */
-    bool keep;             /* the folder is the user's: nothing is removed */
+    char *directory;       /* of intermediate files; NULL until one is needed */
+    bool keep;             /* the directory is the user's: nothing is removed */
     struct strlist files;  /* intermediate files that may exist */
     struct strlist timing; /* lines of the --time table */
     const char *time_file; /* where they go, or NULL */
@@ -20,7 +22,8 @@ struct work {
 /* Prepares; also takes SIGINT, SIGTERM, SIGHUP and SIGPIPE over. */
 bool work_open(struct work *w, const struct cmdline *c, struct diag *d);
 
-/* The path of an intermediate file made from `source` ("dir/a.cu" and ".ptx": "<folder>/a.ptx"). */
+/* The path of an intermediate file made from `source` ("dir/a.cu" and ".ptx": "<directory>/a.ptx").
+ */
 char *work_file(struct work *w, const char *source, const char *suffix, struct diag *d);
 
 /* Runs a command. Its standard error goes to `errors` if given. The result is its exit status,
@@ -28,8 +31,11 @@ char *work_file(struct work *w, const char *source, const char *suffix, struct d
 int work_run(struct work *w, const struct strlist *argv, const char *phase, struct strbuf *errors,
              struct diag *d);
 
-/* Prints arguments to standard error, each quoted for the shell where it must be. */
-void work_print(const struct strlist *argv);
+/* Arguments as one line, each quoted for the shell where it must be. The caller frees it. */
+char *work_quoted(const struct strlist *argv);
+
+/* Writes a line into the script that --dryrun makes; otherwise does nothing. */
+void work_script(const struct work *w, const char *text);
 
 /* Lists a command that is carried out in this process. True when it is to be carried out. */
 bool work_show(const struct work *w, const struct strlist *argv);

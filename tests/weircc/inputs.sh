@@ -1,0 +1,209 @@
+# Inputs of every kind: standard input, names that meet, what is empty or no text.
+. "$(dirname "$0")/lib.sh"
+export WEIR_CACHE_DIR="$folder/cache"
+
+from_stdin() { # from_stdin TEXT ARGS...
+    command="echo '...' | weircc $*"
+    text=$1
+    shift
+    command="echo '$text' | weircc $*"
+    printf '%s' "$text" | weircc "$@" >out 2>&1
+    status=$?
+}
+answer='#include "a.h"
+int main() { return 40 + SCALE; }'
+kernel='#include "a.h"
+__global__ void k(int *p) { *p = SCALE; }
+'
+for language in cu c++ c; do
+    rm -f stdin.o named.o
+    from_stdin "$answer" -x $language -c - -o named.o
+    ok
+    exists named.o
+    from_stdin "$answer" -x $language -c -
+    ok
+    exists stdin.o
+    from_stdin "$answer" -x $language - -o program
+    ok
+    run ./program
+    [ "$status" = 42 ]
+    note $? "status $status, wanted 42"
+    from_stdin "$answer" -x $language -E - -DSCALE=77
+    ok
+    says 'return 40 + 77;'
+    from_stdin "$answer" -x $language -M -
+    ok
+    says 'stdin.o :'
+    says 'a.h'
+    says_not "$TMPDIR"
+done
+from_stdin "$kernel" -x cu -ptx - -o k.ptx
+ok
+contains k.ptx '.visible .entry _Z1kPi'
+from_stdin "$kernel" -x cu -ptx -
+ok
+exists stdin.ptx
+from_stdin "$kernel" -x cu -rdc=true -c - -o one.o
+ok
+cp one.o two.o
+from_stdin "$kernel" -x cu -rdc=true -c - -o one.o
+cmp -s one.o two.o
+note $? "two builds from standard input differ"
+# Messages speak of standard input and count its lines.
+from_stdin 'int main()
+{ return no_such_name; }' -x cu -c - -o wrong.o
+fails
+says '<stdin>:2:10: error'
+says_not "$TMPDIR"
+missing wrong.o
+from_stdin '' -x cu -c - -o empty.o
+ok
+exists empty.o
+from_stdin "$answer" -
+fails
+says "needs an option that says its language: -x cu"
+from_stdin "$answer" -x cu - -
+fails
+says 'named twice'
+command='weircc -x cu - <&-'
+weircc -x cu -c - <&- >out 2>&1
+status=$?
+fails
+says 'Cannot read standard input'
+printf '%s' "$answer" | weircc --dryrun -x cu - -o listed 2>&1 | sh >out 2>&1
+run ./listed
+[ "$status" = 42 ]
+note $? "status $status, wanted 42"
+
+# Outputs are named after inputs without their directories.
+mkdir one two out1
+cp a.cu a.h one
+sed s/_a/_2/g a.cu >two/a.cu
+cp a.h two
+for phase in -c -dc -ptx -fatbin; do
+    run weircc $phase one/a.cu two/a.cu
+    fails
+    says "'one/a.cu' and 'two/a.cu' would both be written to 'a."
+done
+run weircc -c one/a.cu two/a.cu -odir out1
+fails
+says "written to 'out1/a.o'"
+missing a.o a.ptx a.fatbin out1/a.o
+run weircc -lib one/a.cu two/a.cu -o liba.a
+ok
+
+# What is empty, no text, or not there.
+: >empty.cu
+run weircc -c empty.cu -o empty.o
+ok
+exists empty.o
+head -c 4096 /dev/urandom >noise.cu
+run weircc -c noise.cu
+fails
+says 'error'
+missing noise.o
+printf 'int main() { return 0; }\n' >no_include.cu
+sed -i '1i #include "not/there.h"' no_include.cu
+run weircc -c no_include.cu
+fails
+says "no_include.cu:1:10: fatal error: 'not/there.h' file not found"
+[ "$(grep -c 'not found' out)" = 1 ]
+note $? "the message comes twice"
+for file in noise.o noise.a noise.so noise.ptx noise.fatbin; do
+    head -c 4096 /dev/urandom >$file
+    run weircc -dlink $file -o linked.o
+    [ $file = noise.a ] || [ $file = noise.so ] || [ $file = noise.o ] || fails
+    run weircc $file -o linked
+    fails
+    missing linked
+done
+
+# What cannot be written.
+mkdir closed directory.o
+run weircc -c a.cu -o directory.o
+fails
+says 'directory.o'
+run weircc a.cu b.cpp -o closed
+fails
+says 'closed'
+run weircc -ptx a.cu -o nowhere/a.ptx
+fails
+says 'nowhere/a.ptx'
+run weircc -fatbin a.cu -o nowhere/a.fatbin
+fails
+says 'nowhere/a.fatbin'
+run weircc -E a.cu -o nowhere/a.ii
+fails
+says 'nowhere/a.ii'
+run weircc -c a.cu -odir nowhere
+fails
+says 'nowhere'
+run weircc -lib b.cpp -o nowhere/b.a
+fails
+says 'nowhere'
+if [ -c /dev/full ]; then
+    for phase in -ptx -fatbin -E; do
+        run weircc $phase a.cu -o /dev/full
+        fails
+    done
+    [ -c /dev/full ]
+    note $? "the device is replaced by a file"
+fi
+
+# Misspelt options.
+misspelt() {
+    run weircc a.cu "$1"
+    fails
+    says "Unknown option '$1'"
+    [ -z "$2" ] || says "$2"
+}
+misspelt -Xcompilr "did you mean '-Xcompiler'?"
+misspelt --dryrn "did you mean '--dryrun'?"
+misspelt --dry-run "did you mean '--dryrun'?"
+misspelt -use_fast_mth "did you mean '--use_fast_math'?"
+misspelt -gencod=arch=compute_80,code=sm_80 "did you mean '-gencode'?"
+misspelt --use-fast-math "did you mean '--use_fast_math'?"
+misspelt --expt-relaxed-constxpr "did you mean '--expt-relaxed-constexpr'?"
+misspelt -fPIC "follow -Xcompiler"
+misspelt -Wall "follow -Xcompiler"
+misspelt -q ''
+says_not 'did you mean'
+run weircc a.cu -std=c++18
+fails
+says 'c++03|c++11|c++14|c++17|c++20'
+
+# Signals take the intermediate files away, at any time.
+cat >slow.cu <<'EOF'
+template <int N> struct T { static const int v = T<N - 1>::v + T<N - 2>::v; };
+template <int A, int B> __global__ void many(int *p) { *p += A * B; }
+template <int A, int B> struct All {
+    static void go(int *p) { many<A, B><<<1, 1>>>(p); All<A - 1, B>::go(p); }
+};
+template <int B> struct All<0, B> { static void go(int *p) { All<200, B - 1>::go(p); } };
+template <> struct All<0, 0> { static void go(int *) {} };
+void all(int *p) { All<200, 30>::go(p); }
+EOF
+for case in INT,0.3 TERM,0 TERM,1; do
+    signal=${case%,*}
+    delay=${case#*,}
+    command="kill -$signal weircc after $delay s"
+    # a shell's background commands ignore SIGINT
+    python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execvp(sys.argv[1], sys.argv[1:])' weircc -c slow.cu -ftemplate-depth=9000 >out 2>&1 &
+    pid=$!
+    i=0
+    while [ -z "$(ls -A "$TMPDIR")" ] && [ $i -lt 100 ]; do
+        sleep 0.05
+        i=$((i + 1))
+    done
+    sleep "$delay"
+    kill -"$signal" $pid
+    wait $pid
+    [ $? -gt 128 ]
+    note $? "is not ended by the signal"
+    [ -z "$(ls -A "$TMPDIR")" ]
+    note $? "intermediate files are left"
+    missing slow.o
+done
+done_

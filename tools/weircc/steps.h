@@ -1,0 +1,22 @@
+/* steps: what weircc itself does to a file between two commands.
+ *
+ * --verbose and --dryrun list a step as "weircc --step=NAME FILE...", a command that a shell can
+ * run. Such a command reads no options, from the environment or elsewhere. */
+#ifndef WEIRCC_STEPS_H
+#define WEIRCC_STEPS_H
+
+#include "driver.h"
+
+enum step {
+    STEP_FATBIN,         /* PTX, fat binary: writes the container */
+    STEP_DEVICE_SYMBOLS, /* fat binary, assembler text: writes what puts it into an object */
+    STEP_BOOLS,          /* LLVM text: rewrites it in place (bools.h) */
+};
+
+/* Carries a step out, or only lists it. `second` is NULL for a step of one file. Exit status. */
+int step_run(struct driver *dr, enum step step, const char *first, const char *second);
+
+/* The command "weircc --step=NAME FILE...". Exit status, -1 when the arguments are none. */
+int step_command(int argc, char **argv);
+
+#endif
