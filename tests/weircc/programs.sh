@@ -179,6 +179,52 @@ for file in square.ptx square.fatbin; do
     says 'square 49'
 done
 
+# OpenMP: pragmas hold in CUDA and in C++ files, however the link is told of it.
+cat >omp.cu <<'END'
+#include <cstdio>
+#include <omp.h>
+__global__ void k(int *p) { *p += 1; }
+int cpp_threads();
+int main()
+{
+    int sum = 0, n = 0, most = 0;
+#pragma omp parallel for reduction(+ : sum) num_threads(4)
+    for (int i = 0; i < 100; i++)
+        sum += i;
+#pragma omp parallel num_threads(4)
+#pragma omp critical
+    {
+        n++;
+        most = omp_get_thread_num() > most ? omp_get_thread_num() : most;
+    }
+    int *p, v = 0;
+    cudaMalloc(&p, 4);
+    cudaMemset(p, 0, 4);
+    k<<<1, 1>>>(p);
+    cudaMemcpy(&v, p, 4, cudaMemcpyDefault);
+    printf("sum %d threads %d %d most %d kernel %d\n", sum, n, cpp_threads(), most, v);
+}
+END
+cat >omp_part.cpp <<'END'
+int cpp_threads()
+{
+    int n = 0;
+#pragma omp parallel num_threads(3)
+#pragma omp atomic
+    n++;
+    return n;
+}
+END
+run weircc -Xcompiler -fopenmp omp.cu omp_part.cpp -o omp
+check_run omp 'sum 4950 threads 4 3 most 3 kernel 1'
+run weircc -Xcompiler=-O2,-fopenmp -c omp.cu omp_part.cpp
+ok
+for flags in -lgomp '-Xcompiler -fopenmp' '-Xcompiler -fopenmp -lgomp'; do
+    # shellcheck disable=SC2086
+    run weircc omp.o omp_part.o $flags -o omp
+    check_run omp 'sum 4950 threads 4 3 most 3 kernel 1'
+done
+
 # The project's own examples.
 for example in vector_add memory two_streams streams syncedmem mandelbrot; do
     library=

@@ -1,6 +1,7 @@
 /* After compilation: programs, shared and static libraries, device linking, running. */
 #include "driver.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,7 +20,7 @@ int wrap_device_code(struct driver *dr, const char *fatbin, const char *object)
     list_add(&argv, "c");
     list_add(&argv, "-include");
     list_add(&argv, "%s/rdc.h", dr->tools.support);
-    list_add(&argv, "-D__WEIR_RDC_ASM__=\"%s\"", text);
+    command_define_string(&argv, "__WEIR_RDC_ASM__", text, READER_ASSEMBLER);
     list_add(&argv, "-c");
     list_add(&argv, "/dev/null");
     list_add(&argv, "-o");
@@ -71,17 +72,35 @@ static void add_search_path(struct strlist *argv, const char *folder)
     list_add(argv, "%s", folder);
 }
 
+/* Whether the command line asks for OpenMP, of the compiler or of the linker. */
+static bool wants_openmp(const struct driver *dr)
+{
+    const struct cmdline *c = &dr->options;
+    static const char *const libraries[] = {"-lgomp", "-lomp", "-liomp5"};
+    for (size_t i = 0; i < WEIR_COUNT(libraries); i++)
+        if (list_has(&dr->plan.link_inputs, libraries[i]))
+            return true;
+    return list_has(&c->list[OPT_compiler_options], "-fopenmp") ||
+           list_has(&c->unknown_compiler, "-fopenmp") || list_has(&c->unknown_linker, "-fopenmp");
+}
+
 /* OpenMP in the host code of CUDA files is clang's, and needs its library, which serves code of gcc
- * as well; it must come before gcc's own. */
+ * as well. It must come before gcc's own, wherever that is named. */
 static void add_openmp(struct strlist *argv, const struct driver *dr)
 {
-    if (!list_has(&dr->options.list[OPT_compiler_options], "-fopenmp") &&
-        !list_has(&dr->options.unknown_compiler, "-fopenmp"))
+    if (!wants_openmp(dr))
         return;
     char *library = xprintf("%s/libomp.so", dr->tools.clang_lib);
     if (access(library, R_OK) == 0) {
+        list_add(argv, "-Wl,--push-state,--no-as-needed");
         list_add(argv, "%s", library);
+        list_add(argv, "-Wl,--pop-state");
         add_search_path(argv, dr->tools.clang_lib);
+    } else {
+        fprintf(stderr,
+                "%sweircc warning : OpenMP in CUDA files needs '%s': install Debian's "
+                "libomp-19-dev\n",
+                dr->work.dryrun ? "# " : "", library);
     }
     free(library);
 }
@@ -134,13 +153,13 @@ int link_program(struct driver *dr)
     list_add(&argv, "-L%s", dr->tools.lib);
     for (size_t i = 0; i < c->list[OPT_library_path].count; i++)
         list_add(&argv, "-L%s", c->list[OPT_library_path].items[i]);
-    if (!relocatable)
-        list_add(&argv, "-Wl,--start-group");
-    list_add_all(&argv, NULL, &p->link_inputs);
     if (!relocatable) {
         add_openmp(&argv, dr);
-        add_runtime(&argv, dr);
+        list_add(&argv, "-Wl,--start-group");
     }
+    list_add_all(&argv, NULL, &p->link_inputs);
+    if (!relocatable)
+        add_runtime(&argv, dr);
     list_add(&argv, "-o");
     list_add(&argv, "%s", p->output);
     return work_run(&dr->work, &argv, "link", NULL, &dr->diag);
