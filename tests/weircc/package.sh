@@ -111,12 +111,49 @@ says 'result 42'
 
 mkdir project
 cp twice.cu amount.h driver.c runtime.c buffer.c project
+cat >project/part.cpp <<'END'
+int part() { return 2; }
+END
+cat >project/kernels.cu <<'END'
+int part();
+__global__ void kernel(int *p) { *p = 40; }
+int whole()
+{
+    int *p, value = 0;
+    cudaMalloc(&p, sizeof value);
+    kernel<<<1, 1>>>(p);
+    cudaMemcpy(&value, p, sizeof value, cudaMemcpyDeviceToHost);
+    return value + part();
+}
+END
+cat >project/main.cpp <<'END'
+#include <cstdio>
+int whole();
+int main() { printf("result %d\n", whole()); }
+END
+cat project/kernels.cu project/main.cpp >project/part_of.cu
 cat >project/CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.20)
 project(user LANGUAGES C CXX)
 find_package(Weir 0.1 REQUIRED)
 add_executable(twice)
 weir_add_cuda_sources(twice twice.cu OPTIONS -O2)
+# without keywords and with them, before and after
+add_library(part STATIC part.cpp)
+add_executable(plain_after)
+weir_add_cuda_sources(plain_after part_of.cu)
+target_link_libraries(plain_after part)
+add_executable(plain_before)
+target_link_libraries(plain_before part)
+weir_add_cuda_sources(plain_before part_of.cu)
+add_executable(keyword)
+target_link_libraries(keyword PRIVATE part)
+weir_add_cuda_sources(keyword part_of.cu)
+add_library(kernels STATIC)
+weir_add_cuda_sources(kernels kernels.cu)
+target_link_libraries(kernels part)
+add_executable(over_library main.cpp)
+target_link_libraries(over_library kernels)
 add_executable(driver driver.c)
 target_link_libraries(driver CUDA::cuda_driver)
 add_executable(runtime runtime.c)
@@ -130,6 +167,10 @@ run cmake --build user
 ok
 run user/twice
 says 'result 42'
+for program in plain_after plain_before keyword over_library; do
+    run user/$program
+    says 'result 42'
+done
 run user/driver
 says 'devices 1'
 run user/runtime
@@ -171,18 +212,38 @@ add_executable(whole whole.cu)
 target_link_libraries(whole part)
 set_target_properties(part whole PROPERTIES CUDA_SEPARABLE_COMPILATION ON)
 find_package(CUDAToolkit REQUIRED)
+message(STATUS "toolkit ${CUDAToolkit_VERSION} ${CUDAToolkit_INCLUDE_DIRS}")
 add_executable(driver driver.c)
 target_link_libraries(driver CUDA::cuda_driver)
+add_executable(runtime runtime.c)
+target_link_libraries(runtime CUDA::cudart)
+add_executable(shared_runtime twice.cu)
+set_target_properties(shared_runtime PROPERTIES CUDA_RUNTIME_LIBRARY Shared)
+target_link_libraries(shared_runtime CUDA::cudart)
 END
-run cmake -G Ninja -S language -B cuda_language -DCMAKE_CUDA_COMPILER="$prefix/bin/weircc" \
-    -DCUDAToolkit_ROOT="$prefix/lib/weir/cuda"
-ok
-run cmake --build cuda_language
-ok
-run cuda_language/twice
-says 'result 42'
-run cuda_language/whole
-says 'result 42'
-run cuda_language/driver
-says 'devices 1'
+cp runtime.c language
+# Another toolkit in the PATH is not taken, whether ours is named or not.
+mkdir -p other/bin
+printf '#!/bin/sh\necho "#$ TOP=%s/other"\necho "nvcc: NVIDIA (R) Cuda compiler driver"\nexit 1\n' "$PWD" >other/bin/nvcc
+chmod +x other/bin/nvcc
+PATH=$PWD/other/bin:$PATH
+for root in "$prefix/lib/weir/cuda" ''; do
+    rm -rf cuda_language
+    run cmake -G Ninja -S language -B cuda_language -DCMAKE_CUDA_COMPILER="$prefix/bin/weircc" \
+        ${root:+-DCUDAToolkit_ROOT="$root"}
+    ok
+    says "toolkit 13.0.0 $prefix/"
+    run cmake --build cuda_language
+    ok
+    for program in twice whole shared_runtime; do
+        run cuda_language/$program
+        says 'result 42'
+    done
+    run cuda_language/driver
+    says 'devices 1'
+    run cuda_language/runtime
+    says 'runtime 13000'
+    run ldd cuda_language/shared_runtime
+    says "libcudart.so.13 => $prefix/"
+done
 done_

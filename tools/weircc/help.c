@@ -57,10 +57,13 @@ void print_help(void)
     putchar('\n');
 }
 
-/* Scripts look for "release 13.0" and "V13.0.n" in nvcc's text; the rest says what this is. */
+/* Scripts look for "release 13.0" and "V13.0.n" in nvcc's text. CMake takes a compiler for nvcc, and
+ * its toolkit for the one to use, when the text holds nvcc's own name for itself; otherwise it takes
+ * what another nvcc in the PATH says of its toolkit. */
 void print_version(void)
 {
     printf("weircc: Weir's CUDA compiler driver, with nvcc's command line\n"
+           "Compatible with nvcc: NVIDIA (R) Cuda compiler driver\n"
            "Copyright (c) 2026 The Weir authors\n"
            "Cuda compilation tools, release %d.%d, V%d.%d.0\n"
            "Build weir_%s\n",
