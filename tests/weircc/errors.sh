@@ -74,6 +74,24 @@ says_not warning
 run weircc -c wrong.cu -Xcompiler -Wall -Werror all-warnings
 fails
 
+# Names that PTX does not allow are refused with their lines, as by nvcc; host code may have them.
+cat >names.cu <<'END'
+__device__ int zähler = 3;
+__global__ void größe(int *p) { *p = 40 + zähler; }
+template <typename T> __global__ void größer(T *p) { *p += 1; }
+int größe_des_wirts(int *p) { größe<<<1, 1>>>(p); größer<<<1, 1>>>(p); return 0; }
+END
+run weircc -c names.cu
+fails
+says "names.cu:1:16: error: the name 'zähler' has a character that is not ASCII"
+says "names.cu:2:17: error: the name 'größe' has"
+says "names.cu:3:39: error: the name 'größer' has"
+says '3 errors detected'
+says_not 'stack'
+sed 's/zähler/counter/g; s/größe\([(r<]\)/size\1/g' names.cu >host_names.cu
+run weircc -c host_names.cu
+ok
+
 # Only host code is wrong.
 printf '__global__ void k() {}\nint main() { return missing_name; }\n' >host.cu
 run weircc -c host.cu

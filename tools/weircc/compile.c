@@ -9,6 +9,7 @@
 #include "launch_ptx.h"
 #include "launches.h"
 #include "messages.h"
+#include "names.h"
 #include "steps.h"
 
 #include <stdio.h>
@@ -277,6 +278,20 @@ static int finish_launches(struct compilation *c, const char *path)
     return ok ? 0 : 1;
 }
 
+/* Refuses names that PTX does not allow. */
+static int check_names(struct compilation *c, const char *path)
+{
+    struct driver *dr = c->dr;
+    if (dr->work.dryrun)
+        return 0;
+    struct strbuf errors = {0};
+    char *llvm = file_read(path, NULL, &dr->diag);
+    bool ok = llvm != NULL && names_check(llvm, c->job->input, &errors) == 0;
+    free(llvm);
+    show(c, &errors);
+    return ok ? 0 : 1;
+}
+
 /* LLVM's passes and the PTX backend, on the text that the front end made. */
 static int make_ptx(struct compilation *c, const char *llvm, const char *ptx)
 {
@@ -312,6 +327,8 @@ static int device_pass(struct compilation *c, const char *ptx)
     list_add(&command, "-Xclang");
     list_add(&command, "-disable-llvm-passes");
     int status = run_pass(c, PASS_DEVICE, &command, &(struct run){"-S", "clang (device)", llvm});
+    if (status == 0)
+        status = check_names(c, llvm);
     if (status == 0)
         status = step_run(dr, STEP_BOOLS, llvm, NULL);
     if (status == 0)
