@@ -48,6 +48,10 @@ int main(int argc, char **argv)
     pthread_t t;
     const char *mode = argc == 2 ? argv[1] : "";
     atexit([] { puts("exit"); });
+    if (strcmp(mode, "pool") == 0) { // returns, and has used a memory pool
+        void *p;
+        return cudaMallocAsync(&p, 64, 0) != cudaSuccess || cudaFreeAsync(p, 0) != cudaSuccess;
+    }
     if (strcmp(mode, "plain") == 0) { // returns
         use();
         return 0;

@@ -208,13 +208,18 @@ static void on_fork(void)
 static void write_file(void)
 {
     const char *path = env_get(ENV_POOLS_FILE);
-    FILE *file = path != NULL && *path != '\0' && !device_forked() ? fopen(path, "w") : NULL;
-    if (file == NULL)
+    if (path == NULL || *path == '\0' || device_forked())
         return;
+    FILE *file = fopen(path, "we");
+    if (file == NULL) {
+        fprintf(stderr, "weir: WEIR_POOLS_FILE: %s: %s\n", path, strerror(errno));
+        return;
+    }
     struct strbuf out = {0};
     report(&out);
-    fwrite(out.items, 1, out.count, file);
-    fclose(file);
+    bool whole = fwrite(out.items, 1, out.count, file) == out.count;
+    if (fclose(file) != 0 || !whole)
+        fprintf(stderr, "weir: WEIR_POOLS_FILE: %s: %s\n", path, strerror(errno));
     sb_free(&out);
 }
 
