@@ -181,11 +181,29 @@ void jkernel_print_uniformity(const struct jkernel *k, struct strbuf *out)
 
 /* ---- checks and facts ---- */
 
+/* Says in which function a refused instruction is, and where in the source, if that is known. */
+static bool refuse_in(const struct ptx_func *f, const struct ptx_instr *i, struct diag *d)
+{
+    const struct ptx_module *m = f->module;
+    if (d == NULL || d->text[0] == 0)
+        return false;
+    struct diag why = *d;
+    const char *file = i->loc_line > 0 && i->loc_file > 0 && i->loc_file < m->nfiles
+                           ? m->files[i->loc_file]
+                           : NULL;
+    d->text[0] = 0;
+    if (file != NULL)
+        return diag_set(d, why.line, why.column, "%s:%d: %.600s (in %s, line %d of its PTX)", file,
+                        i->loc_line, why.text, f->name, why.line);
+    return diag_set(d, why.line, why.column, "%.600s (in %s, line %d of its PTX)", why.text,
+                    f->name, why.line);
+}
+
 static bool check_func(const struct ptx_func *f, struct diag *d)
 {
     for (int n = 0; n < f->ninstrs; n++)
         if (!emit_supported(&f->instrs[n], d))
-            return false;
+            return refuse_in(f, &f->instrs[n], d);
     return true;
 }
 
