@@ -130,8 +130,8 @@ static void write_ended(struct codegen *cg, const struct ptx_call *c, LLVMValueR
         write_vector(cg, c->ended - 1, lanes_of(cg, ended), PTX_PRED);
 }
 
-/* The lanes of `same` launch the kernel at address `to`: as a direct launch, but the arguments lie
- * where a function's would (front/cdp_launch.c). */
+/* The lanes of `same` launch the kernel at address `to`: as a direct launch, but the arguments are
+ * where those of a function would be (front/cdp_launch.c). */
 static void call_launch(struct codegen *cg, const struct ptx_call *c, LLVMValueRef to,
                         LLVMValueRef same)
 {
@@ -191,7 +191,7 @@ static bool emit_indirect(struct codegen *cg, const struct ptx_instr *i)
         LLVMBuildBr(b, next);
         LLVMPositionBuilderAtEnd(b, no);
     }
-    if (c->configured) { /* launching no kernel is an error of the thread's, not a fault */
+    if (c->configured) { /* launching no kernel is an error of the thread, not a fault */
         LLVMBasicBlockRef null = new_bb(cg, "no_kernel"), no = new_bb(cg, "no_function");
         LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, to, c64(cg, 0), ""), null, no);
         LLVMPositionBuilderAtEnd(b, null);

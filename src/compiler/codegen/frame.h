@@ -50,8 +50,8 @@ LLVMValueRef register_pointer(struct codegen *cg, int32_t reg);
 
 /* Conditions in the code that are decided when the tier is: whether it is baseline code, which
  * blocks leave for optimized code, and whether such blocks enter it. */
-#define OSR_LEAVES "weir_move_leaves"
-#define OSR_ENTERS "weir_move_enters"
+#define OSR_LEAVES "weir_osr_leaves"
+#define OSR_ENTERS "weir_osr_enters"
 
 /* Chooses where blocks may leave for optimized code; after frame_plan. */
 void osr_plan(struct codegen *cg);

@@ -623,9 +623,9 @@ bool emit_kernel(struct codegen *cg)
     LLVMBasicBlockRef *regions =
         arena_alloc(&k->arena, sizeof(LLVMBasicBlockRef) * (size_t)k->nresume);
     size_t once, copied = duplicated_instrs(cg, &once);
-    bool shared = copied > (has_yields(k) ? 2 * once : 3 * once + 2000);
-    cg->flow->has_converged = (shared ? once : copied) <= MAX_CONVERGED;
-    k->lockstep &= !shared;
+    bool merged = copied > (has_yields(k) ? 2 * once : 3 * once + 2000);
+    cg->flow->has_converged = (merged ? once : copied) <= MAX_CONVERGED;
+    k->lockstep &= !merged;
     cg->regions->next_set = arena_alloc(&k->arena, (size_t)bit_words(k->nresume) * 8);
     interleave_plan(cg);
     remat_plan(cg);
@@ -634,7 +634,7 @@ bool emit_kernel(struct codegen *cg)
     memory_registers_plan(cg);
     batch_plan(cg);
     for (int32_t r = 0; r < k->nresume; r++)
-        regions[r] = shared && r > 0 ? regions[0] : new_bb(cg, "region");
+        regions[r] = merged && r > 0 ? regions[0] : new_bb(cg, "region");
     if (k->nresume > 1 && !k->lockstep) {
         cg->regions->dispatch = new_bb(cg, "dispatch");
         LLVMBuildBr(cg->alu.b, cg->regions->dispatch);
@@ -644,7 +644,7 @@ bool emit_kernel(struct codegen *cg)
         LLVMBuildBr(cg->alu.b, begin);
     }
     bool ok = true;
-    if (shared)
+    if (merged)
         ok = emit_merged_region(cg, regions[0]);
     else if (cg->batch != NULL)
         ok = emit_batch(cg, regions[0]);

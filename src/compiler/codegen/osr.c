@@ -142,7 +142,7 @@ static LLVMValueRef undecided(struct codegen *cg, const char *name)
 static LLVMBasicBlockRef leave_if_replaced(struct codegen *cg)
 {
     LLVMBuilderRef b = cg->alu.b;
-    LLVMBasicBlockRef look = new_bb(cg, "look"), leave = new_bb(cg, "move"),
+    LLVMBasicBlockRef look = new_bb(cg, "test_replaced"), leave = new_bb(cg, "osr_exit"),
                       on = new_bb(cg, "stay");
     LLVMBuildCondBr(b, undecided(cg, OSR_LEAVES), look, on);
     LLVMPositionBuilderAtEnd(b, look);
@@ -224,7 +224,7 @@ void osr_entry(struct codegen *cg, LLVMBasicBlockRef at, LLVMBasicBlockRef *regi
         LLVMBuildBr(b, regions[0]);
         return;
     }
-    LLVMBasicBlockRef moved = new_bb(cg, "moved");
+    LLVMBasicBlockRef moved = new_bb(cg, "osr_entry");
     LLVMBuildCondBr(b, undecided(cg, OSR_ENTERS), moved, regions[0]);
     LLVMPositionBuilderAtEnd(b, moved);
     LLVMValueRef state = LLVMBuildLoad2(b, cg->i32, state_pointer(cg), "");

@@ -9,13 +9,14 @@
 #include "compiler/codegen/instructions.h"
 #include "compiler/codegen/values.h"
 
-/* How deep conditions are looked into. */
+/* How many instructions deep conditions are followed. */
 enum { DEPTH = 6 };
 
-/* A condition being looked at, or made for one lane. */
+/* A condition that is analysed, or computed for one lane. */
 struct bound_condition {
     struct codegen *cg;
-    const struct jblock *blk; /* all of it is computed in this block */
+    const struct jblock *blk; /* every instruction of it that is followed is in this block, or in
+                                 OTHER_BLOCK */
     LLVMValueRef no_wrap;     /* i1: no index wraps around; NULL: none can */
     bool failed;
 };
@@ -37,18 +38,19 @@ static bool is_index(unsigned type)
     return type == PTX_S32 || type == PTX_U32 || type == PTX_S64 || type == PTX_U64;
 }
 
-/* Is an operand of the instruction at `at` still at the block's end what it was there? */
+/* Does an operand of the instruction at `at` have the same value at the end of the block? */
 static bool unchanged(const struct bound_condition *c, int32_t at, const struct ptx_operand *o)
 {
     return o->kind != PTX_OPR_REG ||
            last_write(c->cg->k, c->blk, c->blk->first + c->blk->count, o->reg) < at;
 }
 
-/* In place of the number of an instruction: the value was made in another block. It can be made
- * again if all it comes from can (struct jreg, remat). */
+/* Instead of the number of an instruction: the value was computed in another block. It can be
+ * rematerialized if all that it is computed from can (struct jreg, remat). */
 enum { OTHER_BLOCK = -1 };
 
-/* Makes a register again that never changes while the block runs, after those it comes from. */
+/* Rematerializes a register that never changes while the block runs, after those that it is
+ * computed from. */
 static void rematerialize(struct bound_condition *c, int32_t reg)
 {
     const struct ptx_instr *i = &c->cg->k->instrs[c->cg->k->regs[reg].def];
@@ -72,8 +74,8 @@ static bool can_rematerialize(const struct jkernel *k, int32_t reg)
     return true;
 }
 
-/* The instruction that makes a value which is neither uniform nor counts, and its number in *at;
- * NULL: it cannot be looked into. */
+/* The instruction that computes a value which is neither uniform nor affine, and its number in *at;
+ * NULL: it cannot be followed. */
 static const struct ptx_instr *defining_instr(const struct bound_condition *c, int32_t before,
                                               int32_t reg, int32_t *at)
 {
@@ -84,7 +86,7 @@ static const struct ptx_instr *defining_instr(const struct bound_condition *c, i
     const struct ptx_instr *i = &c->cg->k->instrs[*at < 0 ? r->def : *at];
     if (jit_ndst(i) != 1 || i->ntypes != 1)
         return NULL;
-    for (int n = 1; n < i->noperands; n++) /* what it reads is read again at the block's end */
+    for (int n = 1; n < i->noperands; n++) /* what it reads must be available at the block's end */
         if (i->operands[n].kind == PTX_OPR_VEC || (*at >= 0 && !unchanged(c, *at, &i->operands[n])))
             return NULL;
     unsigned type = i->types[0];
@@ -99,13 +101,13 @@ static const struct ptx_instr *defining_instr(const struct bound_condition *c, i
     }
 }
 
-/* Can the value of an operand whose lanes are in a row be read at the block's end? */
+/* Is an affine operand available at the block's end? */
 static bool readable(const struct bound_condition *c, int32_t before, const struct ptx_operand *o)
 {
     return before != OTHER_BLOCK || o->kind != PTX_OPR_REG || can_rematerialize(c->cg->k, o->reg);
 }
 
-/* Its first lane's value. */
+/* Its value in the first lane. */
 static LLVMValueRef first_lane_value(struct bound_condition *c, int32_t before,
                                      const struct ptx_operand *o, unsigned type)
 {
@@ -114,7 +116,7 @@ static LLVMValueRef first_lane_value(struct bound_condition *c, int32_t before,
     return operand_scalar(c->cg, o, type, SEG_WARP, 0);
 }
 
-/* Notes what must hold for a counting value of type `type` not to wrap around. */
+/* Adds to c->no_wrap what must hold for an affine value of type `type` not to wrap around. */
 static void require_no_wrap(struct bound_condition *c, int32_t before, const struct ptx_operand *o,
                             const struct uniformity *s, unsigned type)
 {
@@ -138,15 +140,15 @@ static void require_no_wrap(struct bound_condition *c, int32_t before, const str
     c->no_wrap = c->no_wrap ? LLVMBuildAnd(b, c->no_wrap, ok, "") : ok;
 }
 
-/* Two directions in one: they must not be opposite. */
+/* The common direction of two; they must not be opposite. */
 static int join_directions(struct bound_condition *c, int a, int b)
 {
     c->failed |= a * b < 0;
     return a != 0 ? a : b;
 }
 
-/* How an operand of type `type`, read by the instruction at `before`, goes from lane to lane: up
- * (1), down (-1) or not at all; false comes before true. */
+/* How an operand of type `type`, read by the instruction at `before`, changes from lane to lane: up
+ * (1), down (-1) or not at all; false is less than true. */
 static int direction(struct bound_condition *c, int32_t before, const struct ptx_operand *o,
                      unsigned type, int depth)
 {
@@ -209,8 +211,8 @@ static LLVMValueRef value_in_lane(struct bound_condition *c, int32_t before,
     return o->neg && type == PTX_PRED ? LLVMBuildNot(cg->alu.b, out[0], "") : out[0];
 }
 
-/* `i == n` with an index that goes up or down by one: no lane has it when the distance from the
- * first is more than the warp is long, however indices wrap. */
+/* `i == n` with an index of stride 1 or -1: no lane has it when the distance from the first is more
+ * than the warp is long, however indices wrap. */
 static bool equality_from_bounds(struct bound_condition *c, const struct ptx_operand *cond,
                                  LLVMValueRef *all, LLVMValueRef *none)
 {
@@ -249,7 +251,7 @@ static bool equality_from_bounds(struct bound_condition *c, const struct ptx_ope
 
 /* ---- all lanes at once ---- */
 
-/* `index < bound` with an index that goes up or down by one from lane to lane. */
+/* `index < bound` with an index of stride 1 or -1. */
 struct row {
     const struct ptx_instr *i;
     int32_t at; /* its number (maker) */
@@ -290,7 +292,7 @@ static bool is_index_compare(struct bound_condition *c, const struct ptx_operand
     return !c->failed;
 }
 
-/* i32: the lanes of which a row's comparison is true, no index wrapping around. */
+/* i32: the lanes for which such a comparison is true, if no index wraps around. */
 static LLVMValueRef index_compare_bits(struct bound_condition *c, const struct row *r)
 {
     struct codegen *cg = c->cg;
@@ -303,8 +305,8 @@ static LLVMValueRef index_compare_bits(struct bound_condition *c, const struct r
         low = high;
         high = t;
     }
-    /* The lanes up to high - low behind the first. Up: those of index < bound, or <=; down: those
-     * of index > bound, or >=. Else it is the others. */
+    /* The lanes up to high - low after the first. Up: those of index < bound, or <=; down: those of
+     * index > bound, or >=. Else it is the others. */
     bool others = r->less != r->up, with = r->equal != others;
     LLVMIntPredicate p =
         with ? (is_signed ? LLVMIntSLE : LLVMIntULE) : (is_signed ? LLVMIntSLT : LLVMIntULT);
@@ -332,7 +334,7 @@ LLVMValueRef branch_condition_bits(struct codegen *cg, const struct jblock *blk)
     LLVMValueRef wrapped = NULL;
     if (c.no_wrap != NULL) {
         wrap = new_bb(cg, "wrap");
-        row = new_bb(cg, "row");
+        row = new_bb(cg, "affine");
         join = new_bb(cg, "compared");
         LLVMBuildCondBr(b, c.no_wrap, row, wrap);
         LLVMPositionBuilderAtEnd(b, wrap);

@@ -18,12 +18,12 @@
 #include "compiler/codegen/values.h"
 
 /* Block b's divergent or converged copy, which is put on the worklist when first asked for. */
-static LLVMBasicBlockRef block_copy(struct codegen *cg, int32_t b, bool whole)
+static LLVMBasicBlockRef block_copy(struct codegen *cg, int32_t b, bool converged)
 {
-    LLVMBasicBlockRef *bb = whole ? &cg->flow->converged_bb[b] : &cg->flow->divergent_bb[b];
+    LLVMBasicBlockRef *bb = converged ? &cg->flow->converged_bb[b] : &cg->flow->divergent_bb[b];
     if (*bb == NULL) {
-        *bb = new_bb(cg, whole ? "whole" : "b");
-        cg->flow->work[cg->flow->nwork++] = whole ? b + cg->k->nblocks : b;
+        *bb = new_bb(cg, converged ? "converged" : "divergent");
+        cg->flow->work[cg->flow->nwork++] = converged ? b + cg->k->nblocks : b;
     }
     return *bb;
 }
@@ -330,7 +330,7 @@ static LLVMBasicBlockRef split_point(struct codegen *cg, const struct ptx_instr 
 {
     LLVMBasicBlockRef *at = &cg->flow->split[i - cg->k->instrs];
     if (*at == NULL)
-        *at = new_bb(cg, "again");
+        *at = new_bb(cg, "resume");
     return *at;
 }
 
@@ -370,14 +370,14 @@ static bool emit_instrs(struct codegen *cg, const struct jblock *blk, int32_t fr
 static bool emit_fork(struct codegen *cg, const struct jblock *blk)
 {
     LLVMBuilderRef b = cg->alu.b;
-    LLVMBasicBlockRef near = new_bb(cg, "together"), apart = new_bb(cg, "apart");
+    LLVMBasicBlockRef adjacent = new_bb(cg, "adjacent"), serial = new_bb(cg, "serial");
     mask_vector(cg); /* made here, so that both sides may use it */
-    branch_likely(cg, likely_adjacent(cg, &cg->k->instrs[blk->first + blk->serial_from - 1]), near,
-                  apart);
-    LLVMPositionBuilderAtEnd(b, apart);
+    branch_likely(cg, likely_adjacent(cg, &cg->k->instrs[blk->first + blk->serial_from - 1]),
+                  adjacent, serial);
+    LLVMPositionBuilderAtEnd(b, serial);
     bool ok = serialize_lanes(cg, blk);
     flow_goto(cg, blk->serial_end);
-    LLVMPositionBuilderAtEnd(b, near);
+    LLVMPositionBuilderAtEnd(b, adjacent);
     return ok;
 }
 
@@ -400,15 +400,15 @@ static bool all_permute(struct codegen *cg, const struct jblock *blk)
 
 static bool emit_block(struct codegen *cg, int32_t index)
 {
-    bool whole = index >= cg->k->nblocks;
-    index -= whole ? cg->k->nblocks : 0;
+    bool converged = index >= cg->k->nblocks;
+    index -= converged ? cg->k->nblocks : 0;
     const struct jblock *blk = &cg->k->blocks[index];
-    LLVMPositionBuilderAtEnd(cg->alu.b, block_copy(cg, index, whole));
+    LLVMPositionBuilderAtEnd(cg->alu.b, block_copy(cg, index, converged));
     cg->cur = blk;
-    cg->converged = whole;
-    cg->waiting = blk->converged || whole ? NULL : cg->flow->waiting_of[index];
+    cg->converged = converged;
+    cg->waiting = blk->converged || converged ? NULL : cg->flow->waiting_of[index];
     cg->mask = cg->mask_vec = NULL;
-    if (!whole) {
+    if (!converged) {
         take_mask(cg);
         if (blk->npred > 1 && !flow_enter_converged(cg, index, cg->mask)) {
             /* what follows serves warps that leave the converged copy half-way */

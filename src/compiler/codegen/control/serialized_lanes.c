@@ -11,38 +11,38 @@
 #include "compiler/codegen/instructions.h"
 #include "compiler/codegen/values.h"
 
-/* One register during the turns. */
+/* One register during the section. */
 struct lane_reg {
     int32_t reg;
-    bool comes, stays; /* live into the stretch; written in it and live behind */
-    LLVMValueRef in;   /* what lanes bring: the first lane's value, their bits, or an array of 32 */
-    LLVMValueRef slot; /* the lane's own */
-    LLVMValueRef out;  /* what lanes leave: a slot for a value, for bits, or for 32 values */
-    struct uniformity uniformity; /* as it is otherwise */
-    struct storage home;
+    bool live_in, live_out; /* live into the section; written in it and live out */
+    LLVMValueRef in;        /* the live-in value: the first lane's, bits, or an array of 32 */
+    LLVMValueRef slot;      /* the value in the lane that runs */
+    LLVMValueRef out; /* the live-out value: a slot for one value, for bits, or for 32 values */
+    struct uniformity uniformity; /* outside of the section */
+    struct storage outside;
 };
 
 struct lane_section {
     const struct jblock *first;
-    uint64_t *inside;      /* the stretch's blocks */
-    LLVMBasicBlockRef *bb; /* the turn's copy of each */
+    uint64_t *inside;      /* the section's blocks, as a bit set */
+    LLVMBasicBlockRef *bb; /* the copy of each for one lane */
     struct lane_reg *items;
     size_t count, cap;
     bool ok;
 };
 
-static bool is_bit(const struct codegen *cg, const struct lane_reg *t)
+static bool is_predicate(const struct codegen *cg, const struct lane_reg *t)
 {
     return cg->k->regs[t->reg].type == PTX_PRED && t->uniformity.seg == SEG_NONE;
 }
 
-/* One scalar says it all: the warp's lanes lie in one row. */
+/* Is one scalar enough for all lanes? They are affine. */
 static bool is_affine(const struct lane_reg *t)
 {
     return t->uniformity.seg == SEG_WARP && t->uniformity.brk == 0;
 }
 
-/* The first instruction of a block that belongs to the turns. */
+/* The first instruction of a block that belongs to the section. */
 static int32_t first_instr(const struct lane_section *s, const struct jblock *blk)
 {
     return blk == s->first && blk->serial_from != 0 ? blk->serial_from - 1 : 0;
@@ -61,7 +61,7 @@ static void find_registers(struct codegen *cg, struct lane_section *s)
         const struct jblock *blk = &k->blocks[b];
         for (int32_t n = 0; n < blk->count; n++) {
             jit_roles(&k->instrs[blk->first + n], &r);
-            bool before = n < first_instr(s, blk); /* all lanes have done it together */
+            bool before = n < first_instr(s, blk); /* all lanes have run it together */
             for (int d = 0; d < r.ndef; d++)
                 bit_set(before ? made : written, r.def[d]);
             if (before)
@@ -77,9 +77,9 @@ static void find_registers(struct codegen *cg, struct lane_section *s)
         bool w = bit_get(written, n);
         if (!w && (!bit_get(used, n) || is_uniform(&reg->uniformity)))
             continue;
-        struct lane_reg t = {.reg = n, .uniformity = reg->uniformity, .home = cg->regs[n]};
-        t.comes = bit_get(s->first->live_in, n) || bit_get(made, n);
-        t.stays = w && bit_get(k->blocks[s->first->serial_end].live_in, n);
+        struct lane_reg t = {.reg = n, .uniformity = reg->uniformity, .outside = cg->regs[n]};
+        t.live_in = bit_get(s->first->live_in, n) || bit_get(made, n);
+        t.live_out = w && bit_get(k->blocks[s->first->serial_end].live_in, n);
         vec_push(s, t);
     }
     free(used);
@@ -87,7 +87,7 @@ static void find_registers(struct codegen *cg, struct lane_section *s)
     free(made);
 }
 
-/* ---- what goes in and out ---- */
+/* ---- live-in and live-out values ---- */
 
 static LLVMValueRef array_element(struct codegen *cg, const struct lane_reg *t, LLVMValueRef array,
                                   LLVMValueRef lane)
@@ -96,8 +96,8 @@ static LLVMValueRef array_element(struct codegen *cg, const struct lane_reg *t, 
     return LLVMBuildGEP2(cg->alu.b, type, array, &lane, 1, "");
 }
 
-/* Room for 32 values. Stretches share it, as only one is run at a time; kernels with very many
- * would need more memory than the first cache holds. */
+/* An array of 32 values. Sections share arrays, as only one runs at a time; kernels with very many
+ * would need more memory than the first-level cache holds. */
 static LLVMValueRef lane_array(struct codegen *cg, LLVMTypeRef type)
 {
     int n = cg->serialized->arrays.used, most = (int)WEIR_COUNT(cg->serialized->arrays.items);
@@ -105,47 +105,48 @@ static LLVMValueRef lane_array(struct codegen *cg, LLVMTypeRef type)
            LLVMGetAllocatedType(cg->serialized->arrays.items[n]) != type)
         n++;
     if (n == most)
-        return new_slot(cg, type, "turns");
+        return new_slot(cg, type, "lane_array");
     if (n == cg->serialized->arrays.count)
-        cg->serialized->arrays.items[cg->serialized->arrays.count++] = new_slot(cg, type, "turns");
+        cg->serialized->arrays.items[cg->serialized->arrays.count++] =
+            new_slot(cg, type, "lane_array");
     LLVMValueRef found = cg->serialized->arrays.items[n];
     cg->serialized->arrays.items[n] = cg->serialized->arrays.items[cg->serialized->arrays.used];
     cg->serialized->arrays.items[cg->serialized->arrays.used++] = found;
     return found;
 }
 
-/* In front of the turns: what lanes bring, and room for what they leave. */
+/* Before the section: stores live-in values, and makes slots for live-out ones. */
 static void prepare_register(struct codegen *cg, struct lane_reg *t)
 {
     LLVMBuilderRef b = cg->alu.b;
     unsigned type = cg->k->regs[t->reg].type;
     LLVMTypeRef scalar = scalar_type(cg, type), vector = vector_type(cg, type);
     struct ptx_operand o = {.kind = PTX_OPR_REG, .reg = t->reg};
-    if (t->comes && is_affine(t)) {
+    if (t->live_in && is_affine(t)) {
         t->in = read_slot(cg, t->reg, 0);
-    } else if (t->comes && is_bit(cg, t)) {
+    } else if (t->live_in && is_predicate(cg, t)) {
         t->in = bits_of(cg, operand_vector(cg, &o, PTX_PRED));
-    } else if (t->comes) {
+    } else if (t->live_in) {
         t->in = lane_array(cg, vector);
         LLVMBuildStore(b, operand_vector(cg, &o, type), t->in);
     }
     t->slot = new_slot(cg, scalar, cg->k->regs[t->reg].name);
-    if (t->stays && is_bit(cg, t)) {
-        t->out = new_slot(cg, cg->i32, "leave");
+    if (t->live_out && is_predicate(cg, t)) {
+        t->out = new_slot(cg, cg->i32, "live_out");
         LLVMBuildStore(b, c32(cg, 0), t->out);
-    } else if (t->stays) {
-        t->out =
-            t->uniformity.seg == SEG_NONE ? lane_array(cg, vector) : new_slot(cg, scalar, "leave");
+    } else if (t->live_out) {
+        t->out = t->uniformity.seg == SEG_NONE ? lane_array(cg, vector)
+                                               : new_slot(cg, scalar, "live_out");
     }
 }
 
-/* Does a lane find its own value in an array? */
+/* Is a lane's live-in value in an array? */
 static bool in_array(const struct codegen *cg, const struct lane_reg *t)
 {
-    return t->comes && !is_affine(t) && !is_bit(cg, t);
+    return t->live_in && !is_affine(t) && !is_predicate(cg, t);
 }
 
-/* What a lane brings. */
+/* The live-in value of a lane. */
 static LLVMValueRef lane_value(struct codegen *cg, const struct lane_reg *t, LLVMValueRef lane)
 {
     LLVMBuilderRef b = cg->alu.b;
@@ -155,22 +156,22 @@ static LLVMValueRef lane_value(struct codegen *cg, const struct lane_reg *t, LLV
     if (!is_affine(t))
         return LLVMBuildTrunc(b, LLVMBuildLShr(b, t->in, LLVMBuildTrunc(b, lane, cg->i32, ""), ""),
                               cg->i1, "");
-    if (t->uniformity.stride == 0) /* also what is no integer */
+    if (t->uniformity.stride == 0) /* also where the type is no integer */
         return t->in;
     LLVMValueRef step = LLVMConstInt(type, (uint64_t)t->uniformity.stride, true);
     LLVMValueRef n = LLVMBuildIntCast2(b, lane, type, false, "");
     return LLVMBuildAdd(b, t->in, LLVMBuildMul(b, n, step, ""), "");
 }
 
-/* A turn ends. */
+/* Stores a lane's live-out value. */
 static void store_lane_result(struct codegen *cg, const struct lane_reg *t, LLVMValueRef lane)
 {
     LLVMBuilderRef b = cg->alu.b;
-    if (!t->stays)
+    if (!t->live_out)
         return;
     LLVMValueRef v = LLVMBuildLoad2(b, scalar_type(cg, cg->k->regs[t->reg].type), t->slot, "");
     LLVMValueRef to = t->out;
-    if (is_bit(cg, t)) {
+    if (is_predicate(cg, t)) {
         lane = LLVMBuildTrunc(b, lane, cg->i32, "");
         v = LLVMBuildShl(b, LLVMBuildZExt(b, v, cg->i32, ""), lane, "");
         v = LLVMBuildOr(b, v, LLVMBuildLoad2(b, cg->i32, to, ""), "");
@@ -180,14 +181,14 @@ static void store_lane_result(struct codegen *cg, const struct lane_reg *t, LLVM
     LLVMBuildStore(b, v, to);
 }
 
-/* Behind the turns: the registers get what lanes have left. */
+/* After the section: writes the registers. */
 static void read_back(struct codegen *cg, const struct lane_reg *t)
 {
     LLVMBuilderRef b = cg->alu.b;
     unsigned type = cg->k->regs[t->reg].type;
-    if (!t->stays)
+    if (!t->live_out)
         return;
-    if (is_bit(cg, t))
+    if (is_predicate(cg, t))
         write_vector(cg, t->reg, lanes_of(cg, LLVMBuildLoad2(b, cg->i32, t->out, "")), type);
     else if (t->uniformity.seg == SEG_NONE)
         write_vector(cg, t->reg, LLVMBuildLoad2(b, vector_type(cg, type), t->out, ""), type);
@@ -195,9 +196,9 @@ static void read_back(struct codegen *cg, const struct lane_reg *t)
         write_uniform(cg, t->reg, LLVMBuildLoad2(b, scalar_type(cg, type), t->out, ""), type);
 }
 
-/* ---- a turn ---- */
+/* ---- one lane ---- */
 
-/* For one lane every value is uniform. What is known of all lanes' values still holds. */
+/* In one lane every value is uniform. What is known of all lanes' values still holds. */
 static struct uniformity uniformity_in_lane(const struct uniformity *s)
 {
     struct uniformity one = {
@@ -215,7 +216,7 @@ static void swap_registers(struct codegen *cg, struct lane_section *s, bool in)
         struct lane_reg *t = &s->items[n];
         cg->k->regs[t->reg].uniformity = in ? uniformity_in_lane(&t->uniformity) : t->uniformity;
         cg->regs[t->reg] =
-            in ? (struct storage){.slot = {t->slot}, .frame_offset = UINT32_MAX} : t->home;
+            in ? (struct storage){.slot = {t->slot}, .frame_offset = UINT32_MAX} : t->outside;
     }
 }
 
@@ -228,11 +229,11 @@ static bool emit_instrs(struct codegen *cg, const struct jblock *blk, int32_t fr
     return true;
 }
 
-/* ---- what only may happen ---- */
+/* ---- speculation ---- */
 
-/* Small enough to be done for nothing: a few loads that can go elsewhere, and arithmetic. Stores in
- * a fork only: in a loop, where what decides may come from far away, what is loaded later would
- * wait for the store's place to be known. */
+/* Is a block cheap enough to be run speculatively: a few loads that can be redirected, and
+ * arithmetic? Stores in a fork only: in a loop, where the condition may be late, later loads would
+ * wait for the store's address. */
 static bool can_speculate(const struct jkernel *k, const struct jblock *blk, bool fork)
 {
     struct diag ignored = {0};
@@ -257,8 +258,8 @@ static bool can_speculate(const struct jkernel *k, const struct jblock *blk, boo
     return blk->count <= 12 && accesses <= 3;
 }
 
-/* The block that a branch goes round or not, if the processor's guess would be worth less than
- * doing it in any case; -1: none. *when: the branch's outcome that leads there. */
+/* The block that a branch skips or not, if predicting the branch costs more than running the block
+ * in any case; -1: none. *when: the outcome of the branch that leads there. */
 static int32_t side_block(const struct codegen *cg, const struct lane_section *s,
                           const struct jblock *blk, bool *when)
 {
@@ -274,9 +275,9 @@ static int32_t side_block(const struct codegen *cg, const struct lane_section *s
     return -1;
 }
 
-/* Block `aside` is run whether or not: its accesses go elsewhere and its results are dropped if the
- * branch does not lead there. */
-static bool emit_speculated(struct codegen *cg, const struct jblock *aside, LLVMValueRef happens)
+/* Runs block `aside` speculatively: if the branch does not lead there, its accesses are redirected
+ * to safe memory and its results dropped. */
+static bool emit_speculated(struct codegen *cg, const struct jblock *side, LLVMValueRef happens)
 {
     LLVMBuilderRef b = cg->alu.b;
     struct jroles r;
@@ -284,11 +285,11 @@ static bool emit_speculated(struct codegen *cg, const struct jblock *aside, LLVM
     struct {
         int32_t reg;
         LLVMValueRef old;
-    } *regs = xcalloc((size_t)aside->count * 20 + 1, sizeof *regs);
-    for (int32_t n = 0; n < aside->count; n++) {
-        jit_roles(&cg->k->instrs[aside->first + n], &r);
+    } *regs = xcalloc((size_t)side->count * 20 + 1, sizeof *regs);
+    for (int32_t n = 0; n < side->count; n++) {
+        jit_roles(&cg->k->instrs[side->first + n], &r);
         for (int d = 0; d < r.ndef; d++) {
-            bool known = !bit_get(aside->live_out, r.def[d]);
+            bool known = !bit_get(side->live_out, r.def[d]);
             for (size_t m = 0; m < count; m++)
                 known |= regs[m].reg == r.def[d];
             if (known)
@@ -298,7 +299,7 @@ static bool emit_speculated(struct codegen *cg, const struct jblock *aside, LLVM
         }
     }
     cg->serialized->executes = happens;
-    bool ok = emit_instrs(cg, aside, 0);
+    bool ok = emit_instrs(cg, side, 0);
     for (size_t m = 0; m < count; m++) {
         LLVMValueRef v = read_slot(cg, regs[m].reg, 0);
         v = speculative_select(cg, v, regs[m].old);
@@ -318,10 +319,10 @@ static bool emit_lane_block(struct codegen *cg, const struct lane_section *s,
     if (!emit_instrs(cg, blk, first_instr(s, blk)))
         return false;
     struct ptx_operand cond = {.kind = PTX_OPR_REG, .reg = blk->cond, .neg = blk->cond_neg};
-    int32_t aside = side_block(cg, s, blk, &when);
-    if (aside >= 0) {
+    int32_t side = side_block(cg, s, blk, &when);
+    if (side >= 0) {
         LLVMValueRef c = operand_scalar(cg, &cond, PTX_PRED, SEG_WARP, 0);
-        bool ok = emit_speculated(cg, &cg->k->blocks[aside], when ? c : LLVMBuildNot(b, c, ""));
+        bool ok = emit_speculated(cg, &cg->k->blocks[side], when ? c : LLVMBuildNot(b, c, ""));
         LLVMBuildBr(b, s->bb[blk->succ[when]]);
         return ok;
     }
@@ -340,9 +341,10 @@ static bool emit_lane_block(struct codegen *cg, const struct lane_section *s,
     return true;
 }
 
-/* ---- all turns ---- */
+/* ---- all lanes ---- */
 
-/* A lane's turn, which has all it brings; what it leaves is stored in block `over`. */
+/* Runs the section for one lane, whose live-in values are in their slots; its live-out values are
+ * stored in block `over`. */
 static void emit_lane(struct codegen *cg, struct lane_section *s, LLVMValueRef lane,
                       LLVMBasicBlockRef over)
 {
@@ -354,7 +356,7 @@ static void emit_lane(struct codegen *cg, struct lane_section *s, LLVMValueRef l
     s->bb[s->first->serial_end] = over;
     for (int32_t n = bit_next(s->inside, k->nblocks, 0); n >= 0;
          n = bit_next(s->inside, k->nblocks, n + 1))
-        s->bb[n] = new_bb(cg, "turn");
+        s->bb[n] = new_bb(cg, "lane_block");
     LLVMBuildBr(b, s->bb[s->first - k->blocks]);
     for (int32_t n = bit_next(s->inside, k->nblocks, 0); s->ok && n >= 0;
          n = bit_next(s->inside, k->nblocks, n + 1))
@@ -373,7 +375,7 @@ static LLVMValueRef first_lane(struct codegen *cg, LLVMValueRef bits)
     return LLVMBuildZExt(cg->alu.b, lane, cg->i64, "");
 }
 
-/* A phi with the first of its values. */
+/* A phi with its first incoming value. */
 static LLVMValueRef loop_phi(struct codegen *cg, LLVMValueRef v, LLVMBasicBlockRef from)
 {
     LLVMValueRef phi = LLVMBuildPhi(cg->alu.b, LLVMTypeOf(v), "");
@@ -381,50 +383,50 @@ static LLVMValueRef loop_phi(struct codegen *cg, LLVMValueRef v, LLVMBasicBlockR
     return phi;
 }
 
-/* More values than these would not stay in registers for the length of a turn. */
+/* More values than these would not stay in registers for an iteration. */
 enum { MAX_PRELOADED = 4 };
 
-/* The lanes one after the other. Where a loop ends is mostly a surprise to the processor, which
- * then waits for what the next turn needs to find its own end: that is fetched a turn ahead. */
+/* The loop over lanes. The exit of a loop in the section is mostly mispredicted, and the CPU then
+ * waits for what the next lane needs to find its own: that is loaded an iteration early. */
 static void emit_lane_loop(struct codegen *cg, struct lane_section *s)
 {
     LLVMBuilderRef b = cg->alu.b;
-    size_t ahead = 0;
+    size_t early = 0;
     LLVMValueRef bits = mask_bits(cg), now[MAX_PRELOADED], next[MAX_PRELOADED];
     const struct lane_reg *which[MAX_PRELOADED];
     LLVMBasicBlockRef some = new_bb(cg, "lanes"), loop = new_bb(cg, "lane"),
-                      over = new_bb(cg, "turn_over"), done = new_bb(cg, "lanes_done");
+                      over = new_bb(cg, "lane_end"), done = new_bb(cg, "lanes_done");
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, bits, c32(cg, 0), ""), some, done);
     LLVMPositionBuilderAtEnd(b, some);
     LLVMValueRef first = first_lane(cg, bits);
-    for (size_t n = 0; n < s->count && ahead < MAX_PRELOADED; n++)
+    for (size_t n = 0; n < s->count && early < MAX_PRELOADED; n++)
         if (in_array(cg, &s->items[n])) {
-            which[ahead] = &s->items[n];
-            next[ahead++] = lane_value(cg, &s->items[n], first);
+            which[early] = &s->items[n];
+            next[early++] = lane_value(cg, &s->items[n], first);
         }
     LLVMBuildBr(b, loop);
     LLVMPositionBuilderAtEnd(b, loop);
     LLVMValueRef left = loop_phi(cg, bits, some), lane = loop_phi(cg, first, some);
-    for (size_t n = 0; n < ahead; n++)
+    for (size_t n = 0; n < early; n++)
         now[n] = loop_phi(cg, next[n], some);
     LLVMValueRef rest = LLVMBuildAnd(b, left, LLVMBuildSub(b, left, c32(cg, 1), ""), "");
-    LLVMValueRef coming = first_lane(cg, rest);
-    for (size_t n = 0; n < ahead; n++) {
-        next[n] = lane_value(cg, which[n], coming);
+    LLVMValueRef following = first_lane(cg, rest);
+    for (size_t n = 0; n < early; n++) {
+        next[n] = lane_value(cg, which[n], following);
         LLVMBuildStore(b, now[n], which[n]->slot);
     }
     for (size_t n = 0; n < s->count; n++) {
         const struct lane_reg *t = &s->items[n];
-        bool has = !t->comes;
-        for (size_t m = 0; m < ahead; m++)
+        bool has = !t->live_in;
+        for (size_t m = 0; m < early; m++)
             has |= which[m] == t;
         if (!has)
             LLVMBuildStore(b, lane_value(cg, t, lane), t->slot);
     }
     emit_lane(cg, s, lane, over);
     LLVMAddIncoming(left, &rest, &over, 1);
-    LLVMAddIncoming(lane, &coming, &over, 1);
-    for (size_t n = 0; n < ahead; n++)
+    LLVMAddIncoming(lane, &following, &over, 1);
+    for (size_t n = 0; n < early; n++)
         LLVMAddIncoming(now[n], &next[n], &over, 1);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, rest, c32(cg, 0), ""), loop, done);
     LLVMPositionBuilderAtEnd(b, done);

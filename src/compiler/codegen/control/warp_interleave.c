@@ -40,8 +40,8 @@ void interleave_plan(struct codegen *cg)
     cg->interleave = arena_alloc(&cg->k->arena, sizeof *cg->interleave);
     cg->interleave->offset = cg->frame->bytes;
     cg->frame->bytes += 4;
-    cg->interleave->left_slot = new_slot(cg, cg->i32, "turns");
-    cg->interleave->next_slot = new_slot(cg, cg->i32, "relay");
+    cg->interleave->left_slot = new_slot(cg, cg->i32, "iterations");
+    cg->interleave->next_slot = new_slot(cg, cg->i32, "yielded");
     LLVMBuildStore(cg->alu.b, c32(cg, 0), cg->interleave->next_slot);
 }
 
@@ -77,7 +77,7 @@ void interleave_yield(struct codegen *cg, const struct jblock *blk)
         return;
     }
     if (cg->regions->current == blk->resume) {
-        LLVMBasicBlockRef out = new_bb(cg, "hand_over"), on = new_bb(cg, "turn");
+        LLVMBasicBlockRef out = new_bb(cg, "yield"), on = new_bb(cg, "iterate");
         LLVMValueRef left = LLVMBuildLoad2(b, cg->i32, cg->interleave->left_slot, "");
         left = LLVMBuildSub(b, left, c32(cg, 1), "");
         LLVMBuildStore(b, left, cg->interleave->left_slot);
@@ -99,7 +99,7 @@ void interleave_resume(struct codegen *cg, LLVMBasicBlockRef *regions)
     LLVMBuilderRef b = cg->alu.b;
     if (cg->interleave == NULL)
         return;
-    LLVMBasicBlockRef none = new_bb(cg, "through");
+    LLVMBasicBlockRef none = new_bb(cg, "none_yielded");
     LLVMValueRef next = LLVMBuildLoad2(b, cg->i32, cg->interleave->next_slot, "");
     LLVMBuildStore(b, c32(cg, 0), cg->interleave->next_slot);
     LLVMValueRef sw = LLVMBuildSwitch(b, next, none, 1);

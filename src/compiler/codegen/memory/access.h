@@ -4,7 +4,7 @@
 
 #include "compiler/codegen/codegen.h"
 
-/* One memory instruction, taken apart. */
+/* One access to memory. */
 struct access {
     const struct ptx_instr *i;
     const struct ptx_operand *at; /* the address */
@@ -40,7 +40,7 @@ void mem_fault_if_misaligned(struct codegen *cg, unsigned space, LLVMValueRef ad
 LLVMValueRef mem_segment_active(struct codegen *cg, unsigned seg, int s);
 /* Base of an address operand for one segment, as an i64 in its own space. */
 LLVMValueRef mem_base(struct codegen *cg, const struct ptx_operand *o, unsigned seg, int s);
-/* The same as a pointer. Of what is `windowed`: lane 0's, the others' lie a window each further. */
+/* The same as a pointer. Where `windowed`: that of lane 0; each lane's is one window further. */
 LLVMValueRef mem_pointer(struct codegen *cg, const struct access *a, unsigned seg, int s);
 
 /* ---- gather_scatter.c ---- */
@@ -56,17 +56,17 @@ struct lane_addresses {
     LLVMValueRef at;          /* offsets or addresses; NULL: not computed yet */
 };
 
-/* How lanes that are likely neighbours access memory: i1 `near` says whether they are, first[] are
- * the segments' pointers then, `at` is where lanes are otherwise. */
+/* How lanes that are likely neighbours access memory: if i1 `near` holds, at the segments' pointers
+ * first[], otherwise at `at`. */
 struct likely {
     LLVMValueRef near, first[MAX_SEGS];
     struct lane_addresses at;
     unsigned seg;
 };
 
-/* False: lanes are known to be apart, and likely->at says where. */
+/* False: lanes are known not to be neighbours, and likely->at has their addresses. */
 bool probe_adjacent(struct codegen *cg, const struct access *a, struct likely *l);
-/* The elements at `at` (nothing in it: it is found out first). */
+/* Gathers the elements at `at` (empty: it is computed first); scatters them. */
 void gather_lanes(struct codegen *cg, const struct access *a, struct lane_addresses *at,
                   LLVMValueRef *out);
 void scatter_lanes(struct codegen *cg, const struct access *a, struct lane_addresses *at,
@@ -86,26 +86,26 @@ void masked_store(struct codegen *cg, const struct access *a, LLVMValueRef v, LL
 /* ---- vector_gather.c ---- */
 
 /* Does each lane access up to 16 bytes as a vector, or does it store where the machine cannot
- * scatter? Then the active lanes' bytes at <32 x ptr> can be moved in one piece each. */
+ * scatter? Then the active lanes' bytes at <32 x ptr> can be copied at once, by vector_gather and
+ * vector_scatter. */
 bool vector_gather_fits(const struct codegen *cg, const struct access *a, bool load);
-/* Do the lanes' pieces lie a fixed way apart? Then `where` below is lane 0's pointer, else the
+/* Is the stride of the lanes' addresses known? Then `where` below is lane 0's pointer, else the
  * pointers of all. */
 bool vector_gather_strided(const struct access *a);
 void vector_gather(struct codegen *cg, const struct access *a, LLVMValueRef where,
                    LLVMValueRef *out);
 void vector_scatter(struct codegen *cg, const struct access *a, LLVMValueRef where,
                     LLVMValueRef *v);
-/* Is this one of so many accesses that the function is to look itself where and how the lanes lie?
- */
+/* Is this one of so many accesses that the function is to test the addresses itself? */
 bool vector_gather_probes(struct codegen *cg, const struct access *a);
 void vector_gather_probing(struct codegen *cg, const struct access *a, LLVMValueRef *out);
 void vector_scatter_probing(struct codegen *cg, const struct access *a, LLVMValueRef *v);
 
 /* ---- shared_permutation.c ---- */
 
-/* Do the lanes lie in shared memory in a pattern that is known now? */
+/* Do the lanes access shared memory in a pattern that is known at compile time? */
 bool permutation_fits(struct codegen *cg, const struct access *a);
-/* One element each from there and to there; false: they do not. */
+/* Loads or stores one element a lane in that pattern; false: there is none. */
 bool permutation_load(struct codegen *cg, const struct access *a, LLVMValueRef *out);
 bool permutation_store(struct codegen *cg, const struct access *a, LLVMValueRef v);
 

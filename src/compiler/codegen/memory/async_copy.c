@@ -50,8 +50,8 @@ static LLVMValueRef bytes_read(struct codegen *cg, const struct ptx_instr *i, un
     return operand_vector(cg, o, PTX_U32);
 }
 
-/* The source's words with zeros behind the bytes that are read. A word of which some bytes are read
- * is read as a whole: it is aligned, so the rest of it exists. */
+/* The source's words, with zeros after the bytes that are read. A word of which some bytes are read
+ * is loaded in full: it is aligned, so the rest of it exists. */
 static void load_partial(struct codegen *cg, const struct ptx_instr *ld,
                          const struct ptx_operand *from, LLVMValueRef count, LLVMValueRef *v)
 {
@@ -92,7 +92,7 @@ static void load_counted(struct codegen *cg, const struct ptx_instr *ld,
     LLVMValueRef clear =
         LLVMBuildAnd(b, bits_of(cg, LLVMBuildOr(b, full, none, "")), mask_bits(cg), "");
     LLVMValueRef whole = LLVMBuildAnd(b, bits_of(cg, full), mask_bits(cg), "");
-    LLVMBasicBlockRef fast = new_bb(cg, "whole"), slow = new_bb(cg, "part"),
+    LLVMBasicBlockRef fast = new_bb(cg, "full"), slow = new_bb(cg, "partial"),
                       join = new_bb(cg, "read");
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, clear, mask_bits(cg), ""), fast, slow);
     LLVMPositionBuilderAtEnd(b, fast);
@@ -148,7 +148,7 @@ static uint32_t reduction(const struct ptx_instr *i)
     return 0;
 }
 
-/* to, from, bytes {, barrier {, set of blocks}}, all addresses generic (lower.c). */
+/* to, from, bytes {, barrier {, set of blocks}}, all addresses generic (front/lower.c). */
 static void emit_bulk(struct codegen *cg, const struct ptx_instr *i)
 {
     const struct ptx_operand *o = i->operands;

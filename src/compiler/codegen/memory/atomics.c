@@ -293,8 +293,9 @@ static void check_aligned(struct codegen *cg, LLVMValueRef at, LLVMValueRef addr
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef low = LLVMBuildAnd(b, at, splat(cg, c64(cg, bytes - 1), JIT_WARP), "");
-    LLVMValueRef odd = bits_of(cg, LLVMBuildICmp(b, LLVMIntNE, low, LLVMConstNull(cg->v32i64), ""));
-    fault_misaligned_lanes(cg, LLVMBuildAnd(b, odd, mask_bits(cg), ""), addresses);
+    LLVMValueRef misaligned =
+        bits_of(cg, LLVMBuildICmp(b, LLVMIntNE, low, LLVMConstNull(cg->v32i64), ""));
+    fault_misaligned_lanes(cg, LLVMBuildAnd(b, misaligned, mask_bits(cg), ""), addresses);
 }
 
 /* What the instruction does to one element, as far as that is the same for all of a vector. */

@@ -9,7 +9,7 @@
 
 /* ---- base and index ---- */
 
-/* Has the register still the value at instruction `to` that it had at `from`? */
+/* Does the register have the same value at instruction `to` as at `from`? */
 static bool unchanged(const struct codegen *cg, int32_t from, int32_t to, int32_t reg)
 {
     return last_write(cg->k, cg->cur, to, reg) < from;
@@ -56,8 +56,8 @@ static const struct ptx_operand *scaled_index(const struct codegen *cg, int32_t 
 }
 
 /* Is the address a uniform base plus a widened 32-bit index? Then x86 needs no 64-bit addresses for
- * 32 lanes, which fill many registers. The sum is looked for in the current block only, where it is
- * plain that the operands have not changed since. */
+ * 32 lanes, which fill many registers. The sum is searched for in the current block only, where it
+ * is plain that the operands have not changed since. */
 static bool find_index(struct codegen *cg, const struct access *a, struct lane_addresses *w)
 {
     const struct jkernel *k = cg->k;
@@ -95,7 +95,7 @@ static bool find_index(struct codegen *cg, const struct access *a, struct lane_a
     return true;
 }
 
-/* One offset into the windows of all lanes, which lie one behind the other. */
+/* One offset into the windows of all lanes, which follow each other. */
 static void window_addresses(struct codegen *cg, const struct access *a, struct lane_addresses *w)
 {
     LLVMBuilderRef b = cg->alu.b;
@@ -144,7 +144,7 @@ static void find_addresses(struct codegen *cg, const struct access *a, struct la
         w->at = LLVMBuildAdd(b, w->at, splat(cg, c32(cg, (uint64_t)p.offset), JIT_WARP), "");
 }
 
-/* Offsets or addresses, whatever form `w` has. */
+/* Offsets or addresses, in whichever form `w` is. */
 static LLVMValueRef all_addresses(struct codegen *cg, const struct lane_addresses *w)
 {
     LLVMBuilderRef b = cg->alu.b;
@@ -155,7 +155,7 @@ static LLVMValueRef all_addresses(struct codegen *cg, const struct lane_addresse
     return LLVMBuildAdd(b, v, splat(cg, w->base, JIT_WARP), "");
 }
 
-/* Pointers to bytes `plus` behind. */
+/* Pointers to the bytes `plus` further. */
 static LLVMValueRef lane_pointers(struct codegen *cg, const struct access *a,
                                   const struct lane_addresses *w, uint64_t plus)
 {
@@ -176,7 +176,7 @@ static LLVMValueRef lane_pointers(struct codegen *cg, const struct access *a,
     return LLVMBuildIntToPtr(b, at, LLVMVectorType(cg->ptr, lanes), "");
 }
 
-/* Lanes a known way apart that keeps them aligned alike: the first lane of each segment tells. */
+/* Checks lanes whose stride keeps them aligned alike, by the first lane of each segment. */
 static void check_segment_alignment(struct codegen *cg, const struct access *a)
 {
     LLVMBuilderRef b = cg->alu.b;
@@ -205,8 +205,9 @@ static void check_segment_alignment(struct codegen *cg, const struct access *a)
     LLVMPositionBuilderAtEnd(b, no);
 }
 
-/* All active lanes fault if the base they share is `bad`. What is told of it is found out behind
- * the branch: the widened index is part of a gather only in the block where it is made. */
+/* All active lanes fault if the base they share is `bad`. The address that is reported is
+ * computed after the branch: the widened index is part of a gather only in the block where it
+ * is computed. */
 static void fault_if_base(struct codegen *cg, const struct lane_addresses *w, LLVMValueRef bad)
 {
     LLVMBuilderRef b = cg->alu.b;
@@ -220,7 +221,7 @@ static void fault_if_base(struct codegen *cg, const struct lane_addresses *w, LL
     LLVMPositionBuilderAtEnd(b, no);
 }
 
-/* Lanes apart are aligned each, or together where base and scale say so. */
+/* Checks each lane's alignment, or that of all lanes where base and scale decide it. */
 static void check_alignment(struct codegen *cg, const struct access *a,
                             const struct lane_addresses *w)
 {
@@ -242,18 +243,18 @@ static void check_alignment(struct codegen *cg, const struct access *a,
     LLVMTypeRef v = LLVMTypeOf(at), t = LLVMGetElementType(v);
     LLVMValueRef any = intrinsic(cg, "llvm.vector.reduce.or", &v, 1, &at, 1);
     any = LLVMBuildAnd(b, any, LLVMConstInt(t, due - 1, false), "");
-    LLVMBasicBlockRef some = new_bb(cg, "odd"), none = new_bb(cg, "even");
+    LLVMBasicBlockRef some = new_bb(cg, "misaligned"), none = new_bb(cg, "aligned");
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, any, LLVMConstNull(t), ""), none, some);
     LLVMPositionBuilderAtEnd(b, some);
     LLVMValueRef low = splat(cg, LLVMConstInt(t, due - 1, false), JIT_WARP);
-    LLVMValueRef odd =
+    LLVMValueRef misaligned =
         LLVMBuildICmp(b, LLVMIntNE, LLVMBuildAnd(b, at, low, ""), LLVMConstNull(v), "");
-    fault_misaligned_lanes(cg, LLVMBuildAnd(b, bits_of(cg, odd), mask_bits(cg), ""), at);
+    fault_misaligned_lanes(cg, LLVMBuildAnd(b, bits_of(cg, misaligned), mask_bits(cg), ""), at);
     LLVMBuildBr(b, none);
     LLVMPositionBuilderAtEnd(b, none);
 }
 
-/* What an element of a vector lies at a multiple of. */
+/* The alignment of an element of a vector. */
 static unsigned element_alignment(const struct access *a)
 {
     return mem_alignment(a) < a->bytes ? mem_alignment(a) : a->bytes;
@@ -299,21 +300,21 @@ static LLVMValueRef strip(struct codegen *cg, LLVMValueRef v, int s)
                                   LLVMConstVector(idx, STRIP), "");
 }
 
-/* <8 x i1> of those that are active, from their bits, which is shorter than a part of all. */
+/* <8 x i1> of a strip's active lanes, from their bits, which is shorter than a part of the whole
+ * mask. */
 static LLVMValueRef strip_mask(struct codegen *cg, int s)
 {
     return some_lanes_of(cg, cg->mask, (unsigned)(s * STRIP), STRIP);
 }
 
-/* Worth it where lanes are mostly apart: no hint says otherwise. */
+/* Strips pay where lanes are mostly not neighbours: no hint says otherwise. */
 static bool pays_in_strips(const struct codegen *cg, const struct access *a)
 {
     return cg->mask != NULL && !cg->alu.has_avx512 && a->uniformity.seg == SEG_NONE &&
            a->uniformity.hint_seg == SEG_NONE && cg->k->ninstrs < MOST_STRIPPED;
 }
 
-/* A gather costs the same for one lane as for all: strips of lanes none of which is active go
- * without. */
+/* A gather costs the same for one lane as for all: strips without an active lane are skipped. */
 static LLVMValueRef gather_strips(struct codegen *cg, const struct access *a,
                                   const struct lane_addresses *w, uint64_t plus)
 {
@@ -344,7 +345,7 @@ static LLVMValueRef gather_strips(struct codegen *cg, const struct access *a,
     return join_vectors(cg, out, STRIPS);
 }
 
-/* What vector_gather and vector_scatter are told. */
+/* The pointers for vector_gather and vector_scatter. */
 static LLVMValueRef vector_gather_pointers(struct codegen *cg, const struct access *a,
                                            struct lane_addresses *at)
 {
@@ -405,9 +406,9 @@ void scatter_lanes(struct codegen *cg, const struct access *a, struct lane_addre
 
 /* ---- likely neighbours ---- */
 
-/* The segments worth a look at run time whether their lanes are neighbours: as the hint says, else
- * the whole warp (a look costs little beside a gather); SEG_NONE when lanes are known to be apart.
- */
+/* The segments for which a run-time test pays of whether their lanes are neighbours: as the hint
+ * says, else the whole warp (a test costs little beside a gather); SEG_NONE when lanes are known
+ * not to be. */
 static unsigned probe_segment(const struct access *a)
 {
     if (a->space == PTX_SPACE_LOCAL || a->uniformity.seg != SEG_NONE)
@@ -417,7 +418,7 @@ static unsigned probe_segment(const struct access *a)
     return a->uniformity.stride == (int64_t)a->bytes * a->vec ? a->uniformity.hint_seg : SEG_NONE;
 }
 
-/* The same by their indices: each is one more than its left neighbour's, and none wraps. */
+/* The same for indices: each is one more than its left neighbour's, and none wraps. */
 static LLVMValueRef adjacent_indices(struct codegen *cg, const struct lane_addresses *w,
                                      unsigned seg, LLVMValueRef *first)
 {
@@ -494,7 +495,7 @@ static LLVMValueRef on_one_side(struct codegen *cg, const struct access *a, LLVM
 
 bool probe_adjacent(struct codegen *cg, const struct access *a, struct likely *l)
 {
-    mask_vector(cg); /* made here, so that both sides may use it */
+    mask_vector(cg); /* computed here, so that both branches may use it */
     if (a->uniformity.brk != 0 && a->uniformity.stride == (int64_t)a->bytes * a->vec) {
         l->seg = a->uniformity.seg;
         l->at = (struct lane_addresses){0};
@@ -509,7 +510,7 @@ bool probe_adjacent(struct codegen *cg, const struct access *a, struct likely *l
         l->near = adjacent_addresses(cg, a, &l->at, l->seg, l->first);
         return true;
     }
-    /* nothing speaks for it: a look at two lanes comes first */
+    /* without a hint, two lanes are tested first */
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef v = l->at.index ? l->at.index : l->at.at;
     LLVMValueRef step = LLVMConstInt(LLVMGetElementType(LLVMTypeOf(v)),
@@ -517,8 +518,8 @@ bool probe_adjacent(struct codegen *cg, const struct access *a, struct likely *l
     LLVMValueRef next = LLVMBuildAdd(b, LLVMBuildExtractElement(b, v, c32(cg, 0), ""), step, "");
     LLVMValueRef near =
         LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildExtractElement(b, v, c32(cg, 1), ""), next, "");
-    LLVMBasicBlockRef from = LLVMGetInsertBlock(b), look = new_bb(cg, "look"),
-                      join = new_bb(cg, "looked");
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(b), look = new_bb(cg, "probe"),
+                      join = new_bb(cg, "probed");
     for (int s = 0; s < nsegs(l->seg); s++)
         l->first[s] = LLVMGetPoison(cg->ptr);
     LLVMBuildCondBr(b, near, look, join);

@@ -25,7 +25,7 @@ static struct access describe_access(struct codegen *cg, const struct ptx_instr 
     a.uniformity = address_uniformity(cg->k, at);
     a.elem = scalar_type(cg, a.type);
     if (a.space == PTX_SPACE_LOCAL) {
-        /* offsets are shaped, addresses are not: every lane has a window of its own */
+        /* offsets may be affine, addresses are not: every lane has a window of its own */
         a.windowed = is_uniform(&a.uniformity);
         a.uniformity =
             (struct uniformity){.known = 1, .align = a.windowed ? a.uniformity.align : 0};
@@ -33,22 +33,22 @@ static struct access describe_access(struct codegen *cg, const struct ptx_instr 
     return a;
 }
 
-/* Other threads may look: then the elements of a lane's vector are to be moved in one go, as GPUs
- * do. PTX does not promise that, but programs rely on it: a value and its state are written as a
- * pair, and one that is read is not half of another. */
+/* Other threads may access the same memory: then the elements of a lane's vector are accessed at
+ * once, as GPUs do. PTX does not promise that, but programs rely on it: a value and its state are
+ * written as a pair, and one that is read is not half of another. */
 static bool is_atomic_vector(const struct access *a)
 {
     return a->vec > 1 && a->is_volatile && mem_natural(a) <= 16;
 }
 
-/* What such a vector is moved as: a type that the machine loads and stores by one instruction. */
+/* The type of such a vector, which the machine loads and stores by one instruction. */
 static LLVMTypeRef atomic_vector_type(struct codegen *cg, const struct access *a)
 {
     unsigned bits = mem_natural(a) * 8;
     return bits == 128 ? LLVMVectorType(cg->i64, 2) : LLVMIntTypeInContext(cg->alu.ctx, bits);
 }
 
-/* Is the alignment known without looking? */
+/* Is the alignment known at compile time? */
 static bool known_aligned(const struct access *a)
 {
     return mem_alignment(a) == 1 || (a->space == PTX_SPACE_PARAM && a->at->reg < 0) ||
@@ -102,8 +102,8 @@ LLVMValueRef mem_segment_active(struct codegen *cg, unsigned seg, int s)
     return LLVMBuildICmp(cg->alu.b, LLVMIntNE, m, c32(cg, 0), "");
 }
 
-/* The processor takes any address, a GPU does not: one look at each pointer that is not known to be
- * aligned (E2). */
+/* The CPU takes any address, a GPU does not: each pointer that is not known to be aligned is tested
+ * (E2). */
 static void check_pointer(struct codegen *cg, const struct access *a, LLVMValueRef p, unsigned seg,
                           int s)
 {
@@ -112,7 +112,8 @@ static void check_pointer(struct codegen *cg, const struct access *a, LLVMValueR
     LLVMValueRef v = LLVMBuildPtrToInt(cg->alu.b, p, cg->i64, "");
     LLVMValueRef low = LLVMBuildAnd(cg->alu.b, v, c64(cg, mem_alignment(a) - 1), "");
     LLVMValueRef bad = LLVMBuildICmp(cg->alu.b, LLVMIntNE, low, c64(cg, 0), "");
-    if (seg != SEG_WARP && cg->mask != NULL) /* the pointer of a segment at rest says nothing */
+    if (seg != SEG_WARP && cg->mask != NULL) /* the pointer of an inactive segment may be
+                                                anything */
         bad = LLVMBuildAnd(cg->alu.b, bad, mem_segment_active(cg, seg, s), "");
     if (cg->serialized->executes != NULL)
         bad = LLVMBuildAnd(cg->alu.b, bad, cg->serialized->executes, "");
@@ -166,19 +167,19 @@ LLVMValueRef speculative_select(struct codegen *cg, LLVMValueRef yes, LLVMValueR
     LLVMBuilderRef b = cg->alu.b;
     LLVMTypeRef type = LLVMTypeOf(yes);
     bool f32 = type == cg->f32, f64 = type == cg->f64;
-    if (f32 || f64) { /* x86 selects among integers only */
+    if (f32 || f64) { /* x86 has conditional moves of integers only */
         yes = LLVMBuildBitCast(b, yes, f32 ? cg->i32 : cg->i64, "");
         no = LLVMBuildBitCast(b, no, f32 ? cg->i32 : cg->i64, "");
     }
     LLVMValueRef v = LLVMBuildSelect(b, cg->serialized->executes, yes, no, "");
-    if (LLVMIsASelectInst(v)) /* not to become the branch again that it is in place of */
+    if (LLVMIsASelectInst(v)) /* not to become the branch again that it replaces */
         LLVMSetMetadata(v, cg->md.unpredictable, cg->md.empty);
     if (f32 || f64)
         v = opaque(cg, v);
     return LLVMBuildBitCast(b, v, type, "");
 }
 
-/* What only may happen goes elsewhere if it does not. */
+/* Speculated code whose effects are not wanted accesses safe memory. */
 static LLVMValueRef speculative_pointer(struct codegen *cg, const struct access *a, LLVMValueRef p)
 {
     if (cg->serialized->executes == NULL || (a->space == PTX_SPACE_PARAM && a->at->reg < 0))
@@ -290,7 +291,7 @@ static void load_contiguous(struct codegen *cg, const struct access *a, unsigned
         out[k] = join_vectors(cg, parts[k], (unsigned)nsegs(seg));
 }
 
-/* Segments are known to be contiguous; p[s] points to each. */
+/* Are segments known to be contiguous? p[s] points to each. */
 static bool contiguous(struct codegen *cg, const struct access *a, LLVMValueRef *p)
 {
     if (a->uniformity.seg == SEG_NONE || a->uniformity.stride != (int64_t)a->bytes * a->vec ||
@@ -314,7 +315,8 @@ static void load_divergent(struct codegen *cg, const struct access *a, LLVMValue
         return;
     }
     LLVMValueRef fast[8], slow[8];
-    LLVMBasicBlockRef yes = new_bb(cg, "near"), no = new_bb(cg, "far"), join = new_bb(cg, "loaded");
+    LLVMBasicBlockRef yes = new_bb(cg, "adjacent"), no = new_bb(cg, "divergent"),
+                      join = new_bb(cg, "loaded");
     branch_likely(cg, l.near, yes, no);
     LLVMPositionBuilderAtEnd(b, yes);
     load_contiguous(cg, a, l.seg, l.first, fast);
@@ -337,8 +339,7 @@ static const struct ptx_operand *vector_element(const struct ptx_operand *o, int
     return o->kind == PTX_OPR_VEC ? &o->items[k] : o;
 }
 
-/* Vector accesses cannot be volatile in LLVM: what may change behind the compiler's back is kept in
- * place by a fence that costs no instruction. */
+/* LLVM has no volatile vector accesses: a fence that costs no instruction keeps them in place. */
 static void keep_in_place(struct codegen *cg, const struct access *a)
 {
     if (a->is_volatile)
@@ -455,9 +456,9 @@ static void store_masked(struct codegen *cg, const struct access *a, LLVMValueRe
     tag_memory(cg, st, a->space);
 }
 
-/* Masked stores are slow on some processors, and of small elements on all without AVX-512. Shared
- * memory is this thread's alone, so inactive lanes' may be written back as it is, if it is there.
- */
+/* Masked stores are slow on some CPUs, and of small elements on all without AVX-512. One thread of
+ * the machine runs all of the block, so inactive lanes' shared memory may be written back
+ * unchanged, if it exists. */
 static void store_blended(struct codegen *cg, const struct access *a, LLVMValueRef x,
                           LLVMValueRef p, int first, int lanes)
 {
@@ -526,7 +527,8 @@ static void store_divergent(struct codegen *cg, const struct access *a, LLVMValu
         scatter_lanes(cg, a, &l.at, v);
         return;
     }
-    LLVMBasicBlockRef yes = new_bb(cg, "near"), no = new_bb(cg, "far"), join = new_bb(cg, "stored");
+    LLVMBasicBlockRef yes = new_bb(cg, "adjacent"), no = new_bb(cg, "divergent"),
+                      join = new_bb(cg, "stored");
     branch_likely(cg, l.near, yes, no);
     LLVMPositionBuilderAtEnd(b, yes);
     LLVMValueRef copy[8];

@@ -65,7 +65,7 @@ static void copy_lanes(struct codegen *cg, LLVMValueRef fn, const struct masked_
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMTypeRef lane = LLVMVectorType(m->elem, m->vec);
-    LLVMBasicBlockRef loop = append_bb(cg, fn, "lane"), done = append_bb(cg, fn, "no more");
+    LLVMBasicBlockRef loop = append_bb(cg, fn, "lane"), done = append_bb(cg, fn, "lanes_done");
     struct lane_loop l = lane_loop_open(cg, bits, loop, done);
     LLVMValueRef at = LLVMBuildMul(b, LLVMBuildZExt(b, l.lane, cg->i64, ""),
                                    c64(cg, (uint64_t)m->vec * m->bytes), "");
@@ -75,15 +75,15 @@ static void copy_lanes(struct codegen *cg, LLVMValueRef fn, const struct masked_
     lane_loop_close(cg, &l);
 }
 
-/* The function (pointer, lanes, slot), which leaves what it loads in the slot: what inactive lanes'
- * bytes hold is read, too, where that cannot fault, and not looked at. */
+/* The function (pointer, lanes, slot), which leaves what it loads in the slot: inactive lanes'
+ * bytes are loaded, too, where that cannot fault, and ignored. */
 static void load_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
 {
     const struct masked_access *m = arg;
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef p = LLVMGetParam(fn, 0), bits = LLVMGetParam(fn, 1), slot = LLVMGetParam(fn, 2);
     uint64_t size = (uint64_t)m->bytes * m->vec * m->lanes;
-    LLVMBasicBlockRef whole = append_bb(cg, fn, "whole"), parts = append_bb(cg, fn, "parts"),
+    LLVMBasicBlockRef whole = append_bb(cg, fn, "full"), parts = append_bb(cg, fn, "lanes"),
                       done = append_bb(cg, fn, "done");
     LLVMValueRef zero = LLVMConstNull(m->type);
     LLVMValueRef in_page =
@@ -113,7 +113,7 @@ static void store_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
     const struct masked_access *m = arg;
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef p = LLVMGetParam(fn, 0), bits = LLVMGetParam(fn, 1), slot = LLVMGetParam(fn, 2);
-    LLVMBasicBlockRef whole = append_bb(cg, fn, "whole"), parts = append_bb(cg, fn, "parts"),
+    LLVMBasicBlockRef whole = append_bb(cg, fn, "full"), parts = append_bb(cg, fn, "lanes"),
                       done = append_bb(cg, fn, "done");
     LLVMValueRef all = LLVMBuildICmp(b, LLVMIntEQ, bits, all_lanes(cg, m), "");
     LLVMBuildCondBr(b, all, whole, parts);

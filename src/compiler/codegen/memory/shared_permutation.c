@@ -11,7 +11,7 @@
 #include "compiler/codegen/memory/access.h"
 #include "compiler/codegen/values.h"
 
-/* Operations that are followed for an address. */
+/* How many operations are followed for an address. */
 enum { STEPS = 48 };
 
 struct eval {
@@ -115,14 +115,16 @@ static bool eval_register(struct eval *v, int32_t reg, uint64_t *out)
     return width >= (wide ? 2 * bits : bits);
 }
 
-/* Where the warp's lanes lie: first(w) + at[lane] elements, first(w) = start + w * step bytes. */
+/* Which elements the warp's lanes access: first(w) + at[lane], first(w) = start + w * step
+ * bytes. */
 struct permutation {
     uint8_t at[JIT_WARP];
-    unsigned elements; /* of the window, which is aligned to its size */
+    unsigned elements; /* of the range, which is aligned to its size */
     uint64_t start, step;
 };
 
-/* The lanes of warp w: in the smallest aligned window of so many elements? */
+/* Finds the offsets of the lanes of warp w in the smallest aligned range of so many elements;
+ * false: they are not in one. */
 static bool warp_offsets(const struct codegen *cg, const struct access *a, int32_t w,
                          unsigned elements, uint8_t *at, uint64_t *first)
 {
@@ -166,7 +168,7 @@ static bool find_permutation(const struct codegen *cg, const struct access *a, u
     return true;
 }
 
-/* Windows of 64 elements before those of 32: accesses to one window had better agree. */
+/* Ranges of 64 elements before those of 32: accesses to one array should use the same. */
 static bool permutation_of(const struct codegen *cg, const struct access *a,
                            struct permutation *win)
 {
@@ -199,7 +201,7 @@ static LLVMValueRef load_window(struct codegen *cg, const struct access *a,
     return v;
 }
 
-/* The lanes' elements out of a window. */
+/* The lanes' elements of a range. */
 static LLVMValueRef permute(struct codegen *cg, const struct permutation *w, LLVMValueRef v)
 {
     LLVMValueRef idx[JIT_WARP];
@@ -229,7 +231,7 @@ bool permutation_store(struct codegen *cg, const struct access *a, LLVMValueRef 
     for (unsigned l = 0; m != NULL && l < JIT_WARP; l++)
         for (unsigned other = 0; other < l; other++)
             if (w.at[l] == w.at[other])
-                return false; /* which of them is active decides */
+                return false; /* the order of those that are active decides */
     if (m != NULL)
         v = LLVMBuildSelect(b, m, v, permute(cg, &w, old), "");
     for (unsigned n = 0; n < w.elements; n++) {

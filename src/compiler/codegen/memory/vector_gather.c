@@ -17,8 +17,8 @@
 #include "compiler/codegen/module_function.h"
 #include "compiler/codegen/values.h"
 
-/* The memory that the function shares with its callers: addresses, pieces by lane, elements by
- * number, and the lanes found misaligned. */
+/* The memory that the function shares with its callers: addresses, vectors by lane, elements by
+ * number, and the misaligned lanes. */
 enum {
     VECTORS = 256,
     ELEMENTS = VECTORS + 512,
@@ -26,19 +26,19 @@ enum {
     SHARED_BYTES = MISALIGNED + 64
 };
 
-/* Kernels of more instructions than these are to become code that is small. */
+/* Kernels of more instructions than these need small code. */
 enum { MANY_INSTRUCTIONS = 2000 };
-/* Kernels of more accesses with lanes apart than these leave the look at them to a function. */
+/* Kernels of more divergent accesses than these leave the test of addresses to a function. */
 enum { MANY_DIVERGENT = 96 };
 
-/* What the function is told of where the pieces are. */
+/* How the function gets the addresses. */
 enum address_form {
-    ADDRESSES, /* each lane's address, which has been looked at */
-    STRIDED,   /* lane 0's address, which has been looked at, and how far apart the lanes' are */
+    ADDRESSES, /* each lane's address, already tested */
+    STRIDED,   /* lane 0's address, already tested, and the stride */
     PROBED,    /* each lane's address */
     OFFSETS,   /* an address, and each lane's offset from there */
 };
-static const char *const form_names[] = {"", "_stepped", "_looked", "_offsets"};
+static const char *const form_names[] = {"", "_strided", "_probed", "_offsets"};
 
 struct lane_vector {
     unsigned bytes, vec; /* of an element; elements */
@@ -56,10 +56,10 @@ static LLVMTypeRef element_row(struct codegen *cg, const struct lane_vector *p)
     return LLVMVectorType(LLVMIntTypeInContext(cg->alu.ctx, p->bytes * 8), JIT_WARP);
 }
 
-/* Elements of one number begin at a multiple of this. */
+/* The alignment of the elements of one number. */
 static unsigned row_align(unsigned bytes) { return bytes > 1 ? 64 : 32; }
 
-/* Pieces by lane to elements by number, or back. */
+/* Transposes vectors by lane to elements by number, or back. */
 static void transpose(struct codegen *cg, const struct lane_vector *p, LLVMValueRef memory)
 {
     LLVMBuilderRef b = cg->alu.b;
@@ -102,7 +102,7 @@ static void transpose(struct codegen *cg, const struct lane_vector *p, LLVMValue
     LLVMSetAlignment(x, 64);
 }
 
-/* Where the lane's piece lies. */
+/* The pointer to a lane's vector. */
 static LLVMValueRef lane_pointer(struct codegen *cg, LLVMValueRef fn, const struct lane_vector *p,
                                  LLVMValueRef lane)
 {
@@ -114,7 +114,7 @@ static LLVMValueRef lane_pointer(struct codegen *cg, LLVMValueRef fn, const stru
     return byte_offset(cg, LLVMGetParam(fn, 2), by);
 }
 
-/* The lanes' addresses, which are put where vector_gather_place finds them. */
+/* The lanes' addresses, which are stored where lane_pointer finds them. */
 static LLVMValueRef lane_addresses(struct codegen *cg, LLVMValueRef fn, const struct lane_vector *p)
 {
     LLVMBuilderRef b = cg->alu.b;
@@ -130,32 +130,35 @@ static LLVMValueRef lane_addresses(struct codegen *cg, LLVMValueRef fn, const st
     return v;
 }
 
-/* Looks at the addresses: tells of misaligned ones and does nothing more; moves the pieces of 32
- * active neighbours all at once and goes to `done`; goes on here with any others. */
+/* Tests the addresses: reports misaligned ones and returns; copies the vectors of 32 active
+ * neighbours at once and goes to `done`; goes on here with any others. */
 static void probe_addresses(struct codegen *cg, LLVMValueRef fn, const struct lane_vector *p,
                             LLVMBasicBlockRef done)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef memory = LLVMGetParam(fn, 0), lanes = LLVMGetParam(fn, 1);
     unsigned bytes = p->bytes * p->vec;
-    LLVMBasicBlockRef odd_bb = append_bb(cg, fn, "odd"), even = append_bb(cg, fn, "even");
-    LLVMBasicBlockRef near = append_bb(cg, fn, "near"), far = append_bb(cg, fn, "far");
+    LLVMBasicBlockRef misaligned_bb = append_bb(cg, fn, "misaligned"),
+                      aligned = append_bb(cg, fn, "aligned");
+    LLVMBasicBlockRef adjacent = append_bb(cg, fn, "adjacent"),
+                      far = append_bb(cg, fn, "divergent");
     LLVMValueRef at = lane_addresses(cg, fn, p), low = splat(cg, c64(cg, bytes - 1), JIT_WARP);
-    LLVMValueRef odd =
+    LLVMValueRef misaligned =
         LLVMBuildICmp(b, LLVMIntNE, LLVMBuildAnd(b, at, low, ""), LLVMConstNull(cg->v32i64), "");
-    odd = LLVMBuildAnd(b, bits_of(cg, odd), lanes, "");
-    LLVMBuildStore(b, odd, scratch_at(cg, memory, MISALIGNED));
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, odd, c32(cg, 0), ""), even, odd_bb);
-    LLVMPositionBuilderAtEnd(b, odd_bb);
+    misaligned = LLVMBuildAnd(b, bits_of(cg, misaligned), lanes, "");
+    LLVMBuildStore(b, misaligned, scratch_at(cg, memory, MISALIGNED));
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, misaligned, c32(cg, 0), ""), aligned,
+                    misaligned_bb);
+    LLVMPositionBuilderAtEnd(b, misaligned_bb);
     LLVMBuildRetVoid(b);
-    LLVMPositionBuilderAtEnd(b, even);
+    LLVMPositionBuilderAtEnd(b, aligned);
     LLVMValueRef first = LLVMBuildExtractElement(b, at, c32(cg, 0), "");
     LLVMValueRef want = LLVMBuildAdd(b, splat(cg, first, JIT_WARP),
                                      lane_constants(cg, cg->i64, (int64_t)bytes, SEG_WARP), "");
     LLVMValueRef same = bits_of(cg, LLVMBuildICmp(b, LLVMIntEQ, at, want, ""));
     same = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildAnd(b, same, lanes, ""), c32(cg, 0xffffffff), "");
-    LLVMBuildCondBr(b, same, near, far);
-    LLVMPositionBuilderAtEnd(b, near);
+    LLVMBuildCondBr(b, same, adjacent, far);
+    LLVMPositionBuilderAtEnd(b, adjacent);
     LLVMTypeRef all = LLVMVectorType(cg->i8, JIT_WARP * bytes);
     LLVMValueRef here = scratch_at(cg, memory, p->vec == 1 ? ELEMENTS : VECTORS);
     LLVMValueRef there = LLVMBuildIntToPtr(b, first, cg->ptr, "");
@@ -167,7 +170,7 @@ static void probe_addresses(struct codegen *cg, LLVMValueRef fn, const struct la
     LLVMPositionBuilderAtEnd(b, far);
 }
 
-/* void (ptr memory, i32 lanes), and if stepped, ptr of lane 0, i64 step; of offsets, ptr */
+/* void (ptr memory, i32 lanes), and if strided, ptr of lane 0, i64 stride; of offsets, ptr */
 static void gather_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
 {
     const struct lane_vector *p = arg;
@@ -185,7 +188,7 @@ static void gather_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
     LLVMValueRef there = lane_pointer(cg, fn, p, l.lane);
     LLVMValueRef here = LLVMBuildGEP2(
         b, whole, scratch_at(cg, memory, p->vec == 1 ? ELEMENTS : VECTORS), &l.lane, 1, "");
-    /* local memory has pieces anywhere (mem_alignment) */
+    /* vectors in local memory may be at any address (mem_alignment) */
     LLVMValueRef v = LLVMBuildLoad2(b, whole, p->load ? there : here, "");
     LLVMSetAlignment(v, p->load ? 1 : bytes);
     v = LLVMBuildStore(b, v, p->load ? here : there);
@@ -198,7 +201,7 @@ static void gather_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
 static LLVMValueRef gather_scratch(struct codegen *cg)
 {
     LLVMTypeRef type = LLVMArrayType2(cg->i8, SHARED_BYTES);
-    return shared_slot(cg, SLOT_GATHER, type, 64, "pieces");
+    return shared_slot(cg, SLOT_GATHER, type, 64, "gather");
 }
 
 /* `at` is each lane's address or offset, or for STEPPED, lane 0's. */
@@ -244,7 +247,7 @@ bool vector_gather_fits(const struct codegen *cg, const struct access *a, bool l
     return a->vec > 1 && (whole == 8 || whole == 16);
 }
 
-/* What a function has left, by element. */
+/* Loads the elements that the function has left. */
 static void gather_results(struct codegen *cg, const struct access *a, LLVMValueRef *out)
 {
     for (int k = 0; k < a->vec; k++) {
@@ -268,7 +271,7 @@ void vector_scatter(struct codegen *cg, const struct access *a, LLVMValueRef add
     call_gather(cg, a, vector_gather_strided(a) ? STRIDED : ADDRESSES, address_form, v, false);
 }
 
-/* ---- the look, too ---- */
+/* ---- with the test of addresses ---- */
 
 struct vector_gather {
     uint32_t divergent; /* accesses whose lanes are not known to be neighbours */
@@ -302,18 +305,18 @@ bool vector_gather_probes(struct codegen *cg, const struct access *a)
     return cg->gather->divergent > MANY_DIVERGENT;
 }
 
-/* What the function has found to be misaligned is a fault of the access. */
+/* Misaligned lanes that the function has found are a fault of the access. */
 static void fault_if_misaligned(struct codegen *cg)
 {
     LLVMBuilderRef b = cg->alu.b;
-    LLVMValueRef odd =
+    LLVMValueRef misaligned =
         LLVMBuildLoad2(b, cg->i32, scratch_at(cg, gather_scratch(cg), MISALIGNED), "");
     LLVMBasicBlockRef yes = new_bb(cg, "misaligned"), no = new_bb(cg, "aligned");
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, odd, c32(cg, 0), ""), yes, no);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, misaligned, c32(cg, 0), ""), yes, no);
     LLVMPositionBuilderAtEnd(b, yes);
-    LLVMValueRef lane = lowest_lane(cg, odd);
+    LLVMValueRef lane = lowest_lane(cg, misaligned);
     LLVMValueRef at = LLVMBuildGEP2(b, cg->i64, gather_scratch(cg), &lane, 1, "");
-    emit_fault(cg, JIT_FAULT_MISALIGNED, odd, LLVMBuildLoad2(b, cg->i64, at, ""));
+    emit_fault(cg, JIT_FAULT_MISALIGNED, misaligned, LLVMBuildLoad2(b, cg->i64, at, ""));
     LLVMBuildUnreachable(b);
     LLVMPositionBuilderAtEnd(b, no);
 }

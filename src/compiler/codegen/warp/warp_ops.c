@@ -125,7 +125,7 @@ static LLVMValueRef voting_lanes(struct codegen *cg, const struct ptx_operand *p
     return LLVMBuildAnd(b, bits_of(cg, operand_vector(cg, p, PTX_PRED)), members, "");
 }
 
-/* A vote in which lanes name different member sets: every lane looks at its own. */
+/* A vote in which lanes name different member sets: every lane tests its own. */
 static bool emit_group_vote(struct codegen *cg, const struct ptx_instr *i)
 {
     LLVMBuilderRef b = cg->alu.b;
