@@ -80,7 +80,7 @@ looks() {
     ' "$scratch/at" "$scratch/names" >>"$scratch/rows"
 }
 looks 'capture_running|mem_checked' "of a launch: whether it is captured or checked"
-looks 'unusual|usual|all_usual|device_forked|device_context_status|device_in_host_function|grid_flush' \
+looks 'slow_path|fast_path|fast_path_launch|device_forked|device_context_status|device_in_host_function|grid_flush' \
     "of a launch: after a fault, a fork, printf?"
 
 printf '| %-50s | %9s |\n| --- | ---: |\n' "call" "instructions"
