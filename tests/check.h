@@ -1,6 +1,7 @@
-/* The one way tests assert: each check counts, a failed one prints its place and both values and
- * the test goes on; `return check_done();` at the end of main prints "N passed, N failed" and is
- * the exit status. Checks may be made from several threads. */
+/* The one way tests assert. Each check counts; a failed one prints its place and both values, and
+ * the test goes on. A test's main ends with `return check_done();`, which prints "N passed, N
+ * failed" and is the exit status. Checks may be made by several threads at once; arguments are
+ * evaluated once. C and CUDA C++ both include this file. */
 #ifndef WEIR_CHECK_H
 #define WEIR_CHECK_H
 
@@ -9,19 +10,22 @@
 
 static unsigned check_passed_, check_failed_;
 
+/* Counts one check and returns its outcome. For checks whose failure a test words itself:
+ * if (!check_note_(good)) printf(...). */
 static inline int check_note_(int ok)
 {
     __atomic_fetch_add(ok ? &check_passed_ : &check_failed_, 1, __ATOMIC_RELAXED);
     return ok;
 }
 
+/* A condition holds. */
 #define CHECK(cond)                                                                                \
     do {                                                                                           \
         if (!check_note_(!!(cond)))                                                                \
             printf("%s:%d: failed: %s\n", __FILE__, __LINE__, #cond);                              \
     } while (0)
 
-/* Integers of any type up to 64 bits. */
+/* Two integers of any type up to 64 bits are equal. */
 #define CHECK_EQ_INT(a, b)                                                                         \
     do {                                                                                           \
         long long a_ = (long long)(a), b_ = (long long)(b);                                        \
@@ -29,6 +33,7 @@ static inline int check_note_(int ok)
             printf("%s:%d: %s is %lld, %s is %lld\n", __FILE__, __LINE__, #a, a_, #b, b_);         \
     } while (0)
 
+/* Two strings are equal, or both are NULL. */
 #define CHECK_STR(a, b)                                                                            \
     do {                                                                                           \
         const char *a_ = (a), *b_ = (b);                                                           \
@@ -38,6 +43,7 @@ static inline int check_note_(int ok)
                    a_ != NULL ? a_ : "(null)", #b, b_ != NULL ? b_ : "(null)");                    \
     } while (0)
 
+/* Prints the counts and returns the exit status: 0 when no check has failed. */
 static inline int check_done(void)
 {
     printf("%u passed, %u failed\n", check_passed_, check_failed_);

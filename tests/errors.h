@@ -36,21 +36,23 @@ enum { ROWS_MAX = 1024, ROW_SECONDS = 20 };
 enum row_state { ROW_NOT_RUN, ROW_RUNNING, ROW_DONE };
 enum row_kind { ROW_EXACT, ROW_MAY_CRASH, ROW_OPEN };
 
-/* What a child found out; shared with the parent. */
+/* What a child found out about a row; shared with the parent. */
 struct row_result {
     enum row_state state;
     enum row_kind kind;
-    int code, expected;
-    int last;  /* cudaGetLastError after it */
-    int after; /* what synchronizing the device says then */
-    int line, signal;
-    char call[160], what[80];
+    int code, expected; /* what the call returned and what it is to return */
+    int last;           /* cudaGetLastError after it */
+    int after;          /* what synchronizing the device says then */
+    int line;           /* in the test's source */
+    int signal; /* that ended the child in this row; 255: it ended otherwise; 0: it did not */
+    char call[160], what[80]; /* the call's text and what is wrong with it */
 };
 
-static struct row_result *rows_;
-static int row_next_, row_first_;
+static struct row_result *rows_; /* ROWS_MAX of them; the last tells that a child reached the end */
+static int row_next_;            /* the row that comes next in this child */
+static int row_first_;           /* the first row that this child runs: those before it are done */
 
-/* Whether the row is to be run now; its place is taken in any case. */
+/* Takes the next row's place. Returns whether the row is to be run in this child. */
 static inline int row_begin_(const char *call, const char *what, int line, int expected,
                              enum row_kind kind)
 {
@@ -72,6 +74,7 @@ static inline int row_begin_(const char *call, const char *what, int line, int e
     return 1;
 }
 
+/* Notes what the row's call returned and what it left behind. A child whose device is lost ends. */
 static inline void row_end_(cudaError_t code)
 {
     struct row_result *r = &rows_[row_next_ - 1];
@@ -90,10 +93,13 @@ static inline void row_end_(cudaError_t code)
         if (row_begin_(#call, what, __LINE__, (int)(expected), kind))                              \
             row_end_((cudaError_t)(call));                                                         \
     } while (0)
-#define ROW(what, call, expected)           ROW_(ROW_EXACT, what, call, expected)
-#define ROW_CRASH(what, call, expected)     ROW_(ROW_MAY_CRASH, what, call, expected)
+/* A wrong call: what is wrong with it, the call, and the code that it is to return. */
+#define ROW(what, call, expected) ROW_(ROW_EXACT, what, call, expected)
+/* The same where NVIDIA's runtime may die instead. */
+#define ROW_CRASH(what, call, expected) ROW_(ROW_MAY_CRASH, what, call, expected)
+/* The same where only this project's driver must return the code. */
 #define ROW_UNDEFINED(what, call, expected) ROW_(ROW_OPEN, what, call, expected)
-/* For what needs statements: the code is set inside. */
+/* What rows need must succeed: otherwise the child says so and ends, and the test fails. */
 #define MUST(call)                                                                                 \
     do {                                                                                           \
         cudaError_t must_ = (call);                                                                \
@@ -104,7 +110,7 @@ static inline void row_end_(cudaError_t code)
         }                                                                                          \
     } while (0)
 
-/* Runs the rows from row_first_ on in a child; how it ended. */
+/* Runs the rows from row_first_ on in a child. Returns how it ended, as waitpid says it. */
 static inline int rows_child_(void (*rows)(void))
 {
     int status = 0;
@@ -124,6 +130,7 @@ static inline int rows_child_(void (*rows)(void))
     return status;
 }
 
+/* Runs all rows, in as many children as that takes. */
 static inline void rows_run_(void (*rows)(void))
 {
     for (;;) {
@@ -144,6 +151,7 @@ static inline void rows_run_(void (*rows)(void))
     }
 }
 
+/* Prints what a row gave, in one line. */
 static inline void row_print_(const struct row_result *r)
 {
     size_t name = strcspn(r->call, "(");
@@ -163,6 +171,7 @@ static inline void row_print_(const struct row_result *r)
     printf("\n");
 }
 
+/* Checks what a row gave; ours: by this project's driver. */
 static inline void row_check_(const struct row_result *r, int ours)
 {
     int kept = r->code == cudaErrorNotReady ? 0 : r->code;
@@ -183,7 +192,8 @@ static inline void row_check_(const struct row_result *r, int ours)
                cudaGetErrorName((cudaError_t)r->last), cudaGetErrorName((cudaError_t)r->after));
 }
 
-/* Asked in a child: loading a driver into the parent would be seen by all children. */
+/* Whether the driver is this project's. Asked in a child: loading a driver into the parent would be
+ * seen by all children. */
 static inline int rows_ours_(void)
 {
     int status = 0;
@@ -197,6 +207,7 @@ static inline int rows_ours_(void)
     return WIFEXITED(status) && WEXITSTATUS(status) == 1;
 }
 
+/* Runs the rows and checks or prints them. Returns the exit status. */
 static inline int rows_main_(void (*rows)(void), int print)
 {
     int ours;
@@ -213,15 +224,11 @@ static inline int rows_main_(void (*rows)(void), int print)
     return print ? 0 : check_done();
 }
 
-#if defined(ERROR_TABLE_PRINT)
-#define ERROR_TABLE_MAIN(rows)                                                                     \
-    int main() { return rows_main_(rows, 1); }
-#else
+/* The test's main. */
 #define ERROR_TABLE_MAIN(rows)                                                                     \
     int main(int argc, char **argv)                                                                \
     {                                                                                              \
         return rows_main_(rows, argc > 1 && strcmp(argv[1], "print") == 0);                        \
     }
-#endif
 
 #endif
