@@ -1,7 +1,8 @@
-/* compile: the library's outside: PTX entry in, ELF object out, and the stages printed on demand.
+/* compile: the interface of libweir-jit.so: compiles a PTX entry to an ELF object and prints the
+ * stages of that on demand.
  *
- * Optimization is LLVM's, by a pipeline of our own: no vectoriser and no unroller (kernels come
- * vectorised, and nvcc and clang have unrolled what their source asked for). */
+ * Optimization is LLVM's, by a pipeline of our own: no vectorizer and no unroller (kernels come
+ * vectorized, and nvcc and clang have unrolled what their source asked for). */
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Core.h>
 #include <llvm-c/Support.h>
@@ -19,6 +20,7 @@
 #include "compiler/codegen/frame.h"
 #include "compiler/codegen/instructions.h"
 #include "compiler/llvm/baseline.h"
+#include "compiler/llvm/llvm_passes.h"
 #include "compiler/passes.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -30,7 +32,7 @@ static char *host_cpu, *host_features, *cpu_text, *host_triple;
  * structures of kilobytes, have thousands: a half to nine tenths of their compilation. And short
  * loops begin at multiples of 32 bytes: one that lies across two lines of decoded instructions
  * takes twice the time to fetch, and at multiples of 16 that is chance. */
-static void choose(void)
+static void set_llvm_options(void)
 {
     static const char *const options[] = {
         "weir",
@@ -55,9 +57,9 @@ static char *compile_features(const char *host)
                                              : "");
 }
 
-static void compile_start(void)
+static void init_host(void)
 {
-    choose();
+    set_llvm_options();
     LLVMInitializeNativeTarget();
     LLVMInitializeNativeAsmPrinter();
     host_cpu = LLVMGetHostCPUName();
@@ -70,20 +72,20 @@ static void compile_start(void)
 
 static const char *compile_cpu(void)
 {
-    pthread_once(&once, compile_start);
+    pthread_once(&once, init_host);
     return cpu_text;
 }
 
 /* ---- building the kernel ---- */
 
-static bool compile_passes(struct jkernel *k)
+static bool run_analyses(struct jkernel *k)
 {
     return pass_flatten(k) && pass_cfg(k) && pass_liveness(k) && pass_uniformity(k) &&
            pass_repeated_segments(k) && pass_lockstep(k);
 }
 
-/* Begins anew, with a loop in which warps interleave, by barriers or by yielding. */
-static bool passes_again(struct jkernel *k, int32_t barrier_loop, int32_t yield_loop)
+/* Restarts the analyses, with a loop in which warps interleave, by barriers or by yielding. */
+static bool restart_passes(struct jkernel *k, int32_t barrier_loop, int32_t yield_loop)
 {
     struct jkernel fresh = {.entry = k->entry,
                             .opt = k->opt,
@@ -96,7 +98,7 @@ static bool passes_again(struct jkernel *k, int32_t barrier_loop, int32_t yield_
                             .yield_loop = yield_loop};
     arena_free(&k->arena);
     *k = fresh;
-    return compile_passes(k);
+    return run_analyses(k);
 }
 
 bool jkernel_build(struct jkernel *k, const struct ptx_func *entry, const struct jit_options *opt,
@@ -108,17 +110,17 @@ bool jkernel_build(struct jkernel *k, const struct ptx_func *entry, const struct
     uint32_t threads = opt->ntid[0] * opt->ntid[1] * opt->ntid[2];
     k->nwarps = (int32_t)((threads + JIT_WARP - 1) / JIT_WARP);
     k->full_warps = threads != 0 && threads % JIT_WARP == 0;
-    if (!compile_passes(k))
+    if (!run_analyses(k))
         return false;
     if (!jit_short_segments_pay(k)) {
         k->seg_min = SEG_KEPT;
-        if (!passes_again(k, 0, 0))
+        if (!restart_passes(k, 0, 0))
             return false;
     }
     int32_t barriers = jit_find_barrier_loop(k), yields = jit_find_yield_loop(k);
     barriers = yields != 0 ? 0 : barriers;
     if ((barriers != 0 || yields != 0) &&
-        (!passes_again(k, barriers, yields) || (!k->lockstep && !passes_again(k, 0, 0))))
+        (!restart_passes(k, barriers, yields) || (!k->lockstep && !restart_passes(k, 0, 0))))
         return false;
     return pass_lane_serialization(k);
 }
@@ -128,7 +130,7 @@ void jkernel_free(struct jkernel *k) { arena_free(&k->arena); }
 void jkernel_print_uniformity(const struct jkernel *k, struct strbuf *out)
 {
     if (k->lockstep)
-        sb_printf(out, "lockstep: all warps go from barrier to barrier by the same way\n");
+        sb_printf(out, "lockstep: all warps take the same path from barrier to barrier\n");
     for (int32_t b = 0; b < k->nblocks; b++) {
         const struct jblock *blk = &k->blocks[b];
         sb_printf(out, "block %d%s%s depth %d", b, blk->converged ? "" : " (partial)",
@@ -139,12 +141,12 @@ void jkernel_print_uniformity(const struct jkernel *k, struct strbuf *out)
             sb_printf(out, " (%s)",
                       blk->suspend == SUSPEND_BARRIER ? "barrier"
                       : blk->suspend == SUSPEND_SYNC  ? "device synchronize"
-                      : blk->suspend == SUSPEND_YIELD ? "hand over"
+                      : blk->suspend == SUSPEND_YIELD ? "yield"
                                                       : "poll");
         if (blk->serial_from)
-            sb_printf(out, " (lanes apart take turns until %d)", blk->serial_end);
+            sb_printf(out, " (lanes serialized until %d unless adjacent)", blk->serial_end);
         else if (blk->serial_end)
-            sb_printf(out, " (lanes take turns until %d)", blk->serial_end);
+            sb_printf(out, " (lanes serialized until %d)", blk->serial_end);
         else if (blk->serialized)
             sb_printf(out, " (one lane)");
         sb_printf(out, "\n");
@@ -166,7 +168,7 @@ void jkernel_print_uniformity(const struct jkernel *k, struct strbuf *out)
                     sb_printf(out, " seg %d stride %lld%s", 1 << s->seg, (long long)s->stride,
                               s->brk ? " unless wrapped" : "");
                 else
-                    sb_printf(out, " varying");
+                    sb_printf(out, " divergent");
                 if (!s->seg && s->hint_seg)
                     sb_printf(out, " (likely stride %lld)", (long long)s->stride);
                 if (reg->remat)
@@ -215,7 +217,8 @@ static void add_callee(struct callees *list, const struct ptx_func *f)
     vec_push(list, f);
 }
 
-/* The calls that flattening has left: what they call must exist; what has a body is listed. */
+/* Checks the calls that flattening leaves: their functions must exist; those with a body are
+ * listed. */
 static bool check_calls(const struct jkernel *k, struct callees *list)
 {
     const struct ptx_module *m = k->entry->module;
@@ -242,8 +245,8 @@ static bool check_calls(const struct jkernel *k, struct callees *list)
     return true;
 }
 
-/* An entry and the functions that it calls and that are not inlined, as far as the passes go that
- * refuse anything. */
+/* Checks an entry and the functions that it calls and that are not inlined, by the passes that may
+ * refuse them. */
 static bool check_entry(const struct ptx_func *entry, struct diag *d)
 {
     struct jit_options opt = {.ntid = {32, 1, 1}};
@@ -281,9 +284,9 @@ uint64_t jit_param_bytes(const struct ptx_func *f)
     return at;
 }
 
-/* 32-bit registers that are live at once at the worst block boundary: the estimate that occupancy
- * calculations are given. */
-static uint32_t pressure(const struct jkernel *k)
+/* The most 32-bit registers that are live at a block boundary: the estimate for occupancy
+ * calculations. */
+static uint32_t register_pressure(const struct jkernel *k)
 {
     uint32_t worst = 0;
     for (int32_t b = 0; b < k->nblocks; b++) {
@@ -321,7 +324,7 @@ static bool compile_kernel_info(const struct ptx_func *entry, struct jit_kernel_
             info->max_threads = bound;
         if (exact != 0 && exact < info->max_threads)
             info->max_threads = exact;
-        info->num_regs = pressure(&k);
+        info->num_regs = register_pressure(&k);
         info->ptx_version = (uint32_t)entry->module->target_sm;
         info->binary_version = (uint32_t)entry->module->target_sm;
         for (int32_t b = 0; b < k.nblocks; b++)
@@ -339,22 +342,22 @@ static bool compile_kernel_info(const struct ptx_func *entry, struct jit_kernel_
     "instcombine<no-verify-fixpoint>,"
 #define LAST_PASSES "adce,dse,simplifycfg,instcombine<no-verify-fixpoint>,sink)"
 static const char *const PIPELINE = FIRST_PASSES "loop-mssa(licm)," LAST_PASSES;
-/* Loops that look at the same thing in every turn, such as whether an array is aligned, are doubled
- * instead. Between barriers that costs more than it brings: what was seen is kept and spilled. */
+/* Loops with an invariant condition, such as whether an array is aligned, are unswitched. Between
+ * barriers that costs more than it gains: the condition is kept and spilled. */
 static const char *const UNSWITCHING_PIPELINE =
     FIRST_PASSES "loop-mssa(licm,simple-loop-unswitch<nontrivial;trivial>)," LAST_PASSES;
 
-/* Without what costs more than linear time. */
+/* Without passes that take more than linear time. */
 static const char *const LARGE_PIPELINE =
     "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
     "early-cse<memssa>,adce,simplifycfg)";
-/* After cold_move. */
-static const char *const COLD_PIPELINE = "function(mem2reg,simplifycfg)";
-/* After ahead_insert: how far to look ahead is computed once. */
+/* After cold_sink. */
+static const char *const SINK_PIPELINE = "function(mem2reg,simplifycfg)";
+/* After prefetch_insert: the prefetch distance is computed once. */
 static const char *const PREFETCH_PIPELINE = "function(early-cse,loop-mssa(licm))";
 enum {
     LARGE_INSTRUCTIONS = 60000,
-    QUICK_INSTRUCTIONS =
+    BASELINE_INSTRUCTIONS =
         7000, /* as emitted: from here on optimized code may take more than a second */
 };
 
@@ -373,7 +376,7 @@ static size_t count_instructions(LLVMModuleRef m)
 
 static bool is_large(LLVMModuleRef m) { return count_instructions(m) > LARGE_INSTRUCTIONS; }
 
-static void attribute(struct codegen *cg, const char *key, const char *value)
+static void add_attribute(struct codegen *cg, const char *key, const char *value)
 {
     LLVMAttributeRef a = LLVMCreateStringAttribute(cg->alu.ctx, key, (unsigned)strlen(key), value,
                                                    (unsigned)strlen(value));
@@ -401,14 +404,14 @@ struct session {
     struct codegen cg;
     LLVMTargetMachineRef tm;
     LLVMTargetDataRef data;
-    bool quick;   /* JIT_TIER_BASELINE, chosen or asked for */
-    bool entered; /* by blocks that have begun in other code */
+    bool baseline;  /* JIT_TIER_BASELINE, chosen or asked for */
+    bool osr_entry; /* blocks that began in other code may enter it */
 };
 
 static void finish_function(struct codegen *cg)
 {
-    attribute(cg, "prefer-vector-width", "512");
-    attribute(cg, "min-legal-vector-width", "512");
+    add_attribute(cg, "prefer-vector-width", "512");
+    add_attribute(cg, "min-legal-vector-width", "512");
     unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", 8);
     LLVMAddAttributeAtIndex(cg->fn, LLVMAttributeFunctionIndex,
                             LLVMCreateEnumAttribute(cg->alu.ctx, nounwind, 0));
@@ -430,8 +433,8 @@ static bool emit_callee(struct session *s, const struct ptx_func *func,
     return ok;
 }
 
-/* Whether a block of this kernel may go round a barrier. */
-static bool goes_round(const struct jkernel *k)
+/* May a block of this kernel pass a barrier more than once? */
+static bool loops_over_barriers(const struct jkernel *k)
 {
     for (int32_t b = 0; b < k->nblocks; b++)
         if (k->blocks[b].depth > 0 && k->blocks[b].term == TERM_SUSPEND &&
@@ -440,17 +443,18 @@ static bool goes_round(const struct jkernel *k)
     return false;
 }
 
-/* Decides how to go on from here: up to here tiers do not differ. */
+/* Chooses the tier: up to here tiers do not differ. */
 static bool choose_tier(struct session *s, const struct jit_options *opt, struct diag *d)
 {
-    bool may = opt->tier == JIT_TIER_FIRST_OF_MANY ||
-               (opt->tier == JIT_TIER_FIRST && (osr_possible(&s->cg) || !goes_round(&s->k)));
-    bool large = count_instructions(s->cg.alu.module) > QUICK_INSTRUCTIONS;
-    s->quick = opt->tier == JIT_TIER_BASELINE || (may && large);
-    s->entered = osr_possible(&s->cg) && (s->quick || large || !s->k.lockstep);
-    osr_decide(s->cg.alu.module, OSR_LEAVES, s->quick);
-    osr_decide(s->cg.alu.module, OSR_ENTERS, s->entered);
-    if (!s->quick)
+    bool may =
+        opt->tier == JIT_TIER_FIRST_OF_MANY ||
+        (opt->tier == JIT_TIER_FIRST && (osr_possible(&s->cg) || !loops_over_barriers(&s->k)));
+    bool large = count_instructions(s->cg.alu.module) > BASELINE_INSTRUCTIONS;
+    s->baseline = opt->tier == JIT_TIER_BASELINE || (may && large);
+    s->osr_entry = osr_possible(&s->cg) && (s->baseline || large || !s->k.lockstep);
+    osr_decide(s->cg.alu.module, OSR_LEAVES, s->baseline);
+    osr_decide(s->cg.alu.module, OSR_ENTERS, s->osr_entry);
+    if (!s->baseline)
         return true;
     LLVMDisposeTargetMachine(s->tm);
     s->tm = compile_machine(true, d);
@@ -460,7 +464,7 @@ static bool choose_tier(struct session *s, const struct jit_options *opt, struct
 static bool session_open(struct session *s, const struct ptx_func *entry,
                          const struct jit_options *opt, struct diag *d)
 {
-    pthread_once(&once, compile_start);
+    pthread_once(&once, init_host);
     if (!jkernel_build(&s->k, entry, opt, d))
         return false;
     s->tm = compile_machine(false, d);
@@ -529,7 +533,7 @@ static bool verify(struct session *s, struct diag *d)
 
 static bool compile_optimize(struct session *s, struct diag *d)
 {
-    if (s->quick) {
+    if (s->baseline) {
         if (!run_passes(s, BASELINE_PASSES, d))
             return false;
         baseline_prepare(s->cg.alu.module);
@@ -543,13 +547,14 @@ static bool compile_optimize(struct session *s, struct diag *d)
     if (!run_passes(s, large ? LARGE_PIPELINE : passes, d))
         return false;
     if (!large && (!run_passes(s, "function(break-crit-edges)", d) ||
-                   (cold_move(s->cg.alu.module), !run_passes(s, COLD_PIPELINE, d))))
+                   (cold_sink(s->cg.alu.module), !run_passes(s, SINK_PIPELINE, d))))
         return false;
-    if (!large && ahead_insert(s->cg.alu.module, s->data) && !run_passes(s, PREFETCH_PIPELINE, d))
+    if (!large && prefetch_insert(s->cg.alu.module, s->data) &&
+        !run_passes(s, PREFETCH_PIPELINE, d))
         return false;
     if (!large && s->k.lockstep)
-        homes_use(s->cg.alu.module, s->data, s->k.shared_bytes, s->cg.alu.simd_bits);
-    strips_split(s->cg.alu.module, s->cg.alu.simd_bits, s->k.entry->forms & PTX_FORM_STRIPS);
+        shared_reload(s->cg.alu.module, s->data, s->k.shared_bytes, s->cg.alu.simd_bits);
+    strip_mine(s->cg.alu.module, s->cg.alu.simd_bits, s->k.entry->forms & PTX_FORM_STRIPS);
     return true;
 }
 
@@ -565,8 +570,8 @@ static LLVMMemoryBufferRef generate(struct session *s, LLVMCodeGenFileType type,
     return out;
 }
 
-static bool compile_compile(const struct ptx_func *entry, const struct jit_options *options,
-                            struct jit_object *out, struct diag *d)
+static bool compile_entry(const struct ptx_func *entry, const struct jit_options *options,
+                          struct jit_object *out, struct diag *d)
 {
     struct session s = {0};
     bool ok = session_open(&s, entry, options, d) && verify(&s, d) && compile_optimize(&s, d);
@@ -580,8 +585,8 @@ static bool compile_compile(const struct ptx_func *entry, const struct jit_optio
                                       .frame_bytes = s.cg.frame->bytes,
                                       .pc_count = (uint32_t)s.k.nresume,
                                       .can_suspend = s.k.has_poll,
-                                      .flags = (s.quick ? JIT_CODE_BASELINE : 0u) |
-                                               (s.entered ? JIT_CODE_OSR_ENTRY : 0u) |
+                                      .flags = (s.baseline ? JIT_CODE_BASELINE : 0u) |
+                                               (s.osr_entry ? JIT_CODE_OSR_ENTRY : 0u) |
                                                (batch_streams(&s.cg) ? JIT_CODE_STREAMS : 0u)};
     }
     session_close(&s);
@@ -603,7 +608,7 @@ static double thread_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* Compiles, and says how long that took; the session is open. */
+/* Compiles, and prints how long that took; the session is open. */
 static bool print_times(struct session *s, double start, struct strbuf *out, struct diag *d)
 {
     double emitted = thread_ms(), optimized;
@@ -620,7 +625,7 @@ static bool print_times(struct session *s, double start, struct strbuf *out, str
               "// %zu instructions, %zu of LLVM, %zu optimized, %zu bytes; "
               "ms: emit %.1f, optimize %.1f, generate %.1f, all %.1f%s\n",
               s->k.ninstrs, before, after, LLVMGetBufferSize(code), emitted - start,
-              optimized - emitted, end - optimized, end - start, s->quick ? " (baseline)" : "");
+              optimized - emitted, end - optimized, end - start, s->baseline ? " (baseline)" : "");
     LLVMDisposeMemoryBuffer(code);
     return true;
 }
@@ -660,6 +665,6 @@ const struct jit_plugin *weir_jit_plugin(void)
     static const struct jit_plugin plugin = {
         JIT_PLUGIN_HEAD,        .cpu = compile_cpu,
         .check = compile_check, .kernel_info = compile_kernel_info,
-        .dump = compile_dump,   .compile = compile_compile};
+        .dump = compile_dump,   .compile = compile_entry};
     return &plugin;
 }

@@ -101,7 +101,7 @@ struct codegen {
 
     /* the basic block being emitted */
     const struct jblock *cur;
-    bool converged;          /* its converged copy: all lanes are active, no value is broken */
+    bool in_converged_copy;  /* all lanes are active, no value is broken */
     const uint64_t *waiting; /* registers that lanes pending elsewhere still need */
     LLVMValueRef mask;       /* i32, NULL: all 32 lanes */
     LLVMValueRef mask_vec;   /* the same as <32 x i1>, made when first asked for */
@@ -123,33 +123,5 @@ struct codegen {
 bool emit_kernel(struct codegen *cg);
 /* Emits a function called by it; callee_function declares it. */
 bool emit_function(struct codegen *cg);
-
-/* ---- passes over LLVM IR (compiler/llvm) ---- */
-
-/* ---- software_prefetch.c ---- */
-
-/* Notes that a block makes this load or store once, if it may be worth to look ahead for it. */
-void ahead_mark(struct codegen *cg, LLVMValueRef access, unsigned space);
-/* After the optimiser: puts prefetches for later blocks before the loads noted. False: none. */
-bool ahead_insert(LLVMModuleRef m, LLVMTargetDataRef data);
-
-/* ---- cold_sinking.c ---- */
-
-/* After the optimiser, with critical edges split: moves values that only unlikely ways need there,
- * by way of variables. False: there were none. */
-bool cold_move(LLVMModuleRef m);
-
-/* ---- shared_reload.c ---- */
-
-/* After the optimiser, in kernels in lockstep: values that will have left the registers are loaded
- * from shared memory where they are there, of which the first `shared_bytes` exist in any launch;
- * notes of warps that nobody reads go. False: there were none. */
-bool homes_use(LLVMModuleRef m, LLVMTargetDataRef data, uint64_t shared_bytes, unsigned simd_bits);
-
-/* ---- strip_mining.c ---- */
-
-/* At last: arithmetic whose values do not fit into registers, of simd_bits each, is done for a few
- * lanes at a time; or `always`. */
-void strips_split(LLVMModuleRef m, unsigned simd_bits, bool always);
 
 #endif

@@ -93,7 +93,7 @@ void emit_suspend(struct codegen *cg, const struct jblock *blk)
         left = spend_poll(cg, out, on);
     }
     LLVMPositionBuilderAtEnd(b, out);
-    if (left != NULL && blk->spin_yields != NULL && !cg->converged) {
+    if (left != NULL && blk->spin_yields != NULL && !cg->in_converged_copy) {
         LLVMBasicBlockRef yield = new_bb(cg, "yield"), leave = new_bb(cg, "leave");
         LLVMValueRef more = LLVMBuildICmp(b, LLVMIntSGT, left, c32(cg, (uint64_t)-MAX_YIELDS), "");
         LLVMBuildCondBr(b, more, yield, leave);

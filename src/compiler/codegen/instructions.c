@@ -421,7 +421,7 @@ static bool emit_alu(struct codegen *cg, const struct ptx_instr *i)
         LLVMValueRef v[MAX_SEGS];
         for (int p = 0; p < parts; p++)
             v[p] = dst[p][0];
-        if (cg->converged)
+        if (cg->in_converged_copy)
             stay_converged(cg, i, sh.seg, before);
         write_broken(cg, i->operands[0].reg, sh, v, before, sig.dst[0]);
         return true;

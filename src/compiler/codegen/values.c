@@ -7,6 +7,7 @@
 #include "compiler/codegen/frame.h"
 #include "compiler/codegen/instructions.h"
 #include "compiler/codegen/values.h"
+#include "compiler/llvm/llvm_passes.h"
 
 /* How often the expected happens for each time that it does not. */
 enum { LIKELY = 15 };
@@ -215,7 +216,7 @@ void tag_frame(struct codegen *cg, LLVMValueRef access) { tag_scope(cg, access, 
 
 void tag_memory(struct codegen *cg, LLVMValueRef access, unsigned space)
 {
-    ahead_mark(cg, access, space);
+    prefetch_mark(cg, access, space);
     switch (space) {
     case PTX_SPACE_SHARED: tag_scope(cg, access, SCOPE_SHARED); break;
     case PTX_SPACE_GLOBAL:

@@ -1,14 +1,14 @@
-/* baseline: kernels made small for the code generator.
+/* baseline: makes kernels small for the code generator.
  *
- * Selecting instructions for vectors of 32 lanes is where compilation takes its time: one addition
- * of LLVM's is up to sixteen of the machine, each found by long search. Baseline code
+ * Most of the compile time is instruction selection for vectors of 32 lanes: one LLVM addition is
+ * up to sixteen machine instructions, each found by a long search. Baseline code
  * (JIT_TIER_BASELINE) has each kind of operation once, as a function that takes its operands from
  * memory and leaves its result there, and kernels call it. Masks, vectors of i1, become integers.
  * What remains are calls, branches and scalars, which LLVM translates fast; the code is many times
  * slower.
  *
- * LLVM has brought values that outlive a block into variables (its pass reg2mem), so that every
- * vector here is a variable, or lives in one block. */
+ * LLVM's pass reg2mem has brought values that outlive a block into variables, so every vector here
+ * is a variable, or lives in one block. */
 #include <llvm-c/DebugInfo.h>
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 #include "compiler/llvm/baseline_functions.h"
 
-enum { LEAST = 500 /* instructions of a function that is worth it */, ALIGN = 64 };
+enum { MIN_INSTRUCTIONS = 500 /* instructions of a function that is worth it */, ALIGN = 64 };
 
 /* ---- facts ---- */
 
@@ -36,9 +36,9 @@ struct fact *baseline_fact(const struct baseline *q, LLVMValueRef v)
 }
 
 /* Lanes of a mask that is an integer here; 0: no such mask. */
-unsigned quick_lanes(LLVMTypeRef t)
+unsigned baseline_lanes(LLVMTypeRef t)
 {
-    if (!quick_is_vector(t) || LLVMGetTypeKind(LLVMGetElementType(t)) != LLVMIntegerTypeKind ||
+    if (!baseline_is_vector(t) || LLVMGetTypeKind(LLVMGetElementType(t)) != LLVMIntegerTypeKind ||
         LLVMGetIntTypeWidth(LLVMGetElementType(t)) != 1)
         return 0;
     unsigned n = LLVMGetVectorSize(t);
@@ -46,9 +46,9 @@ unsigned quick_lanes(LLVMTypeRef t)
 }
 
 /* A vector that is kept in memory. */
-bool quick_in_memory(LLVMTypeRef t)
+bool baseline_in_memory(LLVMTypeRef t)
 {
-    if (!quick_is_vector(t) || (LLVMGetVectorSize(t) & (LLVMGetVectorSize(t) - 1)) != 0)
+    if (!baseline_is_vector(t) || (LLVMGetVectorSize(t) & (LLVMGetVectorSize(t) - 1)) != 0)
         return false;
     LLVMTypeRef element = LLVMGetElementType(t);
     switch (LLVMGetTypeKind(element)) {
@@ -67,7 +67,7 @@ bool quick_in_memory(LLVMTypeRef t)
 
 LLVMTypeRef baseline_bits_type(const struct baseline *q, LLVMTypeRef mask)
 {
-    return LLVMIntTypeInContext(q->ctx, quick_lanes(mask));
+    return LLVMIntTypeInContext(q->ctx, baseline_lanes(mask));
 }
 
 /* The variable that a load or store accesses as a whole; NULL: none. */
@@ -84,7 +84,7 @@ static struct fact *variable_of(const struct baseline *q, LLVMValueRef i)
 static bool is_variable(LLVMValueRef alloca)
 {
     LLVMTypeRef t = LLVMGetAllocatedType(alloca);
-    if (quick_lanes(t) == 0 && !quick_in_memory(t))
+    if (baseline_lanes(t) == 0 && !baseline_in_memory(t))
         return false;
     for (LLVMUseRef u = LLVMGetFirstUse(alloca); u != NULL; u = LLVMGetNextUse(u)) {
         LLVMValueRef user = LLVMGetUser(u);
@@ -97,13 +97,13 @@ static bool is_variable(LLVMValueRef alloca)
     return true;
 }
 
-/* Notes all instructions. False: one is of a kind that reg2mem should have removed. */
+/* Records all instructions. False: one is of a kind that reg2mem should have removed. */
 static bool collect_facts(struct baseline *q)
 {
     size_t n = 0;
     for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(q->fn); bb; bb = LLVMGetNextBasicBlock(bb))
         for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i)) {
-            if (LLVMIsAPHINode(i) && quick_is_vector(LLVMTypeOf(i)))
+            if (LLVMIsAPHINode(i) && baseline_is_vector(LLVMTypeOf(i)))
                 return false;
             n++;
         }
@@ -146,8 +146,8 @@ static LLVMValueRef new_memory(struct baseline *q, uint64_t bytes)
     return a;
 }
 
-/* A place for what instruction i gives. */
-static void give_place(struct baseline *q, struct fact *f)
+/* Allocates memory for the result of an instruction. */
+static void assign_memory(struct baseline *q, struct fact *f)
 {
     if (f->slot != NULL) {
         f->memory = f->slot;
@@ -169,8 +169,8 @@ static void give_place(struct baseline *q, struct fact *f)
     f->memory = q->temps.items[n].memory;
 }
 
-/* Instruction i has read its operands: those that it reads last are free. */
-static void release_place(struct baseline *q, const struct fact *f)
+/* Releases the temporaries that the instruction is the last to read. */
+static void release_operands(struct baseline *q, const struct fact *f)
 {
     int n = LLVMGetNumOperands(f->value);
     for (int k = 0; k < n; k++) {
@@ -190,10 +190,10 @@ static void known_bits(struct fact *f, LLVMValueRef bits)
     f->done = true;
 }
 
-/* As an integer, which LLVM would only leave to be computed. */
+/* A constant mask as an integer; LLVM would leave the cast to run time. */
 static LLVMValueRef constant_bits(const struct baseline *q, LLVMValueRef mask)
 {
-    unsigned n = quick_lanes(LLVMTypeOf(mask));
+    unsigned n = baseline_lanes(LLVMTypeOf(mask));
     LLVMTypeRef t = baseline_bits_type(q, LLVMTypeOf(mask));
     uint64_t bits = 0;
     for (unsigned k = 0; k < n; k++) {
@@ -215,26 +215,26 @@ static LLVMValueRef mask_as_integer(const struct baseline *q, LLVMValueRef v)
     return f != NULL ? f->bits : NULL;
 }
 
-/* An operation on masks, done on integers. False: it is something else. */
-static bool on_masks(struct baseline *q, struct fact *f)
+/* Translates an operation on masks to one on integers. False: it is something else. */
+static bool transform_mask(struct baseline *q, struct fact *f)
 {
     LLVMValueRef i = f->value, a, c, d;
     LLVMTypeRef t = LLVMTypeOf(i);
     LLVMOpcode op = LLVMGetInstructionOpcode(i);
-    if (op == LLVMStore && quick_lanes(LLVMTypeOf(LLVMGetOperand(i, 0))) != 0 &&
+    if (op == LLVMStore && baseline_lanes(LLVMTypeOf(LLVMGetOperand(i, 0))) != 0 &&
         variable_of(q, i) != NULL && (a = mask_as_integer(q, LLVMGetOperand(i, 0))) != NULL) {
         LLVMBuildStore(q->b, a, LLVMGetOperand(i, 1));
         f->done = true;
         return true;
     }
-    if (op == LLVMBitCast && quick_lanes(LLVMTypeOf(LLVMGetOperand(i, 0))) != 0 &&
+    if (op == LLVMBitCast && baseline_lanes(LLVMTypeOf(LLVMGetOperand(i, 0))) != 0 &&
         LLVMGetTypeKind(t) == LLVMIntegerTypeKind &&
         (a = mask_as_integer(q, LLVMGetOperand(i, 0))) != NULL) {
         LLVMReplaceAllUsesWith(i, a);
         f->done = true;
         return true;
     }
-    if (quick_lanes(t) == 0)
+    if (baseline_lanes(t) == 0)
         return false;
     switch (op) {
     case LLVMLoad:
@@ -260,7 +260,7 @@ static bool on_masks(struct baseline *q, struct fact *f)
         c = LLVMGetOperand(i, 0);
         a = mask_as_integer(q, LLVMGetOperand(i, 1));
         d = mask_as_integer(q, LLVMGetOperand(i, 2));
-        if (a == NULL || d == NULL || quick_is_vector(LLVMTypeOf(c)))
+        if (a == NULL || d == NULL || baseline_is_vector(LLVMTypeOf(c)))
             return false;
         known_bits(f, LLVMBuildSelect(q->b, c, a, d, ""));
         return true;
@@ -268,31 +268,31 @@ static bool on_masks(struct baseline *q, struct fact *f)
     }
 }
 
-/* What stays as it is takes its operands from where they are, and leaves its result there. */
-static void in_place(struct baseline *q, struct fact *f)
+/* Keeps the instruction: loads its operands from memory, and stores its result there. */
+static void keep_instruction(struct baseline *q, struct fact *f)
 {
     LLVMValueRef i = f->value;
     LLVMTypeRef t = LLVMTypeOf(i);
     int n = LLVMGetNumOperands(i);
-    release_place(q, f); /* they are read before anything is written */
+    release_operands(q, f); /* they are read before anything is written */
     for (int k = 0; k < n; k++) {
         LLVMValueRef v = LLVMGetOperand(i, (unsigned)k);
         const struct fact *o = baseline_fact(q, v);
-        if (o != NULL && o->bits != NULL && quick_lanes(LLVMTypeOf(v)) != 0)
+        if (o != NULL && o->bits != NULL && baseline_lanes(LLVMTypeOf(v)) != 0)
             v = LLVMBuildBitCast(q->b, o->bits, LLVMTypeOf(v), "");
         else if (o != NULL && o->memory != NULL)
-            v = quick_load(q->b, LLVMTypeOf(v), o->memory);
+            v = baseline_load(q->b, LLVMTypeOf(v), o->memory);
         else
             continue;
         LLVMSetOperand(i, (unsigned)k, v);
     }
     LLVMValueRef next = LLVMGetNextInstruction(i);
-    if (next == NULL || (quick_lanes(t) == 0 && !quick_in_memory(t)))
+    if (next == NULL || (baseline_lanes(t) == 0 && !baseline_in_memory(t)))
         return;
-    if (quick_in_memory(t))
-        give_place(q, f);
+    if (baseline_in_memory(t))
+        assign_memory(q, f);
     LLVMPositionBuilderBefore(q->b, next);
-    if (quick_in_memory(t))
+    if (baseline_in_memory(t))
         LLVMSetAlignment(LLVMBuildStore(q->b, i, f->memory), 1);
     else
         f->bits = LLVMBuildBitCast(q->b, i, baseline_bits_type(q, t), "");
@@ -300,11 +300,11 @@ static void in_place(struct baseline *q, struct fact *f)
 
 static void call_operation(struct baseline *q, struct fact *f, const struct operation *o)
 {
-    LLVMValueRef args[QUICK_OPERANDS + 1];
+    LLVMValueRef args[MAX_OPERANDS + 1];
     unsigned n = 0;
-    release_place(q, f);
-    if (quick_in_memory(o->type)) {
-        give_place(q, f);
+    release_operands(q, f);
+    if (baseline_in_memory(o->type)) {
+        assign_memory(q, f);
         args[n++] = f->memory;
     }
     for (int k = 0; k < o->n; k++)
@@ -313,9 +313,9 @@ static void call_operation(struct baseline *q, struct fact *f, const struct oper
     LLVMTypeRef type = baseline_function_type(q, o);
     LLVMValueRef r = LLVMBuildCall2(q->b, type, baseline_function(q, o, type), args, n, "");
     f->done = true;
-    if (quick_lanes(o->type))
+    if (baseline_lanes(o->type))
         f->bits = r;
-    else if (!quick_in_memory(o->type) && LLVMGetTypeKind(o->type) != LLVMVoidTypeKind)
+    else if (!baseline_in_memory(o->type) && LLVMGetTypeKind(o->type) != LLVMVoidTypeKind)
         LLVMReplaceAllUsesWith(f->value, r);
 }
 
@@ -329,8 +329,10 @@ static bool writes_variable(const struct baseline *q, LLVMValueRef i, const stru
            (LLVMIsAStoreInst(i) && !f->done && variable_of(q, i) == variable);
 }
 
-/* A load of a variable need not be made, if nobody writes it before its last use. */
-static bool stays(const struct baseline *q, const struct fact *load, const struct fact *variable)
+/* Can the variable itself be used instead of a load of it? Nothing writes it before the load's last
+ * use. */
+static bool can_use_variable(const struct baseline *q, const struct fact *load,
+                             const struct fact *variable)
 {
     uint32_t last = last_use(q, load->value);
     if (last == UINT32_MAX)
@@ -341,8 +343,9 @@ static bool stays(const struct baseline *q, const struct fact *load, const struc
     return true;
 }
 
-/* Values that are only stored into a variable are made there, unless it is accessed in between. */
-static void choose_slots(struct baseline *q)
+/* Values whose only use is a store into a variable are computed there, unless it is accessed in
+ * between. */
+static void assign_slots(struct baseline *q)
 {
     for (size_t n = 0; n < q->block.count; n++) {
         LLVMValueRef store = q->block.items[n], v;
@@ -351,7 +354,7 @@ static void choose_slots(struct baseline *q)
             continue;
         v = LLVMGetOperand(store, 0);
         o = baseline_fact(q, v);
-        if (o == NULL || !quick_in_memory(LLVMTypeOf(v)) || LLVMIsALoadInst(v) ||
+        if (o == NULL || !baseline_in_memory(LLVMTypeOf(v)) || LLVMIsALoadInst(v) ||
             LLVMGetInstructionParent(v) != LLVMGetInstructionParent(store) ||
             LLVMGetNextUse(LLVMGetFirstUse(v)) != NULL)
             continue;
@@ -370,37 +373,37 @@ static bool concerns_vectors(LLVMValueRef i)
     if (LLVMIsAPHINode(i) || LLVMIsAAllocaInst(i))
         return false;
     int n = LLVMGetNumOperands(i);
-    bool yes = quick_is_vector(LLVMTypeOf(i));
+    bool yes = baseline_is_vector(LLVMTypeOf(i));
     for (int k = 0; k < n && !yes; k++) {
         LLVMValueRef v = LLVMGetOperand(i, (unsigned)k);
-        yes = !LLVMIsAFunction(v) && !LLVMIsABasicBlock(v) && quick_is_vector(LLVMTypeOf(v));
+        yes = !LLVMIsAFunction(v) && !LLVMIsABasicBlock(v) && baseline_is_vector(LLVMTypeOf(v));
     }
     return yes;
 }
 
-static void instruction(struct baseline *q, LLVMValueRef i)
+static void transform_instruction(struct baseline *q, LLVMValueRef i)
 {
     struct fact *f = baseline_fact(q, i);
     struct operation o;
-    if (f->done || (!concerns_vectors(i) && !quick_is_slow(i)))
+    if (f->done || (!concerns_vectors(i) && !baseline_is_slow(i)))
         return;
-    if (quick_half_a_splat(i)) {
+    if (baseline_is_splat_part(i)) {
         f->done = true;
         return;
     }
     LLVMPositionBuilderBefore(q->b, i);
     LLVMSetCurrentDebugLocation2(q->b, LLVMInstructionGetDebugLoc(i));
     const struct fact *variable = variable_of(q, i);
-    if (on_masks(q, f)) {
-        release_place(q, f);
-    } else if (LLVMIsALoadInst(i) && variable != NULL && quick_in_memory(LLVMTypeOf(i)) &&
-               stays(q, f, variable)) {
+    if (transform_mask(q, f)) {
+        release_operands(q, f);
+    } else if (LLVMIsALoadInst(i) && variable != NULL && baseline_in_memory(LLVMTypeOf(i)) &&
+               can_use_variable(q, f, variable)) {
         f->memory = variable->value;
         f->done = true;
     } else if (baseline_describe(q, i, &o)) {
         call_operation(q, f, &o);
     } else {
-        in_place(q, f);
+        keep_instruction(q, f);
     }
 }
 
@@ -409,9 +412,9 @@ static void transform_block(struct baseline *q, LLVMBasicBlockRef bb)
     q->block.count = 0;
     for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i != NULL; i = LLVMGetNextInstruction(i))
         vec_push(&q->block, i);
-    choose_slots(q);
+    assign_slots(q);
     for (size_t n = 0; n < q->block.count; n++)
-        instruction(q, q->block.items[n]);
+        transform_instruction(q, q->block.items[n]);
     for (size_t n = 0; n < q->temps.count; n++)
         q->temps.items[n].used = false;
     for (size_t n = q->block.count; n-- > 0;)
@@ -438,7 +441,7 @@ void baseline_calls(LLVMModuleRef m, LLVMTargetDataRef data)
                 n++;
         q.fn = fn;
         q.temps.count = 0;
-        if (n < LEAST)
+        if (n < MIN_INSTRUCTIONS)
             continue;
         /* a stack that is too small is to be noticed */
         LLVMAddAttributeAtIndex(

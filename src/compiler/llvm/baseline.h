@@ -12,8 +12,8 @@
     "early-cse<memssa>,adce,simplifycfg)"
 #define BASELINE_SECOND_PASSES "function(adce,reg2mem)"
 
-/* Masks made from the bits of an integer become casts of it; what reg2mem would hide is put where
- * it is used. */
+/* Masks made from the bits of an integer become casts of it; what reg2mem would hide is sunk to its
+ * use. */
 void baseline_prepare(LLVMModuleRef m);
 
 /* Turns operations on vectors, in large functions, into calls of functions that are made for them,

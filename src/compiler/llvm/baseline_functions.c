@@ -91,18 +91,18 @@ static bool is_function(LLVMValueRef i)
 {
     LLVMValueRef to = LLVMGetCalledValue(i);
     int n = LLVMGetNumOperands(i) - 1;
-    if (!LLVMIsAFunction(to) || LLVMGetIntrinsicID(to) == 0 || n >= QUICK_OPERANDS)
+    if (!LLVMIsAFunction(to) || LLVMGetIntrinsicID(to) == 0 || n >= MAX_OPERANDS)
         return false;
     for (int k = 0; k < n; k++) {
         LLVMTypeRef t = LLVMTypeOf(LLVMGetOperand(i, (unsigned)k));
-        LLVMTypeKind kind = LLVMGetTypeKind(quick_is_vector(t) ? LLVMGetElementType(t) : t);
+        LLVMTypeKind kind = LLVMGetTypeKind(baseline_is_vector(t) ? LLVMGetElementType(t) : t);
         if (kind == LLVMPointerTypeKind || kind == LLVMMetadataTypeKind)
             return false;
     }
     return LLVMGetTypeKind(LLVMTypeOf(i)) != LLVMVoidTypeKind;
 }
 
-bool quick_is_slow(LLVMValueRef i)
+bool baseline_is_slow(LLVMValueRef i)
 {
     return LLVMIsAFenceInst(i) || (LLVMIsACallInst(i) && is_function(i));
 }
@@ -140,14 +140,14 @@ static LLVMValueRef shuffled_scalar(LLVMValueRef i)
 }
 
 /* Is it only there for such shuffles? */
-bool quick_half_a_splat(LLVMValueRef i)
+bool baseline_is_splat_part(LLVMValueRef i)
 {
     if (!LLVMIsAInsertElementInst(i))
         return false;
     for (LLVMUseRef u = LLVMGetFirstUse(i); u != NULL; u = LLVMGetNextUse(u)) {
         LLVMValueRef user = LLVMGetUser(u);
         if (shuffled_scalar(user) == NULL || LLVMGetOperand(user, 0) != i ||
-            LLVMGetOperand(user, 1) == i || !quick_in_memory(LLVMTypeOf(user)))
+            LLVMGetOperand(user, 1) == i || !baseline_in_memory(LLVMTypeOf(user)))
             return false;
     }
     return true;
@@ -161,10 +161,11 @@ bool baseline_describe(const struct baseline *q, LLVMValueRef i, struct operatio
     *o = (struct operation){.i = i, .op = op, .type = LLVMTypeOf(i), .accesses = accesses};
     LLVMTypeKind result = LLVMGetTypeKind(o->type);
     if (!can_call(i) || result == LLVMStructTypeKind ||
-        (quick_is_vector(o->type) && quick_lanes(o->type) == 0 && !quick_in_memory(o->type)))
+        (baseline_is_vector(o->type) && baseline_lanes(o->type) == 0 &&
+         !baseline_in_memory(o->type)))
         return false;
     LLVMValueRef scalar = shuffled_scalar(i);
-    if (scalar != NULL && quick_in_memory(o->type)) {
+    if (scalar != NULL && baseline_in_memory(o->type)) {
         o->op = LLVMFreeze;
         o->n = 1;
         o->how[0] = GIVEN_SPLAT;
@@ -179,7 +180,7 @@ bool baseline_describe(const struct baseline *q, LLVMValueRef i, struct operatio
         LLVMTypeKind kind = LLVMGetTypeKind(t);
         struct fact *f = baseline_fact(q, v);
         LLVMValueRef splat =
-            LLVMIsConstant(v) && quick_in_memory(t) && takes_splats(op) ? splat_of(v) : NULL;
+            LLVMIsConstant(v) && baseline_in_memory(t) && takes_splats(op) ? splat_of(v) : NULL;
         if (kind == LLVMMetadataTypeKind || (kind == LLVMPointerTypeKind && !pointer))
             return false;
         if (splat != NULL) {
@@ -187,7 +188,7 @@ bool baseline_describe(const struct baseline *q, LLVMValueRef i, struct operatio
             o->v[k] = splat;
         } else if (LLVMIsConstant(v) && !(kind == LLVMPointerTypeKind)) {
             o->how[k] = GIVEN_CONSTANT;
-        } else if (!quick_is_vector(t)) {
+        } else if (!baseline_is_vector(t)) {
             o->how[k] = GIVEN_VALUE;
         } else if (f != NULL && f->bits != NULL) {
             o->how[k] = GIVEN_BITS;
@@ -289,7 +290,7 @@ static LLVMValueRef splat_value(const struct baseline *q, LLVMValueRef scalar, L
     return LLVMBuildShuffleVector(q->body, one, LLVMGetPoison(t), mask, "");
 }
 
-LLVMValueRef quick_load(LLVMBuilderRef b, LLVMTypeRef t, LLVMValueRef memory)
+LLVMValueRef baseline_load(LLVMBuilderRef b, LLVMTypeRef t, LLVMValueRef memory)
 {
     LLVMValueRef load = LLVMBuildLoad2(b, t, memory, "");
     LLVMSetAlignment(load, 1);
@@ -299,16 +300,16 @@ LLVMValueRef quick_load(LLVMBuilderRef b, LLVMTypeRef t, LLVMValueRef memory)
 /* What the function returns. */
 static LLVMTypeRef returned(const struct baseline *q, LLVMTypeRef result)
 {
-    return quick_in_memory(result) ? LLVMVoidTypeInContext(q->ctx)
-           : quick_lanes(result)   ? baseline_bits_type(q, result)
-                                   : result;
+    return baseline_in_memory(result) ? LLVMVoidTypeInContext(q->ctx)
+           : baseline_lanes(result)   ? baseline_bits_type(q, result)
+                                      : result;
 }
 
 LLVMTypeRef baseline_function_type(const struct baseline *q, const struct operation *o)
 {
-    LLVMTypeRef params[QUICK_OPERANDS + 1];
+    LLVMTypeRef params[MAX_OPERANDS + 1];
     unsigned n = 0;
-    if (quick_in_memory(o->type))
+    if (baseline_in_memory(o->type))
         params[n++] = q->ptr;
     for (int k = 0; k < o->n; k++)
         if (o->how[k] != GIVEN_CONSTANT)
@@ -318,7 +319,7 @@ LLVMTypeRef baseline_function_type(const struct baseline *q, const struct operat
 
 static LLVMValueRef make_function(struct baseline *q, const struct operation *o, LLVMTypeRef type)
 {
-    LLVMValueRef fn = LLVMAddFunction(q->m, "weir_quick", type);
+    LLVMValueRef fn = LLVMAddFunction(q->m, "weir_baseline", type);
     LLVMSetLinkage(fn, LLVMInternalLinkage);
     LLVMAddAttributeAtIndex(
         fn, LLVMAttributeFunctionIndex,
@@ -328,24 +329,24 @@ static LLVMValueRef make_function(struct baseline *q, const struct operation *o,
                                 LLVMCreateStringAttribute(q->ctx, "frame-pointer", 13, "all", 3));
     LLVMPositionBuilderAtEnd(q->body, LLVMAppendBasicBlockInContext(q->ctx, fn, ""));
     LLVMSetCurrentDebugLocation2(q->body, NULL);
-    unsigned at = quick_in_memory(o->type);
-    LLVMValueRef v[QUICK_OPERANDS];
+    unsigned at = baseline_in_memory(o->type);
+    LLVMValueRef v[MAX_OPERANDS];
     for (int k = 0; k < o->n; k++) {
         v[k] = o->how[k] == GIVEN_CONSTANT ? o->v[k] : LLVMGetParam(fn, at++);
         if (o->how[k] == GIVEN_MEMORY)
-            v[k] = quick_load(q->body, o->t[k], v[k]);
+            v[k] = baseline_load(q->body, o->t[k], v[k]);
         else if (o->how[k] == GIVEN_BITS)
             v[k] = LLVMBuildBitCast(q->body, v[k], o->t[k], "");
         else if (o->how[k] == GIVEN_SPLAT)
             v[k] = splat_value(q, v[k], o->t[k]);
     }
     LLVMValueRef r = perform(q, o, v);
-    if (r != NULL && quick_in_memory(o->type))
+    if (r != NULL && baseline_in_memory(o->type))
         LLVMSetAlignment(LLVMBuildStore(q->body, r, LLVMGetParam(fn, 0)), 1);
-    if (r == NULL || quick_in_memory(o->type))
+    if (r == NULL || baseline_in_memory(o->type))
         LLVMBuildRetVoid(q->body);
     else
-        LLVMBuildRet(q->body, quick_lanes(o->type)
+        LLVMBuildRet(q->body, baseline_lanes(o->type)
                                   ? LLVMBuildBitCast(q->body, r, baseline_bits_type(q, o->type), "")
                                   : r);
     return fn;

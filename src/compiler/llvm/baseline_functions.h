@@ -8,20 +8,20 @@
 #include "compiler/llvm/baseline.h"
 
 enum {
-    BASELINE_FUNCTIONS = 4096 /* places for functions, a half of which are used */
+    BASELINE_FUNCTIONS = 4096 /* slots of the table, of which a half are used */
 };
 
 /* What is known of a value; found by its address. */
 struct fact {
     LLVMValueRef value;
     LLVMValueRef bits;   /* a mask as an integer; NULL: none */
-    LLVMValueRef memory; /* a vector's place; NULL: none */
+    LLVMValueRef memory; /* the address of a vector; NULL: none */
     LLVMValueRef slot; /* instruction: the variable it writes by itself, instead of a later store */
     uint32_t at;       /* an instruction's number in its block, from 1 on */
     uint32_t last;     /* the number of the last instruction that uses it */
     int32_t temp;      /* which of the temporaries `memory` is, or -1 */
     bool variable;     /* an alloca of one vector that is only loaded and stored */
-    bool done;         /* a store that an operation makes itself; anything that is to go */
+    bool done;         /* the instruction is to be erased */
 };
 
 struct baseline {
@@ -50,7 +50,7 @@ struct baseline {
     struct {
         LLVMValueRef *items;
         size_t count, cap;
-    } block; /* instructions of the block at hand, as they were */
+    } block; /* instructions of the current block, before the transformation */
     LLVMTargetDataRef data;
     unsigned md_scope; /* kind of metadata: alias.scope */
 };
@@ -58,21 +58,21 @@ struct baseline {
 /* How an operand is given to a function. */
 enum given { GIVEN_CONSTANT, GIVEN_SPLAT, GIVEN_MEMORY, GIVEN_BITS, GIVEN_VALUE };
 
-enum { QUICK_OPERANDS = 6 };
+enum { MAX_OPERANDS = 6 };
 struct operation {
     LLVMValueRef i;
     LLVMTypeRef type; /* of the result */
     bool accesses;    /* memory of the program, which may fault */
     LLVMOpcode op;
     int n;
-    enum given how[QUICK_OPERANDS];
-    LLVMValueRef v[QUICK_OPERANDS];
-    LLVMTypeRef t[QUICK_OPERANDS];
+    enum given how[MAX_OPERANDS];
+    LLVMValueRef v[MAX_OPERANDS];
+    LLVMTypeRef t[MAX_OPERANDS];
 };
 
 /* ---- baseline.c ---- */
 
-static inline bool quick_is_vector(LLVMTypeRef t)
+static inline bool baseline_is_vector(LLVMTypeRef t)
 {
     return LLVMGetTypeKind(t) == LLVMVectorTypeKind;
 }
@@ -80,22 +80,22 @@ static inline bool quick_is_vector(LLVMTypeRef t)
 /* NULL: nothing is known of it (constants, arguments, what was made here). */
 struct fact *baseline_fact(const struct baseline *q, LLVMValueRef v);
 /* Lanes of a mask that is an integer here; 0: no such mask. */
-unsigned quick_lanes(LLVMTypeRef t);
+unsigned baseline_lanes(LLVMTypeRef t);
 /* A vector that is kept in memory. */
-bool quick_in_memory(LLVMTypeRef t);
+bool baseline_in_memory(LLVMTypeRef t);
 LLVMTypeRef baseline_bits_type(const struct baseline *q, LLVMTypeRef mask);
 
 /* ---- baseline_functions.c ---- */
 
-/* Is it an instruction that is only there for shuffles that give all lanes the same? */
-bool quick_half_a_splat(LLVMValueRef i);
-/* Is it none of vectors, and yet better called? */
-bool quick_is_slow(LLVMValueRef i);
+/* Is the instruction only there for shuffles that splat? */
+bool baseline_is_splat_part(LLVMValueRef i);
+/* Is it a scalar operation that is cheaper to compile as a call? */
+bool baseline_is_slow(LLVMValueRef i);
 /* False: it stays an instruction. */
 bool baseline_describe(const struct baseline *q, LLVMValueRef i, struct operation *o);
 LLVMTypeRef baseline_function_type(const struct baseline *q, const struct operation *o);
 /* The function for such an operation: the one there is, or a new one. */
 LLVMValueRef baseline_function(struct baseline *q, const struct operation *o, LLVMTypeRef type);
-LLVMValueRef quick_load(LLVMBuilderRef b, LLVMTypeRef t, LLVMValueRef memory);
+LLVMValueRef baseline_load(LLVMBuilderRef b, LLVMTypeRef t, LLVMValueRef memory);
 
 #endif

@@ -1,12 +1,11 @@
-/* baseline_prepare: what is done for baseline code (baseline.c) before values that outlive a block
- * are brought into variables: patterns of several instructions are only seen while they are in one
- * piece. */
+/* baseline_prepare: prepares kernels for baseline code (baseline.c) before values that outlive a
+ * block become variables: patterns of several instructions can be matched only until then. */
 #include "compiler/llvm/baseline.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The integer of which a mask's lanes are the bits, as emitters write that: lane k is whether
+/* The integer whose bits are the lanes of a mask, as code generation writes that: lane k is whether
  * x & 1 << k is not 0. NULL: it is something else. *inverse: whether it is 0. */
 static LLVMValueRef mask_source(LLVMValueRef i, bool *inverse)
 {
@@ -34,7 +33,7 @@ static LLVMValueRef mask_source(LLVMValueRef i, bool *inverse)
     return LLVMGetIntTypeWidth(LLVMTypeOf(scalar)) == n ? scalar : NULL;
 }
 
-/* Such an integer is the mask. What it was made of goes with it. */
+/* Replaces such a mask by a cast of the integer, and erases what it was computed from. */
 static void mask_from_bits(LLVMBuilderRef b, LLVMValueRef i)
 {
     bool inverse;
@@ -52,8 +51,8 @@ static void mask_from_bits(LLVMBuilderRef b, LLVMValueRef i)
         LLVMInstructionEraseFromParent(and); /* the rest is shared, or splats without a use */
 }
 
-/* A pointer into memory of the function is computed where it is used, so that it is seen there. */
-static void bring_pointer(LLVMBuilderRef b, LLVMValueRef i, unsigned operand)
+/* Sinks a pointer into the function's memory to its use, where it can be matched. */
+static void sink_pointer(LLVMBuilderRef b, LLVMValueRef i, unsigned operand)
 {
     LLVMValueRef p = LLVMGetOperand(i, operand);
     if (!LLVMIsAGetElementPtrInst(p) || !LLVMIsAAllocaInst(LLVMGetOperand(p, 0)) ||
@@ -66,9 +65,9 @@ static void bring_pointer(LLVMBuilderRef b, LLVMValueRef i, unsigned operand)
     LLVMSetOperand(i, operand, copy);
 }
 
-/* "Or else" of two conditions is "or": no pass comes any more that could take the second one for
- * defined only where the first one does not decide. */
-static void plain_logic(LLVMBuilderRef b, LLVMValueRef i)
+/* Replaces "select" of two conditions by "or" or "and": no later pass relies on the second one
+ * being defined only where the first one does not decide. */
+static void simplify_logic(LLVMBuilderRef b, LLVMValueRef i)
 {
     LLVMTypeRef t = LLVMTypeOf(i);
     if (LLVMGetTypeKind(t) != LLVMIntegerTypeKind || LLVMGetIntTypeWidth(t) != 1)
@@ -91,11 +90,11 @@ void baseline_prepare(LLVMModuleRef m)
             for (LLVMValueRef i = LLVMGetFirstInstruction(bb), next; i != NULL; i = next) {
                 next = LLVMGetNextInstruction(i);
                 if (LLVMIsALoadInst(i))
-                    bring_pointer(b, i, 0);
+                    sink_pointer(b, i, 0);
                 else if (LLVMIsAStoreInst(i))
-                    bring_pointer(b, i, 1);
+                    sink_pointer(b, i, 1);
                 else if (LLVMIsASelectInst(i))
-                    plain_logic(b, i);
+                    simplify_logic(b, i);
                 else
                     mask_from_bits(b, i);
             }

@@ -1,26 +1,27 @@
-/* cold_sinking: what is only needed where lanes diverge is computed there.
+/* cold_sinking: computes what only unlikely paths need on these paths.
  *
- * Code for warps whose lanes go together, and for accesses of neighbours, is followed by ways out
- * for those that do not (branch_likely). Masks and vectors of addresses that only such ways need
- * are computed before it is known whether they are taken, and LLVM leaves them there: it moves an
- * instruction to where it is needed, but not to two places. Here it is computed anew at each
- * entrance from the expected blocks (hot) to the others (cold) behind which it is needed. That
- * saves instructions, and what is worth more on CPUs with few registers, values to be kept.
+ * Code for warps that have not diverged, and for accesses of neighbours, has exits for all others
+ * (branch_likely). Masks and vectors of addresses that only such exits need are computed before it
+ * is known whether these are taken, and LLVM leaves them there: it sinks an instruction into one
+ * block, but not into two. Here it is cloned into each entrance from expected blocks (hot) to
+ * others (cold) through which its uses are reached. That saves instructions and, which is worth
+ * more on CPUs with few registers, registers.
  *
- * A value that moves is put into a variable at the entrances and taken from there; promoting these
- * is LLVM's business. Critical edges must be split. */
+ * The clones store into a variable and the uses load it; LLVM promotes these variables. Critical
+ * edges must be split. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "abi/plugin.h"
 #include "compiler/codegen/codegen.h"
+#include "compiler/llvm/llvm_passes.h"
 
 enum {
-    MAX_BLOCKS = 600,   /* of a function that is looked at */
+    MAX_BLOCKS = 600,   /* larger functions are left alone */
     MAX_ENTRANCES = 24, /* at which one value is computed */
-    MAX_SINGLE = 8,     /* lanes computed for themselves */
-    MAX_CLONES = 4000,  /* of a function */
-    UNLIKELY = 4        /* a way that is taken less often than one in so many is cold */
+    MAX_SINGLE = 8,     /* lanes computed as scalars */
+    MAX_COPIES = 4000,  /* of a function */
+    UNLIKELY = 4        /* a path taken less often than one time in so many is cold */
 };
 
 struct graph {
@@ -34,9 +35,9 @@ struct graph {
         int32_t entered_by;   /* of an entrance: the hot block before it; -1: it is none */
         int32_t idom, number; /* in reverse postorder; -1: not reached */
         bool hot;
-        int8_t loops;   /* of an entrance: is there a way back to it around the block looked at? -1:
-                           not known yet */
-        uint64_t *cold; /* of an entrance: the cold blocks that are reached from it by cold ones */
+        int8_t loops;   /* of an entrance: is it in a cycle that avoids the current block? -1: not
+                           known yet */
+        uint64_t *cold; /* of an entrance: the cold blocks reached from it through cold ones */
     } *nodes;
     struct {
         LLVMBasicBlockRef bb;
@@ -66,7 +67,7 @@ static int32_t node_index(const struct graph *g, LLVMBasicBlockRef bb)
     return g->index[lo].index;
 }
 
-/* Is the way from a block to its successor s not expected to be taken? */
+/* Is the edge from a block to its successor s unlikely to be taken? */
 static bool unlikely(const struct graph *g, LLVMValueRef term, unsigned s)
 {
     if (LLVMGetInstructionOpcode(term) != LLVMBr || LLVMGetNumSuccessors(term) != 2)
@@ -92,7 +93,7 @@ static void visit_node(struct graph *g, int32_t at, uint8_t *seen)
     g->order[--g->norder] = at;
 }
 
-static void heat(struct graph *g, int32_t at)
+static void mark_hot(struct graph *g, int32_t at)
 {
     struct node *n = &g->nodes[at];
     LLVMValueRef term = LLVMGetBasicBlockTerminator(n->bb);
@@ -101,7 +102,7 @@ static void heat(struct graph *g, int32_t at)
     n->hot = true;
     for (int32_t s = 0; s < n->nsucc; s++)
         if (!unlikely(g, term, (unsigned)s))
-            heat(g, n->succ[s]);
+            mark_hot(g, n->succ[s]);
 }
 
 static void reach_cold(const struct graph *g, int32_t at, uint64_t *set)
@@ -182,7 +183,7 @@ static bool graph_open(struct graph *g)
     for (i = g->norder; i < g->n; i++)
         g->nodes[g->order[i]].number = i;
     dominate(g);
-    heat(g, 0);
+    mark_hot(g, 0);
     for (i = 0; i < g->n; i++)
         for (int32_t s = 0; g->nodes[i].hot && s < g->nodes[i].nsucc; s++) {
             struct node *to = &g->nodes[g->nodes[i].succ[s]];
@@ -208,10 +209,10 @@ static void graph_close(struct graph *g)
     free(g->order);
 }
 
-/* ---- moving ---- */
+/* ---- sinking ---- */
 
 /* May it be computed elsewhere, or more than once? */
-static bool pure(LLVMValueRef v)
+static bool is_pure(LLVMValueRef v)
 {
     switch (LLVMGetInstructionOpcode(v)) {
     case LLVMAdd:
@@ -245,7 +246,7 @@ static bool pure(LLVMValueRef v)
 }
 
 /* The block in which a use of a value takes place: for a phi, the one it comes from. */
-static int32_t sink_place(const struct graph *g, LLVMValueRef user, unsigned operand)
+static int32_t use_block(const struct graph *g, LLVMValueRef user, unsigned operand)
 {
     return node_index(g, LLVMIsAPHINode(user) ? LLVMGetIncomingBlock(user, operand)
                                               : LLVMGetInstructionParent(user));
@@ -262,7 +263,7 @@ static bool only_cold(const struct graph *g, LLVMValueRef v, uint64_t *uses)
         for (unsigned k = 0; k < (unsigned)LLVMGetNumOperands(user); k++) {
             if (LLVMGetOperand(user, k) != v)
                 continue;
-            int32_t at = sink_place(g, user, k);
+            int32_t at = use_block(g, user, k);
             if (g->nodes[at].hot || g->nodes[at].number < 0)
                 return false;
             bit_set(uses, at);
@@ -271,17 +272,17 @@ static bool only_cold(const struct graph *g, LLVMValueRef v, uint64_t *uses)
     return true;
 }
 
-/* Is there a way from `at` to itself that does not pass `around`? */
-static bool in_deeper_loop(const struct graph *g, int32_t at, int32_t around)
+/* Is there a cycle through `at` that avoids `around`? */
+static bool in_inner_loop(const struct graph *g, int32_t at, int32_t around)
 {
     uint8_t *seen = xcalloc((size_t)g->n, 1);
     int32_t *stack = xcalloc((size_t)g->n + 1, sizeof *stack), count = 0;
-    bool again = false;
+    bool found_cycle = false;
     stack[count++] = at;
-    while (count > 0 && !again) {
+    while (count > 0 && !found_cycle) {
         const struct node *n = &g->nodes[stack[--count]];
         for (int32_t s = 0; s < n->nsucc; s++) {
-            again |= n->succ[s] == at;
+            found_cycle |= n->succ[s] == at;
             if (!seen[n->succ[s]] && n->succ[s] != around && n->succ[s] != at) {
                 seen[n->succ[s]] = 1;
                 stack[count++] = n->succ[s];
@@ -290,22 +291,22 @@ static bool in_deeper_loop(const struct graph *g, int32_t at, int32_t around)
     }
     free(seen);
     free(stack);
-    return again;
+    return found_cycle;
 }
 
-/* The entrances behind which blocks of `uses` lie; 0: too many, or in loops that `home` is not in.
- */
-static int entrances(struct graph *g, int32_t home, const uint64_t *uses, int32_t *found)
+/* The entrances that lead to blocks of `uses`; 0: too many, or in a loop that does not contain the
+ * definition. */
+static int find_entrances(struct graph *g, int32_t def_block, const uint64_t *uses, int32_t *found)
 {
     int n = 0;
     for (int32_t e = 0; e < g->n; e++) {
         bool needed = false;
         for (int32_t w = 0; g->nodes[e].cold != NULL && w < bit_words(g->n); w++)
             needed |= (g->nodes[e].cold[w] & uses[w]) != 0;
-        if (!needed || g->nodes[e].number < 0 || !dominates(g, home, e))
+        if (!needed || g->nodes[e].number < 0 || !dominates(g, def_block, e))
             continue;
         if (g->nodes[e].loops < 0)
-            g->nodes[e].loops = in_deeper_loop(g, e, home);
+            g->nodes[e].loops = in_inner_loop(g, e, def_block);
         if (n == MAX_ENTRANCES || g->nodes[e].loops != 0)
             return 0;
         found[n++] = e;
@@ -313,9 +314,9 @@ static int entrances(struct graph *g, int32_t home, const uint64_t *uses, int32_
     return n;
 }
 
-/* In place of operand k of `user`, which is v: what the variable holds. */
-static void take(struct graph *g, LLVMValueRef user, unsigned k, LLVMValueRef v,
-                 LLVMValueRef variable)
+/* Replaces operand k of `user`, which is v, by a load of the variable. */
+static void load_variable(struct graph *g, LLVMValueRef user, unsigned k, LLVMValueRef v,
+                          LLVMValueRef variable)
 {
     LLVMPositionBuilderBefore(g->b, LLVMIsAPHINode(user)
                                         ? LLVMGetBasicBlockTerminator(LLVMGetIncomingBlock(user, k))
@@ -323,7 +324,7 @@ static void take(struct graph *g, LLVMValueRef user, unsigned k, LLVMValueRef v,
     LLVMSetOperand(user, k, LLVMBuildLoad2(g->b, LLVMTypeOf(v), variable, ""));
 }
 
-static LLVMValueRef first_real(LLVMBasicBlockRef bb)
+static LLVMValueRef first_non_phi(LLVMBasicBlockRef bb)
 {
     LLVMValueRef i = LLVMGetFirstInstruction(bb);
     while (LLVMIsAPHINode(i))
@@ -331,14 +332,14 @@ static LLVMValueRef first_real(LLVMBasicBlockRef bb)
     return i;
 }
 
-/* Moves a value to the entrances behind which it is needed, if it is needed nowhere else. */
-static void move(struct graph *g, int32_t home, LLVMValueRef v, uint64_t *uses)
+/* Sinks a value into the entrances that lead to its uses, if all of these are cold. */
+static void sink(struct graph *g, int32_t def_block, LLVMValueRef v, uint64_t *uses)
 {
     int32_t at[MAX_ENTRANCES];
     if (!only_cold(g, v, uses))
         return;
-    int n = entrances(g, home, uses, at);
-    if (n == 0 || g->clones + (size_t)n > MAX_CLONES)
+    int n = find_entrances(g, def_block, uses, at);
+    if (n == 0 || g->clones + (size_t)n > MAX_COPIES)
         return;
     g->clones += (size_t)n;
     LLVMPositionBuilderBefore(g->b, LLVMGetFirstInstruction(g->nodes[0].bb));
@@ -347,10 +348,10 @@ static void move(struct graph *g, int32_t home, LLVMValueRef v, uint64_t *uses)
         LLVMValueRef user = LLVMGetUser(u);
         for (unsigned k = 0; k < (unsigned)LLVMGetNumOperands(user); k++)
             if (LLVMGetOperand(user, k) == v)
-                take(g, user, k, v, variable);
+                load_variable(g, user, k, v, variable);
     }
     for (int e = 0; e < n; e++) {
-        LLVMValueRef first = first_real(g->nodes[at[e]].bb), copy = LLVMInstructionClone(v);
+        LLVMValueRef first = first_non_phi(g->nodes[at[e]].bb), copy = LLVMInstructionClone(v);
         LLVMPositionBuilderBefore(g->b, first);
         LLVMInsertIntoBuilder(g->b, copy);
         LLVMBuildStore(g->b, copy, variable);
@@ -373,15 +374,15 @@ static LLVMValueRef single_lane(struct graph *g, LLVMValueRef v, LLVMValueRef la
     return LLVMBuildExtractElement(g->b, v, lane, "");
 }
 
-/* Is the use in an expected block, and one of a known lane? */
-static bool of_lane(LLVMValueRef user)
+/* Does the use extract a lane of known number? */
+static bool is_lane_extract(LLVMValueRef user)
 {
     return LLVMIsAExtractElementInst(user) && LLVMIsAConstantInt(LLVMGetOperand(user, 1));
 }
 
-/* Integer arithmetic of which the expected blocks need some lanes only (to see whether an access is
- * one of neighbours) is done for these alone there. */
-static void single_out(struct graph *g, LLVMValueRef v)
+/* Integer arithmetic of which hot blocks need some lanes only (to test whether lanes are
+ * neighbours) is done there for these lanes, as scalars. */
+static void compute_single_lanes(struct graph *g, LLVMValueRef v)
 {
     LLVMOpcode op = LLVMGetInstructionOpcode(v);
     bool cast = op == LLVMZExt || op == LLVMSExt || op == LLVMTrunc;
@@ -392,14 +393,14 @@ static void single_out(struct graph *g, LLVMValueRef v)
         return;
     for (LLVMUseRef u = LLVMGetFirstUse(v); u != NULL; u = LLVMGetNextUse(u)) {
         LLVMValueRef user = LLVMGetUser(u);
-        if (of_lane(user)) {
+        if (is_lane_extract(user)) {
             if (n == MAX_SINGLE)
                 return;
             users[n++] = user;
             continue;
         }
         for (unsigned k = 0; k < (unsigned)LLVMGetNumOperands(user); k++)
-            if (LLVMGetOperand(user, k) == v && g->nodes[sink_place(g, user, k)].hot)
+            if (LLVMGetOperand(user, k) == v && g->nodes[use_block(g, user, k)].hot)
                 return;
     }
     for (int k = 0; k < n; k++) {
@@ -417,7 +418,7 @@ static void single_out(struct graph *g, LLVMValueRef v)
     }
 }
 
-static bool worth(LLVMValueRef v)
+static bool concerns_vectors(LLVMValueRef v)
 {
     if (LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind)
         return true;
@@ -427,7 +428,7 @@ static bool worth(LLVMValueRef v)
     return false;
 }
 
-bool cold_move(LLVMModuleRef m)
+bool cold_sink(LLVMModuleRef m)
 {
     LLVMContextRef c = LLVMGetModuleContext(m);
     struct graph g = {.fn = LLVMGetNamedFunction(m, JIT_ENTRY_SYMBOL),
@@ -445,10 +446,10 @@ bool cold_move(LLVMModuleRef m)
                 g.nodes[e].loops = -1;
             for (LLVMValueRef i = LLVMGetLastInstruction(n->bb); n->hot && i; i = before) {
                 before = LLVMGetPreviousInstruction(i);
-                if (!pure(i) || !worth(i))
+                if (!is_pure(i) || !concerns_vectors(i))
                     continue;
-                single_out(&g, i);
-                move(&g, g.order[k], i, uses);
+                compute_single_lanes(&g, i);
+                sink(&g, g.order[k], i, uses);
             }
         }
         free(uses);

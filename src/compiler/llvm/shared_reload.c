@@ -1,42 +1,44 @@
-/* shared_reload: values that are in shared memory already are taken from there again.
+/* shared_reload: reloads values from shared memory that holds them already.
  *
- * In kernels in lockstep LLVM unrolls the loops over warps, and what a warp stored before a barrier
- * and reads behind it stays in registers. That is what makes a tree of sums fast, but where a block
- * has more values than there are registers they are spilled: each is stored once into shared memory
- * and once more on the stack, and CPUs store one vector in each cycle. So a value that was
- * used so long ago that it will have left the registers is loaded from its place in shared memory
- * instead, if nothing has been written there since.
+ * In kernels in lockstep LLVM unrolls the loops over warps, and what a warp stores before a barrier
+ * and reads after it stays in registers. That makes a tree of sums fast; but where a block has more
+ * values than there are registers they are spilled: each is stored into shared memory and once more
+ * on the stack, and CPUs store one vector in each cycle. So a value whose last use is so long ago
+ * that it will have left the registers is loaded from shared memory instead, if nothing has been
+ * written there since.
  *
- * The same walk drops notes of which warp runs (warp_index.c) that are followed by the next warp's
+ * The same walk removes stores of the warp's index (warp_index.c) that the next warp's follows
  * before anything could fault.
  *
- * Both look at one basic block at a time: unrolled loops are long ones. */
+ * Both see one basic block at a time: unrolled loops are long ones. */
 #include <stddef.h>
 #include <string.h>
 
 #include "abi/plugin.h"
 #include "compiler/codegen/codegen.h"
+#include "compiler/llvm/llvm_passes.h"
 
 enum {
-    MAX_HOMES = 256,  /* values looked after at a time; the oldest are forgotten */
-    LEAST_BYTES = 32, /* of a value that is worth it */
+    MAX_COPIES = 256, /* values known at a time; the oldest are forgotten */
+    MIN_BYTES = 32,   /* smaller values are not reloaded */
 };
 
-/* What memory belongs to. Its kinds do not overlap, but for ELSEWHERE, which may be anything. */
-enum root { SHARED, OWN /* the block's record, frames, variables, parameters */, ELSEWHERE };
+/* The space of an address. Spaces do not overlap, but for UNKNOWN, which may be anything. */
+enum space { SHARED, PRIVATE /* the block's record, frames, variables, parameters */, UNKNOWN };
 
-struct place {
-    enum root root;
+struct location {
+    enum space space;
     bool known;     /* the offset is */
     int64_t offset; /* from the root */
     uint64_t bytes;
 };
 
-/* A value that is in shared memory. */
-struct home {
+/* A value that shared memory holds. */
+struct shared_copy {
     LLVMValueRef value;
     int64_t offset;
-    uint64_t bytes, touched; /* when it was last in a register, in bytes that were made by then */
+    uint64_t bytes, touched; /* when it was last in a register, in bytes of vectors computed until
+                                then */
     LLVMValueRef pointer;
     unsigned align;
 };
@@ -46,13 +48,13 @@ struct walk {
     LLVMBuilderRef b;
     LLVMValueRef block; /* the function's argument */
     uint64_t shared_bytes, registers, made;
-    struct home homes[MAX_HOMES];
+    struct shared_copy copies[MAX_COPIES];
     int count;
-    LLVMValueRef note; /* that nobody has needed so far, NULL: none */
+    LLVMValueRef index_store; /* the last one, if nothing has needed it yet; else NULL */
     bool changed;
 };
 
-/* ---- where memory is ---- */
+/* ---- addresses ---- */
 
 /* The offset in the block's record from which a pointer was loaded, -1: it was not. */
 static int64_t block_field_offset(const struct walk *w, LLVMValueRef v)
@@ -70,9 +72,9 @@ static int64_t block_field_offset(const struct walk *w, LLVMValueRef v)
     return LLVMConstIntGetSExtValue(LLVMGetOperand(p, 1));
 }
 
-static struct place memory_place(const struct walk *w, LLVMValueRef p, LLVMTypeRef type)
+static struct location locate(const struct walk *w, LLVMValueRef p, LLVMTypeRef type)
 {
-    struct place at = {.root = ELSEWHERE, .known = true};
+    struct location at = {.space = UNKNOWN, .known = true};
     at.bytes = LLVMABISizeOfType(w->data, type);
     while (LLVMIsAGetElementPtrInst(p)) {
         LLVMTypeRef unit = LLVMGetGEPSourceElementType(p);
@@ -86,51 +88,51 @@ static struct place memory_place(const struct walk *w, LLVMValueRef p, LLVMTypeR
     int64_t field = block_field_offset(w, p);
     if (p == w->block || LLVMIsAAllocaInst(p) || field == offsetof(struct jit_block, frame) ||
         field == offsetof(struct jit_block, params))
-        at.root = OWN;
+        at.space = PRIVATE;
     else if (field == offsetof(struct jit_block, shared))
-        at.root = SHARED;
+        at.space = SHARED;
     return at;
 }
 
-static bool overlap(const struct home *h, const struct place *p)
+static bool overlap(const struct shared_copy *h, const struct location *p)
 {
     return h->offset < p->offset + (int64_t)p->bytes && p->offset < h->offset + (int64_t)h->bytes;
 }
 
-/* ---- homes ---- */
+/* ---- copies in shared memory ---- */
 
-static void forget_written(struct walk *w, const struct place *p)
+static void forget_written(struct walk *w, const struct location *p)
 {
     int kept = 0;
-    if (p->root == OWN)
+    if (p->space == PRIVATE)
         return;
     for (int n = 0; n < w->count; n++)
-        if (p->root == SHARED && p->known && !overlap(&w->homes[n], p))
-            w->homes[kept++] = w->homes[n];
+        if (p->space == SHARED && p->known && !overlap(&w->copies[n], p))
+            w->copies[kept++] = w->copies[n];
     w->count = kept;
 }
 
-static void settle(struct walk *w, LLVMValueRef value, LLVMValueRef pointer, unsigned align)
+static void add_copy(struct walk *w, LLVMValueRef value, LLVMValueRef pointer, unsigned align)
 {
-    struct place p = memory_place(w, pointer, LLVMTypeOf(value));
-    if (p.root != SHARED || !p.known || p.bytes < LEAST_BYTES || !LLVMIsAInstruction(value) ||
+    struct location p = locate(w, pointer, LLVMTypeOf(value));
+    if (p.space != SHARED || !p.known || p.bytes < MIN_BYTES || !LLVMIsAInstruction(value) ||
         LLVMGetTypeKind(LLVMTypeOf(value)) != LLVMVectorTypeKind)
         return;
     for (int n = 0; n < w->count; n++)
-        if (w->homes[n].value == value)
+        if (w->copies[n].value == value)
             return; /* one is enough */
-    if (w->count == MAX_HOMES)
-        memmove(w->homes, w->homes + 1, sizeof *w->homes * (size_t)--w->count);
-    w->homes[w->count++] = (struct home){value, p.offset, p.bytes, w->made, pointer, align};
+    if (w->count == MAX_COPIES)
+        memmove(w->copies, w->copies + 1, sizeof *w->copies * (size_t)--w->count);
+    w->copies[w->count++] = (struct shared_copy){value, p.offset, p.bytes, w->made, pointer, align};
 }
 
-/* Operands of an instruction that have left the registers are loaded in front of it. */
-static void take(struct walk *w, LLVMValueRef i)
+/* Loads operands that have left the registers before the instruction. */
+static void reload_operands(struct walk *w, LLVMValueRef i)
 {
     for (int n = 0; n < LLVMGetNumOperands(i); n++) {
         LLVMValueRef v = LLVMGetOperand(i, (unsigned)n);
         for (int h = w->count - 1; h >= 0; h--) {
-            struct home *at = &w->homes[h];
+            struct shared_copy *at = &w->copies[h];
             if (at->value != v)
                 continue;
             if (w->made - at->touched > w->registers) {
@@ -148,20 +150,20 @@ static void take(struct walk *w, LLVMValueRef i)
 
 /* ---- the walk ---- */
 
-static bool is_note(const struct walk *w, LLVMValueRef store)
+static bool is_index_store(const struct walk *w, LLVMValueRef store)
 {
     LLVMValueRef p = LLVMGetOperand(store, 1);
-    struct place at = memory_place(w, p, LLVMTypeOf(LLVMGetOperand(store, 0)));
+    struct location at = locate(w, p, LLVMTypeOf(LLVMGetOperand(store, 0)));
     return LLVMIsAGetElementPtrInst(p) && LLVMGetOperand(p, 0) == w->block && at.known &&
            at.offset == offsetof(struct jit_block, warp) && at.bytes == 4;
 }
 
 /* Can an access there fault? */
-static bool may_fault(const struct walk *w, const struct place *p)
+static bool may_fault(const struct walk *w, const struct location *p)
 {
-    if (p->root == SHARED)
+    if (p->space == SHARED)
         return !p->known || p->offset < 0 || (uint64_t)p->offset + p->bytes > w->shared_bytes;
-    return p->root == ELSEWHERE;
+    return p->space == UNKNOWN;
 }
 
 static bool begins(const char *name, const char *const *with, size_t n)
@@ -186,48 +188,48 @@ static void forget_by_call(struct walk *w, LLVMValueRef call)
     const char *name = LLVMIsAFunction(f) ? LLVMGetValueName2(f, &length) : "";
     if (begins(name, harmless, WEIR_COUNT(harmless)))
         return;
-    w->note = NULL;
+    w->index_store = NULL;
     if (!begins(name, reads, WEIR_COUNT(reads)))
         w->count = 0;
 }
 
 static void walk_instruction(struct walk *w, LLVMValueRef i)
 {
-    struct place p;
+    struct location p;
     if (LLVMIsAPHINode(i))
         return;
-    take(w, i);
+    reload_operands(w, i);
     switch (LLVMGetInstructionOpcode(i)) {
     case LLVMLoad:
-        p = memory_place(w, LLVMGetOperand(i, 0), LLVMTypeOf(i));
+        p = locate(w, LLVMGetOperand(i, 0), LLVMTypeOf(i));
         if (may_fault(w, &p))
-            w->note = NULL;
+            w->index_store = NULL;
         break;
     case LLVMStore:
-        p = memory_place(w, LLVMGetOperand(i, 1), LLVMTypeOf(LLVMGetOperand(i, 0)));
-        if (is_note(w, i)) {
-            if (w->note != NULL) {
-                LLVMInstructionEraseFromParent(w->note);
+        p = locate(w, LLVMGetOperand(i, 1), LLVMTypeOf(LLVMGetOperand(i, 0)));
+        if (is_index_store(w, i)) {
+            if (w->index_store != NULL) {
+                LLVMInstructionEraseFromParent(w->index_store);
                 w->changed = true;
             }
-            w->note = i;
+            w->index_store = i;
             return;
         }
         if (may_fault(w, &p))
-            w->note = NULL;
+            w->index_store = NULL;
         forget_written(w, &p);
         if (!LLVMGetVolatile(i) && LLVMGetOrdering(i) == LLVMAtomicOrderingNotAtomic)
-            settle(w, LLVMGetOperand(i, 0), LLVMGetOperand(i, 1), LLVMGetAlignment(i));
+            add_copy(w, LLVMGetOperand(i, 0), LLVMGetOperand(i, 1), LLVMGetAlignment(i));
         break;
     case LLVMCall: forget_by_call(w, i); break;
     case LLVMUDiv:
     case LLVMSDiv:
     case LLVMURem:
-    case LLVMSRem: w->note = NULL; break;
+    case LLVMSRem: w->index_store = NULL; break;
     case LLVMFence:
     case LLVMAtomicRMW:
     case LLVMAtomicCmpXchg:
-        w->note = NULL;
+        w->index_store = NULL;
         w->count = 0;
         break;
     default: break;
@@ -236,7 +238,8 @@ static void walk_instruction(struct walk *w, LLVMValueRef i)
         w->made += LLVMABISizeOfType(w->data, LLVMTypeOf(i));
 }
 
-bool homes_use(LLVMModuleRef m, LLVMTargetDataRef data, uint64_t shared_bytes, unsigned simd_bits)
+bool shared_reload(LLVMModuleRef m, LLVMTargetDataRef data, uint64_t shared_bytes,
+                   unsigned simd_bits)
 {
     LLVMValueRef fn = LLVMGetNamedFunction(m, JIT_ENTRY_SYMBOL);
     struct walk w = {.data = data,
@@ -247,7 +250,7 @@ bool homes_use(LLVMModuleRef m, LLVMTargetDataRef data, uint64_t shared_bytes, u
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b != NULL;
          b = LLVMGetNextBasicBlock(b)) {
         w.count = 0;
-        w.note = NULL;
+        w.index_store = NULL;
         for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i != NULL; i = next) {
             next = LLVMGetNextInstruction(i);
             walk_instruction(&w, i);

@@ -1,23 +1,24 @@
-/* software_prefetch: what the next block will read or write is fetched while this one runs.
+/* software_prefetch: prefetches what the next block will read or write while this one runs.
  *
- * A block of a reduction, or of one row of a matrix, is short: it reads, and then it is busy with
- * barriers and sums while memory has nothing to do. The CPU fetches ahead by itself only as
- * far as it sees a pattern, which ends with the block or at the end of a page. But a thread gets
- * blocks of a grid in order, and it is known how far their addresses lie apart: the derivative of
- * an address by ctaid.x, which is taken here on LLVM's form of it, after the optimizer.
+ * A block of a reduction, or of one row of a matrix, is short: it reads, and is then busy with
+ * barriers and sums while memory is idle. The CPU's own prefetchers follow a pattern only, which
+ * ends with the block or at the end of a page. But a thread runs the blocks of a grid in order, and
+ * the stride between their addresses is known: the derivative of an address by ctaid.x, which is
+ * computed here on LLVM IR, after the optimizer.
  *
- * Only for accesses that a block does once (those in loops are many, and streams that the CPU
- * does see) in kernels with barriers. A prefetch never faults, so it does not matter that the last
- * blocks look beyond the end. */
+ * Only for accesses that a block executes once (those in loops are many, and are streams that the
+ * CPU recognizes), in kernels with barriers. A prefetch never faults, so the last blocks may
+ * prefetch beyond the end. */
 #include <stddef.h>
 
 #include "abi/plugin.h"
 #include "compiler/codegen/codegen.h"
+#include "compiler/llvm/llvm_passes.h"
 
 enum {
     LINE = 64,          /* bytes of a cache line */
-    NEAR = 4096,        /* blocks that lie closer than this: more than one ahead */
-    LEAST = 512,        /* ... but not those that read parts of the same rows */
+    PAGE_BYTES = 4096,  /* blocks closer than this: more than one block of distance */
+    MIN_STRIDE = 512,   /* closer ones read parts of the same rows */
     MAX_DEPTH = 24,     /* of an address's expression */
     MAX_PREFETCHES = 64 /* of a kernel */
 };
@@ -28,7 +29,7 @@ static unsigned metadata_kind(LLVMModuleRef m)
     return LLVMGetMDKindIDInContext(LLVMGetModuleContext(m), name, sizeof name - 1);
 }
 
-void ahead_mark(struct codegen *cg, LLVMValueRef access, unsigned space)
+void prefetch_mark(struct codegen *cg, LLVMValueRef access, unsigned space)
 {
     const struct jkernel *k = cg->k;
     if (space == PTX_SPACE_GLOBAL && k->lockstep && k->barrier_loop == 0 && !k->opt->checked &&
@@ -39,12 +40,12 @@ void ahead_mark(struct codegen *cg, LLVMValueRef access, unsigned space)
 
 /* ---- derivatives ---- */
 
-struct taker {
+struct derivation {
     LLVMBuilderRef b;
     LLVMValueRef block; /* the function's argument, struct jit_block * */
 };
 
-static bool is_ctaid(const struct taker *t, LLVMValueRef load)
+static bool is_ctaid(const struct derivation *t, LLVMValueRef load)
 {
     LLVMValueRef p = LLVMGetOperand(load, 0);
     if (!LLVMIsAGetElementPtrInst(p) || LLVMGetOperand(p, 0) != t->block ||
@@ -53,10 +54,10 @@ static bool is_ctaid(const struct taker *t, LLVMValueRef load)
     return LLVMConstIntGetZExtValue(LLVMGetOperand(p, 1)) == offsetof(struct jit_block, ctaid);
 }
 
-static LLVMValueRef derive(const struct taker *t, LLVMValueRef v, int depth);
+static LLVMValueRef derive(const struct derivation *t, LLVMValueRef v, int depth);
 
 /* Of a sum or difference; NULL is zero. */
-static LLVMValueRef stride_sum(const struct taker *t, LLVMValueRef v, bool minus, int depth)
+static LLVMValueRef derive_sum(const struct derivation *t, LLVMValueRef v, bool minus, int depth)
 {
     LLVMValueRef x = derive(t, LLVMGetOperand(v, 0), depth);
     LLVMValueRef y = derive(t, LLVMGetOperand(v, 1), depth);
@@ -68,7 +69,7 @@ static LLVMValueRef stride_sum(const struct taker *t, LLVMValueRef v, bool minus
 }
 
 /* Of a product of which one factor is the same for all blocks. */
-static LLVMValueRef product(const struct taker *t, LLVMValueRef v, int depth)
+static LLVMValueRef derive_product(const struct derivation *t, LLVMValueRef v, int depth)
 {
     LLVMValueRef x = LLVMGetOperand(v, 0), y = LLVMGetOperand(v, 1);
     LLVMValueRef dx = derive(t, x, depth), dy = derive(t, y, depth);
@@ -81,7 +82,7 @@ static LLVMValueRef product(const struct taker *t, LLVMValueRef v, int depth)
 
 /* How much v grows from a block to the next in x, as far as that is plain to see; NULL: not at all.
  * An answer that is wrong, where a sum wraps around, costs nothing but time. */
-static LLVMValueRef derive(const struct taker *t, LLVMValueRef v, int depth)
+static LLVMValueRef derive(const struct derivation *t, LLVMValueRef v, int depth)
 {
     LLVMTypeRef type = LLVMTypeOf(v);
     if (depth == 0 || !LLVMIsAInstruction(v))
@@ -89,9 +90,9 @@ static LLVMValueRef derive(const struct taker *t, LLVMValueRef v, int depth)
     switch (LLVMGetInstructionOpcode(v)) {
     case LLVMLoad: return is_ctaid(t, v) ? LLVMConstInt(type, 1, false) : NULL;
     case LLVMAdd:
-    case LLVMOr: return stride_sum(t, v, false, depth - 1);
-    case LLVMSub: return stride_sum(t, v, true, depth - 1);
-    case LLVMMul: return product(t, v, depth - 1);
+    case LLVMOr: return derive_sum(t, v, false, depth - 1);
+    case LLVMSub: return derive_sum(t, v, true, depth - 1);
+    case LLVMMul: return derive_product(t, v, depth - 1);
     case LLVMShl: {
         LLVMValueRef x = derive(t, LLVMGetOperand(v, 0), depth - 1);
         return x == NULL ? NULL : LLVMBuildShl(t->b, x, LLVMGetOperand(v, 1), "");
@@ -110,27 +111,29 @@ static LLVMValueRef derive(const struct taker *t, LLVMValueRef v, int depth)
         if (LLVMGetNumOperands(v) != 2 ||
             LLVMGetGEPSourceElementType(v) != LLVMInt8TypeInContext(LLVMGetTypeContext(type)))
             return NULL;
-        return stride_sum(t, v, false, depth - 1);
+        return derive_sum(t, v, false, depth - 1);
     default: return NULL;
     }
 }
 
 /* ---- prefetches ---- */
 
-/* From blocks that lie close the one is fetched that is about a page away. */
-static LLVMValueRef block_stride(const struct taker *t, LLVMValueRef d)
+/* The distance of the prefetch: of close blocks, that of the block about a page away. */
+static LLVMValueRef block_stride(const struct derivation *t, LLVMValueRef d)
 {
     if (!LLVMIsAConstantInt(d))
         return d;
     int64_t n = LLVMConstIntGetSExtValue(d), size = n < 0 ? -n : n;
-    if (size < LEAST || size >= NEAR)
+    if (size < MIN_STRIDE || size >= PAGE_BYTES)
         return d;
-    return LLVMBuildMul(t->b, d, LLVMConstInt(LLVMTypeOf(d), (uint64_t)(NEAR / size), false), "");
+    return LLVMBuildMul(t->b, d, LLVMConstInt(LLVMTypeOf(d), (uint64_t)(PAGE_BYTES / size), false),
+                        "");
 }
 
-/* Fetches what the load, of that many bytes, will read in a block to come. Returns how many
- * prefetches that took. */
-static unsigned fetch(const struct taker *t, LLVMModuleRef m, LLVMValueRef access, uint64_t bytes)
+/* Prefetches what the access, of that many bytes, will touch in a later block. Returns the number
+ * of prefetches. */
+static unsigned prefetch(const struct derivation *t, LLVMModuleRef m, LLVMValueRef access,
+                         uint64_t bytes)
 {
     bool writes = LLVMIsAStoreInst(access) != NULL;
     LLVMContextRef c = LLVMGetModuleContext(m);
@@ -156,11 +159,12 @@ static unsigned fetch(const struct taker *t, LLVMModuleRef m, LLVMValueRef acces
     return count;
 }
 
-bool ahead_insert(LLVMModuleRef m, LLVMTargetDataRef data)
+bool prefetch_insert(LLVMModuleRef m, LLVMTargetDataRef data)
 {
     LLVMValueRef fn = LLVMGetNamedFunction(m, JIT_ENTRY_SYMBOL);
     unsigned kind = metadata_kind(m), count = 0;
-    struct taker t = {LLVMCreateBuilderInContext(LLVMGetModuleContext(m)), LLVMGetParam(fn, 0)};
+    struct derivation t = {LLVMCreateBuilderInContext(LLVMGetModuleContext(m)),
+                           LLVMGetParam(fn, 0)};
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b != NULL; b = LLVMGetNextBasicBlock(b))
         for (LLVMValueRef i = LLVMGetFirstInstruction(b); i != NULL && count < MAX_PREFETCHES;
              i = LLVMGetNextInstruction(i)) {
@@ -169,7 +173,7 @@ bool ahead_insert(LLVMModuleRef m, LLVMTargetDataRef data)
                 continue;
             uint64_t bytes = LLVMABISizeOfType(data, LLVMTypeOf(writes ? LLVMGetOperand(i, 0) : i));
             if (bytes >= LINE)
-                count += fetch(&t, m, i, bytes);
+                count += prefetch(&t, m, i, bytes);
         }
     LLVMDisposeBuilder(t.b);
     return count > 0;

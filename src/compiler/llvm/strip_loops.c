@@ -1,7 +1,7 @@
-/* strip_loops: the loop over strips of lanes that a stretch of arithmetic becomes (strip_mining.c).
+/* strip_loops: makes a stretch of arithmetic a loop over strips of lanes (strip_mining.c).
  *
- * The block is cut in three: what comes before (a new block), the loop, and what comes after, which
- * stays the block that it was, so that what is known of its successors holds. */
+ * The block is split in three: what comes before (a new block), the loop, and what comes after,
+ * which remains the original block, so that its successors are unchanged. */
 #include <llvm-c/DebugInfo.h>
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ enum {
 
 static LLVMTypeRef narrow(const struct body *y, LLVMTypeRef row)
 {
-    return strips_is_vector(row) ? LLVMVectorType(LLVMGetElementType(row), y->lanes) : row;
+    return strip_is_vector(row) ? LLVMVectorType(LLVMGetElementType(row), y->lanes) : row;
 }
 
 static LLVMValueRef byte_address(struct strips *s, LLVMValueRef base, LLVMValueRef bytes)
@@ -26,15 +26,16 @@ static LLVMValueRef byte_address(struct strips *s, LLVMValueRef base, LLVMValueR
     return LLVMBuildGEP2(s->b, LLVMInt8TypeInContext(s->ctx), base, &bytes, 1, "");
 }
 
-static LLVMValueRef number64(const struct strips *s, uint64_t v)
+static LLVMValueRef const64(const struct strips *s, uint64_t v)
 {
     return LLVMConstInt(LLVMInt64TypeInContext(s->ctx), v, false);
 }
 
-/* A place for a row in the area; the builder is anywhere in the function. Predicates are bytes. */
+/* Allocates memory for a row in the area; the builder may be anywhere in the function. Predicates
+ * are bytes. */
 static uint64_t area_offset(struct strips *s, struct body *y, LLVMTypeRef row)
 {
-    int bytes = strips_bytes(LLVMGetElementType(row));
+    int bytes = strip_element_bytes(LLVMGetElementType(row));
     uint64_t at = y->used, size = (uint64_t)(bytes > 0 ? bytes : 1) * JIT_WARP;
     y->used += (size + ALIGN - 1) / ALIGN * ALIGN;
     if (s->area == NULL) {
@@ -42,7 +43,7 @@ static uint64_t area_offset(struct strips *s, struct body *y, LLVMTypeRef row)
         LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(s->fn);
         LLVMPositionBuilderBefore(s->b, LLVMGetFirstInstruction(entry));
         s->area =
-            LLVMBuildArrayAlloca(s->b, LLVMInt8TypeInContext(s->ctx), number64(s, 0), "strips");
+            LLVMBuildArrayAlloca(s->b, LLVMInt8TypeInContext(s->ctx), const64(s, 0), "strips");
         LLVMSetAlignment(s->area, ALIGN);
         LLVMPositionBuilderAtEnd(s->b, back);
     }
@@ -54,14 +55,14 @@ static uint64_t area_offset(struct strips *s, struct body *y, LLVMTypeRef row)
 static LLVMTypeRef stored(const struct strips *s, LLVMTypeRef row, unsigned lanes)
 {
     LLVMTypeRef t = LLVMGetElementType(row);
-    return LLVMVectorType(strips_bytes(t) > 0 ? t : LLVMInt8TypeInContext(s->ctx), lanes);
+    return LLVMVectorType(strip_element_bytes(t) > 0 ? t : LLVMInt8TypeInContext(s->ctx), lanes);
 }
 
 /* The address of lane `lane` (i64) of a row in memory. */
 static LLVMValueRef row_element(struct strips *s, LLVMTypeRef row, LLVMValueRef base,
                                 LLVMValueRef lane)
 {
-    int bytes = strips_bytes(LLVMGetElementType(row));
+    int bytes = strip_element_bytes(LLVMGetElementType(row));
     LLVMTypeRef t = LLVMIntTypeInContext(s->ctx, bytes > 0 ? (unsigned)bytes * 8 : 8);
     return LLVMBuildGEP2(s->b, t, base, &lane, 1, "");
 }
@@ -69,55 +70,56 @@ static LLVMValueRef row_element(struct strips *s, LLVMTypeRef row, LLVMValueRef 
 /* Of a strip, or all lanes, in the area: of type t there. */
 static unsigned alignment_of(LLVMTypeRef t)
 {
-    unsigned size = LLVMGetVectorSize(t) * (unsigned)strips_bytes(LLVMGetElementType(t));
+    unsigned size = LLVMGetVectorSize(t) * (unsigned)strip_element_bytes(LLVMGetElementType(t));
     return size < ALIGN ? size : ALIGN;
 }
 
-static LLVMValueRef take(struct strips *s, LLVMTypeRef row, LLVMValueRef at, unsigned lanes)
+static LLVMValueRef load_row(struct strips *s, LLVMTypeRef row, LLVMValueRef at, unsigned lanes)
 {
     LLVMTypeRef t = stored(s, row, lanes);
     LLVMValueRef v = LLVMBuildLoad2(s->b, t, at, "");
     LLVMSetAlignment(v, alignment_of(t));
-    if (strips_bytes(LLVMGetElementType(row)) == 0)
+    if (strip_element_bytes(LLVMGetElementType(row)) == 0)
         v = LLVMBuildICmp(s->b, LLVMIntNE, v, LLVMConstNull(t), "");
     return v;
 }
 
-static void put(struct strips *s, LLVMTypeRef row, LLVMValueRef v, LLVMValueRef at, unsigned lanes)
+static void store_row(struct strips *s, LLVMTypeRef row, LLVMValueRef v, LLVMValueRef at,
+                      unsigned lanes)
 {
     LLVMTypeRef t = stored(s, row, lanes);
-    if (strips_bytes(LLVMGetElementType(row)) == 0)
+    if (strip_element_bytes(LLVMGetElementType(row)) == 0)
         v = LLVMBuildSExt(s->b, v, t, "");
     LLVMSetAlignment(LLVMBuildStore(s->b, v, at), alignment_of(t));
 }
 
-/* A value from outside, or a constant, that has been brought into the loop. */
-struct entered {
-    LLVMValueRef row, piece;
+/* A live-in value or a constant, and its strip in the loop. */
+struct live_in {
+    LLVMValueRef row, strip;
 };
 
-/* What a loop is made with. */
+/* A loop that is built. */
 struct loop {
     LLVMBasicBlockRef head, body; /* before the loop; the loop */
     LLVMValueRef lane;            /* i64: a strip's first */
     struct {
-        struct entered *items;
+        struct live_in *items;
         size_t count, cap;
     } in;
 };
 
-/* A row that lies in memory, in the loop. */
+/* In the loop: the strip of a row in memory. */
 static LLVMValueRef strip_of(struct strips *s, const struct body *y, const struct loop *l,
                              LLVMTypeRef row, LLVMValueRef base)
 {
-    return take(s, row, row_element(s, row, base, l->lane), y->lanes);
+    return load_row(s, row, row_element(s, row, base, l->lane), y->lanes);
 }
 
 /* A constant whose lanes differ becomes a table. */
 static LLVMValueRef lane_table(struct strips *s, LLVMValueRef row)
 {
     LLVMTypeRef t = LLVMTypeOf(row);
-    if (strips_bytes(LLVMGetElementType(t)) == 0) {
+    if (strip_element_bytes(LLVMGetElementType(t)) == 0) {
         LLVMValueRef lane[JIT_WARP];
         for (unsigned k = 0; k < JIT_WARP; k++) {
             LLVMValueRef v = LLVMGetAggregateElement(row, k);
@@ -136,8 +138,8 @@ static LLVMValueRef lane_table(struct strips *s, LLVMValueRef row)
     return g;
 }
 
-static LLVMValueRef constant(struct strips *s, const struct body *y, const struct loop *l,
-                             LLVMValueRef row)
+static LLVMValueRef constant_strip(struct strips *s, const struct body *y, const struct loop *l,
+                                   LLVMValueRef row)
 {
     LLVMTypeRef t = LLVMTypeOf(row);
     if (LLVMIsPoison(row))
@@ -153,30 +155,30 @@ static LLVMValueRef constant(struct strips *s, const struct body *y, const struc
     return alike ? LLVMConstVector(lane, y->lanes) : strip_of(s, y, l, t, lane_table(s, row));
 }
 
-/* The strip of an operand; scalars are what they are. */
+/* The strip of an operand; scalars are unchanged. */
 static LLVMValueRef strip_operand(struct strips *s, struct body *y, struct loop *l, LLVMValueRef v)
 {
-    if (!strips_is_vector(LLVMTypeOf(v)))
+    if (!strip_is_vector(LLVMTypeOf(v)))
         return v;
-    int32_t at = strips_number(y, v);
+    int32_t at = strip_number(y, v);
     if (at >= 0 && at < y->to && y->place[at] == PLACE_STRIP)
-        return y->piece[at];
+        return y->strip[at];
     for (size_t k = 0; k < l->in.count; k++)
         if (l->in.items[k].row == v)
-            return l->in.items[k].piece;
-    LLVMValueRef piece;
+            return l->in.items[k].strip;
+    LLVMValueRef strip;
     if (LLVMIsAConstant(v) && LLVMGetAggregateElement(v, 0) != NULL) { /* else an expression */
-        piece = constant(s, y, l, v);
+        strip = constant_strip(s, y, l, v);
     } else {
         uint64_t bytes = area_offset(s, y, LLVMTypeOf(v));
         LLVMPositionBuilderAtEnd(s->b, l->head);
-        LLVMValueRef base = byte_address(s, s->area, number64(s, bytes));
-        put(s, LLVMTypeOf(v), v, base, JIT_WARP);
+        LLVMValueRef base = byte_address(s, s->area, const64(s, bytes));
+        store_row(s, LLVMTypeOf(v), v, base, JIT_WARP);
         LLVMPositionBuilderAtEnd(s->b, l->body);
-        piece = strip_of(s, y, l, LLVMTypeOf(v), base);
+        strip = strip_of(s, y, l, LLVMTypeOf(v), base);
     }
-    vec_push(&l->in, ((struct entered){v, piece}));
-    return piece;
+    vec_push(&l->in, ((struct live_in){v, strip}));
+    return strip;
 }
 
 /* The same intrinsic for fewer lanes: it is known by its name, in which vectors are ".v32...". */
@@ -185,7 +187,7 @@ static LLVMValueRef strip_call(struct strips *s, struct body *y, struct loop *l,
     LLVMValueRef args[MAX_ARGUMENTS];
     LLVMTypeRef types[MAX_ARGUMENTS];
     unsigned n = LLVMGetNumArgOperands(v);
-    const char *name = strips_callee(v);
+    const char *name = strip_callee(v);
     for (unsigned k = 0; k < n; k++) {
         args[k] = strip_operand(s, y, l, LLVMGetOperand(v, k));
         if (k == 0 && !strncmp(name, "llvm.masked.load", 16))
@@ -210,15 +212,15 @@ static LLVMValueRef strip_load(struct strips *s, struct body *y, struct loop *l,
 {
     LLVMTypeRef t = LLVMTypeOf(v);
     unsigned align = LLVMGetAlignment(v);
-    unsigned most = y->lanes * (unsigned)strips_bytes(LLVMGetElementType(t));
+    unsigned most = y->lanes * (unsigned)strip_element_bytes(LLVMGetElementType(t));
     LLVMValueRef at = row_element(s, t, LLVMGetOperand(v, 0), l->lane);
-    LLVMValueRef piece = LLVMBuildLoad2(s->b, narrow(y, t), at, "");
-    LLVMSetAlignment(piece, align < most ? align : most);
-    return piece;
+    LLVMValueRef strip = LLVMBuildLoad2(s->b, narrow(y, t), at, "");
+    LLVMSetAlignment(strip, align < most ? align : most);
+    return strip;
 }
 
-/* What tells LLVM which accesses cannot meet, and which source line this is. */
-static void copy_notes(struct strips *s, LLVMValueRef from, LLVMValueRef to)
+/* Copies metadata on aliasing and the source line. */
+static void copy_metadata(struct strips *s, LLVMValueRef from, LLVMValueRef to)
 {
     static const char *const kinds[] = {"alias.scope", "noalias", "invariant.load"};
     if (!LLVMIsAInstruction(to))
@@ -234,7 +236,7 @@ static void copy_notes(struct strips *s, LLVMValueRef from, LLVMValueRef to)
         LLVMInstructionSetDebugLoc(to, line);
 }
 
-/* What an instruction of the stretch becomes in the loop. */
+/* Clones an instruction of the stretch into the loop. */
 static LLVMValueRef strip_instruction(struct strips *s, struct body *y, struct loop *l,
                                       LLVMValueRef v)
 {
@@ -248,7 +250,7 @@ static LLVMValueRef strip_instruction(struct strips *s, struct body *y, struct l
         LLVMTypeRef i32 = LLVMInt32TypeInContext(s->ctx);
         LLVMValueRef none = LLVMGetPoison(t);
         LLVMValueRef first =
-            LLVMBuildInsertElement(s->b, none, strips_spread(v), LLVMConstInt(i32, 0, false), "");
+            LLVMBuildInsertElement(s->b, none, strip_splat(v), LLVMConstInt(i32, 0, false), "");
         LLVMTypeRef mask = LLVMVectorType(i32, y->lanes);
         return LLVMBuildShuffleVector(s->b, first, none, LLVMConstNull(mask), "");
     }
@@ -270,8 +272,8 @@ static LLVMValueRef strip_instruction(struct strips *s, struct body *y, struct l
     }
 }
 
-/* Makes a new block in front of y->bb, to which all lead that led there, and moves into it what
- * the stretch does not include and comes before it. */
+/* Inserts a new block before y->bb, redirects all predecessors to it, and moves into it the
+ * instructions that come before the loop. */
 static LLVMBasicBlockRef loop_head(struct strips *s, struct body *y)
 {
     LLVMBasicBlockRef head = LLVMInsertBasicBlockInContext(s->ctx, y->bb, "");
@@ -296,19 +298,19 @@ static LLVMBasicBlockRef loop_head(struct strips *s, struct body *y)
     return head;
 }
 
-/* What is needed later passes through memory; the stretch itself goes. */
-static void leave(struct strips *s, struct body *y, const struct loop *l)
+/* Stores live-out values into memory, and loads them after the loop; erases the stretch. */
+static void store_live_out(struct strips *s, struct body *y, const struct loop *l)
 {
     for (int32_t k = y->from; k < y->to; k++) {
-        if (y->place[k] != PLACE_STRIP || !strips_leaves(y, k))
+        if (y->place[k] != PLACE_STRIP || !strip_is_live_out(y, k))
             continue;
         LLVMTypeRef t = LLVMTypeOf(y->instr[k]);
         uint64_t bytes = area_offset(s, y, t);
-        LLVMValueRef base = byte_address(s, s->area, number64(s, bytes));
-        put(s, t, y->piece[k], row_element(s, t, base, l->lane), y->lanes);
+        LLVMValueRef base = byte_address(s, s->area, const64(s, bytes));
+        store_row(s, t, y->strip[k], row_element(s, t, base, l->lane), y->lanes);
         LLVMPositionBuilderBefore(s->b, LLVMGetFirstInstruction(y->bb));
-        base = byte_address(s, s->area, number64(s, bytes));
-        LLVMReplaceAllUsesWith(y->instr[k], take(s, t, base, JIT_WARP));
+        base = byte_address(s, s->area, const64(s, bytes));
+        LLVMReplaceAllUsesWith(y->instr[k], load_row(s, t, base, JIT_WARP));
         LLVMPositionBuilderAtEnd(s->b, l->body);
     }
     for (int32_t k = y->to - 1; k >= y->from; k--)
@@ -326,17 +328,17 @@ void strip_loop_make(struct strips *s, struct body *y)
     y->used = 0;
     for (int32_t k = y->from; k < y->to; k++)
         if (y->place[k] == PLACE_STRIP) {
-            y->piece[k] = strip_instruction(s, y, &l, y->instr[k]);
-            copy_notes(s, y->instr[k], y->piece[k]);
+            y->strip[k] = strip_instruction(s, y, &l, y->instr[k]);
+            copy_metadata(s, y->instr[k], y->strip[k]);
         }
-    leave(s, y, &l);
+    store_live_out(s, y, &l);
     LLVMPositionBuilderAtEnd(s->b, l.head);
     LLVMBuildBr(s->b, l.body);
     LLVMPositionBuilderAtEnd(s->b, l.body);
-    LLVMValueRef next = LLVMBuildAdd(s->b, l.lane, number64(s, y->lanes), "");
-    LLVMValueRef done = LLVMBuildICmp(s->b, LLVMIntEQ, next, number64(s, JIT_WARP), "");
+    LLVMValueRef next = LLVMBuildAdd(s->b, l.lane, const64(s, y->lanes), "");
+    LLVMValueRef done = LLVMBuildICmp(s->b, LLVMIntEQ, next, const64(s, JIT_WARP), "");
     LLVMBuildCondBr(s->b, done, y->bb, l.body);
-    LLVMAddIncoming(l.lane, (LLVMValueRef[]){number64(s, 0), next},
+    LLVMAddIncoming(l.lane, (LLVMValueRef[]){const64(s, 0), next},
                     (LLVMBasicBlockRef[]){l.head, l.body}, 2);
     free(l.in.items);
 }

@@ -1,37 +1,37 @@
-/* strip_mining: long stretches of arithmetic are done for a few lanes at a time.
+/* strip_mining: executes long stretches of arithmetic for a few lanes at a time.
  *
- * A value of a warp is 32 lanes: on a CPU with sixteen registers of 256 bits, four registers.
- * Where more than a handful of such values live at once (the state of a hash, an approximation of a
- * function), nearly all of them are spilled, and each operation loads and stores. But most of what
- * kernels do, they do lane by lane. So a stretch of such operations within one basic block becomes
- * a loop over strips of lanes, as many as one register holds: what is needed from outside is put
- * into memory before the loop, and what is needed later is taken from there behind it. The same
- * values then fit into registers, and there is less code: LLVM is done with it in a fraction of the
- * time.
+ * A value of a warp is 32 lanes: on a CPU with sixteen registers of 256 bits, four registers. Where
+ * more than a handful of such values are live at once (the state of a hash, an approximation of a
+ * function), nearly all of them are spilled, and each operation loads and stores. But most
+ * operations of kernels are lanewise. So a stretch of such operations within one basic block
+ * becomes a loop over strips of lanes, as many as one register holds: live-in values are stored
+ * into memory before the loop, and live-out values are loaded after it. The same values then fit
+ * into registers, and there is less code, which LLVM compiles in a fraction of the time.
  *
- * Each lane computes what it did before, in the same order. Nothing that writes memory is part of a
- * stretch, and what reads memory keeps its place between the writes. */
+ * Each lane computes the same as before, in the same order. Nothing that writes memory is part of a
+ * stretch, and loads keep their place between the writes. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "abi/plugin.h"
 #include "compiler/codegen/codegen.h"
+#include "compiler/llvm/llvm_passes.h"
 #include "compiler/llvm/strip_mining.h"
 
 enum {
-    LEAST_WORK = 150,   /* instructions of the CPU in a stretch that is looked at */
-    WORTH_PERCENT = 90, /* a loop must take less than so much of the time without */
+    MIN_WORK = 150,    /* CPU instructions; shorter stretches are left alone */
+    GAIN_PERCENT = 90, /* a loop must take less than so much of the time without */
     /* of CPUs today, about: */
-    LOOK_AHEAD = 200, /* instructions that wait for their operands while later ones run */
-    DECODED = 4000    /* that are kept decoded, without fetching them anew in each turn */
+    REORDER_WINDOW = 200, /* instructions in flight: the size of the reorder buffer */
+    DECODED_CACHE = 4000  /* instructions in the cache of decoded ones */
 };
 
 /* Vector instructions that a CPU does in a cycle, beside loads and stores. */
-static const double PER_CYCLE = 2.5;
+static const double VECTOR_OPS_PER_CYCLE = 2.5;
 
 /* ---- values ---- */
 
-int strips_bytes(LLVMTypeRef t)
+int strip_element_bytes(LLVMTypeRef t)
 {
     switch (LLVMGetTypeKind(t)) {
     case LLVMIntegerTypeKind: {
@@ -52,18 +52,18 @@ int strips_bytes(LLVMTypeRef t)
 /* A value of a warp: 32 lanes. */
 static bool is_row(LLVMTypeRef t)
 {
-    return strips_is_vector(t) && LLVMGetVectorSize(t) == JIT_WARP &&
-           strips_bytes(LLVMGetElementType(t)) >= 0;
+    return strip_is_vector(t) && LLVMGetVectorSize(t) == JIT_WARP &&
+           strip_element_bytes(LLVMGetElementType(t)) >= 0;
 }
 
 /* Vector registers that such a value takes. */
 static unsigned registers_of(const struct strips *s, LLVMTypeRef t)
 {
-    unsigned bits = (unsigned)strips_bytes(LLVMGetElementType(t)) * 8 * JIT_WARP;
+    unsigned bits = (unsigned)strip_element_bytes(LLVMGetElementType(t)) * 8 * JIT_WARP;
     return bits <= s->simd_bits ? 1 : bits / s->simd_bits;
 }
 
-LLVMValueRef strips_spread(LLVMValueRef v)
+LLVMValueRef strip_splat(LLVMValueRef v)
 {
     LLVMValueRef insert = LLVMGetOperand(v, 0);
     if (!LLVMIsAInsertElementInst(insert) || !LLVMIsAConstantInt(LLVMGetOperand(insert, 2)) ||
@@ -75,15 +75,14 @@ LLVMValueRef strips_spread(LLVMValueRef v)
     return LLVMGetOperand(insert, 1);
 }
 
-const char *strips_callee(LLVMValueRef call)
+const char *strip_callee(LLVMValueRef call)
 {
     LLVMValueRef f = LLVMGetCalledValue(call);
     size_t length;
     return LLVMIsAFunction(f) ? LLVMGetValueName2(f, &length) : "";
 }
 
-/* Intrinsics that do for each lane the same. Of one of them, what follows its name (".v32f32");
- * else NULL. */
+/* Lanewise intrinsics. Returns what follows the name of one (".v32f32"); else NULL. */
 static const char *known_call(LLVMValueRef call)
 {
     static const char *const known[] = {
@@ -92,7 +91,7 @@ static const char *known_call(LLVMValueRef call)
         "fshr",  "maximum",    "maxnum",   "minimum", "minnum",     "nearbyint",     "rint",
         "round", "roundeven",  "sadd.sat", "smax",    "smin",       "sqrt",          "ssub.sat",
         "trunc", "uadd.sat",   "umax",     "umin",    "usub.sat",   "masked.gather", "masked.load"};
-    const char *name = strips_callee(call);
+    const char *name = strip_callee(call);
     if (strncmp(name, "llvm.", 5) != 0)
         return NULL;
     for (size_t k = 0; k < WEIR_COUNT(known); k++) {
@@ -107,11 +106,11 @@ static const char *known_call(LLVMValueRef call)
 static bool reads_memory(LLVMValueRef v)
 {
     return LLVMIsALoadInst(v) ||
-           (LLVMIsACallInst(v) && !strncmp(strips_callee(v), "llvm.masked.", 12));
+           (LLVMIsACallInst(v) && !strncmp(strip_callee(v), "llvm.masked.", 12));
 }
 
-/* Can strips be taken of a constant? Not where lanes have addresses of their own: those are only
- * known to the loader. */
+/* Can a constant be cut into strips? Not where lanes have addresses of their own: those are known
+ * to the loader only. */
 static bool known_constant(LLVMValueRef v)
 {
     if (LLVMIsAConstantDataVector(v) || LLVMIsAConstantAggregateZero(v) || LLVMIsUndef(v))
@@ -127,17 +126,17 @@ static bool known_constant(LLVMValueRef v)
     return first != NULL;
 }
 
-/* Is an instruction done lane by lane, so that it can be done strip by strip? */
-static bool by_lanes(LLVMValueRef v)
+/* Is an instruction lanewise, so that it can be executed strip by strip? */
+static bool is_lanewise(LLVMValueRef v)
 {
     if (!is_row(LLVMTypeOf(v)))
         return false;
     LLVMOpcode op = LLVMGetInstructionOpcode(v);
     switch (op) {
-    case LLVMShuffleVector: return strips_spread(v) != NULL;
+    case LLVMShuffleVector: return strip_splat(v) != NULL;
     case LLVMLoad:
         return !LLVMGetVolatile(v) && LLVMGetOrdering(v) == LLVMAtomicOrderingNotAtomic &&
-               strips_bytes(LLVMGetElementType(LLVMTypeOf(v))) > 0;
+               strip_element_bytes(LLVMGetElementType(LLVMTypeOf(v))) > 0;
     case LLVMCall:
         if (known_call(v) == NULL || strncmp(known_call(v), ".v32", 4) != 0)
             return false;
@@ -156,23 +155,24 @@ static bool by_lanes(LLVMValueRef v)
     for (unsigned k = 0; k < n; k++) {
         LLVMValueRef o = LLVMGetOperand(v, k);
         LLVMTypeRef t = LLVMTypeOf(o);
-        if (strips_is_vector(t) ? !is_row(t) : LLVMIsACastInst(v) != NULL)
+        if (strip_is_vector(t) ? !is_row(t) : LLVMIsACastInst(v) != NULL)
             return false;
-        if (strips_is_vector(t) && LLVMIsAConstant(o) && !known_constant(o))
+        if (strip_is_vector(t) && LLVMIsAConstant(o) && !known_constant(o))
             return false;
     }
     return true;
 }
 
-/* A call that neither reads nor writes memory, and does nothing else but its result. */
+/* A call without effects, which does not read memory either. */
 static bool is_pure(LLVMValueRef call)
 {
-    return !strncmp(strips_callee(call), "llvm.prefetch", 13) ||
-           !strncmp(strips_callee(call), "llvm.vector.reduce", 18) ||
+    return !strncmp(strip_callee(call), "llvm.prefetch", 13) ||
+           !strncmp(strip_callee(call), "llvm.vector.reduce", 18) ||
            (known_call(call) != NULL && !reads_memory(call));
 }
 
-/* Of an instruction that is not done lane by lane: may it read or write memory, or do more? */
+/* May an instruction that is not lanewise read memory? *writes: may it write memory, or have other
+ * effects? */
 static bool touches_memory(LLVMValueRef v, bool *writes)
 {
     switch (LLVMGetInstructionOpcode(v)) {
@@ -200,7 +200,7 @@ static size_t slot_of(const struct body *y, LLVMValueRef v)
     return at;
 }
 
-int32_t strips_number(const struct body *y, LLVMValueRef v)
+int32_t strip_number(const struct body *y, LLVMValueRef v)
 {
     size_t at = slot_of(y, v);
     return y->keys[at] != NULL && y->numbers[at] >= y->from ? y->numbers[at] : -1;
@@ -217,7 +217,7 @@ static void body_open(struct body *y, LLVMBasicBlockRef bb)
     y->instr = xcalloc(n, sizeof *y->instr);
     y->place = xcalloc(n, sizeof *y->place);
     y->row = xcalloc(n, sizeof *y->row);
-    y->piece = xcalloc(n, sizeof(LLVMValueRef));
+    y->strip = xcalloc(n, sizeof(LLVMValueRef));
     y->keys = xcalloc(y->slots, sizeof *y->keys);
     y->numbers = xcalloc(y->slots, sizeof *y->numbers);
     int32_t k = 0;
@@ -226,7 +226,7 @@ static void body_open(struct body *y, LLVMBasicBlockRef bb)
         y->keys[at] = i;
         y->numbers[at] = k;
         y->instr[k] = i;
-        y->row[k] = by_lanes(i);
+        y->row[k] = is_lanewise(i);
         if (LLVMIsAPHINode(i))
             y->from = k + 1;
     }
@@ -237,7 +237,7 @@ static void body_close(struct body *y)
     free(y->instr);
     free(y->place);
     free(y->row);
-    free(y->piece);
+    free(y->strip);
     free(y->keys);
     free(y->numbers);
 }
@@ -246,16 +246,17 @@ static void body_close(struct body *y)
 static bool uses(const struct body *y, LLVMValueRef v, enum place p)
 {
     for (unsigned k = 0; k < (unsigned)LLVMGetNumOperands(v); k++) {
-        int32_t at = strips_number(y, LLVMGetOperand(v, k));
+        int32_t at = strip_number(y, LLVMGetOperand(v, k));
         if (at >= 0 && at < y->to && y->place[at] == p)
             return true;
     }
     return false;
 }
 
-/* Extends the stretch from y->from as far as it goes: what is done lane by lane is done at once,
- * behind what that may need and before what needs it. Ends at what cannot be in such an order. */
-static void stretch(struct body *y)
+/* Extends the stretch from y->from as far as possible: lanewise instructions are executed together,
+ * after what they may need and before what needs them. Ends at the first instruction that does not
+ * allow that order. */
+static void extend_stretch(struct body *y)
 {
     bool reads = false, wrote = false, touched = false;
     for (y->to = y->from; y->to < y->n - 1; y->to++) {
@@ -276,29 +277,29 @@ static void stretch(struct body *y)
     }
 }
 
-/* Is it computed at no cost, wherever it is needed? */
+/* Does it cost no instruction, wherever it is needed? */
 static bool is_free(LLVMValueRef v)
 {
     return LLVMGetInstructionOpcode(v) == LLVMShuffleVector ||
            LLVMGetInstructionOpcode(v) == LLVMBitCast;
 }
 
-bool strips_leaves(const struct body *y, int32_t k)
+bool strip_is_live_out(const struct body *y, int32_t k)
 {
     for (LLVMUseRef u = LLVMGetFirstUse(y->instr[k]); u != NULL; u = LLVMGetNextUse(u)) {
-        int32_t at = strips_number(y, LLVMGetUser(u));
+        int32_t at = strip_number(y, LLVMGetUser(u));
         if (at < 0 || at >= y->to || y->place[at] != PLACE_STRIP)
             return true;
     }
     return false;
 }
 
-/* Is operand `o` one that must be brought into the loop through memory? */
-static bool enters(const struct body *y, LLVMValueRef o)
+/* Is operand `o` a live-in value, which the loop loads from memory? */
+static bool is_live_in(const struct body *y, LLVMValueRef o)
 {
-    if (!strips_is_vector(LLVMTypeOf(o)) || LLVMIsAConstant(o))
+    if (!strip_is_vector(LLVMTypeOf(o)) || LLVMIsAConstant(o))
         return false;
-    int32_t at = strips_number(y, o);
+    int32_t at = strip_number(y, o);
     return at < 0 || at >= y->to || y->place[at] != PLACE_STRIP;
 }
 
@@ -306,7 +307,7 @@ static bool enters(const struct body *y, LLVMValueRef o)
 struct measure {
     unsigned work;    /* instructions of the CPU: registers written */
     unsigned wide;    /* ... with elements of 64 bits */
-    unsigned moves;   /* registers that would pass through memory, in and out */
+    unsigned moves;   /* registers of live-in and live-out values */
     unsigned live;    /* at the most */
     unsigned latency; /* cycles from the first to the last result of one lane */
 };
@@ -342,8 +343,8 @@ static unsigned latency_of(LLVMValueRef v)
     }
 }
 
-/* What the operands of instruction k say: which values live until here, what comes from outside.
- * Returns when the last of them is there. */
+/* Measures the operands of instruction k: live ranges end here at the earliest, live-in values are
+ * counted. Returns the cycle in which the last operand is ready. */
 static unsigned measure_operands(const struct strips *s, const struct body *y, int32_t k,
                                  const unsigned *ready, int32_t *last, struct measure *m)
 {
@@ -351,11 +352,11 @@ static unsigned measure_operands(const struct strips *s, const struct body *y, i
     unsigned latest = 0;
     for (unsigned o = 0; o < (unsigned)LLVMGetNumOperands(v); o++) {
         LLVMValueRef operand = LLVMGetOperand(v, o);
-        int32_t at = strips_number(y, operand);
+        int32_t at = strip_number(y, operand);
         if (at >= 0 && at < k && y->place[at] == PLACE_STRIP) {
             last[at - y->from] = k;
             latest = ready[at - y->from] > latest ? ready[at - y->from] : latest;
-        } else if (!is_free(v) && enters(y, operand)) {
+        } else if (!is_free(v) && is_live_in(y, operand)) {
             /* one that several need counts more than once: it may have to be loaded more than once
              */
             m->moves += registers_of(s, LLVMTypeOf(operand));
@@ -378,11 +379,11 @@ static struct measure measure_stretch(const struct strips *s, const struct body 
         unsigned at = measure_operands(s, y, k, ready, last, &m) + latency_of(v);
         ready[k - y->from] = at;
         m.latency = at > m.latency ? at : m.latency;
-        m.moves += strips_leaves(y, k) ? regs : 0;
+        m.moves += strip_is_live_out(y, k) ? regs : 0;
         if (is_free(v))
             continue;
         m.work += regs;
-        m.wide += strips_bytes(LLVMGetElementType(LLVMTypeOf(v))) == 8 ? regs : 0;
+        m.wide += strip_element_bytes(LLVMGetElementType(LLVMTypeOf(v))) == 8 ? regs : 0;
     }
     for (int32_t k = y->from; k < y->to; k++) {
         live -= ends[k - y->from];
@@ -398,33 +399,33 @@ static struct measure measure_stretch(const struct strips *s, const struct body 
     return m;
 }
 
-/* Cycles that a stretch takes for a row in strips of so many lanes, about: what keeps it is either
- * the number of instructions, with those for what is spilled, or that they wait for each other,
- * since a CPU looks ahead for so many only. */
+/* Estimates the cycles that a stretch takes for a warp in strips of so many lanes. The limit is
+ * either the number of instructions, with those for spilled values, or their latency, since a CPU
+ * has only so many in flight. */
 static double stretch_cost(const struct strips *s, const struct measure *m, unsigned lanes)
 {
     double strips = JIT_WARP / (double)lanes, live = m->live / strips;
     double spilled = live > s->registers ? 1 - s->registers / live : 0;
     double instructions = m->work * (1 + spilled) / strips;
-    double issue = instructions * strips / PER_CYCLE;
-    if (instructions > DECODED)
+    double issue = instructions * strips / VECTOR_OPS_PER_CYCLE;
+    if (instructions > DECODED_CACHE)
         issue *= 2;
-    double side_by_side = 1 + LOOK_AHEAD / instructions;
+    double side_by_side = 1 + REORDER_WINDOW / instructions;
     double wait = m->latency * (side_by_side < strips ? strips / side_by_side : 1);
-    double moves = lanes < JIT_WARP ? m->moves * 2.0 / PER_CYCLE : 0;
+    double moves = lanes < JIT_WARP ? m->moves * 2.0 / VECTOR_OPS_PER_CYCLE : 0;
     return (issue > wait ? issue : wait) + moves;
 }
 
-/* Whether a loop is worth it, and with how many lanes at a time. */
+/* Does a loop pay, and with how many lanes at a time? */
 static bool pays(const struct strips *s, struct body *y)
 {
     struct measure m = measure_stretch(s, y);
     y->lanes = s->simd_bits / 32;
     if (s->always)
         return m.work > 0;
-    if (m.work < LEAST_WORK || m.live <= s->registers)
+    if (m.work < MIN_WORK || m.live <= s->registers)
         return false;
-    double best = stretch_cost(s, &m, JIT_WARP) * WORTH_PERCENT / 100;
+    double best = stretch_cost(s, &m, JIT_WARP) * GAIN_PERCENT / 100;
     unsigned least = s->simd_bits / (m.wide * 2 > m.work ? 64 : 32);
     y->lanes = JIT_WARP;
     for (unsigned lanes = JIT_WARP / 2; lanes >= least; lanes /= 2) {
@@ -437,7 +438,7 @@ static bool pays(const struct strips *s, struct body *y)
     return y->lanes < JIT_WARP;
 }
 
-void strips_split(LLVMModuleRef m, unsigned simd_bits, bool always)
+void strip_mine(LLVMModuleRef m, unsigned simd_bits, bool always)
 {
     struct strips s = {.m = m,
                        .ctx = LLVMGetModuleContext(m),
@@ -456,7 +457,7 @@ void strips_split(LLVMModuleRef m, unsigned simd_bits, bool always)
             struct body y;
             body_open(&y, bb);
             for (; y.from < y.n - 1; y.from = y.to) {
-                stretch(&y);
+                extend_stretch(&y);
                 if (pays(&s, &y))
                     strip_loop_make(&s, &y);
             }

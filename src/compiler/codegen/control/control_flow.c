@@ -73,7 +73,7 @@ static uint64_t *candidates(struct codegen *cg)
 {
     size_t words = (size_t)bit_words(cg->k->nblocks);
     uint64_t *cand = xcalloc(words, 8);
-    if (!cg->converged)
+    if (!cg->in_converged_copy)
         memcpy(cand, cg->cur->frontier, words * 8);
     return cand;
 }
@@ -146,7 +146,7 @@ void flow_yield(struct codegen *cg, const struct jblock *poll)
 /* All active lanes go on at block `to`. */
 void flow_goto(struct codegen *cg, int32_t to)
 {
-    if (cg->converged) {
+    if (cg->in_converged_copy) {
         LLVMBuildBr(cg->alu.b, block_copy(cg, to, true));
         return;
     }
@@ -160,7 +160,7 @@ void flow_wait(struct codegen *cg, const struct jblock *blk)
 {
     uint64_t *cand = candidates(cg);
     add_pending(cg, cand, blk->succ[0], mask_bits(cg));
-    if (cg->converged) /* the frame has masks for all who might wait */
+    if (cg->in_converged_copy) /* the frame has masks for all who might wait */
         clear_waiting(cg, cg->frame->resume_blocks[blk->resume], cand);
     free(cand);
 }
@@ -237,7 +237,7 @@ static void emit_branch(struct codegen *cg, const struct jblock *blk)
         flow_goto(cg, blk->succ[1]);
         return;
     }
-    LLVMValueRef taken = cg->converged ? converged_branch(cg, blk) : NULL;
+    LLVMValueRef taken = cg->in_converged_copy ? converged_branch(cg, blk) : NULL;
     taken = LLVMBuildAnd(b, taken ? taken : branch_condition_bits(cg, blk), mask_bits(cg), "");
     LLVMValueRef other = LLVMBuildXor(b, mask_bits(cg), taken, "");
     uint64_t *cand = candidates(cg);
@@ -291,7 +291,7 @@ static void emit_exit(struct codegen *cg, const struct jblock *blk)
         LLVMValueRef ended = LLVMBuildLoad2(b, cg->i32, cg->ended, "");
         LLVMBuildStore(b, LLVMBuildOr(b, ended, mask_bits(cg), ""), cg->ended);
     }
-    if (blk->converged || cg->converged) {
+    if (blk->converged || cg->in_converged_copy) {
         LLVMBuildBr(b, cg->flow->next_warp);
         return;
     }
@@ -354,7 +354,7 @@ static bool emit_instrs(struct codegen *cg, const struct jblock *blk, int32_t fr
 {
     for (int32_t n = from; n < to; n++) {
         const struct ptx_instr *i = &cg->k->instrs[blk->first + n];
-        if (cg->flow->has_converged && !cg->converged && may_break(cg, i)) {
+        if (cg->flow->has_converged && !cg->in_converged_copy && may_break(cg, i)) {
             LLVMBuildBr(cg->alu.b, split_point(cg, i));
             LLVMPositionBuilderAtEnd(cg->alu.b, split_point(cg, i));
             take_mask(cg);
@@ -405,7 +405,7 @@ static bool emit_block(struct codegen *cg, int32_t index)
     const struct jblock *blk = &cg->k->blocks[index];
     LLVMPositionBuilderAtEnd(cg->alu.b, block_copy(cg, index, converged));
     cg->cur = blk;
-    cg->converged = converged;
+    cg->in_converged_copy = converged;
     cg->waiting = blk->converged || converged ? NULL : cg->flow->waiting_of[index];
     cg->mask = cg->mask_vec = NULL;
     if (!converged) {
@@ -423,7 +423,7 @@ static bool emit_block(struct codegen *cg, int32_t index)
     if (blk->serial_end != 0 && blk->serial_from == 0) {
         bool done = serialize_lanes(cg, blk);
         flow_goto(cg, blk->serial_end);
-        cg->converged = false;
+        cg->in_converged_copy = false;
         return done;
     }
     int32_t fork = blk->serial_from != 0 && !cg->alu.has_avx512 && !all_permute(cg, blk)
@@ -452,7 +452,7 @@ static bool emit_block(struct codegen *cg, int32_t index)
         default: emit_suspend(cg, blk); break;
         }
     }
-    cg->converged = false;
+    cg->in_converged_copy = false;
     return ok;
 }
 

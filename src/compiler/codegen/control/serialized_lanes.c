@@ -445,15 +445,15 @@ bool serialize_lanes(struct codegen *cg, const struct jblock *first)
         prepare_register(cg, &s.items[n]);
     LLVMValueRef mask = cg->mask, mask_vec = cg->mask_vec;
     const uint64_t *waiting = cg->waiting;
-    bool whole = cg->converged;
+    bool whole = cg->in_converged_copy;
     cg->waiting = NULL;
-    cg->converged = false;
+    cg->in_converged_copy = false;
     cg->serialized->active = true;
     emit_lane_loop(cg, &s);
     cg->mask = mask;
     cg->mask_vec = mask_vec;
     cg->waiting = waiting;
-    cg->converged = whole;
+    cg->in_converged_copy = whole;
     cg->serialized->active = false;
     cg->cur = first;
     for (size_t n = 0; n < s.count; n++)

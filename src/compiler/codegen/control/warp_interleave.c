@@ -115,7 +115,7 @@ void interleave_prefetch(struct codegen *cg, const struct ptx_operand *at, unsig
     const struct jkernel *k = cg->k;
     LLVMBuilderRef b = cg->alu.b;
     struct jgrowth g;
-    if (cg->interleave == NULL || !cg->converged || cg->cur == NULL || cg->cur->loop < 0 ||
+    if (cg->interleave == NULL || !cg->in_converged_copy || cg->cur == NULL || cg->cur->loop < 0 ||
         k->blocks[cg->cur->loop].first != k->yield_loop - 1 ||
         (space != PTX_SPACE_GLOBAL && space != PTX_SPACE_GENERIC) || at->reg < 0 ||
         !jit_grid_growth(k, cg->cur->loop, at->reg, &g))

@@ -72,8 +72,9 @@ static LLVMValueRef segments_maybe_others(struct codegen *cg, const struct ptx_o
     LLVMBuilderRef b = cg->alu.b;
     struct uniformity s = address_uniformity(cg->k, at);
     LLVMValueRef any = NULL;
-    if (s.seg < SEG_FEW || (s.brk != 0 && !cg->converged) || s.stride > JIT_OTHERS_REACH / 64 ||
-        s.stride < -JIT_OTHERS_REACH / 64 || bytes > JIT_OTHERS_REACH / 2)
+    if (s.seg < SEG_FEW || (s.brk != 0 && !cg->in_converged_copy) ||
+        s.stride > JIT_OTHERS_REACH / 64 || s.stride < -JIT_OTHERS_REACH / 64 ||
+        bytes > JIT_OTHERS_REACH / 2)
         return NULL;
     for (int n = 0; n < nsegs(s.seg); n++) {
         LLVMValueRef lowest = mem_base(cg, at, s.seg, n);

@@ -295,7 +295,7 @@ static void load_contiguous(struct codegen *cg, const struct access *a, unsigned
 static bool contiguous(struct codegen *cg, const struct access *a, LLVMValueRef *p)
 {
     if (a->uniformity.seg == SEG_NONE || a->uniformity.stride != (int64_t)a->bytes * a->vec ||
-        (a->uniformity.brk != 0 && !cg->converged))
+        (a->uniformity.brk != 0 && !cg->in_converged_copy))
         return false;
     for (int s = 0; s < nsegs(a->uniformity.seg); s++)
         p[s] = mem_pointer(cg, a, a->uniformity.seg, s);

@@ -1,0 +1,35 @@
+/* llvm_passes.h: Weir's passes over LLVM IR for the optimizing tier, in the order in which they run
+ * (compile.c). Those of the baseline tier are in baseline.h. */
+#ifndef WEIR_COMPILER_LLVM_PASSES_H
+#define WEIR_COMPILER_LLVM_PASSES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
+
+struct codegen;
+
+/* cold_sinking.c. After the optimizer, with critical edges split: sinks values that only unlikely
+ * paths need into these, through variables. False: there were none. */
+bool cold_sink(LLVMModuleRef m);
+
+/* software_prefetch.c. During code generation: marks a load or store that a block executes once, if
+ * a prefetch for it may pay. */
+void prefetch_mark(struct codegen *cg, LLVMValueRef access, unsigned space);
+/* After the optimizer: inserts prefetches for later blocks before the marked accesses. False: none.
+ */
+bool prefetch_insert(LLVMModuleRef m, LLVMTargetDataRef data);
+
+/* shared_reload.c. After the optimizer, in kernels in lockstep: values that will have left the
+ * registers are loaded from shared memory where it holds them; its first `shared_bytes` exist in
+ * any launch. Removes stores of the warp's index that nothing reads. False: there were none. */
+bool shared_reload(LLVMModuleRef m, LLVMTargetDataRef data, uint64_t shared_bytes,
+                   unsigned simd_bits);
+
+/* strip_mining.c. Last: arithmetic whose values do not fit into registers, of simd_bits each, is
+ * executed for a few lanes at a time; or all of it, if `always`. */
+void strip_mine(LLVMModuleRef m, unsigned simd_bits, bool always);
+
+#endif
