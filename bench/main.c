@@ -77,7 +77,7 @@ void bench_stop(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    if (current)
+    if (current != NULL)
         vsnprintf(current->trouble, sizeof current->trouble, format, args);
     va_end(args);
     _exit(1);
@@ -318,7 +318,7 @@ static void run_rows(const struct options *options, int apart, struct means *mea
 {
     for (int i = 0; i < BENCH_COUNT; i++)
         if (benches[i]->apart == apart &&
-            (!options->only || !strcmp(options->only, benches[i]->name))) {
+            (options->only == NULL || !strcmp(options->only, benches[i]->name))) {
             ++*rows;
             *right += run_bench(benches[i], options, means);
         }

@@ -32,13 +32,13 @@ double bench_run_native(const struct bench *bench, struct bench_problem *problem
     for (int i = 0; i < own.arrays; i++) {
         size_t bytes = bench_bytes(&own.array[i]), rounded = (bytes + (2u << 20) - 1) & -(2u << 20);
         own.array[i].data = aligned_alloc(2u << 20, rounded);
-        if (!own.array[i].data)
+        if (own.array[i].data == NULL)
             bench_stop("no memory");
         madvise(own.array[i].data, rounded, MADV_HUGEPAGE);
         copy_in_parallel(own.array[i].data, problem->array[i].data, bytes);
     }
     double best = bench_best(budget_ms, run, &native);
-    if (!result)
+    if (result == NULL)
         return best;
     for (int i = 0; i < own.arrays; i++)
         copy_in_parallel(own.array[i].data, problem->array[i].data, bench_bytes(&own.array[i]));

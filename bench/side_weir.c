@@ -89,7 +89,7 @@ double bench_run_weir(const struct bench *bench, struct bench_problem *problem, 
         must(cudaMalloc(&queue.array[i], bench_bytes(&problem->array[i])), "cudaMalloc");
     upload(&queue);
     double best = bench_best(budget_ms, run, &queue);
-    if (!result)
+    if (result == NULL)
         return best;
     upload(&queue); /* the result that is compared starts from the given input */
     run(&queue);

@@ -9,10 +9,10 @@
 
 #define CHECK(call)                                                                                \
     do {                                                                                           \
-        cudaError_t error_ = (call);                                                               \
-        if (error_ != cudaSuccess) {                                                               \
+        cudaError_t check_error = (call);                                                          \
+        if (check_error != cudaSuccess) {                                                          \
             fprintf(stderr, "%s:%d: %s: %s (%s)\n", __FILE__, __LINE__, #call,                     \
-                    cudaGetErrorName(error_), cudaGetErrorString(error_));                         \
+                    cudaGetErrorName(check_error), cudaGetErrorString(check_error));               \
             exit(EXIT_FAILURE);                                                                    \
         }                                                                                          \
     } while (0)

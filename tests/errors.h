@@ -48,20 +48,21 @@ struct row_result {
     char call[160], what[80]; /* the call's text and what is wrong with it */
 };
 
-static struct row_result *rows_; /* ROWS_MAX of them; the last tells that a child reached the end */
-static int row_next_;            /* the row that comes next in this child */
-static int row_first_;           /* the first row that this child runs: those before it are done */
+static struct row_result
+    *row_results;     /* ROWS_MAX of them; the last tells that a child reached the end */
+static int row_next;  /* the row that comes next in this child */
+static int row_first; /* the first row that this child runs: those before it are done */
 
 /* Takes the next row's place. Returns whether the row is to be run in this child. */
-static inline int row_begin_(const char *call, const char *what, int line, int expected,
-                             enum row_kind kind)
+static inline int row_begin(const char *call, const char *what, int line, int expected,
+                            enum row_kind kind)
 {
-    struct row_result *r = &rows_[row_next_];
-    if (row_next_ == ROWS_MAX - 1) {
+    struct row_result *r = &row_results[row_next];
+    if (row_next == ROWS_MAX - 1) {
         fprintf(stderr, "more than %d rows\n", ROWS_MAX);
         _exit(3);
     }
-    if (row_next_++ < row_first_)
+    if (row_next++ < row_first)
         return 0;
     snprintf(r->call, sizeof r->call, "%s", call);
     snprintf(r->what, sizeof r->what, "%s", what);
@@ -75,9 +76,9 @@ static inline int row_begin_(const char *call, const char *what, int line, int e
 }
 
 /* Notes what the row's call returned and what it left behind. A child whose device is lost ends. */
-static inline void row_end_(cudaError_t code)
+static inline void row_end(cudaError_t code)
 {
-    struct row_result *r = &rows_[row_next_ - 1];
+    struct row_result *r = &row_results[row_next - 1];
     r->code = (int)code;
     r->last = (int)cudaGetLastError();
     r->after = (int)cudaDeviceSynchronize();
@@ -88,30 +89,30 @@ static inline void row_end_(cudaError_t code)
         _exit(0);
 }
 
-#define ROW_(kind, what, call, expected)                                                           \
+#define ROW_OF_KIND(kind, what, call, expected)                                                    \
     do {                                                                                           \
-        if (row_begin_(#call, what, __LINE__, (int)(expected), kind))                              \
-            row_end_((cudaError_t)(call));                                                         \
+        if (row_begin(#call, what, __LINE__, (int)(expected), kind))                               \
+            row_end((cudaError_t)(call));                                                          \
     } while (0)
 /* A wrong call: what is wrong with it, the call, and the code that it is to return. */
-#define ROW(what, call, expected) ROW_(ROW_EXACT, what, call, expected)
+#define ROW(what, call, expected) ROW_OF_KIND(ROW_EXACT, what, call, expected)
 /* The same where NVIDIA's runtime may die instead. */
-#define ROW_CRASH(what, call, expected) ROW_(ROW_MAY_CRASH, what, call, expected)
+#define ROW_CRASH(what, call, expected) ROW_OF_KIND(ROW_MAY_CRASH, what, call, expected)
 /* The same where only this project's driver must return the code. */
-#define ROW_UNDEFINED(what, call, expected) ROW_(ROW_OPEN, what, call, expected)
+#define ROW_UNDEFINED(what, call, expected) ROW_OF_KIND(ROW_OPEN, what, call, expected)
 /* What rows need must succeed: otherwise the child says so and ends, and the test fails. */
 #define MUST(call)                                                                                 \
     do {                                                                                           \
-        cudaError_t must_ = (call);                                                                \
-        if (must_ != cudaSuccess) {                                                                \
-            printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorName(must_));         \
+        cudaError_t must_code = (call);                                                            \
+        if (must_code != cudaSuccess) {                                                            \
+            printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorName(must_code));     \
             fflush(stdout);                                                                        \
             _exit(3);                                                                              \
         }                                                                                          \
     } while (0)
 
-/* Runs the rows from row_first_ on in a child. Returns how it ended, as waitpid says it. */
-static inline int rows_child_(void (*rows)(void))
+/* Runs the rows from row_first on in a child. Returns how it ended, as waitpid says it. */
+static inline int rows_child(void (*rows)(void))
 {
     int status = 0;
     pid_t child;
@@ -119,10 +120,10 @@ static inline int rows_child_(void (*rows)(void))
     fflush(stdout);
     child = fork();
     if (child == 0) {
-        row_next_ = 0;
+        row_next = 0;
         signal(SIGALRM, SIG_DFL);
         rows();
-        rows_[ROWS_MAX - 1].state = ROW_DONE; /* the end was reached */
+        row_results[ROWS_MAX - 1].state = ROW_DONE; /* the end was reached */
         fflush(stdout);
         _exit(0);
     }
@@ -131,28 +132,28 @@ static inline int rows_child_(void (*rows)(void))
 }
 
 /* Runs all rows, in as many children as that takes. */
-static inline void rows_run_(void (*rows)(void))
+static inline void rows_run(void (*rows)(void))
 {
     for (;;) {
-        int last = 0, status = rows_child_(rows);
+        int last = 0, status = rows_child(rows);
 
-        if (rows_[ROWS_MAX - 1].state == ROW_DONE)
+        if (row_results[ROWS_MAX - 1].state == ROW_DONE)
             return;
-        while (last < ROWS_MAX && rows_[last].state != ROW_NOT_RUN)
+        while (last < ROWS_MAX && row_results[last].state != ROW_NOT_RUN)
             last++;
-        if (last <= row_first_) { /* not one row: what all need fails */
+        if (last <= row_first) { /* not one row: what all need fails */
             printf("the rows cannot run (status %d)\n", status);
-            CHECK(last > row_first_);
+            CHECK(last > row_first);
             return;
         }
-        if (rows_[last - 1].state == ROW_RUNNING)
-            rows_[last - 1].signal = WIFSIGNALED(status) ? WTERMSIG(status) : 255;
-        row_first_ = last;
+        if (row_results[last - 1].state == ROW_RUNNING)
+            row_results[last - 1].signal = WIFSIGNALED(status) ? WTERMSIG(status) : 255;
+        row_first = last;
     }
 }
 
 /* Prints what a row gave, in one line. */
-static inline void row_print_(const struct row_result *r)
+static inline void row_print(const struct row_result *r)
 {
     size_t name = strcspn(r->call, "(");
 
@@ -172,7 +173,7 @@ static inline void row_print_(const struct row_result *r)
 }
 
 /* Checks what a row gave; ours: by this project's driver. */
-static inline void row_check_(const struct row_result *r, int ours)
+static inline void row_check(const struct row_result *r, int ours)
 {
     int kept = r->code == cudaErrorNotReady ? 0 : r->code;
 
@@ -180,47 +181,48 @@ static inline void row_check_(const struct row_result *r, int ours)
         return;
     if (r->signal) {
         int may = r->kind == ROW_MAY_CRASH && !ours;
-        if (!check_note_(may))
+        if (!check_count(may))
             printf("line %d: %s (%s): signal %d\n", r->line, r->call, r->what, r->signal);
         return;
     }
-    if (!check_note_(r->code == r->expected))
+    if (!check_count(r->code == r->expected))
         printf("line %d: %s (%s): %s, not %s\n", r->line, r->call, r->what,
                cudaGetErrorName((cudaError_t)r->code), cudaGetErrorName((cudaError_t)r->expected));
-    if (!check_note_(r->last == kept && r->after == cudaSuccess))
+    if (!check_count(r->last == kept && r->after == cudaSuccess))
         printf("line %d: %s (%s): last error %s, then %s\n", r->line, r->call, r->what,
                cudaGetErrorName((cudaError_t)r->last), cudaGetErrorName((cudaError_t)r->after));
 }
 
 /* Whether the driver is this project's. Asked in a child: loading a driver into the parent would be
  * seen by all children. */
-static inline int rows_ours_(void)
+static inline int rows_ours(void)
 {
     int status = 0;
     pid_t child = fork();
 
     if (child == 0) {
         void *driver = dlopen("libcuda.so.1", RTLD_LAZY);
-        _exit(driver && dlsym(driver, "weir_last_fault") ? 1 : 0);
+        _exit(driver != NULL && dlsym(driver, "weir_last_fault") != NULL ? 1 : 0);
     }
     waitpid(child, &status, 0);
     return WIFEXITED(status) && WEXITSTATUS(status) == 1;
 }
 
 /* Runs the rows and checks or prints them. Returns the exit status. */
-static inline int rows_main_(void (*rows)(void), int print)
+static inline int rows_main(void (*rows)(void), int print)
 {
     int ours;
 
-    rows_ = (struct row_result *)mmap(NULL, sizeof *rows_ * ROWS_MAX, PROT_READ | PROT_WRITE,
-                                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    rows_run_(rows);
-    ours = rows_ours_();
-    for (int i = 0; i < ROWS_MAX - 1 && rows_[i].state != ROW_NOT_RUN; i++)
+    row_results =
+        (struct row_result *)mmap(NULL, sizeof *row_results * ROWS_MAX, PROT_READ | PROT_WRITE,
+                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    rows_run(rows);
+    ours = rows_ours();
+    for (int i = 0; i < ROWS_MAX - 1 && row_results[i].state != ROW_NOT_RUN; i++)
         if (print)
-            row_print_(&rows_[i]);
+            row_print(&row_results[i]);
         else
-            row_check_(&rows_[i], ours);
+            row_check(&row_results[i], ours);
     return print ? 0 : check_done();
 }
 
@@ -228,7 +230,7 @@ static inline int rows_main_(void (*rows)(void), int print)
 #define ERROR_TABLE_MAIN(rows)                                                                     \
     int main(int argc, char **argv)                                                                \
     {                                                                                              \
-        return rows_main_(rows, argc > 1 && strcmp(argv[1], "print") == 0);                        \
+        return rows_main(rows, argc > 1 && strcmp(argv[1], "print") == 0);                         \
     }
 
 #endif

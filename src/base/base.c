@@ -54,7 +54,7 @@ char *xprintf(const char *fmt, ...)
     return out;
 }
 
-void *vec_grow_(void *items, size_t *cap, size_t size)
+void *vec_grow(void *items, size_t *cap, size_t size)
 {
     *cap = *cap ? *cap * 2 : 8;
     return xrealloc(items, *cap * size);

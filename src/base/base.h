@@ -55,10 +55,10 @@ void *arena_grow(struct arena *a, void *items, size_t count, size_t *cap, size_t
 #define vec_push(v, ...)                                                                           \
     do {                                                                                           \
         if ((v)->count == (v)->cap)                                                                \
-            (v)->items = vec_grow_((v)->items, &(v)->cap, sizeof *(v)->items);                     \
+            (v)->items = vec_grow((v)->items, &(v)->cap, sizeof *(v)->items);                      \
         (v)->items[(v)->count++] = (__VA_ARGS__);                                                  \
     } while (0)
-void *vec_grow_(void *items, size_t *cap, size_t size);
+void *vec_grow(void *items, size_t *cap, size_t size);
 
 /* malloc family that aborts when the host has no memory left. */
 void *xmalloc(size_t bytes);

@@ -268,7 +268,8 @@ static struct graph_plan *plan_new(struct device_context *ctx, const struct devi
             node->branch.bodies = xcalloc(from->branch.body_count + 1, sizeof(struct graph_plan *));
             node->branch.body_count = from->branch.body_count;
             for (uint32_t b = 0; b < from->branch.body_count && fine; b++)
-                fine = (node->branch.bodies[b] = plan_new(ctx, &from->branch.bodies[b], by_id));
+                fine = (node->branch.bodies[b] = plan_new(ctx, &from->branch.bodies[b], by_id)) !=
+                       NULL;
         }
     }
     layout_free(&l);

@@ -8,8 +8,8 @@
 #define BOTH(name, params, ...)                                                                    \
     WEIR_API CUresult name params;                                                                 \
     WEIR_API CUresult name##_ptsz params;                                                          \
-    WEIR_API CUresult name params { return name##_(false, __VA_ARGS__); }                          \
-    WEIR_API CUresult name##_ptsz params { return name##_(true, __VA_ARGS__); }
+    WEIR_API CUresult name params { return name##_impl(false, __VA_ARGS__); }                      \
+    WEIR_API CUresult name##_ptsz params { return name##_impl(true, __VA_ARGS__); }
 
 void stream_destroy(CUstream s); /* takes it off its context's list; work still runs */
 /* A handle for the event, on the context's list. */

@@ -7,8 +7,8 @@
 
 // NOLINTBEGIN(bugprone-macro-parentheses): `lane` is a name to declare
 #define EACH_LANE(lane, mask)                                                                      \
-    for (uint32_t left_ = (mask), lane = 0; left_ != 0; left_ &= left_ - 1)                        \
-        if (lane = (uint32_t)__builtin_ctz(left_), true)
+    for (uint32_t lanes_left = (mask), lane = 0; lanes_left != 0; lanes_left &= lanes_left - 1)    \
+        if (lane = (uint32_t)__builtin_ctz(lanes_left), true)
 // NOLINTEND(bugprone-macro-parentheses)
 
 /* A lane's argument in that row. */

@@ -38,9 +38,10 @@ void wants_free(struct wants *w)
     X(__multi3)                                                                                    \
     X(__divti3)                                                                                    \
     X(__udivti3)                                                                                   \
-    X(__modti3) X(__umodti3) X(__ashlti3) X(__ashrti3) X(__lshrti3) X(__fixsfti) X(__fixdfti)      \
-        X(__fixunssfti) X(__fixunsdfti) X(__floattisf) X(__floattidf) X(__floatuntisf)             \
-            X(__floatuntidf) X(__popcountdi2) X(__powisf2) X(__powidf2)
+    X(__modti3)                                                                                    \
+    X(__umodti3) X(__ashlti3) X(__ashrti3) X(__lshrti3) X(__fixsfti) X(__fixdfti) X(__fixunssfti)  \
+        X(__fixunsdfti) X(__floattisf) X(__floattidf) X(__floatuntisf) X(__floatuntidf)            \
+            X(__popcountdi2) X(__powisf2) X(__powidf2)
 
 #if defined(__x86_64__)
 #define DECLARE(name) extern void name(void);
@@ -162,10 +163,10 @@ static void *library_symbol(struct library *lib, const char *name, struct diag *
         lib->handle = dlopen(lib->file, RTLD_NOW | RTLD_LOCAL);
         if (lib->handle == NULL) {
             const char *why = dlerror();
-            strncpy(lib->error, why ? why : "no reason given", sizeof lib->error - 1);
+            strncpy(lib->error, why != NULL ? why : "no reason given", sizeof lib->error - 1);
         }
     }
-    void *address = lib->handle ? dlsym(lib->handle, name) : NULL;
+    void *address = lib->handle != NULL ? dlsym(lib->handle, name) : NULL;
     if (lib->handle == NULL)
         diag_set(d, 0, 0, "compiled code needs %s: %s", lib->file, lib->error);
     pthread_mutex_unlock(&lock);

@@ -35,7 +35,7 @@ static void find_beside(void)
     char *self = realpath(info.dli_fname, NULL);
     if (self == NULL)
         self = realpath("/proc/self/exe", NULL);
-    char *slash = self ? strrchr(self, '/') : NULL;
+    char *slash = self != NULL ? strrchr(self, '/') : NULL;
     for (size_t i = 0; slash != NULL && i < WEIR_COUNT(places) && plugin_path == NULL; i++) {
         char *candidate = xprintf("%.*s/%s", (int)(slash - self), self, places[i]);
         if (access(candidate, R_OK) == 0)
@@ -124,7 +124,7 @@ static bool hash_build_id(int fd, struct hash128 *h)
 void plugin_hash(struct hash128 *h)
 {
     const char *path = jit_plugin_path();
-    int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    int fd = path != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     if (fd < 0) {
         hash_add(h, "none", 4);
         return;
@@ -150,8 +150,8 @@ static bool matches(const struct jit_plugin *p)
     return p != NULL && p->version == ours.version && p->abi == ours.abi &&
            p->sizeof_block == ours.sizeof_block && p->sizeof_options == ours.sizeof_options &&
            p->sizeof_info == ours.sizeof_info && p->sizeof_module == ours.sizeof_module &&
-           p->vocabulary == ours.vocabulary && p->cpu && p->check && p->kernel_info && p->dump &&
-           p->compile;
+           p->vocabulary == ours.vocabulary && p->cpu != NULL && p->check != NULL &&
+           p->kernel_info != NULL && p->dump != NULL && p->compile != NULL;
 }
 
 /* Code of the compiler's library, and of LLVM where that is one of its own. */
@@ -191,17 +191,17 @@ static const struct jit_plugin *open_locked(struct diag *d)
     const char *path = path_locked();
     if (path == NULL) {
         diag_set(d, 0, 0, "the kernel compiler is missing: %s",
-                 plugin_expected ? plugin_expected : "weir/libweir-jit.so");
+                 plugin_expected != NULL ? plugin_expected : "weir/libweir-jit.so");
         return NULL;
     }
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (handle == NULL) {
         const char *why = dlerror();
-        diag_set(d, 0, 0, "the kernel compiler cannot be loaded: %s", why ? why : path);
+        diag_set(d, 0, 0, "the kernel compiler cannot be loaded: %s", why != NULL ? why : path);
         return NULL;
     }
     jit_plugin_fn entry = (jit_plugin_fn)dlsym(handle, "weir_jit_plugin");
-    const struct jit_plugin *p = entry ? entry() : NULL;
+    const struct jit_plugin *p = entry != NULL ? entry() : NULL;
     if (!matches(p)) {
         diag_set(d, 0, 0, "%s belongs to another build of Weir: install both together", path);
         dlclose(handle);

@@ -300,7 +300,7 @@ static struct mapping *mapping_get(struct compilation *c, const struct ptx_modul
         return m;
     }
     struct mapping *fresh = mapping_new(c, bound, d);
-    return fresh ? mapping_add(c, fresh) : NULL;
+    return fresh != NULL ? mapping_add(c, fresh) : NULL;
 }
 
 /* ---- public ---- */
@@ -315,7 +315,7 @@ struct jit_code *jit_get(const struct ptx_func *entry, const struct jit_options 
     compilation_release(c);
     if (m == NULL)
         diag_set(d, 0, 0, "kernel %s cannot be loaded", entry->name);
-    return m ? &m->code : NULL;
+    return m != NULL ? &m->code : NULL;
 }
 
 void jit_release(struct jit_code *code)
@@ -386,7 +386,7 @@ static void ask_target(void *arg)
 {
     struct target_call *c = arg;
     const struct jit_plugin *p = plugin_open(c->d);
-    c->text = p ? p->cpu() : NULL;
+    c->text = p != NULL ? p->cpu() : NULL;
 }
 
 const char *jit_target(struct diag *d)

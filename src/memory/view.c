@@ -14,7 +14,7 @@ enum {
     SETS_UP_TO = 3,  /* devices, whose every set has a key */
 };
 
-bool mem_checked_, mem_guarded_, mem_needs_checks_;
+bool mem_view_checked, mem_view_guarded, mem_view_needs_checks;
 
 /* What the pages with a key are. */
 struct guard {
@@ -106,7 +106,7 @@ static int key_of(uint32_t devices, int owner)
     return key >= 0 ? key : keys.key[0];
 }
 
-void mem_check_begin(void) { mem_checked_ = mem_guarded_ = true; }
+void mem_check_begin(void) { mem_view_checked = mem_view_guarded = true; }
 
 static void add_keys(int devices)
 {
@@ -144,14 +144,14 @@ static void find_others(int devices)
 void view_open(int devices)
 {
     device_count = devices;
-    if (!mem_checked_ && devices < 2)
+    if (!mem_view_checked && devices < 2)
         return;
     if (!env_lists(ENV_KEYS, "off"))
         add_keys(devices);
-    mem_needs_checks_ = devices > 1 && keys.count == 0;
-    if (mem_needs_checks_)
+    mem_view_needs_checks = devices > 1 && keys.count == 0;
+    if (mem_view_needs_checks)
         find_others(devices);
-    mem_guarded_ = mem_checked_ || keys.count > 0;
+    mem_view_guarded = mem_view_checked || keys.count > 0;
 }
 
 static bool protect(uint32_t devices, int owner, void *base, uint64_t bytes, bool access)

@@ -26,12 +26,13 @@
 /* Turns checked mode on; once, before mem_open. */
 void mem_check_begin(void);
 
-extern bool mem_checked_, mem_guarded_, mem_needs_checks_; /* for the inline functions only */
-static inline bool mem_checked(void) { return WEIR_UNLIKELY(mem_checked_); }
+extern bool mem_view_checked, mem_view_guarded,
+    mem_view_needs_checks; /* for the inline functions only */
+static inline bool mem_checked(void) { return WEIR_UNLIKELY(mem_view_checked); }
 /* Checked mode, or several devices and protection keys. */
-static inline bool mem_guarded(void) { return WEIR_UNLIKELY(mem_guarded_); }
+static inline bool mem_guarded(void) { return WEIR_UNLIKELY(mem_view_guarded); }
 /* Several devices and no protection keys: only checks in compiled code tell them apart. */
-static inline bool mem_needs_checks(void) { return WEIR_UNLIKELY(mem_needs_checks_); }
+static inline bool mem_needs_checks(void) { return WEIR_UNLIKELY(mem_view_needs_checks); }
 
 /* Whose memory a thread sees. */
 struct mem_view {

@@ -95,7 +95,7 @@ static cudaError_t create(cudaArray_t *array, const struct cudaChannelFormatDesc
 {
     CUDA_ARRAY3D_DESCRIPTOR d = {0};
 
-    RT_CHECK(array && desc, cudaErrorInvalidValue);
+    RT_CHECK(array != NULL && desc != NULL, cudaErrorInvalidValue);
     *array = NULL; /* and stays so when the array is refused */
     RT_TRY(fill_descriptor(&d, desc, extent, flags));
     RT_TRY(rt_context());
@@ -120,7 +120,7 @@ PUBLIC cudaError_t cudaMalloc3DArray(cudaArray_t *array, const struct cudaChanne
 static cudaError_t destroy(cudaArray_t array)
 {
     RT_TRY(rt_context());
-    if (array)
+    if (array != NULL)
         CU_TRY(CU(cuArrayDestroy, (CUarray)array));
     return cudaSuccess;
 }
@@ -138,11 +138,11 @@ static cudaError_t get_info(struct cudaChannelFormatDesc *desc, struct cudaExten
 
     RT_CHECK(array, cudaErrorInvalidResourceHandle);
     RT_TRY(rt_array_describe(array, &d));
-    if (desc)
+    if (desc != NULL)
         RT_TRY(rt_desc_from_format(d.Format, d.NumChannels, desc));
-    if (extent)
+    if (extent != NULL)
         *extent = (struct cudaExtent){d.Width, d.Height, d.Depth};
-    if (flags)
+    if (flags != NULL)
         *flags = d.Flags;
     return cudaSuccess;
 }
@@ -155,7 +155,7 @@ PUBLIC cudaError_t cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct c
 
 PUBLIC cudaError_t cudaGetChannelDesc(struct cudaChannelFormatDesc *desc, cudaArray_const_t array)
 {
-    if (!desc)
+    if (desc == NULL)
         return done(cudaErrorInvalidValue);
     return done(get_info(desc, NULL, NULL, (cudaArray_t)array));
 }
@@ -171,7 +171,7 @@ static cudaError_t memory_requirements(struct cudaArrayMemoryRequirements *out, 
 {
     CUdevice handle;
 
-    RT_CHECK(out && array, cudaErrorInvalidValue);
+    RT_CHECK(out != NULL && array != NULL, cudaErrorInvalidValue);
     RT_CHECK(rt_check_device(device, &handle) == cudaSuccess, cudaErrorInvalidValue);
     RT_TRY(rt_context());
     CU_TRY(CU(cuArrayGetMemoryRequirements, (CUDA_ARRAY_MEMORY_REQUIREMENTS *)out, (CUarray)array,
@@ -187,7 +187,7 @@ PUBLIC cudaError_t cudaArrayGetMemoryRequirements(
 
 static cudaError_t sparse_properties(struct cudaArraySparseProperties *out, cudaArray_t array)
 {
-    RT_CHECK(out && array, cudaErrorInvalidValue);
+    RT_CHECK(out != NULL && array != NULL, cudaErrorInvalidValue);
     RT_TRY(rt_context());
     CU_TRY(CU(cuArrayGetSparseProperties, (CUDA_ARRAY_SPARSE_PROPERTIES *)out, (CUarray)array));
     return cudaSuccess;
@@ -222,7 +222,7 @@ static cudaError_t create_mipmap(cudaMipmappedArray_t *array,
 {
     CUDA_ARRAY3D_DESCRIPTOR d = {0};
 
-    RT_CHECK(array && desc && levels && extent.width, cudaErrorInvalidValue);
+    RT_CHECK(array != NULL && desc != NULL && levels && extent.width, cudaErrorInvalidValue);
     RT_TRY(fill_descriptor(&d, desc, extent, flags));
     RT_TRY(rt_context());
     CU_TRY(CU(cuMipmappedArrayCreate, (CUmipmappedArray *)array, &d, levels));
@@ -257,7 +257,7 @@ PUBLIC cudaError_t cudaGetMipmappedArrayLevel(cudaArray_t *levelArray,
 static cudaError_t destroy_mipmap(cudaMipmappedArray_t array)
 {
     RT_TRY(rt_context());
-    if (array)
+    if (array != NULL)
         CU_TRY(CU(cuMipmappedArrayDestroy, (CUmipmappedArray)array));
     return cudaSuccess;
 }

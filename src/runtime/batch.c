@@ -6,13 +6,15 @@ _Static_assert(sizeof(struct cudaMemcpyAttributes) == sizeof(CUmemcpyAttributes)
 _Static_assert(sizeof(struct cudaMemcpy3DBatchOp) == sizeof(CUDA_MEMCPY3D_BATCH_OP), "same layout");
 _Static_assert(sizeof(struct cudaMemLocation) == sizeof(CUmemLocation), "same layout");
 
-static bool named(cudaStream_t stream) { return stream && stream != cudaStreamLegacy; }
+static bool named(cudaStream_t stream) { return stream != NULL && stream != cudaStreamLegacy; }
 
 static cudaError_t copies(void *const *dsts, const void *const *srcs, const size_t *sizes,
                           size_t count, struct cudaMemcpyAttributes *attrs, size_t *first,
                           size_t attr_count, cudaStream_t stream)
 {
-    RT_CHECK(dsts && srcs && sizes && attrs && first && named(stream), cudaErrorInvalidValue);
+    RT_CHECK(dsts != NULL && srcs != NULL && sizes != NULL && attrs != NULL && first != NULL &&
+                 named(stream),
+             cudaErrorInvalidValue);
     RT_TRY(rt_context());
     CU_TRY(CU(cuMemcpyBatchAsync_v2, (CUdeviceptr *)dsts, (CUdeviceptr *)srcs, (size_t *)sizes,
               count, (CUmemcpyAttributes *)attrs, first, attr_count, stream));
@@ -28,7 +30,7 @@ STREAM_API(cudaMemcpyBatchAsync,
 static cudaError_t boxes(size_t count, struct cudaMemcpy3DBatchOp *ops, unsigned long long flags,
                          cudaStream_t stream)
 {
-    RT_CHECK(ops && count && named(stream), cudaErrorInvalidValue);
+    RT_CHECK(ops != NULL && count && named(stream), cudaErrorInvalidValue);
     RT_TRY(rt_context());
     CU_TRY(CU(cuMemcpy3DBatchAsync_v2, count, (CUDA_MEMCPY3D_BATCH_OP *)ops, flags, stream));
     return cudaSuccess;
@@ -43,7 +45,8 @@ static cudaError_t prefetches(void **ptrs, size_t *sizes, size_t count,
                               struct cudaMemLocation *locations, size_t *first,
                               size_t location_count, unsigned long long flags, cudaStream_t stream)
 {
-    RT_CHECK(ptrs && sizes && locations && first && named(stream), cudaErrorInvalidValue);
+    RT_CHECK(ptrs != NULL && sizes != NULL && locations != NULL && first != NULL && named(stream),
+             cudaErrorInvalidValue);
     RT_TRY(rt_context());
     CU_TRY(CU(cuMemPrefetchBatchAsync, (CUdeviceptr *)ptrs, sizes, count,
               (CUmemLocation *)locations, first, location_count, flags, stream));
@@ -60,7 +63,7 @@ STREAM_API(cudaMemPrefetchBatchAsync,
 static cudaError_t discards(void **ptrs, size_t *sizes, size_t count, unsigned long long flags,
                             cudaStream_t stream)
 {
-    RT_CHECK(ptrs && sizes && named(stream), cudaErrorInvalidValue);
+    RT_CHECK(ptrs != NULL && sizes != NULL && named(stream), cudaErrorInvalidValue);
     RT_TRY(rt_context());
     CU_TRY(CU(cuMemDiscardBatchAsync, (CUdeviceptr *)ptrs, sizes, count, flags, stream));
     return cudaSuccess;
@@ -76,7 +79,8 @@ static cudaError_t discard_prefetches(void **ptrs, size_t *sizes, size_t count,
                                       size_t location_count, unsigned long long flags,
                                       cudaStream_t stream)
 {
-    RT_CHECK(ptrs && sizes && locations && first && named(stream), cudaErrorInvalidValue);
+    RT_CHECK(ptrs != NULL && sizes != NULL && locations != NULL && first != NULL && named(stream),
+             cudaErrorInvalidValue);
     RT_TRY(rt_context());
     CU_TRY(CU(cuMemDiscardAndPrefetchBatchAsync, (CUdeviceptr *)ptrs, sizes, count,
               (CUmemLocation *)locations, first, location_count, flags, stream));

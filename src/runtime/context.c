@@ -87,7 +87,7 @@ static cudaError_t primary_slow(int device, CUcontext *context)
     pthread_mutex_lock(&devices_lock);
     *context = atomic_load(&devices[device].primary);
     error = cudaSuccess;
-    if (!*context) {
+    if (*context == NULL) {
         error = rt_error(CU(cuDevicePrimaryCtxRetain, context, handle));
         if (error == cudaSuccess)
             atomic_store(&devices[device].primary, *context);
@@ -132,7 +132,7 @@ static cudaError_t device_of(CUcontext context, int *device)
     CUdevice handle;
 
     *device = thread_device();
-    if (context && context != atomic_load(&devices[thread_device()].primary)) {
+    if (context != NULL && context != atomic_load(&devices[thread_device()].primary)) {
         CU_TRY(CU(cuCtxGetDevice, &handle));
         *device = (int)handle;
     }
@@ -246,7 +246,7 @@ PUBLIC cudaError_t cudaGetDevice(int *device)
 {
     int count;
 
-    if (!device)
+    if (device == NULL)
         return done(cudaErrorInvalidValue);
     cudaError_t error = rt_device_count(&count);
     return done(error == cudaSuccess ? rt_device(device) : error);
@@ -254,7 +254,7 @@ PUBLIC cudaError_t cudaGetDevice(int *device)
 
 PUBLIC cudaError_t cudaGetDeviceCount(int *count)
 {
-    if (!count)
+    if (count == NULL)
         return done(cudaErrorInvalidValue);
     return done(rt_device_count(count));
 }
@@ -282,7 +282,7 @@ PUBLIC cudaError_t cudaSetValidDevices(int *device_arr, int len)
         return done(error);
     if (len == 0)
         return done(choose(0));
-    if (!device_arr || len < 0 || len > count)
+    if (device_arr == NULL || len < 0 || len > count)
         return done(cudaErrorInvalidValue);
     for (int i = 0; i < len; i++)
         if (device_arr[i] < 0 || device_arr[i] >= count)
@@ -321,7 +321,7 @@ static cudaError_t get_device_flags(unsigned *flags)
     RT_CHECK(flags, cudaErrorInvalidValue);
     RT_TRY(rt_check_device(thread_device(), &handle));
     CU_TRY(CU(cuCtxGetCurrent, &context));
-    if (context)
+    if (context != NULL)
         CU_TRY(CU(cuCtxGetFlags, flags));
     else
         CU_TRY(CU(cuDevicePrimaryCtxGetState, handle, flags, &active));
@@ -350,7 +350,7 @@ static cudaError_t reset(void)
 
     RT_TRY(rt_device(&device));
     RT_TRY(rt_check_device(device, &handle));
-    if (atomic_load(&devices[device].primary)) {
+    if (atomic_load(&devices[device].primary) != NULL) {
         atomic_fetch_add(&devices[device].resets, 1);
         atomic_fetch_add(&all_resets, 1);
         CU_TRY(CU(cuDevicePrimaryCtxReset_v2, handle));

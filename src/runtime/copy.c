@@ -65,8 +65,8 @@ cudaError_t rt_copy_1d(void *dst, const void *src, size_t count, enum cudaMemcpy
     if (count == 0)
         return cudaSuccess;
     RT_CHECK(rt_kind_valid(kind), cudaErrorInvalidMemcpyDirection);
-    RT_CHECK(dst && src, cudaErrorInvalidValue);
-    if (wait == RT_SYNC && !stream) {
+    RT_CHECK(dst != NULL && src != NULL, cudaErrorInvalidValue);
+    if (wait == RT_SYNC && stream == NULL) {
         CU_TRY(copy_sync(to, from, count, kind));
         return cudaSuccess;
     }
@@ -82,7 +82,7 @@ cudaError_t rt_copy_3d(const CUDA_MEMCPY3D *copy, cudaStream_t stream, enum rt_w
     RT_TRY(rt_context());
     if (copy->WidthInBytes == 0 || copy->Height == 0 || copy->Depth == 0)
         return cudaSuccess;
-    if (wait == RT_SYNC && !stream) {
+    if (wait == RT_SYNC && stream == NULL) {
         CU_TRY(CU(cuMemcpy3D_v2, copy));
         return cudaSuccess;
     }
@@ -111,7 +111,7 @@ static cudaError_t copy_2d(void *dst, size_t dpitch, const void *src, size_t spi
     RT_TRY(rt_context());
     if (width == 0 || height == 0)
         return cudaSuccess;
-    RT_CHECK(dst && src, cudaErrorInvalidValue);
+    RT_CHECK(dst != NULL && src != NULL, cudaErrorInvalidValue);
     RT_CHECK(height == 1 || (width <= dpitch && width <= spitch), cudaErrorInvalidPitchValue);
     /* one row needs no pitch */
     RT_CHECK((!dpitch || width <= dpitch) && (!spitch || width <= spitch), cudaErrorInvalidValue);
@@ -169,7 +169,7 @@ static cudaError_t copy_peer(void *dst, int dst_device, const void *src, int src
         return cudaSuccess;
     RT_TRY(rt_primary(dst_device, &to));
     RT_TRY(rt_primary(src_device, &from));
-    RT_CHECK(dst && src, cudaErrorInvalidValue);
+    RT_CHECK(dst != NULL && src != NULL, cudaErrorInvalidValue);
     if (wait == RT_SYNC)
         CU_TRY(CU(cuMemcpyPeer, (CUdeviceptr)dst, to, (CUdeviceptr)src, from, count));
     else

@@ -26,8 +26,8 @@ static cudaError_t shape_of(cudaArray_const_t array, struct array_shape *out)
  * compares numbers, whatever they count and wherever the box starts. The rest is the driver's. */
 static bool pitch_fits(const struct cudaPitchedPtr *p, struct cudaExtent extent)
 {
-    return !p->ptr || ((extent.width <= p->pitch || extent.height * extent.depth <= 1) &&
-                       (extent.height <= p->ysize || extent.depth <= 1));
+    return p->ptr == NULL || ((extent.width <= p->pitch || extent.height * extent.depth <= 1) &&
+                              (extent.height <= p->ysize || extent.depth <= 1));
 }
 
 cudaError_t rt_box(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *copy)
@@ -35,18 +35,20 @@ cudaError_t rt_box(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *copy)
     struct array_shape src = {.element = 1}, dst = {.element = 1};
     size_t unit;
 
-    RT_CHECK(p && rt_kind_valid(p->kind),
-             p ? cudaErrorInvalidMemcpyDirection : cudaErrorInvalidValue);
-    RT_CHECK(!p->srcArray != !p->srcPtr.ptr && !p->dstArray != !p->dstPtr.ptr,
+    RT_CHECK(p != NULL && rt_kind_valid(p->kind),
+             p != NULL ? cudaErrorInvalidMemcpyDirection : cudaErrorInvalidValue);
+    RT_CHECK((p->srcArray == NULL) != (p->srcPtr.ptr == NULL) &&
+                 (p->dstArray == NULL) != (p->dstPtr.ptr == NULL),
              cudaErrorInvalidValue);
     RT_CHECK(pitch_fits(&p->srcPtr, p->extent) && pitch_fits(&p->dstPtr, p->extent),
              cudaErrorInvalidPitchValue);
-    if (p->srcArray)
+    if (p->srcArray != NULL)
         RT_TRY(shape_of(p->srcArray, &src));
-    if (p->dstArray)
+    if (p->dstArray != NULL)
         RT_TRY(shape_of(p->dstArray, &dst));
-    RT_CHECK(!p->srcArray || !p->dstArray || src.element == dst.element, cudaErrorInvalidValue);
-    unit = p->srcArray ? src.element : dst.element;
+    RT_CHECK(p->srcArray == NULL || p->dstArray == NULL || src.element == dst.element,
+             cudaErrorInvalidValue);
+    unit = p->srcArray != NULL ? src.element : dst.element;
     *copy = (CUDA_MEMCPY3D){
         .Height = p->extent.height,
         .Depth = p->extent.depth,
@@ -59,7 +61,7 @@ cudaError_t rt_box(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *copy)
                  !__builtin_mul_overflow(p->srcPos.x, src.element, &copy->srcXInBytes) &&
                  !__builtin_mul_overflow(p->dstPos.x, dst.element, &copy->dstXInBytes),
              cudaErrorInvalidValue);
-    if (p->srcArray) {
+    if (p->srcArray != NULL) {
         RT_CHECK(p->kind != cudaMemcpyHostToDevice && p->kind != cudaMemcpyHostToHost,
                  cudaErrorInvalidValue);
         copy->srcMemoryType = CU_MEMORYTYPE_ARRAY;
@@ -67,7 +69,7 @@ cudaError_t rt_box(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *copy)
     } else {
         rt_copy_source(copy, p->srcPtr.ptr, p->srcPtr.pitch, p->srcPtr.ysize, p->kind);
     }
-    if (p->dstArray) {
+    if (p->dstArray != NULL) {
         RT_CHECK(p->kind != cudaMemcpyDeviceToHost && p->kind != cudaMemcpyHostToHost,
                  cudaErrorInvalidValue);
         copy->dstMemoryType = CU_MEMORYTYPE_ARRAY;
@@ -182,7 +184,7 @@ static cudaError_t copy_box_peer(const struct cudaMemcpy3DPeerParms *p, cudaStre
         .Height = c.Height,
         .Depth = c.Depth,
     };
-    if (wait == RT_SYNC && !stream)
+    if (wait == RT_SYNC && stream == NULL)
         CU_TRY(CU(cuMemcpy3DPeer, &peer));
     else
         CU_TRY(CU(cuMemcpy3DPeerAsync, &peer, stream));

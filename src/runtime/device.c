@@ -197,7 +197,7 @@ static cudaError_t choose(int *device, const struct cudaDeviceProp *wish)
 {
     int count, best = -1;
 
-    RT_CHECK(device && wish, cudaErrorInvalidValue);
+    RT_CHECK(device != NULL && wish != NULL, cudaErrorInvalidValue);
     RT_TRY(rt_device_count(&count));
     for (int i = 0; i < count; i++) {
         struct cudaDeviceProp have;
@@ -275,7 +275,7 @@ PUBLIC cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache cacheConfig)
 /* The width of shared memory banks is fixed on every device since compute capability 5. */
 PUBLIC cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *pConfig)
 {
-    if (!pConfig)
+    if (pConfig == NULL)
         return done(cudaErrorInvalidValue);
     *pConfig = cudaSharedMemBankSizeFourByte;
     return done(rt_healthy());
@@ -315,7 +315,7 @@ static cudaError_t linear_width(size_t *width, const struct cudaChannelFormatDes
     unsigned channels;
     CUdevice handle;
 
-    RT_CHECK(width && desc, cudaErrorInvalidValue);
+    RT_CHECK(width != NULL && desc != NULL, cudaErrorInvalidValue);
     RT_TRY(rt_check_device(device, &handle));
     RT_TRY(rt_format_from_desc(desc, &format, &channels));
     CU_TRY(CU(cuDeviceGetTexture1DLinearMaxWidth, width, format, channels, handle));
@@ -336,7 +336,7 @@ static cudaError_t by_bus_id(int *device, const char *id)
     CUdevice handle;
     int count;
 
-    RT_CHECK(device && id, cudaErrorInvalidValue);
+    RT_CHECK(device != NULL && id != NULL, cudaErrorInvalidValue);
     RT_TRY(rt_device_count(&count));
     CU_TRY(CU(cuDeviceGetByPCIBusId, &handle, id));
     *device = (int)handle;
@@ -353,7 +353,7 @@ static cudaError_t bus_id(char *id, int len, int device)
     CUdevice handle;
 
     /* "0000:00:00.0" and its end must fit */
-    RT_CHECK(id && len >= 13, cudaErrorInvalidValue);
+    RT_CHECK(id != NULL && len >= 13, cudaErrorInvalidValue);
     RT_TRY(rt_check_device(device, &handle));
     CU_TRY(CU(cuDeviceGetPCIBusId, id, len, handle));
     return cudaSuccess;

@@ -34,8 +34,8 @@ static void *open_beside(void)
     const char *slash;
     int n;
 
-    if (!dladdr((void *)&load_once, &self) || !self.dli_fname ||
-        !(slash = strrchr(self.dli_fname, '/')))
+    if (!dladdr((void *)&load_once, &self) || self.dli_fname == NULL ||
+        (slash = strrchr(self.dli_fname, '/')) == NULL)
         return NULL;
     n = snprintf(path, sizeof path, "%.*s/libcuda.so.1", (int)(slash - self.dli_fname),
                  self.dli_fname);
@@ -53,7 +53,7 @@ static void *open_of_toolkit(void)
     const char *directory = weir_toolkit_lib;
     int n;
 
-    if (!directory)
+    if (directory == NULL)
         return NULL;
     n = snprintf(path, sizeof path, "%s/libcuda.so.1", directory);
     return n > 0 && (size_t)n < sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
@@ -74,17 +74,17 @@ static void load(void)
     int version = 0;
 
     library = open_beside();
-    if (!library)
+    if (library == NULL)
         library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!library)
+    if (library == NULL)
         library = open_of_toolkit();
     load_result = cudaErrorInsufficientDriver;
-    if (!library)
+    if (library == NULL)
         return;
     for (size_t i = 0; i < COUNT(entries); i++) {
         void *symbol = dlsym(library, entries[i].name);
         __atomic_store_n((void **)((char *)&rt_driver + entries[i].offset),
-                         symbol ? symbol : (void *)rt_lacking, __ATOMIC_RELEASE);
+                         symbol != NULL ? symbol : (void *)rt_lacking, __ATOMIC_RELEASE);
     }
     /* After the driver's own handlers, so before them at exit: nothing here runs when it is gone.
      */
@@ -118,16 +118,16 @@ bool rt_exiting(void) { return exiting; }
 
 PUBLIC cudaError_t cudaDriverGetVersion(int *driverVersion)
 {
-    if (!driverVersion)
+    if (driverVersion == NULL)
         return done(cudaErrorInvalidValue);
     *driverVersion = 0;
     rt_load();
-    return done(library ? rt_error(CU(cuDriverGetVersion, driverVersion)) : cudaSuccess);
+    return done(library != NULL ? rt_error(CU(cuDriverGetVersion, driverVersion)) : cudaSuccess);
 }
 
 PUBLIC cudaError_t cudaRuntimeGetVersion(int *runtimeVersion)
 {
-    if (!runtimeVersion)
+    if (runtimeVersion == NULL)
         return done(cudaErrorInvalidValue);
     *runtimeVersion = CUDART_VERSION;
     return done(cudaSuccess);

@@ -9,7 +9,7 @@ static cudaError_t entry_point(const char *symbol, void **function, unsigned ver
     CUresult result;
     int newest;
 
-    RT_CHECK(symbol && function && flags <= cudaEnablePerThreadDefaultStream,
+    RT_CHECK(symbol != NULL && function != NULL && flags <= cudaEnablePerThreadDefaultStream,
              cudaErrorInvalidValue);
     RT_TRY(rt_load());
     CU_TRY(CU(cuDriverGetVersion, &newest));
@@ -18,7 +18,7 @@ static cudaError_t entry_point(const char *symbol, void **function, unsigned ver
         flags = cudaEnablePerThreadDefaultStream;
     *function = NULL;
     result = CU(cuGetProcAddress_v2, symbol, function, (int)version, flags, &found);
-    if (status)
+    if (status != NULL)
         *status = (enum cudaDriverEntryPointQueryResult)found;
     if (result != CUDA_ERROR_NOT_FOUND) /* that is an answer: no function, and the status */
         CU_TRY(result);

@@ -30,14 +30,14 @@ static const struct error_text *find(cudaError_t code)
 
 cudaError_t rt_error(CUresult result)
 {
-    return find((cudaError_t)result) ? (cudaError_t)result : cudaErrorUnknown;
+    return find((cudaError_t)result) != NULL ? (cudaError_t)result : cudaErrorUnknown;
 }
 
 cudaError_t rt_error_keep(cudaError_t error)
 {
     if (error != cudaSuccess && error != cudaErrorNotReady) {
         struct rt_thread *t = rt_thread();
-        if (t)
+        if (t != NULL)
             t->last_error = error;
     }
     return error;
@@ -45,7 +45,7 @@ cudaError_t rt_error_keep(cudaError_t error)
 
 void rt_error_reset(void)
 {
-    if (rt_thread_own)
+    if (rt_thread_own != NULL)
         rt_thread_own->last_error = cudaSuccess;
 }
 
@@ -63,12 +63,12 @@ PUBLIC const char *cudaGetErrorName(cudaError_t error)
 {
     const struct error_text *t = find(error);
 
-    return t ? t->name : "unrecognized error code";
+    return t != NULL ? t->name : "unrecognized error code";
 }
 
 PUBLIC const char *cudaGetErrorString(cudaError_t error)
 {
     const struct error_text *t = find(error);
 
-    return t ? t->text : "unrecognized error code";
+    return t != NULL ? t->text : "unrecognized error code";
 }

@@ -5,7 +5,7 @@ static cudaError_t create(cudaEvent_t *event, unsigned flags)
 {
     const unsigned known = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
 
-    RT_CHECK(event && !(flags & ~known), cudaErrorInvalidValue);
+    RT_CHECK(event != NULL && !(flags & ~known), cudaErrorInvalidValue);
     RT_TRY(rt_context());
     CU_TRY(CU(cuEventCreate, event, flags));
     return cudaSuccess;
@@ -79,7 +79,7 @@ PUBLIC cudaError_t cudaEventSynchronize(cudaEvent_t event) { return done(synchro
 static cudaError_t elapsed(float *ms, cudaEvent_t start, cudaEvent_t end)
 {
     RT_CHECK(ms, cudaErrorInvalidValue);
-    RT_CHECK(start && end, cudaErrorInvalidResourceHandle);
+    RT_CHECK(start != NULL && end != NULL, cudaErrorInvalidResourceHandle);
     RT_TRY(look_context());
     CU_TRY(CU(cuEventElapsedTime_v2, ms, start, end));
     return cudaSuccess;

@@ -42,7 +42,7 @@ static cudaError_t get_attributes(struct cudaFuncAttributes *out, const void *fu
 
 PUBLIC cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *func)
 {
-    return done(attr ? get_attributes(attr, func) : cudaErrorInvalidValue);
+    return done(attr != NULL ? get_attributes(attr, func) : cudaErrorInvalidValue);
 }
 
 static cudaError_t check_attribute(enum cudaFuncAttribute attr)
@@ -123,7 +123,7 @@ static cudaError_t get_name(const char **name, const void *func)
     CUfunction unused;
 
     RT_CHECK(name, cudaErrorInvalidValue);
-    if (!f)
+    if (f == NULL)
         return rt_function_of(func, &unused); /* says what is wrong with it */
     RT_TRY(rt_context());
     return rt_function_name(f, name);
@@ -156,7 +156,8 @@ static cudaError_t by_symbol(cudaFunction_t *out, const void *symbol)
 
     RT_CHECK(rt_function_find(symbol), cudaErrorInvalidDeviceFunction);
     RT_TRY(rt_healthy());
-    return rt_function_of(symbol, out ? out : &unused); /* NULL only asks whether there is one */
+    return rt_function_of(symbol,
+                          out != NULL ? out : &unused); /* NULL only asks whether there is one */
 }
 
 PUBLIC cudaError_t cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const void *symbolPtr)
@@ -210,7 +211,7 @@ PUBLIC cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmem
 
 static cudaError_t driver_config(const cudaLaunchConfig_t *config, CUlaunchConfig *out)
 {
-    RT_CHECK(config && (config->attrs || !config->numAttrs), cudaErrorInvalidValue);
+    RT_CHECK(config != NULL && (config->attrs != NULL || !config->numAttrs), cudaErrorInvalidValue);
     *out = (CUlaunchConfig){
         .gridDimX = config->gridDim.x,
         .gridDimY = config->gridDim.y,

@@ -124,7 +124,7 @@ static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
     RT_CHECK(params, cudaErrorInvalidValue);
     RT_TRY(rt_context());
     cudaGraphInstantiateParams p = *params; /* what goes in stays as the program wrote it */
-    if (own_stream && !p.uploadStream)
+    if (own_stream && p.uploadStream == NULL)
         p.uploadStream = cudaStreamPerThread;
     CUresult r = CU(cuGraphInstantiateWithParams, exec, graph, (CUDA_GRAPH_INSTANTIATE_PARAMS *)&p);
     params->errNode_out = p.errNode_out;

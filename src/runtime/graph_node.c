@@ -106,7 +106,7 @@ static cudaError_t copy_row(void *dst, const void *src, size_t count, enum cudaM
                             CUDA_MEMCPY3D *out)
 {
     RT_CHECK(rt_kind_valid(kind), cudaErrorInvalidMemcpyDirection);
-    RT_CHECK(dst && src && count, cudaErrorInvalidValue);
+    RT_CHECK(dst != NULL && src != NULL && count, cudaErrorInvalidValue);
     *out = (CUDA_MEMCPY3D){.WidthInBytes = count, .Height = 1, .Depth = 1};
     rt_copy_source(out, src, count, 1, kind);
     rt_copy_target(out, dst, count, 1, kind);
@@ -164,7 +164,8 @@ static cudaError_t copy_from_symbol(void *dst, const void *symbol, size_t count,
 /* A box with something in it: a copy may have nothing to do, a node may not. */
 static cudaError_t copy_box(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *out)
 {
-    RT_CHECK(p && p->extent.width && p->extent.height && p->extent.depth, cudaErrorInvalidValue);
+    RT_CHECK(p != NULL && p->extent.width && p->extent.height && p->extent.depth,
+             cudaErrorInvalidValue);
     return rt_box(p, out);
 }
 

@@ -78,25 +78,26 @@ void rt_error_reset(void);
 /* Leaves the calling function with the driver's error, if there is one. */
 #define CU_TRY(call)                                                                               \
     do {                                                                                           \
-        CUresult result_ = (call);                                                                 \
-        if (__builtin_expect(result_ != CUDA_SUCCESS, 0))                                          \
-            return rt_error(result_);                                                              \
+        CUresult rt_try_result = (call);                                                           \
+        if (__builtin_expect(rt_try_result != CUDA_SUCCESS, 0))                                    \
+            return rt_error(rt_try_result);                                                        \
     } while (0)
 #define RT_TRY(call)                                                                               \
     do {                                                                                           \
-        cudaError_t error_ = (call);                                                               \
-        if (__builtin_expect(error_ != cudaSuccess, 0))                                            \
-            return error_;                                                                         \
+        cudaError_t rt_try_error = (call);                                                         \
+        if (__builtin_expect(rt_try_error != cudaSuccess, 0))                                      \
+            return rt_try_error;                                                                   \
     } while (0)
 /* Of functions that are called often and short: the driver is asked at once, and only when it says
  * that there is no context yet, one is made. Leaves the calling function. */
 #define WITH_CONTEXT(call)                                                                         \
     do {                                                                                           \
-        CUresult first_ = (call);                                                                  \
-        if (LIKELY(first_ == CUDA_SUCCESS))                                                        \
+        CUresult rt_try_first = (call);                                                            \
+        if (LIKELY(rt_try_first == CUDA_SUCCESS))                                                  \
             return cudaSuccess;                                                                    \
-        if (first_ != CUDA_ERROR_INVALID_CONTEXT && first_ != CUDA_ERROR_NOT_INITIALIZED)          \
-            return rt_error(first_);                                                               \
+        if (rt_try_first != CUDA_ERROR_INVALID_CONTEXT &&                                          \
+            rt_try_first != CUDA_ERROR_NOT_INITIALIZED)                                            \
+            return rt_error(rt_try_first);                                                         \
         RT_TRY(rt_context());                                                                      \
         CU_TRY(call);                                                                              \
         return cudaSuccess;                                                                        \
@@ -118,7 +119,7 @@ struct rt_called {
 struct rt_called rt_called(enum weir_call call, const void *caller);
 void rt_call_ends(struct rt_called *called);
 #define RT_CALLED(name)                                                                            \
-    struct rt_called rt_called_ __attribute__((cleanup(rt_call_ends), unused)) =                   \
+    struct rt_called rt_called_here __attribute__((cleanup(rt_call_ends), unused)) =               \
         rt_called(WEIR_CALL_##name, __builtin_return_address(0))
 
 /* ---- devices and contexts ---- */
@@ -163,7 +164,7 @@ const struct rt_limits *rt_device_limits(int device);
     PUBLIC cudaError_t name parameters { return done(call); }                                      \
     PUBLIC cudaError_t name##_ptsz parameters                                                      \
     {                                                                                              \
-        stream = stream ? stream : cudaStreamPerThread;                                            \
+        stream = stream != NULL ? stream : cudaStreamPerThread;                                    \
         return done(call);                                                                         \
     }
 /* A function that has none, in the legacy default stream and in the thread's own: `call` uses

@@ -8,7 +8,7 @@ _Static_assert(sizeof(cudaIpcEventHandle_t) == sizeof(CUipcEventHandle), "same l
 
 static cudaError_t get_event_handle(cudaIpcEventHandle_t *handle, cudaEvent_t event)
 {
-    RT_CHECK(handle && event, cudaErrorInvalidValue);
+    RT_CHECK(handle != NULL && event != NULL, cudaErrorInvalidValue);
     RT_TRY(rt_context());
     CU_TRY(CU(cuIpcGetEventHandle, (CUipcEventHandle *)handle, event));
     return cudaSuccess;
@@ -37,7 +37,7 @@ PUBLIC cudaError_t cudaIpcOpenEventHandle(cudaEvent_t *event, cudaIpcEventHandle
 
 static cudaError_t get_mem_handle(cudaIpcMemHandle_t *handle, void *ptr)
 {
-    RT_CHECK(handle && ptr, cudaErrorInvalidValue);
+    RT_CHECK(handle != NULL && ptr != NULL, cudaErrorInvalidValue);
     RT_TRY(rt_context());
     CU_TRY(CU(cuIpcGetMemHandle, (CUipcMemHandle *)handle, (CUdeviceptr)ptr));
     return cudaSuccess;
@@ -52,7 +52,7 @@ static cudaError_t open_mem_handle(void **ptr, cudaIpcMemHandle_t handle, unsign
 {
     CUipcMemHandle h;
 
-    RT_CHECK(ptr && flags == cudaIpcMemLazyEnablePeerAccess, cudaErrorInvalidValue);
+    RT_CHECK(ptr != NULL && flags == cudaIpcMemLazyEnablePeerAccess, cudaErrorInvalidValue);
     RT_TRY(rt_context());
     memcpy(&h, &handle, sizeof h);
     CU_TRY(CU(cuIpcOpenMemHandle_v2, (CUdeviceptr *)ptr, h, flags));

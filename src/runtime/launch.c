@@ -76,7 +76,7 @@ static cudaError_t launch_ex(const cudaLaunchConfig_t *config, const void *func,
     CUfunction function;
     CUlaunchConfig c;
 
-    RT_CHECK(config && (config->attrs || !config->numAttrs), cudaErrorInvalidValue);
+    RT_CHECK(config != NULL && (config->attrs != NULL || !config->numAttrs), cudaErrorInvalidValue);
     RT_TRY(prepare(func, &config->gridDim, &config->blockDim, config->dynamicSmemBytes, &function));
     c = (CUlaunchConfig){
         .gridDimX = config->gridDim.x,
@@ -86,7 +86,7 @@ static cudaError_t launch_ex(const cudaLaunchConfig_t *config, const void *func,
         .blockDimY = config->blockDim.y,
         .blockDimZ = config->blockDim.z,
         .sharedMemBytes = (unsigned)config->dynamicSmemBytes,
-        .hStream = !config->stream && own_stream ? cudaStreamPerThread : config->stream,
+        .hStream = config->stream == NULL && own_stream ? cudaStreamPerThread : config->stream,
         .attrs = (CUlaunchAttribute *)config->attrs,
         .numAttrs = config->numAttrs,
     };

@@ -6,7 +6,7 @@ static cudaError_t load_data(cudaLibrary_t *library, const void *code, enum cuda
                              void **jit_values, unsigned jit_count, enum cudaLibraryOption *options,
                              void **values, unsigned count)
 {
-    RT_CHECK(library && code, cudaErrorInvalidValue);
+    RT_CHECK(library != NULL && code != NULL, cudaErrorInvalidValue);
     RT_TRY(rt_init());
     CU_TRY(CU(cuLibraryLoadData, (CUlibrary *)library, code, (CUjit_option *)jit, jit_values,
               jit_count, (CUlibraryOption *)options, values, count));
@@ -27,7 +27,7 @@ static cudaError_t load_file(cudaLibrary_t *library, const char *name, enum cuda
                              void **jit_values, unsigned jit_count, enum cudaLibraryOption *options,
                              void **values, unsigned count)
 {
-    RT_CHECK(library && name, cudaErrorInvalidValue);
+    RT_CHECK(library != NULL && name != NULL, cudaErrorInvalidValue);
     RT_TRY(rt_init());
     CU_TRY(CU(cuLibraryLoadFromFile, (CUlibrary *)library, name, (CUjit_option *)jit, jit_values,
               jit_count, (CUlibraryOption *)options, values, count));
@@ -58,7 +58,7 @@ PUBLIC cudaError_t cudaLibraryUnload(cudaLibrary_t library) { return done(unload
 
 static cudaError_t get_kernel(cudaKernel_t *kernel, cudaLibrary_t library, const char *name)
 {
-    RT_CHECK(kernel && name, cudaErrorInvalidValue);
+    RT_CHECK(kernel != NULL && name != NULL, cudaErrorInvalidValue);
     RT_CHECK(library, cudaErrorInvalidResourceHandle);
     RT_TRY(rt_init());
     CU_TRY(CU(cuLibraryGetKernel, (CUkernel *)kernel, (CUlibrary)library, name));
@@ -89,7 +89,7 @@ static cudaError_t enumerate(cudaKernel_t *kernels, unsigned n, cudaLibrary_t li
 {
     unsigned have;
 
-    RT_CHECK(kernels || !n, cudaErrorInvalidValue);
+    RT_CHECK(kernels != NULL || !n, cudaErrorInvalidValue);
     RT_TRY(count_kernels(&have, library));
     if (n == 0)
         return cudaSuccess;
@@ -137,7 +137,7 @@ PUBLIC cudaError_t cudaLibraryGetManaged(void **dptr, size_t *bytes, cudaLibrary
 
 static cudaError_t get_unified(void **ptr, cudaLibrary_t library, const char *symbol)
 {
-    RT_CHECK(ptr && symbol, cudaErrorInvalidValue);
+    RT_CHECK(ptr != NULL && symbol != NULL, cudaErrorInvalidValue);
     RT_CHECK(library, cudaErrorInvalidResourceHandle);
     RT_TRY(rt_init());
     CU_TRY(CU(cuLibraryGetUnifiedFunction, ptr, (CUlibrary)library, symbol));

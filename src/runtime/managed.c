@@ -18,7 +18,7 @@ bool rt_in_managed_section(const void *host)
     bool inside = false;
 
     pthread_rwlock_rdlock(&sections_lock);
-    for (struct section *s = sections; s && !inside; s = s->next)
+    for (struct section *s = sections; s != NULL && !inside; s = s->next)
         inside = (const char *)host >= s->begin && (const char *)host < s->end;
     pthread_rwlock_unlock(&sections_lock);
     return inside;
@@ -30,14 +30,14 @@ static bool add_section(const char *begin, const char *end)
     struct section *s;
 
     pthread_rwlock_wrlock(&sections_lock);
-    for (s = sections; s && s->begin != begin; s = s->next)
+    for (s = sections; s != NULL && s->begin != begin; s = s->next)
         ;
-    if (s) {
+    if (s != NULL) {
         pthread_rwlock_unlock(&sections_lock);
         return false;
     }
     s = malloc(sizeof *s);
-    if (!s)
+    if (s == NULL)
         abort(); /* in a constructor of the program: there is nobody to tell */
     *s = (struct section){begin, end, sections};
     sections = s;
@@ -49,8 +49,8 @@ static bool add_section(const char *begin, const char *end)
 static void adopt(const char *begin, const char *end)
 {
     rt_registry_lock();
-    for (struct rt_binary *b = rt_binaries(); b; b = b->next)
-        for (struct rt_variable *v = b->variables; v; v = v->next)
+    for (struct rt_binary *b = rt_binaries(); b != NULL; b = b->next)
+        for (struct rt_variable *v = b->variables; v != NULL; v = v->next)
             if ((const char *)v->host >= begin && (const char *)v->host < end && !v->pointer) {
                 v->kind = RT_MANAGED;
                 b->managed = true;

@@ -28,7 +28,7 @@ enum { PITCH_ELEMENT = 16 };
 
 static cudaError_t pitch_alloc(void **ptr, size_t *pitch, size_t width, size_t height)
 {
-    RT_CHECK(ptr && pitch, cudaErrorInvalidValue);
+    RT_CHECK(ptr != NULL && pitch != NULL, cudaErrorInvalidValue);
     RT_TRY(rt_context());
     if (width == 0 || height == 0) {
         *ptr = NULL;
@@ -66,7 +66,7 @@ PUBLIC cudaError_t cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, struct cud
 
 static cudaError_t device_free(void *ptr)
 {
-    if (!ptr)
+    if (ptr == NULL)
         return rt_healthy();
     RT_TRY(rt_context());
     CU_TRY(CU(cuMemFree_v2, (CUdeviceptr)ptr));
@@ -85,7 +85,7 @@ static cudaError_t info(size_t *free, size_t *total)
 
     /* either may be NULL, as on a GPU */
     RT_TRY(rt_context());
-    CU_TRY(CU(cuMemGetInfo_v2, free ? free : &unused, total ? total : &unused));
+    CU_TRY(CU(cuMemGetInfo_v2, free != NULL ? free : &unused, total != NULL ? total : &unused));
     return cudaSuccess;
 }
 
@@ -121,7 +121,7 @@ PUBLIC cudaError_t cudaHostAlloc(void **pHost, size_t size, unsigned int flags)
 
 static cudaError_t host_free(void *ptr)
 {
-    if (!ptr)
+    if (ptr == NULL)
         return rt_healthy();
     RT_TRY(rt_context());
     CU_TRY(CU(cuMemFreeHost, ptr));
@@ -139,7 +139,7 @@ static cudaError_t host_register(void *ptr, size_t size, unsigned flags)
     const unsigned known = cudaHostRegisterPortable | cudaHostRegisterMapped |
                            cudaHostRegisterIoMemory | cudaHostRegisterReadOnly;
 
-    RT_CHECK(ptr && size && !(flags & ~known), cudaErrorInvalidValue);
+    RT_CHECK(ptr != NULL && size && !(flags & ~known), cudaErrorInvalidValue);
     RT_TRY(rt_context());
     CU_TRY(CU(cuMemHostRegister_v2, ptr, size, flags));
     return cudaSuccess;
@@ -167,7 +167,7 @@ PUBLIC cudaError_t cudaHostUnregister(void *ptr)
 
 static cudaError_t host_device_pointer(void **device, void *host, unsigned flags)
 {
-    RT_CHECK(device && host && flags == 0, cudaErrorInvalidValue);
+    RT_CHECK(device != NULL && host != NULL && flags == 0, cudaErrorInvalidValue);
     RT_TRY(rt_context());
     CU_TRY(CU(cuMemHostGetDevicePointer_v2, (CUdeviceptr *)device, host, 0));
     return cudaSuccess;
@@ -180,7 +180,7 @@ PUBLIC cudaError_t cudaHostGetDevicePointer(void **pDevice, void *pHost, unsigne
 
 static cudaError_t host_flags(unsigned *flags, void *host)
 {
-    RT_CHECK(flags && host, cudaErrorInvalidValue);
+    RT_CHECK(flags != NULL && host != NULL, cudaErrorInvalidValue);
     RT_TRY(rt_context());
     CU_TRY(CU(cuMemHostGetFlags, flags, host));
     return cudaSuccess;
@@ -225,7 +225,7 @@ static CUmemLocation driver_location(struct cudaMemLocation location)
 static cudaError_t prefetch(const void *ptr, size_t count, struct cudaMemLocation location,
                             unsigned flags, cudaStream_t stream)
 {
-    RT_CHECK(ptr && count && flags == 0, cudaErrorInvalidValue);
+    RT_CHECK(ptr != NULL && count && flags == 0, cudaErrorInvalidValue);
     RT_TRY(rt_context());
     CU_TRY(
         CU(cuMemPrefetchAsync_v2, (CUdeviceptr)ptr, count, driver_location(location), 0, stream));
@@ -240,7 +240,7 @@ STREAM_API(cudaMemPrefetchAsync,
 static cudaError_t advise(const void *ptr, size_t count, enum cudaMemoryAdvise advice,
                           struct cudaMemLocation location)
 {
-    RT_CHECK(ptr && count, cudaErrorInvalidValue);
+    RT_CHECK(ptr != NULL && count, cudaErrorInvalidValue);
     RT_TRY(rt_context());
     CU_TRY(CU(cuMemAdvise_v2, (CUdeviceptr)ptr, count, (CUmem_advise)advice,
               driver_location(location)));
@@ -256,7 +256,7 @@ PUBLIC cudaError_t cudaMemAdvise(const void *devPtr, size_t count, enum cudaMemo
 static cudaError_t range_attribute(void *data, size_t size, enum cudaMemRangeAttribute attribute,
                                    const void *ptr, size_t count)
 {
-    RT_CHECK(data && ptr && count, cudaErrorInvalidValue);
+    RT_CHECK(data != NULL && ptr != NULL && count, cudaErrorInvalidValue);
     RT_TRY(rt_context());
     CU_TRY(CU(cuMemRangeGetAttribute, data, size, (CUmem_range_attribute)attribute,
               (CUdeviceptr)ptr, count));
@@ -274,7 +274,8 @@ static cudaError_t range_attributes(void **data, size_t *sizes,
                                     enum cudaMemRangeAttribute *attributes, size_t n,
                                     const void *ptr, size_t count)
 {
-    RT_CHECK(data && sizes && attributes && n && ptr && count, cudaErrorInvalidValue);
+    RT_CHECK(data != NULL && sizes != NULL && attributes != NULL && n && ptr != NULL && count,
+             cudaErrorInvalidValue);
     RT_TRY(rt_context());
     CU_TRY(CU(cuMemRangeGetAttributes, data, sizes, (CUmem_range_attribute *)attributes, n,
               (CUdeviceptr)ptr, count));

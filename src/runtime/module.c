@@ -35,18 +35,18 @@ static cudaError_t collect_bindings(struct rt_binary *b, bool elsewhere, struct 
     size_t n = 0;
 
     *out = (struct bindings){0};
-    for (struct rt_variable *v = b->variables; v; v = v->next)
+    for (struct rt_variable *v = b->variables; v != NULL; v = v->next)
         n += bound(v, elsewhere);
     if (!n)
         return cudaSuccess;
     out->names = malloc(n * sizeof *out->names);
     out->addresses = malloc(n * sizeof *out->addresses);
-    if (!out->names || !out->addresses) {
+    if (out->names == NULL || out->addresses == NULL) {
         free(out->names);
         free(out->addresses);
         return cudaErrorMemoryAllocation;
     }
-    for (struct rt_variable *v = b->variables; v; v = v->next)
+    for (struct rt_variable *v = b->variables; v != NULL; v = v->next)
         if (bound(v, elsewhere)) {
             out->names[out->count] = (char *)v->name;
             out->addresses[out->count++] = memory_of(v);
@@ -82,7 +82,7 @@ static CUresult load_image(const void *image, const struct bindings *bindings, C
 /* nvcc's managed variables: the host reaches them through a pointer. */
 static cudaError_t set_managed_pointers(struct rt_binary *b, CUmodule module)
 {
-    for (struct rt_variable *v = b->variables; v; v = v->next) {
+    for (struct rt_variable *v = b->variables; v != NULL; v = v->next) {
         CUdeviceptr address;
         size_t size;
 
@@ -97,7 +97,7 @@ static cudaError_t set_managed_pointers(struct rt_binary *b, CUmodule module)
 /* Copies the bound variables out to, or back from, one buffer. */
 static void move_bound(struct rt_binary *b, char *buffer, bool out)
 {
-    for (struct rt_variable *v = b->variables; v; v = v->next)
+    for (struct rt_variable *v = b->variables; v != NULL; v = v->next)
         if (v->kind == RT_MANAGED) {
             char *memory = memory_of(v);
             memcpy(out ? buffer : memory, out ? memory : buffer, v->size);
@@ -116,10 +116,10 @@ static CUresult load_keeping(struct rt_binary *b, const struct bindings *binding
 
     if (!keep || !bindings->count)
         return load_image(b->image, bindings, module);
-    for (struct rt_variable *v = b->variables; v; v = v->next)
+    for (struct rt_variable *v = b->variables; v != NULL; v = v->next)
         bytes += v->kind == RT_MANAGED ? v->size : 0;
     values = malloc(bytes);
-    if (!values)
+    if (values == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
     move_bound(b, values, true);
     result = load_image(b->image, bindings, module);
@@ -154,15 +154,15 @@ cudaError_t rt_binary_module(struct rt_binary *b, CUmodule *module)
     RT_TRY(rt_find_here(&found));
     here = *found;
     pthread_mutex_lock(&b->lock);
-    for (l = b->loaded; l && l->context != here.id; l = l->next)
+    for (l = b->loaded; l != NULL && l->context != here.id; l = l->next)
         ;
-    if (!l) {
+    if (l == NULL) {
         l = calloc(1, sizeof *l);
-        if (!l) {
+        if (l == NULL) {
             pthread_mutex_unlock(&b->lock);
             return cudaErrorMemoryAllocation;
         }
-        for (struct rt_loaded *o = b->loaded; o; o = o->next)
+        for (struct rt_loaded *o = b->loaded; o != NULL; o = o->next)
             elsewhere |= o->handle != here.context && o->error == cudaSuccess;
         l->handle = here.context;
         l->context = here.id;
@@ -179,9 +179,9 @@ cudaError_t rt_binary_module(struct rt_binary *b, CUmodule *module)
 void rt_binary_unload(struct rt_binary *b)
 {
     const struct rt_here *here = NULL;
-    bool alive = b->loaded && !rt_exiting() && rt_find_here(&here) == cudaSuccess;
+    bool alive = b->loaded != NULL && !rt_exiting() && rt_find_here(&here) == cudaSuccess;
 
-    for (struct rt_loaded *l = b->loaded, *next; l; l = next) {
+    for (struct rt_loaded *l = b->loaded, *next; l != NULL; l = next) {
         next = l->next;
         /* Modules of other contexts go with those. */
         if (alive && l->context == here->id && l->error == cudaSuccess)

@@ -10,8 +10,8 @@ _Static_assert(sizeof(struct cudaMemPoolPtrExportData) == sizeof(CUmemPoolPtrExp
 /* Allocates from the pool, or the current one when it is NULL. */
 static CUresult alloc_plain(void **ptr, size_t size, cudaMemPool_t pool, cudaStream_t stream)
 {
-    return pool ? CU(cuMemAllocFromPoolAsync, (CUdeviceptr *)ptr, size, pool, stream)
-                : CU(cuMemAllocAsync, (CUdeviceptr *)ptr, size, stream);
+    return pool != NULL ? CU(cuMemAllocFromPoolAsync, (CUdeviceptr *)ptr, size, pool, stream)
+                        : CU(cuMemAllocAsync, (CUdeviceptr *)ptr, size, stream);
 }
 
 /* Weir's driver is told who calls, for fault reports (see RT_CALLED); others just called.
@@ -46,7 +46,7 @@ static inline cudaError_t alloc(void **ptr, size_t size, cudaMemPool_t pool, cud
 static inline cudaError_t alloc_from_pool(void **ptr, size_t size, cudaMemPool_t pool,
                                           cudaStream_t stream, const void *caller)
 {
-    if (!pool && ptr)
+    if (pool == NULL && ptr != NULL)
         *ptr = NULL;
     RT_CHECK(pool, cudaErrorInvalidValue);
     return alloc(ptr, size, pool, stream, WEIR_CALL_cudaMallocFromPoolAsync, caller);
@@ -68,7 +68,7 @@ static __attribute__((noinline)) cudaError_t free_again(void *ptr, cudaStream_t 
 
 static inline cudaError_t free_async(void *ptr, cudaStream_t stream, const void *caller)
 {
-    if (!ptr)
+    if (ptr == NULL)
         return rt_context();
     CUresult first =
         (CUresult)CU(weir_free_async, (CUdeviceptr)ptr, stream, WEIR_CALL_cudaFreeAsync, caller);
@@ -151,7 +151,7 @@ static CUmemLocation *driver_location(struct cudaMemLocation *location)
 POOL_API(cudaMemGetDefaultMemPool,
          (cudaMemPool_t * memPool, struct cudaMemLocation *location,
           enum cudaMemAllocationType type),
-         memPool &&location,
+         memPool != NULL && location != NULL,
          CU(cuMemGetDefaultMemPool, memPool, driver_location(location), (CUmemAllocationType)type))
 {
     return done(cudaMemGetDefaultMemPool_checked(memPool, location, type));
@@ -160,7 +160,7 @@ POOL_API(cudaMemGetDefaultMemPool,
 POOL_API(cudaMemGetMemPool,
          (cudaMemPool_t * memPool, struct cudaMemLocation *location,
           enum cudaMemAllocationType type),
-         memPool &&location,
+         memPool != NULL && location != NULL,
          CU(cuMemGetMemPool, memPool, driver_location(location), (CUmemAllocationType)type))
 {
     return done(cudaMemGetMemPool_checked(memPool, location, type));
@@ -169,14 +169,15 @@ POOL_API(cudaMemGetMemPool,
 POOL_API(cudaMemSetMemPool,
          (struct cudaMemLocation * location, enum cudaMemAllocationType type,
           cudaMemPool_t memPool),
-         memPool &&location,
+         memPool != NULL && location != NULL,
          CU(cuMemSetMemPool, driver_location(location), (CUmemAllocationType)type, memPool))
 {
     return done(cudaMemSetMemPool_checked(location, type, memPool));
 }
 
 POOL_API(cudaMemPoolCreate, (cudaMemPool_t * memPool, const struct cudaMemPoolProps *poolProps),
-         memPool &&poolProps, CU(cuMemPoolCreate, memPool, (const CUmemPoolProps *)poolProps))
+         memPool != NULL && poolProps != NULL,
+         CU(cuMemPoolCreate, memPool, (const CUmemPoolProps *)poolProps))
 {
     return done(cudaMemPoolCreate_checked(memPool, poolProps));
 }
@@ -193,20 +194,22 @@ POOL_API(cudaMemPoolTrimTo, (cudaMemPool_t memPool, size_t minBytesToKeep), memP
 }
 
 POOL_API(cudaMemPoolSetAttribute, (cudaMemPool_t memPool, enum cudaMemPoolAttr attr, void *value),
-         memPool &&value, CU(cuMemPoolSetAttribute, memPool, (CUmemPool_attribute)attr, value))
+         memPool != NULL && value != NULL,
+         CU(cuMemPoolSetAttribute, memPool, (CUmemPool_attribute)attr, value))
 {
     return done(cudaMemPoolSetAttribute_checked(memPool, attr, value));
 }
 
 POOL_API(cudaMemPoolGetAttribute, (cudaMemPool_t memPool, enum cudaMemPoolAttr attr, void *value),
-         memPool &&value, CU(cuMemPoolGetAttribute, memPool, (CUmemPool_attribute)attr, value))
+         memPool != NULL && value != NULL,
+         CU(cuMemPoolGetAttribute, memPool, (CUmemPool_attribute)attr, value))
 {
     return done(cudaMemPoolGetAttribute_checked(memPool, attr, value));
 }
 
 POOL_API(cudaMemPoolSetAccess,
          (cudaMemPool_t memPool, const struct cudaMemAccessDesc *descList, size_t count),
-         memPool && (descList || !count),
+         memPool != NULL && (descList != NULL || !count),
          CU(cuMemPoolSetAccess, memPool, (const CUmemAccessDesc *)descList, count))
 {
     return done(cudaMemPoolSetAccess_checked(memPool, descList, count));
@@ -214,7 +217,7 @@ POOL_API(cudaMemPoolSetAccess,
 
 POOL_API(cudaMemPoolGetAccess,
          (enum cudaMemAccessFlags * flags, cudaMemPool_t memPool, struct cudaMemLocation *location),
-         flags &&memPool &&location,
+         flags != NULL && memPool != NULL && location != NULL,
          CU(cuMemPoolGetAccess, (CUmemAccess_flags *)flags, memPool, (CUmemLocation *)location))
 {
     return done(cudaMemPoolGetAccess_checked(flags, memPool, location));
@@ -223,7 +226,7 @@ POOL_API(cudaMemPoolGetAccess,
 POOL_API(cudaMemPoolExportToShareableHandle,
          (void *shareableHandle, cudaMemPool_t memPool, enum cudaMemAllocationHandleType handleType,
           unsigned flags),
-         shareableHandle &&memPool,
+         shareableHandle != NULL && memPool != NULL,
          CU(cuMemPoolExportToShareableHandle, shareableHandle, memPool,
             (CUmemAllocationHandleType)handleType, flags))
 {
@@ -243,7 +246,7 @@ POOL_API(cudaMemPoolImportFromShareableHandle,
 }
 
 POOL_API(cudaMemPoolExportPointer, (struct cudaMemPoolPtrExportData * exportData, void *ptr),
-         exportData &&ptr,
+         exportData != NULL && ptr != NULL,
          CU(cuMemPoolExportPointer, (CUmemPoolPtrExportData *)exportData, (CUdeviceptr)ptr))
 {
     return done(cudaMemPoolExportPointer_checked(exportData, ptr));
@@ -251,7 +254,7 @@ POOL_API(cudaMemPoolExportPointer, (struct cudaMemPoolPtrExportData * exportData
 
 POOL_API(cudaMemPoolImportPointer,
          (void **ptr, cudaMemPool_t memPool, struct cudaMemPoolPtrExportData *exportData),
-         ptr &&memPool &&exportData,
+         ptr != NULL && memPool != NULL && exportData != NULL,
          CU(cuMemPoolImportPointer, (CUdeviceptr *)ptr, memPool,
             (CUmemPoolPtrExportData *)exportData))
 {

@@ -16,7 +16,7 @@ PUBLIC void **__cudaRegisterFatBinary(void *fatCubin)
     const struct fat_wrapper *wrapper = fatCubin;
     struct rt_binary *b = rt_binary_new();
 
-    if (!wrapper || wrapper->magic != FAT_WRAPPER_MAGIC || wrapper->version < 1 ||
+    if (wrapper == NULL || wrapper->magic != FAT_WRAPPER_MAGIC || wrapper->version < 1 ||
         wrapper->version > 2) {
         b->error = cudaErrorInvalidKernelImage;
         return &b->handle;
@@ -37,7 +37,7 @@ PUBLIC void __cudaRegisterFatBinaryEnd(void **fatCubinHandle)
 
 PUBLIC void __cudaUnregisterFatBinary(void **fatCubinHandle)
 {
-    if (fatCubinHandle)
+    if (fatCubinHandle != NULL)
         rt_binary_free(binary_of(fatCubinHandle));
 }
 
@@ -110,7 +110,7 @@ static void add_piece(struct rt_binary *b, const void *piece)
 {
     const void **pieces = realloc(b->pieces, (b->piece_count + 2) * sizeof *pieces);
 
-    if (!pieces)
+    if (pieces == NULL)
         abort(); /* in a constructor of the program: there is nobody to tell */
     pieces[b->piece_count++] = piece;
     pieces[b->piece_count] = NULL;
@@ -143,7 +143,7 @@ static void add_entries(struct rt_binary *b, const struct offload_entry *e,
     for (; e < end; e++) {
         int kind = e->flags & OFFLOAD_KIND;
 
-        if (!e->addr || !e->name)
+        if (e->addr == NULL || e->name == NULL)
             continue;
         if (kind == OFFLOAD_SURFACE || kind == OFFLOAD_TEXTURE)
             b->error = cudaErrorNotSupported;
@@ -163,7 +163,7 @@ PUBLIC void __cudaWeirRegisterOffload(const void *blobs_begin, const void *blobs
 {
     struct offload_set *set = malloc(sizeof *set);
 
-    if (!set)
+    if (set == NULL)
         abort(); /* in a constructor of the program: there is nobody to tell */
     set->begin = blobs_begin;
     set->binary = rt_binary_new();
@@ -181,13 +181,13 @@ PUBLIC void __cudaWeirUnregisterOffload(const void *blobs_begin)
     struct offload_set **at = &sets, *found;
 
     pthread_mutex_lock(&sets_lock);
-    while (*at && (*at)->begin != blobs_begin)
+    while (*at != NULL && (*at)->begin != blobs_begin)
         at = &(*at)->next;
     found = *at;
-    if (found)
+    if (found != NULL)
         *at = found->next;
     pthread_mutex_unlock(&sets_lock);
-    if (found)
+    if (found != NULL)
         rt_binary_free(found->binary);
     free(found);
 }
@@ -199,7 +199,7 @@ PUBLIC unsigned __cudaPushCallConfiguration(dim3 gridDim, dim3 blockDim, size_t 
 {
     struct rt_thread *t = rt_thread();
 
-    if (!t)
+    if (t == NULL)
         return (unsigned)cudaErrorMemoryAllocation; /* nor could it be kept */
     if (t->configured == COUNT(t->configurations))
         return (unsigned)done(cudaErrorMissingConfiguration);
@@ -214,7 +214,7 @@ PUBLIC cudaError_t __cudaPopCallConfiguration(dim3 *gridDim, dim3 *blockDim, siz
     struct rt_thread *t = rt_thread_own;
     struct configuration *c;
 
-    if (!t || t->configured == 0)
+    if (t == NULL || t->configured == 0)
         return done(cudaErrorMissingConfiguration);
     c = &t->configurations[--t->configured];
     *gridDim = c->grid;

@@ -47,9 +47,9 @@ static struct slot *probe(struct table *t, const void *key)
         const void *k = key_of(s);
         if (k == key)
             return s;
-        if (!k)
-            return grave ? grave : s;
-        if (k == TOMBSTONE && !grave)
+        if (k == NULL)
+            return grave != NULL ? grave : s;
+        if (k == TOMBSTONE && grave == NULL)
             grave = s;
     }
 }
@@ -58,7 +58,7 @@ static void *allocate(size_t n, size_t size)
 {
     void *p = calloc(n, size);
 
-    if (!p)
+    if (p == NULL)
         abort(); /* in a constructor of the program: there is nobody to tell */
     return p;
 }
@@ -72,13 +72,13 @@ static void fill(struct slot *s, const void *key, struct rt_function *f, struct 
 
 static struct table *grow(struct table *old)
 {
-    size_t capacity = old ? old->capacity * 2 : 256;
+    size_t capacity = old != NULL ? old->capacity * 2 : 256;
     struct table *t = allocate(1, sizeof *t + capacity * sizeof t->slots[0]);
 
     t->capacity = capacity;
     t->smaller = old;
     registry.count = 0;
-    for (size_t i = 0; old && i < old->capacity; i++) {
+    for (size_t i = 0; old != NULL && i < old->capacity; i++) {
         struct slot *s = &old->slots[i];
         if (s->key && s->key != TOMBSTONE) {
             fill(probe(t, s->key), s->key, s->function, s->variable);
@@ -95,7 +95,7 @@ static bool insert(const void *key, struct rt_function *f, struct rt_variable *v
     struct table *t = atomic_load(&registry.table);
     struct slot *s;
 
-    if (!t || (registry.count + 1) * 2 > t->capacity)
+    if (t == NULL || (registry.count + 1) * 2 > t->capacity)
         t = grow(t);
     s = probe(t, key);
     if (s->key == key)
@@ -111,7 +111,7 @@ static struct slot *find(const void *key)
     struct table *t = atomic_load_explicit(&registry.table, memory_order_acquire);
     struct slot *s;
 
-    if (!key || !t)
+    if (key == NULL || t == NULL)
         return NULL;
     s = probe(t, key);
     return key_of(s) == key ? s : NULL;
@@ -121,7 +121,7 @@ static void erase(const void *key, const void *owner)
 {
     struct slot *s = find(key);
 
-    if (s && (s->function == owner || s->variable == owner))
+    if (s != NULL && (s->function == owner || s->variable == owner))
         fill(s, TOMBSTONE, NULL, NULL);
 }
 
@@ -147,22 +147,22 @@ static void unlink_binary(struct rt_binary *b)
 {
     struct rt_binary **at = &registry.binaries;
 
-    while (*at && *at != b)
+    while (*at != NULL && *at != b)
         at = &(*at)->next;
-    if (*at)
+    if (*at != NULL)
         *at = b->next;
-    for (struct rt_function *f = b->functions; f; f = f->next) {
+    for (struct rt_function *f = b->functions; f != NULL; f = f->next) {
         erase(f->host, f);
         erase(f, f);
     }
-    for (struct rt_variable *v = b->variables; v; v = v->next)
+    for (struct rt_variable *v = b->variables; v != NULL; v = v->next)
         erase(v->host, v);
 }
 
 /* Nobody finds the function any more. */
 static void function_free(struct rt_function *f)
 {
-    for (struct rt_bound *o = atomic_load(&f->bound), *next; o; o = next) {
+    for (struct rt_bound *o = atomic_load(&f->bound), *next; o != NULL; o = next) {
         next = o->next;
         free(o);
     }
@@ -175,11 +175,11 @@ void rt_binary_free(struct rt_binary *b)
     unlink_binary(b);
     pthread_mutex_unlock(&registry.lock);
     rt_binary_unload(b);
-    for (struct rt_function *f = b->functions, *next; f; f = next) {
+    for (struct rt_function *f = b->functions, *next; f != NULL; f = next) {
         next = f->next;
         function_free(f);
     }
-    for (struct rt_variable *v = b->variables, *next; v; v = next) {
+    for (struct rt_variable *v = b->variables, *next; v != NULL; v = next) {
         next = v->next;
         free(v);
     }
@@ -245,7 +245,7 @@ void rt_library_forget(CUlibrary library)
     struct rt_function *gone = NULL;
 
     pthread_mutex_lock(&registry.lock);
-    for (struct rt_function **at = &registry.adopted, *f; (f = *at);) {
+    for (struct rt_function **at = &registry.adopted, *f; (f = *at) != NULL;) {
         if (f->library != library) {
             at = &f->next;
             continue;
@@ -256,7 +256,7 @@ void rt_library_forget(CUlibrary library)
         gone = f;
     }
     pthread_mutex_unlock(&registry.lock);
-    for (struct rt_function *next; gone; gone = next) {
+    for (struct rt_function *next; gone != NULL; gone = next) {
         next = gone->next;
         function_free(gone);
     }
@@ -268,14 +268,14 @@ struct rt_function *rt_function_find(const void *host)
 {
     struct slot *s = find(host);
 
-    return s ? s->function : NULL;
+    return s != NULL ? s->function : NULL;
 }
 
 struct rt_variable *rt_variable_find(const void *host)
 {
     struct slot *s = find(host);
 
-    return s ? s->variable : NULL;
+    return s != NULL ? s->variable : NULL;
 }
 
 const void *rt_function_host(CUfunction function)
@@ -283,10 +283,10 @@ const void *rt_function_host(CUfunction function)
     const void *host = function;
 
     rt_registry_lock();
-    for (struct rt_binary *b = rt_binaries(); b; b = b->next)
-        for (struct rt_function *f = b->functions; f; f = f->next)
-            for (struct rt_bound *n = atomic_load_explicit(&f->bound, memory_order_acquire); n;
-                 n = n->next)
+    for (struct rt_binary *b = rt_binaries(); b != NULL; b = b->next)
+        for (struct rt_function *f = b->functions; f != NULL; f = f->next)
+            for (struct rt_bound *n = atomic_load_explicit(&f->bound, memory_order_acquire);
+                 n != NULL; n = n->next)
                 if (n->function == function)
                     host = f->host;
     rt_registry_unlock();
@@ -296,7 +296,7 @@ const void *rt_function_host(CUfunction function)
 cudaError_t rt_function_name(const struct rt_function *f, const char **name)
 {
     *name = f->name;
-    if (f->kernel)
+    if (f->kernel != NULL)
         CU_TRY(CU(cuKernelGetName, name, f->kernel));
     return cudaSuccess;
 }
@@ -307,7 +307,7 @@ static cudaError_t bind(struct rt_function *f, uint64_t context, CUfunction *out
     CUmodule module;
     CUresult result;
 
-    if (f->kernel) {
+    if (f->kernel != NULL) {
         CU_TRY(CU(cuKernelGetFunction, out, f->kernel));
     } else {
         RT_TRY(rt_binary_module(f->binary, &module));
@@ -331,8 +331,9 @@ cudaError_t rt_function_in(const struct rt_here *here, const void *host, CUfunct
     uint64_t id = here->id;
 
     /* what is no registered function is taken for a bad handle */
-    RT_CHECK(f, host ? cudaErrorInvalidResourceHandle : cudaErrorInvalidDeviceFunction);
-    for (struct rt_bound *o = atomic_load_explicit(&f->bound, memory_order_acquire); o; o = o->next)
+    RT_CHECK(f, host != NULL ? cudaErrorInvalidResourceHandle : cudaErrorInvalidDeviceFunction);
+    for (struct rt_bound *o = atomic_load_explicit(&f->bound, memory_order_acquire); o != NULL;
+         o = o->next)
         if (LIKELY(o->context == id)) {
             *out = o->function;
             return cudaSuccess;

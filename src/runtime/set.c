@@ -24,7 +24,7 @@ static cudaError_t set_1d(void *ptr, int value, size_t count, cudaStream_t strea
     if (count == 0)
         return cudaSuccess;
     RT_CHECK(ptr, cudaErrorInvalidValue);
-    if (wait == RT_SYNC && !stream) {
+    if (wait == RT_SYNC && stream == NULL) {
         CU_TRY(CU(cuMemsetD8_v2, (CUdeviceptr)ptr, byte, count));
         return cudaSuccess;
     }
@@ -42,7 +42,7 @@ static cudaError_t set_2d(void *ptr, size_t pitch, int value, size_t width, size
         return cudaSuccess;
     RT_CHECK(ptr, cudaErrorInvalidValue);
     RT_CHECK(height == 1 || width <= pitch, cudaErrorInvalidValue);
-    if (wait == RT_SYNC && !stream) {
+    if (wait == RT_SYNC && stream == NULL) {
         CU_TRY(CU(cuMemsetD2D8_v2, (CUdeviceptr)ptr, pitch, byte, width, height));
         return cudaSuccess;
     }

@@ -4,7 +4,7 @@
 /* Handles that every device has; they are never created or destroyed. */
 static bool is_default(cudaStream_t stream)
 {
-    return !stream || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
+    return stream == NULL || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
 }
 
 static cudaError_t create(cudaStream_t *stream, unsigned flags, int priority)
@@ -97,7 +97,7 @@ static cudaError_t wait_event(cudaStream_t stream, cudaEvent_t event, unsigned f
 static cudaError_t add_callback(cudaStream_t stream, cudaStreamCallback_t callback, void *userData,
                                 unsigned flags)
 {
-    RT_CHECK(callback && flags == 0, cudaErrorInvalidValue);
+    RT_CHECK(callback != NULL && flags == 0, cudaErrorInvalidValue);
     RT_TRY(rt_context());
     CU_TRY(CU(cuStreamAddCallback, stream, (CUstreamCallback)(void *)callback, userData, 0));
     return cudaSuccess;
@@ -173,7 +173,7 @@ static cudaError_t capture_info(cudaStream_t stream, enum cudaStreamCaptureStatu
     CU_TRY(CU(cuStreamGetCaptureInfo_v3, stream, &value, &number, (CUgraph *)graph,
               (const CUgraphNode **)nodes, (const CUgraphEdgeData **)edges, count));
     *status = (enum cudaStreamCaptureStatus)value;
-    if (id && value == CU_STREAM_CAPTURE_STATUS_ACTIVE)
+    if (id != NULL && value == CU_STREAM_CAPTURE_STATUS_ACTIVE)
         *id = number;
     return cudaSuccess;
 }
@@ -182,7 +182,8 @@ static cudaError_t exchange_mode(enum cudaStreamCaptureMode *mode)
 {
     CUstreamCaptureMode value;
 
-    RT_CHECK(mode && (unsigned)*mode <= cudaStreamCaptureModeRelaxed, cudaErrorInvalidValue);
+    RT_CHECK(mode != NULL && (unsigned)*mode <= cudaStreamCaptureModeRelaxed,
+             cudaErrorInvalidValue);
     RT_TRY(rt_init());
     value = (CUstreamCaptureMode)*mode;
     CU_TRY(CU(cuThreadExchangeStreamCaptureMode, &value));
@@ -237,5 +238,6 @@ PUBLIC cudaError_t cudaStreamCopyAttributes(cudaStream_t dst, cudaStream_t src)
 
 PUBLIC cudaError_t cudaStreamCopyAttributes_ptsz(cudaStream_t dst, cudaStream_t src)
 {
-    return done(copy_attributes(dst ? dst : cudaStreamPerThread, src ? src : cudaStreamPerThread));
+    return done(copy_attributes(dst != NULL ? dst : cudaStreamPerThread,
+                                src != NULL ? src : cudaStreamPerThread));
 }

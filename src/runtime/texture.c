@@ -128,7 +128,7 @@ static struct cudaChannelFormatDesc channels_of(const struct cudaResourceDesc *r
 
     switch (resource->resType) {
     case cudaResourceTypeArray:
-        return resource->res.array.array &&
+        return resource->res.array.array != NULL &&
                        rt_array_describe(resource->res.array.array, &d) == cudaSuccess &&
                        rt_desc_from_format(d.Format, d.NumChannels, &found) == cudaSuccess
                    ? found
@@ -163,7 +163,7 @@ static cudaError_t create_texture(cudaTextureObject_t *object,
     CUDA_RESOURCE_DESC r;
     CUDA_TEXTURE_DESC t;
 
-    RT_CHECK(object && resource, cudaErrorInvalidValue);
+    RT_CHECK(object != NULL && resource != NULL, cudaErrorInvalidValue);
     RT_CHECK(texture, cudaErrorInvalidResourceHandle);
     RT_TRY(resource_to_driver(resource, &r));
     RT_TRY(check_reads(resource, texture));
@@ -230,7 +230,7 @@ PUBLIC cudaError_t cudaGetTextureObjectTextureDesc(struct cudaTextureDesc *pTexD
 static cudaError_t texture_view(struct cudaResourceViewDesc *out, cudaTextureObject_t object)
 {
     RT_TRY(rt_context());
-    if (out)
+    if (out != NULL)
         CU_TRY(CU(cuTexObjectGetResourceViewDesc, (CUDA_RESOURCE_VIEW_DESC *)out, object));
     return cudaSuccess;
 }
@@ -248,7 +248,7 @@ static cudaError_t create_surface(cudaSurfaceObject_t *object,
 {
     CUDA_RESOURCE_DESC r;
 
-    RT_CHECK(object && resource, cudaErrorInvalidValue);
+    RT_CHECK(object != NULL && resource != NULL, cudaErrorInvalidValue);
     RT_TRY(resource_to_driver(resource, &r));
     RT_TRY(rt_context());
     CU_TRY(CU(cuSurfObjectCreate, object, &r));

@@ -18,7 +18,7 @@ static bool exiting; /* the process ends */
 static void unlink_locked(struct rt_thread *t)
 {
     *t->link = t->next;
-    if (t->next)
+    if (t->next != NULL)
         t->next->link = t->link;
 }
 
@@ -53,7 +53,7 @@ static __attribute__((destructor)) void at_close(void)
     if (has_key)
         pthread_key_delete(key);
     has_key = false;
-    while (all) {
+    while (all != NULL) {
         struct rt_thread *t = all;
         all = t->next;
         free(t);
@@ -64,13 +64,13 @@ struct rt_thread *rt_thread_new(void)
 {
     struct rt_thread *t = calloc(1, sizeof *t);
 
-    if (!t)
+    if (t == NULL)
         return NULL;
     pthread_once(&once, prepare);
     pthread_mutex_lock(&lock);
     t->next = all;
     t->link = &all;
-    if (all)
+    if (all != NULL)
         all->link = &t->next;
     all = t;
     pthread_mutex_unlock(&lock);

@@ -21,7 +21,7 @@ struct axis {
     int32_t weight[LANES];                  /* of far, in 1/256 */
 };
 
-WARP_INLINE float as_float_(uint32_t bits)
+WARP_INLINE float float_from_bits(uint32_t bits)
 {
     float f;
     memcpy(&f, &bits, 4);
@@ -29,42 +29,42 @@ WARP_INLINE float as_float_(uint32_t bits)
 }
 
 /* Largest integer not above x, for |x| < 2^31. */
-WARP_INLINE int32_t floor_(float x)
+WARP_INLINE int32_t floor_to_int(float x)
 {
     int32_t i = (int32_t)x;
     return i - (x < (float)i);
 }
 
 /* The same as a float; from 2^23 on there are no fractions. */
-WARP_INLINE float floor_float_(float x)
+WARP_INLINE float floor_to_float(float x)
 {
     float size = x < 0 ? -x : x;
     float small = size < 8388608.0f ? x : 0.0f;
-    return size < 8388608.0f ? (float)floor_(small) : x;
+    return size < 8388608.0f ? (float)floor_to_int(small) : x;
 }
 
 /* A coordinate without its odd cases. */
-WARP_INLINE float coordinate_(uint32_t bits)
+WARP_INLINE float flush_coordinate(uint32_t bits)
 {
-    float x = as_float_(bits), size = x < 0 ? -x : x;
+    float x = float_from_bits(bits), size = x < 0 ? -x : x;
     return size >= 0x1p-126f ? x : 0.0f; /* NaN compares as false */
 }
 
 /* lo..hi */
-WARP_INLINE float limit_(float x, float lo, float hi)
+WARP_INLINE float clamp_float(float x, float lo, float hi)
 {
     x = x > lo ? x : lo;
     return x < hi ? x : hi;
 }
 
-WARP_INLINE int32_t limit_index_(int32_t i, int32_t last)
+WARP_INLINE int32_t clamp_index(int32_t i, int32_t last)
 {
     i = i > 0 ? i : 0;
     return i < last ? i : last;
 }
 
 /* Which address mode really counts: without normalized coordinates there is nothing to repeat. */
-WARP_INLINE unsigned mode_(const struct texture *t, int axis, bool normalized)
+WARP_INLINE unsigned effective_mode(const struct texture *t, int axis, bool normalized)
 {
     unsigned m = t->address[axis];
     return !normalized && (m == ADDRESS_WRAP || m == ADDRESS_MIRROR) ? ADDRESS_CLAMP : m;
@@ -72,27 +72,27 @@ WARP_INLINE unsigned mode_(const struct texture *t, int axis, bool normalized)
 
 /* Positions are indices, or for filters those of the elements before, in 1/256. */
 
-WARP_INLINE int32_t place_element_(uint32_t in, bool linear)
+WARP_INLINE int32_t place_element(uint32_t in, bool linear)
 {
-    float x = limit_(coordinate_(in), -0x1p22f, 0x1p22f) * (linear ? 256.0f : 1.0f);
-    int32_t below = floor_(x);
+    float x = clamp_float(flush_coordinate(in), -0x1p22f, 0x1p22f) * (linear ? 256.0f : 1.0f);
+    int32_t below = floor_to_int(x);
     return linear ? below - 128 + (x - (float)below >= 0.5f) : below;
 }
 
 /* How many bits of a normalized coordinate count. */
-WARP_INLINE unsigned coordinate_bits_(uint32_t n)
+WARP_INLINE unsigned coordinate_bits(uint32_t n)
 {
     return n <= 32768 ? 21 : 38 - (unsigned)__builtin_clz(n - 1);
 }
 
-WARP_INLINE float power_of_two_(int exponent)
+WARP_INLINE float power_of_two(int exponent)
 {
     uint32_t bits = (uint32_t)(127 + exponent) << 23;
-    return as_float_(bits);
+    return float_from_bits(bits);
 }
 
 /* Where a number of `bits` of a texture's length is. */
-WARP_INLINE int32_t place_part_(uint32_t part, unsigned bits, bool linear, uint32_t n)
+WARP_INLINE int32_t place_part(uint32_t part, unsigned bits, bool linear, uint32_t n)
 {
     uint64_t at = (uint64_t)part * n;
     return linear ? (int32_t)((at + (1u << (bits - 9))) >> (bits - 8)) - 128
@@ -100,97 +100,97 @@ WARP_INLINE int32_t place_part_(uint32_t part, unsigned bits, bool linear, uint3
 }
 
 /* Normalized, in 0..1 or not far outside: up to `reach` lengths of the texture. */
-WARP_INLINE int32_t place_once_(uint32_t in, bool linear, unsigned bits, uint32_t n, int32_t reach)
+WARP_INLINE int32_t place_once(uint32_t in, bool linear, unsigned bits, uint32_t n, int32_t reach)
 {
-    float x = limit_(coordinate_(in), (float)-reach, (float)(reach + 1));
-    uint32_t part = (uint32_t)(floor_(x * power_of_two_((int)bits)) + (reach << bits));
-    return place_part_(part, bits, linear, n) - reach * (int32_t)n * (linear ? 256 : 1);
+    float x = clamp_float(flush_coordinate(in), (float)-reach, (float)(reach + 1));
+    uint32_t part = (uint32_t)(floor_to_int(x * power_of_two((int)bits)) + (reach << bits));
+    return place_part(part, bits, linear, n) - reach * (int32_t)n * (linear ? 256 : 1);
 }
 
 /* Normalized, where the texture is repeated; every second one is `turned` around if `mirror`, which
  * is done with the elements once they are known. */
-WARP_INLINE int32_t place_again_(uint32_t in, bool linear, unsigned bits, uint32_t n, bool mirror,
-                                 bool *turned)
+WARP_INLINE int32_t place_repeated(uint32_t in, bool linear, unsigned bits, uint32_t n, bool mirror,
+                                   bool *turned)
 {
-    float one = power_of_two_((int)bits), unit = power_of_two_(-(int)bits);
-    float x = coordinate_(in), size = x < 0 ? -x : x;
-    float units = floor_float_((size < 0x1p24f ? x : 0.0f) * one);
-    float turn = floor_float_(units * unit);
-    *turned = mirror && turn - 2.0f * floor_float_(turn * 0.5f) != 0;
-    return place_part_((uint32_t)(int32_t)(units - turn * one), bits, linear, n);
+    float one = power_of_two((int)bits), unit = power_of_two(-(int)bits);
+    float x = flush_coordinate(in), size = x < 0 ? -x : x;
+    float units = floor_to_float((size < 0x1p24f ? x : 0.0f) * one);
+    float turn = floor_to_float(units * unit);
+    *turned = mirror && turn - 2.0f * floor_to_float(turn * 0.5f) != 0;
+    return place_part((uint32_t)(int32_t)(units - turn * one), bits, linear, n);
 }
 
 /* An index from -1..n or so into the texture. */
-WARP_INLINE int32_t bring_inside_(unsigned mode, int32_t n, int32_t i, uint32_t *in)
+WARP_INLINE int32_t bring_inside(unsigned mode, int32_t n, int32_t i, uint32_t *in)
 {
     if (mode == ADDRESS_WRAP) {
         i = i < 0 ? i + n : i;
         i = i >= n ? i - n : i;
     }
     *in = mode == ADDRESS_BORDER && (uint32_t)i >= (uint32_t)n ? 0 : ~0u;
-    return limit_index_(i, n - 1);
+    return clamp_index(i, n - 1);
 }
 
 /* What is asked about the texture is a constant where this is inlined, so that the loop has no
  * branches and is made of vectors. */
-WARP_INLINE void place_all_(bool normalized, unsigned mode, bool linear, uint32_t size,
-                            const uint32_t *in, struct axis *a)
+WARP_INLINE void place_lanes(bool normalized, unsigned mode, bool linear, uint32_t size,
+                             const uint32_t *in, struct axis *a)
 {
     int32_t n = (int32_t)size;
-    unsigned bits = coordinate_bits_(size);
+    unsigned bits = coordinate_bits(size);
     bool repeated = normalized && (mode == ADDRESS_WRAP || mode == ADDRESS_MIRROR);
     for (int l = 0; l < LANES; l++) {
         bool turned = false;
-        int32_t at = repeated
-                         ? place_again_(in[l], linear, bits, size, mode == ADDRESS_MIRROR, &turned)
-                     : normalized ? place_once_(in[l], linear, bits, size, 1)
-                                  : place_element_(in[l], linear);
+        int32_t at =
+            repeated ? place_repeated(in[l], linear, bits, size, mode == ADDRESS_MIRROR, &turned)
+            : normalized ? place_once(in[l], linear, bits, size, 1)
+                         : place_element(in[l], linear);
         int32_t near = linear ? at >> 8 : at, far = (at >> 8) + 1, weight = at & 255;
-        near = bring_inside_(mode, n, turned ? n - 1 - near : near, &a->near_in[l]);
+        near = bring_inside(mode, n, turned ? n - 1 - near : near, &a->near_in[l]);
         a->near[l] = near;
         if (!linear)
             continue;
-        far = bring_inside_(mode, n, turned ? n - 1 - far : far, &a->far_in[l]);
+        far = bring_inside(mode, n, turned ? n - 1 - far : far, &a->far_in[l]);
         a->far[l] = far;
         a->weight[l] = mode == ADDRESS_CLAMP && near == far ? 0 : weight; /* nothing to weigh */
     }
 }
 
-WARP_INLINE void place_mode_(bool normalized, unsigned mode, bool linear, uint32_t size,
-                             const uint32_t *in, struct axis *a)
+WARP_INLINE void place_filtered(bool normalized, unsigned mode, bool linear, uint32_t size,
+                                const uint32_t *in, struct axis *a)
 {
     if (linear)
-        place_all_(normalized, mode, true, size, in, a);
+        place_lanes(normalized, mode, true, size, in, a);
     else
-        place_all_(normalized, mode, false, size, in, a);
+        place_lanes(normalized, mode, false, size, in, a);
 }
 
-static WARP_CLONES void place_floats_(bool normalized, unsigned mode, bool linear, uint32_t size,
-                                      const uint32_t *in, struct axis *a)
+static WARP_CLONES void place_floats(bool normalized, unsigned mode, bool linear, uint32_t size,
+                                     const uint32_t *in, struct axis *a)
 {
     if (!normalized && mode != ADDRESS_BORDER)
-        place_mode_(false, ADDRESS_CLAMP, linear, size, in, a);
+        place_filtered(false, ADDRESS_CLAMP, linear, size, in, a);
     else if (!normalized)
-        place_mode_(false, ADDRESS_BORDER, linear, size, in, a);
+        place_filtered(false, ADDRESS_BORDER, linear, size, in, a);
     else if (mode == ADDRESS_WRAP)
-        place_mode_(true, ADDRESS_WRAP, linear, size, in, a);
+        place_filtered(true, ADDRESS_WRAP, linear, size, in, a);
     else if (mode == ADDRESS_MIRROR)
-        place_mode_(true, ADDRESS_MIRROR, linear, size, in, a);
+        place_filtered(true, ADDRESS_MIRROR, linear, size, in, a);
     else if (mode == ADDRESS_CLAMP)
-        place_mode_(true, ADDRESS_CLAMP, linear, size, in, a);
+        place_filtered(true, ADDRESS_CLAMP, linear, size, in, a);
     else
-        place_mode_(true, ADDRESS_BORDER, linear, size, in, a);
+        place_filtered(true, ADDRESS_BORDER, linear, size, in, a);
 }
 
 /* ---- with offsets ---- */
 
 /* Four bits of an offset count: -8 to 7. */
-WARP_INLINE int32_t offset_(uint32_t in) { return (int32_t)(in << 28) >> 28; }
+WARP_INLINE int32_t offset_value(uint32_t in) { return (int32_t)(in << 28) >> 28; }
 
 /* An index that an offset has moved, into the texture; `turned`: it was counted in a length that is
  * mirrored. */
-WARP_INLINE int32_t fold_(unsigned mode, bool repeated, bool turned, int32_t n, int32_t i,
-                          uint32_t *in)
+WARP_INLINE int32_t fold_index(unsigned mode, bool repeated, bool turned, int32_t n, int32_t i,
+                               uint32_t *in)
 {
     *in = ~0u;
     if (repeated) {
@@ -199,59 +199,60 @@ WARP_INLINE int32_t fold_(unsigned mode, bool repeated, bool turned, int32_t n, 
         i += i < 0 ? period : 0;
         return i < n ? i : 2 * n - 1 - i;
     }
-    return bring_inside_(mode, n, i, in);
+    return bring_inside(mode, n, i, in);
 }
 
-/* place_floats_ for moved places: an offset counts before the address mode does. */
-static void place_moved_(bool normalized, unsigned mode, bool linear, uint32_t size,
-                         const uint32_t *in, const uint32_t *offset, struct axis *a)
+/* place_floats for moved places: an offset counts before the address mode does. */
+static void place_floats_offset(bool normalized, unsigned mode, bool linear, uint32_t size,
+                                const uint32_t *in, const uint32_t *offset, struct axis *a)
 {
     int32_t n = (int32_t)size, reach = n < 16 ? 17 : 1; /* from where offsets lead back inside */
-    unsigned bits = coordinate_bits_(size);
+    unsigned bits = coordinate_bits(size);
     bool repeated = normalized && (mode == ADDRESS_WRAP || mode == ADDRESS_MIRROR);
     for (int l = 0; l < LANES; l++) {
         bool turned = false;
-        int32_t at = repeated
-                         ? place_again_(in[l], linear, bits, size, mode == ADDRESS_MIRROR, &turned)
-                     : normalized ? place_once_(in[l], linear, bits, size, reach)
-                                  : place_element_(in[l], linear);
-        int32_t near = (linear ? at >> 8 : at) + offset_(offset[l]);
-        a->near[l] = fold_(mode, repeated, turned, n, near, &a->near_in[l]);
-        a->far[l] = fold_(mode, repeated, turned, n, near + 1, &a->far_in[l]);
+        int32_t at =
+            repeated ? place_repeated(in[l], linear, bits, size, mode == ADDRESS_MIRROR, &turned)
+            : normalized ? place_once(in[l], linear, bits, size, reach)
+                         : place_element(in[l], linear);
+        int32_t near = (linear ? at >> 8 : at) + offset_value(offset[l]);
+        a->near[l] = fold_index(mode, repeated, turned, n, near, &a->near_in[l]);
+        a->far[l] = fold_index(mode, repeated, turned, n, near + 1, &a->far_in[l]);
         a->weight[l] = mode == ADDRESS_CLAMP && a->near[l] == a->far[l] ? 0 : at & 255;
     }
 }
 
 /* Outside is nothing, zeros. */
-WARP_INLINE void place_indices_(uint32_t size, const uint32_t *in, struct axis *a)
+WARP_INLINE void place_indices(uint32_t size, const uint32_t *in, struct axis *a)
 {
     for (int l = 0; l < LANES; l++)
-        a->near[l] = bring_inside_(ADDRESS_BORDER, (int32_t)size, (int32_t)in[l], &a->near_in[l]);
+        a->near[l] = bring_inside(ADDRESS_BORDER, (int32_t)size, (int32_t)in[l], &a->near_in[l]);
 }
 
-static void place_moved_indices_(uint32_t size, const uint32_t *in, const uint32_t *offset,
+static void place_indices_offset(uint32_t size, const uint32_t *in, const uint32_t *offset,
                                  struct axis *a)
 {
     uint32_t at[LANES];
     for (int l = 0; l < LANES; l++)
-        at[l] = in[l] + (uint32_t)offset_(offset[l]);
-    place_indices_(size, at, a);
+        at[l] = in[l] + (uint32_t)offset_value(offset[l]);
+    place_indices(size, at, a);
 }
 
 /* Whether lanes may meet the border. `offset` is NULL where there is none. */
-WARP_INLINE bool place_(const struct texture *t, struct texture_instr i, int axis, bool linear,
-                        uint32_t size, const uint32_t *in, const uint32_t *offset, struct axis *a)
+WARP_INLINE bool place_axis(const struct texture *t, struct texture_instr i, int axis, bool linear,
+                            uint32_t size, const uint32_t *in, const uint32_t *offset,
+                            struct axis *a)
 {
     bool normalized = t->normalized;
-    unsigned mode = mode_(t, axis, normalized && !i.integer);
+    unsigned mode = effective_mode(t, axis, normalized && !i.integer);
     if (offset != NULL && i.integer)
-        place_moved_indices_(size, in, offset, a);
+        place_indices_offset(size, in, offset, a);
     else if (offset != NULL)
-        place_moved_(normalized, mode, linear, size, in, offset, a);
+        place_floats_offset(normalized, mode, linear, size, in, offset, a);
     else if (i.integer)
-        place_indices_(size, in, a);
+        place_indices(size, in, a);
     else
-        place_floats_(normalized, mode, linear, size, in, a);
+        place_floats(normalized, mode, linear, size, in, a);
     return mode == ADDRESS_BORDER || i.integer;
 }
 

@@ -73,21 +73,21 @@ WARP_INLINE void filter_type(const struct fetch *f, unsigned axes, enum texel_ty
     uint32_t channels = f->t->channels, count = LANES * channels;
     int32_t lane_weight[CORNERS][LANES];
     struct texel_values texel[CORNERS], weight[CORNERS], sum, alpha;
-    weigh_(f->axis, axes, lane_weight);
+    corner_weights(f->axis, axes, lane_weight);
     struct texel_places p[CORNERS];
     fetch_corners(f, axes, 1u << axes, p);
     for (unsigned corner = 0; corner < 1u << axes; corner++) {
         texel_gather(f->t, &p[corner], &texel[corner]);
-        spread_(channels, lane_weight[corner], weight[corner].of);
+        spread_weights(channels, lane_weight[corner], weight[corner].of);
     }
     bool srgb = type == TEXEL_U8 && f->t->srgb;
     if (srgb)
-        add_values_(type, true, axes, count, texel, weight, &sum);
+        add_values(type, true, axes, count, texel, weight, &sum);
     if (!srgb || channels == 4)
-        add_values_(type, false, axes, count, texel, weight, srgb ? &alpha : &sum);
+        add_values(type, false, axes, count, texel, weight, srgb ? &alpha : &sum);
     for (int l = 0; srgb && channels == 4 && l < LANES; l++)
         sum.of[4 * l + 3] = alpha.of[4 * l + 3];
-    part_(channels, sum.of, out);
+    split_channels(channels, sum.of, out);
 }
 
 /* Floats take no other form between memory and sum, unless there are infinities or NaN. */
@@ -96,9 +96,9 @@ WARP_INLINE void filter_floats(const struct fetch *f, unsigned axes, uint32_t ch
 {
     int32_t weight[CORNERS + 1][LANES];
     struct texel_places p[CORNERS];
-    weigh_(f->axis, axes, weight);
+    corner_weights(f->axis, axes, weight);
     fetch_corners(f, axes, 1u << axes, p);
-    if (add_direct_(f->t->base, channels, axes, p, (const int32_t(*)[LANES])weight, out))
+    if (add_float_texels(f->t->base, channels, axes, p, (const int32_t(*)[LANES])weight, out))
         filter_type(f, axes, TEXEL_F32, out);
 }
 
@@ -107,9 +107,9 @@ WARP_INLINE void filter_bytes(const struct fetch *f, unsigned axes, uint32_t (*o
 {
     int32_t weight[CORNERS][LANES];
     struct texel_places p[CORNERS];
-    weigh_(f->axis, axes, weight);
+    corner_weights(f->axis, axes, weight);
     fetch_corners(f, axes, 1u << axes, p);
-    add_bytes_(f->t->base, axes, p, (const int32_t(*)[LANES])weight, out);
+    add_bytes(f->t->base, axes, p, (const int32_t(*)[LANES])weight, out);
 }
 
 WARP_INLINE void filter_axes(const struct fetch *f, unsigned axes, uint32_t (*out)[LANES])
@@ -179,7 +179,8 @@ WARP_INLINE void fetch_gather(const struct fetch *f, unsigned component, uint32_
 WARP_INLINE void meet(const uint32_t (*in)[LANES], uint32_t *face, uint32_t (*where)[LANES])
 {
     for (int l = 0; l < LANES; l++) {
-        float x = as_float_(in[0][l]), y = as_float_(in[1][l]), z = as_float_(in[2][l]);
+        float x = float_from_bits(in[0][l]), y = float_from_bits(in[1][l]),
+              z = float_from_bits(in[2][l]);
         float ax = x < 0 ? -x : x, ay = y < 0 ? -y : y, az = z < 0 ? -z : z;
         bool is_z = az >= ax && az >= ay, is_y = !is_z && ay >= ax;
         float m = is_z ? az : is_y ? ay : ax;
@@ -211,8 +212,8 @@ WARP_INLINE void fetch_cube(struct fetch *f, const uint32_t (*in)[LANES])
     meet(in, face, where);
     add_layers(face, t->depth < 6 ? t->depth : 6, t->slice, f->start);
     for (int k = 0; k < 2; k++)
-        place_floats_(true, ADDRESS_CLAMP, f->linear, k == 0 ? t->width : t->height, where[k],
-                      &f->axis[k]);
+        place_floats(true, ADDRESS_CLAMP, f->linear, k == 0 ? t->width : t->height, where[k],
+                     &f->axis[k]);
     f->axes = 2;
 }
 
@@ -220,7 +221,7 @@ WARP_INLINE void fetch_cube(struct fetch *f, const uint32_t (*in)[LANES])
 WARP_INLINE void beside_rows(struct fetch *f)
 {
     static const uint32_t zero[LANES];
-    place_floats_(false, ADDRESS_BORDER, true, 1, zero, &f->axis[1]);
+    place_floats(false, ADDRESS_BORDER, true, 1, zero, &f->axis[1]);
     f->bordered = true;
     f->axes = 2;
 }
@@ -244,8 +245,8 @@ WARP_INLINE void locate(struct fetch *f, struct texture_instr i, const uint32_t 
     unsigned axes = geometry_axes(g);
     f->axes = axes;
     for (unsigned k = 0; k < axes; k++)
-        f->bordered |= place_(t, i, (int)k, f->linear, size[k], in[k],
-                              offset != NULL ? offset[k] : NULL, &f->axis[k]);
+        f->bordered |= place_axis(t, i, (int)k, f->linear, size[k], in[k],
+                                  offset != NULL ? offset[k] : NULL, &f->axis[k]);
     if (axes == 1 && f->linear && t->address[1] == ADDRESS_BORDER)
         beside_rows(f);
 }
@@ -257,8 +258,8 @@ WARP_INLINE void fetch_buffer(const struct texture *t, struct texture_instr i,
     struct texel_places p;
     uint32_t inside[LANES];
     for (int l = 0; l < LANES; l++) {
-        float x = limit_(as_float_(in[0][l]), -1.0f, 0x1p30f);
-        uint32_t n = i.integer ? in[0][l] : (uint32_t)floor_(x);
+        float x = clamp_float(float_from_bits(in[0][l]), -1.0f, 0x1p30f);
+        uint32_t n = i.integer ? in[0][l] : (uint32_t)floor_to_int(x);
         inside[l] = n < t->width ? ~0u : 0;
         p.at[l] = (uint64_t)(n & inside[l]) * t->element;
     }

@@ -14,7 +14,7 @@
 /* Bit k of a corner says far on axis k. */
 enum { CORNERS = 8 };
 
-WARP_INLINE void weigh_(const struct axis *axis, unsigned axes, int32_t (*w)[LANES])
+WARP_INLINE void corner_weights(const struct axis *axis, unsigned axes, int32_t (*w)[LANES])
 {
     for (unsigned z = 0; z < (axes > 2 ? 2 : 1); z++)
         for (int l = 0; l < LANES; l++) {
@@ -56,12 +56,12 @@ struct results {
 };
 
 /* `yes` where the mask is all ones. */
-WARP_INLINE ints choose_(ints mask, ints yes, ints no) { return (mask & yes) | (~mask & no); }
+WARP_INLINE ints select_ints(ints mask, ints yes, ints no) { return (mask & yes) | (~mask & no); }
 
 /* ---- integers ---- */
 
 /* Sums of weighed integers as fractions. */
-WARP_INLINE words fractions_(enum texel_type type, ints sum)
+WARP_INLINE words round_fractions(enum texel_type type, ints sum)
 {
     bool has_sign = type == TEXEL_S8 || type == TEXEL_S16;
     ints wide = type == TEXEL_U8   ? sum * 257
@@ -69,33 +69,33 @@ WARP_INLINE words fractions_(enum texel_type type, ints sum)
                                    : sum;
     wide = (wide + 128) >> 8;
     if (has_sign)
-        wide = choose_(wide > -32767, wide, (ints){0} - 32767);
+        wide = select_ints(wide > -32767, wide, (ints){0} - 32767);
     enum texel_type as = has_sign ? TEXEL_S16 : TEXEL_U16;
     floats n = __builtin_convertvector(wide, floats);
     return (words)(n * texel_inverse[as] + n * texel_inverse_rest[as]);
 }
 
-WARP_INLINE words add_integers_(enum texel_type type, unsigned corners, const words *texel,
-                                const ints *w)
+WARP_INLINE words add_integers(enum texel_type type, unsigned corners, const words *texel,
+                               const ints *w)
 {
     ints sum = {0};
     for (unsigned k = 0; k < corners; k++)
         sum += w[k] * (ints)texel[k];
-    return fractions_(type, sum);
+    return round_fractions(type, sum);
 }
 
 /* ---- floats ---- */
 
 /* The products of the even elements, which are 32 bits wide, and of the odd ones. */
-WARP_INLINE longs times_even_(ints x, ints y)
+WARP_INLINE longs times_even(ints x, ints y)
 {
     return ((longs)x << 32 >> 32) * ((longs)y << 32 >> 32);
 }
 
-WARP_INLINE longs times_odd_(ints x, ints y) { return ((longs)x >> 32) * ((longs)y >> 32); }
+WARP_INLINE longs times_odd(ints x, ints y) { return ((longs)x >> 32) * ((longs)y >> 32); }
 
 /* Whole numbers below 2^51: beside 1.5 * 2^52 a double's last bits count ones. */
-WARP_INLINE doubles whole_(longs n)
+WARP_INLINE doubles doubles_from_longs(longs n)
 {
     const double magic = 0x1.8p52;
     return (doubles)(n + (longs)((doubles){0} + magic)) - magic;
@@ -104,8 +104,8 @@ WARP_INLINE doubles whole_(longs n)
 /* One plane's sum, exact but for what is cut off (see above; and below 2^-99, where no scale is
  * large enough, somewhat more). Marks in `wild` where infinities and NaN count, and the sum does
  * not. `paired`: the weights of an even and the next odd sum are the same. */
-WARP_INLINE struct sums add_plane_(unsigned corners, unsigned bits, bool paired, const words *texel,
-                                   const ints *w, ints *wild)
+WARP_INLINE struct sums add_plane(unsigned corners, unsigned bits, bool paired, const words *texel,
+                                  const ints *w, ints *wild)
 {
     ints least = (ints){0} + (int32_t)(bits << 23), most = least, counts[CORNERS];
     longs even = {0}, odd = {0};
@@ -118,23 +118,23 @@ WARP_INLINE struct sums add_plane_(unsigned corners, unsigned bits, bool paired,
     floats up = (floats)((253 + (int32_t)bits - most) << 23);
     for (unsigned k = 0; k < corners; k++) {
         ints whole = __builtin_convertvector((floats)counts[k] * up, ints);
-        even += times_even_(whole, w[k]);
-        odd += paired ? times_even_((ints)((longs)whole >> 32), w[k]) : times_odd_(whole, w[k]);
+        even += times_even(whole, w[k]);
+        odd += paired ? times_even((ints)((longs)whole >> 32), w[k]) : times_odd(whole, w[k]);
     }
     longs down = (longs)(1023 - 126 - 8 - (int32_t)bits + most);
-    return (struct sums){whole_(even) * (doubles)(down << 52),
-                         whole_(odd) * (doubles)(down >> 32 << 52)};
+    return (struct sums){doubles_from_longs(even) * (doubles)(down << 52),
+                         doubles_from_longs(odd) * (doubles)(down >> 32 << 52)};
 }
 
 /* To a float's 24 bits, ties away from zero. */
-WARP_INLINE fours round_floats_(doubles x)
+WARP_INLINE fours round_floats(doubles x)
 {
     longs bits = ((longs)x + (1ll << 28)) & ~((1ll << 29) - 1);
     return (fours) __builtin_convertvector((doubles)bits, four_floats);
 }
 
 /* To a half's 11 bits, or its smallest step, ties away from zero. */
-WARP_INLINE fours round_halves_(doubles x)
+WARP_INLINE fours round_halves(doubles x)
 {
     longs sign = (longs)x & INT64_MIN, size = (longs)x & INT64_MAX;
     longs coarse = (size + (1ll << 41)) & ~((1ll << 42) - 1);
@@ -146,20 +146,20 @@ WARP_INLINE fours round_halves_(doubles x)
     return (fours) __builtin_convertvector((doubles)(rounded | sign), four_floats);
 }
 
-WARP_INLINE words joined_(struct results r)
+WARP_INLINE words interleaved(struct results r)
 {
     return __builtin_shufflevector(r.even, r.odd, 0, 4, 1, 5, 2, 6, 3, 7);
 }
 
 /* Infinities and NaN among what counts: as they fall. */
-WARP_INLINE words add_wild_(unsigned corners, const words *texel, const ints *w, ints wild,
-                            words tame)
+WARP_INLINE words add_special(unsigned corners, const words *texel, const ints *w, ints wild,
+                              words tame)
 {
     for (int n = 0; n < SUMS; n++) {
         float sum = 0;
         for (unsigned k = 0; k < corners; k++)
             if (w[k][n] != 0 && (texel[k][n] >> 23 & 255) == 255)
-                sum += as_float_(texel[k][n]);
+                sum += float_from_bits(texel[k][n]);
         uint32_t bits;
         memcpy(&bits, &sum, 4);
         if (wild[n])
@@ -169,46 +169,46 @@ WARP_INLINE words add_wild_(unsigned corners, const words *texel, const ints *w,
 }
 
 /* All but what is wild. */
-WARP_INLINE struct results add_tame_(unsigned bits, bool half, bool paired, unsigned axes,
-                                     const words *texel, const ints *w, ints *wild)
+WARP_INLINE struct results add_finite(unsigned bits, bool half, bool paired, unsigned axes,
+                                      const words *texel, const ints *w, ints *wild)
 {
     unsigned corners = axes > 1 ? 4 : 2;
-    struct sums sum = add_plane_(corners, bits, paired, texel, w, wild);
+    struct sums sum = add_plane(corners, bits, paired, texel, w, wild);
     if (axes > 2) {
-        struct sums behind = add_plane_(corners, bits, paired, texel + 4, w + 4, wild);
+        struct sums behind = add_plane(corners, bits, paired, texel + 4, w + 4, wild);
         sum.even += behind.even;
         sum.odd += behind.odd;
     }
-    return (struct results){half ? round_halves_(sum.even) : round_floats_(sum.even),
-                            half ? round_halves_(sum.odd) : round_floats_(sum.odd)};
+    return (struct results){half ? round_halves(sum.even) : round_floats(sum.even),
+                            half ? round_halves(sum.odd) : round_floats(sum.odd)};
 }
 
-WARP_INLINE words add_floats_(unsigned bits, bool half, unsigned axes, const words *texel,
-                              const ints *w)
+WARP_INLINE words add_floats(unsigned bits, bool half, unsigned axes, const words *texel,
+                             const ints *w)
 {
     ints wild = {0};
-    words out = joined_(add_tame_(bits, half, false, axes, texel, w, &wild));
+    words out = interleaved(add_finite(bits, half, false, axes, texel, w, &wild));
     if (__builtin_reduce_or(wild) != 0)
-        out = add_wild_(1u << axes, texel, w, wild, out);
+        out = add_special(1u << axes, texel, w, wild, out);
     return out;
 }
 
-WARP_INLINE words add_(enum texel_type type, bool srgb, unsigned axes, const words *texel,
-                       const ints *w)
+WARP_INLINE words add_texels(enum texel_type type, bool srgb, unsigned axes, const words *texel,
+                             const ints *w)
 {
     switch (type) {
-    case TEXEL_F32: return add_floats_(28, false, axes, texel, w);
-    case TEXEL_F16: return add_floats_(15, true, axes, texel, w);
+    case TEXEL_F32: return add_floats(28, false, axes, texel, w);
+    case TEXEL_F16: return add_floats(15, true, axes, texel, w);
     default:
-        return srgb ? add_floats_(8, true, axes, texel, w)
-                    : add_integers_(type, 1u << axes, texel, w);
+        return srgb ? add_floats(8, true, axes, texel, w)
+                    : add_integers(type, 1u << axes, texel, w);
     }
 }
 
 /* ---- all ---- */
 
 /* Every lane's weight, once for each of its channels. */
-WARP_INLINE void spread_(uint32_t channels, const int32_t *w, uint32_t *out)
+WARP_INLINE void spread_weights(uint32_t channels, const int32_t *w, uint32_t *out)
 {
     for (int l = 0; channels == 1 && l < LANES; l++)
         out[l] = (uint32_t)w[l];
@@ -219,7 +219,7 @@ WARP_INLINE void spread_(uint32_t channels, const int32_t *w, uint32_t *out)
 }
 
 /* Back to a row for each channel. */
-WARP_INLINE void part_(uint32_t channels, const uint32_t *in, uint32_t (*out)[LANES])
+WARP_INLINE void split_channels(uint32_t channels, const uint32_t *in, uint32_t (*out)[LANES])
 {
     for (int l = 0; channels == 1 && l < LANES; l++)
         out[0][l] = in[l];
@@ -242,9 +242,9 @@ WARP_INLINE void part_(uint32_t channels, const uint32_t *in, uint32_t (*out)[LA
     }
 }
 
-WARP_INLINE void add_values_(enum texel_type type, bool srgb, unsigned axes, uint32_t count,
-                             const struct texel_values *texels, const struct texel_values *weights,
-                             struct texel_values *out)
+WARP_INLINE void add_values(enum texel_type type, bool srgb, unsigned axes, uint32_t count,
+                            const struct texel_values *texels, const struct texel_values *weights,
+                            struct texel_values *out)
 {
     for (uint32_t n = 0; n < count; n += SUMS) {
         words texel[CORNERS];
@@ -253,7 +253,7 @@ WARP_INLINE void add_values_(enum texel_type type, bool srgb, unsigned axes, uin
             memcpy(&texel[k], &texels[k].of[n], sizeof texel[k]);
             memcpy(&w[k], &weights[k].of[n], sizeof w[k]);
         }
-        words sum = add_(type, srgb, axes, texel, w);
+        words sum = add_texels(type, srgb, axes, texel, w);
         memcpy(&out->of[n], &sum, sizeof sum);
     }
 }
@@ -262,8 +262,8 @@ WARP_INLINE void add_values_(enum texel_type type, bool srgb, unsigned axes, uin
 
 /* Eight elements are eight words; weights below 2^15 and bytes in halves of a word are multiplied
  * and added for two channels at once: 256 * 255 fits in 16 bits, and the weights add up to 256. */
-WARP_INLINE void add_bytes_(const uint8_t *base, unsigned axes, const struct texel_places *places,
-                            const int32_t (*weight)[LANES], uint32_t (*out)[LANES])
+WARP_INLINE void add_bytes(const uint8_t *base, unsigned axes, const struct texel_places *places,
+                           const int32_t (*weight)[LANES], uint32_t (*out)[LANES])
 {
     for (uint32_t l = 0; l < LANES; l += SUMS) {
         words even = {0}, odd = {0}; /* channels 0 and 2, 1 and 3 */
@@ -280,7 +280,7 @@ WARP_INLINE void add_bytes_(const uint8_t *base, unsigned axes, const struct tex
         }
         words sum[4] = {even & 0xffff, odd & 0xffff, even >> 16, odd >> 16};
         for (int c = 0; c < 4; c++) {
-            words row = fractions_(TEXEL_U8, (ints)sum[c]);
+            words row = round_fractions(TEXEL_U8, (ints)sum[c]);
             memcpy(&out[c][l], &row, sizeof row);
         }
     }
@@ -289,7 +289,7 @@ WARP_INLINE void add_bytes_(const uint8_t *base, unsigned axes, const struct tex
 /* ---- floats, straight from where they lie ---- */
 
 /* Channels of the elements of eight, four or two lanes side by side. */
-WARP_INLINE words load_floats_(const uint8_t *base, const uint64_t *at, uint32_t channels)
+WARP_INLINE words load_floats(const uint8_t *base, const uint64_t *at, uint32_t channels)
 {
     typedef uint32_t twos __attribute__((vector_size(8)));
     words out;
@@ -316,7 +316,7 @@ WARP_INLINE words load_floats_(const uint8_t *base, const uint64_t *at, uint32_t
 }
 
 /* A lane's weight for each of its channels; eight weights are read. */
-WARP_INLINE ints repeat_(const int32_t *w, uint32_t channels)
+WARP_INLINE ints repeat_weights(const int32_t *w, uint32_t channels)
 {
     ints all;
     memcpy(&all, w, sizeof all);
@@ -326,45 +326,46 @@ WARP_INLINE ints repeat_(const int32_t *w, uint32_t channels)
 }
 
 /* Eight sums of the lanes from `lane` on. */
-WARP_INLINE struct results add_from_(const uint8_t *base, uint32_t channels, unsigned axes,
-                                     const struct texel_places *places,
-                                     const int32_t (*weight)[LANES], uint32_t lane, ints *wild)
+WARP_INLINE struct results add_loaded_floats(const uint8_t *base, uint32_t channels, unsigned axes,
+                                             const struct texel_places *places,
+                                             const int32_t (*weight)[LANES], uint32_t lane,
+                                             ints *wild)
 {
     words texel[CORNERS];
     ints w[CORNERS];
     for (unsigned k = 0; k < 1u << axes; k++) {
-        texel[k] = load_floats_(base, &places[k].at[lane], channels);
-        w[k] = repeat_(&weight[k][lane], channels);
+        texel[k] = load_floats(base, &places[k].at[lane], channels);
+        w[k] = repeat_weights(&weight[k][lane], channels);
     }
-    return add_tame_(28, false, channels > 1, axes, texel, w, wild);
+    return add_finite(28, false, channels > 1, axes, texel, w, wild);
 }
 
-WARP_INLINE void put_(fours v, uint32_t *to) { memcpy(to, &v, sizeof v); }
+WARP_INLINE void store_four(fours v, uint32_t *to) { memcpy(to, &v, sizeof v); }
 
 /* `channels` is a constant where this is inlined. Results of two channels are even and odd ones as
  * they come. Returns whether there is anything wild, whose results are wrong then. The weights'
  * rows are followed by another. */
-WARP_INLINE bool add_direct_(const uint8_t *base, uint32_t channels, unsigned axes,
-                             const struct texel_places *places, const int32_t (*weight)[LANES],
-                             uint32_t (*out)[LANES])
+WARP_INLINE bool add_float_texels(const uint8_t *base, uint32_t channels, unsigned axes,
+                                  const struct texel_places *places, const int32_t (*weight)[LANES],
+                                  uint32_t (*out)[LANES])
 {
     ints wild = {0};
     for (uint32_t l = 0; channels == 1 && l < LANES; l += 8) {
-        words row = joined_(add_from_(base, 1, axes, places, weight, l, &wild));
+        words row = interleaved(add_loaded_floats(base, 1, axes, places, weight, l, &wild));
         memcpy(&out[0][l], &row, sizeof row);
     }
     for (uint32_t l = 0; channels == 2 && l < LANES; l += 4) {
-        struct results r = add_from_(base, 2, axes, places, weight, l, &wild);
-        put_(r.even, &out[0][l]);
-        put_(r.odd, &out[1][l]);
+        struct results r = add_loaded_floats(base, 2, axes, places, weight, l, &wild);
+        store_four(r.even, &out[0][l]);
+        store_four(r.odd, &out[1][l]);
     }
     for (uint32_t l = 0; channels == 4 && l < LANES; l += 4) {
-        struct results a = add_from_(base, 4, axes, places, weight, l, &wild);
-        struct results b = add_from_(base, 4, axes, places, weight, l + 2, &wild);
-        put_(__builtin_shufflevector(a.even, b.even, 0, 2, 4, 6), &out[0][l]);
-        put_(__builtin_shufflevector(a.odd, b.odd, 0, 2, 4, 6), &out[1][l]);
-        put_(__builtin_shufflevector(a.even, b.even, 1, 3, 5, 7), &out[2][l]);
-        put_(__builtin_shufflevector(a.odd, b.odd, 1, 3, 5, 7), &out[3][l]);
+        struct results a = add_loaded_floats(base, 4, axes, places, weight, l, &wild);
+        struct results b = add_loaded_floats(base, 4, axes, places, weight, l + 2, &wild);
+        store_four(__builtin_shufflevector(a.even, b.even, 0, 2, 4, 6), &out[0][l]);
+        store_four(__builtin_shufflevector(a.odd, b.odd, 0, 2, 4, 6), &out[1][l]);
+        store_four(__builtin_shufflevector(a.even, b.even, 1, 3, 5, 7), &out[2][l]);
+        store_four(__builtin_shufflevector(a.odd, b.odd, 1, 3, 5, 7), &out[3][l]);
     }
     return __builtin_reduce_or(wild) != 0;
 }

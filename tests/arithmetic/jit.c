@@ -27,7 +27,7 @@ static struct {
 
 static void must(LLVMErrorRef e)
 {
-    if (!e)
+    if (e == NULL)
         return;
     fprintf(stderr, "%s\n", LLVMGetErrorMessage(e));
     exit(1);
@@ -43,13 +43,13 @@ static LLVMErrorRef find_symbols(LLVMOrcDefinitionGeneratorRef g, void *ctx,
 {
     for (size_t k = 0; k < n; k++) {
         void *p = alu_symbol(LLVMOrcSymbolStringPoolEntryStr(set[k].Name));
-        if (!p)
+        if (p == NULL)
             continue;
         LLVMOrcRetainSymbolStringPoolEntry(set[k].Name);
         LLVMOrcCSymbolMapPair pair = {
             set[k].Name, {(LLVMOrcExecutorAddress)p, {LLVMJITSymbolGenericFlagsExported, 0}}};
         LLVMErrorRef e = LLVMOrcJITDylibDefine(lib, LLVMOrcAbsoluteSymbols(&pair, 1));
-        if (e)
+        if (e != NULL)
             return e;
     }
     return LLVMErrorSuccess;
@@ -61,11 +61,13 @@ static char *masked_features(const char *simd)
     char *host = LLVMGetHostCPUFeatures(), *out = malloc(strlen(host) * 2 + 200);
     bool sse2 = !strcmp(simd, "sse2");
     out[0] = 0;
-    for (char *p = strtok(host, ","); p; p = strtok(NULL, ",")) {
-        bool off = strcmp(simd, "host") && (strstr(p, "avx512") || strstr(p, "evex"));
-        off |= sse2 && (strstr(p, "avx") || strstr(p, "fma") || strstr(p, "f16c") ||
-                        strstr(p, "vaes") || strstr(p, "vpclmul") || strstr(p, "sse3") ||
-                        strstr(p, "sse4") || strstr(p, "gfni"));
+    for (char *p = strtok(host, ","); p != NULL; p = strtok(NULL, ",")) {
+        bool off =
+            strcmp(simd, "host") && (strstr(p, "avx512") != NULL || strstr(p, "evex") != NULL);
+        off |= sse2 && (strstr(p, "avx") != NULL || strstr(p, "fma") != NULL ||
+                        strstr(p, "f16c") != NULL || strstr(p, "vaes") != NULL ||
+                        strstr(p, "vpclmul") != NULL || strstr(p, "sse3") != NULL ||
+                        strstr(p, "sse4") != NULL || strstr(p, "gfni") != NULL);
         sprintf(out + strlen(out), "%s%c%s", out[0] ? "," : "", off ? '-' : p[0], p + 1);
     }
     LLVMDisposeMessage(host);
@@ -115,7 +117,7 @@ static LLVMValueRef slot(struct alu *a, LLVMValueRef base, unsigned k, unsigned 
 {
     LLVMTypeRef i8 = LLVMInt8TypeInContext(a->ctx), i64 = LLVMInt64TypeInContext(a->ctx);
     LLVMValueRef at = LLVMConstInt(i64, k * SLOT, false);
-    if (lane) {
+    if (lane != NULL) {
         LLVMValueRef wide = LLVMBuildZExt(a->b, lane, i64, "");
         at = LLVMBuildAdd(a->b, at, LLVMBuildMul(a->b, wide, LLVMConstInt(i64, bytes, false), ""),
                           "");
@@ -187,15 +189,16 @@ static void build(struct alu *a, const struct ptx_instr *i, const bool *uniform,
     LLVMPositionBuilderAtEnd(a->b, LLVMAppendBasicBlockInContext(a->ctx, f, ""));
     LLVMValueRef in = LLVMGetParam(f, 0), out = LLVMGetParam(f, 1);
     LLVMValueRef lane = a->lanes > 1 ? NULL : LLVMGetParam(f, 2);
-    unsigned first = i ? sig->ndst - sig->carry_out : 0;
+    unsigned first = i != NULL ? sig->ndst - sig->carry_out : 0;
     for (unsigned k = 0; k < sig->nsrc; k++) {
         bool carry = sig->carry_in && k + 1u == sig->nsrc;
-        const struct ptx_operand *o = i && !carry ? &i->operands[first + k] : NULL;
-        src[k] = o && o->kind == PTX_OPR_IMM          ? immediate(a, o, sig->src[k])
-                 : o && uniform && uniform[first + k] ? broadcast(a, in, k, sig->src[k])
-                                                      : load(a, in, k, sig->src[k], lane);
+        const struct ptx_operand *o = i != NULL && !carry ? &i->operands[first + k] : NULL;
+        src[k] = o != NULL && o->kind == PTX_OPR_IMM ? immediate(a, o, sig->src[k])
+                 : o != NULL && uniform != NULL && uniform[first + k]
+                     ? broadcast(a, in, k, sig->src[k])
+                     : load(a, in, k, sig->src[k], lane);
     }
-    if (i)
+    if (i != NULL)
         alu_emit(a, i, src, dst);
     else
         alu_math_emit(a, math, src, dst);
@@ -207,9 +210,10 @@ static void build(struct alu *a, const struct ptx_instr *i, const bool *uniform,
 bool jit_add(const struct ptx_instr *i, const bool *uniform, const char *math, struct compiled *out,
              struct diag *d)
 {
-    if (i ? !alu_supported(i, d) || !alu_signature(i, &out->sig) : !alu_math_known(math, &out->sig))
+    if (i != NULL ? !alu_supported(i, d) || !alu_signature(i, &out->sig)
+                  : !alu_math_known(math, &out->sig))
         return false;
-    if (!context) {
+    if (context == NULL) {
         context = LLVMOrcCreateNewThreadSafeContext();
         module =
             LLVMModuleCreateWithNameInContext("batch", LLVMOrcThreadSafeContextGetContext(context));
@@ -232,7 +236,7 @@ bool jit_add(const struct ptx_instr *i, const bool *uniform, const char *math, s
 
 void jit_finish(void)
 {
-    if (!context)
+    if (context == NULL)
         return;
     char *error = NULL;
     char *triple = LLVMGetTargetMachineTriple(machine);
@@ -249,9 +253,9 @@ void jit_finish(void)
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     must(LLVMRunPasses(module, "default<O1>", machine, options));
     LLVMDisposePassBuilderOptions(options);
-    if (getenv("DUMP_IR"))
+    if (getenv("DUMP_IR") != NULL)
         LLVMDumpModule(module);
-    if (getenv("DUMP_ASM"))
+    if (getenv("DUMP_ASM") != NULL)
         LLVMTargetMachineEmitToFile(machine, module, "/dev/stderr", LLVMAssemblyFile, &error);
     must(LLVMOrcLLJITAddLLVMIRModule(jit, LLVMOrcLLJITGetMainJITDylib(jit),
                                      LLVMOrcCreateNewThreadSafeModule(module, context)));

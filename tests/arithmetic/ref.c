@@ -252,7 +252,7 @@ static bool compare(const struct ptx_instr *i, unsigned type, uint64_t a, uint64
 {
     const struct format *f = format_of(type);
     bool lt, eq, nan = false;
-    if (f) {
+    if (f != NULL) {
         if (m(i, PTX_M_ftz))
             a = flush(f, a), b = flush(f, b);
         quad x = format_value(f, a), y = format_value(f, b);
@@ -315,7 +315,7 @@ static void ref_set(const struct ptx_instr *i, const uint64_t *s, uint64_t *d)
     unsigned t = i->types[0], u = i->types[1];
     const struct format *f = format_of(t);
     bool pair = u == PTX_F16X2 || u == PTX_BF16X2;
-    uint64_t yes = f ? format_bits(f, 1, RN) : pair ? 0xffff : ones(ptx_type_bits(t));
+    uint64_t yes = f != NULL ? format_bits(f, 1, RN) : pair ? 0xffff : ones(ptx_type_bits(t));
     d[0] = 0;
     for (unsigned h = 0; h < (pair ? 2u : 1u); h++) {
         uint64_t a = pair ? s[0] >> 16 * h & 0xffff : s[0],

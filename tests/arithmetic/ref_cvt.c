@@ -83,7 +83,7 @@ bool ref_cvt(const struct ptx_instr *i, const uint64_t *s, uint64_t *d)
         d[0] = pack(i, s);
         return true;
     }
-    if (tiny_of(u)) { /* to f16x2 */
+    if (tiny_of(u) != NULL) { /* to f16x2 */
         d[0] = 0;
         for (unsigned h = 0; h < 2; h++) {
             quad v = format_value(tiny_of(u), s[0] >> 8 * h & 0xff);
@@ -91,14 +91,14 @@ bool ref_cvt(const struct ptx_instr *i, const uint64_t *s, uint64_t *d)
         }
         return true;
     }
-    if (tiny || t == PTX_F16X2 || t == PTX_BF16X2) {
+    if (tiny != NULL || t == PTX_F16X2 || t == PTX_BF16X2) {
         quad v[2]; /* high, low */
         for (unsigned k = 0; k < 2; k++)
             v[k] = u == PTX_F16X2 ? format_value(&F16, s[0] >> (k ? 0 : 16) & 0xffff)
                                   : format_value(&F32, s[k]);
-        unsigned bits = tiny ? 8 : 16;
-        d[0] = to_format(i, tiny ? tiny : to, v[0], finite) << bits |
-               to_format(i, tiny ? tiny : to, v[1], finite);
+        unsigned bits = tiny != NULL ? 8 : 16;
+        d[0] = to_format(i, tiny != NULL ? tiny : to, v[0], finite) << bits |
+               to_format(i, tiny != NULL ? tiny : to, v[1], finite);
         return true;
     }
     if (t == PTX_TF32) {
@@ -121,7 +121,7 @@ bool ref_cvt(const struct ptx_instr *i, const uint64_t *s, uint64_t *d)
         return true;
     }
     quad v;
-    if (from)
+    if (from != NULL)
         v = format_value(from, from == &F32 && m(i, PTX_M_ftz) ? flush(&F32, s[0]) : s[0]);
     else
         v = ptx_type_is_signed(u) ? (quad)sign_extend(s[0], ptx_type_bits(u)) : (quad)s[0];

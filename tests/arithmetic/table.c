@@ -99,7 +99,8 @@ static void write_instr(FILE *f, const char *text, const struct text_instr *t,
             fprintf(f, "%.*s", (int)name, s);
         else
             fprintf(f, "%s%%%c%u%.*s", *s == '-' ? "-" : "", n < first ? 'd' : 's',
-                    n < first ? n : n - first, dot ? (int)(s + name - dot) : 0, dot ? dot : "");
+                    n < first ? n : n - first, dot != NULL ? (int)(s + name - dot) : 0,
+                    dot != NULL ? dot : "");
         n++;
         s += name;
     }

@@ -49,7 +49,7 @@ static uint64_t get(const uint8_t *base, unsigned k, unsigned type, unsigned lan
 static bool agree(unsigned type, uint64_t x, uint64_t y)
 {
     const struct format *f = format_of(type);
-    if (x == y || !f)
+    if (x == y || f == NULL)
         return x == y;
     if (type == PTX_F16X2 || type == PTX_BF16X2) {
         unsigned part = type == PTX_F16X2 ? PTX_F16 : PTX_BF16;
@@ -110,7 +110,7 @@ static void check_lane(struct test_case *c, unsigned lane, const uint64_t *s)
             if (e > c->worst)
                 c->worst = e;
         }
-        if (!check_note_(good && agree(type, got, one)) && check_failed_ < 60)
+        if (!check_count(good && agree(type, got, one)) && checks_failed < 60)
             printf(
                 "%s: result %u of %llx %llx %llx %llx is %llx (scalar %llx), not %llx (error %g)\n",
                 c->text, k, (long long)s[0], (long long)s[1], (long long)s[2], (long long)s[3],
@@ -145,7 +145,7 @@ static unsigned rounds(const struct test_case *c)
 CALLS_COMPILED static void run(struct test_case *c)
 {
     const struct alu_sig *sig = &c->code.sig;
-    unsigned failed = check_failed_;
+    unsigned failed = checks_failed;
     uint64_t s[LANES][ALU_MAX_SRC] = {{0}};
     for (unsigned r = 0; r < rounds(c); r++) {
         for (unsigned l = 0; l < LANES; l++) {
@@ -162,7 +162,7 @@ CALLS_COMPILED static void run(struct test_case *c)
             c->code.lane(in, out1, l);
         for (unsigned l = 0; l < LANES; l++)
             check_lane(c, l, s[l]);
-        if (check_failed_ > failed + 4)
+        if (checks_failed > failed + 4)
             return;
     }
 }
@@ -178,7 +178,7 @@ int main(int argc, char **argv)
         struct diag d = {.text = ""};
         if (k % step == 0 && strncmp(c->text, only, strlen(only)) == 0) {
             CHECK(text_read(c->text, &c->t));
-            if (!check_note_(jit_add(&c->t.instr, c->t.uniform, NULL, &c->code, &d)))
+            if (!check_count(jit_add(&c->t.instr, c->t.uniform, NULL, &c->code, &d)))
                 printf("%s: refused: %s\n", c->text, d.text);
             else
                 batch++;
@@ -187,12 +187,12 @@ int main(int argc, char **argv)
             continue;
         jit_finish();
         for (; start <= k; start++)
-            if (cases[start].code.warp)
+            if (cases[start].code.warp != NULL)
                 run(&cases[start]);
         batch = 0;
     }
     for (unsigned k = 0; k < count; k++)
-        if (cases[k].measure != EXACT && cases[k].code.warp)
+        if (cases[k].measure != EXACT && cases[k].code.warp != NULL)
             printf("%-32s worst error %.4g of %.4g\n", cases[k].text, cases[k].worst,
                    cases[k].bound);
     jit_exit();

@@ -143,7 +143,7 @@ static uint64_t argument(const struct math_case *c, unsigned type, unsigned n)
 static bool same_class(unsigned type, uint64_t x, uint64_t y)
 {
     const struct format *f = format_of(type);
-    return x == y || (f && is_nan(format_value(f, x)) && is_nan(format_value(f, y)));
+    return x == y || (f != NULL && is_nan(format_value(f, x)) && is_nan(format_value(f, y)));
 }
 
 /* In units of the last place of the exact value; an infinity one step beyond the largest is 1. */
@@ -190,7 +190,7 @@ CALLS_COMPILED static void run(struct math_case *c)
             if (e > c->worst)
                 c->worst = e, c->at[0] = s[l][0], c->at[1] = sig->nsrc > 1 ? s[l][1] : 0;
             bool good = e <= (c->bound < 0.5 ? 0.5 : c->bound) && same_class(sig->dst[0], got, one);
-            if (!check_note_(good) && printed++ < 4)
+            if (!check_count(good) && printed++ < 4)
                 printf("%s(%.17Lg, %.17Lg) is %.17Lg (%llx, scalar %llx), not %.17Lg: error %g\n",
                        c->name, x, y, (long double)format_value(f, got), (long long)got,
                        (long long)one, want, e);
@@ -225,7 +225,7 @@ CALLS_COMPILED static void run_other(const char *name, const struct compiled *c)
                                          get(out1, k, sig->dst[k], l));
         }
     }
-    if (!check_note_(different == 0))
+    if (!check_count(different == 0))
         printf("%s: %u lanes differ from the scalar\n", name, different);
 }
 
@@ -235,24 +235,24 @@ int main(int argc, char **argv)
     const char *only = argc > 2 ? argv[2] : "";
     unsigned step = argc > 3 ? (unsigned)atoi(argv[3]) : 1;
     for (unsigned k = 0; k < WEIR_COUNT(cases); k++)
-        if (k % step == 0 && strstr(cases[k].name, only) &&
-            !check_note_(jit_add(NULL, NULL, cases[k].name, &cases[k].code, NULL)))
+        if (k % step == 0 && strstr(cases[k].name, only) != NULL &&
+            !check_count(jit_add(NULL, NULL, cases[k].name, &cases[k].code, NULL)))
             printf("%s: not known\n", cases[k].name);
     jit_finish();
     for (unsigned k = 0; k < WEIR_COUNT(others); k++)
-        if (k % step == 0 && strstr(others[k], only) &&
-            !check_note_(jit_add(NULL, NULL, others[k], &other_code[k], NULL)))
+        if (k % step == 0 && strstr(others[k], only) != NULL &&
+            !check_count(jit_add(NULL, NULL, others[k], &other_code[k], NULL)))
             printf("%s: not known\n", others[k]);
     jit_finish();
     for (unsigned k = 0; k < WEIR_COUNT(cases); k++)
-        if (cases[k].code.warp) {
+        if (cases[k].code.warp != NULL) {
             run(&cases[k]);
             printf("%-22s worst error %-8.4g of %g (at %llx %llx)\n", cases[k].name + 5,
                    cases[k].worst, cases[k].bound, (long long)cases[k].at[0],
                    (long long)cases[k].at[1]);
         }
     for (unsigned k = 0; k < WEIR_COUNT(others); k++)
-        if (other_code[k].warp)
+        if (other_code[k].warp != NULL)
             run_other(others[k], &other_code[k]);
     jit_exit();
     return check_done();

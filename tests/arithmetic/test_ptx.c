@@ -79,7 +79,7 @@ static void check_case(const char *text)
     struct diag d = {.text = ""};
     struct strbuf ptx = {0};
     CHECK(text_read(text, &want));
-    if (!check_note_(alu_signature(&want.instr, &sig)))
+    if (!check_count(alu_signature(&want.instr, &sig)))
         return;
     sb_printf(&ptx,
               ".version 8.8\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\n"
@@ -87,13 +87,13 @@ static void check_case(const char *text)
     put_instr(&ptx, text, &sig);
     sb_printf(&ptx, "ret;\n}\n");
     struct ptx_module *m = ptx_parse(ptx.items, ptx.count, &d);
-    if (!check_note_(m && m->nfuncs == 1 && m->funcs[0]->ninstrs == 2))
+    if (!check_count(m != NULL && m->nfuncs == 1 && m->funcs[0]->ninstrs == 2))
         printf("%s: %s\n%s", text, d.text, strstr(ptx.items, ".reg .b64"));
     else {
         const struct ptx_instr *i = &m->funcs[0]->instrs[0];
-        if (!check_note_(same_instr(i, &want.instr)))
+        if (!check_count(same_instr(i, &want.instr)))
             printf("%s: parsed as another instruction\n", text);
-        if (!check_note_(alu_supported(i, &d)))
+        if (!check_count(alu_supported(i, &d)))
             printf("%s: %s\n", text, d.text);
     }
     ptx_free(m);

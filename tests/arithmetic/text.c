@@ -6,7 +6,7 @@
 
 static bool same(const char *name, const char *s, size_t n)
 {
-    return name && strlen(name) == n && !memcmp(name, s, n);
+    return name != NULL && strlen(name) == n && !memcmp(name, s, n);
 }
 
 static bool suffix(struct ptx_instr *i, const char *s, size_t n)
@@ -42,7 +42,7 @@ static void operand(struct ptx_operand *o, const char *s, size_t n)
     if (*s == '-')
         o->neg = true, s++, n--;
     const char *dot = memchr(s, '.', n);
-    if (dot)
+    if (dot != NULL)
         select_part(o, dot + 1, n - (size_t)(dot + 1 - s));
 }
 

@@ -51,7 +51,7 @@ static void answers(void)
     unsigned *out = words(16);
     start("answers", out, NULL);
     for (unsigned n = 0; n < 12; n++)
-        if (!check_note_(out[n] == want[n]))
+        if (!check_count(out[n] == want[n]))
             printf("answer %u is %u, not %u\n", n, out[n], want[n]);
     OK(cuMemFreeHost(out));
 }

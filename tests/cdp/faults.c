@@ -10,7 +10,7 @@ static void expect(const char *name, void **params, const char *const *words)
     OK(launch(kernel(module, name), 3, 1, NULL, params));
     CHECK_CU(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
     for (; *words != NULL; words++)
-        if (!check_note_(strstr(weir_last_message(), *words) != NULL))
+        if (!check_count(strstr(weir_last_message(), *words) != NULL))
             printf("%s: the message is \"%s\", without \"%s\"\n", name, weir_last_message(),
                    *words);
     OK(cuDevicePrimaryCtxReset(0)); /* the module goes with the context */

@@ -64,7 +64,7 @@ static void expect(const unsigned *want, unsigned count)
 {
     CHECK_EQ_INT(list[0], 2 * count);
     for (unsigned n = 0; n < 2 * count; n++)
-        if (!check_note_(list[1 + n] == want[n % count]))
+        if (!check_count(list[1 + n] == want[n % count]))
             printf("%u is %u, not %u\n", n, list[1 + n], want[n % count]);
 }
 

@@ -40,7 +40,7 @@ static weir_fault fault()
 
 static void has(const weir_fault &f, const char *words)
 {
-    if (!check_note_(f.text != NULL && strstr(f.text, words) != NULL))
+    if (!check_count(f.text != NULL && strstr(f.text, words) != NULL))
         printf("\"%s\" lacks \"%s\"\n", f.text, words);
 }
 

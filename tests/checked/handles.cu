@@ -99,7 +99,7 @@ static void fault(const char *what, use how, const char *a, const char *b)
     CHECK_EQ_INT(f.kind, WEIR_FAULT_HANDLE);
     bool of_event = how == RECORD || how == WAIT || how == DESTROY_EVENT;
     for (const char *word : {of_event ? ": event 0x" : ": stream 0x", a, b})
-        if (!check_note_(f.text != NULL && strstr(f.text, word) != NULL))
+        if (!check_count(f.text != NULL && strstr(f.text, word) != NULL))
             printf("%s, %s: \"%s\" lacks \"%s\"\n", what, use_names[how], f.text, word);
     OK(cudaDeviceReset());
 }

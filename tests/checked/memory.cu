@@ -346,7 +346,7 @@ static void allowed()
     CHECK_EQ_INT(*managed, 4 * 3 * n);
     CHECK_EQ_INT(*pinned, 2 * 3 * n);
     CHECK_EQ_INT(own[0], 2 * 3 * n);
-    say(check_failed_ ? "wrong" : "right");
+    say(checks_failed ? "wrong" : "right");
 }
 static void allowed_pages()
 {
@@ -368,14 +368,14 @@ static std::string run(void (*fn)(), int *status)
         exit(2);
     pid_t child = fork();
     if (child == 0) {
-        check_failed_ = 0;
+        checks_failed = 0;
         setenv("WEIR_CHECK", "memory", 1);
         unsetenv("WEIR_FAULTS");
         dup2(ends[1], 2);
         close(ends[0]);
         fn();
         fflush(stdout);
-        _exit(check_failed_ != 0);
+        _exit(checks_failed != 0);
     }
     close(ends[1]);
     for (ssize_t n; (n = read(ends[0], buffer, sizeof buffer)) > 0;)
@@ -393,12 +393,12 @@ static void expect(const char *name, void (*fn)(), bool dies, const char *words)
     std::string text = run(fn, &status), all = words;
     bool died = WIFSIGNALED(status) || (dies && WEXITSTATUS(status) != 0);
 
-    if (!check_note_(died == dies && (dies || WEXITSTATUS(status) == 0)))
+    if (!check_count(died == dies && (dies || WEXITSTATUS(status) == 0)))
         printf("%s: ended with status 0x%x: %s\n", name, status, text.c_str());
     for (size_t from = 0; from <= all.size();) {
         size_t bar = all.find('|', from);
         std::string word = all.substr(from, bar == std::string::npos ? bar : bar - from);
-        if (!check_note_(text.find(word) != std::string::npos))
+        if (!check_count(text.find(word) != std::string::npos))
             printf("%s: without \"%s\": %s\n", name, word.c_str(), text.c_str());
         if (bar == std::string::npos)
             break;

@@ -39,7 +39,7 @@ int main(void)
             break;
         }
         struct ptx_module *m = ptx_parse(text.items, text.count, &d);
-        struct ptx_func *f = m ? ptx_find_func(m, "kernel") : NULL;
+        struct ptx_func *f = m != NULL ? ptx_find_func(m, "kernel") : NULL;
         if (f == NULL)
             return 1;
         for (int k = 0; k < f->ninstrs; k++)

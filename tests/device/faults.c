@@ -185,7 +185,7 @@ static void host_fault(void)
         CHECK_EQ_INT(device_context_sync(ctx), DEVICE_FORKED);
         CHECK_EQ_INT(launch(device_stream_legacy(ctx), &count, 1, NULL), DEVICE_FORKED);
         fflush(stdout);
-        if (check_failed_ > 0)
+        if (checks_failed > 0)
             _exit(1);
         *(volatile int *)8 = 1; /* dies, as without us */
         _exit(2);

@@ -10,7 +10,7 @@
             const char *text;                                                                      \
         } cases[] = {__VA_ARGS__};                                                                 \
         for (size_t arguments_n = 0; arguments_n < sizeof cases / sizeof *cases; arguments_n++)    \
-            if (!check_note_(cases[arguments_n].got == cases[arguments_n].wanted))                 \
+            if (!check_count(cases[arguments_n].got == cases[arguments_n].wanted))                 \
                 printf("%s: %s, not %s\n", cases[arguments_n].text,                                \
                        result_name(cases[arguments_n].got),                                        \
                        result_name(cases[arguments_n].wanted));                                    \

@@ -20,19 +20,19 @@ static inline const char *result_name(CUresult r)
 /* The call returns the code. */
 #define CHECK_CU(call, code)                                                                       \
     do {                                                                                           \
-        CUresult r_ = (call);                                                                      \
-        if (!check_note_(r_ == (code)))                                                            \
-            printf("%s:%d: %s is %s, not %s (%s)\n", __FILE__, __LINE__, #call, result_name(r_),   \
-                   #code, weir_last_message());                                                    \
+        CUresult result_got = (call);                                                              \
+        if (!check_count(result_got == (code)))                                                    \
+            printf("%s:%d: %s is %s, not %s (%s)\n", __FILE__, __LINE__, #call,                    \
+                   result_name(result_got), #code, weir_last_message());                           \
     } while (0)
 #define OK(call) CHECK_CU(call, CUDA_SUCCESS)
 
 /* The call must succeed, or the test makes no sense. */
 #define NEED(call)                                                                                 \
     do {                                                                                           \
-        CUresult r_ = (call);                                                                      \
-        if (r_ != CUDA_SUCCESS) {                                                                  \
-            printf("%s:%d: %s: %s (%s)\n", __FILE__, __LINE__, #call, result_name(r_),             \
+        CUresult result_got = (call);                                                              \
+        if (result_got != CUDA_SUCCESS) {                                                          \
+            printf("%s:%d: %s: %s (%s)\n", __FILE__, __LINE__, #call, result_name(result_got),     \
                    weir_last_message());                                                           \
             exit(1);                                                                               \
         }                                                                                          \

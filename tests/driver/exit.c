@@ -94,5 +94,5 @@ int main(int argc, char **argv)
         OK(launch(kernel(module, "stop"), 1, 1, NULL, NULL));
         cuCtxSynchronize();
     }
-    return check_failed_ != 0;
+    return checks_failed != 0;
 }

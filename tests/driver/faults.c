@@ -10,7 +10,7 @@ static void expect(const char *name, void **params, CUresult code, const char *w
     CUdeviceptr p;
     OK(launch(kernel(module, name), 1, 1, NULL, params));
     CHECK_CU(cuCtxSynchronize(), code);
-    if (!check_note_(words == NULL || strstr(weir_last_message(), words) != NULL))
+    if (!check_count(words == NULL || strstr(weir_last_message(), words) != NULL))
         printf("%s: the message is \"%s\", without \"%s\"\n", name, weir_last_message(), words);
     CHECK_CU(cuModuleGetFunction(&(CUfunction){NULL}, module, "absent"), code);
     CHECK(strstr(weir_last_message(), name) != NULL);

@@ -14,8 +14,8 @@
 #include "header_abi.h"
 #include "header_values.h"
 
-#define TEXT_(x) #x
-#define TEXT(x)  TEXT_(x)
+#define QUOTED(x) #x
+#define TEXT(x)   QUOTED(x)
 
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
 #define PTDS "_ptds"

@@ -67,7 +67,7 @@ static void check_loads(const void *image, CUresult code, const char *words)
         OK(launch(f, 1, 1, NULL, NULL));
         OK(cuCtxSynchronize());
         OK(cuModuleUnload(m));
-    } else if (!check_note_(words == NULL || strstr(weir_last_message(), words) != NULL)) {
+    } else if (!check_count(words == NULL || strstr(weir_last_message(), words) != NULL)) {
         printf("the message \"%s\" lacks \"%s\"\n", weir_last_message(), words);
     }
 }
@@ -206,7 +206,7 @@ static void ptx(void)
         CUmodule m = NULL;
         CUlibrary lib = NULL;
         CUresult r = cuModuleLoadData(&m, cases[n].text);
-        if (!check_note_(
+        if (!check_count(
                 r == cases[n].code &&
                 (cases[n].words == NULL || strstr(weir_last_message(), cases[n].words) != NULL)))
             printf("case %zu: %s, \"%s\"\n", n, result_name(r), weir_last_message());

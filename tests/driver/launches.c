@@ -36,7 +36,7 @@ static void shapes(void)
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
         CUresult r = shaped(f, cases[n].g[0], cases[n].g[1], cases[n].g[2], cases[n].b[0],
                             cases[n].b[1], cases[n].b[2], cases[n].shared);
-        if (!check_note_(r == cases[n].code))
+        if (!check_count(r == cases[n].code))
             printf("shape %zu: %s, not %s\n", n, result_name(r), result_name(cases[n].code));
     }
     OK(shaped(small, 1, 1, 1, 64, 1, 1, 0));
@@ -155,7 +155,7 @@ static void attributes(void)
             a.value.cooperative = (int)cases[n].x;
         }
         CUresult r = cuLaunchKernelEx(&c, f, NULL, NULL);
-        if (!check_note_(r == cases[n].code))
+        if (!check_count(r == cases[n].code))
             printf("attribute %zu: %s, not %s\n", n, result_name(r), result_name(cases[n].code));
     }
     c.attrs = NULL;

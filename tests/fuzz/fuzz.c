@@ -138,9 +138,9 @@ static enum result expect(struct subject *s)
 {
     struct diag d = {0};
     struct ptx_module *m = ptx_parse(s->ptx, s->length, &d);
-    struct ptx_func *f = m ? ptx_find_func(m, "kernel") : NULL;
+    struct ptx_func *f = m != NULL ? ptx_find_func(m, "kernel") : NULL;
     enum result r = INVALID;
-    if (f && f->nparams == 4 && interpret(s, f, true, s->out, s->work, &d) &&
+    if (f != NULL && f->nparams == 4 && interpret(s, f, true, s->out, s->work, &d) &&
         interpret(s, f, false, s->want_out, s->want_work, &d)) {
         r = SAME;
         if (memcmp(s->out, s->want_out, s->out_bytes) ||
@@ -213,7 +213,7 @@ enum { FORMS = sizeof forms / sizeof *forms };
 /* The text with a pragma at the start of the kernel's body. The caller frees it. */
 static char *with_form(const char *ptx, const char *form)
 {
-    const char *entry = strstr(ptx, ".entry "), *body = entry ? strstr(entry, "\n{") : NULL;
+    const char *entry = strstr(ptx, ".entry "), *body = entry != NULL ? strstr(entry, "\n{") : NULL;
     if (body == NULL)
         return NULL;
     struct strbuf sb = {0};
@@ -383,7 +383,7 @@ static void keep(const struct plan *p, uint64_t seed, enum result r)
     snprintf(path, sizeof path, "%s/%llu-%s.ptx", folder, (unsigned long long)seed,
              result_names[r]);
     FILE *f = fopen(path, "w");
-    if (f) {
+    if (f != NULL) {
         fputs(text.items, f);
         fclose(f);
     }
@@ -487,7 +487,7 @@ static int minimise(const char *path)
         return 1;
     enum result want = try_alone(text, size);
     char **lines = xcalloc(size + 1, sizeof *lines);
-    for (char *s = strtok(text, "\n"); s; s = strtok(NULL, "\n"))
+    for (char *s = strtok(text, "\n"); s != NULL; s = strtok(NULL, "\n"))
         lines[count++] = s;
     fprintf(stderr, "%s: %s\n", result_names[want], report->text);
     char code[10];
@@ -536,17 +536,17 @@ int main(int argc, char **argv)
     if (report == MAP_FAILED)
         return 1;
     for (int k = 1; k < argc; k++) {
-        if ((v = value(argv[k], "first")))
+        if ((v = value(argv[k], "first")) != NULL)
             p.first = strcmp(v, "now") ? strtoull(v, NULL, 0) : (uint64_t)time(NULL) * 1000;
-        else if ((v = value(argv[k], "count")))
+        else if ((v = value(argv[k], "count")) != NULL)
             p.count = strtoull(v, NULL, 0);
-        else if ((v = value(argv[k], "batch")))
+        else if ((v = value(argv[k], "batch")) != NULL)
             p.batch = strtoull(v, NULL, 0);
-        else if ((v = value(argv[k], "seconds")))
+        else if ((v = value(argv[k], "seconds")) != NULL)
             seconds = atof(v);
-        else if ((v = value(argv[k], "keep")))
+        else if ((v = value(argv[k], "keep")) != NULL)
             p.keep = v;
-        else if ((v = value(argv[k], "minimise")))
+        else if ((v = value(argv[k], "minimise")) != NULL)
             return minimise(v);
         else if (strcmp(argv[k], "twice") == 0)
             twice = true;
@@ -554,7 +554,7 @@ int main(int argc, char **argv)
             every_form = true;
         else if (strcmp(argv[k], "forms") == 0)
             p.forms = one_form = true;
-        else if ((v = value(argv[k], "print"))) {
+        else if ((v = value(argv[k], "print")) != NULL) {
             struct strbuf text = {0};
             generate(&p, strtoull(v, NULL, 0), &text);
             fputs(text.items, stdout);

@@ -51,7 +51,7 @@ static void nested(struct gen *g, bool together, bool uniform, const char *mask,
     struct gen outer = *g;
     g->together = together && outer.together;
     g->uniform = uniform && outer.uniform;
-    if (mask)
+    if (mask != NULL)
         snprintf(g->mask, sizeof g->mask, "%s", mask);
     g->depth++;
     statements(g, most);

@@ -164,7 +164,7 @@ static bool registers_only(const struct ptx_instr *i)
 
 static void read_table(void)
 {
-    if (usables)
+    if (usables != NULL)
         return;
     usables = xcalloc(WEIR_COUNT(table), sizeof *usables);
     for (size_t k = 0; k < WEIR_COUNT(table); k++) {
@@ -214,7 +214,7 @@ static bool instantiate(struct gen *g, const struct usable *u, char *line, size_
                 first = name;
         }
         at += (size_t)snprintf(line + at, size - at, "%s%s%.*s", *s == '-' ? "-" : "", name.text,
-                               dot ? (int)(s + length - dot) : 0, dot ? dot : "");
+                               dot != NULL ? (int)(s + length - dot) : 0, dot != NULL ? dot : "");
         n++;
         s += length;
     }

@@ -290,14 +290,14 @@ static void own_atomic(struct gen *g, const struct region *r)
                                       "cas.b32", "add.u64", "exch.b64", "cas.b64", "min.s64"};
     char space[16], at[16];
     const char *op = ops[gen_random(g, WEIR_COUNT(ops))];
-    unsigned bytes = strstr(op, "64") ? 8 : 4;
+    unsigned bytes = strstr(op, "64") != NULL ? 8 : 4;
     if (r->owning == WORDS && bytes == 8)
         op = "xor.b32", bytes = 4;
     own_offset(g, r, bytes);
     region_address(g, r, space, at);
     struct name d = gen_exact(g, bytes * 8), b = gen_exact(g, bytes * 8),
                 c = gen_exact(g, bytes * 8);
-    if (strstr(op, "cas"))
+    if (strstr(op, "cas") != NULL)
         gen_put(g, "atom%s.%s %s, %s, %s, %s;", space, op, d.text, at, b.text, c.text);
     else
         gen_put(g, "atom%s.%s %s, %s, %s;", space, op, d.text, at, b.text);
@@ -363,7 +363,7 @@ void gen_atomic(struct gen *g)
         "and.b32", "or.b32",  "xor.b64", "and.b64", "inc.u32", "dec.u32", "add.f32", "add.f64"};
     uint32_t k = gen_random(g, WEIR_COUNT(ops));
     const char *op = ops[k];
-    unsigned bytes = strstr(op, "64") ? 8 : 4;
+    unsigned bytes = strstr(op, "64") != NULL ? 8 : 4;
     bool shared = gen_chance(g, 40), red = gen_chance(g, 50);
     char value[24], text[24];
     if (k == 12 || k == 13)

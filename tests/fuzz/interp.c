@@ -15,8 +15,8 @@ _Noreturn void interp_fail(struct machine *m, const struct ptx_instr *i, const c
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    diag_set(m->d, i ? i->line : 0, i ? i->column : 0, "%s: %s", i ? ptx_op_name(i->op) : "kernel",
-             text);
+    diag_set(m->d, i != NULL ? i->line : 0, i != NULL ? i->column : 0, "%s: %s",
+             i != NULL ? ptx_op_name(i->op) : "kernel", text);
     longjmp(m->fail, 1);
 }
 
@@ -79,7 +79,7 @@ static void lay_out(struct machine *m, struct code *c, struct ptx_var **vars, in
 
 struct code *interp_code(struct machine *m, const struct ptx_func *f)
 {
-    for (struct code *c = m->codes; c; c = c->next)
+    for (struct code *c = m->codes; c != NULL; c = c->next)
         if (c->f == f)
             return c;
     if (!f->has_body)
@@ -151,7 +151,7 @@ static uint64_t special(struct machine *m, const struct thread *t, const struct 
 static uint64_t symbol(struct machine *m, struct thread *t, const struct ptx_instr *i,
                        const struct ptx_operand *o)
 {
-    if (o->func)
+    if (o->func != NULL)
         return (uint64_t)(uintptr_t)o->func;
     (void)t;
     return interp_address(m, t, i, o);
@@ -253,7 +253,7 @@ static struct frame *new_frame(struct machine *m, struct code *c, struct frame *
     f->regs = xcalloc((size_t)c->f->nregs + 1, 8);
     f->given = xcalloc((size_t)c->f->nregs + 1, sizeof *f->given);
     f->area = xcalloc(c->area_bytes + 16, 1);
-    f->local_base = up ? up->local_base + up->code->local_bytes : 0;
+    f->local_base = up != NULL ? up->local_base + up->code->local_bytes : 0;
     (void)m;
     return f;
 }
@@ -297,14 +297,14 @@ static void call(struct machine *m, struct thread *t, const struct ptx_instr *i)
 {
     const struct ptx_call *c = i->call;
     const struct ptx_func *f =
-        c->func ? c->func : (const struct ptx_func *)(uintptr_t)interp_reg(m, t, i, c->reg);
+        c->func != NULL ? c->func : (const struct ptx_func *)(uintptr_t)interp_reg(m, t, i, c->reg);
     struct frame *to = new_frame(m, interp_code(m, f), t->top);
     if (c->nargs != f->nparams || c->nrets != f->nrets)
         interp_fail(m, i, "another prototype");
     if (to->local_base + to->code->local_bytes > LOCAL_BYTES)
         interp_fail(m, i, "the stack is full");
     for (int k = 0; k < c->nargs; k++)
-        pass(m, t, i, to, &c->args[k], f->params[k], f->param_regs ? f->param_regs[k] : -1);
+        pass(m, t, i, to, &c->args[k], f->params[k], f->param_regs != NULL ? f->param_regs[k] : -1);
     t->top->call = c;
     t->top = to;
 }
@@ -312,7 +312,7 @@ static void call(struct machine *m, struct thread *t, const struct ptx_instr *i)
 static void leave(struct machine *m, struct thread *t, const struct ptx_instr *i)
 {
     struct frame *f = t->top, *up = f->up;
-    if (!up) {
+    if (up == NULL) {
         t->wait = EXITED;
         pop(t);
         return;
@@ -345,7 +345,7 @@ static void step(struct machine *m, struct thread *t, const struct ptx_instr *i)
     case PTX_OP_call: call(m, t, i); break;
     case PTX_OP_ret: leave(m, t, i); break;
     case PTX_OP_exit:
-        while (t->top)
+        while (t->top != NULL)
             pop(t);
         t->wait = EXITED;
         break;
@@ -455,7 +455,7 @@ bool interp_run(const struct ptx_func *entry, struct interp_launch *l, struct di
         good = true;
     }
     for (int k = 0; k < m.nthreads; k++) {
-        while (m.threads[k].top)
+        while (m.threads[k].top != NULL)
             pop(&m.threads[k]);
         free(m.threads[k].local);
     }

@@ -16,7 +16,7 @@ uint64_t interp_place(struct machine *m, const struct ptx_var *v)
     if (m->nplaced == WEIR_COUNT(m->placed) || at + v->size > SHARED_BYTES || v->nrelocs)
         interp_fail(m, NULL, "%s has no room", v->name);
     *used = at + v->size;
-    if (!shared && v->init)
+    if (!shared && v->init != NULL)
         memcpy(m->statics + at, v->init, v->size);
     m->placed[m->nplaced++] = (struct placed){v, at};
     return at;
@@ -46,7 +46,7 @@ uint64_t interp_address(struct machine *m, struct thread *t, const struct ptx_in
     uint64_t base = 0;
     if (o->kind == PTX_OPR_MEM && o->reg >= 0)
         base = interp_reg(m, t, i, o->reg);
-    else if (o->var)
+    else if (o->var != NULL)
         base = variable(m, t, i, o->var);
     return base + (uint64_t)o->offset;
 }
@@ -81,7 +81,7 @@ static uint8_t *parameter(struct machine *m, struct thread *t, const struct ptx_
                           const struct ptx_operand *o, unsigned size)
 {
     struct frame *f = t->top;
-    for (int k = 0; k < f->code->nvars && o->var; k++)
+    for (int k = 0; k < f->code->nvars && o->var != NULL; k++)
         if (f->code->vars[k] == o->var && (uint64_t)o->offset + size <= o->var->size)
             return f->area + f->code->offset[k] + o->offset;
     interp_fail(m, i, "a parameter that is not there");
@@ -103,7 +103,8 @@ static uint8_t *place(struct machine *m, struct thread *t, const struct ptx_inst
         at = SHARED_BASE + (uint32_t)at;
     else if (space == PTX_SPACE_LOCAL)
         at = LOCAL_BASE + (uint32_t)at;
-    else if (space == PTX_SPACE_NONE && o->reg < 0 && o->var && o->var->space == PTX_SPACE_SHARED)
+    else if (space == PTX_SPACE_NONE && o->reg < 0 && o->var != NULL &&
+             o->var->space == PTX_SPACE_SHARED)
         at += SHARED_BASE;
     return generic(m, t, i, at, size, write);
 }

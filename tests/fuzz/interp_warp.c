@@ -66,14 +66,14 @@ static uint64_t shuffle(struct machine *m, const struct meeting *g, int lane, bo
         j = least | (b & ~segment), *valid = j <= most;
     if (!*valid)
         j = lane;
-    return g->t[j] ? g->a[j] : 0; /* a lane that takes no part gives 0 */
+    return g->t[j] != NULL ? g->a[j] : 0; /* a lane that takes no part gives 0 */
 }
 
 static uint64_t vote(const struct meeting *g, const struct ptx_instr *i)
 {
     uint32_t yes = 0;
     for (int k = 0; k < MAX_WARP; k++)
-        yes |= g->t[k] && g->a[k] ? 1u << k : 0;
+        yes |= g->t[k] != NULL && g->a[k] ? 1u << k : 0;
     return ptx_has(i, PTX_M_all)   ? yes == g->mask
            : ptx_has(i, PTX_M_any) ? yes != 0
            : ptx_has(i, PTX_M_uni) ? yes == 0 || yes == g->mask
@@ -84,7 +84,7 @@ static uint64_t match(const struct meeting *g, const struct ptx_instr *i, int la
 {
     uint32_t same = 0;
     for (int k = 0; k < MAX_WARP; k++)
-        same |= g->t[k] && g->a[k] == g->a[lane] ? 1u << k : 0;
+        same |= g->t[k] != NULL && g->a[k] == g->a[lane] ? 1u << k : 0;
     *all = same == g->mask;
     return ptx_has(i, PTX_M_any) ? same : *all ? g->mask : 0;
 }
@@ -94,7 +94,7 @@ static uint64_t reduce(struct machine *m, const struct meeting *g, const struct 
     uint64_t r = 0;
     bool first = true;
     for (int k = 0; k < MAX_WARP; k++) {
-        if (!g->t[k])
+        if (g->t[k] == NULL)
             continue;
         r = first ? g->a[k] : interp_atomic(m, i, i->types[0], true, r, g->a[k], 0);
         first = false;
@@ -108,7 +108,7 @@ static void meet(struct machine *m, struct meeting *g)
     bool second[MAX_WARP] = {0};
     for (int k = 0; k < MAX_WARP; k++) {
         struct thread *t = g->t[k];
-        if (!t || t->at->op == PTX_OP_bar || t->at->op == PTX_OP_elect)
+        if (t == NULL || t->at->op == PTX_OP_bar || t->at->op == PTX_OP_elect)
             continue;
         const struct ptx_operand *a = &t->at->operands[t->at->pair ? 2 : 1];
         g->a[k] =
@@ -116,7 +116,7 @@ static void meet(struct machine *m, struct meeting *g)
     }
     for (int k = 0; k < MAX_WARP; k++) {
         struct thread *t = g->t[k];
-        if (!t)
+        if (t == NULL)
             continue;
         switch (t->at->op) {
         case PTX_OP_shfl: result[k] = shuffle(m, g, k, &second[k]); break;
@@ -132,7 +132,7 @@ static void meet(struct machine *m, struct meeting *g)
     }
     for (int k = 0; k < MAX_WARP; k++) {
         struct thread *t = g->t[k];
-        if (!t)
+        if (t == NULL)
             continue;
         if (t->at->op != PTX_OP_bar)
             interp_write(m, t, t->at, &t->at->operands[0],
@@ -202,8 +202,8 @@ bool interp_barrier(struct machine *m)
             return false;
         if (ptx_has(t->at, PTX_M_arrive) || t->at->noperands > (reduces(t->at) ? 3 : 1))
             interp_fail(m, t->at, "barriers for part of the block are not interpreted");
-        if (at && interp_read(m, t, t->at, number(t->at), PTX_U32) !=
-                      interp_read(m, t, at, number(at), PTX_U32))
+        if (at != NULL && interp_read(m, t, t->at, number(t->at), PTX_U32) !=
+                              interp_read(m, t, at, number(at), PTX_U32))
             interp_fail(m, t->at, "threads wait at two barriers");
         at = t->at;
         if (reduces(at))

@@ -155,5 +155,5 @@ int main(int argc, char **argv)
     else if (strcmp(argv[1], "lend") == 0)
         lend(c, f);
     OK(cuDevicePrimaryCtxReset(0));
-    return check_failed_ != 0;
+    return checks_failed != 0;
 }

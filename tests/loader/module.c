@@ -70,7 +70,7 @@ uint32_t fake_run(const struct jit_code *code, void *out)
 char *make_directory(void)
 {
     const char *parent = getenv("TMPDIR");
-    char *directory = xprintf("%s/weir-test-XXXXXX", parent ? parent : "/tmp");
+    char *directory = xprintf("%s/weir-test-XXXXXX", parent != NULL ? parent : "/tmp");
     if (mkdtemp(directory) == NULL) {
         perror(directory);
         exit(2);
@@ -105,7 +105,8 @@ int log_count(const char *directory, const char *what)
     char *path = xprintf("%s/log", directory);
     char *text = file_read(path, NULL, NULL);
     int count = 0;
-    for (char *line = text ? strtok(text, "\n") : NULL; line != NULL; line = strtok(NULL, "\n"))
+    for (char *line = text != NULL ? strtok(text, "\n") : NULL; line != NULL;
+         line = strtok(NULL, "\n"))
         count += strncmp(line, what, strlen(what)) == 0;
     free(text);
     free(path);

@@ -27,7 +27,7 @@ static void log_line(const char *what, const char *name)
 static int env_number(const char *name)
 {
     const char *text = getenv(name);
-    return text ? atoi(text) : 0;
+    return text != NULL ? atoi(text) : 0;
 }
 
 /* Waits until `count` threads are here, ten seconds at most. */

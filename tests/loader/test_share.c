@@ -52,7 +52,7 @@ static void run_processes(int count, void (*body)(int number))
     for (int i = 0; i < count; i++)
         if (fork() == 0) {
             body(i);
-            int failed = check_failed_ != 0;
+            int failed = checks_failed != 0;
             fflush(stdout);
             _exit(failed);
         }

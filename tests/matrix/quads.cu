@@ -110,7 +110,7 @@ static void run(void (*kernel)(lane *), const char *name, bool a_col, bool b_row
             }
             bad += got != (float)sum;
         }
-    if (!check_note_(bad == 0))
+    if (!check_count(bad == 0))
         printf("%s: %d elements are wrong\n", name, bad);
 }
 

@@ -142,7 +142,7 @@ static void run(void (*kernel)(lane *), const char *name, const kind &ka, const 
                 sum += a[r][i] * b[i][n];
             bad += h[r % 8 * 4 + n / 2].d[r / 8 * 2 + n % 2] != (float)sum;
         }
-    if (!check_note_(bad == 0))
+    if (!check_count(bad == 0))
         printf("%s, selector %d: %d elements are wrong\n", name, selector, bad);
 }
 

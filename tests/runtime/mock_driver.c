@@ -162,7 +162,7 @@ EXPORT CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned
     /* Pieces are fat binaries whose payload, here, is text. */
     if (w->magic == FAT_WRAPPER_MAGIC) {
         linked[0] = '\0';
-        for (const void *const *piece = w->aux; *piece; piece++)
+        for (const void *const *piece = w->aux; *piece != NULL; piece++)
             strncat(linked, (const char *)*piece + sizeof(struct fat_header),
                     sizeof linked - strlen(linked) - 1);
         image = linked;
@@ -186,13 +186,13 @@ EXPORT CUresult cuModuleUnload(CUmodule module)
 EXPORT CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
 {
     *function = (CUfunction)strstr((const char *)module, name);
-    return *function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+    return *function != NULL ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
 EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *size, CUmodule module,
                                      const char *name)
 {
-    if (!strstr((const char *)module, name))
+    if (strstr((const char *)module, name) == NULL)
         return CUDA_ERROR_NOT_FOUND;
     *address = 0x5000;
     *size = 64;
@@ -206,7 +206,7 @@ EXPORT CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned 
     (void)extra;
     mock_log("launch(%.4s %u,%u,%u %u,%u,%u %u %p", (const char *)f, gx, gy, gz, bx, by, bz, shared,
              (void *)stream);
-    if (params)
+    if (params != NULL)
         mock_log(" %d", *(int *)params[0]);
     mock_log(") ");
     return result_of("cuLaunchKernel");

@@ -37,7 +37,7 @@ struct driver {
 static void *open_driver(struct driver *drv, char **path)
 {
     const char *directory = weir_library_directory();
-    *path = xprintf("%s/libcuda.so.1", directory ? directory : "../lib");
+    *path = xprintf("%s/libcuda.so.1", directory != NULL ? directory : "../lib");
     void *handle = dlopen(*path, RTLD_NOW | RTLD_LOCAL);
     if (handle == NULL)
         return NULL;
@@ -81,7 +81,7 @@ static bool print_devices(void)
     bool ok = open_driver(&drv, &path) != NULL;
     if (!ok) {
         const char *why = dlerror();
-        printf("driver:     %s\n", why ? why : path);
+        printf("driver:     %s\n", why != NULL ? why : path);
     } else {
         int version = 0, count = 0, error = drv.init(0);
         const char *name = NULL;
@@ -91,7 +91,7 @@ static bool print_devices(void)
             error = drv.count(&count);
         if (error != 0) {
             drv.error_name(error, &name);
-            printf("devices:    none (%s)\n", name ? name : "unknown error");
+            printf("devices:    none (%s)\n", name != NULL ? name : "unknown error");
             ok = false;
         }
         for (int i = 0; i < count; i++)

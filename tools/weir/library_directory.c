@@ -12,7 +12,7 @@ static char *directory;
 static void find(void)
 {
     char *self = realpath("/proc/self/exe", NULL);
-    char *slash = self ? strrchr(self, '/') : NULL;
+    char *slash = self != NULL ? strrchr(self, '/') : NULL;
     if (slash == NULL)
         return;
     *slash = '\0';

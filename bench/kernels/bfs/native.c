@@ -34,7 +34,7 @@ static void native(const struct bench_problem *p)
     const int *start = p->array[0].data, *neighbour = p->array[1].data;
     int *level = p->array[2].data, n = p->n;
     int *list = malloc(sizeof(int) * (size_t)n), *next = malloc(sizeof(int) * (size_t)n);
-    if (!list || !next)
+    if (list == NULL || next == NULL)
         bench_stop("no memory");
     memset(level, 0, sizeof(int) * (size_t)n);
     level[0] = 1;

@@ -63,7 +63,7 @@ static void multiply(const float *a, const float *b, float *c, int n)
 #pragma omp parallel
     {
         float *panel = aligned_alloc(64, (size_t)n * COLUMNS * sizeof(float));
-        if (!panel)
+        if (panel == NULL)
             bench_stop("no memory");
 #pragma omp for schedule(dynamic)
         for (int column = 0; column < n; column += COLUMNS) {
@@ -106,7 +106,7 @@ static void native_half(const struct bench_problem *p)
 {
     size_t count = (size_t)p->n * (size_t)p->n;
     float *wide = aligned_alloc(64, 2 * count * sizeof(float));
-    if (!wide)
+    if (wide == NULL)
         bench_stop("no memory");
     for (int i = 0; i < 2; i++) {
         const _Float16 *m = p->array[i].data;
@@ -149,10 +149,10 @@ static void native_blas(const struct bench_problem *p)
                        const float *, const float *, const int *, const float *, const int *,
                        const float *, float *, const int *);
     static sgemm *function;
-    if (!function) {
+    if (function == NULL) {
         void *library = dlopen("libopenblas.so.0", RTLD_NOW);
-        function = library ? (sgemm *)dlsym(library, "sgemm_") : NULL;
-        if (!function)
+        function = library != NULL ? (sgemm *)dlsym(library, "sgemm_") : NULL;
+        if (function == NULL)
             bench_stop("no OpenBLAS: make bench-deps");
     }
     const float one = 1, zero = 0;

@@ -53,7 +53,7 @@ static void native(const struct bench_problem *p)
     int n = p->n;
     const float *bodies = p->array[0].data;
     float *split = aligned_alloc(64, (size_t)n * 4 * sizeof(float));
-    if (!split)
+    if (split == NULL)
         bench_stop("no memory");
     float *x = split, *y = x + n, *z = y + n, *mass = z + n;
     for (int i = 0; i < n; i++) {

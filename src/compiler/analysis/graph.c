@@ -11,7 +11,7 @@ void graph_init(struct graph *g, int32_t n) { *g = (struct graph){.n = n}; }
 void graph_edge(struct graph *g, int32_t from, int32_t to)
 {
     if ((size_t)g->nedges == g->edges_cap)
-        g->edges = vec_grow_(g->edges, &g->edges_cap, sizeof *g->edges);
+        g->edges = vec_grow(g->edges, &g->edges_cap, sizeof *g->edges);
     g->edges[g->nedges++] = (struct graph_edge){from, to};
 }
 
@@ -154,7 +154,7 @@ struct search {
 static void push_region(struct search *s, int32_t *nodes, int32_t count, int32_t loop)
 {
     if (s->ntodo == s->todo_cap)
-        s->todo = vec_grow_(s->todo, &s->todo_cap, sizeof *s->todo);
+        s->todo = vec_grow(s->todo, &s->todo_cap, sizeof *s->todo);
     for (int32_t i = 0; i < count; i++) {
         s->region[nodes[i]] = s->nregions;
         s->seen[nodes[i]] = 0;
@@ -209,7 +209,7 @@ static void add_loop(struct search *s, const struct region *r, const int32_t *me
                        : entries[0];
     free(entries);
     if ((size_t)out->count == out->cap)
-        out->loops = vec_grow_(out->loops, &out->cap, sizeof *out->loops);
+        out->loops = vec_grow(out->loops, &out->cap, sizeof *out->loops);
     int32_t loop = out->count++;
     out->loops[loop] = (struct graph_loop){.head = head,
                                            .parent = r->loop,

@@ -35,7 +35,7 @@ static inline void call_take_note(enum weir_call *call, const void **caller)
 }
 
 #define CALLED(name)                                                                               \
-    struct call_guard call_guard_ __attribute__((cleanup(call_leave), unused)) =                   \
+    struct call_guard call_guard_here __attribute__((cleanup(call_leave), unused)) =               \
         call_enter(WEIR_CALL_##name, __builtin_return_address(0))
 
 /* The function's name, NULL for none. */

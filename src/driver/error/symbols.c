@@ -88,9 +88,9 @@ const char *symbol_demangle(const char *name)
     X(dwarf_filesrc)
 
 static struct {
-#define DW_(name) __typeof__(&name) name;
-    DW_FUNCTIONS(DW_)
-#undef DW_
+#define DW_ENTRY(name) __typeof__(&name) name;
+    DW_FUNCTIONS(DW_ENTRY)
+#undef DW_ENTRY
     bool tried, there;
 } dw;
 
@@ -103,11 +103,11 @@ static bool open_dw(void)
     if (library == NULL)
         return false;
     dw.there = true;
-#define DW_(name)                                                                                  \
+#define DW_ENTRY(name)                                                                             \
     dw.name = (__typeof__(&name))dlsym(library, #name);                                            \
     dw.there &= dw.name != NULL;
-    DW_FUNCTIONS(DW_)
-#undef DW_
+    DW_FUNCTIONS(DW_ENTRY)
+#undef DW_ENTRY
     return dw.there;
 }
 

@@ -511,8 +511,8 @@ WEIR_API CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph g, unsig
     return r;
 }
 
-static CUresult cuGraphInstantiateWithParams_(bool pt, CUgraphExec *out, CUgraph g,
-                                              CUDA_GRAPH_INSTANTIATE_PARAMS *params)
+static CUresult cuGraphInstantiateWithParams_impl(bool pt, CUgraphExec *out, CUgraph g,
+                                                  CUDA_GRAPH_INSTANTIATE_PARAMS *params)
 {
     struct build b = {0};
     CUcontext ctx;
@@ -578,7 +578,7 @@ static CUresult exec_find(CUgraphExec e, CUstream h, bool pt, struct device_stre
     return r;
 }
 
-static CUresult cuGraphUpload_(bool pt, CUgraphExec e, CUstream h)
+static CUresult cuGraphUpload_impl(bool pt, CUgraphExec e, CUstream h)
 {
     CUcontext c;
     struct device_stream *s;
@@ -589,7 +589,7 @@ static CUresult cuGraphUpload_(bool pt, CUgraphExec e, CUstream h)
 }
 BOTH(cuGraphUpload, (CUgraphExec e, CUstream h), e, h)
 
-static CUresult cuGraphLaunch_(bool pt, CUgraphExec e, CUstream h)
+static CUresult cuGraphLaunch_impl(bool pt, CUgraphExec e, CUstream h)
 {
     CUcontext c;
     struct device_stream *s;

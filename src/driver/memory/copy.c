@@ -9,21 +9,24 @@
 #define SYNC(name, params, ...)                                                                    \
     WEIR_API CUresult name params;                                                                 \
     WEIR_API CUresult name##_ptds params;                                                          \
-    WEIR_API CUresult name params { return name##_(NULL, false, DEVICE_COPY_SYNC, __VA_ARGS__); }  \
+    WEIR_API CUresult name params                                                                  \
+    {                                                                                              \
+        return name##_impl(NULL, false, DEVICE_COPY_SYNC, __VA_ARGS__);                            \
+    }                                                                                              \
     WEIR_API CUresult name##_ptds params                                                           \
     {                                                                                              \
-        return name##_(NULL, true, DEVICE_COPY_SYNC, __VA_ARGS__);                                 \
+        return name##_impl(NULL, true, DEVICE_COPY_SYNC, __VA_ARGS__);                             \
     }
 #define ASYNC(name, impl, params, ...)                                                             \
     WEIR_API CUresult name params;                                                                 \
     WEIR_API CUresult name##_ptsz params;                                                          \
     WEIR_API CUresult name params                                                                  \
     {                                                                                              \
-        return impl##_(stream, false, DEVICE_COPY_ASYNC, __VA_ARGS__);                             \
+        return impl##_impl(stream, false, DEVICE_COPY_ASYNC, __VA_ARGS__);                         \
     }                                                                                              \
     WEIR_API CUresult name##_ptsz params                                                           \
     {                                                                                              \
-        return impl##_(stream, true, DEVICE_COPY_ASYNC, __VA_ARGS__);                              \
+        return impl##_impl(stream, true, DEVICE_COPY_ASYNC, __VA_ARGS__);                          \
     }
 
 #define WHERE COPY_WHERE
@@ -125,7 +128,7 @@ static CUresult both_devices(CUdeviceptr dst, CUdeviceptr src, size_t n)
     return r == CUDA_SUCCESS && n > 0 ? device_named(src) : r;
 }
 
-static CUresult cuMemcpy_(WHERE, CUdeviceptr dst, CUdeviceptr src, size_t n)
+static CUresult cuMemcpy_impl(WHERE, CUdeviceptr dst, CUdeviceptr src, size_t n)
 {
     return copy_linear(h, pt, mode, copy_ptr(dst), copy_ptr(src), n);
 }
@@ -133,7 +136,7 @@ SYNC(cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t n), dst, src, n)
 ASYNC(cuMemcpyAsync, cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream stream), dst,
       src, n)
 
-static CUresult cuMemcpyHtoD_v2_(WHERE, CUdeviceptr dst, const void *src, size_t n)
+static CUresult cuMemcpyHtoD_v2_impl(WHERE, CUdeviceptr dst, const void *src, size_t n)
 {
     CUresult r = n > 0 ? device_named(dst) : CUDA_SUCCESS;
     return r != CUDA_SUCCESS
@@ -144,7 +147,7 @@ SYNC(cuMemcpyHtoD_v2, (CUdeviceptr dst, const void *src, size_t n), dst, src, n)
 ASYNC(cuMemcpyHtoDAsync_v2, cuMemcpyHtoD_v2,
       (CUdeviceptr dst, const void *src, size_t n, CUstream stream), dst, src, n)
 
-static CUresult cuMemcpyDtoH_v2_(WHERE, void *dst, CUdeviceptr src, size_t n)
+static CUresult cuMemcpyDtoH_v2_impl(WHERE, void *dst, CUdeviceptr src, size_t n)
 {
     CUresult r = n > 0 ? device_named(src) : CUDA_SUCCESS;
     return r != CUDA_SUCCESS
@@ -155,7 +158,7 @@ SYNC(cuMemcpyDtoH_v2, (void *dst, CUdeviceptr src, size_t n), dst, src, n)
 ASYNC(cuMemcpyDtoHAsync_v2, cuMemcpyDtoH_v2,
       (void *dst, CUdeviceptr src, size_t n, CUstream stream), dst, src, n)
 
-static CUresult cuMemcpyDtoD_v2_(WHERE, CUdeviceptr dst, CUdeviceptr src, size_t n)
+static CUresult cuMemcpyDtoD_v2_impl(WHERE, CUdeviceptr dst, CUdeviceptr src, size_t n)
 {
     CUresult r = both_devices(dst, src, n);
     return r != CUDA_SUCCESS ? r : copy_linear(h, pt, mode, copy_ptr(dst), copy_ptr(src), n);
@@ -164,8 +167,8 @@ SYNC(cuMemcpyDtoD_v2, (CUdeviceptr dst, CUdeviceptr src, size_t n), dst, src, n)
 ASYNC(cuMemcpyDtoDAsync_v2, cuMemcpyDtoD_v2,
       (CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream stream), dst, src, n)
 
-static CUresult cuMemcpyPeer_(WHERE, CUdeviceptr dst, CUcontext dc, CUdeviceptr src, CUcontext sc,
-                              size_t n)
+static CUresult cuMemcpyPeer_impl(WHERE, CUdeviceptr dst, CUcontext dc, CUdeviceptr src,
+                                  CUcontext sc, size_t n)
 {
     if (context_check(dc) != CUDA_SUCCESS || context_check(sc) != CUDA_SUCCESS)
         return CUDA_ERROR_INVALID_CONTEXT;
@@ -346,7 +349,7 @@ CUresult copy_box(WHERE, const struct copy_side *src, const struct copy_side *ds
     return box(h, pt, mode, src, dst, width, height, depth, false);
 }
 
-static CUresult cuMemcpy2D_v2_(WHERE, const CUDA_MEMCPY2D *m)
+static CUresult cuMemcpy2D_v2_impl(WHERE, const CUDA_MEMCPY2D *m)
 {
     if (m == NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -361,13 +364,13 @@ static CUresult cuMemcpy2D_v2_(WHERE, const CUDA_MEMCPY2D *m)
 SYNC(cuMemcpy2D_v2, (const CUDA_MEMCPY2D *m), m)
 ASYNC(cuMemcpy2DAsync_v2, cuMemcpy2D_v2, (const CUDA_MEMCPY2D *m, CUstream stream), m)
 
-static CUresult cuMemcpy2DUnaligned_v2_(WHERE, const CUDA_MEMCPY2D *m)
+static CUresult cuMemcpy2DUnaligned_v2_impl(WHERE, const CUDA_MEMCPY2D *m)
 {
-    return cuMemcpy2D_v2_(h, pt, mode, m);
+    return cuMemcpy2D_v2_impl(h, pt, mode, m);
 }
 SYNC(cuMemcpy2DUnaligned_v2, (const CUDA_MEMCPY2D *m), m)
 
-static CUresult cuMemcpy3D_v2_(WHERE, const CUDA_MEMCPY3D *m)
+static CUresult cuMemcpy3D_v2_impl(WHERE, const CUDA_MEMCPY3D *m)
 {
     if (m == NULL || m->reserved0 != NULL || m->reserved1 != NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -379,7 +382,7 @@ SYNC(cuMemcpy3D_v2, (const CUDA_MEMCPY3D *m), m)
 ASYNC(cuMemcpy3DAsync_v2, cuMemcpy3D_v2, (const CUDA_MEMCPY3D *m, CUstream stream), m)
 
 /* Contexts say whose arrays and pointers these are; the addresses do, too. */
-static CUresult cuMemcpy3DPeer_(WHERE, const CUDA_MEMCPY3D_PEER *m)
+static CUresult cuMemcpy3DPeer_impl(WHERE, const CUDA_MEMCPY3D_PEER *m)
 {
     if (m == NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -410,7 +413,7 @@ static struct copy_side pointer_side(CUdeviceptr p)
 }
 
 #define ROW(name, from, to, params)                                                                \
-    static CUresult name##_ params                                                                 \
+    static CUresult name##_impl params                                                             \
     {                                                                                              \
         struct copy_side src = (from), dst = (to);                                                 \
         return copy_box(h, pt, mode, &src, &dst, n, 1, 1);                                         \
@@ -496,14 +499,14 @@ static CUresult copy_set(WHERE, CUdeviceptr at, size_t pitch, uint32_t element, 
 }
 
 #define SETS(bits, type)                                                                           \
-    static CUresult cuMemsetD##bits##_v2_(WHERE, CUdeviceptr at, type value, size_t n)             \
+    static CUresult cuMemsetD##bits##_v2_impl(WHERE, CUdeviceptr at, type value, size_t n)             \
     {                                                                                              \
         return copy_set(h, pt, mode, at, 0, (bits) / 8, value, n, 1);                              \
     }                                                                                              \
     SYNC(cuMemsetD##bits##_v2, (CUdeviceptr at, type value, size_t n), at, value, n)               \
     ASYNC(cuMemsetD##bits##Async, cuMemsetD##bits##_v2,                                            \
           (CUdeviceptr at, type value, size_t n, CUstream stream), at, value, n)                   \
-    static CUresult cuMemsetD2D##bits##_v2_(WHERE, CUdeviceptr at, size_t pitch, type value,       \
+    static CUresult cuMemsetD2D##bits##_v2_impl(WHERE, CUdeviceptr at, size_t pitch, type value,       \
                                             size_t width, size_t height)                           \
     {                                                                                              \
         return copy_set(h, pt, mode, at, pitch, (bits) / 8, value, width, height);                 \

@@ -23,9 +23,10 @@ static bool order_valid(CUmemcpySrcAccessOrder order, unsigned flags)
 /* Batches may not go into the legacy stream. */
 static bool stream_valid(CUstream h, bool pt) { return h != CU_STREAM_LEGACY && (h != NULL || pt); }
 
-static CUresult cuMemcpyBatchAsync_v2_(bool pt, CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes,
-                                       size_t count, CUmemcpyAttributes *attributes, size_t *first,
-                                       size_t nattributes, CUstream h)
+static CUresult cuMemcpyBatchAsync_v2_impl(bool pt, CUdeviceptr *dsts, CUdeviceptr *srcs,
+                                           size_t *sizes, size_t count,
+                                           CUmemcpyAttributes *attributes, size_t *first,
+                                           size_t nattributes, CUstream h)
 {
     CUresult r = settle(h, pt, false);
     if (r != CUDA_SUCCESS)
@@ -102,8 +103,8 @@ static CUresult check_op(const CUDA_MEMCPY3D_BATCH_OP *op)
     return both && a != b ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
-static CUresult cuMemcpy3DBatchAsync_v2_(bool pt, size_t count, CUDA_MEMCPY3D_BATCH_OP *ops,
-                                         unsigned long long flags, CUstream h)
+static CUresult cuMemcpy3DBatchAsync_v2_impl(bool pt, size_t count, CUDA_MEMCPY3D_BATCH_OP *ops,
+                                             unsigned long long flags, CUstream h)
 {
     CUresult r = settle(h, pt, false);
     if (r != CUDA_SUCCESS)

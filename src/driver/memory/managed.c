@@ -211,8 +211,9 @@ static CUresult check_stream(CUstream h, bool per_thread)
     return r;
 }
 
-static CUresult cuMemPrefetchAsync_v2_(bool pt, CUdeviceptr at, size_t bytes,
-                                       CUmemLocation location, unsigned int flags, CUstream stream)
+static CUresult cuMemPrefetchAsync_v2_impl(bool pt, CUdeviceptr at, size_t bytes,
+                                           CUmemLocation location, unsigned int flags,
+                                           CUstream stream)
 {
     CU_TRY(check_stream(stream, pt));
     return flags != 0 ? CUDA_ERROR_INVALID_VALUE : prefetch_range(at, bytes, location);
@@ -255,7 +256,7 @@ static CUresult managed_batch(CUstream stream, bool pt, CUdeviceptr *at, size_t 
     CUdeviceptr *at, size_t *bytes, size_t count, CUmemLocation *locations, size_t *first,         \
         size_t nlocations, unsigned long long flags, CUstream stream
 
-static CUresult cuMemPrefetchBatchAsync_(bool pt, BATCH)
+static CUresult cuMemPrefetchBatchAsync_impl(bool pt, BATCH)
 {
     if (locations == NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -265,16 +266,16 @@ BOTH(cuMemPrefetchBatchAsync, (BATCH), at, bytes, count, locations, first, nloca
      stream)
 
 /* Contents that may be dropped need not be: discarding keeps them. */
-static CUresult cuMemDiscardAndPrefetchBatchAsync_(bool pt, BATCH)
+static CUresult cuMemDiscardAndPrefetchBatchAsync_impl(bool pt, BATCH)
 {
-    return cuMemPrefetchBatchAsync_(pt, at, bytes, count, locations, first, nlocations, flags,
-                                    stream);
+    return cuMemPrefetchBatchAsync_impl(pt, at, bytes, count, locations, first, nlocations, flags,
+                                        stream);
 }
 BOTH(cuMemDiscardAndPrefetchBatchAsync, (BATCH), at, bytes, count, locations, first, nlocations,
      flags, stream)
 
-static CUresult cuMemDiscardBatchAsync_(bool pt, CUdeviceptr *at, size_t *bytes, size_t count,
-                                        unsigned long long flags, CUstream stream)
+static CUresult cuMemDiscardBatchAsync_impl(bool pt, CUdeviceptr *at, size_t *bytes, size_t count,
+                                            unsigned long long flags, CUstream stream)
 {
     return managed_batch(stream, pt, at, bytes, count, NULL, NULL, 0, flags);
 }
@@ -298,10 +299,10 @@ WEIR_API CUresult cuMemAdvise(CUdeviceptr at, size_t bytes, CUmem_advise advice,
 }
 
 #undef cuMemPrefetchAsync
-static CUresult cuMemPrefetchAsync_(bool pt, CUdeviceptr at, size_t bytes, CUdevice dev,
-                                    CUstream stream)
+static CUresult cuMemPrefetchAsync_impl(bool pt, CUdeviceptr at, size_t bytes, CUdevice dev,
+                                        CUstream stream)
 {
-    return cuMemPrefetchAsync_v2_(pt, at, bytes, location_of(dev), 0, stream);
+    return cuMemPrefetchAsync_v2_impl(pt, at, bytes, location_of(dev), 0, stream);
 }
 BOTH(cuMemPrefetchAsync, (CUdeviceptr at, size_t bytes, CUdevice dev, CUstream stream), at, bytes,
      dev, stream)
@@ -415,8 +416,8 @@ WEIR_API CUresult cuMemRangeGetAttribute(void *out, size_t bytes, CUmem_range_at
 
 /* Host and devices may use all managed memory at any time here, whatever stream it is attached to.
  */
-static CUresult cuStreamAttachMemAsync_(bool pt, CUstream stream, CUdeviceptr at, size_t bytes,
-                                        unsigned int flags)
+static CUresult cuStreamAttachMemAsync_impl(bool pt, CUstream stream, CUdeviceptr at, size_t bytes,
+                                            unsigned int flags)
 {
     struct mem_info i;
     CU_TRY(check_stream(stream, pt));

@@ -90,7 +90,7 @@ static struct ptx_module *link_list(const void *const *list, CUresult *code, str
         }
         if (text == NULL)
             diag_set(d, 0, 0, "%s", part.text);
-        struct ptx_module *unit = text ? parse(text, SIZE_MAX, code, d) : NULL;
+        struct ptx_module *unit = text != NULL ? parse(text, SIZE_MAX, code, d) : NULL;
         free(text);
         ok = unit != NULL;
         if (ok)
@@ -133,7 +133,7 @@ struct ptx_module *module_read(const void *image, size_t size, CUresult *code, s
     }
     if (image != NULL && fatbin_is_header(image)) {
         char *text = text_of(image, size, code, d);
-        struct ptx_module *ptx = text ? parse(text, SIZE_MAX, code, d) : NULL;
+        struct ptx_module *ptx = text != NULL ? parse(text, SIZE_MAX, code, d) : NULL;
         free(text);
         return ptx;
     }
@@ -144,7 +144,7 @@ struct ptx_module *module_read(const void *image, size_t size, CUresult *code, s
                  "arch=compute_80,code=compute_80");
         return NULL;
     }
-    return image ? parse(image, size, code, d) : NULL;
+    return image != NULL ? parse(image, size, code, d) : NULL;
 }
 
 static void free_module(CUmodule m)
@@ -264,7 +264,7 @@ CUresult module_function(CUmodule m, const char *name, CUfunction *out)
     struct ptx_func *func = ptx_find_func(m->ptx, name);
     if (func == NULL || !func->is_entry || !func->has_body)
         return driver_error(CUDA_ERROR_NOT_FOUND, "the module has no kernel named %s%s%s", name,
-                            m->note ? "; " : "", m->note ? m->note : "");
+                            m->note != NULL ? "; " : "", m->note != NULL ? m->note : "");
     CUresult r = CUDA_SUCCESS;
     pthread_mutex_lock(&m->lock);
     *out = NULL;

@@ -133,8 +133,8 @@ static void fill(CUmodule m, const struct ptx_var *v, uint8_t *to)
         memset(to, 0, v->size);
     for (int32_t k = 0; k < v->nrelocs; k++) {
         const struct ptx_reloc *r = &v->relocs[k];
-        uint64_t a =
-            r->var ? m->resolver.var_address(m, r->var) : m->resolver.func_address(m, r->func);
+        uint64_t a = r->var != NULL ? m->resolver.var_address(m, r->var)
+                                    : m->resolver.func_address(m, r->func);
         a += (uint64_t)r->addend;
         a >>= r->shift * 8u;
         memcpy(to + r->at, &a, r->bytes);

@@ -391,14 +391,14 @@ static inline CUstream named(bool pt, CUstream stream)
 #define ENTRY        static inline __attribute__((always_inline)) CUresult
 #define CALLER(name) called_by(WEIR_CALL_##name, __builtin_return_address(0))
 
-ENTRY cuMemAllocAsync_(bool pt, CUdeviceptr *out, size_t bytes, CUstream stream)
+ENTRY cuMemAllocAsync_impl(bool pt, CUdeviceptr *out, size_t bytes, CUstream stream)
 {
     return alloc_of_pool(out, bytes, NULL, named(pt, stream), CALLER(cuMemAllocAsync));
 }
 BOTH(cuMemAllocAsync, (CUdeviceptr * out, size_t bytes, CUstream s), out, bytes, s)
 
-ENTRY cuMemAllocFromPoolAsync_(bool pt, CUdeviceptr *out, size_t bytes, CUmemoryPool h,
-                               CUstream stream)
+ENTRY cuMemAllocFromPoolAsync_impl(bool pt, CUdeviceptr *out, size_t bytes, CUmemoryPool h,
+                                   CUstream stream)
 {
     if (h == NULL) {
         if (out != NULL)
@@ -465,7 +465,7 @@ static inline CUresult free_of_pool(CUdeviceptr at, CUstream stream, struct pool
                : free_other(at, stream->device, stream->ctx);
 }
 
-ENTRY cuMemFreeAsync_(bool pt, CUdeviceptr at, CUstream stream)
+ENTRY cuMemFreeAsync_impl(bool pt, CUdeviceptr at, CUstream stream)
 {
     return free_of_pool(at, named(pt, stream), CALLER(cuMemFreeAsync));
 }

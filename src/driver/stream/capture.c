@@ -349,7 +349,7 @@ static CUresult capture_begin(CUstream h, bool pt, CUgraph g, const struct point
     return CUDA_SUCCESS;
 }
 
-static CUresult cuStreamBeginCapture_v2_(bool pt, CUstream h, CUstreamCaptureMode mode)
+static CUresult cuStreamBeginCapture_v2_impl(bool pt, CUstream h, CUstreamCaptureMode mode)
 {
     return capture_begin(h, pt, NULL, NULL, mode);
 }
@@ -372,9 +372,10 @@ static CUresult read_points(CUgraph g, const CUgraphNode *nodes, const CUgraphEd
     return CUDA_SUCCESS;
 }
 
-static CUresult cuStreamBeginCaptureToGraph_(bool pt, CUstream h, CUgraph g,
-                                             const CUgraphNode *nodes, const CUgraphEdgeData *data,
-                                             size_t count, CUstreamCaptureMode mode)
+static CUresult cuStreamBeginCaptureToGraph_impl(bool pt, CUstream h, CUgraph g,
+                                                 const CUgraphNode *nodes,
+                                                 const CUgraphEdgeData *data, size_t count,
+                                                 CUstreamCaptureMode mode)
 {
     struct points points = {0};
     CUresult r = driver_ready();
@@ -493,7 +494,7 @@ static CUresult capture_end(struct captured *c, CUgraph *out)
     return r;
 }
 
-static CUresult cuStreamEndCapture_(bool pt, CUstream h, CUgraph *out)
+static CUresult cuStreamEndCapture_impl(bool pt, CUstream h, CUgraph *out)
 {
     CUcontext ctx;
     struct device_stream *s;
@@ -511,7 +512,7 @@ BOTH(cuStreamEndCapture, (CUstream h, CUgraph *out), h, out)
 
 /* ---- asking ---- */
 
-static CUresult cuStreamIsCapturing_(bool pt, CUstream h, CUstreamCaptureStatus *status)
+static CUresult cuStreamIsCapturing_impl(bool pt, CUstream h, CUstreamCaptureStatus *status)
 {
     CUcontext ctx;
     struct device_stream *s;
@@ -548,16 +549,16 @@ static void tell(struct captured *c)
     }
 }
 
-static CUresult cuStreamGetCaptureInfo_v3_(bool pt, CUstream h, CUstreamCaptureStatus *status,
-                                           cuuint64_t *id, CUgraph *graph,
-                                           const CUgraphNode **nodes, const CUgraphEdgeData **edges,
-                                           size_t *count)
+static CUresult cuStreamGetCaptureInfo_v3_impl(bool pt, CUstream h, CUstreamCaptureStatus *status,
+                                               cuuint64_t *id, CUgraph *graph,
+                                               const CUgraphNode **nodes,
+                                               const CUgraphEdgeData **edges, size_t *count)
 {
     CUcontext ctx;
     struct device_stream *s;
     CUresult r = driver_find_stream(h, pt, &s, &ctx);
     if (r == CUDA_SUCCESS)
-        r = cuStreamIsCapturing_(pt, h, status);
+        r = cuStreamIsCapturing_impl(pt, h, status);
     if (r != CUDA_SUCCESS || *status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
         return r; /* of a stream that is not captured only the state is told */
     pthread_mutex_lock(&capture_lock);
@@ -586,9 +587,9 @@ BOTH(cuStreamGetCaptureInfo_v3,
       const CUgraphNode **nodes, const CUgraphEdgeData **edges, size_t *count),
      h, status, id, graph, nodes, edges, count)
 
-static CUresult cuStreamUpdateCaptureDependencies_v2_(bool pt, CUstream h, CUgraphNode *nodes,
-                                                      const CUgraphEdgeData *data, size_t count,
-                                                      unsigned flags)
+static CUresult cuStreamUpdateCaptureDependencies_v2_impl(bool pt, CUstream h, CUgraphNode *nodes,
+                                                          const CUgraphEdgeData *data, size_t count,
+                                                          unsigned flags)
 {
     CUcontext ctx;
     struct device_stream *s;

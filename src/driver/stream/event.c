@@ -66,7 +66,7 @@ WEIR_API CUresult cuEventDestroy_v2(CUevent e)
     return r;
 }
 
-static CUresult cuEventRecordWithFlags_(bool pt, CUevent h, CUstream stream, unsigned int flags)
+static CUresult cuEventRecordWithFlags_impl(bool pt, CUevent h, CUstream stream, unsigned int flags)
 {
     CUcontext c;
     struct device_stream *s;
@@ -93,13 +93,13 @@ static CUresult cuEventRecordWithFlags_(bool pt, CUevent h, CUstream stream, uns
 }
 BOTH(cuEventRecordWithFlags, (CUevent h, CUstream s, unsigned int flags), h, s, flags)
 
-static CUresult cuEventRecord_(bool pt, CUevent h, CUstream s)
+static CUresult cuEventRecord_impl(bool pt, CUevent h, CUstream s)
 {
-    return cuEventRecordWithFlags_(pt, h, s, 0);
+    return cuEventRecordWithFlags_impl(pt, h, s, 0);
 }
 BOTH(cuEventRecord, (CUevent h, CUstream s), h, s)
 
-static CUresult cuStreamWaitEvent_(bool pt, CUstream stream, CUevent h, unsigned int flags)
+static CUresult cuStreamWaitEvent_impl(bool pt, CUstream stream, CUevent h, unsigned int flags)
 {
     CUcontext c;
     struct device_stream *s;

@@ -79,7 +79,7 @@ WEIR_API CUresult cuStreamDestroy_v2(CUstream s)
     return CUDA_SUCCESS;
 }
 
-static CUresult cuStreamSynchronize_(bool pt, CUstream h)
+static CUresult cuStreamSynchronize_impl(bool pt, CUstream h)
 {
     CUcontext c;
     struct device_stream *s;
@@ -94,7 +94,7 @@ static CUresult cuStreamSynchronize_(bool pt, CUstream h)
 }
 BOTH(cuStreamSynchronize, (CUstream h), h)
 
-static CUresult cuStreamQuery_(bool pt, CUstream h)
+static CUresult cuStreamQuery_impl(bool pt, CUstream h)
 {
     CUcontext c;
     struct device_stream *s;
@@ -105,7 +105,7 @@ static CUresult cuStreamQuery_(bool pt, CUstream h)
 }
 BOTH(cuStreamQuery, (CUstream h), h)
 
-static CUresult cuStreamGetPriority_(bool pt, CUstream h, int *priority)
+static CUresult cuStreamGetPriority_impl(bool pt, CUstream h, int *priority)
 {
     CUcontext c;
     struct device_stream *s;
@@ -117,7 +117,7 @@ static CUresult cuStreamGetPriority_(bool pt, CUstream h, int *priority)
 }
 BOTH(cuStreamGetPriority, (CUstream h, int *priority), h, priority)
 
-static CUresult cuStreamGetFlags_(bool pt, CUstream h, unsigned int *flags)
+static CUresult cuStreamGetFlags_impl(bool pt, CUstream h, unsigned int *flags)
 {
     CUcontext c;
     struct device_stream *s;
@@ -133,7 +133,7 @@ static CUresult cuStreamGetFlags_(bool pt, CUstream h, unsigned int *flags)
 }
 BOTH(cuStreamGetFlags, (CUstream h, unsigned int *flags), h, flags)
 
-static CUresult cuStreamGetId_(bool pt, CUstream h, unsigned long long *id)
+static CUresult cuStreamGetId_impl(bool pt, CUstream h, unsigned long long *id)
 {
     CUcontext c;
     struct device_stream *s;
@@ -149,7 +149,7 @@ static CUresult cuStreamGetId_(bool pt, CUstream h, unsigned long long *id)
 }
 BOTH(cuStreamGetId, (CUstream h, unsigned long long *id), h, id)
 
-static CUresult cuStreamGetCtx_(bool pt, CUstream h, CUcontext *out)
+static CUresult cuStreamGetCtx_impl(bool pt, CUstream h, CUcontext *out)
 {
     CUcontext c;
     struct device_stream *s;
@@ -161,10 +161,10 @@ static CUresult cuStreamGetCtx_(bool pt, CUstream h, CUcontext *out)
 }
 BOTH(cuStreamGetCtx, (CUstream h, CUcontext *out), h, out)
 
-static CUresult cuStreamGetDevice_(bool pt, CUstream h, CUdevice *out)
+static CUresult cuStreamGetDevice_impl(bool pt, CUstream h, CUdevice *out)
 {
     CUcontext c;
-    CUresult r = cuStreamGetCtx_(pt, h, &c);
+    CUresult r = cuStreamGetCtx_impl(pt, h, &c);
     if (r == CUDA_SUCCESS && out == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     if (r == CUDA_SUCCESS)

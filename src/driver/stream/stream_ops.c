@@ -82,12 +82,12 @@ static CUresult stream_ops_write(CUstream h, bool pt, CUdeviceptr at, unsigned b
 }
 
 #define VALUE(bits)                                                                                \
-    static CUresult cuStreamWaitValue##bits##_v2_(bool pt, CUstream h, CUdeviceptr at,             \
+    static CUresult cuStreamWaitValue##bits##_v2_impl(bool pt, CUstream h, CUdeviceptr at,             \
                                                   cuuint##bits##_t value, unsigned int flags)      \
     {                                                                                              \
         return stream_ops_wait(h, pt, at, (bits) / 8, value, flags);                               \
     }                                                                                              \
-    static CUresult cuStreamWriteValue##bits##_v2_(bool pt, CUstream h, CUdeviceptr at,            \
+    static CUresult cuStreamWriteValue##bits##_v2_impl(bool pt, CUstream h, CUdeviceptr at,            \
                                                    cuuint##bits##_t value, unsigned int flags)     \
     {                                                                                              \
         return stream_ops_write(h, pt, at, (bits) / 8, value, flags);                              \
@@ -146,8 +146,8 @@ static CUresult do_op(CUstream h, bool pt, const CUstreamBatchMemOpParams *p)
 }
 
 /* All are checked before the first is done. */
-static CUresult cuStreamBatchMemOp_v2_(bool pt, CUstream h, unsigned int count,
-                                       CUstreamBatchMemOpParams *params, unsigned int flags)
+static CUresult cuStreamBatchMemOp_v2_impl(bool pt, CUstream h, unsigned int count,
+                                           CUstreamBatchMemOpParams *params, unsigned int flags)
 {
     enum { MOST = 256 };
     CUcontext c;
@@ -187,8 +187,8 @@ static CUresult stream_ops_attributes(CUstream h, bool pt, struct stream_attribu
     return CUDA_SUCCESS;
 }
 
-static CUresult cuStreamGetAttribute_(bool pt, CUstream h, CUstreamAttrID which,
-                                      CUstreamAttrValue *out)
+static CUresult cuStreamGetAttribute_impl(bool pt, CUstream h, CUstreamAttrID which,
+                                          CUstreamAttrValue *out)
 {
     CUcontext c;
     struct device_stream *s;
@@ -212,8 +212,8 @@ static CUresult cuStreamGetAttribute_(bool pt, CUstream h, CUstreamAttrID which,
 BOTH(cuStreamGetAttribute, (CUstream h, CUstreamAttrID which, CUstreamAttrValue *out), h, which,
      out)
 
-static CUresult cuStreamSetAttribute_(bool pt, CUstream h, CUstreamAttrID which,
-                                      const CUstreamAttrValue *v)
+static CUresult cuStreamSetAttribute_impl(bool pt, CUstream h, CUstreamAttrID which,
+                                          const CUstreamAttrValue *v)
 {
     struct stream_attributes *a;
     CUstreamAttrValue now;
@@ -236,7 +236,7 @@ static CUresult cuStreamSetAttribute_(bool pt, CUstream h, CUstreamAttrID which,
         a->policy = v->syncPolicy;
         return CUDA_SUCCESS;
     case CU_STREAM_ATTRIBUTE_PRIORITY:
-        r = cuStreamGetAttribute_(pt, h, which, &now);
+        r = cuStreamGetAttribute_impl(pt, h, which, &now);
         if (r != CUDA_SUCCESS || now.priority == v->priority)
             return r;
         return driver_error(CUDA_ERROR_NOT_SUPPORTED,
@@ -256,7 +256,7 @@ static CUresult cuStreamSetAttribute_(bool pt, CUstream h, CUstreamAttrID which,
 BOTH(cuStreamSetAttribute, (CUstream h, CUstreamAttrID which, const CUstreamAttrValue *v), h, which,
      v)
 
-static CUresult cuStreamCopyAttributes_(bool pt, CUstream to, CUstream from)
+static CUresult cuStreamCopyAttributes_impl(bool pt, CUstream to, CUstream from)
 {
     struct stream_attributes *a, *b;
     CUresult r = stream_ops_attributes(to, pt, &a);
@@ -270,7 +270,7 @@ BOTH(cuStreamCopyAttributes, (CUstream to, CUstream from), to, from)
 
 /* ---- contexts ---- */
 
-static CUresult cuStreamGetCtx_v2_(bool pt, CUstream h, CUcontext *out, CUgreenCtx *green)
+static CUresult cuStreamGetCtx_v2_impl(bool pt, CUstream h, CUcontext *out, CUgreenCtx *green)
 {
     CUcontext c;
     struct device_stream *s;

@@ -114,7 +114,7 @@ static void finish(int added)
 static void used(const char *who, const int want[USES])
 {
     for (int n = 0; n < USES; n++)
-        if (!check_note_(got[n] == want[n]))
+        if (!check_count(got[n] == want[n]))
             printf("%s, %s: %d, not %d\n", who, use_names[n], got[n], want[n]);
 }
 
@@ -149,7 +149,7 @@ int main()
     flags<<<1, 1>>>();
     finish(0);
     for (int n = 0; n < 10; n++)
-        if (!check_note_(got[n] == by_flags[n]))
+        if (!check_count(got[n] == by_flags[n]))
             printf("flags, %d: %d, not %d\n", n, got[n], by_flags[n]);
     return check_done();
 }

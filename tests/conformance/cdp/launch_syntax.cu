@@ -323,7 +323,7 @@ static void expect(int from, const int *values, int count)
     OK(cudaDeviceSynchronize());
     OK(cudaMemcpyFromSymbol(got, results, sizeof got));
     for (int k = 0; k < count; k++)
-        if (!check_note_(got[from + k] == values[k]))
+        if (!check_count(got[from + k] == values[k]))
             printf("result %d is %d, not %d\n", from + k, got[from + k], values[k]);
 }
 

@@ -35,11 +35,11 @@ static void capture_ends()
 
 #define ROW_CAPTURING(what, call, expected)                                                        \
     do {                                                                                           \
-        if (row_begin_(#call, what, __LINE__, (int)(expected), ROW_EXACT)) {                       \
+        if (row_begin(#call, what, __LINE__, (int)(expected), ROW_EXACT)) {                        \
             capture_begins();                                                                      \
-            cudaError_t code_ = (call);                                                            \
+            cudaError_t row_code = (call);                                                         \
             capture_ends();                                                                        \
-            row_end_(code_);                                                                       \
+            row_end(row_code);                                                                     \
         }                                                                                          \
     } while (0)
 

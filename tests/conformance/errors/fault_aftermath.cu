@@ -26,16 +26,16 @@ static void note(const char *call, int line, cudaError_t code, cudaError_t expec
         fflush(stdout);
         return;
     }
-    if (!check_note_(code == (expected == FAULT ? fault : expected)))
+    if (!check_count(code == (expected == FAULT ? fault : expected)))
         printf("line %d: %s: %s, not %s\n", line, call, cudaGetErrorName(code),
                cudaGetErrorName(expected == FAULT ? fault : expected));
 }
 #define AFTER(call, expected) note(#call, __LINE__, (cudaError_t)(call), expected)
 #define MUST(call)                                                                                 \
     do {                                                                                           \
-        cudaError_t must_ = (cudaError_t)(call);                                                   \
-        if (must_ != cudaSuccess) {                                                                \
-            printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorName(must_));         \
+        cudaError_t must_code = (cudaError_t)(call);                                               \
+        if (must_code != cudaSuccess) {                                                            \
+            printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorName(must_code));     \
             exit(3);                                                                               \
         }                                                                                          \
     } while (0)

@@ -53,7 +53,7 @@ struct chain {
     std::vector<unsigned> expected;
 };
 
-static unsigned *log_, *blocks_, *flag_;
+static unsigned *device_log, *device_blocks, *device_flag;
 
 static cudaKernelNodeParams params(void *func, unsigned grid, unsigned block, unsigned shared,
                                    void **args)
@@ -82,7 +82,8 @@ static void build(chain &c, unsigned length)
     OK(cudaGraphCreate(&c.graph, 0));
     for (unsigned i = 0; i < length; i++) {
         unsigned what = 1000 * i, block = 1 + i % 4 * 31;
-        void *args[] = {&log_, &what, &blocks_}, *waiting[] = {&log_, &what, &flag_};
+        void *args[] = {&device_log, &what, &device_blocks},
+             *waiting[] = {&device_log, &what, &device_flag};
         switch (i % 11) {
         case 3: add(c, params((void *)note_blocks, 1 + i % 5, block, 0, args), what + block); break;
         case 5:
@@ -99,9 +100,9 @@ static void build(chain &c, unsigned length)
 static void run(const chain &c, cudaStream_t s, const std::vector<unsigned> &expected)
 {
     std::vector<unsigned> got(c.nodes.size() + 1);
-    OK(cudaMemsetAsync(log_, 0, sizeof *log_, s));
+    OK(cudaMemsetAsync(device_log, 0, sizeof *device_log, s));
     OK(cudaGraphLaunch(c.exec, s));
-    OK(cudaMemcpyAsync(got.data(), log_, got.size() * sizeof got[0], cudaMemcpyDefault, s));
+    OK(cudaMemcpyAsync(got.data(), device_log, got.size() * sizeof got[0], cudaMemcpyDefault, s));
     OK(cudaStreamSynchronize(s));
     CHECK_EQ_INT(got[0], expected.size());
     unsigned wrong = 0;
@@ -181,11 +182,11 @@ int main()
     chain c;
     cudaStream_t s;
     OK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
-    OK(cudaMalloc(&log_, (LENGTH + 2) * sizeof *log_));
-    OK(cudaMalloc(&blocks_, sizeof *blocks_));
-    OK(cudaMalloc(&flag_, sizeof *flag_));
-    OK(cudaMemset(blocks_, 0, sizeof *blocks_));
-    OK(cudaMemset(flag_, 0, sizeof *flag_));
+    OK(cudaMalloc(&device_log, (LENGTH + 2) * sizeof *device_log));
+    OK(cudaMalloc(&device_blocks, sizeof *device_blocks));
+    OK(cudaMalloc(&device_flag, sizeof *device_flag));
+    OK(cudaMemset(device_blocks, 0, sizeof *device_blocks));
+    OK(cudaMemset(device_flag, 0, sizeof *device_flag));
     OK(cudaDeviceSynchronize());
     empty_nodes(s);
     build(c, LENGTH);
@@ -196,7 +197,7 @@ int main()
     std::vector<unsigned> expected;
     for (unsigned i = 0; i < LENGTH; i++) {
         unsigned what = 7 * i;
-        void *args[] = {&log_, &what};
+        void *args[] = {&device_log, &what};
         if (i % 11 == 4) {
             cudaKernelNodeParams p = params((void *)note, 1, 32, 0, args);
             OK(cudaGraphExecKernelNodeSetParams(c.exec, c.nodes[i], &p));
@@ -214,7 +215,7 @@ int main()
     cudaKernelNodeParams broken = params((void *)fail, 1, 1, 0, nullptr);
     OK(cudaGraphKernelNodeSetParams(c.nodes[LENGTH / 2], &broken));
     OK(cudaGraphInstantiate(&c.exec, c.graph, 0));
-    OK(cudaMemsetAsync(log_, 0, sizeof *log_, s));
+    OK(cudaMemsetAsync(device_log, 0, sizeof *device_log, s));
     OK(cudaGraphLaunch(c.exec, s));
     CHECK(cudaStreamSynchronize(s) != cudaSuccess);
     CHECK(cudaGetLastError() != cudaSuccess);

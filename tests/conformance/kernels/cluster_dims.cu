@@ -17,9 +17,9 @@ static int host_out[256];
 
 #define SREG(name)                                                                                 \
     ({                                                                                             \
-        unsigned v_;                                                                               \
-        asm volatile("mov.u32 %0, %%" name ";" : "=r"(v_));                                        \
-        v_;                                                                                        \
+        unsigned value_read;                                                                       \
+        asm volatile("mov.u32 %0, %%" name ";" : "=r"(value_read));                                \
+        value_read;                                                                                \
     })
 
 /* What a block finds: its cluster's size, the clusters of the grid, and what the block behind it in

@@ -33,9 +33,9 @@ __device__ uint32_t map(uint32_t address, unsigned rank)
 
 #define SREG(name)                                                                                 \
     ({                                                                                             \
-        unsigned v_;                                                                               \
-        asm volatile("mov.u32 %0, %%" name ";" : "=r"(v_));                                        \
-        v_;                                                                                        \
+        unsigned value_read;                                                                       \
+        asm volatile("mov.u32 %0, %%" name ";" : "=r"(value_read));                                \
+        value_read;                                                                                \
     })
 
 template <class... P, class... A>

@@ -174,7 +174,7 @@ static void test_phases()
     phases<<<1, 1>>>(device_out);
     fetch();
     for (size_t i = 0; i < sizeof want / sizeof *want; i++)
-        if (!check_note_(host_out[i] == want[i]))
+        if (!check_count(host_out[i] == want[i]))
             printf("phases: answer %zu is %d, not %d\n", i, host_out[i], want[i]);
 }
 

@@ -239,7 +239,7 @@ static void try_row(const struct row *r)
     struct counts made = counts;
     CHECK_EQ_INT(error, refused ? cudaErrorInvalidValue : cudaSuccess);
     CHECK_EQ_INT(syncedmem_head(mem), r->to);
-    if (!check_note_(memcmp(&made, &r->counts, sizeof made) == 0))
+    if (!check_count(memcmp(&made, &r->counts, sizeof made) == 0))
         printf("%s in %s: copies %d %d, pushes %d, sets %d, device memory +%d -%d, host +%d -%d\n",
                call_names[r->call], head_names[r->from], made.to_device, made.to_host, made.pushes,
                made.sets, made.device_allocs, made.device_frees, made.host_allocs, made.host_frees);

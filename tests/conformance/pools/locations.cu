@@ -52,13 +52,13 @@ static unsigned long long figure(cudaMemPool_t pool, cudaMemPoolAttr which)
 
 #define CREATE(type, where, id, handles, code)                                                     \
     do {                                                                                           \
-        cudaMemPoolProps p_ =                                                                      \
+        cudaMemPoolProps properties =                                                              \
             props((cudaMemAllocationType)(type), (cudaMemLocationType)(where), id);                \
-        p_.handleTypes = (cudaMemAllocationHandleType)(handles);                                   \
-        cudaMemPool_t pool_ = nullptr;                                                             \
-        ERROR(cudaMemPoolCreate(&pool_, &p_), code);                                               \
-        if (pool_)                                                                                 \
-            OK(cudaMemPoolDestroy(pool_));                                                         \
+        properties.handleTypes = (cudaMemAllocationHandleType)(handles);                           \
+        cudaMemPool_t created = nullptr;                                                           \
+        ERROR(cudaMemPoolCreate(&created, &properties), code);                                     \
+        if (created)                                                                               \
+            OK(cudaMemPoolDestroy(created));                                                       \
     } while (0)
 
 static void what_can_be_made()

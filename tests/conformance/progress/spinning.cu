@@ -253,7 +253,7 @@ template <typename Launch> static void kind(const char *name, int threads, int h
     int count = 0;
     for (int i = 0; i < threads; i++)
         count += done[i];
-    if (!check_note_(count == threads))
+    if (!check_count(count == threads))
         printf("%s: %d of %d threads ended\n", name, count, threads);
     drop_streams(all);
 }

@@ -237,7 +237,7 @@ static void compare(int kind, size_t bytes, const char *what)
         OK(cudaMemcpy(seen.data(), got, bytes, cudaMemcpyDeviceToHost));
         got = seen.data();
     }
-    if (!check_note_(memcmp(got, pattern.data(), bytes) == 0))
+    if (!check_count(memcmp(got, pattern.data(), bytes) == 0))
         printf("%s: wrong bytes arrived\n", what);
 }
 
@@ -689,7 +689,7 @@ static void try_all(const std::vector<Call> &calls)
         std::string answer = row(c, expected);
         if (printing)
             printf("    {\"%s\", \"%s\"},\n", c.name.c_str(), answer.c_str());
-        else if (!check_note_(answer == expected))
+        else if (!check_count(answer == expected))
             printf("%s: \"%s\", expected \"%s\"\n", c.name.c_str(), answer.c_str(), expected);
     }
     fflush(stdout);

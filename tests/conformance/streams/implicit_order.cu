@@ -115,7 +115,7 @@ static void try_pair(int held, int asked)
     *flag = 1;
     OK(cudaDeviceSynchronize());
     /* Who waited saw what the held stream did afterwards. */
-    if (!check_note_(data[1] == (expected ? 1 : 0)))
+    if (!check_count(data[1] == (expected ? 1 : 0)))
         printf("%s held: %s %s\n", names[held], names[asked],
                expected ? "did not wait" : "saw what came later");
 }

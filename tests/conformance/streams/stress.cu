@@ -423,7 +423,7 @@ static void round_of_work(double seconds, unsigned seed)
     for (unsigned t = 0; t < THREADS; t++)
         threads.emplace_back([=] {
             Worker worker(seed * THREADS + t);
-            while (!stop && check_failed_ == 0)
+            while (!stop && checks_failed == 0)
                 worker.step();
         });
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
