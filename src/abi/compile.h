@@ -1,5 +1,5 @@
-/* compile: what one compilation is asked for, and what it says of a kernel. Shared by the compiler
- * and all that load or run its code. */
+/* compile: the options of a compilation, and the facts that it returns about a kernel. Shared by
+ * the compiler and all that load or run its code. */
 #ifndef WEIR_ABI_COMPILE_H
 #define WEIR_ABI_COMPILE_H
 
@@ -18,7 +18,7 @@ enum jit_tier {
     JIT_TIER_BASELINE,      /* in a fraction of the time; the code is many times slower */
 };
 
-/* What code asks before each access to global memory. */
+/* Checks before each access to global memory. */
 enum jit_checks {
     JIT_CHECKS_NONE,
     JIT_CHECKS_ALL,     /* weir_rt_check, each time */
@@ -54,7 +54,7 @@ enum jit_flag {
         1u << 16, /* as JIT_TIER_BASELINE gives it: optimized code is to be had, by jit_tier_up */
     JIT_CODE_OSR_ENTRY =
         1u << 17, /* blocks that have left baseline code may go on in it (JIT_OSR_EXIT) */
-    JIT_CODE_STREAMS = 1u << 18, /* a call goes through its blocks row by row of their threads */
+    JIT_CODE_STREAMS = 1u << 18, /* a call runs all of its blocks row by row of their threads */
 };
 
 /* Stages to print (`weir dump`): text of each requested stage is appended to out. */

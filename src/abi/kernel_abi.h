@@ -51,7 +51,7 @@ struct jit_block {
                                 then those of its cluster's blocks by rank (0: none such) */
     uint32_t cluster_rank, cluster_size;
     uint32_t explicit_cluster; /* 1: the launch or the kernel named a cluster's size */
-    uint32_t more;        /* blocks behind this one in x that the call may run as well. Code that
+    uint32_t more;        /* blocks after this one in x that the call may run as well. Code that
                              does (kernels without barriers) lowers it to 0, and keeps ctaid[0]
                              up to date for helpers and faults meanwhile */
     const void *replaced; /* a 32-bit word: not 0 when there is optimized code for the kernel: that
@@ -84,7 +84,7 @@ enum {
 /* void weir_rt_spin(struct jit_block *block): a loop that waits for memory has spent the budget, in
  * a function that is called and cannot suspend: lets others run, and sets a new budget. */
 
-/* void weir_rt_wait_here(struct jit_block *block): in such a function, behind a device-side
+/* void weir_rt_wait_here(struct jit_block *block): in such a function, after a device-side
  * synchronization: comes back when the grids that the block has launched are over, if `waiting` is
  * set, and clears that. */
 
@@ -153,7 +153,7 @@ enum jit_element {
 };
 
 /* Clusters: the lanes of `mask` arrive at the cluster's barrier, `live` are those of the warp that
- * have not ended; may the warp go on behind its wait?
+ * have not ended; may the warp continue after its wait?
  * uint32_t weir_rt_cluster_arrive(struct jit_block *block, uint32_t mask, uint32_t live);
  * uint32_t weir_rt_cluster_wait(struct jit_block *block, uint32_t live);
  * void weir_rt_cluster_map(struct jit_block *block, uint32_t op, uint32_t mask,
@@ -174,7 +174,7 @@ enum jit_cluster_map {
 #define JIT_CHECK_WARP   0x40000000u /* the warp's access: addresses are lines of it, not lanes' */
 #define JIT_CHECK_OTHERS 0x20000000u /* asks only whether it is another device's memory */
 
-/* Several devices that compiled code keeps apart: numbers that are the same for all blocks of a
+/* Several devices that compiled code distinguishes: numbers that are the same for all blocks of a
  * device. No byte of [a, a + JIT_OTHERS_REACH] is another device's memory if `a` is outside
  * [base, base + bytes) or in [own base, own base + own bytes); else weir_rt_check knows.
  * const uint64_t *weir_rt_others(const struct jit_block *block); */
@@ -182,7 +182,7 @@ enum { JIT_OTHERS_BASE, JIT_OTHERS_BYTES, JIT_OTHERS_OWN_BASE, JIT_OTHERS_OWN_BY
 enum { JIT_OTHERS_REACH = 1 << 20 };
 
 /* Traps and faults that the code itself detects: never returns to compiled code (src/exec
- * leaves by its own way). `kind` is enum jit_fault. */
+ * leaves it in its own manner). `kind` is enum jit_fault. */
 enum jit_fault {
     JIT_FAULT_TRAP = 1,    /* trap; brkpt outside a debugger */
     JIT_FAULT_ILLEGAL = 2, /* reached what cannot be executed */

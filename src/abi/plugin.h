@@ -1,4 +1,4 @@
-/* The seam between libcuda and the compiler.
+/* The interface between libcuda and the compiler.
  *
  * LLVM is large and slow to start, so all that needs it lives in libweir-jit.so, which the loader
  * (loader.c) opens the first time something is neither in memory nor in the disk cache. The library

@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-/* What the first word of a description says, which istypep looks at. There are no samplers apart
- * from textures. */
+/* What the first word of a description says, which istypep looks at. There are no samplers that
+ * are separate from textures. */
 enum { TEXTURE_TAG = 0x57544558, SURFACE_TAG = 0x57535552, SAMPLER_TAG = 0x5753414d };
 
 /* What the coordinates mean. The rows of coordinates come in the order written in PTX: a layer (an

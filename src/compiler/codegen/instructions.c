@@ -150,14 +150,17 @@ static bool emit_pack(struct codegen *cg, const struct ptx_instr *i)
     int parts = vec ? 1 : nsegs(seg);
     const struct ptx_operand *list = d->kind == PTX_OPR_VEC ? d : s;
     int n = list->nitems;
-    unsigned piece = bits / (unsigned)n;
+    unsigned element_bits = bits / (unsigned)n;
     LLVMTypeRef wide = LLVMIntTypeInContext(cg->alu.ctx, bits);
-    LLVMTypeRef narrow = LLVMIntTypeInContext(cg->alu.ctx, piece);
+    LLVMTypeRef narrow = LLVMIntTypeInContext(cg->alu.ctx, element_bits);
     if (vec) {
         wide = LLVMVectorType(wide, JIT_WARP);
         narrow = LLVMVectorType(narrow, JIT_WARP);
     }
-    unsigned ptype = piece == 8 ? PTX_B8 : piece == 16 ? PTX_B16 : piece == 32 ? PTX_B32 : PTX_B64;
+    unsigned ptype = element_bits == 8    ? PTX_B8
+                     : element_bits == 16 ? PTX_B16
+                     : element_bits == 32 ? PTX_B32
+                                          : PTX_B64;
     LLVMValueRef out[4][MAX_SEGS];
     for (int p = 0; p < parts; p++) {
         if (list == s) {
@@ -167,7 +170,7 @@ static bool emit_pack(struct codegen *cg, const struct ptx_instr *i)
                 LLVMValueRef v =
                     vec ? operand_vector(cg, o, ptype) : operand_scalar(cg, o, ptype, seg, p);
                 LLVMValueRef by = LLVMConstInt(LLVMIntTypeInContext(cg->alu.ctx, bits),
-                                               (uint64_t)m * piece, false);
+                                               (uint64_t)m * element_bits, false);
                 v = LLVMBuildZExt(b, v, wide, "");
                 v = LLVMBuildShl(b, v, vec ? splat(cg, by, JIT_WARP) : by, "");
                 acc = LLVMBuildOr(b, acc, v, "");
@@ -180,7 +183,7 @@ static bool emit_pack(struct codegen *cg, const struct ptx_instr *i)
             v = LLVMBuildBitCast(b, v, wide, "");
             for (int m = 0; m < n; m++) {
                 LLVMValueRef by = LLVMConstInt(LLVMIntTypeInContext(cg->alu.ctx, bits),
-                                               (uint64_t)m * piece, false);
+                                               (uint64_t)m * element_bits, false);
                 LLVMValueRef x = LLVMBuildLShr(b, v, vec ? splat(cg, by, JIT_WARP) : by, "");
                 out[m][p] = LLVMBuildTrunc(b, x, narrow, "");
             }
@@ -379,19 +382,19 @@ static void stay_converged(struct codegen *cg, const struct ptx_instr *i, unsign
                            LLVMValueRef *before)
 {
     LLVMBuilderRef b = cg->alu.b;
-    LLVMValueRef all = NULL, whole = c32(cg, 1u << seg);
+    LLVMValueRef all = NULL, unbroken = c32(cg, 1u << seg);
     bool known = false;
     for (int n = jit_ndst(i); n < i->noperands; n++)
         if (operand_uniformity(cg->k, &i->operands[n]).brk != 0)
             known = true; /* was tested when that was written */
     for (int p = 0; !known && p < nsegs(seg); p++) {
-        LLVMValueRef ok = LLVMBuildICmp(b, LLVMIntEQ, before[p], whole, "");
+        LLVMValueRef ok = LLVMBuildICmp(b, LLVMIntEQ, before[p], unbroken, "");
         all = all ? LLVMBuildAnd(b, all, ok, "") : ok;
     }
     if (!known)
         flow_stay_converged(cg, i, all);
     for (int p = 0; p < nsegs(seg); p++)
-        before[p] = whole;
+        before[p] = unbroken;
 }
 
 static bool emit_alu(struct codegen *cg, const struct ptx_instr *i)

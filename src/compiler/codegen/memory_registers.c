@@ -1,6 +1,6 @@
 /* memory_registers.c: registers that lie in memory, and are no values to LLVM.
  *
- * Functions behind matrix instructions find their registers in memory. Each such register lies
+ * The functions of matrix instructions find their registers in memory. Each such register lies
  *
  *   in the warp's frame, if it outlives a resume point; it is not saved and restored then
  *   in one of a few slots on the stack, if it lives within a block: compilers give the result of

@@ -26,7 +26,7 @@ enum {
 };
 
 struct osr {
-    uint32_t frame_offset; /* in the first frame: the slots that scratch[] has no room for */
+    uint32_t frame_offset; /* in the first frame: the slots that do not fit into scratch[] */
     uint64_t *points;      /* in lockstep: the resume points where blocks may leave */
 };
 
@@ -224,9 +224,9 @@ void osr_entry(struct codegen *cg, LLVMBasicBlockRef at, LLVMBasicBlockRef *regi
         LLVMBuildBr(b, regions[0]);
         return;
     }
-    LLVMBasicBlockRef moved = new_bb(cg, "osr_entry");
-    LLVMBuildCondBr(b, undecided(cg, OSR_ENTERS), moved, regions[0]);
-    LLVMPositionBuilderAtEnd(b, moved);
+    LLVMBasicBlockRef osr_entry_bb = new_bb(cg, "osr_entry");
+    LLVMBuildCondBr(b, undecided(cg, OSR_ENTERS), osr_entry_bb, regions[0]);
+    LLVMPositionBuilderAtEnd(b, osr_entry_bb);
     LLVMValueRef state = LLVMBuildLoad2(b, cg->i32, state_pointer(cg), "");
     LLVMBuildStore(b, LLVMBuildAnd(b, state, c32(cg, 1), ""), cg->regions->phase_slot);
     LLVMValueRef sw = LLVMBuildSwitch(b, LLVMBuildLShr(b, state, c32(cg, 1), ""), regions[0], 4);

@@ -388,7 +388,7 @@ static LLVMValueRef umin(struct codegen *cg, LLVMValueRef a, LLVMValueRef b)
     return intrinsic(cg, "llvm.umin", &cg->i32, 1, (LLVMValueRef[]){a, b}, 2);
 }
 
-/* The value `lanes` behind the first lane of a segment, whose value is v. */
+/* The value `lanes` after the first lane of a segment, whose value is v. */
 static LLVMValueRef advance(struct codegen *cg, const struct uniformity *sh, LLVMValueRef v,
                             LLVMValueRef before, int64_t lanes)
 {
@@ -398,13 +398,13 @@ static LLVMValueRef advance(struct codegen *cg, const struct uniformity *sh, LLV
     v = LLVMBuildAdd(b, v, LLVMConstInt(LLVMTypeOf(v), (uint64_t)(sh->stride * lanes), true), "");
     if (sh->brk == 0)
         return v;
-    LLVMValueRef behind = LLVMBuildICmp(b, LLVMIntUGE, c32(cg, (uint64_t)lanes), before, "");
+    LLVMValueRef after_break = LLVMBuildICmp(b, LLVMIntUGE, c32(cg, (uint64_t)lanes), before, "");
     LLVMValueRef drop =
-        LLVMBuildSelect(b, behind, c64(cg, (uint64_t)sh->brk << 32), c64(cg, 0), "");
+        LLVMBuildSelect(b, after_break, c64(cg, (uint64_t)sh->brk << 32), c64(cg, 0), "");
     return LLVMBuildSub(b, v, drop, "");
 }
 
-/* Lanes before the break for the 2^seg lanes that start `lanes` behind a segment's first. */
+/* Lanes before the break for the 2^seg lanes that start `lanes` after a segment's first. */
 static LLVMValueRef lanes_before(struct codegen *cg, LLVMValueRef before, unsigned seg,
                                  int64_t lanes)
 {
@@ -426,13 +426,13 @@ LLVMValueRef lanes_before_wrap(struct codegen *cg, LLVMValueRef first, int64_t s
                                bool is_signed)
 {
     LLVMBuilderRef b = cg->alu.b;
-    LLVMValueRef room; /* distance of the first lane from the end that it moves to */
+    LLVMValueRef distance; /* of the first lane from the end that it approaches */
     if (stride > 0)
-        room = LLVMBuildSub(b, c32(cg, is_signed ? 0x7fffffffu : 0xffffffffu), first, "");
+        distance = LLVMBuildSub(b, c32(cg, is_signed ? 0x7fffffffu : 0xffffffffu), first, "");
     else
-        room = LLVMBuildSub(b, first, c32(cg, is_signed ? 0x80000000u : 0), "");
+        distance = LLVMBuildSub(b, first, c32(cg, is_signed ? 0x80000000u : 0), "");
     uint64_t step = (uint64_t)(stride > 0 ? stride : -stride);
-    LLVMValueRef steps = step == 1 ? room : LLVMBuildUDiv(b, room, c32(cg, step), "");
+    LLVMValueRef steps = step == 1 ? distance : LLVMBuildUDiv(b, distance, c32(cg, step), "");
     return LLVMBuildAdd(b, umin(cg, steps, c32(cg, (1u << seg) - 1)), c32(cg, 1), "");
 }
 
@@ -442,10 +442,10 @@ static LLVMValueRef from_broken(struct codegen *cg, const LLVMValueRef *v,
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef out = from_segments(cg, v, sh->seg, sh->stride);
-    LLVMValueRef behind = LLVMBuildICmp(b, LLVMIntUGE, lane_constants(cg, cg->i32, 1, sh->seg),
-                                        from_segments(cg, before, sh->seg, 0), "");
+    LLVMValueRef after_break = LLVMBuildICmp(b, LLVMIntUGE, lane_constants(cg, cg->i32, 1, sh->seg),
+                                             from_segments(cg, before, sh->seg, 0), "");
     LLVMValueRef drop = splat(cg, c64(cg, (uint64_t)sh->brk << 32), JIT_WARP);
-    drop = LLVMBuildSelect(b, behind, drop, LLVMConstNull(cg->v32i64), "");
+    drop = LLVMBuildSelect(b, after_break, drop, LLVMConstNull(cg->v32i64), "");
     return LLVMBuildSub(b, out, drop, "");
 }
 
@@ -532,7 +532,7 @@ void write_broken(struct codegen *cg, int32_t reg, struct uniformity s, const LL
         int64_t lanes = (n << r->uniformity.seg) - (in << s.seg);
         LLVMValueRef at = s.brk != 0 ? before[in] : NULL;
         LLVMBuildStore(cg->alu.b, advance(cg, &s, wide[in], at, lanes), cg->regs[reg].slot[n]);
-        LLVMValueRef rest = c32(cg, 1u << r->uniformity.seg); /* no break: behind all lanes */
+        LLVMValueRef rest = c32(cg, 1u << r->uniformity.seg); /* no break: after all lanes */
         if (s.brk != 0)
             rest = s.seg == r->uniformity.seg ? at : lanes_before(cg, at, r->uniformity.seg, lanes);
         if (r->uniformity.brk != 0)

@@ -84,7 +84,7 @@ LLVMValueRef new_slot(struct codegen *cg, LLVMTypeRef type, const char *name);
 /* The variable `which`, made when first asked for. */
 LLVMValueRef shared_slot(struct codegen *cg, enum shared_slot which, LLVMTypeRef type,
                          unsigned align, const char *name);
-/* The pointer `offset` bytes (i64) behind `base`. */
+/* The pointer `offset` bytes (i64) after `base`. */
 LLVMValueRef byte_offset(struct codegen *cg, LLVMValueRef base, LLVMValueRef offset);
 /* Tells LLVM what an access does not alias: it is to a frame, or to a state space. */
 void tag_frame(struct codegen *cg, LLVMValueRef access);

@@ -159,10 +159,10 @@ bool emit_batch(struct codegen *cg, LLVMBasicBlockRef at)
     cg->flow->next_warp = new_bb(cg, "warp_done");
     LLVMPositionBuilderAtEnd(b, at);
     LLVMValueRef here = byte_offset(cg, cg->block.ptr, c64(cg, BLOCK_FIELD(ctaid)));
-    LLVMValueRef behind = byte_offset(cg, cg->block.ptr, c64(cg, BLOCK_FIELD(more)));
+    LLVMValueRef more_ptr = byte_offset(cg, cg->block.ptr, c64(cg, BLOCK_FIELD(more)));
     LLVMValueRef first = LLVMBuildLoad2(b, cg->i32, here, "");
-    LLVMValueRef more = LLVMBuildLoad2(b, cg->i32, behind, "");
-    LLVMBuildStore(b, c32(cg, 0), behind);
+    LLVMValueRef more = LLVMBuildLoad2(b, cg->i32, more_ptr, "");
+    LLVMBuildStore(b, c32(cg, 0), more_ptr);
     LLVMValueRef end = LLVMBuildAdd(b, LLVMBuildAdd(b, first, more, ""), c32(cg, 1), "");
     rows = loop_open(cg, c32(cg, 0), "rows");
     cg->w = rows.i;

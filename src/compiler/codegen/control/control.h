@@ -59,7 +59,7 @@ void flow_yield(struct codegen *cg, const struct jblock *poll);
 /* The active lanes of a block that suspends are recorded as waiting at its successor. */
 void flow_wait(struct codegen *cg, const struct jblock *blk);
 /* Goes to the converged copy of block b if `lanes` (NULL: known to be) are all 32 and no value that
- * b reads is broken; code goes on behind for all other cases. False: there are none. */
+ * b reads is broken; the builder is left where all other cases continue. False: there are none. */
 bool flow_enter_converged(struct codegen *cg, int32_t b, LLVMValueRef lanes);
 /* In a converged copy, before instruction i writes: if not `unbroken` (i1) the divergent copies go
  * on. */
@@ -115,7 +115,7 @@ LLVMValueRef interleave_waits(struct codegen *cg, int32_t r);
 void interleave_begin(struct codegen *cg);
 /* Ends a block that branches back to such a loop's header: the warp may yield. */
 void interleave_yield(struct codegen *cg, const struct jblock *blk);
-/* All warps have run: those that have yielded go on; code goes on behind when there are none. */
+/* All warps have run: those that have yielded go on; the builder is left where there are none. */
 void interleave_resume(struct codegen *cg, LLVMBasicBlockRef *regions);
 /* In front of a load of `bytes` at each of the n pointers: prefetches what the iterations after the
  * next yield will load. */

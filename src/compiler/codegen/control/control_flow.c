@@ -416,9 +416,9 @@ static bool emit_block(struct codegen *cg, int32_t index)
             take_mask(cg);
         }
     }
-    int32_t note =
+    int32_t index_at =
         warp_index_missing(cg, index) && blk->serial_end == 0 ? warp_index_position(cg->k, blk) : 0;
-    if (warp_index_missing(cg, index) && note == 0)
+    if (warp_index_missing(cg, index) && index_at == 0)
         store_warp_index(cg);
     if (blk->serial_end != 0 && blk->serial_from == 0) {
         bool done = serialize_lanes(cg, blk);
@@ -430,12 +430,12 @@ static bool emit_block(struct codegen *cg, int32_t index)
                        ? blk->serial_from - 1
                        : 0;
     bool ok = true;
-    if (note > 0) {
-        ok = emit_instrs(cg, blk, 0, note);
+    if (index_at > 0) {
+        ok = emit_instrs(cg, blk, 0, index_at);
         store_warp_index(cg);
     }
-    ok = ok && emit_instrs(cg, blk, note, fork) && (fork == 0 || emit_fork(cg, blk)) &&
-         emit_instrs(cg, blk, fork > note ? fork : note, blk->count);
+    ok = ok && emit_instrs(cg, blk, index_at, fork) && (fork == 0 || emit_fork(cg, blk)) &&
+         emit_instrs(cg, blk, fork > index_at ? fork : index_at, blk->count);
     if (ok) {
         switch (blk->term) {
         case TERM_JUMP:

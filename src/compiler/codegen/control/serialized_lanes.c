@@ -445,7 +445,7 @@ bool serialize_lanes(struct codegen *cg, const struct jblock *first)
         prepare_register(cg, &s.items[n]);
     LLVMValueRef mask = cg->mask, mask_vec = cg->mask_vec;
     const uint64_t *waiting = cg->waiting;
-    bool whole = cg->in_converged_copy;
+    bool converged = cg->in_converged_copy;
     cg->waiting = NULL;
     cg->in_converged_copy = false;
     cg->serialized->active = true;
@@ -453,7 +453,7 @@ bool serialize_lanes(struct codegen *cg, const struct jblock *first)
     cg->mask = mask;
     cg->mask_vec = mask_vec;
     cg->waiting = waiting;
-    cg->in_converged_copy = whole;
+    cg->in_converged_copy = converged;
     cg->serialized->active = false;
     cg->cur = first;
     for (size_t n = 0; n < s.count; n++)

@@ -1,5 +1,5 @@
 /* mma.c: matrix multiplication, mma and wmma.mma: which kinds are supported, and the call of the
- * function behind a kind (mma_kernel.c), which is made once a module. It is passed its registers in
+ * function for its kind (mma_kernel.c), which is made once a module. It is passed its registers in
  * memory, in their own slots as far as possible. */
 #include <stdio.h>
 #include <string.h>

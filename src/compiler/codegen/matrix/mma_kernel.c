@@ -1,4 +1,4 @@
-/* mma_kernel.c: the function behind a kind of matrix multiplication, D = A B + C.
+/* mma_kernel.c: the function for a kind of matrix multiplication, D = A B + C.
  *
  * Its registers are passed by pointers, which keeps them in memory: the compile time of a kernel
  * that unrolls thousands of products then grows with their number only. A fragment's register, 32

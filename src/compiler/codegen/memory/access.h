@@ -45,7 +45,7 @@ LLVMValueRef mem_pointer(struct codegen *cg, const struct access *a, unsigned se
 
 /* ---- gather_scatter.c ---- */
 
-/* Where lanes that lie apart access memory, in the first of these forms that fits:
+/* The addresses of lanes that are not neighbours, in the first of these forms that fits:
  *   base, index   base + index[lane] * scale, with 32-bit indices: what x86 gathers fastest
  *   offsets       <32 x i32> into the shared window
  *   addresses     <32 x i64> */

@@ -71,8 +71,8 @@ static void load_partial(struct codegen *cg, const struct ptx_instr *ld,
         shift = LLVMBuildAnd(b, shift, lane_constant(cg, 31), "");
         LLVMValueRef keep = LLVMBuildShl(b, LLVMConstAllOnes(cg->v32i32), shift, "");
         keep = LLVMBuildNot(b, keep, "");
-        LLVMValueRef whole = LLVMBuildICmp(b, LLVMIntUGE, rest, lane_constant(cg, 4), "");
-        x = LLVMBuildSelect(b, whole, x, LLVMBuildAnd(b, x, keep, ""), "");
+        LLVMValueRef complete = LLVMBuildICmp(b, LLVMIntUGE, rest, lane_constant(cg, 4), "");
+        x = LLVMBuildSelect(b, complete, x, LLVMBuildAnd(b, x, keep, ""), "");
         v[w] = LLVMBuildSelect(b, more, x, lane_constant(cg, 0), "");
     }
     cg->mask = mask;
@@ -85,18 +85,18 @@ static void load_counted(struct codegen *cg, const struct ptx_instr *ld,
                          LLVMValueRef *v)
 {
     LLVMBuilderRef b = cg->alu.b;
-    mask_vector(cg); /* made here: it is used behind the branches */
+    mask_vector(cg); /* made here: it is used after the branches */
     LLVMValueRef mask = cg->mask, vec = cg->mask_vec, part[4];
     LLVMValueRef full = LLVMBuildICmp(b, LLVMIntUGE, count, lane_constant(cg, bytes), "");
     LLVMValueRef none = LLVMBuildICmp(b, LLVMIntEQ, count, lane_constant(cg, 0), "");
     LLVMValueRef clear =
         LLVMBuildAnd(b, bits_of(cg, LLVMBuildOr(b, full, none, "")), mask_bits(cg), "");
-    LLVMValueRef whole = LLVMBuildAnd(b, bits_of(cg, full), mask_bits(cg), "");
+    LLVMValueRef complete = LLVMBuildAnd(b, bits_of(cg, full), mask_bits(cg), "");
     LLVMBasicBlockRef fast = new_bb(cg, "full"), slow = new_bb(cg, "partial"),
                       join = new_bb(cg, "read");
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, clear, mask_bits(cg), ""), fast, slow);
     LLVMPositionBuilderAtEnd(b, fast);
-    cg->mask = whole;
+    cg->mask = complete;
     cg->mask_vec = NULL;
     load_lanes(cg, ld, from, v);
     for (unsigned w = 0; w < ld->vec; w++)
@@ -205,21 +205,21 @@ bool emit_async_copy(struct codegen *cg, const struct ptx_instr *i)
     if (!is_copy(i))
         return true;
     unsigned bytes = (unsigned)i->operands[2].imm;
-    struct ptx_instr move = {.op = PTX_OP_ld,
-                             .ntypes = 1,
-                             .nspaces = 1,
-                             .types = {PTX_B32},
-                             .spaces = {PTX_SPACE_GLOBAL},
-                             .vec = (uint8_t)(bytes / 4),
-                             .line = i->line,
-                             .column = i->column};
+    struct ptx_instr access = {.op = PTX_OP_ld,
+                               .ntypes = 1,
+                               .nspaces = 1,
+                               .types = {PTX_B32},
+                               .spaces = {PTX_SPACE_GLOBAL},
+                               .vec = (uint8_t)(bytes / 4),
+                               .line = i->line,
+                               .column = i->column};
     LLVMValueRef v[4], count = bytes_read(cg, i, bytes);
     if (count == NULL)
-        load_lanes(cg, &move, &i->operands[1], v);
+        load_lanes(cg, &access, &i->operands[1], v);
     else
-        load_counted(cg, &move, &i->operands[1], count, bytes, v);
-    move.op = PTX_OP_st;
-    move.spaces[0] = PTX_SPACE_SHARED;
-    store_lanes(cg, &move, &i->operands[0], v);
+        load_counted(cg, &access, &i->operands[1], count, bytes, v);
+    access.op = PTX_OP_st;
+    access.spaces[0] = PTX_SPACE_SHARED;
+    store_lanes(cg, &access, &i->operands[0], v);
     return true;
 }

@@ -364,9 +364,9 @@ static void extract_elements(struct codegen *cg, LLVMValueRef v, bool wide, LLVM
     LLVMBuilderRef b = cg->alu.b;
     LLVMTypeRef elem = LLVMGetElementType(LLVMTypeOf(v));
     unsigned bits = LLVMGetIntTypeWidth(elem), each = 64 / bits;
-    LLVMValueRef whole = LLVMBuildBitCast(b, v, LLVMVectorType(cg->i64, JIT_WARP / each), "");
+    LLVMValueRef words = LLVMBuildBitCast(b, v, LLVMVectorType(cg->i64, JIT_WARP / each), "");
     for (unsigned p = 0; p < JIT_WARP / each; p++) {
-        LLVMValueRef x = opaque(cg, LLVMBuildExtractElement(b, whole, c32(cg, p), ""));
+        LLVMValueRef x = opaque(cg, LLVMBuildExtractElement(b, words, c32(cg, p), ""));
         for (unsigned n = 0; n < each; n++) {
             LLVMValueRef y = n > 0 ? LLVMBuildLShr(b, x, c64(cg, (uint64_t)n * bits), "") : x;
             y = LLVMBuildTrunc(b, y, elem, "");

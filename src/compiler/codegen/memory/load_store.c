@@ -56,7 +56,7 @@ static bool known_aligned(const struct access *a)
             (1ull << (a->uniformity.align & 63)) >= mem_alignment(a));
 }
 
-/* Faults when `bad` (i1) holds; code goes on behind. */
+/* Faults when `bad` (i1) holds; the builder is left where it does not. */
 static void fault_if(struct codegen *cg, LLVMValueRef bad, LLVMValueRef mask, LLVMValueRef address)
 {
     LLVMBasicBlockRef yes = new_bb(cg, "misaligned"), no = new_bb(cg, "aligned");
@@ -471,9 +471,9 @@ static void store_blended(struct codegen *cg, const struct access *a, LLVMValueR
     LLVMValueRef from = LLVMBuildSub(b, LLVMBuildPtrToInt(b, p, cg->i64, ""),
                                      LLVMBuildPtrToInt(b, cg->block.shared, cg->i64, ""), "");
     unsigned elements = LLVMGetVectorSize(LLVMTypeOf(x));
-    LLVMValueRef room[2] = {LLVMBuildAdd(b, total, c64(cg, 1), ""),
+    LLVMValueRef ends[2] = {LLVMBuildAdd(b, total, c64(cg, 1), ""),
                             c64(cg, (uint64_t)elements * a->bytes)};
-    LLVMValueRef end = intrinsic(cg, "llvm.usub.sat", &cg->i64, 1, room, 2);
+    LLVMValueRef end = intrinsic(cg, "llvm.usub.sat", &cg->i64, 1, ends, 2);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, from, end, ""), in, out);
     LLVMPositionBuilderAtEnd(b, in);
     LLVMValueRef old = LLVMBuildLoad2(b, LLVMTypeOf(x), p, "");

@@ -83,7 +83,7 @@ static void load_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef p = LLVMGetParam(fn, 0), bits = LLVMGetParam(fn, 1), slot = LLVMGetParam(fn, 2);
     uint64_t size = (uint64_t)m->bytes * m->vec * m->lanes;
-    LLVMBasicBlockRef whole = append_bb(cg, fn, "full"), parts = append_bb(cg, fn, "lanes"),
+    LLVMBasicBlockRef full_bb = append_bb(cg, fn, "full"), lanes_bb = append_bb(cg, fn, "lanes"),
                       done = append_bb(cg, fn, "done");
     LLVMValueRef zero = LLVMConstNull(m->type);
     LLVMValueRef in_page =
@@ -91,16 +91,16 @@ static void load_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
     LLVMValueRef one = LLVMBuildICmp(b, LLVMIntULE, in_page, c64(cg, PAGE_BYTES - size), "");
     LLVMValueRef any = LLVMBuildICmp(b, LLVMIntNE, bits, c32(cg, 0), "");
     LLVMValueRef all = LLVMBuildICmp(b, LLVMIntEQ, bits, all_lanes(cg, m), "");
-    LLVMBuildCondBr(b, LLVMBuildOr(b, all, LLVMBuildAnd(b, one, any, ""), ""), whole, parts);
+    LLVMBuildCondBr(b, LLVMBuildOr(b, all, LLVMBuildAnd(b, one, any, ""), ""), full_bb, lanes_bb);
 
-    LLVMPositionBuilderAtEnd(b, whole);
+    LLVMPositionBuilderAtEnd(b, full_bb);
     LLVMValueRef v = LLVMBuildLoad2(b, m->type, p, "");
     LLVMSetAlignment(v, m->bytes);
     v = LLVMBuildSelect(b, element_mask(cg, m, bits), v, zero, "");
     LLVMSetAlignment(LLVMBuildStore(b, v, slot), 64);
     LLVMBuildBr(b, done);
 
-    LLVMPositionBuilderAtEnd(b, parts);
+    LLVMPositionBuilderAtEnd(b, lanes_bb);
     LLVMSetAlignment(LLVMBuildStore(b, zero, slot), 64);
     copy_lanes(cg, fn, m, bits, p, slot);
     LLVMBuildBr(b, done);
@@ -113,16 +113,16 @@ static void store_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
     const struct masked_access *m = arg;
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef p = LLVMGetParam(fn, 0), bits = LLVMGetParam(fn, 1), slot = LLVMGetParam(fn, 2);
-    LLVMBasicBlockRef whole = append_bb(cg, fn, "full"), parts = append_bb(cg, fn, "lanes"),
+    LLVMBasicBlockRef full_bb = append_bb(cg, fn, "full"), lanes_bb = append_bb(cg, fn, "lanes"),
                       done = append_bb(cg, fn, "done");
     LLVMValueRef all = LLVMBuildICmp(b, LLVMIntEQ, bits, all_lanes(cg, m), "");
-    LLVMBuildCondBr(b, all, whole, parts);
-    LLVMPositionBuilderAtEnd(b, whole);
+    LLVMBuildCondBr(b, all, full_bb, lanes_bb);
+    LLVMPositionBuilderAtEnd(b, full_bb);
     LLVMValueRef v = LLVMBuildLoad2(b, m->type, slot, "");
     LLVMSetAlignment(v, 64);
     LLVMSetAlignment(LLVMBuildStore(b, v, p), m->bytes);
     LLVMBuildBr(b, done);
-    LLVMPositionBuilderAtEnd(b, parts);
+    LLVMPositionBuilderAtEnd(b, lanes_bb);
     copy_lanes(cg, fn, m, bits, slot, p);
     LLVMBuildBr(b, done);
     LLVMPositionBuilderAtEnd(b, done);

@@ -25,7 +25,8 @@ bool mem_permutes(struct codegen *cg, const struct ptx_instr *i);
 /* In front of a load, i1: are its active lanes likely to be neighbours? */
 LLVMValueRef likely_adjacent(struct codegen *cg, const struct ptx_instr *load);
 /* Faults as misaligned where `lanes` (active ones) is not 0, with the first one's element of `at`:
- * <32 x i64> addresses, or <32 x i32> offsets into shared memory; code goes on behind. */
+ * <32 x i64> addresses, or <32 x i32> offsets into shared memory; the builder is left where no lane
+ * faults. */
 void fault_misaligned_lanes(struct codegen *cg, LLVMValueRef lanes, LLVMValueRef at);
 
 /* ---- atomics.c ---- */

@@ -33,16 +33,16 @@ static LLVMValueRef copy_chunks(struct codegen *cg, LLVMValueRef fn, LLVMValueRe
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMBasicBlockRef before = LLVMGetInsertBlock(b), look = append_bb(cg, fn, "look"),
-                      move = append_bb(cg, fn, "move"), over = append_bb(cg, fn, "over");
+                      copy = append_bb(cg, fn, "copy"), over = append_bb(cg, fn, "over");
     LLVMBuildBr(b, look);
     LLVMPositionBuilderAtEnd(b, look);
     LLVMValueRef at = LLVMBuildPhi(b, cg->i64, "");
     LLVMValueRef next = LLVMBuildAdd(b, at, c64(cg, n), "");
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULE, next, LLVMGetParam(fn, BYTES), ""), move, over);
-    LLVMPositionBuilderAtEnd(b, move);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULE, next, LLVMGetParam(fn, BYTES), ""), copy, over);
+    LLVMPositionBuilderAtEnd(b, copy);
     copy_bytes(cg, to, from, at, n);
     LLVMBuildBr(b, look);
-    LLVMAddIncoming(at, (LLVMValueRef[]){start, next}, (LLVMBasicBlockRef[]){before, move}, 2);
+    LLVMAddIncoming(at, (LLVMValueRef[]){start, next}, (LLVMBasicBlockRef[]){before, copy}, 2);
     LLVMPositionBuilderAtEnd(b, over);
     return at;
 }

@@ -177,8 +177,8 @@ static void gather_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef memory = LLVMGetParam(fn, 0), lanes = LLVMGetParam(fn, 1);
     unsigned bytes = p->bytes * p->vec;
-    LLVMTypeRef whole = bytes < 4 ? LLVMIntTypeInContext(cg->alu.ctx, bytes * 8)
-                                  : LLVMVectorType(cg->i32, bytes / 4);
+    LLVMTypeRef unit = bytes < 4 ? LLVMIntTypeInContext(cg->alu.ctx, bytes * 8)
+                                 : LLVMVectorType(cg->i32, bytes / 4);
     LLVMBasicBlockRef loop = append_bb(cg, fn, "lane"), done = append_bb(cg, fn, "done");
     if (!p->load)
         transpose(cg, p, memory);
@@ -187,9 +187,9 @@ static void gather_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
     struct lane_loop l = lane_loop_open(cg, lanes, loop, done);
     LLVMValueRef there = lane_pointer(cg, fn, p, l.lane);
     LLVMValueRef here = LLVMBuildGEP2(
-        b, whole, scratch_at(cg, memory, p->vec == 1 ? ELEMENTS : VECTORS), &l.lane, 1, "");
+        b, unit, scratch_at(cg, memory, p->vec == 1 ? ELEMENTS : VECTORS), &l.lane, 1, "");
     /* vectors in local memory may be at any address (mem_alignment) */
-    LLVMValueRef v = LLVMBuildLoad2(b, whole, p->load ? there : here, "");
+    LLVMValueRef v = LLVMBuildLoad2(b, unit, p->load ? there : here, "");
     LLVMSetAlignment(v, p->load ? 1 : bytes);
     v = LLVMBuildStore(b, v, p->load ? here : there);
     LLVMSetAlignment(v, p->load ? bytes : 1);
@@ -235,16 +235,16 @@ bool vector_gather_strided(const struct access *a)
 
 bool vector_gather_fits(const struct codegen *cg, const struct access *a, bool load)
 {
-    unsigned whole = mem_natural(a);
+    unsigned unit = mem_natural(a);
     if (a->bytes < 4 && (a->vec > 1 || !load)) /* no machine gathers or scatters these */
-        return whole <= 16;
+        return unit <= 16;
     if (a->vec == 1 && !cg->alu.has_avx512 && !load)
         return a->bytes <= 8;
     if (a->vec == 1 && !cg->alu.has_avx512) /* a gather of 32 quadwords is a hundred instructions */
         return a->bytes == 8 && cg->k->ninstrs > MANY_INSTRUCTIONS;
     if (a->is_volatile && a->vec > 1) /* an element at a time would not do (load_store.c) */
-        return whole <= 16;
-    return a->vec > 1 && (whole == 8 || whole == 16);
+        return unit <= 16;
+    return a->vec > 1 && (unit == 8 || unit == 16);
 }
 
 /* Loads the elements that the function has left. */
