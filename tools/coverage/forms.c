@@ -365,8 +365,11 @@ static void try(struct form *f)
         return;
     f->parsed++;
     f->accepted += answer == ACCEPTED;
-    if (answer == REFUSED && f->refusal[0] == 0)
-        snprintf(f->refusal, sizeof f->refusal, "%.150s", d.text);
+    if (answer == REFUSED && f->refusal[0] == 0) { /* without the place, which is of no interest */
+        const char *place = strstr(d.text, " (in ");
+        int length = place != NULL && place - d.text < 150 ? (int)(place - d.text) : 150;
+        snprintf(f->refusal, sizeof f->refusal, "%.*s", length, d.text);
+    }
     for (int k = 0; k < f->ndims; k++) {
         struct dim *dim = &f->dims[k];
         int c = f->choice[k];
