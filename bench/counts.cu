@@ -3,7 +3,7 @@
 // these counts nearly not.
 //
 // How many small kernels of a graph are run at a stretch depends on how long they take, and under
-// callgrind they take long. So a node of a graph is counted by the processor instead: --graph
+// callgrind they take long. So a node of a graph is counted by the CPU instead: --graph
 // prints its instructions, or nothing where the system lets no one count.
 #include <cuda_runtime.h>
 

@@ -20,7 +20,7 @@ for file in lib/libcuda.so.1 lib/weir/libweir-jit.so; do
 done
 strip -g -o "$scratch/bin/counts" "$build/bench/weir-bench-counts"
 
-# One worker: others would only take turns with the thread that is looked at.
+# One worker: others would only compete with the thread that is looked at.
 LD_LIBRARY_PATH=$scratch/lib WEIR_WORKERS=1 WEIR_CACHE_DIR=$scratch/cache valgrind --tool=callgrind \
     --collect-atstart=no "--toggle-collect=count_*" --dump-instr=yes --compress-pos=no \
     --compress-strings=no --callgrind-out-file="$scratch/out" "$scratch/bin/counts" \
@@ -52,7 +52,7 @@ awk -v calls="$calls" '
         printf "| %-50s | %9.0f |\n", what, cost["count_" name] / calls / per
     }' "$scratch/out" >"$scratch/rows"
 
-# Counted by the processor (see counts.cu), where it may be.
+# Counted by the CPU (see counts.cu), where it may be.
 node=$(WEIR_WORKERS=1 WEIR_CACHE_DIR=$scratch/cache "$build/bench/weir-bench-counts" --graph)
 [ -z "$node" ] ||
     printf '| %-50s | %9.0f |\n' "a node of a graph of 100 empty kernels" "$node" >>"$scratch/rows"

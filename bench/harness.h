@@ -1,4 +1,4 @@
-/* What a benchmark is made of. Each folder of kernels/ holds one problem in three versions:
+/* What a benchmark is made of. Each directory of kernels/ holds one problem in three versions:
  * kernel.cu for Weir, kernel.cl for OpenCL, and native.c, which also makes the inputs and says
  * which launches solve the problem. The launches are written once, so that Weir and OpenCL run the
  * same algorithm with the same grid. main.c runs the versions in turn and compares their results.
@@ -74,7 +74,7 @@ struct bench_queue {
 struct bench {
     const char *name;  /* of the row */
     const char *title; /* what it is, with its size */
-    const char *cl;    /* folder of its kernel.cl, NULL: OpenCL has no such thing */
+    const char *cl;    /* directory of its kernel.cl, NULL: OpenCL has no such thing */
     int n, quick_n;    /* size in the table, size when only results are checked */
     double tolerance;  /* of a result, relative to the largest of its array */
     double

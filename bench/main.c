@@ -1,6 +1,6 @@
 /* The table: weir | native | PoCL for each problem. Every side runs in a process of its own, so
  * that a side that crashes or hangs costs one cell, and idle threads of one never disturb another.
- * The sides take turns, round by round, since the machine is not quiet; the best time counts.
+ * The sides alternate, round by round, since the machine is not quiet; the best time counts.
  * Results are compared with the native version's. */
 #include "harness.h"
 

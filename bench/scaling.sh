@@ -21,7 +21,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT INT TERM
 export LD_LIBRARY_PATH="$build/lib:$build/lib/more" WEIR_CACHE_DIR="$scratch/cache"
 
-# measure COLUMN WORKERS: as many processors as workers, since the thread that waits helps as one.
+# measure COLUMN WORKERS: as many CPUs as workers, since the thread that waits helps as one.
 measure() {
     WEIR_WORKERS=$2 "$build/bench/weir-bench-scaling" | sed "s/^/$1|/"
 }

@@ -153,7 +153,7 @@ inline Trace serving(int rounds)
     const size_t token = 128 << 10, width = 4096, most = 24;
     struct Request {
         uint32_t cache;
-        size_t length, room, end;
+        size_t length, capacity, end;
     };
     Trace t;
     std::mt19937_64 random(2);
@@ -193,9 +193,9 @@ inline Trace serving(int rounds)
                 running.pop_back();
                 continue;
             }
-            if (r.length == r.room) {
-                r.room += r.room / 2;
-                uint32_t larger = t.alloc(r.room * token, 1);
+            if (r.length == r.capacity) {
+                r.capacity += r.capacity / 2;
+                uint32_t larger = t.alloc(r.capacity * token, 1);
                 t.free(r.cache, 1);
                 r.cache = larger;
             }

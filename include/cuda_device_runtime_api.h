@@ -38,9 +38,9 @@ __cudaDeviceSynchronizeDeprecationAvoidance(void)
     return cudaDeviceSynchronize();
 }
 #else
-#define __WEIR_GENERATION ((size_t)0)
-/* Streams and events are the grid's in the newer generation, the block's in the first: their names in
- * PTX tell which is meant. */
+#define __WEIR_GENERATION  ((size_t)0)
+/* Streams and events are the grid's in the newer generation, the block's in the first: their names
+ * in PTX tell which is meant. */
 #define __WEIR_NEWER(name) __asm__("__cudaCDP2" name)
 /* Declared for the host, so that templates which mention it compile as long as no kernel calls it.
  */
@@ -89,7 +89,8 @@ __device__ void cudaGraphSetConditional(cudaGraphConditionalHandle handle, unsig
 /* Launches a graph, instantiated for launches from the device, from a kernel of a graph: in one of
  * the streams for graphs. */
 __device__ cudaError_t cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t stream);
-/* Room for a launch's arguments, and the launch: what a compiler makes of <<<>>> in device code. */
+/* Space for a launch's arguments, and the launch: what a compiler makes of <<<>>> in device code.
+ */
 __device__ void *cudaGetParameterBuffer(size_t alignment, size_t size);
 __device__ void *cudaGetParameterBufferV2(void *func, dim3 gridDimension, dim3 blockDimension,
                                           unsigned int sharedMemSize);

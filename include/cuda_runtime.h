@@ -169,7 +169,8 @@ static __inline__ __host__ cudaError_t cudaOccupancyMaxPotentialBlockSizeVariabl
     int blockSizeLimit = 0, unsigned int flags = 0)
 {
     cudaError_t status;
-    int device, processors, threads, granularity, limit, best = 0, bestBlock = 0, bestBlocks = 0;
+    int device, multiprocessors, threads, granularity, limit, best = 0, bestBlock = 0,
+                                                              bestBlocks = 0;
     struct cudaFuncAttributes attributes;
 
     if (!minGridSize || !blockSize || !func)
@@ -179,8 +180,8 @@ static __inline__ __host__ cudaError_t cudaOccupancyMaxPotentialBlockSizeVariabl
                                            device)) != cudaSuccess ||
         (status = ::cudaDeviceGetAttribute(&limit, cudaDevAttrMaxThreadsPerBlock, device)) !=
             cudaSuccess ||
-        (status = ::cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device)) !=
-            cudaSuccess ||
+        (status = ::cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount,
+                                           device)) != cudaSuccess ||
         (status = ::cudaDeviceGetAttribute(&granularity, cudaDevAttrWarpSize, device)) !=
             cudaSuccess ||
         (status = ::cudaFuncGetAttributes(&attributes, (const void *)func)) != cudaSuccess)
@@ -205,7 +206,7 @@ static __inline__ __host__ cudaError_t cudaOccupancyMaxPotentialBlockSizeVariabl
         if (best == threads)
             break;
     }
-    *minGridSize = bestBlocks * processors;
+    *minGridSize = bestBlocks * multiprocessors;
     *blockSize = bestBlock;
     return cudaSuccess;
 }

@@ -117,7 +117,7 @@ WEIR_CG T fold_into(Atomic &atomic, T value, const Op &op)
 }
 } // namespace details
 
-/* The group's reduction, put into or combined with memory by one of its threads. It is done when
+/* The group's reduction, stored to or combined with memory by one of its threads. It is done when
  * the call returns, so wait(group) has nothing to wait for but the group itself. */
 template <typename Group, typename T, typename U, typename Op>
 WEIR_CG void reduce_store_async(const Group &group, T *to, U &&value, Op &&op)

@@ -1,4 +1,4 @@
-/* What our headers of namespace cuda (the folder cccl) share: thread scopes, sizes with an
+/* What our headers of namespace cuda (the directory cccl) share: thread scopes, sizes with an
  * alignment. Not to be included where NVIDIA's libcu++ may be used instead of these. */
 #ifndef WEIR_CUDA_COMMON_H
 #define WEIR_CUDA_COMMON_H

@@ -2,7 +2,7 @@
  * C++.
  *
  * A program that uses these runs on Weir only; look the names up with dlsym to run on any CUDA. The
- * same figures are shown by `weir info --pools` for a process that runs, by its number. */
+ * same statistics are shown by `weir info --pools` for a process that runs, by its number. */
 #ifndef WEIR_POOLS_H
 #define WEIR_POOLS_H
 
@@ -40,11 +40,11 @@ struct weir_pool_figures {
     unsigned long long streams;         /* that have used it */
 };
 
-/* Fills in the figures of a pool (a cudaMemPool_t or CUmemoryPool). Returns 0, or the driver API's
- * error number: CUDA_ERROR_INVALID_VALUE for what is no pool. Any thread. */
+/* Fills in the statistics of a pool (a cudaMemPool_t or CUmemoryPool). Returns 0, or the driver
+ * API's error number: CUDA_ERROR_INVALID_VALUE for what is no pool. Any thread. */
 int weir_pool_get_figures(void *pool, struct weir_pool_figures *out);
 
-/* The figures of all pools in words, one paragraph each, as much as fits with a NUL at the end.
+/* The statistics of all pools in words, one paragraph each, as much as fits with a NUL at the end.
  * Returns the length of the whole. */
 size_t weir_pools_report(char *text, size_t bytes);
 

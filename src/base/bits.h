@@ -28,7 +28,7 @@ static inline int32_t bit_next(const uint64_t *s, int32_t n, int32_t from)
 }
 
 /* A loop over the elements, in ascending order, of a set over n elements: `i` is an int32_t that
- * the loop declares. The body may add and remove elements; those behind i are seen as they then
+ * the loop declares. The body may add and remove elements; those after i are seen as they then
  * are. */
 #define EACH_BIT(i, set, n)                                                                        \
     for (int32_t i = bit_next(set, n, 0); i >= 0; i = bit_next(set, n, i + 1))

@@ -99,7 +99,7 @@ bool env_bytes(enum env_variable v, uint64_t fallback, uint64_t *out, struct dia
     return true;
 }
 
-/* The next word of a list, and how long it is; NULL at its end. Moves *at behind it. */
+/* The next word of a list, and how long it is; NULL at its end. Moves *at past it. */
 static const char *next_word(const char **at, size_t *length)
 {
     const char *word = *at;

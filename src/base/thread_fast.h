@@ -4,7 +4,7 @@
 #define WEIR_BASE_THREAD_FAST_H
 
 /* At a fixed distance from the thread's pointer, so that no function is called to find it. For a
- * few bytes only: a library that is opened late has little such room (glibc keeps 512 bytes). */
+ * few bytes only: a library that is opened late has little such space (glibc keeps 512 bytes). */
 #define WEIR_THREAD_FAST _Thread_local __attribute__((tls_model("initial-exec")))
 
 #endif

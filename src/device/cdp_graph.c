@@ -4,10 +4,10 @@
  * them. It counts what was launched below it (fire and forget) beside its own nodes; when all that
  * is over its tail launches run, one after the other, and only then is the graph's command
  * complete. Tail launches of a tail launch are put before those that are left, so a graph that
- * launches itself again and again needs no more room each time. A sibling belongs to the
+ * launches itself again and again needs no more memory each time. A sibling belongs to the
  * environment above, or, where there is none, to what completes the command.
  *
- * Each such graph is the first command of a stream of its own; a call behind it counts it off. */
+ * Each such graph is the first command of a stream of its own; a call after it counts it off. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,15 +115,15 @@ static struct device_graph *next_tail(struct graph_env *env)
     return g;
 }
 
-/* The list is kept from behind. */
+/* The list is kept in reverse. */
 static void add_tails(struct graph_env *env, struct device_graph *const *items, size_t count)
 {
     for (size_t n = 0; n < count; n++)
         vec_push(&env->tails, items[n]);
 }
 
-/* Tail launches come in the order in which they were asked for: the list is turned round once. */
-static void turn_tails(struct graph_env *env)
+/* Tail launches come in the order in which they were asked for: the list is reversed once. */
+static void reverse_tails(struct graph_env *env)
 {
     for (size_t a = 0, b = env->tails.count; a + 1 < b; a++, b--) {
         struct device_graph *g = env->tails.items[a];
@@ -153,7 +153,7 @@ static void below_over(void *user)
         return;
     }
     env->caller_over = true;
-    turn_tails(env);
+    reverse_tails(env);
     struct graph_env *first = env->tail_of;
     if (first == NULL) {
         run_tails(env);

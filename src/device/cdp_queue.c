@@ -75,8 +75,8 @@ static void push(struct grid_worker *w, struct item item)
 static void run_over(struct command *c, struct grid_worker *w);
 
 /* A grid that is over may be the last child of another, and so on: each is owed when the one before
- * has been paid, so that it takes no more machine stack the deeper they are. */
-static void pay(struct grid_worker *w)
+ * has been settled, so that it takes no more machine stack the deeper they are. */
+static void settle_owed(struct grid_worker *w)
 {
     struct thread_work *t = of(w);
     while (t->owed.cdps > 0 || t->owed.runs > 0) {
@@ -90,12 +90,13 @@ static void pay(struct grid_worker *w)
 }
 
 /* `n` launches of a child are over, or a queue of the block is no longer active (run NULL). */
-static void owe(struct grid_worker *w, struct grid_run *run, struct cdp_block *cdp, uint32_t n)
+static void defer_release(struct grid_worker *w, struct grid_run *run, struct cdp_block *cdp,
+                          uint32_t n)
 {
     struct thread_work *t = of(w);
     if ((run != NULL && t->owed.runs > 0 && t->owed.run != run) ||
         (cdp != NULL && t->owed.cdps > 0 && t->owed.cdp != cdp))
-        pay(w);
+        settle_owed(w);
     if (run != NULL) {
         t->owed.run = run;
         t->owed.runs += n;
@@ -180,7 +181,7 @@ static void child_over(struct grid_worker *w, struct cdp_child *child, uint32_t 
 {
     if (n == 0)
         return;
-    owe(w, child->parent, child->cdp, n);
+    defer_release(w, child->parent, child->cdp, n);
     if (child->lanes == 0 ||
         atomic_fetch_sub_explicit(&child->left, (uint8_t)n, memory_order_acq_rel) == n)
         cdp_child_free(w, child);
@@ -358,7 +359,7 @@ static void run_queue(struct grid_worker *w, struct cdp_queue *q)
         if (!run_first(w, child, q))
             return;
     }
-    owe(w, q->run, q->cdp, 1); /* one of them */
+    defer_release(w, q->run, q->cdp, 1); /* one of them */
 }
 
 /* Whether others have nothing to do. What was given and waits is theirs already: a machine that is
@@ -394,7 +395,7 @@ static bool is_slow(const struct cdp_child *c) { return block_ns(c) > SLOW_NS; }
 
 /* Are the children, linked, worth another thread? It has to fetch each record from this one's
  * cache, and this one will get them back like that. */
-static bool is_worth_a_gift(const struct cdp_child *first)
+static bool is_worth_sharing(const struct cdp_child *first)
 {
     enum { LOOK_AT = 16 }; /* the first ones tell what the others are like */
     uint64_t count = 0, ns = 0;
@@ -411,7 +412,7 @@ static bool is_worth_a_gift(const struct cdp_child *first)
 }
 
 /* Half of the queue goes to another thread. */
-static void give_half(struct cdp_queue *q)
+static void share_half(struct cdp_queue *q)
 {
     struct cdp_child *half = q->mine;
     uint32_t count = 0;
@@ -453,8 +454,8 @@ static void run_unordered(struct grid_worker *w, struct cdp_queue *q)
         if (until_look < count || is_slow(child)) {
             uint64_t now = others_idle() ? clock_ns() : 0;
             if (now > looked + LOOK_NS) {
-                if (is_worth_a_gift(child))
-                    give_half(q);
+                if (is_worth_sharing(child))
+                    share_half(q);
                 looked = now;
             }
             until_look = GIVE_AT + count;
@@ -483,7 +484,7 @@ void cdp_run_queue(struct cdp_queue *q, struct grid_worker *w)
         run_unordered(w, q);
     else
         run_queue(w, q);
-    pay(w);
+    settle_owed(w);
 }
 
 /* Gives away the older half of what there is to do above the mark. */
@@ -506,7 +507,7 @@ static void share(struct grid_worker *w)
 static void give_all(struct grid_worker *w)
 {
     struct thread_work *t = of(w);
-    pay(w);
+    settle_owed(w);
     for (uint32_t i = 0; i < cdp_thread(w)->height; i++) {
         struct item item = t->items[i];
         t->items[i] = (struct item){0};
@@ -527,7 +528,7 @@ static void drain(struct grid_worker *w)
 {
     struct thread_work *t = of(w);
     struct cdp_thread *n = cdp_thread(w);
-    for (pay(w); n->height > n->mark; pay(w)) {
+    for (settle_owed(w); n->height > n->mark; settle_owed(w)) {
         if (n->height - n->mark > 1 && others_idle())
             share(w);
         struct item i = t->items[--n->height];

@@ -80,7 +80,7 @@ static struct handle *handle_new(struct jit_block *j, uint32_t tag, bool of_bloc
     return h;
 }
 
-/* The live object behind a handle, NULL: it is none of this grid's. */
+/* The live object of a handle, NULL: it is none of this grid's. */
 static struct handle *handle_of(const struct grid_run *run, uint64_t handle, uint32_t tag)
 {
     struct handle *h = (struct handle *)handle;

@@ -111,7 +111,8 @@ static inline enum device_error device_context_status(struct device_context *ctx
                ? DEVICE_OK
                : device_context_trouble(ctx);
 }
-/* The fault behind it, with kernel, block, address and a text for people; NULL when there is none.
+/* The fault that caused it, with kernel, block, address and a text for people; NULL when there is
+ * none.
  */
 const struct grid_fault *device_context_fault(struct device_context *ctx);
 

@@ -20,7 +20,7 @@ static bool read_line(const char *path, char *line, size_t size)
     return fine;
 }
 
-/* The value behind "key : " in /proc/cpuinfo; the first CPU's. */
+/* The value after "key : " in /proc/cpuinfo; the first CPU's. */
 static bool cpuinfo(const char *key, char *value, size_t size)
 {
     FILE *f = fopen("/proc/cpuinfo", "r");

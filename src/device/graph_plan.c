@@ -88,7 +88,7 @@ static void prepare_node(struct graph_plan *plan, struct graph_node *n)
     n->plan = plan;
     plan->prepared[index] = fits && grid_prepare(q, &n->launch) ? q : NULL;
     compare_with_previous(plan, index);
-    compare_with_previous(plan, index + 1); /* there is a NULL behind the last one */
+    compare_with_previous(plan, index + 1); /* there is a NULL after the last one */
 }
 
 static void plan_free(struct graph_plan *plan);

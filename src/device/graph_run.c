@@ -223,7 +223,7 @@ static enum step run_wait(struct command *c, const struct graph_node *n)
     c->few[0] = (struct dep){stream_ref(slot->stream), slot->count};
     c->dep_count = 1;
     c->dep_next = 0;
-    c->graph.at++; /* whoever is woken goes on behind this node */
+    c->graph.at++; /* whoever is woken goes on after this node */
     if (!command_ready(c))
         return STEP_AWAY;
     c->graph.at--;
@@ -297,7 +297,7 @@ void graph_call_host(const struct command *c)
 enum outcome { RUN_AWAY, RUN_BODY, RUN_ENDED };
 
 /* Gives way to other work when the thread has been at this for long. True: given away. */
-static bool turn_over(struct command *c, uint64_t *end)
+static bool yield_to_others(struct command *c, uint64_t *end)
 {
     if (!sched_busy())
         return false;
@@ -340,7 +340,7 @@ static enum outcome run_segments(struct command *c, struct grid_worker *w, uint6
     for (;;) {
         const struct graph_segment *s = &plan->segments[c->graph.segment];
         while (c->graph.at < s->count) {
-            if (turn_over(c, end))
+            if (yield_to_others(c, end))
                 return RUN_AWAY;
             if (plan->prepared[s->first + c->graph.at] != NULL) {
                 uint32_t at = c->graph.at;
@@ -393,7 +393,7 @@ static struct graph_plan *choose(const struct graph_plan *plan, const struct gra
     return which < b->body_count ? b->bodies[which] : NULL;
 }
 
-/* The runner that goes on at a branch that c has reached: of the body, or c behind the branch. */
+/* The runner that goes on at a branch that c has reached: of the body, or c after the branch. */
 static struct command *enter_branch(struct command *c)
 {
     struct graph_plan *plan = c->graph.plan;

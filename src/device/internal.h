@@ -415,7 +415,7 @@ void sched_wake_one(void);
 void sched_give_way(void);
 /* What a thread that looks for work remembers. */
 struct seeker {
-    uint32_t turn;      /* so that kinds of work take turns */
+    uint32_t turn;      /* so that kinds of work alternate */
     bool spinning;      /* counted in sched.spinning */
     bool late;          /* takes what was left to host threads, too */
     uint32_t fruitless; /* resumed blocks in a row that got nowhere */

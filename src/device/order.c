@@ -137,7 +137,7 @@ static uint64_t vector_get(struct vector_clock *v, const struct order_clock *c)
     return n != NULL ? n->now : 1;
 }
 
-/* Makes room for another entry, from those of streams that are gone if there are many. The vector
+/* Makes space for another entry, from those of streams that are gone if there are many. The vector
  * is the caller's alone, or NULL, and may be at another address afterwards. */
 static struct vector_clock *vector_grow(struct vector_clock *v)
 {
@@ -332,7 +332,7 @@ struct vector_clock *order_snapshot_all(struct device_stream *const *streams, si
     return n.vector;
 }
 
-/* Whether the vector is nowhere behind the other. */
+/* Whether the vector has no entry less than the other's. */
 static bool vector_covers(struct vector_clock *v, const struct vector_clock *other)
 {
     for (uint32_t i = 0; i < other->count; i++)
@@ -397,14 +397,14 @@ struct vector_clock *vector_clock_ref(struct vector_clock *v) { return vector_re
 static void settle(struct device_stream *s)
 {
     struct device_context *ctx = s->ctx;
-    bool behind = false;
+    bool must_wait = false;
     if (s != ctx->legacy) {
         uint64_t count = stream_enqueued(ctx->legacy);
-        behind = stream_completed(ctx->legacy) < count && count > s->legacy_seen;
+        must_wait = stream_completed(ctx->legacy) < count && count > s->legacy_seen;
     } else if (atomic_load_explicit(&ctx->blocking, memory_order_acquire) > 0) {
-        behind = !stream_idle(s);
+        must_wait = !stream_idle(s);
     }
-    if (WEIR_UNLIKELY(behind))
+    if (WEIR_UNLIKELY(must_wait))
         stream_enqueue(s, stream_begin(s, COMMAND_NOTHING));
 }
 

@@ -105,10 +105,10 @@ static void wake_taken(struct sleeper *taken)
 static uint32_t helpers(struct command *c)
 {
     uint32_t running = atomic_load_explicit(&sched.running, memory_order_relaxed);
-    uint64_t room = running < sched.workers ? sched.workers - running : 0;
+    uint64_t idle = running < sched.workers ? sched.workers - running : 0;
     uint64_t n = grid_run_estimate(&c->run) / HELPER_NS;
     n = n < HELPERS ? n : HELPERS;
-    n = n < room ? n : room;
+    n = n < idle ? n : idle;
     return n > 1 ? (uint32_t)n : 1;
 }
 

@@ -131,11 +131,11 @@ static void own_free(void *arg)
     free(own);
 }
 
-static void own_make_key(void) { pthread_key_create(&own_key, own_free); }
+static void make_own_key(void) { pthread_key_create(&own_key, own_free); }
 
 struct device_stream *device_stream_per_thread(struct device_context *ctx)
 {
-    pthread_once(&own_once, own_make_key);
+    pthread_once(&own_once, make_own_key);
     struct own_streams *own = pthread_getspecific(own_key);
     if (own == NULL) {
         own = xcalloc(1, sizeof *own);
@@ -238,7 +238,7 @@ static void depend_by_default_stream(struct device_stream *s, struct command *c)
         if ((b->flags & DEVICE_STREAM_NONBLOCKING) != 0)
             continue;
         order_legacy_follows(b);
-        uint64_t count = stream_enqueued(b); /* after that was noted */
+        uint64_t count = stream_enqueued(b); /* after that was recorded */
         if (count <= b->seen_by_legacy)
             continue;
         b->seen_by_legacy = count;
@@ -388,13 +388,13 @@ void stream_run(struct device_stream *s, struct grid_worker *w, uint64_t stop)
     for (;;) {
         if (!command_ready(c))
             return;
-        bool turn_over = c->count > stop || sched_paused();
-        if (!turn_over && sched_busy()) {
+        bool yields = c->count > stop || sched_paused();
+        if (!yields && sched_busy()) {
             uint64_t now = clock_ns();
             end = end == 0 ? now + SLICE_NS : end;
-            turn_over = now > end;
+            yields = now > end;
         }
-        if (turn_over) {
+        if (yields) {
             sched_push(s);
             return;
         }

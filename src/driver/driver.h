@@ -179,7 +179,7 @@ struct CUmod_st {
     bool ptx_borrowed;          /* it is a library's, which lives longer */
     uint64_t *var_address;      /* by index of ptx->vars, 0 where none */
     uint8_t *var_bound;         /* likewise: enum var_bound */
-    char *note;                 /* for messages: what was left out when it was linked; or NULL */
+    char *link_warning;         /* for messages: what was left out when it was linked; or NULL */
     struct cdp_kernel *entries; /* &entries[index] is the value of a pointer to that function */
     struct CUfunc_st *functions;
     pthread_mutex_t lock;
@@ -259,7 +259,7 @@ CUresult context_check(CUcontext ctx);
 bool context_flags_valid(unsigned flags);
 void context_set_flags(CUcontext ctx, unsigned flags);
 CUcontext driver_primary(int ordinal); /* object of a device's primary context; may be inactive */
-/* The live context behind the lower layers' one; NULL when there is none. */
+/* The live context of the device layer's; NULL when there is none. */
 CUcontext driver_context_of(const void *owner);
 
 /* ---- stream/stream.c, stream/event.c ---- */
@@ -335,7 +335,7 @@ struct ptx_module *module_read(const void *image, size_t size, CUresult *code, s
 void module_unload(CUmodule m);
 CUresult module_function(CUmodule m, const char *name, CUfunction *out);
 void variant_free_cdp(struct variant *v); /* (launch/cdp.c) */
-/* The objects behind pointers to the module's functions. (launch/cdp.c) */
+/* The objects that belong to pointers to the module's functions. (launch/cdp.c) */
 void module_make_entries(CUmodule m);
 /* Whether a launch of this shape is within the device's limits and the function's.
  * (launch/launch.c) */

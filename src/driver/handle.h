@@ -1,4 +1,4 @@
-/* handle: where the objects behind the API's handles live.
+/* handle: where the objects of the API's handles live.
  *
  * A handle is a pointer that programs may get wrong: never made, of another kind, destroyed, or
  * left over from before a device reset. All objects therefore lie in one reserved range of

@@ -100,7 +100,7 @@ void pools_reset(CUdevice dev);
 void pool_report_begin(void);
 void pool_trace_begin(void); /* likewise: writes what happens, if that is asked for */
 
-/* The function behind a library's kernel in the current context. */
+/* The function of a library's kernel in the current context. */
 CUresult kernel_to_function(CUkernel k, CUfunction *out);
 
 /* What calls about a function begin with: its handle, which may be a kernel of a library, becomes
@@ -212,7 +212,7 @@ static inline bool capture_running(void)
     return WEIR_UNLIKELY(slow_path(~(uint32_t)(SLOW_PATH_CAPTURE - 1)) != 0);
 }
 
-/* Each to be called while captures run, before something is put into a stream: adds the node when
+/* Each to be called while captures run, before something is enqueued: adds the node when
  * the stream is captured; says so in *captured. Errors: what the stream may not do now. A copy or
  * set with `sync` is of a call that waits. */
 CUresult capture_kernel(struct device_stream *s, CUcontext c, struct launch_request *q,

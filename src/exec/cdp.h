@@ -22,7 +22,7 @@
  *
  * A child counts twice from its launch to its completion: in its parent's grid_run.pending, so that
  * a grid is complete only when its descendants are; and in the struct cdp_block of the block that
- * launched it, so that the block can wait. Children, and what else is queued behind them, wait in
+ * launched it, so that the block can wait. Children, and what else is queued after them, wait in
  * queues: that of the block (its NULL stream), or of a stream that the program made.
  *
  * Bookkeeping is the worker's own (struct cdp_thread, pools): a launch takes no lock that
@@ -33,7 +33,7 @@
 #include "exec/grid.h"
 
 enum {
-    CDP_MAX_DEPTH = 24,     /* launches of the first generation (cudaLaunchDevice) nest so deep */
+    CDP_MAX_DEPTH = 24,     /* generations of launches that begin with cudaLaunchDevice */
     CDP_SYNC_DEPTH = 2,     /* default of cudaLimitDevRuntimeSyncDepth */
     CDP_PENDING_MAX = 2048, /* default of cudaLimitDevRuntimePendingLaunchCount */
 };
@@ -103,7 +103,7 @@ struct cdp_child {
 enum {
     CDP_CHILD_TAG = 0x4348,
     CDP_CHILD_SENT = 0x5343,
-    CDP_CHILD_PARAMS = 128, /* bytes that pooled ones have room for, */
+    CDP_CHILD_PARAMS = 128, /* bytes that pooled ones have space for, */
     CDP_CHILD_WIDE = 2048   /* and pooled ones for several launches with parameters */
 };
 
@@ -174,7 +174,7 @@ void cdp_set_ops(const struct cdp_ops *ops); /* once, before anything runs */
 
 /* ---- for the device layer ---- */
 
-/* A child with room for `bytes` of parameters, its fields but launch and params filled in for a
+/* A child with space for `bytes` of parameters, its fields but launch and params filled in for a
  * launch by `thread` of the block. NULL: no memory. */
 struct cdp_child *cdp_child_new(struct grid_worker *w, struct grid_block *b, uint32_t thread,
                                 uint32_t bytes);

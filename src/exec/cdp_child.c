@@ -65,7 +65,7 @@ static void give_spare(struct grid_worker *w, int size)
     }
 }
 
-/* A free record with room for so much. NULL: no memory. */
+/* A free record with space for so much. NULL: no memory. */
 static struct cdp_child *take(struct grid_worker *w, uint32_t bytes)
 {
     int size = 0;
@@ -82,10 +82,10 @@ static struct cdp_child *take(struct grid_worker *w, uint32_t bytes)
             return c;
         }
     }
-    uint32_t room = size < CDP_CHILD_POOLS ? sizes[size].bytes : (bytes + 63) / 64 * 64;
-    struct cdp_child *c = room <= UINT16_MAX ? aligned_alloc(64, sizeof *c + room) : NULL;
+    uint32_t capacity = size < CDP_CHILD_POOLS ? sizes[size].bytes : (bytes + 63) / 64 * 64;
+    struct cdp_child *c = capacity <= UINT16_MAX ? aligned_alloc(64, sizeof *c + capacity) : NULL;
     if (c != NULL)
-        c->capacity = (uint16_t)room;
+        c->capacity = (uint16_t)capacity;
     return c;
 }
 

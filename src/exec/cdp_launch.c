@@ -451,7 +451,7 @@ static bool is_short(const struct request *q, uint64_t stream)
            (uint64_t)l.grid[0] * l.grid[1] * l.grid[2] * ns <= SHORT_NS;
 }
 
-/* The first of the lanes that one record has room for. */
+/* The first of the lanes that one record has space for. */
 static uint32_t lanes_that_fit(uint32_t lanes, uint32_t stride)
 {
     uint32_t most = stride > 0 ? CDP_CHILD_WIDE / stride : JIT_WARP, fit = 0, n = 0;

@@ -212,7 +212,7 @@ static void append_launches(struct strbuf *sb, const struct grid_fault *f)
         sb_printf(sb, "; and %u launches before that", f->launch_count - GRID_FAULT_LAUNCHES);
 }
 
-static void append_story(struct strbuf *sb, struct grid_fault *f, const struct grid_worker *w)
+static void append_report(struct strbuf *sb, struct grid_fault *f, const struct grid_worker *w)
 {
     sb_printf(sb, "%s", kind_words(f->kind));
     append_thread(sb, f);
@@ -245,7 +245,7 @@ void fault_record(struct grid_worker *w)
                                             : "";
     strncpy(f.kernel, name, sizeof f.kernel - 1);
     struct strbuf sb = {0};
-    append_story(&sb, &f, w);
+    append_report(&sb, &f, w);
     strncpy(f.text, sb.items, sizeof f.text - 1);
     sb_free(&sb);
 

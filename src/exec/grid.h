@@ -40,7 +40,7 @@ struct grid_kernel {
     bool can_suspend;          /* has polling loops */
     bool streams;              /* goes through the blocks of a call row by row of their threads */
     bool builtin;              /* ours, not the program's: copies and the like */
-    bool recursive;            /* its threads need the context's stack limit behind local_bytes */
+    bool recursive;            /* its threads need the context's stack limit after local_bytes */
     const uint8_t *text;       /* compiled code as at first, for fault addresses; may be NULL */
     size_t text_bytes;
     void *user; /* the driver's own: struct jit_code, function handle … */
@@ -102,7 +102,7 @@ struct grid_fault {
     const void *caller;     /* likewise, where pc_address lies in a function of the kernel's, which
                                has no lines; else anything */
     char text[2048];        /* the fault report, one line */
-    uint32_t place_end;     /* in text: where the source line belongs, behind the thread */
+    uint32_t place_end;     /* in text: where the source line belongs, after the thread */
     uint32_t launch_count;  /* launches that led to the grid, the latest first */
     struct grid_fault_launch launches[GRID_FAULT_LAUNCHES];
 };

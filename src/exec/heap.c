@@ -1,4 +1,4 @@
-/* heap: the heap behind malloc() and free() in kernels: a fixed piece of device memory, used by all
+/* heap: the heap of malloc() and free() in kernels: a fixed piece of device memory, used by all
  * blocks at once.
  *
  * Pages of 4 KiB. A small size class takes runs of four pages and cuts them into equal objects; a
@@ -24,7 +24,7 @@ struct run {
     uint32_t page; /* its first */
     uint16_t size_class, live, objects;
     uint16_t free_head;
-    struct run *next, *prev;       /* runs of the class with room */
+    struct run *next, *prev;       /* runs of the class with free blocks */
     uint16_t link[RUN_BYTES / 16]; /* next free object; NONE ends; LIVE for those in use */
 };
 
@@ -211,7 +211,7 @@ static bool run_free(struct heap *h, struct run *r, uint64_t offset)
         list_add(&h->classes[c].partial, r);
     r->link[object] = r->free_head;
     r->free_head = (uint16_t)object;
-    /* An empty run goes back unless it is the class's only one with room. */
+    /* An empty run goes back unless it is the class's only one with free blocks. */
     if (--r->live == 0 && (r->next != NULL || r->prev != NULL)) {
         list_remove(&h->classes[c].partial, r);
         pthread_mutex_lock(&h->lock);

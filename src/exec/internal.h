@@ -101,7 +101,7 @@ struct grid_block *parking_take(struct grid_parking *p);
 
 enum { CDP_CHILD_POOLS = 2 };
 
-/* What a signal handler or a helper found wrong, before it is put into words. */
+/* What a signal handler or a helper found wrong, before it is described. */
 struct trouble {
     enum grid_fault_kind kind;
     int signal; /* 0: found by a helper */
@@ -163,7 +163,7 @@ struct grid_worker {
     struct rest *rest;                     /* blocks taken and not begun, the innermost first */
 };
 
-/* The thread is stuck in a block: some of the blocks that it was to run behind it are parked, so
+/* The thread is stuck in a block: some of the blocks that it was to run after it are parked, so
  * that others run them (park.c). */
 void rest_hand_over(struct grid_worker *w);
 
@@ -188,7 +188,7 @@ void cdp_drain_here(struct grid_block *b);
 void cdp_give(struct grid_worker *w);
 void cdp_free_pools(struct grid_worker *w);
 void cdp_child_free_pools(struct grid_worker *w);
-/* The child, with room for the parameters of all, is the launches of these lanes of the warp. */
+/* The child, with space for the parameters of all, is the launches of these lanes of the warp. */
 void cdp_child_share(struct cdp_child *c, uint32_t lanes);
 
 /* ---- the environment of a context ---- */

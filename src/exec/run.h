@@ -241,7 +241,7 @@ static inline void block_run_alone(struct grid_worker *w, struct outcome *o)
         cdp_block_over(w, w->current);
 }
 
-/* Blocks behind the first that one call may run. What streams goes through a row of threads of all
+/* Blocks after the first that one call may run. What streams goes through a row of threads of all
  * of them: the longer, the better for the CPU's prefetching. */
 enum { ROW_BLOCKS = 31, STREAM_BLOCKS = 127 };
 

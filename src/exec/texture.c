@@ -9,7 +9,7 @@
 
 enum { LANES = TEXTURE_LANES };
 
-/* The description behind a handle; a wrong one is the kernel's fault, and reading one may fault. */
+/* The description of a handle; a wrong one is the kernel's fault, and reading one may fault. */
 static const struct texture *described(struct jit_block *j, uint32_t mask, uint64_t handle,
                                        uint32_t tag)
 {

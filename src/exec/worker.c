@@ -224,7 +224,7 @@ static void make_key(void) { pthread_key_create(&key, worker_free); }
 
 /* A stack for the signal handlers, unless the thread has a good one: a kernel may have used up the
  * normal one. */
-static void give_signal_stack(struct grid_worker *w)
+static void set_signal_stack(struct grid_worker *w)
 {
     stack_t old;
     if (sigaltstack(NULL, &old) == 0 && (old.ss_flags & SS_DISABLE) == 0 &&
@@ -261,7 +261,7 @@ struct grid_worker *grid_worker_self(uint32_t smid)
     pthread_once(&once, make_key);
     struct grid_worker *w = xcalloc(1, sizeof *w);
     w->smid = smid;
-    give_signal_stack(w);
+    set_signal_stack(w);
     find_stack_end(w);
     pthread_setspecific(key, w);
     self = w;

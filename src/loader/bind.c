@@ -39,7 +39,8 @@ void wants_free(struct wants *w)
     X(__divti3)                                                                                    \
     X(__udivti3)                                                                                   \
     X(__modti3)                                                                                    \
-    X(__umodti3) X(__ashlti3) X(__ashrti3) X(__lshrti3) X(__fixsfti) X(__fixdfti) X(__fixunssfti)  \
+    X(__umodti3)                                                                                   \
+    X(__ashlti3) X(__ashrti3) X(__lshrti3) X(__fixsfti) X(__fixdfti) X(__fixunssfti)               \
         X(__fixunsdfti) X(__floattisf) X(__floattidf) X(__floatuntisf) X(__floatuntidf)            \
             X(__popcountdi2) X(__powisf2) X(__powidf2)
 
@@ -113,7 +114,7 @@ static void *compiler_function(const char *name)
 
 /* ---- C library ---- */
 
-static void *memory_function(const char *name)
+static void *libc_function(const char *name)
 {
     static const struct known table[] = {
         {"memcpy", (void *)memcpy}, {"memmove", (void *)memmove}, {"memset", (void *)memset},
@@ -180,7 +181,7 @@ static void *library_function(const char *name, struct diag *d)
         return library_symbol(&sleef, name, d);
     if (strncmp(name, "weir_alu_", 9) == 0)
         return alu_symbol(name);
-    void *address = memory_function(name);
+    void *address = libc_function(name);
     if (address == NULL)
         address = compiler_function(name);
     if (address == NULL && is_math_name(name))
@@ -205,8 +206,8 @@ static int32_t name_index(const char *name, const char *prefix, int32_t limit)
     return value < limit ? value : -1;
 }
 
-static uint64_t bind_one(const char *name, const struct ptx_module *m,
-                         const struct jit_resolver *resolver, struct diag *d)
+static uint64_t bind_symbol(const char *name, const struct ptx_module *m,
+                            const struct jit_resolver *resolver, struct diag *d)
 {
     int32_t index = name_index(name, "weir_var_", m->nvars);
     if (index >= 0)
@@ -241,7 +242,7 @@ bool bind_wants(const struct wants *w, const struct elf_object *o, const struct 
     for (uint32_t k = 0; k < w->count; k++) {
         Elf64_Sym s = elf_symbol(o, w->symbols[k]);
         const char *name = elf_symbol_name(o, &s);
-        values[k] = bind_one(name, m, resolver, d);
+        values[k] = bind_symbol(name, m, resolver, d);
         if (values[k] == 0 && ELF64_ST_BIND(s.st_info) != STB_WEAK)
             return refuse(name, m, d);
     }

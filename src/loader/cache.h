@@ -53,7 +53,7 @@ struct cache_usage {
 bool cache_usage(struct cache_usage *out, struct diag *d);
 
 /* Removes records, those unused for longest first, until at most `keep` bytes are left, and
- * temporary files that a process left behind. `removed` may be NULL. */
+ * temporary files that a process left. `removed` may be NULL. */
 bool cache_trim(uint64_t keep, struct cache_usage *removed, struct diag *d);
 
 /* Says `text` once per process per `kind`, through the receiver of jit_set_notice or on stderr. */

@@ -12,7 +12,7 @@ struct stat;
 /* Begins the name of a file that is being written. */
 #define CACHE_TEMPORARY "tmp-"
 
-/* A temporary file this old was left behind by a process that died. */
+/* A temporary file this old was left by a process that died. */
 enum { CACHE_TEMPORARY_SECONDS = 600 };
 
 /* Digits of a record's key in the name of its shard, a subdirectory, and of its file. */

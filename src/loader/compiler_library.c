@@ -82,7 +82,7 @@ static bool read_at(int fd, void *to, size_t bytes, uint64_t offset)
 }
 
 /* Adds the build id found in one PT_NOTE segment; false when it holds none. */
-static bool hash_notes(int fd, const Elf64_Phdr *segment, struct hash128 *h)
+static bool hash_elf_notes(int fd, const Elf64_Phdr *segment, struct hash128 *h)
 {
     uint64_t at = segment->p_offset, end = at + segment->p_filesz;
     if (segment->p_filesz > 4096)
@@ -115,7 +115,7 @@ static bool hash_build_id(int fd, struct hash128 *h)
         Elf64_Phdr p;
         if (!read_at(fd, &p, sizeof p, e.e_phoff + i * sizeof p))
             return false;
-        if (p.p_type == PT_NOTE && hash_notes(fd, &p, h))
+        if (p.p_type == PT_NOTE && hash_elf_notes(fd, &p, h))
             return true;
     }
     return false;

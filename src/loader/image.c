@@ -210,7 +210,7 @@ static bool relocate_section(struct loading *l, const Elf64_Shdr *s, struct diag
         Elf64_Sym sym = elf_symbol(l->o, symbol);
         struct reloc r = {
             .type = ELF64_R_TYPE(rela.r_info),
-            .room = target.sh_size - rela.r_offset,
+            .available = target.sh_size - rela.r_offset,
             .place = l->im->sections[s->sh_info] + rela.r_offset,
             .addend = rela.r_addend,
             .got = l->slot[symbol] ? base + l->slots + (uint64_t)(l->slot[symbol] - 1) * 8 : 0,

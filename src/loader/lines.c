@@ -66,7 +66,7 @@ static void relocate_copy(const struct jit_lines *l, uint8_t *copy, uint64_t siz
             Elf64_Sym symbol = elf_symbol(l->object, ELF64_R_SYM(rela.r_info));
             struct reloc r = {.type = ELF64_R_TYPE(rela.r_info),
                               .at = copy + rela.r_offset,
-                              .room = size - rela.r_offset,
+                              .available = size - rela.r_offset,
                               .place = rela.r_offset,
                               .symbol = symbol.st_value,
                               .addend = rela.r_addend,

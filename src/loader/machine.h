@@ -16,15 +16,15 @@ enum reloc_need {
 /* One relocation with everything found out about it. */
 struct reloc {
     uint32_t type;
-    uint8_t *at;       /* where to write */
-    uint64_t room;     /* bytes of the section from there on */
-    uint64_t place;    /* the address that code will see `at` under (P) */
-    uint64_t symbol;   /* S */
-    int64_t addend;    /* A */
-    uint64_t got;      /* address of the symbol's slot (G + GOT); 0 when it has none */
-    uint64_t got_base; /* address of the first slot (GOT) */
-    uint64_t stub;     /* address of the symbol's stub; 0 when it has none */
-    const char *name;  /* the symbol's, for messages */
+    uint8_t *at;        /* where to write */
+    uint64_t available; /* bytes of the section from there on */
+    uint64_t place;     /* the address that code will see `at` under (P) */
+    uint64_t symbol;    /* S */
+    int64_t addend;     /* A */
+    uint64_t got;       /* address of the symbol's slot (G + GOT); 0 when it has none */
+    uint64_t got_base;  /* address of the first slot (GOT) */
+    uint64_t stub;      /* address of the symbol's stub; 0 when it has none */
+    const char *name;   /* the symbol's, for messages */
 };
 
 struct load_machine {

@@ -43,7 +43,7 @@ enum range { SIGNED, UNSIGNED, EITHER };
 static bool put(const struct reloc *r, uint64_t value, enum width width, enum range range,
                 struct diag *d)
 {
-    if (r->room < (uint64_t)width)
+    if (r->available < (uint64_t)width)
         return diag_set(d, 0, 0, "a relocation for %s reaches past the end of its section",
                         r->name);
     if (width != W64) {

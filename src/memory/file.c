@@ -71,7 +71,7 @@ struct mem_file *file_new(enum file_kind kind, int device, uint64_t bytes, uint6
 }
 
 /* Takes the descriptor over, whatever comes of it. A trailer says how long the content is, and lies
- * behind it: its place is found from the end, page by page, as few files have more than one. */
+ * after it: its place is found from the end, page by page, as few files have more than one. */
 static struct mem_file *adopt(int fd, enum file_kind kind)
 {
     struct stat st;

@@ -2,7 +2,7 @@
  * nowhere else.
  *
  * Shared memory is a file that exists in memory only and has no name (memfd): it lives as long as
- * someone has it open or mapped, so a killed process leaves nothing behind. Another process finds
+ * someone has it open or mapped, so a killed process leaves nothing. Another process finds
  * it through /proc/<pid>/fd/<number>, which works for processes of the same user, or is given a
  * descriptor of it (SCM_RIGHTS, inheritance).
  *
@@ -53,7 +53,7 @@ struct mem_file {
 /* A new file of `bytes` (rounded up to pages) of zeros; NULL when the system has no more. */
 struct mem_file *file_new(enum file_kind kind, int device, uint64_t bytes, uint64_t slots);
 
-/* The file behind a descriptor, which stays the caller's; NULL when it is none of ours or not of
+/* The file of a descriptor, which stays the caller's; NULL when it is none of ours or not of
  * that kind. */
 struct mem_file *file_from_descriptor(int fd, enum file_kind kind);
 
@@ -65,7 +65,7 @@ void file_close(struct mem_file *f);
 void *file_map(const struct mem_file *f, void *at, uint64_t offset, uint64_t bytes, bool access);
 
 /* Copies memory to the content at `offset`. Pages of private memory that were never touched are
- * left out: they are zeros in the file as they are in memory. False when there is no room. */
+ * left out: they are zeros in the file as they are in memory. False when there is no space. */
 bool file_fill(const struct mem_file *f, uint64_t offset, const void *from, uint64_t bytes);
 
 /* ---- handles ---- */

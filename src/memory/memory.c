@@ -48,7 +48,7 @@ static uint64_t address_space_left(void)
 }
 
 /* How much address space a range of that capacity takes: several times as much, because large
- * allocations are rounded to chunks; less where many devices would use up the processor's. */
+ * allocations are rounded to chunks; less where many devices would use up the CPU's. */
 static uint64_t address_space(uint64_t capacity, int devices)
 {
     const uint64_t all = (uint64_t)32 << 40;

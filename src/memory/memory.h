@@ -48,7 +48,7 @@ enum mem_kind {
     MEM_DEVICE = 1 << 0,     /* cudaMalloc and its 2D/3D forms */
     MEM_ARRAY = 1 << 1,      /* cudaMallocArray */
     MEM_MODULE = 1 << 2,     /* __device__ and __constant__ variables */
-    MEM_HEAP = 1 << 3,       /* the heap behind malloc() in kernels */
+    MEM_HEAP = 1 << 3,       /* the heap of malloc() in kernels */
     MEM_POOL = 1 << 4,       /* the stream-ordered allocator's */
     MEM_INTERNAL = 1 << 5,   /* ours: never the program's to free */
     MEM_PINNED = 1 << 6,     /* cudaMallocHost, cudaHostAlloc */
@@ -117,7 +117,7 @@ enum mem_status mem_adopt(void *base, uint64_t bytes);
 enum mem_status mem_disown(void *base);
 
 /* The live allocation that holds `address`; false (and kind MEM_PAGEABLE) when there is none.
- * Bytes in the rounding behind an allocation belong to none. */
+ * Bytes in the rounding after an allocation belong to none. */
 bool mem_find(const void *address, struct mem_info *info);
 
 /* As mem_find, without the copy: only the kind and, if `device` is not NULL, whose it is. In
@@ -181,7 +181,7 @@ void mem_usage(int device, uint64_t *free_bytes, uint64_t *total_bytes);
 enum mem_relation {
     MEM_NOWHERE, /* not in a range of ours and not registered */
     MEM_INSIDE,
-    MEM_PAST,   /* behind the end of a live allocation, not far */
+    MEM_PAST,   /* after the end of a live allocation, not far */
     MEM_BEFORE, /* before the start of one, nearer than to the end of the one before */
     MEM_FREED,  /* in one that was freed lately */
     MEM_VACANT, /* in a range of ours, where nothing is or was lately */
@@ -222,7 +222,7 @@ enum mem_status mem_export(const void *address, struct share_handle *out);
 /* Maps what the handle of another process names; the memory counts as that of the device it is
  * of there, or, where this process has not that many, as `device`'s (and is charged to
  * nobody: it is the other process's). Freed by mem_free(…, MEM_IMPORTED). FILE_REFUSED, too, when
- * there is no room for it here. */
+ * there is no space for it here. */
 enum file_status mem_import(const struct share_handle *h, int device, const void *owner,
                             void **out);
 
@@ -233,7 +233,7 @@ enum mem_status mem_map_part(const struct mem_file *f, uint64_t offset, uint64_t
 
 /* ---- aliases (alias.c) ---- */
 
-/* Allocations whose addresses stay while the pages behind them come and go: those of graphs. */
+/* Allocations whose addresses stay while their pages come and go: those of graphs. */
 
 /* Addresses that count as an allocation of `bytes`, of the kind, device, owner and user that `like`
  * says. They show nothing yet, and every access faults. Freed by mem_free, as of that kind. */

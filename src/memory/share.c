@@ -2,8 +2,8 @@
  *
  * What is exported for the first time is copied to a file, which is then mapped over the very same
  * addresses: pointers stay, and whoever maps the file has the same pages. It is done in pieces, so
- * that at no time much of the memory exists twice. If the system has no room half-way, the pieces
- * done stay what they are, pages of a file that no one else knows. */
+ * that at no time much of the memory exists twice. If the system has no memory left half-way, the
+ * pieces done stay what they are, pages of a file that no one else knows. */
 #include <string.h>
 #include <sys/mman.h>
 

@@ -1,5 +1,5 @@
 /* site: which call of the API memory was made or freed by. The layers above say which call a thread
- * is in; allocating and freeing note it with the allocation. A call is a return address and no
+ * is in; allocating and freeing record it with the allocation. A call is a return address and no
  * more: names and lines are looked up when a fault is told. */
 #ifndef WEIR_MEMORY_SITE_H
 #define WEIR_MEMORY_SITE_H

@@ -278,7 +278,7 @@ static struct record *large_new(struct space *s, uint64_t chunks, uint64_t span)
 static struct record *large_alloc(struct space *s, uint64_t bytes)
 {
     uint64_t span = round_up(bytes, SPACE_PAGE);
-    /* One page without access behind it: none is needed in the range when it ends within a chunk.
+    /* One page without access after it: none is needed in the range when it ends within a chunk.
      */
     uint64_t chunks = (span + SPACE_PAGE + SPACE_CHUNK - 1) / SPACE_CHUNK;
     if (span > s->capacity - s->used)
@@ -327,7 +327,7 @@ static struct slab *slab_new(struct space *s, uint32_t size_class, uint32_t list
     uint64_t first, bytes = class_bytes(size_class);
     if (!find_chunks(s, 1, &first))
         return NULL;
-    /* Whole pages get a page without access behind them; smaller objects share pages. */
+    /* Whole pages get a page without access after them; smaller objects share pages. */
     bool guarded = bytes > 4096 && s->guards < SPACE_GUARDS_MAX;
     uint64_t stride = guarded ? round_up(bytes, SPACE_PAGE) + SPACE_PAGE : bytes;
     struct slab *slab = xcalloc(1, sizeof *slab);
@@ -402,7 +402,8 @@ static void slab_free(struct space *s, struct slab *slab, struct record *r)
     s->used -= class_bytes(slab->size_class);
     if (was_full)
         partial_add(s, slab);
-    /* An empty slab stays while it is its class's only one: alloc and free in turns stay cheap. */
+    /* An empty slab stays while it is its class's only one: alternating alloc and free stay cheap.
+     */
     if (slab->live == 0 && (slab->next != NULL || slab->prev != NULL))
         slab_release(s, slab);
 }
@@ -504,7 +505,7 @@ void space_visit(struct space *s, bool (*visit)(void *self, struct record *r), v
 
 /* ---- alloc and free ---- */
 
-/* Bytes to take for so many asked for. In checked mode what is small gets a margin behind it, so
+/* Bytes to take for so many asked for. In checked mode what is small gets a margin after it, so
  * that what runs past does not land in the next one. */
 static uint64_t with_margin(uint64_t bytes)
 {

@@ -47,7 +47,7 @@ struct slab {
     uint32_t list;            /* of space.partial */
     bool guarded;             /* objects are made accessible one by one */
     uint32_t free_head;       /* first freed object, UINT32_MAX when none */
-    struct slab *next, *prev; /* slabs of the class with room */
+    struct slab *next, *prev; /* slabs of the class with free objects */
     struct mem_file *file;    /* the chunk's pages, once one of its objects is shared */
     struct record *records;   /* one for each object; chunks holds the next free index */
 };
@@ -135,7 +135,7 @@ void space_clear_mapping(uint64_t base, uint64_t bytes);
 /* Ends a mapping: its addresses are the reservation's again, or free if it has none of its own.
  * (virtual.c) */
 void mapping_drop(struct space *s, struct record *r);
-/* A record with addresses for that many bytes and a page without access behind them, NULL when
+/* A record with addresses for that many bytes and a page without access after them, NULL when
  * there are none left. The lock is held. (share.c) */
 struct record *mapping_place(struct space *s, uint64_t bytes);
 

@@ -9,7 +9,7 @@
 #include "memory/space.h"
 
 enum {
-    KEYS_MAX = 15,   /* that a processor has besides the common one */
+    KEYS_MAX = 15,   /* that a CPU has besides the common one */
     RIGHTS_BITS = 2, /* of a key in the register: no access, no writes */
     SETS_UP_TO = 3,  /* devices, whose every set has a key */
 };
@@ -24,7 +24,7 @@ struct guard {
 
 /* Protection keys, all of them from the start on: whoever has entered knows them. */
 static struct {
-    int count; /* 0: the processor or the system has none, or they are not wanted */
+    int count; /* 0: the CPU or the system has none, or they are not wanted */
     int key[KEYS_MAX];
     struct guard guard[KEYS_MAX];
 } keys;

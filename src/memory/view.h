@@ -5,7 +5,7 @@
  * (WEIR_DEVICES), a thread that runs a kernel of one sees another's memory only if it has access:
  * to plain memory by cudaDeviceEnablePeerAccess, to pools by cudaMemPoolSetAccess.
  *
- * Where the processor has protection keys, the pages of devices carry them, and each thread's
+ * Where the CPU has protection keys, the pages of devices carry them, and each thread's
  * rights are a register: exact, and nearly free. A key stands for a device's plain memory, or for
  * the pool memory that one set of devices may touch. There are fifteen: enough for any set of three
  * devices, beyond that what a pool shares with some is shared with all, and from eight devices on a

@@ -130,7 +130,7 @@ struct block *bins_fit(struct pool_shard *s, uint64_t granules)
     return s->bins.heads[d][__builtin_ctz(steps)];
 }
 
-/* Notes the block in the chunks that it reaches into. */
+/* Records the block in the chunks that it reaches into. */
 static void cover(struct map *m, const struct block *b)
 {
     uint64_t first = get(&b->first), last = first + get(&b->granules) - 1;

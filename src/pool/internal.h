@@ -81,7 +81,7 @@ struct map {
                                         before; may be stale */
     _Atomic(struct pool *) *owners;  /* the pool of each chunk */
     struct block *blocks;            /* by number; 0 is none */
-    uint32_t block_max, block_count; /* there is room for / were ever used */
+    uint32_t block_max, block_count; /* allocated / were ever used */
     struct block *spare;
     pthread_mutex_t lock; /* of the last two lines */
 };
@@ -144,7 +144,8 @@ struct bins {
     struct block *heads[BIN_DOUBLINGS][BIN_STEPS];
 };
 
-/* Blocks of one size. Each small class has a slot of its own; larger sizes share those behind. */
+/* Blocks of one size. Each small class has a slot of its own; larger sizes share those after them.
+ */
 struct quick_slot {
     struct block *head; /* the latest first */
     uint64_t granules;  /* of each block in it */
@@ -223,7 +224,7 @@ void bins_add(struct pool_shard *s, struct block *b);
 void bins_remove(struct pool_shard *s, struct block *b);
 /* A block of at least that size, about as small as there is; it stays where it is. */
 struct block *bins_fit(struct pool_shard *s, uint64_t granules);
-/* Takes that many granules off a block that is out of the bins; the rest, if any, is put into the
+/* Takes that many granules off a block that is out of the bins; the rest, if any, is added to the
  * shard's bins. NULL (and the block is back in the bins) when there are no blocks left. */
 struct block *bins_cut(struct pool_shard *s, struct block *b, uint64_t granules);
 /* Calls visit for each block in the bins that is at least that large, the smaller sizes first or
@@ -298,7 +299,7 @@ struct pool {
     uint64_t reserved, reserved_high; /* bytes */
     int64_t used_high;                /* bytes asked for */
     uint64_t low, high;               /* chunks ever taken are from low on and below high */
-    uint64_t end;                     /* address behind the chunks taken last; 0: not known */
+    uint64_t end;                     /* address after the chunks taken last; 0: not known */
     uint64_t reused[POOL_RULES], fresh, gathered;
     uint64_t taken, released;
     _Atomic uint32_t devices; /* whose kernels may touch the memory; changed under the lock */

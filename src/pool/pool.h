@@ -110,7 +110,7 @@ bool pool_give_back(int device);
 /* Changes whose kernels may touch the pool's memory, what it has and what it will have. Kernels
  * that run are not waited for. */
 void pool_allow(struct pool *p, uint32_t devices);
-/* The file behind a shared pool, which holds each byte at its offset from the device's range; NULL
+/* The file of a shared pool, which holds each byte at its offset from the device's range; NULL
  * when it has none. */
 struct mem_file *pool_file(const struct pool *p);
 

@@ -99,12 +99,12 @@ bool reserve_grow(struct pool *p, uint64_t granules)
     if (excess > 0)
         reserve_release(p, (excess + MEM_CHUNK - 1) / MEM_CHUNK, false);
     uint64_t step = round_up(p->reserved / 16 < STEP_MAX ? p->reserved / 16 : STEP_MAX);
-    bool room = p->reserved + step <= most;
+    bool step_fits = p->reserved + step <= most;
     uint64_t joins = tail(p), need = round_up(bytes - (joins < bytes ? joins : 0));
-    if (joins > 0 && ((room && step > need && take(p, step, p->end)) || take(p, need, p->end)))
+    if (joins > 0 && ((step_fits && step > need && take(p, step, p->end)) || take(p, need, p->end)))
         return true;
     need = round_up(bytes);
-    return (room && step > need && take(p, step, 0)) || take(p, need, 0);
+    return (step_fits && step > need && take(p, step, 0)) || take(p, need, 0);
 }
 
 /* ---- giving back ---- */

@@ -255,7 +255,7 @@ static __attribute__((noinline)) enum pool_status free_last(void)
 
 /* What a free means for the next synchronization. The shard is locked: later the pool may be gone.
  */
-static inline bool note_free(struct pool *p)
+static inline bool record_free(struct pool *p)
 {
     if (!atomic_load_explicit(&pool_freed, memory_order_relaxed))
         atomic_store_explicit(&pool_freed, true, memory_order_relaxed);
@@ -265,7 +265,7 @@ static inline bool note_free(struct pool *p)
 /* The shard is locked, and is not any more afterwards. */
 static inline enum pool_status free_end(struct pool *p, struct pool_shard *s)
 {
-    bool ending = note_free(p);
+    bool ending = record_free(p);
     shard_unlock(s);
     if (WEIR_UNLIKELY(ending))
         return free_last();

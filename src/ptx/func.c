@@ -300,7 +300,7 @@ struct ptx_func *ptx_prototype(struct ptx_parser *p)
      * function's list, which harms nobody */
     size_t nregs = p->regs.count;
     bool ok = open_block(p);
-    bool nested = p->cdp_names;
+    bool cdp_names = p->cdp_names;
     if (ok && p->t.kind == '(')
         ok = func_params(p, &f->rets, &f->ret_regs, &f->nrets);
     ok = ok && ptx_expect(p, T_IDENT, "'_'");
@@ -309,7 +309,7 @@ struct ptx_func *ptx_prototype(struct ptx_parser *p)
     while (ok && p->t.kind == T_DOT)
         ok = performance(p, f);
     ok = ok && close_block(p);
-    p->cdp_names = nested || p->regs.count > nregs;
+    p->cdp_names = cdp_names || p->regs.count > nregs;
     p->f = outer;
     return ok ? f : NULL;
 }

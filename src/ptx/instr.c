@@ -14,21 +14,21 @@ static bool add_suffix(struct ptx_parser *p, struct ptx_instr *i, const struct p
 {
     struct ptx_suffix x = ptx_suffix_find(s, n);
     unsigned k = i->nmods + i->ntypes + i->nspaces;
-    bool room = true;
+    bool fits = true;
     switch (x.kind) {
     case PTX_SUFFIX_MOD:
-        if ((room = i->nmods < PTX_MAX_MODS))
+        if ((fits = i->nmods < PTX_MAX_MODS))
             i->mods[i->nmods++] = x.value;
         if (x.value == PTX_M_v2 || x.value == PTX_M_v4 || x.value == PTX_M_v8)
             i->vec = x.value == PTX_M_v2 ? 2 : x.value == PTX_M_v4 ? 4 : 8;
         break;
     case PTX_SUFFIX_TYPE:
-        if ((room = i->ntypes < PTX_MAX_TYPES))
+        if ((fits = i->ntypes < PTX_MAX_TYPES))
             i->types[i->ntypes++] = (uint8_t)x.value;
         i->order |= UINT64_C(1) << 2 * k;
         break;
     case PTX_SUFFIX_SPACE:
-        if ((room = i->nspaces < WEIR_COUNT(i->spaces)))
+        if ((fits = i->nspaces < WEIR_COUNT(i->spaces)))
             i->spaces[i->nspaces++] = (uint8_t)x.value;
         i->order |= UINT64_C(2) << 2 * k;
         break;
@@ -36,7 +36,7 @@ static bool add_suffix(struct ptx_parser *p, struct ptx_instr *i, const struct p
         return ptx_fail(p, at, "'%.*s': unknown modifier or type '.%.*s'", QUOTE(at),
                         (int)(n < 80 ? n : 80), s);
     }
-    return room || ptx_fail(p, at, "'%.*s': too many modifiers", QUOTE(at));
+    return fits || ptx_fail(p, at, "'%.*s': too many modifiers", QUOTE(at));
 }
 
 /* Names that were once without modifiers, and what the PTX ISA says they are on later devices

@@ -263,7 +263,7 @@ void ptx_lexer_opcode(struct ptx_lexer *lx, struct ptx_token *t)
 {
     const char *p = t->s + t->n;
     if (p == lx->end || *p != '.')
-        return; /* blanks behind it may be skipped already */
+        return; /* blanks after it may be skipped already */
     while (p + 1 < lx->end && *p == '.' && is(p + 1, lx->end, FOLLOW))
         p = dotted_end(p + 1, lx->end);
     lx->p = p;

@@ -86,7 +86,7 @@ static bool funcs_agree(struct ptx_linker *l, const struct ptx_func *a, const st
     return same || diag_set(l->diag, 0, 0, "'%s' has different parameters in two modules", a->name);
 }
 
-static bool link_twice(struct ptx_linker *l, const char *name)
+static bool refuse_duplicate(struct ptx_linker *l, const char *name)
 {
     return diag_set(l->diag, 0, 0, "'%s' is defined in two modules", name);
 }
@@ -105,7 +105,7 @@ static bool choose_var(struct ptx_linker *l, struct ptx_symtab *names, struct pt
         return false;
     enum rank old = var_rank(s->var), new = var_rank(v);
     if (old == DEFINITION && new == DEFINITION)
-        return link_twice(l, v->name);
+        return refuse_duplicate(l, v->name);
     bool bigger = v->size > s->var->size || v->align > s->var->align;
     if (new > old || (new == old && (new == COMMON || new == REFERENCE) && bigger))
         s->var = v;
@@ -126,7 +126,7 @@ static bool choose_func(struct ptx_linker *l, struct ptx_symtab *names, struct p
         return false;
     enum rank old = func_rank(s->func), new = func_rank(f);
     if (old == DEFINITION && new == DEFINITION)
-        return link_twice(l, f->name);
+        return refuse_duplicate(l, f->name);
     if (new > old)
         s->func = f;
     return true;

@@ -157,7 +157,7 @@ static inline bool ptx_accept(struct ptx_parser *p, int kind)
 /* A non-negative integer constant without operators, at most `max`. */
 bool ptx_number(struct ptx_parser *p, const char *what, uint64_t max, uint64_t *value);
 bool ptx_loc_directive(struct ptx_parser *p);
-/* Behind .pragma; those known go to *forms (enum ptx_forms) unless that is NULL. */
+/* What follows .pragma; those known go to *forms (enum ptx_forms) unless that is NULL. */
 bool ptx_pragma(struct ptx_parser *p, uint8_t *forms);
 
 /* ---- expr.c ---- */

@@ -3,7 +3,7 @@
  * ptx_parse reads the whole PTX grammar (ISA up to 8.8, targets up to sm_90a), checks it, and
  * gives a module: variables with their initial bytes, functions with typed virtual registers and
  * a flat list of instructions whose branch targets are instruction indices. It says nothing about
- * how code runs: that is the jit room's. A construct that is not PTX, or not supported by anyone
+ * how code runs: that is the compiler's. A construct that is not PTX, or not supported by anyone
  * above, is refused here or by jit_check with line, column and the instruction's name (spec K3).
  *
  * A module is immutable after ptx_parse/ptx_link and may be read from any number of threads. */
@@ -301,7 +301,7 @@ struct ptx_module {
     struct ptx_loc *locs; /* records that loc_inlined_at names */
     int32_t nlocs;
     struct hash128 hash;      /* of the text: the key of everything compiled from it */
-    struct ptx_symtab *names; /* private: behind ptx_find_func and ptx_find_var */
+    struct ptx_symtab *names; /* private: of ptx_find_func and ptx_find_var */
     uint32_t keepers;         /* private: how many ptx_keep are not answered by ptx_free */
 };
 

@@ -58,7 +58,7 @@ struct ptx_sym *ptx_symtab_add(struct ptx_symtab *t, const char *name, size_t n,
 void ptx_symtab_cut(struct ptx_symtab *t, size_t count);
 void ptx_symtab_free(struct ptx_symtab *t);
 
-/* Builds the table behind ptx_find_func and ptx_find_var. */
+/* Builds the table of ptx_find_func and ptx_find_var. */
 void ptx_index(struct ptx_module *m);
 
 #endif

@@ -1,4 +1,4 @@
-/* context: which device a thread uses, and the primary context behind it.
+/* context: which device a thread uses, and its primary context.
  *
  * A thread that made a context current through the driver API keeps it; otherwise it uses the
  * primary context of its device, retained here at first use and kept for the life of the process.

@@ -42,7 +42,7 @@ static void *open_beside(void)
     return n > 0 && (size_t)n < sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 }
 
-/* The library directory of the toolkit that compiled the program: weircc notes it in every CUDA
+/* The library directory of the toolkit that compiled the program: weircc records it in every CUDA
  * object, for programs that hold the runtime and were linked by another compiler, without a search
  * path. */
 extern const char weir_toolkit_lib[] __attribute__((weak));

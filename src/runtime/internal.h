@@ -110,11 +110,11 @@ void rt_error_reset(void);
 
 /* ---- who called ---- */
 
-/* A function that makes or frees memory begins with RT_CALLED(its name): Weir's driver then notes
+/* A function that makes or frees memory begins with RT_CALLED(its name): Weir's driver then records
  * that call, with the address it returns to, for fault reports. Other drivers are not
  * asked. */
 struct rt_called {
-    bool noted;
+    bool announced;
 };
 struct rt_called rt_called(enum weir_call call, const void *caller);
 void rt_call_ends(struct rt_called *called);

@@ -1,6 +1,6 @@
 /* register: the calls that compilers put into programs: registration of binaries, kernels and
  * variables by constructors (nvcc's and clang's way), of relocatable code by weircc's start-up
- * object, and the configuration that <<<>>> leaves for the launch behind it. Nothing is parsed
+ * object, and the configuration that <<<>>> leaves for the launch that follows. Nothing is parsed
  * here. */
 #include "offload.h"
 #include "registry.h"

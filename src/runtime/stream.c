@@ -1,4 +1,4 @@
-/* stream: queues of work, and what the host may put into or ask of them. */
+/* stream: queues of work, and what the host may enqueue in or ask of them. */
 #include "internal.h"
 
 /* Handles that every device has; they are never created or destroyed. */

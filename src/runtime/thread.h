@@ -1,7 +1,7 @@
 /* thread: what the runtime keeps for each thread that calls it.
  *
  * Every copy of the runtime (one in each plugin that is linked with the static library) takes one
- * pointer of static thread-local storage: a library that is opened late finds little room there,
+ * pointer of static thread-local storage: a library that is opened late finds little space there,
  * and shares it with all others that are. The rest is on the heap, from the first call that has
  * something to keep until the thread ends or the library is closed. */
 #ifndef WEIR_RUNTIME_THREAD_H

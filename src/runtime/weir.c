@@ -14,7 +14,7 @@ struct rt_called rt_called(enum weir_call call, const void *caller)
 /* Calls that did not reach the driver must not be taken for its next one. */
 void rt_call_ends(struct rt_called *called)
 {
-    if (called->noted)
+    if (called->announced)
         rt_driver.weir_note_call(WEIR_CALL_NONE, NULL);
 }
 

@@ -175,9 +175,9 @@ WARP_INLINE struct results add_finite(unsigned bits, bool half, bool paired, uns
     unsigned corners = axes > 1 ? 4 : 2;
     struct sums sum = add_plane(corners, bits, paired, texel, w, wild);
     if (axes > 2) {
-        struct sums behind = add_plane(corners, bits, paired, texel + 4, w + 4, wild);
-        sum.even += behind.even;
-        sum.odd += behind.odd;
+        struct sums far = add_plane(corners, bits, paired, texel + 4, w + 4, wild);
+        sum.even += far.even;
+        sum.odd += far.odd;
     }
     return (struct results){half ? round_halves(sum.even) : round_floats(sum.even),
                             half ? round_halves(sum.odd) : round_floats(sum.odd)};

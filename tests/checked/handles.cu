@@ -90,7 +90,7 @@ static void expect(cudaError_t expected, const char *what, use how)
     CHECK_STR(cudaGetErrorName(code), cudaGetErrorName(expected));
 }
 
-/* A fault whose story has these words. */
+/* A fault whose report has these words. */
 static void fault(const char *what, use how, const char *a, const char *b)
 {
     expect(cudaErrorInvalidResourceHandle, what, how);

@@ -1,6 +1,7 @@
-/* A block may leave baseline code wherever it comes round, and go on in optimized code or in quick
- * code again: what it computes is the same. Kernels in lockstep, with more kept once for the block
- * than jit_block.scratch holds, loops in loops and barriers that vote; and one with a dispatcher.
+/* A block may leave baseline code wherever it comes round, and go on in optimized code or in
+ * baseline code again: what it computes is the same. Kernels in lockstep, with more kept once for
+ * the block than jit_block.scratch holds, loops in loops and barriers that vote; and one with a
+ * dispatcher.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,24 +134,26 @@ static void test(bool parted, unsigned groups)
         printf("%d: %s\n", d.line, d.text);
         exit(1);
     }
-    struct jit_code *quick = compile(m->funcs[0], JIT_TIER_BASELINE),
-                    *best = compile(m->funcs[0], JIT_TIER_OPTIMIZING);
-    CHECK((quick->flags & JIT_CODE_BASELINE) != 0 && (best->flags & JIT_CODE_BASELINE) == 0);
-    CHECK(quick->frame_bytes == best->frame_bytes && quick->pc_count == best->pc_count);
-    bool entered = (best->flags & JIT_CODE_OSR_ENTRY) != 0;
+    struct jit_code *baseline = compile(m->funcs[0], JIT_TIER_BASELINE),
+                    *optimized = compile(m->funcs[0], JIT_TIER_OPTIMIZING);
+    CHECK((baseline->flags & JIT_CODE_BASELINE) != 0 &&
+          (optimized->flags & JIT_CODE_BASELINE) == 0);
+    CHECK(baseline->frame_bytes == optimized->frame_bytes &&
+          baseline->pc_count == optimized->pc_count);
+    bool entered = (optimized->flags & JIT_CODE_OSR_ENTRY) != 0;
     CHECK(entered == (parted || groups > 0)); /* small ones in lockstep need not be */
-    struct result want = run(best, 0, best), got = run(quick, 0, quick);
+    struct result want = run(optimized, 0, optimized), got = run(baseline, 0, baseline);
     CHECK(memcmp(want.out, got.out, sizeof want.out) == 0);
-    got = run(quick, 1 << 20, quick);
+    got = run(baseline, 1 << 20, baseline);
     CHECK(memcmp(want.out, got.out, sizeof want.out) == 0);
     CHECK(got.moves >= ROUNDS);
     for (int moves = 1; entered && moves <= got.moves; moves++) {
-        struct result r = run(quick, moves, best);
+        struct result r = run(baseline, moves, optimized);
         CHECK(r.moves == moves);
         CHECK(memcmp(want.out, r.out, sizeof want.out) == 0);
     }
-    jit_release(quick);
-    jit_release(best);
+    jit_release(baseline);
+    jit_release(optimized);
     ptx_free(m);
     free(text);
 }

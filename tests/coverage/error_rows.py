@@ -62,15 +62,15 @@ def call_at(text, start):
     return ""
 
 
-def declared(folder):
+def declared(directory):
     """Functions of the API that are supported: name to the names of their parameters."""
-    page = open(folder + "/docs/coverage.md").read()
+    page = open(directory + "/docs/coverage.md").read()
     table = page[page.index("## Runtime API") : page.index("## Driver API")]
     lines = [l.split("|") for l in table.splitlines() if l.count("|") == 4]
     works = {name for cells in lines for name in re.findall(r"`(\w+)`", cells[2])}
     found = {}
     for header in ("cuda_runtime_api.h", "cuda_profiler_api.h"):
-        text = open(f"{folder}/include/{header}").read()
+        text = open(f"{directory}/include/{header}").read()
         for m in re.finditer(r"^[\w ]+[ *](cuda\w+)(\()", text, re.M):
             if m[1] not in works or "typedef" in m[0] or "define" in m[0]:
                 continue
@@ -80,10 +80,10 @@ def declared(folder):
     return found
 
 
-def rows(folder, preprocessor):
+def rows(directory, preprocessor):
     """Calls in rows: name to lists of arguments. Macros of the tables are expanded."""
     calls = {}
-    for path in sorted(glob.glob(folder + "/tests/conformance/errors/*.cu")):
+    for path in sorted(glob.glob(directory + "/tests/conformance/errors/*.cu")):
         if os.path.basename(path).startswith("fault_"):  # what is said of kernels, not of arguments
             continue
         text = "".join(l for l in open(path) if not l.startswith("#include"))
@@ -115,8 +115,8 @@ def missing(functions, calls):
 
 
 def main():
-    folder, preprocessor = sys.argv[1], sys.argv[2:]
-    lines = list(missing(declared(folder), rows(folder, preprocessor)))
+    directory, preprocessor = sys.argv[1], sys.argv[2:]
+    lines = list(missing(declared(directory), rows(directory, preprocessor)))
     print("\n".join(lines) or "every function has its rows")
     return 1 if lines else 0
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """That each instruction which the compiler takes is run by some test against a reference.
 
-  tested.py SOURCE-FOLDER coverage_forms coverage_tested
+  tested.py SOURCE-DIRECTORY coverage_forms coverage_tested
 
 coverage_forms --list says which instructions are taken, with their types, and coverage_tested which of
 them the case table and the kernels of forms have. The rest must be in elsewhere.txt: lines of a
@@ -19,11 +19,11 @@ def lines(program, *arguments):
 
 def main():
     source, forms, tested = sys.argv[1:4]
-    folder = os.path.dirname(os.path.abspath(__file__))
+    directory = os.path.dirname(os.path.abspath(__file__))
     missing = sorted(lines(forms, '--list') - lines(tested))
     total = len(lines(forms, '--list'))
     wrong = 0
-    for number, line in enumerate(open(os.path.join(folder, 'elsewhere.txt')), 1):
+    for number, line in enumerate(open(os.path.join(directory, 'elsewhere.txt')), 1):
         words = line.split('#')[0].split()
         if not words:
             continue

@@ -1,4 +1,4 @@
-/* What the tests of the device room share: opening, and kernels written in C. */
+/* What the tests of the device layer share: opening, and kernels written in C. */
 #ifndef WEIR_TEST_COMMON_H
 #define WEIR_TEST_COMMON_H
 

@@ -88,7 +88,7 @@ static void times(void)
     device_stream_free(s);
 }
 
-/* An event in the default stream stands behind the blocking streams, though nothing is put in. */
+/* An event in the default stream comes after the blocking streams, though nothing is enqueued. */
 static void in_default_stream(void)
 {
     struct device_stream *a = device_stream_new(ctx, 0, 0);

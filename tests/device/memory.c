@@ -1,4 +1,4 @@
-/* The memory room by itself: placing, finding, guards, reuse, accounting, registered ranges. */
+/* The memory layer by itself: placing, finding, guards, reuse, accounting, registered ranges. */
 #include "memory/memory.h"
 #include "memory/view.h"
 

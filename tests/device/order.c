@@ -14,7 +14,7 @@ static void note_end(struct device_stream *s)
 
 static void nothing(void *user) {}
 
-/* Whether what `on` was marked with comes before what is put into `s` from now on. */
+/* Whether what `on` was marked with comes before what is enqueued in `s` from now on. */
 static bool after(struct device_stream *s, struct device_stream *on, struct device_point p)
 {
     return p.timestamp < device_stream_ordered(s, on);

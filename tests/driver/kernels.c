@@ -45,12 +45,12 @@ const char kernels[] =
     "st.param.b64 [c], 1; call.uni __assertfail, (m, f, l, n, c); ret;\n}\n"
 
     /* out[0] = size of dynamic shared memory, out[1] = limits of the block */
-    ".extern .shared .align 16 .b8 room[];\n"
+    ".extern .shared .align 16 .b8 area[];\n"
     ".visible .entry shared(.param .u64 out)\n{\n.reg .b64 %d; .reg .b32 %r<3>;\n"
     ".shared .align 4 .b8 own[1024];\n"
     "ld.param.u64 %d, [out]; mov.u32 %r1, %dynamic_smem_size; st.global.u32 [%d], %r1;\n"
     "mov.u32 %r2, own; st.shared.u32 [%r2], 7; ld.shared.u32 %r1, [%r2];\n"
-    "st.global.u32 [%d+4], %r1; mov.u32 %r2, room; st.shared.u32 [%r2], 8;\n"
+    "st.global.u32 [%d+4], %r1; mov.u32 %r2, area; st.shared.u32 [%r2], 8;\n"
     "ld.shared.u32 %r1, [%r2]; st.global.u32 [%d+8], %r1; ret;\n}\n"
 
     ".visible .entry small() .maxntid 64, 1, 1\n{\nret;\n}\n"
@@ -64,16 +64,16 @@ const char kernels[] =
     "st.global.u32 [%d1+4], %r1; ld.param.u32 %r2, [c+8]; st.global.u32 [%d1+8], %r2; ret;\n}\n"
 
     /* vectors at words of an array that is aligned for words only */
-    ".visible .entry local_vectors(.param .u64 out)\n{\n.local .align 4 .b8 room[76];\n"
+    ".visible .entry local_vectors(.param .u64 out)\n{\n.local .align 4 .b8 area[76];\n"
     ".reg .b64 %d<4>; .reg .f32 %f<6>; .reg .b32 %r;\n"
     "ld.param.u64 %d1, [out]; mov.u32 %r, %tid.x; mul.wide.u32 %d2, %r, 24;\n"
-    "add.s64 %d1, %d1, %d2; mov.u64 %d2, room; cvt.rn.f32.u32 %f1, %r; add.f32 %f2, %f1, %f1;\n"
+    "add.s64 %d1, %d1, %d2; mov.u64 %d2, area; cvt.rn.f32.u32 %f1, %r; add.f32 %f2, %f1, %f1;\n"
     "add.f32 %f3, %f2, %f1; add.f32 %f4, %f3, %f1; and.b32 %r, %r, 3; mul.wide.u32 %d3, %r, 4;\n"
     "add.s64 %d3, %d2, %d3; st.local.v4.f32 [%d3+4], {%f1, %f2, %f3, %f4};\n"
-    "st.local.v2.f32 [room+36], {%f3, %f4};\n"
+    "st.local.v2.f32 [area+36], {%f3, %f4};\n"
     "ld.local.v2.f32 {%f1, %f2}, [%d3+4]; st.global.v2.f32 [%d1], {%f1, %f2};\n"
     "ld.local.v2.f32 {%f1, %f2}, [%d3+12]; st.global.v2.f32 [%d1+8], {%f1, %f2};\n"
-    "ld.local.b64 %d3, [room+36]; st.global.b64 [%d1+16], %d3; ret;\n}\n"
+    "ld.local.b64 %d3, [area+36]; st.global.b64 [%d1+16], %d3; ret;\n}\n"
 
     /* *p = counter * scale */
     ".visible .entry variables(.param .u64 p)\n{\n.reg .b64 %d<3>; .reg .b32 %r; .reg .f32 %f<3>;\n"

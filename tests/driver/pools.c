@@ -1,5 +1,5 @@
-/* A look inside pools: figures by the API, for other processes, and in a file at the end; access;
- * pools of devices that are not there. */
+/* A look inside pools: statistics by the API, for other processes, and in a file at the end;
+ * access; pools of devices that are not there. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -22,7 +22,7 @@ static CUmemoryPool new_pool(void)
     return pool;
 }
 
-static void figures(CUmemoryPool pool, CUstream a, CUstream b)
+static void statistics(CUmemoryPool pool, CUstream a, CUstream b)
 {
     CUdeviceptr p[8], q;
     struct weir_pool_figures f;
@@ -93,7 +93,7 @@ static void access_of(CUmemoryPool pool)
     CHECK_CU(cuMemPoolSetAccess(pool, &d, 1), CUDA_ERROR_INVALID_DEVICE);
 }
 
-/* A pool of another process's, here of this one's own, has no figures here. */
+/* A pool of another process's, here of this one's own, has no statistics here. */
 static void imported(void)
 {
     CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -186,7 +186,7 @@ int main(void)
     CUmemoryPool pool = new_pool();
     unsigned long long all = ~0ull;
     OK(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &all));
-    figures(pool, a, b);
+    statistics(pool, a, b);
     words();
     asked();
     access_of(pool);

@@ -136,7 +136,7 @@ static void values(void)
     ops[2].operation = CU_STREAM_MEM_OP_BARRIER;
     ops[3].operation = (CUstreamBatchMemOpType)9;
     CHECK_CU(cuStreamBatchMemOp(s, 4, ops, 0), CUDA_ERROR_INVALID_VALUE);
-    OK(cuStreamQuery(s)); /* nothing of it was put in */
+    OK(cuStreamQuery(s)); /* nothing of it was enqueued */
     OK(cuStreamBatchMemOp(s, 3, ops, 0));
     CHECK_CU(cuStreamQuery(s), CUDA_ERROR_NOT_READY);
     __atomic_store_n(&w[4], 12, __ATOMIC_RELEASE);

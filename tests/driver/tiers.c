@@ -1,6 +1,6 @@
-/* Kernels that take long to compile: baseline code first, better code from the background compiler,
- * in whichever state the program unloads modules, resets the device, forks or ends. usage: tiers
- * MODE; the modes are below. WEIR_CACHE_DIR is an empty folder. */
+/* Kernels that take long to compile: baseline code first, optimized code from the background
+ * compiler, in whichever state the program unloads modules, resets the device, forks or ends.
+ * usage: tiers MODE; the modes are below. WEIR_CACHE_DIR is an empty directory. */
 #include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -102,7 +102,7 @@ static struct run run(struct kernel *k)
     return result(k);
 }
 
-/* Files in the cache's folders. */
+/* Files in the cache's directories. */
 static int cached(void)
 {
     int n = 0;

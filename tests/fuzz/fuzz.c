@@ -2,7 +2,7 @@
  * byte, with what the interpreter (interp.h) says that they write; as they come, and in one other
  * form that Weir's compiler may give them.
  *
- *   fuzz_kernels {first=N} {count=N} {seconds=S} {batch=N} {keep=FOLDER}
+ *   fuzz_kernels {first=N} {count=N} {seconds=S} {batch=N} {keep=DIRECTORY}
  *       runs the kernels of these seeds, until the time is over
  *   fuzz_kernels twice ...
  *       what differs is run again without optimisation: if it is right then, the optimiser is
@@ -201,7 +201,7 @@ static void difference(const char *what, const uint8_t *got, const uint8_t *want
 }
 
 /* The forms that Weir's compiler may give a kernel are asked for by pragmas, which other compilers
- * pass over: all lanes in step where they can be, lanes that take turns wherever they may, values
+ * pass over: all lanes in step where they can be, lanes serialized wherever they may be, values
  * that differ from lane to lane wherever they may, both, arithmetic for a few lanes at a time, that
  * for values that differ, and warps that relieve each other in each turn of a loop, with either. */
 static const char *const forms[] = {NULL,           "weir_turns",
@@ -374,13 +374,13 @@ static bool generate(const struct plan *p, uint64_t seed, struct strbuf *text)
 
 static void keep(const struct plan *p, uint64_t seed, enum result r)
 {
-    const char *folder = p->keep;
-    if (folder == NULL)
+    const char *directory = p->keep;
+    if (directory == NULL)
         return;
     struct strbuf text = {0};
     char path[4096];
     generate(p, seed, &text);
-    snprintf(path, sizeof path, "%s/%llu-%s.ptx", folder, (unsigned long long)seed,
+    snprintf(path, sizeof path, "%s/%llu-%s.ptx", directory, (unsigned long long)seed,
              result_names[r]);
     FILE *f = fopen(path, "w");
     if (f != NULL) {

@@ -14,7 +14,7 @@ uint64_t interp_place(struct machine *m, const struct ptx_var *v)
     uint64_t *used = shared ? &m->shared_used : &m->statics_used;
     uint64_t at = (*used + v->align - 1) / v->align * v->align;
     if (m->nplaced == WEIR_COUNT(m->placed) || at + v->size > SHARED_BYTES || v->nrelocs)
-        interp_fail(m, NULL, "%s has no room", v->name);
+        interp_fail(m, NULL, "%s has no memory", v->name);
     *used = at + v->size;
     if (!shared && v->init != NULL)
         memcpy(m->statics + at, v->init, v->size);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Kernels at random for long (fuzz.c), a process for each processor, each from seeds of its own, and
+# Kernels at random for long (fuzz.c), a process for each CPU, each from seeds of its own, and
 # one for the kernels of all instructions in all forms:
 # sh tests/fuzz/long.sh BUILD SECONDS {PROCESSES}. Kernels that differ stay in BUILD/fuzz-kernels;
 # `fuzz_kernels minimise=FILE` makes one of them small.

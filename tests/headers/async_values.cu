@@ -59,7 +59,7 @@ __global__ void leaving(int *out)
 template <bool ByRole> __global__ void stages(const int *in, int *out, int tiles)
 {
     __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 3> state;
-    __shared__ int room[3][32];
+    __shared__ int buffer[3][32];
     auto block = cg::this_thread_block();
     bool producer = threadIdx.x < 32;
     int sum = 0;
@@ -67,12 +67,12 @@ template <bool ByRole> __global__ void stages(const int *in, int *out, int tiles
         for (int t = 0; t < tiles; t++) {
             if (producer) {
                 pipe.producer_acquire();
-                cuda::memcpy_async(&room[t % 3][threadIdx.x], &in[t * 32 + threadIdx.x],
+                cuda::memcpy_async(&buffer[t % 3][threadIdx.x], &in[t * 32 + threadIdx.x],
                                    cuda::aligned_size_t<4>(4), pipe);
                 pipe.producer_commit();
             } else {
                 pipe.consumer_wait();
-                sum += room[t % 3][(threadIdx.x + t) % 32];
+                sum += buffer[t % 3][(threadIdx.x + t) % 32];
                 pipe.consumer_release();
             }
         }
@@ -92,14 +92,14 @@ template <bool ByRole> __global__ void stages(const int *in, int *out, int tiles
 /* Every thread fills and empties its own stages. */
 __global__ void own(const int *in, int *out)
 {
-    __shared__ int room[THREADS];
+    __shared__ int buffer[THREADS];
     auto pipe = cuda::make_pipeline();
     pipe.producer_acquire();
-    cuda::memcpy_async(&room[threadIdx.x], &in[threadIdx.x], sizeof(int), pipe);
+    cuda::memcpy_async(&buffer[threadIdx.x], &in[threadIdx.x], sizeof(int), pipe);
     pipe.producer_commit();
     cuda::pipeline_consumer_wait_prior<0>(pipe);
     __syncthreads();
-    out[threadIdx.x] = room[THREADS - 1 - threadIdx.x];
+    out[threadIdx.x] = buffer[THREADS - 1 - threadIdx.x];
     pipe.consumer_release();
 }
 

@@ -266,12 +266,12 @@ static void run_grid(void)
 
 __global__ void copies(const int *from, int *to, int bytes, int skew)
 {
-    extern __shared__ char room[];
+    extern __shared__ char buffer[];
     auto block = cg::this_thread_block();
-    cg::memcpy_async(block, room + skew, (const char *)from + skew, (size_t)bytes);
+    cg::memcpy_async(block, buffer + skew, (const char *)from + skew, (size_t)bytes);
     cg::wait(block);
     for (int i = block.thread_rank(); i < bytes; i += block.size())
-        ((char *)to)[bytes - 1 - i] = room[skew + i];
+        ((char *)to)[bytes - 1 - i] = buffer[skew + i];
 }
 static void run_copies(void)
 {

@@ -16,12 +16,12 @@ static unsigned some_us(unsigned most)
     return chance / 65536 % most;
 }
 
-/* Files of ours in the folder where names of shared memory outlive processes. (In /tmp other tests
- * come and go.) */
-static int left_in(const char *folder)
+/* Files of ours in the directory where names of shared memory outlive processes. (In /tmp other
+ * tests come and go.) */
+static int left_in(const char *directory)
 {
     int n = 0;
-    DIR *d = opendir(folder);
+    DIR *d = opendir(directory);
     for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;)
         n += strncmp(e->d_name, "weir", 4) == 0 || strncmp(e->d_name, "cuda", 4) == 0;
     if (d != NULL)

@@ -215,7 +215,7 @@ static void case_unwritable(const char *directory)
           strchr(case_notices.items, '\n')[1] == '\0');
 }
 
-/* A disk without room for the second record. */
+/* A disk without space for the second record. */
 static void case_full(const char *directory)
 {
     if (geteuid() != 0 || unshare(CLONE_NEWNS) != 0 ||

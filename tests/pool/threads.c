@@ -18,7 +18,7 @@ static uint64_t next(uint64_t *state)
     return *state;
 }
 
-/* What is in the world of one thread is touched by its own calls only, but for what the room asks
+/* What is in the world of one thread is touched by its own calls only, but for what the layer asks
  * on behalf of other streams: so nothing here ever changes but the words that are atomic. */
 static struct pool_point mark(void *stream) { return (struct pool_point){1, 1}; }
 static uint64_t one(void *stream) { return 1; }

@@ -1,5 +1,5 @@
-/* Streams for the tests of the pool room: queues of commands that do nothing, run by hand, with all
- * that the room may ask about them kept in the plainest way. */
+/* Streams for the tests of the pool layer: queues of commands that do nothing, run by hand, with
+ * all that the layer may ask about them kept in the plainest way. */
 #ifndef WORLD_H
 #define WORLD_H
 
@@ -35,7 +35,7 @@ struct event {
 };
 
 static struct stream world[WORLD_STREAMS];
-static uint64_t world_internal; /* waits that the allocator put in */
+static uint64_t world_internal; /* waits that the allocator enqueued */
 
 static inline uint64_t world_max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
@@ -120,7 +120,7 @@ static inline void world_sync(struct stream *s)
     world_sync_event(&e);
 }
 
-/* ---- what the pool room asks ---- */
+/* ---- what the pool layer asks ---- */
 
 static inline struct pool_point world_mark(void *stream)
 {

@@ -1,5 +1,5 @@
 /* refuse: what is not PTX is refused, with a message that names the place and the thing. Each case
- * is a line put into a kernel, or a whole module, and a part of the message that must come. */
+ * is a line inserted in a kernel, or a whole module, and a part of the message that must come. */
 #include "check.h"
 #include "ptx/ptx.h"
 
@@ -243,7 +243,8 @@ static void test_limits(void)
     repeated(".func f { .reg .b32 ", "", 0, "%r<1000000000>; }", "more than 1048576 registers");
     repeated(".func f { .reg .b32 ", "", 0, "%r<18446744073709551615>; }", "more than 1048576");
     repeated(".func f { ", ".reg .b32 %ra<1000000>; { ", 3, "}", "more than 1048576 registers");
-    repeated(".entry k(.param .b8 p[99999999999]) { ret; }", "", 0, "", "has at most 1048576 bytes");
+    repeated(".entry k(.param .b8 p[99999999999]) { ret; }", "", 0, "",
+             "has at most 1048576 bytes");
     repeated(".entry k(.param .b8 p[32765]) { ret; }", "", 0, "", "take more than 32764 bytes");
     repeated(".entry k(.param .b8 p[20000], .param .b8 q[12768]) { ret; }", "", 0, "",
              "take more than 32764 bytes");

@@ -23,16 +23,16 @@ SUFFIXES = (".c", ".h", ".def", ".py", ".sh", ".cu")
 
 def tree_files(root):
     """Paths of all files below the directories of the tree, and of those directories."""
-    files, folders = set(), set()
+    files, directories = set(), set()
     for entry in os.listdir(root):
         if os.path.isfile(os.path.join(root, entry)):
             files.add(entry)
     for top in TOPS:
-        for folder, _, names in os.walk(os.path.join(root, top)):
-            relative = os.path.relpath(folder, root)
-            folders.add(relative)
+        for directory, _, names in os.walk(os.path.join(root, top)):
+            relative = os.path.relpath(directory, root)
+            directories.add(relative)
             files.update(os.path.join(relative, name) for name in names)
-    return files, folders
+    return files, directories
 
 
 def prose(text):
@@ -54,7 +54,7 @@ def anchors(text):
 class Tree:
     def __init__(self, root):
         self.root = root
-        self.files, self.folders = tree_files(root)
+        self.files, self.directories = tree_files(root)
 
     def read(self, path):
         with open(os.path.join(self.root, path), encoding="utf-8") as f:
@@ -63,7 +63,7 @@ class Tree:
     def has(self, path):
         """Whether a path of the tree, whole or without leading directories, exists."""
         path = path.rstrip("/")
-        if path in self.files or path in self.folders:
+        if path in self.files or path in self.directories:
             return True
         if "*" in path:
             return any(fnmatch.fnmatch(f, p) for f in self.files for p in (path, "*/" + path))
@@ -76,7 +76,7 @@ def wrong_links(tree, document, text):
             continue
         path, _, anchor = target.partition("#")
         path = os.path.normpath(os.path.join(os.path.dirname(document), path)) if path else document
-        if path not in tree.files and path not in tree.folders:
+        if path not in tree.files and path not in tree.directories:
             yield line, f"link to {target}: there is no {path}"
         elif anchor and path.endswith(".md") and anchor not in anchors(tree.read(path)):
             yield line, f"link to {target}: {path} has no such heading"

@@ -43,10 +43,10 @@ POINTER = r"\(\s*\*\s*(?:_Atomic\s*)?\w+\)\s*\("
 
 def sources(root):
     """Paths of the layers' files, relative to the root."""
-    for folder, _, names in os.walk(os.path.join(root, "src")):
+    for directory, _, names in os.walk(os.path.join(root, "src")):
         for name in sorted(names):
             if name.endswith((".c", ".h", ".cpp", ".def", ".inc")):
-                yield os.path.relpath(os.path.join(folder, name), root)
+                yield os.path.relpath(os.path.join(directory, name), root)
 
 
 def read(root, path):
@@ -119,15 +119,15 @@ def check_listed(root, texts, errors):
 
 
 def check_sizes(texts, errors):
-    folders = {}
+    directories = {}
     for path, text in texts.items():
         lines = text.count("\n")
         if lines > MAX_LINES:
             errors.append(f"{path}: {lines} lines, more than {MAX_LINES}")
-        folders[os.path.dirname(path)] = folders.get(os.path.dirname(path), 0) + 1
-    for folder, count in folders.items():
+        directories[os.path.dirname(path)] = directories.get(os.path.dirname(path), 0) + 1
+    for directory, count in directories.items():
         if count > MAX_FILES:
-            errors.append(f"{folder}: {count} files, more than {MAX_FILES}")
+            errors.append(f"{directory}: {count} files, more than {MAX_FILES}")
 
 
 def main():

@@ -1,5 +1,5 @@
-/* The room by itself, with coordinates of any bits: whatever they are, a fetch stays inside the
- * texture (every element is 1, what is outside is not; sanitizers see the rest), and a surface
+/* The texture unit by itself, with coordinates of any bits: whatever they are, a fetch stays inside
+ * the texture (every element is 1, what is outside is not; sanitizers see the rest), and a surface
  * access outside is told, clamped or dropped. */
 #include <math.h>
 #include <stdlib.h>

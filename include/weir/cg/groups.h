@@ -211,7 +211,7 @@ class thread_block : public thread_group
 
 WEIR_CG thread_block this_thread_block() { return thread_block(); }
 
-/* Room that a program sets aside for groups of more than one warp. Ours need none of it. */
+/* Memory that a program sets aside for groups of more than one warp. Ours need none of it. */
 template <unsigned MaxBlockSize = 1024> struct block_tile_memory {
     char unused;
 };

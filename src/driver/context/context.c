@@ -249,7 +249,7 @@ static bool activate(CUcontext c)
 }
 
 /* Frees all objects of the context; with `keep` the context goes on as new (device reset). */
-static void context_empty(CUcontext c, bool keep)
+static void free_objects(CUcontext c, bool keep)
 {
     device_context_sync(c->device);
     while (c->modules != NULL)
@@ -311,7 +311,7 @@ WEIR_API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev)
     if (atomic_load(&c->retains) == 0)
         r = CUDA_ERROR_INVALID_CONTEXT;
     else if (atomic_fetch_sub(&c->retains, 1) == 1 && c->device != NULL)
-        context_empty(c, false);
+        free_objects(c, false);
     pthread_mutex_unlock(&primary_lock);
     return r;
 }
@@ -322,7 +322,7 @@ WEIR_API CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
     CU_TRY(lock_primary(dev, &c));
     CALLED(cuDevicePrimaryCtxReset);
     if (c->device != NULL)
-        context_empty(c, true);
+        free_objects(c, true);
     pthread_mutex_unlock(&primary_lock);
     return CUDA_SUCCESS;
 }
@@ -398,8 +398,8 @@ WEIR_API CUresult cuCtxDestroy_v2(CUcontext ctx)
     if (s != NULL)
         changed(s);
     CALLED(cuCtxDestroy);
-    context_empty(ctx,
-                  false); /* the object stays: other threads may have it as their current context */
+    free_objects(ctx,
+                 false); /* the object stays: other threads may have it as their current context */
     return CUDA_SUCCESS;
 }
 
@@ -558,8 +558,8 @@ WEIR_API CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
     return CUDA_SUCCESS;
 }
 
-/* What there is no room for is cut, as on GPUs; how much of its memory an H100 lets the heap have
- * is about as much. */
+/* What memory does not suffice for is lowered, as on GPUs; how much of its memory an H100 lets the
+ * heap have is about as much. */
 static size_t cut_limit(CUcontext c, enum grid_limit which, size_t value)
 {
     static const size_t printf_least = (size_t)512 << 10, printf_most = (size_t)2 << 30;

@@ -104,7 +104,7 @@ WEIR_API CUresult cuDeviceGetP2PAttribute(int *out, CUdevice_P2PAttribute which,
     }
 }
 
-static CUresult context_config_peer(CUcontext peer, CUcontext *c, unsigned *bit)
+static CUresult find_peer(CUcontext peer, CUcontext *c, unsigned *bit)
 {
     CU_TRY(driver_current(c));
     CU_TRY(context_check(peer));
@@ -126,7 +126,7 @@ WEIR_API CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags)
 {
     CUcontext c;
     unsigned bit;
-    CU_TRY(context_config_peer(peer, &c, &bit));
+    CU_TRY(find_peer(peer, &c, &bit));
     if (flags != 0)
         return CUDA_ERROR_INVALID_VALUE;
     if (c->ordinal == peer->ordinal) /* itself, for one */
@@ -142,7 +142,7 @@ WEIR_API CUresult cuCtxDisablePeerAccess(CUcontext peer)
 {
     CUcontext c;
     unsigned bit;
-    CU_TRY(context_config_peer(peer, &c, &bit));
+    CU_TRY(find_peer(peer, &c, &bit));
     if ((atomic_fetch_and(&c->peers, ~bit) & bit) == 0)
         return CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
     apply_peers(c);

@@ -148,7 +148,7 @@ static void append_demangled(struct strbuf *sb, const char *text)
     sb_printf(sb, "%s", text);
 }
 
-/* The whole report: the exec layer's, with the source line behind the thread and the kernel's name
+/* The whole report: the exec layer's, with the source line after the thread and the kernel's name
  * as people write it. */
 static char *text_of(const struct grid_fault *f, const struct weir_frame *frame)
 {

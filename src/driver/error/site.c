@@ -6,19 +6,19 @@
 #include "driver/driver.h"
 #include "driver/error/symbols.h"
 
-WEIR_THREAD_FAST struct call_note call_note;
+WEIR_THREAD_FAST struct call_announced call_announced;
 
 WEIR_API void weir_note_call(enum weir_call call, const void *caller)
 {
-    call_note.call = call;
-    call_note.caller = caller;
+    call_announced.call = call;
+    call_announced.caller = caller;
 }
 
 struct call_guard call_enter(enum weir_call call, const void *caller)
 {
     if (mem_site_now().call != 0)
         return (struct call_guard){.outermost = false};
-    call_take_note(&call, &caller);
+    call_take_announced(&call, &caller);
     struct mem_site site = {.at = caller, .call = call};
     mem_site_set(&site);
     return (struct call_guard){.outermost = true};

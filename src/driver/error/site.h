@@ -1,10 +1,10 @@
 /* site: which call of the API the calling thread is in, for fault reports.
  *
  * A function that makes or frees memory begins with CALLED(name, stream): until it returns, what
- * the memory layer makes and frees is noted as done by that call, with the address it returns to. A
- * layer above (the runtime) announces its own call with weir_note_call; then that one counts. Calls
- * inside calls change nothing. This costs a few thread-local words, no more: names and lines are
- * looked up when a fault is told (symbols.h). */
+ * the memory layer makes and frees is recorded as done by that call, with the address it returns
+ * to. A layer above (the runtime) announces its own call with weir_note_call; then that one counts.
+ * Calls inside calls change nothing. This costs a few thread-local words, no more: names and lines
+ * are looked up when a fault is told (symbols.h). */
 #ifndef WEIR_DRIVER_ERROR_SITE_H
 #define WEIR_DRIVER_ERROR_SITE_H
 
@@ -19,18 +19,18 @@ struct call_guard call_enter(enum weir_call call, const void *caller);
 void call_leave(struct call_guard *g);
 
 /* What a layer above has announced for the thread's next call. */
-extern WEIR_THREAD_FAST struct call_note {
+extern WEIR_THREAD_FAST struct call_announced {
     const void *caller;
     enum weir_call call;
-} call_note;
+} call_announced;
 
 /* Takes that, if there is any, for functions that hand on themselves who called them. */
-static inline void call_take_note(enum weir_call *call, const void **caller)
+static inline void call_take_announced(enum weir_call *call, const void **caller)
 {
-    if (call_note.call != WEIR_CALL_NONE) {
-        *call = call_note.call;
-        *caller = call_note.caller;
-        call_note.call = WEIR_CALL_NONE;
+    if (call_announced.call != WEIR_CALL_NONE) {
+        *call = call_announced.call;
+        *caller = call_announced.caller;
+        call_announced.call = WEIR_CALL_NONE;
     }
 }
 

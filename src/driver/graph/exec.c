@@ -136,7 +136,7 @@ static uint32_t push(struct build *b, struct flat *f, struct device_node *d, con
 /* Of a node that does nothing and follows nothing: it has no device node. */
 static const uint32_t NOWHERE = UINT32_MAX;
 
-/* Adds an index to a list that has room, once. */
+/* Adds an index to a list that has space, once. */
 static void add_index(uint32_t *indices, size_t *count, uint32_t index)
 {
     for (size_t n = 0; n < *count; n++)

@@ -296,13 +296,13 @@ WEIR_API CUresult cuGraphNodeFindInClone(CUgraphNode *out, CUgraphNode node, CUg
 struct list_out {
     CUgraphNode *nodes, *others;
     CUgraphEdgeData *data;
-    size_t room, count;
+    size_t capacity, count;
 };
 
 static void graph_list_add(struct list_out *l, CUgraphNode a, CUgraphNode b,
                            const CUgraphEdgeData *d)
 {
-    if (l->count < l->room) {
+    if (l->count < l->capacity) {
         l->nodes[l->count] = a;
         if (l->others != NULL)
             l->others[l->count] = b;
@@ -318,7 +318,7 @@ static CUresult list_end(struct list_out *l, size_t *count)
         *count = l->count;
         return CUDA_SUCCESS;
     }
-    for (size_t n = l->count; n < l->room; n++) {
+    for (size_t n = l->count; n < l->capacity; n++) {
         l->nodes[n] = NULL;
         if (l->others != NULL)
             l->others[n] = NULL;
@@ -334,7 +334,7 @@ static CUresult graph_list(CUgraph g, bool roots, CUgraphNode *nodes, size_t *co
     CU_TRY(graph_check(g));
     if (count == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    struct list_out l = {.nodes = nodes, .room = nodes != NULL ? *count : 0};
+    struct list_out l = {.nodes = nodes, .capacity = nodes != NULL ? *count : 0};
     for (size_t n = 0; n < g->nodes.count; n++)
         if (!roots || g->nodes.items[n]->in.count == 0)
             graph_list_add(&l, g->nodes.items[n], NULL, NULL);
@@ -373,7 +373,7 @@ WEIR_API CUresult cuGraphGetEdges_v2(CUgraph g, CUgraphNode *from, CUgraphNode *
     if (count == NULL || (from == NULL) != (to == NULL))
         return CUDA_ERROR_INVALID_VALUE;
     struct list_out l = {
-        .nodes = from, .others = to, .data = data, .room = from != NULL ? *count : 0};
+        .nodes = from, .others = to, .data = data, .capacity = from != NULL ? *count : 0};
     for (size_t n = 0; n < g->nodes.count; n++) {
         CUgraphNode node = g->nodes.items[n];
         if (from != NULL && data == NULL && lossy(&node->in))
@@ -396,7 +396,7 @@ static CUresult neighbours(CUgraphNode node, bool out, CUgraphNode *nodes, CUgra
     const struct graph_edges *edges = out ? &node->out : &node->in;
     if (nodes != NULL && data == NULL && lossy(edges))
         return CUDA_ERROR_LOSSY_QUERY;
-    struct list_out l = {.nodes = nodes, .data = data, .room = nodes != NULL ? *count : 0};
+    struct list_out l = {.nodes = nodes, .data = data, .capacity = nodes != NULL ? *count : 0};
     for (size_t e = 0; e < edges->count; e++)
         graph_list_add(&l, edges->items[e].node, NULL, &edges->items[e].data);
     return list_end(&l, count);

@@ -6,7 +6,7 @@
  *   exec.c         graphs made executable: flattening into what the device layer runs, launching
  *   update.c       changes of executable graphs
  *   memory.c       allocations of graphs: addresses, nodes that allocate and free
- *   pages.c        what is behind those addresses while executable graphs run
+ *   pages.c        what backs those addresses while executable graphs run
  *   dot.c          graphs as text
  *   user_object.c  objects that graphs keep
  *   stream/capture.c  streams whose work becomes nodes
@@ -130,7 +130,7 @@ struct CUgraphNode_st {
     bool disabled;
 };
 
-/* The word behind a conditional handle. Handles are given to kernels, which write it. */
+/* The word of a conditional handle. Handles are given to kernels, which write it. */
 struct graph_condition {
     uint32_t value; /* first: the handle is its address */
     uint32_t default_value, flags;
@@ -267,7 +267,7 @@ CUresult params_free(CUdeviceptr at, struct node_params *out);
 /* Copies and drops what the parameters of a memory node hold. */
 void memory_clone(const struct memory_node *from, struct memory_node *to);
 void memory_clear(struct memory_node *m);
-/* A memory node is about to be added behind `deps`: gives it addresses, or says why it cannot free
+/* A memory node is about to be added after `deps`: gives it addresses, or says why it cannot free
  * there. Then: it has been added. */
 CUresult memory_claim(CUgraph g, const CUgraphNode *deps, size_t count, struct node_params *p);
 void memory_added(CUgraphNode n);

@@ -1,5 +1,5 @@
 /* graph/memory: allocations of graphs: their addresses, and the nodes that make and free them. What
- * is behind the addresses while a graph runs is in pages.c.
+ * backs the addresses while a graph runs is in pages.c.
  *
  * An address is known when its node is made, and stays. A node that comes after the node that frees
  * an earlier allocation of the graph, at least as large, gets that one's addresses again; nodes and
@@ -227,7 +227,7 @@ static void mark_before(CUgraph g, const CUgraphNode *nodes, size_t count)
     free(left.items);
 }
 
-/* The smallest addresses that fit and are free when a node behind `deps` is reached; or NULL. */
+/* The smallest addresses that fit and are free when a node after `deps` is reached; or NULL. */
 static struct graph_memory *find_free(CUgraph g, const CUgraphNode *deps, size_t count,
                                       CUdevice device, uint64_t bytes)
 {

@@ -1,4 +1,4 @@
-/* graph/pages: what is behind the addresses of graphs' allocations while executable graphs run.
+/* graph/pages: what backs the addresses of graphs' allocations while executable graphs run.
  *
  * Each device has a pool (pool/pool.h) for its graphs, whose memory is a file. A launch allocates
  * from it in the order of its stream, has the addresses of the graph show what it got, and frees it
@@ -182,7 +182,7 @@ void exec_memory_retire(CUgraph shadow, struct graph_memory *m)
 
 /* ---- life; the lock is held ---- */
 
-/* Notes that what is in the stream so far may use the memory. */
+/* Records that what is in the stream so far may use the memory. */
 static void pages_used(struct graph_memory *m, struct device_stream *s, uint64_t count)
 {
     if (m->last != s) {

@@ -28,7 +28,7 @@ static CUresult update_find(CUgraphExec e, CUgraphNode node, CUgraphNodeType typ
 }
 
 /* Tells the device layer what the shadow does now. */
-static CUresult hand_down(CUgraphExec e, CUgraphNode shadow)
+static CUresult forward_change(CUgraphExec e, CUgraphNode shadow)
 {
     unsigned parts = shadow->p.type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP && shadow->p.batch.count > 0
                          ? shadow->p.batch.count
@@ -123,7 +123,7 @@ static CUresult change(CUgraphExec e, CUgraphNode shadow, struct node_params *p)
         return CUDA_ERROR_INVALID_VALUE;
     }
     take(shadow, p, false);
-    return hand_down(e, shadow);
+    return forward_change(e, shadow);
 }
 
 #define EXEC CUgraphExec e, CUgraphNode node
@@ -173,7 +173,7 @@ WEIR_API CUresult cuGraphNodeSetEnabled(EXEC, unsigned int enabled)
     CU_TRY(driver_current(&c));
     CU_TRY(find_switch(e, node, &shadow));
     shadow->disabled = enabled == 0;
-    return hand_down(e, shadow);
+    return forward_change(e, shadow);
 }
 
 WEIR_API CUresult cuGraphNodeGetEnabled(EXEC, unsigned int *enabled)
@@ -273,7 +273,7 @@ static CUresult update_apply(CUgraphExec e, const struct pairing *p)
         take(shadow, &params, true);
         shadow->disabled = false;
         if (!is_memory_node(node->p.type)) /* those have nothing to do on the device */
-            r = hand_down(e, shadow);
+            r = forward_change(e, shadow);
         if (r != CUDA_SUCCESS)
             return r;
     }

@@ -1,5 +1,5 @@
 /* user_object: objects of the program's that live as long as anyone, graphs included, holds them;
- * and the words behind conditional handles, which live the same way. */
+ * and the words of conditional handles, which live the same way. */
 #include <stdlib.h>
 
 #include "driver/graph/graph.h"

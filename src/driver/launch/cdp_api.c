@@ -384,7 +384,7 @@ HELPER(runtime_version)
     return cudaSuccess;
 }
 
-/* The function behind a pointer to a kernel. */
+/* The function of a pointer to a kernel. */
 static int function_of(struct jit_block *j, uint64_t pointer, CUfunction *f)
 {
     struct cdp_kernel *entry = (struct cdp_kernel *)pointer;
@@ -422,7 +422,7 @@ HELPER(function_attributes)
 }
 
 /* cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, kernel, int threads, size_t shared),
- * and with flags behind */
+ * and with flags after it */
 HELPER(occupancy)
 {
     int *out = (int *)lane_arg(args, 0, lane);

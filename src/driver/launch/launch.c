@@ -147,7 +147,7 @@ static __attribute__((noinline)) CUresult launch_find(struct launch_request *q,
     return r == CUDA_SUCCESS ? driver_stream(q->stream, q->per_thread, s, ctx) : r;
 }
 
-static CUresult launch_launch(struct launch_request *q)
+static CUresult launch_request(struct launch_request *q)
 {
     CUcontext ctx;
     struct device_stream *s;
@@ -215,7 +215,7 @@ static CUresult launch_plain(CUfunction f, unsigned gx, unsigned gy, unsigned gz
                                .cooperative = cooperative,
                                .params = params,
                                .extra = extra};
-    return launch_launch(&q);
+    return launch_request(&q);
 }
 
 #define LAUNCH_ARGS                                                                                \
@@ -290,7 +290,7 @@ static CUresult launch_ex(const CUlaunchConfig *c, CUfunction f, void **params, 
     for (unsigned n = 0; n < c->numAttrs; n++) {
         CU_TRY(launch_attribute(&q, &c->attrs[n]));
     }
-    return launch_launch(&q);
+    return launch_request(&q);
 }
 
 WEIR_API CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **params,

@@ -1,4 +1,4 @@
-/* copy_batch: many copies in one call. They are put into the stream one after the other, which is
+/* copy_batch: many copies in one call. They are enqueued one after the other, which is
  * one of the orders that the caller allows. */
 #include "driver/objects.h"
 

@@ -184,7 +184,7 @@ WEIR_API CUresult cuMemAdvise_v2(CUdeviceptr at, size_t bytes, CUmem_advise advi
     return r;
 }
 
-static void managed_prefetch(struct advice *a, const void *arg)
+static void set_prefetched(struct advice *a, const void *arg)
 {
     a->prefetched = *(CUmemLocation *)arg;
 }
@@ -196,11 +196,11 @@ static CUresult prefetch_range(CUdeviceptr at, size_t bytes, CUmemLocation locat
     if (r == CUDA_SUCCESS)
         r = check_location(&location);
     if (r == CUDA_SUCCESS && managed)
-        managed_change(at, at + bytes, managed_prefetch, &location);
+        managed_change(at, at + bytes, set_prefetched, &location);
     return r;
 }
 
-/* Whether the stream exists; nothing has to be put into it. */
+/* Whether the stream exists; nothing has to be enqueued. */
 static CUresult check_stream(CUstream h, bool per_thread)
 {
     CUcontext c;

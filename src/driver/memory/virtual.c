@@ -12,7 +12,7 @@
 #include "driver/objects.h"
 #include "pool/pool.h"
 
-/* Behind a CUmemGenericAllocationHandle. */
+/* What a CUmemGenericAllocationHandle stands for. */
 struct physical {
     uint32_t tag;
     uint32_t handles;  /* as cuMemRelease counts; 0: no longer a handle, */
@@ -31,13 +31,13 @@ struct mapping {
 /* Of counts and mappings. The memory layer's lock is taken inside it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static struct physical *virtual_physical(CUmemGenericAllocationHandle h)
+static struct physical *physical_of(CUmemGenericAllocationHandle h)
 {
     struct physical *p = (struct physical *)(uintptr_t)h;
     return handle_live(p, TAG_PHYSICAL) && p->handles > 0 ? p : NULL;
 }
 
-static CUmemGenericAllocationHandle virtual_handle(struct physical *p)
+static CUmemGenericAllocationHandle handle_of(struct physical *p)
 {
     return (CUmemGenericAllocationHandle)(uintptr_t)p;
 }
@@ -127,7 +127,7 @@ WEIR_API CUresult cuMemCreate(CUmemGenericAllocationHandle *out, size_t size,
     }
     struct physical *p = virtual_make(f, prop, device);
     p->prop.allocFlags.compressionType = CU_MEM_ALLOCATION_COMP_NONE; /* a wish; none is done */
-    *out = virtual_handle(p);
+    *out = handle_of(p);
     return CUDA_SUCCESS;
 }
 
@@ -135,7 +135,7 @@ WEIR_API CUresult cuMemRelease(CUmemGenericAllocationHandle h)
 {
     CU_TRY(driver_ready());
     pthread_mutex_lock(&lock);
-    struct physical *p = virtual_physical(h);
+    struct physical *p = physical_of(h);
     if (p != NULL) {
         p->handles--;
         settle(p);
@@ -160,7 +160,7 @@ WEIR_API CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *out,
     struct mapping *m = mapping_at(at, &info);
     if (m != NULL) {
         m->memory->handles++;
-        *out = virtual_handle(m->memory);
+        *out = handle_of(m->memory);
     }
     pthread_mutex_unlock(&lock);
     return m != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
@@ -171,7 +171,7 @@ WEIR_API CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *ou
 {
     CU_TRY(driver_ready());
     pthread_mutex_lock(&lock);
-    struct physical *p = virtual_physical(h);
+    struct physical *p = physical_of(h);
     if (p != NULL && out != NULL)
         *out = p->prop;
     pthread_mutex_unlock(&lock);
@@ -191,7 +191,7 @@ WEIR_API CUresult cuMemExportToShareableHandle(void *out, CUmemGenericAllocation
     if (out == NULL || flags != 0)
         return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&lock);
-    struct physical *p = virtual_physical(h);
+    struct physical *p = physical_of(h);
     int fd = -1;
     if (p == NULL || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
         (p->prop.requestedHandleTypes & type) == 0)
@@ -227,7 +227,7 @@ WEIR_API CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *o
     CUmemAllocationProp prop = {
         .type = CU_MEM_ALLOCATION_TYPE_PINNED, /* no handle types: it is not exported again */
         .location = {CU_MEM_LOCATION_TYPE_DEVICE, device >= 0 ? device : 0}};
-    *out = virtual_handle(virtual_make(f, &prop, -1));
+    *out = handle_of(virtual_make(f, &prop, -1));
     return CUDA_SUCCESS;
 }
 
@@ -259,7 +259,7 @@ WEIR_API CUresult cuMemMap(CUdeviceptr at, size_t size, size_t offset,
     if (r != CUDA_SUCCESS)
         return r;
     pthread_mutex_lock(&lock);
-    struct physical *p = virtual_physical(h);
+    struct physical *p = physical_of(h);
     if (p == NULL || flags != 0 || size == 0 || at % MEM_GRANULE != 0) {
         r = CUDA_ERROR_INVALID_VALUE;
     } else if (size != p->file->bytes || offset != 0) {

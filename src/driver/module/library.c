@@ -20,11 +20,11 @@ struct CUkern_st {
 /* Parses and checks the image, so that loading it in a context later needs it no more. */
 static CUresult library_load(CUlibrary *out, const void *code, size_t size, struct jit_request *q)
 {
-    struct diag d = {0}, note = {0};
+    struct diag d = {0}, warning = {0};
     CUresult r = CUDA_SUCCESS;
-    struct ptx_module *ptx = module_read(code, size, &r, &note);
+    struct ptx_module *ptx = module_read(code, size, &r, &warning);
     if (ptx == NULL)
-        d = note;
+        d = warning;
     if (ptx != NULL && !jit_check(ptx, &d)) {
         ptx_free(ptx);
         ptx = NULL;
@@ -95,7 +95,7 @@ static CUresult check_library(CUlibrary lib)
 }
 
 /* The library's module in a context, loaded there at first use. */
-static CUresult library_library_module(CUlibrary lib, CUcontext c, CUmodule *out)
+static CUresult library_module_in(CUlibrary lib, CUcontext c, CUmodule *out)
 {
     CUresult r = CUDA_SUCCESS;
     pthread_mutex_lock(&lib->lock);
@@ -147,7 +147,7 @@ WEIR_API CUresult cuLibraryGetModule(CUmodule *out, CUlibrary lib)
     CUcontext c;
     CU_TRY(driver_current(&c));
     CU_TRY(check_library(lib));
-    return out == NULL ? CUDA_ERROR_INVALID_VALUE : library_library_module(lib, c, out);
+    return out == NULL ? CUDA_ERROR_INVALID_VALUE : library_module_in(lib, c, out);
 }
 
 /* ---- kernels ---- */
@@ -197,14 +197,14 @@ WEIR_API CUresult cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib)
     return CUDA_SUCCESS;
 }
 
-WEIR_API CUresult cuLibraryEnumerateKernels(CUkernel *out, unsigned int room, CUlibrary lib)
+WEIR_API CUresult cuLibraryEnumerateKernels(CUkernel *out, unsigned int capacity, CUlibrary lib)
 {
     CU_TRY(driver_ready());
     CU_TRY(check_library(lib));
-    if (out == NULL || room == 0)
+    if (out == NULL || capacity == 0)
         return CUDA_ERROR_INVALID_VALUE;
     unsigned used = 0;
-    for (int32_t n = 0; n < lib->ptx->nfuncs && used < room; n++)
+    for (int32_t n = 0; n < lib->ptx->nfuncs && used < capacity; n++)
         if (is_kernel(lib->ptx->funcs[n]))
             out[used++] = library_kernel(lib, lib->ptx->funcs[n]->name);
     return CUDA_SUCCESS;
@@ -218,7 +218,7 @@ CUresult kernel_to_function(CUkernel k, CUfunction *out)
         return CUDA_ERROR_INVALID_HANDLE;
     CUresult r = driver_current(&c);
     if (r == CUDA_SUCCESS)
-        r = library_library_module(k->library, c, &m);
+        r = library_module_in(k->library, c, &m);
     return r == CUDA_SUCCESS ? module_function(m, k->name, out) : r;
 }
 
@@ -258,7 +258,7 @@ static CUresult library_variable(CUdeviceptr *at, size_t *bytes, CUlibrary lib, 
     CU_TRY(check_library(lib));
     if (name == NULL || (at == NULL && bytes == NULL))
         return CUDA_ERROR_INVALID_VALUE;
-    CU_TRY(library_library_module(lib, c, &m));
+    CU_TRY(library_module_in(lib, c, &m));
     struct ptx_var *v = ptx_find_var(m->ptx, name);
     if (v != NULL && managed && !v->managed)
         return CUDA_ERROR_NOT_FOUND;

@@ -160,7 +160,7 @@ static void free_module(CUmodule m)
     }
     module_free_variables(m);
     free(m->entries);
-    free(m->note);
+    free(m->link_warning);
     if (!m->ptx_borrowed)
         ptx_free(m->ptx);
     handle_free(m);
@@ -177,13 +177,13 @@ CUresult module_refuse(CUresult code, const struct diag *d, struct strbuf *log)
 CUresult module_load(CUcontext ctx, const struct module_source *source, struct strbuf *log,
                      CUmodule *out)
 {
-    struct diag d = {0}, note = {0};
+    struct diag d = {0}, warning = {0};
     CUresult code = CUDA_ERROR_INVALID_IMAGE;
     struct ptx_module *ptx = source->ptx;
     if (ptx == NULL) {
-        ptx = module_read(source->image, source->size, &code, &note);
+        ptx = module_read(source->image, source->size, &code, &warning);
         if (ptx == NULL)
-            d = note;
+            d = warning;
     }
     if (ptx != NULL && ptx != source->ptx && !jit_check(ptx, &d)) {
         ptx_free(ptx);
@@ -195,7 +195,7 @@ CUresult module_load(CUcontext ctx, const struct module_source *source, struct s
     CUmodule m = handle_new(TAG_MODULE, sizeof *m);
     m->ctx = ctx;
     m->ptx = ptx;
-    m->note = note.text[0] ? xstrdup(note.text) : NULL;
+    m->link_warning = warning.text[0] ? xstrdup(warning.text) : NULL;
     m->ptx_borrowed = source->ptx != NULL;
     module_make_entries(m);
     pthread_mutex_init(&m->lock, NULL);
@@ -264,7 +264,8 @@ CUresult module_function(CUmodule m, const char *name, CUfunction *out)
     struct ptx_func *func = ptx_find_func(m->ptx, name);
     if (func == NULL || !func->is_entry || !func->has_body)
         return driver_error(CUDA_ERROR_NOT_FOUND, "the module has no kernel named %s%s%s", name,
-                            m->note != NULL ? "; " : "", m->note != NULL ? m->note : "");
+                            m->link_warning != NULL ? "; " : "",
+                            m->link_warning != NULL ? m->link_warning : "");
     CUresult r = CUDA_SUCCESS;
     pthread_mutex_lock(&m->lock);
     *out = NULL;

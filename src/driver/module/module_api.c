@@ -157,8 +157,8 @@ WEIR_API CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule m)
     return CUDA_SUCCESS;
 }
 
-/* Handles of the module's kernels, as many as there is room for. */
-WEIR_API CUresult cuModuleEnumerateFunctions(CUfunction *out, unsigned int room, CUmodule m)
+/* Handles of the module's kernels, as many as fit. */
+WEIR_API CUresult cuModuleEnumerateFunctions(CUfunction *out, unsigned int capacity, CUmodule m)
 {
     CUcontext c;
     CUresult r = driver_current(&c);
@@ -166,10 +166,10 @@ WEIR_API CUresult cuModuleEnumerateFunctions(CUfunction *out, unsigned int room,
         r = check_module(m);
     if (r != CUDA_SUCCESS)
         return r;
-    if (out == NULL || room == 0)
+    if (out == NULL || capacity == 0)
         return CUDA_ERROR_INVALID_VALUE;
     unsigned used = 0;
-    for (int32_t n = 0; n < m->ptx->nfuncs && used < room && r == CUDA_SUCCESS; n++)
+    for (int32_t n = 0; n < m->ptx->nfuncs && used < capacity && r == CUDA_SUCCESS; n++)
         if (m->ptx->funcs[n]->is_entry && m->ptx->funcs[n]->has_body)
             r = module_function(m, m->ptx->funcs[n]->name, &out[used++]);
     return r;

@@ -19,7 +19,7 @@ static struct {
     size_t count, cap;
 } bound = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static struct binding *module_vars_binding(uint64_t address)
+static struct binding *find_binding(uint64_t address)
 {
     for (size_t n = 0; n < bound.count; n++)
         if (bound.items[n].address == address)
@@ -28,10 +28,10 @@ static struct binding *module_vars_binding(uint64_t address)
 }
 
 /* Whether this is the first user. While there is one, the variable is managed memory. */
-static bool module_vars_bind(uint64_t address, uint64_t bytes)
+static bool bind_variable(uint64_t address, uint64_t bytes)
 {
     pthread_mutex_lock(&bound.lock);
-    struct binding *b = module_vars_binding(address);
+    struct binding *b = find_binding(address);
     if (b != NULL)
         b->users++;
     else
@@ -45,7 +45,7 @@ static bool module_vars_bind(uint64_t address, uint64_t bytes)
 static void unbind(uint64_t address)
 {
     pthread_mutex_lock(&bound.lock);
-    struct binding *b = module_vars_binding(address);
+    struct binding *b = find_binding(address);
     if (b != NULL && --b->users == 0) {
         *b = bound.items[--bound.count];
         mem_disown((void *)(uintptr_t)address);
@@ -89,7 +89,7 @@ static CUresult allocate(CUmodule m, const struct ptx_var *v, uint64_t *address)
     return r;
 }
 
-static CUresult module_vars_place(CUmodule m, const struct module_source *source)
+static CUresult place_variables(CUmodule m, const struct module_source *source)
 {
     uint64_t constants = 0;
     for (int32_t n = 0; n < m->ptx->nvars; n++) {
@@ -97,7 +97,7 @@ static CUresult module_vars_place(CUmodule m, const struct module_source *source
         uint64_t own = v->space == PTX_SPACE_GLOBAL ? host_symbol(source, v->name) : 0;
         if (own != 0) {
             m->var_address[n] = own;
-            m->var_bound[n] = module_vars_bind(own, v->size) ? VAR_BOUND_FIRST : VAR_BOUND;
+            m->var_bound[n] = bind_variable(own, v->size) ? VAR_BOUND_FIRST : VAR_BOUND;
             continue;
         }
         if (v->linkage == PTX_LINK_EXTERN && v->space == PTX_SPACE_GLOBAL)
@@ -146,7 +146,7 @@ CUresult module_make_variables(CUmodule m, const struct module_source *source)
 {
     m->var_address = xcalloc((size_t)m->ptx->nvars + 1, sizeof *m->var_address);
     m->var_bound = xcalloc((size_t)m->ptx->nvars + 1, sizeof *m->var_bound);
-    CU_TRY(module_vars_place(m, source));
+    CU_TRY(place_variables(m, source));
     for (int32_t n = 0; n < m->ptx->nvars; n++) {
         const struct ptx_var *v = m->ptx->vars[n];
         if (m->var_address[n] != 0 && m->var_bound[n] != VAR_BOUND &&

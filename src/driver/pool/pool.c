@@ -377,7 +377,7 @@ static inline CUresult alloc_of_pool(CUdeviceptr *out, size_t bytes, CUmemoryPoo
 
 static inline struct pool_by called_by(enum weir_call call, const void *caller)
 {
-    call_take_note(&call, &caller);
+    call_take_announced(&call, &caller);
     return (struct pool_by){caller, call};
 }
 

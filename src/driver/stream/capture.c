@@ -536,7 +536,7 @@ static CUresult cuStreamIsCapturing_impl(bool pt, CUstream h, CUstreamCaptureSta
 }
 BOTH(cuStreamIsCapturing, (CUstream h, CUstreamCaptureStatus *status), h, status)
 
-/* Notes what the stream's next node depends on where the program may look at it. */
+/* Records what the stream's next node depends on where the program may look at it. */
 static void tell(struct captured *c)
 {
     free(c->told_nodes);

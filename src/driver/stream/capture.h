@@ -42,7 +42,7 @@ struct captured {
 /* The captured stream that a call's work belongs to, *out NULL when it is not captured. Errors:
  * work there is forbidden. The lock is held. */
 CUresult capture_enter(struct device_stream *s, CUcontext ctx, struct captured **out);
-/* Adds a node behind what the stream has so far. Takes the parameters. The lock is held. */
+/* Adds a node after what the stream has so far. Takes the parameters. The lock is held. */
 CUresult capture_add(struct captured *c, struct node_params *p, CUgraphNode *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* capture_nodes: calls on captured streams become nodes: the capture_nodes_capture* functions that
+/* capture_nodes: calls on captured streams become nodes: the capture_params* functions that
  * calls which put work into streams ask first. Who is captured and what that forbids is in
  * capture.c. */
 #include <stdlib.h>
@@ -31,7 +31,7 @@ CUresult capture_add(struct captured *c, struct node_params *p, CUgraphNode *out
     return CUDA_SUCCESS;
 }
 
-/* The end of all capture_nodes_capture* calls with parameters of a node: r says whether those are
+/* The end of all capture_params* calls with parameters of a node: r says whether those are
  * fine. */
 static CUresult put(struct device_stream *s, CUcontext ctx, CUresult r, struct node_params *p,
                     CUgraphNode *node, bool *captured)
@@ -56,8 +56,8 @@ static CUresult put(struct device_stream *s, CUcontext ctx, CUresult r, struct n
     return entered;
 }
 
-static CUresult capture_nodes_capture(struct device_stream *s, CUcontext ctx, CUresult r,
-                                      struct node_params *p, bool *captured)
+static CUresult capture_params(struct device_stream *s, CUcontext ctx, CUresult r,
+                               struct node_params *p, bool *captured)
 {
     return put(s, ctx, r, p, NULL, captured);
 }
@@ -81,7 +81,7 @@ CUresult capture_kernel(struct device_stream *s, CUcontext c, struct launch_requ
     CUresult r = look(s, c, captured);
     return r != CUDA_SUCCESS || !*captured
                ? r
-               : capture_nodes_capture(s, c, params_kernel(q, &p), &p, captured);
+               : capture_params(s, c, params_kernel(q, &p), &p, captured);
 }
 
 CUresult capture_copy(struct device_stream *s, CUcontext c, const CUDA_MEMCPY3D *m, bool sync,
@@ -95,7 +95,7 @@ CUresult capture_copy(struct device_stream *s, CUcontext c, const CUDA_MEMCPY3D 
         return capture_forbid(s, c);
     if (m->WidthInBytes == 0 || m->Height == 0 || m->Depth == 0)
         return CUDA_SUCCESS;
-    return capture_nodes_capture(s, c, params_copy(m, c, &p), &p, captured);
+    return capture_params(s, c, params_copy(m, c, &p), &p, captured);
 }
 
 CUresult capture_set(struct device_stream *s, CUcontext c, const CUDA_MEMSET_NODE_PARAMS *set,
@@ -109,7 +109,7 @@ CUresult capture_set(struct device_stream *s, CUcontext c, const CUDA_MEMSET_NOD
         return capture_forbid(s, c);
     if (set->width == 0 || set->height == 0)
         return CUDA_SUCCESS;
-    return capture_nodes_capture(s, c, params_set(set, c, &p), &p, captured);
+    return capture_params(s, c, params_set(set, c, &p), &p, captured);
 }
 
 CUresult capture_host(struct device_stream *s, CUcontext c, CUhostFn fn, void *user, bool *captured)
@@ -118,7 +118,7 @@ CUresult capture_host(struct device_stream *s, CUcontext c, CUhostFn fn, void *u
     CUresult r = look(s, c, captured);
     return r != CUDA_SUCCESS || !*captured
                ? r
-               : capture_nodes_capture(s, c, params_host(fn, user, &p), &p, captured);
+               : capture_params(s, c, params_host(fn, user, &p), &p, captured);
 }
 
 CUresult capture_batch(struct device_stream *s, CUcontext c, unsigned count,
@@ -128,7 +128,7 @@ CUresult capture_batch(struct device_stream *s, CUcontext c, unsigned count,
     CUresult r = look(s, c, captured);
     return r != CUDA_SUCCESS || !*captured
                ? r
-               : capture_nodes_capture(s, c, params_batch(c, count, ops, flags, &p), &p, captured);
+               : capture_params(s, c, params_batch(c, count, ops, flags, &p), &p, captured);
 }
 
 /* ---- memory in stream order ---- */
@@ -166,5 +166,5 @@ CUresult capture_free(struct device_stream *s, CUcontext c, CUdeviceptr at, bool
     CU_TRY(look(s, c, captured));
     if (!*captured)
         return capture_wait(s, c);
-    return at == 0 ? CUDA_SUCCESS : capture_nodes_capture(s, c, params_free(at, &p), &p, captured);
+    return at == 0 ? CUDA_SUCCESS : capture_params(s, c, params_free(at, &p), &p, captured);
 }

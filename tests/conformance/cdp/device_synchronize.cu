@@ -189,7 +189,7 @@ __global__ void wait_deep(int depth, int last)
     cudaGetLastError();
 }
 
-/* Launches nest 24 deep. */
+/* Generations of launches are 24 deep. */
 __global__ void launch_deep(int depth)
 {
     results[0] = depth;

@@ -94,7 +94,7 @@ static ask_fn asker()
     return driver ? (ask_fn)dlsym(driver, "weir_last_fault") : nullptr;
 }
 
-static weir_fault story()
+static weir_fault report()
 {
     weir_fault f;
     auto ask = asker();
@@ -105,15 +105,15 @@ static weir_fault story()
     return f;
 }
 
-static bool stories() { return asker() != nullptr; }
+static bool reports() { return asker() != nullptr; }
 
 /* Told of a misaligned access: its place in the allocation (-1: in none), and its thread (-1: one
  * of several). */
 static void misaligned_story(long long distance, int thread)
 {
-    if (!stories())
+    if (!reports())
         return;
-    weir_fault f = story();
+    weir_fault f = report();
     CHECK_EQ_INT(f.kind, WEIR_FAULT_MISALIGNED);
     CHECK_EQ_INT(f.has_address, 1);
     CHECK_EQ_INT(f.place == WEIR_PLACE_INSIDE, distance >= 0);
@@ -127,9 +127,9 @@ static void misaligned_story(long long distance, int thread)
 
 static void place(weir_place where, unsigned long long distance, size_t size)
 {
-    if (!stories())
+    if (!reports())
         return;
-    weir_fault f = story();
+    weir_fault f = report();
     CHECK_EQ_INT(f.kind, WEIR_FAULT_ADDRESS);
     CHECK_EQ_INT(f.code, cudaErrorIllegalAddress);
     CHECK_EQ_INT(f.frame_count, 1);
@@ -156,7 +156,7 @@ static void place(weir_place where, unsigned long long distance, size_t size)
 enum weir_place { WEIR_PLACE_NULL, WEIR_PLACE_PAST, WEIR_PLACE_BEFORE };
 static void place(weir_place, unsigned long long, size_t) {}
 static void misaligned_story(long long, int) {}
-static bool stories() { return false; }
+static bool reports() { return false; }
 #endif
 
 static void fault(int *p)
@@ -183,7 +183,7 @@ static void addresses()
     const size_t large = 1 << 20;
     int *p = make(large);
 
-    if (stories()) { /* how near an overrun is noticed differs on GPUs */
+    if (reports()) { /* how near an overrun is noticed differs on GPUs */
         fault(p + large / 4 + 4);
         place(WEIR_PLACE_PAST, 16, large);
         reset();
@@ -229,8 +229,8 @@ static void line(void (*kernel)(char *, const unsigned short *), int expected)
     CHECK_EQ_INT(cudaGetLastError(), cudaSuccess);
     CHECK_EQ_INT(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
 #if HAVE_STORIES
-    if (stories())
-        CHECK_EQ_INT(story().frames[0].line, expected);
+    if (reports())
+        CHECK_EQ_INT(report().frames[0].line, expected);
 #endif
     reset();
 }
@@ -247,8 +247,8 @@ static void others()
     stop<<<1, 1>>>();
     CHECK_EQ_INT(cudaDeviceSynchronize(), cudaErrorLaunchFailure);
 #if HAVE_STORIES
-    if (stories()) {
-        weir_fault f = story();
+    if (reports()) {
+        weir_fault f = report();
         CHECK_EQ_INT(f.kind, WEIR_FAULT_TRAP);
         CHECK_EQ_INT(f.has_address, 0);
         CHECK_STR(f.frames[0].kernel, "stop()");

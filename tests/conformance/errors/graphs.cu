@@ -54,7 +54,8 @@ static void making()
     ROW_UNDEFINED("destroyed", cudaGraphDestroy(destroyed_graph()), cudaErrorInvalidValue);
     ROW("no graph", cudaGraphDebugDotPrint(nullptr, "/dev/null", 0), cudaErrorInvalidValue);
     ROW("no path", cudaGraphDebugDotPrint(g, nullptr, 0), cudaErrorInvalidValue);
-    ROW("no such folder", cudaGraphDebugDotPrint(g, "/nonexistent/x", 0), cudaErrorOperatingSystem);
+    ROW("no such directory", cudaGraphDebugDotPrint(g, "/nonexistent/x", 0),
+        cudaErrorOperatingSystem);
 }
 
 /* What is the same for all functions that add a node: its place, the graph, what it depends on. */

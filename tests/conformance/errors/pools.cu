@@ -223,10 +223,10 @@ static void figures()
         cudaErrorInvalidValue);
     ROW("a figure", cudaMemPoolSetAttribute(m, cudaMemPoolAttrReservedMemCurrent, &value),
         cudaErrorInvalidValue);
-    ROW("high mark, not 0", cudaMemPoolSetAttribute(m, cudaMemPoolAttrUsedMemHigh, &value),
+    ROW("high-water mark, not 0", cudaMemPoolSetAttribute(m, cudaMemPoolAttrUsedMemHigh, &value),
         cudaErrorInvalidValue);
-    ROW("high mark, not 0", cudaMemPoolSetAttribute(m, cudaMemPoolAttrReservedMemHigh, &value),
-        cudaErrorInvalidValue);
+    ROW("high-water mark, not 0",
+        cudaMemPoolSetAttribute(m, cudaMemPoolAttrReservedMemHigh, &value), cudaErrorInvalidValue);
     ROW("a switch, 5", cudaMemPoolSetAttribute(m, cudaMemPoolReuseAllowOpportunistic, &flag),
         cudaSuccess);
     ROW("no pool", cudaMemPoolTrimTo(nullptr, 0), cudaErrorInvalidValue);

@@ -1,6 +1,6 @@
 /* K2: loops in which all warps of a block read the same rows, in blocks of several shapes: each
  * warp goes its own number of turns, or all of them the same, and sums do not depend on how the
- * warps take turns. Rows of a block narrower than a warp stand in it several times. */
+ * warps are interleaved. Rows of a block narrower than a warp stand in it several times. */
 #include <cstdio>
 #include <vector>
 

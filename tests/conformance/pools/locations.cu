@@ -43,7 +43,7 @@ static cudaMemLocation place(cudaMemLocationType where, int id = 0)
     return l;
 }
 
-static unsigned long long figure(cudaMemPool_t pool, cudaMemPoolAttr which)
+static unsigned long long statistic(cudaMemPool_t pool, cudaMemPoolAttr which)
 {
     unsigned long long value = ~0ull;
     OK(cudaMemPoolGetAttribute(pool, which, &value));
@@ -248,7 +248,7 @@ static void host_memory(cudaMemLocationType where)
     OK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
     OK(cudaMallocFromPoolAsync(&p, MIB, pool, s));
     OK(cudaStreamSynchronize(s));
-    CHECK_EQ_INT(figure(pool, cudaMemPoolAttrUsedMemCurrent), MIB);
+    CHECK_EQ_INT(statistic(pool, cudaMemPoolAttrUsedMemCurrent), MIB);
     p[0] = 1; // it is the host's
     p[1] = 2;
     OK(cudaPointerGetAttributes(&a, p));
@@ -304,7 +304,7 @@ static void host_memory(cudaMemLocationType where)
     OK(cudaFree(d));
     // Freed and used again in the order of streams.
     OK(cudaFreeAsync(p, s));
-    CHECK_EQ_INT(figure(pool, cudaMemPoolAttrUsedMemCurrent), 0);
+    CHECK_EQ_INT(statistic(pool, cudaMemPoolAttrUsedMemCurrent), 0);
     OK(cudaMallocFromPoolAsync(&q, MIB, pool, s));
     CHECK(p == q);
     ERROR(cudaFreeHost(q), cudaErrorInvalidValue);
@@ -313,7 +313,7 @@ static void host_memory(cudaMemLocationType where)
     ERROR(cudaFreeAsync(q, s), cudaErrorInvalidValue);
     ERROR(cudaMallocFromPoolAsync(&q, (size_t)1 << 50, pool, s), cudaErrorMemoryAllocation);
     OK(cudaStreamSynchronize(s));
-    CHECK_EQ_INT(figure(pool, cudaMemPoolAttrReservedMemCurrent), 0);
+    CHECK_EQ_INT(statistic(pool, cudaMemPoolAttrReservedMemCurrent), 0);
     OK(cudaMemPoolDestroy(pool));
     OK(cudaStreamDestroy(s));
 }
@@ -360,7 +360,7 @@ static void managed_memory(cudaMemLocationType where)
     OK(cudaFree(q));
     ERROR(cudaFree(q), cudaErrorInvalidValue);
     OK(cudaStreamSynchronize(s));
-    CHECK_EQ_INT(figure(pool, cudaMemPoolAttrReservedMemCurrent), 0);
+    CHECK_EQ_INT(statistic(pool, cudaMemPoolAttrReservedMemCurrent), 0);
     OK(cudaMemPoolDestroy(pool));
     OK(cudaStreamDestroy(s));
 }

@@ -27,7 +27,7 @@ static cudaMemPool_t new_pool(size_t max = 0)
     return pool;
 }
 
-static unsigned long long figure(cudaMemPool_t pool, cudaMemPoolAttr which)
+static unsigned long long statistic(cudaMemPool_t pool, cudaMemPoolAttr which)
 {
     unsigned long long value = ~0ull;
     OK(cudaMemPoolGetAttribute(pool, which, &value));
@@ -87,9 +87,9 @@ static void calls(Call call, unsigned long long keep)
     OK(cudaEventRecord(f, other));
     wait_until_idle(s);
     wait_until_idle(other);
-    unsigned long long full = figure(pool, cudaMemPoolAttrReservedMemCurrent);
+    unsigned long long full = statistic(pool, cudaMemPoolAttrReservedMemCurrent);
     CHECK(full >= 192 * MIB);
-    CHECK_EQ_INT(figure(pool, cudaMemPoolAttrUsedMemCurrent), 0);
+    CHECK_EQ_INT(statistic(pool, cudaMemPoolAttrUsedMemCurrent), 0);
     switch (call) {
     case STREAM: OK(cudaStreamSynchronize(s)); break;
     case EVENT:
@@ -102,7 +102,7 @@ static void calls(Call call, unsigned long long keep)
     case DESTROY: OK(cudaStreamDestroy(s)); break;
     default: break;
     }
-    unsigned long long left = figure(pool, cudaMemPoolAttrReservedMemCurrent);
+    unsigned long long left = statistic(pool, cudaMemPoolAttrReservedMemCurrent);
     bool proves = call == STREAM || call == EVENT || call == EVENT_OF_WAITER || call == DEVICE ||
                   call == DESTROY;
     bool fine = proves && keep < 192 * MIB ? left <= keep : left == full;
@@ -110,7 +110,7 @@ static void calls(Call call, unsigned long long keep)
         printf("%s, threshold %llu MiB: %llu of %llu MiB left\n", call_names[call], keep / MIB,
                left / MIB, full / MIB);
     CHECK(fine);
-    CHECK(figure(pool, cudaMemPoolAttrReservedMemHigh) >= full);
+    CHECK(statistic(pool, cudaMemPoolAttrReservedMemHigh) >= full);
     OK(cudaMemPoolDestroy(pool));
 }
 

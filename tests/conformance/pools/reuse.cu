@@ -1,5 +1,5 @@
 // A7: which memory an allocation gets: the table of three switches, ways of order, frees pending
-// and passed, with room in the pool and without; and what a synchronization proves.
+// and passed, with space in the pool and without; and what a synchronization proves.
 #include <cuda_runtime.h>
 
 #include <cstring>
@@ -88,7 +88,7 @@ static void one(const cudaStream_t s[3], int switches, Way way, bool pending, bo
                                                          : "other";
     if (strcmp(expected, got) != 0)
         printf("switches %d, order: %s, %s, %s:\n", switches, way_names[way],
-               pending ? "pending" : "passed", full ? "pool full" : "room in the pool");
+               pending ? "pending" : "passed", full ? "pool full" : "space in the pool");
     CHECK_STR(got, expected);
     if (error == cudaSuccess) { // an inserted dependency is kept
         OK(cudaMemsetAsync(second, 1, BLOCK, s[1]));

@@ -1,5 +1,5 @@
-// A2: memory in stream order: what it holds, how it is freed, what a pool's figures say, which pool
-// it comes from.
+// A2: memory in stream order: what it holds, how it is freed, what a pool's statistics say, which
+// pool it comes from.
 #include <cuda.h>
 #include <cuda_runtime.h>
 
@@ -32,7 +32,7 @@ static cudaMemPool_t new_pool(size_t max = 0)
     return pool;
 }
 
-static unsigned long long figure(cudaMemPool_t pool, cudaMemPoolAttr which)
+static unsigned long long statistic(cudaMemPool_t pool, cudaMemPoolAttr which)
 {
     unsigned long long value = 0;
     OK(cudaMemPoolGetAttribute(pool, which, &value));
@@ -109,7 +109,7 @@ static void pools(cudaStream_t s)
     CHECK(current == mine);
     void *p;
     OK(cudaMallocAsync(&p, 1000, s));
-    CHECK(figure(mine, cudaMemPoolAttrUsedMemCurrent) >= 1000);
+    CHECK(statistic(mine, cudaMemPoolAttrUsedMemCurrent) >= 1000);
     OK(cudaFreeAsync(p, s));
     OK(cudaDeviceSetMemPool(0, standard));
     OK(cudaMallocAsync(&p, 1000, mine, s)); // the C++ overload that names a pool
@@ -119,42 +119,42 @@ static void pools(cudaStream_t s)
     OK(cudaStreamSynchronize(s));
 }
 
-// A5, A6: used figures follow the calls, reserved ones the synchronizations.
-static void figures(cudaStream_t s)
+// A5, A6: used statistics follow the calls, reserved ones the synchronizations.
+static void statistics(cudaStream_t s)
 {
     cudaMemPool_t pool = new_pool();
     void *p, *q;
     unsigned long long zero = 0, one = 1, keep = 64 * MIB;
     OK(cudaMallocFromPoolAsync(&p, 32 * MIB, pool, s));
     OK(cudaMallocFromPoolAsync(&q, 96 * MIB, pool, s));
-    CHECK_EQ_INT(figure(pool, cudaMemPoolAttrUsedMemCurrent), 128 * MIB);
-    CHECK(figure(pool, cudaMemPoolAttrReservedMemCurrent) >= 128 * MIB);
+    CHECK_EQ_INT(statistic(pool, cudaMemPoolAttrUsedMemCurrent), 128 * MIB);
+    CHECK(statistic(pool, cudaMemPoolAttrReservedMemCurrent) >= 128 * MIB);
     OK(cudaFreeAsync(q, s));
-    CHECK_EQ_INT(figure(pool, cudaMemPoolAttrUsedMemCurrent), 32 * MIB);
-    CHECK_EQ_INT(figure(pool, cudaMemPoolAttrUsedMemHigh), 128 * MIB);
+    CHECK_EQ_INT(statistic(pool, cudaMemPoolAttrUsedMemCurrent), 32 * MIB);
+    CHECK_EQ_INT(statistic(pool, cudaMemPoolAttrUsedMemHigh), 128 * MIB);
     FAILS(cudaErrorInvalidValue, cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &one));
     OK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &zero));
-    CHECK_EQ_INT(figure(pool, cudaMemPoolAttrUsedMemHigh), 32 * MIB);
+    CHECK_EQ_INT(statistic(pool, cudaMemPoolAttrUsedMemHigh), 32 * MIB);
     OK(cudaStreamSynchronize(s));
-    CHECK(figure(pool, cudaMemPoolAttrReservedMemCurrent) <= 64 * MIB);
+    CHECK(statistic(pool, cudaMemPoolAttrReservedMemCurrent) <= 64 * MIB);
     OK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep));
     OK(cudaMallocFromPoolAsync(&q, 96 * MIB, pool, s));
     OK(cudaFreeAsync(q, s));
     OK(cudaFreeAsync(p, s));
     OK(cudaDeviceSynchronize());
-    CHECK(figure(pool, cudaMemPoolAttrReservedMemCurrent) >= 32 * MIB);
-    CHECK(figure(pool, cudaMemPoolAttrReservedMemCurrent) <= 64 * MIB);
-    CHECK(figure(pool, cudaMemPoolAttrReservedMemHigh) >= 128 * MIB);
+    CHECK(statistic(pool, cudaMemPoolAttrReservedMemCurrent) >= 32 * MIB);
+    CHECK(statistic(pool, cudaMemPoolAttrReservedMemCurrent) <= 64 * MIB);
+    CHECK(statistic(pool, cudaMemPoolAttrReservedMemHigh) >= 128 * MIB);
     OK(cudaMemPoolTrimTo(pool, 0));
-    CHECK_EQ_INT(figure(pool, cudaMemPoolAttrReservedMemCurrent), 0);
-    CHECK_EQ_INT(figure(pool, cudaMemPoolAttrUsedMemCurrent), 0);
+    CHECK_EQ_INT(statistic(pool, cudaMemPoolAttrReservedMemCurrent), 0);
+    CHECK_EQ_INT(statistic(pool, cudaMemPoolAttrUsedMemCurrent), 0);
     OK(cudaMallocFromPoolAsync(&p, 1, pool, s)); // bytes as asked for
     OK(cudaMallocFromPoolAsync(&q, 513, pool, s));
-    CHECK_EQ_INT(figure(pool, cudaMemPoolAttrUsedMemCurrent), 514);
+    CHECK_EQ_INT(statistic(pool, cudaMemPoolAttrUsedMemCurrent), 514);
     OK(cudaFreeAsync(p, s));
     OK(cudaFreeAsync(q, s));
     OK(cudaMemPoolTrimTo(pool, 0)); // nobody has synchronized with the frees
-    CHECK(figure(pool, cudaMemPoolAttrReservedMemCurrent) > 0);
+    CHECK(statistic(pool, cudaMemPoolAttrReservedMemCurrent) > 0);
     OK(cudaMemPoolDestroy(pool));
     cudaGetLastError();
 }
@@ -229,7 +229,7 @@ int main()
         kinds(stream);
     }
     pools(s);
-    figures(s);
+    statistics(s);
     exhausted(s);
     attributes(s);
     stream_ends(s);

@@ -1,7 +1,7 @@
 // A7: host threads with streams of their own share a pool: blocks are filled by kernels, checked
 // and freed on the same stream or, after an event, on another one; streams come and go, or all
-// threads use the same ones. No two allocations may ever hold the same bytes, with room in the pool
-// and with too little.
+// threads use the same ones. No two allocations may ever hold the same bytes, with space in the
+// pool and with too little.
 #include <cuda_runtime.h>
 
 #include <cstring>

@@ -2,7 +2,7 @@
 // RUN workers-2: WEIR_WORKERS=2
 /* S8: forward progress: a kernel that spins on a flag, on another stream, on the host or on another
  * block never stops other streams, in whatever kind of code it spins and however few the
- * processors are (this runs with WEIR_WORKERS 1 and 2, too).
+ * CPUs are (this runs with WEIR_WORKERS 1 and 2, too).
  *
  * A GPU runs only so many kernels at once and puts streams into few queues, so the number of
  * streams is small there; on Weir it is 256. */

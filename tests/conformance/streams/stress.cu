@@ -1,6 +1,6 @@
 /* S2 to S7: eight host threads do random legal work in 64 streams and the default streams: kernels,
  * copies, sets, events, waits, host functions, streams destroyed with work pending. Everything that
- * is put in is done at once in a model in host memory, too, and what arrives is compared with it.
+ * is enqueued is done at once in a model in host memory, too, and what arrives is compared with it.
  * At the end nothing may be lost and nothing left behind.
  *
  *   stress [seconds] [seed]      default: 2 seconds, a fixed seed
@@ -438,10 +438,10 @@ static void round_of_work(double seconds, unsigned seed)
     }
 }
 
-static int entries(const char *folder)
+static int entries(const char *directory)
 {
     int count = 0;
-    DIR *d = opendir(folder);
+    DIR *d = opendir(directory);
     while (d != nullptr && readdir(d) != nullptr)
         count++;
     if (d != nullptr)
