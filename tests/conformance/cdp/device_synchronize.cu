@@ -189,7 +189,7 @@ __global__ void wait_deep(int depth, int last)
     cudaGetLastError();
 }
 
-/* Generations of launches are 24 deep. */
+/* Launches are 24 levels deep at most. */
 __global__ void launch_deep(int depth)
 {
     results[0] = depth;

@@ -83,7 +83,7 @@ __global__ void forms()
     put_hidden<<<1, 1>>>(7);
     put_type<<<1, 1>>>(8, 1.0f);
     put_type<short><<<1, 1>>>(9, 3);
-    put_number<17> < < < 1, (1 << 3) >> 1 >>> (10);
+    put_number<17><<<1, (1 << 3) >> 1>>>(10);
     overloaded<<<1, 1>>>(11, 1);
     overloaded<<<1, 1>>>(12, 1.0f);
     pointer<<<1, 1>>>(13, 6);
