@@ -1,8 +1,9 @@
 /* compile: the interface of libweir-jit.so: compiles a PTX entry to an ELF object and prints the
  * stages of that on demand.
  *
- * Optimization is LLVM's, by a pipeline of our own: no vectorizer and no unroller (kernels come
- * vectorized, and nvcc and clang have unrolled what their source asked for). */
+ * Optimization is LLVM's, by a pipeline of our own: no vectorizer, and only loops of known length
+ * are unrolled (kernels come vectorized, and nvcc and clang have unrolled what their source asked
+ * for). */
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Core.h>
 #include <llvm-c/Support.h>

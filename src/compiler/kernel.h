@@ -184,7 +184,8 @@ bool jkernel_build(struct jkernel *k, const struct ptx_func *entry, const struct
 void jkernel_free(struct jkernel *k);
 void jkernel_print_uniformity(const struct jkernel *k, struct strbuf *out);
 
-/* Helpers that programs may call (externs.c): those of the grid room's table (grid/helpers.c). */
+/* Helpers that programs may call (front/runtime_functions.c): those of the table in
+ * exec/helpers.c. */
 bool jit_is_helper(const char *name);
 /* Does this helper wait for the grids that the block has launched? */
 bool jit_is_device_sync(const char *name);

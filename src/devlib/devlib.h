@@ -4,7 +4,7 @@
  * instructions or so rare that a loop over scalars would not do. The common transcendental
  * functions (externs.txt) are left as calls in the PTX: the JIT binds them to vector math.
  *
- * Rules of this room. It is C++ for the target nvptx64, without CUDA's words: as CUDA, clang would
+ * Rules of this directory. It is C++ for the target nvptx64, without CUDA's words: as CUDA, clang would
  * stamp the module with settings that conflict with the program's. LLVM's passes are off, so that
  * reflect("__CUDA_FTZ") is answered in the program's own compilation, where it is known whether
  * subnormals are flushed. The program's compilation may also fuse any a * b + c it sees: where the

@@ -130,6 +130,17 @@ def check_sizes(texts, errors):
             errors.append(f"{directory}: {count} files, more than {MAX_FILES}")
 
 
+def check_opening(texts, errors):
+    """A file whose first line names a file names itself: `/* name: ...` or `/* directory/name: ...`."""
+    for path, text in texts.items():
+        match = re.match(r"/\* ([a-z][a-z0-9_/]*)(\.[ch])?: ", text)
+        if match is None or not path.endswith((".c", ".h")):
+            continue
+        stem, named = os.path.splitext(path)[0], match.group(1)
+        if not ("/" + stem).endswith("/" + named) and os.path.basename(os.path.dirname(path)) != named:
+            errors.append(f"{path}: opens with the name {named}")
+
+
 def main():
     root = sys.argv[1]
     texts = {path: read(root, path) for path in sources(root)}
@@ -138,6 +149,7 @@ def main():
         check_includes(path, COMMENT.sub("", text), errors)
     check_listed(root, texts, errors)
     check_sizes(texts, errors)
+    check_opening(texts, errors)
     for e in errors:
         print(e)
     print(f"{len(texts)} files, {len(errors)} complaints")

@@ -1,4 +1,5 @@
-/* What each instruction writes and reads, in one place, so that no pass can disagree with another.
+/* def_use: what each instruction writes and reads, in one place, so that no pass can disagree with
+ * another.
  */
 #include "compiler/arithmetic/arithmetic.h"
 #include "compiler/kernel.h"

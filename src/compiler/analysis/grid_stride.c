@@ -1,19 +1,20 @@
-/* relay: grid-stride loops, which the warps of a block go through side by side.
+/* grid_stride: finds the grid-stride loops that the warps of a block run interleaved.
  *
  * `for (i = ...; i < n; i += gridDim.x * blockDim.x)` goes through memory in steps of the whole
  * grid. A warp that runs such a loop to its end touches a page, often a set of the caches, once in
- * each turn, and when the next warp comes to read the other half of a line, all of it is long gone:
- * a histogram of bytes spent more time on translating addresses than on counting. On a GPU the
- * warps of a block are in such a loop at the same time. So each of them goes on for a few turns and
- * then hands over to the next (emit_relay.c), which is legal, as nothing is said about the order of
- * warps. Unlike a loop with a pace (pace.c) this one may write, and warps may leave it whenever
- * they like.
+ * each iteration. When the next warp comes to read the other half of a line, all of it is long
+ * gone: a histogram of bytes spent more time on translating addresses than on counting. On a GPU
+ * the warps of a block are in such a loop at the same time. So each warp runs a few iterations and
+ * then yields to the next (codegen/control/grid_stride_loops.c), which is legal, as nothing orders
+ * warps. Unlike a loop with a barrier inserted (warp_interleaving.c) this one may write, and warps
+ * may leave it whenever they like.
  *
- * What turns to come will read is known in such loops: the address moves in each by the same
- * amount. So it is asked for when a warp hands over.
+ * What later iterations will read is known in such loops: the address grows in each by the same
+ * amount. It is prefetched when a warp yields.
  *
  * Only in kernels with barriers: others are mostly launched with a thread for each element, so that
- * the loop ends after a turn, and what they need is many blocks in one call (emit_row.c). */
+ * the loop ends after one iteration, and what helps them is many blocks in one call
+ * (codegen/control/block_batch.c). */
 #include "compiler/arithmetic/arithmetic.h"
 #include "compiler/passes.h"
 

@@ -1,15 +1,15 @@
-/* turns: which loops are run lane after lane.
+/* lane_serialization: finds the loops that run lane after lane.
  *
  * Where each lane loops as often as it likes over addresses of its own (a sparse row, a list of
  * neighbours, a walk through a tree), a warp in step gains nothing: gathers cost as much as so many
  * loads, and lanes that are done wait for the longest. Run one after the other, lanes are plain
- * scalar loops, and the processor's own reordering makes the end of one overlap with the next. It
- * is allowed because lanes of a warp need not be in step between warp operations; a stretch with
- * any of these, with a barrier, a poll, or accesses that order memory is never taken apart.
+ * scalar loops, and the CPU's own reordering makes the end of one overlap with the next. It is
+ * legal because lanes of a warp need not be in step between warp operations; code with any of
+ * these, with a barrier, a poll, or accesses that order memory is never serialized.
  *
- * A stretch is the blocks on the ways from one block to another that all of them lead to, entered
- * at the first only. It holds a loop that lanes leave at different times, and what both forms would
- * cost is estimated; accesses of neighbours speak for lanes in step. */
+ * The code that is serialized is the blocks on the paths from one block to another that all of
+ * them lead to, entered at the first only. It holds a loop that lanes leave at different times. The
+ * cost of both forms is estimated; accesses of neighbours speak for lanes in step. */
 #include "compiler/arithmetic/arithmetic.h"
 #include "compiler/passes.h"
 

@@ -1,4 +1,4 @@
-/* live: which registers are live into and out of every block, as bit sets.
+/* liveness: which registers are live into and out of every block, as bit sets.
  *
  * A barrier's own operands are read at the end of its block; the result of a reducing barrier is
  * written when the warp goes on, so it counts as defined at the end of the block too. */

@@ -1,7 +1,7 @@
-/* range: between which numbers an index lies, as far as the instructions that make it say so.
+/* ranges: between which numbers an index lies, as far as the instructions that make it say so.
  *
- * Shapes know the ranges of what follows from the thread's index. This is about the others: a byte
- * that was loaded, some bits of a hash. Only registers that are written once are followed. */
+ * Uniformity knows the ranges of what follows from the thread's index. This is about the others: a
+ * byte that was loaded, some bits of a hash. Only registers that are written once are followed. */
 #include "compiler/kernel.h"
 
 enum { MAX_DEPTH = 12 };

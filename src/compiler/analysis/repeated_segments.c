@@ -1,9 +1,9 @@
-/* repeat: shaped values whose segments are all the same.
+/* repeated_segments: affine values whose segments are all the same.
  *
  * In a block of 16 by 16 threads tid.x is 0..15 twice in each warp, and so is what is made of it
- * and of values without lanes. Such a register keeps one scalar instead of one for each segment,
- * and LLVM sees by itself that what it addresses is the same for all of them: two rows of a warp
- * that read the same row of memory read it once.
+ * and of uniform values. Such a register keeps one scalar instead of one for each segment, and LLVM
+ * sees by itself that what it addresses is the same for all of them: two rows of a warp that read
+ * the same row of memory read it once.
  *
  * A register *repeats* after 2^p lanes if lane l's value depends on l mod 2^p only. Solved from
  * "nothing depends on the lane" upwards. */

@@ -1,15 +1,14 @@
-/* yield: who goes first when a loop that waits for memory gets nowhere.
+/* spin_yield: which lanes go first when a loop that waits for memory makes no progress.
  *
- * Lanes of a warp that spin may wait for lanes of the same warp that stand elsewhere: behind the
- * loop with a lock in their hands, say. The order of blocks runs the loop first for as long as
+ * Lanes of a warp that spin may wait for lanes of the same warp that are pending elsewhere: after
+ * the loop with a lock in their hands, say. The order of blocks runs the loop first for as long as
  * lanes are in it, so that the others would never get there. Therefore, when a warp goes on after
- * the polls of a divergent loop have run out, lanes that wait elsewhere may go first, for one
- * block; then the loop looks again.
+ * the polls of a divergent loop have run out, lanes that are pending elsewhere may go first, for
+ * one block; then the loop looks again.
  *
- * Only where nobody can tell that the warp was apart: a block in which the warp's lanes do
- * something together (barriers, shuffles, votes, matrices) has to wait for those in the loop, and
- * so has a block from which one is reached while they are still there, which are the ones that come
- * before the loop in the order. */
+ * Only where nobody can tell that the warp diverged: a block with a warp operation (barrier,
+ * shuffle, vote, matrix) must wait for the lanes in the loop, and so must a block from which one is
+ * reached while they are still there: those that come before the loop in the order. */
 #include <stdlib.h>
 
 #include "compiler/passes.h"

@@ -1,15 +1,15 @@
-/* shape: the analysis that decides speed: what an instruction makes of its sources' shapes.
+/* uniformity: what an instruction makes of its sources' uniformity. This analysis decides speed.
  *
- * Three things depend on each other and are solved together (shape_solve.c), from "everything is
- * uniform" upwards: the shape of every register (kernel.h); which branches diverge (their condition
- * is not uniform); and each block's frontier, the blocks where other lanes may be waiting while it
- * runs. A write of a register that some waiting lane still needs is a partial write: the register
- * must hold a value per lane. That one rule covers values merged after a branch and values that
- * leave a loop in different iterations alike.
+ * Three things depend on each other and are solved together (uniformity_solver.c), from "everything
+ * is uniform" upwards: the uniformity of every register (kernel.h); which branches diverge (their
+ * condition is not uniform); and each block's frontier, the blocks where other lanes may be pending
+ * while it runs. A write of a register that some pending lane still needs is a partial write: the
+ * register must hold a value per lane. That one rule covers values merged after a branch and values
+ * that leave a loop in different iterations alike.
  *
- * Indices wrap at 32 bits but addresses are 64 bits wide: widening keeps a shape only where ranges
- * prove that no lane wraps. Otherwise the value is varying, with a hint, and the memory access that
- * uses it looks at run time whether the lanes are neighbours after all. */
+ * Indices wrap at 32 bits but addresses are 64 bits wide: widening keeps a value affine only where
+ * ranges prove that no lane wraps. Otherwise the value is divergent, with a hint, and the memory
+ * access that uses it tests at run time whether the lanes are neighbours after all. */
 #include "compiler/arithmetic/arithmetic.h"
 #include "compiler/kernel.h"
 

@@ -1,8 +1,8 @@
-/* shape_solve: shapes, divergence and frontiers together.
+/* uniformity_solver: uniformity, divergence and frontiers together.
  *
- * What an instruction makes of its sources' shapes is shape.c's. Here that is done for all
- * registers, along with what depends on it: which branches diverge, where lanes may wait elsewhere
- * meanwhile, and which writes are therefore partial; round after round until nothing changes. */
+ * uniformity.c says what an instruction makes of its sources. Here that is done for all registers,
+ * along with what depends on it: which branches diverge, where lanes may be pending meanwhile, and
+ * which writes are therefore partial; round after round until nothing changes. */
 #include "compiler/passes.h"
 
 #include <stdlib.h>

@@ -1,15 +1,15 @@
-/* pace: loops in which the warps of a block read the same memory.
+/* warp_interleaving: finds loops in which the warps of a block read the same memory.
  *
  * Warps run one after the other up to a barrier. In a matrix product without tiles each of them
  * reads the same columns of B from end to end, more than the cache next to the core holds, so that
  * every warp waits for all of it again. On a GPU the warps of a block go through such a loop side
- * by side. The same is done here by barriers that the program did not write: one after every few
- * turns of the loop. They are legal, as nothing is said about the order of warps, and in a kernel
- * in lockstep (lockstep.c) they cost little: sums go to the frame and back.
+ * by side. Here barriers that the program did not write do the same: one after every few
+ * iterations of the loop. They are legal, as nothing orders warps, and in a kernel in lockstep
+ * (lockstep.c) they cost little: sums go to the frame and back.
  *
- * It is done for an innermost loop of a kernel without barriers of its own if all warps go the same
- * way, if the loop only reads, and if it reads rows, different ones in each turn, that are the same
- * for all warps. */
+ * Chosen is an innermost loop of a kernel without barriers of its own if all warps take the same
+ * path, if the loop only reads, and if it reads rows, different ones in each iteration, that are
+ * the same for all warps. */
 #include "compiler/arithmetic/arithmetic.h"
 #include "compiler/passes.h"
 

@@ -137,9 +137,9 @@ val ir_splat(struct alu *a, val scalar, unsigned lanes);
 val ir_call_pure(struct alu *a, const char *symbol, LLVMTypeRef ret, const val *args,
                  unsigned nargs);
 
-/* Calls a per-lane C function of math_symbols.c: void f(uint32_t mask, const void *x, const void
- * *y, const void *z, void *r0, void *r1). dst[k] on entry is the value that lanes outside the mask
- * keep (it also gives the type). mask NULL: the active lanes. */
+/* Calls a per-lane C function of loader/lane_math.c: void f(uint32_t mask, const void *x, const
+ * void *y, const void *z, void *r0, void *r1). dst[k] on entry is the value that lanes outside the
+ * mask keep (it also gives the type). mask NULL: the active lanes. */
 void ir_call_lanes(struct alu *a, const char *symbol, val mask, const val *src, unsigned nsrc,
                    val *dst, unsigned ndst);
 

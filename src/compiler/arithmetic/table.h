@@ -32,9 +32,9 @@ bool alu_cvt_signature(const struct ptx_instr *i, struct alu_sig *sig, const cha
 
 #define T(x)      (1ull << PTX_##x)
 #define MODS(...) ((const uint16_t[]){__VA_ARGS__ __VA_OPT__(, ) PTX_M_NONE})
-#define FORMS(room, ...)                                                                           \
-    const struct alu_form alu_##room##_forms[] = {__VA_ARGS__};                                    \
-    const size_t alu_##room##_nforms = WEIR_COUNT(alu_##room##_forms);
+#define FORMS(family, ...)                                                                         \
+    const struct alu_form alu_##family##_forms[] = {__VA_ARGS__};                                  \
+    const size_t alu_##family##_nforms = WEIR_COUNT(alu_##family##_forms);
 
 #define T_U     (T(U16) | T(U32) | T(U64))
 #define T_S     (T(S16) | T(S32) | T(S64))

@@ -113,7 +113,7 @@ struct codegen {
     struct control_flow *flow;           /* control/control.h */
     struct serialized_lanes *serialized; /* control/control.h */
     struct block_batch *batch;           /* control/block_batch.c; NULL: one block a call */
-    struct warp_interleave *interleave;  /* control/warp_interleave.c; NULL: warps do not yield */
+    struct warp_interleave *interleave;  /* control/grid_stride_loops.c; NULL: warps do not yield */
     struct warp_index *warp_index;       /* control/warp_index.c */
     struct vector_gather *gather;        /* memory/vector_gather.c */
     struct access_check *check;          /* memory/access_check.c; NULL: no checks for devices */

@@ -1,4 +1,4 @@
-/* flatten_areas: argument areas. PTX passes arguments through `.param` variables; after inlining
+/* arguments: argument areas. PTX passes arguments through `.param` variables; after inlining
  * most are just names for values, and become registers, one per offset at which they are accessed.
  * The others lie in memory. Functions that are called and not inlined find their arguments at the
  * start of their frame, in the thread's local window, where the caller has put them. */

@@ -519,7 +519,8 @@ static bool flatten_func(struct flattener *f, struct activation *act)
 
 /* ---- the carry flag ---- */
 
-/* CC.CF becomes a register: appended as a source or destination operand where alu.h says so. */
+/* CC.CF becomes a register: appended as a source or destination operand where arithmetic.h says so.
+ */
 static void add_carry(struct flattener *f)
 {
     struct jkernel *k = f->k;

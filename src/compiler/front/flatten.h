@@ -67,13 +67,13 @@ void flat_push_mov(struct jkernel *k, const struct ptx_instr *at, int32_t dst,
 struct area *flat_area(struct flattener *f, const struct ptx_var *from);
 
 /* The last instruction pushed becomes the simpler ones that it stands for, if it does
- * (flatten_lower.c). */
+ * (lower.c). */
 bool flat_lower(struct flattener *f);
 /* Where the stack of alloca stands, as an offset behind the kernel's local variables; its register
  * is made when first asked for. */
 int32_t flat_stack(struct flattener *f);
 
-/* ---- argument areas (flatten_areas.c) ---- */
+/* ---- argument areas (arguments.c) ---- */
 
 /* Once everything is inlined: areas become registers, or memory; calls that stay get their
  * arguments moved to where the callee looks for them. */
@@ -94,12 +94,12 @@ void flat_transfer(struct flattener *f, const struct ptx_instr *at, struct ptx_v
                    bool load, const struct ptx_operand *o, const struct ptx_var *formal,
                    uint64_t offset);
 
-/* ---- copies (flatten_copies.c) ---- */
+/* ---- copies (struct_copies.c) ---- */
 
 /* In the flat code: structures that are copied word by word are copied by one instruction. */
 void flat_copies(struct jkernel *k);
 
-/* ---- launches (flatten_launch.c) ---- */
+/* ---- launches (cdp_launch.c) ---- */
 
 extern const char *const JIT_LAUNCH_CONFIGURE; /* sets the thread's launch configuration */
 

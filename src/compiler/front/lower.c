@@ -1,4 +1,4 @@
-/* flatten_lower: instructions that stand for simpler ones. Addresses in the shared memory of a
+/* lower: instructions that stand for simpler ones. Addresses in the shared memory of a
  * cluster become generic ones, so that no later pass knows that space; a wait for the cluster is a
  * loop, which gets its polls like any loop that waits for others; stores that tell a barrier object
  * of their bytes are a store and the telling; alloca moves a stack pointer that is a register. */

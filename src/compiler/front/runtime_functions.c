@@ -1,6 +1,6 @@
-/* externs: the functions that PTX may call without defining them, besides device math. They are the
- * grid room's (grid/helpers.c, grid/nest.c) and the driver's (driver/cdp_api.c); this list keeps
- * the compiler from guessing. */
+/* runtime_functions: the functions that PTX may call without defining them, besides device math.
+ * They are in exec/helpers.c, exec/cdp_launch.c and driver/launch/cdp_api.c; this list keeps the
+ * compiler from guessing. */
 #include <string.h>
 
 #include "compiler/kernel.h"

@@ -1,4 +1,4 @@
-/* flatten_copies: structures that code copies word by word. Compilers write the copy of a structure
+/* struct_copies: structures that code copies word by word. Compilers write the copy of a structure
  * as loads of all its words and stores of them: an argument handed over by value, a result, a
  * kernel's parameter that is to be indexed. As vectors these are thousands of values that live at
  * once, each gathered from 32 windows and scattered to 32 others. Here the words of a run that go
@@ -6,10 +6,11 @@
  *
  *   cp.local.local [to+offset], [from+offset], bytes      or from .param
  *
- * which is no PTX, and which every lane does by itself (emit_copy.c). A word is copied where the
- * last one of its run is stored, and no run goes on over a branch, a call or an access that could
- * be of any variable. A register that is stored counts as a word of the variable that it was loaded
- * from, however long ago, while nothing can have written there since, whichever way led here. */
+ * which is no PTX, and which every lane does by itself (codegen/memory/struct_copy.c). A word is
+ * copied where the last one of its run is stored, and no run goes on over a branch, a call or an
+ * access that could be of any variable. A register that is stored counts as a word of the variable
+ * that it was loaded from, however long ago, while nothing can have written there since, whichever
+ * way led here. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -101,7 +101,7 @@ bool batch_streams(const struct codegen *cg);
 /* The only region of such a kernel, which begins at `at`. */
 bool emit_batch(struct codegen *cg, LLVMBasicBlockRef at);
 
-/* ---- warp_interleave.c ---- */
+/* ---- grid_stride_loops.c ---- */
 
 /* Adds to the frame what follows; before frame_plan. */
 void interleave_plan(struct codegen *cg);

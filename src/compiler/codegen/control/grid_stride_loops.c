@@ -1,4 +1,4 @@
-/* warp_interleave.c: warps of a block that go through a loop side by side (grid_stride.c).
+/* grid_stride_loops: warps of a block that go through a loop side by side (grid_stride.c).
  *
  * A warp that reaches the loop is saved as at a barrier, records in its frame that it waits here,
  * and the next warp runs. When all have run, those that wait continue, in a region of their own,
