@@ -91,7 +91,7 @@ def rows(directory, preprocessor):
             preprocessor + ["-E", "-P", "-x", "c++", "-DCUDART_VERSION=13000", "-"],
             input=text, capture_output=True, text=True, check=True,
         ).stdout
-        for m in re.finditer(r"\b(?:ROW\w*|ERROR|OK|row_begin_)(\()", text):
+        for m in re.finditer(r"\b(?:ROW\w*|ERROR|OK|row_begin)(\()", text):
             row = call_at(text, m.start(1))
             for call in re.finditer(r"\b(cuda[A-Z]\w+)(\()", row):
                 arguments = call_at(row, call.start(2))
