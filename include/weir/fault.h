@@ -96,7 +96,7 @@ struct weir_fault {
  * streams only. */
 int weir_last_fault(struct weir_fault *out);
 
-/* Calls of the API that make or free memory, as numbers: what weir_note_call takes. */
+/* Calls of the API that make or free memory, as numbers: what weir_announce_call takes. */
 #define WEIR_CALLS(X)                                                                              \
     X(cudaMalloc)                                                                                  \
     X(cudaMallocPitch)                                                                             \
@@ -160,9 +160,9 @@ enum weir_call {
 /* For layers above the driver API, as a runtime is: the calling thread's next call that makes or
  * frees memory is made on behalf of `call`, which returns to `caller`. Without it, faults name the
  * driver's own call and the layer's code. */
-void weir_note_call(enum weir_call call, const void *caller);
-/* cuMemAllocFromPoolAsync (cuMemAllocAsync, if the pool is NULL) and cuMemFreeAsync with such a
- * note, and like them otherwise: these calls take so little time that a note of its own is much of
+void weir_announce_call(enum weir_call call, const void *caller);
+/* cuMemAllocFromPoolAsync (cuMemAllocAsync, if the pool is NULL) and cuMemFreeAsync with the
+ * announcement in the same call: these take so little time that a call of its own would be much of
  * it. */
 int weir_alloc_async(unsigned long long *out, size_t bytes, void *pool, void *stream,
                      enum weir_call call, const void *caller);

@@ -555,7 +555,7 @@ static bool compile_optimize(struct session *s, struct diag *d)
         return false;
     if (!large && s->k.lockstep)
         shared_reload(s->cg.alu.module, s->data, s->k.shared_bytes, s->cg.alu.simd_bits);
-    strip_mine(s->cg.alu.module, s->cg.alu.simd_bits, s->k.entry->forms & PTX_FORM_STRIPS);
+    strip_mine(s->cg.alu.module, s->cg.alu.simd_bits, s->k.entry->pragmas & PTX_PRAGMA_STRIPS);
     return true;
 }
 

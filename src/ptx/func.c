@@ -95,7 +95,7 @@ static bool performance(struct ptx_parser *p, struct ptx_func *f)
     if (TOKEN_IS(&t, "noreturn"))
         return f->noreturn = true;
     if (TOKEN_IS(&t, "pragma"))
-        return ptx_pragma(p, &f->forms);
+        return ptx_pragma(p, &f->pragmas);
     /* hints that change nothing here */
     if (TOKEN_IS(&t, "maxnctapersm") || TOKEN_IS(&t, "abi_preserve") ||
         TOKEN_IS(&t, "abi_preserve_control"))
@@ -336,7 +336,7 @@ static bool body_directive(struct ptx_parser *p, const struct ptx_token *label)
     if (TOKEN_IS(&t, "loc"))
         return ptx_loc_directive(p);
     if (TOKEN_IS(&t, "pragma"))
-        return ptx_pragma(p, &p->f->forms);
+        return ptx_pragma(p, &p->f->pragmas);
     if (TOKEN_IS(&t, "branchtargets"))
         return branch_targets(p, label);
     if (TOKEN_IS(&t, "calltargets"))

@@ -192,6 +192,13 @@ static const struct {
     [PTX_SR_WARP_SZ] = {"WARP_SZ", 32, 0},
 };
 
+const char *ptx_pragma_name(int n)
+{
+    static const char *const names[PTX_NPRAGMAS] = {"weir_serialize", "weir_divergent",
+                                                    "weir_strips", "weir_interleave"};
+    return names[n];
+}
+
 const char *ptx_sreg_name(enum ptx_sreg s) { return s < PTX_SR_COUNT ? sregs[s].name : "?"; }
 unsigned ptx_sreg_bits(enum ptx_sreg s) { return s < PTX_SR_COUNT ? sregs[s].bits : 0; }
 bool ptx_sreg_is_vector(enum ptx_sreg s)

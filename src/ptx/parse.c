@@ -230,19 +230,14 @@ bool ptx_loc_directive(struct ptx_parser *p)
 }
 
 /* As NVIDIA's compiler does, pragmas that mean nothing here are passed over. */
-bool ptx_pragma(struct ptx_parser *p, uint8_t *forms)
+bool ptx_pragma(struct ptx_parser *p, uint8_t *pragmas)
 {
     do {
         if (p->t.kind != T_STRING)
             return ptx_expected(p, "a string after .pragma");
-        if (forms != NULL && TOKEN_IS(&p->t, "weir_turns"))
-            *forms |= PTX_FORM_TURNS;
-        if (forms != NULL && TOKEN_IS(&p->t, "weir_varying"))
-            *forms |= PTX_FORM_VARYING;
-        if (forms != NULL && TOKEN_IS(&p->t, "weir_strips"))
-            *forms |= PTX_FORM_STRIPS;
-        if (forms != NULL && TOKEN_IS(&p->t, "weir_relay"))
-            *forms |= PTX_FORM_RELAY;
+        for (int n = 0; n < PTX_NPRAGMAS && pragmas != NULL; n++)
+            if (ptx_is(&p->t, ptx_pragma_name(n), strlen(ptx_pragma_name(n))))
+                *pragmas |= (uint8_t)(1 << n);
         ptx_next(p);
     } while (ptx_accept(p, ','));
     return ptx_expect(p, ';', "';'");

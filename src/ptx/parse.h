@@ -157,8 +157,8 @@ static inline bool ptx_accept(struct ptx_parser *p, int kind)
 /* A non-negative integer constant without operators, at most `max`. */
 bool ptx_number(struct ptx_parser *p, const char *what, uint64_t max, uint64_t *value);
 bool ptx_loc_directive(struct ptx_parser *p);
-/* What follows .pragma; those known go to *forms (enum ptx_forms) unless that is NULL. */
-bool ptx_pragma(struct ptx_parser *p, uint8_t *forms);
+/* What follows .pragma; those known go to *pragmas (enum ptx_pragmas) unless that is NULL. */
+bool ptx_pragma(struct ptx_parser *p, uint8_t *pragmas);
 
 /* ---- expr.c ---- */
 bool ptx_expr(struct ptx_parser *p, struct ptx_value *v);

@@ -155,14 +155,9 @@ static void header(const struct ptx_func *f, struct strbuf *out)
         sb_printf(out, "\n.explicitcluster");
     if (f->noreturn)
         sb_printf(out, "\n.noreturn");
-    if (f->forms & PTX_FORM_TURNS)
-        sb_printf(out, "\n.pragma \"weir_turns\";");
-    if (f->forms & PTX_FORM_VARYING)
-        sb_printf(out, "\n.pragma \"weir_varying\";");
-    if (f->forms & PTX_FORM_STRIPS)
-        sb_printf(out, "\n.pragma \"weir_strips\";");
-    if (f->forms & PTX_FORM_RELAY)
-        sb_printf(out, "\n.pragma \"weir_relay\";");
+    for (int n = 0; n < PTX_NPRAGMAS; n++)
+        if (f->pragmas >> n & 1)
+            sb_printf(out, "\n.pragma \"%s\";", ptx_pragma_name(n));
 }
 
 /* ---- registers ---- */

@@ -247,16 +247,19 @@ struct ptx_reg {
                      operand `a` the vector of them */
 };
 
-/* Pragmas for tests of the compiler, which other compilers ignore: .pragma "weir_turns" makes lanes
- * take turns wherever they may, whether it pays or not, "weir_varying" has every value differ from
- * lane to lane, "weir_strips" does all that can be for a few lanes at a time, "weir_relay" has
- * warps hand over to each other in the first loop in which they can. Results are the same. */
-enum ptx_forms {
-    PTX_FORM_TURNS = 1,
-    PTX_FORM_VARYING = 2,
-    PTX_FORM_STRIPS = 4,
-    PTX_FORM_RELAY = 8
+/* Pragmas for tests of the compiler, which other compilers ignore. Results are the same with all. */
+enum ptx_pragmas {
+    PTX_PRAGMA_SERIALIZE = 1,  /* "weir_serialize": lanes are serialized wherever they may be,
+                                  whether it pays or not */
+    PTX_PRAGMA_DIVERGENT = 2,  /* "weir_divergent": every value counts as divergent */
+    PTX_PRAGMA_STRIPS = 4,     /* "weir_strips": strip mining wherever it can be */
+    PTX_PRAGMA_INTERLEAVE = 8, /* "weir_interleave": warps interleave in the first loop in which
+                                  they can */
+    PTX_NPRAGMAS = 4
 };
+
+/* The pragma of bit n of enum ptx_pragmas, as written. */
+const char *ptx_pragma_name(int n);
 
 struct ptx_func {
     const char *name;
@@ -275,7 +278,7 @@ struct ptx_func {
     uint32_t maxntid[3], reqntid[3], minnctapersm, maxnreg, reqnctapercluster[3];
     uint32_t maxclusterrank;
     bool explicit_cluster;
-    uint8_t forms;             /* enum ptx_forms: what pragmas of ours ask for */
+    uint8_t pragmas;           /* enum ptx_pragmas */
     struct ptx_func *alias_of; /* .alias name, target */
     struct ptx_module *module;
     int32_t line;

@@ -5,9 +5,9 @@
 struct rt_called rt_called(enum weir_call call, const void *caller)
 {
     rt_load();
-    if (!RT_HAS(weir_note_call))
+    if (!RT_HAS(weir_announce_call))
         return (struct rt_called){false};
-    rt_driver.weir_note_call(call, caller);
+    rt_driver.weir_announce_call(call, caller);
     return (struct rt_called){true};
 }
 
@@ -15,7 +15,7 @@ struct rt_called rt_called(enum weir_call call, const void *caller)
 void rt_call_ends(struct rt_called *called)
 {
     if (called->announced)
-        rt_driver.weir_note_call(WEIR_CALL_NONE, NULL);
+        rt_driver.weir_announce_call(WEIR_CALL_NONE, NULL);
 }
 
 PUBLIC int weir_last_fault(struct weir_fault *out)

@@ -1,6 +1,6 @@
 /* fuzz: kernels at random (gen.h), run on whatever device libcuda drives and compared, byte for
- * byte, with what the interpreter (interp.h) says that they write; as they come, and in one other
- * form that Weir's compiler may give them.
+ * byte, with what the interpreter (interp.h) says that they write; as they come, and with one
+ * pragma that forces a decision of Weir's compiler.
  *
  *   fuzz_kernels {first=N} {count=N} {seconds=S} {batch=N} {keep=DIRECTORY}
  *       runs the kernels of these seeds, until the time is over
@@ -8,14 +8,14 @@
  *       what differs is run again without optimisation: if it is right then, the optimiser is
  *       likely at fault, and it does not count as wrong
  *   fuzz_kernels every ...
- *       each kernel in all forms
+ *       each kernel with all pragmas
  *   fuzz_kernels forms ...
- *       the same with the kernels of every instruction that is no arithmetic, numbered from 0 on,
- *       as they come
+ *       the same with kernels that have all forms of the instructions other than arithmetic,
+ *       numbered from 0 on, as they come
  *   fuzz_kernels print=N
  *       prints the kernel of a seed
  *   fuzz_kernels FILE...
- *       runs kernels from files (their first line has seed, block and grid), in all forms
+ *       runs kernels from files (their first line has seed, block and grid), with all pragmas
  *   fuzz_kernels minimise=FILE
  *       leaves lines out while the difference stays, and prints the rest
  *
@@ -64,8 +64,8 @@ struct report {
 
 static struct report *report;
 static double seconds = 1e9;
-static bool every_form; /* of each kernel; else its own and one more, */
-static bool one_form;   /* or its own alone */
+static bool every_pragma; /* of each kernel; else its own and one more, */
+static bool one_pragma;   /* or its own alone */
 static bool twice;      /* what differs is run again without optimisation */
 
 static double now(void)
@@ -200,25 +200,28 @@ static void difference(const char *what, const uint8_t *got, const uint8_t *want
     snprintf(report->text + at, size - at, " %u words differ", count);
 }
 
-/* The forms that Weir's compiler may give a kernel are asked for by pragmas, which other compilers
- * pass over: all lanes in step where they can be, lanes serialized wherever they may be, values
- * that differ from lane to lane wherever they may, both, arithmetic for a few lanes at a time, that
- * for values that differ, and warps that relieve each other in each turn of a loop, with either. */
-static const char *const forms[] = {NULL,           "weir_turns",
-                                    "weir_varying", "weir_turns\", \"weir_varying",
-                                    "weir_strips",  "weir_strips\", \"weir_varying",
-                                    "weir_relay",   "weir_relay\", \"weir_varying"};
-enum { FORMS = sizeof forms / sizeof *forms };
+/* Pragmas of Weir's compiler, which other compilers pass over: lanes are serialized wherever they
+ * may be; all values are divergent; both; strip mining wherever it can be; that and divergent
+ * values; interleaving warps, and that with divergent values. */
+static const char *const pragmas[] = {NULL,
+                                      "weir_serialize",
+                                      "weir_divergent",
+                                      "weir_serialize\", \"weir_divergent",
+                                      "weir_strips",
+                                      "weir_strips\", \"weir_divergent",
+                                      "weir_interleave",
+                                      "weir_interleave\", \"weir_divergent"};
+enum { PRAGMAS = sizeof pragmas / sizeof *pragmas };
 
 /* The text with a pragma at the start of the kernel's body. The caller frees it. */
-static char *with_form(const char *ptx, const char *form)
+static char *with_pragma(const char *ptx, const char *pragma)
 {
     const char *entry = strstr(ptx, ".entry "), *body = entry != NULL ? strstr(entry, "\n{") : NULL;
     if (body == NULL)
         return NULL;
     struct strbuf sb = {0};
     sb_append(&sb, ptx, (size_t)(body + 2 - ptx));
-    sb_printf(&sb, "\n.pragma \"%s\";%s", form, body + 2);
+    sb_printf(&sb, "\n.pragma \"%s\";%s", pragma, body + 2);
     return sb.items;
 }
 
@@ -265,30 +268,30 @@ static enum result run_text(struct subject *s, const char *ptx, unsigned level)
     return SAME;
 }
 
-/* In one of the forms. */
-static enum result run(struct subject *s, unsigned level, unsigned form)
+/* With pragma `pragma` of the table. */
+static enum result run(struct subject *s, unsigned level, unsigned pragma)
 {
-    char *text = form != 0 ? with_form(s->ptx, forms[form]) : NULL;
-    if (form != 0 && text == NULL)
-        return SAME; /* no place for a pragma */
-    enum result r = run_text(s, form != 0 ? text : s->ptx, level);
+    char *text = pragma != 0 ? with_pragma(s->ptx, pragmas[pragma]) : NULL;
+    if (pragma != 0 && text == NULL)
+        return SAME; /* no body for a pragma */
+    enum result r = run_text(s, pragma != 0 ? text : s->ptx, level);
     free(text);
-    if (form != 0 && r != SAME) {
+    if (pragma != 0 && r != SAME) {
         char first[sizeof report->text];
         memcpy(first, report->text, sizeof first);
-        snprintf(report->text, sizeof report->text, "[%s] %.500s", forms[form], first);
+        snprintf(report->text, sizeof report->text, "[%s] %.500s", pragmas[pragma], first);
     }
     return r;
 }
 
-/* As it comes, and in one other form; or in all. The kernels of all instructions are large: without
- * being asked, they come in one form. */
-static enum result run_forms(struct subject *s)
+/* As it comes, and with one pragma; or with all. The kernels of all instructions are large: they run
+ * as they come unless `every` is given. */
+static enum result run_pragmas(struct subject *s)
 {
     enum result r = SAME;
-    for (unsigned form = 0; form < FORMS && r == SAME; form++)
-        if (form == 0 || every_form || (!one_form && form == 1 + s->seed % (FORMS - 1)))
-            r = run(s, 4, form);
+    for (unsigned pragma = 0; pragma < PRAGMAS && r == SAME; pragma++)
+        if (pragma == 0 || every_pragma || (!one_pragma && pragma == 1 + s->seed % (PRAGMAS - 1)))
+            r = run(s, 4, pragma);
     return r;
 }
 
@@ -300,7 +303,7 @@ static enum result try_ptx(char *ptx, size_t length)
     if (make_subject(&s, ptx, length)) {
         r = expect(&s);
         if (r == SAME)
-            r = run_forms(&s);
+            r = run_pragmas(&s);
         if (r == DIFFERS && twice) {
             char first[sizeof report->text];
             memcpy(first, report->text, sizeof first);
@@ -452,7 +455,7 @@ static int run_seeds(const struct plan *p)
 
 static int run_file(const char *path)
 {
-    every_form = true;
+    every_pragma = true;
     size_t size;
     struct diag d = {0};
     char *text = file_read(path, &size, &d);
@@ -551,9 +554,9 @@ int main(int argc, char **argv)
         else if (strcmp(argv[k], "twice") == 0)
             twice = true;
         else if (strcmp(argv[k], "every") == 0)
-            every_form = true;
+            every_pragma = true;
         else if (strcmp(argv[k], "forms") == 0)
-            p.forms = one_form = true;
+            p.forms = one_pragma = true;
         else if ((v = value(argv[k], "print")) != NULL) {
             struct strbuf text = {0};
             generate(&p, strtoull(v, NULL, 0), &text);

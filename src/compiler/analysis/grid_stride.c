@@ -182,7 +182,7 @@ static bool strides(const struct jkernel *k, int32_t h, const struct ptx_instr *
 static bool suits(const struct jkernel *k, int32_t h)
 {
     int32_t last = h;
-    bool rows = k->entry->forms & PTX_FORM_RELAY;
+    bool rows = k->entry->pragmas & PTX_PRAGMA_INTERLEAVE;
     for (int32_t b = h; b < k->nblocks; b++)
         if (k->blocks[b].loop == h)
             last = b;
@@ -199,7 +199,7 @@ static bool suits(const struct jkernel *k, int32_t h)
 int32_t jit_find_yield_loop(const struct jkernel *k)
 {
     if (k->barrier_loop != 0 || k->is_function || k->has_poll || k->has_partial || k->has_calls ||
-        (!(k->entry->forms & PTX_FORM_RELAY) &&
+        (!(k->entry->pragmas & PTX_PRAGMA_INTERLEAVE) &&
          (k->nwarps < MIN_WARPS || k->ninstrs > MAX_INSTRUCTIONS || k->nresume < 2)))
         return 0;
     for (int32_t h = 0; h < k->nblocks; h++)

@@ -113,7 +113,7 @@ static bool is_stretch(const struct search *s, int32_t from, int32_t until)
             if (!bit_get(s->set, blk->pred[p]))
                 return false;
         parts |= blk->diverges &&
-                 (blk->depth > k->blocks[until].depth || (k->entry->forms & PTX_FORM_TURNS) != 0);
+                 (blk->depth > k->blocks[until].depth || (k->entry->pragmas & PTX_PRAGMA_SERIALIZE) != 0);
     }
     return parts;
 }
@@ -229,7 +229,7 @@ static void add_branch(const struct search *s, const struct jblock *b, int64_t o
 static bool pays(const struct search *s, int32_t from, int32_t until)
 {
     const struct jkernel *k = s->k;
-    if (k->entry->forms & PTX_FORM_TURNS)
+    if (k->entry->pragmas & PTX_PRAGMA_SERIALIZE)
         return true;
     struct cost c = {.turns = JIT_WARP * 250}; /* the end of a loop is a surprise */
     for (int32_t b = bit_next(s->set, k->nblocks, 0); b >= 0;

@@ -90,7 +90,7 @@ static bool shapes_round(struct jkernel *k)
             for (int d = 0; d < r.ndef; d++) {
                 struct jreg *reg = &k->regs[r.def[d]];
                 struct uniformity s = uniformity_of(k, i, d);
-                if (s.known && k->entry->forms & PTX_FORM_VARYING)
+                if (s.known && k->entry->pragmas & PTX_PRAGMA_DIVERGENT)
                     s = varying;
                 if (s.known && bit_get(waiting, r.def[d])) {
                     struct uniformity v = varying;

@@ -8,7 +8,7 @@
 
 WEIR_THREAD_FAST struct call_announced call_announced;
 
-WEIR_API void weir_note_call(enum weir_call call, const void *caller)
+WEIR_API void weir_announce_call(enum weir_call call, const void *caller)
 {
     call_announced.call = call;
     call_announced.caller = caller;

@@ -2,7 +2,7 @@
  *
  * A function that makes or frees memory begins with CALLED(name, stream): until it returns, what
  * the memory layer makes and frees is recorded as done by that call, with the address it returns
- * to. A layer above (the runtime) announces its own call with weir_note_call; then that one counts.
+ * to. A layer above (the runtime) announces its own call with weir_announce_call; then that one counts.
  * Calls inside calls change nothing. This costs a few thread-local words, no more: names and lines
  * are looked up when a fault is told (symbols.h). */
 #ifndef WEIR_DRIVER_ERROR_SITE_H

@@ -64,7 +64,7 @@ void interleave_begin(struct codegen *cg)
 {
     if (cg->interleave == NULL)
         return;
-    bool always = cg->k->entry->forms & PTX_FORM_RELAY;
+    bool always = cg->k->entry->pragmas & PTX_PRAGMA_INTERLEAVE;
     LLVMBuildStore(cg->alu.b, c32(cg, always ? 1 : ITERATIONS), cg->interleave->left_slot);
     tag_frame(cg, LLVMBuildStore(cg->alu.b, c32(cg, 0), resume_word(cg)));
 }

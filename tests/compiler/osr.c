@@ -1,8 +1,7 @@
-/* A block may leave baseline code wherever it comes round, and go on in optimized code or in
- * baseline code again: what it computes is the same. Kernels in lockstep, with more kept once for
- * the block than jit_block.scratch holds, loops in loops and barriers that vote; and one with a
- * dispatcher.
- */
+/* On-stack replacement: a block may leave baseline code at every barrier of a loop, and go on in
+ * optimized code or in baseline code again: what it computes is the same. The kernels are in
+ * lockstep, with more values kept once for the block than jit_block.scratch holds, nested loops and
+ * reducing barriers; one has a dispatcher instead. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,14 +20,15 @@ static int failed;
         }                                                                                          \
     } while (0)
 
-/* PTX of move(out, rounds). Each round writes to shared memory, meets, reads what the neighbour
- * wrote, and meets again; `parted`: only warps that are odd take part in some rounds, and barriers
- * are met at other places. KEPT numbers change with the rounds and are the same for all. */
-static char *source(bool parted, unsigned groups)
+/* PTX of replace(out, rounds). Each round writes to shared memory, waits at a barrier, reads what
+ * the neighbour wrote, and waits again; `diverges`: odd and even warps take different paths in each
+ * round, through different barriers. KEPT numbers change with the rounds and are the same for all
+ * threads. */
+static char *source(bool diverges, unsigned groups)
 {
     struct strbuf s = {0};
     sb_printf(&s, ".version 8.0\n.target sm_80\n.address_size 64\n"
-                  ".visible .entry move(.param .u64 out, .param .u32 rounds)\n{\n"
+                  ".visible .entry replace(.param .u64 out, .param .u32 rounds)\n{\n"
                   ".reg .b64 %%d<8>;\n.reg .b32 %%r<16>, %%k<32>, %%g<4>;\n.reg .pred %%p<8>;\n"
                   ".shared .align 4 .b8 s[512];\n"
                   "ld.param.u64 %%d0, [out];\nld.param.u32 %%r0, [rounds];\n"
@@ -40,14 +40,14 @@ static char *source(bool parted, unsigned groups)
     sb_printf(&s, "again:\nst.shared.u32 [%%r4], %%r5;\nbar.sync 0;\n"
                   "xor.b32 %%r7, %%r3, 4;\nadd.u32 %%r7, %%r7, %%r2;\nld.shared.u32 %%r8, [%%r7];\n"
                   "mad.lo.u32 %%r5, %%r5, 1664525, %%r8;\nmov.u32 %%r9, 0;\n");
-    if (parted)
+    if (diverges)
         sb_printf(&s, "shr.u32 %%r10, %%r1, 5;\nadd.u32 %%r10, %%r10, %%r6;\n"
                       "and.b32 %%r10, %%r10, 1;\nsetp.eq.u32 %%p1, %%r10, 0;\n@%%p1 bra over;\n");
     sb_printf(&s, "inner:\nbar.sync 0;\nadd.u32 %%r5, %%r5, %%r9;\n"
                   "setp.gt.u32 %%p2, %%r5, 2000000000;\nbar.red.popc.u32 %%r11, 0, %%p2;\n"
                   "mad.lo.u32 %%r5, %%r11, 31, %%r5;\nadd.u32 %%r9, %%r9, 1;\n"
                   "setp.lt.u32 %%p3, %%r9, 3;\n@%%p3 bra inner;\n");
-    if (parted)
+    if (diverges)
         sb_printf(&s, "bra.uni met;\nover:\nbar.sync 0;\nadd.u32 %%r5, %%r5, 5;\n"
                       "bar.red.popc.u32 %%r11, 0, %%p5;\nbar.sync 0;\nbar.red.popc.u32 %%r11, 0, "
                       "%%p5;\nbar.sync 0;\nbar.red.popc.u32 %%r11, 0, %%p5;\nmet:\n");
@@ -75,7 +75,7 @@ static char *source(bool parted, unsigned groups)
 static void *helper(void *self, const char *name)
 {
     (void)self, (void)name;
-    return (void *)abort; /* nothing of the kind is to happen */
+    return (void *)abort; /* these kernels call no helper */
 }
 
 static struct jit_code *compile(const struct ptx_func *entry, uint32_t tier)
@@ -93,18 +93,18 @@ static struct jit_code *compile(const struct ptx_func *entry, uint32_t tier)
 
 struct result {
     uint32_t out[THREADS];
-    int moves; /* how often the block has left baseline code */
+    int exits; /* how often the block has left the code it began in */
 };
 
 /* Runs one block: `first` until it has left that often, then `then`. */
-static struct result run(const struct jit_code *first, int moves, const struct jit_code *then)
+static struct result run(const struct jit_code *first, int exits, const struct jit_code *then)
 {
-    struct result r = {.moves = 0};
+    struct result r = {.exits = 0};
     const struct {
         uint32_t *out;
         uint32_t rounds;
     } params = {r.out, ROUNDS};
-    uint32_t replaced = moves > 0, pc[WARPS] = {0}, status;
+    uint32_t replaced = exits > 0, pc[WARPS] = {0}, status;
     uint8_t *frame = aligned_alloc(64, (size_t)WARPS * (first->frame_bytes + 64));
     uint8_t *shared = aligned_alloc(128, 1024);
     memset(frame, 0xee, (size_t)WARPS * (first->frame_bytes + 64));
@@ -117,18 +117,18 @@ static struct result run(const struct jit_code *first, int moves, const struct j
                           .nthreads = THREADS,
                           .nwarps = WARPS,
                           .replaced = &replaced};
-    while ((status = (r.moves < moves || moves == 0 ? first : then)->run(&b)) == JIT_OSR_EXIT)
-        r.moves++;
+    while ((status = (r.exits < exits || exits == 0 ? first : then)->run(&b)) == JIT_OSR_EXIT)
+        r.exits++;
     CHECK(status == JIT_DONE);
     free(frame);
     free(shared);
     return r;
 }
 
-static void test(bool parted, unsigned groups)
+static void test(bool diverges, unsigned groups)
 {
     struct diag d = {0};
-    char *text = source(parted, groups);
+    char *text = source(diverges, groups);
     struct ptx_module *m = ptx_parse(text, strlen(text), &d);
     if (m == NULL) {
         printf("%d: %s\n", d.line, d.text);
@@ -141,15 +141,15 @@ static void test(bool parted, unsigned groups)
     CHECK(baseline->frame_bytes == optimized->frame_bytes &&
           baseline->pc_count == optimized->pc_count);
     bool entered = (optimized->flags & JIT_CODE_OSR_ENTRY) != 0;
-    CHECK(entered == (parted || groups > 0)); /* small ones in lockstep need not be */
+    CHECK(entered == (diverges || groups > 0)); /* small ones in lockstep need not be */
     struct result want = run(optimized, 0, optimized), got = run(baseline, 0, baseline);
     CHECK(memcmp(want.out, got.out, sizeof want.out) == 0);
     got = run(baseline, 1 << 20, baseline);
     CHECK(memcmp(want.out, got.out, sizeof want.out) == 0);
-    CHECK(got.moves >= ROUNDS);
-    for (int moves = 1; entered && moves <= got.moves; moves++) {
-        struct result r = run(baseline, moves, optimized);
-        CHECK(r.moves == moves);
+    CHECK(got.exits >= ROUNDS);
+    for (int exits = 1; entered && exits <= got.exits; exits++) {
+        struct result r = run(baseline, exits, optimized);
+        CHECK(r.exits == exits);
         CHECK(memcmp(want.out, r.out, sizeof want.out) == 0);
     }
     jit_release(baseline);
@@ -161,7 +161,7 @@ static void test(bool parted, unsigned groups)
 int main(int argc, char **argv)
 {
     if (argc != 2)
-        return printf("usage: move LIBRARY\n"), 2;
+        return printf("usage: compiler_osr LIBRARY\n"), 2;
     jit_set_plugin_path(argv[1]);
     test(false, 0);
     test(true, 0);

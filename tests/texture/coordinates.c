@@ -1,6 +1,7 @@
-/* The texture unit by itself, with coordinates of any bits: whatever they are, a fetch stays inside
+/* The texture layer by itself, with coordinates of any bits: whatever they are, a fetch stays inside
  * the texture (every element is 1, what is outside is not; sanitizers see the rest), and a surface
- * access outside is told, clamped or dropped. */
+ * access outside is reported, clamped or dropped. Also conversions of texels, for all values of the
+ * short types. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -9,14 +10,14 @@
 
 enum { LANES = TEXTURE_LANES, WIDTH = 7, HEIGHT = 5, DEPTH = 6 };
 
-static uint32_t room_bits(float f)
+static uint32_t float_bits(float f)
 {
     uint32_t u;
     memcpy(&u, &f, 4);
     return u;
 }
 
-static float room_value(uint32_t u)
+static float float_value(uint32_t u)
 {
     float f;
     memcpy(&f, &u, 4);
@@ -24,7 +25,7 @@ static float room_value(uint32_t u)
 }
 
 /* Bits of every sort: small numbers, edges, infinities, NaN, anything. */
-static uint32_t room_wild(void)
+static uint32_t any_bits(void)
 {
     static const float edges[] = {0.0f,       -0.0f,       1.0f,         -1.0f,    7.0f,
                                   8388608.0f, -8388609.0f, 1.0e30f,      -1.0e38f, INFINITY,
@@ -32,13 +33,13 @@ static uint32_t room_wild(void)
     uint32_t any = (uint32_t)rand() << 16 ^ (uint32_t)rand();
     switch (rand() % 4) {
     case 0: return any;
-    case 1: return room_bits(edges[(size_t)rand() % (sizeof edges / sizeof edges[0])]);
-    case 2: return room_bits((float)(rand() % 4096 - 2048) / 64);
+    case 1: return float_bits(edges[(size_t)rand() % (sizeof edges / sizeof edges[0])]);
+    case 2: return float_bits((float)(rand() % 4096 - 2048) / 64);
     default: return (uint32_t)(rand() % 32 - 16);
     }
 }
 
-static struct texture room_image(uint8_t **memory)
+static struct texture image_of_ones(uint8_t **memory)
 {
     size_t count = (size_t)WIDTH * HEIGHT * DEPTH;
     float *elements = malloc(count * sizeof *elements);
@@ -63,11 +64,11 @@ static void check_fetch(const struct texture *t, struct texture_instr i)
     uint32_t in[GEOMETRY_ROWS][LANES], out[4][LANES];
     for (int k = 0; k < GEOMETRY_ROWS; k++)
         for (int l = 0; l < LANES; l++)
-            in[k][l] = room_wild();
+            in[k][l] = any_bits();
     texture_fetch(t, i, (const uint32_t(*)[LANES])in, out);
     int bad = 0;
     for (int l = 0; l < LANES; l++)
-        bad += fabsf(room_value(out[0][l]) - 1) > 1e-6f &&
+        bad += fabsf(float_value(out[0][l]) - 1) > 1e-6f &&
                !((t->buffer || i.integer) && out[0][l] == 0);
     CHECK_EQ_INT(bad, 0);
 }
@@ -75,7 +76,7 @@ static void check_fetch(const struct texture *t, struct texture_instr i)
 static void test_fetches(void)
 {
     uint8_t *memory;
-    struct texture t = room_image(&memory);
+    struct texture t = image_of_ones(&memory);
     for (int round = 0; round < 4000; round++) {
         for (int k = 0; k < 3; k++)
             t.address[k] = (uint8_t)(rand() % 4);
@@ -100,7 +101,7 @@ static void test_fetches(void)
 static void test_surfaces(void)
 {
     uint8_t *memory;
-    struct texture t = room_image(&memory);
+    struct texture t = image_of_ones(&memory);
     t.tag = SURFACE_TAG;
     for (int round = 0; round < 4000; round++) {
         static const uint8_t geometries[] = {GEOMETRY_1D, GEOMETRY_2D, GEOMETRY_3D, GEOMETRY_A1D,
@@ -110,11 +111,11 @@ static void test_surfaces(void)
                                   .action = SURFACE_LOAD,
                                   .size = 2,
                                   .count = 1};
-        uint32_t in[4][LANES], mask = room_wild();
+        uint32_t in[4][LANES], mask = any_bits();
         uint64_t data[4][LANES];
         for (int k = 0; k < 4; k++)
             for (int l = 0; l < LANES; l++)
-                in[k][l] = room_wild() & ~3u;
+                in[k][l] = any_bits() & ~3u;
         memset(data, 0x55, sizeof data);
         uint32_t trapped = surface_access(&t, i, mask, (const uint32_t(*)[LANES])in, data);
         CHECK_EQ_INT(trapped & ~mask, 0);
@@ -123,7 +124,7 @@ static void test_surfaces(void)
         for (int l = 0; l < LANES; l++) {
             bool done = mask >> l & 1 && !(trapped >> l & 1);
             uint64_t v = data[0][l];
-            bad += done ? v != room_bits(1) && !(i.mode == SURFACE_ZERO && v == 0)
+            bad += done ? v != float_bits(1) && !(i.mode == SURFACE_ZERO && v == 0)
                         : v != 0x5555555555555555u;
         }
         CHECK_EQ_INT(bad, 0);
@@ -152,16 +153,16 @@ static void test_halves(void)
         for (uint32_t l = 0; l < LANES; l++) {
             uint16_t h = halves[l];
             bool nan = (h & 0x7fff) > 0x7c00;
-            bad += nan ? !isnan(room_value(out[0][l])) : texel_half(out[0][l]) != h;
+            bad += nan ? !isnan(float_value(out[0][l])) : texel_half(out[0][l]) != h;
         }
     }
     CHECK_EQ_INT(bad, 0);
-    CHECK_EQ_INT(texel_half(room_bits(65519.0f)), 0x7bff);
-    CHECK_EQ_INT(texel_half(room_bits(65520.0f)), 0x7c00);
-    CHECK_EQ_INT(texel_half(room_bits(1.0f + 0x1p-11f)), 0x3c00); /* ties go to even */
-    CHECK_EQ_INT(texel_half(room_bits(1.0f + 3 * 0x1p-11f)), 0x3c02);
-    CHECK_EQ_INT(texel_half(room_bits(0x1p-25f)), 0);
-    CHECK_EQ_INT(texel_half(room_bits(-0x1.8p-25f)), 0x8001);
+    CHECK_EQ_INT(texel_half(float_bits(65519.0f)), 0x7bff);
+    CHECK_EQ_INT(texel_half(float_bits(65520.0f)), 0x7c00);
+    CHECK_EQ_INT(texel_half(float_bits(1.0f + 0x1p-11f)), 0x3c00); /* ties go to even */
+    CHECK_EQ_INT(texel_half(float_bits(1.0f + 3 * 0x1p-11f)), 0x3c02);
+    CHECK_EQ_INT(texel_half(float_bits(0x1p-25f)), 0);
+    CHECK_EQ_INT(texel_half(float_bits(-0x1.8p-25f)), 0x8001);
 }
 
 /* Every integer of 8 and 16 bits, read as a fraction: the quotient by the type's largest. */
@@ -197,7 +198,7 @@ static void test_fractions(void)
                     float v = (float)(first + (int32_t)((l + c) % LANES));
                     float want = v / (float)cases[k].high;
                     want = c >= channels ? 0 : want < -1 ? -1 : want;
-                    bad += room_bits(want) != out[c][l];
+                    bad += float_bits(want) != out[c][l];
                 }
         }
         CHECK_EQ_INT(bad, 0);
