@@ -138,7 +138,7 @@ def launch():
     step(20, 396, 330, "the call returns", ["nothing pending before it: the stream is ready"], HOST)
     f.arrow((350, 427), (614, 427), label="ready queue", at=(440, 420))
     f.box(616, 52, 244, 574, "", fill=PAPER, dashed=True)
-    step(632, 396, 212, "take the first command", ["device/exec.c"], RUN)
+    step(632, 396, 212, "take the first command", ["device/execute.c"], RUN)
     f.arrow((738, 396), (738, 374))
     step(632, 310, 212, "share out blocks", ["atomic counter, runs of 20 µs", "exec/run.c"], RUN)
     f.arrow((738, 310), (738, 288))
@@ -173,7 +173,7 @@ def memory():
     f.arrow((440, 120), (330, 164), dashed=True)
     x = 20
     for w, title, lines, fill in [(96, "slab", ["one size class"], CORE), (200, "large allocation", ["whole chunks"], MEM),
-                                  (50, "guard", [], PAPER), (250, "chunks of a pool", ["lent: memory/region.c"], RUN),
+                                  (50, "guard", [], PAPER), (250, "chunks of a pool", ["memory/arena.c"], RUN),
                                   (90, "free", [], PAPER), (118, "cached", ["freed, kept"], CORE)]:
         f.box(x, 186, w, 60, title, lines, fill=fill, dashed=fill == PAPER)
         x += w + 7

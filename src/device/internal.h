@@ -138,9 +138,9 @@ struct device_stream {
     int priority, level;
     uint64_t id;
     struct device_stream *next, *prev; /* on the context's list, under its lock */
-    struct order_clock *clock;         /* see order.c */
+    struct order_clock *clock;         /* see vector_clock.c */
     pthread_mutex_t vector_lock;       /* of the vector */
-    struct vector_clock *vector;       /* the ticks it comes after (order.c), or NULL */
+    struct vector_clock *vector;       /* the ticks it comes after (vector_clock.c), or NULL */
     _Atomic uint64_t vector_version;   /* another one each time the vector changes; 0: none */
     _Atomic uint64_t tick_of_legacy;   /* the legacy stream comes after its timestamps below this */
     _Atomic bool ended;                /* its handle is gone, and was said to be */
@@ -222,7 +222,7 @@ bool stream_idle(struct device_stream *s);
  * is someone else's. */
 void stream_run(struct device_stream *s, struct grid_worker *w, uint64_t stop);
 
-/* ---- order (order.c) ---- */
+/* ---- order (vector_clock.c) ---- */
 
 struct order_clock *order_clock_new(void);
 void order_clock_free(struct order_clock *c);
@@ -254,7 +254,7 @@ void order_prove(struct vector_clock *v);
 void order_stream_ends(struct device_stream *s);
 bool order_followed(void);
 
-/* ---- executing (exec.c) ---- */
+/* ---- executing (execute.c) ---- */
 
 /* Does a prepared piece of work of the command's, shared with other workers if it is worth it.
  * True: it is done; false: others will end it, and the command may be gone. */

@@ -107,7 +107,7 @@ static void place_in(struct space *s, uint64_t address, struct mem_place *p)
     const uint64_t near = (uint64_t)64 << 20; /* farther away no one overruns */
     bool holds = space_holds(s, address);     /* or it is in front */
     struct record *r = holds ? space_find(s, address) : NULL, *next;
-    const struct grave *grave;
+    const struct freed_record *freed;
     p->device = s->device;
     p->relation = MEM_VACANT;
     if (r != NULL) {
@@ -117,11 +117,11 @@ static void place_in(struct space *s, uint64_t address, struct mem_place *p)
         p->distance = address - r->info.base;
         return;
     }
-    if ((grave = space_find_grave(s, address)) != NULL) {
+    if ((freed = space_find_freed(s, address)) != NULL) {
         p->relation = MEM_FREED;
-        p->info = grave->info;
-        p->freed = grave->freed;
-        p->distance = address - grave->info.base;
+        p->info = freed->info;
+        p->freed = freed->freed;
+        p->distance = address - freed->info.base;
         return;
     }
     uint64_t past = near, before = near;
@@ -150,7 +150,7 @@ void mem_place_of(const void *address, struct mem_place *out)
     out->rights = MEM_READ_WRITE;
     if (s != NULL) {
         out->device = s->device;
-        if (lent_place(s, (uint64_t)address, out))
+        if (arena_place(s, (uint64_t)address, out))
             return;
         pthread_mutex_lock(&s->lock);
         place_in(s, (uint64_t)address, out);

@@ -13,22 +13,22 @@
 static const uint64_t PIECE = (uint64_t)64 << 20;
 
 /* The pages that an allocation lies in, which are shared as one. */
-struct region {
+struct extent {
     uint64_t base, bytes;
     struct mem_file **file; /* where the allocator keeps it */
     uint64_t slots;         /* allocations it may hold */
     uint32_t slot;          /* which one is meant */
 };
 
-static struct region region_of(struct space *s, struct record *r)
+static struct extent extent_of(struct space *s, struct record *r)
 {
     struct chunk *c = &s->chunks[(r->info.base - s->base) / SPACE_CHUNK];
     if (c->state != CHUNK_SLAB)
-        return (struct region){.base = r->info.base,
+        return (struct extent){.base = r->info.base,
                                .bytes = r->open ? r->chunks * SPACE_CHUNK : r->span,
                                .file = &r->file,
                                .slots = 1};
-    return (struct region){.base = c->slab->base,
+    return (struct extent){.base = c->slab->base,
                            .bytes = SPACE_CHUNK,
                            .file = &c->slab->file,
                            .slots = c->slab->objects,
@@ -50,7 +50,7 @@ static bool move_slab(struct slab *slab, struct mem_file *f)
     return true;
 }
 
-static bool move_large(const struct region *g, struct mem_file *f)
+static bool move_large(const struct extent *g, struct mem_file *f)
 {
     for (uint64_t at = 0; at < g->bytes; at += PIECE) {
         uint64_t n = g->bytes - at < PIECE ? g->bytes - at : PIECE;
@@ -62,8 +62,8 @@ static bool move_large(const struct region *g, struct mem_file *f)
     return true;
 }
 
-/* Makes the region's pages those of a file. The lock is held. */
-static bool make_shared(struct space *s, const struct region *g)
+/* Makes the extent's pages those of a file. The lock is held. */
+static bool make_shared(struct space *s, const struct extent *g)
 {
     struct mem_file *f = file_new(FILE_ALLOCATION, s->device, g->bytes, g->slots);
     if (f == NULL)
@@ -87,7 +87,7 @@ bool mem_is_shared(const void *address)
         return false;
     pthread_mutex_lock(&s->lock);
     struct record *r = space_find(s, (uint64_t)address);
-    bool shared = r != NULL && *region_of(s, r).file != NULL;
+    bool shared = r != NULL && *extent_of(s, r).file != NULL;
     pthread_mutex_unlock(&s->lock);
     return shared;
 }
@@ -101,7 +101,7 @@ enum mem_status mem_export(const void *address, struct share_handle *out)
     enum mem_status status = MEM_INVALID;
     struct record *r = space_find(s, (uint64_t)address);
     if (r != NULL && r->info.kind == MEM_DEVICE) {
-        struct region g = region_of(s, r);
+        struct extent g = extent_of(s, r);
         status = *g.file != NULL || make_shared(s, &g) ? MEM_OK : MEM_OUT_OF_MEMORY;
         if (status == MEM_OK) {
             atomic_store(&(*g.file)->trailer->live[g.slot], r->info.serial);

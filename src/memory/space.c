@@ -479,13 +479,13 @@ struct record *space_find_after(struct space *s, uint64_t address)
     return NULL;
 }
 
-const struct grave *space_find_grave(const struct space *s, uint64_t address)
+const struct freed_record *space_find_freed(const struct space *s, uint64_t address)
 {
-    uint64_t n = s->buried < SPACE_GRAVES ? s->buried : SPACE_GRAVES;
+    uint64_t n = s->freed_count < SPACE_FREED ? s->freed_count : SPACE_FREED;
     for (uint64_t i = 1; i <= n; i++) {
-        const struct grave *grave = &s->graves[(s->buried - i) % SPACE_GRAVES];
-        if (address - grave->info.base < grave->info.size)
-            return grave;
+        const struct freed_record *freed = &s->freed[(s->freed_count - i) % SPACE_FREED];
+        if (address - freed->info.base < freed->info.size)
+            return freed;
     }
     return NULL;
 }
@@ -540,10 +540,10 @@ enum mem_status space_alloc(struct space *s, const struct mem_request *request, 
     return r != NULL ? MEM_OK : MEM_OUT_OF_MEMORY;
 }
 
-void space_bury(struct space *s, const struct record *r)
+void space_remember(struct space *s, const struct record *r)
 {
-    s->graves[s->buried++ % SPACE_GRAVES] =
-        (struct grave){.info = r->info, .freed = mem_site_now()};
+    s->freed[s->freed_count++ % SPACE_FREED] =
+        (struct freed_record){.info = r->info, .freed = mem_site_now()};
 }
 
 /* Ends a live record. `keep`: its memory may wait in the cache, unless others may still have it. */
@@ -553,7 +553,7 @@ static void record_free(struct space *s, struct record *r, bool keep)
         mapping_drop(s, r);
         return;
     }
-    space_bury(s, r);
+    space_remember(s, r);
     mem_changed();
     r->info.kind = MEM_PAGEABLE;
     struct chunk *c = &s->chunks[(r->info.base - s->base) / SPACE_CHUNK];

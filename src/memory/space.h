@@ -21,7 +21,7 @@ enum {
     SPACE_LISTS = 2 * SPACE_CLASSES, /* of slabs: of cudaMalloc's memory, of all else */
     SPACE_BINS = 64,             /* cached ranges by chunks; the last bin holds all larger ones */
     SPACE_FRONT = 4096,          /* bytes before the range that are kept without access */
-    SPACE_GRAVES = 256,          /* freed allocations remembered */
+    SPACE_FREED = 256,           /* freed allocations remembered */
     SPACE_GUARDS_MAX = 24 * 1024 /* of the 65530 mappings that a process usually may have */
 };
 
@@ -57,7 +57,7 @@ enum chunk_state {
     CHUNK_LARGE,    /* an allocation or a mapping starts here */
     CHUNK_BODY,     /* and goes on here */
     CHUNK_SLAB,     /* objects of one size class */
-    CHUNK_LENT,     /* part of a region (region.c) */
+    CHUNK_ARENA,    /* part of an arena (arena.c) */
     CHUNK_RESERVED, /* addresses of a reservation, without memory */
 };
 struct chunk {
@@ -65,12 +65,12 @@ struct chunk {
     union {
         struct record *record; /* the owner: live or cached; the reservation's, never live */
         struct slab *slab;
-        enum mem_kind kind; /* of what is in a region */
+        enum mem_kind kind; /* of what is in an arena */
     };
 };
 
 /* A freed allocation. */
-struct grave {
+struct freed_record {
     struct mem_info info;
     struct mem_site freed;
 };
@@ -89,8 +89,8 @@ struct space {
     struct record *bins[SPACE_BINS];
     struct record *oldest, *newest; /* the cache */
     struct record *free_records;
-    struct grave graves[SPACE_GRAVES];
-    uint64_t buried; /* how many there ever were */
+    struct freed_record freed[SPACE_FREED];
+    uint64_t freed_count; /* how many there ever were */
 };
 
 bool space_open(struct space *s, int device, uint64_t capacity, uint64_t size, struct diag *d);
@@ -115,7 +115,7 @@ struct record *space_find_before(struct space *s, uint64_t address);
 struct record *space_find_after(struct space *s, uint64_t address);
 
 /* The newest freed allocation that held the address. */
-const struct grave *space_find_grave(const struct space *s, uint64_t address);
+const struct freed_record *space_find_freed(const struct space *s, uint64_t address);
 
 /* Calls visit for every live record in address order until it returns false. The lock is held. */
 void space_visit(struct space *s, bool (*visit)(void *self, struct record *r), void *self);
@@ -126,7 +126,7 @@ bool space_take_chunks(struct space *s, uint64_t n, uint64_t align, uint64_t *fi
 void space_drop_chunks(struct space *s, uint64_t base, uint64_t n);
 struct record *space_new_record(struct space *s);
 void space_drop_record(struct space *s, struct record *r);
-void space_bury(struct space *s, const struct record *r); /* remembers what was here */
+void space_remember(struct space *s, const struct record *r); /* remembers what was here */
 /* Gives the pages of a range rights, or takes them. */
 bool space_set_access(uint64_t base, uint64_t bytes, bool access);
 /* Puts private memory without rights in the place of shared pages. */
@@ -150,14 +150,14 @@ bool registered_set_user(uint64_t base, void *user);
 /* The registered range with the highest base at or above `from`; false at the end. */
 bool registered_next(uint64_t from, struct mem_info *info);
 
-/* ---- regions (region.c) ---- */
+/* ---- arenas (arena.c) ---- */
 
-/* Whether the address lies in a region, whose borrower then knows more. The lock is held. */
-bool space_lent(const struct space *s, uint64_t address);
-bool lent_find(uint64_t address, struct mem_info *info);
-uint32_t lent_devices(uint64_t address); /* that may touch it */
+/* Whether the address is in an arena, whose owner then knows more. The lock is held. */
+bool space_in_arena(const struct space *s, uint64_t address);
+bool arena_find(uint64_t address, struct mem_info *info);
+uint32_t arena_devices(uint64_t address); /* that may touch it */
 /* Takes the lock itself. False: nothing is known of the address there. */
-bool lent_place(struct space *s, uint64_t address, struct mem_place *out);
+bool arena_place(struct space *s, uint64_t address, struct mem_place *out);
 
 /* ---- the ranges (memory.c) ---- */
 

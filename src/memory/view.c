@@ -264,20 +264,20 @@ void mem_forbid(void *base)
 /* Memory of pools is allocated and freed in the order of streams, which is not the order of calls:
  * what the pool says now need not be what holds for the kernel that runs now. So all that a pool
  * has is allowed. */
-static bool is_lent(uint64_t address, struct mem_span *out)
+static bool in_arena(uint64_t address, struct mem_span *out)
 {
     struct space *s = space_at(address);
     if (s == NULL)
         return false;
     pthread_mutex_lock(&s->lock);
-    bool lent = space_lent(s, address);
+    bool owned = space_in_arena(s, address);
     pthread_mutex_unlock(&s->lock);
-    if (lent) {
+    if (owned) {
         out->base = address / SPACE_CHUNK * SPACE_CHUNK;
         out->end = out->base + SPACE_CHUNK;
         out->generation = 0; /* not to be kept */
     }
-    return lent;
+    return owned;
 }
 
 bool mem_foreign(int device, uint32_t peers, uint64_t address)
@@ -287,13 +287,13 @@ bool mem_foreign(int device, uint32_t peers, uint64_t address)
         return false;
     uint32_t devices = 0; /* that may touch it; none: everyone's */
     pthread_mutex_lock(&s->lock);
-    bool lent = space_lent(s, address);
+    bool owned = space_in_arena(s, address);
     struct record *r = s->device == MEM_MAPPINGS ? space_find(s, address) : NULL;
     if (r != NULL)
         devices = r->devices;
     pthread_mutex_unlock(&s->lock);
-    if (lent)
-        return (lent_devices(address) >> device & 1) == 0;
+    if (owned)
+        return (arena_devices(address) >> device & 1) == 0;
     if (s->device >= 0)
         return s->device != device && (peers >> s->device & 1) == 0;
     return devices != 0 && (devices >> device & 1) == 0;
@@ -307,9 +307,9 @@ bool mem_usable(int device, uint32_t peers, uint64_t address, uint64_t bytes, st
     uint64_t now = mem_generation();
     if (mem_foreign(device, peers, address))
         return false;
-    if (is_lent(address, out)) {
+    if (in_arena(address, out)) {
         struct mem_span next;
-        return bytes <= out->end - address || is_lent(address + bytes - 1, &next);
+        return bytes <= out->end - address || in_arena(address + bytes - 1, &next);
     }
     if (!mem_find((const void *)address, &info))
         return false;

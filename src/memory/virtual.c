@@ -121,7 +121,7 @@ enum mem_status mem_map(void *at, uint64_t bytes, const struct mem_file *file, u
 void mapping_drop(struct space *s, struct record *r)
 {
     uint64_t base = r->info.base & ~(SPACE_PAGE - 1);
-    space_bury(s, r);
+    space_remember(s, r);
     mem_changed();
     r->info.kind = MEM_PAGEABLE;
     space_clear_mapping(base, r->chunks * SPACE_CHUNK);

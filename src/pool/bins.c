@@ -201,21 +201,21 @@ void bins_visit_down(struct pool_shard *s, uint64_t granules, bins_visitor *visi
 
 /* ---- quick slots ---- */
 
-void bury(struct pool_shard *s, const struct block *b)
+void remember_freed(struct pool_shard *s, const struct block *b)
 {
-    s->graves[s->buried++ % GRAVES] =
-        (struct grave){.first = get(&b->first),
-                       .asked = get(&b->asked),
-                       .serial = b->serial,
-                       .made = b->made,
-                       .freed = {b->freed.at, (uint32_t)b->freed.call, s->stream_id}};
+    s->recently_freed[s->freed_ever++ % FREED_KEPT] =
+        (struct freed_block){.first = get(&b->first),
+                             .asked = get(&b->asked),
+                             .serial = b->serial,
+                             .made = b->made,
+                             .freed = {b->freed.at, (uint32_t)b->freed.call, s->stream_id}};
 }
 
 void slot_flush(struct pool_shard *s, struct quick_slot *slot)
 {
     for (struct block *b = slot->head, *next; b != NULL; b = next) {
         next = b->next;
-        bury(s, b);
+        remember_freed(s, b);
         s->quick_blocks--;
         bins_add(s, b);
     }

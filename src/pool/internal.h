@@ -24,7 +24,7 @@ enum {
     QUICK_SLOTS = SMALL_CLASSES + LARGE_SLOTS,
     BIN_DOUBLINGS = 34, /* enough for any range */
     ENDED_MAX = 16,     /* shards of ended streams that are put up with */
-    GRAVES = 64,        /* freed allocations that a shard remembers */
+    FREED_KEPT = 64,    /* freed allocations that a shard remembers */
 };
 
 /* ---- blocks ---- */
@@ -132,7 +132,7 @@ struct block *map_find_used(struct map *m, uint64_t address);
 /* ---- shards ---- */
 
 /* A freed allocation, for fault reports. */
-struct grave {
+struct freed_block {
     uint64_t first, asked, serial; /* granule, bytes, number */
     struct mem_site made, freed;
 };
@@ -199,10 +199,10 @@ struct pool_shard {
     struct map *map;        /* of the pool's device */
     struct quick_slot quick[QUICK_SLOTS];
     struct bins bins;
-    struct grave graves[GRAVES];
-    uint64_t buried;    /* how many there ever were */
-    uint64_t stream_id; /* for people */
-    _Atomic bool ended; /* the stream's handle is gone */
+    struct freed_block recently_freed[FREED_KEPT];
+    uint64_t freed_ever; /* how many there ever were */
+    uint64_t stream_id;  /* for people */
+    _Atomic bool ended;  /* the stream's handle is gone */
 };
 
 void shard_await(struct pool_shard *s); /* until it is locked by the caller */
@@ -233,7 +233,7 @@ typedef bool bins_visitor(void *self, struct pool_shard *s, struct block *b);
 void bins_visit(struct pool_shard *s, uint64_t granules, bins_visitor *visit, void *self);
 void bins_visit_down(struct pool_shard *s, uint64_t granules, bins_visitor *visit, void *self);
 /* Remembers the allocation that was last in the block, before its bounds change. */
-void bury(struct pool_shard *s, const struct block *b);
+void remember_freed(struct pool_shard *s, const struct block *b);
 void slot_flush(struct pool_shard *s, struct quick_slot *slot);
 
 static inline uint32_t slot_of(uint64_t granules)

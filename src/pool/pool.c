@@ -14,7 +14,7 @@ static struct {
     pthread_mutex_t lock;
     struct pool *oldest;
     uint64_t shard_ids, pool_numbers;
-    bool lending;
+    bool registered;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void pool_lock_all(struct pool *p)
@@ -120,7 +120,7 @@ void pool_stream_ended(void *stream)
 
 /* ---- life ---- */
 
-static const struct mem_borrower borrower;
+static const struct mem_arena_owner arena_owner;
 
 /* As large as the device's range, for the bytes to lie where they lie there. */
 static struct mem_file *open_file(const struct pool_config *config, struct diag *d)
@@ -155,9 +155,9 @@ struct pool *pool_new(const struct pool_config *config, struct diag *d)
     if (common == NULL)
         abort();
     pthread_mutex_lock(&all.lock);
-    if (!all.lending)
-        mem_lend(&borrower);
-    all.lending = true;
+    if (!all.registered)
+        mem_set_arena_owner(&arena_owner);
+    all.registered = true;
     p->number = ++all.pool_numbers;
     atomic_init(&common->lock, 0);
     common->next = NULL;
@@ -381,17 +381,17 @@ static bool find_for_memory(const void *address, struct mem_info *info)
     return true;
 }
 
-/* The newest grave of a pool's that held the address. */
-static bool find_grave(struct pool *p, uint64_t address, struct mem_place *out)
+/* The newest freed allocation of a pool that held the address. */
+static bool find_freed(struct pool *p, uint64_t address, struct mem_place *out)
 {
     bool found = false;
     pool_lock_all(p);
     for (size_t i = 0; i < p->shard_count && !found; i++) {
         struct pool_shard *s = p->shards[i];
         quick_flush(s); /* buries what is in the slots */
-        uint64_t n = s->buried < GRAVES ? s->buried : GRAVES;
+        uint64_t n = s->freed_ever < FREED_KEPT ? s->freed_ever : FREED_KEPT;
         for (uint64_t k = 1; k <= n && !found; k++) {
-            const struct grave *g = &s->graves[(s->buried - k) % GRAVES];
+            const struct freed_block *g = &s->recently_freed[(s->freed_ever - k) % FREED_KEPT];
             uint64_t base = s->map->base + (g->first << GRANULE_SHIFT);
             found = address - base < g->asked;
             if (!found)
@@ -425,7 +425,7 @@ static bool place(const void *address, struct mem_place *out)
     pthread_mutex_lock(&all.lock);
     for (struct pool *p = all.oldest; p != NULL && !found; p = p->next)
         if (p->map == m)
-            found = find_grave(p, (uint64_t)address, out);
+            found = find_freed(p, (uint64_t)address, out);
     pthread_mutex_unlock(&all.lock);
     return found;
 }
@@ -444,7 +444,7 @@ static uint32_t devices_for(const void *address)
     return devices;
 }
 
-static const struct mem_borrower borrower = {find_for_memory, place, devices_for};
+static const struct mem_arena_owner arena_owner = {find_for_memory, place, devices_for};
 
 void pool_visit(void (*visit)(void *self, struct pool *p, const struct pool_config *config,
                               bool destroyed),

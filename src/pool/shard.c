@@ -342,7 +342,7 @@ enum pool_status pool_free_now(void *address, struct pool_by by)
         b->freed = by;
         if (watched())
             watch_block(POOL_FREED, p, s, b, POOL_RULE_SYNCHRONIZED);
-        bury(s, b);
+        remember_freed(s, b);
         bins_add(s, b);
     }
     if (mine)

@@ -1,5 +1,5 @@
-/* copy: copies of linear memory: one row, boxes, between devices. Batches are in batch.c, those
- * with an array on either side are in copy_array.c.
+/* copy: copies of linear memory: one row, boxes, between devices. Batches are in memory_batch.c,
+ * those with an array on either side are in copy_array.c.
  *
  * A synchronous copy in the thread's own default stream is an asynchronous one and a wait for the
  * stream; between device memories nobody waits (spec Y1). */

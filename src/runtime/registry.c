@@ -40,7 +40,7 @@ static const void *key_of(struct slot *s)
 /* The key's slot, or the free one where it belongs. */
 static struct slot *probe(struct table *t, const void *key)
 {
-    struct slot *grave = NULL;
+    struct slot *reusable = NULL;
 
     for (size_t i = hash(key);; i++) {
         struct slot *s = &t->slots[i & (t->capacity - 1)];
@@ -48,9 +48,9 @@ static struct slot *probe(struct table *t, const void *key)
         if (k == key)
             return s;
         if (k == NULL)
-            return grave != NULL ? grave : s;
-        if (k == TOMBSTONE && grave == NULL)
-            grave = s;
+            return reusable != NULL ? reusable : s;
+        if (k == TOMBSTONE && reusable == NULL)
+            reusable = s;
     }
 }
 

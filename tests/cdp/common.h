@@ -9,7 +9,7 @@ static inline CUmodule load_file(const char *name)
 {
     char path[1024];
     CUmodule m;
-    snprintf(path, sizeof path, "%s/%s", WEIR_TEST_FOLDER, name);
+    snprintf(path, sizeof path, "%s/%s", WEIR_TEST_DIRECTORY, name);
     NEED(cuModuleLoad(&m, path));
     return m;
 }

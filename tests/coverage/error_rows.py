@@ -5,7 +5,7 @@ Every function of the runtime API that is supported must have rows there, and ea
 must have at least two different arguments among them, or none but nullptr: where all rows give the same
 one, no row can be about that parameter. What is supported is what docs/coverage.md says works.
 
-usage: error_rows.py SOURCE_FOLDER PREPROCESSOR...
+usage: error_rows.py SOURCE_DIRECTORY PREPROCESSOR...
 Prints what is missing; the exit status says whether there is anything."""
 import glob
 import os

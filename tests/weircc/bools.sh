@@ -1,6 +1,6 @@
 # Bytes of bool other than 0 and 1 in device code behave as with nvcc, at every optimization level.
 . "$(dirname "$0")/lib.sh"
-export WEIR_CACHE_DIR="$folder/cache"
+export WEIR_CACHE_DIR="$scratch/cache"
 
 cat >expected <<'EOF'
 00: 2 1 2 1 2 0 0 0 0 2 2 2 2 0 0 0 0 0 0 0 0 0 1 0 0 0 5 5 5 16 30 | 00 00 00 01

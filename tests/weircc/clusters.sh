@@ -6,7 +6,7 @@ cat >forms.cu <<'END'
 constexpr unsigned long W = 2;
 enum { H = 1 };
 #define DIMS __cluster_dims__
-__global__ void __cluster_dims__(2, 1, 1) behind(int *p) { *p = 1; }
+__global__ void __cluster_dims__(2, 1, 1) beyond(int *p) { *p = 1; }
 __cluster_dims__(W, H + 2) __global__ void before(int *p) { *p = 1; }
 __global__ DIMS(3) void declared(int *p);
 __global__ void declared(int *p) { *p = 1; }
@@ -32,7 +32,7 @@ cat >want <<'END'
 _Z5typedILi2EdEvPT0_ 1 2, 2, 1
 _Z5typedILi4EiEvPT0_ 1 4, 1, 1
 _Z6beforePi 1 2, 3, 1
-_Z6behindPi 1 2, 1, 1
+_Z6beyondPi 1 2, 1, 1
 _Z8declaredPi 1 3, 1, 1
 _ZL3ownv 1 5, 1, 1
 _ZN12_GLOBAL__N_16hiddenEv 1 6, 1, 1

@@ -1,7 +1,7 @@
 # --dryrun writes a script for sh that does what the command would have done: to standard output, and
 # line by line, as nvcc does, to standard error.
 . "$(dirname "$0")/lib.sh"
-export WEIR_CACHE_DIR="$folder/cache"
+export WEIR_CACHE_DIR="$scratch/cache"
 
 cat >part.cu <<'END'
 #include "a.h"

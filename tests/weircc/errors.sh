@@ -14,8 +14,8 @@ bad "Unknown option '--foo'" --foo a.cu
 bad "Unknown option '-fPIC'" -fPIC a.cu
 bad "Cannot read 'missing.cu': No such file" missing.cu
 bad "Cannot read 'missing.o': No such file" a.cu missing.o
-mkdir folder.cu
-bad "it is a directory" -c folder.cu
+mkdir directory.cu
+bad "it is a directory" -c directory.cu
 bad "Don't know what to do with 'a.foo'" a.foo
 bad "argument expected after '-o'" a.cu -o
 bad "no argument expected after '--keep'" a.cu --keep=true

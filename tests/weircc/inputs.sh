@@ -1,6 +1,6 @@
 # Inputs of every kind: standard input, names that meet, what is empty or no text.
 . "$(dirname "$0")/lib.sh"
-export WEIR_CACHE_DIR="$folder/cache"
+export WEIR_CACHE_DIR="$scratch/cache"
 
 from_stdin() { # from_stdin TEXT ARGS...
     command="echo '...' | weircc $*"

@@ -196,7 +196,7 @@ run ./headers
 ok
 says "cudaSuccess 413"
 
-# Without -rdc=true a launch from device code is an error, at its place in the source.
+# Without -rdc=true a launch from device code is an error, at its location in the source.
 cat >cdp.cu <<'END'
 __global__ void child() {}
 __global__ void parent() { child<<<1, 1>>>(); }

@@ -1,4 +1,4 @@
-# What the shell tests of weircc share. Usage: . lib.sh, with the build folder as $1.
+# What the shell tests of weircc share. Usage: . lib.sh, with the build directory as $1.
 #
 # run CMD...     runs, keeps the exit status in $status and all output in the file `out`
 # ok / fails     the last run ended well / with an error
@@ -14,12 +14,12 @@ export PATH LC_ALL
 passed=0
 failed=0
 command=
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-TMPDIR=$folder/tmp
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+TMPDIR=$scratch/tmp
 export TMPDIR
-mkdir "$folder/tmp" "$folder/work"
-cd "$folder/work" || exit 1
+mkdir "$scratch/tmp" "$scratch/work"
+cd "$scratch/work" || exit 1
 
 note() { # note STATUS TEXT
     if [ "$1" = 0 ]; then

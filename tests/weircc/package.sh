@@ -1,11 +1,11 @@
 # After `make install` others can use it: from a new prefix, by the compiler alone, by pkg-config and
 # by find_package in CMake. The programs print what a kernel computed.
 . "$(dirname "$0")/lib.sh"
-export WEIR_CACHE_DIR="$folder/cache"
+export WEIR_CACHE_DIR="$scratch/cache"
 
-run cmake --install "$build" --prefix "$folder/a prefix"
+run cmake --install "$build" --prefix "$scratch/a prefix"
 ok
-prefix="$folder/a prefix"
+prefix="$scratch/a prefix"
 exists "$prefix/bin/weircc" "$prefix/include/cuda_runtime.h" "$prefix/lib/libcudart.so.13" \
     "$prefix/lib/libcudart_static.a" "$prefix/lib/libcuda.so.1" "$prefix/lib/libcudadevrt.a" \
     "$prefix/lib/pkgconfig/cudart.pc" "$prefix/lib/cmake/Weir/WeirConfig.cmake" \

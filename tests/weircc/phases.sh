@@ -74,7 +74,7 @@ says 'launch_a'
 says 'launch_2'
 says 'value_c'
 
-# --keep keeps what lies between.
+# --keep keeps what is between.
 mkdir kept
 run weircc -c a.cu --keep --keep-dir kept
 ok
@@ -131,7 +131,7 @@ status=$?
 note $? "ended by status $status, wanted 143 (SIGTERM)"
 missing slow.o
 
-# Many at once in one folder.
+# Many at once in one directory.
 for i in 1 2 3 4; do
     weircc -c a.cu -o "at_once_$i.o" >"out$i" 2>&1 &
 done

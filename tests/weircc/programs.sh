@@ -1,7 +1,7 @@
 # Whole programs, as users build them: each way to build ends in a program that computes on the
 # device and needs no path set.
 . "$(dirname "$0")/lib.sh"
-WEIR_CACHE_DIR=$folder/cache
+WEIR_CACHE_DIR=$scratch/cache
 export WEIR_CACHE_DIR
 unset LD_LIBRARY_PATH
 

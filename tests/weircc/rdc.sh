@@ -1,4 +1,4 @@
-# Relocatable device code: how it lies in objects, and that links take the registering part in. The
+# Relocatable device code: how objects hold it, and that links take the registering part in. The
 # runtime is stood in for by two functions that print what they are given.
 . "$(dirname "$0")/lib.sh"
 

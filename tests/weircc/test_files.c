@@ -103,8 +103,8 @@ static void test_bad_fatbin(void)
     CHECK(!fatbin_write("nul.ptx", "x.fatbin", &d));
     CHECK(access("x.fatbin", F_OK) != 0);
     d = (struct diag){0};
-    CHECK(!fatbin_write("t.ptx", "no/such/folder.fatbin", &d));
-    CHECK(strstr(d.text, "no/such/folder.fatbin") != NULL);
+    CHECK(!fatbin_write("t.ptx", "no/such/directory.fatbin", &d));
+    CHECK(strstr(d.text, "no/such/directory.fatbin") != NULL);
     d = (struct diag){0};
     CHECK(fatbin_read_ptx("bad.ptx", &d) == NULL);
     CHECK(strstr(d.text, "not a fat binary") != NULL);
@@ -212,7 +212,7 @@ static void test_write_rules(void)
     list_add(&files, "/inc/cuda.h");
     list_add(&files, "/inc2/a$b.h");
     struct depfile_rule rule = {
-        .target = "my file.o", .skip_folders = {"/inc", NULL}, .phony_targets = true};
+        .target = "my file.o", .skip_directories = {"/inc", NULL}, .phony_targets = true};
     CHECK(depfile_write("out.d", &rule, &files, &d));
     char *text = file_read("out.d", NULL, &d);
     CHECK_STR(text, "my\\ file.o : my\\ file.cu \\\n    /inc2/a$$b.h\n\n/inc2/a$$b.h:\n");
@@ -238,7 +238,7 @@ static void test_sections(void)
 
 /* ---- messages ---- */
 
-/* What messages_show prints, by way of a file in the place of standard error. */
+/* What messages_show prints, by way of a file instead of standard error. */
 static char *shown(struct messages *m, const char *text)
 {
     fflush(stderr);

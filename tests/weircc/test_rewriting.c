@@ -186,11 +186,11 @@ static void test_kernels(void)
 #define HOST   "__attribute__((host)) "
 #define GLOBAL "__attribute__((global)) "
 
-/* A launch in this place stays, or not. */
-static void check_place(const char *before, const char *behind, bool stays)
+/* A launch at this position stays, or not. */
+static void check_position(const char *before, const char *after, bool stays)
 {
-    char *text = xprintf("%sk<<<1, 2>>>(3);%s", before, behind);
-    char *expected = xprintf("%s%s;%s", before, stays ? "k<<<1, 2>>>(3)" : "((void)0)", behind);
+    char *text = xprintf("%sk<<<1, 2>>>(3);%s", before, after);
+    char *expected = xprintf("%s%s;%s", before, stays ? "k<<<1, 2>>>(3)" : "((void)0)", after);
     check_host(text, expected);
     free(text);
     free(expected);
@@ -224,28 +224,28 @@ static void test_packs(void)
 
 static void test_places(void)
 {
-    check_place("int main() { ", "}", true);
-    check_place(HOST "void f() { ", "}", true);
-    check_place(HOST DEVICE "void f() { ", "}", true);
-    check_place(DEVICE "inline " HOST "void f() { ", "}", true);
-    check_place("__attribute__((host, device)) void f() { ", "}", true);
-    check_place(DEVICE "void f() { ", "}", false);
-    check_place(GLOBAL "void f() { ", "}", false);
-    check_place("void " GLOBAL "f() { ", "}", false);
-    check_place(GLOBAL "void f(S s = S{1}) { if (x) { ", "} }", false);
-    check_place(DEVICE "int x; void f() { ", "}", true);
-    check_place(DEVICE "int x = {1}; void f() { ", "}", true);
-    check_place(GLOBAL "void g() {} void f() { ", "}", true);
-    check_place(GLOBAL "void g(); void f() { ", "}", true);
-    check_place("void g() {} " DEVICE "void f() { ", "}", false);
-    check_place("namespace n { struct S { " DEVICE "void g() {} void f() { ", "} }; }", true);
-    check_place("struct S { void g() {} " DEVICE "void f() { ", "} };", false);
-    check_place("void f() { g([=] " DEVICE "(int x) { ", "}); }", false);
-    check_place("void f() { g([=] " DEVICE "(int x) {}, [=](int x) { ", "}); }", true);
-    check_place("void f() { g([=] " DEVICE "{}); ", "}", true);
-    check_place(GLOBAL "void f() { g([=](int x) { ", "}); }", false);
-    check_place(GLOBAL "void f() { auto l = [=] " HOST DEVICE "(int x) { ", "}; }", true);
-    check_place("} ) } void f() { ", "} } )", true);
+    check_position("int main() { ", "}", true);
+    check_position(HOST "void f() { ", "}", true);
+    check_position(HOST DEVICE "void f() { ", "}", true);
+    check_position(DEVICE "inline " HOST "void f() { ", "}", true);
+    check_position("__attribute__((host, device)) void f() { ", "}", true);
+    check_position(DEVICE "void f() { ", "}", false);
+    check_position(GLOBAL "void f() { ", "}", false);
+    check_position("void " GLOBAL "f() { ", "}", false);
+    check_position(GLOBAL "void f(S s = S{1}) { if (x) { ", "} }", false);
+    check_position(DEVICE "int x; void f() { ", "}", true);
+    check_position(DEVICE "int x = {1}; void f() { ", "}", true);
+    check_position(GLOBAL "void g() {} void f() { ", "}", true);
+    check_position(GLOBAL "void g(); void f() { ", "}", true);
+    check_position("void g() {} " DEVICE "void f() { ", "}", false);
+    check_position("namespace n { struct S { " DEVICE "void g() {} void f() { ", "} }; }", true);
+    check_position("struct S { void g() {} " DEVICE "void f() { ", "} };", false);
+    check_position("void f() { g([=] " DEVICE "(int x) { ", "}); }", false);
+    check_position("void f() { g([=] " DEVICE "(int x) {}, [=](int x) { ", "}); }", true);
+    check_position("void f() { g([=] " DEVICE "{}); ", "}", true);
+    check_position(GLOBAL "void f() { g([=](int x) { ", "}); }", false);
+    check_position(GLOBAL "void f() { auto l = [=] " HOST DEVICE "(int x) { ", "}; }", true);
+    check_position("} ) } void f() { ", "} } )", true);
 }
 
 /* ---- PTX ---- */
@@ -384,9 +384,9 @@ static void check_clusters(const char *types, const char *values, const char *ke
     static const char before[] = ".visible .entry kernel\n(\n\t.param .u64 p\n)\n;\n"
                                  ".visible .entry other()\n{\n\tret;\n}\n"
                                  ".weak .entry kernel(\n\t.param .u64 p\n)\n.maxntid 8, 1, 1\n";
-    static const char behind[] = "{\n\tcall kernels;\n}\n.visible .entry kernels()\n{\n}\n";
-    char *ptx = xprintf("%s%s", before, behind);
-    char *want = xprintf("%s%s%s", before, directives, behind);
+    static const char after[] = "{\n\tcall kernels;\n}\n.visible .entry kernels()\n{\n}\n";
+    char *ptx = xprintf("%s%s", before, after);
+    char *want = xprintf("%s%s%s", before, directives, after);
     struct strbuf out = {0};
     struct diag d = {0};
     CHECK(clusters_finish(ptx, llvm, &out, &d) == (message == NULL));

@@ -6,8 +6,8 @@ are those of the two unsupported.def; a runtime function that the driver below r
 reading which driver functions it calls. Instructions are judged by the compiler itself
 (coverage_forms).
 
-  coverage.py SOURCE-FOLDER BUILD-FOLDER coverage_forms           writes SOURCE-FOLDER/docs/coverage.md
-  coverage.py SOURCE-FOLDER BUILD-FOLDER coverage_forms --check   fails when that file says otherwise
+  coverage.py SOURCE-DIRECTORY BUILD-DIRECTORY coverage_forms           writes SOURCE-DIRECTORY/docs/coverage.md
+  coverage.py SOURCE-DIRECTORY BUILD-DIRECTORY coverage_forms --check   fails when that file says otherwise
 """
 import difflib
 import glob
@@ -102,10 +102,10 @@ def bodies(source):
     return found
 
 
-def passed_on(folder, driver_refuses):
+def passed_on(directory, driver_refuses):
     """Runtime functions that come to nothing because the driver refuses a call they make."""
     result = {}
-    for path in sorted(glob.glob(os.path.join(folder, '*.c'))):
+    for path in sorted(glob.glob(os.path.join(directory, '*.c'))):
         functions = bodies(read(path))
 
         def calls(name, seen):

@@ -365,9 +365,10 @@ static void try(struct form *f)
         return;
     f->parsed++;
     f->accepted += answer == ACCEPTED;
-    if (answer == REFUSED && f->refusal[0] == 0) { /* without the place, which is of no interest */
-        const char *place = strstr(d.text, " (in ");
-        int length = place != NULL && place - d.text < 150 ? (int)(place - d.text) : 150;
+    if (answer == REFUSED &&
+        f->refusal[0] == 0) { /* without the location, which is of no interest */
+        const char *where = strstr(d.text, " (in ");
+        int length = where != NULL && where - d.text < 150 ? (int)(where - d.text) : 150;
         snprintf(f->refusal, sizeof f->refusal, "%.*s", length, d.text);
     }
     for (int k = 0; k < f->ndims; k++) {

@@ -1,7 +1,7 @@
 /* arch: which architecture device code is compiled for.
  *
  * nvcc compiles for as many architectures as asked; here one PTX serves, since it is compiled for
- * the processor when it is loaded. It is the PTX of the highest virtual architecture asked for that
+ * the CPU when it is loaded. It is the PTX of the highest virtual architecture asked for that
  * clang can generate. */
 #ifndef WEIRCC_ARCH_H
 #define WEIRCC_ARCH_H

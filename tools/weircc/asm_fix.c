@@ -109,7 +109,7 @@ static void copy_operands(struct fixer *f)
     }
 }
 
-/* From behind the word asm. */
+/* From after the word asm. */
 static void copy_asm(struct fixer *f)
 {
     static const char *const qualifiers[] = {"volatile", "__volatile__", "__volatile", "goto",
@@ -131,8 +131,8 @@ static void copy_asm(struct fixer *f)
 
 /* ---- alignment ---- */
 
-/* From behind the word __attribute__: an alignas that follows is written with the word that clang
- * takes in this place. */
+/* From after the word __attribute__: an alignas that follows is written with the word that clang
+ * takes there. */
 static void copy_attribute(struct fixer *f)
 {
     int depth = 0;

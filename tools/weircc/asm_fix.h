@@ -2,7 +2,7 @@
  *
  * nvcc lets pass two slips in asm statements with operands that clang refuses: a register written
  * with a single % ("mov.u32 %0, %smid;") and a missing comma between operands; and it takes alignas
- * behind other attributes (`__shared__ alignas(16) float tile[16];`). Programs have them, so a file
+ * after other attributes (`__shared__ alignas(16) float tile[16];`). Programs have them, so a file
  * that clang refuses for one of these is compiled again from its preprocessed text, in which they
  * are mended. Nothing else is changed, and no line moves. */
 #ifndef WEIRCC_ASM_FIX_H
@@ -13,7 +13,7 @@
 /* Whether clang's messages are of the kind that asm_fix may cure. */
 bool asm_fix_may_help(const char *messages);
 
-/* Mends preprocessed text; appends the result. Returns how many places were changed. */
+/* Mends preprocessed text; appends the result. Returns the number of changes. */
 int asm_fix_text(const char *text, struct strbuf *out);
 
 /* Mends a file in place. False when there was nothing to mend or on an error (then a message). */

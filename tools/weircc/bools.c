@@ -101,7 +101,7 @@ static void add_flag(struct rewriting *r, struct span value, struct span byte)
 /* ---- parameters and arguments ---- */
 
 /* Where the next bool of a parameter or argument list begins ("i1 noundef zeroext ..."); NULL:
- * there is none. `rest` gets what comes behind the type. */
+ * there is none. `rest` gets what follows the type. */
 static const char *next_bool(struct span s, struct span *rest)
 {
     static const char *const kinds[] = {"i1 noundef zeroext", "i1 zeroext"};
@@ -117,7 +117,7 @@ static const char *next_bool(struct span s, struct span *rest)
     return NULL;
 }
 
-/* Behind the attributes " noundef zeroext ". */
+/* Past the attributes " noundef zeroext ". */
 static size_t attributes_size(struct span s)
 {
     size_t n = strlen(" zeroext");
@@ -186,7 +186,7 @@ static void put_tests(struct rewriting *r)
                   (int)r->params.items[i].size, r->params.items[i].text);
 }
 
-/* Copies a line, with the test of a parameter in place of each bool parameter. */
+/* Copies a line, with the test of a parameter instead of each bool parameter. */
 static void put_with_params(struct rewriting *r, struct span line)
 {
     while (r->params.count > 0 && line.size > 0) {

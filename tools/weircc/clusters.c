@@ -39,7 +39,8 @@ static void annotation_free(struct annotation *a)
     free(a->args);
 }
 
-/* The next name in [*p, end), without its @ and quotes; *p comes behind it. NULL: there is none. */
+/* The next name in [*p, end), without its @ and quotes; *p is then after it. NULL: there is none.
+ */
 static char *next_name(const char **p, const char *end)
 {
     const char *at = memchr(*p, '@', (size_t)(end - *p));
@@ -52,7 +53,7 @@ static char *next_name(const char **p, const char *end)
     return xprintf("%.*s", (int)n, at);
 }
 
-/* What stands behind "@name = "; NULL when the text does not define it. */
+/* What follows "@name = "; NULL when the text does not define it. */
 static const char *definition(const char *llvm, const char *name)
 {
     char *plain = xprintf("\n@%s = ", name), *quoted = xprintf("\n@\"%s\" = ", name);

@@ -18,7 +18,7 @@ static const char ptx_version[] = "--cuda-feature=+ptx85";
 /* ---- what several commands share ---- */
 
 static void add_search_and_macros(struct strlist *argv, const struct cmdline *c,
-                                  const struct plan *p)
+                                  const struct build *p)
 {
     for (size_t i = 0; i < c->list[OPT_define_macro].count; i++)
         list_add(argv, "-D%s", c->list[OPT_define_macro].items[i]);
@@ -27,7 +27,7 @@ static void add_search_and_macros(struct strlist *argv, const struct cmdline *c,
     list_add_all(argv, "-I", &c->list[OPT_include_path]);
     list_add_all(argv, "-isystem", &c->list[OPT_system_include]);
     list_add_all(argv, "-include", &c->list[OPT_pre_include]);
-    if (p->stdin_path != NULL) { /* it lies elsewhere than its includes */
+    if (p->stdin_path != NULL) { /* it is elsewhere than its includes */
         list_add(argv, "-iquote");
         list_add(argv, ".");
     }
@@ -239,8 +239,8 @@ static void add_compilation_id(struct strlist *argv, const struct driver *dr, co
     } else {
         char *path = realpath(input, NULL);
         const char *name = path != NULL ? path : input;
-        if (dr->plan.stdin_path != NULL && strcmp(input, dr->plan.stdin_path) == 0)
-            name = dr->plan.stdin_hash;
+        if (dr->build.stdin_path != NULL && strcmp(input, dr->build.stdin_path) == 0)
+            name = dr->build.stdin_hash;
         hash_add(&h, name, strlen(name));
         free(path);
         const struct strlist *macros = &c->list[OPT_define_macro];
@@ -256,7 +256,7 @@ static void add_compilation_id(struct strlist *argv, const struct driver *dr, co
     list_add(argv, "-cuid=%.16s", hex);
 }
 
-/* Headers, and folders of headers. */
+/* Headers, and directories of headers. */
 static int is_header_name(const struct dirent *entry)
 {
     const char *dot = strrchr(entry->d_name, '.');
@@ -265,7 +265,7 @@ static int is_header_name(const struct dirent *entry)
 
 /* Our headers come first of all search paths, since another toolkit's do not fit our prelude, and
  * yet they are system headers, about which a user wants no warnings. clang has no option that says
- * both of a folder, so they are named one by one. */
+ * both of a directory, so they are named one by one. */
 static void add_our_headers(struct strlist *argv, const struct toolchain *t)
 {
     struct dirent **names;
@@ -281,9 +281,9 @@ static void add_our_headers(struct strlist *argv, const struct toolchain *t)
         free(names);
 }
 
-/* Our part of libcu++ (<cuda/...>), as in a toolkit's folder "cccl": behind all folders that the
- * command line names, so that NVIDIA's own library, where a program brings it, is what the program
- * gets, and before those of the system. */
+/* Our part of libcu++ (<cuda/...>), as in a toolkit's directory "cccl": after all directories that
+ * the command line names, so that NVIDIA's own library, where a program brings it, is what the
+ * program gets, and before those of the system. */
 static void add_cuda_namespace(struct strlist *argv, const struct toolchain *t)
 {
     list_add(argv, "-isystem");
@@ -333,10 +333,10 @@ void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass,
     list_add(argv, "%s", t->clang);
     list_add(argv, "-x");
     list_add(argv, "cuda");
-    list_add(argv, "--cuda-path=/nonexistent"); /* no SDK of others, wherever one lies */
+    list_add(argv, "--cuda-path=/nonexistent"); /* no SDK of others, wherever one is */
     list_add(argv, "-nocudainc");
     list_add(argv, "-nocudalib");
-    list_add(argv, "--cuda-gpu-arch=%s", arch_name(&dr->plan.arch));
+    list_add(argv, "--cuda-gpu-arch=%s", arch_name(&dr->build.arch));
     list_add(argv, "-Xclang");
     list_add(argv, "%s", sdk_version);
     list_add(argv, "-Xclang"); /* declared, as overloads to choose from, they may be */
@@ -345,8 +345,8 @@ void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass,
     add_our_headers(argv, t);
     list_add(argv, "-include");
     list_add(argv, "weir/prelude.h");
-    list_add(argv, "-D__CUDA_ARCH_LIST__=%d0", dr->plan.arch.number);
-    if (dr->plan.arch.old)
+    list_add(argv, "-D__CUDA_ARCH_LIST__=%d0", dr->build.arch.number);
+    if (dr->build.arch.old)
         list_add(argv, "-DCUDA_FORCE_CDP1_IF_SUPPORTED=1");
     if (c->given[OPT_use_fast_math])
         list_add(argv, "-D__USE_FAST_MATH__=1");
@@ -361,9 +361,9 @@ void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass,
         list_add(argv, "-std=%s", c->value[OPT_std]);
     add_warnings(argv, c);
     add_templates(argv, c);
-    add_search_and_macros(argv, c, &dr->plan);
+    add_search_and_macros(argv, c, &dr->build);
     add_cuda_namespace(argv, t);
-    if (dr->plan.rdc)
+    if (dr->build.rdc)
         add_compilation_id(argv, dr, input);
     if (pass == PASS_DEVICE) {
         add_device_pass(argv, dr);
@@ -376,7 +376,7 @@ void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass,
     list_add(argv, "-include");
     list_add(argv, "%s/host.h", t->support);
     command_define_string(argv, "__WEIR_TOOLKIT_LIB__", t->lib, READER_C);
-    if (dr->plan.rdc) {
+    if (dr->build.rdc) {
         list_add(argv, "--offload-new-driver");
         list_add(argv, "-include");
         list_add(argv, "%s/rdc.h", t->support);
@@ -393,7 +393,7 @@ void command_llvm(struct strlist *argv, const struct driver *dr)
     list_add(argv, "--target=nvptx64-nvidia-cuda");
     list_add(argv, "--cuda-path=/nonexistent");
     list_add(argv, "-nocudalib");
-    list_add(argv, "-march=%s", arch_name(&dr->plan.arch));
+    list_add(argv, "-march=%s", arch_name(&dr->build.arch));
     list_add(argv, "-Xclang");
     list_add(argv, "-target-feature");
     list_add(argv, "-Xclang");
@@ -456,13 +456,13 @@ void command_host(struct strlist *argv, const struct driver *dr, enum input_kind
     list_add(argv, "-D__CUDACC_VER_MAJOR__=%d", WEIRCC_CUDA_MAJOR);
     list_add(argv, "-D__CUDACC_VER_MINOR__=%d", WEIRCC_CUDA_MINOR);
     list_add(argv, "-D__CUDACC_VER_BUILD__=0");
-    list_add(argv, "-D__CUDA_ARCH_LIST__=%d0", dr->plan.arch.number);
+    list_add(argv, "-D__CUDA_ARCH_LIST__=%d0", dr->build.arch.number);
     if (per_thread_stream(c))
         list_add(argv, "-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1");
     add_warnings(argv, c);
     if (cxx)
         add_templates(argv, c);
-    add_search_and_macros(argv, c, &dr->plan);
+    add_search_and_macros(argv, c, &dr->build);
     add_cuda_namespace(argv, &dr->tools);
     add_host_code(argv, c, false);
 }

@@ -43,13 +43,13 @@ static char *intermediate(struct driver *dr, const char *source, const char *suf
 static char *ask_for_rule(struct compilation *c, struct strlist *argv)
 {
     struct driver *dr = c->dr;
-    if (!dr->plan.dependencies)
+    if (!dr->build.dependencies)
         return NULL;
-    bool only = dr->plan.phase == PHASE_DEPENDENCIES;
+    bool only = dr->build.phase == PHASE_DEPENDENCIES;
     char *file = intermediate(dr, c->job->input, ".dep");
     if (file == NULL)
         return NULL;
-    list_add(argv, "-M%s%s", dr->plan.skip_system ? "M" : "", only ? "" : "D");
+    list_add(argv, "-M%s%s", dr->build.skip_system ? "M" : "", only ? "" : "D");
     list_add(argv, "-MF");
     list_add(argv, "%s", file);
     return file;
@@ -87,12 +87,12 @@ static bool write_rule(struct compilation *c)
 {
     struct driver *dr = c->dr;
     const struct job *job = c->job;
-    if (!dr->plan.dependencies || dr->work.dryrun)
+    if (!dr->build.dependencies || dr->work.dryrun)
         return true;
     struct depfile_rule rule = {
         .target = job->target,
-        .skip_file = dr->plan.stdin_path,
-        .skip_folders = {dr->tools.support, dr->plan.skip_system ? dr->tools.include : NULL},
+        .skip_file = dr->build.stdin_path,
+        .skip_directories = {dr->tools.support, dr->build.skip_system ? dr->tools.include : NULL},
         .phony_targets = dr->options.given[OPT_generate_dependency_targets],
     };
     return depfile_write(job->depfile, &rule, &c->prerequisites, &dr->diag);
@@ -181,7 +181,7 @@ static bool learn(struct compilation *c, const struct strbuf *errors)
 {
     bool clusters = errors->count > 0 && !c->clusters && say(errors, clusters_are_why);
     bool launches =
-        errors->count > 0 && !c->launches && c->dr->plan.rdc && say(errors, launches_are_why);
+        errors->count > 0 && !c->launches && c->dr->build.rdc && say(errors, launches_are_why);
     c->clusters = c->clusters || clusters;
     c->launches = c->launches || launches;
     return clusters || launches;
@@ -241,9 +241,9 @@ static void make_errors(struct strbuf *messages)
  * of each kernel what the PTX must have. */
 static int finish_clusters(struct driver *dr, const char *llvm_path, const char *path)
 {
-    if (dr->plan.arch.number < 90) {
+    if (dr->build.arch.number < 90) {
         diag_set(&dr->diag, 0, 0, "__cluster_dims__ needs -arch=sm_90 or newer; this is for %s",
-                 arch_name(&dr->plan.arch));
+                 arch_name(&dr->build.arch));
         return 1;
     }
     char *ptx = file_read(path, NULL, &dr->diag);
@@ -317,7 +317,7 @@ static int device_pass(struct compilation *c, const char *ptx)
     struct driver *dr = c->dr;
     struct strlist command = {0};
     command_cuda(&command, dr, PASS_DEVICE, c->job->input);
-    if (dr->plan.phase == PHASE_SYNTAX)
+    if (dr->build.phase == PHASE_SYNTAX)
         return run_pass(c, PASS_DEVICE, &command,
                         &(struct run){"-fsyntax-only", "clang (device)", NULL});
     char *llvm = intermediate(dr, c->job->input, ".ll");
@@ -361,7 +361,7 @@ static int host_pass(struct compilation *c, const char *ptx, const char *object)
         return status;
     struct strlist argv = {0};
     command_cuda(&argv, dr, PASS_HOST, c->job->input);
-    if (dr->plan.rdc) {
+    if (dr->build.rdc) {
         char *text = rdc_text(dr, fatbin);
         if (text == NULL)
             return 1;
@@ -481,7 +481,7 @@ static int cuda_dependencies(struct compilation *c)
 
 static int compile_cuda(struct compilation *c, const char *object)
 {
-    switch (c->dr->plan.phase) {
+    switch (c->dr->build.phase) {
     case PHASE_PREPROCESS: return cuda_preprocess(c);
     case PHASE_DEPENDENCIES: return cuda_dependencies(c);
     case PHASE_SYNTAX: return device_pass(c, NULL);
@@ -499,7 +499,7 @@ static int compile_cuda(struct compilation *c, const char *object)
 
 static int compile_host(struct compilation *c, const char *object)
 {
-    enum phase phase = c->dr->plan.phase;
+    enum phase phase = c->dr->build.phase;
     struct strlist argv = {0};
     command_host(&argv, c->dr, c->job->kind);
     if (phase == PHASE_DEPENDENCIES)
@@ -518,7 +518,7 @@ static int compile_device_code(struct compilation *c, const char *object)
 {
     struct driver *dr = c->dr;
     const char *input = c->job->input;
-    if (dr->plan.phase == PHASE_FATBIN)
+    if (dr->build.phase == PHASE_FATBIN)
         return make_fatbin(dr, input, c->job->output);
     if (c->job->kind == INPUT_FATBIN)
         return wrap_device_code(dr, input, object);
@@ -533,8 +533,8 @@ int compile_job(struct driver *dr, const struct job *job, char **object)
 {
     struct compilation c = {.dr = dr, .job = job};
     *object = NULL;
-    bool makes_object = dr->plan.phase == PHASE_COMPILE || dr->plan.phase == PHASE_LINK ||
-                        dr->plan.phase == PHASE_LIB || dr->plan.phase == PHASE_DLINK;
+    bool makes_object = dr->build.phase == PHASE_COMPILE || dr->build.phase == PHASE_LINK ||
+                        dr->build.phase == PHASE_LIB || dr->build.phase == PHASE_DLINK;
     if (makes_object) {
         *object = job->output != NULL ? job->output : intermediate(dr, job->input, ".o");
         if (*object == NULL)

@@ -65,10 +65,10 @@ static bool is_skipped(const struct depfile_rule *rule, const char *file)
 {
     if (rule->skip_file != NULL && strcmp(file, rule->skip_file) == 0)
         return true;
-    for (size_t i = 0; i < WEIR_COUNT(rule->skip_folders); i++) {
-        const char *folder = rule->skip_folders[i];
-        size_t n = folder != NULL ? strlen(folder) : 0;
-        if (n > 0 && strncmp(file, folder, n) == 0 && file[n] == '/')
+    for (size_t i = 0; i < WEIR_COUNT(rule->skip_directories); i++) {
+        const char *directory = rule->skip_directories[i];
+        size_t n = directory != NULL ? strlen(directory) : 0;
+        if (n > 0 && strncmp(file, directory, n) == 0 && file[n] == '/')
             return true;
     }
     return false;

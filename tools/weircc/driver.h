@@ -1,8 +1,8 @@
 /* driver: what one call of weircc does, decided before anything is run.
  *
- * The command line becomes a plan: one phase to end with, one job per source file with the names of
- * all files it reads and writes, one list for the linker. compile.c carries out jobs, link.c what
- * comes after. */
+ * The command line becomes a build: one phase to end with, one job per source file with the
+ * names of all files it reads and writes, one list for the linker. compile.c carries out jobs,
+ * link.c what comes after. */
 #ifndef WEIRCC_DRIVER_H
 #define WEIRCC_DRIVER_H
 
@@ -48,15 +48,15 @@ struct job {
     char *target;  /* of the rule */
 };
 
-struct plan {
+struct build {
     enum phase phase;
-    bool rdc;            /* relocatable device code */
-    bool dependencies;   /* a rule is written */
-    bool skip_system;    /* without system headers */
-    bool run_after;      /* -run */
-    const char *program; /* -run of a program that is already built, else NULL */
-    struct arch arch;    /* of device code */
-    char *output;        /* of the linking phases */
+    bool rdc;               /* relocatable device code */
+    bool dependencies;      /* a rule is written */
+    bool skip_system;       /* without system headers */
+    bool run_after;         /* -run */
+    const char *program;    /* -run of a program that is already built, else NULL */
+    struct arch arch;       /* of device code */
+    char *output;           /* of the linking phases */
     const char *stdin_path; /* where the text of the input "-" is kept, else NULL */
     char stdin_hash[33];    /* of that text */
     struct {
@@ -75,21 +75,21 @@ struct driver {
     struct cmdline options;
     struct toolchain tools;
     struct work work;
-    struct plan plan;
+    struct build build;
     struct diag diag; /* the one fatal message */
 };
 
 /* Decides. False and a message when the request makes no sense. */
-bool plan_make(struct driver *dr);
+bool build_decide(struct driver *dr);
 
 /* Carries one job out; `object` is set to the object file in the linking phases. The result is an
  * exit status. */
 int compile_job(struct driver *dr, const struct job *job, char **object);
 
-/* Deletes what the plan would have written (--clean-targets). */
-void plan_clean(const struct plan *plan);
+/* Deletes what the build would have written (--clean-targets). */
+void build_clean(const struct build *build);
 
-/* The phases after compilation, on plan.link_inputs. Exit status. */
+/* The phases after compilation, on build.link_inputs. Exit status. */
 int link_program(struct driver *dr);
 int link_library(struct driver *dr);
 int link_device(struct driver *dr);

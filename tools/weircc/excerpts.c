@@ -27,13 +27,13 @@ char *excerpts_plain(const char *text, size_t n)
 }
 
 /* file:line:column: */
-struct place {
+struct location {
     char *file;
     long line, column; /* from 1 */
     size_t at, length; /* of ":line:column:" in the text */
 };
 
-static bool find_place(const char *text, size_t n, struct place *p)
+static bool find_location(const char *text, size_t n, struct location *p)
 {
     for (size_t i = 1; i + 3 < n; i++) {
         char *end, *last;
@@ -63,7 +63,7 @@ static void blank_out(char *text, const char *what)
         memset(at, ' ', strlen(what));
 }
 
-/* The place of the n-th (from 0) `token` of `length` characters in the line, or NULL. Words are
+/* The position of the n-th (from 0) `token` of `length` characters in the line, or NULL. Words are
  * found as words. */
 static const char *find_token(const char *line, size_t line_length, const char *token,
                               size_t length, int n)
@@ -99,9 +99,9 @@ static const char *line_of(const char *text, long line)
     return text != NULL && *text != '\0' ? text : NULL;
 }
 
-/* What clang points at, in the user's file: changes the place. `shown` is clang's line. False: it
- * is not there. */
-static bool look_up(struct place *p, const char *shown, const char *source)
+/* What clang points at, in the user's file: changes the location. `shown` is clang's line. False:
+ * it is not there. */
+static bool look_up(struct location *p, const char *shown, const char *source)
 {
     char *text = xstrdup(shown);
     size_t at = (size_t)p->column - 1, length;
@@ -160,7 +160,7 @@ static bool is_changed(const char *text)
 }
 
 /* Appends the message line `head` and the excerpt below it as the user wrote it. */
-static void write_restored(struct strbuf *out, const char *head, size_t n, struct place *p,
+static void write_restored(struct strbuf *out, const char *head, size_t n, struct location *p,
                            const char *shown)
 {
     struct diag ignored;
@@ -193,10 +193,10 @@ void excerpts_restore(struct strbuf *message)
         size_t n = strcspn(line, "\n");
         n += line[n] == '\n';
         next = line + n;
-        struct place p = {0};
+        struct location p = {0};
         char *below = excerpts_plain(next, strcspn(next, "\n"));
         const char *shown = excerpt_text(below);
-        if (shown != NULL && is_changed(shown) && find_place(line, n, &p)) {
+        if (shown != NULL && is_changed(shown) && find_location(line, n, &p)) {
             write_restored(&out, line, n, &p, shown);
             /* the excerpt and what points into it are said */
             next += strcspn(next, "\n");

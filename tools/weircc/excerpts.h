@@ -1,7 +1,7 @@
 /* excerpts: the source text in clang's messages.
  *
  * For the device, clang is given text in which launches stand in another form (launches.h), and
- * shows that text, with its columns. What the user wrote is put in its place: the token that the
+ * shows that text, with its columns. What the user wrote replaces it: the token that the
  * message points at is looked up in the user's file. */
 #ifndef WEIRCC_EXCERPTS_H
 #define WEIRCC_EXCERPTS_H

@@ -48,7 +48,7 @@ static void print_option(const struct option *o)
 void print_help(void)
 {
     printf("\nUsage  : weircc [options] <inputfile>\n\n");
-    print_wrapped("Compiles CUDA programs for this machine's processor. Takes the command line of "
+    print_wrapped("Compiles CUDA programs for this machine's CPU. Takes the command line of "
                   "nvcc, so that a build that calls nvcc can call weircc instead.");
 #define SECTION(title) print_section(title);
 #define OPTION(id, lname, sname, form, use, arg, values, text)                                     \
@@ -57,9 +57,9 @@ void print_help(void)
     putchar('\n');
 }
 
-/* Scripts look for "release 13.0" and "V13.0.n" in nvcc's text. CMake takes a compiler for nvcc, and
- * its toolkit for the one to use, when the text holds nvcc's own name for itself; otherwise it takes
- * what another nvcc in the PATH says of its toolkit. */
+/* Scripts look for "release 13.0" and "V13.0.n" in nvcc's text. CMake takes a compiler for nvcc,
+ * and its toolkit for the one to use, when the text holds nvcc's own name for itself; otherwise it
+ * takes what another nvcc in the PATH says of its toolkit. */
 void print_version(void)
 {
     printf("weircc: Weir's CUDA compiler driver, with nvcc's command line\n"

@@ -104,7 +104,7 @@ static char *plain_name(const char *name)
     return sb.count > 0 ? sb.items : xstrdup(name);
 }
 
-/* A file as the user would name it: relative where it lies below the working folder. */
+/* A file as the user would name it: relative where it is below the working directory. */
 static const char *short_path(const char *path)
 {
     char cwd[PATH_MAX];

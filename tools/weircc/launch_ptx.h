@@ -4,7 +4,7 @@
  * names by which the host side registers them: that is made good here. And PTX shows what pointers
  * a launch passes on: those to local and shared memory are private to the parent, and a child that
  * follows one fails ("CUDA C++ Programming Guide", dynamic parallelism, local and shared memory),
- * so the user is warned. Structs that are passed lie in local memory, which is said of the loads.
+ * so the user is warned. Structs that are passed are in local memory, which is said of the loads.
  */
 #ifndef WEIRCC_LAUNCH_PTX_H
 #define WEIRCC_LAUNCH_PTX_H

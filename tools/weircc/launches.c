@@ -307,7 +307,7 @@ static void read_functions(struct rewriter *r)
 
 /* ---- parameter packs ---- */
 
-/* A launch in a pattern that `...` expands must leave its packs behind where it is taken out. */
+/* A launch in a pattern that `...` expands must leave its packs where it is taken out. */
 
 static bool is_ellipsis(const struct rewriter *r, int i)
 {
@@ -348,7 +348,7 @@ static bool is_expanded(const struct rewriter *r, const struct launch *l, int i)
             return true;
         if (c == '(' || c == '[' || c == '{') {
             k = r->match[k] != NONE ? r->match[k] : k;
-        } else if (c == ',' || is(r, k, ">>>")) { /* on behind the brackets around it */
+        } else if (c == ',' || is(r, k, ">>>")) { /* on after the brackets around it */
             while (k < l->last && (r->match[k] == NONE || r->match[k] > k))
                 k = r->match[k] != NONE ? r->match[k] + 1 : k + 1;
             k--;
@@ -359,7 +359,7 @@ static bool is_expanded(const struct rewriter *r, const struct launch *l, int i)
     return false;
 }
 
-/* Whether the launch may be part of a pattern that a `...` behind it expands, or one before it that
+/* Whether the launch may be part of a pattern that a `...` after it expands, or one before it that
  * folds. Lambdas in between are looked through. */
 static bool is_in_pattern(const struct rewriter *r, const struct launch *l)
 {

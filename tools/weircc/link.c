@@ -30,7 +30,7 @@ int wrap_device_code(struct driver *dr, const char *fatbin, const char *object)
 
 int link_device(struct driver *dr)
 {
-    const struct plan *p = &dr->plan;
+    const struct build *p = &dr->build;
     struct strlist argv = {0};
     list_add(&argv, "%s", dr->tools.cxx);
     list_add(&argv, "-r");
@@ -48,7 +48,7 @@ int link_device(struct driver *dr)
 
 int link_library(struct driver *dr)
 {
-    const struct plan *p = &dr->plan;
+    const struct build *p = &dr->build;
     struct strlist argv = {0};
     list_add(&argv, "%s", dr->tools.ar);
     list_add(&argv, "crs");
@@ -63,13 +63,13 @@ int link_library(struct driver *dr)
     return work_run(&dr->work, &argv, "archive", NULL, &dr->diag);
 }
 
-/* A folder in which the program itself looks for shared libraries. */
-static void add_search_path(struct strlist *argv, const char *folder)
+/* A directory in which the program itself looks for shared libraries. */
+static void add_search_path(struct strlist *argv, const char *directory)
 {
     list_add(argv, "-Xlinker");
     list_add(argv, "-rpath");
     list_add(argv, "-Xlinker");
-    list_add(argv, "%s", folder);
+    list_add(argv, "%s", directory);
 }
 
 /* Whether the command line asks for OpenMP, of the compiler or of the linker. */
@@ -78,7 +78,7 @@ static bool wants_openmp(const struct driver *dr)
     const struct cmdline *c = &dr->options;
     static const char *const libraries[] = {"-lgomp", "-lomp", "-liomp5"};
     for (size_t i = 0; i < WEIR_COUNT(libraries); i++)
-        if (list_has(&dr->plan.link_inputs, libraries[i]))
+        if (list_has(&dr->build.link_inputs, libraries[i]))
             return true;
     return list_has(&c->list[OPT_compiler_options], "-fopenmp") ||
            list_has(&c->unknown_compiler, "-fopenmp") || list_has(&c->unknown_linker, "-fopenmp");
@@ -130,7 +130,7 @@ static void add_runtime(struct strlist *argv, const struct driver *dr)
 
 int link_program(struct driver *dr)
 {
-    const struct plan *p = &dr->plan;
+    const struct build *p = &dr->build;
     const struct cmdline *c = &dr->options;
     bool relocatable = c->given[OPT_relocatable_link];
     struct strlist argv = {0};
@@ -167,7 +167,7 @@ int link_program(struct driver *dr)
 
 int run_program(struct driver *dr)
 {
-    const char *program = dr->plan.program != NULL ? dr->plan.program : dr->plan.output;
+    const char *program = dr->build.program != NULL ? dr->build.program : dr->build.output;
     struct strlist argv = {0};
     list_add(&argv, "%s%s", strchr(program, '/') != NULL ? "" : "./", program);
     list_add_all(&argv, NULL, &dr->options.list[OPT_run_args]);

@@ -1,4 +1,4 @@
-/* weircc: compiles CUDA programs for this machine's processor, with nvcc's command line. */
+/* weircc: compiles CUDA programs for this machine's CPU, with nvcc's command line. */
 #include "driver.h"
 #include "standard_input.h"
 #include "steps.h"
@@ -26,7 +26,7 @@ static void list_variable(const struct driver *dr, const char *name, const char 
 }
 
 /* What scripts that read nvcc's listing look for before the commands. */
-static void list_places(const struct driver *dr)
+static void list_directories(const struct driver *dr)
 {
     const struct toolchain *t = &dr->tools;
     char *bin = xprintf("%s/bin", t->root), *nvvm = xprintf("%s/cuda/nvvm/libdevice", t->support);
@@ -45,7 +45,7 @@ static void list_places(const struct driver *dr)
 /* The one architecture, as nvcc's compiler of device code is told it: CMake looks for this. */
 static void list_architecture(const struct driver *dr)
 {
-    char *value = xprintf("-arch compute_%d", dr->plan.arch.number);
+    char *value = xprintf("-arch compute_%d", dr->build.arch.number);
     if (dr->options.given[OPT_dryrun])
         list_variable(dr, "DEVICE_CODE", value);
     else
@@ -55,7 +55,7 @@ static void list_architecture(const struct driver *dr)
 
 static int finish(struct driver *dr)
 {
-    const struct plan *p = &dr->plan;
+    const struct build *p = &dr->build;
     int status = 0;
     if (p->program == NULL) {
         if (p->phase == PHASE_LINK)
@@ -72,7 +72,7 @@ static int finish(struct driver *dr)
 
 static int carry_out(struct driver *dr)
 {
-    struct plan *p = &dr->plan;
+    struct build *p = &dr->build;
     if (!standard_input_read(dr))
         return 1;
     for (size_t i = 0; i < p->jobs.count; i++) {
@@ -110,14 +110,14 @@ int main(int argc, char **argv)
     if (!toolchain_find(&dr.tools, c, &dr.diag))
         return fail(&dr);
     if (c->given[OPT_dryrun] || c->given[OPT_verbose])
-        list_places(&dr);
-    if (!plan_make(&dr))
+        list_directories(&dr);
+    if (!build_decide(&dr))
         return fail(&dr);
     for (size_t i = 0; !c->given[OPT_disable_warnings] && i < c->warnings.count; i++)
         fprintf(stderr, "%sweircc warning : %s\n", c->given[OPT_dryrun] ? "# " : "",
                 c->warnings.items[i]);
     if (c->given[OPT_clean_targets]) {
-        plan_clean(&dr.plan);
+        build_clean(&dr.build);
         return 0;
     }
     if (c->given[OPT_dryrun] || c->given[OPT_verbose])

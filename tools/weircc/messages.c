@@ -59,9 +59,9 @@ static const char no_device_wait[] =
     "launched into cudaStreamTailLaunch";
 
 /* Clearer words for what clang says about CUDA: what its message holds, a name up to the next quote
- * included, and what is said instead, before and behind that name. */
+ * included, and what is said instead, before and after that name. */
 static const struct {
-    const char *theirs, *before, *behind; /* behind NULL: without the name */
+    const char *theirs, *before, *after; /* after NULL: without the name */
 } rewordings[] = {
     {"error: reference to __host__ function '__cudaPushCallConfiguration",
      "error: kernel launches from device code require separate compilation (-rdc=true)", NULL},
@@ -82,10 +82,10 @@ static char *reword(const char *plain)
         const char *at = strstr(plain, rewordings[i].theirs);
         if (at == NULL)
             continue;
-        const char *name = at + strlen(rewordings[i].theirs), *behind = rewordings[i].behind;
+        const char *name = at + strlen(rewordings[i].theirs), *after = rewordings[i].after;
         return xprintf("%.*s%s%.*s%s\n", (int)(at - plain), plain, rewordings[i].before,
-                       behind != NULL ? (int)strcspn(name, "'") : 0, name,
-                       behind != NULL ? behind : "");
+                       after != NULL ? (int)strcspn(name, "'") : 0, name,
+                       after != NULL ? after : "");
     }
     return NULL;
 }

@@ -54,7 +54,7 @@ static char *find_identifier(const char *symbol)
 }
 
 /* Where the source has the identifier first: "file:line:column: ", "file: " when it has it not. */
-static char *find_place(const char *source, const char *identifier)
+static char *find_location(const char *source, const char *identifier)
 {
     char *text = file_read(source, NULL, NULL);
     size_t n = strlen(identifier);
@@ -71,9 +71,9 @@ static char *find_place(const char *source, const char *identifier)
             start = p + 1;
         } else if (strncmp(p, identifier, n) == 0 && !is_letter(p[n]) &&
                    (p == text || !is_letter(p[-1]))) {
-            char *place = xprintf("%s:%d:%d: ", source, line, (int)(p - start) + 1);
+            char *location = xprintf("%s:%d:%d: ", source, line, (int)(p - start) + 1);
             free(text);
-            return place;
+            return location;
         }
     }
     free(text);
@@ -88,13 +88,13 @@ int names_check(const char *llvm, const char *source, struct strbuf *errors)
         char *symbol = quoted_symbol(line);
         char *identifier = symbol != NULL ? find_identifier(symbol) : NULL;
         if (identifier != NULL) {
-            char *place = find_place(source, identifier);
+            char *location = find_location(source, identifier);
             sb_printf(
                 errors,
                 "%serror: the name '%s' has a character that is not ASCII, which PTX does not "
                 "allow for device functions and variables\n",
-                place, identifier);
-            free(place);
+                location, identifier);
+            free(location);
             count++;
         }
         free(identifier);

@@ -218,7 +218,7 @@ static bool check_value(enum option_id id, const char *value, struct diag *d)
     return true;
 }
 
-/* Puts the arguments of a response file in the place of the option that named it. */
+/* Puts the arguments of a response file instead of the option that named it. */
 static bool splice_file(struct reader *r, const char *path)
 {
     if (++r->files > RESPONSE_FILES_MAX)
@@ -242,7 +242,7 @@ static bool splice_file(struct reader *r, const char *path)
 }
 
 /* Keeps the order of what goes on the link line. */
-static void note_order(struct cmdline *c, enum option_id id, size_t from)
+static void record_order(struct cmdline *c, enum option_id id, size_t from)
 {
     for (size_t i = from; i < c->list[id].count; i++) {
         struct link_item item = {.text = c->list[id].items[i]};
@@ -292,7 +292,7 @@ static bool store_value(struct reader *r, enum option_id id, const char *value)
             if (!check_value(id, c->list[id].items[i], r->d))
                 return false;
         if (id == OPT_library || id == OPT_linker_options)
-            note_order(c, id, before);
+            record_order(c, id, before);
         for (size_t i = before; id == OPT_options_file && i < c->list[id].count; i++)
             if (!splice_file(r, c->list[id].items[i]))
                 return false;

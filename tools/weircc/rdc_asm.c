@@ -46,7 +46,7 @@ static bool word_is(const char *p, size_t n, const char *word)
     return strlen(word) == n && strncmp(p, word, n) == 0;
 }
 
-/* From behind a linkage directive to the declared name; NULL when what is declared is no function
+/* From after a linkage directive to the declared name; NULL when what is declared is no function
  * and no variable of the module (dynamic shared memory is ".extern .shared"). */
 static const char *find_name(const char *p, size_t *length)
 {
@@ -158,7 +158,7 @@ static bool is_static_here(const struct symbols *s, const char *name)
     return false;
 }
 
-static void note_definition(void *self, const char *name, enum device_linkage linkage)
+static void record_definition(void *self, const char *name, enum device_linkage linkage)
 {
     struct symbols *s = self;
     if (linkage != DEVICE_EXTERN)
@@ -214,7 +214,7 @@ bool rdc_asm_write(const char *fatbin_path, const char *asm_path, struct diag *d
           ".reloc ., R_X86_64_NONE, __cudaWeirDeviceLink\n",
           f);
     struct symbols symbols = {.f = f};
-    ptx_visit_symbols(ptx, note_definition, &symbols);
+    ptx_visit_symbols(ptx, record_definition, &symbols);
     ptx_visit_symbols(ptx, write_symbol, &symbols);
     free_names(&symbols.defined);
     free_names(&symbols.written);

@@ -11,11 +11,11 @@
 
 static bool read_text(struct strbuf *text, struct diag *d)
 {
-    char chunk[16384];
+    char buffer[16384];
     ssize_t n;
-    while ((n = read(STDIN_FILENO, chunk, sizeof chunk)) > 0 || (n < 0 && errno == EINTR))
+    while ((n = read(STDIN_FILENO, buffer, sizeof buffer)) > 0 || (n < 0 && errno == EINTR))
         if (n > 0)
-            sb_append(text, chunk, (size_t)n);
+            sb_append(text, buffer, (size_t)n);
     return n == 0 || diag_set(d, 0, 0, "Cannot read standard input: %s", strerror(errno));
 }
 
@@ -56,12 +56,12 @@ static bool keep(struct driver *dr, struct job *job)
     struct hash128 h;
     hash_init(&h);
     hash_add(&h, text.items, text.count);
-    hash_hex(&h, dr->plan.stdin_hash);
+    hash_hex(&h, dr->build.stdin_hash);
     char *path = work_file(&dr->work, STANDARD_INPUT_NAME, suffix_of(job->kind), &dr->diag);
     if (path == NULL)
         return false;
     job->input = path;
-    dr->plan.stdin_path = path;
+    dr->build.stdin_path = path;
     bool ok = true;
     if (dr->work.dryrun)
         list_text(&dr->work, path, &text);
@@ -73,8 +73,8 @@ static bool keep(struct driver *dr, struct job *job)
 
 bool standard_input_read(struct driver *dr)
 {
-    for (size_t i = 0; i < dr->plan.jobs.count; i++)
-        if (strcmp(dr->plan.jobs.items[i].input, "-") == 0)
-            return keep(dr, &dr->plan.jobs.items[i]);
+    for (size_t i = 0; i < dr->build.jobs.count; i++)
+        if (strcmp(dr->build.jobs.items[i].input, "-") == 0)
+            return keep(dr, &dr->build.jobs.items[i]);
     return true;
 }

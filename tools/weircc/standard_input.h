@@ -8,7 +8,7 @@
 
 #include "driver.h"
 
-/* How the plan names such an input, and so its outputs. */
+/* How the build names such an input, and so its outputs. */
 #define STANDARD_INPUT_NAME "stdin"
 
 /* Reads standard input for the job that has it, if one has. With --dryrun its text becomes part of

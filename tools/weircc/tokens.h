@@ -17,7 +17,7 @@ struct token {
 struct tokens {
     struct token *items; /* in the order of the text */
     size_t count, cap;
-    const char *end; /* of the text, behind what follows the last token */
+    const char *end; /* of the text, after what follows the last token */
 };
 
 /* The length of the token at p: a word, a number, a literal, or one character. */

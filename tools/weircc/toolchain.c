@@ -63,7 +63,7 @@ static bool find_self(struct toolchain *t, struct diag *d)
     t->support = xprintf("%s/lib/weir", t->root);
     if (!is_directory(t->include))
         return diag_set(d, 0, 0,
-                        "'%s' does not exist: weircc must lie in the bin folder of its toolkit, "
+                        "'%s' does not exist: weircc must be in the bin directory of its toolkit, "
                         "beside include and lib",
                         t->include);
     return true;
@@ -71,10 +71,10 @@ static bool find_self(struct toolchain *t, struct diag *d)
 
 static bool find_clang(struct toolchain *t, struct diag *d)
 {
-    static const char *const places[] = {"clang++-19", "/usr/lib/llvm-19/bin/clang++",
-                                         "/usr/bin/clang++-19"};
-    for (size_t i = 0; t->clang == NULL && i < WEIR_COUNT(places); i++)
-        t->clang = find_program(places[i]);
+    static const char *const candidates[] = {"clang++-19", "/usr/lib/llvm-19/bin/clang++",
+                                             "/usr/bin/clang++-19"};
+    for (size_t i = 0; t->clang == NULL && i < WEIR_COUNT(candidates); i++)
+        t->clang = find_program(candidates[i]);
     if (t->clang == NULL)
         return diag_set(d, 0, 0, "clang++-19 is not in the PATH: install Debian's clang-19");
     char *real = realpath(t->clang, NULL);

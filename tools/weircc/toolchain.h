@@ -1,4 +1,4 @@
-/* toolchain: where everything is. weircc finds its headers and libraries from the place of its own
+/* toolchain: where everything is. weircc finds its headers and libraries from the path of its own
  * executable (bin/../include, bin/../lib), so that it works in the build tree and installed. */
 #ifndef WEIRCC_TOOLCHAIN_H
 #define WEIRCC_TOOLCHAIN_H
@@ -7,7 +7,7 @@
 
 struct toolchain {
     char *self;      /* this executable */
-    char *root;      /* the folder that holds bin, include and lib */
+    char *root;      /* the directory that holds bin, include and lib */
     char *include;   /* our headers */
     char *lib;       /* libcudart, libcuda, libcudadevrt */
     char *support;   /* lib/weir: what only weircc reads */

@@ -256,11 +256,11 @@ static void become(const struct strlist *argv, int error_pipe, int start_pipe,
 
 static void read_all(int fd, struct strbuf *out)
 {
-    char chunk[16384];
+    char buffer[16384];
     ssize_t n;
-    while ((n = read(fd, chunk, sizeof chunk)) > 0 || (n < 0 && errno == EINTR))
+    while ((n = read(fd, buffer, sizeof buffer)) > 0 || (n < 0 && errno == EINTR))
         if (n > 0)
-            sb_append(out, chunk, (size_t)n);
+            sb_append(out, buffer, (size_t)n);
 }
 
 static double now_ms(void)
@@ -270,7 +270,7 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-static void note_time(struct work *w, const struct strlist *argv, const char *phase, double ms)
+static void record_time(struct work *w, const struct strlist *argv, const char *phase, double ms)
 {
     const char *out = "";
     for (size_t i = 0; i + 1 < argv->count; i++)
@@ -313,7 +313,7 @@ int work_run(struct work *w, const struct strlist *argv, const char *phase, stru
     close(start[0]);
     if (errors != NULL)
         close(error[0]);
-    note_time(w, argv, phase, now_ms() - began);
+    record_time(w, argv, phase, now_ms() - began);
     if (caught != 0)
         return 128 + caught;
     if (reason != 0) {

@@ -2,7 +2,7 @@
  *
  * Every command is listed with --verbose and --dryrun, on standard error as nvcc lists it ("#$ "
  * and the command). --dryrun also writes the commands to standard output as a script for sh, unless
- * that is a terminal. Intermediate files lie in a directory of this process alone, which is removed
+ * that is a terminal. Intermediate files are in a directory of this process alone, which is removed
  * at the end, however the end comes (a signal included). */
 #ifndef WEIRCC_WORK_H
 #define WEIRCC_WORK_H

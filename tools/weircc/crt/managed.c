@@ -1,4 +1,4 @@
-/* Tells the runtime where the __managed__ variables of a program or shared library lie: weircc
+/* Tells the runtime where the __managed__ variables of a program or shared library are: weircc
  * joins this object to every object file that has some. The linker puts them all between two
  * symbols. */
 #include "runtime/offload.h"

@@ -2,9 +2,9 @@
  * in each, brought in by the first object file compiled with -rdc=true (see rdc.h). It is all that
  * libcudadevrt.a holds, and what `weircc -dlink` writes.
  *
- * The linker has joined the fat binaries of all files in the section weir_rdc, and what clang notes
- * about kernels and variables of the host side in cuda_offloading_entries. The runtime links the
- * PTX of all of them into one module. */
+ * The linker has joined the fat binaries of all files in the section weir_rdc, and what clang
+ * records about kernels and variables of the host side in cuda_offloading_entries. The runtime
+ * links the PTX of all of them into one module. */
 #include "runtime/offload.h"
 
 #define BOUND __attribute__((weak, visibility("hidden")))

@@ -1,4 +1,4 @@
-/* How relocatable device code lies in an object file. weircc includes this before a source file
+/* How an object file holds relocatable device code. weircc includes this before a source file
  * compiled with -rdc=true, in the host pass only, and by itself to wrap PTX.
  *
  * The assembler file, written anew for each object, puts the fat binary into the section weir_rdc;

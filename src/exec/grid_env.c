@@ -1,4 +1,4 @@
-/* env: the environment of a context: limits, the texts that kernels print, the fault. */
+/* grid_env: the environment of a context: limits, the texts that kernels print, the fault. */
 #include <stdlib.h>
 #include <string.h>
 

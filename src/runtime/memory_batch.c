@@ -1,5 +1,5 @@
-/* batch: many copies, prefetches or discards in one call. The driver's descriptions have the same
- * layouts; the legacy default stream is refused, as documented. */
+/* memory_batch: many copies, prefetches or discards in one call. The driver's descriptions have the
+ * same layouts; the legacy default stream is refused, as documented. */
 #include "internal.h"
 
 _Static_assert(sizeof(struct cudaMemcpyAttributes) == sizeof(CUmemcpyAttributes), "same layout");

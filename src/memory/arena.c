@@ -1,9 +1,9 @@
-/* region: whole chunks of a range, lent to an allocator above this layer (the pools). The layer
- * keeps the books of addresses and capacity and asks the borrower what lies at an address; what is
- * in the chunks is the borrower's business.
+/* arena: whole chunks of a range for an allocator above this layer (the pools). The layer accounts
+ * for addresses and capacity and asks the owner of the arenas what is at an address; what is in the
+ * chunks is the owner's business.
  *
  * The backing is one of two: private anonymous memory, which gets huge pages, or a file in memory,
- * whose pages another process can map. A byte of a region lies in the file where it lies in the
+ * whose pages another process can map. A byte of an arena has the same offset in the file as in the
  * range, so an address is all that must be told to find it. */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -11,9 +11,9 @@
 #include "memory/space.h"
 #include "memory/view.h"
 
-static const struct mem_borrower *borrower;
+static const struct mem_arena_owner *owner;
 
-void mem_lend(const struct mem_borrower *b) { borrower = b; }
+void mem_set_arena_owner(const struct mem_arena_owner *o) { owner = o; }
 
 bool mem_range(int device, uint64_t *base, uint64_t *bytes)
 {
@@ -66,7 +66,7 @@ static bool all_free(const struct space *s, uint64_t first, uint64_t n)
 }
 
 /* Chunks at `at`, if that is given and they are free there, else anywhere. */
-static bool place(struct space *s, uint64_t n, uint64_t at, uint64_t *first)
+static bool take_chunks(struct space *s, uint64_t n, uint64_t at, uint64_t *first)
 {
     if (at == 0)
         return space_take_chunks(s, n, SPACE_CHUNK, first);
@@ -78,8 +78,8 @@ static bool place(struct space *s, uint64_t n, uint64_t at, uint64_t *first)
     return true;
 }
 
-enum mem_status mem_region_take(int device, enum mem_kind kind, uint64_t bytes, uint64_t at, int fd,
-                                uint32_t devices, uint64_t *base)
+enum mem_status mem_arena_take(int device, enum mem_kind kind, uint64_t bytes, uint64_t at, int fd,
+                               uint32_t devices, uint64_t *base)
 {
     struct space *s = space_of(device);
     if (s == NULL || bytes == 0 || bytes % SPACE_CHUNK != 0 ||
@@ -91,14 +91,14 @@ enum mem_status mem_region_take(int device, enum mem_kind kind, uint64_t bytes, 
     if (bytes <= s->capacity - s->used) {
         if (s->used + s->cached + bytes > s->capacity)
             space_trim(s, s->capacity - s->used - bytes);
-        bool found = place(s, bytes / SPACE_CHUNK, at, &first);
+        bool found = take_chunks(s, bytes / SPACE_CHUNK, at, &first);
         if (!found && at == 0) { /* the addresses may be held by the cache */
             space_trim(s, 0);
-            found = place(s, bytes / SPACE_CHUNK, 0, &first);
+            found = take_chunks(s, bytes / SPACE_CHUNK, 0, &first);
         }
         if (found && back(s, s->base + first * SPACE_CHUNK, bytes, fd, devices)) {
             for (uint64_t i = 0; i < bytes / SPACE_CHUNK; i++)
-                s->chunks[first + i] = (struct chunk){.state = CHUNK_LENT, .kind = kind};
+                s->chunks[first + i] = (struct chunk){.state = CHUNK_ARENA, .kind = kind};
             s->used += bytes;
             *base = s->base + first * SPACE_CHUNK;
             status = MEM_OK;
@@ -108,7 +108,7 @@ enum mem_status mem_region_take(int device, enum mem_kind kind, uint64_t bytes, 
     return status;
 }
 
-void mem_region_allow(int device, uint64_t base, uint64_t bytes, uint32_t devices)
+void mem_arena_allow(int device, uint64_t base, uint64_t bytes, uint32_t devices)
 {
     struct space *s = space_of(device);
     if (!mem_guarded())
@@ -118,7 +118,7 @@ void mem_region_allow(int device, uint64_t base, uint64_t bytes, uint32_t device
     pthread_mutex_unlock(&s->lock);
 }
 
-void mem_region_drop(int device, uint64_t base, uint64_t bytes, int fd)
+void mem_arena_drop(int device, uint64_t base, uint64_t bytes, int fd)
 {
     struct space *s = space_of(device);
     pthread_mutex_lock(&s->lock);
@@ -128,25 +128,25 @@ void mem_region_drop(int device, uint64_t base, uint64_t bytes, int fd)
     pthread_mutex_unlock(&s->lock);
 }
 
-bool space_lent(const struct space *s, uint64_t address)
+bool space_in_arena(const struct space *s, uint64_t address)
 {
-    return borrower != NULL && s->chunks[(address - s->base) / SPACE_CHUNK].state == CHUNK_LENT;
+    return owner != NULL && s->chunks[(address - s->base) / SPACE_CHUNK].state == CHUNK_ARENA;
 }
 
-uint32_t lent_devices(uint64_t address) { return borrower->devices((const void *)address); }
+uint32_t arena_devices(uint64_t address) { return owner->devices((const void *)address); }
 
-bool lent_find(uint64_t address, struct mem_info *info)
+bool arena_find(uint64_t address, struct mem_info *info)
 {
-    return borrower->find((const void *)address, info);
+    return owner->find((const void *)address, info);
 }
 
-bool lent_place(struct space *s, uint64_t address, struct mem_place *out)
+bool arena_place(struct space *s, uint64_t address, struct mem_place *out)
 {
-    if (borrower == NULL || !space_holds(s, address))
+    if (owner == NULL || !space_holds(s, address))
         return false;
     pthread_mutex_lock(&s->lock);
     enum chunk_state state = s->chunks[(address - s->base) / SPACE_CHUNK].state;
     pthread_mutex_unlock(&s->lock);
-    return (state == CHUNK_LENT || state == CHUNK_FREE) &&
-           borrower->place((const void *)address, out);
+    return (state == CHUNK_ARENA || state == CHUNK_FREE) &&
+           owner->place((const void *)address, out);
 }

@@ -1,4 +1,4 @@
-/* entry: the driver's own functions for programs that ask for them, and the profiler's switch. */
+/* entry_point: functions of the driver for programs that ask for them by name. */
 #include "internal.h"
 
 static cudaError_t entry_point(const char *symbol, void **function, unsigned version,
@@ -52,13 +52,3 @@ PUBLIC cudaError_t cudaGetDriverEntryPointByVersion_ptsz(
 {
     return done(entry_point(symbol, funcPtr, cudaVersion, flags, driverStatus, true));
 }
-
-static cudaError_t profile(bool on)
-{
-    RT_TRY(rt_context());
-    CU_TRY(on ? CU(cuProfilerStart) : CU(cuProfilerStop));
-    return cudaSuccess;
-}
-
-PUBLIC cudaError_t cudaProfilerStart(void) { return done(profile(true)); }
-PUBLIC cudaError_t cudaProfilerStop(void) { return done(profile(false)); }

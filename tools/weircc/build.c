@@ -1,4 +1,4 @@
-/* From the command line to a plan; see driver.h. */
+/* From the command line to a build; see driver.h. */
 #include "driver.h"
 #include "standard_input.h"
 
@@ -116,7 +116,7 @@ static enum phase choose_phase(const struct cmdline *c)
 static bool choose(struct driver *dr)
 {
     const struct cmdline *c = &dr->options;
-    struct plan *p = &dr->plan;
+    struct build *p = &dr->build;
     p->phase = choose_phase(c);
     p->rdc = c->given[OPT_device_c] ||
              (cmdline_bool(c, OPT_relocatable_device_code, false) && !c->given[OPT_device_w]);
@@ -155,7 +155,7 @@ static char *with_suffix(const char *path, const char *suffix)
 static void name_outputs(struct driver *dr, struct job *job)
 {
     const struct cmdline *c = &dr->options;
-    struct plan *p = &dr->plan;
+    struct build *p = &dr->build;
     const char *wish = c->value[OPT_output_file];
     const char *suffix = p->phase == PHASE_PTX      ? ".ptx"
                          : p->phase == PHASE_FATBIN ? ".fatbin"
@@ -187,7 +187,7 @@ static bool same(const char *a, const char *b)
 static bool check_single_output(const struct driver *dr)
 {
     const struct cmdline *c = &dr->options;
-    const struct plan *p = &dr->plan;
+    const struct build *p = &dr->build;
     bool named = c->given[OPT_output_file] && !is_linking(p->phase);
     bool named_rule =
         p->dependencies && (c->given[OPT_dependency_output] || c->given[OPT_output_file]);
@@ -203,7 +203,7 @@ static bool check_single_output(const struct driver *dr)
  * keeps what is written last. */
 static bool check_distinct(const struct driver *dr, const struct job *job, struct diag *d)
 {
-    for (const struct job *other = dr->plan.jobs.items; other < job; other++) {
+    for (const struct job *other = dr->build.jobs.items; other < job; other++) {
         const char *both = same(job->output, other->output)     ? job->output
                            : same(job->depfile, other->depfile) ? job->depfile
                                                                 : NULL;
@@ -222,7 +222,7 @@ static char *linked_name(const struct driver *dr)
         return xstrdup(dr->options.value[OPT_output_file]);
     static const char *const names[] = {
         [PHASE_LINK] = "a.out", [PHASE_LIB] = "a.a", [PHASE_DLINK] = "a_dlink.o"};
-    return in_output_directory(dr, names[dr->plan.phase], "");
+    return in_output_directory(dr, names[dr->build.phase], "");
 }
 
 /* An output must not overwrite an input: `weircc -o a.cu a.cu` is a slip that costs the source. */
@@ -265,7 +265,7 @@ static bool takes(enum phase phase, bool rdc, enum input_kind kind, bool *job)
 
 static bool add_input(struct driver *dr, const char *path)
 {
-    struct plan *p = &dr->plan;
+    struct build *p = &dr->build;
     struct diag *d = &dr->diag;
     enum input_kind kind;
     bool is_job;
@@ -297,9 +297,9 @@ static bool add_input(struct driver *dr, const char *path)
     return true;
 }
 
-bool plan_make(struct driver *dr)
+bool build_decide(struct driver *dr)
 {
-    struct plan *p = &dr->plan;
+    struct build *p = &dr->build;
     struct cmdline *c = &dr->options;
     if (!choose(dr) || !arch_choose(c, &p->arch, &dr->diag))
         return false;
@@ -343,11 +343,11 @@ static void clean(const char *path)
         unlink(path);
 }
 
-void plan_clean(const struct plan *plan)
+void build_clean(const struct build *build)
 {
-    for (size_t i = 0; i < plan->jobs.count; i++) {
-        clean(plan->jobs.items[i].output);
-        clean(plan->jobs.items[i].depfile);
+    for (size_t i = 0; i < build->jobs.count; i++) {
+        clean(build->jobs.items[i].output);
+        clean(build->jobs.items[i].depfile);
     }
-    clean(plan->output);
+    clean(build->output);
 }

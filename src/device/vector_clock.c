@@ -1,4 +1,4 @@
-/* order: happens-before between streams, by vector clocks; and what the host has seen pass.
+/* vector_clock: happens-before between streams, by vector clocks; and what the host has seen pass.
  *
  * Each stream has a logical clock that ticks whenever someone looks at the stream: an event is
  * recorded, the legacy stream begins a command, the host begins to wait. A **timestamp** is read

@@ -1,5 +1,5 @@
-/* exec: execution of commands. After a fault in the context nothing that touches memory is executed
- * any more: the queues drain. */
+/* execute: execution of commands. After a fault in the context nothing that touches memory is
+ * executed any more: the queues drain. */
 #include <stdlib.h>
 #include <string.h>
 
