@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 /* Address space of one range. Reserving costs nothing; pages are taken when they are used. */
-enum { REGION_BYTES = 128 << 20 };
+enum { RANGE_BYTES = 128 << 20 };
 
-struct region {
-    struct region *next;
+struct range {
+    struct range *next;
     uint8_t *base;
     size_t pages, used;
     size_t hint;    /* no free page lies before this one */
@@ -20,7 +20,7 @@ struct region {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct region *regions;
+static struct range *ranges;
 
 size_t code_page(void)
 {
@@ -33,9 +33,9 @@ size_t code_page(void)
     return known;
 }
 
-static struct region *region_new(size_t pages, struct diag *d)
+static struct range *range_new(size_t pages, struct diag *d)
 {
-    size_t least = REGION_BYTES / code_page();
+    size_t least = RANGE_BYTES / code_page();
     if (pages < least)
         pages = least;
     void *base = mmap(NULL, pages * code_page(), PROT_NONE,
@@ -44,17 +44,17 @@ static struct region *region_new(size_t pages, struct diag *d)
         diag_set(d, 0, 0, "cannot reserve memory for compiled code: %s", strerror(errno));
         return NULL;
     }
-    struct region *r = xcalloc(1, sizeof *r);
+    struct range *r = xcalloc(1, sizeof *r);
     r->base = base;
     r->pages = pages;
     r->taken = xcalloc(pages, 1);
-    r->next = regions;
-    regions = r;
+    r->next = ranges;
+    ranges = r;
     return r;
 }
 
 /* First run of `pages` free pages; r->pages when there is none. */
-static size_t region_find(struct region *r, size_t pages)
+static size_t range_find(struct range *r, size_t pages)
 {
     if (r->pages - r->used < pages)
         return r->pages;
@@ -71,15 +71,15 @@ static size_t region_find(struct region *r, size_t pages)
 
 static uint8_t *alloc_locked(size_t pages, struct diag *d)
 {
-    struct region *r = regions;
+    struct range *r = ranges;
     size_t first = 0;
     for (; r != NULL; r = r->next) {
-        first = region_find(r, pages);
+        first = range_find(r, pages);
         if (first < r->pages)
             break;
     }
     if (r == NULL) {
-        r = region_new(pages, d);
+        r = range_new(pages, d);
         first = 0;
     }
     if (r == NULL)
@@ -105,7 +105,7 @@ uint8_t *code_alloc(size_t bytes, struct diag *d)
 void code_free(uint8_t *pages, size_t bytes)
 {
     pthread_mutex_lock(&lock);
-    struct region *r = regions;
+    struct range *r = ranges;
     while (r != NULL && !(pages >= r->base && pages < r->base + r->pages * code_page()))
         r = r->next;
     if (r != NULL) {

@@ -15,10 +15,10 @@
  * From this follows what the rest of the compiler relies on: *when block B runs, a lane that is
  * pending at another block C can reach B only by way of the head of a loop that has both, that is
  * in a later iteration.* For C comes after B, as B was the first. Take the first edge on the path
- * from C to B that leads from behind B to B or before it. It leads backwards, hence to the head of
- * a loop L that its source is in. L is contiguous, begins at or before B and reaches behind it, so
+ * from C to B that leads from after B to B or before it. It leads backwards, hence to the head of
+ * a loop L that its source is in. L is contiguous, begins at or before B and reaches beyond it, so
  * B is in L. Were C not in L, C would come after all of L, and the path would have entered L before
- * that edge, from behind L to a place behind B: that is an edge backwards to a block that is not
+ * that edge, from after L to a block after B: that is an edge backwards to a block that is not
  * the head of a loop around its source, and there is none. In particular a lane pending anywhere
  * while a block that is in no loop runs never gets to that block.
  *
@@ -36,7 +36,7 @@
  * still reach it is pending elsewhere.
  *
  * The order comes from a depth-first walk: reverse post-order of a graph in which every loop's head
- * leads to the loop's exits first, which puts them behind all of the loop, and in which a loop that
+ * leads to the loop's exits first, which puts them after all of the loop, and in which a loop that
  * is entered elsewhere is entered at its head, which leads on to that block.
  *
  * Loops that wait for memory that others write, or for a clock, get a poll on their back edges, so
@@ -357,9 +357,9 @@ static void cfg_split(struct cfg *c, int32_t b, int32_t at)
     set_succ(c->k, head, 1, &tail);
 }
 
-/* In irreducible loops, ends each block with a warp operation behind it, so that a round can begin
- * where its lanes go on. True: some were split. */
-static bool split_behind(struct cfg *c)
+/* In irreducible loops, ends each block that has a warp operation after that operation, so that a
+ * round can begin where its lanes go on. True: some were split. */
+static bool split_after_joint(struct cfg *c)
 {
     int32_t n = c->n;
     for (int32_t b = 0; b < n; b++) {
@@ -398,7 +398,7 @@ static bool has_latch(const struct cfg *c, int32_t loop, const uint64_t *body, i
     return c->loops.loop_of[latch] == loop;
 }
 
-/* Gives the loops in which lanes act together a block that all ways back to the head lead by. */
+/* Gives the loops in which lanes act together a block that all edges back to the head come from. */
 static bool insert_latches(struct cfg *c)
 {
     int32_t n = c->n;
@@ -467,7 +467,7 @@ static bool loop_polls(const struct cfg *c, const uint64_t *body, int32_t nblock
 }
 
 /* Puts a block that polls on every back edge of loop `h`. A function that is called cannot suspend:
- * there the block stays a jump, behind which the thread gives way to others (weir_rt_spin). */
+ * there the block stays a jump, after which the thread yields (weir_rt_spin). */
 static void insert_polls(struct cfg *c, int32_t h, const uint64_t *body, int32_t nblocks)
 {
     struct jkernel *k = c->k;
@@ -490,12 +490,11 @@ static void insert_polls(struct cfg *c, int32_t h, const uint64_t *body, int32_t
 
 /* ---- loops in which warps interleave ---- */
 
-/* Turns of a loop from barrier to barrier. What is read meanwhile must stay in the first cache, and
- * rows of a matrix often share a set of it, which has eight places. */
-enum { BARRIER_TURNS = 4 };
+/* Iterations of a loop from barrier to barrier. What is read meanwhile must stay in the first
+ * cache, and rows of a matrix often share a set of it, which has eight ways. */
+enum { BARRIER_ITERATIONS = 4 };
 
-/* An instruction behind all others, which no way leads to but that of the block that is given it.
- */
+/* An instruction after all others, which only the block that is given it runs. */
 static struct ptx_instr *cfg_extra(struct jkernel *k, enum ptx_op op, unsigned type, int noperands)
 {
     struct ptx_instr *i = &k->instrs[k->ninstrs++];
@@ -524,7 +523,7 @@ static void reserve_extra(struct jkernel *k)
 static int32_t start_counter(struct cfg *c)
 {
     struct jkernel *k = c->k;
-    int32_t reg = flat_reg(k, "pace", PTX_U32), at = (int32_t)k->ninstrs;
+    int32_t reg = flat_reg(k, "iterations", PTX_U32), at = (int32_t)k->ninstrs;
     struct ptx_instr *zero = cfg_extra(k, PTX_OP_mov, PTX_U32, 2);
     zero->operands[0] = flat_reg_operand(reg);
     zero->operands[1] = cfg_number(0);
@@ -539,13 +538,13 @@ static int32_t start_counter(struct cfg *c)
     return reg;
 }
 
-/* Puts before every way back to header h: one turn more; at each BARRIER_TURNS-th a barrier
- * (warp_interleaving.c). */
+/* Puts on every back edge to header h a count of iterations, and a barrier in each
+ * BARRIER_ITERATIONS-th (warp_interleaving.c). */
 static void insert_barriers(struct cfg *c, int32_t h, const uint64_t *body, int32_t nblocks,
                             int32_t counter)
 {
     struct jkernel *k = c->k;
-    int32_t pred = flat_reg(k, "paced", PTX_PRED), rest = flat_reg(k, "turn", PTX_U32);
+    int32_t pred = flat_reg(k, "not_yet", PTX_PRED), rest = flat_reg(k, "iteration", PTX_U32);
     int32_t at = (int32_t)k->ninstrs;
     struct ptx_instr *add = cfg_extra(k, PTX_OP_add, PTX_U32, 3);
     add->operands[0] = add->operands[1] = flat_reg_operand(counter);
@@ -553,7 +552,7 @@ static void insert_barriers(struct cfg *c, int32_t h, const uint64_t *body, int3
     struct ptx_instr *low = cfg_extra(k, PTX_OP_and, PTX_B32, 3);
     low->operands[0] = flat_reg_operand(rest);
     low->operands[1] = flat_reg_operand(counter);
-    low->operands[2] = cfg_number(BARRIER_TURNS - 1);
+    low->operands[2] = cfg_number(BARRIER_ITERATIONS - 1);
     struct ptx_instr *is = cfg_extra(k, PTX_OP_setp, PTX_U32, 3);
     is->mods[is->nmods++] = PTX_M_ne;
     is->operands[0] = flat_reg_operand(pred);
@@ -569,16 +568,16 @@ static void insert_barriers(struct cfg *c, int32_t h, const uint64_t *body, int3
                                                 .cond = -1,
                                                 .loop = -1});
     set_succ(k, &c->blocks[wait], 1, &h);
-    int32_t turn = add_block(
+    int32_t count = add_block(
         c, (struct jblock){.first = at, .count = 3, .term = TERM_BRANCH, .cond = pred, .loop = -1});
-    set_succ(k, &c->blocks[turn], 2, (int32_t[]){h, wait});
+    set_succ(k, &c->blocks[count], 2, (int32_t[]){h, wait});
     for (int32_t b = bit_next(body, nblocks, 0); b >= 0; b = bit_next(body, nblocks, b + 1))
         for (int s = 0; s < c->blocks[b].nsucc; s++)
             if (c->blocks[b].succ[s] == h)
-                c->blocks[b].succ[s] = turn;
+                c->blocks[b].succ[s] = count;
 }
 
-/* Puts before header h, on all ways to it, the yield point (grid_stride.c): so only what follows it
+/* Puts the yield point before header h, on all edges to it (grid_stride.c): so only what follows it
  * has the loop. */
 static void insert_yield_point(struct cfg *c, int32_t h)
 {
@@ -728,7 +727,7 @@ bool pass_cfg(struct jkernel *k)
     int32_t counter = k->barrier_loop != 0 ? start_counter(&c) : -1;
     find_loops(&c);
     int32_t before = c.n;
-    if (split_behind(&c))
+    if (split_after_joint(&c))
         find_loops_again(&c, before);
     keep_heads(&c);
     before = c.n;

@@ -18,7 +18,7 @@
 /* Strides below this stay within 31 bits over a whole warp. */
 enum { MAX_BREAK_STRIDE = 1 << 26 };
 
-static const struct uniformity VARYING = {.seg = SEG_NONE, .known = 1};
+static const struct uniformity DIVERGENT = {.seg = SEG_NONE, .known = 1};
 
 static struct uniformity uniformity_uniform(unsigned align)
 {
@@ -61,7 +61,7 @@ struct uniformity uniformity_join(struct uniformity a, struct uniformity b)
     /* where one has a break and the other none, it is a break behind all lanes */
     bool breaks = a.brk != b.brk && a.brk != 0 && b.brk != 0;
     if (a.seg == SEG_NONE || b.seg == SEG_NONE || a.stride != b.stride || breaks) {
-        struct uniformity v = VARYING;
+        struct uniformity v = DIVERGENT;
         unsigned ha = a.seg ? a.seg : a.hint_seg, hb = b.seg ? b.seg : b.hint_seg;
         if (ha && hb && a.stride == b.stride) { /* affine, perhaps wrapped, either way */
             v.hint_seg = (uint8_t)min_u(ha, hb);
@@ -87,14 +87,14 @@ static struct uniformity uniformity_tid(const struct jkernel *k, int component)
         return constant(0);
     struct uniformity s;
     if (n[0] == 0) {
-        return VARYING;
+        return DIVERGENT;
     } else if (component == 0 && n[1] == 1 && n[2] == 1) {
         s = uniformity_uniform(SEG_WARP);
         s.stride = 1;
     } else {
         unsigned g = min_u((unsigned)__builtin_ctz(n[0]), SEG_WARP);
         if (g < SEG_MIN)
-            return VARYING;
+            return DIVERGENT;
         s = uniformity_uniform(component == 0 ? (n[0] == 1u << g ? 63 : g) : 0);
         s.seg = (uint8_t)g;
         s.stride = component == 0;
@@ -133,7 +133,7 @@ static struct uniformity uniformity_sreg(const struct jkernel *k, const struct p
     case PTX_SR_lanemask_le:
     case PTX_SR_lanemask_lt:
     case PTX_SR_lanemask_ge:
-    case PTX_SR_lanemask_gt: return VARYING;
+    case PTX_SR_lanemask_gt: return DIVERGENT;
     default: return uniformity_uniform(0);
     }
 }
@@ -148,7 +148,7 @@ static struct uniformity uniformity_var_address(const struct ptx_var *v)
 /* A shape with segments too short to be kept is none. */
 static struct uniformity long_enough(const struct jkernel *k, struct uniformity s)
 {
-    return s.seg != SEG_NONE && s.seg < k->seg_min ? VARYING : s;
+    return s.seg != SEG_NONE && s.seg < k->seg_min ? DIVERGENT : s;
 }
 
 struct uniformity operand_uniformity(const struct jkernel *k, const struct ptx_operand *o)
@@ -168,7 +168,7 @@ struct uniformity operand_uniformity(const struct jkernel *k, const struct ptx_o
         for (int n = 0; n < o->nitems; n++) {
             struct uniformity e = operand_uniformity(k, &o->items[n]);
             if (e.known && !is_uniform(&e))
-                return VARYING;
+                return DIVERGENT;
             s = uniformity_join(s, e);
         }
         return uniformity_uniform(0);
@@ -202,7 +202,7 @@ static struct uniformity uniformity_add(struct uniformity a, struct uniformity b
 {
     if (a.seg == SEG_NONE || b.seg == SEG_NONE) {
         /* an affine value moved by an affine one keeps its hint */
-        struct uniformity v = VARYING;
+        struct uniformity v = DIVERGENT;
         unsigned ha = a.seg ? a.seg : a.hint_seg, hb = b.seg ? b.seg : b.hint_seg;
         if (ha && hb) {
             v.hint_seg = (uint8_t)min_u(ha, hb);
@@ -216,7 +216,7 @@ static struct uniformity uniformity_add(struct uniformity a, struct uniformity b
     if (a.brk != 0 || b.brk != 0) {
         /* one break can be followed, two cannot */
         if ((a.brk != 0 && b.brk != 0) || s.stride == 0 || bits < 64)
-            return VARYING;
+            return DIVERGENT;
         s.brk = a.brk != 0 ? a.brk : sign * b.brk;
     }
     s.align = (uint8_t)min_u(align_at(&a, s.seg), align_at(&b, s.seg));
@@ -236,7 +236,7 @@ static struct uniformity uniformity_mul(struct uniformity a, struct uniformity b
     struct uniformity s = {.known = 1};
     bool exact = b.ranged && b.lo == b.hi; /* a constant factor */
     if (a.seg == SEG_NONE) {
-        s = VARYING;
+        s = DIVERGENT;
         if (a.hint_seg && is_uniform(&b) && exact) {
             s.hint_seg = a.hint_seg;
             s.stride = uniformity_wrap(a.stride * b.lo, bits);
@@ -244,12 +244,12 @@ static struct uniformity uniformity_mul(struct uniformity a, struct uniformity b
         return s;
     }
     if (b.seg == SEG_NONE || b.stride != 0 || (a.stride != 0 && !exact))
-        return VARYING;
+        return DIVERGENT;
     s.seg = (uint8_t)min_u(a.seg, b.seg);
     s.stride = a.stride == 0 ? 0 : uniformity_wrap(a.stride * b.lo, bits);
     if (a.brk != 0) {
         if (bits < 64 || s.stride == 0)
-            return VARYING;
+            return DIVERGENT;
         s.brk = a.brk * b.lo;
     }
     s.align = (uint8_t)min_u(63, (unsigned)align_at(&a, s.seg) + align_at(&b, s.seg));
@@ -277,7 +277,7 @@ static struct uniformity widen(struct uniformity a, bool is_signed, unsigned fro
     if (a.ranged && (a.lo < least || a.hi > most))
         a.ranged = false;
     if (a.seg == SEG_NONE || a.stride == 0)
-        return a.seg == SEG_NONE && !a.hint_seg ? VARYING : a;
+        return a.seg == SEG_NONE && !a.hint_seg ? DIVERGENT : a;
     bool exact = a.ranged && a.hi - a.lo < (int64_t)1 << 31 && (is_signed || a.lo >= 0);
     if (exact)
         return a;
@@ -287,7 +287,7 @@ static struct uniformity widen(struct uniformity a, bool is_signed, unsigned fro
         a.ranged = false;
         return a;
     }
-    struct uniformity v = VARYING;
+    struct uniformity v = DIVERGENT;
     v.hint_seg = a.seg;
     v.stride = a.stride;
     return v;
@@ -296,18 +296,18 @@ static struct uniformity widen(struct uniformity a, bool is_signed, unsigned fro
 static struct uniformity shift_right(struct uniformity a, unsigned by)
 {
     if (a.seg == SEG_NONE || by >= 32)
-        return VARYING;
+        return DIVERGENT;
     if (a.stride == 0) {
         a.align = (uint8_t)(a.align > by ? a.align - by : 0);
     } else if (a.stride == 1 && a.ranged && a.lo >= 0) {
         unsigned g = min_u(by, a.seg); /* lanes that share a result */
         if (g < SEG_MIN || align_at(&a, g) < g)
-            return VARYING;
+            return DIVERGENT;
         a.align = 0;
         a.seg = (uint8_t)g;
         a.stride = 0;
     } else {
-        return VARYING;
+        return DIVERGENT;
     }
     if (a.ranged && a.lo >= 0)
         return with_range(a, a.lo >> by, a.hi >> by);
@@ -318,7 +318,7 @@ static struct uniformity shift_right(struct uniformity a, unsigned by)
 static struct uniformity and_mask(struct uniformity a, uint64_t mask)
 {
     if (a.seg == SEG_NONE) /* not even with mask 0: there is no scalar to take it of */
-        return VARYING;
+        return DIVERGENT;
     if (mask == 0)
         return constant(0);
     bool low = (mask & (mask + 1)) == 0; /* 2^k - 1 */
@@ -332,7 +332,7 @@ static struct uniformity and_mask(struct uniformity a, uint64_t mask)
     if (!low && a.stride == 1) { /* clears low bits: like a shift right and back */
         unsigned zeros = (unsigned)__builtin_ctzll(mask), g = min_u(zeros, a.seg);
         if (g < SEG_MIN || align_at(&a, g) < g)
-            return VARYING;
+            return DIVERGENT;
         a.seg = (uint8_t)g;
         a.stride = 0;
         a.align = (uint8_t)zeros;
@@ -341,10 +341,10 @@ static struct uniformity and_mask(struct uniformity a, uint64_t mask)
         return a;
     }
     if (!low || a.stride != 1)
-        return VARYING;
+        return DIVERGENT;
     unsigned g = min_u(bits, a.seg);
     if (g < SEG_MIN || align_at(&a, g) < g)
-        return VARYING;
+        return DIVERGENT;
     struct uniformity s = a;
     s.align = (uint8_t)(bits <= g ? 63 : align_at(&a, g));
     s.seg = (uint8_t)g;
@@ -485,7 +485,7 @@ static struct uniformity extended(const struct jkernel *k, const struct ptx_inst
     if (ptx_type_bits((enum ptx_type)i->types[0]) >= wide)
         return s;
     s.ranged = false;
-    return s.stride == 0 ? s : VARYING;
+    return s.stride == 0 ? s : DIVERGENT;
 }
 
 static struct uniformity general(const struct uniformity *s, int n)
@@ -493,7 +493,7 @@ static struct uniformity general(const struct uniformity *s, int n)
     unsigned seg = SEG_WARP;
     for (int e = 0; e < n; e++) {
         if (s[e].seg == SEG_NONE || s[e].stride != 0)
-            return VARYING;
+            return DIVERGENT;
         seg = min_u(seg, s[e].seg);
     }
     struct uniformity out = uniformity_uniform(0);
@@ -506,7 +506,7 @@ static struct uniformity uniformity_together(const struct uniformity *s, int n)
 {
     for (int e = 0; e < n; e++)
         if (!is_uniform(&s[e]))
-            return VARYING;
+            return DIVERGENT;
     return uniformity_uniform(0);
 }
 
@@ -518,7 +518,7 @@ static struct uniformity uniformity_loaded(const struct jkernel *k, const struct
         return a;
     bool local = i->nspaces > 0 && i->spaces[0] == PTX_SPACE_LOCAL;
     if (local || a.seg == SEG_NONE || a.stride != 0)
-        return VARYING;
+        return DIVERGENT;
     struct uniformity s = uniformity_uniform(0);
     s.seg = a.seg;
     return s;
@@ -532,7 +532,7 @@ static struct uniformity any_shape_of(const struct jkernel *k, const struct ptx_
         struct alu_sig sig;
         if (i->call->func == NULL || i->call->func->has_body ||
             !alu_math_known(i->call->func->name, &sig))
-            return VARYING;
+            return DIVERGENT;
         for (int a = 0; a < i->call->nargs && n < 16; a++)
             s[n++] = operand_uniformity(k, &i->call->args[a]);
     } else {
@@ -549,10 +549,11 @@ static struct uniformity any_shape_of(const struct jkernel *k, const struct ptx_
     case PTX_OP_ldu: return uniformity_loaded(k, i);
     case PTX_OP_atom:
     case PTX_OP_match:
-    case PTX_OP_elect: return i->op == PTX_OP_elect && which == 0 ? uniformity_uniform(0) : VARYING;
+    case PTX_OP_elect:
+        return i->op == PTX_OP_elect && which == 0 ? uniformity_uniform(0) : DIVERGENT;
     case PTX_OP_mbarrier:
         if (ptx_has(i, PTX_M_arrive) || ptx_has(i, PTX_M_arrive_drop))
-            return VARYING; /* lanes arrive one after the other */
+            return DIVERGENT; /* lanes arrive one after the other */
         return uniformity_together(s, n);
     case PTX_OP_mapa:
     case PTX_OP_getctarank: return uniformity_together(s, n);
@@ -570,22 +571,22 @@ static struct uniformity any_shape_of(const struct jkernel *k, const struct ptx_
     case PTX_OP_mma:
     case PTX_OP_wmma:
     case PTX_OP_ldmatrix:
-    case PTX_OP_movmatrix: return VARYING;
+    case PTX_OP_movmatrix: return DIVERGENT;
     case PTX_OP_activemask: return uniformity_uniform(0);
     case PTX_OP_vote:
     case PTX_OP_redux: /* groups of lanes may name different member sets */
         if (ptx_has(i, PTX_M_sync) && !is_uniform(&s[n - 1]))
-            return VARYING;
+            return DIVERGENT;
         return uniformity_uniform(0);
     case PTX_OP_bar:
     case PTX_OP_barrier: return uniformity_uniform(0);
-    case PTX_OP_alloca: return VARYING;
+    case PTX_OP_alloca: return DIVERGENT;
     case PTX_OP_cvta:
         if (i->nspaces > 0 && i->spaces[0] == PTX_SPACE_SHARED_CLUSTER)
             return uniformity_together(s, n);
         /* the generic address of local memory differs from lane to lane */
         if (i->nspaces > 0 && i->spaces[0] == PTX_SPACE_LOCAL)
-            return VARYING;
+            return DIVERGENT;
         s[0].ranged = false;
         return s[0];
     case PTX_OP_setp:

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct uniformity varying = {.seg = SEG_NONE, .known = 1},
+static const struct uniformity divergent = {.seg = SEG_NONE, .known = 1},
                                uniform = {.seg = SEG_WARP, .known = 1};
 
 static bool integer_type(unsigned t) { return t >= PTX_B8 && t <= PTX_S64 && t != PTX_B128; }
@@ -91,15 +91,15 @@ static bool shapes_round(struct jkernel *k)
                 struct jreg *reg = &k->regs[r.def[d]];
                 struct uniformity s = uniformity_of(k, i, d);
                 if (s.known && k->entry->pragmas & PTX_PRAGMA_DIVERGENT)
-                    s = varying;
+                    s = divergent;
                 if (s.known && bit_get(waiting, r.def[d])) {
-                    struct uniformity v = varying;
+                    struct uniformity v = divergent;
                     v.hint_seg = s.seg ? s.seg : s.hint_seg;
                     v.stride = s.stride;
                     s = v;
                 }
                 if (reg->type == PTX_PRED && s.known && !is_uniform(&s))
-                    s = varying;
+                    s = divergent;
                 struct uniformity j = uniformity_join(reg->uniformity, s);
                 if (memcmp(&j, &reg->uniformity, sizeof j) != 0) {
                     reg->uniformity = j;

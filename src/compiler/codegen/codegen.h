@@ -107,7 +107,7 @@ struct codegen {
     LLVMValueRef mask_vec;   /* the same as <32 x i1>, made when first asked for */
 
     /* features, each in its own file; those without a definition in a header are private */
-    struct frame_plan *frame;            /* frame.h */
+    struct frame_layout *frame;          /* frame.h */
     struct osr *osr;                     /* osr.c; NULL: blocks do not change code */
     struct regions *regions;             /* control/control.h */
     struct control_flow *flow;           /* control/control.h */

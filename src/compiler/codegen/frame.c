@@ -128,7 +128,7 @@ static unsigned stored_lanes(const struct codegen *cg, int32_t reg, LLVMValueRef
     return n;
 }
 
-void frame_plan(struct codegen *cg)
+void frame_allocate(struct codegen *cg)
 {
     struct jkernel *k = cg->k;
     size_t words = (size_t)bit_words((int32_t)k->nregs);

@@ -5,7 +5,7 @@
 #include "compiler/codegen/codegen.h"
 
 /* A warp's frame, and what of it each resume point needs. */
-struct frame_plan {
+struct frame_layout {
     uint32_t bytes;
     uint32_t live_offset, *pending_offset; /* masks: of live lanes, of lanes pending at a block */
     uint64_t **resume_live;                /* per resume point: registers to restore */
@@ -21,7 +21,7 @@ struct frame_plan {
 /* Numbers the resume points and finds what outlives each. */
 void frame_resume_points(struct codegen *cg);
 /* Assigns every register that outlives one a location in the frame. */
-void frame_plan(struct codegen *cg);
+void frame_allocate(struct codegen *cg);
 /* Is a register that outlives a resume point kept once for the whole block? */
 bool frame_once(const struct codegen *cg, int32_t reg);
 /* Registers that are read between resume point r and the next barrier, as a bit set. */
@@ -33,14 +33,15 @@ void frame_rematerialize(struct codegen *cg, int32_t r);
 
 /* ---- frame_remat.c ---- */
 
-/* Decides what need not be kept at resume points, as it follows from what is; before frame_plan. */
-void remat_plan(struct codegen *cg);
+/* Decides what need not be kept at resume points, as it follows from what is; before
+ * frame_allocate. */
+void remat_choose(struct codegen *cg);
 
 /* ---- memory_registers.c ---- */
 
 /* Assigns memory to the fragments of matrices, and decides which registers stay in the frame; after
- * frame_plan. */
-void memory_registers_plan(struct codegen *cg);
+ * frame_allocate. */
+void memory_registers_choose(struct codegen *cg);
 /* A region begins: registers in the frame are those of its warp, cg->frame_w. */
 void memory_registers_region(struct codegen *cg);
 /* Where a register that is a vector lies. */
@@ -53,8 +54,8 @@ LLVMValueRef register_pointer(struct codegen *cg, int32_t reg);
 #define OSR_LEAVES "weir_osr_leaves"
 #define OSR_ENTERS "weir_osr_enters"
 
-/* Chooses where blocks may leave for optimized code; after frame_plan. */
-void osr_plan(struct codegen *cg);
+/* Chooses where blocks may leave for optimized code; after frame_allocate. */
+void osr_init(struct codegen *cg);
 /* Do blocks reach, in each loop over barriers, a point where they may leave? */
 bool osr_possible(const struct codegen *cg);
 /* With a dispatcher: warps have run, it is entered next, and the block may leave before. */

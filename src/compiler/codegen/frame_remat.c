@@ -220,7 +220,7 @@ static void find_remat(struct remat_analysis *c)
     }
 }
 
-void remat_plan(struct codegen *cg)
+void remat_choose(struct codegen *cg)
 {
     struct jkernel *k = cg->k;
     struct remat_analysis c = {.cg = cg};

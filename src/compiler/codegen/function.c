@@ -627,12 +627,12 @@ bool emit_kernel(struct codegen *cg)
     cg->flow->has_converged = (merged ? once : copied) <= MAX_CONVERGED;
     k->lockstep &= !merged;
     cg->regions->next_set = arena_alloc(&k->arena, (size_t)bit_words(k->nresume) * 8);
-    interleave_plan(cg);
-    remat_plan(cg);
-    frame_plan(cg);
-    osr_plan(cg);
-    memory_registers_plan(cg);
-    batch_plan(cg);
+    interleave_init(cg);
+    remat_choose(cg);
+    frame_allocate(cg);
+    osr_init(cg);
+    memory_registers_choose(cg);
+    batch_init(cg);
     for (int32_t r = 0; r < k->nresume; r++)
         regions[r] = merged && r > 0 ? regions[0] : new_bb(cg, "region");
     if (k->nresume > 1 && !k->lockstep) {

@@ -103,7 +103,7 @@ static void assign_block(struct codegen *cg, const struct jblock *b, const uint6
     }
 }
 
-static void plan_fragments(struct codegen *cg)
+static void choose_fragments(struct codegen *cg)
 {
     struct jkernel *k = cg->k;
     const uint64_t *set = fragments(cg);
@@ -137,7 +137,7 @@ static uint32_t frame_vector_bytes(const struct codegen *cg, int32_t reg)
 
 /* Where more vectors outlive a resume point than any CPU has registers for, all that do so stay in
  * the frame. */
-static void plan_framed(struct codegen *cg)
+static void choose_framed(struct codegen *cg)
 {
     struct jkernel *k = cg->k;
     uint32_t most = 0;
@@ -155,10 +155,10 @@ static void plan_framed(struct codegen *cg)
             cg->regs[reg].framed = cg->regs[reg].no_function = true;
 }
 
-void memory_registers_plan(struct codegen *cg)
+void memory_registers_choose(struct codegen *cg)
 {
-    plan_fragments(cg);
-    plan_framed(cg);
+    choose_fragments(cg);
+    choose_framed(cg);
 }
 
 void memory_registers_region(struct codegen *cg)

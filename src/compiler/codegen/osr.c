@@ -112,7 +112,7 @@ static void assign_slots(struct codegen *cg)
         cg->frame->bytes = (cg->osr->frame_offset + (n - WORDS) * 8 + 63) & ~63u;
 }
 
-void osr_plan(struct codegen *cg)
+void osr_init(struct codegen *cg)
 {
     struct jkernel *k = cg->k;
     if (k->nresume < 2)

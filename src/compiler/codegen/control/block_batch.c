@@ -83,7 +83,7 @@ static int32_t warps_per_row(const struct jkernel *k)
     return x == 0 ? 0 : x % JIT_WARP == 0 ? (int32_t)(x / JIT_WARP) : JIT_WARP % x == 0 ? 1 : 0;
 }
 
-void batch_plan(struct codegen *cg)
+void batch_init(struct codegen *cg)
 {
     struct jkernel *k = cg->k;
     bool streams = true;

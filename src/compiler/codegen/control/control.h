@@ -95,7 +95,7 @@ LLVMValueRef speculative_select(struct codegen *cg, LLVMValueRef yes, LLVMValueR
 /* ---- block_batch.c ---- */
 
 /* Decides whether, and in what order, a call runs several blocks; after frame_resume_points. */
-void batch_plan(struct codegen *cg);
+void batch_init(struct codegen *cg);
 /* Does a call go through one row of threads of all its blocks before the next row begins? */
 bool batch_streams(const struct codegen *cg);
 /* The only region of such a kernel, which begins at `at`. */
@@ -103,8 +103,8 @@ bool emit_batch(struct codegen *cg, LLVMBasicBlockRef at);
 
 /* ---- grid_stride_loops.c ---- */
 
-/* Adds to the frame what follows; before frame_plan. */
-void interleave_plan(struct codegen *cg);
+/* Adds to the frame what follows; before frame_allocate. */
+void interleave_init(struct codegen *cg);
 /* Is resume point r one where warps yield to each other? */
 bool interleave_point(const struct codegen *cg, int32_t r);
 /* Does a register outlive such a point? */

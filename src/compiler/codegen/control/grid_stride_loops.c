@@ -30,7 +30,7 @@ static LLVMValueRef resume_word(struct codegen *cg)
     return byte_offset(cg, cg->frame_w, c64(cg, cg->interleave->offset));
 }
 
-void interleave_plan(struct codegen *cg)
+void interleave_init(struct codegen *cg)
 {
     bool any = false;
     for (int32_t r = 1; r < cg->k->nresume; r++)

@@ -62,7 +62,7 @@ int32_t warp_index_position(const struct jkernel *k, const struct jblock *b)
 
 /* Decides which blocks store the index, on the paths from block b on: the first that may fault,
  * call or loop. */
-static void plan_stores(struct codegen *cg, int32_t b, int32_t depth)
+static void mark_stores(struct codegen *cg, int32_t b, int32_t depth)
 {
     const struct jblock *blk = &cg->k->blocks[b];
     bool here = warp_index_position(cg->k, blk) < blk->count || blk->term == TERM_SWITCH,
@@ -73,7 +73,7 @@ static void plan_stores(struct codegen *cg, int32_t b, int32_t depth)
         return;
     cg->warp_index->stores[b] = here ? STORES : PASSES;
     for (int s = 0; s < blk->nsucc && !here && !last; s++)
-        plan_stores(cg, blk->succ[s], depth);
+        mark_stores(cg, blk->succ[s], depth);
 }
 
 void warp_index_region(struct codegen *cg, int32_t r)
@@ -89,10 +89,10 @@ void warp_index_region(struct codegen *cg, int32_t r)
         return;
     }
     int32_t from = r == 0 ? 0 : k->blocks[k->resume_block[r]].succ[0];
-    plan_stores(cg, from, k->blocks[from].depth);
+    mark_stores(cg, from, k->blocks[from].depth);
     for (int32_t c = 0; r > 0 && c < k->nblocks; c++)
         if (bit_get(cg->frame->resume_blocks[r], c))
-            plan_stores(cg, c, k->blocks[c].depth);
+            mark_stores(cg, c, k->blocks[c].depth);
 }
 
 bool warp_index_missing(const struct codegen *cg, int32_t b)

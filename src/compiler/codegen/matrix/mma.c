@@ -130,14 +130,14 @@ static LLVMValueRef product_function(struct codegen *cg, const struct mma *m, un
     return module_function(cg, name, params, nparams, m->quads ? mma_quads_body : mma_body, m);
 }
 
-struct plan mma_plan(const struct mma *m)
+struct mma_layout mma_layout_of(const struct mma *m)
 {
-    struct plan p = {.ta = mma_tile(m->a, false),
-                     .tb = mma_tile(m->b, false),
-                     .tc = mma_tile(m->c, true),
-                     .td = mma_tile(m->d, true),
-                     .groups = m->m / 8,
-                     .columns = m->n / 8};
+    struct mma_layout p = {.ta = mma_tile(m->a, false),
+                           .tb = mma_tile(m->b, false),
+                           .tc = mma_tile(m->c, true),
+                           .td = mma_tile(m->d, true),
+                           .groups = m->m / 8,
+                           .columns = m->n / 8};
     if (m->quads) {
         p.na = p.nb = 2;
         p.nc = m->c == PTX_F16 ? 4 : 8;
@@ -233,7 +233,7 @@ static bool product_supported(const struct ptx_instr *i, struct diag *d)
                         "%s.satfinite of floating-point numbers is not "
                         "supported",
                         op);
-    struct plan p = mma_plan(&m);
+    struct mma_layout p = mma_layout_of(&m);
     unsigned na = mma_items(&i->operands[1]), nb = mma_items(&i->operands[2]);
     bool fits = m.quads || (p.steps > 0 && p.a_steps * (m.sparse ? 2 : 1) == mma_steps(&m, &p.ta) &&
                             p.steps * mma_row_elements(m.b) ==
@@ -264,7 +264,7 @@ static void emit_product(struct codegen *cg, const struct ptx_instr *i)
 {
     struct mma m;
     describe(i, &m);
-    struct plan p = mma_plan(&m);
+    struct mma_layout p = mma_layout_of(&m);
     LLVMValueRef args[MAX_MMA_REGS + 2] = {mma_scratch(cg)};
     const struct tile *const tiles[3] = {&p.ta, &p.tb, &p.tc};
     const unsigned counts[3] = {p.na, p.nb, p.nc};

@@ -40,13 +40,13 @@ struct mma {
 enum { MAX_MMA_REGS = 32, MMA_SCRATCH = 8192 };
 
 /* How many registers each operand has, without repetitions, and how their tiles lie. */
-struct plan {
+struct mma_layout {
     struct tile ta, tb, tc, td;
     unsigned groups, columns; /* of eight rows of A, of eight columns of B */
     unsigned steps, a_steps;  /* tiles along k, of B and of A (half as many where it is sparse) */
     unsigned na, nb, nc, nd;  /* registers */
 };
-struct plan mma_plan(const struct mma *m);
+struct mma_layout mma_layout_of(const struct mma *m);
 
 struct tile mma_tile(unsigned type, bool accumulator);
 /* The mMnNkK among an instruction's modifiers. */
@@ -101,9 +101,9 @@ void mma_quads_body(struct codegen *cg, LLVMValueRef fn, const void *arg);
 /* mma_sparse.c: a sparse A as whole rows of `steps_k` elements each, in the buffer;
  * `metadata`: pointer to that register. How many selectors there are for a kind; 0: it does not
  * exist. */
-void mma_sparse_rows(struct codegen *cg, LLVMValueRef fn, const struct mma *m, const struct plan *p,
-                     const LLVMValueRef *regs, LLVMValueRef metadata, LLVMValueRef buffer,
-                     unsigned steps_k);
+void mma_sparse_rows(struct codegen *cg, LLVMValueRef fn, const struct mma *m,
+                     const struct mma_layout *p, const LLVMValueRef *regs, LLVMValueRef metadata,
+                     LLVMValueRef buffer, unsigned steps_k);
 unsigned mma_sparse_selectors(const struct mma *m);
 
 /* matrix_move.c: wmma.load, wmma.store. */

@@ -202,7 +202,7 @@ static void transpose(struct codegen *cg, LLVMValueRef *row, unsigned w, LLVMVal
 struct mma_kernel {
     struct codegen *cg;
     const struct mma *m;
-    struct plan p;
+    struct mma_layout p;
     unsigned steps_k; /* elements along k, in all */
     unsigned width;   /* columns in a vector: 8, of doubles 4 */
     unsigned bytes;   /* of an element */
@@ -399,7 +399,7 @@ static void multiply_rows(struct mma_kernel *x, unsigned g, unsigned c, unsigned
 void mma_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
 {
     const struct mma *m = arg;
-    struct mma_kernel x = {.cg = cg, .m = m, .p = mma_plan(m), .elem = mma_element(cg, m->a)};
+    struct mma_kernel x = {.cg = cg, .m = m, .p = mma_layout_of(m), .elem = mma_element(cg, m->a)};
     LLVMValueRef regs[MAX_MMA_REGS];
     unsigned all = x.p.na + x.p.nb + x.p.nc + x.p.nd;
     for (unsigned n = 0; n < all; n++)

@@ -77,7 +77,7 @@ static void spread_group(struct spread *s, unsigned h, unsigned q, unsigned firs
 }
 
 /* Rows 8 h .. 8 h + 7, one after the other in a loop. */
-static void spread_half(struct spread *s, LLVMValueRef fn, const struct plan *p,
+static void spread_half(struct spread *s, LLVMValueRef fn, const struct mma_layout *p,
                         const LLVMValueRef *regs, LLVMValueRef metadata, LLVMValueRef buffer,
                         unsigned h, unsigned row_bytes)
 {
@@ -112,9 +112,9 @@ static void spread_half(struct spread *s, LLVMValueRef fn, const struct plan *p,
     LLVMPositionBuilderAtEnd(b, done);
 }
 
-void mma_sparse_rows(struct codegen *cg, LLVMValueRef fn, const struct mma *m, const struct plan *p,
-                     const LLVMValueRef *regs, LLVMValueRef metadata, LLVMValueRef buffer,
-                     unsigned steps_k)
+void mma_sparse_rows(struct codegen *cg, LLVMValueRef fn, const struct mma *m,
+                     const struct mma_layout *p, const LLVMValueRef *regs, LLVMValueRef metadata,
+                     LLVMValueRef buffer, unsigned steps_k)
 {
     bool bytes = m->a == PTX_S8 || m->a == PTX_U8;
     struct spread s = {.cg = cg, .m = m, .elem = bytes ? cg->i16 : mma_element(cg, m->a)};
