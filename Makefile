@@ -7,6 +7,7 @@
 #   make model                      the allocator against a reference, 10 million operations
 #   make kill                       processes that share memory, each killed 200 times at any point
 #   make fuzz-kernels SECONDS=600   kernels at random against an interpreter of PTX
+#   make fuzz-programs SECONDS=600  CUDA programs at random against the same programs run on the host
 #   make coverage                   rewrites docs/coverage.md from what the code says
 #   make install PREFIX=/usr/local [DESTDIR=...]
 #
@@ -16,7 +17,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 PRESET ?= release
 
-.PHONY: all deps configure check check-long check-asan check-tsan model kill fuzz-kernels coverage demo bench bench-api bench-counts bench-scaling bench-pools bench-nested bench-deps install clean
+.PHONY: all deps configure check check-long check-asan check-tsan model kill fuzz-kernels fuzz-programs coverage demo bench bench-api bench-counts bench-scaling bench-pools bench-nested bench-deps install clean
 all: configure
 	@cmake --build $(BUILD)
 
@@ -61,6 +62,12 @@ SECONDS ?= 600
 fuzz-kernels: configure
 	@cmake --build $(BUILD) --target fuzz_kernels weir-jit
 	@sh tests/fuzz/long.sh $(BUILD) $(SECONDS)
+
+# What differs stays in BUILD/fuzz-programs.
+fuzz-programs: configure
+	@cmake --build $(BUILD) --target cuda cudart cudart_static cudadevrt weir-jit weircc weircc_support weir_headers weir_devlib
+	@python3 tests/programs/run.py $(BUILD) --seeds now:100000000 --seconds $(SECONDS) --jobs $$(nproc) \
+	  --sample 3 --keep $(BUILD)/fuzz-programs
 
 coverage: all
 	@cmake --build $(BUILD) --target coverage

@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""Writes a CUDA C++ program of random kernels, each from a seed of its own (functions.py).
+
+    generate.py FIRST COUNT >program.cu         kernels of the seeds FIRST to FIRST + COUNT - 1
+
+A seed gives the same bytes on every machine. The program includes program.h, which says how it is run.
+"""
+import sys
+
+from functions import Kernel
+
+
+def indented(lines):
+    """The lines, indented by their braces."""
+    depth, result = 0, []
+    for line in lines:
+        if not line:
+            continue
+        depth -= line.startswith("}")
+        result.append("  " * depth + line)
+        depth += line.endswith("{")
+    return result
+
+
+def program(seeds):
+    """The text of the program of these seeds."""
+    kernels = [Kernel(seed, "k%d" % seed) for seed in seeds]
+    lines = ["/* Seeds %d to %d of tests/programs/generate.py. */" % (seeds[0], seeds[-1]), '#include "program.h"']
+    for kernel in kernels:
+        lines += kernel.text()
+    lines += ["#ifndef __CUDA_ARCH__", "static const struct kernel kernels[] = {"]
+    lines += [kernel.entry() for kernel in kernels] + ["};"]
+    lines += ["int main(int argc, char **argv)", "{",
+              "return program_main(argc, argv, kernels, sizeof kernels / sizeof kernels[0]);", "}", "#endif"]
+    return "\n".join(indented(lines)) + "\n"
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    sys.stdout.write(program(range(int(sys.argv[1]), int(sys.argv[1]) + int(sys.argv[2]))))
