@@ -357,7 +357,7 @@ static const char *const SINK_PIPELINE = "function(mem2reg,simplifycfg)";
 /* After prefetch_insert: the prefetch distance is computed once. */
 static const char *const PREFETCH_PIPELINE = "function(early-cse,loop-mssa(licm))";
 enum {
-    LARGE_INSTRUCTIONS = 60000,
+    LARGE_INSTRUCTIONS = 60000, /* as emitted */
     BASELINE_INSTRUCTIONS =
         7000, /* as emitted: from here on optimized code may take more than a second */
 };
@@ -374,8 +374,6 @@ static size_t count_instructions(LLVMModuleRef m)
                 n++;
     return n;
 }
-
-static bool is_large(LLVMModuleRef m) { return count_instructions(m) > LARGE_INSTRUCTIONS; }
 
 static void add_attribute(struct codegen *cg, const char *key, const char *value)
 {
@@ -442,6 +440,13 @@ static bool loops_over_barriers(const struct jkernel *k)
             k->blocks[b].suspend == SUSPEND_BARRIER)
             return true;
     return false;
+}
+
+/* Is it a kernel for which most passes take too long? */
+static bool is_large(const struct session *s)
+{
+    return count_instructions(s->cg.alu.module) > LARGE_INSTRUCTIONS ||
+           (s->k.entry->pragmas & PTX_PRAGMA_LARGE) != 0;
 }
 
 /* Chooses the tier: up to here tiers do not differ. */
@@ -534,16 +539,17 @@ static bool verify(struct session *s, struct diag *d)
 
 static bool compile_optimize(struct session *s, struct diag *d)
 {
+    bool large = is_large(s);
     if (s->baseline) {
-        if (!run_passes(s, BASELINE_PASSES, d))
+        if (!run_passes(s, large ? BASELINE_LARGE_PASSES : BASELINE_PASSES, d))
             return false;
         baseline_prepare(s->cg.alu.module);
-        if (!run_passes(s, BASELINE_SECOND_PASSES, d))
+        if (!large && !run_passes(s, BASELINE_SECOND_PASSES, d))
             return false;
+        baseline_demote(s->cg.alu.module);
         baseline_calls(s->cg.alu.module, s->data);
         return verify(s, d);
     }
-    bool large = is_large(s->cg.alu.module);
     const char *passes = s->k.nresume > 1 ? PIPELINE : UNSWITCHING_PIPELINE;
     if (!run_passes(s, large ? LARGE_PIPELINE : passes, d))
         return false;

@@ -247,7 +247,8 @@ struct ptx_reg {
                      operand `a` the vector of them */
 };
 
-/* Pragmas for tests of the compiler, which other compilers ignore. Results are the same with all. */
+/* Pragmas for tests of the compiler, which other compilers ignore. Results are the same with all.
+ */
 enum ptx_pragmas {
     PTX_PRAGMA_SERIALIZE = 1,  /* "weir_serialize": lanes are serialized wherever they may be,
                                   whether it pays or not */
@@ -255,7 +256,8 @@ enum ptx_pragmas {
     PTX_PRAGMA_STRIPS = 4,     /* "weir_strips": strip mining wherever it can be */
     PTX_PRAGMA_INTERLEAVE = 8, /* "weir_interleave": warps interleave in the first loop in which
                                   they can */
-    PTX_NPRAGMAS = 4
+    PTX_PRAGMA_LARGE = 16,     /* "weir_large": compiled as kernels above a size are */
+    PTX_NPRAGMAS = 5
 };
 
 /* The pragma of bit n of enum ptx_pragmas, as written. */

@@ -66,7 +66,7 @@ static struct report *report;
 static double seconds = 1e9;
 static bool every_pragma; /* of each kernel; else its own and one more, */
 static bool one_pragma;   /* or its own alone */
-static bool twice;      /* what differs is run again without optimisation */
+static bool twice;        /* what differs is run again without optimisation */
 
 static double now(void)
 {
@@ -202,7 +202,7 @@ static void difference(const char *what, const uint8_t *got, const uint8_t *want
 
 /* Pragmas of Weir's compiler, which other compilers pass over: lanes are serialized wherever they
  * may be; all values are divergent; both; strip mining wherever it can be; that and divergent
- * values; interleaving warps, and that with divergent values. */
+ * values; interleaving warps, and that with divergent values; as kernels above a size, and that. */
 static const char *const pragmas[] = {NULL,
                                       "weir_serialize",
                                       "weir_divergent",
@@ -210,7 +210,9 @@ static const char *const pragmas[] = {NULL,
                                       "weir_strips",
                                       "weir_strips\", \"weir_divergent",
                                       "weir_interleave",
-                                      "weir_interleave\", \"weir_divergent"};
+                                      "weir_interleave\", \"weir_divergent",
+                                      "weir_large",
+                                      "weir_large\", \"weir_divergent"};
 enum { PRAGMAS = sizeof pragmas / sizeof *pragmas };
 
 /* The text with a pragma at the start of the kernel's body. The caller frees it. */
@@ -284,8 +286,8 @@ static enum result run(struct subject *s, unsigned level, unsigned pragma)
     return r;
 }
 
-/* As it comes, and with one pragma; or with all. The kernels of all instructions are large: they run
- * as they come unless `every` is given. */
+/* As it comes, and with one pragma; or with all. The kernels of all instructions are large: they
+ * run as they come unless `every` is given. */
 static enum result run_pragmas(struct subject *s)
 {
     enum result r = SAME;

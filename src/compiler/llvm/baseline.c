@@ -7,8 +7,8 @@
  * What remains are calls, branches and scalars, which LLVM translates fast; the code is many times
  * slower.
  *
- * LLVM's pass reg2mem has brought values that outlive a block into variables, so every vector here
- * is a variable, or lives in one block. */
+ * Values that outlive a block have been brought into variables (baseline_demote.c), so every vector
+ * here is a variable, or lives in one block. */
 #include <llvm-c/DebugInfo.h>
 
 #include <stdlib.h>
@@ -97,7 +97,7 @@ static bool is_variable(LLVMValueRef alloca)
     return true;
 }
 
-/* Records all instructions. False: one is of a kind that reg2mem should have removed. */
+/* Records all instructions. False: one is of a kind that baseline_demote should have removed. */
 static bool collect_facts(struct baseline *q)
 {
     size_t n = 0;

@@ -5,16 +5,22 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
 
-/* Passes, in this order: BASELINE_PASSES, baseline_prepare, BASELINE_SECOND_PASSES, baseline_calls.
- */
+/* Passes, in this order: BASELINE_PASSES, or BASELINE_LARGE_PASSES for kernels above a size, for
+ * which those take more than linear time; baseline_prepare; BASELINE_SECOND_PASSES, not for large
+ * kernels; baseline_demote; baseline_calls. In large kernels, registers stay the variables that
+ * they are when they are emitted. */
 #define BASELINE_PASSES                                                                            \
     "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"                 \
     "early-cse<memssa>,adce,simplifycfg)"
-#define BASELINE_SECOND_PASSES "function(adce,reg2mem)"
+#define BASELINE_LARGE_PASSES  "function(instsimplify)"
+#define BASELINE_SECOND_PASSES "function(adce)"
 
-/* Masks made from the bits of an integer become casts of it; what reg2mem would hide is sunk to its
- * use. */
+/* Masks made from the bits of an integer become casts of it; what baseline_demote would hide is
+ * sunk to its use. */
 void baseline_prepare(LLVMModuleRef m);
+
+/* Values that outlive their block become variables, and so do phis. */
+void baseline_demote(LLVMModuleRef m);
 
 /* Turns operations on vectors, in large functions, into calls of functions that are made for them,
  * each kind once. */

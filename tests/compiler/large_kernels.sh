@@ -1,0 +1,23 @@
+#!/bin/sh
+# usage: large_kernels.sh WEIR GENERATOR: baseline code of large kernels is compiled in time that is
+# linear in their size. Where it grew with the square, three times the size took ten times as long;
+# what is counted is processor time, so that a busy machine does not matter.
+set -eu
+weir=$1 generator=$2
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+# ms SHAPE SIZE: milliseconds of processor time for the baseline tier.
+ms()
+{
+    "$generator" "$1" "$2" > "$dir/kernel.ptx"
+    "$weir" dump --times --tier baseline "$dir/kernel.ptx" > "$dir/out"
+    sed -n 's/.*ms:.* all \([0-9]*\).*/\1/p' "$dir/out"
+}
+
+for shape in loops divergent; do
+    small=$(ms $shape 12000)
+    large=$(ms $shape 36000)
+    echo "$shape: 12000 instructions in $small ms, 36000 in $large ms"
+    [ "$large" -lt $((small * 6 + 500)) ] || { echo "compile time is not linear"; exit 1; }
+done
