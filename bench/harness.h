@@ -83,7 +83,7 @@ struct bench {
     void (*device)(struct bench_queue *queue, const struct bench_problem *problem);
     void (*native)(const struct bench_problem *problem);
     int needs_shuffle; /* OpenCL must have sub-groups of 32 with shuffles */
-    int apart;         /* below the table, in no mean: native is a library that may be missing */
+    int separate;      /* below the table, in no mean: native is a library that may be missing */
 };
 
 /* Adds an array of `count` elements to the problem, zeroed; returns its data. */

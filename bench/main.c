@@ -287,7 +287,7 @@ static int run_bench(const struct bench *bench, const struct options *options, s
     for (int side = 0; side < SIDES; side++)
         cell(&outcomes[side], options);
     struct means unused;
-    if (bench->apart)
+    if (bench->separate)
         means = &unused;
     if (!options->quick) {
         ratio_cell(&outcomes[NATIVE], &outcomes[WEIR], &means->logs[0], &means->count[0]);
@@ -312,12 +312,12 @@ static int run_bench(const struct bench *bench, const struct options *options, s
     return right;
 }
 
-/* The rows of the table, or those that stand apart from it. */
-static void run_rows(const struct options *options, int apart, struct means *means, int *rows,
+/* The rows of the table, or those that are listed below it. */
+static void run_rows(const struct options *options, int separate, struct means *means, int *rows,
                      int *right)
 {
     for (int i = 0; i < BENCH_COUNT; i++)
-        if (benches[i]->apart == apart &&
+        if (benches[i]->separate == separate &&
             (options->only == NULL || !strcmp(options->only, benches[i]->name))) {
             ++*rows;
             *right += run_bench(benches[i], options, means);

@@ -264,7 +264,7 @@ __device__ int leaves;
 // leaf.
 static __device__ bool split(float2 *points, float2 *spare, const square &s, square quarters[4])
 {
-    __shared__ int counts[4], place[4];
+    __shared__ int counts[4], position[4];
     int n = s.to - s.from;
     if (n <= TREE_LEAF || s.depth == TREE_DEPTH) {
         if (threadIdx.x == 0)
@@ -288,13 +288,13 @@ static __device__ bool split(float2 *points, float2 *spare, const square &s, squ
                              begin + counts[q],
                              s.depth + 1};
         if (threadIdx.x == (unsigned)q)
-            place[q] = begin;
+            position[q] = begin;
         begin += counts[q];
     }
     __syncthreads();
     for (int k = s.from + (int)threadIdx.x; k < s.to; k += TREE_BLOCK) {
         float2 p = points[k];
-        spare[atomicAdd(&place[quarter(p)], 1)] = p;
+        spare[atomicAdd(&position[quarter(p)], 1)] = p;
     }
     __syncthreads();
     for (int k = s.from + (int)threadIdx.x; k < s.to; k += TREE_BLOCK)

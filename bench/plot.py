@@ -30,7 +30,7 @@ def rows(text):
             yield (cells[0], *ratios)
 
 
-def place(ratio):
+def position(ratio):
     share = math.log(ratio / LOW) / math.log(HIGH / LOW)
     return LEFT + (WIDTH - LEFT - 60) * min(max(share, 0), 1)
 
@@ -55,7 +55,7 @@ class Svg:
 
 
 def bar(svg, y, ratio, color):
-    one, end = place(1), place(ratio)
+    one, end = position(1), position(ratio)
     svg.rect(min(one, end), y, max(abs(end - one), 1), BAR, color)
     if end >= one:
         svg.text(end + 4, y + BAR - 1, f"{ratio:.2f}", size=10, color=FAINT)
@@ -69,13 +69,13 @@ def draw(table):
     for n, (name, color) in enumerate(SIDES):
         svg.rect(LEFT + 130 * n, 14, 12, 12, color)
         svg.text(LEFT + 130 * n + 18, 24, name)
-    svg.text(place(1) + 6, TOP - 10, "Weir is faster →", color=FAINT, size=11)
-    svg.text(place(1) - 6, TOP - 10, "← slower", "end", color=FAINT, size=11)
+    svg.text(position(1) + 6, TOP - 10, "Weir is faster →", color=FAINT, size=11)
+    svg.text(position(1) - 6, TOP - 10, "← slower", "end", color=FAINT, size=11)
     bottom = TOP + ROW * len(table)
     tick = LOW
     while tick <= HIGH:
-        svg.line(place(tick), TOP, bottom, INK if tick == 1 else "#d9dee4", 1.2 if tick == 1 else 0.8)
-        svg.text(place(tick), bottom + 18, f"{tick:g}×", "middle", 11, FAINT)
+        svg.line(position(tick), TOP, bottom, INK if tick == 1 else "#d9dee4", 1.2 if tick == 1 else 0.8)
+        svg.text(position(tick), bottom + 18, f"{tick:g}×", "middle", 11, FAINT)
         tick *= 4
     for n, (title, *ratios) in enumerate(table):
         y = TOP + ROW * n

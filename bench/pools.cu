@@ -1,7 +1,7 @@
 // What the stream-ordered allocator costs, beside the best of general allocators, and how much
 // memory it takes for what programs use.
 //
-// The other allocators are measured in children of this program that have them in malloc's place;
+// The other allocators are measured in children of this program that have them instead of malloc;
 // they are left out where they are not installed (make bench-deps).
 #include <cuda_runtime.h>
 
@@ -161,7 +161,7 @@ template <class Memory> static double measure(int row)
     }
 }
 
-// All rows of malloc's, measured with that library in its place; empty if it is not to be had.
+// All rows of malloc's, measured with that library instead; empty if it is not to be had.
 static std::vector<double> other(const char *library, const char *sign)
 {
     std::vector<double> out;

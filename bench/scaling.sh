@@ -5,7 +5,7 @@
 # where all others are as busy and the clock is as low. With ROUNDS=n in the environment all columns are
 # measured n times in turn, and the best of each counts. Prints one table. Needs of a build only lib/ and
 # bench/weir-bench-scaling, so that it can be taken to another machine: what libweir-jit.so needs and
-# the machine lacks may lie in lib/more.
+# the machine lacks may be in lib/more.
 #   [ROUNDS=n] bench/scaling.sh BUILD [WORKERS...]
 set -eu
 build=${1:?"usage: bench/scaling.sh BUILD [WORKERS...]"}

@@ -215,28 +215,28 @@ inline Trace serving(int rounds)
 // Best fit with immediate joining in one growing area.
 inline size_t best_fit(const Trace &t)
 {
-    std::map<size_t, size_t> by_place;           // free: address to size
+    std::map<size_t, size_t> by_address;         // free: address to size
     std::set<std::pair<size_t, size_t>> by_size; // size, address
     std::vector<size_t> at(t.ids);
     size_t top = 0;
-    auto add = [&](size_t place, size_t size) {
-        auto after = by_place.lower_bound(place);
-        if (after != by_place.end() && after->first == place + size) {
+    auto add = [&](size_t address, size_t size) {
+        auto after = by_address.lower_bound(address);
+        if (after != by_address.end() && after->first == address + size) {
             size += after->second;
             by_size.erase({after->second, after->first});
-            after = by_place.erase(after);
+            after = by_address.erase(after);
         }
-        if (after != by_place.begin()) {
+        if (after != by_address.begin()) {
             auto before = std::prev(after);
-            if (before->first + before->second == place) {
-                place = before->first;
+            if (before->first + before->second == address) {
+                address = before->first;
                 size += before->second;
                 by_size.erase({before->second, before->first});
-                by_place.erase(before);
+                by_address.erase(before);
             }
         }
-        by_place[place] = size;
-        by_size.insert({size, place});
+        by_address[address] = size;
+        by_size.insert({size, address});
     };
     for (const Trace::Op &op : t.ops) {
         size_t size = op.kind == Trace::ORDER ? 0 : (t.sizes[op.id] + 511) / 512 * 512;
@@ -247,19 +247,20 @@ inline size_t best_fit(const Trace &t)
         auto fit = by_size.lower_bound({size, 0});
         if (fit == by_size.end()) { // more, joined with what is free at the end
             size_t free_end = 0;
-            if (!by_place.empty() && by_place.rbegin()->first + by_place.rbegin()->second == top)
-                free_end = by_place.rbegin()->second;
+            if (!by_address.empty() &&
+                by_address.rbegin()->first + by_address.rbegin()->second == top)
+                free_end = by_address.rbegin()->second;
             size_t more = ((size - free_end) + (2 << 20) - 1) / (2 << 20) * (2 << 20);
             add(top, more);
             top += more;
             fit = by_size.lower_bound({size, 0});
         }
-        size_t place = fit->second, whole = fit->first;
+        size_t address = fit->second, whole = fit->first;
         by_size.erase(fit);
-        by_place.erase(place);
-        at[op.id] = place;
+        by_address.erase(address);
+        at[op.id] = address;
         if (whole > size)
-            add(place + size, whole - size);
+            add(address + size, whole - size);
     }
     return top;
 }

@@ -1,5 +1,5 @@
 // Two streams, an event and three kernels: the first two run at the same time, each in a stream of
-// its own, and the third starts in the second stream when the event recorded behind the first one
+// its own, and the third starts in the second stream when the event recorded after the first one
 // has come.
 //
 //   stream A   fill(a) ── event

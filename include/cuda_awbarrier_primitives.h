@@ -1,5 +1,5 @@
 /* cuda_awbarrier_primitives.h: the C form of barriers in shared memory with arrival and waiting
- * apart (CUDA programming guide, "mbarrier Primitives Interface"): the instructions mbarrier, one
+ * as separate calls (CUDA programming guide, "mbarrier Primitives Interface"): the instructions mbarrier, one
  * for one. For sm_80 and newer. */
 #ifndef _CUDA_AWBARRIER_PRIMITIVES_H_
 #define _CUDA_AWBARRIER_PRIMITIVES_H_
@@ -14,7 +14,7 @@ typedef uint64_t __mbarrier_token_t; /* the phase that an arrival belongs to: op
 #if defined(__CUDA__) && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800)
 
 #define WEIR_MBARRIER static __inline__ __attribute__((always_inline, device))
-#define WEIR_PLACE    "r"((unsigned)__cvta_generic_to_shared(bar))
+#define WEIR_BARRIER_ADDRESS    "r"((unsigned)__cvta_generic_to_shared(bar))
 
 /* The largest count that a barrier can expect. */
 WEIR_MBARRIER uint32_t __mbarrier_maximum_count() { return (1u << 14) - 1; }
@@ -23,20 +23,20 @@ WEIR_MBARRIER uint32_t __mbarrier_maximum_count() { return (1u << 14) - 1; }
  * other touches it. */
 WEIR_MBARRIER void __mbarrier_init(__mbarrier_t *bar, uint32_t expected_count)
 {
-    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::WEIR_PLACE, "r"(expected_count) : "memory");
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::WEIR_BARRIER_ADDRESS, "r"(expected_count) : "memory");
 }
 
 /* Ends the barrier: its memory may be used for other things. */
 WEIR_MBARRIER void __mbarrier_inval(__mbarrier_t *bar)
 {
-    asm volatile("mbarrier.inval.shared.b64 [%0];" ::WEIR_PLACE : "memory");
+    asm volatile("mbarrier.inval.shared.b64 [%0];" ::WEIR_BARRIER_ADDRESS : "memory");
 }
 
 /* Arrives; the token is for the waits for the phase that this arrival belongs to. */
 WEIR_MBARRIER __mbarrier_token_t __mbarrier_arrive(__mbarrier_t *bar)
 {
     __mbarrier_token_t token;
-    asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(token) : WEIR_PLACE : "memory");
+    asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(token) : WEIR_BARRIER_ADDRESS : "memory");
     return token;
 }
 
@@ -44,7 +44,7 @@ WEIR_MBARRIER __mbarrier_token_t __mbarrier_arrive(__mbarrier_t *bar)
 WEIR_MBARRIER __mbarrier_token_t __mbarrier_arrive_and_drop(__mbarrier_t *bar)
 {
     __mbarrier_token_t token;
-    asm volatile("mbarrier.arrive_drop.shared.b64 %0, [%1];" : "=l"(token) : WEIR_PLACE : "memory");
+    asm volatile("mbarrier.arrive_drop.shared.b64 %0, [%1];" : "=l"(token) : WEIR_BARRIER_ADDRESS : "memory");
     return token;
 }
 
@@ -63,7 +63,7 @@ WEIR_MBARRIER bool __mbarrier_test_wait(__mbarrier_t *bar, __mbarrier_token_t to
     asm volatile("{ .reg .pred p; mbarrier.test_wait.shared.b64 p, [%1], %2;"
                  " selp.u32 %0, 1, 0, p; }"
                  : "=r"(done)
-                 : WEIR_PLACE, "l"(token)
+                 : WEIR_BARRIER_ADDRESS, "l"(token)
                  : "memory");
     return done;
 }
@@ -75,7 +75,7 @@ WEIR_MBARRIER bool __mbarrier_test_wait_parity(__mbarrier_t *bar, bool phase_par
     asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], %2;"
                  " selp.u32 %0, 1, 0, p; }"
                  : "=r"(done)
-                 : WEIR_PLACE, "r"((unsigned)phase_parity)
+                 : WEIR_BARRIER_ADDRESS, "r"((unsigned)phase_parity)
                  : "memory");
     return done;
 }
@@ -90,7 +90,7 @@ WEIR_MBARRIER bool __mbarrier_try_wait(__mbarrier_t *bar, __mbarrier_token_t tok
     asm volatile("{ .reg .pred p; mbarrier.try_wait.shared.b64 p, [%1], %2, %3;"
                  " selp.u32 %0, 1, 0, p; }"
                  : "=r"(done)
-                 : WEIR_PLACE, "l"(token), "r"(max_sleep_nanosec)
+                 : WEIR_BARRIER_ADDRESS, "l"(token), "r"(max_sleep_nanosec)
                  : "memory");
     return done;
 #else
@@ -107,7 +107,7 @@ WEIR_MBARRIER bool __mbarrier_try_wait_parity(__mbarrier_t *bar, bool phase_pari
     asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2, %3;"
                  " selp.u32 %0, 1, 0, p; }"
                  : "=r"(done)
-                 : WEIR_PLACE, "r"((unsigned)phase_parity), "r"(max_sleep_nanosec)
+                 : WEIR_BARRIER_ADDRESS, "r"((unsigned)phase_parity), "r"(max_sleep_nanosec)
                  : "memory");
     return done;
 #else
@@ -117,7 +117,7 @@ WEIR_MBARRIER bool __mbarrier_try_wait_parity(__mbarrier_t *bar, bool phase_pari
 }
 
 #undef WEIR_MBARRIER
-#undef WEIR_PLACE
+#undef WEIR_BARRIER_ADDRESS
 
 #endif
 #endif

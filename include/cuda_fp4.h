@@ -1,5 +1,5 @@
 /* cuda_fp4.h: the format e2m1 of 4 bits, two in a byte ("CUDA Math API", FP4 Intrinsics): storage
- * types, classes and conversions, on host and device. There are no infinities and no NaN: what lies
+ * types, classes and conversions, on host and device. There are no infinities and no NaN: what is
  * beyond the largest value becomes that, NaN the positive one. */
 #ifndef __CUDA_FP4_H__
 #define __CUDA_FP4_H__

@@ -1,6 +1,6 @@
 /* cuda_fp6.h: the formats e2m3 and e3m2 of 6 bits, each in a byte's lower bits ("CUDA Math API",
  * FP6 Intrinsics): storage types, classes and conversions, on host and device. There are no
- * infinities and no NaN: what lies beyond the largest value becomes that, NaN the positive one. */
+ * infinities and no NaN: what is beyond the largest value becomes that, NaN the positive one. */
 #ifndef __CUDA_FP6_H__
 #define __CUDA_FP6_H__
 

@@ -3,7 +3,7 @@
  *
  * Programs compiled with CUDA_API_PER_THREAD_DEFAULT_STREAM get the functions whose default stream
  * is the calling thread's own: the same names with _ptds (synchronous) or _ptsz (a stream is given)
- * behind them. */
+ * after them. */
 #ifndef __CUDA_RUNTIME_API_H__
 #define __CUDA_RUNTIME_API_H__
 

@@ -73,7 +73,7 @@ template <> struct storage<precision::b1> {
     typedef void memory;
 };
 
-/* Elements one thread holds, and 32-bit registers (64-bit for double) they lie in. */
+/* Elements one thread holds, and 32-bit registers (64-bit for double) they are in. */
 template <typename Use, int M, int N, int K, typename T> struct shape;
 #define WEIR_SHAPE(use, m, n, k, type, elements, registers)                                        \
     template <> struct shape<use, m, n, k, type> {                                                 \

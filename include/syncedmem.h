@@ -81,8 +81,8 @@ cudaError_t syncedmem_gpu_data(struct syncedmem *mem, const void **out);
  * the pointer only as long as nothing asks for the device's side; then ask again. */
 cudaError_t syncedmem_mutable_cpu_data(struct syncedmem *mem, void **out);
 
-/* For writing on the device: afterwards the head is at the GPU. The zeros of a first touch are in
- * place at the return. */
+/* For writing on the device: afterwards the head is at the GPU. The zeros of a first touch
+ * are written at the return. */
 cudaError_t syncedmem_mutable_gpu_data(struct syncedmem *mem, void **out);
 
 /* Makes `data`, at least size bytes of any host memory, the host's side and the newest contents

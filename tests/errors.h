@@ -75,7 +75,7 @@ static inline int row_begin(const char *call, const char *what, int line, int ex
     return 1;
 }
 
-/* Notes what the row's call returned and what it left behind. A child whose device is lost ends. */
+/* Notes what the row's call returned and what state it left. A child whose device is lost ends. */
 static inline void row_end(cudaError_t code)
 {
     struct row_result *r = &row_results[row_next - 1];

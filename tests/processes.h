@@ -1,5 +1,5 @@
 /* For tests of several processes: a page that they share, children that are started anew (a forked
- * child cannot use CUDA), and turns between them. The page is memory without a name, so that
+ * child cannot use CUDA), and alternation between them. The page is memory without a name, so that
  * nothing is left whatever ends a process. Where these functions cannot work, they end the
  * process with a status of their own, which end_of reports: PROCESSES_NO_MEMORY,
  * PROCESSES_NO_PROGRAM. */

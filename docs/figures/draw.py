@@ -3,7 +3,7 @@
 
     python3 docs/figures/draw.py [DIRECTORY]        default: beside this file
 
-A figure is a list of boxes, arrows and labels at given places. Nothing but the standard library is
+A figure is a list of boxes, arrows and labels at given positions. Nothing but the standard library is
 needed; the files are committed, so that readers need not run this.
 """
 import pathlib
@@ -133,7 +133,7 @@ def launch():
     f.arrow((483, 286), (483, 308))
     f.arrow((376, 270), (352, 270))
     f.arrow((185, 286), (185, 308))
-    step(20, 310, 330, "enqueue a command", ["copy parameters, note what must be over first", "device/commands.c"], RUN)
+    step(20, 310, 330, "enqueue a command", ["copy parameters, record what must be over first", "device/commands.c"], RUN)
     f.arrow((185, 372), (185, 394))
     step(20, 396, 330, "the call returns", ["nothing pending before it: the stream is ready"], HOST)
     f.arrow((350, 427), (614, 427), label="ready queue", at=(440, 420))
@@ -189,25 +189,25 @@ def memory():
           "pool/reuse.c, pool/reserve.c"], fill=MEM)
     f.arrow((316, 424), (316, 446))
 
-    f.text(450, 318, "Pages behind the addresses", bold=True, anchor="start", size=14)
+    f.text(450, 318, "Pages of the addresses", bold=True, anchor="start", size=14)
     f.box(450, 332, 190, 62, "anonymous, private", ["the rule: huge pages"], fill=CORE)
     f.box(670, 332, 190, 62, "file without a name", ["memfd: shared, exported,", "cuMemCreate, shared pools"], fill=TOOL)
     f.arrow((640, 363), (668, 363))
     f.text(655, 412, "first export: copied, then mapped at the same addresses", size=11, color=FAINT)
     f.box(450, 432, 410, 48, "other processes", ["map the same file: /proc/PID/fd, or a descriptor"], fill=HOST)
     f.arrow((765, 418), (765, 430))
-    f.box(450, 492, 410, 48, "protection keys or compiled checks", ["keep devices apart, and the host out in checked mode"], fill=CORE)
+    f.box(450, 492, 410, 48, "protection keys or compiled checks", ["protect devices from each other, and from the host in checked mode"], fill=CORE)
     f.save("memory")
 
 
-def lanes(f, x, y, name, values, fills, note):
+def lanes(f, x, y, name, values, fills, label):
     """A row of 32 lanes: what each holds, coloured by segment."""
     f.text(x - 10, y + 15, name, anchor="end", size=12, mono=True)
     for lane, (value, fill) in enumerate(zip(values, fills)):
         f.items.append(f"<rect x='{x + 17 * lane}' y='{y}' width='17' height='22' fill='{fill}' "
                        f"stroke='{FAINT}' stroke-width='0.6'/>")
         f.text(x + 17 * lane + 8.5, y + 15, str(value), size=9)
-    f.text(x + 17 * 32 + 10, y + 15, note, anchor="start", size=11, color=FAINT)
+    f.text(x + 17 * 32 + 10, y + 15, label, anchor="start", size=11, color=FAINT)
 
 
 def warps():

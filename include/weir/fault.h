@@ -1,5 +1,5 @@
 /* weir/fault.h: what a fault in a kernel was, as a struct: which kernel, block, thread and source
- * line, which address, and which allocation that address belongs or belonged to, with the places in
+ * line, which address, and which allocation that address belongs or belonged to, with the positions in
  * the program that made and freed it. Compiles as C and C++.
  *
  * The functions are in Weir's libcudart and libcuda alike. A program that uses them runs on Weir
@@ -32,7 +32,7 @@ enum weir_fault_kind {
     WEIR_FAULT_HANDLE = 9,     /* device code used another block's or grid's stream (likewise) */
 };
 
-/* How an address lies to an allocation. */
+/* How an address relates to an allocation. */
 enum weir_place {
     WEIR_PLACE_UNKNOWN = 0, /* the fault has no address, or nothing is known of it */
     WEIR_PLACE_NULL = 1,    /* in the first 64 KiB: a null pointer, perhaps with an index */

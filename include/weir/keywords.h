@@ -5,7 +5,7 @@
 #ifndef WEIR_KEYWORDS_H
 #define WEIR_KEYWORDS_H
 
-/* A managed variable is an ordinary device variable for the device. On the host its shadow lies in
+/* A managed variable is an ordinary device variable for the device. On the host its shadow is in
  * a section of its own (bounded by __start_weir_managed and __stop_weir_managed), by which the
  * runtime tells it from other variables and gives it memory that both sides reach. */
 #if defined(__CUDA__) && !defined(__CUDA_ARCH__)

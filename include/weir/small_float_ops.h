@@ -121,7 +121,7 @@ WEIR_FROM_INTEGER(ll, long long, weir::odd_double(i))
 WEIR_FROM_INTEGER(ull, unsigned long long, weir::odd_double(i))
 #undef WEIR_FROM_INTEGER
 
-/* ---- pairs: building and taking apart ---- */
+/* ---- pairs: building and splitting ---- */
 
 WEIR_SF WEIR_H2 WEIR_F(make_, 2)(WEIR_H x, WEIR_H y) { return WEIR_H2(x, y); }
 WEIR_SF WEIR_H2 WEIR_F(__halves2, 2)(WEIR_H x, WEIR_H y) { return WEIR_H2(x, y); }

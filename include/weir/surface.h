@@ -7,78 +7,78 @@
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wc++17-extensions"
 
-/* One instruction for one geometry, boundary mode and element size; `place` is the coordinate
+/* One instruction for one geometry, boundary mode and element size; `coordinate` is the coordinate
  * vector of named operands. */
-#define WEIR_SULD(geometry, place, mode, ...)                                                      \
+#define WEIR_SULD(geometry, coordinate, mode, ...)                                                      \
     if constexpr (sizeof(T) == 1) {                                                                \
         unsigned short t;                                                                          \
-        asm volatile("suld.b." geometry ".b8." mode " %0, [%[o], " place "];"                      \
+        asm volatile("suld.b." geometry ".b8." mode " %0, [%[o], " coordinate "];"                      \
                      : "=h"(t)                                                                     \
                      : [o] "l"(object), __VA_ARGS__                                                \
                      : "memory");                                                                  \
         __builtin_memcpy(&v, &t, 1);                                                               \
     } else if constexpr (sizeof(T) == 2) {                                                         \
         unsigned short t;                                                                          \
-        asm volatile("suld.b." geometry ".b16." mode " %0, [%[o], " place "];"                     \
+        asm volatile("suld.b." geometry ".b16." mode " %0, [%[o], " coordinate "];"                     \
                      : "=h"(t)                                                                     \
                      : [o] "l"(object), __VA_ARGS__                                                \
                      : "memory");                                                                  \
         __builtin_memcpy(&v, &t, 2);                                                               \
     } else if constexpr (sizeof(T) == 4) {                                                         \
         unsigned t;                                                                                \
-        asm volatile("suld.b." geometry ".b32." mode " %0, [%[o], " place "];"                     \
+        asm volatile("suld.b." geometry ".b32." mode " %0, [%[o], " coordinate "];"                     \
                      : "=r"(t)                                                                     \
                      : [o] "l"(object), __VA_ARGS__                                                \
                      : "memory");                                                                  \
         __builtin_memcpy(&v, &t, 4);                                                               \
     } else if constexpr (sizeof(T) == 8) {                                                         \
         unsigned t[2];                                                                             \
-        asm volatile("suld.b." geometry ".v2.b32." mode " {%0, %1}, [%[o], " place "];"            \
+        asm volatile("suld.b." geometry ".v2.b32." mode " {%0, %1}, [%[o], " coordinate "];"            \
                      : "=r"(t[0]), "=r"(t[1])                                                      \
                      : [o] "l"(object), __VA_ARGS__                                                \
                      : "memory");                                                                  \
         __builtin_memcpy(&v, t, 8);                                                                \
     } else {                                                                                       \
         unsigned t[4];                                                                             \
-        asm volatile("suld.b." geometry ".v4.b32." mode " {%0, %1, %2, %3}, [%[o], " place "];"    \
+        asm volatile("suld.b." geometry ".v4.b32." mode " {%0, %1, %2, %3}, [%[o], " coordinate "];"    \
                      : "=r"(t[0]), "=r"(t[1]), "=r"(t[2]), "=r"(t[3])                              \
                      : [o] "l"(object), __VA_ARGS__                                                \
                      : "memory");                                                                  \
         __builtin_memcpy(&v, t, 16);                                                               \
     }
 
-#define WEIR_SUST(geometry, place, mode, ...)                                                      \
+#define WEIR_SUST(geometry, coordinate, mode, ...)                                                      \
     if constexpr (sizeof(T) <= 2) {                                                                \
         unsigned short t = 0;                                                                      \
         __builtin_memcpy(&t, &v, sizeof(T));                                                       \
         if constexpr (sizeof(T) == 1)                                                              \
-            asm volatile("sust.b." geometry ".b8." mode " [%[o], " place                           \
+            asm volatile("sust.b." geometry ".b8." mode " [%[o], " coordinate                           \
                          "], %[v];" ::[o] "l"(object),                                             \
                          [v] "h"(t), __VA_ARGS__                                                   \
                          : "memory");                                                              \
         else                                                                                       \
-            asm volatile("sust.b." geometry ".b16." mode " [%[o], " place                          \
+            asm volatile("sust.b." geometry ".b16." mode " [%[o], " coordinate                          \
                          "], %[v];" ::[o] "l"(object),                                             \
                          [v] "h"(t), __VA_ARGS__                                                   \
                          : "memory");                                                              \
     } else if constexpr (sizeof(T) == 4) {                                                         \
         unsigned t;                                                                                \
         __builtin_memcpy(&t, &v, 4);                                                               \
-        asm volatile("sust.b." geometry ".b32." mode " [%[o], " place                              \
+        asm volatile("sust.b." geometry ".b32." mode " [%[o], " coordinate                              \
                      "], %[v];" ::[o] "l"(object),                                                 \
                      [v] "r"(t), __VA_ARGS__                                                       \
                      : "memory");                                                                  \
     } else if constexpr (sizeof(T) == 8) {                                                         \
         unsigned t[2];                                                                             \
         __builtin_memcpy(t, &v, 8);                                                                \
-        asm volatile("sust.b." geometry ".v2.b32." mode " [%[o], " place                           \
+        asm volatile("sust.b." geometry ".v2.b32." mode " [%[o], " coordinate                           \
                      "], {%[v], %[w]};" ::[o] "l"(object),                                         \
                      [v] "r"(t[0]), [w] "r"(t[1]), __VA_ARGS__                                     \
                      : "memory");                                                                  \
     } else {                                                                                       \
         unsigned t[4];                                                                             \
         __builtin_memcpy(t, &v, 16);                                                               \
-        asm volatile("sust.b." geometry ".v4.b32." mode " [%[o], " place                           \
+        asm volatile("sust.b." geometry ".v4.b32." mode " [%[o], " coordinate                           \
                      "], {%[v], %[w], %[p], %[q]};" ::[o] "l"(object),                             \
                      [v] "r"(t[0]), [w] "r"(t[1]), [p] "r"(t[2]), [q] "r"(t[3]), __VA_ARGS__       \
                      : "memory");                                                                  \
@@ -92,7 +92,7 @@
 
 /* Read by value, read through a pointer, write. Outside the surface a read traps unless the mode
  * says otherwise. */
-#define WEIR_SURFACE(kind, parameters, arguments, geometry, place, ...)                            \
+#define WEIR_SURFACE(kind, parameters, arguments, geometry, coordinate, ...)                            \
     template <typename T>                                                                          \
     WEIR_DEVICE T surf##kind##read(cudaSurfaceObject_t object, WEIR_UNPACK parameters,             \
                                    cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap)            \
@@ -100,11 +100,11 @@
         WEIR_SURFACE_SIZE                                                                          \
         T v;                                                                                       \
         if (mode == cudaBoundaryModeZero) {                                                        \
-            WEIR_SULD(geometry, place, "zero", __VA_ARGS__)                                        \
+            WEIR_SULD(geometry, coordinate, "zero", __VA_ARGS__)                                        \
         } else if (mode == cudaBoundaryModeClamp) {                                                \
-            WEIR_SULD(geometry, place, "clamp", __VA_ARGS__)                                       \
+            WEIR_SULD(geometry, coordinate, "clamp", __VA_ARGS__)                                       \
         } else {                                                                                   \
-            WEIR_SULD(geometry, place, "trap", __VA_ARGS__)                                        \
+            WEIR_SULD(geometry, coordinate, "trap", __VA_ARGS__)                                        \
         }                                                                                          \
         return v;                                                                                  \
     }                                                                                              \
@@ -121,11 +121,11 @@
     {                                                                                              \
         WEIR_SURFACE_SIZE                                                                          \
         if (mode == cudaBoundaryModeZero) {                                                        \
-            WEIR_SUST(geometry, place, "zero", __VA_ARGS__)                                        \
+            WEIR_SUST(geometry, coordinate, "zero", __VA_ARGS__)                                        \
         } else if (mode == cudaBoundaryModeClamp) {                                                \
-            WEIR_SUST(geometry, place, "clamp", __VA_ARGS__)                                       \
+            WEIR_SUST(geometry, coordinate, "clamp", __VA_ARGS__)                                       \
         } else {                                                                                   \
-            WEIR_SUST(geometry, place, "trap", __VA_ARGS__)                                        \
+            WEIR_SUST(geometry, coordinate, "trap", __VA_ARGS__)                                        \
         }                                                                                          \
     }
 

@@ -17,7 +17,7 @@ namespace weir
 struct tiny_format {
     int mantissa, exponent; /* bits of each */
     unsigned largest;       /* code of the largest finite value */
-    unsigned infinity;      /* what lies beyond it: infinity, or NaN where there is none */
+    unsigned infinity;      /* what is beyond it: infinity, or NaN where there is none */
     unsigned nan;           /* what NaN becomes; the largest value where the format has no NaN */
 };
 

@@ -1,5 +1,5 @@
 /* The toolkit whose interface we have: what programs see as CUDA_VERSION, CUDART_VERSION and the
- * compiler's version. One place, because several headers must agree. */
+ * compiler's version. Defined once, because several headers must agree. */
 #ifndef WEIR_VERSION_H
 #define WEIR_VERSION_H
 

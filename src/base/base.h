@@ -14,7 +14,7 @@
 #define WEIR_LIKELY(x)         __builtin_expect(!!(x), 1)
 #define WEIR_UNLIKELY(x)       __builtin_expect(!!(x), 0)
 /* Of a variable that is declared here, is of another file of the same library, and is looked at all
- * the time: its place is known, and not looked up first. */
+ * the time: its address is known, and not looked up first. */
 #define WEIR_OWN          __attribute__((visibility("hidden")))
 #define WEIR_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -26,7 +26,7 @@ enum { WEIR_PAGE = 4096 }; /* bytes of a page of memory */
  * return false or NULL. The first message wins: later ones are consequences. */
 struct diag {
     char text[1024];  /* one or more lines, no trailing newline; empty while nothing is wrong */
-    int line, column; /* place in the input (1-based), 0 when there is none */
+    int line, column; /* position in the input (1-based), 0 when there is none */
 };
 
 /* Formats the message if none is there yet. Always returns false, so `return diag_set(...)`. */

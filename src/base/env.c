@@ -22,7 +22,8 @@ static const struct env_entry entries[ENV_COUNT] = {
          "Run-time checks to make, with commas between: \"memory\" (each access of kernels "
          "exactly, and device memory that the host touches)."},
     [ENV_KEYS] = {"WEIR_KEYS", "on",
-                  "Whether the CPU's memory protection keys keep device memory apart, if it has "
+                  "Whether the CPU's memory protection keys protect one device's memory from the "
+                  "others, if it has "
                   "any; \"off\": as on a CPU without them."},
     [ENV_FAULTS] = {"WEIR_FAULTS", "on",
                     "Whether what a kernel's fault has to say is written to stderr; \"off\": not."},

@@ -152,7 +152,7 @@ static struct command *prepare(struct grid_worker *w, struct cdp_child *child, s
     c->cdp.queue = q;
     c->run.launch = child->launch;
     grid_run_init(&c->run, &c->run.launch, parent->stream->ctx->env, &sched.parking, sched.workers);
-    /* a tail launch takes its parent's place */
+    /* a tail launch takes the place of its parent */
     c->run.depth = child->parent->depth + (child->cdp != NULL ? 1 : 0);
     c->run.origin = child;
     return c;

@@ -208,7 +208,7 @@ void device_stream_wait_count(struct device_stream *s, struct device_stream *on,
 /* The stream can be asked until it is released, also when its handle is gone. */
 struct device_stream *device_stream_keep(struct device_stream *s);
 void device_stream_release(struct device_stream *s);
-/* Where in a stream a word of the allocator's lies: an _Atomic(void *), NULL at first. */
+/* Where in a stream a word of the allocator's is: an _Atomic(void *), NULL at first. */
 extern const size_t device_stream_slot;
 
 /* ---- commands ---- */

@@ -387,7 +387,7 @@ struct sched {
 
     _Alignas(64) _Atomic uint32_t spinning; /* workers that look for work without sleeping */
     _Atomic uint32_t running;               /* threads that execute something */
-    _Atomic uint32_t threads; /* workers that there are, those started in the place of others too */
+    _Atomic uint32_t threads; /* workers that there are, those started instead of others too */
     _Atomic uint32_t stuck;   /* threads in sched_give_way */
     _Atomic bool paused;      /* nothing is begun (device_pause); set under the lock */
 };
@@ -411,7 +411,7 @@ struct command *sched_join(struct device_stream *s);
 /* Gets another worker to work if there is something to do and one is asleep. */
 void sched_wake_one(void);
 /* The calling thread cannot leave what it executes and waits for a moment; another thread, a new
- * one if need be, works in its place. */
+ * one if need be, works instead of it. */
 void sched_give_way(void);
 /* What a thread that looks for work remembers. */
 struct seeker {

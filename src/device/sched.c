@@ -30,7 +30,7 @@
 #include "device/internal.h"
 
 static const uint64_t SPIN_NS = 20000; /* how long a worker looks before it sleeps */
-/* How often it looks, a pause of the CPU apart, before it takes what was left to a host
+/* How often it looks, with a pause of the CPU between, before it takes what was left to a host
  * thread: about the time from a launch to the wait for it. */
 static const uint32_t LEFT_LOOKS = 64;
 static const uint64_t PATIENCE_NS = 2000000; /* of parked blocks going nowhere, before sleeping */

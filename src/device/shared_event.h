@@ -1,6 +1,6 @@
 /* shared_event: what processes that share an event know of it. Internal to the device layer.
  *
- * The state lies in a file in memory (memory/file.h) that each of them maps. A recording takes a
+ * The state is in a file in memory (memory/file.h) that each of them maps. A recording takes a
  * number, 1, 2, 3 …, and a slot among those still pending; the event remembers its latest one. So
  * recordings of several processes and streams may complete in any order, and each wait ends with
  * the recording that it saw.

@@ -7,7 +7,7 @@
 
 static const uint64_t LOOK_NS = 20000; /* before sleeping */
 
-/* Others may be needed for what this thread leaves behind: it may go to sleep, or away, while a
+/* Others may be needed for what this thread leaves undone: it may go to sleep, or away, while a
  * block that it has parked could go on. */
 static void leave(void)
 {

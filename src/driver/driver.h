@@ -2,7 +2,7 @@
  * every function checks its handles and arguments, asks the lower layers, and translates what they
  * say into a CUresult. Private to src/driver.
  *
- * Objects start with a tag that names their kind and lie in memory that is never given back
+ * Objects start with a tag that names their kind and are in memory that is never given back
  * (handle.h), so that NULL, foreign and stale handles are refused instead of followed. */
 #ifndef WEIR_DRIVER_DRIVER_H
 #define WEIR_DRIVER_DRIVER_H
@@ -155,7 +155,7 @@ struct CUfunc_st {
     struct jit_kernel_info info;
     uint32_t *param_offsets, *param_sizes; /* of each parameter in the buffer */
     uint32_t pointers;           /* parameters of 8 bytes, NULL below: not looked for yet */
-    uint32_t *pointer_offsets;   /* where they lie */
+    uint32_t *pointer_offsets;   /* where they are */
     uint16_t *pointer_arguments; /* which they are */
     uint32_t max_dynamic_shared; /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
     int carveout;
@@ -228,7 +228,7 @@ int driver_device_count(void);
 struct device *driver_device(CUdevice dev);
 /* The program's number of a device of the lower layers; -1 when it sees it not. */
 CUdevice driver_device_number(int ordinal);
-int device_bus(CUdevice dev); /* the number that PCI addresses tell the devices apart by */
+int device_bus(CUdevice dev); /* the number that PCI addresses identify the devices by */
 
 /* Whether cuInit has been called and the device exists. */
 CUresult device_check(CUdevice dev);
@@ -288,7 +288,7 @@ static inline CUresult driver_find_stream(CUstream h, bool per_thread, struct de
     return r == CUDA_SUCCESS ? driver_stream(h, per_thread, s, ctx) : r;
 }
 /* Whether the handle is a live stream of the current context that the thread has used before. A
- * place that once was a stream's is a stream's for ever, so its tag can be looked at, and a context
+ * slot that once was a stream's is a stream's for ever, so its tag can be looked at, and a context
  * ends after its streams. */
 static inline bool driver_last_stream(CUstream h)
 {

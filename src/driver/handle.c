@@ -18,7 +18,7 @@ static const uint64_t reserved_least = (uint64_t)1 << 20; /* where addresses are
 
 struct handle_range handle_range;
 
-/* A destroyed object: the tag's place stays 0. */
+/* A destroyed object: the tag stays 0. */
 struct dead {
     uint32_t wiped;
     struct dead *next;

@@ -1,10 +1,10 @@
 /* handle: where the objects of the API's handles live.
  *
  * A handle is a pointer that programs may get wrong: never made, of another kind, destroyed, or
- * left over from before a device reset. All objects therefore lie in one reserved range of
+ * left over from before a device reset. All objects therefore are in one reserved range of
  * addresses that is never given back, in slabs that hold objects of one kind for ever. So whether
  * any bits are a live handle can be told without touching memory that is not ours, and a stale one
- * meets a wiped tag. Destroyed objects wait in a queue before their place is used again, so that a
+ * meets a wiped tag. Destroyed objects wait in a queue before their slot is used again, so that a
  * handle kept by mistake keeps being refused for a while.
  *
  * Every function may be called from any thread. */

@@ -19,7 +19,7 @@ void event_destroy(CUevent e);
 /* Frees it and its memory; nothing may use it any more. */
 void array_destroy(CUarray a);
 CUresult array_check(CUarray a);
-/* Where a box lies that starts at byte x of row y of slice z: refused when it leaves the array. */
+/* Where a box is that starts at byte x of row y of slice z: refused when it leaves the array. */
 CUresult array_locate(CUarray a, uint64_t x, uint64_t y, uint64_t z, uint64_t width, uint64_t rows,
                       uint64_t slices, char **at);
 
@@ -52,11 +52,11 @@ CUresult pool_check_own(CUmemoryPool h);
 enum mem_status memory_alloc(const struct mem_request *q, void **out);
 /* The pool that an allocation is of; NULL: none, or one that is destroyed. (memory/memory.c) */
 CUmemoryPool pool_of_memory(const struct mem_info *i);
-/* Whether the context's device has access to what lies there. (memory/memory.c) */
+/* Whether the context's device has access to what is there. (memory/memory.c) */
 bool driver_sees(CUcontext c, const void *address);
 CUresult pool_make(CUmemoryPool *out, const CUmemPoolProps *props); /* checked ones */
 
-/* Where pools lie (pool/location.c): whether such a pool can be, what it is for the layer below,
+/* Where pools are (pool/location.c): whether such a pool can be, what it is for the layer below,
  * whether its memory is a device's own. */
 struct pool_config;
 CUresult pool_check_props(const CUmemPoolProps *p);

@@ -5,7 +5,8 @@
 
 #include "exec/internal.h"
 
-static const uint64_t SHORT_NS = 1000; /* launches alike that take longer go apart */
+static const uint64_t SHORT_NS =
+    1000; /* launches alike that take longer have each their own record */
 
 enum {
     CDP_WAITING = 1,
@@ -170,15 +171,16 @@ void cdp_block_over(struct grid_worker *w, struct grid_block *b)
     cdp_block_release(w, cdp, 1);
 }
 
-/* Something of the device layer's that may run blocks, between blocks or in the middle of one. */
-static void apart(struct grid_worker *w, void (*what_for)(struct grid_worker *w))
+/* Calls a function of the device layer that may run other blocks, between blocks or in the middle
+ * of one. */
+static void call_device_layer(struct grid_worker *w, void (*upcall)(struct grid_worker *w))
 {
     struct grid_block *mine = w->current;
     struct grid_env *env = w->env;
     const char *what = w->what;
     w->current = NULL;
     w->what = NULL;
-    what_for(w);
+    upcall(w);
     w->current = mine;
     w->env = env;
     w->what = what;
@@ -189,7 +191,7 @@ void cdp_drain(struct grid_worker *w)
     if (w->levels >= LEVELS_MAX)
         return;
     w->levels++;
-    apart(w, ops->drain);
+    call_device_layer(w, ops->drain);
     w->levels--;
 }
 
@@ -215,7 +217,7 @@ void cdp_give(struct grid_worker *w)
         return;
     w->armed = 0;
     atomic_signal_fence(memory_order_seq_cst);
-    apart(w, ops->give);
+    call_device_layer(w, ops->give);
     atomic_signal_fence(memory_order_seq_cst);
     w->armed = 1;
 }
@@ -260,7 +262,7 @@ static bool variant_fits(const struct cdp_variant *f, const struct request *q)
              q->grid[2] % f->cluster[2] == 0));
 }
 
-/* Finds the form, perhaps by compiling it. 0 or a code of cudaError_t.
+/* Finds the variant, perhaps by compiling it. 0 or a code of cudaError_t.
  *
  * GPUs of today know no limit of depth: a chain of launches ends when the pool of pending ones is
  * used up, each level taking one. So it is here, and memory stays bounded. */
@@ -400,13 +402,13 @@ static void check_pointers(struct grid_block *b, uint32_t lane, struct cdp_child
     }
 }
 
-/* A dim3 in two rows. */
-static void get_dim3(uint32_t out[3], const uint64_t *args, int row, uint32_t lane)
+/* A dim3 in two arguments. */
+static void get_dim3(uint32_t out[3], const uint64_t *args, int index, uint32_t lane)
 {
-    uint64_t xy = lane_arg(args, row, lane);
+    uint64_t xy = lane_arg(args, index, lane);
     out[0] = (uint32_t)xy;
     out[1] = (uint32_t)(xy >> 32);
-    out[2] = (uint32_t)lane_arg(args, row + 1, lane);
+    out[2] = (uint32_t)lane_arg(args, index + 1, lane);
 }
 
 static uint32_t thread_number(const struct jit_block *j, uint32_t lane)
@@ -414,15 +416,15 @@ static uint32_t thread_number(const struct jit_block *j, uint32_t lane)
     return j->warp * JIT_WARP + lane;
 }
 
-/* The rows of a launch's arguments: kernel, grid x, y, z, block x, y, z, shared bytes, stream,
+/* The indices of a launch's arguments: kernel, grid x, y, z, block x, y, z, shared bytes, stream,
  * the arguments' offset in local memory. */
-enum { ROW_KERNEL, ROW_GRID, ROW_BLOCK = 4, ROW_SHARED = 7, ROW_STREAM, ROW_ARGUMENTS };
+enum { ARG_KERNEL, ARG_GRID, ARG_BLOCK = 4, ARG_SHARED = 7, ARG_STREAM, ARG_ARGUMENTS };
 
 /* Whether the launch is one of the first generation, whose depth has a limit: our header sets the
  * highest bit of the bytes of shared memory. */
 static bool is_first_generation(const uint64_t *args, uint32_t lane)
 {
-    return lane_arg(args, ROW_SHARED, lane) >> 63 != 0;
+    return lane_arg(args, ARG_SHARED, lane) >> 63 != 0;
 }
 
 /* The lanes whose launches differ from the lane's in their arguments alone, itself included. */
@@ -430,10 +432,10 @@ static uint32_t lanes_alike(const uint64_t *args, uint32_t mask, uint32_t lane)
 {
     uint64_t differ[JIT_WARP] = {0};
     uint32_t alike = 0;
-    for (int row = ROW_KERNEL; row < ROW_ARGUMENTS; row++) {
-        uint64_t value = lane_arg(args, row, lane);
+    for (int index = ARG_KERNEL; index < ARG_ARGUMENTS; index++) {
+        uint64_t value = lane_arg(args, index, lane);
         for (uint32_t n = 0; n < JIT_WARP; n++)
-            differ[n] |= lane_arg(args, row, n) ^ value;
+            differ[n] |= lane_arg(args, index, n) ^ value;
     }
     for (uint32_t n = 0; n < JIT_WARP; n++)
         alike |= (uint32_t)(differ[n] == 0) << n;
@@ -461,11 +463,11 @@ static uint32_t lanes_that_fit(uint32_t lanes, uint32_t stride)
     return fit;
 }
 
-/* Where the lane's arguments lie. NULL: not in its local memory. */
+/* Where the lane's arguments are. NULL: not in its local memory. */
 static const uint8_t *arguments_of(const struct jit_block *j, uint32_t lane, const uint64_t *args,
                                    uint32_t bytes)
 {
-    uint64_t offset = lane_arg(args, ROW_ARGUMENTS, lane);
+    uint64_t offset = lane_arg(args, ARG_ARGUMENTS, lane);
     if (offset + bytes > j->local_stride)
         return NULL;
     return j->local + thread_number(j, lane) * j->local_stride + offset;
@@ -501,11 +503,11 @@ static uint32_t launch_lanes(struct grid_block *b, uint32_t lanes, const struct 
         memcpy(c->params + (size_t)stride * n++, params, bytes);
         check_pointers(b, lane, c, params, batch);
     }
-    add(b, batch, c, lane_arg(args, ROW_STREAM, first));
+    add(b, batch, c, lane_arg(args, ARG_STREAM, first));
     return lanes;
 }
 
-/* launch(...), with a row for each argument; see above. */
+/* launch(...), with 32 values for each argument; see above. */
 static void weir_rt_launch(struct jit_block *j, uint32_t mask, const uint64_t *args, uint64_t *rets)
 {
     (void)rets;
@@ -514,11 +516,11 @@ static void weir_rt_launch(struct jit_block *j, uint32_t mask, const uint64_t *a
     cdp_of_block(b->worker, b);
     for (uint32_t left = mask, alike = 0; left != 0;) {
         uint32_t lane = (uint32_t)__builtin_ctz(left), one = (uint32_t)1 << lane;
-        struct request q = {.entry = (struct cdp_kernel *)lane_arg(args, ROW_KERNEL, lane),
-                            .shared = (uint32_t)lane_arg(args, ROW_SHARED, lane)};
+        struct request q = {.entry = (struct cdp_kernel *)lane_arg(args, ARG_KERNEL, lane),
+                            .shared = (uint32_t)lane_arg(args, ARG_SHARED, lane)};
         for (int d = 0; d < 3; d++) {
-            q.grid[d] = (uint32_t)lane_arg(args, ROW_GRID + d, lane);
-            q.block[d] = (uint32_t)lane_arg(args, ROW_BLOCK + d, lane);
+            q.grid[d] = (uint32_t)lane_arg(args, ARG_GRID + d, lane);
+            q.block[d] = (uint32_t)lane_arg(args, ARG_BLOCK + d, lane);
         }
         bool deep = is_first_generation(args, lane) && b->run->depth >= CDP_MAX_DEPTH;
         int code = deep ? ERROR_LAUNCH_DEPTH : find_variant(b, &q);
@@ -528,7 +530,7 @@ static void weir_rt_launch(struct jit_block *j, uint32_t mask, const uint64_t *a
             continue;
         }
         if ((alike & one) == 0)
-            alike = left != one && is_short(&q, lane_arg(args, ROW_STREAM, lane))
+            alike = left != one && is_short(&q, lane_arg(args, ARG_STREAM, lane))
                         ? lanes_alike(args, left, lane)
                         : one;
         left &= ~launch_lanes(b, alike & left, &q, args, &batch);

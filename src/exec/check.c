@@ -78,7 +78,7 @@ static bool is_devices(const struct grid_worker *w, uint64_t address, uint32_t w
     return address - range[0] < range[1];
 }
 
-/* *found is the allocation, if the whole access lies in one. */
+/* *found is the allocation, if the whole access is in one. */
 static bool is_allowed(const struct grid_worker *w, uint64_t address, uint32_t what,
                        struct mem_span *found)
 {

@@ -12,7 +12,7 @@ void weir_rt_check(struct jit_block *j, uint32_t mask, const uint64_t *address, 
 const uint64_t *weir_rt_others(const struct jit_block *j);
 
 /* For helpers that access global memory for the lanes of `mask`, called by code at `pc`: faults if
- * that is another device's memory and no protection keys keep devices apart. */
+ * that is another device's memory and no protection keys keep devices from each other's memory. */
 void check_others(struct jit_block *j, uint32_t mask, uint64_t address, const void *pc);
 
 #endif

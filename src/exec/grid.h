@@ -99,7 +99,7 @@ struct grid_fault {
     struct mem_place place; /* where that lies; MEM_NOWHERE also when it is shared memory */
     uint64_t pc;            /* code offset from the kernel's text; UINT64_MAX outside it */
     const void *pc_address; /* machine address, for jit_find_line */
-    const void *caller;     /* likewise, where pc_address lies in a function of the kernel's, which
+    const void *caller;     /* likewise, where pc_address is in a function of the kernel's, which
                                has no lines; else anything */
     char text[2048];        /* the fault report, one line */
     uint32_t place_end;     /* in text: where the source line belongs, after the thread */
@@ -168,7 +168,7 @@ struct grid_parking {
     pthread_mutex_t lock;
     struct grid_block *head, *tail;
     _Atomic uint32_t count;
-    /* Lets others run while a block of the run waits for memory in a place where it cannot be
+    /* Lets others run while a block of the run waits for memory at a point where it cannot be
      * parked: inside a function that is called. Comes back after a moment. Set by the owner. */
     void (*give_way)(struct grid_run *run);
 };
@@ -265,7 +265,7 @@ enum grid_progress {
 enum grid_progress grid_run_blocks(struct grid_run *run, struct grid_worker *w, uint64_t until);
 
 /* Resumes the oldest parked block. False when there is none. *progress: whether it got anywhere (it
- * ended, or waits at another place, or took its time); *complete: the run that is complete now, or
+ * ended, or waits at another point, or took its time); *complete: the run that is complete now, or
  * NULL. */
 bool grid_resume(struct grid_parking *parking, struct grid_worker *w, bool *progress,
                  struct grid_run **complete);

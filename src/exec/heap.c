@@ -200,7 +200,7 @@ void *heap_alloc(struct heap *h, uint64_t bytes)
     return first != UINT32_MAX ? h->base + (uint64_t)first * WEIR_PAGE : NULL;
 }
 
-/* Ends an object of the run, whose class is locked; false: there is none at that place. */
+/* Ends an object of the run, whose class is locked; false: there is none at that address. */
 static bool run_free(struct heap *h, struct run *r, uint64_t offset)
 {
     int c = r->size_class;

@@ -91,7 +91,7 @@ static inline void cluster_begin(struct grid_block *b)
     if (WEIR_UNLIKELY(b->cluster_touched))
         cluster_forget(b);
 }
-/* The same place in the shared memory of the cluster's block `rank`; 0: none such. */
+/* The same address in the shared memory of the cluster's block `rank`; 0: none such. */
 uint64_t cluster_map(const struct jit_block *j, uint64_t address, uint32_t rank);
 
 void parking_add(struct grid_parking *p, struct grid_block *b);
@@ -199,7 +199,7 @@ struct fifo {
     uint8_t *bytes; /* NULL until first use */
     size_t size, head, used;
 };
-/* Adds a text, in the place of the oldest ones if need be; what is longer than `limit` bytes is
+/* Adds a text, instead of the oldest ones if need be; what is longer than `limit` bytes is
  * dropped. False: there is no memory for the FIFO. */
 bool fifo_add(struct fifo *f, size_t limit, const char *text, size_t length);
 void fifo_flush(struct fifo *f, int to_stderr);
@@ -230,8 +230,8 @@ struct grid_env {
 
 /* ---- helpers of compiled code that have a file of their own ---- */
 
-/* Textures and surfaces: `instr` is a struct texture_instr, handles and coordinates come in rows of
- * 32 lanes, and so do the results. */
+/* Textures and surfaces: `instr` is a struct texture_instr, handles and coordinates come in arrays
+ * of 32 lanes, and so do the results. */
 void weir_rt_tex(struct jit_block *j, uint32_t instr, uint32_t mask, const uint64_t *handles,
                  const uint32_t (*coordinates)[JIT_WARP], uint32_t (*out)[JIT_WARP]);
 void weir_rt_texture_query(struct jit_block *j, uint32_t instr, uint32_t mask,

@@ -1,5 +1,5 @@
 /* lanes: how helpers of compiled code go over the lanes of a warp and read their arguments, which
- * come in rows of 32 (abi/kernel_abi.h). */
+ * come as 32 values each (abi/kernel_abi.h). */
 #ifndef WEIR_EXEC_LANES_H
 #define WEIR_EXEC_LANES_H
 
@@ -11,10 +11,10 @@
         if (lane = (uint32_t)__builtin_ctz(lanes_left), true)
 // NOLINTEND(bugprone-macro-parentheses)
 
-/* A lane's argument in that row. */
-static inline uint64_t lane_arg(const uint64_t *args, int row, uint32_t lane)
+/* A lane's value of the argument with that index. */
+static inline uint64_t lane_arg(const uint64_t *args, int index, uint32_t lane)
 {
-    return args[row * JIT_WARP + (int)lane];
+    return args[index * JIT_WARP + (int)lane];
 }
 
 #endif

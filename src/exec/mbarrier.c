@@ -145,7 +145,7 @@ static double widen(uint32_t type, uint64_t bits)
 }
 
 /* The sum of two elements, rounded to nearest even once: two floats' or halves' is exact or rightly
- * rounded as a double (their exponents may be too far apart, but then the smaller one only decides
+ * rounded as a double (their exponents may differ too much, but then the smaller one only decides
  * where the tie goes, which the sticky last bit keeps). */
 static uint64_t narrow(uint32_t type, double d)
 {

@@ -42,7 +42,7 @@ bool grid_run_init(struct grid_run *run, const struct grid_launch *launch, struc
     run->shared_bytes = (uint32_t)k->static_shared + launch->dynamic_shared;
     run->local_stride =
         (k->local_bytes + (k->recursive ? env->stack_bytes : 0) + 15) & ~(uint64_t)15;
-    /* Windows a page apart would fight for the same cache sets. */
+    /* Windows at distances of a page would fight for the same cache sets. */
     if (run->local_stride > 0 && run->local_stride % 4096 == 0)
         run->local_stride += 64;
     atomic_store_explicit(&run->next, 0, memory_order_relaxed);

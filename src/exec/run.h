@@ -136,7 +136,8 @@ static inline void block_begin_alone(const struct grid_run *run, struct jit_bloc
     j->warp = 0;
     j->waiting = 0;
     j->more = 0;
-    /* the ends apart: then no store goes across a line of the cache, which takes its time */
+    /* both ends by themselves: then no store goes across a line of the cache, which takes its time
+     */
     volatile uint64_t *first = &j->scratch[0], *last = &j->scratch[WEIR_COUNT(j->scratch) - 1];
     *first = 0;
     *last = 0;
@@ -256,7 +257,7 @@ static inline uint32_t row_more(const struct grid_run *run, const struct jit_blo
 }
 
 /* Runs w->current, in no cluster, and up to `left` blocks more in the same call if the code does
- * that. Returns how many it ran; the context is at the last one's place. */
+ * that. Returns how many it ran; the context is at the last one. */
 static inline uint64_t row_run(struct grid_run *run, struct grid_worker *w, uint64_t left,
                                struct outcome *o)
 {

@@ -27,7 +27,7 @@ enum {
 
 static const int signals[FAULT_SIGNALS] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
 
-/* What each level's handler found in its place, and so passes on to. */
+/* What each level's handler replaced, and so passes on to. */
 static struct sigaction before[LEVELS][NSIG];
 
 /* ---- passing on ---- */
@@ -112,7 +112,8 @@ static void at_level(int level, int signal, siginfo_t *info, void *context)
     }
 LEVEL(0)
 LEVEL(1)
-LEVEL(2) LEVEL(3) LEVEL(4) LEVEL(5) LEVEL(6) LEVEL(7)
+LEVEL(2)
+LEVEL(3) LEVEL(4) LEVEL(5) LEVEL(6) LEVEL(7)
 
     static void (*const handlers[LEVELS])(int, siginfo_t *, void *) = {
         on_signal_0, on_signal_1, on_signal_2, on_signal_3,

@@ -40,7 +40,7 @@ static uint32_t sharing(const uint64_t *handles, uint32_t left)
     return same & left;
 }
 
-/* Results of some lanes into the rows of all. */
+/* Results of some lanes into the arrays of all. */
 static void merge(uint32_t mask, const uint32_t (*from)[LANES], uint32_t (*to)[LANES])
 {
     for (int r = 0; r < 4; r++)

@@ -24,7 +24,7 @@ static const size_t POOL_MAX = (size_t)256 << 20; /* bytes kept */
 
 /* ---- contexts ---- */
 
-/* Where the parts of a context lie. */
+/* Where the parts of a context are. */
 struct layout {
     size_t frame, pc, local, shared, bytes;
 };

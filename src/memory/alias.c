@@ -10,7 +10,7 @@ enum mem_status mem_alias_new(uint64_t bytes, const struct mem_info *like, void 
     if (bytes > s->size - SPACE_PAGE)
         return MEM_OUT_OF_MEMORY;
     pthread_mutex_lock(&s->lock);
-    struct record *r = mapping_place(s, bytes);
+    struct record *r = mapping_new(s, bytes);
     if (r != NULL) {
         r->info = (struct mem_info){.kind = like->kind,
                                     .device = like->device,

@@ -101,7 +101,7 @@ static void append_place(struct strbuf *out, const struct mem_place *p)
     }
 }
 
-/* Where an address in a range of ours lies. The lock is held. */
+/* Where an address in a range of ours is. The lock is held. */
 static void place_in(struct space *s, uint64_t address, struct mem_place *p)
 {
     const uint64_t near = (uint64_t)64 << 20; /* farther away no one overruns */

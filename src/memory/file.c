@@ -70,8 +70,8 @@ struct mem_file *file_new(enum file_kind kind, int device, uint64_t bytes, uint6
     return wrap(fd, content, slots, trailer);
 }
 
-/* Takes the descriptor over, whatever comes of it. A trailer says how long the content is, and lies
- * after it: its place is found from the end, page by page, as few files have more than one. */
+/* Takes the descriptor over, whatever comes of it. A trailer says how long the content is, and is
+ * after it: its offset is found from the end, page by page, as few files have more than one. */
 static struct mem_file *adopt(int fd, enum file_kind kind)
 {
     struct stat st;
@@ -151,8 +151,8 @@ bool file_fill(const struct mem_file *f, uint64_t offset, const void *from, uint
     for (uint64_t done = 0; done < pages && fine;) {
         uint64_t n = pages - done < AT_ONCE ? pages - done : AT_ONCE;
         ssize_t want = (ssize_t)(n * sizeof entries[0]);
-        off_t place = (off_t)(((uint64_t)at / WEIR_PAGE + done) * sizeof entries[0]);
-        if (map < 0 || pread(map, entries, (size_t)want, place) != want)
+        off_t offset = (off_t)(((uint64_t)at / WEIR_PAGE + done) * sizeof entries[0]);
+        if (map < 0 || pread(map, entries, (size_t)want, offset) != want)
             memset(entries, 0xff, sizeof entries); /* not to be known: all of it is copied */
         for (uint64_t i = 0, run; i < n && fine; i += run) {
             bool copy = touched(entries[i]);

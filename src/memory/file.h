@@ -70,7 +70,7 @@ bool file_fill(const struct mem_file *f, uint64_t offset, const void *from, uint
 
 /* ---- handles ---- */
 
-/* What goes to another process as 64 opaque bytes: where to find a file and a place in it. */
+/* What goes to another process as 64 opaque bytes: where to find a file, and an offset in it. */
 
 struct share_handle {
     uint32_t magic;
@@ -88,7 +88,7 @@ struct share_handle {
 };
 _Static_assert(sizeof(struct share_handle) == 64, "the size of CUDA's handles");
 
-/* A handle of a place in the file, which must stay open in this process. */
+/* A handle of an offset in the file, which must stay open in this process. */
 void share_handle_make(struct share_handle *h, const struct mem_file *f, uint64_t offset,
                        uint64_t bytes, uint32_t slot, uint64_t serial);
 
@@ -104,7 +104,7 @@ enum file_status {
 /* Checks the bytes without opening anything. */
 enum file_status share_handle_read(struct share_handle *h, const void *bytes, enum file_kind kind);
 
-/* Opens what the (read) handle names. The handle's place lies within the file's content. */
+/* Opens what the (read) handle names. The handle's offset is within the file's content. */
 enum file_status file_open(const struct share_handle *h, struct mem_file **out);
 
 /* ---- processes ---- */

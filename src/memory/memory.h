@@ -124,11 +124,11 @@ bool mem_find(const void *address, struct mem_info *info);
  * arenas every address counts as allocated. */
 enum mem_kind mem_kind_of(const void *address, int *device);
 
-/* Whether the address lies in the range of a device, allocated or not: then it is certainly not
+/* Whether the address is in the range of a device, allocated or not: then it is certainly not
  * pageable memory. */
 bool mem_in_device_range(const void *address);
 
-/* Whether that many bytes from the address on lie in one live allocation or in mappings that follow
+/* Whether that many bytes from the address on are in one live allocation or in mappings that follow
  * each other and have these rights. True for pageable memory, which cannot be checked. */
 bool mem_reaches(const void *address, uint64_t bytes, enum mem_rights rights);
 
@@ -177,7 +177,7 @@ void mem_arena_drop(int device, uint64_t base, uint64_t bytes, int fd);
 /* Numbers for cudaMemGetInfo: memory kept for reuse counts as free. */
 void mem_usage(int device, uint64_t *free_bytes, uint64_t *total_bytes);
 
-/* How an address lies to an allocation, live or freed. */
+/* How an address relates to an allocation, live or freed. */
 enum mem_relation {
     MEM_NOWHERE, /* not in a range of ours and not registered */
     MEM_INSIDE,
@@ -244,7 +244,7 @@ enum mem_status mem_alias_new(uint64_t bytes, const struct mem_info *like, void 
  * afterwards. Nobody may be using the addresses. */
 enum mem_status mem_alias_show(void *base, const struct mem_file *f, uint64_t offset);
 
-/* ---- addresses and pages apart (virtual.c) ---- */
+/* ---- reservations and mappings (virtual.c) ---- */
 
 /* Reservations hold addresses, files hold pages; mappings bring them together, in whole multiples
  * of MEM_GRANULE. */
@@ -272,7 +272,7 @@ enum mem_status mem_set_rights(void *base, uint64_t bytes,
                                void *arg);
 /* Says whose kernels may touch what mem_map_part has mapped there; everyone's at first. */
 void mem_map_allow(const void *base, uint32_t devices);
-/* The reservation that a mapping lies in; false when there is no mapping. */
+/* The reservation that holds a mapping; false when there is no mapping. */
 bool mem_reservation(const void *at, uint64_t *base, uint64_t *bytes);
 
 /* Counts pages that are in a file, not in an allocation, as used memory of the device / no longer.

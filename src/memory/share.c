@@ -12,7 +12,7 @@
 
 static const uint64_t PIECE = (uint64_t)64 << 20;
 
-/* The pages that an allocation lies in, which are shared as one. */
+/* The pages that hold an allocation, which are shared as one. */
 struct extent {
     uint64_t base, bytes;
     struct mem_file **file; /* where the allocator keeps it */
@@ -115,7 +115,7 @@ enum mem_status mem_export(const void *address, struct share_handle *out)
 
 /* ---- the other side ---- */
 
-struct record *mapping_place(struct space *s, uint64_t bytes)
+struct record *mapping_new(struct space *s, uint64_t bytes)
 {
     uint64_t first, chunks = (bytes + SPACE_PAGE + SPACE_CHUNK - 1) / SPACE_CHUNK;
     if (!space_take_chunks(s, chunks, SPACE_CHUNK, &first))
@@ -140,7 +140,7 @@ enum mem_status mem_map_part(const struct mem_file *f, uint64_t offset, uint64_t
     uint64_t within = offset % SPACE_PAGE; /* the mapping starts with a whole page */
     uint64_t whole = (within + bytes + SPACE_PAGE - 1) & ~(SPACE_PAGE - 1);
     pthread_mutex_lock(&s->lock);
-    struct record *r = mapping_place(s, within + bytes);
+    struct record *r = mapping_new(s, within + bytes);
     if (r != NULL && file_map(f, (void *)r->info.base, offset - within, whole, true) == NULL) {
         space_drop_chunks(s, r->info.base, r->chunks);
         space_drop_record(s, r);

@@ -32,7 +32,7 @@ struct record {
     uint64_t chunks;       /* owned (large); next free object (in a slab) */
     bool open;             /* large: accessible to the end of its chunks, for want of mappings */
     struct mem_file *file; /* large: its pages, once they are shared; NULL: private memory */
-    struct record *range;  /* a mapping's: the reservation that it lies in (virtual.c) */
+    struct record *range;  /* a mapping's: the reservation that holds it (virtual.c) */
     uint32_t devices;      /* and whose kernels may touch it; 0: everyone's */
     struct record *next, *prev;   /* in its bin while cached; next also links free records */
     struct record *older, *newer; /* in the cache's order of arrival */
@@ -129,7 +129,7 @@ void space_drop_record(struct space *s, struct record *r);
 void space_remember(struct space *s, const struct record *r); /* remembers what was here */
 /* Gives the pages of a range rights, or takes them. */
 bool space_set_access(uint64_t base, uint64_t bytes, bool access);
-/* Puts private memory without rights in the place of shared pages. */
+/* Replaces shared pages by private memory without rights. */
 void space_clear_mapping(uint64_t base, uint64_t bytes);
 
 /* Ends a mapping: its addresses are the reservation's again, or free if it has none of its own.
@@ -137,7 +137,7 @@ void space_clear_mapping(uint64_t base, uint64_t bytes);
 void mapping_drop(struct space *s, struct record *r);
 /* A record with addresses for that many bytes and a page without access after them, NULL when
  * there are none left. The lock is held. (share.c) */
-struct record *mapping_place(struct space *s, uint64_t bytes);
+struct record *mapping_new(struct space *s, uint64_t bytes);
 
 /* ---- registered ranges (registered.c) ---- */
 

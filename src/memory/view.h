@@ -12,7 +12,7 @@
  * pool is seen by peers, too. The host then sees no device memory, checked mode or not. Without
  * keys, checked mode takes all rights from the pages while no device work runs (then what the host
  * does meanwhile is not seen), and where there are several devices, kernels are compiled with
- * checks that tell them apart, checked mode or not (exec/check.h).
+ * checks that know whose memory is whose, checked mode or not (exec/check.h).
  *
  * All of this holds for memory that is the devices' alone; page-locked and managed memory are the
  * host's, too, and what cudaIpcOpenMemHandle has opened is every device's.
@@ -31,7 +31,8 @@ extern bool mem_view_checked, mem_view_guarded,
 static inline bool mem_checked(void) { return WEIR_UNLIKELY(mem_view_checked); }
 /* Checked mode, or several devices and protection keys. */
 static inline bool mem_guarded(void) { return WEIR_UNLIKELY(mem_view_guarded); }
-/* Several devices and no protection keys: only checks in compiled code tell them apart. */
+/* Several devices and no protection keys: only checks in compiled code know whose memory is whose.
+ */
 static inline bool mem_needs_checks(void) { return WEIR_UNLIKELY(mem_view_needs_checks); }
 
 /* Whose memory a thread sees. */
@@ -77,7 +78,8 @@ void view_open(int devices);
  * for pools', which these devices may touch. */
 bool view_set_access(int device, void *base, uint64_t bytes, bool access);
 bool view_set_access_of(uint32_t devices, void *base, uint64_t bytes, bool access);
-/* For mappings, with the system's PROT_* bits: several devices apart, checked mode takes no part.
+/* For mappings, with the system's PROT_* bits: where there are several devices, checked mode takes
+ * no part.
  */
 bool view_set_rights_of(uint32_t devices, void *base, uint64_t bytes, int rights);
 
@@ -104,7 +106,7 @@ void mem_forbid(void *base);
  * allocation, too, and false returned. */
 bool mem_usable(int device, uint32_t peers, uint64_t address, uint64_t bytes, struct mem_span *out);
 
-/* Whether the address lies in memory of another device that a kernel of this one has no access to.
+/* Whether the address is in memory of another device that a kernel of this one has no access to.
  */
 bool mem_foreign(int device, uint32_t peers, uint64_t address);
 

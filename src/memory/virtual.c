@@ -1,4 +1,4 @@
-/* virtual: addresses and pages apart: reservations, and mappings of files in them.
+/* virtual: addresses without pages: reservations, and mappings of files in them.
  *
  * All of it happens in a range of its own. A reservation is a record that is never live and owns
  * chunks; a mapping takes chunks of it over with a live record, and gives them back. What another
@@ -132,7 +132,7 @@ void mapping_drop(struct space *s, struct record *r)
     space_drop_record(s, r);
 }
 
-/* Whether every mapping that the range touches lies in it as a whole, and all of it is reserved. */
+/* Whether every mapping that the range touches is in it as a whole, and all of it is reserved. */
 static bool whole_mappings(struct space *s, uint64_t at, uint64_t bytes)
 {
     if (bytes == 0 || !aligned(at) || !aligned(bytes) || !space_holds(s, at) ||

@@ -29,7 +29,7 @@ enum {
 
 /* ---- blocks ---- */
 
-/* A run of granules that is allocated or free as a whole. Blocks lie in an array that never moves
+/* A run of granules that is allocated or free as a whole. Blocks are in an array that never moves
  * and are used again, never freed: one can be looked at by whoever has its number, and its word
  * then says whether what was looked at holds. */
 
@@ -76,7 +76,7 @@ static inline void set(_Atomic uint64_t *field, uint64_t value)
 struct map {
     uint64_t base, granules;         /* of the range; granules 0: not made yet */
     _Atomic uint32_t *edges;         /* number of the block that begins or ends in a granule; what
-                                        lies between may be stale */
+                                        is between may be stale */
     _Atomic uint32_t *covers;        /* number of the used block that reaches into a chunk from
                                         before; may be stale */
     _Atomic(struct pool *) *owners;  /* the pool of each chunk */

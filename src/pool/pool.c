@@ -122,7 +122,7 @@ void pool_stream_ended(void *stream)
 
 static const struct mem_arena_owner arena_owner;
 
-/* As large as the device's range, for the bytes to lie where they lie there. */
+/* As large as the device's range, for the bytes to have the same offsets as there. */
 static struct mem_file *open_file(const struct pool_config *config, struct diag *d)
 {
     uint64_t base, bytes;

@@ -42,7 +42,7 @@ struct pool_order {
     void (*keep)(void *stream);                           /* it can be asked until it is released */
     void (*release)(void *stream);
     uint64_t (*id)(void *stream); /* its number, for people */
-    size_t slot; /* where in a stream's memory a word for this layer lies: an _Atomic(void *), NULL
+    size_t slot; /* where in a stream's memory a word for this layer is: an _Atomic(void *), NULL
                     at first */
 };
 /* Once, before anything else. */
@@ -163,7 +163,7 @@ enum pool_event_kind {
     POOL_TRIMMED,  /* pool_trim was called: down to `bytes` */
 };
 
-/* That an allocation's memory was never used before, in the place of a rule. */
+/* That an allocation's memory was never used before, instead of a rule. */
 enum { POOL_FRESH = POOL_RULES };
 
 struct pool_event {

@@ -134,7 +134,7 @@ struct release {
     uint64_t given;
 };
 
-/* What of a free block lies outside of the chunks given back stays free. */
+/* What of a free block is outside of the chunks given back stays free. */
 static void keep_part(struct pool_shard *s, const struct block *of, struct block *part,
                       uint64_t first, uint64_t granules)
 {

@@ -225,7 +225,7 @@ static void gather_by_rule(struct pool *p, struct pool_shard *s, enum pool_rule 
     }
 }
 
-/* Pieces that lie side by side, but were freed on different streams, may be large enough together.
+/* Adjacent pieces that were freed on different streams, may be large enough together.
  */
 static struct block *take_gathered(struct pool *p, struct pool_shard *s, uint64_t granules)
 {

@@ -1,4 +1,4 @@
-/* device: what a device is: attributes, properties, limits, place on the bus, peers. */
+/* device: what a device is: attributes, properties, limits, position on the bus, peers. */
 #include "internal.h"
 
 #include <string.h>
@@ -329,7 +329,7 @@ PUBLIC cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(size_t *maxWidthInElemen
     return done(linear_width(maxWidthInElements, fmtDesc, device));
 }
 
-/* ---- place on the bus ---- */
+/* ---- position on the bus ---- */
 
 static cudaError_t by_bus_id(int *device, const char *id)
 {

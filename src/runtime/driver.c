@@ -1,7 +1,7 @@
 /* driver: the table of driver functions: finding libcuda, filling the table, initialising once.
  *
  * libcuda.so.1 is looked for beside the object that this code is in (so that a toolkit works from
- * wherever it lies), then where the loader looks: the run path of that object, LD_LIBRARY_PATH, the
+ * wherever it is), then where the loader looks: the run path of that object, LD_LIBRARY_PATH, the
  * system; at last in the toolkit that compiled the program. */
 #include "internal.h"
 

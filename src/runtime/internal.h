@@ -1,6 +1,6 @@
 /* internal: libcudart, the runtime API. A thin layer: every entry checks what the driver cannot
  * check, translates, and calls the driver through a table of cu* functions. It knows nothing of
- * what lies below the table, so the same runtime runs on Weir's driver and on any other libcuda.
+ * what is below the table, so the same runtime runs on Weir's driver and on any other libcuda.
  *
  * Three rules hold in every file here:
  *   - a public function ends with `return done(code)`, which keeps the thread's last error;

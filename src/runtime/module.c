@@ -23,8 +23,8 @@ static void *memory_of(const struct rt_variable *v)
     return v->pointer ? *(void **)v->host : (void *)v->host;
 }
 
-/* Variables that have their place before loading: those of clang's programs, and nvcc's that
- * another context has placed. */
+/* Variables that have their address before loading: those of clang's programs, and nvcc's that
+ * another context has given one. */
 static bool bound(const struct rt_variable *v, bool elsewhere)
 {
     return v->kind == RT_MANAGED && (!v->pointer || elsewhere);

@@ -5,7 +5,7 @@
  * (tools/weircc/crt/rdc.c) calls __cudaWeirRegisterOffload with the bounds of both. All fat
  * binaries of one call are linked into one module.
  *
- * __managed__ variables, relocatable or not, lie in the section weir_managed of the host program;
+ * __managed__ variables, relocatable or not, are in the section weir_managed of the host program;
  * cuda_runtime.h tells its bounds with __cudaWeirRegisterManaged. Their host addresses are what
  * kernels use, too. */
 #ifndef WEIR_RUNTIME_OFFLOAD_H

@@ -79,7 +79,7 @@ cudaError_t rt_binary_module(struct rt_binary *b, CUmodule *module);
 /* Forgets, and unless the process is ending unloads, the binary's modules. */
 void rt_binary_unload(struct rt_binary *b);
 
-/* Whether a host variable lies in a section of managed variables (managed.c). */
+/* Whether a host variable is in a section of managed variables (managed.c). */
 bool rt_in_managed_section(const void *host);
 /* Loads a binary that has variables in such a section. */
 void rt_managed_load(struct rt_binary *b);

@@ -267,7 +267,7 @@ cudaError_t syncedmem_mutable_gpu_data(struct syncedmem *mem, void **out)
     return cudaSuccess;
 }
 
-/* Puts the caller's memory in a side's place. The right device is current. */
+/* Makes the caller's memory one of the sides. The right device is current. */
 static cudaError_t borrow(struct side *side, void *data)
 {
     if (data == side->data) /* it stays whose it is */

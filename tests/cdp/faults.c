@@ -61,7 +61,7 @@ static void again(void **params, const unsigned *tree)
 }
 
 /* Children that were launched before the fault, and parents that wait for them, end. */
-static void behind(void)
+static void after(void)
 {
     unsigned long long p = 16, stream = 0;
     unsigned times = 300, one = 1, depth = 6;
@@ -86,6 +86,6 @@ int main(void)
     begin();
     chain();
     own_memory();
-    behind();
+    after();
     return check_done();
 }

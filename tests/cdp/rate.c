@@ -40,7 +40,7 @@ static double run(unsigned threads, unsigned times, unsigned long long stream)
 {
     unsigned *p = words(16 * threads), blocks = 1, width = 1, sum = 0;
     void *params[] = {&p, &times, &blocks, &width, &stream};
-    CUfunction f = kernel(module, "apart");
+    CUfunction f = kernel(module, "scattered");
     OK(launch(f, 1, threads, NULL, params)); /* compiles */
     OK(cuCtxSynchronize());
     memset(p, 0, 64 * threads);

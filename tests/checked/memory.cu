@@ -34,7 +34,7 @@ __global__ void fetch(cudaTextureObject_t t, float *out)
 }
 __global__ void count(int *p, int at) { atomicAdd(p + at, 1); }
 
-/* A matrix of 16 x 16 halves, rows `pitch` elements apart. */
+/* A matrix of 16 x 16 halves, with a pitch of `pitch` elements. */
 __global__ void load_matrix(const half *p, half *out, int pitch)
 {
     using namespace nvcuda;

@@ -26,7 +26,7 @@ static const struct {
     {".file 1 \"a.cu\"\n.visible .entry sums() {\n .loc 1 7 2\n wgmma.fence.sync.aligned;\n "
      "ret;\n}\n",
      7, "a.cu:7: wgmma.fence.sync.aligned is not supported (in sums, line 7 of its PTX)"},
-    /* alloca beside recursion, whose frames would lie in the same place */
+    /* alloca beside recursion, whose frames would be at the same addresses */
     {".func r(.reg .u32 n) {\n .reg .pred p;\n .reg .u32 m;\n setp.eq.u32 p, n, 0;\n @p ret;\n"
      " sub.u32 m, n, 1;\n call r, (m);\n ret;\n}\n"
      ".visible .entry k() {\n .reg .u32 a; .reg .b64 q;\n alloca.u64 q, 8, 8;\n mov.u32 a, 3;\n"

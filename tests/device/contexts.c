@@ -1,4 +1,4 @@
-/* Several devices and contexts: memory apart, faults apart, events across; work that needs two
+/* Several devices and contexts: memory and faults of their own, events across; work that needs two
  * threads at the same time gets them. */
 #include "common.h"
 
@@ -11,7 +11,7 @@ static uint32_t crash_block(struct jit_block *b)
 }
 static struct grid_kernel crash = KERNEL(crash_block);
 
-static void apart(void)
+static void separate_memory(void)
 {
     struct device_context *other = device_context_new(device_get(1));
     CHECK_EQ_INT(device_context_ordinal(other), 1);
@@ -115,7 +115,7 @@ int main(void)
     setenv("WEIR_DEVICES", "2", 1);
     begin();
     CHECK_EQ_INT(device_count(), 2);
-    apart();
+    separate_memory();
     at_the_same_time();
     return end();
 }

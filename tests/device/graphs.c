@@ -246,11 +246,11 @@ static void series(void)
 /* ---- branches of control ---- */
 
 static uint32_t again;
-static _Atomic int turns, chosen;
+static _Atomic int iterations, chosen;
 
 static uint32_t turn_block(struct jit_block *b)
 {
-    __atomic_store_n(&again, atomic_fetch_add(&turns, 1) + 1 < 1000, __ATOMIC_RELEASE);
+    __atomic_store_n(&again, atomic_fetch_add(&iterations, 1) + 1 < 1000, __ATOMIC_RELEASE);
     return JIT_DONE;
 }
 static struct grid_kernel turn = KERNEL(turn_block);
@@ -258,11 +258,11 @@ static struct grid_kernel turn = KERNEL(turn_block);
 static void conditions(void)
 {
     static _Atomic int after;
-    void *at_turns = &turns, *at_chosen = &chosen, *at_after = &after;
+    void *at_iterations = &iterations, *at_chosen = &chosen, *at_after = &after;
     uint32_t zero = 0;
     struct device_node loop_body[3] = {grid_node(2, &count, &at_chosen, NULL, 0),
                                        grid_node(3, &count, &at_chosen, NULL, 0),
-                                       grid_node(4, &turn, &at_turns, NULL, 0)};
+                                       grid_node(4, &turn, &at_iterations, NULL, 0)};
     struct device_graph_spec body = {loop_body, 3};
     struct device_node n[2] = {{.kind = DEVICE_NODE_BRANCH, .id = 0},
                                grid_node(1, &count, &at_after, &zero, 1)};
@@ -277,14 +277,14 @@ static void conditions(void)
     struct device_stream *s = device_stream_new(ctx, DEVICE_STREAM_NONBLOCKING, 0);
     CHECK_EQ_INT(device_graph_launch(g, s), DEVICE_OK);
     CHECK_EQ_INT(device_stream_sync(s), DEVICE_OK);
-    CHECK_EQ_INT(atomic_load(&turns), 1000);
+    CHECK_EQ_INT(atomic_load(&iterations), 1000);
     CHECK_EQ_INT(atomic_load(&chosen), 2000);
     CHECK_EQ_INT(atomic_load(&after), 1);
-    atomic_store(&turns, 999);
+    atomic_store(&iterations, 999);
     CHECK_EQ_INT(device_graph_launch(g, s), DEVICE_OK);
     CHECK_EQ_INT(device_graph_launch(g, s), DEVICE_OK); /* one turn each */
     CHECK_EQ_INT(device_stream_sync(s), DEVICE_OK);
-    CHECK_EQ_INT(atomic_load(&turns), 1001);
+    CHECK_EQ_INT(atomic_load(&iterations), 1001);
     CHECK_EQ_INT(atomic_load(&after), 3);
     device_graph_free(g);
     device_stream_free(s);

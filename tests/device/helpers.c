@@ -311,7 +311,7 @@ static uint64_t wall_clock(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* The timer shows the wall clock, so it lies between two looks at that; unless someone sets the
+/* The timer shows the wall clock, so it is between two looks at that; unless someone sets the
  * clock back meanwhile: then once more. */
 static void timing(void)
 {

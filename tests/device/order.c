@@ -300,7 +300,7 @@ static void by_the_default_stream(void)
     struct device_point p = device_stream_mark(a), q = device_stream_mark(legacy);
     CHECK(after(legacy, a, p));
     CHECK(after(b, legacy, q));
-    CHECK(!after(b, a, p)); /* nothing of the legacy stream lies between */
+    CHECK(!after(b, a, p)); /* nothing of the legacy stream is between */
     CHECK(!after(n, a, p) && !after(n, legacy, q));
     CHECK(device_call(legacy, nothing, NULL) == DEVICE_OK);
     CHECK(after(b, a, p));

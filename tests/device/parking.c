@@ -147,7 +147,7 @@ static void cooperative(void)
     device_stream_free(s);
 }
 
-/* Two kernels that wait for each other in turns. */
+/* Two kernels that wait for each other alternately. */
 struct ball {
     _Atomic int turn;
 };

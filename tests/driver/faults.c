@@ -38,9 +38,9 @@ static void kinds(void)
     expect("insist", NULL, CUDA_ERROR_ASSERT, NULL);
 }
 
-/* What was launched behind a fault is not run; what was there before the fault stays readable only
+/* What was launched after a fault is not run; what was there before the fault stays readable only
  * after a reset, as new. */
-static void behind(void)
+static void after_fault(void)
 {
     CUdeviceptr zero = 0;
     unsigned *word, one = 1;
@@ -105,7 +105,7 @@ int main(void)
     CUcontext c = begin();
     module = load();
     kinds();
-    behind();
+    after_fault();
     other_context(c);
     many();
     return check_done();

@@ -72,7 +72,7 @@ static void shared_memory(void)
     OK(cuMemFreeHost(out));
 }
 
-/* Arrays in local memory that are accessed as vectors, wherever they lie. */
+/* Arrays in local memory that are accessed as vectors, wherever they are. */
 static void local_vectors(void)
 {
     CUfunction f = kernel(module, "local_vectors");

@@ -211,7 +211,8 @@ static void forked(void)
 }
 
 /* Faults in baseline code have the line they happen in, whatever the access. Lanes that read are
- * every other one, so that the access is masked; `step` bytes apart: neighbours, or not. */
+ * every other one, so that the access is masked; at a distance of `step` bytes: neighbours, or not.
+ */
 static void fault_at(const char *access, const char *type, unsigned step, int line)
 {
     struct strbuf s = {0};

@@ -1,4 +1,4 @@
-/* cuda::barrier and cuda::pipeline by value: arrivals and waits apart, changing numbers of threads,
+/* cuda::barrier and cuda::pipeline by value: arrivals and waits as separate calls, changing numbers of threads,
  * producers ahead of consumers. Run on the software device. */
 #include <cooperative_groups.h>
 #include <cuda/barrier>

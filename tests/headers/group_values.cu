@@ -138,7 +138,7 @@ __global__ void many_tiles(int *sums)
     for (int round = 0; round < 5; round++) {
         total += cg::reduce(tile, (int)block.thread_rank() + round, cg::plus<int>());
         if (tile.meta_group_rank() % 2)
-            tile.sync(); /* tiles go at their own pace */
+            tile.sync(); /* tiles go at their own speed */
     }
     block.sync();
     if (tile.thread_rank() == 0)

@@ -1,5 +1,5 @@
 /* Plain device memory in another process: handles that are no longer good or never were, exporting
- * while kernels run, what freeing and resetting leave behind. The other program is its argument. */
+ * while kernels run, what freeing and resetting leave. The other program is its argument. */
 #include <dirent.h>
 #include <pthread.h>
 

@@ -53,7 +53,7 @@ static void keep(struct control *c, CUfunction f)
         pause();
 }
 
-/* An event recorded behind a kernel that never ends. */
+/* An event recorded after a kernel that never ends. */
 static void stall(struct control *c, CUfunction spin)
 {
     CUdeviceptr p;

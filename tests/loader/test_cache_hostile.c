@@ -1,4 +1,4 @@
-/* The disk cache where others are at work: whatever lies in a record's place, whoever owns it,
+/* The disk cache where others are at work: whatever has a record's name, whoever owns it,
  * whatever changes while it is read, and whatever limits the process has, a record is used only if
  * nobody but this user can have written it, nothing waits, and nothing ends the process. */
 #include "cache_cases.h"
@@ -30,7 +30,7 @@ static bool told(const char *text)
     return case_notices.items != NULL && strstr(case_notices.items, text) != NULL;
 }
 
-/* ---- what lies in a record's place ---- */
+/* ---- what has a record's name ---- */
 
 static void make_fifo(const char *path) { CHECK_EQ_INT(mkfifo(path, 0600), 0); }
 

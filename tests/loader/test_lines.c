@@ -44,7 +44,7 @@ static void test_lines(struct fake *f, const char *kernel)
     uint64_t out[4];
     fake_run(code, out);
     CHECK_EQ_INT(out[0], 8 / 3 * 7);
-    /* The first bytes of each function: short enough to lie within it. */
+    /* The first bytes of each function: short enough to be within it. */
     check_function(code, out[1], 16, "first.cu", 100, 105, 103);
     check_function(code, out[2], 20, "/abs/second.cu", 2000, 2004, 2003);
     check_function(code, out[3], 4, "third.cu", 30, 37, 31);

@@ -134,7 +134,7 @@ static void test_twice(const char *directory)
     jit_release(NULL);
 }
 
-/* Many kernels lie close together and their memory is given back. */
+/* Many kernels are close together and their memory is given back. */
 static void test_packing(void)
 {
     static struct fake f;

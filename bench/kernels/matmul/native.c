@@ -39,7 +39,7 @@ static void device_32(struct bench_queue *q, const struct bench_problem *p)
 
 enum { ROWS = 8, COLUMNS = 2 * LANES };
 
-/* ROWS rows of C below a panel of B that lies packed. */
+/* ROWS rows of C below a packed panel of B. */
 static void micro_tile(const float *restrict a, const float *restrict panel, float *restrict c,
                        int n)
 {
@@ -83,7 +83,7 @@ static void native(const struct bench_problem *p)
     multiply(p->array[0].data, p->array[1].data, p->array[2].data, p->n);
 }
 
-/* The same of matrices of half precision, which lie two in an int. */
+/* The same of matrices of half precision, which are two in an int. */
 static void make_half(struct bench_problem *p)
 {
     uint32_t seed = 3;
@@ -129,7 +129,7 @@ const struct bench bench_gemm_tensor = {
     .native = native_half,
 };
 
-/* Against a library of single precision, whose inputs lie widened in two more arrays. */
+/* Against a library of single precision, whose inputs are widened in two more arrays. */
 static void make_widened(struct bench_problem *p)
 {
     make_half(p);
@@ -169,11 +169,11 @@ const struct bench bench_gemm_blas = {
     .make = make_widened,
     .device = device_tensor,
     .native = native_blas,
-    .apart = 1,
+    .separate = 1,
 };
 
 #define ROW(row, text, launches)                                                                   \
-    const struct bench bench_##row = {                                                       \
+    const struct bench bench_##row = {                                                             \
         .name = #row,                                                                              \
         .title = text,                                                                             \
         .cl = "matmul",                                                                            \

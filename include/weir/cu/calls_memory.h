@@ -22,7 +22,7 @@ CUresult CUDAAPI cuMemAllocPitch(CUdeviceptr *dptr, size_t *pPitch, size_t Width
                                  size_t Height, unsigned int ElementSizeBytes);
 CUresult CUDAAPI cuMemFree(CUdeviceptr dptr);
 
-/* The allocation an address lies in; either out-pointer may be NULL. */
+/* The allocation that holds an address; either out-pointer may be NULL. */
 CUresult CUDAAPI cuMemGetAddressRange(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr);
 
 /* ---- host memory --------------------------------------------------------------------------- */

@@ -84,7 +84,7 @@ CUresult CUDAAPI cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUke
                                       CUdevice dev);
 CUresult CUDAAPI cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev);
 
-/* Where a parameter lies in the packed parameter buffer; paramSize may be NULL. */
+/* The offset of a parameter in the packed parameter buffer; paramSize may be NULL. */
 CUresult CUDAAPI cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramOffset,
                                       size_t *paramSize);
 

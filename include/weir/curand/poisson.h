@@ -1,5 +1,5 @@
 /* The Poisson distribution. Pseudorandom generators: below a mean of 64 by multiplying uniform
- * numbers (Knuth), above 4000 by rounding normal ones; both give what the real library gives, apart
+ * numbers (Knuth), above 4000 by rounding normal ones; both give what the real library gives, except
  * from the last bits of functions. Between them the real method is not published; here it is
  * Hörmann's transformed rejection ("The transformed rejection method for generating Poisson random
  * variables", 1993), which is exact but gives other numbers. Sobol sequences: the inverse of the

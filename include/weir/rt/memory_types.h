@@ -1,5 +1,5 @@
-/* weir/rt/memory_types.h: arrays, copies, places and properties of memory. Part of driver_types.h.
- */
+/* weir/rt/memory_types.h: arrays, copies, locations and properties of memory. Part of
+ * driver_types.h. */
 #ifndef WEIR_RT_MEMORY_TYPES_H
 #define WEIR_RT_MEMORY_TYPES_H
 

@@ -54,7 +54,7 @@ WEIR_API CUresult cuCtxSetSharedMemConfig(CUsharedconfig config)
                                                                          : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* No line of the cache is ever set apart, so none has to be given back. */
+/* No line of the cache is ever set aside, so none has to be given back. */
 WEIR_API CUresult cuCtxResetPersistingL2Cache(void)
 {
     CUcontext c;

@@ -157,7 +157,7 @@ WEIR_API CUresult cuDeviceGetLuid(char *luid, unsigned int *mask, CUdevice dev)
     return driver_error(CUDA_ERROR_NOT_SUPPORTED, "cuDeviceGetLuid: LUIDs exist on Windows only");
 }
 
-/* No device here is on a PCI bus. Programs tell devices apart by this text, so each has one of its
+/* No device here is on a PCI bus. Programs identify devices by this text, so each has one of its
  * own: bus 1 for device 0, 2 for device 1 and so on. */
 WEIR_API CUresult cuDeviceGetPCIBusId(char *text, int len, CUdevice dev)
 {

@@ -291,8 +291,8 @@ WEIR_API CUresult cuGraphNodeFindInClone(CUgraphNode *out, CUgraphNode node, CUg
 
 /* ---- the calls: asking ---- */
 
-/* Gives a list: without a place for it the number alone; what is too many is cut, and a place
- * beyond the end filled with NULL. */
+/* Gives a list: without an array for it the number alone; what is too many is cut, and an
+ * element beyond the end filled with NULL. */
 struct list_out {
     CUgraphNode *nodes, *others;
     CUgraphEdgeData *data;

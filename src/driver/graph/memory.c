@@ -299,8 +299,8 @@ void memory_added(CUgraphNode n)
         p->freed = NULL;
         atomic_store(&m->inside, false);
     } else {
-        struct graph_address place = {.memory = m};
-        vec_push(&g->addresses, place);
+        struct graph_address address = {.memory = m};
+        vec_push(&g->addresses, address);
     }
 }
 

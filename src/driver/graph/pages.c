@@ -4,7 +4,7 @@
  * from it in the order of its stream, has the addresses of the graph show what it got, and frees it
  * in the order of the stream at once, since nothing later in the stream can use it: so the next
  * launch in the stream, of whatever graph, gets the same pages, launches that may run at the same
- * time get others, and a graph that is launched again and again finds everything in its place. What
+ * time get others, and a graph that is launched again and again finds everything where it was. What
  * a graph leaves allocated is freed by who frees it: a call, a node of another graph, or the next
  * launch, if the graph was instantiated so.
  *
@@ -23,7 +23,7 @@ static struct graph_memory *pages_live; /* all that is allocated */
 static uint64_t pages_used_high[MEM_MAX_DEVICES];
 
 enum {
-    UNIT = MEM_CHUNK, /* what launches ask the pool for is a multiple of this, and lies on one */
+    UNIT = MEM_CHUNK, /* what launches ask the pool for is a multiple of this, and begins at one */
 };
 
 /* ---- what an executable graph needs ---- */
@@ -100,7 +100,7 @@ static struct memory_block *block_for(struct exec_memory *e, CUdevice device, bo
     return &e->blocks.items[e->blocks.count - 1];
 }
 
-static void pages_place(struct exec_memory *e, const struct use *u)
+static void pages_assign(struct exec_memory *e, const struct use *u)
 {
     struct graph_memory *m = u->memory;
     struct memory_block *b = block_for(e, m->device, u->frees < u->allocations);
@@ -120,7 +120,7 @@ CUresult exec_memory_new(CUgraph shadow, struct exec_memory **out)
     struct exec_memory *e = xcalloc(1, sizeof *e);
     for (size_t n = 0; n < uses.count; n++)
         if (uses.items[n].allocations > 0)
-            pages_place(e, &uses.items[n]);
+            pages_assign(e, &uses.items[n]);
         else
             vec_push(&e->freed, uses.items[n].memory);
     free(uses.items);

@@ -19,7 +19,7 @@ static CUresult params_begin(CUgraphNode *out, CUgraph g)
     return r;
 }
 
-/* Puts new parameters in the place of the old. Attributes of kernels are set apart. */
+/* Replaces the old parameters by new ones. Attributes of kernels are set by other calls. */
 static CUresult params_replace(CUgraphNode node, struct node_params *p)
 {
     if (p->type == CU_GRAPH_NODE_TYPE_KERNEL) {

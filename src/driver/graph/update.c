@@ -97,7 +97,7 @@ CUgraphExecUpdateResult update_allowed(const struct node_params *now, const stru
     }
 }
 
-/* Puts parameters, which are taken, in the shadow's place. Attributes of a kernel stay, unless
+/* Replaces the shadow's parameters by these, which are taken. Attributes of a kernel stay, unless
  * `attributes`: then they are the new ones. */
 static void take(CUgraphNode shadow, struct node_params *p, bool attributes)
 {

@@ -212,7 +212,7 @@ WEIR_API CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *out, CUarray a)
     return CUDA_SUCCESS;
 }
 
-/* First byte of the box that starts at byte x of row y of slice z; the box must lie in the array.
+/* First byte of the box that starts at byte x of row y of slice z; the box must be in the array.
  */
 CUresult array_locate(CUarray a, uint64_t x, uint64_t y, uint64_t z, uint64_t width, uint64_t rows,
                       uint64_t slices, char **at)

@@ -234,7 +234,7 @@ static CUresult locate(const struct copy_side *s, size_t width, size_t rows, siz
     return CUDA_SUCCESS;
 }
 
-/* Whether a box of linear memory lies in one allocation; arrays have been asked already. */
+/* Whether a box of linear memory is in one allocation; arrays have been asked already. */
 static bool box_inside(const struct copy_side *s, const char *at, uint64_t pitch, uint64_t slice,
                        const struct device_copy *c, enum mem_rights rights)
 {
@@ -489,8 +489,8 @@ static CUresult copy_set(WHERE, CUdeviceptr at, size_t pitch, uint32_t element, 
         r = set_resolve(&p, &set);
     if (r != CUDA_SUCCESS || set.width == 0)
         return r;
-    bool apart = driver_device_count() > 1 || !mem_in_device_range(set.dst);
-    if (apart && !driver_sees(c, set.dst))
+    bool foreign = driver_device_count() > 1 || !mem_in_device_range(set.dst);
+    if (foreign && !driver_sees(c, set.dst))
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "a set at %p: the device has no access to this memory", set.dst);
     if (graph_memory_hidden(set.dst))
@@ -499,15 +499,15 @@ static CUresult copy_set(WHERE, CUdeviceptr at, size_t pitch, uint32_t element, 
 }
 
 #define SETS(bits, type)                                                                           \
-    static CUresult cuMemsetD##bits##_v2_impl(WHERE, CUdeviceptr at, type value, size_t n)             \
+    static CUresult cuMemsetD##bits##_v2_impl(WHERE, CUdeviceptr at, type value, size_t n)         \
     {                                                                                              \
         return copy_set(h, pt, mode, at, 0, (bits) / 8, value, n, 1);                              \
     }                                                                                              \
     SYNC(cuMemsetD##bits##_v2, (CUdeviceptr at, type value, size_t n), at, value, n)               \
     ASYNC(cuMemsetD##bits##Async, cuMemsetD##bits##_v2,                                            \
           (CUdeviceptr at, type value, size_t n, CUstream stream), at, value, n)                   \
-    static CUresult cuMemsetD2D##bits##_v2_impl(WHERE, CUdeviceptr at, size_t pitch, type value,       \
-                                            size_t width, size_t height)                           \
+    static CUresult cuMemsetD2D##bits##_v2_impl(WHERE, CUdeviceptr at, size_t pitch, type value,   \
+                                                size_t width, size_t height)                       \
     {                                                                                              \
         return copy_set(h, pt, mode, at, pitch, (bits) / 8, value, width, height);                 \
     }                                                                                              \

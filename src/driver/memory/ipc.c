@@ -13,7 +13,7 @@ _Static_assert(sizeof(CUipcEventHandle) == sizeof(struct share_handle), "the siz
 
 /* One mapping of another process's memory. */
 struct opened {
-    uint64_t file, offset, origin; /* what is mapped: the file's id, the place, the serial there */
+    uint64_t file, offset, origin; /* what is mapped: the file's id, the offset, the serial there */
     uint64_t base, serial;         /* where; serial of the mapping: a reset may have ended it */
     CUcontext ctx;
     unsigned refs;

@@ -45,7 +45,7 @@ static size_t first_after(uint64_t address)
     return n;
 }
 
-/* Makes the address a border, if it lies inside a range. */
+/* Makes the address a border, if it is inside a range. */
 static void managed_split(uint64_t at)
 {
     size_t n = first_after(at);

@@ -1,4 +1,5 @@
-/* virtual: cuMemAddressReserve, cuMemCreate, cuMemMap and their kin: addresses and memory apart.
+/* virtual: cuMemAddressReserve, cuMemCreate, cuMemMap and their kin: addresses without memory, and
+ * memory without addresses.
  *
  * Memory without addresses is a file in memory (memory/file.h), so that any process that is given
  * its descriptor maps the same pages. It lives while it has handles or mappings. Rights are those

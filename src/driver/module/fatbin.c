@@ -51,7 +51,7 @@ bool fatbin_read_wrapper(const void *wrapper, struct fatbin_wrapper *out)
     return out->version == 1 || out->version == 2;
 }
 
-/* One entry, checked to lie within the fat binary. */
+/* One entry, checked to be within the fat binary. */
 struct entry {
     unsigned kind, arch;
     uint64_t flags, packed, unpacked; /* bytes as stored and unpacked */

@@ -89,7 +89,7 @@ static CUresult allocate(CUmodule m, const struct ptx_var *v, uint64_t *address)
     return r;
 }
 
-static CUresult place_variables(CUmodule m, const struct module_source *source)
+static CUresult allocate_variables(CUmodule m, const struct module_source *source)
 {
     uint64_t constants = 0;
     for (int32_t n = 0; n < m->ptx->nvars; n++) {
@@ -146,7 +146,7 @@ CUresult module_make_variables(CUmodule m, const struct module_source *source)
 {
     m->var_address = xcalloc((size_t)m->ptx->nvars + 1, sizeof *m->var_address);
     m->var_bound = xcalloc((size_t)m->ptx->nvars + 1, sizeof *m->var_bound);
-    CU_TRY(place_variables(m, source));
+    CU_TRY(allocate_variables(m, source));
     for (int32_t n = 0; n < m->ptx->nvars; n++) {
         const struct ptx_var *v = m->ptx->vars[n];
         if (m->var_address[n] != 0 && m->var_bound[n] != VAR_BOUND &&

@@ -1,6 +1,6 @@
 /* names/old_names: symbols of CUDA 2 and 3 that mean what the newer symbols mean: for programs that
- * look the plain names up themselves (dlsym). Other old forms took addresses of 32 bits, where
- * nothing lies: of those only what such programs cannot do without is here, and refused. */
+ * look the plain names up themselves (dlsym). Other old versions took addresses of 32 bits, where
+ * nothing is: of those only what such programs cannot do without is here, and refused. */
 #include "driver/driver.h"
 
 #undef cuCtxDestroy

@@ -6,9 +6,9 @@ static CUresult refuse(const char *name)
     return driver_error(CUDA_ERROR_NOT_SUPPORTED, "%s is not supported", name);
 }
 
-/* The calling convention lets a function ignore arguments that it does not know of: so one form
- * does for all signatures. The symbol is set apart from the C name, whose declaration in cuda.h has
- * the call's own parameters. */
+/* The calling convention lets a function ignore arguments that it does not know of: so one
+ * function does for all signatures. The symbol differs from the C name, whose declaration in cuda.h
+ * has the call's own parameters. */
 #define STUB(name, symbol)                                                                         \
     WEIR_API CUresult unsupported_stub##symbol(void) __asm__(#symbol);                             \
     WEIR_API CUresult unsupported_stub##symbol(void) { return refuse(#name); }

@@ -78,7 +78,7 @@ WEIR_API CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *out, void *os
 /* What is imported, each piece once however often it is asked for. */
 struct import {
     CUmemoryPool pool;
-    uint64_t file, offset, serial; /* what: the file's id, the place, its number there */
+    uint64_t file, offset, serial; /* what: the file's id, the offset, its number there */
     void *base;                    /* where */
 };
 

@@ -1,7 +1,7 @@
 /* pool/location: where pools have their memory: on a device, on the host, or nowhere in particular
  * (managed). What may be asked for, which pool each location uses by default, who may reach it.
  *
- * Devices' own pools are pool.c's; the others lie in the host's range of addresses. What which call
+ * Devices' own pools are pool.c's; the others are in the host's range of addresses. What which call
  * answers is a GPU's. */
 #include <stdio.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static bool is_hosts(const CUmemPoolProps *p)
     return p->allocType == CU_MEM_ALLOCATION_TYPE_PINNED && !pool_is_devices(p);
 }
 
-/* Whether memory of that type can lie there. */
+/* Whether memory of that type can be there. */
 static bool exists(CUmemAllocationType type, const CUmemLocation *where)
 {
     switch (where->type) {
@@ -80,7 +80,7 @@ CUresult pool_check_props(const CUmemPoolProps *p)
     static const unsigned char zero[sizeof p->reserved];
     bool managed = p->allocType == CU_MEM_ALLOCATION_TYPE_MANAGED;
     if (managed && p->location.type > CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT)
-        return driver_error(CUDA_ERROR_NOT_SUPPORTED, "cuMemPoolCreate: there is no such place");
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED, "cuMemPoolCreate: there is no such location");
     if ((!managed && p->allocType != CU_MEM_ALLOCATION_TYPE_PINNED) ||
         !exists(p->allocType, &p->location) || memcmp(p->reserved, zero, sizeof zero) != 0)
         return CUDA_ERROR_INVALID_VALUE;
@@ -202,7 +202,7 @@ WEIR_API CUresult cuMemSetMemPool(CUmemLocation *where, CUmemAllocationType type
         (where->type != CU_MEM_LOCATION_TYPE_NONE && where->type != CU_MEM_LOCATION_TYPE_HOST &&
          p->location.id != where->id))
         return driver_error(CUDA_ERROR_INVALID_VALUE,
-                            "cuMemSetMemPool: the pool's memory is of another kind or place");
+                            "cuMemSetMemPool: the pool's memory is of another kind or location");
     if (is_own(where, type))
         return cuDeviceSetMemPool(where->id, h);
     pthread_mutex_lock(&locations.lock);

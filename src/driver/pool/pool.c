@@ -296,7 +296,7 @@ WEIR_API CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool h)
 
 /* ---- allocating and freeing ---- */
 
-/* In a captured stream it is a node that allocates. Apart, because it never is but there. */
+/* In a captured stream it is a node that allocates. A function of its own, because this is rare. */
 static __attribute__((noinline)) CUresult alloc_captured(CUdeviceptr *out, size_t bytes,
                                                          CUmemoryPool h, struct device_stream *s,
                                                          CUcontext c, struct pool_by by,

@@ -2,7 +2,7 @@
  * outside.
  *
  * From the first pool on, a thread answers whoever connects to the process's socket: one of Linux's
- * abstract names, which lie in no directory and go with the process. It tells the same user and
+ * abstract names, which are in no directory and go with the process. It tells the same user and
  * root only. What a process had at its end, it writes to WEIR_POOLS_FILE. */
 #include <errno.h>
 #include <signal.h>

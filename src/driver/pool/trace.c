@@ -1,5 +1,5 @@
 /* pool/trace: what happens in memory pools, to the file that WEIR_POOLS_TRACE names, as it happens:
- * in the trace event format that chrome://tracing and Perfetto open. Each stream is a row; what a
+ * in the trace event format that chrome://tracing and Perfetto open. Each stream is a track; what a
  * pool has in use and holds are curves.
  *
  * The file is an array that is complete once the process ends as it should; the format allows for

@@ -44,8 +44,8 @@ __global__ void again(int most)
 
 static cudaStream_t stream;
 
-/* A graph of the kernel, with what + 1 noted behind it, ready for launches from the device. */
-static cudaGraphExec_t make(void (*kernel)(int), int what, bool behind)
+/* A graph of the kernel, with what + 1 noted after it, ready for launches from the device. */
+static cudaGraphExec_t make(void (*kernel)(int), int what, bool successor)
 {
     cudaGraph_t graph;
     cudaGraphNode_t first, second;
@@ -61,7 +61,7 @@ static cudaGraphExec_t make(void (*kernel)(int), int what, bool behind)
     OK(cudaGraphAddKernelNode(&first, graph, nullptr, 0, &p));
     p.func = (void *)note;
     p.kernelParams = params_after;
-    if (behind)
+    if (successor)
         OK(cudaGraphAddKernelNode(&second, graph, &first, 1, &p));
     OK(cudaGraphInstantiate(&exec, graph, cudaGraphInstantiateFlagDeviceLaunch));
     OK(cudaGraphUpload(exec, stream));

@@ -1,7 +1,7 @@
 // FLAGS: -rdc=true -lcudadevrt
 /* D2, D6: what parents and children print arrives in the order in which it was printed: a parent's
  * before the children that it launches afterwards, children of a stream one after the other, tail
- * launches last, grids that follow on the host's stream behind all of them. */
+ * launches last, grids that follow on the host's stream after all of them. */
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

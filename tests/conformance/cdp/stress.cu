@@ -20,7 +20,7 @@
 #endif
 
 enum { NAMED = 3, EVENTS = 3, SLOT = 16, SHARED_MAX = 512, LOCAL = 8, PAYLOAD = 40 };
-enum stream { IMPLICIT, FIRST_NAMED, APART = FIRST_NAMED + NAMED, TAIL, STREAMS };
+enum stream { IMPLICIT, FIRST_NAMED, FORGET = FIRST_NAMED + NAMED, TAIL, STREAMS };
 enum kind { LAUNCH, LAUNCH_ALL, RECORD, AFTER, FILL, COPY, REFUSED, SYNCHRONIZE };
 enum form { PLAIN, SQUARE, LARGE, ALONE, FORMS }; // LARGE ones launch nothing
 
@@ -42,7 +42,7 @@ struct node {
     int launches;   // how often it is launched
 };
 
-// What a grid leaves behind.
+// What a grid leaves.
 struct record {
     unsigned long long start, end;
     unsigned threads, wrong;
@@ -78,7 +78,7 @@ __device__ void (*by_pointer)(const tree *, int) = plain;
 static __device__ cudaStream_t stream_of(const op &o, cudaStream_t *named)
 {
     return o.stream == IMPLICIT ? 0
-           : o.stream == APART  ? cudaStreamFireAndForget
+           : o.stream == FORGET  ? cudaStreamFireAndForget
            : o.stream == TAIL   ? cudaStreamTailLaunch
                                 : named[o.stream - FIRST_NAMED];
 }
@@ -284,7 +284,7 @@ struct plan {
             o.stream = (int)random.below(STREAMS);
             o.event = (int)random.below(EVENTS);
             unsigned what = chain ? 0 : random.below(16);
-            bool in_order = o.stream < APART;
+            bool in_order = o.stream < FORGET;
             if (what == 1 && in_order) {
                 o.kind = RECORD;
             } else if (what == 2 && in_order) {
@@ -348,7 +348,7 @@ struct plan {
             nodes[k].first = (int)ops.size();
             nodes[k].ops = (int)steps[k].size();
             for (const op &o : steps[k])
-                nodes[k].handles |= (o.stream >= FIRST_NAMED && o.stream < APART) ||
+                nodes[k].handles |= (o.stream >= FIRST_NAMED && o.stream < FORGET) ||
                                     o.kind == RECORD || o.kind == AFTER;
             ops.insert(ops.end(), steps[k].begin(), steps[k].end());
         }
@@ -385,7 +385,7 @@ struct result {
             bool launches = o.kind == LAUNCH || o.kind == LAUNCH_ALL;
             if (launches && o.stream == TAIL)
                 expect(records[o.child].start > others, me, "a tail launch came too soon");
-            if (launches && o.stream != APART) {
+            if (launches && o.stream != FORGET) {
                 expect(records[o.child].start > last[o.stream], me, "a stream's order is broken");
                 last[o.stream] = std::max(last[o.stream], complete[o.child]);
             }
@@ -402,7 +402,7 @@ struct result {
 
     void look()
     {
-        for (int me = (int)p.nodes.size() - 1; me >= 0; me--) { // children come behind parents
+        for (int me = (int)p.nodes.size() - 1; me >= 0; me--) { // children come after parents
             const node &n = p.nodes[me];
             expect(records[me].threads == (unsigned)(n.blocks * n.threads * n.launches), me,
                    "threads are missing");

@@ -11,10 +11,10 @@ __global__ void decide(cudaGraphConditionalHandle handle, const int *from)
 {
     cudaGraphSetConditional(handle, *from);
 }
-/* One turn of a loop of *turns turns. */
-__global__ void turn(cudaGraphConditionalHandle handle, int *count, const int *turns)
+/* One iteration of a loop of *iterations. */
+__global__ void turn(cudaGraphConditionalHandle handle, int *count, const int *iterations)
 {
-    cudaGraphSetConditional(handle, ++*count < *turns);
+    cudaGraphSetConditional(handle, ++*count < *iterations);
 }
 
 static int *d;
@@ -103,12 +103,12 @@ static void loop()
     kernel(body, c, (void *)add, d + 3, 1); /* two ends of the body */
     kernel(body, k, (void *)add, d + 4, 2);
     OK(cudaGraphInstantiate(&exec, g, 0));
-    for (int turns = 1; turns <= 100; turns += 33) {
-        run(exec, turns); /* the default is there again at each launch */
-        CHECK_EQ_INT(result(1), turns);
-        CHECK_EQ_INT(result(2), 3 * turns);
-        CHECK_EQ_INT(result(3), turns);
-        CHECK_EQ_INT(result(4), 2 * turns);
+    for (int iterations = 1; iterations <= 100; iterations += 33) {
+        run(exec, iterations); /* the default is there again at each launch */
+        CHECK_EQ_INT(result(1), iterations);
+        CHECK_EQ_INT(result(2), 3 * iterations);
+        CHECK_EQ_INT(result(3), iterations);
+        CHECK_EQ_INT(result(4), 2 * iterations);
     }
     OK(cudaGraphExecDestroy(exec));
     OK(cudaGraphDestroy(g));

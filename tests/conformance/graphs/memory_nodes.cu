@@ -153,7 +153,7 @@ static void inside(cudaStream_t s)
     OK(cudaFreeHost(pinned));
 }
 
-/* Addresses are used again behind the node that frees, and are each graph's own otherwise. */
+/* Addresses are used again after the node that frees, and are each graph's own otherwise. */
 static void addresses()
 {
     cudaGraph_t g = graph(), other = graph();

@@ -1,5 +1,5 @@
 /* K2: exchanges between neighbours at fixed distances, as in a bitonic sort or a butterfly: each
- * pair's two threads lie 1, 2, 4, 8 or 16 apart, distances known when compiling and not, in shared
+ * pair's two threads have a distance of 1, 2, 4, 8 or 16, known when compiling and not, in shared
  * and global memory, with whole warps and with threads that stay away. */
 #include <cstdio>
 #include <vector>
@@ -37,7 +37,7 @@ template <class T> __global__ void sort_part(T *keys)
     keys[first + t + THREADS] = part[t + THREADS];
 }
 
-/* Sums of what lies STEP apart, of threads below n: each pair is written by one of them. */
+/* Sums of elements at a distance of STEP, of threads below n: each pair is written by one of them. */
 template <class T, int STEP> __global__ void butterfly(T *v, T *w, unsigned n)
 {
     unsigned t = blockIdx.x * THREADS + threadIdx.x, at = 2 * t - (t & (STEP - 1));

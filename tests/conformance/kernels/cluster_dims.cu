@@ -22,7 +22,7 @@ static int host_out[256];
         value_read;                                                                                \
     })
 
-/* What a block finds: its cluster's size, the clusters of the grid, and what the block behind it in
+/* What a block finds: its cluster's size, the clusters of the grid, and what the block after it in
  * the cluster has in its shared memory. */
 __device__ void look(int *out)
 {
@@ -45,7 +45,7 @@ __device__ void look(int *out)
     cluster.sync();
 }
 
-__global__ void __cluster_dims__(2, 1, 1) behind(int *out) { look(out); }
+__global__ void __cluster_dims__(2, 1, 1) after(int *out) { look(out); }
 __cluster_dims__(2) __global__ void before(int *out) { look(out); }
 static __global__ void __launch_bounds__(64) __cluster_dims__(WIDE / 2, tall) named(int *out)
 {
@@ -99,7 +99,7 @@ static void check_clusters(dim3 grid, dim3 cluster, int is_explicit)
 
 static void test_forms()
 {
-    behind<<<8, 32>>>(device_out);
+    after<<<8, 32>>>(device_out);
     check_clusters(8, 2, 1);
     before<<<dim3(4, 3), 32>>>(device_out);
     check_clusters(dim3(4, 3), 2, 1);
@@ -136,13 +136,13 @@ static cudaError_t launch(void (*kernel)(int *), dim3 grid, dim3 cluster)
 
 static void test_launches()
 {
-    CHECK_EQ_INT(launch(behind, 8, dim3(0, 0, 0)), cudaSuccess);
+    CHECK_EQ_INT(launch(after, 8, dim3(0, 0, 0)), cudaSuccess);
     check_clusters(8, 2, 1);
-    CHECK_EQ_INT(launch(behind, 8, 2), cudaSuccess);
+    CHECK_EQ_INT(launch(after, 8, 2), cudaSuccess);
     check_clusters(8, 2, 1);
-    CHECK(launch(behind, 8, 4) != cudaSuccess);
+    CHECK(launch(after, 8, 4) != cudaSuccess);
     CHECK(cudaGetLastError() != cudaSuccess);
-    behind<<<7, 32>>>(device_out);
+    after<<<7, 32>>>(device_out);
     CHECK(cudaGetLastError() != cudaSuccess);
     CHECK_EQ_INT(cudaDeviceSynchronize(), cudaSuccess);
     named<<<dim3(4, 3), 32>>>(device_out);

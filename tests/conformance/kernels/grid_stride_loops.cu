@@ -1,5 +1,5 @@
-/* K2: loops that go through memory in steps of the whole grid, in whose turns the warps of a block
- * may relieve each other: with barriers before, behind and around them, with several ways back to
+/* K2: loops that go through memory in steps of the whole grid, in whose iterations the warps of a
+ * block may be interleaved: with barriers before, after and around them, with several ways back to
  * their start and out of them, for blocks whose last warp is not full; and what they are often for,
  * atomics on shared memory at places that come from bytes, from some bits, and from anywhere. */
 #include <cstdlib>
@@ -10,7 +10,7 @@
 
 #define OK(call) CHECK_STR(cudaGetErrorName(call), "cudaSuccess")
 
-/* Counts of bytes, and sums of 64 bits of what lies at them. */
+/* Counts of bytes, and sums of 64 bits of what is at them. */
 __global__ void bytes(const unsigned char *in, unsigned *counts, unsigned long long *sums, int n)
 {
     __shared__ unsigned count[256];
@@ -37,7 +37,7 @@ enum {
     PLACES = ADDS + XORS + MOST + FLOATS
 };
 
-/* Places of 12 bits, of 8 bits that lie apart, and of any value; operands that differ from lane to
+/* Indices of 12 bits, of 8 bits that are not adjacent, and of any value; operands that differ from lane to
  * lane. */
 __global__ void places(const unsigned *in, const int *index, int *out, int n)
 {
@@ -67,7 +67,7 @@ __global__ void places(const unsigned *in, const int *index, int *out, int n)
                                          : (int)floats[k - ADDS - XORS - MOST];
 }
 
-/* A sum, and a tree behind it. Threads beyond `width` leave before. */
+/* A sum, and a tree after it. Threads beyond `width` leave before. */
 __global__ void reduce(const int *in, int *out, int n)
 {
     __shared__ int part[1024];
@@ -109,7 +109,7 @@ __global__ void ways(const int *in, int *out, int n, int stop)
 }
 
 /* Inside of a loop that the block does together, with numbers that are the same for all of it and
- * change before, in and behind the inner loop. */
+ * change before, in and after the inner loop. */
 __global__ void around(const int *in, int *out, int n, int rounds)
 {
     __shared__ int total;

@@ -1,5 +1,5 @@
 /* K2: the fused multiply-add of f16 and f16x2 is rounded once. Where a product and a third value
- * lie just between two f16, or a little beside that, computing in f32 and rounding twice goes
+ * are just between two f16, or a little beside that, computing in f32 and rounding twice goes
  * wrong; the operands here are mostly such ones, also with results that are subnormal, very large,
  * or zero. Whole warps, and warps of which some lanes compute. The expected values are exact sums
  * of doubles (those of f16 are wherever it matters) that are rounded here. */

@@ -18,7 +18,7 @@
 
 /* ---- functions of one thread ---- */
 
-/* Two jumps into a loop, one of them from a loop behind it. */
+/* Two jumps into a loop, one of them from a loop after it. */
 BOTH static int into_inner(int tid, int a, int fuel)
 {
     int v = tid;
@@ -64,7 +64,7 @@ second_out:
 /* An unrolled loop in the manner of Duff: each thread enters it elsewhere. */
 BOTH static int duff(int tid, int a, int fuel)
 {
-    int v = tid, n = (a & 15) + 1, turns = (n + 3) / 4;
+    int v = tid, n = (a & 15) + 1, iterations = (n + 3) / 4;
     switch (n & 3) {
     case 0:
         do {
@@ -72,7 +72,7 @@ BOTH static int duff(int tid, int a, int fuel)
         case 3: v ^= n;
         case 2: v += 7;
         case 1: v = (v << 1 | (v >> 5 & 1)) + fuel;
-        } while (--turns > 0 && FUEL);
+        } while (--iterations > 0 && FUEL);
     }
     return v;
 }
@@ -246,7 +246,7 @@ template <int WHICH> static void check_function(int n, const int *m)
 
 /* ---- warp operations inside of the loop ---- */
 
-/* Half of the lanes enter behind what the others begin with; all of them shuffle in each turn. */
+/* Half of the lanes enter after what the others begin with; all of them shuffle in each turn. */
 __global__ void shuffle_inside(const int *m, int *o)
 {
     int t = threadIdx.x, a = m[t], v = t, i = 0;

@@ -45,7 +45,7 @@ static __host__ __device__ float curves(float x, int n)
     return sum;
 }
 
-static __global__ void hash(const unsigned *in, unsigned *out, int n, int turns)
+static __global__ void hash(const unsigned *in, unsigned *out, int n, int iterations)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n)
@@ -53,7 +53,7 @@ static __global__ void hash(const unsigned *in, unsigned *out, int n, int turns)
     unsigned w[16], s[8];
     for (int k = 0; k < 8; k++)
         s[k] = 0x6a09e667u * (k + 1);
-    for (int t = 0; t < turns; t++) {
+    for (int t = 0; t < iterations; t++) {
         for (int k = 0; k < 16; k++)
             w[k] = in[k * n + i] + t;
         mix(w, s, threadIdx.x % 32);
@@ -62,7 +62,7 @@ static __global__ void hash(const unsigned *in, unsigned *out, int n, int turns)
         out[k * n + i] = s[k];
 }
 
-// Words lie so that what one step stores the next one's neighbours load.
+// Words are ordered so that what one step stores the next one's neighbours load.
 static __global__ void chain(unsigned *words, int n)
 {
     int i = threadIdx.x;
@@ -88,7 +88,7 @@ static __global__ void bend(const float *in, float *out, int n)
         out[i] = curves(-in[i], 2 * i);
 }
 
-static void hashes(int n, int turns)
+static void hashes(int n, int iterations)
 {
     std::vector<unsigned> in(16 * n), out(8 * n), want(8 * n);
     for (size_t k = 0; k < in.size(); k++)
@@ -97,13 +97,13 @@ static void hashes(int n, int turns)
     CHECK(cudaMalloc(&a, in.size() * 4) == cudaSuccess);
     CHECK(cudaMalloc(&b, out.size() * 4) == cudaSuccess);
     CHECK(cudaMemcpy(a, in.data(), in.size() * 4, cudaMemcpyHostToDevice) == cudaSuccess);
-    hash<<<(n + 95) / 96, 96>>>(a, b, n, turns);
+    hash<<<(n + 95) / 96, 96>>>(a, b, n, iterations);
     CHECK(cudaMemcpy(out.data(), b, out.size() * 4, cudaMemcpyDeviceToHost) == cudaSuccess);
     for (int i = 0; i < n; i++) {
         unsigned w[16], s[8];
         for (int k = 0; k < 8; k++)
             s[k] = 0x6a09e667u * (k + 1);
-        for (int t = 0; t < turns; t++) {
+        for (int t = 0; t < iterations; t++) {
             for (int k = 0; k < 16; k++)
                 w[k] = in[k * n + i] + t;
             mix(w, s, i % 96 % 32);

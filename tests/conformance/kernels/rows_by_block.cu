@@ -1,5 +1,5 @@
 /* K2: loops in which all warps of a block read the same rows, in blocks of several shapes: each
- * warp goes its own number of turns, or all of them the same, and sums do not depend on how the
+ * warp goes its own number of iterations, or all of them the same, and sums do not depend on how the
  * warps are interleaved. Rows of a block narrower than a warp stand in it several times. */
 #include <cstdio>
 #include <vector>
@@ -18,7 +18,7 @@ __global__ void product(const int *a, const int *b, int *c, int n)
     c[y * WIDTH + x] = sum;
 }
 
-/* The number of turns is the row's own; the place read moves on by what was read. */
+/* The number of iterations is the row's own; the position read moves on by what was read. */
 __global__ void uneven(const int *a, const int *b, int *c, int n)
 {
     int x = threadIdx.x, y = threadIdx.y + blockDim.y * threadIdx.z;
@@ -30,7 +30,7 @@ __global__ void uneven(const int *a, const int *b, int *c, int n)
     c[y * WIDTH + x] = sum;
 }
 
-/* A way out in the middle, at which all threads leave; a second loop behind. */
+/* A way out in the middle, at which all threads leave; a second loop after. */
 __global__ void twice(const int *a, const int *b, int *c, int n)
 {
     int x = threadIdx.x, y = threadIdx.y + blockDim.y * threadIdx.z, sum = 0, k = 0;
@@ -81,7 +81,7 @@ int main()
 {
     const dim3 shapes[] = {{16, 16, 1}, {8, 32, 1}, {32, 8, 1}, {64, 4, 1},
                            {16, 4, 4},  {8, 4, 5},  {24, 8, 1}, {16, 9, 1}};
-    const int turns[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 33, 39};
+    const int iterations[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 33, 39};
     std::vector<int> a(32 * MOST), b((MOST + 1) * WIDTH), got(32 * WIDTH), want(32 * WIDTH);
     unsigned seed = 1;
     for (int &v : a)
@@ -98,7 +98,7 @@ int main()
     void (*const kernels[])(const int *, const int *, int *, int) = {product, uneven, twice};
     for (int which = 0; which < 3; which++)
         for (const dim3 &shape : shapes)
-            for (int n : turns) {
+            for (int n : iterations) {
                 int w = (int)shape.x, h = (int)(shape.y * shape.z), bad = 0;
                 expect(which, a, b, want, w, h, n);
                 kernels[which]<<<1, shape>>>(da, db, dc, n);
@@ -107,7 +107,7 @@ int main()
                 for (int y = 0; y < h; y++)
                     for (int x = 0; x < w; x++)
                         if (got[y * WIDTH + x] != want[y * WIDTH + x] && bad++ == 0)
-                            printf("kernel %d, %dx%d, %d turns: (%d, %d) is %d, not %d\n", which, w,
+                            printf("kernel %d, %dx%d, %d iterations: (%d, %d) is %d, not %d\n", which, w,
                                    h, n, x, y, got[y * WIDTH + x], want[y * WIDTH + x]);
                 CHECK_EQ_INT(bad, 0);
             }

@@ -37,7 +37,7 @@ BOTH static long long lane_sum(const data *d, int way, int first, int length, in
         for (int i = first + length - 1 - lane; i >= first; i -= 32)
             sum = sum * 3 + d->wide[d->link[i]];
         break;
-    case 2: /* the index lies `base` behind */
+    case 2: /* the index is `base` less */
         for (unsigned i = base + lane; i < base + length; i += 32)
             sum = sum * 5 + d->small[d->link[i - base + first]];
         break;
@@ -118,8 +118,8 @@ int main()
     for (int kind = 0; kind < 3; kind++) {
         for (int i = 0; i < PLACES + 64; i++) {
             state = state * 1664525u + 1013904223u;
-            bool apart = kind == 0 || (kind == 2 && i % 11 == 5);
-            d->link[i] = apart ? (int)((state >> 8) % PLACES) : i % PLACES;
+            bool scattered = kind == 0 || (kind == 2 && i % 11 == 5);
+            d->link[i] = scattered ? (int)((state >> 8) % PLACES) : i % PLACES;
         }
         for (int far : {0, 100, INT_MAX - 200, INT_MIN + 5, -20})
             check(d, out, far);

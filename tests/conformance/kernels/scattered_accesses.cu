@@ -1,6 +1,6 @@
-// K1: kernels with very many loads and stores whose lanes lie apart: elements of all sizes, lanes
-// in any order, in order, a fixed way apart and with gaps, whole warps and parts of them, global
-// and shared memory. What is not aligned is an error here, too.
+// K2.17: kernels with very many loads and stores whose lanes access scattered addresses: elements of
+// all sizes, lanes in any order, in order, at a fixed distance and with gaps, whole warps and parts
+// of them, global and shared memory. What is not aligned is an error here, too.
 #include "check.h"
 
 #include <cuda_runtime.h>
@@ -38,7 +38,7 @@ template <class T> __global__ void turn_rows(T *to, const T *from, const int *pl
         to[row * THREADS + at] = tile[row * THREADS + next];
 }
 
-// Lanes a fixed way apart: rows of a matrix, read by column.
+// Lanes at a fixed distance: rows of a matrix, read by column.
 __global__ void columns(uint64_t *to, const uint64_t *from)
 {
 #pragma unroll

@@ -19,7 +19,7 @@ template <int WAY> BOTH static unsigned place(unsigned t)
     case 3: return 2 * t - (t & 3);
     case 4: return 2 * t - (t & 1) + 2;
     case 5: return t ^ (t >> 3 & 3);
-    case 6: return (t & 31) * 16 + (t >> 5); /* too far apart for a window */
+    case 6: return (t & 31) * 16 + (t >> 5); /* too far from each other for one vector */
     case 7: return t & ~1u;                  /* two threads in one place */
     default: return (t * 5 & 31) + (t & ~31u) + 7;
     }

@@ -1,4 +1,4 @@
-/* K2: what a block has stored into shared memory and uses again, behind barriers, after other
+/* K2: what a block has stored into shared memory and uses again, after barriers, after other
  * threads have written there or beside it: more values than a CPU has registers, at the same
  * place, one further, and where another half of the block has theirs. */
 #include <vector>

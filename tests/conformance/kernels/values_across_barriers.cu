@@ -1,4 +1,4 @@
-/* K2: what threads have before a barrier they have behind it: values that follow from others in one
+/* K2: what threads have before a barrier they have after it: values that follow from others in one
  * step, with others that change meanwhile or not; sums after butterflies of shuffles in any order,
  * which some lanes share; and what one state space holds is not what another is written. */
 #include <cstdio>
@@ -8,7 +8,7 @@
 
 enum { THREADS = 128, ROUNDS = 5 };
 
-/* Differences made before barriers and read behind them, while what they were made of goes on. */
+/* Differences made before barriers and read after them, while what they were made of goes on. */
 __global__ void steps(const int *in, int *out)
 {
     __shared__ int part[THREADS];
@@ -29,7 +29,7 @@ __global__ void steps(const int *in, int *out)
 }
 
 /* Sums of partners whose lanes differ in the bits of `mask`, from the lowest bit on or from the
- * highest; every thread reads its own behind the barrier. */
+ * highest; every thread reads its own after the barrier. */
 template <int MASK, bool UP> static __device__ int butterfly(int v)
 {
 #pragma unroll

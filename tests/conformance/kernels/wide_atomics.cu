@@ -38,7 +38,7 @@ __global__ void halves(unsigned short *to)
                  : "memory");
 }
 
-/* A counter of 128 bits behind compare-and-swap, and an exchange that hands a value on. */
+/* A counter of 128 bits by compare-and-swap, and an exchange that hands a value on. */
 __global__ void wide(unsigned long long *to, unsigned long long *out)
 {
     int t = threadIdx.x;

@@ -13,7 +13,7 @@ static const size_t BYTES = (size_t)65 << 20, MARGIN = 256;
 
 static unsigned char pattern(size_t i) { return (unsigned char)(i * 131 + (i >> 13)); }
 
-/* Whether what lies there is the pattern's bytes from `first` on. */
+/* Whether what is there is the pattern's bytes from `first` on. */
 static bool is_pattern(const unsigned char *at, size_t first, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++)

@@ -1,5 +1,5 @@
 // RUN two-devices: WEIR_DEVICES=2
-// A9: addresses and memory apart (cuMemAddressReserve, cuMemCreate, cuMemMap …), and memory given to
+// A9: addresses without memory, and memory without addresses (cuMemAddressReserve, cuMemCreate, cuMemMap …), and memory given to
 // another process as a file descriptor. The program starts itself anew as the other process, and for
 // kernels that touch what they must not.
 #include <cuda.h>
@@ -60,7 +60,7 @@ static void begin()
     OK(cuMemGetAllocationGranularity(&granule, &p, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
 }
 
-// A range that grows: pieces of memory behind each other at addresses that follow each other.
+// A range that grows: pieces of memory one after the other at addresses that follow each other.
 static void grows()
 {
     const int pieces = 5;
@@ -99,7 +99,7 @@ static void grows()
     OK(cuMemAddressFree(base, pieces * granule));
 }
 
-// One piece of memory at two places.
+// One piece of memory at two addresses.
 static void aliases()
 {
     CUdeviceptr a, b;

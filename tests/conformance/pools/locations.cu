@@ -158,7 +158,7 @@ static void defaults()
     OK(cudaMemGetDefaultMemPool(&b, &host, PINNED));
     OK(cudaMemSetMemPool(&host, PINNED, b));
     OK(cudaMemPoolDestroy(mine));
-    // What a device uses for managed memory is apart from what it uses for its own.
+    // What a device uses for managed memory is not what it uses for its own.
     mine = make(MANAGED, cudaMemLocationTypeDevice);
     OK(cudaDeviceSetMemPool(0, mine));
     OK(cudaMemGetMemPool(&a, &device, MANAGED));

@@ -114,7 +114,7 @@ static void calls(Call call, unsigned long long keep)
     OK(cudaMemPoolDestroy(pool));
 }
 
-// Both live on while the memory does; the pool's place as the current one is the default one's.
+// Both live on while the memory does; the current pool is the default one again.
 static void pool_outlived(cudaStream_t s)
 {
     cudaMemPool_t pool = new_pool(), current = nullptr, standard = nullptr;
@@ -138,7 +138,7 @@ static void pool_outlived(cudaStream_t s)
     OK(cudaStreamSynchronize(s));
 }
 
-// Blocks freed on one stream that lie side by side are one piece for another, which waits for them
+// Adjacent blocks freed on one stream are one piece for another, which waits for them
 // when there is no other memory; what is refused leaves no pointer.
 static void full(cudaStream_t s)
 {

@@ -33,7 +33,7 @@ __global__ void lock(int *mutex, volatile int *sum, int rounds)
     }
 }
 
-/* Who spins has the critical section behind the loop, and a barrier behind that. */
+/* Who spins has the critical section after the loop, and a barrier after that. */
 __global__ void ticket(unsigned *next, volatile unsigned *serving, volatile int *value, int *wrong)
 {
     unsigned mine = atomicAdd(next, 1);

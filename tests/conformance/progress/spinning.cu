@@ -130,7 +130,7 @@ static void released_by_other_work()
 /* ---- kinds of code ---- */
 
 /* Atomics are made on this: on memory of the host they may undo what the host writes. */
-__device__ int turns;
+__device__ int rounds;
 
 /* Each lane waits for a flag of its own, which lanes do in any order. */
 __global__ void lanes(volatile int *flag, volatile int *done)
@@ -140,7 +140,7 @@ __global__ void lanes(volatile int *flag, volatile int *done)
             ;
     else
         do
-            atomicAdd(&turns, 1);
+            atomicAdd(&rounds, 1);
         while (flag[threadIdx.x] == 0);
     done[threadIdx.x] = 1;
 }
@@ -206,7 +206,7 @@ __global__ void in_switch(volatile int *flag, volatile int *done)
                 __nanosleep(100);
             break;
         case 1: do { __threadfence();
-            } while (atomicCAS(&turns, 0, 1) < 0 || *flag == 0);
+            } while (atomicCAS(&rounds, 0, 1) < 0 || *flag == 0);
             break;
         default: break;
         }

@@ -154,7 +154,7 @@ static void events_of_the_default_stream()
     *flag = 0;
     hold<<<1, 1, 0, a>>>(flag);
     set<<<1, 1, 0, a>>>(data, 6);
-    OK(cudaEventRecord(e, 0)); /* behind a's work */
+    OK(cudaEventRecord(e, 0)); /* after a's work */
     OK(cudaStreamWaitEvent(n, e, 0));
     copy<<<1, 1, 0, n>>>(data + 1, data);
     CHECK_EQ_INT(cudaEventQuery(e), cudaErrorNotReady);

@@ -1,7 +1,7 @@
 /* S2 to S7: eight host threads do random legal work in 64 streams and the default streams: kernels,
  * copies, sets, events, waits, host functions, streams destroyed with work pending. Everything that
  * is enqueued is done at once in a model in host memory, too, and what arrives is compared with it.
- * At the end nothing may be lost and nothing left behind.
+ * At the end nothing may be lost and nothing left.
  *
  *   stress [seconds] [seed]      default: 2 seconds, a fixed seed
  *
@@ -406,7 +406,7 @@ void Worker::step()
     operations++;
 }
 
-/* ---- rounds, and what they leave behind ---- */
+/* ---- rounds, and what they leave ---- */
 
 static void round_of_work(double seconds, unsigned seed)
 {

@@ -312,7 +312,7 @@ static cudaTextureObject_t bind(cudaArray_t a, bool rows, int address, bool line
     r.resType = cudaResourceTypeArray;
     r.res.array.array = a;
     h.addressMode[0] = (cudaTextureAddressMode)address;
-    /* a row lies between border and border in the second mode; a GPU's offset leads there, too */
+    /* a row is between border and border in the second mode; a GPU's offset leads there, too */
     h.addressMode[1] = rows ? cudaAddressModeClamp : h.addressMode[0];
     h.addressMode[2] = h.addressMode[0];
     h.filterMode = linear ? cudaFilterModeLinear : cudaFilterModePoint;

@@ -20,7 +20,7 @@ static int (*const calls[])(int) = {twice, 0};
 
 __attribute__((noinline)) static int pick(uint32_t which, int x)
 {
-    switch (which) { /* enough cases, far enough apart, for a jump table */
+    switch (which) { /* enough cases, with enough distance, for a jump table */
     case 0: return x + 1;
     case 1: return x * 3;
     case 2: return twice(x);
