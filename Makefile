@@ -8,6 +8,7 @@
 #   make kill                       processes that share memory, each killed 200 times at any point
 #   make fuzz-kernels SECONDS=600   kernels at random against an interpreter of PTX
 #   make fuzz-programs SECONDS=600  CUDA programs at random against the same programs run on the host
+#   make fuzz-api SECONDS=600       API calls at random against a model of their meaning
 #   make coverage                   rewrites docs/coverage.md from what the code says
 #   make install PREFIX=/usr/local [DESTDIR=...]
 #
@@ -17,7 +18,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 PRESET ?= release
 
-.PHONY: all deps configure check check-long check-asan check-tsan model kill fuzz-kernels fuzz-programs coverage demo bench bench-api bench-counts bench-scaling bench-pools bench-nested bench-deps install clean
+.PHONY: all deps configure check check-long check-asan check-tsan model kill fuzz-kernels fuzz-programs fuzz-api coverage demo bench bench-api bench-counts bench-scaling bench-pools bench-nested bench-deps install clean
 all: configure
 	@cmake --build $(BUILD)
 
@@ -44,9 +45,9 @@ check-asan: deps
 # ThreadSanitizer knows no compiled kernels, so it checks what runs them: streams, events, workers.
 check-tsan: deps
 	@[ -f build-tsan/build.ninja ] || cmake --preset tsan
-	@cmake --build build-tsan --target tests/device/all tests/pool/all tests/loader/all weir_conformance
+	@cmake --build build-tsan --target tests/device/all tests/pool/all tests/loader/all tests/sequences/all weir_conformance
 	@TSAN_OPTIONS=suppressions=$(CURDIR)/tests/tsan.supp \
-	  ctest --test-dir build-tsan --output-on-failure -j$$(nproc) -R '^(device|pool|loader|conformance)\.'
+	  ctest --test-dir build-tsan --output-on-failure -j$$(nproc) -R '^(device|pool|loader|conformance|sequences)\.'
 
 # The tests do the same in short.
 model: configure
@@ -68,6 +69,11 @@ fuzz-programs: configure
 	@cmake --build $(BUILD) --target cuda cudart cudart_static cudadevrt weir-jit weircc weircc_support weir_headers weir_devlib
 	@python3 tests/programs/run.py $(BUILD) --seeds now:100000000 --seconds $(SECONDS) --jobs $$(nproc) \
 	  --sample 3 --keep $(BUILD)/fuzz-programs
+
+# A process for each second processor, since each has several threads.
+fuzz-api: configure
+	@cmake --build $(BUILD) --target api_sequences weir-jit
+	@sh tests/sequences/long.sh $(BUILD) $(SECONDS)
 
 coverage: all
 	@cmake --build $(BUILD) --target coverage

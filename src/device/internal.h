@@ -246,6 +246,9 @@ struct vector_clock *vector_clock_ref(struct vector_clock *v); /* NULL is fine, 
 void vector_clock_unref(struct vector_clock *v);
 /* The stream comes after the vector, from now on. */
 void order_wait(struct device_stream *s, const struct vector_clock *v);
+/* Sees to it that the stream's count stands for all that comes before this moment: a stream of the
+ * default stream's rule may have to wait for others by its next command only. */
+void stream_settle(struct device_stream *s);
 /* The legacy stream, which begins a command, comes after this blocking stream's present moment. */
 void order_legacy_follows(struct device_stream *b);
 /* The host has waited for all that the vector comes after; uses up the reference. */

@@ -392,9 +392,7 @@ struct vector_clock *vector_clock_ref(struct vector_clock *v) { return vector_re
 
 /* ---- asking ---- */
 
-/* Sees to it that the stream's count stands for all that comes before this moment: a stream of the
- * default stream's rule may have to wait for others by its next command only. */
-static void settle(struct device_stream *s)
+void stream_settle(struct device_stream *s)
 {
     struct device_context *ctx = s->ctx;
     bool must_wait = false;
@@ -421,7 +419,7 @@ static inline struct device_point timestamp_now(struct device_stream *s)
 
 static __attribute__((noinline)) struct device_point settle_and_timestamp(struct device_stream *s)
 {
-    settle(s);
+    stream_settle(s);
     return timestamp_now(s);
 }
 
