@@ -1,5 +1,6 @@
 /* base: the implementation of base.h: see there for what each function promises. */
 #include "base/base.h"
+#include "base/alloc.h"
 #include "base/slow_path.h"
 
 #include <errno.h>
@@ -22,29 +23,6 @@ bool diag_set(struct diag *d, int line, int column, const char *fmt, ...)
     return false;
 }
 
-/* Out of host memory: nothing can be reported through the CUDA API any more. */
-static void *base_check(void *p)
-{
-    if (p == NULL) {
-        fputs("weir: the host is out of memory\n", stderr);
-        abort();
-    }
-    return p;
-}
-
-void *xmalloc(size_t bytes) { return base_check(malloc(bytes ? bytes : 1)); }
-void *xcalloc(size_t n, size_t bytes) { return base_check(calloc(n ? n : 1, bytes ? bytes : 1)); }
-void *xrealloc(void *p, size_t bytes) { return base_check(realloc(p, bytes ? bytes : 1)); }
-char *xstrdup(const char *s) { return base_check(strdup(s)); }
-
-static char *vxprintf(const char *fmt, va_list ap)
-{
-    char *out = NULL;
-    if (vasprintf(&out, fmt, ap) < 0)
-        out = NULL;
-    return base_check(out);
-}
-
 char *xprintf(const char *fmt, ...)
 {
     va_list ap;
@@ -60,13 +38,16 @@ void *vec_grow(void *items, size_t *cap, size_t size)
     return xrealloc(items, *cap * size);
 }
 
-/* ---- arena ---- */
+bool diag_set_memory(struct diag *d, const char *what)
+{
+    if (d != NULL && d->text[0] == '\0') {
+        d->out_of_memory = true;
+        diag_set(d, 0, 0, "%s: the host is out of memory", what);
+    }
+    return false;
+}
 
-struct arena_chunk {
-    struct arena_chunk *next;
-    size_t used, size; /* bytes of data[] */
-    _Alignas(16) char data[];
-};
+/* ---- arena ---- */
 
 enum { ARENA_CHUNK = 64 * 1024 - 64 };
 
@@ -77,6 +58,7 @@ void *arena_alloc(struct arena *a, size_t bytes)
     if (c == NULL || c->size - c->used < bytes) {
         size_t size = bytes > ARENA_CHUNK ? bytes : ARENA_CHUNK;
         c = xcalloc(1, sizeof *c + size);
+        chunk_guard(c);
         c->size = size;
         c->next = a->chunks;
         a->chunks = c;
@@ -108,6 +90,7 @@ void arena_free(struct arena *a)
 {
     for (struct arena_chunk *c = a->chunks, *next; c != NULL; c = next) {
         next = c->next;
+        chunk_unguard(c);
         free(c);
     }
     a->chunks = NULL;
@@ -132,6 +115,14 @@ void holds_pointers(const void *p, size_t bytes)
 {
     if (__lsan_register_root_region != NULL)
         __lsan_register_root_region(p, bytes);
+}
+
+extern void __lsan_unregister_root_region(const void *p, size_t bytes) __attribute__((weak));
+
+void holds_no_pointers(const void *p, size_t bytes)
+{
+    if (__lsan_unregister_root_region != NULL)
+        __lsan_unregister_root_region(p, bytes);
 }
 
 /* ---- hash ---- */

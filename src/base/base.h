@@ -25,12 +25,15 @@ enum { WEIR_PAGE = 4096 }; /* bytes of a page of memory */
 /* What went wrong, for people. Functions that can fail take one (NULL is allowed), fill it and
  * return false or NULL. The first message wins: later ones are consequences. */
 struct diag {
-    char text[1024];  /* one or more lines, no trailing newline; empty while nothing is wrong */
-    int line, column; /* position in the input (1-based), 0 when there is none */
+    char text[1024];    /* one or more lines, no trailing newline; empty while nothing is wrong */
+    int line, column;   /* position in the input (1-based), 0 when there is none */
+    bool out_of_memory; /* that is what is wrong */
 };
 
 /* Formats the message if none is there yet. Always returns false, so `return diag_set(...)`. */
 bool diag_set(struct diag *d, int line, int column, const char *fmt, ...) WEIR_PRINTF(4, 5);
+/* The same where memory, threads or descriptors have run out; `what` could not be done. */
+bool diag_set_memory(struct diag *d, const char *what);
 
 /* ---- arena ---- */
 
@@ -39,8 +42,7 @@ struct arena {
     struct arena_chunk *chunks; /* newest first */
 };
 
-/* Zeroed memory, 16-byte aligned; never NULL (out of memory aborts: it is the host's, not the
- * device's, and no caller could go on). */
+/* Zeroed memory, 16-byte aligned; never NULL (as xmalloc). */
 void *arena_alloc(struct arena *a, size_t bytes);
 char *arena_strndup(struct arena *a, const char *s, size_t n);
 char *arena_printf(struct arena *a, const char *fmt, ...) WEIR_PRINTF(2, 3);
@@ -60,8 +62,11 @@ void *arena_grow(struct arena *a, void *items, size_t count, size_t *cap, size_t
     } while (0)
 void *vec_grow(void *items, size_t *cap, size_t size);
 
-/* malloc family that aborts when the host has no memory left. */
+/* The malloc family, never NULL: where the host has no memory left they draw on the reserve, or
+ * leave what the thread is at (reserve.h). For little memory; what a program may ask for in any
+ * size is asked for by functions that can fail. */
 void *xmalloc(size_t bytes);
+void *xaligned_alloc(size_t align, size_t bytes); /* align: at most 128 */
 void *xcalloc(size_t n, size_t bytes);
 void *xrealloc(void *p, size_t bytes);
 char *xstrdup(const char *s);
@@ -70,6 +75,7 @@ char *xprintf(const char *fmt, ...) WEIR_PRINTF(1, 2);
 /* Says, in builds that search for leaks, that mapped memory holds pointers: what only it points to
  * is in use, which the search would not see by itself. */
 void holds_pointers(const void *p, size_t bytes);
+void holds_no_pointers(const void *p, size_t bytes); /* any more */
 
 /* ---- hash ---- */
 

@@ -17,6 +17,7 @@ enum slow_path {
     SLOW_PATH_HOST_FUNCTION = 1 << 3, /* device: a host function runs */
     SLOW_PATH_WATCHED = 1 << 4,       /* pool: someone watches pools */
     SLOW_PATH_PRINTED = 1 << 5,       /* exec: printed texts wait; a launch asks, other calls not */
+    SLOW_PATH_MEMORY = 1 << 6,        /* base: the reserve of memory is not full */
     SLOW_PATH_CAPTURE = 1 << 8,       /* driver: captures that run are counted from this bit on */
 };
 

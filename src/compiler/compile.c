@@ -12,19 +12,24 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "abi/plugin.h"
+#include "base/reserve.h"
 #include "compiler/codegen/control/control.h"
 #include "compiler/codegen/frame.h"
 #include "compiler/codegen/instructions.h"
 #include "compiler/llvm/baseline.h"
 #include "compiler/llvm/llvm_passes.h"
+#include "compiler/out_of_memory.h"
 #include "compiler/passes.h"
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t host_lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool host_known;
 static char *host_cpu, *host_features, *cpu_text, *host_triple;
 
 /* What LLVM decides for the process, by options and not for a machine or a function. Its second
@@ -58,9 +63,14 @@ static char *compile_features(const char *host)
                                              : "");
 }
 
-static void init_host(void)
+static void find_host(void *unused)
 {
-    set_llvm_options();
+    static bool options_set; /* LLVM takes each once */
+    (void)unused;
+    if (!options_set) {
+        options_set = true;
+        set_llvm_options();
+    }
     LLVMInitializeNativeTarget();
     LLVMInitializeNativeAsmPrinter();
     host_cpu = LLVMGetHostCPUName();
@@ -71,9 +81,22 @@ static void init_host(void)
     cpu_text = xprintf("%s", host_cpu);
 }
 
-static const char *compile_cpu(void)
+/* Once. Memory may run out in it: then the next caller begins anew. */
+static void init_host(void)
 {
-    pthread_once(&once, init_host);
+    if (atomic_load(&host_known))
+        return;
+    pthread_mutex_lock(&host_lock);
+    if (!atomic_load(&host_known))
+        atomic_store(&host_known, memory_guarded(find_host, NULL));
+    pthread_mutex_unlock(&host_lock);
+    if (!atomic_load(&host_known))
+        memory_escape();
+}
+
+static const char *host_cpu_text(void)
+{
+    init_host();
     return cpu_text;
 }
 
@@ -263,7 +286,7 @@ static bool check_entry(const struct ptx_func *entry, struct diag *d)
     return ok;
 }
 
-static bool compile_check(const struct ptx_module *m, struct diag *d)
+static bool check_module(const struct ptx_module *m, struct diag *d)
 {
     for (int n = 0; n < m->nfuncs; n++) {
         const struct ptx_func *f = m->funcs[n];
@@ -301,8 +324,8 @@ static uint32_t register_pressure(const struct jkernel *k)
     return worst < 16 ? 16 : worst > 255 ? 255 : worst;
 }
 
-static bool compile_kernel_info(const struct ptx_func *entry, struct jit_kernel_info *info,
-                                struct diag *d)
+static bool find_kernel_info(const struct ptx_func *entry, struct jit_kernel_info *info,
+                             struct diag *d)
 {
     struct jit_options opt = {.ntid = {32, 1, 1}};
     struct jkernel k = {.entry = entry, .opt = &opt, .diag = d};
@@ -470,7 +493,7 @@ static bool choose_tier(struct session *s, const struct jit_options *opt, struct
 static bool session_open(struct session *s, const struct ptx_func *entry,
                          const struct jit_options *opt, struct diag *d)
 {
-    pthread_once(&once, init_host);
+    init_host();
     if (!jkernel_build(&s->k, entry, opt, d))
         return false;
     s->tm = compile_machine(false, d);
@@ -577,8 +600,8 @@ static LLVMMemoryBufferRef generate(struct session *s, LLVMCodeGenFileType type,
     return out;
 }
 
-static bool compile_entry(const struct ptx_func *entry, const struct jit_options *options,
-                          struct jit_object *out, struct diag *d)
+static bool make_object(const struct ptx_func *entry, const struct jit_options *options,
+                        struct jit_object *out, struct diag *d)
 {
     struct session s = {0};
     bool ok = session_open(&s, entry, options, d) && verify(&s, d) && compile_optimize(&s, d);
@@ -637,8 +660,8 @@ static bool print_times(struct session *s, double start, struct strbuf *out, str
     return true;
 }
 
-static bool compile_dump(const struct ptx_func *entry, const struct jit_options *options,
-                         unsigned stages, struct strbuf *out, struct diag *d)
+static bool dump_stages(const struct ptx_func *entry, const struct jit_options *options,
+                        unsigned stages, struct strbuf *out, struct diag *d)
 {
     struct session s = {0};
     double start = thread_ms();
@@ -665,6 +688,89 @@ static bool compile_dump(const struct ptx_func *entry, const struct jit_options 
     }
     session_close(&s);
     return ok;
+}
+
+/* ---- the library's functions, each under a guard: memory may run out anywhere in them ---- */
+
+/* One call; what its function does not take is 0. */
+struct guarded_call {
+    const struct ptx_module *m;
+    const struct ptx_func *entry;
+    const struct jit_options *options;
+    struct jit_kernel_info *info;
+    struct jit_object *object;
+    unsigned stages;
+    struct strbuf *out;
+    struct diag d;
+    bool ok;
+    const char *text;
+};
+
+/* Calls it. The message goes to `d`, which may be NULL. */
+static bool under_guard(void (*call)(void *arg), struct guarded_call *c, struct diag *d)
+{
+    const char *name = c->entry != NULL ? c->entry->name : "the module";
+    char what[256];
+    snprintf(what, sizeof what, "%.200s cannot be compiled", name);
+    bool ok = compile_guarded(call, c, what, &c->d) && c->ok;
+    if (d != NULL && d->text[0] == '\0')
+        *d = c->d;
+    return ok;
+}
+
+static void call_cpu(void *arg) { ((struct guarded_call *)arg)->text = host_cpu_text(); }
+static const char *compile_cpu(void)
+{
+    struct guarded_call c = {0};
+    under_guard(call_cpu, &c, NULL);
+    return c.text != NULL ? c.text : "";
+}
+
+static void call_check(void *arg)
+{
+    struct guarded_call *c = arg;
+    c->ok = check_module(c->m, &c->d);
+}
+static bool compile_check(const struct ptx_module *m, struct diag *d)
+{
+    struct guarded_call c = {.m = m};
+    return under_guard(call_check, &c, d);
+}
+
+static void call_kernel_info(void *arg)
+{
+    struct guarded_call *c = arg;
+    c->ok = find_kernel_info(c->entry, c->info, &c->d);
+}
+static bool compile_kernel_info(const struct ptx_func *entry, struct jit_kernel_info *info,
+                                struct diag *d)
+{
+    struct guarded_call c = {.entry = entry, .info = info};
+    return under_guard(call_kernel_info, &c, d);
+}
+
+static void call_dump(void *arg)
+{
+    struct guarded_call *c = arg;
+    c->ok = dump_stages(c->entry, c->options, c->stages, c->out, &c->d);
+}
+static bool compile_dump(const struct ptx_func *entry, const struct jit_options *options,
+                         unsigned stages, struct strbuf *out, struct diag *d)
+{
+    struct guarded_call c = {.entry = entry, .options = options, .stages = stages, .out = out};
+    return under_guard(call_dump, &c, d);
+}
+
+static void call_compile(void *arg)
+{
+    struct guarded_call *c = arg;
+    c->ok = make_object(c->entry, c->options, c->object, &c->d);
+}
+static bool compile_entry(const struct ptx_func *entry, const struct jit_options *options,
+                          struct jit_object *out, struct diag *d)
+{
+    struct guarded_call c = {.entry = entry, .options = options, .object = out};
+    return under_guard(call_compile, &c, d);
 }
 
 const struct jit_plugin *weir_jit_plugin(void)

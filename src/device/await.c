@@ -18,11 +18,11 @@ static const uint64_t REAP_NS = 50000000; /* how often to ask who is alive */
 static const uint64_t NAP_NS = 200000;    /* between looks, where there are no words to sleep on */
 
 static struct {
-    pthread_once_t once;
+    atomic_bool started;
     pthread_mutex_t lock;
     struct command *added; /* linked through waiter_next, which a running command does not need */
     _Atomic uint32_t bell; /* futex */
-} await = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
+} await = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static bool over(const struct command *c, bool reap)
 {
@@ -115,17 +115,12 @@ static void *await_main(void *unused)
     return NULL;
 }
 
-static void start(void)
-{
-    if (!thread_start(await_main, NULL, "weir-await"))
-        abort(); /* no stream that waits could ever go on */
-}
+bool await_open(void) { return thread_start_once(&await.started, await_main, "weir-await"); }
 
 bool await_begin(struct command *c)
 {
     if (over(c, false))
         return true;
-    pthread_once(&await.once, start);
     pthread_mutex_lock(&await.lock);
     c->waiter_next = await.added;
     await.added = c;

@@ -63,9 +63,7 @@ static void push(struct grid_worker *w, struct item item)
     struct cdp_thread *n = cdp_thread(w);
     if (n->height == t->cap) {
         t->cap = t->cap > 0 ? 2 * t->cap : 64;
-        t->items = realloc(t->items, t->cap * sizeof *t->items);
-        if (t->items == NULL)
-            abort();
+        t->items = xrealloc(t->items, t->cap * sizeof *t->items);
     }
     t->items[n->height++] = item;
 }
@@ -118,9 +116,7 @@ static struct command *take_command(struct grid_worker *w)
         t->pooled--;
         return c;
     }
-    c = aligned_alloc(_Alignof(struct command), sizeof *c);
-    if (c == NULL)
-        abort();
+    c = xaligned_alloc(_Alignof(struct command), sizeof *c);
     c->deps = c->few;
     c->kind = COMMAND_CDP;
     c->dep_count = c->dep_next = 0;

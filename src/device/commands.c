@@ -210,6 +210,8 @@ enum device_error device_host_function(struct device_stream *s, device_host_fn f
         return status;
     if (fn == NULL)
         return DEVICE_INVALID_VALUE;
+    if (!host_open())
+        return DEVICE_OUT_OF_MEMORY;
     struct command *c = stream_begin(s, COMMAND_HOST);
     c->host.fn = fn;
     c->host.user = user;

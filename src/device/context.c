@@ -7,6 +7,8 @@ static _Atomic uint64_t context_ids;
 
 struct device_context *device_context_new(struct device *dev)
 {
+    if (!sched_ready())
+        return NULL;
     struct device_context *ctx = xcalloc(1, sizeof *ctx);
     ctx->dev = dev;
     ctx->id = atomic_fetch_add(&context_ids, 1) + 1;

@@ -331,6 +331,8 @@ enum device_error device_stream_wait_event(struct device_stream *s, struct devic
     uint64_t count;
     struct recording r;
     if (recorded_elsewhere(e, &r)) {
+        if (!await_open())
+            return DEVICE_OUT_OF_MEMORY;
         if (!shared_event_done(e->shared, r))
             enqueue_shared(s, COMMAND_AWAIT, e, r);
         return DEVICE_OK;

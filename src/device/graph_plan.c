@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/reserve.h"
 #include "device/graph.h"
 
 enum { PARAMS_ALIGN = 64 };
@@ -254,7 +255,7 @@ static struct graph_plan *plan_new(struct device_context *ctx, const struct devi
     for (uint32_t i = 0; i < n && fine; i++) {
         const struct device_node *from = &spec->nodes[i];
         struct graph_node *node = &plan->nodes[l.index[i]];
-        fine = node_fill(node, from);
+        fine = (from->kind != DEVICE_NODE_HOST || host_open()) && node_fill(node, from);
         if (!fine)
             break;
         node->id = from->id;
@@ -348,9 +349,17 @@ static struct graph_plan *copy_args(const struct graph_plan *plan, struct graph_
     return p;
 }
 
+/* About what the plan of so many nodes takes, with their parameters. */
+static size_t plan_bytes(uint32_t nodes)
+{
+    return (size_t)nodes * (sizeof(struct graph_node) + sizeof(struct graph_segment) + 256);
+}
+
 /* A graph's own plan, once more, for nobody yet. NULL: no memory. */
 static struct graph_plan *root_copy(const struct graph_plan *plan)
 {
+    if (!memory_likely(plan_bytes(plan->total)))
+        return NULL;
     struct graph_node **by_id = xcalloc(plan->total + 1, sizeof(struct graph_node *));
     struct graph_plan *p = copy_args(plan, by_id);
     if (p == NULL) {
@@ -375,6 +384,8 @@ enum device_error device_graph_new(struct device_context *ctx, const struct devi
                                    uint32_t reset_count, void (*released)(void *user), void *user,
                                    struct device_graph **out)
 {
+    if (!memory_likely(plan_bytes(total)))
+        return DEVICE_OUT_OF_MEMORY;
     struct graph_node **by_id = xcalloc((size_t)total + 1, sizeof(struct graph_node *));
     struct graph_plan *plan = plan_new(ctx, spec, by_id);
     if (plan == NULL) {

@@ -22,9 +22,7 @@ static struct graph_lane *lane_take(struct graph_plan *plan)
     if (lane != NULL) {
         plan->free = lane->next;
     } else {
-        lane = aligned_alloc(_Alignof(struct graph_lane), sizeof *lane);
-        if (lane == NULL)
-            abort();
+        lane = xaligned_alloc(_Alignof(struct graph_lane), sizeof *lane);
         lane->stream = stream_new(plan->ctx, DEVICE_STREAM_NONBLOCKING, 0, STREAM_UNLISTED);
         lane->stream->current = &lane->command;
     }

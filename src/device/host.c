@@ -6,12 +6,12 @@
 #include "device/internal.h"
 
 static struct {
-    pthread_once_t once;
+    atomic_bool started;
     pthread_mutex_t lock;
     pthread_cond_t more;
     struct command *head,
         *tail; /* linked through waiter_next, which a running command does not need */
-} host = {PTHREAD_ONCE_INIT, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL, NULL};
+} host = {false, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL, NULL};
 
 WEIR_THREAD_FAST bool device_inside_host_function;
 
@@ -48,15 +48,10 @@ static void *host_main(void *unused)
     return NULL;
 }
 
-static void start(void)
-{
-    if (!thread_start(host_main, NULL, "weir-host"))
-        abort(); /* nothing queued behind a host function could ever go on */
-}
+bool host_open(void) { return thread_start_once(&host.started, host_main, "weir-host"); }
 
 void host_submit(struct command *c)
 {
-    pthread_once(&host.once, start);
     c->waiter_next = NULL;
     pthread_mutex_lock(&host.lock);
     if (host.head == NULL)

@@ -315,7 +315,10 @@ struct shared_event *event_shared(const struct device_event *e);
 
 /* ---- waits for other processes (await.c) ---- */
 
-/* True: it is over already; else a thread of its own ends it when it is. */
+/* Starts the thread, if it does not run yet. False: the system lets us have none. To be called, and
+ * successful, before the first wait is enqueued. */
+bool await_open(void);
+/* True: it is over already; else the thread ends it when it is. */
 bool await_begin(struct command *c);
 /* ---- graphs (graph.h) ---- */
 
@@ -330,6 +333,9 @@ void graph_release(struct command *c);
 
 /* ---- host functions (host.c) ---- */
 
+/* Starts the thread, if it does not run yet. False: the system lets us have none. To be called, and
+ * successful, before the first host function is enqueued. */
+bool host_open(void);
 void host_submit(struct command *c); /* the thread completes it */
 
 /* ---- contexts ---- */
@@ -398,6 +404,9 @@ struct sched {
 extern WEIR_OWN struct sched sched;
 
 void sched_open(uint32_t workers);
+/* Sees to it that there is a worker: without one, work that no host thread waits for would never be
+ * done. False: the system lets us have none. */
+bool sched_ready(void);
 static inline bool sched_paused(void) { return atomic_load(&sched.paused); }
 /* Puts an active stream into the ready queue and wakes who is needed. */
 void sched_push(struct device_stream *s);
@@ -440,6 +449,8 @@ static inline bool sched_busy(void)
 void mutex_init(pthread_mutex_t *lock);
 /* Starts a detached thread of ours, which the program's signals do not reach. */
 bool thread_start(void *(*main)(void *), void *arg, const char *name);
+/* The same for one that there is once, unless *started. False: the system lets us have none. */
+bool thread_start_once(atomic_bool *started, void *(*main)(void *), const char *name);
 /* The calling thread's worker. */
 struct grid_worker *sched_worker(void);
 

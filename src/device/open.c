@@ -7,18 +7,17 @@
 #include "device/internal.h"
 
 static struct {
-    pthread_once_t once;
+    pthread_mutex_t lock;
     bool fine;
-    struct diag diag;
+    struct diag diag; /* why it failed, for good: nothing of that was for want of memory */
     int count;
     struct device devices[MEM_MAX_DEVICES];
-} machine = {.once = PTHREAD_ONCE_INIT};
+} machine = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void on_fork(void) { slow_path_set(SLOW_PATH_FORKED); }
 
-static void open_once(void)
+static void open_locked(struct diag *d)
 {
-    struct diag *d = &machine.diag;
     int64_t workers, count;
     cpu_set_t set;
     int cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set)
@@ -37,10 +36,17 @@ static void open_once(void)
 
 bool device_open(struct diag *d)
 {
-    pthread_once(&machine.once, open_once);
-    if (!machine.fine)
-        return diag_set(d, 0, 0, "%s", machine.diag.text);
-    return true;
+    struct diag why = {0};
+    pthread_mutex_lock(&machine.lock);
+    if (!machine.fine && machine.diag.text[0] == '\0')
+        open_locked(&why);
+    if (!machine.fine && !why.out_of_memory && machine.diag.text[0] == '\0')
+        machine.diag = why;
+    bool fine = machine.fine;
+    pthread_mutex_unlock(&machine.lock);
+    if (!fine && d != NULL && d->text[0] == '\0')
+        *d = why.out_of_memory ? why : machine.diag;
+    return fine;
 }
 
 int device_count(void) { return machine.count; }

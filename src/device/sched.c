@@ -603,6 +603,18 @@ bool thread_start(void *(*main)(void *), void *arg, const char *name)
     return fine;
 }
 
+bool thread_start_once(atomic_bool *started, void *(*main)(void *), const char *name)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    if (WEIR_LIKELY(atomic_load(started)))
+        return true;
+    pthread_mutex_lock(&lock);
+    if (!atomic_load(started) && thread_start(main, NULL, name))
+        atomic_store(started, true);
+    pthread_mutex_unlock(&lock);
+    return atomic_load(started);
+}
+
 static bool start_worker(void)
 {
     uint32_t number = atomic_fetch_add(&sched.threads, 1) % sched.workers;
@@ -612,11 +624,13 @@ static bool start_worker(void)
     return false;
 }
 
+bool sched_ready(void) { return atomic_load(&sched.threads) > 0 || start_worker(); }
+
 static void start_workers(void)
 {
-    for (uint32_t i = 0; i < sched.workers; i++)
+    while (atomic_load(&sched.threads) < sched.workers)
         if (!start_worker())
-            break; /* fewer then; host threads that wait work, too */
+            break; /* fewer then: one there is, and host threads that wait work, too */
 }
 
 /* Threads that wait and cannot do anything else must not be all there are: a worker is woken or

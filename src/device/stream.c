@@ -40,9 +40,7 @@ static void set_next(struct command *c, struct command *next)
 struct device_stream *stream_new(struct device_context *ctx, unsigned flags, int priority,
                                  uint64_t id)
 {
-    struct device_stream *s = aligned_alloc(_Alignof(struct device_stream), sizeof *s);
-    if (s == NULL)
-        abort();
+    struct device_stream *s = xaligned_alloc(_Alignof(struct device_stream), sizeof *s);
     *s = (struct device_stream){.ctx = ctx, .flags = flags, .id = id};
     priority = priority > DEVICE_PRIORITY_LOWEST    ? DEVICE_PRIORITY_LOWEST
                : priority < DEVICE_PRIORITY_HIGHEST ? DEVICE_PRIORITY_HIGHEST
@@ -167,9 +165,7 @@ struct command *stream_begin(struct device_stream *s, enum command_kind kind)
         s->pool_count--;
         command_fetch(after);
     } else {
-        c = aligned_alloc(_Alignof(struct command), sizeof *c);
-        if (c == NULL)
-            abort();
+        c = xaligned_alloc(_Alignof(struct command), sizeof *c);
         c->deps = c->few;
     }
     set_next(c, NULL);

@@ -205,11 +205,22 @@ struct CUlib_st {
 
 /* ---- init.c, error/error.c ---- */
 
-/* CUDA_SUCCESS once the process is initialised; CUDA_ERROR_NOT_INITIALIZED before cuInit. */
+/* CUDA_SUCCESS once the process is initialised; CUDA_ERROR_NOT_INITIALIZED before cuInit. All that
+ * calls ask that free something or wait: they must go on when memory has run out. */
+CUresult driver_why_not_initialized(void);
+static inline CUresult driver_initialized(void)
+{
+    return WEIR_LIKELY(slow_path(SLOW_PATH_NOT_READY) == 0) ? CUDA_SUCCESS
+                                                            : driver_why_not_initialized();
+}
+/* The same for all other calls: CUDA_ERROR_OUT_OF_MEMORY while the reserve (base/reserve.h) is low.
+ */
 CUresult driver_why_not_ready(void);
 static inline CUresult driver_ready(void)
 {
-    return WEIR_LIKELY(slow_path(SLOW_PATH_NOT_READY) == 0) ? CUDA_SUCCESS : driver_why_not_ready();
+    return WEIR_LIKELY(slow_path(SLOW_PATH_NOT_READY | SLOW_PATH_MEMORY) == 0)
+               ? CUDA_SUCCESS
+               : driver_why_not_ready();
 }
 /* Remembers a message for people (weir_last_message) and returns the code. */
 CUresult driver_error(CUresult code, const char *fmt, ...) WEIR_PRINTF(2, 3);
@@ -253,6 +264,8 @@ static inline CUresult driver_current(CUcontext *ctx)
     return WEIR_LIKELY(fast_path() && c != NULL && c->device != NULL) ? CUDA_SUCCESS
                                                                       : driver_current_asked(ctx);
 }
+/* The same for calls that free something (driver_initialized). */
+CUresult driver_current_freeing(CUcontext *ctx);
 /* The same without asking for faults: for what only looks, as a GPU's driver does after one. */
 CUresult driver_current_any(CUcontext *ctx);
 CUresult context_check(CUcontext ctx);

@@ -1,6 +1,7 @@
 /* handle: slabs of objects by kind, in one range that stays; see handle.h. */
 #include "driver/handle.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,13 +9,16 @@
 #include <sys/resource.h>
 
 #include "base/base.h"
+#include "base/slow_path.h"
 
 enum {
     KINDS = 32,      /* different tags there may be */
     QUARANTINE = 64, /* destroyed objects of a kind that wait before one is used again */
+    SPARE = 32,      /* slabs made ready for when the system lets us have none: one for each kind */
 };
-static uint64_t reserved = (uint64_t)64 << 30;            /* addresses, not memory */
-static const uint64_t reserved_least = (uint64_t)1 << 20; /* where addresses are few */
+static const uint64_t reserved_most = (uint64_t)64 << 30; /* addresses, not memory */
+static const uint64_t reserved_least = (uint64_t)4 << 20; /* where addresses are few */
+static uint64_t reserved;
 
 struct handle_range handle_range;
 
@@ -34,20 +38,24 @@ struct kind {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* kinds, growing the range */
 static struct kind kinds[KINDS];
+static struct {
+    char *first;
+    uint32_t count;
+} spare; /* slabs in a row, whichever kind needs one */
 
 static struct kind *kind_of(uint32_t tag, size_t bytes)
 {
     struct kind *k = kinds;
-    while (k->tag != 0 && k->tag != tag)
-        if (++k == kinds + KINDS)
-            abort(); /* more kinds than were counted on: ours to correct */
+    while (k->tag != 0 && k->tag != tag) {
+        k++;
+        assert(k < kinds + KINDS);
+    }
     if (k->tag == 0) {
         k->tag = tag;
         k->stride = (uint32_t)((bytes + HANDLE_ALIGN - 1) / HANDLE_ALIGN * HANDLE_ALIGN);
         if (k->stride < sizeof(struct dead))
             k->stride = sizeof(struct dead);
-        if (k->stride > HANDLE_SLAB / 2)
-            abort();
+        assert(k->stride <= HANDLE_SLAB / 2);
     }
     return k;
 }
@@ -56,6 +64,7 @@ static struct kind *kind_of(uint32_t tag, size_t bytes)
 static uintptr_t reserve(void)
 {
     struct rlimit limit;
+    reserved = reserved_most;
     if (getrlimit(RLIMIT_AS, &limit) == 0) /* most of what is there is for others */
         while (reserved / 2 >= reserved_least && reserved > limit.rlim_cur / 32)
             reserved /= 2;
@@ -65,22 +74,58 @@ static uintptr_t reserve(void)
         if (p != MAP_FAILED)
             return (uintptr_t)p;
     }
-    abort();
+    return 0;
 }
 
-static void new_slab(struct kind *k)
+/* The next part of the range, of so many slabs, made usable; NULL when the system does not. */
+static char *next_slabs(uint32_t count)
 {
     if (handle_range.base == 0)
         handle_range.base = reserve();
     uint64_t used = atomic_load_explicit(&handle_range.in_use, memory_order_relaxed);
+    uint64_t bytes = (uint64_t)count * HANDLE_SLAB;
     char *slab = (char *)handle_range.base + used;
-    if (used + HANDLE_SLAB > reserved || mprotect(slab, HANDLE_SLAB, PROT_READ | PROT_WRITE) != 0)
-        abort();
-    holds_pointers(slab, HANDLE_SLAB);
+    if (handle_range.base == 0 || used + bytes > reserved ||
+        mprotect(slab, bytes, PROT_READ | PROT_WRITE) != 0)
+        return NULL;
+    holds_pointers(slab, bytes);
+    atomic_store_explicit(&handle_range.in_use, used + bytes, memory_order_release);
+    return slab;
+}
+
+bool handle_fill(void)
+{
+    pthread_mutex_lock(&lock);
+    if (spare.count < SPARE / 2) { /* slabs that are left are forgotten: addresses, not memory */
+        char *first = next_slabs(SPARE);
+        if (first != NULL) {
+            spare.first = first;
+            spare.count = SPARE;
+        }
+    }
+    bool enough = spare.count >= SPARE / 2;
+    if (!enough) /* whoever comes next tries again */
+        slow_path_set(SLOW_PATH_MEMORY);
+    pthread_mutex_unlock(&lock);
+    return enough;
+}
+
+/* False: there is none to be had. */
+static bool new_slab(struct kind *k)
+{
+    char *slab = next_slabs(1);
+    if (slab == NULL) {
+        if (spare.count == 0)
+            return false;
+        slab = spare.first;
+        spare.first += HANDLE_SLAB;
+        spare.count--;
+        slow_path_set(SLOW_PATH_MEMORY);
+    }
     ((struct handle_slab *)slab)->tag = k->tag;
     k->fresh = slab + HANDLE_ALIGN;
     k->end = slab + HANDLE_SLAB;
-    atomic_store_explicit(&handle_range.in_use, used + HANDLE_SLAB, memory_order_release);
+    return true;
 }
 
 static void *take_dead(struct kind *k)
@@ -101,12 +146,14 @@ void *handle_new(uint32_t tag, size_t bytes)
     if (k->dead > QUARANTINE) {
         p = take_dead(k);
     } else {
-        if (k->fresh == NULL || (size_t)(k->end - k->fresh) < k->stride)
-            new_slab(k);
-        p = k->fresh;
-        k->fresh += k->stride;
+        bool room = k->fresh != NULL && (size_t)(k->end - k->fresh) >= k->stride;
+        p = room || new_slab(k) ? k->fresh : k->first != NULL ? take_dead(k) : NULL;
+        if (p != NULL && p == k->fresh)
+            k->fresh += k->stride;
     }
     pthread_mutex_unlock(&lock);
+    if (p == NULL)
+        return NULL;
     memset(p + sizeof tag, 0, bytes - sizeof tag);
     atomic_store_explicit((_Atomic uint32_t *)(void *)p, tag, memory_order_release);
     return p;

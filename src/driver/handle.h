@@ -35,8 +35,13 @@ struct handle_slab {
 };
 
 /* A new, zeroed object whose first field, a uint32_t, is the tag. Always the same size for one tag,
- * at most half a slab. Never NULL: out of memory aborts, as for everything of the host. */
+ * at most half a slab. NULL only where no slab is ready any more (handle_fill), which driver_ready
+ * refuses calls before. */
 void *handle_new(uint32_t tag, size_t bytes);
+
+/* Makes slabs ready for when the system gives no memory. False: few are, and no more are to be had.
+ */
+bool handle_fill(void);
 
 /* Wipes the tag; what the object owns is the caller's to free before. NULL is allowed. */
 void handle_free(void *object);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/env.h"
+#include "base/reserve.h"
 #include "driver/driver.h"
 #include "driver/error/fault.h"
 #include "driver/error/site.h"
@@ -11,12 +12,14 @@
 #include "weir/weir.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static CUresult opened = CUDA_ERROR_NOT_INITIALIZED;
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+/* Written under the lock. CUDA_ERROR_OUT_OF_MEMORY: the next cuInit tries again. */
+static _Atomic CUresult opened = CUDA_ERROR_NOT_INITIALIZED;
 static atomic_bool asked;
 static char open_message[1024];
 
 /* The calling thread's last message, on the heap: thread-local storage of a library that is opened
- * late must stay small. Freed when the thread ends. */
+ * late must stay small. Freed when the thread ends. NULL where there is no memory for it. */
 enum { MESSAGE_BYTES = 2048 };
 static pthread_key_t message_key;
 static pthread_once_t message_once = PTHREAD_ONCE_INIT;
@@ -27,8 +30,11 @@ static char *init_message(void)
     pthread_once(&message_once, make_message_key);
     char *text = pthread_getspecific(message_key);
     if (text == NULL) {
-        text = xcalloc(1, MESSAGE_BYTES);
-        pthread_setspecific(message_key, text);
+        text = calloc(1, MESSAGE_BYTES);
+        if (text != NULL && pthread_setspecific(message_key, text) != 0) {
+            free(text);
+            text = NULL;
+        }
     }
     return text;
 }
@@ -37,12 +43,18 @@ CUresult driver_error(CUresult code, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(init_message(), MESSAGE_BYTES, fmt, ap);
+    char *text = init_message();
+    if (text != NULL)
+        vsnprintf(text, MESSAGE_BYTES, fmt, ap);
     va_end(ap);
     return code;
 }
 
-WEIR_API const char *weir_last_message(void) { return init_message(); }
+WEIR_API const char *weir_last_message(void)
+{
+    const char *text = init_message();
+    return text != NULL ? text : "the host is out of memory";
+}
 
 static void on_fork(void) { slow_path_set(SLOW_PATH_NOT_READY); }
 
@@ -62,14 +74,37 @@ static void tell_setting(void *self, const char *line)
     fprintf(stderr, "weir: %s\n", line);
 }
 
-static void init_open(void)
+/* What is done once, whatever comes of it. */
+static void init_once(void)
 {
-    struct diag d = {0};
     env_unknown(tell_setting, NULL);
     mem_site_set_words(call_words);
     pthread_atfork(NULL, NULL, on_fork);
     if (env_lists(ENV_CHECK, "memory"))
         mem_check_begin();
+}
+
+/* Memory for what cannot fail. */
+static bool fill_reserves(void)
+{
+    bool blocks = reserve_fill(), handles = handle_fill(); /* both, always */
+    return blocks && handles;
+}
+
+static CUresult refuse_memory(void)
+{
+    return driver_error(CUDA_ERROR_OUT_OF_MEMORY, "the host is out of memory");
+}
+
+static void init_open(void)
+{
+    struct diag d = {0};
+    if (!fill_reserves()) {
+        opened = refuse_memory();
+        snprintf(open_message, sizeof open_message, "the host is out of memory");
+        return;
+    }
+    pthread_once(&once, init_once);
     if (settings_valid(&d) && device_open(&d)) {
         if (mem_guarded())
             grid_set_host_touch(fault_host);
@@ -78,7 +113,7 @@ static void init_open(void)
         if (opened != CUDA_SUCCESS)
             snprintf(open_message, sizeof open_message, "CUDA_VISIBLE_DEVICES hides every device");
     } else {
-        opened = CUDA_ERROR_NO_DEVICE;
+        opened = d.out_of_memory ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_NO_DEVICE;
         snprintf(open_message, sizeof open_message, "%s", d.text);
         fprintf(stderr, "weir: %s\n", d.text);
     }
@@ -88,10 +123,15 @@ WEIR_API CUresult cuInit(unsigned int flags)
 {
     if (flags != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    pthread_once(&once, init_open);
+    if (opened != CUDA_SUCCESS) {
+        pthread_mutex_lock(&open_lock);
+        if (opened == CUDA_ERROR_NOT_INITIALIZED || opened == CUDA_ERROR_OUT_OF_MEMORY)
+            init_open();
+        pthread_mutex_unlock(&open_lock);
+    }
     atomic_store(&asked, true);
     if (device_forked())
-        return driver_ready();
+        return driver_initialized();
     if (opened != CUDA_SUCCESS)
         return driver_error(opened, "%s", open_message);
     slow_path_clear(SLOW_PATH_NOT_READY);
@@ -99,6 +139,12 @@ WEIR_API CUresult cuInit(unsigned int flags)
 }
 
 CUresult driver_why_not_ready(void)
+{
+    CU_TRY(driver_initialized());
+    return fill_reserves() ? CUDA_SUCCESS : refuse_memory();
+}
+
+CUresult driver_why_not_initialized(void)
 {
     if (!atomic_load_explicit(&asked, memory_order_acquire))
         return CUDA_ERROR_NOT_INITIALIZED;

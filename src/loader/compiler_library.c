@@ -51,8 +51,8 @@ static void find_beside(void)
 static const char *path_locked(void)
 {
     if (!path_chosen) {
-        path_chosen = true;
         find_beside();
+        path_chosen = plugin_path != NULL || plugin_expected != NULL; /* else: out of memory */
     }
     return plugin_path;
 }

@@ -203,7 +203,8 @@ struct compilation *compilation_get(const struct ptx_func *entry, const struct j
         pthread_cond_broadcast(&made);
     }
     if (c->state == COMPILATION_FAILED) {
-        diag_set(d, c->failure.line, c->failure.column, "%s", c->failure.text);
+        if (d != NULL && d->text[0] == '\0')
+            *d = c->failure;
         compilation_release_locked(c);
         c = NULL;
     }

@@ -85,13 +85,17 @@ bool mem_open(int devices, uint64_t capacity, struct diag *d)
         return diag_set(d, 0, 0, "%llu bytes of device memory: at least 2 MiB are needed",
                         (unsigned long long)capacity);
     uint64_t left = address_space_left();
-    if (!reserve(&memory.host, MEM_HOST, machine, devices, left, d))
+    bool fine = reserve(&memory.host, MEM_HOST, machine, devices, left, d) &&
+                reserve(&memory.mappings, MEM_MAPPINGS, machine, devices, left, d);
+    for (int i = 0; i < devices && fine; i++)
+        fine = reserve(&memory.device[i], i, capacity, devices, left, d);
+    if (!fine) { /* the next call tries again */
+        space_close(&memory.host);
+        space_close(&memory.mappings);
+        for (int i = 0; i < devices; i++)
+            space_close(&memory.device[i]);
         return false;
-    if (!reserve(&memory.mappings, MEM_MAPPINGS, machine, devices, left, d))
-        return false;
-    for (int i = 0; i < devices; i++)
-        if (!reserve(&memory.device[i], i, capacity, devices, left, d))
-            return false;
+    }
     memory.devices = devices;
     view_open(devices);
     return true;

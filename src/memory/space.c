@@ -88,9 +88,14 @@ bool space_open(struct space *s, int device, uint64_t capacity, uint64_t size, s
      */
     uint64_t reserved = s->size + 2 * SPACE_CHUNK;
     char *p = mmap(NULL, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p == MAP_FAILED)
+    if (p == MAP_FAILED) {
+        if (d != NULL)
+            d->out_of_memory = true;
         return diag_set(d, 0, 0, "cannot reserve %llu bytes of address space: %s",
                         (unsigned long long)s->size, strerror(errno));
+    }
+    s->mapping = p;
+    s->mapped = reserved;
     s->base = round_up((uint64_t)p + SPACE_FRONT, SPACE_CHUNK);
     madvise((void *)s->base, s->size, MADV_HUGEPAGE); /* a wish: small pages work, too */
     s->chunk_count = s->size / SPACE_CHUNK;
@@ -99,10 +104,23 @@ bool space_open(struct space *s, int device, uint64_t capacity, uint64_t size, s
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (s->chunks == MAP_FAILED) {
         munmap(p, reserved);
+        if (d != NULL)
+            d->out_of_memory = true;
         return diag_set(d, 0, 0, "cannot map the table of device memory: %s", strerror(errno));
     }
     holds_pointers(s->chunks, table);
     return true;
+}
+
+void space_close(struct space *s)
+{
+    if (s->mapping == NULL)
+        return;
+    holds_no_pointers(s->chunks, s->chunk_count * sizeof *s->chunks);
+    munmap(s->chunks, s->chunk_count * sizeof *s->chunks);
+    munmap(s->mapping, s->mapped);
+    pthread_mutex_destroy(&s->lock);
+    s->mapping = NULL;
 }
 
 /* ---- chunks ---- */

@@ -78,6 +78,8 @@ struct freed_record {
 struct space {
     int device;
     uint64_t base, size;   /* the range, chunk aligned */
+    void *mapping;         /* what it lies in; NULL: not open */
+    uint64_t mapped;       /* bytes of that */
     uint64_t capacity;     /* bytes that may be in use */
     uint64_t used, cached; /* bytes live (rounded) / kept for reuse */
     uint64_t cache_max;
@@ -94,6 +96,7 @@ struct space {
 };
 
 bool space_open(struct space *s, int device, uint64_t capacity, uint64_t size, struct diag *d);
+void space_close(struct space *s); /* nothing of it was used */
 enum mem_status space_alloc(struct space *s, const struct mem_request *request, uint64_t serial,
                             void **out);
 enum mem_status space_free(struct space *s, uint64_t address, unsigned kinds);

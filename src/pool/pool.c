@@ -85,9 +85,7 @@ struct pool_shard *shard_new(struct pool *p, void *stream)
     while (s != NULL && atomic_load(&s->pool) != NULL && atomic_load(&s->pool) != p)
         s = s->next;
     if (s == NULL) {
-        s = aligned_alloc(64, (sizeof *s + 63) / 64 * 64);
-        if (s == NULL)
-            abort();
+        s = xaligned_alloc(64, sizeof *s);
         atomic_init(&s->lock, 0);
         atomic_init(&s->pool, NULL);
         s->next = atomic_load(slot);

@@ -3,7 +3,6 @@
 #include "ptx/forms.h"
 #include "ptx/names.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,11 +62,13 @@ static once_flag forms_once = ONCE_FLAG_INIT;
 
 /* ---- reading the table ---- */
 
-/* A mistake in the table is a mistake of ours: stop at the first run, naming it. */
+/* The first mistake in the table, which is ours: a test fails then. */
+static char mistake[128];
+
 static void bad(const char *what, const char *s, size_t n)
 {
-    fprintf(stderr, "weir: forms.def: bad %s '%.*s'\n", what, (int)n, s);
-    abort();
+    if (mistake[0] == '\0')
+        snprintf(mistake, sizeof mistake, "forms.def: bad %s '%.*s'", what, (int)n, s);
 }
 
 /* The next word of a space-separated list; NULL at the end. */
@@ -164,8 +165,11 @@ static void read_form(struct ptx_form *f, size_t row)
     const char *list = forms_rows[row].mods, *s;
     f->op = forms_rows[row].op;
     while ((s = forms_word(&list, &n)) != NULL) {
+        if (f->ngroups == FORM_MAX_GROUPS) {
+            bad("form, of too many groups:", s, n);
+            break;
+        }
         struct ptx_form_group *g = &f->groups[f->ngroups++];
-        assert(f->ngroups <= FORM_MAX_GROUPS);
         g->twice = s[n - 1] == '*';
         g->optional = g->twice || s[n - 1] == '?';
         if (g->optional)
@@ -183,7 +187,10 @@ static void read_form(struct ptx_form *f, size_t row)
         each(s, s[n - 1] == '?' ? n - 1 : n, add_type, &f->types[f->ntypes]);
     }
     for (list = forms_rows[row].operands; (s = forms_word(&list, &n)) != NULL; f->noperands++) {
-        assert(f->noperands < FORM_MAX_OPERANDS);
+        if (f->noperands == FORM_MAX_OPERANDS) {
+            bad("form, of too many operands:", s, n);
+            break;
+        }
         read_operand(&f->operands[f->noperands], s, n);
         f->required += !f->operands[f->noperands].optional;
     }
@@ -205,6 +212,12 @@ const struct ptx_form *ptx_forms(enum ptx_op op, int *count)
     call_once(&forms_once, fill);
     *count = by_op[op].count;
     return &forms_forms[by_op[op].first];
+}
+
+const char *ptx_forms_mistake(void)
+{
+    call_once(&forms_once, fill);
+    return mistake[0] != '\0' ? mistake : NULL;
 }
 
 /* ---- matching ---- */

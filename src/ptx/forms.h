@@ -37,6 +37,9 @@ struct ptx_form {
 /* The forms of an opcode, in the order of the table. */
 const struct ptx_form *ptx_forms(enum ptx_op op, int *count);
 
+/* What is wrong in the table, or NULL. */
+const char *ptx_forms_mistake(void);
+
 /* Do the suffixes of the instruction fit the form? */
 bool ptx_form_fits(const struct ptx_form *form, const struct ptx_instr *i);
 

@@ -4,6 +4,7 @@
  * visible definition wins over weak and common ones, of which the first (of commons the largest)
  * wins; two visible ones are an error. What loses, and every extern, stands for the winner. */
 #include "ptx/link.h"
+#include "base/reserve.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -287,22 +288,47 @@ static void link_copy_all(struct ptx_linker *l, struct ptx_symtab *names,
     }
 }
 
+/* A call of ptx_link: what must be released when memory runs out in the middle. */
+struct link_call {
+    struct ptx_module *const *modules;
+    int count;
+    struct ptx_module *out;
+    struct ptx_linker l;
+    struct ptx_symtab names;
+    bool ok;
+};
+
+static void link_modules(void *arg)
+{
+    struct link_call *c = arg;
+    c->out = xcalloc(1, sizeof *c->out);
+    c->l.out = c->out;
+    c->l.a = &c->out->arena;
+    if (!choose(&c->l, &c->names, c->modules, c->count))
+        return;
+    reserve(&c->l, c->modules, c->count);
+    link_copy_all(&c->l, &c->names, c->modules, c->count);
+    ptx_index(c->out);
+    c->ok = true;
+}
+
 struct ptx_module *ptx_link(struct ptx_module *const *modules, int count, struct diag *d)
 {
-    struct ptx_module *out = xcalloc(1, sizeof *out);
-    struct ptx_linker l = {.out = out, .a = &out->arena, .diag = d};
-    struct ptx_symtab names = {0};
-    bool ok = count > 0 || diag_set(d, 0, 0, "nothing to link");
-    ok = ok && choose(&l, &names, modules, count);
-    if (ok) {
-        reserve(&l, modules, count);
-        link_copy_all(&l, &names, modules, count);
-        ptx_index(out);
+    struct link_call c = {.modules = modules, .count = count, .l = {.diag = d}};
+    if (count <= 0) {
+        diag_set(d, 0, 0, "nothing to link");
+        return NULL;
     }
-    ptx_symtab_free(&names);
-    free(l.moved);
-    if (ok)
-        return out;
-    ptx_free(out);
+    if (!memory_guarded(link_modules, &c)) {
+        if (c.out != NULL)
+            c.out->arena = (struct arena){0}; /* freed already */
+        diag_set_memory(d, "the modules cannot be linked");
+    }
+    ptx_symtab_free(&c.names);
+    free(c.l.moved);
+    if (c.ok)
+        return c.out;
+    if (c.out != NULL)
+        ptx_free(c.out);
     return NULL;
 }

@@ -1,5 +1,6 @@
 /* parse.c: ptx_parse and the directives of module scope. */
 #include "ptx/parse.h"
+#include "base/reserve.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -470,24 +471,48 @@ static void parse_release(struct ptx_parser *p)
     free(p->inlined);
 }
 
-struct ptx_module *ptx_parse(const char *text, size_t size, struct diag *d)
+/* A call of ptx_parse: what must be released when memory runs out in the middle. */
+struct parse_call {
+    const char *text;
+    size_t size;
+    struct diag local;
+    struct ptx_module *m;
+    struct ptx_parser *p;
+    bool ok;
+};
+
+static void parse_text(void *arg)
 {
-    struct diag local = {0};
-    struct ptx_module *m = xcalloc(1, sizeof *m);
-    struct ptx_parser *p = xcalloc(1, sizeof *p);
+    struct parse_call *c = arg;
+    struct ptx_module *m = c->m = xcalloc(1, sizeof *m);
+    struct ptx_parser *p = c->p = xcalloc(1, sizeof *p);
     m->address_bits = 64;
     p->m = m;
     p->a = &m->arena;
-    p->diag = &local;
-    ptx_lexer_init(&p->lx, text, size, &local);
+    p->diag = &c->local;
+    ptx_lexer_init(&p->lx, c->text, c->size, &c->local);
     hash_init(&m->hash);
     hash_add(&m->hash, p->lx.p, (size_t)(p->lx.end - p->lx.p));
-    bool ok = parse_module(p) && local.text[0] == '\0';
-    parse_release(p);
-    free(p);
-    if (ok)
-        return m;
-    diag_set(d, local.line, local.column, "%s", local.text);
-    ptx_free(m);
+    c->ok = parse_module(p) && c->local.text[0] == '\0';
+}
+
+struct ptx_module *ptx_parse(const char *text, size_t size, struct diag *d)
+{
+    struct parse_call c = {.text = text, .size = size};
+    if (!memory_guarded(parse_text, &c)) {
+        if (c.m != NULL)
+            c.m->arena = (struct arena){0}; /* freed already */
+        c.local = (struct diag){0};
+        diag_set_memory(&c.local, "the PTX cannot be read");
+    }
+    if (c.p != NULL)
+        parse_release(c.p);
+    free(c.p);
+    if (c.ok)
+        return c.m;
+    if (d != NULL && d->text[0] == '\0')
+        *d = c.local;
+    if (c.m != NULL)
+        ptx_free(c.m);
     return NULL;
 }

@@ -36,13 +36,13 @@ static bool add_section(const char *begin, const char *end)
         pthread_rwlock_unlock(&sections_lock);
         return false;
     }
-    s = malloc(sizeof *s);
-    if (s == NULL)
-        abort(); /* in a constructor of the program: there is nobody to tell */
-    *s = (struct section){begin, end, sections};
-    sections = s;
+    s = rt_record_new(sizeof *s);
+    if (s != NULL) {
+        *s = (struct section){begin, end, sections};
+        sections = s;
+    }
     pthread_rwlock_unlock(&sections_lock);
-    return true;
+    return s != NULL;
 }
 
 /* Variables that were registered before their section was known. */
@@ -69,6 +69,6 @@ void rt_managed_load(struct rt_binary *b)
     CUmodule module;
 
     /* A failure shows at the first use of anything in the binary. */
-    if (b->managed && rt_context() == cudaSuccess)
+    if (b != NULL && b->managed && rt_context() == cudaSuccess)
         rt_binary_module(b, &module);
 }

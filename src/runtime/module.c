@@ -167,6 +167,11 @@ cudaError_t rt_binary_module(struct rt_binary *b, CUmodule *module)
         l->handle = here.context;
         l->context = here.id;
         l->error = load(b, elsewhere, &l->module);
+        if (l->error == cudaErrorMemoryAllocation) { /* the next call may find some */
+            pthread_mutex_unlock(&b->lock);
+            free(l);
+            return cudaErrorMemoryAllocation;
+        }
         l->next = b->loaded;
         b->loaded = l;
     }

@@ -16,6 +16,8 @@ PUBLIC void **__cudaRegisterFatBinary(void *fatCubin)
     const struct fat_wrapper *wrapper = fatCubin;
     struct rt_binary *b = rt_binary_new();
 
+    if (b == NULL)
+        return NULL; /* the calls that follow do nothing */
     if (wrapper == NULL || wrapper->magic != FAT_WRAPPER_MAGIC || wrapper->version < 1 ||
         wrapper->version > 2) {
         b->error = cudaErrorInvalidKernelImage;
@@ -27,6 +29,8 @@ PUBLIC void **__cudaRegisterFatBinary(void *fatCubin)
 
 static struct rt_binary *binary_of(void **handle)
 {
+    if (handle == NULL)
+        return NULL;
     return (struct rt_binary *)((char *)handle - offsetof(struct rt_binary, handle));
 }
 
@@ -75,7 +79,7 @@ PUBLIC char __cudaInitModule(void **fatCubinHandle)
 {
     CUmodule module;
 
-    return done(rt_context()) == cudaSuccess &&
+    return fatCubinHandle != NULL && done(rt_context()) == cudaSuccess &&
            done(rt_binary_module(binary_of(fatCubinHandle), &module)) == cudaSuccess;
 }
 
@@ -85,13 +89,15 @@ PUBLIC void __cudaRegisterHostVar(void **fatCubinHandle, const char *deviceName,
                                   size_t size)
 {
     (void)deviceName, (void)hostVar, (void)size;
-    binary_of(fatCubinHandle)->error = cudaErrorNotSupported;
+    if (fatCubinHandle != NULL)
+        binary_of(fatCubinHandle)->error = cudaErrorNotSupported;
 }
 
 PUBLIC void __cudaRegisterUnifiedTable(void **fatCubinHandle, void *table)
 {
     (void)table;
-    binary_of(fatCubinHandle)->error = cudaErrorNotSupported;
+    if (fatCubinHandle != NULL)
+        binary_of(fatCubinHandle)->error = cudaErrorNotSupported;
 }
 
 /* Texture and surface references left CUDA with version 12; programs that register them are older
@@ -108,10 +114,15 @@ static pthread_mutex_t sets_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void add_piece(struct rt_binary *b, const void *piece)
 {
-    const void **pieces = realloc(b->pieces, (b->piece_count + 2) * sizeof *pieces);
+    const void **pieces = rt_record_new((b->piece_count + 2) * sizeof *pieces);
 
-    if (pieces == NULL)
-        abort(); /* in a constructor of the program: there is nobody to tell */
+    if (pieces == NULL) {
+        b->error = cudaErrorMemoryAllocation;
+        return;
+    }
+    if (b->piece_count > 0)
+        memcpy(pieces, b->pieces, b->piece_count * sizeof *pieces);
+    rt_record_free(b->pieces);
     pieces[b->piece_count++] = piece;
     pieces[b->piece_count] = NULL;
     b->pieces = pieces;
@@ -161,12 +172,16 @@ static void add_entries(struct rt_binary *b, const struct offload_entry *e,
 PUBLIC void __cudaWeirRegisterOffload(const void *blobs_begin, const void *blobs_end,
                                       const void *entries_begin, const void *entries_end)
 {
-    struct offload_set *set = malloc(sizeof *set);
+    struct offload_set *set = rt_record_new(sizeof *set);
 
     if (set == NULL)
-        abort(); /* in a constructor of the program: there is nobody to tell */
+        return;
     set->begin = blobs_begin;
     set->binary = rt_binary_new();
+    if (set->binary == NULL) {
+        rt_record_free(set);
+        return;
+    }
     add_blobs(set->binary, blobs_begin, blobs_end);
     add_entries(set->binary, entries_begin, entries_end);
     rt_managed_load(set->binary);
@@ -189,7 +204,7 @@ PUBLIC void __cudaWeirUnregisterOffload(const void *blobs_begin)
     pthread_mutex_unlock(&sets_lock);
     if (found != NULL)
         rt_binary_free(found->binary);
-    free(found);
+    rt_record_free(found);
 }
 
 /* ---- <<<>>> ---- */

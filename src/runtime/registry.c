@@ -54,13 +54,43 @@ static struct slot *probe(struct table *t, const void *key)
     }
 }
 
-static void *allocate(size_t n, size_t size)
-{
-    void *p = calloc(n, size);
+/* Some hundred records; what is freed of it is not used again. */
+static struct {
+    pthread_mutex_t lock;
+    size_t used;
+    atomic_bool lost; /* something could not be registered */
+    _Alignas(16) char bytes[64 * 1024];
+} records = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+void *rt_record_new(size_t bytes)
+{
+    void *p = calloc(1, bytes);
+
+    if (p != NULL)
+        return p;
+    bytes = (bytes + 15) / 16 * 16;
+    pthread_mutex_lock(&records.lock);
+    if (bytes <= sizeof records.bytes - records.used) {
+        p = records.bytes + records.used;
+        records.used += bytes;
+    }
+    pthread_mutex_unlock(&records.lock);
     if (p == NULL)
-        abort(); /* in a constructor of the program: there is nobody to tell */
+        atomic_store(&records.lost, true);
     return p;
+}
+
+void rt_record_free(void *record)
+{
+    if ((char *)record < records.bytes || (char *)record >= records.bytes + sizeof records.bytes)
+        free(record);
+}
+
+/* What it means that something is not found. */
+static cudaError_t unknown(cudaError_t otherwise)
+{
+    return atomic_load_explicit(&records.lost, memory_order_relaxed) ? cudaErrorMemoryAllocation
+                                                                     : otherwise;
 }
 
 static void fill(struct slot *s, const void *key, struct rt_function *f, struct rt_variable *v)
@@ -73,8 +103,10 @@ static void fill(struct slot *s, const void *key, struct rt_function *f, struct 
 static struct table *grow(struct table *old)
 {
     size_t capacity = old != NULL ? old->capacity * 2 : 256;
-    struct table *t = allocate(1, sizeof *t + capacity * sizeof t->slots[0]);
+    struct table *t = rt_record_new(sizeof *t + capacity * sizeof t->slots[0]);
 
+    if (t == NULL)
+        return NULL;
     t->capacity = capacity;
     t->smaller = old;
     registry.count = 0;
@@ -97,6 +129,8 @@ static bool insert(const void *key, struct rt_function *f, struct rt_variable *v
 
     if (t == NULL || (registry.count + 1) * 2 > t->capacity)
         t = grow(t);
+    if (t == NULL)
+        return false;
     s = probe(t, key);
     if (s->key == key)
         return false;
@@ -133,8 +167,10 @@ struct rt_binary *rt_binaries(void) { return registry.binaries; }
 
 struct rt_binary *rt_binary_new(void)
 {
-    struct rt_binary *b = allocate(1, sizeof *b);
+    struct rt_binary *b = rt_record_new(sizeof *b);
 
+    if (b == NULL)
+        return NULL;
     pthread_mutex_init(&b->lock, NULL);
     pthread_mutex_lock(&registry.lock);
     b->next = registry.binaries;
@@ -166,11 +202,33 @@ static void function_free(struct rt_function *f)
         next = o->next;
         free(o);
     }
-    free(f);
+    rt_record_free(f);
+}
+
+/* The library is closed, and what it registered goes with it; threads of a process that ends may
+ * still be looking. */
+static __attribute__((destructor)) void at_close(void)
+{
+    struct table *t;
+
+    if (rt_exiting())
+        return;
+    for (t = atomic_exchange(&registry.table, NULL); t != NULL;) {
+        struct table *smaller = t->smaller;
+        rt_record_free(t);
+        t = smaller;
+    }
+    for (struct rt_function *f = registry.adopted, *next; f != NULL; f = next) {
+        next = f->next;
+        function_free(f);
+    }
+    registry.adopted = NULL;
 }
 
 void rt_binary_free(struct rt_binary *b)
 {
+    if (b == NULL)
+        return;
     pthread_mutex_lock(&registry.lock);
     unlink_binary(b);
     pthread_mutex_unlock(&registry.lock);
@@ -181,17 +239,19 @@ void rt_binary_free(struct rt_binary *b)
     }
     for (struct rt_variable *v = b->variables, *next; v != NULL; v = next) {
         next = v->next;
-        free(v);
+        rt_record_free(v);
     }
     pthread_mutex_destroy(&b->lock);
-    free(b->pieces);
-    free(b);
+    rt_record_free(b->pieces);
+    rt_record_free(b);
 }
 
 void rt_binary_add_function(struct rt_binary *b, const void *host, const char *name)
 {
-    struct rt_function *f = allocate(1, sizeof *f);
+    struct rt_function *f = b != NULL ? rt_record_new(sizeof *f) : NULL;
 
+    if (f == NULL)
+        return;
     f->host = host;
     f->name = name;
     f->binary = b;
@@ -206,8 +266,10 @@ void rt_binary_add_function(struct rt_binary *b, const void *host, const char *n
 void rt_binary_add_variable(struct rt_binary *b, const void *host, const char *name, size_t size,
                             enum rt_variable_kind kind, bool pointer)
 {
-    struct rt_variable *v = allocate(1, sizeof *v);
+    struct rt_variable *v = b != NULL ? rt_record_new(sizeof *v) : NULL;
 
+    if (v == NULL)
+        return;
     *v = (struct rt_variable){
         .host = host, .name = name, .size = size, .kind = kind, .pointer = pointer, .binary = b};
     pthread_mutex_lock(&registry.lock);
@@ -331,7 +393,8 @@ cudaError_t rt_function_in(const struct rt_here *here, const void *host, CUfunct
     uint64_t id = here->id;
 
     /* what is no registered function is taken for a bad handle */
-    RT_CHECK(f, host != NULL ? cudaErrorInvalidResourceHandle : cudaErrorInvalidDeviceFunction);
+    RT_CHECK(
+        f, unknown(host != NULL ? cudaErrorInvalidResourceHandle : cudaErrorInvalidDeviceFunction));
     for (struct rt_bound *o = atomic_load_explicit(&f->bound, memory_order_acquire); o != NULL;
          o = o->next)
         if (LIKELY(o->context == id)) {
@@ -357,7 +420,7 @@ cudaError_t rt_symbol(const void *host, CUdeviceptr *address, size_t *size)
 
     RT_TRY(rt_context());
     v = rt_variable_find(host);
-    RT_CHECK(v, cudaErrorInvalidSymbol);
+    RT_CHECK(v, unknown(cudaErrorInvalidSymbol));
     RT_TRY(rt_binary_module(v->binary, &module));
     result = CU(cuModuleGetGlobal_v2, address, size, module, v->name);
     if (result == CUDA_ERROR_NOT_FOUND)

@@ -63,7 +63,13 @@ struct rt_binary {
     struct rt_binary *next;
 };
 
-struct rt_binary *rt_binary_new(void);
+/* Zeroed memory for what is registered, in constructors of programs, where nobody can be told: from
+ * a place of ours when the system gives none. NULL: that is used up, too; then all that is looked
+ * for and not found gives cudaErrorMemoryAllocation. rt_record_free frees it; NULL is fine. */
+void *rt_record_new(size_t bytes);
+void rt_record_free(void *record);
+
+struct rt_binary *rt_binary_new(void); /* NULL: no memory; and the same for what follows */
 void rt_binary_free(struct rt_binary *b);
 void rt_binary_add_function(struct rt_binary *b, const void *host, const char *name);
 void rt_binary_add_variable(struct rt_binary *b, const void *host, const char *name, size_t size,

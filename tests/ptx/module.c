@@ -1,5 +1,6 @@
 /* module: what the parser makes of PTX: names, numbers, labels, scopes, addresses, places. */
 #include "check.h"
+#include "ptx/forms.h"
 #include "ptx/ptx.h"
 
 #include <stdlib.h>
@@ -386,8 +387,12 @@ static void test_tables(void)
     CHECK(ptx_type_is_signed(PTX_S16X2) && !ptx_type_is_signed(PTX_F32));
 }
 
+/* A mistake in the table of forms refuses instructions; it must not get as far as that. */
+static void test_forms(void) { CHECK(ptx_forms_mistake() == NULL); }
+
 int main(void)
 {
+    test_forms();
     test_header();
     test_hash();
     test_variables();

@@ -139,7 +139,7 @@ CUresult context_check(CUcontext ctx)
 
 CUresult driver_current_any(CUcontext *ctx)
 {
-    CU_TRY(driver_ready());
+    CU_TRY(driver_initialized());
     if (device_in_host_function())
         return CUDA_ERROR_NOT_PERMITTED;
     CUcontext c = *ctx = driver_thread.current;
@@ -147,6 +147,12 @@ CUresult driver_current_any(CUcontext *ctx)
 }
 
 CUresult driver_current_asked(CUcontext *ctx)
+{
+    CU_TRY(driver_ready());
+    return driver_current_freeing(ctx);
+}
+
+CUresult driver_current_freeing(CUcontext *ctx)
 {
     CU_TRY(driver_current_any(ctx));
     enum device_error e = device_context_status((*ctx)->device);
@@ -242,6 +248,8 @@ static bool activate(CUcontext c)
 {
     if (c->device == NULL) {
         c->device = device_context_new(driver_device(c->ordinal));
+        if (c->device == NULL)
+            return false;
         device_context_set_wait(c->device, wait_of(c->flags));
         atomic_store(&c->id, atomic_fetch_add(&context_ids, 1) + 1);
     }
@@ -384,7 +392,7 @@ WEIR_API CUresult cuCtxCreate_v2(CUcontext *out, unsigned int flags, CUdevice de
 
 WEIR_API CUresult cuCtxDestroy_v2(CUcontext ctx)
 {
-    CU_TRY(driver_ready());
+    CU_TRY(driver_initialized());
     if (!handle_live(ctx, TAG_CONTEXT) || ctx->primary)
         return CUDA_ERROR_INVALID_CONTEXT;
     if (ctx->device == NULL)
@@ -418,7 +426,7 @@ WEIR_API CUresult cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *affinity, 
 /* A context that the caller names. */
 static CUresult named(CUcontext ctx, CUcontext *out)
 {
-    CU_TRY(driver_ready());
+    CU_TRY(driver_initialized());
     if (device_in_host_function())
         return CUDA_ERROR_NOT_PERMITTED;
     *out = ctx;

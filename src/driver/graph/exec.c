@@ -544,7 +544,7 @@ BOTH(cuGraphInstantiateWithParams,
 
 WEIR_API CUresult cuGraphExecDestroy(CUgraphExec e)
 {
-    CU_TRY(driver_ready());
+    CU_TRY(driver_initialized());
     CU_TRY(capture_unsafe());
     if (!handle_live(e, TAG_GRAPH_EXEC))
         return CUDA_ERROR_INVALID_VALUE;

@@ -238,7 +238,7 @@ WEIR_API CUresult cuGraphCreate(CUgraph *out, unsigned int flags)
 
 WEIR_API CUresult cuGraphDestroy(CUgraph g)
 {
-    CU_TRY(driver_ready());
+    CU_TRY(driver_initialized());
     CU_TRY(graph_check(g));
     if (g->owner != NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -476,7 +476,7 @@ WEIR_API CUresult cuGraphRemoveDependencies_v2(CUgraph g, const CUgraphNode *fro
 
 WEIR_API CUresult cuGraphDestroyNode(CUgraphNode node)
 {
-    CU_TRY(driver_ready());
+    CU_TRY(driver_initialized());
     CU_TRY(node_check(node));
     CUgraph g = node->graph;
     if (g->once != NULL || node->p.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)

@@ -13,7 +13,7 @@ struct CUuserObject_st {
 
 static CUresult user_object_check(CUuserObject o, unsigned count)
 {
-    CU_TRY(driver_ready());
+    CU_TRY(driver_initialized());
     return handle_live(o, TAG_USER_OBJECT) && count > 0 && count <= INT32_MAX
                ? CUDA_SUCCESS
                : CUDA_ERROR_INVALID_VALUE;

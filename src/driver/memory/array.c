@@ -171,7 +171,7 @@ WEIR_API CUresult cuArrayDestroy(CUarray a)
 {
     CALLED(cuArrayDestroy);
     CUcontext c;
-    CUresult r = driver_current(&c);
+    CUresult r = driver_current_freeing(&c);
     if (r == CUDA_SUCCESS)
         r = array_check(a);
     if (r == CUDA_SUCCESS)

@@ -14,6 +14,13 @@ static CUresult unsafe(CUcontext *c)
     return r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running()) ? capture_unsafe() : r;
 }
 
+/* The same for a call that frees. */
+static CUresult unsafe_freeing(CUcontext *c)
+{
+    CUresult r = driver_current_freeing(c);
+    return r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running()) ? capture_unsafe() : r;
+}
+
 enum mem_status memory_alloc(const struct mem_request *q, void **out)
 {
     enum mem_status status = mem_alloc(q, out);
@@ -79,7 +86,7 @@ WEIR_API CUresult cuMemFree_v2(CUdeviceptr at)
 {
     CALLED(cuMemFree);
     CUcontext c;
-    CUresult r = unsafe(&c);
+    CUresult r = unsafe_freeing(&c);
     if (r != CUDA_SUCCESS || at == 0)
         return r;
     /* Of memory of pools the program says that nothing uses it any more. */
@@ -146,7 +153,7 @@ WEIR_API CUresult cuMemFreeHost(void *p)
 {
     CALLED(cuMemFreeHost);
     CUcontext c;
-    CUresult r = unsafe(&c);
+    CUresult r = unsafe_freeing(&c);
     if (r != CUDA_SUCCESS || p == NULL)
         return r;
     struct mem_info info;

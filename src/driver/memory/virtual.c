@@ -134,7 +134,7 @@ WEIR_API CUresult cuMemCreate(CUmemGenericAllocationHandle *out, size_t size,
 
 WEIR_API CUresult cuMemRelease(CUmemGenericAllocationHandle h)
 {
-    CU_TRY(driver_ready());
+    CU_TRY(driver_initialized());
     pthread_mutex_lock(&lock);
     struct physical *p = physical_of(h);
     if (p != NULL) {
@@ -249,7 +249,7 @@ WEIR_API CUresult cuMemAddressReserve(CUdeviceptr *out, size_t size, size_t alig
 
 WEIR_API CUresult cuMemAddressFree(CUdeviceptr at, size_t size)
 {
-    CUresult r = driver_ready();
+    CUresult r = driver_initialized();
     return r != CUDA_SUCCESS ? r : driver_from_mem(mem_unreserve(virtual_pointer(at), size));
 }
 
@@ -289,7 +289,7 @@ static void unmapped(void *user)
 /* What still runs and uses the addresses faults, as on a GPU. */
 WEIR_API CUresult cuMemUnmap(CUdeviceptr at, size_t size)
 {
-    CU_TRY(driver_ready());
+    CU_TRY(driver_initialized());
     pthread_mutex_lock(&lock);
     CUresult r = driver_from_mem(mem_unmap(virtual_pointer(at), size, unmapped));
     pthread_mutex_unlock(&lock);

@@ -119,7 +119,7 @@ static CUresult library_module_in(CUlibrary lib, CUcontext c, CUmodule *out)
 
 WEIR_API CUresult cuLibraryUnload(CUlibrary lib)
 {
-    CUresult r = driver_ready();
+    CUresult r = driver_initialized();
     if (r == CUDA_SUCCESS && device_in_host_function())
         r = CUDA_ERROR_NOT_PERMITTED;
     if (r == CUDA_SUCCESS)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/reserve.h"
 #include "driver/driver.h"
 #include "driver/objects.h"
 
@@ -97,6 +98,16 @@ WEIR_API CUresult cuLinkAddFile_v2(CUlinkState s, CUjitInputType type, const cha
     return r;
 }
 
+struct print_call {
+    const struct ptx_module *m;
+    struct strbuf *out;
+};
+static void print_module(void *arg)
+{
+    struct print_call *c = arg;
+    ptx_print(c->m, c->out);
+}
+
 WEIR_API CUresult cuLinkComplete(CUlinkState s, void **image, size_t *size)
 {
     struct diag d = {0};
@@ -106,9 +117,16 @@ WEIR_API CUresult cuLinkComplete(CUlinkState s, void **image, size_t *size)
             return driver_error(CUDA_ERROR_INVALID_VALUE, "cuLinkComplete: nothing was added");
         struct ptx_module *m = ptx_link(s->units.items, (int)s->units.count, &d);
         if (m == NULL)
-            return link_answer(s, CUDA_ERROR_INVALID_PTX, &d);
-        ptx_print(m, &s->image);
+            return link_answer(
+                s, d.out_of_memory ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_PTX, &d);
+        struct print_call call = {m, &s->image};
+        bool fine = memory_guarded(print_module, &call);
         ptx_free(m);
+        if (!fine) {
+            sb_free(&s->image);
+            diag_set_memory(&d, "the linked module cannot be written");
+            return link_answer(s, CUDA_ERROR_OUT_OF_MEMORY, &d);
+        }
     }
     if (image != NULL)
         *image = s->image.items;
@@ -119,7 +137,7 @@ WEIR_API CUresult cuLinkComplete(CUlinkState s, void **image, size_t *size)
 
 WEIR_API CUresult cuLinkDestroy(CUlinkState s)
 {
-    CU_TRY(driver_ready());
+    CU_TRY(driver_initialized());
     if (!handle_live(s, TAG_LINK))
         return CUDA_ERROR_INVALID_HANDLE;
     for (size_t n = 0; n < s->units.count; n++)

@@ -112,8 +112,7 @@ static struct ptx_module *link_list(const void *const *list, CUresult *code, str
     return linked;
 }
 
-/* Whatever a program may hand over: PTX text, a fat binary, its wrapper. */
-struct ptx_module *module_read(const void *image, size_t size, CUresult *code, struct diag *d)
+static struct ptx_module *read_image(const void *image, size_t size, CUresult *code, struct diag *d)
 {
     struct fatbin_wrapper w;
     *code = CUDA_ERROR_INVALID_IMAGE;
@@ -147,6 +146,15 @@ struct ptx_module *module_read(const void *image, size_t size, CUresult *code, s
     return image != NULL ? parse(image, size, code, d) : NULL;
 }
 
+/* Whatever a program may hand over: PTX text, a fat binary, its wrapper. */
+struct ptx_module *module_read(const void *image, size_t size, CUresult *code, struct diag *d)
+{
+    struct ptx_module *ptx = read_image(image, size, code, d);
+    if (ptx == NULL && d->out_of_memory)
+        *code = CUDA_ERROR_OUT_OF_MEMORY;
+    return ptx;
+}
+
 static void free_module(CUmodule m)
 {
     for (CUfunction f = m->functions, next; f != NULL; f = next) {
@@ -169,6 +177,8 @@ static void free_module(CUmodule m)
 CUresult module_refuse(CUresult code, const struct diag *d, struct strbuf *log)
 {
     const char *text = d->text[0] ? d->text : "not a module: neither PTX nor a fat binary";
+    if (d->out_of_memory)
+        code = CUDA_ERROR_OUT_OF_MEMORY;
     if (log != NULL)
         sb_printf(log, "%s", text);
     return driver_error(code, "%s", text);
@@ -239,7 +249,8 @@ static CUresult new_function(CUmodule m, struct ptx_func *func, CUfunction *out)
     f->func = func;
     if (!jit_kernel_info(func, &f->info, &d)) {
         handle_free(f);
-        return driver_error(CUDA_ERROR_INVALID_PTX, "%s", d.text);
+        return driver_error(d.out_of_memory ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_PTX,
+                            "%s", d.text);
     }
     f->carveout = -1;
     pthread_mutex_init(&f->lock, NULL);

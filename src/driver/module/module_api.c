@@ -126,7 +126,7 @@ WEIR_API CUresult cuModuleLoad(CUmodule *out, const char *path)
 WEIR_API CUresult cuModuleUnload(CUmodule m)
 {
     CUcontext c;
-    CUresult r = driver_current(&c);
+    CUresult r = driver_current_freeing(&c);
     if (r == CUDA_SUCCESS)
         r = check_module(m);
     if (r == CUDA_SUCCESS)

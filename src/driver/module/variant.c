@@ -116,8 +116,9 @@ static CUresult compile_variant(CUfunction f, const uint32_t ntid[3], const uint
     struct diag d = {0};
     struct jit_code *code = jit_get(f->func, &opt, &f->module->resolver, &d);
     if (code == NULL)
-        return driver_error(jit_plugin_path() == NULL ? CUDA_ERROR_JIT_COMPILER_NOT_FOUND
-                                                      : CUDA_ERROR_INVALID_PTX,
+        return driver_error(d.out_of_memory             ? CUDA_ERROR_OUT_OF_MEMORY
+                            : jit_plugin_path() == NULL ? CUDA_ERROR_JIT_COMPILER_NOT_FOUND
+                                                        : CUDA_ERROR_INVALID_PTX,
                             "kernel %s: %s", f->func->name, d.text);
     struct variant *v = xcalloc(1, sizeof *v);
     memcpy(v->ntid, ntid, sizeof v->ntid);

@@ -246,7 +246,7 @@ WEIR_API CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props
 
 WEIR_API CUresult cuMemPoolDestroy(CUmemoryPool h)
 {
-    CU_TRY(driver_ready());
+    CU_TRY(driver_initialized());
     CU_TRY(pool_check(h));
     if (h->ordinal >= 0 ? h == atomic_load(&all.device[h->ordinal].standard)
                         : !pool_location_ends(h))

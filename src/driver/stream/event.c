@@ -58,7 +58,7 @@ WEIR_API CUresult cuEventDestroy_v2(CUevent e)
 {
     CUcontext c;
     struct device_event *d;
-    CUresult r = driver_current(&c);
+    CUresult r = driver_current_freeing(&c);
     if (r == CUDA_SUCCESS)
         r = driver_event(e, &d);
     if (r == CUDA_SUCCESS)

@@ -71,7 +71,7 @@ void stream_destroy(CUstream s)
 WEIR_API CUresult cuStreamDestroy_v2(CUstream s)
 {
     CUcontext c;
-    CU_TRY(driver_current(&c));
+    CU_TRY(driver_current_freeing(&c));
     if (!handle_live(s, TAG_STREAM))
         return CUDA_ERROR_INVALID_HANDLE;
     stream_destroy(s);
