@@ -33,7 +33,7 @@ ALLOWED = {
 ALSO = {("runtime", "base/errors.def")}
 MAX_LINES, MAX_FILES = 820, 46
 # Arguments of a call that returns after the last use: nothing is registered.
-ARGUMENTS = {"mem_visit", "space_visit", "pool_visit", "env_unknown", "plugin_call",
+ARGUMENTS = {"mem_visit", "space_visit", "pool_visit", "env_unknown", "plugin_call", "memory_guarded",
              "grid_protected", "mem_unmap", "mem_set_rights", "thread_start"}
 
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
