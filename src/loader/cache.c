@@ -39,6 +39,8 @@ enum { CACHE_TRIM_EVERY = 64 << 20 };
 
 static atomic_bool store_refused; /* a store failed: do not try again in this process */
 
+static atomic_bool store_failed; /* the last store did, whatever the reason */
+
 /* ---- reading ---- */
 
 static void checksum(struct cache_header *h, const void *payload, struct hash128 *out)
@@ -262,9 +264,11 @@ void cache_store(enum cache_kind kind, const struct hash128 *key, const struct c
     memcpy(file, &h, sizeof h);
 
     if (write_record(key, file, sizeof h + h.payload)) {
+        atomic_store(&store_failed, false);
         bound_size(sizeof h + h.payload);
     } else {
         int reason = errno;
+        atomic_store(&store_failed, true);
         if (is_lasting(reason))
             atomic_store(&store_refused, true);
         notice_once(NOTICE_CACHE_WRITE,
@@ -272,4 +276,10 @@ void cache_store(enum cache_kind kind, const struct hash128 *key, const struct c
                     cache_dir(), cache_reason(reason));
     }
     free(file);
+}
+
+bool cache_stores(void)
+{
+    return cache_dir() != NULL && !atomic_load(&store_refused) && !atomic_load(&store_failed) &&
+           access(cache_dir(), W_OK) == 0;
 }

@@ -1,10 +1,10 @@
 /* cache: compiled kernels on disk, shared by all processes of a user.
  *
  * A record is found by a 128-bit key that covers everything it depends on; a record is never
- * changed, only added or removed. Each is one file, <directory>/<xx>/<30 more digits>, with a
- * header that repeats the key and holds a checksum: whatever is not whole counts as missing and is
- * made anew. Files are written under another name and renamed, so readers never see half of one,
- * and any number of processes may share a directory.
+ * changed, only added, replaced as a whole, or removed. Each is one file, <directory>/<xx>/<30 more
+ * digits>, with a header that repeats the key and holds a checksum: whatever is not whole counts as
+ * missing and is made anew. Files are written under another name and renamed, so readers never see
+ * half of one, and any number of processes may share a directory.
  *
  * Code from a record is executed, so a record counts only if nobody but this user and root can
  * write to its file, to the shard that the file is in and to the cache directory: each is owned by
@@ -25,8 +25,10 @@
 #define CACHE_LIMIT_BYTES ((uint64_t)1 << 30)
 
 enum cache_kind {
-    CACHE_CODE = 1,  /* struct jit_meta, then an ELF object */
-    CACHE_FACTS = 2, /* what jit_check and jit_kernel_info found about a module */
+    CACHE_CODE = 1,     /* struct jit_meta, then an ELF object */
+    CACHE_FACTS = 2,    /* what jit_check and jit_kernel_info found about a module */
+    CACHE_ATTEMPT = 3,  /* how long a kernel has been optimized in vain (compile_ahead.h) */
+    CACHE_LAUNCHES = 4, /* the options with which a kernel has been launched */
 };
 
 enum cache_result { CACHE_MISS, CACHE_HIT, CACHE_DAMAGED };
@@ -45,6 +47,9 @@ struct cache_piece {
 };
 void cache_store(enum cache_kind kind, const struct hash128 *key, const struct cache_piece *pieces,
                  int count);
+
+/* Would a store succeed, as far as is known? */
+bool cache_stores(void);
 
 /* Files and bytes in the directory. */
 struct cache_usage {

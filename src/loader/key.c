@@ -30,12 +30,29 @@ static void key_start(const struct ptx_module *m, const char *what, struct hash1
     hash_add(key, &m->hash, sizeof m->hash);
 }
 
+static void key_of_kernel(const struct ptx_func *entry, const char *what, struct hash128 *key)
+{
+    key_start(entry->module, what, key);
+    hash_add(key, entry->name, strlen(entry->name));
+}
+
 void key_of_code(const struct ptx_func *entry, const struct jit_options *options,
                  struct hash128 *key)
 {
-    key_start(entry->module, "code", key);
-    hash_add(key, entry->name, strlen(entry->name));
+    key_of_kernel(entry, "code", key);
     hash_add(key, options, sizeof *options);
+}
+
+void key_of_attempt(const struct ptx_func *entry, const struct jit_options *options,
+                    struct hash128 *key)
+{
+    key_of_kernel(entry, "attempt", key);
+    hash_add(key, options, sizeof *options);
+}
+
+void key_of_launches(const struct ptx_func *entry, struct hash128 *key)
+{
+    key_of_kernel(entry, "launches", key);
 }
 
 void key_of_facts(const struct ptx_module *m, struct hash128 *key) { key_start(m, "facts", key); }

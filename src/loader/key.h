@@ -8,6 +8,11 @@
 void key_of_code(const struct ptx_func *entry, const struct jit_options *options,
                  struct hash128 *key);
 
+/* Of how long that has been tried, and of the launches of a kernel (compile_ahead.h). */
+void key_of_attempt(const struct ptx_func *entry, const struct jit_options *options,
+                    struct hash128 *key);
+void key_of_launches(const struct ptx_func *entry, struct hash128 *key);
+
 /* Of what is known about a module. */
 void key_of_facts(const struct ptx_module *m, struct hash128 *key);
 

@@ -9,6 +9,7 @@
 #include "loader/loader.h"
 #include "loader/bind.h"
 #include "loader/cache.h"
+#include "loader/compile_ahead.h"
 #include "loader/compiler_library.h"
 #include "loader/cpu.h"
 #include "loader/image.h"
@@ -36,8 +37,8 @@ enum compilation_state { COMPILATION_MAKING, COMPILATION_READY, COMPILATION_FAIL
 struct compilation {
     struct compilation *next; /* in its bucket */
     struct hash128 key;
-    struct hash128
-        disk_key; /* the key of its record on disk: JIT_TIER_FIRST is JIT_TIER_OPTIMIZING there */
+    struct hash128 disk_key; /* the key of its record on disk if it is optimized; baseline code that
+                                a launch got is there by `key` */
     enum compilation_state state;
     unsigned references; /* threads inside jit_get, and mappings */
     void *data;          /* the record: struct jit_meta, then the object */
@@ -47,6 +48,7 @@ struct compilation {
     struct wants wants;
     struct mapping *mappings;
     struct diag failure;
+    bool compiled; /* in this process */
 };
 
 enum { BUCKETS = 256 };
@@ -104,11 +106,11 @@ static bool compilation_adopt(struct compilation *c, void *data, size_t size, st
     return true;
 }
 
-static bool compilation_from_disk(struct compilation *c)
+static bool compilation_from_disk(struct compilation *c, const struct hash128 *key)
 {
     void *data;
     size_t size;
-    enum cache_result r = cache_load(CACHE_CODE, &c->disk_key, &data, &size);
+    enum cache_result r = cache_load(CACHE_CODE, key, &data, &size);
     if (r == CACHE_HIT && !compilation_adopt(c, data, size, NULL)) {
         free(data);
         r = CACHE_DAMAGED;
@@ -116,6 +118,20 @@ static bool compilation_from_disk(struct compilation *c)
     if (r != CACHE_MISS)
         stats_add(r == CACHE_HIT ? STAT_DISK : STAT_DAMAGED);
     return r == CACHE_HIT;
+}
+
+/* May a launch get baseline code or optimized code? */
+static bool is_first(const struct jit_options *options)
+{
+    return options->tier == JIT_TIER_FIRST || options->tier == JIT_TIER_FIRST_OF_MANY;
+}
+
+/* Optimized code if there is any, or what an earlier launch of the same kind got. Who asks for
+ * baseline code, to test it, gets what the compiler makes. */
+static bool compilation_from_cache(struct compilation *c, const struct jit_options *options)
+{
+    return (options->tier != JIT_TIER_BASELINE && compilation_from_disk(c, &c->disk_key)) ||
+           (is_first(options) && compilation_from_disk(c, &c->key));
 }
 
 /* One call of the compiler, for plugin_call. */
@@ -142,12 +158,13 @@ static bool compilation_from_compiler(struct compilation *c, const struct ptx_fu
     struct compile_call call = {.entry = entry, .options = options, .d = d};
     struct watch w = {0};
     if (waited)
-        watch_begin(&w, entry->name);
+        watch_begin(&w, entry, options->tier);
     plugin_call(compile, &call);
     watch_end(&w);
     if (!call.ok)
         return diag_set(d, 0, 0, "kernel %s cannot be compiled", entry->name);
     stats_add(STAT_COMPILED);
+    c->compiled = true;
     size_t size = sizeof call.object.meta + call.object.size;
     char *record = xmalloc(size);
     memcpy(record, &call.object.meta, sizeof call.object.meta);
@@ -158,8 +175,9 @@ static bool compilation_from_compiler(struct compilation *c, const struct ptx_fu
         return false;
     }
     struct cache_piece piece = {record, size};
-    if ((c->meta.flags & JIT_CODE_BASELINE) == 0)
-        cache_store(CACHE_CODE, &c->disk_key, &piece, 1);
+    bool baseline = (c->meta.flags & JIT_CODE_BASELINE) != 0;
+    if (!baseline || is_first(options))
+        cache_store(CACHE_CODE, baseline ? &c->key : &c->disk_key, &piece, 1);
     return true;
 }
 
@@ -196,7 +214,7 @@ struct compilation *compilation_get(const struct ptx_func *entry, const struct j
         c->next = *bucket_of(&key);
         *bucket_of(&key) = c;
         pthread_mutex_unlock(&lock);
-        bool ok = (options->tier != JIT_TIER_BASELINE && compilation_from_disk(c)) ||
+        bool ok = compilation_from_cache(c, options) ||
                   compilation_from_compiler(c, entry, options, waited, &c->failure);
         pthread_mutex_lock(&lock);
         c->state = ok ? COMPILATION_READY : COMPILATION_FAILED;
@@ -312,11 +330,26 @@ struct jit_code *jit_get(const struct ptx_func *entry, const struct jit_options 
     struct compilation *c = compilation_get(entry, options, true, d);
     if (c == NULL)
         return NULL;
+    if (c->compiled)
+        launch_note(entry, options);
     struct mapping *m = mapping_get(c, entry->module, resolver, d);
     compilation_release(c);
     if (m == NULL)
         diag_set(d, 0, 0, "kernel %s cannot be loaded", entry->name);
     return m != NULL ? &m->code : NULL;
+}
+
+bool jit_compile_ahead(const struct ptx_func *entry, const struct jit_options *options, bool *found,
+                       struct diag *d)
+{
+    struct jit_options optimizing = *options;
+    optimizing.tier = JIT_TIER_OPTIMIZING;
+    struct compilation *c = compilation_get(entry, &optimizing, true, d);
+    if (c == NULL)
+        return false;
+    *found = !c->compiled;
+    compilation_release(c);
+    return true;
 }
 
 void jit_release(struct jit_code *code)

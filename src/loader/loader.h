@@ -63,6 +63,15 @@ struct jit_tier_up *jit_tier_up(const struct ptx_func *entry, const struct jit_o
  * cache. Also when it has been called; NULL is ignored. */
 void jit_tier_up_end(struct jit_tier_up *l);
 
+/* Compiles ahead, by the optimizing tier, what a launch with these options would: *found tells that
+ * the cache had it. What is compiled goes there. */
+bool jit_compile_ahead(const struct ptx_func *entry, const struct jit_options *options, bool *found,
+                       struct diag *d);
+/* The options for which a kernel has been compiled for launches, of this text and on this CPU, as
+ * the cache remembers; their tier is JIT_TIER_OPTIMIZING. Returns how many. */
+enum { JIT_LAUNCHED = 32 };
+int jit_launched(const struct ptx_func *entry, struct jit_options list[JIT_LAUNCHED]);
+
 /* Source position of an address in the code; false when unknown. */
 bool jit_find_line(const struct jit_code *code, const void *address, const char **file, int *line);
 

@@ -1,8 +1,8 @@
 /* progress: a thread for the time of a compilation that says what takes so long. Most
- * compilations are over before it has anything to say, and where no terminal watches there is no
- * thread. */
+ * compilations are over before it has anything to say. */
 #include "loader/progress.h"
 
+#include "abi/compile.h"
 #include "loader/cache.h"
 
 #include <errno.h>
@@ -10,15 +10,16 @@
 #include <time.h>
 #include <unistd.h>
 
-unsigned watch_patience_ms = 1000;
+unsigned watch_patience_ms = 1000, watch_log_ms = 5000;
 
-static void *watch_main(void *arg)
+enum { LONGEST_SILENCE_MS = 60000, STACK_BYTES = 256 << 10 };
+
+/* Waits until so many milliseconds have passed since `start`; true when the compilation is over. */
+static bool over_at(struct watch *w, const struct timespec *start, unsigned ms)
 {
-    struct watch *w = arg;
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += watch_patience_ms / 1000;
-    until.tv_nsec += (long)(watch_patience_ms % 1000) * 1000000;
+    struct timespec until = *start;
+    until.tv_sec += ms / 1000;
+    until.tv_nsec += (long)(ms % 1000) * 1000000;
     if (until.tv_nsec >= 1000000000) {
         until.tv_nsec -= 1000000000;
         until.tv_sec++;
@@ -29,27 +30,53 @@ static void *watch_main(void *arg)
         result = pthread_cond_timedwait(&w->ended, &w->lock, &until);
     bool over = w->over;
     pthread_mutex_unlock(&w->lock);
-    if (!over)
-        notice_say("compiling kernel %s for the first time ...", w->kernel);
+    return over;
+}
+
+static const char *tier_name(uint32_t tier)
+{
+    return tier == JIT_TIER_OPTIMIZING ? "optimizing tier"
+           : tier == JIT_TIER_BASELINE ? "baseline tier"
+                                       : "baseline tier if it is large";
+}
+
+static void *watch_main(void *arg)
+{
+    struct watch *w = arg;
+    struct timespec start;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    if (isatty(STDERR_FILENO)) {
+        if (over_at(w, &start, watch_patience_ms))
+            return NULL;
+        notice_say("compiling kernel %s for the first time ...", w->entry->name);
+    }
+    unsigned ms = watch_log_ms;
+    while (!over_at(w, &start, ms)) {
+        notice_say("compiling kernel %s (%d instructions, %s) since %.0f s", w->entry->name,
+                   w->entry->ninstrs, tier_name(w->tier), ms / 1000.0);
+        ms += ms < LONGEST_SILENCE_MS ? ms : LONGEST_SILENCE_MS;
+    }
     return NULL;
 }
 
-void watch_begin(struct watch *w, const char *kernel)
+void watch_begin(struct watch *w, const struct ptx_func *entry, uint32_t tier)
 {
-    *w = (struct watch){.kernel = kernel};
-    if (!isatty(STDERR_FILENO))
-        return;
+    *w = (struct watch){.entry = entry, .tier = tier};
     pthread_condattr_t attr;
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&w->ended, &attr);
     pthread_condattr_destroy(&attr);
     pthread_mutex_init(&w->lock, NULL);
+    pthread_attr_t small;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, STACK_BYTES);
     sigset_t all, old; /* the program's signals are for the program's threads */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    w->watched = pthread_create(&w->thread, NULL, watch_main, w) == 0;
+    w->watched = pthread_create(&w->thread, &small, watch_main, w) == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_attr_destroy(&small);
 }
 
 void watch_end(struct watch *w)

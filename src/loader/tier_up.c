@@ -9,14 +9,17 @@
 
 #include "base/own_threads.h"
 #include "loader/cache.h"
+#include "loader/compile_ahead.h"
 #include "loader/compiler_library.h"
 #include "loader/loader.h"
 
 enum {
     STACK_BYTES = 64 << 20, /* as plugin_call's; only touched pages cost */
     TOLD_AFTER_MS = 1000,
-    EXIT_PATIENCE_MS = 10000 /* what a process waits at its end for the cache to be filled */
+    LOG_AFTER_MS = 5000
 };
+
+unsigned tier_up_patience_ms = 10000;
 
 struct jit_tier_up {
     struct jit_tier_up *next; /* in the queue */
@@ -25,7 +28,8 @@ struct jit_tier_up {
     const struct jit_resolver *resolver;
     void (*replace)(void *self, struct jit_code *code);
     void *self;
-    bool ended; /* by its owner, who knows it no more */
+    struct timespec began; /* to be compiled */
+    bool ended;            /* by its owner, who knows it no more */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
@@ -78,6 +82,8 @@ static void *tier_up_main(void *arg)
         while (first == NULL)
             pthread_cond_wait(&changed, &lock);
         struct jit_tier_up *t = now = first;
+        clock_gettime(CLOCK_MONOTONIC, &t->began);
+        pthread_cond_broadcast(&changed);
         first = t->next;
         if (first == NULL)
             last = &first;
@@ -101,15 +107,61 @@ static void deadline_in(struct timespec *t, unsigned ms)
     t->tv_nsec %= 1000000000;
 }
 
-/* Whether all is compiled, or what there is has been waited for so long. */
-static bool over_locked(unsigned ms)
+static unsigned elapsed_ms(const struct timespec *since)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (unsigned)((t.tv_sec - since->tv_sec) * 1000 + (t.tv_nsec - since->tv_nsec) / 1000000);
+}
+
+/* Waits for at most so long until all is compiled, or something else is compiled than `t`. */
+static void wait_for_locked(const struct jit_tier_up *t, unsigned ms)
 {
     struct timespec until;
     deadline_in(&until, ms);
     int result = 0;
-    while (started && (now != NULL || first != NULL) && result != ETIMEDOUT)
+    while (started && now == t && result != ETIMEDOUT)
         result = pthread_cond_timedwait(&changed, &lock, &until);
-    return !started || (now == NULL && first == NULL);
+}
+
+/* What an earlier process has tried for longer, and then given up, is not worth waiting for. */
+static bool is_hopeless(const struct jit_tier_up *t)
+{
+    return elapsed_ms(&t->began) < attempt_load(t->entry, &t->options);
+}
+
+/* Waits until all is compiled; not for what would take longer than a process waits, which is found
+ * out once and kept in the cache. */
+static void finish_locked(void)
+{
+    struct timespec start;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    const struct jit_tier_up *judged = NULL;
+    bool told = false, logged = false;
+    while (started && (now != NULL || first != NULL)) {
+        unsigned so_far = elapsed_ms(&start);
+        if (now != NULL && now != judged && is_hopeless(now))
+            return;
+        judged = now;
+        if (so_far >= tier_up_patience_ms)
+            break;
+        if (!told && so_far >= TOLD_AFTER_MS && isatty(STDERR_FILENO))
+            notice_say("optimizing kernels for the next run ...");
+        told |= so_far >= TOLD_AFTER_MS;
+        if (!logged && so_far >= LOG_AFTER_MS && now != NULL)
+            notice_say("optimizing kernel %s (%d instructions) for the next run since %u s",
+                       now->entry->name, now->entry->ninstrs, elapsed_ms(&now->began) / 1000);
+        logged |= so_far >= LOG_AFTER_MS;
+        unsigned next = !told ? TOLD_AFTER_MS : !logged ? LOG_AFTER_MS : tier_up_patience_ms;
+        next = next < tier_up_patience_ms ? next : tier_up_patience_ms;
+        wait_for_locked(now, next - so_far);
+    }
+    if (!started || now == NULL)
+        return;
+    attempt_store(now->entry, &now->options, elapsed_ms(&now->began));
+    notice_say("kernel %s (%d instructions) takes longer than %u s to optimize: `weir cache --fill "
+               "PROGRAM` does that ahead",
+               now->entry->name, now->entry->ninstrs, elapsed_ms(&now->began) / 1000);
 }
 
 /* Before LLVM's own destructors, which were registered before this. What is compiled now, the next
@@ -120,11 +172,8 @@ static void at_exit(void)
 {
     pthread_mutex_lock(&lock);
     stopped = true;
-    if (cache_dir() != NULL && !over_locked(TOLD_AFTER_MS)) {
-        if (isatty(STDERR_FILENO))
-            notice_say("optimizing kernels for the next run ...");
-        over_locked(EXIT_PATIENCE_MS - TOLD_AFTER_MS);
-    }
+    if (cache_stores())
+        finish_locked();
     first = NULL; /* what waits there is its owners' */
     last = &first;
     /* The thread must run to be stopped, which takes a while where CPUs are taken. */

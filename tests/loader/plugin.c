@@ -1,6 +1,8 @@
 /* A compiler library for tests: "compiles" kernel NAME by reading $FAKE_OBJECTS/NAME.o, the name
  * cut at a '@' so that one object can serve many kernels. Each compilation appends a line to
- * $FAKE_LOG and takes $FAKE_DELAY_MS; $FAKE_MEET=n makes it wait until n compile at once. */
+ * $FAKE_LOG and takes $FAKE_DELAY_MS; $FAKE_MEET=n makes it wait until n compile at once. With
+ * $FAKE_OPTIMIZE_MS, first launches get baseline code, and optimizing takes so long in code of this
+ * library. */
 #include "abi/plugin.h"
 
 #include <fcntl.h>
@@ -82,12 +84,27 @@ __attribute__((noinline)) static void use_stack(void)
         big[i] = 1;
 }
 
+/* Is busy here, where a thread may be stopped, until the time is over. */
+static void be_busy(int ms)
+{
+    struct timespec start, t;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    do {
+        for (volatile int n = 0; n < 1000000; n++)
+            ;
+        clock_gettime(CLOCK_MONOTONIC, &t);
+    } while ((t.tv_sec - start.tv_sec) * 1000 + (t.tv_nsec - start.tv_nsec) / 1000000 < ms);
+}
+
 static bool fake_compile(const struct ptx_func *entry, const struct jit_options *options,
                          struct jit_object *out, struct diag *d)
 {
     log_line("compile", entry->name);
     use_stack();
     usleep((unsigned)env_number("FAKE_DELAY_MS") * 1000);
+    bool tiers = getenv("FAKE_OPTIMIZE_MS") != NULL, first = options->tier == JIT_TIER_FIRST;
+    if (tiers && !first)
+        be_busy(env_number("FAKE_OPTIMIZE_MS"));
     if (!meet(env_number("FAKE_MEET")))
         return diag_set(d, 0, 0, "compilations do not run at once");
     char path[4096];
@@ -103,11 +120,12 @@ static bool fake_compile(const struct ptx_func *entry, const struct jit_options 
     if (fread(out->data, 1, out->size, f) != out->size)
         abort();
     fclose(f);
-    out->meta = (struct jit_meta){.local_bytes = 11,
-                                  .frame_bytes = 64 * options->ntid[0],
-                                  .pc_count = 3,
-                                  .can_suspend = 1,
-                                  .flags = PLUGIN_BUILD};
+    out->meta =
+        (struct jit_meta){.local_bytes = 11,
+                          .frame_bytes = 64 * options->ntid[0],
+                          .pc_count = 3,
+                          .can_suspend = 1,
+                          .flags = PLUGIN_BUILD | (tiers && first ? JIT_CODE_BASELINE : 0u)};
     return true;
 }
 

@@ -13,27 +13,44 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Who waits before a terminal is told what takes so long, others are not. */
+/* What is read from `from` contains all of the words. */
+static bool says(int from, const char *one, const char *two, const char *three)
+{
+    char text[512] = "";
+    long got = read(from, text, sizeof text - 1); /* waits until something is said */
+    return got > 0 && strstr(text, one) != NULL && strstr(text, two) != NULL &&
+           strstr(text, three) != NULL;
+}
+
+/* Who waits before a terminal is told soon what takes so long; logs have it later. */
 static void test_watch(void)
 {
     int terminal, ours, saved = dup(2);
-    char text[256] = "";
     if (openpty(&ours, &terminal, NULL, NULL, NULL) != 0) {
         printf("skipped: no pseudo-terminal\n");
         return;
     }
     struct watch w;
+    struct ptx_func slow = {.name = "slow", .ninstrs = 4711};
+    int log[2];
+    CHECK(pipe(log) == 0);
     watch_patience_ms = 1;
-    watch_begin(&w, "alone");
-    CHECK(!w.watched || isatty(saved));
-    watch_end(&w);
     dup2(terminal, 2);
-    watch_begin(&w, "slow");
+    watch_begin(&w, &slow, JIT_TIER_OPTIMIZING);
     CHECK(w.watched);
-    long got = read(ours, text, sizeof text - 1); /* waits until something is said */
+    CHECK(says(ours, "weir: compiling kernel slow", "first time", ""));
+    watch_end(&w);
+    watch_log_ms = 20;
+    dup2(log[1], 2);
+    watch_begin(&w, &slow, JIT_TIER_OPTIMIZING);
+    CHECK(says(log[0], "compiling kernel slow", "4711 instructions, optimizing tier", "since"));
+    CHECK(says(log[0], "compiling kernel slow", "", "")); /* again */
     watch_end(&w);
     dup2(saved, 2);
-    CHECK(got > 0 && strstr(text, "weir: compiling kernel slow") != NULL);
+    watch_log_ms = 5000;
+    watch_patience_ms = 1000;
+    close(log[0]);
+    close(log[1]);
     close(ours);
     close(terminal);
     close(saved);

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs the weir tool with right and wrong arguments; checks exit status and a word of the output.
-weir=$1
+# usage: weir.sh WEIR LAUNCH: runs the weir tool with right and wrong arguments; checks exit status and a word of the output.
+weir=$1 launch=$2
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 passed=0 failed=0
@@ -77,6 +77,7 @@ check 0 "is WEIR_CHECK meant" grep -A1 "not read" "$work/unread"
 check 0 "Not set" grep -A2 WEIR_WORKERS "$work/info"
 check 0 "Now: \"$work/cache\"" grep -A2 WEIR_CACHE_DIR "$work/info"
 
+printf '.version 8.0\n.target sm_80\n.address_size 64\n' >"$work/none.ptx"
 cat >"$work/good.ptx" <<'PTX'
 .version 8.0
 .target sm_80
@@ -128,6 +129,25 @@ if [ -e "$(dirname "$weir")/../lib/weir/libweir-jit.so" ]; then
     check 0 "weir_block" "$weir" dump --ir --kernel=copy "$work/good.ptx"
     check 0 "weir_block" "$weir" dump --ir-raw "$work/good.ptx"
     check 0 "weir_block" "$weir" dump --asm "$work/good.ptx"
+
+    # compiled ahead: a launch adds nothing to the cache, of a new shape it does, and that one is
+    # what is compiled ahead from then on
+    check 2 "--fill needs" "$weir" cache --fill
+    check 2 "--block needs --fill" "$weir" cache --block 64
+    check 2 "--block needs a shape" "$weir" cache --fill "$work/good.ptx" --block 2048
+    check 1 "no kernels" "$weir" cache --fill "$work/none.ptx"
+    check 1 "No such file" "$weir" cache --fill "$work/missing"
+    check 1 "no cache directory" env WEIR_CACHE_DIR=off "$weir" cache --fill "$work/good.ptx"
+    check 0 "1 variants of kernels: 1 compiled" "$weir" cache --fill "$work/good.ptx" --block 64
+    check 0 "6 compiled, 0 were there" "$weir" cache --fill "$work/good.ptx"
+    check 0 "0 compiled, 6 were there" "$weir" cache --fill "$work/good.ptx"
+    "$weir" cache >"$work/before"
+    check 0 "copied" "$launch" "$work/good.ptx" copy 64
+    check 0 "copied" "$launch" "$work/good.ptx" copy 256
+    "$weir" cache >"$work/after"
+    check 0 "" cmp "$work/before" "$work/after"
+    check 0 "copied" "$launch" "$work/good.ptx" copy 96
+    check 0 "0 compiled, 1 were there" "$weir" cache --fill "$work/good.ptx"
 fi
 
 echo "$passed passed, $failed failed"

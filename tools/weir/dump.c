@@ -39,27 +39,6 @@ struct request {
 
 /* ---- the command line ---- */
 
-static bool parse_block(const char *text, uint32_t block[3])
-{
-    unsigned long long total = 1;
-    block[0] = block[1] = block[2] = 1;
-    for (int k = 0; k < 3; k++) {
-        char *end;
-        if (*text < '0' || *text > '9')
-            return false;
-        unsigned long value = strtoul(text, &end, 10);
-        if (value < 1 || value > 1024 || (total *= value) > 1024)
-            return false;
-        block[k] = (uint32_t)value;
-        if (*end == '\0')
-            return true;
-        if (*end != ',')
-            return false;
-        text = end + 1;
-    }
-    return false;
-}
-
 static bool parse_tier(const char *text, uint32_t *tier)
 {
     static const char *const names[] = {[JIT_TIER_OPTIMIZING] = "optimizing",
@@ -136,7 +115,7 @@ static int parse(int argc, char **argv, struct request *r)
                 return weir_misused("dump", "--kernel needs a name");
             r->kernel = value;
         } else if (weir_option(argc, argv, &i, "--block", &value)) {
-            if (value == NULL || !parse_block(value, r->options.ntid))
+            if (value == NULL || !weir_block(value, r->options.ntid))
                 return weir_misused("dump", "--block needs a shape such as 256 or 16,16,1, of at "
                                             "most 1024 threads");
             r->block_given = true;

@@ -17,6 +17,7 @@ static const char usage[] =
     "  weir info [--pools PID|FILE]             show devices, cache and settings, or memory pools\n"
     "  weir dump [stages] file                  show how kernels are compiled, stage by stage\n"
     "  weir cache [--clear]                     show or empty the cache of compiled kernels\n"
+    "  weir cache --fill FILE                   compile the kernels of a program ahead\n"
     "  weir --version                           show the version\n"
     "  weir <command> --help                    show a command's options\n";
 
@@ -66,6 +67,27 @@ bool weir_help(int argc, char **argv, const char *text)
             fputs(text, stdout);
             return true;
         }
+    return false;
+}
+
+bool weir_block(const char *text, uint32_t block[3])
+{
+    unsigned long long total = 1;
+    block[0] = block[1] = block[2] = 1;
+    for (int k = 0; k < 3; k++) {
+        char *end;
+        if (*text < '0' || *text > '9')
+            return false;
+        unsigned long value = strtoul(text, &end, 10);
+        if (value < 1 || value > 1024 || (total *= value) > 1024)
+            return false;
+        block[k] = (uint32_t)value;
+        if (*end == '\0')
+            return true;
+        if (*end != ',')
+            return false;
+        text = end + 1;
+    }
     return false;
 }
 

@@ -26,6 +26,17 @@ int weir_misused(const char *command, const char *fmt, ...) WEIR_PRINTF(2, 3);
  * option, sets *value (NULL when there is none), moves *i past it and returns true. */
 bool weir_option(int argc, char **argv, int *i, const char *name, char **value);
 
+/* Reads a block's shape: "256", "16,16", "8,8,4", of 1024 threads at most. */
+bool weir_block(const char *text, uint32_t block[3]);
+
+/* What weir cache --fill was asked for; without shapes of blocks it chooses them. */
+struct fill_request {
+    const char *file;
+    uint32_t blocks[16][3];
+    int nblocks;
+};
+int weir_fill(const struct fill_request *r);
+
 /* Whether a call asks for help: --help or -h among its options. Prints the text if so. */
 bool weir_help(int argc, char **argv, const char *text);
 
