@@ -9,6 +9,7 @@
 #   make fuzz-kernels SECONDS=600   kernels at random against an interpreter of PTX
 #   make fuzz-programs SECONDS=600  CUDA programs at random against the same programs run on the host
 #   make fuzz-api SECONDS=600       API calls at random against a model of their meaning
+#   make load MINUTES=30            a day's load in short: processes that work in little memory and are killed
 #   make coverage                   rewrites docs/coverage.md from what the code says
 #   make install PREFIX=/usr/local [DESTDIR=...]
 #
@@ -18,7 +19,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 PRESET ?= release
 
-.PHONY: all deps configure check check-long check-asan check-tsan model kill fuzz-kernels fuzz-programs fuzz-api coverage demo bench bench-api bench-counts bench-scaling bench-pools bench-nested bench-deps install clean
+.PHONY: all deps configure check check-long check-asan check-tsan model kill fuzz-kernels fuzz-programs fuzz-api load coverage demo bench bench-api bench-counts bench-scaling bench-pools bench-nested bench-deps install clean
 all: configure
 	@cmake --build $(BUILD)
 
@@ -74,6 +75,11 @@ fuzz-programs: configure
 fuzz-api: configure
 	@cmake --build $(BUILD) --target api_sequences weir-jit
 	@sh tests/sequences/long.sh $(BUILD) $(SECONDS)
+
+MINUTES ?= 30
+load: configure
+	@cmake --build $(BUILD) --target load_day
+	@$(BUILD)/bin/load_day $(BUILD)/tests/load/load_worker $$(($(MINUTES) * 60))
 
 coverage: all
 	@cmake --build $(BUILD) --target coverage
