@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-enum { JIT_ABI_VERSION = 7, JIT_WARP = 32 };
+enum { JIT_ABI_VERSION = 8, JIT_WARP = 32 };
 
 struct jit_block {
     const uint8_t *params; /* kernel parameters at their PTX offsets */
@@ -81,8 +81,20 @@ enum {
  *     No warp can run: opens the barrier at which every warp that has not ended waits; 0 when there
  *     is none, and the block can never go on. */
 
+/* A function that is not inlined: runs for the lanes `mask` of the warp, whose frame is at offset
+ * `at` of their local windows. Returns the lanes whose threads it has ended. */
+typedef uint32_t (*jit_function)(struct jit_block *block, uint32_t warp, uint32_t mask,
+                                 uint64_t at);
+
+/* uint64_t weir_rt_call(struct jit_block *block, jit_function fn, uint32_t warp, uint32_t mask,
+ *                       uint64_t at);
+ *     Calls a function that may spin on a stack of its own, or goes on in the calls that these
+ *     lanes are in. Lower half: lanes whose threads it has ended; upper half: lanes for which it is
+ *     not over, since it spins. For those it is to be called again, with the same arguments. */
+
 /* void weir_rt_spin(struct jit_block *block): a loop that waits for memory has spent the budget, in
- * a function that is called and cannot suspend: lets others run, and sets a new budget. */
+ * a function that is called: the call comes back unfinished; or, if it is not on a stack of its
+ * own, others run here and there is a new budget. */
 
 /* void weir_rt_wait_here(struct jit_block *block): in such a function, after a device-side
  * synchronization: comes back when the grids that the block has launched are over, if `waiting` is

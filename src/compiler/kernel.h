@@ -126,6 +126,7 @@ struct jkernel {
     bool has_partial;        /* barriers for part of the block, or arrivals: kept by id and count */
     bool is_function;        /* `entry` is a function that could not be inlined */
     bool has_calls;          /* it calls such functions: the threads need a call stack */
+    bool polls_by_calls;     /* results of its calls may be of memory that others write */
     struct ptx_var outgoing; /* where a call's arguments and results go: behind the own locals,
                                 which is where the callee's frame starts */
     int32_t nwarps;          /* of the block shape, 0 when unknown */

@@ -61,7 +61,8 @@ static struct trouble trouble_of(const struct grid_worker *w, int signal, const 
         /* Addresses outside the 48 bits that CPUs have are not told by x86. */
         t.has_address = info->si_code != SI_KERNEL;
         t.address = (uint64_t)info->si_addr;
-        if (t.has_address && t.address - w->stack_end < w->stack_end_bytes)
+        if (t.has_address && (t.address - w->stack_end < w->stack_end_bytes ||
+                              (w->current != NULL && fiber_stack_ends_at(w->current, t.address))))
             t.kind = GRID_FAULT_STACK;
     }
     return t;

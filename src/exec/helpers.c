@@ -178,9 +178,11 @@ enum { SPIN_BUDGET = 64 };
 static void weir_rt_spin(struct jit_block *j)
 {
     struct grid_block *b = block_of(j);
-    j->budget = SPIN_BUDGET;
     if (grid_faulted(b->run->env) != GRID_FAULT_NONE)
         fault_leave(b->worker, &(struct trouble){.kind = GRID_FAULT_TRAP});
+    if (fiber_yield(b))
+        return;
+    j->budget = SPIN_BUDGET;
     if (b->worker->rest != NULL)
         rest_hand_over(b->worker);
     cdp_give(b->worker);
@@ -216,6 +218,7 @@ static const struct {
     {"globaltimer", (void *)weir_rt_globaltimer},
     {"barrier_arrive", (void *)weir_rt_barrier_arrive},
     {"barrier_open", (void *)weir_rt_barrier_open},
+    {"call", (void *)weir_rt_call},
     {"spin", (void *)weir_rt_spin},
     {"wait_here", (void *)weir_rt_wait_here},
     {"barrier_vote", (void *)weir_rt_barrier_vote},

@@ -51,6 +51,8 @@ struct grid_block {
     struct grid_block *members[JIT_CLUSTER_MAX]; /* leaders: the cluster's blocks by rank */
     uint32_t nmembers;                           /* 1: itself */
     struct cdp_block *cdp;                       /* what it has launched, NULL: nothing */
+    struct fiber *fibers;                        /* calls that are not over (fiber.c) */
+    struct fiber *fiber;                         /* the one that runs now, NULL: none */
     struct layout_key key;                       /* what `jit` was laid out for */
 };
 
@@ -69,6 +71,16 @@ static inline bool layout_key_same(const struct layout_key *a, const struct layo
         differ |= x[n] ^ y[n];
     return differ == 0;
 }
+
+/* ---- calls on stacks of their own (fiber.c) ---- */
+
+/* In a function that spins: leaves it until it is called again. False: it is not on a stack of its
+ * own. */
+bool fiber_yield(struct grid_block *b);
+/* The block is over or given up: so are the calls that it is in. */
+void fibers_end(struct grid_block *b);
+/* Is the address where a full stack of the call that runs now runs into? */
+bool fiber_stack_ends_at(const struct grid_block *b, uint64_t address);
 
 /* Something happened that others may wait for. */
 static inline void block_event(struct grid_block *b) { b->events++; }
@@ -244,6 +256,10 @@ uint32_t weir_rt_barrier_arrive(struct jit_block *j, uint32_t id, uint32_t count
 uint32_t weir_rt_barrier_open(struct jit_block *j);
 uint32_t weir_rt_barrier_vote(struct jit_block *j, uint32_t id, uint32_t yes, uint32_t no);
 uint32_t weir_rt_barrier_votes(struct jit_block *j, uint32_t warp);
+
+/* Calls of functions that may spin (likewise). */
+uint64_t weir_rt_call(struct jit_block *j, jit_function fn, uint32_t warp, uint32_t mask,
+                      uint64_t at);
 
 /* Barrier objects, bulk copies, clusters (abi/kernel_abi.h). */
 void weir_rt_mbarrier(struct jit_block *j, uint32_t op, uint32_t mask,

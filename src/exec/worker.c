@@ -193,6 +193,8 @@ struct grid_block *block_take(struct grid_worker *w, struct grid_run *run)
 
 void block_drop(struct grid_worker *w, struct grid_block *b)
 {
+    if (WEIR_UNLIKELY(b->fibers != NULL))
+        fibers_end(b);
     if (w->spare != NULL)
         pool_add(w->spare);
     w->spare = b;

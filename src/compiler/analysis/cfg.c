@@ -427,6 +427,15 @@ static void find_loops_again(struct cfg *c, int32_t before)
 
 /* ---- polls ---- */
 
+/* Does it show what a function saw that polls, or whether one is still at it? Results of calls are
+ * read from where the callee has left them (front/arguments.c). */
+static bool polls_by_call(const struct jkernel *k, const struct ptx_instr *i)
+{
+    if (i->op == PTX_OP_call)
+        return i->call->unfinished != 0;
+    return k->polls_by_calls && i->op == PTX_OP_ld && i->operands[jit_ndst(i)].var == &k->outgoing;
+}
+
 /* `nblocks`: blocks when the loops were found, which is what `body` is a set over.
  * Does leaving the loop depend on a polling load inside it? Taint flows through registers. */
 static bool loop_polls(const struct cfg *c, const uint64_t *body, int32_t nblocks)
@@ -441,7 +450,7 @@ static bool loop_polls(const struct cfg *c, const uint64_t *body, int32_t nblock
             const struct jblock *blk = &c->blocks[b];
             for (int32_t n = 0; n < blk->count; n++) {
                 const struct ptx_instr *i = &k->instrs[blk->first + n];
-                bool source = jit_is_polling_load(i);
+                bool source = jit_is_polling_load(i) || polls_by_call(k, i);
                 if (!source && taint == NULL)
                     continue;
                 struct jroles r;

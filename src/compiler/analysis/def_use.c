@@ -84,6 +84,8 @@ bool jit_roles(const struct ptx_instr *i, struct jroles *r)
             add_defs(&i->call->rets[k], r);
         if (i->call->ended != 0)
             r->def[r->ndef++] = i->call->ended - 1;
+        if (i->call->unfinished != 0)
+            r->def[r->ndef++] = i->call->unfinished - 1;
         return true;
     }
     int ndst = jit_ndst(i);

@@ -112,22 +112,38 @@ LLVMValueRef callee_function(struct codegen *cg, const struct ptx_func *f)
     return fn;
 }
 
-/* Returns the lanes whose threads it has ended. */
-static LLVMValueRef call_function(struct codegen *cg, const struct ptx_func *f, LLVMValueRef mask)
+/* Returns the lanes whose threads it has ended, in the lower half of 64 bits, and those for which
+ * the function is not over in the upper one. */
+static LLVMValueRef call_function(struct codegen *cg, const struct ptx_call *c,
+                                  const struct ptx_func *f, LLVMValueRef mask)
 {
+    LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef fn = callee_function(cg, f);
     LLVMValueRef at = c64(cg, cg->k->local_bytes);
     if (cg->sp != NULL)
-        at = LLVMBuildAdd(cg->alu.b, cg->sp, at, "");
+        at = LLVMBuildAdd(b, cg->sp, at, "");
+    if (c->unfinished != 0) {
+        LLVMValueRef args[5] = {cg->block.ptr, fn, cg->w, mask, at};
+        return call_helper(cg, "weir_rt_call", cg->i64, args, 5);
+    }
     LLVMValueRef args[4] = {cg->block.ptr, cg->w, mask, at};
-    return LLVMBuildCall2(cg->alu.b, LLVMGlobalGetValueType(fn), fn, args, 4, "");
+    LLVMValueRef ended = LLVMBuildCall2(b, LLVMGlobalGetValueType(fn), fn, args, 4, "");
+    return LLVMBuildZExt(b, ended, cg->i64, "");
 }
 
-/* Writes which lanes' threads a call has ended, where that is asked for. */
-static void write_ended(struct codegen *cg, const struct ptx_call *c, LLVMValueRef ended)
+/* Writes which lanes' threads a call has ended, and for which it goes on, where that is asked for.
+ */
+static void write_outcome(struct codegen *cg, const struct ptx_call *c, LLVMValueRef outcome)
 {
+    LLVMBuilderRef b = cg->alu.b;
     if (c->ended != 0)
-        write_vector(cg, c->ended - 1, lanes_of(cg, ended), PTX_PRED);
+        write_vector(cg, c->ended - 1, lanes_of(cg, LLVMBuildTrunc(b, outcome, cg->i32, "")),
+                     PTX_PRED);
+    if (c->unfinished == 0)
+        return;
+    outcome = LLVMBuildLShr(b, outcome, c64(cg, JIT_WARP), "");
+    write_vector(cg, c->unfinished - 1, lanes_of(cg, LLVMBuildTrunc(b, outcome, cg->i32, "")),
+                 PTX_PRED);
 }
 
 /* The lanes of `same` launch the kernel at address `to`: as a direct launch, but the arguments are
@@ -161,8 +177,8 @@ static bool emit_indirect(struct codegen *cg, const struct ptx_instr *i)
     LLVMValueRef v = operand_vector(cg, &target, PTX_U64);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(b), loop = new_bb(cg, "targets");
     LLVMBasicBlockRef done = new_bb(cg, "called"), next = new_bb(cg, "next_target");
-    LLVMValueRef all = mask_bits(cg), ended = new_slot(cg, cg->i32, "ended");
-    LLVMBuildStore(b, c32(cg, 0), ended);
+    LLVMValueRef all = mask_bits(cg), outcome = new_slot(cg, cg->i64, "outcome");
+    LLVMBuildStore(b, c64(cg, 0), outcome);
     LLVMBuildBr(b, loop);
     LLVMPositionBuilderAtEnd(b, loop);
     LLVMValueRef left = LLVMBuildPhi(b, cg->i32, "");
@@ -185,9 +201,9 @@ static bool emit_indirect(struct codegen *cg, const struct ptx_instr *i)
             call_launch(cg, c, to, same);
         else
             LLVMBuildStore(b,
-                           LLVMBuildOr(b, LLVMBuildLoad2(b, cg->i32, ended, ""),
-                                       call_function(cg, f, same), ""),
-                           ended);
+                           LLVMBuildOr(b, LLVMBuildLoad2(b, cg->i64, outcome, ""),
+                                       call_function(cg, c, f, same), ""),
+                           outcome);
         LLVMBuildBr(b, next);
         LLVMPositionBuilderAtEnd(b, no);
     }
@@ -206,7 +222,7 @@ static bool emit_indirect(struct codegen *cg, const struct ptx_instr *i)
     LLVMAddIncoming(left, (LLVMValueRef[]){all, rest}, (LLVMBasicBlockRef[]){before, next}, 2);
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, rest, c32(cg, 0), ""), loop, done);
     LLVMPositionBuilderAtEnd(b, done);
-    write_ended(cg, c, LLVMBuildLoad2(b, cg->i32, ended, ""));
+    write_outcome(cg, c, LLVMBuildLoad2(b, cg->i64, outcome, ""));
     return true;
 }
 
@@ -216,7 +232,7 @@ bool emit_call(struct codegen *cg, const struct ptx_instr *i)
     if (i->call->func == NULL)
         return emit_indirect(cg, i);
     if (i->call->func->has_body) {
-        write_ended(cg, i->call, call_function(cg, i->call->func, mask_bits(cg)));
+        write_outcome(cg, i->call, call_function(cg, i->call, i->call->func, mask_bits(cg)));
         return true;
     }
     if (alu_math_known(i->call->func->name, &sig))

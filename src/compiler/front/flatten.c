@@ -611,6 +611,7 @@ bool pass_flatten(struct jkernel *k)
     }
     if (ok) {
         add_carry(&f);
+        flat_spinning_calls(k);
         flat_copies(k);
         flat_place_variables(k);
     }

@@ -99,6 +99,12 @@ void flat_transfer(struct flattener *f, const struct ptx_instr *at, struct ptx_v
 /* In the flat code: structures that are copied word by word are copied by one instruction. */
 void flat_copies(struct jkernel *k);
 
+/* ---- calls of functions that wait (spinning_calls.c) ---- */
+
+/* In the flat code: a kernel's calls of functions that may spin become loops around calls that may
+ * come back unfinished. */
+void flat_spinning_calls(struct jkernel *k);
+
 /* ---- launches (cdp_launch.c) ---- */
 
 extern const char *const JIT_LAUNCH_CONFIGURE; /* sets the thread's launch configuration */
