@@ -173,7 +173,7 @@ def memory():
     f.arrow((440, 120), (330, 164), dashed=True)
     x = 20
     for w, title, lines, fill in [(96, "slab", ["one size class"], CORE), (200, "large allocation", ["whole chunks"], MEM),
-                                  (50, "guard", [], PAPER), (250, "chunks of a pool", ["memory/arena.c"], RUN),
+                                  (50, "guard", [], PAPER), (250, "chunks of a pool", ["memory/suballocated.c"], RUN),
                                   (90, "free", [], PAPER), (118, "cached", ["freed, kept"], CORE)]:
         f.box(x, 186, w, 60, title, lines, fill=fill, dashed=fill == PAPER)
         x += w + 7

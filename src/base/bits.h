@@ -69,4 +69,7 @@ static inline int32_t bit_count(const uint64_t *s, int32_t n)
     return count;
 }
 
+/* A count of which 0 stands for 1: heights and depths of copies and arrays. */
+static inline uint64_t at_least_one(uint64_t n) { return n > 0 ? n : 1; }
+
 #endif

@@ -13,8 +13,7 @@
 
 #include "device/cdp.h"
 #include "device/graph.h"
-
-enum { ERROR_INVALID_VALUE = 1 };
+#include "weir/rt/error_codes.h"
 
 struct graph_env {
     _Atomic uint64_t pending; /* the graph's own nodes; graphs below that are not complete */
@@ -191,7 +190,7 @@ int cdp_graph_launch(struct jit_block *j, struct device_graph *g, enum cdp_graph
 {
     struct graph_plan *plan = root_of(grid_run_of_block(j->grid));
     if (plan == NULL || g->ctx != plan->ctx)
-        return ERROR_INVALID_VALUE;
+        return cudaErrorInvalidValue;
     struct graph_env *env = env_of(plan);
     if (how == CDP_GRAPH_TAIL) {
         pthread_mutex_lock(&env->lock);
@@ -200,7 +199,7 @@ int cdp_graph_launch(struct jit_block *j, struct device_graph *g, enum cdp_graph
         return 0;
     }
     if (runs_above(env, g))
-        return ERROR_INVALID_VALUE;
+        return cudaErrorInvalidValue;
     struct graph_env *root = env->tail_of != NULL ? env->tail_of : env;
     struct graph_env *above = how == CDP_GRAPH_BELOW ? env : env->parent;
     struct graph_env *counted = above != NULL ? above : root;
@@ -209,7 +208,7 @@ int cdp_graph_launch(struct jit_block *j, struct device_graph *g, enum cdp_graph
     if (start(g, above, NULL, above != NULL ? below_over : outer_over, counted))
         return 0;
     atomic_fetch_sub_explicit(count, 1, memory_order_relaxed); /* the caller holds it, too */
-    return ERROR_INVALID_VALUE;
+    return cudaErrorInvalidValue;
 }
 
 void *cdp_graph_current(struct grid_run *run)

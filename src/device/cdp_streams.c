@@ -13,9 +13,9 @@
 
 #include "device/cdp.h"
 #include "memory/view.h"
+#include "weir/rt/error_codes.h"
 
 /* Codes of cudaError_t; which of them says what is as an H100 answers. */
-enum { ERROR_INVALID_VALUE = 1, ERROR_UNKNOWN = 999 };
 enum { TAG_FREE, TAG_STREAM = 0x4e53, TAG_EVENT = 0x4e45 };
 
 /* One point in a stream's work. Two references: the work's, and the event's or a wait's each. */
@@ -218,7 +218,7 @@ uint64_t cdp_event_create(struct jit_block *j, bool of_block)
 /* The object ends with its grid; until then it goes on working, as on an H100. */
 static int destroy(struct jit_block *j, uint32_t lane, uint64_t handle, uint32_t tag)
 {
-    return handle_given(j, lane, handle, tag) != NULL ? 0 : ERROR_INVALID_VALUE;
+    return handle_given(j, lane, handle, tag) != NULL ? 0 : cudaErrorInvalidValue;
 }
 
 int cdp_stream_destroy(struct jit_block *j, uint32_t lane, uint64_t stream)
@@ -235,9 +235,9 @@ int cdp_event_record(struct jit_block *j, uint32_t lane, uint64_t event, uint64_
 {
     struct handle *h = handle_given(j, lane, event, TAG_EVENT);
     if (h == NULL)
-        return ERROR_INVALID_VALUE;
+        return cudaErrorInvalidValue;
     if (stream == CDP_STREAM_TAIL || stream == CDP_STREAM_FIRE_AND_FORGET)
-        return ERROR_INVALID_VALUE;
+        return cudaErrorInvalidValue;
     struct cdp_recording *r = xcalloc(1, sizeof *r);
     pthread_mutex_init(&r->lock, NULL);
     atomic_init(&r->refs, 2);
@@ -259,9 +259,9 @@ int cdp_stream_wait_event(struct jit_block *j, uint32_t lane, uint64_t stream, u
 {
     struct handle *h = handle_given(j, lane, event, TAG_EVENT);
     if (h == NULL)
-        return ERROR_INVALID_VALUE;
+        return cudaErrorInvalidValue;
     if (stream == CDP_STREAM_TAIL || stream == CDP_STREAM_FIRE_AND_FORGET)
-        return ERROR_INVALID_VALUE;
+        return cudaErrorInvalidValue;
     pthread_mutex_lock(&h->lock);
     struct cdp_recording *r = h->recording;
     if (r != NULL)
@@ -282,7 +282,7 @@ static int submit_pieces(struct jit_block *j, uint32_t lane, struct grid_kernel 
     struct grid_launch launch = {
         .kernel = k, .grid = {(uint32_t)pieces, 1, 1}, .block = {1, 1, 1}, .param_bytes = bytes};
     int code = cdp_submit_work(j, lane, CDP_WORK_GRID, &launch, args, bytes, stream);
-    return code == ERROR_INVALID_VALUE ? ERROR_UNKNOWN : code; /* there is no such stream */
+    return code == cudaErrorInvalidValue ? cudaErrorUnknown : code; /* there is no such stream */
 }
 
 int cdp_copy(struct jit_block *j, uint32_t lane, const struct device_copy *copy, uint64_t stream)
@@ -292,7 +292,7 @@ int cdp_copy(struct jit_block *j, uint32_t lane, const struct device_copy *copy,
         return 0;
     if (copy->dst == NULL || copy->src == NULL || grid_own_memory(j, copy->dst) ||
         grid_own_memory(j, copy->src))
-        return ERROR_INVALID_VALUE;
+        return cudaErrorInvalidValue;
     copy_args_make(&args, copy);
     return submit_pieces(j, lane, &copy_kernel, args.pieces, &args, sizeof args, stream);
 }
@@ -303,7 +303,7 @@ int cdp_set(struct jit_block *j, uint32_t lane, const struct device_set *set, ui
     if (set->width == 0)
         return 0;
     if (set->dst == NULL || grid_own_memory(j, set->dst))
-        return ERROR_INVALID_VALUE;
+        return cudaErrorInvalidValue;
     set_args_make(&args, set);
     return submit_pieces(j, lane, &set_kernel, args.pieces, &args, sizeof args, stream);
 }

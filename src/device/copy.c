@@ -6,13 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/bits.h"
 #include "device/internal.h"
 
 static const uint64_t PIECE = 512 * 1024;
 /* Below this a copy is over sooner than another worker would be there. */
 static const uint64_t SHARED_MIN = 2 * 512 * 1024;
-
-static uint64_t at_least_one(uint64_t n) { return n > 0 ? n : 1; }
 
 /* Fills in how a shape of rows is cut. */
 static void cut(uint64_t width, uint64_t rows, uint64_t *segments, uint64_t *rows_each,

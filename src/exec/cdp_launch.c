@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "exec/internal.h"
+#include "weir/rt/error_codes.h"
 
 static const uint64_t SHORT_NS =
     1000; /* launches alike that take longer have each their own record */
@@ -14,17 +15,6 @@ enum {
     ALIKE = 8,       /* those that share a record are so much cheaper to keep */
     DRAIN_DEPTH = 3, /* and how deep such runs may nest on one machine stack */
     LEVELS_MAX = 40  /* runs of children in runs of children; deeper ones wait for these to end */
-};
-
-/* Codes of cudaError_t. */
-enum {
-    ERROR_INVALID_VALUE = 1,
-    ERROR_MEMORY = 2,
-    ERROR_CONFIGURATION = 9,
-    ERROR_LAUNCH_DEPTH = 65,
-    ERROR_SYNC_DEPTH = 68,
-    ERROR_PENDING = 69,
-    ERROR_DEVICE_FUNCTION = 98
 };
 
 static const struct cdp_ops *ops;
@@ -269,9 +259,9 @@ static bool variant_fits(const struct cdp_variant *f, const struct request *q)
 static int find_variant(struct grid_block *b, struct request *q)
 {
     if (b->run->depth >= b->run->env->pending_max)
-        return ERROR_PENDING;
+        return cudaErrorLaunchPendingCountExceeded;
     if (q->entry == NULL || q->entry->tag != CDP_KERNEL_TAG)
-        return ERROR_DEVICE_FUNCTION;
+        return cudaErrorInvalidDeviceFunction;
     q->variant = atomic_load_explicit(&q->entry->recent, memory_order_acquire);
     if (q->variant != NULL && variant_fits(q->variant, q))
         return 0;
@@ -349,11 +339,11 @@ static void send(struct grid_block *b, struct batch *l)
     struct cdp_block *cdp = b->cdp;
     if (misuses(b, l->stream)) {
         uint32_t lane = cdp_child_thread(l->first, 0) % JIT_WARP;
-        refuse_batch(b, l, ERROR_INVALID_VALUE);
+        refuse_batch(b, l, cudaErrorInvalidValue);
         grid_fail_handle(&b->jit, lane);
     }
     if (!ops->submit(b->worker, b, l->first, l->last, l->count, l->stream))
-        refuse_batch(b, l, ERROR_INVALID_VALUE);
+        refuse_batch(b, l, cudaErrorInvalidValue);
     else if ((cdp->launched += l->weight) >= DRAIN_AT) {
         cdp->launched = 0;
         drain_between(b->worker);
@@ -486,7 +476,7 @@ static uint32_t launch_lanes(struct grid_block *b, uint32_t lanes, const struct 
     struct cdp_child *c = cdp_child_new(b->worker, b, thread_number(j, count > 1 ? 0 : first),
                                         count > 1 ? count * stride : bytes);
     if (c == NULL) {
-        EACH_LANE(lane, lanes) set_error(b, thread_number(j, lane), ERROR_MEMORY);
+        EACH_LANE(lane, lanes) set_error(b, thread_number(j, lane), cudaErrorMemoryAllocation);
         return lanes;
     }
     set_launch(c, q);
@@ -523,7 +513,7 @@ static void weir_rt_launch(struct jit_block *j, uint32_t mask, const uint64_t *a
             q.block[d] = (uint32_t)lane_arg(args, ARG_BLOCK + d, lane);
         }
         bool deep = is_first_generation(args, lane) && b->run->depth >= CDP_MAX_DEPTH;
-        int code = deep ? ERROR_LAUNCH_DEPTH : find_variant(b, &q);
+        int code = deep ? cudaErrorLaunchMaxDepthExceeded : find_variant(b, &q);
         if (code != 0) {
             set_error(b, thread_number(j, lane), code);
             left &= ~one;
@@ -553,7 +543,7 @@ static void get_parameter_buffer_v2(struct jit_block *j, uint32_t mask, const ui
         int code = find_variant(b, &q);
         struct cdp_child *c = code == 0 ? make_child(b, thread_number(j, lane), &q) : NULL;
         if (c == NULL)
-            set_error(b, thread_number(j, lane), code == 0 ? ERROR_MEMORY : code);
+            set_error(b, thread_number(j, lane), code == 0 ? cudaErrorMemoryAllocation : code);
         rets[lane] = c != NULL ? hand_out(b, c) : 0;
     }
 }
@@ -568,9 +558,9 @@ static void launch_device_v2(struct jit_block *j, uint32_t mask, const uint64_t 
     EACH_LANE(lane, mask)
     {
         struct cdp_child *c = take_buffer(b, thread_number(j, lane), lane_arg(args, 0, lane));
-        rets[lane] = c != NULL ? 0 : ERROR_INVALID_VALUE;
+        rets[lane] = c != NULL ? 0 : cudaErrorInvalidValue;
         if (c == NULL) {
-            set_error(b, thread_number(j, lane), ERROR_INVALID_VALUE);
+            set_error(b, thread_number(j, lane), cudaErrorInvalidValue);
             continue;
         }
         check_pointers(b, lane, c, c->params, &batch);
@@ -593,7 +583,7 @@ static void get_parameter_buffer(struct jit_block *j, uint32_t mask, const uint6
         if (bytes <= PARAMS_MAX && lane_arg(args, 0, lane) <= 64)
             c = cdp_child_new(b->worker, b, thread_number(j, lane), (uint32_t)bytes);
         if (c == NULL)
-            set_error(b, thread_number(j, lane), ERROR_INVALID_VALUE);
+            set_error(b, thread_number(j, lane), cudaErrorInvalidValue);
         rets[lane] = c != NULL ? hand_out(b, c) : 0;
     }
 }
@@ -612,7 +602,8 @@ static void launch_device(struct jit_block *j, uint32_t mask, const uint64_t *ar
         uint32_t thread = thread_number(j, lane);
         get_dim3(q.grid, args, 2, lane);
         get_dim3(q.block, args, 4, lane);
-        int code = b->run->depth >= CDP_MAX_DEPTH ? ERROR_LAUNCH_DEPTH : find_variant(b, &q);
+        int code =
+            b->run->depth >= CDP_MAX_DEPTH ? cudaErrorLaunchMaxDepthExceeded : find_variant(b, &q);
         struct cdp_child *c = NULL;
         uint64_t params = lane_arg(args, 1, lane);
         if (code == 0 && params == 0 && q.variant->param_bytes == 0) {
@@ -626,7 +617,7 @@ static void launch_device(struct jit_block *j, uint32_t mask, const uint64_t *ar
             }
         }
         if (c == NULL && code == 0)
-            code = ERROR_INVALID_VALUE;
+            code = cudaErrorInvalidValue;
         rets[lane] = (uint64_t)code;
         if (code != 0) {
             set_error(b, thread, code);
@@ -647,9 +638,9 @@ static void device_synchronize(struct jit_block *j, uint32_t mask, const uint64_
     bool deep = b->run->depth >= b->run->env->sync_depth;
     EACH_LANE(lane, mask)
     {
-        rets[lane] = deep ? ERROR_SYNC_DEPTH : 0;
+        rets[lane] = deep ? cudaErrorSyncDepthExceeded : 0;
         if (deep)
-            set_error(b, thread_number(j, lane), ERROR_SYNC_DEPTH);
+            set_error(b, thread_number(j, lane), cudaErrorSyncDepthExceeded);
     }
     if (!deep && b->cdp != NULL && atomic_load_explicit(&b->cdp->state, memory_order_acquire) > 2)
         j->waiting = 1;
@@ -715,7 +706,7 @@ int cdp_submit_work(struct jit_block *j, uint32_t lane, enum cdp_work work,
     cdp_of_block(b->worker, b);
     struct cdp_child *c = cdp_child_new(b->worker, b, thread_number(j, lane), bytes);
     if (c == NULL)
-        return ERROR_MEMORY;
+        return cudaErrorMemoryAllocation;
     c->work = (uint16_t)work;
     c->launch = launch != NULL ? *launch : (struct grid_launch){0};
     c->launch.params = c->params;
@@ -723,7 +714,7 @@ int cdp_submit_work(struct jit_block *j, uint32_t lane, enum cdp_work work,
     if (ops->submit(b->worker, b, c, c, 1, stream))
         return 0;
     cdp_child_free(b->worker, c);
-    return ERROR_INVALID_VALUE;
+    return cudaErrorInvalidValue;
 }
 
 void grid_helper_begin(struct jit_block *j)

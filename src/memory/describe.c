@@ -150,7 +150,7 @@ void mem_place_of(const void *address, struct mem_place *out)
     out->rights = MEM_READ_WRITE;
     if (s != NULL) {
         out->device = s->device;
-        if (arena_place(s, (uint64_t)address, out))
+        if (suballocated_place(s, (uint64_t)address, out))
             return;
         pthread_mutex_lock(&s->lock);
         place_in(s, (uint64_t)address, out);

@@ -151,8 +151,8 @@ bool file_fill(const struct mem_file *f, uint64_t offset, const void *from, uint
     for (uint64_t done = 0; done < pages && fine;) {
         uint64_t n = pages - done < AT_ONCE ? pages - done : AT_ONCE;
         ssize_t want = (ssize_t)(n * sizeof entries[0]);
-        off_t offset = (off_t)(((uint64_t)at / WEIR_PAGE + done) * sizeof entries[0]);
-        if (map < 0 || pread(map, entries, (size_t)want, offset) != want)
+        off_t from_entry = (off_t)(((uint64_t)at / WEIR_PAGE + done) * sizeof entries[0]);
+        if (map < 0 || pread(map, entries, (size_t)want, from_entry) != want)
             memset(entries, 0xff, sizeof entries); /* not to be known: all of it is copied */
         for (uint64_t i = 0, run; i < n && fine; i += run) {
             bool copy = touched(entries[i]);

@@ -197,9 +197,9 @@ bool mem_find(const void *address, struct mem_info *info)
     struct record *r = space_find(s, (uint64_t)address);
     if (r != NULL)
         *info = r->info;
-    bool owned = r == NULL && space_in_arena(s, (uint64_t)address);
+    bool owned = r == NULL && space_suballocated(s, (uint64_t)address);
     pthread_mutex_unlock(&s->lock);
-    return r != NULL || (owned && arena_find((uint64_t)address, info));
+    return r != NULL || (owned && suballocated_find((uint64_t)address, info));
 }
 
 enum mem_kind mem_kind_of(const void *address, int *device)
@@ -213,7 +213,7 @@ enum mem_kind mem_kind_of(const void *address, int *device)
         struct record *r = space_find(s, (uint64_t)address);
         if (r != NULL)
             info = r->info;
-        else if (space_in_arena(s, (uint64_t)address))
+        else if (space_suballocated(s, (uint64_t)address))
             info = (struct mem_info){
                 .kind = s->chunks[((uint64_t)address - s->base) / SPACE_CHUNK].kind,
                 .device = s->device};

@@ -121,7 +121,7 @@ enum mem_status mem_disown(void *base);
 bool mem_find(const void *address, struct mem_info *info);
 
 /* As mem_find, without the copy: only the kind and, if `device` is not NULL, whose it is. In
- * arenas every address counts as allocated. */
+ * suballocated chunks every address counts as allocated. */
 enum mem_kind mem_kind_of(const void *address, int *device);
 
 /* Whether the address is in the range of a device, allocated or not: then it is certainly not
@@ -135,7 +135,7 @@ bool mem_reaches(const void *address, uint64_t bytes, enum mem_rights rights);
 /* Changes the caller's word of the live allocation that starts at `base`. */
 bool mem_set_user(void *base, void *user);
 
-/* ---- arenas (arena.c) ---- */
+/* ---- suballocated chunks (suballocated.c) ---- */
 
 /* Whole chunks of a range for an allocator above, which hands out what is in them: the
  * pools. They count as used memory. */
@@ -143,19 +143,19 @@ bool mem_set_user(void *base, void *user);
 enum { MEM_CHUNK = 2 << 20 };
 
 struct mem_place;
-/* What the owner of the arenas answers about addresses in them. Called from any thread, without a
+/* What the suballocator answers about addresses in its chunks. Called from any thread, without a
  * lock of this layer's. */
-struct mem_arena_owner {
+struct mem_suballocator {
     /* As mem_find. */
     bool (*find)(const void *address, struct mem_info *info);
     /* As mem_place_of, device and rights being filled in; false: nothing is known of the address.
-     * Asked about the range's free chunks, too: they may have been in an arena. */
+     * Asked about the range's free chunks, too: they may have been its own. */
     bool (*place)(const void *address, struct mem_place *out);
     /* Whose kernels may touch the memory at the address: a bit for each device. */
     uint32_t (*devices)(const void *address);
 };
-/* Once, before the first arena is taken. */
-void mem_set_arena_owner(const struct mem_arena_owner *owner);
+/* Once, before the first chunks are taken. */
+void mem_set_suballocator(const struct mem_suballocator *s);
 
 /* A device's (or MEM_HOST's) range of addresses; false when there is no such device. */
 bool mem_range(int device, uint64_t *base, uint64_t *bytes);
@@ -164,15 +164,15 @@ bool mem_range(int device, uint64_t *base, uint64_t *bytes);
  * fd: -1 for anonymous memory, else a file in memory that holds each byte at its offset from the
  * range's base, and must be as large as the range. kind: what addresses in it are; devices: whose
  * kernels may touch it, a bit for each. */
-enum mem_status mem_arena_take(int device, enum mem_kind kind, uint64_t bytes, uint64_t at, int fd,
-                               uint32_t devices, uint64_t *base);
+enum mem_status mem_chunks_take(int device, enum mem_kind kind, uint64_t bytes, uint64_t at, int fd,
+                                uint32_t devices, uint64_t *base);
 
-/* Changes whose kernels may touch whole chunks of arenas, at once. */
-void mem_arena_allow(int device, uint64_t base, uint64_t bytes, uint32_t devices);
+/* Changes whose kernels may touch suballocated chunks, at once. */
+void mem_chunks_allow(int device, uint64_t base, uint64_t bytes, uint32_t devices);
 
-/* Gives whole chunks of arenas back to the system, not necessarily as they were taken. Nothing
+/* Gives suballocated chunks back to the system, not necessarily as they were taken. Nothing
  * may use them any more. */
-void mem_arena_drop(int device, uint64_t base, uint64_t bytes, int fd);
+void mem_chunks_drop(int device, uint64_t base, uint64_t bytes, int fd);
 
 /* Numbers for cudaMemGetInfo: memory kept for reuse counts as free. */
 void mem_usage(int device, uint64_t *free_bytes, uint64_t *total_bytes);

@@ -54,18 +54,18 @@ struct slab {
 
 enum chunk_state {
     CHUNK_FREE,
-    CHUNK_LARGE,    /* an allocation or a mapping starts here */
-    CHUNK_BODY,     /* and goes on here */
-    CHUNK_SLAB,     /* objects of one size class */
-    CHUNK_ARENA,    /* part of an arena (arena.c) */
-    CHUNK_RESERVED, /* addresses of a reservation, without memory */
+    CHUNK_LARGE,        /* an allocation or a mapping starts here */
+    CHUNK_BODY,         /* and goes on here */
+    CHUNK_SLAB,         /* objects of one size class */
+    CHUNK_SUBALLOCATED, /* an allocator above hands out what is in it */
+    CHUNK_RESERVED,     /* addresses of a reservation, without memory */
 };
 struct chunk {
     enum chunk_state state;
     union {
         struct record *record; /* the owner: live or cached; the reservation's, never live */
         struct slab *slab;
-        enum mem_kind kind; /* of what is in an arena */
+        enum mem_kind kind; /* of what is suballocated */
     };
 };
 
@@ -153,14 +153,15 @@ bool registered_set_user(uint64_t base, void *user);
 /* The registered range with the highest base at or above `from`; false at the end. */
 bool registered_next(uint64_t from, struct mem_info *info);
 
-/* ---- arenas (arena.c) ---- */
+/* ---- suballocated chunks (suballocated.c) ---- */
 
-/* Whether the address is in an arena, whose owner then knows more. The lock is held. */
-bool space_in_arena(const struct space *s, uint64_t address);
-bool arena_find(uint64_t address, struct mem_info *info);
-uint32_t arena_devices(uint64_t address); /* that may touch it */
+/* Whether the address is in a suballocated chunk, of which the suballocator knows more. The lock is
+ * held. */
+bool space_suballocated(const struct space *s, uint64_t address);
+bool suballocated_find(uint64_t address, struct mem_info *info);
+uint32_t suballocated_devices(uint64_t address); /* that may touch it */
 /* Takes the lock itself. False: nothing is known of the address there. */
-bool arena_place(struct space *s, uint64_t address, struct mem_place *out);
+bool suballocated_place(struct space *s, uint64_t address, struct mem_place *out);
 
 /* ---- the ranges (memory.c) ---- */
 

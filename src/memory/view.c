@@ -270,7 +270,7 @@ static bool in_arena(uint64_t address, struct mem_span *out)
     if (s == NULL)
         return false;
     pthread_mutex_lock(&s->lock);
-    bool owned = space_in_arena(s, address);
+    bool owned = space_suballocated(s, address);
     pthread_mutex_unlock(&s->lock);
     if (owned) {
         out->base = address / SPACE_CHUNK * SPACE_CHUNK;
@@ -287,13 +287,13 @@ bool mem_foreign(int device, uint32_t peers, uint64_t address)
         return false;
     uint32_t devices = 0; /* that may touch it; none: everyone's */
     pthread_mutex_lock(&s->lock);
-    bool owned = space_in_arena(s, address);
+    bool owned = space_suballocated(s, address);
     struct record *r = s->device == MEM_MAPPINGS ? space_find(s, address) : NULL;
     if (r != NULL)
         devices = r->devices;
     pthread_mutex_unlock(&s->lock);
     if (owned)
-        return (arena_devices(address) >> device & 1) == 0;
+        return (suballocated_devices(address) >> device & 1) == 0;
     if (s->device >= 0)
         return s->device != device && (peers >> s->device & 1) == 0;
     return devices != 0 && (devices >> device & 1) == 0;

@@ -118,7 +118,7 @@ void pool_stream_ended(void *stream)
 
 /* ---- life ---- */
 
-static const struct mem_arena_owner arena_owner;
+static const struct mem_suballocator suballocator;
 
 /* As large as the device's range, for the bytes to have the same offsets as there. */
 static struct mem_file *open_file(const struct pool_config *config, struct diag *d)
@@ -154,7 +154,7 @@ struct pool *pool_new(const struct pool_config *config, struct diag *d)
         abort();
     pthread_mutex_lock(&all.lock);
     if (!all.registered)
-        mem_set_arena_owner(&arena_owner);
+        mem_set_suballocator(&suballocator);
     all.registered = true;
     p->number = ++all.pool_numbers;
     atomic_init(&common->lock, 0);
@@ -442,7 +442,7 @@ static uint32_t devices_for(const void *address)
     return devices;
 }
 
-static const struct mem_arena_owner arena_owner = {find_for_memory, place, devices_for};
+static const struct mem_suballocator suballocator = {find_for_memory, place, devices_for};
 
 void pool_visit(void (*visit)(void *self, struct pool *p, const struct pool_config *config,
                               bool destroyed),

@@ -39,8 +39,8 @@ static bool take(struct pool *p, uint64_t bytes, uint64_t at)
     if (b == NULL)
         return false;
     if (bytes > limit(p) - p->reserved ||
-        mem_arena_take(p->config.device, p->config.kind, bytes, at, p->file,
-                       atomic_load(&p->devices), &base) != MEM_OK) {
+        mem_chunks_take(p->config.device, p->config.kind, bytes, at, p->file,
+                        atomic_load(&p->devices), &base) != MEM_OK) {
         spare_put(common, b);
         return false;
     }
@@ -124,7 +124,7 @@ static void give_back(struct pool *p, uint64_t first, uint64_t n)
     p->released += n * MEM_CHUNK;
     if (watched())
         watch_chunks(POOL_UNMAPPED, p, m->base + first * MEM_CHUNK, n * MEM_CHUNK);
-    mem_arena_drop(p->config.device, m->base + first * MEM_CHUNK, n * MEM_CHUNK, p->file);
+    mem_chunks_drop(p->config.device, m->base + first * MEM_CHUNK, n * MEM_CHUNK, p->file);
 }
 
 struct release {
@@ -233,5 +233,5 @@ void reserve_allow(struct pool *p, uint32_t devices)
 {
     atomic_store(&p->devices, devices);
     for (uint64_t c = p->low, n; (n = next_run(p, c, &c)) > 0; c += n)
-        mem_arena_allow(p->config.device, p->map->base + c * MEM_CHUNK, n * MEM_CHUNK, devices);
+        mem_chunks_allow(p->config.device, p->map->base + c * MEM_CHUNK, n * MEM_CHUNK, devices);
 }

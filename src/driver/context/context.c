@@ -587,11 +587,8 @@ WEIR_API CUresult cuCtxSetLimit(CUlimit limit, size_t value)
     CUcontext c;
     size_t *kept;
     enum grid_limit which;
-    CUresult r = driver_current(&c);
-    if (r == CUDA_SUCCESS)
-        r = capture_unsafe();
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_current(&c));
+    CU_TRY(capture_unsafe());
     if ((unsigned)limit >= CU_LIMIT_MAX)
         return CUDA_ERROR_INVALID_VALUE;
     if (cache_limit(c, limit, &kept)) {
@@ -603,11 +600,8 @@ WEIR_API CUresult cuCtxSetLimit(CUlimit limit, size_t value)
     }
     if (!env_limit(limit, &which))
         return driver_error(CUDA_ERROR_UNSUPPORTED_LIMIT, "limit %d is not supported", (int)limit);
-    if (which == GRID_LIMIT_STACK) { /* as GPUs do: kernels that run have the old one */
-        r = driver_from_device(c, device_context_sync(c->device));
-        if (r != CUDA_SUCCESS)
-            return r;
-    }
+    if (which == GRID_LIMIT_STACK) /* as GPUs do: kernels that run have the old one */
+        CU_TRY(driver_from_device(c, device_context_sync(c->device)));
     value = cut_limit(c, which, value);
     return grid_limit_set(device_context_env(c->device), which, value) ? CUDA_SUCCESS
                                                                        : CUDA_ERROR_INVALID_VALUE;

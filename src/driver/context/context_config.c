@@ -12,13 +12,10 @@ WEIR_API unsigned long long weir_current_context(void **context)
 
 WEIR_API CUresult cuCtxGetId(CUcontext ctx, unsigned long long *id)
 {
-    CUresult r = driver_ready();
-    if (r == CUDA_SUCCESS && ctx == NULL)
-        r = driver_current_any(&ctx);
-    if (r == CUDA_SUCCESS)
-        r = context_check(ctx);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_ready());
+    if (ctx == NULL)
+        CU_TRY(driver_current_any(&ctx));
+    CU_TRY(context_check(ctx));
     if (id == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *id = atomic_load(&ctx->id);

@@ -224,8 +224,7 @@ static CUresult fill_bodies(struct build *b, const struct conditional_node *c,
             memcpy(nodes, body.items, body.count * sizeof *nodes);
         specs[k] = (struct device_graph_spec){nodes, (uint32_t)body.count};
         free(body.items);
-        if (r != CUDA_SUCCESS)
-            return r;
+        CU_TRY(r);
     }
     d->branch.bodies = specs;
     d->branch.body_count = c->size;
@@ -248,11 +247,9 @@ static CUresult push_node(struct build *b, CUgraphNode n, struct flat *f, const 
         n->p.type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP && n->p.batch.count > 0 ? n->p.batch.count : 1;
     for (unsigned part = 0; part < parts; part++) {
         struct device_node d = {0};
-        CUresult r = node_fill(n, part, &d);
-        if (r == CUDA_SUCCESS && n->p.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
-            r = fill_bodies(b, &n->p.conditional, &d);
-        if (r != CUDA_SUCCESS)
-            return r;
+        CU_TRY(node_fill(n, part, &d));
+        if (n->p.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+            CU_TRY(fill_bodies(b, &n->p.conditional, &d));
         n->index = push(b, f, &d, part == 0 ? deps : &n->index, part == 0 ? count : 1);
         if (part == 0)
             n->first_id = f->items[n->index].id;
@@ -593,11 +590,9 @@ static CUresult cuGraphLaunch_impl(bool pt, CUgraphExec e, CUstream h)
 {
     CUcontext c;
     struct device_stream *s;
-    CUresult r = exec_find(e, h, pt, &s, &c);
-    if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running()))
-        r = capture_forbid(s, c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(exec_find(e, h, pt, &s, &c));
+    if (WEIR_UNLIKELY(capture_running()))
+        CU_TRY(capture_forbid(s, c));
     if (c != e->ctx)
         return driver_error(CUDA_ERROR_INVALID_CONTEXT,
                             "cuGraphLaunch: the graph's kernels and the stream belong to different "

@@ -431,11 +431,9 @@ WEIR_API CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attri
                                                void *value)
 {
     struct pool_statistics f;
-    CUresult r = device_check(device);
-    if (r == CUDA_SUCCESS && (value == NULL || which > CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH))
-        r = CUDA_ERROR_INVALID_VALUE;
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(device_check(device));
+    if (value == NULL || which > CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH)
+        return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&pages_lock);
     statistics(device, &f);
     *(cuuint64_t *)value = which == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH ? f.reserved_high

@@ -35,11 +35,8 @@ static CUresult forward_change(CUgraphExec e, CUgraphNode shadow)
                          : 1;
     for (unsigned part = 0; part < parts; part++) {
         struct device_node d = {.id = shadow->first_id + part};
-        CUresult r = node_fill(shadow, part, &d);
-        if (r == CUDA_SUCCESS)
-            r = driver_from_device(e->ctx, device_graph_change(e->device, &d));
-        if (r != CUDA_SUCCESS)
-            return r;
+        CU_TRY(node_fill(shadow, part, &d));
+        CU_TRY(driver_from_device(e->ctx, device_graph_change(e->device, &d)));
     }
     return CUDA_SUCCESS;
 }

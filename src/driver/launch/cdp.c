@@ -1,5 +1,6 @@
 /* launch/cdp: what launches by device code need of the driver: the objects that pointers to kernels
  * point to, and compiled code for the shapes that they launch. exec/cdp.h has the whole path. */
+#include <driver_types.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,7 +63,7 @@ static int cdp_find(struct cdp_kernel *entry, const uint32_t grid[3], const uint
     struct variant *v;
     CUresult r = module_function(m, entry->name, &f);
     if (r == CUDA_SUCCESS && launch_shape_check(f, grid, block, dynamic_shared) != CUDA_SUCCESS)
-        r = (CUresult)9; /* cudaErrorInvalidConfiguration, which the driver has no name for */
+        r = (CUresult)cudaErrorInvalidConfiguration; /* the driver has no name for it */
     if (r == CUDA_SUCCESS)
         r = cluster_resolve(f, grid, cluster);
     if (r == CUDA_SUCCESS)

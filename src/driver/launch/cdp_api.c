@@ -1,6 +1,6 @@
 /* cdp_api: the functions of the CUDA runtime that device code may call, beyond launching (which
  * is the exec layer's): memory, streams, events, copies, and questions. They are helpers
- * (abi/kernel_abi.h): arguments and results come in rows of 32 lanes. Where they follow the
+ * (abi/kernel_abi.h): arguments and results come as arrays of 32 lanes. Where they follow the
  * program's pointers they may fault, so they hold no locks there; the rest stands between
  * grid_helper_begin and _end.
  *

@@ -168,9 +168,9 @@ static CUresult launch_request(struct launch_request *q)
                             q->f->func->name);
     if (!plain && capture_running()) {
         bool captured;
-        r = capture_kernel(s, ctx, q, &captured);
-        if (r != CUDA_SUCCESS || captured)
-            return r;
+        CU_TRY(capture_kernel(s, ctx, q, &captured));
+        if (captured)
+            return CUDA_SUCCESS;
     }
     if (!WEIR_LIKELY(launch_allowed(q)))
         r = launch_check(q);

@@ -3,6 +3,8 @@
  * copies of boxes. */
 #include <stdlib.h>
 
+#include "base/bits.h"
+#include "base/list.h"
 #include "driver/error/site.h"
 #include "driver/objects.h"
 
@@ -102,8 +104,6 @@ static CUresult check_of_array(const CUDA_ARRAY3D_DESCRIPTOR *d)
 
 /* ---- life ---- */
 
-static uint64_t at_least_one(size_t n) { return n > 0 ? n : 1; }
-
 static CUresult create(CUcontext c, const CUDA_ARRAY3D_DESCRIPTOR *d, CUarray *out)
 {
     CU_TRY(capture_unsafe());
@@ -124,11 +124,7 @@ static CUresult create(CUcontext c, const CUDA_ARRAY3D_DESCRIPTOR *d, CUarray *o
     a->pitch = pitch;
     a->slice = slice;
     pthread_mutex_lock(&c->lock);
-    a->next = c->arrays;
-    a->link = &c->arrays;
-    if (a->next != NULL)
-        a->next->link = &a->next;
-    c->arrays = a;
+    LIST_INSERT(c->arrays, a);
     pthread_mutex_unlock(&c->lock);
     *out = a;
     return CUDA_SUCCESS;
@@ -137,9 +133,7 @@ static CUresult create(CUcontext c, const CUDA_ARRAY3D_DESCRIPTOR *d, CUarray *o
 void array_destroy(CUarray a)
 {
     pthread_mutex_lock(&a->ctx->lock);
-    *a->link = a->next;
-    if (a->next != NULL)
-        a->next->link = a->link;
+    LIST_REMOVE(a);
     pthread_mutex_unlock(&a->ctx->lock);
     mem_free(a->base, MEM_ARRAY);
     handle_free(a);

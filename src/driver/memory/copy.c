@@ -67,9 +67,9 @@ static CUresult linear_of_copy(WHERE, void *dst, bool dst_host, const void *src,
     if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running())) {
         bool captured;
         CUDA_MEMCPY3D m = copy_describe(dst, src, bytes);
-        r = capture_copy(s, c, &m, mode == DEVICE_COPY_SYNC, &captured);
-        if (r != CUDA_SUCCESS || captured)
-            return r;
+        CU_TRY(capture_copy(s, c, &m, mode == DEVICE_COPY_SYNC, &captured));
+        if (captured)
+            return CUDA_SUCCESS;
     }
     if (r != CUDA_SUCCESS || bytes == 0)
         return r;
@@ -326,9 +326,9 @@ static CUresult box(WHERE, const struct copy_side *src, const struct copy_side *
     if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running())) {
         bool captured;
         CUDA_MEMCPY3D m = describe(src, dst, width, height, depth);
-        r = capture_copy(s, c, &m, mode == DEVICE_COPY_SYNC, &captured);
-        if (r != CUDA_SUCCESS || captured)
-            return r;
+        CU_TRY(capture_copy(s, c, &m, mode == DEVICE_COPY_SYNC, &captured));
+        if (captured)
+            return CUDA_SUCCESS;
     }
     if (r == CUDA_SUCCESS)
         r = resolve(src, dst, width, height, depth, &copy);
@@ -481,9 +481,9 @@ static CUresult copy_set(WHERE, CUdeviceptr at, size_t pitch, uint32_t element, 
     CUresult r = driver_find_stream(h, pt, &s, &c);
     if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running())) {
         bool captured;
-        r = capture_set(s, c, &p, mode == DEVICE_COPY_SYNC, &captured);
-        if (r != CUDA_SUCCESS || captured)
-            return r;
+        CU_TRY(capture_set(s, c, &p, mode == DEVICE_COPY_SYNC, &captured));
+        if (captured)
+            return CUDA_SUCCESS;
     }
     if (r == CUDA_SUCCESS)
         r = set_resolve(&p, &set);

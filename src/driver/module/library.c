@@ -119,13 +119,10 @@ static CUresult library_module_in(CUlibrary lib, CUcontext c, CUmodule *out)
 
 WEIR_API CUresult cuLibraryUnload(CUlibrary lib)
 {
-    CUresult r = driver_initialized();
-    if (r == CUDA_SUCCESS && device_in_host_function())
-        r = CUDA_ERROR_NOT_PERMITTED;
-    if (r == CUDA_SUCCESS)
-        r = check_library(lib);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_initialized());
+    if (device_in_host_function())
+        return CUDA_ERROR_NOT_PERMITTED;
+    CU_TRY(check_library(lib));
     for (struct library_module *m = lib->modules, *next; m != NULL; m = next) {
         next = m->next;
         if (m->ctx->device != NULL && atomic_load(&m->ctx->id) == m->id)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "driver/launch/cdp.h"
 #include "driver/module/fatbin.h"
 #include "driver/objects.h"
@@ -216,11 +217,7 @@ CUresult module_load(CUcontext ctx, const struct module_source *source, struct s
         return r;
     }
     pthread_mutex_lock(&ctx->lock);
-    m->next = ctx->modules;
-    m->link = &ctx->modules;
-    if (m->next != NULL)
-        m->next->link = &m->next;
-    ctx->modules = m;
+    LIST_INSERT(ctx->modules, m);
     pthread_mutex_unlock(&ctx->lock);
     *out = m;
     return CUDA_SUCCESS;
@@ -232,9 +229,7 @@ void module_unload(CUmodule m)
     /* Its code may be running; and a fault in it must be told while its lines are known. */
     driver_from_device(ctx, device_context_sync(ctx->device));
     pthread_mutex_lock(&ctx->lock);
-    *m->link = m->next;
-    if (m->next != NULL)
-        m->next->link = m->link;
+    LIST_REMOVE(m);
     pthread_mutex_unlock(&ctx->lock);
     free_module(m);
 }

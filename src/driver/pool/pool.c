@@ -345,9 +345,9 @@ static __attribute__((noinline)) CUresult alloc_any(CUdeviceptr *out, size_t byt
         return CUDA_ERROR_INVALID_VALUE;
     if (WEIR_UNLIKELY(capture_running())) {
         *out = 0; /* what it was is gone, whatever comes of the call */
-        r = alloc_captured(out, bytes, h, s, c, by, &captured);
-        if (r != CUDA_SUCCESS || captured)
-            return r;
+        CU_TRY(alloc_captured(out, bytes, h, s, c, by, &captured));
+        if (captured)
+            return CUDA_SUCCESS;
     }
     *out = 0;
     r = h != NULL ? pool_check_own(h) : pool_current(c->ordinal, &h);
@@ -445,9 +445,9 @@ static __attribute__((noinline)) CUresult free_any(CUdeviceptr at, CUstream stre
     if (WEIR_UNLIKELY(r != CUDA_SUCCESS))
         return r;
     if (WEIR_UNLIKELY(capture_running())) {
-        r = capture_free(s, c, at, &captured);
-        if (r != CUDA_SUCCESS || captured)
-            return r;
+        CU_TRY(capture_free(s, c, at, &captured));
+        if (captured)
+            return CUDA_SUCCESS;
     }
     struct pool_point now = stream_point(s);
     return WEIR_LIKELY(pool_free((void *)(uintptr_t)at, s, now, by) == POOL_OK)

@@ -1,4 +1,5 @@
 /* event: events as handles: making, recording, waiting for and timing them. */
+#include "base/list.h"
 #include "driver/objects.h"
 
 CUresult driver_event(CUevent h, struct device_event **e)
@@ -16,11 +17,7 @@ CUevent event_make(CUcontext c, struct device_event *d, unsigned flags)
     e->flags = flags;
     e->device = d;
     pthread_mutex_lock(&c->lock);
-    e->next = c->events;
-    e->link = &c->events;
-    if (e->next != NULL)
-        e->next->link = &e->next;
-    c->events = e;
+    LIST_INSERT(c->events, e);
     pthread_mutex_unlock(&c->lock);
     return e;
 }
@@ -44,9 +41,7 @@ WEIR_API CUresult cuEventCreate(CUevent *out, unsigned int flags)
 void event_destroy(CUevent e)
 {
     pthread_mutex_lock(&e->ctx->lock);
-    *e->link = e->next;
-    if (e->next != NULL)
-        e->next->link = e->link;
+    LIST_REMOVE(e);
     pthread_mutex_unlock(&e->ctx->lock);
     if (e->captured != NULL)
         capture_forget_event(e);
@@ -71,11 +66,8 @@ static CUresult cuEventRecordWithFlags_impl(bool pt, CUevent h, CUstream stream,
     CUcontext c;
     struct device_stream *s;
     struct device_event *e;
-    CUresult r = stream_find(stream, pt, &s, &c);
-    if (r == CUDA_SUCCESS)
-        r = driver_event(h, &e);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(stream_find(stream, pt, &s, &c));
+    CU_TRY(driver_event(h, &e));
     if ((flags & ~1u) != 0)
         return CUDA_ERROR_INVALID_VALUE;
     if (h->ctx != c)
@@ -83,9 +75,9 @@ static CUresult cuEventRecordWithFlags_impl(bool pt, CUevent h, CUstream stream,
                             "cuEventRecord: event and stream belong to different contexts");
     if (WEIR_UNLIKELY(capture_running() || h->captured != NULL)) {
         bool captured;
-        r = capture_event_record(s, c, h, (flags & CU_EVENT_RECORD_EXTERNAL) != 0, &captured);
-        if (r != CUDA_SUCCESS || captured)
-            return r;
+        CU_TRY(capture_event_record(s, c, h, (flags & CU_EVENT_RECORD_EXTERNAL) != 0, &captured));
+        if (captured)
+            return CUDA_SUCCESS;
     }
     if (flags != 0) /* external: for streams that are being captured */
         return CUDA_ERROR_ILLEGAL_STATE;
@@ -104,18 +96,15 @@ static CUresult cuStreamWaitEvent_impl(bool pt, CUstream stream, CUevent h, unsi
     CUcontext c;
     struct device_stream *s;
     struct device_event *e;
-    CUresult r = stream_find(stream, pt, &s, &c);
-    if (r == CUDA_SUCCESS)
-        r = driver_event(h, &e);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(stream_find(stream, pt, &s, &c));
+    CU_TRY(driver_event(h, &e));
     if ((flags & ~1u) != 0)
         return CUDA_ERROR_INVALID_VALUE;
     if (WEIR_UNLIKELY(capture_running() || h->captured != NULL)) {
         bool captured;
-        r = capture_event_wait(s, c, h, (flags & CU_EVENT_WAIT_EXTERNAL) != 0, &captured);
-        if (r != CUDA_SUCCESS || captured)
-            return r;
+        CU_TRY(capture_event_wait(s, c, h, (flags & CU_EVENT_WAIT_EXTERNAL) != 0, &captured));
+        if (captured)
+            return CUDA_SUCCESS;
     }
     if (flags != 0) /* external: for streams that are being captured */
         return CUDA_ERROR_ILLEGAL_STATE;
@@ -146,14 +135,11 @@ WEIR_API CUresult cuEventSynchronize(CUevent h)
 {
     CUcontext c;
     struct device_event *e;
-    CUresult r = look_current(&c);
-    if (r == CUDA_SUCCESS)
-        r = driver_event(h, &e);
-    if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running() || h->captured != NULL))
-        r = capture_forbid_event(h);
-    if (r != CUDA_SUCCESS)
-        return r;
-    r = driver_from_device(h->ctx, device_event_sync(e));
+    CU_TRY(look_current(&c));
+    CU_TRY(driver_event(h, &e));
+    if (WEIR_UNLIKELY(capture_running() || h->captured != NULL))
+        CU_TRY(capture_forbid_event(h));
+    CUresult r = driver_from_device(h->ctx, device_event_sync(e));
     pool_synchronized();
     return r;
 }

@@ -1,6 +1,7 @@
 /* stream: streams as handles; events are in event.c. */
 #include <stdlib.h>
 
+#include "base/list.h"
 #include "driver/objects.h"
 
 CUresult driver_stream_special(CUstream h, bool per_thread, struct device_stream **s,
@@ -40,11 +41,7 @@ WEIR_API CUresult cuStreamCreateWithPriority(CUstream *out, unsigned int flags, 
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     pthread_mutex_lock(&c->lock);
-    s->next = c->streams;
-    s->link = &c->streams;
-    if (s->next != NULL)
-        s->next->link = &s->next;
-    c->streams = s;
+    LIST_INSERT(c->streams, s);
     pthread_mutex_unlock(&c->lock);
     *out = s;
     return CUDA_SUCCESS;
@@ -58,9 +55,7 @@ WEIR_API CUresult cuStreamCreate(CUstream *out, unsigned int flags)
 void stream_destroy(CUstream s)
 {
     pthread_mutex_lock(&s->ctx->lock);
-    *s->link = s->next;
-    if (s->next != NULL)
-        s->next->link = s->link;
+    LIST_REMOVE(s);
     pthread_mutex_unlock(&s->ctx->lock);
     if (WEIR_UNLIKELY(capture_running()))
         capture_forget_stream(s->device);
@@ -83,12 +78,10 @@ static CUresult cuStreamSynchronize_impl(bool pt, CUstream h)
 {
     CUcontext c;
     struct device_stream *s;
-    CUresult r = stream_find(h, pt, &s, &c);
-    if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running()))
-        r = capture_wait(s, c);
-    if (r != CUDA_SUCCESS)
-        return r;
-    r = driver_from_device(c, device_stream_sync(s));
+    CU_TRY(stream_find(h, pt, &s, &c));
+    if (WEIR_UNLIKELY(capture_running()))
+        CU_TRY(capture_wait(s, c));
+    CUresult r = driver_from_device(c, device_stream_sync(s));
     pool_synchronized();
     return r;
 }
@@ -121,11 +114,9 @@ static CUresult cuStreamGetFlags_impl(bool pt, CUstream h, unsigned int *flags)
 {
     CUcontext c;
     struct device_stream *s;
-    CUresult r = stream_find(h, pt, &s, &c);
-    if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running()))
-        r = capture_forbid(s, c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(stream_find(h, pt, &s, &c));
+    if (WEIR_UNLIKELY(capture_running()))
+        CU_TRY(capture_forbid(s, c));
     if (flags == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *flags = device_stream_flags(s);
@@ -137,11 +128,9 @@ static CUresult cuStreamGetId_impl(bool pt, CUstream h, unsigned long long *id)
 {
     CUcontext c;
     struct device_stream *s;
-    CUresult r = stream_find(h, pt, &s, &c);
-    if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running()))
-        r = capture_forbid(s, c);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(stream_find(h, pt, &s, &c));
+    if (WEIR_UNLIKELY(capture_running()))
+        CU_TRY(capture_forbid(s, c));
     if (id == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *id = device_stream_id(s);

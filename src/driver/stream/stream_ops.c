@@ -35,11 +35,8 @@ static CUresult stream_ops_wait(CUstream h, bool pt, CUdeviceptr at, unsigned by
                                                    DEVICE_VALUE_AND, DEVICE_VALUE_NOR};
     CUcontext c;
     struct device_stream *s;
-    CUresult r = driver_find_stream(h, pt, &s, &c);
-    if (r == CUDA_SUCCESS)
-        r = check_wait(at, bytes, flags);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_find_stream(h, pt, &s, &c));
+    CU_TRY(check_wait(at, bytes, flags));
     if (WEIR_UNLIKELY(capture_running())) {
         bool captured;
         CUstreamBatchMemOpParams op = {.waitValue = {bytes == 4 ? CU_STREAM_MEM_OP_WAIT_VALUE_32
@@ -48,9 +45,9 @@ static CUresult stream_ops_wait(CUstream h, bool pt, CUdeviceptr at, unsigned by
                                                      {.value64 = value},
                                                      flags,
                                                      0}};
-        r = capture_batch(s, c, 1, &op, 0, &captured);
-        if (r != CUDA_SUCCESS || captured)
-            return r;
+        CU_TRY(capture_batch(s, c, 1, &op, 0, &captured));
+        if (captured)
+            return CUDA_SUCCESS;
     }
     return driver_from_device(
         c, device_wait_value(s, (void *)(uintptr_t)at, bytes, value, tests[flags]));
@@ -61,11 +58,8 @@ static CUresult stream_ops_write(CUstream h, bool pt, CUdeviceptr at, unsigned b
 {
     CUcontext c;
     struct device_stream *s;
-    CUresult r = driver_find_stream(h, pt, &s, &c);
-    if (r == CUDA_SUCCESS)
-        r = check_write(at, bytes, flags);
-    if (r != CUDA_SUCCESS)
-        return r;
+    CU_TRY(driver_find_stream(h, pt, &s, &c));
+    CU_TRY(check_write(at, bytes, flags));
     if (WEIR_UNLIKELY(capture_running())) {
         bool captured;
         CUstreamBatchMemOpParams op = {.writeValue = {bytes == 4 ? CU_STREAM_MEM_OP_WRITE_VALUE_32
@@ -74,21 +68,21 @@ static CUresult stream_ops_write(CUstream h, bool pt, CUdeviceptr at, unsigned b
                                                       {.value64 = value},
                                                       flags,
                                                       0}};
-        r = capture_batch(s, c, 1, &op, 0, &captured);
-        if (r != CUDA_SUCCESS || captured)
-            return r;
+        CU_TRY(capture_batch(s, c, 1, &op, 0, &captured));
+        if (captured)
+            return CUDA_SUCCESS;
     }
     return driver_from_device(c, device_write_value(s, (void *)(uintptr_t)at, bytes, value));
 }
 
 #define VALUE(bits)                                                                                \
-    static CUresult cuStreamWaitValue##bits##_v2_impl(bool pt, CUstream h, CUdeviceptr at,             \
-                                                  cuuint##bits##_t value, unsigned int flags)      \
+    static CUresult cuStreamWaitValue##bits##_v2_impl(bool pt, CUstream h, CUdeviceptr at,         \
+                                                      cuuint##bits##_t value, unsigned int flags)  \
     {                                                                                              \
         return stream_ops_wait(h, pt, at, (bits) / 8, value, flags);                               \
     }                                                                                              \
-    static CUresult cuStreamWriteValue##bits##_v2_impl(bool pt, CUstream h, CUdeviceptr at,            \
-                                                   cuuint##bits##_t value, unsigned int flags)     \
+    static CUresult cuStreamWriteValue##bits##_v2_impl(bool pt, CUstream h, CUdeviceptr at,        \
+                                                       cuuint##bits##_t value, unsigned int flags) \
     {                                                                                              \
         return stream_ops_write(h, pt, at, (bits) / 8, value, flags);                              \
     }
@@ -161,9 +155,9 @@ static CUresult cuStreamBatchMemOp_v2_impl(bool pt, CUstream h, unsigned int cou
         r = batch_check(&params[n]);
     if (r == CUDA_SUCCESS && WEIR_UNLIKELY(capture_running())) {
         bool captured;
-        r = capture_batch(s, c, count, params, flags, &captured);
-        if (r != CUDA_SUCCESS || captured)
-            return r;
+        CU_TRY(capture_batch(s, c, count, params, flags, &captured));
+        if (captured)
+            return CUDA_SUCCESS;
     }
     for (unsigned n = 0; n < count && r == CUDA_SUCCESS; n++)
         r = do_op(h, pt, &params[n]);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
+#include "base/list.h"
 #include "driver/objects.h"
 #include "texture/texture.h"
 
@@ -48,27 +50,11 @@ static struct {
 
 /* ---- life ---- */
 
-static void push(struct object **list, struct object *o)
-{
-    o->next = *list;
-    o->link = list;
-    if (o->next != NULL)
-        o->next->link = &o->next;
-    *list = o;
-}
-
-static void texture_unlink(struct object *o)
-{
-    *o->link = o->next;
-    if (o->next != NULL)
-        o->next->link = o->link;
-}
-
 static void texture_free(struct object *o)
 {
     o->texture.tag = 0;
     o->live = false;
-    push(&all.free, o);
+    LIST_INSERT(all.free, o);
 }
 
 /* Takes the context's objects off a list. What comes back is to be walked along, not unlinked from.
@@ -80,8 +66,8 @@ static struct object *extract(struct object **list, CUcontext c)
         next = o->next;
         if (o->ctx != c)
             continue;
-        texture_unlink(o);
-        push(&found, o);
+        LIST_REMOVE(o);
+        LIST_INSERT(found, o);
     }
     return found;
 }
@@ -140,10 +126,10 @@ static uint64_t publish(const struct object *made)
     if (all.free == NULL)
         grow();
     struct object *o = all.free;
-    texture_unlink(o);
+    LIST_REMOVE(o);
     *o = *made;
     o->live = true;
-    push(&all.live, o);
+    LIST_INSERT(all.live, o);
     pthread_mutex_unlock(&all.lock);
     return (uint64_t)(uintptr_t)o;
 }
@@ -173,9 +159,9 @@ static CUresult with(uint64_t handle, uint32_t tag, struct object *copy)
     if (o != NULL && copy != NULL) {
         *copy = *o;
     } else if (o != NULL) {
-        texture_unlink(o);
+        LIST_REMOVE(o);
         o->live = false;
-        push(&all.retired, o);
+        LIST_INSERT(all.retired, o);
         all.retirements++;
     }
     pthread_mutex_unlock(&all.lock);
@@ -202,8 +188,6 @@ static bool texel_of(CUarray_format format, unsigned channels, struct texture *t
     return channels == 1 || channels == 2 || channels == 4;
 }
 
-static uint32_t at_least_one(size_t n) { return n > 0 ? (uint32_t)n : 1; }
-
 static CUresult describe_array(CUarray a, struct texture *t)
 {
     CU_TRY(array_check(a));
@@ -214,8 +198,8 @@ static CUresult describe_array(CUarray a, struct texture *t)
     t->pitch = a->pitch;
     t->slice = a->slice;
     t->width = (uint32_t)d->Width;
-    t->height = at_least_one(d->Height);
-    t->depth = at_least_one(d->Depth);
+    t->height = (uint32_t)at_least_one(d->Height);
+    t->depth = (uint32_t)at_least_one(d->Depth);
     t->layered = (d->Flags & CUDA_ARRAY3D_LAYERED) != 0;
     t->cube = (d->Flags & CUDA_ARRAY3D_CUBEMAP) != 0;
     bool flat = t->layered || d->Depth == 0 || (d->Flags & CUDA_ARRAY3D_CUBEMAP);

@@ -1,19 +1,19 @@
-/* arena: whole chunks of a range for an allocator above this layer (the pools). The layer accounts
- * for addresses and capacity and asks the owner of the arenas what is at an address; what is in the
- * chunks is the owner's business.
+/* suballocated: whole chunks of a range for an allocator above this layer (the pools). The layer
+ * accounts for addresses and capacity and asks the suballocator what is at an address; what is in
+ * the chunks is its business.
  *
  * The backing is one of two: private anonymous memory, which gets huge pages, or a file in memory,
- * whose pages another process can map. A byte of an arena has the same offset in the file as in the
- * range, so an address is all that must be told to find it. */
+ * whose pages another process can map. A byte of such a chunk has the same offset in the file as in
+ * the range, so an address is all that must be told to find it. */
 #include <fcntl.h>
 #include <sys/mman.h>
 
 #include "memory/space.h"
 #include "memory/view.h"
 
-static const struct mem_arena_owner *owner;
+static const struct mem_suballocator *suballocator;
 
-void mem_set_arena_owner(const struct mem_arena_owner *o) { owner = o; }
+void mem_set_suballocator(const struct mem_suballocator *s) { suballocator = s; }
 
 bool mem_range(int device, uint64_t *base, uint64_t *bytes)
 {
@@ -78,8 +78,8 @@ static bool take_chunks(struct space *s, uint64_t n, uint64_t at, uint64_t *firs
     return true;
 }
 
-enum mem_status mem_arena_take(int device, enum mem_kind kind, uint64_t bytes, uint64_t at, int fd,
-                               uint32_t devices, uint64_t *base)
+enum mem_status mem_chunks_take(int device, enum mem_kind kind, uint64_t bytes, uint64_t at, int fd,
+                                uint32_t devices, uint64_t *base)
 {
     struct space *s = space_of(device);
     if (s == NULL || bytes == 0 || bytes % SPACE_CHUNK != 0 ||
@@ -98,7 +98,7 @@ enum mem_status mem_arena_take(int device, enum mem_kind kind, uint64_t bytes, u
         }
         if (found && back(s, s->base + first * SPACE_CHUNK, bytes, fd, devices)) {
             for (uint64_t i = 0; i < bytes / SPACE_CHUNK; i++)
-                s->chunks[first + i] = (struct chunk){.state = CHUNK_ARENA, .kind = kind};
+                s->chunks[first + i] = (struct chunk){.state = CHUNK_SUBALLOCATED, .kind = kind};
             s->used += bytes;
             *base = s->base + first * SPACE_CHUNK;
             status = MEM_OK;
@@ -108,7 +108,7 @@ enum mem_status mem_arena_take(int device, enum mem_kind kind, uint64_t bytes, u
     return status;
 }
 
-void mem_arena_allow(int device, uint64_t base, uint64_t bytes, uint32_t devices)
+void mem_chunks_allow(int device, uint64_t base, uint64_t bytes, uint32_t devices)
 {
     struct space *s = space_of(device);
     if (!mem_guarded())
@@ -118,7 +118,7 @@ void mem_arena_allow(int device, uint64_t base, uint64_t bytes, uint32_t devices
     pthread_mutex_unlock(&s->lock);
 }
 
-void mem_arena_drop(int device, uint64_t base, uint64_t bytes, int fd)
+void mem_chunks_drop(int device, uint64_t base, uint64_t bytes, int fd)
 {
     struct space *s = space_of(device);
     pthread_mutex_lock(&s->lock);
@@ -128,25 +128,29 @@ void mem_arena_drop(int device, uint64_t base, uint64_t bytes, int fd)
     pthread_mutex_unlock(&s->lock);
 }
 
-bool space_in_arena(const struct space *s, uint64_t address)
+bool space_suballocated(const struct space *s, uint64_t address)
 {
-    return owner != NULL && s->chunks[(address - s->base) / SPACE_CHUNK].state == CHUNK_ARENA;
+    return suballocator != NULL &&
+           s->chunks[(address - s->base) / SPACE_CHUNK].state == CHUNK_SUBALLOCATED;
 }
 
-uint32_t arena_devices(uint64_t address) { return owner->devices((const void *)address); }
-
-bool arena_find(uint64_t address, struct mem_info *info)
+uint32_t suballocated_devices(uint64_t address)
 {
-    return owner->find((const void *)address, info);
+    return suballocator->devices((const void *)address);
 }
 
-bool arena_place(struct space *s, uint64_t address, struct mem_place *out)
+bool suballocated_find(uint64_t address, struct mem_info *info)
 {
-    if (owner == NULL || !space_holds(s, address))
+    return suballocator->find((const void *)address, info);
+}
+
+bool suballocated_place(struct space *s, uint64_t address, struct mem_place *out)
+{
+    if (suballocator == NULL || !space_holds(s, address))
         return false;
     pthread_mutex_lock(&s->lock);
     enum chunk_state state = s->chunks[(address - s->base) / SPACE_CHUNK].state;
     pthread_mutex_unlock(&s->lock);
-    return (state == CHUNK_ARENA || state == CHUNK_FREE) &&
-           owner->place((const void *)address, out);
+    return (state == CHUNK_SUBALLOCATED || state == CHUNK_FREE) &&
+           suballocator->place((const void *)address, out);
 }
