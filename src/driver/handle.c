@@ -146,8 +146,8 @@ void *handle_new(uint32_t tag, size_t bytes)
     if (k->dead > QUARANTINE) {
         p = take_dead(k);
     } else {
-        bool room = k->fresh != NULL && (size_t)(k->end - k->fresh) >= k->stride;
-        p = room || new_slab(k) ? k->fresh : k->first != NULL ? take_dead(k) : NULL;
+        bool fits = k->fresh != NULL && (size_t)(k->end - k->fresh) >= k->stride;
+        p = fits || new_slab(k) ? k->fresh : k->first != NULL ? take_dead(k) : NULL;
         if (p != NULL && p == k->fresh)
             k->fresh += k->stride;
     }

@@ -88,7 +88,7 @@ static void own_memory(int which, const char *words)
 /* ---- errors by thread ---- */
 
 /* Each odd thread makes an error of its own, and sees that one alone, once. */
-__global__ void fail_apart()
+__global__ void fail_uninlined()
 {
     int t = (int)threadIdx.x;
     if (t % 2 == 1)
@@ -111,7 +111,7 @@ int main()
     own_memory(1, ": argument 1 of the launch of kernel second(int*, int) points to local memory");
 
     int got[64];
-    fail_apart<<<1, 64>>>();
+    fail_uninlined<<<1, 64>>>();
     OK(cudaDeviceSynchronize());
     OK(cudaMemcpyFromSymbol(got, errors, sizeof got));
     for (int t = 0; t < 64; t++)

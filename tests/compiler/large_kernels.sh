@@ -1,13 +1,13 @@
 #!/bin/sh
 # usage: large_kernels.sh WEIR GENERATOR: baseline code of large kernels is compiled in time that is
 # linear in their size. Where it grew with the square, three times the size took ten times as long;
-# what is counted is processor time, so that a busy machine does not matter.
+# what is counted is CPU time, so that a busy machine does not matter.
 set -eu
 weir=$1 generator=$2
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-# ms SHAPE SIZE: milliseconds of processor time for the baseline tier.
+# ms SHAPE SIZE: milliseconds of CPU time for the baseline tier.
 ms()
 {
     "$generator" "$1" "$2" > "$dir/kernel.ptx"

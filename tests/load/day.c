@@ -1,6 +1,6 @@
 /* A day's load in short: processes that work on many streams and threads in little device memory,
  * some of which share memory; random ones are killed at any moment and started again. What survives
- * must have its data whole and its memory flat, and nothing may be left behind.
+ * must have its data whole and its memory flat, and nothing may be left over.
  *
  *   load_day WORKER SECONDS [SEED]
  *
@@ -109,7 +109,7 @@ static void end_all(void)
     CHECK_EQ_INT(waitpid(-1, NULL, WNOHANG), -1); /* no other children */
 }
 
-/* ---- what is left behind ---- */
+/* ---- what is left over ---- */
 
 static int ours_in(const char *directory)
 {

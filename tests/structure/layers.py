@@ -3,7 +3,8 @@
 
     layers.py SOURCE-DIRECTORY
 
-1. No file includes a header of a layer that its own must not know (ALLOWED).
+1. No file includes a header of a layer that its own must not know (ALLOWED), and the table in
+   docs/upcalls.md says the same.
 2. Each thread-local variable, and each function type or struct with function pointers that a header
    offers, is named in docs/upcalls.md; and what is named there exists.
 3. No source file is longer, and no directory holds more files, than a reader can survey.
@@ -118,6 +119,22 @@ def check_listed(root, texts, errors):
         errors.append(f"docs/upcalls.md: {name} is not defined in {path}")
 
 
+def check_layer_table(root, errors):
+    """That the table of layers in docs/upcalls.md says what ALLOWED says, in its order."""
+    page = read(root, os.path.join("docs", "upcalls.md"))
+    section = page.split("## Layers", 1)[1].split("\n## ", 1)[0]
+    listed = [(name, set(re.findall(r"`([^`]+)`", known)))
+              for name, known in re.findall(r"^\| `(\w+)` \| (.*) \|$", section, re.M)]
+    allowed = [(layer, known | {header for who, header in ALSO if who == layer})
+               for layer, known in ALLOWED.items()]
+    for (name, known), (layer, right) in zip(listed, allowed):
+        if (name, known) != (layer, right):
+            errors.append(f"docs/upcalls.md: {name} may know {sorted(known)}, "
+                          f"but {layer} may know {sorted(right)}")
+    if len(listed) != len(allowed):
+        errors.append(f"docs/upcalls.md: {len(listed)} layers, not {len(allowed)}")
+
+
 def check_sizes(texts, errors):
     directories = {}
     for path, text in texts.items():
@@ -148,6 +165,7 @@ def main():
     for path, text in texts.items():
         check_includes(path, COMMENT.sub("", text), errors)
     check_listed(root, texts, errors)
+    check_layer_table(root, errors)
     check_sizes(texts, errors)
     check_opening(texts, errors)
     for e in errors:

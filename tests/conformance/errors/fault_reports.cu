@@ -109,7 +109,7 @@ static bool reports() { return asker() != nullptr; }
 
 /* Told of a misaligned access: its place in the allocation (-1: in none), and its thread (-1: one
  * of several). */
-static void misaligned_story(long long distance, int thread)
+static void misaligned_report(long long distance, int thread)
 {
     if (!reports())
         return;
@@ -155,7 +155,7 @@ static void place(weir_place where, unsigned long long distance, size_t size)
 #else
 enum weir_place { WEIR_PLACE_NULL, WEIR_PLACE_PAST, WEIR_PLACE_BEFORE };
 static void place(weir_place, unsigned long long, size_t) {}
-static void misaligned_story(long long, int) {}
+static void misaligned_report(long long, int) {}
 static bool reports() { return false; }
 #endif
 
@@ -205,7 +205,7 @@ template <class Launch> static void misaligned(Launch launch, long long distance
     launch(p);
     CHECK_EQ_INT(cudaGetLastError(), cudaSuccess);
     CHECK_EQ_INT(cudaDeviceSynchronize(), cudaErrorMisalignedAddress);
-    misaligned_story(distance, thread);
+    misaligned_report(distance, thread);
     reset();
 }
 

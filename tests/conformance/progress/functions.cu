@@ -18,7 +18,7 @@ __device__ __noinline__ int await(volatile int *flag, int value, int depth)
 
 // ---- warps of a block hand on a token, the last warp first ----
 
-__global__ void relay_recursive(int *out, int warps)
+__global__ void hand_on_recursive(int *out, int warps)
 {
     __shared__ volatile int token;
     if (threadIdx.x == 0)
@@ -56,7 +56,7 @@ struct waits_by_atomics : waits {
 };
 
 // Lanes of a warp go to different functions, each of which waits for a later warp.
-__global__ void relay_virtual(int *out, int warps)
+__global__ void hand_on_virtual(int *out, int warps)
 {
     __shared__ int count;
     waits_plainly a;
@@ -174,12 +174,12 @@ int main()
     CHECK_EQ_INT(cudaSuccess, cudaMallocManaged(&out, blocks * threads * sizeof *out));
     CHECK_EQ_INT(cudaSuccess, cudaMallocManaged(&flags, 1024 * sizeof *flags));
 
-    relay_recursive<<<blocks, threads>>>(out, threads / 32);
+    hand_on_recursive<<<blocks, threads>>>(out, threads / 32);
     CHECK_EQ_INT(cudaSuccess, cudaDeviceSynchronize());
     for (int i = 0; i < blocks * threads; i++)
         CHECK_EQ_INT(out[i], i % threads % 7 * 1000 + i % threads / 32);
 
-    relay_virtual<<<blocks, threads>>>(out, threads / 32);
+    hand_on_virtual<<<blocks, threads>>>(out, threads / 32);
     CHECK_EQ_INT(cudaSuccess, cudaDeviceSynchronize());
     for (int i = 0; i < blocks * threads; i++) {
         int t = i % threads, turn = (threads / 32 - 1 - t / 32) * 32;

@@ -73,7 +73,7 @@ static void nonblocking_takes_no_part()
 }
 
 /* Two threads' own streams do not wait for each other. */
-static void threads_are_apart()
+static void threads_are_independent()
 {
     *flag = 0;
     wait_for<<<1, 1, 0, cudaStreamPerThread>>>(flag);
@@ -93,6 +93,6 @@ int main()
     OK(cudaMalloc(&data, 2 * sizeof *data));
     legacy_waits_for_blocking();
     nonblocking_takes_no_part();
-    threads_are_apart();
+    threads_are_independent();
     return check_done();
 }
