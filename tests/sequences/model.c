@@ -51,7 +51,7 @@ static void join(struct clock *to, const struct clock *from)
             to->t[i] = from->t[i];
 }
 
-static bool behind_gate(const struct thread *t, const struct clock *c)
+static bool after_gate(const struct thread *t, const struct clock *c)
 {
     return t->gate == CLOSED && c->t[t->gate_stream] >= t->gate_tick;
 }
@@ -68,7 +68,7 @@ void enqueued(struct thread *t, int s)
         join(&stream->seen, &t->stream[LEGACY].seen);
     }
     stream->seen.t[s] = ++stream->tick;
-    stream->held = behind_gate(t, &stream->seen);
+    stream->held = after_gate(t, &stream->seen);
 }
 
 void enqueued_alone(struct thread *t, int s) { t->stream[s].seen.t[s] = ++t->stream[s].tick; }
@@ -76,7 +76,7 @@ void enqueued_alone(struct thread *t, int s) { t->stream[s].seen.t[s] = ++t->str
 void joins(struct thread *t, int s, const struct clock *c)
 {
     join(&t->stream[s].seen, c);
-    t->stream[s].held = behind_gate(t, &t->stream[s].seen);
+    t->stream[s].held = after_gate(t, &t->stream[s].seen);
 }
 
 void host_joins(struct thread *t, const struct clock *c)

@@ -225,7 +225,7 @@ try_again:
 
 /* Leaving an argument without its launch: what it had configured is of no meaning any more. */
 #ifdef __clang__
-__global__ void left_behind(int n)
+__global__ void left_over(int n)
 {
     for (int k = 0; k < n; k++)
         put<<<2, 2>>>(73, ({
@@ -351,7 +351,7 @@ int main()
     static const int of_none[] = {cudaErrorInvalidDeviceFunction, cudaSuccess};
     no_pointer<<<1, 1>>>();
     expect(99, of_none, 2);
-    left_behind<<<1, 1>>>(5);
+    left_over<<<1, 1>>>(5);
     expect(73, of_the_left, 5);
 #endif
     return check_done();
