@@ -1,4 +1,5 @@
-/* The table of environment variables is whole, and values are read or refused as documented. */
+/* Module base/env: the table of environment variables is whole, and values are read or refused as
+ * documented. */
 #include "base/env.h"
 #include "check.h"
 

@@ -1,4 +1,4 @@
-/* What device code may call beside launching. */
+/* D7.1: what device code may call beside launching. */
 #include "common.h"
 
 static CUmodule module;

@@ -1,5 +1,5 @@
-/* Faults of children reach the host, with the chain of launches; what a child cannot use is caught
- * at its launch; after a reset all is as new. */
+/* D3.4, D7.2, E3.3: faults of children reach the host, with the chain of launches; what a child
+ * cannot use is caught at its launch; after a reset all is as new. */
 #include "common.h"
 
 static CUmodule module;

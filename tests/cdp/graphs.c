@@ -1,4 +1,4 @@
-/* Graphs that kernels launch: fire and forget, tail launches, siblings, and by themselves. */
+/* D4.3: graphs that kernels launch: fire and forget, tail launches, siblings, and by themselves. */
 #include "common.h"
 
 static const unsigned long long TAIL = 1ull << 56, FORGET = 2ull << 56, SIBLING = 3ull << 56;

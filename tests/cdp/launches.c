@@ -1,5 +1,5 @@
-/* Launches from device code: the forms in which compilers write them, order, depth, errors, tail
- * launches, waiting. */
+/* D1, D2, D6: launches from device code: the forms in which compilers write them, order, depth,
+ * errors, tail launches, waiting. */
 #include "common.h"
 
 static CUmodule module;

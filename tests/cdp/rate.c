@@ -1,4 +1,4 @@
-/* A million children from 128 threads: none is lost, memory stays bounded. `rate print` tells
+/* D6.2: a million children from 128 threads: none is lost, memory stays bounded. `rate print` tells
  * times: launches a second from 128 threads, nanoseconds for one in a block's order. */
 #include <stdio.h>
 #include <time.h>

@@ -1,5 +1,5 @@
-/* Random trees of launches in all streams, with waits in divergent code; block shapes that nobody
- * has compiled; clusters. */
+/* D4.1, D5.1: random trees of launches in all streams, with waits in divergent code; block shapes
+ * that nobody has compiled; clusters. */
 #include "common.h"
 
 enum { DEPTH = 4, SYNC_DEPTH = 8, MOST = 30000 };

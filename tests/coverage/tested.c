@@ -1,6 +1,6 @@
-/* tested: the instructions that tests run against a reference, a line each as tools/coverage/key.h
- * writes them: those of the case table (tests/arithmetic/cases.def) and of the kernels of forms
- * (tests/fuzz/gen_forms.c). */
+/* K2, K3.1: tested: the instructions that tests run against a reference, a line each as
+ * tools/coverage/key.h writes them: those of the case table (tests/arithmetic/cases.def) and of the
+ * kernels of forms (tests/fuzz/gen_forms.c). */
 #include "../arithmetic/text.h"
 #include "../fuzz/gen.h"
 #include "key.h"

@@ -1,5 +1,5 @@
-/* Several devices and contexts: memory and faults of their own, events across; work that needs two
- * threads at the same time gets them. */
+/* Module device: several devices and contexts: memory and faults of their own, events across; work
+ * that needs two threads at the same time gets them. */
 #include "common.h"
 
 static struct grid_kernel spin = KERNEL(spin_block), count = KERNEL(count_block);

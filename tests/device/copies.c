@@ -1,5 +1,5 @@
-/* Copies and fills of all shapes, between all kinds of memory, small and shared by workers, and
- * which of them wait (spec Y1 to Y3). */
+/* M3.1, module device: copies and fills of all shapes, between all kinds of memory, small and
+ * shared by workers, and which of them wait (spec Y1 to Y3). */
 #include "common.h"
 
 static struct grid_kernel spin = KERNEL(spin_block);

@@ -1,4 +1,4 @@
-/* Events: what a recording keeps, what a wait saw, times, events freed early. */
+/* Module device: events: what a recording keeps, what a wait saw, times, events freed early. */
 #include "common.h"
 
 static struct grid_kernel spin = KERNEL(spin_block), count = KERNEL(count_block);

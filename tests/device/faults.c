@@ -1,4 +1,5 @@
-/* Faults: each kind becomes the context's sticky error, queues drain, a reset makes all well. */
+/* E2.1, module device: faults: each kind becomes the context's sticky error, queues drain, a reset
+ * makes all well. */
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/wait.h>

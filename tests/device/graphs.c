@@ -1,5 +1,5 @@
-/* Graphs: order in random ones, branches side by side, loops, launches one after the other, changes
- * between launches, event nodes, faults. */
+/* S9.2, module device: graphs: order in random ones, branches side by side, loops, launches one
+ * after the other, changes between launches, event nodes, faults. */
 #include "common.h"
 
 enum { MOST = 200 };

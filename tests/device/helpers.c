@@ -1,4 +1,5 @@
-/* What compiled code calls: printf with its formats and its ring, assert, malloc and free. */
+/* K2.14, module exec: what compiled code calls: printf with its formats and its ring, assert,
+ * malloc and free. */
 #include <unistd.h>
 
 #include "common.h"

@@ -1,4 +1,5 @@
-/* The memory layer by itself: placing, finding, guards, reuse, accounting, registered ranges. */
+/* Module memory: the memory layer by itself: placing, finding, guards, reuse, accounting,
+ * registered ranges. */
 #include "memory/memory.h"
 #include "memory/view.h"
 

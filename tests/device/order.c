@@ -1,5 +1,5 @@
-/* Order: what a stream comes after by events and by the default stream's rule, what a
- * synchronization proves, and that a mark counts all that comes before it. */
+/* Module device: order: what a stream comes after by events and by the default stream's rule, what
+ * a synchronization proves, and that a mark counts all that comes before it. */
 #include "common.h"
 
 static struct grid_kernel spin = KERNEL(spin_block);

@@ -1,5 +1,5 @@
-/* Forward progress: kernels that spin, in any number, never stop other work (spec S8), whatever the
- * number of workers; blocks of cooperative launches wait for each other. */
+/* S8, module exec: forward progress: kernels that spin, in any number, never stop other work (spec
+ * S8), whatever the number of workers; blocks of cooperative launches wait for each other. */
 #include "common.h"
 
 static struct grid_kernel spin = KERNEL(spin_block), count = KERNEL(count_block);

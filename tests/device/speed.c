@@ -1,5 +1,5 @@
-/* The calls that programs make most, very often in a row. Prints what one costs, which is not
- * checked, since a machine that tests may be busy. Checks that nothing has failed. */
+/* Module device: the calls that programs make most, very often in a row. Prints what one costs,
+ * which is not checked, since a machine that tests may be busy. Checks that nothing has failed. */
 #include "common.h"
 
 static uint32_t empty_block(struct jit_block *b) { return JIT_DONE; }

@@ -1,5 +1,5 @@
-/* Streams: order within one, overlap of two, the default stream's barriers, host functions, calls,
- * and streams that are freed with work in them. */
+/* Module device: streams: order within one, overlap of two, the default stream's barriers, host
+ * functions, calls, and streams that are freed with work in them. */
 #include "common.h"
 
 static struct grid_kernel spin = KERNEL(spin_block), count = KERNEL(count_block);

@@ -1,5 +1,5 @@
-/* Many host threads on many streams at once: launches, copies, events, waits, synchronizations,
- * streams made and freed, the default stream in between. */
+/* Module device: many host threads on many streams at once: launches, copies, events, waits,
+ * synchronizations, streams made and freed, the default stream in between. */
 #include "common.h"
 
 enum { THREADS = 6, STREAMS = 8, STEPS = 1500 };

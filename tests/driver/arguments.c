@@ -1,5 +1,6 @@
-/* Wrong arguments: what each function says to NULL, to handles that are none, to ordinals, flags
- * and sizes out of range; what it says before cuInit and without a context. */
+/* E1, by the driver API: wrong arguments: what each function says to NULL, to handles that are
+ * none, to ordinals, flags and sizes out of range; what it says before cuInit and without a
+ * context. */
 #include "common.h"
 
 /* Expressions and the codes they must give, with everything they need in scope. */

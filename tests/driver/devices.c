@@ -1,6 +1,6 @@
-/* Several devices: WEIR_DEVICES makes them, CUDA_VISIBLE_DEVICES picks and orders them; peers,
- * memory and variables of each; what devices say of themselves. Run with WEIR_DEVICES=3 and
- * CUDA_VISIBLE_DEVICES=2,0. */
+/* S7, A8, by the driver API: several devices: WEIR_DEVICES makes them, CUDA_VISIBLE_DEVICES picks
+ * and orders them; peers, memory and variables of each; what devices say of themselves. Run with
+ * WEIR_DEVICES=3 and CUDA_VISIBLE_DEVICES=2,0. */
 #include "common.h"
 
 static int attribute(CUdevice_attribute which, CUdevice dev)

@@ -1,4 +1,5 @@
-/* How processes end: see exit.sh, which runs this with each mode and looks at what comes out. */
+/* S7, D2.2: how processes end: see exit.sh, which runs this with each mode and looks at what comes
+ * out. */
 #include "common.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
-/* Damaged fat binaries: every byte of good ones changed in turn, every length cut off, and random
- * damage of several bytes. Built with the address and undefined-behaviour sanitizers; the reader
- * must answer, whatever the answer, and read nothing outside. */
+/* K3.2: damaged fat binaries: every byte of good ones changed in turn, every length cut off, and
+ * random damage of several bytes. Built with the address and undefined-behaviour sanitizers; the
+ * reader must answer, whatever the answer, and read nothing outside. */
 #include "check.h"
 #include "driver/module/fatbin.h"
 

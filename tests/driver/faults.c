@@ -1,4 +1,4 @@
-/* Faults in kernels: their codes, that they stick to the context, that a reset heals, and that
+/* E2: faults in kernels: their codes, that they stick to the context, that a reset heals, and that
  * objects can be destroyed meanwhile. */
 #include "common.h"
 

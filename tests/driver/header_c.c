@@ -1,6 +1,6 @@
-/* header_c.c: cuda.h alone in C: it compiles without a warning, has the layouts and values binaries
- * rely on, and plain names mean the symbols they should. Built a second time for per-thread default
- * streams. */
+/* C1: header_c.c: cuda.h alone in C: it compiles without a warning, has the layouts and values
+ * binaries rely on, and plain names mean the symbols they should. Built a second time for
+ * per-thread default streams. */
 #include <cuda.h>
 
 #include "check.h"

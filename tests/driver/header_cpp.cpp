@@ -1,4 +1,4 @@
-/* header_cpp.cpp: cuda.h alone in C++: the same as header_c.c, and the calls have C linkage. */
+/* C1: header_cpp.cpp: cuda.h alone in C++: the same as header_c.c, and the calls have C linkage. */
 #include <cuda.h>
 #include <cudaProfiler.h>
 

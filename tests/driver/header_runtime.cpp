@@ -1,5 +1,5 @@
-/* header_runtime.cpp: cuda.h beside the runtime API's header, in either order: they agree where one
- * is the other's. */
+/* C1: header_runtime.cpp: cuda.h beside the runtime API's header, in either order: they agree where
+ * one is the other's. */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 

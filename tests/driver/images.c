@@ -1,5 +1,5 @@
-/* Module images: PTX text, fat binaries of all packings built here byte by byte, wrappers, and what
- * is refused: broken PTX, newer architectures, machine code, damage. */
+/* K1.1, K3.2: module images: PTX text, fat binaries of all packings built here byte by byte,
+ * wrappers, and what is refused: broken PTX, newer architectures, machine code, damage. */
 #include "common.h"
 
 #include <lz4.h>

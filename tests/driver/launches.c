@@ -1,5 +1,5 @@
-/* Launches: shapes and sizes that do not fit, parameters in both forms, attributes, cooperative
- * grids, functions' attributes, occupancy. */
+/* K1.2, by the driver API: launches: shapes and sizes that do not fit, parameters in both forms,
+ * attributes, cooperative grids, functions' attributes, occupancy. */
 #include "common.h"
 
 static CUmodule module;

@@ -1,4 +1,5 @@
-/* Memory: what addresses say of themselves, copies and sets of every shape, arrays, advice. */
+/* M1, M3, by the driver API: memory: what addresses say of themselves, copies and sets of every
+ * shape, arrays, advice. */
 #include "common.h"
 
 #include <stdint.h>

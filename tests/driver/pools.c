@@ -1,5 +1,5 @@
-/* A look inside pools: statistics by the API, for other processes, and in a file at the end;
- * access; pools of devices that are not there. */
+/* A6, E4.1: a look inside pools: statistics by the API, for other processes, and in a file at the
+ * end; access; pools of devices that are not there. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* Handles that are none: never made, of another kind, destroyed, left over from before a reset.
- * Each is refused, never followed. */
+/* E1.4: handles that are none: never made, of another kind, destroyed, left over from before a
+ * reset. Each is refused, never followed. */
 #include "common.h"
 
 static CUmodule module;

@@ -1,5 +1,5 @@
-/* Streams, events, host functions, values in memory, per-thread default streams, all with a kernel
- * that spins until the host lets it go. */
+/* S1 to S6, by the driver API: streams, events, host functions, values in memory, per-thread
+ * default streams, all with a kernel that spins until the host lets it go. */
 #include "common.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-/* Many host threads at once: loading and unloading modules, compiling the same kernel, making
+/* S7.3: many host threads at once: loading and unloading modules, compiling the same kernel, making
  * contexts, streams and memory; each with its own current context and last message. */
 #include "common.h"
 

@@ -1,6 +1,6 @@
-/* Kernels that take long to compile: baseline code first, optimized code from the background
- * compiler, in whichever state the program unloads modules, resets the device, forks or ends.
- * usage: tiers MODE; the modes are below. WEIR_CACHE_DIR is an empty directory. */
+/* Module loader: kernels that take long to compile: baseline code first, optimized code from the
+ * background compiler, in whichever state the program unloads modules, resets the device, forks or
+ * ends. usage: tiers MODE; the modes are below. WEIR_CACHE_DIR is an empty directory. */
 #include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>

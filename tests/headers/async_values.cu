@@ -1,5 +1,5 @@
-/* cuda::barrier and cuda::pipeline by value: arrivals and waits as separate calls, changing numbers of threads,
- * producers ahead of consumers. Run on the software device. */
+/* K2.10, headers: cuda::barrier and cuda::pipeline by value: arrivals and waits as separate calls,
+ * changing numbers of threads, producers ahead of consumers. Run on the software device. */
 #include <cooperative_groups.h>
 #include <cuda/barrier>
 #include <cuda/pipeline>

@@ -1,5 +1,6 @@
-/* Our <cuda/atomic>: atomics of all sizes and scopes, on the device from many threads and on the
- * host, of integers, floats, pointers and plain structs; and what groups do with them. */
+/* K2.7, headers: our <cuda/atomic>: atomics of all sizes and scopes, on the device from many
+ * threads and on the host, of integers, floats, pointers and plain structs; and what groups do with
+ * them. */
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cooperative_groups/scan.h>

@@ -1,5 +1,5 @@
-/* cuda_awbarrier_primitives.h and __pipeline_arrive_on: phases, tokens, dropping, copies that a
- * barrier tells. */
+/* K2.10, headers: cuda_awbarrier_primitives.h and __pipeline_arrive_on: phases, tokens, dropping,
+ * copies that a barrier tells. */
 #include <cuda_awbarrier_primitives.h>
 #include <cuda_pipeline_primitives.h>
 #include <cuda_runtime.h>

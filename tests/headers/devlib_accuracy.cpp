@@ -1,4 +1,5 @@
-/* Accuracy of the device library's rare functions against CUDA's published bounds.
+/* K2.1, device library: accuracy of the device library's rare functions against CUDA's published
+ * bounds.
  *
  * The sources are compiled for the host, with the few instructions they name mapped to C; the
  * functions left to the JIT are the C library's. References are computed in long double (64 bits of

@@ -1,6 +1,6 @@
-/* Cooperative groups by value: what each operation gives in every thread, against the host's
- * arithmetic. Run on the software device; with SEVERAL_WARPS defined, the tiles of more than one
- * warp, which meet at named barriers, else everything else. */
+/* K2.5, K2.6, headers: cooperative groups by value: what each operation gives in every thread,
+ * against the host's arithmetic. Run on the software device; with SEVERAL_WARPS defined, the tiles
+ * of more than one warp, which meet at named barriers, else everything else. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* half and bfloat16 on the device against the same functions on the host, bit for bit, on random
- * bit patterns. Run on the software device. */
+/* K2.16, headers: half and bfloat16 on the device against the same functions on the host, bit for
+ * bit, on random bit patterns. Run on the software device. */
 #include <stdint.h>
 #include <stdio.h>
 

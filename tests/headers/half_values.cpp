@@ -1,5 +1,5 @@
-/* half and bfloat16 on the host, by value: every bit pattern there and back, every rounding of
- * conversions, arithmetic against the compiler's own types. */
+/* K2.16, headers: half and bfloat16 on the host, by value: every bit pattern there and back, every
+ * rounding of conversions, arithmetic against the compiler's own types. */
 #include <math.h>
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
-/* Integer, SIMD-in-a-word, conversion and rounding intrinsics by value, against their definitions
- * in C; and what atomic functions leave in memory. Run on the software device. */
+/* K2.1, headers: integer, SIMD-in-a-word, conversion and rounding intrinsics by value, against
+ * their definitions in C; and what atomic functions leave in memory. Run on the software device. */
 #include <fenv.h>
 #include <math.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-/* The accuracy of CUDA's mathematical functions as kernels see them: headers, device library,
- * compiler and vector math together, against long double and the bounds of the CUDA C++ Programming
- * Guide. Run on the software device. */
+/* K2.1, headers: the accuracy of CUDA's mathematical functions as kernels see them: headers, device
+ * library, compiler and vector math together, against long double and the bounds of the CUDA C++
+ * Programming Guide. Run on the software device. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>

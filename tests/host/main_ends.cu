@@ -1,5 +1,6 @@
-// A program whose main thread ends by pthread_exit, before or after its others: main_ends MODE. What
-// it prints and its status are as if it had returned from main when its last thread ended.
+// S7.7: a program whose main thread ends by pthread_exit, before or after its others: main_ends
+// MODE. What it prints and its status are as if it had returned from main when its last thread
+// ended.
 #include <cuda_runtime.h>
 
 #include <cstdio>

@@ -1,5 +1,6 @@
-/* Plugins with the static runtime in a host written in C: ten at once beside OpenMP, closed and
- * opened again, in a namespace of their own, and threads that outlive them.
+/* S7.6: plugins with the static runtime in a host written in C: ten at once beside OpenMP, closed
+ * and opened again, in a namespace of their own, and threads that outlive them.
+ *
  *   host_plugins PLUGIN DIRECTORY      DIRECTORY is for copies of the plugin */
 #include <dlfcn.h>
 #include <pthread.h>

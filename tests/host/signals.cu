@@ -1,5 +1,5 @@
-// A fault of device code is reported whatever the program has done with the signals of its threads;
-// and what is sent to the program, and its own faults, reach the program.
+// E2.3: a fault of device code is reported whatever the program has done with the signals of its
+// threads; and what is sent to the program, and its own faults, reach the program.
 #include <cuda_runtime.h>
 
 #include <cerrno>

@@ -1,5 +1,5 @@
-/* Interprocess events: recordings of several processes at once, many pending, waits that a killed
- * process leaves, waits that hold no worker. The other program is the argument. */
+/* A9.2: interprocess events: recordings of several processes at once, many pending, waits that a
+ * killed process leaves, waits that hold no worker. The other program is the argument. */
 #include "ipc/ipc.h"
 
 static struct control *control;

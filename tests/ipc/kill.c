@@ -1,5 +1,5 @@
-/* Processes killed at any point while the other one works: the other goes on, its memory is whole,
- * and nothing of it stays. Arguments: the other program, and how often (default 12). */
+/* A9.5: processes killed at any point while the other one works: the other goes on, its memory is
+ * whole, and nothing of it stays. Arguments: the other program, and how often (default 12). */
 #include <dirent.h>
 #include <fcntl.h>
 

@@ -1,5 +1,6 @@
-/* Plain device memory in another process: handles that are no longer good or never were, exporting
- * while kernels run, what freeing and resetting leave. The other program is its argument. */
+/* A9.4: plain device memory in another process: handles that are no longer good or never were,
+ * exporting while kernels run, what freeing and resetting leave. The other program is its argument.
+ */
 #include <dirent.h>
 #include <pthread.h>
 

@@ -1,6 +1,6 @@
-/* A day's load in short: processes that work on many streams and threads in little device memory,
- * some of which share memory; random ones are killed at any moment and started again. What survives
- * must have its data whole and its memory flat, and nothing may be left over.
+/* A9.5: a day's load in short: processes that work on many streams and threads in little device
+ * memory, some of which share memory; random ones are killed at any moment and started again. What
+ * survives must have its data whole and its memory flat, and nothing may be left over.
  *
  *   load_day WORKER SECONDS [SEED]
  *

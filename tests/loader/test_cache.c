@@ -1,6 +1,6 @@
-/* The disk cache alone: what is stored comes back, what is damaged does not, and a directory that
- * cannot be used costs nothing but one notice. Each case runs in a process of its own, since a
- * process chooses its directory once. */
+/* Module loader: the disk cache alone: what is stored comes back, what is damaged does not, and a
+ * directory that cannot be used costs nothing but one notice. Each case runs in a process of its
+ * own, since a process chooses its directory once. */
 #include "cache_cases.h"
 #include "check.h"
 #include "loader/cache.h"

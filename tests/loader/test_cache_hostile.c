@@ -1,4 +1,4 @@
-/* The disk cache where others are at work: whatever has a record's name, whoever owns it,
+/* K3.3: the disk cache where others are at work: whatever has a record's name, whoever owns it,
  * whatever changes while it is read, and whatever limits the process has, a record is used only if
  * nobody but this user can have written it, nothing waits, and nothing ends the process. */
 #include "cache_cases.h"

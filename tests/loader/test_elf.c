@@ -1,4 +1,5 @@
-/* Broken objects: whatever the bytes, the loader refuses or loads, and touches nothing else. */
+/* K3.2: broken objects: whatever the bytes, the loader refuses or loads, and touches nothing else.
+ */
 #include "check.h"
 #include "loader/image.h"
 

@@ -1,4 +1,5 @@
-/* Addresses in code give the source lines they came from, for both DWARF versions in use. */
+/* E3.1, module loader: addresses in code give the source lines they came from, for both DWARF
+ * versions in use. */
 #include "check.h"
 #include "loader/lines_dwarf.h"
 #include "loader/loader.h"

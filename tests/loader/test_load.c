@@ -1,5 +1,5 @@
-/* Code goes in, runs, and gives the right numbers; names bind where they should; what cannot be
- * loaded is refused with a message. */
+/* Module loader: code goes in, runs, and gives the right numbers; names bind where they should;
+ * what cannot be loaded is refused with a message. */
 #include "check.h"
 #include "loader/loader.h"
 #include "loader/progress.h"

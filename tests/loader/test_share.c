@@ -1,5 +1,6 @@
-/* Many processes on one cache directory, and what a later process finds there: the same code
- * without the compiler library; other code after the compiler was rebuilt; whole code after damage.
+/* Module loader: many processes on one cache directory, and what a later process finds there: the
+ * same code without the compiler library; other code after the compiler was rebuilt; whole code
+ * after damage.
  */
 #include "check.h"
 #include "loader/loader.h"

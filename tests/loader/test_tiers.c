@@ -1,6 +1,6 @@
-/* Kernels that take long to optimize, over several processes: baseline code comes from the cache, a
- * process waits at its end once and not in every run, and whoever runs for long enough leaves
- * optimized code to all. */
+/* Module loader: kernels that take long to optimize, over several processes: baseline code comes
+ * from the cache, a process waits at its end once and not in every run, and whoever runs for long
+ * enough leaves optimized code to all. */
 #include "check.h"
 #include "loader/loader.h"
 #include "loader/tier_up.h"

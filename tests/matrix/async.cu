@@ -1,5 +1,5 @@
-/* cp.async: copies of each size with fewer bytes read than written, by some of the threads, from
- * neighbouring and scattered addresses; and the pipeline primitives around it. */
+/* K2.10: cp.async: copies of each size with fewer bytes read than written, by some of the threads,
+ * from neighbouring and scattered addresses; and the pipeline primitives around it. */
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

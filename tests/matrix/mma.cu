@@ -1,5 +1,6 @@
-/* mma.sync, ldmatrix, stmatrix, movmatrix: the fragments' layouts are the ISA's, so each test
- * computes every lane's fragments from the layout's formulas and compares the whole product. */
+/* K2.12: mma.sync, ldmatrix, stmatrix, movmatrix: the fragments' layouts are the ISA's, so each
+ * test computes every lane's fragments from the layout's formulas and compares the whole product.
+ * */
 #include <cfenv>
 #include <cmath>
 #include <cstdint>

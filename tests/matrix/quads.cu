@@ -1,5 +1,6 @@
-/* mma.m8n8k4 on halves: four products of eight lanes each, all layouts and accumulators. Elements
- * are where the ISA's section on fragments says; numbers are small integers, so sums are exact. */
+/* K2.12: mma.m8n8k4 on halves: four products of eight lanes each, all layouts and accumulators.
+ * Elements are where the ISA's section on fragments says; numbers are small integers, so sums are
+ * exact. */
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

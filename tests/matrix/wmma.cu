@@ -1,5 +1,5 @@
-/* wmma: every shape, type and layout of nvcuda::wmma against a reference in double (or integers),
- * on random matrices with a leading dimension larger than the matrix. */
+/* K2.12: wmma: every shape, type and layout of nvcuda::wmma against a reference in double (or
+ * integers), on random matrices with a leading dimension larger than the matrix. */
 #include <cmath>
 #include <cstdint>
 #include <cstdio>

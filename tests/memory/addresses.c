@@ -1,5 +1,5 @@
-/* A range with fewer addresses than its capacity, as where a process's address space is limited:
- * what waits in the cache must not keep addresses from those who need them. */
+/* M1.4, module memory: a range with fewer addresses than its capacity, as where a process's address
+ * space is limited: what waits in the cache must not keep addresses from those who need them. */
 #include "check.h"
 #include "memory/space.h"
 

@@ -1,7 +1,7 @@
-/* The allocator against a simple reference of its rules: random calls on 16 streams. For each
- * answer the reference says whether it is legal: whether each granule was free, and by which moment
- * of which stream; statistics are counted; every byte that is allocated is checked when it is
- * freed.
+/* A6.1, A7.4: the allocator against a simple reference of its rules: random calls on 16 streams.
+ * For each answer the reference says whether it is legal: whether each granule was free, and by
+ * which moment of which stream; statistics are counted; every byte that is allocated is checked
+ * when it is freed.
  *
  *   model [operations] [seed]     100,000 operations, unless told otherwise; `make model`: 10
  * million

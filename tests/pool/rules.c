@@ -1,5 +1,5 @@
-/* Which memory an allocation gets: the three switches, ways of order, frees pending and passed. The
- * expected table is what an H100 does. */
+/* A7.2: which memory an allocation gets: the three switches, ways of order, frees pending and
+ * passed. The expected table is what an H100 does. */
 #include "world.h"
 
 enum { MIB = 1 << 20 };

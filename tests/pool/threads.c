@@ -1,5 +1,5 @@
-/* Many threads at once, each on a stream of its own and now and then freeing what others made, in
- * one pool and in pools that come and go. */
+/* S7.3, module pool: many threads at once, each on a stream of its own and now and then freeing
+ * what others made, in one pool and in pools that come and go. */
 #include <pthread.h>
 #include <sched.h>
 

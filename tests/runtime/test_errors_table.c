@@ -1,5 +1,5 @@
-/* Every code has a name and a text, in order, and no two share a name; codes that both APIs have
- * share their number. */
+/* E1.3: every code has a name and a text, in order, and no two share a name; codes that both APIs
+ * have share their number. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

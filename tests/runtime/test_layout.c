@@ -1,4 +1,4 @@
-/* Sizes, alignments and offsets of the runtime API's types. */
+/* Module runtime: sizes, alignments and offsets of the runtime API's types. */
 #include <stdalign.h>
 #include <stddef.h>
 

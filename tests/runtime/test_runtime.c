@@ -1,5 +1,6 @@
-/* The runtime against a driver that writes down its calls: registration and lazy loading, launches,
- * last errors, which driver function a copy becomes, and what is refused before the driver. */
+/* Module runtime: the runtime against a driver that writes down its calls: registration and lazy
+ * loading, launches, last errors, which driver function a copy becomes, and what is refused before
+ * the driver. */
 #include <pthread.h>
 #include <string.h>
 

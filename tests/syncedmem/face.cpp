@@ -1,5 +1,5 @@
-/* The C++ face of syncedmem: the methods people know, exceptions, moving; linked with the library
- * and the runtime as a program would be, shared and static. */
+/* M5.3: the C++ face of syncedmem: the methods people know, exceptions, moving; linked with the
+ * library and the runtime as a program would be, shared and static. */
 #include <cstdio>
 #include <cstring>
 #include <utility>

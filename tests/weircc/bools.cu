@@ -1,6 +1,6 @@
-/* Bytes of bool that are neither 0 nor 1: loads, kernel arguments, members, copies and conversions
- * give what nvcc's code gives. It tests the whole byte, copies it as it is, and widens it as a
- * signed byte. */
+/* C2: bytes of bool that are neither 0 nor 1: loads, kernel arguments, members, copies and
+ * conversions give what nvcc's code gives. It tests the whole byte, copies it as it is, and widens
+ * it as a signed byte. */
 #include <cstdio>
 #include <cstring>
 

@@ -1,5 +1,5 @@
-/* The files that weircc writes and reads itself: fat binaries, rules for make, object files; and
- * what it makes of clang's messages. */
+/* C2, module weircc: the files that weircc writes and reads itself: fat binaries, rules for make,
+ * object files; and what it makes of clang's messages. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* The option table and the reading of a command line: every option in every spelling, lists, values
- * that are not allowed, response files, the choice of the architecture. */
+/* C2, module weircc: the option table and the reading of a command line: every option in every
+ * spelling, lists, values that are not allowed, response files, the choice of the architecture. */
 #include <stdlib.h>
 #include <unistd.h>
 

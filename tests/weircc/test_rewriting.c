@@ -1,5 +1,5 @@
-/* Kernels that launch kernels: what the rewriter makes of each form of a launch, on both sides, and
- * what becomes of the PTX; directives for clusters. */
+/* D1.1, module weircc: kernels that launch kernels: what the rewriter makes of each form of a
+ * launch, on both sides, and what becomes of the PTX; directives for clusters. */
 #include <stdlib.h>
 
 #include "check.h"

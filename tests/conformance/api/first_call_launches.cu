@@ -1,4 +1,4 @@
-// E1: a launch is the program's first call of the runtime, in a context that the driver API has
+// S7.5: a launch is the program's first call of the runtime, in a context that the driver API has
 // made.
 #include <cuda.h>
 #include <cuda_runtime.h>

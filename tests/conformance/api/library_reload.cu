@@ -1,4 +1,4 @@
-/* E1: libraries that a program loads, uses and unloads again and again, as programs that generate
+/* K1.5: libraries that a program loads, uses and unloads again and again, as programs that generate
  * kernels do: each one's kernels are its own, whatever a handle stood for before. */
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,5 @@
-/* E1: the runtime API from plain C: names and texts of codes, and a round trip through the device.
+/* E1.3: the runtime API from plain C: names and texts of codes, and a round trip through the
+ * device.
  */
 #include <cuda_runtime_api.h>
 #include <string.h>

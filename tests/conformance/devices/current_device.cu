@@ -1,6 +1,8 @@
-/* S7: devices: one current per host thread, flags, limits, properties that agree with attributes,
- * and a reset after which everything works again. */
+/* S7.1, S7.2, S7.4: devices: one current per host thread, flags, limits, properties that agree with
+ * attributes, and a reset after which everything works again. */
+#include <chrono>
 #include <cstring>
+#include <ctime>
 #include <thread>
 #include <vector>
 
@@ -84,6 +86,36 @@ static void flags_and_limits()
     CHECK(value > 0);
 }
 
+static void sleep_a_while(void *) { std::this_thread::sleep_for(std::chrono::milliseconds(200)); }
+
+/* Seconds of the CPU that this thread takes to wait for 0.2 s, with that flag set. */
+static double cost_of_waiting(unsigned flag)
+{
+    timespec before, after;
+    unsigned flags;
+
+    OK(cudaSetDeviceFlags(flag));
+    OK(cudaGetDeviceFlags(&flags));
+    CHECK_EQ_INT(flags & cudaDeviceScheduleMask, flag);
+    OK(cudaLaunchHostFunc(0, sleep_a_while, nullptr));
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+    OK(cudaDeviceSynchronize());
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+    return (double)(after.tv_sec - before.tv_sec) + 1e-9 * (double)(after.tv_nsec - before.tv_nsec);
+}
+
+/* A thread polls, or polls and yields, or sleeps. */
+static void waiting()
+{
+    double spin = cost_of_waiting(cudaDeviceScheduleSpin);
+    cost_of_waiting(cudaDeviceScheduleYield);
+    double block = cost_of_waiting(cudaDeviceScheduleBlockingSync);
+
+    CHECK(block < 0.05);
+    CHECK(spin > block);
+    OK(cudaSetDeviceFlags(cudaDeviceScheduleAuto));
+}
+
 static void threads()
 {
     std::vector<std::thread> all;
@@ -125,6 +157,7 @@ int main()
 {
     properties();
     flags_and_limits();
+    waiting();
     threads();
     reset();
     OK(cudaGetLastError());

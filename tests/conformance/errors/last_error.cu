@@ -1,4 +1,4 @@
-/* E1: the last error of each thread, and the code of each wrong argument. */
+/* E1.2: the last error of each thread, and the code of each wrong argument. */
 #include <thread>
 
 #include "check.h"

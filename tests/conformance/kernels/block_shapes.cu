@@ -1,4 +1,4 @@
-/* K2: the same kernel in blocks of many shapes, most of them small or of odd sizes: what indices
+/* K1.3: the same kernel in blocks of many shapes, most of them small or of odd sizes: what indices
  * are made of thread indices by masks, shifts, divisions and remainders, and what is read at and
  * written to these places in shared and global memory, as the same source gives it on the host. */
 #include <cstdio>

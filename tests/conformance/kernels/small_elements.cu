@@ -1,7 +1,7 @@
-/* K1: neighbouring threads that load and store elements of one and two bytes, alone and as vectors,
- * when some of them do not: those after the end of an array, every third, one alone, in loops that
- * end at different times. What the others would have touched is left alone and may be no memory at
- * all: the arrays end where an allocation does. */
+/* K2.17: neighbouring threads that load and store elements of one and two bytes, alone and as
+ * vectors, when some of them do not: those after the end of an array, every third, one alone, in
+ * loops that end at different times. What the others would have touched is left alone and may be no
+ * memory at all: the arrays end where an allocation does. */
 #include <cstdint>
 #include <cstdio>
 #include <vector>

@@ -1,4 +1,5 @@
-/* M1: every kind of memory: that it is what it says, and that kernels and the host reach it. */
+/* M1.1, M2.1: every kind of memory: that it is what it says, and that kernels and the host reach
+ * it. */
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -136,21 +137,85 @@ static void unknown_memory()
     CHECK_EQ_INT(a.device, cudaInvalidDeviceId);
 }
 
+/* Adds to each of width x height x depth bytes, in rows of `pitch`. */
+__global__ void add_pitched(char *p, size_t pitch, int width, int height, int value)
+{
+    int x = threadIdx.x, y = blockIdx.x, z = blockIdx.y;
+
+    if (x < width && y < height)
+        p[((size_t)z * height + y) * pitch + x] += value;
+}
+
+/* Memory of malloc's, where the device says that it has access to it. */
+static void pageable_memory()
+{
+    int access = -1;
+    std::vector<int> values(N, 4);
+
+    OK(cudaDeviceGetAttribute(&access, cudaDevAttrPageableMemoryAccess, 0));
+#if __has_include(<weir/weir.h>)
+    const char *checked = getenv("WEIR_CHECK");
+    CHECK_EQ_INT(access, checked == nullptr || strcmp(checked, "memory") != 0);
+#endif
+    if (!access)
+        return;
+    add<<<4, 256>>>(values.data(), N, 5);
+    OK(cudaDeviceSynchronize());
+    for (int i = 0; i < N; i++)
+        CHECK_EQ_INT(values[i], 9);
+}
+
+/* An array keeps its elements for copies in both directions, and tells what it is. */
+static void array_memory()
+{
+    cudaChannelFormatDesc format = cudaCreateChannelDesc<int>(), seen;
+    std::vector<int> in(30 * 20), out(30 * 20);
+    cudaExtent extent;
+    cudaArray_t array;
+    unsigned flags;
+
+    OK(cudaMallocArray(&array, &format, 30, 20));
+    OK(cudaArrayGetInfo(&seen, &extent, &flags, array));
+    CHECK_EQ_INT(seen.x, 32);
+    CHECK_EQ_INT(extent.width, 30);
+    CHECK_EQ_INT(extent.height, 20);
+    for (size_t i = 0; i < in.size(); i++)
+        in[i] = (int)i * 7;
+    OK(cudaMemcpy2DToArray(array, 0, 0, in.data(), 120, 120, 20, cudaMemcpyHostToDevice));
+    OK(cudaMemcpy2DFromArray(out.data(), 120, array, 0, 0, 120, 20, cudaMemcpyDeviceToHost));
+    CHECK(in == out);
+    OK(cudaFreeArray(array));
+}
+
 static void pitched_memory()
 {
     cudaPitchedPtr box;
     size_t pitch;
     char *p;
+    std::vector<char> host(100 * 10 * 5);
 
     OK(cudaMallocPitch(&p, &pitch, 100, 10));
     CHECK(pitch >= 100 && pitch % 32 == 0);
     OK(cudaMemset2D(p, pitch, 1, 100, 10));
+    add_pitched<<<10, 128>>>(p, pitch, 100, 10, 4);
+    OK(cudaMemcpy2D(host.data(), 100, p, pitch, 100, 10, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < 1000; i++)
+        CHECK_EQ_INT(host[i], 5);
     OK(cudaFree(p));
     OK(cudaMalloc3D(&box, make_cudaExtent(100, 10, 5)));
     CHECK(box.pitch >= 100);
     CHECK_EQ_INT(box.xsize, 100);
     CHECK_EQ_INT(box.ysize, 10);
     OK(cudaMemset3D(box, 1, make_cudaExtent(100, 10, 5)));
+    add_pitched<<<dim3(10, 5), 128>>>((char *)box.ptr, box.pitch, 100, 10, 6);
+    cudaMemcpy3DParms copy = {};
+    copy.srcPtr = box;
+    copy.dstPtr = make_cudaPitchedPtr(host.data(), 100, 100, 10);
+    copy.extent = make_cudaExtent(100, 10, 5);
+    copy.kind = cudaMemcpyDeviceToHost;
+    OK(cudaMemcpy3D(&copy));
+    for (char value : host)
+        CHECK_EQ_INT(value, 7);
     OK(cudaFree(box.ptr));
 }
 
@@ -163,7 +228,9 @@ int main()
     pinned_memory(cudaHostAllocMapped | cudaHostAllocWriteCombined);
     registered_memory();
     unknown_memory();
+    pageable_memory();
     pitched_memory();
+    array_memory();
     OK(cudaDeviceSynchronize());
     return check_done();
 }
