@@ -64,7 +64,6 @@ void stats_add(enum stat which) { atomic_fetch_add(&counters[which], 1); }
 void jit_get_stats(struct jit_stats *out)
 {
     *out = (struct jit_stats){
-        .memory_hits = atomic_load(&counters[STAT_MEMORY]),
         .disk_hits = atomic_load(&counters[STAT_DISK]),
         .compiled = atomic_load(&counters[STAT_COMPILED]),
         .damaged = atomic_load(&counters[STAT_DAMAGED]),

@@ -16,7 +16,7 @@ void key_of_launches(const struct ptx_func *entry, struct hash128 *key);
 /* Of what is known about a module. */
 void key_of_facts(const struct ptx_module *m, struct hash128 *key);
 
-enum stat { STAT_MEMORY, STAT_DISK, STAT_COMPILED, STAT_DAMAGED, STAT_COUNT };
+enum stat { STAT_DISK, STAT_COMPILED, STAT_DAMAGED, STAT_COUNT };
 void stats_add(enum stat which);
 
 #endif

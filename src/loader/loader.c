@@ -205,7 +205,6 @@ struct compilation *compilation_get(const struct ptx_func *entry, const struct j
         c->references++;
         while (c->state == COMPILATION_MAKING)
             pthread_cond_wait(&made, &lock);
-        stats_add(STAT_MEMORY);
     } else {
         c = xcalloc(1, sizeof *c);
         c->key = key;

@@ -97,7 +97,6 @@ void jit_set_plugin_path(const char *path);
 
 /* How often code was found where, so far in this process. */
 struct jit_stats {
-    uint64_t memory_hits; /* code was already mapped, or being prepared by another thread */
     uint64_t disk_hits;   /* came from the disk cache */
     uint64_t compiled;    /* had to be compiled */
     uint64_t damaged;     /* cache files refused: wrong checksum or header */

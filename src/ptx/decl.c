@@ -7,8 +7,9 @@
 
 /* ---- names ---- */
 
-struct ptx_sym *ptx_declare(struct ptx_parser *p, const struct ptx_token *name,
-                            enum ptx_sym_kind kind)
+/* Declares a name in the current scope; NULL and a message when it is there already. */
+static struct ptx_sym *declare(struct ptx_parser *p, const struct ptx_token *name,
+                               enum ptx_sym_kind kind)
 {
     bool range = kind == SYM_RANGE;
     const struct ptx_sym *old = ptx_symtab_find(&p->names, name->s, name->n, range);
@@ -218,7 +219,7 @@ static bool decl(struct ptx_parser *p, struct ptx_decl *d, enum ptx_linkage link
 
 /* ---- registers ---- */
 
-static bool room_for_regs(struct ptx_parser *p, const struct ptx_token *name, uint64_t n)
+static bool check_reg_count(struct ptx_parser *p, const struct ptx_token *name, uint64_t n)
 {
     if (p->regs.count + n > LIMIT_FUNC_REGS)
         return ptx_fail(p, name, "'%.*s': more than %d registers in one function", QUOTE(name),
@@ -230,14 +231,15 @@ static bool room_for_regs(struct ptx_parser *p, const struct ptx_token *name, ui
     return true;
 }
 
-bool ptx_add_reg(struct ptx_parser *p, const struct ptx_token *name, unsigned type, unsigned vec)
+/* Adds a register (vector registers become scalars named a.x a.y …); false past the limits. */
+static bool add_reg(struct ptx_parser *p, const struct ptx_token *name, unsigned type, unsigned vec)
 {
     static const char *const part[] = {"x", "y", "z", "w"};
-    if (!room_for_regs(p, name, vec))
+    if (!check_reg_count(p, name, vec))
         return false;
     if (vec > 4)
         return ptx_fail(p, name, "'%.*s': a register has at most 4 components", QUOTE(name));
-    struct ptx_sym *s = ptx_declare(p, name, SYM_REG);
+    struct ptx_sym *s = declare(p, name, SYM_REG);
     if (s == NULL)
         return false;
     s->index = (int32_t)p->regs.count;
@@ -280,9 +282,9 @@ static bool reg_range(struct ptx_parser *p, const struct ptx_token *name, const 
                         LIMIT_FUNC_REGS);
     if (name->n > 1024)
         return ptx_fail(p, name, "the name of these registers is too long");
-    if (!room_for_regs(p, name, n))
+    if (!check_reg_count(p, name, n))
         return false;
-    struct ptx_sym *s = ptx_declare(p, name, SYM_RANGE);
+    struct ptx_sym *s = declare(p, name, SYM_RANGE);
     if (s == NULL)
         return false;
     /* x1<5> and x<20> both hold an x10; so may an older single register: tell them apart by name */
@@ -310,8 +312,7 @@ static bool decl_registers(struct ptx_parser *p, const struct ptx_decl *d)
         if (name.kind != T_IDENT || TOKEN_IS(&name, "_"))
             return ptx_expected(p, "a register name");
         ptx_next(p);
-        bool ok =
-            ptx_accept(p, '<') ? reg_range(p, &name, d) : ptx_add_reg(p, &name, d->type, d->vec);
+        bool ok = ptx_accept(p, '<') ? reg_range(p, &name, d) : add_reg(p, &name, d->type, d->vec);
         if (!ok)
             return false;
     } while (ptx_accept(p, ','));
@@ -402,7 +403,7 @@ static struct ptx_var *enter(struct ptx_parser *p, struct ptx_var *v, const stru
         if (old != NULL && old->kind == SYM_VAR)
             return redeclare(p, old->var, v, name) ? old->var : NULL;
     }
-    struct ptx_sym *s = ptx_declare(p, name, SYM_VAR);
+    struct ptx_sym *s = declare(p, name, SYM_VAR);
     if (s == NULL)
         return NULL;
     s->var = v;
@@ -503,9 +504,9 @@ struct ptx_var *ptx_param(struct ptx_parser *p, int32_t *reg)
         return v;
     if (d.space == PTX_SPACE_REG) {
         *reg = (int32_t)p->regs.count;
-        return d.vec == 1 && ndims == 0 && ptx_add_reg(p, &name, d.type, 1) ? v : NULL;
+        return d.vec == 1 && ndims == 0 && add_reg(p, &name, d.type, 1) ? v : NULL;
     }
-    struct ptx_sym *s = ptx_declare(p, &name, SYM_VAR);
+    struct ptx_sym *s = declare(p, &name, SYM_VAR);
     if (s == NULL)
         return NULL;
     s->var = v;

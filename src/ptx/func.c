@@ -289,7 +289,8 @@ static bool call_targets(struct ptx_parser *p, const struct ptx_token *name)
     return ok;
 }
 
-struct ptx_func *ptx_prototype(struct ptx_parser *p)
+/* `(…) name (…)` of a .callprototype, after the directive, up to the `;`. */
+static struct ptx_func *parse_prototype(struct ptx_parser *p)
 {
     struct ptx_func *f = arena_alloc(p->a, sizeof *f), *outer = p->f;
     f->name = "_";
@@ -316,7 +317,7 @@ struct ptx_func *ptx_prototype(struct ptx_parser *p)
 
 static bool call_prototype(struct ptx_parser *p, const struct ptx_token *name)
 {
-    struct ptx_func *f = ptx_prototype(p);
+    struct ptx_func *f = parse_prototype(p);
     if (f == NULL)
         return false;
     struct ptx_sym *s;

@@ -16,7 +16,6 @@ struct init {
     size_t size, cap; /* bytes of data that exist */
     struct ptx_reloc *relocs;
     size_t nrelocs, relocs_cap;
-    size_t first_ref; /* index of this variable's first unresolved name */
 };
 
 /* Makes data[0 .. bytes) exist. */

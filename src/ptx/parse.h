@@ -176,11 +176,6 @@ bool ptx_decl_start(struct ptx_token *t); /* does this directive begin a variabl
 bool ptx_declaration(struct ptx_parser *p, enum ptx_linkage linkage); /* up to and with the `;` */
 /* `.param .align 8 .b8 x[16]` or `.reg .u32 x`: one parameter; the scope is the function's. */
 struct ptx_var *ptx_param(struct ptx_parser *p, int32_t *reg);
-/* Adds a register (vector registers become scalars named a.x a.y …); false past the limits. */
-bool ptx_add_reg(struct ptx_parser *p, const struct ptx_token *name, unsigned type, unsigned vec);
-/* Declares a name in the current scope; NULL and a message when it is there already. */
-struct ptx_sym *ptx_declare(struct ptx_parser *p, const struct ptx_token *name,
-                            enum ptx_sym_kind kind);
 /* Register of that name (a range's too), innermost scope: *sym its symbol. -1 when there is none.
  */
 int32_t ptx_find_reg(struct ptx_parser *p, const char *s, size_t n, const struct ptx_sym **sym);
@@ -192,8 +187,6 @@ bool ptx_initializer(struct ptx_parser *p, struct ptx_var *v, uint64_t *dims, in
 
 /* ---- func.c ---- */
 bool ptx_function(struct ptx_parser *p, enum ptx_linkage linkage, bool is_entry);
-/* `(…) name (…)` of a .callprototype, after the directive, up to the `;`. */
-struct ptx_func *ptx_prototype(struct ptx_parser *p);
 bool ptx_label_ref(struct ptx_parser *p, int32_t *target); /* at an identifier: steps over it */
 
 /* ---- unique.c ---- */

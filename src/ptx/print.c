@@ -1,7 +1,7 @@
 /* print.c: instructions as text. Suffixes come in the order they were read in, labels are called
  * $L_<index>, and lists that a label names ($T_, $P_) carry the index of the instruction that uses
  * them: print_module.c writes those lists. */
-#include "ptx/print.h"
+#include "ptx/names.h"
 
 #include <string.h>
 
@@ -52,16 +52,19 @@ static void print_symbol(const struct ptx_operand *o, struct strbuf *out)
         sb_printf(out, "+%lld", (long long)o->offset);
 }
 
+static void print_operand(const struct ptx_func *f, const struct ptx_operand *o,
+                          struct strbuf *out);
+
 static void print_list(const struct ptx_func *f, const struct ptx_operand *items, int n,
                        struct strbuf *out)
 {
     for (int k = 0; k < n; k++) {
         sb_printf(out, "%s", k > 0 ? ", " : "");
-        ptx_print_operand(f, &items[k], out);
+        print_operand(f, &items[k], out);
     }
 }
 
-void ptx_print_operand(const struct ptx_func *f, const struct ptx_operand *o, struct strbuf *out)
+static void print_operand(const struct ptx_func *f, const struct ptx_operand *o, struct strbuf *out)
 {
     switch (o->kind) {
     case PTX_OPR_REG:
@@ -145,7 +148,7 @@ void ptx_print_instr(const struct ptx_func *f, const struct ptx_instr *i, struct
         print_call(f, i, out);
     for (int k = 0; k < i->noperands; k++) {
         sb_printf(out, "%s", k == 0 ? " " : k == 1 && i->pair ? "|" : ", ");
-        ptx_print_operand(f, &i->operands[k], out);
+        print_operand(f, &i->operands[k], out);
     }
     if (i->targets != NULL)
         sb_printf(out, ", $T_%d", (int)(i - f->instrs));

@@ -1,6 +1,6 @@
 /* print_module.c: a module as text. Functions come out without inner blocks: the parser gave every
  * name in a function one spelling of its own. */
-#include "ptx/print.h"
+#include "ptx/names.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -114,7 +114,8 @@ WARP_INLINE void to_linear(uint32_t *row)
         row[l] = texel_linear(row[l]);
 }
 
-bool texel_is_srgb(const struct texture *t, uint32_t channel)
+/* Is a channel stored as sRGB? */
+static bool is_srgb(const struct texture *t, uint32_t channel)
 {
     return t->srgb && t->type == TEXEL_U8 && t->as_float && channel < 3;
 }
@@ -132,7 +133,7 @@ WARP_INLINE void load_of_texel(const struct texture *t, const struct texel_place
             memset(out[c], 0, sizeof out[c]);
         else if (!whole)
             load_channel(type, t->base + (size_t)c * bytes, p->at, out[c]);
-        if (texel_is_srgb(t, c) && c < t->channels)
+        if (is_srgb(t, c) && c < t->channels)
             to_linear(out[c]);
     }
 }
@@ -144,7 +145,7 @@ WARP_CLONES void texel_load(const struct texture *t, const struct texel_places *
     if (!t->as_float || !is_small(t))
         return;
     for (uint32_t c = 0; c < t->channels && c < channels; c++)
-        if (!texel_is_srgb(t, c))
+        if (!is_srgb(t, c))
             to_fractions((enum texel_type)t->type, out[c]);
 }
 
@@ -225,7 +226,7 @@ WARP_CLONES void texel_gather(const struct texture *t, const struct texel_places
     default: break;
     }
     for (uint32_t n = 0; t->srgb && n < count; n++)
-        if (texel_is_srgb(t, n % t->channels))
+        if (is_srgb(t, n % t->channels))
             out->of[n] = texel_linear(out->of[n]);
 }
 
@@ -279,7 +280,7 @@ void texture_set_border(struct texture *t, const float colour[4])
         if (t->type == TEXEL_F16)
             v = half_below(colour[c]);
         else if (fraction && (t->type == TEXEL_U8 || t->type == TEXEL_U16))
-            v = texel_is_srgb(t, c) ? level_of(colour[c]) : part_of(colour[c], 0, 8 * bytes);
+            v = is_srgb(t, c) ? level_of(colour[c]) : part_of(colour[c], 0, 8 * bytes);
         else if (fraction)
             v = part_of(colour[c], -1.0f, 8 * bytes - 1);
         memcpy(t->border + (size_t)c * bytes, &v, bytes); /* the low bytes */

@@ -109,8 +109,6 @@ void texel_gather(const struct texture *t, const struct texel_places *p, struct 
 
 /* Writes one element of integers or bits of floats, each brought into the type's range. */
 void texel_store(const struct texture *t, uint8_t *to, const uint32_t value[4]);
-/* Whether a channel is stored as sRGB. */
-bool texel_is_srgb(const struct texture *t, uint32_t channel);
 /* Whether results of the texture are floats. */
 bool texel_is_float(const struct texture *t);
 

@@ -173,7 +173,8 @@ static bool float_const(val v, double *out)
 /* select(x < y, x, y) is what minps does: it gives y when they are equal or when one is NaN. So
  * zeros of different signs and a NaN y want a second look, unless y is a constant that needs none.
  */
-val alu_min_max(struct alu *a, val x, val y, bool is_max, bool nan)
+/* Of floats, by PTX's rules. */
+static val float_min_max(struct alu *a, val x, val y, bool is_max, bool nan)
 {
     double c = 0;
     if (float_const(x, &c)) {
@@ -211,9 +212,9 @@ static void emit_min_max(struct builder *b)
     if (has(b, PTX_M_abs))
         for (unsigned k = 0; k < n; k++)
             s[k] = ir_fabs(a, s[k]);
-    val r = alu_min_max(a, s[0], s[1], is_max, nan);
+    val r = float_min_max(a, s[0], s[1], is_max, nan);
     if (n == 3)
-        r = alu_min_max(a, r, s[2], is_max, nan);
+        r = float_min_max(a, r, s[2], is_max, nan);
     if (sign) {
         val bits = ir_as_int(a, r), magnitude = ir_k(bits, (1ull << (ir_bits(bits) - 1)) - 1);
         val signed_r = ir_as_float(a, ir_or(a, ir_and(a, bits, magnitude), sign));

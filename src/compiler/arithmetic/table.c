@@ -32,7 +32,7 @@ static unsigned type_at(const struct ptx_instr *i, unsigned k)
     return k < i->ntypes ? i->types[k] : PTX_NONE;
 }
 
-const struct alu_form *alu_find_form(const struct ptx_instr *i, const char **why)
+static const struct alu_form *find_form(const struct ptx_instr *i, const char **why)
 {
     *why = "is not supported";
     for (size_t r = 0; r < WEIR_COUNT(families); r++) {
@@ -126,7 +126,7 @@ static bool signature_of(const struct ptx_instr *i, const struct alu_form *f, st
 static bool signature(const struct ptx_instr *i, struct alu_sig *sig, const struct alu_form **form,
                       const char **why)
 {
-    *form = alu_find_form(i, why);
+    *form = find_form(i, why);
     if (!*form)
         return false;
     return i->op == PTX_OP_cvt ? alu_cvt_signature(i, sig, why) : signature_of(i, *form, sig, why);

@@ -19,8 +19,6 @@ struct alu_form {
     void (*emit)(struct builder *b);
 };
 
-const struct alu_form *alu_find_form(const struct ptx_instr *i, const char **why);
-
 /* The rows, by file. */
 extern const struct alu_form alu_int_forms[], alu_bit_forms[], alu_float_forms[],
     alu_approx_forms[], alu_cmp_forms[], alu_cvt_forms[], alu_video_forms[];

@@ -36,7 +36,6 @@ struct activation {
     int32_t reg_base;
     struct ptr_map vars; /* the function's .param and .local variables -> clones */
     int32_t *new_index;  /* instruction index -> flattened index, ninstrs + 1 entries */
-    int32_t fixup_first; /* flattened instructions of this activation start here */
 };
 
 /* Parts of a launch configuration: grid x, y, z; block x, y, z; bytes of shared memory; stream. */

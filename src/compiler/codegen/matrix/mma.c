@@ -56,13 +56,12 @@ void mma_write(struct codegen *cg, const struct ptx_operand *o, LLVMValueRef v,
 
 /* ---- registers in memory ---- */
 
+/* The memory that functions work in, MMA_SCRATCH bytes, and spare registers after it. */
 static LLVMValueRef matrix_memory(struct codegen *cg)
 {
     LLVMTypeRef type = LLVMArrayType2(cg->i8, MMA_SCRATCH + MAX_MMA_REGS * 256);
     return shared_slot(cg, SLOT_MATRIX, type, 256, "matrices");
 }
-
-LLVMValueRef mma_scratch(struct codegen *cg) { return matrix_memory(cg); }
 
 static LLVMValueRef spare_register(struct codegen *cg, unsigned n)
 {
@@ -265,7 +264,7 @@ static void emit_product(struct codegen *cg, const struct ptx_instr *i)
     struct mma m;
     describe(i, &m);
     struct mma_layout p = mma_layout_of(&m);
-    LLVMValueRef args[MAX_MMA_REGS + 2] = {mma_scratch(cg)};
+    LLVMValueRef args[MAX_MMA_REGS + 2] = {matrix_memory(cg)};
     const struct tile *const tiles[3] = {&p.ta, &p.tb, &p.tc};
     const unsigned counts[3] = {p.na, p.nb, p.nc};
     unsigned at = 0;

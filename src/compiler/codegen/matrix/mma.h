@@ -83,8 +83,6 @@ LLVMValueRef mma_target(struct codegen *cg, const struct ptx_operand *o, unsigne
                         const struct tile *t);
 void mma_written(struct codegen *cg, const struct ptx_operand *o, LLVMValueRef place,
                  const struct tile *t);
-/* The memory that functions work in: MMA_SCRATCH bytes. */
-LLVMValueRef mma_scratch(struct codegen *cg);
 
 /* mma_kernel.c: the body of void (ptr scratch, ptr to each register of A, B, C, D {, ptr to
  * the metadata}); `arg` is the

@@ -31,7 +31,9 @@ static LLVMValueRef barrier_count(struct codegen *cg, const struct ptx_instr *i)
                           : first_active(cg, operand_vector(cg, o, PTX_U32));
 }
 
-LLVMValueRef barrier_votes(struct codegen *cg, LLVMValueRef phase)
+/* Where the votes of a phase (i32) are counted: a pointer to two words of 64 bits, those for and
+ * all. */
+static LLVMValueRef vote_counters(struct codegen *cg, LLVMValueRef phase)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef at = LLVMBuildShl(b, LLVMBuildZExt(b, phase, cg->i64, ""), c64(cg, 4), "");
@@ -59,7 +61,7 @@ void barrier_count_votes(struct codegen *cg, const struct ptx_instr *i)
         return;
     }
     LLVMValueRef phase = LLVMBuildLoad2(b, cg->i32, cg->regions->phase_slot, "");
-    LLVMValueRef base = barrier_votes(cg, phase);
+    LLVMValueRef base = vote_counters(cg, phase);
     LLVMValueRef add[2] = {yes, mask_bits(cg)};
     for (int n = 0; n < 2; n++) {
         LLVMValueRef count = intrinsic(cg, "llvm.ctpop", &cg->i32, 1, &add[n], 1);
@@ -102,7 +104,7 @@ void barrier_read_votes(struct codegen *cg, const struct ptx_instr *i)
     }
     LLVMValueRef phase = LLVMBuildLoad2(b, cg->i32, cg->regions->phase_slot, "");
     phase = LLVMBuildXor(b, phase, c32(cg, 1), "");
-    LLVMValueRef base = barrier_votes(cg, phase);
+    LLVMValueRef base = vote_counters(cg, phase);
     yes = LLVMBuildLoad2(b, cg->i32, base, "");
     all = LLVMBuildLoad2(b, cg->i32, byte_offset(cg, base, c64(cg, 8)), "");
     votes_result(cg, i, yes, all);

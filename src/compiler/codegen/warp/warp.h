@@ -23,9 +23,6 @@ void barrier_read_votes(struct codegen *cg, const struct ptx_instr *i);
 /* In lockstep, all warps have passed a reducing barrier: its votes are to be read, the next one's
  * begin. */
 void barrier_next_phase(struct codegen *cg);
-/* Where the votes of a phase (i32) are counted: a pointer to two words of 64 bits, those for and
- * all. */
-LLVMValueRef barrier_votes(struct codegen *cg, LLVMValueRef phase);
 
 /* ---- mbarrier.c ---- */
 
