@@ -4,11 +4,13 @@
 #define WEIR_BASE_BITS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-/* Words of a set over n elements. */
+/* Words and bytes of a set over n elements. */
 static inline int32_t bit_words(int32_t n) { return (n + 63) >> 6; }
+static inline size_t bit_bytes(int32_t n) { return (size_t)bit_words(n) * 8; }
 
 static inline bool bit_get(const uint64_t *s, int32_t i) { return s[i >> 6] >> (i & 63) & 1; }
 static inline void bit_set(uint64_t *s, int32_t i) { s[i >> 6] |= 1ull << (i & 63); }
@@ -44,12 +46,55 @@ static inline bool bit_union(uint64_t *to, const uint64_t *from, int32_t n)
     return added != 0;
 }
 
-static inline void bit_copy(uint64_t *to, const uint64_t *from, int32_t n)
+/* Adds the elements of `from` that are not in `except`; true when there were new ones. */
+static inline bool bit_union_except(uint64_t *to, const uint64_t *from, const uint64_t *except,
+                                    int32_t n)
 {
-    memcpy(to, from, (size_t)bit_words(n) * 8);
+    uint64_t added = 0;
+    for (int32_t w = 0; w < bit_words(n); w++) {
+        uint64_t v = from[w] & ~except[w];
+        added |= v & ~to[w];
+        to[w] |= v;
+    }
+    return added != 0;
 }
 
-static inline void bit_clear_all(uint64_t *s, int32_t n) { memset(s, 0, (size_t)bit_words(n) * 8); }
+/* Adds those elements of `from` that are not below `first`; true when there were new ones. */
+static inline bool bit_union_above(uint64_t *to, const uint64_t *from, int32_t n, int32_t first)
+{
+    uint64_t added = 0;
+    for (int32_t w = first >> 6; w < bit_words(n); w++) {
+        uint64_t v = w > first >> 6 ? from[w] : from[w] & ~0ull << (first & 63);
+        added |= v & ~to[w];
+        to[w] |= v;
+    }
+    return added != 0;
+}
+
+/* Removes the elements of `from`. */
+static inline void bit_subtract(uint64_t *to, const uint64_t *from, int32_t n)
+{
+    for (int32_t w = 0; w < bit_words(n); w++)
+        to[w] &= ~from[w];
+}
+
+/* Removes what is not in `with`; true when something was. */
+static inline bool bit_intersect(uint64_t *to, const uint64_t *with, int32_t n)
+{
+    uint64_t removed = 0;
+    for (int32_t w = 0; w < bit_words(n); w++) {
+        removed |= to[w] & ~with[w];
+        to[w] &= with[w];
+    }
+    return removed != 0;
+}
+
+static inline void bit_copy(uint64_t *to, const uint64_t *from, int32_t n)
+{
+    memcpy(to, from, bit_bytes(n));
+}
+
+static inline void bit_clear_all(uint64_t *s, int32_t n) { memset(s, 0, bit_bytes(n)); }
 
 static inline bool bit_empty(const uint64_t *s, int32_t n) { return bit_next(s, n, 0) < 0; }
 

@@ -120,7 +120,7 @@ static bool restart_passes(struct jkernel *k, int32_t barrier_loop, int32_t yiel
                             .seg_min = k->seg_min,
                             .barrier_loop = barrier_loop,
                             .yield_loop = yield_loop};
-    arena_free(&k->arena);
+    jkernel_free(k);
     *k = fresh;
     return run_analyses(k);
 }
@@ -149,7 +149,11 @@ bool jkernel_build(struct jkernel *k, const struct ptx_func *entry, const struct
     return pass_lane_serialization(k);
 }
 
-void jkernel_free(struct jkernel *k) { arena_free(&k->arena); }
+void jkernel_free(struct jkernel *k)
+{
+    graph_free(&k->graph);
+    arena_free(&k->arena);
+}
 
 void jkernel_print_uniformity(const struct jkernel *k, struct strbuf *out)
 {
@@ -315,8 +319,7 @@ static uint32_t register_pressure(const struct jkernel *k)
     uint32_t worst = 0;
     for (int32_t b = 0; b < k->nblocks; b++) {
         uint32_t sum = 0;
-        for (int32_t r = bit_next(k->blocks[b].live_in, (int32_t)k->nregs, 0); r >= 0;
-             r = bit_next(k->blocks[b].live_in, (int32_t)k->nregs, r + 1))
+        EACH_BIT (r, k->blocks[b].live_in, (int32_t)k->nregs)
             sum += (ptx_type_bits((enum ptx_type)k->regs[r].type) + 31) / 32;
         worst = sum > worst ? sum : worst;
     }

@@ -10,6 +10,7 @@
 
 #include "abi/compile.h"
 #include "base/bits.h"
+#include "compiler/analysis/graph.h"
 
 /* ---- uniformity ---- */
 
@@ -82,7 +83,8 @@ struct jblock {
     bool cond_neg;
     int32_t cond; /* register of the condition or index */
     int32_t *succ, nsucc;
-    int32_t *pred, npred;
+    const int32_t *pred;
+    int32_t npred;
     const struct ptx_instr *term_instr; /* the branch or barrier itself, NULL if fallen through */
     int32_t order;                      /* position in the order = its own index after cfg_order */
     int32_t loop;                       /* innermost loop header's block index, -1 when in none */
@@ -119,6 +121,7 @@ struct jkernel {
 
     struct jblock *blocks; /* in order */
     int32_t nblocks;
+    struct graph graph;    /* of the blocks */
     int32_t *resume_block; /* resume point (1..) -> block */
     int32_t nresume;       /* count including 0, the start */
     bool has_poll;
@@ -146,12 +149,32 @@ struct jroles {
     int32_t use[48], nuse; /* registers read (addresses included) */
 };
 bool jit_roles(const struct ptx_instr *i, struct jroles *r);
+/* The untyped register type of 8, 16, 32 or 64 bits. */
+static inline uint8_t jit_bits_type(uint64_t bits)
+{
+    return bits == 8 ? PTX_B8 : bits == 16 ? PTX_B16 : bits == 32 ? PTX_B32 : PTX_B64;
+}
 /* How many leading operands are destinations. */
 int jit_ndst(const struct ptx_instr *i);
 
+/* What an operation is cheap enough for, a set of these. */
+enum jit_cheap {
+    CHEAP_SCALAR = 1, /* rematerialized as a scalar, if it is integer (uniformity_solver.c) */
+    CHEAP_STEP = 2,   /* rematerialized as a vector from another (frame_remat.c) */
+    CHEAP_SELECT = 4  /* done by lanes for which it is not meant, too, with its result selected
+                         (flatten.c) */
+};
+unsigned jit_cheap(const struct ptx_instr *i);
+/* Does the instruction write the register? */
+bool jit_writes(const struct ptx_instr *i, int32_t reg);
+
 /* ---- questions ---- */
 
-/* Marks in `set` the blocks on the ways from block `from` to `until`, without the latter. False:
+/* The last block of a loop without inner ones, whose header is h: its blocks follow each other in
+ * the order. -1: the loop has others inside, or it is irreducible. */
+int32_t jit_innermost_end(const struct jkernel *k, int32_t h);
+
+/* Marks in `set` the blocks on the paths from block `from` to `until`, without the latter. False:
  * there are too many. */
 bool jit_between(const struct jkernel *k, int32_t from, int32_t until, uint64_t *set);
 /* Bytes of a function's arguments and results at the start of its frame; offsets[n] of argument n,
@@ -193,6 +216,8 @@ bool jit_is_device_sync(const char *name);
 
 /* Do the lanes of a warp do this together? Then all must have come. */
 bool jit_is_warp_operation(const struct ptx_instr *i);
+/* Do lanes act together in the block, by a barrier or a warp operation? (A poll only looks.) */
+bool jit_is_joint(const struct jkernel *k, const struct jblock *b);
 /* Larger kernels have no `spin_yields`: they make every such block a place to go on at. */
 enum { JIT_SPIN_YIELD_BLOCKS = 48 };
 

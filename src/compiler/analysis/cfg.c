@@ -208,24 +208,12 @@ static bool make_blocks(struct cfg *c)
 
 /* ---- loops ---- */
 
-/* Do lanes act together in the block? (A poll only looks.) */
-static bool is_joint(const struct jkernel *k, const struct jblock *b)
-{
-    if (b->term == TERM_SUSPEND && b->suspend != SUSPEND_POLL)
-        return true;
-    for (int32_t n = 0; n < b->count; n++)
-        if (jit_is_warp_operation(&k->instrs[b->first + n]))
-            return true;
-    return false;
-}
-
 /* Of how many blocks of each kind the choice of a head takes notice, and in large loops. */
 enum { MAX_CHOICE = 8, MAX_CHOICE_LARGE = 2, LARGE_LOOP = 500 };
 
 struct choice {
     const struct graph *g;
     const uint64_t *nodes;
-    uint64_t *seen; /* scratch */
     int32_t joint[MAX_CHOICE], njoint, entries[MAX_CHOICE], nentries;
 };
 
@@ -233,10 +221,11 @@ struct choice {
  * `around`? */
 static bool leads(const struct choice *c, int32_t from, int32_t to, int32_t around)
 {
-    for (int32_t w = 0; w < bit_words(c->g->n); w++)
-        c->seen[w] = ~c->nodes[w];
-    graph_reach(c->g, from, around, c->seen);
-    return bit_get(c->seen, to);
+    uint64_t *seen = xcalloc(bit_bytes(c->g->n), 1);
+    graph_reach(c->g, from, (struct graph_limits){c->nodes, around, 0}, seen);
+    bool found = bit_get(seen, to);
+    free(seen);
+    return found;
 }
 
 /* How good a head is: for each block with a warp operation, whether lanes that begin at an entry or
@@ -274,14 +263,13 @@ static int32_t choose_head(void *self, const struct graph *g, const uint64_t *no
     EACH_BIT (b, nodes, g->n) {
         if (b < c->nheads && c->heads[b] != 0 && (known < 0 || c->heads[b] < c->heads[known]))
             known = b;
-        if (choice.njoint < most && is_joint(c->k, &c->blocks[b]))
+        if (choice.njoint < most && jit_is_joint(c->k, &c->blocks[b]))
             choice.joint[choice.njoint++] = b;
     }
     if (known >= 0)
         return known;
     if (choice.njoint == 0 || best == 0)
         return best; /* (the first block of all stays the first) */
-    choice.seen = xmalloc((size_t)bit_words(g->n) * 8);
     int32_t heads[2 * MAX_CHOICE], nheads = 0;
     for (int32_t e = 0; e < nentries && e < most; e++)
         heads[nheads++] = choice.entries[choice.nentries++] = entries[e];
@@ -297,19 +285,23 @@ static int32_t choose_head(void *self, const struct graph *g, const uint64_t *no
             best = heads[h];
         }
     }
-    free(choice.seen);
     return best;
+}
+
+static void make_graph(const struct jblock *blocks, int32_t n, struct graph *g)
+{
+    graph_init(g, n);
+    for (int32_t b = 0; b < n; b++)
+        for (int s = 0; s < blocks[b].nsucc; s++)
+            graph_edge(g, b, blocks[b].succ[s]);
+    graph_close(g);
 }
 
 /* Finds the loops of the blocks as they are now. */
 static void find_loops(struct cfg *c)
 {
     struct graph g;
-    graph_init(&g, c->n);
-    for (int32_t b = 0; b < c->n; b++)
-        for (int s = 0; s < c->blocks[b].nsucc; s++)
-            graph_edge(&g, b, c->blocks[b].succ[s]);
-    graph_close(&g);
+    make_graph(c->blocks, c->n, &g);
     graph_find_loops(&g, 0, choose_head, c, &c->loops);
     graph_free(&g);
     c->body = xcalloc((size_t)c->n, sizeof *c->body);
@@ -317,7 +309,7 @@ static void find_loops(struct cfg *c)
         for (int32_t l = c->loops.loop_of[b]; l >= 0; l = c->loops.loops[l].parent) {
             uint64_t **body = &c->body[c->loops.loops[l].head];
             if (*body == NULL)
-                *body = xcalloc((size_t)bit_words(c->n), 8);
+                *body = xcalloc(bit_bytes(c->n), 1);
             bit_set(*body, b);
         }
 }
@@ -366,7 +358,7 @@ static bool split_after_joint(struct cfg *c)
         bool irreducible = false;
         for (int32_t l = c->loops.loop_of[b]; l >= 0; l = c->loops.loops[l].parent)
             irreducible |= c->loops.loops[l].irreducible;
-        if (irreducible && c->blocks[b].nsucc > 1 && is_joint(c->k, &c->blocks[b]))
+        if (irreducible && c->blocks[b].nsucc > 1 && jit_is_joint(c->k, &c->blocks[b]))
             cfg_split(c, b, c->blocks[b].count);
     }
     return c->n > n;
@@ -375,7 +367,7 @@ static bool split_after_joint(struct cfg *c)
 static bool has_joint(const struct cfg *c, const uint64_t *body, int32_t nblocks)
 {
     EACH_BIT (b, body, nblocks)
-        if (is_joint(c->k, &c->blocks[b]))
+        if (jit_is_joint(c->k, &c->blocks[b]))
             return true;
     return false;
 }
@@ -445,8 +437,7 @@ static bool loop_polls(const struct cfg *c, const uint64_t *body, int32_t nblock
     bool polls = false;
     for (bool changed = true; changed && !polls;) {
         changed = false;
-        for (int32_t b = bit_next(body, nblocks, 0); b >= 0 && !polls;
-             b = bit_next(body, nblocks, b + 1)) {
+        EACH_BIT (b, body, nblocks) {
             const struct jblock *blk = &c->blocks[b];
             for (int32_t n = 0; n < blk->count; n++) {
                 const struct ptx_instr *i = &k->instrs[blk->first + n];
@@ -460,7 +451,7 @@ static bool loop_polls(const struct cfg *c, const uint64_t *body, int32_t nblock
                 if (!source)
                     continue;
                 if (taint == NULL)
-                    taint = xcalloc((size_t)bit_words((int32_t)k->nregs), 8);
+                    taint = xcalloc(bit_bytes((int32_t)k->nregs), 1);
                 for (int d = 0; d < r.ndef; d++)
                     if (!bit_get(taint, r.def[d])) {
                         bit_set(taint, r.def[d]);
@@ -469,6 +460,8 @@ static bool loop_polls(const struct cfg *c, const uint64_t *body, int32_t nblock
             }
             bool exits = blk->term == TERM_BRANCH || blk->term == TERM_SWITCH;
             polls = exits && taint != NULL && bit_get(taint, blk->cond);
+            if (polls)
+                break;
         }
     }
     free(taint);
@@ -480,7 +473,7 @@ static bool loop_polls(const struct cfg *c, const uint64_t *body, int32_t nblock
 static void insert_polls(struct cfg *c, int32_t h, const uint64_t *body, int32_t nblocks)
 {
     struct jkernel *k = c->k;
-    for (int32_t b = bit_next(body, nblocks, 0); b >= 0; b = bit_next(body, nblocks, b + 1)) {
+    EACH_BIT (b, body, nblocks) {
         for (int s = 0; s < c->blocks[b].nsucc; s++) {
             if (c->blocks[b].succ[s] != h)
                 continue;
@@ -580,7 +573,7 @@ static void insert_barriers(struct cfg *c, int32_t h, const uint64_t *body, int3
     int32_t count = add_block(
         c, (struct jblock){.first = at, .count = 3, .term = TERM_BRANCH, .cond = pred, .loop = -1});
     set_succ(k, &c->blocks[count], 2, (int32_t[]){h, wait});
-    for (int32_t b = bit_next(body, nblocks, 0); b >= 0; b = bit_next(body, nblocks, b + 1))
+    EACH_BIT (b, body, nblocks)
         for (int s = 0; s < c->blocks[b].nsucc; s++)
             if (c->blocks[b].succ[s] == h)
                 c->blocks[b].succ[s] = count;
@@ -611,7 +604,7 @@ static void split_joint(struct cfg *c)
         int32_t at = 0;
         while (at < blk->count && !jit_is_warp_operation(&c->k->instrs[blk->first + at]))
             at++;
-        if (at > 0 && is_joint(c->k, blk))
+        if (at > 0 && jit_is_joint(c->k, blk))
             cfg_split(c, b, at);
     }
 }
@@ -662,25 +655,6 @@ static int32_t find_order(const struct cfg *c, int32_t *order, int32_t *position
     return count;
 }
 
-static void find_preds(struct jkernel *k)
-{
-    for (int32_t b = 0; b < k->nblocks; b++)
-        k->blocks[b].npred = 0;
-    for (int32_t b = 0; b < k->nblocks; b++)
-        for (int s = 0; s < k->blocks[b].nsucc; s++)
-            k->blocks[k->blocks[b].succ[s]].npred++;
-    for (int32_t b = 0; b < k->nblocks; b++) {
-        struct jblock *blk = &k->blocks[b];
-        blk->pred = arena_alloc(&k->arena, sizeof *blk->pred * (size_t)blk->npred + 4);
-        blk->npred = 0;
-    }
-    for (int32_t b = 0; b < k->nblocks; b++)
-        for (int s = 0; s < k->blocks[b].nsucc; s++) {
-            struct jblock *to = &k->blocks[k->blocks[b].succ[s]];
-            to->pred[to->npred++] = b;
-        }
-}
-
 /* Renumbers the blocks into the order and drops unreachable ones. */
 static void cfg_place(struct cfg *c)
 {
@@ -702,7 +676,11 @@ static void cfg_place(struct cfg *c)
     }
     free(order);
     free(position);
-    find_preds(k);
+    make_graph(k->blocks, k->nblocks, &k->graph);
+    for (int32_t b = 0; b < k->nblocks; b++) {
+        k->blocks[b].pred = &k->graph.pred[k->graph.pred_at[b]];
+        k->blocks[b].npred = k->graph.pred_at[b + 1] - k->graph.pred_at[b];
+    }
 }
 
 /* Does the kernel have barriers that not every warp of the block takes part in? Then all of its
@@ -722,6 +700,18 @@ static bool find_partial(struct jkernel *k)
                             "not supported");
     }
     return true;
+}
+
+int32_t jit_innermost_end(const struct jkernel *k, int32_t h)
+{
+    int32_t last = h;
+    for (int32_t b = h; b < k->nblocks; b++)
+        if (k->blocks[b].loop == h)
+            last = b;
+    for (int32_t b = h; b <= last; b++)
+        if (k->blocks[b].loop != h || k->blocks[b].irreducible)
+            return -1;
+    return last;
 }
 
 bool pass_cfg(struct jkernel *k)

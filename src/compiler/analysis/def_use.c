@@ -1,6 +1,5 @@
-/* def_use: what each instruction writes and reads, in one place, so that no pass can disagree with
- * another.
- */
+/* def_use: what each instruction writes and reads, and which are cheap: one table for all passes,
+ * so that none can disagree with another. */
 #include "compiler/arithmetic/arithmetic.h"
 #include "compiler/kernel.h"
 
@@ -55,6 +54,35 @@ int jit_ndst(const struct ptx_instr *i)
     }
 }
 
+unsigned jit_cheap(const struct ptx_instr *i)
+{
+    if (ptx_has(i, PTX_M_cc))
+        return 0;
+    switch (i->op) {
+    case PTX_OP_add:
+    case PTX_OP_sub:
+    case PTX_OP_mul:
+    case PTX_OP_and:
+    case PTX_OP_or:
+    case PTX_OP_shl:
+    case PTX_OP_shr: return CHEAP_SCALAR | CHEAP_STEP | CHEAP_SELECT;
+    case PTX_OP_fma:
+    case PTX_OP_neg:
+    case PTX_OP_abs:
+    case PTX_OP_xor:
+    case PTX_OP_not: return CHEAP_STEP | CHEAP_SELECT;
+    case PTX_OP_mad: return CHEAP_SCALAR | CHEAP_SELECT;
+    case PTX_OP_cvt:
+    case PTX_OP_cvta:
+    case PTX_OP_setp: return CHEAP_SCALAR;
+    case PTX_OP_mov:
+    case PTX_OP_selp:
+    case PTX_OP_min:
+    case PTX_OP_max: return CHEAP_SELECT;
+    default: return 0;
+    }
+}
+
 static void add_uses(const struct ptx_operand *o, struct jroles *r)
 {
     if (o->reg >= 0 && (o->kind == PTX_OPR_REG || o->kind == PTX_OPR_MEM) &&
@@ -96,4 +124,14 @@ bool jit_roles(const struct ptx_instr *i, struct jroles *r)
             add_uses(&i->operands[k], r);
     }
     return true;
+}
+
+bool jit_writes(const struct ptx_instr *i, int32_t reg)
+{
+    struct jroles r;
+    jit_roles(i, &r);
+    for (int d = 0; d < r.ndef; d++)
+        if (r.def[d] == reg)
+            return true;
+    return false;
 }

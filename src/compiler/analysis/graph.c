@@ -113,19 +113,28 @@ void graph_dominators(const struct graph *g, const int32_t *order, const int32_t
     }
 }
 
-void graph_reach(const struct graph *g, int32_t from, int32_t without, uint64_t *set)
+bool graph_reach(const struct graph *g, int32_t from, struct graph_limits limits, uint64_t *set)
 {
-    int32_t *stack = xmalloc(sizeof *stack * ((size_t)g->n + 1)), depth = 0;
+    int32_t most = limits.most != 0 ? limits.most : g->n, count = 0, depth = 0;
+    int32_t *stack = xmalloc(sizeof *stack * ((size_t)most + 1));
+    bool ok = true;
     stack[depth++] = from;
-    while (depth > 0) {
+    while (ok && depth > 0) {
         int32_t v = stack[--depth];
-        for (int32_t s = g->succ_at[v]; s < g->succ_at[v + 1]; s++)
-            if (g->succ[s] != without && !bit_get(set, g->succ[s])) {
-                bit_set(set, g->succ[s]);
-                stack[depth++] = g->succ[s];
+        for (int32_t s = g->succ_at[v]; ok && s < g->succ_at[v + 1]; s++) {
+            int32_t to = g->succ[s];
+            if (to == limits.without || bit_get(set, to) ||
+                (limits.within != NULL && !bit_get(limits.within, to)))
+                continue;
+            ok = count++ < most;
+            if (ok) {
+                bit_set(set, to);
+                stack[depth++] = to;
             }
+        }
     }
     free(stack);
+    return ok;
 }
 
 /* ---- loops ---- */

@@ -44,10 +44,18 @@ static inline bool graph_dominates(const int32_t *idom, const int32_t *number, i
     return a == b;
 }
 
-/* Adds to `set` what can be reached from node `from` by paths of at least one edge that do not go
- * on behind node `without` (-1: there is none), which itself is not added. Nodes that are in `set`
- * already are not looked behind. */
-void graph_reach(const struct graph *g, int32_t from, int32_t without, uint64_t *set);
+/* Where a search of a graph may go. */
+struct graph_limits {
+    const uint64_t *within; /* the nodes of this set only; NULL: all */
+    int32_t without;        /* not this node; -1: any */
+    int32_t most;           /* so many nodes; 0: any number */
+};
+
+#define GRAPH_ALL ((struct graph_limits){.without = -1})
+
+/* Adds to `set` what can be reached from node `from` by paths of at least one edge within the
+ * limits. Paths do not go on from nodes that are in `set` already. False: there are too many. */
+bool graph_reach(const struct graph *g, int32_t from, struct graph_limits limits, uint64_t *set);
 
 /* ---- loops ---- */
 

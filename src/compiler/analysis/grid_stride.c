@@ -36,16 +36,6 @@ static bool in_loop(const struct jkernel *k, int32_t h, int32_t instr)
     return false;
 }
 
-static bool grid_stride_writes(const struct ptx_instr *i, int32_t reg)
-{
-    struct jroles r;
-    jit_roles(i, &r);
-    for (int d = 0; d < r.ndef; d++)
-        if (r.def[d] == reg)
-            return true;
-    return false;
-}
-
 enum { NOBODY = -1, SEVERAL = -2 };
 
 /* The only instruction of the loop of header h that writes the register, NOBODY or SEVERAL. */
@@ -57,7 +47,7 @@ static int32_t writer(const struct jkernel *k, int32_t h, int32_t reg)
     for (int32_t b = h; b < k->nblocks; b++) {
         const struct jblock *blk = &k->blocks[b];
         for (int32_t n = blk->first; blk->loop == h && n < blk->first + blk->count; n++)
-            if (grid_stride_writes(&k->instrs[n], reg)) {
+            if (jit_writes(&k->instrs[n], reg)) {
                 if (found != NOBODY)
                     return SEVERAL;
                 found = n;
@@ -178,22 +168,18 @@ static bool strides(const struct jkernel *k, int32_t h, const struct ptx_instr *
            at->reg >= 0 && jit_grid_growth(k, h, at->reg, &g);
 }
 
-/* Is the loop of header h one? Its blocks follow each other in the order. */
 static bool suits(const struct jkernel *k, int32_t h)
 {
-    int32_t last = h;
-    bool rows = k->entry->pragmas & PTX_PRAGMA_INTERLEAVE;
-    for (int32_t b = h; b < k->nblocks; b++)
-        if (k->blocks[b].loop == h)
-            last = b;
+    int32_t last = jit_innermost_end(k, h);
+    bool moves = k->entry->pragmas & PTX_PRAGMA_INTERLEAVE;
     for (int32_t b = h; b <= last; b++) {
         const struct jblock *blk = &k->blocks[b];
-        if (blk->loop != h || blk->irreducible || blk->term == TERM_SUSPEND)
+        if (blk->term == TERM_SUSPEND)
             return false;
         for (int32_t n = 0; n < blk->count; n++)
-            rows |= strides(k, h, &k->instrs[blk->first + n]);
+            moves |= strides(k, h, &k->instrs[blk->first + n]);
     }
-    return rows;
+    return last >= h && moves;
 }
 
 int32_t jit_find_yield_loop(const struct jkernel *k)

@@ -23,22 +23,8 @@ enum { MAX_STRETCH = 32 };
 
 bool jit_between(const struct jkernel *k, int32_t from, int32_t until, uint64_t *set)
 {
-    int32_t stack[MAX_STRETCH], depth = 0, count = 1;
-    stack[depth++] = from;
     bit_set(set, from);
-    while (depth > 0) {
-        const struct jblock *b = &k->blocks[stack[--depth]];
-        for (int s = 0; s < b->nsucc; s++) {
-            int32_t to = b->succ[s];
-            if (to == until || bit_get(set, to))
-                continue;
-            if (count++ == MAX_STRETCH)
-                return false;
-            bit_set(set, to);
-            stack[depth++] = to;
-        }
-    }
-    return true;
+    return graph_reach(&k->graph, from, (struct graph_limits){NULL, until, MAX_STRETCH - 1}, set);
 }
 
 struct search {
@@ -104,8 +90,7 @@ static bool is_stretch(const struct search *s, int32_t from, int32_t until)
 {
     const struct jkernel *k = s->k;
     bool parts = false;
-    for (int32_t b = bit_next(s->set, k->nblocks, 0); b >= 0;
-         b = bit_next(s->set, k->nblocks, b + 1)) {
+    EACH_BIT (b, s->set, k->nblocks) {
         const struct jblock *blk = &k->blocks[b];
         if (!s->fit[b])
             return false;
@@ -138,8 +123,7 @@ static bool collects_block(const struct jkernel *k, int32_t b, int32_t from, int
 
 static bool collects(const struct search *s, int32_t until)
 {
-    for (int32_t b = bit_next(s->set, s->k->nblocks, 0); b >= 0;
-         b = bit_next(s->set, s->k->nblocks, b + 1))
+    EACH_BIT (b, s->set, s->k->nblocks)
         if (!collects_block(s->k, b, 0, until))
             return false;
     return true;
@@ -232,8 +216,7 @@ static bool pays(const struct search *s, int32_t from, int32_t until)
     if (k->entry->pragmas & PTX_PRAGMA_SERIALIZE)
         return true;
     struct cost c = {.turns = JIT_WARP * 250}; /* the end of a loop is a surprise */
-    for (int32_t b = bit_next(s->set, k->nblocks, 0); b >= 0;
-         b = bit_next(s->set, k->nblocks, b + 1)) {
+    EACH_BIT (b, s->set, k->nblocks) {
         const struct jblock *blk = &k->blocks[b];
         int depth = blk->depth - k->blocks[until].depth;
         int64_t often = 1ll << 3 * (depth < 4 ? depth : 4), near = c.near;
@@ -306,9 +289,8 @@ static void find_fork(struct jkernel *k, int32_t b)
 static int32_t lane_serialization_end(struct search *s, int32_t from)
 {
     const struct jkernel *k = s->k;
-    size_t bytes = (size_t)bit_words(k->nblocks) * 8;
     for (int32_t to = from + 1; to < k->nblocks && to <= from + MAX_STRETCH; to++) {
-        memset(s->set, 0, bytes);
+        bit_clear_all(s->set, k->nblocks);
         if (jit_between(k, from, to, s->set) && is_stretch(s, from, to))
             return collects(s, to) && pays(s, from, to) ? to : 0;
     }
@@ -321,14 +303,15 @@ bool pass_lane_serialization(struct jkernel *k)
         return true; /* each access is a question about all lanes at once */
     struct search s = {.k = k};
     s.fit = xcalloc((size_t)k->nblocks, 1);
-    s.set = xcalloc((size_t)bit_words(k->nblocks), 8);
+    s.set = xcalloc(bit_bytes(k->nblocks), 1);
     for (int32_t b = 0; b < k->nblocks; b++)
         s.fit[b] = block_fits(k, &k->blocks[b]);
     for (int32_t b = 0; b < k->nblocks; b++) {
         int32_t to = s.fit[b] && !k->blocks[b].serialized ? lane_serialization_end(&s, b) : 0;
         k->blocks[b].serial_end = to;
-        for (int32_t n = bit_next(s.set, k->nblocks, 0); to != 0 && n >= 0;
-             n = bit_next(s.set, k->nblocks, n + 1))
+        if (to == 0)
+            continue;
+        EACH_BIT (n, s.set, k->nblocks)
             k->blocks[n].serialized = n != b;
     }
     for (int32_t b = 0; b < k->nblocks; b++)

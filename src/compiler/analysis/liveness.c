@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add_instr(const struct ptx_instr *i, uint64_t *gen, uint64_t *kill)
+static void add_instr(const struct ptx_instr *i, uint64_t *read, uint64_t *kill)
 {
     struct jroles r;
     jit_roles(i, &r);
     for (int u = 0; u < r.nuse; u++)
         if (!bit_get(kill, r.use[u]))
-            bit_set(gen, r.use[u]);
+            bit_set(read, r.use[u]);
     for (int d = 0; d < r.ndef; d++)
         bit_set(kill, r.def[d]);
 }
@@ -49,38 +49,32 @@ static void count_defs(struct jkernel *k)
 
 bool pass_liveness(struct jkernel *k)
 {
-    size_t words = (size_t)bit_words((int32_t)k->nregs);
-    uint64_t *gen = xcalloc(words * (size_t)k->nblocks, 8);
-    uint64_t *kill = xcalloc(words * (size_t)k->nblocks, 8);
+    int32_t nregs = (int32_t)k->nregs;
+    size_t words = (size_t)bit_words(nregs);
+    uint64_t *kills = xcalloc(words * (size_t)k->nblocks, 8);
     for (int32_t b = 0; b < k->nblocks; b++) {
         struct jblock *blk = &k->blocks[b];
-        uint64_t *g = gen + words * (size_t)b, *kl = kill + words * (size_t)b;
+        uint64_t *kill = kills + words * (size_t)b;
         blk->live_in = arena_alloc(&k->arena, words * 8);
         blk->live_out = arena_alloc(&k->arena, words * 8);
         for (int32_t n = 0; n < blk->count; n++)
-            add_instr(&k->instrs[blk->first + n], g, kl);
-        if (blk->cond >= 0 && !bit_get(kl, blk->cond))
-            bit_set(g, blk->cond);
+            add_instr(&k->instrs[blk->first + n], blk->live_in, kill);
+        if (blk->cond >= 0 && !bit_get(kill, blk->cond))
+            bit_set(blk->live_in, blk->cond);
         if (blk->term == TERM_SUSPEND && blk->term_instr != NULL)
-            add_instr(blk->term_instr, g, kl);
+            add_instr(blk->term_instr, blk->live_in, kill);
     }
     for (bool changed = true; changed;) {
         changed = false;
         for (int32_t b = k->nblocks - 1; b >= 0; b--) {
             struct jblock *blk = &k->blocks[b];
-            uint64_t *g = gen + words * (size_t)b, *kl = kill + words * (size_t)b;
             for (int s = 0; s < blk->nsucc; s++)
-                for (size_t w = 0; w < words; w++)
-                    blk->live_out[w] |= k->blocks[blk->succ[s]].live_in[w];
-            for (size_t w = 0; w < words; w++) {
-                uint64_t in = g[w] | (blk->live_out[w] & ~kl[w]);
-                changed |= in != blk->live_in[w];
-                blk->live_in[w] = in;
-            }
+                bit_union(blk->live_out, k->blocks[blk->succ[s]].live_in, nregs);
+            changed |=
+                bit_union_except(blk->live_in, blk->live_out, kills + words * (size_t)b, nregs);
         }
     }
-    free(gen);
-    free(kill);
+    free(kills);
     count_defs(k);
     return true;
 }

@@ -1,4 +1,4 @@
-/* lockstep: do all warps of a block go from barrier to barrier by the same way?
+/* lockstep: do all warps of a block take the same path from barrier to barrier?
  *
  * In most kernels they do: a barrier must be met by all threads, and what decides how often comes
  * from parameters and loop counters. Then what follows a barrier is known when the code is made:
@@ -7,7 +7,7 @@
  *
  * A register is the *same* for the block if it is computed from such ones only, by instructions
  * that all warps reach. Those are the ones outside the reach of branches whose condition is not the
- * same: from the branch to the block where all its ways meet. A kernel is in lockstep when no
+ * same: from the branch to its immediate post-dominator. A kernel is in lockstep when no
  * barrier lies within such a reach. Solved from "all are the same" downwards. */
 #include "compiler/analysis/graph.h"
 #include "compiler/arithmetic/arithmetic.h"
@@ -18,9 +18,9 @@
 
 enum { MAX_BLOCKS = 4000 };
 
-struct ways {
+struct paths {
     struct jkernel *k;
-    int32_t *meet;     /* per block: its immediate post-dominator, where all paths from it meet:
+    int32_t *meet;     /* per block: its immediate post-dominator, where all paths from it meet;
                           nblocks: at the end; -1: the end cannot be reached */
     uint64_t *partial; /* blocks that only some of the block's warps may reach */
     bool lanes;        /* what differs between lanes, but not between warps, is the same, too */
@@ -28,7 +28,7 @@ struct ways {
 
 /* Immediate post-dominators: dominators of the reversed graph from its end, which is block
  * `nblocks`. */
-static void find_meetings(struct ways *w)
+static void find_post_dominators(struct paths *w)
 {
     const struct jkernel *k = w->k;
     int32_t n = k->nblocks;
@@ -52,7 +52,7 @@ static void find_meetings(struct ways *w)
 
 /* ---- what is the same ---- */
 
-static bool same_operand(const struct ways *w, const struct ptx_operand *o)
+static bool same_operand(const struct paths *w, const struct ptx_operand *o)
 {
     const struct jkernel *k = w->k;
     switch (o->kind) {
@@ -80,7 +80,7 @@ static bool same_operand(const struct ways *w, const struct ptx_operand *o)
 }
 
 /* Does instruction i give the same result to all threads that execute it? */
-static bool same_result(const struct ways *w, const struct ptx_instr *i)
+static bool same_result(const struct paths *w, const struct ptx_instr *i)
 {
     struct diag ignored = {0};
     switch (i->op) {
@@ -107,32 +107,18 @@ static bool same_result(const struct ways *w, const struct ptx_instr *i)
     return true;
 }
 
-/* Marks the blocks between a branch and where its ways meet. */
-static bool lockstep_reach(struct ways *w, int32_t branch)
+/* Marks the blocks between a branch and its immediate post-dominator. */
+static bool mark_partial(struct paths *w, int32_t branch)
 {
-    const struct jkernel *k = w->k;
-    bool changed = false;
-    int32_t depth = 0, *stack = xmalloc(sizeof *stack * (size_t)(k->nblocks + 1));
-    uint64_t *seen = xcalloc((size_t)bit_words(k->nblocks), 8);
-    stack[depth++] = branch;
-    while (depth > 0) {
-        const struct jblock *b = &k->blocks[stack[--depth]];
-        for (int s = 0; s < b->nsucc; s++) {
-            int32_t to = b->succ[s];
-            if (to == w->meet[branch] || bit_get(seen, to))
-                continue;
-            bit_set(seen, to);
-            changed |= !bit_get(w->partial, to);
-            bit_set(w->partial, to);
-            stack[depth++] = to;
-        }
-    }
-    free(stack);
-    free(seen);
+    int32_t n = w->k->nblocks;
+    uint64_t *reached = xcalloc(bit_bytes(n), 1);
+    graph_reach(&w->k->graph, branch, (struct graph_limits){.without = w->meet[branch]}, reached);
+    bool changed = bit_union(w->partial, reached, n);
+    free(reached);
     return changed;
 }
 
-static bool forget(const struct ways *w, const struct ptx_instr *i, bool partial)
+static bool forget(const struct paths *w, const struct ptx_instr *i, bool partial)
 {
     struct jkernel *k = w->k;
     struct jroles r;
@@ -148,7 +134,7 @@ static bool forget(const struct ways *w, const struct ptx_instr *i, bool partial
     return changed;
 }
 
-static bool lockstep_round(struct ways *w)
+static bool lockstep_round(struct paths *w)
 {
     struct jkernel *k = w->k;
     bool changed = false;
@@ -160,19 +146,19 @@ static bool lockstep_round(struct ways *w)
         if (blk->term == TERM_SUSPEND && blk->term_instr != NULL)
             changed |= forget(w, blk->term_instr, partial);
         if (blk->cond >= 0 && !k->regs[blk->cond].same)
-            changed |= lockstep_reach(w, b);
+            changed |= mark_partial(w, b);
     }
     return changed;
 }
 
 /* Solves it: leaves the answer in `same` of the registers and in w->partial. */
-static void solve(struct ways *w, struct jkernel *k, bool lanes)
+static void solve(struct paths *w, struct jkernel *k, bool lanes)
 {
-    *w = (struct ways){.k = k,
-                       .meet = arena_alloc(&k->arena, sizeof *w->meet * ((size_t)k->nblocks + 1)),
-                       .partial = arena_alloc(&k->arena, (size_t)bit_words(k->nblocks) * 8),
-                       .lanes = lanes};
-    find_meetings(w);
+    *w = (struct paths){.k = k,
+                        .meet = arena_alloc(&k->arena, sizeof *w->meet * ((size_t)k->nblocks + 1)),
+                        .partial = arena_alloc(&k->arena, bit_bytes(k->nblocks)),
+                        .lanes = lanes};
+    find_post_dominators(w);
     for (size_t r = 0; r < k->nregs; r++)
         k->regs[r].same = true;
     while (lockstep_round(w)) {
@@ -181,7 +167,7 @@ static void solve(struct ways *w, struct jkernel *k, bool lanes)
 
 const uint64_t *jit_same_by_lane(struct jkernel *k)
 {
-    struct ways w;
+    struct paths w;
     solve(&w, k, true);
     return w.partial;
 }
@@ -193,7 +179,7 @@ bool pass_lockstep(struct jkernel *k)
         barriers |= k->blocks[b].term == TERM_SUSPEND;
     if (!barriers || k->has_poll || k->has_partial || k->is_function || k->nblocks > MAX_BLOCKS)
         return true;
-    struct ways w;
+    struct paths w;
     solve(&w, k, false);
     k->lockstep = true;
     for (int32_t b = 0; b < k->nblocks; b++)

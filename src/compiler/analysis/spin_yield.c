@@ -34,17 +34,36 @@ bool jit_is_warp_operation(const struct ptx_instr *i)
     }
 }
 
-static bool spin_yield_together(const struct jkernel *k, const struct jblock *blk)
+bool jit_is_joint(const struct jkernel *k, const struct jblock *b)
 {
-    if (blk->term == TERM_SUSPEND && blk->suspend != SUSPEND_POLL)
+    if (b->term == TERM_SUSPEND && b->suspend != SUSPEND_POLL)
         return true;
-    for (int32_t n = 0; n < blk->count; n++)
-        if (jit_is_warp_operation(&k->instrs[blk->first + n]))
+    for (int32_t n = 0; n < b->count; n++)
+        if (jit_is_warp_operation(&k->instrs[b->first + n]))
             return true;
     return false;
 }
 
-/* Whether one of the block's successors before the loop is in the set. */
+/* The blocks before the loop that are joint or lead to such a one there: those that are reached
+ * backwards from a node that all joint ones lead to. */
+static void lead_to_joint(const struct jkernel *k, const uint64_t *joint, int32_t loop,
+                          uint64_t *set)
+{
+    struct graph g;
+    graph_init(&g, loop + 1);
+    for (int32_t b = 0; b < loop; b++) {
+        if (bit_get(joint, b))
+            graph_edge(&g, loop, b);
+        for (int s = 0; s < k->blocks[b].nsucc; s++)
+            if (k->blocks[b].succ[s] < loop)
+                graph_edge(&g, k->blocks[b].succ[s], b);
+    }
+    graph_close(&g);
+    graph_reach(&g, loop, GRAPH_ALL, set);
+    graph_free(&g);
+}
+
+/* Is one of the block's successors before the loop in the set? */
 static bool leads_to(const struct jblock *blk, const uint64_t *set, int32_t loop)
 {
     for (int s = 0; s < blk->nsucc; s++)
@@ -55,30 +74,22 @@ static bool leads_to(const struct jblock *blk, const uint64_t *set, int32_t loop
 
 void jit_find_spin_yields(struct jkernel *k)
 {
-    size_t words = (size_t)bit_words(k->nblocks);
+    size_t bytes = bit_bytes(k->nblocks);
     uint64_t *joint = NULL; /* blocks where lanes act together */
     for (int32_t p = 0; p < k->nblocks && k->nblocks <= JIT_SPIN_YIELD_BLOCKS; p++) {
         struct jblock *poll = &k->blocks[p];
         if (poll->term != TERM_SUSPEND || poll->suspend != SUSPEND_POLL)
             continue;
         if (joint == NULL) {
-            joint = xcalloc(words, 8);
+            joint = xcalloc(bytes, 1);
             for (int32_t b = 0; b < k->nblocks; b++)
-                if (spin_yield_together(k, &k->blocks[b]))
+                if (jit_is_joint(k, &k->blocks[b]))
                     bit_set(joint, b);
         }
         int32_t loop = poll->succ[0];
-        uint64_t *reach = xcalloc(words, 8); /* blocks before the loop that lead to a joint one */
-        for (bool changed = true; changed;) {
-            changed = false;
-            for (int32_t b = 0; b < loop; b++)
-                if (!bit_get(reach, b) &&
-                    (bit_get(joint, b) || leads_to(&k->blocks[b], reach, loop))) {
-                    bit_set(reach, b);
-                    changed = true;
-                }
-        }
-        poll->spin_yields = arena_alloc(&k->arena, words * 8);
+        uint64_t *reach = xcalloc(bytes, 1);
+        lead_to_joint(k, joint, loop, reach);
+        poll->spin_yields = arena_alloc(&k->arena, bytes);
         for (int32_t b = 0; b < k->nblocks; b++)
             if (b != loop && !bit_get(joint, b) && !leads_to(&k->blocks[b], reach, loop))
                 bit_set(poll->spin_yields, b);

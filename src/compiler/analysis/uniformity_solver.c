@@ -15,52 +15,35 @@ static bool integer_type(unsigned t) { return t >= PTX_B8 && t <= PTX_S64 && t !
 
 /* ---- divergence and frontiers ---- */
 
-static bool frontier_add(struct jblock *b, const uint64_t *from, int32_t words, int32_t above,
-                         int32_t self)
-{
-    bool changed = false;
-    for (int32_t w = 0; w < words; w++) {
-        uint64_t v = from[w];
-        if (w == above >> 6)
-            v &= ~0ull << (above & 63) << 1;
-        else if (w < above >> 6)
-            v = 0;
-        if (w == self >> 6)
-            v &= ~(1ull << (self & 63));
-        changed |= (v & ~b->frontier[w]) != 0;
-        b->frontier[w] |= v;
-    }
-    return changed;
-}
-
 /* After block b, lanes may be pending at its successors and all over its frontier; each of these
  * may run next, with the later ones pending. */
 static bool spread(struct jkernel *k, int32_t b)
 {
-    int32_t words = bit_words(k->nblocks);
+    int32_t n = k->nblocks;
     struct jblock *blk = &k->blocks[b];
-    uint64_t *cand = xmalloc((size_t)words * 8);
+    uint64_t *cand = xmalloc(bit_bytes(n));
     bool changed = false;
     bool together = blk->diverges || blk->term == TERM_EXIT;
     for (int s = 0; s < (together ? 1 : blk->nsucc); s++) {
-        memcpy(cand, blk->frontier, (size_t)words * 8);
+        bit_copy(cand, blk->frontier, n);
         if (together)
             for (int t = 0; t < blk->nsucc; t++)
                 bit_set(cand, blk->succ[t]);
         else
             bit_set(cand, blk->succ[s]);
-        for (int32_t c = bit_next(cand, k->nblocks, 0); c >= 0;
-             c = bit_next(cand, k->nblocks, c + 1))
-            changed |= frontier_add(&k->blocks[c], cand, words, c, c);
+        EACH_BIT (c, cand, n)
+            changed |= bit_union_above(k->blocks[c].frontier, cand, n, c + 1);
     }
     if (blk->spin_yields != NULL) {
         /* Its lanes wait on, back at the loop, while those of another block go first. */
-        memcpy(cand, blk->frontier, (size_t)words * 8);
+        bit_copy(cand, blk->frontier, n);
         bit_set(cand, blk->succ[0]);
-        for (int32_t c = bit_next(blk->frontier, k->nblocks, 0); c >= 0;
-             c = bit_next(blk->frontier, k->nblocks, c + 1))
-            if (bit_get(blk->spin_yields, c))
-                changed |= frontier_add(&k->blocks[c], cand, words, -1, c);
+        EACH_BIT (c, blk->frontier, n)
+            if (bit_get(blk->spin_yields, c)) {
+                bit_clear(cand, c);
+                changed |= bit_union(k->blocks[c].frontier, cand, n);
+                bit_set(cand, c);
+            }
     }
     free(cand);
     return changed;
@@ -70,15 +53,13 @@ static bool spread(struct jkernel *k, int32_t b)
 static bool shapes_round(struct jkernel *k)
 {
     bool changed = false;
-    size_t words = (size_t)bit_words((int32_t)k->nregs);
-    uint64_t *waiting = xmalloc(words * 8);
+    int32_t nregs = (int32_t)k->nregs;
+    uint64_t *waiting = xmalloc(bit_bytes(nregs));
     for (int32_t b = 0; b < k->nblocks; b++) {
         struct jblock *blk = &k->blocks[b];
-        memset(waiting, 0, words * 8);
-        for (int32_t c = bit_next(blk->frontier, k->nblocks, 0); c >= 0;
-             c = bit_next(blk->frontier, k->nblocks, c + 1))
-            for (size_t w = 0; w < words; w++)
-                waiting[w] |= k->blocks[c].live_in[w];
+        bit_clear_all(waiting, nregs);
+        EACH_BIT (c, blk->frontier, k->nblocks)
+            bit_union(waiting, k->blocks[c].live_in, nregs);
         for (int32_t n = 0; n <= blk->count; n++) {
             const struct ptx_instr *i = n < blk->count              ? &k->instrs[blk->first + n]
                                         : blk->term == TERM_SUSPEND ? blk->term_instr
@@ -140,20 +121,9 @@ static void find_remat(struct jkernel *k)
             case PTX_OP_ld:
                 cheap = i->nspaces > 0 && i->spaces[0] == PTX_SPACE_PARAM && r.nuse == 0;
                 break;
-            case PTX_OP_add:
-            case PTX_OP_sub:
-            case PTX_OP_mul:
-            case PTX_OP_mad:
-            case PTX_OP_shl:
-            case PTX_OP_shr:
-            case PTX_OP_and:
-            case PTX_OP_or:
-            case PTX_OP_cvt:
-            case PTX_OP_cvta:
-                cheap = i->ntypes > 0 && integer_type(i->types[0]) && !ptx_has(i, PTX_M_cc);
+            default:
+                cheap = jit_cheap(i) & CHEAP_SCALAR && i->ntypes > 0 && integer_type(i->types[0]);
                 break;
-            case PTX_OP_setp: cheap = i->ntypes > 0 && integer_type(i->types[0]); break;
-            default: break;
             }
             if (cheap && cost < 24)
                 k->regs[r.def[0]].remat = (uint8_t)cost;
@@ -197,9 +167,8 @@ static void settle_unwritten(struct jkernel *k)
 
 bool pass_uniformity(struct jkernel *k)
 {
-    int32_t words = bit_words(k->nblocks);
     for (int32_t b = 0; b < k->nblocks; b++)
-        k->blocks[b].frontier = arena_alloc(&k->arena, (size_t)words * 8);
+        k->blocks[b].frontier = arena_alloc(&k->arena, bit_bytes(k->nblocks));
     jit_find_spin_yields(k);
     solve(k);
     settle_unwritten(k);
@@ -209,7 +178,7 @@ bool pass_uniformity(struct jkernel *k)
             k->regs[r].uniformity = uniform;
     for (int32_t b = 0; b < k->nblocks; b++) {
         struct jblock *blk = &k->blocks[b];
-        blk->converged = bit_next(blk->frontier, k->nblocks, 0) < 0;
+        blk->converged = bit_empty(blk->frontier, k->nblocks);
     }
     find_remat(k);
     return true;

@@ -37,41 +37,34 @@ static bool only_reads(const struct ptx_instr *i)
 }
 
 /* Does the loop write the register of this load's address? */
-static bool warp_interleaving_moves(const struct jkernel *k, const struct ptx_instr *load,
-                                    int32_t first, int32_t last)
+static bool address_moves(const struct jkernel *k, const struct ptx_instr *load, int32_t first,
+                          int32_t last)
 {
     int32_t reg = load->operands[jit_ndst(load)].reg;
     for (int32_t b = first; b <= last; b++)
-        for (int32_t n = 0; n < k->blocks[b].count; n++) {
-            struct jroles r;
-            jit_roles(&k->instrs[k->blocks[b].first + n], &r);
-            for (int d = 0; d < r.ndef; d++)
-                if (r.def[d] == reg)
-                    return true;
-        }
+        for (int32_t n = 0; n < k->blocks[b].count; n++)
+            if (jit_writes(&k->instrs[k->blocks[b].first + n], reg))
+                return true;
     return false;
 }
 
-/* Is the loop of header h worth it? Its blocks follow each other in the order. */
+/* Is the loop of header h worth it? */
 static bool suits(const struct jkernel *k, int32_t h, const uint64_t *partial)
 {
-    int32_t last = h;
-    for (int32_t b = h; b < k->nblocks; b++)
-        if (k->blocks[b].loop == h)
-            last = b;
-    bool rows = false;
+    int32_t last = jit_innermost_end(k, h);
+    bool moves = false;
     for (int32_t b = h; b <= last; b++) {
         const struct jblock *blk = &k->blocks[b];
-        if (blk->loop != h || blk->irreducible || !blk->converged || bit_get(partial, b))
+        if (!blk->converged || bit_get(partial, b))
             return false;
         for (int32_t n = 0; n < blk->count; n++) {
             const struct ptx_instr *i = &k->instrs[blk->first + n];
             if (!only_reads(i))
                 return false;
-            rows |= shared_row(k, i) && warp_interleaving_moves(k, i, h, last);
+            moves |= shared_row(k, i) && address_moves(k, i, h, last);
         }
     }
-    return rows;
+    return last >= h && moves;
 }
 
 int32_t jit_find_barrier_loop(struct jkernel *k)

@@ -42,7 +42,7 @@ static val refined(struct alu *a, val y, val err, val step)
     return ir_select(a, sensible, ir_fma(a, step, err, y), y);
 }
 
-val alu_rcp_approx(struct alu *a, val x)
+static val rcp_approx(struct alu *a, val x)
 {
     val one = ir_kf(x, 1);
     if (!a->has_avx512)
@@ -51,7 +51,7 @@ val alu_rcp_approx(struct alu *a, val x)
     return refined(a, y, ir_fma(a, ir_fneg(a, x), y, one), y);
 }
 
-val alu_rsqrt_approx(struct alu *a, val x)
+static val rsqrt_approx(struct alu *a, val x)
 {
     val one = ir_kf(x, 1);
     if (!a->has_avx512)
@@ -62,7 +62,7 @@ val alu_rsqrt_approx(struct alu *a, val x)
 
 val alu_div_approx(struct alu *a, val x, val y)
 {
-    val r = alu_rcp_approx(a, y), zero = ir_intr2(a, "llvm.copysign", ir_kf(y, 0), y);
+    val r = rcp_approx(a, y), zero = ir_intr2(a, "llvm.copysign", ir_kf(y, 0), y);
     val huge = ir_fcmp(a, LLVMRealOGT, ir_fabs(a, y), ir_kf(y, 0x1p126));
     return ir_fmul(a, x, ir_select(a, huge, zero, r));
 }
@@ -93,8 +93,8 @@ static void emit_rcp(struct builder *b)
     struct alu *a = b->a;
     bool ftz = has(b, PTX_M_ftz) && b->t == PTX_F32; /* of doubles a GPU flushes nothing */
     val x = alu_float_load(a, b->t, b->s[0], ftz), s[] = {ir_kf(x, 1), x};
-    val r = has(b, PTX_M_approx) ? alu_rcp_approx(a, x)
-                                 : alu_float_op(a, OP_DIV, s, alu_rounding(b->i));
+    val r =
+        has(b, PTX_M_approx) ? rcp_approx(a, x) : alu_float_op(a, OP_DIV, s, alu_rounding(b->i));
     b->d[0] = alu_float_store(a, b->t, r, ftz);
 }
 
@@ -128,14 +128,18 @@ static void emit_rsqrt(struct builder *b)
     struct alu *a = b->a;
     bool ftz = has(b, PTX_M_ftz);
     val x = alu_float_load(a, b->t, b->s[0], ftz);
-    val r = b->t == PTX_F32 ? alu_rsqrt_approx(a, x) : rsqrt_64(a, x);
+    val r = b->t == PTX_F32 ? rsqrt_approx(a, x) : rsqrt_64(a, x);
     b->d[0] = alu_float_store(a, b->t, r, ftz);
 }
 
 /* ---- ex2 ---- */
 
-/* Adding it to a float below 2^22 rounds that to an integer, found in the low bits. */
-static const double round_magic = 0x1.8p23;
+val alu_nearest(struct alu *a, val x, double factor, val *t)
+{
+    val magic = ir_kf(x, ALU_ROUNDING);
+    *t = ir_fma(a, x, ir_kf(x, factor), magic);
+    return ir_fsub(a, *t, magic);
+}
 
 val alu_scale(struct alu *a, val p, val k, val k_int)
 {
@@ -154,7 +158,7 @@ val alu_ex2(struct alu *a, val x)
 {
     static const double c[] = {
         1, 0.693147182, 0.240226507, 0.0555035695, 0.00961808302, 0.00133908633, 0.000154531634};
-    val high = ir_kf(x, 200), low = ir_kf(x, -200), magic = ir_kf(x, round_magic);
+    val high = ir_kf(x, 200), low = ir_kf(x, -200), magic = ir_kf(x, ALU_ROUNDING);
     x = ir_select(a, ir_fcmp(a, LLVMRealOGT, x, high), high, x); /* a NaN stays */
     x = ir_select(a, ir_fcmp(a, LLVMRealOLT, x, low), low, x);
     val t = ir_fadd(a, x, magic), k = ir_fsub(a, t, magic), f = ir_fsub(a, x, k);
@@ -220,7 +224,7 @@ val alu_sin_cos(struct alu *a, val x, bool cosine)
     /* pi in pieces of few bits: their products with small integers are exact without fma */
     static const double without[] = {0x1.92p+1, 0x1.fbp-11, 0x1.5110b4p-21};
     const double *pi = a->has_fma ? with_fma : without;
-    val magic = ir_kf(x, round_magic), t = ir_fmul(a, x, ir_kf(x, 0x1.45f306p-2));
+    val magic = ir_kf(x, ALU_ROUNDING), t = ir_fmul(a, x, ir_kf(x, 0x1.45f306p-2));
     if (cosine)
         t = ir_fsub(a, t, ir_kf(x, 0.5));
     t = ir_fadd(a, t, magic);
@@ -254,12 +258,12 @@ static void emit_sin_cos(struct builder *b)
 /* ---- tanh ---- */
 
 /* 1 - 2 / (e^2x + 1); near 0, where that cancels, the first terms of the series. */
-val alu_tanh_approx(struct alu *a, val x)
+static val tanh_approx(struct alu *a, val x)
 {
     static const double c[] = {1, -1.0 / 3, 2.0 / 15};
     val m = ir_fabs(a, x), one = ir_kf(x, 1);
     val t = alu_ex2(a, ir_fmul(a, m, ir_kf(x, 2.88539008)));
-    val two = ir_kf(x, 2), q = ir_fmul(a, two, alu_rcp_approx(a, ir_fadd(a, t, one)));
+    val two = ir_kf(x, 2), q = ir_fmul(a, two, rcp_approx(a, ir_fadd(a, t, one)));
     val big = ir_intr2(a, "llvm.copysign", ir_fsub(a, one, q), x);
     val small = ir_fmul(a, x, alu_poly(a, ir_fmul(a, x, x), c, WEIR_COUNT(c)));
     return ir_select(a, ir_fcmp(a, LLVMRealOLT, m, ir_kf(x, 0.1)), small, big);
@@ -269,7 +273,7 @@ static void emit_tanh(struct builder *b)
 {
     struct alu *a = b->a;
     val x = alu_float_load(a, b->t, b->s[0], false);
-    b->d[0] = alu_float_store(a, b->t, alu_tanh_approx(a, x), false);
+    b->d[0] = alu_float_store(a, b->t, tanh_approx(a, x), false);
 }
 
 #define M_RND  PTX_M_rn, PTX_M_rz, PTX_M_rm, PTX_M_rp

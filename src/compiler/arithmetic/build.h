@@ -201,10 +201,13 @@ val alu_fma_f16_odd(struct alu *a, const val *s);
 
 /* ---- functions that others share ---- */
 
-val alu_min_max(struct alu *a, val x, val y, bool is_max, bool nan); /* floats, PTX's rules */
 val alu_compare(struct alu *a, enum ptx_mod cmp, val x, val y, bool is_float, bool is_signed);
 enum ptx_mod alu_comparison(const struct ptx_instr *i); /* eq ne lt ... nan, or PTX_M_NONE */
 val alu_ex2(struct alu *a, val x);
+/* Adding it to a float below 2^22 rounds that to an integer, found in the low bits. */
+#define ALU_ROUNDING 0x1.8p23
+/* The integer nearest to x * factor, as a float; *t: that plus ALU_ROUNDING. */
+val alu_nearest(struct alu *a, val x, double factor, val *t);
 val alu_lg2(struct alu *a, val x);
 /* p * 2^k for an integral f32 k (and the same as i32), |k| <= 252. */
 val alu_scale(struct alu *a, val p, val k, val k_int);
@@ -213,9 +216,6 @@ val alu_log_split(struct alu *a, val x, val *k);
 /* The logarithm r of x, put right where x is not positive and finite. */
 val alu_log_special(struct alu *a, val x, val r);
 val alu_sin_cos(struct alu *a, val x, bool cosine);
-val alu_tanh_approx(struct alu *a, val x);
-val alu_rcp_approx(struct alu *a, val x);
-val alu_rsqrt_approx(struct alu *a, val x);
 val alu_div_approx(struct alu *a, val x, val y);
 val alu_float_to_int(struct alu *a, val x, unsigned bits, bool is_signed, bool nan_is_min);
 val alu_poly(struct alu *a, val x, const double *c, unsigned n); /* c[0] + c[1] x + ... */

@@ -6,13 +6,11 @@
  */
 #include "compiler/arithmetic/math_table.h"
 
-static const double magic_value = 0x1.8p23; /* see approximations.c */
-
 /* e^(r + low) 2^n for |r| <= ln 2 / 2; t is n plus the rounding constant. */
 static val exp_of(struct alu *a, val r, val low, val t)
 {
     static const double c[] = {0.5, 0.166665733, 0.0416665487, 0.00836377405, 0.00139269268};
-    val magic = ir_kf(t, magic_value), n = ir_fsub(a, t, magic);
+    val magic = ir_kf(t, ALU_ROUNDING), n = ir_fsub(a, t, magic);
     val n_int = ir_sub(a, ir_as_int(a, t), ir_as_int(a, magic));
     val p = ir_fma(a, ir_fmul(a, r, r), alu_poly(a, r, c, WEIR_COUNT(c)), low);
     return alu_scale(a, ir_fadd(a, ir_fadd(a, p, r), ir_kf(p, 1)), n, n_int);
@@ -40,8 +38,7 @@ static void emit_expf(struct alu *a, const val *s, val *d)
         d[0] = math_sleef(a, "exp u10", s, 1);
         return;
     }
-    val x = clamp(a, s[0], 130), magic = ir_kf(x, magic_value);
-    val t = ir_fma(a, x, ir_kf(x, 0x1.715476p+0), magic), n = ir_fsub(a, t, magic);
+    val x = clamp(a, s[0], 130), t, n = alu_nearest(a, x, 0x1.715476p+0, &t);
     val low, r = ir_fma(a, n, ir_kf(x, -0x1.62e43p-1), x);
     r = fma_with_error(a, n, ir_kf(x, 0x1.05c61p-29), r, &low);
     d[0] = exp_of(a, r, low, t);
@@ -53,8 +50,7 @@ static void emit_exp10f(struct alu *a, const val *s, val *d)
         d[0] = math_sleef(a, "exp10 u10", s, 1);
         return;
     }
-    val x = clamp(a, s[0], 60), magic = ir_kf(x, magic_value);
-    val t = ir_fma(a, x, ir_kf(x, 0x1.a934fp+1), magic), n = ir_fsub(a, t, magic);
+    val x = clamp(a, s[0], 60), t, n = alu_nearest(a, x, 0x1.a934fp+1, &t);
     val r = ir_fma(a, n, ir_kf(x, -0x1.344136p-2), x);
     r = ir_fma(a, n, ir_kf(x, 0x1.ec10cp-27), r);
     /* times ln 10, whose lower part matters */
@@ -118,10 +114,9 @@ static void emit_log10f(struct alu *a, const val *s, val *d)
     log_of(a, &b, s, d);
 }
 
-#define INLINE(name, emit) {name, "f:f", MATH_INLINE, NULL, emit, 0}
-
 const struct math_fn math_explog_table[] = {
-    INLINE("expf", emit_expf), INLINE("exp2f", emit_exp2f), INLINE("exp10f", emit_exp10f),
-    INLINE("logf", emit_logf), INLINE("log2f", emit_log2f), INLINE("log10f", emit_log10f),
+    INLINE("expf", "f:f", emit_expf),     INLINE("exp2f", "f:f", emit_exp2f),
+    INLINE("exp10f", "f:f", emit_exp10f), INLINE("logf", "f:f", emit_logf),
+    INLINE("log2f", "f:f", emit_log2f),   INLINE("log10f", "f:f", emit_log10f),
 };
 const size_t math_explog_count = WEIR_COUNT(math_explog_table);

@@ -161,8 +161,7 @@ static struct trig reduce(struct alu *a, val x)
 {
     static const double s[] = {-0.166666642, 0.00833273679, -0.000195853732};
     static const double c[] = {0.0416666642, -0.00138882909, 2.45454194e-05};
-    val magic = ir_kf(x, 0x1.8p23), t = ir_fma(a, x, ir_kf(x, 0x1.45f306p-1), magic);
-    val q = ir_fsub(a, t, magic);
+    val t, q = alu_nearest(a, x, 0x1.45f306p-1, &t);
     val r = ir_fma(a, q, ir_kf(q, -0x1.921fb6p+0), x);
     r = ir_fma(a, q, ir_kf(q, 0x1.777a5cp-25), r);
     r = ir_fma(a, q, ir_kf(q, 0x1.ee59dap-50), r);
@@ -275,7 +274,6 @@ static void emit_sincospi(struct alu *a, const val *s, val *d)
     emit_cospi(a, s, &d[1]);
 }
 
-#define INLINE(name, sig, emit)     {name, sig, MATH_INLINE, NULL, emit, 0}
 #define INLINE2(name, sf, sd, emit) INLINE(name "f", sf, emit), INLINE(name, sd, emit)
 
 const struct math_fn math_inline_table[] = {

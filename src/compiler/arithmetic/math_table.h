@@ -23,6 +23,9 @@ struct math_fn {
         limit; /* MATH_SLEEF: arguments of that magnitude and more go to weir_alu_<name>; 0: none */
 };
 
+/* An entry of a table of functions that are emitted inline. */
+#define INLINE(name, sig, emit) {name, sig, MATH_INLINE, NULL, emit, 0}
+
 /* The function of that full name (__nv_...), or NULL. *made is filled for those that a pattern
  * makes; the result may point to it. */
 struct math_name {

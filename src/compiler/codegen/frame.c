@@ -15,7 +15,6 @@
 void frame_resume_points(struct codegen *cg)
 {
     struct jkernel *k = cg->k;
-    size_t words = (size_t)bit_words((int32_t)k->nregs);
     k->nresume = 1;
     k->resume_block = arena_alloc(&k->arena, sizeof(int32_t) * ((size_t)k->nblocks + 1));
     for (int32_t b = 0; b < k->nblocks; b++)
@@ -33,14 +32,12 @@ void frame_resume_points(struct codegen *cg)
         cg->frame->pending_offset[b] = UINT32_MAX;
     for (int32_t r = 1; r < k->nresume; r++) {
         const struct jblock *blk = &k->blocks[k->resume_block[r]];
-        uint64_t *cand = arena_alloc(&k->arena, (size_t)bit_words(k->nblocks) * 8);
-        uint64_t *live = arena_alloc(&k->arena, words * 8);
-        memcpy(cand, blk->frontier, (size_t)bit_words(k->nblocks) * 8);
+        uint64_t *cand = arena_alloc(&k->arena, bit_bytes(k->nblocks));
+        uint64_t *live = arena_alloc(&k->arena, bit_bytes((int32_t)k->nregs));
+        bit_copy(cand, blk->frontier, k->nblocks);
         bit_set(cand, blk->succ[0]);
-        for (int32_t c = bit_next(cand, k->nblocks, 0); c >= 0;
-             c = bit_next(cand, k->nblocks, c + 1)) {
-            for (size_t w = 0; w < words; w++)
-                live[w] |= k->blocks[c].live_in[w];
+        EACH_BIT (c, cand, k->nblocks) {
+            bit_union(live, k->blocks[c].live_in, (int32_t)k->nregs);
             if (!k->blocks[c].converged && cg->frame->pending_offset[c] == UINT32_MAX) {
                 cg->frame->pending_offset[c] = at;
                 at += 4;
@@ -69,7 +66,7 @@ static const uint64_t *block_reads(struct codegen *cg, int32_t b)
         cg->frame->block_reads = arena_alloc(&k->arena, sizeof(uint64_t *) * (size_t)k->nblocks);
     if (cg->frame->block_reads[b] != NULL)
         return cg->frame->block_reads[b];
-    uint64_t *set = arena_alloc(&k->arena, (size_t)bit_words((int32_t)k->nregs) * 8);
+    uint64_t *set = arena_alloc(&k->arena, bit_bytes((int32_t)k->nregs));
     for (int32_t n = 0; n < blk->count; n++)
         add_reads(&k->instrs[blk->first + n], set);
     if (blk->term_instr != NULL)
@@ -82,28 +79,9 @@ static const uint64_t *block_reads(struct codegen *cg, int32_t b)
 const uint64_t *frame_reads(struct codegen *cg, int32_t r)
 {
     struct jkernel *k = cg->k;
-    size_t words = (size_t)bit_words((int32_t)k->nregs);
-    uint64_t *set = arena_alloc(&k->arena, words * 8);
-    uint64_t *seen = xcalloc((size_t)bit_words(k->nblocks), 8);
-    int32_t n = 0, *work = xmalloc(sizeof *work * (size_t)k->nblocks);
-    for (int32_t c = bit_next(cg->frame->resume_blocks[r], k->nblocks, 0); c >= 0;
-         c = bit_next(cg->frame->resume_blocks[r], k->nblocks, c + 1)) {
-        bit_set(seen, c);
-        work[n++] = c;
-    }
-    while (n > 0) {
-        const struct jblock *blk = &k->blocks[work[--n]];
-        const uint64_t *reads = block_reads(cg, (int32_t)(blk - k->blocks));
-        for (size_t w = 0; w < words; w++)
-            set[w] |= reads[w];
-        for (int s = 0; s < blk->nsucc && blk->suspend != SUSPEND_BARRIER; s++)
-            if (!bit_get(seen, blk->succ[s])) {
-                bit_set(seen, blk->succ[s]);
-                work[n++] = blk->succ[s];
-            }
-    }
-    free(work);
-    free(seen);
+    uint64_t *set = arena_alloc(&k->arena, bit_bytes((int32_t)k->nregs));
+    EACH_BIT (b, cg->regions->blocks[r], k->nblocks)
+        bit_union(set, block_reads(cg, b), (int32_t)k->nregs);
     return set;
 }
 
@@ -131,16 +109,13 @@ static unsigned stored_lanes(const struct codegen *cg, int32_t reg, LLVMValueRef
 void frame_allocate(struct codegen *cg)
 {
     struct jkernel *k = cg->k;
-    size_t words = (size_t)bit_words((int32_t)k->nregs);
-    uint64_t *any = arena_alloc(&k->arena, words * 8);
+    uint64_t *any = arena_alloc(&k->arena, bit_bytes((int32_t)k->nregs));
     uint32_t at = cg->frame->bytes;
     for (int32_t r = 1; r < k->nresume; r++)
-        for (size_t w = 0; w < words; w++)
-            any[w] |= cg->frame->resume_live[r][w];
+        bit_union(any, cg->frame->resume_live[r], (int32_t)k->nregs);
     /* small registers first, then vectors on cache lines of their own */
     for (int pass = 0; pass < 2; pass++) {
-        for (int32_t r = bit_next(any, (int32_t)k->nregs, 0); r >= 0;
-             r = bit_next(any, (int32_t)k->nregs, r + 1)) {
+        EACH_BIT (r, any, (int32_t)k->nregs) {
             const struct jreg *reg = &k->regs[r];
             bool vec = reg->uniformity.seg == SEG_NONE;
             uint32_t bytes = (ptx_type_bits((enum ptx_type)reg->type) + 7) / 8;
@@ -271,12 +246,10 @@ void frame_transfer(struct codegen *cg, int32_t r, bool save)
     struct jkernel *k = cg->k;
     if (!cg->always_full)
         transfer_word(cg, cg->live_slot, cg->frame->live_offset, save);
-    for (int32_t c = bit_next(cg->frame->resume_blocks[r], k->nblocks, 0); c >= 0;
-         c = bit_next(cg->frame->resume_blocks[r], k->nblocks, c + 1))
+    EACH_BIT (c, cg->frame->resume_blocks[r], k->nblocks)
         if (!k->blocks[c].converged)
             transfer_word(cg, cg->flow->pending_slot[c], cg->frame->pending_offset[c], save);
-    for (int32_t reg = bit_next(cg->frame->resume_live[r], (int32_t)k->nregs, 0); reg >= 0;
-         reg = bit_next(cg->frame->resume_live[r], (int32_t)k->nregs, reg + 1))
+    EACH_BIT (reg, cg->frame->resume_live[r], (int32_t)k->nregs)
         if (frame_once(cg, reg) && !interleave_point(cg, r))
             transfer_once(cg, reg, save);
         else if (!k->regs[reg].remat)
@@ -303,13 +276,11 @@ void frame_rematerialize(struct codegen *cg, int32_t r)
 {
     struct jkernel *k = cg->k;
     const uint64_t *read = cg->frame->reads != NULL ? cg->frame->reads : frame_reads(cg, r);
-    for (int32_t reg = bit_next(cg->frame->resume_live[r], (int32_t)k->nregs, 0); reg >= 0;
-         reg = bit_next(cg->frame->resume_live[r], (int32_t)k->nregs, reg + 1))
+    EACH_BIT (reg, cg->frame->resume_live[r], (int32_t)k->nregs)
         if (k->regs[reg].remat &&
             (bit_get(read, reg) || (cg->frame->reads == NULL && k->regs[reg].uniformity.brk != 0)))
             rematerialize(cg, reg, false);
-    for (int32_t reg = bit_next(cg->frame->resume_remat[r], (int32_t)k->nregs, 0); reg >= 0;
-         reg = bit_next(cg->frame->resume_remat[r], (int32_t)k->nregs, reg + 1))
+    EACH_BIT (reg, cg->frame->resume_remat[r], (int32_t)k->nregs)
         if (bit_get(read, reg))
             rematerialize(cg, reg, false);
 }

@@ -126,25 +126,6 @@ static void find_ignored_bits(struct remat_analysis *c)
 
 /* ---- rematerialized registers ---- */
 
-static bool is_step(const struct ptx_instr *i)
-{
-    switch (i->op) {
-    case PTX_OP_add:
-    case PTX_OP_sub:
-    case PTX_OP_mul:
-    case PTX_OP_fma:
-    case PTX_OP_neg:
-    case PTX_OP_abs:
-    case PTX_OP_and:
-    case PTX_OP_or:
-    case PTX_OP_xor:
-    case PTX_OP_not:
-    case PTX_OP_shl:
-    case PTX_OP_shr: return jit_ndst(i) == 1 && !ptx_has(i, PTX_M_cc);
-    default: return false;
-    }
-}
-
 /* Does `reg` still have the value from which `result` was computed wherever that is read? */
 static bool unchanged(const struct remat_analysis *c, int32_t reg, int32_t result)
 {
@@ -164,7 +145,8 @@ static int32_t remat_source(const struct remat_analysis *c, int32_t reg, const u
                                     : NULL;
     struct jroles roles;
     int32_t source = -1;
-    if (i == NULL || !is_step(i) || !jit_roles(i, &roles) || roles.ndef != 1)
+    if (i == NULL || !(jit_cheap(i) & CHEAP_STEP) || jit_ndst(i) != 1 || !jit_roles(i, &roles) ||
+        roles.ndef != 1)
         return -1;
     for (int u = 0; u < roles.nuse; u++) {
         const struct jreg *from = &k->regs[roles.use[u]];
@@ -204,13 +186,11 @@ static void find_remat(struct remat_analysis *c)
 {
     struct codegen *cg = c->cg;
     struct jkernel *k = cg->k;
-    size_t words = (size_t)bit_words((int32_t)k->nregs);
-    uint64_t *kept = arena_alloc(&k->arena, words * 8), *fixed = arena_alloc(&k->arena, words * 8);
+    size_t bytes = bit_bytes((int32_t)k->nregs);
+    uint64_t *kept = arena_alloc(&k->arena, bytes), *fixed = arena_alloc(&k->arena, bytes);
     for (int32_t r = 1; r < k->nresume; r++)
-        for (size_t w = 0; w < words; w++)
-            kept[w] |= cg->frame->resume_live[r][w];
-    for (int32_t r = bit_next(kept, (int32_t)k->nregs, 0); r >= 0;
-         r = bit_next(kept, (int32_t)k->nregs, r + 1)) {
+        bit_union(kept, cg->frame->resume_live[r], (int32_t)k->nregs);
+    EACH_BIT (r, kept, (int32_t)k->nregs) {
         int32_t source = bit_get(fixed, r) ? -1 : remat_source(c, r, kept);
         if (source < 0)
             continue;
@@ -226,8 +206,7 @@ void remat_choose(struct codegen *cg)
     struct remat_analysis c = {.cg = cg};
     cg->frame->resume_remat = arena_alloc(&k->arena, sizeof(uint64_t *) * (size_t)k->nresume);
     for (int32_t r = 1; r < k->nresume; r++)
-        cg->frame->resume_remat[r] =
-            arena_alloc(&k->arena, (size_t)bit_words((int32_t)k->nregs) * 8);
+        cg->frame->resume_remat[r] = arena_alloc(&k->arena, bit_bytes((int32_t)k->nregs));
     if (k->nresume < 2)
         return;
     c.block_of = arena_alloc(&k->arena, sizeof(int32_t) * (k->ninstrs + 1));

@@ -173,15 +173,13 @@ static void next_region(struct codegen *cg, LLVMBasicBlockRef *regions)
     } else {
         LLVMValueRef next = LLVMBuildLoad2(b, cg->i32, cg->regions->next_slot, "");
         LLVMValueRef sw = LLVMBuildSwitch(b, next, done, (unsigned)k->nresume);
-        for (int32_t r = bit_next(cg->regions->next_set, k->nresume, 0); r >= 0;
-             r = bit_next(cg->regions->next_set, k->nresume, r + 1)) {
+        EACH_BIT (r, cg->regions->next_set, k->nresume) {
             LLVMBasicBlockRef to = new_bb(cg, "passed");
             LLVMAddCase(sw, c32(cg, (uint64_t)r), to);
             LLVMPositionBuilderAtEnd(b, to);
             if (ptx_has(k->blocks[k->resume_block[r]].term_instr, PTX_M_red))
                 barrier_next_phase(cg);
-            for (int32_t reg = bit_next(cg->frame->resume_live[r], (int32_t)k->nregs, 0); reg >= 0;
-                 reg = bit_next(cg->frame->resume_live[r], (int32_t)k->nregs, reg + 1))
+            EACH_BIT (reg, cg->frame->resume_live[r], (int32_t)k->nregs)
                 if (frame_once(cg, reg)) {
                     LLVMTypeRef t = scalar_type(cg, k->regs[reg].type);
                     LLVMValueRef v = LLVMBuildLoad2(b, t, cg->regs[reg].out, "");
@@ -207,7 +205,7 @@ static bool emit_region(struct codegen *cg, int32_t r, LLVMBasicBlockRef *region
     cg->regions->current = r;
     cg->frame->reads = r > 0 ? frame_reads(cg, r) : NULL;
     flow_open(cg);
-    memset(cg->regions->next_set, 0, (size_t)bit_words(k->nresume) * 8);
+    bit_clear_all(cg->regions->next_set, k->nresume);
     cg->flow->next_warp = done;
     cg->regions->suspend = step;
     LLVMPositionBuilderAtEnd(b, at);
@@ -258,34 +256,41 @@ static bool emit_region(struct codegen *cg, int32_t r, LLVMBasicBlockRef *region
     return ok;
 }
 
-/* The number of instructions with a copy of the blocks for every region, and without. */
-static size_t duplicated_instrs(struct codegen *cg, size_t *once)
+/* Finds the blocks of each region: those that a warp may run from its resume point, 0 being the
+ * kernel's start, to a barrier. */
+static void find_region_blocks(struct codegen *cg)
 {
     struct jkernel *k = cg->k;
+    struct graph g; /* without the edges that lead from barriers to the next region */
+    graph_init(&g, k->nblocks);
+    for (int32_t b = 0; b < k->nblocks; b++)
+        for (int s = 0; s < k->blocks[b].nsucc && k->blocks[b].suspend != SUSPEND_BARRIER; s++)
+            graph_edge(&g, b, k->blocks[b].succ[s]);
+    graph_close(&g);
+    cg->regions->blocks = arena_alloc(&k->arena, sizeof(uint64_t *) * (size_t)k->nresume);
+    for (int32_t r = 0; r < k->nresume; r++) {
+        uint64_t *set = arena_alloc(&k->arena, bit_bytes(k->nblocks));
+        const uint64_t *starts = r > 0 ? cg->frame->resume_blocks[r] : (const uint64_t[]){1};
+        int32_t n = r > 0 ? k->nblocks : 1;
+        bit_copy(set, starts, n);
+        EACH_BIT (b, starts, n)
+            graph_reach(&g, b, GRAPH_ALL, set);
+        cg->regions->blocks[r] = set;
+    }
+    graph_free(&g);
+}
+
+/* The number of instructions with a copy of the blocks for every region, and without. */
+static size_t duplicated_instrs(const struct codegen *cg, size_t *once)
+{
+    const struct jkernel *k = cg->k;
     size_t sum = 0;
-    uint8_t *seen = xmalloc((size_t)k->nblocks);
     *once = 0;
     for (int32_t b = 0; b < k->nblocks; b++)
         *once += (size_t)k->blocks[b].count + 4;
-    for (int32_t r = 0; r < k->nresume; r++) {
-        memset(seen, 0, (size_t)k->nblocks);
-        int32_t n = 0;
-        for (int32_t c = 0; c < k->nblocks; c++)
-            if (r == 0 ? c == 0 : bit_get(cg->frame->resume_blocks[r], c)) {
-                seen[c] = 1;
-                cg->flow->work[n++] = c;
-            }
-        while (n > 0) {
-            const struct jblock *blk = &k->blocks[cg->flow->work[--n]];
-            sum += (size_t)blk->count + 4;
-            for (int s = 0; s < blk->nsucc && blk->suspend != SUSPEND_BARRIER; s++)
-                if (!seen[blk->succ[s]]) {
-                    seen[blk->succ[s]] = 1;
-                    cg->flow->work[n++] = blk->succ[s];
-                }
-        }
-    }
-    free(seen);
+    for (int32_t r = 0; r < k->nresume; r++)
+        EACH_BIT (b, cg->regions->blocks[r], k->nblocks)
+            sum += (size_t)k->blocks[b].count + 4;
     return sum;
 }
 
@@ -555,17 +560,15 @@ static void prologue(struct codegen *cg)
 static void find_waiting(struct codegen *cg)
 {
     struct jkernel *k = cg->k;
-    size_t words = (size_t)bit_words((int32_t)k->nregs);
     cg->flow->waiting_of = arena_alloc(&k->arena, sizeof(uint64_t *) * (size_t)k->nblocks);
     for (int32_t b = 0; b < k->nblocks; b++) {
         const struct jblock *blk = &k->blocks[b];
         if (blk->converged)
             continue;
-        cg->flow->waiting_of[b] = arena_alloc(&k->arena, words * 8);
-        for (int32_t c = bit_next(blk->frontier, k->nblocks, 0); c >= 0;
-             c = bit_next(blk->frontier, k->nblocks, c + 1))
-            for (size_t w = 0; w < words && !k->blocks[c].serialized; w++)
-                cg->flow->waiting_of[b][w] |= k->blocks[c].live_in[w];
+        cg->flow->waiting_of[b] = arena_alloc(&k->arena, bit_bytes((int32_t)k->nregs));
+        EACH_BIT (c, blk->frontier, k->nblocks)
+            if (!k->blocks[c].serialized)
+                bit_union(cg->flow->waiting_of[b], k->blocks[c].live_in, (int32_t)k->nregs);
     }
 }
 
@@ -605,9 +608,9 @@ static void open_function(struct codegen *cg)
 static bool has_yields(const struct jkernel *k)
 {
     for (int32_t b = 0; b < k->nblocks; b++)
-        for (int32_t w = 0; k->blocks[b].spin_yields != NULL && w < bit_words(k->nblocks); w++)
-            if ((k->blocks[b].frontier[w] & k->blocks[b].spin_yields[w]) != 0)
-                return true;
+        if (k->blocks[b].spin_yields != NULL &&
+            bit_intersects(k->blocks[b].frontier, k->blocks[b].spin_yields, k->nblocks))
+            return true;
     return false;
 }
 
@@ -622,11 +625,12 @@ bool emit_kernel(struct codegen *cg)
     LLVMBasicBlockRef begin = NULL;
     LLVMBasicBlockRef *regions =
         arena_alloc(&k->arena, sizeof(LLVMBasicBlockRef) * (size_t)k->nresume);
+    find_region_blocks(cg);
     size_t once, copied = duplicated_instrs(cg, &once);
     bool merged = copied > (has_yields(k) ? 2 * once : 3 * once + 2000);
     cg->flow->has_converged = (merged ? once : copied) <= MAX_CONVERGED;
     k->lockstep &= !merged;
-    cg->regions->next_set = arena_alloc(&k->arena, (size_t)bit_words(k->nresume) * 8);
+    cg->regions->next_set = arena_alloc(&k->arena, bit_bytes(k->nresume));
     interleave_init(cg);
     remat_choose(cg);
     frame_allocate(cg);

@@ -1,8 +1,7 @@
-/* instructions.c: one instruction.
+/* instructions.c: emits one instruction, by a table of opcodes.
  *
- * Elementwise instructions are computed here, by arithmetic.h, at the narrowest uniformity that
- * their operands allow, as are moves and address conversions. All others are passed to their own
- * files.
+ * Elementwise instructions are emitted here, by arithmetic.h, at the narrowest uniformity that
+ * their operands allow, as are moves and address conversions. All others have files of their own.
  */
 #include <string.h>
 
@@ -157,10 +156,7 @@ static bool emit_pack(struct codegen *cg, const struct ptx_instr *i)
         wide = LLVMVectorType(wide, JIT_WARP);
         narrow = LLVMVectorType(narrow, JIT_WARP);
     }
-    unsigned ptype = element_bits == 8    ? PTX_B8
-                     : element_bits == 16 ? PTX_B16
-                     : element_bits == 32 ? PTX_B32
-                                          : PTX_B64;
+    unsigned ptype = jit_bits_type(element_bits);
     LLVMValueRef out[4][MAX_SEGS];
     for (int p = 0; p < parts; p++) {
         if (list == s) {
@@ -486,7 +482,7 @@ static bool emit_alloca(struct codegen *cg, const struct ptx_instr *i)
     return true;
 }
 
-static void emit_fence(struct codegen *cg, const struct ptx_instr *i)
+static bool emit_fence(struct codegen *cg, const struct ptx_instr *i)
 {
     bool strong = i->op == PTX_OP_membar ? !ptx_has(i, PTX_M_cta)
                                          : ptx_has(i, PTX_M_sc) && !ptx_has(i, PTX_M_cta);
@@ -494,135 +490,131 @@ static void emit_fence(struct codegen *cg, const struct ptx_instr *i)
                    strong ? LLVMAtomicOrderingSequentiallyConsistent
                           : LLVMAtomicOrderingAcquireRelease,
                    false, "");
+    return true;
 }
+
+/* A barrier of a block ends its basic block (cfg.c), unless it is an arrival only. */
+static bool emit_barrier(struct codegen *cg, const struct ptx_instr *i)
+{
+    if (ptx_has(i, PTX_M_cluster))
+        emit_cluster_barrier(cg, i);
+    else if (ptx_has(i, PTX_M_arrive))
+        emit_arrive(cg, i);
+    else
+        emit_fence(cg, i); /* .warp: lanes of a warp run in step */
+    return true;
+}
+
+static bool emit_trap(struct codegen *cg, const struct ptx_instr *i)
+{
+    (void)i;
+    emit_fault(cg, JIT_FAULT_TRAP, mask_bits(cg), NULL);
+    return true;
+}
+
+/* A hint: leaving it out changes nothing. */
+static bool emit_hint(struct codegen *cg, const struct ptx_instr *i)
+{
+    (void)cg, (void)i;
+    return true;
+}
+
+/* What is made is only ever a hint. */
+static bool emit_policy(struct codegen *cg, const struct ptx_instr *i)
+{
+    write_uniform(cg, i->operands[0].reg, c64(cg, 0), PTX_B64);
+    return true;
+}
+
+static bool emit_copy(struct codegen *cg, const struct ptx_instr *i)
+{
+    return mem_space(i) == PTX_SPACE_LOCAL ? emit_struct_copy(cg, i) : emit_async_copy(cg, i);
+}
+
+static bool always(const struct ptx_instr *i, struct diag *d)
+{
+    (void)i, (void)d;
+    return true;
+}
+
+/* How the instructions of each opcode are emitted, and which of them are supported. What is not
+ * listed is arithmetic. Where `emit` is NULL the instruction ends a block (function.c), or lowering
+ * replaces it (front/lower.c). */
+static const struct {
+    bool (*emit)(struct codegen *cg, const struct ptx_instr *i);
+    bool (*supported)(const struct ptx_instr *i, struct diag *d);
+} families[PTX_OP_COUNT] = {
+    [PTX_OP_bra] = {NULL, always},
+    [PTX_OP_brx] = {NULL, always},
+    [PTX_OP_ret] = {NULL, always},
+    [PTX_OP_exit] = {NULL, always},
+    [PTX_OP_stacksave] = {NULL, always},
+    [PTX_OP_stackrestore] = {NULL, always},
+    [PTX_OP_istypep] = {NULL, always},
+
+    [PTX_OP_mov] = {emit_mov, always},
+    [PTX_OP_cvta] = {emit_cvta, always},
+    [PTX_OP_isspacep] = {emit_isspacep, always},
+    [PTX_OP_mapa] = {emit_cluster_address, always},
+    [PTX_OP_getctarank] = {emit_cluster_address, always},
+    [PTX_OP_alloca] = {emit_alloca, always},
+
+    [PTX_OP_ld] = {emit_load, always},
+    [PTX_OP_ldu] = {emit_load, always},
+    [PTX_OP_st] = {emit_store, always},
+    [PTX_OP_atom] = {emit_atomic, always},
+    [PTX_OP_red] = {emit_atomic, always},
+    [PTX_OP_cp] = {emit_copy, async_copy_supported},
+    [PTX_OP_membar] = {emit_fence, always},
+    [PTX_OP_fence] = {emit_fence, always},
+
+    [PTX_OP_prefetch] = {emit_hint, always},
+    [PTX_OP_prefetchu] = {emit_hint, always},
+    [PTX_OP_applypriority] = {emit_hint, always},
+    [PTX_OP_discard] = {emit_hint, always},
+    [PTX_OP_setmaxnreg] = {emit_hint, always},
+    [PTX_OP_nanosleep] = {emit_hint, always},
+    [PTX_OP_pmevent] = {emit_hint, always},
+    [PTX_OP_griddepcontrol] = {emit_hint, always},
+    [PTX_OP_createpolicy] = {emit_policy, always},
+
+    [PTX_OP_shfl] = {emit_warp_op, always},
+    [PTX_OP_vote] = {emit_warp_op, always},
+    [PTX_OP_match] = {emit_warp_op, always},
+    [PTX_OP_activemask] = {emit_warp_op, always},
+    [PTX_OP_elect] = {emit_warp_op, always},
+    [PTX_OP_redux] = {emit_warp_op, always},
+    [PTX_OP_bar] = {emit_barrier, always},
+    [PTX_OP_barrier] = {emit_barrier, always},
+    [PTX_OP_mbarrier] = {emit_mbarrier, always},
+
+    [PTX_OP_trap] = {emit_trap, always},
+    [PTX_OP_brkpt] = {emit_trap, always},
+    [PTX_OP_call] = {emit_call, always},
+
+    [PTX_OP_tex] = {emit_texture, texture_supported},
+    [PTX_OP_tld4] = {emit_texture, texture_supported},
+    [PTX_OP_txq] = {emit_texture, texture_supported},
+    [PTX_OP_suld] = {emit_texture, texture_supported},
+    [PTX_OP_sust] = {emit_texture, texture_supported},
+    [PTX_OP_sured] = {emit_texture, texture_supported},
+    [PTX_OP_suq] = {emit_texture, texture_supported},
+
+    [PTX_OP_mma] = {emit_mma, mma_supported},
+    [PTX_OP_wmma] = {emit_mma, mma_supported},
+    [PTX_OP_ldmatrix] = {emit_matrix_move, always},
+    [PTX_OP_stmatrix] = {emit_matrix_move, always},
+    [PTX_OP_movmatrix] = {emit_matrix_move, always},
+};
 
 bool emit_instr(struct codegen *cg, const struct ptx_instr *i)
 {
     debug_at(cg, i);
-    switch (i->op) {
-    case PTX_OP_mov: return emit_mov(cg, i);
-    case PTX_OP_cvta: return emit_cvta(cg, i);
-    case PTX_OP_isspacep: return emit_isspacep(cg, i);
-    case PTX_OP_ld:
-    case PTX_OP_ldu: return emit_load(cg, i);
-    case PTX_OP_st: return emit_store(cg, i);
-    case PTX_OP_atom:
-    case PTX_OP_red: return emit_atomic(cg, i);
-    case PTX_OP_shfl:
-    case PTX_OP_vote:
-    case PTX_OP_match:
-    case PTX_OP_activemask:
-    case PTX_OP_elect:
-    case PTX_OP_redux: return emit_warp_op(cg, i);
-    case PTX_OP_bar:
-    case PTX_OP_barrier: /* what is not a warp's business ends its block (cfg.c) or is an arrival */
-        if (ptx_has(i, PTX_M_cluster))
-            emit_cluster_barrier(cg, i);
-        else if (ptx_has(i, PTX_M_arrive))
-            emit_arrive(cg, i);
-        else
-            emit_fence(cg, i); /* .warp: lanes of a warp run in step */
-        return true;
-    case PTX_OP_membar:
-    case PTX_OP_fence: emit_fence(cg, i); return true;
-    case PTX_OP_prefetch: /* hints: leaving them out changes nothing */
-    case PTX_OP_prefetchu:
-    case PTX_OP_applypriority:
-    case PTX_OP_discard:
-    case PTX_OP_setmaxnreg:
-    case PTX_OP_nanosleep:
-    case PTX_OP_pmevent:
-    case PTX_OP_griddepcontrol: return true;
-    case PTX_OP_createpolicy: /* what is made is only ever a hint */
-        write_uniform(cg, i->operands[0].reg, c64(cg, 0), PTX_B64);
-        return true;
-    case PTX_OP_mbarrier: return emit_mbarrier(cg, i);
-    case PTX_OP_mapa:
-    case PTX_OP_getctarank: return emit_cluster_address(cg, i);
-    case PTX_OP_alloca: return emit_alloca(cg, i);
-    case PTX_OP_trap:
-    case PTX_OP_brkpt: emit_fault(cg, JIT_FAULT_TRAP, mask_bits(cg), NULL); return true;
-    case PTX_OP_call: return emit_call(cg, i);
-    case PTX_OP_tex:
-    case PTX_OP_tld4:
-    case PTX_OP_txq:
-    case PTX_OP_suld:
-    case PTX_OP_sust:
-    case PTX_OP_sured:
-    case PTX_OP_suq: return emit_texture(cg, i);
-    case PTX_OP_mma:
-    case PTX_OP_wmma: return emit_mma(cg, i);
-    case PTX_OP_ldmatrix:
-    case PTX_OP_stmatrix:
-    case PTX_OP_movmatrix: return emit_matrix_move(cg, i);
-    case PTX_OP_cp:
-        return mem_space(i) == PTX_SPACE_LOCAL ? emit_struct_copy(cg, i) : emit_async_copy(cg, i);
-    default: return emit_alu(cg, i);
-    }
+    return families[i->op].emit != NULL ? families[i->op].emit(cg, i) : emit_alu(cg, i);
 }
 
 bool emit_supported(const struct ptx_instr *i, struct diag *d)
 {
-    switch (i->op) {
-    case PTX_OP_bra:
-    case PTX_OP_brx:
-    case PTX_OP_ret:
-    case PTX_OP_exit:
-    case PTX_OP_trap:
-    case PTX_OP_brkpt:
-    case PTX_OP_call:
-    case PTX_OP_prefetch:
-    case PTX_OP_prefetchu:
-    case PTX_OP_applypriority:
-    case PTX_OP_discard:
-    case PTX_OP_createpolicy:
-    case PTX_OP_setmaxnreg:
-    case PTX_OP_nanosleep:
-    case PTX_OP_pmevent:
-    case PTX_OP_griddepcontrol:
-    case PTX_OP_mbarrier:
-    case PTX_OP_mapa:
-    case PTX_OP_getctarank:
-    case PTX_OP_alloca:
-    case PTX_OP_stacksave:
-    case PTX_OP_stackrestore:
-    case PTX_OP_fence:
-    case PTX_OP_cvta:
-    case PTX_OP_isspacep:
-    case PTX_OP_istypep:
-    case PTX_OP_membar:
-    case PTX_OP_shfl:
-    case PTX_OP_vote:
-    case PTX_OP_match:
-    case PTX_OP_activemask:
-    case PTX_OP_elect:
-    case PTX_OP_redux: return true;
-    case PTX_OP_mov: return true;
-    case PTX_OP_ld:
-    case PTX_OP_ldu:
-    case PTX_OP_st:
-    case PTX_OP_atom:
-    case PTX_OP_red: return true;
-    case PTX_OP_bar:
-    case PTX_OP_barrier:
-        if (ptx_has(i, PTX_M_warp))
-            return true;
-        if (ptx_has(i, PTX_M_cluster))
-            return true;
-        return true;
-    case PTX_OP_tex:
-    case PTX_OP_tld4:
-    case PTX_OP_txq:
-    case PTX_OP_suld:
-    case PTX_OP_sust:
-    case PTX_OP_sured:
-    case PTX_OP_suq: return texture_supported(i, d);
-    case PTX_OP_mma:
-    case PTX_OP_wmma: return mma_supported(i, d);
-    case PTX_OP_ldmatrix:
-    case PTX_OP_stmatrix:
-    case PTX_OP_movmatrix: return true;
-    case PTX_OP_cp: return async_copy_supported(i, d);
-    default: return alu_supported(i, d);
-    }
+    return families[i->op].supported != NULL ? families[i->op].supported(i, d)
+                                             : alu_supported(i, d);
 }

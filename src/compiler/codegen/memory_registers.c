@@ -26,7 +26,7 @@ enum { MAX_LIVE_BYTES = 8192 };
 static uint64_t *fragments(struct codegen *cg)
 {
     struct jkernel *k = cg->k;
-    uint64_t *set = arena_alloc(&k->arena, (size_t)bit_words((int32_t)k->nregs) * 8);
+    uint64_t *set = arena_alloc(&k->arena, bit_bytes((int32_t)k->nregs));
     for (int32_t b = 0; b < k->nblocks; b++)
         for (int32_t n = 0; n < k->blocks[b].count; n++) {
             const struct ptx_instr *i = &k->instrs[k->blocks[b].first + n];
@@ -39,8 +39,7 @@ static uint64_t *fragments(struct codegen *cg)
             for (int u = 0; u < r.nuse; u++)
                 bit_set(set, r.use[u]);
         }
-    for (int32_t r = bit_next(set, (int32_t)k->nregs, 0); r >= 0;
-         r = bit_next(set, (int32_t)k->nregs, r + 1))
+    EACH_BIT (r, set, (int32_t)k->nregs)
         if (k->regs[r].uniformity.seg != SEG_NONE ||
             ptx_type_bits((enum ptx_type)k->regs[r].type) < 32 ||
             ptx_type_bits((enum ptx_type)k->regs[r].type) > 64)
@@ -108,10 +107,9 @@ static void choose_fragments(struct codegen *cg)
     struct jkernel *k = cg->k;
     const uint64_t *set = fragments(cg);
     struct fragment_slots fragment_slots = {0};
-    if (bit_next(set, (int32_t)k->nregs, 0) < 0)
+    if (bit_empty(set, (int32_t)k->nregs))
         return;
-    for (int32_t r = bit_next(set, (int32_t)k->nregs, 0); r >= 0;
-         r = bit_next(set, (int32_t)k->nregs, r + 1))
+    EACH_BIT (r, set, (int32_t)k->nregs)
         cg->regs[r].framed =
             cg->regs[r].frame_offset != UINT32_MAX && cg->regs[r].ignored_bits == 0;
     int32_t *last = xcalloc(k->nregs, sizeof *last);
@@ -143,8 +141,7 @@ static void choose_framed(struct codegen *cg)
     uint32_t most = 0;
     for (int32_t r = 1; r < k->nresume; r++) {
         uint32_t sum = 0;
-        for (int32_t reg = bit_next(cg->frame->resume_live[r], (int32_t)k->nregs, 0); reg >= 0;
-             reg = bit_next(cg->frame->resume_live[r], (int32_t)k->nregs, reg + 1))
+        EACH_BIT (reg, cg->frame->resume_live[r], (int32_t)k->nregs)
             sum += frame_vector_bytes(cg, reg);
         most = sum > most ? sum : most;
     }

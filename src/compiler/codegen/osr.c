@@ -32,63 +32,26 @@ struct osr {
 
 /* ---- where ---- */
 
-/* The resume points that region r may lead to. */
-static void find_successors(struct codegen *cg, int32_t r, uint64_t *next)
-{
-    struct jkernel *k = cg->k;
-    uint64_t *seen = arena_alloc(&k->arena, (size_t)bit_words(k->nblocks) * 8);
-    int32_t n = 0;
-    for (int32_t c = 0; c < k->nblocks; c++)
-        if (r == 0 ? c == 0 : bit_get(cg->frame->resume_blocks[r], c)) {
-            bit_set(seen, c);
-            cg->flow->work[n++] = c;
-        }
-    while (n > 0) {
-        const struct jblock *blk = &k->blocks[cg->flow->work[--n]];
-        if (blk->term == TERM_SUSPEND && blk->suspend != SUSPEND_YIELD)
-            bit_set(next, blk->resume);
-        for (int s = 0; s < blk->nsucc && blk->suspend != SUSPEND_BARRIER; s++)
-            if (!bit_get(seen, blk->succ[s])) {
-                bit_set(seen, blk->succ[s]);
-                cg->flow->work[n++] = blk->succ[s];
-            }
-    }
-}
-
-/* Is there a path from r back to r that avoids all chosen points? */
-static bool on_cycle(const struct codegen *cg, uint64_t *const *next, int32_t r)
-{
-    uint64_t seen[MAX_RESUME / 64] = {0};
-    int32_t stack[MAX_RESUME], n = 0, count = cg->k->nresume;
-    stack[n++] = r;
-    while (n > 0) {
-        int32_t at = stack[--n];
-        for (int32_t to = bit_next(next[at], count, 0); to >= 0;
-             to = bit_next(next[at], count, to + 1)) {
-            if (to == r)
-                return true;
-            if (bit_get(cg->osr->points, to) || bit_get(seen, to))
-                continue;
-            bit_set(seen, to);
-            stack[n++] = to;
-        }
-    }
-    return false;
-}
-
-/* Chooses points until no cycle avoids them all, in the order of the program: loops are met first
- * where they begin. */
+/* Chooses points until no cycle of regions avoids them all, in the order of the program: loops are
+ * met first where they begin. */
 static void choose_points(struct codegen *cg)
 {
     struct jkernel *k = cg->k;
-    uint64_t *next[MAX_RESUME];
-    for (int32_t r = 0; r < k->nresume; r++) {
-        next[r] = arena_alloc(&k->arena, (size_t)bit_words(k->nresume) * 8);
-        find_successors(cg, r, next[r]);
-    }
-    for (int32_t r = 1; r < k->nresume; r++)
-        if (on_cycle(cg, next, r))
+    struct graph g; /* of the resume points */
+    graph_init(&g, k->nresume);
+    for (int32_t r = 0; r < k->nresume; r++)
+        EACH_BIT (b, cg->regions->blocks[r], k->nblocks)
+            if (k->blocks[b].term == TERM_SUSPEND && k->blocks[b].suspend != SUSPEND_YIELD)
+                graph_edge(&g, r, k->blocks[b].resume);
+    graph_close(&g);
+    for (int32_t r = 1; r < k->nresume; r++) {
+        uint64_t reached[MAX_RESUME / 64];
+        bit_copy(reached, cg->osr->points, k->nresume);
+        graph_reach(&g, r, GRAPH_ALL, reached);
+        if (bit_get(reached, r))
             bit_set(cg->osr->points, r);
+    }
+    graph_free(&g);
 }
 
 /* Is a register kept once for the block and needed at resume point r? */
@@ -103,8 +66,7 @@ static void assign_slots(struct codegen *cg)
 {
     uint32_t n = 0;
     cg->osr->frame_offset = cg->frame->bytes;
-    for (int32_t r = bit_next(cg->osr->points, cg->k->nresume, 0); r >= 0;
-         r = bit_next(cg->osr->points, cg->k->nresume, r + 1))
+    EACH_BIT (r, cg->osr->points, cg->k->nresume)
         for (int32_t reg = 0; reg < (int32_t)cg->k->nregs; reg++)
             if (kept_once(cg, r, reg) && cg->regs[reg].osr_slot == 0)
                 cg->regs[reg].osr_slot = ++n;
@@ -122,7 +84,7 @@ void osr_init(struct codegen *cg)
     cg->osr = arena_alloc(&k->arena, sizeof *cg->osr);
     if (!k->lockstep)
         return;
-    cg->osr->points = arena_alloc(&k->arena, (size_t)bit_words(k->nresume) * 8);
+    cg->osr->points = arena_alloc(&k->arena, bit_bytes(k->nresume));
     choose_points(cg);
     assign_slots(cg);
 }
@@ -219,8 +181,7 @@ void osr_entry(struct codegen *cg, LLVMBasicBlockRef at, LLVMBasicBlockRef *regi
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMPositionBuilderAtEnd(b, at);
-    if (cg->osr == NULL || cg->osr->points == NULL ||
-        bit_next(cg->osr->points, cg->k->nresume, 0) < 0) {
+    if (cg->osr == NULL || cg->osr->points == NULL || bit_empty(cg->osr->points, cg->k->nresume)) {
         LLVMBuildBr(b, regions[0]);
         return;
     }
@@ -230,8 +191,7 @@ void osr_entry(struct codegen *cg, LLVMBasicBlockRef at, LLVMBasicBlockRef *regi
     LLVMValueRef state = LLVMBuildLoad2(b, cg->i32, state_pointer(cg), "");
     LLVMBuildStore(b, LLVMBuildAnd(b, state, c32(cg, 1), ""), cg->regions->phase_slot);
     LLVMValueRef sw = LLVMBuildSwitch(b, LLVMBuildLShr(b, state, c32(cg, 1), ""), regions[0], 4);
-    for (int32_t r = bit_next(cg->osr->points, cg->k->nresume, 0); r >= 0;
-         r = bit_next(cg->osr->points, cg->k->nresume, r + 1)) {
+    EACH_BIT (r, cg->osr->points, cg->k->nresume) {
         LLVMBasicBlockRef in = new_bb(cg, "enter");
         LLVMAddCase(sw, c32(cg, (uint64_t)r), in);
         LLVMPositionBuilderAtEnd(b, in);

@@ -99,9 +99,9 @@ uint64_t jit_frame_layout(const struct ptx_func *f, uint64_t *offsets)
     return at;
 }
 
-/* One element to or from the memory where arguments are handed over. */
-static void push_outgoing(struct flattener *f, const struct ptx_instr *at, struct ptx_var *memory,
-                          bool load, struct ptx_operand value, uint64_t offset, uint8_t type)
+/* One element to or from memory of the frame: arguments that are handed over, or an area. */
+static void push_access(struct flattener *f, const struct ptx_instr *at, struct ptx_var *memory,
+                        bool load, struct ptx_operand value, uint64_t offset, uint8_t type)
 {
     struct jkernel *k = f->k;
     struct ptx_instr *i = flat_push(k);
@@ -122,11 +122,6 @@ static void push_outgoing(struct flattener *f, const struct ptx_instr *at, struc
     i->loc_line = at->loc_line;
 }
 
-static uint8_t bits_type(uint64_t bytes)
-{
-    return bytes == 1 ? PTX_B8 : bytes == 2 ? PTX_B16 : bytes == 4 ? PTX_B32 : PTX_B64;
-}
-
 void flat_transfer(struct flattener *f, const struct ptx_instr *at, struct ptx_var *memory,
                    bool load, const struct ptx_operand *o, const struct ptx_var *formal,
                    uint64_t offset)
@@ -134,14 +129,14 @@ void flat_transfer(struct flattener *f, const struct ptx_instr *at, struct ptx_v
     struct jkernel *k = f->k;
     struct area *a = flat_area_of(f, o);
     if (a == NULL) {
-        push_outgoing(f, at, memory, load, *o, offset, formal->type);
+        push_access(f, at, memory, load, *o, offset, formal->type);
         return;
     }
     if (!a->in_memory) {
         for (size_t n = 0; n < a->nslots; n++) {
             const struct slot *s = &a->slots[n];
-            push_outgoing(f, at, memory, load, flat_reg_operand(s->reg),
-                          offset + (uint64_t)s->offset, bits_type(s->bytes));
+            push_access(f, at, memory, load, flat_reg_operand(s->reg), offset + (uint64_t)s->offset,
+                        jit_bits_type(s->bytes * 8));
         }
         return;
     }
@@ -150,27 +145,13 @@ void flat_transfer(struct flattener *f, const struct ptx_instr *at, struct ptx_v
     a->var.space = PTX_SPACE_LOCAL;
     for (uint64_t done = 0; done < formal->size; done += piece) {
         uint64_t bytes = formal->size - done < piece ? 1 : piece;
-        int32_t temp = flat_reg(k, "copy", bits_type(bytes));
+        int32_t temp = flat_reg(k, "copy", jit_bits_type(bytes * 8));
         struct ptx_operand value = flat_reg_operand(temp);
         if (load)
-            push_outgoing(f, at, memory, true, value, offset + done, bits_type(bytes));
-        struct ptx_instr *i = flat_push(k);
-        *i = (struct ptx_instr){.op = load ? PTX_OP_st : PTX_OP_ld,
-                                .ntypes = 1,
-                                .nspaces = 1,
-                                .vec = 1,
-                                .guard = -1,
-                                .noperands = 2,
-                                .line = at->line};
-        i->types[0] = bits_type(bytes);
-        i->spaces[0] = PTX_SPACE_LOCAL;
-        i->operands = arena_alloc(&k->arena, 2 * sizeof *i->operands);
-        struct ptx_operand mem = {
-            .kind = PTX_OPR_MEM, .reg = -1, .var = &a->var, .offset = (int64_t)done};
-        i->operands[0] = load ? mem : value;
-        i->operands[1] = load ? value : mem;
+            push_access(f, at, memory, true, value, offset + done, jit_bits_type(bytes * 8));
+        push_access(f, at, &a->var, !load, value, done, jit_bits_type(bytes * 8));
         if (!load)
-            push_outgoing(f, at, memory, false, value, offset + done, bits_type(bytes));
+            push_access(f, at, memory, false, value, offset + done, jit_bits_type(bytes * 8));
         if (bytes == 1 && piece != 1)
             done -= piece - 1;
     }

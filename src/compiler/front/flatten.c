@@ -365,31 +365,11 @@ static bool copy_call(struct flattener *f, struct activation *act, const struct 
 /* Is it so cheap that lanes for which it is not meant may do it, too, and keep what they had? */
 static bool is_cheap(const struct ptx_instr *i)
 {
-    switch (i->op) {
-    case PTX_OP_mov:
-    case PTX_OP_selp:
-    case PTX_OP_add:
-    case PTX_OP_sub:
-    case PTX_OP_mul:
-    case PTX_OP_mad:
-    case PTX_OP_fma:
-    case PTX_OP_min:
-    case PTX_OP_max:
-    case PTX_OP_neg:
-    case PTX_OP_abs:
-    case PTX_OP_and:
-    case PTX_OP_or:
-    case PTX_OP_xor:
-    case PTX_OP_not:
-    case PTX_OP_shl:
-    case PTX_OP_shr: break;
-    default: return false;
-    }
     for (int o = 0; o < i->noperands; o++)
         if (i->operands[o].kind != PTX_OPR_REG && i->operands[o].kind != PTX_OPR_IMM &&
             i->operands[o].kind != PTX_OPR_FIMM)
             return false;
-    return !ptx_has(i, PTX_M_cc) && jit_ndst(i) == 1 && !i->pair;
+    return jit_cheap(i) & CHEAP_SELECT && jit_ndst(i) == 1 && !i->pair;
 }
 
 /* A guarded instruction that is cheap: without the guard into another register, of which the guard
@@ -424,7 +404,7 @@ static bool select_guarded(struct flattener *f, struct activation *act, const st
                             .loc_line = src->loc_line,
                             .loc_column = src->loc_column,
                             .loc_inlined_at = src->loc_inlined_at};
-    i->types[0] = bits == 16 ? PTX_B16 : bits == 32 ? PTX_B32 : PTX_B64;
+    i->types[0] = jit_bits_type(bits);
     i->operands = arena_alloc(&k->arena, 4 * sizeof *i->operands);
     i->operands[0] = was;
     i->operands[1] = src->guard_neg ? was : is;
@@ -452,7 +432,6 @@ static bool flatten_func(struct flattener *f, struct activation *act)
     struct jkernel *k = f->k;
     const struct ptx_func *func = act->func;
     act->new_index = xmalloc(sizeof *act->new_index * ((size_t)func->ninstrs + 1));
-    act->fixup_first = (int32_t)k->ninstrs;
     /* branches made here, whose targets are this function's own instruction indices */
     struct {
         int32_t *items;

@@ -233,8 +233,8 @@ static void struct_copies_access(struct copies *c, const struct span *at, bool w
 static void access_any(struct copies *c, bool writes)
 {
     close_all(c);
-    for (size_t w = 0; writes && w < c->words; w++)
-        c->valid[w] &= ~c->open[w];
+    if (writes)
+        bit_subtract(c->valid, c->open, (int32_t)c->loads.count);
 }
 
 static void join(struct copies *c, const struct span *from, const struct span *to, int32_t store)
@@ -329,11 +329,7 @@ static void struct_copies_store(struct copies *c, int32_t at)
 /* What is valid here is so at an instruction that is jumped to, if it is by all other ways. */
 static void struct_copies_enter(struct copies *c, int32_t to)
 {
-    uint64_t *set = c->enter[to];
-    for (size_t w = 0; w < c->words; w++) {
-        c->changed |= (set[w] & ~c->valid[w]) != 0;
-        set[w] &= c->valid[w];
-    }
+    c->changed |= bit_intersect(c->enter[to], c->valid, (int32_t)c->loads.count);
 }
 
 static void struct_copies_branch(struct copies *c, const struct ptx_instr *i)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "abi/plugin.h"
+#include "compiler/analysis/graph.h"
 #include "compiler/codegen/codegen.h"
 #include "compiler/llvm/llvm_passes.h"
 
@@ -24,17 +25,16 @@ enum {
     UNLIKELY = 4        /* a path taken less often than one time in so many is cold */
 };
 
-struct graph {
+struct sinking {
     LLVMBuilderRef b;
     LLVMValueRef fn;
     unsigned prof; /* kind of metadata */
-    int32_t n;
+    int32_t n;     /* blocks, which are the nodes of the graph */
+    struct graph graph;
+    int32_t *order, count, *number, *idom; /* reverse postorder and dominators (graph.h) */
+    uint64_t *hot;
     struct node {
         LLVMBasicBlockRef bb;
-        int32_t *succ, nsucc;
-        int32_t entered_by;   /* of an entrance: the hot block before it; -1: it is none */
-        int32_t idom, number; /* in reverse postorder; -1: not reached */
-        bool hot;
         int8_t loops;   /* of an entrance: is it in a cycle that avoids the current block? -1: not
                            known yet */
         uint64_t *cold; /* of an entrance: the cold blocks reached from it through cold ones */
@@ -42,9 +42,7 @@ struct graph {
     struct {
         LLVMBasicBlockRef bb;
         int32_t index;
-    } *index;       /* by address */
-    int32_t *order; /* reverse postorder */
-    int32_t norder;
+    } *index; /* by address */
     size_t clones;
 };
 
@@ -54,7 +52,7 @@ static int by_address(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int32_t node_index(const struct graph *g, LLVMBasicBlockRef bb)
+static int32_t node_index(const struct sinking *g, LLVMBasicBlockRef bb)
 {
     int32_t lo = 0, hi = g->n - 1;
     while (lo < hi) {
@@ -68,7 +66,7 @@ static int32_t node_index(const struct graph *g, LLVMBasicBlockRef bb)
 }
 
 /* Is the edge from a block to its successor s unlikely to be taken? */
-static bool unlikely(const struct graph *g, LLVMValueRef term, unsigned s)
+static bool unlikely(const struct sinking *g, LLVMValueRef term, unsigned s)
 {
     if (LLVMGetInstructionOpcode(term) != LLVMBr || LLVMGetNumSuccessors(term) != 2)
         return false;
@@ -84,129 +82,93 @@ static bool unlikely(const struct graph *g, LLVMValueRef term, unsigned s)
 
 /* ---- the graph ---- */
 
-static void visit_node(struct graph *g, int32_t at, uint8_t *seen)
+static void number_blocks(struct sinking *g)
 {
-    seen[at] = 1;
-    for (int32_t s = 0; s < g->nodes[at].nsucc; s++)
-        if (!seen[g->nodes[at].succ[s]])
-            visit_node(g, g->nodes[at].succ[s], seen);
-    g->order[--g->norder] = at;
+    int32_t n = 0;
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(g->fn); b; b = LLVMGetNextBasicBlock(b)) {
+        g->nodes[n] = (struct node){.bb = b};
+        g->index[n].bb = b;
+        g->index[n].index = n;
+        n++;
+    }
+    qsort(g->index, (size_t)g->n, sizeof *g->index, by_address);
 }
 
-static void mark_hot(struct graph *g, int32_t at)
+/* Makes the graph of all blocks, and finds the hot ones: those that likely edges lead to, and that
+ * do not end in `unreachable`. */
+static void find_hot(struct sinking *g)
 {
-    struct node *n = &g->nodes[at];
-    LLVMValueRef term = LLVMGetBasicBlockTerminator(n->bb);
-    if (n->hot || LLVMGetInstructionOpcode(term) == LLVMUnreachable)
-        return;
-    n->hot = true;
-    for (int32_t s = 0; s < n->nsucc; s++)
-        if (!unlikely(g, term, (unsigned)s))
-            mark_hot(g, n->succ[s]);
-}
-
-static void reach_cold(const struct graph *g, int32_t at, uint64_t *set)
-{
-    if (g->nodes[at].hot || bit_get(set, at))
-        return;
-    bit_set(set, at);
-    for (int32_t s = 0; s < g->nodes[at].nsucc; s++)
-        reach_cold(g, g->nodes[at].succ[s], set);
-}
-
-static int32_t common_dominator(const struct graph *g, int32_t a, int32_t b)
-{
-    while (a != b)
-        if (g->nodes[a].number > g->nodes[b].number)
-            a = g->nodes[a].idom;
-        else
-            b = g->nodes[b].idom;
-    return a;
-}
-
-/* Immediate dominators (Cooper, Harvey, Kennedy). */
-static void dominate(struct graph *g)
-{
-    g->nodes[0].idom = 0;
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (int32_t k = g->norder; k < g->n; k++) {
-            int32_t from = g->order[k];
-            if (g->nodes[from].idom < 0)
-                continue;
-            for (int32_t s = 0; s < g->nodes[from].nsucc; s++) {
-                struct node *to = &g->nodes[g->nodes[from].succ[s]];
-                if (to == &g->nodes[0])
-                    continue;
-                int32_t dom = to->idom < 0 ? from : common_dominator(g, to->idom, from);
-                changed |= dom != to->idom;
-                to->idom = dom;
-            }
+    struct graph likely;
+    graph_init(&g->graph, g->n);
+    graph_init(&likely, g->n);
+    for (int32_t from = 0; from < g->n; from++) {
+        LLVMValueRef term = LLVMGetBasicBlockTerminator(g->nodes[from].bb);
+        for (unsigned s = 0; s < LLVMGetNumSuccessors(term); s++) {
+            LLVMBasicBlockRef bb = LLVMGetSuccessor(term, s);
+            int32_t to = node_index(g, bb);
+            graph_edge(&g->graph, from, to);
+            if (!unlikely(g, term, s) &&
+                LLVMGetInstructionOpcode(LLVMGetBasicBlockTerminator(bb)) != LLVMUnreachable)
+                graph_edge(&likely, from, to);
         }
     }
+    graph_close(&g->graph);
+    graph_close(&likely);
+    bit_set(g->hot, 0);
+    graph_reach(&likely, 0, GRAPH_ALL, g->hot);
+    graph_free(&likely);
 }
 
-static bool dominates(const struct graph *g, int32_t a, int32_t b)
+/* Finds the cold blocks of each entrance. False: there is nothing cold. */
+static bool find_cold(struct sinking *g)
 {
-    while (g->nodes[b].number > g->nodes[a].number)
-        b = g->nodes[b].idom;
-    return a == b;
+    bool any = false;
+    uint64_t *cold = xcalloc(bit_bytes(g->n), 1);
+    for (int32_t b = 0; b < g->n; b++)
+        if (!bit_get(g->hot, b))
+            bit_set(cold, b);
+    EACH_BIT (from, g->hot, g->n)
+        for (int32_t s = g->graph.succ_at[from]; s < g->graph.succ_at[from + 1]; s++) {
+            int32_t to = g->graph.succ[s];
+            if (!bit_get(cold, to) || g->nodes[to].cold != NULL)
+                continue;
+            any = true;
+            g->nodes[to].cold = xcalloc(bit_bytes(g->n), 1);
+            bit_set(g->nodes[to].cold, to);
+            graph_reach(&g->graph, to, (struct graph_limits){cold, -1, 0}, g->nodes[to].cold);
+        }
+    free(cold);
+    return any;
 }
 
 /* False: there is nothing cold. */
-static bool graph_open(struct graph *g)
+static bool sinking_open(struct sinking *g)
 {
     g->n = (int32_t)LLVMCountBasicBlocks(g->fn);
     g->nodes = xcalloc((size_t)g->n, sizeof *g->nodes);
     g->index = xcalloc((size_t)g->n, sizeof *g->index);
     g->order = xcalloc((size_t)g->n, sizeof *g->order);
-    uint8_t *seen = xcalloc((size_t)g->n, 1);
-    int32_t i = 0;
-    bool any = false;
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(g->fn); b;
-         b = LLVMGetNextBasicBlock(b), i++) {
-        g->nodes[i] = (struct node){.bb = b, .idom = -1, .number = -1, .entered_by = -1};
-        g->index[i].bb = b;
-        g->index[i].index = i;
-    }
-    qsort(g->index, (size_t)g->n, sizeof *g->index, by_address);
-    for (i = 0; i < g->n; i++) {
-        LLVMValueRef term = LLVMGetBasicBlockTerminator(g->nodes[i].bb);
-        g->nodes[i].nsucc = (int32_t)LLVMGetNumSuccessors(term);
-        g->nodes[i].succ = xcalloc((size_t)g->nodes[i].nsucc + 1, sizeof(int32_t));
-        for (int32_t s = 0; s < g->nodes[i].nsucc; s++)
-            g->nodes[i].succ[s] = node_index(g, LLVMGetSuccessor(term, (unsigned)s));
-    }
-    g->norder = g->n;
-    visit_node(g, 0, seen);
-    free(seen);
-    for (i = g->norder; i < g->n; i++)
-        g->nodes[g->order[i]].number = i;
-    dominate(g);
-    mark_hot(g, 0);
-    for (i = 0; i < g->n; i++)
-        for (int32_t s = 0; g->nodes[i].hot && s < g->nodes[i].nsucc; s++) {
-            struct node *to = &g->nodes[g->nodes[i].succ[s]];
-            if (to->hot)
-                continue;
-            any = true;
-            to->entered_by = i;
-            if (to->cold == NULL)
-                to->cold = xcalloc((size_t)bit_words(g->n), 8);
-            reach_cold(g, g->nodes[i].succ[s], to->cold);
-        }
-    return any;
+    g->number = xcalloc((size_t)g->n, sizeof *g->number);
+    g->idom = xcalloc((size_t)g->n, sizeof *g->idom);
+    g->hot = xcalloc(bit_bytes(g->n), 1);
+    number_blocks(g);
+    find_hot(g);
+    g->count = graph_reverse_postorder(&g->graph, 0, g->order, g->number);
+    graph_dominators(&g->graph, g->order, g->number, g->count, g->idom);
+    return find_cold(g);
 }
 
-static void graph_close(struct graph *g)
+static void sinking_close(struct sinking *g)
 {
-    for (int32_t i = 0; i < g->n; i++) {
-        free(g->nodes[i].succ);
+    for (int32_t i = 0; i < g->n; i++)
         free(g->nodes[i].cold);
-    }
+    graph_free(&g->graph);
     free(g->nodes);
     free(g->index);
     free(g->order);
+    free(g->number);
+    free(g->idom);
+    free(g->hot);
 }
 
 /* ---- sinking ---- */
@@ -246,16 +208,16 @@ static bool is_pure(LLVMValueRef v)
 }
 
 /* The block in which a use of a value takes place: for a phi, the one it comes from. */
-static int32_t use_block(const struct graph *g, LLVMValueRef user, unsigned operand)
+static int32_t use_block(const struct sinking *g, LLVMValueRef user, unsigned operand)
 {
     return node_index(g, LLVMIsAPHINode(user) ? LLVMGetIncomingBlock(user, operand)
                                               : LLVMGetInstructionParent(user));
 }
 
 /* The blocks of a value's uses, as a set; false if one of them is hot, or there is none. */
-static bool only_cold(const struct graph *g, LLVMValueRef v, uint64_t *uses)
+static bool only_cold(const struct sinking *g, LLVMValueRef v, uint64_t *uses)
 {
-    memset(uses, 0, (size_t)bit_words(g->n) * 8);
+    bit_clear_all(uses, g->n);
     if (LLVMGetFirstUse(v) == NULL)
         return false;
     for (LLVMUseRef u = LLVMGetFirstUse(v); u != NULL; u = LLVMGetNextUse(u)) {
@@ -264,7 +226,7 @@ static bool only_cold(const struct graph *g, LLVMValueRef v, uint64_t *uses)
             if (LLVMGetOperand(user, k) != v)
                 continue;
             int32_t at = use_block(g, user, k);
-            if (g->nodes[at].hot || g->nodes[at].number < 0)
+            if (bit_get(g->hot, at) || g->number[at] < 0)
                 return false;
             bit_set(uses, at);
         }
@@ -273,41 +235,29 @@ static bool only_cold(const struct graph *g, LLVMValueRef v, uint64_t *uses)
 }
 
 /* Is there a cycle through `at` that avoids `around`? */
-static bool in_inner_loop(const struct graph *g, int32_t at, int32_t around)
+static bool in_inner_loop(const struct sinking *g, int32_t at, int32_t around)
 {
-    uint8_t *seen = xcalloc((size_t)g->n, 1);
-    int32_t *stack = xcalloc((size_t)g->n + 1, sizeof *stack), count = 0;
-    bool found_cycle = false;
-    stack[count++] = at;
-    while (count > 0 && !found_cycle) {
-        const struct node *n = &g->nodes[stack[--count]];
-        for (int32_t s = 0; s < n->nsucc; s++) {
-            found_cycle |= n->succ[s] == at;
-            if (!seen[n->succ[s]] && n->succ[s] != around && n->succ[s] != at) {
-                seen[n->succ[s]] = 1;
-                stack[count++] = n->succ[s];
-            }
-        }
-    }
-    free(seen);
-    free(stack);
+    uint64_t *reached = xcalloc(bit_bytes(g->n), 1);
+    graph_reach(&g->graph, at, (struct graph_limits){.without = around}, reached);
+    bool found_cycle = bit_get(reached, at);
+    free(reached);
     return found_cycle;
 }
 
 /* The entrances that lead to blocks of `uses`; 0: too many, or in a loop that does not contain the
  * definition. */
-static int find_entrances(struct graph *g, int32_t def_block, const uint64_t *uses, int32_t *found)
+static int find_entrances(struct sinking *g, int32_t def_block, const uint64_t *uses,
+                          int32_t *found)
 {
     int n = 0;
     for (int32_t e = 0; e < g->n; e++) {
-        bool needed = false;
-        for (int32_t w = 0; g->nodes[e].cold != NULL && w < bit_words(g->n); w++)
-            needed |= (g->nodes[e].cold[w] & uses[w]) != 0;
-        if (!needed || g->nodes[e].number < 0 || !dominates(g, def_block, e))
+        struct node *entrance = &g->nodes[e];
+        if (entrance->cold == NULL || !bit_intersects(entrance->cold, uses, g->n) ||
+            g->number[e] < 0 || !graph_dominates(g->idom, g->number, def_block, e))
             continue;
-        if (g->nodes[e].loops < 0)
-            g->nodes[e].loops = in_inner_loop(g, e, def_block);
-        if (n == MAX_ENTRANCES || g->nodes[e].loops != 0)
+        if (entrance->loops < 0)
+            entrance->loops = in_inner_loop(g, e, def_block);
+        if (n == MAX_ENTRANCES || entrance->loops != 0)
             return 0;
         found[n++] = e;
     }
@@ -315,7 +265,7 @@ static int find_entrances(struct graph *g, int32_t def_block, const uint64_t *us
 }
 
 /* Replaces operand k of `user`, which is v, by a load of the variable. */
-static void load_variable(struct graph *g, LLVMValueRef user, unsigned k, LLVMValueRef v,
+static void load_variable(struct sinking *g, LLVMValueRef user, unsigned k, LLVMValueRef v,
                           LLVMValueRef variable)
 {
     LLVMPositionBuilderBefore(g->b, LLVMIsAPHINode(user)
@@ -333,7 +283,7 @@ static LLVMValueRef first_non_phi(LLVMBasicBlockRef bb)
 }
 
 /* Sinks a value into the entrances that lead to its uses, if all of these are cold. */
-static void sink(struct graph *g, int32_t def_block, LLVMValueRef v, uint64_t *uses)
+static void sink(struct sinking *g, int32_t def_block, LLVMValueRef v, uint64_t *uses)
 {
     int32_t at[MAX_ENTRANCES];
     if (!only_cold(g, v, uses))
@@ -362,7 +312,7 @@ static void sink(struct graph *g, int32_t def_block, LLVMValueRef v, uint64_t *u
 /* ---- single lanes ---- */
 
 /* Lane `lane` (a constant) of a vector. */
-static LLVMValueRef single_lane(struct graph *g, LLVMValueRef v, LLVMValueRef lane)
+static LLVMValueRef single_lane(struct sinking *g, LLVMValueRef v, LLVMValueRef lane)
 {
     bool splat = LLVMIsAShuffleVectorInst(v) && LLVMIsAInsertElementInst(LLVMGetOperand(v, 0));
     for (unsigned k = 0; splat && k < LLVMGetNumMaskElements(v); k++)
@@ -382,7 +332,7 @@ static bool is_lane_extract(LLVMValueRef user)
 
 /* Integer arithmetic of which hot blocks need some lanes only (to test whether lanes are
  * neighbours) is done there for these lanes, as scalars. */
-static void compute_single_lanes(struct graph *g, LLVMValueRef v)
+static void compute_single_lanes(struct sinking *g, LLVMValueRef v)
 {
     LLVMOpcode op = LLVMGetInstructionOpcode(v);
     bool cast = op == LLVMZExt || op == LLVMSExt || op == LLVMTrunc;
@@ -400,7 +350,7 @@ static void compute_single_lanes(struct graph *g, LLVMValueRef v)
             continue;
         }
         for (unsigned k = 0; k < (unsigned)LLVMGetNumOperands(user); k++)
-            if (LLVMGetOperand(user, k) == v && g->nodes[use_block(g, user, k)].hot)
+            if (LLVMGetOperand(user, k) == v && bit_get(g->hot, use_block(g, user, k)))
                 return;
     }
     for (int k = 0; k < n; k++) {
@@ -431,30 +381,32 @@ static bool concerns_vectors(LLVMValueRef v)
 bool cold_sink(LLVMModuleRef m)
 {
     LLVMContextRef c = LLVMGetModuleContext(m);
-    struct graph g = {.fn = LLVMGetNamedFunction(m, JIT_ENTRY_SYMBOL),
-                      .prof = LLVMGetMDKindIDInContext(c, "prof", 4)};
+    struct sinking g = {.fn = LLVMGetNamedFunction(m, JIT_ENTRY_SYMBOL),
+                        .prof = LLVMGetMDKindIDInContext(c, "prof", 4)};
     if (LLVMCountBasicBlocks(g.fn) > MAX_BLOCKS)
         return false;
-    if (graph_open(&g)) {
+    if (sinking_open(&g)) {
         g.b = LLVMCreateBuilderInContext(c);
-        uint64_t *uses = xcalloc((size_t)bit_words(g.n), 8);
+        uint64_t *uses = xcalloc(bit_bytes(g.n), 1);
         /* users before what they use */
-        for (int32_t k = g.n - 1; k >= g.norder; k--) {
-            const struct node *n = &g.nodes[g.order[k]];
+        for (int32_t k = g.count - 1; k >= 0; k--) {
+            int32_t block = g.order[k];
             LLVMValueRef before;
+            if (!bit_get(g.hot, block))
+                continue;
             for (int32_t e = 0; e < g.n; e++)
                 g.nodes[e].loops = -1;
-            for (LLVMValueRef i = LLVMGetLastInstruction(n->bb); n->hot && i; i = before) {
+            for (LLVMValueRef i = LLVMGetLastInstruction(g.nodes[block].bb); i; i = before) {
                 before = LLVMGetPreviousInstruction(i);
                 if (!is_pure(i) || !concerns_vectors(i))
                     continue;
                 compute_single_lanes(&g, i);
-                sink(&g, g.order[k], i, uses);
+                sink(&g, block, i, uses);
             }
         }
         free(uses);
         LLVMDisposeBuilder(g.b);
     }
-    graph_close(&g);
+    sinking_close(&g);
     return g.clones > 0;
 }

@@ -8,6 +8,7 @@
 /* How warps go from region to region (function.c). */
 struct regions {
     int32_t current;            /* the region being emitted */
+    uint64_t **blocks;          /* per region: the blocks that its warps may run */
     LLVMBasicBlockRef dispatch; /* NULL: there is no dispatcher */
     LLVMBasicBlockRef suspend;  /* where a warp that suspends goes */
     LLVMValueRef next_slot;     /* in lockstep: the resume point that follows, 0: done */

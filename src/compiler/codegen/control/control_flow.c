@@ -50,7 +50,7 @@ static void add_pending(struct codegen *cg, uint64_t *cand, int32_t b, LLVMValue
 static void clear_waiting(struct codegen *cg, const uint64_t *set, const uint64_t *cand)
 {
     struct jkernel *k = cg->k;
-    for (int32_t c = bit_next(set, k->nblocks, 0); c >= 0; c = bit_next(set, k->nblocks, c + 1))
+    EACH_BIT (c, set, k->nblocks)
         if (!k->blocks[c].converged && !k->blocks[c].serialized && !bit_get(cand, c))
             LLVMBuildStore(cg->alu.b, c32(cg, 0), cg->flow->pending_slot[c]);
 }
@@ -59,11 +59,9 @@ static void clear_waiting(struct codegen *cg, const uint64_t *set, const uint64_
 static void clear_others(struct codegen *cg, const uint64_t *cand)
 {
     struct jkernel *k = cg->k;
-    size_t words = (size_t)bit_words(k->nblocks);
-    uint64_t *others = xcalloc(words, 8);
-    for (int32_t c = bit_next(cand, k->nblocks, 0); c >= 0; c = bit_next(cand, k->nblocks, c + 1))
-        for (size_t w = 0; w < words; w++)
-            others[w] |= k->blocks[c].frontier[w];
+    uint64_t *others = xcalloc(bit_bytes(k->nblocks), 1);
+    EACH_BIT (c, cand, k->nblocks)
+        bit_union(others, k->blocks[c].frontier, k->nblocks);
     clear_waiting(cg, others, cand);
     free(others);
 }
@@ -71,10 +69,9 @@ static void clear_others(struct codegen *cg, const uint64_t *cand)
 /* The blocks at which lanes may wait while the current one runs, as a set of its own. */
 static uint64_t *candidates(struct codegen *cg)
 {
-    size_t words = (size_t)bit_words(cg->k->nblocks);
-    uint64_t *cand = xcalloc(words, 8);
+    uint64_t *cand = xcalloc(bit_bytes(cg->k->nblocks), 1);
     if (!cg->in_converged_copy)
-        memcpy(cand, cg->cur->frontier, words * 8);
+        bit_copy(cand, cg->cur->frontier, cg->k->nblocks);
     return cand;
 }
 
@@ -84,7 +81,7 @@ static void run_first_waiting(struct codegen *cg, const uint64_t *cand, int32_t 
 {
     LLVMBuilderRef b = cg->alu.b;
     int32_t n = cg->k->nblocks;
-    for (int32_t c = bit_next(cand, n, 0); c >= 0; c = bit_next(cand, n, c + 1)) {
+    EACH_BIT (c, cand, n) {
         if (cg->k->blocks[c].serialized)
             continue; /* no lane ever waits where lanes are serialized */
         if (c == last || (last >= 0 && cg->k->blocks[c].converged)) {
@@ -170,8 +167,7 @@ static LLVMValueRef unbroken_values(struct codegen *cg, int32_t b)
 {
     const struct jkernel *k = cg->k;
     LLVMValueRef all = NULL;
-    for (int32_t r = bit_next(k->blocks[b].live_in, (int32_t)k->nregs, 0); r >= 0;
-         r = bit_next(k->blocks[b].live_in, (int32_t)k->nregs, r + 1)) {
+    EACH_BIT (r, k->blocks[b].live_in, (int32_t)k->nregs) {
         const struct uniformity *s = &k->regs[r].uniformity;
         if (k->regs[r].remat && cg->frame->reads != NULL && !bit_get(cg->frame->reads, r))
             continue; /* it is not computed in this region */
@@ -477,7 +473,7 @@ void flow_start(struct codegen *cg, int32_t block, LLVMValueRef lanes)
 {
     if (!flow_enter_converged(cg, block, cg->always_full ? NULL : lanes))
         return;
-    uint64_t *cand = xcalloc((size_t)bit_words(cg->k->nblocks), 8);
+    uint64_t *cand = xcalloc(bit_bytes(cg->k->nblocks), 1);
     add_pending(cg, cand, block, lanes);
     flow_chain(cg, cand, block);
     free(cand);

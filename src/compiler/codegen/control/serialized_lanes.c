@@ -53,11 +53,10 @@ static int32_t first_instr(const struct lane_section *s, const struct jblock *bl
 static void find_registers(struct codegen *cg, struct lane_section *s)
 {
     const struct jkernel *k = cg->k;
-    size_t words = (size_t)bit_words((int32_t)k->nregs);
-    uint64_t *used = xcalloc(words, 8), *written = xcalloc(words, 8), *made = xcalloc(words, 8);
+    size_t bytes = bit_bytes((int32_t)k->nregs);
+    uint64_t *used = xcalloc(bytes, 1), *written = xcalloc(bytes, 1), *made = xcalloc(bytes, 1);
     struct jroles r;
-    for (int32_t b = bit_next(s->inside, k->nblocks, 0); b >= 0;
-         b = bit_next(s->inside, k->nblocks, b + 1)) {
+    EACH_BIT (b, s->inside, k->nblocks) {
         const struct jblock *blk = &k->blocks[b];
         for (int32_t n = 0; n < blk->count; n++) {
             jit_roles(&k->instrs[blk->first + n], &r);
@@ -354,13 +353,11 @@ static void emit_lane(struct codegen *cg, struct lane_section *s, LLVMValueRef l
     cg->mask_vec = NULL;
     swap_registers(cg, s, true);
     s->bb[s->first->serial_end] = over;
-    for (int32_t n = bit_next(s->inside, k->nblocks, 0); n >= 0;
-         n = bit_next(s->inside, k->nblocks, n + 1))
+    EACH_BIT (n, s->inside, k->nblocks)
         s->bb[n] = new_bb(cg, "lane_block");
     LLVMBuildBr(b, s->bb[s->first - k->blocks]);
-    for (int32_t n = bit_next(s->inside, k->nblocks, 0); s->ok && n >= 0;
-         n = bit_next(s->inside, k->nblocks, n + 1))
-        s->ok = emit_lane_block(cg, s, &k->blocks[n]);
+    EACH_BIT (n, s->inside, k->nblocks)
+        s->ok = s->ok && emit_lane_block(cg, s, &k->blocks[n]);
     LLVMPositionBuilderAtEnd(b, over);
     for (size_t n = 0; n < s->count; n++)
         store_lane_result(cg, &s->items[n], lane);
@@ -436,7 +433,7 @@ bool serialize_lanes(struct codegen *cg, const struct jblock *first)
 {
     struct jkernel *k = cg->k;
     struct lane_section s = {.first = first, .ok = true};
-    s.inside = xcalloc((size_t)bit_words(k->nblocks), 8);
+    s.inside = xcalloc(bit_bytes(k->nblocks), 1);
     s.bb = xcalloc((size_t)k->nblocks, sizeof(LLVMBasicBlockRef));
     s.ok = jit_between(k, (int32_t)(first - k->blocks), first->serial_end, s.inside);
     find_registers(cg, &s);
