@@ -138,7 +138,7 @@ enum jit_mbarrier {
 
 /* cp.async.bulk and cp.reduce.async.bulk; all addresses are generic, `barrier` NULL: none to tell.
  * ctas NULL: only to `to`; else, for each lane, the set of blocks of the cluster that get the copy,
- * and whose barrier is told, at the same places as named.
+ * and whose barrier is reported, at the same offsets as named.
  * void weir_rt_bulk(struct jit_block *block, uint32_t op, uint32_t mask, const uint64_t to[32],
  *                   const uint64_t from[32], const uint64_t bytes[32], const uint64_t *barrier,
  *                   const uint64_t *ctas);
@@ -172,7 +172,7 @@ enum jit_element {
  *                          const uint64_t address[32], const uint64_t rank[32], uint64_t out[32]);
  */
 enum jit_cluster_map {
-    JIT_MAP_GENERIC, /* the same place in the block of that rank; both generic */
+    JIT_MAP_GENERIC, /* the same offset in the block of that rank; both generic */
     JIT_MAP_RANK,    /* rank of the block that a generic address belongs to */
     JIT_MAP_OFFSET,  /* generic to .shared::cluster */
     JIT_MAP_INSIDE,  /* 1: the generic address is in the cluster's shared memory */

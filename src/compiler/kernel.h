@@ -1,4 +1,4 @@
-/* The compiler's own form of one kernel: its data structures, which the passes (passes.h) fill in,
+/* How the compiler represents one kernel: its data structures, which the passes (passes.h) fill in,
  * and questions about instructions and values that several of them ask.
  *
  * A warp is one SIMD thread of 32 lanes. Control flow needs no structure: blocks have a fixed order
@@ -16,8 +16,8 @@
 
 /* How a value differs between the lanes of a warp. Lanes fall into segments of 2^seg neighbours;
  * within a segment lane i's value is the first lane's plus i * stride (modulo the width). Uniform
- * is seg 5, stride 0. A segment's first-lane value is kept as a scalar, so shaped values are
- * 1, 2 or 4 scalars; DIVERGENT ones are vectors of 32. Segments of 2 or 4 lanes (8 or 16
+ * is seg 5, stride 0. A segment's first-lane value is kept as a scalar, so affine values are
+ * 1, 2 or 4 scalars; divergent ones are vectors of 32. Segments of 2 or 4 lanes (8 or 16
  * scalars) pay where they are addresses of neighbours, and are kept in kernels in which that is so
  * more often than not (short_segments.c). */
 enum {
@@ -130,7 +130,7 @@ struct jkernel {
     bool is_function;        /* `entry` is a function that could not be inlined */
     bool has_calls;          /* it calls such functions: the threads need a call stack */
     bool polls_by_calls;     /* results of its calls may be of memory that others write */
-    struct ptx_var outgoing; /* where a call's arguments and results go: behind the own locals,
+    struct ptx_var outgoing; /* where a call's arguments and results go: after the own locals,
                                 which is where the callee's frame starts */
     int32_t nwarps;          /* of the block shape, 0 when unknown */
     bool full_warps;         /* every warp has 32 threads */
@@ -187,14 +187,14 @@ bool jit_address_taken(const struct ptx_module *m, const struct ptx_func *f);
 /* Could a call with this prototype reach this function? */
 bool jit_same_prototype(const struct ptx_func *a, const struct ptx_func *b);
 
-/* What a register of a loop grows by in each turn: `times` the value of register `step`, which the
- * loop does not write. */
+/* What a register of a loop grows by in each iteration: `times` the value of register `step`, which
+ * the loop does not write. */
 struct jgrowth {
     int32_t step;
     int64_t times;
 };
-/* Does the register grow, in each turn of the innermost loop of header h, by an amount that follows
- * from the size of the grid? */
+/* Does the register grow, in each iteration of the innermost loop of header h, by an amount that
+ * follows from the size of the grid? */
 bool jit_grid_growth(const struct jkernel *k, int32_t h, int32_t reg, struct jgrowth *g);
 
 /* Between which numbers, from 0 to INT32_MAX, a register lies, as its instructions tell (ranges.c).
@@ -218,7 +218,7 @@ bool jit_is_device_sync(const char *name);
 bool jit_is_warp_operation(const struct ptx_instr *i);
 /* Do lanes act together in the block, by a barrier or a warp operation? (A poll only looks.) */
 bool jit_is_joint(const struct jkernel *k, const struct jblock *b);
-/* Larger kernels have no `spin_yields`: they make every such block a place to go on at. */
+/* Larger kernels have no `spin_yields`: they make every such block a resume point. */
 enum { JIT_SPIN_YIELD_BLOCKS = 48 };
 
 /* True when the polls of a loop matter; used by pass_cfg. */

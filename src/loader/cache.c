@@ -178,7 +178,7 @@ static bool rename_to(int shard, const char *temporary, const char *name)
             renameat(shard, temporary, shard, name) == 0);
 }
 
-/* Writes a file beside its place and moves it there in one step. errno says why it failed. */
+/* Writes a file under a temporary name and renames it. errno says why it failed. */
 static bool write_file(int shard, const char *name, const void *data, size_t bytes)
 {
     char temporary[32];

@@ -28,7 +28,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* Looks beside the library (or program) that this code is part of. */
 static void find_beside(void)
 {
-    static const char *const places[] = {"weir/libweir-jit.so", "../lib/weir/libweir-jit.so"};
+    static const char *const paths[] = {"weir/libweir-jit.so", "../lib/weir/libweir-jit.so"};
     Dl_info info;
     if (dladdr((void *)find_beside, &info) == 0 || info.dli_fname == NULL)
         return;
@@ -36,8 +36,8 @@ static void find_beside(void)
     if (self == NULL)
         self = realpath("/proc/self/exe", NULL);
     char *slash = self != NULL ? strrchr(self, '/') : NULL;
-    for (size_t i = 0; slash != NULL && i < WEIR_COUNT(places) && plugin_path == NULL; i++) {
-        char *candidate = xprintf("%.*s/%s", (int)(slash - self), self, places[i]);
+    for (size_t i = 0; slash != NULL && i < WEIR_COUNT(paths) && plugin_path == NULL; i++) {
+        char *candidate = xprintf("%.*s/%s", (int)(slash - self), self, paths[i]);
         if (access(candidate, R_OK) == 0)
             plugin_path = candidate;
         else if (plugin_expected == NULL)

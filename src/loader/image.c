@@ -63,8 +63,8 @@ static bool classify(const struct elf_object *o, const Elf64_Shdr *s, uint8_t *r
 }
 
 /* Appends `bytes` to a run; false when the image grows beyond reason. */
-static bool place(struct loading *l, enum run run, uint64_t bytes, uint64_t align, uint64_t *offset,
-                  struct diag *d)
+static bool append(struct loading *l, enum run run, uint64_t bytes, uint64_t align,
+                   uint64_t *offset, struct diag *d)
 {
     uint64_t at = round_up(l->size[run], align ? align : 1);
     if (bytes > IMAGE_MAX_BYTES || at > IMAGE_MAX_BYTES - bytes)
@@ -82,7 +82,7 @@ static bool place_sections(struct loading *l, struct diag *d)
         if (!classify(l->o, &s, &l->run[i], d))
             return false;
         if (l->run[i] != RUN_NONE &&
-            !place(l, l->run[i], s.sh_size, s.sh_addralign, &l->offset[i], d))
+            !append(l, l->run[i], s.sh_size, s.sh_addralign, &l->offset[i], d))
             return false;
     }
     for (uint32_t i = 1; i < l->o->nsymbols; i++) {
@@ -92,7 +92,7 @@ static bool place_sections(struct loading *l, struct diag *d)
         if ((s.st_value & (s.st_value - 1)) || s.st_value > code_page())
             return diag_set(d, 0, 0, "variable %s wants an alignment of %llu bytes",
                             elf_symbol_name(l->o, &s), (unsigned long long)s.st_value);
-        if (!place(l, RUN_DATA, s.st_size, s.st_value, &l->common[i], d))
+        if (!append(l, RUN_DATA, s.st_size, s.st_value, &l->common[i], d))
             return false;
     }
     return true;

@@ -6,7 +6,7 @@
 
 /* ---- reading bytes ---- */
 
-/* A place in a section. Reading past the end gives zeros and sets `bad`. */
+/* A position in a section. Reading past the end gives zeros and sets `bad`. */
 struct cursor {
     const uint8_t *at, *end;
     bool bad;

@@ -13,7 +13,7 @@
 #include "loader/compiler_library.h"
 #include "loader/tier_up.h"
 
-/* ThreadSanitizer calls handlers late, inside its own malloc, with the place where the signal came:
+/* ThreadSanitizer calls handlers late, inside its own malloc, with the state where the signal came:
  * there the thread is left to end by itself. */
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
@@ -66,13 +66,13 @@ static void prepare(pthread_t thread)
 
 bool stop_thread(pthread_t thread)
 {
-    static const struct timespec turn = {.tv_nsec = 1000000};
+    static const struct timespec pause = {.tv_nsec = 1000000};
     static bool prepared;
     if (!prepared && !HANDLERS_ARE_LATE)
         prepare(thread);
     prepared = true;
     if (!HANDLERS_ARE_LATE)
         pthread_kill(thread, SIGSEGV);
-    nanosleep(&turn, NULL);
+    nanosleep(&pause, NULL);
     return atomic_load(&there);
 }

@@ -3,8 +3,8 @@
  * Compiling cannot be stopped, and LLVM must not run on while exit() destroys what it uses. So at
  * exit the thread is given ten seconds, in which nearly all compilations end and reach the disk
  * cache. Where they do not, the cache remembers for how long the kernel has been compiled: later
- * processes wait for it only when they have come further. Then the thread is stopped for good at a
- * place where it holds nothing that others wait for: inside LLVM's own code (thread_stop.c). A
+ * processes wait for it only when they have come further. Then the thread is stopped for good
+ * where it holds nothing that others wait for: inside LLVM's own code (thread_stop.c). A
  * child made by fork has no such thread and waits for nothing.
  */
 #ifndef WEIR_LOADER_TIER_UP_H

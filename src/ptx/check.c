@@ -51,7 +51,8 @@ static enum ptx_type widened(enum ptx_type t)
 
 /* ---- one operand ---- */
 
-/* What is checked: the instruction, the operand's place, and the message when it does not fit. */
+/* What is checked: the instruction, the operand's position, and the message when it does not fit.
+ */
 struct check {
     struct ptx_parser *p;
     const struct ptx_instr *i;

@@ -395,7 +395,7 @@ static bool redeclare(struct ptx_parser *p, struct ptx_var *old, const struct pt
 }
 
 /* Puts v into the module's or the function's list and makes its name known. NULL when the name is
- * taken; an older declaration of the same variable takes its place. */
+ * taken; an older declaration of the same variable replaces it. */
 static struct ptx_var *enter(struct ptx_parser *p, struct ptx_var *v, const struct ptx_token *name)
 {
     if (p->f == NULL) {

@@ -248,7 +248,7 @@ static bool spaces_fit(const struct ptx_form *f, const struct ptx_instr *i)
     return k == i->nspaces;
 }
 
-/* Gives each modifier a group of its own. On failure *wrong is a modifier without a place, or
+/* Gives each modifier a group of its own. On failure *wrong is a modifier without a group, or
  * *missing a group that nothing fills. */
 static bool mods_fit(const struct ptx_form *f, const struct ptx_instr *i, int *wrong,
                      const struct ptx_form_group **missing)

@@ -360,7 +360,7 @@ static bool body_statement(struct ptx_parser *p)
         struct ptx_sym *s;
         ptx_next(p);
         ptx_next(p);
-        if (is_list_directive(&p->t)) /* the label names the list, not a place */
+        if (is_list_directive(&p->t)) /* the label names the list, not an instruction */
             return body_directive(p, &name);
         return func_label(p, &name, &s, SYM_LABEL);
     }

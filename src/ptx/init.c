@@ -58,7 +58,7 @@ static bool constant(struct init *in, uint64_t at)
             bits = ptx_f32_bits(d);
     }
     uint64_t high = v.is_float || v.is_unsigned || (int64_t)v.u >= 0 ? 0 : UINT64_MAX;
-    /* init_element made room: NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker) */
+    /* init_element allocated them: NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker) */
     memcpy(in->data + at, &bits, in->bytes < 8 ? in->bytes : 8);
     if (in->bytes == 16)
         memcpy(in->data + at + 8, &high, 8);

@@ -195,7 +195,8 @@ static bool instr_branch(struct ptx_parser *p, struct ptx_instr *i)
     return true;
 }
 
-/* Names that were not known yet are bound at the end of the module: to the operand's final place.
+/* Names that were not known yet are bound at the end of the module: to the operand's final
+ * position.
  */
 static void move_operands(struct ptx_parser *p, struct ptx_instr *i, const struct ptx_operand *ops,
                           int n)

@@ -152,7 +152,7 @@ static bool parse_section(struct ptx_parser *p)
     return true;
 }
 
-/* The record of the last .loc at this place: where it was itself inlined (index+1), or 0. */
+/* The record of the last .loc at this position: where it was itself inlined (index+1), or 0. */
 static struct ptx_loc *parse_inlined(struct ptx_parser *p, const struct ptx_loc *at)
 {
     if (p->inlined_cap == 0)
@@ -168,7 +168,7 @@ static struct ptx_loc *parse_inlined(struct ptx_parser *p, const struct ptx_loc 
 static void remember_inlined(struct ptx_parser *p, const struct ptx_loc *loc)
 {
     if (loc->line == 0)
-        return; /* line 0 marks a free slot, and names no place */
+        return; /* line 0 marks a free slot, and names no line */
     if ((p->ninlined + 1) * 2 > p->inlined_cap) {
         struct ptx_loc *old = p->inlined;
         size_t n = p->inlined_cap;

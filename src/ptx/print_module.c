@@ -239,7 +239,7 @@ static void prototype(const struct ptx_instr *i, int index, struct strbuf *out)
     sb_append(out, ";\n", 2);
 }
 
-/* A place that inlined code was called from, with the places that one was called from. Records
+/* A call site of inlined code, with the call sites that one was inlined at. Records
  * only ever point to earlier ones. */
 static void print_module_inlined(const struct ptx_module *m, int32_t index, struct strbuf *out)
 {

@@ -126,7 +126,7 @@ const char *ptx_sreg_name(enum ptx_sreg s);
 struct ptx_operand {
     uint8_t kind;      /* enum ptx_operand_kind */
     bool neg;          /* !p, or a minus sign before a register */
-    bool is_f32;       /* FIMM written 0f…: fimm holds that float exactly; REG after the place of a
+    bool is_f32;       /* FIMM written 0f…: fimm holds that float exactly; REG in the position of a
                           texture: it is of type .f32, so no offset */
     uint8_t component; /* .x .y .z .w of a special register or vector; envreg number */
     uint8_t select;    /* video instructions: 0 none, 1..4 .b0 .b1 .b2 .b3, 5..6 .h0 .h1; 7: .b and

@@ -72,7 +72,7 @@ WARP_INLINE unsigned effective_mode(const struct texture *t, int axis, bool norm
 
 /* Positions are indices, or for filters those of the elements before, in 1/256. */
 
-WARP_INLINE int32_t place_element(uint32_t in, bool linear)
+WARP_INLINE int32_t locate_element(uint32_t in, bool linear)
 {
     float x = clamp_float(flush_coordinate(in), -0x1p22f, 0x1p22f) * (linear ? 256.0f : 1.0f);
     int32_t below = floor_to_int(x);
@@ -92,7 +92,7 @@ WARP_INLINE float power_of_two(int exponent)
 }
 
 /* Where a number of `bits` of a texture's length is. */
-WARP_INLINE int32_t place_part(uint32_t part, unsigned bits, bool linear, uint32_t n)
+WARP_INLINE int32_t locate_part(uint32_t part, unsigned bits, bool linear, uint32_t n)
 {
     uint64_t at = (uint64_t)part * n;
     return linear ? (int32_t)((at + (1u << (bits - 9))) >> (bits - 8)) - 128
@@ -100,24 +100,24 @@ WARP_INLINE int32_t place_part(uint32_t part, unsigned bits, bool linear, uint32
 }
 
 /* Normalized, in 0..1 or not far outside: up to `reach` lengths of the texture. */
-WARP_INLINE int32_t place_once(uint32_t in, bool linear, unsigned bits, uint32_t n, int32_t reach)
+WARP_INLINE int32_t locate_once(uint32_t in, bool linear, unsigned bits, uint32_t n, int32_t reach)
 {
     float x = clamp_float(flush_coordinate(in), (float)-reach, (float)(reach + 1));
     uint32_t part = (uint32_t)(floor_to_int(x * power_of_two((int)bits)) + (reach << bits));
-    return place_part(part, bits, linear, n) - reach * (int32_t)n * (linear ? 256 : 1);
+    return locate_part(part, bits, linear, n) - reach * (int32_t)n * (linear ? 256 : 1);
 }
 
 /* Normalized, where the texture is repeated; every second one is `turned` around if `mirror`, which
  * is done with the elements once they are known. */
-WARP_INLINE int32_t place_repeated(uint32_t in, bool linear, unsigned bits, uint32_t n, bool mirror,
-                                   bool *turned)
+WARP_INLINE int32_t locate_repeated(uint32_t in, bool linear, unsigned bits, uint32_t n,
+                                    bool mirror, bool *turned)
 {
     float one = power_of_two((int)bits), unit = power_of_two(-(int)bits);
     float x = flush_coordinate(in), size = x < 0 ? -x : x;
     float units = floor_to_float((size < 0x1p24f ? x : 0.0f) * one);
     float turn = floor_to_float(units * unit);
     *turned = mirror && turn - 2.0f * floor_to_float(turn * 0.5f) != 0;
-    return place_part((uint32_t)(int32_t)(units - turn * one), bits, linear, n);
+    return locate_part((uint32_t)(int32_t)(units - turn * one), bits, linear, n);
 }
 
 /* An index from -1..n or so into the texture. */
@@ -133,8 +133,8 @@ WARP_INLINE int32_t bring_inside(unsigned mode, int32_t n, int32_t i, uint32_t *
 
 /* What is asked about the texture is a constant where this is inlined, so that the loop has no
  * branches and is made of vectors. */
-WARP_INLINE void place_lanes(bool normalized, unsigned mode, bool linear, uint32_t size,
-                             const uint32_t *in, struct axis *a)
+WARP_INLINE void locate_lanes(bool normalized, unsigned mode, bool linear, uint32_t size,
+                              const uint32_t *in, struct axis *a)
 {
     int32_t n = (int32_t)size;
     unsigned bits = coordinate_bits(size);
@@ -142,9 +142,9 @@ WARP_INLINE void place_lanes(bool normalized, unsigned mode, bool linear, uint32
     for (int l = 0; l < LANES; l++) {
         bool turned = false;
         int32_t at =
-            repeated ? place_repeated(in[l], linear, bits, size, mode == ADDRESS_MIRROR, &turned)
-            : normalized ? place_once(in[l], linear, bits, size, 1)
-                         : place_element(in[l], linear);
+            repeated ? locate_repeated(in[l], linear, bits, size, mode == ADDRESS_MIRROR, &turned)
+            : normalized ? locate_once(in[l], linear, bits, size, 1)
+                         : locate_element(in[l], linear);
         int32_t near = linear ? at >> 8 : at, far = (at >> 8) + 1, weight = at & 255;
         near = bring_inside(mode, n, turned ? n - 1 - near : near, &a->near_in[l]);
         a->near[l] = near;
@@ -156,30 +156,30 @@ WARP_INLINE void place_lanes(bool normalized, unsigned mode, bool linear, uint32
     }
 }
 
-WARP_INLINE void place_filtered(bool normalized, unsigned mode, bool linear, uint32_t size,
-                                const uint32_t *in, struct axis *a)
+WARP_INLINE void locate_filtered(bool normalized, unsigned mode, bool linear, uint32_t size,
+                                 const uint32_t *in, struct axis *a)
 {
     if (linear)
-        place_lanes(normalized, mode, true, size, in, a);
+        locate_lanes(normalized, mode, true, size, in, a);
     else
-        place_lanes(normalized, mode, false, size, in, a);
+        locate_lanes(normalized, mode, false, size, in, a);
 }
 
-static WARP_CLONES void place_floats(bool normalized, unsigned mode, bool linear, uint32_t size,
-                                     const uint32_t *in, struct axis *a)
+static WARP_CLONES void locate_floats(bool normalized, unsigned mode, bool linear, uint32_t size,
+                                      const uint32_t *in, struct axis *a)
 {
     if (!normalized && mode != ADDRESS_BORDER)
-        place_filtered(false, ADDRESS_CLAMP, linear, size, in, a);
+        locate_filtered(false, ADDRESS_CLAMP, linear, size, in, a);
     else if (!normalized)
-        place_filtered(false, ADDRESS_BORDER, linear, size, in, a);
+        locate_filtered(false, ADDRESS_BORDER, linear, size, in, a);
     else if (mode == ADDRESS_WRAP)
-        place_filtered(true, ADDRESS_WRAP, linear, size, in, a);
+        locate_filtered(true, ADDRESS_WRAP, linear, size, in, a);
     else if (mode == ADDRESS_MIRROR)
-        place_filtered(true, ADDRESS_MIRROR, linear, size, in, a);
+        locate_filtered(true, ADDRESS_MIRROR, linear, size, in, a);
     else if (mode == ADDRESS_CLAMP)
-        place_filtered(true, ADDRESS_CLAMP, linear, size, in, a);
+        locate_filtered(true, ADDRESS_CLAMP, linear, size, in, a);
     else
-        place_filtered(true, ADDRESS_BORDER, linear, size, in, a);
+        locate_filtered(true, ADDRESS_BORDER, linear, size, in, a);
 }
 
 /* ---- with offsets ---- */
@@ -202,9 +202,9 @@ WARP_INLINE int32_t fold_index(unsigned mode, bool repeated, bool turned, int32_
     return bring_inside(mode, n, i, in);
 }
 
-/* place_floats for moved places: an offset counts before the address mode does. */
-static void place_floats_offset(bool normalized, unsigned mode, bool linear, uint32_t size,
-                                const uint32_t *in, const uint32_t *offset, struct axis *a)
+/* locate_floats with offsets: an offset counts before the address mode does. */
+static void locate_floats_offset(bool normalized, unsigned mode, bool linear, uint32_t size,
+                                 const uint32_t *in, const uint32_t *offset, struct axis *a)
 {
     int32_t n = (int32_t)size, reach = n < 16 ? 17 : 1; /* from where offsets lead back inside */
     unsigned bits = coordinate_bits(size);
@@ -212,9 +212,9 @@ static void place_floats_offset(bool normalized, unsigned mode, bool linear, uin
     for (int l = 0; l < LANES; l++) {
         bool turned = false;
         int32_t at =
-            repeated ? place_repeated(in[l], linear, bits, size, mode == ADDRESS_MIRROR, &turned)
-            : normalized ? place_once(in[l], linear, bits, size, reach)
-                         : place_element(in[l], linear);
+            repeated ? locate_repeated(in[l], linear, bits, size, mode == ADDRESS_MIRROR, &turned)
+            : normalized ? locate_once(in[l], linear, bits, size, reach)
+                         : locate_element(in[l], linear);
         int32_t near = (linear ? at >> 8 : at) + offset_value(offset[l]);
         a->near[l] = fold_index(mode, repeated, turned, n, near, &a->near_in[l]);
         a->far[l] = fold_index(mode, repeated, turned, n, near + 1, &a->far_in[l]);
@@ -223,36 +223,36 @@ static void place_floats_offset(bool normalized, unsigned mode, bool linear, uin
 }
 
 /* Outside is nothing, zeros. */
-WARP_INLINE void place_indices(uint32_t size, const uint32_t *in, struct axis *a)
+WARP_INLINE void locate_indices(uint32_t size, const uint32_t *in, struct axis *a)
 {
     for (int l = 0; l < LANES; l++)
         a->near[l] = bring_inside(ADDRESS_BORDER, (int32_t)size, (int32_t)in[l], &a->near_in[l]);
 }
 
-static void place_indices_offset(uint32_t size, const uint32_t *in, const uint32_t *offset,
-                                 struct axis *a)
+static void locate_indices_offset(uint32_t size, const uint32_t *in, const uint32_t *offset,
+                                  struct axis *a)
 {
     uint32_t at[LANES];
     for (int l = 0; l < LANES; l++)
         at[l] = in[l] + (uint32_t)offset_value(offset[l]);
-    place_indices(size, at, a);
+    locate_indices(size, at, a);
 }
 
 /* Whether lanes may meet the border. `offset` is NULL where there is none. */
-WARP_INLINE bool place_axis(const struct texture *t, struct texture_instr i, int axis, bool linear,
-                            uint32_t size, const uint32_t *in, const uint32_t *offset,
-                            struct axis *a)
+WARP_INLINE bool locate_axis(const struct texture *t, struct texture_instr i, int axis, bool linear,
+                             uint32_t size, const uint32_t *in, const uint32_t *offset,
+                             struct axis *a)
 {
     bool normalized = t->normalized;
     unsigned mode = effective_mode(t, axis, normalized && !i.integer);
     if (offset != NULL && i.integer)
-        place_indices_offset(size, in, offset, a);
+        locate_indices_offset(size, in, offset, a);
     else if (offset != NULL)
-        place_floats_offset(normalized, mode, linear, size, in, offset, a);
+        locate_floats_offset(normalized, mode, linear, size, in, offset, a);
     else if (i.integer)
-        place_indices(size, in, a);
+        locate_indices(size, in, a);
     else
-        place_floats(normalized, mode, linear, size, in, a);
+        locate_floats(normalized, mode, linear, size, in, a);
     return mode == ADDRESS_BORDER || i.integer;
 }
 

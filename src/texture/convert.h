@@ -7,7 +7,7 @@
 #include "texture/clones.h"
 #include "texture/texture.h"
 
-/* Exact: a half's exponent and fraction moved to a float's place are the value times 2^-112. */
+/* Exact: a half's exponent and fraction moved to a float's bits are the value times 2^-112. */
 WARP_INLINE uint32_t texel_from_half(uint32_t h)
 {
     uint32_t sign = (h & 0x8000) << 16, rest = (h & 0x7fff) << 13;

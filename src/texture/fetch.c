@@ -22,9 +22,9 @@ struct fetch {
 };
 
 /* Up to eight elements, the first `corners` of them. `axes` is a constant where this is inlined, so
- * that each lane's places are made in registers. */
+ * that each lane's offsets are made in registers. */
 WARP_INLINE void inner_corners(const struct fetch *f, unsigned axes, unsigned corners,
-                               struct texel_places *p)
+                               struct texel_addresses *p)
 {
     const struct texture *t = f->t;
     const uint32_t element = t->element, pitch = (uint32_t)t->pitch;
@@ -43,7 +43,7 @@ WARP_INLINE void inner_corners(const struct fetch *f, unsigned axes, unsigned co
 
 /* What lies outside on some axis is the border instead. */
 WARP_INLINE void border_corner(const struct fetch *f, unsigned axes, unsigned corner,
-                               struct texel_places *p)
+                               struct texel_addresses *p)
 {
     const struct texture *t = f->t;
     static const uint8_t nothing[sizeof t->border];
@@ -60,7 +60,7 @@ WARP_INLINE void border_corner(const struct fetch *f, unsigned axes, unsigned co
 }
 
 WARP_INLINE void fetch_corners(const struct fetch *f, unsigned axes, unsigned corners,
-                               struct texel_places *p)
+                               struct texel_addresses *p)
 {
     inner_corners(f, axes, corners, p);
     for (unsigned k = 0; f->bordered && k < corners; k++)
@@ -74,7 +74,7 @@ WARP_INLINE void filter_type(const struct fetch *f, unsigned axes, enum texel_ty
     int32_t lane_weight[CORNERS][LANES];
     struct texel_values texel[CORNERS], weight[CORNERS], sum, alpha;
     corner_weights(f->axis, axes, lane_weight);
-    struct texel_places p[CORNERS];
+    struct texel_addresses p[CORNERS];
     fetch_corners(f, axes, 1u << axes, p);
     for (unsigned corner = 0; corner < 1u << axes; corner++) {
         texel_gather(f->t, &p[corner], &texel[corner]);
@@ -95,7 +95,7 @@ WARP_INLINE void filter_floats(const struct fetch *f, unsigned axes, uint32_t ch
                                uint32_t (*out)[LANES])
 {
     int32_t weight[CORNERS + 1][LANES];
-    struct texel_places p[CORNERS];
+    struct texel_addresses p[CORNERS];
     corner_weights(f->axis, axes, weight);
     fetch_corners(f, axes, 1u << axes, p);
     if (add_float_texels(f->t->base, channels, axes, p, (const int32_t(*)[LANES])weight, out))
@@ -106,7 +106,7 @@ WARP_INLINE void filter_floats(const struct fetch *f, unsigned axes, uint32_t ch
 WARP_INLINE void filter_bytes(const struct fetch *f, unsigned axes, uint32_t (*out)[LANES])
 {
     int32_t weight[CORNERS][LANES];
-    struct texel_places p[CORNERS];
+    struct texel_addresses p[CORNERS];
     corner_weights(f->axis, axes, weight);
     fetch_corners(f, axes, 1u << axes, p);
     add_bytes(f->t->base, axes, p, (const int32_t(*)[LANES])weight, out);
@@ -149,7 +149,7 @@ WARP_INLINE void filter(const struct fetch *f, uint32_t (*out)[LANES])
 /* Without a filter. */
 WARP_INLINE void nearest_only(const struct fetch *f, uint32_t (*out)[LANES])
 {
-    struct texel_places p;
+    struct texel_addresses p;
     if (f->axes == 1)
         fetch_corners(f, 1, 1, &p);
     else if (f->axes == 2)
@@ -163,7 +163,7 @@ WARP_INLINE void nearest_only(const struct fetch *f, uint32_t (*out)[LANES])
 WARP_INLINE void fetch_gather(const struct fetch *f, unsigned component, uint32_t (*out)[LANES])
 {
     static const uint8_t corners[4] = {2, 3, 1, 0};
-    struct texel_places p[4];
+    struct texel_addresses p[4];
     fetch_corners(f, 2, 4, p);
     for (int n = 0; n < 4; n++) {
         uint32_t texel[4][LANES];
@@ -212,8 +212,8 @@ WARP_INLINE void fetch_cube(struct fetch *f, const uint32_t (*in)[LANES])
     meet(in, face, where);
     add_layers(face, t->depth < 6 ? t->depth : 6, t->slice, f->start);
     for (int k = 0; k < 2; k++)
-        place_floats(true, ADDRESS_CLAMP, f->linear, k == 0 ? t->width : t->height, where[k],
-                     &f->axis[k]);
+        locate_floats(true, ADDRESS_CLAMP, f->linear, k == 0 ? t->width : t->height, where[k],
+                      &f->axis[k]);
     f->axes = 2;
 }
 
@@ -221,7 +221,7 @@ WARP_INLINE void fetch_cube(struct fetch *f, const uint32_t (*in)[LANES])
 WARP_INLINE void beside_rows(struct fetch *f)
 {
     static const uint32_t zero[LANES];
-    place_floats(false, ADDRESS_BORDER, true, 1, zero, &f->axis[1]);
+    locate_floats(false, ADDRESS_BORDER, true, 1, zero, &f->axis[1]);
     f->bordered = true;
     f->axes = 2;
 }
@@ -245,8 +245,8 @@ WARP_INLINE void locate(struct fetch *f, struct texture_instr i, const uint32_t 
     unsigned axes = geometry_axes(g);
     f->axes = axes;
     for (unsigned k = 0; k < axes; k++)
-        f->bordered |= place_axis(t, i, (int)k, f->linear, size[k], in[k],
-                                  offset != NULL ? offset[k] : NULL, &f->axis[k]);
+        f->bordered |= locate_axis(t, i, (int)k, f->linear, size[k], in[k],
+                                   offset != NULL ? offset[k] : NULL, &f->axis[k]);
     if (axes == 1 && f->linear && t->address[1] == ADDRESS_BORDER)
         beside_rows(f);
 }
@@ -255,7 +255,7 @@ WARP_INLINE void locate(struct fetch *f, struct texture_instr i, const uint32_t 
 WARP_INLINE void fetch_buffer(const struct texture *t, struct texture_instr i,
                               const uint32_t (*in)[LANES], uint32_t (*out)[LANES])
 {
-    struct texel_places p;
+    struct texel_addresses p;
     uint32_t inside[LANES];
     for (int l = 0; l < LANES; l++) {
         float x = clamp_float(float_from_bits(in[0][l]), -1.0f, 0x1p30f);

@@ -262,8 +262,9 @@ WARP_INLINE void add_values(enum texel_type type, bool srgb, unsigned axes, uint
 
 /* Eight elements are eight words; weights below 2^15 and bytes in halves of a word are multiplied
  * and added for two channels at once: 256 * 255 fits in 16 bits, and the weights add up to 256. */
-WARP_INLINE void add_bytes(const uint8_t *base, unsigned axes, const struct texel_places *places,
-                           const int32_t (*weight)[LANES], uint32_t (*out)[LANES])
+WARP_INLINE void add_bytes(const uint8_t *base, unsigned axes,
+                           const struct texel_addresses *addresses, const int32_t (*weight)[LANES],
+                           uint32_t (*out)[LANES])
 {
     for (uint32_t l = 0; l < LANES; l += SUMS) {
         words even = {0}, odd = {0}; /* channels 0 and 2, 1 and 3 */
@@ -271,7 +272,7 @@ WARP_INLINE void add_bytes(const uint8_t *base, unsigned axes, const struct texe
             words texel, w;
             for (uint32_t n = 0; n < SUMS; n++) {
                 uint32_t v;
-                memcpy(&v, texel_at(base, places[k].at[l + n]), sizeof v);
+                memcpy(&v, texel_at(base, addresses[k].at[l + n]), sizeof v);
                 texel[n] = v;
             }
             memcpy(&w, &weight[k][l], sizeof w);
@@ -327,14 +328,14 @@ WARP_INLINE ints repeat_weights(const int32_t *w, uint32_t channels)
 
 /* Eight sums of the lanes from `lane` on. */
 WARP_INLINE struct results add_loaded_floats(const uint8_t *base, uint32_t channels, unsigned axes,
-                                             const struct texel_places *places,
+                                             const struct texel_addresses *addresses,
                                              const int32_t (*weight)[LANES], uint32_t lane,
                                              ints *wild)
 {
     words texel[CORNERS];
     ints w[CORNERS];
     for (unsigned k = 0; k < 1u << axes; k++) {
-        texel[k] = load_floats(base, &places[k].at[lane], channels);
+        texel[k] = load_floats(base, &addresses[k].at[lane], channels);
         w[k] = repeat_weights(&weight[k][lane], channels);
     }
     return add_finite(28, false, channels > 1, axes, texel, w, wild);
@@ -346,22 +347,22 @@ WARP_INLINE void store_four(fours v, uint32_t *to) { memcpy(to, &v, sizeof v); }
  * they come. Returns whether there is anything wild, whose results are wrong then. The weights'
  * rows are followed by another. */
 WARP_INLINE bool add_float_texels(const uint8_t *base, uint32_t channels, unsigned axes,
-                                  const struct texel_places *places, const int32_t (*weight)[LANES],
-                                  uint32_t (*out)[LANES])
+                                  const struct texel_addresses *addresses,
+                                  const int32_t (*weight)[LANES], uint32_t (*out)[LANES])
 {
     ints wild = {0};
     for (uint32_t l = 0; channels == 1 && l < LANES; l += 8) {
-        words row = interleaved(add_loaded_floats(base, 1, axes, places, weight, l, &wild));
+        words row = interleaved(add_loaded_floats(base, 1, axes, addresses, weight, l, &wild));
         memcpy(&out[0][l], &row, sizeof row);
     }
     for (uint32_t l = 0; channels == 2 && l < LANES; l += 4) {
-        struct results r = add_loaded_floats(base, 2, axes, places, weight, l, &wild);
+        struct results r = add_loaded_floats(base, 2, axes, addresses, weight, l, &wild);
         store_four(r.even, &out[0][l]);
         store_four(r.odd, &out[1][l]);
     }
     for (uint32_t l = 0; channels == 4 && l < LANES; l += 4) {
-        struct results a = add_loaded_floats(base, 4, axes, places, weight, l, &wild);
-        struct results b = add_loaded_floats(base, 4, axes, places, weight, l + 2, &wild);
+        struct results a = add_loaded_floats(base, 4, axes, addresses, weight, l, &wild);
+        struct results b = add_loaded_floats(base, 4, axes, addresses, weight, l + 2, &wild);
         store_four(__builtin_shufflevector(a.even, b.even, 0, 2, 4, 6), &out[0][l]);
         store_four(__builtin_shufflevector(a.odd, b.odd, 0, 2, 4, 6), &out[1][l]);
         store_four(__builtin_shufflevector(a.even, b.even, 1, 3, 5, 7), &out[2][l]);

@@ -1,5 +1,5 @@
-/* surface: suld, sust, sured: elements of a surface by their place, without filters. Coordinates
- * are signed integers; x counts bytes except in the forms that convert (.p). */
+/* surface: suld, sust, sured: elements of a surface by their coordinates, without filters.
+ * Coordinates are signed integers; x counts bytes except in the forms that convert (.p). */
 #include <string.h>
 
 #include "texture/texture.h"
@@ -7,13 +7,13 @@
 enum { LANES = TEXTURE_LANES };
 
 /* Where one lane's access goes. */
-enum place { INSIDE, DROPPED, TRAPPED };
+enum outcome { INSIDE, DROPPED, TRAPPED };
 
 static int64_t surface_clamp(int64_t v, int64_t most) { return v < 0 ? 0 : v > most ? most : v; }
 
-/* Places an access of `bytes` bytes; *at is valid when it is INSIDE. */
-static enum place surface_place(const struct texture *t, struct texture_instr i,
-                                const int64_t xyz[3], uint64_t bytes, uint64_t *at)
+/* Finds the address of an access of `bytes` bytes; *at is valid when it is INSIDE. */
+static enum outcome surface_address(const struct texture *t, struct texture_instr i,
+                                    const int64_t xyz[3], uint64_t bytes, uint64_t *at)
 {
     int64_t row = (int64_t)t->width * t->element;
     int64_t most[3] = {row - (int64_t)bytes, (int64_t)t->height - 1, (int64_t)t->depth - 1};
@@ -29,7 +29,7 @@ static enum place surface_place(const struct texture *t, struct texture_instr i,
     return (uint64_t)c[0] % bytes != 0 ? TRAPPED : INSIDE;
 }
 
-/* A lane's coordinates as x in bytes, y, z; a layer stands in z's place. */
+/* A lane's coordinates as x in bytes, y, z; a layer is z. */
 static void surface_coordinates(const struct texture *t, struct texture_instr i,
                                 const uint32_t (*in)[LANES], uint32_t l, int64_t xyz[3])
 {
@@ -125,7 +125,7 @@ uint32_t surface_access(const struct texture *t, struct texture_instr i, uint32_
         int64_t xyz[3];
         uint64_t at;
         surface_coordinates(t, i, coordinates, l, xyz);
-        enum place p = surface_place(t, i, xyz, bytes, &at);
+        enum outcome p = surface_address(t, i, xyz, bytes, &at);
         if (p == INSIDE)
             surface_act(t, i, (uint8_t *)t->base + at, data, l);
         else if (p == TRAPPED)

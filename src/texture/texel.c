@@ -120,7 +120,7 @@ static bool is_srgb(const struct texture *t, uint32_t channel)
     return t->srgb && t->type == TEXEL_U8 && t->as_float && channel < 3;
 }
 
-WARP_INLINE void load_of_texel(const struct texture *t, const struct texel_places *p,
+WARP_INLINE void load_of_texel(const struct texture *t, const struct texel_addresses *p,
                                uint32_t channels, uint32_t (*out)[LANES])
 {
     enum texel_type type = (enum texel_type)t->type;
@@ -138,7 +138,7 @@ WARP_INLINE void load_of_texel(const struct texture *t, const struct texel_place
     }
 }
 
-WARP_CLONES void texel_load(const struct texture *t, const struct texel_places *p,
+WARP_CLONES void texel_load(const struct texture *t, const struct texel_addresses *p,
                             uint32_t channels, uint32_t (*out)[LANES])
 {
     load_of_texel(t, p, channels, out);
@@ -202,7 +202,7 @@ WIDEN(widen_s16, int16_t, (int32_t)v)
 WIDEN(widen_f16, uint16_t, texel_from_half(v))
 #undef WIDEN
 
-WARP_CLONES void texel_gather(const struct texture *t, const struct texel_places *p,
+WARP_CLONES void texel_gather(const struct texture *t, const struct texel_addresses *p,
                               struct texel_values *out)
 {
     _Alignas(32) uint8_t packed[sizeof out->of];

@@ -50,7 +50,7 @@ struct texture {
     const uint8_t *base; /* first element */
     uint32_t width, height;
     uint32_t depth;        /* slices, or layers; 6 faces each of a cube map */
-    uint32_t dimensions;   /* without the layers: what queries tell apart */
+    uint32_t dimensions;   /* without the layers: what queries distinguish */
     bool layered;          /* queries: depth counts layers */
     bool cube;             /* queries: six layers are one cube map */
     bool pitched;          /* queries: rows of linear memory */
@@ -85,7 +85,7 @@ uint32_t texture_query(const struct texture *t, struct texture_instr i);
 /* ---- between the files of this layer ---- */
 
 /* Where 32 elements lie. */
-struct texel_places {
+struct texel_addresses {
     uint64_t at[TEXTURE_LANES]; /* bytes from the base; of a border's elements, any distance */
 };
 
@@ -95,7 +95,7 @@ static inline const uint8_t *texel_at(const uint8_t *base, uint64_t at)
 }
 
 /* The first `channels` of their channels as results: bits of floats or integers, missing ones 0. */
-void texel_load(const struct texture *t, const struct texel_places *p, uint32_t channels,
+void texel_load(const struct texture *t, const struct texel_addresses *p, uint32_t channels,
                 uint32_t (*out)[TEXTURE_LANES]);
 
 /* The channels of 32 elements in the order in which elements hold them: channel c of lane l is
@@ -105,7 +105,8 @@ struct texel_values {
 };
 
 /* For filters, all channels: integers as they are, halves and sRGB as bits of floats. */
-void texel_gather(const struct texture *t, const struct texel_places *p, struct texel_values *out);
+void texel_gather(const struct texture *t, const struct texel_addresses *p,
+                  struct texel_values *out);
 
 /* Writes one element of integers or bits of floats, each brought into the type's range. */
 void texel_store(const struct texture *t, uint8_t *to, const uint32_t value[4]);

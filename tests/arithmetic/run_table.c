@@ -1,9 +1,9 @@
 /* run_table: runs the case table (table.c) on whatever device libcuda drives, and says where its
  * results are not those of the reference. Usage: run_table FILE.ptx FILE.bin {cases shown {step
  * {gpu}}} With a step of n it runs every n-th kernel only. With "gpu" what is known of NVIDIA's
- * devices is counted apart: the cases that SAYS marks in cases.def, and .ftz, which they decide
- * before rounding. Needs nothing but cuda.h, libcuda, the two files and table_format.h: nvcc -o
- * run_table run_table.c -lcuda */
+ * devices is counted separately: the cases that SAYS marks in cases.def, and .ftz, which they
+ * decide before rounding. Needs nothing but cuda.h, libcuda, the two files and table_format.h: nvcc
+ * -o run_table run_table.c -lcuda */
 #include <cuda.h>
 
 #include <math.h>

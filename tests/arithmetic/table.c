@@ -108,7 +108,7 @@ static void write_instr(FILE *f, const char *text, const struct text_instr *t,
 }
 
 static void write_case(FILE *f, const struct test_case *c, const struct text_instr *t,
-                       const struct alu_sig *sig, unsigned place)
+                       const struct alu_sig *sig, unsigned number)
 {
     bool sub = t->instr.op == PTX_OP_sub || t->instr.op == PTX_OP_subc;
     unsigned first = sig->ndst - sig->carry_out;
@@ -133,7 +133,7 @@ static void write_case(FILE *f, const struct test_case *c, const struct text_ins
         write_store(f, k, sig->carry_out && k + 1 == sig->ndst ? PTX_B32 : sig->dst[k]);
     fprintf(f, " add.s64 %%in, %%in, %u; add.s64 %%out, %%out, %u;\n}\n",
             TABLE_SLOTS * TABLE_LANES * 8, TABLE_SLOTS * TABLE_LANES * 8);
-    (void)place;
+    (void)number;
 }
 
 /* Operands of lane n: pairs of edges first, as far as the lanes reach, in a mixed order. */
@@ -161,11 +161,11 @@ static bool coarse(const struct ptx_instr *i, uint64_t bits)
 }
 
 static bool write_data(FILE *f, const struct test_case *c, const struct text_instr *t,
-                       const struct alu_sig *sig, unsigned kernel, unsigned place)
+                       const struct alu_sig *sig, unsigned kernel, unsigned number)
 {
     static uint64_t source[TABLE_SLOTS][TABLE_LANES], want[TABLE_SLOTS][TABLE_LANES];
     struct table_case h = {.kernel = kernel,
-                           .place = place,
+                           .number = number,
                            .sources = sig->nsrc,
                            .results = sig->ndst,
                            .measure = c->measure,
@@ -218,10 +218,10 @@ int main(int argc, char **argv)
             return 1;
         if (text_beyond_gpu(&t.instr))
             continue;
-        unsigned kernel = h.cases / TABLE_GROUP, place = h.cases % TABLE_GROUP;
-        if (!write_data(bin, &cases[n], &t, &sig, kernel, place))
+        unsigned kernel = h.cases / TABLE_GROUP, number = h.cases % TABLE_GROUP;
+        if (!write_data(bin, &cases[n], &t, &sig, kernel, number))
             continue;
-        if (place == 0)
+        if (number == 0)
             fprintf(
                 ptx,
                 "%s.visible .entry case_%u(.param .u64 in, .param .u64 out)\n{\n"
@@ -230,7 +230,7 @@ int main(int argc, char **argv)
                 " mul.wide.u32 %%at, %%thread, 8; add.s64 %%in, %%in, %%at; add.s64 %%out, %%out, "
                 "%%at;\n",
                 kernel ? "ret;\n}\n" : "", kernel);
-        write_case(ptx, &cases[n], &t, &sig, place);
+        write_case(ptx, &cases[n], &t, &sig, number);
         h.cases++;
     }
     fprintf(ptx, "ret;\n}\n");

@@ -30,7 +30,7 @@ struct table_header {
 struct table_case {
     char text[120];
     uint32_t kernel; /* case_<kernel> runs it, */
-    uint32_t place;  /* the how many-th in it */
+    uint32_t number; /* of the case in it, from 0 */
     uint32_t sources, results;
     uint32_t kind[3];
     uint32_t measure; /* approximations: results wanted are doubles */

@@ -361,14 +361,14 @@ static enum result try_alone(const char *text, size_t length)
     return r == SAME ? (enum result)report->result : r;
 }
 
-struct plan {
+struct settings {
     uint64_t first, count, batch;
     const char *keep;
     bool forms; /* seeds are numbers of gen_forms's kernels */
 };
 
 /* The kernel of a seed. False: there are no more. */
-static bool generate(const struct plan *p, uint64_t seed, struct strbuf *text)
+static bool generate(const struct settings *p, uint64_t seed, struct strbuf *text)
 {
     struct gen_shape shape;
     if (p->forms)
@@ -377,7 +377,7 @@ static bool generate(const struct plan *p, uint64_t seed, struct strbuf *text)
     return true;
 }
 
-static void keep(const struct plan *p, uint64_t seed, enum result r)
+static void keep(const struct settings *p, uint64_t seed, enum result r)
 {
     const char *directory = p->keep;
     if (directory == NULL)
@@ -395,7 +395,7 @@ static void keep(const struct plan *p, uint64_t seed, enum result r)
     sb_free(&text);
 }
 
-static void tell(const struct plan *p, uint64_t seed, enum result r)
+static void tell(const struct settings *p, uint64_t seed, enum result r)
 {
     printf("%s %llu: %s: %s\n", p->forms ? "form" : "seed", (unsigned long long)seed,
            result_names[r], report->text);
@@ -404,7 +404,7 @@ static void tell(const struct plan *p, uint64_t seed, enum result r)
 }
 
 /* Seeds from `seed` on, until the batch, the count or the time is over. */
-static void run_batch(const struct plan *p, uint64_t seed, double end)
+static void run_batch(const struct settings *p, uint64_t seed, double end)
 {
     uint64_t last = seed + p->batch;
     open_device();
@@ -424,7 +424,7 @@ static void run_batch(const struct plan *p, uint64_t seed, double end)
     _exit(0);
 }
 
-static int run_seeds(const struct plan *p)
+static int run_seeds(const struct settings *p)
 {
     int wrong = 0;
     double begin = now(), end = begin + seconds;
@@ -534,7 +534,7 @@ static const char *value(const char *arg, const char *name)
 
 int main(int argc, char **argv)
 {
-    struct plan p = {.first = 1, .count = 1ull << 60, .batch = 40};
+    struct settings p = {.first = 1, .count = 1ull << 60, .batch = 40};
     const char *v;
     int files = 0, wrong = 0;
     report = mmap(NULL, sizeof *report, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -178,19 +178,19 @@ static void choice(struct gen *g)
     gen_put(g, "L%d:", end);
 }
 
-/* Chunks that branch to each other as they like, until the fuel is spent. */
+/* Basic blocks that branch to each other as they like, until the fuel is spent. */
 static void soup(struct gen *g)
 {
-    int chunks = 2 + (int)gen_random(g, 3), first = g->labels, end = first + chunks, n = g->loops;
-    g->labels += chunks + 1;
+    int blocks = 2 + (int)gen_random(g, 3), first = g->labels, end = first + blocks, n = g->loops;
+    g->labels += blocks + 1;
     gen_put(g, "and.b32 %%bound%d, %s, 7;", n, gen_reg(g, gen_chance(g, 50) ? C_I : C_R).text);
     g->break_to[n] = end;
-    g->continue_to[n] = first + (int)gen_random(g, (uint32_t)chunks);
+    g->continue_to[n] = first + (int)gen_random(g, (uint32_t)blocks);
     g->loops++;
     if (gen_chance(g, 40))
         gen_put(g, "@%s bra L%d;", gen_condition(g).text,
-                first + (int)gen_random(g, (uint32_t)chunks));
-    for (int k = 0; k < chunks; k++) {
+                first + (int)gen_random(g, (uint32_t)blocks));
+    for (int k = 0; k < blocks; k++) {
         gen_put(g,
                 "L%d: add.s32 %%bound%d, %%bound%d, -1; setp.lt.s32 %%pg, %%bound%d, 0; @%%pg bra "
                 "L%d;",
@@ -198,9 +198,9 @@ static void soup(struct gen *g)
         nested(g, false, false, NULL, 2);
         struct name p = gen_condition(g);
         gen_put(g, "@%s%s bra L%d;", gen_chance(g, 30) ? "!" : "", p.text,
-                first + (int)gen_random(g, (uint32_t)chunks));
+                first + (int)gen_random(g, (uint32_t)blocks));
         if (gen_chance(g, 30))
-            gen_put(g, "bra L%d;", first + (int)gen_random(g, (uint32_t)chunks));
+            gen_put(g, "bra L%d;", first + (int)gen_random(g, (uint32_t)blocks));
     }
     g->loops--;
     gen_put(g, "L%d:", end);
@@ -345,7 +345,7 @@ static void statement(struct gen *g)
     case BARRIER:
         if (g->uniform) {
             barrier(g);
-            /* inside a loop or a branch what is owned must stay as it is for the next turn */
+            /* inside a loop or a branch what is owned must stay as it is for the next iteration */
             if (g->depth == 0)
                 gen_regions(g);
         }

@@ -18,7 +18,7 @@ enum {
     GEN_IN_BYTES = 16384,
     GEN_SLOTS = 96,
     GEN_OWN_BYTES = 32,      /* of work, for each thread */
-    GEN_ATOMIC_BYTES = 2048, /* at the start of work: places that all threads add to and so on */
+    GEN_ATOMIC_BYTES = 2048, /* at the start of work: words that all threads add to and so on */
     GEN_MAX_THREADS = 1024,
 };
 

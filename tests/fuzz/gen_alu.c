@@ -185,7 +185,7 @@ static void read_table(void)
     }
 }
 
-/* The case's text with registers in the place of its operands' letters. False: there is no register
+/* The case's text with registers instead of its operands' letters. False: there is no register
  * for one of them. */
 static bool instantiate(struct gen *g, const struct usable *u, char *line, size_t size)
 {

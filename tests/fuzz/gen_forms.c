@@ -7,9 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    INSTANCES = 16
-}; /* in a kernel; each has some of GEN_SLOTS / INSTANCES places for results */
+enum { INSTANCES = 16 }; /* in a kernel; each has some of GEN_SLOTS / INSTANCES slots for results */
 
 struct forms {
     struct gen g;
@@ -48,7 +46,7 @@ static void values(struct forms *f, unsigned bits, unsigned first, unsigned n)
                 first + k, (f->seen * 56 + k * 24) % 13600 / 8 * 8);
 }
 
-/* A register to the next place for results, with NaNs made one NaN if it is a float. */
+/* A register to the next slot for results, with NaNs made one NaN if it is a float. */
 static void result(struct forms *f, const char *type, unsigned reg)
 {
     unsigned bits = bits_of(type), at = f->slot++ * 8;
@@ -169,7 +167,7 @@ static void own_atomic(struct forms *f, const struct atomic_form *a, const char 
         gen_put(g, "st%s.v2.b64 [%s], {0, 0};", suffix, own);
 }
 
-/* All threads on one place. What it holds in the end does not depend on their order. */
+/* All threads on one word. What it holds in the end does not depend on their order. */
 static void common_atomic(struct forms *f, const struct atomic_form *a, const char *type,
                           unsigned space, bool red, bool uniform)
 {
@@ -209,14 +207,14 @@ static bool next_name(const char **names, char *name)
 static void all_atomics(struct forms *f)
 {
     char type[16];
-    unsigned turn = 0;
+    unsigned count = 0;
     for (size_t k = 0; k < WEIR_COUNT(atomics); k++) {
         const struct atomic_form *a = &atomics[k];
         for (const char *types = a->types; next_name(&types, type);)
             for (unsigned space = 0; space < (a->vec > 1 ? 1 : WEIR_COUNT(spaces)); space++)
-                for (unsigned red = 0; red < 1u + a->reduces; red++, turn++) {
-                    const char *order = orders[turn % 5], *scope = scopes[turn / 5 % 5];
-                    if (red && (turn % 5 == 2 || turn % 5 == 4))
+                for (unsigned red = 0; red < 1u + a->reduces; red++, count++) {
+                    const char *order = orders[count % 5], *scope = scopes[count / 5 % 5];
+                    if (red && (count % 5 == 2 || count % 5 == 4))
                         order = "";
                     if (*order && !*scope)
                         scope = ".gpu";
@@ -246,22 +244,22 @@ static void load_store(struct forms *f, const char *type, unsigned vec, unsigned
 {
     static const struct {
         const char *suffix, *own;
-    } places[] = {{".global", "%gown"}, {".shared", "%sown"}, {".local", "mine"},
-                  {"", "%gown"},        {"", "%sgown"},       {"", "%lgown"}};
+    } areas[] = {{".global", "%gown"}, {".shared", "%sown"}, {".local", "mine"},
+                 {"", "%gown"},        {"", "%sgown"},       {"", "%lgown"}};
     struct gen *g = &f->g;
     unsigned bits = bits_of(type), reg = bits < 16 ? 16 : bits;
     char d[64], s[64], v[8] = "";
     if (vec > 1)
         snprintf(v, sizeof v, ".v%u", vec);
     values(f, bits, 0, vec);
-    gen_put(g, "st%s%s%s.%s [%s], %s;", store, places[space].suffix, v, type, places[space].own,
+    gen_put(g, "st%s%s%s.%s [%s], %s;", store, areas[space].suffix, v, type, areas[space].own,
             list(s, bits, 0, vec));
-    gen_put(g, "ld%s%s%s.%s %s, [%s];", load, places[space].suffix, v, type, list(d, bits, 8, vec),
-            places[space].own);
+    gen_put(g, "ld%s%s%s.%s %s, [%s];", load, areas[space].suffix, v, type, list(d, bits, 8, vec),
+            areas[space].own);
     for (unsigned k = 0; k < vec; k++)
         gen_put(g, "st.global.b%u [%%out+%u], %%%c%u;", reg, f->slot++ * 8, letter(bits), 8 + k);
     if (bits < 32 && type[0] != 'b' && vec == 1) { /* extended to more */
-        gen_put(g, "ld%s%s.%s %%r0, [%s];", load, places[space].suffix, type, places[space].own);
+        gen_put(g, "ld%s%s.%s %%r0, [%s];", load, areas[space].suffix, type, areas[space].own);
         result(f, "b32", 0);
     }
 }
@@ -288,16 +286,16 @@ static void all_loads(struct forms *f)
         *const stores[] = {
             "",    ".volatile", ".relaxed.gpu", ".release.sys",     ".weak",           ".wb", ".cg",
             ".cs", ".wt",       ".release.cta", ".relaxed.cluster", ".L1::no_allocate"};
-    unsigned turn = 0;
+    unsigned count = 0;
     for (size_t t = 0; t < WEIR_COUNT(types); t++)
         for (unsigned vec = 1; vec <= 4; vec *= 2)
-            for (unsigned space = 0; space < 6; space++, turn++) {
+            for (unsigned space = 0; space < 6; space++, count++) {
                 bool local = space == 2, weak = local || space > 2;
-                const char *load = loads[turn % WEIR_COUNT(loads)];
-                const char *store = stores[turn % WEIR_COUNT(stores)];
+                const char *load = loads[count % WEIR_COUNT(loads)];
+                const char *store = stores[count % WEIR_COUNT(stores)];
                 if (bits_of(types[t]) * vec > 128)
                     continue;
-                if (space == 1 && turn % WEIR_COUNT(loads) >= 5)
+                if (space == 1 && count % WEIR_COUNT(loads) >= 5)
                     load = "", store = "";
                 if (begin(f))
                     load_store(f, types[t], vec, space,
@@ -308,8 +306,8 @@ static void all_loads(struct forms *f)
                                : space == 0  ? store
                                              : "");
                 if (!local && space != 0 && begin(f))
-                    load_store(f, types[t], vec, space, turn % 3 ? ".volatile" : ".acquire.gpu",
-                               turn % 3 ? ".volatile" : ".release.gpu");
+                    load_store(f, types[t], vec, space, count % 3 ? ".volatile" : ".acquire.gpu",
+                               count % 3 ? ".volatile" : ".release.gpu");
             }
     for (size_t k = 0; k < WEIR_COUNT(loads); k++)
         if (begin(f))

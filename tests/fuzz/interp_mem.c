@@ -51,7 +51,7 @@ uint64_t interp_address(struct machine *m, struct thread *t, const struct ptx_in
     return base + (uint64_t)o->offset;
 }
 
-/* ---- places ---- */
+/* ---- addresses ---- */
 
 /* The bytes at a generic address. */
 static uint8_t *generic(struct machine *m, struct thread *t, const struct ptx_instr *i, uint64_t at,
@@ -92,8 +92,8 @@ static unsigned space_of(const struct ptx_instr *i)
     return i->nspaces ? i->spaces[0] : PTX_SPACE_NONE;
 }
 
-static uint8_t *place(struct machine *m, struct thread *t, const struct ptx_instr *i,
-                      const struct ptx_operand *o, unsigned size, bool write)
+static uint8_t *checked_address(struct machine *m, struct thread *t, const struct ptx_instr *i,
+                                const struct ptx_operand *o, unsigned size, bool write)
 {
     unsigned space = space_of(i);
     if (space == PTX_SPACE_PARAM)
@@ -125,7 +125,7 @@ static const struct ptx_operand *item(const struct ptx_operand *o, int n)
 static void load(struct machine *m, struct thread *t, const struct ptx_instr *i)
 {
     unsigned type = i->types[0], size = ptx_type_bits(type) / 8;
-    const uint8_t *p = place(m, t, i, &i->operands[1], size * i->vec, false);
+    const uint8_t *p = checked_address(m, t, i, &i->operands[1], size * i->vec, false);
     for (int n = 0; n < i->vec; n++)
         interp_write(m, t, i, item(&i->operands[0], n), type, get(p + size * (unsigned)n, size));
 }
@@ -133,7 +133,7 @@ static void load(struct machine *m, struct thread *t, const struct ptx_instr *i)
 static void store(struct machine *m, struct thread *t, const struct ptx_instr *i)
 {
     unsigned type = i->types[0], size = ptx_type_bits(type) / 8;
-    uint8_t *p = place(m, t, i, &i->operands[0], size * i->vec, true);
+    uint8_t *p = checked_address(m, t, i, &i->operands[0], size * i->vec, true);
     for (int n = 0; n < i->vec; n++) {
         uint64_t v = interp_read(m, t, i, item(&i->operands[1], n), type);
         memcpy(p + size * (unsigned)n, &v, size);
@@ -211,7 +211,7 @@ static void atomic(struct machine *m, struct thread *t, const struct ptx_instr *
     bool cas = ptx_has(i, PTX_M_cas);
     if (ptx_type_bits(type) > 64)
         interp_fail(m, i, "128 bits");
-    uint8_t *p = place(m, t, i, address, size * i->vec, true);
+    uint8_t *p = checked_address(m, t, i, address, size * i->vec, true);
     bool global =
         space_of(i) != PTX_SPACE_SHARED && !(p >= m->shared && p < m->shared + SHARED_BYTES);
     uint64_t old[8];

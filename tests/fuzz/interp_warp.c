@@ -39,7 +39,7 @@ static uint32_t members(struct machine *m, struct thread *t)
     return (uint32_t)interp_read(m, t, t->at, o, PTX_B32);
 }
 
-/* May two threads meet? The instruction must be the same, but need not be at the same place. */
+/* May two threads meet? The instruction must be the same, but need not be at the same address. */
 static bool same_kind(const struct ptx_instr *a, const struct ptx_instr *b)
 {
     return a == b || (a->op == b->op && a->nmods == b->nmods && a->ntypes == b->ntypes &&

@@ -1,6 +1,6 @@
 /* malformed: broken PTX never does harm. Each file is cut at its tokens, and its tokens and bytes
  * are changed at random (from a fixed seed, for a bounded time); what is refused must have a
- * message with a place, and what is still accepted must survive printing and parsing again. Worth
+ * message with a line, and what is still accepted must survive printing and parsing again. Worth
  * most in a sanitizer build. */
 #include "check.h"
 #include "compare.h"

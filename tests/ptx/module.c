@@ -1,4 +1,4 @@
-/* module: what the parser makes of PTX: names, numbers, labels, scopes, addresses, places. */
+/* module: what the parser makes of PTX: names, numbers, labels, scopes, addresses, lines. */
 #include "check.h"
 #include "ptx/forms.h"
 #include "ptx/ptx.h"
@@ -368,7 +368,7 @@ static void test_lines(void)
     at = &m->locs[at->inlined_at - 1]; /* the chain goes on to where that was inlined */
     CHECK(at->file == 1 && at->line == 5);
     CHECK_EQ_INT(i[3].loc_inlined_at, i[2].loc_inlined_at);
-    CHECK_EQ_INT(m->funcs[1]->instrs[0].loc_line, 0); /* a function starts without a place */
+    CHECK_EQ_INT(m->funcs[1]->instrs[0].loc_line, 0); /* a function starts without a line */
     ptx_free(m);
 }
 

@@ -1,4 +1,4 @@
-/* refuse: what is not PTX is refused, with a message that names the place and the thing. Each case
+/* refuse: what is not PTX is refused, with a message that names the line and the thing. Each case
  * is a line inserted in a kernel, or a whole module, and a part of the message that must come. */
 #include "check.h"
 #include "ptx/ptx.h"

@@ -138,7 +138,7 @@ static void test_halves(void)
     int bad = 0;
     for (uint32_t first = 0; first < 65536; first += LANES) {
         uint16_t halves[LANES];
-        struct texel_places p;
+        struct texel_addresses p;
         uint32_t out[1][LANES];
         for (uint32_t l = 0; l < LANES; l++) {
             halves[l] = (uint16_t)(first + l);
@@ -183,16 +183,16 @@ static void test_fractions(void)
                                 .channels = (uint8_t)channels,
                                 .as_float = true,
                                 .base = memory};
-            struct texel_places places;
+            struct texel_addresses addresses;
             uint32_t out[4][LANES];
             for (uint32_t l = 0; l < LANES; l++) {
-                places.at[l] = (uint64_t)l * bytes * channels;
+                addresses.at[l] = (uint64_t)l * bytes * channels;
                 for (uint32_t c = 0; c < channels; c++) {
                     int32_t v = first + (int32_t)((l + c) % LANES);
-                    memcpy(memory + places.at[l] + c * bytes, &v, bytes); /* the low bytes */
+                    memcpy(memory + addresses.at[l] + c * bytes, &v, bytes); /* the low bytes */
                 }
             }
-            texel_load(&t, &places, 4, out);
+            texel_load(&t, &addresses, 4, out);
             for (uint32_t c = 0; c < 4; c++)
                 for (uint32_t l = 0; l < LANES; l++) {
                     float v = (float)(first + (int32_t)((l + c) % LANES));

@@ -131,26 +131,26 @@ static bool address(const reference &r, int axis, long i, int *out)
     return border;
 }
 
-/* Where a coordinate lies: an index, or for a filter the place before the element, in 1/256; as if
+/* Where a coordinate lies: an index, or for a filter the element before, in 1/256; as if
  * nothing were mirrored, but for `turned`. */
 static long position(const reference &r, int axis, float coordinate, bool *turned)
 {
     bool linear = r.how.filterMode == cudaFilterModeLinear;
     double x = fabsf(coordinate) >= 0x1p-126f ? coordinate : 0, n = r.size[axis], step = 0x1p-21;
-    auto place = [&](double elements) {
+    auto locate = [&](double elements) {
         return (long)(linear ? floor(elements * 256 - 127.5) : floor(elements));
     };
     *turned = false;
     if (!r.how.normalizedCoords)
-        return place(fmin(fmax(x, -0x1p22), 0x1p22));
+        return locate(fmin(fmax(x, -0x1p22), 0x1p22));
     while (n * step > 1.0 / 64) /* large textures: a 64th of an element */
         step /= 2;
     bool mirror = r.how.addressMode[axis] == cudaAddressModeMirror;
     if (!mirror && r.how.addressMode[axis] != cudaAddressModeWrap)
-        return place(floor(fmin(fmax(x, -1), 2) / step) * step * n);
+        return locate(floor(fmin(fmax(x, -1), 2) / step) * step * n);
     x = floor((fabs(x) < 0x1p24 ? x : 0) / step) * step;
     *turned = mirror && fmod(floor(x), 2) != 0;
-    return place((x - floor(x)) * n);
+    return locate((x - floor(x)) * n);
 }
 
 /* Weights of up to eight elements in 1/256: bit k of the number says far on axis k. */

@@ -72,7 +72,7 @@ static int32_t moving(const struct jkernel *k, int32_t h, const struct ptx_instr
     return x->kind == PTX_OPR_REG && fixed ? x->reg : -1;
 }
 
-/* The counter itself: from what it is at a turn's end back to what it was at its beginning there
+/* The counter itself: from its value at the end of an iteration back to that at its beginning there
  * are only sums with one register. */
 static bool grid_stride_counts(const struct jkernel *k, int32_t h, int32_t counter,
                                struct jgrowth *g)

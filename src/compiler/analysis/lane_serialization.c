@@ -1,4 +1,4 @@
-/* lane_serialization: finds the loops that run lane after lane.
+/* lane_serialization: finds the loops that run one lane after the other.
  *
  * Where each lane loops as often as it likes over addresses of its own (a sparse row, a list of
  * neighbours, a walk through a tree), a warp in step gains nothing: gathers cost as much as so many
@@ -9,7 +9,7 @@
  *
  * The code that is serialized is the blocks on the paths from one block to another that all of
  * them lead to, entered at the first only. It holds a loop that lanes leave at different times. The
- * cost of both forms is estimated; accesses of neighbours speak for lanes in step. */
+ * cost of both is estimated; accesses of neighbours speak for lanes in step. */
 #include "compiler/arithmetic/arithmetic.h"
 #include "compiler/passes.h"
 
@@ -89,7 +89,7 @@ static bool block_fits(const struct jkernel *k, const struct jblock *b)
 static bool is_stretch(const struct search *s, int32_t from, int32_t until)
 {
     const struct jkernel *k = s->k;
-    bool parts = false;
+    bool diverges = false;
     EACH_BIT (b, s->set, k->nblocks) {
         const struct jblock *blk = &k->blocks[b];
         if (!s->fit[b])
@@ -97,10 +97,10 @@ static bool is_stretch(const struct search *s, int32_t from, int32_t until)
         for (int p = 0; b != from && p < blk->npred; p++)
             if (!bit_get(s->set, blk->pred[p]))
                 return false;
-        parts |= blk->diverges &&
-                 (blk->depth > k->blocks[until].depth || (k->entry->pragmas & PTX_PRAGMA_SERIALIZE) != 0);
+        diverges |= blk->diverges && (blk->depth > k->blocks[until].depth ||
+                                      (k->entry->pragmas & PTX_PRAGMA_SERIALIZE) != 0);
     }
-    return parts;
+    return diverges;
 }
 
 /* Can what block b writes from instruction `from` on, and block `until` reads, be collected from
@@ -131,10 +131,10 @@ static bool collects(const struct search *s, int32_t until)
 
 /* ---- cost ---- */
 
-/* Tenths of cycles of a processor with vectors of 256 bits, in both forms. */
+/* Tenths of cycles of a CPU with vectors of 256 bits, in step and serialized. */
 struct cost {
-    int64_t step, turns; /* all lanes together; one after the other */
-    int64_t near, apart; /* how often neighbours' memory is accessed, and others' */
+    int64_t step, serial;    /* all lanes together; one after the other */
+    int64_t near, scattered; /* how often neighbours' memory is accessed, and others' */
 };
 
 static void add_access(const struct jkernel *k, const struct ptx_instr *i, int64_t often,
@@ -148,15 +148,15 @@ static void add_access(const struct jkernel *k, const struct ptx_instr *i, int64
     bool row = a.seg != SEG_NONE || a.hint_seg != SEG_NONE;
     if (a.seg != SEG_NONE && a.stride == 0) {
         c->step += often * 10 << (SEG_WARP - a.seg);
-        c->turns += often * JIT_WARP * 5;
+        c->serial += often * JIT_WARP * 5;
     } else if (row && a.stride == bytes) {
         c->step += often * 60;
-        c->turns += often * JIT_WARP * 7;
+        c->serial += often * JIT_WARP * 7;
         c->near += often;
     } else {
         c->step += often * vec * (load ? 800 : 1000);
-        c->turns += often * vec * JIT_WARP * 7;
-        c->apart += often;
+        c->serial += often * vec * JIT_WARP * 7;
+        c->scattered += often;
     }
 }
 
@@ -187,7 +187,7 @@ static void add_instr(const struct jkernel *k, const struct ptx_instr *i, int64_
     }
     if (i->op == PTX_OP_atom || i->op == PTX_OP_red) {
         c->step += often * JIT_WARP * (i->spaces[0] == PTX_SPACE_SHARED ? 25 : 200);
-        c->turns += often * JIT_WARP * (i->spaces[0] == PTX_SPACE_SHARED ? 20 : 190);
+        c->serial += often * JIT_WARP * (i->spaces[0] == PTX_SPACE_SHARED ? 20 : 190);
         return;
     }
     jit_roles(i, &r);
@@ -195,10 +195,10 @@ static void add_instr(const struct jkernel *k, const struct ptx_instr *i, int64_
     bool wide = r.ndef > 0 && ptx_type_bits((enum ptx_type)k->regs[r.def[0]].type) > 32;
     int64_t one = is_long(i) ? 60 : 10;
     c->step += often * (varies ? one * (wide ? 8 : 4) : 10);
-    c->turns += often * JIT_WARP * (is_long(i) ? 80 : 4);
+    c->serial += often * JIT_WARP * (is_long(i) ? 80 : 4);
 }
 
-/* A branch: masks in one form, in the other what the processor guesses wrong, which is seldom
+/* A branch: masks in one case, in the other what the CPU mispredicts, which is seldom
  * whether a loop goes on. */
 static void add_branch(const struct search *s, const struct jblock *b, int64_t often,
                        struct cost *c)
@@ -207,7 +207,7 @@ static void add_branch(const struct search *s, const struct jblock *b, int64_t o
     for (int n = 0; n < b->nsucc; n++)
         leaves |= s->k->blocks[b->succ[n]].depth != b->depth || b->succ[n] <= b->order;
     c->step += often * (b->diverges ? 150 : 20);
-    c->turns += often * JIT_WARP * (b->diverges && !leaves ? 50 : 5);
+    c->serial += often * JIT_WARP * (b->diverges && !leaves ? 50 : 5);
 }
 
 static bool pays(const struct search *s, int32_t from, int32_t until)
@@ -215,7 +215,7 @@ static bool pays(const struct search *s, int32_t from, int32_t until)
     const struct jkernel *k = s->k;
     if (k->entry->pragmas & PTX_PRAGMA_SERIALIZE)
         return true;
-    struct cost c = {.turns = JIT_WARP * 250}; /* the end of a loop is a surprise */
+    struct cost c = {.serial = JIT_WARP * 250}; /* the end of a loop is mispredicted */
     EACH_BIT (b, s->set, k->nblocks) {
         const struct jblock *blk = &k->blocks[b];
         int depth = blk->depth - k->blocks[until].depth;
@@ -225,38 +225,39 @@ static bool pays(const struct search *s, int32_t from, int32_t until)
         if (blk->nsucc > 1)
             add_branch(s, blk, often, &c);
         if (depth == 0 && c.near > near)
-            return false; /* better done before the lanes part */
+            return false; /* better done before the lanes diverge */
     }
-    /* in step, a third of the lanes wait for others, or half where they have parted before */
-    return c.apart > c.near && c.turns < c.step * (k->blocks[from].converged ? 3 : 4) / 2;
+    /* in step, a third of the lanes wait for others, or half where they have diverged before */
+    return c.scattered > c.near && c.serial < c.step * (k->blocks[from].converged ? 3 : 4) / 2;
 }
 
 /* ---- forks ---- */
 
-static bool is_apart(const struct jkernel *k, const struct ptx_instr *i)
+static bool is_scattered(const struct jkernel *k, const struct ptx_instr *i)
 {
     struct uniformity a = address_uniformity(k, &i->operands[i->op == PTX_OP_st ? 0 : 1]);
     return a.seg == SEG_NONE && a.hint_seg == SEG_NONE && i->vec <= 1;
 }
 
-/* From the first load whose lanes may lie apart, is there nothing else in block b, or only stores
- * of that kind in block `aside`, that reaches memory? How many there are; 0: there is other. */
-static int lane_serialization_apart(const struct jkernel *k, const struct jblock *b, int32_t from)
+/* From the first load whose lanes may be scattered, is there nothing else in block b, or only
+ * stores of that kind in block `aside`, that reaches memory? How many there are; 0: there is other.
+ */
+static int count_scattered(const struct jkernel *k, const struct jblock *b, int32_t from)
 {
     int count = 0;
     for (int32_t n = from; n < b->count; n++) {
         const struct ptx_instr *i = &k->instrs[b->first + n];
         bool memory = i->op == PTX_OP_ld || i->op == PTX_OP_ldu || i->op == PTX_OP_st;
         if (!instr_fits(k, i) || i->op == PTX_OP_atom || i->op == PTX_OP_red || is_long(i) ||
-            (memory && !is_apart(k, i)))
+            (memory && !is_scattered(k, i)))
             return 0;
         count += memory;
     }
     return count;
 }
 
-/* Conditional stores to scattered places (an exchange in a sort): lane after lane is faster where
- * the machine has no scatter, but not if lanes turn out to be neighbours. */
+/* Conditional stores to scattered addresses (an exchange in a sort): lane after lane is faster
+ * where the machine has no scatter, but not if lanes turn out to be neighbours. */
 static void find_fork(struct jkernel *k, int32_t b)
 {
     struct jblock *blk = &k->blocks[b];
@@ -269,12 +270,11 @@ static void find_fork(struct jkernel *k, int32_t b)
             t->serial_end != 0 || t->serialized || on <= b)
             continue;
         while (from < blk->count && (k->instrs[blk->first + from].op != PTX_OP_ld ||
-                                     !is_apart(k, &k->instrs[blk->first + from])))
+                                     !is_scattered(k, &k->instrs[blk->first + from])))
             from++;
         if (from == 0 || from == blk->count || blk->count - from > 16 || t->count > 8)
             continue;
-        int loads = lane_serialization_apart(k, blk, from),
-            stores = lane_serialization_apart(k, t, 0);
+        int loads = count_scattered(k, blk, from), stores = count_scattered(k, t, 0);
         if (loads < 2 || stores < 2 || !collects_block(k, b, from, on) ||
             !collects_block(k, aside, 0, on))
             continue;
@@ -286,7 +286,7 @@ static void find_fork(struct jkernel *k, int32_t b)
 /* ---- the pass ---- */
 
 /* The nearest end of a stretch that starts at block `from` and pays; 0: none. */
-static int32_t lane_serialization_end(struct search *s, int32_t from)
+static int32_t find_end(struct search *s, int32_t from)
 {
     const struct jkernel *k = s->k;
     for (int32_t to = from + 1; to < k->nblocks && to <= from + MAX_STRETCH; to++) {
@@ -307,7 +307,7 @@ bool pass_lane_serialization(struct jkernel *k)
     for (int32_t b = 0; b < k->nblocks; b++)
         s.fit[b] = block_fits(k, &k->blocks[b]);
     for (int32_t b = 0; b < k->nblocks; b++) {
-        int32_t to = s.fit[b] && !k->blocks[b].serialized ? lane_serialization_end(&s, b) : 0;
+        int32_t to = s.fit[b] && !k->blocks[b].serialized ? find_end(&s, b) : 0;
         k->blocks[b].serial_end = to;
         if (to == 0)
             continue;

@@ -21,7 +21,7 @@ static uint8_t repeated_segments_operand(const struct jkernel *k, const uint8_t 
         return 0;
     if (o->kind == PTX_OPR_REG)
         return period[o->reg];
-    /* (Lanes behind the only row of a small block count on instead.) */
+    /* (Lanes after the only row of a small block count on instead.) */
     if (o->kind == PTX_OPR_SREG && o->sreg == PTX_SR_tid && o->component == 0 && s.seg < SEG_WARP &&
         k->opt->ntid[0] == 1u << s.seg)
         return (uint8_t)s.seg;

@@ -1,10 +1,10 @@
 /* short_segments: whether values whose segments are 2 or 4 lanes long are kept as scalars.
  *
- * Steps of a bitonic sort, butterflies and their kin exchange neighbours that are 1, 2 or 4 lanes
- * apart: `2 * t - (t & 3)` counts in each four lanes. As 8 or 16 scalars such an address makes 8 or
- * 16 short loads, which are better than gathers, and stores, whose alternative may be one store
- * for each lane: the sort took half the time. But a value that is only computed with is better off
- * as a vector, and an address whose lanes are no neighbours gains nothing.
+ * Steps of a bitonic sort, butterflies and their kin exchange values between lanes whose numbers
+ * differ by 1, 2 or 4: `2 * t - (t & 3)` counts in each four lanes. As 8 or 16 scalars such an
+ * address makes 8 or 16 short loads, which are better than gathers, and stores, whose alternative
+ * may be one store for each lane: the sort took half the time. But a value that is only computed
+ * with is better off as a vector, and an address whose lanes are no neighbours gains nothing.
  *
  * So accesses of neighbours are counted against all that must first make vectors of such scalars.
  * If these are as many, the kernel is analysed again without (jkernel.seg_min). */

@@ -58,7 +58,7 @@ struct uniformity uniformity_join(struct uniformity a, struct uniformity b)
         return b;
     if (!b.known)
         return a;
-    /* where one has a break and the other none, it is a break behind all lanes */
+    /* where one has a break and the other none, it is a break after all lanes */
     bool breaks = a.brk != b.brk && a.brk != 0 && b.brk != 0;
     if (a.seg == SEG_NONE || b.seg == SEG_NONE || a.stride != b.stride || breaks) {
         struct uniformity v = DIVERGENT;

@@ -16,7 +16,7 @@
 /* A kernel is copied for each way on from a barrier: not for large ones. */
 enum { MAX_INSTRUCTIONS = 400, MIN_WARPS = 4 };
 
-/* Is this load one that all warps do at the same places, a row for the lanes of a warp? */
+/* Do all warps load from the same addresses, a row of memory for the lanes of a warp? */
 static bool shared_row(const struct jkernel *k, const struct ptx_instr *i)
 {
     const struct ptx_operand *at = &i->operands[jit_ndst(i)];

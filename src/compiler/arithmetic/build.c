@@ -383,7 +383,8 @@ val ir_call_pure(struct alu *a, const char *symbol, LLVMTypeRef ret, const val *
     return LLVMBuildCall2(a->b, t, declare(a, symbol, t, MEMORY_NONE), (val *)args, nargs, "");
 }
 
-/* Stack room for one value, made in the function's entry block so that loops do not grow it. */
+/* Stack memory for one value, allocated in the function's entry block so that loops do not grow it.
+ */
 static val stack_slot(struct alu *a, LLVMTypeRef t)
 {
     val fn = LLVMGetBasicBlockParent(LLVMGetInsertBlock(a->b));

@@ -73,7 +73,7 @@ static void emit_fma(struct builder *b)
     else if (alu_is_half(b->t))
         r = alu_fma_f16_odd(a, s);
     else {
-        /* x86 puts the sum in a factor's place. For a sum that goes round in a loop LLVM needs a
+        /* x86 puts the sum in a factor's register. For a sum that goes round in a loop LLVM needs a
          * copy each time if that is the factor which was loaded first, as programs mostly name it.
          */
         bool scalar = ir_lanes(s[0]) == 1;

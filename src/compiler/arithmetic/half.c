@@ -22,7 +22,7 @@ val alu_bf16_to_f32(struct alu *a, val bits)
     return ir_as_float(a, ir_shl(a, ir_zext(a, bits, 32), ir_kn(a, bits, 32, 16)));
 }
 
-/* f16's exponent and fraction moved to f32's place are the value times 2^-112; infinities and NaNs
+/* f16's exponent and fraction moved to f32's bits are the value times 2^-112; infinities and NaNs
  * need f32's largest exponent. */
 static val f16_to_f32_by_hand(struct alu *a, val bits)
 {

@@ -30,11 +30,11 @@ val alu_fma_f16_odd(struct alu *a, const val *s) { return to_odd(a, s[0], s[1], 
 /* How lanes are computed. */
 struct way {
     bool bf16;
-    enum { QUICKLY, WHETHER, EXACTLY } what;
+    enum { APPROXIMATE, IS_EXACT, EXACT } what;
 };
 
 /* i1: may a second rounding of this f32 differ? Just between two of the smaller type are zeros
- * behind a one. Subnormal f16, which have fewer bits, are looked at closely, all but zero; bf16 has
+ * after a one. Subnormal f16, which have fewer bits, are looked at closely, all but zero; bf16 has
  * f32's exponents. */
 static val doubtful(struct alu *a, val sum, bool bf16)
 {
@@ -58,13 +58,13 @@ static val piece(struct alu *a, const val *bits, void *arg)
     val s[3];
     for (int k = 0; k < 3; k++)
         s[k] = w->bf16 ? alu_bf16_to_f32(a, bits[k]) : alu_f16_to_f32(a, bits[k]);
-    if (w->what == EXACTLY)
+    if (w->what == EXACT)
         return rounded(
             a, w->bf16 ? alu_float_op(a, OP_FMA, s, ROUND_ODD) : to_odd(a, s[0], s[1], s[2]),
             w->bf16);
     val sum = a->has_fma ? ir_fma(a, s[0], s[1], s[2]) : ir_fadd(a, ir_fmul(a, s[0], s[1]), s[2]);
-    return w->what == QUICKLY ? rounded(a, sum, w->bf16)
-                              : ir_sext(a, doubtful(a, sum, w->bf16), 32);
+    return w->what == APPROXIMATE ? rounded(a, sum, w->bf16)
+                                  : ir_sext(a, doubtful(a, sum, w->bf16), 32);
 }
 
 static val pieces(struct alu *a, const val *s, struct way w)
@@ -77,13 +77,13 @@ static void body(struct alu *a, val fn, bool bf16)
     val s[3] = {LLVMGetParam(fn, 0), LLVMGetParam(fn, 1), LLVMGetParam(fn, 2)};
     LLVMBasicBlockRef exactly = LLVMAppendBasicBlockInContext(a->ctx, fn, "exactly");
     LLVMBasicBlockRef quickly = LLVMAppendBasicBlockInContext(a->ctx, fn, "quickly");
-    val r = pieces(a, s, (struct way){bf16, QUICKLY});
-    val any = ir_intr1(a, "llvm.vector.reduce.or", pieces(a, s, (struct way){bf16, WHETHER}));
+    val r = pieces(a, s, (struct way){bf16, APPROXIMATE});
+    val any = ir_intr1(a, "llvm.vector.reduce.or", pieces(a, s, (struct way){bf16, IS_EXACT}));
     LLVMBuildCondBr(a->b, ir_icmp(a, LLVMIntNE, any, ir_k(any, 0)), exactly, quickly);
     LLVMPositionBuilderAtEnd(a->b, quickly);
     LLVMBuildRet(a->b, r);
     LLVMPositionBuilderAtEnd(a->b, exactly);
-    LLVMBuildRet(a->b, pieces(a, s, (struct way){bf16, EXACTLY}));
+    LLVMBuildRet(a->b, pieces(a, s, (struct way){bf16, EXACT}));
 }
 
 /* Attributes of the function at hand that say which registers arguments come in. */

@@ -1,4 +1,4 @@
-/* table: which instructions the alu knows, one row per form, and the emitters behind them.
+/* table: which instructions the arithmetic module knows: a row for each form, with its emitter.
  * Private to this directory. */
 #ifndef WEIR_COMPILER_TABLE_H
 #define WEIR_COMPILER_TABLE_H

@@ -158,12 +158,12 @@ static void transfer_lanes(struct codegen *cg, int32_t reg, bool save)
     LLVMBuilderRef b = cg->alu.b;
     struct storage *s = &cg->regs[reg];
     LLVMTypeRef t = scalar_type(cg, cg->k->regs[reg].type), all = LLVMVectorType(t, JIT_WARP);
-    LLVMValueRef at[JIT_WARP], place[JIT_WARP], p, v;
+    LLVMValueRef at[JIT_WARP], index[JIT_WARP], p, v;
     unsigned n = stored_lanes(cg, reg, at);
     LLVMTypeRef some = LLVMVectorType(t, n);
     for (unsigned lane = 0, next = 0; lane < JIT_WARP; lane++)
-        place[lane] =
-            (lane & s->ignored_bits) == 0 ? c32(cg, next++) : place[lane & ~s->ignored_bits];
+        index[lane] =
+            (lane & s->ignored_bits) == 0 ? c32(cg, next++) : index[lane & ~s->ignored_bits];
     p = byte_offset(cg, cg->frame_w, c64(cg, s->frame_offset));
     if (save) {
         v = LLVMBuildLoad2(b, all, s->slot[0], "");
@@ -177,7 +177,7 @@ static void transfer_lanes(struct codegen *cg, int32_t reg, bool save)
     tag_frame(cg, v);
     if (save)
         return;
-    v = LLVMBuildShuffleVector(b, v, LLVMGetPoison(some), LLVMConstVector(place, JIT_WARP), "");
+    v = LLVMBuildShuffleVector(b, v, LLVMGetPoison(some), LLVMConstVector(index, JIT_WARP), "");
     LLVMBuildStore(b, v, s->slot[0]);
 }
 

@@ -1,4 +1,4 @@
-/* module_function.c: functions of the generated module, made once for all places that call them,
+/* module_function.c: functions of the generated module, made once for all that call them,
  * and loops over lanes. */
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* module_function.h: functions of the generated module, made once for all places that call them,
+/* module_function.h: functions of the generated module, made once for all that call them,
  * and loops over lanes, which most of them are. */
 #ifndef WEIR_COMPILER_MODULE_FUNCTION_H
 #define WEIR_COMPILER_MODULE_FUNCTION_H

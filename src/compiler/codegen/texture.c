@@ -45,7 +45,7 @@ static const struct ptx_operand *coordinate_operand(const struct ptx_operand *me
     return item(&mem->items[mem->nitems - 1], n);
 }
 
-/* What may follow the place and the level of detail or gradients: an offset, and a value that
+/* What may follow the coordinates and the level of detail or gradients: an offset, and a value that
  * elements of a depth texture are compared with. There are no depth textures; of others the element
  * is read as without such a value, as a GPU does. */
 struct extras {

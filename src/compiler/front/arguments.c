@@ -9,7 +9,7 @@
 #include "compiler/front/flatten.h"
 
 /* Areas of more bytes lie in memory. As registers, structures of kilobytes would be thousands of
- * values that live at once, for which LLVM takes minutes and has no place but memory. */
+ * values that live at once, for which LLVM takes minutes and has no registers. */
 enum { MOST_BYTES = 256 };
 
 struct area *flat_area_of(struct flattener *f, const struct ptx_operand *o)
@@ -188,7 +188,7 @@ static bool lower_call(struct flattener *f, const struct ptx_instr *src)
 }
 
 /* The arguments of a function that is compiled on its own lie at the start of its frame. */
-void flat_place_formals(struct flattener *f, struct activation *act)
+void flat_add_formals(struct flattener *f, struct activation *act)
 {
     struct jkernel *k = f->k;
     const struct ptx_func *func = act->func;
@@ -373,8 +373,8 @@ bool flat_lower_areas(struct flattener *f)
 
 /* ---- .shared and .local windows ---- */
 
-static void arguments_place(struct jkernel *k, struct jvar **list, size_t *count, size_t *cap,
-                            uint64_t *bytes, const struct ptx_var *v)
+static void add_variable(struct jkernel *k, struct jvar **list, size_t *count, size_t *cap,
+                         uint64_t *bytes, const struct ptx_var *v)
 {
     for (size_t n = 0; n < *count; n++)
         if ((*list)[n].var == v)
@@ -383,34 +383,34 @@ static void arguments_place(struct jkernel *k, struct jvar **list, size_t *count
     uint64_t align = v->align ? v->align : 1;
     uint64_t offset = (*bytes + align - 1) / align * align;
     if (v->unsized)
-        offset = UINT64_MAX; /* dynamic: placed after all static ones */
+        offset = UINT64_MAX; /* dynamic: allocated after all static ones */
     else
         *bytes = offset + v->size;
     (*list)[(*count)++] = (struct jvar){v, offset};
 }
 
-static void place_operand(struct jkernel *k, const struct ptx_operand *o)
+static void add_operand_variables(struct jkernel *k, const struct ptx_operand *o)
 {
     if (o->var != NULL && o->var->space == PTX_SPACE_SHARED) {
-        arguments_place(k, &k->shared, &k->nshared, &k->shared_cap, &k->shared_bytes, o->var);
+        add_variable(k, &k->shared, &k->nshared, &k->shared_cap, &k->shared_bytes, o->var);
         if (o->var->unsized && o->var->align > k->dynamic_align)
             k->dynamic_align = o->var->align;
     }
     if (o->var != NULL && o->var->space == PTX_SPACE_LOCAL)
-        arguments_place(k, &k->locals, &k->nlocals, &k->locals_cap, &k->local_bytes, o->var);
+        add_variable(k, &k->locals, &k->nlocals, &k->locals_cap, &k->local_bytes, o->var);
     for (int n = 0; n < o->nitems; n++)
-        place_operand(k, &o->items[n]);
+        add_operand_variables(k, &o->items[n]);
 }
 
-void flat_place_variables(struct jkernel *k)
+void flat_layout_variables(struct jkernel *k)
 {
     k->dynamic_align = 16;
     for (size_t n = 0; n < k->ninstrs; n++) {
         const struct ptx_instr *i = &k->instrs[n];
         for (int o = 0; o < i->noperands; o++)
-            place_operand(k, &i->operands[o]);
+            add_operand_variables(k, &i->operands[o]);
         for (int o = 0; i->op == PTX_OP_call && o < i->call->nargs; o++)
-            place_operand(k, &i->call->args[o]);
+            add_operand_variables(k, &i->call->args[o]);
     }
     uint64_t dynamic =
         (k->shared_bytes + k->dynamic_align - 1) / k->dynamic_align * k->dynamic_align;

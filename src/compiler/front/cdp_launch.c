@@ -3,7 +3,7 @@
  * clang's code says `configure(grid, block, shared, stream)` and then calls the kernel like a
  * function. The configuration is a thread's own and is used by the next launch, so it becomes
  * registers of the flattened kernel; the call becomes a call of the helper `launch`
- * (exec/cdp_launch.c), with the kernel's address, the configuration and the place in local memory
+ * (exec/cdp_launch.c), with the kernel's address, the configuration and the address in local memory
  * where the arguments lie, laid out as the kernel's parameters are.
  *
  * nvcc's code calls functions of the device runtime, some of which take a dim3 by value: arguments

@@ -2,7 +2,7 @@
  *
  * Calls of functions with a body are inlined (the argument areas of PTX, `.param` variables, become
  * registers, one per offset at which they are accessed), so that barriers, warp operations and
- * shape analysis see through them. A predicated instruction becomes a branch around the plain one:
+ * uniformity see through them. A predicated instruction becomes a branch around the plain one:
  * then masks and frontiers are the only form of divergence that later passes know. Calls that
  * cannot be inlined (extern functions, recursion, function pointers) stay calls whose arguments and
  * results are registers. */
@@ -282,7 +282,7 @@ static bool inline_call(struct flattener *f, struct activation *act, const struc
     return ok;
 }
 
-/* May a function of the module that is called, and not inlined, end threads? An exit behind a trap
+/* May a function of the module that is called, and not inlined, end threads? An exit after a trap
  * (how compilers mark what is never reached) does not. */
 static bool may_end_threads(struct flattener *f)
 {
@@ -302,7 +302,7 @@ static bool may_end_threads(struct flattener *f)
     return f->ends_threads;
 }
 
-/* A call of a function that is not inlined; threads that it has ended exit behind it. */
+/* A call of a function that is not inlined; threads that it has ended exit after it. */
 static void push_call(struct flattener *f, const struct ptx_instr *call, struct ptx_call *c)
 {
     struct jkernel *k = f->k;
@@ -567,7 +567,7 @@ bool pass_flatten(struct jkernel *k)
     k->outgoing = (struct ptx_var){
         .name = "call", .space = PTX_SPACE_LOCAL, .type = PTX_B8, .align = 16, .index = -1};
     if (k->is_function)
-        flat_place_formals(&f, &act);
+        flat_add_formals(&f, &act);
     for (int n = 0; !k->is_function && n < k->entry->nparams; n++)
         ptr_map_put(&act.vars, k->entry->params[n], k->entry->params[n]);
     if (allocates(k->entry->module))
@@ -592,7 +592,7 @@ bool pass_flatten(struct jkernel *k)
         add_carry(&f);
         flat_spinning_calls(k);
         flat_copies(k);
-        flat_place_variables(k);
+        flat_layout_variables(k);
     }
     ptr_map_free(&act.vars);
     ptr_map_free(&f.area_of);

@@ -59,7 +59,7 @@ struct flattener {
 int32_t flat_reg(struct jkernel *k, const char *name, uint8_t type);
 struct ptx_instr *flat_push(struct jkernel *k); /* an empty, unguarded instruction at the end */
 struct ptx_operand flat_reg_operand(int32_t reg);
-/* mov dst, src of the register's own type, placed where `at` stands in the source. */
+/* mov dst, src of the register's own type, with the location of `at` in the source. */
 void flat_push_mov(struct jkernel *k, const struct ptx_instr *at, int32_t dst,
                    struct ptx_operand src, uint8_t type);
 /* A new argument area, a clone of `from`. */
@@ -68,7 +68,7 @@ struct area *flat_area(struct flattener *f, const struct ptx_var *from);
 /* The last instruction pushed becomes the simpler ones that it stands for, if it does
  * (lower.c). */
 bool flat_lower(struct flattener *f);
-/* Where the stack of alloca stands, as an offset behind the kernel's local variables; its register
+/* Where the stack of alloca stands, as an offset after the kernel's local variables; its register
  * is made when first asked for. */
 int32_t flat_stack(struct flattener *f);
 
@@ -81,10 +81,10 @@ bool flat_lower_areas(struct flattener *f);
 void flat_retarget(struct jkernel *k, const int32_t *moved);
 /* A function that is compiled on its own: its arguments lie at the start of its frame; its
  * register-style results go there at the end. */
-void flat_place_formals(struct flattener *f, struct activation *act);
+void flat_add_formals(struct flattener *f, struct activation *act);
 void flat_store_results(struct flattener *f, struct activation *act);
 /* Offsets of .shared and .local variables in their windows. */
-void flat_place_variables(struct jkernel *k);
+void flat_layout_variables(struct jkernel *k);
 /* The area that an operand names, or NULL. */
 struct area *flat_area_of(struct flattener *f, const struct ptx_operand *o);
 /* Moves one argument or result (`load`) between where the caller has it, `o`, and `offset` of the

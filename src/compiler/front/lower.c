@@ -5,10 +5,10 @@
 #include "abi/texture_instr.h"
 #include "compiler/front/flatten.h"
 
-/* The last instruction leaves the list, to come back behind others. */
+/* The last instruction leaves the list, to come back after others. */
 static struct ptx_instr pop(struct jkernel *k) { return k->instrs[--k->ninstrs]; }
 
-/* An instruction without operands yet, placed where `at` stands in the source. */
+/* An instruction without operands yet, with the location of `at` in the source. */
 static struct ptx_instr *push(struct jkernel *k, const struct ptx_instr *at, enum ptx_op op,
                               int noperands)
 {
@@ -107,7 +107,7 @@ static void lower_telling(struct jkernel *k)
 }
 
 /* All memory operands become generic: the first of the space that is written first and so on; what
- * is behind those (a barrier object) lies in the cluster's shared memory. */
+ * is after those (a barrier object) lies in the cluster's shared memory. */
 static void lower_addresses(struct jkernel *k)
 {
     struct ptx_instr i = pop(k);

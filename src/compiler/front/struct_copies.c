@@ -55,7 +55,7 @@ struct copies {
         struct loaded *items;
         size_t count, cap;
     } loads;
-    struct ptr_map last; /* variable -> its last one of `loads`, behind which the others follow */
+    struct ptr_map last; /* variable -> its last one of `loads`, from which the others follow */
     uint64_t *open;      /* the loads of `exposed` variables */
     size_t words;        /* of a set of loads */
     uint64_t *valid;     /* the loads whose variables still have what the registers hold */
@@ -68,7 +68,7 @@ struct copies {
         size_t count, cap;
     } runs;
     bool *gone;              /* per instruction: it is copied by another */
-    struct ptx_instr **copy; /* per instruction: what comes in its place, NULL: none */
+    struct ptx_instr **copy; /* per instruction: what replaces it, NULL: none */
     size_t made;
 };
 
@@ -186,10 +186,10 @@ static void struct_copies_close(struct copies *c, size_t at)
     struct run *r = &c->runs.items[at];
     qsort(r->words, r->count, sizeof *r->words, by_offset);
     for (size_t first = 0, end; first < r->count; first = end) {
-        int64_t behind = r->words[first].offset + r->words[first].bytes;
-        for (end = first + 1; end < r->count && r->words[end].offset == behind; end++)
-            behind += r->words[end].bytes;
-        if (behind - r->words[first].offset >= MIN_COPY && end - first > 1)
+        int64_t next = r->words[first].offset + r->words[first].bytes;
+        for (end = first + 1; end < r->count && r->words[end].offset == next; end++)
+            next += r->words[end].bytes;
+        if (next - r->words[first].offset >= MIN_COPY && end - first > 1)
             struct_copies_copy(c, r, first, end);
     }
     free(r->words);

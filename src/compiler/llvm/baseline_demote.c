@@ -14,7 +14,8 @@
 #include "base/base.h"
 
 struct demote {
-    LLVMBuilderRef b, entry; /* at the place worked at; for variables, at the function's start */
+    LLVMBuilderRef b,
+        entry; /* at the instruction worked at; for variables, at the function's start */
     struct {
         LLVMValueRef *items;
         size_t count, cap;
@@ -37,8 +38,8 @@ static bool escapes(LLVMValueRef i)
     return false;
 }
 
-/* The first instruction behind i and, if that is a phi, behind the other phis. */
-static LLVMValueRef behind(LLVMValueRef i)
+/* The first instruction after i and, if that is a phi, after the other phis. */
+static LLVMValueRef following(LLVMValueRef i)
 {
     do
         i = LLVMGetNextInstruction(i);
@@ -92,7 +93,7 @@ static void demote_value(struct demote *d, LLVMValueRef v)
             load_for_phi(d, d->users.items[n], v, variable);
         else if (LLVMGetInstructionParent(d->users.items[n]) != LLVMGetInstructionParent(v))
             load_for_user(d, d->users.items[n], v, variable);
-    LLVMPositionBuilderBefore(d->b, behind(v));
+    LLVMPositionBuilderBefore(d->b, following(v));
     LLVMSetCurrentDebugLocation2(d->b, NULL);
     LLVMBuildStore(d->b, v, variable);
 }
@@ -109,7 +110,7 @@ static void demote_phi(struct demote *d, LLVMValueRef phi)
         LLVMPositionBuilderBefore(d->b, LLVMGetBasicBlockTerminator(from));
         LLVMBuildStore(d->b, LLVMGetIncomingValue(phi, k), variable);
     }
-    LLVMPositionBuilderBefore(d->b, behind(phi));
+    LLVMPositionBuilderBefore(d->b, following(phi));
     LLVMReplaceAllUsesWith(phi, LLVMBuildLoad2(d->b, LLVMTypeOf(phi), variable, ""));
     LLVMInstructionEraseFromParent(phi);
 }

@@ -161,7 +161,7 @@ static LLVMValueRef strip_operand(struct strips *s, struct body *y, struct loop 
     if (!strip_is_vector(LLVMTypeOf(v)))
         return v;
     int32_t at = strip_number(y, v);
-    if (at >= 0 && at < y->to && y->place[at] == PLACE_STRIP)
+    if (at >= 0 && at < y->to && y->role[at] == ROLE_STRIP)
         return y->strip[at];
     for (size_t k = 0; k < l->in.count; k++)
         if (l->in.items[k].row == v)
@@ -291,7 +291,7 @@ static LLVMBasicBlockRef loop_head(struct strips *s, struct body *y)
         LLVMInsertIntoBuilder(s->b, v);
     }
     for (int32_t k = y->from; k < y->to; k++)
-        if (y->place[k] == PLACE_BEFORE) {
+        if (y->role[k] == ROLE_BEFORE) {
             LLVMInstructionRemoveFromParent(y->instr[k]);
             LLVMInsertIntoBuilder(s->b, y->instr[k]);
         }
@@ -302,7 +302,7 @@ static LLVMBasicBlockRef loop_head(struct strips *s, struct body *y)
 static void store_live_out(struct strips *s, struct body *y, const struct loop *l)
 {
     for (int32_t k = y->from; k < y->to; k++) {
-        if (y->place[k] != PLACE_STRIP || !strip_is_live_out(y, k))
+        if (y->role[k] != ROLE_STRIP || !strip_is_live_out(y, k))
             continue;
         LLVMTypeRef t = LLVMTypeOf(y->instr[k]);
         uint64_t bytes = area_offset(s, y, t);
@@ -314,7 +314,7 @@ static void store_live_out(struct strips *s, struct body *y, const struct loop *
         LLVMPositionBuilderAtEnd(s->b, l->body);
     }
     for (int32_t k = y->to - 1; k >= y->from; k--)
-        if (y->place[k] == PLACE_STRIP)
+        if (y->role[k] == ROLE_STRIP)
             LLVMInstructionEraseFromParent(y->instr[k]);
 }
 
@@ -327,7 +327,7 @@ void strip_loop_make(struct strips *s, struct body *y)
     l.lane = LLVMBuildPhi(s->b, i64, "");
     y->used = 0;
     for (int32_t k = y->from; k < y->to; k++)
-        if (y->place[k] == PLACE_STRIP) {
+        if (y->role[k] == ROLE_STRIP) {
             y->strip[k] = strip_instruction(s, y, &l, y->instr[k]);
             copy_metadata(s, y->instr[k], y->strip[k]);
         }

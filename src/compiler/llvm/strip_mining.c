@@ -9,7 +9,7 @@
  * into registers, and there is less code, which LLVM compiles in a fraction of the time.
  *
  * Each lane computes the same as before, in the same order. Nothing that writes memory is part of a
- * stretch, and loads keep their place between the writes. */
+ * stretch, and loads stay between the same writes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -215,8 +215,8 @@ static void body_open(struct body *y, LLVMBasicBlockRef bb)
     for (y->slots = 16; y->slots < n * 2; y->slots *= 2)
         ;
     y->instr = xcalloc(n, sizeof *y->instr);
-    y->place = xcalloc(n, sizeof *y->place);
-    y->row = xcalloc(n, sizeof *y->row);
+    y->role = xcalloc(n, sizeof *y->role);
+    y->lanewise = xcalloc(n, sizeof *y->lanewise);
     y->strip = xcalloc(n, sizeof(LLVMValueRef));
     y->keys = xcalloc(y->slots, sizeof *y->keys);
     y->numbers = xcalloc(y->slots, sizeof *y->numbers);
@@ -226,7 +226,7 @@ static void body_open(struct body *y, LLVMBasicBlockRef bb)
         y->keys[at] = i;
         y->numbers[at] = k;
         y->instr[k] = i;
-        y->row[k] = is_lanewise(i);
+        y->lanewise[k] = is_lanewise(i);
         if (LLVMIsAPHINode(i))
             y->from = k + 1;
     }
@@ -235,19 +235,19 @@ static void body_open(struct body *y, LLVMBasicBlockRef bb)
 static void body_close(struct body *y)
 {
     free(y->instr);
-    free(y->place);
-    free(y->row);
+    free(y->role);
+    free(y->lanewise);
     free(y->strip);
     free(y->keys);
     free(y->numbers);
 }
 
-/* Does an instruction use one of the stretch that has this place? */
-static bool uses(const struct body *y, LLVMValueRef v, enum place p)
+/* Does an instruction use one of the stretch that has this role? */
+static bool uses(const struct body *y, LLVMValueRef v, enum role p)
 {
     for (unsigned k = 0; k < (unsigned)LLVMGetNumOperands(v); k++) {
         int32_t at = strip_number(y, LLVMGetOperand(v, k));
-        if (at >= 0 && at < y->to && y->place[at] == p)
+        if (at >= 0 && at < y->to && y->role[at] == p)
             return true;
     }
     return false;
@@ -261,17 +261,17 @@ static void extend_stretch(struct body *y)
     bool reads = false, wrote = false, touched = false;
     for (y->to = y->from; y->to < y->n - 1; y->to++) {
         LLVMValueRef v = y->instr[y->to];
-        bool late = uses(y, v, PLACE_AFTER), writes = false;
-        if (y->row[y->to]) {
+        bool late = uses(y, v, ROLE_AFTER), writes = false;
+        if (y->lanewise[y->to]) {
             if (late || (reads_memory(v) && wrote))
                 return;
             reads |= reads_memory(v);
-            y->place[y->to] = PLACE_STRIP;
+            y->role[y->to] = ROLE_STRIP;
             continue;
         }
         bool touches = touches_memory(v, &writes);
-        late |= uses(y, v, PLACE_STRIP) || (writes && reads) || (touches && touched);
-        y->place[y->to] = late ? PLACE_AFTER : PLACE_BEFORE;
+        late |= uses(y, v, ROLE_STRIP) || (writes && reads) || (touches && touched);
+        y->role[y->to] = late ? ROLE_AFTER : ROLE_BEFORE;
         touched |= late && touches;
         wrote |= late && writes;
     }
@@ -288,7 +288,7 @@ bool strip_is_live_out(const struct body *y, int32_t k)
 {
     for (LLVMUseRef u = LLVMGetFirstUse(y->instr[k]); u != NULL; u = LLVMGetNextUse(u)) {
         int32_t at = strip_number(y, LLVMGetUser(u));
-        if (at < 0 || at >= y->to || y->place[at] != PLACE_STRIP)
+        if (at < 0 || at >= y->to || y->role[at] != ROLE_STRIP)
             return true;
     }
     return false;
@@ -300,7 +300,7 @@ static bool is_live_in(const struct body *y, LLVMValueRef o)
     if (!strip_is_vector(LLVMTypeOf(o)) || LLVMIsAConstant(o))
         return false;
     int32_t at = strip_number(y, o);
-    return at < 0 || at >= y->to || y->place[at] != PLACE_STRIP;
+    return at < 0 || at >= y->to || y->role[at] != ROLE_STRIP;
 }
 
 /* What is known of a stretch. Registers are vector registers, at full width. */
@@ -353,7 +353,7 @@ static unsigned measure_operands(const struct strips *s, const struct body *y, i
     for (unsigned o = 0; o < (unsigned)LLVMGetNumOperands(v); o++) {
         LLVMValueRef operand = LLVMGetOperand(v, o);
         int32_t at = strip_number(y, operand);
-        if (at >= 0 && at < k && y->place[at] == PLACE_STRIP) {
+        if (at >= 0 && at < k && y->role[at] == ROLE_STRIP) {
             last[at - y->from] = k;
             latest = ready[at - y->from] > latest ? ready[at - y->from] : latest;
         } else if (!is_free(v) && is_live_in(y, operand)) {
@@ -373,7 +373,7 @@ static struct measure measure_stretch(const struct strips *s, const struct body 
     unsigned *ends = xcalloc(n, sizeof *ends), *ready = xcalloc(n, sizeof *ready), live = 0;
     for (int32_t k = y->from; k < y->to; k++) {
         LLVMValueRef v = y->instr[k];
-        if (y->place[k] != PLACE_STRIP)
+        if (y->role[k] != ROLE_STRIP)
             continue;
         unsigned regs = registers_of(s, LLVMTypeOf(v));
         unsigned at = measure_operands(s, y, k, ready, last, &m) + latency_of(v);
@@ -387,7 +387,7 @@ static struct measure measure_stretch(const struct strips *s, const struct body 
     }
     for (int32_t k = y->from; k < y->to; k++) {
         live -= ends[k - y->from];
-        if (y->place[k] != PLACE_STRIP || is_free(y->instr[k]) || last[k - y->from] == 0)
+        if (y->role[k] != ROLE_STRIP || is_free(y->instr[k]) || last[k - y->from] == 0)
             continue;
         live += registers_of(s, LLVMTypeOf(y->instr[k]));
         ends[last[k - y->from] - y->from] += registers_of(s, LLVMTypeOf(y->instr[k]));

@@ -6,7 +6,7 @@
 #include "compiler/codegen/codegen.h"
 
 /* Where an instruction of a block goes: not decided, before the loop, into it, or after it. */
-enum place { PLACE_OPEN, PLACE_BEFORE, PLACE_STRIP, PLACE_AFTER };
+enum role { ROLE_OPEN, ROLE_BEFORE, ROLE_STRIP, ROLE_AFTER };
 
 /* The function that is transformed. */
 struct strips {
@@ -27,8 +27,8 @@ struct body {
     LLVMBasicBlockRef bb;
     LLVMValueRef *instr;
     int32_t n;
-    uint8_t *place;      /* of an instruction of the stretch, enum place */
-    bool *row;           /* of an instruction: is it lanewise? */
+    uint8_t *role;       /* of an instruction of the stretch, enum role */
+    bool *lanewise;      /* of an instruction: is it lanewise? */
     LLVMValueRef *strip; /* what it is in the loop */
     LLVMValueRef *keys;  /* instruction -> number, by address; NULL: free */
     int32_t *numbers;

@@ -20,7 +20,7 @@ static LLVMTypeRef unit_type(struct codegen *cg, const struct tile *t)
     return LLVMIntTypeInContext(cg->alu.ctx, t->unit_bits);
 }
 
-/* Place in the lines' order of unit s of lane l in register r of a tile. */
+/* Index in the lines' order of unit s of lane l in register r of a tile. */
 static unsigned unit_index(const struct tile *t, bool columns, unsigned r, unsigned l, unsigned s)
 {
     unsigned c = (l & 3) * t->per_reg * t->regs + r * t->per_reg + s, g = l >> 2;
@@ -246,7 +246,7 @@ static void check_matrix(struct codegen *cg, const struct ptx_instr *i, const st
 
 /* Calls the function for this kind of matrix: void (ptr start, i64 pitch, ptr to each register). */
 static void call_move(struct codegen *cg, const struct ptx_instr *i, const struct matrix *x,
-                      const LLVMValueRef *place, unsigned regs)
+                      const LLVMValueRef *slot, unsigned regs)
 {
     char name[96];
     snprintf(name, sizeof name, "weir_wmma_%c_m%un%uk%u_%s_%s", x->which, x->shape.m, x->shape.n,
@@ -256,7 +256,7 @@ static void call_move(struct codegen *cg, const struct ptx_instr *i, const struc
     check_matrix(cg, i, x, args[0], args[1]);
     for (unsigned n = 0; n < regs; n++) {
         params[2 + n] = cg->ptr;
-        args[2 + n] = place[n];
+        args[2 + n] = slot[n];
     }
     LLVMValueRef fn =
         module_function(cg, name, params, 2 + regs, x->which == 'd' ? store_body : load_body, x);
@@ -268,15 +268,15 @@ bool emit_wmma_load(struct codegen *cg, const struct ptx_instr *i)
     struct matrix x;
     describe_matrix(i, &x);
     LLVMTypeRef t = x.tile.unit_bits == 64 ? cg->v32i64 : cg->v32i32;
-    LLVMValueRef place[MAX_MMA_REGS];
+    LLVMValueRef slot[MAX_MMA_REGS];
     unsigned regs = tile_count(&x) * x.tile.regs;
     for (unsigned n = 0; n < regs; n++)
-        place[n] = mma_target(cg, mma_item(x.regs, n), n, &x.tile);
-    call_move(cg, i, &x, place, regs);
+        slot[n] = mma_target(cg, mma_item(x.regs, n), n, &x.tile);
+    call_move(cg, i, &x, slot, regs);
     for (unsigned n = 0; n < regs; n++)
-        mma_written(cg, mma_item(x.regs, n), place[n], &x.tile);
+        mma_written(cg, mma_item(x.regs, n), slot[n], &x.tile);
     for (unsigned n = regs; n < regs * x.repeat; n++) {
-        LLVMValueRef v = LLVMBuildLoad2(cg->alu.b, t, place[n % regs], "");
+        LLVMValueRef v = LLVMBuildLoad2(cg->alu.b, t, slot[n % regs], "");
         LLVMSetAlignment(v, 64);
         mma_write(cg, mma_item(x.regs, n), v, &x.tile);
     }
@@ -287,11 +287,11 @@ bool emit_wmma_store(struct codegen *cg, const struct ptx_instr *i)
 {
     struct matrix x;
     describe_matrix(i, &x);
-    LLVMValueRef place[MAX_MMA_REGS];
+    LLVMValueRef slot[MAX_MMA_REGS];
     unsigned regs = tile_count(&x) * x.tile.regs;
     for (unsigned n = 0; n < regs; n++)
-        place[n] = mma_source(cg, mma_item(x.regs, n), n, &x.tile);
-    call_move(cg, i, &x, place, regs);
+        slot[n] = mma_source(cg, mma_item(x.regs, n), n, &x.tile);
+    call_move(cg, i, &x, slot, regs);
     return true;
 }
 

@@ -96,13 +96,13 @@ LLVMValueRef mma_target(struct codegen *cg, const struct ptx_operand *o, unsigne
     return in_memory(cg, o, t) && !blends ? register_pointer(cg, o->reg) : spare_register(cg, n);
 }
 
-void mma_written(struct codegen *cg, const struct ptx_operand *o, LLVMValueRef place,
+void mma_written(struct codegen *cg, const struct ptx_operand *o, LLVMValueRef at,
                  const struct tile *t)
 {
-    if (o->kind != PTX_OPR_REG || place == register_pointer(cg, o->reg))
+    if (o->kind != PTX_OPR_REG || at == register_pointer(cg, o->reg))
         return;
     LLVMTypeRef held = t->reg_type == PTX_F64 ? cg->v32i64 : cg->v32i32;
-    LLVMValueRef v = LLVMBuildLoad2(cg->alu.b, held, place, "");
+    LLVMValueRef v = LLVMBuildLoad2(cg->alu.b, held, at, "");
     LLVMSetAlignment(v, 64);
     mma_write(cg, o, v, t);
 }

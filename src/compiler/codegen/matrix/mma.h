@@ -81,7 +81,7 @@ LLVMValueRef mma_source(struct codegen *cg, const struct ptx_operand *o, unsigne
                         const struct tile *t);
 LLVMValueRef mma_target(struct codegen *cg, const struct ptx_operand *o, unsigned n,
                         const struct tile *t);
-void mma_written(struct codegen *cg, const struct ptx_operand *o, LLVMValueRef place,
+void mma_written(struct codegen *cg, const struct ptx_operand *o, LLVMValueRef at,
                  const struct tile *t);
 
 /* mma_kernel.c: the body of void (ptr scratch, ptr to each register of A, B, C, D {, ptr to

@@ -72,7 +72,7 @@ static LLVMValueRef constant(LLVMTypeRef elem, uint64_t v, unsigned n)
     return LLVMConstVector(c, n);
 }
 
-/* Sixteen bytes of e4m3: a half's fraction one place lower, a bias of 7, no infinities. */
+/* Sixteen bytes of e4m3: a half's fraction one bit lower, a bias of 7, no infinities. */
 static LLVMValueRef e4m3(struct codegen *cg, LLVMValueRef bytes)
 {
     LLVMBuilderRef b = cg->alu.b;
@@ -211,7 +211,7 @@ struct mma_kernel {
     LLVMValueRef *a, *b, *c, *d;     /* pointers to registers */
 };
 
-/* Column of the accumulator in place i of its vectors. */
+/* Column of the accumulator at index i of its vectors. */
 static unsigned accumulator_column(const struct mma *m, unsigned i)
 {
     return m->d == PTX_F16 ? i : i < 4 ? 2 * i : 2 * (i - 4) + 1;

@@ -33,7 +33,7 @@ static LLVMValueRef factor_at(struct codegen *cg, const LLVMValueRef *regs, unsi
     return element_pointer(cg, regs, true, lane, lanes_are_major ? k : major % 4);
 }
 
-/* Place of element (r, c) of an accumulator. */
+/* Index of element (r, c) of an accumulator. */
 static LLVMValueRef accumulator_pointer(struct codegen *cg, const LLVMValueRef *regs, bool halves,
                                         unsigned q, unsigned r, unsigned c)
 {

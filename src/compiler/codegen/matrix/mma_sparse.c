@@ -42,17 +42,17 @@ static void metadata_position(const struct mma *m, unsigned h, unsigned q, unsig
 struct spread {
     struct codegen *cg;
     const struct mma *m;
-    LLVMTypeRef elem;      /* what a nibble's two places are for */
+    LLVMTypeRef elem;      /* what a nibble's two indices are for */
     unsigned bytes;        /* of that */
     LLVMValueRef metadata; /* pointer to the quad's lane 0 */
     LLVMValueRef row;      /* where the row goes */
 };
 
-static void store_at(struct spread *s, LLVMValueRef v, LLVMValueRef place)
+static void store_at(struct spread *s, LLVMValueRef v, LLVMValueRef index)
 {
     LLVMBuilderRef b = s->cg->alu.b;
-    place = LLVMBuildZExt(b, place, s->cg->i64, "");
-    LLVMValueRef at = LLVMBuildGEP2(b, s->elem, s->row, &place, 1, "");
+    index = LLVMBuildZExt(b, index, s->cg->i64, "");
+    LLVMValueRef at = LLVMBuildGEP2(b, s->elem, s->row, &index, 1, "");
     LLVMSetAlignment(LLVMBuildStore(b, v, at), s->bytes);
 }
 
@@ -66,13 +66,13 @@ static void spread_group(struct spread *s, unsigned h, unsigned q, unsigned firs
     LLVMValueRef word =
         LLVMBuildLoad2(b, cg->i32, byte_offset(cg, s->metadata, c64(cg, 4 * lane)), "");
     for (unsigned n = 0; n < each; n++) {
-        LLVMValueRef place = LLVMBuildLShr(b, word, c32(cg, 4 * nibble + 2 * n), "");
-        place = LLVMBuildAnd(b, place, c32(cg, 3), "");
+        LLVMValueRef index = LLVMBuildLShr(b, word, c32(cg, 4 * nibble + 2 * n), "");
+        index = LLVMBuildAnd(b, index, c32(cg, 3), "");
         if (each == 1)
-            place = LLVMBuildLShr(b, place, c32(cg, 1), "");
-        place = LLVMBuildAdd(b, place, c32(cg, (uint64_t)q * 2 * each), "");
+            index = LLVMBuildLShr(b, index, c32(cg, 1), "");
+        index = LLVMBuildAdd(b, index, c32(cg, (uint64_t)q * 2 * each), "");
         unsigned from = (q - first) * each + n;
-        store_at(s, LLVMBuildExtractElement(b, v, c32(cg, from), ""), place);
+        store_at(s, LLVMBuildExtractElement(b, v, c32(cg, from), ""), index);
     }
 }
 

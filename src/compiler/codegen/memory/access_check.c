@@ -4,9 +4,9 @@
  * that an access one byte past an allocation, or to freed memory, is found where it happens, with
  * its thread. Slow, and only for finding faults.
  *
- * Where there are several devices and the CPU has no protection keys, code tells devices apart: two
- * comparisons of each address, of one for neighbouring lanes, and the question only if it may be
- * another device's. */
+ * Where there are several devices and the CPU has no protection keys, code distinguishes devices:
+ * two comparisons of each address, of one for neighbouring lanes, and the question only if it may
+ * be another device's. */
 #include "compiler/codegen/instructions.h"
 #include "compiler/codegen/memory/access.h"
 #include "compiler/codegen/memory/memory.h"

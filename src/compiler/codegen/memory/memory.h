@@ -49,7 +49,8 @@ void check_begin(struct codegen *cg);
 /* Checks that the active lanes may access `bytes` each. */
 void check_access(struct codegen *cg, const struct ptx_operand *at, unsigned space, unsigned bytes,
                   bool writes);
-/* The same for a matrix of the whole warp: lines of `bytes`, `pitch` (i64) apart, from `start`. */
+/* The same for a matrix of the whole warp: lines of `bytes`, one every `pitch` bytes (i64), from
+ * `start`. */
 void check_lines(struct codegen *cg, unsigned space, LLVMValueRef start, LLVMValueRef pitch,
                  unsigned lines, unsigned bytes, bool writes);
 

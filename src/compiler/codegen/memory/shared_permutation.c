@@ -3,7 +3,7 @@
  *
  * The lanes of a warp then access a range of neighbours, permuted in the same way in every warp. To
  * load, the range is loaded as vectors and a constant shuffle takes the lanes' elements. To store,
- * it is loaded, the lanes' elements are put in place, and it is stored again, which is right since
+ * it is loaded, the lanes' elements are inserted, and it is stored again, which is right since
  * one thread of the machine runs all of the block.
  *
  * Addresses are followed back to thread indices and constants, and computed for each thread. */
