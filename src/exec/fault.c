@@ -151,9 +151,15 @@ static void append_address(struct strbuf *sb, struct grid_fault *f, const struct
     const struct jit_block *j = w->current != NULL ? &w->current->jit : NULL;
     uint64_t shared_end = j != NULL ? (uint64_t)j->shared + j->total_shared : 0;
     sb_printf(sb, ": 0x%llx is ", (unsigned long long)f->address);
-    if (j != NULL && f->address - shared_end < 65536) {
+    uint64_t guard = w->current != NULL ? w->current->guard : 0;
+    if (j != NULL && f->address - shared_end < guard) {
         sb_printf(sb, "%llu bytes past the block's %u bytes of shared memory",
                   (unsigned long long)(f->address - shared_end), j->total_shared);
+        return;
+    }
+    if (j != NULL && j->total_shared > 0 && (uint64_t)j->shared - f->address <= guard) {
+        sb_printf(sb, "%llu bytes before the block's %u bytes of shared memory",
+                  (unsigned long long)((uint64_t)j->shared - f->address), j->total_shared);
         return;
     }
     mem_place_of((void *)f->address, &f->place);

@@ -28,9 +28,9 @@ struct votes {
     uint16_t yes, no;
 };
 
-/* Everything a block needs to go on, on any thread. Its memory is one mapping: frame, resume points
- * and local windows from the start, shared memory at the very end, so that an overrun of shared
- * memory runs into pages without access. */
+/* Everything a block needs to go on, on any thread. Its memory is one mapping of two parts: frame,
+ * resume points and local windows from the start, shared memory at the very end. Before, between
+ * and after them are guards, pages without access, so that what runs past either faults. */
 struct grid_block {
     struct jit_block jit; /* first: compiled code passes its address to the helpers */
     struct grid_run *run;
@@ -38,7 +38,8 @@ struct grid_block {
     struct grid_block *next;    /* in a parking or in the pool */
     uint64_t laid_out;          /* gridid that the pointers in `jit` were set up for */
     uint8_t *memory;
-    size_t capacity;                 /* accessible bytes of memory */
+    size_t capacity;                 /* bytes from there to the end of shared memory */
+    size_t first_bytes, guard;       /* accessible bytes before the guard, and the guard's */
     struct votes votes[16];          /* at barriers by number: of the threads that have arrived */
     struct votes met[JIT_MAX_WARPS]; /* of those that a warp met at the last barrier it waited at */
     uint64_t events; /* barrier objects told of something: a sign that the block moves */

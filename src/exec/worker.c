@@ -20,13 +20,16 @@ static struct {
     size_t bytes; /* memory of the contexts in it */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* Without access, around each part of a context's memory. */
+static const size_t GUARD = (size_t)1 << 20;
 static const size_t POOL_MAX = (size_t)256 << 20; /* bytes kept */
 
 /* ---- contexts ---- */
 
-/* Where the parts of a context are. */
+/* Where the parts of a context are: offsets in its first part, and the size of that and of shared
+ * memory. */
 struct layout {
-    size_t frame, pc, local, shared, bytes;
+    size_t pc, local, bytes, shared_bytes;
 };
 
 static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
@@ -35,45 +38,74 @@ static struct layout layout_of(const struct grid_run *run)
 {
     struct layout l;
     size_t frame_bytes = (size_t)run->nwarps * run->launch.kernel->frame_bytes;
-    size_t shared_bytes = round_up((size_t)run->shared_bytes + 16, 128);
-    l.frame = 0;
     l.pc = round_up(frame_bytes, 64);
     l.local = round_up(l.pc + run->nwarps * sizeof(uint32_t), 64);
-    l.bytes = round_up(l.local + run->nthreads * run->local_stride + 64 + shared_bytes, WEIR_PAGE);
-    l.shared = l.bytes - shared_bytes;
+    l.bytes = round_up(l.local + run->nthreads * run->local_stride + 64, WEIR_PAGE);
+    l.shared_bytes = round_up((size_t)run->shared_bytes + 16, 128);
     return l;
+}
+
+static void block_unmap(struct grid_block *b)
+{
+    if (b->memory != NULL)
+        munmap(b->memory - b->guard, b->capacity + 2 * b->guard);
+    b->memory = NULL;
+    b->first_bytes = b->capacity = 0;
 }
 
 static void block_free(struct grid_block *b)
 {
-    if (b->memory != NULL)
-        munmap(b->memory, b->capacity + WEIR_PAGE);
+    block_unmap(b);
     free(b);
 }
 
-/* Gives the context memory of at least that size: accessible pages, then one that is not. */
-static bool block_grow(struct grid_block *b, size_t bytes)
+/* What lies between two guards and after the last is accessible. */
+static bool block_map(struct grid_block *b, size_t first, size_t shared, size_t guard)
 {
-    if (b->capacity >= bytes)
-        return true;
-    if (b->memory != NULL)
-        munmap(b->memory, b->capacity + WEIR_PAGE);
-    b->capacity = 0;
-    b->memory = mmap(NULL, bytes + WEIR_PAGE, PROT_NONE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (b->memory == MAP_FAILED) {
-        b->memory = NULL;
+    size_t bytes = first + guard + shared;
+    uint8_t *p = mmap(NULL, bytes + 2 * guard, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        return false;
+    uint8_t *memory = p + guard;
+    if (mprotect(memory, first, PROT_READ | PROT_WRITE) != 0 ||
+        mprotect(memory + first + guard, shared, PROT_READ | PROT_WRITE) != 0) {
+        munmap(p, bytes + 2 * guard);
         return false;
     }
-    if (mprotect(b->memory, bytes, PROT_READ | PROT_WRITE) != 0) {
-        munmap(b->memory, bytes + WEIR_PAGE);
-        b->memory = NULL;
-        return false;
-    }
-    if (bytes >= (size_t)2 << 20)
-        madvise(b->memory, bytes, MADV_HUGEPAGE);
+    if (first >= (size_t)2 << 20)
+        madvise(memory, first, MADV_HUGEPAGE);
+    b->memory = memory;
+    b->guard = guard;
+    b->first_bytes = first;
     b->capacity = bytes;
     return true;
+}
+
+static size_t shared_capacity(const struct grid_block *b)
+{
+    return b->capacity - b->first_bytes - b->guard;
+}
+
+/* Gives the context memory for that layout at least. Guards are as wide as the address space
+ * allows. */
+static bool block_grow(struct grid_block *b, const struct layout *l)
+{
+    size_t first = l->bytes, shared = round_up(l->shared_bytes, WEIR_PAGE);
+    if (b->memory != NULL) {
+        if (b->first_bytes >= first && shared_capacity(b) >= shared)
+            return true;
+        first = first < b->first_bytes ? b->first_bytes : first;
+        shared = shared < shared_capacity(b) ? shared_capacity(b) : shared;
+        block_unmap(b);
+    }
+    return block_map(b, first, shared, GUARD) || block_map(b, first, shared, WEIR_PAGE);
+}
+
+/* Bytes of the machine's memory that it may take. */
+static size_t block_bytes(const struct grid_block *b)
+{
+    return b->memory != NULL ? b->capacity - b->guard : 0;
 }
 
 static struct grid_block *pool_take(void)
@@ -82,7 +114,7 @@ static struct grid_block *pool_take(void)
     struct grid_block *b = pool.free;
     if (b != NULL) {
         pool.free = b->next;
-        pool.bytes -= b->capacity;
+        pool.bytes -= block_bytes(b);
     }
     pthread_mutex_unlock(&pool.lock);
     return b != NULL ? b : xcalloc(1, sizeof *b);
@@ -91,11 +123,11 @@ static struct grid_block *pool_take(void)
 static void pool_add(struct grid_block *b)
 {
     pthread_mutex_lock(&pool.lock);
-    bool keep = pool.bytes + b->capacity <= POOL_MAX;
+    bool keep = pool.bytes + block_bytes(b) <= POOL_MAX;
     if (keep) {
         b->next = pool.free;
         pool.free = b;
-        pool.bytes += b->capacity;
+        pool.bytes += block_bytes(b);
     }
     pthread_mutex_unlock(&pool.lock);
     if (!keep)
@@ -117,11 +149,11 @@ static void lay_out(struct grid_block *b, struct grid_run *run, const struct lay
     struct jit_block *j = &b->jit;
     *j = (struct jit_block){
         .params = launch->params,
-        .frame = b->memory + l->frame,
+        .frame = b->memory,
         .pc = (uint32_t *)(b->memory + l->pc),
         .local = run->local_stride > 0 ? b->memory + l->local : NULL,
         /* at the end of what is accessible, however much that is */
-        .shared = b->memory + b->capacity - (l->bytes - l->shared),
+        .shared = b->memory + b->capacity - l->shared_bytes,
         .nthreads = run->nthreads,
         .nwarps = run->nwarps,
         .dynamic_shared = launch->dynamic_shared,
@@ -182,7 +214,7 @@ struct grid_block *block_take(struct grid_worker *w, struct grid_run *run)
     if (lay_out_alike(b, run, &key))
         return b;
     struct layout l = layout_of(run);
-    if (!block_grow(b, l.bytes)) {
+    if (!block_grow(b, &l)) {
         block_free(b);
         return NULL;
     }
