@@ -35,8 +35,9 @@ struct settings settings = {.threads = 4, .seed = 1, .steps = 2000, .recent = 30
 struct thread threads[MAX_THREADS];
 pthread_rwlock_t handles = PTHREAD_RWLOCK_INITIALIZER;
 
-static const struct op *const families[] = {ops_memory, ops_copies, ops_streams, ops_launches,
-                                            ops_errors, ops_pools,  ops_devices};
+static const struct op *const families[] = {ops_memory,   ops_copies, ops_streams,
+                                            ops_launches, ops_errors, ops_pools,
+                                            ops_devices,  ops_graphs, ops_capture};
 static const struct op *ops[OPS];
 static unsigned op_count, weight_sum;
 static int running; /* threads that have not ended; atomic */
@@ -132,6 +133,8 @@ void thread_ends(struct thread *t)
             OK_RT(cudaEventDestroy(t->event[e].h));
     OK_RT(cudaDeviceSynchronize());
     pools_end(t);
+    graphs_end(t);
+    MUST_EQ(__atomic_load_n(&t->host_nodes_called, __ATOMIC_SEQ_CST), t->host_nodes);
     for (int s = 0; s < STREAMS; s++)
         MUST_EQ(__atomic_load_n(&t->stream[s].called, __ATOMIC_SEQ_CST), t->stream[s].served);
     OK_RT(cudaFreeHost((void *)t->flag));
@@ -144,10 +147,14 @@ static void *run_thread(void *arg)
 {
     struct thread *t = arg;
 
+    pthread_rwlock_rdlock(&handles);
     thread_begins(t);
+    pthread_rwlock_unlock(&handles);
     for (t->steps = 0; t->steps < settings.steps; t->steps++)
         step(t);
+    pthread_rwlock_rdlock(&handles);
     thread_ends(t);
+    pthread_rwlock_unlock(&handles);
     __atomic_fetch_sub(&running, 1, __ATOMIC_SEQ_CST);
     return NULL;
 }

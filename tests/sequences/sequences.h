@@ -132,9 +132,9 @@ struct array {
 };
 
 struct node {
-    cudaGraphNode_t h;
+    cudaGraphNode_t h; /* of the graph, for its executable forms, too */
+    enum cudaGraphNodeType type;
     struct action what;
-    bool child;
     uint32_t after; /* bits of the nodes that it depends on */
     bool enabled;
 };
@@ -151,6 +151,7 @@ struct exec {
     cudaGraphExec_t h;
     int of; /* slot of the graph that it was made of, -1: gone or changed */
     unsigned launches;
+    int made;        /* nodes it was made with */
     struct graph as; /* as instantiated and updated */
 };
 
@@ -197,7 +198,8 @@ struct thread {
     CUcontext primary;
     CUcontext stack[4]; /* contexts pushed above the primary one */
     int depth;
-    unsigned counted; /* launches of the counting kernel */
+    long host_nodes, host_nodes_called; /* of graphs: launched, called (atomic) */
+    unsigned counted;                   /* launches of the counting kernel */
 };
 
 /* What all threads know; written before they start. */
@@ -347,6 +349,5 @@ void pools_end(struct thread *t);
 void arrays_end(struct thread *t);
 void graphs_end(struct thread *t);
 void contexts_end(struct thread *t);
-void capture_ends(struct thread *t);
 
 #endif
