@@ -35,9 +35,9 @@ struct settings settings = {.threads = 4, .seed = 1, .steps = 2000, .recent = 30
 struct thread threads[MAX_THREADS];
 pthread_rwlock_t handles = PTHREAD_RWLOCK_INITIALIZER;
 
-static const struct op *const families[] = {ops_memory,   ops_copies, ops_streams,
-                                            ops_launches, ops_errors, ops_pools,
-                                            ops_devices,  ops_graphs, ops_capture};
+static const struct op *const families[] = {
+    ops_memory, ops_copies,  ops_streams,  ops_launches, ops_errors,  ops_pools, ops_devices,
+    ops_graphs, ops_capture, ops_contexts, ops_arrays,   ops_modules, ops_shared};
 static const struct op *ops[OPS];
 static unsigned op_count, weight_sum;
 static int running; /* threads that have not ended; atomic */
@@ -134,6 +134,7 @@ void thread_ends(struct thread *t)
     OK_RT(cudaDeviceSynchronize());
     pools_end(t);
     graphs_end(t);
+    arrays_end(t);
     MUST_EQ(__atomic_load_n(&t->host_nodes_called, __ATOMIC_SEQ_CST), t->host_nodes);
     for (int s = 0; s < STREAMS; s++)
         MUST_EQ(__atomic_load_n(&t->stream[s].called, __ATOMIC_SEQ_CST), t->stream[s].served);
@@ -320,7 +321,7 @@ static void set_up(void)
         cudaMemset(settings.counter, 0, sizeof(unsigned)) != cudaSuccess ||
         cudaGetSymbolAddress(&symbol, settings.symbol_handle) != cudaSuccess ||
         cudaGetSymbolSize(&settings.symbol_size, settings.symbol_handle) != cudaSuccess ||
-        settings.symbol_size != SYMBOL_BYTES) {
+        settings.symbol_size != SYMBOL_BYTES || !shared_begins()) {
         printf("there is no device to test with\n");
         exit(2);
     }

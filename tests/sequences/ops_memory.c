@@ -23,8 +23,7 @@ static struct buffer *free_slot(struct thread *t)
     return NULL;
 }
 
-/* The new memory's content is set, by the device or the host. */
-static void begins(struct thread *t, struct buffer *b)
+void buffer_begins(struct thread *t, struct buffer *b)
 {
     b->live = true;
     b->writer = -1;
@@ -87,7 +86,7 @@ static void make_device(struct thread *t)
     b->p = p;
     b->size = size;
     b->pitch = pitch;
-    begins(t, b);
+    buffer_begins(t, b);
 }
 
 static void make_host(struct thread *t)
@@ -141,7 +140,7 @@ static void make_host(struct thread *t)
     }
     MUST(p != NULL);
     b->p = p;
-    begins(t, b);
+    buffer_begins(t, b);
 }
 
 static void make_in_symbol(struct thread *t)
@@ -155,7 +154,7 @@ static void make_in_symbol(struct thread *t)
     b->kind = IN_SYMBOL;
     b->size = SYMBOL;
     b->p = settings.symbol + (size_t)t->number * SYMBOL;
-    begins(t, b);
+    buffer_begins(t, b);
 }
 
 static void make_ordered(struct thread *t)

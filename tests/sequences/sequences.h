@@ -127,6 +127,7 @@ struct array {
     cudaArray_t h;
     size_t width, height, depth, element; /* element in bytes; width in elements */
     unsigned flags;
+    bool set; /* its content is known */
     struct cudaChannelFormatDesc format;
     unsigned char *model;
 };
@@ -168,7 +169,7 @@ struct thread {
     uint64_t seed, random;
     pthread_t id;
     _Atomic unsigned long calls; /* made so far */
-    unsigned long steps;
+    _Atomic unsigned long steps;
     const char *op;
     long note[4];
     struct call recent[RECENT];
@@ -196,8 +197,6 @@ struct thread {
     unsigned flag_wanted;
 
     CUcontext primary;
-    CUcontext stack[4]; /* contexts pushed above the primary one */
-    int depth;
     long host_nodes, host_nodes_called; /* of graphs: launched, called (atomic) */
     unsigned counted;                   /* launches of the counting kernel */
 };
@@ -320,6 +319,8 @@ bool action_valid(const struct thread *t, const struct action *a);
 /* Compares a buffer with the model. */
 void check_buffer(struct thread *t, struct buffer *b);
 void free_buffer(struct thread *t, struct buffer *b);
+/* New memory of a known kind, address and size gets its first content. */
+void buffer_begins(struct thread *t, struct buffer *b);
 int any_buffer(struct thread *t);
 bool on_host(const struct buffer *b);
 
@@ -339,15 +340,16 @@ struct op {
 
 extern const struct op ops_memory[], ops_copies[], ops_streams[], ops_launches[], ops_errors[],
     ops_pools[], ops_devices[], ops_graphs[], ops_capture[], ops_arrays[], ops_modules[],
-    ops_contexts[], ops_virtual[], ops_shared[];
+    ops_contexts[], ops_shared[];
 
 /* Makes the thread's first objects; destroys all it has. */
 void thread_begins(struct thread *t);
 void thread_ends(struct thread *t);
-/* Ends what the families keep (each in its file). */
+/* Ends what families keep (each in its file). */
 void pools_end(struct thread *t);
 void arrays_end(struct thread *t);
 void graphs_end(struct thread *t);
-void contexts_end(struct thread *t);
+/* What all threads share; false: there is no device for it. */
+bool shared_begins(void);
 
 #endif
