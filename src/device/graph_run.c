@@ -107,7 +107,7 @@ static enum leaving leave(struct graph_plan *plan, struct command *c)
         return GO_ON;
     }
     struct graph_lane *idle = plan->queued;
-    if (idle != NULL && sched_steal(idle->stream)) { /* nothing left to invite anyone for */
+    if (idle != NULL && sched_withdraw(idle->stream)) { /* nothing left to invite anyone for */
         plan->queued = NULL;
         lane_give(plan, idle);
         leaving++;
@@ -476,8 +476,9 @@ bool graph_execute(struct command *entry, struct grid_worker *w)
             return false;
         if (caller == entry)
             return true;
-        if (stream_complete(caller->stream, caller) != NULL)
-            stream_run(caller->stream, w, UINT64_MAX);
+        struct device_stream *s = caller->stream; /* a complete command may be another's already */
+        if (stream_complete(s, caller) != NULL)
+            stream_run(s, w, UINT64_MAX);
         return false;
     }
 }

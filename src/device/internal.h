@@ -412,6 +412,8 @@ static inline bool sched_paused(void) { return atomic_load(&sched.paused); }
 void sched_push(struct device_stream *s);
 /* Takes it back, if it is there still; the caller counts as running then. */
 bool sched_steal(struct device_stream *s);
+/* Takes it back for nobody to run. */
+bool sched_withdraw(struct device_stream *s);
 /* Lists a run for others to join / takes it off. `wake`: get someone to help. */
 void sched_list(struct command *c, bool wake);
 void sched_unlist(struct command *c);

@@ -185,7 +185,8 @@ void sched_push(struct device_stream *s)
     }
 }
 
-bool sched_steal(struct device_stream *s)
+/* Takes a stream out of the ready queue, if it is there. */
+static bool take_back(struct device_stream *s, bool to_run)
 {
     if (!atomic_load_explicit(&s->queued, memory_order_relaxed))
         return false;
@@ -193,11 +194,15 @@ bool sched_steal(struct device_stream *s)
     bool queued = atomic_load_explicit(&s->queued, memory_order_relaxed) && !sched_paused();
     if (queued) {
         ready_remove(s);
-        atomic_fetch_add(&sched.running, 1);
+        if (to_run)
+            atomic_fetch_add(&sched.running, 1);
     }
     pthread_mutex_unlock(&sched.lock);
     return queued;
 }
+
+bool sched_steal(struct device_stream *s) { return take_back(s, true); }
+bool sched_withdraw(struct device_stream *s) { return take_back(s, false); }
 
 /* ---- shared runs ---- */
 
