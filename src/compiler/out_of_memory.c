@@ -10,7 +10,10 @@
 #include "base/reserve.h"
 
 static _Thread_local char *given_up; /* where the reason goes, within a guard */
-enum { REASON_BYTES = 512 };
+enum {
+    REASON_BYTES = 512,
+    LEAST_BYTES = 8 << 20, /* to begin with */
+};
 
 /* LLVM's fatal errors. Returning ends the process, as without us. */
 static void give_up(const char *why)
@@ -27,6 +30,10 @@ bool compile_guarded(void (*call)(void *arg), void *arg, const char *what, struc
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     char reason[REASON_BYTES] = "", *outer = given_up;
+    /* A thread's first use of thread-local words of LLVM's ends the process when there is no
+     * memory. */
+    if (!memory_likely(LEAST_BYTES))
+        return diag_set_memory(d, what);
     pthread_once(&once, install);
     given_up = reason;
     bool fine = memory_guarded(call, arg);

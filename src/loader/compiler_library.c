@@ -1,11 +1,13 @@
 /* Finds, identifies and opens libweir-jit.so: see compiler_library.h. */
 #include "loader/compiler_library.h"
+#include "base/reserve.h"
 #include "loader/loader.h"
 
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,10 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* LLVM's instruction selection recurses deeply on large kernels. Only touched pages cost. */
 enum { COMPILE_STACK_BYTES = 64 << 20 };
+
+/* What loading it may take, file and data: LLVM has some 130 MiB. */
+enum { LOAD_BYTES = 192 << 20 };
 
 /* ---- where it is ---- */
 
@@ -32,10 +38,10 @@ static void find_beside(void)
     Dl_info info;
     if (dladdr((void *)find_beside, &info) == 0 || info.dli_fname == NULL)
         return;
-    char *self = realpath(info.dli_fname, NULL);
-    if (self == NULL)
-        self = realpath("/proc/self/exe", NULL);
-    char *slash = self != NULL ? strrchr(self, '/') : NULL;
+    char self[PATH_MAX]; /* no memory that may be missing: what is found here is kept */
+    if (realpath(info.dli_fname, self) == NULL && realpath("/proc/self/exe", self) == NULL)
+        return;
+    const char *slash = strrchr(self, '/');
     for (size_t i = 0; slash != NULL && i < WEIR_COUNT(paths) && plugin_path == NULL; i++) {
         char *candidate = xprintf("%.*s/%s", (int)(slash - self), self, paths[i]);
         if (access(candidate, R_OK) == 0)
@@ -45,14 +51,13 @@ static void find_beside(void)
         else
             free(candidate);
     }
-    free(self);
 }
 
 static const char *path_locked(void)
 {
     if (!path_chosen) {
+        path_chosen = true;
         find_beside();
-        path_chosen = plugin_path != NULL || plugin_expected != NULL; /* else: out of memory */
     }
     return plugin_path;
 }
@@ -126,7 +131,16 @@ void plugin_hash(struct hash128 *h)
     const char *path = jit_plugin_path();
     int fd = path != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     if (fd < 0) {
+        /* It may be there and only not be opened now, for want of descriptors: then nothing that
+         * this process makes is any other's. */
+        struct timespec now = {0};
+        pid_t self = getpid();
+        clock_gettime(CLOCK_REALTIME, &now);
         hash_add(h, "none", 4);
+        if (path != NULL) {
+            hash_add(h, &self, sizeof self);
+            hash_add(h, &now, sizeof now);
+        }
         return;
     }
     struct stat st;
@@ -192,6 +206,11 @@ static const struct jit_plugin *open_locked(struct diag *d)
     if (path == NULL) {
         diag_set(d, 0, 0, "the kernel compiler is missing: %s",
                  plugin_expected != NULL ? plugin_expected : "weir/libweir-jit.so");
+        return NULL;
+    }
+    /* LLVM's constructors end the process when they find no memory. */
+    if (!memory_likely(LOAD_BYTES)) {
+        diag_set_memory(d, "the kernel compiler cannot be loaded");
         return NULL;
     }
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -54,26 +54,30 @@ static void give_back(uint64_t base, uint64_t bytes)
     madvise((void *)base, bytes, MADV_DONTNEED);
 }
 
-void space_clear_mapping(uint64_t base, uint64_t bytes)
+bool space_clear_mapping(uint64_t base, uint64_t bytes)
 {
     void *p = mmap((void *)base, bytes, PROT_NONE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-    if (p == MAP_FAILED) /* no mapping left to split: at least nothing is reached there any more */
+    if (p ==
+        MAP_FAILED) { /* no mapping left to split: at least nothing is reached there any more */
         space_set_access(base, bytes, false);
-    else
-        madvise(p, bytes, MADV_HUGEPAGE);
+        return false;
+    }
+    madvise(p, bytes, MADV_HUGEPAGE);
+    return true;
 }
 
-/* Takes rights and pages away. */
-static void withdraw(uint64_t base, uint64_t bytes, struct mem_file *file)
+/* Takes rights and pages away. False: a file's pages are still there. */
+static bool withdraw(uint64_t base, uint64_t bytes, struct mem_file *file)
 {
     if (file != NULL) {
-        space_clear_mapping(base, bytes);
+        bool cleared = space_clear_mapping(base, bytes);
         file_close(file);
-        return;
+        return cleared;
     }
     give_back(base, bytes);
     space_set_access(base, bytes, false);
+    return true;
 }
 
 bool space_open(struct space *s, int device, uint64_t capacity, uint64_t size, struct diag *d)
@@ -152,6 +156,20 @@ void space_drop_chunks(struct space *s, uint64_t base, uint64_t n)
         s->hint = first;
 }
 
+/* The owner of addresses that are not used again. */
+static struct record retired;
+
+void space_leave_chunks(struct space *s, uint64_t base, uint64_t n, bool cleared)
+{
+    if (cleared) {
+        space_drop_chunks(s, base, n);
+        return;
+    }
+    uint64_t first = (base - s->base) / SPACE_CHUNK;
+    for (uint64_t i = 0; i < n; i++)
+        s->chunks[first + i] = (struct chunk){.state = CHUNK_RESERVED, .record = &retired};
+}
+
 struct record *space_new_record(struct space *s)
 {
     struct record *r = s->free_records;
@@ -218,8 +236,8 @@ static void cache_add(struct space *s, struct record *r)
 static void large_release(struct space *s, struct record *r)
 {
     uint64_t bytes = r->open ? r->chunks * SPACE_CHUNK : r->span;
-    withdraw(r->info.base, bytes, r->file);
-    space_drop_chunks(s, r->info.base, r->chunks);
+    bool cleared = withdraw(r->info.base, bytes, r->file);
+    space_leave_chunks(s, r->info.base, r->chunks, cleared);
     s->guards -= !r->open;
     space_drop_record(s, r);
 }
@@ -370,9 +388,9 @@ static struct slab *slab_new(struct space *s, uint32_t size_class, uint32_t list
 static void slab_release(struct space *s, struct slab *slab)
 {
     partial_remove(s, slab);
-    withdraw(slab->base, SPACE_CHUNK, slab->file);
+    bool cleared = withdraw(slab->base, SPACE_CHUNK, slab->file);
     s->guards -= slab->guarded ? slab->objects : 1;
-    space_drop_chunks(s, slab->base, 1);
+    space_leave_chunks(s, slab->base, 1, cleared);
     free(slab->records);
     free(slab);
 }

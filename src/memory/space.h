@@ -133,7 +133,10 @@ void space_remember(struct space *s, const struct record *r); /* remembers what 
 /* Gives the pages of a range rights, or takes them. */
 bool space_set_access(uint64_t base, uint64_t bytes, bool access);
 /* Replaces shared pages by private memory without rights. */
-void space_clear_mapping(uint64_t base, uint64_t bytes);
+bool space_clear_mapping(uint64_t base, uint64_t bytes);
+/* Gives addresses back whose pages are cleared; those that could not be are not used again: what
+ * was there would be the next owner's. */
+void space_leave_chunks(struct space *s, uint64_t base, uint64_t n, bool cleared);
 
 /* Ends a mapping: its addresses are the reservation's again, or free if it has none of its own.
  * (virtual.c) */

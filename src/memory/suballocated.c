@@ -42,17 +42,20 @@ static bool back(struct space *s, uint64_t base, uint64_t bytes, int fd, uint32_
     return set_access(s, base, bytes, devices, true);
 }
 
-/* The pages go back to the system, the addresses stay reserved. */
-static void unback(struct space *s, uint64_t base, uint64_t bytes, int fd)
+/* The pages go back to the system, the addresses stay reserved. False: a file's pages are still
+ * there.
+ */
+static bool unback(struct space *s, uint64_t base, uint64_t bytes, int fd)
 {
     if (fd < 0) {
         madvise((void *)base, bytes, MADV_DONTNEED);
         set_access(s, base, bytes, 0, false);
-        return;
+        return true;
     }
-    space_clear_mapping(base, bytes);
+    bool cleared = space_clear_mapping(base, bytes);
     fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(base - s->base),
               (off_t)bytes);
+    return cleared;
 }
 
 static bool all_free(const struct space *s, uint64_t first, uint64_t n)
@@ -122,8 +125,8 @@ void mem_chunks_drop(int device, uint64_t base, uint64_t bytes, int fd)
 {
     struct space *s = space_of(device);
     pthread_mutex_lock(&s->lock);
-    unback(s, base, bytes, fd);
-    space_drop_chunks(s, base, bytes / SPACE_CHUNK);
+    bool cleared = unback(s, base, bytes, fd);
+    space_leave_chunks(s, base, bytes / SPACE_CHUNK, cleared);
     s->used -= bytes;
     pthread_mutex_unlock(&s->lock);
 }

@@ -124,9 +124,9 @@ void mapping_drop(struct space *s, struct record *r)
     space_remember(s, r);
     mem_changed();
     r->info.kind = MEM_PAGEABLE;
-    space_clear_mapping(base, r->chunks * SPACE_CHUNK);
+    bool cleared = space_clear_mapping(base, r->chunks * SPACE_CHUNK);
     if (r->range == r)
-        space_drop_chunks(s, base, r->chunks);
+        space_leave_chunks(s, base, r->chunks, cleared);
     else
         own(s, base, r->chunks, r->range, CHUNK_RESERVED, CHUNK_RESERVED);
     space_drop_record(s, r);

@@ -149,9 +149,7 @@ struct pool *pool_new(const struct pool_config *config, struct diag *d)
     pthread_mutex_init(&p->lock, NULL);
     for (int i = 0; i < POOL_SWITCHES; i++)
         atomic_init(&p->switches[i], true);
-    struct pool_shard *common = aligned_alloc(64, (sizeof *common + 63) / 64 * 64);
-    if (common == NULL)
-        abort();
+    struct pool_shard *common = xaligned_alloc(64, sizeof *common);
     pthread_mutex_lock(&all.lock);
     if (!all.registered)
         mem_set_suballocator(&suballocator);
