@@ -1,7 +1,7 @@
-/* failing (E2.5): with the library inject.c preloaded: does the same work again and again, each time in a
- * process of its own in which another call to the system fails: the first, the second, ... Whatever
- * fails, the work ends with success or a code, nothing crashes, hangs or ends the process; and when
- * calls no longer fail, the same process does all of it.
+/* failing (E2.5): with the library inject.c preloaded: does the same work again and again, each
+ * time in a process of its own in which another call to the system fails: the first, the second,
+ * ... Whatever fails, the work ends with success or a code, nothing crashes, hangs or ends the
+ * process; and when calls no longer fail, the same process does all of it.
  *
  *     failing KINDS [SCENARIO|all] [cold|warm] [once|persist] [weir|everyone] [MOST [FIRST [LAST]]]
  *
