@@ -2,12 +2,12 @@
  *
  * A kernel is compiled, for one block shape, into one function that runs one whole block: every
  * warp up to the next barrier, then the next region, until all threads are done (without barriers,
- * several blocks: `more`). It keeps no state
- * on the machine's stack across a suspension: what must live is in the block's frame, so a block
- * that returns JIT_SUSPENDED can go on later, on any thread.
+ * several blocks: `more`). It keeps no state on the machine's stack across a suspension: what must
+ * live is in the block's frames, so a block that returns JIT_SUSPENDED can go on later, on any
+ * thread.
  *
  * Addresses. Global, const and generic addresses are the process's own. A shared address is an
- * offset from `shared`; its generic form is the sum. A local address is an offset into the
+ * offset from `shared`; its generic address is the sum. A local address is an offset into the
  * thread's window: thread t's starts at local + t * local_stride. An address of .shared::cluster is
  * an offset, too, with the rank of the block whose window is meant, plus one, in the bits from
  * JIT_CLUSTER_SHIFT on; zero there is the block's own window, so a plain shared address is one.

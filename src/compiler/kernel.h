@@ -125,7 +125,7 @@ struct jkernel {
     int32_t *resume_block; /* resume point (1..) -> block */
     int32_t nresume;       /* count including 0, the start */
     bool has_poll;
-    bool lockstep;           /* all warps go from barrier to barrier by the same way */
+    bool lockstep;           /* all warps take the same path from barrier to barrier */
     bool has_partial;        /* barriers for part of the block, or arrivals: kept by id and count */
     bool is_function;        /* `entry` is a function that could not be inlined */
     bool has_calls;          /* it calls such functions: the threads need a call stack */

@@ -1,4 +1,4 @@
-/* loader: jit_get and its kin: code for kernels, each compiled once and mapped where it is wanted.
+/* loader: gets code for kernels (jit_get), each compiled once and mapped where it is wanted.
  *
  * Two levels. A *compilation* is code for a module's text, a kernel and options: its ELF object,
  * from the disk cache or the compiler; the first thread that wants one makes it, others wait, and

@@ -287,7 +287,8 @@ static bool reg_range(struct ptx_parser *p, const struct ptx_token *name, const 
     struct ptx_sym *s = declare(p, name, SYM_RANGE);
     if (s == NULL)
         return false;
-    /* x1<5> and x<20> both hold an x10; so may an older single register: tell them apart by name */
+    /* x1<5> and x<20> both hold an x10; so may an older single register: distinguish them by name
+     */
     char last = name->s[name->n - 1];
     if (p->single_regs || (last >= '0' && last <= '9'))
         p->cdp_names = true;

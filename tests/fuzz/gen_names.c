@@ -1,7 +1,7 @@
 /* gen_names: gives each value of the generator's helper registers a register of its own.
  *
  * The generator computes addresses and the like in a few registers again and again. The compiler
- * knows one shape for each register, so that all of these would be values of every lane for it;
+ * has one uniformity for each register, so that all of these would be divergent;
  * real kernels, where nearly each value has its own register, are not like that. A helper is always
  * read after it has been written in the same stretch of code, so lines can be renamed one after the
  * other. */

@@ -1,4 +1,4 @@
-/* fuzz: libFuzzer's door to the parser. What is accepted must also survive printing and parsing
+/* fuzz: the parser under libFuzzer. What is accepted must also survive printing and parsing
  * again, to an equal module. */
 #include "compare.h"
 

@@ -19,7 +19,7 @@
 #include "compiler/passes.h"
 
 enum {
-    MAX_INSTRUCTIONS = 400, /* a kernel is copied for each way on from a hand-over */
+    MAX_INSTRUCTIONS = 400, /* a kernel is copied for each resume point */
     MIN_WARPS = 2,
     MAX_DEPTH = 24 /* of an address's expression */
 };

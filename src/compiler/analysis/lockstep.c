@@ -20,8 +20,8 @@ enum { MAX_BLOCKS = 4000 };
 
 struct paths {
     struct jkernel *k;
-    int32_t *meet;     /* per block: its immediate post-dominator, where all paths from it meet;
-                          nblocks: at the end; -1: the end cannot be reached */
+    int32_t *ipdom;    /* per block: its immediate post-dominator; nblocks: the kernel's end; -1:
+                          the end cannot be reached */
     uint64_t *partial; /* blocks that only some of the block's warps may reach */
     bool lanes;        /* what differs between lanes, but not between warps, is the same, too */
 };
@@ -44,7 +44,7 @@ static void find_post_dominators(struct paths *w)
     int32_t *order = xmalloc(sizeof *order * ((size_t)n + 1));
     int32_t *number = xmalloc(sizeof *number * ((size_t)n + 1));
     int32_t count = graph_reverse_postorder(&g, n, order, number);
-    graph_dominators(&g, order, number, count, w->meet);
+    graph_dominators(&g, order, number, count, w->ipdom);
     free(order);
     free(number);
     graph_free(&g);
@@ -112,7 +112,7 @@ static bool mark_partial(struct paths *w, int32_t branch)
 {
     int32_t n = w->k->nblocks;
     uint64_t *reached = xcalloc(bit_bytes(n), 1);
-    graph_reach(&w->k->graph, branch, (struct graph_limits){.without = w->meet[branch]}, reached);
+    graph_reach(&w->k->graph, branch, (struct graph_limits){.without = w->ipdom[branch]}, reached);
     bool changed = bit_union(w->partial, reached, n);
     free(reached);
     return changed;
@@ -154,10 +154,11 @@ static bool lockstep_round(struct paths *w)
 /* Solves it: leaves the answer in `same` of the registers and in w->partial. */
 static void solve(struct paths *w, struct jkernel *k, bool lanes)
 {
-    *w = (struct paths){.k = k,
-                        .meet = arena_alloc(&k->arena, sizeof *w->meet * ((size_t)k->nblocks + 1)),
-                        .partial = arena_alloc(&k->arena, bit_bytes(k->nblocks)),
-                        .lanes = lanes};
+    *w =
+        (struct paths){.k = k,
+                       .ipdom = arena_alloc(&k->arena, sizeof *w->ipdom * ((size_t)k->nblocks + 1)),
+                       .partial = arena_alloc(&k->arena, bit_bytes(k->nblocks)),
+                       .lanes = lanes};
     find_post_dominators(w);
     for (size_t r = 0; r < k->nregs; r++)
         k->regs[r].same = true;

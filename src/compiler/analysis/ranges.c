@@ -1,4 +1,4 @@
-/* ranges: between which numbers an index lies, as far as the instructions that make it say so.
+/* ranges: bounds an index by the instructions that compute it.
  *
  * Uniformity knows the ranges of what follows from the thread's index. This is about the others: a
  * byte that was loaded, some bits of a hash. Only registers that are written once are followed. */

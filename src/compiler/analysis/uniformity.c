@@ -145,7 +145,7 @@ static struct uniformity uniformity_var_address(const struct ptx_var *v)
     return uniformity_uniform(v != NULL && v->align ? (unsigned)__builtin_ctz(v->align) : 0);
 }
 
-/* A shape with segments too short to be kept is none. */
+/* A value with segments too short to be kept is divergent. */
 static struct uniformity long_enough(const struct jkernel *k, struct uniformity s)
 {
     return s.seg != SEG_NONE && s.seg < k->seg_min ? DIVERGENT : s;
@@ -443,7 +443,7 @@ static bool uniformity_integer(const struct ptx_instr *i, const struct uniformit
             return false;
         return true;
     case PTX_OP_or:
-        /* adding where no bits meet: aligned first lanes, small right side */
+        /* adding where no bits overlap: aligned first lanes, small right side */
         if (s[0].seg == SEG_NONE || s[1].seg == SEG_NONE || !s[1].ranged || s[1].lo < 0 ||
             s[0].stride != 0 || align_at(&s[0], s[0].seg) > 30 ||
             s[1].hi >= (int64_t)1 << align_at(&s[0], s[0].seg))

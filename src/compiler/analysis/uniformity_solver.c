@@ -49,8 +49,8 @@ static bool spread(struct jkernel *k, int32_t b)
     return changed;
 }
 
-/* One round of shapes; true when any grew. */
-static bool shapes_round(struct jkernel *k)
+/* One round over all instructions; true when the uniformity of a register has changed. */
+static bool solve_round(struct jkernel *k)
 {
     bool changed = false;
     int32_t nregs = (int32_t)k->nregs;
@@ -131,11 +131,11 @@ static void find_remat(struct jkernel *k)
     }
 }
 
-/* Shapes, diverging branches and frontiers, until none of them grows any more. */
+/* Uniformity, diverging branches and frontiers, until none of them changes any more. */
 static void solve(struct jkernel *k)
 {
     for (bool changed = true; changed;) {
-        changed = shapes_round(k);
+        changed = solve_round(k);
         for (int32_t b = 0; b < k->nblocks; b++) {
             struct jblock *blk = &k->blocks[b];
             if (blk->cond < 0 || blk->diverges)

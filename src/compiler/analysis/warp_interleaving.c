@@ -13,7 +13,7 @@
 #include "compiler/arithmetic/arithmetic.h"
 #include "compiler/passes.h"
 
-/* A kernel is copied for each way on from a barrier: not for large ones. */
+/* A kernel is copied for each resume point: not for large ones. */
 enum { MAX_INSTRUCTIONS = 400, MIN_WARPS = 4 };
 
 /* Do all warps load from the same addresses, a row of memory for the lanes of a warp? */

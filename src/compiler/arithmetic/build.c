@@ -1,4 +1,4 @@
-/* build: helpers that emit LLVM IR for values of any shape (see build.h). */
+/* build: helpers that emit LLVM IR for scalars and vectors of any length (build.h). */
 #include "compiler/arithmetic/build.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* division: integer division. Vector units have none, and the scalar instruction faults, so each
- * width takes the way that suits it:
+ * width has its own method:
  *   16 bits    float division: 24 bits of quotient are more than enough
  *   32 bits    double division
  *   64 bits    as 32 bits where both are small; a C loop over the other lanes

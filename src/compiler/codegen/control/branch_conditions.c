@@ -124,7 +124,7 @@ static void require_no_wrap(struct bound_condition *c, int32_t before, const str
     bool is_signed = type == PTX_S32 || type == PTX_S64;
     unsigned bits = ptx_type_bits((enum ptx_type)type);
     uint64_t step = (uint64_t)(s->stride > 0 ? s->stride : -s->stride);
-    uint64_t way = step * (JIT_WARP - 1),
+    uint64_t span = step * (JIT_WARP - 1),
              top = is_signed ? ~0ull >> (65 - bits) : ~0ull >> (64 - bits);
     if (s->ranged && (is_signed || s->lo >= 0))
         return;
@@ -133,7 +133,7 @@ static void require_no_wrap(struct bound_condition *c, int32_t before, const str
         return;
     }
     LLVMValueRef v = first_lane_value(c, before, o, type);
-    uint64_t end = s->stride > 0 ? top - way : is_signed ? ~top + way : way;
+    uint64_t end = s->stride > 0 ? top - span : is_signed ? ~top + span : span;
     LLVMIntPredicate p = s->stride > 0 ? (is_signed ? LLVMIntSLE : LLVMIntULE)
                                        : (is_signed ? LLVMIntSGE : LLVMIntUGE);
     LLVMValueRef ok = LLVMBuildICmp(b, p, v, LLVMConstInt(LLVMTypeOf(v), end, false), "");
@@ -172,16 +172,16 @@ static int direction(struct bound_condition *c, int32_t before, const struct ptx
         c->failed = true;
         return 0;
     }
-    int way = direction(c, at, &i->operands[1], i->types[0], depth + 1);
+    int sign = direction(c, at, &i->operands[1], i->types[0], depth + 1);
     if (compares && less)
-        way = -way;
+        sign = -sign;
     if (i->noperands > 2) {
         int right = direction(c, at, &i->operands[2], i->types[0], depth + 1);
-        way = join_directions(c, way, compares && !less ? -right : right);
+        sign = join_directions(c, sign, compares && !less ? -right : right);
     }
     if (i->op == PTX_OP_not)
-        way = -way;
-    return o->neg && type == PTX_PRED ? -way : way;
+        sign = -sign;
+    return o->neg && type == PTX_PRED ? -sign : sign;
 }
 
 /* The operand's value in one lane. */

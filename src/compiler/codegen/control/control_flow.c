@@ -407,7 +407,7 @@ static bool emit_block(struct codegen *cg, int32_t index)
     if (!converged) {
         take_mask(cg);
         if (blk->npred > 1 && !flow_enter_converged(cg, index, cg->mask)) {
-            /* what follows serves warps that leave the converged copy half-way */
+            /* what follows serves warps that leave the converged copy within the block */
             LLVMPositionBuilderAtEnd(cg->alu.b, new_bb(cg, "never"));
             take_mask(cg);
         }

@@ -2,7 +2,7 @@
  * cp.async.bulk, copies and reductions of ranges, which a helper of the exec module makes.
  *
  * The copy is made where it is issued, which the ISA allows. A group that is waited for has ended
- * then, so commits and waits are no operations, and an mbarrier is told of a copy's end at once. */
+ * then, so commits and waits are no operations, and an mbarrier counts a copy's end at once. */
 #include "compiler/codegen/instructions.h"
 #include "compiler/codegen/memory/memory.h"
 #include "compiler/codegen/values.h"

@@ -1,5 +1,5 @@
-/* load_store.c: loads and stores, each in the cheapest form that the uniformity of its address
- * allows: one scalar access, one vector access a segment, or gathers and scatters. */
+/* load_store.c: loads and stores, each as what is cheapest for the uniformity of its address: one
+ * scalar access, one vector access a segment, or gathers and scatters. */
 #include <string.h>
 
 #include "compiler/codegen/control/control.h"

@@ -1,6 +1,7 @@
 /* cluster.c: the barrier of a cluster, and addresses in the shared memory of its blocks. An address
  * of .shared::cluster is an offset and, above it, the number of a block's window
- * (abi/kernel_abi.h); its generic form is the process's address, so only the conversions are here.
+ * (abi/kernel_abi.h); its generic address is the process's address, so only the conversions are
+ * here.
  */
 #include "compiler/codegen/instructions.h"
 #include "compiler/codegen/values.h"
