@@ -203,7 +203,7 @@ char *file_read(const char *path, size_t *size, struct diag *d)
         return NULL;
     }
     struct strbuf sb = {0};
-    char chunk[65536];
+    char chunk[4096]; /* the stack may be small */
     size_t n;
     while ((n = fread(chunk, 1, sizeof chunk, f)) > 0)
         sb_append(&sb, chunk, n);
