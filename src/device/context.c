@@ -108,8 +108,6 @@ void device_context_free(struct device_context *ctx)
 
 void device_context_reset(struct device_context *ctx) { clear(ctx); }
 
-struct device *device_of_context(const struct device_context *ctx) { return ctx->dev; }
-int device_context_ordinal(const struct device_context *ctx) { return ctx->dev->ordinal; }
 struct grid_env *device_context_env(struct device_context *ctx) { return ctx->env; }
 
 void device_context_set_wait(struct device_context *ctx, enum device_wait wait)

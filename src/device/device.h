@@ -97,8 +97,6 @@ void device_context_free(struct device_context *ctx);
  * valid; streams and events made by the program are the driver's to destroy before. */
 void device_context_reset(struct device_context *ctx);
 
-struct device *device_of_context(const struct device_context *ctx);
-int device_context_ordinal(const struct device_context *ctx);
 void device_context_set_wait(struct device_context *ctx, enum device_wait wait);
 struct grid_env *device_context_env(struct device_context *ctx); /* limits, fault, printf */
 
@@ -135,7 +133,6 @@ void device_stream_free(struct device_stream *s);
 struct device_stream *device_stream_legacy(struct device_context *ctx);
 struct device_stream *device_stream_per_thread(struct device_context *ctx);
 
-struct device_context *device_stream_context(const struct device_stream *s);
 unsigned device_stream_flags(const struct device_stream *s);
 int device_stream_priority(const struct device_stream *s);
 uint64_t device_stream_id(const struct device_stream *s); /* unique in the process; legacy: 1,
@@ -165,8 +162,6 @@ enum file_status device_event_open(struct device_context *ctx, const struct shar
  * process has recorded counts as complete when the process is gone. */
 void device_event_export(const struct device_event *e, struct share_handle *out);
 void device_event_free(struct device_event *e); /* returns at once; waits on it keep working */
-unsigned device_event_flags(const struct device_event *e);
-struct device_context *device_event_context(const struct device_event *e);
 
 bool device_event_recorded(struct device_event *e); /* ever */
 /* Which recording the present one is, of those that only this process sees: 1, 2, 3 …; 0: none. */

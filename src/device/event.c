@@ -80,8 +80,6 @@ void event_ref(struct device_event *e)
 }
 
 void device_event_free(struct device_event *e) { event_unref(e); }
-unsigned device_event_flags(const struct device_event *e) { return e->flags; }
-struct device_context *device_event_context(const struct device_event *e) { return e->ctx; }
 
 bool device_event_recorded(struct device_event *e)
 {

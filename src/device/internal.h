@@ -74,7 +74,7 @@ struct value_args {
     uint32_t bytes, test;
 };
 
-/* Laid out by who writes what: putting a kernel in touches the first line, the launch at the start
+/* Laid out by who writes what: enqueueing a kernel touches the first line, the launch at the start
  * of `run`, and the parameters. */
 struct command {
     struct command *_Atomic next; /* in its stream, or in a pool */

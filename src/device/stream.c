@@ -148,12 +148,11 @@ struct device_stream *device_stream_per_thread(struct device_context *ctx)
     return mine.stream;
 }
 
-struct device_context *device_stream_context(const struct device_stream *s) { return s->ctx; }
 unsigned device_stream_flags(const struct device_stream *s) { return s->flags; }
 int device_stream_priority(const struct device_stream *s) { return s->priority; }
 uint64_t device_stream_id(const struct device_stream *s) { return s->id; }
 
-/* ---- putting commands in ---- */
+/* ---- enqueueing ---- */
 
 struct command *stream_begin(struct device_stream *s, enum command_kind kind)
 {

@@ -248,20 +248,6 @@ bool mem_reaches(const void *address, uint64_t bytes, enum mem_rights rights)
     return false;
 }
 
-bool mem_set_user(void *base, void *user)
-{
-    struct space *s = space_at((uint64_t)base);
-    if (s == NULL)
-        return registered_set_user((uint64_t)base, user);
-    pthread_mutex_lock(&s->lock);
-    struct record *r = space_find(s, (uint64_t)base);
-    bool found = r != NULL && r->info.base == (uint64_t)base;
-    if (found)
-        r->info.user = user;
-    pthread_mutex_unlock(&s->lock);
-    return found;
-}
-
 void mem_usage(int device, uint64_t *free_bytes, uint64_t *total_bytes)
 {
     struct space *s = space_of(device);

@@ -75,7 +75,7 @@ struct mem_info {
     uint64_t size;        /* bytes asked for (an overrun is past these, rounding or not) */
     uint64_t serial;      /* 1, 2, 3 … over all allocations of the process: the buffer id */
     const void *owner;    /* who asked (a context), for mem_free_owned */
-    void *user;           /* the caller's own, see mem_set_user */
+    void *user;           /* the caller's own, from the request */
     struct mem_site made; /* the call that made it */
 };
 
@@ -131,9 +131,6 @@ bool mem_in_device_range(const void *address);
 /* Whether that many bytes from the address on are in one live allocation or in mappings that follow
  * each other and have these rights. True for pageable memory, which cannot be checked. */
 bool mem_reaches(const void *address, uint64_t bytes, enum mem_rights rights);
-
-/* Changes the caller's word of the live allocation that starts at `base`. */
-bool mem_set_user(void *base, void *user);
 
 /* ---- suballocated chunks (suballocated.c) ---- */
 

@@ -89,17 +89,6 @@ bool registered_find(uint64_t address, struct mem_info *info)
     return found;
 }
 
-bool registered_set_user(uint64_t base, void *user)
-{
-    pthread_rwlock_wrlock(&table.lock);
-    size_t at = first_ending_above(base);
-    bool found = at < table.count && table.items[at].base == base;
-    if (found)
-        table.items[at].user = user;
-    pthread_rwlock_unlock(&table.lock);
-    return found;
-}
-
 bool registered_next(uint64_t from, struct mem_info *info)
 {
     pthread_rwlock_rdlock(&table.lock);

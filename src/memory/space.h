@@ -152,7 +152,6 @@ enum mem_status registered_add(enum mem_kind kind, uint64_t base, uint64_t bytes
 enum mem_status registered_remove(enum mem_kind kind, uint64_t base);
 void registered_remove_owned(const void *owner);
 bool registered_find(uint64_t address, struct mem_info *info);
-bool registered_set_user(uint64_t base, void *user);
 /* The registered range with the highest base at or above `from`; false at the end. */
 bool registered_next(uint64_t from, struct mem_info *info);
 
