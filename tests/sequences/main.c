@@ -1,12 +1,12 @@
 /* Random sequences of API calls: see sequences.h.
  *
  *   api_sequences [seed=N] [threads=N] [steps=N] [rounds=N] [calls=N] [seconds=N] [thread=N]
- *                 [only=FAMILY,...] [hang=SECONDS] [recent=N] [verbose=1]
+ *                 [only=FAMILY,...] [hang=SECONDS] [recent=N] [verbose=1] [collect=1]
  *
  * A round is some threads that make `steps` steps each and then destroy all they have; afterwards
  * nothing may be left. Rounds go on, each with the next seed, until one of the limits is reached.
  * What fails prints its seed: the same arguments again make the same calls. `thread=N` runs that
- * thread of a round alone. */
+ * thread of a round alone; `collect=1` tells each code that differs and goes on. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -349,6 +349,7 @@ int main(int argc, char **argv)
         settings.verbose = number_of(argv[i], "verbose", settings.verbose) != 0;
         hang_seconds = (int)number_of(argv[i], "hang", (unsigned long)hang_seconds);
         settings.recent = (unsigned)number_of(argv[i], "recent", settings.recent);
+        settings.collect = number_of(argv[i], "collect", settings.collect) != 0;
         rounds = number_of(argv[i], "rounds", rounds);
         calls = number_of(argv[i], "calls", calls);
         seconds = number_of(argv[i], "seconds", seconds);

@@ -21,14 +21,41 @@ void call_begin(struct thread *t, const char *text, int line)
     memcpy(c->note, t->note, sizeof c->note);
 }
 
+/* Tells each difference of a call once, and goes on. */
+static void collect(struct thread *t, const struct call *c, int code, int wanted)
+{
+    static const struct call *seen[RECENT]; /* by text and line */
+    static struct call kept[RECENT];
+    static unsigned count;
+
+    pthread_mutex_lock(&failing);
+    unsigned i = 0;
+    while (i < count && (seen[i]->text != c->text || seen[i]->code != code))
+        i++;
+    if (i == count && count < RECENT) {
+        kept[count] = *c;
+        seen[count] = &kept[count];
+        count++;
+        printf("DIFFERS: %s, line %d: %d (%s), not %d: %s [%ld %ld %ld %ld]\n", c->op, c->line,
+               code, cudaGetErrorName((cudaError_t)code), wanted, c->text, t->note[0], t->note[1],
+               t->note[2], t->note[3]);
+    }
+    pthread_mutex_unlock(&failing);
+}
+
 static int call_end(struct thread *t, int code, int wanted, int not_ready)
 {
     t->recent[t->calls % RECENT].code = code;
     atomic_fetch_add_explicit(&t->calls, 1, memory_order_relaxed);
     if (wanted == READY_OR_NOT ? code != 0 && code != not_ready
-                               : wanted != ANY_CODE && code != wanted)
+                               : wanted != ANY_CODE && code != wanted) {
+        if (settings.collect) {
+            collect(t, &t->recent[(t->calls - 1) % RECENT], code, wanted);
+            return code;
+        }
         fail(t, "the last call gave %d (%s), not %d", code, cudaGetErrorName((cudaError_t)code),
              wanted);
+    }
     return code;
 }
 

@@ -208,6 +208,7 @@ extern struct settings {
     unsigned long steps;
     bool ours; /* the driver is this project's: calls that are undefined are made, too */
     bool verbose;
+    bool collect;      /* tell calls that differ and go on */
     unsigned recent;   /* calls that a report shows */
     const char *only;  /* families, with commas between; NULL: all */
     unsigned *counter; /* device memory that all threads count in */
