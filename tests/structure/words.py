@@ -25,7 +25,7 @@ RETIRED = [
     ("rouse", "wake", []),
     ("story", "fault report", []),
     ("unusual", "slow-path flags", []),
-    ("apart", "scattered, at a distance; distinguish", ["tests/cdp/launches.ptx", "tests/programs/"]),
+    ("apart", "scattered, at a distance; distinguish", ["tests/programs/"]),
     ("behind", "after", []),
 ]
 # Texts that are made from others, or that show what is refused.
