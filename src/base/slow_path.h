@@ -21,7 +21,7 @@ enum slow_path {
     SLOW_PATH_CAPTURE = 1 << 8,       /* driver: captures that run are counted from this bit on */
 };
 
-/* Alone on its line of the cache: what lay beside it would be written, and all calls read this. */
+/* Alone on its line of the cache: what is beside it would be written, and all calls read this. */
 extern struct slow_path_word {
     _Alignas(64) _Atomic uint32_t bits;
 } slow_path_word WEIR_OWN;

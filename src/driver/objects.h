@@ -4,7 +4,7 @@
 
 #include "driver/driver.h"
 
-/* Both forms of a function on a stream: handle 0 is the legacy stream, or the thread's own. */
+/* Both versions of a function on a stream: handle 0 is the legacy stream, or the thread's own. */
 #define BOTH(name, params, ...)                                                                    \
     WEIR_API CUresult name params;                                                                 \
     WEIR_API CUresult name##_ptsz params;                                                          \

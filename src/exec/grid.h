@@ -96,7 +96,7 @@ struct grid_fault {
     uint32_t thread[3]; /* tid of the lane, or of lane 0 of the warp */
     bool has_address;
     uint64_t address;       /* what was touched */
-    struct mem_place place; /* where that lies; MEM_NOWHERE also when it is shared memory */
+    struct mem_place place; /* where that is; MEM_NOWHERE also when it is shared memory */
     uint64_t pc;            /* code offset from the kernel's text; UINT64_MAX outside it */
     const void *pc_address; /* machine address, for jit_find_line */
     const void *caller;     /* likewise, where pc_address is in a function of the kernel's, which

@@ -9,7 +9,7 @@
  * are not ours.
  *
  * A program may put a handler back that it has saved, ours included. So each time ours is installed
- * again it is another function, which knows what was there before it: handlers form the chain that
+ * again it is another function, which knows what was there before it: handlers are the chain that
  * the program believes in, and one that it has put back stands for what there was then. */
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -113,7 +113,8 @@ static void at_level(int level, int signal, siginfo_t *info, void *context)
 LEVEL(0)
 LEVEL(1)
 LEVEL(2)
-LEVEL(3) LEVEL(4) LEVEL(5) LEVEL(6) LEVEL(7)
+LEVEL(3)
+LEVEL(4) LEVEL(5) LEVEL(6) LEVEL(7)
 
     static void (*const handlers[LEVELS])(int, siginfo_t *, void *) = {
         on_signal_0, on_signal_1, on_signal_2, on_signal_3,

@@ -59,7 +59,7 @@ static void block_free(struct grid_block *b)
     free(b);
 }
 
-/* What lies between two guards and after the last is accessible. */
+/* What is between two guards and after the last is accessible. */
 static bool block_map(struct grid_block *b, size_t first, size_t shared, size_t guard)
 {
     size_t bytes = first + guard + shared;

@@ -45,7 +45,7 @@ enum mem_status {
 /* What an address belongs to. Bits, so that sets of kinds can be named. */
 enum mem_kind {
     MEM_PAGEABLE = 0,        /* nothing of ours: malloc, stack, files */
-    MEM_DEVICE = 1 << 0,     /* cudaMalloc and its 2D/3D forms */
+    MEM_DEVICE = 1 << 0,     /* cudaMalloc and its 2D/3D kin */
     MEM_ARRAY = 1 << 1,      /* cudaMallocArray */
     MEM_MODULE = 1 << 2,     /* __device__ and __constant__ variables */
     MEM_HEAP = 1 << 3,       /* the heap of malloc() in kernels */

@@ -78,7 +78,7 @@ struct freed_record {
 struct space {
     int device;
     uint64_t base, size;   /* the range, chunk aligned */
-    void *mapping;         /* what it lies in; NULL: not open */
+    void *mapping;         /* what holds it; NULL: not open */
     uint64_t mapped;       /* bytes of that */
     uint64_t capacity;     /* bytes that may be in use */
     uint64_t used, cached; /* bytes live (rounded) / kept for reuse */

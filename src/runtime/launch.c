@@ -1,6 +1,6 @@
-/* launch: launches in all their forms. The shape of grid and block is checked here against the
- * device's limits. A shape that no device has is cudaErrorInvalidValue (asked of an H200 with CUDA
- * 13; earlier runtimes said cudaErrorInvalidConfiguration). */
+/* launch: launches by each call that there is. The shape of grid and block is checked here against
+ * the device's limits. A shape that no device has is cudaErrorInvalidValue (asked of an H200 with
+ * CUDA 13; earlier runtimes said cudaErrorInvalidConfiguration). */
 #include "internal.h"
 
 #include <limits.h>

@@ -356,7 +356,7 @@ WEIR_API CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, 
     return CUDA_SUCCESS;
 }
 
-/* CUDA 13's form; the parameters ask for execution affinity, which is refused when given. */
+/* CUDA 13's version; the parameters ask for execution affinity, which is refused when given. */
 WEIR_API CUresult cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *params, unsigned int flags,
                                  CUdevice dev)
 {
@@ -411,7 +411,7 @@ WEIR_API CUresult cuCtxDestroy_v2(CUcontext ctx)
     return CUDA_SUCCESS;
 }
 
-/* CUDA 11.4's form. */
+/* CUDA 11.4's version. */
 WEIR_API CUresult cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *affinity, int count,
                                  unsigned int flags, CUdevice dev);
 WEIR_API CUresult cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *affinity, int count,

@@ -126,7 +126,8 @@ static void caller_of(Dwarf_Die *unit, Dwarf_Die *scope, struct symbol *out)
     out->line = (int)line;
 }
 
-/* The typed forms of the API's functions are templates in a header: whoever uses them is meant. */
+/* The typed overloads of the API's functions are templates in a header: whoever uses them is meant.
+ */
 static bool in_wrapper(const struct symbol *s)
 {
     const char *slash = s->file != NULL ? strrchr(s->file, '/') : NULL;

@@ -1,11 +1,11 @@
-/* copy: copies and sets of every shape. Every exported form comes down to one box of rows. */
+/* copy: copies and sets of every shape. Every exported function comes down to one box of rows. */
 #include <string.h>
 
 #include "driver/objects.h"
 #include "memory/view.h"
 #include "pool/pool.h"
 
-/* Each exported name in the form for the legacy default stream and the per-thread one. */
+/* Each exported name in the version for the legacy default stream and the per-thread one. */
 #define SYNC(name, params, ...)                                                                    \
     WEIR_API CUresult name params;                                                                 \
     WEIR_API CUresult name##_ptds params;                                                          \
@@ -57,7 +57,7 @@ static __attribute__((noinline)) CUresult refuse_hidden(const char *what)
                         "a %s of memory of a graph that is not allocated now", what);
 }
 
-/* `src_host`, `dst_host`: the form of the call says that the side is the host's. */
+/* `src_host`, `dst_host`: the name of the call says that the side is the host's. */
 static CUresult linear_of_copy(WHERE, void *dst, bool dst_host, const void *src, bool src_host,
                                size_t bytes, bool peers)
 {

@@ -115,7 +115,7 @@ WEIR_API CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *out, CUipcMemHandle handle,
     return driver_from_file(status, "cuIpcOpenMemHandle");
 }
 
-/* The first form, without the flag for peers. */
+/* The first version, without the flag for peers. */
 #undef cuIpcOpenMemHandle
 WEIR_API CUresult cuIpcOpenMemHandle(CUdeviceptr *out, CUipcMemHandle handle, unsigned int flags);
 WEIR_API CUresult cuIpcOpenMemHandle(CUdeviceptr *out, CUipcMemHandle handle, unsigned int flags)

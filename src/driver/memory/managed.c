@@ -283,7 +283,7 @@ BOTH(cuMemDiscardBatchAsync,
      (CUdeviceptr * at, size_t *bytes, size_t count, unsigned long long flags, CUstream stream), at,
      bytes, count, flags, stream)
 
-/* ---- the forms before CUDA 12.2: a device, or CU_DEVICE_CPU ---- */
+/* ---- the versions before CUDA 12.2: a device, or CU_DEVICE_CPU ---- */
 
 static CUmemLocation location_of(CUdevice dev)
 {

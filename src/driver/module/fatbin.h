@@ -13,7 +13,7 @@ enum fatbin_status {
     FATBIN_OK,
     FATBIN_NOT_ONE, /* neither a fat binary nor its wrapper */
     FATBIN_BROKEN,  /* damaged; the message says how */
-    FATBIN_NO_PTX,  /* only machine code or other forms; the message names what there is */
+    FATBIN_NO_PTX,  /* only machine code or other kinds; the message names what there is */
 };
 
 /* The newest PTX that a device of compute capability `sm` can take, as a NUL-terminated heap copy.

@@ -1,5 +1,5 @@
 /* link: cuLink*: PTX and fat binaries of relocatable device code become one module. What comes out
- * is PTX text again: the one form that everything here loads. */
+ * is PTX text again: the one format that everything here loads. */
 #include <stdlib.h>
 #include <string.h>
 

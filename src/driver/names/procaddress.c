@@ -1,5 +1,6 @@
-/* procaddress: functions by name. A plain name means the newest form that the version of the API
- * asked for knows; the forms are exported symbols of this library, found by its own symbol table.
+/* procaddress: functions by name. A plain name means the newest version that the CUDA version
+ * asked for knows; the versions are exported symbols of this library, found by its own symbol
+ * table.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -7,15 +8,15 @@
 
 #include "driver/driver.h"
 
-/* Names of which there is more than one form, each with the version that brought it, newest first;
- * names that are not here have one form only, as old as their name. */
+/* Names of which there is more than one version, each with the CUDA version that brought it, newest
+ * first; names that are not here have one version only, as old as their name. */
 static const struct {
     const char *name, *symbol;
     int since;
-} forms[] = {
-#define FORM(name, suffix, since) {#name, #name suffix, since}
+} versions[] = {
+#define VERSION(name, suffix, since) {#name, #name suffix, since}
 #include "driver/names/procaddress.def"
-#undef FORM
+#undef VERSION
 };
 
 static void *library_symbol(const char *name)
@@ -32,7 +33,7 @@ static void *library_symbol(const char *name)
     return lib != NULL ? dlsym(lib, name) : NULL;
 }
 
-/* The symbol, in its form for the thread's own default stream if that is wanted and exists. */
+/* The symbol, in its version for the thread's own default stream if that is wanted and exists. */
 static void *procaddress_symbol(const char *name, bool per_thread)
 {
     char own[128];
@@ -51,11 +52,11 @@ static CUresult procaddress_find(const char *name, int version, bool per_thread,
 {
     bool listed = false;
     *out = NULL;
-    for (size_t n = 0; n < WEIR_COUNT(forms) && *out == NULL; n++)
-        if (strcmp(forms[n].name, name) == 0) {
+    for (size_t n = 0; n < WEIR_COUNT(versions) && *out == NULL; n++)
+        if (strcmp(versions[n].name, name) == 0) {
             listed = true;
-            if (forms[n].since <= version)
-                *out = procaddress_symbol(forms[n].symbol, per_thread);
+            if (versions[n].since <= version)
+                *out = procaddress_symbol(versions[n].symbol, per_thread);
         }
     if (!listed && strncmp(name, "cu", 2) == 0)
         *out = procaddress_symbol(name, per_thread);
@@ -100,7 +101,7 @@ WEIR_API CUresult cuGetProcAddress_v2_ptsz(const char *name, void **out, int ver
     return procaddress_get(name, out, version, flags, status, true);
 }
 
-/* CUDA 11's form. */
+/* CUDA 11's version. */
 WEIR_API CUresult cuGetProcAddress(const char *name, void **out, int version, cuuint64_t flags);
 WEIR_API CUresult cuGetProcAddress(const char *name, void **out, int version, cuuint64_t flags)
 {
