@@ -248,7 +248,7 @@ void frame_transfer(struct codegen *cg, int32_t r, bool save)
         transfer_word(cg, cg->live_slot, cg->frame->live_offset, save);
     EACH_BIT (c, cg->frame->resume_blocks[r], k->nblocks)
         if (!k->blocks[c].converged)
-            transfer_word(cg, cg->flow->pending_slot[c], cg->frame->pending_offset[c], save);
+            transfer_word(cg, pending_pointer(cg, c), cg->frame->pending_offset[c], save);
     EACH_BIT (reg, cg->frame->resume_live[r], (int32_t)k->nregs)
         if (frame_once(cg, reg) && !interleave_point(cg, r))
             transfer_once(cg, reg, save);

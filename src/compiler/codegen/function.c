@@ -144,14 +144,16 @@ void enter_region(struct codegen *cg, int32_t r)
         return;
     }
     const struct jblock *from = &k->blocks[k->resume_block[r]];
+    pending_set_clear(cg);
     frame_transfer(cg, r, false);
+    pending_set_restore(cg, cg->frame->resume_blocks[r]);
     frame_rematerialize(cg, r);
     if (from->suspend == SUSPEND_BARRIER && ptx_has(from->term_instr, PTX_M_red))
         barrier_read_votes(cg, from->term_instr);
     const struct jblock *to = &k->blocks[from->succ[0]];
     LLVMValueRef lanes = NULL;
     if (!to->converged)
-        lanes = LLVMBuildLoad2(b, cg->i32, cg->flow->pending_slot[from->succ[0]], "");
+        lanes = LLVMBuildLoad2(b, cg->i32, pending_pointer(cg, from->succ[0]), "");
     else if (!cg->always_full)
         lanes = LLVMBuildLoad2(b, cg->i32, cg->live_slot, "");
     if (!flow_enter_converged(cg, from->succ[0], lanes))
@@ -533,7 +535,8 @@ static void prologue(struct codegen *cg)
     LLVMBuildStore(b, c32(cg, 0), cg->regions->spun_slot);
     LLVMBuildStore(b, c32(cg, 0), cg->regions->phase_slot);
     LLVMBuildStore(b, c32(cg, 0xffffffffu), cg->live_slot);
-    for (int32_t n = 0; n < k->nblocks; n++)
+    pending_set_plan(cg);
+    for (int32_t n = 0; n < k->nblocks && cg->flow->pending_set == NULL; n++)
         if (!k->blocks[n].converged)
             cg->flow->pending_slot[n] = new_slot(cg, cg->i32, "pending");
     for (size_t r = 0; r < k->nregs; r++) {
@@ -628,7 +631,8 @@ bool emit_kernel(struct codegen *cg)
     find_region_blocks(cg);
     size_t once, copied = duplicated_instrs(cg, &once);
     bool merged = copied > (has_yields(k) ? 2 * once : 3 * once + 2000);
-    cg->flow->has_converged = (merged ? once : copied) <= MAX_CONVERGED;
+    cg->flow->has_converged =
+        (merged ? once : copied) <= MAX_CONVERGED && cg->flow->pending_set == NULL;
     k->lockstep &= !merged;
     cg->regions->next_set = arena_alloc(&k->arena, bit_bytes(k->nresume));
     interleave_init(cg);

@@ -39,7 +39,8 @@ struct control_flow {
     bool has_converged;          /* are there converged copies? */
     LLVMBasicBlockRef next_warp; /* where a warp goes that has ended */
     LLVMValueRef *pending_slot;  /* per block: i32 lanes waiting there; NULL where converged */
-    uint64_t **waiting_of;       /* per block: registers that lanes pending elsewhere still need */
+    struct pending_set *pending_set; /* pending_set.c; NULL: pending_slot has the masks */
+    uint64_t **waiting_of; /* per block: registers that lanes pending elsewhere still need */
 };
 
 /* A new region: no block has been emitted in it. */
@@ -65,6 +66,32 @@ bool flow_enter_converged(struct codegen *cg, int32_t b, LLVMValueRef lanes);
 /* In a converged copy, before instruction i writes: if not `unbroken` (i1) the divergent copies go
  * on. */
 void flow_stay_converged(struct codegen *cg, const struct ptx_instr *i, LLVMValueRef unbroken);
+
+/* Block b's divergent copy, which is emitted if it has not been. */
+LLVMBasicBlockRef flow_block(struct codegen *cg, int32_t b);
+
+/* ---- pending_set.c ---- */
+
+/* Decides whether the kernel has such a set; in the prologue. */
+void pending_set_plan(struct codegen *cg);
+/* Where the mask of the lanes that wait at block b is, with or without a set. */
+LLVMValueRef pending_pointer(struct codegen *cg, int32_t b);
+/* A new region; at its start for a warp: no lane waits. Without a set, these, the next one and
+ * pending_set_leave do nothing. */
+void pending_set_open(struct codegen *cg);
+void pending_set_clear(struct codegen *cg);
+/* At the start of a region that resumes: the masks of these blocks have been restored. */
+void pending_set_restore(struct codegen *cg, const uint64_t *blocks);
+/* Block b becomes one that the search finds if there are lanes; their mask is the caller's to
+ * write. */
+void pending_set_add(struct codegen *cg, int32_t b, LLVMValueRef lanes);
+void pending_set_remove(struct codegen *cg, int32_t b);
+/* The current block ends: its lanes wait there no more. */
+void pending_set_leave(struct codegen *cg);
+/* Goes to the first block in the set, which is not before `first`, or to the next warp. */
+void pending_set_search(struct codegen *cg, int32_t first);
+/* The region is over: emits what these branch to. */
+void pending_set_emit_search(struct codegen *cg);
 
 /* ---- branch_conditions.c ---- */
 

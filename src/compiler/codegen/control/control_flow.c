@@ -28,9 +28,11 @@ static LLVMBasicBlockRef block_copy(struct codegen *cg, int32_t b, bool converge
     return *bb;
 }
 
+LLVMBasicBlockRef flow_block(struct codegen *cg, int32_t b) { return block_copy(cg, b, false); }
+
 static LLVMValueRef pending_lanes(struct codegen *cg, int32_t b)
 {
-    return LLVMBuildLoad2(cg->alu.b, cg->i32, cg->flow->pending_slot[b], "");
+    return LLVMBuildLoad2(cg->alu.b, cg->i32, pending_pointer(cg, b), "");
 }
 
 /* Lanes go to wait at block b, which becomes a candidate. Masks are written where lanes come to
@@ -39,11 +41,13 @@ static void add_pending(struct codegen *cg, uint64_t *cand, int32_t b, LLVMValue
 {
     bool waiting = bit_get(cand, b);
     bit_set(cand, b);
+    if (cg->flow->pending_set != NULL)
+        pending_set_add(cg, b, lanes);
     if (cg->k->blocks[b].converged)
         return; /* all lanes are there, or none */
     if (waiting)
         lanes = LLVMBuildOr(cg->alu.b, pending_lanes(cg, b), lanes, "");
-    LLVMBuildStore(cg->alu.b, lanes, cg->flow->pending_slot[b]);
+    LLVMBuildStore(cg->alu.b, lanes, pending_pointer(cg, b));
 }
 
 /* No lane waits at the blocks of `set` that are not in `cand`. */
@@ -52,7 +56,7 @@ static void clear_waiting(struct codegen *cg, const uint64_t *set, const uint64_
     struct jkernel *k = cg->k;
     EACH_BIT (c, set, k->nblocks)
         if (!k->blocks[c].converged && !k->blocks[c].serialized && !bit_get(cand, c))
-            LLVMBuildStore(cg->alu.b, c32(cg, 0), cg->flow->pending_slot[c]);
+            LLVMBuildStore(cg->alu.b, c32(cg, 0), pending_pointer(cg, c));
 }
 
 /* The candidates' frontiers may name blocks at which, on this path, no lane waits. */
@@ -66,9 +70,10 @@ static void clear_others(struct codegen *cg, const uint64_t *cand)
     free(others);
 }
 
-/* The blocks at which lanes may wait while the current one runs, as a set of its own. */
+/* The current block ends: the blocks at which lanes may wait meanwhile, as a set of its own. */
 static uint64_t *candidates(struct codegen *cg)
 {
+    pending_set_leave(cg);
     uint64_t *cand = xcalloc(bit_bytes(cg->k->nblocks), 1);
     if (!cg->in_converged_copy)
         bit_copy(cand, cg->cur->frontier, cg->k->nblocks);
@@ -99,8 +104,25 @@ static void run_first_waiting(struct codegen *cg, const uint64_t *cand, int32_t 
     LLVMBuildBr(b, cg->flow->next_warp);
 }
 
+/* The first block of a set at which lanes may wait, -1: there is none. */
+static int32_t first_candidate(const struct jkernel *k, const uint64_t *cand)
+{
+    int32_t c = bit_next(cand, k->nblocks, 0);
+    while (c >= 0 && k->blocks[c].serialized)
+        c = bit_next(cand, k->nblocks, c + 1);
+    return c;
+}
+
 void flow_chain(struct codegen *cg, const uint64_t *cand, int32_t last)
 {
+    if (cg->flow->pending_set != NULL) {
+        int32_t first = first_candidate(cg->k, cand);
+        if (first >= 0)
+            pending_set_search(cg, first);
+        else
+            LLVMBuildBr(cg->alu.b, cg->flow->next_warp);
+        return;
+    }
     clear_others(cg, cand);
     run_first_waiting(cg, cand, last);
 }
@@ -140,6 +162,23 @@ void flow_yield(struct codegen *cg, const struct jblock *poll)
     run_yield_targets(cg, poll);
 }
 
+/* With a set of blocks at which lanes wait: goes to block `to` if no lanes can wait before it. */
+static bool go_first(struct codegen *cg, const uint64_t *cand, int32_t to, LLVMValueRef lanes)
+{
+    int32_t first = first_candidate(cg->k, cand);
+    if (cg->flow->pending_set == NULL || (first >= 0 && first < to))
+        return false;
+    if (first == to) { /* some may wait there already */
+        pending_set_remove(cg, to);
+        if (!cg->k->blocks[to].converged)
+            lanes = LLVMBuildOr(cg->alu.b, pending_lanes(cg, to), lanes, "");
+    }
+    if (!cg->k->blocks[to].converged)
+        LLVMBuildStore(cg->alu.b, lanes, pending_pointer(cg, to));
+    LLVMBuildBr(cg->alu.b, block_copy(cg, to, false));
+    return true;
+}
+
 /* All active lanes go on at block `to`. */
 void flow_goto(struct codegen *cg, int32_t to)
 {
@@ -147,9 +186,12 @@ void flow_goto(struct codegen *cg, int32_t to)
         LLVMBuildBr(cg->alu.b, block_copy(cg, to, true));
         return;
     }
+    LLVMValueRef lanes = mask_bits(cg);
     uint64_t *cand = candidates(cg);
-    add_pending(cg, cand, to, mask_bits(cg));
-    flow_chain(cg, cand, to);
+    if (!go_first(cg, cand, to, lanes)) {
+        add_pending(cg, cand, to, lanes);
+        flow_chain(cg, cand, to);
+    }
     free(cand);
 }
 
@@ -295,6 +337,7 @@ static void emit_exit(struct codegen *cg, const struct jblock *blk)
     LLVMValueRef live = LLVMBuildLoad2(b, cg->i32, cg->live_slot, "");
     live = LLVMBuildAnd(b, live, LLVMBuildNot(b, mask_bits(cg), ""), "");
     LLVMBuildStore(b, live, cg->live_slot);
+    pending_set_leave(cg);
     flow_chain(cg, blk->frontier, -1);
 }
 
@@ -457,6 +500,7 @@ bool flow_emit(struct codegen *cg)
     bool ok = !cg->failed;
     while (ok && cg->flow->nwork > 0)
         ok = emit_block(cg, cg->flow->work[--cg->flow->nwork]) && !cg->failed;
+    pending_set_emit_search(cg);
     return ok;
 }
 
@@ -467,6 +511,7 @@ void flow_open(struct codegen *cg)
     memset(cg->flow->converged_bb, 0, sizeof *cg->flow->converged_bb * (size_t)k->nblocks);
     memset(cg->flow->split, 0, sizeof *cg->flow->split * k->ninstrs);
     cg->flow->nwork = 0;
+    pending_set_open(cg);
 }
 
 void flow_start(struct codegen *cg, int32_t block, LLVMValueRef lanes)
@@ -474,7 +519,10 @@ void flow_start(struct codegen *cg, int32_t block, LLVMValueRef lanes)
     if (!flow_enter_converged(cg, block, cg->always_full ? NULL : lanes))
         return;
     uint64_t *cand = xcalloc(bit_bytes(cg->k->nblocks), 1);
-    add_pending(cg, cand, block, lanes);
-    flow_chain(cg, cand, block);
+    pending_set_clear(cg);
+    if (!go_first(cg, cand, block, lanes)) {
+        add_pending(cg, cand, block, lanes);
+        flow_chain(cg, cand, block);
+    }
     free(cand);
 }
