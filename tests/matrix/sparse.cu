@@ -1,6 +1,6 @@
 /* K2.12: mma.sp: products whose left factor has two of every four elements, with random elements
  * and metadata, against the product of the whole matrices. Numbers are small integers: sums are
- * exact. /
+ * exact. */
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
