@@ -6,9 +6,9 @@
  * is pending at any time. Where others have nothing to do it gives queues away, to a list of the
  * scheduler's.
  *
- * A child runs in a command of its own, taken from the thread's pool. Most are small, run to their
- * end at once, and their command is used again; one that is shared, has children or waits stays,
- * and whoever ends it goes on with the queue. */
+ * A child runs in a command of its own, taken from the thread's free list. Most are small, run to
+ * their end at once, and their command is used again; one that is shared, has children or waits
+ * stays, and whoever ends it goes on with the queue. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +43,7 @@ struct owed {
 struct thread_work {
     struct item *items; /* cdp_thread.height of them are things to do */
     size_t cap;
-    struct command *pool;
+    struct command *free_commands;
     uint32_t pooled;
     struct owed owed;
     struct cdp_queue *unordered; /* fire-and-forget queues that it is in the middle of */
@@ -110,9 +110,9 @@ static void defer_release(struct grid_worker *w, struct grid_run *run, struct cd
 static struct command *take_command(struct grid_worker *w)
 {
     struct thread_work *t = of(w);
-    struct command *c = t->pool;
+    struct command *c = t->free_commands;
     if (c != NULL) {
-        t->pool = atomic_load_explicit(&c->next, memory_order_relaxed);
+        t->free_commands = atomic_load_explicit(&c->next, memory_order_relaxed);
         t->pooled--;
         return c;
     }
@@ -131,8 +131,8 @@ static void free_command(struct grid_worker *w, struct command *c)
         free(c);
         return;
     }
-    atomic_store_explicit(&c->next, t->pool, memory_order_relaxed);
-    t->pool = c;
+    atomic_store_explicit(&c->next, t->free_commands, memory_order_relaxed);
+    t->free_commands = c;
     t->pooled++;
 }
 
@@ -633,7 +633,7 @@ static void ready(struct grid_worker *w, struct grid_block *b)
 static void gone(struct grid_worker *w)
 {
     struct thread_work *t = of(w);
-    for (struct command *c = t->pool, *next; c != NULL; c = next) {
+    for (struct command *c = t->free_commands, *next; c != NULL; c = next) {
         next = atomic_load_explicit(&c->next, memory_order_relaxed);
         free(c);
     }

@@ -4,7 +4,7 @@
  * parallelism, streams and events of either generation); the difference is looked at in checked
  * mode only.
  *
- * Their objects come from a pool that gives nothing back, so that a handle can be looked at safely
+ * Their objects come from memory that is never given back, so that a handle can be looked at safely
  * however old it is. What an event's recording is, and what waits for it, is an object of its own:
  * the event may be recorded again meanwhile. */
 #include <stdio.h>
@@ -45,24 +45,24 @@ static struct {
     pthread_mutex_t lock;
     struct handle *free;
     struct handle *all; /* ever made, linked by made_before */
-} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} handles = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static struct handle *handle_new(struct jit_block *j, uint32_t tag, bool of_block)
 {
     struct grid_run *run = grid_run_of_block(j->grid);
-    pthread_mutex_lock(&pool.lock);
-    struct handle *h = pool.free;
+    pthread_mutex_lock(&handles.lock);
+    struct handle *h = handles.free;
     if (h != NULL)
-        pool.free = h->next;
-    pthread_mutex_unlock(&pool.lock);
+        handles.free = h->next;
+    pthread_mutex_unlock(&handles.lock);
     if (h == NULL) {
         h = xcalloc(1, sizeof *h);
         cdp_queue_init(&h->queue, NULL);
         pthread_mutex_init(&h->lock, NULL);
-        pthread_mutex_lock(&pool.lock);
-        h->made_before = pool.all;
-        pool.all = h;
-        pthread_mutex_unlock(&pool.lock);
+        pthread_mutex_lock(&handles.lock);
+        h->made_before = handles.all;
+        handles.all = h;
+        pthread_mutex_unlock(&handles.lock);
     }
     atomic_store_explicit(&h->kind, tag, memory_order_relaxed);
     h->run = h->queue.run = run;
@@ -98,11 +98,11 @@ static struct handle *handle_of(const struct grid_run *run, uint64_t handle, uin
 static bool is_handle(uint64_t handle, uint32_t tag)
 {
     const struct handle *h = (const struct handle *)handle;
-    pthread_mutex_lock(&pool.lock);
+    pthread_mutex_lock(&handles.lock);
     bool found = false;
-    for (const struct handle *all = pool.all; all != NULL && !found; all = all->made_before)
+    for (const struct handle *all = handles.all; all != NULL && !found; all = all->made_before)
         found = all == h && (atomic_load(&all->kind) == tag);
-    pthread_mutex_unlock(&pool.lock);
+    pthread_mutex_unlock(&handles.lock);
     return found;
 }
 
@@ -159,10 +159,10 @@ void cdp_handles_free(struct grid_run *run)
         atomic_store_explicit(&h->tag, TAG_FREE, memory_order_release);
         recording_unref(h->recording);
         h->recording = NULL;
-        pthread_mutex_lock(&pool.lock);
-        h->next = pool.free;
-        pool.free = h;
-        pthread_mutex_unlock(&pool.lock);
+        pthread_mutex_lock(&handles.lock);
+        h->next = handles.free;
+        handles.free = h;
+        pthread_mutex_unlock(&handles.lock);
     }
 }
 

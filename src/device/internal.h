@@ -77,7 +77,7 @@ struct value_args {
 /* Laid out by who writes what: enqueueing a kernel touches the first line, the launch at the start
  * of `run`, and the parameters. */
 struct command {
-    struct command *_Atomic next; /* in its stream, or in a pool */
+    struct command *_Atomic next; /* in its stream, or in a free list */
     struct device_stream *stream;
     uint64_t count; /* its number in the stream */
     enum command_kind kind;
@@ -148,7 +148,7 @@ struct device_stream {
 
     _Alignas(128) pthread_mutex_t lock; /* of all in this part */
     struct command *head, *tail;        /* from the head to `current`: done, not yet recycled */
-    struct command *pool;               /* free commands */
+    struct command *free_commands;
     uint32_t pool_count;
     bool active;                  /* has commands; then it holds a reference to itself */
     bool freed, unlisted;         /* its handle is gone; it is off the context's list */

@@ -75,7 +75,7 @@ void stream_unref(struct device_stream *s)
         return;
     context_unlist(s);
     struct device_context *ctx = s->ctx;
-    for (struct command *c = s->pool, *next; c != NULL; c = next) {
+    for (struct command *c = s->free_commands, *next; c != NULL; c = next) {
         next = next_of(c);
         free(c);
     }
@@ -157,10 +157,10 @@ uint64_t device_stream_id(const struct device_stream *s) { return s->id; }
 struct command *stream_begin(struct device_stream *s, enum command_kind kind)
 {
     pthread_mutex_lock(&s->lock);
-    struct command *c = s->pool;
+    struct command *c = s->free_commands;
     if (c != NULL) {
         struct command *after = next_of(c);
-        s->pool = after;
+        s->free_commands = after;
         s->pool_count--;
         command_fetch(after);
     } else {
@@ -175,16 +175,16 @@ struct command *stream_begin(struct device_stream *s, enum command_kind kind)
     return c;
 }
 
-/* Puts commands into the pool that follow each other, so many. The stream is locked. */
+/* Puts commands into the free list that follow each other, so many. The stream is locked. */
 static void pool_return(struct device_stream *s, struct command *first, struct command *last,
                         uint32_t n)
 {
-    set_next(last, s->pool);
-    s->pool = first;
+    set_next(last, s->free_commands);
+    s->free_commands = first;
     s->pool_count += n;
     while (WEIR_UNLIKELY(s->pool_count > POOL_MAX)) {
-        struct command *c = s->pool;
-        s->pool = next_of(c);
+        struct command *c = s->free_commands;
+        s->free_commands = next_of(c);
         s->pool_count--;
         free(c);
     }
@@ -335,8 +335,8 @@ void stream_announce(struct device_stream *s, uint64_t count)
     stream_wake(s);
 }
 
-/* Puts the done commands, of which `last` is the last, into the pool and goes on to `next`. The
- * stream is locked, so that is done in one go: who puts commands in waits for it. */
+/* Puts the done commands, of which `last` is the last, into the free list and goes on to `next`.
+ * The stream is locked, so that is done in one go: who puts commands in waits for it. */
 static void recycle(struct device_stream *s, struct command *last, struct command *next)
 {
     pool_return(s, s->head, last, s->unrecycled + 1);

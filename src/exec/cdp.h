@@ -10,7 +10,7 @@
  *   2. exec/cdp_launch.c     the helper, for all lanes of the warp: reads kernel, shape and stream,
  *                            asks cdp_kernel.find for the code of that shape
  *   3. driver/launch/cdp.c   answers: checks the shape, compiles or finds the struct cdp_variant
- *   4. exec/cdp_child.c      gives the record of the launch, from a pool of the worker's
+ *   4. exec/cdp_child.c      gives the record of the launch, from a free list of the worker's
  *   5. exec/cdp_launch.c     cdp_ops.submit, the one call into the device layer
  *   6. device/cdp_queue.c    queues the children by stream (cdp_streams.c: streams and events of
  *                            device code; cdp_graph.c: graphs), runs them, or gives them away
@@ -25,7 +25,7 @@
  * launched it, so that the block can wait. Children, and what else is queued after them, wait in
  * queues: that of the block (its NULL stream), or of a stream that the program made.
  *
- * Bookkeeping is the worker's own (struct cdp_thread, pools): a launch takes no lock that
+ * Bookkeeping is the worker's own (struct cdp_thread, free lists): a launch takes no lock that
  * workers share. */
 #ifndef WEIR_EXEC_CDP_H
 #define WEIR_EXEC_CDP_H
@@ -85,7 +85,7 @@ enum cdp_work {
  * they are, and their parameters stand one after the other. Most of what a short child costs is its
  * record, the more so where another worker runs it. */
 struct cdp_child {
-    struct cdp_child *next;    /* in a queue, a pool, or a list of launches */
+    struct cdp_child *next;    /* in a queue, a free list, or a list of launches */
     struct grid_launch launch; /* params point to the parameters below */
     struct grid_run *parent;   /* the grid that launched it */
     struct cdp_block *cdp;     /* the block that did; NULL for tail launches */
@@ -103,8 +103,8 @@ struct cdp_child {
 enum {
     CDP_CHILD_TAG = 0x4348,
     CDP_CHILD_SENT = 0x5343,
-    CDP_CHILD_PARAMS = 128, /* bytes that pooled ones have space for, */
-    CDP_CHILD_WIDE = 2048   /* and pooled ones for several launches with parameters */
+    CDP_CHILD_PARAMS = 128, /* bytes that kept ones have space for, */
+    CDP_CHILD_WIDE = 2048   /* and kept ones for several launches with parameters */
 };
 
 /* How many launches it is, the thread of each, and the distance of their parameters. */
@@ -139,7 +139,7 @@ struct cdp_block {
     uint32_t *errors;          /* last error by thread, NULL: none yet */
     uint32_t launched;         /* since children were last run in between */
     struct cdp_child *buffers; /* parameter buffers that the block got and has not launched */
-    struct cdp_block *next;    /* in a pool */
+    struct cdp_block *next;    /* in a free list */
 };
 
 /* What the device layer keeps in each worker, at its start. */

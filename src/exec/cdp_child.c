@@ -1,4 +1,4 @@
-/* cdp_child: the records of launches by device code: pools of free ones by size, and which of a
+/* cdp_child: the records of launches by device code: free lists by size, and which of a
  * warp's launches share one. Workers that launch more than they run get theirs from workers that
  * run more than they launch, in lots. */
 #include <stdlib.h>
@@ -14,14 +14,14 @@ enum {
 /* Of a size: bytes of parameters, and free children that change hands at once. */
 static const struct {
     uint32_t bytes, lot;
-} sizes[CDP_CHILD_POOLS] = {{CDP_CHILD_PARAMS, LOT_LARGEST}, {CDP_CHILD_WIDE, 16}};
+} sizes[CDP_CHILD_SIZES] = {{CDP_CHILD_PARAMS, LOT_LARGEST}, {CDP_CHILD_WIDE, 16}};
 
 /* Lots that wait. */
 static struct {
     pthread_mutex_t lock;
     struct cdp_child *lots[LOTS_MAX]; /* linked */
     uint32_t count;
-} spare[CDP_CHILD_POOLS] = {{.lock = PTHREAD_MUTEX_INITIALIZER},
+} spare[CDP_CHILD_SIZES] = {{.lock = PTHREAD_MUTEX_INITIALIZER},
                             {.lock = PTHREAD_MUTEX_INITIALIZER}};
 
 static void free_list(struct cdp_child *c)
@@ -46,14 +46,14 @@ static void take_spare(struct grid_worker *w, int size)
 /* Half of the worker's free children of the size go. */
 static void give_spare(struct grid_worker *w, int size)
 {
-    struct cdp_child_pool *pool = &w->cdp_children[size];
+    struct cdp_free_list *list = &w->cdp_children[size];
     uint32_t lot = sizes[size].lot;
-    while (pool->count > lot * LOTS_KEPT / 2) {
-        struct cdp_child *first = pool->free, *last = first;
+    while (list->count > lot * LOTS_KEPT / 2) {
+        struct cdp_child *first = list->free, *last = first;
         for (uint32_t n = 1; n < lot; n++)
             last = last->next;
-        pool->free = last->next;
-        pool->count -= lot;
+        list->free = last->next;
+        list->count -= lot;
         last->next = NULL;
         pthread_mutex_lock(&spare[size].lock);
         bool kept = spare[size].count < LOTS_MAX;
@@ -69,20 +69,20 @@ static void give_spare(struct grid_worker *w, int size)
 static struct cdp_child *take(struct grid_worker *w, uint32_t bytes)
 {
     int size = 0;
-    while (size < CDP_CHILD_POOLS && sizes[size].bytes < bytes)
+    while (size < CDP_CHILD_SIZES && sizes[size].bytes < bytes)
         size++;
-    if (size < CDP_CHILD_POOLS) {
-        struct cdp_child_pool *pool = &w->cdp_children[size];
-        if (pool->free == NULL)
+    if (size < CDP_CHILD_SIZES) {
+        struct cdp_free_list *list = &w->cdp_children[size];
+        if (list->free == NULL)
             take_spare(w, size);
-        struct cdp_child *c = pool->free;
+        struct cdp_child *c = list->free;
         if (c != NULL) {
-            pool->free = c->next;
-            pool->count--;
+            list->free = c->next;
+            list->count--;
             return c;
         }
     }
-    uint32_t capacity = size < CDP_CHILD_POOLS ? sizes[size].bytes : (bytes + 63) / 64 * 64;
+    uint32_t capacity = size < CDP_CHILD_SIZES ? sizes[size].bytes : (bytes + 63) / 64 * 64;
     struct cdp_child *c = capacity <= UINT16_MAX ? aligned_alloc(64, sizeof *c + capacity) : NULL;
     if (c != NULL)
         c->capacity = (uint16_t)capacity;
@@ -111,22 +111,22 @@ void cdp_child_free(struct grid_worker *w, struct cdp_child *c)
 {
     mem_forbid(c->params);
     c->tag = 0;
-    for (int size = 0; size < CDP_CHILD_POOLS; size++) {
+    for (int size = 0; size < CDP_CHILD_SIZES; size++) {
         if (c->capacity != sizes[size].bytes)
             continue;
-        struct cdp_child_pool *pool = &w->cdp_children[size];
-        c->next = pool->free;
-        pool->free = c;
-        if (++pool->count == sizes[size].lot * LOTS_KEPT)
+        struct cdp_free_list *list = &w->cdp_children[size];
+        c->next = list->free;
+        list->free = c;
+        if (++list->count == sizes[size].lot * LOTS_KEPT)
             give_spare(w, size);
         return;
     }
     free(c);
 }
 
-void cdp_child_free_pools(struct grid_worker *w)
+void cdp_child_free_records(struct grid_worker *w)
 {
-    for (int size = 0; size < CDP_CHILD_POOLS; size++)
+    for (int size = 0; size < CDP_CHILD_SIZES; size++)
         free_list(w->cdp_children[size].free);
 }
 

@@ -21,9 +21,9 @@ static const struct cdp_ops *ops;
 
 void cdp_set_ops(const struct cdp_ops *o) { ops = o; }
 
-void cdp_free_pools(struct grid_worker *w)
+void cdp_free_records(struct grid_worker *w)
 {
-    cdp_child_free_pools(w);
+    cdp_child_free_records(w);
     for (struct cdp_block *n = w->cdp_blocks, *next; n != NULL; n = next) {
         next = n->next;
         pthread_mutex_destroy(&n->queue.lock);
@@ -254,8 +254,8 @@ static bool variant_fits(const struct cdp_variant *f, const struct request *q)
 
 /* Finds the variant, perhaps by compiling it. 0 or a code of cudaError_t.
  *
- * GPUs of today know no limit of depth: a chain of launches ends when the pool of pending ones is
- * used up, each level taking one. So it is here, and memory stays bounded. */
+ * GPUs of today know no limit of depth: a chain of launches ends when as many are pending as
+ * may be, each level being one. So it is here, and memory stays bounded. */
 static int find_variant(struct grid_block *b, struct request *q)
 {
     if (b->run->depth >= b->run->env->pending_max)

@@ -35,7 +35,7 @@ struct grid_block {
     struct jit_block jit; /* first: compiled code passes its address to the helpers */
     struct grid_run *run;
     struct grid_worker *worker; /* who runs it now */
-    struct grid_block *next;    /* in a parking or in the pool */
+    struct grid_block *next;    /* in a parking or in the free list */
     uint64_t laid_out;          /* gridid that the pointers in `jit` were set up for */
     uint8_t *memory;
     size_t capacity;                 /* bytes from there to the end of shared memory */
@@ -112,7 +112,7 @@ struct grid_block *parking_take(struct grid_parking *p);
 
 /* ---- the worker of a thread ---- */
 
-enum { CDP_CHILD_POOLS = 2 };
+enum { CDP_CHILD_SIZES = 2 };
 
 /* What a signal handler or a helper found wrong, before it is described. */
 struct trouble {
@@ -162,10 +162,10 @@ struct grid_worker {
     void *signal_stack;       /* ours, or NULL when the thread had one */
     uint64_t stack_end, stack_end_bytes; /* the pages that a full stack runs into */
     uint32_t smid;
-    struct cdp_child_pool {
+    struct cdp_free_list {
         struct cdp_child *free;
         uint32_t count;
-    } cdp_children[CDP_CHILD_POOLS]; /* free ones, by size (cdp_child.c) */
+    } cdp_children[CDP_CHILD_SIZES]; /* free ones, by size (cdp_child.c) */
     struct cdp_block *cdp_blocks;    /* likewise */
     uint32_t alone;                  /* grids run on this thread only, to time some of them */
     uint32_t levels;                 /* runs of children that are under way, one in another */
@@ -199,8 +199,8 @@ void cdp_drain(struct grid_worker *w);                            /* between blo
 void cdp_drain_here(struct grid_block *b);
 /* The thread is stuck in a block: others do what it has to do. */
 void cdp_give(struct grid_worker *w);
-void cdp_free_pools(struct grid_worker *w);
-void cdp_child_free_pools(struct grid_worker *w);
+void cdp_free_records(struct grid_worker *w);
+void cdp_child_free_records(struct grid_worker *w);
 /* The child, with space for the parameters of all, is the launches of these lanes of the warp. */
 void cdp_child_share(struct cdp_child *c, uint32_t lanes);
 

@@ -1,7 +1,7 @@
 /* worker: the worker of a thread, and the contexts of blocks: made once, used again and again.
  *
- * A worker keeps the context it used last; others wait in a pool for all threads, since a context
- * that was parked may end on another thread than it began on. */
+ * A worker keeps the context it used last; others wait in a free list of all threads, since a
+ * context that was parked may end on another thread than it began on. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +18,11 @@ static struct {
     pthread_mutex_t lock;
     struct grid_block *free;
     size_t bytes; /* memory of the contexts in it */
-} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} contexts = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Without access, around each part of a context's memory. */
 static const size_t GUARD = (size_t)1 << 20;
-static const size_t POOL_MAX = (size_t)256 << 20; /* bytes kept */
+static const size_t KEPT_MAX = (size_t)256 << 20; /* bytes kept */
 
 /* ---- contexts ---- */
 
@@ -108,28 +108,28 @@ static size_t block_bytes(const struct grid_block *b)
     return b->memory != NULL ? b->capacity - b->guard : 0;
 }
 
-static struct grid_block *pool_take(void)
+static struct grid_block *context_take(void)
 {
-    pthread_mutex_lock(&pool.lock);
-    struct grid_block *b = pool.free;
+    pthread_mutex_lock(&contexts.lock);
+    struct grid_block *b = contexts.free;
     if (b != NULL) {
-        pool.free = b->next;
-        pool.bytes -= block_bytes(b);
+        contexts.free = b->next;
+        contexts.bytes -= block_bytes(b);
     }
-    pthread_mutex_unlock(&pool.lock);
+    pthread_mutex_unlock(&contexts.lock);
     return b != NULL ? b : xcalloc(1, sizeof *b);
 }
 
-static void pool_add(struct grid_block *b)
+static void context_keep(struct grid_block *b)
 {
-    pthread_mutex_lock(&pool.lock);
-    bool keep = pool.bytes + block_bytes(b) <= POOL_MAX;
+    pthread_mutex_lock(&contexts.lock);
+    bool keep = contexts.bytes + block_bytes(b) <= KEPT_MAX;
     if (keep) {
-        b->next = pool.free;
-        pool.free = b;
-        pool.bytes += block_bytes(b);
+        b->next = contexts.free;
+        contexts.free = b;
+        contexts.bytes += block_bytes(b);
     }
-    pthread_mutex_unlock(&pool.lock);
+    pthread_mutex_unlock(&contexts.lock);
     if (!keep)
         block_free(b);
 }
@@ -207,7 +207,7 @@ struct grid_block *block_take(struct grid_worker *w, struct grid_run *run)
     struct grid_block *b = w->spare;
     w->spare = NULL;
     if (b == NULL)
-        b = pool_take();
+        b = context_take();
     if (b->laid_out == run->gridid)
         return b;
     struct layout_key key = layout_key_of(run);
@@ -228,7 +228,7 @@ void block_drop(struct grid_worker *w, struct grid_block *b)
     if (WEIR_UNLIKELY(b->fibers != NULL))
         fibers_end(b);
     if (w->spare != NULL)
-        pool_add(w->spare);
+        context_keep(w->spare);
     w->spare = b;
 }
 
@@ -242,14 +242,14 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void worker_free(void *arg)
 {
     struct grid_worker *w = arg;
-    cdp_free_pools(w);
+    cdp_free_records(w);
     self = NULL;
     if (w->signal_stack != NULL) {
         sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
         munmap(w->signal_stack, SIGNAL_STACK);
     }
     if (w->spare != NULL)
-        pool_add(w->spare);
+        context_keep(w->spare);
     sb_free(&w->text);
     free(w);
 }
