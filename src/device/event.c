@@ -343,8 +343,8 @@ enum device_error device_stream_wait_event(struct device_stream *s, struct devic
         struct command *c = stream_begin(s, COMMAND_NOTHING);
         command_depend(c, on, count);
         stream_enqueue(s, c);
-    } else if ((s->flags & DEVICE_STREAM_NONBLOCKING) == 0) {
-        stream_settle(s); /* a wait is an action, for which the default stream's rule holds */
+    } else if (s == s->ctx->legacy) {
+        stream_settle(s); /* any action there comes after the blocking streams and before them */
     }
     if (on != s) /* now that it does: a snapshot of the stream may be taken at any time */
         order_wait(s, after);

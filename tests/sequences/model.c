@@ -73,6 +73,14 @@ void enqueued(struct thread *t, int s)
 
 void enqueued_alone(struct thread *t, int s) { t->stream[s].seen.t[s] = ++t->stream[s].tick; }
 
+void waited(struct thread *t, int s)
+{
+    if (s == LEGACY)
+        enqueued(t, s);
+    else
+        enqueued_alone(t, s);
+}
+
 void joins(struct thread *t, int s, const struct clock *c)
 {
     join(&t->stream[s].seen, c);
@@ -139,7 +147,7 @@ static void link_streams(struct thread *t, int s, int r)
     else
         OK_RT(cudaStreamWaitEvent(t->stream[s].h, e, 0));
     joins(t, s, &at);
-    enqueued(t, s);
+    waited(t, s);
 }
 
 static void wait_for_stream(struct thread *t, int r)

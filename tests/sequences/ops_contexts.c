@@ -90,7 +90,7 @@ static void visit(struct thread *t)
                 MUST_EQ(got & 7, flags);
             }
             break;
-        default: CU(CUDA_ERROR_INVALID_CONTEXT, cuCtxPushCurrent(NULL)); break;
+        default: CU(CUDA_ERROR_INVALID_VALUE, cuCtxPushCurrent(NULL)); break;
         }
         check_current(t, &v);
     }

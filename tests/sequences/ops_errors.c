@@ -135,10 +135,7 @@ static void wrong_frees(struct thread *t)
         else
             RT(VALUE, cudaFreeHost(b->p));
         break;
-    case 3: /* what is asked first is whether it is managed */
-        RT(b->kind == MANAGED ? (int)cudaErrorNotSupported : VALUE,
-           cudaFreeAsync(inside, t->stream[PER_THREAD].h));
-        break;
+    case 3: RT(VALUE, cudaFreeAsync(inside, t->stream[PER_THREAD].h)); break;
     case 4: CU(CUDA_ERROR_INVALID_VALUE, cuMemFree((CUdeviceptr)inside)); break;
     case 5:
         if (b->kind == PINNED || b->kind == MAPPED || b->kind == DEVICE)
@@ -295,12 +292,12 @@ static void wrong_devices(struct thread *t)
     case 7: RT(VALUE, cudaDeviceSetLimit((enum cudaLimit)100, 1)); break;
     case 8: CU(CUDA_ERROR_INVALID_DEVICE, cuDeviceGet(&device, 99)); break;
     case 9: CU(CUDA_ERROR_INVALID_VALUE, cuCtxGetCurrent(NULL)); break;
-    case 10: CU(CUDA_ERROR_INVALID_CONTEXT, cuCtxPushCurrent(NULL)); break;
+    case 10: CU(CUDA_ERROR_INVALID_VALUE, cuCtxPushCurrent(NULL)); break;
     case 11:
         CU(CUDA_ERROR_INVALID_VALUE, cuDeviceGetAttribute(&n, (CUdevice_attribute)0, 0));
         break;
     case 12: RT(cudaErrorPeerAccessUnsupported, cudaDeviceEnablePeerAccess(0, 0)); break;
-    default: CU(CUDA_ERROR_INVALID_CONTEXT, cuCtxDestroy(NULL)); break;
+    default: CU(CUDA_ERROR_INVALID_VALUE, cuCtxDestroy(NULL)); break;
     }
 }
 

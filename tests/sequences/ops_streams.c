@@ -227,7 +227,7 @@ static void wait_event(struct thread *t)
     /* A wait for what is done already may be nothing that holds the stream. */
     bool held = t->stream[s].held || t->event[e].held;
     joins(t, s, &t->event[e].at);
-    enqueued(t, s);
+    waited(t, s);
     t->stream[s].held = held;
 }
 

@@ -285,6 +285,9 @@ int any_event(struct thread *t);
 void enqueued(struct thread *t, int s);
 /* The same for what may not take part in the legacy stream's order (allocations and frees). */
 void enqueued_alone(struct thread *t, int s);
+/* A new tick for a wait: in other streams than the legacy one it may be nothing at all, if its
+ * event is complete (an H200's answer). */
+void waited(struct thread *t, int s);
 /* Stream s comes after what the clock says. */
 void joins(struct thread *t, int s, const struct clock *c);
 /* The host knows that this is done, or all that is in the stream, or everything. */

@@ -191,6 +191,8 @@ WEIR_API CUresult cuCtxSetCurrent(CUcontext ctx)
 WEIR_API CUresult cuCtxPushCurrent_v2(CUcontext ctx)
 {
     CU_TRY(driver_ready());
+    if (ctx == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
     if (!handle_live(ctx, TAG_CONTEXT))
         return CUDA_ERROR_INVALID_CONTEXT;
     struct context_stack *s = stack_of_thread();
@@ -393,6 +395,8 @@ WEIR_API CUresult cuCtxCreate_v2(CUcontext *out, unsigned int flags, CUdevice de
 WEIR_API CUresult cuCtxDestroy_v2(CUcontext ctx)
 {
     CU_TRY(driver_initialized());
+    if (ctx == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
     if (!handle_live(ctx, TAG_CONTEXT) || ctx->primary)
         return CUDA_ERROR_INVALID_CONTEXT;
     if (ctx->device == NULL)

@@ -418,9 +418,10 @@ static __attribute__((noinline)) CUresult free_other(CUdeviceptr at, struct devi
 {
     void *p = (void *)(uintptr_t)at;
     CUresult r;
+    struct mem_info info;
     if (at == 0)
         return CUDA_SUCCESS;
-    if (mem_kind_of(p, NULL) == MEM_MANAGED)
+    if (mem_find(p, &info) && info.kind == MEM_MANAGED && info.base == at)
         return driver_error(CUDA_ERROR_NOT_SUPPORTED,
                             "cuMemFreeAsync: managed memory is not freed in stream order");
     if (graph_memory_free(at, s, &r))

@@ -84,6 +84,7 @@ static void allocating()
     ROW("inside memory of cudaMalloc", cudaFreeAsync((char *)q + 256, s), cudaErrorInvalidValue);
     MUST(cudaMallocManaged(&q, 4096));
     ROW("managed memory", cudaFreeAsync(q, s), cudaErrorNotSupported);
+    ROW("inside managed memory", cudaFreeAsync((char *)q + 256, s), cudaErrorInvalidValue);
     MUST(cudaMallocHost(&q, 4096));
     ROW("page-locked memory", cudaFreeAsync(q, s), cudaErrorInvalidValue);
 }
