@@ -17,6 +17,14 @@
 #include "base/base.h"
 #include "exec/internal.h"
 
+/* ThreadSanitizer keeps a call stack of its own and is told of switches. */
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define WEIR_TSAN 1
+#include <sanitizer/tsan_interface.h>
+#endif
+#endif
+
 enum {
     STACK_MAX = 8 << 20, /* bytes, taken as they are touched */
     STACK_MIN = 256 << 10,
@@ -35,6 +43,7 @@ struct fiber {
     bool over;
     uint8_t *low; /* the stack with its guard page */
     size_t bytes;
+    void *tsan_inside, *tsan_outside; /* ThreadSanitizer's */
 };
 
 static struct {
@@ -90,11 +99,38 @@ static void fiber_drop(struct fiber *f)
     pthread_mutex_unlock(&stacks.lock);
     if (keep)
         return;
+#ifdef WEIR_TSAN
+    if (f->tsan_inside != NULL)
+        __tsan_destroy_fiber(f->tsan_inside);
+#endif
     munmap(f->low, f->bytes);
     free(f);
 }
 
 /* ---- running ---- */
+
+/* Before a switch to the call, with a context for it if it has none yet. */
+static void tsan_enter(struct fiber *f)
+{
+#ifdef WEIR_TSAN
+    if (f->tsan_inside == NULL)
+        f->tsan_inside = __tsan_create_fiber(0);
+    f->tsan_outside = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(f->tsan_inside, 0);
+#else
+    (void)f;
+#endif
+}
+
+/* Before a switch back. */
+static void tsan_leave(struct fiber *f)
+{
+#ifdef WEIR_TSAN
+    __tsan_switch_to_fiber(f->tsan_outside, 0);
+#else
+    (void)f;
+#endif
+}
 
 /* makecontext passes integers: the address in halves. */
 static void fiber_main(unsigned low, unsigned high)
@@ -102,6 +138,7 @@ static void fiber_main(unsigned low, unsigned high)
     struct fiber *f = (struct fiber *)((uintptr_t)high << 32 | low);
     f->ended = f->fn(f->block, f->warp, f->mask, f->at);
     f->over = true;
+    tsan_leave(f);
     setcontext(f->outside);
 }
 
@@ -124,6 +161,7 @@ static void fiber_run(struct grid_block *b, struct fiber *f)
     b->fiber = f;
     /* it goes on with this thread's signals, not with those of the thread that it ran on last */
     pthread_sigmask(SIG_SETMASK, NULL, &f->inside.uc_sigmask);
+    tsan_enter(f);
     swapcontext(&here, &f->inside);
     b->fiber = NULL;
 }
@@ -133,6 +171,7 @@ bool fiber_yield(struct grid_block *b)
     struct fiber *f = b->fiber;
     if (f == NULL)
         return false;
+    tsan_leave(f);
     swapcontext(&f->inside, f->outside);
     return true;
 }
