@@ -385,7 +385,9 @@ static const char *const PREFETCH_PIPELINE = "function(early-cse,loop-mssa(licm)
 enum {
     LARGE_INSTRUCTIONS = 60000, /* as emitted */
     BASELINE_INSTRUCTIONS =
-        7000, /* as emitted: from here on optimized code may take more than a second */
+        4500, /* as emitted: from here on optimized code may take more than half a second */
+    OSR_INSTRUCTIONS =
+        7000, /* and from here on it can be entered, which costs kernels in lockstep */
 };
 
 /* Instructions of the module. */
@@ -478,12 +480,12 @@ static bool is_large(const struct session *s)
 /* Chooses the tier: up to here tiers do not differ. */
 static bool choose_tier(struct session *s, const struct jit_options *opt, struct diag *d)
 {
-    bool may =
-        opt->tier == JIT_TIER_FIRST_OF_MANY ||
-        (opt->tier == JIT_TIER_FIRST && (osr_possible(&s->cg) || !loops_over_barriers(&s->k)));
-    bool large = count_instructions(s->cg.alu.module) > BASELINE_INSTRUCTIONS;
-    s->baseline = opt->tier == JIT_TIER_BASELINE || (may && large);
-    s->osr_entry = osr_possible(&s->cg) && (s->baseline || large || !s->k.lockstep);
+    size_t n = count_instructions(s->cg.alu.module);
+    bool enters = osr_possible(&s->cg) && (n > OSR_INSTRUCTIONS || !s->k.lockstep);
+    bool may = opt->tier == JIT_TIER_FIRST_OF_MANY ||
+               (opt->tier == JIT_TIER_FIRST && (enters || !loops_over_barriers(&s->k)));
+    s->baseline = opt->tier == JIT_TIER_BASELINE || (may && n > BASELINE_INSTRUCTIONS);
+    s->osr_entry = enters || (osr_possible(&s->cg) && s->baseline);
     osr_decide(s->cg.alu.module, OSR_LEAVES, s->baseline);
     osr_decide(s->cg.alu.module, OSR_ENTERS, s->osr_entry);
     if (!s->baseline)
