@@ -352,8 +352,11 @@ static void update_exec(struct thread *t)
     }
     OK_RT(cudaGraphExecUpdate(e->h, g->h, &info));
     MUST_EQ(info.result, cudaGraphExecUpdateSuccess);
-    for (int i = 0; i < g->nodes; i++) /* what was switched off is on again */
+    for (int i = 0; i < g->nodes; i++) { /* what is switched off stays so */
+        bool enabled = e->as.node[i].enabled;
         e->as.node[i] = g->node[i];
+        e->as.node[i].enabled = enabled;
+    }
 }
 
 static void launch_graph(struct thread *t)

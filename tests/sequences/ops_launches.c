@@ -156,7 +156,7 @@ static void ask_kernel(struct thread *t)
         break;
     case 4:
         OK_RT(cudaOccupancyAvailableDynamicSMemPerBlock(&bytes, f, 1, 32));
-        MUST(bytes > 0);
+        MUST_EQ(bytes, 48 << 10);
         break;
     default: {
         cudaFunction_t function;

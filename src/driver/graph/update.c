@@ -267,8 +267,7 @@ static CUresult update_apply(CUgraphExec e, const struct pairing *p)
         CUresult r = params_clone(&node->p, &params);
         if (r != CUDA_SUCCESS)
             return r;
-        take(shadow, &params, true);
-        shadow->disabled = false;
+        take(shadow, &params, true);       /* what is switched off stays so */
         if (!is_memory_node(node->p.type)) /* those have nothing to do on the device */
             r = forward_change(e, shadow);
         if (r != CUDA_SUCCESS)

@@ -202,8 +202,9 @@ WEIR_API CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunct
     each = each > SHARED_RESERVED + f->info.static_shared
                ? each - SHARED_RESERVED - f->info.static_shared
                : 0;
-    uint64_t top = SHARED_OPTIN_MAX - f->info.static_shared;
-    *bytes = each < top ? each : top;
+    int top = 0; /* what the function may be launched with */
+    CU_TRY(cuFuncGetAttribute(&top, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, f));
+    *bytes = each < (uint64_t)top ? each : (uint64_t)top;
     return CUDA_SUCCESS;
 }
 

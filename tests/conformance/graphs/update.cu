@@ -80,6 +80,12 @@ static void one_node()
     OK(cudaGraphExecMemcpyNodeSetParams1D(exec, c, h + 1, d, sizeof(int), cudaMemcpyDefault));
     CHECK_EQ_INT(launched(exec), -1);
     CHECK_EQ_INT(h[1], 1002);
+    /* what is switched off stays so when the whole is updated */
+    cudaGraphExecUpdateResultInfo info;
+    OK(cudaGraphNodeSetEnabled(exec, k, 0));
+    OK(cudaGraphExecUpdate(exec, g, &info));
+    OK(cudaGraphNodeGetEnabled(exec, k, &enabled));
+    CHECK_EQ_INT(enabled, 0);
     OK(cudaGraphExecDestroy(exec));
     OK(cudaGraphDestroy(g));
 }
