@@ -116,7 +116,7 @@ class Function:
         for line in chosen:
             if isinstance(line, tuple):
                 if line[0] == "keep":
-                    line = line[1]
+                    line = line[1] + " // phase"
                 elif line[1] in used:
                     line = line[1] + ":;"
                 else:
@@ -153,10 +153,18 @@ class Kernel:
               (2, 16, 3), (1, 32, 1), (160, 1, 1), (256, 1, 1)]
     GRIDS = [(1, 1, 1), (1, 1, 1), (2, 1, 1), (3, 1, 1), (2, 2, 1), (1, 2, 2), (1, 1, 3)]
 
-    def __init__(self, seed, name):
+    CHILD_THREADS = 64  # at most, in one block
+
+    def __init__(self, seed, name, launches=False, is_child=False):
+        """A kernel of a seed. With `launches`, one thread of each block launches a kernel of its own."""
         self.seed, self.name = seed, name
-        self.r = r = Choices(seed)
+        self.r = r = Choices(seed * 2 + 1 if is_child else seed)
         self.block, self.grid = r.pick(self.SHAPES), r.pick(self.GRIDS)
+        if is_child:
+            self.grid = (1, 1, 1)
+            while self.block[0] * self.block[1] * self.block[2] > self.CHILD_THREADS:
+                self.block = r.pick(self.SHAPES)
+        self.child = Kernel(seed, name + "_child", is_child=True) if launches else None
         self.threads = self.block[0] * self.block[1] * self.block[2]
         self.exits = r.chance(30)
         self.functions, self.texts = [], []
@@ -191,8 +199,8 @@ class Kernel:
         values = [expressions.value(context, t, 1) for t in self.parameters]
         return ", ".join(["A"] + ["(%s)(%s)" % (t, v) for t, v in zip(self.parameters, values)] + ["%uu" % self.r.below(4)])
 
-    def attribute(self):
-        return self.r.pick(["", "__noinline__ ", "__forceinline__ ", "__noinline__ "])
+    def attribute(self, recursive=False):
+        return self.r.pick(["", "__noinline__ "] if recursive else ["", "__noinline__ ", "__forceinline__ ", "__noinline__ "])
 
     # Functions ------------------------------------------------------------------------------------------
 
@@ -235,8 +243,9 @@ class Kernel:
 
     def plain_function(self, name):
         function = Function(self, "T", name)
-        body = self.thread_body(function, self.r.between(2, 7), self.r.chance(35))
-        self.finish(function, "static %sHD u32 %s(%s)" % (self.attribute(), name, self.parameter_list(True)), body)
+        recursive = self.r.chance(35)
+        body = self.thread_body(function, self.r.between(2, 7), recursive)
+        self.finish(function, "static %sHD u32 %s(%s)" % (self.attribute(recursive), name, self.parameter_list(True)), body)
 
     def classes(self):
         """A base class and two that override its work."""
@@ -264,14 +273,13 @@ class Kernel:
         e, s = self.start(function, context, [("x", "u32")], self.r.between(1, 3))
         function.budget = self.r.between(2, 6)
         body = s.block(context, self.r.between(2, 5))
-        if self.r.chance(30):
+        recursive = not function.apart and self.r.chance(30)
+        if recursive:
             body += ["if (depth != 0u && (%s)) {" % e.condition(context, 1, "M"),
                      s.convert(s.target(), "%s(A, mask, %s, %s, depth - 1u)" % (name, e.u32(context, 1, "M"),
                                                                            e.u32(context, 1))), "}"]
         head = "static %sHD u32 %s(const args &A, u32 mask, u32 um, u32 x, u32 depth)" % (
-            "__forceinline__ " if function.apart else self.attribute(), name)
-        if function.apart:
-            body = [line for line in body if not (isinstance(line, str) and name + "(" in line)]
+            "__forceinline__ " if function.apart else self.attribute(recursive), name)
         self.finish(function, head, body + ["return %s;" % self.result(function)])
 
     def block_function(self, name):
@@ -285,12 +293,13 @@ class Kernel:
         function.budget = self.r.between(2, 6)
         body = s.block(context, self.r.between(2, 5))
         shared = "".join(", " + n for n, _ in self.shared)
-        if self.r.chance(30):
+        recursive = self.r.chance(30)
+        if recursive:
             body += ["if (depth != 0u && (%s)) {" % e.condition(context, 1, "B"),
                      s.convert(s.target(), "%s(A, %s, %s, depth - 1u%s)" % (name, e.u32(context, 1, "B"),
                                                                        e.u32(context, 1), shared)), "}"]
         head = "static %sHD u32 %s(const args &A, u32 ub, u32 x, u32 depth%s)" % (
-            self.attribute(), name, "".join(", %s *%s" % (t, n) for n, t in self.shared))
+            self.attribute(recursive), name, "".join(", %s *%s" % (t, n) for n, t in self.shared))
         self.finish(function, head, body + ["return %s;" % self.result(function)])
 
     # The kernel -----------------------------------------------------------------------------------------
@@ -332,6 +341,8 @@ class Kernel:
                 function.objects.append(name)
         for name, type_ in self.shared:
             function.declared.append("%s[tid] = %s;" % (name, e.value(context, type_, 2)))
+        if self.child:
+            function.declared.append(self.launch(e, context))
         function.shared = list(self.shared)
         function.budget = r.pick([3, 4, 6, 8, 12, 20, 40])
         context.tangled = r.chance(15)
@@ -344,18 +355,29 @@ class Kernel:
                                                                       self.name), lines)
         self.texts += ['extern "C" __global__ void %s(args A) { %s_body(A); }' % (self.name, self.name)]
 
+    def launch(self, e, context):
+        """The launch of the child, whose output comes after that of all threads of this kernel."""
+        condition = "tid == %uu && (%s)" % (self.r.below(self.threads), e.condition(context, 1))
+        return ("if (%s) LAUNCH(%s, dim3(%d, %d, %d), %d, block_rank() * %du + nt * grid_blocks());"
+                % ((condition, self.child.name) + self.child.block + (self.child.dynamic, self.CHILD_THREADS)))
+
+    def rows(self):
+        """Rows of the output: one a thread, and those of the children."""
+        blocks = self.grid[0] * self.grid[1] * self.grid[2]
+        return blocks * (self.threads + (self.CHILD_THREADS if self.child else 0))
+
     def entry(self):
         """The kernel's row in the program's table."""
         r = self.r
-        return ('{"%s", %dull, dim3(%d, %d, %d), dim3(%d, %d, %d), %d, (const void *)%s, %s_body_of, '
+        return ('{"%s", %dull, dim3(%d, %d, %d), dim3(%d, %d, %d), %d, %d, (const void *)%s, %s_body_of, '
                 '{NULL, NULL, NULL, %uu, 0x%xull, %s, %s, %d, %d, %s}},'
                 % ((self.name, self.seed) + self.grid + self.block
-                   + (self.dynamic, self.name, self.name, r.below(1 << 32) >> r.below(31), r.word() >> r.below(60),
+                   + (self.dynamic, self.rows(), self.name, self.name, r.below(1 << 32) >> r.below(31), r.word() >> r.below(60),
                       r.pick(["1.5f", "-3.25f", "1e10f", "0.0f"]), r.pick(["2.5", "-1e100", "7.0"]),
                       r.between(-32768, 32767), r.below(256), r.pick(["true", "false"]))))
 
     def text(self):
-        lines = ["", "/* Seed %d. */" % self.seed] + self.texts
+        lines = (self.child.text() if self.child else ["", "/* Seed %d. */" % self.seed]) + self.texts
         lines += ["#ifndef __CUDA_ARCH__", "static void %s_body_of(args A) { %s_body(A); }" % (self.name, self.name), "#endif"]
         return lines
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Writes a CUDA C++ program of random kernels, each from a seed of its own (functions.py).
 
-    generate.py FIRST COUNT >program.cu         kernels of the seeds FIRST to FIRST + COUNT - 1
+    generate.py FIRST COUNT {launches} >program.cu      kernels of the seeds FIRST to FIRST + COUNT - 1
 
-A seed gives the same bytes on every machine. The program includes program.h, which says how it is run.
+With `launches` the kernels launch kernels (compiled with -rdc=true). A seed gives the same bytes on every machine. The program includes program.h, which says how it is run.
 """
 import sys
 
@@ -22,10 +22,11 @@ def indented(lines):
     return result
 
 
-def program(seeds):
+def program(seeds, launches=False):
     """The text of the program of these seeds."""
-    kernels = [Kernel(seed, "k%d" % seed) for seed in seeds]
-    lines = ["/* Seeds %d to %d of tests/programs/generate.py. */" % (seeds[0], seeds[-1]), '#include "program.h"']
+    kernels = [Kernel(seed, "k%d" % seed, launches) for seed in seeds]
+    lines = ["/* Seeds %d to %d of tests/programs/generate.py%s. */"
+             % (seeds[0], seeds[-1], ", launches" if launches else ""), '#include "program.h"']
     for kernel in kernels:
         lines += kernel.text()
     lines += ["#ifndef __CUDA_ARCH__", "static const struct kernel kernels[] = {"]
@@ -36,6 +37,6 @@ def program(seeds):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    if len(sys.argv) not in (3, 4) or sys.argv[3:] not in ([], ["launches"]):
         sys.exit(__doc__)
-    sys.stdout.write(program(range(int(sys.argv[1]), int(sys.argv[1]) + int(sys.argv[2]))))
+    sys.stdout.write(program(range(int(sys.argv[1]), int(sys.argv[1]) + int(sys.argv[2])), len(sys.argv) == 4))

@@ -2,8 +2,9 @@
  *
  *   program {--kernel NAME} {--ptx FILE}... {--oracle} {--quiet}
  *
- * Without --ptx the device code is the program's own. With it, the kernels of each file are run by the driver
- * API; the file `own` is the program's own code. --oracle runs them on the host alone. The program's status is 1 where something differs or fails. */
+ * Without --ptx the device code is the program's own. With it, the kernels of each file are run by
+ * the driver API; the file `own` is the program's own code. --oracle runs them on the host alone.
+ * The program's status is 1 where something differs or fails. */
 #ifndef PROGRAM_MAIN_H
 #define PROGRAM_MAIN_H
 
@@ -11,194 +12,209 @@
 
 static u64 next_number(u64 *state)
 {
-  u64 z = *state += 0x9e3779b97f4a7c15ull;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-  return z ^ z >> 31;
+    u64 z = *state += 0x9e3779b97f4a7c15ull;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+    return z ^ z >> 31;
 }
 
 /* One kernel's memory: the output, the sums and the input, which it does not change. */
 struct memory {
-  u32 *out, *in;
-  struct sums *sums;
-  size_t bytes;
+    u32 *out, *in;
+    struct sums *sums;
+    size_t bytes;
 };
 
 static void fill(struct memory *m, const struct kernel *k)
 {
-  u64 state = k->seed;
-  memset(m->out, 0, m->bytes);
-  for (u32 i = 0; i < INPUTS; i++) {
-    u64 v = next_number(&state);
-    m->in[i] = v & 1 ? (u32)(v >> 32) : (u32)(v >> 32) >> (v >> 1 & 31);
-  }
-  memset(m->sums, 0, sizeof *m->sums);
-  memset(m->sums->and_, 0xff, sizeof m->sums->and_);
-  memset(m->sums->min, 0xff, sizeof m->sums->min);
+    u64 state = k->seed;
+    memset(m->out, 0, m->bytes);
+    for (u32 i = 0; i < INPUTS; i++) {
+        u64 v = next_number(&state);
+        m->in[i] = v & 1 ? (u32)(v >> 32) : (u32)(v >> 32) >> (v >> 1 & 31);
+    }
+    memset(m->sums, 0, sizeof *m->sums);
+    memset(m->sums->and_, 0xff, sizeof m->sums->and_);
+    memset(m->sums->min, 0xff, sizeof m->sums->min);
 }
 
 static struct args arguments(const struct kernel *k, const struct memory *m)
 {
-  struct args args = k->args;
-  args.out = m->out;
-  args.in = m->in;
-  args.sums = m->sums;
-  return args;
+    struct args args = k->args;
+    args.out = m->out;
+    args.in = m->in;
+    args.sums = m->sums;
+    return args;
 }
 
 static bool fails(const char *what, const struct kernel *k, cudaError_t error)
 {
-  if (error != cudaSuccess)
-    printf("fails: %s of %s, seed %llu: %s\n", what, k->name, k->seed, cudaGetErrorString(error));
-  return error != cudaSuccess;
+    if (error != cudaSuccess)
+        printf("fails: %s of %s, seed %llu: %s\n", what, k->name, k->seed,
+               cudaGetErrorString(error));
+    return error != cudaSuccess;
 }
 
 /* Says where two outputs differ first. */
-static bool differs(const struct kernel *k, const char *what, const struct memory *is, const struct memory *should)
+static bool differs(const struct kernel *k, const char *what, const struct memory *is,
+                    const struct memory *should)
 {
-  u32 threads = k->block.x * k->block.y * k->block.z, words = (u32)(is->bytes / 4), wrong = 0, first = 0;
-  for (u32 i = words; i--;)
-    if (is->out[i] != should->out[i]) {
-      wrong++;
-      first = i;
+    u32 threads = k->block.x * k->block.y * k->block.z, words = (u32)(is->bytes / 4), wrong = 0,
+        first = 0;
+    for (u32 i = words; i--;)
+        if (is->out[i] != should->out[i]) {
+            wrong++;
+            first = i;
+        }
+    if (wrong) {
+        u32 thread = first / WORDS;
+        printf("differs: %s, seed %llu, %s: block %u, thread %u, word %u: %#x, on the host %#x (%u "
+               "words)\n",
+               k->name, k->seed, what, thread / threads, thread % threads, first % WORDS,
+               is->out[first], should->out[first], wrong);
     }
-  if (wrong) {
-    u32 thread = first / WORDS;
-    printf("differs: %s, seed %llu, %s: block %u, thread %u, word %u: %#x, on the host %#x (%u words)\n", k->name,
-           k->seed, what, thread / threads, thread % threads, first % WORDS, is->out[first], should->out[first],
-           wrong);
-  }
-  const u32 *a = (const u32 *)is->sums, *b = (const u32 *)should->sums;
-  for (u32 i = 0; i < sizeof(struct sums) / 4 && !wrong; i++)
-    if (a[i] != b[i]) {
-      printf("differs: %s, seed %llu, %s: word %u of the sums: %#x, on the host %#x\n", k->name, k->seed, what, i,
-             a[i], b[i]);
-      wrong++;
-    }
-  return wrong != 0;
+    const u32 *a = (const u32 *)is->sums, *b = (const u32 *)should->sums;
+    for (u32 i = 0; i < sizeof(struct sums) / 4 && !wrong; i++)
+        if (a[i] != b[i]) {
+            printf("differs: %s, seed %llu, %s: word %u of the sums: %#x, on the host %#x\n",
+                   k->name, k->seed, what, i, a[i], b[i]);
+            wrong++;
+        }
+    return wrong != 0;
 }
 
 /* Runs a kernel on the device: the program's own, or that of a module. */
-static bool run_on_device(const struct kernel *k, CUmodule module, const struct memory *device, struct memory *result)
+static bool run_on_device(const struct kernel *k, CUmodule module, const struct memory *device,
+                          struct memory *result)
 {
-  struct args args = arguments(k, device);
-  void *parameters[] = {&args};
-  fill(result, k);
-  if (fails("a copy", k, cudaMemcpy(device->out, result->out, result->bytes, cudaMemcpyHostToDevice))
-      || fails("a copy", k, cudaMemcpy(device->in, result->in, INPUTS * 4, cudaMemcpyHostToDevice))
-      || fails("a copy", k, cudaMemcpy(device->sums, result->sums, sizeof(struct sums), cudaMemcpyHostToDevice)))
-    return false;
-  if (module != NULL) {
-    CUfunction function;
-    int error = cuModuleGetFunction(&function, module, k->name);
-    if (error == 0)
-      error = cuLaunchKernel(function, k->grid.x, k->grid.y, k->grid.z, k->block.x, k->block.y, k->block.z, k->dynamic,
-                             NULL, parameters, NULL);
-    if (error != 0) {
-      printf("fails: the launch of %s, seed %llu: CUDA error %d\n", k->name, k->seed, error);
-      return false;
+    struct args args = arguments(k, device);
+    void *parameters[] = {&args};
+    fill(result, k);
+    if (fails("a copy", k,
+              cudaMemcpy(device->out, result->out, result->bytes, cudaMemcpyHostToDevice)) ||
+        fails("a copy", k,
+              cudaMemcpy(device->in, result->in, INPUTS * 4, cudaMemcpyHostToDevice)) ||
+        fails("a copy", k,
+              cudaMemcpy(device->sums, result->sums, sizeof(struct sums), cudaMemcpyHostToDevice)))
+        return false;
+    if (module != NULL) {
+        CUfunction function;
+        int error = cuModuleGetFunction(&function, module, k->name);
+        if (error == 0)
+            error = cuLaunchKernel(function, k->grid.x, k->grid.y, k->grid.z, k->block.x,
+                                   k->block.y, k->block.z, k->dynamic, NULL, parameters, NULL);
+        if (error != 0) {
+            printf("fails: the launch of %s, seed %llu: CUDA error %d\n", k->name, k->seed, error);
+            return false;
+        }
+    } else if (fails(
+                   "the launch", k,
+                   cudaLaunchKernel(k->symbol, k->grid, k->block, parameters, k->dynamic, NULL))) {
+        return false;
     }
-  } else if (fails("the launch", k, cudaLaunchKernel(k->symbol, k->grid, k->block, parameters, k->dynamic, NULL))) {
-    return false;
-  }
-  return !fails("the run", k, cudaDeviceSynchronize())
-         && !fails("a copy", k, cudaMemcpy(result->out, device->out, result->bytes, cudaMemcpyDeviceToHost))
-         && !fails("a copy", k, cudaMemcpy(result->sums, device->sums, sizeof(struct sums), cudaMemcpyDeviceToHost));
+    return !fails("the run", k, cudaDeviceSynchronize()) &&
+           !fails("a copy", k,
+                  cudaMemcpy(result->out, device->out, result->bytes, cudaMemcpyDeviceToHost)) &&
+           !fails(
+               "a copy", k,
+               cudaMemcpy(result->sums, device->sums, sizeof(struct sums), cudaMemcpyDeviceToHost));
 }
 
 static void *host_memory(size_t bytes)
 {
-  void *p = calloc(1, bytes);
-  if (p == NULL)
-    host_fail("no memory");
-  return p;
+    void *p = calloc(1, bytes);
+    if (p == NULL)
+        host_fail("no memory");
+    return p;
 }
 
 static struct memory make_memory(size_t bytes, bool on_device)
 {
-  struct memory m;
-  m.bytes = bytes;
-  if (!on_device) {
-    m.out = (u32 *)host_memory(bytes);
-    m.in = (u32 *)host_memory(INPUTS * 4);
-    m.sums = (struct sums *)host_memory(sizeof(struct sums));
-  } else if (cudaMalloc((void **)&m.out, bytes) != cudaSuccess || cudaMalloc((void **)&m.in, INPUTS * 4) != cudaSuccess
-             || cudaMalloc((void **)&m.sums, sizeof(struct sums)) != cudaSuccess) {
-    printf("fails: no device memory\n");
-    exit(1);
-  }
-  return m;
-}
-
-static u32 threads_of(const struct kernel *k)
-{
-  return k->grid.x * k->grid.y * k->grid.z * k->block.x * k->block.y * k->block.z;
+    struct memory m;
+    m.bytes = bytes;
+    if (!on_device) {
+        m.out = (u32 *)host_memory(bytes);
+        m.in = (u32 *)host_memory(INPUTS * 4);
+        m.sums = (struct sums *)host_memory(sizeof(struct sums));
+    } else if (cudaMalloc((void **)&m.out, bytes) != cudaSuccess ||
+               cudaMalloc((void **)&m.in, INPUTS * 4) != cudaSuccess ||
+               cudaMalloc((void **)&m.sums, sizeof(struct sums)) != cudaSuccess) {
+        printf("fails: no device memory\n");
+        exit(1);
+    }
+    return m;
 }
 
 /* What a kernel should write, by two runs on the host that must agree. */
 static void run_on_host(const struct kernel *k, struct memory *should, struct memory *other)
 {
-  fill(should, k);
-  host_run(k->name, k->grid, k->block, k->host, arguments(k, should), false);
-  fill(other, k);
-  host_run(k->name, k->grid, k->block, k->host, arguments(k, other), true);
-  host.now = NULL;
-  if (differs(k, "the second run", other, should))
-    host_fail("a race");
+    fill(should, k);
+    host_run(k->name, k->grid, k->block, k->host, arguments(k, should), false);
+    fill(other, k);
+    host_run(k->name, k->grid, k->block, k->host, arguments(k, other), true);
+    host.now = NULL;
+    if (differs(k, "the second run", other, should))
+        host_fail("a race");
 }
 
 static int program_main(int argc, char **argv, const struct kernel *kernels, u32 count)
 {
-  enum { FILES = 16 };
-  const char *only = NULL, *files[FILES];
-  CUmodule modules[FILES];
-  u32 file_count = 0, run = 0, wrong = 0;
-  bool oracle = false, quiet = false;
-  for (int i = 1; i < argc; i++) {
-    if (strcmp(argv[i], "--kernel") == 0 && i + 1 < argc) {
-      only = argv[++i];
-    } else if (strcmp(argv[i], "--ptx") == 0 && i + 1 < argc && file_count < FILES) {
-      files[file_count++] = argv[++i];
-    } else if (strcmp(argv[i], "--oracle") == 0) {
-      oracle = true;
-    } else if (strcmp(argv[i], "--quiet") == 0) {
-      quiet = true;
-    } else {
-      fprintf(stderr, "usage: %s {--kernel NAME} {--ptx FILE}... {--oracle} {--quiet}\n", argv[0]);
-      return 2;
+    enum { FILES = 16 };
+    const char *only = NULL, *files[FILES];
+    CUmodule modules[FILES];
+    u32 file_count = 0, run = 0, wrong = 0;
+    bool oracle = false, quiet = false;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--kernel") == 0 && i + 1 < argc) {
+            only = argv[++i];
+        } else if (strcmp(argv[i], "--ptx") == 0 && i + 1 < argc && file_count < FILES) {
+            files[file_count++] = argv[++i];
+        } else if (strcmp(argv[i], "--oracle") == 0) {
+            oracle = true;
+        } else if (strcmp(argv[i], "--quiet") == 0) {
+            quiet = true;
+        } else {
+            fprintf(stderr, "usage: %s {--kernel NAME} {--ptx FILE}... {--oracle} {--quiet}\n",
+                    argv[0]);
+            return 2;
+        }
     }
-  }
-  size_t bytes = 0;
-  for (u32 i = 0; i < count; i++)
-    bytes = threads_of(&kernels[i]) > bytes ? threads_of(&kernels[i]) : bytes;
-  bytes *= WORDS * 4;
-  struct memory should = make_memory(bytes, false), other = make_memory(bytes, false), device = {};
-  if (!oracle)
-    device = make_memory(bytes, true);
-  for (u32 f = 0; f < file_count; f++) {
-    modules[f] = NULL;
-    int error = strcmp(files[f], "own") == 0 ? 0 : cuModuleLoad(&modules[f], files[f]);
-    if (error != 0) {
-      printf("fails: loading %s: CUDA error %d\n", files[f], error);
-      return 1;
+    size_t bytes = 0;
+    for (u32 i = 0; i < count; i++)
+        bytes = kernels[i].rows > bytes ? kernels[i].rows : bytes;
+    bytes *= WORDS * 4;
+    struct memory should = make_memory(bytes, false), other = make_memory(bytes, false),
+                  device = {};
+    if (!oracle)
+        device = make_memory(bytes, true);
+    if (!oracle && cudaDeviceSetLimit(cudaLimitStackSize, 32 << 10) != cudaSuccess) {
+        printf("fails: no stacks for recursion\n");
+        return 1;
     }
-  }
-  for (u32 i = 0; i < count; i++) {
-    const struct kernel *k = &kernels[i];
-    if (only != NULL && strcmp(only, k->name) != 0)
-      continue;
-    should.bytes = other.bytes = device.bytes = (size_t)threads_of(k) * WORDS * 4;
-    run_on_host(k, &should, &other);
-    for (u32 f = 0; !oracle && f < (file_count ? file_count : 1); f++) {
-      run++;
-      if (!run_on_device(k, file_count ? modules[f] : NULL, &device, &other))
-        wrong++;
-      else
-        wrong += differs(k, file_count ? files[f] : "own", &other, &should);
+    for (u32 f = 0; f < file_count; f++) {
+        modules[f] = NULL;
+        int error = strcmp(files[f], "own") == 0 ? 0 : cuModuleLoad(&modules[f], files[f]);
+        if (error != 0) {
+            printf("fails: loading %s: CUDA error %d\n", files[f], error);
+            return 1;
+        }
     }
-  }
-  if (!quiet)
-    printf("%u runs, %u wrong\n", run, wrong);
-  return wrong != 0;
+    for (u32 i = 0; i < count; i++) {
+        const struct kernel *k = &kernels[i];
+        if (only != NULL && strcmp(only, k->name) != 0)
+            continue;
+        should.bytes = other.bytes = device.bytes = (size_t)k->rows * WORDS * 4;
+        run_on_host(k, &should, &other);
+        for (u32 f = 0; !oracle && f < (file_count ? file_count : 1); f++) {
+            run++;
+            if (!run_on_device(k, file_count ? modules[f] : NULL, &device, &other))
+                wrong++;
+            else
+                wrong += differs(k, file_count ? files[f] : "own", &other, &should);
+        }
+    }
+    if (!quiet)
+        printf("%u runs, %u wrong\n", run, wrong);
+    return wrong != 0;
 }
 #endif

@@ -11,6 +11,9 @@ in N of the pairs, others from program to program:
     own   as weircc compiles it, whatever -O says: that is for host code
     G     with -G
     O0    without any optimisation of the device code, which weircc's options do not offer
+    nvcc, nvccG    NVIDIA's PTX, without -G and with it, where there is an nvcc
+
+Every eighth program has kernels that launch kernels; it has the first two forms only.
 
 What differs, fails or hangs is left in the directory as a program of one kernel, with the message above it;
 reduce.py makes it small. The status is 1 then.
@@ -34,28 +37,33 @@ TIERS = ["optimizing", "baseline", "both"]
 
 def environment(tier):
     """What a program runs with."""
-    return dict(os.environ, WEIR_JIT=tier, WEIR_CACHE_DIR="off", WEIR_WORKERS=os.environ.get("WEIR_WORKERS", "2"))
+    return dict(os.environ, WEIR_JIT=tier, WEIR_CACHE_DIR="off", WEIR_WORKERS=os.environ.get("WEIR_WORKERS", "2"),
+                WEIR_FAULTS=os.environ.get("WEIR_FAULTS", "off"))
 
 
 def sample(pairs, count, number):
-    """The pairs of form and tier in which a program is run, by tier."""
+    """The pairs of form and tier in which a program is run."""
     if count:
         step = 4 if len(pairs) % 2 else 1  # neighbours are of one tier
         pairs = [pairs[(number * count + k) * step % len(pairs)] for k in range(min(count, len(pairs)))]
-    tiers = {}
-    for form, tier in pairs:
-        tiers.setdefault(tier, []).append(form)
-    return tiers
+    return pairs
 
 
-def build(weir, source, directory, forms):
-    """Compiles a program, and the other forms of its device code. Gives the program and the arguments that
-    name each form; raises CalledProcessError."""
+def build(weir, source, directory, forms, launches=False):
+    """Compiles a program, and the other forms of its device code. Gives the command that runs each form;
+    raises CalledProcessError."""
     weircc = os.path.join(weir, "bin", "weircc")
+    run = lambda command, **how: subprocess.run(command, check=True, capture_output=True, text=True, errors="replace", **how)
+    program_of = lambda name, *flags: [weircc, "-O0", *flags] + FLAGS + [source, "-o", name, "-lcuda"]
+    if launches:  # linked device code: each form is a program
+        commands = {}
+        for form in set(forms) & {"own", "G"}:
+            commands[form] = [os.path.join(directory, form)]
+            run(program_of(commands[form][0], "-rdc=true", "-lcudadevrt", *(["-G"] if form == "G" else [])))
+        return commands
     out = os.path.join(directory, "program")
-    run = lambda command, **how: subprocess.run(command, check=True, capture_output=True, text=True, **how)
-    run([weircc, "-O0"] + FLAGS + [source, "-o", out, "-lcuda"])
-    names = {}
+    run(program_of(out))
+    commands = {}
     for form in forms:
         ptx = os.path.join(directory, form + ".ptx")
         if form == "own":
@@ -65,16 +73,19 @@ def build(weir, source, directory, forms):
         elif form == "O0":
             script = run([weircc, "--dryrun", "-ptx"] + FLAGS + [source, "-o", ptx]).stdout
             run(["sh"], input=re.sub(r" -O2 ", " -O0 ", script))
+        elif form in ("nvcc", "nvccG"):
+            run(["nvcc", "-ptx"] + ["-G"] * (form == "nvccG") + FLAGS + [source, "-o", ptx])
         else:
             sys.exit("run.py: there is no form " + form)
-        names[form] = ["--ptx", ptx]
-    return out, names
+        commands[form] = [out, "--ptx", ptx]
+    return commands
 
 
 def execute(command, tier, limit):
     """The output of a program and its status, None where it did not end."""
     try:
-        done = subprocess.run(command, env=environment(tier), capture_output=True, text=True, timeout=limit)
+        done = subprocess.run(command, env=environment(tier), capture_output=True, text=True,
+                              errors="replace", timeout=limit)
         return done.stdout + done.stderr, done.returncode
     except subprocess.TimeoutExpired as expired:
         return (expired.stdout or b"").decode(errors="replace") + "did not end in %d s\n" % limit, None
@@ -93,45 +104,47 @@ class Run:
         """One program: that of the seeds, or a text. Gives [(form and tier, runs, {seed: message} of what is
         wrong)]."""
         options = self.options
-        pairs = [(form, tier) for tier in options.tiers for form in options.forms]
-        tiers = sample(pairs, options.sample, seeds[0] // options.batch)
+        number = seeds[0] // options.batch
+        launches = " LAUNCH(" in text if text else number % 8 == 7
+        pairs = sample([(form, tier) for tier in options.tiers for form in options.forms], options.sample, number)
         directory = tempfile.mkdtemp(prefix="programs-")
         results = []
         try:
             source = os.path.join(directory, "program.cu")
             with open(source, "w", encoding="utf-8") as f:
-                f.write(text or program(seeds))
+                f.write(text or program(seeds, launches))
             try:
-                out, names = build(options.build, source, directory, {f for forms in tiers.values() for f in forms})
+                commands = build(options.build, source, directory, sorted({form for form, _ in pairs}), launches)
             except subprocess.CalledProcessError as error:
-                if len(seeds) > 1 and not text:
-                    return [r for seed in seeds for r in self.batch([seed])]
-                return [("compiler", 1, {seeds[0]: error.stdout + error.stderr})]
-            for tier, forms in tiers.items():
-                command = [out] + [word for form in forms for word in names[form]]
-                output, status = execute(command, tier, options.limit)
-                wrong = {}
-                for line in output.splitlines():
-                    match = re.search(r"seed (\d+)", line)
-                    if match and status is not None:
-                        wrong.setdefault(int(match.group(1)), "%s, tier %s" % (line.replace(directory + "/", ""), tier))
-                if status not in (0, 1) or (status == 1 and not wrong):
-                    wrong.update(self.single(command, tier, seeds, directory))
-                for form in forms:
-                    results.append((form + " " + tier, len(seeds),
-                                    {s: m for s, m in wrong.items() if form + ".ptx" in m or form == forms[0]
-                                     and not any(f + ".ptx" in m for f in forms)}))
+                return [("compiler", len(seeds), {seeds[0]: "seed %d: %s" % (seeds[0], error.stdout + error.stderr)})]
+            for form, tier in pairs:
+                if form in commands:
+                    results.append(("%s %s%s" % (form, tier, " launches" if launches else ""), len(seeds),
+                                    self.one_run(commands[form], form, tier, seeds, directory)))
         finally:
             shutil.rmtree(directory, ignore_errors=True)
         return results
 
-    def single(self, command, tier, seeds, directory):
+    def one_run(self, command, form, tier, seeds, directory):
+        """What is wrong when a program is run in one form and tier: {seed: message}."""
+        output, status = execute(command, tier, self.options.limit)
+        wrong = {}
+        for line in output.splitlines():
+            match = re.search(r"seed (\d+)", line)
+            if match and status is not None:
+                wrong.setdefault(int(match.group(1)), line)
+        if status not in (0, 1) or (status == 1 and not wrong):
+            wrong = self.single(command, tier, seeds)
+        return {seed: "%s, form %s, tier %s" % (message.replace(directory + "/", ""), form, tier)
+                for seed, message in wrong.items()}
+
+    def single(self, command, tier, seeds):
         """Kernel by kernel, where a program crashed or hung."""
         wrong = {}
         for seed in seeds:
             text, status = execute(command + ["--kernel", "k%d" % seed], tier, max(60, self.options.limit // 4))
             if status != 0:
-                wrong[seed] = "%s, tier %s, status %s" % (text.replace(directory + "/", "").strip(), tier, status)
+                wrong[seed] = "seed %d: status %s: %s" % (seed, status, text.strip())
         return wrong
 
     def take(self, seeds, results, keep=True):
@@ -152,7 +165,8 @@ class Run:
         if self.options.keep:
             os.makedirs(self.options.keep, exist_ok=True)
             with open(os.path.join(self.options.keep, "%d.cu" % seed), "w", encoding="utf-8") as f:
-                f.write("/* %s */\n%s" % (message.replace("*/", "* /"), program([seed])))
+                launches = seed // self.options.batch % 8 == 7
+                f.write("/* %s */\n%s" % (message.replace("*/", "* /"), program([seed], launches)))
 
 
 def main():

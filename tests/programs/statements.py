@@ -108,17 +108,17 @@ class Statements:
         together = 1 if level != "T" else 0
         block = 1 if level == "B" and not context.phase else 0
         table = [
-            (14, self.assign), (3, self.array_store), (2, self.own_memory), (2 if self.f.shared else 0, self.shared_store),
+            (9, self.assign), (3, self.array_store), (2, self.own_memory), (2 if self.f.shared else 0, self.shared_store),
             (3, self.global_atomic), (1, self.fence),
-            (8 * nested, self.branch), (6 * nested, self.loop), (3 * nested, self.switch), (3 * nested, self.tangle),
+            (8 * nested, self.branch), (6 * nested, self.loop), (3 * nested, self.switch), (5 * nested, self.tangle),
             (3 if context.loops else 0, self.leave_loop), (1 * nested, self.one_lane),
             (1 if level == "T" and self.f.may_return else 0, self.leave),
             (5 if self.f.callable("T") else 0, self.call), (2 if self.f.objects else 0, self.virtual_call),
             (2 if len(self.f.callable("T")) > 1 else 0, self.pointer_call),
-            (9 * together, self.warp_operation), (5 * together * nested, self.lanes), (2 * together, self.warp_exchange),
+            (14 * together, self.warp_operation), (7 * together * nested, self.lanes), (3 * together, self.warp_exchange),
             (3 * together if self.f.callable("M") else 0, self.call_together),
             (3 * nested * together, self.part),
-            (6 * block, self.barrier), (6 * block * nested, self.exchange), (3 * block * nested, self.shared_sums),
+            (6 * block, self.barrier), (9 * block * nested, self.exchange), (3 * block * nested, self.shared_sums),
             (5 * block if self.f.callable("B") else 0, self.call_block), (2 * nested, self.stride_loop),
         ]
         return r.weighted(table)(context)
@@ -138,7 +138,7 @@ class Statements:
         if type_ in ("u32", "u64", "f32", "f64") and r.chance(30):
             operator = r.pick(["+=", "-=", "*="]) if type_[0] == "f" else r.pick(["+=", "-=", "*=", "^=", "|=", "&="])
             return ["%s %s %s;" % (name, operator, self.e.value(context, type_, 2))]
-        return ["%s = %s;" % (name, self.e.value(context, type_, 3))]
+        return ["%s = %s;" % (name, self.e.value(context, type_, self.r.pick([1, 2, 2, 3])))]
 
     def array_store(self, context):
         if not self.f.arrays:
