@@ -292,14 +292,9 @@ class Kernel:
         e, s = self.start(function, context, [("x", "u32")], self.r.between(1, 3))
         function.budget = self.r.between(2, 6)
         body = s.block(context, self.r.between(2, 5))
-        shared = "".join(", " + n for n, _ in self.shared)
-        recursive = self.r.chance(30)
-        if recursive:
-            body += ["if (depth != 0u && (%s)) {" % e.condition(context, 1, "B"),
-                     s.convert(s.target(), "%s(A, %s, %s, depth - 1u%s)" % (name, e.u32(context, 1, "B"),
-                                                                       e.u32(context, 1), shared)), "}"]
+        # It does not call itself: a barrier in a function that is not inlined is refused.
         head = "static %sHD u32 %s(const args &A, u32 ub, u32 x, u32 depth%s)" % (
-            self.attribute(recursive), name, "".join(", %s *%s" % (t, n) for n, t in self.shared))
+            self.attribute(), name, "".join(", %s *%s" % (t, n) for n, t in self.shared))
         self.finish(function, head, body + ["return %s;" % self.result(function)])
 
     # The kernel -----------------------------------------------------------------------------------------

@@ -98,7 +98,7 @@ HD static inline u32 match_all(u32 m, u32 v)
 #define SHUFFLE_DOWN(m, v, by, width) __shfl_down_sync(m, v, (by)&31u, width)
 #define SHUFFLE_XOR(m, v, bits, width) __shfl_xor_sync(m, v, (int)((bits)&31u), width)
 #else
-/* NVIDIA's compiler moves arithmetic behind shuffles, so that an absent lane gives what that makes of 0. With
+/* NVIDIA's compiler moves arithmetic past shuffles, so that an absent lane gives what that makes of 0. With
  * DEFINITE, a program asks who is there, and makes it 0. */
 #define SHUFFLE(m, v, lane, width) definite(__shfl_sync(m, v, (int)(lane), width), m, 0, lane, width)
 #define SHUFFLE_UP(m, v, by, width) definite(__shfl_up_sync(m, v, (by)&31u, width), m, 1, by, width)

@@ -182,7 +182,7 @@ def main():
     parser.add_argument("--keep", help="directory for what differs")
     parser.add_argument("--seconds", type=int, help="begin no program after so many seconds")
     parser.add_argument("--limit", type=int, default=600, help="seconds that a program may run")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     options.forms, options.tiers = options.forms.split(","), options.tiers.split(",")
     run, start = Run(options), time.monotonic()
     if options.files:

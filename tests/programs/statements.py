@@ -392,7 +392,9 @@ class Statements:
             return lines + ["%s = %s;" % (uniform, start), "if (%s) {" % condition] + self.block(inner, r.between(1, 4)) + ["}"]
         lines += ["%s = %s;" % (uniform, start), "if (%s) {" % condition] + self.block(inner, r.between(1, 3))
         lines += ["} else {", "%s = BALLOT(%s & ~%s, true);" % (mask, parent, mask)]
-        return lines + self.block(inner, r.between(1, 3)) + ["}"]
+        other = context.inner(level="M", region=Region(context.region), fuel=fuel, mask=mask, loops="",
+                              own_uniforms=[uniform], uniforms=context.uniforms + [uniform], tangled=r.chance(20))
+        return lines + self.block(other, r.between(1, 3)) + ["}"]
 
     def warp_exchange(self, context):
         """Values of other lanes by shared memory."""

@@ -29,6 +29,10 @@
  * lanes in the loop are in the same iteration: block B of the loop runs when all lanes that can get
  * there in this iteration have come.
  *
+ * Two loops may share a head: compilers make one block of `for (;;) { while (p) ...; barrier; }`'s
+ * two heads. An iteration of that loop would be a turn of either. So the inner loop gets a head of
+ * its own: that of the edges back before which there are fewer joints (shared_heads.c).
+ *
  * What an iteration of an irreducible loop is depends on the head. choose_head prefers a head such
  * that lanes get to the loop's warp operations from wherever they have entered it, by every path,
  * and once in an iteration. If there is one warp operation that all cycles pass, what follows it
@@ -417,6 +421,56 @@ static void find_loops_again(struct cfg *c, int32_t before)
     find_loops(c);
 }
 
+/* ---- loops that share a head ---- */
+
+/* The control flow as a graph, with the blocks that have joints. */
+static uint64_t *graph_of_blocks(const struct cfg *c, struct graph *g)
+{
+    uint64_t *joints = xcalloc((size_t)bit_words(c->n), 8);
+    graph_init(g, c->n);
+    for (int32_t b = 0; b < c->n; b++) {
+        for (int s = 0; s < c->blocks[b].nsucc; s++)
+            graph_edge(g, b, c->blocks[b].succ[s]);
+        if (jit_is_joint(c->k, &c->blocks[b]))
+            bit_set(joints, b);
+    }
+    graph_close(g);
+    return joints;
+}
+
+/* Gives the inner one of two loops that share a head a head of its own (shared_heads.c): what the
+ * head does moves to a new block, to which the inner loop's edges lead. True: some were split. */
+static bool split_heads(struct cfg *c)
+{
+    int32_t n = c->n, count = c->loops.count;
+    struct graph g;
+    uint64_t *joints = graph_of_blocks(c, &g), **inner = xcalloc((size_t)count + 1, sizeof *inner);
+    for (int32_t l = 0; l < count; l++) /* all are found before any is split */
+        if (has_joint(c, c->body[c->loops.loops[l].head], n))
+            inner[l] = graph_inner_sources(&g, c->body[c->loops.loops[l].head],
+                                           c->loops.loops[l].head, joints);
+    for (int32_t l = 0; l < count; l++) {
+        int32_t head = c->loops.loops[l].head;
+        if (inner[l] == NULL)
+            continue;
+        int32_t moved = add_block(c, c->blocks[head]);
+        EACH_BIT (b, inner[l], n) {
+            struct jblock *from = &c->blocks[b == head ? moved : b];
+            for (int s = 0; s < from->nsucc; s++)
+                if (from->succ[s] == head)
+                    from->succ[s] = moved;
+        }
+        c->blocks[head] = (struct jblock){
+            .first = c->blocks[moved].first, .term = TERM_JUMP, .cond = -1, .loop = -1};
+        set_succ(c->k, &c->blocks[head], 1, &moved);
+        free(inner[l]);
+    }
+    free(inner);
+    free(joints);
+    graph_free(&g);
+    return c->n > n;
+}
+
 /* ---- polls ---- */
 
 /* Does it show what a function saw that polls, or whether one is still at it? Results of calls are
@@ -729,7 +783,10 @@ bool pass_cfg(struct jkernel *k)
     if (split_after_joint(&c))
         find_loops_again(&c, before);
     keep_heads(&c);
-    before = c.n;
+    for (before = c.n; split_heads(&c); before = c.n) {
+        find_loops_again(&c, before);
+        keep_heads(&c);
+    }
     if (insert_latches(&c))
         find_loops_again(&c, before);
     before = c.n;
@@ -737,11 +794,15 @@ bool pass_cfg(struct jkernel *k)
         if (c.body[h] != NULL && loop_polls(&c, c.body[h], before))
             insert_polls(&c, h, c.body[h], before);
     for (int32_t h = 0; h < before && k->barrier_loop != 0; h++)
-        if (c.body[h] != NULL && c.blocks[h].first == k->barrier_loop - 1)
+        if (c.body[h] != NULL && c.blocks[h].first == k->barrier_loop - 1) {
             insert_barriers(&c, h, c.body[h], before, counter);
+            break;
+        }
     for (int32_t h = 0; h < before && k->yield_loop != 0; h++)
-        if (c.body[h] != NULL && c.blocks[h].first == k->yield_loop - 1)
+        if (c.body[h] != NULL && c.blocks[h].first == k->yield_loop - 1) {
             insert_yield_point(&c, h);
+            break;
+        }
     if (k->has_poll && c.n <= JIT_SPIN_YIELD_BLOCKS)
         split_joint(&c);
     if (c.n != before)

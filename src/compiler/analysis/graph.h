@@ -82,6 +82,12 @@ void graph_find_loops(const struct graph *g, int32_t entry, graph_choose_head *c
                       struct graph_loops *out);
 void graph_loops_free(struct graph_loops *l);
 
+/* The sources of those edges back to a loop's head that belong to an inner loop with the same head,
+ * as a set that the caller frees; NULL: there are none. `joints` are the nodes at which control is
+ * joined (shared_heads.c). */
+uint64_t *graph_inner_sources(const struct graph *g, const uint64_t *body, int32_t head,
+                              const uint64_t *joints);
+
 /* Is the node in the loop? */
 static inline bool graph_in_loop(const struct graph_loops *l, int32_t loop, int32_t node)
 {
