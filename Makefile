@@ -59,7 +59,7 @@ kill: configure
 	@cmake --build $(BUILD) --target ipc_kill ipc_other weir-jit
 	@WEIR_FAULTS=off $(BUILD)/tests/ipc/ipc_kill $(BUILD)/tests/ipc/ipc_other 200
 
-# A process for each processor, from seeds of the time; what differs stays in BUILD/fuzz-kernels.
+# A process for each CPU, from seeds of the time; what differs stays in BUILD/fuzz-kernels.
 SECONDS ?= 600
 fuzz-kernels: configure
 	@cmake --build $(BUILD) --target fuzz_kernels weir-jit
@@ -71,7 +71,7 @@ fuzz-programs: configure
 	@python3 tests/programs/run.py $(BUILD) --seeds now:100000000 --seconds $(SECONDS) --jobs $$(nproc) \
 	  --sample 3 --keep $(BUILD)/fuzz-programs
 
-# A process for each second processor, since each has several threads.
+# A process for each second CPU, since each has several threads.
 fuzz-api: configure
 	@cmake --build $(BUILD) --target api_sequences weir-jit
 	@sh tests/sequences/long.sh $(BUILD) $(SECONDS)

@@ -1,7 +1,7 @@
 // RUN two-devices: WEIR_DEVICES=2
-// A9: addresses without memory, and memory without addresses (cuMemAddressReserve, cuMemCreate, cuMemMap …), and memory given to
-// another process as a file descriptor. The program starts itself anew as the other process, and for
-// kernels that touch what they must not.
+// A9: addresses without memory, and memory without addresses (cuMemAddressReserve, cuMemCreate,
+// cuMemMap …), and memory given to another process as a file descriptor. The program starts itself
+// anew as the other process, and for kernels that touch what they must not.
 #include <cuda.h>
 #include <cuda_runtime.h>
 
