@@ -3,27 +3,45 @@
  *
  * Over PTX (struct jkernel, kernel.h); jkernel_build runs them:
  *
- *   flatten              front/      calls inlined, predicates and argument areas made plain
+ *   flatten              front/      calls inlined, predicates and argument areas made plain:
+ *     lower                          of each instruction pushed: simpler ones that it stands for
+ *     cdp_launch                     of each launch: a call of a helper, its configuration in
+ *                                    registers
+ *     arguments                      once all is inlined: areas are registers, or local memory
+ *     cdp_launch                     launches in each other's arguments have configurations of their
+ *                                    own; refuses too many in each other
+ *     (flatten.c)                    the carry flag is a register, an operand of its own
+ *     spinning_calls                 calls that may wait are loops; cfg then finds them as waiting
+ *     struct_copies                  runs of word copies are one instruction, `cp`, which is no PTX
+ *     arguments                      offsets of .shared and .local variables in their windows
  *   cfg                  analysis/   blocks, in an order by which lanes reconverge
+ *     shared_heads                   inner loops with their outer loop's head have one of their own
  *   liveness             analysis/   registers live at blocks' ends
  *   uniformity           analysis/   uniform, affine or divergent registers; frontiers
+ *     ranges                         jit_range: bounds of an index, or false; changes nothing
+ *     spin_yield                     last, with frontiers known: who goes first after a poll
  *   repeated_segments    analysis/   segments with the same values
  *   lockstep             analysis/   do all warps go from barrier to barrier by the same path?
- *   [short_segments_pay, find_barrier_loop, find_yield_loop: may begin the above anew]
+ *   [short_segments, then warp_interleaving and grid_stride: may begin the above anew]
  *   lane_serialization   analysis/   stretches that lanes run one after the other
  *
  * Then codegen/ (emit_kernel, emit_function: codegen.h) makes LLVM IR: one function that runs a
  * block of threads. Over LLVM IR, by compile.c:
  *
  *   optimizing tier   LLVM's scalar passes, a shorter list for large kernels, where the next three
- *                     are left out, too
+ *                     are left out, too (contracts: llvm/llvm_passes.h)
  *                     llvm/cold_sinking       what only unlikely paths need is computed there
- *                     llvm/software_prefetch  loads of iterations to come
+ *                     llvm/software_prefetch  what the next block will access
  *                     llvm/shared_reload      kernels in lockstep: values that shared memory has
  *                                             are read again instead of spilled
  *                     llvm/strip_mining       vectors wider than the CPU's in strips
- *   baseline tier     a few of LLVM's passes, around
- *                     llvm/baseline           what the fast instruction selector needs
+ *   baseline tier     what the fast instruction selector needs (contracts: llvm/baseline.h)
+ *                     a few of LLVM's passes
+ *                     llvm/baseline_prepare    masks made from an integer's bits are casts of it
+ *                     LLVM's passes again, not in large kernels
+ *                     llvm/baseline_demote     what outlives its block is a variable; no phis
+ *                     llvm/baseline            needs that: vector operations are calls
+ *                     llvm/baseline_functions  the functions called, one for each kind, on memory
  *
  * A pass over PTX returns false and says why in k->diag if it refuses the kernel. It may be run on
  * a kernel once; to begin anew, compile.c starts from an empty jkernel. */
