@@ -58,9 +58,9 @@ static void set_llvm_options(void)
 static char *compile_features(const char *host)
 {
     return xprintf("%s%s", host,
-                   strstr(host, "+avx512f,") ? ",+fast-gather,-avx512bf16,-avx512fp16"
-                   : strstr(host, "+avx2")   ? ",+fast-gather"
-                                             : "");
+                   strstr(host, "+avx512f,") != NULL ? ",+fast-gather,-avx512bf16,-avx512fp16"
+                   : strstr(host, "+avx2") != NULL   ? ",+fast-gather"
+                                                     : "");
 }
 
 static void find_host(void *unused)
@@ -262,8 +262,9 @@ static bool check_calls(const struct jkernel *k, struct callees *list)
                             f->name);
         /* through a pointer: as emit_call finds the targets */
         const struct ptx_call *call = i->call;
-        for (int c = 0; f == NULL && c < (call->proto ? m->nfuncs : call->ncandidates); c++) {
-            const struct ptx_func *to = call->proto ? m->funcs[c] : call->candidates[c];
+        for (int c = 0; f == NULL && c < (call->proto != NULL ? m->nfuncs : call->ncandidates);
+             c++) {
+            const struct ptx_func *to = call->proto != NULL ? m->funcs[c] : call->candidates[c];
             if (to->has_body && !to->is_entry &&
                 (call->proto == NULL ||
                  (jit_same_prototype(to, call->proto) && jit_address_taken(m, to))))

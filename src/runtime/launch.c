@@ -112,8 +112,8 @@ static cudaError_t get_kernel(cudaKernel_t *kernel, const void *func)
 {
     struct rt_function *f = rt_function_find(func);
 
-    RT_CHECK(kernel, cudaErrorInvalidValue);
-    RT_CHECK(f, cudaErrorInvalidDeviceFunction);
+    RT_CHECK(kernel != NULL, cudaErrorInvalidValue);
+    RT_CHECK(f != NULL, cudaErrorInvalidDeviceFunction);
     *kernel = (cudaKernel_t)f;
     return cudaSuccess;
 }

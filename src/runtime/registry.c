@@ -112,7 +112,7 @@ static struct table *grow(struct table *old)
     registry.count = 0;
     for (size_t i = 0; old != NULL && i < old->capacity; i++) {
         struct slot *s = &old->slots[i];
-        if (s->key && s->key != TOMBSTONE) {
+        if (s->key != NULL && s->key != TOMBSTONE) {
             fill(probe(t, s->key), s->key, s->function, s->variable);
             registry.count++;
         }
@@ -134,7 +134,7 @@ static bool insert(const void *key, struct rt_function *f, struct rt_variable *v
     s = probe(t, key);
     if (s->key == key)
         return false;
-    if (!s->key)
+    if (s->key == NULL)
         registry.count++;
     fill(s, key, f, v);
     return true;
@@ -286,7 +286,7 @@ cudaError_t rt_function_adopt(CUkernel kernel, CUlibrary library)
     struct rt_function *f = calloc(1, sizeof *f);
     bool fresh;
 
-    RT_CHECK(f, cudaErrorMemoryAllocation);
+    RT_CHECK(f != NULL, cudaErrorMemoryAllocation);
     f->host = kernel;
     f->kernel = kernel;
     f->library = library;

@@ -98,7 +98,7 @@ static bool check_codes(const struct arch_spec *arch, const struct strlist *code
 static char *keyword_value(const char *spec, const char *keyword)
 {
     size_t n = strlen(keyword);
-    for (const char *p = spec; p != NULL; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
+    for (const char *p = spec; p != NULL; p = strchr(p, ',') != NULL ? strchr(p, ',') + 1 : NULL) {
         if (strncmp(p, keyword, n) != 0 || p[n] != '=')
             continue;
         const char *start = p + n + 1;

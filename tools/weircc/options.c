@@ -197,7 +197,8 @@ static bool is_number(const char *s)
 static bool in_alternatives(const char *value, const char *alternatives)
 {
     size_t n = strlen(value);
-    for (const char *p = alternatives; p != NULL; p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL) {
+    for (const char *p = alternatives; p != NULL;
+         p = strchr(p, '|') != NULL ? strchr(p, '|') + 1 : NULL) {
         size_t m = strcspn(p, "|");
         if (n == m && strncmp(p, value, n) == 0)
             return true;

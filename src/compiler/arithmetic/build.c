@@ -11,7 +11,7 @@ void alu_host(struct alu *a, const char *features)
     } wanted[] = {{"+avx512f", 1},   {"+avx512cd", 2}, {"+avx512bw", 4}, {"+avx512dq", 8},
                   {"+avx512vl", 16}, {"+avx2", 32},    {"+fma", 64},     {"+f16c", 128}};
     unsigned found = 0;
-    for (const char *p = features; p && *p;) {
+    for (const char *p = features; p != NULL && *p;) {
         size_t n = strcspn(p, ",");
         for (size_t k = 0; k < WEIR_COUNT(wanted); k++)
             if (strlen(wanted[k].name) == n && !memcmp(p, wanted[k].name, n))
@@ -137,7 +137,7 @@ bool ir_const(val v, uint64_t *out)
     if (!LLVMIsConstant(v))
         return false;
     if (!is_vector(t)) {
-        if (!LLVMIsAConstantInt(v) || LLVMGetIntTypeWidth(t) > 64)
+        if (LLVMIsAConstantInt(v) == NULL || LLVMGetIntTypeWidth(t) > 64)
             return false;
         *out = LLVMConstIntGetZExtValue(v);
         return true;
@@ -145,7 +145,7 @@ bool ir_const(val v, uint64_t *out)
     unsigned n = LLVMGetVectorSize(t);
     for (unsigned k = 0; k < n; k++) {
         val x = LLVMGetAggregateElement(v, k);
-        if (!x || !LLVMIsAConstantInt(x) || LLVMGetIntTypeWidth(LLVMTypeOf(x)) > 64)
+        if (x == NULL || LLVMIsAConstantInt(x) == NULL || LLVMGetIntTypeWidth(LLVMTypeOf(x)) > 64)
             return false;
         uint64_t c = LLVMConstIntGetZExtValue(x);
         if (k && c != *out)
@@ -207,7 +207,7 @@ static val intrinsic(struct alu *a, const char *name, LLVMTypeRef overload, cons
                      unsigned nargs)
 {
     unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    unsigned n = overload ? 1 : 0;
+    unsigned n = overload != NULL ? 1 : 0;
     val f = LLVMGetIntrinsicDeclaration(a->module, id, &overload, n);
     LLVMTypeRef t = LLVMIntrinsicGetType(a->ctx, id, &overload, n);
     return LLVMBuildCall2(a->b, t, f, (val *)args, nargs, "");
@@ -293,14 +293,15 @@ val ir_concat(struct alu *a, val lo, val hi) { return shuffle_run(a, lo, hi, 0, 
 
 val ir_splat_source(val v)
 {
-    if (!LLVMIsAShuffleVectorInst(v))
+    if (LLVMIsAShuffleVectorInst(v) == NULL)
         return NULL;
     for (unsigned k = 0; k < LLVMGetNumMaskElements(v); k++)
         if (LLVMGetMaskValue(v, k) != 0)
             return NULL;
     val insert = LLVMGetOperand(v, 0);
     uint64_t at = 0;
-    return LLVMIsAInsertElementInst(insert) && ir_const(LLVMGetOperand(insert, 2), &at) && at == 0
+    return LLVMIsAInsertElementInst(insert) != NULL && ir_const(LLVMGetOperand(insert, 2), &at) &&
+                   at == 0
                ? LLVMGetOperand(insert, 1)
                : NULL;
 }
@@ -356,7 +357,7 @@ val ir_pieces(struct alu *a, unsigned width, const val *args, unsigned nargs,
 static val declare(struct alu *a, const char *symbol, LLVMTypeRef type, uint64_t memory)
 {
     val f = LLVMGetNamedFunction(a->module, symbol);
-    if (f)
+    if (f != NULL)
         return f;
     f = LLVMAddFunction(a->module, symbol, type);
     static const char *const plain[] = {"nounwind", "willreturn", "nocallback", "nofree", "nosync"};
@@ -391,7 +392,7 @@ static val stack_slot(struct alu *a, LLVMTypeRef t)
     LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(fn);
     LLVMBuilderRef b = LLVMCreateBuilderInContext(a->ctx);
     val first = LLVMGetFirstInstruction(entry);
-    if (first)
+    if (first != NULL)
         LLVMPositionBuilderBefore(b, first);
     else
         LLVMPositionBuilderAtEnd(b, entry);
@@ -409,9 +410,9 @@ void ir_call_lanes(struct alu *a, const char *symbol, val mask, const val *src, 
     LLVMTypeRef t = LLVMFunctionType(LLVMVoidTypeInContext(a->ctx), types, 6, false);
     val f = declare(a, symbol, t, MEMORY_ARGUMENTS), args[6];
     unsigned lanes = ir_lanes(src[0]);
-    if (!mask && lanes > 1)
+    if (mask == NULL && lanes > 1)
         mask = a->mask;
-    args[0] = !mask        ? LLVMConstInt(i32, 0xffffffffu >> (32 - lanes), false)
+    args[0] = mask == NULL ? LLVMConstInt(i32, 0xffffffffu >> (32 - lanes), false)
               : lanes == 1 ? LLVMBuildZExt(a->b, mask, i32, "")
                            : LLVMBuildBitCast(a->b, mask, i32, "");
     for (unsigned k = 0; k < 3; k++) {
@@ -437,7 +438,7 @@ void ir_patch(struct alu *a, const char *symbol, val rare, const val *s, unsigne
     val any = rare;
     unsigned lanes = ir_lanes(rare);
     if (lanes > 1) {
-        if (a->mask) /* lanes that are not active hold anything */
+        if (a->mask != NULL) /* lanes that are not active hold anything */
             rare = ir_and(a, rare, a->mask);
         val bits = LLVMBuildBitCast(a->b, rare, ir_int(a, lanes), "");
         any = ir_icmp(a, LLVMIntNE, bits, ir_k(bits, 0));
@@ -484,13 +485,13 @@ static val subnormal(struct alu *a, val x)
 val ir_flush(struct alu *a, val x)
 {
     unsigned kind = LLVMGetMDKindIDInContext(a->ctx, "weir.flushed", 12);
-    if (LLVMIsAInstruction(x) && LLVMGetMetadata(x, kind))
+    if (LLVMIsAInstruction(x) != NULL && LLVMGetMetadata(x, kind) != NULL)
         return x;
     val tiny = subnormal(a, x);
     val bits = ir_as_int(a, x);
     val sign = ir_and(a, bits, ir_k(bits, 1ull << (ir_bits(x) - 1)));
     val r = ir_select(a, tiny, ir_as_float(a, sign), x);
-    if (LLVMIsAInstruction(r)) {
+    if (LLVMIsAInstruction(r) != NULL) {
         LLVMMetadataRef none = LLVMMDNodeInContext2(a->ctx, NULL, 0);
         LLVMSetMetadata(r, kind, LLVMMetadataAsValue(a->ctx, none));
     }

@@ -230,10 +230,10 @@ static void to_packed(struct builder *b)
             x = k ? b->s[0] : ir_lshr(a, b->s[0], ir_k(b->s[0], 16));
             x = alu_f16_to_f32(a, ir_zext(a, x, 16));
         }
-        part[k] = f ? to_tiny(b, x, f)
-                    : ir_zext(a, to_half(b, x, b->t == PTX_BF16X2, alu_rounding(b->i)), 32);
+        part[k] = f != NULL ? to_tiny(b, x, f)
+                            : ir_zext(a, to_half(b, x, b->t == PTX_BF16X2, alu_rounding(b->i)), 32);
     }
-    b->d[0] = ir_zext(a, pack(a, part[0], part[1], f ? 8 : 16), f ? 16 : 32);
+    b->d[0] = ir_zext(a, pack(a, part[0], part[1], f != NULL ? 8 : 16), f != NULL ? 16 : 32);
 }
 
 static void from_packed(struct builder *b)
@@ -266,9 +266,9 @@ static void emit_cvt(struct builder *b)
 {
     struct alu *a = b->a;
     unsigned bits = ptx_type_bits(b->t);
-    if (tiny_of(b->u)) {
+    if (tiny_of(b->u) != NULL) {
         from_packed(b);
-    } else if (tiny_of(b->t) || b->t == PTX_F16X2 || b->t == PTX_BF16X2) {
+    } else if (tiny_of(b->t) != NULL || b->t == PTX_F16X2 || b->t == PTX_BF16X2) {
         to_packed(b);
     } else if (b->t == PTX_TF32) {
         b->d[0] = to_tf32(b, b->s[0], alu_rounding(b->i));

@@ -80,8 +80,8 @@ static val lanes_div(struct alu *a, val x, val y, bool is_signed, bool remainder
     val rare =
         ir_or(a, ir_icmp(a, LLVMIntNE, large, ir_k(x, 0)), ir_icmp(a, LLVMIntEQ, y, ir_k(y, 0)));
     val low_x = ir_zext(a, x, 32), low_y = ir_zext(a, y, 32);
-    val q = splat ? splat_div(a, low_x, ir_zext(a, splat, 32), false)
-                  : float_div(a, low_x, low_y, false);
+    val q = splat != NULL ? splat_div(a, low_x, ir_zext(a, splat, 32), false)
+                          : float_div(a, low_x, low_y, false);
     val r = ir_zext(a, remainder ? ir_sub(a, low_x, ir_mul(a, q, low_y)) : q, 64);
     ir_patch(a, symbol, rare, src, 2, &r, 1);
     return r;
@@ -100,7 +100,7 @@ val alu_int_div(struct alu *a, val x, val y, bool is_signed, bool remainder)
     if (ir_bits(x) == 64)
         return lanes_div(a, x, y, is_signed, remainder);
     val splat = ir_splat_source(y);
-    val q = splat ? splat_div(a, x, splat, is_signed) : float_div(a, x, y, is_signed);
+    val q = splat != NULL ? splat_div(a, x, splat, is_signed) : float_div(a, x, y, is_signed);
     if (!remainder)
         return q;
     val zero = ir_icmp(a, LLVMIntEQ, y, ir_k(y, 0));

@@ -39,7 +39,7 @@ static val fma_called(struct builder *b)
     for (int k = 0; k < 3; k++)
         s[k] = alu_i16(a, b->t, b->s[k]);
     val r = alu_fma_small(a, s, alu_is_bf16(b->t));
-    return r ? alu_from_i16(a, b->t, r) : NULL;
+    return r != NULL ? alu_from_i16(a, b->t, r) : NULL;
 }
 
 /* A factor that stands for an element outside of a tensor (the NaN 0x7ff7 or 0xfff7, which is what
@@ -62,7 +62,7 @@ static void emit_fma(struct builder *b)
     struct alu *a = b->a;
     bool ftz = has(b, PTX_M_ftz);
     val s[3], r = fma_called(b);
-    if (r) {
+    if (r != NULL) {
         b->d[0] = r;
         return;
     }
@@ -160,7 +160,7 @@ static bool float_const(val v, double *out)
         return false;
     for (unsigned k = 0; k < n; k++) {
         val x = n == 1 ? v : LLVMGetAggregateElement(v, k);
-        if (!x || !LLVMIsAConstantFP(x))
+        if (x == NULL || LLVMIsAConstantFP(x) == NULL)
             return false;
         double c = LLVMConstRealGetDouble(x, &loses);
         if (k && (c != *out || __builtin_signbit(c) != __builtin_signbit(*out)))
@@ -215,7 +215,7 @@ static void emit_min_max(struct builder *b)
     val r = float_min_max(a, s[0], s[1], is_max, nan);
     if (n == 3)
         r = float_min_max(a, r, s[2], is_max, nan);
-    if (sign) {
+    if (sign != NULL) {
         val bits = ir_as_int(a, r), magnitude = ir_k(bits, (1ull << (ir_bits(bits) - 1)) - 1);
         val signed_r = ir_as_float(a, ir_or(a, ir_and(a, bits, magnitude), sign));
         r = ir_select(a, ir_isnan(a, r), r, signed_r);

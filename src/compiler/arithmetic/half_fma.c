@@ -93,7 +93,7 @@ static void same_vectors(val fn, val as)
     for (unsigned k = 0; k < 2; k++) {
         LLVMAttributeRef at = LLVMGetStringAttributeAtIndex(as, LLVMAttributeFunctionIndex,
                                                             names[k], (unsigned)strlen(names[k]));
-        if (at)
+        if (at != NULL)
             LLVMAddAttributeAtIndex(fn, LLVMAttributeFunctionIndex, at);
     }
 }
@@ -104,7 +104,7 @@ static val function(struct alu *a, LLVMTypeRef type, unsigned lanes, bool bf16)
     char name[32];
     snprintf(name, sizeof name, "weir_fma_%s_x%u", bf16 ? "bf16" : "f16", lanes);
     val fn = LLVMGetNamedFunction(a->module, name);
-    if (fn)
+    if (fn != NULL)
         return fn;
     LLVMBasicBlockRef back = LLVMGetInsertBlock(a->b);
     LLVMMetadataRef line = LLVMGetCurrentDebugLocation2(a->b);

@@ -11,7 +11,7 @@ static void add_carry(struct builder *b, val x, val y, val carry_in)
 {
     struct alu *a = b->a;
     val sum = ir_add(a, x, y), out = ir_icmp(a, LLVMIntULT, sum, x);
-    if (carry_in) {
+    if (carry_in != NULL) {
         val with = ir_add(a, sum, ir_zext(a, carry_in, ir_bits(sum)));
         out = ir_or(a, out, ir_icmp(a, LLVMIntULT, with, sum));
         sum = with;
@@ -25,7 +25,7 @@ static void sub_borrow(struct builder *builder, val x, val y, val borrow_in)
 {
     struct alu *a = builder->a;
     val diff = ir_sub(a, x, y), out = ir_icmp(a, LLVMIntULT, x, y);
-    if (borrow_in) {
+    if (borrow_in != NULL) {
         val b = ir_zext(a, borrow_in, ir_bits(x)), with = ir_sub(a, diff, b);
         out = ir_or(a, out, ir_icmp(a, LLVMIntULT, diff, b));
         diff = with;

@@ -14,7 +14,7 @@
 
 static bool same(const char *name, const char *s, size_t n)
 {
-    return name && strlen(name) == n && !memcmp(name, s, n);
+    return name != NULL && strlen(name) == n && !memcmp(name, s, n);
 }
 
 static bool find_op(const char *s, size_t n, uint16_t *op)
@@ -131,7 +131,7 @@ bool alu_math_emit(struct alu *a, const char *name, const LLVMValueRef *src, LLV
     if (!alu_math_known(name, &sig))
         return false;
     const struct math_fn *f = math_find(name, &made);
-    if (!f)
+    if (f == NULL)
         return math_simd_emit(a, name + 5, src, dst);
     switch (f->kind) {
     case MATH_PTX: return emit_text(a, f->how, src, sig.nsrc, dst);

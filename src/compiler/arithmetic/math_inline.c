@@ -128,8 +128,8 @@ static val norm_4(struct alu *a, const val *s)
     val sum = NULL, any_inf = NULL;
     for (unsigned k = 0; k < 4; k++) {
         val x = ir_ftof(a, s[k], 64), inf = ir_fcmp(a, LLVMRealOEQ, ir_fabs(a, x), infinity(x));
-        sum = sum ? ir_fadd(a, sum, ir_fmul(a, x, x)) : ir_fmul(a, x, x);
-        any_inf = any_inf ? ir_or(a, any_inf, inf) : inf;
+        sum = sum != NULL ? ir_fadd(a, sum, ir_fmul(a, x, x)) : ir_fmul(a, x, x);
+        any_inf = any_inf != NULL ? ir_or(a, any_inf, inf) : inf;
     }
     return ir_select(a, any_inf, infinity(sum), ir_sqrt(a, sum));
 }

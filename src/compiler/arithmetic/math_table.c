@@ -241,13 +241,13 @@ const struct math_fn *math_find(const char *name, struct math_name *made)
         return NULL;
     name += 5;
     const struct math_fn *f = in_table(table, WEIR_COUNT(table), name);
-    if (!f)
+    if (f == NULL)
         f = in_table(math_inline_table, math_inline_count, name);
-    if (!f)
+    if (f == NULL)
         f = in_table(math_fast_table, math_fast_count, name);
-    if (!f)
+    if (f == NULL)
         f = in_table(math_explog_table, math_explog_count, name);
-    if (f)
+    if (f != NULL)
         return f;
     if (conversion(name, made->how, made->sig) || rounded(name, made->how, made->sig)) {
         made->fn =
@@ -297,9 +297,11 @@ bool alu_math_known(const char *name, struct alu_sig *sig)
     struct math_name made;
     struct alu_sig ignored;
     const struct math_fn *f = math_find(name, &made);
-    const char *text = f ? f->sig : strncmp(name, "__nv_", 5) ? NULL : math_simd_sig(name + 5);
-    if (!text)
+    const char *text = f != NULL                   ? f->sig
+                       : strncmp(name, "__nv_", 5) ? NULL
+                                                   : math_simd_sig(name + 5);
+    if (text == NULL)
         return false;
-    read_sig(text, sig ? sig : &ignored);
+    read_sig(text, sig != NULL ? sig : &ignored);
     return true;
 }

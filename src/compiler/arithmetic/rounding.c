@@ -44,7 +44,7 @@ static struct exact locate(struct alu *a, val hi, val err)
     struct exact x = {.r = r,
                       .below = ir_fcmp(a, LLVMRealOGT, d, zero),
                       .above = ir_fcmp(a, LLVMRealOLT, d, zero)};
-    if (err) {
+    if (err != NULL) {
         val tie = ir_fcmp(a, LLVMRealOEQ, d, zero);
         x.below = ir_or(a, x.below, ir_and(a, tie, ir_fcmp(a, LLVMRealOGT, err, zero)));
         x.above = ir_or(a, x.above, ir_and(a, tie, ir_fcmp(a, LLVMRealOLT, err, zero)));

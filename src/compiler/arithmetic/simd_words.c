@@ -90,7 +90,7 @@ static bool read_name(const char *p, struct simd *out)
     } else if (out->op == SIMD_CMP || out->op == SIMD_SET) {
         p = read_comparison(p, out);
     }
-    if (!p || (p[0] != '2' && p[0] != '4') || p[1])
+    if (p == NULL || (p[0] != '2' && p[0] != '4') || p[1])
         return false;
     out->parts = (unsigned)(*p - '0');
     return true;

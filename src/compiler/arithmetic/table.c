@@ -88,7 +88,7 @@ static bool signature_of(const struct ptx_instr *i, const struct alu_form *f, st
 {
     const char *colon = strchr(f->operands, ':'), *question = strchr(colon, '?');
     unsigned sources = (unsigned)strlen(colon + 1) - (question != NULL);
-    unsigned least = question ? (unsigned)(question - colon - 1) : sources;
+    unsigned least = question != NULL ? (unsigned)(question - colon - 1) : sources;
     bool second_result = false, carry_out = ptx_has(i, PTX_M_cc);
     bool carry_in = i->op == PTX_OP_addc || i->op == PTX_OP_subc || i->op == PTX_OP_madc;
     unsigned results = 0, operands = i->noperands;
@@ -96,7 +96,7 @@ static bool signature_of(const struct ptx_instr *i, const struct alu_form *f, st
         *p == '|' ? (void)(second_result = true) : (void)results++;
     memset(sig, 0, sizeof *sig);
     /* The boolean operand of setp and its kin is there when .and/.or/.xor is; so is lop3's. */
-    if (question)
+    if (question != NULL)
         sources = ptx_has(i, PTX_M_and) || ptx_has(i, PTX_M_or) || ptx_has(i, PTX_M_xor) ||
                           (!second_result && operands == results + sources)
                       ? sources
@@ -127,7 +127,7 @@ static bool signature(const struct ptx_instr *i, struct alu_sig *sig, const stru
                       const char **why)
 {
     *form = find_form(i, why);
-    if (!*form)
+    if (*form == NULL)
         return false;
     return i->op == PTX_OP_cvt ? alu_cvt_signature(i, sig, why) : signature_of(i, *form, sig, why);
 }

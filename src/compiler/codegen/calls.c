@@ -52,7 +52,7 @@ static bool emit_math(struct codegen *cg, const struct ptx_instr *i, const struc
         LLVMValueRef m = mask_vector(cg);
         LLVMValueRef args[4] = {dst[0][n], LLVMBuildIntToPtr(cg->alu.b, at, pv, ""),
                                 c32(cg, ptx_type_bits((enum ptx_type)sig->dst[n]) / 8),
-                                m ? m : LLVMConstAllOnes(cg->v32i1)};
+                                m != NULL ? m : LLVMConstAllOnes(cg->v32i1)};
         intrinsic(cg, "llvm.masked.scatter", (LLVMTypeRef[]){t, pv}, 2, args, 4);
     }
     return true;
@@ -186,10 +186,10 @@ static bool emit_indirect(struct codegen *cg, const struct ptx_instr *i)
     LLVMValueRef to = LLVMBuildExtractElement(b, v, lane, "");
     LLVMValueRef same = bits_of(cg, LLVMBuildICmp(b, LLVMIntEQ, v, splat(cg, to, JIT_WARP), ""));
     same = LLVMBuildAnd(b, same, left, "");
-    for (int n = 0; n < (c->proto ? m->nfuncs : c->ncandidates); n++) {
-        struct ptx_func *f = c->proto ? m->funcs[n] : c->candidates[n];
+    for (int n = 0; n < (c->proto != NULL ? m->nfuncs : c->ncandidates); n++) {
+        struct ptx_func *f = c->proto != NULL ? m->funcs[n] : c->candidates[n];
         if (!f->has_body || (f->is_entry && c->nargs == 0) ||
-            (c->proto && (!jit_same_prototype(f, c->proto) || !jit_address_taken(m, f))))
+            (c->proto != NULL && (!jit_same_prototype(f, c->proto) || !jit_address_taken(m, f))))
             continue;
         struct ptx_operand sym = {.kind = PTX_OPR_SYM, .reg = -1, .func = f};
         LLVMValueRef hit =

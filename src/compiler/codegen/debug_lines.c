@@ -19,8 +19,8 @@ struct debug_lines {
 static LLVMMetadataRef debug_file(struct debug_lines *l, const char *path)
 {
     const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
-    size_t dir = slash ? (size_t)(slash - path) : 0;
+    const char *name = slash != NULL ? slash + 1 : path;
+    size_t dir = slash != NULL ? (size_t)(slash - path) : 0;
     return LLVMDIBuilderCreateFile(l->b, name, strlen(name), path, dir);
 }
 

@@ -252,7 +252,9 @@ static bool emit_cvta(struct codegen *cg, const struct ptx_instr *i)
     if (sh.seg == SEG_NONE) {
         v[0] = operand_vector(cg, s, PTX_U64);
         LLVMValueRef base = window_base(cg, space);
-        base = space == PTX_SPACE_LOCAL ? local_bases(cg) : base ? splat(cg, base, JIT_WARP) : NULL;
+        base = space == PTX_SPACE_LOCAL ? local_bases(cg)
+               : base != NULL           ? splat(cg, base, JIT_WARP)
+                                        : NULL;
         if (base != NULL)
             v[0] = to ? LLVMBuildSub(b, v[0], base, "") : LLVMBuildAdd(b, v[0], base, "");
         write_vector(cg, i->operands[0].reg, v[0], type);
@@ -385,7 +387,7 @@ static void stay_converged(struct codegen *cg, const struct ptx_instr *i, unsign
             known = true; /* was tested when that was written */
     for (int p = 0; !known && p < nsegs(seg); p++) {
         LLVMValueRef ok = LLVMBuildICmp(b, LLVMIntEQ, before[p], unbroken, "");
-        all = all ? LLVMBuildAnd(b, all, ok, "") : ok;
+        all = all != NULL ? LLVMBuildAnd(b, all, ok, "") : ok;
     }
     if (!known)
         flow_stay_converged(cg, i, all);
@@ -448,7 +450,8 @@ void emit_fault(struct codegen *cg, unsigned kind, LLVMValueRef mask, LLVMValueR
         f = LLVMAddFunction(cg->alu.module, "weir_rt_fault", t);
         add_attribute(cg, f, "cold");
     }
-    LLVMValueRef args[4] = {cg->block.ptr, c32(cg, kind), mask, address ? address : c64(cg, 0)};
+    LLVMValueRef args[4] = {cg->block.ptr, c32(cg, kind), mask,
+                            address != NULL ? address : c64(cg, 0)};
     LLVMBuildCall2(cg->alu.b, t, f, args, 4, "");
 }
 

@@ -47,7 +47,7 @@ LLVMValueRef shuffle(struct codegen *cg, LLVMValueRef a, LLVMValueRef b, const u
     LLVMValueRef c[512];
     for (unsigned l = 0; l < n; l++)
         c[l] = c32(cg, idx[l]);
-    return LLVMBuildShuffleVector(cg->alu.b, a, b ? b : LLVMGetPoison(LLVMTypeOf(a)),
+    return LLVMBuildShuffleVector(cg->alu.b, a, b != NULL ? b : LLVMGetPoison(LLVMTypeOf(a)),
                                   LLVMConstVector(c, n), "");
 }
 
@@ -267,7 +267,10 @@ LLVMValueRef mask_vector(struct codegen *cg)
     return cg->mask_vec;
 }
 
-LLVMValueRef mask_bits(struct codegen *cg) { return cg->mask ? cg->mask : c32(cg, 0xffffffffu); }
+LLVMValueRef mask_bits(struct codegen *cg)
+{
+    return cg->mask != NULL ? cg->mask : c32(cg, 0xffffffffu);
+}
 
 LLVMValueRef lowest_lane(struct codegen *cg, LLVMValueRef bits)
 {
@@ -351,7 +354,7 @@ static LLVMValueRef symbol_address(struct codegen *cg, const struct ptx_operand 
         return c64(cg, (uint64_t)(jkernel_shared_offset(cg->k, o->var) + o->offset));
     } else if (o->var->space == PTX_SPACE_LOCAL) {
         at = c64(cg, (uint64_t)(jkernel_local_offset(cg->k, o->var) + o->offset));
-        return cg->sp ? LLVMBuildAdd(cg->alu.b, cg->sp, at, "") : at;
+        return cg->sp != NULL ? LLVMBuildAdd(cg->alu.b, cg->sp, at, "") : at;
     } else if (o->var->space == PTX_SPACE_PARAM) {
         uint64_t at_param = 0;
         for (int n = 0; n < cg->k->entry->nparams; n++) {

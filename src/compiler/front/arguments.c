@@ -162,7 +162,9 @@ static bool lower_call(struct flattener *f, const struct ptx_instr *src)
 {
     struct jkernel *k = f->k;
     const struct ptx_call *c = src->call;
-    const struct ptx_func *formal = c->func ? c->func : c->proto ? c->proto : c->candidates[0];
+    const struct ptx_func *formal = c->func != NULL    ? c->func
+                                    : c->proto != NULL ? c->proto
+                                                       : c->candidates[0];
     if (c->nargs != formal->nparams || c->nrets != formal->nrets)
         return diag_set(k->diag, src->line, src->column,
                         "call with %d arguments and %d results; %s has %d and %d", c->nargs,
@@ -204,8 +206,8 @@ void flat_add_formals(struct flattener *f, struct activation *act)
         k->local_bytes = (k->local_bytes + align - 1) / align * align;
         k->locals[k->nlocals++] = (struct jvar){&a->var, k->local_bytes};
         k->local_bytes += v->size;
-        int32_t reg = is_ret ? (func->ret_regs ? func->ret_regs[n - func->nparams] : -1)
-                             : (func->param_regs ? func->param_regs[n] : -1);
+        int32_t reg = is_ret ? (func->ret_regs != NULL ? func->ret_regs[n - func->nparams] : -1)
+                             : (func->param_regs != NULL ? func->param_regs[n] : -1);
         if (reg < 0 || is_ret)
             continue;
         struct ptx_instr *ld = flat_push(k);

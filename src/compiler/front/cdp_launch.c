@@ -283,8 +283,8 @@ static bool may_launch(const struct depths *d, const struct ptx_instr *i)
     if (i->op != PTX_OP_call || c->func != NULL || c->nargs != FLAT_CONFIG)
         return false;
     const struct ptx_module *m = d->f->k->entry->module;
-    for (int n = 0; n < (c->proto ? m->nfuncs : c->ncandidates); n++) {
-        const struct ptx_func *f = c->proto ? m->funcs[n] : c->candidates[n];
+    for (int n = 0; n < (c->proto != NULL ? m->nfuncs : c->ncandidates); n++) {
+        const struct ptx_func *f = c->proto != NULL ? m->funcs[n] : c->candidates[n];
         if (f->is_entry && (c->proto == NULL || jit_same_prototype(f, c->proto)))
             return true;
     }

@@ -249,10 +249,10 @@ static bool inline_call(struct flattener *f, struct activation *act, const struc
     }
     for (int n = 0; ok && n < c->nargs; n++)
         ok = flatten_bind(f, act, &callee, call, func->params[n],
-                          func->param_regs ? func->param_regs[n] : -1, &c->args[n], false);
+                          func->param_regs != NULL ? func->param_regs[n] : -1, &c->args[n], false);
     for (int n = 0; ok && n < c->nrets; n++)
         ok = flatten_bind(f, act, &callee, call, func->rets[n],
-                          func->ret_regs ? func->ret_regs[n] : -1, &c->rets[n], true);
+                          func->ret_regs != NULL ? func->ret_regs[n] : -1, &c->rets[n], true);
     ok = ok && flatten_func(f, &callee);
     if (ok && sp >= 0)
         flat_push_mov(k, call, f->sp, flat_reg_operand(sp), PTX_B64);
@@ -260,7 +260,7 @@ static bool inline_call(struct flattener *f, struct activation *act, const struc
         const struct ptx_operand *to = &c->rets[n];
         if (to->kind != PTX_OPR_REG)
             continue;
-        if (func->ret_regs && func->ret_regs[n] >= 0) {
+        if (func->ret_regs != NULL && func->ret_regs[n] >= 0) {
             int32_t from = callee.reg_base + func->ret_regs[n];
             flat_push_mov(k, call, to->reg, flat_reg_operand(from), k->regs[to->reg].type);
         } else {

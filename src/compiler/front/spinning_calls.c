@@ -53,8 +53,8 @@ static void look_at_call(struct closure *c, const struct ptx_call *call)
         look_at(c, call->func);
         return;
     }
-    for (int n = 0; n < (call->proto ? c->m->nfuncs : call->ncandidates); n++) {
-        struct ptx_func *f = call->proto ? c->m->funcs[n] : call->candidates[n];
+    for (int n = 0; n < (call->proto != NULL ? c->m->nfuncs : call->ncandidates); n++) {
+        struct ptx_func *f = call->proto != NULL ? c->m->funcs[n] : call->candidates[n];
         if (call->proto == NULL || jit_same_prototype(f, call->proto))
             look_at(c, f);
     }

@@ -73,10 +73,10 @@ LLVMTypeRef baseline_bits_type(const struct baseline *q, LLVMTypeRef mask)
 /* The variable that a load or store accesses as a whole; NULL: none. */
 static struct fact *variable_of(const struct baseline *q, LLVMValueRef i)
 {
-    LLVMValueRef p = LLVMIsALoadInst(i)    ? LLVMGetOperand(i, 0)
-                     : LLVMIsAStoreInst(i) ? LLVMGetOperand(i, 1)
-                                           : NULL;
-    struct fact *f = p != NULL && LLVMIsAAllocaInst(p) ? baseline_fact(q, p) : NULL;
+    LLVMValueRef p = LLVMIsALoadInst(i) != NULL    ? LLVMGetOperand(i, 0)
+                     : LLVMIsAStoreInst(i) != NULL ? LLVMGetOperand(i, 1)
+                                                   : NULL;
+    struct fact *f = p != NULL && LLVMIsAAllocaInst(p) != NULL ? baseline_fact(q, p) : NULL;
     return f != NULL && f->variable ? f : NULL;
 }
 
@@ -101,23 +101,26 @@ static bool is_variable(LLVMValueRef alloca)
 static bool collect_facts(struct baseline *q)
 {
     size_t n = 0;
-    for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(q->fn); bb; bb = LLVMGetNextBasicBlock(bb))
-        for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i)) {
-            if (LLVMIsAPHINode(i) && baseline_is_vector(LLVMTypeOf(i)))
+    for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(q->fn); bb != NULL;
+         bb = LLVMGetNextBasicBlock(bb))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i != NULL;
+             i = LLVMGetNextInstruction(i)) {
+            if (LLVMIsAPHINode(i) != NULL && baseline_is_vector(LLVMTypeOf(i)))
                 return false;
             n++;
         }
     for (q->facts.cap = 64; q->facts.cap < n * 2; q->facts.cap *= 2)
         ;
     q->facts.items = xcalloc(q->facts.cap, sizeof *q->facts.items);
-    for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(q->fn); bb; bb = LLVMGetNextBasicBlock(bb)) {
+    for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(q->fn); bb != NULL;
+         bb = LLVMGetNextBasicBlock(bb)) {
         uint32_t at = 0;
-        for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i != NULL; i = LLVMGetNextInstruction(i))
             q->facts.items[fact_index(q, i)] =
                 (struct fact){.value = i,
                               .at = ++at,
                               .temp = -1,
-                              .variable = LLVMIsAAllocaInst(i) && is_variable(i)};
+                              .variable = LLVMIsAAllocaInst(i) != NULL && is_variable(i)};
     }
     return true;
 }
@@ -198,9 +201,9 @@ static LLVMValueRef constant_bits(const struct baseline *q, LLVMValueRef mask)
     uint64_t bits = 0;
     for (unsigned k = 0; k < n; k++) {
         LLVMValueRef lane = LLVMGetAggregateElement(mask, k);
-        if (lane == NULL || !(LLVMIsAConstantInt(lane) || LLVMIsUndef(lane)))
+        if (lane == NULL || !(LLVMIsAConstantInt(lane) != NULL || LLVMIsUndef(lane)))
             return LLVMConstBitCast(mask, t);
-        if (LLVMIsAConstantInt(lane))
+        if (LLVMIsAConstantInt(lane) != NULL)
             bits |= (uint64_t)LLVMConstIntGetZExtValue(lane) << k;
     }
     return LLVMConstInt(t, bits, false);
@@ -326,7 +329,7 @@ static bool writes_variable(const struct baseline *q, LLVMValueRef i, const stru
 {
     const struct fact *f = baseline_fact(q, i);
     return f->slot == variable->value ||
-           (LLVMIsAStoreInst(i) && !f->done && variable_of(q, i) == variable);
+           (LLVMIsAStoreInst(i) != NULL && !f->done && variable_of(q, i) == variable);
 }
 
 /* Can the variable itself be used instead of a load of it? Nothing writes it before the load's last
@@ -350,11 +353,11 @@ static void assign_slots(struct baseline *q)
     for (size_t n = 0; n < q->block.count; n++) {
         LLVMValueRef store = q->block.items[n], v;
         struct fact *f = baseline_fact(q, store), *variable = variable_of(q, store), *o;
-        if (variable == NULL || !LLVMIsAStoreInst(store))
+        if (variable == NULL || LLVMIsAStoreInst(store) == NULL)
             continue;
         v = LLVMGetOperand(store, 0);
         o = baseline_fact(q, v);
-        if (o == NULL || !baseline_in_memory(LLVMTypeOf(v)) || LLVMIsALoadInst(v) ||
+        if (o == NULL || !baseline_in_memory(LLVMTypeOf(v)) || LLVMIsALoadInst(v) != NULL ||
             LLVMGetInstructionParent(v) != LLVMGetInstructionParent(store) ||
             LLVMGetNextUse(LLVMGetFirstUse(v)) != NULL)
             continue;
@@ -370,13 +373,14 @@ static void assign_slots(struct baseline *q)
 
 static bool concerns_vectors(LLVMValueRef i)
 {
-    if (LLVMIsAPHINode(i) || LLVMIsAAllocaInst(i))
+    if (LLVMIsAPHINode(i) != NULL || LLVMIsAAllocaInst(i) != NULL)
         return false;
     int n = LLVMGetNumOperands(i);
     bool yes = baseline_is_vector(LLVMTypeOf(i));
     for (int k = 0; k < n && !yes; k++) {
         LLVMValueRef v = LLVMGetOperand(i, (unsigned)k);
-        yes = !LLVMIsAFunction(v) && !LLVMIsABasicBlock(v) && baseline_is_vector(LLVMTypeOf(v));
+        yes = LLVMIsAFunction(v) == NULL && LLVMIsABasicBlock(v) == NULL &&
+              baseline_is_vector(LLVMTypeOf(v));
     }
     return yes;
 }
@@ -396,8 +400,8 @@ static void transform_instruction(struct baseline *q, LLVMValueRef i)
     const struct fact *variable = variable_of(q, i);
     if (transform_mask(q, f)) {
         release_operands(q, f);
-    } else if (LLVMIsALoadInst(i) && variable != NULL && baseline_in_memory(LLVMTypeOf(i)) &&
-               can_use_variable(q, f, variable)) {
+    } else if (LLVMIsALoadInst(i) != NULL && variable != NULL &&
+               baseline_in_memory(LLVMTypeOf(i)) && can_use_variable(q, f, variable)) {
         f->memory = variable->value;
         f->done = true;
     } else if (baseline_describe(q, i, &o)) {
@@ -436,8 +440,10 @@ void baseline_calls(LLVMModuleRef m, LLVMTargetDataRef data)
                          .made = xcalloc(BASELINE_FUNCTIONS, sizeof *q.made)};
     for (LLVMValueRef fn = LLVMGetFirstFunction(m); fn != NULL; fn = LLVMGetNextFunction(fn)) {
         size_t n = 0;
-        for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb))
-            for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i))
+        for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb != NULL;
+             bb = LLVMGetNextBasicBlock(bb))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i != NULL;
+                 i = LLVMGetNextInstruction(i))
                 n++;
         q.fn = fn;
         q.temps.count = 0;
@@ -448,7 +454,7 @@ void baseline_calls(LLVMModuleRef m, LLVMTargetDataRef data)
             fn, LLVMAttributeFunctionIndex,
             LLVMCreateStringAttribute(ctx, "probe-stack", 11, "inline-asm", 10));
         if (collect_facts(&q))
-            for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb;
+            for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb != NULL;
                  bb = LLVMGetNextBasicBlock(bb))
                 transform_block(&q, bb);
         free(q.facts.items);

@@ -32,7 +32,7 @@ static bool escapes(LLVMValueRef i)
     LLVMBasicBlockRef bb = LLVMGetInstructionParent(i);
     for (LLVMUseRef u = LLVMGetFirstUse(i); u != NULL; u = LLVMGetNextUse(u)) {
         LLVMValueRef user = LLVMGetUser(u);
-        if (LLVMIsAPHINode(user) || LLVMGetInstructionParent(user) != bb)
+        if (LLVMIsAPHINode(user) != NULL || LLVMGetInstructionParent(user) != bb)
             return true;
     }
     return false;
@@ -43,7 +43,7 @@ static LLVMValueRef following(LLVMValueRef i)
 {
     do
         i = LLVMGetNextInstruction(i);
-    while (LLVMIsAPHINode(i));
+    while (LLVMIsAPHINode(i) != NULL);
     return i;
 }
 
@@ -89,7 +89,7 @@ static void demote_value(struct demote *d, LLVMValueRef v)
     for (LLVMUseRef u = LLVMGetFirstUse(v); u != NULL; u = LLVMGetNextUse(u))
         vec_push(&d->users, LLVMGetUser(u));
     for (size_t n = 0; n < d->users.count; n++)
-        if (LLVMIsAPHINode(d->users.items[n]))
+        if (LLVMIsAPHINode(d->users.items[n]) != NULL)
             load_for_phi(d, d->users.items[n], v, variable);
         else if (LLVMGetInstructionParent(d->users.items[n]) != LLVMGetInstructionParent(v))
             load_for_user(d, d->users.items[n], v, variable);
@@ -120,10 +120,11 @@ static void list_values(struct demote *d, LLVMValueRef fn, bool phis)
 {
     LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(fn);
     d->values.count = 0;
-    for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb))
-        for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i))
+    for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb != NULL;
+         bb = LLVMGetNextBasicBlock(bb))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i != NULL; i = LLVMGetNextInstruction(i))
             if (phis ? LLVMIsAPHINode(i) != NULL
-                     : !(LLVMIsAAllocaInst(i) && bb == entry) && escapes(i))
+                     : !(LLVMIsAAllocaInst(i) != NULL && bb == entry) && escapes(i))
                 vec_push(&d->values, i);
 }
 

@@ -45,7 +45,7 @@ static bool takes_splats(LLVMOpcode op)
 /* Is it memory of this function? */
 static bool own_memory(LLVMValueRef p)
 {
-    while (LLVMIsAGetElementPtrInst(p))
+    while (LLVMIsAGetElementPtrInst(p) != NULL)
         p = LLVMGetOperand(p, 0);
     return LLVMIsAAllocaInst(p) != NULL;
 }
@@ -61,7 +61,8 @@ static bool in_frame(const struct baseline *q, LLVMValueRef i)
     if (LLVMGetMDNodeNumOperands(scope) != 2)
         return false;
     LLVMGetMDNodeOperands(scope, parts);
-    const char *name = LLVMIsAMDString(parts[0]) ? LLVMGetMDString(parts[0], &length) : NULL;
+    const char *name =
+        LLVMIsAMDString(parts[0]) != NULL ? LLVMGetMDString(parts[0], &length) : NULL;
     return name != NULL && length == 5 && memcmp(name, "frame", 5) == 0;
 }
 
@@ -70,8 +71,8 @@ static bool is_masked_access(LLVMValueRef i)
 {
     static const char *const names[] = {"llvm.masked.load", "llvm.masked.store",
                                         "llvm.masked.gather", "llvm.masked.scatter"};
-    LLVMValueRef to = LLVMIsACallInst(i) ? LLVMGetCalledValue(i) : NULL;
-    unsigned id = to != NULL && LLVMIsAFunction(to) ? LLVMGetIntrinsicID(to) : 0;
+    LLVMValueRef to = LLVMIsACallInst(i) != NULL ? LLVMGetCalledValue(i) : NULL;
+    unsigned id = to != NULL && LLVMIsAFunction(to) != NULL ? LLVMGetIntrinsicID(to) : 0;
     for (size_t n = 0; id != 0 && n < WEIR_COUNT(names); n++)
         if (id == LLVMLookupIntrinsicID(names[n], strlen(names[n])))
             return true;
@@ -81,7 +82,7 @@ static bool is_masked_access(LLVMValueRef i)
 /* Does it access what the program sees? */
 static bool accesses_memory(const struct baseline *q, LLVMValueRef i)
 {
-    if (LLVMIsALoadInst(i) || LLVMIsAStoreInst(i))
+    if (LLVMIsALoadInst(i) != NULL || LLVMIsAStoreInst(i) != NULL)
         return !own_memory(LLVMGetOperand(i, LLVMIsAStoreInst(i) != NULL)) && !in_frame(q, i);
     return is_masked_access(i);
 }
@@ -91,7 +92,7 @@ static bool is_function(LLVMValueRef i)
 {
     LLVMValueRef to = LLVMGetCalledValue(i);
     int n = LLVMGetNumOperands(i) - 1;
-    if (!LLVMIsAFunction(to) || LLVMGetIntrinsicID(to) == 0 || n >= MAX_OPERANDS)
+    if (LLVMIsAFunction(to) == NULL || LLVMGetIntrinsicID(to) == 0 || n >= MAX_OPERANDS)
         return false;
     for (int k = 0; k < n; k++) {
         LLVMTypeRef t = LLVMTypeOf(LLVMGetOperand(i, (unsigned)k));
@@ -104,7 +105,7 @@ static bool is_function(LLVMValueRef i)
 
 bool baseline_is_slow(LLVMValueRef i)
 {
-    return LLVMIsAFenceInst(i) || (LLVMIsACallInst(i) && is_function(i));
+    return LLVMIsAFenceInst(i) != NULL || (LLVMIsACallInst(i) != NULL && is_function(i));
 }
 
 static bool can_call(LLVMValueRef i)
@@ -129,8 +130,9 @@ static bool can_call(LLVMValueRef i)
 /* The scalar that all lanes of a shuffle are; NULL: there is none. */
 static LLVMValueRef shuffled_scalar(LLVMValueRef i)
 {
-    LLVMValueRef one = LLVMIsAShuffleVectorInst(i) ? LLVMGetOperand(i, 0) : NULL;
-    if (one == NULL || !LLVMIsAInsertElementInst(one) || !LLVMIsNull(LLVMGetOperand(one, 2)) ||
+    LLVMValueRef one = LLVMIsAShuffleVectorInst(i) != NULL ? LLVMGetOperand(i, 0) : NULL;
+    if (one == NULL || LLVMIsAInsertElementInst(one) == NULL ||
+        !LLVMIsNull(LLVMGetOperand(one, 2)) ||
         LLVMGetInstructionParent(one) != LLVMGetInstructionParent(i))
         return NULL;
     for (unsigned k = 0; k < LLVMGetNumMaskElements(i); k++)
@@ -142,7 +144,7 @@ static LLVMValueRef shuffled_scalar(LLVMValueRef i)
 /* Is it only there for such shuffles? */
 bool baseline_is_splat_part(LLVMValueRef i)
 {
-    if (!LLVMIsAInsertElementInst(i))
+    if (LLVMIsAInsertElementInst(i) == NULL)
         return false;
     for (LLVMUseRef u = LLVMGetFirstUse(i); u != NULL; u = LLVMGetNextUse(u)) {
         LLVMValueRef user = LLVMGetUser(u);
@@ -276,8 +278,8 @@ static LLVMValueRef perform(const struct baseline *q, const struct operation *o,
         return NULL;
     }
     default:
-        return LLVMIsACastInst(o->i) ? LLVMBuildCast(b, o->op, v[0], o->type, "")
-                                     : LLVMBuildBinOp(b, o->op, v[0], v[1], "");
+        return LLVMIsACastInst(o->i) != NULL ? LLVMBuildCast(b, o->op, v[0], o->type, "")
+                                             : LLVMBuildBinOp(b, o->op, v[0], v[1], "");
     }
 }
 

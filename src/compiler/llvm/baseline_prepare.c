@@ -12,20 +12,20 @@ static LLVMValueRef mask_source(LLVMValueRef i, bool *inverse)
     LLVMIntPredicate p = LLVMGetICmpPredicate(i);
     LLVMValueRef x = LLVMGetOperand(i, 0), zero = LLVMGetOperand(i, 1), bit, splat, one;
     unsigned n = LLVMGetVectorSize(LLVMTypeOf(i));
-    if ((p != LLVMIntEQ && p != LLVMIntNE) || !LLVMIsNull(zero) || !LLVMIsAInstruction(x) ||
+    if ((p != LLVMIntEQ && p != LLVMIntNE) || !LLVMIsNull(zero) || LLVMIsAInstruction(x) == NULL ||
         LLVMGetInstructionOpcode(x) != LLVMAnd)
         return NULL;
     *inverse = p == LLVMIntEQ;
     splat = LLVMGetOperand(x, 0);
     bit = LLVMGetOperand(x, 1);
-    if (!LLVMIsConstant(bit) || !LLVMIsAShuffleVectorInst(splat))
+    if (!LLVMIsConstant(bit) || LLVMIsAShuffleVectorInst(splat) == NULL)
         return NULL;
     one = LLVMGetOperand(splat, 0);
-    if (!LLVMIsAInsertElementInst(one) || !LLVMIsNull(LLVMGetOperand(one, 2)))
+    if (LLVMIsAInsertElementInst(one) == NULL || !LLVMIsNull(LLVMGetOperand(one, 2)))
         return NULL;
     for (unsigned k = 0; k < n; k++) {
         LLVMValueRef c = LLVMGetAggregateElement(bit, k);
-        if (LLVMGetMaskValue(splat, k) != 0 || c == NULL || !LLVMIsAConstantInt(c) ||
+        if (LLVMGetMaskValue(splat, k) != 0 || c == NULL || LLVMIsAConstantInt(c) == NULL ||
             LLVMConstIntGetZExtValue(c) != 1ull << k)
             return NULL;
     }
@@ -37,7 +37,7 @@ static LLVMValueRef mask_source(LLVMValueRef i, bool *inverse)
 static void mask_from_bits(LLVMBuilderRef b, LLVMValueRef i)
 {
     bool inverse;
-    if (!LLVMIsAICmpInst(i) || LLVMGetTypeKind(LLVMTypeOf(i)) != LLVMVectorTypeKind)
+    if (LLVMIsAICmpInst(i) == NULL || LLVMGetTypeKind(LLVMTypeOf(i)) != LLVMVectorTypeKind)
         return;
     LLVMValueRef bits = mask_source(i, &inverse), and = LLVMGetOperand(i, 0);
     if (bits == NULL)
@@ -55,7 +55,7 @@ static void mask_from_bits(LLVMBuilderRef b, LLVMValueRef i)
 static void sink_pointer(LLVMBuilderRef b, LLVMValueRef i, unsigned operand)
 {
     LLVMValueRef p = LLVMGetOperand(i, operand);
-    if (!LLVMIsAGetElementPtrInst(p) || !LLVMIsAAllocaInst(LLVMGetOperand(p, 0)) ||
+    if (LLVMIsAGetElementPtrInst(p) == NULL || LLVMIsAAllocaInst(LLVMGetOperand(p, 0)) == NULL ||
         LLVMGetNumOperands(p) != 2 || !LLVMIsConstant(LLVMGetOperand(p, 1)) ||
         LLVMGetInstructionParent(p) == LLVMGetInstructionParent(i))
         return;
@@ -73,8 +73,8 @@ static void simplify_logic(LLVMBuilderRef b, LLVMValueRef i)
     if (LLVMGetTypeKind(t) != LLVMIntegerTypeKind || LLVMGetIntTypeWidth(t) != 1)
         return;
     LLVMValueRef c = LLVMGetOperand(i, 0), yes = LLVMGetOperand(i, 1), no = LLVMGetOperand(i, 2);
-    bool or = LLVMIsAConstantInt(yes) && LLVMConstIntGetZExtValue(yes) == 1;
-    bool and = LLVMIsAConstantInt(no) && LLVMConstIntGetZExtValue(no) == 0;
+    bool or = LLVMIsAConstantInt(yes) != NULL && LLVMConstIntGetZExtValue(yes) == 1;
+    bool and = LLVMIsAConstantInt(no) != NULL && LLVMConstIntGetZExtValue(no) == 0;
     if (!or &&!and)
         return;
     LLVMPositionBuilderBefore(b, i);
@@ -86,14 +86,15 @@ void baseline_prepare(LLVMModuleRef m)
 {
     LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m));
     for (LLVMValueRef fn = LLVMGetFirstFunction(m); fn != NULL; fn = LLVMGetNextFunction(fn))
-        for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb))
+        for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb != NULL;
+             bb = LLVMGetNextBasicBlock(bb))
             for (LLVMValueRef i = LLVMGetFirstInstruction(bb), next; i != NULL; i = next) {
                 next = LLVMGetNextInstruction(i);
-                if (LLVMIsALoadInst(i))
+                if (LLVMIsALoadInst(i) != NULL)
                     sink_pointer(b, i, 0);
-                else if (LLVMIsAStoreInst(i))
+                else if (LLVMIsAStoreInst(i) != NULL)
                     sink_pointer(b, i, 1);
-                else if (LLVMIsASelectInst(i))
+                else if (LLVMIsASelectInst(i) != NULL)
                     simplify_logic(b, i);
                 else
                     mask_from_bits(b, i);

@@ -74,7 +74,7 @@ static bool unlikely(const struct sinking *g, LLVMValueRef term, unsigned s)
     if (node == NULL || LLVMGetMDNodeNumOperands(node) != 3)
         return false;
     LLVMGetMDNodeOperands(node, part);
-    if (!LLVMIsAConstantInt(part[1]) || !LLVMIsAConstantInt(part[2]))
+    if (LLVMIsAConstantInt(part[1]) == NULL || LLVMIsAConstantInt(part[2]) == NULL)
         return false;
     uint64_t w[2] = {LLVMConstIntGetZExtValue(part[1]), LLVMConstIntGetZExtValue(part[2])};
     return w[s] * UNLIKELY < w[1 - s];
@@ -85,7 +85,8 @@ static bool unlikely(const struct sinking *g, LLVMValueRef term, unsigned s)
 static void number_blocks(struct sinking *g)
 {
     int32_t n = 0;
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(g->fn); b; b = LLVMGetNextBasicBlock(b)) {
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(g->fn); b != NULL;
+         b = LLVMGetNextBasicBlock(b)) {
         g->nodes[n] = (struct node){.bb = b};
         g->index[n].bb = b;
         g->index[n].index = n;
@@ -210,8 +211,8 @@ static bool is_pure(LLVMValueRef v)
 /* The block in which a use of a value takes place: for a phi, the one it comes from. */
 static int32_t use_block(const struct sinking *g, LLVMValueRef user, unsigned operand)
 {
-    return node_index(g, LLVMIsAPHINode(user) ? LLVMGetIncomingBlock(user, operand)
-                                              : LLVMGetInstructionParent(user));
+    return node_index(g, LLVMIsAPHINode(user) != NULL ? LLVMGetIncomingBlock(user, operand)
+                                                      : LLVMGetInstructionParent(user));
 }
 
 /* The blocks of a value's uses, as a set; false if one of them is hot, or there is none. */
@@ -268,7 +269,7 @@ static int find_entrances(struct sinking *g, int32_t def_block, const uint64_t *
 static void load_variable(struct sinking *g, LLVMValueRef user, unsigned k, LLVMValueRef v,
                           LLVMValueRef variable)
 {
-    LLVMPositionBuilderBefore(g->b, LLVMIsAPHINode(user)
+    LLVMPositionBuilderBefore(g->b, LLVMIsAPHINode(user) != NULL
                                         ? LLVMGetBasicBlockTerminator(LLVMGetIncomingBlock(user, k))
                                         : user);
     LLVMSetOperand(user, k, LLVMBuildLoad2(g->b, LLVMTypeOf(v), variable, ""));
@@ -277,7 +278,7 @@ static void load_variable(struct sinking *g, LLVMValueRef user, unsigned k, LLVM
 static LLVMValueRef first_non_phi(LLVMBasicBlockRef bb)
 {
     LLVMValueRef i = LLVMGetFirstInstruction(bb);
-    while (LLVMIsAPHINode(i))
+    while (LLVMIsAPHINode(i) != NULL)
         i = LLVMGetNextInstruction(i);
     return i;
 }
@@ -314,11 +315,12 @@ static void sink(struct sinking *g, int32_t def_block, LLVMValueRef v, uint64_t 
 /* Lane `lane` (a constant) of a vector. */
 static LLVMValueRef single_lane(struct sinking *g, LLVMValueRef v, LLVMValueRef lane)
 {
-    bool splat = LLVMIsAShuffleVectorInst(v) && LLVMIsAInsertElementInst(LLVMGetOperand(v, 0));
+    bool splat = LLVMIsAShuffleVectorInst(v) != NULL &&
+                 LLVMIsAInsertElementInst(LLVMGetOperand(v, 0)) != NULL;
     for (unsigned k = 0; splat && k < LLVMGetNumMaskElements(v); k++)
         splat = LLVMGetMaskValue(v, k) == 0;
     LLVMValueRef insert = splat ? LLVMGetOperand(v, 0) : NULL;
-    if (insert != NULL && LLVMIsAConstantInt(LLVMGetOperand(insert, 2)) &&
+    if (insert != NULL && LLVMIsAConstantInt(LLVMGetOperand(insert, 2)) != NULL &&
         LLVMConstIntGetZExtValue(LLVMGetOperand(insert, 2)) == 0)
         return LLVMGetOperand(insert, 1);
     return LLVMBuildExtractElement(g->b, v, lane, "");
@@ -327,7 +329,8 @@ static LLVMValueRef single_lane(struct sinking *g, LLVMValueRef v, LLVMValueRef 
 /* Does the use extract a lane of known number? */
 static bool is_lane_extract(LLVMValueRef user)
 {
-    return LLVMIsAExtractElementInst(user) && LLVMIsAConstantInt(LLVMGetOperand(user, 1));
+    return LLVMIsAExtractElementInst(user) != NULL &&
+           LLVMIsAConstantInt(LLVMGetOperand(user, 1)) != NULL;
 }
 
 /* Integer arithmetic of which hot blocks need some lanes only (to test whether lanes are
@@ -396,7 +399,8 @@ bool cold_sink(LLVMModuleRef m)
                 continue;
             for (int32_t e = 0; e < g.n; e++)
                 g.nodes[e].loops = -1;
-            for (LLVMValueRef i = LLVMGetLastInstruction(g.nodes[block].bb); i; i = before) {
+            for (LLVMValueRef i = LLVMGetLastInstruction(g.nodes[block].bb); i != NULL;
+                 i = before) {
                 before = LLVMGetPreviousInstruction(i);
                 if (!is_pure(i) || !concerns_vectors(i))
                     continue;

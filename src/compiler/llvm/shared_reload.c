@@ -59,13 +59,13 @@ struct walk {
 /* The offset in the block's record from which a pointer was loaded, -1: it was not. */
 static int64_t block_field_offset(const struct walk *w, LLVMValueRef v)
 {
-    if (!LLVMIsALoadInst(v))
+    if (LLVMIsALoadInst(v) == NULL)
         return -1;
     LLVMValueRef p = LLVMGetOperand(v, 0);
     if (p == w->block)
         return 0;
-    if (!LLVMIsAGetElementPtrInst(p) || LLVMGetOperand(p, 0) != w->block ||
-        LLVMGetNumOperands(p) != 2 || !LLVMIsAConstantInt(LLVMGetOperand(p, 1)) ||
+    if (LLVMIsAGetElementPtrInst(p) == NULL || LLVMGetOperand(p, 0) != w->block ||
+        LLVMGetNumOperands(p) != 2 || LLVMIsAConstantInt(LLVMGetOperand(p, 1)) == NULL ||
         LLVMGetTypeKind(LLVMGetGEPSourceElementType(p)) != LLVMIntegerTypeKind ||
         LLVMGetIntTypeWidth(LLVMGetGEPSourceElementType(p)) != 8)
         return -1;
@@ -76,9 +76,9 @@ static struct location locate(const struct walk *w, LLVMValueRef p, LLVMTypeRef 
 {
     struct location at = {.space = UNKNOWN, .known = true};
     at.bytes = LLVMABISizeOfType(w->data, type);
-    while (LLVMIsAGetElementPtrInst(p)) {
+    while (LLVMIsAGetElementPtrInst(p) != NULL) {
         LLVMTypeRef unit = LLVMGetGEPSourceElementType(p);
-        if (LLVMGetNumOperands(p) == 2 && LLVMIsAConstantInt(LLVMGetOperand(p, 1)))
+        if (LLVMGetNumOperands(p) == 2 && LLVMIsAConstantInt(LLVMGetOperand(p, 1)) != NULL)
             at.offset += LLVMConstIntGetSExtValue(LLVMGetOperand(p, 1)) *
                          (int64_t)LLVMABISizeOfType(w->data, unit);
         else
@@ -86,8 +86,8 @@ static struct location locate(const struct walk *w, LLVMValueRef p, LLVMTypeRef 
         p = LLVMGetOperand(p, 0);
     }
     int64_t field = block_field_offset(w, p);
-    if (p == w->block || LLVMIsAAllocaInst(p) || field == offsetof(struct jit_block, frame) ||
-        field == offsetof(struct jit_block, params))
+    if (p == w->block || LLVMIsAAllocaInst(p) != NULL ||
+        field == offsetof(struct jit_block, frame) || field == offsetof(struct jit_block, params))
         at.space = PRIVATE;
     else if (field == offsetof(struct jit_block, shared))
         at.space = SHARED;
@@ -115,7 +115,7 @@ static void forget_written(struct walk *w, const struct location *p)
 static void add_copy(struct walk *w, LLVMValueRef value, LLVMValueRef pointer, unsigned align)
 {
     struct location p = locate(w, pointer, LLVMTypeOf(value));
-    if (p.space != SHARED || !p.known || p.bytes < MIN_BYTES || !LLVMIsAInstruction(value) ||
+    if (p.space != SHARED || !p.known || p.bytes < MIN_BYTES || LLVMIsAInstruction(value) == NULL ||
         LLVMGetTypeKind(LLVMTypeOf(value)) != LLVMVectorTypeKind)
         return;
     for (int n = 0; n < w->count; n++)
@@ -154,7 +154,7 @@ static bool is_index_store(const struct walk *w, LLVMValueRef store)
 {
     LLVMValueRef p = LLVMGetOperand(store, 1);
     struct location at = locate(w, p, LLVMTypeOf(LLVMGetOperand(store, 0)));
-    return LLVMIsAGetElementPtrInst(p) && LLVMGetOperand(p, 0) == w->block && at.known &&
+    return LLVMIsAGetElementPtrInst(p) != NULL && LLVMGetOperand(p, 0) == w->block && at.known &&
            at.offset == offsetof(struct jit_block, warp) && at.bytes == 4;
 }
 
@@ -185,7 +185,7 @@ static void forget_by_call(struct walk *w, LLVMValueRef call)
         "llvm.vector.reduce"};
     LLVMValueRef f = LLVMGetCalledValue(call);
     size_t length = 0;
-    const char *name = LLVMIsAFunction(f) ? LLVMGetValueName2(f, &length) : "";
+    const char *name = LLVMIsAFunction(f) != NULL ? LLVMGetValueName2(f, &length) : "";
     if (begins(name, harmless, WEIR_COUNT(harmless)))
         return;
     w->index_store = NULL;
@@ -196,7 +196,7 @@ static void forget_by_call(struct walk *w, LLVMValueRef call)
 static void walk_instruction(struct walk *w, LLVMValueRef i)
 {
     struct location p;
-    if (LLVMIsAPHINode(i))
+    if (LLVMIsAPHINode(i) != NULL)
         return;
     reload_operands(w, i);
     switch (LLVMGetInstructionOpcode(i)) {

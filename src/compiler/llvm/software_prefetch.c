@@ -34,7 +34,7 @@ void prefetch_mark(struct codegen *cg, LLVMValueRef access, unsigned space)
     const struct jkernel *k = cg->k;
     if (space == PTX_SPACE_GLOBAL && k->lockstep && k->barrier_loop == 0 && !k->opt->checked &&
         cg->cur != NULL && cg->cur->depth == 0 &&
-        (LLVMIsALoadInst(access) || LLVMIsAStoreInst(access)))
+        (LLVMIsALoadInst(access) != NULL || LLVMIsAStoreInst(access) != NULL))
         LLVMSetMetadata(access, metadata_kind(cg->alu.module), cg->md.empty);
 }
 
@@ -48,8 +48,8 @@ struct derivation {
 static bool is_ctaid(const struct derivation *t, LLVMValueRef load)
 {
     LLVMValueRef p = LLVMGetOperand(load, 0);
-    if (!LLVMIsAGetElementPtrInst(p) || LLVMGetOperand(p, 0) != t->block ||
-        LLVMGetNumOperands(p) != 2 || !LLVMIsAConstantInt(LLVMGetOperand(p, 1)))
+    if (LLVMIsAGetElementPtrInst(p) == NULL || LLVMGetOperand(p, 0) != t->block ||
+        LLVMGetNumOperands(p) != 2 || LLVMIsAConstantInt(LLVMGetOperand(p, 1)) == NULL)
         return false;
     return LLVMConstIntGetZExtValue(LLVMGetOperand(p, 1)) == offsetof(struct jit_block, ctaid);
 }
@@ -85,7 +85,7 @@ static LLVMValueRef derive_product(const struct derivation *t, LLVMValueRef v, i
 static LLVMValueRef derive(const struct derivation *t, LLVMValueRef v, int depth)
 {
     LLVMTypeRef type = LLVMTypeOf(v);
-    if (depth == 0 || !LLVMIsAInstruction(v))
+    if (depth == 0 || LLVMIsAInstruction(v) == NULL)
         return NULL;
     switch (LLVMGetInstructionOpcode(v)) {
     case LLVMLoad: return is_ctaid(t, v) ? LLVMConstInt(type, 1, false) : NULL;
@@ -104,8 +104,9 @@ static LLVMValueRef derive(const struct derivation *t, LLVMValueRef v, int depth
         return x == NULL ? NULL : LLVMBuildIntCast2(t->b, x, type, true, "");
     }
     case LLVMAnd: /* a wider index cut to its bits */
-        return LLVMIsAConstantInt(LLVMGetOperand(v, 1)) ? derive(t, LLVMGetOperand(v, 0), depth - 1)
-                                                        : NULL;
+        return LLVMIsAConstantInt(LLVMGetOperand(v, 1)) != NULL
+                   ? derive(t, LLVMGetOperand(v, 0), depth - 1)
+                   : NULL;
     case LLVMIntToPtr: return derive(t, LLVMGetOperand(v, 0), depth - 1);
     case LLVMGetElementPtr: /* of bytes */
         if (LLVMGetNumOperands(v) != 2 ||
@@ -121,7 +122,7 @@ static LLVMValueRef derive(const struct derivation *t, LLVMValueRef v, int depth
 /* The distance of the prefetch: of close blocks, that of the block about a page away. */
 static LLVMValueRef block_stride(const struct derivation *t, LLVMValueRef d)
 {
-    if (!LLVMIsAConstantInt(d))
+    if (LLVMIsAConstantInt(d) == NULL)
         return d;
     int64_t n = LLVMConstIntGetSExtValue(d), size = n < 0 ? -n : n;
     if (size < MIN_STRIDE || size >= PAGE_BYTES)
@@ -169,7 +170,7 @@ bool prefetch_insert(LLVMModuleRef m, LLVMTargetDataRef data)
         for (LLVMValueRef i = LLVMGetFirstInstruction(b); i != NULL && count < MAX_PREFETCHES;
              i = LLVMGetNextInstruction(i)) {
             bool writes = LLVMIsAStoreInst(i) != NULL;
-            if ((!LLVMIsALoadInst(i) && !writes) || LLVMGetMetadata(i, kind) == NULL)
+            if ((LLVMIsALoadInst(i) == NULL && !writes) || LLVMGetMetadata(i, kind) == NULL)
                 continue;
             uint64_t bytes = LLVMABISizeOfType(data, LLVMTypeOf(writes ? LLVMGetOperand(i, 0) : i));
             if (bytes >= LINE)

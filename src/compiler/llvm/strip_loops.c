@@ -123,7 +123,7 @@ static LLVMValueRef lane_table(struct strips *s, LLVMValueRef row)
         LLVMValueRef lane[JIT_WARP];
         for (unsigned k = 0; k < JIT_WARP; k++) {
             LLVMValueRef v = LLVMGetAggregateElement(row, k);
-            bool set = LLVMIsAConstantInt(v) && LLVMConstIntGetZExtValue(v) != 0;
+            bool set = LLVMIsAConstantInt(v) != NULL && LLVMConstIntGetZExtValue(v) != 0;
             lane[k] = LLVMConstInt(LLVMInt8TypeInContext(s->ctx), set ? 0xff : 0, false);
         }
         row = LLVMConstVector(lane, JIT_WARP);
@@ -167,7 +167,8 @@ static LLVMValueRef strip_operand(struct strips *s, struct body *y, struct loop 
         if (l->in.items[k].row == v)
             return l->in.items[k].strip;
     LLVMValueRef strip;
-    if (LLVMIsAConstant(v) && LLVMGetAggregateElement(v, 0) != NULL) { /* else an expression */
+    if (LLVMIsAConstant(v) != NULL &&
+        LLVMGetAggregateElement(v, 0) != NULL) { /* else an expression */
         strip = constant_strip(s, y, l, v);
     } else {
         uint64_t bytes = area_offset(s, y, LLVMTypeOf(v));
@@ -223,7 +224,7 @@ static LLVMValueRef strip_load(struct strips *s, struct body *y, struct loop *l,
 static void copy_metadata(struct strips *s, LLVMValueRef from, LLVMValueRef to)
 {
     static const char *const kinds[] = {"alias.scope", "noalias", "invariant.load"};
-    if (!LLVMIsAInstruction(to))
+    if (LLVMIsAInstruction(to) == NULL)
         return;
     for (size_t k = 0; k < WEIR_COUNT(kinds); k++) {
         unsigned kind = LLVMGetMDKindIDInContext(s->ctx, kinds[k], (unsigned)strlen(kinds[k]));
@@ -258,7 +259,7 @@ static LLVMValueRef strip_instruction(struct strips *s, struct body *y, struct l
     unsigned n = (unsigned)LLVMGetNumOperands(v);
     for (unsigned k = 0; k < n && k < 3; k++)
         o[k] = strip_operand(s, y, l, LLVMGetOperand(v, k));
-    if (LLVMIsACastInst(v))
+    if (LLVMIsACastInst(v) != NULL)
         return LLVMBuildCast(s->b, op, o[0], t, "");
     switch (op) {
     case LLVMSelect: return LLVMBuildSelect(s->b, o[0], o[1], o[2], "");
@@ -277,7 +278,8 @@ static LLVMValueRef strip_instruction(struct strips *s, struct body *y, struct l
 static LLVMBasicBlockRef loop_head(struct strips *s, struct body *y)
 {
     LLVMBasicBlockRef head = LLVMInsertBasicBlockInContext(s->ctx, y->bb, "");
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(s->fn); b; b = LLVMGetNextBasicBlock(b)) {
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(s->fn); b != NULL;
+         b = LLVMGetNextBasicBlock(b)) {
         LLVMValueRef term = LLVMGetBasicBlockTerminator(b);
         for (unsigned k = 0; term != NULL && k < LLVMGetNumSuccessors(term); k++)
             if (LLVMGetSuccessor(term, k) == y->bb)

@@ -66,7 +66,8 @@ static unsigned registers_of(const struct strips *s, LLVMTypeRef t)
 LLVMValueRef strip_splat(LLVMValueRef v)
 {
     LLVMValueRef insert = LLVMGetOperand(v, 0);
-    if (!LLVMIsAInsertElementInst(insert) || !LLVMIsAConstantInt(LLVMGetOperand(insert, 2)) ||
+    if (LLVMIsAInsertElementInst(insert) == NULL ||
+        LLVMIsAConstantInt(LLVMGetOperand(insert, 2)) == NULL ||
         LLVMConstIntGetZExtValue(LLVMGetOperand(insert, 2)) != 0)
         return NULL;
     for (unsigned k = 0; k < LLVMGetNumMaskElements(v); k++)
@@ -79,7 +80,7 @@ const char *strip_callee(LLVMValueRef call)
 {
     LLVMValueRef f = LLVMGetCalledValue(call);
     size_t length;
-    return LLVMIsAFunction(f) ? LLVMGetValueName2(f, &length) : "";
+    return LLVMIsAFunction(f) != NULL ? LLVMGetValueName2(f, &length) : "";
 }
 
 /* Lanewise intrinsics. Returns what follows the name of one (".v32f32"); else NULL. */
@@ -105,21 +106,22 @@ static const char *known_call(LLVMValueRef call)
 
 static bool reads_memory(LLVMValueRef v)
 {
-    return LLVMIsALoadInst(v) ||
-           (LLVMIsACallInst(v) && !strncmp(strip_callee(v), "llvm.masked.", 12));
+    return LLVMIsALoadInst(v) != NULL ||
+           (LLVMIsACallInst(v) != NULL && !strncmp(strip_callee(v), "llvm.masked.", 12));
 }
 
 /* Can a constant be cut into strips? Not where lanes have addresses of their own: those are known
  * to the loader only. */
 static bool known_constant(LLVMValueRef v)
 {
-    if (LLVMIsAConstantDataVector(v) || LLVMIsAConstantAggregateZero(v) || LLVMIsUndef(v))
+    if (LLVMIsAConstantDataVector(v) != NULL || LLVMIsAConstantAggregateZero(v) != NULL ||
+        LLVMIsUndef(v))
         return true;
     LLVMValueRef first = LLVMGetAggregateElement(v, 0);
     for (unsigned k = 0; first != NULL && k < JIT_WARP; k++) {
         LLVMValueRef lane = LLVMGetAggregateElement(v, k);
-        bool plain = LLVMIsAConstantInt(lane) || LLVMIsAConstantFP(lane) || LLVMIsUndef(lane) ||
-                     LLVMIsAConstantPointerNull(lane);
+        bool plain = LLVMIsAConstantInt(lane) != NULL || LLVMIsAConstantFP(lane) != NULL ||
+                     LLVMIsUndef(lane) || LLVMIsAConstantPointerNull(lane) != NULL;
         if (lane != first && !plain)
             return false;
     }
@@ -148,7 +150,7 @@ static bool is_lanewise(LLVMValueRef v)
     case LLVMFNeg:
     case LLVMFreeze: break;
     default:
-        if (!LLVMIsABinaryOperator(v) && !LLVMIsACastInst(v))
+        if (LLVMIsABinaryOperator(v) == NULL && LLVMIsACastInst(v) == NULL)
             return false;
     }
     unsigned n = op == LLVMCall ? LLVMGetNumArgOperands(v) : (unsigned)LLVMGetNumOperands(v);
@@ -157,7 +159,7 @@ static bool is_lanewise(LLVMValueRef v)
         LLVMTypeRef t = LLVMTypeOf(o);
         if (strip_is_vector(t) ? !is_row(t) : LLVMIsACastInst(v) != NULL)
             return false;
-        if (strip_is_vector(t) && LLVMIsAConstant(o) && !known_constant(o))
+        if (strip_is_vector(t) && LLVMIsAConstant(o) != NULL && !known_constant(o))
             return false;
     }
     return true;
@@ -209,7 +211,7 @@ int32_t strip_number(const struct body *y, LLVMValueRef v)
 static void body_open(struct body *y, LLVMBasicBlockRef bb)
 {
     *y = (struct body){.bb = bb};
-    for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i))
+    for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i != NULL; i = LLVMGetNextInstruction(i))
         y->n++;
     size_t n = (size_t)y->n;
     for (y->slots = 16; y->slots < n * 2; y->slots *= 2)
@@ -221,13 +223,14 @@ static void body_open(struct body *y, LLVMBasicBlockRef bb)
     y->keys = xcalloc(y->slots, sizeof *y->keys);
     y->numbers = xcalloc(y->slots, sizeof *y->numbers);
     int32_t k = 0;
-    for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i), k++) {
+    for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i != NULL;
+         i = LLVMGetNextInstruction(i), k++) {
         size_t at = slot_of(y, i);
         y->keys[at] = i;
         y->numbers[at] = k;
         y->instr[k] = i;
         y->lanewise[k] = is_lanewise(i);
-        if (LLVMIsAPHINode(i))
+        if (LLVMIsAPHINode(i) != NULL)
             y->from = k + 1;
     }
 }
@@ -297,7 +300,7 @@ bool strip_is_live_out(const struct body *y, int32_t k)
 /* Is operand `o` a live-in value, which the loop loads from memory? */
 static bool is_live_in(const struct body *y, LLVMValueRef o)
 {
-    if (!strip_is_vector(LLVMTypeOf(o)) || LLVMIsAConstant(o))
+    if (!strip_is_vector(LLVMTypeOf(o)) || LLVMIsAConstant(o) != NULL)
         return false;
     int32_t at = strip_number(y, o);
     return at < 0 || at >= y->to || y->role[at] != ROLE_STRIP;

@@ -137,7 +137,7 @@ static void require_no_wrap(struct bound_condition *c, int32_t before, const str
     LLVMIntPredicate p = s->stride > 0 ? (is_signed ? LLVMIntSLE : LLVMIntULE)
                                        : (is_signed ? LLVMIntSGE : LLVMIntUGE);
     LLVMValueRef ok = LLVMBuildICmp(b, p, v, LLVMConstInt(LLVMTypeOf(v), end, false), "");
-    c->no_wrap = c->no_wrap ? LLVMBuildAnd(b, c->no_wrap, ok, "") : ok;
+    c->no_wrap = c->no_wrap != NULL ? LLVMBuildAnd(b, c->no_wrap, ok, "") : ok;
 }
 
 /* The common direction of two; they must not be opposite. */

@@ -216,7 +216,7 @@ static LLVMValueRef unbroken_values(struct codegen *cg, int32_t b)
         for (int n = 0; s->brk != 0 && n < nsegs(s->seg); n++) {
             LLVMValueRef v = LLVMBuildLoad2(cg->alu.b, cg->i32, cg->regs[r].brk[n], "");
             v = LLVMBuildICmp(cg->alu.b, LLVMIntEQ, v, c32(cg, 1u << s->seg), "");
-            all = all ? LLVMBuildAnd(cg->alu.b, all, v, "") : v;
+            all = all != NULL ? LLVMBuildAnd(cg->alu.b, all, v, "") : v;
         }
     }
     return all;
@@ -230,7 +230,7 @@ bool flow_enter_converged(struct codegen *cg, int32_t b, LLVMValueRef lanes)
     LLVMValueRef ok = unbroken_values(cg, b);
     if (lanes != NULL) {
         LLVMValueRef all = LLVMBuildICmp(ir, LLVMIntEQ, lanes, c32(cg, 0xffffffffu), "");
-        ok = ok ? LLVMBuildAnd(ir, all, ok, "") : all;
+        ok = ok != NULL ? LLVMBuildAnd(ir, all, ok, "") : all;
     }
     if (ok == NULL) {
         LLVMBuildBr(ir, block_copy(cg, b, true));
@@ -276,7 +276,8 @@ static void emit_branch(struct codegen *cg, const struct jblock *blk)
         return;
     }
     LLVMValueRef taken = cg->in_converged_copy ? converged_branch(cg, blk) : NULL;
-    taken = LLVMBuildAnd(b, taken ? taken : branch_condition_bits(cg, blk), mask_bits(cg), "");
+    taken =
+        LLVMBuildAnd(b, taken != NULL ? taken : branch_condition_bits(cg, blk), mask_bits(cg), "");
     LLVMValueRef other = LLVMBuildXor(b, mask_bits(cg), taken, "");
     uint64_t *cand = candidates(cg);
     add_pending(cg, cand, blk->succ[0], taken);

@@ -203,10 +203,12 @@ static void lane_body(struct codegen *cg, LLVMValueRef lane, void *arg)
     const struct atomic *a = arg;
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef at = LLVMBuildLoad2(b, cg->i64, element_pointer(cg, a->at, cg->i64, lane), "");
-    LLVMValueRef p = a->base ? byte_offset(cg, a->base, at) : LLVMBuildIntToPtr(b, at, cg->ptr, "");
+    LLVMValueRef p =
+        a->base != NULL ? byte_offset(cg, a->base, at) : LLVMBuildIntToPtr(b, at, cg->ptr, "");
     LLVMValueRef x = LLVMBuildLoad2(b, a->elem, element_pointer(cg, a->b, a->elem, lane), "");
-    LLVMValueRef c =
-        a->c ? LLVMBuildLoad2(b, a->elem, element_pointer(cg, a->c, a->elem, lane), "") : NULL;
+    LLVMValueRef c = a->c != NULL
+                         ? LLVMBuildLoad2(b, a->elem, element_pointer(cg, a->c, a->elem, lane), "")
+                         : NULL;
     LLVMValueRef old = update_element(cg, a, p, x, c);
     if (a->out != NULL)
         LLVMBuildStore(b, old, element_pointer(cg, a->out, a->elem, lane));

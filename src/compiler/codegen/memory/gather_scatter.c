@@ -274,7 +274,7 @@ static LLVMValueRef gather_small(struct codegen *cg, const struct access *a, LLV
     LLVMValueRef m = mask_vector(cg);
     struct lane_addresses words = {.at = word};
     LLVMValueRef args[4] = {lane_pointers(cg, a, &words, 0), c32(cg, 4),
-                            m ? m : LLVMConstAllOnes(cg->v32i1), LLVMConstNull(cg->v32i32)};
+                            m != NULL ? m : LLVMConstAllOnes(cg->v32i1), LLVMConstNull(cg->v32i32)};
     LLVMValueRef v =
         intrinsic(cg, "llvm.masked.gather", (LLVMTypeRef[]){cg->v32i32, pv}, 2, args, 4);
     tag_memory(cg, v, a->space);
@@ -377,7 +377,7 @@ void gather_lanes(struct codegen *cg, const struct access *a, struct lane_addres
             continue;
         }
         LLVMValueRef args[4] = {lane_pointers(cg, a, at, plus), c32(cg, element_alignment(a)),
-                                m ? m : LLVMConstAllOnes(cg->v32i1), LLVMConstNull(t)};
+                                m != NULL ? m : LLVMConstAllOnes(cg->v32i1), LLVMConstNull(t)};
         out[k] = intrinsic(cg, "llvm.masked.gather", (LLVMTypeRef[]){t, pv}, 2, args, 4);
         tag_memory(cg, out[k], a->space);
     }
@@ -397,7 +397,8 @@ void scatter_lanes(struct codegen *cg, const struct access *a, struct lane_addre
     }
     for (int k = 0; k < a->vec; k++) {
         LLVMValueRef args[4] = {v[k], lane_pointers(cg, a, at, (uint64_t)k * a->bytes),
-                                c32(cg, element_alignment(a)), m ? m : LLVMConstAllOnes(cg->v32i1)};
+                                c32(cg, element_alignment(a)),
+                                m != NULL ? m : LLVMConstAllOnes(cg->v32i1)};
         LLVMValueRef st =
             intrinsic(cg, "llvm.masked.scatter", (LLVMTypeRef[]){LLVMTypeOf(v[k]), pv}, 2, args, 4);
         tag_memory(cg, st, a->space);
@@ -486,7 +487,7 @@ static LLVMValueRef on_one_side(struct codegen *cg, const struct access *a, LLVM
         LLVMValueRef no_left = LLVMBuildICmp(b, LLVMIntEQ, left, none, "");
         LLVMValueRef no_right = LLVMBuildICmp(b, LLVMIntEQ, right, none, "");
         LLVMValueRef ok = LLVMBuildOr(b, no_left, no_right, "");
-        all = all ? LLVMBuildAnd(b, all, ok, "") : ok;
+        all = all != NULL ? LLVMBuildAnd(b, all, ok, "") : ok;
         LLVMValueRef drop = LLVMBuildSelect(b, no_right, c64(cg, 0), back, "");
         first[s] = byte_offset(cg, mem_pointer(cg, a, a->uniformity.seg, s), drop);
     }
@@ -512,9 +513,10 @@ bool probe_adjacent(struct codegen *cg, const struct access *a, struct likely *l
     }
     /* without a hint, two lanes are tested first */
     LLVMBuilderRef b = cg->alu.b;
-    LLVMValueRef v = l->at.index ? l->at.index : l->at.at;
-    LLVMValueRef step = LLVMConstInt(LLVMGetElementType(LLVMTypeOf(v)),
-                                     mem_natural(a) / (l->at.index ? l->at.scale : 1), false);
+    LLVMValueRef v = l->at.index != NULL ? l->at.index : l->at.at;
+    LLVMValueRef step =
+        LLVMConstInt(LLVMGetElementType(LLVMTypeOf(v)),
+                     mem_natural(a) / (l->at.index != NULL ? l->at.scale : 1), false);
     LLVMValueRef next = LLVMBuildAdd(b, LLVMBuildExtractElement(b, v, c32(cg, 0), ""), step, "");
     LLVMValueRef near =
         LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildExtractElement(b, v, c32(cg, 1), ""), next, "");

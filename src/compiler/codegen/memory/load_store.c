@@ -172,7 +172,7 @@ LLVMValueRef speculative_select(struct codegen *cg, LLVMValueRef yes, LLVMValueR
         no = LLVMBuildBitCast(b, no, f32 ? cg->i32 : cg->i64, "");
     }
     LLVMValueRef v = LLVMBuildSelect(b, cg->serialized->executes, yes, no, "");
-    if (LLVMIsASelectInst(v)) /* not to become the branch again that it replaces */
+    if (LLVMIsASelectInst(v) != NULL) /* not to become the branch again that it replaces */
         LLVMSetMetadata(v, cg->md.unpredictable, cg->md.empty);
     if (f32 || f64)
         v = opaque(cg, v);
