@@ -1,7 +1,7 @@
 /* The word that describes a texture or surface instruction to the functions of src/texture. The
  * compiler makes it once per instruction; every call of a helper brings it along. */
-#ifndef WEIR_TEXTURE_INSTR_H
-#define WEIR_TEXTURE_INSTR_H
+#ifndef WEIR_ABI_TEXTURE_INSTR_H
+#define WEIR_ABI_TEXTURE_INSTR_H
 
 #include <stdint.h>
 

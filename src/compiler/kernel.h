@@ -5,8 +5,8 @@
  * (analysis/cfg.c), every divergent branch leaves masks of lanes pending at its targets, and the
  * pending block that comes first in the order runs next. Where no lane can be pending elsewhere (an
  * empty frontier) branches are plain branches. */
-#ifndef WEIR_JIT_KERNEL_H
-#define WEIR_JIT_KERNEL_H
+#ifndef WEIR_COMPILER_KERNEL_H
+#define WEIR_COMPILER_KERNEL_H
 
 #include "abi/compile.h"
 #include "base/bits.h"

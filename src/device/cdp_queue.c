@@ -17,7 +17,7 @@
 #include "device/internal.h"
 
 enum {
-    POOL_MAX = 256, /* free commands that a thread keeps */
+    FREE_MAX = 256, /* free commands that a thread keeps */
     GIVE_AT = 64    /* so often a fire-and-forget queue looks whether others have nothing to do */
 };
 
@@ -44,7 +44,7 @@ struct thread_work {
     struct item *items; /* cdp_thread.height of them are things to do */
     size_t cap;
     struct command *free_commands;
-    uint32_t pooled;
+    uint32_t nfree;
     struct owed owed;
     struct cdp_queue *unordered; /* fire-and-forget queues that it is in the middle of */
 };
@@ -113,7 +113,7 @@ static struct command *take_command(struct grid_worker *w)
     struct command *c = t->free_commands;
     if (c != NULL) {
         t->free_commands = atomic_load_explicit(&c->next, memory_order_relaxed);
-        t->pooled--;
+        t->nfree--;
         return c;
     }
     c = xaligned_alloc(_Alignof(struct command), sizeof *c);
@@ -127,13 +127,13 @@ static struct command *take_command(struct grid_worker *w)
 static void free_command(struct grid_worker *w, struct command *c)
 {
     struct thread_work *t = of(w);
-    if (t->pooled == POOL_MAX) {
+    if (t->nfree == FREE_MAX) {
         free(c);
         return;
     }
     atomic_store_explicit(&c->next, t->free_commands, memory_order_relaxed);
     t->free_commands = c;
-    t->pooled++;
+    t->nfree++;
 }
 
 /* ---- running ---- */

@@ -7,10 +7,10 @@
  * sticky fault.
  *
  * Every stream counts its commands. "Command n of stream s is done" is `completed >= n`; a record
- * of an event is such a pair, a wait on it a dependency on that pair. Streams are queues of pooled
- * nodes; a stream whose first command may run is in the ready queue, from which workers, and host
- * threads that wait, take it. Grids and large copies are shared by several workers; blocks that
- * spin are parked (exec/grid.h).
+ * of an event is such a pair, a wait on it a dependency on that pair. Streams are queues of
+ * commands, and keep those that are done in a free list; a stream whose first command may run is in
+ * the ready queue, from which workers, and host threads that wait, take it. Grids and large copies
+ * are shared by several workers; blocks that spin are parked (exec/grid.h).
  *
  * Every function may be called from any number of threads. Nothing blocks unless it says so.
  * Handles are pointers; whether a pointer is a live handle is the driver's to check. */

@@ -196,11 +196,11 @@ enum step {
 static enum step step_of(bool done) { return done ? STEP_DONE : STEP_AWAY; }
 
 static enum step run_grid(struct command *c, struct graph_node *n, struct grid_worker *w,
-                          bool is_quick)
+                          bool short_node)
 {
     struct grid_env *env = c->stream->ctx->env;
     c->published = false;
-    if (!is_quick)
+    if (!short_node)
         return step_of(command_grid(c, w, &n->launch));
     if (!grid_run_init(&c->run, &n->launch, env, &sched.parking, sched.workers)) {
         grid_raise(env, GRID_FAULT_MEMORY, n->launch.kernel->name);
@@ -229,7 +229,7 @@ static enum step run_wait(struct command *c, const struct graph_node *n)
 }
 
 static enum step run_node(struct command *c, struct graph_node *n, struct grid_worker *w,
-                          bool is_quick)
+                          bool short_node)
 {
     struct grid_env *env = c->stream->ctx->env;
     bool skip = n->disabled || grid_faulted(env) != GRID_FAULT_NONE;
@@ -251,7 +251,7 @@ static enum step run_node(struct command *c, struct graph_node *n, struct grid_w
     if (skip)
         return STEP_DONE;
     switch (n->kind) {
-    case DEVICE_NODE_GRID: return run_grid(c, n, w, is_quick);
+    case DEVICE_NODE_GRID: return run_grid(c, n, w, short_node);
     case DEVICE_NODE_COPY:
         c->published = false;
         if (n->copy.pieces > 1)
@@ -348,12 +348,12 @@ static enum outcome run_segments(struct command *c, struct grid_worker *w, uint6
                     continue;
             }
             struct graph_node *n = &plan->nodes[s->first + c->graph.at];
-            bool is_quick = is_short(n);
-            if (!is_quick && plan->segment_count > 1)
+            bool short_node = is_short(n);
+            if (!short_node && plan->segment_count > 1)
                 invite(plan);
             if (n->level >= 0 && c->graph.lane != NULL)
                 c->stream->level = n->level;
-            enum step step = run_node(c, n, w, is_quick);
+            enum step step = run_node(c, n, w, short_node);
             if (step == STEP_AWAY)
                 return RUN_AWAY;
             if (step == STEP_BODY)

@@ -149,7 +149,7 @@ struct device_stream {
     _Alignas(128) pthread_mutex_t lock; /* of all in this part */
     struct command *head, *tail;        /* from the head to `current`: done, not yet recycled */
     struct command *free_commands;
-    uint32_t pool_count;
+    uint32_t free_count;
     bool active;                  /* has commands; then it holds a reference to itself */
     bool freed, unlisted;         /* its handle is gone; it is off the context's list */
     _Atomic uint64_t enqueued;    /* the stream's clock: commands enqueued */

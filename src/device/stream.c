@@ -11,7 +11,7 @@
 #include "device/internal.h"
 
 enum {
-    POOL_MAX = 1024, /* free commands that a stream keeps */
+    FREE_MAX = 1024, /* free commands that a stream keeps */
     RECYCLE_AT = 32  /* done commands before the lock is taken to recycle them */
 };
 
@@ -161,7 +161,7 @@ struct command *stream_begin(struct device_stream *s, enum command_kind kind)
     if (c != NULL) {
         struct command *after = next_of(c);
         s->free_commands = after;
-        s->pool_count--;
+        s->free_count--;
         command_fetch(after);
     } else {
         c = xaligned_alloc(_Alignof(struct command), sizeof *c);
@@ -176,23 +176,23 @@ struct command *stream_begin(struct device_stream *s, enum command_kind kind)
 }
 
 /* Puts commands into the free list that follow each other, so many. The stream is locked. */
-static void pool_return(struct device_stream *s, struct command *first, struct command *last,
-                        uint32_t n)
+static void free_list_return(struct device_stream *s, struct command *first, struct command *last,
+                             uint32_t n)
 {
     set_next(last, s->free_commands);
     s->free_commands = first;
-    s->pool_count += n;
-    while (WEIR_UNLIKELY(s->pool_count > POOL_MAX)) {
+    s->free_count += n;
+    while (WEIR_UNLIKELY(s->free_count > FREE_MAX)) {
         struct command *c = s->free_commands;
         s->free_commands = next_of(c);
-        s->pool_count--;
+        s->free_count--;
         free(c);
     }
 }
 
 void stream_cancel(struct device_stream *s, struct command *c)
 {
-    pool_return(s, c, c, 1);
+    free_list_return(s, c, c, 1);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -339,7 +339,7 @@ void stream_announce(struct device_stream *s, uint64_t count)
  * The stream is locked, so that is done in one go: who puts commands in waits for it. */
 static void recycle(struct device_stream *s, struct command *last, struct command *next)
 {
-    pool_return(s, s->head, last, s->unrecycled + 1);
+    free_list_return(s, s->head, last, s->unrecycled + 1);
     s->head = s->current = next;
     s->unrecycled = 0;
 }

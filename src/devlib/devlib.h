@@ -2,13 +2,13 @@
  *
  * It defines the functions __nv_* that clang's CUDA headers call, as far as they are a few
  * instructions or so rare that a loop over scalars would not do. The common transcendental
- * functions (externs.txt) are left as calls in the PTX: the JIT binds them to vector math.
+ * functions (externs.txt) are left as calls in the PTX: the compiler binds them to vector math.
  *
- * Rules of this directory. It is C++ for the target nvptx64, without CUDA's words: as CUDA, clang would
- * stamp the module with settings that conflict with the program's. LLVM's passes are off, so that
- * reflect("__CUDA_FTZ") is answered in the program's own compilation, where it is known whether
- * subnormals are flushed. The program's compilation may also fuse any a * b + c it sees: where the
- * rounding of a product matters, use mul_rn or a written-out fma. */
+ * Rules of this directory. It is C++ for the target nvptx64, without CUDA's words: as CUDA, clang
+ * would stamp the module with settings that conflict with the program's. LLVM's passes are off, so
+ * that reflect("__CUDA_FTZ") is answered in the program's own compilation, where it is known
+ * whether subnormals are flushed. The program's compilation may also fuse any a * b + c it sees:
+ * where the rounding of a product matters, use mul_rn or a written-out fma. */
 #ifndef WEIR_DEVLIB_H
 #define WEIR_DEVLIB_H
 
@@ -36,7 +36,7 @@ HELPER double mul_rn(double a, double b) { return __nvvm_mul_rn_d(a, b); }
 HELPER double add_rn(double a, double b) { return __nvvm_add_rn_d(a, b); }
 HELPER double fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
 
-/* Left to the JIT (externs.txt). */
+/* Left to the compiler (externs.txt). */
 extern "C" {
 #define EXTERN __attribute__((const))
 EXTERN double __nv_exp(double) noexcept;

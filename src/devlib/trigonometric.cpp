@@ -1,4 +1,4 @@
-/* Pairs of trigonometric functions: two calls, each of which the JIT turns into vector math. */
+/* Pairs of trigonometric functions: two calls, each of which the compiler turns into vector math. */
 #include "devlib.h"
 
 FN void __nv_sincosf(float a, float *s, float *c)

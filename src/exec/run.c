@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "base/clock.h"
 #include "exec/run.h"
 
@@ -43,7 +44,7 @@ bool grid_run_init(struct grid_run *run, const struct grid_launch *launch, struc
     run->local_stride =
         (k->local_bytes + (k->recursive ? env->stack_bytes : 0) + 15) & ~(uint64_t)15;
     /* Windows at distances of a page would fight for the same cache sets. */
-    if (run->local_stride > 0 && run->local_stride % 4096 == 0)
+    if (run->local_stride > 0 && run->local_stride % WEIR_PAGE == 0)
         run->local_stride += 64;
     atomic_store_explicit(&run->next, 0, memory_order_relaxed);
     atomic_store_explicit(&run->pending, run->total, memory_order_relaxed);

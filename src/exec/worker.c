@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "base/base.h"
+#include "base/round.h"
 #include "exec/internal.h"
 
 enum {
@@ -31,8 +32,6 @@ static const size_t KEPT_MAX = (size_t)256 << 20; /* bytes kept */
 struct layout {
     size_t pc, local, bytes, shared_bytes;
 };
-
-static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
 static struct layout layout_of(const struct grid_run *run)
 {

@@ -1,5 +1,6 @@
 /* Maps an ELF object: lays it out, copies it, applies its relocations, protects it. */
 #include "loader/image.h"
+#include "base/round.h"
 #include "loader/machine.h"
 
 #include <errno.h>
@@ -32,8 +33,6 @@ struct loading {
     uint64_t start[RUN_COUNT]; /* offset of each run in the image */
     uint64_t stubs, slots;     /* offsets in the image */
 };
-
-static uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) & ~(to - 1); }
 
 /* ---- layout ---- */
 

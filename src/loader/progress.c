@@ -3,6 +3,7 @@
 #include "loader/progress.h"
 
 #include "abi/compile.h"
+#include "base/clock.h"
 #include "loader/cache.h"
 
 #include <errno.h>
@@ -14,16 +15,12 @@ unsigned watch_patience_ms = 1000, watch_log_ms = 5000;
 
 enum { LONGEST_SILENCE_MS = 60000, STACK_BYTES = 256 << 10 };
 
-/* Waits until so many milliseconds have passed since `start`; true when the compilation is over. */
-static bool over_at(struct watch *w, const struct timespec *start, unsigned ms)
+/* Waits until so many milliseconds have passed since `start` (clock_ns); true when the compilation
+ * is over. */
+static bool over_at(struct watch *w, uint64_t start, unsigned ms)
 {
-    struct timespec until = *start;
-    until.tv_sec += ms / 1000;
-    until.tv_nsec += (long)(ms % 1000) * 1000000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_nsec -= 1000000000;
-        until.tv_sec++;
-    }
+    const uint64_t end = start + (uint64_t)ms * 1000000;
+    struct timespec until = {(time_t)(end / 1000000000), (long)(end % 1000000000)};
     pthread_mutex_lock(&w->lock);
     int result = 0;
     while (!w->over && result != ETIMEDOUT)
@@ -43,15 +40,14 @@ static const char *tier_name(uint32_t tier)
 static void *watch_main(void *arg)
 {
     struct watch *w = arg;
-    struct timespec start;
-    clock_gettime(CLOCK_MONOTONIC, &start);
+    const uint64_t start = clock_ns();
     if (isatty(STDERR_FILENO)) {
-        if (over_at(w, &start, watch_patience_ms))
+        if (over_at(w, start, watch_patience_ms))
             return NULL;
         notice_say("compiling kernel %s for the first time ...", w->entry->name);
     }
     unsigned ms = watch_log_ms;
-    while (!over_at(w, &start, ms)) {
+    while (!over_at(w, start, ms)) {
         notice_say("compiling kernel %s (%d instructions, %s) since %.0f s", w->entry->name,
                    w->entry->ninstrs, tier_name(w->tier), ms / 1000.0);
         ms += ms < LONGEST_SILENCE_MS ? ms : LONGEST_SILENCE_MS;

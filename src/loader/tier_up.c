@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/own_threads.h"
 #include "loader/cache.h"
 #include "loader/compile_ahead.h"
@@ -28,8 +29,8 @@ struct jit_tier_up {
     const struct jit_resolver *resolver;
     void (*replace)(void *self, struct jit_code *code);
     void *self;
-    struct timespec began; /* to be compiled */
-    bool ended;            /* by its owner, who knows it no more */
+    uint64_t began; /* to be compiled: clock_ns */
+    bool ended;     /* by its owner, who knows it no more */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
@@ -82,7 +83,7 @@ static void *tier_up_main(void *arg)
         while (first == NULL)
             pthread_cond_wait(&changed, &lock);
         struct jit_tier_up *t = now = first;
-        clock_gettime(CLOCK_MONOTONIC, &t->began);
+        t->began = clock_ns();
         pthread_cond_broadcast(&changed);
         first = t->next;
         if (first == NULL)
@@ -107,12 +108,7 @@ static void deadline_in(struct timespec *t, unsigned ms)
     t->tv_nsec %= 1000000000;
 }
 
-static unsigned elapsed_ms(const struct timespec *since)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (unsigned)((t.tv_sec - since->tv_sec) * 1000 + (t.tv_nsec - since->tv_nsec) / 1000000);
-}
+static unsigned elapsed_ms(uint64_t since) { return (unsigned)((clock_ns() - since) / 1000000); }
 
 /* Waits for at most so long until all is compiled, or something else is compiled than `t`. */
 static void wait_for_locked(const struct jit_tier_up *t, unsigned ms)
@@ -127,19 +123,18 @@ static void wait_for_locked(const struct jit_tier_up *t, unsigned ms)
 /* What an earlier process has tried for longer, and then given up, is not worth waiting for. */
 static bool is_hopeless(const struct jit_tier_up *t)
 {
-    return elapsed_ms(&t->began) < attempt_load(t->entry, &t->options);
+    return elapsed_ms(t->began) < attempt_load(t->entry, &t->options);
 }
 
 /* Waits until all is compiled; not for what would take longer than a process waits, which is found
  * out once and kept in the cache. */
 static void finish_locked(void)
 {
-    struct timespec start;
-    clock_gettime(CLOCK_MONOTONIC, &start);
+    const uint64_t start = clock_ns();
     const struct jit_tier_up *judged = NULL;
     bool told = false, logged = false;
     while (started && (now != NULL || first != NULL)) {
-        unsigned so_far = elapsed_ms(&start);
+        unsigned so_far = elapsed_ms(start);
         if (now != NULL && now != judged && is_hopeless(now))
             return;
         judged = now;
@@ -150,7 +145,7 @@ static void finish_locked(void)
         told |= so_far >= TOLD_AFTER_MS;
         if (!logged && so_far >= LOG_AFTER_MS && now != NULL)
             notice_say("optimizing kernel %s (%d instructions) for the next run since %u s",
-                       now->entry->name, now->entry->ninstrs, elapsed_ms(&now->began) / 1000);
+                       now->entry->name, now->entry->ninstrs, elapsed_ms(now->began) / 1000);
         logged |= so_far >= LOG_AFTER_MS;
         unsigned next = !told ? TOLD_AFTER_MS : !logged ? LOG_AFTER_MS : tier_up_patience_ms;
         next = next < tier_up_patience_ms ? next : tier_up_patience_ms;
@@ -158,10 +153,10 @@ static void finish_locked(void)
     }
     if (!started || now == NULL)
         return;
-    attempt_store(now->entry, &now->options, elapsed_ms(&now->began));
+    attempt_store(now->entry, &now->options, elapsed_ms(now->began));
     notice_say("kernel %s (%d instructions) takes longer than %u s to optimize: `weir cache --fill "
                "PROGRAM` does that ahead",
-               now->entry->name, now->entry->ninstrs, elapsed_ms(&now->began) / 1000);
+               now->entry->name, now->entry->ninstrs, elapsed_ms(now->began) / 1000);
 }
 
 /* Before LLVM's own destructors, which were registered before this. What is compiled now, the next

@@ -7,7 +7,7 @@ enum mem_status mem_alias_new(uint64_t bytes, const struct mem_info *like, void 
     struct space *s = space_of(MEM_MAPPINGS);
     if (bytes == 0)
         return MEM_INVALID;
-    if (bytes > s->size - SPACE_PAGE)
+    if (bytes > s->size - WEIR_PAGE)
         return MEM_OUT_OF_MEMORY;
     pthread_mutex_lock(&s->lock);
     struct record *r = mapping_new(s, bytes);
@@ -31,11 +31,11 @@ enum mem_status mem_alias_show(void *base, const struct mem_file *f, uint64_t of
 {
     struct space *s = space_of(MEM_MAPPINGS);
     enum mem_status status = MEM_INVALID;
-    if (!space_holds(s, (uint64_t)base) || offset % SPACE_PAGE != 0 || offset > f->bytes)
+    if (!space_holds(s, (uint64_t)base) || offset % WEIR_PAGE != 0 || offset > f->bytes)
         return MEM_INVALID;
     pthread_mutex_lock(&s->lock);
     struct record *r = space_find(s, (uint64_t)base);
-    uint64_t whole = r != NULL ? (r->span + SPACE_PAGE - 1) & ~(uint64_t)(SPACE_PAGE - 1) : 0;
+    uint64_t whole = r != NULL ? (r->span + WEIR_PAGE - 1) & ~(uint64_t)(WEIR_PAGE - 1) : 0;
     if (r != NULL && r->info.base == (uint64_t)base && whole <= f->bytes - offset) {
         status = MEM_OK;
         if (file_map(f, base, offset, whole, true) == NULL) {

@@ -164,7 +164,7 @@ void mem_place_of(const void *address, struct mem_place *out)
 /* Whether the process has memory there. */
 static bool is_mapped(const void *address)
 {
-    return msync((void *)((uint64_t)address & ~(SPACE_PAGE - 1)), 1, MS_ASYNC) == 0;
+    return msync((void *)((uint64_t)address & ~(WEIR_PAGE - 1)), 1, MS_ASYNC) == 0;
 }
 
 void mem_describe(const void *address, struct strbuf *out)

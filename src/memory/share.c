@@ -39,7 +39,7 @@ static struct extent extent_of(struct space *s, struct record *r)
 static bool move_slab(struct slab *slab, struct mem_file *f)
 {
     uint64_t used = slab->guarded ? slab->fresh : 1;
-    uint64_t bytes = slab->guarded ? slab->stride - SPACE_PAGE : SPACE_CHUNK - SPACE_PAGE;
+    uint64_t bytes = slab->guarded ? slab->stride - WEIR_PAGE : SPACE_CHUNK - WEIR_PAGE;
     for (uint64_t i = 0; i < used; i++)
         if (!file_fill(f, i * slab->stride, (void *)(slab->base + i * slab->stride), bytes))
             return false;
@@ -117,7 +117,7 @@ enum mem_status mem_export(const void *address, struct share_handle *out)
 
 struct record *mapping_new(struct space *s, uint64_t bytes)
 {
-    uint64_t first, chunks = (bytes + SPACE_PAGE + SPACE_CHUNK - 1) / SPACE_CHUNK;
+    uint64_t first, chunks = (bytes + WEIR_PAGE + SPACE_CHUNK - 1) / SPACE_CHUNK;
     if (!space_take_chunks(s, chunks, SPACE_CHUNK, &first))
         return NULL;
     struct record *r = space_new_record(s);
@@ -137,8 +137,8 @@ enum mem_status mem_map_part(const struct mem_file *f, uint64_t offset, uint64_t
     struct space *s = space_of(MEM_MAPPINGS);
     if (bytes == 0 || offset > f->bytes || bytes > f->bytes - offset)
         return MEM_INVALID;
-    uint64_t within = offset % SPACE_PAGE; /* the mapping starts with a whole page */
-    uint64_t whole = (within + bytes + SPACE_PAGE - 1) & ~(SPACE_PAGE - 1);
+    uint64_t within = offset % WEIR_PAGE; /* the mapping starts with a whole page */
+    uint64_t whole = (within + bytes + WEIR_PAGE - 1) & ~(WEIR_PAGE - 1);
     pthread_mutex_lock(&s->lock);
     struct record *r = mapping_new(s, within + bytes);
     if (r != NULL && file_map(f, (void *)r->info.base, offset - within, whole, true) == NULL) {

@@ -5,6 +5,7 @@
  * several microseconds, touching fresh pages a fifth of the time of writing them. So freed memory
  * keeps its rights and pages and is handed out again as it is; the cache is bounded. */
 #include "memory/space.h"
+#include "base/round.h"
 #include "memory/view.h"
 
 #include <errno.h>
@@ -14,8 +15,6 @@
 
 /* Objects up to this size live in slabs. */
 static const uint64_t SLAB_MAX = 256 * 1024;
-
-static uint64_t round_up(uint64_t n, uint64_t to) { return (n + to - 1) & ~(to - 1); }
 
 /* ---- size classes ---- */
 
@@ -313,10 +312,10 @@ static struct record *large_new(struct space *s, uint64_t chunks, uint64_t span)
 
 static struct record *large_alloc(struct space *s, uint64_t bytes)
 {
-    uint64_t span = round_up(bytes, SPACE_PAGE);
+    uint64_t span = round_up(bytes, WEIR_PAGE);
     /* One page without access after it: none is needed in the range when it ends within a chunk.
      */
-    uint64_t chunks = (span + SPACE_PAGE + SPACE_CHUNK - 1) / SPACE_CHUNK;
+    uint64_t chunks = (span + WEIR_PAGE + SPACE_CHUNK - 1) / SPACE_CHUNK;
     if (span > s->capacity - s->used)
         return NULL;
     struct record *r = cache_take(s, chunks, span);
@@ -365,16 +364,16 @@ static struct slab *slab_new(struct space *s, uint32_t size_class, uint32_t list
         return NULL;
     /* Whole pages get a page without access after them; smaller objects share pages. */
     bool guarded = bytes > 4096 && s->guards < SPACE_GUARDS_MAX;
-    uint64_t stride = guarded ? round_up(bytes, SPACE_PAGE) + SPACE_PAGE : bytes;
+    uint64_t stride = guarded ? round_up(bytes, WEIR_PAGE) + WEIR_PAGE : bytes;
     struct slab *slab = xcalloc(1, sizeof *slab);
     slab->base = s->base + first * SPACE_CHUNK;
     slab->stride = (uint32_t)stride;
-    slab->objects = (uint32_t)((SPACE_CHUNK - SPACE_PAGE) / stride);
+    slab->objects = (uint32_t)((SPACE_CHUNK - WEIR_PAGE) / stride);
     slab->size_class = size_class;
     slab->list = list;
     slab->guarded = guarded;
     slab->free_head = UINT32_MAX;
-    if (!guarded && !space_set_access(slab->base, SPACE_CHUNK - SPACE_PAGE, true)) {
+    if (!guarded && !space_set_access(slab->base, SPACE_CHUNK - WEIR_PAGE, true)) {
         free(slab);
         return NULL;
     }
@@ -416,7 +415,7 @@ static struct record *slab_alloc(struct space *s, uint64_t bytes, enum mem_kind 
     } else {
         index = slab->fresh;
         uint64_t base = slab->base + (uint64_t)index * slab->stride;
-        if (slab->guarded && !space_set_access(base, slab->stride - SPACE_PAGE, true))
+        if (slab->guarded && !space_set_access(base, slab->stride - WEIR_PAGE, true))
             return NULL;
         slab->fresh++;
     }

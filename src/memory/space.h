@@ -10,17 +10,17 @@
 
 #include <pthread.h>
 
+#include "base/base.h"
 #include "memory/file.h"
 #include "memory/memory.h"
 
 #define SPACE_CHUNK ((uint64_t)2 << 20)
-#define SPACE_PAGE  ((uint64_t)4096)
 
 enum {
     SPACE_CLASSES = 40,              /* upper bound of size classes */
     SPACE_LISTS = 2 * SPACE_CLASSES, /* of slabs: of cudaMalloc's memory, of all else */
     SPACE_BINS = 64,             /* cached ranges by chunks; the last bin holds all larger ones */
-    SPACE_FRONT = 4096,          /* bytes before the range that are kept without access */
+    SPACE_FRONT = WEIR_PAGE,     /* bytes before the range that are kept without access */
     SPACE_FREED = 256,           /* freed allocations remembered */
     SPACE_GUARDS_MAX = 24 * 1024 /* of the 65530 mappings that a process usually may have */
 };

@@ -120,7 +120,7 @@ enum mem_status mem_map(void *at, uint64_t bytes, const struct mem_file *file, u
 
 void mapping_drop(struct space *s, struct record *r)
 {
-    uint64_t base = r->info.base & ~(SPACE_PAGE - 1);
+    uint64_t base = r->info.base & ~(WEIR_PAGE - 1);
     space_remember(s, r);
     mem_changed();
     r->info.kind = MEM_PAGEABLE;
@@ -184,8 +184,8 @@ static bool protect(struct record *r, enum mem_rights rights, uint32_t devices)
     static const int protection[] = {[MEM_NO_ACCESS] = PROT_NONE,
                                      [MEM_READ] = PROT_READ,
                                      [MEM_READ_WRITE] = PROT_READ | PROT_WRITE};
-    void *base = (void *)(r->info.base & ~(SPACE_PAGE - 1));
-    uint64_t whole = (r->info.base % SPACE_PAGE + r->span + SPACE_PAGE - 1) & ~(SPACE_PAGE - 1);
+    void *base = (void *)(r->info.base & ~(WEIR_PAGE - 1));
+    uint64_t whole = (r->info.base % WEIR_PAGE + r->span + WEIR_PAGE - 1) & ~(WEIR_PAGE - 1);
     if (!view_set_rights_of(devices, base, whole, protection[rights]))
         return false;
     r->info.flags = rights;

@@ -3,13 +3,14 @@
  * A pool does not let holes make it grow: once it holds an eighth more than was ever in use at
  * once, chunks that are free and passed are given back before new ones are taken, so that memory in
  * pieces becomes memory in one piece at the price of new pages. */
+#include "base/round.h"
 #include "pool/internal.h"
 
 static const uint64_t LIMIT_UNIT = (uint64_t)32 << 20; /* sizes of pools are rounded up to it */
 static const uint64_t SLACK = (uint64_t)8 << 20;       /* what a small pool may hold besides */
 static const uint64_t STEP_MAX = (uint64_t)32 << 20;   /* taken ahead at once */
 
-static uint64_t round_up(uint64_t bytes) { return (bytes + MEM_CHUNK - 1) / MEM_CHUNK * MEM_CHUNK; }
+static uint64_t whole_chunks(uint64_t bytes) { return round_up(bytes, MEM_CHUNK); }
 
 static uint64_t chunk_of(const struct map *m, uint64_t address)
 {
@@ -88,7 +89,7 @@ static uint64_t bound(struct pool *p, uint64_t bytes)
 uint64_t reserve_excess(struct pool *p, uint64_t granules)
 {
     uint64_t bytes = granules << GRANULE_SHIFT, most = bound(p, bytes);
-    uint64_t after = p->reserved + round_up(bytes - (tail(p) < bytes ? tail(p) : 0));
+    uint64_t after = p->reserved + whole_chunks(bytes - (tail(p) < bytes ? tail(p) : 0));
     return after > most ? after - most : 0;
 }
 
@@ -98,12 +99,12 @@ bool reserve_grow(struct pool *p, uint64_t granules)
     uint64_t excess = reserve_excess(p, granules);
     if (excess > 0)
         reserve_release(p, (excess + MEM_CHUNK - 1) / MEM_CHUNK, false);
-    uint64_t step = round_up(p->reserved / 16 < STEP_MAX ? p->reserved / 16 : STEP_MAX);
+    uint64_t step = whole_chunks(p->reserved / 16 < STEP_MAX ? p->reserved / 16 : STEP_MAX);
     bool step_fits = p->reserved + step <= most;
-    uint64_t joins = tail(p), need = round_up(bytes - (joins < bytes ? joins : 0));
+    uint64_t joins = tail(p), need = whole_chunks(bytes - (joins < bytes ? joins : 0));
     if (joins > 0 && ((step_fits && step > need && take(p, step, p->end)) || take(p, need, p->end)))
         return true;
-    need = round_up(bytes);
+    need = whole_chunks(bytes);
     return (step_fits && step > need && take(p, step, 0)) || take(p, need, 0);
 }
 

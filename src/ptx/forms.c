@@ -1,6 +1,7 @@
 /* forms.c: parses forms.def once into bit sets, and matches an instruction's suffixes against it.
  * Operands are matched in check.c, which knows registers and variables. */
 #include "ptx/forms.h"
+#include "base/bits.h"
 #include "ptx/names.h"
 
 #include <stdio.h>
@@ -107,13 +108,13 @@ static void add_mod(void *to, const char *s, size_t n)
     if (n == 5 && memcmp(s, "WGMMA", 5) == 0) { /* every m64n…k… */
         for (unsigned m = 1; m < PTX_M_COUNT; m++)
             if (strncmp(ptx_mod_name((enum ptx_mod)m), "m64n", 4) == 0)
-                set[m / 64] |= UINT64_C(1) << m % 64;
+                bit_set(set, (int32_t)m);
         return;
     }
     struct ptx_suffix x = ptx_suffix_find(s, n);
     if (x.kind != PTX_SUFFIX_MOD)
         bad("modifier", s, n);
-    set[x.value / 64] |= UINT64_C(1) << x.value % 64;
+    bit_set(set, (int32_t)x.value);
 }
 
 static void add_type(void *to, const char *s, size_t n)
@@ -222,7 +223,7 @@ const char *ptx_forms_mistake(void)
 
 /* ---- matching ---- */
 
-static bool forms_has(const uint64_t *set, unsigned m) { return (set[m / 64] >> m % 64 & 1) != 0; }
+static bool forms_has(const uint64_t *set, unsigned m) { return bit_get(set, (int32_t)m); }
 
 static bool types_fit(const struct ptx_form *f, const struct ptx_instr *i)
 {

@@ -3,6 +3,7 @@
  * A launch's code depends on the block's shape, which the program chooses. What has been launched
  * before, by whichever program, the cache remembers; other kernels are compiled for the shape that
  * they require, or else for the shapes that programs mostly use. */
+#include "base/clock.h"
 #include "input.h"
 #include "loader/cache.h"
 #include "loader/loader.h"
@@ -80,13 +81,11 @@ static void add_kernel(struct fill *f, const struct fill_request *r, const struc
 static void compile(struct fill *f, size_t n)
 {
     const struct variant *v = &f->variants.items[n];
-    struct timespec from, to;
     struct diag d = {0};
     bool found = false;
-    clock_gettime(CLOCK_MONOTONIC, &from);
+    const uint64_t start = clock_ns();
     bool ok = jit_compile_ahead(v->entry, &v->options, &found, &d);
-    clock_gettime(CLOCK_MONOTONIC, &to);
-    double s = (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) * 1e-9;
+    double s = (double)(clock_ns() - start) * 1e-9;
     const uint32_t *b = v->options.ntid;
     pthread_mutex_lock(&f->lock);
     size_t done = f->compiled + f->found + f->failed + 1;

@@ -1,5 +1,6 @@
 /* Child processes, signals and intermediate files; see work.h. */
 #include "work.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -263,12 +264,7 @@ static void read_all(int fd, struct strbuf *out)
             sb_append(out, buffer, (size_t)n);
 }
 
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
+static double now_ms(void) { return (double)clock_ns() * 1e-6; }
 
 static void record_time(struct work *w, const struct strlist *argv, const char *phase, double ms)
 {

@@ -21,8 +21,8 @@
  * ptx_operand.neg to predicates; ptx_operand.select and the minus signs of vmad's operands are
  * applied here. A destination wider than the signature's type is extended by the caller, by that
  * type's signedness; a source wider than it is truncated by the caller. */
-#ifndef WEIR_COMPILER_H
-#define WEIR_COMPILER_H
+#ifndef WEIR_COMPILER_ARITHMETIC_ARITHMETIC_H
+#define WEIR_COMPILER_ARITHMETIC_ARITHMETIC_H
 
 #include <llvm-c/Core.h>
 

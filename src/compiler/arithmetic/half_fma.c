@@ -76,11 +76,11 @@ static void body(struct alu *a, val fn, bool bf16)
 {
     val s[3] = {LLVMGetParam(fn, 0), LLVMGetParam(fn, 1), LLVMGetParam(fn, 2)};
     LLVMBasicBlockRef exactly = LLVMAppendBasicBlockInContext(a->ctx, fn, "exactly");
-    LLVMBasicBlockRef quickly = LLVMAppendBasicBlockInContext(a->ctx, fn, "quickly");
+    LLVMBasicBlockRef common = LLVMAppendBasicBlockInContext(a->ctx, fn, "common");
     val r = pieces(a, s, (struct way){bf16, APPROXIMATE});
     val any = ir_intr1(a, "llvm.vector.reduce.or", pieces(a, s, (struct way){bf16, IS_EXACT}));
-    LLVMBuildCondBr(a->b, ir_icmp(a, LLVMIntNE, any, ir_k(any, 0)), exactly, quickly);
-    LLVMPositionBuilderAtEnd(a->b, quickly);
+    LLVMBuildCondBr(a->b, ir_icmp(a, LLVMIntNE, any, ir_k(any, 0)), exactly, common);
+    LLVMPositionBuilderAtEnd(a->b, common);
     LLVMBuildRet(a->b, r);
     LLVMPositionBuilderAtEnd(a->b, exactly);
     LLVMBuildRet(a->b, pieces(a, s, (struct way){bf16, EXACT}));

@@ -1,6 +1,6 @@
 /* flatten, private to its files: one function and all it calls on their way to one flat list. */
-#ifndef WEIR_JIT_FLATTEN_H
-#define WEIR_JIT_FLATTEN_H
+#ifndef WEIR_COMPILER_FRONT_FLATTEN_H
+#define WEIR_COMPILER_FRONT_FLATTEN_H
 
 #include "compiler/kernel.h"
 

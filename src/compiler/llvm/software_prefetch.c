@@ -12,12 +12,12 @@
 #include <stddef.h>
 
 #include "abi/plugin.h"
+#include "base/base.h"
 #include "compiler/codegen/codegen.h"
 #include "compiler/llvm/llvm_passes.h"
 
 enum {
     LINE = 64,          /* bytes of a cache line */
-    PAGE_BYTES = 4096,  /* blocks closer than this: more than one block of distance */
     MIN_STRIDE = 512,   /* closer ones read parts of the same rows */
     MAX_DEPTH = 24,     /* of an address's expression */
     MAX_PREFETCHES = 64 /* of a kernel */
@@ -125,9 +125,10 @@ static LLVMValueRef block_stride(const struct derivation *t, LLVMValueRef d)
     if (LLVMIsAConstantInt(d) == NULL)
         return d;
     int64_t n = LLVMConstIntGetSExtValue(d), size = n < 0 ? -n : n;
-    if (size < MIN_STRIDE || size >= PAGE_BYTES)
+    /* Blocks closer than a page: more than one block of distance. */
+    if (size < MIN_STRIDE || size >= WEIR_PAGE)
         return d;
-    return LLVMBuildMul(t->b, d, LLVMConstInt(LLVMTypeOf(d), (uint64_t)(PAGE_BYTES / size), false),
+    return LLVMBuildMul(t->b, d, LLVMConstInt(LLVMTypeOf(d), (uint64_t)(WEIR_PAGE / size), false),
                         "");
 }
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/round.h"
 #include "driver/graph/graph.h"
 
 static pthread_mutex_t pages_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -52,8 +53,6 @@ struct exec_memory {
         size_t count, cap;
     } freed; /* what other graphs have allocated and nodes of this one free */
 };
-
-static uint64_t round_up(uint64_t n, uint64_t unit) { return (n + unit - 1) / unit * unit; }
 
 /* An allocation of the graph while its nodes are looked at. */
 struct use {

@@ -51,7 +51,8 @@ static bool same_sides(const CUDA_MEMCPY3D *a, const CUDA_MEMCPY3D *b)
 static bool is_row(const CUDA_MEMCPY3D *m) { return m->Height <= 1 && m->Depth <= 1; }
 
 /* What an executable graph's node may become (CUDA's rules of graph updates). */
-CUgraphExecUpdateResult update_allowed(const struct node_params *now, const struct node_params *to)
+static CUgraphExecUpdateResult update_allowed(const struct node_params *now,
+                                              const struct node_params *to)
 {
     if (now->type != to->type)
         return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/base.h"
 #include "driver/error/site.h"
 #include "driver/graph/graph.h"
 #include "memory/view.h"
@@ -166,8 +167,7 @@ WEIR_API CUresult cuMemFreeHost(void *p)
 /* Whether the process has memory at every page of the range. */
 static bool mapped(void *p, size_t bytes)
 {
-    const uintptr_t page = 4096, first = (uintptr_t)p / page * page;
-    uintptr_t end = (uintptr_t)p + bytes;
+    const uintptr_t first = (uintptr_t)p / WEIR_PAGE * WEIR_PAGE, end = (uintptr_t)p + bytes;
     return end > first && msync((void *)first, end - first, MS_ASYNC) == 0;
 }
 

@@ -17,9 +17,9 @@
  *   ---------------------------------------------------------------- driver above, loader below
  *   compilation              code for a module's text, kernel and options, whoever loaded it: its
  *     |                      ELF object. One in the process; until its last mapping goes
- *     => mapping             the object in memory with one loaded module's addresses; until the
- * last
- *          == jit_code       jit_release. Embedded: the part of a mapping that the driver sees
+ *     => mapping             the object in memory with one loaded module's addresses; until
+ *          |                 its last jit_release
+ *          == jit_code       embedded: the part of a mapping that the driver sees
  *
  * They are six because they have six lives: shapes of one module, launches by the device, code that
  * two loads of a module share, and code whose addresses they cannot share. */

@@ -8,14 +8,12 @@
  * in the usual cases: all lanes active, or a vector that lies in one page. */
 #include <stdio.h>
 
+#include "base/base.h"
 #include "compiler/codegen/memory/access.h"
 #include "compiler/codegen/module_function.h"
 #include "compiler/codegen/values.h"
 
-enum {
-    MAX_BYTES = 32 * JIT_WARP, /* that a warp's lanes load at once */
-    PAGE_BYTES = 4096,         /* memory that is mapped, or is not, as one */
-};
+enum { MAX_BYTES = 32 * JIT_WARP }; /* that a warp's lanes load at once */
 
 /* What a function moves: `lanes` times `vec` neighbouring elements. */
 struct masked_access {
@@ -87,8 +85,8 @@ static void load_body(struct codegen *cg, LLVMValueRef fn, const void *arg)
                       done = append_bb(cg, fn, "done");
     LLVMValueRef zero = LLVMConstNull(m->type);
     LLVMValueRef in_page =
-        LLVMBuildAnd(b, LLVMBuildPtrToInt(b, p, cg->i64, ""), c64(cg, PAGE_BYTES - 1), "");
-    LLVMValueRef one = LLVMBuildICmp(b, LLVMIntULE, in_page, c64(cg, PAGE_BYTES - size), "");
+        LLVMBuildAnd(b, LLVMBuildPtrToInt(b, p, cg->i64, ""), c64(cg, WEIR_PAGE - 1), "");
+    LLVMValueRef one = LLVMBuildICmp(b, LLVMIntULE, in_page, c64(cg, WEIR_PAGE - size), "");
     LLVMValueRef any = LLVMBuildICmp(b, LLVMIntNE, bits, c32(cg, 0), "");
     LLVMValueRef all = LLVMBuildICmp(b, LLVMIntEQ, bits, all_lanes(cg, m), "");
     LLVMBuildCondBr(b, LLVMBuildOr(b, all, LLVMBuildAnd(b, one, any, ""), ""), full_bb, lanes_bb);
