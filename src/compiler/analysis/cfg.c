@@ -33,10 +33,10 @@
  * two heads. An iteration of that loop would be a turn of either. So the inner loop gets a head of
  * its own: that of the edges back before which there are fewer joints (shared_heads.c).
  *
- * What an iteration of an irreducible loop is depends on the head. choose_head prefers a head such
- * that lanes get to the loop's warp operations from wherever they have entered it, by every path,
- * and once in an iteration. If there is one warp operation that all cycles pass, what follows it
- * is such a head, and the operation is then the last of the loop: it runs when no lane that can
+ * What an iteration of an irreducible loop is depends on the head. loop_heads_choose prefers a head
+ * such that lanes get to the loop's warp operations from wherever they have entered it, by every
+ * path, and once in an iteration. If there is one warp operation that all cycles pass, what follows
+ * it is such a head, and the operation is then the last of the loop: it runs when no lane that can
  * still reach it is pending elsewhere.
  *
  * The order comes from a depth-first walk: reverse post-order of a graph in which every loop's head
@@ -46,6 +46,7 @@
  * Loops that wait for memory that others write, or for a clock, get a poll on their back edges, so
  * that no kernel can hold a worker for ever (spec S8). */
 #include "compiler/analysis/graph.h"
+#include "compiler/analysis/loop_heads.h"
 #include "compiler/arithmetic/arithmetic.h"
 #include "compiler/front/flatten.h"
 #include "compiler/passes.h"
@@ -60,6 +61,7 @@ struct cfg {
     int32_t cap;
     struct graph_loops loops;
     uint64_t **body; /* per block: the blocks of the loop whose head it is, NULL: it is none */
+    bool by_joints;  /* heads of reducible loops are chosen, too */
     int32_t *heads, nheads; /* per block, of so many: the depth of the irreducible loop whose head
                                it has been chosen as, 0: it has not */
 };
@@ -212,86 +214,6 @@ static bool make_blocks(struct cfg *c)
 
 /* ---- loops ---- */
 
-/* Of how many blocks of each kind the choice of a head takes notice, and in large loops. */
-enum { MAX_CHOICE = 8, MAX_CHOICE_LARGE = 2, LARGE_LOOP = 500 };
-
-struct choice {
-    const struct graph *g;
-    const uint64_t *nodes;
-    int32_t joint[MAX_CHOICE], njoint, entries[MAX_CHOICE], nentries;
-};
-
-/* Can lanes at node `from` of the loop get to `to`, which may be the same, without passing
- * `around`? */
-static bool leads(const struct choice *c, int32_t from, int32_t to, int32_t around)
-{
-    uint64_t *seen = xcalloc(bit_bytes(c->g->n), 1);
-    graph_reach(c->g, from, (struct graph_limits){c->nodes, around, 0}, seen);
-    bool found = bit_get(seen, to);
-    free(seen);
-    return found;
-}
-
-/* How good a head is: for each block with a warp operation, whether lanes that begin at an entry or
- * at the head get there before they pass the head again, whether they must, and whether none comes
- * there twice in between. */
-static int32_t rate_head(const struct choice *c, int32_t head)
-{
-    int32_t rate = 0;
-    for (int32_t j = 0; j < c->njoint; j++) {
-        int32_t joint = c->joint[j];
-        if (joint == head)
-            continue;
-        for (int32_t e = -1; e < c->nentries; e++) {
-            int32_t from = e < 0 ? head : c->entries[e];
-            if (from != joint && !leads(c, from, joint, head))
-                continue;
-            rate += from == joint || !leads(c, from, head, joint) ? 2 : 1;
-        }
-        if (!leads(c, joint, joint, head))
-            rate += c->nentries + 1;
-    }
-    return rate;
-}
-
-/* The head of an irreducible loop: the same as when loops were found before, or one at which a
- * round through the loop begins such that lanes meet at its warp operations in each round. Entries
- * and what follows a warp operation are considered. */
-static int32_t choose_head(void *self, const struct graph *g, const uint64_t *nodes,
-                           const int32_t *entries, int32_t nentries)
-{
-    const struct cfg *c = self;
-    int32_t most = bit_count(nodes, g->n) > LARGE_LOOP ? MAX_CHOICE_LARGE : MAX_CHOICE;
-    int32_t best = entries[0], known = -1, highest = -1;
-    struct choice choice = {.g = g, .nodes = nodes};
-    EACH_BIT (b, nodes, g->n) {
-        if (b < c->nheads && c->heads[b] != 0 && (known < 0 || c->heads[b] < c->heads[known]))
-            known = b;
-        if (choice.njoint < most && jit_is_joint(c->k, &c->blocks[b]))
-            choice.joint[choice.njoint++] = b;
-    }
-    if (known >= 0)
-        return known;
-    if (choice.njoint == 0 || best == 0)
-        return best; /* (the first block of all stays the first) */
-    int32_t heads[2 * MAX_CHOICE], nheads = 0;
-    for (int32_t e = 0; e < nentries && e < most; e++)
-        heads[nheads++] = choice.entries[choice.nentries++] = entries[e];
-    for (int32_t j = 0; j < choice.njoint; j++) {
-        int32_t after = g->succ[g->succ_at[choice.joint[j]]];
-        if (bit_get(nodes, after))
-            heads[nheads++] = after;
-    }
-    for (int32_t h = 0; h < nheads; h++) {
-        int32_t rate = rate_head(&choice, heads[h]);
-        if (rate > highest) {
-            highest = rate;
-            best = heads[h];
-        }
-    }
-    return best;
-}
-
 static void make_graph(const struct jblock *blocks, int32_t n, struct graph *g)
 {
     graph_init(g, n);
@@ -306,7 +228,15 @@ static void find_loops(struct cfg *c)
 {
     struct graph g;
     make_graph(c->blocks, c->n, &g);
-    graph_find_loops(&g, 0, choose_head, c, &c->loops);
+    struct loop_heads heads = {.joints = xcalloc(bit_bytes(c->n), 1),
+                               .known = c->heads,
+                               .nknown = c->nheads,
+                               .by_joints = c->by_joints};
+    for (int32_t b = 0; b < c->n; b++)
+        if (jit_is_joint(c->k, &c->blocks[b]))
+            bit_set(heads.joints, b);
+    graph_find_loops(&g, 0, loop_heads_choose, &heads, &c->loops);
+    free(heads.joints);
     graph_free(&g);
     c->body = xcalloc((size_t)c->n, sizeof *c->body);
     for (int32_t b = 0; b < c->n; b++)
@@ -787,6 +717,14 @@ bool pass_cfg(struct jkernel *k)
         find_loops_again(&c, before);
         keep_heads(&c);
     }
+    c.by_joints = true;
+    find_loops_again(&c, before);
+    if (split_after_joint(&c)) {
+        find_loops_again(&c, before);
+        before = c.n;
+    }
+    keep_heads(&c);
+    before = c.n;
     if (insert_latches(&c))
         find_loops_again(&c, before);
     before = c.n;

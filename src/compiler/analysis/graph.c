@@ -213,9 +213,9 @@ static void add_loop(struct search *s, const struct region *r, const int32_t *me
     for (int32_t i = 0; i < count; i++)
         bit_set(s->nodes, members[i]);
     int32_t nentries, *entries = find_entries(s, members, count, &nentries);
-    int32_t head = nentries > 1 && s->choose != NULL
-                       ? s->choose(s->self, s->g, s->nodes, entries, nentries)
-                       : entries[0];
+    int32_t head =
+        s->choose != NULL ? s->choose(s->self, s->g, s->nodes, entries, nentries) : entries[0];
+    bool entered_elsewhere = nentries > 1 || head != entries[0];
     free(entries);
     if ((size_t)out->count == out->cap)
         out->loops = vec_grow(out->loops, &out->cap, sizeof *out->loops);
@@ -223,7 +223,7 @@ static void add_loop(struct search *s, const struct region *r, const int32_t *me
     out->loops[loop] = (struct graph_loop){.head = head,
                                            .parent = r->loop,
                                            .depth = r->loop < 0 ? 1 : out->loops[r->loop].depth + 1,
-                                           .irreducible = nentries > 1};
+                                           .irreducible = entered_elsewhere};
     int32_t *rest = xmalloc(sizeof *rest * (size_t)count), nrest = 0;
     for (int32_t i = 0; i < count; i++) {
         bit_clear(s->nodes, members[i]);
