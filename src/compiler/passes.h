@@ -16,6 +16,7 @@
  *     arguments                      offsets of .shared and .local variables in their windows
  *   cfg                  analysis/   blocks, in an order by which lanes reconverge
  *     shared_heads                   inner loops with their outer loop's head have one of their own
+ *     loop_heads                     at which block a round through a loop begins; changes nothing
  *   liveness             analysis/   registers live at blocks' ends
  *   uniformity           analysis/   uniform, affine or divergent registers; frontiers
  *     ranges                         jit_range: bounds of an index, or false; changes nothing

@@ -3,7 +3,7 @@
  * A function that is not inlined keeps its state on the machine's stack. One that waits for another
  * warp of its block can be left there and be continued later, by whichever thread runs the block
  * then, if that stack is not the thread's. The contexts are those of the C library, which every
- * system has; a switch costs two system calls, for signal masks, so only calls of functions that
+ * system has; a switch costs a system call or two, for signal masks, so only calls of functions that
  * may wait are made this way (compiler/front/spinning_calls.c).
  *
  * Lanes that begin a call together are in it together until it is over: the kernel's loop around
