@@ -17,6 +17,7 @@
 static const struct jit_options options = {.ntid = {32, 1, 1}, .tier = JIT_TIER_FIRST};
 static struct fake fake;
 static char *directory;
+static char *said_path; /* global: the leak check of a child that exits looks from there */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t replaced = PTHREAD_COND_INITIALIZER;
@@ -67,16 +68,15 @@ static void launch(const struct process *p)
     exit(checks_failed != 0);
 }
 
-/* Runs the process; what it says is in `directory`/said. Returns how many milliseconds it took. */
+/* Runs the process; what it says is in `said_path`. Returns how many milliseconds it took. */
 static long run(const struct process *p)
 {
     struct timespec from, to;
-    char *path = xprintf("%s/said", directory);
     clock_gettime(CLOCK_MONOTONIC, &from);
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        int fd = open(said_path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
         dup2(fd, 2);
         launch(p);
     }
@@ -84,13 +84,12 @@ static long run(const struct process *p)
     waitpid(child, &status, 0);
     CHECK_EQ_INT(status, 0);
     clock_gettime(CLOCK_MONOTONIC, &to);
-    free(path);
     return (to.tv_sec - from.tv_sec) * 1000 + (to.tv_nsec - from.tv_nsec) / 1000000;
 }
 
 static bool said(const char *word)
 {
-    char *command = xprintf("grep -q '%s' '%s/said'", word, directory);
+    char *command = xprintf("grep -q '%s' '%s'", word, said_path);
     bool yes = system(command) == 0;
     free(command);
     return yes;
@@ -99,6 +98,7 @@ static bool said(const char *word)
 int main(void)
 {
     directory = make_directory();
+    said_path = xprintf("%s/said", directory);
     fake_environment(directory);
     /* the first one waits in vain, and says so */
     CHECK(run(&(struct process){200, "600000", true, false, false}) >= 200);
@@ -112,5 +112,6 @@ int main(void)
     run(&(struct process){60000, "600000", false, true, false});
     CHECK_EQ_INT(log_count(directory, "compile"), 4);
     remove_directory(directory);
+    free(said_path);
     return check_done();
 }
