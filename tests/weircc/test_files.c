@@ -76,13 +76,18 @@ static void test_fatbin(void)
     CHECK_EQ_INT(number(f + 8, 8), size - 16);
     const char *entry = f + 16;
     CHECK_EQ_INT(number(entry, 2), 1);
-    CHECK_EQ_INT(number(entry + 4, 4), 64);
-    CHECK_EQ_INT(number(entry + 8, 8), size - 16 - 64);
+    CHECK_EQ_INT(number(entry + 4, 4), 80);
+    CHECK_EQ_INT(number(entry + 8, 8), size - 16 - 80);
     CHECK_EQ_INT(number(entry + 8, 8) % 8, 0);
     CHECK_EQ_INT(number(entry + 24, 2), 5);
     CHECK_EQ_INT(number(entry + 26, 2), 8);
     CHECK_EQ_INT(number(entry + 28, 4), 86);
-    CHECK_STR(entry + 64, ptx); /* ended by a NUL */
+    /* the options of NVIDIA's assembler, which its driver reads: none, "" */
+    CHECK_EQ_INT(number(entry + 20, 4), 64);
+    CHECK_EQ_INT(number(entry + 64, 4), 72);
+    CHECK_EQ_INT(number(entry + 68, 4), 0);
+    CHECK_EQ_INT(number(entry + 72, 8), 0);
+    CHECK_STR(entry + 80, ptx); /* ended by a NUL */
     char *back = fatbin_read_ptx("t.fatbin", &d);
     CHECK_STR(back, ptx);
     free(back);

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@ enum {
     FLAG_64BIT = 0x1,
     FLAG_DEBUG = 0x2,
     FLAG_LINUX = 0x10,
+    ENTRY_LEAST = 64,                   /* bytes of an entry's header that all writers agree on */
     FLAGS_COMPRESSED = 0x2000 | 0x8000, /* LZ4, zstd */
 };
 #define FATBIN_MAGIC 0xBA55ED50u
@@ -38,6 +40,9 @@ struct fatbin_entry {
     uint64_t flags;
     uint64_t reserved;
     uint64_t uncompressed_size;
+    /* the area for options of the assembler, which drivers of GPUs read in each entry with PTX */
+    uint32_t text_offset, text_length; /* of the options: none */
+    char text[8];                      /* a NUL, padded */
 };
 
 /* Skips white space and comments. */
@@ -120,10 +125,12 @@ bool fatbin_write(const char *ptx_path, const char *out_path, struct diag *d)
         .always_0x101 = 0x101,
         .header_size = sizeof entry,
         .payload_size = padded,
+        .options_offset = offsetof(struct fatbin_entry, text_offset),
         .minor = (uint16_t)head.minor,
         .major = (uint16_t)head.major,
         .arch = (uint32_t)head.arch,
         .flags = FLAG_64BIT | FLAG_LINUX | (head.debug ? FLAG_DEBUG : 0),
+        .text_offset = offsetof(struct fatbin_entry, text),
     };
     struct fatbin_header header = {
         .magic = FATBIN_MAGIC,
@@ -157,9 +164,9 @@ char *fatbin_read_ptx(const char *path, struct diag *d)
     size_t at = header.header_size;
     while (is_fatbin && whole && ptx == NULL && at < size) {
         struct fatbin_entry entry = {0};
-        if (size - at >= sizeof entry)
-            memcpy(&entry, file + at, sizeof entry);
-        whole = entry.header_size >= sizeof entry && entry.header_size <= size - at &&
+        if (size - at >= ENTRY_LEAST)
+            memcpy(&entry, file + at, ENTRY_LEAST);
+        whole = entry.header_size >= ENTRY_LEAST && entry.header_size <= size - at &&
                 entry.payload_size <= size - at - entry.header_size;
         if (whole && entry.kind == KIND_PTX) {
             compressed = (entry.flags & FLAGS_COMPRESSED) != 0;

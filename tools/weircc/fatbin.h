@@ -1,11 +1,15 @@
 /* fatbin: PTX in the container that CUDA programs carry their device code in.
  *
  * Layout (little-endian, all offsets in bytes):
- *   header  0 u32 0xBA55ED50   4 u16 version 1   6 u16 header size 16   8 u64 bytes that follow
- *   entry   0 u16 kind 1 (PTX)  2 u16 0x101   4 u32 header size 64   8 u64 payload size, padded to
- * 8 16 u32 0 (raw)  20 u32 0 (no options)  24 u16 ISA minor  26 u16 ISA major 28 u32 architecture
- * 32 u32, 36 u32 source name (none)  40 u64 flags  56 u64 0 (raw) payload: the PTX text, ended by a
- * NUL and padded with more */
+ *   header   0 u32 0xBA55ED50   4 u16 version 1   6 u16 header size 16   8 u64 bytes that follow
+ *   entry    0 u16 kind 1 (PTX)   2 u16 0x101   4 u32 header size 80   8 u64 payload size, padded
+ * to 8 16 u32 0 (raw)   20 u32 offset of the options, 64   24 u16 ISA minor   26 u16 ISA major 28
+ * u32 architecture   32 u32, 36 u32 source name (none)   40 u64 flags   56 u64 0 (raw) 64 u32
+ * offset of the options' text, 72   68 u32 its length, 0   72 the text, a NUL, padded to 8 payload
+ * the PTX text, ended by a NUL and padded with more
+ *
+ * The options are those of NVIDIA's assembler. Its driver looks for them in every entry with PTX,
+ * also where their offset is 0, so an entry without that area must not be written. */
 #ifndef WEIRCC_FATBIN_H
 #define WEIRCC_FATBIN_H
 
