@@ -267,6 +267,18 @@ static struct uniformity uniformity_mul(struct uniformity a, struct uniformity b
     return s;
 }
 
+/* How many low bits of the lanes' values differ within segments of `seg`: the first lane's are 0,
+ * so that no addition carries out of them and no lane wraps around. 0: that is not so. */
+static unsigned lane_bits(const struct uniformity *s, unsigned seg)
+{
+    unsigned align = align_at(s, seg), bits = seg;
+    if (s->stride <= 0 || s->brk != 0 || s->stride >= MAX_BREAK_STRIDE)
+        return 0;
+    while ((int64_t)1 << (bits - seg) < s->stride)
+        bits++;
+    return bits <= align ? bits : 0;
+}
+
 /* From 32 (or fewer) bits to more: exact only where no lane wraps. */
 static struct uniformity widen(struct uniformity a, bool is_signed, unsigned from)
 {
@@ -279,7 +291,7 @@ static struct uniformity widen(struct uniformity a, bool is_signed, unsigned fro
     if (a.seg == SEG_NONE || a.stride == 0)
         return a.seg == SEG_NONE && !a.hint_seg ? DIVERGENT : a;
     bool exact = a.ranged && a.hi - a.lo < (int64_t)1 << 31 && (is_signed || a.lo >= 0);
-    if (exact)
+    if (exact || lane_bits(&a, a.seg) != 0)
         return a;
     /* within a segment the narrow value can wrap once: the wide one then has a break */
     if (from == 32 && a.brk == 0 && a.stride > -MAX_BREAK_STRIDE && a.stride < MAX_BREAK_STRIDE) {
@@ -349,6 +361,32 @@ static struct uniformity and_mask(struct uniformity a, uint64_t mask)
     s.align = (uint8_t)(bits <= g ? 63 : align_at(&a, g));
     s.seg = (uint8_t)g;
     return mask <= INT32_MAX ? with_range(s, 0, (int64_t)mask) : s;
+}
+
+/* `a | b` or `a ^ b` of one value in a segment, whose low bits are 0, and of affine ones that
+ * differ in these bits only: the result is affine, too. Compilers write `y * 2048 + x` so where
+ * they know x to be less than 2048. */
+static bool or_is_affine(struct uniformity a, struct uniformity b, struct uniformity *out)
+{
+    if (a.stride != 0) {
+        struct uniformity t = a;
+        a = b;
+        b = t;
+    }
+    if (a.seg == SEG_NONE || b.seg == SEG_NONE || a.stride != 0)
+        return false;
+    unsigned seg = min_u(a.seg, b.seg), bits = lane_bits(&b, seg);
+    if (bits == 0 || align_at(&a, seg) < bits)
+        return false;
+    bool ranged = a.ranged && b.ranged && a.lo >= 0 && b.lo >= 0;
+    int64_t most = a.hi > b.hi ? a.hi : b.hi, hi = 1;
+    while (ranged && hi <= most)
+        hi *= 2;
+    b.seg = (uint8_t)seg;
+    b.align = (uint8_t)bits;
+    b.ranged = false;
+    *out = ranged ? with_range(b, 0, hi - 1) : b;
+    return true;
 }
 
 /* Comparing aligned neighbours with an aligned bound: the whole segment is on one side. */
@@ -444,12 +482,14 @@ static bool uniformity_integer(const struct ptx_instr *i, const struct uniformit
         return true;
     case PTX_OP_or:
         /* adding where no bits overlap: aligned first lanes, small right side */
-        if (s[0].seg == SEG_NONE || s[1].seg == SEG_NONE || !s[1].ranged || s[1].lo < 0 ||
-            s[0].stride != 0 || align_at(&s[0], s[0].seg) > 30 ||
-            s[1].hi >= (int64_t)1 << align_at(&s[0], s[0].seg))
-            return false;
-        *out = uniformity_add(s[0], s[1], 1, bits);
-        return true;
+        if (s[0].seg != SEG_NONE && s[1].seg != SEG_NONE && s[1].ranged && s[1].lo >= 0 &&
+            s[0].stride == 0 && align_at(&s[0], s[0].seg) <= 30 &&
+            s[1].hi < (int64_t)1 << align_at(&s[0], s[0].seg)) {
+            *out = uniformity_add(s[0], s[1], 1, bits);
+            return true;
+        }
+        return or_is_affine(s[0], s[1], out);
+    case PTX_OP_xor: return or_is_affine(s[0], s[1], out);
     case PTX_OP_cvt: {
         unsigned from = ptx_type_bits((enum ptx_type)i->types[1]);
         unsigned to = ptx_type_bits((enum ptx_type)i->types[0]);
