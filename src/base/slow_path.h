@@ -18,6 +18,7 @@ enum slow_path {
     SLOW_PATH_WATCHED = 1 << 4,       /* pool: someone watches pools */
     SLOW_PATH_PRINTED = 1 << 5,       /* exec: printed texts wait; a launch asks, other calls not */
     SLOW_PATH_MEMORY = 1 << 6,        /* base: the reserve of memory is not full */
+    SLOW_PATH_OBSERVED = 1 << 7,      /* observe: there are observers */
     SLOW_PATH_CAPTURE = 1 << 8,       /* driver: captures that run are counted from this bit on */
 };
 

@@ -136,6 +136,14 @@ static void free_command(struct grid_worker *w, struct command *c)
     t->nfree++;
 }
 
+/* The same for a child that is over. */
+static void command_over(struct grid_worker *w, struct command *c)
+{
+    if (observed())
+        observed_end(c);
+    free_command(w, c);
+}
+
 /* ---- running ---- */
 
 /* A command prepared for the child of the queue (NULL: of none). */
@@ -151,6 +159,10 @@ static struct command *prepare(struct grid_worker *w, struct cdp_child *child, s
     /* a tail launch takes the place of its parent */
     c->run.depth = child->parent->depth + (child->cdp != NULL ? 1 : 0);
     c->run.origin = child;
+    if (observed()) {
+        c->cdp.number = observe_serial();
+        observed_begin(c);
+    }
     return c;
 }
 
@@ -166,9 +178,14 @@ static bool start(struct grid_worker *w, struct cdp_child *child, struct cdp_que
     if (is_faulted(child))
         return true;
     struct command *c = prepare(w, child, q);
+    struct observed_part part = {.told = false};
+    if (observed())
+        part = observed_run_part_begin(c);
     bool over = command_run_cdp(c, w);
+    if (part.told)
+        observed_part_end(&part);
     if (over)
-        free_command(w, c);
+        command_over(w, c);
     return over;
 }
 
@@ -209,7 +226,7 @@ static bool start_several(struct grid_worker *w, struct cdp_child *child, uint32
         bool over = progress == GRID_COMPLETE && cdp_tails(c, w);
         ended += over ? 1 : 0;
         if (over || progress == GRID_MORE)
-            free_command(w, c);
+            command_over(w, c);
         else
             stays = q != NULL;
     }
@@ -280,7 +297,7 @@ void cdp_child_over(struct command *c, struct grid_worker *w)
 {
     struct cdp_child *child = c->cdp.child;
     struct cdp_queue *q = c->cdp.queue;
-    free_command(w, c);
+    command_over(w, c);
     child_over(w, child, 1);
     if (q != NULL)
         push(w, (struct item){.queue = q});

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "device/internal.h"
 
 /* Pageable sources up to this size are staged when the stream is busy; larger ones are waited for.
@@ -111,6 +112,15 @@ static bool stage(struct copy_args *args, const struct device_copy *copy, uint64
     return true;
 }
 
+/* Waits for a copy or a set that was enqueued. */
+static void wait_for(struct device_stream *s, uint64_t count)
+{
+    uint64_t begun = observed() ? clock_ns() : 0;
+    wait_count(s, count, false);
+    if (observed())
+        observed_host(OBSERVE_TRANSFER, s, count, 0, begun);
+}
+
 /* Whether a command enqueued now would have to wait for others. */
 static bool would_wait(struct device_stream *s)
 {
@@ -130,7 +140,7 @@ static void copy_from_pageable(struct device_stream *s, const struct device_copy
         return;
     }
     copy_args_make(&args, copy);
-    wait_count(s, enqueue_copy(s, &args), false);
+    wait_for(s, enqueue_copy(s, &args));
 }
 
 enum device_error device_copy(struct device_stream *s, const struct device_copy *copy,
@@ -170,7 +180,7 @@ enum device_error device_copy(struct device_stream *s, const struct device_copy 
                                          : host_to_host || dst == SIDE_PAGEABLE;
     if (!wait)
         return DEVICE_OK;
-    wait_count(s, count, false);
+    wait_for(s, count);
     if (mode == DEVICE_COPY_SYNC)
         grid_flush(s->ctx->env);
     return device_context_status(s->ctx);
@@ -196,7 +206,7 @@ enum device_error device_set(struct device_stream *s, const struct device_set *s
     enum side dst = side_of(set->dst);
     if (dst != SIDE_PINNED && dst != SIDE_MANAGED)
         return DEVICE_OK;
-    wait_count(s, count, false);
+    wait_for(s, count);
     return device_context_status(s->ctx);
 }
 

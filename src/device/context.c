@@ -69,10 +69,16 @@ static void wait_for_all(struct device_context *ctx)
     struct vector_clock *after = order_snapshot_all(streams, count); /* before the counts */
     for (size_t i = 0; i < count; i++)
         counts[i] = stream_enqueued(streams[i]);
-    for (size_t i = 0; i < count; i++) {
+    struct observed_host seen = {0};
+    if (observed())
+        observed_host_begin(&seen, streams, counts, count);
+    for (size_t i = 0; i < count; i++)
         wait_count(streams[i], counts[i], true);
+    if (observed())
+        observed_host_end(&seen, OBSERVE_CONTEXT, NULL);
+    free(seen.work);
+    for (size_t i = 0; i < count; i++)
         stream_unref(streams[i]);
-    }
     order_prove(after);
     free(counts);
     free(streams);
@@ -88,6 +94,8 @@ static void clear(struct device_context *ctx)
     grid_env_reset(ctx->env);
     mem_free_owned(ctx->dev->ordinal, ctx);
     mem_free_owned(MEM_HOST, ctx);
+    if (observed())
+        observe_context_cleared(ctx->id);
 }
 
 void device_context_free(struct device_context *ctx)

@@ -137,6 +137,8 @@ unsigned device_stream_flags(const struct device_stream *s);
 int device_stream_priority(const struct device_stream *s);
 uint64_t device_stream_id(const struct device_stream *s); /* unique in the process; legacy: 1,
                                                              per-thread: 2 + … */
+uint64_t device_stream_observed_id(const struct device_stream *s); /* for observers: observe_id */
+uint64_t device_event_observed_id(const struct device_event *e);   /* likewise; 0: none */
 
 /* DEVICE_OK: all done; DEVICE_NOT_READY; or the sticky fault. The legacy stream includes what it
  * waits for. */

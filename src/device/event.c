@@ -19,6 +19,7 @@ struct device_event {
     struct shared_event *shared;  /* of an interprocess event; else NULL */
     uint64_t shared_number;       /* which of its recordings `stream` and `count` are */
     struct vector_clock *after;   /* what the recording comes after, or NULL */
+    uint64_t number;              /* for observers; 0: there were none when it was made */
 };
 
 static struct device_event *event_make(struct device_context *ctx, unsigned flags,
@@ -28,6 +29,8 @@ static struct device_event *event_make(struct device_context *ctx, unsigned flag
     e->ctx = ctx;
     e->shared = shared;
     e->flags = flags;
+    if (observed())
+        e->number = observe_serial();
     atomic_init(&e->refs, 1);
     atomic_fetch_add_explicit(&ctx->refs, 1, memory_order_relaxed);
     pthread_mutex_init(&e->lock, NULL);
@@ -59,6 +62,7 @@ void device_event_export(const struct device_event *e, struct share_handle *out)
 }
 
 struct shared_event *event_shared(const struct device_event *e) { return e->shared; }
+uint64_t device_event_observed_id(const struct device_event *e) { return e->number; }
 
 void event_unref(struct device_event *e)
 {
@@ -186,10 +190,10 @@ static enum device_error record_shared(struct device_event *e, struct device_str
     return DEVICE_OK;
 }
 
-enum device_error device_event_record(struct device_event *e, struct device_stream *s)
+/* `always`: a recording is a command, whether it must be or not. */
+static inline __attribute__((always_inline)) enum device_error
+record(struct device_event *e, struct device_stream *s, bool always)
 {
-    if (device_forked())
-        return DEVICE_FORKED;
     if (e->shared != NULL)
         return record_shared(e, s);
     bool timing = (e->flags & DEVICE_EVENT_NO_TIMING) == 0;
@@ -199,7 +203,7 @@ enum device_error device_event_record(struct device_event *e, struct device_stre
     e->recording++;
     e->count = stream_enqueued(s);
     bool idle = stream_completed(s) >= e->count;
-    if (nothing_else_pending(s) && (idle || !timing)) {
+    if (!always && nothing_else_pending(s) && (idle || !timing)) {
         e->time_ns = timing ? clock_ns() : 0;
     } else {
         struct command *c = stream_begin(s, timing ? COMMAND_STAMP : COMMAND_NOTHING);
@@ -207,6 +211,9 @@ enum device_error device_event_record(struct device_event *e, struct device_stre
             c->stamp.event = e;
             c->stamp.recording = e->recording;
             atomic_fetch_add_explicit(&e->refs, 1, memory_order_relaxed);
+        } else {
+            c->nothing.kind = OBSERVE_RECORD;
+            c->nothing.event = e->number;
         }
         /* The event stays locked: no one may see the recording without its count. */
         e->count = stream_enqueue(s, c);
@@ -214,6 +221,19 @@ enum device_error device_event_record(struct device_event *e, struct device_stre
     pthread_mutex_unlock(&e->lock);
     drop_stream(before);
     return DEVICE_OK;
+}
+
+static __attribute__((noinline)) enum device_error record_slowly(struct device_event *e,
+                                                                 struct device_stream *s)
+{
+    return device_forked() ? DEVICE_FORKED : record(e, s, observed());
+}
+
+enum device_error device_event_record(struct device_event *e, struct device_stream *s)
+{
+    if (WEIR_UNLIKELY(slow_path(SLOW_PATH_FORKED | SLOW_PATH_OBSERVED) != 0))
+        return record_slowly(e, s);
+    return record(e, s, false);
 }
 
 /* The latest recording of an interprocess event, if it is none of this process's streams here. */
@@ -264,6 +284,8 @@ enum device_error device_event_query(struct device_event *e)
         return shared_event_done(e->shared, r) || reap_seldom(e, r) ? DEVICE_OK : DEVICE_NOT_READY;
     pthread_mutex_lock(&e->lock);
     bool complete = e->stream == NULL || stream_completed(e->stream) >= e->count;
+    if (observed() && complete && e->stream != NULL)
+        observed_host(OBSERVE_EVENT_QUERY, e->stream, e->count, e->number, 0);
     pthread_mutex_unlock(&e->lock);
     return complete ? DEVICE_OK : DEVICE_NOT_READY;
 }
@@ -285,10 +307,13 @@ enum device_error device_event_sync(struct device_event *e)
     struct vector_clock *after;
     struct device_stream *s = event_recording(e, &count, &after);
     if (s != NULL) {
+        uint64_t begun = observed() ? clock_ns() : 0;
         if ((e->flags & DEVICE_EVENT_BLOCKING_SYNC) != 0)
             wait_count_by(s, count, false, DEVICE_WAIT_BLOCK);
         else
             wait_count(s, count, false);
+        if (observed())
+            observed_host(OBSERVE_EVENT, s, count, e->number, begun);
         stream_unref(s);
     }
     order_prove(after);
@@ -339,8 +364,10 @@ enum device_error device_stream_wait_event(struct device_stream *s, struct devic
     struct device_stream *on = event_recording(e, &count, &after);
     if (on == NULL)
         return DEVICE_OK;
-    if (on != s && stream_completed(on) < count) {
+    if (on != s && (stream_completed(on) < count || observed())) {
         struct command *c = stream_begin(s, COMMAND_NOTHING);
+        c->nothing.kind = OBSERVE_WAIT;
+        c->nothing.event = e->number;
         command_depend(c, on, count);
         stream_enqueue(s, c);
     } else if (s == s->ctx->legacy) {

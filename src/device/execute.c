@@ -129,7 +129,7 @@ static bool touches_memory(const struct command *c)
     }
 }
 
-bool command_execute(struct command *c, struct grid_worker *w)
+static bool execute(struct command *c, struct grid_worker *w)
 {
     struct grid_env *env = c->stream->ctx->env;
     if (grid_faulted(env) != GRID_FAULT_NONE && touches_memory(c))
@@ -164,6 +164,24 @@ bool command_execute(struct command *c, struct grid_worker *w)
     return true;
 }
 
+static __attribute__((noinline)) bool execute_observed(struct command *c, struct grid_worker *w)
+{
+    struct observed_part part = {.told = false};
+    if (c->kind != COMMAND_HOST) { /* its thread says when it begins */
+        observed_begin(c);
+        part = observed_part_begin(c);
+    }
+    bool done = execute(c, w);
+    if (part.told)
+        observed_part_end(&part);
+    return done;
+}
+
+bool command_execute(struct command *c, struct grid_worker *w)
+{
+    return observed() ? execute_observed(c, w) : execute(c, w);
+}
+
 bool command_end(struct command *c)
 {
     if (c->kind != COMMAND_GRAPH)
@@ -188,6 +206,12 @@ void command_run_complete(struct command *c, struct grid_worker *w, uint64_t sto
 
 void command_share(struct command *c, struct grid_worker *w, uint64_t until, uint64_t stop)
 {
-    if (grid_run_blocks(&c->run, w, until) == GRID_COMPLETE)
+    struct observed_part part = {.told = false};
+    if (observed())
+        part = observed_run_part_begin(c);
+    bool complete = grid_run_blocks(&c->run, w, until) == GRID_COMPLETE;
+    if (part.told)
+        observed_part_end(&part);
+    if (complete)
         command_run_complete(c, w, stop);
 }

@@ -84,6 +84,7 @@ struct graph_owner {
     void *user;
     struct device_graph *graph; /* NULL once it is freed; under graph_plan.c's lock */
     void *handle;               /* by which the driver's callers know the graph */
+    uint64_t number;            /* for observers; 0: there were none when it was made */
 };
 
 struct graph_plan {
@@ -126,6 +127,9 @@ struct device_graph {
 };
 
 void graph_plan_unref(struct graph_plan *plan);
+
+/* The node that the command is at. */
+struct graph_node *graph_node_at(const struct command *c);
 
 /* As device_graph_launch, for a graph that device code launches: below an environment, or as a tail
  * launch of one. */

@@ -405,6 +405,10 @@ enum device_error device_graph_new(struct device_context *ctx, const struct devi
     pthread_mutex_init(&g->lock, NULL);
     g->plan = plan;
     graph_appears(g);
+    if (observed()) {
+        plan->owner_of_graph->number = observe_serial();
+        observed_graph(plan->owner_of_graph->number, spec);
+    }
     *out = g;
     return DEVICE_OK;
 }
@@ -415,6 +419,8 @@ void device_graph_free(struct device_graph *g)
     pthread_mutex_lock(&graphs_lock);
     o->graph = NULL;
     pthread_mutex_unlock(&graphs_lock);
+    if (observed())
+        observe_graph_ended(o->number);
     graph_plan_unref(g->plan);
     owner_unref(o);
     if (g->last != NULL)
@@ -456,6 +462,8 @@ enum device_error device_graph_change(struct device_graph *g, const struct devic
             node_clear(n);
             *n = now;
             prepare_node(n->plan, n);
+            if (observed())
+                observed_graph_change(plan->owner_of_graph->number, node);
         }
     }
     pthread_mutex_unlock(&g->lock);

@@ -228,8 +228,8 @@ static enum step run_wait(struct command *c, const struct graph_node *n)
     return STEP_DONE;
 }
 
-static enum step run_node(struct command *c, struct graph_node *n, struct grid_worker *w,
-                          bool short_node)
+static enum step run_node_itself(struct command *c, struct graph_node *n, struct grid_worker *w,
+                                 bool short_node)
 {
     struct grid_env *env = c->stream->ctx->env;
     bool skip = n->disabled || grid_faulted(env) != GRID_FAULT_NONE;
@@ -276,17 +276,49 @@ static enum step run_node(struct command *c, struct graph_node *n, struct grid_w
     }
 }
 
-static struct graph_node *node_of(const struct command *c)
+/* The same, told to observers. A node that waits for an event is told of when it is reached, since
+ * the thread that ends the wait goes on after it. */
+static __attribute__((noinline)) enum step
+run_node_observed(struct command *c, struct graph_node *n, struct grid_worker *w, bool short_node)
+{
+    bool waits = n->kind == DEVICE_NODE_WAIT || n->kind == DEVICE_NODE_BRANCH;
+    observed_node_begin(c, n);
+    if (waits)
+        observed_node_end(c, n);
+    struct observed_part part = {.told = false};
+    if (!waits && n->kind != DEVICE_NODE_HOST)
+        part = observed_run_part_begin(c);
+    enum step step = run_node_itself(c, n, w, short_node);
+    if (part.told)
+        observed_part_end(&part);
+    if (step == STEP_DONE && !waits)
+        observed_node_end(c, n);
+    return step;
+}
+
+static enum step run_node(struct command *c, struct graph_node *n, struct grid_worker *w,
+                          bool short_node)
+{
+    return observed() ? run_node_observed(c, n, w, short_node)
+                      : run_node_itself(c, n, w, short_node);
+}
+
+struct graph_node *graph_node_at(const struct command *c)
 {
     const struct graph_plan *plan = c->graph.plan;
     return &plan->nodes[plan->segments[c->graph.segment].first + c->graph.at];
 }
 
-void graph_node_done(struct command *c) { c->graph.at++; }
+void graph_node_done(struct command *c)
+{
+    if (observed())
+        observed_node_end(c, graph_node_at(c));
+    c->graph.at++;
+}
 
 void graph_call_host(const struct command *c)
 {
-    const struct graph_node *n = node_of(c);
+    const struct graph_node *n = graph_node_at(c);
     n->host.fn(n->host.user);
 }
 
@@ -313,7 +345,7 @@ static bool yield_to_others(struct command *c, uint64_t *end)
 static enum step run_batch(struct command *c, const struct graph_segment *s, struct grid_worker *w)
 {
     struct grid_env *env = c->stream->ctx->env;
-    if (grid_faulted(env) != GRID_FAULT_NONE)
+    if (grid_faulted(env) != GRID_FAULT_NONE || observed()) /* observers are told of each node */
         return STEP_DONE;
     c->published = false;
     switch (grid_run_batch(&c->run, w, c->graph.plan->prepared + s->first, &c->graph.at, s->count,
@@ -395,7 +427,7 @@ static struct graph_plan *choose(const struct graph_plan *plan, const struct gra
 static struct command *enter_branch(struct command *c)
 {
     struct graph_plan *plan = c->graph.plan;
-    const struct graph_branch *b = &node_of(c)->branch;
+    const struct graph_branch *b = &graph_node_at(c)->branch;
     struct graph_plan *body = choose(plan, b);
     if (body == NULL || body->segment_count == 0) {
         c->graph.at++; /* a loop without a body could not end: it is not begun */
@@ -468,7 +500,7 @@ bool graph_execute(struct command *entry, struct grid_worker *w)
         struct command *caller = plan->caller;
         if (caller->graph.plan != plan) { /* a body has ended: its branch goes on */
             c = caller;
-            if (!node_of(c)->branch.loop)
+            if (!graph_node_at(c)->branch.loop)
                 c->graph.at++;
             continue;
         }

@@ -34,6 +34,12 @@ static void *host_main(void *unused)
         struct device_stream *s = c->stream;
         grid_flush(s->ctx->env);
         bool graph = c->kind == COMMAND_GRAPH;
+        struct observed_part part = {.told = false};
+        if (observed()) {
+            if (!graph)
+                observed_begin(c);
+            part = observed_run_part_begin(c);
+        }
         device_inside_host_function = true;
         slow_path_set(SLOW_PATH_HOST_FUNCTION);
         if (graph)
@@ -42,6 +48,8 @@ static void *host_main(void *unused)
             c->host.fn(c->host.user, device_context_status(s->ctx));
         slow_path_clear(SLOW_PATH_HOST_FUNCTION);
         device_inside_host_function = false;
+        if (part.told)
+            observed_part_end(&part);
         if (command_end(c))
             sched_push(s);
     }

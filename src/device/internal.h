@@ -15,6 +15,7 @@
 
 #include "device/device.h"
 #include "device/shared_event.h"
+#include "observe/observe.h"
 
 enum {
     PRIORITIES = 1 - DEVICE_PRIORITY_HIGHEST, /* levels; level 0 is served first */
@@ -22,6 +23,8 @@ enum {
     INLINE_PARAMS = 256,
     SLICE_NS = 500000, /* how long a thread works on one thing while others wait */
 };
+
+struct graph_node;
 
 /* ---- commands ---- */
 
@@ -109,12 +112,17 @@ struct command {
             uint64_t recording;
         } stamp;
         struct {
+            enum observe_kind kind;
+            uint64_t event;
+        } nothing; /* COMMAND_NOTHING: what observers are told that it is */
+        struct {
             struct device_event *event; /* with a reference, which command_release drops */
             struct recording recording;
         } await; /* COMMAND_SIGNAL, COMMAND_AWAIT */
         struct {
             struct cdp_child *child;
             struct cdp_queue *queue; /* goes on when it is over; NULL: none */
+            uint64_t number;         /* for observers */
         } cdp;
         struct {
             struct graph_plan *plan;  /* a stream's own command holds a reference */
@@ -312,6 +320,44 @@ void event_stamp(struct device_event *e, uint64_t recording, uint64_t now);
 
 /* What other processes know of an interprocess event. (event.c) */
 struct shared_event *event_shared(const struct device_event *e);
+
+/* ---- observers (observed.c); called only while there are any ---- */
+
+void observed_stream_made(const struct device_stream *s, bool per_thread);
+/* The filled command is enqueued; its stream is locked. */
+void observed_enqueue(const struct command *c);
+/* A command, a child, or the node that a graph's command is at, begins and ends. */
+void observed_begin(const struct command *c);
+void observed_end(const struct command *c);
+void observed_node_begin(const struct command *c, const struct graph_node *n);
+void observed_node_end(const struct command *c, const struct graph_node *n);
+/* What one thread does of it. The command may be gone when the part ends. */
+struct observed_part {
+    struct observe_id id;
+    bool told;
+};
+struct observed_part observed_part_begin(const struct command *c);
+/* The same of what a run is of: the command, or the node that a graph's command is at. */
+struct observed_part observed_run_part_begin(const struct command *c);
+void observed_part_end(const struct observed_part *p);
+void observed_graph(uint64_t graph, const struct device_graph_spec *spec);
+void observed_graph_change(uint64_t graph, const struct device_node *node);
+/* The host comes after a count of a stream. */
+void observed_host(enum observe_host_wait how, const struct device_stream *s, uint64_t count,
+                   uint64_t event, uint64_t begun);
+/* The same of several. */
+struct observed_host {
+    struct observe_id *work;
+    uint32_t count;
+    uint64_t begun;
+};
+void observed_host_begin(struct observed_host *h, struct device_stream *const *streams,
+                         const uint64_t *counts, size_t count);
+/* Of the stream as it is now; of the legacy stream, and all blocking ones. */
+void observed_sync_begin(struct observed_host *h, struct device_stream *s);
+/* It has waited, or seen that there is nothing to wait for. The caller frees h->work. */
+void observed_host_end(const struct observed_host *h, enum observe_host_wait how,
+                       const struct device_stream *s);
 
 /* ---- waits for other processes (await.c) ---- */
 

@@ -54,6 +54,8 @@ struct device_stream *stream_new(struct device_context *ctx, unsigned flags, int
     mutex_init(&s->vector_lock);
     s->clock = order_clock_new();
     atomic_fetch_add_explicit(&ctx->refs, 1, memory_order_relaxed);
+    if (observed() && id == 1)
+        observed_stream_made(s, false);
     if (id == 1 || id == STREAM_UNLISTED) { /* the legacy stream, and what only we know of */
         s->unlisted = true;
         return s;
@@ -89,7 +91,10 @@ void stream_unref(struct device_stream *s)
 
 struct device_stream *device_stream_new(struct device_context *ctx, unsigned flags, int priority)
 {
-    return stream_new(ctx, flags & DEVICE_STREAM_NONBLOCKING, priority, 0);
+    struct device_stream *s = stream_new(ctx, flags & DEVICE_STREAM_NONBLOCKING, priority, 0);
+    if (observed())
+        observed_stream_made(s, false);
+    return s;
 }
 
 void device_stream_free(struct device_stream *s)
@@ -101,6 +106,8 @@ void device_stream_free(struct device_stream *s)
     if (!active) /* else when its last command is done */
         context_unlist(s);
     order_stream_ends(s);
+    if (observed())
+        observe_stream_ended(device_stream_observed_id(s));
     stream_unref(s);
 }
 
@@ -145,6 +152,8 @@ struct device_stream *device_stream_per_thread(struct device_context *ctx)
     struct own_stream mine = {ctx->id,
                               stream_new(ctx, DEVICE_STREAM_BLOCKING, DEVICE_PRIORITY_LOWEST, 0)};
     vec_push(own, mine);
+    if (observed())
+        observed_stream_made(mine.stream, true);
     return mine.stream;
 }
 
@@ -198,7 +207,7 @@ void stream_cancel(struct device_stream *s, struct command *c)
 
 void command_depend(struct command *c, struct device_stream *on, uint64_t count)
 {
-    if (on == c->stream || stream_completed(on) >= count)
+    if (on == c->stream || (stream_completed(on) >= count && !observed()))
         return;
     uint32_t n = c->dep_count;
     if (n >= INLINE_DEPS && (n & (n - 1)) == 0) { /* full: INLINE_DEPS, and then powers of two */
@@ -260,6 +269,8 @@ uint64_t stream_enqueue(struct device_stream *s, struct command *c)
     }
     s->tail = c;
     atomic_store_explicit(&s->enqueued, count, memory_order_seq_cst);
+    if (observed())
+        observed_enqueue(c);
     pthread_mutex_unlock(&s->lock);
     if (first && command_ready(c))
         sched_push(s);
@@ -347,6 +358,8 @@ static void recycle(struct device_stream *s, struct command *last, struct comman
 struct command *stream_complete(struct device_stream *s, struct command *c)
 {
     uint64_t count = c->count;
+    if (observed())
+        observed_end(c);
     command_release(c);
     struct command *next = next_of(c);
     if (next != NULL && s->unrecycled < RECYCLE_AT) {
@@ -424,10 +437,26 @@ bool stream_idle(struct device_stream *s)
     return done(s) && (s != s->ctx->legacy || blocking_done(s->ctx));
 }
 
+static __attribute__((noinline)) enum device_error query_slowly(struct device_stream *s)
+{
+    enum device_error status = device_context_trouble(s->ctx);
+    struct observed_host seen = {0};
+    if (status != DEVICE_OK)
+        return status;
+    if (observed())
+        observed_sync_begin(&seen, s); /* before the look */
+    status = stream_idle(s) ? DEVICE_OK : DEVICE_NOT_READY;
+    if (status == DEVICE_OK && observed())
+        observed_host_end(&seen, OBSERVE_STREAM_QUERY, s);
+    free(seen.work);
+    return status;
+}
+
 enum device_error device_stream_query(struct device_stream *s)
 {
-    enum device_error status = device_context_status(s->ctx);
-    return status != DEVICE_OK ? status : stream_idle(s) ? DEVICE_OK : DEVICE_NOT_READY;
+    if (WEIR_UNLIKELY(slow_path(SLOW_PATH_FAULT | SLOW_PATH_FORKED | SLOW_PATH_OBSERVED) != 0))
+        return query_slowly(s);
+    return stream_idle(s) ? DEVICE_OK : DEVICE_NOT_READY;
 }
 
 /* The legacy stream's synchronization includes the blocking streams. */
@@ -443,12 +472,8 @@ static void wait_blocking(struct device_context *ctx)
     free(streams);
 }
 
-enum device_error device_stream_sync(struct device_stream *s)
+static void sync_wait(struct device_stream *s)
 {
-    if (device_forked())
-        return DEVICE_FORKED;
-    if (device_in_host_function())
-        return DEVICE_NOT_PERMITTED;
     struct order_awaited awaited;
     order_await(&awaited, s);
     if (s == s->ctx->legacy && !blocking_done(s->ctx))
@@ -456,6 +481,31 @@ enum device_error device_stream_sync(struct device_stream *s)
     else
         wait_count(s, stream_enqueued(s), false);
     order_seen(&awaited);
+}
+
+static __attribute__((noinline)) enum device_error sync_slowly(struct device_stream *s)
+{
+    if (device_forked())
+        return DEVICE_FORKED;
+    if (device_in_host_function())
+        return DEVICE_NOT_PERMITTED;
+    struct observed_host seen = {0};
+    if (observed())
+        observed_sync_begin(&seen, s);
+    sync_wait(s);
+    if (observed())
+        observed_host_end(&seen, OBSERVE_STREAM, s);
+    free(seen.work);
+    grid_flush(s->ctx->env);
+    return device_context_status(s->ctx);
+}
+
+enum device_error device_stream_sync(struct device_stream *s)
+{
+    if (WEIR_UNLIKELY(slow_path(SLOW_PATH_FORKED | SLOW_PATH_HOST_FUNCTION | SLOW_PATH_OBSERVED) !=
+                      0))
+        return sync_slowly(s);
+    sync_wait(s);
     grid_flush(s->ctx->env);
     return device_context_status(s->ctx);
 }

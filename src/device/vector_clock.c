@@ -402,8 +402,12 @@ void stream_settle(struct device_stream *s)
     } else if (atomic_load_explicit(&ctx->blocking, memory_order_acquire) > 0) {
         must_wait = !stream_idle(s);
     }
-    if (WEIR_UNLIKELY(must_wait))
-        stream_enqueue(s, stream_begin(s, COMMAND_NOTHING));
+    if (WEIR_UNLIKELY(must_wait)) {
+        struct command *c = stream_begin(s, COMMAND_NOTHING);
+        c->nothing.kind = OBSERVE_WAIT;
+        c->nothing.event = 0;
+        stream_enqueue(s, c);
+    }
 }
 
 static inline struct device_point timestamp_now(struct device_stream *s)
@@ -497,6 +501,8 @@ void device_stream_wait_count(struct device_stream *s, struct device_stream *on,
     if (s == on || stream_completed(on) >= count)
         return;
     struct command *c = stream_begin(s, COMMAND_NOTHING);
+    c->nothing.kind = OBSERVE_WAIT;
+    c->nothing.event = 0;
     command_depend(c, on, count);
     stream_enqueue(s, c);
 }

@@ -129,12 +129,17 @@ enum mem_status mem_alloc(const struct mem_request *request, void **out)
         host_kind != (request->device == MEM_HOST) || request->align > SPACE_CHUNK ||
         (request->align & (request->align - 1)) != 0)
         return MEM_INVALID;
-    return space_alloc(s, request, memory_serial(), out);
+    enum mem_status status = space_alloc(s, request, memory_serial(), out);
+    if (observed() && status == MEM_OK)
+        memory_tell_made(*out);
+    return status;
 }
 
 enum mem_status mem_free(void *base, unsigned kinds)
 {
     struct space *s = space_at((uint64_t)base);
+    if (observed())
+        memory_tell_freed(base, kinds);
     return s != NULL ? space_free(s, (uint64_t)base, kinds) : MEM_INVALID;
 }
 
@@ -171,11 +176,17 @@ enum mem_status mem_register(void *base, uint64_t bytes, uint32_t flags, const v
         return MEM_INVALID;
     if (space_at(first) != NULL || space_at(first + bytes - 1) != NULL)
         return MEM_ALREADY_REGISTERED;
-    return registered_add(MEM_REGISTERED, first, bytes, flags, owner, memory_serial());
+    enum mem_status status =
+        registered_add(MEM_REGISTERED, first, bytes, flags, owner, memory_serial());
+    if (observed() && status == MEM_OK)
+        memory_tell_made(base);
+    return status;
 }
 
 enum mem_status mem_unregister(void *base)
 {
+    if (observed())
+        memory_tell_freed(base, MEM_REGISTERED);
     return registered_remove(MEM_REGISTERED, (uint64_t)base);
 }
 

@@ -174,6 +174,8 @@ enum file_status mem_import(const struct share_handle *h, int device, const void
         like.device = maker; /* the same device, as both processes count them */
     if (mem_map_part(f, h->offset, h->bytes, &like, out) != MEM_OK)
         status = FILE_REFUSED;
+    else if (observed())
+        memory_tell_made(*out);
     file_close(f);
     return status;
 }

@@ -13,6 +13,7 @@
 #include "base/base.h"
 #include "memory/file.h"
 #include "memory/memory.h"
+#include "observe/observe.h"
 
 #define SPACE_CHUNK ((uint64_t)2 << 20)
 
@@ -173,5 +174,11 @@ uint64_t memory_serial(void);
 struct space *space_of(int device);
 /* The range that holds the address; NULL when it is none of ours. */
 struct space *space_at(uint64_t address);
+
+/* Tell observers of an allocation: when it is made, and before it is freed, since its address may
+ * be another's right after. (observed.c) */
+void memory_tell_made(const void *base);
+void memory_tell_freed(const void *base, unsigned kinds);
+void memory_tell_dropped(const struct record *r);
 
 #endif

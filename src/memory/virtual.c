@@ -115,6 +115,8 @@ enum mem_status mem_map(void *at, uint64_t bytes, const struct mem_file *file, u
         own(s, (uint64_t)at, r->chunks, r, CHUNK_LARGE, CHUNK_BODY);
     }
     pthread_mutex_unlock(&s->lock);
+    if (observed() && status == MEM_OK)
+        memory_tell_made(at);
     return status;
 }
 
@@ -171,6 +173,8 @@ enum mem_status mem_unmap(void *base, uint64_t bytes, void (*dropped)(void *user
     bool fits = whole_mappings(s, at, bytes);
     for (struct record *r; fits && (r = next_mapping(s, &at, end)) != NULL;) {
         void *user = r->info.user;
+        if (observed())
+            memory_tell_dropped(r);
         mapping_drop(s, r);
         dropped(user);
     }

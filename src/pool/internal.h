@@ -200,9 +200,10 @@ struct pool_shard {
     struct quick_slot quick[QUICK_SLOTS];
     struct bins bins;
     struct freed_block recently_freed[FREED_KEPT];
-    uint64_t freed_ever; /* how many there ever were */
-    uint64_t stream_id;  /* for people */
-    _Atomic bool ended;  /* the stream's handle is gone */
+    uint64_t freed_ever;  /* how many there ever were */
+    uint64_t stream_id;   /* for people */
+    uint64_t observed_id; /* for observers */
+    _Atomic bool ended;   /* the stream's handle is gone */
 };
 
 void shard_await(struct pool_shard *s); /* until it is locked by the caller */
@@ -312,7 +313,10 @@ struct pool {
 
 /* ---- watching (watch.c) ---- */
 
-static inline bool watched(void) { return WEIR_UNLIKELY(slow_path(SLOW_PATH_WATCHED) != 0); }
+static inline bool watched(void)
+{
+    return WEIR_UNLIKELY(slow_path(SLOW_PATH_WATCHED | SLOW_PATH_OBSERVED) != 0);
+}
 void watch_tell(const struct pool_event *e);
 /* Of a block that was handed out or taken back; its shard is locked. */
 void watch_block(enum pool_event_kind kind, const struct pool *p, const struct pool_shard *s,

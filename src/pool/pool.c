@@ -72,6 +72,8 @@ static void shard_init(struct pool_shard *s, struct pool *p, void *stream)
     if (stream != NULL) {
         pool_order.keep(stream);
         s->stream_id = pool_order.id(stream);
+        s->observed_id =
+            pool_order.observed_id != NULL ? pool_order.observed_id(stream) : s->stream_id;
     }
     atomic_store_explicit(&s->pool, p, memory_order_release);
     shard_add(p, s);

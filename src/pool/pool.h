@@ -44,6 +44,7 @@ struct pool_order {
     uint64_t (*id)(void *stream); /* its number, for people */
     size_t slot; /* where in a stream's memory a word for this layer is: an _Atomic(void *), NULL
                     at first */
+    uint64_t (*observed_id)(void *stream); /* its number for observers; NULL: the same */
 };
 /* Once, before anything else. */
 void pool_set_order(const struct pool_order *order);

@@ -1,5 +1,6 @@
 /* watch: reports of what happens in pools to the one who watches them (pool_watch). That somebody
  * watches is a slow-path flag (base/slow_path.h), so that it costs nothing while nobody does. */
+#include "observe/observe.h"
 #include "pool/internal.h"
 
 static _Atomic(pool_watcher *) pool_watched;
@@ -20,9 +21,28 @@ void watch_tell(const struct pool_event *e)
         watcher(e);
 }
 
+static void observe_block(enum pool_event_kind kind, const struct pool *p,
+                          const struct pool_shard *s, const struct block *b, enum pool_rule rule)
+{
+    struct observe_memory m = {.kind = OBSERVE_POOL,
+                               .device = p->config.device,
+                               .address = s->map->base + (get(&b->first) << GRANULE_SHIFT),
+                               .bytes = get(&b->asked),
+                               .ordered = s->stream != NULL,
+                               .stream = s->observed_id,
+                               .pool = p->number,
+                               .rule = (int)rule};
+    if (kind == POOL_ALLOCATED)
+        observe_memory_made(&m);
+    else
+        observe_memory_freed(&m);
+}
+
 void watch_block(enum pool_event_kind kind, const struct pool *p, const struct pool_shard *s,
                  const struct block *b, enum pool_rule rule)
 {
+    if (observed())
+        observe_block(kind, p, s, b, rule);
     watch_tell(&(struct pool_event){.kind = kind,
                                     .pool = p->number,
                                     .address = s->map->base + (get(&b->first) << GRANULE_SHIFT),
@@ -34,6 +54,8 @@ void watch_block(enum pool_event_kind kind, const struct pool *p, const struct p
 
 void watch_chunks(enum pool_event_kind kind, const struct pool *p, uint64_t address, uint64_t bytes)
 {
+    if (observed())
+        observe_pool_size(p->number, p->reserved);
     watch_tell(&(struct pool_event){.kind = kind,
                                     .pool = p->number,
                                     .address = address,

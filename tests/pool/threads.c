@@ -76,7 +76,7 @@ int main(void)
 {
     world_begin((uint64_t)1 << 30);
     pool_set_order(&(struct pool_order){mark, passed, one, ordered, wait_for, world_keep,
-                                        world_keep, world_id, offsetof(struct stream, slot)});
+                                        world_keep, world_id, offsetof(struct stream, slot), NULL});
     pool = world_pool(0);
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++)

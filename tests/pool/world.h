@@ -158,7 +158,8 @@ static inline void world_begin(uint64_t memory)
     static const struct pool_order order = {
         world_mark,    world_completed, world_proven,
         world_ordered, world_wait,      world_keep,
-        world_keep,    world_id,        offsetof(struct stream, slot)};
+        world_keep,    world_id,        offsetof(struct stream, slot),
+        NULL};
     struct diag d = {0};
     bool ok = mem_open(1, memory, &d);
     CHECK(ok);

@@ -21,6 +21,7 @@ static void pool_wait(void *stream, void *on, uint64_t count)
 static void pool_keep(void *stream) { device_stream_keep(stream); }
 static void pool_release(void *stream) { device_stream_release(stream); }
 static uint64_t pool_id(void *stream) { return device_stream_id(stream); }
+static uint64_t pool_observed_id(void *stream) { return device_stream_observed_id(stream); }
 static void stream_ended(struct device_stream *s) { pool_stream_ended(s); }
 
 /* ---- handles ---- */
@@ -43,7 +44,7 @@ static void follow(void)
         return;
     pool_set_order(&(struct pool_order){pool_mark, pool_completed, pool_proven, pool_ordered,
                                         pool_wait, pool_keep, pool_release, pool_id,
-                                        device_stream_slot});
+                                        device_stream_slot, pool_observed_id});
     device_follow_order(stream_ended);
     pool_report_begin();
     pool_trace_begin();

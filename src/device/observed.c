@@ -1,0 +1,438 @@
+/* observed: tells observers (observe/observe.h) what the device layer does. Called only while there
+ * are any. */
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "device/cdp.h"
+#include "device/graph.h"
+#include "observe/observe.h"
+
+/* Default streams of all contexts have one number, and streams on no list another. */
+uint64_t device_stream_observed_id(const struct device_stream *s)
+{
+    if (s->id == 1)
+        return s->ctx->id << 32 | 1;
+    if (s->id == STREAM_UNLISTED)
+        return (uint64_t)1 << 63 | (uint64_t)(uintptr_t)s >> 4;
+    return s->id;
+}
+
+void observed_stream_made(const struct device_stream *s, bool per_thread)
+{
+    observe_stream_made(
+        &(struct observe_stream){.id = device_stream_observed_id(s),
+                                 .context = s->ctx->id,
+                                 .device = s->ctx->dev->ordinal,
+                                 .kind = s->id == 1   ? OBSERVE_LEGACY
+                                         : per_thread ? OBSERVE_PER_THREAD
+                                                      : OBSERVE_CREATED,
+                                 .blocking = (s->flags & DEVICE_STREAM_NONBLOCKING) == 0,
+                                 .priority = s->priority});
+}
+
+/* ---- what work is ---- */
+
+static void set_where(struct observe_work *w, const struct device_stream *s)
+{
+    w->device = s->ctx->dev->ordinal;
+    w->context = s->ctx->id;
+}
+
+static void describe_grid(struct observe_work *w, const struct grid_launch *l)
+{
+    w->kind = OBSERVE_KERNEL;
+    w->name = l->kernel->name;
+    w->kernel.kernel = l->kernel;
+    for (int n = 0; n < 3; n++) {
+        w->kernel.grid[n] = l->grid[n];
+        w->kernel.block[n] = l->block[n];
+        w->kernel.cluster[n] = l->cluster[n];
+    }
+    w->kernel.static_shared = (uint32_t)l->kernel->static_shared;
+    w->kernel.dynamic_shared = l->dynamic_shared;
+    w->kernel.param_bytes = l->param_bytes;
+    w->kernel.params = l->params;
+    w->kernel.cooperative = l->cooperative;
+}
+
+static void describe_copy(struct observe_work *w, const struct copy_args *a)
+{
+    w->kind = OBSERVE_COPY;
+    w->name = "memcpy";
+    w->copy.src = a->src;
+    w->copy.dst = a->dst;
+    w->copy.width = a->width;
+    w->copy.height = a->height;
+    w->copy.depth = a->depth;
+    w->copy.src_pitch = a->src_pitch;
+    w->copy.src_slice = a->src_slice;
+    w->copy.dst_pitch = a->dst_pitch;
+    w->copy.dst_slice = a->dst_slice;
+    w->copy.staged = a->staged != NULL;
+}
+
+static void describe_set(struct observe_work *w, const struct set_args *a)
+{
+    w->kind = OBSERVE_SET;
+    w->name = "memset";
+    w->set.dst = a->dst;
+    w->set.width = a->width;
+    w->set.height = a->height;
+    w->set.depth = a->depth;
+    w->set.pitch = a->pitch;
+    w->set.slice = a->slice;
+    w->set.element = a->element;
+    w->set.value = a->value;
+}
+
+static void describe_host(struct observe_work *w, enum observe_kind kind, void (*fn)(void *),
+                          const void *argument)
+{
+    w->kind = kind;
+    w->name = kind == OBSERVE_HOST ? "host function" : "driver";
+    w->host.function = (const void *)(uintptr_t)fn;
+    w->host.argument = argument;
+}
+
+static void describe_value(struct observe_work *w, enum observe_kind kind,
+                           const struct value_args *a)
+{
+    w->kind = kind;
+    w->name = kind == OBSERVE_WRITE_VALUE ? "write value" : "wait for value";
+    w->value.address = a->address;
+    w->value.value = a->value;
+    w->value.bytes = a->bytes;
+    w->value.test = a->test;
+}
+
+static void describe_event(struct observe_work *w, enum observe_kind kind, uint64_t event)
+{
+    w->kind = kind;
+    w->name = kind == OBSERVE_RECORD ? "record event" : "wait";
+    w->event.number = event;
+}
+
+static void describe(struct observe_work *w, const struct command *c)
+{
+    switch (c->kind) {
+    case COMMAND_NOTHING: describe_event(w, c->nothing.kind, c->nothing.event); break;
+    case COMMAND_GRID: describe_grid(w, &c->run.launch); break;
+    case COMMAND_COPY: describe_copy(w, &c->copy); break;
+    case COMMAND_SET: describe_set(w, &c->set); break;
+    case COMMAND_HOST:
+        describe_host(w, OBSERVE_HOST, NULL, c->host.user);
+        w->host.function = (const void *)(uintptr_t)c->host.fn;
+        break;
+    case COMMAND_CALL: describe_host(w, OBSERVE_INTERNAL, c->call.fn, c->call.user); break;
+    case COMMAND_STAMP:
+        describe_event(w, OBSERVE_RECORD, device_event_observed_id(c->stamp.event));
+        break;
+    case COMMAND_SIGNAL:
+        describe_event(w, OBSERVE_RECORD, device_event_observed_id(c->await.event));
+        break;
+    case COMMAND_AWAIT:
+        describe_event(w, OBSERVE_FOREIGN, device_event_observed_id(c->await.event));
+        break;
+    case COMMAND_WRITE: describe_value(w, OBSERVE_WRITE_VALUE, &c->value); break;
+    case COMMAND_WAIT_VALUE: describe_value(w, OBSERVE_WAIT_VALUE, &c->value); break;
+    case COMMAND_CDP: describe_grid(w, &c->run.launch); break;
+    case COMMAND_GRAPH:
+        w->kind = OBSERVE_GRAPH;
+        w->name = "graph";
+        w->graph = c->graph.plan->owner_of_graph->number;
+        break;
+    }
+}
+
+/* The stream's own command of the launch that a runner of a graph works for. */
+static const struct command *launch_of(const struct command *c)
+{
+    for (;;) {
+        const struct command *caller = c->graph.plan->caller;
+        if (c->graph.lane == NULL || caller->graph.plan == c->graph.plan)
+            return c->graph.lane == NULL ? c : caller;
+        c = caller; /* at the branch that the plan is a body of */
+    }
+}
+
+static struct observe_id id_of(const struct command *c)
+{
+    if (c->kind == COMMAND_CDP)
+        return (struct observe_id){.stream = OBSERVE_CHILDREN, .count = c->cdp.number};
+    if (c->kind == COMMAND_GRAPH)
+        c = launch_of(c);
+    return (struct observe_id){.stream = device_stream_observed_id(c->stream), .count = c->count};
+}
+
+static struct observe_id node_id(const struct command *c, const struct graph_node *n)
+{
+    struct observe_id id = id_of(c);
+    id.node = n->id + 1;
+    return id;
+}
+
+/* What the run is of: the command, or the node that the graph's command is at. */
+static struct observe_id id_of_run(const struct command *c)
+{
+    return c->kind == COMMAND_GRAPH ? node_id(c, graph_node_at(c)) : id_of(c);
+}
+
+/* ---- streams ---- */
+
+void observed_enqueue(const struct command *c)
+{
+    enum { FEW = 16 };
+    struct observe_id few[FEW], *after = few;
+    struct observe_work w = {.id = id_of(c), .call = observe_call_now()};
+    if (c->kind == COMMAND_GRAPH) /* it has no plan's caller yet */
+        w.id =
+            (struct observe_id){.stream = device_stream_observed_id(c->stream), .count = c->count};
+    if (c->dep_count > FEW)
+        after = xmalloc(c->dep_count * sizeof *after);
+    for (uint32_t i = 0; i < c->dep_count; i++)
+        after[i] = (struct observe_id){.stream = device_stream_observed_id(c->deps[i].stream),
+                                       .count = c->deps[i].count};
+    w.after = after;
+    w.after_count = c->dep_count;
+    set_where(&w, c->stream);
+    describe(&w, c);
+    observe_enqueued(&w);
+    if (after != few)
+        free(after);
+}
+
+void observed_begin(const struct command *c)
+{
+    if (c->kind == COMMAND_GRAPH && (c->graph.lane != NULL || c->graph.started))
+        return; /* it goes on */
+    struct observe_work w = {.id = id_of(c)};
+    set_where(&w, c->stream);
+    describe(&w, c);
+    if (c->kind == COMMAND_CDP)
+        w.parent = id_of_run(command_of_run(c->cdp.child->parent));
+    observe_begun(&w);
+}
+
+static enum observe_kind kind_of(const struct command *c)
+{
+    struct observe_work w = {.kind = OBSERVE_EMPTY};
+    describe(&w, c);
+    return w.kind;
+}
+
+void observed_end(const struct command *c)
+{
+    struct observe_id id = id_of(c);
+    observe_ended(&id, kind_of(c));
+}
+
+/* ---- nodes ---- */
+
+static void describe_node(struct observe_work *w, const struct graph_node *n)
+{
+    switch (n->kind) {
+    case DEVICE_NODE_EMPTY:
+        w->kind = OBSERVE_EMPTY;
+        w->name = "empty";
+        break;
+    case DEVICE_NODE_GRID: describe_grid(w, &n->launch); break;
+    case DEVICE_NODE_COPY: describe_copy(w, &n->copy); break;
+    case DEVICE_NODE_SET: describe_set(w, &n->set); break;
+    case DEVICE_NODE_HOST: describe_host(w, OBSERVE_HOST, n->host.fn, n->host.user); break;
+    case DEVICE_NODE_CALL: describe_host(w, OBSERVE_INTERNAL, n->call.fn, n->call.user); break;
+    case DEVICE_NODE_WRITE_VALUE: describe_value(w, OBSERVE_WRITE_VALUE, &n->word); break;
+    case DEVICE_NODE_WAIT_VALUE: describe_value(w, OBSERVE_WAIT_VALUE, &n->word); break;
+    case DEVICE_NODE_RECORD:
+        describe_event(w, OBSERVE_RECORD, device_event_observed_id(n->event.event));
+        break;
+    case DEVICE_NODE_WAIT:
+        describe_event(w, OBSERVE_WAIT, device_event_observed_id(n->event.event));
+        break;
+    case DEVICE_NODE_BRANCH:
+        w->kind = OBSERVE_BRANCH;
+        w->name = "conditional";
+        break;
+    }
+}
+
+void observed_node_begin(const struct command *c, const struct graph_node *n)
+{
+    struct observe_work w = {.id = node_id(c, n)};
+    struct observe_id after;
+    const struct graph_slot *slot = NULL;
+    set_where(&w, c->stream);
+    describe_node(&w, n);
+    if (n->kind == DEVICE_NODE_RECORD || n->kind == DEVICE_NODE_WAIT)
+        slot = &c->graph.slots[n->slot];
+    if (slot != NULL && slot->stream != NULL) {
+        after = (struct observe_id){.stream = device_stream_observed_id(slot->stream),
+                                    .count = slot->count};
+        if (n->kind == DEVICE_NODE_WAIT) {
+            w.after = &after;
+            w.after_count = 1;
+        } else {
+            w.event.as = after;
+        }
+    }
+    observe_begun(&w);
+}
+
+void observed_node_end(const struct command *c, const struct graph_node *n)
+{
+    struct observe_id id = node_id(c, n);
+    struct observe_work w = {.kind = OBSERVE_EMPTY};
+    describe_node(&w, n);
+    observe_ended(&id, w.kind);
+}
+
+/* ---- parts ---- */
+
+static struct observed_part part_begin(struct observe_id id, enum observe_kind kind,
+                                       const char *name)
+{
+    observe_part_begun(&id, kind, name);
+    return (struct observed_part){.id = id, .told = true};
+}
+
+struct observed_part observed_part_begin(const struct command *c)
+{
+    struct observe_work w = {.kind = OBSERVE_EMPTY};
+    describe(&w, c->kind == COMMAND_GRAPH ? launch_of(c) : c);
+    return part_begin(id_of(c), w.kind, w.name);
+}
+
+struct observed_part observed_run_part_begin(const struct command *c)
+{
+    struct observe_work w = {.kind = OBSERVE_EMPTY};
+    if (c->kind == COMMAND_GRAPH)
+        describe_node(&w, graph_node_at(c));
+    else
+        describe(&w, c);
+    return part_begin(id_of_run(c), w.kind, w.name);
+}
+
+void observed_part_end(const struct observed_part *p) { observe_part_ended(&p->id); }
+
+/* ---- graphs ---- */
+
+static void describe_spec(struct observe_work *w, const struct device_node *n)
+{
+    struct graph_node like = {.kind = n->kind};
+    switch (n->kind) {
+    case DEVICE_NODE_GRID: like.launch = n->launch; break;
+    case DEVICE_NODE_COPY: copy_args_make(&like.copy, &n->copy); break;
+    case DEVICE_NODE_SET: set_args_make(&like.set, &n->set); break;
+    case DEVICE_NODE_HOST:
+        like.host.fn = n->host.fn;
+        like.host.user = n->host.user;
+        break;
+    case DEVICE_NODE_CALL:
+        like.call.fn = n->call.fn;
+        like.call.user = n->call.user;
+        break;
+    case DEVICE_NODE_WRITE_VALUE:
+    case DEVICE_NODE_WAIT_VALUE:
+        like.word = (struct value_args){n->word.address, n->word.value, n->word.bytes,
+                                        (uint32_t)n->word.test};
+        break;
+    case DEVICE_NODE_RECORD:
+    case DEVICE_NODE_WAIT: like.event.event = n->event; break;
+    default: break;
+    }
+    describe_node(w, &like);
+}
+
+static void tell_nodes(uint64_t graph, const struct device_graph_spec *spec, uint32_t branch,
+                       uint32_t body)
+{
+    uint32_t *after = xmalloc((spec->count + 1) * sizeof *after);
+    for (uint32_t i = 0; i < spec->count; i++) {
+        const struct device_node *n = &spec->nodes[i];
+        struct observe_node told = {.graph = graph,
+                                    .node = n->id + 1,
+                                    .branch = branch,
+                                    .body = body,
+                                    .after = after,
+                                    .after_count = n->dep_count,
+                                    .disabled = n->disabled};
+        for (uint32_t k = 0; k < n->dep_count; k++)
+            after[k] = spec->nodes[n->deps[k]].id + 1;
+        describe_spec(&told.work, n);
+        observe_graph_node(&told);
+        for (uint32_t k = 0; n->kind == DEVICE_NODE_BRANCH && k < n->branch.body_count; k++)
+            tell_nodes(graph, &n->branch.bodies[k], n->id + 1, k);
+    }
+    free(after);
+}
+
+void observed_graph(uint64_t graph, const struct device_graph_spec *spec)
+{
+    tell_nodes(graph, spec, 0, 0);
+}
+
+void observed_graph_change(uint64_t graph, const struct device_node *node)
+{
+    struct observe_node told = {
+        .graph = graph, .node = node->id + 1, .changed = true, .disabled = node->disabled};
+    describe_spec(&told.work, node);
+    observe_graph_node(&told);
+}
+
+/* ---- the host ---- */
+
+void observed_host(enum observe_host_wait how, const struct device_stream *s, uint64_t count,
+                   uint64_t event, uint64_t begun)
+{
+    struct observe_id work = {.stream = device_stream_observed_id(s), .count = count};
+    observe_host_saw(&(struct observe_seen){.how = how,
+                                            .work = &work,
+                                            .work_count = 1,
+                                            .stream = event == 0 ? work.stream : 0,
+                                            .event = event,
+                                            .begun = begun});
+}
+
+void observed_host_begin(struct observed_host *h, struct device_stream *const *streams,
+                         const uint64_t *counts, size_t count)
+{
+    *h = (struct observed_host){.begun = clock_ns()};
+    h->work = xmalloc((count + 1) * sizeof *h->work);
+    for (size_t i = 0; i < count; i++)
+        h->work[h->count++] = (struct observe_id){.stream = device_stream_observed_id(streams[i]),
+                                                  .count = counts[i]};
+}
+
+void observed_sync_begin(struct observed_host *h, struct device_stream *s)
+{
+    uint64_t now = stream_enqueued(s);
+    if (s != s->ctx->legacy) {
+        observed_host_begin(h, &s, &now, 1);
+        return;
+    }
+    size_t all, count = 0;
+    struct device_stream **streams = context_streams(s->ctx, &all);
+    uint64_t *counts = xmalloc((all + 1) * sizeof *counts);
+    for (size_t i = 0; i < all; i++) {
+        if ((streams[i]->flags & DEVICE_STREAM_NONBLOCKING) != 0) {
+            stream_unref(streams[i]);
+            continue;
+        }
+        counts[count] = stream_enqueued(streams[i]);
+        streams[count++] = streams[i];
+    }
+    observed_host_begin(h, streams, counts, count);
+    for (size_t i = 0; i < count; i++)
+        stream_unref(streams[i]);
+    free(counts);
+    free(streams);
+}
+
+void observed_host_end(const struct observed_host *h, enum observe_host_wait how,
+                       const struct device_stream *s)
+{
+    observe_host_saw(&(struct observe_seen){.how = how,
+                                            .work = h->work,
+                                            .work_count = h->count,
+                                            .stream = s != NULL ? device_stream_observed_id(s) : 0,
+                                            .begun = how == OBSERVE_STREAM_QUERY ? 0 : h->begun});
+}

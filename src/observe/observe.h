@@ -1,0 +1,271 @@
+/* observe: what happens in the process, told to whoever observes it. The timeline, the statistics
+ * and the checks are observers. They know this header and nothing of each other; the layers that
+ * call the hooks know nothing of them.
+ *
+ * An **observer** is a table of functions (struct observe_hooks), registered once with observe_add,
+ * before the first device is opened. A hook that it does not want is NULL. While there is no
+ * observer, the bit SLOW_PATH_OBSERVED is clear and nothing of this is called: a call site is
+ * one line, `if (WEIR_UNLIKELY(slow_path(SLOW_PATH_OBSERVED) != 0)) observed_...(...)`.
+ *
+ * **Work** is whatever is enqueued in a stream. It is known by (stream, count), as the scheduler
+ * counts: the commands of a stream are 1, 2, 3 … in the order in which they run, one after the
+ * other. A node of a graph has the launch's stream and count and a number of its own. A grid that
+ * a kernel has launched has no stream: its count is unique.
+ *
+ * **Order.** While there is an observer, nothing that makes order is optimised away: each recording
+ * of an event, and each wait of a stream for one of another stream, is work of its own, and work
+ * lists all that it waits for, complete or not. So work comes after
+ *   - the work before it in its stream,
+ *   - the work in `after`: what an event wait waits for, what the default stream's rule demands and
+ *     what the stream was not known to follow before, the previous launch of the same graph,
+ *   - what the host thread that enqueued it comes after.
+ * A host thread comes after what host_saw tells of it. Nodes of a graph come after the nodes they
+ * depend on and what the launch comes after; the launch ends after its nodes. Memory that is
+ * allocated or freed in stream order is so at the present end of that stream.
+ *
+ * **When hooks are called.** `enqueued` is called while the stream is locked: for one stream in the
+ * order of counts, by the host thread that enqueues, before the work begins. `begun` and `ended`
+ * are called by the threads that run work. `part_begun` and `part_ended` enclose what one thread
+ * does of it; they nest as calls do. Several threads may be in hooks at once. A hook must not call
+ * the layers that call it, nor block for long; what it is given is valid until it returns, names of
+ * kernels and calls as long as the process runs them. */
+#ifndef WEIR_OBSERVE_OBSERVE_H
+#define WEIR_OBSERVE_OBSERVE_H
+
+#include "base/base.h"
+#include "base/slow_path.h"
+#include "base/thread_fast.h"
+
+/* ---- work ---- */
+
+struct observe_id {
+    uint64_t stream; /* OBSERVE_CHILDREN: launched by a kernel */
+    uint64_t count;
+    uint32_t node; /* 0, or 1 + the number of a node of the graph that this launches */
+};
+#define OBSERVE_CHILDREN 0
+
+enum observe_kind {
+    OBSERVE_KERNEL,
+    OBSERVE_COPY,
+    OBSERVE_SET,
+    OBSERVE_HOST,     /* a function of the program */
+    OBSERVE_INTERNAL, /* a function of the driver */
+    OBSERVE_GRAPH,    /* a launch of a graph */
+    OBSERVE_RECORD,   /* of an event */
+    OBSERVE_WAIT,     /* of the stream, for what is in `after` */
+    OBSERVE_FOREIGN,  /* the same for an event of another process: `after` is empty */
+    OBSERVE_WRITE_VALUE,
+    OBSERVE_WAIT_VALUE,
+    OBSERVE_EMPTY,  /* node: does nothing */
+    OBSERVE_BRANCH, /* node: runs one of its bodies, or none, once or again and again */
+    OBSERVE_KINDS
+};
+
+/* The call of the API that the calling thread is in, the outermost one. */
+struct observe_call {
+    const char *name; /* "cudaMemcpyAsync"; NULL: in none */
+    const void *site; /* the address it returns to */
+    uint64_t begun;   /* clock_ns() */
+    int error;        /* when it has ended: what it returns */
+};
+
+struct grid_kernel; /* exec/grid.h */
+
+struct observe_work {
+    struct observe_id id;
+    enum observe_kind kind;
+    const char *name; /* of a kernel (as in PTX), or what it is: "memcpy", "host function" … */
+    int device;
+    uint64_t context;               /* 1, 2, 3 … in the process */
+    struct observe_id parent;       /* the grid that launched it; count 0: none */
+    const struct observe_id *after; /* see above; none for nodes, see observe_node */
+    uint32_t after_count;
+    struct observe_call call; /* that enqueued it; only in `enqueued` */
+    union {
+        struct {
+            const struct grid_kernel *kernel;
+            uint32_t grid[3], block[3], cluster[3];
+            uint32_t static_shared, dynamic_shared, param_bytes;
+            const void *params; /* at PTX offsets */
+            bool cooperative;
+        } kernel;
+        struct { /* rows of width bytes; pitches where there are several */
+            const void *src;
+            void *dst;
+            uint64_t width, height, depth;
+            uint64_t src_pitch, src_slice, dst_pitch, dst_slice;
+            bool staged; /* src is a copy of pageable memory, taken when it was enqueued */
+        } copy;
+        struct {
+            void *dst;
+            uint64_t width, height, depth; /* width in bytes */
+            uint64_t pitch, slice;
+            uint32_t element, value;
+        } set;
+        struct {
+            const void *function; /* NULL: not known */
+            const void *argument;
+        } host;
+        uint64_t graph; /* 1, 2, 3 …: of observe_node */
+        struct {
+            uint64_t number;      /* of records and waits: 1, 2, 3 …; 0: a wait for no event */
+            struct observe_id as; /* of a record that is a node: its name in `after` of waits */
+        } event;
+        struct {
+            void *address;
+            uint64_t value;
+            uint32_t bytes;
+            uint32_t test; /* of waits: enum device_value_test */
+        } value;
+    };
+};
+
+/* A node of an executable graph, told when the graph is made (after the nodes that it depends on)
+ * and again, with `changed`, when its parameters change; later launches have the new ones. */
+struct observe_node {
+    uint64_t graph;
+    uint32_t node;         /* as in observe_id, from 1 */
+    uint32_t branch, body; /* the branch whose body of that number it is in; 0: in none */
+    const uint32_t *after; /* nodes that it depends on, of the same body */
+    uint32_t after_count;
+    bool changed, disabled;
+    struct observe_work work; /* what it does; id, device and context are not set */
+};
+
+/* ---- what is there ---- */
+
+enum observe_stream_kind { OBSERVE_LEGACY, OBSERVE_PER_THREAD, OBSERVE_CREATED };
+
+struct observe_stream {
+    uint64_t id; /* as in observe_id */
+    uint64_t context;
+    int device;
+    enum observe_stream_kind kind;
+    bool blocking; /* the default stream's rule holds for it */
+    int priority;
+};
+
+enum observe_memory_kind {
+    OBSERVE_DEVICE_MEMORY,
+    OBSERVE_MANAGED,
+    OBSERVE_PINNED,     /* of the host, page-locked */
+    OBSERVE_REGISTERED, /* the program's, page-locked later */
+    OBSERVE_POOL,       /* in stream order */
+    OBSERVE_MAPPED,     /* by virtual memory management, or of another process */
+    OBSERVE_OTHER_MEMORY
+};
+
+struct observe_memory {
+    enum observe_memory_kind kind;
+    int device; /* negative: the host's */
+    uint64_t address, bytes;
+    uint64_t serial; /* of the allocation, 1, 2, 3 …; 0: not known */
+    bool ordered;    /* in the order of a stream: */
+    uint64_t stream; /* this one */
+    uint64_t pool;   /* 1, 2, 3 …; 0: of none */
+    int rule;        /* how a pool came to it: enum pool_rule */
+    struct observe_call call;
+};
+
+/* ---- the host ---- */
+
+enum observe_host_wait {
+    OBSERVE_STREAM,       /* cudaStreamSynchronize */
+    OBSERVE_EVENT,        /* cudaEventSynchronize */
+    OBSERVE_CONTEXT,      /* cudaDeviceSynchronize, and what includes one, as cudaFree */
+    OBSERVE_TRANSFER,     /* a copy or a set that waits for its end */
+    OBSERVE_STREAM_QUERY, /* one that succeeded */
+    OBSERVE_EVENT_QUERY
+};
+
+/* From now on the calling host thread comes after this work, which is complete. */
+struct observe_seen {
+    enum observe_host_wait how;
+    const struct observe_id *work; /* count 0: nothing was ever in that stream */
+    uint32_t work_count;
+    uint64_t stream, event; /* that was asked for; 0: none */
+    uint64_t begun;         /* clock_ns() when it began to wait; 0: it did not */
+    struct observe_call call;
+};
+
+enum observe_range_kind { OBSERVE_PUSH, OBSERVE_POP, OBSERVE_START, OBSERVE_STOP, OBSERVE_MARK };
+
+/* Ranges and marks of NVTX. */
+struct observe_range {
+    enum observe_range_kind kind;
+    const char *name;   /* of pushes, starts and marks */
+    const char *domain; /* NULL: the default one */
+    uint64_t id;        /* of starts and stops */
+    uint32_t color;     /* ARGB; 0: none */
+};
+
+enum observe_named { OBSERVE_NAMED_STREAM, OBSERVE_NAMED_EVENT, OBSERVE_NAMED_THREAD };
+
+/* ---- the table ---- */
+
+struct observe_hooks {
+    void (*stream_made)(const struct observe_stream *s);
+    void (*stream_ended)(uint64_t stream); /* its handle is gone; work in it still runs */
+    /* id: of a stream or an event as above; of a thread what gettid() says. */
+    void (*named)(enum observe_named what, uint64_t id, const char *name);
+
+    void (*enqueued)(const struct observe_work *w);
+    void (*begun)(
+        const struct observe_work *w); /* also of nodes and of grids launched by kernels */
+    void (*ended)(const struct observe_id *id, enum observe_kind kind);
+    void (*part_begun)(const struct observe_id *id, enum observe_kind kind, const char *name);
+    void (*part_ended)(const struct observe_id *id);
+
+    void (*graph_node)(const struct observe_node *n);
+    void (*graph_ended)(uint64_t graph); /* launches may still run */
+
+    void (*memory_made)(const struct observe_memory *m);
+    void (*memory_freed)(const struct observe_memory *m); /* bytes 0: not known */
+    void (*context_cleared)(uint64_t context); /* nothing runs in it, all its memory is freed */
+    void (*pool_size)(uint64_t pool, uint64_t reserved); /* bytes that it holds now */
+
+    void (*host_saw)(const struct observe_seen *s);
+    void (*call_begun)(const struct observe_call *c);
+    void (*call_ended)(const struct observe_call *c);
+    void (*range)(const struct observe_range *r);
+};
+
+/* Registers an observer, for the rest of the process. Before the first device is opened. False:
+ * there are too many. */
+bool observe_add(const struct observe_hooks *hooks);
+
+/* Whether anyone observes. */
+static inline bool observed(void) { return WEIR_UNLIKELY(slow_path(SLOW_PATH_OBSERVED) != 0); }
+
+/* ---- for the layers that tell ---- */
+
+/* One function for each hook, which calls that of all observers. */
+void observe_stream_made(const struct observe_stream *s);
+void observe_stream_ended(uint64_t stream);
+void observe_named(enum observe_named what, uint64_t id, const char *name);
+void observe_enqueued(const struct observe_work *w);
+void observe_begun(const struct observe_work *w);
+void observe_ended(const struct observe_id *id, enum observe_kind kind);
+void observe_part_begun(const struct observe_id *id, enum observe_kind kind, const char *name);
+void observe_part_ended(const struct observe_id *id);
+void observe_graph_node(const struct observe_node *n);
+void observe_graph_ended(uint64_t graph);
+/* These three fill in the call. */
+void observe_memory_made(struct observe_memory *m);
+void observe_memory_freed(struct observe_memory *m);
+void observe_host_saw(struct observe_seen *s);
+void observe_context_cleared(uint64_t context);
+void observe_pool_size(uint64_t pool, uint64_t reserved);
+void observe_range(const struct observe_range *r);
+
+/* A call of the API begins and ends, on this thread. A call inside a call is not told: begins
+ * returns false, and its end is not to be said. */
+bool observe_call_begins(const char *name, const void *site, uint64_t begun);
+void observe_call_ends(int error);
+struct observe_call observe_call_now(void);
+
+/* A number that no other of the process has, from 1: for graphs, events and children. */
+uint64_t observe_serial(void);
+
+#endif
