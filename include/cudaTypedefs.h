@@ -382,7 +382,6 @@ WEIR_PFN(cuGraphAddKernelNode, 12000);
 WEIR_PFN(cuGraphExecGetFlags, 12000);
 WEIR_PFN(cuGraphExecKernelNodeSetParams, 12000);
 WEIR_PFN(cuGraphExecUpdate, 12000);
-WEIR_PFN(cuGraphInstantiate, 12000);
 WEIR_PFN(cuGraphInstantiateWithParams, 12000);
 WEIR_PFN(cuGraphKernelNodeGetParams, 12000);
 WEIR_PFN(cuGraphKernelNodeSetParams, 12000);
@@ -491,6 +490,18 @@ typedef CUresult(CUDAAPI *PFN_cuCtxCreate_v11040)(CUcontext *pctx, CUexecAffinit
 WEIR_PFN(cuCtxCreate, 12050);
 
 typedef __typeof__(cuDeviceGetUuid) *PFN_cuDeviceGetUuid_v9020;
+typedef CUresult(CUDAAPI *PFN_cuGraphInstantiate_v10000)(CUgraphExec *phGraphExec, CUgraph hGraph,
+                                                         CUgraphNode *phErrorNode, char *logBuffer,
+                                                         size_t bufferSize);
+typedef PFN_cuGraphInstantiate_v10000 PFN_cuGraphInstantiate_v11000;
+typedef __typeof__(cuGraphInstantiateWithFlags) *PFN_cuGraphInstantiateWithFlags_v11040;
+typedef PFN_cuGraphInstantiateWithFlags_v11040 PFN_cuGraphInstantiateWithFlags;
+typedef CUresult(CUDAAPI *PFN_cuGraphAddKernelNode_v10000)(
+    CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
+    size_t numDependencies, const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams);
+typedef CUresult(CUDAAPI *PFN_cuGraphExecUpdate_v10020)(CUgraphExec hGraphExec, CUgraph hGraph,
+                                                        CUgraphNode *hErrorNode_out,
+                                                        CUgraphExecUpdateResult *updateResult_out);
 typedef __typeof__(cuEventElapsedTime) *PFN_cuEventElapsedTime_v2000;
 typedef CUresult(CUDAAPI *PFN_cuGetProcAddress_v11030)(const char *symbol, void **pfn,
                                                        int cudaVersion, cuuint64_t flags);

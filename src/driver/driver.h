@@ -80,6 +80,8 @@ struct CUctx_st {
     CUfunc_cache cache_config;
     size_t fetch_granularity; /* CU_LIMIT_MAX_L2_FETCH_GRANULARITY: a wish */
     bool primary;
+    unsigned api_version;                    /* CUDA's whose call made it; 0: any since 3.2 */
+    atomic_uint attached;                    /* cuCtxAttach less cuCtxDetach */
     _Atomic(struct device_context *) device; /* NULL: the context is not active, or destroyed */
     pthread_mutex_t lock;                    /* modules, streams and events of the context */
     struct CUmod_st *modules;
@@ -160,10 +162,11 @@ struct CUfunc_st {
     uint32_t max_dynamic_shared; /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
     int carveout;
     CUfunc_cache cache_config;
-    uint32_t cluster[3];  /* CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_*; 0: not set */
-    bool non_portable;    /* clusters of more than 8 blocks are allowed */
-    int cluster_policy;   /* CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE */
-    pthread_mutex_t lock; /* compiling */
+    uint32_t cluster[3];        /* CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_*; 0: not set */
+    bool non_portable;          /* clusters of more than 8 blocks are allowed */
+    struct launch_steps *steps; /* for launches as before CUDA 4, once it was told anything */
+    int cluster_policy;         /* CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE */
+    pthread_mutex_t lock;       /* compiling */
     _Atomic(struct variant *) variants;
     struct CUfunc_st *next;
 };

@@ -495,7 +495,7 @@ WEIR_API CUresult cuCtxGetApiVersion(CUcontext ctx, unsigned int *version)
         return CUDA_ERROR_INVALID_VALUE;
     if (ctx != NULL && !handle_live(ctx, TAG_CONTEXT))
         return CUDA_ERROR_INVALID_CONTEXT;
-    *version = 3020;
+    *version = ctx != NULL && ctx->api_version != 0 ? ctx->api_version : 3020;
     return CUDA_SUCCESS;
 }
 

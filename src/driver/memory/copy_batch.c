@@ -23,11 +23,12 @@ static bool order_valid(CUmemcpySrcAccessOrder order, unsigned flags)
 /* Batches may not go into the legacy stream. */
 static bool stream_valid(CUstream h, bool pt) { return h != CU_STREAM_LEGACY && (h != NULL || pt); }
 
-static CUresult cuMemcpyBatchAsync_v2_impl(bool pt, CUdeviceptr *dsts, CUdeviceptr *srcs,
-                                           size_t *sizes, size_t count,
-                                           CUmemcpyAttributes *attributes, size_t *first,
-                                           size_t nattributes, CUstream h)
+/* `failed` is which copy was refused, where it was one of them. */
+static CUresult batch(bool pt, CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
+                      CUmemcpyAttributes *attributes, size_t *first, size_t nattributes,
+                      size_t *failed, CUstream h)
 {
+    *failed = SIZE_MAX;
     CUresult r = settle(h, pt, false);
     if (r != CUDA_SUCCESS)
         return r;
@@ -43,17 +44,52 @@ static CUresult cuMemcpyBatchAsync_v2_impl(bool pt, CUdeviceptr *dsts, CUdevicep
         during_call |= attributes[n].srcAccessOrder == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
     }
     for (size_t n = 0; n < count; n++)
-        if (dsts[n] == 0 || srcs[n] == 0 || sizes[n] == 0)
+        if (dsts[n] == 0 || srcs[n] == 0 || sizes[n] == 0) {
+            *failed = n;
             return CUDA_ERROR_INVALID_VALUE;
-    for (size_t n = 0; n < count && r == CUDA_SUCCESS; n++)
+        }
+    for (size_t n = 0; n < count; n++) {
         r = copy_linear(h, pt, DEVICE_COPY_ASYNC, (void *)(uintptr_t)dsts[n],
                         (void *)(uintptr_t)srcs[n], sizes[n]);
-    return r == CUDA_SUCCESS ? settle(h, pt, during_call) : r;
+        if (r != CUDA_SUCCESS) {
+            *failed = n;
+            return r;
+        }
+    }
+    return settle(h, pt, during_call);
+}
+
+static CUresult cuMemcpyBatchAsync_v2_impl(bool pt, CUdeviceptr *dsts, CUdeviceptr *srcs,
+                                           size_t *sizes, size_t count,
+                                           CUmemcpyAttributes *attributes, size_t *first,
+                                           size_t nattributes, CUstream h)
+{
+    size_t failed;
+    return batch(pt, dsts, srcs, sizes, count, attributes, first, nattributes, &failed, h);
 }
 BOTH(cuMemcpyBatchAsync_v2,
      (CUdeviceptr * dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
       CUmemcpyAttributes *attributes, size_t *first, size_t nattributes, CUstream h),
      dsts, srcs, sizes, count, attributes, first, nattributes, h)
+
+/* CUDA 12.8's version tells which copy failed; SIZE_MAX: it was not one of them. */
+#undef cuMemcpyBatchAsync
+static CUresult cuMemcpyBatchAsync_impl(bool pt, CUdeviceptr *dsts, CUdeviceptr *srcs,
+                                        size_t *sizes, size_t count, CUmemcpyAttributes *attributes,
+                                        size_t *first, size_t nattributes, size_t *failed,
+                                        CUstream h)
+{
+    size_t which;
+    CUresult r = batch(pt, dsts, srcs, sizes, count, attributes, first, nattributes, &which, h);
+    if (r != CUDA_SUCCESS && failed != NULL)
+        *failed = which;
+    return r;
+}
+BOTH(cuMemcpyBatchAsync,
+     (CUdeviceptr * dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
+      CUmemcpyAttributes *attributes, size_t *first, size_t nattributes, size_t *failed,
+      CUstream h),
+     dsts, srcs, sizes, count, attributes, first, nattributes, failed, h)
 
 /* ---- boxes ---- */
 
@@ -103,9 +139,20 @@ static CUresult check_op(const CUDA_MEMCPY3D_BATCH_OP *op)
     return both && a != b ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
-static CUresult cuMemcpy3DBatchAsync_v2_impl(bool pt, size_t count, CUDA_MEMCPY3D_BATCH_OP *ops,
-                                             unsigned long long flags, CUstream h)
+static CUresult copy_op(bool pt, const CUDA_MEMCPY3D_BATCH_OP *op, CUstream h)
 {
+    uint32_t a = copy_batch_element(&op->src), b = copy_batch_element(&op->dst),
+             element = a > b ? a : b;
+    struct copy_side src = copy_batch_side(&op->src, element),
+                     dst = copy_batch_side(&op->dst, element);
+    return copy_box(h, pt, DEVICE_COPY_ASYNC, &src, &dst, op->extent.width * element,
+                    op->extent.height, op->extent.depth);
+}
+
+static CUresult batch_3d(bool pt, size_t count, CUDA_MEMCPY3D_BATCH_OP *ops,
+                         unsigned long long flags, size_t *failed, CUstream h)
+{
+    *failed = SIZE_MAX;
     CUresult r = settle(h, pt, false);
     if (r != CUDA_SUCCESS)
         return r;
@@ -114,20 +161,43 @@ static CUresult cuMemcpy3DBatchAsync_v2_impl(bool pt, size_t count, CUDA_MEMCPY3
     bool during_call = false;
     for (size_t n = 0; n < count; n++) {
         r = check_op(&ops[n]);
-        if (r != CUDA_SUCCESS)
+        if (r != CUDA_SUCCESS) {
+            *failed = n;
             return r;
+        }
         during_call |= ops[n].srcAccessOrder == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
     }
-    for (size_t n = 0; n < count && r == CUDA_SUCCESS; n++) {
-        uint32_t a = copy_batch_element(&ops[n].src), b = copy_batch_element(&ops[n].dst),
-                 element = a > b ? a : b;
-        struct copy_side src = copy_batch_side(&ops[n].src, element),
-                         dst = copy_batch_side(&ops[n].dst, element);
-        r = copy_box(h, pt, DEVICE_COPY_ASYNC, &src, &dst, ops[n].extent.width * element,
-                     ops[n].extent.height, ops[n].extent.depth);
+    for (size_t n = 0; n < count; n++) {
+        r = copy_op(pt, &ops[n], h);
+        if (r != CUDA_SUCCESS) {
+            *failed = n;
+            return r;
+        }
     }
-    return r == CUDA_SUCCESS ? settle(h, pt, during_call) : r;
+    return settle(h, pt, during_call);
+}
+
+static CUresult cuMemcpy3DBatchAsync_v2_impl(bool pt, size_t count, CUDA_MEMCPY3D_BATCH_OP *ops,
+                                             unsigned long long flags, CUstream h)
+{
+    size_t failed;
+    return batch_3d(pt, count, ops, flags, &failed, h);
 }
 BOTH(cuMemcpy3DBatchAsync_v2,
      (size_t count, CUDA_MEMCPY3D_BATCH_OP *ops, unsigned long long flags, CUstream h), count, ops,
      flags, h)
+
+#undef cuMemcpy3DBatchAsync
+static CUresult cuMemcpy3DBatchAsync_impl(bool pt, size_t count, CUDA_MEMCPY3D_BATCH_OP *ops,
+                                          size_t *failed, unsigned long long flags, CUstream h)
+{
+    size_t which;
+    CUresult r = batch_3d(pt, count, ops, flags, &which, h);
+    if (r != CUDA_SUCCESS && failed != NULL)
+        *failed = which;
+    return r;
+}
+BOTH(cuMemcpy3DBatchAsync,
+     (size_t count, CUDA_MEMCPY3D_BATCH_OP *ops, size_t *failed, unsigned long long flags,
+      CUstream h),
+     count, ops, failed, flags, h)

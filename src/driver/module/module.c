@@ -163,6 +163,7 @@ static void free_module(CUmodule m)
         variants_free(f);
         free(f->param_offsets);
         free(f->param_sizes);
+        free(f->steps);
         free(f->pointer_offsets);
         free(f->pointer_arguments);
         handle_free(f);

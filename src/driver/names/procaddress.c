@@ -1,22 +1,30 @@
-/* procaddress: functions by name. A plain name means the newest version that the CUDA version
- * asked for knows; the versions are exported symbols of this library, found by its own symbol
- * table.
+/* procaddress: functions by name. A plain name means the newest version that is no newer than the
+ * CUDA version asked for; the versions are exported symbols of this library, found by its own
+ * symbol table. Only plain names are names here, as on a GPU: cuMemAlloc is one, cuMemAlloc_v2 is
+ * not.
  */
 #include <dlfcn.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "driver/driver.h"
 
-/* Names of which there is more than one version, each with the CUDA version that brought it, newest
- * first; names that are not here have one version only, as old as their name. */
-static const struct {
+/* One version of a call. */
+struct call_version {
     const char *name, *symbol;
-    int since;
-} versions[] = {
-#define VERSION(name, suffix, since) {#name, #name suffix, since}
+    int since; /* CUDA version that brought it */
+    bool own;  /* its stream 0 is the calling thread's own */
+};
+
+/* All of them, sorted by name. */
+static const struct call_version versions[] = {
+#define ONLY(name, since)            {#name, #name, since, false},
+#define VERSION(name, suffix, since) {#name, #name #suffix, since, false},
+#define OWN(name, suffix, since)     {#name, #name #suffix, since, true},
 #include "driver/names/procaddress.def"
+#undef ONLY
 #undef VERSION
+#undef OWN
 };
 
 static void *library_symbol(const char *name)
@@ -33,39 +41,49 @@ static void *library_symbol(const char *name)
     return lib != NULL ? dlsym(lib, name) : NULL;
 }
 
-/* The symbol, in its version for the thread's own default stream if that is wanted and exists. */
-static void *procaddress_symbol(const char *name, bool per_thread)
+static int by_name(const void *name, const void *version)
 {
-    char own[128];
-    static const char *const suffixes[] = {"_ptsz", "_ptds"};
-    for (size_t n = 0; per_thread && n < WEIR_COUNT(suffixes); n++) {
-        snprintf(own, sizeof own, "%s%s", name, suffixes[n]);
-        void *p = library_symbol(own);
-        if (p != NULL)
-            return p;
+    return strcmp(name, ((const struct call_version *)version)->name);
+}
+
+/* The first row of the name; NULL: there is none. */
+static const struct call_version *procaddress_first(const char *name)
+{
+    const struct call_version *v =
+        bsearch(name, versions, WEIR_COUNT(versions), sizeof *versions, by_name);
+    while (v != NULL && v > versions && strcmp(v[-1].name, name) == 0)
+        v--;
+    return v;
+}
+
+/* A call that has versions for the thread's own default stream is looked for among those only, when
+ * they are asked for. */
+static const char *procaddress_symbol(const struct call_version *first, int version,
+                                      bool per_thread)
+{
+    const char *symbol[2] = {NULL, NULL};
+    bool has_own = false;
+    for (const struct call_version *v = first;
+         v < versions + WEIR_COUNT(versions) && strcmp(v->name, first->name) == 0; v++) {
+        has_own |= v->own;
+        if (v->since <= version)
+            symbol[v->own] = v->symbol;
     }
-    return library_symbol(name);
+    return symbol[per_thread && has_own];
 }
 
 static CUresult procaddress_find(const char *name, int version, bool per_thread, void **out,
                                  CUdriverProcAddressQueryResult *status)
 {
-    bool listed = false;
-    *out = NULL;
-    for (size_t n = 0; n < WEIR_COUNT(versions) && *out == NULL; n++)
-        if (strcmp(versions[n].name, name) == 0) {
-            listed = true;
-            if (versions[n].since <= version)
-                *out = procaddress_symbol(versions[n].symbol, per_thread);
-        }
-    if (!listed && strncmp(name, "cu", 2) == 0)
-        *out = procaddress_symbol(name, per_thread);
+    const struct call_version *first = procaddress_first(name);
+    const char *symbol = first != NULL ? procaddress_symbol(first, version, per_thread) : NULL;
+    *out = symbol != NULL ? library_symbol(symbol) : NULL;
     if (*out != NULL) {
         *status = CU_GET_PROC_ADDRESS_SUCCESS;
         return CUDA_SUCCESS;
     }
-    *status =
-        listed ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    *status = first != NULL ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+                            : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     return driver_error(CUDA_ERROR_NOT_FOUND, "cuGetProcAddress: no %s in version %d of the API",
                         name, version);
 }
@@ -74,7 +92,7 @@ static CUresult procaddress_get(const char *name, void **out, int version, cuuin
                                 CUdriverProcAddressQueryResult *status, bool per_thread)
 {
     CUdriverProcAddressQueryResult unused;
-    if (name == NULL || out == NULL || version < 0 ||
+    if (name == NULL || out == NULL || version < 0 || version > CUDA_VERSION ||
         (flags & ~(cuuint64_t)(CU_GET_PROC_ADDRESS_LEGACY_STREAM |
                                CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)) != 0 ||
         flags ==

@@ -1,6 +1,9 @@
 /* unsupported: every call of the API that this version does not have says so, by name. */
 #include "driver/driver.h"
 
+#undef cuGraphicsResourceGetMappedPointer
+#undef cuGraphicsResourceSetMapFlags
+
 static CUresult refuse(const char *name)
 {
     return driver_error(CUDA_ERROR_NOT_SUPPORTED, "%s is not supported", name);
@@ -14,11 +17,14 @@ static CUresult refuse(const char *name)
     WEIR_API CUresult unsupported_stub##symbol(void) { return refuse(#name); }
 #define UNSUPPORTED(name)      STUB(name, name)
 #define UNSUPPORTED_PTSZ(name) STUB(name, name) STUB(name, name##_ptsz)
+#define UNDECLARED(name)       STUB(name, name)
 #include "driver/names/unsupported.def"
 #undef UNSUPPORTED
 #undef UNSUPPORTED_PTSZ
+#undef UNDECLARED
 
-/* All of them are calls that cuda.h declares: a misspelt one does not compile. */
+/* The others are calls that cuda.h declares: a misspelt one does not compile. */
 #define UNSUPPORTED(name)      _Static_assert(sizeof(&(name)) == sizeof(void *), #name);
 #define UNSUPPORTED_PTSZ(name) UNSUPPORTED(name)
+#define UNDECLARED(name)
 #include "driver/names/unsupported.def"
