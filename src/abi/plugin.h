@@ -12,7 +12,7 @@
 
 #include "abi/compile.h"
 
-enum { JIT_PLUGIN_VERSION = 1 };
+enum { JIT_PLUGIN_VERSION = 2 };
 
 /* How many opcodes, modifiers and special registers this build's parser knows, in one number. */
 #define JIT_VOCABULARY ((PTX_OP_COUNT << 20) + (PTX_M_COUNT << 8) + PTX_SR_COUNT)
@@ -62,6 +62,10 @@ struct jit_plugin {
      * says why not. */
     bool (*compile)(const struct ptx_func *entry, const struct jit_options *options,
                     struct jit_object *out, struct diag *d);
+
+    /* Whether a call of this thread was abandoned inside LLVM, for want of memory. LLVM's lists
+     * lead into the thread's stack then: it must neither be freed nor used by another call. */
+    bool (*abandoned)(void);
 };
 
 /* The one symbol of libweir-jit.so. */

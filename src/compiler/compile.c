@@ -88,7 +88,7 @@ static void init_host(void)
         return;
     pthread_mutex_lock(&host_lock);
     if (!atomic_load(&host_known))
-        atomic_store(&host_known, memory_guarded(find_host, NULL));
+        atomic_store(&host_known, compile_guarded_below(find_host, NULL));
     pthread_mutex_unlock(&host_lock);
     if (!atomic_load(&host_known))
         memory_escape();
@@ -781,9 +781,12 @@ static bool compile_entry(const struct ptx_func *entry, const struct jit_options
 
 const struct jit_plugin *weir_jit_plugin(void)
 {
-    static const struct jit_plugin plugin = {
-        JIT_PLUGIN_HEAD,        .cpu = compile_cpu,
-        .check = compile_check, .kernel_info = compile_kernel_info,
-        .dump = compile_dump,   .compile = compile_entry};
+    static const struct jit_plugin plugin = {JIT_PLUGIN_HEAD,
+                                             .cpu = compile_cpu,
+                                             .check = compile_check,
+                                             .kernel_info = compile_kernel_info,
+                                             .dump = compile_dump,
+                                             .compile = compile_entry,
+                                             .abandoned = compile_abandoned};
     return &plugin;
 }

@@ -15,9 +15,17 @@ extern "C" {
  * Any number of threads. */
 bool compile_guarded(void (*call)(void *arg), void *arg, const char *what, struct diag *d);
 
-/* Has LLVM and the C++ library come here when they find no memory, or give up; once. (Private to
+/* Whether a call of this thread was abandoned inside LLVM. Lists of LLVM's then lead into the
+ * thread's stack, below the frame of compile_guarded: nothing may use that part of it again. */
+bool compile_abandoned(void);
+
+/* As memory_guarded, and what is called begins so far down the stack that its frames survive what
+ * its caller does after it was abandoned. (For compile.c.) */
+bool compile_guarded_below(void (*call)(void *arg), void *arg);
+
+/* Has LLVM and the C++ library call these when they find no memory, or give up; once. (Private to
  * out_of_memory*.) */
-void compile_catch(void (*gave_up)(const char *why));
+void compile_catch(void (*no_memory)(void), void (*gave_up)(const char *why));
 
 #ifdef __cplusplus
 }

@@ -6,24 +6,24 @@
 
 #include "compiler/out_of_memory.h"
 
-extern "C" void memory_escape(void);
-
 static std::new_handler previous;
+static void (*abandon)(); /* returns where the thread does not compile */
 
 /* Of the whole process: threads that do not compile get what they would have got. */
 static void no_memory()
 {
-    memory_escape();
+    abandon();
     if (previous != nullptr)
         previous();
     else
         throw std::bad_alloc();
 }
 
-static void llvm_no_memory(void *, const char *, bool) { memory_escape(); }
+static void llvm_no_memory(void *, const char *, bool) { abandon(); }
 
-void compile_catch(void (*gave_up)(const char *why))
+void compile_catch(void (*no_memory_left)(), void (*gave_up)(const char *why))
 {
+    abandon = no_memory_left;
     previous = std::set_new_handler(no_memory);
     llvm::install_bad_alloc_error_handler(llvm_no_memory);
     LLVMInstallFatalErrorHandler(gave_up);

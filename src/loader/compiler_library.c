@@ -18,9 +18,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* LLVM's instruction selection recurses deeply on large kernels. Only touched pages cost. */
-enum { COMPILE_STACK_BYTES = 64 << 20 };
-
 /* What loading it may take, file and data: LLVM has some 130 MiB. */
 enum { LOAD_BYTES = 192 << 20 };
 
@@ -157,6 +154,12 @@ static _Atomic(const struct jit_plugin *) plugin;
 
 bool plugin_is_open(void) { return atomic_load(&plugin) != NULL; }
 
+bool plugin_abandoned(void)
+{
+    const struct jit_plugin *p = atomic_load(&plugin);
+    return p != NULL && p->abandoned();
+}
+
 /* Whether the library was built with this one. */
 static bool matches(const struct jit_plugin *p)
 {
@@ -165,7 +168,7 @@ static bool matches(const struct jit_plugin *p)
            p->sizeof_block == ours.sizeof_block && p->sizeof_options == ours.sizeof_options &&
            p->sizeof_info == ours.sizeof_info && p->sizeof_module == ours.sizeof_module &&
            p->vocabulary == ours.vocabulary && p->cpu != NULL && p->check != NULL &&
-           p->kernel_info != NULL && p->dump != NULL && p->compile != NULL;
+           p->kernel_info != NULL && p->dump != NULL && p->compile != NULL && p->abandoned != NULL;
 }
 
 /* Code of the compiler's library, and of LLVM where that is one of its own. */
@@ -246,6 +249,8 @@ static void open_on_stack(void *arg)
 const struct jit_plugin *plugin_open(struct diag *d)
 {
     const struct jit_plugin *p = atomic_load(&plugin);
+    if (!plugin_usable(d))
+        return NULL;
     if (p != NULL)
         return p;
     pthread_mutex_lock(&lock);
@@ -258,45 +263,4 @@ const struct jit_plugin *plugin_open(struct diag *d)
     }
     pthread_mutex_unlock(&lock);
     return p;
-}
-
-/* ---- calling it ---- */
-
-static _Thread_local bool stack_is_large;
-
-void plugin_stack_is_large(void) { stack_is_large = true; }
-
-struct stack_call {
-    void (*call)(void *arg);
-    void *arg;
-};
-
-static void *stack_thread(void *arg)
-{
-    struct stack_call *c = arg;
-    c->call(c->arg);
-    return NULL;
-}
-
-void plugin_call(void (*call)(void *arg), void *arg)
-{
-    if (stack_is_large) {
-        call(arg);
-        return;
-    }
-    struct stack_call c = {call, arg};
-    pthread_attr_t attr;
-    pthread_t thread;
-    sigset_t all, before;
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, COMPILE_STACK_BYTES);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* the new thread inherits it */
-    int failed = pthread_create(&thread, &attr, stack_thread, &c);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attr);
-    if (failed)
-        call(arg); /* no thread to be had: the stack at hand must do */
-    else
-        pthread_join(thread, NULL);
 }

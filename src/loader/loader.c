@@ -162,7 +162,7 @@ static bool compilation_from_compiler(struct compilation *c, const struct ptx_fu
     plugin_call(compile, &call);
     watch_end(&w);
     if (!call.ok)
-        return diag_set(d, 0, 0, "kernel %s cannot be compiled", entry->name);
+        return plugin_usable(d) && diag_set(d, 0, 0, "kernel %s cannot be compiled", entry->name);
     stats_add(STAT_COMPILED);
     c->compiled = true;
     size_t size = sizeof call.object.meta + call.object.size;

@@ -17,7 +17,8 @@
 enum {
     STACK_BYTES = 64 << 20, /* as plugin_call's; only touched pages cost */
     TOLD_AFTER_MS = 1000,
-    LOG_AFTER_MS = 5000
+    LOG_AFTER_MS = 5000,
+    STOP_TRIES = 1000
 };
 
 unsigned tier_up_patience_ms = 10000;
@@ -73,6 +74,16 @@ static void work_locked(struct jit_tier_up *t)
     compilation_release(c);
 }
 
+/* Nothing is compiled any more: what waits is its owners', and the thread's stack stays. */
+static void rest_locked(void)
+{
+    stopped = true;
+    first = NULL;
+    last = &first;
+    for (;;)
+        pthread_cond_wait(&changed, &lock);
+}
+
 static void *tier_up_main(void *arg)
 {
     (void)arg;
@@ -82,6 +93,8 @@ static void *tier_up_main(void *arg)
     for (;;) {
         while (first == NULL)
             pthread_cond_wait(&changed, &lock);
+        if (plugin_abandoned_once())
+            rest_locked();
         struct jit_tier_up *t = now = first;
         t->began = clock_ns();
         pthread_cond_broadcast(&changed);
@@ -171,8 +184,11 @@ static void at_exit(void)
         finish_locked();
     first = NULL; /* what waits there is its owners' */
     last = &first;
-    /* The thread must run to be stopped, which takes a while where CPUs are taken. */
-    while (started && now != NULL) {
+    /* The thread must run to be stopped, which takes a while where CPUs are taken. Where memory ran
+     * out in LLVM it may wait for a lock that nobody gives back. */
+    for (int tries = 0; started && now != NULL; tries++) {
+        if (plugin_abandoned_once() && tries > STOP_TRIES)
+            break;
         pthread_mutex_unlock(&lock);
         if (stop_thread(thread))
             return;

@@ -1,7 +1,8 @@
 /* failing (E2.5): with the library inject.c preloaded: does the same work again and again, each
  * time in a process of its own in which another call to the system fails: the first, the second,
  * ... Whatever fails, the work ends with success or a code, nothing crashes, hangs or ends the
- * process; and when calls no longer fail, the same process does all of it.
+ * process; and when calls no longer fail, the same process does all of it. One exception: where
+ * memory ran out while LLVM held a lock, the process compiles nothing more, and says so.
  *
  *     failing KINDS [SCENARIO|all] [cold|warm] [once|persist] [weir|everyone] [MOST [FIRST [LAST]]]
  *
@@ -26,7 +27,9 @@ enum {
     END_CODE,      /* a call gave a code; then everything worked */
     END_NOT_AGAIN, /* it did not work again */
     END_WRONG,     /* a wrong result */
-    LIMIT_S = 60,  /* of a process */
+    END_REFUSED,  /* memory ran out where LLVM held a lock: nothing more is compiled, and it says so
+                   */
+    LIMIT_S = 60, /* of a process */
     BAD_SHOWN = 40,
 };
 
@@ -98,7 +101,10 @@ static int run(int scenario, unsigned long at, struct told *t, char *output, siz
     close(told[0]);
     close(said[0]);
     waitpid(pid, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    int end = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    bool refused = end == END_NOT_AGAIN && asked.everyone && t->again == CUDA_ERROR_OUT_OF_MEMORY &&
+                   strstr(output, "compiler cannot be used any more in this process") != NULL;
+    return refused ? END_REFUSED : end;
 }
 
 static const char *name_of(CUresult r)
@@ -112,7 +118,7 @@ static int all_of(int scenario)
 {
     static char output[16384];
     struct told t;
-    unsigned long fine = 0, codes = 0, bad = 0;
+    unsigned long fine = 0, codes = 0, refused = 0, bad = 0;
     int end;
     if (!asked.cold)
         run(scenario, 0, &t, output, sizeof output); /* fills the cache */
@@ -127,9 +133,10 @@ static int all_of(int scenario)
         end = run(scenario, at, &t, output, sizeof output);
         fine += end == END_FINE;
         codes += end == END_CODE;
+        refused += end == END_REFUSED;
         if (getenv("INJECT_SHOW") != NULL)
             printf("%s", output);
-        if (end == END_FINE || end == END_CODE)
+        if (end == END_FINE || end == END_CODE || end == END_REFUSED)
             continue;
         if (++bad <= BAD_SHOWN)
             printf("%s: call %lu of %lu: %s %d, %s, then %s\n%s", scenario_name(scenario), at,
@@ -137,8 +144,8 @@ static int all_of(int scenario)
                    name_of(t.again), output);
         fflush(stdout);
     }
-    printf("%s: %lu calls; %lu went on, %lu gave a code, %lu wrong\n", scenario_name(scenario),
-           calls, fine, codes, bad);
+    printf("%s: %lu calls; %lu went on, %lu gave a code, %lu compile no more, %lu wrong\n",
+           scenario_name(scenario), calls, fine, codes, refused, bad);
     fflush(stdout);
     return bad != 0;
 }

@@ -2,7 +2,8 @@
  * cut at a '@' so that one object can serve many kernels. Each compilation appends a line to
  * $FAKE_LOG and takes $FAKE_DELAY_MS; $FAKE_MEET=n makes it wait until n compile at once. With
  * $FAKE_OPTIMIZE_MS, first launches get baseline code, and optimizing takes so long in code of this
- * library. */
+ * library. Kernel "abandoned" leaves a list that leads into the thread's stack, as LLVM does when
+ * memory runs out in it; kernel "stuck" waits for a lock that nobody gives back. */
 #include "abi/plugin.h"
 
 #include <fcntl.h>
@@ -96,11 +97,65 @@ static void be_busy(int ms)
     } while ((t.tv_sec - start.tv_sec) * 1000 + (t.tv_nsec - start.tv_nsec) / 1000000 < ms);
 }
 
+/* A sanitizer would not have what is tested here: that a stack is left alone. */
+#define NOT_CHECKED __attribute__((noinline, no_sanitize("address", "thread")))
+
+static struct entry {
+    struct entry *next;
+    int value;
+} *entries;
+
+static _Thread_local bool abandoned;
+static bool fake_abandoned(void) { return abandoned; }
+
+/* Enters itself into the list, and comes back without leaving it. */
+NOT_CHECKED static void enter(void)
+{
+    struct entry mine = {.next = entries, .value = 4711};
+    struct entry *volatile here = &mine;
+    entries = here;
+    __asm__ volatile("" ::: "memory"); /* it is stored, though it ends here */
+}
+
+/* As deep in the stack as the compiler's frames are. */
+NOT_CHECKED static void abandon(void)
+{
+    char gap[64 << 10];
+    __asm__ volatile("" : : "r"(gap) : "memory");
+    abandoned = true;
+    enter();
+    __asm__ volatile("" : : "r"(gap) : "memory");
+}
+
+/* Whether all that was entered is there as it was. */
+NOT_CHECKED static bool entries_are_whole(void)
+{
+    for (struct entry *e = entries; e != NULL; e = e->next)
+        if (e->value != 4711)
+            return false;
+    return true;
+}
+
+static void wait_for_ever(void)
+{
+    static pthread_mutex_t taken = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&taken);
+    pthread_mutex_lock(&taken);
+}
+
 static bool fake_compile(const struct ptx_func *entry, const struct jit_options *options,
                          struct jit_object *out, struct diag *d)
 {
     log_line("compile", entry->name);
+    if (strcmp(entry->name, "abandoned") == 0) {
+        abandon();
+        return diag_set_memory(d, entry->name);
+    }
+    if (strcmp(entry->name, "stuck") == 0)
+        wait_for_ever();
     use_stack();
+    if (!entries_are_whole())
+        return diag_set(d, 0, 0, "the stack of an abandoned call was used again");
     usleep((unsigned)env_number("FAKE_DELAY_MS") * 1000);
     bool tiers = getenv("FAKE_OPTIMIZE_MS") != NULL, first = options->tier == JIT_TIER_FIRST;
     if (tiers && !first)
@@ -131,8 +186,12 @@ static bool fake_compile(const struct ptx_func *entry, const struct jit_options 
 
 const struct jit_plugin *weir_jit_plugin(void)
 {
-    static const struct jit_plugin table = {JIT_PLUGIN_HEAD,     .cpu = fake_cpu,
-                                            .check = fake_check, .kernel_info = fake_info,
-                                            .dump = fake_dump,   .compile = fake_compile};
+    static const struct jit_plugin table = {JIT_PLUGIN_HEAD,
+                                            .cpu = fake_cpu,
+                                            .check = fake_check,
+                                            .kernel_info = fake_info,
+                                            .dump = fake_dump,
+                                            .compile = fake_compile,
+                                            .abandoned = fake_abandoned};
     return &table;
 }
