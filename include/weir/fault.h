@@ -1,6 +1,6 @@
 /* weir/fault.h: what a fault in a kernel was, as a struct: which kernel, block, thread and source
- * line, which address, and which allocation that address belongs or belonged to, with the positions in
- * the program that made and freed it. Compiles as C and C++.
+ * line, which address, and which allocation that address belongs or belonged to, with the positions
+ * in the program that made and freed it. Compiles as C and C++.
  *
  * The functions are in Weir's libcudart and libcuda alike. A program that uses them runs on Weir
  * only; look them up with dlsym to run on any CUDA:
@@ -161,6 +161,12 @@ enum weir_call {
  * frees memory is made on behalf of `call`, which returns to `caller`. Without it, faults name the
  * driver's own call and the layer's code. */
 void weir_announce_call(enum weir_call call, const void *caller);
+/* Whether anyone observes what happens in this process, a trace for example; to be asked once. If
+ * so, such a layer says on each thread when a call of its own begins (its name, and the address it
+ * returns to, stay valid) and ends (with what it returns). Calls inside calls change nothing. */
+int weir_observing(void);
+void weir_call_begins(const char *name, const void *caller);
+void weir_call_ends(int error);
 /* cuMemAllocFromPoolAsync (cuMemAllocAsync, if the pool is NULL) and cuMemFreeAsync with the
  * announcement in the same call: these take so little time that a call of its own would be much of
  * it. */

@@ -32,6 +32,9 @@ static const struct env_entry entries[ENV_COUNT] = {
                  "tier, before their first launch. \"both\": by the baseline tier first, however "
                  "small they are. \"baseline\": by the baseline tier only, and not cached; blocks "
                  "leave and enter such code wherever they could go on in optimized code."},
+    [ENV_TRACE] = {"WEIR_TRACE", "no file is written",
+                   "File that a process appends a timeline to, as it happens: streams, kernels, "
+                   "copies, calls, waits (JSON for Perfetto and chrome://tracing)."},
     [ENV_POOLS_FILE] = {"WEIR_POOLS_FILE", "no file is written",
                         "File that a process writes the statistics of its memory pools to when "
                         "it ends (weir info --pools FILE)."},

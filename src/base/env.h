@@ -19,6 +19,7 @@ enum env_variable {
     ENV_KEYS,
     ENV_FAULTS,
     ENV_JIT,
+    ENV_TRACE,
     ENV_POOLS_FILE,
     ENV_POOLS_TRACE,
     ENV_VISIBLE_DEVICES,

@@ -151,7 +151,7 @@ static struct command *prepare(struct grid_worker *w, struct cdp_child *child, s
 {
     struct command *parent = command_of_run(child->parent), *c = take_command(w);
     c->stream = parent->stream;
-    c->listed = c->published = false;
+    c->listed = c->published = c->told = false;
     c->cdp.child = child;
     c->cdp.queue = q;
     c->run.launch = child->launch;

@@ -33,7 +33,7 @@ static struct graph_lane *lane_take(struct graph_plan *plan)
     c->kind = COMMAND_GRAPH;
     c->deps = c->few;
     c->dep_count = c->dep_next = 0;
-    c->listed = c->published = false;
+    c->listed = c->published = c->told = false;
     c->graph.plan = plan;
     c->graph.slots = plan->slots;
     c->graph.lane = lane;

@@ -87,6 +87,7 @@ struct command {
     uint32_t dep_count, dep_next; /* dependencies, and the first not known to be met */
     bool listed;                  /* under the scheduler's lock */
     bool published;               /* ever listed */
+    bool told;                    /* observers know that it has begun */
     struct dep *deps;             /* few, or on the heap */
     struct command *waiter_next;  /* on the waiters' list of the stream waited for */
     void *params;                 /* of a grid, when they do not fit below */
@@ -327,7 +328,7 @@ void observed_stream_made(const struct device_stream *s, bool per_thread);
 /* The filled command is enqueued; its stream is locked. */
 void observed_enqueue(const struct command *c);
 /* A command, a child, or the node that a graph's command is at, begins and ends. */
-void observed_begin(const struct command *c);
+void observed_begin(struct command *c); /* again: nothing */
 void observed_end(const struct command *c);
 void observed_node_begin(const struct command *c, const struct graph_node *n);
 void observed_node_end(const struct command *c, const struct graph_node *n);

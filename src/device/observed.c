@@ -177,6 +177,28 @@ static struct observe_id id_of_run(const struct command *c)
     return c->kind == COMMAND_GRAPH ? node_id(c, graph_node_at(c)) : id_of(c);
 }
 
+static struct observe_id id_of_dep(const struct dep *d)
+{
+    return (struct observe_id){.stream = device_stream_observed_id(d->stream), .count = d->count};
+}
+
+/* Of a child: the stream of the grid that the host launched. */
+static uint64_t root_of(const struct command *c)
+{
+    while (c->kind == COMMAND_CDP)
+        c = command_of_run(c->cdp.child->parent);
+    return id_of(c).stream;
+}
+
+static void set_sides(struct observe_work *w)
+{
+    if (w->kind != OBSERVE_COPY)
+        return;
+    w->copy.from =
+        w->copy.staged ? OBSERVE_PAGEABLE : mem_observed_kind(mem_kind_of(w->copy.src, NULL));
+    w->copy.to = mem_observed_kind(mem_kind_of(w->copy.dst, NULL));
+}
+
 /* ---- streams ---- */
 
 void observed_enqueue(const struct command *c)
@@ -190,10 +212,10 @@ void observed_enqueue(const struct command *c)
     if (c->dep_count > FEW)
         after = xmalloc(c->dep_count * sizeof *after);
     for (uint32_t i = 0; i < c->dep_count; i++)
-        after[i] = (struct observe_id){.stream = device_stream_observed_id(c->deps[i].stream),
-                                       .count = c->deps[i].count};
+        after[i] = id_of_dep(&c->deps[i]);
     w.after = after;
     w.after_count = c->dep_count;
+    w.root = w.id.stream;
     set_where(&w, c->stream);
     describe(&w, c);
     observe_enqueued(&w);
@@ -201,15 +223,25 @@ void observed_enqueue(const struct command *c)
         free(after);
 }
 
-void observed_begin(const struct command *c)
+void observed_begin(struct command *c)
 {
+    if (c->told)
+        return;
+    c->told = true;
     if (c->kind == COMMAND_GRAPH && (c->graph.lane != NULL || c->graph.started))
         return; /* it goes on */
-    struct observe_work w = {.id = id_of(c)};
+    struct observe_id after[2];
+    struct observe_work w = {.id = id_of(c), .after = after};
+    for (; w.after_count < c->dep_count && w.after_count < 2; w.after_count++)
+        after[w.after_count] = id_of_dep(&c->deps[w.after_count]);
     set_where(&w, c->stream);
     describe(&w, c);
-    if (c->kind == COMMAND_CDP)
+    set_sides(&w);
+    w.root = w.id.stream;
+    if (c->kind == COMMAND_CDP) {
         w.parent = id_of_run(command_of_run(c->cdp.child->parent));
+        w.root = root_of(c);
+    }
     observe_begun(&w);
 }
 
@@ -274,6 +306,8 @@ void observed_node_begin(const struct command *c, const struct graph_node *n)
             w.event.as = after;
         }
     }
+    set_sides(&w);
+    w.root = w.id.stream;
     observe_begun(&w);
 }
 

@@ -180,7 +180,7 @@ struct command *stream_begin(struct device_stream *s, enum command_kind kind)
     c->stream = s;
     c->kind = kind;
     c->dep_count = c->dep_next = 0;
-    c->listed = c->published = false;
+    c->listed = c->published = c->told = false;
     return c;
 }
 
@@ -283,6 +283,8 @@ bool command_ready(struct command *c)
         struct dep *d = &c->deps[c->dep_next];
         if (stream_completed(d->stream) >= d->count)
             continue;
+        if (observed() && c->kind == COMMAND_NOTHING)
+            observed_begin(c);
         pthread_mutex_lock(&d->stream->lock);
         /* Said before looking again: who completes looks here after having said so. */
         atomic_store_explicit(&d->stream->has_waiters, true, memory_order_seq_cst);

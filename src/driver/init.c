@@ -8,6 +8,7 @@
 #include "driver/driver.h"
 #include "driver/error/fault.h"
 #include "driver/error/site.h"
+#include "driver/observers.h"
 #include "memory/view.h"
 #include "weir/weir.h"
 
@@ -79,6 +80,7 @@ static void init_once(void)
 {
     env_unknown(tell_setting, NULL);
     mem_site_set_words(call_words);
+    observers_begin();
     pthread_atfork(NULL, NULL, on_fork);
     if (env_lists(ENV_CHECK, "memory"))
         mem_check_begin();

@@ -23,6 +23,7 @@
 #include "base/base.h"
 #include "memory/file.h"
 #include "memory/site.h"
+#include "observe/observe.h"
 
 enum {
     MEM_HOST = -1,        /* the "device" of page-locked, registered and managed memory */
@@ -279,5 +280,7 @@ void mem_uncharge(int device, uint64_t bytes);
 
 /* How an allocation of this kind is made, in CUDA's words ("cudaMalloc"). */
 const char *mem_kind_name(enum mem_kind kind);
+/* As observers are told it. */
+enum observe_memory_kind mem_observed_kind(enum mem_kind kind);
 
 #endif

@@ -1,23 +1,28 @@
 /* observed: tells observers (observe/observe.h) of memory that is made and freed. */
 #include "memory/space.h"
 
+enum observe_memory_kind mem_observed_kind(enum mem_kind kind)
+{
+    switch (kind) {
+    case MEM_PAGEABLE: return OBSERVE_PAGEABLE;
+    case MEM_DEVICE: return OBSERVE_DEVICE_MEMORY;
+    case MEM_MANAGED: return OBSERVE_MANAGED;
+    case MEM_PINNED: return OBSERVE_PINNED;
+    case MEM_REGISTERED: return OBSERVE_REGISTERED;
+    case MEM_POOL: return OBSERVE_POOL;
+    case MEM_MAPPED:
+    case MEM_IMPORTED: return OBSERVE_MAPPED;
+    default: return OBSERVE_OTHER_MEMORY;
+    }
+}
+
 static struct observe_memory observed_memory(const struct mem_info *i)
 {
-    static const struct {
-        enum mem_kind kind;
-        enum observe_memory_kind as;
-    } kinds[] = {{MEM_DEVICE, OBSERVE_DEVICE_MEMORY}, {MEM_MANAGED, OBSERVE_MANAGED},
-                 {MEM_PINNED, OBSERVE_PINNED},        {MEM_REGISTERED, OBSERVE_REGISTERED},
-                 {MEM_MAPPED, OBSERVE_MAPPED},        {MEM_POOL, OBSERVE_POOL}};
-    struct observe_memory m = {.kind = OBSERVE_OTHER_MEMORY,
-                               .device = i->device,
-                               .address = i->base,
-                               .bytes = i->size,
-                               .serial = i->serial};
-    for (size_t n = 0; n < WEIR_COUNT(kinds); n++)
-        if (i->kind == kinds[n].kind)
-            m.kind = kinds[n].as;
-    return m;
+    return (struct observe_memory){.kind = mem_observed_kind(i->kind),
+                                   .device = i->device,
+                                   .address = i->base,
+                                   .bytes = i->size,
+                                   .serial = i->serial};
 }
 
 void memory_tell_made(const void *base)

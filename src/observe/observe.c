@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
+
 enum { OBSERVERS_MAX = 8 };
 
 /* Entries are added and never removed, so that who reads them needs no lock. */
@@ -11,7 +13,12 @@ static const struct observe_hooks *_Atomic observers[OBSERVERS_MAX];
 static _Atomic uint32_t observer_count;
 static pthread_mutex_t observers_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static WEIR_THREAD_FAST struct observe_call *call_of_thread;
+/* The outermost call, and how many are inside each other. */
+struct thread_call {
+    struct observe_call call;
+    uint32_t depth;
+};
+static WEIR_THREAD_FAST struct thread_call *call_of_thread;
 
 bool observe_add(const struct observe_hooks *hooks)
 {
@@ -53,6 +60,7 @@ void observe_part_begun(const struct observe_id *id, enum observe_kind kind, con
     TELL(part_begun, id, kind, name);
 }
 void observe_part_ended(const struct observe_id *id) { TELL(part_ended, id); }
+void observe_code_made(const struct observe_code *c) { TELL(code_made, c); }
 void observe_graph_node(const struct observe_node *n) { TELL(graph_node, n); }
 void observe_graph_ended(uint64_t graph) { TELL(graph_ended, graph); }
 
@@ -92,7 +100,7 @@ static void call_free(void *call)
 static void make_call_key(void) { pthread_key_create(&call_key, call_free); }
 
 /* Only a pointer is thread-local storage: of that a library that is opened late has little. */
-static struct observe_call *call_record(void)
+static struct thread_call *call_record(void)
 {
     if (call_of_thread == NULL) {
         pthread_once(&call_once, make_call_key);
@@ -102,29 +110,28 @@ static struct observe_call *call_record(void)
     return call_of_thread;
 }
 
-bool observe_call_begins(const char *name, const void *site, uint64_t begun)
+void observe_call_begins(const char *name, const void *site)
 {
-    struct observe_call *call = call_record();
-    if (call->name != NULL)
-        return false;
-    *call = (struct observe_call){.name = name, .site = site, .begun = begun};
-    TELL(call_begun, call);
-    return true;
+    struct thread_call *t = call_record();
+    if (t->depth++ > 0)
+        return;
+    t->call = (struct observe_call){.name = name, .site = site, .begun = clock_ns()};
+    TELL(call_begun, &t->call);
 }
 
 void observe_call_ends(int error)
 {
-    struct observe_call *call = call_record();
-    struct observe_call ended = *call;
-    ended.error = error;
-    call->name = NULL;
-    TELL(call_ended, &ended);
+    struct thread_call *t = call_record();
+    if (t->depth == 0 || --t->depth > 0)
+        return;
+    t->call.error = error;
+    TELL(call_ended, &t->call);
 }
 
 struct observe_call observe_call_now(void)
 {
-    return call_of_thread != NULL && call_of_thread->name != NULL ? *call_of_thread
-                                                                  : (struct observe_call){0};
+    return call_of_thread != NULL && call_of_thread->depth > 0 ? call_of_thread->call
+                                                               : (struct observe_call){0};
 }
 
 uint64_t observe_serial(void)

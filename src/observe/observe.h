@@ -53,8 +53,8 @@ enum observe_kind {
     OBSERVE_INTERNAL, /* a function of the driver */
     OBSERVE_GRAPH,    /* a launch of a graph */
     OBSERVE_RECORD,   /* of an event */
-    OBSERVE_WAIT,     /* of the stream, for what is in `after` */
-    OBSERVE_FOREIGN,  /* the same for an event of another process: `after` is empty */
+    OBSERVE_WAIT,    /* of the stream, for what is in `after`; begins when the stream comes to it */
+    OBSERVE_FOREIGN, /* the same for an event of another process: `after` is empty */
     OBSERVE_WRITE_VALUE,
     OBSERVE_WAIT_VALUE,
     OBSERVE_EMPTY,  /* node: does nothing */
@@ -70,6 +70,17 @@ struct observe_call {
     int error;        /* when it has ended: what it returns */
 };
 
+enum observe_memory_kind {
+    OBSERVE_PAGEABLE,
+    OBSERVE_DEVICE_MEMORY,
+    OBSERVE_MANAGED,
+    OBSERVE_PINNED,     /* of the host, page-locked */
+    OBSERVE_REGISTERED, /* the program's, page-locked later */
+    OBSERVE_POOL,       /* in stream order */
+    OBSERVE_MAPPED,     /* by virtual memory management, or of another process */
+    OBSERVE_OTHER_MEMORY
+};
+
 struct grid_kernel; /* exec/grid.h */
 
 struct observe_work {
@@ -79,7 +90,8 @@ struct observe_work {
     int device;
     uint64_t context;               /* 1, 2, 3 … in the process */
     struct observe_id parent;       /* the grid that launched it; count 0: none */
-    const struct observe_id *after; /* see above; none for nodes, see observe_node */
+    uint64_t root;                  /* the stream of the host's work that it is part of */
+    const struct observe_id *after; /* see above; of nodes, only what an event wait waits for */
     uint32_t after_count;
     struct observe_call call; /* that enqueued it; only in `enqueued` */
     union {
@@ -96,6 +108,7 @@ struct observe_work {
             uint64_t width, height, depth;
             uint64_t src_pitch, src_slice, dst_pitch, dst_slice;
             bool staged; /* src is a copy of pageable memory, taken when it was enqueued */
+            enum observe_memory_kind from, to; /* in `begun` */
         } copy;
         struct {
             void *dst;
@@ -121,6 +134,16 @@ struct observe_work {
     };
 };
 
+/* Code for a kernel and a shape of blocks is there: from the cache, or compiled. Its first launch,
+ * on this thread, waited for it. */
+struct observe_code {
+    const struct grid_kernel *kernel;
+    const char *name;
+    uint32_t block[3];
+    uint32_t registers;    /* of a thread, as cudaFuncGetAttributes says */
+    uint64_t begun, ended; /* clock_ns() */
+};
+
 /* A node of an executable graph, told when the graph is made (after the nodes that it depends on)
  * and again, with `changed`, when its parameters change; later launches have the new ones. */
 struct observe_node {
@@ -144,16 +167,6 @@ struct observe_stream {
     enum observe_stream_kind kind;
     bool blocking; /* the default stream's rule holds for it */
     int priority;
-};
-
-enum observe_memory_kind {
-    OBSERVE_DEVICE_MEMORY,
-    OBSERVE_MANAGED,
-    OBSERVE_PINNED,     /* of the host, page-locked */
-    OBSERVE_REGISTERED, /* the program's, page-locked later */
-    OBSERVE_POOL,       /* in stream order */
-    OBSERVE_MAPPED,     /* by virtual memory management, or of another process */
-    OBSERVE_OTHER_MEMORY
 };
 
 struct observe_memory {
@@ -217,6 +230,7 @@ struct observe_hooks {
     void (*part_begun)(const struct observe_id *id, enum observe_kind kind, const char *name);
     void (*part_ended)(const struct observe_id *id);
 
+    void (*code_made)(const struct observe_code *c);
     void (*graph_node)(const struct observe_node *n);
     void (*graph_ended)(uint64_t graph); /* launches may still run */
 
@@ -249,6 +263,7 @@ void observe_begun(const struct observe_work *w);
 void observe_ended(const struct observe_id *id, enum observe_kind kind);
 void observe_part_begun(const struct observe_id *id, enum observe_kind kind, const char *name);
 void observe_part_ended(const struct observe_id *id);
+void observe_code_made(const struct observe_code *c);
 void observe_graph_node(const struct observe_node *n);
 void observe_graph_ended(uint64_t graph);
 /* These three fill in the call. */
@@ -259,9 +274,9 @@ void observe_context_cleared(uint64_t context);
 void observe_pool_size(uint64_t pool, uint64_t reserved);
 void observe_range(const struct observe_range *r);
 
-/* A call of the API begins and ends, on this thread. A call inside a call is not told: begins
- * returns false, and its end is not to be said. */
-bool observe_call_begins(const char *name, const void *site, uint64_t begun);
+/* A call of the API begins and ends, on this thread. Calls inside calls are counted and not told.
+ */
+void observe_call_begins(const char *name, const void *site);
 void observe_call_ends(int error);
 struct observe_call observe_call_now(void);
 

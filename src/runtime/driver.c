@@ -21,6 +21,7 @@ struct rt_driver rt_driver = {
 #undef RT_DRIVER
 };
 bool rt_started_flag;
+enum rt_telling rt_telling = RT_TELLING_UNKNOWN;
 
 static void *library;
 static cudaError_t load_result, init_result;
@@ -79,6 +80,7 @@ static void load(void)
     if (library == NULL)
         library = open_of_toolkit();
     load_result = cudaErrorInsufficientDriver;
+    rt_telling = RT_TELLS_NOT;
     if (library == NULL)
         return;
     for (size_t i = 0; i < COUNT(entries); i++) {
@@ -86,11 +88,28 @@ static void load(void)
         __atomic_store_n((void **)((char *)&rt_driver + entries[i].offset),
                          symbol != NULL ? symbol : (void *)rt_lacking, __ATOMIC_RELEASE);
     }
+    if (RT_HAS(weir_observing) && CU(weir_observing))
+        rt_telling = RT_TELLS;
     /* After the driver's own handlers, so before them at exit: nothing here runs when it is gone.
      */
     atexit(at_exit);
     if (CU(cuDriverGetVersion, &version) == CUDA_SUCCESS && version >= CUDART_VERSION)
         load_result = cudaSuccess;
+}
+
+/* Of a call that loads the driver itself the beginning is known, too. */
+void rt_call_told_begins(const char *name, const void *site)
+{
+    if (rt_telling == RT_TELLING_UNKNOWN)
+        rt_load();
+    if (rt_telling == RT_TELLS)
+        CU(weir_call_begins, name, site);
+}
+
+void rt_call_told_ends(cudaError_t error)
+{
+    if (rt_telling == RT_TELLS)
+        CU(weir_call_ends, (int)error);
 }
 
 static void init(void)

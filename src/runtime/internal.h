@@ -3,7 +3,8 @@
  * what is below the table, so the same runtime runs on Weir's driver and on any other libcuda.
  *
  * Three rules hold in every file here:
- *   - a public function ends with `return done(code)`, which keeps the thread's last error;
+ *   - a public function ends with `return done(code)`, which keeps the thread's last error, and
+ *     tells observers of the call;
  *   - what touches a device begins with rt_context(), which makes the thread's device ready;
  *   - a function with a stream comes twice: cudaX, and cudaX_ptsz, whose stream 0 is the thread's
  *     own default stream. Both call one static function.
@@ -68,10 +69,22 @@ bool rt_exiting(void);
 cudaError_t rt_error(CUresult result);
 /* Keeps the thread's last error (cudaErrorNotReady is an answer, not an error) and returns it. */
 cudaError_t rt_error_keep(cudaError_t error);
-static inline cudaError_t done(cudaError_t error)
-{
-    return LIKELY(error == cudaSuccess) ? cudaSuccess : rt_error_keep(error);
-}
+/* Whether calls are told to Weir's driver, which has observers. Not known before a driver is
+ * loaded: then the first call loads it. */
+enum rt_telling { RT_TELLS_NOT, RT_TELLING_UNKNOWN, RT_TELLS };
+extern enum rt_telling rt_telling;
+void rt_call_told_begins(const char *name, const void *site);
+void rt_call_told_ends(cudaError_t error);
+/* A macro, so that `call` is made between the two. */
+#define done(call)                                                                                 \
+    __extension__({                                                                                \
+        if (!LIKELY(rt_telling == RT_TELLS_NOT))                                                   \
+            rt_call_told_begins(__func__, __builtin_return_address(0));                            \
+        cudaError_t rt_done_error = (call);                                                        \
+        if (!LIKELY(rt_telling == RT_TELLS_NOT))                                                   \
+            rt_call_told_ends(rt_done_error);                                                      \
+        LIKELY(rt_done_error == cudaSuccess) ? cudaSuccess : rt_error_keep(rt_done_error);         \
+    })
 /* Forgets it (cudaDeviceReset). */
 void rt_error_reset(void);
 

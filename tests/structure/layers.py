@@ -17,6 +17,7 @@ import sys
 ALLOWED = {
     "base": set(),
     "observe": {"base"},
+    "timeline": {"base", "observe"},
     "ptx": {"base"},
     "abi": {"base", "ptx"},
     "compiler": {"base", "ptx", "abi"},
@@ -26,7 +27,7 @@ ALLOWED = {
     "texture": {"base", "abi"},
     "exec": {"base", "abi", "memory", "texture"},
     "device": {"base", "observe", "abi", "memory", "exec"},
-    "driver": {"base", "observe", "ptx", "abi", "loader", "memory", "pool", "texture", "exec",
+    "driver": {"base", "observe", "timeline", "ptx", "abi", "loader", "memory", "pool", "texture", "exec",
                "device"},
     "runtime": set(),
     "syncedmem": set(),

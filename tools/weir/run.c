@@ -1,5 +1,6 @@
 /* weir run: starts a program on Weir's libraries. */
 #include "base/env.h"
+#include "timeline/timeline.h"
 #include "weir.h"
 
 #include <errno.h>
@@ -16,6 +17,10 @@ static const char help[] =
     "  --workers N     threads that run kernels (as WEIR_WORKERS=N)\n"
     "  --check=memory  finds accesses of kernels outside of allocations and to freed memory, and\n"
     "                  device memory that the host touches (as WEIR_CHECK=memory)\n"
+    "  --trace=FILE    writes a timeline to a file that Perfetto and chrome://tracing open: "
+    "streams,\n"
+    "                  kernels, copies, calls, waits (as WEIR_TRACE=FILE, which appends to a "
+    "file)\n"
     "  --trace-pools=FILE\n"
     "                  writes what memory pools do to a file that chrome://tracing and Perfetto\n"
     "                  open (as WEIR_POOLS_TRACE=FILE)\n"
@@ -65,6 +70,28 @@ static int set_check(const char *value)
     return EXIT_OK;
 }
 
+/* A file of its own for this run. Processes that the program starts append to it, wherever they are
+ * started. */
+static int set_trace(const char *value)
+{
+    if (value == NULL || *value == '\0')
+        return weir_misused("run", "--trace needs a file");
+    if (!timeline_create(value, true))
+        return weir_failed("run", "%s: %s", value, strerror(errno));
+    char *path = realpath(value, NULL);
+    setenv(env_entry(ENV_TRACE)->name, path != NULL ? path : value, 1);
+    free(path);
+    return EXIT_OK;
+}
+
+/* The NVTX headers load this library and tell it of ranges and marks. */
+static void set_nvtx(void)
+{
+    char *driver = xprintf("%s/libcuda.so.1", weir_library_directory());
+    setenv("NVTX_INJECTION64_PATH", driver, 0);
+    free(driver);
+}
+
 int weir_run(int argc, char **argv)
 {
     if (weir_help(argc, argv, help))
@@ -84,6 +111,10 @@ int weir_run(int argc, char **argv)
             int status = set_check(value);
             if (status != EXIT_OK)
                 return status;
+        } else if (weir_option(argc, argv, &i, "--trace", &value)) {
+            int status = set_trace(value);
+            if (status != EXIT_OK)
+                return status;
         } else if (weir_option(argc, argv, &i, "--trace-pools", &value)) {
             if (value == NULL || *value == '\0')
                 return weir_misused("run", "--trace-pools needs a file");
@@ -97,6 +128,7 @@ int weir_run(int argc, char **argv)
     int status = prepend_library_path();
     if (status != EXIT_OK)
         return status;
+    set_nvtx();
     execvp(argv[i], argv + i);
     int reason = errno;
     weir_failed("run", "cannot run %s: %s", argv[i], strerror(reason));

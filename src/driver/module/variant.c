@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/env.h"
 #include "driver/objects.h"
 #include "loader/loader.h"
@@ -114,6 +115,7 @@ static CUresult compile_variant(CUfunction f, const uint32_t ntid[3], const uint
                               .checked = checks(),
                               .lineinfo = 1};
     struct diag d = {0};
+    uint64_t begun = observed() ? clock_ns() : 0;
     struct jit_code *code = jit_get(f->func, &opt, &f->module->resolver, &d);
     if (code == NULL)
         return driver_error(d.out_of_memory             ? CUDA_ERROR_OUT_OF_MEMORY
@@ -137,6 +139,13 @@ static CUresult compile_variant(CUfunction f, const uint32_t ntid[3], const uint
                                      .text = code->text,
                                      .text_bytes = code->text_bytes,
                                      .user = v};
+    if (observed())
+        observe_code_made(&(struct observe_code){.kernel = &v->kernel,
+                                                 .name = f->func->name,
+                                                 .block = {ntid[0], ntid[1], ntid[2]},
+                                                 .registers = f->info.num_regs,
+                                                 .begun = begun,
+                                                 .ended = clock_ns()});
     if ((code->flags & JIT_CODE_BASELINE) != 0 && follow)
         v->tier_up = jit_tier_up(f->func, &opt, &f->module->resolver, variant_optimized, v);
     v->next = atomic_load(&f->variants);

@@ -1,0 +1,123 @@
+/* file: the file of a trace; see timeline.h for why a write stays within a page. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "timeline/internal.h"
+
+enum { PAGE = 4096, QUEUE = 1 << 18 };
+
+static struct {
+    int fd;            /* -1: none, or nothing can be written any more */
+    char queue[QUEUE]; /* events, each closed by a NUL */
+    size_t used;
+} file = {.fd = -1};
+
+/* What every trace begins with: later events begin with a comma. */
+static const char head[] = "[\n{\"name\":\"weir\",\"ph\":\"M\",\"pid\":0,\"tid\":0,\"args\":{}}";
+
+static bool write_all(int fd, const char *text, size_t bytes)
+{
+    ssize_t n;
+    do
+        n = write(fd, text, bytes);
+    while (n < 0 && errno == EINTR);
+    return n == (ssize_t)bytes;
+}
+
+static void lock(int fd)
+{
+    while (flock(fd, LOCK_EX) != 0 && errno == EINTR)
+        ;
+}
+
+/* Opens it for appending, with the first bytes in it. */
+static int open_begun(const char *path, bool fresh)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | (fresh ? O_TRUNC : 0), 0666);
+    if (fd < 0)
+        return -1;
+    struct stat s;
+    lock(fd);
+    bool fine = fstat(fd, &s) == 0 &&
+                (s.st_size > 0 || !S_ISREG(s.st_mode) || write_all(fd, head, sizeof head - 1));
+    flock(fd, LOCK_UN);
+    if (fine)
+        return fd;
+    int reason = errno;
+    close(fd);
+    errno = reason;
+    return -1;
+}
+
+bool timeline_create(const char *path, bool fresh)
+{
+    int fd = open_begun(path, fresh);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+bool file_open_trace(const char *path) { return (file.fd = open_begun(path, false)) >= 0; }
+
+void file_event(const char *text, size_t bytes)
+{
+    if (file.used + bytes + 1 > QUEUE)
+        file_flush();
+    memcpy(file.queue + file.used, text, bytes);
+    file.used += bytes;
+    file.queue[file.used++] = '\0';
+}
+
+/* One write: as many events as fit on what is left of the file's last page. Returns where the next
+ * one begins. */
+static size_t write_page(size_t at, off_t *end)
+{
+    char page[PAGE];
+    size_t space = PAGE - (size_t)(*end % PAGE), n = 0;
+    while (at < file.used) {
+        size_t bytes = strlen(file.queue + at);
+        if (n + bytes + 2 > space)
+            break;
+        page[n++] = ',';
+        page[n++] = '\n';
+        memcpy(page + n, file.queue + at, bytes);
+        n += bytes;
+        at += bytes + 1;
+    }
+    if (at < file.used) { /* the rest of the page is filled up */
+        memset(page + n, ' ', space - n);
+        n = space;
+    }
+    if (!write_all(file.fd, page, n)) {
+        close(file.fd);
+        file.fd = -1;
+    }
+    *end += (off_t)n;
+    return at;
+}
+
+void file_flush(void)
+{
+    if (file.fd >= 0 && file.used > 0) {
+        lock(file.fd);
+        off_t end = lseek(file.fd, 0, SEEK_END);
+        end = end < 0 ? 0 : end;
+        for (size_t at = 0; at < file.used && file.fd >= 0;)
+            at = write_page(at, &end);
+        if (file.fd >= 0)
+            flock(file.fd, LOCK_UN);
+    }
+    file.used = 0;
+}
+
+void file_forget(void)
+{
+    if (file.fd >= 0)
+        close(file.fd);
+    file.fd = -1;
+}

@@ -1,0 +1,589 @@
+/* json: records as text of the trace event format. All here belongs to the thread that takes
+ * records. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "timeline/internal.h"
+
+enum {
+    NAME_MAX_BYTES = 400,
+    STREAM_BUCKETS = 256,
+    RECORDING_BUCKETS = 1 << 14,
+    TRACK_LANES = 1 << 16
+};
+
+static const uint64_t DEVICE_PIDS = 10000000; /* device 0's, added to the process's own */
+
+static const char *(*name_for_people)(const char *name);
+static uint64_t process, flows;
+
+/* ---- text ---- */
+
+/* An event in the making. */
+struct event {
+    char text[FILE_EVENT_MAX];
+    size_t used;
+};
+
+static void add(struct event *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void add(struct event *e, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(e->text + e->used, sizeof e->text - e->used, fmt, ap);
+    va_end(ap);
+    if (n > 0)
+        e->used += (size_t)n;
+}
+
+/* The inside of a string, cut if it is long. */
+static void add_text(struct event *e, const char *text)
+{
+    size_t end = e->used + NAME_MAX_BYTES;
+    for (; *text != '\0' && e->used < end; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\')
+            add(e, "\\%c", c);
+        else if (c < ' ')
+            add(e, "\\u%04x", c);
+        else
+            e->text[e->used++] = (char)c;
+    }
+    /* Not in the middle of a character. */
+    while (*text != '\0' && e->used > 0 && ((unsigned char)*text & 0xc0) == 0x80)
+        text--, e->used--;
+    e->text[e->used] = '\0';
+}
+
+static void put(const struct event *e) { file_event(e->text, e->used); }
+
+/* ---- tracks ---- */
+
+struct track {
+    uint64_t pid, tid;
+};
+
+/* A stream, the tracks beneath it that have names, and the last work that was seen of it. */
+struct stream {
+    struct stream *next;
+    uint64_t id, number; /* of its tracks */
+    int device;
+    uint32_t lanes; /* tracks with names, its own included */
+    char name[64];
+    uint64_t last_count, last_begin;
+};
+static struct stream *streams[STREAM_BUCKETS];
+static uint64_t stream_numbers;
+static uint32_t devices_named; /* a bit for each */
+
+struct thread {
+    struct thread *next;
+    uint32_t id;
+};
+static struct thread *threads;
+
+static void put_meta(const char *what, uint64_t pid, uint64_t tid, const char *name)
+{
+    struct event e = {.used = 0};
+    add(&e, "{\"name\":\"%s\",\"ph\":\"M\",\"pid\":%llu,\"tid\":%llu,\"args\":{\"name\":\"", what,
+        (unsigned long long)pid, (unsigned long long)tid);
+    add_text(&e, name);
+    add(&e, "\"}}");
+    put(&e);
+}
+
+static void put_order(const char *what, uint64_t pid, uint64_t tid, uint64_t index)
+{
+    struct event e = {.used = 0};
+    add(&e,
+        "{\"name\":\"%s\",\"ph\":\"M\",\"pid\":%llu,\"tid\":%llu,\"args\":{\"sort_index\":%llu}}",
+        what, (unsigned long long)pid, (unsigned long long)tid, (unsigned long long)index);
+    put(&e);
+}
+
+static uint64_t pid_of_device(int device) { return process + DEVICE_PIDS * ((uint64_t)device + 1); }
+
+static void name_device(int device)
+{
+    char name[300];
+    if (device < 0 || device >= 32 || (devices_named >> device & 1) != 0)
+        return;
+    devices_named |= 1u << device;
+    snprintf(name, sizeof name, "%s (%llu): device %d", program_invocation_short_name,
+             (unsigned long long)process, device);
+    put_meta("process_name", pid_of_device(device), 0, name);
+    put_order("process_sort_index", pid_of_device(device), 0, process * 100 + 1 + (uint64_t)device);
+}
+
+static struct stream *stream_find(uint64_t id, int device)
+{
+    struct stream **bucket = &streams[id % STREAM_BUCKETS];
+    for (struct stream *s = *bucket; s != NULL; s = s->next)
+        if (s->id == id)
+            return s;
+    struct stream *s = xcalloc(1, sizeof *s);
+    s->id = id;
+    s->number = ++stream_numbers;
+    s->device = device;
+    snprintf(s->name, sizeof s->name, id >> 63 != 0 ? "graph of a kernel" : "stream %llu",
+             (unsigned long long)id);
+    s->next = *bucket;
+    return *bucket = s;
+}
+
+static struct track track_of_stream(struct stream *s, uint32_t lane)
+{
+    name_device(s->device);
+    uint64_t pid = pid_of_device(s->device);
+    for (; s->lanes <= lane; s->lanes++) {
+        char name[100];
+        uint64_t tid = s->number * TRACK_LANES + s->lanes;
+        snprintf(name, sizeof name, s->lanes == 0 ? "%s" : "%s, in it %u", s->name, s->lanes);
+        put_meta("thread_name", pid, tid, name);
+        put_order("thread_sort_index", pid, tid, tid);
+    }
+    return (struct track){pid, s->number * TRACK_LANES + lane};
+}
+
+static void name_thread(uint32_t id, const char *name)
+{
+    char path[64], comm[64] = "", text[160];
+    snprintf(path, sizeof path, "/proc/self/task/%u/comm", id);
+    FILE *f = name == NULL ? fopen(path, "re") : NULL;
+    if (f != NULL) {
+        if (fgets(comm, sizeof comm, f) != NULL)
+            comm[strcspn(comm, "\n")] = '\0';
+        fclose(f);
+    }
+    if (name != NULL)
+        snprintf(text, sizeof text, "%s", name);
+    else
+        snprintf(text, sizeof text, "%s %u",
+                 id == process                                      ? "main thread"
+                 : strcmp(comm, program_invocation_short_name) == 0 ? "thread"
+                                                                    : comm,
+                 id);
+    put_meta("thread_name", process, id, text);
+    put_order("thread_sort_index", process, id,
+              strncmp(comm, "weir-", 5) == 0 ? 10000000 + id : id);
+}
+
+static struct track track_of_thread(uint32_t id)
+{
+    struct thread *t = threads;
+    while (t != NULL && t->id != id)
+        t = t->next;
+    if (t == NULL) {
+        t = xmalloc(sizeof *t);
+        *t = (struct thread){threads, id};
+        threads = t;
+        name_thread(id, NULL);
+    }
+    return (struct track){process, id};
+}
+
+/* ---- arrows ---- */
+
+/* Where recordings were: arrows begin there. */
+struct recording {
+    struct recording *next;
+    struct observe_id id;
+    struct track track;
+    uint64_t begin;
+};
+static struct recording *recordings[RECORDING_BUCKETS];
+
+/* Arrows of this pass: what they begin at may come later in it. */
+static struct {
+    struct arrow {
+        struct observe_id from;
+        struct track to;
+        uint64_t at;
+    } *items;
+    size_t count, cap;
+} arrows;
+
+static struct recording **recording_bucket(const struct observe_id *id)
+{
+    return &recordings[((id->stream + id->node) * 0x9e3779b97f4a7c15u + id->count) %
+                       RECORDING_BUCKETS];
+}
+
+static void recording_add(const struct observe_id *id, struct track t, uint64_t begin)
+{
+    struct recording *r = xmalloc(sizeof *r), **bucket = recording_bucket(id);
+    *r = (struct recording){*bucket, *id, t, begin};
+    *bucket = r;
+}
+
+static void put_flow(char phase, uint64_t id, struct track t, uint64_t at)
+{
+    struct event e = {.used = 0};
+    add(&e,
+        "{\"name\":\"waited for\",\"cat\":\"order\",\"ph\":\"%c\",%s\"id\":%llu,\"ts\":%llu.%03llu,"
+        "\"pid\":%llu,\"tid\":%llu}",
+        phase, phase == 'f' ? "\"bp\":\"e\"," : "", (unsigned long long)id,
+        (unsigned long long)(at / 1000), (unsigned long long)(at % 1000), (unsigned long long)t.pid,
+        (unsigned long long)t.tid);
+    put(&e);
+}
+
+static void arrow_put(const struct arrow *a)
+{
+    struct recording *r = *recording_bucket(&a->from);
+    while (r != NULL && (r->id.stream != a->from.stream || r->id.count != a->from.count))
+        r = r->next;
+    struct track from = {0};
+    uint64_t begin = 0;
+    if (r != NULL) {
+        from = r->track;
+        begin = r->begin;
+    } else { /* the last work of a stream that the host waits for */
+        struct stream *s = streams[a->from.stream % STREAM_BUCKETS];
+        while (s != NULL && s->id != a->from.stream)
+            s = s->next;
+        if (s == NULL || s->last_count != a->from.count)
+            return;
+        from = track_of_stream(s, 0);
+        begin = s->last_begin;
+    }
+    uint64_t id = process << 32 | ++flows;
+    put_flow('s', id, from, begin);
+    put_flow('f', id, a->to, a->at);
+}
+
+void json_pass(void)
+{
+    for (size_t i = 0; i < arrows.count; i++)
+        arrow_put(&arrows.items[i]);
+    arrows.count = 0;
+}
+
+/* To a slice of that track which ends then. */
+static void arrow_add(const struct observe_id *from, struct track to, const struct record *r)
+{
+    struct arrow a = {*from, to, r->end > r->begin + 1 ? r->end - 1 : r->begin};
+    if (from->count != 0)
+        vec_push(&arrows, a);
+}
+
+/* ---- slices ---- */
+
+/* The name as far as its parameters: "void f<int>(int*)" is f<int>. */
+static void add_function(struct event *e, const char *name)
+{
+    const char *text = name_for_people(name), *begin = text, *end = text + strlen(text);
+    int angles = 0;
+    for (const char *c = text; *c != '\0'; c++) {
+        bool nameless = strncmp(c, "(anonymous namespace)", 21) == 0;
+        if (*c == '<')
+            angles++;
+        else if (*c == '>')
+            angles--;
+        else if (nameless)
+            c += 20;
+        else if (*c == ' ' && angles == 0)
+            begin = c + 1;
+        else if (*c == '(' && angles == 0) {
+            end = c;
+            break;
+        }
+    }
+    char part[NAME_MAX_BYTES];
+    snprintf(part, sizeof part, "%.*s", (int)(end > begin ? end - begin : 0), begin);
+    add_text(e, part);
+}
+
+static const char *side_name(unsigned kind)
+{
+    switch (kind) {
+    case OBSERVE_PAGEABLE:
+    case OBSERVE_PINNED:
+    case OBSERVE_REGISTERED: return "host";
+    case OBSERVE_MANAGED: return "managed";
+    default: return "device";
+    }
+}
+
+static const char *memory_name(unsigned kind)
+{
+    static const char *const names[] = {
+        [OBSERVE_PAGEABLE] = "pageable",     [OBSERVE_DEVICE_MEMORY] = "device",
+        [OBSERVE_MANAGED] = "managed",       [OBSERVE_PINNED] = "page-locked",
+        [OBSERVE_REGISTERED] = "registered", [OBSERVE_POOL] = "pool",
+        [OBSERVE_MAPPED] = "mapped",         [OBSERVE_OTHER_MEMORY] = "other"};
+    return kind < WEIR_COUNT(names) ? names[kind] : "other";
+}
+
+static void add_work_name(struct event *e, const struct record *r)
+{
+    switch (r->kind) {
+    case OBSERVE_KERNEL: add_function(e, r->name); break;
+    case OBSERVE_COPY:
+        if (r->type == RECORD_WORK)
+            add(e, "memcpy %s to %s", side_name(r->from), side_name(r->to));
+        else
+            add(e, "memcpy");
+        break;
+    case OBSERVE_RECORD:
+    case OBSERVE_WAIT:
+    case OBSERVE_FOREIGN:
+        add(e, "%s", r->kind == OBSERVE_RECORD ? "record" : "wait");
+        if (r->type == RECORD_WORK && r->event.number != 0)
+            add(e, " event %llu", (unsigned long long)r->event.number);
+        break;
+    default: add_text(e, r->name); break;
+    }
+}
+
+static void begin_slice(struct event *e) { add(e, "{\"name\":\""); }
+
+static void end_name(struct event *e, const char *category, const struct record *r, struct track t)
+{
+    uint64_t ns = r->end > r->begin ? r->end - r->begin : 0;
+    add(e,
+        "\",\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%llu.%03llu,\"dur\":%llu.%03llu,\"pid\":%llu,"
+        "\"tid\":%llu,\"args\":{",
+        category, (unsigned long long)(r->begin / 1000), (unsigned long long)(r->begin % 1000),
+        (unsigned long long)(ns / 1000), (unsigned long long)(ns % 1000), (unsigned long long)t.pid,
+        (unsigned long long)t.tid);
+}
+
+static void end_slice(struct event *e)
+{
+    if (e->text[e->used - 1] == ',')
+        e->used--;
+    add(e, "}}");
+    put(e);
+}
+
+static void add_rate(struct event *e, const struct record *r)
+{
+    add(e, "\"bytes\":%llu,", (unsigned long long)r->bytes);
+    if (r->end > r->begin)
+        add(e, "\"GB/s\":%.3f,", (double)r->bytes / (double)(r->end - r->begin));
+}
+
+static void add_arguments(struct event *e, const struct record *r)
+{
+    switch (r->kind) {
+    case OBSERVE_KERNEL:
+        add(e,
+            "\"grid\":\"%ux%ux%u\",\"block\":\"%ux%ux%u\",\"registers\":%u,\"shared bytes\":%u,"
+            "\"parameter bytes\":%u,\"compile ms\":%.3f,\"function\":\"",
+            r->kernel.grid[0], r->kernel.grid[1], r->kernel.grid[2], r->kernel.block[0],
+            r->kernel.block[1], r->kernel.block[2], r->kernel.registers, r->kernel.shared,
+            r->kernel.params, (double)r->kernel.code_us / 1e3);
+        add_text(e, name_for_people(r->name));
+        add(e, "\",");
+        break;
+    case OBSERVE_COPY:
+        add_rate(e, r);
+        add(e, "\"from\":\"%s\",\"to\":\"%s\",", memory_name(r->from), memory_name(r->to));
+        break;
+    case OBSERVE_SET: add_rate(e, r); break;
+    default: break;
+    }
+    if (r->id.node != 0)
+        add(e, "\"node\":%u,", r->id.node - 1);
+    add(e, "\"number\":%llu,", (unsigned long long)r->id.count);
+    if (r->error != 0)
+        add(e, "\"unfinished\":true,");
+}
+
+static void put_work(const struct record *r)
+{
+    static const char *const categories[OBSERVE_KINDS] = {
+        [OBSERVE_KERNEL] = "kernel",     [OBSERVE_COPY] = "memcpy",     [OBSERVE_SET] = "memset",
+        [OBSERVE_HOST] = "host",         [OBSERVE_INTERNAL] = "driver", [OBSERVE_GRAPH] = "graph",
+        [OBSERVE_RECORD] = "event",      [OBSERVE_WAIT] = "wait",       [OBSERVE_FOREIGN] = "wait",
+        [OBSERVE_WRITE_VALUE] = "value", [OBSERVE_WAIT_VALUE] = "wait", [OBSERVE_EMPTY] = "node",
+        [OBSERVE_BRANCH] = "node"};
+    struct event e = {.used = 0};
+    struct stream *s = stream_find(r->id.stream, r->device);
+    struct track t = track_of_stream(s, r->lane);
+    begin_slice(&e);
+    add_work_name(&e, r);
+    end_name(&e, categories[r->kind], r, t);
+    add_arguments(&e, r);
+    end_slice(&e);
+    if (r->lane == 0 && r->id.count > s->last_count) {
+        s->last_count = r->id.count;
+        s->last_begin = r->begin;
+    }
+    if (r->kind == OBSERVE_RECORD)
+        recording_add(r->id.node != 0 ? &r->event.on : &r->id, t, r->begin);
+    if (r->kind == OBSERVE_WAIT)
+        arrow_add(&r->event.on, t, r);
+}
+
+static void put_part(const struct record *r)
+{
+    struct event e = {.used = 0};
+    begin_slice(&e);
+    add_work_name(&e, r);
+    end_name(&e, "part", r, track_of_thread(r->thread));
+    add(&e, "\"stream\":%llu,\"number\":%llu", (unsigned long long)r->id.stream,
+        (unsigned long long)r->id.count);
+    end_slice(&e);
+}
+
+static void put_call(const struct record *r)
+{
+    struct event e = {.used = 0};
+    char name[128];
+    snprintf(name, sizeof name, "%s", r->name);
+    char *suffix = strstr(name, "_pts"); /* of the per-thread default stream's twins */
+    if (suffix == NULL)
+        suffix = strstr(name, "_ptd");
+    if (suffix != NULL)
+        *suffix = '\0';
+    begin_slice(&e);
+    add_text(&e, name);
+    end_name(&e, "call", r, track_of_thread(r->thread));
+    if (r->error != 0)
+        add(&e, "\"returns\":%u", r->error);
+    end_slice(&e);
+}
+
+static void put_wait(const struct record *r)
+{
+    static const char *const names[] = {[OBSERVE_STREAM] = "wait for stream",
+                                        [OBSERVE_EVENT] = "wait for event",
+                                        [OBSERVE_CONTEXT] = "wait for device",
+                                        [OBSERVE_TRANSFER] = "wait for transfer"};
+    struct event e = {.used = 0};
+    struct track t = track_of_thread(r->thread);
+    begin_slice(&e);
+    add(&e, "%s", r->kind < WEIR_COUNT(names) ? names[r->kind] : "wait");
+    if (r->event.number != 0)
+        add(&e, " %llu", (unsigned long long)r->event.number);
+    end_name(&e, "wait", r, t);
+    end_slice(&e);
+    arrow_add(&r->event.on, t, r);
+}
+
+static void put_code(const struct record *r)
+{
+    struct event e = {.used = 0};
+    begin_slice(&e);
+    add(&e, "compile ");
+    add_function(&e, r->name);
+    end_name(&e, "compile", r, track_of_thread(r->thread));
+    add(&e, "\"block\":\"%ux%ux%u\"", r->kernel.block[0], r->kernel.block[1], r->kernel.block[2]);
+    end_slice(&e);
+}
+
+static void put_range(const struct record *r)
+{
+    struct event e = {.used = 0};
+    begin_slice(&e);
+    add_text(&e, r->name != NULL ? r->name : "range");
+    end_name(&e, "nvtx", r, track_of_thread(r->thread));
+    if (r->range.domain != NULL) {
+        add(&e, "\"domain\":\"");
+        add_text(&e, r->range.domain);
+        add(&e, "\"");
+    }
+    end_slice(&e);
+}
+
+/* Marks, and the ends of ranges that threads share. */
+static void put_moment(const struct record *r)
+{
+    struct event e = {.used = 0};
+    struct track t = track_of_thread(r->thread);
+    bool mark = r->type == RECORD_MARK;
+    begin_slice(&e);
+    add_text(&e, r->name != NULL ? r->name : mark ? "mark" : "range");
+    add(&e, "\",\"cat\":\"nvtx\",\"ph\":\"%s\",",
+        mark                       ? "i"
+        : r->kind == OBSERVE_START ? "b"
+                                   : "e");
+    if (mark)
+        add(&e, "\"s\":\"t\",");
+    else
+        add(&e, "\"id\":%llu,", (unsigned long long)r->range.number);
+    add(&e, "\"ts\":%llu.%03llu,\"pid\":%llu,\"tid\":%llu}", (unsigned long long)(r->begin / 1000),
+        (unsigned long long)(r->begin % 1000), (unsigned long long)t.pid,
+        (unsigned long long)t.tid);
+    put(&e);
+}
+
+/* ---- the rest ---- */
+
+static void put_stream(const struct record *r)
+{
+    struct stream *s = stream_find(r->id.stream, r->device);
+    s->device = r->device;
+    if (r->kind == OBSERVE_LEGACY)
+        snprintf(s->name, sizeof s->name, "default stream");
+    if (r->kind == OBSERVE_PER_THREAD)
+        snprintf(s->name, sizeof s->name, "default stream of thread %u", r->thread);
+}
+
+static void put_name(const struct record *r)
+{
+    if (r->kind == OBSERVE_NAMED_THREAD) {
+        track_of_thread((uint32_t)r->id.stream);
+        name_thread((uint32_t)r->id.stream, r->name);
+    } else if (r->kind == OBSERVE_NAMED_STREAM) {
+        struct stream *s = stream_find(r->id.stream, r->device);
+        snprintf(s->name, sizeof s->name, "%s", r->name);
+        s->lanes = 0; /* names its tracks again */
+        track_of_stream(s, 0);
+    }
+}
+
+static void put_counter(const struct record *r)
+{
+    struct event e = {.used = 0};
+    begin_slice(&e);
+    if (r->type == RECORD_POOL)
+        add(&e, "pool %llu", (unsigned long long)r->memory.number);
+    else
+        add(&e, "memory of device %u", r->device);
+    if (r->type == RECORD_MEMORY)
+        name_device(r->device);
+    add(&e, "\",\"ph\":\"C\",\"ts\":%llu.%03llu,\"pid\":%llu,\"args\":{\"used\":%llu",
+        (unsigned long long)(r->begin / 1000), (unsigned long long)(r->begin % 1000),
+        (unsigned long long)(r->type == RECORD_POOL ? process : pid_of_device(r->device)),
+        (unsigned long long)r->memory.used);
+    if (r->type == RECORD_POOL)
+        add(&e, ",\"reserved\":%llu", (unsigned long long)r->memory.held);
+    add(&e, "}}");
+    put(&e);
+}
+
+void json_record(const struct record *r)
+{
+    switch ((enum record_type)r->type) {
+    case RECORD_WORK: put_work(r); break;
+    case RECORD_PART: put_part(r); break;
+    case RECORD_CALL: put_call(r); break;
+    case RECORD_WAIT: put_wait(r); break;
+    case RECORD_CODE: put_code(r); break;
+    case RECORD_RANGE: put_range(r); break;
+    case RECORD_SPAN:
+    case RECORD_MARK: put_moment(r); break;
+    case RECORD_STREAM: put_stream(r); break;
+    case RECORD_NAME: put_name(r); break;
+    case RECORD_MEMORY:
+    case RECORD_POOL: put_counter(r); break;
+    }
+}
+
+void json_begin(const char *(*demangle)(const char *name))
+{
+    char name[300];
+    name_for_people = demangle;
+    process = (uint64_t)getpid();
+    snprintf(name, sizeof name, "%s (%llu)", program_invocation_short_name,
+             (unsigned long long)process);
+    put_meta("process_name", process, 0, name);
+    put_order("process_sort_index", process, 0, process * 100);
+}

@@ -1,0 +1,43 @@
+#!/bin/sh
+# Timelines: of a program of everything, of one that is killed, of two processes, of many launches.
+#   trace.sh WEIR PROGRAM CHECK
+set -u
+weir=$1 program=$2 check=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export WEIR_CACHE_DIR="$work/cache"
+status=0
+fail() {
+    echo "trace.sh: $*" >&2
+    status=1
+}
+
+"$weir" run --trace="$work/all" "$program" >/dev/null || fail "the program fails"
+python3 "$check" "$work/all" kernel:scale:8 kernel:parent:1 "kernel:child<int>:2" \
+    "memcpy:host to device:1" "memcpy:device to host:1" memset:memset:1 "host:host function:1" \
+    event:record:2 "wait:wait event:1" "wait:wait for event:1" call:cudaMallocAsync:1 \
+    call:cudaLaunchKernel:2 graph:graph:3 "nvtx:all \"of\" it:1" nvtx:half:1 compile:scale:1 \
+    part:scale:2 ph:C:3 arrows::2 || fail "the trace of everything"
+grep -q '"returns":1' "$work/all" || fail "no call that failed"
+grep -q '"registers":[1-9]' "$work/all" || fail "no registers"
+
+"$weir" run --trace="$work/two" "$program" two >/dev/null || fail "two processes fail"
+python3 "$check" "$work/two" kernel:scale:16 || fail "the trace of two processes"
+
+for _ in 1 2 3; do
+    "$weir" run --trace="$work/killed" "$program" kill >/dev/null 2>&1
+    python3 "$check" "$work/killed" kernel:scale:8 || fail "the trace of a killed process"
+done
+
+"$weir" run --trace="$work/storm" "$program" storm 20000 >/dev/null || fail "the storm fails"
+python3 "$check" "$work/storm" kernel:empty:20000 call:cudaLaunchKernel:20000 ||
+    fail "the trace of a storm"
+
+WEIR_TRACE="$work/appended" LD_LIBRARY_PATH="$(dirname "$weir")/../lib" "$program" >/dev/null ||
+    fail "with WEIR_TRACE"
+WEIR_TRACE="$work/appended" LD_LIBRARY_PATH="$(dirname "$weir")/../lib" "$program" >/dev/null
+python3 "$check" "$work/appended" kernel:scale:16 || fail "the appended trace"
+
+"$weir" run --trace=/nothing/there "$program" 2>"$work/said" && fail "a trace that cannot be written"
+grep -q "No such file" "$work/said" || fail "no reason"
+exit $status
