@@ -102,14 +102,8 @@ static const char *host_cpu_text(void)
 
 /* ---- building the kernel ---- */
 
-static bool run_analyses(struct jkernel *k)
-{
-    return pass_flatten(k) && pass_cfg(k) && pass_liveness(k) && pass_uniformity(k) &&
-           pass_repeated_segments(k) && pass_lockstep(k);
-}
-
-/* Restarts the analyses, with a loop in which warps interleave, by barriers or by yielding. */
-static bool restart_passes(struct jkernel *k, int32_t barrier_loop, int32_t yield_loop)
+/* Begins the analyses anew, with a loop in which warps interleave, by barriers or by yielding. */
+static void reset_kernel(struct jkernel *k, int32_t barrier_loop, int32_t yield_loop)
 {
     struct jkernel fresh = {.entry = k->entry,
                             .opt = k->opt,
@@ -118,10 +112,30 @@ static bool restart_passes(struct jkernel *k, int32_t barrier_loop, int32_t yiel
                             .nwarps = k->nwarps,
                             .full_warps = k->full_warps,
                             .seg_min = k->seg_min,
+                            .gates = k->gates,
+                            .ngates = k->ngates,
+                            .gate_rounds = k->gate_rounds,
                             .barrier_loop = barrier_loop,
                             .yield_loop = yield_loop};
+    k->gates = NULL;
     jkernel_free(k);
     *k = fresh;
+}
+
+static bool run_analyses(struct jkernel *k)
+{
+    for (;;) {
+        if (!pass_flatten(k) || !pass_cfg(k) || !pass_liveness(k) || !pass_uniformity(k))
+            return false;
+        if (!jit_find_gates(k))
+            return pass_repeated_segments(k) && pass_lockstep(k);
+        reset_kernel(k, k->barrier_loop, k->yield_loop);
+    }
+}
+
+static bool restart_passes(struct jkernel *k, int32_t barrier_loop, int32_t yield_loop)
+{
+    reset_kernel(k, barrier_loop, yield_loop);
     return run_analyses(k);
 }
 
@@ -153,6 +167,8 @@ void jkernel_free(struct jkernel *k)
 {
     graph_free(&k->graph);
     arena_free(&k->arena);
+    free(k->gates);
+    k->gates = NULL;
 }
 
 void jkernel_print_uniformity(const struct jkernel *k, struct strbuf *out)
@@ -165,6 +181,8 @@ void jkernel_print_uniformity(const struct jkernel *k, struct strbuf *out)
                   blk->diverges ? " (diverges)" : "", blk->depth);
         for (int s = 0; s < blk->nsucc; s++)
             sb_printf(out, "%s%d", s ? " " : " -> ", blk->succ[s]);
+        if (blk->term == TERM_GATE || blk->waits)
+            sb_printf(out, blk->waits ? " (waits)" : " (gate)");
         if (blk->term == TERM_SUSPEND)
             sb_printf(out, " (%s)",
                       blk->suspend == SUSPEND_BARRIER ? "barrier"

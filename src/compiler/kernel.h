@@ -69,6 +69,8 @@ enum jterm {
     TERM_JUMP,    /* succ[0] */
     TERM_BRANCH,  /* cond ? succ[0] : succ[1] */
     TERM_SWITCH,  /* brx.idx: succ[index], last one also for an index out of range */
+    TERM_GATE,    /* lanes go on at succ[0] if all that they wait for have come with them, else they
+                     wait at succ[1] (analysis/gates.c) */
     TERM_EXIT,    /* the active threads end */
     TERM_SUSPEND, /* barrier, poll of a spinning loop, wait for launches, yield point of warps that
                      interleave: goes on at succ[0] */
@@ -81,7 +83,9 @@ struct jblock {
     uint8_t term,
         suspend; /* of a jump: a poll or a wait for launches in a function, which cannot suspend */
     bool cond_neg;
-    int32_t cond; /* register of the condition or index */
+    bool waits;   /* the wait block of gate succ[1], whose lanes run succ[0] when it is reached */
+    int32_t cond; /* register of the condition, index or member mask */
+    const struct ptx_operand *members; /* of a gate: the lanes that are needed, NULL: all */
     int32_t *succ, nsucc;
     const int32_t *pred;
     int32_t npred;
@@ -137,8 +141,11 @@ struct jkernel {
     unsigned seg_min;        /* segments shorter than this are not kept; 0: all are */
     int32_t barrier_loop;    /* 1 + first instruction of the loop that is given barriers so that the
                                 block's warps interleave (warp_interleaving.c), 0: none */
-    int32_t yield_loop;      /* 1 + first instruction of the loop in which warps yield to each other
-                                (grid_stride.c), 0: none */
+    uint64_t *gates;         /* instructions that have gates, as a set over so many; not of the
+                                arena */
+    int32_t ngates, gate_rounds;
+    int32_t yield_loop; /* 1 + first instruction of the loop in which warps yield to each other
+                           (grid_stride.c), 0: none */
 };
 
 /* ---- operands' roles ---- */

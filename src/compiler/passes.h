@@ -8,19 +8,20 @@
  *     cdp_launch                     of each launch: a call of a helper, its configuration in
  *                                    registers
  *     arguments                      once all is inlined: areas are registers, or local memory
- *     cdp_launch                     launches in each other's arguments have configurations of their
- *                                    own; refuses too many in each other
- *     (flatten.c)                    the carry flag is a register, an operand of its own
- *     spinning_calls                 calls that may wait are loops; cfg then finds them as waiting
- *     struct_copies                  runs of word copies are one instruction, `cp`, which is no PTX
- *     arguments                      offsets of .shared and .local variables in their windows
- *   cfg                  analysis/   blocks, in an order by which lanes reconverge
- *     shared_heads                   inner loops with their outer loop's head have one of their own
- *     loop_heads                     at which block a round through a loop begins; changes nothing
+ *     cdp_launch                     launches in each other's arguments have configurations of
+ * their own; refuses too many in each other (flatten.c)                    the carry flag is a
+ * register, an operand of its own spinning_calls                 calls that may wait are loops; cfg
+ * then finds them as waiting struct_copies                  runs of word copies are one
+ * instruction, `cp`, which is no PTX arguments                      offsets of .shared and .local
+ * variables in their windows cfg                  analysis/   blocks, in an order by which lanes
+ * reconverge shared_heads                   inner loops with their outer loop's head have one of
+ * their own loop_heads                     at which block a round through a loop begins; changes
+ * nothing gates                          in front of instructions that were found to need them
  *   liveness             analysis/   registers live at blocks' ends
  *   uniformity           analysis/   uniform, affine or divergent registers; frontiers
  *     ranges                         jit_range: bounds of an index, or false; changes nothing
  *     spin_yield                     last, with frontiers known: who goes first after a poll
+ *   [gates: which instructions need lanes that may be elsewhere; begins the above anew]
  *   repeated_segments    analysis/   segments with the same values
  *   lockstep             analysis/   do all warps go from barrier to barrier by the same path?
  *   [short_segments, then warp_interleaving and grid_stride: may begin the above anew]
@@ -57,10 +58,10 @@
  * arguments' areas are registers where they can be. The last instruction is an exit. */
 bool pass_flatten(struct jkernel *k);
 
-/* Needs flatten, and barrier_loop and yield_loop. Makes blocks, nblocks: reachable ones only, in a
- * weak topological order (cfg.c says what that guarantees), block 0 first, with predecessors, loops
- * and depths. Polls are in the loops that wait; has_poll and has_partial are known. No later pass
- * adds, removes or moves blocks or instructions. */
+/* Needs flatten, and gates, barrier_loop and yield_loop. Makes blocks, nblocks: reachable ones
+ * only, in a weak topological order (cfg.c says what that guarantees), block 0 first, with
+ * predecessors, loops and depths. Polls are in the loops that wait; has_poll and has_partial are
+ * known. No later pass adds, removes or moves blocks or instructions. */
 bool pass_cfg(struct jkernel *k);
 
 /* Needs cfg. Makes live_in and live_out of the blocks; ndefs, def and read of the registers. */
@@ -72,6 +73,10 @@ bool pass_liveness(struct jkernel *k);
 bool pass_uniformity(struct jkernel *k);
 /* Its part: finds the spin_yields of the polls. */
 void jit_find_spin_yields(struct jkernel *k);
+
+/* Needs uniformity. Adds to `gates` the instructions that may run without lanes that they need;
+ * true: there were some, and the passes are to be run anew. */
+bool jit_find_gates(struct jkernel *k);
 
 /* Needs uniformity. Makes repeats of the registers. */
 bool pass_repeated_segments(struct jkernel *k);

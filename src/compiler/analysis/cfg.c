@@ -39,13 +39,17 @@
  * it is such a head, and the operation is then the last of the loop: it runs when no lane that can
  * still reach it is pending elsewhere.
  *
+ * All this makes lanes meet early, and often enough that few instructions need more. Which do, and
+ * how they wait for lanes that come in a later iteration, is in gates.c. Its wait blocks are placed
+ * by other rules: their edges lead backwards to blocks that are no heads.
+ *
  * The order comes from a depth-first walk: reverse post-order of a graph in which every loop's head
  * leads to the loop's exits first, which puts them after all of the loop, and in which a loop that
  * is entered elsewhere is entered at its head, which leads on to that block.
  *
  * Loops that wait for memory that others write, or for a clock, get a poll on their back edges, so
  * that no kernel can hold a worker for ever (spec S8). */
-#include "compiler/analysis/graph.h"
+#include "compiler/analysis/cfg.h"
 #include "compiler/analysis/loop_heads.h"
 #include "compiler/arithmetic/arithmetic.h"
 #include "compiler/front/flatten.h"
@@ -53,18 +57,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-struct cfg {
-    struct jkernel *k;
-    struct jblock *blocks;
-    int32_t n;
-    int32_t cap;
-    struct graph_loops loops;
-    uint64_t **body; /* per block: the blocks of the loop whose head it is, NULL: it is none */
-    bool by_joints;  /* heads of reducible loops are chosen, too */
-    int32_t *heads, nheads; /* per block, of so many: the depth of the irreducible loop whose head
-                               it has been chosen as, 0: it has not */
-};
 
 static bool is_barrier(const struct ptx_instr *i)
 {
@@ -108,14 +100,14 @@ bool jit_is_polling_load(const struct ptx_instr *i)
                                   ptx_has(i, PTX_M_acquire) || ptx_has(i, PTX_M_mmio));
 }
 
-static void set_succ(struct jkernel *k, struct jblock *b, int n, const int32_t *succ)
+void cfg_set_succ(struct jkernel *k, struct jblock *b, int n, const int32_t *succ)
 {
     b->succ = arena_alloc(&k->arena, sizeof *succ * (size_t)n);
     memcpy(b->succ, succ, sizeof *succ * (size_t)n);
     b->nsucc = n;
 }
 
-static int32_t add_block(struct cfg *c, struct jblock block)
+int32_t cfg_add(struct cfg *c, struct jblock block)
 {
     if (c->n >= c->cap) {
         c->cap = c->n + c->n / 2 + 16;
@@ -177,7 +169,7 @@ static bool make_blocks(struct cfg *c)
             blk->term = i->guard >= 0 && to != next ? TERM_BRANCH : TERM_JUMP;
             blk->cond = i->guard;
             blk->cond_neg = i->guard_neg;
-            set_succ(k, blk, blk->term == TERM_BRANCH ? 2 : 1, (int32_t[]){to, next});
+            cfg_set_succ(k, blk, blk->term == TERM_BRANCH ? 2 : 1, (int32_t[]){to, next});
         } else if (i->op == PTX_OP_brx) {
             if (i->targets == NULL || i->targets->count == 0 ||
                 i->operands[0].kind != PTX_OPR_REG) {
@@ -189,22 +181,22 @@ static bool make_blocks(struct cfg *c)
             int32_t *to = xmalloc(sizeof *to * (size_t)i->targets->count);
             for (int t = 0; t < i->targets->count; t++)
                 to[t] = block_at[i->targets->index[t]];
-            set_succ(k, blk, i->targets->count, to);
+            cfg_set_succ(k, blk, i->targets->count, to);
             free(to);
         } else if (i->op == PTX_OP_exit) {
             blk->term = TERM_EXIT;
         } else if (is_barrier(i)) {
             blk->term = TERM_SUSPEND;
             blk->suspend = SUSPEND_BARRIER;
-            set_succ(k, blk, 1, &next);
+            cfg_set_succ(k, blk, 1, &next);
         } else if (is_sync(i)) {
             /* a function that is called cannot suspend: its thread does what it waits for */
             blk->term = k->is_function ? TERM_JUMP : TERM_SUSPEND;
             blk->suspend = SUSPEND_SYNC;
             k->has_poll = !k->is_function;
-            set_succ(k, blk, 1, &next);
+            cfg_set_succ(k, blk, 1, &next);
         } else {
-            set_succ(k, blk, 1, &next);
+            cfg_set_succ(k, blk, 1, &next);
         }
     }
     free(block_at);
@@ -270,17 +262,17 @@ static void free_loops(struct cfg *c, int32_t n)
 
 /* ---- rounds ---- */
 
-/* Makes what follows instruction `at` of a block a block of its own. */
-static void cfg_split(struct cfg *c, int32_t b, int32_t at)
+int32_t cfg_split(struct cfg *c, int32_t b, int32_t at)
 {
     struct jblock rest = c->blocks[b];
     rest.first += at;
     rest.count -= at;
-    int32_t tail = add_block(c, rest);
+    int32_t tail = cfg_add(c, rest);
     struct jblock *head = &c->blocks[b];
     *head = (struct jblock){
         .first = head->first, .count = at, .term = TERM_JUMP, .cond = -1, .loop = -1};
-    set_succ(c->k, head, 1, &tail);
+    cfg_set_succ(c->k, head, 1, &tail);
+    return tail;
 }
 
 /* In irreducible loops, ends each block that has a warp operation after that operation, so that a
@@ -333,10 +325,10 @@ static bool insert_latches(struct cfg *c)
         const uint64_t *body = c->body[head];
         if (!has_joint(c, body, n) || has_latch(c, l, body, n))
             continue;
-        int32_t latch = add_block(
+        int32_t latch = cfg_add(
             c, (struct jblock){
                    .first = c->blocks[head].first, .term = TERM_JUMP, .cond = -1, .loop = -1});
-        set_succ(c->k, &c->blocks[latch], 1, &head);
+        cfg_set_succ(c->k, &c->blocks[latch], 1, &head);
         EACH_BIT (b, body, n)
             for (int s = 0; s < c->blocks[b].nsucc; s++)
                 if (c->blocks[b].succ[s] == head)
@@ -383,7 +375,7 @@ static bool split_heads(struct cfg *c)
         int32_t head = c->loops.loops[l].head;
         if (inner[l] == NULL)
             continue;
-        int32_t moved = add_block(c, c->blocks[head]);
+        int32_t moved = cfg_add(c, c->blocks[head]);
         EACH_BIT (b, inner[l], n) {
             struct jblock *from = &c->blocks[b == head ? moved : b];
             for (int s = 0; s < from->nsucc; s++)
@@ -392,7 +384,7 @@ static bool split_heads(struct cfg *c)
         }
         c->blocks[head] = (struct jblock){
             .first = c->blocks[moved].first, .term = TERM_JUMP, .cond = -1, .loop = -1};
-        set_succ(c->k, &c->blocks[head], 1, &moved);
+        cfg_set_succ(c->k, &c->blocks[head], 1, &moved);
         free(inner[l]);
     }
     free(inner);
@@ -462,12 +454,12 @@ static void insert_polls(struct cfg *c, int32_t h, const uint64_t *body, int32_t
             if (c->blocks[b].succ[s] != h)
                 continue;
             int32_t poll =
-                add_block(c, (struct jblock){.first = c->blocks[b].first,
-                                             .term = k->is_function ? TERM_JUMP : TERM_SUSPEND,
-                                             .suspend = SUSPEND_POLL,
-                                             .cond = -1,
-                                             .loop = -1});
-            set_succ(k, &c->blocks[poll], 1, &h);
+                cfg_add(c, (struct jblock){.first = c->blocks[b].first,
+                                           .term = k->is_function ? TERM_JUMP : TERM_SUSPEND,
+                                           .suspend = SUSPEND_POLL,
+                                           .cond = -1,
+                                           .loop = -1});
+            cfg_set_succ(k, &c->blocks[poll], 1, &h);
             c->blocks[b].succ[s] = poll;
             k->has_poll = !k->is_function;
         }
@@ -513,14 +505,14 @@ static int32_t start_counter(struct cfg *c)
     struct ptx_instr *zero = cfg_extra(k, PTX_OP_mov, PTX_U32, 2);
     zero->operands[0] = flat_reg_operand(reg);
     zero->operands[1] = cfg_number(0);
-    int32_t first = add_block(c, c->blocks[0]);
+    int32_t first = cfg_add(c, c->blocks[0]);
     for (int32_t b = 0; b < c->n; b++)
         for (int s = 0; s < c->blocks[b].nsucc; s++)
             if (c->blocks[b].succ[s] == 0)
                 c->blocks[b].succ[s] = first;
     c->blocks[0] =
         (struct jblock){.first = at, .count = 1, .term = TERM_JUMP, .cond = -1, .loop = -1};
-    set_succ(k, &c->blocks[0], 1, &first);
+    cfg_set_succ(k, &c->blocks[0], 1, &first);
     return reg;
 }
 
@@ -547,16 +539,16 @@ static void insert_barriers(struct cfg *c, int32_t h, const uint64_t *body, int3
     struct ptx_instr *bar = cfg_extra(k, PTX_OP_bar, 0, 1);
     bar->mods[bar->nmods++] = PTX_M_sync;
     bar->operands[0] = cfg_number(0);
-    int32_t wait = add_block(c, (struct jblock){.first = at,
-                                                .term = TERM_SUSPEND,
-                                                .suspend = SUSPEND_BARRIER,
-                                                .term_instr = bar,
-                                                .cond = -1,
-                                                .loop = -1});
-    set_succ(k, &c->blocks[wait], 1, &h);
-    int32_t count = add_block(
+    int32_t wait = cfg_add(c, (struct jblock){.first = at,
+                                              .term = TERM_SUSPEND,
+                                              .suspend = SUSPEND_BARRIER,
+                                              .term_instr = bar,
+                                              .cond = -1,
+                                              .loop = -1});
+    cfg_set_succ(k, &c->blocks[wait], 1, &h);
+    int32_t count = cfg_add(
         c, (struct jblock){.first = at, .count = 3, .term = TERM_BRANCH, .cond = pred, .loop = -1});
-    set_succ(k, &c->blocks[count], 2, (int32_t[]){h, wait});
+    cfg_set_succ(k, &c->blocks[count], 2, (int32_t[]){h, wait});
     EACH_BIT (b, body, nblocks)
         for (int s = 0; s < c->blocks[b].nsucc; s++)
             if (c->blocks[b].succ[s] == h)
@@ -567,16 +559,16 @@ static void insert_barriers(struct cfg *c, int32_t h, const uint64_t *body, int3
  * has the loop. */
 static void insert_yield_point(struct cfg *c, int32_t h)
 {
-    int32_t at = add_block(c, (struct jblock){.first = c->blocks[h].first,
-                                              .term = TERM_SUSPEND,
-                                              .suspend = SUSPEND_YIELD,
-                                              .cond = -1,
-                                              .loop = -1});
+    int32_t at = cfg_add(c, (struct jblock){.first = c->blocks[h].first,
+                                            .term = TERM_SUSPEND,
+                                            .suspend = SUSPEND_YIELD,
+                                            .cond = -1,
+                                            .loop = -1});
     for (int32_t b = 0; b < at; b++)
         for (int s = 0; s < c->blocks[b].nsucc; s++)
             if (c->blocks[b].succ[s] == h)
                 c->blocks[b].succ[s] = at;
-    set_succ(c->k, &c->blocks[at], 1, &h);
+    cfg_set_succ(c->k, &c->blocks[at], 1, &h);
 }
 
 /* A block of its own for what lanes do together, so that lanes can do what is before it while
@@ -640,17 +632,22 @@ static int32_t find_order(const struct cfg *c, int32_t *order, int32_t *position
 }
 
 /* Renumbers the blocks into the order and drops unreachable ones. */
-static void cfg_place(struct cfg *c)
+static void cfg_place(struct cfg *c, bool gates)
 {
     struct jkernel *k = c->k;
-    int32_t *order = xmalloc(sizeof *order * ((size_t)c->n + 1));
-    int32_t *position = xmalloc(sizeof *position * ((size_t)c->n + 1));
+    size_t most = 2 * (size_t)c->n + 1; /* each block may be a gate, and have a wait block */
+    int32_t *order = xmalloc(sizeof *order * most), *position = xmalloc(sizeof *position * most);
     k->nblocks = find_order(c, order, position);
+    if (gates) {
+        k->nblocks = gates_place(c, order, k->nblocks);
+        for (int32_t n = 0; n < k->nblocks; n++)
+            position[order[n]] = n;
+    }
     k->blocks = arena_alloc(&k->arena, sizeof *k->blocks * (size_t)k->nblocks);
     for (int32_t n = 0; n < k->nblocks; n++) {
         struct jblock *out = &k->blocks[n];
-        int32_t loop = c->loops.loop_of[order[n]];
         *out = c->blocks[order[n]];
+        int32_t loop = out->waits ? out->loop : c->loops.loop_of[order[n]];
         out->order = n;
         for (int s = 0; s < out->nsucc; s++)
             out->succ[s] = position[out->succ[s]];
@@ -743,10 +740,12 @@ bool pass_cfg(struct jkernel *k)
         }
     if (k->has_poll && c.n <= JIT_SPIN_YIELD_BLOCKS)
         split_joint(&c);
+    bool gates = gates_insert(&c);
     if (c.n != before)
         find_loops_again(&c, before);
-    cfg_place(&c);
-    free_loops(&c, c.n);
+    before = c.n;
+    cfg_place(&c, gates);
+    free_loops(&c, before);
     free(c.heads);
     return true;
 }

@@ -145,7 +145,7 @@ static bool lockstep_round(struct paths *w)
             changed |= forget(w, &k->instrs[blk->first + n], partial);
         if (blk->term == TERM_SUSPEND && blk->term_instr != NULL)
             changed |= forget(w, blk->term_instr, partial);
-        if (blk->cond >= 0 && !k->regs[blk->cond].same)
+        if (blk->term == TERM_GATE || (blk->cond >= 0 && !k->regs[blk->cond].same))
             changed |= mark_partial(w, b);
     }
     return changed;

@@ -91,7 +91,8 @@ void jit_find_spin_yields(struct jkernel *k)
         lead_to_joint(k, joint, loop, reach);
         poll->spin_yields = arena_alloc(&k->arena, bytes);
         for (int32_t b = 0; b < k->nblocks; b++)
-            if (b != loop && !bit_get(joint, b) && !leads_to(&k->blocks[b], reach, loop))
+            if (b != loop && !k->blocks[b].waits && !bit_get(joint, b) &&
+                !leads_to(&k->blocks[b], reach, loop))
                 bit_set(poll->spin_yields, b);
         free(reach);
     }

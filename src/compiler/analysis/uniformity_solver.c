@@ -178,7 +178,7 @@ bool pass_uniformity(struct jkernel *k)
             k->regs[r].uniformity = uniform;
     for (int32_t b = 0; b < k->nblocks; b++) {
         struct jblock *blk = &k->blocks[b];
-        blk->converged = bit_empty(blk->frontier, k->nblocks);
+        blk->converged = bit_empty(blk->frontier, k->nblocks) && !blk->waits;
     }
     find_remat(k);
     return true;

@@ -93,6 +93,13 @@ void pending_set_search(struct codegen *cg, int32_t first);
 /* The region is over: emits what these branch to. */
 void pending_set_emit_search(struct codegen *cg);
 
+/* ---- gates.c ---- */
+
+/* Where a gate begins: lanes that wait at it join those that have come. */
+void gate_collect(struct codegen *cg, const struct jblock *gate);
+/* i32: the active lanes that need none that is not active. */
+LLVMValueRef gate_ready_lanes(struct codegen *cg, const struct jblock *gate);
+
 /* ---- branch_conditions.c ---- */
 
 /* In converged copies: i1 of whether the branch that ends blk is taken by all lanes, and by none,

@@ -261,6 +261,26 @@ static LLVMValueRef converged_branch(struct codegen *cg, const struct jblock *bl
     return taken;
 }
 
+/* The active lanes go on at one of two successors. */
+static void diverge(struct codegen *cg, const struct jblock *blk, LLVMValueRef taken)
+{
+    LLVMValueRef other = LLVMBuildXor(cg->alu.b, mask_bits(cg), taken, "");
+    uint64_t *cand = candidates(cg);
+    add_pending(cg, cand, blk->succ[0], taken);
+    add_pending(cg, cand, blk->succ[1], other);
+    int32_t last = blk->succ[0] > blk->succ[1] ? blk->succ[0] : blk->succ[1];
+    flow_chain(cg, cand, last);
+    free(cand);
+}
+
+static void emit_gate(struct codegen *cg, const struct jblock *blk)
+{
+    if (cg->in_converged_copy || blk->converged)
+        flow_goto(cg, blk->succ[0]);
+    else
+        diverge(cg, blk, gate_ready_lanes(cg, blk));
+}
+
 static void emit_branch(struct codegen *cg, const struct jblock *blk)
 {
     LLVMBuilderRef b = cg->alu.b;
@@ -278,13 +298,7 @@ static void emit_branch(struct codegen *cg, const struct jblock *blk)
     LLVMValueRef taken = cg->in_converged_copy ? converged_branch(cg, blk) : NULL;
     taken =
         LLVMBuildAnd(b, taken != NULL ? taken : branch_condition_bits(cg, blk), mask_bits(cg), "");
-    LLVMValueRef other = LLVMBuildXor(b, mask_bits(cg), taken, "");
-    uint64_t *cand = candidates(cg);
-    add_pending(cg, cand, blk->succ[0], taken);
-    add_pending(cg, cand, blk->succ[1], other);
-    int32_t last = blk->succ[0] > blk->succ[1] ? blk->succ[0] : blk->succ[1];
-    flow_chain(cg, cand, last);
-    free(cand);
+    diverge(cg, blk, taken);
 }
 
 static void emit_switch(struct codegen *cg, const struct jblock *blk)
@@ -449,6 +463,8 @@ static bool emit_block(struct codegen *cg, int32_t index)
     cg->waiting = blk->converged || converged ? NULL : cg->flow->waiting_of[index];
     cg->mask = cg->mask_vec = NULL;
     if (!converged) {
+        if (blk->term == TERM_GATE)
+            gate_collect(cg, blk);
         take_mask(cg);
         if (blk->npred > 1 && !flow_enter_converged(cg, index, cg->mask)) {
             /* what follows serves warps that leave the converged copy within the block */
@@ -488,6 +504,7 @@ static bool emit_block(struct codegen *cg, int32_t index)
             break;
         case TERM_BRANCH: emit_branch(cg, blk); break;
         case TERM_SWITCH: emit_switch(cg, blk); break;
+        case TERM_GATE: emit_gate(cg, blk); break;
         case TERM_EXIT: emit_exit(cg, blk); break;
         default: emit_suspend(cg, blk); break;
         }
