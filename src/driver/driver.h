@@ -348,6 +348,9 @@ CUresult module_refuse(CUresult code, const struct diag *d, struct strbuf *log);
 /* The PTX of any image, parsed; NULL and both a code and a message when there is none. With a
  * module the message may say what was left out. */
 struct ptx_module *module_read(const void *image, size_t size, CUresult *code, struct diag *d);
+/* Defines what it calls by name of the device runtime library; NULL and a message: that does not
+ * fit. The module is consumed. (module/builtin.c) */
+struct ptx_module *module_link_builtin(struct ptx_module *m, struct diag *d);
 void module_unload(CUmodule m);
 CUresult module_function(CUmodule m, const char *name, CUfunction *out);
 void variant_free_cdp(struct variant *v); /* (launch/cdp.c) */

@@ -2,6 +2,7 @@
  * led through the linker's map. */
 #include "ptx/link.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,6 +131,56 @@ static struct ptx_call *copy_call(struct ptx_linker *l, const struct ptx_call *c
     return out;
 }
 
+/* A place for a result that a call does not take. */
+static struct ptx_operand unused_result(struct ptx_linker *l, struct ptx_func *caller,
+                                        const struct ptx_var *formal)
+{
+    char name[48];
+    struct ptx_var *v = arena_alloc(l->a, sizeof *v);
+    struct ptx_var **vars = arena_alloc(l->a, (size_t)(caller->nvars + 1) * sizeof *vars);
+    snprintf(name, sizeof name, "unused_result_%d", (int)caller->nvars);
+    *v = (struct ptx_var){.name = copy_string(l, name),
+                          .type = formal->type,
+                          .space = PTX_SPACE_PARAM,
+                          .vec = 1,
+                          .linkage = PTX_LINK_LOCAL,
+                          .size = formal->size,
+                          .align = formal->align,
+                          .scope = caller,
+                          .index = caller->nvars};
+    for (int32_t n = 0; n < caller->nvars; n++)
+        vars[n] = caller->vars[n];
+    vars[caller->nvars++] = v;
+    caller->vars = vars;
+    return (struct ptx_operand){.kind = PTX_OPR_SYM, .reg = -1, .var = v};
+}
+
+/* A call by a declaration with another result than the definition has: it takes what the definition
+ * gives, into a variable that is as large as that; what is not given has no value. */
+static void match_results(struct ptx_linker *l, struct ptx_func *caller, struct ptx_call *c)
+{
+    const struct ptx_func *to = c->func;
+    if (to == NULL)
+        return;
+    if (c->nrets > to->nrets)
+        c->nrets = to->nrets;
+    for (int32_t k = 0; k < c->nrets; k++) {
+        struct ptx_var *v = c->rets[k].kind == PTX_OPR_SYM ? c->rets[k].var : NULL;
+        if (v == NULL || v->size >= to->rets[k]->size)
+            continue;
+        v->size = to->rets[k]->size;
+        v->align = to->rets[k]->align;
+        v->type = to->rets[k]->type;
+    }
+    if (c->nrets == to->nrets)
+        return;
+    struct ptx_operand *rets = arena_alloc(l->a, (size_t)to->nrets * sizeof *rets);
+    for (int32_t k = 0; k < to->nrets; k++)
+        rets[k] = k < c->nrets ? c->rets[k] : unused_result(l, caller, to->rets[k]);
+    c->rets = rets;
+    c->nrets = to->nrets;
+}
+
 static struct ptx_targets *copy_targets(struct ptx_linker *l, const struct ptx_targets *t)
 {
     struct ptx_targets *out = copy_bytes(l, t, sizeof *t);
@@ -146,7 +197,7 @@ void ptx_copy_body(struct ptx_linker *l, const struct ptx_func *f, struct ptx_fu
         struct ptx_instr *i = &to->instrs[n];
         i->operands = copy_operands(l, i->operands, i->noperands);
         if (i->call != NULL)
-            i->call = copy_call(l, i->call);
+            match_results(l, to, i->call = copy_call(l, i->call));
         if (i->targets != NULL)
             i->targets = copy_targets(l, i->targets);
         if (i->loc_file != 0 || i->loc_line != 0)

@@ -68,6 +68,8 @@ static bool vars_agree(struct ptx_linker *l, const struct ptx_var *a, const stru
     return true;
 }
 
+static bool is_defined(const struct ptx_func *f) { return func_rank(f) != REFERENCE; }
+
 /* Have parameters of two declarations one size? Where a kernel of another module is launched, clang
  * declares it as a function, whose integers have at least 32 bits. */
 static bool params_agree(const struct ptx_func *a, const struct ptx_func *b, int32_t k)
@@ -77,12 +79,16 @@ static bool params_agree(const struct ptx_func *a, const struct ptx_func *b, int
            (b->is_entry && !a->is_entry && of_b < 4 && of_a == 4);
 }
 
+/* A declaration may name another result than the definition (copy.c makes its calls fit), as GPUs'
+ * linkers let it: nobody looks at a result of void, and a narrower one is a wider one's low part.
+ */
 static bool funcs_agree(struct ptx_linker *l, const struct ptx_func *a, const struct ptx_func *b)
 {
-    bool same = a->nparams == b->nparams && a->nrets == b->nrets;
+    bool both = is_defined(a) && is_defined(b), same = a->nparams == b->nparams;
     for (int32_t k = 0; same && k < a->nparams; k++)
         same = params_agree(a, b, k);
-    for (int32_t k = 0; same && k < a->nrets; k++)
+    same = same && (!both || a->nrets == b->nrets);
+    for (int32_t k = 0; both && same && k < a->nrets; k++)
         same = a->rets[k]->size == b->rets[k]->size;
     return same || diag_set(l->diag, 0, 0, "'%s' has different parameters in two modules", a->name);
 }

@@ -369,13 +369,15 @@ static bool resolve(struct ptx_parser *p, const struct ptx_ref *r)
 }
 
 /* Whether an argument has the size of its parameter, as far as it has one (a constant and _ have
- * none). Compilers pass integers of less than 32 bits as such, which kernels declare as they are.
+ * none). Compilers pass integers of less than 32 bits as such, which kernels declare as they are;
+ * linked code may take a result into a variable for a larger one (copy.c).
  */
 static bool argument_fits(const struct ptx_operand *o, const struct ptx_var *param,
-                          const struct ptx_func *f, bool to_kernel)
+                          const struct ptx_func *f, bool to_kernel, bool result)
 {
     if (o->kind == PTX_OPR_SYM && o->var != NULL)
         return param->unsized || o->var->size == param->size ||
+               (result && o->var->size > param->size) ||
                (to_kernel && o->var->size == 4 && param->size < 4);
     if (o->kind == PTX_OPR_REG)
         return (ptx_type_bits((enum ptx_type)f->regs[o->reg].type) + 7) / 8 <= param->size;
@@ -395,7 +397,7 @@ static bool check_list(struct ptx_parser *p, const struct ptx_func *f, const str
         return ptx_fail(p, &at, "call of '%s' gives %d %s, it has %d", callee->name, n,
                         rets ? "return values" : "arguments", want);
     for (int k = 0; k < n && k < want; k++)
-        if (!argument_fits(&ops[k], params[k], f, callee->is_entry))
+        if (!argument_fits(&ops[k], params[k], f, callee->is_entry, rets))
             return ptx_fail(p, &at, "call of '%s': %s %d differs in size from the declaration",
                             callee->name, rets ? "return value" : "argument", k + 1);
     return true;

@@ -2,7 +2,7 @@
  * random damage of several bytes. Built with the address and undefined-behaviour sanitizers; the
  * reader must answer, whatever the answer, and read nothing outside. */
 #include "check.h"
-#include "driver/module/fatbin.h"
+#include "container/fatbin.h"
 
 #include <lz4.h>
 #include <stdlib.h>

@@ -163,7 +163,7 @@ static void relocatable(void)
     CHECK_EQ_INT(size, strlen(image) + 1);
     check_loads(image, CUDA_SUCCESS, NULL);
     CHECK_CU(cuLinkAddData(s, CU_JIT_INPUT_CUBIN, one.bytes, one.size, "x", 0, NULL, NULL),
-             CUDA_ERROR_NOT_SUPPORTED);
+             CUDA_ERROR_INVALID_IMAGE);
     CHECK_CU(cuLinkAddData(s, CU_JIT_INPUT_PTX, "nonsense", 9, "the name", 0, NULL, NULL),
              CUDA_ERROR_INVALID_PTX);
     CHECK(strstr(weir_last_message(), "the name") != NULL);

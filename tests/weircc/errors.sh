@@ -25,7 +25,6 @@ bad "Value 'c++33' is not defined for option 'std'" -std=c++33 a.cu
 bad "Value 'foo' is not defined for option 'Werror'" -Werror=foo a.cu
 bad "Unsupported gpu architecture 'sm_1000'" -arch=sm_1000 a.cu
 bad "-arch option not specified" -code=sm_80 a.cu
-bad "'--cubin (-cubin)' is not supported" -cubin a.cu
 bad "not supported" -sanitize=memcheck a.cu
 bad "A single input file is required" -c a.cu b.cpp -o x.o
 bad "is the input file" -c a.cu -o a.cu

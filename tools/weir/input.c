@@ -1,6 +1,6 @@
 /* Finds the PTX in a file: see input.h. */
 #include "input.h"
-#include "driver/module/fatbin.h"
+#include "container/fatbin.h"
 
 #include <elf.h>
 #include <stdlib.h>

@@ -12,7 +12,8 @@
 static const char help[] =
     "usage: weir run [options] program [arguments]\n"
     "\n"
-    "Runs a CUDA program with Weir's libcuda.so.1 and libcudart in front of any others.\n"
+    "Runs a CUDA program with Weir's libcuda.so.1 and libcudart in front of any others,\n"
+    "and with Weir's ptxas and nvcc in front of any others on the PATH.\n"
     "\n"
     "  --workers N     threads that run kernels (as WEIR_WORKERS=N)\n"
     "  --check=memory  finds accesses of kernels outside of allocations and to freed memory, and\n"
@@ -46,6 +47,16 @@ static int prepend_library_path(void)
     setenv("LD_LIBRARY_PATH", path, 1);
     free(path);
     return EXIT_OK;
+}
+
+/* The toolkit's programs, ptxas first of all, for clients that call them. */
+static void prepend_path(void)
+{
+    const char *before = getenv("PATH");
+    char *path = xprintf("%s/weir/cuda/bin%s%s", weir_library_directory(),
+                         before != NULL ? ":" : "", before != NULL ? before : "");
+    setenv("PATH", path, 1);
+    free(path);
 }
 
 /* Checks the number here: the program would only say that there is no device. */
@@ -129,6 +140,7 @@ int weir_run(int argc, char **argv)
     if (status != EXIT_OK)
         return status;
     set_nvtx();
+    prepend_path();
     execvp(argv[i], argv + i);
     int reason = errno;
     weir_failed("run", "cannot run %s: %s", argv[i], strerror(reason));

@@ -100,6 +100,7 @@ static enum phase choose_phase(const struct cmdline *c)
         {OPT_preprocess, PHASE_PREPROCESS},
         {OPT_fdevice_syntax_only, PHASE_SYNTAX},
         {OPT_fatbin, PHASE_FATBIN},
+        {OPT_cubin, PHASE_CUBIN},
         {OPT_ptx, PHASE_PTX},
         {OPT_device_link, PHASE_DLINK},
         {OPT_device_c, PHASE_COMPILE},
@@ -159,9 +160,11 @@ static void name_outputs(struct driver *dr, struct job *job)
     const char *wish = c->value[OPT_output_file];
     const char *suffix = p->phase == PHASE_PTX      ? ".ptx"
                          : p->phase == PHASE_FATBIN ? ".fatbin"
+                         : p->phase == PHASE_CUBIN  ? ".cubin"
                                                     : ".o";
     char *by_input = in_output_directory(dr, stem_of(job->name), suffix);
-    bool one_each = p->phase == PHASE_COMPILE || p->phase == PHASE_PTX || p->phase == PHASE_FATBIN;
+    bool one_each = p->phase == PHASE_COMPILE || p->phase == PHASE_PTX ||
+                    p->phase == PHASE_FATBIN || p->phase == PHASE_CUBIN;
     if (one_each)
         job->output = wish != NULL ? xstrdup(wish) : by_input;
     else if (p->phase == PHASE_PREPROCESS && wish != NULL)
@@ -250,14 +253,15 @@ static bool takes(enum phase phase, bool rdc, enum input_kind kind, bool *job)
     case INPUT_OBJECT: return true; /* nothing is left to do for it before linking, as with nvcc */
     case INPUT_FATBIN: return *job = phase == PHASE_DLINK || (phase == PHASE_COMPILE && rdc);
     case INPUT_PTX:
-        return *job =
-                   phase == PHASE_DLINK || phase == PHASE_FATBIN || (phase == PHASE_COMPILE && rdc);
+        return *job = phase == PHASE_DLINK || phase == PHASE_FATBIN || phase == PHASE_CUBIN ||
+                      (phase == PHASE_COMPILE && rdc);
     case INPUT_CUDA: *job = true; return true;
     case INPUT_C_PREPROCESSED:
     case INPUT_CXX_PREPROCESSED: *job = is_linking(phase) || phase == PHASE_COMPILE; return true;
     case INPUT_C:
     case INPUT_CXX: /* device-only phases have nothing to take from them */
-        *job = phase != PHASE_PTX && phase != PHASE_FATBIN && phase != PHASE_SYNTAX;
+        *job = phase != PHASE_PTX && phase != PHASE_FATBIN && phase != PHASE_CUBIN &&
+               phase != PHASE_SYNTAX;
         return true;
     }
     return false;

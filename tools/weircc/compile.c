@@ -443,13 +443,20 @@ static int cuda_object(struct compilation *c, const char *object)
     return status != 0 ? status : join_managed(c, object);
 }
 
-static int cuda_fatbin(struct compilation *c)
+/* Device code in the container that the phase asks for. */
+static int make_output(struct compilation *c, const char *ptx)
+{
+    return c->dr->build.phase == PHASE_CUBIN ? step_run(c->dr, STEP_CUBIN, ptx, c->job->output)
+                                             : make_fatbin(c->dr, ptx, c->job->output);
+}
+
+static int cuda_container(struct compilation *c)
 {
     char *ptx = intermediate(c->dr, c->job->input, ".ptx");
     if (ptx == NULL)
         return 1;
     int status = device_pass(c, ptx);
-    return status != 0 ? status : make_fatbin(c->dr, ptx, c->job->output);
+    return status != 0 ? status : make_output(c, ptx);
 }
 
 /* The preprocessed source as the device pass reads it. */
@@ -486,7 +493,8 @@ static int compile_cuda(struct compilation *c, const char *object)
     case PHASE_DEPENDENCIES: return cuda_dependencies(c);
     case PHASE_SYNTAX: return device_pass(c, NULL);
     case PHASE_PTX: return device_pass(c, c->job->output);
-    case PHASE_FATBIN: return cuda_fatbin(c);
+    case PHASE_FATBIN:
+    case PHASE_CUBIN: return cuda_container(c);
     case PHASE_COMPILE:
     case PHASE_LINK:
     case PHASE_LIB:
@@ -518,8 +526,8 @@ static int compile_device_code(struct compilation *c, const char *object)
 {
     struct driver *dr = c->dr;
     const char *input = c->job->input;
-    if (dr->build.phase == PHASE_FATBIN)
-        return make_fatbin(dr, input, c->job->output);
+    if (dr->build.phase == PHASE_FATBIN || dr->build.phase == PHASE_CUBIN)
+        return make_output(c, input);
     if (c->job->kind == INPUT_FATBIN)
         return wrap_device_code(dr, input, object);
     char *fatbin = intermediate(dr, input, ".fatbin");

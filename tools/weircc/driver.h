@@ -21,6 +21,7 @@ enum phase {
     PHASE_COMPILE,      /* objects */
     PHASE_PTX,          /* device code only */
     PHASE_FATBIN,       /* the same in its container */
+    PHASE_CUBIN,        /* the same in the one that stands for machine code */
     PHASE_SYNTAX,       /* device code, checked only */
     PHASE_PREPROCESS,   /* source text */
     PHASE_DEPENDENCIES, /* rules for make */

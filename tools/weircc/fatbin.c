@@ -1,6 +1,8 @@
 /* Writing fat binaries; see fatbin.h. */
 #include "fatbin.h"
 
+#include "container/container.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stddef.h>
@@ -103,22 +105,46 @@ static bool write_whole(const char *path, const struct strbuf *content, struct d
     return ok;
 }
 
+/* The text of a PTX file and its head. NULL and a message when it is none. */
+static char *read_ptx(const char *path, size_t *size, struct ptx_head *head, struct diag *d)
+{
+    char *ptx = file_read(path, size, d);
+    if (ptx == NULL)
+        return NULL;
+    while (*size > 0 && ptx[*size - 1] == '\0')
+        --*size;
+    struct diag why = {0};
+    if (strlen(ptx) < *size || !ptx_read_head(ptx, head, &why)) {
+        diag_set(d, 0, 0, "'%s' is not PTX: %s", path,
+                 why.text[0] != '\0' ? why.text : "it holds binary data");
+        free(ptx);
+        return NULL;
+    }
+    return ptx;
+}
+
+bool cubin_write(const char *ptx_path, const char *out_path, struct diag *d)
+{
+    size_t size;
+    struct ptx_head head = {0};
+    char *ptx = read_ptx(ptx_path, &size, &head, d);
+    if (ptx == NULL)
+        return false;
+    struct strbuf out = {0};
+    container_write(ptx, size, (unsigned)head.arch, false, &out);
+    bool ok = write_whole(out_path, &out, d);
+    sb_free(&out);
+    free(ptx);
+    return ok;
+}
+
 bool fatbin_write(const char *ptx_path, const char *out_path, struct diag *d)
 {
     size_t size;
-    char *ptx = file_read(ptx_path, &size, d);
+    struct ptx_head head = {0};
+    char *ptx = read_ptx(ptx_path, &size, &head, d);
     if (ptx == NULL)
         return false;
-    while (size > 0 && ptx[size - 1] == '\0')
-        size--;
-    struct ptx_head head = {0};
-    struct diag why = {0};
-    if (strlen(ptx) < size || !ptx_read_head(ptx, &head, &why)) {
-        diag_set(d, 0, 0, "'%s' is not PTX: %s", ptx_path,
-                 why.text[0] != '\0' ? why.text : "it holds binary data");
-        free(ptx);
-        return false;
-    }
     size_t padded = (size + 1 + 7) & ~(size_t)7;
     struct fatbin_entry entry = {
         .kind = KIND_PTX,

@@ -28,6 +28,9 @@ bool ptx_read_head(const char *text, struct ptx_head *head, struct diag *d);
 /* Reads the PTX file and writes the container, whole or not at all. */
 bool fatbin_write(const char *ptx_path, const char *out_path, struct diag *d);
 
+/* The same for an ELF file that stands for a cubin (src/container/container.h). */
+bool cubin_write(const char *ptx_path, const char *out_path, struct diag *d);
+
 /* The PTX in a container, ended by a NUL, on the heap. NULL and a message that tells what to do
  * when there is none or it is compressed. */
 char *fatbin_read_ptx(const char *path, struct diag *d);

@@ -20,6 +20,7 @@ static const struct {
     bool (*run)(const char *first, const char *second, struct diag *d);
 } steps[] = {
     [STEP_FATBIN] = {"fatbin", 2, fatbin_write},
+    [STEP_CUBIN] = {"cubin", 2, cubin_write},
     [STEP_DEVICE_SYMBOLS] = {"device-symbols", 2, rdc_asm_write},
     [STEP_BOOLS] = {"bools", 1, rewrite_bools},
 };

@@ -9,6 +9,7 @@
 
 enum step {
     STEP_FATBIN,         /* PTX, fat binary: writes the container */
+    STEP_CUBIN,          /* PTX, container: the same for the one that stands for a cubin */
     STEP_DEVICE_SYMBOLS, /* fat binary, assembler text: writes what puts it into an object */
     STEP_BOOLS,          /* LLVM text: rewrites it in place (bools.h) */
 };

@@ -1,19 +1,18 @@
-/* link: cuLink*: PTX and fat binaries of relocatable device code become one module. What comes out
- * is PTX text again: the one format that everything here loads. */
+/* link: cuLink*: PTX, and whatever PTX of relocatable device code comes in (container/container.h),
+ * become one module. What comes out is PTX text again: the one format that everything here loads.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/reserve.h"
+#include "container/container.h"
 #include "driver/driver.h"
 #include "driver/objects.h"
 
 enum { TAG_LINK = 0x574c4e4b };
 struct CUlinkState_st {
     uint32_t tag;
-    struct {
-        struct ptx_module **items;
-        size_t count, cap;
-    } units;
+    struct container_units units;
     struct strbuf image; /* what came out */
     /* the options are the caller's until the state is destroyed: logs are written at the end */
     struct jit_request request;
@@ -67,21 +66,35 @@ WEIR_API CUresult cuLinkAddData_v2(CUlinkState s, CUjitInputType type, void *dat
     if (data == NULL || size == 0 || (unsigned)type >= CU_JIT_NUM_INPUT_TYPES ||
         (count > 0 && (options == NULL || values == NULL)))
         return CUDA_ERROR_INVALID_VALUE;
-    if (type != CU_JIT_INPUT_PTX && type != CU_JIT_INPUT_FATBINARY)
-        return driver_error(CUDA_ERROR_NOT_SUPPORTED,
-                            "cuLinkAddData: %s: only PTX and fat binaries can be linked",
+    if (type == CU_JIT_INPUT_NVVM)
+        return driver_error(CUDA_ERROR_NOT_SUPPORTED, "cuLinkAddData: %s: LTO-IR is not supported",
                             name != NULL ? name : "input");
-    struct ptx_module *unit = module_read(data, size, &r, &d);
-    if (unit == NULL) {
-        struct diag named = d;
-        if (name != NULL) {
-            named = (struct diag){.line = d.line};
-            diag_set(&named, d.line, 0, "%s: %s", name, d.text);
-        }
-        return link_answer(s, r, &named);
+    if (type == CU_JIT_INPUT_CUBIN && !container_is_elf(data, size)) {
+        diag_set(&d, 0, 0, "%s: it is no ELF file, as what stands for machine code is",
+                 name != NULL ? name : "input");
+        return link_answer(s, CUDA_ERROR_INVALID_IMAGE, &d);
     }
-    vec_push(&s->units, unit);
-    return CUDA_SUCCESS;
+    switch (container_read(data, size, DEVICE_SM, &s->units, &d)) {
+    case CONTAINER_OK: return CUDA_SUCCESS;
+    case CONTAINER_NO_CODE:
+        if (type == CU_JIT_INPUT_LIBRARY)
+            return CUDA_SUCCESS;
+        r = CUDA_ERROR_INVALID_IMAGE;
+        break;
+    case CONTAINER_NO_PTX: /* what a vendor's library would have defined may be built in here */
+        if (type == CU_JIT_INPUT_LIBRARY)
+            return CUDA_SUCCESS;
+        r = CUDA_ERROR_NO_BINARY_FOR_GPU;
+        break;
+    case CONTAINER_BAD_PTX: r = CUDA_ERROR_INVALID_PTX; break;
+    default: r = CUDA_ERROR_INVALID_IMAGE; break;
+    }
+    struct diag named = d;
+    if (name != NULL) {
+        named = (struct diag){.line = d.line, .out_of_memory = d.out_of_memory};
+        diag_set(&named, d.line, 0, "%s: %s", name, d.text);
+    }
+    return link_answer(s, r, &named);
 }
 
 WEIR_API CUresult cuLinkAddFile_v2(CUlinkState s, CUjitInputType type, const char *path,
@@ -140,9 +153,7 @@ WEIR_API CUresult cuLinkDestroy(CUlinkState s)
     CU_TRY(driver_initialized());
     if (!handle_live(s, TAG_LINK))
         return CUDA_ERROR_INVALID_HANDLE;
-    for (size_t n = 0; n < s->units.count; n++)
-        ptx_free(s->units.items[n]);
-    free(s->units.items);
+    container_free(&s->units);
     sb_free(&s->image);
     handle_free(s);
     return CUDA_SUCCESS;

@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "base/list.h"
+#include "container/container.h"
+#include "container/fatbin.h"
 #include "driver/launch/cdp.h"
-#include "driver/module/fatbin.h"
 #include "driver/objects.h"
 #include "loader/loader.h"
 
@@ -137,7 +138,13 @@ static struct ptx_module *read_image(const void *image, size_t size, CUresult *c
         free(text);
         return ptx;
     }
-    if (image != NULL && strncmp(image, "\177ELF", 4) == 0) {
+    if (image != NULL && container_is_elf(image, size)) {
+        size_t bytes;
+        const char *ptx = container_find_ptx(image, size, &bytes, d);
+        if (ptx != NULL)
+            return parse(ptx, bytes, code, d);
+        if (d->text[0] != '\0')
+            return NULL;
         *code = CUDA_ERROR_NO_BINARY_FOR_GPU;
         diag_set(d, 0, 0,
                  "this is machine code for a GPU: rebuild as PTX, e.g. -ptx or -gencode "
@@ -151,6 +158,11 @@ static struct ptx_module *read_image(const void *image, size_t size, CUresult *c
 struct ptx_module *module_read(const void *image, size_t size, CUresult *code, struct diag *d)
 {
     struct ptx_module *ptx = read_image(image, size, code, d);
+    if (ptx != NULL) {
+        ptx = module_link_builtin(ptx, d);
+        if (ptx == NULL)
+            *code = CUDA_ERROR_INVALID_PTX;
+    }
     if (ptx == NULL && d->out_of_memory)
         *code = CUDA_ERROR_OUT_OF_MEMORY;
     return ptx;

@@ -1,6 +1,6 @@
 /* fatbin: see fatbin.h. The format as read off the compilers' output: a 16-byte header, then
  * entries, each with a header of its own that says what the payload is and how it is packed. */
-#include "driver/module/fatbin.h"
+#include "container/fatbin.h"
 
 #include <lz4.h>
 #include <stdlib.h>

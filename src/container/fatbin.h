@@ -4,8 +4,8 @@
  * A fat binary embedded in a program carries no outer length: its header says how long it is, so
  * the reader trusts that one number only when told so (the loader of a running program has no
  * other); tools that read files give the real end. */
-#ifndef WEIR_DRIVER_MODULE_FATBIN_H
-#define WEIR_DRIVER_MODULE_FATBIN_H
+#ifndef WEIR_CONTAINER_FATBIN_H
+#define WEIR_CONTAINER_FATBIN_H
 
 #include "base/base.h"
 
