@@ -256,6 +256,8 @@ uint64_t stream_enqueue(struct device_stream *s, struct command *c)
     depend_by_default_stream(s, c);
     uint64_t count = atomic_load_explicit(&s->enqueued, memory_order_relaxed) + 1;
     c->count = count;
+    if (observed())
+        observed_enqueue(c); /* before anyone finds the command and begins it */
     bool first = !s->active;
     if (first) {
         s->head = s->current = c;
@@ -269,8 +271,6 @@ uint64_t stream_enqueue(struct device_stream *s, struct command *c)
     }
     s->tail = c;
     atomic_store_explicit(&s->enqueued, count, memory_order_seq_cst);
-    if (observed())
-        observed_enqueue(c);
     pthread_mutex_unlock(&s->lock);
     if (first && command_ready(c))
         sched_push(s);
