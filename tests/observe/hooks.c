@@ -129,9 +129,11 @@ static struct grid_kernel spin = {.run = spin_block, .name = "spin", .can_suspen
 static struct told *last_of(const struct device_stream *s)
 {
     struct told *last = NULL;
+    pthread_mutex_lock(&lock);
     for (uint32_t i = 0; i < told_count; i++)
         if (told[i].work.id.stream == device_stream_observed_id(s) && told[i].work.id.node == 0)
             last = &told[i];
+    pthread_mutex_unlock(&lock);
     return last;
 }
 
