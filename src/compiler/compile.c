@@ -402,11 +402,11 @@ static const char *const SINK_PIPELINE = "function(mem2reg,simplifycfg)";
 /* After prefetch_insert: the prefetch distance is computed once. */
 static const char *const PREFETCH_PIPELINE = "function(early-cse,loop-mssa(licm))";
 enum {
-    LARGE_INSTRUCTIONS = 60000, /* as emitted */
-    BASELINE_INSTRUCTIONS =
-        4500, /* as emitted: from here on optimized code may take more than half a second */
-    OSR_INSTRUCTIONS =
-        7000, /* and from here on it can be entered, which costs kernels in lockstep */
+    /* As emitted: from here on ... */
+    BASELINE_INSTRUCTIONS = 3500, /* optimized code may take more than half a second */
+    OSR_INSTRUCTIONS = 7000,      /* it can be entered, which costs kernels in lockstep */
+    MEDIUM_INSTRUCTIONS = 8000,   /* baseline code takes the cheaper passes */
+    LARGE_INSTRUCTIONS = 60000,   /* most passes take too long */
 };
 
 /* Instructions of the module. */
@@ -584,11 +584,19 @@ static bool verify(struct session *s, struct diag *d)
     return !bad;
 }
 
+static const char *baseline_passes(const struct session *s)
+{
+    if (is_large(s))
+        return BASELINE_LARGE_PASSES;
+    return count_instructions(s->cg.alu.module) > MEDIUM_INSTRUCTIONS ? BASELINE_MEDIUM_PASSES
+                                                                      : BASELINE_PASSES;
+}
+
 static bool compile_optimize(struct session *s, struct diag *d)
 {
     bool large = is_large(s);
     if (s->baseline) {
-        if (!run_passes(s, large ? BASELINE_LARGE_PASSES : BASELINE_PASSES, d))
+        if (!run_passes(s, baseline_passes(s), d))
             return false;
         baseline_prepare(s->cg.alu.module);
         if (!large && !run_passes(s, BASELINE_SECOND_PASSES, d))

@@ -42,7 +42,7 @@ unsigned baseline_lanes(LLVMTypeRef t)
         LLVMGetIntTypeWidth(LLVMGetElementType(t)) != 1)
         return 0;
     unsigned n = LLVMGetVectorSize(t);
-    return n == 8 || n == 16 || n == 32 || n == 64 ? n : 0;
+    return n == 2 || n == 4 || n == 8 || n == 16 || n == 32 || n == 64 ? n : 0;
 }
 
 /* A vector that is kept in memory. */
@@ -67,7 +67,35 @@ bool baseline_in_memory(LLVMTypeRef t)
 
 LLVMTypeRef baseline_bits_type(const struct baseline *q, LLVMTypeRef mask)
 {
+    unsigned n = baseline_lanes(mask);
+    return LLVMIntTypeInContext(q->ctx, n < 8 ? 8 : n);
+}
+
+/* An integer of as many bits as the mask has lanes. */
+static LLVMTypeRef exact_type(const struct baseline *q, LLVMTypeRef mask)
+{
     return LLVMIntTypeInContext(q->ctx, baseline_lanes(mask));
+}
+
+static LLVMValueRef widened(const struct baseline *q, LLVMBuilderRef b, LLVMValueRef exact)
+{
+    return LLVMGetIntTypeWidth(LLVMTypeOf(exact)) < 8
+               ? LLVMBuildZExt(b, exact, LLVMIntTypeInContext(q->ctx, 8), "")
+               : exact;
+}
+
+LLVMValueRef baseline_bits(const struct baseline *q, LLVMBuilderRef b, LLVMValueRef mask)
+{
+    return widened(q, b, LLVMBuildBitCast(b, mask, exact_type(q, LLVMTypeOf(mask)), ""));
+}
+
+LLVMValueRef baseline_mask(const struct baseline *q, LLVMBuilderRef b, LLVMValueRef bits,
+                           LLVMTypeRef t)
+{
+    LLVMTypeRef exact = exact_type(q, t);
+    if (LLVMTypeOf(bits) != exact)
+        bits = LLVMBuildTrunc(b, bits, exact, "");
+    return LLVMBuildBitCast(b, bits, t, "");
 }
 
 /* The variable that a load or store accesses as a whole; NULL: none. */
@@ -193,7 +221,7 @@ static void known_bits(struct fact *f, LLVMValueRef bits)
     f->done = true;
 }
 
-/* A constant mask as an integer; LLVM would leave the cast to run time. */
+/* A constant mask as an integer; LLVM would leave the cast to run time. NULL: it is not known. */
 static LLVMValueRef constant_bits(const struct baseline *q, LLVMValueRef mask)
 {
     unsigned n = baseline_lanes(LLVMTypeOf(mask));
@@ -202,7 +230,7 @@ static LLVMValueRef constant_bits(const struct baseline *q, LLVMValueRef mask)
     for (unsigned k = 0; k < n; k++) {
         LLVMValueRef lane = LLVMGetAggregateElement(mask, k);
         if (lane == NULL || !(LLVMIsAConstantInt(lane) != NULL || LLVMIsUndef(lane)))
-            return LLVMConstBitCast(mask, t);
+            return n < 8 ? NULL : LLVMConstBitCast(mask, t);
         if (LLVMIsAConstantInt(lane) != NULL)
             bits |= (uint64_t)LLVMConstIntGetZExtValue(lane) << k;
     }
@@ -233,7 +261,7 @@ static bool transform_mask(struct baseline *q, struct fact *f)
     if (op == LLVMBitCast && baseline_lanes(LLVMTypeOf(LLVMGetOperand(i, 0))) != 0 &&
         LLVMGetTypeKind(t) == LLVMIntegerTypeKind &&
         (a = mask_as_integer(q, LLVMGetOperand(i, 0))) != NULL) {
-        LLVMReplaceAllUsesWith(i, a);
+        LLVMReplaceAllUsesWith(i, LLVMTypeOf(a) == t ? a : LLVMBuildTrunc(q->b, a, t, ""));
         f->done = true;
         return true;
     }
@@ -248,7 +276,7 @@ static bool transform_mask(struct baseline *q, struct fact *f)
     case LLVMBitCast:
         if (LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(i, 0))) != LLVMIntegerTypeKind)
             return false;
-        known_bits(f, LLVMGetOperand(i, 0));
+        known_bits(f, widened(q, q->b, LLVMGetOperand(i, 0)));
         return true;
     case LLVMAnd:
     case LLVMOr:
@@ -282,7 +310,7 @@ static void keep_instruction(struct baseline *q, struct fact *f)
         LLVMValueRef v = LLVMGetOperand(i, (unsigned)k);
         const struct fact *o = baseline_fact(q, v);
         if (o != NULL && o->bits != NULL && baseline_lanes(LLVMTypeOf(v)) != 0)
-            v = LLVMBuildBitCast(q->b, o->bits, LLVMTypeOf(v), "");
+            v = baseline_mask(q, q->b, o->bits, LLVMTypeOf(v));
         else if (o != NULL && o->memory != NULL)
             v = baseline_load(q->b, LLVMTypeOf(v), o->memory);
         else
@@ -298,7 +326,7 @@ static void keep_instruction(struct baseline *q, struct fact *f)
     if (baseline_in_memory(t))
         LLVMSetAlignment(LLVMBuildStore(q->b, i, f->memory), 1);
     else
-        f->bits = LLVMBuildBitCast(q->b, i, baseline_bits_type(q, t), "");
+        f->bits = baseline_bits(q, q->b, i);
 }
 
 static void call_operation(struct baseline *q, struct fact *f, const struct operation *o)

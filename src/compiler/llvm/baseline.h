@@ -5,13 +5,15 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
 
-/* Passes, in this order: BASELINE_PASSES, or BASELINE_LARGE_PASSES for kernels above a size, for
- * which those take more than linear time; baseline_prepare; BASELINE_SECOND_PASSES, not for large
- * kernels; baseline_demote; baseline_calls. In large kernels, registers stay the variables that
- * they are when they are emitted. */
+/* Passes, in this order: BASELINE_PASSES, or BASELINE_MEDIUM_PASSES for kernels above a size, for
+ * which those take nearly as long as all that comes after, or BASELINE_LARGE_PASSES above another,
+ * from which on these, too, take more than linear time; baseline_prepare; BASELINE_SECOND_PASSES,
+ * not for large kernels; baseline_demote; baseline_calls. In large kernels, registers stay the
+ * variables that they are when they are emitted. */
 #define BASELINE_PASSES                                                                            \
     "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"                 \
     "early-cse<memssa>,adce,simplifycfg)"
+#define BASELINE_MEDIUM_PASSES "function(sroa,instsimplify,simplifycfg,early-cse,adce,simplifycfg)"
 #define BASELINE_LARGE_PASSES  "function(instsimplify)"
 #define BASELINE_SECOND_PASSES "function(adce)"
 

@@ -338,7 +338,7 @@ static LLVMValueRef make_function(struct baseline *q, const struct operation *o,
         if (o->how[k] == GIVEN_MEMORY)
             v[k] = baseline_load(q->body, o->t[k], v[k]);
         else if (o->how[k] == GIVEN_BITS)
-            v[k] = LLVMBuildBitCast(q->body, v[k], o->t[k], "");
+            v[k] = baseline_mask(q, q->body, v[k], o->t[k]);
         else if (o->how[k] == GIVEN_SPLAT)
             v[k] = splat_value(q, v[k], o->t[k]);
     }
@@ -348,9 +348,7 @@ static LLVMValueRef make_function(struct baseline *q, const struct operation *o,
     if (r == NULL || baseline_in_memory(o->type))
         LLVMBuildRetVoid(q->body);
     else
-        LLVMBuildRet(q->body, baseline_lanes(o->type)
-                                  ? LLVMBuildBitCast(q->body, r, baseline_bits_type(q, o->type), "")
-                                  : r);
+        LLVMBuildRet(q->body, baseline_lanes(o->type) ? baseline_bits(q, q->body, r) : r);
     return fn;
 }
 

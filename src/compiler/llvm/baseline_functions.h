@@ -83,7 +83,12 @@ struct fact *baseline_fact(const struct baseline *q, LLVMValueRef v);
 unsigned baseline_lanes(LLVMTypeRef t);
 /* A vector that is kept in memory. */
 bool baseline_in_memory(LLVMTypeRef t);
+/* The integer that stands for a mask: a bit for each lane; at least 8 wide, with zeros above. */
 LLVMTypeRef baseline_bits_type(const struct baseline *q, LLVMTypeRef mask);
+LLVMValueRef baseline_bits(const struct baseline *q, LLVMBuilderRef b, LLVMValueRef mask);
+/* And back. */
+LLVMValueRef baseline_mask(const struct baseline *q, LLVMBuilderRef b, LLVMValueRef bits,
+                           LLVMTypeRef t);
 
 /* ---- baseline_functions.c ---- */
 
