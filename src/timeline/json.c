@@ -13,6 +13,7 @@ enum {
     NAME_MAX_BYTES = 400,
     STREAM_BUCKETS = 256,
     RECORDING_BUCKETS = 1 << 14,
+    FUNCTION_BUCKETS = 1024,
     TRACK_LANES = 1 << 16
 };
 
@@ -40,6 +41,34 @@ static void add(struct event *e, const char *fmt, ...)
         e->used += (size_t)n;
 }
 
+/* Most of a trace is text that is known and numbers, for which printf takes too long. */
+#define LIT(e, text) lit((e), (text), sizeof(text) - 1)
+static inline void lit(struct event *e, const char *text, size_t n)
+{
+    memcpy(e->text + e->used, text, n);
+    e->used += n;
+}
+
+static void number(struct event *e, uint64_t n)
+{
+    char digits[20];
+    size_t at = sizeof digits;
+    do
+        digits[--at] = (char)('0' + n % 10);
+    while ((n /= 10) > 0);
+    lit(e, digits + at, sizeof digits - at);
+}
+
+/* Nanoseconds as microseconds: three decimals. */
+static void micros(struct event *e, uint64_t ns)
+{
+    unsigned part = (unsigned)(ns % 1000);
+    char decimals[4] = {'.', (char)('0' + part / 100), (char)('0' + part / 10 % 10),
+                        (char)('0' + part % 10)};
+    number(e, ns / 1000);
+    lit(e, decimals, sizeof decimals);
+}
+
 /* The inside of a string, cut if it is long. */
 static void add_text(struct event *e, const char *text)
 {
@@ -59,6 +88,9 @@ static void add_text(struct event *e, const char *text)
     e->text[e->used] = '\0';
 }
 
+/* Text that add_text has made. */
+static void add_made(struct event *e, const char *text) { lit(e, text, strlen(text)); }
+
 static void put(const struct event *e) { file_event(e->text, e->used); }
 
 /* ---- tracks ---- */
@@ -66,6 +98,14 @@ static void put(const struct event *e) { file_event(e->text, e->used); }
 struct track {
     uint64_t pid, tid;
 };
+
+static void where(struct event *e, struct track t)
+{
+    LIT(e, ",\"pid\":");
+    number(e, t.pid);
+    LIT(e, ",\"tid\":");
+    number(e, t.tid);
+}
 
 /* A stream, the tracks beneath it that have names, and the last work that was seen of it. */
 struct stream {
@@ -223,12 +263,16 @@ static void recording_add(const struct observe_id *id, struct track t, uint64_t 
 static void put_flow(char phase, uint64_t id, struct track t, uint64_t at)
 {
     struct event e = {.used = 0};
-    add(&e,
-        "{\"name\":\"waited for\",\"cat\":\"order\",\"ph\":\"%c\",%s\"id\":%llu,\"ts\":%llu.%03llu,"
-        "\"pid\":%llu,\"tid\":%llu}",
-        phase, phase == 'f' ? "\"bp\":\"e\"," : "", (unsigned long long)id,
-        (unsigned long long)(at / 1000), (unsigned long long)(at % 1000), (unsigned long long)t.pid,
-        (unsigned long long)t.tid);
+    LIT(&e, "{\"name\":\"waited for\",\"cat\":\"order\",\"ph\":\"");
+    lit(&e, &phase, 1);
+    if (phase == 'f')
+        LIT(&e, "\",\"bp\":\"e");
+    LIT(&e, "\",\"id\":");
+    number(&e, id);
+    LIT(&e, ",\"ts\":");
+    micros(&e, at);
+    where(&e, t);
+    LIT(&e, "}");
     put(&e);
 }
 
@@ -273,18 +317,25 @@ static void arrow_add(const struct observe_id *from, struct track to, const stru
 
 /* ---- slices ---- */
 
-/* The name as far as its parameters: "void f<int>(int*)" is f<int>. */
-static void add_function(struct event *e, const char *name)
+/* Names of a kernel, ready to be put in: as a person says it, and in full. */
+struct function {
+    struct function *next;
+    const char *name; /* there is one of each text */
+    char *brief, *full;
+};
+static struct function *functions[FUNCTION_BUCKETS];
+
+/* As far as its parameters: "void f<int>(int*)" is f<int>. */
+static void add_brief(struct event *e, const char *text)
 {
-    const char *text = name_for_people(name), *begin = text, *end = text + strlen(text);
+    const char *begin = text, *end = text + strlen(text);
     int angles = 0;
     for (const char *c = text; *c != '\0'; c++) {
-        bool nameless = strncmp(c, "(anonymous namespace)", 21) == 0;
         if (*c == '<')
             angles++;
         else if (*c == '>')
             angles--;
-        else if (nameless)
+        else if (strncmp(c, "(anonymous namespace)", 21) == 0)
             c += 20;
         else if (*c == ' ' && angles == 0)
             begin = c + 1;
@@ -296,6 +347,26 @@ static void add_function(struct event *e, const char *name)
     char part[NAME_MAX_BYTES];
     snprintf(part, sizeof part, "%.*s", (int)(end > begin ? end - begin : 0), begin);
     add_text(e, part);
+}
+
+static const struct function *function_find(const char *name)
+{
+    struct function **bucket = &functions[(uintptr_t)name / 16 % FUNCTION_BUCKETS];
+    for (struct function *f = *bucket; f != NULL; f = f->next)
+        if (f->name == name)
+            return f;
+    struct function *f = xmalloc(sizeof *f);
+    const char *text = name_for_people(name);
+    struct event brief = {.used = 0}, full = {.used = 0};
+    add_brief(&brief, text);
+    add_text(&full, text);
+    *f = (struct function){*bucket, name, xstrdup(brief.text), xstrdup(full.text)};
+    return *bucket = f;
+}
+
+static void add_function(struct event *e, const char *name)
+{
+    add_made(e, function_find(name)->brief);
 }
 
 static const char *side_name(unsigned kind)
@@ -340,24 +411,26 @@ static void add_work_name(struct event *e, const struct record *r)
     }
 }
 
-static void begin_slice(struct event *e) { add(e, "{\"name\":\""); }
+static void begin_slice(struct event *e) { LIT(e, "{\"name\":\""); }
 
 static void end_name(struct event *e, const char *category, const struct record *r, struct track t)
 {
     uint64_t ns = r->end > r->begin ? r->end - r->begin : 0;
-    add(e,
-        "\",\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%llu.%03llu,\"dur\":%llu.%03llu,\"pid\":%llu,"
-        "\"tid\":%llu,\"args\":{",
-        category, (unsigned long long)(r->begin / 1000), (unsigned long long)(r->begin % 1000),
-        (unsigned long long)(ns / 1000), (unsigned long long)(ns % 1000), (unsigned long long)t.pid,
-        (unsigned long long)t.tid);
+    LIT(e, "\",\"cat\":\"");
+    add_made(e, category);
+    LIT(e, "\",\"ph\":\"X\",\"ts\":");
+    micros(e, r->begin);
+    LIT(e, ",\"dur\":");
+    micros(e, ns);
+    where(e, t);
+    LIT(e, ",\"args\":{");
 }
 
 static void end_slice(struct event *e)
 {
     if (e->text[e->used - 1] == ',')
         e->used--;
-    add(e, "}}");
+    LIT(e, "}}");
     put(e);
 }
 
@@ -368,18 +441,34 @@ static void add_rate(struct event *e, const struct record *r)
         add(e, "\"GB/s\":%.3f,", (double)r->bytes / (double)(r->end - r->begin));
 }
 
+static void shape(struct event *e, const uint32_t n[3])
+{
+    number(e, n[0]);
+    LIT(e, "x");
+    number(e, n[1]);
+    LIT(e, "x");
+    number(e, n[2]);
+}
+
 static void add_arguments(struct event *e, const struct record *r)
 {
     switch (r->kind) {
     case OBSERVE_KERNEL:
-        add(e,
-            "\"grid\":\"%ux%ux%u\",\"block\":\"%ux%ux%u\",\"registers\":%u,\"shared bytes\":%u,"
-            "\"parameter bytes\":%u,\"compile ms\":%.3f,\"function\":\"",
-            r->kernel.grid[0], r->kernel.grid[1], r->kernel.grid[2], r->kernel.block[0],
-            r->kernel.block[1], r->kernel.block[2], r->kernel.registers, r->kernel.shared,
-            r->kernel.params, (double)r->kernel.code_us / 1e3);
-        add_text(e, name_for_people(r->name));
-        add(e, "\",");
+        LIT(e, "\"grid\":\"");
+        shape(e, r->kernel.grid);
+        LIT(e, "\",\"block\":\"");
+        shape(e, r->kernel.block);
+        LIT(e, "\",\"registers\":");
+        number(e, r->kernel.registers);
+        LIT(e, ",\"shared bytes\":");
+        number(e, r->kernel.shared);
+        LIT(e, ",\"parameter bytes\":");
+        number(e, r->kernel.params);
+        LIT(e, ",\"compile us\":");
+        number(e, r->kernel.code_us);
+        LIT(e, ",\"function\":\"");
+        add_made(e, function_find(r->name)->full);
+        LIT(e, "\",");
         break;
     case OBSERVE_COPY:
         add_rate(e, r);
@@ -390,7 +479,9 @@ static void add_arguments(struct event *e, const struct record *r)
     }
     if (r->id.node != 0)
         add(e, "\"node\":%u,", r->id.node - 1);
-    add(e, "\"number\":%llu,", (unsigned long long)r->id.count);
+    LIT(e, "\"number\":");
+    number(e, r->id.count);
+    LIT(e, ",");
     if (r->error != 0)
         add(e, "\"unfinished\":true,");
 }
@@ -427,23 +518,20 @@ static void put_part(const struct record *r)
     begin_slice(&e);
     add_work_name(&e, r);
     end_name(&e, "part", r, track_of_thread(r->thread));
-    add(&e, "\"stream\":%llu,\"number\":%llu", (unsigned long long)r->id.stream,
-        (unsigned long long)r->id.count);
+    LIT(&e, "\"number\":");
+    number(&e, r->id.count);
     end_slice(&e);
 }
 
 static void put_call(const struct record *r)
 {
     struct event e = {.used = 0};
-    char name[128];
-    snprintf(name, sizeof name, "%s", r->name);
-    char *suffix = strstr(name, "_pts"); /* of the per-thread default stream's twins */
-    if (suffix == NULL)
-        suffix = strstr(name, "_ptd");
-    if (suffix != NULL)
-        *suffix = '\0';
+    size_t n = strlen(r->name); /* without what the per-thread default stream's twins end with */
+    if (n > 5 &&
+        (memcmp(r->name + n - 5, "_ptsz", 5) == 0 || memcmp(r->name + n - 5, "_ptds", 5) == 0))
+        n -= 5;
     begin_slice(&e);
-    add_text(&e, name);
+    lit(&e, r->name, n < NAME_MAX_BYTES ? n : NAME_MAX_BYTES);
     end_name(&e, "call", r, track_of_thread(r->thread));
     if (r->error != 0)
         add(&e, "\"returns\":%u", r->error);
