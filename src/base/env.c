@@ -35,6 +35,10 @@ static const struct env_entry entries[ENV_COUNT] = {
     [ENV_TRACE] = {"WEIR_TRACE", "no file is written",
                    "File that a process appends a timeline to, as it happens: streams, kernels, "
                    "copies, calls, waits (JSON for Perfetto and chrome://tracing)."},
+    [ENV_STATS] =
+        {"WEIR_STATS", "off",
+         "Whether a process prints to stderr, when it ends, where its time went: by kernel, "
+         "copy, call, stream and wait; \"on\": yes."},
     [ENV_POOLS_FILE] = {"WEIR_POOLS_FILE", "no file is written",
                         "File that a process writes the statistics of its memory pools to when "
                         "it ends (weir info --pools FILE)."},

@@ -20,6 +20,7 @@ enum env_variable {
     ENV_FAULTS,
     ENV_JIT,
     ENV_TRACE,
+    ENV_STATS,
     ENV_POOLS_FILE,
     ENV_POOLS_TRACE,
     ENV_VISIBLE_DEVICES,

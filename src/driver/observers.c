@@ -13,9 +13,11 @@
 static void begin_once(void)
 {
     const char *path = env_get(ENV_TRACE);
+    bool trace = path != NULL && *path != '\0', statistics = env_lists(ENV_STATS, "on");
     struct diag d = {0};
-    if (path != NULL && *path != '\0' && !timeline_begin(path, symbol_demangle, &d))
-        fprintf(stderr, "weir: WEIR_TRACE: %s\n", d.text);
+    if ((trace || statistics) &&
+        !timeline_begin(trace ? path : NULL, statistics, symbol_demangle, &d))
+        fprintf(stderr, "weir: %s: %s\n", env_entry(trace ? ENV_TRACE : ENV_STATS)->name, d.text);
 }
 
 void observers_begin(void)

@@ -2,6 +2,8 @@
 #ifndef WEIR_TIMELINE_INTERNAL_H
 #define WEIR_TIMELINE_INTERNAL_H
 
+#include <stdio.h>
+
 #include "observe/observe.h"
 #include "timeline/timeline.h"
 
@@ -78,6 +80,12 @@ void open_add(const struct record *r, uint64_t root, const struct observe_id *pa
 bool open_remove(const struct observe_id *id, struct record *out);
 /* What has not ended. */
 void open_visit(void (*fn)(const struct record *r));
+
+/* ---- statistics.c ---- */
+
+void statistics_begin(const char *(*demangle)(const char *name));
+void statistics_record(const struct record *r);
+void statistics_print(FILE *f);
 
 /* ---- json.c, file.c ---- */
 

@@ -1,5 +1,5 @@
 /* timeline: an observer (observe/observe.h) that writes what happens to a file that Perfetto and
- * Chrome open: JSON of the trace event format.
+ * Chrome open, JSON of the trace event format, and prints sums of it when the process ends.
  *
  * A hook fills a record of fixed size in a buffer of its thread, without a lock (record.c). Work
  * that begins on one thread and ends on another is kept in a table meanwhile (open.c), so that a
@@ -22,10 +22,12 @@
 
 #include "base/base.h"
 
-/* Begins to trace, for the rest of the process; before the first device is opened. `demangle` gives
- * the name of a function for people and keeps it. False and a message: the file cannot be
- * written. */
-bool timeline_begin(const char *path, const char *(*demangle)(const char *name), struct diag *d);
+/* Begins to trace, for the rest of the process; before the first device is opened. A path of NULL:
+ * no file; with `statistics` they are printed to stderr at exit. `demangle` gives the name of a
+ * function for people and keeps it. False and a message: the file cannot be written, or there is no
+ * thread. */
+bool timeline_begin(const char *path, bool statistics, const char *(*demangle)(const char *name),
+                    struct diag *d);
 
 /* Writes the first bytes of a file, if it is empty or `fresh`. False: errno says why. */
 bool timeline_create(const char *path, bool fresh);

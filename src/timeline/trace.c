@@ -230,6 +230,7 @@ static void host_saw(const struct observe_seen *s)
     r->kind = (uint8_t)s->how;
     r->begin = s->begun;
     r->end = clock_ns();
+    r->name = record_text(s->call.name);
     r->event.number = s->event;
     if (s->work_count == 1)
         r->event.on = s->work[0];
@@ -304,9 +305,20 @@ static struct {
     pid_t process;        /* whose trace it is: forks write nothing */
 } writer = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* What is asked for. */
+static bool to_file, to_statistics;
+
+static void take(const struct record *r)
+{
+    if (to_file)
+        json_record(r);
+    if (to_statistics)
+        statistics_record(r);
+}
+
 static void pass(void)
 {
-    records_take(json_record);
+    records_take(take);
     json_pass();
     file_flush();
 }
@@ -330,7 +342,7 @@ static void unfinished(const struct record *open)
     struct record r = *open;
     r.end = clock_ns();
     r.error = 1;
-    json_record(&r);
+    take(&r);
 }
 
 static void at_exit(void)
@@ -342,6 +354,8 @@ static void at_exit(void)
     open_visit(unfinished);
     json_pass();
     file_flush();
+    if (to_statistics)
+        statistics_print(stderr);
     writer.ended = true;
     pthread_mutex_unlock(&writer.lock);
 }
@@ -375,17 +389,22 @@ static const struct observe_hooks hooks = {.stream_made = stream_made,
                                            .call_ended = call_ended,
                                            .range = range};
 
-bool timeline_begin(const char *path, const char *(*demangle)(const char *name), struct diag *d)
+bool timeline_begin(const char *path, bool statistics, const char *(*demangle)(const char *name),
+                    struct diag *d)
 {
-    if (!file_open_trace(path)) {
+    to_file = path != NULL;
+    to_statistics = statistics;
+    if (to_file && !file_open_trace(path)) {
         diag_set(d, 0, 0, "%s: %s", path, strerror(errno));
         return false;
     }
     writer.process = getpid();
     pthread_atfork(NULL, NULL, file_forget);
-    json_begin(demangle);
+    if (to_file)
+        json_begin(demangle);
+    statistics_begin(demangle);
     if (!start_writer() || !observe_add(&hooks)) {
-        diag_set(d, 0, 0, "%s: the system has no thread for it", path);
+        diag_set(d, 0, 0, "the system has no thread for it");
         return false;
     }
     atexit(at_exit);

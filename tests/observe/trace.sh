@@ -1,5 +1,6 @@
 #!/bin/sh
-# Timelines: of a program of everything, of one that is killed, of two processes, of many launches.
+# Timelines: of a program of everything, of one that is killed, of two processes, of many launches;
+# and statistics.
 #   trace.sh WEIR PROGRAM CHECK
 set -u
 weir=$1 program=$2 check=$3
@@ -37,6 +38,12 @@ WEIR_TRACE="$work/appended" LD_LIBRARY_PATH="$(dirname "$weir")/../lib" "$progra
     fail "with WEIR_TRACE"
 WEIR_TRACE="$work/appended" LD_LIBRARY_PATH="$(dirname "$weir")/../lib" "$program" >/dev/null
 python3 "$check" "$work/appended" kernel:scale:16 || fail "the appended trace"
+
+"$weir" run --stats "$program" >/dev/null 2>"$work/stats" || fail "with --stats"
+for words in "scale(float\*, int)" "memcpy page-locked to device" cudaLaunchKernel \
+    "default stream of device 0" "cudaEventSynchronize: event" "1 calls did not return success"; do
+    grep -q "$words" "$work/stats" || fail "no $words in the statistics"
+done
 
 "$weir" run --trace=/nothing/there "$program" 2>"$work/said" && fail "a trace that cannot be written"
 grep -q "No such file" "$work/said" || fail "no reason"

@@ -22,6 +22,8 @@ static const char help[] =
     "streams,\n"
     "                  kernels, copies, calls, waits (as WEIR_TRACE=FILE, which appends to a "
     "file)\n"
+    "  --stats         prints to stderr, at the end, where the time went: by kernel, copy, call,\n"
+    "                  stream and wait (as WEIR_STATS=on)\n"
     "  --trace-pools=FILE\n"
     "                  writes what memory pools do to a file that chrome://tracing and Perfetto\n"
     "                  open (as WEIR_POOLS_TRACE=FILE)\n"
@@ -126,6 +128,9 @@ int weir_run(int argc, char **argv)
             int status = set_trace(value);
             if (status != EXIT_OK)
                 return status;
+        } else if (strcmp(argv[i], "--stats") == 0) {
+            setenv(env_entry(ENV_STATS)->name, "on", 1);
+            i++;
         } else if (weir_option(argc, argv, &i, "--trace-pools", &value)) {
             if (value == NULL || *value == '\0')
                 return weir_misused("run", "--trace-pools needs a file");
