@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-enum { JIT_ABI_VERSION = 8, JIT_WARP = 32 };
+enum { JIT_ABI_VERSION = 9, JIT_WARP = 32 };
 
 struct jit_block {
     const uint8_t *params; /* kernel parameters at their PTX offsets */
@@ -63,7 +63,7 @@ enum { JIT_CLUSTER_SHIFT = 24, JIT_CLUSTER_MAX = 16 };
 
 /* What pc[] holds: resume point * 2, plus a bit that says whether the warp waits for the next phase
  * (all of the block's warps meet at every barrier) or, in kernels with numbered barriers, plus
- * JIT_PC_WAITING and the barrier's number while the warp waits. */
+ * JIT_PC_WAITING and the barrier's number while the warp waits. In kernels on fibers, 0. */
 enum {
     JIT_PC_WAITING = 1,
     JIT_PC_BARRIER_SHIFT = 24,
@@ -91,6 +91,37 @@ typedef uint32_t (*jit_function)(struct jit_block *block, uint32_t warp, uint32_
  *     Calls a function that may spin on a stack of its own, or goes on in the calls that these
  *     lanes are in. Lower half: lanes whose threads it has ended; upper half: lanes for which it is
  *     not over, since it spins. For those it is to be called again, with the same arguments. */
+
+/* Kernels on fibers: functions that they call, and that are not inlined, wait at barriers. Such a
+ * kernel is compiled as a function, too, which every warp calls on a stack of its own, and the
+ * block's function only calls
+ * uint32_t weir_rt_warps(struct jit_block *block, jit_function kernel);
+ *     Runs all warps until they have ended or none can go on: enum jit_status.
+ * Barriers count lanes, in the kernel as well as in its functions. `state` is the helper's.
+ * void weir_rt_lanes_arrive(struct jit_block *block, uint32_t warp, uint32_t mask, uint32_t what,
+ *                           const uint64_t id[32], const uint64_t count[32], uint32_t yes);
+ *     Lanes arrive at barriers for `count` threads (0: all that live), and vote; what: enum
+ *     jit_arrive.
+ * uint32_t weir_rt_lanes_pass(struct jit_block *block, uint32_t warp, uint32_t mask);
+ *     Those of the lanes that wait at no barrier, or not any more.
+ * void weir_rt_lanes_votes(struct jit_block *block, uint32_t warp, uint32_t mask,
+ *                          uint64_t out[32]);
+ *     The votes that each lane met at the last barrier it waited at: yes below, no in the upper
+ *     half.
+ * void weir_rt_lanes_end(struct jit_block *block, uint32_t warp, uint32_t mask);
+ *     Threads end.
+ * uint32_t weir_rt_lanes_live(struct jit_block *block, uint32_t warp);
+ * uint64_t weir_rt_call_lanes(struct jit_block *block, jit_function fn, uint32_t warp,
+ *                             uint32_t mask, uint64_t at, uint32_t live, uint32_t whole);
+ *     As weir_rt_call, from such a kernel or function, in which lanes `live` have not returned yet:
+ *     if that is all that call, the caller's stack will do. `whole`: it is called for lanes that
+ *     have come back, too, as long as the function is not over for some, and then
+ * void weir_rt_calls_over(struct jit_block *block, uint32_t unfinished);
+ *     forgets the calls that are over, if `unfinished` is 0.
+ * uint32_t weir_rt_yield(struct jit_block *block, uint32_t warp, uint32_t others);
+ *     As weir_rt_spin; lanes `others` of the caller's are pending elsewhere. 0: look again; 1:
+ * lanes pending where nobody can tell that the warp diverged may go first; 2: all may. */
+enum jit_arrive { JIT_ARRIVE_WAITS = 1, JIT_ARRIVE_VOTES = 2 };
 
 /* void weir_rt_spin(struct jit_block *block): a loop that waits for memory has spent the budget, in
  * a function that is called: the call comes back unfinished; or, if it is not on a stack of its

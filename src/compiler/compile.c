@@ -109,6 +109,7 @@ static void reset_kernel(struct jkernel *k, int32_t barrier_loop, int32_t yield_
                             .opt = k->opt,
                             .diag = k->diag,
                             .is_function = k->is_function,
+                            .fibers = k->fibers,
                             .nwarps = k->nwarps,
                             .full_warps = k->full_warps,
                             .seg_min = k->seg_min,
@@ -292,17 +293,18 @@ static bool check_calls(const struct jkernel *k, struct callees *list)
     return true;
 }
 
-/* Checks an entry and the functions that it calls and that are not inlined, by the passes that may
- * refuse them. */
+/* Checks an entry, and the functions that it calls, by the passes that may refuse them. */
 static bool check_entry(const struct ptx_func *entry, struct diag *d)
 {
     struct jit_options opt = {.ntid = {32, 1, 1}};
     struct callees list = {0};
-    bool ok = true;
+    bool ok = true, fibers = false;
     for (size_t n = 0; ok && n <= list.count; n++) {
-        struct jkernel k = {.entry = n == 0 ? entry : list.items[n - 1], .opt = &opt, .diag = d};
-        k.is_function = n > 0;
+        const struct ptx_func *f = n == 0 ? entry : list.items[n - 1];
+        struct jkernel k = {.entry = f, .opt = &opt, .diag = d, .is_function = n > 0};
+        k.fibers = fibers;
         ok = pass_flatten(&k) && pass_cfg(&k) && check_calls(&k, &list);
+        fibers = k.fibers;
         jkernel_free(&k);
     }
     free(list.items);
@@ -374,7 +376,7 @@ static bool find_kernel_info(const struct ptx_func *entry, struct jit_kernel_inf
         info->ptx_version = (uint32_t)entry->module->target_sm;
         info->binary_version = (uint32_t)entry->module->target_sm;
         for (int32_t b = 0; b < k.nblocks; b++)
-            info->uses_barriers |= k.blocks[b].suspend == SUSPEND_BARRIER;
+            info->uses_barriers |= k.fibers || k.blocks[b].suspend == SUSPEND_BARRIER;
     }
     jkernel_free(&k);
     return ok;
@@ -467,7 +469,7 @@ static void finish_function(struct codegen *cg)
 static bool emit_callee(struct session *s, const struct ptx_func *func,
                         const struct jit_options *opt, struct diag *d)
 {
-    struct jkernel k = {.is_function = true};
+    struct jkernel k = {.is_function = true, .fibers = s->k.fibers};
     bool ok = jkernel_build(&k, func, opt, d);
     if (ok) {
         struct codegen cg = {
@@ -486,7 +488,7 @@ static bool loops_over_barriers(const struct jkernel *k)
         if (k->blocks[b].depth > 0 && k->blocks[b].term == TERM_SUSPEND &&
             k->blocks[b].suspend == SUSPEND_BARRIER)
             return true;
-    return false;
+    return k->fibers;
 }
 
 /* Is it a kernel for which most passes take too long? */
@@ -646,7 +648,7 @@ static bool make_object(const struct ptx_func *entry, const struct jit_options *
         out->meta = (struct jit_meta){.local_bytes = s.k.local_bytes,
                                       .frame_bytes = s.cg.frame->bytes,
                                       .pc_count = (uint32_t)s.k.nresume,
-                                      .can_suspend = s.k.has_poll,
+                                      .can_suspend = s.k.has_poll || s.k.fibers,
                                       .flags = (s.baseline ? JIT_CODE_BASELINE : 0u) |
                                                (s.osr_entry ? JIT_CODE_OSR_ENTRY : 0u) |
                                                (batch_streams(&s.cg) ? JIT_CODE_STREAMS : 0u)};

@@ -99,7 +99,8 @@ struct jblock {
     uint64_t *frontier;    /* bit set over blocks: lanes may be pending there while this runs */
     bool converged;        /* empty frontier: every live lane is here */
     uint64_t *spin_yields; /* of a poll: blocks whose lanes may go first when it has run out
-                              (spin_yield.c) */
+                              (spin_yield.c); on fibers: those where they may if need be, */
+    uint64_t *spin_early;  /* and those of them where they always may */
     int32_t resume;        /* resume point that starts at this block, 0 when none */
     int32_t serial_end;    /* lanes are serialized from here to that block (lane_serialization.c),
                               0: they are not */
@@ -133,6 +134,9 @@ struct jkernel {
     bool has_partial;        /* barriers for part of the block, or arrivals: kept by id and count */
     bool is_function;        /* `entry` is a function that could not be inlined */
     bool has_calls;          /* it calls such functions: the threads need a call stack */
+    bool fibers;             /* each warp runs on a stack of its own, and barriers count lanes: the
+                                kernel is compiled as a function, and so are its functions */
+    bool waits_in_calls;     /* functions that it calls wait at barriers: it is to run on fibers */
     bool polls_by_calls;     /* results of its calls may be of memory that others write */
     struct ptx_var outgoing; /* where a call's arguments and results go: after the own locals,
                                 which is where the callee's frame starts */
@@ -225,11 +229,16 @@ bool jit_is_device_sync(const char *name);
 bool jit_is_warp_operation(const struct ptx_instr *i);
 /* Do lanes act together in the block, by a barrier or a warp operation? (A poll only looks.) */
 bool jit_is_joint(const struct jkernel *k, const struct jblock *b);
-/* Larger kernels have no `spin_yields`: they make every such block a resume point. */
-enum { JIT_SPIN_YIELD_BLOCKS = 48 };
+/* Larger kernels have no `spin_yields`: they make every such block a resume point; on fibers, a
+ * place to go. */
+enum { JIT_SPIN_YIELD_BLOCKS = 48, JIT_FIBER_YIELD_BLOCKS = 1000 };
 
 /* True when the polls of a loop matter; used by pass_cfg. */
 bool jit_is_polling_load(const struct ptx_instr *i);
+/* Does it wait for other threads of the block or the cluster to arrive, at any kind of barrier? */
+bool jit_awaits_arrivals(const struct ptx_instr *i);
+/* On fibers: does the result depend on when each lane has come to the instruction? */
+bool jit_depends_on_arrival(const struct ptx_instr *i);
 
 /* The uniformity that instruction i gives to its result (operand `which` among the destinations).
  */

@@ -55,7 +55,8 @@
 /* Needs entry, opt and diag. Makes regs, instrs, and the variables with their offsets: one list of
  * instructions, in which calls are inlined but for those of recursive functions and through
  * pointers, guards are branches but where an instruction has one itself, and parameters' and
- * arguments' areas are registers where they can be. The last instruction is an exit. */
+ * arguments' areas are registers where they can be. The last instruction is an exit. Makes `fibers`
+ * (and then is_function) of an entry whose functions wait at barriers. */
 bool pass_flatten(struct jkernel *k);
 
 /* Needs flatten, and gates, barrier_loop and yield_loop. Makes blocks, nblocks: reachable ones

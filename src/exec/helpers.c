@@ -180,7 +180,7 @@ static void weir_rt_spin(struct jit_block *j)
     struct grid_block *b = block_of(j);
     if (grid_faulted(b->run->env) != GRID_FAULT_NONE)
         fault_leave(b->worker, &(struct trouble){.kind = GRID_FAULT_TRAP});
-    if (fiber_yield(b))
+    if (fiber_yield(b, false))
         return;
     j->budget = SPIN_BUDGET;
     if (b->worker->rest != NULL)
@@ -220,6 +220,15 @@ static const struct {
     {"barrier_open", (void *)weir_rt_barrier_open},
     {"call", (void *)weir_rt_call},
     {"spin", (void *)weir_rt_spin},
+    {"call_lanes", (void *)weir_rt_call_lanes},
+    {"calls_over", (void *)weir_rt_calls_over},
+    {"warps", (void *)weir_rt_warps},
+    {"yield", (void *)weir_rt_yield},
+    {"lanes_arrive", (void *)weir_rt_lanes_arrive},
+    {"lanes_pass", (void *)weir_rt_lanes_pass},
+    {"lanes_votes", (void *)weir_rt_lanes_votes},
+    {"lanes_end", (void *)weir_rt_lanes_end},
+    {"lanes_live", (void *)weir_rt_lanes_live},
     {"wait_here", (void *)weir_rt_wait_here},
     {"barrier_vote", (void *)weir_rt_barrier_vote},
     {"barrier_votes", (void *)weir_rt_barrier_votes},

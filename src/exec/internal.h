@@ -54,7 +54,15 @@ struct grid_block {
     struct cdp_block *cdp;                       /* what it has launched, NULL: nothing */
     struct fiber *fibers;                        /* calls that are not over (fiber.c) */
     struct fiber *fiber;                         /* the one that runs now, NULL: none */
-    struct layout_key key;                       /* what `jit` was laid out for */
+    struct lane_barriers *lanes; /* kernels on fibers (warps.c): the state of each thread; the next
+                                    are theirs, too */
+    bool blocked;                /* the last question was whether lanes may pass barriers, and they
+                                    may not */
+    bool spun;                   /* since it was switched to, what runs has polled for another
+                                    reason; */
+    uint32_t offers;             /* lanes elsewhere in the warp might have gone first so often */
+    bool stuck;                  /* no warp can go on unless lanes go first that would wait */
+    struct layout_key key;       /* what `jit` was laid out for */
 };
 
 /* A context whose pointers and constant fields are set for the run; NULL when the machine has no
@@ -75,9 +83,21 @@ static inline bool layout_key_same(const struct layout_key *a, const struct layo
 
 /* ---- calls on stacks of their own (fiber.c) ---- */
 
-/* In a function that spins: leaves it until it is called again. False: it is not on a stack of its
- * own. */
-bool fiber_yield(struct grid_block *b);
+/* In a function that spins: leaves it until it is called again. `waits`: at barriers, all there is
+ * to go on. False: it is not on a stack of its own. */
+bool fiber_yield(struct grid_block *b, bool waits);
+/* Calls the function for all lanes of the warp in `mask` on a stack of its own, from none. False:
+ * no memory. */
+bool fiber_start(struct grid_block *b, jit_function fn, uint32_t warp, uint32_t mask);
+enum fiber_state {
+    FIBER_OVER,
+    FIBER_WAITS, /* all of its lanes that can do something are at barriers of the block */
+    FIBER_SPINS,
+};
+/* Goes on with that of a warp, if it may have something to do. */
+enum fiber_state fiber_go_on(struct grid_block *b, uint32_t warp);
+/* A fault leaves the stack that it happened on. */
+void fiber_abandon(struct grid_block *b);
 /* The block is over or given up: so are the calls that it is in. */
 void fibers_end(struct grid_block *b);
 /* Is the address where a full stack of the call that runs now runs into? */
@@ -261,6 +281,20 @@ uint32_t weir_rt_barrier_votes(struct jit_block *j, uint32_t warp);
 /* Calls of functions that may spin (likewise). */
 uint64_t weir_rt_call(struct jit_block *j, jit_function fn, uint32_t warp, uint32_t mask,
                       uint64_t at);
+uint64_t weir_rt_call_lanes(struct jit_block *j, jit_function fn, uint32_t warp, uint32_t mask,
+                            uint64_t at, uint32_t live, uint32_t whole);
+void weir_rt_calls_over(struct jit_block *j, uint32_t unfinished);
+
+/* Kernels on fibers: warps.c, lane_barriers.c. */
+uint32_t weir_rt_warps(struct jit_block *j, jit_function kernel);
+uint32_t weir_rt_yield(struct jit_block *j, uint32_t warp, uint32_t others);
+void weir_rt_lanes_arrive(struct jit_block *j, uint32_t warp, uint32_t mask, uint32_t what,
+                          const uint64_t id[JIT_WARP], const uint64_t count[JIT_WARP],
+                          uint32_t yes);
+uint32_t weir_rt_lanes_pass(struct jit_block *j, uint32_t warp, uint32_t mask);
+void weir_rt_lanes_votes(struct jit_block *j, uint32_t warp, uint32_t mask, uint64_t out[JIT_WARP]);
+void weir_rt_lanes_end(struct jit_block *j, uint32_t warp, uint32_t mask);
+uint32_t weir_rt_lanes_live(struct jit_block *j, uint32_t warp);
 
 /* Barrier objects, bulk copies, clusters (abi/kernel_abi.h). */
 void weir_rt_mbarrier(struct jit_block *j, uint32_t op, uint32_t mask,

@@ -55,6 +55,7 @@ static void block_unmap(struct grid_block *b)
 static void block_free(struct grid_block *b)
 {
     block_unmap(b);
+    free(b->lanes);
     free(b);
 }
 

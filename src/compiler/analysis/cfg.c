@@ -61,7 +61,7 @@
 static bool is_barrier(const struct ptx_instr *i)
 {
     return (i->op == PTX_OP_bar || i->op == PTX_OP_barrier) && !ptx_has(i, PTX_M_warp) &&
-           !ptx_has(i, PTX_M_cluster) && !ptx_has(i, PTX_M_arrive);
+           !ptx_has(i, PTX_M_cluster) && !ptx_has(i, PTX_M_arrive) && !ptx_has(i, PTX_M_wait);
 }
 
 /* A call at which the block may have to wait for the grids it has launched. */
@@ -81,8 +81,10 @@ static bool is_wait(const struct ptx_instr *i)
 {
     if (i->op == PTX_OP_mbarrier)
         return ptx_has(i, PTX_M_test_wait) || ptx_has(i, PTX_M_try_wait);
-    return i->op == PTX_OP_barrier && ptx_has(i, PTX_M_cluster) && ptx_has(i, PTX_M_wait);
+    return i->op == PTX_OP_barrier && ptx_has(i, PTX_M_wait) && !ptx_has(i, PTX_M_red);
 }
+
+bool jit_awaits_arrivals(const struct ptx_instr *i) { return is_barrier(i) || is_wait(i); }
 
 /* Looks at a clock: a loop until some time has passed waits, too, and need not keep its thread from
  * others that do (32 kernels that each wait for 10 ms are over in 10 ms, as on a GPU). */
@@ -144,7 +146,7 @@ static bool make_blocks(struct cfg *c)
     c->blocks = arena_alloc(&k->arena, sizeof *c->blocks * (size_t)c->n);
     bool ok = true;
     for (int32_t n = 0, b = -1; ok && n < ni; n++) {
-        if (k->is_function && (is_barrier(&k->instrs[n]) || is_wait(&k->instrs[n]))) {
+        if (k->is_function && !k->fibers && jit_awaits_arrivals(&k->instrs[n])) {
             ok = diag_set(k->diag, k->instrs[n].line, k->instrs[n].column,
                           "a barrier in %s, which is recursive or called through a pointer, is not "
                           "supported",
@@ -668,7 +670,7 @@ static void cfg_place(struct cfg *c, bool gates)
  * barriers are kept by number. */
 static bool find_partial(struct jkernel *k)
 {
-    for (size_t n = 0; n < k->ninstrs; n++) {
+    for (size_t n = 0; n < k->ninstrs && !k->fibers; n++) {
         const struct ptx_instr *i = &k->instrs[n];
         bool reduces = ptx_has(i, PTX_M_red);
         if ((i->op != PTX_OP_bar && i->op != PTX_OP_barrier) || ptx_has(i, PTX_M_warp) ||
@@ -738,7 +740,7 @@ bool pass_cfg(struct jkernel *k)
             insert_yield_point(&c, h);
             break;
         }
-    if (k->has_poll && c.n <= JIT_SPIN_YIELD_BLOCKS)
+    if ((k->has_poll || k->fibers) && c.n <= JIT_SPIN_YIELD_BLOCKS)
         split_joint(&c);
     bool gates = gates_insert(&c);
     if (c.n != before)

@@ -40,7 +40,8 @@ int jit_ndst(const struct ptx_instr *i)
     case PTX_OP_barrier:
         if (ptx_has(i, PTX_M_cluster)) /* a wait, as flattening leaves it */
             return i->noperands;
-        return ptx_has(i, PTX_M_red) ? 1 : 0;
+        /* on fibers: as flattening leaves it */
+        return !ptx_has(i, PTX_M_arrive) && (ptx_has(i, PTX_M_red) || ptx_has(i, PTX_M_wait));
     case PTX_OP_shfl: return i->noperands - (ptx_has(i, PTX_M_sync) ? 4 : 3);
     case PTX_OP_match: return i->noperands - 2;
     case PTX_OP_elect: return i->noperands - 1;
@@ -134,4 +135,11 @@ bool jit_writes(const struct ptx_instr *i, int32_t reg)
         if (r.def[d] == reg)
             return true;
     return false;
+}
+
+bool jit_depends_on_arrival(const struct ptx_instr *i)
+{
+    if (i->op == PTX_OP_call)
+        return i->call->unfinished != 0;
+    return i->op == PTX_OP_barrier && ptx_has(i, PTX_M_wait) && !ptx_has(i, PTX_M_cluster);
 }

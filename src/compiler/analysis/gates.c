@@ -50,7 +50,8 @@ enum needs {
 };
 
 /* Which lanes an instruction needs; *members gets its mask, NULL: all lanes. */
-static enum needs needs_of(const struct ptx_instr *i, const struct ptx_operand **members)
+static enum needs needs_of(const struct jkernel *k, const struct ptx_instr *i,
+                           const struct ptx_operand **members)
 {
     *members = NULL;
     switch (i->op) {
@@ -58,8 +59,8 @@ static enum needs needs_of(const struct ptx_instr *i, const struct ptx_operand *
     case PTX_OP_barrier:
         if (ptx_has(i, PTX_M_cluster))
             return NEEDS_NONE;
-        if (!ptx_has(i, PTX_M_warp))
-            return NEEDS_WARP;
+        if (!ptx_has(i, PTX_M_warp)) /* on fibers lanes arrive when they come */
+            return k->fibers ? NEEDS_NONE : NEEDS_WARP;
         *members = &i->operands[0];
         return NEEDS_LANES;
     case PTX_OP_shfl:
@@ -213,7 +214,7 @@ static bool find_in_block(struct search *s, int32_t b)
                                                                 : NULL;
         if (i == NULL)
             continue;
-        enum needs needs = needs_of(i, &members);
+        enum needs needs = needs_of(k, i, &members);
         int32_t index = (int32_t)(i - k->instrs);
         bool served = members != NULL && is_known(&known, members);
         if (needs != NEEDS_NONE && !served) {
@@ -278,7 +279,7 @@ bool gates_insert(struct cfg *c)
             if (i == NULL || i - k->instrs >= k->ngates ||
                 !bit_get(k->gates, (int32_t)(i - k->instrs)))
                 continue;
-            needs_of(i, &members);
+            needs_of(k, i, &members);
             in = insert_gate(c, in, at, members);
             at = 0;
         }
@@ -300,7 +301,7 @@ static int32_t wait_loop(const struct cfg *c, int32_t gate)
     const struct jblock *op = &c->blocks[c->blocks[gate].succ[0]];
     const struct ptx_operand *members;
     enum needs needs =
-        needs_of(op->count > 0 ? &c->k->instrs[op->first] : op->term_instr, &members);
+        needs_of(c->k, op->count > 0 ? &c->k->instrs[op->first] : op->term_instr, &members);
     return needs == NEEDS_WARP ? -1 : outermost_loop(c, gate);
 }
 

@@ -8,7 +8,9 @@
  *
  * Only where nobody can tell that the warp diverged: a block with a warp operation (barrier,
  * shuffle, vote, matrix) must wait for the lanes in the loop, and so must a block from which one is
- * reached while they are still there: those that come before the loop in the order. */
+ * reached while they are still there: those that come before the loop in the order.
+ *
+ * On fibers (exec/warps.c) these are tried early, and all others when no warp can go on. */
 #include <stdlib.h>
 
 #include "compiler/passes.h"
@@ -63,6 +65,11 @@ static void lead_to_joint(const struct jkernel *k, const uint64_t *joint, int32_
     graph_free(&g);
 }
 
+static bool is_poll(const struct jkernel *k, const struct jblock *b)
+{
+    return b->suspend == SUSPEND_POLL && (b->term == TERM_SUSPEND || k->fibers);
+}
+
 /* Is one of the block's successors before the loop in the set? */
 static bool leads_to(const struct jblock *blk, const uint64_t *set, int32_t loop)
 {
@@ -76,9 +83,10 @@ void jit_find_spin_yields(struct jkernel *k)
 {
     size_t bytes = bit_bytes(k->nblocks);
     uint64_t *joint = NULL; /* blocks where lanes act together */
-    for (int32_t p = 0; p < k->nblocks && k->nblocks <= JIT_SPIN_YIELD_BLOCKS; p++) {
+    int32_t most = k->fibers ? JIT_FIBER_YIELD_BLOCKS : JIT_SPIN_YIELD_BLOCKS;
+    for (int32_t p = 0; p < k->nblocks && k->nblocks <= most; p++) {
         struct jblock *poll = &k->blocks[p];
-        if (poll->term != TERM_SUSPEND || poll->suspend != SUSPEND_POLL)
+        if (!is_poll(k, poll))
             continue;
         if (joint == NULL) {
             joint = xcalloc(bytes, 1);
@@ -95,6 +103,13 @@ void jit_find_spin_yields(struct jkernel *k)
                 !leads_to(&k->blocks[b], reach, loop))
                 bit_set(poll->spin_yields, b);
         free(reach);
+        if (!k->fibers)
+            continue;
+        poll->spin_early = poll->spin_yields;
+        poll->spin_yields = arena_alloc(&k->arena, bytes);
+        for (int32_t b = 0; b < k->nblocks; b++)
+            if (b != loop)
+                bit_set(poll->spin_yields, b);
     }
     free(joint);
 }

@@ -570,6 +570,10 @@ static struct uniformity any_shape_of(const struct jkernel *k, const struct ptx_
     int ndst = jit_ndst(i), n = 0;
     if (i->op == PTX_OP_call) {
         struct alu_sig sig;
+        struct jroles r;
+        if (k->fibers && i->call->unfinished != 0 && jit_roles(i, &r) &&
+            r.def[which] == i->call->unfinished - 1)
+            return uniformity_uniform(0); /* unless the others come later */
         if (i->call->func == NULL || i->call->func->has_body ||
             !alu_math_known(i->call->func->name, &sig))
             return DIVERGENT;
@@ -619,7 +623,10 @@ static struct uniformity any_shape_of(const struct jkernel *k, const struct ptx_
             return DIVERGENT;
         return uniformity_uniform(0);
     case PTX_OP_bar:
-    case PTX_OP_barrier: return uniformity_uniform(0);
+    case PTX_OP_barrier: /* on fibers, lanes may be at barriers of different numbers */
+        if (jit_depends_on_arrival(i) && !is_uniform(&s[0]))
+            return DIVERGENT;
+        return uniformity_uniform(0);
     case PTX_OP_alloca: return DIVERGENT;
     case PTX_OP_cvta:
         if (i->nspaces > 0 && i->spaces[0] == PTX_SPACE_SHARED_CLUSTER)

@@ -73,6 +73,9 @@ static bool solve_round(struct jkernel *k)
                 struct uniformity s = uniformity_of(k, i, d);
                 if (s.known && k->entry->pragmas & PTX_PRAGMA_DIVERGENT)
                     s = divergent;
+                if (s.known && k->fibers && jit_depends_on_arrival(i) &&
+                    !bit_empty(blk->frontier, k->nblocks))
+                    s = divergent; /* the others may come later */
                 if (s.known && bit_get(waiting, r.def[d])) {
                     struct uniformity v = divergent;
                     v.hint_seg = s.seg ? s.seg : s.hint_seg;

@@ -112,6 +112,13 @@ LLVMValueRef callee_function(struct codegen *cg, const struct ptx_func *f)
     return fn;
 }
 
+/* On fibers: do all lanes come back from the call together? */
+static bool comes_back_whole(const struct codegen *cg, const struct ptx_call *c)
+{
+    return cg->k->fibers && c->unfinished != 0 &&
+           is_uniform(&cg->k->regs[c->unfinished - 1].uniformity);
+}
+
 /* Returns the lanes whose threads it has ended, in the lower half of 64 bits, and those for which
  * the function is not over in the upper one. */
 static LLVMValueRef call_function(struct codegen *cg, const struct ptx_call *c,
@@ -123,8 +130,12 @@ static LLVMValueRef call_function(struct codegen *cg, const struct ptx_call *c,
     if (cg->sp != NULL)
         at = LLVMBuildAdd(b, cg->sp, at, "");
     if (c->unfinished != 0) {
-        LLVMValueRef args[5] = {cg->block.ptr, fn, cg->w, mask, at};
-        return call_helper(cg, "weir_rt_call", cg->i64, args, 5);
+        LLVMValueRef args[7] = {cg->block.ptr, fn, cg->w, mask, at};
+        if (!cg->k->fibers)
+            return call_helper(cg, "weir_rt_call", cg->i64, args, 5);
+        args[5] = LLVMBuildLoad2(b, cg->i32, cg->live_slot, "");
+        args[6] = c32(cg, comes_back_whole(cg, c));
+        return call_helper(cg, "weir_rt_call_lanes", cg->i64, args, 7);
     }
     LLVMValueRef args[4] = {cg->block.ptr, cg->w, mask, at};
     LLVMValueRef ended = LLVMBuildCall2(b, LLVMGlobalGetValueType(fn), fn, args, 4, "");
@@ -142,6 +153,13 @@ static void write_outcome(struct codegen *cg, const struct ptx_call *c, LLVMValu
     if (c->unfinished == 0)
         return;
     outcome = LLVMBuildLShr(b, outcome, c64(cg, JIT_WARP), "");
+    if (comes_back_whole(cg, c)) {
+        LLVMValueRef args[2] = {cg->block.ptr, LLVMBuildTrunc(b, outcome, cg->i32, "")};
+        call_helper(cg, "weir_rt_calls_over", LLVMVoidTypeInContext(cg->alu.ctx), args, 2);
+        write_uniform(cg, c->unfinished - 1, LLVMBuildICmp(b, LLVMIntNE, args[1], c32(cg, 0), ""),
+                      PTX_PRED);
+        return;
+    }
     write_vector(cg, c->unfinished - 1, lanes_of(cg, LLVMBuildTrunc(b, outcome, cg->i32, "")),
                  PTX_PRED);
 }

@@ -43,9 +43,7 @@ static void suspend_warp(struct codegen *cg, const struct jblock *blk, bool next
 
 enum { MAX_YIELDS = 1000 }; /* how often lanes elsewhere in the warp run before the warp suspends */
 
-/* One poll of a spinning loop: branches to `out` when the budget is spent. Returns what is left of
- * it. */
-static LLVMValueRef spend_poll(struct codegen *cg, LLVMBasicBlockRef out, LLVMBasicBlockRef on)
+LLVMValueRef spend_poll(struct codegen *cg, LLVMBasicBlockRef out, LLVMBasicBlockRef on)
 {
     LLVMBuilderRef b = cg->alu.b;
     LLVMValueRef p = byte_offset(cg, cg->block.ptr, c64(cg, BLOCK_FIELD(budget)));
@@ -507,6 +505,18 @@ static LLVMValueRef params_pointer(struct codegen *cg)
     return v;
 }
 
+/* On fibers: may polls be followed by so many other blocks that LLVM would take long over vectors
+ * that live from any to any? Then they are not promoted. */
+static bool offers_many(const struct jkernel *k)
+{
+    enum { MANY = 16 };
+    int32_t n = 0;
+    for (int32_t b = 0; b < k->nblocks; b++)
+        if (k->blocks[b].spin_yields != NULL)
+            n += bit_count(k->blocks[b].frontier, k->nblocks);
+    return n > MANY;
+}
+
 static void prologue(struct codegen *cg)
 {
     LLVMBuilderRef b = cg->alu.b;
@@ -535,10 +545,13 @@ static void prologue(struct codegen *cg)
     LLVMBuildStore(b, c32(cg, 0), cg->regions->spun_slot);
     LLVMBuildStore(b, c32(cg, 0), cg->regions->phase_slot);
     LLVMBuildStore(b, c32(cg, 0xffffffffu), cg->live_slot);
+    bool in_memory = k->fibers && offers_many(k);
     pending_set_plan(cg);
     for (int32_t n = 0; n < k->nblocks && cg->flow->pending_set == NULL; n++)
-        if (!k->blocks[n].converged)
-            cg->flow->pending_slot[n] = new_slot(cg, cg->i32, "pending");
+        if (!k->blocks[n].converged) {
+            LLVMValueRef slot = new_slot(cg, cg->i32, "pending");
+            cg->flow->pending_slot[n] = in_memory ? opaque(cg, slot) : slot;
+        }
     for (size_t r = 0; r < k->nregs; r++) {
         const struct jreg *reg = &k->regs[r];
         LLVMTypeRef t = scalar_type(cg, reg->type);
@@ -546,9 +559,10 @@ static void prologue(struct codegen *cg)
         if (reg->ndefs == 0 && !reg->read) /* parts of structures that are copied as a whole
                                               (front/struct_copies.c) */
             continue;
-        if (reg->uniformity.seg == SEG_NONE)
-            cg->regs[r].slot[0] = new_slot(cg, LLVMVectorType(t, JIT_WARP), reg->name);
-        else
+        if (reg->uniformity.seg == SEG_NONE) {
+            LLVMValueRef slot = new_slot(cg, LLVMVectorType(t, JIT_WARP), reg->name);
+            cg->regs[r].slot[0] = in_memory ? opaque(cg, slot) : slot;
+        } else
             for (int s = 0; s < nsegs(reg->uniformity.seg); s++) {
                 struct storage *st = &cg->regs[r];
                 bool other = s > 0 && reg->repeats; /* all segments share the first one's */
@@ -624,6 +638,8 @@ bool emit_kernel(struct codegen *cg)
     init_metadata(cg);
     cg->fn = LLVMAddFunction(cg->alu.module, "weir_block",
                              LLVMFunctionType(cg->i32, &cg->ptr, 1, false));
+    if (k->fibers)
+        return emit_fiber_kernel(cg);
     open_function(cg);
     LLVMBasicBlockRef begin = NULL;
     LLVMBasicBlockRef *regions =

@@ -501,6 +501,8 @@ static bool emit_barrier(struct codegen *cg, const struct ptx_instr *i)
 {
     if (ptx_has(i, PTX_M_cluster))
         emit_cluster_barrier(cg, i);
+    else if (cg->k->fibers && !ptx_has(i, PTX_M_warp))
+        emit_lane_barrier(cg, i);
     else if (ptx_has(i, PTX_M_arrive))
         emit_arrive(cg, i);
     else

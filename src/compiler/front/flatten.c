@@ -557,7 +557,7 @@ static bool check_stack(struct jkernel *k)
     return true;
 }
 
-bool pass_flatten(struct jkernel *k)
+static bool flatten_once(struct jkernel *k)
 {
     struct flattener f = {.k = k, .cc = -1, .sp = -1, .ends_threads = -1};
     struct activation act = {.func = k->entry};
@@ -566,9 +566,10 @@ bool pass_flatten(struct jkernel *k)
     /* kernel parameters stand for themselves */
     k->outgoing = (struct ptx_var){
         .name = "call", .space = PTX_SPACE_LOCAL, .type = PTX_B8, .align = 16, .index = -1};
-    if (k->is_function)
+    bool formals = !k->entry->is_entry; /* a kernel on fibers has parameters as kernels do */
+    if (formals)
         flat_add_formals(&f, &act);
-    for (int n = 0; !k->is_function && n < k->entry->nparams; n++)
+    for (int n = 0; !formals && n < k->entry->nparams; n++)
         ptr_map_put(&act.vars, k->entry->params[n], k->entry->params[n]);
     if (allocates(k->entry->module))
         flat_push_mov(k, &(struct ptx_instr){0}, flat_stack(&f),
@@ -576,7 +577,7 @@ bool pass_flatten(struct jkernel *k)
     bool ok = flatten_func(&f, &act);
     if (ok && f.sp >= 0)
         ok = check_stack(k);
-    if (ok && k->is_function)
+    if (ok && formals)
         flat_store_results(&f, &act);
     if (ok) {
         struct ptx_instr *end = flat_push(k);
@@ -597,4 +598,24 @@ bool pass_flatten(struct jkernel *k)
     ptr_map_free(&act.vars);
     ptr_map_free(&f.area_of);
     return ok;
+}
+
+bool pass_flatten(struct jkernel *k)
+{
+    if (!flatten_once(k))
+        return false;
+    if (k->fibers || k->is_function || !k->waits_in_calls)
+        return true;
+    /* now that its calls are known it turns out that it must run on fibers */
+    struct jkernel fresh = {.entry = k->entry,
+                            .opt = k->opt,
+                            .diag = k->diag,
+                            .is_function = true,
+                            .fibers = true,
+                            .nwarps = k->nwarps,
+                            .full_warps = k->full_warps,
+                            .seg_min = k->seg_min};
+    jkernel_free(k);
+    *k = fresh;
+    return flatten_once(k);
 }

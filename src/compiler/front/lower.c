@@ -1,7 +1,8 @@
 /* lower: instructions that stand for simpler ones. Addresses in the shared memory of a
  * cluster become generic ones, so that no later pass knows that space; a wait for the cluster is a
  * loop, which gets its polls like any loop that waits for others; stores that tell a barrier object
- * of their bytes are a store and the telling; alloca moves a stack pointer that is a register. */
+ * of their bytes are a store and the telling; alloca moves a stack pointer that is a register. On
+ * fibers (exec/warps.c) a barrier of the block is an arrival and a wait, which is a loop, too. */
 #include "abi/texture_instr.h"
 #include "compiler/front/flatten.h"
 
@@ -79,6 +80,46 @@ static void lower_wait(struct jkernel *k)
     back->guard = reg;
     back->guard_neg = true;
     back->operands[0] = (struct ptx_operand){.kind = PTX_OPR_LABEL, .reg = -1, .target = from};
+}
+
+/* On fibers, a barrier of the block is an arrival, then the question whether the lanes may go on,
+ * until the answer is yes; then the votes are counted. These are no PTX: barrier.arrive{.sync} id,
+ * count{, vote}; barrier.wait pred, id; barrier.wait.red.op result, id. */
+static void lower_block_barrier(struct jkernel *k)
+{
+    struct ptx_instr i = pop(k);
+    bool reduces = ptx_has(&i, PTX_M_red), waits = !ptx_has(&i, PTX_M_arrive);
+    const struct ptx_operand *from = i.operands + reduces; /* a result comes first */
+    int rest = i.noperands - (reduces ? 2 : 0);            /* number, count */
+    struct ptx_instr *arrive = push(k, &i, PTX_OP_barrier, reduces ? 3 : 2);
+    arrive->mods[arrive->nmods++] = PTX_M_arrive;
+    if (waits)
+        arrive->mods[arrive->nmods++] = PTX_M_sync;
+    arrive->operands[0] = from[0];
+    arrive->operands[1] = rest > 1 ? from[1] : (struct ptx_operand){.kind = PTX_OPR_IMM, .reg = -1};
+    if (reduces)
+        arrive->operands[2] = i.operands[i.noperands - 1];
+    if (!waits)
+        return;
+    int32_t pass = flat_reg(k, "pass", PTX_PRED), again = (int32_t)k->ninstrs;
+    struct ptx_instr *ask = push(k, &i, PTX_OP_barrier, 2);
+    ask->mods[ask->nmods++] = PTX_M_wait;
+    ask->operands[0] = flat_reg_operand(pass);
+    ask->operands[1] = from[0];
+    struct ptx_instr *back = push(k, &i, PTX_OP_bra, 1);
+    back->guard = pass;
+    back->guard_neg = true;
+    back->operands[0] = (struct ptx_operand){.kind = PTX_OPR_LABEL, .reg = -1, .target = again};
+    if (!reduces)
+        return;
+    struct ptx_instr *result = push(k, &i, PTX_OP_barrier, 2);
+    result->mods[result->nmods++] = PTX_M_wait;
+    for (int m = 0; m < i.nmods; m++)
+        if (i.mods[m] == PTX_M_red || i.mods[m] == PTX_M_popc || i.mods[m] == PTX_M_and ||
+            i.mods[m] == PTX_M_or)
+            result->mods[result->nmods++] = i.mods[m];
+    result->operands[0] = i.operands[0];
+    result->operands[1] = from[0];
 }
 
 /* st.async and red.async: the access, then the news of its bytes to the barrier object. */
@@ -182,9 +223,12 @@ bool flat_lower(struct flattener *f)
     for (int n = 0; n < i->nspaces; n++)
         cluster |= i->spaces[n] == PTX_SPACE_SHARED_CLUSTER;
     switch (i->op) {
+    case PTX_OP_bar:
     case PTX_OP_barrier:
         if (ptx_has(i, PTX_M_cluster) && ptx_has(i, PTX_M_wait))
             lower_wait(k);
+        else if (k->fibers && !ptx_has(i, PTX_M_cluster) && !ptx_has(i, PTX_M_warp))
+            lower_block_barrier(k);
         return true;
     case PTX_OP_st:
     case PTX_OP_red:

@@ -13,17 +13,22 @@
  * edge gets a poll (cfg.c), at which the warp suspends.
  *
  * In the other direction, a loop of the kernel may poll through a call. Results of a function that
- * polls count as polled memory, too. */
+ * polls count as polled memory, too.
+ *
+ * Where such a function waits at a barrier, the kernel and all of its functions run on fibers
+ * (exec/warps.c). There functions have such loops as well, since lanes that diverge in them may
+ * wait in different calls. */
 #include <stdlib.h>
 
 #include "compiler/front/flatten.h"
 
-enum { CALLEE_POLLS = 1, CALLEE_LOOPS = 2 };
+enum { CALLEE_POLLS = 1, CALLEE_LOOPS = 2, CALLEE_AWAITS = 4 /* arrivals at a barrier */ };
 
 struct closure {
     const struct ptx_module *m;
     struct ptr_map seen; /* functions that have been looked at */
-    unsigned what;       /* of the callees so far */
+    bool exact;    /* of functions that a pointer may reach, those only whose address is taken */
+    unsigned what; /* of the callees so far */
 };
 
 static void look_at_call(struct closure *c, const struct ptx_call *call);
@@ -40,6 +45,8 @@ static void look_at(struct closure *c, struct ptx_func *f)
         const struct ptx_instr *i = &f->instrs[n];
         if (jit_is_polling_load(i))
             c->what |= CALLEE_POLLS;
+        if (jit_awaits_arrivals(i))
+            c->what |= CALLEE_AWAITS;
         if (i->op == PTX_OP_brx || (i->op == PTX_OP_bra && i->operands[0].target <= n))
             c->what |= CALLEE_LOOPS;
         if (i->op == PTX_OP_call)
@@ -55,17 +62,33 @@ static void look_at_call(struct closure *c, const struct ptx_call *call)
     }
     for (int n = 0; n < (call->proto != NULL ? c->m->nfuncs : call->ncandidates); n++) {
         struct ptx_func *f = call->proto != NULL ? c->m->funcs[n] : call->candidates[n];
-        if (call->proto == NULL || jit_same_prototype(f, call->proto))
+        if (call->proto == NULL ||
+            (jit_same_prototype(f, call->proto) && (!c->exact || jit_address_taken(c->m, f))))
             look_at(c, f);
     }
 }
 
-static unsigned callee_does(const struct jkernel *k, const struct ptx_call *call)
+static unsigned find_what(const struct jkernel *k, const struct ptx_call *call, bool exact)
 {
-    struct closure c = {.m = k->entry->module};
+    struct closure c = {.m = k->entry->module, .exact = exact};
     look_at_call(&c, call);
     ptr_map_free(&c.seen);
     return c.what;
+}
+
+static unsigned callee_does(const struct jkernel *k, const struct ptx_call *call)
+{
+    unsigned what = find_what(k, call, false);
+    if ((what & CALLEE_AWAITS) != 0 && (find_what(k, call, true) & CALLEE_AWAITS) == 0)
+        what &= ~(unsigned)CALLEE_AWAITS;
+    return what;
+}
+
+/* May a call with such a callee come back unfinished? */
+static bool may_wait(const struct jkernel *k, unsigned what)
+{
+    bool spins = (what & CALLEE_POLLS) != 0 && (what & CALLEE_LOOPS) != 0;
+    return k->fibers ? spins || (what & CALLEE_AWAITS) != 0 : spins && !k->is_function;
 }
 
 /* Is it a call of a function of the module that was not inlined? */
@@ -106,7 +129,8 @@ void flat_spinning_calls(struct jkernel *k)
         moved[n] = (int32_t)k->ninstrs;
         unsigned does = stays(&old[n]) ? callee_does(k, old[n].call) : 0;
         k->polls_by_calls |= (does & CALLEE_POLLS) != 0;
-        if (does == (CALLEE_POLLS | CALLEE_LOOPS) && !k->is_function)
+        k->waits_in_calls |= (does & CALLEE_AWAITS) != 0;
+        if (may_wait(k, does))
             push_loop(k, &old[n], (int32_t)n);
         else
             *flat_push(k) = old[n];

@@ -23,6 +23,9 @@ struct regions {
 void enter_region(struct codegen *cg, int32_t r);
 /* Ends a block that suspends. */
 void emit_suspend(struct codegen *cg, const struct jblock *blk);
+/* One poll of a spinning loop: branches to `out` when the budget is spent, else to `on`. Returns
+ * what is left of it. */
+LLVMValueRef spend_poll(struct codegen *cg, LLVMBasicBlockRef out, LLVMBasicBlockRef on);
 /* A poll in a function: the thread yields and comes back. */
 void emit_spin(struct codegen *cg);
 /* Stores where the current warp goes on: its entry of the block's pc[]. */
@@ -58,6 +61,8 @@ void flow_chain(struct codegen *cg, const uint64_t *cand, int32_t last);
 void flow_resume(struct codegen *cg, const struct jblock *poll, const uint64_t *cand);
 /* A poll has run out: lanes that may go first do; the builder goes on where there are none. */
 void flow_yield(struct codegen *cg, const struct jblock *poll);
+/* The same on fibers, if weir_rt_yield has said that they may (abi/kernel_abi.h). */
+void flow_offer(struct codegen *cg, const struct jblock *poll, LLVMValueRef may);
 /* The active lanes of a block that suspends are recorded as waiting at its successor. */
 void flow_wait(struct codegen *cg, const struct jblock *blk);
 /* Goes to the converged copy of block b if `lanes` (NULL: known to be) are all 32 and no value that
@@ -69,6 +74,18 @@ void flow_stay_converged(struct codegen *cg, const struct ptx_instr *i, LLVMValu
 
 /* Block b's divergent copy, which is emitted if it has not been. */
 LLVMBasicBlockRef flow_block(struct codegen *cg, int32_t b);
+
+/* ---- fibers.c ---- */
+
+/* The function that runs a block of a kernel on fibers, cg->fn; the kernel itself is one of the
+ * callees. */
+bool emit_fiber_kernel(struct codegen *cg);
+/* On fibers: what a barrier of the block has become. */
+void emit_lane_barrier(struct codegen *cg, const struct ptx_instr *i);
+/* On fibers: the threads of the active lanes end. */
+void emit_lanes_end(struct codegen *cg);
+/* On fibers: the poll that block `blk` ends with; the builder goes on where the loop does. */
+void emit_lane_poll(struct codegen *cg, const struct jblock *blk);
 
 /* ---- pending_set.c ---- */
 

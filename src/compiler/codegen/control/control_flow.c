@@ -162,6 +162,28 @@ void flow_yield(struct codegen *cg, const struct jblock *poll)
     run_yield_targets(cg, poll);
 }
 
+void flow_offer(struct codegen *cg, const struct jblock *poll, LLVMValueRef may)
+{
+    LLVMBuilderRef b = cg->alu.b;
+    int32_t n = cg->k->nblocks, loop = poll->succ[0];
+    uint64_t *cand = candidates(cg);
+    add_pending(cg, cand, loop, mask_bits(cg));
+    clear_others(cg, cand);
+    free(cand);
+    for (int32_t step = 1; step < n; step++) {
+        int32_t c = (loop + step) % n;
+        if (!bit_get(poll->frontier, c) || !bit_get(poll->spin_yields, c) ||
+            cg->k->blocks[c].serialized)
+            continue;
+        LLVMBasicBlockRef next = new_bb(cg, "skip");
+        bool early = bit_get(poll->spin_early, c);
+        LLVMValueRef any = LLVMBuildICmp(b, LLVMIntNE, pending_lanes(cg, c), c32(cg, 0), "");
+        LLVMValueRef ok = LLVMBuildICmp(b, LLVMIntUGE, may, c32(cg, early ? 1 : 2), "");
+        LLVMBuildCondBr(b, LLVMBuildAnd(b, any, ok, ""), block_copy(cg, c, false), next);
+        LLVMPositionBuilderAtEnd(b, next);
+    }
+}
+
 /* With a set of blocks at which lanes wait: goes to block `to` if no lanes can wait before it. */
 static bool go_first(struct codegen *cg, const uint64_t *cand, int32_t to, LLVMValueRef lanes)
 {
@@ -340,10 +362,13 @@ static void emit_switch(struct codegen *cg, const struct jblock *blk)
 static void emit_exit(struct codegen *cg, const struct jblock *blk)
 {
     LLVMBuilderRef b = cg->alu.b;
-    if (cg->k->is_function && blk->term_instr->noperands == 0) { /* no return: threads end */
+    bool end = blk->term_instr->noperands == 0; /* no return: threads end */
+    if (cg->k->is_function && end) {
         LLVMValueRef ended = LLVMBuildLoad2(b, cg->i32, cg->ended, "");
         LLVMBuildStore(b, LLVMBuildOr(b, ended, mask_bits(cg), ""), cg->ended);
     }
+    if (cg->k->fibers && (end || cg->k->entry->is_entry))
+        emit_lanes_end(cg);
     if (blk->converged || cg->in_converged_copy) {
         LLVMBuildBr(b, cg->flow->next_warp);
         return;
@@ -495,7 +520,9 @@ static bool emit_block(struct codegen *cg, int32_t index)
     if (ok) {
         switch (blk->term) {
         case TERM_JUMP:
-            if (blk->suspend == SUSPEND_POLL)
+            if (blk->suspend == SUSPEND_POLL && cg->k->fibers)
+                emit_lane_poll(cg, blk);
+            else if (blk->suspend == SUSPEND_POLL)
                 emit_spin(cg);
             else if (blk->suspend == SUSPEND_SYNC)
                 call_helper(cg, "weir_rt_wait_here", LLVMVoidTypeInContext(cg->alu.ctx),

@@ -133,6 +133,9 @@ bool emit_cluster_address(struct codegen *cg, const struct ptx_instr *i)
 
 static LLVMValueRef live_lanes(struct codegen *cg)
 {
+    LLVMValueRef args[2] = {cg->block.ptr, cg->w};
+    if (cg->k->fibers) /* others than those of the function that runs */
+        return call_helper(cg, "weir_rt_lanes_live", cg->i32, args, 2);
     return cg->always_full ? c32(cg, 0xffffffffu)
                            : LLVMBuildLoad2(cg->alu.b, cg->i32, cg->live_slot, "");
 }

@@ -1,0 +1,93 @@
+/* warps: kernels on fibers. A function that is not inlined cannot suspend as a kernel does, whose
+ * state at a barrier is in its frames. Where such functions wait at barriers, the kernel is
+ * compiled as a function itself (compiler/codegen/control/fibers.c), and each warp runs it on a
+ * stack of its own (fiber.c). Here the block's warps take turns: each runs until its lanes wait or
+ * spin.
+ *
+ * A divergent warp may have lanes that wait at a barrier and others that are pending elsewhere, at
+ * a place where they are to meet the first: a call, a shuffle. As a rule they wait for them. When
+ * no warp of the block can go on, they are what the barrier waits for: then they go first
+ * (`stuck`). If that does not help, either, the block can never go on. */
+#include <stdlib.h>
+
+#include "exec/lane_barriers.h"
+
+enum {
+    OFFERS = 64,        /* how often other lanes may go first before the next warp runs, ... */
+    OFFERS_STUCK = 1000 /* if no warp can go on */
+};
+
+static void begin(struct grid_block *b)
+{
+    if (b->lanes == NULL)
+        b->lanes = malloc(sizeof *b->lanes);
+    if (b->lanes == NULL)
+        fault_leave(b->worker, &(struct trouble){.kind = GRID_FAULT_MEMORY});
+    lanes_begin(b->lanes, &b->jit);
+    b->blocked = b->spun = b->stuck = false;
+}
+
+/* Runs the warp until it waits, spins or has ended. True: it spins. */
+static bool run_warp(struct grid_block *b, uint32_t warp, jit_function kernel)
+{
+    struct jit_block *j = &b->jit;
+    uint32_t *pc = &j->pc[warp];
+    j->warp = warp;
+    if (*pc == 0) {
+        if (!fiber_start(b, kernel, warp, b->lanes->live[warp]))
+            fault_leave(b->worker, &(struct trouble){.kind = GRID_FAULT_MEMORY});
+        *pc = 2; /* it has begun */
+    }
+    enum fiber_state state = fiber_go_on(b, warp);
+    if (state == FIBER_OVER) {
+        *pc = (uint32_t)JIT_PC_EXITED;
+        lanes_end(b, warp, b->lanes->live[warp]);
+    }
+    return state == FIBER_SPINS;
+}
+
+uint32_t weir_rt_warps(struct jit_block *j, jit_function kernel)
+{
+    struct grid_block *b = j->grid;
+    const int32_t budget = j->budget;
+    if (j->state == 0) {
+        begin(b);
+        j->state = 1;
+    }
+    for (;;) {
+        uint64_t events = b->events;
+        bool spins = false, lives = false;
+        for (uint32_t w = 0; w < j->nwarps; w++) {
+            if (j->pc[w] == (uint32_t)JIT_PC_EXITED)
+                continue;
+            lives = true;
+            j->budget = budget;
+            spins |= run_warp(b, w, kernel);
+        }
+        if (!lives)
+            return JIT_DONE;
+        bool moved = b->events != events, tried = b->stuck;
+        b->stuck = !moved && !spins && !tried;
+        if (!moved && spins)
+            return JIT_SUSPENDED;
+        if (!moved && tried)
+            fault_leave(b->worker,
+                        &(struct trouble){.kind = GRID_FAULT_ILLEGAL,
+                                          .text = "all threads of the block that have not ended "
+                                                  "wait at barriers for others to arrive"});
+    }
+}
+
+uint32_t weir_rt_yield(struct jit_block *j, uint32_t warp, uint32_t others)
+{
+    struct grid_block *b = j->grid;
+    if (grid_faulted(b->run->env) != GRID_FAULT_NONE)
+        fault_leave(b->worker, &(struct trouble){.kind = GRID_FAULT_TRAP});
+    b->spun |= !b->blocked;
+    b->blocked = false;
+    bool some = (others & ~b->lanes->waiting[warp]) != 0;
+    if (some && b->offers++ < (b->stuck ? OFFERS_STUCK : OFFERS))
+        return b->stuck ? 2 : 1;
+    fiber_yield(b, !b->spun);
+    return 0;
+}
