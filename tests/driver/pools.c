@@ -184,6 +184,41 @@ static void reset(void)
     CHECK_CU(cuMemFreeAsync(p, NULL), CUDA_ERROR_INVALID_VALUE);
 }
 
+/* The attributes say that the host has pools, and it has: memory of them is the host's own, and a
+ * device's once it was given access. */
+static void of_the_host(CUstream s)
+{
+    static const struct {
+        CUdevice_attribute attribute;
+        CUmemLocationType where;
+    } kinds[] = {
+        {CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED, CU_MEM_LOCATION_TYPE_HOST},
+        {CU_DEVICE_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS_SUPPORTED, CU_MEM_LOCATION_TYPE_HOST_NUMA},
+    };
+    for (size_t n = 0; n < sizeof kinds / sizeof *kinds; n++) {
+        int supported = 0;
+        CUmemoryPool pool;
+        CUdeviceptr at = 0;
+        CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                .location = {.type = kinds[n].where}};
+        CUmemAccessDesc device = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE},
+                                  .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+        OK(cuDeviceGetAttribute(&supported, kinds[n].attribute, 0));
+        CHECK_EQ_INT(supported, 1);
+        NEED(cuMemPoolCreate(&pool, &props));
+        OK(cuMemPoolSetAccess(pool, &device, 1));
+        NEED(cuMemAllocFromPoolAsync(&at, 64, pool, s));
+        OK(cuStreamSynchronize(s));
+        memset((void *)(uintptr_t)at, 7, 64);
+        OK(cuMemsetD8Async(at, 9, 32, s));
+        OK(cuStreamSynchronize(s));
+        CHECK(*(unsigned char *)(uintptr_t)at == 9 && *(unsigned char *)(uintptr_t)(at + 63) == 7);
+        OK(cuMemFreeAsync(at, s));
+        OK(cuStreamSynchronize(s));
+        OK(cuMemPoolDestroy(pool));
+    }
+}
+
 int main(void)
 {
     CUstream a, b;
@@ -194,6 +229,7 @@ int main(void)
     unsigned long long all = ~0ull;
     OK(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &all));
     statistics(pool, a, b);
+    of_the_host(a);
     words();
     asked();
     access_of(pool);
