@@ -1,0 +1,175 @@
+/* Global memory within one grid: threads and blocks without atomics, fences and flags, scopes. */
+#include "races.h"
+
+#include <cuda/atomic>
+
+__global__ void one_word(int *p, bool repaired)
+{
+    if (repaired)
+        atomicExch(p, (int)blockIdx.x);
+    else
+        *p = blockIdx.x; // @1 kernel write
+}
+CASE(blocks_write_one_word) { one_word<<<4, 1>>>(d, repaired); }
+
+__global__ void count_up(int *p, bool repaired)
+{
+    if (repaired)
+        atomicAdd(p, 1);
+    else
+        *p += 1; // @2 kernel write
+}
+CASE(blocks_count_without_atomics) { count_up<<<4, 32>>>(d, repaired); }
+
+__global__ void stencil(int *p, bool repaired, const int *from)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int left = i > 0 ? (repaired ? from : p)[i - 1] : 0; // @3 kernel read
+    p[i] = left + 1; // @4 kernel write
+}
+CASE(stencil_in_place) { stencil<<<4, 64>>>(d, repaired, d2); }
+
+__global__ void halo(int *p, int extra)
+{
+    int i = blockIdx.x * 32 + threadIdx.x;
+    if ((int)threadIdx.x < 32 + extra)
+        p[i] = blockIdx.x; // @5 kernel write
+}
+CASE(blocks_overlap_by_one) { halo<<<4, 64>>>(d, repaired ? 0 : 1); }
+
+__global__ void mixed(int *p, int *result, bool repaired)
+{
+    if (repaired)
+        result[blockIdx.x] = atomicAdd(p, 0);
+    else
+        result[blockIdx.x] = *p; // @6 kernel read
+    atomicAdd(p, 1); // @7 kernel atomic
+}
+CASE(plain_reads_of_what_blocks_add_to) { mixed<<<4, 1>>>(d, out, repaired); }
+
+/* Atomics at the scope of the block do not order blocks among themselves. */
+__global__ void block_scope(int *p, bool repaired)
+{
+    if (repaired)
+        atomicAdd(p, 1);
+    else
+        atomicAdd_block(p, 1); // @8 kernel atomic
+}
+CASE(atomics_of_block_scope) { block_scope<<<4, 32>>>(d, repaired); }
+
+__global__ void scoped(int *p, bool repaired)
+{
+    cuda::atomic_ref<int, cuda::thread_scope_block> here(*p);
+    cuda::atomic_ref<int, cuda::thread_scope_device> everywhere(*p);
+    if (repaired)
+        everywhere.fetch_add(1, cuda::memory_order_relaxed);
+    else
+        here.fetch_add(1, cuda::memory_order_relaxed); // @9 kernel atomic
+}
+CASE(atomic_ref_of_block_scope) { scoped<<<4, 32>>>(d, repaired); }
+
+/* The last block sums what all have written: it must have a fence before it counts. */
+__global__ void last_block(int *parts, int *count, int *result, bool repaired)
+{
+    parts[blockIdx.x] = 1; // @10 kernel write
+    if (repaired)
+        __threadfence();
+    if (atomicAdd(count, 1) == (int)gridDim.x - 1) {
+        if (repaired)
+            __threadfence();
+        int s = 0;
+        for (unsigned i = 0; i < gridDim.x; i++)
+            s += parts[i]; // @11 kernel read
+        *result = s;
+    }
+}
+CASE(last_block_without_fences) { last_block<<<4, 1>>>(d, d2, out, repaired); }
+
+/* Release and acquire at the scope of the device, or of the block. */
+template <cuda::thread_scope SCOPE> __device__ void hand_over(int *data, int *flag, int *result)
+{
+    cuda::atomic_ref<int, SCOPE> f(*flag);
+    if (blockIdx.x == 0) {
+        *data = 42; // @12 kernel write
+        f.store(1, cuda::memory_order_release);
+    } else {
+        while (f.load(cuda::memory_order_acquire) == 0)
+            ;
+        *result = *data; // @13 kernel read
+    }
+}
+__global__ void flag(int *data, int *flag, int *result, bool repaired)
+{
+    if (repaired)
+        hand_over<cuda::thread_scope_device>(data, flag, result);
+    else
+        hand_over<cuda::thread_scope_block>(data, flag, result);
+}
+CASE(release_at_block_scope) { flag<<<2, 1>>>(d, d2, out, repaired); }
+
+__global__ void relaxed_flag(int *data, int *flag, int *result, bool repaired)
+{
+    cuda::atomic_ref<int, cuda::thread_scope_device> f(*flag);
+    if (blockIdx.x == 0) {
+        *data = 42; // @14 kernel write
+        if (repaired)
+            f.store(1, cuda::memory_order_release);
+        else
+            f.store(1, cuda::memory_order_relaxed);
+    } else {
+        while (f.load(cuda::memory_order_acquire) == 0)
+            ;
+        *result = *data; // @15 kernel read
+    }
+}
+CASE(relaxed_store_of_a_flag) { relaxed_flag<<<2, 1>>>(d, d2, out, repaired); }
+
+__global__ void volatile_flag(int *data, int *flag, int *result, bool repaired)
+{
+    if (blockIdx.x == 0) {
+        *data = 42; // @16 kernel write
+        if (repaired)
+            __threadfence();
+        atomicExch(flag, 1);
+    } else {
+        while (atomicAdd(flag, 0) == 0)
+            ;
+        if (repaired)
+            __threadfence();
+        *result = *data; // @17 kernel read
+    }
+}
+CASE(flag_without_fences) { volatile_flag<<<2, 1>>>(d, d2, out, repaired); }
+
+/* A barrier of the block orders its threads in global memory, too, and no other block's. */
+__global__ void barrier_and_global(int *p, int *result, bool repaired)
+{
+    p[blockIdx.x * 64 + threadIdx.x] = 1; // @18 kernel write
+    if (repaired)
+        __syncthreads();
+    result[blockIdx.x * 64 + threadIdx.x] = p[blockIdx.x * 64 + 63 - threadIdx.x]; // @19 kernel read
+}
+CASE(global_memory_of_a_block) { barrier_and_global<<<2, 64>>>(d, out, repaired); }
+
+__global__ void barrier_is_no_grid_barrier(int *p, int *result, bool repaired)
+{
+    int i = blockIdx.x * 64 + threadIdx.x, there = repaired ? i : 127 - i;
+    p[i] = 1; // @20 kernel write
+    __syncthreads();
+    result[i] = p[there]; // @21 kernel read
+}
+CASE(barrier_between_blocks) { barrier_is_no_grid_barrier<<<2, 64>>>(d, out, repaired); }
+
+__device__ int variable;
+__global__ void to_variable(bool repaired)
+{
+    if (!repaired || blockIdx.x == 0)
+        variable = threadIdx.x; // @22 kernel write
+}
+CASE(variable_of_the_module) { to_variable<<<2, 1>>>(repaired); }
+
+__global__ void lanes(int *p, bool repaired)
+{
+    p[repaired ? threadIdx.x : threadIdx.x / 2] = threadIdx.x; // @23 kernel write
+}
+CASE(lanes_write_one_word) { lanes<<<1, 32>>>(d, repaired); }

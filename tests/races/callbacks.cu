@@ -1,0 +1,80 @@
+/* Host functions and callbacks: work of their stream, in its order alone. */
+#include "races.h"
+
+static void CUDART_CB writes(void *p)
+{
+    *(int *)p = 5; // @w host write
+}
+static void CUDART_CB reads(void *p)
+{
+    sink = *(int *)p; // @r host read
+}
+static void CUDART_CB does_nothing(void *) {}
+static void CUDART_CB callback_writes(cudaStream_t, cudaError_t, void *p)
+{
+    *(int *)p = 5; // @c host write
+}
+
+CASE(function_writes_kernel_reads)
+{
+    DO(cudaLaunchHostFunc(a, writes, m)); // @1 function write
+    if (repaired)
+        order(a, b);
+    sum<<<1, 32, 0, b>>>(m, N, out); // @2 kernel read
+}
+
+CASE(kernel_writes_function_reads)
+{
+    fill<<<1, 32, 0, a>>>(m, N); // @1 kernel write
+    DO(cudaLaunchHostFunc(repaired ? a : b, reads, m)); // @2 function read
+}
+
+CASE(copy_then_function)
+{
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @1 copy write
+    if (repaired)
+        order(a, b);
+    DO(cudaLaunchHostFunc(b, reads, h)); // @2 function read
+}
+
+CASE(function_then_copy)
+{
+    DO(cudaLaunchHostFunc(a, writes, h)); // @1 function write
+    if (repaired)
+        order(a, b);
+    DO(cudaMemcpyAsync(d, h, N * sizeof(int), cudaMemcpyHostToDevice, b)); // @2 copy read
+}
+
+CASE(function_writes_host_reads)
+{
+    DO(cudaLaunchHostFunc(a, writes, m)); // @1 function write
+    if (repaired)
+        DO(cudaStreamSynchronize(a));
+    sink = m[0]; // @2 host read
+}
+
+CASE(callback_then_kernel)
+{
+    DO(cudaStreamAddCallback(a, callback_writes, m, 0)); // @1 function write
+    if (repaired)
+        order(a, b);
+    sum<<<1, 32, 0, b>>>(m, N, out); // @2 kernel read
+}
+
+/* A host function in another stream is no wait of the host's. */
+CASE(function_is_no_synchronization)
+{
+    DO(cudaMemcpyAsync(h, d, N * sizeof(int), cudaMemcpyDeviceToHost, a)); // @1 copy write
+    DO(cudaLaunchHostFunc(a, does_nothing, nullptr));
+    if (repaired)
+        DO(cudaStreamSynchronize(a));
+    sink = h[2]; // @2 host read
+}
+
+CASE(functions_of_two_streams)
+{
+    DO(cudaLaunchHostFunc(a, writes, m)); // @1 function write
+    if (repaired)
+        order(a, b);
+    DO(cudaLaunchHostFunc(b, writes, m)); // @2 function write
+}
