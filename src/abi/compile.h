@@ -23,6 +23,7 @@ enum jit_checks {
     JIT_CHECKS_NONE,
     JIT_CHECKS_ALL,     /* weir_rt_check, each time */
     JIT_CHECKS_DEVICES, /* the same, where the address may be another device's memory */
+    JIT_CHECKS_TOUCHED, /* weir_rt_touch, each time: which bytes a grid reads and writes */
 };
 
 /* What one compilation is specialised on. Part of the cache key: keep it plain data, zero padding.

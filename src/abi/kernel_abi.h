@@ -215,7 +215,13 @@ enum jit_cluster_map {
  *                    uint32_t what); */
 #define JIT_CHECK_WRITES 0x80000000u
 #define JIT_CHECK_WARP   0x40000000u /* the warp's access: addresses are lines of it, not lanes' */
+#define JIT_CHECK_ATOMIC 0x10000000u /* an atomic, volatile or relaxed access, or a stronger one */
+#define JIT_CHECK_BYTES 0x0fffffffu /* of each lane */
 #define JIT_CHECK_OTHERS 0x20000000u /* asks only whether it is another device's memory */
+
+/* Code whose accesses are recorded: the same arguments, for accesses that are to be remembered.
+ * void weir_rt_touch(struct jit_block *block, uint32_t mask, const uint64_t address[32],
+ *                    uint32_t what); */
 
 /* Several devices that compiled code distinguishes: numbers that are the same for all blocks of a
  * device. No byte of [a, a + JIT_OTHERS_REACH] is another device's memory if `a` is outside

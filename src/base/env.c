@@ -20,7 +20,13 @@ static const struct env_entry entries[ENV_COUNT] = {
     [ENV_CHECK] =
         {"WEIR_CHECK", "off",
          "Run-time checks to make, with commas between: \"memory\" (each access of kernels "
-         "exactly, and device memory that the host touches)."},
+         "exactly, and device memory that the host touches); \"races=streams\" "
+         "(accesses of streams, copies and the host that nothing orders)."},
+    [ENV_REPORT] = {"WEIR_REPORT", "text on stderr alone",
+                    "File that what checks find is written to, as JSON."},
+    [ENV_ERROR_EXITCODE] = {"WEIR_ERROR_EXITCODE", "the program's own status",
+                            "Exit status of a process in which a check has found something (0 to "
+                            "255; 0: its own)."},
     [ENV_KEYS] = {"WEIR_KEYS", "on",
                   "Whether the CPU's memory protection keys protect one device's memory from the "
                   "others, if it has "

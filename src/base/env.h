@@ -16,6 +16,8 @@ enum env_variable {
     ENV_DEVICES,
     ENV_MEMORY,
     ENV_CHECK,
+    ENV_REPORT,
+    ENV_ERROR_EXITCODE,
     ENV_KEYS,
     ENV_FAULTS,
     ENV_JIT,

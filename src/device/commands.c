@@ -11,6 +11,16 @@ static const uint64_t STAGE_MAX = (uint64_t)16 << 20;
 /* Bytes staged at any time. */
 static const uint64_t STAGE_TOTAL = (uint64_t)256 << 20;
 
+static bool eager;
+
+void device_set_eager(void) { eager = true; }
+
+void work_enqueued(struct device_stream *s, uint64_t count)
+{
+    if (WEIR_UNLIKELY(eager) && !device_in_host_function())
+        wait_moment(s, count);
+}
+
 /* ---- kernels ---- */
 
 enum device_error device_launch(struct device_stream *s, const struct grid_launch *launch)
@@ -46,7 +56,7 @@ enum device_error device_launch_checked(struct device_stream *s, const struct gr
         memcpy(params, launch->params, launch->param_bytes);
     c->run.launch = *launch;
     c->run.launch.params = params;
-    stream_enqueue(s, c);
+    work_enqueued(s, stream_enqueue(s, c));
     return DEVICE_OK;
 }
 
@@ -74,7 +84,9 @@ static uint64_t enqueue_copy(struct device_stream *s, const struct copy_args *ar
 {
     struct command *c = stream_begin(s, COMMAND_COPY);
     c->copy = *args;
-    return stream_enqueue(s, c);
+    uint64_t count = stream_enqueue(s, c);
+    work_enqueued(s, count);
+    return count;
 }
 
 static void unstage(void *bytes) { atomic_fetch_sub(&staged_bytes, (uint64_t)(uintptr_t)bytes); }
@@ -201,6 +213,7 @@ enum device_error device_set(struct device_stream *s, const struct device_set *s
     struct command *c = stream_begin(s, COMMAND_SET);
     set_args_make(&c->set, set);
     uint64_t count = stream_enqueue(s, c);
+    work_enqueued(s, count);
     if (!wait)
         return DEVICE_OK;
     enum side dst = side_of(set->dst);
@@ -226,7 +239,7 @@ enum device_error device_host_function(struct device_stream *s, device_host_fn f
     c->host.fn = fn;
     c->host.user = user;
     c->host.always = always;
-    stream_enqueue(s, c);
+    work_enqueued(s, stream_enqueue(s, c));
     return DEVICE_OK;
 }
 
@@ -252,7 +265,7 @@ static enum device_error value_command(struct device_stream *s, enum command_kin
         return DEVICE_INVALID_VALUE;
     struct command *c = stream_begin(s, kind);
     c->value = *args;
-    stream_enqueue(s, c);
+    work_enqueued(s, stream_enqueue(s, c));
     return DEVICE_OK;
 }
 

@@ -62,6 +62,11 @@ int device_ordinal(const struct device *dev);
 /* The process is a fork of the one that opened the devices: nothing works here. Cheap. */
 static inline bool device_forked(void) { return WEIR_UNLIKELY(slow_path(SLOW_PATH_FORKED) != 0); }
 
+/* From now on, calls that enqueue work wait a moment for it, if it can run: what checks have to know
+ * of it is then known when the call returns. Programs cannot tell, but by time. Before
+ * device_open. */
+void device_set_eager(void);
+
 /* Between these two no command of any stream executes: blocks that run end or are parked first, new
  * ones wait. For what changes memory under their feet; short. One at a time: a second pause waits
  * for the first one's end. Not from a host function. */

@@ -496,7 +496,9 @@ static struct graph_slot *slots_new(struct graph_plan *plan, struct device_strea
 enum device_error device_graph_launch(struct device_graph *g, struct device_stream *s)
 {
     grid_flush(s->ctx->env);
-    return graph_launch_below(g, s, NULL, NULL);
+    enum device_error status = graph_launch_below(g, s, NULL, NULL);
+    work_enqueued(s, stream_enqueued(s));
+    return status;
 }
 
 enum device_error graph_launch_below(struct device_graph *g, struct device_stream *s,

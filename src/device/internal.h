@@ -511,6 +511,10 @@ void futex_wake(_Atomic uint32_t *word, int count);
 /* Blocks the host thread until the stream's count is reached, helping. `any`: help with any work.
  */
 void wait_count(struct device_stream *s, uint64_t count, bool any);
+/* Waits a moment only, for what can run now. */
+void wait_moment(struct device_stream *s, uint64_t count);
+/* A call has enqueued work that accesses memory (device_set_eager). No lock is held. */
+void work_enqueued(struct device_stream *s, uint64_t count);
 /* The same in a way of its own, whatever the context's. */
 void wait_count_by(struct device_stream *s, uint64_t count, bool any, enum device_wait mode);
 

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "device/cdp.h"
 #include "device/graph.h"
+#include "exec/touch.h"
 #include "observe/observe.h"
 
 /* Default streams of all contexts have one number, and streams on no list another. */
@@ -252,9 +253,65 @@ static enum observe_kind kind_of(const struct command *c)
     return w.kind;
 }
 
+/* ---- what grids have touched ---- */
+
+struct touched {
+    struct {
+        struct observe_bytes *items;
+        size_t count, cap;
+    } ranges;
+    struct {
+        struct observe_access_site *items;
+        size_t count, cap;
+    } sites;
+};
+
+static enum observe_access access_of(enum touch how)
+{
+    return how == TOUCH_READ ? OBSERVE_READ : how == TOUCH_WRITE ? OBSERVE_WRITE : OBSERVE_ATOMIC;
+}
+
+static void add_range(void *self, enum touch how, uint64_t low, uint64_t high)
+{
+    struct touched *t = self;
+    struct observe_bytes *last = t->ranges.count > 0 ? &t->ranges.items[t->ranges.count - 1] : NULL;
+    if (last != NULL && last->high == low && last->how == access_of(how)) {
+        last->high = high;
+        return;
+    }
+    vec_push(&t->ranges, (struct observe_bytes){access_of(how), low, high});
+}
+
+static void add_site(void *self, const struct touch_site *s)
+{
+    struct touched *t = self;
+    struct observe_access_site to = {s->pc, access_of(s->how), s->low, s->high, {0}, s->warp};
+    for (int n = 0; n < 3; n++)
+        to.block[n] = s->block[n];
+    vec_push(&t->sites, to);
+}
+
+static void tell_touched(const struct observe_id *id, const struct command *c)
+{
+    struct grid_run *run = (struct grid_run *)&c->run;
+    struct touched t = {0};
+    if (atomic_load_explicit(&run->touched, memory_order_acquire) == NULL)
+        return;
+    grid_touched(run, add_range, add_site, &t);
+    observe_accessed(&(struct observe_accesses){.id = *id,
+                                                .ranges = t.ranges.items,
+                                                .range_count = (uint32_t)t.ranges.count,
+                                                .sites = t.sites.items,
+                                                .site_count = (uint32_t)t.sites.count});
+    free(t.ranges.items);
+    free(t.sites.items);
+}
+
 void observed_end(const struct command *c)
 {
     struct observe_id id = id_of(c);
+    if (c->kind == COMMAND_GRID || c->kind == COMMAND_CDP)
+        tell_touched(&id, c);
     observe_ended(&id, kind_of(c));
 }
 
@@ -315,6 +372,8 @@ void observed_node_end(const struct command *c, const struct graph_node *n)
 {
     struct observe_id id = node_id(c, n);
     struct observe_work w = {.kind = OBSERVE_EMPTY};
+    if (n->kind == DEVICE_NODE_GRID)
+        tell_touched(&id, c);
     describe_node(&w, n);
     observe_ended(&id, w.kind);
 }

@@ -86,6 +86,24 @@ void wait_count(struct device_stream *s, uint64_t count, bool any)
                       (enum device_wait)atomic_load_explicit(&s->ctx->wait, memory_order_relaxed));
 }
 
+void wait_moment(struct device_stream *s, uint64_t count)
+{
+    static const uint64_t MOMENT_NS = 20000000; /* what it waits for may be this thread */
+    struct grid_worker *w = sched_worker();
+    uint64_t end = 0;
+    grid_signals_enter(w);
+    while (!reached(s, count)) {
+        if (help(s, count, w, NULL))
+            continue;
+        uint64_t now = clock_ns();
+        end = end == 0 ? now + MOMENT_NS : end;
+        if (now >= end)
+            break;
+        look(s, count, DEVICE_WAIT_YIELD);
+    }
+    grid_signals_leave(w);
+}
+
 void wait_count_by(struct device_stream *s, uint64_t count, bool any, enum device_wait mode)
 {
     struct grid_worker *w = sched_worker();

@@ -5,7 +5,7 @@
 #include "memory/memory.h"
 #include "memory/view.h"
 
-#define BYTES (~(JIT_CHECK_WRITES | JIT_CHECK_WARP | JIT_CHECK_OTHERS))
+#define BYTES JIT_CHECK_BYTES
 
 static bool within(uint64_t address, uint64_t bytes, uint64_t base, uint64_t size)
 {

@@ -16,6 +16,7 @@
 #define WEIR_EXEC_GRID_H
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 
 #include "abi/kernel_abi.h"
@@ -199,6 +200,7 @@ struct grid_run {
     struct cdp_child *tail_next;     /* tail launches in order, once all else is done */
     struct cdp_child *_Atomic tails; /* tail launches so far, the latest first */
     void *_Atomic handles;           /* the device layer's: streams and events made by it */
+    struct touch_set *_Atomic touched; /* which bytes it reads and writes (touch.h) */
     _Alignas(64) _Atomic uint64_t next;    /* first block not handed out; may pass total */
     _Alignas(64) _Atomic uint64_t pending; /* blocks that have not ended + threads inside */
     _Atomic uint64_t parked;               /* blocks suspended now */
@@ -283,6 +285,11 @@ bool grid_protected(struct grid_env *env, struct grid_worker *w, const char *wha
 
 /* Makes a fault that no code ran into, named `what`, the environment's. */
 void grid_raise(struct grid_env *env, enum grid_fault_kind kind, const char *what);
+
+/* Who is asked first about each signal of a fault; true: it was theirs, and the thread goes on.
+ * device_work: the thread was in device work. Set once, before the first device work. */
+typedef bool (*grid_host_trap_fn)(int signal, siginfo_t *info, void *context, bool device_work);
+void grid_set_host_trap(grid_host_trap_fn fn);
 
 /* Checked mode: who is told that a thread of the host touched memory of a device, in a signal
  * handler of that thread, before the signal takes its course. `pc`: of the instruction. */

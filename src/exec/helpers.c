@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "exec/check.h"
+#include "exec/touch.h"
 #include "exec/internal.h"
 
 static struct grid_block *block_of(struct jit_block *j) { return j->grid; }
@@ -214,6 +215,7 @@ static const struct {
     {"cudaGraphSetConditional", (void *)weir_rt_cudaGraphSetConditional},
     {"fault", (void *)weir_rt_fault},
     {"check", (void *)weir_rt_check},
+    {"touch", (void *)weir_rt_touch},
     {"others", (void *)weir_rt_others},
     {"globaltimer", (void *)weir_rt_globaltimer},
     {"barrier_arrive", (void *)weir_rt_barrier_arrive},

@@ -98,8 +98,16 @@ static bool forward(int signal, siginfo_t *info)
     return true;
 }
 
+static grid_host_trap_fn host_trap;
+
+void grid_set_host_trap(grid_host_trap_fn fn) { host_trap = fn; }
+
 static void at_level(int level, int signal, siginfo_t *info, void *context)
 {
+    const struct grid_worker *w = worker_of_thread();
+    if (WEIR_UNLIKELY(host_trap != NULL) &&
+        host_trap(signal, info, context, w != NULL && w->armed))
+        return;
     fault_on_signal(signal, info, context);
     if (!hold(signal, info) && !forward(signal, info))
         pass_on(&before[level][signal], signal, info, context);

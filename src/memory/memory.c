@@ -192,10 +192,19 @@ enum mem_status mem_unregister(void *base)
 
 enum mem_status mem_adopt(void *base, uint64_t bytes)
 {
-    return registered_add(MEM_MANAGED, (uint64_t)base, bytes, 0, NULL, memory_serial());
+    enum mem_status status =
+        registered_add(MEM_MANAGED, (uint64_t)base, bytes, 0, NULL, memory_serial());
+    if (observed() && status == MEM_OK)
+        memory_tell_made(base);
+    return status;
 }
 
-enum mem_status mem_disown(void *base) { return registered_remove(MEM_MANAGED, (uint64_t)base); }
+enum mem_status mem_disown(void *base)
+{
+    if (observed())
+        memory_tell_freed(base, MEM_MANAGED);
+    return registered_remove(MEM_MANAGED, (uint64_t)base);
+}
 
 bool mem_find(const void *address, struct mem_info *info)
 {

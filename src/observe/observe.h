@@ -144,6 +144,26 @@ struct observe_code {
     uint64_t begun, ended; /* clock_ns() */
 };
 
+enum observe_access { OBSERVE_READ, OBSERVE_WRITE, OBSERVE_ATOMIC };
+
+/* What a grid has touched: ranges of bytes, by address for each kind of access and thread that ran
+ * blocks; and which instructions touched something in between, with the first warp that did. */
+struct observe_accesses {
+    struct observe_id id;
+    const struct observe_bytes {
+        enum observe_access how;
+        uint64_t low, high;
+    } *ranges;
+    uint32_t range_count;
+    const struct observe_access_site {
+        const void *pc;
+        enum observe_access how;
+        uint64_t low, high;
+        uint32_t block[3], warp;
+    } *sites;
+    uint32_t site_count;
+};
+
 /* A node of an executable graph, told when the graph is made (after the nodes that it depends on)
  * and again, with `changed`, when its parameters change; later launches have the new ones. */
 struct observe_node {
@@ -231,6 +251,10 @@ struct observe_hooks {
     void (*part_ended)(const struct observe_id *id);
 
     void (*code_made)(const struct observe_code *c);
+    /* Which memory a grid has touched, before its end is told; only of kernels that are compiled to
+     * tell (exec/touch.h). */
+    void (*accessed)(const struct observe_accesses *a);
+
     void (*graph_node)(const struct observe_node *n);
     void (*graph_ended)(uint64_t graph); /* launches may still run */
 
@@ -264,6 +288,7 @@ void observe_ended(const struct observe_id *id, enum observe_kind kind);
 void observe_part_begun(const struct observe_id *id, enum observe_kind kind, const char *name);
 void observe_part_ended(const struct observe_id *id);
 void observe_code_made(const struct observe_code *c);
+void observe_accessed(const struct observe_accesses *a);
 void observe_graph_node(const struct observe_node *n);
 void observe_graph_ended(uint64_t graph);
 /* These three fill in the call. */

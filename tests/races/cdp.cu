@@ -53,7 +53,8 @@ CASE(grandchild_and_a_copy)
     DO(cudaMemcpyAsync(h, d, 64, cudaMemcpyDeviceToHost, b)); // @2 copy read
 }
 
-/* The parent reads what its child writes, which nothing orders before the parent's end. */
+/* The parent reads what its child writes, which nothing orders before the parent's end. MISSED: a
+ * launch of the host's is one piece of work with all that it leads to. */
 __global__ void parent_reads(int *p, int *result, bool before)
 {
     int seen = 0;
@@ -71,14 +72,14 @@ CASE(parent_reads_while_its_child_writes)
     parent_reads<<<1, 1, 0, a>>>(d, out, repaired);
 }
 
-/* Two children in streams of the device. */
-__global__ void two_children(int *p, bool apart)
+/* Two children in streams of the device. MISSED: likewise. */
+__global__ void two_children(int *p, bool disjoint)
 {
     cudaStream_t s, t;
     cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
     cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking);
     child_fills<<<1, 32, 0, s>>>(p, 1);              // @3? kernel write
-    child_fills<<<1, 32, 0, t>>>(p + (apart ? 32 : 0), 2); // @4? kernel write
+    child_fills<<<1, 32, 0, t>>>(p + (disjoint ? 32 : 0), 2); // @4? kernel write
     cudaStreamDestroy(s);
     cudaStreamDestroy(t);
 }

@@ -216,7 +216,7 @@ CASE(allocating_does_not_wait)
     sink = h[1]; // @2 host read
 }
 
-__managed__ int variable[N];
+alignas(4096) __managed__ int variable[N];
 
 CASE(managed_variable)
 {

@@ -47,29 +47,29 @@ static int *m;                       /* managed, N */
 static int page[N], page2[N];        /* pageable */
 static volatile int sink;            /* where the host puts what it reads */
 
-__global__ inline void fill(int *p, int n, int value = 1)
+__global__ void fill(int *p, int n, int value = 1)
 {
     for (int i = threadIdx.x; i < n; i += blockDim.x)
         p[i] = value;
 }
-__global__ inline void sum(const int *p, int n, int *result)
+__global__ void sum(const int *p, int n, int *result)
 {
     int s = 0;
     for (int i = threadIdx.x; i < n; i += blockDim.x)
         s += p[i];
     atomicAdd(result, s);
 }
-__global__ inline void bump(int *p, int n)
+__global__ void bump(int *p, int n)
 {
     for (int i = threadIdx.x; i < n; i += blockDim.x)
         p[i]++;
 }
-__global__ inline void atomic_bump(int *p, int n)
+__global__ void atomic_bump(int *p, int n)
 {
     for (int i = threadIdx.x; i < n; i += blockDim.x)
         atomicAdd(&p[i], 1);
 }
-__global__ inline void nothing() {}
+__global__ void nothing() {}
 
 /* The event orders what follows in `to` after what is in `from`. */
 static inline void order(cudaStream_t from, cudaStream_t to)

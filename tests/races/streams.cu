@@ -206,7 +206,7 @@ CASE(fork_before_the_work)
     DO(cudaMemcpyAsync(d, h, N * sizeof(int), cudaMemcpyHostToDevice, a)); // @1 copy write
     if (repaired)
         order(a, b);
-    bump<<<1, 32, 0, b>>>(d, N); // @2 kernel write
+    bump<<<1, 32, 0, b>>>(d, N); // @2 kernel read
 }
 
 __device__ int symbol[32];

@@ -29,8 +29,9 @@ ALLOWED = {
     "texture": {"base", "abi"},
     "exec": {"base", "abi", "memory", "texture"},
     "device": {"base", "observe", "abi", "memory", "exec"},
+    "races": {"base", "observe", "memory"},
     "driver": {"base", "observe", "timeline", "ptx", "container", "abi", "loader", "memory", "pool", "texture", "exec",
-               "device"},
+               "device", "races"},
     "runtime": set(),
     "syncedmem": set(),
     "devlib": set(),
@@ -40,7 +41,7 @@ ALSO = {("runtime", "base/errors.def")}
 MAX_LINES, MAX_FILES = 820, 46
 # Arguments of a call that returns after the last use: nothing is registered.
 ARGUMENTS = {"mem_visit", "space_visit", "pool_visit", "env_unknown", "plugin_call", "memory_guarded",
-             "grid_protected", "mem_unmap", "mem_set_rights", "thread_start"}
+             "grid_protected", "mem_unmap", "mem_set_rights", "grid_touched", "thread_start"}
 
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')

@@ -24,6 +24,14 @@ static const char help[] =
     "file)\n"
     "  --stats         prints to stderr, at the end, where the time went: by kernel, copy, call,\n"
     "                  stream and wait (as WEIR_STATS=on)\n"
+    "  --check=races=streams\n"
+    "                  finds accesses by kernels, copies, host functions and the host to the same\n"
+    "                  bytes that no stream, event or wait orders, and memory that is used before\n"
+    "                  its allocation or after its free (as WEIR_CHECK=races=streams)\n"
+    "  --report=FILE   what checks find, as JSON (as WEIR_REPORT=FILE)\n"
+    "  --error-exitcode N\n"
+    "                  the exit status when a check found something; else it is the program's\n"
+    "                  (as WEIR_ERROR_EXITCODE=N)\n"
     "  --trace-pools=FILE\n"
     "                  writes what memory pools do to a file that chrome://tracing and Perfetto\n"
     "                  open (as WEIR_POOLS_TRACE=FILE)\n"
@@ -76,10 +84,28 @@ static int set_workers(const char *value)
 
 static int set_check(const char *value)
 {
-    if (value == NULL || strcmp(value, "memory") != 0)
-        return weir_misused("run", "--check %s: the one check there is is \"memory\"",
-                            value != NULL ? value : "");
+    static const char *const checks[] = {"memory", "races=streams", "off", NULL};
+    struct diag d = {0};
+    if (value == NULL || *value == '\0')
+        return weir_misused("run", "--check needs the name of a check");
     setenv(env_entry(ENV_CHECK)->name, value, 1);
+    if (!env_words(ENV_CHECK, checks, &d))
+        return weir_misused("run", "--check %s: the checks are \"memory\" and \"races=streams\"",
+                            value);
+    return EXIT_OK;
+}
+
+/* As for the workers. */
+static int set_exit_code(const char *value)
+{
+    struct diag d = {0};
+    int64_t code;
+    if (value == NULL || *value == '\0')
+        return weir_misused("run", "--error-exitcode needs a number");
+    setenv(env_entry(ENV_ERROR_EXITCODE)->name, value, 1);
+    if (!env_int(ENV_ERROR_EXITCODE, 0, 255, 0, &code, &d))
+        return weir_misused("run", "--error-exitcode %s: must be a whole number from 0 to 255",
+                            value);
     return EXIT_OK;
 }
 
@@ -131,6 +157,14 @@ int weir_run(int argc, char **argv)
         } else if (strcmp(argv[i], "--stats") == 0) {
             setenv(env_entry(ENV_STATS)->name, "on", 1);
             i++;
+        } else if (weir_option(argc, argv, &i, "--error-exitcode", &value)) {
+            int status = set_exit_code(value);
+            if (status != EXIT_OK)
+                return status;
+        } else if (weir_option(argc, argv, &i, "--report", &value)) {
+            if (value == NULL || *value == '\0')
+                return weir_misused("run", "--report needs a file");
+            setenv(env_entry(ENV_REPORT)->name, value, 1);
         } else if (weir_option(argc, argv, &i, "--trace-pools", &value)) {
             if (value == NULL || *value == '\0')
                 return weir_misused("run", "--trace-pools needs a file");

@@ -28,6 +28,7 @@
 
 #include "base/clock.h"
 #include "base/env.h"
+#include "driver/error/races.h"
 #include "driver/objects.h"
 #include "loader/loader.h"
 #include "memory/view.h"
@@ -101,6 +102,7 @@ static void variant_optimized(void *self, struct jit_code *code)
 static enum jit_checks checks(void)
 {
     return mem_checked()        ? JIT_CHECKS_ALL
+           : races_checked()    ? JIT_CHECKS_TOUCHED
            : mem_needs_checks() ? JIT_CHECKS_DEVICES
                                 : JIT_CHECKS_NONE;
 }

@@ -1,5 +1,7 @@
 /* access_check: questions before accesses to global memory (jit_options.checked).
  *
+ * Where races are looked for, every access tells the exec module which bytes it touches.
+ *
  * In checked mode every access asks the exec module first whether all active lanes may make it, so
  * that an access one byte past an allocation, or to freed memory, is found where it happens, with
  * its thread. Slow, and only for finding faults.
@@ -89,7 +91,9 @@ static void ask_helper(struct codegen *cg, LLVMValueRef mask, LLVMValueRef at, u
 {
     helper_row_store(cg, 0, at);
     LLVMValueRef args[4] = {cg->block.ptr, mask, helper_rows(cg, 0), c32(cg, what)};
-    call_helper(cg, "weir_rt_check", LLVMVoidTypeInContext(cg->alu.ctx), args, 4);
+    const char *helper =
+        cg->k->opt->checked == JIT_CHECKS_TOUCHED ? "weir_rt_touch" : "weir_rt_check";
+    call_helper(cg, helper, LLVMVoidTypeInContext(cg->alu.ctx), args, 4);
 }
 
 /* Only where a lane's address is suspect. */
@@ -109,15 +113,24 @@ static void ask_if(struct codegen *cg, LLVMValueRef suspect, LLVMValueRef mask, 
     LLVMPositionBuilderAtEnd(b, on);
 }
 
-void check_access(struct codegen *cg, const struct ptx_operand *at, unsigned space, unsigned bytes,
-                  bool writes)
+uint32_t check_how(const struct ptx_instr *i, bool writes)
 {
-    uint32_t what = bytes | (writes ? JIT_CHECK_WRITES : 0);
+    bool atomic = i->op == PTX_OP_atom || i->op == PTX_OP_red || ptx_has(i, PTX_M_volatile) ||
+                  ptx_has(i, PTX_M_relaxed) || ptx_has(i, PTX_M_acquire) ||
+                  ptx_has(i, PTX_M_release);
+    return (writes ? JIT_CHECK_WRITES : 0) | (atomic ? JIT_CHECK_ATOMIC : 0);
+}
+
+void check_access(struct codegen *cg, const struct ptx_operand *at, unsigned space, unsigned bytes,
+                  uint32_t how)
+{
+    uint32_t what =
+        bytes | (cg->k->opt->checked == JIT_CHECKS_TOUCHED ? how : how & JIT_CHECK_WRITES);
     bool named = at->var != NULL && at->reg < 0 && (uint64_t)at->offset < JIT_OTHERS_REACH;
     if (!is_looked_at(cg, space, named))
         return;
     LLVMValueRef all = address_vector(cg, at, space), suspect;
-    if (cg->k->opt->checked == JIT_CHECKS_ALL) {
+    if (cg->k->opt->checked != JIT_CHECKS_DEVICES) {
         ask_helper(cg, mask_bits(cg), all, what);
         return;
     }
@@ -142,7 +155,7 @@ void check_lines(struct codegen *cg, unsigned space, LLVMValueRef start, LLVMVal
         LLVMBuildMul(b, LLVMConstVector(number, JIT_WARP), splat(cg, pitch, JIT_WARP), "");
     at = LLVMBuildAdd(b, at, splat(cg, LLVMBuildPtrToInt(b, start, cg->i64, ""), JIT_WARP), "");
     LLVMValueRef mask = c32(cg, lines >= JIT_WARP ? 0xffffffffu : (1u << lines) - 1);
-    if (cg->k->opt->checked == JIT_CHECKS_ALL)
+    if (cg->k->opt->checked != JIT_CHECKS_DEVICES)
         ask_helper(cg, mask, at, what);
     else
         ask_if(cg, maybe_others(cg, at), mask, at, what);

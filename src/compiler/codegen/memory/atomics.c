@@ -469,7 +469,7 @@ bool emit_atomic(struct codegen *cg, const struct ptx_instr *i)
     if (a.op == PTX_M_cas)
         c = as_elem(cg, operand_vector(cg, data + 1, a.type), a.elem);
     LLVMValueRef addr = address_vector(cg, at, mem_space(i));
-    check_access(cg, at, mem_space(i), a.bytes * vec, true);
+    check_access(cg, at, mem_space(i), a.bytes * vec, check_how(i, true));
     check_aligned(cg, a.shared ? address_vector(cg, at, PTX_SPACE_GENERIC) : addr, addr,
                   a.bytes * vec);
     if (!wants && vec == 1 && combined(cg, &a, at, v[0], addr))

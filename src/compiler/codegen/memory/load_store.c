@@ -360,7 +360,7 @@ void load_lanes(struct codegen *cg, const struct ptx_instr *i, const struct ptx_
                 LLVMValueRef *out)
 {
     struct access a = describe_access(cg, i, at);
-    check_access(cg, a.at, a.space, mem_natural(&a), false);
+    check_access(cg, a.at, a.space, mem_natural(&a), check_how(i, false));
     load_vectors(cg, &a, out);
 }
 
@@ -397,7 +397,7 @@ static LLVMValueRef load_atomic_vector(struct codegen *cg, const struct access *
 bool emit_load(struct codegen *cg, const struct ptx_instr *i)
 {
     struct access a = describe_access(cg, i, &i->operands[1]);
-    check_access(cg, a.at, a.space, mem_natural(&a), false);
+    check_access(cg, a.at, a.space, mem_natural(&a), check_how(i, false));
     keep_in_place(cg, &a);
     const struct ptx_operand *d = &i->operands[0];
     LLVMValueRef out[8];
@@ -600,14 +600,14 @@ void store_lanes(struct codegen *cg, const struct ptx_instr *i, const struct ptx
                  LLVMValueRef *v)
 {
     struct access a = describe_access(cg, i, at);
-    check_access(cg, a.at, a.space, mem_natural(&a), true);
+    check_access(cg, a.at, a.space, mem_natural(&a), check_how(i, true));
     store_vectors(cg, &a, v);
 }
 
 bool emit_store(struct codegen *cg, const struct ptx_instr *i)
 {
     struct access a = describe_access(cg, i, &i->operands[0]);
-    check_access(cg, a.at, a.space, mem_natural(&a), true);
+    check_access(cg, a.at, a.space, mem_natural(&a), check_how(i, true));
     const struct ptx_operand *data = &i->operands[1];
     if (ptx_has(i, PTX_M_release))
         LLVMBuildFence(cg->alu.b, LLVMAtomicOrderingRelease, false, "");

@@ -46,9 +46,11 @@ bool emit_struct_copy(struct codegen *cg, const struct ptx_instr *i);
 
 /* Checks as jit_options.checked says. Begins those of a function. */
 void check_begin(struct codegen *cg);
+/* JIT_CHECK_WRITES and JIT_CHECK_ATOMIC, as far as they hold for the instruction. */
+uint32_t check_how(const struct ptx_instr *i, bool writes);
 /* Checks that the active lanes may access `bytes` each. */
 void check_access(struct codegen *cg, const struct ptx_operand *at, unsigned space, unsigned bytes,
-                  bool writes);
+                  uint32_t how);
 /* The same for a matrix of the whole warp: lines of `bytes`, one every `pitch` bytes (i64), from
  * `start`. */
 void check_lines(struct codegen *cg, unsigned space, LLVMValueRef start, LLVMValueRef pitch,

@@ -1,0 +1,264 @@
+/* touch: bytes that a grid touches, as sets of bits; see touch.h.
+ *
+ * Each thread that runs blocks of a grid has a set of its own, so that nothing is locked: a hash
+ * table of pages, with a bit for each byte and each kind of access. Bits make reading and writing
+ * the same bytes again and again cheap, and neighbours one range at the end. */
+#include "exec/touch.h"
+
+#include <stdlib.h>
+
+#include "exec/internal.h"
+
+enum {
+    PAGE_SHIFT = 12,
+    PAGE_WORDS = 1 << (PAGE_SHIFT - 6),
+    SITES = 1024, /* instructions that are distinguished; power of two */
+    RECENT = 64   /* pages found without a search; power of two */
+};
+
+struct touch_page {
+    uint64_t number; /* address >> PAGE_SHIFT */
+    uint64_t bits[TOUCH_KINDS][PAGE_WORDS];
+};
+
+struct touch_set {
+    struct touch_set *next; /* of the same run */
+    const struct grid_worker *owner;
+    struct touch_page **pages; /* by hash, NULL: free */
+    uint32_t count, capacity;  /* a power of two */
+    struct touch_page *recent[RECENT];
+    struct touch_site sites[SITES]; /* by hash of pc; pc NULL: free */
+};
+
+static uint64_t hash_of(uint64_t n) { return (n * 0x9e3779b97f4a7c15u) >> 32; }
+
+static void set_insert(struct touch_set *s, struct touch_page *p)
+{
+    uint32_t at = (uint32_t)hash_of(p->number) & (s->capacity - 1);
+    while (s->pages[at] != NULL)
+        at = (at + 1) & (s->capacity - 1);
+    s->pages[at] = p;
+    s->count++;
+}
+
+static void set_grow(struct touch_set *s)
+{
+    struct touch_page **old = s->pages;
+    uint32_t capacity = s->capacity;
+    s->capacity = capacity > 0 ? 2 * capacity : 64;
+    s->pages = xcalloc(s->capacity, sizeof(struct touch_page *));
+    s->count = 0;
+    for (uint32_t i = 0; i < capacity; i++)
+        if (old[i] != NULL)
+            set_insert(s, old[i]);
+    free(old);
+}
+
+static __attribute__((noinline)) struct touch_page *page_search(struct touch_set *s,
+                                                                uint64_t number)
+{
+    if (2 * s->count >= s->capacity)
+        set_grow(s);
+    uint32_t at = (uint32_t)hash_of(number) & (s->capacity - 1);
+    while (s->pages[at] != NULL && s->pages[at]->number != number)
+        at = (at + 1) & (s->capacity - 1);
+    struct touch_page *p = s->pages[at];
+    if (p == NULL) {
+        p = xcalloc(1, sizeof *p);
+        p->number = number;
+        s->pages[at] = p;
+        s->count++;
+    }
+    s->recent[number % RECENT] = p;
+    return p;
+}
+
+static inline struct touch_page *page_of(struct touch_set *s, uint64_t number)
+{
+    struct touch_page *p = s->recent[number % RECENT];
+    return WEIR_LIKELY(p != NULL && p->number == number) ? p : page_search(s, number);
+}
+
+/* Bits [from, to) of a page, where from < to. */
+static inline void set_bits(uint64_t *words, uint32_t from, uint32_t to)
+{
+    uint32_t first = from / 64, last = (to - 1) / 64;
+    uint64_t head = ~(uint64_t)0 << from % 64, tail = ~(uint64_t)0 >> (63 - (to - 1) % 64);
+    if (first == last) {
+        words[first] |= head & tail;
+        return;
+    }
+    words[first] |= head;
+    for (uint32_t w = first + 1; w < last; w++)
+        words[w] = ~(uint64_t)0;
+    words[last] |= tail;
+}
+
+static inline void touch_range(struct touch_set *s, enum touch how, uint64_t low, uint64_t high)
+{
+    while (low < high) {
+        uint64_t number = low >> PAGE_SHIFT, end = (number + 1) << PAGE_SHIFT;
+        uint64_t stop = high < end ? high : end;
+        set_bits(page_of(s, number)->bits[how], (uint32_t)(low - (number << PAGE_SHIFT)),
+                 (uint32_t)(stop - (number << PAGE_SHIFT)));
+        low = stop;
+    }
+}
+
+static struct touch_set *set_new(struct grid_run *run, struct grid_worker *w)
+{
+    struct touch_set *s = xcalloc(1, sizeof *s);
+    s->owner = w;
+    s->next = atomic_load_explicit(&run->touched, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak(&run->touched, &s->next, s))
+        ;
+    return s;
+}
+
+static inline struct touch_set *set_of(struct grid_run *run, struct grid_worker *w)
+{
+    struct touch_set *s = atomic_load_explicit(&run->touched, memory_order_acquire);
+    while (s != NULL && s->owner != w)
+        s = s->next;
+    return WEIR_LIKELY(s != NULL) ? s : set_new(run, w);
+}
+
+/* When the table is full, instructions are distinguished no more. */
+static void touch_site(struct touch_set *s, const struct jit_block *j, const void *pc,
+                       enum touch how, uint64_t low, uint64_t high)
+{
+    uint32_t at = (uint32_t)hash_of((uint64_t)pc) & (SITES - 1);
+    for (int tries = 0; tries < 16; tries++, at = (at + 1) & (SITES - 1)) {
+        struct touch_site *t = &s->sites[at];
+        if (t->pc == NULL) {
+            *t = (struct touch_site){.pc = pc, .how = how, .low = low, .high = high};
+            memcpy(t->block, j->ctaid, sizeof t->block);
+            t->warp = j->warp;
+            return;
+        }
+        if (t->pc == pc && t->how == how) {
+            t->low = t->low < low ? t->low : low;
+            t->high = t->high > high ? t->high : high;
+            return;
+        }
+    }
+}
+
+/* Memory of the block itself, which generic addresses may point to. */
+static bool is_own(const struct jit_block *j, uint64_t at)
+{
+    const struct grid_block *b = j->grid;
+    if (at - (uint64_t)b->memory < b->capacity ||
+        at - (uint64_t)j->params < b->run->launch.param_bytes ||
+        (b->run->workspace != NULL &&
+         at - (uint64_t)b->run->workspace < (uint64_t)GRID_WORKSPACE_BYTES))
+        return true;
+    for (uint32_t r = 1; r <= j->cluster_size && r <= JIT_CLUSTER_MAX; r++)
+        if (j->windows[r] != 0 && at - j->windows[r] < j->total_shared)
+            return true;
+    return false;
+}
+
+void weir_rt_touch(struct jit_block *j, uint32_t mask, const uint64_t *address, uint32_t what)
+{
+    struct grid_block *b = j->grid;
+    uint64_t bytes = what & JIT_CHECK_BYTES;
+    enum touch how = (what & JIT_CHECK_ATOMIC) != 0   ? TOUCH_ATOMIC
+                     : (what & JIT_CHECK_WRITES) != 0 ? TOUCH_WRITE
+                                                      : TOUCH_READ;
+    if (mask == 0)
+        return;
+    struct touch_set *s = set_of(b->run, b->worker);
+    uint64_t low = 0, high = 0, lowest = UINT64_MAX, highest = 0;
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        uint64_t at = address[__builtin_ctz(left)];
+        if (at == high && low < high) { /* neighbours are one range */
+            high += bytes;
+            continue;
+        }
+        if (low <= at && at + bytes <= high)
+            continue;
+        if (is_own(j, at))
+            continue;
+        if (low < high)
+            touch_range(s, how, low, high);
+        lowest = low < lowest && low < high ? low : lowest;
+        highest = high > highest ? high : highest;
+        low = at;
+        high = at + bytes;
+    }
+    if (low == high)
+        return;
+    touch_range(s, how, low, high);
+    lowest = low < lowest ? low : lowest;
+    highest = high > highest ? high : highest;
+    touch_site(s, j, __builtin_return_address(0), how, lowest, highest);
+}
+
+/* ---- at the end ---- */
+
+static void page_ranges(const struct touch_page *p, enum touch how,
+                        void (*range)(void *self, enum touch how, uint64_t low, uint64_t high),
+                        void *self)
+{
+    const uint64_t *words = p->bits[how];
+    uint64_t base = p->number << PAGE_SHIFT, at = 0, end = (uint64_t)1 << PAGE_SHIFT;
+    while (at < end) {
+        uint64_t rest = words[at / 64] >> at % 64;
+        if (rest == 0) {
+            at = (at / 64 + 1) * 64;
+            continue;
+        }
+        at += (uint64_t)__builtin_ctzll(rest);
+        uint64_t from = at;
+        while (at < end) {
+            uint64_t gap = ~words[at / 64] >> at % 64;
+            if (gap != 0) {
+                at += (uint64_t)__builtin_ctzll(gap);
+                break;
+            }
+            at = (at / 64 + 1) * 64;
+        }
+        range(self, how, base + from, base + at);
+    }
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = (*(struct touch_page *const *)a)->number;
+    uint64_t y = (*(struct touch_page *const *)b)->number;
+    return (x > y) - (x < y);
+}
+
+static void set_tell(struct touch_set *s,
+                     void (*range)(void *self, enum touch how, uint64_t low, uint64_t high),
+                     void *self)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < s->capacity; i++)
+        if (s->pages[i] != NULL)
+            s->pages[count++] = s->pages[i];
+    if (count > 0)
+        qsort(s->pages, count, sizeof(struct touch_page *), by_number);
+    for (int how = 0; how < TOUCH_KINDS; how++)
+        for (uint32_t i = 0; i < count; i++)
+            page_ranges(s->pages[i], (enum touch)how, range, self);
+    for (uint32_t i = 0; i < count; i++)
+        free(s->pages[i]);
+    free(s->pages);
+}
+
+void grid_touched(struct grid_run *run,
+                  void (*range)(void *self, enum touch how, uint64_t low, uint64_t high),
+                  void (*site)(void *self, const struct touch_site *site), void *self)
+{
+    struct touch_set *s = atomic_exchange(&run->touched, NULL);
+    for (struct touch_set *next; s != NULL; s = next) {
+        next = s->next;
+        for (int i = 0; i < SITES; i++)
+            if (s->sites[i].pc != NULL)
+                site(self, &s->sites[i]);
+        set_tell(s, range, self);
+        free(s);
+    }
+}

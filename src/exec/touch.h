@@ -1,0 +1,28 @@
+/* touch: which bytes of global memory a grid reads and writes, for those who look for races.
+ * Kernels compiled with JIT_CHECKS_TOUCHED call weir_rt_touch before each access. */
+#ifndef WEIR_EXEC_TOUCH_H
+#define WEIR_EXEC_TOUCH_H
+
+#include "abi/kernel_abi.h"
+#include "exec/grid.h"
+
+enum touch { TOUCH_READ, TOUCH_WRITE, TOUCH_ATOMIC, TOUCH_KINDS };
+
+/* An instruction that touched bytes in [low, high), by the block and thread that came first. */
+struct touch_site {
+    const void *pc;
+    enum touch how;
+    uint64_t low, high;
+    uint32_t block[3], warp;
+};
+
+/* The lanes of `mask` are about to touch bytes at address[lane]; what: see JIT_CHECK_WRITES. */
+void weir_rt_touch(struct jit_block *j, uint32_t mask, const uint64_t *address, uint32_t what);
+
+/* What a complete run has touched: calls range(self, how, low, high) for each range of bytes, not
+ * in order and maybe more than once, and site(self, site) for each instruction. Forgets it. */
+void grid_touched(struct grid_run *run,
+                  void (*range)(void *self, enum touch how, uint64_t low, uint64_t high),
+                  void (*site)(void *self, const struct touch_site *site), void *self);
+
+#endif

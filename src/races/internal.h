@@ -1,0 +1,147 @@
+/* internal: what the files of the race checker share. All of it is under one lock. */
+#ifndef WEIR_RACES_INTERNAL_H
+#define WEIR_RACES_INTERNAL_H
+
+#include <pthread.h>
+
+#include "observe/observe.h"
+#include "races/races.h"
+
+extern pthread_mutex_t races_lock;
+extern struct races_options races_options;
+
+/* ---- vector clocks (clock.c) ---- */
+
+/* The latest position of each stream that something comes after. A **position** of a stream is its
+ * count shifted for work; the numbers between are moments after it at which memory is allocated or
+ * freed. Immutable and shared. NULL: nothing. */
+enum { POSITION_SHIFT = 20, POSITION_MASK = (1 << POSITION_SHIFT) - 1 };
+
+struct vclock {
+    uint32_t refs, count;
+    struct vclock_entry {
+        uint64_t stream, position;
+    } entries[];
+};
+
+struct vclock *vclock_ref(struct vclock *v);
+void vclock_unref(struct vclock *v);
+uint64_t vclock_get(const struct vclock *v, uint64_t stream); /* 0: none */
+/* Both use up the reference to `v` and return one. */
+struct vclock *vclock_join(struct vclock *v, const struct vclock *other);
+struct vclock *vclock_raise(struct vclock *v, uint64_t stream, uint64_t position);
+
+/* ---- order (order.c) ---- */
+
+enum moment_kind { MOMENT_WORK, MOMENT_ALLOCATION, MOMENT_FREE, MOMENT_HOST };
+
+enum { SITE_FRAMES = 8 };
+
+/* Return addresses of the program's call, innermost first. */
+struct call_site {
+    const void *frames[SITE_FRAMES];
+};
+void site_here(struct call_site *out);
+
+/* An instruction of a kernel, and which bytes it touched, as told by the hook `accessed`. */
+struct moment_sites {
+    uint32_t count;
+    struct observe_access_site items[];
+};
+
+/* Something that accesses memory, and what it comes after. */
+struct moment {
+    uint32_t refs;
+    enum moment_kind kind;
+    enum observe_kind work;
+    struct observe_id id;
+    uint64_t position;     /* in its stream; MOMENT_HOST: 0 */
+    uint64_t tick;         /* of the host, when it enqueued or did it */
+    struct vclock *after;  /* its own stream left out */
+    struct launch *launch; /* of a node of a graph */
+    const char *name;
+    const void *kernel;
+    const void *pc;        /* MOMENT_HOST: of the instruction */
+    struct call_site site; /* that enqueued it */
+    struct moment_sites *sites;
+    struct { /* stream memory operations */
+        const void *address;
+        uint64_t value;
+        uint32_t bytes, test;
+    } value;
+};
+
+struct moment *moment_ref(struct moment *m);
+void moment_unref(struct moment *m);
+/* Whether `a` is over before `b` begins, by order that the program made. */
+bool moment_before(const struct moment *a, const struct moment *b);
+/* ... and before whatever the host does from now on. */
+bool moment_seen(const struct moment *a);
+
+void order_stream_made(const struct observe_stream *s);
+/* The moment of work that is enqueued; a new reference, NULL for what makes order only. */
+struct moment *order_enqueued(const struct observe_work *w);
+/* Of work that is under way: a node, or a grid that a kernel has launched counts as the work that
+ * it belongs to. NULL: not known. A new reference. */
+struct moment *order_find(const struct observe_id *id);
+/* A node of a graph begins: its moment. */
+struct moment *order_node(const struct observe_work *w);
+void order_child(const struct observe_id *child, const struct observe_id *parent);
+/* Returns whether it was work that accesses memory. */
+bool order_ended(const struct observe_id *id);
+uint32_t order_pending(void); /* works that have not ended */
+struct moment *order_point(enum moment_kind kind, uint64_t stream, bool ordered);
+struct moment *order_host(const void *pc);
+void order_host_saw(const struct observe_seen *s);
+void order_graph_node(const struct observe_node *n);
+void order_graph_ended(uint64_t graph);
+/* Stream memory operations: a wait that has ended comes after the write that it waited for. */
+void order_value_written(struct moment *m);
+void order_value_met(struct moment *m);
+
+/* ---- who accessed what (shadow.c) ---- */
+
+enum access {
+    ACCESS_READ = 1,
+    ACCESS_WRITE = 2,
+    ACCESS_ATOMIC = 4,
+    ACCESS_ALLOCATION = 8,
+    ACCESS_FREE = 16
+};
+
+/* Registers an access; found(self, ...) is called for each earlier one that races with it. */
+typedef void (*shadow_found)(struct moment *earlier, enum access how, struct moment *later,
+                             enum access later_how, uint64_t low, uint64_t high);
+void shadow_access(struct moment *m, enum access how, uint64_t low, uint64_t high,
+                   shadow_found found);
+/* Looks without registering. */
+void shadow_look(struct moment *m, enum access how, uint64_t low, uint64_t high,
+                 shadow_found found);
+/* Forgets what the host has seen end; only while nothing is under way. */
+void shadow_trim(void);
+/* Forgets all accesses of these bytes: they are other memory now. */
+void shadow_forget(uint64_t low, uint64_t high);
+
+/* ---- the host's accesses (host.c) ---- */
+
+bool races_host_open(void);
+void races_host_memory(const struct observe_memory *m, bool made);
+/* The work has accessed bytes that the host may access, too. */
+void races_host_pending(struct moment *m, enum access how, uint64_t low, uint64_t high);
+void races_host_saw(void);
+void races_host_work_begins(void); /* device work: pages are opened */
+void races_host_work_ended(void);
+/* A host function begins and ends, on this thread. */
+void races_host_function_begins(struct moment *m);
+void races_host_function_ends(void);
+
+/* ---- reports (report.c) ---- */
+
+bool report_open(struct diag *d);
+void report_memory(const struct observe_memory *m, bool made);
+void report_race(struct moment *earlier, enum access how, struct moment *later,
+                 enum access later_how, uint64_t low, uint64_t high);
+/* Writes what was found and not yet written. Takes the lock; not in signal handlers. */
+void report_flush(void);
+
+#endif

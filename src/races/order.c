@@ -1,0 +1,615 @@
+/* order: what comes after what, from what the observed layers tell of streams, events, waits and
+ * graphs. All threads of the host count as one that has done what they did in the order in which
+ * they did it: how threads synchronize with each other is not observed. */
+#include <execinfo.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "races/internal.h"
+
+struct stream {
+    uint64_t id, context;
+    bool blocking, legacy;
+    uint64_t last;    /* count of the latest work */
+    uint64_t points;  /* moments of memory since */
+    struct vclock *v; /* what the latest work comes after, in other streams */
+    struct history {
+        struct past {
+            uint64_t count; /* from this work on */
+            struct vclock *v;
+        } *items;
+        size_t count, cap;
+    } history;
+};
+
+static struct {
+    struct stream **items;
+    size_t count, cap;
+} streams;
+
+/* What the host has seen end. */
+static struct vclock *host_clock;
+static uint64_t host_tick = 1;
+
+/* ---- streams ---- */
+
+static struct stream *stream_of(uint64_t id)
+{
+    for (size_t i = streams.count; i > 0; i--)
+        if (streams.items[i - 1]->id == id)
+            return streams.items[i - 1];
+    struct stream *s = xcalloc(1, sizeof *s);
+    s->id = id;
+    vec_push(&streams, s);
+    return s;
+}
+
+void order_stream_made(const struct observe_stream *made)
+{
+    struct stream *s = stream_of(made->id);
+    s->context = made->context;
+    s->blocking = made->blocking;
+    s->legacy = made->kind == OBSERVE_LEGACY;
+}
+
+static struct vclock *past_of(const struct stream *s, uint64_t count)
+{
+    for (size_t i = s->history.count; i > 0; i--)
+        if (s->history.items[i - 1].count <= count)
+            return s->history.items[i - 1].v;
+    return NULL;
+}
+
+/* Joins what comes before the position of the stream, itself included. */
+static struct vclock *join_position(struct vclock *v, const struct stream *s, uint64_t position)
+{
+    v = vclock_join(v, past_of(s, position >> POSITION_SHIFT));
+    return vclock_raise(v, s->id, position);
+}
+
+static uint64_t position_of(uint64_t count) { return count << POSITION_SHIFT; }
+
+/* After all that is in the stream. */
+static uint64_t present_of(const struct stream *s) { return position_of(s->last) + s->points; }
+
+static struct vclock *join_present(struct vclock *v, const struct stream *s)
+{
+    v = vclock_join(v, s->v);
+    return vclock_raise(v, s->id, present_of(s));
+}
+
+/* What something in the stream comes after from now on: besides what is in it, what the host has
+ * seen, and the default stream's rule. */
+static void stream_advance(struct stream *s)
+{
+    struct vclock *v = vclock_join(s->v, host_clock);
+    for (size_t i = 0; s->blocking && i < streams.count; i++) {
+        const struct stream *t = streams.items[i];
+        if (t != s && t->blocking && t->context == s->context && (t->legacy || s->legacy) &&
+            (t->last > 0 || t->v != NULL))
+            v = join_present(v, t);
+    }
+    s->v = v;
+}
+
+static void stream_remember(struct stream *s)
+{
+    struct history *h = &s->history;
+    if (h->count > 0 && h->items[h->count - 1].v == s->v)
+        return;
+    vec_push(h, (struct past){s->last, vclock_ref(s->v)});
+}
+
+/* What is before the count that the host has seen: nobody asks for that any more. */
+static void stream_forget(struct stream *s, uint64_t count)
+{
+    struct history *h = &s->history;
+    size_t drop = 0;
+    while (drop + 1 < h->count && h->items[drop + 1].count <= count)
+        vclock_unref(h->items[drop++].v);
+    memmove(h->items, h->items + drop, (h->count - drop) * sizeof *h->items);
+    h->count -= drop;
+}
+
+/* ---- graphs ---- */
+
+/* A node, and all that it comes after, as bits by number. */
+struct graph_node {
+    uint32_t branch; /* 0: of the graph itself */
+    uint64_t *before;
+    uint32_t words;
+};
+
+struct graph {
+    uint64_t number;
+    uint32_t refs;
+    struct {
+        struct graph_node *items;
+        size_t count, cap;
+    } nodes; /* by number */
+};
+
+static struct {
+    struct graph **items;
+    size_t count, cap;
+} graphs;
+
+/* A launch of a graph. */
+struct launch {
+    uint32_t refs;
+    struct graph *graph;
+    struct node_event {
+        uint32_t node;
+        struct observe_id as;  /* of records: known to waits by this name */
+        struct vclock *waited; /* of waits: what the node comes after */
+    } *events;
+    uint32_t event_count;
+};
+
+static struct graph *graph_of(uint64_t number)
+{
+    for (size_t i = graphs.count; i > 0; i--)
+        if (graphs.items[i - 1]->number == number)
+            return graphs.items[i - 1];
+    struct graph *g = xcalloc(1, sizeof *g);
+    g->number = number;
+    g->refs = 1;
+    vec_push(&graphs, g);
+    return g;
+}
+
+static void graph_unref(struct graph *g)
+{
+    if (--g->refs > 0)
+        return;
+    for (size_t i = 0; i < g->nodes.count; i++)
+        free(g->nodes.items[i].before);
+    free(g->nodes.items);
+    free(g);
+}
+
+void order_graph_ended(uint64_t number)
+{
+    for (size_t i = 0; i < graphs.count; i++)
+        if (graphs.items[i]->number == number) {
+            graph_unref(graphs.items[i]);
+            graphs.items[i] = graphs.items[--graphs.count];
+            return;
+        }
+}
+
+static bool node_has(const struct graph *g, uint32_t node, uint32_t before)
+{
+    if (node >= g->nodes.count)
+        return false;
+    const struct graph_node *n = &g->nodes.items[node];
+    return before / 64 < n->words && (n->before[before / 64] >> before % 64 & 1) != 0;
+}
+
+static void node_add(struct graph_node *n, uint32_t before)
+{
+    uint32_t words = before / 64 + 1;
+    if (words > n->words) {
+        n->before = xrealloc(n->before, words * sizeof *n->before);
+        memset(n->before + n->words, 0, (words - n->words) * sizeof *n->before);
+        n->words = words;
+    }
+    n->before[before / 64] |= (uint64_t)1 << before % 64;
+}
+
+/* What comes after `other` comes after all that this does, and after the bodies of a branch. */
+static void node_follows(struct graph *g, struct graph_node *n, uint32_t other)
+{
+    node_add(n, other);
+    if (other >= g->nodes.count)
+        return;
+    for (uint32_t b = 1; b < g->nodes.count; b++)
+        if (node_has(g, other, b) || g->nodes.items[b].branch == other)
+            node_add(n, b);
+}
+
+void order_graph_node(const struct observe_node *told)
+{
+    struct graph *g = graph_of(told->graph);
+    if (told->changed)
+        return; /* edges stay */
+    while (g->nodes.count <= told->node)
+        vec_push(&g->nodes, (struct graph_node){0});
+    struct graph_node n = {.branch = told->branch};
+    if (told->branch != 0) {
+        node_add(&n, told->branch);
+        for (uint32_t b = 1; b < g->nodes.count; b++)
+            if (node_has(g, told->branch, b))
+                node_add(&n, b);
+    }
+    for (uint32_t i = 0; i < told->after_count; i++)
+        node_follows(g, &n, told->after[i]);
+    g->nodes.items[told->node] = n;
+}
+
+static void launch_unref(struct launch *l)
+{
+    if (l == NULL || --l->refs > 0)
+        return;
+    for (uint32_t i = 0; i < l->event_count; i++)
+        vclock_unref(l->events[i].waited);
+    free(l->events);
+    graph_unref(l->graph);
+    free(l);
+}
+
+static void launch_add(struct launch *l, struct node_event e)
+{
+    l->events = xrealloc(l->events, (l->event_count + 1) * sizeof *l->events);
+    l->events[l->event_count++] = e;
+}
+
+/* ---- moments ---- */
+
+struct moment *moment_ref(struct moment *m)
+{
+    m->refs++;
+    return m;
+}
+
+void moment_unref(struct moment *m)
+{
+    if (m == NULL || --m->refs > 0)
+        return;
+    vclock_unref(m->after);
+    launch_unref(m->launch);
+    free(m->sites);
+    free(m);
+}
+
+static struct moment *moment_new(enum moment_kind kind)
+{
+    struct moment *m = xcalloc(1, sizeof *m);
+    m->refs = 1;
+    m->kind = kind;
+    m->tick = host_tick++;
+    return m;
+}
+
+/* A stream has waited for a value that a command has written. */
+struct met {
+    uint64_t stream, position;
+    struct moment *after;
+};
+static struct {
+    struct met *items;
+    size_t count, cap;
+} met;
+
+static bool before_by_values(const struct moment *a, const struct moment *b)
+{
+    for (size_t i = 0; i < met.count; i++) {
+        const struct met *w = &met.items[i];
+        if (w->after == b || b->kind == MOMENT_HOST)
+            continue;
+        bool follows = w->stream == b->id.stream ? w->position <= b->position
+                                                 : vclock_get(b->after, w->stream) >= w->position;
+        if (!follows)
+            continue;
+        if (a == w->after || (w->after->id.stream == a->id.stream
+                                  ? a->position <= w->after->position
+                                  : vclock_get(w->after->after, a->id.stream) >= a->position))
+            return true;
+    }
+    return false;
+}
+
+/* A node whose end an event node has recorded, and one that comes after what an event node has
+ * waited for. */
+static bool before_by_nodes(const struct moment *a, const struct moment *b)
+{
+    for (uint32_t i = 0; a->launch != NULL && i < a->launch->event_count; i++) {
+        const struct node_event *e = &a->launch->events[i];
+        if (e->as.count != 0 && vclock_get(b->after, e->as.stream) >= position_of(e->as.count) &&
+            node_has(a->launch->graph, e->node, a->id.node))
+            return true;
+    }
+    for (uint32_t i = 0; b->launch != NULL && i < b->launch->event_count; i++) {
+        const struct node_event *e = &b->launch->events[i];
+        if (e->waited != NULL && node_has(b->launch->graph, b->id.node, e->node) &&
+            vclock_get(e->waited, a->id.stream) >= a->position)
+            return true;
+    }
+    return false;
+}
+
+bool moment_before(const struct moment *a, const struct moment *b)
+{
+    if (a->kind == MOMENT_HOST || (a->kind == MOMENT_FREE && a->id.stream == 0))
+        return a->tick < b->tick;
+    if (b->kind != MOMENT_HOST && a->id.stream == b->id.stream && b->id.stream != 0) {
+        if (a->launch != NULL && a->launch == b->launch)
+            return a->id.node == b->id.node || node_has(a->launch->graph, b->id.node, a->id.node);
+        return a->position < b->position;
+    }
+    return vclock_get(b->after, a->id.stream) >= a->position ||
+           (a->launch != b->launch && before_by_nodes(a, b)) || before_by_values(a, b);
+}
+
+bool moment_seen(const struct moment *a)
+{
+    if (a->kind == MOMENT_HOST || a->id.stream == 0)
+        return true;
+    return vclock_get(host_clock, a->id.stream) >= a->position;
+}
+
+/* ---- where in the program ---- */
+
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
+/* Frames of ours are left out; those of the runtime are told by their names when they are needed.
+ */
+void site_here(struct call_site *out)
+{
+    enum { DEPTH = 24 };
+    void *frames[DEPTH];
+    int count = 0, all = backtrace(frames, DEPTH);
+    memset(out, 0, sizeof *out);
+    for (int i = 0; i < all && count < SITE_FRAMES; i++)
+        if ((uintptr_t)frames[i] - (uintptr_t)__ehdr_start >= (uintptr_t)(_end - __ehdr_start))
+            out->frames[count++] = frames[i];
+}
+
+/* ---- work ---- */
+
+static struct {
+    struct moment **items;
+    size_t count, cap;
+} pending;
+
+static struct {
+    struct child {
+        uint64_t number;
+        struct moment *root;
+    } *items;
+    size_t count, cap;
+} children;
+
+static bool same_id(const struct observe_id *a, const struct observe_id *b)
+{
+    return a->stream == b->stream && a->count == b->count && a->node == b->node;
+}
+
+static struct moment *pending_find(const struct observe_id *id)
+{
+    for (size_t i = pending.count; i > 0; i--)
+        if (same_id(&pending.items[i - 1]->id, id))
+            return pending.items[i - 1];
+    return NULL;
+}
+
+static bool accesses_memory(enum observe_kind kind)
+{
+    return kind == OBSERVE_KERNEL || kind == OBSERVE_COPY || kind == OBSERVE_SET ||
+           kind == OBSERVE_HOST || kind == OBSERVE_WRITE_VALUE || kind == OBSERVE_WAIT_VALUE ||
+           kind == OBSERVE_GRAPH;
+}
+
+static struct moment *moment_of_work(const struct observe_work *w)
+{
+    struct moment *m = moment_new(MOMENT_WORK);
+    m->work = w->kind;
+    m->id = w->id;
+    m->position = position_of(w->id.count);
+    m->name = w->name;
+    if (w->kind == OBSERVE_KERNEL)
+        m->kernel = w->kernel.kernel;
+    if (w->kind == OBSERVE_WRITE_VALUE || w->kind == OBSERVE_WAIT_VALUE) {
+        m->value.address = w->value.address;
+        m->value.value = w->value.value;
+        m->value.bytes = w->value.bytes;
+        m->value.test = w->value.test;
+    }
+    vec_push(&pending, m);
+    return moment_ref(m);
+}
+
+/* Of graphs that kernels launch: what launched them is not told, so what they access is left out.
+ */
+static bool is_unlisted(const struct stream *s) { return s->id >> 63 != 0; }
+
+struct moment *order_enqueued(const struct observe_work *w)
+{
+    struct stream *s = stream_of(w->id.stream);
+    stream_advance(s);
+    for (uint32_t i = 0; i < w->after_count; i++)
+        s->v = join_position(s->v, stream_of(w->after[i].stream), position_of(w->after[i].count));
+    /* What another process's event comes after is not known: it may be anything of ours. */
+    for (size_t i = 0; w->kind == OBSERVE_FOREIGN && i < streams.count; i++)
+        if (streams.items[i] != s)
+            s->v = join_present(s->v, streams.items[i]);
+    s->last = w->id.count;
+    s->points = 0;
+    stream_remember(s);
+    if (!accesses_memory(w->kind) || is_unlisted(s))
+        return NULL;
+    struct moment *m = moment_of_work(w);
+    m->after = vclock_ref(s->v);
+    site_here(&m->site);
+    if (w->kind == OBSERVE_GRAPH) {
+        m->launch = xcalloc(1, sizeof *m->launch);
+        m->launch->refs = 1;
+        m->launch->graph = graph_of(w->graph);
+        m->launch->graph->refs++;
+    }
+    return m;
+}
+
+struct moment *order_node(const struct observe_work *w)
+{
+    struct observe_id whole = w->id;
+    whole.node = 0;
+    struct moment *of = pending_find(&whole);
+    if (of == NULL || of->launch == NULL)
+        return NULL;
+    if (w->kind == OBSERVE_RECORD && w->event.as.count != 0) {
+        struct stream *s = stream_of(w->event.as.stream);
+        s->v = vclock_join(s->v, of->after);
+        s->last = w->event.as.count;
+        stream_remember(s);
+        launch_add(of->launch, (struct node_event){.node = w->id.node, .as = w->event.as});
+    }
+    if (w->kind == OBSERVE_WAIT && w->after_count > 0)
+        launch_add(of->launch,
+                   (struct node_event){.node = w->id.node,
+                                       .waited = join_position(NULL, stream_of(w->after[0].stream),
+                                                               position_of(w->after[0].count))});
+    if (!accesses_memory(w->kind))
+        return NULL;
+    struct moment *m = moment_of_work(w);
+    m->after = vclock_ref(of->after);
+    m->site = of->site;
+    m->launch = of->launch;
+    m->launch->refs++;
+    m->tick = of->tick;
+    return m;
+}
+
+static struct moment *child_root(uint64_t number)
+{
+    for (size_t i = children.count; i > 0; i--)
+        if (children.items[i - 1].number == number)
+            return children.items[i - 1].root;
+    return NULL;
+}
+
+struct moment *order_find(const struct observe_id *id)
+{
+    struct moment *m = id->stream == OBSERVE_CHILDREN ? child_root(id->count) : pending_find(id);
+    return m != NULL ? moment_ref(m) : NULL;
+}
+
+void order_child(const struct observe_id *child, const struct observe_id *parent)
+{
+    struct moment *root = order_find(parent);
+    if (root != NULL)
+        vec_push(&children, (struct child){child->count, root});
+}
+
+bool order_ended(const struct observe_id *id)
+{
+    if (id->stream == OBSERVE_CHILDREN) {
+        for (size_t i = children.count; i > 0; i--)
+            if (children.items[i - 1].number == id->count) {
+                moment_unref(children.items[i - 1].root);
+                children.items[i - 1] = children.items[--children.count];
+                return true;
+            }
+        return false;
+    }
+    for (size_t i = pending.count; i > 0; i--)
+        if (same_id(&pending.items[i - 1]->id, id)) {
+            struct moment *m = pending.items[i - 1];
+            memmove(&pending.items[i - 1], &pending.items[i],
+                    (pending.count - i) * sizeof *pending.items);
+            pending.count--;
+            moment_unref(m);
+            return true;
+        }
+    return false;
+}
+
+uint32_t order_pending(void) { return (uint32_t)(pending.count + children.count); }
+
+struct moment *order_point(enum moment_kind kind, uint64_t stream, bool ordered)
+{
+    struct moment *m = moment_new(kind);
+    site_here(&m->site);
+    if (!ordered) {
+        m->after = vclock_ref(host_clock);
+        return m;
+    }
+    struct stream *s = stream_of(stream);
+    stream_advance(s);
+    stream_remember(s);
+    m->id = (struct observe_id){.stream = stream, .count = s->last};
+    s->points += s->points < POSITION_MASK ? 1 : 0;
+    m->position = present_of(s);
+    m->after = vclock_ref(s->v);
+    return m;
+}
+
+struct moment *order_host(const void *pc)
+{
+    struct moment *m = moment_new(MOMENT_HOST);
+    m->pc = pc;
+    m->after = vclock_ref(host_clock);
+    return m;
+}
+
+/* All of a context, streams that were destroyed before included. */
+static void saw_context(uint64_t context)
+{
+    for (size_t i = 0; i < streams.count; i++) {
+        const struct stream *s = streams.items[i];
+        if (s->context == context && (s->last > 0 || s->points > 0))
+            host_clock = join_present(host_clock, s);
+    }
+}
+
+void order_host_saw(const struct observe_seen *seen)
+{
+    bool all = seen->how == OBSERVE_STREAM || seen->how == OBSERVE_CONTEXT ||
+               seen->how == OBSERVE_STREAM_QUERY;
+    for (uint32_t i = 0; i < seen->work_count; i++) {
+        struct stream *s = stream_of(seen->work[i].stream);
+        uint64_t count = seen->work[i].count;
+        host_clock = join_position(host_clock, s,
+                                   all && count == s->last ? present_of(s) : position_of(count));
+        stream_forget(s, count);
+        if (seen->how == OBSERVE_CONTEXT && i == 0)
+            saw_context(s->context);
+    }
+}
+
+/* ---- values in memory ---- */
+
+static struct {
+    struct written {
+        struct moment *by;
+    } *items;
+    size_t count, cap;
+} written;
+
+void order_value_written(struct moment *m) { vec_push(&written, (struct written){moment_ref(m)}); }
+
+static bool satisfies(uint64_t now, const struct moment *wait)
+{
+    uint32_t unused = 64 - 8 * wait->value.bytes;
+    uint64_t value = wait->value.value << unused;
+    now <<= unused;
+    switch (wait->value.test) { /* enum device_value_test */
+    case 0: return (int64_t)(now - value) >= 0;
+    case 1: return now == value;
+    case 2: return (now & value) != 0;
+    default: return ~(now | value) >> unused != 0;
+    }
+}
+
+/* It comes after the first write with which the wait could have ended. */
+void order_value_met(struct moment *m)
+{
+    struct moment *by = NULL;
+    for (size_t i = 0; i < written.count; i++) {
+        struct moment *w = written.items[i].by;
+        if (w->value.address != m->value.address)
+            continue;
+        if (!satisfies(w->value.value, m))
+            by = NULL;
+        else if (by == NULL)
+            by = w;
+    }
+    if (by == NULL)
+        return;
+    vec_push(&met, (struct met){m->id.stream, m->position, moment_ref(by)});
+    struct stream *s = stream_of(m->id.stream);
+    struct vclock *v = vclock_join(s->v, by->after);
+    s->v = by->id.stream != s->id ? vclock_raise(v, by->id.stream, by->position) : v;
+    stream_remember(s);
+}

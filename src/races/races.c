@@ -1,0 +1,240 @@
+/* races: the observer: what work, memory and the host do becomes moments and accesses. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "races/internal.h"
+
+pthread_mutex_t races_lock = PTHREAD_MUTEX_INITIALIZER;
+struct races_options races_options;
+
+static void accessed(struct moment *m, enum access how, uint64_t low, uint64_t high)
+{
+    shadow_access(m, how, low, high, report_race);
+    races_host_pending(m, how, low, high);
+}
+
+/* ---- copies and sets ---- */
+
+static void accessed_box(struct moment *m, enum access how, const void *start, uint64_t width,
+                         uint64_t height, uint64_t depth, uint64_t pitch, uint64_t slice)
+{
+    uint64_t at = (uint64_t)(uintptr_t)start;
+    height = height > 0 ? height : 1;
+    depth = depth > 0 ? depth : 1;
+    if (pitch == width && height > 1) { /* rows without gaps are one */
+        width *= height;
+        height = 1;
+    }
+    if (height == 1 && depth > 1 && slice == width) {
+        width *= depth;
+        depth = 1;
+    }
+    for (uint64_t z = 0; z < depth; z++)
+        for (uint64_t y = 0; y < height; y++)
+            accessed(m, how, at + z * slice + y * pitch, at + z * slice + y * pitch + width);
+}
+
+static void work_accesses(struct moment *m, const struct observe_work *w)
+{
+    switch (w->kind) {
+    case OBSERVE_COPY:
+        if (!w->copy.staged) /* else the call has read it */
+            accessed_box(m, ACCESS_READ, w->copy.src, w->copy.width, w->copy.height, w->copy.depth,
+                         w->copy.src_pitch, w->copy.src_slice);
+        accessed_box(m, ACCESS_WRITE, w->copy.dst, w->copy.width, w->copy.height, w->copy.depth,
+                     w->copy.dst_pitch, w->copy.dst_slice);
+        break;
+    case OBSERVE_SET:
+        accessed_box(m, ACCESS_WRITE, w->set.dst, w->set.width, w->set.height, w->set.depth,
+                     w->set.pitch, w->set.slice);
+        break;
+    case OBSERVE_WRITE_VALUE:
+        order_value_written(m);
+        accessed(m, ACCESS_ATOMIC, (uint64_t)(uintptr_t)w->value.address,
+                 (uint64_t)(uintptr_t)w->value.address + w->value.bytes);
+        break;
+    default: break;
+    }
+}
+
+/* ---- hooks ---- */
+
+static void on_stream_made(const struct observe_stream *s)
+{
+    pthread_mutex_lock(&races_lock);
+    order_stream_made(s);
+    pthread_mutex_unlock(&races_lock);
+}
+
+static void on_enqueued(const struct observe_work *w)
+{
+    pthread_mutex_lock(&races_lock);
+    struct moment *m = order_enqueued(w);
+    if (m != NULL)
+        work_accesses(m, w);
+    moment_unref(m);
+    pthread_mutex_unlock(&races_lock);
+}
+
+/* Kinds that touch the program's memory while they are under way. */
+static bool runs_on_device(enum observe_kind kind)
+{
+    return kind == OBSERVE_KERNEL || kind == OBSERVE_COPY || kind == OBSERVE_SET ||
+           kind == OBSERVE_INTERNAL || kind == OBSERVE_WRITE_VALUE;
+}
+
+static void on_begun(const struct observe_work *w)
+{
+    pthread_mutex_lock(&races_lock);
+    if (w->parent.count != 0)
+        order_child(&w->id, &w->parent);
+    if (w->id.node != 0) {
+        struct moment *m = order_node(w);
+        if (m != NULL)
+            work_accesses(m, w);
+        moment_unref(m);
+    }
+    if (runs_on_device(w->kind))
+        races_host_work_begins();
+    pthread_mutex_unlock(&races_lock);
+}
+
+static void on_ended(const struct observe_id *id, enum observe_kind kind)
+{
+    pthread_mutex_lock(&races_lock);
+    if (kind == OBSERVE_WAIT_VALUE) {
+        struct moment *m = order_find(id);
+        if (m != NULL)
+            order_value_met(m);
+        moment_unref(m);
+    }
+    order_ended(id);
+    if (runs_on_device(kind))
+        races_host_work_ended();
+    pthread_mutex_unlock(&races_lock);
+}
+
+/* A host function runs in one part, on the thread that tells of it. */
+static void on_part_begun(const struct observe_id *id, enum observe_kind kind, const char *name)
+{
+    (void)name;
+    if (kind != OBSERVE_HOST)
+        return;
+    pthread_mutex_lock(&races_lock);
+    races_host_function_begins(order_find(id));
+    pthread_mutex_unlock(&races_lock);
+}
+
+static void on_part_ended(const struct observe_id *id)
+{
+    (void)id;
+    pthread_mutex_lock(&races_lock);
+    races_host_function_ends();
+    pthread_mutex_unlock(&races_lock);
+}
+
+static enum access access_of(enum observe_access how)
+{
+    return how == OBSERVE_READ ? ACCESS_READ : how == OBSERVE_WRITE ? ACCESS_WRITE : ACCESS_ATOMIC;
+}
+
+/* Keeps the instructions, so that lines can be told. */
+static void keep_sites(struct moment *m, const struct observe_accesses *a)
+{
+    uint32_t had = m->sites != NULL ? m->sites->count : 0;
+    m->sites =
+        xrealloc(m->sites, sizeof *m->sites + (had + a->site_count) * sizeof *m->sites->items);
+    memcpy(m->sites->items + had, a->sites, a->site_count * sizeof *a->sites);
+    m->sites->count = had + a->site_count;
+}
+
+static void on_accessed(const struct observe_accesses *a)
+{
+    pthread_mutex_lock(&races_lock);
+    struct moment *m = order_find(&a->id);
+    if (m != NULL)
+        keep_sites(m, a);
+    for (uint32_t i = 0; m != NULL && i < a->range_count; i++)
+        accessed(m, access_of(a->ranges[i].how), a->ranges[i].low, a->ranges[i].high);
+    moment_unref(m);
+    pthread_mutex_unlock(&races_lock);
+}
+
+static void on_memory(const struct observe_memory *told, bool made)
+{
+    uint64_t low = told->address, high = low + told->bytes;
+    pthread_mutex_lock(&races_lock);
+    races_host_memory(told, made);
+    report_memory(told, made);
+    if (told->kind == OBSERVE_POOL && told->pool != 0) { /* 0: addresses of a graph's memory */
+        enum moment_kind kind = made ? MOMENT_ALLOCATION : MOMENT_FREE;
+        struct moment *m = order_point(kind, told->stream, told->ordered);
+        shadow_access(m, made ? ACCESS_ALLOCATION : ACCESS_FREE, low, high, report_race);
+        moment_unref(m);
+    } else if (told->kind != OBSERVE_REGISTERED) {
+        shadow_forget(low, high);
+    }
+    pthread_mutex_unlock(&races_lock);
+}
+
+static void on_memory_made(const struct observe_memory *m) { on_memory(m, true); }
+static void on_memory_freed(const struct observe_memory *m) { on_memory(m, false); }
+
+static void on_context_cleared(uint64_t context)
+{
+    (void)context;
+    pthread_mutex_lock(&races_lock);
+    shadow_forget(0, UINT64_MAX);
+    pthread_mutex_unlock(&races_lock);
+}
+
+static void on_graph_node(const struct observe_node *n)
+{
+    pthread_mutex_lock(&races_lock);
+    order_graph_node(n);
+    pthread_mutex_unlock(&races_lock);
+}
+
+static void on_graph_ended(uint64_t graph)
+{
+    pthread_mutex_lock(&races_lock);
+    order_graph_ended(graph);
+    pthread_mutex_unlock(&races_lock);
+}
+
+static void on_host_saw(const struct observe_seen *s)
+{
+    pthread_mutex_lock(&races_lock);
+    order_host_saw(s);
+    races_host_saw();
+    if (order_pending() == 0)
+        shadow_trim();
+    pthread_mutex_unlock(&races_lock);
+    report_flush();
+}
+
+static const struct observe_hooks hooks = {
+    .stream_made = on_stream_made,
+    .enqueued = on_enqueued,
+    .begun = on_begun,
+    .ended = on_ended,
+    .part_begun = on_part_begun,
+    .part_ended = on_part_ended,
+    .accessed = on_accessed,
+    .graph_node = on_graph_node,
+    .graph_ended = on_graph_ended,
+    .memory_made = on_memory_made,
+    .memory_freed = on_memory_freed,
+    .context_cleared = on_context_cleared,
+    .host_saw = on_host_saw,
+};
+
+bool races_open(const struct races_options *options, struct diag *d)
+{
+    races_options = *options;
+    if (!report_open(d))
+        return false;
+    if (!races_host_open() || !observe_add(&hooks))
+        return diag_set(d, 0, 0, "the check for races cannot begin");
+    return true;
+}

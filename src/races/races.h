@@ -1,0 +1,47 @@
+/* races: finds accesses of the same bytes that nothing orders: by copies, sets, kernels, host
+ * functions, the host itself, and by allocation and free in stream order. An observer
+ * (observe/observe.h); what a race is, is decided by happens-before, never by what ran when.
+ *
+ * How it is divided: clock.c and order.c know what comes after what; shadow.c keeps who last read
+ * and wrote each byte; host.c sees the host's own accesses; report.c writes what was found;
+ * races.c is the observer, which brings them together. */
+#ifndef WEIR_RACES_RACES_H
+#define WEIR_RACES_RACES_H
+
+#include <signal.h>
+
+#include "base/base.h"
+
+/* A place in source code; strings that live for ever. NULL and 0: not known. */
+struct races_place {
+    const char *file, *function;
+    int line;
+};
+
+/* What the layers above know. */
+struct races_names {
+    /* The line of an instruction of a kernel (struct grid_kernel). */
+    bool (*kernel)(const void *kernel, const void *pc, struct races_place *out);
+    /* The line of the program's code that a call returns to. */
+    bool (*host)(const void *pc, struct races_place *out);
+    const char *(*demangle)(const char *name);
+    /* For the calling thread's code at pc, in a signal handler: where the program called it, if it
+     * is a library's (memcpy). */
+    const void *(*program_pc)(const void *pc);
+};
+
+struct races_options {
+    const char *report; /* JSON goes to this file; NULL: text to stderr alone */
+    int exit_code;      /* of the process when races were found; 0: its own */
+    struct races_names names;
+};
+
+/* Begins to observe. Before the first device is opened, once. False: the report cannot be written.
+ */
+bool races_open(const struct races_options *options, struct diag *d);
+
+/* A fault's signal has come to the calling thread: true when it was an access that is watched, and
+ * the thread may go on. `device_work`: it was in a kernel, a copy or the like. */
+bool races_signal(int signal, siginfo_t *info, void *context, bool device_work);
+
+#endif

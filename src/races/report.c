@@ -1,0 +1,559 @@
+/* report: what was found, in words and as JSON: once for each pair of places in the program. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "races/internal.h"
+
+/* One side of a race. */
+struct side {
+    enum access how;
+    enum moment_kind kind;
+    enum observe_kind work;
+    struct observe_id id;
+    const char *name;          /* of a kernel, as people write it */
+    struct races_place source; /* of a kernel's instruction */
+    const void *pc;            /* of the host's */
+    struct call_site site;
+    bool block_known;
+    uint32_t block[3];
+    /* Filled in when it is written. */
+    struct races_place call;
+    const char *call_name;
+};
+
+struct finding {
+    struct side sides[2];
+    bool ordered; /* used after the free */
+    uint64_t low, high;
+    bool has_memory;
+    struct allocation {
+        struct observe_memory told;
+        struct call_site made;
+    } memory;
+};
+
+static struct {
+    struct finding *items;
+    size_t count, cap;
+} found;
+static size_t written;
+
+static struct {
+    uint64_t *items;
+    size_t count, cap;
+} seen;
+
+static FILE *json;
+
+/* ---- memory ---- */
+
+static struct {
+    struct allocation *items;
+    size_t count, cap;
+} allocations;
+
+void report_memory(const struct observe_memory *m, bool made)
+{
+    if (!made) /* it stays to be named until its addresses are others' */
+        return;
+    struct allocation a = {.told = *m};
+    uint64_t end = m->address + m->bytes;
+    size_t kept = 0;
+    site_here(&a.made);
+    for (size_t i = 0; i < allocations.count; i++) {
+        const struct observe_memory *t = &allocations.items[i].told;
+        if (t->address + t->bytes <= m->address || t->address >= end)
+            allocations.items[kept++] = allocations.items[i];
+    }
+    allocations.count = kept;
+    vec_push(&allocations, a);
+}
+
+static const struct allocation *allocation_of(uint64_t address)
+{
+    for (size_t i = allocations.count; i > 0; i--) {
+        const struct allocation *a = &allocations.items[i - 1];
+        if (address - a->told.address < a->told.bytes)
+            return a;
+    }
+    return NULL;
+}
+
+/* ---- finding ---- */
+
+static enum observe_access told_as(enum access how)
+{
+    return how == ACCESS_READ ? OBSERVE_READ : how == ACCESS_WRITE ? OBSERVE_WRITE : OBSERVE_ATOMIC;
+}
+
+/* The instruction that most likely touched the byte: of those that touched bytes around it, the one
+ * that touched the fewest. */
+static const struct observe_access_site *instruction_of(const struct moment *m, enum access how,
+                                                        uint64_t at)
+{
+    const struct observe_access_site *best = NULL;
+    for (uint32_t i = 0; m->sites != NULL && i < m->sites->count; i++) {
+        const struct observe_access_site *s = &m->sites->items[i];
+        if (s->how == told_as(how) && at >= s->low && at < s->high &&
+            (best == NULL || s->high - s->low < best->high - best->low))
+            best = s;
+    }
+    return best;
+}
+
+static struct side side_of(const struct moment *m, enum access how, uint64_t at)
+{
+    struct side s = {
+        .how = how, .kind = m->kind, .work = m->work, .id = m->id, .pc = m->pc, .site = m->site};
+    if (m->kind != MOMENT_WORK || m->work != OBSERVE_KERNEL)
+        return s;
+    s.name = races_options.names.demangle(m->name);
+    const struct observe_access_site *i = instruction_of(m, how, at);
+    if (i != NULL && m->kernel != NULL) {
+        s.pc = i->pc;
+        races_options.names.kernel(m->kernel, i->pc, &s.source);
+    }
+    return s;
+}
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+    h ^= v + 0x9e3779b97f4a7c15u + (h << 6) + (h >> 2);
+    return h;
+}
+
+static uint64_t hash_of(const struct side *s)
+{
+    uint64_t h = mix((uint64_t)s->kind, s->how);
+    for (int i = 0; i < SITE_FRAMES; i++)
+        h = mix(h, (uint64_t)(uintptr_t)s->site.frames[i]);
+    return mix(mix(h, (uint64_t)(uintptr_t)s->pc), s->id.node);
+}
+
+static bool is_new(const struct finding *f)
+{
+    uint64_t a = hash_of(&f->sides[0]), b = hash_of(&f->sides[1]);
+    uint64_t h = a < b ? mix(a, b) : mix(b, a);
+    for (size_t i = 0; i < seen.count; i++)
+        if (seen.items[i] == h)
+            return false;
+    vec_push(&seen, h);
+    return true;
+}
+
+/* The same two pieces of work race in one way, however many bytes and instructions. */
+static bool same_pair(const struct finding *f)
+{
+    if (found.count == 0)
+        return false;
+    const struct finding *l = &found.items[found.count - 1];
+    for (int i = 0; i < 2; i++)
+        if (f->sides[i].id.stream == 0 || l->sides[i].id.stream != f->sides[i].id.stream ||
+            l->sides[i].id.count != f->sides[i].id.count ||
+            l->sides[i].id.node != f->sides[i].id.node || l->sides[i].kind != f->sides[i].kind)
+            return false;
+    return true;
+}
+
+void report_race(struct moment *earlier, enum access how, struct moment *later,
+                 enum access later_how, uint64_t low, uint64_t high)
+{
+    struct finding f = {.low = low, .high = high, .ordered = moment_before(earlier, later)};
+    f.sides[0].id = earlier->id;
+    f.sides[0].kind = earlier->kind;
+    f.sides[1].id = later->id;
+    f.sides[1].kind = later->kind;
+    if (same_pair(&f))
+        return;
+    f.sides[0] = side_of(earlier, how, low);
+    f.sides[1] = side_of(later, later_how, low);
+    if (!is_new(&f))
+        return;
+    const struct allocation *a = allocation_of(low);
+    f.has_memory = a != NULL;
+    if (a != NULL)
+        f.memory = *a;
+    vec_push(&found, f);
+}
+
+/* ---- which call of the program ---- */
+
+/* Functions between the program's code and ours: of the runtime and of its headers, and what a
+ * compiler makes of a launch. */
+static bool is_api(const char *function)
+{
+    if (function == NULL)
+        return false;
+    const char *name = function;
+    size_t end = strcspn(function, "<(");
+    for (size_t i = 0; i < end; i++)
+        if (function[i] == ' ')
+            name = function + i + 1;
+    while (*name == '_')
+        name++;
+    if (strncmp(name, "device_stub", 11) == 0)
+        return true;
+    if (strncmp(name, "cuda", 4) == 0 && isupper((unsigned char)name[4]))
+        return true;
+    return strncmp(name, "cu", 2) == 0 && isupper((unsigned char)name[2]);
+}
+
+static void resolve(const struct call_site *site, struct races_place *place, const char **call)
+{
+    struct races_place at[SITE_FRAMES] = {0};
+    int count = 0, first = -1;
+    for (; count < SITE_FRAMES && site->frames[count] != NULL; count++) {
+        races_options.names.host(site->frames[count], &at[count]);
+        if (first < 0 && is_api(at[count].function))
+            first = count;
+        if (first >= 0 && !is_api(at[count].function)) {
+            count++;
+            break;
+        }
+    }
+    *call = NULL;
+    *place = at[0];
+    if (first < 0 || count == 0)
+        return;
+    *place = at[count - 1];
+    if (count >= 2)
+        *call = strstr(at[count - 2].function, "device_stub") != NULL ? "<<<>>>"
+                                                                      : at[count - 2].function;
+}
+
+/* "cudaMemcpyAsync" of "cudaMemcpyAsync(void*, ...)". */
+static void append_call(struct strbuf *sb, const char *call)
+{
+    size_t end = strcspn(call, "<(");
+    size_t from = 0;
+    if (end == 0) {
+        sb_printf(sb, "%s", call);
+        return;
+    }
+    for (size_t i = 0; i < end; i++)
+        if (call[i] == ' ')
+            from = i + 1;
+    sb_printf(sb, "%.*s", (int)(end - from), call + from);
+}
+
+static void append_place(struct strbuf *sb, const struct races_place *p)
+{
+    if (p->file != NULL)
+        sb_printf(sb, "%s:%d", p->file, p->line);
+    else if (p->function != NULL)
+        sb_printf(sb, "%s", p->function);
+    else
+        sb_printf(sb, "an unknown place");
+}
+
+/* ---- words ---- */
+
+static const char *how_word(enum access how)
+{
+    switch (how) {
+    case ACCESS_READ: return "read";
+    case ACCESS_WRITE: return "write";
+    case ACCESS_ATOMIC: return "atomic";
+    case ACCESS_ALLOCATION: return "allocate";
+    default: return "free";
+    }
+}
+
+static const char *kind_word(const struct side *s)
+{
+    if (s->kind == MOMENT_ALLOCATION)
+        return "allocation";
+    if (s->kind == MOMENT_FREE)
+        return "free";
+    if (s->kind == MOMENT_HOST)
+        return "host";
+    switch (s->work) {
+    case OBSERVE_KERNEL: return "kernel";
+    case OBSERVE_COPY: return "copy";
+    case OBSERVE_SET: return "set";
+    case OBSERVE_HOST: return "function";
+    default: return "value";
+    }
+}
+
+static void append_stream(struct strbuf *sb, uint64_t stream)
+{
+    if ((uint32_t)stream == 1 && stream >> 32 != 0)
+        sb_printf(sb, "the legacy default stream");
+    else
+        sb_printf(sb, "stream %llu", (unsigned long long)stream);
+}
+
+static void append_side(struct strbuf *sb, const struct side *s)
+{
+    switch (s->kind) {
+    case MOMENT_HOST:
+        sb_printf(sb, "%s by the host at ", how_word(s->how));
+        append_place(sb, &s->source);
+        return;
+    case MOMENT_ALLOCATION: sb_printf(sb, "allocation"); break;
+    case MOMENT_FREE: sb_printf(sb, "free"); break;
+    default:
+        sb_printf(sb, "%s by ", s->how == ACCESS_ATOMIC ? "atomic access" : how_word(s->how));
+        if (s->work == OBSERVE_KERNEL)
+            sb_printf(sb, "kernel %s", s->name);
+        else if (s->work == OBSERVE_HOST)
+            sb_printf(sb, "a host function");
+        else
+            sb_printf(sb, "a %s",
+                      s->work == OBSERVE_SET    ? "set"
+                      : s->work == OBSERVE_COPY ? "copy"
+                                                : "write of a value");
+        if (s->source.file != NULL) {
+            sb_printf(sb, " at ");
+            append_place(sb, &s->source);
+        }
+        sb_printf(sb, ", enqueued");
+    }
+    sb_printf(sb, " at ");
+    append_place(sb, &s->call);
+    if (s->call_name != NULL) {
+        sb_printf(sb, " (");
+        append_call(sb, s->call_name);
+        sb_printf(sb, ")");
+    }
+    if (s->id.stream != 0) {
+        sb_printf(sb, " in ");
+        append_stream(sb, s->id.stream);
+    }
+    if (s->id.node != 0)
+        sb_printf(sb, ", node %u of the graph", s->id.node);
+}
+
+static void append_memory(struct strbuf *sb, const struct finding *f)
+{
+    struct races_place place;
+    const char *call;
+    if (!f->has_memory) {
+        sb_printf(sb, "at 0x%llx, %llu bytes", (unsigned long long)f->low,
+                  (unsigned long long)(f->high - f->low));
+        return;
+    }
+    const struct observe_memory *m = &f->memory.told;
+    sb_printf(sb, "bytes %llu to %llu of the %llu bytes", (unsigned long long)(f->low - m->address),
+              (unsigned long long)(f->high - 1 - m->address), (unsigned long long)m->bytes);
+    resolve(&f->memory.made, &place, &call);
+    sb_printf(sb, " allocated at ");
+    append_place(sb, &place);
+    if (call != NULL) {
+        sb_printf(sb, " (");
+        append_call(sb, call);
+        sb_printf(sb, ")");
+    }
+}
+
+/* What would have ordered the two. */
+static void append_advice(struct strbuf *sb, const struct finding *f)
+{
+    const struct side *a = &f->sides[0], *b = &f->sides[1];
+    if (f->ordered) {
+        sb_printf(sb, "free the memory after its last use");
+        return;
+    }
+    if (a->id.node != 0 && b->id.node != 0 && a->id.stream == b->id.stream &&
+        a->id.count == b->id.count) {
+        sb_printf(sb, "add an edge from node %u of the graph to node %u, or the other way round",
+                  a->id.node, b->id.node);
+        return;
+    }
+    if (a->kind == MOMENT_HOST || b->kind == MOMENT_HOST || a->id.stream == 0 ||
+        b->id.stream == 0) {
+        const struct side *work = a->id.stream != 0 ? a : b;
+        sb_printf(sb, "wait for ");
+        append_stream(sb, work->id.stream);
+        sb_printf(sb, " (cudaStreamSynchronize, or cudaEventSynchronize with an event recorded "
+                      "after ");
+        append_place(sb, &work->call);
+        sb_printf(sb, ") before the host goes on to ");
+        append_place(sb, work == a ? (b->kind == MOMENT_HOST ? &b->source : &b->call)
+                                   : (a->kind == MOMENT_HOST ? &a->source : &a->call));
+        return;
+    }
+    sb_printf(sb, "record an event in ");
+    append_stream(sb, a->id.stream);
+    sb_printf(sb, " after ");
+    append_place(sb, &a->call);
+    sb_printf(sb, " and let ");
+    append_stream(sb, b->id.stream);
+    sb_printf(sb, " wait for it (cudaStreamWaitEvent) before ");
+    append_place(sb, &b->call);
+}
+
+static void append_text(struct strbuf *sb, const struct finding *f)
+{
+    sb_printf(sb, "weir: %s: ", f->ordered ? "use after free" : "race");
+    append_memory(sb, f);
+    sb_printf(sb, "\n  first:  ");
+    append_side(sb, &f->sides[0]);
+    sb_printf(sb, "\n  second: ");
+    append_side(sb, &f->sides[1]);
+    sb_printf(sb, f->ordered ? "\n  order:  " : "\n  nothing orders the two; to order them: ");
+    append_advice(sb, f);
+    sb_printf(sb, "\n");
+}
+
+/* ---- JSON ---- */
+
+static void append_string(struct strbuf *sb, const char *text)
+{
+    sb_printf(sb, "\"");
+    for (; *text != '\0'; text++) {
+        if (*text == '"' || *text == '\\')
+            sb_printf(sb, "\\%c", *text);
+        else if ((unsigned char)*text < 0x20)
+            sb_printf(sb, "\\u%04x", (unsigned char)*text);
+        else
+            sb_printf(sb, "%c", *text);
+    }
+    sb_printf(sb, "\"");
+}
+
+static void append_json_place(struct strbuf *sb, const char *name, const struct races_place *p)
+{
+    if (p->file == NULL)
+        return;
+    sb_printf(sb, ", \"%s\": {\"file\": ", name);
+    append_string(sb, p->file);
+    sb_printf(sb, ", \"line\": %d}", p->line);
+}
+
+static void append_json_side(struct strbuf *sb, const struct side *s)
+{
+    sb_printf(sb, "{\"kind\": \"%s\", \"access\": \"%s\"", kind_word(s), how_word(s->how));
+    if (s->id.stream != 0)
+        sb_printf(sb, ", \"stream\": %llu", (unsigned long long)s->id.stream);
+    if (s->id.node != 0)
+        sb_printf(sb, ", \"node\": %u", s->id.node);
+    if (s->name != NULL) {
+        sb_printf(sb, ", \"kernel\": ");
+        append_string(sb, s->name);
+    }
+    append_json_place(sb, "source", &s->source);
+    append_json_place(sb, "enqueued", &s->call);
+    if (s->call_name != NULL) {
+        struct strbuf call = {0};
+        append_call(&call, s->call_name);
+        sb_printf(sb, ", \"call\": ");
+        append_string(sb, call.items);
+        sb_free(&call);
+    }
+    sb_printf(sb, "}");
+}
+
+static void append_json(struct strbuf *sb, const struct finding *f)
+{
+    struct strbuf text = {0};
+    sb_printf(sb,
+              "  {\"check\": \"races\", \"what\": \"%s\", \"address\": \"0x%llx\", "
+              "\"bytes\": %llu, \"sides\": [",
+              f->ordered ? "use after free" : "race", (unsigned long long)f->low,
+              (unsigned long long)(f->high - f->low));
+    append_json_side(sb, &f->sides[0]);
+    sb_printf(sb, ", ");
+    append_json_side(sb, &f->sides[1]);
+    sb_printf(sb, "]");
+    if (f->has_memory) {
+        struct races_place place;
+        const char *call;
+        resolve(&f->memory.made, &place, &call);
+        sb_printf(sb, ", \"allocation\": {\"bytes\": %llu, \"offset\": %llu",
+                  (unsigned long long)f->memory.told.bytes,
+                  (unsigned long long)(f->low - f->memory.told.address));
+        append_json_place(sb, "made", &place);
+        sb_printf(sb, "}");
+    }
+    append_text(&text, f);
+    sb_printf(sb, ", \"text\": ");
+    append_string(sb, text.items);
+    sb_free(&text);
+    sb_printf(sb, "}");
+}
+
+/* ---- writing ---- */
+
+static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
+
+/* Takes the next finding that is not written. */
+static bool next_finding(struct finding *f)
+{
+    pthread_mutex_lock(&races_lock);
+    bool more = written < found.count;
+    if (more)
+        *f = found.items[written++];
+    pthread_mutex_unlock(&races_lock);
+    return more;
+}
+
+/* The report is complete JSON after each finding: its end is written over by the next one. */
+static void write_json(const struct finding *f)
+{
+    struct strbuf sb = {0};
+    if (json == NULL)
+        return;
+    fseek(json, -3, SEEK_END);
+    sb_printf(&sb, "%s\n", ftell(json) > 2 ? "," : "");
+    append_json(&sb, f);
+    sb_printf(&sb, "\n]\n");
+    fwrite(sb.items, 1, sb.count, json);
+    fflush(json);
+    sb_free(&sb);
+}
+
+void report_flush(void)
+{
+    struct finding f;
+    if (written == found.count)
+        return;
+    pthread_mutex_lock(&writing);
+    while (next_finding(&f)) {
+        struct strbuf sb = {0};
+        for (int i = 0; i < 2; i++) {
+            struct side *s = &f.sides[i];
+            if (s->kind == MOMENT_HOST || (s->kind == MOMENT_WORK && s->work == OBSERVE_HOST))
+                races_options.names.host((const char *)s->pc + 1, &s->source); /* no call */
+            if (s->kind != MOMENT_HOST)
+                resolve(&s->site, &s->call, &s->call_name);
+        }
+        append_text(&sb, &f);
+        fputs(sb.items, stderr);
+        sb_free(&sb);
+        write_json(&f);
+    }
+    pthread_mutex_unlock(&writing);
+}
+
+static pid_t process;
+
+/* After the program's own handlers; what it has printed is written first. */
+static __attribute__((destructor)) void report_end(void)
+{
+    if (process == 0 || process != getpid())
+        return;
+    report_flush();
+    if (found.count > 0 && races_options.exit_code != 0) {
+        fflush(NULL);
+        _exit(races_options.exit_code);
+    }
+}
+
+bool report_open(struct diag *d)
+{
+    process = getpid();
+    if (races_options.report == NULL || *races_options.report == '\0')
+        return true;
+    json = fopen(races_options.report, "we+");
+    if (json == NULL)
+        return diag_set(d, 0, 0, "WEIR_REPORT=%s: %s", races_options.report, strerror(errno));
+    fputs("[\n\n]\n", json);
+    fflush(json);
+    return true;
+}
