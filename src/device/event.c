@@ -216,7 +216,12 @@ record(struct device_event *e, struct device_stream *s, bool always)
             c->nothing.event = e->number;
         }
         /* The event stays locked: no one may see the recording without its count. */
-        e->count = stream_enqueue(s, c);
+        bool done = false;
+        e->count = always ? stream_enqueue_nothing(s, c, &done) : stream_enqueue(s, c);
+        if (done && timing) { /* as where no command is needed */
+            e->time_ns = clock_ns();
+            atomic_fetch_sub_explicit(&e->refs, 1, memory_order_relaxed); /* the stamp's */
+        }
     }
     pthread_mutex_unlock(&e->lock);
     drop_stream(before);
@@ -369,7 +374,11 @@ enum device_error device_stream_wait_event(struct device_stream *s, struct devic
         c->nothing.kind = OBSERVE_WAIT;
         c->nothing.event = e->number;
         command_depend(c, on, count);
-        stream_enqueue(s, c);
+        bool done;
+        if (observed())
+            stream_enqueue_nothing(s, c, &done);
+        else
+            stream_enqueue(s, c);
     } else if (s == s->ctx->legacy) {
         stream_settle(s); /* any action there comes after the blocking streams and before them */
     }

@@ -210,6 +210,11 @@ void command_depend(struct command *c, struct device_stream *on, uint64_t count)
 /* Enqueues the filled command, unlocks, and sees to it that it runs; returns its number. */
 uint64_t stream_enqueue(struct device_stream *s, struct command *c);
 
+/* The same while there are observers, of a command with nothing to do but to be told of and,
+ * perhaps, to take a time. *done: nothing is before it, so that it is complete, and was not
+ * executed. */
+uint64_t stream_enqueue_nothing(struct device_stream *s, struct command *c, bool *done);
+
 /* Whether all dependencies of the stream's first command are met; if not, it is on a waiters' list
  * and no longer the caller's. */
 bool command_ready(struct command *c);

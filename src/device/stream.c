@@ -277,6 +277,32 @@ uint64_t stream_enqueue(struct device_stream *s, struct command *c)
     return count;
 }
 
+static bool deps_met(const struct command *c)
+{
+    for (uint32_t i = 0; i < c->dep_count; i++)
+        if (stream_completed(c->deps[i].stream) < c->deps[i].count)
+            return false;
+    return true;
+}
+
+uint64_t stream_enqueue_nothing(struct device_stream *s, struct command *c, bool *done)
+{
+    depend_by_default_stream(s, c);
+    *done = !s->active && deps_met(c);
+    if (!*done)
+        return stream_enqueue(s, c);
+    uint64_t count = c->count = atomic_load_explicit(&s->enqueued, memory_order_relaxed) + 1;
+    observed_enqueue(c);
+    observed_begin(c);
+    observed_end(c);
+    command_release(c);
+    free_list_return(s, c, c, 1);
+    atomic_store_explicit(&s->enqueued, count, memory_order_seq_cst);
+    atomic_store_explicit(&s->completed, count, memory_order_seq_cst);
+    pthread_mutex_unlock(&s->lock);
+    return count;
+}
+
 bool command_ready(struct command *c)
 {
     for (; c->dep_next < c->dep_count; c->dep_next++) {
