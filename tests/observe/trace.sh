@@ -39,6 +39,23 @@ WEIR_TRACE="$work/appended" LD_LIBRARY_PATH="$(dirname "$weir")/../lib" "$progra
 WEIR_TRACE="$work/appended" LD_LIBRARY_PATH="$(dirname "$weir")/../lib" "$program" >/dev/null
 python3 "$check" "$work/appended" kernel:scale:16 || fail "the appended trace"
 
+"$weir" timeline "$work/all" --svg "$work/all.svg" || fail "the trace is not drawn"
+python3 - "$work/all.svg" <<'EOF' || fail "what is drawn is not as it should be"
+import sys
+import xml.dom.minidom
+picture = xml.dom.minidom.parse(sys.argv[1])
+titles = [t.firstChild.data for t in picture.getElementsByTagName("title")]
+texts = [t.firstChild.data for t in picture.getElementsByTagName("text")]
+for name in "scale", "memcpy host to device", "host function", "cudaEventSynchronize", "child<int>":
+    assert any(t.startswith(name + ":") for t in titles), name
+assert any("device 0" in t for t in texts) and any(t.startswith("main thread") for t in texts)
+assert any(p.getAttribute("marker-end") for p in picture.getElementsByTagName("path"))
+EOF
+"$weir" timeline "$work/all" --svg "$work/part.svg" --from 0 --to 1 --devices ||
+    fail "a part of the trace is not drawn"
+"$weir" timeline "$check" --svg "$work/no.svg" 2>"$work/said" && fail "a file that is no trace"
+grep -q "not a trace" "$work/said" || fail "no reason"
+
 "$weir" run --stats "$program" >/dev/null 2>"$work/stats" || fail "with --stats"
 for words in "scale(float\*, int)" "memcpy page-locked to device" cudaLaunchKernel \
     "default stream of device 0" "cudaEventSynchronize: event" "1 calls did not return success"; do

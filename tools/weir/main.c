@@ -18,6 +18,7 @@ static const char usage[] =
     "  weir dump [stages] file                  show how kernels are compiled, stage by stage\n"
     "  weir cache [--clear]                     show or empty the cache of compiled kernels\n"
     "  weir cache --fill FILE                   compile the kernels of a program ahead\n"
+    "  weir timeline FILE --svg OUT             draw a trace of weir run --trace\n"
     "  weir --version                           show the version\n"
     "  weir <command> --help                    show a command's options\n";
 
@@ -102,7 +103,8 @@ static int dispatch(int argc, char **argv)
     } commands[] = {{"run", weir_run, false},
                     {"info", weir_info, false},
                     {"dump", weir_dump, true},
-                    {"cache", weir_cache, true}};
+                    {"cache", weir_cache, true},
+                    {"timeline", weir_timeline, true}};
     if (argc < 2) {
         fputs(usage, stderr);
         return EXIT_USAGE;

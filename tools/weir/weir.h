@@ -14,6 +14,7 @@ int weir_info(int argc, char **argv);
 int weir_dump(int argc, char **argv);
 int weir_run(int argc, char **argv);
 int weir_cache(int argc, char **argv);
+int weir_timeline(int argc, char **argv);
 
 /* weir info --pools, of a process by its number or a file. */
 int weir_pools(const char *what);
