@@ -169,8 +169,12 @@ static struct stream *stream_find(uint64_t id, int device)
     s->id = id;
     s->number = ++stream_numbers;
     s->device = device;
-    snprintf(s->name, sizeof s->name, id >> 63 != 0 ? "graph of a kernel" : "stream %llu",
-             (unsigned long long)id);
+    if (id >> 63 != 0)
+        snprintf(s->name, sizeof s->name, "graph of a kernel");
+    else if ((uint32_t)id == 1)
+        snprintf(s->name, sizeof s->name, "default stream");
+    else
+        snprintf(s->name, sizeof s->name, "stream %llu", (unsigned long long)id);
     s->next = *bucket;
     return *bucket = s;
 }
@@ -187,6 +191,14 @@ static struct track track_of_stream(struct stream *s, uint32_t lane)
         put_order("thread_sort_index", pid, tid, tid);
     }
     return (struct track){pid, s->number * TRACK_LANES + lane};
+}
+
+/* Gives its tracks their names again. */
+static void stream_rename(struct stream *s)
+{
+    uint32_t lanes = s->lanes;
+    s->lanes = 0;
+    track_of_stream(s, lanes > 0 ? lanes - 1 : 0);
 }
 
 static void name_thread(uint32_t id, const char *name)
@@ -608,10 +620,11 @@ static void put_stream(const struct record *r)
 {
     struct stream *s = stream_find(r->id.stream, r->device);
     s->device = r->device;
-    if (r->kind == OBSERVE_LEGACY)
-        snprintf(s->name, sizeof s->name, "default stream");
-    if (r->kind == OBSERVE_PER_THREAD)
-        snprintf(s->name, sizeof s->name, "default stream of thread %u", r->thread);
+    if (r->kind != OBSERVE_PER_THREAD)
+        return;
+    snprintf(s->name, sizeof s->name, "default stream of thread %u", r->thread);
+    if (s->lanes > 0) /* its tracks have names already: work in it was taken first */
+        stream_rename(s);
 }
 
 static void put_name(const struct record *r)
@@ -622,8 +635,7 @@ static void put_name(const struct record *r)
     } else if (r->kind == OBSERVE_NAMED_STREAM) {
         struct stream *s = stream_find(r->id.stream, r->device);
         snprintf(s->name, sizeof s->name, "%s", r->name);
-        s->lanes = 0; /* names its tracks again */
-        track_of_stream(s, 0);
+        stream_rename(s);
     }
 }
 
