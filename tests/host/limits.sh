@@ -53,12 +53,53 @@ for kib in 64 128 256 1024 unlimited; do
 done
 under works "ulimit -l 0"
 under works "ulimit -c 0"
-# Processes and threads, where the user is one that is limited; another one's are not to be counted.
-if [ "$(id -u)" -ne 0 ]; then
-    for n in 1 2 4; do
-        under any "ulimit -u $n"
+# judge WANTED WHAT: of what ran last, $status and $out.
+judge() {
+    if [ $status -gt 100 ] || { [ "$1" = works ] && [ $status -ne 0 ]; }; then
+        echo "$2: status $status: $out"
+        bad=1
+    fi
+}
+
+# Processes and threads: root is not limited, so as a user who has no others. With one thread for the
+# program, one for a worker and one for a compilation at a time there are enough.
+# threads WANTED N
+user=$((60000 + $$ % 5000))
+as_user=
+[ "$(id -u)" -eq 0 ] && as_user="setpriv --reuid=$user --regid=$user --clear-groups"
+threads() {
+    rm -rf "$directory/cache"
+    mkdir -m 777 "$directory/cache"
+    out=$(timeout -s KILL 60 $as_user prlimit --nproc="$2" "$program" plain 2>&1)
+    status=$?
+    judge "$1" "$2 threads"
+}
+chmod 755 "$directory"
+if $as_user prlimit --nproc=100 test -x "$program" 2>/dev/null; then
+    for n in 1 2 3; do
+        threads any $n
     done
+    # only where no other process counts
+    [ "$(id -u)" -eq 0 ] && threads works 16
+else
+    echo "not to be had here: another user's limit of threads"
 fi
+
+# Memory of a control group, of either version: what is used of the device's memory counts, not
+# its size.
+group=/sys/fs/cgroup/memory limit=memory.limit_in_bytes
+[ -d $group ] || { group=/sys/fs/cgroup limit=memory.max; }
+group=$group/weir-limits-$$
+if mkdir $group 2>/dev/null && echo 400M 2>/dev/null > $group/$limit; then
+    rm -rf "$directory/cache"
+    out=$( (sh -c "echo \$\$ > $group/cgroup.procs && exec timeout -s KILL 60 '$program' plain") 2>&1)
+    status=$?
+    judge works "400 MiB of a control group"
+else
+    echo "not to be had here: a control group's limit of memory"
+fi
+rmdir $group 2>/dev/null
+
 # Directories that cannot be written or are full: the cache is none then.
 under works 'WEIR_CACHE_DIR=/proc/nothing'
 under works 'WEIR_CACHE_DIR=/dev/full/cache'
@@ -75,10 +116,7 @@ isolated() {
     rm -rf "$directory/cache"
     out=$(unshare -m sh -c "$2; timeout -s KILL 60 \"$program\" plain" 2>&1)
     status=$?
-    if [ $status -gt 100 ] || { [ "$1" = works ] && [ $status -ne 0 ]; }; then
-        echo "$2: status $status: $out"
-        bad=1
-    fi
+    judge "$1" "$2"
 }
 isolated works 'mount -t tmpfs none /proc'
 isolated works 'mount -t tmpfs -o size=4k none /dev/shm'
