@@ -84,6 +84,9 @@ if command -v readelf >/dev/null; then
     expect ".weir.ptx" readelf -SW alone.cubin
     expect "Weir" readelf -n alone.cubin
 fi
+expect answer "$build/bin/weir" dump alone.cubin
+printf '.version 99.0\n.target sm_70\n.address_size 64\n' >future.ptx
+expect UNSUPPORTED_PTX_VERSION "$program" driver future.ptx
 # weircc
 "$weircc" --cubin main.ptx -o by_weircc.cubin && cmp -s by_weircc.cubin main.cubin ||
     [ -s by_weircc.cubin ] || failed=1

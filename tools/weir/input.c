@@ -120,6 +120,8 @@ static bool link_modules(struct input *in, size_t first, const char *from, struc
 static bool add_section(struct input *in, struct scan *scan, const char *from, const char *name,
                         const char *data, size_t size, struct diag *d)
 {
+    if (strcmp(name, ".weir.ptx") == 0) /* what stands for a cubin (container/container.h) */
+        return add_text(in, from, data, strnlen(data, size), d);
     if (strcmp(name, ".nv_fatbin") == 0)
         return add_fatbins(in, scan, from, data, size, d);
     if (strcmp(name, "__nv_relfatbin") == 0 || strcmp(name, "weir_rdc") == 0) {

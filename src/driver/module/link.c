@@ -86,7 +86,10 @@ WEIR_API CUresult cuLinkAddData_v2(CUlinkState s, CUjitInputType type, void *dat
             return CUDA_SUCCESS;
         r = CUDA_ERROR_NO_BINARY_FOR_GPU;
         break;
-    case CONTAINER_BAD_PTX: r = CUDA_ERROR_INVALID_PTX; break;
+    case CONTAINER_BAD_PTX: /* the parser's words for a version it knows not */
+        r = strstr(d.text, "PTX ISA version") != NULL ? CUDA_ERROR_UNSUPPORTED_PTX_VERSION
+                                                      : CUDA_ERROR_INVALID_PTX;
+        break;
     default: r = CUDA_ERROR_INVALID_IMAGE; break;
     }
     struct diag named = d;
