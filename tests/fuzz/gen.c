@@ -178,12 +178,18 @@ static void choice(struct gen *g)
     gen_put(g, "L%d:", end);
 }
 
-/* Basic blocks that branch to each other as they like, until the fuel is spent. */
-static void soup(struct gen *g)
+/* Fuel for blocks that branch to each other, different for each thread. */
+static void fuel(struct gen *g, int n)
 {
-    int blocks = 2 + (int)gen_random(g, 3), first = g->labels, end = first + blocks, n = g->loops;
-    g->labels += blocks + 1;
     gen_put(g, "and.b32 %%bound%d, %s, 7;", n, gen_reg(g, gen_chance(g, 50) ? C_I : C_R).text);
+}
+
+/* Basic blocks with the labels first .. first + blocks - 1 that branch to each other as they like,
+ * until the fuel is spent. */
+static void tangle(struct gen *g, int first, int blocks, int end)
+{
+    int n = g->loops;
+    fuel(g, n);
     g->break_to[n] = end;
     g->continue_to[n] = first + (int)gen_random(g, (uint32_t)blocks);
     g->loops++;
@@ -203,6 +209,55 @@ static void soup(struct gen *g)
             gen_put(g, "bra L%d;", first + (int)gen_random(g, (uint32_t)blocks));
     }
     g->loops--;
+}
+
+static void soup(struct gen *g)
+{
+    int blocks = 2 + (int)gen_random(g, 3), first = g->labels, end = first + blocks;
+    g->labels += blocks + 1;
+    tangle(g, first, blocks, end);
+    gen_put(g, "L%d:", end);
+}
+
+static void barrier(struct gen *g);
+
+/* What all threads of the mask, or of the block, do together. */
+static void meeting(struct gen *g)
+{
+    if (g->uniform && gen_chance(g, 40))
+        barrier(g);
+    else
+        gen_warp(g);
+}
+
+/* Such blocks, which threads leave at different times, each by its own path, to meet the others,
+ * and enter again where each likes. They meet equally often. */
+static void meetings(struct gen *g)
+{
+    int blocks = 2 + (int)gen_random(g, 3), first = g->labels, n = g->loops;
+    int meet = first + blocks, other = meet + 1, met = meet + 2, end = meet + 3;
+    bool two = gen_chance(g, 40);
+    g->labels += blocks + 4;
+    gen_put(g, "mov.b32 %%count%d, %u;", n, 1 + gen_random(g, 4));
+    tangle(g, first, blocks, meet);
+    gen_put(g, "L%d:", meet);
+    if (two)
+        gen_put(g, "and.b32 %%t0, %%count%d, 1; setp.eq.s32 %%pg, %%t0, 0; @%%pg bra L%d;", n,
+                other);
+    meeting(g);
+    if (two) {
+        gen_put(g, "bra L%d;", met);
+        gen_put(g, "L%d:", other);
+        meeting(g);
+        gen_put(g, "L%d:", met);
+    }
+    gen_put(g, "add.s32 %%count%d, %%count%d, -1; setp.le.s32 %%pg, %%count%d, 0; @%%pg bra L%d;",
+            n, n, n, end);
+    fuel(g, n);
+    for (int k = 0; k < 2; k++)
+        gen_put(g, "@%s bra L%d;", gen_condition(g).text,
+                first + (int)gen_random(g, (uint32_t)blocks));
+    gen_put(g, "bra L%d;", first + (int)gen_random(g, (uint32_t)blocks));
     gen_put(g, "L%d:", end);
 }
 
@@ -353,7 +408,9 @@ static void statement(struct gen *g)
     case CARRY: gen_carry(g); return;
     case FIX: gen_fix_random(g); return;
     case SOUP:
-        if (!deep && g->loops < 2)
+        if (!deep && g->loops < 2 && g->together && gen_chance(g, 85))
+            meetings(g);
+        else if (!deep && g->loops < 2)
             soup(g);
         return;
     case LEAVE: leave(g); return;
@@ -608,8 +665,16 @@ static void choose_style(struct gen *g)
     g->tiny = plain && gen_chance(g, 60);
     for (int k = 0; k < KINDS && g->tiny; k++)
         g->weights[k] = k == INDEX ? 50 : k == READ ? 2 : k == BRANCH || k == LOOP;
+    /* or about who waits for whom */
+    bool tangled = !plain && gen_chance(g, 30);
+    if (tangled) {
+        static const int waits[KINDS] = {
+            [ARITHMETIC] = 10, [INDEX] = 4, [READ] = 2,    [OWN] = 2,   [WARP] = 10, [BRANCH] = 6,
+            [LOOP] = 4,        [CALL] = 1,  [BARRIER] = 2, [SOUP] = 16, [LEAVE] = 4};
+        memcpy(g->weights, waits, sizeof waits);
+    }
     /* most kernels are small: compiling takes nearly all of the time */
-    bool small = gen_chance(g, 75);
+    bool small = tangled || gen_chance(g, 75);
     for (int c = 0; c < CLASSES; c++) {
         int most = small ? (gen_classes[c].most + 2) / 3 : gen_classes[c].most;
         g->count[c] = most - (int)gen_random(g, (uint32_t)(most + 1) / 2);
