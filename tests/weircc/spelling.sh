@@ -71,19 +71,31 @@ says '#$ g++ -m64'
 dry c.c -c -std=c++17
 says_not '-std='
 
-# clang's own options and those of the host compiler are taken.
+# clang's own options and those of the host compiler are taken: many at once, and in the long test
+# each by itself.
+taken() {
+    rm -f a.o
+    run weircc -c a.cu "$@"
+    ok
+    exists a.o
+    says_not 'warning'
+}
+taken -G -default-stream per-thread -std=c++11 -Xcompiler -Wall,-Wextra,-fPIC,-fno-strict-aliasing -noeh -pg
+taken -lineinfo -src-in-ptx -frandom-seed 7 -rdc=true -std=c++20 -arch=sm_90a -brief-diag=true -Wreorder -w \
+    -Xptxas -v,-O3 -maxrregcount 32 -res-usage
+taken -g -O2 -use_fast_math -Werror all-warnings,reorder -ftemplate-depth 500 -ftemplate-backtrace-limit=3 \
+    -arch=sm_52 --expt-relaxed-constexpr --extended-lambda -restrict -t 4 -m64
+taken -ftz=true -prec-div=false -prec-sqrt=false -fmad=false \
+    -Xcompiler -fopenmp,-march=native,-fno-gnu-unique,-fabi-version=11
 for flags in '-G' '-lineinfo' '-g -O2' '-use_fast_math' '-ftz=true -prec-div=false -prec-sqrt=false -fmad=false' \
     '-default-stream per-thread' '-std=c++11' '-std=c++20' '-Xcompiler -Wall,-Wextra,-fPIC,-fno-strict-aliasing' \
     '-rdc=true' '-lineinfo -src-in-ptx' '-Werror all-warnings,reorder' '-Wreorder -w' '-noeh' \
     '-ftemplate-depth 500 -ftemplate-backtrace-limit=3' '-brief-diag=true' '-frandom-seed 7 -rdc=true' \
     '-arch=sm_52' '-arch=sm_90a' '-pg' '-Xcompiler -fopenmp,-march=native,-fno-gnu-unique,-fabi-version=11' '-Xptxas -v,-O3 -maxrregcount 32 -res-usage' \
     '--expt-relaxed-constexpr --extended-lambda -restrict -t 4 -m64'; do
-    rm -f a.o
+    [ -n "$TEST_EXHAUSTIVE" ] || break
     # shellcheck disable=SC2086
-    run weircc -c a.cu $flags
-    ok
-    exists a.o
-    says_not 'warning'
+    taken $flags
 done
 run weircc -c c.c b.cpp -O2 -g -Xcompiler -Wall
 ok
