@@ -110,6 +110,7 @@ static void reset_kernel(struct jkernel *k, int32_t barrier_loop, int32_t yield_
                             .diag = k->diag,
                             .is_function = k->is_function,
                             .fibers = k->fibers,
+                            .layout = k->layout,
                             .nwarps = k->nwarps,
                             .full_warps = k->full_warps,
                             .seg_min = k->seg_min,
@@ -333,8 +334,7 @@ uint64_t jit_param_bytes(const struct ptx_func *f)
     return at;
 }
 
-/* The most 32-bit registers that are live at a block boundary: the estimate for occupancy
- * calculations. */
+/* The most 32-bit registers that are live at a block boundary, to estimate occupancy by. */
 static uint32_t register_pressure(const struct jkernel *k)
 {
     uint32_t worst = 0;
@@ -469,7 +469,7 @@ static void finish_function(struct codegen *cg)
 static bool emit_callee(struct session *s, const struct ptx_func *func,
                         const struct jit_options *opt, struct diag *d)
 {
-    struct jkernel k = {.is_function = true, .fibers = s->k.fibers};
+    struct jkernel k = {.is_function = true, .fibers = s->k.fibers, .layout = &s->k};
     bool ok = jkernel_build(&k, func, opt, d);
     if (ok) {
         struct codegen cg = {

@@ -123,6 +123,8 @@ struct jkernel {
     struct jvar *shared, *locals;
     size_t nshared, shared_cap, nlocals, locals_cap;
     uint64_t shared_bytes, local_bytes, dynamic_align;
+    const struct jkernel *layout; /* of a function: the kernel that it is compiled for, which says
+                                     where .shared variables are */
 
     struct jblock *blocks; /* in order */
     int32_t nblocks;

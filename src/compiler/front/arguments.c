@@ -391,13 +391,32 @@ static void add_variable(struct jkernel *k, struct jvar **list, size_t *count, s
     (*list)[(*count)++] = (struct jvar){v, offset};
 }
 
-static void add_operand_variables(struct jkernel *k, const struct ptx_operand *o)
+static void add_shared_variable(struct jkernel *k, const struct ptx_operand *o)
 {
     if (o->var != NULL && o->var->space == PTX_SPACE_SHARED) {
         add_variable(k, &k->shared, &k->nshared, &k->shared_cap, &k->shared_bytes, o->var);
         if (o->var->unsized && o->var->align > k->dynamic_align)
             k->dynamic_align = o->var->align;
     }
+    for (int n = 0; n < o->nitems; n++)
+        add_shared_variable(k, &o->items[n]);
+}
+
+/* Those of a function that the kernel calls. */
+static void add_function_variables(struct jkernel *k, const struct ptx_func *f)
+{
+    for (int n = 0; n < f->ninstrs; n++) {
+        const struct ptx_instr *i = &f->instrs[n];
+        for (int o = 0; o < i->noperands; o++)
+            add_shared_variable(k, &i->operands[o]);
+        for (int o = 0; i->op == PTX_OP_call && o < i->call->nargs; o++)
+            add_shared_variable(k, &i->call->args[o]);
+    }
+}
+
+static void add_operand_variables(struct jkernel *k, const struct ptx_operand *o)
+{
+    add_shared_variable(k, o);
     if (o->var != NULL && o->var->space == PTX_SPACE_LOCAL)
         add_variable(k, &k->locals, &k->nlocals, &k->locals_cap, &k->local_bytes, o->var);
     for (int n = 0; n < o->nitems; n++)
@@ -414,6 +433,8 @@ void flat_layout_variables(struct jkernel *k)
         for (int o = 0; i->op == PTX_OP_call && o < i->call->nargs; o++)
             add_operand_variables(k, &i->call->args[o]);
     }
+    if (k->has_calls && k->entry->is_entry)
+        flat_each_callee(k, add_function_variables);
     uint64_t dynamic =
         (k->shared_bytes + k->dynamic_align - 1) / k->dynamic_align * k->dynamic_align;
     for (size_t n = 0; n < k->nshared; n++)
@@ -437,7 +458,8 @@ static int64_t offset_of(const struct jvar *list, size_t count, const struct ptx
 
 int64_t jkernel_shared_offset(const struct jkernel *k, const struct ptx_var *v)
 {
-    return offset_of(k->shared, k->nshared, v);
+    const struct jkernel *from = k->layout != NULL ? k->layout : k;
+    return offset_of(from->shared, from->nshared, v);
 }
 
 int64_t jkernel_local_offset(const struct jkernel *k, const struct ptx_var *v)

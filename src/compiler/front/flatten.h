@@ -103,6 +103,8 @@ void flat_copies(struct jkernel *k);
 /* In the flat code: a kernel's calls of functions that may spin become loops around calls that may
  * come back unfinished. */
 void flat_spinning_calls(struct jkernel *k);
+/* For each function that the kernel's calls may reach, in the order of the module. */
+void flat_each_callee(struct jkernel *k, void (*each)(struct jkernel *k, const struct ptx_func *f));
 
 /* ---- launches (cdp_launch.c) ---- */
 

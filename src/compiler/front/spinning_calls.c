@@ -139,3 +139,16 @@ void flat_spinning_calls(struct jkernel *k)
     flat_retarget(k, moved);
     free(moved);
 }
+
+void flat_each_callee(struct jkernel *k, void (*each)(struct jkernel *k, const struct ptx_func *f))
+{
+    const struct ptx_module *m = k->entry->module;
+    struct closure c = {.m = m, .exact = true};
+    for (size_t n = 0; n < k->ninstrs; n++)
+        if (stays(&k->instrs[n]))
+            look_at_call(&c, k->instrs[n].call);
+    for (int n = 0; n < m->nfuncs; n++)
+        if (ptr_map_get(&c.seen, m->funcs[n]) != NULL)
+            each(k, m->funcs[n]);
+    ptr_map_free(&c.seen);
+}

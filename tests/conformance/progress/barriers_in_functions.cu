@@ -142,6 +142,46 @@ static void virtual_host(int *out, int n, int block, int rounds)
         out[t] = v[(t + 5) % n];
 }
 
+// ---- shared variables of such functions ----
+
+// A variable of its own, beside those of the kernel and of another function.
+struct reverse_step : step {
+    __device__ int run(int *s, int value) override
+    {
+        __shared__ int mine[MOST];
+        mine[threadIdx.x] = value;
+        __syncthreads();
+        int got = mine[blockDim.x - 1 - threadIdx.x];
+        __syncthreads();
+        mine[threadIdx.x] = -1;
+        return got + s[threadIdx.x];
+    }
+};
+
+__device__ __noinline__ int rotate(int value, int depth)
+{
+    __shared__ short mine[MOST];
+    extern __shared__ int dynamic[];
+    mine[threadIdx.x] = (short)value;
+    __syncthreads();
+    value = mine[(threadIdx.x + 1) % blockDim.x] + dynamic[threadIdx.x];
+    __syncthreads();
+    return depth > 0 ? rotate(value, depth - 1) * 2 + 1 : value;
+}
+
+__device__ step *reversing[2];
+
+__global__ void shared_variables(int *out)
+{
+    __shared__ int s[MOST];
+    extern __shared__ int dynamic[];
+    s[threadIdx.x] = 5;
+    dynamic[threadIdx.x] = 100;
+    int value = reversing[blockIdx.x % 2]->run(s, threadIdx.x);
+    value = rotate(value, 1);
+    out[blockIdx.x * blockDim.x + threadIdx.x] = value + s[threadIdx.x];
+}
+
 // ---- lanes of a warp in different calls ----
 
 // The same barrier, reached by some lanes in one function and by others in another.
@@ -406,6 +446,8 @@ __global__ void make_objects()
 {
     object_steps[0] = new waits_at_object;
     object_steps[1] = new waits_by_instruction;
+    reversing[0] = new reverse_step;
+    reversing[1] = new sync_step;
     grid_steps[0] = new grid_sync;
     grid_steps[1] = new no_sync;
 }
@@ -441,6 +483,18 @@ static void check_virtual()
             for (int t = 0; t < n; t++)
                 CHECK_EQ_INT(out[block * n + t], expected[t]);
         }
+    }
+}
+
+static void check_shared()
+{
+    const int n = 130;
+    shared_variables<<<2, n, n * sizeof(int)>>>(out);
+    finish();
+    for (int i = 0; i < 2 * n; i++) {
+        int from = (i % n + 2) % n;
+        int value = i < n ? n - 1 - from + 5 : (from + 1) % n;
+        CHECK_EQ_INT(out[i], (value + 200) * 2 + 1 + (i < n ? 5 : i % n));
     }
 }
 
@@ -544,6 +598,7 @@ int main()
     finish();
     check_recursion();
     check_virtual();
+    check_shared();
     check_divergence();
     check_named();
     check_exit();
