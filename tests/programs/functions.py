@@ -58,6 +58,9 @@ class Function:
     def pointer(self, callee):
         return self.declare(self.kernel.name + "_pointer", "p", callee.name)
 
+    def block_pointer(self, callee):
+        return self.declare(self.kernel.name + "_block_pointer", "p", callee.name)
+
     def base_pointer(self):
         return self.declare(self.base + " *", "b", "NULL")
 
@@ -155,8 +158,10 @@ class Kernel:
 
     CHILD_THREADS = 64  # at most, in one block
 
-    def __init__(self, seed, name, launches=False, is_child=False):
-        """A kernel of a seed. With `launches`, one thread of each block launches a kernel of its own."""
+    def __init__(self, seed, name, launches=False, is_child=False, calls=False):
+        """A kernel of a seed. With `launches`, one thread of each block launches a kernel of its own. With `calls`,
+        functions with barriers are recursive or called through pointers."""
+        self.calls = calls
         self.seed, self.name = seed, name
         self.r = r = Choices(seed * 2 + 1 if is_child else seed)
         self.block, self.grid = r.pick(self.SHAPES), r.pick(self.GRIDS)
@@ -184,7 +189,9 @@ class Kernel:
         self.shared = []
         for k in range(r.pick([0, 1, 1, 2, 3])):
             self.shared.append(("s%d" % k, r.pick(["u32", "u32", "u64", "u8", "s16", "f32", "f64"])))
-        for k in range(r.pick([0, 0, 0, 0, 0, 1])):
+        if calls:
+            self.texts += ["typedef u32 (*%s_block_pointer)(%s);" % (name, self.block_parameters(False))]
+        for k in range(r.pick([1, 2, 2, 3] if calls else [0, 0, 0, 0, 0, 1])):
             self.block_function("%s_b%d" % (name, k))
         self.body()
 
@@ -198,6 +205,11 @@ class Kernel:
     def arguments(self, expressions, context):
         values = [expressions.value(context, t, 1) for t in self.parameters]
         return ", ".join(["A"] + ["(%s)(%s)" % (t, v) for t, v in zip(self.parameters, values)] + ["%uu" % self.r.below(4)])
+
+    def block_parameters(self, named):
+        parts = [("const args &", "A"), ("u32 ", "ub"), ("u32 ", "x"), ("u32 ", "depth")]
+        parts += [(t + " *", n) for n, t in self.shared]
+        return ", ".join(t + n if named else t.strip() for t, n in parts)
 
     def attribute(self, recursive=False):
         return self.r.pick(["", "__noinline__ "] if recursive else ["", "__noinline__ ", "__forceinline__ ", "__noinline__ "])
@@ -292,9 +304,15 @@ class Kernel:
         e, s = self.start(function, context, [("x", "u32")], self.r.between(1, 3))
         function.budget = self.r.between(2, 6)
         body = s.block(context, self.r.between(2, 5))
-        # It does not call itself: a barrier in a function that is not inlined is refused.
-        head = "static %sHD u32 %s(const args &A, u32 ub, u32 x, u32 depth%s)" % (
-            self.attribute(), name, "".join(", %s *%s" % (t, n) for n, t in self.shared))
+        recursive = self.calls and self.r.chance(60)
+        if recursive:
+            call = "%s(A, %s, %s, depth - 1u%s)" % (name, e.u32(context, 1, "B"), e.u32(context, 1),
+                                                   "".join(", " + n for n, _ in self.shared))
+            body += ["if (depth != 0u && depth < 4u && (%s)) {" % e.condition(context, 1, "B"),
+                     s.convert(s.target(), call), "}"]
+            if self.r.chance(40):
+                body += s.block(context, 2)
+        head = "static %sHD u32 %s(%s)" % (self.attribute(recursive), name, self.block_parameters(True))
         self.finish(function, head, body + ["return %s;" % self.result(function)])
 
     # The kernel -----------------------------------------------------------------------------------------
@@ -342,6 +360,8 @@ class Kernel:
         function.budget = r.pick([3, 4, 6, 8, 12, 20, 40])
         context.tangled = r.chance(15)
         lines = s.block(context, r.between(2, 8))
+        for _ in range(r.between(1, 3) if self.calls else 0):
+            lines += s.call_block(context)
         for k, (name, type_) in enumerate((function.variables + function.fields)[:16]):
             lines.append("own[%d] ^= %s;" % (k, word_of(name, type_)))
         for k, (name, size) in enumerate(function.arrays):

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Writes a CUDA C++ program of random kernels, each from a seed of its own (functions.py).
 
-    generate.py FIRST COUNT {launches} >program.cu      kernels of the seeds FIRST to FIRST + COUNT - 1
+    generate.py FIRST COUNT {launches|calls} >program.cu      kernels of the seeds FIRST to FIRST + COUNT - 1
 
-With `launches` the kernels launch kernels (compiled with -rdc=true). A seed gives the same bytes on every machine. The program includes program.h, which says how it is run.
+With `launches` the kernels launch kernels (compiled with -rdc=true). With `calls` functions with barriers are
+recursive or called through pointers. A seed gives the same bytes on every machine. The program includes program.h, which says how it is run.
 """
 import sys
 
@@ -22,11 +23,11 @@ def indented(lines):
     return result
 
 
-def program(seeds, launches=False):
+def program(seeds, launches=False, calls=False):
     """The text of the program of these seeds."""
-    kernels = [Kernel(seed, "k%d" % seed, launches) for seed in seeds]
-    lines = ["/* Seeds %d to %d of tests/programs/generate.py%s. */"
-             % (seeds[0], seeds[-1], ", launches" if launches else ""), '#include "program.h"']
+    kernels = [Kernel(seed, "k%d" % seed, launches, calls=calls) for seed in seeds]
+    what = ", launches" if launches else ", calls" if calls else ""
+    lines = ["/* Seeds %d to %d of tests/programs/generate.py%s. */" % (seeds[0], seeds[-1], what), '#include "program.h"']
     for kernel in kernels:
         lines += kernel.text()
     lines += ["#ifndef __CUDA_ARCH__", "static const struct kernel kernels[] = {"]
@@ -37,6 +38,7 @@ def program(seeds, launches=False):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (3, 4) or sys.argv[3:] not in ([], ["launches"]):
+    if len(sys.argv) not in (3, 4) or sys.argv[3:] not in ([], ["launches"], ["calls"]):
         sys.exit(__doc__)
-    sys.stdout.write(program(range(int(sys.argv[1]), int(sys.argv[1]) + int(sys.argv[2])), len(sys.argv) == 4))
+    sys.stdout.write(program(range(int(sys.argv[1]), int(sys.argv[1]) + int(sys.argv[2])),
+                             "launches" in sys.argv[3:], "calls" in sys.argv[3:]))

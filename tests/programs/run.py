@@ -2,7 +2,7 @@
 """Runs programs of random kernels (generate.py) under Weir and says which differ from the host.
 
     run.py BUILD --seeds FIRST:END {--jobs N} {--batch N} {--forms own,G,O0} {--tiers optimizing,baseline,both}
-           {--sample N} {--keep DIRECTORY} {--seconds N}
+           {--sample N} {--keep DIRECTORY} {--seconds N} {--calls}
     run.py BUILD {options} FILE.cu...         programs that are there already
 
 A program has `batch` kernels; each kernel has a seed of its own. Each is run in every form and every tier, or
@@ -13,7 +13,8 @@ in N of the pairs, others from program to program:
     O0    without any optimisation of the device code, which weircc's options do not offer
     nvcc, nvccG    NVIDIA's PTX, without -G and with it, where there is an nvcc
 
-Every eighth program has kernels that launch kernels; it has the first two forms only.
+Every eighth program has kernels that launch kernels; it has the first two forms only. With --calls none has,
+and functions with barriers are recursive or called through pointers.
 
 What differs, fails or hangs is left in the directory as a program of one kernel, with the message above it;
 reduce.py makes it small. The status is 1 then.
@@ -105,14 +106,14 @@ class Run:
         wrong)]."""
         options = self.options
         number = seeds[0] // options.batch
-        launches = " LAUNCH(" in text if text else number % 8 == 7
+        launches = " LAUNCH(" in text if text else number % 8 == 7 and not options.calls
         pairs = sample([(form, tier) for tier in options.tiers for form in options.forms], options.sample, number)
         directory = tempfile.mkdtemp(prefix="programs-")
         results = []
         try:
             source = os.path.join(directory, "program.cu")
             with open(source, "w", encoding="utf-8") as f:
-                f.write(text or program(seeds, launches))
+                f.write(text or program(seeds, launches, options.calls))
             try:
                 commands = build(options.build, source, directory, sorted({form for form, _ in pairs}), launches)
             except subprocess.CalledProcessError as error:
@@ -165,8 +166,8 @@ class Run:
         if self.options.keep:
             os.makedirs(self.options.keep, exist_ok=True)
             with open(os.path.join(self.options.keep, "%d.cu" % seed), "w", encoding="utf-8") as f:
-                launches = seed // self.options.batch % 8 == 7
-                f.write("/* %s */\n%s" % (message.replace("*/", "* /"), program([seed], launches)))
+                launches = seed // self.options.batch % 8 == 7 and not self.options.calls
+                f.write("/* %s */\n%s" % (message.replace("*/", "* /"), program([seed], launches, self.options.calls)))
 
 
 def main():
@@ -179,6 +180,7 @@ def main():
     parser.add_argument("--forms", default="own,G,O0")
     parser.add_argument("--tiers", default=",".join(TIERS))
     parser.add_argument("--sample", type=int, default=0, help="pairs of form and tier a program; 0: all")
+    parser.add_argument("--calls", action="store_true")
     parser.add_argument("--keep", help="directory for what differs")
     parser.add_argument("--seconds", type=int, help="begin no program after so many seconds")
     parser.add_argument("--limit", type=int, default=600, help="seconds that a program may run")

@@ -119,7 +119,7 @@ class Statements:
             (3 * together if self.f.callable("M") else 0, self.call_together),
             (3 * nested * together, self.part),
             (6 * block, self.barrier), (9 * block * nested, self.exchange), (3 * block * nested, self.shared_sums),
-            (5 * block if self.f.callable("B") else 0, self.call_block), (2 * nested, self.stride_loop),
+            ((20 if self.f.kernel.calls else 5) * block if self.f.callable("B") else 0, self.call_block), (2 * nested, self.stride_loop),
         ]
         return r.weighted(table)(context)
 
@@ -315,10 +315,14 @@ class Statements:
                                                                      self.e.u32(context, 1), self.r.below(4)))]
 
     def call_block(self, context):
-        callee = self.r.pick(self.f.callable("B"))
+        callee, target = self.r.pick(self.f.callable("B")), self.target()
         shared = "".join(", " + name for name, _ in self.f.shared)
-        return [self.convert(self.target(), "%s(A, %s, %s, %uu%s)" % (callee.name, self.e.u32(context, 1, "B"),
-                                                                   self.e.u32(context, 1), self.r.below(3), shared))]
+        arguments = "(A, %s, %s, %uu%s)" % (self.e.u32(context, 1, "B"), self.e.u32(context, 1), self.r.below(3), shared)
+        if not self.f.kernel.calls or self.r.chance(40):
+            return [self.convert(target, callee.name + arguments)]
+        pointer, other = self.f.block_pointer(callee), self.r.pick(self.f.callable("B"))
+        return ["%s = (%s) ? %s : %s;" % (pointer, self.e.condition(context, 2, "B"), callee.name, other.name),
+                self.convert(target, pointer + arguments)]
 
     # Warp operations ------------------------------------------------------------------------------------
 
