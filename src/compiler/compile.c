@@ -405,7 +405,7 @@ static const char *const SINK_PIPELINE = "function(mem2reg,simplifycfg)";
 static const char *const PREFETCH_PIPELINE = "function(early-cse,loop-mssa(licm))";
 enum {
     /* As emitted: from here on ... */
-    BASELINE_INSTRUCTIONS = 3500, /* optimized code may take more than half a second */
+    BASELINE_INSTRUCTIONS = 3000, /* optimized code may take more than half a second */
     OSR_INSTRUCTIONS = 7000,      /* it can be entered, which costs kernels in lockstep */
     MEDIUM_INSTRUCTIONS = 8000,   /* baseline code takes the cheaper passes */
     LARGE_INSTRUCTIONS = 60000,   /* most passes take too long */
