@@ -106,10 +106,11 @@ void rt_call_told_begins(const char *name, const void *site)
         CU(weir_call_begins, name, site);
 }
 
-void rt_call_told_ends(cudaError_t error)
+cudaError_t rt_call_over(cudaError_t error)
 {
     if (rt_telling == RT_TELLS)
         CU(weir_call_ends, (int)error);
+    return rt_error_keep(error);
 }
 
 static void init(void)

@@ -74,16 +74,15 @@ cudaError_t rt_error_keep(cudaError_t error);
 enum rt_telling { RT_TELLS_NOT, RT_TELLING_UNKNOWN, RT_TELLS };
 extern enum rt_telling rt_telling;
 void rt_call_told_begins(const char *name, const void *site);
-void rt_call_told_ends(cudaError_t error);
+cudaError_t rt_call_over(cudaError_t error); /* told, or with an error to keep; returns it */
 /* A macro, so that `call` is made between the two. */
 #define done(call)                                                                                 \
     __extension__({                                                                                \
         if (!LIKELY(rt_telling == RT_TELLS_NOT))                                                   \
             rt_call_told_begins(__func__, __builtin_return_address(0));                            \
         cudaError_t rt_done_error = (call);                                                        \
-        if (!LIKELY(rt_telling == RT_TELLS_NOT))                                                   \
-            rt_call_told_ends(rt_done_error);                                                      \
-        LIKELY(rt_done_error == cudaSuccess) ? cudaSuccess : rt_error_keep(rt_done_error);         \
+        LIKELY(((unsigned)rt_done_error | (unsigned)rt_telling) == 0)                              \
+        ? cudaSuccess : rt_call_over(rt_done_error);                                               \
     })
 /* Forgets it (cudaDeviceReset). */
 void rt_error_reset(void);
