@@ -15,10 +15,17 @@ static bool eager;
 
 void device_set_eager(void) { eager = true; }
 
-void work_enqueued(struct device_stream *s, uint64_t count)
+enum { IDLE_NS = 20000000, IDLE_HOST_NS = 100000000 };
+
+static void wait_eagerly(struct device_stream *s, uint64_t count, uint64_t idle_ns, bool spins)
 {
     if (WEIR_UNLIKELY(eager) && !device_in_host_function())
-        wait_moment(s, count);
+        wait_moment(s, count, idle_ns, spins);
+}
+
+void work_enqueued(struct device_stream *s, uint64_t count)
+{
+    wait_eagerly(s, count, IDLE_NS, false);
 }
 
 /* ---- kernels ---- */
@@ -56,7 +63,8 @@ enum device_error device_launch_checked(struct device_stream *s, const struct gr
         memcpy(params, launch->params, launch->param_bytes);
     c->run.launch = *launch;
     c->run.launch.params = params;
-    work_enqueued(s, stream_enqueue(s, c));
+    bool spins = launch->kernel->can_suspend; /* the command may be gone, the kernel is not */
+    wait_eagerly(s, stream_enqueue(s, c), IDLE_NS, spins);
     return DEVICE_OK;
 }
 
@@ -239,7 +247,9 @@ enum device_error device_host_function(struct device_stream *s, device_host_fn f
     c->host.fn = fn;
     c->host.user = user;
     c->host.always = always;
-    work_enqueued(s, stream_enqueue(s, c));
+    /* Whether it runs on its thread cannot be seen; functions that wait for the program are rare.
+     */
+    wait_eagerly(s, stream_enqueue(s, c), IDLE_HOST_NS, false);
     return DEVICE_OK;
 }
 

@@ -166,6 +166,7 @@ struct device_stream {
     uint64_t seen_by_legacy;      /* and the legacy one after that count of this (its lock) */
     struct command *waiters;      /* commands of other streams that wait for counts of this one */
     _Atomic bool host_runs;       /* a host thread is likely to come and run what is enqueued */
+    _Atomic uint64_t held_at;     /* wait_moment was in vain when so many were done, plus 1 */
 
     _Alignas(128) _Atomic uint64_t completed; /* commands done, in order */
     struct command *current;       /* the first command not done: belongs to who runs the stream */
@@ -516,8 +517,10 @@ void futex_wake(_Atomic uint32_t *word, int count);
 /* Blocks the host thread until the stream's count is reached, helping. `any`: help with any work.
  */
 void wait_count(struct device_stream *s, uint64_t count, bool any);
-/* Waits a moment only, for what can run now. */
-void wait_moment(struct device_stream *s, uint64_t count);
+/* Waits for what can run now: until nothing has been under way for `idle_ns`, as when the work waits
+ * for this thread, and 150 ms at most. `spins`: it may wait for memory that others write, so that
+ * what is under way may be in vain. */
+void wait_moment(struct device_stream *s, uint64_t count, uint64_t idle_ns, bool spins);
 /* A call has enqueued work that accesses memory (device_set_eager). No lock is held. */
 void work_enqueued(struct device_stream *s, uint64_t count);
 /* The same in a way of its own, whatever the context's. */

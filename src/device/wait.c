@@ -86,19 +86,26 @@ void wait_count(struct device_stream *s, uint64_t count, bool any)
                       (enum device_wait)atomic_load_explicit(&s->ctx->wait, memory_order_relaxed));
 }
 
-void wait_moment(struct device_stream *s, uint64_t count)
+void wait_moment(struct device_stream *s, uint64_t count, uint64_t idle_ns, bool spins)
 {
-    static const uint64_t MOMENT_NS = 20000000; /* what it waits for may be this thread */
+    static const uint64_t LONGEST_NS = 150000000;
     struct grid_worker *w = sched_worker();
-    uint64_t end = 0;
+    uint64_t begun = 0, advanced = 0;
+    if (atomic_load(&s->held_at) == stream_completed(s) + 1)
+        return; /* it is held, and has not moved since the last time */
     grid_signals_enter(w);
     while (!reached(s, count)) {
         if (help(s, count, w, NULL))
             continue;
         uint64_t now = clock_ns();
-        end = end == 0 ? now + MOMENT_NS : end;
-        if (now >= end)
+        begun = begun == 0 ? now : begun;
+        spins = spins || atomic_load(&sched.parking.count) > 0;
+        if (advanced == 0 || (!spins && atomic_load(&sched.running) > 0))
+            advanced = now;
+        if (now - advanced >= idle_ns || now - begun >= LONGEST_NS) {
+            atomic_store(&s->held_at, stream_completed(s) + 1);
             break;
+        }
         look(s, count, DEVICE_WAIT_YIELD);
     }
     grid_signals_leave(w);
