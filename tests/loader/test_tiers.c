@@ -78,7 +78,6 @@ static long run(const struct process *p)
     if (child == 0) {
         int fd = open(said_path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
         dup2(fd, 2);
-        free(path); /* else it is lost, for want of a frame that comes back */
         launch(p);
     }
     int status = -1;
