@@ -211,16 +211,6 @@ JITLINK(AddFile)(struct nvJitLink *l, nvJitLinkInputType type, const char *path)
 
 /* ---- linking ---- */
 
-struct print_call {
-    const struct ptx_module *m;
-    struct strbuf *out;
-};
-static void print_module(void *arg)
-{
-    struct print_call *c = arg;
-    ptx_print(c->m, c->out);
-}
-
 JITLINK(Complete)(struct nvJitLink *l)
 {
     struct diag d = {0};
@@ -234,8 +224,7 @@ JITLINK(Complete)(struct nvJitLink *l)
     if (m == NULL)
         return fail(l, NVJITLINK_ERROR_INVALID_INPUT, d.text);
     bool fits = m->target_sm <= (int)l->sm;
-    struct print_call call = {m, &l->ptx};
-    bool fine = fits && memory_guarded(print_module, &call);
+    bool fine = fits && ptx_print_guarded(m, &l->ptx);
     ptx_free(m);
     if (!fits)
         return fail(l, NVJITLINK_ERROR_ARCH_MISMATCH, "PTX for a newer target than -arch names");

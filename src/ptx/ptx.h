@@ -330,6 +330,8 @@ struct ptx_var *ptx_find_var(const struct ptx_module *m, const char *name); /* m
 
 /* The module as text again (`weir dump --ptx`): parses back to an equal module. */
 void ptx_print(const struct ptx_module *m, struct strbuf *out);
+/* The same where memory may run out: false, and out is empty. */
+bool ptx_print_guarded(const struct ptx_module *m, struct strbuf *out);
 void ptx_print_instr(const struct ptx_func *f, const struct ptx_instr *i, struct strbuf *out);
 
 #endif

@@ -114,16 +114,6 @@ WEIR_API CUresult cuLinkAddFile_v2(CUlinkState s, CUjitInputType type, const cha
     return r;
 }
 
-struct print_call {
-    const struct ptx_module *m;
-    struct strbuf *out;
-};
-static void print_module(void *arg)
-{
-    struct print_call *c = arg;
-    ptx_print(c->m, c->out);
-}
-
 WEIR_API CUresult cuLinkComplete(CUlinkState s, void **image, size_t *size)
 {
     struct diag d = {0};
@@ -135,11 +125,9 @@ WEIR_API CUresult cuLinkComplete(CUlinkState s, void **image, size_t *size)
         if (m == NULL)
             return link_answer(
                 s, d.out_of_memory ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_PTX, &d);
-        struct print_call call = {m, &s->image};
-        bool fine = memory_guarded(print_module, &call);
+        bool fine = ptx_print_guarded(m, &s->image);
         ptx_free(m);
         if (!fine) {
-            sb_free(&s->image);
             diag_set_memory(&d, "the linked module cannot be written");
             return link_answer(s, CUDA_ERROR_OUT_OF_MEMORY, &d);
         }
