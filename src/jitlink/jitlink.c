@@ -328,8 +328,8 @@ JITLINK(GetInfoLog)(struct nvJitLink *l, char *out)
     return l != NULL ? log_text(&l->info, out) : NVJITLINK_ERROR_NULL_INPUT;
 }
 
-/* Clients take 12.3 and newer as a promise that LTO-IR can be linked, and compile to that instead of
- * PTX. So both libraries call themselves the last version before. */
+/* Clients take 12.3 and newer as a promise that LTO-IR can be linked, and compile to that instead
+ * of PTX. So both libraries call themselves the last version before. */
 JITLINK(Version)(unsigned int *major, unsigned int *minor)
 {
     if (major == NULL || minor == NULL)

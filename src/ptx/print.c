@@ -1,7 +1,6 @@
 /* print.c: instructions as text. Suffixes come in the order they were read in, labels are called
  * $L_<index>, and lists that a label names ($T_, $P_) carry the index of the instruction that uses
  * them: print_module.c writes those lists. */
-#include "base/reserve.h"
 #include "ptx/names.h"
 
 #include <string.h>
@@ -154,24 +153,4 @@ void ptx_print_instr(const struct ptx_func *f, const struct ptx_instr *i, struct
     if (i->targets != NULL)
         sb_printf(out, ", $T_%d", (int)(i - f->instrs));
     sb_append(out, ";", 1);
-}
-
-struct print_call {
-    const struct ptx_module *m;
-    struct strbuf *out;
-};
-
-static void print_module(void *arg)
-{
-    struct print_call *c = arg;
-    ptx_print(c->m, c->out);
-}
-
-bool ptx_print_guarded(const struct ptx_module *m, struct strbuf *out)
-{
-    struct print_call call = {m, out};
-    bool fine = memory_guarded(print_module, &call);
-    if (!fine)
-        sb_free(out);
-    return fine;
 }

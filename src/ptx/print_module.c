@@ -1,5 +1,6 @@
 /* print_module.c: a module as text. Functions come out without inner blocks: the parser gave every
  * name in a function one spelling of its own. */
+#include "base/reserve.h"
 #include "ptx/names.h"
 
 #include <stdlib.h>
@@ -365,4 +366,24 @@ void ptx_print(const struct ptx_module *m, struct strbuf *out)
     for (int32_t k = 0; k < m->nfuncs; k++)
         if (m->funcs[k]->alias_of != NULL)
             sb_printf(out, ".alias %s, %s;\n", m->funcs[k]->name, m->funcs[k]->alias_of->name);
+}
+
+struct print_call {
+    const struct ptx_module *m;
+    struct strbuf *out;
+};
+
+static void print_module(void *arg)
+{
+    struct print_call *c = arg;
+    ptx_print(c->m, c->out);
+}
+
+bool ptx_print_guarded(const struct ptx_module *m, struct strbuf *out)
+{
+    struct print_call call = {m, out};
+    bool fine = memory_guarded(print_module, &call);
+    if (!fine)
+        sb_free(out);
+    return fine;
 }

@@ -181,9 +181,9 @@ struct ptx_call {
     struct ptx_func *proto;       /* indirect: .callprototype as a bodyless function, or NULL */
     struct ptx_func **candidates; /* indirect with .calltargets */
     int32_t ncandidates;
-    bool configured; /* indirect, the compiler's: a launch is configured, so it may be one */
-    int32_t ended;   /* the compiler's: 1 + register of a predicate that says whose thread the
-                        function has ended; 0: it ends none */
+    bool configured;    /* indirect, the compiler's: a launch is configured, so it may be one */
+    int32_t ended;      /* the compiler's: 1 + register of a predicate that says whose thread the
+                           function has ended; 0: it ends none */
     int32_t unfinished; /* likewise: for which lanes the function has not come back; 0: it always
                            does */
 };
