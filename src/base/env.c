@@ -21,12 +21,18 @@ static const struct env_entry entries[ENV_COUNT] = {
         {"WEIR_CHECK", "off",
          "Run-time checks to make, with commas between: \"memory\" (each access of kernels "
          "exactly, and device memory that the host touches); \"races=streams\" "
-         "(accesses of streams, copies and the host that nothing orders)."},
+         "(accesses of streams, copies and the host that nothing orders); \"all\"."},
     [ENV_REPORT] = {"WEIR_REPORT", "text on stderr alone",
                     "File that what checks find is written to, as JSON."},
     [ENV_ERROR_EXITCODE] = {"WEIR_ERROR_EXITCODE", "the program's own status",
                             "Exit status of a process in which a check has found something (0 to "
                             "255; 0: its own)."},
+    [ENV_SUPPRESS] = {"WEIR_SUPPRESS", "nothing is left out",
+                      "File of findings to leave out: lines CHECK:PATTERN (docs/checks.md)."},
+    [ENV_CHECK_LOG] = {"WEIR_CHECK_LOG", "stderr",
+                       "File that the text of what checks find is appended to."},
+    [ENV_CHECK_LIMIT] = {"WEIR_CHECK_LIMIT", "all",
+                         "How many findings are written as text (0: all)."},
     [ENV_KEYS] = {"WEIR_KEYS", "on",
                   "Whether the CPU's memory protection keys protect one device's memory from the "
                   "others, if it has "
@@ -55,6 +61,13 @@ static const struct env_entry entries[ENV_COUNT] = {
     [ENV_VISIBLE_DEVICES] = {"CUDA_VISIBLE_DEVICES", "every device",
                              "Devices that programs see, by number, in this order."},
 };
+
+const char *const env_checks[] = {"memory", "races=streams", "all", "off", NULL};
+
+bool env_check(const char *word)
+{
+    return env_lists(ENV_CHECK, word) || env_lists(ENV_CHECK, "all");
+}
 
 const struct env_entry *env_entry(enum env_variable v) { return &entries[v]; }
 

@@ -18,6 +18,9 @@ enum env_variable {
     ENV_CHECK,
     ENV_REPORT,
     ENV_ERROR_EXITCODE,
+    ENV_SUPPRESS,
+    ENV_CHECK_LOG,
+    ENV_CHECK_LIMIT,
     ENV_KEYS,
     ENV_FAULTS,
     ENV_JIT,
@@ -40,6 +43,11 @@ const struct env_entry *env_entry(enum env_variable v);
 
 /* The value, or NULL when it is not set. An empty value counts as set. */
 const char *env_get(enum env_variable v);
+
+/* The checks that ENV_CHECK may name, closed by NULL. */
+extern const char *const env_checks[];
+/* Whether ENV_CHECK names this check, or "all". */
+bool env_check(const char *word);
 
 /* Whether the value, words with commas between them, has that word. */
 bool env_lists(enum env_variable v, const char *word);

@@ -6,8 +6,8 @@
 #include "base/env.h"
 #include "base/reserve.h"
 #include "driver/driver.h"
+#include "driver/error/checks.h"
 #include "driver/error/fault.h"
-#include "driver/error/races.h"
 #include "driver/error/site.h"
 #include "driver/observers.h"
 #include "memory/view.h"
@@ -63,10 +63,9 @@ static void on_fork(void) { slow_path_set(SLOW_PATH_NOT_READY); }
 /* A word that is not known would be a wish that nobody hears. */
 static bool settings_valid(struct diag *d)
 {
-    static const char *const checks[] = {"memory", "races=streams", "off", NULL};
     static const char *const on_off[] = {"on", "off", NULL};
     static const char *const jit[] = {"baseline", "optimizing", "both", NULL};
-    return env_words(ENV_CHECK, checks, d) && env_words(ENV_KEYS, on_off, d) &&
+    return env_words(ENV_CHECK, env_checks, d) && env_words(ENV_KEYS, on_off, d) &&
            env_words(ENV_FAULTS, on_off, d) && env_words(ENV_STATS, on_off, d) &&
            env_words(ENV_JIT, jit, d);
 }
@@ -84,7 +83,7 @@ static void init_once(void)
     mem_site_set_words(call_words);
     observers_begin();
     pthread_atfork(NULL, NULL, on_fork);
-    if (env_lists(ENV_CHECK, "memory"))
+    if (env_check("memory"))
         mem_check_begin();
 }
 
@@ -109,7 +108,7 @@ static void init_open(void)
         return;
     }
     pthread_once(&once, init_once);
-    if (settings_valid(&d) && races_begin(&d) && device_open(&d)) {
+    if (settings_valid(&d) && checks_begin(&d) && device_open(&d)) {
         if (mem_guarded())
             grid_set_host_touch(fault_host);
         driver_find_devices();

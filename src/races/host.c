@@ -300,7 +300,7 @@ static bool on_access(uint64_t at, void *context, bool device_work)
     }
     steps++;
     look(at, is_write(context) ? ACCESS_WRITE : ACCESS_READ,
-         races_options.names.program_pc(pc_of(context)));
+         races_names.program_pc(pc_of(context)));
     mprotect((void *)(uintptr_t)page, PAGE, PROT_READ | PROT_WRITE);
     opened[opened_count++] = page;
     step(context, true);

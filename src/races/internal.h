@@ -4,11 +4,12 @@
 
 #include <pthread.h>
 
+#include "findings/findings.h"
 #include "observe/observe.h"
 #include "races/races.h"
 
 extern pthread_mutex_t races_lock;
-extern struct races_options races_options;
+extern struct races_names races_names;
 
 /* ---- vector clocks (clock.c) ---- */
 
@@ -35,14 +36,6 @@ struct vclock *vclock_raise(struct vclock *v, uint64_t stream, uint64_t position
 
 enum moment_kind { MOMENT_WORK, MOMENT_ALLOCATION, MOMENT_FREE, MOMENT_HOST };
 
-enum { SITE_FRAMES = 8 };
-
-/* Return addresses of the program's call, innermost first. */
-struct call_site {
-    const void *frames[SITE_FRAMES];
-};
-void site_here(struct call_site *out);
-
 /* An instruction of a kernel, and which bytes it touched, as told by the hook `accessed`. */
 struct moment_sites {
     uint32_t count;
@@ -61,8 +54,8 @@ struct moment {
     struct launch *launch; /* of a node of a graph */
     const char *name;
     const void *kernel;
-    const void *pc;        /* MOMENT_HOST: of the instruction */
-    struct call_site site; /* that enqueued it */
+    const void *pc;           /* MOMENT_HOST: of the instruction */
+    struct finding_site site; /* that enqueued it */
     struct moment_sites *sites;
     struct { /* stream memory operations */
         const void *address;
@@ -137,7 +130,6 @@ void races_host_function_ends(void);
 
 /* ---- reports (report.c) ---- */
 
-bool report_open(struct diag *d);
 void report_memory(const struct observe_memory *m, bool made);
 void report_race(struct moment *earlier, enum access how, struct moment *later,
                  enum access later_how, uint64_t low, uint64_t high);

@@ -1,7 +1,6 @@
 /* order: what comes after what, from what the observed layers tell of streams, events, waits and
  * graphs. All threads of the host count as one that has done what they did in the order in which
  * they did it: how threads synchronize with each other is not observed. */
-#include <execinfo.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -338,24 +337,6 @@ bool moment_seen(const struct moment *a)
     return vclock_get(host_clock, a->id.stream) >= a->position;
 }
 
-/* ---- where in the program ---- */
-
-extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-extern const char _end[] __attribute__((visibility("hidden")));
-
-/* Frames of ours are left out; those of the runtime are told by their names when they are needed.
- */
-void site_here(struct call_site *out)
-{
-    enum { DEPTH = 24 };
-    void *frames[DEPTH];
-    int count = 0, all = backtrace(frames, DEPTH);
-    memset(out, 0, sizeof *out);
-    for (int i = 0; i < all && count < SITE_FRAMES; i++)
-        if ((uintptr_t)frames[i] - (uintptr_t)__ehdr_start >= (uintptr_t)(_end - __ehdr_start))
-            out->frames[count++] = frames[i];
-}
-
 /* ---- work ---- */
 
 static struct {
@@ -431,7 +412,7 @@ struct moment *order_enqueued(const struct observe_work *w)
         return NULL;
     struct moment *m = moment_of_work(w);
     m->after = vclock_ref(s->v);
-    site_here(&m->site);
+    finding_site_here(&m->site);
     if (w->kind == OBSERVE_GRAPH) {
         m->launch = xcalloc(1, sizeof *m->launch);
         m->launch->refs = 1;
@@ -520,7 +501,7 @@ uint32_t order_pending(void) { return (uint32_t)(pending.count + children.count)
 struct moment *order_point(enum moment_kind kind, uint64_t stream, bool ordered)
 {
     struct moment *m = moment_new(kind);
-    site_here(&m->site);
+    finding_site_here(&m->site);
     if (!ordered) {
         m->after = vclock_ref(host_clock);
         return m;

@@ -5,7 +5,7 @@
 #include "races/internal.h"
 
 pthread_mutex_t races_lock = PTHREAD_MUTEX_INITIALIZER;
-struct races_options races_options;
+struct races_names races_names;
 
 static void accessed(struct moment *m, enum access how, uint64_t low, uint64_t high)
 {
@@ -229,11 +229,10 @@ static const struct observe_hooks hooks = {
     .host_saw = on_host_saw,
 };
 
-bool races_open(const struct races_options *options, struct diag *d)
+bool races_open(const struct races_names *names, struct diag *d)
 {
-    races_options = *options;
-    if (!report_open(d))
-        return false;
+    races_names = *names;
+    findings_at_end(report_flush);
     if (!races_host_open() || !observe_add(&hooks))
         return diag_set(d, 0, 0, "the check for races cannot begin");
     return true;

@@ -10,35 +10,22 @@
 
 #include <signal.h>
 
-#include "base/base.h"
-
-/* A place in source code; strings that live for ever. NULL and 0: not known. */
-struct races_place {
-    const char *file, *function;
-    int line;
-};
+#include "findings/findings.h"
 
 /* What the layers above know. */
 struct races_names {
     /* The line of an instruction of a kernel (struct grid_kernel). */
-    bool (*kernel)(const void *kernel, const void *pc, struct races_place *out);
+    bool (*kernel)(const void *kernel, const void *pc, struct finding_place *out);
     /* The line of the program's code that a call returns to. */
-    bool (*host)(const void *pc, struct races_place *out);
+    bool (*host)(const void *pc, struct finding_place *out);
     const char *(*demangle)(const char *name);
     /* For the calling thread's code at pc, in a signal handler: where the program called it, if it
      * is a library's (memcpy). */
     const void *(*program_pc)(const void *pc);
 };
 
-struct races_options {
-    const char *report; /* JSON goes to this file; NULL: text to stderr alone */
-    int exit_code;      /* of the process when races were found; 0: its own */
-    struct races_names names;
-};
-
-/* Begins to observe. Before the first device is opened, once. False: the report cannot be written.
- */
-bool races_open(const struct races_options *options, struct diag *d);
+/* Begins to observe. Before the first device is opened, once, when findings are open. */
+bool races_open(const struct races_names *names, struct diag *d);
 
 /* A fault's signal has come to the calling thread: true when it was an access that is watched, and
  * the thread may go on. `device_work`: it was in a kernel, a copy or the like. */

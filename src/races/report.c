@@ -1,10 +1,6 @@
 /* report: what was found, in words and as JSON: once for each pair of places in the program. */
-#include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "races/internal.h"
 
@@ -14,14 +10,14 @@ struct side {
     enum moment_kind kind;
     enum observe_kind work;
     struct observe_id id;
-    const char *name;          /* of a kernel, as people write it */
-    struct races_place source; /* of a kernel's instruction */
-    const void *pc;            /* of the host's */
-    struct call_site site;
+    const char *name;            /* of a kernel, as people write it */
+    struct finding_place source; /* of a kernel's instruction */
+    const void *pc;              /* of the host's */
+    struct finding_site site;
     bool block_known;
     uint32_t block[3];
     /* Filled in when it is written. */
-    struct races_place call;
+    struct finding_place call;
     const char *call_name;
 };
 
@@ -32,7 +28,7 @@ struct finding {
     bool has_memory;
     struct allocation {
         struct observe_memory told;
-        struct call_site made;
+        struct finding_site made;
     } memory;
 };
 
@@ -46,8 +42,6 @@ static struct {
     uint64_t *items;
     size_t count, cap;
 } seen;
-
-static FILE *json;
 
 /* ---- memory ---- */
 
@@ -63,7 +57,7 @@ void report_memory(const struct observe_memory *m, bool made)
     struct allocation a = {.told = *m};
     uint64_t end = m->address + m->bytes;
     size_t kept = 0;
-    site_here(&a.made);
+    finding_site_here(&a.made);
     for (size_t i = 0; i < allocations.count; i++) {
         const struct observe_memory *t = &allocations.items[i].told;
         if (t->address + t->bytes <= m->address || t->address >= end)
@@ -111,11 +105,11 @@ static struct side side_of(const struct moment *m, enum access how, uint64_t at)
         .how = how, .kind = m->kind, .work = m->work, .id = m->id, .pc = m->pc, .site = m->site};
     if (m->kind != MOMENT_WORK || m->work != OBSERVE_KERNEL)
         return s;
-    s.name = races_options.names.demangle(m->name);
+    s.name = races_names.demangle(m->name);
     const struct observe_access_site *i = instruction_of(m, how, at);
     if (i != NULL && m->kernel != NULL) {
         s.pc = i->pc;
-        races_options.names.kernel(m->kernel, i->pc, &s.source);
+        races_names.kernel(m->kernel, i->pc, &s.source);
     }
     return s;
 }
@@ -129,7 +123,7 @@ static uint64_t mix(uint64_t h, uint64_t v)
 static uint64_t hash_of(const struct side *s)
 {
     uint64_t h = mix((uint64_t)s->kind, s->how);
-    for (int i = 0; i < SITE_FRAMES; i++)
+    for (int i = 0; i < FINDING_FRAMES; i++)
         h = mix(h, (uint64_t)(uintptr_t)s->site.frames[i]);
     return mix(mix(h, (uint64_t)(uintptr_t)s->pc), s->id.node);
 }
@@ -180,76 +174,6 @@ void report_race(struct moment *earlier, enum access how, struct moment *later,
     vec_push(&found, f);
 }
 
-/* ---- which call of the program ---- */
-
-/* Functions between the program's code and ours: of the runtime and of its headers, and what a
- * compiler makes of a launch. */
-static bool is_api(const char *function)
-{
-    if (function == NULL)
-        return false;
-    const char *name = function;
-    size_t end = strcspn(function, "<(");
-    for (size_t i = 0; i < end; i++)
-        if (function[i] == ' ')
-            name = function + i + 1;
-    while (*name == '_')
-        name++;
-    if (strncmp(name, "device_stub", 11) == 0)
-        return true;
-    if (strncmp(name, "cuda", 4) == 0 && isupper((unsigned char)name[4]))
-        return true;
-    return strncmp(name, "cu", 2) == 0 && isupper((unsigned char)name[2]);
-}
-
-static void resolve(const struct call_site *site, struct races_place *place, const char **call)
-{
-    struct races_place at[SITE_FRAMES] = {0};
-    int count = 0, first = -1;
-    for (; count < SITE_FRAMES && site->frames[count] != NULL; count++) {
-        races_options.names.host(site->frames[count], &at[count]);
-        if (first < 0 && is_api(at[count].function))
-            first = count;
-        if (first >= 0 && !is_api(at[count].function)) {
-            count++;
-            break;
-        }
-    }
-    *call = NULL;
-    *place = at[0];
-    if (first < 0 || count == 0)
-        return;
-    *place = at[count - 1];
-    if (count >= 2)
-        *call = strstr(at[count - 2].function, "device_stub") != NULL ? "<<<>>>"
-                                                                      : at[count - 2].function;
-}
-
-/* "cudaMemcpyAsync" of "cudaMemcpyAsync(void*, ...)". */
-static void append_call(struct strbuf *sb, const char *call)
-{
-    size_t end = strcspn(call, "<(");
-    size_t from = 0;
-    if (end == 0) {
-        sb_printf(sb, "%s", call);
-        return;
-    }
-    for (size_t i = 0; i < end; i++)
-        if (call[i] == ' ')
-            from = i + 1;
-    sb_printf(sb, "%.*s", (int)(end - from), call + from);
-}
-
-static void append_place(struct strbuf *sb, const struct races_place *p)
-{
-    if (p->file != NULL)
-        sb_printf(sb, "%s:%d", p->file, p->line);
-    else if (p->function != NULL)
-        sb_printf(sb, "%s", p->function);
-    else
-        sb_printf(sb, "an unknown place");
-}
-
 /* ---- words ---- */
 
 static const char *how_word(enum access how)
@@ -293,7 +217,7 @@ static void append_side(struct strbuf *sb, const struct side *s)
     switch (s->kind) {
     case MOMENT_HOST:
         sb_printf(sb, "%s by the host at ", how_word(s->how));
-        append_place(sb, &s->source);
+        finding_put_place(sb, &s->source);
         return;
     case MOMENT_ALLOCATION: sb_printf(sb, "allocation"); break;
     case MOMENT_FREE: sb_printf(sb, "free"); break;
@@ -310,17 +234,13 @@ static void append_side(struct strbuf *sb, const struct side *s)
                                                 : "write of a value");
         if (s->source.file != NULL) {
             sb_printf(sb, " at ");
-            append_place(sb, &s->source);
+            finding_put_place(sb, &s->source);
         }
         sb_printf(sb, ", enqueued");
     }
     sb_printf(sb, " at ");
-    append_place(sb, &s->call);
-    if (s->call_name != NULL) {
-        sb_printf(sb, " (");
-        append_call(sb, s->call_name);
-        sb_printf(sb, ")");
-    }
+    finding_put_place(sb, &s->call);
+    finding_put_call(sb, s->call_name);
     if (s->id.stream != 0) {
         sb_printf(sb, " in ");
         append_stream(sb, s->id.stream);
@@ -331,7 +251,7 @@ static void append_side(struct strbuf *sb, const struct side *s)
 
 static void append_memory(struct strbuf *sb, const struct finding *f)
 {
-    struct races_place place;
+    struct finding_place place;
     const char *call;
     if (!f->has_memory) {
         sb_printf(sb, "at 0x%llx, %llu bytes", (unsigned long long)f->low,
@@ -341,14 +261,10 @@ static void append_memory(struct strbuf *sb, const struct finding *f)
     const struct observe_memory *m = &f->memory.told;
     sb_printf(sb, "bytes %llu to %llu of the %llu bytes", (unsigned long long)(f->low - m->address),
               (unsigned long long)(f->high - 1 - m->address), (unsigned long long)m->bytes);
-    resolve(&f->memory.made, &place, &call);
+    finding_resolve(&f->memory.made, &place, &call, NULL);
     sb_printf(sb, " allocated at ");
-    append_place(sb, &place);
-    if (call != NULL) {
-        sb_printf(sb, " (");
-        append_call(sb, call);
-        sb_printf(sb, ")");
-    }
+    finding_put_place(sb, &place);
+    finding_put_call(sb, call);
 }
 
 /* What would have ordered the two. */
@@ -372,20 +288,20 @@ static void append_advice(struct strbuf *sb, const struct finding *f)
         append_stream(sb, work->id.stream);
         sb_printf(sb, " (cudaStreamSynchronize, or cudaEventSynchronize with an event recorded "
                       "after ");
-        append_place(sb, &work->call);
+        finding_put_place(sb, &work->call);
         sb_printf(sb, ") before the host goes on to ");
-        append_place(sb, work == a ? (b->kind == MOMENT_HOST ? &b->source : &b->call)
-                                   : (a->kind == MOMENT_HOST ? &a->source : &a->call));
+        finding_put_place(sb, work == a ? (b->kind == MOMENT_HOST ? &b->source : &b->call)
+                                        : (a->kind == MOMENT_HOST ? &a->source : &a->call));
         return;
     }
     sb_printf(sb, "record an event in ");
     append_stream(sb, a->id.stream);
     sb_printf(sb, " after ");
-    append_place(sb, &a->call);
+    finding_put_place(sb, &a->call);
     sb_printf(sb, " and let ");
     append_stream(sb, b->id.stream);
     sb_printf(sb, " wait for it (cudaStreamWaitEvent) before ");
-    append_place(sb, &b->call);
+    finding_put_place(sb, &b->call);
 }
 
 static void append_text(struct strbuf *sb, const struct finding *f)
@@ -403,29 +319,6 @@ static void append_text(struct strbuf *sb, const struct finding *f)
 
 /* ---- JSON ---- */
 
-static void append_string(struct strbuf *sb, const char *text)
-{
-    sb_printf(sb, "\"");
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\')
-            sb_printf(sb, "\\%c", *text);
-        else if ((unsigned char)*text < 0x20)
-            sb_printf(sb, "\\u%04x", (unsigned char)*text);
-        else
-            sb_printf(sb, "%c", *text);
-    }
-    sb_printf(sb, "\"");
-}
-
-static void append_json_place(struct strbuf *sb, const char *name, const struct races_place *p)
-{
-    if (p->file == NULL)
-        return;
-    sb_printf(sb, ", \"%s\": {\"file\": ", name);
-    append_string(sb, p->file);
-    sb_printf(sb, ", \"line\": %d}", p->line);
-}
-
 static void append_json_side(struct strbuf *sb, const struct side *s)
 {
     sb_printf(sb, "{\"kind\": \"%s\", \"access\": \"%s\"", kind_word(s), how_word(s->how));
@@ -435,26 +328,17 @@ static void append_json_side(struct strbuf *sb, const struct side *s)
         sb_printf(sb, ", \"node\": %u", s->id.node);
     if (s->name != NULL) {
         sb_printf(sb, ", \"kernel\": ");
-        append_string(sb, s->name);
+        finding_put_string(sb, s->name);
     }
-    append_json_place(sb, "source", &s->source);
-    append_json_place(sb, "enqueued", &s->call);
-    if (s->call_name != NULL) {
-        struct strbuf call = {0};
-        append_call(&call, s->call_name);
-        sb_printf(sb, ", \"call\": ");
-        append_string(sb, call.items);
-        sb_free(&call);
-    }
+    finding_put_json_place(sb, "source", &s->source);
+    finding_put_json_place(sb, "enqueued", &s->call);
+    finding_put_json_call(sb, s->call_name);
     sb_printf(sb, "}");
 }
 
 static void append_json(struct strbuf *sb, const struct finding *f)
 {
-    struct strbuf text = {0};
-    sb_printf(sb,
-              "  {\"check\": \"races\", \"what\": \"%s\", \"address\": \"0x%llx\", "
-              "\"bytes\": %llu, \"sides\": [",
+    sb_printf(sb, "\"what\": \"%s\", \"address\": \"0x%llx\", \"bytes\": %llu, \"sides\": [",
               f->ordered ? "use after free" : "race", (unsigned long long)f->low,
               (unsigned long long)(f->high - f->low));
     append_json_side(sb, &f->sides[0]);
@@ -462,20 +346,15 @@ static void append_json(struct strbuf *sb, const struct finding *f)
     append_json_side(sb, &f->sides[1]);
     sb_printf(sb, "]");
     if (f->has_memory) {
-        struct races_place place;
+        struct finding_place place;
         const char *call;
-        resolve(&f->memory.made, &place, &call);
+        finding_resolve(&f->memory.made, &place, &call, NULL);
         sb_printf(sb, ", \"allocation\": {\"bytes\": %llu, \"offset\": %llu",
                   (unsigned long long)f->memory.told.bytes,
                   (unsigned long long)(f->low - f->memory.told.address));
-        append_json_place(sb, "made", &place);
+        finding_put_json_place(sb, "made", &place);
         sb_printf(sb, "}");
     }
-    append_text(&text, f);
-    sb_printf(sb, ", \"text\": ");
-    append_string(sb, text.items);
-    sb_free(&text);
-    sb_printf(sb, "}");
 }
 
 /* ---- writing ---- */
@@ -493,21 +372,6 @@ static bool next_finding(struct finding *f)
     return more;
 }
 
-/* The report is complete JSON after each finding: its end is written over by the next one. */
-static void write_json(const struct finding *f)
-{
-    struct strbuf sb = {0};
-    if (json == NULL)
-        return;
-    fseek(json, -3, SEEK_END);
-    sb_printf(&sb, "%s\n", ftell(json) > 2 ? "," : "");
-    append_json(&sb, f);
-    sb_printf(&sb, "\n]\n");
-    fwrite(sb.items, 1, sb.count, json);
-    fflush(json);
-    sb_free(&sb);
-}
-
 void report_flush(void)
 {
     struct finding f;
@@ -515,45 +379,19 @@ void report_flush(void)
         return;
     pthread_mutex_lock(&writing);
     while (next_finding(&f)) {
-        struct strbuf sb = {0};
+        struct strbuf text = {0}, members = {0};
         for (int i = 0; i < 2; i++) {
             struct side *s = &f.sides[i];
             if (s->kind == MOMENT_HOST || (s->kind == MOMENT_WORK && s->work == OBSERVE_HOST))
-                races_options.names.host((const char *)s->pc + 1, &s->source); /* no call */
+                races_names.host((const char *)s->pc + 1, &s->source); /* no call */
             if (s->kind != MOMENT_HOST)
-                resolve(&s->site, &s->call, &s->call_name);
+                finding_resolve(&s->site, &s->call, &s->call_name, NULL);
         }
-        append_text(&sb, &f);
-        fputs(sb.items, stderr);
-        sb_free(&sb);
-        write_json(&f);
+        append_text(&text, &f);
+        append_json(&members, &f);
+        findings_tell("races", text.items, members.items);
+        sb_free(&text);
+        sb_free(&members);
     }
     pthread_mutex_unlock(&writing);
-}
-
-static pid_t process;
-
-/* After the program's own handlers; what it has printed is written first. */
-static __attribute__((destructor)) void report_end(void)
-{
-    if (process == 0 || process != getpid())
-        return;
-    report_flush();
-    if (found.count > 0 && races_options.exit_code != 0) {
-        fflush(NULL);
-        _exit(races_options.exit_code);
-    }
-}
-
-bool report_open(struct diag *d)
-{
-    process = getpid();
-    if (races_options.report == NULL || *races_options.report == '\0')
-        return true;
-    json = fopen(races_options.report, "we+");
-    if (json == NULL)
-        return diag_set(d, 0, 0, "WEIR_REPORT=%s: %s", races_options.report, strerror(errno));
-    fputs("[\n\n]\n", json);
-    fflush(json);
-    return true;
 }

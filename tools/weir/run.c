@@ -4,6 +4,7 @@
 #include "weir.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,12 @@ static const char help[] =
     "                  finds accesses by kernels, copies, host functions and the host to the same\n"
     "                  bytes that no stream, event or wait orders, and memory that is used before\n"
     "                  its allocation or after its free (as WEIR_CHECK=races=streams)\n"
+    "  --check=all     makes all of these checks; several are named with commas between\n"
     "  --report=FILE   what checks find, as JSON (as WEIR_REPORT=FILE)\n"
+    "  --log=FILE      what checks find, as text, to a file and not to stderr (as "
+    "WEIR_CHECK_LOG=FILE)\n"
+    "  --suppress=FILE\n"
+    "                  leaves findings out: lines CHECK:PATTERN (as WEIR_SUPPRESS=FILE)\n"
     "  --error-exitcode N\n"
     "                  the exit status when a check found something; else it is the program's\n"
     "                  (as WEIR_ERROR_EXITCODE=N)\n"
@@ -84,14 +90,12 @@ static int set_workers(const char *value)
 
 static int set_check(const char *value)
 {
-    static const char *const checks[] = {"memory", "races=streams", "off", NULL};
     struct diag d = {0};
     if (value == NULL || *value == '\0')
         return weir_misused("run", "--check needs the name of a check");
     setenv(env_entry(ENV_CHECK)->name, value, 1);
-    if (!env_words(ENV_CHECK, checks, &d))
-        return weir_misused("run", "--check %s: the checks are \"memory\" and \"races=streams\"",
-                            value);
+    if (!env_words(ENV_CHECK, env_checks, &d))
+        return weir_misused("run", "--check %s", strstr(d.text, "=") + 1);
     return EXIT_OK;
 }
 
@@ -106,6 +110,21 @@ static int set_exit_code(const char *value)
     if (!env_int(ENV_ERROR_EXITCODE, 0, 255, 0, &code, &d))
         return weir_misused("run", "--error-exitcode %s: must be a whole number from 0 to 255",
                             value);
+    return EXIT_OK;
+}
+
+/* A file for findings, which all processes of this run share, or of suppressions. */
+static int set_file(const char *option, const char *value, enum env_variable variable, bool fresh)
+{
+    if (value == NULL || *value == '\0')
+        return weir_misused("run", "%s needs a file", option);
+    int file = open(value, fresh ? O_WRONLY | O_CREAT | O_TRUNC : O_RDONLY, 0666);
+    if (file < 0)
+        return weir_failed("run", "%s: %s", value, strerror(errno));
+    close(file);
+    char *path = realpath(value, NULL);
+    setenv(env_entry(variable)->name, path != NULL ? path : value, 1);
+    free(path);
     return EXIT_OK;
 }
 
@@ -162,9 +181,17 @@ int weir_run(int argc, char **argv)
             if (status != EXIT_OK)
                 return status;
         } else if (weir_option(argc, argv, &i, "--report", &value)) {
-            if (value == NULL || *value == '\0')
-                return weir_misused("run", "--report needs a file");
-            setenv(env_entry(ENV_REPORT)->name, value, 1);
+            int status = set_file("--report", value, ENV_REPORT, true);
+            if (status != EXIT_OK)
+                return status;
+        } else if (weir_option(argc, argv, &i, "--log", &value)) {
+            int status = set_file("--log", value, ENV_CHECK_LOG, true);
+            if (status != EXIT_OK)
+                return status;
+        } else if (weir_option(argc, argv, &i, "--suppress", &value)) {
+            int status = set_file("--suppress", value, ENV_SUPPRESS, false);
+            if (status != EXIT_OK)
+                return status;
         } else if (weir_option(argc, argv, &i, "--trace-pools", &value)) {
             if (value == NULL || *value == '\0')
                 return weir_misused("run", "--trace-pools needs a file");

@@ -9,6 +9,7 @@
 #include "base/env.h"
 #include "driver/error/site.h"
 #include "driver/error/symbols.h"
+#include "findings/findings.h"
 #include "weir/fault.h"
 
 enum { HOST_SECONDS = 10 }; /* until a report that cannot be written is given up */
@@ -186,6 +187,25 @@ static void fault_print(const char *text)
         fprintf(stderr, "weir: %s\n", text);
 }
 
+/* A check has found it, if one runs. */
+static void fault_find(const struct weir_fault *f)
+{
+    struct strbuf text = {0}, members = {0};
+    sb_printf(&text, "weir: %s\n", f->text);
+    sb_printf(&members, "\"what\": \"fault\", \"code\": %d", f->code);
+    if (f->has_address)
+        sb_printf(&members, ", \"address\": \"0x%llx\"", f->address);
+    if (f->frame_count > 0) {
+        const struct finding_place at = {.file = f->frames[0].file, .line = f->frames[0].line};
+        sb_printf(&members, ", \"kernel\": ");
+        finding_put_string(&members, f->frames[0].kernel);
+        finding_put_json_place(&members, "source", &at);
+    }
+    findings_keep("memory", text.items, members.items);
+    sb_free(&text);
+    sb_free(&members);
+}
+
 /* Makes the report of the context's fault and keeps it. NULL: there is none. */
 static const char *tell(CUcontext c)
 {
@@ -203,6 +223,8 @@ static const char *tell(CUcontext c)
     }
     t->text = text_of(f, t->frames);
     fault_keep(t);
+    if (findings_opened())
+        fault_find(&t->public);
     return t->text;
 }
 

@@ -1,0 +1,9 @@
+/* internal: what the files of this module share. */
+#ifndef WEIR_FINDINGS_INTERNAL_H
+#define WEIR_FINDINGS_INTERNAL_H
+
+#include "findings/findings.h"
+
+extern struct findings_options findings_options;
+
+#endif
