@@ -334,54 +334,6 @@ uint64_t jit_param_bytes(const struct ptx_func *f)
     return at;
 }
 
-/* The most 32-bit registers that are live at a block boundary, to estimate occupancy by. */
-static uint32_t register_pressure(const struct jkernel *k)
-{
-    uint32_t worst = 0;
-    for (int32_t b = 0; b < k->nblocks; b++) {
-        uint32_t sum = 0;
-        EACH_BIT (r, k->blocks[b].live_in, (int32_t)k->nregs)
-            sum += (ptx_type_bits((enum ptx_type)k->regs[r].type) + 31) / 32;
-        worst = sum > worst ? sum : worst;
-    }
-    worst += 10; /* addresses and temporaries inside a block */
-    return worst < 16 ? 16 : worst > 255 ? 255 : worst;
-}
-
-static bool find_kernel_info(const struct ptx_func *entry, struct jit_kernel_info *info,
-                             struct diag *d)
-{
-    struct jit_options opt = {.ntid = {32, 1, 1}};
-    struct jkernel k = {.entry = entry, .opt = &opt, .diag = d};
-    bool ok = pass_flatten(&k) && pass_cfg(&k) && pass_liveness(&k);
-    if (ok) {
-        memset(info, 0, sizeof *info);
-        info->static_shared = k.shared_bytes;
-        info->local_bytes = k.local_bytes;
-        info->recursive = k.has_calls;
-        info->param_bytes = jit_param_bytes(entry);
-        for (int n = 0; n < entry->module->nvars; n++)
-            if (entry->module->vars[n]->space == PTX_SPACE_CONST)
-                info->const_bytes += entry->module->vars[n]->size;
-        info->max_threads = 1024;
-        uint32_t bound = entry->maxntid[0] * (entry->maxntid[1] ? entry->maxntid[1] : 1) *
-                         (entry->maxntid[2] ? entry->maxntid[2] : 1);
-        uint32_t exact = entry->reqntid[0] * (entry->reqntid[1] ? entry->reqntid[1] : 1) *
-                         (entry->reqntid[2] ? entry->reqntid[2] : 1);
-        if (bound != 0 && bound < info->max_threads)
-            info->max_threads = bound;
-        if (exact != 0 && exact < info->max_threads)
-            info->max_threads = exact;
-        info->num_regs = register_pressure(&k);
-        info->ptx_version = (uint32_t)entry->module->target_sm;
-        info->binary_version = (uint32_t)entry->module->target_sm;
-        for (int32_t b = 0; b < k.nblocks; b++)
-            info->uses_barriers |= k.fibers || k.blocks[b].suspend == SUSPEND_BARRIER;
-    }
-    jkernel_free(&k);
-    return ok;
-}
-
 /* ---- LLVM ---- */
 
 #define FIRST_PASSES                                                                               \
@@ -774,7 +726,7 @@ static bool compile_check(const struct ptx_module *m, struct diag *d)
 static void call_kernel_info(void *arg)
 {
     struct guarded_call *c = arg;
-    c->ok = find_kernel_info(c->entry, c->info, &c->d);
+    c->ok = kernel_facts(c->entry, c->info, &c->d);
 }
 static bool compile_kernel_info(const struct ptx_func *entry, struct jit_kernel_info *info,
                                 struct diag *d)

@@ -68,6 +68,10 @@ bool pass_cfg(struct jkernel *k);
 /* Needs cfg. Makes live_in and live_out of the blocks; ndefs, def and read of the registers. */
 bool pass_liveness(struct jkernel *k);
 
+/* What is known of an entry without compiling it. */
+struct jit_kernel_info;
+bool kernel_facts(const struct ptx_func *entry, struct jit_kernel_info *info, struct diag *d);
+
 /* Needs liveness, and seg_min. Makes, together, because each follows from the others: uniformity of
  * the registers, diverges, frontier and converged of the blocks; spin_yields of the polls; remat of
  * the registers. A register that is not divergent is written for all lanes that still read it. */

@@ -147,25 +147,49 @@ static void fill_place(struct grid_fault *f, const struct grid_worker *w)
         f->pc = t->pc - (uint64_t)later;
 }
 
+/* Words for an address in the block's shared memory, or in the guards around it. False: it is in
+ * neither. */
+static bool append_own(struct strbuf *sb, uint64_t address, const struct grid_block *b)
+{
+    const struct jit_block *j = &b->jit;
+    uint64_t shared = (uint64_t)j->shared, end = shared + j->total_shared;
+    if (address - shared < j->total_shared)
+        sb_printf(sb, "byte %llu of the block's %u bytes of shared memory",
+                  (unsigned long long)(address - shared), j->total_shared);
+    else if (address - end < b->guard)
+        sb_printf(sb, "%llu bytes past the block's %u bytes of shared memory",
+                  (unsigned long long)(address - end), j->total_shared);
+    else if (j->total_shared > 0 && shared - address <= b->guard)
+        sb_printf(sb, "%llu bytes before the block's %u bytes of shared memory",
+                  (unsigned long long)(shared - address), j->total_shared);
+    else
+        return false;
+    return true;
+}
+
+/* An address that is no memory and in reach of an index into the block's shared memory. */
+static void append_distance(struct strbuf *sb, uint64_t address, const struct jit_block *j)
+{
+    const uint64_t reach = (uint64_t)1 << 31;
+    uint64_t shared = (uint64_t)j->shared, end = shared + j->total_shared;
+    bool past = address - end < reach;
+    if (j->total_shared == 0 || (!past && shared - address > reach))
+        return;
+    sb_printf(sb, " (%llu bytes %s the block's %u bytes of shared memory)",
+              (unsigned long long)(past ? address - end : shared - address),
+              past ? "past" : "before", j->total_shared);
+}
+
 /* ": 0x7f12 is 16 bytes past ..." */
 static void append_address(struct strbuf *sb, struct grid_fault *f, const struct grid_worker *w)
 {
-    const struct jit_block *j = w->current != NULL ? &w->current->jit : NULL;
-    uint64_t shared_end = j != NULL ? (uint64_t)j->shared + j->total_shared : 0;
     sb_printf(sb, ": 0x%llx is ", (unsigned long long)f->address);
-    uint64_t guard = w->current != NULL ? w->current->guard : 0;
-    if (j != NULL && f->address - shared_end < guard) {
-        sb_printf(sb, "%llu bytes past the block's %u bytes of shared memory",
-                  (unsigned long long)(f->address - shared_end), j->total_shared);
+    if (w->current != NULL && append_own(sb, f->address, w->current))
         return;
-    }
-    if (j != NULL && j->total_shared > 0 && (uint64_t)j->shared - f->address <= guard) {
-        sb_printf(sb, "%llu bytes before the block's %u bytes of shared memory",
-                  (unsigned long long)((uint64_t)j->shared - f->address), j->total_shared);
-        return;
-    }
     mem_place_of((void *)f->address, &f->place);
     mem_describe((void *)f->address, sb);
+    if (f->place.relation == MEM_NOWHERE && w->current != NULL)
+        append_distance(sb, f->address, &w->current->jit);
     if (f->place.relation != MEM_INSIDE || w->env == NULL ||
         !mem_foreign(w->env->device, w->env->peers, f->address))
         return;

@@ -126,6 +126,29 @@ fails
 says "paren.cu:5:"
 says "unsigned s = (SCALE;"
 
+# Launches with blanks in their brackets.
+cat >blanks.cu <<'END'
+#define LAUNCH(k) k << < 1, 1 >> > (p)
+__global__ void other(int *p) { *p = 4 >> 1; }
+__global__ void k(int *p) { *p = 3; }
+void f(int *p)
+{
+    k << < 1, 1 >> > (p);
+    LAUNCH(other);
+    k<<< dim3(1), 1 >> >(p);
+}
+__global__ void parent(int *p)
+{
+#ifdef NESTED
+    k << < 1, 1 >> > (p);
+#endif
+}
+END
+run weircc -c blanks.cu -Xcompiler -Wall
+ok
+run weircc -rdc=true -DNESTED -c blanks.cu
+ok
+
 # The exit status of what failed comes through, and warnings of our own can be switched off.
 run weircc -c a.cu -arch=sm_35
 ok

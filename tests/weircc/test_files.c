@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "weircc/asm_fix.h"
 #include "weircc/depfile.h"
 #include "weircc/elf.h"
 #include "weircc/fatbin.h"
+#include "weircc/mend.h"
 #include "weircc/messages.h"
 #include "weircc/rdc_asm.h"
 
@@ -300,18 +300,33 @@ static void test_reworded_message(void)
     free(text);
 }
 
-/* ---- asm statements ---- */
+/* ---- what nvcc lets pass ---- */
 
 static void check_fix(const char *text, const char *expected)
 {
     struct strbuf sb = {0};
-    int changes = asm_fix_text(text, &sb);
+    int changes = mend_text(text, &sb);
     CHECK_STR(sb.items, expected);
     CHECK_EQ_INT(changes != 0, strcmp(text, expected) != 0);
     sb_free(&sb);
 }
 
-static void test_asm_fix(void)
+static void test_mend_launches(void)
+{
+    check_fix("k << < g, b >> > (x);", "k <<<  g, b >>>  (x);");
+    check_fix("k<< <g, f(b >> 1)>> >(x); y >> > (z);", "k<<< g, f(b >> 1)>>> (x); y >> > (z);");
+    check_fix("k <<< g, b >> > (x);", "k <<< g, b >>>  (x);");
+    check_fix("k< < < g,\n b> > >\n(x);", "k<<<   g,\n b>>>  \n(x);");
+    check_fix("k << < g, sizeof(v<w<x<int> > >) >> > ();",
+              "k <<<  g, sizeof(v<w<x<int> > >) >>>  ();");
+    check_fix("k<<<g, b>>>(x);", "k<<<g, b>>>(x);");
+    check_fix("v<w<x<int> > > (y);", "v<w<x<int> > > (y);");
+    check_fix("friend o &operator<< <T>(o &, v<w<T> > > (u));",
+              "friend o &operator<< <T>(o &, v<w<T> > > (u));");
+    check_fix("a << b; c < d;", "a << b; c < d;");
+}
+
+static void test_mend(void)
 {
     check_fix("asm(\"mov.u32 %0, %smid;\" : \"=r\"(x));",
               "asm(\"mov.u32 %0, %%smid;\" : \"=r\"(x));");
@@ -349,7 +364,8 @@ static void test_asm_fix(void)
 
 int main(void)
 {
-    test_asm_fix();
+    test_mend();
+    test_mend_launches();
     test_ptx_head();
     test_fatbin();
     test_bad_fatbin();

@@ -153,13 +153,18 @@ static void add_source_options(struct strlist *argv, const struct strlist *optio
     }
 }
 
+bool command_flushes_denormals(const struct cmdline *c)
+{
+    return cmdline_bool(c, OPT_ftz, c->given[OPT_use_fast_math]);
+}
+
 /* The floating-point choices of nvcc in clang's and its PTX backend's terms. */
 static void add_device_math(struct strlist *argv, const struct cmdline *c)
 {
     bool fast = c->given[OPT_use_fast_math];
     if (fast)
         list_add(argv, "-fgpu-approx-transcendentals");
-    if (cmdline_bool(c, OPT_ftz, fast))
+    if (command_flushes_denormals(c))
         list_add(argv, "-fgpu-flush-denormals-to-zero");
     if (!cmdline_bool(c, OPT_prec_div, !fast)) { /* 0: div.approx, 1: div.full */
         list_add(argv, "-mllvm");
@@ -190,6 +195,9 @@ static void add_device_optimization(struct strlist *argv, const struct cmdline *
      * calls in the end, but only here do arrays become registers thereby. */
     list_add(argv, "-mllvm");
     list_add(argv, "-inline-threshold=2000");
+    /* Kernels are made into vectors across threads later on. What one thread does side by side
+     * stays as it is: a vector of bytes that are not aligned would be loaded as if they were. */
+    list_add(argv, "-fno-slp-vectorize");
     if (list_has(&c->list[OPT_optimization_info], "inline"))
         list_add(argv, "-Rpass=inline");
 }
@@ -201,6 +209,8 @@ static void add_device_pass(struct strlist *argv, const struct driver *dr)
     /* A function that ends without the return it should have goes on, as nvcc's do, instead of
      * being taken for one that is never called. (Of references clang keeps thinking so.) */
     list_add(argv, "-fno-strict-return");
+    /* Every cast to an integer is a call by which casts.h knows it. */
+    list_add(argv, "-fno-strict-float-cast-overflow");
     list_add(argv, "%s", ptx_version);
     add_device_optimization(argv, c);
     /* Kernels read words as vectors and halves as words, by casts of pointers. nvcc compiles what

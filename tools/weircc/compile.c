@@ -1,5 +1,4 @@
 /* Carrying out jobs: from a source file to what the phase wants of it. */
-#include "asm_fix.h"
 #include "clusters.h"
 #include "depfile.h"
 #include "driver.h"
@@ -8,6 +7,7 @@
 #include "files.h"
 #include "launch_ptx.h"
 #include "launches.h"
+#include "mend.h"
 #include "messages.h"
 #include "names.h"
 #include "steps.h"
@@ -22,7 +22,7 @@ struct compilation {
     const struct job *job;
     struct messages messages;
     struct strlist prerequisites; /* of the rule for make */
-    bool mend;                    /* the source is compiled by way of asm_fix */
+    bool mend;                    /* the source is compiled by way of mend */
     bool launches;                /* and by way of launches: device code launches kernels */
     bool clusters;                /* kernels have __cluster_dims__ (clusters.h) */
 };
@@ -105,11 +105,11 @@ static bool rewrite(struct compilation *c, enum pass pass, const char *text)
     struct diag *d = &c->dr->diag;
     if (c->dr->work.dryrun)
         return true;
-    if (c->launches &&
-        !launches_rewrite_file(text, pass == PASS_DEVICE ? LAUNCH_DEVICE : LAUNCH_HOST, d))
-        return false;
     /* the host pass may have nothing to mend of what the device pass had */
-    return !c->mend || asm_fix_file(text, d) || (pass == PASS_HOST && d->text[0] == '\0');
+    if (c->mend && !mend_file(text, d) && (pass == PASS_DEVICE || d->text[0] != '\0'))
+        return false;
+    return !c->launches ||
+           launches_rewrite_file(text, pass == PASS_DEVICE ? LAUNCH_DEVICE : LAUNCH_HOST, d);
 }
 
 /* Code in which a call may be a launch: a copy of a kernel for certain arguments would be no
@@ -204,7 +204,7 @@ static int run_pass(struct compilation *c, enum pass pass, const struct strlist 
 {
     struct strbuf errors = {0};
     int status = run_learning(c, pass, command, run, &errors);
-    if (status != 0 && errors.count > 0 && !c->mend && say(&errors, asm_fix_may_help)) {
+    if (status != 0 && errors.count > 0 && !c->mend && say(&errors, mend_may_help)) {
         struct strbuf mended = {0};
         c->mend = true;
         int again = run_learning(c, pass, command, run, &mended);
@@ -332,7 +332,11 @@ static int device_pass(struct compilation *c, const char *ptx)
     if (status == 0)
         status = step_run(dr, STEP_BOOLS, llvm, NULL);
     if (status == 0)
+        status = step_run(dr, STEP_CASTS, llvm, NULL);
+    if (status == 0)
         status = make_ptx(c, llvm, ptx);
+    if (status == 0 && command_flushes_denormals(&dr->options))
+        status = step_run(dr, STEP_MODIFIERS, ptx, NULL);
     if (status == 0 && c->clusters && !dr->work.dryrun)
         status = finish_clusters(dr, llvm, ptx);
     if (status == 0 && c->launches && !dr->work.dryrun)

@@ -107,6 +107,8 @@ enum pass { PASS_DEVICE, PASS_HOST };
 void command_cuda(struct strlist *argv, const struct driver *dr, enum pass pass, const char *input);
 /* Whether the device pass is asked for the lines that its code came from. */
 bool command_has_lines(const struct cmdline *c);
+/* Whether device code takes denormals of single precision for zero. */
+bool command_flushes_denormals(const struct cmdline *c);
 /* The same command for text that is preprocessed already. */
 void command_preprocessed(struct strlist *argv, const struct strlist *command);
 void command_host(struct strlist *argv, const struct driver *dr, enum input_kind kind);

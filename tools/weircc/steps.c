@@ -5,13 +5,27 @@
 #include <string.h>
 
 #include "bools.h"
+#include "casts.h"
 #include "fatbin.h"
+#include "modifiers.h"
 #include "rdc_asm.h"
 
 static bool rewrite_bools(const char *llvm, const char *none, struct diag *d)
 {
     (void)none;
     return bools_rewrite_file(llvm, d);
+}
+
+static bool rewrite_casts(const char *llvm, const char *none, struct diag *d)
+{
+    (void)none;
+    return casts_rewrite_file(llvm, d);
+}
+
+static bool rewrite_modifiers(const char *ptx, const char *none, struct diag *d)
+{
+    (void)none;
+    return modifiers_rewrite_file(ptx, d);
 }
 
 static const struct {
@@ -23,6 +37,8 @@ static const struct {
     [STEP_CUBIN] = {"cubin", 2, cubin_write},
     [STEP_DEVICE_SYMBOLS] = {"device-symbols", 2, rdc_asm_write},
     [STEP_BOOLS] = {"bools", 1, rewrite_bools},
+    [STEP_CASTS] = {"casts", 1, rewrite_casts},
+    [STEP_MODIFIERS] = {"modifiers", 1, rewrite_modifiers},
 };
 
 static const char option[] = "--step=";

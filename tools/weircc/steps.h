@@ -12,6 +12,8 @@ enum step {
     STEP_CUBIN,          /* PTX, container: the same for the one that stands for a cubin */
     STEP_DEVICE_SYMBOLS, /* fat binary, assembler text: writes what puts it into an object */
     STEP_BOOLS,          /* LLVM text: rewrites it in place (bools.h) */
+    STEP_CASTS,          /* LLVM text: rewrites it in place (casts.h) */
+    STEP_MODIFIERS,      /* PTX: rewrites it in place (modifiers.h) */
 };
 
 /* Carries a step out, or only lists it. `second` is NULL for a step of one file. Exit status. */

@@ -235,6 +235,39 @@ static void line(void (*kernel)(char *, const unsigned short *), int expected)
     reset();
 }
 
+/* Thread 5 is off by two in the memory of its block: there is no allocation to name.
+ */
+__global__ void odd_shared(int *out)
+{
+    __shared__ int tile[64];
+    tile[threadIdx.x] = tile[threadIdx.x + 32] = (int)threadIdx.x;
+    __syncthreads();
+    out[threadIdx.x] = *(volatile int *)off_by_two((char *)tile, 4 * threadIdx.x);
+}
+
+/* What the text of the report says of the address. */
+static void shared_report(void (*launch)(int *), const char *words)
+{
+    int *p;
+    CHECK_EQ_INT(cudaMalloc(&p, 4096), cudaSuccess);
+    launch(p);
+    CHECK_EQ_INT(cudaGetLastError(), cudaSuccess);
+    CHECK_EQ_INT(cudaDeviceSynchronize(), cudaErrorMisalignedAddress);
+#if HAVE_STORIES
+    if (reports()) {
+        CHECK(strstr(report().text, words) != nullptr);
+        CHECK(strstr(report().text, "no memory") == nullptr);
+    }
+#endif
+    reset();
+}
+
+static void shared_memory()
+{
+    shared_report([](int *p) { odd_shared<<<1, 32>>>(p); },
+                  "byte 22 of the block's 256 bytes of shared memory");
+}
+
 static void lines()
 {
     line(some_small, small_line);
@@ -269,6 +302,7 @@ int main()
 {
     addresses();
     misaligned_all();
+    shared_memory();
     lines();
     others();
     return check_done();

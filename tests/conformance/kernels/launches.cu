@@ -144,6 +144,31 @@ static void shapes()
         }
 }
 
+/* More values at once than there are registers for 1024 threads, or for 8 blocks of 128. */
+template <int THREADS, int BLOCKS>
+__global__ void __launch_bounds__(THREADS, BLOCKS) many_values(double *p, int n)
+{
+    double v[100];
+#pragma unroll
+    for (int i = 0; i < 100; i++)
+        v[i] = p[i * n + threadIdx.x];
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < 100; i++)
+        p[i * n + threadIdx.x] = v[99 - i] * n;
+}
+
+static void occupancies()
+{
+    int blocks = 0;
+    OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, many_values<1024, 1>, 1024, 0));
+    CHECK_EQ_INT(blocks, 1);
+    OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, many_values<512, 1>, 512, 0));
+    CHECK(blocks >= 1);
+    OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, many_values<128, 8>, 128, 0));
+    CHECK(blocks >= 8);
+}
+
 static void facts()
 {
     size_t offset, size, shared;
@@ -190,6 +215,7 @@ int main()
     forms();
     shapes();
     facts();
+    occupancies();
     OK(cudaFree(device));
     OK(cudaDeviceSynchronize());
     return check_done();

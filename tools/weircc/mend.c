@@ -1,5 +1,5 @@
-/* Mending asm statements and alignments; see asm_fix.h. */
-#include "asm_fix.h"
+/* Mending what nvcc lets pass; see mend.h. */
+#include "mend.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -8,10 +8,11 @@
 #include "files.h"
 #include "tokens.h"
 
-bool asm_fix_may_help(const char *messages)
+bool mend_may_help(const char *messages)
 {
     return strstr(messages, "invalid % escape in inline assembly string") != NULL ||
            strstr(messages, "error: expected ')'") != NULL ||
+           strstr(messages, "error: expected expression") != NULL ||
            strstr(messages, "error: an attribute list cannot appear here") != NULL;
 }
 
@@ -22,6 +23,12 @@ struct fixer {
     const char *p;
     struct strbuf *out;
     int changes;
+    bool after_operator; /* the last token was that word */
+    int depth;           /* of parentheses */
+    struct {
+        int *items;
+        size_t count, cap;
+    } launches; /* for each <<< that is not closed, that depth */
 };
 
 static void copy(struct fixer *f, size_t n)
@@ -151,7 +158,65 @@ static void copy_attribute(struct fixer *f)
     }
 }
 
-int asm_fix_text(const char *text, struct strbuf *out)
+/* ---- launches ---- */
+
+/* The length of three such characters with blanks between them; 0 when something else is there. */
+static size_t three_length(const char *p, char c)
+{
+    size_t n = 0;
+    for (int i = 0; i < 3; i++) {
+        while (i > 0 && isspace((unsigned char)p[n]))
+            n++;
+        if (p[n++] != c)
+            return 0;
+    }
+    return n;
+}
+
+/* Writes <<< or >>> together, and the blanks, which may hold ends of lines, after it. */
+static void copy_three(struct fixer *f, size_t n)
+{
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < n; i++)
+            if ((isspace((unsigned char)f->p[i]) != 0) == (pass == 1))
+                sb_append(f->out, f->p + i, 1);
+    f->changes += n > 3;
+    f->p += n;
+}
+
+/* The brackets of a launch, which nvcc takes with blanks in them: `k << < g, b >> > (x)`. Nothing
+ * else but the name `operator<< <T>` is written with three <. Three > may end lists of template
+ * arguments, so they must be in the parentheses in which a launch began, and arguments must follow.
+ */
+static bool copy_launch(struct fixer *f)
+{
+    size_t n = three_length(f->p, '<');
+    if (n > 0 && !f->after_operator) {
+        vec_push(&f->launches, f->depth);
+        copy_three(f, n);
+        return true;
+    }
+    n = three_length(f->p, '>');
+    if (n == 0 || f->launches.count == 0 || f->launches.items[f->launches.count - 1] != f->depth)
+        return false;
+    if (f->p[n + strspn(f->p + n, " \t\n")] != '(')
+        return false;
+    f->launches.count--;
+    copy_three(f, n);
+    return true;
+}
+
+/* A launch ends with its statement at the latest. */
+static void follow(struct fixer *f, char c)
+{
+    f->depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (c == ';' || c == '{' || c == '}')
+        f->launches.count = 0;
+}
+
+/* ---- the text ---- */
+
+int mend_text(const char *text, struct strbuf *out)
 {
     static const char *const words[] = {"asm", "__asm__", "__asm"};
     struct fixer f = {.p = text, .out = out};
@@ -160,7 +225,11 @@ int asm_fix_text(const char *text, struct strbuf *out)
         copy_blank(&f);
         if (*f.p == '\0')
             break;
+        if (copy_launch(&f))
+            continue;
+        follow(&f, *f.p);
         size_t n = token_length(f.p);
+        f.after_operator = n == 8 && strncmp(f.p, "operator", n) == 0;
         bool is_asm = is_one_of(f.p, n, words, WEIR_COUNT(words));
         bool is_attribute = n == 13 && strncmp(f.p, "__attribute__", n) == 0;
         if (*f.p == '#' && out->count == 0) /* the first line marker */
@@ -171,16 +240,17 @@ int asm_fix_text(const char *text, struct strbuf *out)
         if (is_attribute)
             copy_attribute(&f);
     }
+    free(f.launches.items);
     return f.changes;
 }
 
-bool asm_fix_file(const char *path, struct diag *d)
+bool mend_file(const char *path, struct diag *d)
 {
     char *text = file_read(path, NULL, d);
     if (text == NULL)
         return false;
     struct strbuf out = {0};
-    int changes = asm_fix_text(text, &out);
+    int changes = mend_text(text, &out);
     free(text);
     bool ok = changes > 0 && file_write(path, out.items, out.count, d);
     sb_free(&out);

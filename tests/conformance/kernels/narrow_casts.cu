@@ -1,0 +1,116 @@
+/* K2: casts of floating point to integers out of their range. 8 and 16 bits are cut from 32, to
+ * which the value is converted with saturation; constants are no different. */
+#include <cmath>
+#include <cstdint>
+
+#include "check.h"
+
+enum { VALUES = 14 };
+static const double values[VALUES] = {0.0,      -0.5,   1.9,          -1.9,    127.5,
+                                      128.0,    255.9,  300.0,        32768.0, 70000.5,
+                                      -70000.5, -129.0, 4294967296.0, -1e300};
+
+struct results {
+    signed char sc;
+    unsigned char uc;
+    short s;
+    unsigned short us;
+    int i;
+    unsigned int u;
+};
+
+template <class T> __global__ void cast(const T *in, results *out)
+{
+    T x = in[threadIdx.x];
+    out[threadIdx.x] = {(signed char)x,    (unsigned char)x, (short)x,
+                        (unsigned short)x, (int)x,           (unsigned int)x};
+}
+
+__global__ void constants(unsigned char *out)
+{
+    out[0] = (unsigned char)70000.5f;
+    out[1] = (unsigned char)300.0;
+    out[2] = (unsigned char)(signed char)-129.0f;
+    out[3] = (unsigned char)-1.0f;
+    out[4] = (unsigned char)(_Float16)300.0f;
+}
+
+/* What a program that makes images does: the sum is added as a float. */
+__global__ void accumulate(unsigned char *pixels, float by) { pixels[threadIdx.x] += by; }
+
+/* A cast that may or may not be made: nothing follows from it for the value. */
+__global__ void branches(const float *in, int *out)
+{
+    float x = in[threadIdx.x];
+    unsigned char c = (unsigned char)x;
+    out[threadIdx.x] = x > 1000.0f ? 1 : c > 100 ? 2 : 3;
+}
+
+static int saturated(double x)
+{
+    return x >= 2147483647.0 ? INT32_MAX : x <= -2147483648.0 ? INT32_MIN : (int)x;
+}
+static unsigned saturated_unsigned(double x)
+{
+    return x >= 4294967295.0 ? UINT32_MAX : x <= 0 ? 0 : (unsigned)x;
+}
+
+template <class T> static void casts()
+{
+    T *in;
+    results *out;
+    CHECK_EQ_INT(cudaMallocManaged(&in, VALUES * sizeof *in), cudaSuccess);
+    CHECK_EQ_INT(cudaMallocManaged(&out, VALUES * sizeof *out), cudaSuccess);
+    for (int n = 0; n < VALUES; n++)
+        in[n] = (T)values[n];
+    cast<<<1, VALUES>>>(in, out);
+    CHECK_EQ_INT(cudaDeviceSynchronize(), cudaSuccess);
+    for (int n = 0; n < VALUES; n++) {
+        int i = saturated((double)in[n]);
+        unsigned u = saturated_unsigned((double)in[n]);
+        CHECK_EQ_INT(out[n].sc, (signed char)i);
+        CHECK_EQ_INT(out[n].uc, (unsigned char)u);
+        CHECK_EQ_INT(out[n].s, (short)i);
+        CHECK_EQ_INT(out[n].us, (unsigned short)u);
+        CHECK_EQ_INT(out[n].i, i);
+        CHECK_EQ_INT(out[n].u, u);
+    }
+    cudaFree(in);
+    cudaFree(out);
+}
+
+int main()
+{
+    casts<float>();
+    casts<double>();
+
+    unsigned char *bytes;
+    float *in;
+    int *out;
+    CHECK_EQ_INT(cudaMallocManaged(&bytes, 32), cudaSuccess);
+    CHECK_EQ_INT(cudaMallocManaged(&in, 32 * sizeof *in), cudaSuccess);
+    CHECK_EQ_INT(cudaMallocManaged(&out, 32 * sizeof *out), cudaSuccess);
+    constants<<<1, 1>>>(bytes);
+    CHECK_EQ_INT(cudaDeviceSynchronize(), cudaSuccess);
+    const int expected[] = {112, 44, 127, 0, 44};
+    for (int n = 0; n < 5; n++)
+        CHECK_EQ_INT(bytes[n], expected[n]);
+
+    for (int n = 0; n < 32; n++)
+        bytes[n] = 250;
+    accumulate<<<1, 32>>>(bytes, 10.0f);
+    CHECK_EQ_INT(cudaDeviceSynchronize(), cudaSuccess);
+    for (int n = 0; n < 32; n++)
+        CHECK_EQ_INT(bytes[n], 4);
+
+    for (int n = 0; n < 32; n++)
+        in[n] = n % 3 == 0 ? 2000.0f : n % 3 == 1 ? 120.0f : 356.0f;
+    branches<<<1, 32>>>(in, out);
+    CHECK_EQ_INT(cudaDeviceSynchronize(), cudaSuccess);
+    for (int n = 0; n < 32; n++)
+        CHECK_EQ_INT(out[n], n % 3 == 0 ? 1 : n % 3 == 1 ? 2 : 3);
+    cudaFree(bytes);
+    cudaFree(in);
+    cudaFree(out);
+    return check_done();
+}
