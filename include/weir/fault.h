@@ -167,6 +167,8 @@ void weir_announce_call(enum weir_call call, const void *caller);
 int weir_observing(void);
 void weir_call_begins(const char *name, const void *caller);
 void weir_call_ends(int error);
+/* The program has asked what went wrong, and was told this code. */
+void weir_error_seen(int code);
 /* cuMemAllocFromPoolAsync (cuMemAllocAsync, if the pool is NULL) and cuMemFreeAsync with the
  * announcement in the same call: these take so little time that a call of its own would be much of
  * it. */

@@ -21,7 +21,9 @@ static const struct env_entry entries[ENV_COUNT] = {
         {"WEIR_CHECK", "off",
          "Run-time checks to make, with commas between: \"memory\" (each access of kernels "
          "exactly, and device memory that the host touches); \"races=streams\" "
-         "(accesses of streams, copies and the host that nothing orders); \"all\"."},
+         "(accesses of streams, copies and the host that nothing orders); \"leaks\" (what is "
+         "alive at the end); \"calls\" (failing calls whose error nobody looks at, and calls "
+         "that a GPU may refuse); \"all\"."},
     [ENV_REPORT] = {"WEIR_REPORT", "text on stderr alone",
                     "File that what checks find is written to, as JSON."},
     [ENV_ERROR_EXITCODE] = {"WEIR_ERROR_EXITCODE", "the program's own status",
@@ -62,7 +64,7 @@ static const struct env_entry entries[ENV_COUNT] = {
                              "Devices that programs see, by number, in this order."},
 };
 
-const char *const env_checks[] = {"memory", "races=streams", "all", "off", NULL};
+const char *const env_checks[] = {"memory", "races=streams", "leaks", "calls", "all", "off", NULL};
 
 bool env_check(const char *word)
 {

@@ -227,6 +227,9 @@ static inline CUresult driver_ready(void)
 }
 /* Remembers a message for people (weir_last_message) and returns the code. */
 CUresult driver_error(CUresult code, const char *fmt, ...) WEIR_PRINTF(2, 3);
+/* For observers of calls: a call begins on this thread; what was said since, NULL: nothing. */
+void message_begin_call(void);
+const char *message_of_call(void);
 CUresult driver_from_device_error(CUcontext ctx, enum device_error e);
 static inline CUresult driver_from_device(CUcontext ctx, enum device_error e)
 {

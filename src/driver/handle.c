@@ -10,6 +10,7 @@
 
 #include "base/base.h"
 #include "base/slow_path.h"
+#include "observe/observe.h"
 
 enum {
     KINDS = 32,      /* different tags there may be */
@@ -164,6 +165,8 @@ void handle_free(void *object)
     if (object == NULL)
         return;
     struct dead *d = object;
+    if (observed())
+        observe_object_ended(object);
     uint32_t tag = atomic_exchange((_Atomic uint32_t *)object, 0);
     if (tag == 0)
         return; /* two threads destroy it at once */

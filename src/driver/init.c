@@ -23,39 +23,58 @@ static char open_message[1024];
 /* The calling thread's last message, on the heap: thread-local storage of a library that is opened
  * late must stay small. Freed when the thread ends. NULL where there is no memory for it. */
 enum { MESSAGE_BYTES = 2048 };
+struct message {
+    bool fresh; /* said since message_begin_call */
+    char text[MESSAGE_BYTES];
+};
 static pthread_key_t message_key;
 static pthread_once_t message_once = PTHREAD_ONCE_INIT;
 static void make_message_key(void) { pthread_key_create(&message_key, free); }
 
-static char *init_message(void)
+static struct message *init_message(void)
 {
     pthread_once(&message_once, make_message_key);
-    char *text = pthread_getspecific(message_key);
-    if (text == NULL) {
-        text = calloc(1, MESSAGE_BYTES);
-        if (text != NULL && pthread_setspecific(message_key, text) != 0) {
-            free(text);
-            text = NULL;
+    struct message *m = pthread_getspecific(message_key);
+    if (m == NULL) {
+        m = calloc(1, sizeof *m);
+        if (m != NULL && pthread_setspecific(message_key, m) != 0) {
+            free(m);
+            m = NULL;
         }
     }
-    return text;
+    return m;
+}
+
+void message_begin_call(void)
+{
+    struct message *m = init_message();
+    if (m != NULL)
+        m->fresh = false;
+}
+
+const char *message_of_call(void)
+{
+    const struct message *m = init_message();
+    return m != NULL && m->fresh ? m->text : NULL;
 }
 
 CUresult driver_error(CUresult code, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    char *text = init_message();
-    if (text != NULL)
-        vsnprintf(text, MESSAGE_BYTES, fmt, ap);
+    struct message *m = init_message();
+    if (m != NULL) {
+        vsnprintf(m->text, sizeof m->text, fmt, ap);
+        m->fresh = true;
+    }
     va_end(ap);
     return code;
 }
 
 WEIR_API const char *weir_last_message(void)
 {
-    const char *text = init_message();
-    return text != NULL ? text : "the host is out of memory";
+    const struct message *m = init_message();
+    return m != NULL ? m->text : "the host is out of memory";
 }
 
 static void on_fork(void) { slow_path_set(SLOW_PATH_NOT_READY); }

@@ -4,6 +4,7 @@
 
 #include "base/env.h"
 #include "driver/driver.h"
+#include "driver/error/checks.h"
 #include "driver/error/symbols.h"
 #include "driver/observers.h"
 #include "observe/observe.h"
@@ -18,6 +19,7 @@ static void begin_once(void)
     if ((trace || statistics) &&
         !timeline_begin(trace ? path : NULL, statistics, symbol_demangle, &d))
         fprintf(stderr, "weir: %s: %s\n", env_entry(trace ? ENV_TRACE : ENV_STATS)->name, d.text);
+    checks_begin(NULL); /* cuInit tells what is wrong with them */
 }
 
 void observers_begin(void)
@@ -34,8 +36,16 @@ WEIR_API int weir_observing(void)
 
 WEIR_API void weir_call_begins(const char *name, const void *caller)
 {
+    if (!observed())
+        return;
+    message_begin_call();
+    observe_call_begins(name, caller);
+}
+
+WEIR_API void weir_error_seen(int code)
+{
     if (observed())
-        observe_call_begins(name, caller);
+        observe_error_seen(code);
 }
 
 WEIR_API void weir_call_ends(int error)

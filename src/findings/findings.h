@@ -33,6 +33,11 @@ void finding_site_here(struct finding_site *out);
 void finding_resolve(const struct finding_site *site, struct finding_place *place,
                      const char **call, struct strbuf *kernel);
 
+/* The same for a call that is known to return to `returns`, where the site may have lost frames. */
+void finding_site_from(struct finding_site *site, const void *returns);
+void finding_resolve_from(const struct finding_site *site, struct finding_place *place,
+                          struct strbuf *kernel);
+
 /* ---- telling ---- */
 
 struct findings_options {

@@ -79,6 +79,32 @@ void finding_resolve(const struct finding_site *site, struct finding_place *plac
         put_kernel(kernel, at[count - 2].function);
 }
 
+void finding_site_from(struct finding_site *site, const void *returns)
+{
+    int first = 0;
+    while (first < FINDING_FRAMES && site->frames[first] != returns)
+        first++;
+    if (first == FINDING_FRAMES) {
+        *site = (struct finding_site){.frames = {returns}};
+        return;
+    }
+    memmove(site->frames, site->frames + first,
+            (size_t)(FINDING_FRAMES - first) * sizeof site->frames[0]);
+    memset(site->frames + FINDING_FRAMES - first, 0, (size_t)first * sizeof site->frames[0]);
+}
+
+void finding_resolve_from(const struct finding_site *site, struct finding_place *place,
+                          struct strbuf *kernel)
+{
+    *place = (struct finding_place){0};
+    findings_options.host(site->frames[0], place);
+    if (!is_stub(place->function))
+        return;
+    put_kernel(kernel, place->function);
+    if (site->frames[1] != NULL)
+        findings_options.host(site->frames[1], place);
+}
+
 void finding_put_place(struct strbuf *sb, const struct finding_place *p)
 {
     if (p->file != NULL)

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 
@@ -86,6 +87,13 @@ void observe_host_saw(struct observe_seen *s)
 void observe_context_cleared(uint64_t context) { TELL(context_cleared, context); }
 void observe_pool_size(uint64_t pool, uint64_t reserved) { TELL(pool_size, pool, reserved); }
 void observe_range(const struct observe_range *r) { TELL(range, r); }
+void observe_object_made(enum observe_object kind, const void *handle)
+{
+    TELL(object_made, kind, handle);
+}
+void observe_object_ended(const void *handle) { TELL(object_ended, handle); }
+void observe_error_seen(int code) { TELL(error_seen, code); }
+void observe_tolerated(const char *what) { TELL(tolerated, what); }
 
 /* ---- calls ---- */
 
@@ -133,6 +141,12 @@ struct observe_call observe_call_now(void)
 {
     return call_of_thread != NULL && call_of_thread->depth > 0 ? call_of_thread->call
                                                                : (struct observe_call){0};
+}
+
+bool observe_in_runtime(void)
+{
+    return call_of_thread != NULL && call_of_thread->depth > 0 &&
+           strncmp(call_of_thread->call.name, "cuda", 4) == 0;
 }
 
 uint64_t observe_serial(void)

@@ -201,6 +201,24 @@ struct observe_memory {
     struct observe_call call;
 };
 
+/* What a handle of the API stands for, besides memory, made by a call of the program. */
+enum observe_object {
+    OBSERVE_STREAM_OBJECT,
+    OBSERVE_EVENT_OBJECT,
+    OBSERVE_GRAPH_OBJECT,
+    OBSERVE_GRAPH_EXEC,
+    OBSERVE_POOL_OBJECT,
+    OBSERVE_ARRAY,
+    OBSERVE_MODULE,
+    OBSERVE_LIBRARY,
+    OBSERVE_TEXTURE,
+    OBSERVE_SURFACE,
+    OBSERVE_PHYSICAL, /* memory of cuMemCreate */
+    OBSERVE_LINK,
+    OBSERVE_CONTEXT_OBJECT,
+    OBSERVE_USER_OBJECT
+};
+
 /* ---- the host ---- */
 
 enum observe_host_wait {
@@ -263,9 +281,16 @@ struct observe_hooks {
     void (*context_cleared)(uint64_t context); /* nothing runs in it, all its memory is freed */
     void (*pool_size)(uint64_t pool, uint64_t reserved); /* bytes that it holds now */
 
+    void (*object_made)(enum observe_object kind, const void *handle);
+    void (*object_ended)(const void *handle); /* maybe of one that was never told of */
+
     void (*host_saw)(const struct observe_seen *s);
     void (*call_begun)(const struct observe_call *c);
     void (*call_ended)(const struct observe_call *c);
+    /* The program has asked what went wrong and got this code, or for the words of this code. */
+    void (*error_seen)(int code);
+    /* The call that the thread is in is done as asked, though a GPU may refuse it: why. */
+    void (*tolerated)(const char *what);
     void (*range)(const struct observe_range *r);
 };
 
@@ -298,12 +323,18 @@ void observe_host_saw(struct observe_seen *s);
 void observe_context_cleared(uint64_t context);
 void observe_pool_size(uint64_t pool, uint64_t reserved);
 void observe_range(const struct observe_range *r);
+void observe_object_made(enum observe_object kind, const void *handle);
+void observe_object_ended(const void *handle);
+void observe_error_seen(int code);
+void observe_tolerated(const char *what);
 
 /* A call of the API begins and ends, on this thread. Calls inside calls are counted and not told.
  */
 void observe_call_begins(const char *name, const void *site);
 void observe_call_ends(int error);
 struct observe_call observe_call_now(void);
+/* Whether the calling thread is in a call of the runtime API. */
+bool observe_in_runtime(void);
 
 /* A number that no other of the process has, from 1: for graphs, events and children. */
 uint64_t observe_serial(void);

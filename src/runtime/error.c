@@ -49,26 +49,34 @@ void rt_error_reset(void)
         rt_thread_own->last_error = cudaSuccess;
 }
 
+/* Observers want to know that the program knows. */
+static cudaError_t seen(cudaError_t error)
+{
+    if (error != cudaSuccess && rt_telling == RT_TELLS && RT_HAS(weir_error_seen))
+        CU(weir_error_seen, (int)error);
+    return error;
+}
+
 PUBLIC cudaError_t cudaGetLastError(void)
 {
     cudaError_t error = rt_thread_seen()->last_error;
 
     rt_error_reset();
-    return error;
+    return seen(error);
 }
 
-PUBLIC cudaError_t cudaPeekAtLastError(void) { return rt_thread_seen()->last_error; }
+PUBLIC cudaError_t cudaPeekAtLastError(void) { return seen(rt_thread_seen()->last_error); }
 
 PUBLIC const char *cudaGetErrorName(cudaError_t error)
 {
-    const struct error_text *t = find(error);
+    const struct error_text *t = find(seen(error));
 
     return t != NULL ? t->name : "unrecognized error code";
 }
 
 PUBLIC const char *cudaGetErrorString(cudaError_t error)
 {
-    const struct error_text *t = find(error);
+    const struct error_text *t = find(seen(error));
 
     return t != NULL ? t->text : "unrecognized error code";
 }

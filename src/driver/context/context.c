@@ -383,6 +383,8 @@ WEIR_API CUresult cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *params, unsi
         return CUDA_ERROR_OUT_OF_MEMORY;
     s->items[s->count++] = c;
     changed(s);
+    if (observed())
+        observe_object_made(OBSERVE_CONTEXT_OBJECT, c);
     *out = c;
     return CUDA_SUCCESS;
 }
@@ -410,6 +412,8 @@ WEIR_API CUresult cuCtxDestroy_v2(CUcontext ctx)
     if (s != NULL)
         changed(s);
     CALLED(cuCtxDestroy);
+    if (observed())
+        observe_object_ended(ctx);
     free_objects(ctx,
                  false); /* the object stays: other threads may have it as their current context */
     return CUDA_SUCCESS;

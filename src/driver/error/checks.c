@@ -2,7 +2,9 @@
 #include "driver/error/checks.h"
 
 #include "base/env.h"
+#include "checks/checks.h"
 #include "driver/driver.h"
+#include "driver/error/error.h"
 #include "driver/error/races.h"
 #include "driver/error/symbols.h"
 
@@ -41,10 +43,28 @@ static bool open_findings(struct diag *d)
     return findings_open(&options, d);
 }
 
-bool checks_begin(struct diag *d)
+static bool begin(struct diag *d)
 {
+    static const struct calls_names words = {error_words, message_of_call};
     const char *wanted = env_get(ENV_CHECK);
     if (wanted == NULL || *wanted == '\0' || env_lists(ENV_CHECK, "off"))
         return true;
-    return open_findings(d) && races_begin(d);
+    if (!env_words(ENV_CHECK, env_checks, d))
+        return false;
+    return open_findings(d) && races_begin(d) && (!env_check("leaks") || leaks_open(d)) &&
+           (!env_check("calls") || calls_open(&words, d));
+}
+
+static struct {
+    bool ok;
+    struct diag d;
+} begun;
+
+static void begin_once(void) { begun.ok = begin(&begun.d); }
+
+bool checks_begin(struct diag *d)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, begin_once);
+    return begun.ok || diag_set(d, 0, 0, "%s", begun.d.text);
 }

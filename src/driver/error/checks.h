@@ -5,7 +5,7 @@
 
 #include "findings/findings.h"
 
-/* Begins what WEIR_CHECK asks for, before the devices are opened. */
+/* Begins what WEIR_CHECK asks for, before the devices are opened; once, whoever calls it first. */
 bool checks_begin(struct diag *d);
 
 /* The line of an instruction of a kernel (struct grid_kernel). */

@@ -482,6 +482,8 @@ static CUresult instantiate(CUgraphExec *out, CUgraph g, uint64_t flags, struct 
     if (r != CUDA_SUCCESS)
         return r;
     r = exec_build(b, shadow, ctx != NULL ? ctx : current, flags, out);
+    if (r == CUDA_SUCCESS && observed())
+        observe_object_made(OBSERVE_GRAPH_EXEC, *out);
     if (r != CUDA_SUCCESS) {
         if (b->culprit != NULL) /* as the program knows it */
             for (size_t n = 0; n < g->nodes.count; n++)

@@ -233,6 +233,8 @@ WEIR_API CUresult cuGraphCreate(CUgraph *out, unsigned int flags)
     if (out == NULL || flags != 0)
         return CUDA_ERROR_INVALID_VALUE;
     *out = graph_new();
+    if (observed())
+        observe_object_made(OBSERVE_GRAPH_OBJECT, *out);
     return CUDA_SUCCESS;
 }
 
@@ -258,7 +260,10 @@ WEIR_API CUresult cuGraphClone(CUgraph *out, CUgraph g)
         graph_has(g, CU_GRAPH_NODE_TYPE_CONDITIONAL))
         return driver_error(CUDA_ERROR_NOT_SUPPORTED,
                             "cuGraphClone: a graph with memory or conditional nodes has no clones");
-    return graph_clone(g, out);
+    CUresult r = graph_clone(g, out);
+    if (r == CUDA_SUCCESS && observed())
+        observe_object_made(OBSERVE_GRAPH_OBJECT, *out);
+    return r;
 }
 
 static CUgraphNode find_clone(CUgraph g, uint64_t origin)

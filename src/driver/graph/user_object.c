@@ -36,6 +36,8 @@ WEIR_API CUresult cuUserObjectCreate(CUuserObject *out, void *ptr, CUhostFn dest
     if (out == NULL || destroy == NULL || count == 0 || flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)
         return CUDA_ERROR_INVALID_VALUE;
     CUuserObject o = handle_new(TAG_USER_OBJECT, sizeof *o);
+    if (observed())
+        observe_object_made(OBSERVE_USER_OBJECT, o);
     atomic_init(&o->refs, count);
     o->destroy = destroy;
     o->ptr = ptr;

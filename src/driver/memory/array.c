@@ -126,6 +126,8 @@ static CUresult create(CUcontext c, const CUDA_ARRAY3D_DESCRIPTOR *d, CUarray *o
     pthread_mutex_lock(&c->lock);
     LIST_INSERT(c->arrays, a);
     pthread_mutex_unlock(&c->lock);
+    if (observed())
+        observe_object_made(OBSERVE_ARRAY, a);
     *out = a;
     return CUDA_SUCCESS;
 }

@@ -57,6 +57,34 @@ static __attribute__((noinline)) CUresult refuse_hidden(const char *what)
                         "a %s of memory of a graph that is not allocated now", what);
 }
 
+/* Whether memory is what only a device reads and writes. */
+static bool only_devices(const void *p)
+{
+    enum mem_kind kind = mem_kind_of(p, NULL);
+    return kind == MEM_DEVICE || kind == MEM_ARRAY || kind == MEM_MODULE ||
+           (kind == MEM_POOL && mem_in_device_range(p));
+}
+
+/* Tells observers of a side that is not what the call says it is. */
+static void observe_direction(const void *dst, bool dst_host, const void *src, bool src_host)
+{
+    if (src_host && only_devices(src))
+        observe_tolerated("a copy says that its source is host memory, which is device memory: "
+                          "undefined in CUDA, and mostly refused");
+    if (dst_host && only_devices(dst))
+        observe_tolerated("a copy says that its target is host memory, which is device memory: "
+                          "undefined in CUDA, and mostly refused");
+}
+
+/* The same for a side that the call says is the device's. */
+static void observe_device_side(const void *p)
+{
+    if (mem_kind_of(p, NULL) == MEM_PAGEABLE)
+        observe_tolerated("a copy says that one side is device memory, which is pageable memory "
+                          "of the host: undefined in CUDA, and refused where a GPU has no access "
+                          "to pageable memory");
+}
+
 /* `src_host`, `dst_host`: the name of the call says that the side is the host's. */
 static CUresult linear_of_copy(WHERE, void *dst, bool dst_host, const void *src, bool src_host,
                                size_t bytes, bool peers)
@@ -83,6 +111,8 @@ static CUresult linear_of_copy(WHERE, void *dst, bool dst_host, const void *src,
                             "a copy from %p to %p: the device has no access to the pool", src, dst);
     if (graph_memory_hidden(src) || graph_memory_hidden(dst))
         return refuse_hidden("copy");
+    if (observed())
+        observe_direction(dst, dst_host, src, src_host);
     struct device_copy copy = {.dst = dst,
                                .src = src,
                                .width = bytes,
@@ -119,6 +149,8 @@ static CUresult device_named(CUdeviceptr p)
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "a copy names 0x%llx as a device's: it is memory of a host's pool",
                             (unsigned long long)p);
+    if (observed() && p != 0)
+        observe_device_side(copy_ptr(p));
     return device_side(p);
 }
 
@@ -267,6 +299,8 @@ static CUresult resolve(const struct copy_side *src, const struct copy_side *dst
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "a copy of %zu x %zu x %zu bytes leaves an allocation", width, height,
                             depth);
+    if (observed())
+        observe_direction(to, copy.dst_host, from, copy.src_host);
     *out = copy;
     return CUDA_SUCCESS;
 }

@@ -106,6 +106,8 @@ static struct physical *virtual_make(struct mem_file *f, const CUmemAllocationPr
     p->file = f;
     p->prop = *prop;
     p->charged = charged;
+    if (observed())
+        observe_object_made(OBSERVE_PHYSICAL, p);
     return p;
 }
 

@@ -35,6 +35,8 @@ static CUresult library_load(CUlibrary *out, const void *code, size_t size, stru
     CUlibrary lib = handle_new(TAG_LIBRARY, sizeof *lib);
     lib->ptx = ptx;
     pthread_mutex_init(&lib->lock, NULL);
+    if (observed())
+        observe_object_made(OBSERVE_LIBRARY, lib);
     *out = lib;
     return CUDA_SUCCESS;
 }

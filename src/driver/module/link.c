@@ -38,6 +38,8 @@ WEIR_API CUresult cuLinkCreate_v2(unsigned int count, CUjit_option *options, voi
         return CUDA_ERROR_INVALID_VALUE;
     CU_TRY(jit_request_read(&q, count, options, values));
     CUlinkState s = handle_new(TAG_LINK, sizeof *s);
+    if (observed())
+        observe_object_made(OBSERVE_LINK, s);
     s->request = q;
     s->count = count;
     s->options = options;

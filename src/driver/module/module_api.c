@@ -82,6 +82,8 @@ static CUresult module_api_load(CUmodule *out, const void *image, size_t size, u
     q.source.image = image;
     q.source.size = size;
     CUresult r = module_load(c, &q.source, &q.text, out);
+    if (r == CUDA_SUCCESS && observed() && !observe_in_runtime()) /* which loads the program's own */
+        observe_object_made(OBSERVE_MODULE, *out);
     jit_request_answer(&q, count, options, values);
     return r;
 }

@@ -184,6 +184,8 @@ CUmemoryPool pool_adopt(struct mem_file *f, CUdevice dev)
             h->props.location = (CUmemLocation){CU_MEM_LOCATION_TYPE_HOST_NUMA, 0};
         h->next = all.pools;
         all.pools = h;
+        if (observed())
+            observe_object_made(OBSERVE_POOL_OBJECT, h);
     }
     h->imports++;
     pthread_mutex_unlock(&all.lock);
@@ -242,7 +244,11 @@ WEIR_API CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props
     if (out == NULL || props == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     CUresult r = pool_check_props(props);
-    return r == CUDA_SUCCESS ? pool_make(out, props) : r;
+    if (r == CUDA_SUCCESS)
+        r = pool_make(out, props);
+    if (r == CUDA_SUCCESS && observed())
+        observe_object_made(OBSERVE_POOL_OBJECT, *out);
+    return r;
 }
 
 WEIR_API CUresult cuMemPoolDestroy(CUmemoryPool h)

@@ -490,6 +490,8 @@ static CUresult capture_end(struct captured *c, CUgraph *out)
         graph_free(capture->graph);
     if (out != NULL)
         *out = r == CUDA_SUCCESS ? capture->graph : NULL;
+    if (out != NULL && r == CUDA_SUCCESS && !capture->foreign && observed())
+        observe_object_made(OBSERVE_GRAPH_OBJECT, capture->graph);
     capture_remove(capture);
     return r;
 }

@@ -19,6 +19,8 @@ CUevent event_make(CUcontext c, struct device_event *d, unsigned flags)
     pthread_mutex_lock(&c->lock);
     LIST_INSERT(c->events, e);
     pthread_mutex_unlock(&c->lock);
+    if (observed())
+        observe_object_made(OBSERVE_EVENT_OBJECT, e);
     return e;
 }
 

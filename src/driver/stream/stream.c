@@ -44,6 +44,8 @@ WEIR_API CUresult cuStreamCreateWithPriority(CUstream *out, unsigned int flags, 
     LIST_INSERT(c->streams, s);
     pthread_mutex_unlock(&c->lock);
     *out = s;
+    if (observed())
+        observe_object_made(OBSERVE_STREAM_OBJECT, s);
     return CUDA_SUCCESS;
 }
 

@@ -54,6 +54,8 @@ static void texture_free(struct object *o)
 {
     o->texture.tag = 0;
     o->live = false;
+    if (observed())
+        observe_object_ended(o);
     LIST_INSERT(all.free, o);
 }
 
@@ -131,6 +133,8 @@ static uint64_t publish(const struct object *made)
     o->live = true;
     LIST_INSERT(all.live, o);
     pthread_mutex_unlock(&all.lock);
+    if (observed())
+        observe_object_made(o->texture.tag == SURFACE_TAG ? OBSERVE_SURFACE : OBSERVE_TEXTURE, o);
     return (uint64_t)(uintptr_t)o;
 }
 
@@ -161,6 +165,8 @@ static CUresult with(uint64_t handle, uint32_t tag, struct object *copy)
     } else if (o != NULL) {
         LIST_REMOVE(o);
         o->live = false;
+        if (observed())
+            observe_object_ended(o);
         LIST_INSERT(all.retired, o);
         all.retirements++;
     }
