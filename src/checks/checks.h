@@ -1,5 +1,6 @@
 /* checks: the observers (observe/observe.h) that find what needs no look into kernels: what is
- * alive at the end (leaks.c), and calls that fail unseen or that a GPU may refuse (calls.c). */
+ * alive at the end (leaks.c), calls that fail unseen or that a GPU may refuse (calls.c), and which
+ * stream-ordered memory is alive when (lives.c). */
 #ifndef WEIR_CHECKS_CHECKS_H
 #define WEIR_CHECKS_CHECKS_H
 
@@ -15,6 +16,14 @@ struct calls_names {
     const char *(*message)(void);
 };
 bool calls_open(const struct calls_names *names, struct diag *d);
+
+/* Stream-ordered memory (lives.c), for checks of accesses while work runs: opens, and answers. */
+bool lives_open(struct diag *d);
+/* Whether some allocation at the address is alive now in the order of streams; from where to where
+ * it goes. */
+bool lives_alive(uint64_t address, uint64_t *base, uint64_t *end);
+/* Whether one is not alive yet: its allocation is not in order before what runs now. */
+bool lives_too_early(uint64_t address);
 
 /* Whether the code that a call returns to looks at what the call returned, as far as its
  * instructions tell (returned.c). `frames`: return addresses, innermost first, up to NULL. Where

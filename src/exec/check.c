@@ -49,6 +49,8 @@ _Noreturn static void refuse(struct grid_worker *w, uint64_t address, int lane, 
               bytes == 1 ? "" : "s");
     if (inside)
         sb_printf(&w->text, " from 0x%llx on", (unsigned long long)address);
+    if (mem_too_early(address))
+        sb_printf(&w->text, " before its allocation in the order of streams");
     fault_leave(w, &(struct trouble){.kind = GRID_FAULT_ADDRESS,
                                      .has_address = true,
                                      .address = inside ? partly->end : address,

@@ -152,6 +152,13 @@ struct mem_suballocator {
     /* Whose kernels may touch the memory at the address: a bit for each device. */
     uint32_t (*devices)(const void *address);
 };
+/* Checked mode: what is alive in suballocated chunks for the work that runs now. */
+struct mem_ordered {
+    bool (*alive)(uint64_t address, uint64_t *base, uint64_t *end);
+    bool (*too_early)(uint64_t address); /* it will be, in the order of some stream */
+};
+void mem_set_ordered(const struct mem_ordered *o); /* once, before mem_open */
+
 /* Once, before the first chunks are taken. */
 void mem_set_suballocator(const struct mem_suballocator *s);
 

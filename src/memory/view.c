@@ -261,10 +261,14 @@ void mem_forbid(void *base)
         registered_remove(MEM_INTERNAL, (uint64_t)base);
 }
 
-/* Memory of pools is allocated and freed in the order of streams, which is not the order of calls:
- * what the pool says now need not be what holds for the kernel that runs now. So all that a pool
- * has is allowed. */
-static bool in_arena(uint64_t address, struct mem_span *out)
+static const struct mem_ordered *ordered;
+
+void mem_set_ordered(const struct mem_ordered *o) { ordered = o; }
+
+bool mem_too_early(uint64_t address) { return ordered != NULL && ordered->too_early(address); }
+
+/* Whether pools have the address. */
+static bool in_arena(uint64_t address)
 {
     struct space *s = space_at(address);
     if (s == NULL)
@@ -272,12 +276,20 @@ static bool in_arena(uint64_t address, struct mem_span *out)
     pthread_mutex_lock(&s->lock);
     bool owned = space_suballocated(s, address);
     pthread_mutex_unlock(&s->lock);
-    if (owned) {
-        out->base = address / SPACE_CHUNK * SPACE_CHUNK;
-        out->end = out->base + SPACE_CHUNK;
-        out->generation = 0; /* not to be kept */
-    }
     return owned;
+}
+
+/* Memory of pools is allocated and freed in the order of streams, which is not the order of calls:
+ * what the pool says now need not be what holds for the kernel that runs now. Who follows the
+ * streams is asked; without, all that a pool has is allowed. */
+static bool usable_in_arena(uint64_t address, uint64_t bytes, struct mem_span *out)
+{
+    *out = (struct mem_span){0}; /* not to be kept */
+    if (ordered != NULL)
+        return ordered->alive(address, &out->base, &out->end) && bytes <= out->end - address;
+    out->base = address / SPACE_CHUNK * SPACE_CHUNK;
+    out->end = out->base + SPACE_CHUNK;
+    return bytes <= out->end - address || in_arena(address + bytes - 1);
 }
 
 bool mem_foreign(int device, uint32_t peers, uint64_t address)
@@ -307,10 +319,8 @@ bool mem_usable(int device, uint32_t peers, uint64_t address, uint64_t bytes, st
     uint64_t now = mem_generation();
     if (mem_foreign(device, peers, address))
         return false;
-    if (in_arena(address, out)) {
-        struct mem_span next;
-        return bytes <= out->end - address || in_arena(address + bytes - 1, &next);
-    }
+    if (in_arena(address))
+        return usable_in_arena(address, bytes, out);
     if (!mem_find((const void *)address, &info))
         return false;
     *out = (struct mem_span){.base = info.base,

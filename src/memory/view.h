@@ -106,6 +106,9 @@ void mem_forbid(void *base);
  * allocation, too, and false returned. */
 bool mem_usable(int device, uint32_t peers, uint64_t address, uint64_t bytes, struct mem_span *out);
 
+/* Whether stream-ordered memory is there only for work that is ordered after other work. */
+bool mem_too_early(uint64_t address);
+
 /* Whether the address is in memory of another device that a kernel of this one has no access to.
  */
 bool mem_foreign(int device, uint32_t peers, uint64_t address);

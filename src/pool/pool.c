@@ -409,6 +409,20 @@ static bool find_freed(struct pool *p, uint64_t address, struct mem_place *out)
     return found;
 }
 
+/* In what a live allocation was rounded up by. */
+static bool find_past(struct map *m, uint64_t address, struct mem_place *out)
+{
+    const struct block *b = map_find_used(m, address);
+    if (b == NULL)
+        return false;
+    uint64_t base = m->base + (get(&b->first) << GRANULE_SHIFT);
+    if (!find_for_memory((const void *)base, &out->info))
+        return false;
+    out->relation = MEM_PAST;
+    out->distance = address - (base + out->info.size);
+    return true;
+}
+
 static bool place(const void *address, struct mem_place *out)
 {
     struct map *m = map_at((uint64_t)address);
@@ -419,7 +433,7 @@ static bool place(const void *address, struct mem_place *out)
         out->distance = (uint64_t)address - out->info.base;
         return true;
     }
-    bool found = false;
+    bool found = find_past(m, (uint64_t)address, out);
     pthread_mutex_lock(&all.lock);
     for (struct pool *p = all.oldest; p != NULL && !found; p = p->next)
         if (p->map == m)

@@ -81,6 +81,9 @@ struct pool_by {
 /* Allocates in the order of a stream. bytes > 0. NULL: the pool has reached its size, or the device
  * has no more. */
 void *pool_alloc(struct pool *p, void *stream, uint64_t bytes, struct pool_by by);
+/* The same with so many bytes after it that are nobody's. */
+void *pool_alloc_spaced(struct pool *p, void *stream, uint64_t bytes, uint64_t space,
+                        struct pool_by by);
 /* Frees in the order of a stream, at its present moment. POOL_INVALID also when it is free already.
  */
 enum pool_status pool_free(void *address, void *stream, struct pool_point now, struct pool_by by);

@@ -215,6 +215,16 @@ void *pool_alloc(struct pool *p, void *stream, uint64_t bytes, struct pool_by by
     return alloc_locked(p, s, bytes, granules, slot, by);
 }
 
+void *pool_alloc_spaced(struct pool *p, void *stream, uint64_t bytes, uint64_t space,
+                        struct pool_by by)
+{
+    uint32_t slot;
+    uint64_t granules = size_up(bytes + space, &slot);
+    struct pool_shard *s = shard_of(p, stream);
+    shard_lock(s);
+    return alloc_locked(p, s, bytes, granules, slot, by);
+}
+
 /* ---- freeing ---- */
 
 /* The used block of the map that starts at the address, and its word. */

@@ -126,6 +126,8 @@ static int set_file(const char *option, const char *value, enum env_variable var
     int file = open(value, fresh ? O_WRONLY | O_CREAT | O_TRUNC : O_RDONLY, 0666);
     if (file < 0)
         return weir_failed("run", "%s: %s", value, strerror(errno));
+    if (variable == ENV_REPORT && write(file, "[\n\n]\n", 5) != 5) /* nothing is found yet */
+        return weir_failed("run", "%s: %s", value, strerror(errno));
     close(file);
     char *path = realpath(value, NULL);
     setenv(env_entry(variable)->name, path != NULL ? path : value, 1);

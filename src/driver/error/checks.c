@@ -7,6 +7,7 @@
 #include "driver/error/error.h"
 #include "driver/error/races.h"
 #include "driver/error/symbols.h"
+#include "memory/view.h"
 
 bool check_kernel_place(const void *kernel, const void *pc, struct finding_place *out)
 {
@@ -28,6 +29,30 @@ bool check_host_place(const void *pc, struct finding_place *out)
     return true;
 }
 
+void check_invalid_free(const void *address)
+{
+    struct strbuf text = {0}, members = {0};
+    struct finding_site site;
+    struct finding_place place;
+    const char *call;
+    if (!mem_checked() || !findings_opened())
+        return;
+    finding_site_here(&site);
+    finding_resolve(&site, &place, &call, NULL);
+    const char *name = observe_call_now().name;
+    sb_printf(&text, "weir: invalid free: %s at ", name != NULL ? name : "a call");
+    finding_put_place(&text, &place);
+    sb_printf(&text, ": %p is ", address);
+    mem_describe(address, &text);
+    sb_printf(&text, "\n");
+    sb_printf(&members, "\"what\": \"invalid free\", \"address\": \"%p\"", address);
+    finding_put_json_place(&members, "at", &place);
+    finding_put_json_call(&members, call);
+    findings_tell("memory", text.items, members.items);
+    sb_free(&text);
+    sb_free(&members);
+}
+
 static bool open_findings(struct diag *d)
 {
     int64_t exit_code, limit;
@@ -43,6 +68,16 @@ static bool open_findings(struct diag *d)
     return findings_open(&options, d);
 }
 
+/* What checked mode needs to know of the order of streams. */
+static bool open_lives(struct diag *d)
+{
+    static const struct mem_ordered alive = {lives_alive, lives_too_early};
+    if (!lives_open(d))
+        return false;
+    mem_set_ordered(&alive);
+    return true;
+}
+
 static bool begin(struct diag *d)
 {
     static const struct calls_names words = {error_words, message_of_call};
@@ -51,8 +86,8 @@ static bool begin(struct diag *d)
         return true;
     if (!env_words(ENV_CHECK, env_checks, d))
         return false;
-    return open_findings(d) && races_begin(d) && (!env_check("leaks") || leaks_open(d)) &&
-           (!env_check("calls") || calls_open(&words, d));
+    return open_findings(d) && races_begin(d) && (!env_check("memory") || open_lives(d)) &&
+           (!env_check("leaks") || leaks_open(d)) && (!env_check("calls") || calls_open(&words, d));
 }
 
 static struct {

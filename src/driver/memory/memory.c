@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "base/base.h"
+#include "driver/error/checks.h"
 #include "driver/error/site.h"
 #include "driver/graph/graph.h"
 #include "memory/view.h"
@@ -99,10 +100,12 @@ WEIR_API CUresult cuMemFree_v2(CUdeviceptr at)
     bool imported = imported_free((void *)(uintptr_t)at);
     unsigned kinds = imported ? MEM_POOL | MEM_PINNED : MEM_DEVICE | MEM_MANAGED;
     struct mem_info info;
-    if (!mem_find((void *)(uintptr_t)at, &info) || info.base != at || (info.kind & kinds) == 0)
+    if (!mem_find((void *)(uintptr_t)at, &info) || info.base != at || (info.kind & kinds) == 0) {
+        check_invalid_free((void *)(uintptr_t)at);
         return driver_error(CUDA_ERROR_INVALID_VALUE,
                             "cuMemFree: 0x%llx is not the start of an allocation of this kind",
                             (unsigned long long)at);
+    }
     CU_TRY(driver_from_device(c, device_context_sync(c->device)));
     return driver_from_mem(mem_free((void *)(uintptr_t)at, kinds));
 }
@@ -158,8 +161,10 @@ WEIR_API CUresult cuMemFreeHost(void *p)
     if (r != CUDA_SUCCESS || p == NULL)
         return r;
     struct mem_info info;
-    if (!mem_find(p, &info) || info.kind != MEM_PINNED || pool_of_memory(&info) != NULL)
+    if (!mem_find(p, &info) || info.kind != MEM_PINNED || pool_of_memory(&info) != NULL) {
+        check_invalid_free(p);
         return CUDA_ERROR_INVALID_VALUE;
+    }
     r = driver_from_device(c, device_context_sync(c->device));
     return r != CUDA_SUCCESS ? r : driver_from_mem(mem_free(p, MEM_PINNED));
 }

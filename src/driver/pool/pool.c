@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver/error/checks.h"
 #include "driver/error/site.h"
 #include "driver/graph/graph.h"
+#include "memory/view.h"
 #include "pool/pool.h"
 
 /* ---- what the pool layer asks of streams ---- */
@@ -362,9 +364,11 @@ static __attribute__((noinline)) CUresult alloc_any(CUdeviceptr *out, size_t byt
         return r;
     if (WEIR_UNLIKELY(bytes == 0)) /* no bytes are no memory, and nothing is wrong with that */
         return CUDA_SUCCESS;
-    CUdeviceptr at = (CUdeviceptr)(uintptr_t)pool_alloc(h->pool, s, bytes, by);
-    *out = at;
-    return WEIR_LIKELY(at != 0) ? CUDA_SUCCESS : no_bytes_left(out, bytes, h, s, by);
+    /* In checked mode an overrun by less than a granule meets no neighbour. */
+    void *at = mem_checked() ? pool_alloc_spaced(h->pool, s, bytes, POOL_GRANULE, by)
+                             : pool_alloc(h->pool, s, bytes, by);
+    *out = (CUdeviceptr)(uintptr_t)at;
+    return WEIR_LIKELY(at != NULL) ? CUDA_SUCCESS : no_bytes_left(out, bytes, h, s, by);
 }
 
 /* From that pool, or the current one of the stream's device when it is NULL. */
@@ -437,6 +441,7 @@ static __attribute__((noinline)) CUresult free_other(CUdeviceptr at, struct devi
     /* What cuMemAlloc made may be freed in stream order, too. */
     if (mem_retire(p, imported ? MEM_POOL | MEM_PINNED : MEM_DEVICE) == MEM_OK)
         return driver_from_device(c, device_call(s, free_retired, p));
+    check_invalid_free(p);
     return driver_error(CUDA_ERROR_INVALID_VALUE,
                         "cuMemFreeAsync: 0x%llx is not the start of memory of cuMemAllocAsync or "
                         "cuMemAlloc, or is freed already",
