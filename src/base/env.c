@@ -35,6 +35,11 @@ static const struct env_entry entries[ENV_COUNT] = {
                        "File that the text of what checks find is appended to."},
     [ENV_CHECK_LIMIT] = {"WEIR_CHECK_LIMIT", "all",
                          "How many findings are written as text (0: all)."},
+    [ENV_CHECK_KERNELS] = {"WEIR_CHECK_KERNELS", "all",
+                           "Kernels whose findings are told, with commas between: +=NAME, +~PART "
+                           "(only these), -=NAME, -~PART (not these)."},
+    [ENV_CHECK_PROCESS] = {"WEIR_CHECK_PROCESS", "every process",
+                           "Number of the one process that is checked."},
     [ENV_KEYS] = {"WEIR_KEYS", "on",
                   "Whether the CPU's memory protection keys protect one device's memory from the "
                   "others, if it has "

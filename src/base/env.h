@@ -21,6 +21,8 @@ enum env_variable {
     ENV_SUPPRESS,
     ENV_CHECK_LOG,
     ENV_CHECK_LIMIT,
+    ENV_CHECK_KERNELS,
+    ENV_CHECK_PROCESS,
     ENV_KEYS,
     ENV_FAULTS,
     ENV_JIT,

@@ -64,9 +64,10 @@ static bool open_report(const char *path, struct diag *d)
 
 /* ---- telling ---- */
 
-static bool count_one(const char *check, const char *text)
+static bool count_one(const char *check, const char *text, const char *members)
 {
-    if (process == 0 || process != getpid() || suppress_has(check, text))
+    if (process == 0 || process != getpid() || suppress_has(check, text) ||
+        !kernels_wanted(members))
         return false;
     found++;
     return true;
@@ -89,7 +90,7 @@ static void write_text(const char *text)
 bool findings_tell(const char *check, const char *text, const char *members)
 {
     pthread_mutex_lock(&lock);
-    bool counts = count_one(check, text);
+    bool counts = count_one(check, text, members);
     if (counts) {
         write_text(text);
         write_report(check, text, members);
@@ -101,7 +102,7 @@ bool findings_tell(const char *check, const char *text, const char *members)
 bool findings_keep(const char *check, const char *text, const char *members)
 {
     pthread_mutex_lock(&lock);
-    bool counts = count_one(check, text);
+    bool counts = count_one(check, text, members);
     if (counts)
         write_report(check, text, members);
     if (counts && log_file != NULL)

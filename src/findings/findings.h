@@ -46,6 +46,8 @@ struct findings_options {
     const char *suppress; /* file of suppressions; NULL: none */
     int64_t limit;        /* findings that are written as text; 0: all */
     int exit_code;        /* of the process when something was found; 0: its own */
+    const char *kernels;  /* whose findings are told (kernels.c); NULL: all */
+    const char *(*demangle)(const char *name); /* a kernel's name, for people */
     /* The line of the program's code that a call returns to. */
     bool (*host)(const void *pc, struct finding_place *out);
 };

@@ -6,4 +6,7 @@
 
 extern struct findings_options findings_options;
 
+/* Whether a finding, by its JSON, is of kernels that are asked for, or of none. (kernels.c) */
+bool kernels_wanted(const char *members);
+
 #endif

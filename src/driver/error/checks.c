@@ -1,6 +1,8 @@
 /* checks: begins the checks that the environment asks for. */
 #include "driver/error/checks.h"
 
+#include <unistd.h>
+
 #include "base/env.h"
 #include "checks/checks.h"
 #include "driver/driver.h"
@@ -64,6 +66,8 @@ static bool open_findings(struct diag *d)
                                        .suppress = env_get(ENV_SUPPRESS),
                                        .limit = limit,
                                        .exit_code = (int)exit_code,
+                                       .kernels = env_get(ENV_CHECK_KERNELS),
+                                       .demangle = symbol_demangle,
                                        .host = check_host_place};
     return findings_open(&options, d);
 }
@@ -84,8 +88,12 @@ static bool begin(struct diag *d)
     const char *wanted = env_get(ENV_CHECK);
     if (wanted == NULL || *wanted == '\0' || env_lists(ENV_CHECK, "off"))
         return true;
-    if (!env_words(ENV_CHECK, env_checks, d))
+    int64_t process;
+    if (!env_words(ENV_CHECK, env_checks, d) ||
+        !env_int(ENV_CHECK_PROCESS, 0, INT32_MAX, getpid(), &process, d))
         return false;
+    if (process != getpid())
+        return true;
     return open_findings(d) && races_begin(d) && (!env_check("memory") || open_lives(d)) &&
            (!env_check("leaks") || leaks_open(d)) && (!env_check("calls") || calls_open(&words, d));
 }
